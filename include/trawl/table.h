@@ -1,0 +1,66 @@
+/*
+ * Tables: what analyses produce and renderers show.  A table has typed columns, each with a
+ * unit and a meaning, rows of cells, and notes (sentences a reader of the table needs).  A cell
+ * that is not known is missing, which is not 0.
+ */
+#ifndef TRAWL_TABLE_H
+#define TRAWL_TABLE_H
+
+#include "trawl/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum trawl_column_type {
+	TRAWL_COLUMN_TEXT,
+	TRAWL_COLUMN_INTEGER,
+	TRAWL_COLUMN_DECIMAL,	/* an exact decimal: integer x 10^-scale, as times in µs or ms are */
+	TRAWL_COLUMN_REAL,	/* a ratio or mean, in double precision */
+};
+
+/* One column's declaration; the strings live as long as the library. */
+struct trawl_column {
+	const char *header;	/* as written in CSV and workbooks */
+	enum trawl_column_type type;
+	const char *unit;	/* "ns", "µs", "ms", "%", "MB", "" */
+	unsigned char scale;	/* DECIMAL: digits after the point in the exact value */
+	unsigned char digits;	/* digits after the point where people read: terminal, workbook */
+	unsigned char width;	/* preferred width in a workbook, in characters; 0: by contents */
+	const char *meaning;	/* one sentence */
+};
+
+enum trawl_cell_state { TRAWL_CELL_MISSING, TRAWL_CELL_VALUE };
+
+/*
+ * One value; which field holds it follows from the column's type.  A row or column that the
+ * table does not have gives a missing cell.
+ */
+struct trawl_cell {
+	enum trawl_cell_state state;
+	int64_t integer;	/* INTEGER, and DECIMAL before its scale */
+	double real;		/* REAL */
+	const char *text;	/* TEXT: UTF-8, not NUL-terminated, borrowed from the table */
+	size_t text_len;
+};
+
+struct trawl_table;
+
+/* The table's name: file name of its CSV and name of its sheet. */
+TRAWL_API const char *trawl_table_name(const struct trawl_table *table);
+/* One sentence: what a row is. */
+TRAWL_API const char *trawl_table_meaning(const struct trawl_table *table);
+TRAWL_API size_t trawl_table_rows(const struct trawl_table *table);
+TRAWL_API size_t trawl_table_columns(const struct trawl_table *table);
+TRAWL_API const struct trawl_column *trawl_table_column(const struct trawl_table *table,
+							 size_t column);
+TRAWL_API struct trawl_cell trawl_table_cell(const struct trawl_table *table, size_t row,
+					     size_t column);
+TRAWL_API size_t trawl_table_notes(const struct trawl_table *table);
+TRAWL_API const char *trawl_table_note(const struct trawl_table *table, size_t note);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

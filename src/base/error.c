@@ -1,0 +1,76 @@
+#include "trawl/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void set_message(struct trawl_error *err, int status, int64_t offset, const char *format,
+			va_list args)
+{
+	if (!err)
+		return;
+	err->status = status;
+	err->offset = offset;
+	vsnprintf(err->message, sizeof(err->message), format, args);
+}
+
+int trawl_error_set(struct trawl_error *err, int status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	set_message(err, status, -1, format, args);
+	va_end(args);
+	return status;
+}
+
+int trawl_error_set_at(struct trawl_error *err, int status, int64_t offset, const char *format,
+		       ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	set_message(err, status, offset, format, args);
+	va_end(args);
+	return status;
+}
+
+int trawl_error_context(struct trawl_error *err, int status, const char *format, ...)
+{
+	char old[sizeof(err->message)];
+	va_list args;
+	size_t len;
+
+	if (!err)
+		return status;
+	memcpy(old, err->message, sizeof(old));
+	va_start(args, format);
+	vsnprintf(err->message, sizeof(err->message), format, args);
+	va_end(args);
+	len = strlen(err->message);
+	snprintf(err->message + len, sizeof(err->message) - len, ": %s", old);
+	return status;
+}
+
+const char *trawl_status_name(int status)
+{
+	switch (status) {
+	case TRAWL_OK:
+		return "done";
+	case TRAWL_ENOMEM:
+		return "out of memory";
+	case TRAWL_EIO:
+		return "input or output failed";
+	case TRAWL_EFORMAT:
+		return "not in the expected form";
+	case TRAWL_EUSAGE:
+		return "wrong use";
+	case TRAWL_ENODATA:
+		return "nothing to work on";
+	case TRAWL_ELIMIT:
+		return "over a limit";
+	case TRAWL_ECANCELED:
+		return "interrupted";
+	}
+	return "unknown status";
+}

@@ -1,0 +1,53 @@
+#define _GNU_SOURCE
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#define MAX_THREADS 64
+
+struct crew {
+	atomic_size_t next;
+	size_t count;
+	void (*work)(void *context, size_t i);
+	void *context;
+};
+
+unsigned tw_thread_count(void)
+{
+	cpu_set_t set;
+	int n;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1;
+	n = CPU_COUNT(&set);
+	return n < 1 ? 1 : (unsigned)n;
+}
+
+static void *run(void *arg)
+{
+	struct crew *crew = arg;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&crew->next, 1)) < crew->count)
+		crew->work(crew->context, i);
+	return NULL;
+}
+
+void tw_parallel(unsigned threads, size_t count, void (*work)(void *context, size_t i),
+		 void *context)
+{
+	struct crew crew = { .count = count, .work = work, .context = context };
+	pthread_t helpers[MAX_THREADS];
+	unsigned n = threads < count ? threads : (unsigned)count, started = 0, i;
+
+	if (n > MAX_THREADS)
+		n = MAX_THREADS;
+	for (i = 1; i < n; i++)
+		if (!pthread_create(&helpers[started], NULL, run, &crew))
+			started++;
+	run(&crew);
+	for (i = 0; i < started; i++)
+		pthread_join(helpers[i], NULL);
+}

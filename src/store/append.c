@@ -1,0 +1,156 @@
+/*
+ * Joining two parts of one trace, read at the same time by two threads.  Ids of the second part
+ * are translated to those of the first; then its columns are moved behind the first's.
+ */
+#include "base/alloc.h"
+#include "base/thread.h"
+#include "store/trace.h"
+
+#include <string.h>
+
+struct translation {
+	struct trawl_trace *more;
+	uint32_t *texts;	/* by text id of `more` */
+	uint32_t *tracks;
+	uint8_t categories[TW_MAX_CATEGORIES];
+	uint32_t args_shift;
+};
+
+static tw_code translate_code(const struct translation *t, tw_code code)
+{
+	if (code == TW_CODE_NONE || !(code & TW_CODE_TEXT))
+		return code;
+	return TW_CODE_TEXT | t->texts[code & ~TW_CODE_TEXT];
+}
+
+static int translate_texts(struct trawl_trace *trace, struct translation *t)
+{
+	const struct tw_pool *texts = &t->more->texts;
+	uint32_t id;
+
+	for (id = 0; id < texts->count; id++) {
+		size_t len;
+		const char *text = tw_pool_text(texts, id, &len);
+
+		t->texts[id] = id ? tw_pool_intern(&trace->texts, text, len) : 0;
+		trace->texts.flags[t->texts[id]] |= texts->flags[id];
+	}
+	return trace->texts.failed ? -1 : 0;
+}
+
+static int translate_tracks(struct trawl_trace *trace, struct translation *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->more->track_count; i++) {
+		struct tw_track track = t->more->tracks[i];
+
+		track.pid = translate_code(t, track.pid);
+		track.tid = translate_code(t, track.tid);
+		track.device = translate_code(t, track.device);
+		track.stream = translate_code(t, track.stream);
+		t->tracks[i] = tw_trace_track(trace, &track);
+		if (t->tracks[i] == UINT32_MAX)
+			return -1;
+	}
+	return 0;
+}
+
+static void translate_categories(struct trawl_trace *trace, struct translation *t)
+{
+	unsigned i;
+
+	for (i = 0; i < t->more->category_count; i++) {
+		const struct tw_category *category = &t->more->categories[i];
+
+		t->categories[i] = (uint8_t)tw_trace_category(trace, t->texts[category->name],
+							      category->class);
+	}
+}
+
+/* Piece 0 translates the arguments, piece 1 the columns: both take about as long. */
+static void translate_piece(void *context, size_t piece)
+{
+	struct translation *t = context;
+	struct tw_events *events = &t->more->events;
+	uint64_t i;
+
+	if (piece == 0) {
+		if (t->more->args.len)
+			tw_args_translate(&t->more->args, t->texts);
+		return;
+	}
+	for (i = 0; i < events->count; i++) {
+		events->name[i] = t->texts[events->name[i]];
+		events->track[i] = t->tracks[events->track[i]];
+		events->correlation[i] = translate_code(t, events->correlation[i]);
+		events->external[i] = translate_code(t, events->external[i]);
+		events->category[i] = t->categories[events->category[i]];
+		if (events->args[i])
+			events->args[i] += t->args_shift;
+	}
+}
+
+static int append_args(struct trawl_trace *trace, const struct tw_args *more)
+{
+	size_t len = more->len - TW_ARGS_ALIGN;
+
+	if (tw_args_reserve(&trace->args, len))
+		return -1;
+	memcpy(trace->args.bytes + trace->args.len, more->bytes + TW_ARGS_ALIGN, len);
+	trace->args.len += len;
+	return 0;
+}
+
+static int append_fields(struct trawl_trace *trace, const struct translation *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->more->field_count; i++)
+		if (tw_trace_add_field(trace, t->texts[t->more->fields[i].key],
+				       t->texts[t->more->fields[i].value]))
+			return -1;
+	return 0;
+}
+
+static int append_all(struct trawl_trace *trace, struct translation *t)
+{
+	struct trawl_trace *more = t->more;
+	uint64_t events = trace->events.count;
+
+	if (translate_texts(trace, t) || translate_tracks(trace, t))
+		return -1;
+	translate_categories(trace, t);
+	if (more->args.len) {
+		/* The records of `more` begin at TW_ARGS_ALIGN. */
+		if (tw_args_reserve(&trace->args, TW_ARGS_ALIGN) ||
+		    (trace->args.len + more->args.len) / TW_ARGS_ALIGN > UINT32_MAX)
+			return -1;
+		t->args_shift = (uint32_t)(trace->args.len / TW_ARGS_ALIGN) - 1;
+	}
+	tw_parallel(2, 2, translate_piece, t);
+	if ((more->args.len && append_args(trace, &more->args)) ||
+	    tw_events_append(&trace->events, &more->events, trace->allocator) ||
+	    append_fields(trace, t))
+		return -1;
+	tw_quality_append(&trace->quality, &more->quality, (int64_t)events);
+	trace->bytes += more->bytes;
+	return 0;
+}
+
+int tw_trace_append(struct trawl_trace *trace, struct trawl_trace *more)
+{
+	struct translation t = { .more = more };
+	size_t text_bytes = more->texts.count * sizeof(*t.texts);
+	size_t track_bytes = (more->track_count + 1) * sizeof(*t.tracks);
+	int status = -1;
+
+	t.texts = tw_alloc(trace->allocator, text_bytes);
+	t.tracks = tw_alloc(trace->allocator, track_bytes);
+	if (t.texts && t.tracks)
+		status = append_all(trace, &t);
+	tw_free(trace->allocator, t.texts, text_bytes);
+	tw_free(trace->allocator, t.tracks, track_bytes);
+	trawl_trace_free(more);
+	return status;
+}

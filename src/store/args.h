@@ -1,0 +1,112 @@
+/*
+ * Arguments of events, packed: every argument of every event is kept, at about ten bytes each.
+ *
+ * An event's arguments are a record in one byte array, records aligned to 4 bytes so that a
+ * 32-bit offset spans 16 GB.  Each argument is: key (text id: one byte below 128, else the byte
+ * 128 and four), a tag byte (kind in the high half, payload bytes in the low half), payload
+ * (little endian; four bytes for every text id, so that ids can be translated in place).  A key
+ * of 0 ends the record.  Record offset 0 means no arguments.
+ */
+#ifndef TW_STORE_ARGS_H
+#define TW_STORE_ARGS_H
+
+#include "trawl/api.h"
+
+#include <string.h>
+
+enum tw_arg_kind {
+	TW_ARG_NULL,
+	TW_ARG_BOOL,
+	TW_ARG_INTEGER,
+	TW_ARG_REAL,
+	TW_ARG_TEXT,	/* text id of a string */
+	TW_ARG_NUMBER,	/* text id of a number that fits no int64 and no double exactly */
+	TW_ARG_JSON,	/* text id of the JSON text of a list or object */
+};
+
+struct tw_arg {
+	uint32_t key;
+	enum tw_arg_kind kind;
+	int64_t integer;	/* INTEGER, BOOL */
+	double real;		/* REAL */
+	uint32_t text;		/* TEXT, NUMBER, JSON */
+};
+
+struct tw_args {
+	const struct trawl_allocator *allocator;
+	uint8_t *bytes;
+	size_t len;
+	size_t capacity;
+};
+
+#define TW_ARGS_ALIGN 4
+
+/* Most bytes that one argument takes: key, tag, payload. */
+#define TW_ARG_MAX_BYTES 16
+
+/* Room for `more` bytes behind len: 0 or -1. */
+int tw_args_reserve(struct tw_args *args, size_t more);
+
+static inline void tw_args_put_head(struct tw_args *args, uint32_t key, unsigned kind,
+				    unsigned payload)
+{
+	uint8_t *p = args->bytes + args->len;
+
+	if (key < 128) {
+		*p++ = (uint8_t)key;
+	} else {
+		*p++ = 128;
+		memcpy(p, &key, 4);
+		p += 4;
+	}
+	*p++ = (uint8_t)(kind << 4 | payload);
+	args->len = (size_t)(p - args->bytes);
+}
+
+/* Each _put needs TW_ARG_MAX_BYTES reserved. */
+static inline void tw_args_put_integer(struct tw_args *args, uint32_t key, int64_t value)
+{
+	unsigned n = value >= INT8_MIN && value <= INT8_MAX ? 1 :
+		     value >= INT16_MIN && value <= INT16_MAX ? 2 :
+		     value >= INT32_MIN && value <= INT32_MAX ? 4 : 8;
+
+	tw_args_put_head(args, key, TW_ARG_INTEGER, n);
+	memcpy(args->bytes + args->len, &value, 8);
+	args->len += n;
+}
+
+static inline void tw_args_put_real(struct tw_args *args, uint32_t key, double value)
+{
+	tw_args_put_head(args, key, TW_ARG_REAL, 8);
+	memcpy(args->bytes + args->len, &value, 8);
+	args->len += 8;
+}
+
+/* TEXT, NUMBER or JSON */
+static inline void tw_args_put_text(struct tw_args *args, uint32_t key, enum tw_arg_kind kind,
+				    uint32_t text)
+{
+	tw_args_put_head(args, key, kind, 4);
+	memcpy(args->bytes + args->len, &text, 4);
+	args->len += 4;
+}
+
+/* NULL or BOOL */
+static inline void tw_args_put_flag(struct tw_args *args, uint32_t key, enum tw_arg_kind kind,
+				    bool value)
+{
+	tw_args_put_head(args, key, kind, value);
+}
+
+/* Reads the argument at *at and moves *at behind it; false at the end of the record. */
+bool tw_args_next(const struct tw_args *args, size_t *at, struct tw_arg *arg);
+
+/* Ends the record that began at `start`; -1 when its offset fits no 32 bits. */
+int tw_args_end(struct tw_args *args, size_t start, uint32_t *offset);
+
+/* Replaces every text id, keys included, by texts[id]. */
+void tw_args_translate(struct tw_args *args, const uint32_t *texts);
+
+void tw_args_release(struct tw_args *args);
+
+#endif

@@ -1,0 +1,87 @@
+#include "store/quality.h"
+
+#include <string.h>
+
+static const struct {
+	const char *kind;
+	enum trawl_severity severity;
+	const char *meaning;
+} kinds[] = {
+#define TW_DEFECT(id, severity, meaning) { #id, TRAWL_##severity, meaning },
+#include "store/quality.def"
+#undef TW_DEFECT
+};
+
+void tw_quality_init(struct tw_quality *quality)
+{
+	size_t i;
+
+	memset(quality, 0, sizeof(*quality));
+	for (i = 0; i < TW_DEFECT_COUNT; i++) {
+		quality->kinds[i].offset = -1;
+		quality->kinds[i].event = -1;
+	}
+}
+
+void tw_quality_add(struct tw_quality *quality, enum tw_defect kind, int64_t count, int64_t offset,
+		    int64_t event)
+{
+	if (count <= 0)
+		return;
+	if (!quality->kinds[kind].count) {
+		quality->kinds[kind].offset = offset;
+		quality->kinds[kind].event = event;
+	}
+	quality->kinds[kind].count += count;
+}
+
+void tw_quality_append(struct tw_quality *quality, const struct tw_quality *more, int64_t events)
+{
+	size_t i;
+
+	for (i = 0; i < TW_DEFECT_COUNT; i++) {
+		int64_t event = more->kinds[i].event;
+
+		tw_quality_add(quality, (enum tw_defect)i, more->kinds[i].count,
+			       more->kinds[i].offset, event < 0 ? -1 : event + events);
+	}
+}
+
+size_t tw_quality_list(const struct tw_quality *quality, struct trawl_defect *out)
+{
+	size_t i, n = 0;
+	int severity;
+
+	for (severity = TRAWL_LOST; severity <= TRAWL_NOTE; severity++) {
+		for (i = 0; i < TW_DEFECT_COUNT; i++) {
+			if ((int)kinds[i].severity != severity || !quality->kinds[i].count)
+				continue;
+			out[n++] = (struct trawl_defect){
+				.kind = kinds[i].kind,
+				.severity = kinds[i].severity,
+				.count = quality->kinds[i].count,
+				.offset = quality->kinds[i].offset,
+				.event = quality->kinds[i].event,
+				.meaning = kinds[i].meaning,
+			};
+		}
+	}
+	return n;
+}
+
+bool tw_quality_lost(const struct tw_quality *quality)
+{
+	size_t i;
+
+	for (i = 0; i < TW_DEFECT_COUNT; i++)
+		if (kinds[i].severity == TRAWL_LOST && quality->kinds[i].count)
+			return true;
+	return false;
+}
+
+const char *tw_severity_name(enum trawl_severity severity)
+{
+	static const char *const names[] = { "lost", "defect", "repair", "note" };
+
+	return names[severity];
+}

@@ -1,0 +1,106 @@
+/*
+ * The Kineto JSON reader, inside: kineto.c walks the document, kineto_event.c reads one event,
+ * kineto_repair.c finds the way again in damaged text.
+ *
+ * One rule governs the streaming: an attempt to read an event either ends at its closing brace
+ * inside the window, or fails at some place.  A failure at or behind the window's end means
+ * "more text is needed"; before it, "this is no valid event".
+ */
+#ifndef TW_TRACE_KINETO_H
+#define TW_TRACE_KINETO_H
+
+#include "io/feed.h"
+#include "json/text.h"
+#include "store/trace.h"
+
+/*
+ * Between two values of an event stands always the same text (`,\n    "tid": `).  It is kept by
+ * where it stood, so that the next event's key is found by one comparison of a few words.
+ */
+#define TW_LITERAL_MAX 48
+
+struct tw_literal {
+	uint64_t last_mask;	/* of the last of `words` */
+	uint32_t key;		/* text id of the key; 0: the text ends the object */
+	uint8_t words;		/* 0: nothing kept */
+	uint8_t len;
+	char text[TW_LITERAL_MAX];
+};
+
+#define TW_LITERAL_CONTEXTS 32
+#define TW_LITERAL_KEYS 128
+
+/* The fields of the event being read. */
+struct tw_event_fields {
+	int64_t start_ns, dur_ns;
+	uint32_t name, category;	/* text ids */
+	tw_code pid, tid, id;
+	tw_code correlation, external;
+	tw_code device, stream;
+	uint32_t args;
+	uint32_t seen;			/* keys met, for duplicates; bit by key */
+	uint8_t phase;
+};
+
+#define TW_EVENT_FLAWS 16
+
+struct tw_kineto {
+	struct trawl_trace *trace;
+	struct tw_feed *feed;
+	struct tw_window window;
+	const char *failed_at;		/* where the last attempt stopped */
+	bool lenient;			/* second attempt at a damaged event */
+
+	struct tw_event_fields fields;
+	/* Flaws of the event being read, counted when it is kept. */
+	struct {
+		enum tw_defect kind;
+		int64_t offset;
+	} flaws[TW_EVENT_FLAWS];
+	unsigned flaw_count;
+
+	struct tw_str scratch;
+	uint32_t context;		/* row of `literals` in use */
+	struct tw_literal (*literals)[TW_LITERAL_KEYS];	/* [TW_LITERAL_CONTEXTS] */
+
+	/* The last category, and a few tracks: neighbours repeat. */
+	uint32_t last_category_name;
+	unsigned last_category;
+	struct {
+		struct tw_track track;
+		uint32_t index;
+	} tracks[64];
+
+	int64_t stop;			/* events that begin at or behind this offset are another's */
+	bool out_of_memory;
+
+	int (*progress)(void *context, int64_t bytes_read, int64_t file_size);
+	void *progress_context;
+};
+
+enum tw_attempt { TW_EVENT_READ, TW_EVENT_MORE, TW_EVENT_BAD };
+
+/* Tries to read the event at *p (its brace); on TW_EVENT_READ *p is behind it, the row is there. */
+enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **p);
+
+/* Notes a flaw of the event being read. */
+void tw_kineto_flaw(struct tw_kineto *k, enum tw_defect kind, const char *at);
+
+/* Offset in the input of a place in the window. */
+static inline int64_t tw_kineto_offset(const struct tw_kineto *k, const char *p)
+{
+	return k->window.offset + (p - k->window.begin);
+}
+
+/* ---- kineto_repair.c */
+
+/*
+ * End of the string at p (behind its quote) in damaged text: the first quote, escaped or not,
+ * behind which the event goes on as events do.  NULL with failed_at set when there is none.
+ */
+const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool is_key);
+
+/* First place from p on, before `end`, that looks like the start of an event; NULL: none. */
+const char *tw_kineto_find_event(const char *begin, const char *p, const char *end);
+
+#endif

@@ -1,0 +1,793 @@
+/*
+ * One event of a Kineto trace, from text to columns.  This is the hot loop of the whole
+ * program: everything here runs once for each event, most of it once for each field.
+ */
+#include "trace/kineto.h"
+
+#include "base/hash.h"
+#include "json/scan.h"
+
+#include <strings.h>
+
+/* A longer duration is a corrupt record: profilers write INT64 limits for calls that never ended. */
+#define LONGEST_DURATION_NS ((int64_t)7 * 86400 * 1000000000)
+/* Room that sums and differences of two times need. */
+#define LATEST_TIME_NS (INT64_MAX / 4)
+
+void tw_kineto_flaw(struct tw_kineto *k, enum tw_defect kind, const char *at)
+{
+	if (k->flaw_count == TW_EVENT_FLAWS)
+		return;
+	k->flaws[k->flaw_count].kind = kind;
+	k->flaws[k->flaw_count].offset = tw_kineto_offset(k, at);
+	k->flaw_count++;
+}
+
+static const char *fail(struct tw_kineto *k, const char *at)
+{
+	k->failed_at = at;
+	return NULL;
+}
+
+static void note_text_flaws(struct tw_kineto *k, unsigned flaws, const char *at)
+{
+	if (flaws & TW_TEXT_CONTROL)
+		tw_kineto_flaw(k, TW_DEFECT_control_character, at);
+	if (flaws & TW_TEXT_ESCAPE)
+		tw_kineto_flaw(k, TW_DEFECT_bad_escape, at);
+	if (flaws & TW_TEXT_UTF8)
+		tw_kineto_flaw(k, TW_DEFECT_bad_utf8, at);
+	if (flaws & TW_TEXT_SURROGATE)
+		tw_kineto_flaw(k, TW_DEFECT_bad_surrogate, at);
+	if (flaws & TW_TEXT_NAN)
+		tw_kineto_flaw(k, TW_DEFECT_not_a_number, at);
+	if (flaws & TW_TEXT_SYNTAX)
+		tw_kineto_flaw(k, TW_DEFECT_malformed_value, at);
+}
+
+static uint32_t intern(struct tw_kineto *k, const char *text, size_t len)
+{
+	uint32_t id = tw_pool_intern(&k->trace->texts, text, len);
+
+	if (!id)
+		k->out_of_memory = true;
+	return id;
+}
+
+/* The rest of a string that has more in it than plain ASCII: `special` is the first such byte. */
+static const char *read_odd_string(struct tw_kineto *k, const char *text, const char *special,
+				   bool is_key, uint32_t *id)
+{
+	const char *p = special;
+
+	if (k->lenient) {
+		p = tw_kineto_string_end(k, text, is_key);
+		if (!p)
+			return NULL;
+	} else {
+		while (*p != '"') {
+			p += *p == '\\' ? 2 : 1;
+			p = tw_scan_string(p);
+			if (p >= k->window.end)
+				return fail(k, p);
+		}
+	}
+	tw_str_clear(&k->scratch);
+	note_text_flaws(k, tw_text_decode(text, (size_t)(p - text), &k->scratch), text);
+	if (k->scratch.failed)
+		k->out_of_memory = true;
+	*id = intern(k, k->scratch.ptr ? k->scratch.ptr : "", k->scratch.len);
+	return p + 1;
+}
+
+/* The string at p (its quote); returns behind it. */
+static inline const char *read_string(struct tw_kineto *k, const char *p, bool is_key,
+				      uint32_t *id)
+{
+	const char *text = p + 1;
+
+	p = tw_scan_string(text);
+	if (__builtin_expect(p >= k->window.end, 0))
+		return fail(k, p);
+	if (__builtin_expect(*p != '"' || k->lenient, 0))
+		return read_odd_string(k, text, p, is_key, id);
+	*id = intern(k, text, (size_t)(p - text));
+	return p + 1;
+}
+
+/* A list or object, kept as its text; each distinct text is checked once. */
+static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t *id)
+{
+	struct tw_pool *texts = &k->trace->texts;
+	uint32_t count = texts->count;
+	const char *behind = tw_scan_nested(p, k->window.end);
+
+	if (!behind)
+		return fail(k, k->window.end);
+	*id = intern(k, p, (size_t)(behind - p));
+	if (texts->count != count)
+		texts->flags[*id] = (uint8_t)tw_text_check(p, (size_t)(behind - p));
+	if (__builtin_expect(texts->flags[*id], 0))
+		note_text_flaws(k, texts->flags[*id], p);
+	return behind;
+}
+
+/* What a word in place of a value stands for. */
+struct word {
+	const char *text;
+	uint8_t len;
+	enum tw_arg_kind kind;
+	bool value;
+	int flaw;	/* enum tw_defect, -1: none */
+};
+
+static const struct word words[] = {
+	{ "true", 4, TW_ARG_BOOL, true, -1 },
+	{ "false", 5, TW_ARG_BOOL, false, -1 },
+	{ "null", 4, TW_ARG_NULL, false, -1 },
+	{ "True", 4, TW_ARG_BOOL, true, TW_DEFECT_python_literal },
+	{ "False", 5, TW_ARG_BOOL, false, TW_DEFECT_python_literal },
+	{ "None", 4, TW_ARG_NULL, false, TW_DEFECT_python_literal },
+	{ "undefined", 9, TW_ARG_NULL, false, TW_DEFECT_malformed_value },
+	{ "NaN", 3, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
+	{ "nan(ind)", 8, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
+	{ "nan(snan)", 9, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
+	{ "nan", 3, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
+	{ "Infinity", 8, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
+	{ "infinity", 8, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
+	{ "inf", 3, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
+	{ "Inf", 3, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
+};
+
+static const char *read_word(struct tw_kineto *k, const char *p, struct tw_arg *arg)
+{
+	const char *start = p;
+	size_t i;
+
+	if (*p == '-' || *p == '+')
+		p++;
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strncmp(p, words[i].text, words[i].len))
+			continue;
+		if (words[i].flaw >= 0)
+			tw_kineto_flaw(k, (enum tw_defect)words[i].flaw, p);
+		arg->kind = words[i].kind;
+		arg->integer = words[i].value;
+		return p + words[i].len;
+	}
+	/* A value that is not there at all, or a bare "..." where something was cut out. */
+	if (k->lenient && (*p == ',' || *p == '}')) {
+		tw_kineto_flaw(k, TW_DEFECT_malformed_value, p);
+		arg->kind = TW_ARG_NULL;
+		return p;
+	}
+	if (!strncmp(p, "...", 3)) {
+		tw_kineto_flaw(k, TW_DEFECT_malformed_value, p);
+		arg->kind = TW_ARG_NULL;
+		return p + 3;
+	}
+	/* A word cut by the end of the window is not a wrong word. */
+	while (p < k->window.end && (unsigned char)((*p | 0x20) - 'a') < 26)
+		p++;
+	return fail(k, p >= k->window.end ? p : start);
+}
+
+/* A number with a fraction, an exponent or too many digits. */
+static const char *read_odd_number(struct tw_kineto *k, const char *p, struct tw_arg *arg)
+{
+	const char *start = p, *behind;
+	bool fraction = false;
+
+	behind = tw_parse_real(p, &arg->real);
+	if (!behind) {
+		if ((unsigned char)((p[1] | 0x20) - 'a') < 26)
+			return read_word(k, p, arg);
+		return fail(k, p + 1 >= k->window.end ? p + 1 : p);
+	}
+	for (p = start; p < behind; p++)
+		fraction |= *p == '.' || *p == 'e' || *p == 'E';
+	arg->kind = TW_ARG_REAL;
+	if (!fraction || arg->real > 1.7e308 || arg->real < -1.7e308) {
+		arg->kind = TW_ARG_NUMBER;
+		arg->text = intern(k, start, (size_t)(behind - start));
+	}
+	return behind;
+}
+
+static inline const char *read_number(struct tw_kineto *k, const char *p, struct tw_arg *arg)
+{
+	bool negative = *p == '-';
+	uint64_t value;
+	unsigned digits;
+	const char *behind = tw_parse_digits(p + negative, &value, &digits);
+
+	if (__builtin_expect(digits - 1 >= 18 || *behind == '.' || (*behind | 0x20) == 'e', 0))
+		return read_odd_number(k, p, arg);
+	arg->kind = TW_ARG_INTEGER;
+	arg->integer = negative ? -(int64_t)value : (int64_t)value;
+	return behind;
+}
+
+/* Any value into *arg. */
+static inline const char *read_value(struct tw_kineto *k, const char *p, struct tw_arg *arg)
+{
+	char c = *p;
+
+	if (tw_is_digit(c) || c == '-')
+		return read_number(k, p, arg);
+	if (c == '"') {
+		arg->kind = TW_ARG_TEXT;
+		return read_string(k, p, false, &arg->text);
+	}
+	if (c == '[' || c == '{') {
+		arg->kind = TW_ARG_JSON;
+		return read_nested(k, p, &arg->text);
+	}
+	return read_word(k, p, arg);
+}
+
+/* An id: number or text. Fractions and numbers beyond 64 bits keep their digits. */
+static tw_code code_of(struct tw_kineto *k, const struct tw_arg *arg, const char *at)
+{
+	const char *text;
+	size_t len;
+
+	switch (arg->kind) {
+	case TW_ARG_INTEGER:
+		if (arg->integer >= 0 && arg->integer < (int64_t)TW_CODE_TEXT)
+			return (tw_code)arg->integer;
+		return tw_code_from_integer(k->trace, arg->integer);
+	case TW_ARG_NUMBER:
+		tw_kineto_flaw(k, TW_DEFECT_wide_id, at);
+		return TW_CODE_TEXT | arg->text;
+	case TW_ARG_REAL:
+		tw_kineto_flaw(k, TW_DEFECT_wide_id, at);
+		if (arg->real >= 0 && arg->real < 2147483648.0 &&
+		    arg->real == (double)(int64_t)arg->real)
+			return (tw_code)arg->real;
+		return TW_CODE_NONE;
+	case TW_ARG_TEXT:
+		text = tw_pool_text(&k->trace->texts, arg->text, &len);
+		return len ? tw_code_from_text(k->trace, text, len) : TW_CODE_NONE;
+	case TW_ARG_JSON:
+		return TW_CODE_TEXT | arg->text;
+	default:
+		return TW_CODE_NONE;
+	}
+}
+
+/* Correlation and External id: 0, -1 and its unsigned spellings mean none. */
+static tw_code link_code(struct tw_kineto *k, const struct tw_arg *arg, const char *at)
+{
+	const char *text;
+	size_t len;
+
+	if (arg->kind == TW_ARG_INTEGER && (arg->integer <= 0))
+		return TW_CODE_NONE;
+	if (arg->kind == TW_ARG_TEXT || arg->kind == TW_ARG_NUMBER) {
+		text = tw_pool_text(&k->trace->texts, arg->text, &len);
+		if (len && text[0] == '-')
+			return TW_CODE_NONE;
+		if (len == 20 && !memcmp(text, "18446744073709551615", 20))
+			return TW_CODE_NONE;
+		/* Up to 64 bits are ids as they should be. */
+		if (arg->kind == TW_ARG_NUMBER && len <= 20)
+			return TW_CODE_TEXT | arg->text;
+		if (len == 1 && text[0] == '0')
+			return TW_CODE_NONE;
+	}
+	return code_of(k, arg, at);
+}
+
+static inline bool literal_matches(const struct tw_literal *literal, const char *p)
+{
+	unsigned i, last = literal->words - 1u;
+
+	if (!literal->words)
+		return false;
+	for (i = 0; i < last; i++)
+		if (tw_load64(p + 8 * i) != tw_load64(literal->text + 8 * i))
+			return false;
+	return !((tw_load64(p + 8 * last) ^ tw_load64(literal->text + 8 * last)) &
+		 literal->last_mask);
+}
+
+static void keep_literal(struct tw_literal *literal, const char *p, const char *behind,
+			 uint32_t key)
+{
+	size_t len = (size_t)(behind - p);
+	unsigned rest;
+
+	literal->words = 0;
+	if (!len || len > TW_LITERAL_MAX)
+		return;
+	memset(literal->text, 0, sizeof(literal->text));
+	memcpy(literal->text, p, len);
+	literal->key = key;
+	literal->len = (uint8_t)len;
+	literal->words = (uint8_t)((len + 7) / 8);
+	rest = (unsigned)len % 8;
+	literal->last_mask = rest ? ((uint64_t)1 << (8 * rest)) - 1 : UINT64_MAX;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	literal->last_mask = __builtin_bswap64(literal->last_mask);
+#endif
+}
+
+/* A key without its opening quote, or without both: `tid": 0`. */
+static const char *read_bare_key(struct tw_kineto *k, const char *p, uint32_t *key)
+{
+	const char *start = p;
+
+	while ((unsigned char)((*p | 0x20) - 'a') < 26 || tw_is_digit(*p) || *p == '_')
+		p++;
+	if (p >= k->window.end)
+		return fail(k, p);
+	if (p == start)
+		return fail(k, p);
+	*key = intern(k, start, (size_t)(p - start));
+	if (*p == '"')
+		p++;
+	if (*tw_skip_space(p) != ':')
+		return fail(k, tw_skip_space(p));
+	tw_kineto_flaw(k, TW_DEFECT_bare_key, start);
+	return p;
+}
+
+/*
+ * From behind a value (or the opening brace, `first`) to the next value: its key, or 0 with the
+ * place behind the closing brace.
+ */
+static const char *read_key_slow(struct tw_kineto *k, const char *p, bool first, uint32_t *key)
+{
+	bool comma = first;
+
+	p = tw_skip_space(p);
+	while (*p == ',') {
+		if (comma)
+			tw_kineto_flaw(k, TW_DEFECT_extra_comma, p);
+		comma = true;
+		p = tw_skip_space(p + 1);
+	}
+	if (p >= k->window.end)
+		return fail(k, p);
+	if (*p == '}') {
+		if (comma && !first)
+			tw_kineto_flaw(k, TW_DEFECT_extra_comma, p);
+		*key = 0;
+		return p + 1;
+	}
+	if (!comma)
+		tw_kineto_flaw(k, TW_DEFECT_missing_comma, p);
+	if (*p == '"')
+		p = read_string(k, p, true, key);
+	else if (k->lenient)
+		p = read_bare_key(k, p, key);
+	else
+		return fail(k, p);
+	if (!p)
+		return NULL;
+	p = tw_skip_space(p);
+	if (*p != ':')
+		return fail(k, p);
+	return tw_skip_space(p + 1);
+}
+
+static inline const char *read_key(struct tw_kineto *k, const char *p, uint32_t context,
+				   uint32_t previous, uint32_t *key)
+{
+	struct tw_literal *literal = &k->literals[context][previous % TW_LITERAL_KEYS];
+	unsigned flaws = k->flaw_count;
+	const char *behind;
+
+	if (__builtin_expect(literal_matches(literal, p), 1)) {
+		*key = literal->key;
+		return tw_skip_space(p + literal->len);
+	}
+	behind = read_key_slow(k, p, !previous, key);
+	/* Only what was flawless may be taken for granted the next time. */
+	if (behind && behind < k->window.end && k->flaw_count == flaws && !k->lenient)
+		keep_literal(literal, p, behind, *key);
+	return behind;
+}
+
+static void keep_arg(struct tw_kineto *k, uint32_t key, const struct tw_arg *arg, const char *at)
+{
+	struct tw_args *args = &k->trace->args;
+
+	switch (key) {
+	case TW_KEY_correlation:
+		k->fields.correlation = link_code(k, arg, at);
+		return;
+	case TW_KEY_external_id:
+	case TW_KEY_external_id_2021:
+		k->fields.external = link_code(k, arg, at);
+		return;
+	case TW_KEY_stream:
+		k->fields.stream = code_of(k, arg, at);
+		break;
+	case TW_KEY_device:
+		k->fields.device = code_of(k, arg, at);
+		break;
+	}
+	/* The "" key is no key of a record. */
+	if (!key)
+		return;
+	switch (arg->kind) {
+	case TW_ARG_NULL:
+	case TW_ARG_BOOL:
+		tw_args_put_flag(args, key, arg->kind, arg->integer);
+		break;
+	case TW_ARG_INTEGER:
+		tw_args_put_integer(args, key, arg->integer);
+		break;
+	case TW_ARG_REAL:
+		tw_args_put_real(args, key, arg->real);
+		break;
+	default:
+		tw_args_put_text(args, key, arg->kind, arg->text);
+	}
+}
+
+static const char *read_args(struct tw_kineto *k, const char *p)
+{
+	struct tw_args *args = &k->trace->args;
+	uint32_t context = k->last_category % (TW_LITERAL_CONTEXTS - 8), key = 0;
+	size_t start;
+	struct tw_arg arg;
+
+	if (tw_args_reserve(args, TW_ARG_MAX_BYTES + 2 * TW_ARGS_ALIGN)) {
+		k->out_of_memory = true;
+		return fail(k, p);
+	}
+	start = args->len;
+	for (p++;;) {
+		const char *at = p = read_key(k, p, context, key, &key);
+
+		if (!p)
+			return NULL;
+		if (!key)
+			break;
+		p = read_value(k, p, &arg);
+		if (!p)
+			return NULL;
+		if (tw_args_reserve(args, TW_ARG_MAX_BYTES + 2 * TW_ARGS_ALIGN)) {
+			k->out_of_memory = true;
+			return fail(k, p);
+		}
+		keep_arg(k, key, &arg, at);
+	}
+	if (args->len == start)
+		return p;
+	if (tw_args_end(args, start, &k->fields.args)) {
+		k->out_of_memory = true;
+		return fail(k, p);
+	}
+	return p;
+}
+
+/* Microseconds at p, maybe as text, in nanoseconds. */
+static const char *read_odd_time(struct tw_kineto *k, const char *p, int64_t *ns)
+{
+	const char *behind = p, *text, *end;
+	struct tw_arg arg;
+	size_t len;
+
+	*ns = TRAWL_TIME_NONE;
+	if (tw_is_digit(*p) || ((*p == '-' || *p == '+') && (tw_is_digit(p[1]) || p[1] == '.'))) {
+		behind = tw_parse_time_ns(p, ns);
+		if (!behind)
+			return fail(k, p);
+		return behind;
+	}
+	behind = read_value(k, p, &arg);
+	if (!behind || arg.kind != TW_ARG_TEXT)
+		return behind;
+	text = tw_pool_text(&k->trace->texts, arg.text, &len);
+	/* Pooled texts end with NUL, which ends every number. */
+	text = tw_skip_space(text);
+	end = tw_parse_time_ns(text, ns);
+	if (!end || *tw_skip_space(end))
+		*ns = TRAWL_TIME_NONE;
+	else
+		tw_kineto_flaw(k, TW_DEFECT_time_as_text, p);
+	return behind;
+}
+
+static inline const char *read_time(struct tw_kineto *k, const char *p, int64_t *ns)
+{
+	static const uint32_t to_ns[] = { 1000, 100, 10, 1 };
+	uint64_t whole;
+	unsigned digits, n = 0;
+	const char *behind = tw_parse_digits(p, &whole, &digits);
+
+	if (__builtin_expect(digits - 1 >= 15, 0))
+		return read_odd_time(k, p, ns);
+	if (*behind == '.') {
+		uint32_t fraction = tw_parse_digits8(behind + 1, &n);
+
+		if (n == 0 || n > 3)
+			return read_odd_time(k, p, ns);
+		behind += 1 + n;
+		if ((*behind | 0x20) == 'e')
+			return read_odd_time(k, p, ns);
+		*ns = (int64_t)(whole * 1000 + (uint64_t)fraction * to_ns[n]);
+		return behind;
+	}
+	if ((*behind | 0x20) == 'e')
+		return read_odd_time(k, p, ns);
+	*ns = (int64_t)(whole * 1000);
+	return behind;
+}
+
+static const char *read_code(struct tw_kineto *k, const char *p, tw_code *code)
+{
+	struct tw_arg arg;
+	const char *behind = read_value(k, p, &arg);
+
+	if (behind)
+		*code = code_of(k, &arg, p);
+	return behind;
+}
+
+/* A name or category: text, or the text of whatever stands there. */
+static const char *read_label(struct tw_kineto *k, const char *p, uint32_t *id)
+{
+	struct tw_arg arg;
+	const char *behind;
+
+	if (__builtin_expect(*p == '"', 1))
+		return read_string(k, p, false, id);
+	behind = read_value(k, p, &arg);
+	if (!behind)
+		return NULL;
+	*id = 0;
+	if (arg.kind != TW_ARG_NULL && arg.kind != TW_ARG_BOOL)
+		*id = intern(k, p, (size_t)(behind - p));
+	return behind;
+}
+
+static const char *read_phase(struct tw_kineto *k, const char *p)
+{
+	uint32_t id;
+
+	if (p[0] == '"' && p[2] == '"' && p[1] != '"' && p[1] != '\\') {
+		k->fields.phase = (uint8_t)p[1];
+		return p + 3;
+	}
+	k->fields.phase = '?';
+	return read_label(k, p, &id);
+}
+
+/* How the categories of the PyTorch profiler are spelled, now and in 2021, in lower case. */
+static const struct {
+	const char *name;
+	enum trawl_class class;
+} category_names[] = {
+	{ "cpu_op", TRAWL_CLASS_CPU_OP },
+	{ "operator", TRAWL_CLASS_CPU_OP },
+	{ "kernel", TRAWL_CLASS_KERNEL },
+	{ "gpu_memcpy", TRAWL_CLASS_MEMCPY },
+	{ "memcpy", TRAWL_CLASS_MEMCPY },
+	{ "gpu_memset", TRAWL_CLASS_MEMSET },
+	{ "memset", TRAWL_CLASS_MEMSET },
+	{ "cuda_runtime", TRAWL_CLASS_RUNTIME },
+	{ "hip_runtime", TRAWL_CLASS_RUNTIME },
+	{ "xpu_runtime", TRAWL_CLASS_RUNTIME },
+	{ "mtia_runtime", TRAWL_CLASS_RUNTIME },
+	{ "privateuse1_runtime", TRAWL_CLASS_RUNTIME },
+	{ "runtime", TRAWL_CLASS_RUNTIME },
+	{ "cuda_driver", TRAWL_CLASS_DRIVER },
+	{ "hip_driver", TRAWL_CLASS_DRIVER },
+	{ "xpu_driver", TRAWL_CLASS_DRIVER },
+	{ "privateuse1_driver", TRAWL_CLASS_DRIVER },
+	{ "driver", TRAWL_CLASS_DRIVER },
+	{ "python_function", TRAWL_CLASS_PYTHON },
+	{ "user_annotation", TRAWL_CLASS_ANNOTATION },
+	{ "gpu_user_annotation", TRAWL_CLASS_GPU_ANNOTATION },
+};
+
+static enum trawl_class class_of(const char *name, size_t len)
+{
+	char lower[24];
+	size_t i;
+
+	if (len >= sizeof(lower))
+		return TRAWL_CLASS_OTHER;
+	for (i = 0; i < len; i++)
+		lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i]);
+	lower[len] = 0;
+	for (i = 0; i < sizeof(category_names) / sizeof(category_names[0]); i++)
+		if (!strcmp(lower, category_names[i].name))
+			return category_names[i].class;
+	return TRAWL_CLASS_OTHER;
+}
+
+/* Called as soon as the category is read: the keys of the arguments are guessed by it. */
+static void set_category(struct tw_kineto *k)
+{
+	const char *name;
+	size_t len;
+
+	if (k->fields.category == k->last_category_name)
+		return;
+	name = tw_pool_text(&k->trace->texts, k->fields.category, &len);
+	k->last_category = tw_trace_category(k->trace, k->fields.category, class_of(name, len));
+	k->last_category_name = k->fields.category;
+}
+
+static const char *read_field(struct tw_kineto *k, const char *p, uint32_t key)
+{
+	struct tw_event_fields *f = &k->fields;
+	struct tw_arg arg;
+
+	switch (key) {
+	case TW_KEY_ph:
+		p = read_phase(k, p);
+		/* 'X', 'M', 's', 'f', 't', 'i' fall on different rows. */
+		k->context = TW_LITERAL_CONTEXTS - 8 + (f->phase & 7);
+		return p;
+	case TW_KEY_cat:
+		p = read_label(k, p, &f->category);
+		if (p)
+			set_category(k);
+		return p;
+	case TW_KEY_name:
+		return read_label(k, p, &f->name);
+	case TW_KEY_pid:
+		return read_code(k, p, &f->pid);
+	case TW_KEY_tid:
+		return read_code(k, p, &f->tid);
+	case TW_KEY_ts:
+		return read_time(k, p, &f->start_ns);
+	case TW_KEY_dur:
+		return read_time(k, p, &f->dur_ns);
+	case TW_KEY_id:
+		return read_code(k, p, &f->id);
+	case TW_KEY_args:
+		if (*p == '{')
+			return read_args(k, p);
+		return read_value(k, p, &arg);	/* null, a list, a string */
+	default:
+		return read_value(k, p, &arg);
+	}
+}
+
+/* Stream numbers of 2021 stand in the thread id as "stream 7". */
+static tw_code stream_of_thread(struct tw_kineto *k, tw_code tid)
+{
+	static const char prefix[] = "stream ";
+	const char *text;
+	size_t len;
+
+	if (tid == TW_CODE_NONE || !(tid & TW_CODE_TEXT))
+		return tid;
+	text = tw_pool_text(&k->trace->texts, tid & ~TW_CODE_TEXT, &len);
+	if (len > sizeof(prefix) - 1 && !strncasecmp(text, prefix, sizeof(prefix) - 1))
+		return tw_code_from_text(k->trace, text + sizeof(prefix) - 1,
+					 len - (sizeof(prefix) - 1));
+	return tid;
+}
+
+static uint32_t track_of(struct tw_kineto *k, enum trawl_class class)
+{
+	const struct tw_event_fields *f = &k->fields;
+	struct tw_track track = { f->pid, f->tid, TW_CODE_NONE, TW_CODE_NONE };
+	uint32_t slot;
+
+	if (tw_class_is_gpu(class) || class == TRAWL_CLASS_GPU_ANNOTATION) {
+		track.device = f->device != TW_CODE_NONE ? f->device : f->pid;
+		track.stream = f->stream != TW_CODE_NONE ? f->stream : stream_of_thread(k, f->tid);
+	}
+	slot = (track.pid * 31 + track.tid * 7 + track.device * 3 + track.stream) % 64;
+	if (memcmp(&k->tracks[slot].track, &track, sizeof(track)) ||
+	    k->tracks[slot].index == UINT32_MAX) {
+		k->tracks[slot].index = tw_trace_track(k->trace, &track);
+		k->tracks[slot].track = track;
+		if (k->tracks[slot].index == UINT32_MAX)
+			k->out_of_memory = true;
+	}
+	return k->tracks[slot].index;
+}
+
+/* Whether a slice's times can be used; counts why not. */
+static bool check_slice(struct tw_kineto *k, enum trawl_class class, const char *at)
+{
+	struct tw_event_fields *f = &k->fields;
+	bool gpu = tw_class_is_gpu(class);
+	enum tw_defect kind;
+
+	if (f->start_ns == TRAWL_TIME_NONE)
+		kind = gpu ? TW_DEFECT_gpu_no_start : TW_DEFECT_no_duration;
+	else if (f->dur_ns == TRAWL_TIME_NONE)
+		kind = gpu ? TW_DEFECT_gpu_no_duration : TW_DEFECT_no_duration;
+	else if (f->start_ns > LATEST_TIME_NS || f->start_ns < -LATEST_TIME_NS ||
+		 f->dur_ns > LONGEST_DURATION_NS || f->dur_ns < -LONGEST_DURATION_NS)
+		kind = gpu ? TW_DEFECT_gpu_overflow : TW_DEFECT_overflow;
+	else if (f->dur_ns < 0)
+		kind = gpu ? TW_DEFECT_gpu_negative_duration : TW_DEFECT_negative_duration;
+	else if (gpu && f->start_ns == 0 && f->dur_ns == 0)
+		kind = TW_DEFECT_gpu_time_lost;
+	else
+		return true;
+	if (f->dur_ns < 0 || kind == TW_DEFECT_gpu_overflow || kind == TW_DEFECT_overflow)
+		f->dur_ns = TRAWL_TIME_NONE;
+	if (class == TRAWL_CLASS_OTHER)
+		return false;
+	tw_kineto_flaw(k, kind, at);
+	return false;
+}
+
+static enum tw_attempt keep_event(struct tw_kineto *k, const char *at)
+{
+	struct tw_events *events = &k->trace->events;
+	struct tw_event_fields *f = &k->fields;
+	enum trawl_class class;
+	uint64_t i;
+	unsigned n;
+
+	set_category(k);
+	class = k->trace->categories[k->last_category].class;
+	if (f->phase == 'X' && !check_slice(k, class, at))
+		f->phase = 'x';
+	if (f->phase == 'X' && !f->category)
+		tw_kineto_flaw(k, TW_DEFECT_no_category, at);
+	if (!f->phase)
+		tw_kineto_flaw(k, TW_DEFECT_not_an_event, at);
+	if (tw_events_grow(k->trace))
+		k->out_of_memory = true;
+	if (k->out_of_memory)
+		return TW_EVENT_BAD;
+	i = events->count++;
+	events->start_ns[i] = f->start_ns;
+	events->dur_ns[i] = f->dur_ns;
+	events->name[i] = f->name;
+	events->track[i] = track_of(k, class);
+	events->correlation[i] = f->id != TW_CODE_NONE && f->correlation == TW_CODE_NONE ?
+					 f->id : f->correlation;
+	events->external[i] = f->external;
+	events->args[i] = f->args;
+	events->category[i] = (uint8_t)k->last_category;
+	events->phase[i] = f->phase;
+	for (n = 0; n < k->flaw_count; n++)
+		tw_quality_add(&k->trace->quality, k->flaws[n].kind, 1, k->flaws[n].offset,
+			       (int64_t)i);
+	return TW_EVENT_READ;
+}
+
+enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **place)
+{
+	size_t args_len = k->trace->args.len;
+	const char *p = *place;
+	uint32_t key = 0;
+
+	k->flaw_count = 0;
+	k->context = TW_LITERAL_CONTEXTS - 8;
+	k->fields = (struct tw_event_fields){
+		.start_ns = TRAWL_TIME_NONE, .dur_ns = TRAWL_TIME_NONE,
+		.pid = TW_CODE_NONE, .tid = TW_CODE_NONE, .id = TW_CODE_NONE,
+		.correlation = TW_CODE_NONE, .external = TW_CODE_NONE,
+		.device = TW_CODE_NONE, .stream = TW_CODE_NONE,
+	};
+	for (p++; p;) {
+		p = read_key(k, p, k->context, key, &key);
+		if (!p || !key)
+			break;
+		if (key >= TW_KEY_ph && key < TW_KEY_ph + 32) {
+			uint32_t bit = 1u << (key - TW_KEY_ph);
+
+			if (__builtin_expect(k->fields.seen & bit, 0))
+				tw_kineto_flaw(k, TW_DEFECT_duplicate_key, p);
+			k->fields.seen |= bit;
+		}
+		p = read_field(k, p, key);
+	}
+	if (p && p <= k->window.end) {
+		if (keep_event(k, *place) == TW_EVENT_BAD)
+			return TW_EVENT_BAD;
+		*place = p;
+		return TW_EVENT_READ;
+	}
+	if (args_len)
+		k->trace->args.len = args_len;
+	return p || k->failed_at >= k->window.end ? TW_EVENT_MORE : TW_EVENT_BAD;
+}

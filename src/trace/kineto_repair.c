@@ -1,0 +1,100 @@
+/* Finding the way in damaged text: where a string was meant to end, where the next event is. */
+#include "trace/kineto.h"
+
+#include "json/scan.h"
+
+/* Keys of events, which stand behind a string that ends. */
+static const char *const event_keys[] = { "ph", "cat", "name", "pid", "tid", "ts",
+					  "dur", "args", "id",	"bp",  "s" };
+
+/* Whether `"key":` stands at p; any key up to 64 characters without quotes. */
+static bool is_key(const char *p, const char *end, const char **behind)
+{
+	const char *start;
+
+	if (p >= end || *p != '"')
+		return false;
+	for (start = ++p; p < end && *p != '"' && *p != '\n' && p - start < 64; p++)
+		;
+	if (p >= end || *p != '"' || p == start)
+		return false;
+	p = tw_skip_space(p + 1);
+	*behind = p;
+	return p < end && *p == ':';
+}
+
+/* Whether a string value may end with the quote before p: the event goes on behind it. */
+static bool value_ends(const char *p, const char *end)
+{
+	const char *behind;
+
+	p = tw_skip_space(p);
+	if (p >= end)
+		return false;
+	if (*p == '}' || *p == ']')
+		return true;
+	if (*p == ',')
+		p = tw_skip_space(p + 1);
+	return is_key(p, end, &behind) || *p == '}';
+}
+
+const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
+{
+	const char *start = p, *end = k->window.end, *first = NULL;
+
+	for (; p < end; p++) {
+		const char *behind;
+		bool escaped;
+
+		if (*p != '"')
+			continue;
+		escaped = p > start && p[-1] == '\\';
+		behind = tw_skip_space(p + 1);
+		if (!first && !escaped)
+			first = p;
+		if (behind >= end)
+			break;
+		if (key ? *behind == ':' : value_ends(p + 1, end)) {
+			if (escaped || first != p)
+				tw_kineto_flaw(k, TW_DEFECT_unescaped_quote, start);
+			return p;
+		}
+		/* A key is one line of few words; a value may hold anything. */
+		if (key && p - start > 256)
+			break;
+	}
+	k->failed_at = p < end && !key ? end : p;
+	return NULL;
+}
+
+/* Whether the object at p (its brace) begins like an event. */
+static bool begins_event(const char *p, const char *end)
+{
+	const char *key = tw_skip_space(p + 1), *behind;
+	size_t i, len;
+
+	if (!is_key(key, end, &behind))
+		return false;
+	for (i = 0; i < sizeof(event_keys) / sizeof(event_keys[0]); i++) {
+		len = strlen(event_keys[i]);
+		if (!strncmp(key + 1, event_keys[i], len) && key[1 + len] == '"')
+			return true;
+	}
+	return false;
+}
+
+const char *tw_kineto_find_event(const char *begin, const char *p, const char *end)
+{
+	for (; (p = memchr(p, '{', (size_t)(end - p))); p++) {
+		const char *before = p;
+
+		/* An element of a list: behind its bracket or the element before. */
+		while (before > begin && tw_is_space(before[-1]))
+			before--;
+		if (before == begin || !strchr(",[}", before[-1]) || !before[-1])
+			continue;
+		if (begins_event(p, end))
+			return p;
+	}
+	return NULL;
+}
