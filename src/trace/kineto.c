@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
-#include "json/scan.h"
+#include "base/scan.h"
 #include "trace/pairs.h"
 #include "trace/reader.h"
 

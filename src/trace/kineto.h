@@ -10,7 +10,7 @@
 #define TW_TRACE_KINETO_H
 
 #include "io/feed.h"
-#include "json/text.h"
+#include "base/text.h"
 #include "store/trace.h"
 
 /*

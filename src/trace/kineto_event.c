@@ -5,7 +5,7 @@
 #include "trace/kineto.h"
 
 #include "base/hash.h"
-#include "json/scan.h"
+#include "base/scan.h"
 
 #include <strings.h>
 

@@ -1,0 +1,23 @@
+# What trawl is linked with; docs/DEPENDENCIES.md says why each.
+include(FindPackageHandleStandardArgs)
+find_package(Threads REQUIRED)
+
+add_library(trawl_dependencies INTERFACE)
+target_link_libraries(trawl_dependencies INTERFACE Threads::Threads m)
+
+# trawl_dependency(NAME header library debian-package)
+function(trawl_dependency name header library package)
+	find_path(${name}_INCLUDE_DIR ${header})
+	find_library(${name}_LIBRARY ${library})
+	mark_as_advanced(${name}_INCLUDE_DIR ${name}_LIBRARY)
+	if(NOT ${name}_INCLUDE_DIR OR NOT ${name}_LIBRARY)
+		message(FATAL_ERROR "${header} or lib${library} is missing: "
+			"install ${package} (on Debian: ./dev deps)")
+	endif()
+	target_include_directories(trawl_dependencies SYSTEM INTERFACE "${${name}_INCLUDE_DIR}")
+	target_link_libraries(trawl_dependencies INTERFACE "${${name}_LIBRARY}")
+endfunction()
+
+trawl_dependency(ISAL isa-l/igzip_lib.h isal libisal-dev)
+trawl_dependency(ZSTD zstd.h zstd libzstd-dev)
+trawl_dependency(XLSXWRITER xlsxwriter.h xlsxwriter libxlsxwriter-dev)

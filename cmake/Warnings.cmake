@@ -1,0 +1,11 @@
+# The warnings every C file of ours is compiled with, in one place.
+set(TRAWL_WARNINGS
+	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
+	-Wvla -Wpointer-arith -Wundef -Wwrite-strings -Wformat-security -Wimplicit-fallthrough
+	-Wredundant-decls)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+	list(APPEND TRAWL_WARNINGS -Wduplicated-cond)
+endif()
+if(TRAWL_WERROR)
+	list(APPEND TRAWL_WARNINGS -Werror)
+endif()

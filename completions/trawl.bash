@@ -1,0 +1,76 @@
+# bash completion for trawl
+# Checked against "trawl help" by tools/check_cli_docs.py.
+
+_trawl_files() {
+	local IFS=$'\n'
+	compopt -o filenames 2>/dev/null
+	# shellcheck disable=SC2207 # names may hold blanks: split at line ends only
+	COMPREPLY=($(compgen "$1" -- "$2"))
+}
+
+_trawl_words() {
+	# shellcheck disable=SC2207 # words of ours
+	COMPREPLY=($(compgen -W "$1" -- "$2"))
+}
+
+_trawl() {
+	local commands="report check help version"
+	local common="-o -j -q -v -h --help --format --strict"
+	local view="--step --range --start --end --device"
+	local report="--linked-only --short-kernel-us --micro-idle-us --top-ops --clip-overruns
+		--no-xlsx --no-csv"
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local command="" word
+
+	COMPREPLY=()
+	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+		case $word in
+		report | check | help | version)
+			command=$word
+			break
+			;;
+		esac
+	done
+
+	# "--format=j" comes as three words: --format, =, j.
+	if [ "$current" = "=" ]; then
+		current=
+	elif [ "$previous" = "=" ]; then
+		previous=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	case $previous in
+	-o)
+		_trawl_files -d "$current"
+		return
+		;;
+	--format)
+		_trawl_words "table csv json markdown" "$current"
+		return
+		;;
+	-j | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops)
+		return
+		;;
+	esac
+
+	case $command in
+	"")
+		case $current in
+		-*) _trawl_words "-h --help --version" "$current" ;;
+		*) _trawl_words "$commands" "$current" ;;
+		esac
+		;;
+	help) _trawl_words "$commands" "$current" ;;
+	version) ;;
+	*)
+		case $current in
+		-*)
+			[ "$command" = report ] || report=
+			_trawl_words "$common $view $report" "$current"
+			;;
+		*) _trawl_files -f "$current" ;;
+		esac
+		;;
+	esac
+}
+
+complete -F _trawl trawl

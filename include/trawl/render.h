@@ -1,0 +1,26 @@
+/*
+ * Writing tables: CSV files, a workbook, text.  Files appear whole or not at all; the same
+ * tables give the same bytes.
+ */
+#ifndef TRAWL_RENDER_H
+#define TRAWL_RENDER_H
+
+#include "trawl/table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* DIR/<table name>.csv for each table; the directory is created, none appears if one fails. */
+TRAWL_API int trawl_write_csv(const struct trawl_table *const *tables, size_t count,
+			      const char *dir, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* One workbook, a sheet a table, in that order. */
+TRAWL_API int trawl_write_xlsx(const struct trawl_table *const *tables, size_t count,
+			       const char *path, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * The performance report of one trace: tables by analysis.
+ */
+#ifndef TRAWL_REPORT_H
+#define TRAWL_REPORT_H
+
+#include "trawl/table.h"
+#include "trawl/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct trawl_report_options {
+	bool linked_only;	/* gpu_timeline counts only events whose launch is recorded */
+	bool clip_overruns;	/* end kernels that run over whole later ones at the next start */
+	int64_t short_kernel_ns;	/* kernels below it are short; default 10 us */
+	int64_t micro_idle_ns;	/* splits idle time at this gap; -1: no split */
+	size_t top_ops;		/* operations in the summary */
+	unsigned threads;	/* 0: one a core */
+
+	/* The part of the trace to look at. */
+	const char *range;		/* name of an annotation; NULL: none */
+	int64_t step_first, step_last;	/* profiler steps; -1: none */
+	int64_t start_ns, end_ns;	/* TRAWL_TIME_NONE: none */
+	const char *device;		/* NULL: all */
+};
+
+struct trawl_report;
+
+/* Fills *options with the defaults. */
+TRAWL_API void trawl_report_options_init(struct trawl_report_options *options);
+
+/*
+ * Analyses a trace, which must outlive the report.  `options` may be NULL.  TRAWL_EUSAGE when
+ * the part asked for is not in the trace.
+ */
+TRAWL_API int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
+			       const struct trawl_report_options *options,
+			       struct trawl_error *err) TRAWL_MUST_CHECK;
+TRAWL_API void trawl_report_free(struct trawl_report *report);
+
+/* Tables that have something to say, in the order of a workbook. */
+TRAWL_API size_t trawl_report_tables(const struct trawl_report *report);
+TRAWL_API const struct trawl_table *trawl_report_table(const struct trawl_report *report,
+						       size_t index);
+/* By name, NULL when it is not there. */
+TRAWL_API const struct trawl_table *trawl_report_find(const struct trawl_report *report,
+						      const char *name);
+
+/* The quality record of the trace and of what follows from it, worst first. */
+TRAWL_API size_t trawl_report_defects(const struct trawl_report *report);
+TRAWL_API struct trawl_defect trawl_report_defect(const struct trawl_report *report, size_t index);
+
+/* What the report looks at: "" for the whole trace, else for people ("step 3"). */
+TRAWL_API const char *trawl_report_view(const struct trawl_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

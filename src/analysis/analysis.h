@@ -1,0 +1,83 @@
+/*
+ * An analysis turns the derived trace into one table.  It is a pure function: it prints nothing,
+ * keeps nothing, and knows no output format.  One analysis is one file here and one line in
+ * analyses.def; the order there is the order of tables in a report.
+ */
+#ifndef TW_ANALYSIS_ANALYSIS_H
+#define TW_ANALYSIS_ANALYSIS_H
+
+#include "analysis/launchers.h"
+#include "derive/derived.h"
+#include "table/table.h"
+#include "trawl/report.h"
+
+struct tw_analysis_input {
+	const struct trawl_trace *trace;
+	const struct tw_derived *derived;
+	const struct tw_launchers *launchers;
+	const struct trawl_report_options *options;
+	const struct tw_quality *quality;	/* the trace's and what deriving found */
+	int64_t total_ns;			/* total_time of gpu_timeline; 0 without GPU events */
+	const struct trawl_allocator *allocator;
+};
+
+/* What an analysis needs to say anything; without it, it makes no table. */
+enum tw_needs {
+	TW_NEEDS_NOTHING = 0,
+	TW_NEEDS_GPU = 1,	/* GPU events */
+	TW_NEEDS_HOST = 2,	/* host events */
+};
+
+struct tw_analysis {
+	struct tw_table_spec table;
+	unsigned needs;
+	/* Fills the table; what it adds may fail stickily. 0 or TRAWL_ENOMEM. */
+	int (*run)(const struct tw_analysis_input *in, struct trawl_table *table);
+};
+
+/* A table's declaration: one array of columns that every renderer and the documentation follow. */
+#define TW_TABLE_SPEC(table_name, table_meaning, table_columns, even_if_empty)               \
+	.table = { .name = (table_name), .meaning = (table_meaning), .columns = (table_columns), \
+		   .column_count = sizeof(table_columns) / sizeof((table_columns)[0]),           \
+		   .keep_empty = (even_if_empty) }
+#define TW_TABLE(name, meaning, columns) TW_TABLE_SPEC(name, meaning, columns, false)
+#define TW_TABLE_KEPT(name, meaning, columns) TW_TABLE_SPEC(name, meaning, columns, true)
+
+#define TW_ANALYSIS(id) extern const struct tw_analysis tw_analysis_##id;
+#include "analysis/analyses.def"
+#undef TW_ANALYSIS
+
+/* All of them, in order. */
+extern const struct tw_analysis *const tw_analyses[];
+extern const size_t tw_analysis_count;
+
+/* ---- what several analyses share */
+
+/* Text of a text id into a cell. */
+void tw_set_name(struct trawl_table *table, size_t row, size_t column,
+		 const struct trawl_trace *trace, uint32_t text);
+/* A device or stream number: as a number where it is one. */
+void tw_set_code(struct trawl_table *table, size_t row, size_t column,
+		 const struct trawl_trace *trace, tw_code code);
+/* part / whole x 100; missing when the whole is 0. */
+void tw_set_percent(struct trawl_table *table, size_t row, size_t column, double part,
+		    double whole);
+/* Nanoseconds as a real number of microseconds, missing when NaN. */
+void tw_set_us(struct trawl_table *table, size_t row, size_t column, double ns);
+
+/* Timeline figures of a set of GPU events. */
+struct tw_timeline {
+	int64_t compute_ns, exposed_communication_ns, exposed_copy_ns, busy_ns, idle_ns, total_ns;
+	int64_t communication_ns, copy_ns;
+	int64_t micro_idle_ns, macro_idle_ns;	/* gaps below and from the threshold on */
+	uint64_t events;
+};
+
+/*
+ * Of the events of one device (TW_CODE_NONE: all), with a recorded launch only when asked.
+ * Source: perf-report definitions of busy, exposed and idle; see docs/METRICS.md.
+ */
+int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *derived, tw_code device,
+		   bool linked_only, int64_t micro_idle_ns) TRAWL_MUST_CHECK;
+
+#endif

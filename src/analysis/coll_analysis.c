@@ -1,0 +1,269 @@
+/*
+ * Communication kernels by process group, collective, type, size and stream: what TraceLens
+ * calls nccl_summary_long, of one trace.  What a kernel's arguments do not tell stays empty; the
+ * kind of collective then comes from its name (data/kernel_names.tsv).
+ */
+#include "analysis/analysis.h"
+
+#include "analysis/order.h"
+#include "analysis/signature.h"
+#include "analysis/stats.h"
+#include "base/alloc.h"
+#include "data/tables.h"
+
+#include <string.h>
+
+enum {
+	RANK, GROUP, GROUP_RANKS, NAME, GROUP_SIZE, DTYPE, IN_NELEMS, OUT_NELEMS, IN_SPLIT,
+	OUT_SPLIT, STREAM, IN_MB, OUT_MB, SUM, MEAN, STD, MIN, MAX, COUNT, COLLECTIVE, LIBRARY, DEVICE
+};
+
+static const struct trawl_column columns[] = {
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "0: one trace is looked at" },
+	[GROUP] = { "Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "process group" },
+	[GROUP_RANKS] = { "Process Group Ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 24,
+			  "ranks in the group" },
+	[NAME] = { "Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 22,
+		   "name of the collective as recorded" },
+	[GROUP_SIZE] = { "Group size", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "ranks taking part" },
+	[DTYPE] = { "dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "type of the elements" },
+	[IN_NELEMS] = { "In msg nelems", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "elements sent" },
+	[OUT_NELEMS] = { "Out msg nelems", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "elements received" },
+	[IN_SPLIT] = { "In split size", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "elements to each rank" },
+	[OUT_SPLIT] = { "Out split size", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
+			"elements from each rank" },
+	[STREAM] = { "stream", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "stream it ran on" },
+	[IN_MB] = { "In msg size (MB)_first", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
+		    "elements sent x bytes of the type / 2^20" },
+	[OUT_MB] = { "Out msg size (MB)_first", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
+		     "elements received x bytes of the type / 2^20" },
+	[SUM] = { "dur_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "time of all" },
+	[MEAN] = { "dur_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "mean time" },
+	[STD] = { "dur_std", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "sample standard deviation" },
+	[MIN] = { "dur_min", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "shortest" },
+	[MAX] = { "dur_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest" },
+	[COUNT] = { "operation_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
+	[COLLECTIVE] = { "Collective type", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
+			 "kind of collective, from its recorded name, else from the kernel's" },
+	[LIBRARY] = { "Library", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
+		      "whose kernel it is, by its name" },
+	[DEVICE] = { "device", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "device it ran on" },
+};
+
+/* Arguments that tell collectives apart, in the order of their columns from GROUP on. */
+static const uint32_t arg_keys[] = {
+	TW_KEY_process_group_name, TW_KEY_process_group_ranks, TW_KEY_collective_name,
+	TW_KEY_group_size,	   TW_KEY_dtype,	       TW_KEY_in_msg_nelems,
+	TW_KEY_out_msg_nelems,	   TW_KEY_in_split_size,       TW_KEY_out_split_size,
+};
+
+#define ARGS (sizeof(arg_keys) / sizeof(arg_keys[0]))
+
+struct key {
+	const struct tw_kernel_name *kernel;
+	uint32_t args[ARGS];	/* ids of `texts`, 0: not recorded */
+	uint32_t queue;
+};
+
+struct work {
+	const struct tw_analysis_input *in;
+	struct tw_pool texts;
+	struct tw_str scratch;
+	struct tw_groups groups;
+	struct tw_members members;
+	uint32_t *of;
+	int64_t *values;
+};
+
+/* An argument as text: numbers in digits, lists in Python's notation. */
+static uint32_t arg_text(struct work *w, const struct tw_arg *arg)
+{
+	const char *text;
+	size_t len;
+
+	tw_str_clear(&w->scratch);
+	switch (arg->kind) {
+	case TW_ARG_INTEGER:
+		tw_str_add_int(&w->scratch, arg->integer);
+		break;
+	case TW_ARG_REAL:
+		tw_str_add_real(&w->scratch, arg->real);
+		break;
+	case TW_ARG_TEXT:
+	case TW_ARG_NUMBER:
+		text = tw_pool_text(&w->in->trace->texts, arg->text, &len);
+		tw_str_add(&w->scratch, text, len);
+		break;
+	case TW_ARG_JSON:
+		text = tw_pool_text(&w->in->trace->texts, arg->text, &len);
+		tw_python_repr(text, len, &w->scratch);
+		break;
+	default:
+		return 0;
+	}
+	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
+}
+
+static struct key key_of(struct work *w, uint64_t g)
+{
+	const struct trawl_trace *trace = w->in->trace;
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint64_t event = gpu->event[g];
+	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN, i;
+	struct tw_arg arg;
+	struct key key;
+
+	memset(&key, 0, sizeof(key));
+	key.kernel = tw_gpu_known(w->in->derived, g);
+	key.queue = gpu->queue[g];
+	while (at && tw_args_next(&trace->args, &at, &arg))
+		for (i = 0; i < ARGS; i++)
+			if (arg.key == arg_keys[i])
+				key.args[i] = arg_text(w, &arg);
+	return key;
+}
+
+static int group_kernels(struct work *w)
+{
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint64_t g;
+
+	for (g = 0; g < gpu->count; g++) {
+		struct key key;
+
+		w->of[g] = TW_NO_GROUP;
+		if (gpu->bucket[g] != TW_COMMUNICATION)
+			continue;
+		key = key_of(w, g);
+		w->of[g] = tw_groups_add(&w->groups, &key);
+	}
+	return w->groups.failed || w->texts.failed || w->scratch.failed ? -1 : 0;
+}
+
+static const char *text_of(const struct work *w, const struct key *key, size_t column, size_t *len)
+{
+	return tw_pool_text(&w->texts, key->args[column - GROUP], len);
+}
+
+/* Megabytes of a number of elements; missing when the type's size is not known. */
+static void set_megabytes(const struct work *w, struct trawl_table *table, size_t row,
+			  size_t column, const struct key *key, size_t nelems_column)
+{
+	const char *nelems, *dtype;
+	size_t len, dtype_len, i;
+	double n = 0;
+	unsigned bytes;
+
+	nelems = text_of(w, key, nelems_column, &len);
+	dtype = text_of(w, key, DTYPE, &dtype_len);
+	bytes = tw_dtype_bytes(dtype, dtype_len);
+	for (i = 0; i < len && nelems[i] >= '0' && nelems[i] <= '9'; i++)
+		n = n * 10 + (nelems[i] - '0');
+	if (len && i == len && bytes)
+		tw_table_set_real(table, row, column, n * bytes / 1048576);
+}
+
+static void set_kind(const struct work *w, struct trawl_table *table, size_t row,
+		     const struct key *key)
+{
+	size_t len;
+	const char *recorded = text_of(w, key, NAME, &len);
+	const char *kind = len ? tw_collective(recorded, len) : NULL;
+
+	if (!kind && len)
+		tw_table_set_text(table, row, COLLECTIVE, recorded, len);
+	else if (kind)
+		tw_table_set_str(table, row, COLLECTIVE, kind);
+	else if (key->kernel && key->kernel->collective[0])
+		tw_table_set_str(table, row, COLLECTIVE, key->kernel->collective);
+	if (key->kernel)
+		tw_table_set_str(table, row, LIBRARY, key->kernel->library);
+}
+
+static void add_row(struct work *w, struct trawl_table *table, uint32_t group)
+{
+	const struct key *key = tw_groups_key(&w->groups, group);
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint64_t first = w->members.first[group], n = w->members.first[group + 1] - first, i;
+	size_t row = tw_table_add_row(table), column, len;
+	struct tw_stats stats;
+
+	for (i = 0; i < n; i++) {
+		uint64_t g = w->members.list[first + i];
+
+		w->values[i] = gpu->end_ns[g] - gpu->start_ns[g];
+	}
+	stats = tw_stats_of(w->values, n);
+	tw_table_set_integer(table, row, RANK, 0);
+	for (column = GROUP; column < GROUP + ARGS; column++) {
+		const char *text = text_of(w, key, column, &len);
+
+		if (len)
+			tw_table_set_text(table, row, column, text, len);
+	}
+	tw_set_code(table, row, STREAM, w->in->trace, gpu->queues[key->queue].stream);
+	tw_set_code(table, row, DEVICE, w->in->trace, gpu->queues[key->queue].device);
+	set_megabytes(w, table, row, IN_MB, key, IN_NELEMS);
+	set_megabytes(w, table, row, OUT_MB, key, OUT_NELEMS);
+	tw_table_set_integer(table, row, SUM, stats.sum);
+	tw_set_us(table, row, MEAN, stats.mean);
+	tw_set_us(table, row, STD, stats.std);
+	tw_table_set_integer(table, row, MIN, stats.min);
+	tw_table_set_integer(table, row, MAX, stats.max);
+	tw_table_set_integer(table, row, COUNT, (int64_t)stats.count);
+	set_kind(w, table, row, key);
+}
+
+static int fill(struct work *w, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = w->in->allocator;
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint32_t count = w->groups.count, g;
+	struct tw_order *order = tw_alloc_array(a, (size_t)count + 1, sizeof(*order));
+
+	if (!order)
+		return -1;
+	for (g = 0; g < count; g++) {
+		uint64_t i;
+
+		order[g] = (struct tw_order){ 0, gpu->event[w->members.list[w->members.first[g]]],
+					      g };
+		for (i = w->members.first[g]; i < w->members.first[g + 1]; i++)
+			order[g].value += gpu->end_ns[w->members.list[i]] -
+					  gpu->start_ns[w->members.list[i]];
+	}
+	tw_order_sort(order, count);
+	for (g = 0; g < count; g++)
+		add_row(w, table, order[g].index);
+	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));
+	return 0;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	uint64_t n = in->derived->gpu.count;
+	struct work w = { .in = in };
+	int status = TRAWL_ENOMEM;
+
+	tw_groups_init(&w.groups, sizeof(struct key), a);
+	tw_str_init(&w.scratch, a);
+	w.of = tw_alloc(a, (n + 1) * sizeof(*w.of));
+	w.values = tw_alloc(a, (n + 1) * sizeof(*w.values));
+	if (w.of && w.values && !tw_pool_init(&w.texts, a) && !group_kernels(&w) &&
+	    !tw_members_build(&w.members, w.of, n, w.groups.count, a) && !fill(&w, table))
+		status = 0;
+	tw_members_release(&w.members);
+	tw_groups_release(&w.groups);
+	tw_pool_release(&w.texts);
+	tw_str_release(&w.scratch);
+	tw_free(a, w.of, (n + 1) * sizeof(*w.of));
+	tw_free(a, w.values, (n + 1) * sizeof(*w.values));
+	return status;
+}
+
+const struct tw_analysis tw_analysis_coll_analysis = {
+	TW_TABLE("coll_analysis", "communication kernels by collective, size and stream", columns),
+	.needs = TW_NEEDS_GPU,
+	.run = run,
+};

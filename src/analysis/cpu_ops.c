@@ -1,0 +1,156 @@
+/*
+ * Time of operations on the host, by name: for traces without GPU work, and to see what the host
+ * is busy with.  Self time is the time outside the operations and calls nested in it.
+ */
+#include "analysis/analysis.h"
+
+#include "analysis/order.h"
+#include "base/alloc.h"
+
+enum { NAME, COUNT, TOTAL, SELF, MEAN, MIN, MAX, OF_SELF };
+
+static const struct trawl_column columns[] = {
+	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 48, "name of the operation" },
+	[COUNT] = { "Count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
+	[TOTAL] = { "total host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
+		    "time of all calls, with what they call" },
+	[SELF] = { "self host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
+		   "time of all calls outside what they call" },
+	[MEAN] = { "mean (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "mean time of a call" },
+	[MIN] = { "min (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "shortest call" },
+	[MAX] = { "max (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest call" },
+	[OF_SELF] = { "Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
+		      "share of the self time of this table" },
+};
+
+struct sum {
+	int64_t count, total, self, min, max;
+	uint64_t timed;		/* calls with a usable duration */
+	uint64_t first;
+};
+
+/* Duration inside the view; false when the event lies outside or has no usable one. */
+static bool duration(const struct tw_derived *d, uint64_t event, int64_t *ns)
+{
+	const struct tw_events *events = &d->trace->events;
+	int64_t start = events->start_ns[event], end;
+
+	if (events->phase[event] != 'X')
+		return false;
+	end = start + events->dur_ns[event];
+	if (!tw_view_clip(&d->view, &start, &end))
+		return false;
+	*ns = end - start;
+	return true;
+}
+
+/* Time of the direct children of each node. */
+static int64_t *children_times(const struct tw_derived *d)
+{
+	int64_t *times = tw_alloc_array(d->allocator, d->host.count + 1, sizeof(*times)), ns;
+	uint64_t i;
+
+	for (i = 0; times && i < d->host.count; i++)
+		if (d->host.parent[i] != TW_NONE && duration(d, d->host.event[i], &ns))
+			times[d->host.parent[i]] += ns;
+	return times;
+}
+
+static void add_call(struct sum *sum, const struct tw_derived *d, uint64_t node, int64_t children)
+{
+	int64_t ns;
+
+	if (!sum->count++)
+		sum->first = d->host.event[node];
+	if (!duration(d, d->host.event[node], &ns))
+		return;
+	sum->total += ns;
+	sum->self += ns > children ? ns - children : 0;
+	if (!sum->timed || ns < sum->min)
+		sum->min = ns;
+	if (!sum->timed || ns > sum->max)
+		sum->max = ns;
+	sum->timed++;
+}
+
+static void add_row(const struct tw_analysis_input *in, struct trawl_table *table, uint32_t name,
+		    const struct sum *sum, int64_t all)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_set_name(table, row, NAME, in->trace, name);
+	tw_table_set_integer(table, row, COUNT, sum->count);
+	if (!sum->timed)
+		return;
+	tw_table_set_integer(table, row, TOTAL, sum->total);
+	tw_table_set_integer(table, row, SELF, sum->self);
+	tw_set_us(table, row, MEAN, (double)sum->total / (double)sum->timed);
+	tw_table_set_integer(table, row, MIN, sum->min);
+	tw_table_set_integer(table, row, MAX, sum->max);
+	tw_set_percent(table, row, OF_SELF, (double)sum->self, (double)all);
+}
+
+/* Operations of the view: those that overlap it, or all. */
+static bool is_counted(const struct tw_derived *d, uint64_t node)
+{
+	int64_t ns;
+
+	return tw_node_class(d, node) == TRAWL_CLASS_CPU_OP &&
+	       (!d->view.limited || duration(d, d->host.event[node], &ns));
+}
+
+static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
+		struct tw_groups *groups, const int64_t *children)
+{
+	const struct tw_derived *d = in->derived;
+	size_t n = (size_t)groups->count + 1;
+	struct sum *sums = tw_alloc_array(in->allocator, n, sizeof(*sums));
+	struct tw_order *order = tw_alloc_array(in->allocator, n, sizeof(*order));
+	int64_t all = 0;
+	uint64_t i;
+	uint32_t g;
+
+	if (sums && order) {
+		for (i = 0; i < d->host.count; i++)
+			if (is_counted(d, i))
+				add_call(&sums[tw_groups_add(groups, &in->trace->events.name
+								 [d->host.event[i]])],
+					 d, i, children[i]);
+		for (g = 0; g < groups->count; g++) {
+			order[g] = (struct tw_order){ sums[g].self, sums[g].first, g };
+			all += sums[g].self;
+		}
+		tw_order_sort(order, groups->count);
+		for (g = 0; g < groups->count; g++)
+			add_row(in, table, *(const uint32_t *)tw_groups_key(groups, order[g].index),
+				&sums[order[g].index], all);
+	}
+	tw_free(in->allocator, sums, n * sizeof(*sums));
+	tw_free(in->allocator, order, n * sizeof(*order));
+	return sums && order ? 0 : TRAWL_ENOMEM;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct tw_derived *d = in->derived;
+	int64_t *children = children_times(d);
+	struct tw_groups groups;
+	int status = TRAWL_ENOMEM;
+	uint64_t i;
+
+	tw_groups_init(&groups, sizeof(uint32_t), in->allocator);
+	for (i = 0; children && i < d->host.count; i++)
+		if (is_counted(d, i))
+			tw_groups_add(&groups, &in->trace->events.name[d->host.event[i]]);
+	if (children && !groups.failed)
+		status = fill(in, table, &groups, children);
+	tw_groups_release(&groups);
+	tw_free(in->allocator, children, (d->host.count + 1) * sizeof(*children));
+	return status;
+}
+
+const struct tw_analysis tw_analysis_cpu_ops = {
+	TW_TABLE("cpu_ops", "time of operations on the host, by name", columns),
+	.needs = TW_NEEDS_HOST,
+	.run = run,
+};

@@ -1,0 +1,169 @@
+/*
+ * Where the time of the GPU goes: computing, communication and copies that nothing hides, idle.
+ *
+ * Busy is the union of all GPU events; computing the union of kernels that neither communicate
+ * nor copy; exposed communication what of the union of communication lies outside computing;
+ * exposed copies what lies outside both.  Idle is the rest of the total.  The total runs from the
+ * first start to the last end, or over the windows of a view.  Source: the definitions of
+ * TraceLens' gpu_timeline.
+ */
+#include "analysis/analysis.h"
+
+#include "base/alloc.h"
+
+struct sets {
+	struct tw_intervals buckets[TW_BUCKETS];
+	struct tw_intervals busy, span, exposed, rest, gaps;
+};
+
+static void sets_init(struct sets *s, const struct trawl_allocator *allocator)
+{
+	struct tw_intervals *all = &s->buckets[0];
+	size_t i;
+
+	for (i = 0; i < sizeof(*s) / sizeof(*all); i++)
+		tw_intervals_init(&all[i], allocator);
+}
+
+static bool sets_release(struct sets *s)
+{
+	struct tw_intervals *all = &s->buckets[0];
+	bool failed = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(*s) / sizeof(*all); i++) {
+		failed |= all[i].failed;
+		tw_intervals_release(&all[i]);
+	}
+	return failed;
+}
+
+/* The stretch that counts as total: windows of the view, without open ends, else the busy span. */
+static void find_span(const struct tw_derived *d, struct sets *s)
+{
+	const struct tw_intervals *windows = &d->view.windows;
+	int64_t first, last;
+	size_t i;
+
+	if (!s->busy.count)
+		return;
+	first = s->busy.items[0].start_ns;
+	last = s->busy.items[s->busy.count - 1].end_ns;
+	if (!d->view.limited) {
+		tw_intervals_add(&s->span, first, last);
+		return;
+	}
+	for (i = 0; i < windows->count; i++) {
+		struct tw_interval w = windows->items[i];
+
+		if (w.start_ns <= INT64_MIN / 4)
+			w.start_ns = first;
+		if (w.end_ns >= INT64_MAX / 4)
+			w.end_ns = last;
+		if (w.start_ns < w.end_ns)
+			tw_intervals_add(&s->span, w.start_ns, w.end_ns);
+	}
+}
+
+static void fill(struct tw_timeline *t, struct sets *s, int64_t micro_idle_ns)
+{
+	size_t i;
+
+	t->compute_ns = tw_intervals_length(&s->buckets[TW_COMPUTE]);
+	t->communication_ns = tw_intervals_length(&s->buckets[TW_COMMUNICATION]);
+	t->copy_ns = tw_intervals_length(&s->buckets[TW_COPY]);
+	t->busy_ns = tw_intervals_length(&s->busy);
+	t->total_ns = tw_intervals_length(&s->span);
+	t->idle_ns = t->total_ns - t->busy_ns;
+	tw_intervals_subtract(&s->buckets[TW_COMMUNICATION], &s->buckets[TW_COMPUTE], &s->exposed);
+	t->exposed_communication_ns = tw_intervals_length(&s->exposed);
+	tw_intervals_subtract(&s->buckets[TW_COPY], &s->buckets[TW_COMPUTE], &s->rest);
+	s->exposed.count = 0;
+	tw_intervals_subtract(&s->rest, &s->buckets[TW_COMMUNICATION], &s->exposed);
+	t->exposed_copy_ns = tw_intervals_length(&s->exposed);
+	tw_intervals_subtract(&s->span, &s->busy, &s->gaps);
+	for (i = 0; i < s->gaps.count; i++) {
+		int64_t gap = s->gaps.items[i].end_ns - s->gaps.items[i].start_ns;
+
+		if (gap < micro_idle_ns)
+			t->micro_idle_ns += gap;
+		else
+			t->macro_idle_ns += gap;
+	}
+}
+
+int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, tw_code device,
+		   bool linked_only, int64_t micro_idle_ns)
+{
+	const struct tw_gpu *gpu = &d->gpu;
+	struct sets s;
+	uint64_t g;
+
+	*out = (struct tw_timeline){ 0 };
+	sets_init(&s, d->allocator);
+	for (g = 0; g < gpu->count; g++) {
+		if ((linked_only && gpu->launch[g] == TW_NONE) ||
+		    (device != TW_CODE_NONE && gpu->queues[gpu->queue[g]].device != device))
+			continue;
+		out->events++;
+		tw_intervals_add(&s.busy, gpu->start_ns[g], gpu->end_ns[g]);
+		tw_intervals_add(&s.buckets[gpu->bucket[g]], gpu->start_ns[g], gpu->end_ns[g]);
+	}
+	find_span(d, &s);
+	fill(out, &s, micro_idle_ns);
+	return sets_release(&s) ? TRAWL_ENOMEM : 0;
+}
+
+enum { TYPE, TIME, PERCENT };
+
+static const struct trawl_column columns[] = {
+	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "what the time went to" },
+	[TIME] = { "time ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14, "how long" },
+	[PERCENT] = { "percent", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "share of total_time" },
+};
+
+static void add_row(struct trawl_table *table, const char *type, int64_t ns, int64_t total_ns)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_str(table, row, TYPE, type);
+	tw_table_set_integer(table, row, TIME, ns);
+	tw_set_percent(table, row, PERCENT, (double)ns, (double)total_ns);
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct trawl_report_options *options = in->options;
+	struct tw_timeline t;
+
+	if (tw_timeline_of(&t, in->derived, TW_CODE_NONE, options->linked_only,
+			   options->micro_idle_ns))
+		return TRAWL_ENOMEM;
+	if (!t.events)
+		return 0;
+	add_row(table, "computation_time", t.compute_ns, t.total_ns);
+	add_row(table, "exposed_comm_time", t.exposed_communication_ns, t.total_ns);
+	add_row(table, "exposed_memcpy_time", t.exposed_copy_ns, t.total_ns);
+	add_row(table, "busy_time", t.busy_ns, t.total_ns);
+	if (options->micro_idle_ns < 0) {
+		add_row(table, "idle_time", t.idle_ns, t.total_ns);
+	} else {
+		add_row(table, "micro_idle_time", t.micro_idle_ns, t.total_ns);
+		add_row(table, "macro_idle_time", t.macro_idle_ns, t.total_ns);
+	}
+	add_row(table, "total_time", t.total_ns, t.total_ns);
+	add_row(table, "total_comm_time", t.communication_ns, t.total_ns);
+	add_row(table, "total_memcpy_time", t.copy_ns, t.total_ns);
+	if (options->linked_only && t.events < in->derived->gpu.count)
+		tw_table_add_note(table, "%llu of %llu GPU events have no recorded launch and are "
+				  "not counted here (--linked-only)",
+				  (unsigned long long)(in->derived->gpu.count - t.events),
+				  (unsigned long long)in->derived->gpu.count);
+	return 0;
+}
+
+const struct tw_analysis tw_analysis_gpu_timeline = {
+	TW_TABLE("gpu_timeline", "where the time of the GPU goes, over all devices", columns),
+	.needs = TW_NEEDS_GPU,
+	.run = run,
+};

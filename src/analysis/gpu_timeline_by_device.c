@@ -1,0 +1,64 @@
+/* The timeline of each device: as gpu_timeline, whose definitions hold. */
+#include "analysis/analysis.h"
+
+enum { DEVICE, TYPE, TIME, PERCENT };
+
+static const struct trawl_column columns[] = {
+	[DEVICE] = { "device", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "number of the device" },
+	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "what the time went to" },
+	[TIME] = { "time ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14, "how long" },
+	[PERCENT] = { "percent", TRAWL_COLUMN_REAL, "%", 0, 1, 10,
+		      "share of the device's total_time" },
+};
+
+static void add_device(const struct tw_analysis_input *in, struct trawl_table *table,
+		       tw_code device, const struct tw_timeline *t)
+{
+	const struct {
+		const char *type;
+		int64_t ns;
+	} rows[] = {
+		{ "computation_time", t->compute_ns },
+		{ "exposed_comm_time", t->exposed_communication_ns },
+		{ "exposed_memcpy_time", t->exposed_copy_ns },
+		{ "busy_time", t->busy_ns },
+		{ "idle_time", t->idle_ns },
+		{ "total_time", t->total_ns },
+		{ "total_comm_time", t->communication_ns },
+		{ "total_memcpy_time", t->copy_ns },
+	};
+	size_t i, row;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		row = tw_table_add_row(table);
+		tw_set_code(table, row, DEVICE, in->trace, device);
+		tw_table_set_str(table, row, TYPE, rows[i].type);
+		tw_table_set_integer(table, row, TIME, rows[i].ns);
+		tw_set_percent(table, row, PERCENT, (double)rows[i].ns, (double)t->total_ns);
+	}
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct tw_gpu *gpu = &in->derived->gpu;
+	struct tw_timeline t;
+	uint32_t q;
+
+	/* Queues are in order of device. */
+	for (q = 0; q < gpu->queue_count; q++) {
+		if (q && gpu->queues[q].device == gpu->queues[q - 1].device)
+			continue;
+		if (tw_timeline_of(&t, in->derived, gpu->queues[q].device,
+				   in->options->linked_only, -1))
+			return TRAWL_ENOMEM;
+		if (t.events)
+			add_device(in, table, gpu->queues[q].device, &t);
+	}
+	return 0;
+}
+
+const struct tw_analysis tw_analysis_gpu_timeline_by_device = {
+	TW_TABLE("gpu_timeline_by_device", "where the time of each GPU goes", columns),
+	.needs = TW_NEEDS_GPU,
+	.run = run,
+};

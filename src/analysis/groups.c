@@ -1,0 +1,125 @@
+#include "analysis/groups.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+void tw_groups_init(struct tw_groups *groups, size_t key_size,
+		    const struct trawl_allocator *allocator)
+{
+	memset(groups, 0, sizeof(*groups));
+	groups->allocator = allocator;
+	groups->key_size = key_size;
+}
+
+void tw_groups_release(struct tw_groups *groups)
+{
+	if (!groups->allocator)
+		return;
+	tw_free(groups->allocator, groups->keys, groups->capacity * groups->key_size);
+	tw_free(groups->allocator, groups->slots, groups->slot_count * sizeof(*groups->slots));
+	memset(groups, 0, sizeof(*groups));
+}
+
+static uint32_t hash_of(const struct tw_groups *groups, const void *key)
+{
+	return (uint32_t)tw_hash_bytes(key, groups->key_size);
+}
+
+static int grow(struct tw_groups *groups)
+{
+	uint32_t capacity = groups->capacity ? groups->capacity * 2 : 64;
+	uint32_t slot_count = capacity * 2, *slots, i;
+	char *keys;
+
+	if (capacity > 1u << 30)
+		return -1;
+	slots = tw_alloc_array(groups->allocator, slot_count, sizeof(*slots));
+	if (!slots)
+		return -1;
+	keys = tw_realloc(groups->allocator, groups->keys, groups->capacity * groups->key_size,
+			  capacity * groups->key_size);
+	if (!keys) {
+		tw_free(groups->allocator, slots, slot_count * sizeof(*slots));
+		return -1;
+	}
+	groups->keys = keys;
+	for (i = 0; i < groups->count; i++) {
+		uint32_t at = hash_of(groups, keys + i * groups->key_size) & (slot_count - 1);
+
+		while (slots[at])
+			at = (at + 1) & (slot_count - 1);
+		slots[at] = i + 1;
+	}
+	tw_free(groups->allocator, groups->slots, groups->slot_count * sizeof(*slots));
+	groups->slots = slots;
+	groups->slot_count = slot_count;
+	groups->capacity = capacity;
+	return 0;
+}
+
+uint32_t tw_groups_add(struct tw_groups *groups, const void *key)
+{
+	uint32_t at, found;
+
+	if (groups->count == groups->capacity && grow(groups)) {
+		groups->failed = true;
+		return TW_NO_GROUP;
+	}
+	at = hash_of(groups, key) & (groups->slot_count - 1);
+	while ((found = groups->slots[at])) {
+		if (!memcmp(groups->keys + (found - 1) * groups->key_size, key, groups->key_size))
+			return found - 1;
+		at = (at + 1) & (groups->slot_count - 1);
+	}
+	memcpy(groups->keys + groups->count * groups->key_size, key, groups->key_size);
+	groups->slots[at] = ++groups->count;
+	return groups->count - 1;
+}
+
+const void *tw_groups_key(const struct tw_groups *groups, uint32_t group)
+{
+	return groups->keys + group * groups->key_size;
+}
+
+int tw_members_build(struct tw_members *members, const uint32_t *of, uint64_t count,
+		     uint32_t group_count, const struct trawl_allocator *allocator)
+{
+	uint64_t i, sum = 0, n;
+	uint32_t g;
+
+	*members = (struct tw_members){ .allocator = allocator, .group_count = group_count,
+					.count = count };
+	members->first = tw_alloc_array(allocator, (uint64_t)group_count + 1,
+					sizeof(*members->first));
+	members->list = tw_alloc(allocator, (count + 1) * sizeof(*members->list));
+	if (!members->first || !members->list)
+		return -1;
+	for (i = 0; i < count; i++)
+		if (of[i] != TW_NO_GROUP)
+			members->first[of[i]]++;
+	for (g = 0; g <= group_count; g++) {
+		n = members->first[g];
+		members->first[g] = sum;
+		sum += n;
+	}
+	for (i = 0; i < count; i++)
+		if (of[i] != TW_NO_GROUP)
+			members->list[members->first[of[i]]++] = i;
+	/* Filling moved every start to its end, which is the next one's start. */
+	for (g = group_count; g > 0; g--)
+		members->first[g] = members->first[g - 1];
+	members->first[0] = 0;
+	return 0;
+}
+
+void tw_members_release(struct tw_members *members)
+{
+	if (!members->allocator)
+		return;
+	tw_free(members->allocator, members->first,
+		(members->group_count + 1) * sizeof(*members->first));
+	tw_free(members->allocator, members->list, (members->count + 1) * sizeof(*members->list));
+	memset(members, 0, sizeof(*members));
+}

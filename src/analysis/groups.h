@@ -1,0 +1,45 @@
+/*
+ * Grouping by keys of fixed size: gives each distinct key a number, in order of first appearance.
+ * Keys are compared as bytes, so their padding must be zero.
+ */
+#ifndef TW_ANALYSIS_GROUPS_H
+#define TW_ANALYSIS_GROUPS_H
+
+#include "trawl/api.h"
+
+struct tw_groups {
+	const struct trawl_allocator *allocator;
+	size_t key_size;
+	char *keys;
+	uint32_t count, capacity;
+	uint32_t *slots;	/* 0: free, else group + 1 */
+	uint32_t slot_count;
+	bool failed;		/* out of memory, sticky */
+};
+
+#define TW_NO_GROUP UINT32_MAX
+
+void tw_groups_init(struct tw_groups *groups, size_t key_size,
+		    const struct trawl_allocator *allocator);
+void tw_groups_release(struct tw_groups *groups);
+/* The group of a key, adding it when new; TW_NO_GROUP (and `failed`) when out of memory. */
+uint32_t tw_groups_add(struct tw_groups *groups, const void *key);
+const void *tw_groups_key(const struct tw_groups *groups, uint32_t group);
+
+/*
+ * Members by group: of[i] is the group of member i (TW_NO_GROUP: of none).  Group g has the
+ * members list[first[g]] .. list[first[g + 1] - 1], in increasing order.
+ */
+struct tw_members {
+	const struct trawl_allocator *allocator;
+	uint64_t *first;
+	uint64_t *list;
+	uint64_t group_count, count;
+};
+
+int tw_members_build(struct tw_members *members, const uint32_t *of, uint64_t count,
+		     uint32_t group_count, const struct trawl_allocator *allocator)
+	TRAWL_MUST_CHECK;
+void tw_members_release(struct tw_members *members);
+
+#endif

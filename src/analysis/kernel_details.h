@@ -1,0 +1,19 @@
+/*
+ * The kernels of a group of operations, position by position, as a list in Python's notation:
+ * what TraceLens writes as kernel_details_summary and trunc_kernel_details.
+ */
+#ifndef TW_ANALYSIS_KERNEL_DETAILS_H
+#define TW_ANALYSIS_KERNEL_DETAILS_H
+
+#include "analysis/launchers.h"
+#include "base/str.h"
+
+/*
+ * Over the launchers `list[0..count)`: those with as many GPU events as the first are compared
+ * position by position.  `full` and `short_form` get the two texts.  0, or -1 out of memory.
+ */
+int tw_kernel_details(const struct tw_derived *derived, const struct tw_launchers *launchers,
+		      const uint64_t *list, uint64_t count, struct tw_str *full,
+		      struct tw_str *short_form) TRAWL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,174 @@
+/* Time of kernels by name, stream and the operation they belong to: all kernels, communication
+ * and those without a recorded launch included. */
+#include "analysis/analysis.h"
+
+#include "analysis/order.h"
+#include "analysis/parents.h"
+#include "base/alloc.h"
+
+#include <string.h>
+
+enum {
+	CATEGORY, PARENT, NAME, STREAM, SUM, COUNT, MEAN, MIN, MAX, OF_KERNELS, OF_TOTAL, DEVICE
+};
+
+static const struct trawl_column columns[] = {
+	[CATEGORY] = { "Parent op category", TRAWL_COLUMN_TEXT, "", 0, 0, 18,
+		       "kind of the operation it belongs to; empty: launch not recorded" },
+	[PARENT] = { "Parent cpu_op", TRAWL_COLUMN_TEXT, "", 0, 0, 32,
+		     "operation it belongs to, else the launch call" },
+	[NAME] = { "Kernel name", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "name of the kernel" },
+	[STREAM] = { "Kernel stream", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "stream it ran on" },
+	[SUM] = { "Kernel duration (µs)_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 16, "time of all" },
+	[COUNT] = { "Kernel duration (µs)_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
+	[MEAN] = { "Kernel duration (µs)_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "mean time" },
+	[MIN] = { "Kernel duration (µs)_min", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "shortest" },
+	[MAX] = { "Kernel duration (µs)_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest" },
+	[OF_KERNELS] = { "Percent of kernels time (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
+			 "share of the time of all kernels" },
+	[OF_TOTAL] = { "Percent of total time (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
+		       "share of total_time of gpu_timeline; streams overlap" },
+	[DEVICE] = { "Kernel device", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "device it ran on" },
+};
+
+struct key {
+	const char *category;	/* NULL: none; one of the library's texts, compared as pointers */
+	uint32_t parent, name, queue, padding;
+};
+
+struct sum {
+	int64_t ns, count, min_ns, max_ns;
+};
+
+struct work {
+	const struct tw_analysis_input *in;
+	struct tw_parents parents;
+	struct tw_groups groups;
+	uint32_t *of;		/* by GPU event: its row, TW_NO_GROUP: no kernel */
+	struct sum *sums;
+	uint32_t *ranks;	/* of texts, for ties */
+	int64_t total_ns;
+};
+
+static int group_kernels(struct work *w)
+{
+	const struct tw_events *events = &w->in->trace->events;
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint64_t g;
+
+	for (g = 0; g < gpu->count; g++) {
+		struct tw_parent parent;
+		struct key key;
+
+		w->of[g] = TW_NO_GROUP;
+		if (tw_class(w->in->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL)
+			continue;
+		parent = tw_parent_of(&w->parents, g);
+		key = (struct key){
+			.category = parent.category,
+			.parent = parent.event == TW_NONE ? 0 : events->name[parent.event],
+			.name = events->name[gpu->event[g]],
+			.queue = gpu->queue[g],
+		};
+		w->of[g] = tw_groups_add(&w->groups, &key);
+	}
+	return w->groups.failed ? -1 : 0;
+}
+
+static void add_up(struct work *w)
+{
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint64_t g;
+
+	for (g = 0; g < gpu->count; g++) {
+		int64_t ns = gpu->end_ns[g] - gpu->start_ns[g];
+		struct sum *sum;
+
+		if (w->of[g] == TW_NO_GROUP)
+			continue;
+		sum = &w->sums[w->of[g]];
+		if (!sum->count || ns < sum->min_ns)
+			sum->min_ns = ns;
+		if (ns > sum->max_ns)
+			sum->max_ns = ns;
+		sum->ns += ns;
+		sum->count++;
+		w->total_ns += ns;
+	}
+}
+
+static void add_row(const struct work *w, struct trawl_table *table, uint32_t group)
+{
+	const struct key *key = tw_groups_key(&w->groups, group);
+	const struct tw_queue *queue = &w->in->derived->gpu.queues[key->queue];
+	const struct sum *sum = &w->sums[group];
+	size_t row = tw_table_add_row(table);
+
+	if (key->category)
+		tw_table_set_str(table, row, CATEGORY, key->category);
+	tw_set_name(table, row, PARENT, w->in->trace, key->parent);
+	tw_set_name(table, row, NAME, w->in->trace, key->name);
+	tw_set_code(table, row, STREAM, w->in->trace, queue->stream);
+	tw_table_set_integer(table, row, SUM, sum->ns);
+	tw_table_set_integer(table, row, COUNT, sum->count);
+	tw_set_us(table, row, MEAN, (double)sum->ns / (double)sum->count);
+	tw_table_set_integer(table, row, MIN, sum->min_ns);
+	tw_table_set_integer(table, row, MAX, sum->max_ns);
+	tw_set_percent(table, row, OF_KERNELS, (double)sum->ns, (double)w->total_ns);
+	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)w->in->total_ns);
+	tw_set_code(table, row, DEVICE, w->in->trace, queue->device);
+}
+
+static int fill(struct work *w, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = w->in->allocator;
+	uint32_t count = w->groups.count, g;
+	struct tw_order *order = tw_alloc_array(a, (size_t)count + 1, sizeof(*order));
+
+	if (!order)
+		return -1;
+	for (g = 0; g < count; g++) {
+		const struct key *key = tw_groups_key(&w->groups, g);
+
+		/* Name and parent make the order that of the texts; streams come in order. */
+		order[g] = (struct tw_order){
+			w->sums[g].ns, (uint64_t)w->ranks[key->name] << 32 | w->ranks[key->parent],
+			g };
+	}
+	tw_order_sort(order, count);
+	for (g = 0; g < count; g++)
+		add_row(w, table, order[g].index);
+	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));
+	return 0;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	size_t of_bytes = (in->derived->gpu.count + 1) * sizeof(uint32_t);
+	struct work w = { .in = in };
+	int status = TRAWL_ENOMEM;
+
+	tw_groups_init(&w.groups, sizeof(struct key), a);
+	w.of = tw_alloc(a, of_bytes);
+	w.ranks = tw_text_ranks(&in->trace->texts);
+	if (w.of && w.ranks && !tw_parents_init(&w.parents, in) && !group_kernels(&w)) {
+		w.sums = tw_alloc_array(a, (size_t)w.groups.count + 1, sizeof(*w.sums));
+		if (w.sums) {
+			add_up(&w);
+			status = fill(&w, table) ? TRAWL_ENOMEM : 0;
+		}
+		tw_free(a, w.sums, ((size_t)w.groups.count + 1) * sizeof(*w.sums));
+	}
+	tw_parents_release(&w.parents);
+	tw_groups_release(&w.groups);
+	tw_free(a, w.of, of_bytes);
+	tw_free(a, w.ranks, in->trace->texts.count * sizeof(*w.ranks));
+	return status;
+}
+
+const struct tw_analysis tw_analysis_kernel_summary = {
+	TW_TABLE("kernel_summary", "time of kernels by name, stream and operation", columns),
+	.needs = TW_NEEDS_GPU,
+	.run = run,
+};

@@ -1,0 +1,198 @@
+#include "analysis/launchers.h"
+
+#include "base/alloc.h"
+#include "base/sort.h"
+#include "data/tables.h"
+
+#include <string.h>
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+const char *tw_category_of(const struct tw_derived *d, uint64_t event, uint64_t first_gpu)
+{
+	const struct trawl_trace *trace = d->trace;
+	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[event]];
+	const char *known = tw_op_category(name->ptr, name->len), *kernel;
+
+	if (known)
+		return known;
+	if (starts_with(name->ptr, "triton"))
+		return "triton";
+	if (starts_with(name->ptr, "record_param_comms"))
+		return "record_param_comms";
+	if (first_gpu == TW_NONE)
+		return "other";
+	kernel = trace->texts.entries[trace->events.name[d->gpu.event[first_gpu]]].ptr;
+	if (starts_with(kernel, "void at::native")) {
+		if (strstr(kernel, "elementwise"))
+			return "elementwise";
+		if (strstr(kernel, "reduce"))
+			return "reduce";
+		if (strstr(kernel, "multi_tensor_apply"))
+			return "multi_tensor_apply";
+	}
+	return "other";
+}
+
+/* The host node that a GPU event is charged to, TW_NONE: none. */
+static uint64_t launcher_node(const struct tw_derived *d, uint64_t g)
+{
+	uint64_t launch = d->gpu.launch[g], op;
+
+	if (launch == TW_NONE || d->gpu.bucket[g] == TW_COMMUNICATION)
+		return TW_NONE;
+	op = tw_launching_op(d, launch, true);
+	return op != TW_NONE ? op : launch;
+}
+
+struct draft {
+	uint64_t node;
+	uint64_t first_event;	/* its first GPU event in the order of the input */
+	struct tw_union direct, subtree;
+};
+
+/* Launchers while they are found: by host node, in order of first GPU start. */
+struct drafts {
+	const struct tw_derived *d;
+	uint32_t *of_node;	/* launcher of a host node, TW_NO_GROUP: none */
+	struct draft *items;
+	uint64_t count, capacity;
+};
+
+static int add_draft(struct drafts *drafts, uint64_t node)
+{
+	if (drafts->count == drafts->capacity) {
+		uint64_t capacity = drafts->capacity ? drafts->capacity * 2 : 256;
+		struct draft *items =
+			tw_realloc(drafts->d->allocator, drafts->items,
+				   drafts->capacity * sizeof(*items), capacity * sizeof(*items));
+
+		if (!items || capacity >= TW_NO_GROUP)
+			return -1;
+		drafts->items = items;
+		drafts->capacity = capacity;
+	}
+	drafts->items[drafts->count] = (struct draft){ node, UINT64_MAX, TW_UNION_INIT,
+						       TW_UNION_INIT };
+	drafts->of_node[node] = (uint32_t)drafts->count++;
+	return 0;
+}
+
+static int find_launchers(struct drafts *drafts, uint32_t *of_gpu)
+{
+	const struct tw_derived *d = drafts->d;
+	uint64_t g, node;
+
+	for (node = 0; node < d->host.count; node++)
+		drafts->of_node[node] = TW_NO_GROUP;
+	for (g = 0; g < d->gpu.count; g++) {
+		struct draft *draft;
+
+		node = launcher_node(d, g);
+		of_gpu[g] = TW_NO_GROUP;
+		if (node == TW_NONE)
+			continue;
+		if (drafts->of_node[node] == TW_NO_GROUP && add_draft(drafts, node))
+			return -1;
+		of_gpu[g] = drafts->of_node[node];
+		draft = &drafts->items[of_gpu[g]];
+		tw_union_add(&draft->direct, d->gpu.start_ns[g], d->gpu.end_ns[g]);
+		if (d->gpu.event[g] < draft->first_event)
+			draft->first_event = d->gpu.event[g];
+	}
+	return 0;
+}
+
+/* Every GPU event counts for all launchers above its launch call; starts come in order. */
+static void add_subtrees(struct drafts *drafts)
+{
+	const struct tw_derived *d = drafts->d;
+	uint64_t g, node;
+
+	for (g = 0; g < d->gpu.count; g++) {
+		for (node = d->gpu.launch[g]; node != TW_NONE; node = d->host.parent[node])
+			if (drafts->of_node[node] != TW_NO_GROUP)
+				tw_union_add(&drafts->items[drafts->of_node[node]].subtree,
+					     d->gpu.start_ns[g], d->gpu.end_ns[g]);
+	}
+}
+
+/* By start of the operation, then by its first GPU event: renumbers of_gpu too. */
+static int order_launchers(struct tw_launchers *l, struct drafts *drafts)
+{
+	const struct tw_derived *d = drafts->d;
+	uint64_t n = drafts->count, i;
+	struct tw_sort_item *items = tw_alloc(d->allocator, (n + 1) * sizeof(*items));
+	struct tw_sort_item *scratch = tw_alloc(d->allocator, (n + 1) * sizeof(*scratch));
+	uint32_t *rank = tw_alloc(d->allocator, (n + 1) * sizeof(*rank));
+	int status = -1;
+
+	l->items = tw_alloc_array(d->allocator, n + 1, sizeof(*l->items));
+	if (items && scratch && rank && l->items) {
+		for (i = 0; i < n; i++)
+			items[i] = (struct tw_sort_item){ drafts->items[i].first_event, i };
+		tw_sort(items, scratch, n);
+		for (i = 0; i < n; i++)
+			items[i].key = tw_sort_key(
+				d->trace->events.start_ns
+					[d->host.event[drafts->items[items[i].value].node]]);
+		tw_sort(items, scratch, n);
+		for (i = 0; i < n; i++) {
+			const struct draft *draft = &drafts->items[items[i].value];
+
+			rank[items[i].value] = (uint32_t)i;
+			l->items[i] = (struct tw_launcher){ draft->node, draft->direct.length_ns,
+							    draft->subtree.length_ns, NULL };
+		}
+		for (i = 0; i < d->gpu.count; i++)
+			if (l->of_gpu[i] != TW_NO_GROUP)
+				l->of_gpu[i] = rank[l->of_gpu[i]];
+		l->count = n;
+		status = 0;
+	}
+	tw_free(d->allocator, items, (n + 1) * sizeof(*items));
+	tw_free(d->allocator, scratch, (n + 1) * sizeof(*scratch));
+	tw_free(d->allocator, rank, (n + 1) * sizeof(*rank));
+	if (status)
+		tw_free(d->allocator, l->items, (n + 1) * sizeof(*l->items));
+	if (status)
+		l->items = NULL;
+	return status;
+}
+
+int tw_launchers_build(struct tw_launchers *l, const struct tw_derived *d)
+{
+	struct drafts drafts = { .d = d };
+	uint64_t i;
+	int status = -1;
+
+	*l = (struct tw_launchers){ .allocator = d->allocator, .gpu_count = d->gpu.count };
+	l->of_gpu = tw_alloc(d->allocator, (d->gpu.count + 1) * sizeof(*l->of_gpu));
+	drafts.of_node = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*drafts.of_node));
+	if (l->of_gpu && drafts.of_node && !find_launchers(&drafts, l->of_gpu)) {
+		add_subtrees(&drafts);
+		status = order_launchers(l, &drafts);
+	}
+	tw_free(d->allocator, drafts.of_node, (d->host.count + 1) * sizeof(*drafts.of_node));
+	tw_free(d->allocator, drafts.items, drafts.capacity * sizeof(*drafts.items));
+	if (status || tw_members_build(&l->gpu, l->of_gpu, d->gpu.count, (uint32_t)l->count,
+				       d->allocator))
+		return -1;
+	for (i = 0; i < l->count; i++)
+		l->items[i].category = tw_category_of(d, d->host.event[l->items[i].node],
+						      l->gpu.list[l->gpu.first[i]]);
+	return 0;
+}
+
+void tw_launchers_release(struct tw_launchers *l)
+{
+	if (!l->allocator)
+		return;
+	tw_free(l->allocator, l->items, (l->count + 1) * sizeof(*l->items));
+	tw_free(l->allocator, l->of_gpu, (l->gpu_count + 1) * sizeof(*l->of_gpu));
+	tw_members_release(&l->gpu);
+	memset(l, 0, sizeof(*l));
+}

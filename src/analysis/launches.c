@@ -1,0 +1,226 @@
+/*
+ * Launch calls by name: how many, how long the host spends in them, how long the GPU work then
+ * waits, and behind what.
+ *
+ * Delay: from the start of the call to the start of the (first) GPU event it launched.  Queued:
+ * the part of the time between the end of the call and the start of the GPU event in which its
+ * stream was still at work on earlier events.  A negative delay is a defect of the clocks.
+ */
+#include "analysis/analysis.h"
+
+#include "analysis/order.h"
+#include "analysis/stats.h"
+#include "base/alloc.h"
+
+#include <string.h>
+
+enum {
+	NAME, CALLS, EVENTS, WITHOUT, TIME, MEAN, DELAY_MEAN, DELAY_MEDIAN, DELAY_MIN, DELAY_MAX,
+	QUEUED, NEGATIVE
+};
+
+static const struct trawl_column columns[] = {
+	[NAME] = { "launch", TRAWL_COLUMN_TEXT, "", 0, 0, 32, "name of the call" },
+	[CALLS] = { "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
+	[EVENTS] = { "GPU events", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
+		     "GPU events they launched; a graph launch has many" },
+	[WITHOUT] = { "calls without kernel", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
+		      "calls whose GPU event is not in the trace" },
+	[TIME] = { "call time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+		   "time of the host in these calls" },
+	[MEAN] = { "call mean (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "mean time of a call" },
+	[DELAY_MEAN] = { "delay mean (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 14,
+			 "mean time from the start of the call to the start of its GPU event" },
+	[DELAY_MEDIAN] = { "delay median (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 14,
+			   "median of the same" },
+	[DELAY_MIN] = { "delay min (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "shortest" },
+	[DELAY_MAX] = { "delay max (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest" },
+	[QUEUED] = { "queued (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+		     "of the waiting after the calls, time behind earlier work of the stream" },
+	[NEGATIVE] = { "negative delays", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		       "GPU events that start before their call: a defect of the clocks" },
+};
+
+/* What a launch call set off. */
+struct call {
+	uint64_t events;
+	int64_t delay_ns;	/* of its first GPU event */
+	int64_t queued_ns;
+};
+
+struct sum {
+	int64_t calls, events, without, time_ns, queued_ns, negative;
+	uint64_t first;
+	uint64_t delays;	/* calls with GPU events */
+};
+
+struct work {
+	const struct tw_analysis_input *in;
+	struct call *calls;		/* by host node */
+	struct tw_groups groups;
+	uint32_t *of;			/* by host node: its row, TW_NO_GROUP: no launch call */
+	struct tw_members members;
+	struct sum *sums;
+	int64_t *values;
+};
+
+static int64_t node_end(const struct tw_derived *d, uint64_t node)
+{
+	const struct tw_events *events = &d->trace->events;
+	uint64_t e = d->host.event[node];
+
+	return events->start_ns[e] + (events->phase[e] == 'X' ? events->dur_ns[e] : 0);
+}
+
+/* Goes through the GPU events by start: what each waited for. */
+static int follow_gpu(struct work *w)
+{
+	const struct tw_derived *d = w->in->derived;
+	const struct tw_gpu *gpu = &d->gpu;
+	size_t bytes = ((size_t)gpu->queue_count + 1) * sizeof(int64_t);
+	int64_t *busy_until = tw_alloc(w->in->allocator, bytes);
+	uint32_t q;
+	uint64_t g;
+
+	if (!busy_until)
+		return -1;
+	for (q = 0; q < gpu->queue_count; q++)
+		busy_until[q] = INT64_MIN;
+	for (g = 0; g < gpu->count; g++) {
+		int64_t start = gpu->start_ns[g], *until = &busy_until[gpu->queue[g]];
+		uint64_t node = gpu->launch[g];
+
+		if (node != TW_NONE) {
+			struct call *call = &w->calls[node];
+			int64_t called = d->trace->events.start_ns[d->host.event[node]];
+			int64_t waited_to = *until < start ? *until : start;
+
+			if (!call->events++)
+				call->delay_ns = start - called;
+			if (call->events == 1 && waited_to > node_end(d, node))
+				call->queued_ns = waited_to - node_end(d, node);
+		}
+		if (gpu->end_ns[g] > *until)
+			*until = gpu->end_ns[g];
+	}
+	tw_free(w->in->allocator, busy_until, bytes);
+	return 0;
+}
+
+static int group_calls(struct work *w)
+{
+	const struct tw_derived *d = w->in->derived;
+	uint64_t node;
+
+	for (node = 0; node < d->host.count; node++) {
+		uint64_t event = d->host.event[node];
+		int64_t start = d->trace->events.start_ns[event], end = node_end(d, node);
+
+		w->of[node] = TW_NO_GROUP;
+		if (!w->calls[node].events &&
+		    (!tw_is_launch_call(d, node) || !tw_view_clip(&d->view, &start, &end)))
+			continue;
+		w->of[node] = tw_groups_add(&w->groups, &d->trace->events.name[event]);
+	}
+	return w->groups.failed ? -1 : 0;
+}
+
+static void add_up(struct work *w)
+{
+	const struct tw_derived *d = w->in->derived;
+	uint64_t node;
+
+	for (node = 0; node < d->host.count; node++) {
+		const struct call *call = &w->calls[node];
+		struct sum *sum;
+
+		if (w->of[node] == TW_NO_GROUP)
+			continue;
+		sum = &w->sums[w->of[node]];
+		if (!sum->calls++)
+			sum->first = d->host.event[node];
+		sum->events += (int64_t)call->events;
+		sum->without += !call->events;
+		sum->negative += call->events && call->delay_ns < 0;
+		sum->queued_ns += call->queued_ns;
+		sum->time_ns += node_end(d, node) -
+				d->trace->events.start_ns[d->host.event[node]];
+	}
+}
+
+static void add_row(const struct work *w, struct trawl_table *table, uint32_t group)
+{
+	const struct sum *sum = &w->sums[group];
+	size_t row = tw_table_add_row(table);
+	struct tw_stats delay;
+	uint64_t i, n = 0;
+
+	for (i = w->members.first[group]; i < w->members.first[group + 1]; i++)
+		if (w->calls[w->members.list[i]].events)
+			w->values[n++] = w->calls[w->members.list[i]].delay_ns;
+	delay = tw_stats_of(w->values, n);
+	tw_set_name(table, row, NAME, w->in->trace,
+		    *(const uint32_t *)tw_groups_key(&w->groups, group));
+	tw_table_set_integer(table, row, CALLS, sum->calls);
+	tw_table_set_integer(table, row, EVENTS, sum->events);
+	tw_table_set_integer(table, row, WITHOUT, sum->without);
+	tw_table_set_integer(table, row, TIME, sum->time_ns);
+	tw_set_us(table, row, MEAN, (double)sum->time_ns / (double)sum->calls);
+	tw_table_set_integer(table, row, NEGATIVE, sum->negative);
+	if (!n)
+		return;
+	tw_set_us(table, row, DELAY_MEAN, delay.mean);
+	tw_set_us(table, row, DELAY_MEDIAN, delay.median);
+	tw_table_set_integer(table, row, DELAY_MIN, delay.min);
+	tw_table_set_integer(table, row, DELAY_MAX, delay.max);
+	tw_table_set_integer(table, row, QUEUED, sum->queued_ns);
+}
+
+static int fill(struct work *w, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = w->in->allocator;
+	size_t n = (size_t)w->groups.count + 1;
+	struct tw_order *order = tw_alloc_array(a, n, sizeof(*order));
+	uint32_t g;
+
+	w->sums = tw_alloc_array(a, n, sizeof(*w->sums));
+	if (w->sums && order) {
+		add_up(w);
+		for (g = 0; g < w->groups.count; g++)
+			order[g] = (struct tw_order){ w->sums[g].time_ns, w->sums[g].first, g };
+		tw_order_sort(order, w->groups.count);
+		for (g = 0; g < w->groups.count; g++)
+			add_row(w, table, order[g].index);
+	}
+	tw_free(a, order, n * sizeof(*order));
+	tw_free(a, w->sums, n * sizeof(*w->sums));
+	return w->sums && order ? 0 : -1;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	uint64_t n = in->derived->host.count;
+	struct work w = { .in = in };
+	int status = TRAWL_ENOMEM;
+
+	tw_groups_init(&w.groups, sizeof(uint32_t), a);
+	w.calls = tw_alloc_array(a, n + 1, sizeof(*w.calls));
+	w.of = tw_alloc(a, (n + 1) * sizeof(*w.of));
+	w.values = tw_alloc(a, (n + 1) * sizeof(*w.values));
+	if (w.calls && w.of && w.values && !follow_gpu(&w) && !group_calls(&w) &&
+	    !tw_members_build(&w.members, w.of, n, w.groups.count, a) && !fill(&w, table))
+		status = 0;
+	tw_members_release(&w.members);
+	tw_groups_release(&w.groups);
+	tw_free(a, w.calls, (n + 1) * sizeof(*w.calls));
+	tw_free(a, w.of, (n + 1) * sizeof(*w.of));
+	tw_free(a, w.values, (n + 1) * sizeof(*w.values));
+	return status;
+}
+
+const struct tw_analysis tw_analysis_launches = {
+	TW_TABLE("launches", "launch calls: their cost, and how long GPU work waits", columns),
+	.needs = TW_NEEDS_HOST,
+	.run = run,
+};

@@ -1,0 +1,176 @@
+/* GPU time of operations by name. */
+#include "analysis/analysis.h"
+
+#include "analysis/order.h"
+#include "analysis/signature.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NAME, DIRECT_US, SUBTREE_US, DIRECT_MS, SUBTREE_MS, COUNT, CATEGORIES, PERCENTAGE,
+	CUMULATIVE
+};
+
+static const struct trawl_column columns[] = {
+	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 48, "name of the operation" },
+	[DIRECT_US] = { "total_direct_kernel_time_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 16,
+			"sum over calls of the union of the GPU events each launched itself" },
+	[SUBTREE_US] = { "total_subtree_kernel_time_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 16,
+			 "the same with what operations inside it launched, communication too" },
+	[DIRECT_MS] = { "total_direct_kernel_time_ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
+			"direct time in milliseconds" },
+	[SUBTREE_MS] = { "total_subtree_kernel_time_ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
+			 "subtree time in milliseconds" },
+	[COUNT] = { "Count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls that launched GPU work" },
+	[CATEGORIES] = { "Categories", TRAWL_COLUMN_TEXT, "", 0, 0, 20,
+			 "categories its calls fell in" },
+	[PERCENTAGE] = { "Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
+			 "share of the direct time of this table" },
+	[CUMULATIVE] = { "Cumulative Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
+			 "share of this row and those above" },
+};
+
+struct sum {
+	int64_t direct_ns, subtree_ns, count;
+};
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The distinct categories of a group's members, as a list in Python's notation. */
+static int set_categories(const struct tw_analysis_input *in, struct trawl_table *table,
+			  size_t row, const struct tw_members *members, uint32_t group)
+{
+	const char *distinct[16];
+	size_t count = 0, k;
+	struct tw_str text;
+	uint64_t i;
+	bool failed;
+
+	for (i = members->first[group]; i < members->first[group + 1]; i++) {
+		const char *category = in->launchers->items[members->list[i]].category;
+
+		for (k = 0; k < count && strcmp(distinct[k], category); k++)
+			;
+		if (k == count && count < sizeof(distinct) / sizeof(distinct[0]))
+			distinct[count++] = category;
+	}
+	qsort(distinct, count, sizeof(*distinct), compare_texts);
+	tw_str_init(&text, in->allocator);
+	for (k = 0; k < count; k++) {
+		tw_str_add_cstr(&text, k ? ", " : "[");
+		tw_python_quote(distinct[k], strlen(distinct[k]), &text);
+	}
+	tw_str_add_char(&text, ']');
+	tw_table_set_text(table, row, CATEGORIES, text.ptr, text.len);
+	failed = text.failed;
+	tw_str_release(&text);
+	return failed ? -1 : 0;
+}
+
+static void set_numbers(struct trawl_table *table, size_t row, const struct sum *sum,
+			int64_t running, int64_t total)
+{
+	tw_table_set_integer(table, row, DIRECT_US, sum->direct_ns);
+	tw_table_set_integer(table, row, SUBTREE_US, sum->subtree_ns);
+	tw_table_set_integer(table, row, DIRECT_MS, sum->direct_ns);
+	tw_table_set_integer(table, row, SUBTREE_MS, sum->subtree_ns);
+	tw_table_set_integer(table, row, COUNT, sum->count);
+	tw_set_percent(table, row, PERCENTAGE, (double)sum->direct_ns, (double)total);
+	tw_set_percent(table, row, CUMULATIVE, (double)running, (double)total);
+}
+
+/* Sums by group, and the order of rows: direct time, then name. */
+static int64_t add_up(const struct tw_analysis_input *in, const struct tw_groups *groups,
+		      const struct tw_members *members, const uint32_t *ranks, struct sum *sums,
+		      struct tw_order *order)
+{
+	int64_t total = 0;
+	uint32_t g;
+	uint64_t i;
+
+	for (g = 0; g < groups->count; g++) {
+		for (i = members->first[g]; i < members->first[g + 1]; i++) {
+			const struct tw_launcher *l = &in->launchers->items[members->list[i]];
+
+			sums[g].direct_ns += l->direct_ns;
+			sums[g].subtree_ns += l->subtree_ns;
+			sums[g].count++;
+		}
+		total += sums[g].direct_ns;
+		order[g] = (struct tw_order){
+			sums[g].direct_ns, ranks[*(const uint32_t *)tw_groups_key(groups, g)], g };
+	}
+	tw_order_sort(order, groups->count);
+	return total;
+}
+
+static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
+		const struct tw_groups *groups, const struct tw_members *members,
+		const uint32_t *ranks)
+{
+	const struct trawl_allocator *a = in->allocator;
+	struct sum *sums = tw_alloc_array(a, groups->count + 1, sizeof(*sums));
+	struct tw_order *order = tw_alloc_array(a, groups->count + 1, sizeof(*order));
+	int64_t total, running = 0;
+	int status = -1;
+	uint32_t g;
+
+	if (sums && order) {
+		status = 0;
+		total = add_up(in, groups, members, ranks, sums, order);
+		for (g = 0; g < groups->count && !status; g++) {
+			uint32_t group = order[g].index;
+			size_t row = tw_table_add_row(table);
+
+			running += sums[group].direct_ns;
+			tw_set_name(table, row, NAME, in->trace,
+				    *(const uint32_t *)tw_groups_key(groups, group));
+			set_numbers(table, row, &sums[group], running, total);
+			status = set_categories(in, table, row, members, group);
+		}
+	}
+	tw_free(a, sums, (groups->count + 1) * sizeof(*sums));
+	tw_free(a, order, (groups->count + 1) * sizeof(*order));
+	return status;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	const struct tw_launchers *launchers = in->launchers;
+	size_t bytes = (launchers->count + 1) * sizeof(uint32_t);
+	uint32_t *of = tw_alloc(a, bytes), *ranks = tw_text_ranks(&in->trace->texts);
+	struct tw_members members = { 0 };
+	struct tw_groups groups;
+	int status = TRAWL_ENOMEM;
+	uint64_t i;
+
+	tw_groups_init(&groups, sizeof(uint32_t), a);
+	if (of && ranks) {
+		for (i = 0; i < launchers->count; i++) {
+			uint64_t event = in->derived->host.event[launchers->items[i].node];
+
+			of[i] = tw_groups_add(&groups, &in->trace->events.name[event]);
+		}
+		if (!groups.failed &&
+		    !tw_members_build(&members, of, launchers->count, groups.count, a) &&
+		    !fill(in, table, &groups, &members, ranks))
+			status = 0;
+	}
+	tw_members_release(&members);
+	tw_groups_release(&groups);
+	tw_free(a, of, bytes);
+	tw_free(a, ranks, in->trace->texts.count * sizeof(*ranks));
+	return status;
+}
+
+const struct tw_analysis tw_analysis_ops_summary = {
+	TW_TABLE("ops_summary", "GPU time of operations by name, communication aside", columns),
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST,
+	.run = run,
+};

@@ -1,0 +1,165 @@
+/*
+ * Whether the tables account for all the time: the rows of ops_summary, communication, copies
+ * and kernels without a recorded launch, less what overlaps, must be the busy time; busy and
+ * idle must be the total.
+ *
+ * The overlap is measured, not taken as the remainder: a sweep over the starts and ends of all
+ * the pieces counts, at every moment, how many run beyond the first.  So the sum can fail, and
+ * the last row says by how much (0).
+ */
+#include "analysis/analysis.h"
+
+#include "base/alloc.h"
+#include "base/sort.h"
+
+enum { QUANTITY, TIME, MEANING };
+
+static const struct trawl_column columns[] = {
+	[QUANTITY] = { "quantity", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "what is counted" },
+	[TIME] = { "time ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 18, "how long" },
+	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is" },
+};
+
+/* Pieces of time that are counted once each: starts and ends, to be sorted apart. */
+struct pieces {
+	struct tw_sort_item *starts, *ends, *scratch;
+	uint64_t count;
+};
+
+struct amounts {
+	int64_t operations, communication, copies, unlinked, overlap;
+};
+
+static void add_piece(struct pieces *p, int64_t start_ns, int64_t end_ns)
+{
+	p->starts[p->count] = (struct tw_sort_item){ tw_sort_key(start_ns), 0 };
+	p->ends[p->count] = (struct tw_sort_item){ tw_sort_key(end_ns), 0 };
+	p->count++;
+}
+
+/* The GPU events of one launcher, joined where they overlap or touch; returns their length. */
+static int64_t add_launcher(const struct tw_analysis_input *in, uint64_t launcher,
+			    struct pieces *p)
+{
+	const struct tw_members *members = &in->launchers->gpu;
+	const struct tw_gpu *gpu = &in->derived->gpu;
+	uint64_t i = members->first[launcher], end = members->first[launcher + 1];
+	int64_t length = 0;
+
+	while (i < end) {
+		int64_t start_ns = gpu->start_ns[members->list[i]];
+		int64_t end_ns = gpu->end_ns[members->list[i]];
+
+		for (i++; i < end && gpu->start_ns[members->list[i]] <= end_ns; i++)
+			if (gpu->end_ns[members->list[i]] > end_ns)
+				end_ns = gpu->end_ns[members->list[i]];
+		add_piece(p, start_ns, end_ns);
+		length += end_ns - start_ns;
+	}
+	return length;
+}
+
+static void add_all(const struct tw_analysis_input *in, struct pieces *p, struct amounts *a)
+{
+	const struct tw_gpu *gpu = &in->derived->gpu;
+	uint64_t i;
+
+	for (i = 0; i < in->launchers->count; i++)
+		a->operations += add_launcher(in, i, p);
+	for (i = 0; i < gpu->count; i++) {
+		int64_t ns = gpu->end_ns[i] - gpu->start_ns[i];
+
+		if (in->launchers->of_gpu[i] != TW_NO_GROUP)
+			continue;
+		if (gpu->bucket[i] == TW_COMMUNICATION)
+			a->communication += ns;
+		else if (gpu->bucket[i] == TW_COPY)
+			a->copies += ns;
+		else
+			a->unlinked += ns;
+		add_piece(p, gpu->start_ns[i], gpu->end_ns[i]);
+	}
+}
+
+/* Time during which pieces run beyond the first, each counted. */
+static int64_t sweep(const struct pieces *p)
+{
+	uint64_t s = 0, e = 0;
+	int64_t overlap = 0, open = 0;
+	uint64_t before = 0;
+
+	while (e < p->count) {
+		bool starts = s < p->count && p->starts[s].key <= p->ends[e].key;
+		uint64_t now = starts ? p->starts[s].key : p->ends[e].key;
+
+		if (open > 1)
+			overlap += (open - 1) * (int64_t)(now - before);
+		before = now;
+		if (starts) {
+			open++;
+			s++;
+		} else {
+			open--;
+			e++;
+		}
+	}
+	return overlap;
+}
+
+static void add_row(struct trawl_table *table, const char *quantity, int64_t ns,
+		    const char *meaning)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_str(table, row, QUANTITY, quantity);
+	tw_table_set_integer(table, row, TIME, ns);
+	tw_table_set_str(table, row, MEANING, meaning);
+}
+
+static void fill(struct trawl_table *table, const struct amounts *a, const struct tw_timeline *t)
+{
+	add_row(table, "op_rows", a->operations,
+		"operations with what they launched, copies too: the sum of ops_summary");
+	add_row(table, "communication", a->communication, "kernels that communicate");
+	add_row(table, "copies", a->copies, "copies without a recorded launch");
+	add_row(table, "unlinked", a->unlinked, "other GPU events without a recorded launch");
+	add_row(table, "overlap", a->overlap,
+		"what runs at the same time as other rows, measured by a sweep; to subtract");
+	add_row(table, "busy", t->busy_ns, "union of all GPU events");
+	add_row(table, "idle", t->idle_ns, "total without busy");
+	add_row(table, "total", t->total_ns, "first start to last end, or the windows of the view");
+	add_row(table, "difference",
+		a->operations + a->communication + a->copies + a->unlinked - a->overlap - t->busy_ns,
+		"op_rows + communication + copies + unlinked - overlap - busy: 0, or something is "
+		"counted wrongly");
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	size_t bytes = (in->derived->gpu.count + 1) * sizeof(struct tw_sort_item);
+	struct pieces p = { tw_alloc(a, bytes), tw_alloc(a, bytes), tw_alloc(a, bytes), 0 };
+	struct amounts amounts = { 0 };
+	struct tw_timeline timeline;
+	int status = TRAWL_ENOMEM;
+
+	if (p.starts && p.ends && p.scratch &&
+	    !tw_timeline_of(&timeline, in->derived, TW_CODE_NONE, false, -1)) {
+		add_all(in, &p, &amounts);
+		tw_sort(p.starts, p.scratch, p.count);
+		tw_sort(p.ends, p.scratch, p.count);
+		amounts.overlap = sweep(&p);
+		fill(table, &amounts, &timeline);
+		status = 0;
+	}
+	tw_free(a, p.starts, bytes);
+	tw_free(a, p.ends, bytes);
+	tw_free(a, p.scratch, bytes);
+	return status;
+}
+
+const struct tw_analysis tw_analysis_reconciliation = {
+	TW_TABLE("reconciliation", "whether the tables account for all the time", columns),
+	.needs = TW_NEEDS_GPU,
+	.run = run,
+};

@@ -1,0 +1,206 @@
+/* All analyses over one trace, each in its own table, several at a time. */
+#include "analysis/analysis.h"
+
+#include "base/alloc.h"
+#include "base/thread.h"
+
+#include <string.h>
+
+struct trawl_report {
+	const struct trawl_allocator *allocator;
+	struct trawl_report_options options;
+	struct tw_derived *derived;
+	struct tw_launchers launchers;
+	struct tw_quality quality;
+	struct trawl_defect defects[TW_DEFECT_COUNT];
+	size_t defect_count;
+	const struct trawl_table **tables;	/* those shown, in order */
+	size_t table_count;
+	struct trawl_table **all;		/* by analysis, NULL: it had nothing to say */
+};
+
+void trawl_report_options_init(struct trawl_report_options *options)
+{
+	*options = (struct trawl_report_options){
+		.short_kernel_ns = 10000,
+		.micro_idle_ns = -1,
+		.top_ops = 10,
+		.step_first = -1,
+		.step_last = -1,
+		.start_ns = TRAWL_TIME_NONE,
+		.end_ns = TRAWL_TIME_NONE,
+	};
+}
+
+struct job {
+	struct trawl_report *report;
+	struct tw_analysis_input input;
+	int *status;		/* by analysis */
+	unsigned has;		/* enum tw_needs that are there */
+};
+
+static void run_analysis(void *context, size_t i)
+{
+	struct job *job = context;
+	const struct tw_analysis *analysis = tw_analyses[i];
+	struct trawl_table *table;
+
+	if ((analysis->needs & job->has) != analysis->needs)
+		return;
+	table = tw_table_new(&analysis->table, job->report->allocator);
+	if (!table) {
+		job->status[i] = TRAWL_ENOMEM;
+		return;
+	}
+	job->report->all[i] = table;
+	job->status[i] = analysis->run(&job->input, table);
+	if (!job->status[i])
+		job->status[i] = tw_table_finish(table, NULL);
+}
+
+/* Tables with rows, or kept even without. */
+static int collect_tables(struct trawl_report *report)
+{
+	size_t i;
+
+	report->tables = tw_alloc_array(report->allocator, tw_analysis_count,
+					sizeof(*report->tables));
+	if (!report->tables)
+		return TRAWL_ENOMEM;
+	for (i = 0; i < tw_analysis_count; i++) {
+		struct trawl_table *table = report->all[i];
+
+		if (table && (trawl_table_rows(table) || tw_table_keep_empty(table)))
+			report->tables[report->table_count++] = table;
+	}
+	return 0;
+}
+
+static void add_quality(struct trawl_report *report, const struct trawl_trace *trace)
+{
+	report->quality = trace->quality;
+	tw_quality_append(&report->quality, &report->derived->quality, 0);
+	report->defect_count = tw_quality_list(&report->quality, report->defects);
+}
+
+static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
+{
+	const struct tw_derived *d = report->derived;
+	struct tw_timeline timeline = { 0 };
+	struct job job = {
+		.report = report,
+		.input = {
+			.trace = trace, .derived = d, .launchers = &report->launchers,
+			.options = &report->options, .quality = &report->quality,
+			.allocator = report->allocator,
+		},
+		.has = (d->gpu.count ? TW_NEEDS_GPU : 0) | (d->host.count ? TW_NEEDS_HOST : 0),
+	};
+	size_t i;
+	int status = 0;
+
+	if (tw_launchers_build(&report->launchers, d) ||
+	    tw_timeline_of(&timeline, d, TW_CODE_NONE, report->options.linked_only, -1))
+		return TRAWL_ENOMEM;
+	job.input.total_ns = timeline.total_ns;
+	report->all = tw_alloc_array(report->allocator, tw_analysis_count, sizeof(*report->all));
+	job.status = tw_alloc_array(report->allocator, tw_analysis_count, sizeof(*job.status));
+	if (!report->all || !job.status) {
+		tw_free(report->allocator, job.status, tw_analysis_count * sizeof(*job.status));
+		return TRAWL_ENOMEM;
+	}
+	tw_parallel(report->options.threads, tw_analysis_count, run_analysis, &job);
+	for (i = 0; i < tw_analysis_count && !status; i++)
+		status = job.status[i];
+	tw_free(report->allocator, job.status, tw_analysis_count * sizeof(*job.status));
+	return status ? status : collect_tables(report);
+}
+
+int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
+		     const struct trawl_report_options *options, struct trawl_error *err)
+{
+	struct trawl_report *report = tw_alloc_array(trace->allocator, 1, sizeof(*report));
+	struct tw_derive_options derive = { .view = TW_VIEW_OPTIONS_INIT };
+	int status;
+
+	*out = NULL;
+	if (!report)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	report->allocator = trace->allocator;
+	if (options)
+		report->options = *options;
+	else
+		trawl_report_options_init(&report->options);
+	if (!report->options.threads)
+		report->options.threads = tw_thread_count();
+	derive.clip_overruns = report->options.clip_overruns;
+	derive.view = (struct tw_view_options){
+		report->options.range, report->options.step_first, report->options.step_last,
+		report->options.start_ns, report->options.end_ns, report->options.device,
+	};
+	status = tw_derive(&report->derived, trace, &derive, err);
+	if (!status) {
+		add_quality(report, trace);
+		status = run_all(report, trace);
+		if (status)
+			trawl_error_set(err, status, "%s", trawl_status_name(status));
+	}
+	if (status) {
+		trawl_report_free(report);
+		return status;
+	}
+	*out = report;
+	return 0;
+}
+
+void trawl_report_free(struct trawl_report *report)
+{
+	const struct trawl_allocator *a;
+	size_t i;
+
+	if (!report)
+		return;
+	a = report->allocator;
+	for (i = 0; report->all && i < tw_analysis_count; i++)
+		tw_table_free(report->all[i]);
+	tw_free(a, report->all, tw_analysis_count * sizeof(*report->all));
+	tw_free(a, report->tables, tw_analysis_count * sizeof(*report->tables));
+	tw_launchers_release(&report->launchers);
+	tw_derived_free(report->derived);
+	tw_free(a, report, sizeof(*report));
+}
+
+size_t trawl_report_tables(const struct trawl_report *report)
+{
+	return report->table_count;
+}
+
+const struct trawl_table *trawl_report_table(const struct trawl_report *report, size_t index)
+{
+	return report->tables[index];
+}
+
+const struct trawl_table *trawl_report_find(const struct trawl_report *report, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < report->table_count; i++)
+		if (!strcmp(trawl_table_name(report->tables[i]), name))
+			return report->tables[i];
+	return NULL;
+}
+
+size_t trawl_report_defects(const struct trawl_report *report)
+{
+	return report->defect_count;
+}
+
+struct trawl_defect trawl_report_defect(const struct trawl_report *report, size_t index)
+{
+	return report->defects[index];
+}
+
+const char *trawl_report_view(const struct trawl_report *report)
+{
+	return report->derived->view.label;
+}

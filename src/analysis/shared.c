@@ -1,0 +1,46 @@
+/* What several analyses need to fill cells. */
+#include "analysis/analysis.h"
+
+#include <math.h>
+
+void tw_set_name(struct trawl_table *table, size_t row, size_t column,
+		 const struct trawl_trace *trace, uint32_t text)
+{
+	size_t len;
+	const char *ptr = tw_pool_text(&trace->texts, text, &len);
+
+	if (text)
+		tw_table_set_text_borrowed(table, row, column, ptr, len);
+}
+
+void tw_set_code(struct trawl_table *table, size_t row, size_t column,
+		 const struct trawl_trace *trace, tw_code code)
+{
+	char buffer[24];
+	size_t len;
+	const char *text = tw_code_text(trace, code, buffer, &len);
+
+	if (code != TW_CODE_NONE)
+		tw_table_set_text(table, row, column, text, len);
+}
+
+void tw_set_percent(struct trawl_table *table, size_t row, size_t column, double part,
+		    double whole)
+{
+	if (whole > 0)
+		tw_table_set_real(table, row, column, part / whole * 100);
+}
+
+void tw_set_us(struct trawl_table *table, size_t row, size_t column, double ns)
+{
+	if (!isnan(ns))
+		tw_table_set_real(table, row, column, ns / 1000);
+}
+
+const struct tw_analysis *const tw_analyses[] = {
+#define TW_ANALYSIS(id) &tw_analysis_##id,
+#include "analysis/analyses.def"
+#undef TW_ANALYSIS
+};
+
+const size_t tw_analysis_count = sizeof(tw_analyses) / sizeof(tw_analyses[0]);

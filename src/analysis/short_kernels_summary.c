@@ -1,0 +1,163 @@
+/* Short kernels by operation, arguments and name: candidates for fusing. */
+#include "analysis/analysis.h"
+
+#include "analysis/order.h"
+#include "analysis/parents.h"
+#include "analysis/signature.h"
+#include "base/alloc.h"
+
+#include <string.h>
+
+enum { PARENT, DIMS, STRIDES, CONCRETE, NAME, SUM, COUNT, MEAN, OF_TOTAL };
+
+static const struct trawl_column columns[] = {
+	[PARENT] = { "Parent cpu_op", TRAWL_COLUMN_TEXT, "", 0, 0, 32,
+		     "operation it belongs to, else the launch call; empty: not recorded" },
+	[DIMS] = { "Input dims", TRAWL_COLUMN_TEXT, "", 0, 0, 36, "shapes of its inputs" },
+	[STRIDES] = { "Input strides", TRAWL_COLUMN_TEXT, "", 0, 0, 30, "strides of its inputs" },
+	[CONCRETE] = { "Concrete Inputs", TRAWL_COLUMN_TEXT, "", 0, 0, 30,
+		       "values of inputs that are no tensors" },
+	[NAME] = { "Kernel name", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "name of the kernel" },
+	[SUM] = { "Short Kernel duration (µs) sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
+		  "time of all" },
+	[COUNT] = { "Short Kernel count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
+	[MEAN] = { "Short Kernel duration (µs) mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14,
+		   "mean time" },
+	[OF_TOTAL] = { "Short Kernel duration (µs) percent of total time", TRAWL_COLUMN_REAL, "%",
+		       0, 3, 14, "share of total_time of gpu_timeline" },
+};
+
+struct key {
+	uint32_t parent, name;
+	struct tw_signature signature;
+};
+
+struct sum {
+	int64_t ns, count;
+	uint64_t first;		/* event number of the first, to order ties */
+};
+
+struct work {
+	const struct tw_analysis_input *in;
+	struct tw_parents parents;
+	struct tw_signatures signatures;
+	struct tw_groups groups;
+	uint32_t *of;
+	struct sum *sums;
+};
+
+static int group_kernels(struct work *w)
+{
+	const struct tw_events *events = &w->in->trace->events;
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint64_t g;
+
+	for (g = 0; g < gpu->count; g++) {
+		struct tw_parent parent;
+		struct key key;
+
+		w->of[g] = TW_NO_GROUP;
+		if (tw_class(w->in->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL ||
+		    gpu->end_ns[g] - gpu->start_ns[g] >= w->in->options->short_kernel_ns)
+			continue;
+		parent = tw_parent_of(&w->parents, g);
+		memset(&key, 0, sizeof(key));
+		key.name = events->name[gpu->event[g]];
+		if (parent.event != TW_NONE) {
+			key.parent = events->name[parent.event];
+			key.signature = tw_signature_of(&w->signatures, parent.event);
+			/* Types tell nothing more here. */
+			key.signature.types = 0;
+		}
+		w->of[g] = tw_groups_add(&w->groups, &key);
+	}
+	return w->groups.failed || tw_signatures_failed(&w->signatures) ? -1 : 0;
+}
+
+static void add_up(struct work *w)
+{
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint64_t g;
+
+	for (g = 0; g < gpu->count; g++) {
+		struct sum *sum;
+
+		if (w->of[g] == TW_NO_GROUP)
+			continue;
+		sum = &w->sums[w->of[g]];
+		if (!sum->count || gpu->event[g] < sum->first)
+			sum->first = gpu->event[g];
+		sum->ns += gpu->end_ns[g] - gpu->start_ns[g];
+		sum->count++;
+	}
+}
+
+static void add_row(const struct work *w, struct trawl_table *table, uint32_t group)
+{
+	const struct key *key = tw_groups_key(&w->groups, group);
+	const uint32_t texts[] = { key->signature.dims, key->signature.strides,
+				   key->signature.concrete };
+	const struct sum *sum = &w->sums[group];
+	size_t row = tw_table_add_row(table), i, len;
+
+	tw_set_name(table, row, PARENT, w->in->trace, key->parent);
+	for (i = 0; i < 3; i++) {
+		const char *text = tw_pool_text(&w->signatures.texts, texts[i], &len);
+
+		if (texts[i])
+			tw_table_set_text(table, row, DIMS + i, text, len);
+	}
+	tw_set_name(table, row, NAME, w->in->trace, key->name);
+	tw_table_set_integer(table, row, SUM, sum->ns);
+	tw_table_set_integer(table, row, COUNT, sum->count);
+	tw_set_us(table, row, MEAN, (double)sum->ns / (double)sum->count);
+	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)w->in->total_ns);
+}
+
+static int fill(struct work *w, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = w->in->allocator;
+	uint32_t count = w->groups.count, g;
+	struct tw_order *order = tw_alloc_array(a, (size_t)count + 1, sizeof(*order));
+
+	if (!order)
+		return -1;
+	for (g = 0; g < count; g++)
+		order[g] = (struct tw_order){ w->sums[g].ns, w->sums[g].first, g };
+	tw_order_sort(order, count);
+	for (g = 0; g < count; g++)
+		add_row(w, table, order[g].index);
+	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));
+	return 0;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	size_t of_bytes = (in->derived->gpu.count + 1) * sizeof(uint32_t);
+	struct work w = { .in = in };
+	int status = TRAWL_ENOMEM;
+
+	tw_groups_init(&w.groups, sizeof(struct key), a);
+	w.of = tw_alloc(a, of_bytes);
+	if (w.of && !tw_signatures_init(&w.signatures, in->trace) && !tw_parents_init(&w.parents, in) &&
+	    !group_kernels(&w)) {
+		w.sums = tw_alloc_array(a, (size_t)w.groups.count + 1, sizeof(*w.sums));
+		if (w.sums) {
+			add_up(&w);
+			status = fill(&w, table) ? TRAWL_ENOMEM : 0;
+		}
+		tw_free(a, w.sums, ((size_t)w.groups.count + 1) * sizeof(*w.sums));
+	}
+	tw_parents_release(&w.parents);
+	tw_signatures_release(&w.signatures);
+	tw_groups_release(&w.groups);
+	tw_free(a, w.of, of_bytes);
+	return status;
+}
+
+const struct tw_analysis tw_analysis_short_kernels_summary = {
+	TW_TABLE_KEPT("short_kernels_summary", "short kernels by operation, arguments and name", columns),
+	.needs = TW_NEEDS_GPU,
+	.run = run,
+};

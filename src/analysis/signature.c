@@ -1,0 +1,203 @@
+#include "analysis/signature.h"
+
+#include "base/alloc.h"
+#include "base/scan.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+void tw_python_quote(const char *text, size_t len, struct tw_str *out)
+{
+	const char *end = text + len;
+	char quote = memchr(text, '\'', len) && !memchr(text, '"', len) ? '"' : '\'';
+	uint32_t code;
+
+	tw_str_add_char(out, quote);
+	while (text < end) {
+		size_t n = tw_utf8_next(text, (size_t)(end - text), &code);
+
+		if (*text == '\\' || *text == quote)
+			tw_str_addf(out, "\\%c", *text);
+		else if (*text == '\n')
+			tw_str_add_cstr(out, "\\n");
+		else if (*text == '\r')
+			tw_str_add_cstr(out, "\\r");
+		else if (*text == '\t')
+			tw_str_add_cstr(out, "\\t");
+		else if (code != TW_UTF8_BAD && code < 0x100 && tw_utf8_is_unsafe(code))
+			tw_str_addf(out, "\\x%02x", (unsigned)code);
+		else
+			tw_str_add(out, text, n);
+		text += n;
+	}
+	tw_str_add_char(out, quote);
+}
+
+/* The string at p (its quote); returns behind it. */
+static const char *quote_string(const char *p, const char *end, struct tw_str *out)
+{
+	const char *start = ++p;
+	struct tw_str plain;
+
+	while (p < end && *p != '"')
+		p += *p == '\\' && p + 1 < end ? 2 : 1;
+	tw_str_init(&plain, out->allocator);
+	tw_text_decode(start, (size_t)(p - start), &plain);
+	tw_python_quote(plain.ptr ? plain.ptr : "", plain.len, out);
+	out->failed |= plain.failed;
+	tw_str_release(&plain);
+	return p < end ? p + 1 : end;
+}
+
+static const char *quote_word(const char *p, const char *end, struct tw_str *out)
+{
+	static const struct {
+		const char *json, *python;
+	} words[] = { { "null", "None" }, { "true", "True" }, { "false", "False" } };
+	const char *start = p;
+	size_t i, len;
+
+	while (p < end && !strchr(",:]}[{\" \n\r\t", *p))
+		p++;
+	len = (size_t)(p - start);
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strlen(words[i].json) == len && !memcmp(words[i].json, start, len)) {
+			tw_str_add_cstr(out, words[i].python);
+			return p;
+		}
+	}
+	tw_str_add(out, start, len);
+	return p > start ? p : p + 1;
+}
+
+/*
+ * Without recursion: a list of one element ends with a comma, so the number of elements of each
+ * open list is kept, as commas seen since it began (bit: more than one) for 64 levels.
+ */
+void tw_python_repr(const char *p, size_t len, struct tw_str *out)
+{
+	const char *end = p + len;
+	uint64_t several = 0, empty = 0;	/* lowest bit: innermost */
+	size_t depth = 0;
+
+	while (p < end) {
+		switch (*p) {
+		case ' ':
+		case '\n':
+		case '\r':
+		case '\t':
+			p++;
+			continue;
+		case '[':
+		case '{':
+			empty &= ~(uint64_t)1;
+			several <<= 1;
+			empty = empty << 1 | 1;
+			depth++;
+			tw_str_add_char(out, *p == '{' ? '{' : '(');
+			p++;
+			continue;
+		case ']':
+		case '}':
+			if (*p == ']' && !(several & 1) && !(empty & 1) && depth)
+				tw_str_add_char(out, ',');
+			tw_str_add_char(out, *p == '}' ? '}' : ')');
+			several >>= 1;
+			empty >>= 1;
+			depth -= depth > 0;
+			p++;
+			continue;
+		case ',':
+			several |= 1;
+			tw_str_add_cstr(out, ", ");
+			p++;
+			continue;
+		case ':':
+			tw_str_add_cstr(out, ": ");
+			p++;
+			continue;
+		case '"':
+			p = quote_string(p, end, out);
+			break;
+		default:
+			p = quote_word(p, end, out);
+		}
+		empty &= ~(uint64_t)1;
+	}
+}
+
+int tw_signatures_init(struct tw_signatures *s, const struct trawl_trace *trace)
+{
+	memset(s, 0, sizeof(*s));
+	s->trace = trace;
+	tw_str_init(&s->scratch, trace->allocator);
+	if (tw_pool_init(&s->texts, trace->allocator))
+		return -1;
+	s->of_text = tw_alloc_array(trace->allocator, trace->texts.count, sizeof(*s->of_text));
+	if (s->of_text)
+		return 0;
+	tw_signatures_release(s);
+	return -1;
+}
+
+void tw_signatures_release(struct tw_signatures *s)
+{
+	if (!s->trace)
+		return;
+	tw_free(s->trace->allocator, s->of_text, s->trace->texts.count * sizeof(*s->of_text));
+	tw_str_release(&s->scratch);
+	tw_pool_release(&s->texts);
+	memset(s, 0, sizeof(*s));
+}
+
+bool tw_signatures_failed(const struct tw_signatures *s)
+{
+	return s->texts.failed || s->scratch.failed;
+}
+
+static uint32_t repr_of(struct tw_signatures *s, const struct tw_arg *arg)
+{
+	const char *text;
+	size_t len;
+
+	if (arg->kind != TW_ARG_JSON && arg->kind != TW_ARG_TEXT)
+		return 0;
+	if (s->of_text[arg->text])
+		return s->of_text[arg->text];
+	text = tw_pool_text(&s->trace->texts, arg->text, &len);
+	tw_str_clear(&s->scratch);
+	if (arg->kind == TW_ARG_JSON)
+		tw_python_repr(text, len, &s->scratch);
+	else
+		tw_str_add(&s->scratch, text, len);
+	s->of_text[arg->text] =
+		tw_pool_intern(&s->texts, s->scratch.ptr ? s->scratch.ptr : "", s->scratch.len);
+	return s->of_text[arg->text];
+}
+
+struct tw_signature tw_signature_of(struct tw_signatures *s, uint64_t event)
+{
+	size_t at = (size_t)s->trace->events.args[event] * TW_ARGS_ALIGN;
+	struct tw_signature signature = { 0 };
+	struct tw_arg arg;
+
+	while (at && tw_args_next(&s->trace->args, &at, &arg)) {
+		switch (arg.key) {
+		case TW_KEY_input_dims:
+		case TW_KEY_input_dims_2021:
+			signature.dims = repr_of(s, &arg);
+			break;
+		case TW_KEY_input_type:
+			signature.types = repr_of(s, &arg);
+			break;
+		case TW_KEY_input_strides:
+			signature.strides = repr_of(s, &arg);
+			break;
+		case TW_KEY_concrete_inputs:
+			signature.concrete = repr_of(s, &arg);
+			break;
+		}
+	}
+	return signature;
+}

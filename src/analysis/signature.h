@@ -1,0 +1,35 @@
+/*
+ * The arguments that tell operations of one name apart: shapes, types, strides, concrete inputs,
+ * each as text in the notation of Python tuples, `((8, 16), ())`, as TraceLens writes them.
+ */
+#ifndef TW_ANALYSIS_SIGNATURE_H
+#define TW_ANALYSIS_SIGNATURE_H
+
+#include "base/str.h"
+#include "store/trace.h"
+
+struct tw_signature {
+	uint32_t dims, types, strides, concrete;	/* ids of a tw_signatures; 0: not recorded */
+};
+
+/* Texts of signatures; each distinct JSON text is rewritten once. */
+struct tw_signatures {
+	const struct trawl_trace *trace;
+	struct tw_pool texts;
+	uint32_t *of_text;	/* by text id of the trace: id in `texts`, 0: not asked yet */
+	struct tw_str scratch;
+};
+
+int tw_signatures_init(struct tw_signatures *signatures, const struct trawl_trace *trace)
+	TRAWL_MUST_CHECK;
+void tw_signatures_release(struct tw_signatures *signatures);
+struct tw_signature tw_signature_of(struct tw_signatures *signatures, uint64_t event);
+/* Out of memory at some time. */
+bool tw_signatures_failed(const struct tw_signatures *signatures);
+
+/* A JSON value in Python's notation: lists as tuples, text in quotes, None, True, False. */
+void tw_python_repr(const char *json, size_t len, struct tw_str *out);
+/* A text in Python's quotes. */
+void tw_python_quote(const char *text, size_t len, struct tw_str *out);
+
+#endif

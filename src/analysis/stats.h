@@ -1,0 +1,20 @@
+/*
+ * Statistics of integer nanoseconds: sums exactly, moments in double precision in two passes.
+ */
+#ifndef TW_ANALYSIS_STATS_H
+#define TW_ANALYSIS_STATS_H
+
+#include "trawl/api.h"
+
+struct tw_stats {
+	uint64_t count;
+	int64_t sum, min, max;
+	double mean, median;	/* of no values: 0 */
+	double std;		/* sample standard deviation (n - 1); NaN below two values */
+	double population_std;	/* n */
+};
+
+/* Sorts `values` in place. */
+struct tw_stats tw_stats_of(int64_t *values, uint64_t count);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * Arena: many small blocks with one lifetime.  Memory is given back all at once by _release.
+ * Blocks are aligned to 8 bytes.  Not for several threads.
+ */
+#ifndef TW_BASE_ARENA_H
+#define TW_BASE_ARENA_H
+
+#include "trawl/api.h"
+
+struct tw_arena_block;
+
+struct tw_arena {
+	const struct trawl_allocator *allocator;
+	struct tw_arena_block *blocks;
+	char *next;
+	char *end;
+};
+
+void tw_arena_init(struct tw_arena *arena, const struct trawl_allocator *allocator);
+void tw_arena_release(struct tw_arena *arena);
+/* NULL when out of memory; not zeroed. */
+void *tw_arena_alloc(struct tw_arena *arena, size_t size);
+/* A copy of len bytes with a NUL behind them, NULL when out of memory. */
+char *tw_arena_copy(struct tw_arena *arena, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,135 @@
+#include "cli/cli.h"
+
+#include "render/escape.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+void cli_common_options(struct cli_common *common, struct cli_option options[8])
+{
+	const struct cli_option all[] = {
+		{ "output", 'o', CLI_TEXT, "DIR", &common->output,
+		  "where to write (default: analysis_output beside the input)" },
+		{ "jobs", 'j', CLI_COUNT, "N", &common->threads, "threads (default: the cores)" },
+		{ "quiet", 'q', CLI_FLAG, NULL, &common->quiet, "only errors on stderr" },
+		{ "verbose", 'v', CLI_FLAG, NULL, &common->verbose, "timings on stderr" },
+		{ "format", 0, CLI_FORMAT, "F", &common->format,
+		  "print as table, csv, json or markdown" },
+		{ "strict", 0, CLI_FLAG, NULL, &common->strict,
+		  "a defect or repair of the input is an error" },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+
+	*common = (struct cli_common){ 0 };
+	memcpy(options, all, sizeof(all));
+}
+
+static void escape_to_stderr(const char *text)
+{
+	struct tw_str out;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_escape_terminal(&out, text, strlen(text));
+	if (!out.failed && out.ptr)
+		fprintf(stderr, "trawl: %s\n", out.ptr);
+	tw_str_release(&out);
+}
+
+void cli_message(const char *format, ...)
+{
+	char text[2048];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	escape_to_stderr(text);
+}
+
+int cli_usage_error(const struct cli_command *command, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	cli_message("%s: %s; see 'trawl help %s'", command->name, text, command->name);
+	return CLI_USAGE;
+}
+
+int cli_fail(const struct trawl_error *err)
+{
+	cli_message("%s", err->message);
+	return err->status == TRAWL_EUSAGE ? CLI_USAGE : CLI_FAILED;
+}
+
+int cli_print(const char *text, size_t len)
+{
+	if (fwrite(text, 1, len, stdout) == len)
+		return CLI_DONE;
+	return CLI_FAILED;
+}
+
+unsigned cli_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	long width;
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col >= 40)
+		return size.ws_col;
+	width = columns ? strtol(columns, NULL, 10) : 0;
+	return width >= 40 && width <= 1000 ? (unsigned)width : 100;
+}
+
+bool cli_colour(void)
+{
+	const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (!none || !*none) && term && strcmp(term, "dumb");
+}
+
+size_t cli_block_size(void)
+{
+	const char *text = getenv("TRAWL_READ_BLOCK");
+	long size = text ? strtol(text, NULL, 10) : 0;
+
+	return size > 0 && size <= 1 << 30 ? (size_t)size : 0;
+}
+
+static int show_help(const struct cli_command *command, const struct cli_option *const *tables,
+		     size_t table_count)
+{
+	struct tw_str out;
+	size_t t;
+	int status;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_str_addf(&out, "usage: trawl %s [OPTIONS] %s\n\n%s.\n%s\noptions\n", command->name,
+		    command->arguments, command->summary, command->details);
+	for (t = 0; t < table_count; t++)
+		cli_describe(tables[t], &out);
+	tw_str_add_cstr(&out, "  -h, --help                this text\n\n"
+			      "exit status: 0 done; 1 cannot be read or written; 2 wrong usage; "
+			      "3 done, but something\nwas left out, each thing named\n");
+	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
+	tw_str_release(&out);
+	return status;
+}
+
+int cli_begin(const struct cli_command *command, const struct cli_option *const *tables,
+	      size_t table_count, int argc, char **argv, int *count)
+{
+	struct trawl_error err;
+	bool help;
+
+	if (cli_parse(tables, table_count, argc, argv, count, &help, &err))
+		return cli_usage_error(command, "%s", err.message);
+	return help ? show_help(command, tables, table_count) : -1;
+}

@@ -1,0 +1,96 @@
+/*
+ * What the commands share: the program's state, output, messages, exit statuses.
+ */
+#ifndef TW_CLI_CLI_H
+#define TW_CLI_CLI_H
+
+#include "cli/options.h"
+#include "render/render.h"
+#include "trawl/trawl.h"
+
+/* Exit statuses, as the manual page lists them. */
+enum cli_exit {
+	CLI_DONE = 0,
+	CLI_FAILED = 1,
+	CLI_USAGE = 2,
+	CLI_INCOMPLETE = 3,
+	CLI_GATE = 4,
+};
+
+struct cli_command {
+	const char *name;
+	const char *arguments;	/* as the usage line shows them */
+	const char *summary;	/* one line, for the list of commands */
+	const char *details;	/* what it writes, and one real example */
+	int (*run)(const struct cli_command *command, int argc, char **argv);
+};
+
+extern const struct cli_command cli_commands[];	/* ends with a NULL name */
+
+/* Options of every command. */
+struct cli_common {
+	const char *output;
+	unsigned threads;
+	bool quiet, verbose, strict;
+	enum tw_format format;
+};
+
+/* The table of the common options, bound to *common (7 entries at most and the end). */
+void cli_common_options(struct cli_common *common, struct cli_option options[8]);
+
+/*
+ * Parses a command's arguments; -1 to go on, else the exit status (help shown or a mistake told).
+ * Arguments that are no options are argv[0..*count).
+ */
+int cli_begin(const struct cli_command *command, const struct cli_option *const *tables,
+	      size_t table_count, int argc, char **argv, int *count);
+
+/* "trawl: message" on stderr. */
+void cli_message(const char *format, ...) TRAWL_PRINTF(1, 2);
+/* "trawl: <command>: message" and how to get help; CLI_USAGE. */
+int cli_usage_error(const struct cli_command *command, const char *format, ...)
+	TRAWL_PRINTF(2, 3);
+/* Tells of a failure; the exit status for it. */
+int cli_fail(const struct trawl_error *err);
+
+/* Writes text to stdout; CLI_FAILED when that fails. */
+int cli_print(const char *text, size_t len);
+
+/* Columns of the terminal on stdout; 100 when it is none. */
+unsigned cli_width(void);
+bool cli_colour(void);
+
+/* Bytes per read that the tests ask for through TRAWL_READ_BLOCK; 0: the default. */
+size_t cli_block_size(void);
+
+/* ---- progress.c: how far the reading of a file is, on a terminal, when it takes a while */
+struct cli_progress {
+	const char *path;
+	bool enabled, shown;
+	double started, last;
+};
+
+void cli_progress_begin(struct cli_progress *progress, const char *path, bool quiet);
+int cli_progress_update(void *progress, int64_t bytes_read, int64_t file_size);
+void cli_progress_end(struct cli_progress *progress);
+
+/* ---- defects.c */
+/* Lines on stderr for what was lost, is suspect or was repaired, unless a terminal shows both. */
+void cli_tell_defects(const char *path, const struct trawl_defect *defects, size_t count,
+		      const struct cli_common *common);
+/* CLI_INCOMPLETE when something was lost, else CLI_DONE. */
+int cli_defects_status(const struct trawl_defect *defects, size_t count);
+/* With --strict: the first defect or repair as a failure (told), CLI_FAILED; else CLI_DONE. */
+int cli_strict_status(const char *path, const struct trawl_defect *defects, size_t count);
+
+/* ---- summary.c */
+void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
+		   size_t top_ops, unsigned width, bool colour, struct tw_str *out);
+/* The first rows of the operations, as a table of its own; NULL when out of memory. */
+struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops);
+
+int cli_report(const struct cli_command *command, int argc, char **argv);
+int cli_check(const struct cli_command *command, int argc, char **argv);
+int cli_help(const struct cli_command *command, int argc, char **argv);
+
+#endif

@@ -1,0 +1,184 @@
+/* trawl check: the data-quality record alone. */
+#include "cli/cli.h"
+
+#include "derive/derived.h"
+#include "table/table.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { TRACE, KIND, CLASS, COUNT, BYTE, EVENT, MEANING };
+
+static const struct trawl_column columns[] = {
+	[TRACE] = { "trace", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "the file" },
+	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "name of the defect" },
+	[CLASS] = { "class", TRAWL_COLUMN_TEXT, "", 0, 0, 8,
+		    "lost: left out; defect: kept but suspect; repair: put right; note" },
+	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "times seen" },
+	[BYTE] = { "first byte", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
+		   "place in the decompressed input where first seen" },
+	[EVENT] = { "first event", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
+		    "number of the first event concerned" },
+	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is and what was done" },
+};
+
+static const struct tw_table_spec spec = {
+	"quality", "what is odd in the traces, worst first", columns, 7, true
+};
+
+struct check_command {
+	struct cli_common common;
+	bool timing;
+	struct trawl_table *table;
+	int read;	/* traces that could be read */
+};
+
+static void add_rows(struct trawl_table *table, const char *path,
+		     const struct trawl_defect *defects, size_t count)
+{
+	size_t i, row;
+
+	for (i = 0; i < count; i++) {
+		row = tw_table_add_row(table);
+		tw_table_set_str(table, row, TRACE, path);
+		tw_table_set_str(table, row, KIND, defects[i].kind);
+		tw_table_set_str(table, row, CLASS, tw_severity_name(defects[i].severity));
+		tw_table_set_integer(table, row, COUNT, defects[i].count);
+		if (defects[i].offset >= 0)
+			tw_table_set_integer(table, row, BYTE, defects[i].offset);
+		if (defects[i].event >= 0)
+			tw_table_set_integer(table, row, EVENT, defects[i].event);
+		tw_table_set_str(table, row, MEANING, defects[i].meaning);
+	}
+}
+
+/* The trace's own record and what its links and nesting show. */
+static int all_defects(const struct trawl_trace *trace, struct trawl_defect *defects,
+		       size_t *count, struct trawl_error *err)
+{
+	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT };
+	struct tw_quality quality = trace->quality;
+	struct tw_derived *derived;
+	int status = tw_derive(&derived, trace, &options, err);
+
+	if (status)
+		return status;
+	tw_quality_append(&quality, &derived->quality, 0);
+	*count = tw_quality_list(&quality, defects);
+	tw_derived_free(derived);
+	return 0;
+}
+
+static void tell_timing(double load_seconds)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	fprintf(stderr, "load_seconds=%.6f peak_rss_bytes=%lld\n", load_seconds,
+		(long long)usage.ru_maxrss * 1024);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int check_trace(struct check_command *c, const char *path)
+{
+	struct cli_progress progress;
+	struct trawl_read_options read = {
+		.threads = c->common.threads,
+		.block_size = cli_block_size(),
+		.progress = cli_progress_update,
+		.progress_context = &progress,
+	};
+	struct trawl_defect defects[TW_DEFECT_COUNT];
+	struct trawl_trace *trace;
+	struct trawl_error err;
+	double start = seconds();
+	size_t count = 0;
+	int status;
+
+	cli_progress_begin(&progress, path, c->common.quiet);
+	status = trawl_trace_read(&trace, path, &read, &err);
+	cli_progress_end(&progress);
+	if (status)
+		return cli_fail(&err);
+	c->read++;
+	if (c->timing)
+		tell_timing(seconds() - start);
+	if (!c->timing && all_defects(trace, defects, &count, &err)) {
+		status = cli_fail(&err);
+	} else {
+		add_rows(c->table, path, defects, count);
+		if (c->common.strict)
+			status = cli_strict_status(path, defects, count);
+		if (!status)
+			status = cli_defects_status(defects, count);
+	}
+	trawl_trace_free(trace);
+	return status;
+}
+
+static int print_table(const struct check_command *c)
+{
+	const struct trawl_table *tables[] = { c->table };
+	struct tw_str out;
+	int status = CLI_FAILED;
+
+	tw_str_init(&out, trawl_allocator_default());
+	if (c->common.format == TW_FORMAT_TABLE && !trawl_table_rows(c->table))
+		tw_str_add_cstr(&out, "nothing odd found\n");
+	else
+		tw_render(tables, 1, c->common.format, "check", cli_width(), &out);
+	if (!out.failed)
+		status = cli_print(out.ptr ? out.ptr : "", out.len);
+	tw_str_release(&out);
+	return status;
+}
+
+/* One status for several traces: strictness fails, an unreadable one among others is left out. */
+static int combine(const struct check_command *c, int worst, int count)
+{
+	if (worst == CLI_FAILED && !c->common.strict && c->read && c->read < count)
+		return CLI_INCOMPLETE;
+	return worst;
+}
+
+int cli_check(const struct cli_command *command, int argc, char **argv)
+{
+	struct check_command c = { 0 };
+	struct cli_option common[8];
+	const struct cli_option own[] = {
+		{ "timing", 0, CLI_FLAG, NULL, &c.timing, NULL },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+	const struct cli_option *const tables[] = { own, common };
+	int count, status, i, worst = CLI_DONE;
+
+	cli_common_options(&c.common, common);
+	status = cli_begin(command, tables, 2, argc, argv, &count);
+	if (status >= 0)
+		return status;
+	if (!count)
+		return cli_usage_error(command, "which trace?");
+	c.table = tw_table_new(&spec, trawl_allocator_default());
+	if (!c.table) {
+		cli_message("out of memory");
+		return CLI_FAILED;
+	}
+	for (i = 0; i < count; i++) {
+		status = check_trace(&c, argv[i]);
+		if (status == CLI_FAILED || worst == CLI_DONE)
+			worst = status;
+	}
+	status = tw_table_finish(c.table, NULL) ? CLI_FAILED : CLI_DONE;
+	if (!status && !c.timing && c.read)
+		status = print_table(&c);
+	tw_table_free(c.table);
+	return status ? status : combine(&c, worst, count);
+}

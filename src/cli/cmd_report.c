@@ -1,0 +1,237 @@
+/* trawl report: from a trace to its tables, as files and as a summary. */
+#include "cli/cli.h"
+
+#include "store/trace.h"
+#include "table/table.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct report_command {
+	struct cli_common common;
+	struct trawl_report_options options;
+	unsigned top_ops;
+	int64_t steps[2];
+	bool no_xlsx, no_csv;
+	const char *path;
+};
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* DIR/name; the directory beside the trace when none was asked for. */
+static void output_path(const struct report_command *c, const char *name, struct tw_str *out)
+{
+	const char *slash = strrchr(c->path, '/');
+
+	tw_str_clear(out);
+	if (c->common.output) {
+		tw_str_add_cstr(out, c->common.output);
+	} else {
+		if (slash && strcmp(c->path, "-"))
+			tw_str_add(out, c->path, (size_t)(slash - c->path) + 1);
+		tw_str_add_cstr(out, "analysis_output");
+	}
+	if (name)
+		tw_str_addf(out, "%s%s", out->len && out->ptr[out->len - 1] == '/' ? "" : "/", name);
+}
+
+/* The tables of the report as a list. */
+static size_t list_tables(const struct trawl_report *report, const struct trawl_table **tables,
+			  size_t most)
+{
+	size_t count = trawl_report_tables(report), i;
+
+	if (count > most)
+		count = most;
+	for (i = 0; i < count; i++)
+		tables[i] = trawl_report_table(report, i);
+	return count;
+}
+
+static int write_files(const struct report_command *c, const struct trawl_report *report,
+		       struct trawl_error *err)
+{
+	const struct trawl_table *tables[64];
+	size_t count = list_tables(report, tables, 64);
+	struct tw_str path;
+	int status = 0;
+
+	tw_str_init(&path, trawl_allocator_default());
+	if (!c->no_csv) {
+		output_path(c, "perf_report_csvs", &path);
+		status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
+				       trawl_write_csv(tables, count, path.ptr, err);
+	}
+	if (!status && !c->no_xlsx) {
+		output_path(c, "perf_report.xlsx", &path);
+		status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
+				       trawl_write_xlsx(tables, count, path.ptr, err);
+	}
+	tw_str_release(&path);
+	return status;
+}
+
+static void tell_where(const struct report_command *c, const struct trawl_report *report)
+{
+	struct tw_str path;
+
+	if (c->common.quiet || (c->no_csv && c->no_xlsx))
+		return;
+	tw_str_init(&path, trawl_allocator_default());
+	output_path(c, NULL, &path);
+	if (!path.failed)
+		cli_message("%zu tables written to %s/ (%s%s%s)", trawl_report_tables(report),
+			    path.ptr, c->no_xlsx ? "" : "perf_report.xlsx",
+			    c->no_xlsx || c->no_csv ? "" : ", ",
+			    c->no_csv ? "" : "perf_report_csvs/");
+	tw_str_release(&path);
+}
+
+static int print_result(const struct report_command *c, const struct trawl_report *report,
+			const struct trawl_trace *trace)
+{
+	const struct trawl_table *tables[3];
+	struct trawl_table *top = NULL;
+	struct tw_str out;
+	size_t count = 0;
+	int status;
+
+	tw_str_init(&out, trawl_allocator_default());
+	if (c->common.format == TW_FORMAT_TABLE) {
+		cli_summarise(report, trace, c->top_ops, cli_width(), cli_colour(), &out);
+	} else {
+		top = cli_top_operations(report, c->top_ops);
+		tables[count] = trawl_report_find(report, "gpu_timeline");
+		count += tables[count] != NULL;
+		tables[count] = top;
+		count += top != NULL;
+		tables[count] = trawl_report_find(report, "quality");
+		count += tables[count] != NULL;
+		tw_render(tables, count, c->common.format, "report", 0, &out);
+		out.failed |= !top;
+	}
+	if (out.failed)
+		cli_message("out of memory");
+	status = out.failed ? CLI_FAILED : cli_print(out.ptr ? out.ptr : "", out.len);
+	tw_table_free(top);
+	tw_str_release(&out);
+	return status;
+}
+
+static int report_trace(const struct report_command *c, const struct trawl_trace *trace)
+{
+	struct trawl_defect defects[128];
+	struct trawl_report *report;
+	struct trawl_error err;
+	double start = seconds();
+	size_t count, i;
+	int status;
+
+	if (trawl_report_new(&report, trace, &c->options, &err))
+		return cli_fail(&err);
+	if (c->common.verbose)
+		cli_message("analysed in %.3f s", seconds() - start);
+	count = trawl_report_defects(report);
+	for (i = 0; i < count; i++)
+		defects[i] = trawl_report_defect(report, i);
+	status = c->common.strict ? cli_strict_status(c->path, defects, count) : CLI_DONE;
+	if (status == CLI_DONE) {
+		start = seconds();
+		cli_tell_defects(c->path, defects, count, &c->common);
+		status = write_files(c, report, &err) ? cli_fail(&err) : CLI_DONE;
+		if (c->common.verbose)
+			cli_message("written in %.3f s", seconds() - start);
+	}
+	if (status == CLI_DONE)
+		status = print_result(c, report, trace);
+	if (status == CLI_DONE) {
+		tell_where(c, report);
+		status = cli_defects_status(defects, count);
+	}
+	trawl_report_free(report);
+	return status;
+}
+
+static int read_and_report(const struct report_command *c)
+{
+	struct cli_progress progress;
+	struct trawl_read_options read = {
+		.threads = c->common.threads,
+		.block_size = cli_block_size(),
+		.progress = cli_progress_update,
+		.progress_context = &progress,
+	};
+	struct trawl_trace *trace;
+	struct trawl_error err;
+	double start = seconds();
+	int status;
+
+	cli_progress_begin(&progress, c->path, c->common.quiet);
+	status = trawl_trace_read(&trace, c->path, &read, &err);
+	cli_progress_end(&progress);
+	if (status)
+		return cli_fail(&err);
+	if (c->common.verbose)
+		cli_message("%s: %.1f MB, %llu events read in %.3f s", c->path,
+			    (double)trace->bytes / 1e6,
+			    (unsigned long long)trawl_trace_events(trace), seconds() - start);
+	status = report_trace(c, trace);
+	trawl_trace_free(trace);
+	return status;
+}
+
+int cli_report(const struct cli_command *command, int argc, char **argv)
+{
+	struct report_command c = { .top_ops = 10, .steps = { -1, -1 } };
+	struct trawl_report_options *o = &c.options;
+	struct cli_option common[8];
+	const struct cli_option own[] = {
+		{ "linked-only", 0, CLI_FLAG, NULL, &o->linked_only,
+		  "gpu_timeline counts only events with a recorded launch" },
+		{ "short-kernel-us", 0, CLI_TIME_US, "N", &o->short_kernel_ns,
+		  "kernels below N µs are short (default 10)" },
+		{ "micro-idle-us", 0, CLI_TIME_US, "N", &o->micro_idle_ns,
+		  "split idle time into gaps below and above N µs" },
+		{ "top-ops", 0, CLI_COUNT, "N", &c.top_ops,
+		  "operations in the summary (default 10)" },
+		{ "clip-overruns", 0, CLI_FLAG, NULL, &o->clip_overruns,
+		  "end kernels that run over whole later ones at the next start" },
+		{ "no-xlsx", 0, CLI_FLAG, NULL, &c.no_xlsx, "write no workbook" },
+		{ "no-csv", 0, CLI_FLAG, NULL, &c.no_csv, "write no CSV files" },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+	const struct cli_option view[] = {
+		{ "step", 0, CLI_STEPS, "N[-M]", c.steps, "look at profiler steps N to M" },
+		{ "range", 0, CLI_TEXT, "NAME", &o->range, "look at the annotation of this name" },
+		{ "start", 0, CLI_TIME_NS, "T", &o->start_ns,
+		  "look at the time from T ns on, on the clock of the trace" },
+		{ "end", 0, CLI_TIME_NS, "T", &o->end_ns, "look at the time before T ns" },
+		{ "device", 0, CLI_TEXT, "N", &o->device, "look at one device" },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+	const struct cli_option *const tables[] = { own, view, common };
+	int count, status;
+
+	trawl_report_options_init(o);
+	cli_common_options(&c.common, common);
+	status = cli_begin(command, tables, 3, argc, argv, &count);
+	if (status >= 0)
+		return status;
+	if (count != 1)
+		return cli_usage_error(command, count ? "one trace at a time, not %d" :
+							"which trace? (%d given)", count);
+	c.path = argv[0];
+	o->threads = c.common.threads;
+	o->step_first = c.steps[0];
+	o->step_last = c.steps[1];
+	if (o->range && o->step_first >= 0)
+		return cli_usage_error(command, "--step and --range exclude each other");
+	return read_and_report(&c);
+}

@@ -1,0 +1,46 @@
+#include "cli/cli.h"
+
+#include "store/quality.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static void tell(const char *path, const struct trawl_defect *defect)
+{
+	char place[64] = "";
+
+	if (defect->offset >= 0)
+		snprintf(place, sizeof(place), ", first at byte %lld", (long long)defect->offset);
+	else if (defect->event >= 0)
+		snprintf(place, sizeof(place), ", first at event %lld", (long long)defect->event);
+	cli_message("%s: %s %s (%lld%s): %s", path, tw_severity_name(defect->severity),
+		    defect->kind, (long long)defect->count, place, defect->meaning);
+}
+
+void cli_tell_defects(const char *path, const struct trawl_defect *defects, size_t count,
+		      const struct cli_common *common)
+{
+	size_t i;
+
+	/* The summary on the terminal has the same lines. */
+	if (common->quiet || (isatty(STDERR_FILENO) && isatty(STDOUT_FILENO) &&
+			      common->format == TW_FORMAT_TABLE))
+		return;
+	for (i = 0; i < count; i++)
+		if (defects[i].severity != TRAWL_NOTE)
+			tell(path, &defects[i]);
+}
+
+int cli_defects_status(const struct trawl_defect *defects, size_t count)
+{
+	return count && defects[0].severity == TRAWL_LOST ? CLI_INCOMPLETE : CLI_DONE;
+}
+
+int cli_strict_status(const char *path, const struct trawl_defect *defects, size_t count)
+{
+	if (!count || defects[0].severity == TRAWL_NOTE)
+		return CLI_DONE;
+	tell(path, &defects[0]);
+	cli_message("%s: not accepted with --strict ('trawl check' lists all defects)", path);
+	return CLI_FAILED;
+}

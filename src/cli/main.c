@@ -1,0 +1,124 @@
+/* The hub: finds the command and runs it. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct cli_command cli_commands[] = {
+	{ "report", "TRACE", "performance report: where the GPU time went",
+	  "Writes perf_report.xlsx and perf_report_csvs/*.csv into the output directory (default:\n"
+	  "analysis_output beside the trace) and prints a summary. TRACE is a PyTorch profiler trace:\n"
+	  "JSON, plain or compressed by gzip or zstd; '-' reads standard input.\n\n"
+	  "  trawl report trace.json.gz -o report --step 3\n",
+	  cli_report },
+	{ "check", "TRACE...", "what is odd in a trace: repairs, losses, suspect events",
+	  "Prints the data-quality record of each trace, worst first, and writes nothing. The exit\n"
+	  "status is 3 when something is lost for good.\n\n"
+	  "  trawl check --strict rank0.json.gz rank1.json.gz\n",
+	  cli_check },
+	{ "help", "[COMMAND]", "the commands, or the options of one", "  trawl help report\n",
+	  cli_help },
+	{ NULL, NULL, NULL, NULL, NULL },
+};
+
+static const struct cli_command *find_command(const char *name)
+{
+	const struct cli_command *command;
+
+	for (command = cli_commands; command->name; command++)
+		if (!strcmp(command->name, name))
+			return command;
+	return NULL;
+}
+
+static int list_commands(void)
+{
+	const struct cli_command *command;
+	struct tw_str out;
+	int status;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_str_add_cstr(&out, "trawl: where the GPU time of AI training and inference goes\n\n"
+			      "usage: trawl COMMAND [OPTIONS] ARGUMENTS\n\n");
+	for (command = cli_commands; command->name; command++)
+		tw_str_addf(&out, "  %-8s %-10s  %s\n", command->name, command->arguments,
+			    command->summary);
+	tw_str_add_cstr(&out, "\n'trawl help COMMAND' tells the options of a command.\n");
+	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
+	tw_str_release(&out);
+	return status;
+}
+
+int cli_help(const struct cli_command *self, int argc, char **argv)
+{
+	char option[] = "--help", *help[] = { NULL, option, NULL };
+	const struct cli_command *command;
+
+	if (argc < 2)
+		return list_commands();
+	if (argv[1][0] == '-' && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
+		return list_commands();
+	command = find_command(argv[1]);
+	if (!command || argc > 2)
+		return cli_usage_error(self, "no command '%.60s'", argv[argc > 2 ? 2 : 1]);
+	if (command == self)
+		return list_commands();
+	help[0] = argv[1];
+	return command->run(command, 2, help);
+}
+
+/* Leaves no half-written file behind. */
+static void on_signal(int signal_number)
+{
+	tw_sink_unlink_open();
+	signal(signal_number, SIG_DFL);
+	raise(signal_number);
+}
+
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_NODEFER }, old;
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+/* Standard output may fail as late as here. */
+static int close_output(int status)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		if (errno == EPIPE)
+			return status;
+		cli_message("cannot write to standard output: %s", strerror(errno));
+		return CLI_FAILED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct cli_command *command;
+
+	catch_signals();
+	if (argc < 2) {
+		list_commands();
+		return close_output(CLI_USAGE);
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("trawl %s\n", trawl_version());
+		return close_output(CLI_DONE);
+	}
+	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))
+		return close_output(list_commands());
+	command = find_command(argv[1]);
+	if (!command) {
+		cli_message("no command '%.60s'; 'trawl help' lists them", argv[1]);
+		return CLI_USAGE;
+	}
+	return close_output(command->run(command, argc - 1, argv + 1));
+}

@@ -1,0 +1,317 @@
+/*
+ * The summary that a person reads in ten seconds: what trace, where its time went, the top
+ * operations, what is wrong with the data.
+ */
+#include "cli/cli.h"
+
+#include "analysis/analysis.h"
+#include "render/escape.h"
+#include "render/width.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BAR_CELLS 40
+
+static void add_escaped(struct tw_str *out, const char *text)
+{
+	tw_escape_terminal(out, text, strlen(text));
+}
+
+/* 1234567 -> "1,234,567" */
+static void add_grouped(struct tw_str *out, int64_t n)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%lld", (long long)n), i;
+
+	for (i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0 && digits[i - 1] != '-')
+			tw_str_add_char(out, ',');
+		tw_str_add_char(out, digits[i]);
+	}
+}
+
+static void add_heading(struct tw_str *out, const char *text, bool colour)
+{
+	tw_str_addf(out, "\n%s%s%s\n", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
+}
+
+/* First and last time of anything that has one. */
+static bool find_span(const struct trawl_trace *trace, int64_t *span_ns)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count; i++) {
+		enum trawl_class class = tw_class(trace, i);
+
+		if (trace->events.phase[i] != 'X' || class == TRAWL_CLASS_OTHER)
+			continue;
+		if (trace->events.start_ns[i] < first)
+			first = trace->events.start_ns[i];
+		if (trace->events.start_ns[i] + trace->events.dur_ns[i] > last)
+			last = trace->events.start_ns[i] + trace->events.dur_ns[i];
+	}
+	*span_ns = last - first;
+	return first < last;
+}
+
+static uint64_t count_gpu(const struct trawl_trace *trace)
+{
+	uint64_t i, n = 0;
+
+	for (i = 0; i < trace->events.count; i++)
+		n += trace->events.phase[i] == 'X' && tw_class_is_gpu(tw_class(trace, i));
+	return n;
+}
+
+static void add_trace_line(const struct trawl_report *report, const struct trawl_trace *trace,
+			   struct tw_str *out)
+{
+	int64_t span;
+
+	add_escaped(out, trace->device_name[0] ? trace->device_name : "device not named");
+	if (trace->rank >= 0)
+		tw_str_addf(out, ", rank %lld", (long long)trace->rank);
+	if (trace->rank >= 0 && trace->world_size > 0)
+		tw_str_addf(out, " of %lld", (long long)trace->world_size);
+	if (find_span(trace, &span))
+		tw_str_addf(out, ", %.3f ms recorded", (double)span / 1e6);
+	tw_str_add_cstr(out, ", ");
+	add_grouped(out, (int64_t)trace->events.count);
+	tw_str_add_cstr(out, " events (");
+	add_grouped(out, (int64_t)count_gpu(trace));
+	tw_str_add_cstr(out, " on the GPU)\n");
+	if (trawl_report_view(report)[0]) {
+		tw_str_add_cstr(out, "looking at ");
+		add_escaped(out, trawl_report_view(report));
+		tw_str_add_char(out, '\n');
+	}
+}
+
+/* The cell of the timeline's row named `type`; false when it has none. */
+static bool timeline_row(const struct trawl_table *table, const char *type, int64_t *ns)
+{
+	size_t row;
+
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		struct trawl_cell name = trawl_table_cell(table, row, 0);
+
+		if (name.text_len == strlen(type) && !memcmp(name.text, type, name.text_len)) {
+			*ns = trawl_table_cell(table, row, 1).integer;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_bar(struct tw_str *out, double share, const char *colour_code, bool colour)
+{
+	int cells = (int)(share * BAR_CELLS + 0.5), i;
+
+	if (!cells && share > 0)
+		cells = 1;
+	if (colour)
+		tw_str_addf(out, "\033[%sm", colour_code);
+	for (i = 0; i < cells; i++)
+		tw_str_add_cstr(out, "█");
+	if (colour)
+		tw_str_add_cstr(out, "\033[0m");
+}
+
+static void add_timeline(const struct trawl_report *report, bool colour, struct tw_str *out)
+{
+	static const struct {
+		const char *type, *label, *colour;
+	} rows[] = {
+		{ "computation_time", "computing", "32" },
+		{ "exposed_comm_time", "exposed communication", "33" },
+		{ "exposed_memcpy_time", "exposed copies", "36" },
+		{ "idle_time", "idle", "31" },
+		{ "micro_idle_time", "idle, short gaps", "31" },
+		{ "macro_idle_time", "idle, long gaps", "31" },
+	};
+	const struct trawl_table *table = trawl_report_find(report, "gpu_timeline");
+	int64_t total, ns;
+	size_t i;
+
+	if (!table || !timeline_row(table, "total_time", &total)) {
+		tw_str_add_cstr(out, "\nno GPU events: host tables only\n");
+		return;
+	}
+	add_heading(out, "GPU time", colour);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		double share;
+
+		if (!timeline_row(table, rows[i].type, &ns))
+			continue;
+		share = total > 0 ? (double)ns / (double)total : 0;
+		tw_str_addf(out, "  %-22s %12.3f ms %5.1f %%  ", rows[i].label, (double)ns / 1e6,
+			    share * 100);
+		add_bar(out, share, rows[i].colour, colour);
+		tw_str_add_char(out, '\n');
+	}
+	tw_str_addf(out, "  %-22s %12.3f ms", "total", (double)total / 1e6);
+	if (timeline_row(table, "busy_time", &ns) && total > 0)
+		tw_str_addf(out, " %5.1f %% busy", (double)ns / (double)total * 100);
+	tw_str_add_char(out, '\n');
+}
+
+enum { TOP_NAME, TOP_CATEGORY, TOP_CALLS, TOP_TIME, TOP_SHARE };
+
+static const struct trawl_column top_gpu[] = {
+	[TOP_NAME] = { "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
+	[TOP_CATEGORY] = { "category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "kinds it fell in" },
+	[TOP_CALLS] = { "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
+	[TOP_TIME] = { "GPU time", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "GPU time of its calls" },
+	[TOP_SHARE] = { "share", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
+			"share of the GPU time of all operations" },
+};
+
+static const struct trawl_column top_host[] = {
+	[TOP_NAME] = { "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
+	[TOP_CATEGORY] = { "category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "not known on the host" },
+	[TOP_CALLS] = { "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
+	[TOP_TIME] = { "self host time", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
+		       "time outside what it calls" },
+	[TOP_SHARE] = { "share", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of all self time" },
+};
+
+static const struct tw_table_spec top_gpu_spec = {
+	"top_operations", "operations with the most GPU time", top_gpu, 5, true
+};
+static const struct tw_table_spec top_host_spec = {
+	"top_operations", "operations with the most time on the host", top_host, 5, true
+};
+
+static size_t column_of(const struct trawl_table *table, const char *header)
+{
+	size_t i;
+
+	for (i = 0; i < trawl_table_columns(table); i++)
+		if (!strcmp(trawl_table_column(table, i)->header, header))
+			return i;
+	return 0;
+}
+
+static void copy_cell(struct trawl_table *to, size_t row, size_t column,
+		      const struct trawl_table *from, const char *header)
+{
+	size_t source = column_of(from, header);
+	struct trawl_cell cell = trawl_table_cell(from, row, source);
+
+	if (cell.state == TRAWL_CELL_MISSING)
+		return;
+	switch (trawl_table_column(from, source)->type) {
+	case TRAWL_COLUMN_TEXT:
+		tw_table_set_text(to, row, column, cell.text, cell.text_len);
+		break;
+	case TRAWL_COLUMN_REAL:
+		tw_table_set_real(to, row, column, cell.real);
+		break;
+	default:
+		tw_table_set_integer(to, row, column, cell.integer);
+	}
+}
+
+struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops)
+{
+	const struct trawl_table *ops = trawl_report_find(report, "ops_summary");
+	bool gpu = ops != NULL;
+	struct trawl_table *top = tw_table_new(gpu ? &top_gpu_spec : &top_host_spec,
+					       trawl_allocator_default());
+	size_t i, rows;
+
+	if (!ops && !trawl_report_find(report, "gpu_timeline"))
+		ops = trawl_report_find(report, "cpu_ops");
+	if (!top || !ops)
+		return top;
+	rows = trawl_table_rows(ops) < top_ops ? trawl_table_rows(ops) : top_ops;
+	for (i = 0; i < rows; i++) {
+		tw_table_add_row(top);
+		copy_cell(top, i, TOP_NAME, ops, "name");
+		if (gpu)
+			copy_cell(top, i, TOP_CATEGORY, ops, "Categories");
+		copy_cell(top, i, TOP_CALLS, ops, "Count");
+		copy_cell(top, i, TOP_TIME, ops,
+			  gpu ? "total_direct_kernel_time_ms" : "self host time (ms)");
+		copy_cell(top, i, TOP_SHARE, ops, "Percentage (%)");
+	}
+	if (tw_table_finish(top, NULL)) {
+		tw_table_free(top);
+		return NULL;
+	}
+	return top;
+}
+
+static void add_top(const struct trawl_report *report, size_t top_ops, unsigned width, bool colour,
+		    struct tw_str *out)
+{
+	struct trawl_table *top = cli_top_operations(report, top_ops);
+
+	if (top && trawl_table_rows(top)) {
+		add_heading(out, trawl_table_meaning(top), colour);
+		tw_render_text(top, out, width, 0);
+	}
+	out->failed |= !top;
+	tw_table_free(top);
+}
+
+static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
+{
+	const struct trawl_table *table = trawl_report_find(report, "unlinked");
+	int64_t ns = 0, count = 0;
+	size_t row;
+
+	for (row = 0; table && row < trawl_table_rows(table); row++) {
+		count += trawl_table_cell(table, row, column_of(table, "count")).integer;
+		ns += trawl_table_cell(table, row, column_of(table, "time (ms)")).integer;
+	}
+	if (count) {
+		tw_str_add_cstr(out, "\n");
+		add_grouped(out, count);
+		tw_str_addf(out, " GPU events (%.3f ms) have no recorded launch: in the timeline, in "
+				 "no operation\n", (double)ns / 1e6);
+	}
+}
+
+static void add_defects(const struct trawl_report *report, unsigned width, bool colour,
+			struct tw_str *out)
+{
+	static const char *const colours[] = { "31", "33", "36", "2" };
+	size_t count = trawl_report_defects(report), i;
+
+	if (!count)
+		return;
+	add_heading(out, "data quality", colour);
+	for (i = 0; i < count; i++) {
+		struct trawl_defect d = trawl_report_defect(report, i);
+		struct tw_str line;
+
+		tw_str_init(&line, out->allocator);
+		tw_str_addf(&line, "%lld x %s", (long long)d.count, d.meaning);
+		if (d.offset >= 0)
+			tw_str_addf(&line, " (first at byte %lld)", (long long)d.offset);
+		tw_str_add_cstr(out, "  ");
+		if (colour)
+			tw_str_addf(out, "\033[%sm", colours[d.severity]);
+		tw_str_addf(out, "%-7s", tw_severity_name(d.severity));
+		if (colour)
+			tw_str_add_cstr(out, "\033[0m");
+		if (line.ptr)
+			tw_shorten_middle(out, line.ptr, line.len, width > 40 ? width - 10 : 30);
+		tw_str_add_char(out, '\n');
+		out->failed |= line.failed;
+		tw_str_release(&line);
+	}
+}
+
+void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
+		   size_t top_ops, unsigned width, bool colour, struct tw_str *out)
+{
+	add_trace_line(report, trace, out);
+	add_timeline(report, colour, out);
+	add_top(report, top_ops, width, colour, out);
+	add_unlinked(report, out);
+	add_defects(report, width, colour, out);
+}

@@ -1,0 +1,42 @@
+/* Made from data/collective_names.tsv by tools/gen_tables.py. DO NOT EDIT. */
+#include "data/tables.h"
+
+const struct tw_collective_name tw_collective_names[] = {
+	{ "allreduce", "allreduce" },
+	{ "all_reduce", "allreduce" },
+	{ "allreduce_coalesced", "allreduce" },
+	{ "allreduce_sparse", "allreduce" },
+	{ "allgather", "allgather" },
+	{ "all_gather", "allgather" },
+	{ "_allgather_base", "allgather" },
+	{ "allgather_base", "allgather" },
+	{ "all_gather_into_tensor", "allgather" },
+	{ "all_gather_into_tensor_coalesced", "allgather" },
+	{ "allgather_into_tensor_coalesced", "allgather" },
+	{ "allgather_coalesced", "allgather" },
+	{ "reducescatter", "reduce_scatter" },
+	{ "reduce_scatter", "reduce_scatter" },
+	{ "_reduce_scatter_base", "reduce_scatter" },
+	{ "reduce_scatter_base", "reduce_scatter" },
+	{ "reduce_scatter_tensor", "reduce_scatter" },
+	{ "reduce_scatter_tensor_coalesced", "reduce_scatter" },
+	{ "all_to_all", "all_to_all" },
+	{ "alltoall", "all_to_all" },
+	{ "alltoall_base", "all_to_all" },
+	{ "all_to_allv", "all_to_all" },
+	{ "all_to_all_single", "all_to_all" },
+	{ "broadcast", "broadcast" },
+	{ "_broadcast_oop", "broadcast" },
+	{ "reduce", "reduce" },
+	{ "_reduce_oop", "reduce" },
+	{ "gather", "gather" },
+	{ "scatter", "scatter" },
+	{ "send", "send" },
+	{ "recv", "recv" },
+	{ "sendrecv", "send_recv" },
+	{ "send_recv", "send_recv" },
+	{ "barrier", "barrier" },
+	{ "coalesced", "coalesced" },
+};
+
+const size_t tw_collective_name_count = 35;

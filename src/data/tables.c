@@ -1,0 +1,117 @@
+#include "data/tables.h"
+
+#include <string.h>
+
+static char lower(char c)
+{
+	return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+}
+
+/* Without stars. */
+static bool equal_folded(const char *a, size_t a_len, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < a_len; i++)
+		if (a[i] != lower(text[i]))
+			return false;
+	return true;
+}
+
+/* First place of the needle (lower case) in text, NULL when it is not there. */
+static const char *find_folded(const char *text, size_t len, const char *needle, size_t needle_len)
+{
+	const char *last;
+
+	if (needle_len > len)
+		return NULL;
+	for (last = text + len - needle_len; text <= last; text++)
+		if (lower(*text) == *needle && equal_folded(needle, needle_len, text))
+			return text;
+	return NULL;
+}
+
+bool tw_name_matches(const char *pattern, const char *text, size_t len)
+{
+	const char *end = text + len;
+	bool anchored = true;
+
+	for (;;) {
+		size_t piece = strcspn(pattern, "*");
+
+		if (!pattern[piece])
+			break;
+		if (anchored) {
+			if (piece > (size_t)(end - text) || !equal_folded(pattern, piece, text))
+				return false;
+			text += piece;
+		} else if (piece) {
+			text = find_folded(text, (size_t)(end - text), pattern, piece);
+			if (!text)
+				return false;
+			text += piece;
+		}
+		anchored = false;
+		pattern += piece + 1;
+	}
+	/* The last piece stands at the end. */
+	len = strlen(pattern);
+	if (len > (size_t)(end - text) || (anchored && len != (size_t)(end - text)))
+		return false;
+	return equal_folded(pattern, len, end - len);
+}
+
+const char *tw_op_category(const char *op, size_t len)
+{
+	size_t low = 0, high = tw_op_category_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const char *name = tw_op_categories[middle].op;
+		int order = strncmp(name, op, len);
+
+		if (!order && !name[len])
+			return tw_op_categories[middle].category;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < tw_kernel_name_count; i++)
+		if (tw_name_matches(tw_kernel_names[i].pattern, name, len))
+			return &tw_kernel_names[i];
+	return NULL;
+}
+
+const char *tw_collective(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < tw_collective_name_count; i++)
+		if (strlen(tw_collective_names[i].name) == len &&
+		    equal_folded(tw_collective_names[i].name, len, name))
+			return tw_collective_names[i].collective;
+	return NULL;
+}
+
+unsigned tw_dtype_bytes(const char *name, size_t len)
+{
+	static const char prefix[] = "c10::";
+	size_t i;
+
+	if (len > sizeof(prefix) - 1 && !strncmp(name, prefix, sizeof(prefix) - 1)) {
+		name += sizeof(prefix) - 1;
+		len -= sizeof(prefix) - 1;
+	}
+	for (i = 0; i < tw_dtype_count; i++)
+		if (strlen(tw_dtypes[i].name) == len && equal_folded(tw_dtypes[i].name, len, name))
+			return tw_dtypes[i].bytes;
+	return 0;
+}

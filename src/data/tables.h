@@ -1,0 +1,69 @@
+/*
+ * Facts of the world that the analyses use: made from the files of data/, where each has its source.
+ */
+#ifndef TW_DATA_TABLES_H
+#define TW_DATA_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tw_op_category {
+	const char *op, *category;
+};
+
+/* In byte order of `op`. */
+extern const struct tw_op_category tw_op_categories[];
+extern const size_t tw_op_category_count;
+
+/* The category of the operation of exactly this name, NULL when unknown. */
+const char *tw_op_category(const char *op, size_t len);
+
+enum tw_kernel_class {
+	TW_KERNEL_COMPUTE,
+	TW_KERNEL_COMMUNICATION,
+	TW_KERNEL_COPY,
+	TW_KERNEL_FILL,
+};
+
+/* In order of precedence; patterns in lower case. */
+struct tw_kernel_name {
+	const char *pattern;
+	enum tw_kernel_class class;
+	const char *collective;	/* "": the name does not tell */
+	const char *library;
+};
+
+extern const struct tw_kernel_name tw_kernel_names[];
+extern const size_t tw_kernel_name_count;
+
+/* The first row that matches a kernel's name, NULL: it computes. */
+const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len);
+
+struct tw_collective_name {
+	const char *name, *collective;
+};
+
+extern const struct tw_collective_name tw_collective_names[];
+extern const size_t tw_collective_name_count;
+
+/* The kind of collective that a "Collective name" means, NULL when unknown. */
+const char *tw_collective(const char *name, size_t len);
+
+struct tw_dtype {
+	const char *name;
+	unsigned bytes;
+};
+
+extern const struct tw_dtype tw_dtypes[];
+extern const size_t tw_dtype_count;
+
+/* Bytes of an element of a type, 0 when the type is unknown. */
+unsigned tw_dtype_bytes(const char *name, size_t len);
+
+/*
+ * Whether `text` matches `pattern`, in which * stands for any text and letters match either
+ * case.  The pattern is in lower case.
+ */
+bool tw_name_matches(const char *pattern, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,55 @@
+#include "derive/derived.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
+	      const struct tw_derive_options *options, struct trawl_error *err)
+{
+	struct tw_derived *d = tw_alloc_array(trace->allocator, 1, sizeof(*d));
+	int status;
+
+	*out = NULL;
+	if (!d)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	d->trace = trace;
+	d->allocator = trace->allocator;
+	tw_quality_init(&d->quality);
+	status = tw_view_init(&d->view, trace, &options->view, err);
+	if (!status && (tw_names_build(&d->names, trace) || tw_host_build(d, options->python) ||
+			tw_gpu_build(d, options->clip_overruns) || tw_links_build(d)))
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	if (status) {
+		tw_derived_free(d);
+		return status;
+	}
+	if (!d->gpu.count)
+		tw_quality_add(&d->quality, TW_DEFECT_no_gpu_events, 1, -1, -1);
+	*out = d;
+	return 0;
+}
+
+void tw_derived_free(struct tw_derived *d)
+{
+	const struct trawl_allocator *a;
+	struct tw_gpu *gpu;
+
+	if (!d)
+		return;
+	a = d->allocator;
+	gpu = &d->gpu;
+	tw_view_release(&d->view);
+	tw_names_release(&d->names);
+	tw_free(a, d->host.event, (d->host.count + 1) * sizeof(*d->host.event));
+	tw_free(a, d->host.parent, (d->host.count + 1) * sizeof(*d->host.parent));
+	tw_free(a, gpu->event, (gpu->allocated + 1) * sizeof(*gpu->event));
+	tw_free(a, gpu->start_ns, (gpu->allocated + 1) * sizeof(*gpu->start_ns));
+	tw_free(a, gpu->end_ns, (gpu->allocated + 1) * sizeof(*gpu->end_ns));
+	tw_free(a, gpu->launch, (gpu->allocated + 1) * sizeof(*gpu->launch));
+	tw_free(a, gpu->queue, (gpu->allocated + 1) * sizeof(*gpu->queue));
+	tw_free(a, gpu->bucket, (gpu->allocated + 1) * sizeof(*gpu->bucket));
+	tw_free(a, gpu->known_name, d->trace->texts.count * sizeof(*gpu->known_name));
+	tw_free(a, gpu->queues, (d->trace->track_count + 1) * sizeof(*gpu->queues));
+	tw_free(a, d, sizeof(*d));
+}

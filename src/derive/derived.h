@@ -1,0 +1,94 @@
+/*
+ * What follows from a trace and every analysis needs: the call tree of the host, the GPU work of
+ * the view with its launches, and the names of processes and threads.  Made once, then read-only.
+ */
+#ifndef TW_DERIVE_DERIVED_H
+#define TW_DERIVE_DERIVED_H
+
+#include "data/tables.h"
+#include "derive/names.h"
+#include "derive/view.h"
+
+#define TW_NONE UINT64_MAX
+
+/*
+ * Host events (operations, runtime and driver calls) in order of thread and start; an event's
+ * descendants follow it directly.
+ */
+struct tw_host {
+	uint64_t count;
+	uint64_t *event;
+	uint64_t *parent;	/* node, TW_NONE: top level */
+};
+
+enum tw_bucket { TW_COMPUTE, TW_COMMUNICATION, TW_COPY, TW_BUCKETS };
+
+/* A stream of a device. */
+struct tw_queue {
+	tw_code device, stream;
+};
+
+/* GPU events of the view with usable times, in order of start, then of the input. */
+struct tw_gpu {
+	uint64_t count;
+	uint64_t allocated;	/* entries of the columns */
+	uint64_t *event;
+	int64_t *start_ns, *end_ns;	/* clipped by the view, and by --clip-overruns */
+	uint64_t *launch;		/* host node of the launch call, TW_NONE: not recorded */
+	uint32_t *queue;		/* index into queues */
+	uint8_t *bucket;		/* enum tw_bucket */
+	uint16_t *known_name;		/* by text id: 1 + row of tw_kernel_names, 0: none */
+	struct tw_queue *queues;	/* in order of device, stream */
+	uint32_t queue_count;
+};
+
+struct tw_derive_options {
+	bool clip_overruns;	/* end a kernel that runs over whole later ones at the next start */
+	bool python;		/* python functions are nodes of the call tree too */
+	struct tw_view_options view;
+};
+
+struct tw_derived {
+	const struct trawl_trace *trace;
+	const struct trawl_allocator *allocator;
+	struct tw_view view;
+	struct tw_host host;
+	struct tw_gpu gpu;
+	struct tw_names names;
+	struct tw_quality quality;	/* found here, beside the trace's own */
+};
+
+/* `trace` must outlive *out. */
+int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
+	      const struct tw_derive_options *options, struct trawl_error *err) TRAWL_MUST_CHECK;
+void tw_derived_free(struct tw_derived *derived);
+
+/* ---- the steps of tw_derive, each in a file of its own */
+int tw_host_build(struct tw_derived *d, bool python) TRAWL_MUST_CHECK;
+int tw_gpu_build(struct tw_derived *d, bool clip_overruns) TRAWL_MUST_CHECK;
+int tw_links_build(struct tw_derived *d) TRAWL_MUST_CHECK;
+
+/* What is known of a GPU event by its name, NULL: nothing. */
+static inline const struct tw_kernel_name *tw_gpu_known(const struct tw_derived *d, uint64_t g)
+{
+	unsigned row = d->gpu.known_name[d->trace->events.name[d->gpu.event[g]]];
+
+	return row ? &tw_kernel_names[row - 1] : NULL;
+}
+
+/* Class of a host node. */
+static inline enum trawl_class tw_node_class(const struct tw_derived *d, uint64_t node)
+{
+	return tw_class(d->trace, d->host.event[node]);
+}
+
+/* Whether a host node is a call that should have GPU work, by its name. */
+bool tw_is_launch_call(const struct tw_derived *d, uint64_t node);
+
+/*
+ * The operation that a launch call belongs to: the nearest above it, TW_NONE when there is none.
+ * An operation named "execute" is passed over: it stands for a whole program.
+ */
+uint64_t tw_launching_op(const struct tw_derived *d, uint64_t launch, bool pass_execute);
+
+#endif

@@ -1,0 +1,251 @@
+/*
+ * The GPU work of the view: which events, clipped how, on which stream, of which kind.
+ */
+#include "derive/derived.h"
+
+#include "base/alloc.h"
+#include "base/sort.h"
+#include "data/tables.h"
+
+#include <string.h>
+
+static int alloc_gpu(struct tw_derived *d, uint64_t count)
+{
+	const struct trawl_allocator *a = d->allocator;
+	struct tw_gpu *gpu = &d->gpu;
+
+	gpu->event = tw_alloc(a, (count + 1) * sizeof(*gpu->event));
+	gpu->start_ns = tw_alloc(a, (count + 1) * sizeof(*gpu->start_ns));
+	gpu->end_ns = tw_alloc(a, (count + 1) * sizeof(*gpu->end_ns));
+	gpu->launch = tw_alloc(a, (count + 1) * sizeof(*gpu->launch));
+	gpu->queue = tw_alloc(a, (count + 1) * sizeof(*gpu->queue));
+	gpu->bucket = tw_alloc(a, (count + 1) * sizeof(*gpu->bucket));
+	gpu->count = gpu->allocated = count;
+	return gpu->event && gpu->start_ns && gpu->end_ns && gpu->launch && gpu->queue &&
+			       gpu->bucket ? 0 : -1;
+}
+
+static bool is_gpu_slice(const struct trawl_trace *trace, uint64_t i)
+{
+	return trace->events.phase[i] == 'X' && tw_class_is_gpu(tw_class(trace, i));
+}
+
+/* GPU events of the device looked at, by start; ties in the order of the input. */
+static int sort_events(struct tw_derived *d)
+{
+	const struct tw_events *events = &d->trace->events;
+	uint64_t n = 0, i, k = 0;
+	struct tw_sort_item *items, *scratch;
+	int status = -1;
+
+	for (i = 0; i < events->count; i++)
+		n += is_gpu_slice(d->trace, i);
+	items = tw_alloc(d->allocator, (n + 1) * sizeof(*items));
+	scratch = tw_alloc(d->allocator, (n + 1) * sizeof(*scratch));
+	if (items && scratch) {
+		for (i = 0; i < events->count; i++) {
+			const struct tw_track *track = &d->trace->tracks[events->track[i]];
+
+			if (!is_gpu_slice(d->trace, i) ||
+			    (d->view.device != TW_CODE_NONE && track->device != d->view.device))
+				continue;
+			items[k++] = (struct tw_sort_item){ tw_sort_key(events->start_ns[i]), i };
+		}
+		tw_sort(items, scratch, k);
+		status = alloc_gpu(d, k);
+		for (i = 0; !status && i < k; i++) {
+			uint64_t e = items[i].value;
+
+			d->gpu.event[i] = e;
+			d->gpu.start_ns[i] = events->start_ns[e];
+			d->gpu.end_ns[i] = events->start_ns[e] + events->dur_ns[e];
+			d->gpu.launch[i] = TW_NONE;
+		}
+	}
+	tw_free(d->allocator, items, (n + 1) * sizeof(*items));
+	tw_free(d->allocator, scratch, (n + 1) * sizeof(*scratch));
+	return status;
+}
+
+/* ---- streams */
+
+static int compare_queues(const struct trawl_trace *trace, const struct tw_queue *a,
+			  const struct tw_queue *b)
+{
+	int order = tw_code_compare(trace, a->device, b->device);
+
+	return order ? order : tw_code_compare(trace, a->stream, b->stream);
+}
+
+/* Position of a queue in the sorted list, or where it belongs. */
+static uint32_t find_queue(const struct tw_derived *d, const struct tw_queue *queue)
+{
+	uint32_t low = 0, high = d->gpu.queue_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (compare_queues(d->trace, &d->gpu.queues[middle], queue) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Distinct (device, stream) pairs of the trace in order; `of_track` maps tracks to them. */
+static int list_queues(struct tw_derived *d, uint32_t *of_track)
+{
+	const struct trawl_trace *trace = d->trace;
+	struct tw_gpu *gpu = &d->gpu;
+	uint32_t t, at;
+
+	gpu->queues = tw_alloc_array(d->allocator, trace->track_count + 1, sizeof(*gpu->queues));
+	if (!gpu->queues)
+		return -1;
+	for (t = 0; t < trace->track_count; t++) {
+		struct tw_queue queue = { trace->tracks[t].device, trace->tracks[t].stream };
+
+		if (queue.device == TW_CODE_NONE && queue.stream == TW_CODE_NONE)
+			continue;
+		at = find_queue(d, &queue);
+		if (at < gpu->queue_count && !compare_queues(trace, &gpu->queues[at], &queue))
+			continue;
+		memmove(&gpu->queues[at + 1], &gpu->queues[at],
+			(gpu->queue_count - at) * sizeof(queue));
+		gpu->queues[at] = queue;
+		gpu->queue_count++;
+	}
+	for (t = 0; t < trace->track_count; t++)
+		of_track[t] = find_queue(d, &(struct tw_queue){ trace->tracks[t].device,
+								trace->tracks[t].stream });
+	return 0;
+}
+
+static int assign_queues(struct tw_derived *d)
+{
+	size_t bytes = (d->trace->track_count + 1) * sizeof(uint32_t);
+	uint32_t *of_track = tw_alloc(d->allocator, bytes);
+	int status = of_track ? list_queues(d, of_track) : -1;
+	uint64_t g;
+
+	for (g = 0; !status && g < d->gpu.count; g++)
+		d->gpu.queue[g] = of_track[d->trace->events.track[d->gpu.event[g]]];
+	tw_free(d->allocator, of_track, bytes);
+	return status;
+}
+
+/* ---- kinds of work */
+
+/* Looks up the name of every GPU event, each name once. */
+static int find_known_names(struct tw_derived *d)
+{
+	const struct tw_pool *texts = &d->trace->texts;
+	uint8_t *asked = tw_alloc_array(d->allocator, texts->count, 1);
+	uint64_t g;
+
+	d->gpu.known_name = tw_alloc_array(d->allocator, texts->count,
+					   sizeof(*d->gpu.known_name));
+	for (g = 0; asked && d->gpu.known_name && g < d->gpu.count; g++) {
+		uint32_t name = d->trace->events.name[d->gpu.event[g]];
+		const struct tw_kernel_name *known;
+
+		if (asked[name])
+			continue;
+		asked[name] = 1;
+		known = tw_kernel_name(texts->entries[name].ptr, texts->entries[name].len);
+		d->gpu.known_name[name] = known ? (uint16_t)(known - tw_kernel_names + 1) : 0;
+	}
+	tw_free(d->allocator, asked, texts->count);
+	return asked && d->gpu.known_name ? 0 : -1;
+}
+
+static enum tw_bucket bucket_of(const struct tw_derived *d, uint64_t g)
+{
+	enum trawl_class class = tw_class(d->trace, d->gpu.event[g]);
+	const struct tw_kernel_name *known = tw_gpu_known(d, g);
+
+	if (class == TRAWL_CLASS_MEMCPY)
+		return TW_COPY;
+	if (known && known->class == TW_KERNEL_COMMUNICATION)
+		return TW_COMMUNICATION;
+	if (known && known->class == TW_KERNEL_COPY && class == TRAWL_CLASS_KERNEL)
+		return TW_COPY;
+	return TW_COMPUTE;
+}
+
+static int assign_buckets(struct tw_derived *d)
+{
+	uint64_t g;
+
+	if (find_known_names(d))
+		return -1;
+	for (g = 0; g < d->gpu.count; g++)
+		d->gpu.bucket[g] = (uint8_t)bucket_of(d, g);
+	return 0;
+}
+
+/* ---- ends that run over */
+
+/*
+ * A kernel during which the next one of its stream starts and ends was not running all that
+ * time: the recorded end came late.  (Neighbours that merely overlap are a feature of the GPU.)
+ * Counted, and ended at the next start when asked for.
+ */
+static int find_overruns(struct tw_derived *d, bool clip)
+{
+	struct tw_gpu *gpu = &d->gpu;
+	size_t bytes = (gpu->queue_count + 1) * sizeof(uint64_t);
+	uint64_t *last = tw_alloc(d->allocator, bytes), g;
+	uint32_t q;
+
+	if (!last)
+		return -1;
+	for (q = 0; q < gpu->queue_count; q++)
+		last[q] = TW_NONE;
+	for (g = 0; g < gpu->count; g++) {
+		uint64_t before = last[gpu->queue[g]];
+
+		last[gpu->queue[g]] = g;
+		if (before == TW_NONE || gpu->end_ns[g] > gpu->end_ns[before] ||
+		    gpu->start_ns[g] >= gpu->end_ns[before] ||
+		    gpu->start_ns[g] == gpu->start_ns[before])
+			continue;
+		tw_quality_add(&d->quality, TW_DEFECT_kernel_overrun, 1, -1,
+			       (int64_t)gpu->event[before]);
+		if (clip)
+			gpu->end_ns[before] = gpu->start_ns[g];
+	}
+	tw_free(d->allocator, last, bytes);
+	return 0;
+}
+
+/* Applies the view's windows: what lies outside is dropped, edges are clipped. */
+static void clip_to_view(struct tw_derived *d)
+{
+	struct tw_gpu *gpu = &d->gpu;
+	uint64_t g, kept = 0;
+
+	if (!d->view.limited)
+		return;
+	for (g = 0; g < gpu->count; g++) {
+		int64_t start = gpu->start_ns[g], end = gpu->end_ns[g];
+
+		if (!tw_view_clip(&d->view, &start, &end))
+			continue;
+		gpu->event[kept] = gpu->event[g];
+		gpu->start_ns[kept] = start;
+		gpu->end_ns[kept] = end;
+		gpu->queue[kept] = gpu->queue[g];
+		kept++;
+	}
+	gpu->count = kept;
+}
+
+int tw_gpu_build(struct tw_derived *d, bool clip_overruns)
+{
+	if (sort_events(d) || assign_queues(d) || find_overruns(d, clip_overruns))
+		return -1;
+	clip_to_view(d);
+	return assign_buckets(d);
+}

@@ -1,0 +1,133 @@
+/*
+ * The call tree of the host: nesting of events on each thread.
+ *
+ * An event that ends after the event it began in (profilers round, and some calls are recorded
+ * late) is placed under the nearest one that holds it whole; the ones it outlives are over for
+ * the rest of the walk, so nothing is dropped.
+ */
+#include "derive/derived.h"
+
+#include "base/alloc.h"
+#include "base/sort.h"
+
+static bool is_host(enum trawl_class class, bool python)
+{
+	return class == TRAWL_CLASS_CPU_OP || tw_class_is_launch(class) ||
+	       (python && class == TRAWL_CLASS_PYTHON);
+}
+
+static bool is_node(const struct trawl_trace *trace, uint64_t i, bool python)
+{
+	const struct tw_events *events = &trace->events;
+
+	return (events->phase[i] == 'X' || events->phase[i] == 'x') &&
+	       is_host(tw_class(trace, i), python) && events->start_ns[i] != TRAWL_TIME_NONE;
+}
+
+/* The end of a host event; one without a usable duration takes no time. */
+static int64_t end_of(const struct tw_events *events, uint64_t i)
+{
+	return events->start_ns[i] + (events->phase[i] == 'X' ? events->dur_ns[i] : 0);
+}
+
+/* Events of one thread that start together: the longest first, since it holds the others. */
+static void order_ties(const struct tw_events *events, uint64_t *event, uint64_t count)
+{
+	uint64_t i, j;
+
+	for (i = 1; i < count; i++) {
+		uint64_t e = event[i];
+
+		for (j = i; j && events->track[event[j - 1]] == events->track[e] &&
+			    events->start_ns[event[j - 1]] == events->start_ns[e] &&
+			    end_of(events, event[j - 1]) < end_of(events, e);
+		     j--)
+			event[j] = event[j - 1];
+		event[j] = e;
+	}
+}
+
+static int sort_nodes(struct tw_derived *d, bool python)
+{
+	const struct trawl_trace *trace = d->trace;
+	const struct tw_events *events = &trace->events;
+	uint64_t n = d->host.count, i, k = 0;
+	struct tw_sort_item *items = tw_alloc(d->allocator, (n + 1) * sizeof(*items));
+	struct tw_sort_item *scratch = tw_alloc(d->allocator, (n + 1) * sizeof(*scratch));
+
+	if (items && scratch) {
+		for (i = 0; i < events->count; i++)
+			if (is_node(trace, i, python))
+				items[k++] = (struct tw_sort_item){
+					tw_sort_key(events->start_ns[i]), i };
+		tw_sort(items, scratch, n);
+		for (i = 0; i < n; i++)
+			items[i].key = events->track[items[i].value];
+		tw_sort(items, scratch, n);
+		for (i = 0; i < n; i++)
+			d->host.event[i] = items[i].value;
+		order_ties(events, d->host.event, n);
+	}
+	tw_free(d->allocator, items, (n + 1) * sizeof(*items));
+	tw_free(d->allocator, scratch, (n + 1) * sizeof(*scratch));
+	return items && scratch ? 0 : -1;
+}
+
+/* The stack is the chain of parents of the last event placed: no memory of its own. */
+static void nest(struct tw_derived *d)
+{
+	const struct tw_events *events = &d->trace->events;
+	struct tw_host *host = &d->host;
+	uint64_t i, top = TW_NONE;
+
+	for (i = 0; i < host->count; i++) {
+		uint64_t e = host->event[i];
+		int64_t start = events->start_ns[e], end = end_of(events, e);
+
+		if (i && events->track[e] != events->track[host->event[i - 1]])
+			top = TW_NONE;
+		while (top != TW_NONE && end_of(events, host->event[top]) <= start)
+			top = host->parent[top];
+		if (top != TW_NONE && end > end_of(events, host->event[top])) {
+			tw_quality_add(&d->quality, TW_DEFECT_overrun_parent, 1, -1, (int64_t)e);
+			while (top != TW_NONE && end > end_of(events, host->event[top]))
+				top = host->parent[top];
+		}
+		host->parent[i] = top;
+		top = i;
+	}
+}
+
+int tw_host_build(struct tw_derived *d, bool python)
+{
+	uint64_t i, n = 0;
+
+	for (i = 0; i < d->trace->events.count; i++)
+		n += is_node(d->trace, i, python);
+	d->host.count = n;
+	d->host.event = tw_alloc(d->allocator, (n + 1) * sizeof(*d->host.event));
+	d->host.parent = tw_alloc(d->allocator, (n + 1) * sizeof(*d->host.parent));
+	if (!d->host.event || !d->host.parent || sort_nodes(d, python))
+		return -1;
+	nest(d);
+	return 0;
+}
+
+uint64_t tw_launching_op(const struct tw_derived *d, uint64_t launch, bool pass_execute)
+{
+	static const char execute[] = "execute";
+	uint64_t node = launch;
+
+	for (; node != TW_NONE; node = d->host.parent[node]) {
+		const struct tw_pool_entry *name;
+
+		if (tw_node_class(d, node) != TRAWL_CLASS_CPU_OP)
+			continue;
+		name = &d->trace->texts.entries[d->trace->events.name[d->host.event[node]]];
+		if (pass_execute && name->len == sizeof(execute) - 1 &&
+		    !memcmp(name->ptr, execute, sizeof(execute) - 1))
+			continue;
+		return node;
+	}
+	return TW_NONE;
+}

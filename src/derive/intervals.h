@@ -1,0 +1,50 @@
+/*
+ * Sets of time as sorted, disjoint intervals.  Touching intervals are one.
+ */
+#ifndef TW_DERIVE_INTERVALS_H
+#define TW_DERIVE_INTERVALS_H
+
+#include "trawl/api.h"
+
+struct tw_interval {
+	int64_t start_ns, end_ns;
+};
+
+/* Owned list; tw_intervals_release() frees it, zeroed is empty. */
+struct tw_intervals {
+	const struct trawl_allocator *allocator;
+	struct tw_interval *items;
+	size_t count;
+	size_t capacity;
+	bool failed;	/* out of memory, sticky */
+};
+
+void tw_intervals_init(struct tw_intervals *set, const struct trawl_allocator *allocator);
+void tw_intervals_release(struct tw_intervals *set);
+/* Adds [start, end); starts must not decrease from call to call. */
+void tw_intervals_add(struct tw_intervals *set, int64_t start_ns, int64_t end_ns);
+int64_t tw_intervals_length(const struct tw_intervals *set);
+/* a minus b into `out`, which is initialised and empty. */
+void tw_intervals_subtract(const struct tw_intervals *a, const struct tw_intervals *b,
+			   struct tw_intervals *out);
+
+/* Length of a union, of intervals that come by increasing start: 16 bytes of state. */
+struct tw_union {
+	int64_t length_ns;
+	int64_t end_ns;
+};
+
+#define TW_UNION_INIT { 0, INT64_MIN }
+
+static inline void tw_union_add(struct tw_union *u, int64_t start_ns, int64_t end_ns)
+{
+	if (start_ns >= u->end_ns) {
+		u->length_ns += end_ns - start_ns;
+		u->end_ns = end_ns;
+	} else if (end_ns > u->end_ns) {
+		u->length_ns += end_ns - u->end_ns;
+		u->end_ns = end_ns;
+	}
+}
+
+#endif

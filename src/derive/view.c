@@ -1,0 +1,227 @@
+#include "derive/view.h"
+
+#include "base/alloc.h"
+#include "base/sort.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char step_prefix[] = "ProfilerStep#";
+
+/* The step number of an annotation's name, -1 when it is none. */
+static int64_t step_of(const struct trawl_trace *trace, uint64_t i)
+{
+	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[i]];
+	int64_t step = 0;
+	size_t at = sizeof(step_prefix) - 1;
+
+	if (name->len <= at || strncmp(name->ptr, step_prefix, at))
+		return -1;
+	for (; at < name->len; at++) {
+		if (name->ptr[at] < '0' || name->ptr[at] > '9' || step > INT32_MAX)
+			return -1;
+		step = step * 10 + (name->ptr[at] - '0');
+	}
+	return step;
+}
+
+static bool is_range(const struct trawl_trace *trace, uint64_t i, enum trawl_class class)
+{
+	return trace->events.phase[i] == 'X' && tw_class(trace, i) == class;
+}
+
+static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_view_options *o)
+{
+	if (o->range)
+		return !strcmp(trace->texts.entries[trace->events.name[i]].ptr, o->range);
+	return step_of(trace, i) >= o->step_first && step_of(trace, i) <= o->step_last &&
+	       step_of(trace, i) >= 0;
+}
+
+/*
+ * Windows of the annotations asked for.  Those on the GPU count where there are any: work that a
+ * step launched runs after it on the host's clock.  Else those of the host.
+ */
+static int collect_windows(struct tw_view *view, const struct trawl_trace *trace,
+			   const struct tw_view_options *o, enum trawl_class class)
+{
+	const struct tw_events *events = &trace->events;
+	struct tw_sort_item *items, *scratch;
+	uint64_t i, n = 0, k = 0;
+
+	for (i = 0; i < events->count; i++)
+		n += is_range(trace, i, class) && wanted(trace, i, o);
+	items = tw_alloc(trace->allocator, (n + 1) * sizeof(*items));
+	scratch = tw_alloc(trace->allocator, (n + 1) * sizeof(*scratch));
+	if (items && scratch) {
+		for (i = 0; i < events->count; i++)
+			if (is_range(trace, i, class) && wanted(trace, i, o))
+				items[k++] = (struct tw_sort_item){
+					tw_sort_key(events->start_ns[i]), i };
+		tw_sort(items, scratch, n);
+		for (i = 0; i < n; i++) {
+			uint64_t e = items[i].value;
+
+			tw_intervals_add(&view->windows, events->start_ns[e],
+					 events->start_ns[e] + events->dur_ns[e]);
+		}
+	}
+	tw_free(trace->allocator, items, (n + 1) * sizeof(*items));
+	tw_free(trace->allocator, scratch, (n + 1) * sizeof(*scratch));
+	return items && scratch && !view->windows.failed ? 0 : -1;
+}
+
+static int no_such_range(const struct trawl_trace *trace, const struct tw_view_options *o,
+			 struct trawl_error *err)
+{
+	int64_t first = -1, last = -1;
+	uint64_t i;
+
+	if (o->range)
+		return trawl_error_set(err, TRAWL_EUSAGE,
+				       "no annotation is named '%.200s' in this trace", o->range);
+	for (i = 0; i < trace->events.count; i++) {
+		int64_t step;
+
+		if (!is_range(trace, i, TRAWL_CLASS_ANNOTATION) &&
+		    !is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION))
+			continue;
+		step = step_of(trace, i);
+		if (step >= 0 && (first < 0 || step < first))
+			first = step;
+		if (step > last)
+			last = step;
+	}
+	if (first < 0)
+		return trawl_error_set(err, TRAWL_EUSAGE, "this trace has no profiler steps");
+	return trawl_error_set(err, TRAWL_EUSAGE, "no such step: this trace has steps %lld to %lld",
+			       (long long)first, (long long)last);
+}
+
+static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
+			 const struct tw_view_options *o, struct trawl_error *err)
+{
+	if (collect_windows(view, trace, o, TRAWL_CLASS_GPU_ANNOTATION) ||
+	    (!view->windows.count && collect_windows(view, trace, o, TRAWL_CLASS_ANNOTATION)))
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	if (!view->windows.count)
+		return no_such_range(trace, o, err);
+	if (o->range)
+		snprintf(view->label, sizeof(view->label), "range '%.200s'", o->range);
+	else if (o->step_first == o->step_last)
+		snprintf(view->label, sizeof(view->label), "step %lld", (long long)o->step_first);
+	else
+		snprintf(view->label, sizeof(view->label), "steps %lld-%lld",
+			 (long long)o->step_first, (long long)o->step_last);
+	return 0;
+}
+
+/* Cuts the windows, or the whole of time, to [start, end). */
+static int by_time(struct tw_view *view, const struct tw_view_options *o, struct trawl_error *err)
+{
+	int64_t start = o->start_ns != TRAWL_TIME_NONE ? o->start_ns : INT64_MIN / 4;
+	int64_t end = o->end_ns != TRAWL_TIME_NONE ? o->end_ns : INT64_MAX / 4;
+	size_t i, kept = 0, used = strlen(view->label);
+
+	if (start >= end)
+		return trawl_error_set(err, TRAWL_EUSAGE, "--start must be before --end");
+	if (!view->windows.count)
+		tw_intervals_add(&view->windows, start, end);
+	for (i = 0; i < view->windows.count; i++) {
+		struct tw_interval w = view->windows.items[i];
+
+		if (w.start_ns < start)
+			w.start_ns = start;
+		if (w.end_ns > end)
+			w.end_ns = end;
+		if (w.start_ns < w.end_ns)
+			view->windows.items[kept++] = w;
+	}
+	view->windows.count = kept;
+	snprintf(view->label + used, sizeof(view->label) - used, "%s%s%s", used ? ", " : "",
+		 o->start_ns != TRAWL_TIME_NONE ? "from" : "up to", " ");
+	used = strlen(view->label);
+	if (o->start_ns == TRAWL_TIME_NONE)
+		snprintf(view->label + used, sizeof(view->label) - used, "%lld ns", (long long)end);
+	else if (o->end_ns == TRAWL_TIME_NONE)
+		snprintf(view->label + used, sizeof(view->label) - used, "%lld ns",
+			 (long long)start);
+	else
+		snprintf(view->label + used, sizeof(view->label) - used, "%lld to %lld ns",
+			 (long long)start, (long long)end);
+	return view->windows.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+}
+
+static int by_device(struct tw_view *view, const struct trawl_trace *trace,
+		     const struct tw_view_options *o, struct trawl_error *err)
+{
+	size_t used = strlen(view->label), len;
+	char buffer[24];
+	uint32_t t;
+
+	for (t = 0; t < trace->track_count; t++) {
+		tw_code device = trace->tracks[t].device;
+		const char *text = tw_code_text(trace, device, buffer, &len);
+
+		if (device == TW_CODE_NONE || strlen(o->device) != len ||
+		    memcmp(text, o->device, len))
+			continue;
+		view->device = device;
+		snprintf(view->label + used, sizeof(view->label) - used, "%sdevice %.60s",
+			 used ? ", " : "", o->device);
+		return 0;
+	}
+	return trawl_error_set(err, TRAWL_EUSAGE, "no GPU event of device %.60s in this trace",
+			       o->device);
+}
+
+int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
+		 const struct tw_view_options *o, struct trawl_error *err)
+{
+	int status = 0;
+
+	memset(view, 0, sizeof(*view));
+	view->device = TW_CODE_NONE;
+	tw_intervals_init(&view->windows, trace->allocator);
+	if (o->range || o->step_first >= 0)
+		status = by_annotation(view, trace, o, err);
+	if (!status && (o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE))
+		status = by_time(view, o, err);
+	view->limited = view->windows.count || o->range || o->step_first >= 0 ||
+			o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE;
+	if (!status && o->device)
+		status = by_device(view, trace, o, err);
+	if (status)
+		tw_view_release(view);
+	return status;
+}
+
+void tw_view_release(struct tw_view *view)
+{
+	tw_intervals_release(&view->windows);
+}
+
+bool tw_view_clip(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns)
+{
+	size_t low = 0, high = view->windows.count;
+
+	if (!view->limited)
+		return true;
+	/* The first window that ends behind the start. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (view->windows.items[middle].end_ns <= *start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == view->windows.count || view->windows.items[low].start_ns >= *end_ns)
+		return false;
+	if (*start_ns < view->windows.items[low].start_ns)
+		*start_ns = view->windows.items[low].start_ns;
+	if (*end_ns > view->windows.items[low].end_ns)
+		*end_ns = view->windows.items[low].end_ns;
+	return true;
+}

@@ -1,0 +1,30 @@
+/*
+ * The names of temporary files that exist now, so that a signal handler can remove them.
+ * Lock-free: names come and go from any thread while the handler runs in another.
+ */
+#ifndef TW_IO_TEMPORARY_H
+#define TW_IO_TEMPORARY_H
+
+#include "trawl/api.h"
+
+struct tw_temporary;
+
+/*
+ * Enters `name`, before its file is created.  The string must stay until tw_temporary_forget()
+ * has returned true.  NULL when out of memory.
+ */
+struct tw_temporary *tw_temporary_note(char *name);
+
+/*
+ * Takes the name out; NULL is allowed.  False when a signal handler holds the name at this very
+ * moment: then the string must not be freed, ever.
+ */
+bool tw_temporary_forget(struct tw_temporary *temporary);
+
+/* tw_temporary_unlink_all() was called: the process is about to end. */
+bool tw_temporary_ending(void);
+
+/* Only unlink() and atomic operations. */
+void tw_temporary_unlink_all(void);
+
+#endif

@@ -1,0 +1,28 @@
+/* What renderers share about columns and the numbers in them.  Text cells: see escape.h. */
+#ifndef TW_RENDER_CELL_H
+#define TW_RENDER_CELL_H
+
+#include "base/str.h"
+#include "trawl/table.h"
+
+static inline bool tw_column_is_number(const struct trawl_column *column)
+{
+	return column->type != TRAWL_COLUMN_TEXT;
+}
+
+/* Integers and exact decimals as they are, reals as the shortest text that reads back. */
+void tw_number_exact(struct tw_str *out, const struct trawl_column *column,
+		     const struct trawl_cell *cell);
+/* Rounded to the column's `digits`, for people. */
+void tw_number_rounded(struct tw_str *out, const struct trawl_column *column,
+		       const struct trawl_cell *cell);
+
+/* The header names the unit already: "time ms" and "ms", "mean_us" and "µs", "percent" and "%". */
+bool tw_header_has_unit(const struct trawl_column *column);
+/* The header, and " (unit)" unless it names its unit already; not escaped. */
+void tw_header_with_unit(struct tw_str *out, const struct trawl_column *column);
+
+/* "text", "integer", "decimal", "real" */
+const char *tw_column_type_name(const struct trawl_column *column);
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * JSON: {"schema": "trawl.x/1", "tables": [...]}.  A table names its columns once, with an id
+ * that does not change, and lists its rows as arrays in that order: exact numbers, null where a
+ * value is missing.
+ */
+#include "render/render.h"
+#include "base/alloc.h"
+#include "json/writer.h"
+#include "render/cell.h"
+
+#include <string.h>
+
+/* --- ids ---------------------------------------------------------------------------------- */
+
+static void add_underscore(struct tw_str *id, size_t begin)
+{
+	if (id->len > begin && id->ptr[id->len - 1] != '_')
+		tw_str_add_char(id, '_');
+}
+
+/* Letters and digits in lower case, anything between them one `_`; µ is u, / is per. */
+static void add_snake_case(struct tw_str *id, const char *header)
+{
+	size_t begin = id->len;
+	const char *p;
+
+	for (p = header; *p; p++) {
+		if ((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9')) {
+			tw_str_add_char(id, *p);
+		} else if (*p >= 'A' && *p <= 'Z') {
+			tw_str_add_char(id, (char)(*p - 'A' + 'a'));
+		} else if (strncmp(p, "\xC2\xB5", 2) == 0 || strncmp(p, "\xCE\xBC", 2) == 0) {
+			tw_str_add_char(id, 'u');
+			p++;
+		} else if (*p == '/' && id->len > begin && p[1]) {
+			add_underscore(id, begin);
+			tw_str_add_cstr(id, "per_");
+		} else {
+			add_underscore(id, begin);
+		}
+	}
+	while (id->len > begin && id->ptr[id->len - 1] == '_')
+		id->len--;
+}
+
+/* Ids of all columns, one after the other with a NUL between; false when out of memory. */
+struct ids {
+	struct tw_str text;
+	size_t *begin;
+	size_t count;
+};
+
+static bool is_taken(const struct ids *ids, size_t before, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < before; i++)
+		if (strcmp(ids->text.ptr + ids->begin[i], id) == 0)
+			return true;
+	return false;
+}
+
+/* A second column of the same id becomes id_2. */
+static void make_unique(struct ids *ids, size_t index, size_t base_len)
+{
+	unsigned number;
+
+	for (number = 2; !ids->text.failed; number++) {
+		if (!is_taken(ids, index, ids->text.ptr + ids->begin[index]))
+			return;
+		ids->text.len = ids->begin[index] + base_len;
+		tw_str_addf(&ids->text, "_%u", number);
+	}
+}
+
+static void add_id(struct ids *ids, const struct trawl_column *column, size_t index)
+{
+	size_t begin = ids->text.len;
+
+	ids->begin[index] = begin;
+	add_snake_case(&ids->text, column->header);
+	if (ids->text.len == begin)
+		tw_str_addf(&ids->text, "column_%zu", index + 1);
+	if (!ids->text.failed) {
+		ids->text.ptr[ids->text.len] = '\0';
+		make_unique(ids, index, ids->text.len - begin);
+	}
+	tw_str_add(&ids->text, "", 1);
+}
+
+static bool make_ids(struct ids *ids, const struct trawl_table *table,
+		     const struct trawl_allocator *a)
+{
+	size_t i;
+
+	tw_str_init(&ids->text, a);
+	ids->count = trawl_table_columns(table);
+	ids->begin = tw_alloc_array(a, ids->count, sizeof(*ids->begin));
+	if (!ids->begin)
+		return false;
+	for (i = 0; i < ids->count; i++)
+		add_id(ids, trawl_table_column(table, i), i);
+	return !ids->text.failed;
+}
+
+static void release_ids(struct ids *ids, const struct trawl_allocator *a)
+{
+	tw_free(a, ids->begin, ids->count * sizeof(*ids->begin));
+	tw_str_release(&ids->text);
+}
+
+/* --- tables ------------------------------------------------------------------------------- */
+
+static void add_columns(struct tw_json *json, const struct trawl_table *table,
+			const struct ids *ids)
+{
+	size_t i;
+
+	tw_json_key(json, "columns");
+	tw_json_array(json, TW_JSON_LINES);
+	for (i = 0; i < ids->count; i++) {
+		const struct trawl_column *column = trawl_table_column(table, i);
+
+		tw_json_object(json, TW_JSON_INLINE);
+		tw_json_key(json, "id");
+		tw_json_cstr(json, ids->text.ptr + ids->begin[i]);
+		tw_json_key(json, "header");
+		tw_json_cstr(json, column->header);
+		tw_json_key(json, "unit");
+		tw_json_cstr(json, column->unit ? column->unit : "");
+		tw_json_key(json, "type");
+		tw_json_cstr(json, tw_column_type_name(column));
+		tw_json_key(json, "meaning");
+		tw_json_cstr(json, column->meaning ? column->meaning : "");
+		tw_json_end(json);
+	}
+	tw_json_end(json);
+}
+
+static void add_cell(struct tw_json *json, const struct trawl_column *column,
+		     const struct trawl_cell *cell)
+{
+	if (cell->state == TRAWL_CELL_MISSING) {
+		tw_json_null(json);
+		return;
+	}
+	switch (column->type) {
+	case TRAWL_COLUMN_TEXT:
+		tw_json_string(json, cell->text, cell->text_len);
+		break;
+	case TRAWL_COLUMN_INTEGER:
+		tw_json_integer(json, cell->integer);
+		break;
+	case TRAWL_COLUMN_DECIMAL:
+		tw_json_decimal(json, cell->integer, column->scale);
+		break;
+	case TRAWL_COLUMN_REAL:
+		tw_json_real(json, cell->real);
+		break;
+	}
+}
+
+static void add_rows(struct tw_json *json, const struct trawl_table *table)
+{
+	size_t rows = trawl_table_rows(table), columns = trawl_table_columns(table), row, i;
+
+	tw_json_key(json, "rows");
+	tw_json_array(json, TW_JSON_LINES);
+	for (row = 0; row < rows && !json->out->failed; row++) {
+		tw_json_array(json, TW_JSON_INLINE);
+		for (i = 0; i < columns; i++) {
+			struct trawl_cell cell = trawl_table_cell(table, row, i);
+
+			add_cell(json, trawl_table_column(table, i), &cell);
+		}
+		tw_json_end(json);
+	}
+	tw_json_end(json);
+}
+
+static void add_table(struct tw_json *json, const struct trawl_table *table)
+{
+	const struct trawl_allocator *a = json->out->allocator;
+	size_t notes = trawl_table_notes(table), i;
+	struct ids ids;
+
+	tw_json_object(json, TW_JSON_LINES);
+	tw_json_key(json, "name");
+	tw_json_cstr(json, trawl_table_name(table));
+	tw_json_key(json, "meaning");
+	tw_json_cstr(json, trawl_table_meaning(table));
+	if (make_ids(&ids, table, a))
+		add_columns(json, table, &ids);
+	else
+		json->out->failed = true;
+	release_ids(&ids, a);
+	add_rows(json, table);
+	tw_json_key(json, "notes");
+	tw_json_array(json, TW_JSON_LINES);
+	for (i = 0; i < notes; i++)
+		tw_json_cstr(json, trawl_table_note(table, i));
+	tw_json_end(json);
+	tw_json_end(json);
+}
+
+void tw_render_json(const struct trawl_table *const *tables, size_t count, const char *schema,
+		    struct tw_str *out)
+{
+	struct tw_json json;
+	struct tw_str name;
+	size_t i;
+
+	tw_str_init(&name, out->allocator);
+	tw_str_addf(&name, "trawl.%s/1", schema);
+	tw_json_init(&json, out);
+	tw_json_object(&json, TW_JSON_LINES);
+	tw_json_key(&json, "schema");
+	tw_json_string(&json, name.ptr, name.len);
+	tw_json_key(&json, "tables");
+	tw_json_array(&json, TW_JSON_LINES);
+	for (i = 0; i < count && !out->failed; i++)
+		add_table(&json, tables[i]);
+	tw_json_end(&json);
+	tw_json_end(&json);
+	tw_json_finish(&json);
+	out->failed = out->failed || name.failed;
+	tw_str_release(&name);
+}

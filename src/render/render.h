@@ -1,0 +1,36 @@
+/*
+ * Renderers: tables in, bytes out.  They compute nothing.  All escaping of text that came from a
+ * trace happens in escape.h, once per target.  Same tables, same bytes.
+ */
+#ifndef TW_RENDER_RENDER_H
+#define TW_RENDER_RENDER_H
+
+#include "base/str.h"
+#include "io/sink.h"
+#include "trawl/table.h"
+
+enum tw_format { TW_FORMAT_TABLE, TW_FORMAT_CSV, TW_FORMAT_JSON, TW_FORMAT_MARKDOWN };
+
+/* One table into `out`, whose sticky flag tells of a failure. */
+void tw_render_csv(const struct trawl_table *table, struct tw_str *out);
+void tw_render_markdown(const struct trawl_table *table, struct tw_str *out);
+/* Aligned columns cut to `width` terminal cells (0: no limit); `max_rows` 0: all. */
+void tw_render_text(const struct trawl_table *table, struct tw_str *out, unsigned width,
+		    size_t max_rows);
+/* {"schema":"trawl.<schema>/1","tables":[...]} over several tables. */
+void tw_render_json(const struct trawl_table *const *tables, size_t count, const char *schema,
+		    struct tw_str *out);
+void tw_render(const struct trawl_table *const *tables, size_t count, enum tw_format format,
+	       const char *schema, unsigned width, struct tw_str *out);
+
+/* DIR/<table name>.csv for each; each file appears whole or not at all, none if one fails. */
+int tw_render_csv_directory(const struct trawl_table *const *tables, size_t count, const char *dir,
+			    const struct trawl_allocator *allocator, struct trawl_error *err)
+	TRAWL_MUST_CHECK;
+
+/* One workbook, a sheet a table, in that order. */
+int tw_render_xlsx(const struct trawl_table *const *tables, size_t count, const char *path,
+		   const struct trawl_allocator *allocator, struct trawl_error *err)
+	TRAWL_MUST_CHECK;
+
+#endif

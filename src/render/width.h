@@ -1,0 +1,13 @@
+/* How many cells of a terminal a text takes: 2 for East Asian wide characters, 0 for marks. */
+#ifndef TW_RENDER_WIDTH_H
+#define TW_RENDER_WIDTH_H
+
+#include "base/str.h"
+
+unsigned tw_char_width(uint32_t code);
+/* Of UTF-8 text without control characters. */
+size_t tw_text_width(const char *text, size_t len);
+/* The text, or its beginning and end around "…" where it would take more than `width` cells. */
+void tw_shorten_middle(struct tw_str *out, const char *text, size_t len, size_t width);
+
+#endif

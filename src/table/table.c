@@ -1,0 +1,355 @@
+#include "table/table.h"
+#include "base/alloc.h"
+#include "base/arena.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Many tables have a handful of rows; 64 fill one word of the bitmap. */
+#define FIRST_ROWS 64
+
+struct text {
+	const char *ptr;	/* NULL: missing */
+	size_t len;
+};
+
+/* One column's cells.  Which of the three it has follows from its declared type. */
+struct cells {
+	void *values;
+	size_t capacity;	/* in rows */
+	uint64_t *present;	/* one bit a row; texts do without */
+	size_t present_capacity;
+};
+
+struct trawl_table {
+	const struct trawl_allocator *allocator;
+	struct tw_table_spec spec;
+	struct trawl_column *own_columns;
+	struct cells *cells;
+	size_t rows, capacity;	/* capacity: rows for which every column has room */
+	struct tw_arena arena;
+	const char **notes;
+	size_t note_count, note_capacity;
+	bool failed;
+};
+
+/* --- making and freeing ------------------------------------------------------------------- */
+
+static size_t value_size(const struct trawl_column *column)
+{
+	return column->type == TRAWL_COLUMN_TEXT ? sizeof(struct text) : sizeof(int64_t);
+}
+
+struct trawl_table *tw_table_new(const struct tw_table_spec *spec,
+				 const struct trawl_allocator *allocator)
+{
+	struct trawl_table *table = tw_alloc_array(allocator, 1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->allocator = allocator;
+	table->spec = *spec;
+	tw_arena_init(&table->arena, allocator);
+	if (spec->column_count == 0)
+		return table;
+	table->cells = tw_alloc_array(allocator, spec->column_count, sizeof(*table->cells));
+	if (!table->cells) {
+		tw_free(allocator, table, sizeof(*table));
+		return NULL;
+	}
+	return table;
+}
+
+struct trawl_table *tw_table_new_columns(const struct tw_table_spec *spec,
+					 const struct trawl_column *columns, size_t column_count,
+					 const struct trawl_allocator *allocator)
+{
+	struct tw_table_spec own = *spec;
+	struct trawl_table *table;
+	struct trawl_column *copy;
+
+	own.columns = columns;
+	own.column_count = column_count;
+	table = tw_table_new(&own, allocator);
+	if (!table || column_count == 0)
+		return table;
+	copy = tw_alloc_array(allocator, column_count, sizeof(*copy));
+	if (!copy) {
+		tw_table_free(table);
+		return NULL;
+	}
+	memcpy(copy, columns, column_count * sizeof(*copy));
+	table->own_columns = copy;
+	table->spec.columns = copy;
+	return table;
+}
+
+void tw_table_free(struct trawl_table *table)
+{
+	size_t columns, i;
+
+	if (!table)
+		return;
+	columns = table->spec.column_count;
+	for (i = 0; i < columns; i++) {
+		struct cells *cells = &table->cells[i];
+
+		tw_free(table->allocator, cells->values,
+			cells->capacity * value_size(&table->spec.columns[i]));
+		tw_free(table->allocator, cells->present,
+			cells->present_capacity / 64 * sizeof(uint64_t));
+	}
+	tw_free(table->allocator, table->cells, columns * sizeof(*table->cells));
+	tw_free(table->allocator, table->notes, table->note_capacity * sizeof(*table->notes));
+	tw_free(table->allocator, table->own_columns, columns * sizeof(*table->own_columns));
+	tw_arena_release(&table->arena);
+	tw_free(table->allocator, table, sizeof(*table));
+}
+
+/* --- rows --------------------------------------------------------------------------------- */
+
+/* Grows an array and zeroes what is new. */
+static bool grow_zeroed(const struct trawl_allocator *a, void **block, size_t old_count,
+			size_t count, size_t size)
+{
+	size_t bytes;
+	char *grown;
+
+	if (__builtin_mul_overflow(count, size, &bytes))
+		return false;
+	grown = tw_realloc(a, *block, old_count * size, bytes);
+	if (!grown)
+		return false;
+	memset(grown + old_count * size, 0, bytes - old_count * size);
+	*block = grown;
+	return true;
+}
+
+static bool grow_column(struct trawl_table *table, size_t column, size_t capacity)
+{
+	const struct trawl_column *declared = &table->spec.columns[column];
+	struct cells *cells = &table->cells[column];
+	void *present = cells->present;
+
+	if (cells->capacity < capacity) {
+		if (!grow_zeroed(table->allocator, &cells->values, cells->capacity, capacity,
+				 value_size(declared)))
+			return false;
+		cells->capacity = capacity;
+	}
+	if (declared->type == TRAWL_COLUMN_TEXT || cells->present_capacity >= capacity)
+		return true;
+	if (!grow_zeroed(table->allocator, &present, cells->present_capacity / 64, capacity / 64,
+			 sizeof(uint64_t)))
+		return false;
+	cells->present = present;
+	cells->present_capacity = capacity;
+	return true;
+}
+
+/* Capacities are multiples of 64, so that the bitmap has whole words. */
+static bool grow_rows(struct trawl_table *table)
+{
+	size_t capacity = table->capacity ? table->capacity * 2 : FIRST_ROWS, i;
+
+	if (capacity < table->capacity)
+		return false;
+	for (i = 0; i < table->spec.column_count; i++)
+		if (!grow_column(table, i, capacity))
+			return false;
+	table->capacity = capacity;
+	return true;
+}
+
+size_t tw_table_add_row(struct trawl_table *table)
+{
+	if (table->rows == table->capacity && (table->failed || !grow_rows(table))) {
+		table->failed = true;
+		return table->rows;
+	}
+	return table->rows++;
+}
+
+/* --- cells -------------------------------------------------------------------------------- */
+
+/* A row that found no room is passed over; any other wrong place is a bug. */
+static bool has_cell(const struct trawl_table *table, size_t row, size_t column)
+{
+	assert(column < table->spec.column_count);
+	assert(row < table->rows || table->failed);
+	return row < table->rows && column < table->spec.column_count;
+}
+
+static enum trawl_column_type type_of(const struct trawl_table *table, size_t column)
+{
+	return table->spec.columns[column].type;
+}
+
+void tw_table_set_integer(struct trawl_table *table, size_t row, size_t column, int64_t value)
+{
+	if (!has_cell(table, row, column))
+		return;
+	assert(type_of(table, column) == TRAWL_COLUMN_INTEGER ||
+	       type_of(table, column) == TRAWL_COLUMN_DECIMAL);
+	((int64_t *)table->cells[column].values)[row] = value;
+	table->cells[column].present[row / 64] |= UINT64_C(1) << row % 64;
+}
+
+void tw_table_set_real(struct trawl_table *table, size_t row, size_t column, double value)
+{
+	if (!has_cell(table, row, column))
+		return;
+	assert(type_of(table, column) == TRAWL_COLUMN_REAL);
+	((double *)table->cells[column].values)[row] = value;
+	if (isfinite(value))
+		table->cells[column].present[row / 64] |= UINT64_C(1) << row % 64;
+	else
+		table->cells[column].present[row / 64] &= ~(UINT64_C(1) << row % 64);
+}
+
+void tw_table_set_text_borrowed(struct trawl_table *table, size_t row, size_t column,
+				const char *text, size_t len)
+{
+	struct text *cell;
+
+	if (!has_cell(table, row, column))
+		return;
+	assert(type_of(table, column) == TRAWL_COLUMN_TEXT);
+	cell = &((struct text *)table->cells[column].values)[row];
+	cell->ptr = text;
+	cell->len = text ? len : 0;
+}
+
+void tw_table_set_text(struct trawl_table *table, size_t row, size_t column, const char *text,
+		       size_t len)
+{
+	char *copy = NULL;
+
+	if (!has_cell(table, row, column))
+		return;
+	if (text) {
+		copy = tw_arena_copy(&table->arena, text, len);
+		if (!copy)
+			table->failed = true;
+	}
+	tw_table_set_text_borrowed(table, row, column, copy, len);
+}
+
+void tw_table_set_str(struct trawl_table *table, size_t row, size_t column, const char *text)
+{
+	tw_table_set_text(table, row, column, text, text ? strlen(text) : 0);
+}
+
+/* --- notes -------------------------------------------------------------------------------- */
+
+static bool grow_notes(struct trawl_table *table)
+{
+	size_t capacity = table->note_capacity ? table->note_capacity * 2 : 4;
+	const char **notes = tw_realloc(table->allocator, table->notes,
+					table->note_capacity * sizeof(*notes),
+					capacity * sizeof(*notes));
+
+	if (!notes)
+		return false;
+	table->notes = notes;
+	table->note_capacity = capacity;
+	return true;
+}
+
+void tw_table_add_note(struct trawl_table *table, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	text = len < 0 ? NULL : tw_arena_alloc(&table->arena, (size_t)len + 1);
+	if (!text || (table->note_count == table->note_capacity && !grow_notes(table))) {
+		table->failed = true;
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(text, (size_t)len + 1, format, args);
+	va_end(args);
+	table->notes[table->note_count++] = text;
+}
+
+/* --- asking ------------------------------------------------------------------------------- */
+
+int tw_table_finish(struct trawl_table *table, struct trawl_error *err)
+{
+	if (!table->failed)
+		return 0;
+	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory for table '%s'", table->spec.name);
+}
+
+bool tw_table_keep_empty(const struct trawl_table *table)
+{
+	return table->spec.keep_empty;
+}
+
+const char *trawl_table_name(const struct trawl_table *table)
+{
+	return table->spec.name;
+}
+
+const char *trawl_table_meaning(const struct trawl_table *table)
+{
+	return table->spec.meaning ? table->spec.meaning : "";
+}
+
+size_t trawl_table_rows(const struct trawl_table *table)
+{
+	return table->rows;
+}
+
+size_t trawl_table_columns(const struct trawl_table *table)
+{
+	return table->spec.column_count;
+}
+
+const struct trawl_column *trawl_table_column(const struct trawl_table *table, size_t column)
+{
+	return column < table->spec.column_count ? &table->spec.columns[column] : NULL;
+}
+
+struct trawl_cell trawl_table_cell(const struct trawl_table *table, size_t row, size_t column)
+{
+	struct trawl_cell cell = { .state = TRAWL_CELL_MISSING };
+	const struct cells *cells;
+	const struct text *text;
+
+	if (row >= table->rows || column >= table->spec.column_count)
+		return cell;
+	cells = &table->cells[column];
+	if (type_of(table, column) == TRAWL_COLUMN_TEXT) {
+		text = &((const struct text *)cells->values)[row];
+		cell.text = text->ptr;
+		cell.text_len = text->len;
+		cell.state = text->ptr ? TRAWL_CELL_VALUE : TRAWL_CELL_MISSING;
+		return cell;
+	}
+	if (!(cells->present[row / 64] >> row % 64 & 1))
+		return cell;
+	cell.state = TRAWL_CELL_VALUE;
+	if (type_of(table, column) == TRAWL_COLUMN_REAL)
+		cell.real = ((const double *)cells->values)[row];
+	else
+		cell.integer = ((const int64_t *)cells->values)[row];
+	return cell;
+}
+
+size_t trawl_table_notes(const struct trawl_table *table)
+{
+	return table->note_count;
+}
+
+const char *trawl_table_note(const struct trawl_table *table, size_t note)
+{
+	return note < table->note_count ? table->notes[note] : NULL;
+}

@@ -1,0 +1,57 @@
+/*
+ * Building tables.  A struct trawl_table owns its cells in one arena; columns are declared once
+ * by a static array of struct trawl_column, which CSV, workbooks, terminal and documentation
+ * all follow.  Allocation failure is sticky: tw_table_finish() reports it, and until then rows
+ * and cells that found no room are dropped silently.
+ *
+ * Cells lie in columns: 8 bytes a number, 16 a text besides its bytes, and a bit for missing.
+ * Setting is O(1), adding a row amortised O(1).
+ */
+#ifndef TW_TABLE_TABLE_H
+#define TW_TABLE_TABLE_H
+
+#include "trawl/table.h"
+
+/* What a table is, independent of data. */
+struct tw_table_spec {
+	const char *name;
+	const char *meaning;
+	const struct trawl_column *columns;
+	size_t column_count;
+	bool keep_empty;	/* written even without rows */
+};
+
+/* `spec` and its strings must outlive the table. NULL when out of memory. */
+struct trawl_table *tw_table_new(const struct tw_table_spec *spec,
+				 const struct trawl_allocator *allocator);
+void tw_table_free(struct trawl_table *table);
+
+/*
+ * A table whose columns are chosen at run time: `columns` is copied (the strings it points to
+ * are not).  Otherwise as tw_table_new.
+ */
+struct trawl_table *tw_table_new_columns(const struct tw_table_spec *spec,
+					 const struct trawl_column *columns, size_t column_count,
+					 const struct trawl_allocator *allocator);
+
+/* Adds a row of missing cells and returns its number. */
+size_t tw_table_add_row(struct trawl_table *table);
+/* For INTEGER and DECIMAL columns alike: the stored integer. */
+void tw_table_set_integer(struct trawl_table *table, size_t row, size_t column, int64_t value);
+/* NaN and infinities leave the cell missing. */
+void tw_table_set_real(struct trawl_table *table, size_t row, size_t column, double value);
+/* Copies the text. NULL leaves the cell missing. */
+void tw_table_set_text(struct trawl_table *table, size_t row, size_t column, const char *text,
+		       size_t len);
+void tw_table_set_str(struct trawl_table *table, size_t row, size_t column, const char *text);
+/* Keeps the pointer: the caller guarantees that `text` outlives the table. */
+void tw_table_set_text_borrowed(struct trawl_table *table, size_t row, size_t column,
+				const char *text, size_t len);
+void tw_table_add_note(struct trawl_table *table, const char *format, ...) TRAWL_PRINTF(2, 3);
+
+/* Asked once after filling: 0, or TRAWL_ENOMEM when anything above failed. */
+int tw_table_finish(struct trawl_table *table, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+bool tw_table_keep_empty(const struct trawl_table *table);
+
+#endif

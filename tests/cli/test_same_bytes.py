@@ -1,0 +1,161 @@
+"""The same trace gives the same bytes: for any number of threads, any container, any size of the
+blocks it is read in."""
+import gzip
+import hashlib
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "property"))
+from random_trace import random_trace
+from support import SANITIZED, Case, base_events, document, environment, kernel, report
+
+
+def broken_trace():
+    """Repairs and losses of several kinds, so that the quality record has rows with places."""
+    text = document(base_events() + [kernel("lost", 0, 0, 9), kernel("overrun", 100, 500, 10),
+                                     kernel("inside", 150, 10, 11)])
+    return text.replace("aten::relu", "aten::\x01relu").replace("aten::copy_", r"aten::\qcopy") \
+        .replace("},\n", "},,\n", 3)[:-20] + ', {"cut'
+
+
+def large_trace(megabytes):
+    """Many events with long and short names, so that several blocks and threads have work."""
+    r = random.Random(5)
+    events, size, i = [], 0, 0
+    while size < megabytes << 20:
+        e = kernel(f"kernel_{r.randrange(500)}_{'x' * r.randrange(120)}", 100 + 3 * i,
+                   r.randrange(1, 5), i + 1, stream=r.randrange(4), grid=[i, 1, 1])
+        events.append(e)
+        size += 180
+        i += 1
+    return document(events)
+
+
+class SameBytes(Case):
+    def outcome(self, path, *options, stdin=None, env=None, xlsx=True):
+        """Everything that a run leaves: files by digest, stdout, exit status."""
+        self._runs += 1
+        rep = report(path, self.tmp / f"o{self._runs}", *options, stdin=stdin, env=env, xlsx=xlsx)
+        self.assertAlive(rep)
+        self.assertExit(rep, 0, 3)
+        files = {f: hashlib.sha256((rep.dir / f).read_bytes()).hexdigest() for f in rep.files()}
+        self.assertNotEqual(files, {})
+        return {"exit": rep.rc, "stdout": rep.out, **files}
+
+    def assertSame(self, outcomes):
+        (first_name, first), *others = outcomes.items()
+        for name, other in others:
+            different = {k for k in {*first, *other} if first.get(k) != other.get(k)}
+            self.assertEqual(different, set(), f"{name} differs from {first_name}")
+
+    def traces(self):
+        yield "small", document(base_events())
+        yield "broken", broken_trace()
+        yield "random", random_trace(3)
+
+    def test_threads(self):
+        traces = list(self.traces()) + [("large", large_trace(1 if SANITIZED else 12))]
+        for name, text in traces:
+            with self.subTest(name):
+                path = self.write(text, f"{name}.json")
+                self.assertSame({f"-j{n}": self.outcome(path, f"-j{n}") for n in (1, 2, 3, 8)})
+
+    def test_threads_gz(self):
+        path = self.write(gzip.compress(large_trace(1).encode(), 1), "large.json.gz")
+        self.assertSame({f"-j{n}": self.outcome(path, f"-j{n}") for n in (1, 8)})
+
+    def test_repeated_runs(self):
+        path = self.write(random_trace(4))
+        self.assertSame({f"run {n}": self.outcome(path) for n in range(3)})
+
+    def test_containers(self):
+        for name, text in self.traces():
+            with self.subTest(name):
+                data = text.encode()
+                files = {"json": data, "json.gz": gzip.compress(data, mtime=7)}
+                if shutil.which("zstd"):
+                    files["json.zst"] = subprocess.run(["zstd", "-qc"], input=data, check=True,
+                                                       stdout=subprocess.PIPE).stdout
+                outcomes = {}
+                for suffix, content in files.items():
+                    outcomes[suffix] = self.outcome(self.write(content, f"trace.{suffix}"))
+                    outcomes[f"stdin of {suffix}"] = self.outcome("-", stdin=content)
+                for o in outcomes.values():
+                    # The summary may name its input; the files may not.
+                    del o["stdout"]
+                self.assertSame(outcomes)
+                self.assertIn("perf_report.xlsx", outcomes["json"])
+
+    def test_no_zstd(self):
+        if not shutil.which("zstd"):
+            self.skipTest("no zstd program here: .json.zst was not compared")
+
+    def test_place_and_name_of_the_input(self):
+        (self.tmp / "elsewhere").mkdir()
+        text = document(base_events())
+        outcomes = {n: self.outcome(self.write(text, n)) for n in ("a.json", "elsewhere/b.json")}
+        for o in outcomes.values():
+            del o["stdout"]
+        self.assertSame(outcomes)
+
+    def test_read_blocks(self):
+        blocks = (1, 7, 4096, 1 << 20)
+        for name, text in self.traces():
+            data = text.encode()
+            for suffix, content in (("json", data), ("json.gz", gzip.compress(data))):
+                with self.subTest(f"{name}.{suffix}"):
+                    path = self.write(content, f"{name}.{suffix}")
+                    outcomes = {"default": self.outcome(path, xlsx=False)}
+                    for b in blocks:
+                        outcomes[f"block {b}"] = self.outcome(
+                            path, xlsx=False, env=environment(TRAWL_READ_BLOCK=b))
+                    self.assertSame(outcomes)
+
+    def test_read_blocks_reach_the_reader(self):
+        """The switch for tests does something: a block of nonsense is refused or ignored, and a
+        block of one byte makes many reads."""
+        if not shutil.which("strace"):
+            self.skipTest("no strace here: that TRAWL_READ_BLOCK is heard was not checked")
+        path = self.write(document(base_events()))
+        from support import TRAWL
+        counts = []
+        for block in (1, 1 << 20):
+            log = self.tmp / f"strace{block}"
+            subprocess.run(["strace", "-f", "-e", "trace=read,pread64", "-o", str(log), str(TRAWL),
+                            "check", str(path)], env=environment(TRAWL_READ_BLOCK=block),
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            counts.append(len(log.read_text().splitlines()))
+        self.assertGreater(counts[0], counts[1] + 1000)
+
+    def test_read_blocks_of_a_cut_file(self):
+        """Every place of the cut with tiny blocks: a value may end at any byte of a block."""
+        text = random_trace(6)[:4000]
+        step = 401 if SANITIZED else 97
+        for n in range(2000, len(text), step):
+            path = self.write(text[:n])
+            small = self.outcome(path, xlsx=False, env=environment(TRAWL_READ_BLOCK=1)) \
+                if b"kernel" in text[:n].encode() else None
+            if small:
+                self.assertSame({"default": self.outcome(path, xlsx=False), f"cut {n}": small})
+
+    def test_locale_and_time_zone(self):
+        path = self.write(random_trace(5))
+        self.assertSame({
+            "C": self.outcome(path),
+            "comma": self.outcome(path, env=environment(LC_ALL="de_DE.UTF-8", LANG="de_DE.UTF-8",
+                                                        LC_NUMERIC="de_DE.UTF-8")),
+            "Tokyo": self.outcome(path, env=environment(TZ="Asia/Tokyo"))})
+
+    def test_source_date_epoch(self):
+        path = self.write(document(base_events()))
+        when = environment(SOURCE_DATE_EPOCH=1700000000)
+        self.assertSame({"one": self.outcome(path, env=when), "two": self.outcome(path, env=when)})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,222 @@
+"""A slow, plain second opinion on a trace: times, links, launchers and the reconciliation.
+
+It shares nothing with trawl: it reads strict JSON with the standard library, keeps times as integer
+nanoseconds, and does every interval sum by sorting end points. It follows the definitions that
+docs/ and the column descriptions state, and knows only well-formed traces.
+"""
+import collections
+import gzip
+import json
+import re
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+GPU_CATS = ("kernel", "gpu_memcpy", "gpu_memset")
+HOST_CATS = ("cpu_op", "cuda_runtime", "cuda_driver", "python_function")
+COMMUNICATION = re.compile(r"nccl|rccl|cross_device_reduce", re.I)
+LEGACY_COPY = re.compile(r"(MEMORY_COPY_(HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)"
+                         r"|__amd_rocclr_copyBuffer(Rect)?(Aligned)?)(\.kd)?")
+
+EXACT = Context(prec=400)
+
+
+def to_ns(value):
+    """Decimal microseconds to integer nanoseconds, rounded to the nearest."""
+    scaled = EXACT.multiply(Decimal(value), Decimal(1000))
+    return int(scaled.to_integral_value(rounding=ROUND_HALF_UP, context=EXACT))
+
+
+def load(source):
+    """Events of a trace: a path (.json or .json.gz) or its text."""
+    if hasattr(source, "read_bytes"):
+        data = source.read_bytes()
+        source = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
+    doc = json.loads(source, parse_float=Decimal)
+    return doc["traceEvents"] if isinstance(doc, dict) else doc
+
+
+def union(intervals):
+    """Merged intervals, sorted; touching ones join."""
+    out = []
+    for a, b in sorted(intervals):
+        if out and a <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], b)
+        else:
+            out.append([a, b])
+    return out
+
+
+def length(intervals):
+    return sum(b - a for a, b in union(intervals))
+
+
+def minus(a, b):
+    """Length of union(a) outside union(b), by sweeping every end point."""
+    points = collections.Counter()
+    for sign, rows in ((1, union(a)), (1000, union(b))):
+        for lo, hi in rows:
+            points[lo] += sign
+            points[hi] -= sign
+    total, state, last = 0, 0, None
+    for at in sorted(points):
+        if last is not None and state == 1:
+            total += at - last
+        state += points[at]
+        last = at
+    return total
+
+
+class Event:
+    def __init__(self, index, raw):
+        args = raw.get("args") if isinstance(raw.get("args"), dict) else {}
+        self.index, self.raw, self.args = index, raw, args
+        self.name, self.cat = str(raw.get("name", "")), raw.get("cat")
+        self.ts, self.dur = to_ns(raw["ts"]), to_ns(raw["dur"])
+        self.end = self.ts + self.dur
+        self.pid, self.tid = raw.get("pid"), raw.get("tid")
+        self.device = args.get("device", self.pid)
+        self.stream = args.get("stream", self.tid)
+        self.parent, self.launch = None, None
+
+    @property
+    def span(self):
+        return (self.ts, self.end)
+
+    def kind(self):
+        """copy, communication or compute."""
+        if self.cat == "gpu_memcpy" or (self.cat == "kernel" and LEGACY_COPY.fullmatch(self.name)):
+            return "copy"
+        return "communication" if COMMUNICATION.search(self.name) else "compute"
+
+
+def usable(raw):
+    """A GPU row whose time is not lost."""
+    if raw.get("ph") != "X" or raw.get("ts") is None or raw.get("dur") is None:
+        return False
+    ts, dur = Decimal(raw["ts"]), Decimal(raw["dur"])
+    return dur >= 0 and not (ts == 0 and dur == 0)
+
+
+class Trace:
+    def __init__(self, source):
+        events = [(i, e) for i, e in enumerate(load(source)) if isinstance(e, dict)]
+        self.gpu = [Event(i, e) for i, e in events if e.get("cat") in GPU_CATS and usable(e)]
+        self.host = [Event(i, e) for i, e in events
+                     if e.get("cat") in HOST_CATS and e.get("ph") == "X"]
+        self.nest()
+        self.link()
+
+    def nest(self):
+        """Parent of each host event: the innermost one of its thread that is still open."""
+        stacks = collections.defaultdict(list)
+        for e in sorted(self.host, key=lambda e: (e.ts, e.index)):
+            stack = stacks[(e.pid, e.tid)]
+            while stack and e.ts >= stack[-1].end:
+                stack.pop()
+            e.parent = stack[-1] if stack else None
+            stack.append(e)
+
+    def link(self):
+        """Launch of each GPU event: by correlation (0 is none), else by External id."""
+        by = {"correlation": {}, "External id": {}}
+        for e in self.host:
+            if e.cat in ("cuda_runtime", "cuda_driver"):
+                for key, table in by.items():
+                    if e.args.get(key) not in (None, 0):
+                        table.setdefault(e.args[key], e)
+        for g in self.gpu:
+            for key, table in by.items():
+                if g.args.get(key) not in (None, 0) and g.args[key] in table:
+                    g.launch = table[g.args[key]]
+                    break
+
+    def launcher(self, g):
+        """The event that a GPU event's time is charged to; None where no launch is recorded."""
+        if g.launch is None:
+            return None
+        at = g.launch.parent
+        while at is not None:
+            if at.cat == "cpu_op" and at.name != "execute":
+                return at
+            if at.cat not in ("cpu_op", "python_function"):
+                break
+            at = at.parent
+        return g.launch
+
+    def parent_op(self, g):
+        """Nearest cpu_op above the launch (of kernel_summary); None without one."""
+        at = g.launch.parent if g.launch else None
+        while at is not None and at.cat != "cpu_op":
+            at = at.parent
+        return at
+
+
+def timeline(gpu):
+    """Row -> ns for some GPU events."""
+    kinds = collections.defaultdict(list)
+    for g in gpu:
+        kinds[g.kind()].append(g.span)
+    every = union([g.span for g in gpu])
+    comp, comm, copies = kinds["compute"], kinds["communication"], kinds["copy"]
+    total = every[-1][1] - every[0][0]
+    busy = length(every)
+    return {
+        "compute": length(comp), "exposed_comm": minus(comm, comp),
+        "exposed_memcpy": minus(copies, comp + comm), "busy": busy, "idle": total - busy,
+        "total": total, "comm": length(comm), "memcpy": length(copies),
+    }
+
+
+def gaps(gpu):
+    merged = union([g.span for g in gpu])
+    return [b[0] - a[1] for a, b in zip(merged, merged[1:])]
+
+
+def kernel_sums(gpu):
+    """Name -> (count, sum, min, max) in ns over kernels."""
+    out = {}
+    for g in gpu:
+        if g.cat == "kernel":
+            c, s, lo, hi = out.get(g.name, (0, 0, g.dur, g.dur))
+            out[g.name] = (c + 1, s + g.dur, min(lo, g.dur), max(hi, g.dur))
+    return out
+
+
+def launchers(trace):
+    """[(launcher, own GPU events)]: communication kernels belong to no launcher."""
+    own = {}
+    for g in trace.gpu:
+        at = trace.launcher(g)
+        if at is not None and g.kind() != "communication":
+            own.setdefault(at.index, (at, []))[1].append(g)
+    return list(own.values())
+
+
+def subtree(trace, at):
+    """GPU events launched anywhere under a host event, communication included."""
+    out = []
+    for g in trace.gpu:
+        node = g.launch
+        while node is not None and node is not at:
+            node = node.parent
+        if node is at:
+            out.append(g)
+    return out
+
+
+def ops(trace):
+    """Name -> (count, direct ns, subtree ns) as in ops_summary."""
+    out = {}
+    for at, own in launchers(trace):
+        c, d, s = out.get(at.name, (0, 0, 0))
+        out[at.name] = (c + 1, d + length([g.span for g in own]),
+                        s + length([g.span for g in subtree(trace, at)]))
+    return out
+
+
+def streams(gpu):
+    """(device, stream) -> (kernels, copies, busy ns)."""
+    out = collections.defaultdict(list)
+    for g in gpu:
+        out[(str(g.device), str(g.stream))].append(g)
+    return {k: (sum(g.cat == "kernel" for g in v), sum(g.cat == "gpu_memcpy" for g in v),
+                length([g.span for g in v])) for k, v in out.items()}

@@ -1,0 +1,122 @@
+"""Random small traces against a slow second computation (oracle.py)."""
+import pathlib
+import sys
+import unittest
+from decimal import Decimal
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import oracle
+from random_trace import random_trace
+from support import FULL, SANITIZED, Case
+
+SEEDS = 4 if SANITIZED else 120 if FULL else 30
+
+
+def ns(us):
+    return None if us is None else int(us * 1000)
+
+
+class Random(Case):
+    def one(self, seed, **options):
+        text = random_trace(seed, **options)
+        truth = oracle.Trace(text)
+        rep = self.report(text)
+        self.assertExit(rep, 0)
+        self.assertOutputsSane(rep)
+        self.timelines(rep, truth)
+        self.kernels(rep, truth)
+        self.operations(rep, truth)
+        self.tracks(rep, truth)
+        self.calls(rep, truth)
+        self.balance(rep, truth)
+        linked = [g for g in truth.gpu if g.launch]
+        if linked:
+            again = self.report(text, "--linked-only")
+            self.assertEqual({k: ns(v) for k, v in again.figures().items()},
+                             oracle.timeline(linked))
+
+    def timelines(self, rep, truth):
+        self.assertEqual({k: ns(v) for k, v in rep.figures().items()}, oracle.timeline(truth.gpu))
+        self.assertPercents(rep)
+        for device in {g.device for g in truth.gpu}:
+            self.assertEqual({k: ns(v) for k, v in rep.figures(device).items()},
+                             oracle.timeline([g for g in truth.gpu if g.device == device]))
+
+    def kernels(self, rep, truth):
+        self.assertEqual({n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()},
+                         oracle.kernel_sums(truth.gpu))
+        want = {}
+        for g in truth.gpu:
+            if g.cat == "kernel":
+                above = truth.parent_op(g) or g.launch
+                key = (above.name if above else "", g.name, str(g.stream))
+                c, s = want.get(key, (0, 0))
+                want[key] = (c + 1, s + g.dur)
+        got = {(r["Parent cpu_op"], r["Kernel name"], r["Kernel stream"]):
+               (int(r["Kernel duration (µs)_count"]), ns(Decimal(r["Kernel duration (µs)_sum"])))
+               for r in rep.table("kernel_summary")}
+        self.assertEqual(got, want)
+
+    def operations(self, rep, truth):
+        self.assertEqual({n: (c, ns(d), ns(s)) for n, (c, d, s) in rep.ops().items()},
+                         oracle.ops(truth))
+
+    def tracks(self, rep, truth):
+        self.assertEqual({(r["device"], r["stream"]): (int(r["kernels"]), int(r["copies"]))
+                          for r in rep.table("streams")},
+                         {k: v[:2] for k, v in oracle.streams(truth.gpu).items()})
+
+    def calls(self, rep, truth):
+        """Each launch's GPU events, and launches that started nothing."""
+        started = {}
+        for g in truth.gpu:
+            if g.launch:
+                started[g.launch.index] = started.get(g.launch.index, 0) + 1
+        want = {}
+        for h in truth.host:
+            if h.cat in ("cuda_runtime", "cuda_driver"):
+                n = started.get(h.index, 0)
+                c, k, z = want.get(h.name, (0, 0, 0))
+                want[h.name] = (c + 1, k + n, z + (n == 0))
+        got = {r["launch"]: tuple(int(r[c]) for c in ("calls", "kernels", "calls without kernel"))
+               for r in rep.table("launches")}
+        self.assertEqual(got, want)
+
+    def balance(self, rep, truth):
+        self.assertReconciles(rep)
+        q = rep.reconciliation()
+        rows = sum(d for _, d, _ in oracle.ops(truth).values())
+        t = oracle.timeline(truth.gpu)
+        self.assertEqual([q["op_rows"], q["busy"], q["idle"], q["total"]],
+                         [rows, t["busy"], t["idle"], t["total"]])
+
+
+def add_tests():
+    for seed in range(SEEDS):
+        setattr(Random, f"test_seed_{seed:03d}", lambda self, s=seed: self.one(s))
+        if seed % 5 == 0:
+            setattr(Random, f"test_seed_{seed:03d}_external_id",
+                    lambda self, s=seed: self.one(s, external_only=True))
+
+
+class Oracle(unittest.TestCase):
+    """The oracle itself, on times that a person can add up."""
+
+    def test_union_and_difference(self):
+        self.assertEqual(oracle.length([(0, 10), (10, 12), (5, 8), (20, 21)]), 13)
+        self.assertEqual(oracle.minus([(0, 10), (20, 30)], [(5, 25)]), 10)
+        self.assertEqual(oracle.minus([(0, 10)], [(0, 10)]), 0)
+        self.assertEqual(oracle.minus([(0, 10)], []), 10)
+        self.assertEqual(oracle.minus([], [(0, 10)]), 0)
+
+    def test_rounding(self):
+        self.assertEqual([oracle.to_ns(Decimal(t)) for t in
+                          ("1.0004999999999999999999999999999", "1.0005", "1712169098001100.001")],
+                         [1000, 1001, 1712169098001100001])
+
+
+add_tests()
+
+if __name__ == "__main__":
+    unittest.main()

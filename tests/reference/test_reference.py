@@ -1,0 +1,222 @@
+"""Real traces against the tables that another program made of them, and against an independent
+exact recomputation of span, idle time and kernel durations.
+
+A cell may differ where tests/reference/<trace>.tsv allows it with a reason; docs/DEVIATIONS.md
+says each in words. An allowance that nothing needs is an error.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+from decimal import Decimal
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "property"))
+import oracle
+from support import FULL, ROOT, SHARED, Case, load_module, number, report
+
+TRACES = SHARED / "traces"
+ODD = SHARED / "traces_odd"
+TOOL = SHARED / "tools/compare_reference.py"
+ALLOWED = pathlib.Path(__file__).resolve().parent
+SHEETS = ("gpu_timeline,kernel_summary,ops_summary,ops_summary_by_category,ops_unique_args,"
+          "short_kernels_summary,short_kernel_histogram,coll_analysis")
+UNLINKED_SHEETS = "gpu_timeline,kernel_summary,short_kernels_summary,short_kernel_histogram"
+# Compressed bytes above which Python needs more than a few seconds for a trace.
+SLOW = 2 << 20
+
+
+class Reference(Case):
+    reports = {}
+
+    def of(self, trace, *options):
+        """A report of a given trace, made once for all tests of this module."""
+        key = (trace, options)
+        if key not in Reference.reports:
+            directory = pathlib.Path(Reference.place) / re.sub(r"\W+", "_", "_".join(
+                (str(trace.relative_to(SHARED)), *options)))
+            rep = report(trace, directory, *options, timeout=120)
+            self.assertAlive(rep)
+            Reference.reports[key] = rep
+        return Reference.reports[key]
+
+    @classmethod
+    def setUpClass(cls):
+        import tempfile
+        cls.temporary = tempfile.TemporaryDirectory(prefix="trawl-reference-")
+        Reference.place = cls.temporary.name
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def compare(self, reference, rep, sheets, allow=None):
+        command = [sys.executable, str(TOOL), str(reference), str(rep.csvs), "--sheets", sheets]
+        if allow:
+            command += ["--allow", str(allow)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, "\n".join(
+            x for x in done.stdout.splitlines() if not x.endswith(" ok")) + done.stderr)
+
+    def unused(self, reference, rep, sheets, path):
+        """The allowances that a comparison never asks for. (The tool says so only when it
+        compares every sheet there is.)"""
+        tool = load_module(TOOL)
+        allow = tool.Allow(path)
+        for name in sheets.split(","):
+            ref, out = reference / f"{name}.csv", rep.csvs / f"{name}.csv"
+            if ref.exists() and out.exists():
+                tool.compare(name, str(ref), str(out), allow, 0)
+            elif ref.exists():
+                allow.ok(name, ("*",), "*row*")
+        return ["\t".join(r[:3]) for r in allow.rules if not r[3]]
+
+    def tables(self, directory):
+        rep = self.of(directory / "trace.json.gz", "--linked-only")
+        self.assertExit(rep, 0, 3)
+        self.assertOutputsSane(rep)
+        allow = ALLOWED / f"{directory.name}.tsv"
+        self.compare(directory / "reference_csvs", rep, SHEETS, allow if allow.exists() else None)
+        if allow.exists():
+            self.assertEqual(self.unused(directory / "reference_csvs", rep, SHEETS, allow), [],
+                             f"{allow.name}: allowances that nothing needs")
+
+    def tables_with_unlinked(self, directory):
+        rep = self.of(directory / "trace.json.gz")
+        allow = ALLOWED / f"{directory.name}_include_unlinked.tsv"
+        reference = directory / "reference_csvs_include_unlinked"
+        self.compare(reference, rep, UNLINKED_SHEETS, allow if allow.exists() else None)
+        if allow.exists():
+            self.assertEqual(self.unused(reference, rep, UNLINKED_SHEETS, allow), [])
+
+    def micro_idle(self, directory, reference, threshold):
+        rep = self.of(directory / "trace.json.gz", "--linked-only", "--micro-idle-us", threshold)
+        place = self.tmp / "reference"
+        place.mkdir()
+        (place / "gpu_timeline.csv").write_bytes(reference.read_bytes())
+        self.compare(place, rep, "gpu_timeline")
+
+    def exact_times(self, directory):
+        """To the nanosecond: span, idle, and each kernel's count, sum, least and greatest."""
+        truth = json.loads((directory / "idle_and_overlap_ns.json").read_text())
+        rep = self.of(directory / "trace.json.gz")
+        f = rep.figures()
+        self.assertEqual([f["total"] * 1000, f["idle"] * 1000, f["busy"] * 1000],
+                         [truth["kernel_time_ns"], truth["idle_ns"],
+                          truth["kernel_time_ns"] - truth["idle_ns"]])
+        self.assertReconciles(rep)
+        # Its list holds copies and fills too, told by name; kernel_summary has kernels alone.
+        want = {k["name"]: (k["count"], k["sum_ns"], k["min_ns"], k["max_ns"])
+                for k in truth["kernels"] if not re.match(r"Mem(cpy|set) ", k["name"])}
+        got = {n: (c, *(int(t * 1000) for t in times)) for n, (c, *times) in rep.kernels().items()}
+        self.assertEqual({n: v for n, v in got.items() if want.get(n) != v},
+                         {n: v for n, v in want.items() if got.get(n) != v})
+        rows = rep.table("streams")
+        others = sum(k["count"] for k in truth["kernels"] if k["name"] not in want)
+        copied = sum(k["count"] for k in truth["kernels"] if k["name"].startswith("Memcpy "))
+        self.assertEqual(sum(int(r["copies"]) for r in rows), copied)
+        self.assertEqual(sum(int(r["kernels"]) for r in rows), truth["gpu_events"] - others)
+
+    def by_oracle(self, trace, rep):
+        """The timeline of all GPU events again, by the slow reader of tests/property."""
+        if trace.stat().st_size > SLOW and trace.suffix == ".gz" and not FULL:
+            self.skipTest("a large trace: read by the slow reader in the full run only")
+        gpu = oracle.Trace(trace).gpu
+        truth = oracle.timeline(gpu)
+        f = rep.figures()
+        self.assertEqual({k: int(v * 1000) for k, v in f.items()}, {k: truth[k] for k in f})
+        got = {n: (c, *(int(t * 1000) for t in times)) for n, (c, *times) in rep.kernels().items()}
+        self.assertEqual(got, oracle.kernel_sums(gpu))
+        self.assertEqual({(r["device"], r["stream"]): (int(r["kernels"]), int(r["copies"]))
+                          for r in rep.table("streams")},
+                         {k: v[:2] for k, v in oracle.streams(gpu).items()})
+
+    def odd(self, path, gpu):
+        rep = self.of(path)
+        self.assertExit(rep, 0, 3)
+        self.assertOutputsSane(rep)
+        rows = rep.quality()
+        lost = [r for r in rows if r["class"] == "lost"]
+        self.assertEqual(bool(lost), rep.rc == 3, f"lost rows and exit {rep.rc} disagree: {lost}")
+        for r in rows:
+            self.assertRegex(r["meaning"], r"\w+ \w+", "a meaning for people")
+            self.assertLess(int(r["count"]), 10**7)
+        self.assertEqual(rep.has("gpu_timeline"), gpu)
+        if gpu:
+            self.assertTimelineCloses(rep)
+            self.assertReconciles(rep)
+            self.assertPercents(rep)
+        else:
+            self.assertRegex(rep.out + rep.err, "no GPU events")
+            self.assertTrue(rep.table("cpu_ops"))
+
+    def test_given_traces_are_there(self):
+        for place in (TRACES, ODD, TOOL):
+            if not place.exists():
+                self.skipTest(f"given material absent: {place.relative_to(SHARED)} (TRAWL_SHARED); "
+                              "no real trace was compared")
+
+    def test_every_allowance_file_has_its_trace(self):
+        if not TRACES.exists():
+            self.skipTest("given material absent: traces (TRAWL_SHARED)")
+        for path in ALLOWED.glob("*.tsv"):
+            name = path.stem.removesuffix("_include_unlinked")
+            self.assertTrue((TRACES / name).is_dir(), f"{path.name}: no such trace")
+
+    def test_every_allowance_is_in_the_document(self):
+        """docs/DEVIATIONS.md has a section for each reason code, and no code without use."""
+        codes = {}
+        for path in sorted(ALLOWED.glob("*.tsv")):
+            for line in path.read_text().splitlines():
+                if line.strip() and not line.startswith("#"):
+                    reason = line.split("\t")[3]
+                    found = re.match(r"D\d+\b", reason)
+                    self.assertTrue(found, f"{path.name}: a reason begins with its number in "
+                                           f"docs/DEVIATIONS.md, D1 ...: {line!r}")
+                    codes.setdefault(found[0], path.name)
+        text = (ROOT / "docs/DEVIATIONS.md").read_text() if codes else ""
+        sections = set(re.findall(r"^#+ .*?\b(D\d+)\b", text, re.M))
+        self.assertEqual(set(codes) - sections, set(), "allowances without a section")
+
+
+def has_gpu(path):
+    """By a search for the categories in the text: independent of any reader."""
+    import gzip
+    data = path.read_bytes()
+    data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    return bool(re.search(rb'"cat"\s*:\s*"([Kk]ernel|gpu_mem(cpy|set)|Memcpy|Memset)"', data))
+
+
+def add(name, function):
+    setattr(Reference, "test_" + re.sub(r"\W+", "_", name), function)
+
+
+def add_tests():
+    if not TRACES.exists() or not TOOL.exists():
+        return
+    for d in sorted(p for p in TRACES.iterdir() if p.is_dir()):
+        add(f"{d.name}_tables", lambda self, d=d: self.tables(d))
+        if (d / "reference_csvs_include_unlinked").exists():
+            add(f"{d.name}_tables_with_unlinked", lambda self, d=d: self.tables_with_unlinked(d))
+        if (d / "idle_and_overlap_ns.json").exists():
+            add(f"{d.name}_exact_times", lambda self, d=d: self.exact_times(d))
+        for ref in d.glob("reference_gpu_timeline_micro_idle_*us.csv"):
+            us = re.search(r"(\d+)us", ref.name)[1]
+            add(f"{d.name}_micro_idle_{us}",
+                lambda self, d=d, r=ref, us=us: self.micro_idle(d, r, us))
+        add(f"{d.name}_by_oracle", lambda self, t=d / "trace.json.gz": self.by_oracle(
+            t, self.of(t)))
+    for p in sorted(ODD.rglob("*.json*")) if ODD.exists() else []:
+        gpu = has_gpu(p)
+        add(f"odd_{p.relative_to(ODD)}", lambda self, p=p, g=gpu: self.odd(p, g))
+        if gpu:
+            add(f"odd_{p.relative_to(ODD)}_by_oracle",
+                lambda self, p=p: self.by_oracle(p, self.of(p)))
+
+
+add_tests()
+
+if __name__ == "__main__":
+    unittest.main()

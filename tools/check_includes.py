@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Checks what the compiler does not: who includes whom, banned calls, sizes.
+
+usage: tools/check_includes.py [--root DIR] [--self-test]
+
+- A module under src/ includes only the modules that ALLOWED names, itself, and trawl/*.h.
+  Own headers are written "module/file.h"; a .c with a header of its own includes it first.
+- Public headers include public and system headers only.
+- A library outside the C library is used by the one module that wraps it.
+- Calls that are never right here: see BANNED.
+- A function has at most 100 lines, a file at most 900.
+
+One line per violation; exit status 0 or 1. --self-test shows that each check can fail.
+"""
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+
+FUNCTION_LINES = 100
+FILE_LINES = 900
+
+ALLOWED = {
+    "base": "",
+    "io": "base",
+    "json": "base",
+    "data": "base",
+    "table": "base",
+    "store": "base",
+    "trace": "base io json data store",
+    "derive": "base data store",
+    "model": "base data store derive",
+    "analysis": "base data store derive model table",
+    "findings": "base data table",
+    "render": "base io json table",
+    "cli": None,  # all
+}
+ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}
+
+# Library header -> modules that may see it.
+LIBRARIES = {
+    "isa-l": {"io"},
+    "isa-l.h": {"io"},
+    "zstd.h": {"io"},
+    "zlib.h": {"io"},
+    "xlsxwriter.h": {"render"},
+    "sqlite3.h": {"trace"},
+}
+
+BANNED = {
+    "strcpy": "copies without a bound",
+    "strcat": "appends without a bound",
+    "sprintf": "prints without a bound; snprintf",
+    "vsprintf": "prints without a bound; vsnprintf",
+    "gets": "reads without a bound",
+    "strtok": "keeps global state",
+    "atoi": "hides bad numbers",
+    "atol": "hides bad numbers",
+    "atoll": "hides bad numbers",
+    "atof": "hides bad numbers and follows the locale",
+    "gmtime": "keeps global state; gmtime_r",
+    "localtime": "keeps global state; localtime_r",
+    "rand": "not reproducible",
+}
+BANNED_CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+
+
+def blank(text):
+    """The text with comments, strings and character constants blanked, lines kept."""
+    pattern = re.compile(
+        r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+    return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def functions(lines):
+    """(first line, name, lines) of each function: kernel style, its braces in column 0."""
+    start = None
+    for number, line in enumerate(lines):
+        if line.startswith("{") and start is None:
+            start = number
+            while start > 0 and lines[start - 1].strip() and \
+                    not lines[start - 1].startswith(("}", "#")) and \
+                    not lines[start - 1].rstrip().endswith(";"):
+                start -= 1
+        elif line.startswith("}") and start is not None:
+            head = " ".join(lines[start:start + 3])
+            name = re.search(r"(\w+)\s*\(", head)
+            yield start + 1, name.group(1) if name else "?", number - start + 1
+            start = None
+
+
+class Check:
+    def __init__(self, root):
+        self.root = root
+        self.violations = []
+
+    def say(self, path, line, text):
+        self.violations.append(f"{path.relative_to(self.root)}:{line}: {text}")
+
+    def run(self):
+        seen = 0
+        for path in sorted(self.root.glob("src/*/*.[ch]")):
+            seen += 1
+            self.source(path)
+        for path in sorted(self.root.glob("src/*/*.def")):
+            seen += 1
+            self.includes(path, path.read_text(errors="replace"))
+        for path in sorted(self.root.glob("src/*")):
+            if path.is_dir() and path.name not in ALLOWED:
+                self.say(path, 0, "a module that the include order does not name")
+        for path in sorted(self.root.glob("include/trawl/*.h")):
+            self.public_header(path)
+        for folder in ("tests", "bench", "examples"):
+            for path in sorted((self.root / folder).rglob("*.[ch]")):
+                self.sizes(path, blank(path.read_text(errors="replace")))
+        if not seen:
+            self.violations.append("src: no sources found, nothing was checked")
+        return self.violations
+
+    def source(self, path):
+        text = path.read_text(errors="replace")
+        code = blank(text)
+        self.includes(path, text)
+        if path.name != "banned.h":
+            self.banned(path, code)
+        if ".gen." not in path.name:
+            self.sizes(path, code)
+
+    def includes(self, path, text):
+        module = path.parent.name
+        first = None
+        for match in INCLUDE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            quote, name = match.groups()
+            first = first or (line, name)
+            self.include(path, module, line, quote, name)
+        own = self.own_header(path)
+        if path.suffix == ".c" and own and (first is None or first[1] != own):
+            self.say(path, first[0] if first else 1, f'its own header "{own}" comes first')
+
+    def include(self, path, module, line, quote, name):
+        top = name.split("/")[0]
+        if top in LIBRARIES and module not in LIBRARIES[top]:
+            self.say(path, line, f"<{name}> is for {', '.join(sorted(LIBRARIES[top]))} alone")
+        if quote == "<":
+            if top in ALLOWED or top == "trawl":
+                self.say(path, line, f'<{name}>: our headers are written "{name}"')
+            return
+        if top == "trawl":
+            return
+        if "/" not in name or top not in ALLOWED:
+            self.say(path, line, f'"{name}": write it "module/file.h"')
+            return
+        allowed = ALLOWED.get(module, set())
+        if allowed is not None and top != module and top not in allowed:
+            self.say(path, line, f'{module} may not include {top} ("{name}")')
+
+    def own_header(self, path):
+        if path.with_suffix(".h").exists():
+            return f"{path.parent.name}/{path.stem}.h"
+        if (self.root / "include/trawl" / f"{path.stem}.h").exists():
+            return f"trawl/{path.stem}.h"
+        return None
+
+    def banned(self, path, code):
+        for match in BANNED_CALL.finditer(code):
+            line = code.count("\n", 0, match.start()) + 1
+            self.say(path, line, f"{match.group(1)}: {BANNED[match.group(1)]}")
+
+    def sizes(self, path, code):
+        lines = code.split("\n")
+        if len(lines) - 1 > FILE_LINES:
+            self.say(path, FILE_LINES, f"{len(lines) - 1} lines, more than {FILE_LINES}")
+        for first, name, count in functions(lines):
+            if count > FUNCTION_LINES:
+                self.say(path, first, f"{name}: {count} lines, more than {FUNCTION_LINES}")
+
+    def public_header(self, path):
+        text = path.read_text(errors="replace")
+        for match in INCLUDE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            quote, name = match.groups()
+            if quote == '"' and not name.startswith("trawl/"):
+                self.say(path, line, f'public header includes "{name}"')
+            if quote == "<" and name.split("/")[0] in LIBRARIES:
+                self.say(path, line, f"public header includes <{name}>")
+        self.sizes(path, blank(text))
+
+
+GOOD = {
+    "include/trawl/kind.h": '#include <stdint.h>\n#include "trawl/api.h"\n',
+    "include/trawl/api.h": "#include <stddef.h>\n",
+    "src/base/text.h": '#include "trawl/api.h"\n',
+    "src/base/text.c": '#include "base/text.h"\n#include <string.h>\n'
+                       "/* strcpy(a, b) */\nint x(void)\n{\n\tputs(\"rand()\");\n}\n",
+    "src/base/kind.c": '#include "trawl/kind.h"\n#include "base/text.h"\n',
+    "src/base/banned.h": "#define strcpy(a, b) banned\nint rand();\n",
+    "src/io/gz.c": "#include <isa-l/igzip_lib.h>\n",
+    "src/analysis/idle.c": '#include "table/table.h"\n#include "analysis/analyses.def"\n',
+    "src/analysis/analyses.def": "",
+    "src/table/table.h": "",
+    "src/cli/main.c": '#include "analysis/idle.h"\n#include "render/csv.h"\n',
+}
+LONG_BODY = "int y(void)\n{\n" + "\ta();\n" * FUNCTION_LINES + "}\n"
+# name of the trouble -> (file, contents, text that the message has)
+BAD = {
+    "order": ("src/base/up.c", '#include "io/gz.h"\n', "base may not include io"),
+    "order of siblings": ("src/io/a.c", '#include "json/b.h"\n', "io may not include json"),
+    "analysis prints": ("src/analysis/p.c", '#include "render/csv.h"\n', "may not include render"),
+    "renderer computes": ("src/render/c.c", '#include "store/s.h"\n', "may not include store"),
+    "order in a .def": ("src/analysis/analyses.def", '#include "cli/x.h"\n', "may not include cli"),
+    "bare name": ("src/io/b.c", '#include "feed.h"\n', "module/file.h"),
+    "angle brackets": ("src/io/c.c", "#include <base/text.h>\n", "our headers are written"),
+    "own header late": ("src/base/text.c", '#include <a.h>\n#include "base/text.h"\n', "first"),
+    "own header absent": ("src/base/kind.c", "int x;\n", "first"),
+    "library": ("src/trace/k.c", "#include <zstd.h>\n", "for io alone"),
+    "module": ("src/extra/e.c", "int x;\n", "does not name"),
+    "banned": ("src/io/d.c", "int x(void)\n{\n\treturn atoi (s);\n}\n", ":3: atoi"),
+    "long function": ("src/io/e.c", LONG_BODY, "y: 103 lines"),
+    "long file": ("src/io/f.c", "int x;\n" * (FILE_LINES + 1), "901 lines"),
+    "long test": ("tests/unit/test_a.c", LONG_BODY, "y: 103 lines"),
+    "public header": ("include/trawl/kind.h", '#include "base/text.h"\n', "public header"),
+    "nothing there": (None, None, "nothing was checked"),
+}
+
+
+def check_tree(files):
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        for path, text in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        return Check(root).run()
+
+
+def self_test():
+    failed = 0
+    if found := check_tree(GOOD):
+        failed += 1
+        print("self-test: a good tree is blamed:", *found, sep="\n    ")
+    for name, (path, text, message) in BAD.items():
+        found = check_tree({**GOOD, path: text} if path else {})
+        if len(found) != 1 or message not in found[0]:
+            failed += 1
+            print(f"self-test: {name}: expected one line with '{message}', got {found}")
+    print(f"self-test: {len(BAD) + 1 - failed} of {len(BAD) + 1} passed")
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--root", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parent.parent)
+    parser.add_argument("--self-test", action="store_true")
+    args = parser.parse_args()
+    if args.self_test:
+        return 1 if self_test() else 0
+    violations = Check(args.root.resolve()).run()
+    for line in violations:
+        print(line)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
