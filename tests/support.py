@@ -49,7 +49,7 @@ WORDS = {
     "kernel_overrun": r"runs? over|overrun", "kernel_before_launch": r"clock",
     "overrun_parent": r"end after|outlast|overrun", "control_character": r"control char",
     "bad_escape": r"escape", "bad_utf8": r"UTF-8", "unescaped_quote": r"quote",
-    "not_a_number": r"NaN|Infinity", "malformed_value": r"\.\.\.|not quite JSON",
+    "not_a_number": r"NaN|Infinity|not.a.number|infinite", "malformed_value": r"\.\.\.|not quite JSON",
     "missing_comma": r"comma", "extra_comma": r"comma", "time_as_text": r"text",
     "trailing_bytes": r"behind|after|trailing|garbage", "trailing_text": r"behind|after|trailing",
     "nested_events": r"inside", "utf16": r"UTF-16", "compressed_twice": r"more than once|twice",
@@ -175,9 +175,9 @@ class Report(Result):
         return sum((k[1] for k in self.kernels().values()), Decimal(0))
 
     def ops(self):
-        """Operation name -> (count, direct µs, subtree µs)."""
+        """Operation name -> (count, direct µs, subtree µs). Without rows there is no table."""
         out = {}
-        for r in self.table("ops_summary"):
+        for r in self.table("ops_summary") if self.has("ops_summary") else []:
             if r["name"] in out:
                 raise AssertionError(f"ops_summary names {r['name']} twice")
             out[r["name"]] = (int(r["Count"]), number(r["total_direct_kernel_time_sum"]),

@@ -79,7 +79,7 @@ class Random(Case):
                 n = started.get(h.index, 0)
                 c, k, z = want.get(h.name, (0, 0, 0))
                 want[h.name] = (c + 1, k + n, z + (n == 0))
-        got = {r["launch"]: tuple(int(r[c]) for c in ("calls", "kernels", "calls without kernel"))
+        got = {r["launch"]: tuple(int(r[c]) for c in ("calls", "GPU events", "calls without kernel"))
                for r in rep.table("launches")}
         self.assertEqual(got, want)
 

@@ -67,7 +67,7 @@ class Truth(Case):
         launches = rep.table("launches")
         self.assertEqual(sum(int(r["calls without kernel"]) for r in launches),
                          truth["n_launches_without_kernel"], str(launches))
-        self.assertEqual(sum(int(r["kernels"]) for r in launches), truth["n_links"], str(launches))
+        self.assertEqual(sum(int(r["GPU events"]) for r in launches), truth["n_links"], str(launches))
         self.assertSummary(rep, truth)
 
     def assertSummary(self, rep, truth):
