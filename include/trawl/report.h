@@ -33,7 +33,8 @@ TRAWL_API void trawl_report_options_init(struct trawl_report_options *options);
 
 /*
  * Analyses a trace, which must outlive the report.  `options` may be NULL.  TRAWL_EUSAGE when
- * the part asked for is not in the trace.
+ * the part asked for is not in the trace, TRAWL_ENODATA when the trace has neither GPU events
+ * nor host operations.
  */
 TRAWL_API int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 			       const struct trawl_report_options *options,

@@ -116,6 +116,22 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 	return status ? status : collect_tables(report);
 }
 
+/* A trace in which nothing was recorded that any table counts. */
+static int nothing_to_report(const struct trawl_trace *trace, struct trawl_error *err)
+{
+	long long unnamed = trace->quality.kinds[TW_DEFECT_no_category].count;
+
+	if (unnamed)
+		return trawl_error_set(err, TRAWL_ENODATA,
+				       "no GPU events recognised, and no host operations: %lld of "
+				       "%llu events have a duration but no category",
+				       unnamed, (unsigned long long)trace->events.count);
+	return trawl_error_set(err, TRAWL_ENODATA,
+			       "no GPU events and no host operations among its %llu events: was the "
+			       "profiler running?",
+			       (unsigned long long)trace->events.count);
+}
+
 int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 		     const struct trawl_report_options *options, struct trawl_error *err)
 {
@@ -139,6 +155,8 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 		report->options.start_ns, report->options.end_ns, report->options.device,
 	};
 	status = tw_derive(&report->derived, trace, &derive, err);
+	if (!status && !report->derived->gpu.count && !report->derived->host.count)
+		status = nothing_to_report(trace, err);
 	if (!status) {
 		add_quality(report, trace);
 		status = run_all(report, trace);

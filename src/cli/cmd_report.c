@@ -134,8 +134,11 @@ static int report_trace(const struct report_command *c, const struct trawl_trace
 	size_t count, i;
 	int status;
 
-	if (trawl_report_new(&report, trace, &c->options, &err))
+	status = trawl_report_new(&report, trace, &c->options, &err);
+	if (status) {
+		trawl_error_context(&err, status, "%s", c->path);
 		return cli_fail(&err);
+	}
 	if (c->common.verbose)
 		cli_message("analysed in %.3f s", seconds() - start);
 	count = trawl_report_defects(report);

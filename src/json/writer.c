@@ -187,6 +187,7 @@ void tw_json_quote(struct tw_str *out, const char *text, size_t len)
 		}
 		i += step;
 	}
-	tw_str_add(out, text + clean, len - clean);
+	if (clean < len)
+		tw_str_add(out, text + clean, len - clean);
 	tw_str_add_char(out, '"');
 }

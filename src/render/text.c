@@ -160,6 +160,8 @@ static void measure(struct sheet *sheet, size_t index)
 
 	tw_str_init(&column->header, sheet->out->allocator);
 	measure_header(sheet, index);
+	if (sheet->out->failed)
+		return;
 	column->number = tw_column_is_number(trawl_table_column(sheet->table, index));
 	if (!column->number && least > NARROWEST_TEXT)
 		least = NARROWEST_TEXT;

@@ -163,16 +163,15 @@ class Usage(Bad):
                 self.usage("report", self.trace, option)
 
     def test_bad_option_values(self):
-        for option in ("-j0", "-j-3", "-jmany", "--top-ops=x", "--top-ops=-1", "--format=pdf",
+        for option in ("-j-3", "-jmany", "--top-ops=x", "--top-ops=-1", "--format=pdf",
                        "--short-kernel-us=abc", "--short-kernel-us=-5", "--micro-idle-us=",
                        "--micro-idle-us=nan", "--device=gpu", "--step=x", "--step=5-2",
                        "--start=soon", "--start=20", "-j99999999999999999999"):
             with self.subTest(option):
-                if option == "--start=20":
-                    # A window that ends before it starts.
-                    self.usage("report", self.trace, "-o", self.out, option, "--end=10")
-                else:
-                    self.usage("report", self.trace, "-o", self.out, option)
+                # --start=20 --end=10: a window that ends before it starts.
+                more = ("--end=10",) if option == "--start=20" else ()
+                self.out = self.tmp / f"out {option}"
+                self.usage("report", self.trace, "-o", self.out, option, *more)
 
     def test_value_for_an_option_that_takes_none(self):
         self.usage("report", self.trace, "-o", self.out, "--no-xlsx=yes")
@@ -200,7 +199,7 @@ class Usage(Bad):
                 rep = report(self.trace, self.tmp / "o", option)
                 self.assertAlive(rep)
                 self.assertExit(rep, 1, 2)
-                self.assertRegex(rep.err, r"9|77|no_such_range")
+                self.assertRegex(rep.err, r"9|steps?|no_such_range")
                 self.assertNothingWritten(rep)
 
 

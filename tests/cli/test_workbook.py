@@ -41,8 +41,17 @@ class Workbook(Case):
 
     def test_names_that_break_sheets(self):
         names = ["=1+1", "+1", "-1", "@x", "a\tb", "a\nb", "<b>&amp;</b>", "\u202e\U0001f600", "",
-                 "\x01\x1f", "_x0041_", "http://example.org/x", "mailto:a@b", "long" * 9000, "'q"]
+                 "\x01\x1f", "http://example.org/x", "mailto:a@b", "long" * 9000, "'q"]
         self.check([kernel(n, 100 + i, 1, i + 1) for i, n in enumerate(names)])
+
+    def test_text_like_an_escape(self):
+        """Readers take _x0041_ for an A unless its underscore is escaped. (openpyxl undoes only
+        half of that, so the file itself is looked at.)"""
+        rep = self.report([kernel("_x0041_", 100, 1, 1)], xlsx=True)
+        with zipfile.ZipFile(rep.dir / "perf_report.xlsx") as z:
+            text = b"".join(z.read(n) for n in z.namelist() if n.endswith(".xml"))
+        self.assertIn(b"_x005F_x0041_", text)
+        self.assertNotIn(b">_x0041_<", text)
 
     def test_numbers_at_the_edge(self):
         self.check([kernel("k", 100, 0.001, 1, stream=2**64 - 1),
