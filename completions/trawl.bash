@@ -14,18 +14,17 @@ _trawl_words() {
 }
 
 _trawl() {
-	local commands="report check help version"
-	local common="-o -j -q -v -h --help --format --strict"
-	local view="--step --range --start --end --device"
-	local report="--linked-only --short-kernel-us --micro-idle-us --top-ops --clip-overruns
-		--no-xlsx --no-csv"
+	local commands="report check help"
+	local common="-o --output -j --jobs -q --quiet -v --verbose -h --help --format --strict"
+	local report="--step --range --start --end --device --linked-only --short-kernel-us
+		--micro-idle-us --top-ops --clip-overruns --no-xlsx --no-csv"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command="" word
 
 	COMPREPLY=()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		report | check | help | version)
+		report | check | help)
 			command=$word
 			break
 			;;
@@ -39,7 +38,7 @@ _trawl() {
 		previous=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	case $previous in
-	-o)
+	-o | --output)
 		_trawl_files -d "$current"
 		return
 		;;
@@ -47,7 +46,7 @@ _trawl() {
 		_trawl_words "table csv json markdown" "$current"
 		return
 		;;
-	-j | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops)
+	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops)
 		return
 		;;
 	esac
@@ -55,17 +54,16 @@ _trawl() {
 	case $command in
 	"")
 		case $current in
-		-*) _trawl_words "-h --help --version" "$current" ;;
+		-*) _trawl_words "-h --help -V --version" "$current" ;;
 		*) _trawl_words "$commands" "$current" ;;
 		esac
 		;;
 	help) _trawl_words "$commands" "$current" ;;
-	version) ;;
 	*)
 		case $current in
 		-*)
-			[ "$command" = report ] || report=
-			_trawl_words "$common $view $report" "$current"
+			[ "$command" != report ] || common="$common $report"
+			_trawl_words "$common" "$current"
 			;;
 		*) _trawl_files -f "$current" ;;
 		esac

@@ -39,8 +39,8 @@ class TapResult(unittest.TestResult):
                 where = f"{pathlib.Path(code.co_filename).name}:{trace.tb_lineno}"
             trace = trace.tb_next
         self.say(False, test, f" # {where}: {kind.__name__}: {one_line(str(value))}")
-        for line in str(value).splitlines()[:60]:
-            print("#   " + line[:400])
+        for line in str(value).splitlines()[:40]:
+            print("#   " + line[:300])
 
     def addSuccess(self, test):
         self.say(True, test)

@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAN = ROOT / "docs/man/trawl.1"
 COMPLETION = ROOT / "completions/trawl.bash"
-OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*|-[a-zA-Z])(?![\w-])")
+OPTION = re.compile(r"(?<![\w[-])(--[a-z][a-z0-9-]*|-[a-zA-Z])(?![\w-])")
 
 
 def run(*args):
@@ -35,7 +35,7 @@ def options_of_help(text):
 
 def options_of_man():
     """The options of tagged paragraphs (.TP and the line behind it)."""
-    text = MAN.read_text().replace("\\-", "-").replace("\\fR", " ").replace("\\fP", " ")
+    text = MAN.read_text().replace("\\-", "-").replace("\\fR", "").replace("\\fP", "")
     found = set()
     for tag in re.findall(r"^\.TP\n(.*)$", text, re.M):
         found.update(OPTION.findall(tag.replace('"', " ")))
@@ -72,8 +72,8 @@ def main():
     compare("man page (commands)", listed, commands_of_man())
 
     everywhere = {"-h", "--help"}
-    every = options_of_help(overview) | everywhere | {"--version"}
-    for command in sorted(commands - {"help", "version"}):
+    every = options_of_help(overview) | everywhere | {"-V", "--version"}
+    for command in sorted(commands - {"help"}):
         own = options_of_help(run(program, "help", command))
         if not own:
             problems.append(f"help {command} shows no options")

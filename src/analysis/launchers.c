@@ -2,40 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/sort.h"
-#include "data/tables.h"
 
 #include <string.h>
-
-static bool starts_with(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
-const char *tw_category_of(const struct tw_derived *d, uint64_t event, uint64_t first_gpu)
-{
-	const struct trawl_trace *trace = d->trace;
-	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[event]];
-	const char *known = tw_op_category(name->ptr, name->len), *kernel;
-
-	if (known)
-		return known;
-	if (starts_with(name->ptr, "triton"))
-		return "triton";
-	if (starts_with(name->ptr, "record_param_comms"))
-		return "record_param_comms";
-	if (first_gpu == TW_NONE)
-		return "other";
-	kernel = trace->texts.entries[trace->events.name[d->gpu.event[first_gpu]]].ptr;
-	if (starts_with(kernel, "void at::native")) {
-		if (strstr(kernel, "elementwise"))
-			return "elementwise";
-		if (strstr(kernel, "reduce"))
-			return "reduce";
-		if (strstr(kernel, "multi_tensor_apply"))
-			return "multi_tensor_apply";
-	}
-	return "other";
-}
 
 /* The host node that a GPU event is charged to, TW_NONE: none. */
 static uint64_t launcher_node(const struct tw_derived *d, uint64_t g)
@@ -145,7 +113,7 @@ static int order_launchers(struct tw_launchers *l, struct drafts *drafts)
 
 			rank[items[i].value] = (uint32_t)i;
 			l->items[i] = (struct tw_launcher){ draft->node, draft->direct.length_ns,
-							    draft->subtree.length_ns, NULL };
+							    draft->subtree.length_ns, 0 };
 		}
 		for (i = 0; i < d->gpu.count; i++)
 			if (l->of_gpu[i] != TW_NO_GROUP)
@@ -181,8 +149,11 @@ int tw_launchers_build(struct tw_launchers *l, const struct tw_derived *d)
 	if (status || tw_members_build(&l->gpu, l->of_gpu, d->gpu.count, (uint32_t)l->count,
 				       d->allocator))
 		return -1;
+	if (tw_categories_init(&l->categories, d))
+		return -1;
 	for (i = 0; i < l->count; i++)
-		l->items[i].category = tw_category_of(d, d->host.event[l->items[i].node],
+		l->items[i].category = tw_category_of(&l->categories,
+						      d->host.event[l->items[i].node],
 						      l->gpu.list[l->gpu.first[i]]);
 	return 0;
 }
@@ -194,5 +165,6 @@ void tw_launchers_release(struct tw_launchers *l)
 	tw_free(l->allocator, l->items, (l->count + 1) * sizeof(*l->items));
 	tw_free(l->allocator, l->of_gpu, (l->gpu_count + 1) * sizeof(*l->of_gpu));
 	tw_members_release(&l->gpu);
+	tw_categories_release(&l->categories);
 	memset(l, 0, sizeof(*l));
 }

@@ -6,6 +6,7 @@
 #ifndef TW_ANALYSIS_LAUNCHERS_H
 #define TW_ANALYSIS_LAUNCHERS_H
 
+#include "analysis/categories.h"
 #include "analysis/groups.h"
 #include "derive/derived.h"
 
@@ -13,7 +14,7 @@ struct tw_launcher {
 	uint64_t node;		/* host node */
 	int64_t direct_ns;	/* union of its own GPU events */
 	int64_t subtree_ns;	/* union of all GPU events launched under it, communication too */
-	const char *category;
+	unsigned category;	/* of the launchers' categories */
 };
 
 struct tw_launchers {
@@ -22,17 +23,12 @@ struct tw_launchers {
 	struct tw_launcher *items;	/* in order of start, then of first GPU event */
 	uint32_t *of_gpu;		/* by GPU event: launcher, TW_NO_GROUP: none */
 	struct tw_members gpu;		/* GPU events by launcher, in order of start */
+	struct tw_categories categories;
 	uint64_t gpu_count;
 };
 
 int tw_launchers_build(struct tw_launchers *launchers, const struct tw_derived *derived)
 	TRAWL_MUST_CHECK;
 void tw_launchers_release(struct tw_launchers *launchers);
-
-/*
- * Category of an operation: by its name, else by the name of its first kernel (TW_NONE: it has
- * none), else "other".  Source: data/op_categories.tsv and the rules of TraceLens.
- */
-const char *tw_category_of(const struct tw_derived *derived, uint64_t event, uint64_t first_gpu);
 
 #endif

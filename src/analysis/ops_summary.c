@@ -45,19 +45,20 @@ static int compare_texts(const void *a, const void *b)
 static int set_categories(const struct tw_analysis_input *in, struct trawl_table *table,
 			  size_t row, const struct tw_members *members, uint32_t group)
 {
-	const char *distinct[16];
+	const struct tw_categories *categories = &in->launchers->categories;
+	bool seen[TW_MOST_OP_CATEGORIES] = { false };
+	const char *distinct[TW_MOST_OP_CATEGORIES];
 	size_t count = 0, k;
 	struct tw_str text;
 	uint64_t i;
 	bool failed;
 
 	for (i = members->first[group]; i < members->first[group + 1]; i++) {
-		const char *category = in->launchers->items[members->list[i]].category;
+		unsigned category = in->launchers->items[members->list[i]].category;
 
-		for (k = 0; k < count && strcmp(distinct[k], category); k++)
-			;
-		if (k == count && count < sizeof(distinct) / sizeof(distinct[0]))
-			distinct[count++] = category;
+		if (!seen[category])
+			distinct[count++] = categories->names[category];
+		seen[category] = true;
 	}
 	qsort(distinct, count, sizeof(*distinct), compare_texts);
 	tw_str_init(&text, in->allocator);

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define MOST_CATEGORIES 128
-
 enum { CATEGORY, COUNT, TIME, PERCENTAGE, CUMULATIVE };
 
 static const struct trawl_column columns[] = {
@@ -21,51 +19,40 @@ static const struct trawl_column columns[] = {
 };
 
 struct sum {
-	const char *category;
 	int64_t ns, count;
 };
 
-static struct sum *find_sum(struct sum *sums, size_t *count, const char *category)
-{
-	size_t i;
-
-	for (i = 0; i < *count; i++)
-		if (!strcmp(sums[i].category, category))
-			return &sums[i];
-	if (*count == MOST_CATEGORIES)
-		return &sums[0];
-	sums[*count] = (struct sum){ category, 0, 0 };
-	return &sums[(*count)++];
-}
-
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
-	struct sum sums[MOST_CATEGORIES];
-	struct tw_order order[MOST_CATEGORIES];
-	size_t count = 0, k, row;
+	const struct tw_categories *categories = &in->launchers->categories;
+	struct sum sums[TW_MOST_OP_CATEGORIES] = { { 0, 0 } };
+	struct tw_order order[TW_MOST_OP_CATEGORIES];
 	int64_t total = 0, running = 0;
-	uint64_t i, j;
+	unsigned k, other;
+	uint64_t i;
+	size_t row;
 
 	for (i = 0; i < in->launchers->count; i++) {
 		const struct tw_launcher *launcher = &in->launchers->items[i];
-		struct sum *sum = find_sum(sums, &count, launcher->category);
 
-		sum->ns += launcher->direct_ns;
-		sum->count++;
+		sums[launcher->category].ns += launcher->direct_ns;
+		sums[launcher->category].count++;
 		total += launcher->direct_ns;
 	}
-	for (k = 0; k < count; k++) {
-		order[k] = (struct tw_order){ sums[k].ns, 0, (uint32_t)k };
-		for (j = 0; j < count; j++)
-			order[k].tie += strcmp(sums[j].category, sums[k].category) < 0;
+	for (k = 0; k < categories->count; k++) {
+		order[k] = (struct tw_order){ sums[k].ns, 0, k };
+		for (other = 0; other < categories->count; other++)
+			order[k].tie += strcmp(categories->names[other], categories->names[k]) < 0;
 	}
-	tw_order_sort(order, count);
-	for (k = 0; k < count; k++) {
+	tw_order_sort(order, categories->count);
+	for (k = 0; k < categories->count; k++) {
 		const struct sum *sum = &sums[order[k].index];
 
+		if (!sum->count)
+			continue;
 		running += sum->ns;
 		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, CATEGORY, sum->category);
+		tw_table_set_str(table, row, CATEGORY, categories->names[order[k].index]);
 		tw_table_set_integer(table, row, COUNT, sum->count);
 		tw_table_set_integer(table, row, TIME, sum->ns);
 		tw_set_percent(table, row, PERCENTAGE, (double)sum->ns, (double)total);

@@ -60,7 +60,7 @@ static const struct trawl_column columns[] = {
 struct key {
 	uint32_t name, process, label, thread;
 	struct tw_signature signature;
-	const char *category;
+	uint32_t category;
 };
 
 struct work {
@@ -73,25 +73,10 @@ struct work {
 	struct tw_str full, short_form;
 };
 
-/* Categories that are equal texts are one pointer in the key: the first one seen. */
-static const char *same_category(const char **seen, size_t *count, const char *category)
-{
-	size_t i;
-
-	for (i = 0; i < *count; i++)
-		if (seen[i] == category || !strcmp(seen[i], category))
-			return seen[i];
-	if (*count < 128)
-		seen[(*count)++] = category;
-	return category;
-}
-
 static int group_calls(struct work *w)
 {
 	const struct tw_launchers *launchers = w->in->launchers;
 	const struct tw_derived *d = w->in->derived;
-	const char *categories[128];
-	size_t category_count = 0;
 	uint64_t i;
 
 	for (i = 0; i < launchers->count; i++) {
@@ -107,7 +92,7 @@ static int group_calls(struct work *w)
 		key.label = names->labels;
 		key.thread = names->thread;
 		key.signature = tw_signature_of(&w->signatures, event);
-		key.category = same_category(categories, &category_count, launcher->category);
+		key.category = launcher->category;
 		w->of[i] = tw_groups_add(&w->groups, &key);
 	}
 	return w->groups.failed || tw_signatures_failed(&w->signatures) ? -1 : 0;
@@ -170,7 +155,8 @@ static int add_row(struct work *w, struct trawl_table *table, uint32_t group)
 	size_t row = tw_table_add_row(table);
 
 	tw_set_name(table, row, NAME, w->in->trace, key->name);
-	tw_table_set_str(table, row, CATEGORY, key->category);
+	tw_table_set_str(table, row, CATEGORY,
+			 w->in->launchers->categories.names[key->category]);
 	set_or_unknown(w, table, row, PROCESS, key->process);
 	set_or_unknown(w, table, row, LABEL, key->label);
 	set_or_unknown(w, table, row, THREAD, key->thread);

@@ -48,6 +48,7 @@ static bool contains_folded(const char *text, const char *needle)
 
 struct tw_parent tw_parent_of(const struct tw_parents *p, uint64_t gpu)
 {
+	const struct tw_categories *categories = &p->in->launchers->categories;
 	const struct tw_derived *d = p->in->derived;
 	struct tw_parent parent = { TW_NONE, false, NULL };
 	uint64_t launch = d->gpu.launch[gpu], node;
@@ -59,7 +60,8 @@ struct tw_parent tw_parent_of(const struct tw_parents *p, uint64_t gpu)
 	if (node != TW_NONE) {
 		parent.event = d->host.event[node];
 		parent.is_op = true;
-		parent.category = tw_category_of(d, parent.event, p->first_gpu[node]);
+		parent.category = categories->names[tw_category_of(categories, parent.event,
+								   p->first_gpu[node])];
 		return parent;
 	}
 	parent.event = d->host.event[launch];

@@ -150,6 +150,7 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 	if (!report->options.threads)
 		report->options.threads = tw_thread_count();
 	derive.clip_overruns = report->options.clip_overruns;
+	derive.threads = report->options.threads;
 	derive.view = (struct tw_view_options){
 		report->options.range, report->options.step_first, report->options.step_last,
 		report->options.start_ns, report->options.end_ns, report->options.device,

@@ -1,31 +1,58 @@
 #include "analysis/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-static int compare(const void *a, const void *b)
+static void swap(int64_t *a, int64_t *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	int64_t t = *a;
 
-	return x < y ? -1 : x > y;
+	*a = *b;
+	*b = t;
 }
 
-/* Short lists are the rule: operations of one signature. */
-static void sort_values(int64_t *values, uint64_t count)
+/*
+ * Puts the k-th smallest value at values[k], smaller ones before it.  The pivot is picked by a
+ * counter that steps through the list, so that no order of the input is a bad one for long.
+ */
+static void select_kth(int64_t *values, uint64_t count, uint64_t k)
 {
-	uint64_t i, j;
+	uint64_t low = 0, high = count - 1, step = 0x9e3779b97f4a7c15u;
 
-	if (count > 32) {
-		qsort(values, count, sizeof(*values), compare);
-		return;
-	}
-	for (i = 1; i < count; i++) {
-		int64_t value = values[i];
+	while (low < high) {
+		int64_t pivot = values[low + step % (high - low + 1)];
+		uint64_t i = low, j = high;
 
-		for (j = i; j && values[j - 1] > value; j--)
-			values[j] = values[j - 1];
-		values[j] = value;
+		step = step * 6364136223846793005u + 1442695040888963407u;
+		for (;;) {
+			while (values[i] < pivot)
+				i++;
+			while (values[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			swap(&values[i++], &values[j--]);
+		}
+		/* All up to j are at most the pivot, all from j + 1 on at least. */
+		if (k <= j)
+			high = j;
+		else
+			low = j + 1;
 	}
+}
+
+static double median_of(int64_t *values, uint64_t count)
+{
+	uint64_t middle = count / 2, i;
+	int64_t below;
+
+	select_kth(values, count, middle);
+	if (count % 2)
+		return (double)values[middle];
+	below = values[0];
+	for (i = 1; i < middle; i++)
+		if (values[i] > below)
+			below = values[i];
+	return ((double)below + (double)values[middle]) / 2;
 }
 
 struct tw_stats tw_stats_of(int64_t *values, uint64_t count)
@@ -36,14 +63,16 @@ struct tw_stats tw_stats_of(int64_t *values, uint64_t count)
 
 	if (!count)
 		return s;
-	sort_values(values, count);
-	for (i = 0; i < count; i++)
+	s.min = s.max = values[0];
+	for (i = 0; i < count; i++) {
 		s.sum += values[i];
-	s.min = values[0];
-	s.max = values[count - 1];
+		if (values[i] < s.min)
+			s.min = values[i];
+		if (values[i] > s.max)
+			s.max = values[i];
+	}
 	s.mean = (double)s.sum / (double)count;
-	s.median = count % 2 ? (double)values[count / 2] :
-			       (double)(values[count / 2 - 1] + values[count / 2]) / 2;
+	s.median = median_of(values, count);
 	for (i = 0; i < count; i++) {
 		double difference = (double)values[i] - s.mean;
 

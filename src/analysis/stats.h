@@ -14,7 +14,7 @@ struct tw_stats {
 	double population_std;	/* n */
 };
 
-/* Sorts `values` in place. */
+/* Reorders `values`. */
 struct tw_stats tw_stats_of(int64_t *values, uint64_t count);
 
 #endif

@@ -1,8 +1,44 @@
 #include "derive/derived.h"
 
 #include "base/alloc.h"
+#include "base/thread.h"
 
 #include <string.h>
+
+struct steps {
+	struct tw_derived *derived;
+	const struct tw_derive_options *options;
+	int status[3];
+};
+
+/* Names, call tree and GPU work do not need each other. */
+static void run_step(void *context, size_t i)
+{
+	struct steps *steps = context;
+	struct tw_derived *d = steps->derived;
+
+	if (i == 0)
+		steps->status[i] = tw_host_build(d, steps->options->python);
+	else if (i == 1)
+		steps->status[i] = tw_gpu_build(d, steps->options->clip_overruns);
+	else
+		steps->status[i] = tw_names_build(&d->names, d->trace);
+}
+
+static int build_all(struct tw_derived *d, const struct tw_derive_options *options)
+{
+	struct steps steps = { .derived = d, .options = options };
+
+	tw_quality_init(&d->quality);
+	tw_quality_init(&d->host.quality);
+	tw_quality_init(&d->gpu.quality);
+	tw_parallel(options->threads ? options->threads : 1, 3, run_step, &steps);
+	if (steps.status[0] || steps.status[1] || steps.status[2])
+		return -1;
+	tw_quality_append(&d->quality, &d->gpu.quality, 0);
+	tw_quality_append(&d->quality, &d->host.quality, 0);
+	return tw_links_build(d);
+}
 
 int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 	      const struct tw_derive_options *options, struct trawl_error *err)
@@ -15,10 +51,8 @@ int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	d->trace = trace;
 	d->allocator = trace->allocator;
-	tw_quality_init(&d->quality);
 	status = tw_view_init(&d->view, trace, &options->view, err);
-	if (!status && (tw_names_build(&d->names, trace) || tw_host_build(d, options->python) ||
-			tw_gpu_build(d, options->clip_overruns) || tw_links_build(d)))
+	if (!status && build_all(d, options))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (status) {
 		tw_derived_free(d);

@@ -19,6 +19,7 @@ struct tw_host {
 	uint64_t count;
 	uint64_t *event;
 	uint64_t *parent;	/* node, TW_NONE: top level */
+	struct tw_quality quality;	/* found while building it */
 };
 
 enum tw_bucket { TW_COMPUTE, TW_COMMUNICATION, TW_COPY, TW_BUCKETS };
@@ -40,11 +41,13 @@ struct tw_gpu {
 	uint16_t *known_name;		/* by text id: 1 + row of tw_kernel_names, 0: none */
 	struct tw_queue *queues;	/* in order of device, stream */
 	uint32_t queue_count;
+	struct tw_quality quality;	/* found while building it */
 };
 
 struct tw_derive_options {
 	bool clip_overruns;	/* end a kernel that runs over whole later ones at the next start */
 	bool python;		/* python functions are nodes of the call tree too */
+	unsigned threads;	/* 0: one */
 	struct tw_view_options view;
 };
 

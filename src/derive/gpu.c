@@ -211,7 +211,7 @@ static int find_overruns(struct tw_derived *d, bool clip)
 		    gpu->start_ns[g] >= gpu->end_ns[before] ||
 		    gpu->start_ns[g] == gpu->start_ns[before])
 			continue;
-		tw_quality_add(&d->quality, TW_DEFECT_kernel_overrun, 1, -1,
+		tw_quality_add(&gpu->quality, TW_DEFECT_kernel_overrun, 1, -1,
 			       (int64_t)gpu->event[before]);
 		if (clip)
 			gpu->end_ns[before] = gpu->start_ns[g];

@@ -47,29 +47,53 @@ static void order_ties(const struct tw_events *events, uint64_t *event, uint64_t
 	}
 }
 
+/* Host events by thread, in the order of the input. */
+static void group_by_thread(const struct tw_derived *d, bool python, struct tw_sort_item *items,
+			    struct tw_sort_item *scratch)
+{
+	const struct tw_events *events = &d->trace->events;
+	uint64_t i, n = 0;
+
+	for (i = 0; i < events->count; i++)
+		if (is_node(d->trace, i, python))
+			items[n++] = (struct tw_sort_item){ events->track[i], i };
+	tw_sort(items, scratch, n);
+}
+
+/* Each thread's events by start.  Profilers write them so, mostly: sorting finds that out first. */
+static void sort_threads(const struct tw_derived *d, struct tw_sort_item *items,
+			 struct tw_sort_item *scratch)
+{
+	const struct tw_events *events = &d->trace->events;
+	uint64_t i, first, end;
+
+	for (first = 0; first < d->host.count; first = end) {
+		uint64_t track = items[first].key;
+
+		for (end = first; end < d->host.count && items[end].key == track; end++)
+			;
+		for (i = first; i < end; i++)
+			items[i].key = tw_sort_key(events->start_ns[items[i].value]);
+		tw_sort(items + first, scratch, end - first);
+	}
+}
+
 static int sort_nodes(struct tw_derived *d, bool python)
 {
-	const struct trawl_trace *trace = d->trace;
-	const struct tw_events *events = &trace->events;
-	uint64_t n = d->host.count, i, k = 0;
-	struct tw_sort_item *items = tw_alloc(d->allocator, (n + 1) * sizeof(*items));
-	struct tw_sort_item *scratch = tw_alloc(d->allocator, (n + 1) * sizeof(*scratch));
+	size_t bytes = (d->host.count + 1) * sizeof(struct tw_sort_item);
+	struct tw_sort_item *items = tw_alloc(d->allocator, bytes);
+	struct tw_sort_item *scratch = tw_alloc(d->allocator, bytes);
+	uint64_t i;
 
 	if (items && scratch) {
-		for (i = 0; i < events->count; i++)
-			if (is_node(trace, i, python))
-				items[k++] = (struct tw_sort_item){
-					tw_sort_key(events->start_ns[i]), i };
-		tw_sort(items, scratch, n);
-		for (i = 0; i < n; i++)
-			items[i].key = events->track[items[i].value];
-		tw_sort(items, scratch, n);
-		for (i = 0; i < n; i++)
+		group_by_thread(d, python, items, scratch);
+		sort_threads(d, items, scratch);
+		for (i = 0; i < d->host.count; i++)
 			d->host.event[i] = items[i].value;
-		order_ties(events, d->host.event, n);
+		order_ties(&d->trace->events, d->host.event, d->host.count);
 	}
-	tw_free(d->allocator, items, (n + 1) * sizeof(*items));
-	tw_free(d->allocator, scratch, (n + 1) * sizeof(*scratch));
+	tw_free(d->allocator, items, bytes);
+	tw_free(d->allocator, scratch, bytes);
 	return items && scratch ? 0 : -1;
 }
 
@@ -89,7 +113,7 @@ static void nest(struct tw_derived *d)
 		while (top != TW_NONE && end_of(events, host->event[top]) <= start)
 			top = host->parent[top];
 		if (top != TW_NONE && end > end_of(events, host->event[top])) {
-			tw_quality_add(&d->quality, TW_DEFECT_overrun_parent, 1, -1, (int64_t)e);
+			tw_quality_add(&d->host.quality, TW_DEFECT_overrun_parent, 1, -1, (int64_t)e);
 			while (top != TW_NONE && end > end_of(events, host->event[top]))
 				top = host->parent[top];
 		}

@@ -203,6 +203,15 @@ def subtree(trace, at):
     return out
 
 
+def direct(trace):
+    """Name -> (count, direct ns): ops() without what is launched further down."""
+    out = {}
+    for at, own in launchers(trace):
+        c, d = out.get(at.name, (0, 0))
+        out[at.name] = (c + 1, d + length([g.span for g in own]))
+    return out
+
+
 def ops(trace):
     """Name -> (count, direct ns, subtree ns) as in ops_summary."""
     out = {}

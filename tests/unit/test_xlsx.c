@@ -142,14 +142,12 @@ static void assert_has_not(const char *book, const char *name, const char *text)
 
 static size_t count_of(const char *book, const char *name, const char *text)
 {
-	char *part = part_of(book, name), *at = part;
-	size_t whole = strlen(part), left = whole, len = strlen(text), count = 0;
+	char *part = part_of(book, name), *at;
+	size_t len = strlen(text), count = 0;
 
-	/* Not strstr(): the address sanitizer makes it read to the end each time. */
-	for (; (at = memmem(at, left, text, len)); at++) {
-		count++;
-		left = whole - (size_t)(at + 1 - part);
-	}
+	/* Not strstr(): under the address sanitizer each call reads to the end. */
+	for (at = part; *at; at++)
+		count += *at == *text && strncmp(at, text, len) == 0;
 	free(part);
 	return count;
 }
@@ -381,7 +379,7 @@ static void write_without_room(size_t rows)
 	int bad = 0, fd;
 
 	for (i = 0; i < rows; i++)
-		add(table, "name", 1, 1, 1);
+		tw_table_set_integer(table, tw_table_add_row(table), 1, 1);
 	fd = open(scratch_path(&scratch, "stderr"), O_RDWR | O_CREAT | O_TRUNC, 0600);
 	dup2(fd, 2);
 	signal(SIGXFSZ, SIG_IGN);
@@ -396,7 +394,7 @@ static void write_without_room(size_t rows)
 
 static void cut_temporary_files_are_noticed(void **state)
 {
-	static const size_t rows[] = { 10000, 130000 };
+	static const size_t rows[] = { 20000, 130000 };
 	size_t i;
 
 	for (i = 0; i < 2; i++) {

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Writes what the documentation takes from the source: docs/COLUMNS.md, and in docs/CLI.md the
+kinds of the quality record.
+
+usage: tools/gen_columns.py [--check] [--build build/release]
+
+The declarations are read by a small C program that is linked with BUILD/libtrawl.a, so what is
+written is what the program has. --check writes nothing and names the pages that are not current.
+Exit status 0 or 1.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COLUMNS = ROOT / "docs/COLUMNS.md"
+CLI = ROOT / "docs/CLI.md"
+BEGIN = "<!-- kinds: written by tools/gen_columns.py -->"
+END = "<!-- end of kinds -->"
+TYPES = ("text", "integer", "decimal", "real")
+LIBRARIES = ("-lisal", "-lzstd", "-lxlsxwriter", "-lm", "-pthread")
+
+LISTER = r"""
+#include "analysis/analysis.h"
+
+#include <stdio.h>
+
+int main(void)
+{
+	size_t i, c;
+
+	for (i = 0; i < tw_analysis_count; i++) {
+		const struct tw_table_spec *table = &tw_analyses[i]->table;
+
+		printf("table\t%s\t%s\t%u\t%d\n", table->name, table->meaning,
+		       tw_analyses[i]->needs, table->keep_empty);
+		for (c = 0; c < table->column_count; c++)
+			printf("column\t%s\t%d\t%s\t%s\n", table->columns[c].header,
+			       (int)table->columns[c].type, table->columns[c].unit,
+			       table->columns[c].meaning);
+	}
+#define TW_DEFECT(id, severity, meaning) \
+	printf("kind\t%s\t%s\t%s\n", #id, tw_severity_name(TRAWL_##severity), meaning);
+#include "store/quality.def"
+	return 0;
+}
+"""
+
+HEAD = """# Tables and columns
+
+This page is written by `tools/gen_columns.py` from the declarations in `src/analysis/`; do not edit
+it. The same texts stand in the sheet `about` of every workbook. How the numbers are defined is said
+in [METRICS.md](METRICS.md).
+
+Each table is a CSV file and a sheet of the workbook, in the order of this page. A table without
+rows is left out, unless it says below that it is always written. Types:
+
+| type | in CSV and JSON |
+|---|---|
+| text | UTF-8; lists are written as Python writes tuples |
+| integer | digits |
+| decimal | an exact decimal: whole nanoseconds, in the unit of the column |
+| real | the shortest text that reads back to the same double |
+
+An empty cell (`null` in JSON) means that the value is not known; it never stands for 0.
+"""
+
+NEEDS = {0: "", 1: "GPU events", 2: "host events", 3: "GPU events and host events"}
+
+
+def declarations(build):
+    """What the lister prints, a list of fields a line."""
+    library = build / "libtrawl.a"
+    if not library.exists():
+        sys.exit(f"gen_columns: {library} is not built: ./dev build release")
+    with tempfile.TemporaryDirectory(prefix="trawl-columns-") as place:
+        source, program = pathlib.Path(place, "list.c"), pathlib.Path(place, "list")
+        source.write_text(LISTER)
+        subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11",
+                        f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}", source, "-o", program,
+                        library, *LIBRARIES], check=True)
+        text = subprocess.run([program], check=True, capture_output=True).stdout.decode()
+    return [line.split("\t") for line in text.splitlines()]
+
+
+def cell(text):
+    return text.replace("\\", "\\\\").replace("|", "\\|") or " "
+
+
+def sentence(text):
+    return text[:1].upper() + text[1:] + "."
+
+
+def columns_page(lines):
+    out, names = [], [f[1] for f in lines if f[0] == "table"]
+    out.append(HEAD)
+    out.append(" · ".join(f"[{n}](#{n})" for n in names) + "\n")
+    for fields in lines:
+        if fields[0] == "table":
+            _, name, meaning, needs, always = fields
+            out.append(f"\n## {name}\n")
+            said = [sentence(meaning)]
+            if NEEDS[int(needs)]:
+                said.append(f"Made from traces with {NEEDS[int(needs)]}.")
+            if int(always):
+                said.append("Written even when it has no rows.")
+            out.append(" ".join(said) + "\n")
+            out.append("| column | type | unit | meaning |\n|---|---|---|---|")
+        elif fields[0] == "column":
+            _, header, kind, unit, meaning = fields
+            out.append(f"| `{cell(header)}` | {TYPES[int(kind)]} | {cell(unit)} | "
+                       f"{cell(meaning)} |")
+    return "\n".join(out) + "\n"
+
+
+def kinds(lines):
+    order = ("lost", "defect", "repair", "note")
+    rows = sorted((f[1:] for f in lines if f[0] == "kind"), key=lambda f: order.index(f[1]))
+    return "\n".join(["| kind | class | meaning |", "|---|---|---|",
+                      *(f"| `{k}` | {c} | {cell(m)} |" for k, c, m in rows)]) + "\n"
+
+
+def with_kinds(page, text):
+    """The page with the stretch between the marks replaced."""
+    pattern = re.compile(re.escape(BEGIN) + r"\n.*?" + re.escape(END), re.S)
+    if not pattern.search(page):
+        sys.exit(f"gen_columns: {CLI} lacks the line '{BEGIN}' or '{END}'")
+    return pattern.sub(lambda _: f"{BEGIN}\n{text}{END}", page)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ap.add_argument("--check", action="store_true")
+    ap.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    options = ap.parse_args()
+    lines = declarations(options.build)
+    pages = {COLUMNS: columns_page(lines), CLI: with_kinds(CLI.read_text(), kinds(lines))}
+    stale = [p for p, text in pages.items() if not p.exists() or p.read_text() != text]
+    for page in stale:
+        if options.check:
+            print(f"{page.relative_to(ROOT)} is not current: run tools/gen_columns.py")
+        else:
+            page.write_text(pages[page])
+    return 1 if options.check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
