@@ -62,7 +62,7 @@ rows is left out, unless it says below that it is always written. Types:
 
 | type | in CSV and JSON |
 |---|---|
-| text | UTF-8; lists are written as Python writes tuples |
+| text | UTF-8; lists are in Python's notation |
 | integer | digits |
 | decimal | an exact decimal: whole nanoseconds, in the unit of the column |
 | real | the shortest text that reads back to the same double |

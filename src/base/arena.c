@@ -9,7 +9,7 @@
 
 struct tw_arena_block {
 	struct tw_arena_block *next;
-	size_t size;	/* of the whole block, this head included */
+	size_t size; /* of the whole block, this head included */
 };
 
 void tw_arena_init(struct tw_arena *arena, const struct trawl_allocator *allocator)

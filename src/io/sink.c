@@ -24,15 +24,15 @@
 
 struct tw_sink {
 	const struct trawl_allocator *allocator;
-	char *path;	/* as the caller gave it, for messages */
-	char *target;	/* behind symbolic links */
+	char *path;   /* as the caller gave it, for messages */
+	char *target; /* behind symbolic links */
 	char *temporary;
 	struct tw_temporary *noted;
 	char *buffer;
 	size_t used;
-	int fd;		/* -1 once closed, or never open: a library writes */
-	int error;	/* errno of the first failure */
-	bool in_place;	/* a device or FIFO: temporary is target */
+	int fd;	       /* -1 once closed, or never open: a library writes */
+	int error;     /* errno of the first failure */
+	bool in_place; /* a device or FIFO: temporary is target */
 	bool finished;
 };
 
@@ -102,8 +102,8 @@ int tw_make_directories(const char *path, struct trawl_error *err)
 	if (len == 0 || is_directory(path))
 		return 0;
 	if (len >= sizeof(part))
-		return trawl_error_set(err, TRAWL_EIO, "cannot create directory '%.60s...': %s", path,
-				       "name too long");
+		return trawl_error_set(err, TRAWL_EIO, "cannot create directory '%.60s...': %s",
+				       path, "name too long");
 	for (i = 1; i <= len; i++) {
 		/* Each prefix before a slash, and the whole. */
 		if (i < len && (path[i] != '/' || path[i - 1] == '/'))

@@ -33,8 +33,8 @@ void tw_sink_abort(struct tw_sink *sink);
  * (owned by the sink).  _commit renames it.
  */
 int tw_sink_open_path(struct tw_sink **out, const char *path,
-		      const struct trawl_allocator *allocator, struct trawl_error *err)
-	TRAWL_MUST_CHECK;
+		      const struct trawl_allocator *allocator,
+		      struct trawl_error *err) TRAWL_MUST_CHECK;
 const char *tw_sink_temporary(const struct tw_sink *sink);
 
 /* Creates `path` and its parents; those that exist are left as they are. */

@@ -10,10 +10,10 @@
 
 enum slot_state {
 	SLOT_FREE,
-	SLOT_TAKEN,	/* its owner is putting the name in */
-	SLOT_ARMED,	/* the name is valid: a handler may take it */
-	SLOT_HELD,	/* a handler is using the name */
-	SLOT_GONE,	/* a handler has removed the file */
+	SLOT_TAKEN, /* its owner is putting the name in */
+	SLOT_ARMED, /* the name is valid: a handler may take it */
+	SLOT_HELD,  /* a handler is using the name */
+	SLOT_GONE,  /* a handler has removed the file */
 };
 
 struct tw_temporary {

@@ -176,8 +176,7 @@ void tw_json_quote(struct tw_str *out, const char *text, size_t len)
 		uint32_t code;
 		size_t step = tw_utf8_next(text + i, len - i, &code);
 
-		if (code == TW_UTF8_BAD || code == '"' || code == '\\' ||
-		    tw_utf8_is_unsafe(code)) {
+		if (code == TW_UTF8_BAD || code == '"' || code == '\\' || tw_utf8_is_unsafe(code)) {
 			tw_str_add(out, text + clean, i - clean);
 			if (code == TW_UTF8_BAD)
 				tw_str_add(out, "\xEF\xBF\xBD", 3);

@@ -22,13 +22,13 @@
 /* How the members of an object or array are laid out; inside INLINE everything is INLINE. */
 enum tw_json_layout {
 	TW_JSON_LINES,	/* one a line, indented by two blanks a level */
-	TW_JSON_INLINE,	/* all on one line */
+	TW_JSON_INLINE, /* all on one line */
 };
 
 struct tw_json {
 	struct tw_str *out;
 	unsigned depth;
-	bool after_key;		/* the value belongs behind a key: no comma, no new line */
+	bool after_key; /* the value belongs behind a key: no comma, no new line */
 	struct {
 		bool object, inlined, empty;
 	} level[TW_JSON_DEPTH];

@@ -4,7 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What stands for the ASCII character at text[at] in some target; NULL: itself. */
+enum target { CSV = 1, TERMINAL = 2, MARKDOWN = 4, HTML = 8, XLSX = 16, ALL = 31 };
+
+/* Bytes at which something may have to be done; between them text is copied in runs. */
+static const unsigned char special[256] = {
+	[0 ... 0x1F] = ALL, ['"'] = CSV | HTML, ['$'] = MARKDOWN,	 ['&'] = MARKDOWN | HTML,
+	['\''] = HTML,	    ['*'] = MARKDOWN,	['<'] = MARKDOWN | HTML, ['>'] = MARKDOWN | HTML,
+	['\\'] = MARKDOWN,  [']'] = MARKDOWN,	['_'] = MARKDOWN | XLSX, ['`'] = MARKDOWN,
+	['|'] = MARKDOWN,   ['~'] = MARKDOWN,	[0x7F ... 0xFF] = ALL,
+};
+
+/* What stands for the special ASCII character at text[at] in a target; NULL: itself. */
 typedef const char *replace_fn(const char *text, size_t at, size_t len);
 
 /* The visible form of an unsafe character. */
@@ -19,19 +29,22 @@ static const char *visible(char buffer[16], uint32_t code)
 	return buffer;
 }
 
-/* What is copied as it is goes over in runs. */
-static void add_safe(struct tw_str *out, const char *text, size_t len, replace_fn *replace)
+static void add_safe(struct tw_str *out, const char *text, size_t len, enum target target,
+		     replace_fn *replace)
 {
 	size_t i = 0, copied = 0;
 	char buffer[16];
 
-	if (len == 0)	/* then text may be NULL */
-		return;
 	while (i < len) {
 		const char *instead = NULL;
 		uint32_t code;
-		size_t step = tw_utf8_next(text + i, len - i, &code);
+		size_t step;
 
+		if (!(special[(unsigned char)text[i]] & target)) {
+			i++;
+			continue;
+		}
+		step = tw_utf8_next(text + i, len - i, &code);
 		if (code < 0x80)
 			instead = replace(text, i, len);
 		if (code == TW_UTF8_BAD)
@@ -45,7 +58,8 @@ static void add_safe(struct tw_str *out, const char *text, size_t len, replace_f
 		}
 		i += step;
 	}
-	tw_str_add(out, text + copied, len - copied);
+	if (copied < len) /* otherwise text may be NULL */
+		tw_str_add(out, text + copied, len - copied);
 }
 
 /* --- CSV ---------------------------------------------------------------------------------- */
@@ -140,7 +154,7 @@ void tw_escape_csv(struct tw_str *out, const char *text, size_t len)
 		tw_str_add_char(out, '"');
 	if (needs_apostrophe(text, len))
 		tw_str_add_char(out, '\'');
-	add_safe(out, text, len, replace_csv);
+	add_safe(out, text, len, CSV, replace_csv);
 	if (quoted)
 		tw_str_add_char(out, '"');
 }
@@ -161,7 +175,7 @@ static const char *replace_terminal(const char *text, size_t at, size_t len)
 
 void tw_escape_terminal(struct tw_str *out, const char *text, size_t len)
 {
-	add_safe(out, text, len, replace_terminal);
+	add_safe(out, text, len, TERMINAL, replace_terminal);
 }
 
 static bool is_word(char c)
@@ -219,7 +233,7 @@ static const char *replace_markdown(const char *text, size_t at, size_t len)
 
 void tw_escape_markdown(struct tw_str *out, const char *text, size_t len)
 {
-	add_safe(out, text, len, replace_markdown);
+	add_safe(out, text, len, MARKDOWN, replace_markdown);
 }
 
 static const char *replace_html(const char *text, size_t at, size_t len)
@@ -246,7 +260,7 @@ static const char *replace_html(const char *text, size_t at, size_t len)
 
 void tw_escape_html(struct tw_str *out, const char *text, size_t len)
 {
-	add_safe(out, text, len, replace_html);
+	add_safe(out, text, len, HTML, replace_html);
 }
 
 /* --- workbooks ---------------------------------------------------------------------------- */
@@ -309,6 +323,6 @@ void tw_escape_xlsx(struct tw_str *out, const char *text, size_t len)
 	/* 4 bytes a character at most: what lies behind cannot be shown. */
 	if (len > 8 * TW_XLSX_TEXT_LIMIT)
 		len = 8 * TW_XLSX_TEXT_LIMIT;
-	add_safe(out, text, len, replace_xlsx);
+	add_safe(out, text, len, XLSX, replace_xlsx);
 	cut_xlsx(out, begin);
 }

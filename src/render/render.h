@@ -25,12 +25,12 @@ void tw_render(const struct trawl_table *const *tables, size_t count, enum tw_fo
 
 /* DIR/<table name>.csv for each; each file appears whole or not at all, none if one fails. */
 int tw_render_csv_directory(const struct trawl_table *const *tables, size_t count, const char *dir,
-			    const struct trawl_allocator *allocator, struct trawl_error *err)
-	TRAWL_MUST_CHECK;
+			    const struct trawl_allocator *allocator,
+			    struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* One workbook, a sheet a table, in that order. */
 int tw_render_xlsx(const struct trawl_table *const *tables, size_t count, const char *path,
-		   const struct trawl_allocator *allocator, struct trawl_error *err)
-	TRAWL_MUST_CHECK;
+		   const struct trawl_allocator *allocator,
+		   struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

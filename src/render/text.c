@@ -23,9 +23,9 @@ struct line {
 
 /* How one column is shown. */
 struct layout {
-	struct tw_str header;	/* escaped, with its unit */
+	struct tw_str header; /* escaped, with its unit */
 	bool number;
-	size_t natural;	/* wide enough for everything, the header on one line */
+	size_t natural; /* wide enough for everything, the header on one line */
 	size_t floor;	/* no narrower */
 	size_t width;
 	struct line lines[HEADER_LINES];
@@ -39,7 +39,7 @@ struct sheet {
 	struct layout *columns;
 	size_t column_count, shown;
 	size_t rows;
-	size_t width;		/* 0: no limit */
+	size_t width; /* 0: no limit */
 	unsigned header_lines;
 };
 
@@ -135,7 +135,7 @@ static void measure_header(struct sheet *sheet, size_t index)
 	tw_str_init(&header, sheet->out->allocator);
 	tw_header_with_unit(&header, trawl_table_column(sheet->table, index));
 	tw_escape_terminal(&column->header, header.ptr, header.len);
-	tw_str_add_cstr(&column->header, "");	/* so that it is a string even when empty */
+	tw_str_add_cstr(&column->header, ""); /* so that it is a string even when empty */
 	sheet->out->failed = sheet->out->failed || header.failed || column->header.failed;
 	tw_str_release(&header);
 }

@@ -51,11 +51,11 @@ struct book {
 	struct tw_xlsx_file file;
 	lxw_format *header, *wrapped, *bold;
 	lxw_format *by_digits[MOST_DIGITS + 1];
-	char (*names)[SHEET_NAME_BYTES];	/* of count + 1 sheets, about as the last */
+	char (*names)[SHEET_NAME_BYTES]; /* of count + 1 sheets, about as the last */
 	struct tw_str text;
 	uint64_t cells;
-	lxw_error error;	/* the first */
-	int number;		/* its errno */
+	lxw_error error; /* the first */
+	int number;	 /* its errno */
 };
 
 static void keep_error(struct book *book, lxw_error error)
@@ -299,8 +299,8 @@ static void put_number(struct book *book, lxw_worksheet *sheet, size_t row, size
 		value = decimal_value(book, cell->integer, declared->scale);
 	if (!isfinite(value))
 		return;
-	keep_error(book, worksheet_write_number(sheet, (lxw_row_t)row, (lxw_col_t)column, value,
-						NULL));
+	keep_error(book,
+		   worksheet_write_number(sheet, (lxw_row_t)row, (lxw_col_t)column, value, NULL));
 	book->cells++;
 }
 
@@ -348,9 +348,9 @@ static void add_header(struct book *book, lxw_worksheet *sheet, const struct tra
 		if (needed > lines)
 			lines = needed;
 	}
-	keep_error(book, worksheet_set_row(sheet, 0,
-					   LINE_HEIGHT * (double)smaller(lines, HEADER_LINES),
-					   NULL));
+	keep_error(book,
+		   worksheet_set_row(sheet, 0, LINE_HEIGHT * (double)smaller(lines, HEADER_LINES),
+				     NULL));
 	for (i = 0; i < columns; i++)
 		put_cstr(book, sheet, 0, i, trawl_table_column(table, i)->header, book->header);
 }

@@ -212,9 +212,9 @@ void tw_xlsx_abort(struct tw_xlsx_file *file)
 
 struct check {
 	uint64_t cells;
-	unsigned matched;	/* of CELL_TAG, at the end of the piece before */
+	unsigned matched; /* of CELL_TAG, at the end of the piece before */
 	bool begun, whole;
-	char root[32];		/* "</NAME>" */
+	char root[32]; /* "</NAME>" */
 	char tail[64];
 	size_t tail_len;
 };

@@ -13,11 +13,11 @@
 struct tw_xlsx_file {
 	lxw_workbook *workbook;
 	const struct trawl_allocator *allocator;
-	const char *path;	/* the caller's */
+	const char *path; /* the caller's */
 	struct tw_sink *sink;
-	int stage;		/* the file that the library writes */
-	bool in_memory;		/* the stage is one */
-	char tmpdir[4096];	/* for the library's temporary files, which have no names */
+	int stage;	   /* the file that the library writes */
+	bool in_memory;	   /* the stage is one */
+	char tmpdir[4096]; /* for the library's temporary files, which have no names */
 	locale_t locale, callers_locale;
 };
 

@@ -4,13 +4,11 @@
 
 #define FIRST_CAPACITY ((size_t)64 << 10)
 
-int tw_args_reserve(struct tw_args *args, size_t more)
+int tw_args_grow(struct tw_args *args, size_t more)
 {
 	size_t capacity = args->capacity ? args->capacity : FIRST_CAPACITY;
 	uint8_t *bytes;
 
-	if (args->capacity - args->len >= more)
-		return 0;
 	while (capacity - args->len < more) {
 		if (capacity > SIZE_MAX / 2)
 			return -1;

@@ -44,8 +44,13 @@ struct tw_args {
 /* Most bytes that one argument takes: key, tag, payload. */
 #define TW_ARG_MAX_BYTES 16
 
+int tw_args_grow(struct tw_args *args, size_t more);
+
 /* Room for `more` bytes behind len: 0 or -1. */
-int tw_args_reserve(struct tw_args *args, size_t more);
+static inline int tw_args_reserve(struct tw_args *args, size_t more)
+{
+	return args->capacity - args->len >= more ? 0 : tw_args_grow(args, more);
+}
 
 static inline void tw_args_put_head(struct tw_args *args, uint32_t key, unsigned kind,
 				    unsigned payload)

@@ -12,15 +12,15 @@
 #define FIRST_ROWS 64
 
 struct text {
-	const char *ptr;	/* NULL: missing */
+	const char *ptr; /* NULL: missing */
 	size_t len;
 };
 
 /* One column's cells.  Which of the three it has follows from its declared type. */
 struct cells {
 	void *values;
-	size_t capacity;	/* in rows */
-	uint64_t *present;	/* one bit a row; texts do without */
+	size_t capacity;   /* in rows */
+	uint64_t *present; /* one bit a row; texts do without */
 	size_t present_capacity;
 };
 
@@ -29,7 +29,7 @@ struct trawl_table {
 	struct tw_table_spec spec;
 	struct trawl_column *own_columns;
 	struct cells *cells;
-	size_t rows, capacity;	/* capacity: rows for which every column has room */
+	size_t rows, capacity; /* capacity: rows for which every column has room */
 	struct tw_arena arena;
 	const char **notes;
 	size_t note_count, note_capacity;

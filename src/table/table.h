@@ -18,7 +18,7 @@ struct tw_table_spec {
 	const char *meaning;
 	const struct trawl_column *columns;
 	size_t column_count;
-	bool keep_empty;	/* written even without rows */
+	bool keep_empty; /* written even without rows */
 };
 
 /* `spec` and its strings must outlive the table. NULL when out of memory. */

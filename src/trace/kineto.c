@@ -492,8 +492,7 @@ static int adopt_part(struct part *main, struct part *part)
 	main->p = part->p;
 	main->place = part->place;
 	main->ended = part->ended;
-	main->k.last_category_name = 0;
-	main->k.last_category = 0;
+	/* Joining renumbers nothing that the main part has: its caches stay right. */
 	tw_free(trace->allocator, part->k.literals,
 		TW_LITERAL_CONTEXTS * sizeof(*part->k.literals));
 	tw_str_release(&part->k.scratch);

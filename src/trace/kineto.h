@@ -43,6 +43,7 @@ struct tw_event_fields {
 };
 
 #define TW_EVENT_FLAWS 16
+#define TW_CATEGORY_CACHE 1024
 
 struct tw_kineto {
 	struct trawl_trace *trace;
@@ -63,9 +64,10 @@ struct tw_kineto {
 	uint32_t context;		/* row of `literals` in use */
 	struct tw_literal (*literals)[TW_LITERAL_KEYS];	/* [TW_LITERAL_CONTEXTS] */
 
-	/* The last category, and a few tracks: neighbours repeat. */
+	/* The last category, those seen by text id (1 + category), a few tracks: neighbours repeat. */
 	uint32_t last_category_name;
 	unsigned last_category;
+	uint16_t categories[TW_CATEGORY_CACHE];
 	struct {
 		struct tw_track track;
 		uint32_t index;

@@ -602,16 +602,28 @@ static enum trawl_class class_of(const char *name, size_t len)
 	return TRAWL_CLASS_OTHER;
 }
 
-/* Called as soon as the category is read: the keys of the arguments are guessed by it. */
-static void set_category(struct tw_kineto *k)
+/* The category of a name; names of categories come early, so their text ids are small. */
+static unsigned find_category(struct tw_kineto *k, uint32_t id)
 {
 	const char *name;
+	unsigned found;
 	size_t len;
 
+	if (id < TW_CATEGORY_CACHE && k->categories[id])
+		return k->categories[id] - 1u;
+	name = tw_pool_text(&k->trace->texts, id, &len);
+	found = tw_trace_category(k->trace, id, class_of(name, len));
+	if (id < TW_CATEGORY_CACHE)
+		k->categories[id] = (uint16_t)(found + 1);
+	return found;
+}
+
+/* Called as soon as the category is read: the keys of the arguments are guessed by it. */
+static inline void set_category(struct tw_kineto *k)
+{
 	if (k->fields.category == k->last_category_name)
 		return;
-	name = tw_pool_text(&k->trace->texts, k->fields.category, &len);
-	k->last_category = tw_trace_category(k->trace, k->fields.category, class_of(name, len));
+	k->last_category = find_category(k, k->fields.category);
 	k->last_category_name = k->fields.category;
 }
 

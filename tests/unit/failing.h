@@ -18,10 +18,10 @@
 
 struct failing {
 	struct trawl_allocator allocator;
-	long left;		/* allocations that succeed; negative: all */
+	long left; /* allocations that succeed; negative: all */
 	long live_blocks, live_bytes;
-	bool failed;		/* at least one allocation was refused */
-	bool wrong_size;	/* a block was freed or resized with a size that it has not */
+	bool failed;	 /* at least one allocation was refused */
+	bool wrong_size; /* a block was freed or resized with a size that it has not */
 };
 
 void failing_init(struct failing *failing, long allocations);

@@ -229,7 +229,7 @@ static void widths_and_shortening(void **state)
 	assert_string_equal(shortened("\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2\xE5\xAD\x97", 6),
 			    "\xE6\xBC\xA2\xE2\x80\xA6\xE5\xAD\x97");
 	assert_string_equal(shortened("abce\xCC\x81", 3), "a\xE2\x80\xA6"
-							   "e\xCC\x81");
+							  "e\xCC\x81");
 	assert_string_equal(shortened("abcde\xCC\x81", 2), "a\xE2\x80\xA6");
 }
 
@@ -278,8 +278,8 @@ static void as_csv(void **state)
 /* An empty line would be no row for most readers. */
 static void a_single_empty_cell_is_quoted(void **state)
 {
-	struct trawl_table *table = tw_table_new_columns(&spec, columns, 1,
-							 trawl_allocator_default());
+	struct trawl_table *table =
+		tw_table_new_columns(&spec, columns, 1, trawl_allocator_default());
 
 	tw_table_add_row(table);
 	tw_table_set_str(table, tw_table_add_row(table), 0, "");
@@ -346,8 +346,9 @@ static void text_fits_any_width(void **state)
 	struct trawl_table *table = sample(trawl_allocator_default());
 	unsigned width;
 
-	add(table, "\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2\xE5\xAD\x97 kernel "
-		   "with a name that is long enough to be cut",
+	add(table,
+	    "\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2\xE5\xAD\x97 kernel "
+	    "with a name that is long enough to be cut",
 	    7, 5, 1e300);
 	for (width = 24; width < 160; width++) {
 		size_t lines = 0;
@@ -419,14 +420,14 @@ static void as_json(void **state)
 static void ids_are_unique_and_stable(void **state)
 {
 	static const struct trawl_column odd[] = {
-		{ .header = "TB/s_mean" }, { .header = "Mean (%)" }, { .header = "mean" },
-		{ .header = "MEAN" },	   { .header = "%" },	     { .header = "param: B" },
+		{ .header = "TB/s_mean" },  { .header = "Mean (%)" }, { .header = "mean" },
+		{ .header = "MEAN" },	    { .header = "%" },	      { .header = "param: B" },
 		{ .header = "FLOPS/Byte" }, { .header = "/x/" },
 	};
-	static const char *const ids[] = { "tb_per_s_mean", "mean",	"mean_2",	  "mean_3",
+	static const char *const ids[] = { "tb_per_s_mean", "mean",    "mean_2",	 "mean_3",
 					   "column_5",	    "param_b", "flops_per_byte", "x" };
-	const struct trawl_table *table = tw_table_new_columns(&spec, odd, 8,
-							       trawl_allocator_default());
+	const struct trawl_table *table =
+		tw_table_new_columns(&spec, odd, 8, trawl_allocator_default());
 	char text[64];
 	size_t i;
 
@@ -446,7 +447,7 @@ static void json_writer(void **state)
 	tw_json_init(&json, &out);
 	tw_json_object(&json, TW_JSON_INLINE);
 	tw_json_key(&json, "a\n\"");
-	tw_json_array(&json, TW_JSON_LINES);	/* inline all the same */
+	tw_json_array(&json, TW_JSON_LINES); /* inline all the same */
 	tw_json_real(&json, NAN);
 	tw_json_real(&json, -INFINITY);
 	tw_json_real(&json, 0.1);
@@ -468,8 +469,8 @@ static void json_writer(void **state)
 
 static void several_tables_have_headings(void **state)
 {
-	struct trawl_table *table = tw_table_new_columns(&spec, columns, 1,
-							 trawl_allocator_default());
+	struct trawl_table *table =
+		tw_table_new_columns(&spec, columns, 1, trawl_allocator_default());
 	const struct trawl_table *both[] = { table, table };
 
 	tw_table_set_str(table, tw_table_add_row(table), 0, "x");

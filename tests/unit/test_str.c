@@ -283,7 +283,7 @@ static void utf8_is_checked(void **state)
 		{ "\xED\xA0\x80", 3, 1, TW_UTF8_BAD },	   /* surrogate */
 		{ "\xF4\x90\x80\x80", 4, 1, TW_UTF8_BAD }, /* above U+10FFFF */
 		{ "\xF5", 1, 1, TW_UTF8_BAD },
-		{ "\xE2\x82", 2, 2, TW_UTF8_BAD },	   /* cut */
+		{ "\xE2\x82", 2, 2, TW_UTF8_BAD }, /* cut */
 		{ "\xE2\x82(", 3, 2, TW_UTF8_BAD },
 		{ "\xF0\x9F\x98", 3, 3, TW_UTF8_BAD },
 		{ "\xE2", 1, 1, TW_UTF8_BAD },

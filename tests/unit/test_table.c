@@ -56,7 +56,7 @@ static void cells_are_missing_until_set(void **state)
 	for (i = 0; i < 4; i++)
 		assert_int_equal(trawl_table_cell(table, 0, i).state, TRAWL_CELL_MISSING);
 	tw_table_set_text(table, row, 0, name, strlen(name));
-	name[0] = 'X';	/* the table has its own copy */
+	name[0] = 'X'; /* the table has its own copy */
 	tw_table_set_integer(table, row, 1, 0);
 	tw_table_set_integer(table, row, 2, -1500000);
 	tw_table_set_real(table, row, 3, 0.25);

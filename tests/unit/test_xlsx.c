@@ -168,8 +168,7 @@ static void cells_are_what_they_are(void **state)
 	/* Text: strings, never formulas. */
 	assert_has("book.xlsx", STRINGS, "<t>gemm&lt;float&gt;</t>");
 	assert_has("book.xlsx", STRINGS, "<t>=SUM(A1:A9)</t>");
-	assert_has("book.xlsx", STRINGS,
-		   "<t xml:space=\"preserve\">\\x1b[31m _x005F_x0041_ </t>");
+	assert_has("book.xlsx", STRINGS, "<t xml:space=\"preserve\">\\x1b[31m _x005F_x0041_ </t>");
 	assert_has_not("book.xlsx", SHEET1, "<f>");
 	/* Numbers: beyond 2^53 text, NaN and infinities nothing. */
 	assert_has("book.xlsx", SHEET1, "<c r=\"B2\" s=\"1\"><v>7</v></c>");
@@ -246,14 +245,29 @@ static void same_tables_same_bytes(void **state)
 static void names_fit_and_differ(void **state)
 {
 	static const char *const names[] = {
-		"a/b:c*d?e[f]g\\h", "about", "ABOUT", "History", "'quoted'", "",
-		"a_name_longer_than_thirty_one_characters", "a_name_longer_than_thirty_one_characters",
-		"A_NAME_longer_than_thirty_one_char", "\xF0\x9F\x98\x80\xFF\x01",
+		"a/b:c*d?e[f]g\\h",
+		"about",
+		"ABOUT",
+		"History",
+		"'quoted'",
+		"",
+		"a_name_longer_than_thirty_one_characters",
+		"a_name_longer_than_thirty_one_characters",
+		"A_NAME_longer_than_thirty_one_char",
+		"\xF0\x9F\x98\x80\xFF\x01",
 	};
 	static const char *const expected[] = {
-		"a_b_c_d_e_f_g_h", "about", "ABOUT_2", "History_2", "_quoted_", "sheet",
-		"a_name_longer_than_thirty_one_c", "a_name_longer_than_thirty_one_2",
-		"A_NAME_longer_than_thirty_one_3", "\xF0\x9F\x98\x80__", "about_3",
+		"a_b_c_d_e_f_g_h",
+		"about",
+		"ABOUT_2",
+		"History_2",
+		"_quoted_",
+		"sheet",
+		"a_name_longer_than_thirty_one_c",
+		"a_name_longer_than_thirty_one_2",
+		"A_NAME_longer_than_thirty_one_3",
+		"\xF0\x9F\x98\x80__",
+		"about_3",
 	};
 	const struct trawl_table *tables[10];
 	char text[128];
@@ -277,8 +291,8 @@ static void names_fit_and_differ(void **state)
 
 static void nothing_makes_a_workbook_too(void **state)
 {
-	const struct trawl_table *bare = tw_table_new_columns(&spec, NULL, 0,
-							      trawl_allocator_default());
+	const struct trawl_table *bare =
+		tw_table_new_columns(&spec, NULL, 0, trawl_allocator_default());
 
 	assert_int_equal(write_book(NULL, 0, "empty.xlsx"), 0);
 	assert_has("empty.xlsx", "xl/workbook.xml", "name=\"about\" sheetId=\"1\"");
@@ -326,8 +340,8 @@ static void large_tables_are_written_row_by_row(void **state)
 
 static void rows_beyond_the_limit_are_named(void **state)
 {
-	struct trawl_table *table = tw_table_new_columns(&spec, columns + 1, 1,
-							 trawl_allocator_default());
+	struct trawl_table *table =
+		tw_table_new_columns(&spec, columns + 1, 1, trawl_allocator_default());
 	const struct trawl_table *borrowed = table;
 	size_t i;
 
@@ -336,8 +350,9 @@ static void rows_beyond_the_limit_are_named(void **state)
 	assert_int_equal(write_book(&borrowed, 1, "full.xlsx"), 0);
 	assert_has("full.xlsx", SHEET1, "r=\"A1048576\"");
 	assert_has_not("full.xlsx", SHEET1, "r=\"A1048577\"");
-	assert_has("full.xlsx", SHEET2,
-		   "The table has 1048580 rows and 1 columns; a sheet holds the first 1048575 rows");
+	assert_has(
+		"full.xlsx", SHEET2,
+		"The table has 1048580 rows and 1 columns; a sheet holds the first 1048575 rows");
 	tw_table_free(table);
 }
 
