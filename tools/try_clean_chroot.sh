@@ -73,7 +73,8 @@ in_root() {
 		mount -t tmpfs tmpfs "$root/tmp"
 		exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb LC_ALL=C.UTF-8 \
 			PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-			http_proxy="${http_proxy-}" https_proxy="${https_proxy-}" "$@"
+			http_proxy="${http_proxy-}" https_proxy="${https_proxy-}" \
+			${JOBS:+JOBS="$JOBS"} "$@"
 	' bash "$root" "$@"
 }
 

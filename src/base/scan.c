@@ -74,32 +74,39 @@ const char *tw_scan_nested(const char *p, const char *end)
 struct decimal {
 	uint64_t digits;	/* up to 19 significant ones */
 	int exponent;		/* value = digits x 10^exponent */
+	unsigned next;		/* the first digit that was one too many */
 	bool negative;
 };
 
+/* Takes one digit more while there is room; false when there is none. */
+static bool add_digit(struct decimal *d, char c, bool *full)
+{
+	unsigned digit = (unsigned)(c - '0');
+
+	if (d->digits < 1000000000000000000u) {
+		d->digits = d->digits * 10 + digit;
+		return true;
+	}
+	if (!*full)
+		d->next = digit;
+	*full = true;
+	return false;
+}
+
 static const char *parse_decimal(const char *p, struct decimal *d)
 {
-	bool any = false, negative_exponent;
+	bool any = false, full = false, negative_exponent;
 	int exponent = 0;
 
 	*d = (struct decimal){ 0 };
 	d->negative = *p == '-';
 	if (*p == '-' || *p == '+')
 		p++;
-	for (; tw_is_digit(*p); p++, any = true) {
-		if (d->digits < 1000000000000000000u)
-			d->digits = d->digits * 10 + (uint64_t)(*p - '0');
-		else
-			d->exponent++;
-	}
-	if (*p == '.') {
-		for (p++; tw_is_digit(*p); p++, any = true) {
-			if (d->digits >= 1000000000000000000u)
-				continue;
-			d->digits = d->digits * 10 + (uint64_t)(*p - '0');
-			d->exponent--;
-		}
-	}
+	for (; tw_is_digit(*p); p++, any = true)
+		d->exponent += !add_digit(d, *p, &full);
+	if (*p == '.')
+		for (p++; tw_is_digit(*p); p++, any = true)
+			d->exponent -= add_digit(d, *p, &full);
 	if (!any)
 		return NULL;
 	if (*p == 'e' || *p == 'E') {
@@ -133,14 +140,14 @@ const char *tw_parse_time_ns(const char *p, int64_t *ns)
 	for (shift = d.exponent + 3; shift > 0 && value && value <= INT64_MAX; shift--)
 		if (__builtin_mul_overflow(value, 10u, &value))
 			value = UINT64_MAX;
-	if (shift < 0) {
-		uint64_t rest = 0;
+	if (shift <= 0) {
+		uint64_t rest = d.next;
 
 		for (; shift < 0 && (value || rest); shift++) {
 			rest = value % 10;
 			value /= 10;
 		}
-		if (shift == 0 && rest >= 5)
+		if (shift == 0 && rest >= 5 && value < INT64_MAX)
 			value++;
 	}
 	if (value > INT64_MAX)

@@ -183,9 +183,12 @@ static const char *check_scalar(const char *p, const char *end, unsigned *flaws)
 	return p;
 }
 
+/* Levels of nesting of which it is known whether they are objects or lists: a bit each. */
+#define TOLD_LEVELS 64
+
 /*
  * A grammar check with a state instead of a stack: whether a value, a separator or a key may
- * come next.  Brackets of the wrong kind are not told apart beyond 64 levels.
+ * come next.  Brackets of the wrong kind are not told apart beyond TOLD_LEVELS.
  */
 unsigned tw_text_check(const char *p, size_t len)
 {
@@ -200,7 +203,8 @@ unsigned tw_text_check(const char *p, size_t len)
 			p++;
 		if (p == end)
 			break;
-		if ((state != AFTER) && *p != '}' && *p != ']' && depth && (objects & 1)) {
+		if (state != AFTER && *p != '}' && *p != ']' && depth && depth <= TOLD_LEVELS &&
+		    (objects & 1)) {
 			/* Key and colon. */
 			if (*p != '"')
 				return flaws | TW_TEXT_SYNTAX;
@@ -213,9 +217,10 @@ unsigned tw_text_check(const char *p, size_t len)
 				p++;
 			if (p == end)
 				return flaws | TW_TEXT_SYNTAX;
+			state = VALUE;
 		}
 		if (state == AFTER) {
-			if (*p == ',' && depth) {
+			if (depth && (*p == ',' || (depth > TOLD_LEVELS && *p == ':'))) {
 				p++;
 				state = VALUE;
 				continue;
@@ -226,18 +231,18 @@ unsigned tw_text_check(const char *p, size_t len)
 		switch (*p) {
 		case '{':
 		case '[':
-			objects = objects << 1 | (*p == '{');
-			depth++;
+			if (depth++ < TOLD_LEVELS)
+				objects = objects << 1 | (*p == '{');
 			p++;
 			state = FIRST;
 			break;
 		case '}':
 		case ']':
 			if (!depth || state == VALUE ||
-			    (depth <= 64 && (*p == '}') != (objects & 1)))
+			    (depth <= TOLD_LEVELS && (*p == '}') != (objects & 1)))
 				return flaws | TW_TEXT_SYNTAX;
-			objects >>= 1;
-			depth--;
+			if (depth-- <= TOLD_LEVELS)
+				objects >>= 1;
 			p++;
 			state = AFTER;
 			break;

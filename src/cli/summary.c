@@ -214,6 +214,22 @@ static void copy_cell(struct trawl_table *to, size_t row, size_t column,
 	}
 }
 
+/* "['GEMM', 'other']", as the tables have it, as "GEMM, other". */
+static void copy_categories(struct trawl_table *to, size_t row, const struct trawl_table *from)
+{
+	struct trawl_cell cell = trawl_table_cell(from, row, column_of(from, "Categories"));
+	struct tw_str plain;
+	size_t i;
+
+	tw_str_init(&plain, trawl_allocator_default());
+	for (i = 0; i < cell.text_len; i++)
+		if (!strchr("[]'", cell.text[i]))
+			tw_str_add_char(&plain, cell.text[i]);
+	if (plain.len)
+		tw_table_set_text(to, row, TOP_CATEGORY, plain.ptr, plain.len);
+	tw_str_release(&plain);
+}
+
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops)
 {
 	const struct trawl_table *ops = trawl_report_find(report, "ops_summary");
@@ -231,7 +247,7 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 		tw_table_add_row(top);
 		copy_cell(top, i, TOP_NAME, ops, "name");
 		if (gpu)
-			copy_cell(top, i, TOP_CATEGORY, ops, "Categories");
+			copy_categories(top, i, ops);
 		copy_cell(top, i, TOP_CALLS, ops, "Count");
 		copy_cell(top, i, TOP_TIME, ops,
 			  gpu ? "total_direct_kernel_time_ms" : "self host time (ms)");

@@ -77,6 +77,7 @@ void tw_derived_free(struct tw_derived *d)
 	tw_names_release(&d->names);
 	tw_free(a, d->host.event, (d->host.count + 1) * sizeof(*d->host.event));
 	tw_free(a, d->host.parent, (d->host.count + 1) * sizeof(*d->host.parent));
+	tw_free(a, d->host.launch_name, d->trace->texts.count);
 	tw_free(a, gpu->event, (gpu->allocated + 1) * sizeof(*gpu->event));
 	tw_free(a, gpu->start_ns, (gpu->allocated + 1) * sizeof(*gpu->start_ns));
 	tw_free(a, gpu->end_ns, (gpu->allocated + 1) * sizeof(*gpu->end_ns));

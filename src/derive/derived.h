@@ -19,6 +19,7 @@ struct tw_host {
 	uint64_t count;
 	uint64_t *event;
 	uint64_t *parent;	/* node, TW_NONE: top level */
+	uint8_t *launch_name;	/* by text id: calls of this name should have GPU work */
 	struct tw_quality quality;	/* found while building it */
 };
 
@@ -86,7 +87,11 @@ static inline enum trawl_class tw_node_class(const struct tw_derived *d, uint64_
 }
 
 /* Whether a host node is a call that should have GPU work, by its name. */
-bool tw_is_launch_call(const struct tw_derived *d, uint64_t node);
+static inline bool tw_is_launch_call(const struct tw_derived *d, uint64_t node)
+{
+	return tw_class_is_launch(tw_node_class(d, node)) &&
+	       d->host.launch_name[d->trace->events.name[d->host.event[node]]];
+}
 
 /*
  * The operation that a launch call belongs to: the nearest above it, TW_NONE when there is none.

@@ -407,16 +407,42 @@ static int link_by_flow(struct tw_derived *d)
 	return f.starts && f.ends && f.calls ? 0 : -1;
 }
 
-bool tw_is_launch_call(const struct tw_derived *d, uint64_t node)
+/* Whether calls of this name should have GPU work. */
+static bool is_launch_name(const struct tw_pool_entry *name)
 {
-	const struct tw_pool_entry *name;
+	/* Building a graph copies nothing, and a function of the host is no GPU work. */
+	static const char *const others[] = { "*launchhostfunc*", "*graphadd*", "*graphexec*",
+					      "*setparams*", "*getparams*" };
+	static const char *const launches[] = { "*launch*", "*memcpy*", "*memset*" };
+	size_t i;
 
-	if (!tw_class_is_launch(tw_node_class(d, node)))
-		return false;
-	name = &d->trace->texts.entries[d->trace->events.name[d->host.event[node]]];
-	/* A function of the host, queued on a stream, is no GPU work. */
-	return tw_name_matches("*launch*", name->ptr, name->len) &&
-	       !tw_name_matches("*launchhostfunc*", name->ptr, name->len);
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (tw_name_matches(others[i], name->ptr, name->len))
+			return false;
+	for (i = 0; i < sizeof(launches) / sizeof(launches[0]); i++)
+		if (tw_name_matches(launches[i], name->ptr, name->len))
+			return true;
+	return false;
+}
+
+/* Asks about each name once. */
+static int find_launch_names(struct tw_derived *d)
+{
+	const struct tw_pool *texts = &d->trace->texts;
+	uint8_t *asked = tw_alloc_array(d->allocator, texts->count, 1);
+	uint64_t node;
+
+	d->host.launch_name = tw_alloc_array(d->allocator, texts->count, 1);
+	for (node = 0; asked && d->host.launch_name && node < d->host.count; node++) {
+		uint32_t name = d->trace->events.name[d->host.event[node]];
+
+		if (asked[name])
+			continue;
+		asked[name] = 1;
+		d->host.launch_name[name] = is_launch_name(&texts->entries[name]);
+	}
+	tw_free(d->allocator, asked, texts->count);
+	return asked && d->host.launch_name ? 0 : -1;
 }
 
 static void count_gpu_links(struct tw_derived *d)
@@ -459,7 +485,7 @@ static int count_barren_launches(struct tw_derived *d)
 
 int tw_links_build(struct tw_derived *d)
 {
-	if (link_by_correlation(d) || link_by_external(d, false) || link_by_external(d, true) ||
+	if (find_launch_names(d) || link_by_correlation(d) || link_by_external(d, false) || link_by_external(d, true) ||
 	    link_by_flow(d))
 		return -1;
 	count_gpu_links(d);

@@ -20,15 +20,25 @@ void tw_render_text(const struct trawl_table *table, struct tw_str *out, unsigne
 /* {"schema":"trawl.<schema>/1","tables":[...]} over several tables. */
 void tw_render_json(const struct trawl_table *const *tables, size_t count, const char *schema,
 		    struct tw_str *out);
+/*
+ * Any of them.  TABLE and MARKDOWN put name and meaning above each table, CSV a line "# NAME" when
+ * there are several; a blank line stands between tables.  `width` is for TABLE, `schema` for JSON.
+ */
 void tw_render(const struct trawl_table *const *tables, size_t count, enum tw_format format,
 	       const char *schema, unsigned width, struct tw_str *out);
 
-/* DIR/<table name>.csv for each; each file appears whole or not at all, none if one fails. */
+/*
+ * DIR/<table name>.csv for each; each file appears whole or not at all, none if one fails.  Other
+ * files in DIR stay.
+ */
 int tw_render_csv_directory(const struct trawl_table *const *tables, size_t count, const char *dir,
 			    const struct trawl_allocator *allocator,
 			    struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* One workbook, a sheet a table, in that order. */
+/*
+ * One workbook, a sheet a table, in that order, and "about" behind them.  The same tables give the
+ * same bytes; the date of creation is SOURCE_DATE_EPOCH, else 1980-01-01.
+ */
 int tw_render_xlsx(const struct trawl_table *const *tables, size_t count, const char *path,
 		   const struct trawl_allocator *allocator,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;

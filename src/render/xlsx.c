@@ -2,8 +2,8 @@
  * Workbooks: a sheet a table with a frozen bold header, a filter, number formats and column
  * widths; and "about" as the last one, which says what each sheet and column means, with the
  * notes.  Text is always a string, never a formula.  An integer above 2^53, which a spreadsheet
- * would round, is written as text; what else is a number has the 15 to 16 digits that
- * spreadsheets have.
+ * would round, is written as text, and so is a number larger than it can hold; what else is a
+ * number has the 15 to 16 digits that spreadsheets have.
  */
 #include "render/render.h"
 #include "base/alloc.h"
@@ -24,6 +24,7 @@
 #define MOST_COLUMNS ((size_t)16384)
 #define SHEET_NAME_UNITS 31
 #define SHEET_NAME_BYTES (SHEET_NAME_UNITS * 4 + 1)
+#define LARGEST_NUMBER 9.99999999999999e307
 #define EXACT_IN_DOUBLE ((int64_t)1 << 53)
 
 /* More cells than this (about 60 MB inside the library) are written row by row. */
@@ -297,8 +298,12 @@ static void put_number(struct book *book, lxw_worksheet *sheet, size_t row, size
 		value = (double)cell->integer;
 	else if (declared->type == TRAWL_COLUMN_DECIMAL)
 		value = decimal_value(book, cell->integer, declared->scale);
-	if (!isfinite(value))
+	if (fabs(value) > LARGEST_NUMBER) {
+		tw_str_clear(&book->text);
+		tw_str_add_real(&book->text, value);
+		put_string(book, sheet, row, column, NULL);
 		return;
+	}
 	keep_error(book,
 		   worksheet_write_number(sheet, (lxw_row_t)row, (lxw_col_t)column, value, NULL));
 	book->cells++;

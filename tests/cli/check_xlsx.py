@@ -68,7 +68,8 @@ def same(text, cell):
         return False
     if isinstance(value, (int, float)):
         return NUMBER.fullmatch(text) is not None and same_number(text, value)
-    return unescape(value) == plain(text)
+    # openpyxl resolves _x005F_ in shared strings, not in those of the sheet itself.
+    return plain(text) in (value, unescape(value))
 
 
 def read_csv(path):

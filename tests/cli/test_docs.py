@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -124,7 +123,7 @@ class Docs(Case):
         for page in PAGES:
             for code in CODE.findall(page.read_text(encoding="utf-8")):
                 for word in code.split():
-                    if not FILE.fullmatch(word):
+                    if not FILE.fullmatch(word) or "NAME" in word:
                         continue
                     with self.subTest(page=name_of(page), file=word):
                         self.assertTrue(list(ROOT.glob(word.rstrip("/"))), "no such file")
