@@ -14,18 +14,18 @@ extern "C" {
 
 enum trawl_status {
 	TRAWL_OK = 0,
-	TRAWL_ENOMEM = -1,	/* an allocation failed */
-	TRAWL_EIO = -2,		/* the operating system refused to read or write */
-	TRAWL_EFORMAT = -3,	/* the input is not what it should be */
-	TRAWL_EUSAGE = -4,	/* an argument of the caller makes no sense */
-	TRAWL_ENODATA = -5,	/* valid, but nothing in it to work on */
-	TRAWL_ELIMIT = -6,	/* larger than a stated limit */
-	TRAWL_ECANCELED = -7,	/* the caller asked to stop */
+	TRAWL_ENOMEM = -1,    /* an allocation failed */
+	TRAWL_EIO = -2,	      /* the operating system refused to read or write */
+	TRAWL_EFORMAT = -3,   /* the input is not what it should be */
+	TRAWL_EUSAGE = -4,    /* an argument of the caller makes no sense */
+	TRAWL_ENODATA = -5,   /* valid, but nothing in it to work on */
+	TRAWL_ELIMIT = -6,    /* larger than a stated limit */
+	TRAWL_ECANCELED = -7, /* the caller asked to stop */
 };
 
 struct trawl_error {
-	int status;		/* enum trawl_status, 0 when nothing failed */
-	int64_t offset;		/* byte in the (uncompressed) input, -1 when it has no place */
+	int status;	/* enum trawl_status, 0 when nothing failed */
+	int64_t offset; /* byte in the (uncompressed) input, -1 when it has no place */
 	char message[1024];
 };
 

@@ -12,18 +12,18 @@ extern "C" {
 #endif
 
 struct trawl_report_options {
-	bool linked_only;	/* gpu_timeline counts only events whose launch is recorded */
-	bool clip_overruns;	/* end kernels that run over whole later ones at the next start */
-	int64_t short_kernel_ns;	/* kernels below it are short; default 10 us */
-	int64_t micro_idle_ns;	/* splits idle time at this gap; -1: no split */
-	size_t top_ops;		/* operations in the summary */
-	unsigned threads;	/* 0: one a core */
+	bool linked_only;	 /* gpu_timeline counts only events whose launch is recorded */
+	bool clip_overruns;	 /* end kernels that run over whole later ones at the next start */
+	int64_t short_kernel_ns; /* kernels below it are short; default 10 us */
+	int64_t micro_idle_ns;	 /* splits idle time at this gap; -1: no split */
+	size_t top_ops;		 /* operations in the summary */
+	unsigned threads;	 /* 0: one a core */
 
 	/* The part of the trace to look at. */
-	const char *range;		/* name of an annotation; NULL: none */
-	int64_t step_first, step_last;	/* profiler steps; -1: none */
-	int64_t start_ns, end_ns;	/* TRAWL_TIME_NONE: none */
-	const char *device;		/* NULL: all */
+	const char *range;	       /* name of an annotation; NULL: none */
+	int64_t step_first, step_last; /* profiler steps; -1: none */
+	int64_t start_ns, end_ns;      /* TRAWL_TIME_NONE: none */
+	const char *device;	       /* NULL: all */
 };
 
 struct trawl_report;

@@ -15,19 +15,19 @@ extern "C" {
 enum trawl_column_type {
 	TRAWL_COLUMN_TEXT,
 	TRAWL_COLUMN_INTEGER,
-	TRAWL_COLUMN_DECIMAL,	/* an exact decimal: integer x 10^-scale, as times in µs or ms are */
-	TRAWL_COLUMN_REAL,	/* a ratio or mean, in double precision */
+	TRAWL_COLUMN_DECIMAL, /* an exact decimal: integer x 10^-scale, as times in µs or ms are */
+	TRAWL_COLUMN_REAL,    /* a ratio or mean, in double precision */
 };
 
 /* One column's declaration; the strings live as long as the library. */
 struct trawl_column {
-	const char *header;	/* as written in CSV and workbooks */
+	const char *header; /* as written in CSV and workbooks */
 	enum trawl_column_type type;
-	const char *unit;	/* "ns", "µs", "ms", "%", "MB", "" */
-	unsigned char scale;	/* DECIMAL: digits after the point in the exact value */
-	unsigned char digits;	/* digits after the point where people read: terminal, workbook */
-	unsigned char width;	/* preferred width in a workbook, in characters; 0: by contents */
-	const char *meaning;	/* one sentence */
+	const char *unit;     /* "ns", "µs", "ms", "%", "MB", "" */
+	unsigned char scale;  /* DECIMAL: digits after the point in the exact value */
+	unsigned char digits; /* digits after the point where people read: terminal, workbook */
+	unsigned char width;  /* preferred width in a workbook, in characters; 0: by contents */
+	const char *meaning;  /* one sentence */
 };
 
 enum trawl_cell_state { TRAWL_CELL_MISSING, TRAWL_CELL_VALUE };
@@ -38,9 +38,9 @@ enum trawl_cell_state { TRAWL_CELL_MISSING, TRAWL_CELL_VALUE };
  */
 struct trawl_cell {
 	enum trawl_cell_state state;
-	int64_t integer;	/* INTEGER, and DECIMAL before its scale */
-	double real;		/* REAL */
-	const char *text;	/* TEXT: UTF-8, not NUL-terminated, borrowed from the table */
+	int64_t integer;  /* INTEGER, and DECIMAL before its scale */
+	double real;	  /* REAL */
+	const char *text; /* TEXT: UTF-8, not NUL-terminated, borrowed from the table */
 	size_t text_len;
 };
 
@@ -53,7 +53,7 @@ TRAWL_API const char *trawl_table_meaning(const struct trawl_table *table);
 TRAWL_API size_t trawl_table_rows(const struct trawl_table *table);
 TRAWL_API size_t trawl_table_columns(const struct trawl_table *table);
 TRAWL_API const struct trawl_column *trawl_table_column(const struct trawl_table *table,
-							 size_t column);
+							size_t column);
 TRAWL_API struct trawl_cell trawl_table_cell(const struct trawl_table *table, size_t row,
 					     size_t column);
 TRAWL_API size_t trawl_table_notes(const struct trawl_table *table);

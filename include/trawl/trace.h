@@ -20,22 +20,22 @@ struct trawl_trace;
 enum trawl_class {
 	TRAWL_CLASS_OTHER,
 	TRAWL_CLASS_CPU_OP,
-	TRAWL_CLASS_RUNTIME,		/* call of the CUDA or HIP runtime */
-	TRAWL_CLASS_DRIVER,		/* call of the driver API */
-	TRAWL_CLASS_PYTHON,		/* python function */
-	TRAWL_CLASS_ANNOTATION,		/* range set by the user, on the host */
-	TRAWL_CLASS_GPU_ANNOTATION,	/* the same, projected to the GPU */
-	TRAWL_CLASS_KERNEL,		/* the last three are GPU work */
+	TRAWL_CLASS_RUNTIME,	    /* call of the CUDA or HIP runtime */
+	TRAWL_CLASS_DRIVER,	    /* call of the driver API */
+	TRAWL_CLASS_PYTHON,	    /* python function */
+	TRAWL_CLASS_ANNOTATION,	    /* range set by the user, on the host */
+	TRAWL_CLASS_GPU_ANNOTATION, /* the same, projected to the GPU */
+	TRAWL_CLASS_KERNEL,	    /* the last three are GPU work */
 	TRAWL_CLASS_MEMCPY,
 	TRAWL_CLASS_MEMSET,
 };
 
-#define TRAWL_TIME_NONE INT64_MIN	/* a start or duration that the input does not tell */
+#define TRAWL_TIME_NONE INT64_MIN /* a start or duration that the input does not tell */
 
 struct trawl_read_options {
-	const struct trawl_allocator *allocator;	/* NULL: the default */
-	unsigned threads;				/* 0: one a core */
-	size_t block_size;				/* bytes per read; 0: 1 MB */
+	const struct trawl_allocator *allocator; /* NULL: the default */
+	unsigned threads;			 /* 0: one a core */
+	size_t block_size;			 /* bytes per read; 0: 1 MB */
 	/* Called now and then with bytes of the file read; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_read, int64_t file_size);
 	void *progress_context;
@@ -47,15 +47,15 @@ struct trawl_read_options {
  * trawl_trace_defect().
  */
 TRAWL_API int trawl_trace_read(struct trawl_trace **out, const char *path,
-			       const struct trawl_read_options *options, struct trawl_error *err)
-	TRAWL_MUST_CHECK;
+			       const struct trawl_read_options *options,
+			       struct trawl_error *err) TRAWL_MUST_CHECK;
 TRAWL_API void trawl_trace_free(struct trawl_trace *trace);
 
 TRAWL_API uint64_t trawl_trace_events(const struct trawl_trace *trace);
 /* Columns, trawl_trace_events() long. */
 TRAWL_API const int64_t *trawl_trace_start_ns(const struct trawl_trace *trace);
 TRAWL_API const int64_t *trawl_trace_dur_ns(const struct trawl_trace *trace);
-TRAWL_API const uint32_t *trawl_trace_names(const struct trawl_trace *trace);	/* text ids */
+TRAWL_API const uint32_t *trawl_trace_names(const struct trawl_trace *trace); /* text ids */
 TRAWL_API enum trawl_class trawl_trace_class(const struct trawl_trace *trace, uint64_t event);
 /* The text of an id, NUL-terminated; *len may be NULL. Id 0 is the absent text, "". */
 TRAWL_API const char *trawl_trace_text(const struct trawl_trace *trace, uint32_t id, size_t *len);
@@ -67,19 +67,19 @@ TRAWL_API const char *trawl_trace_device_name(const struct trawl_trace *trace);
 
 /* What becomes of what is odd in an input. */
 enum trawl_severity {
-	TRAWL_LOST,	/* something was left out: exit status 3 */
-	TRAWL_DEFECT,	/* kept, but its numbers are suspect */
-	TRAWL_REPAIR,	/* put right, nothing lost */
-	TRAWL_NOTE,	/* worth knowing */
+	TRAWL_LOST,   /* something was left out: exit status 3 */
+	TRAWL_DEFECT, /* kept, but its numbers are suspect */
+	TRAWL_REPAIR, /* put right, nothing lost */
+	TRAWL_NOTE,   /* worth knowing */
 };
 
 struct trawl_defect {
-	const char *kind;	/* stable id, such as "truncated" */
+	const char *kind; /* stable id, such as "truncated" */
 	enum trawl_severity severity;
 	int64_t count;
-	int64_t offset;		/* byte of the (decompressed) input where first seen, -1: none */
-	int64_t event;		/* first event number, -1: none */
-	const char *meaning;	/* one sentence: what it is and what was done */
+	int64_t offset;	     /* byte of the (decompressed) input where first seen, -1: none */
+	int64_t event;	     /* first event number, -1: none */
+	const char *meaning; /* one sentence: what it is and what was done */
 };
 
 /* The quality record: kinds seen, worst first. */

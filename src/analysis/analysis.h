@@ -16,16 +16,16 @@ struct tw_analysis_input {
 	const struct tw_derived *derived;
 	const struct tw_launchers *launchers;
 	const struct trawl_report_options *options;
-	const struct tw_quality *quality;	/* the trace's and what deriving found */
-	int64_t total_ns;			/* total_time of gpu_timeline; 0 without GPU events */
+	const struct tw_quality *quality; /* the trace's and what deriving found */
+	int64_t total_ns;		  /* total_time of gpu_timeline; 0 without GPU events */
 	const struct trawl_allocator *allocator;
 };
 
 /* What an analysis needs to say anything; without it, it makes no table. */
 enum tw_needs {
 	TW_NEEDS_NOTHING = 0,
-	TW_NEEDS_GPU = 1,	/* GPU events */
-	TW_NEEDS_HOST = 2,	/* host events */
+	TW_NEEDS_GPU = 1,  /* GPU events */
+	TW_NEEDS_HOST = 2, /* host events */
 };
 
 struct tw_analysis {
@@ -36,9 +36,11 @@ struct tw_analysis {
 };
 
 /* A table's declaration: one array of columns that every renderer and the documentation follow. */
-#define TW_TABLE_SPEC(table_name, table_meaning, table_columns, even_if_empty)               \
-	.table = { .name = (table_name), .meaning = (table_meaning), .columns = (table_columns), \
-		   .column_count = sizeof(table_columns) / sizeof((table_columns)[0]),           \
+#define TW_TABLE_SPEC(table_name, table_meaning, table_columns, even_if_empty)         \
+	.table = { .name = (table_name),                                               \
+		   .meaning = (table_meaning),                                         \
+		   .columns = (table_columns),                                         \
+		   .column_count = sizeof(table_columns) / sizeof((table_columns)[0]), \
 		   .keep_empty = (even_if_empty) }
 #define TW_TABLE(name, meaning, columns) TW_TABLE_SPEC(name, meaning, columns, false)
 #define TW_TABLE_KEPT(name, meaning, columns) TW_TABLE_SPEC(name, meaning, columns, true)
@@ -69,7 +71,7 @@ void tw_set_us(struct trawl_table *table, size_t row, size_t column, double ns);
 struct tw_timeline {
 	int64_t compute_ns, exposed_communication_ns, exposed_copy_ns, busy_ns, idle_ns, total_ns;
 	int64_t communication_ns, copy_ns;
-	int64_t micro_idle_ns, macro_idle_ns;	/* gaps below and from the threshold on */
+	int64_t micro_idle_ns, macro_idle_ns; /* gaps below and from the threshold on */
 	uint64_t events;
 };
 

@@ -12,18 +12,17 @@
 
 struct tw_categories {
 	const struct tw_derived *derived;
-	const char *names[TW_MOST_OP_CATEGORIES];	/* distinct texts */
+	const char *names[TW_MOST_OP_CATEGORIES]; /* distinct texts */
 	unsigned count;
 	/* By text id: 1 + category that an operation, or a first kernel, of this name gives; 0: none. */
 	uint16_t *of_op, *of_kernel;
 };
 
-int tw_categories_init(struct tw_categories *categories, const struct tw_derived *derived)
-	TRAWL_MUST_CHECK;
+int tw_categories_init(struct tw_categories *categories,
+		       const struct tw_derived *derived) TRAWL_MUST_CHECK;
 void tw_categories_release(struct tw_categories *categories);
 
 /* Category of an operation or call; `first_gpu`: its first GPU event, TW_NONE: it has none. */
-unsigned tw_category_of(const struct tw_categories *categories, uint64_t event,
-			uint64_t first_gpu);
+unsigned tw_category_of(const struct tw_categories *categories, uint64_t event, uint64_t first_gpu);
 
 #endif

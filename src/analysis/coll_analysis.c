@@ -14,8 +14,28 @@
 #include <string.h>
 
 enum {
-	RANK, GROUP, GROUP_RANKS, NAME, GROUP_SIZE, DTYPE, IN_NELEMS, OUT_NELEMS, IN_SPLIT,
-	OUT_SPLIT, STREAM, IN_MB, OUT_MB, SUM, MEAN, STD, MIN, MAX, COUNT, COLLECTIVE, LIBRARY, DEVICE
+	RANK,
+	GROUP,
+	GROUP_RANKS,
+	NAME,
+	GROUP_SIZE,
+	DTYPE,
+	IN_NELEMS,
+	OUT_NELEMS,
+	IN_SPLIT,
+	OUT_SPLIT,
+	STREAM,
+	IN_MB,
+	OUT_MB,
+	SUM,
+	MEAN,
+	STD,
+	MIN,
+	MAX,
+	COUNT,
+	COLLECTIVE,
+	LIBRARY,
+	DEVICE
 };
 
 static const struct trawl_column columns[] = {
@@ -52,16 +72,22 @@ static const struct trawl_column columns[] = {
 
 /* Arguments that tell collectives apart, in the order of their columns from GROUP on. */
 static const uint32_t arg_keys[] = {
-	TW_KEY_process_group_name, TW_KEY_process_group_ranks, TW_KEY_collective_name,
-	TW_KEY_group_size,	   TW_KEY_dtype,	       TW_KEY_in_msg_nelems,
-	TW_KEY_out_msg_nelems,	   TW_KEY_in_split_size,       TW_KEY_out_split_size,
+	TW_KEY_process_group_name,
+	TW_KEY_process_group_ranks,
+	TW_KEY_collective_name,
+	TW_KEY_group_size,
+	TW_KEY_dtype,
+	TW_KEY_in_msg_nelems,
+	TW_KEY_out_msg_nelems,
+	TW_KEY_in_split_size,
+	TW_KEY_out_split_size,
 };
 
 #define ARGS (sizeof(arg_keys) / sizeof(arg_keys[0]))
 
 struct key {
 	const struct tw_kernel_name *kernel;
-	uint32_t args[ARGS];	/* ids of `texts`, 0: not recorded */
+	uint32_t args[ARGS]; /* ids of `texts`, 0: not recorded */
 	uint32_t queue;
 };
 
@@ -226,11 +252,11 @@ static int fill(struct work *w, struct trawl_table *table)
 	for (g = 0; g < count; g++) {
 		uint64_t i;
 
-		order[g] = (struct tw_order){ 0, gpu->event[w->members.list[w->members.first[g]]],
-					      g };
+		order[g] =
+			(struct tw_order){ 0, gpu->event[w->members.list[w->members.first[g]]], g };
 		for (i = w->members.first[g]; i < w->members.first[g + 1]; i++)
-			order[g].value += gpu->end_ns[w->members.list[i]] -
-					  gpu->start_ns[w->members.list[i]];
+			order[g].value +=
+				gpu->end_ns[w->members.list[i]] - gpu->start_ns[w->members.list[i]];
 	}
 	tw_order_sort(order, count);
 	for (g = 0; g < count; g++)

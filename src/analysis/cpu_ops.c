@@ -25,7 +25,7 @@ static const struct trawl_column columns[] = {
 
 struct sum {
 	int64_t count, total, self, min, max;
-	uint64_t timed;		/* calls with a usable duration */
+	uint64_t timed; /* calls with a usable duration */
 	uint64_t first;
 };
 
@@ -99,11 +99,26 @@ static bool is_counted(const struct tw_derived *d, uint64_t node)
 	       (!d->view.limited || duration(d, d->host.event[node], &ns));
 }
 
+/* Numbers the names of operations that are counted, in of_name (1 + number); returns how many. */
+static uint32_t number_names(const struct tw_derived *d, uint32_t *of_name)
+{
+	uint32_t count = 0;
+	uint64_t i;
+
+	for (i = 0; i < d->host.count; i++) {
+		uint32_t *number = &of_name[d->trace->events.name[d->host.event[i]]];
+
+		if (!*number && is_counted(d, i))
+			*number = ++count;
+	}
+	return count;
+}
+
 static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
-		struct tw_groups *groups, const int64_t *children)
+		const uint32_t *of_name, uint32_t count, const int64_t *children)
 {
 	const struct tw_derived *d = in->derived;
-	size_t n = (size_t)groups->count + 1;
+	size_t n = (size_t)count + 1;
 	struct sum *sums = tw_alloc_array(in->allocator, n, sizeof(*sums));
 	struct tw_order *order = tw_alloc_array(in->allocator, n, sizeof(*order));
 	int64_t all = 0;
@@ -113,17 +128,19 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 	if (sums && order) {
 		for (i = 0; i < d->host.count; i++)
 			if (is_counted(d, i))
-				add_call(&sums[tw_groups_add(groups, &in->trace->events.name
-								 [d->host.event[i]])],
-					 d, i, children[i]);
-		for (g = 0; g < groups->count; g++) {
+				add_call(
+					&sums[of_name[in->trace->events.name[d->host.event[i]]] - 1],
+					d, i, children[i]);
+		for (g = 0; g < count; g++) {
 			order[g] = (struct tw_order){ sums[g].self, sums[g].first, g };
 			all += sums[g].self;
 		}
-		tw_order_sort(order, groups->count);
-		for (g = 0; g < groups->count; g++)
-			add_row(in, table, *(const uint32_t *)tw_groups_key(groups, order[g].index),
-				&sums[order[g].index], all);
+		tw_order_sort(order, count);
+		for (g = 0; g < count; g++) {
+			const struct sum *sum = &sums[order[g].index];
+
+			add_row(in, table, in->trace->events.name[sum->first], sum, all);
+		}
 	}
 	tw_free(in->allocator, sums, n * sizeof(*sums));
 	tw_free(in->allocator, order, n * sizeof(*order));
@@ -133,18 +150,13 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_derived *d = in->derived;
+	uint32_t *of_name = tw_alloc_array(in->allocator, in->trace->texts.count, sizeof(*of_name));
 	int64_t *children = children_times(d);
-	struct tw_groups groups;
 	int status = TRAWL_ENOMEM;
-	uint64_t i;
 
-	tw_groups_init(&groups, sizeof(uint32_t), in->allocator);
-	for (i = 0; children && i < d->host.count; i++)
-		if (is_counted(d, i))
-			tw_groups_add(&groups, &in->trace->events.name[d->host.event[i]]);
-	if (children && !groups.failed)
-		status = fill(in, table, &groups, children);
-	tw_groups_release(&groups);
+	if (children && of_name)
+		status = fill(in, table, of_name, number_names(d, of_name), children);
+	tw_free(in->allocator, of_name, in->trace->texts.count * sizeof(*of_name));
 	tw_free(in->allocator, children, (d->host.count + 1) * sizeof(*children));
 	return status;
 }

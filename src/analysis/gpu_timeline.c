@@ -155,7 +155,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	add_row(table, "total_comm_time", t.communication_ns, t.total_ns);
 	add_row(table, "total_memcpy_time", t.copy_ns, t.total_ns);
 	if (options->linked_only && t.events < in->derived->gpu.count)
-		tw_table_add_note(table, "%llu of %llu GPU events have no recorded launch and are "
+		tw_table_add_note(table,
+				  "%llu of %llu GPU events have no recorded launch and are "
 				  "not counted here (--linked-only)",
 				  (unsigned long long)(in->derived->gpu.count - t.events),
 				  (unsigned long long)in->derived->gpu.count);

@@ -48,8 +48,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	for (q = 0; q < gpu->queue_count; q++) {
 		if (q && gpu->queues[q].device == gpu->queues[q - 1].device)
 			continue;
-		if (tw_timeline_of(&t, in->derived, gpu->queues[q].device,
-				   in->options->linked_only, -1))
+		if (tw_timeline_of(&t, in->derived, gpu->queues[q].device, in->options->linked_only,
+				   -1))
 			return TRAWL_ENOMEM;
 		if (t.events)
 			add_device(in, table, gpu->queues[q].device, &t);

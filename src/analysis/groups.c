@@ -89,10 +89,11 @@ int tw_members_build(struct tw_members *members, const uint32_t *of, uint64_t co
 	uint64_t i, sum = 0, n;
 	uint32_t g;
 
-	*members = (struct tw_members){ .allocator = allocator, .group_count = group_count,
+	*members = (struct tw_members){ .allocator = allocator,
+					.group_count = group_count,
 					.count = count };
-	members->first = tw_alloc_array(allocator, (uint64_t)group_count + 1,
-					sizeof(*members->first));
+	members->first =
+		tw_alloc_array(allocator, (uint64_t)group_count + 1, sizeof(*members->first));
 	members->list = tw_alloc(allocator, (count + 1) * sizeof(*members->list));
 	if (!members->first || !members->list)
 		return -1;

@@ -12,9 +12,9 @@ struct tw_groups {
 	size_t key_size;
 	char *keys;
 	uint32_t count, capacity;
-	uint32_t *slots;	/* 0: free, else group + 1 */
+	uint32_t *slots; /* 0: free, else group + 1 */
 	uint32_t slot_count;
-	bool failed;		/* out of memory, sticky */
+	bool failed; /* out of memory, sticky */
 };
 
 #define TW_NO_GROUP UINT32_MAX
@@ -38,8 +38,8 @@ struct tw_members {
 };
 
 int tw_members_build(struct tw_members *members, const uint32_t *of, uint64_t count,
-		     uint32_t group_count, const struct trawl_allocator *allocator)
-	TRAWL_MUST_CHECK;
+		     uint32_t group_count,
+		     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_members_release(struct tw_members *members);
 
 #endif

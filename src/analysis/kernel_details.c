@@ -12,7 +12,7 @@
 #define SHORT_NAME 64
 
 struct position {
-	uint64_t gpu;		/* the first launcher's GPU event */
+	uint64_t gpu; /* the first launcher's GPU event */
 	struct tw_stats stats;
 };
 
@@ -51,8 +51,8 @@ static void add_full(const struct tw_derived *d, const struct position *p, struc
 	tw_python_quote(name->ptr, name->len, out);
 	tw_str_add_cstr(out, ", 'stream': ");
 	add_stream(d, p->gpu, out);
-	tw_str_addf(out, ", 'count': %llu, 'total_duration_us': ",
-		    (unsigned long long)p->stats.count);
+	tw_str_addf(out,
+		    ", 'count': %llu, 'total_duration_us': ", (unsigned long long)p->stats.count);
 	tw_str_add_decimal(out, p->stats.sum, 3);
 	add_us(out, "mean_duration_us", p->stats.mean);
 	add_us(out, "median_duration_us", p->stats.median);
@@ -92,9 +92,8 @@ static void add_short(const struct tw_derived *d, const struct position *p, stru
 }
 
 /* Statistics of each position over the launchers of the template's length. */
-static void measure(const struct tw_derived *d, const struct tw_launchers *l,
-		    const uint64_t *list, uint64_t count, struct position *positions,
-		    uint64_t length, int64_t *values)
+static void measure(const struct tw_derived *d, const struct tw_launchers *l, const uint64_t *list,
+		    uint64_t count, struct position *positions, uint64_t length, int64_t *values)
 {
 	uint64_t p, i;
 
@@ -126,14 +125,16 @@ static void sort_positions(const struct tw_derived *d, const struct position *po
 	/* Equal times are rare: order their names in place. */
 	for (p = 1; p < length; p++) {
 		struct tw_order at = order[p];
-		const char *name = d->trace->texts.entries
-			[d->trace->events.name[d->gpu.event[positions[at.index].gpu]]].ptr;
+		const char *name =
+			d->trace->texts
+				.entries[d->trace->events.name[d->gpu.event[positions[at.index].gpu]]]
+				.ptr;
 
 		for (q = p; q && order[q - 1].value == at.value; q--) {
 			uint64_t gpu = positions[order[q - 1].index].gpu;
 
-			if (strcmp(d->trace->texts.entries
-					   [d->trace->events.name[d->gpu.event[gpu]]].ptr,
+			if (strcmp(d->trace->texts.entries[d->trace->events.name[d->gpu.event[gpu]]]
+					   .ptr,
 				   name) <= 0)
 				break;
 			order[q] = order[q - 1];

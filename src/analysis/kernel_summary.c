@@ -8,9 +8,7 @@
 
 #include <string.h>
 
-enum {
-	CATEGORY, PARENT, NAME, STREAM, SUM, COUNT, MEAN, MIN, MAX, OF_KERNELS, OF_TOTAL, DEVICE
-};
+enum { CATEGORY, PARENT, NAME, STREAM, SUM, COUNT, MEAN, MIN, MAX, OF_KERNELS, OF_TOTAL, DEVICE };
 
 static const struct trawl_column columns[] = {
 	[CATEGORY] = { "Parent op category", TRAWL_COLUMN_TEXT, "", 0, 0, 18,
@@ -32,7 +30,7 @@ static const struct trawl_column columns[] = {
 };
 
 struct key {
-	const char *category;	/* NULL: none; one of the library's texts, compared as pointers */
+	const char *category; /* NULL: none; one of the library's texts, compared as pointers */
 	uint32_t parent, name, queue, padding;
 };
 
@@ -44,9 +42,9 @@ struct work {
 	const struct tw_analysis_input *in;
 	struct tw_parents parents;
 	struct tw_groups groups;
-	uint32_t *of;		/* by GPU event: its row, TW_NO_GROUP: no kernel */
+	uint32_t *of; /* by GPU event: its row, TW_NO_GROUP: no kernel */
 	struct sum *sums;
-	uint32_t *ranks;	/* of texts, for ties */
+	uint32_t *ranks; /* of texts, for ties */
 	int64_t total_ns;
 };
 
@@ -131,9 +129,10 @@ static int fill(struct work *w, struct trawl_table *table)
 		const struct key *key = tw_groups_key(&w->groups, g);
 
 		/* Name and parent make the order that of the texts; streams come in order. */
-		order[g] = (struct tw_order){
-			w->sums[g].ns, (uint64_t)w->ranks[key->name] << 32 | w->ranks[key->parent],
-			g };
+		order[g] = (struct tw_order){ w->sums[g].ns,
+					      (uint64_t)w->ranks[key->name] << 32 |
+						      w->ranks[key->parent],
+					      g };
 	}
 	tw_order_sort(order, count);
 	for (g = 0; g < count; g++)

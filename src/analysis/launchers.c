@@ -18,14 +18,14 @@ static uint64_t launcher_node(const struct tw_derived *d, uint64_t g)
 
 struct draft {
 	uint64_t node;
-	uint64_t first_event;	/* its first GPU event in the order of the input */
+	uint64_t first_event; /* its first GPU event in the order of the input */
 	struct tw_union direct, subtree;
 };
 
 /* Launchers while they are found: by host node, in order of first GPU start. */
 struct drafts {
 	const struct tw_derived *d;
-	uint32_t *of_node;	/* launcher of a host node, TW_NO_GROUP: none */
+	uint32_t *of_node; /* launcher of a host node, TW_NO_GROUP: none */
 	struct draft *items;
 	uint64_t count, capacity;
 };
@@ -34,17 +34,17 @@ static int add_draft(struct drafts *drafts, uint64_t node)
 {
 	if (drafts->count == drafts->capacity) {
 		uint64_t capacity = drafts->capacity ? drafts->capacity * 2 : 256;
-		struct draft *items =
-			tw_realloc(drafts->d->allocator, drafts->items,
-				   drafts->capacity * sizeof(*items), capacity * sizeof(*items));
+		struct draft *items = tw_realloc(drafts->d->allocator, drafts->items,
+						 drafts->capacity * sizeof(*items),
+						 capacity * sizeof(*items));
 
 		if (!items || capacity >= TW_NO_GROUP)
 			return -1;
 		drafts->items = items;
 		drafts->capacity = capacity;
 	}
-	drafts->items[drafts->count] = (struct draft){ node, UINT64_MAX, TW_UNION_INIT,
-						       TW_UNION_INIT };
+	drafts->items[drafts->count] =
+		(struct draft){ node, UINT64_MAX, TW_UNION_INIT, TW_UNION_INIT };
 	drafts->of_node[node] = (uint32_t)drafts->count++;
 	return 0;
 }
@@ -105,8 +105,8 @@ static int order_launchers(struct tw_launchers *l, struct drafts *drafts)
 		tw_sort(items, scratch, n);
 		for (i = 0; i < n; i++)
 			items[i].key = tw_sort_key(
-				d->trace->events.start_ns
-					[d->host.event[drafts->items[items[i].value].node]]);
+				d->trace->events
+					.start_ns[d->host.event[drafts->items[items[i].value].node]]);
 		tw_sort(items, scratch, n);
 		for (i = 0; i < n; i++) {
 			const struct draft *draft = &drafts->items[items[i].value];
@@ -146,8 +146,8 @@ int tw_launchers_build(struct tw_launchers *l, const struct tw_derived *d)
 	}
 	tw_free(d->allocator, drafts.of_node, (d->host.count + 1) * sizeof(*drafts.of_node));
 	tw_free(d->allocator, drafts.items, drafts.capacity * sizeof(*drafts.items));
-	if (status || tw_members_build(&l->gpu, l->of_gpu, d->gpu.count, (uint32_t)l->count,
-				       d->allocator))
+	if (status ||
+	    tw_members_build(&l->gpu, l->of_gpu, d->gpu.count, (uint32_t)l->count, d->allocator))
 		return -1;
 	if (tw_categories_init(&l->categories, d))
 		return -1;

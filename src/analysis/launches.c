@@ -15,8 +15,18 @@
 #include <string.h>
 
 enum {
-	NAME, CALLS, EVENTS, WITHOUT, TIME, MEAN, DELAY_MEAN, DELAY_MEDIAN, DELAY_MIN, DELAY_MAX,
-	QUEUED, NEGATIVE
+	NAME,
+	CALLS,
+	EVENTS,
+	WITHOUT,
+	TIME,
+	MEAN,
+	DELAY_MEAN,
+	DELAY_MEDIAN,
+	DELAY_MIN,
+	DELAY_MAX,
+	QUEUED,
+	NEGATIVE
 };
 
 static const struct trawl_column columns[] = {
@@ -44,21 +54,21 @@ static const struct trawl_column columns[] = {
 /* What a launch call set off. */
 struct call {
 	uint64_t events;
-	int64_t delay_ns;	/* of its first GPU event */
+	int64_t delay_ns; /* of its first GPU event */
 	int64_t queued_ns;
 };
 
 struct sum {
 	int64_t calls, events, without, time_ns, queued_ns, negative;
 	uint64_t first;
-	uint64_t delays;	/* calls with GPU events */
+	uint64_t delays; /* calls with GPU events */
 };
 
 struct work {
 	const struct tw_analysis_input *in;
-	struct call *calls;		/* by host node */
+	struct call *calls; /* by host node */
 	struct tw_groups groups;
-	uint32_t *of;			/* by host node: its row, TW_NO_GROUP: no launch call */
+	uint32_t *of; /* by host node: its row, TW_NO_GROUP: no launch call */
 	struct tw_members members;
 	struct sum *sums;
 	int64_t *values;
@@ -143,8 +153,7 @@ static void add_up(struct work *w)
 		sum->without += !call->events;
 		sum->negative += call->events && call->delay_ns < 0;
 		sum->queued_ns += call->queued_ns;
-		sum->time_ns += node_end(d, node) -
-				d->trace->events.start_ns[d->host.event[node]];
+		sum->time_ns += node_end(d, node) - d->trace->events.start_ns[d->host.event[node]];
 	}
 }
 

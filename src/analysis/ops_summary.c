@@ -9,7 +9,14 @@
 #include <string.h>
 
 enum {
-	NAME, DIRECT_US, SUBTREE_US, DIRECT_MS, SUBTREE_MS, COUNT, CATEGORIES, PERCENTAGE,
+	NAME,
+	DIRECT_US,
+	SUBTREE_US,
+	DIRECT_MS,
+	SUBTREE_MS,
+	COUNT,
+	CATEGORIES,
+	PERCENTAGE,
 	CUMULATIVE
 };
 
@@ -42,8 +49,8 @@ static int compare_texts(const void *a, const void *b)
 }
 
 /* The distinct categories of a group's members, as a list in Python's notation. */
-static int set_categories(const struct tw_analysis_input *in, struct trawl_table *table,
-			  size_t row, const struct tw_members *members, uint32_t group)
+static int set_categories(const struct tw_analysis_input *in, struct trawl_table *table, size_t row,
+			  const struct tw_members *members, uint32_t group)
 {
 	const struct tw_categories *categories = &in->launchers->categories;
 	bool seen[TW_MOST_OP_CATEGORIES] = { false };
@@ -103,8 +110,9 @@ static int64_t add_up(const struct tw_analysis_input *in, const struct tw_groups
 			sums[g].count++;
 		}
 		total += sums[g].direct_ns;
-		order[g] = (struct tw_order){
-			sums[g].direct_ns, ranks[*(const uint32_t *)tw_groups_key(groups, g)], g };
+		order[g] = (struct tw_order){ sums[g].direct_ns,
+					      ranks[*(const uint32_t *)tw_groups_key(groups, g)],
+					      g };
 	}
 	tw_order_sort(order, groups->count);
 	return total;

@@ -10,14 +10,43 @@
 #include <string.h>
 
 enum {
-	NAME, CATEGORY, PROCESS, LABEL, THREAD, DIMS, TYPES, STRIDES, CONCRETE, COUNT,
-	DIRECT_MEAN, SUBTREE_MEAN, DIRECT_MEDIAN, SUBTREE_MEDIAN, DIRECT_STD, SUBTREE_STD,
-	DIRECT_MIN, SUBTREE_MIN, DIRECT_MAX, SUBTREE_MAX, DIRECT_SUM, SUBTREE_SUM,
-	EVENT, DETAILS, SHORT_DETAILS, PERCENTAGE, CUMULATIVE
+	NAME,
+	CATEGORY,
+	PROCESS,
+	LABEL,
+	THREAD,
+	DIMS,
+	TYPES,
+	STRIDES,
+	CONCRETE,
+	COUNT,
+	DIRECT_MEAN,
+	SUBTREE_MEAN,
+	DIRECT_MEDIAN,
+	SUBTREE_MEDIAN,
+	DIRECT_STD,
+	SUBTREE_STD,
+	DIRECT_MIN,
+	SUBTREE_MIN,
+	DIRECT_MAX,
+	SUBTREE_MAX,
+	DIRECT_SUM,
+	SUBTREE_SUM,
+	EVENT,
+	DETAILS,
+	SHORT_DETAILS,
+	PERCENTAGE,
+	CUMULATIVE
 };
 
-#define STATISTIC(name, what) { name, TRAWL_COLUMN_REAL, "µs", 0, 3, 14, what }
-#define EXACT(name, what) { name, TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, what }
+#define STATISTIC(name, what)                                 \
+	{                                                     \
+		name, TRAWL_COLUMN_REAL, "µs", 0, 3, 14, what \
+	}
+#define EXACT(name, what)                                        \
+	{                                                        \
+		name, TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, what \
+	}
 
 static const struct trawl_column columns[] = {
 	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
@@ -127,8 +156,7 @@ static struct tw_stats measure(const struct work *w, uint32_t group, bool subtre
 	uint64_t first = w->members.first[group], n = w->members.first[group + 1] - first, i;
 
 	for (i = 0; i < n; i++) {
-		const struct tw_launcher *l =
-			&w->in->launchers->items[w->members.list[first + i]];
+		const struct tw_launcher *l = &w->in->launchers->items[w->members.list[first + i]];
 
 		w->values[i] = subtree ? l->subtree_ns : l->direct_ns;
 	}
@@ -155,8 +183,7 @@ static int add_row(struct work *w, struct trawl_table *table, uint32_t group)
 	size_t row = tw_table_add_row(table);
 
 	tw_set_name(table, row, NAME, w->in->trace, key->name);
-	tw_table_set_str(table, row, CATEGORY,
-			 w->in->launchers->categories.names[key->category]);
+	tw_table_set_str(table, row, CATEGORY, w->in->launchers->categories.names[key->category]);
 	set_or_unknown(w, table, row, PROCESS, key->process);
 	set_or_unknown(w, table, row, LABEL, key->label);
 	set_or_unknown(w, table, row, THREAD, key->thread);
@@ -201,7 +228,8 @@ static int fill(struct work *w, struct trawl_table *table)
 
 		order[g] = (struct tw_order){
 			group_time(w, g),
-			w->in->derived->host.event[w->in->launchers->items[example].node], g };
+			w->in->derived->host.event[w->in->launchers->items[example].node], g
+		};
 		total += order[g].value;
 	}
 	tw_order_sort(order, count);

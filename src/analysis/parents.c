@@ -68,6 +68,7 @@ struct tw_parent tw_parent_of(const struct tw_parents *p, uint64_t gpu)
 	name = p->in->trace->texts.entries[p->in->trace->events.name[parent.event]].ptr;
 	parent.category = contains_folded(name, "graphlaunch") ||
 					  contains_folded(name, "cudagraph") ?
-				  "graph" : "runtime";
+				  "graph" :
+				  "runtime";
 	return parent;
 }

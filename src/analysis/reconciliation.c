@@ -38,8 +38,7 @@ static void add_piece(struct pieces *p, int64_t start_ns, int64_t end_ns)
 }
 
 /* The GPU events of one launcher, joined where they overlap or touch; returns their length. */
-static int64_t add_launcher(const struct tw_analysis_input *in, uint64_t launcher,
-			    struct pieces *p)
+static int64_t add_launcher(const struct tw_analysis_input *in, uint64_t launcher, struct pieces *p)
 {
 	const struct tw_members *members = &in->launchers->gpu;
 	const struct tw_gpu *gpu = &in->derived->gpu;
@@ -129,7 +128,8 @@ static void fill(struct trawl_table *table, const struct amounts *a, const struc
 	add_row(table, "idle", t->idle_ns, "total without busy");
 	add_row(table, "total", t->total_ns, "first start to last end, or the windows of the view");
 	add_row(table, "difference",
-		a->operations + a->communication + a->copies + a->unlinked - a->overlap - t->busy_ns,
+		a->operations + a->communication + a->copies + a->unlinked - a->overlap -
+			t->busy_ns,
 		"op_rows + communication + copies + unlinked - overlap - busy: 0, or something is "
 		"counted wrongly");
 }

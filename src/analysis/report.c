@@ -1,4 +1,6 @@
 /* All analyses over one trace, each in its own table, several at a time. */
+#include "trawl/report.h"
+
 #include "analysis/analysis.h"
 
 #include "base/alloc.h"
@@ -14,9 +16,9 @@ struct trawl_report {
 	struct tw_quality quality;
 	struct trawl_defect defects[TW_DEFECT_COUNT];
 	size_t defect_count;
-	const struct trawl_table **tables;	/* those shown, in order */
+	const struct trawl_table **tables; /* those shown, in order */
 	size_t table_count;
-	struct trawl_table **all;		/* by analysis, NULL: it had nothing to say */
+	struct trawl_table **all; /* by analysis, NULL: it had nothing to say */
 };
 
 void trawl_report_options_init(struct trawl_report_options *options)
@@ -35,8 +37,8 @@ void trawl_report_options_init(struct trawl_report_options *options)
 struct job {
 	struct trawl_report *report;
 	struct tw_analysis_input input;
-	int *status;		/* by analysis */
-	unsigned has;		/* enum tw_needs that are there */
+	int *status;  /* by analysis */
+	unsigned has; /* enum tw_needs that are there */
 };
 
 static void run_analysis(void *context, size_t i)
@@ -63,8 +65,8 @@ static int collect_tables(struct trawl_report *report)
 {
 	size_t i;
 
-	report->tables = tw_alloc_array(report->allocator, tw_analysis_count,
-					sizeof(*report->tables));
+	report->tables =
+		tw_alloc_array(report->allocator, tw_analysis_count, sizeof(*report->tables));
 	if (!report->tables)
 		return TRAWL_ENOMEM;
 	for (i = 0; i < tw_analysis_count; i++) {
@@ -126,10 +128,11 @@ static int nothing_to_report(const struct trawl_trace *trace, struct trawl_error
 				       "no GPU events recognised, and no host operations: %lld of "
 				       "%llu events have a duration but no category",
 				       unnamed, (unsigned long long)trace->events.count);
-	return trawl_error_set(err, TRAWL_ENODATA,
-			       "no GPU events and no host operations among its %llu events: was the "
-			       "profiler running?",
-			       (unsigned long long)trace->events.count);
+	return trawl_error_set(
+		err, TRAWL_ENODATA,
+		"no GPU events and no host operations among its %llu events: was the "
+		"profiler running?",
+		(unsigned long long)trace->events.count);
 }
 
 int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
@@ -152,8 +155,8 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 	derive.clip_overruns = report->options.clip_overruns;
 	derive.threads = report->options.threads;
 	derive.view = (struct tw_view_options){
-		report->options.range, report->options.step_first, report->options.step_last,
-		report->options.start_ns, report->options.end_ns, report->options.device,
+		report->options.range,	  report->options.step_first, report->options.step_last,
+		report->options.start_ns, report->options.end_ns,     report->options.device,
 	};
 	status = tw_derive(&report->derived, trace, &derive, err);
 	if (!status && !report->derived->gpu.count && !report->derived->host.count)

@@ -24,8 +24,7 @@ void tw_set_code(struct trawl_table *table, size_t row, size_t column,
 		tw_table_set_text(table, row, column, text, len);
 }
 
-void tw_set_percent(struct trawl_table *table, size_t row, size_t column, double part,
-		    double whole)
+void tw_set_percent(struct trawl_table *table, size_t row, size_t column, double part, double whole)
 {
 	if (whole > 0)
 		tw_table_set_real(table, row, column, part / whole * 100);

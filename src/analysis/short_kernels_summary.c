@@ -34,7 +34,7 @@ struct key {
 
 struct sum {
 	int64_t ns, count;
-	uint64_t first;		/* event number of the first, to order ties */
+	uint64_t first; /* event number of the first, to order ties */
 };
 
 struct work {
@@ -140,8 +140,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 
 	tw_groups_init(&w.groups, sizeof(struct key), a);
 	w.of = tw_alloc(a, of_bytes);
-	if (w.of && !tw_signatures_init(&w.signatures, in->trace) && !tw_parents_init(&w.parents, in) &&
-	    !group_kernels(&w)) {
+	if (w.of && !tw_signatures_init(&w.signatures, in->trace) &&
+	    !tw_parents_init(&w.parents, in) && !group_kernels(&w)) {
 		w.sums = tw_alloc_array(a, (size_t)w.groups.count + 1, sizeof(*w.sums));
 		if (w.sums) {
 			add_up(&w);
@@ -157,7 +157,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 }
 
 const struct tw_analysis tw_analysis_short_kernels_summary = {
-	TW_TABLE_KEPT("short_kernels_summary", "short kernels by operation, arguments and name", columns),
+	TW_TABLE_KEPT("short_kernels_summary", "short kernels by operation, arguments and name",
+		      columns),
 	.needs = TW_NEEDS_GPU,
 	.run = run,
 };

@@ -78,7 +78,7 @@ static const char *quote_word(const char *p, const char *end, struct tw_str *out
 void tw_python_repr(const char *p, size_t len, struct tw_str *out)
 {
 	const char *end = p + len;
-	uint64_t several = 0, empty = 0;	/* lowest bit: innermost */
+	uint64_t several = 0, empty = 0; /* lowest bit: innermost */
 	size_t depth = 0;
 
 	while (p < end) {

@@ -9,19 +9,19 @@
 #include "store/trace.h"
 
 struct tw_signature {
-	uint32_t dims, types, strides, concrete;	/* ids of a tw_signatures; 0: not recorded */
+	uint32_t dims, types, strides, concrete; /* ids of a tw_signatures; 0: not recorded */
 };
 
 /* Texts of signatures; each distinct JSON text is rewritten once. */
 struct tw_signatures {
 	const struct trawl_trace *trace;
 	struct tw_pool texts;
-	uint32_t *of_text;	/* by text id of the trace: id in `texts`, 0: not asked yet */
+	uint32_t *of_text; /* by text id of the trace: id in `texts`, 0: not asked yet */
 	struct tw_str scratch;
 };
 
-int tw_signatures_init(struct tw_signatures *signatures, const struct trawl_trace *trace)
-	TRAWL_MUST_CHECK;
+int tw_signatures_init(struct tw_signatures *signatures,
+		       const struct trawl_trace *trace) TRAWL_MUST_CHECK;
 void tw_signatures_release(struct tw_signatures *signatures);
 struct tw_signature tw_signature_of(struct tw_signatures *signatures, uint64_t event);
 /* Out of memory at some time. */

@@ -9,9 +9,9 @@
 struct tw_stats {
 	uint64_t count;
 	int64_t sum, min, max;
-	double mean, median;	/* of no values: 0 */
-	double std;		/* sample standard deviation (n - 1); NaN below two values */
-	double population_std;	/* n */
+	double mean, median;   /* of no values: 0 */
+	double std;	       /* sample standard deviation (n - 1); NaN below two values */
+	double population_std; /* n */
 };
 
 /* Reorders `values`. */

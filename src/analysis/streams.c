@@ -3,9 +3,7 @@
 
 #include "base/alloc.h"
 
-enum {
-	DEVICE, STREAM, KERNELS, COPIES, SETS, COMMUNICATION, BUSY, OF_TOTAL, SUM, FIRST, LAST
-};
+enum { DEVICE, STREAM, KERNELS, COPIES, SETS, COMMUNICATION, BUSY, OF_TOTAL, SUM, FIRST, LAST };
 
 static const struct trawl_column columns[] = {
 	[DEVICE] = { "device", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "number of the device" },
@@ -22,8 +20,7 @@ static const struct trawl_column columns[] = {
 		  "sum of its events; more than busy where they overlap" },
 	[FIRST] = { "first start (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
 		    "start of its first event, on the clock of the trace" },
-	[LAST] = { "last end (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
-		   "end of its last event" },
+	[LAST] = { "last end (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20, "end of its last event" },
 };
 
 struct stream {
@@ -78,8 +75,8 @@ static void add_row(const struct tw_analysis_input *in, struct trawl_table *tabl
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
-	struct stream *streams = tw_alloc_array(in->allocator, (size_t)gpu->queue_count + 1,
-						sizeof(*streams));
+	struct stream *streams =
+		tw_alloc_array(in->allocator, (size_t)gpu->queue_count + 1, sizeof(*streams));
 	uint64_t g;
 	uint32_t q;
 

@@ -8,8 +8,7 @@ enum { NAME, KIND, DEVICE, STREAM, COUNT, SUM, OF_TOTAL };
 
 static const struct trawl_column columns[] = {
 	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "name of the GPU event" },
-	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
-		   "compute, communication or copy" },
+	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "compute, communication or copy" },
 	[DEVICE] = { "device", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "device it ran on" },
 	[STREAM] = { "stream", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "stream it ran on" },
 	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
@@ -31,8 +30,7 @@ static struct key key_of(const struct tw_analysis_input *in, uint64_t g)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
 
-	return (struct key){ in->trace->events.name[gpu->event[g]], gpu->queue[g],
-			     gpu->bucket[g] };
+	return (struct key){ in->trace->events.name[gpu->event[g]], gpu->queue[g], gpu->bucket[g] };
 }
 
 static void add_row(const struct tw_analysis_input *in, struct trawl_table *table,

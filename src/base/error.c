@@ -24,8 +24,7 @@ int trawl_error_set(struct trawl_error *err, int status, const char *format, ...
 	return status;
 }
 
-int trawl_error_set_at(struct trawl_error *err, int status, int64_t offset, const char *format,
-		       ...)
+int trawl_error_set_at(struct trawl_error *err, int status, int64_t offset, const char *format, ...)
 {
 	va_list args;
 

@@ -72,9 +72,9 @@ const char *tw_scan_nested(const char *p, const char *end)
 
 /* Value of a decimal: digits without the point, and where the point stands. */
 struct decimal {
-	uint64_t digits;	/* up to 19 significant ones */
-	int exponent;		/* value = digits x 10^exponent */
-	unsigned next;		/* the first digit that was one too many */
+	uint64_t digits; /* up to 19 significant ones */
+	int exponent;	 /* value = digits x 10^exponent */
+	unsigned next;	 /* the first digit that was one too many */
 	bool negative;
 };
 

@@ -85,7 +85,8 @@ static inline uint32_t tw_parse_digits8(const char *p, unsigned *count)
 	}
 	v = v * 10 + (v >> 8);
 	v = ((v & 0x000000ff000000ffu) * 0x000f424000000064u +
-	     ((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >> 32;
+	     ((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >>
+	    32;
 	return (uint32_t)v;
 }
 
@@ -95,7 +96,7 @@ static inline uint32_t tw_parse_digits8(const char *p, unsigned *count)
  */
 static inline const char *tw_parse_digits(const char *p, uint64_t *value, unsigned *digits)
 {
-	static const uint32_t powers[] = { 1,      10,      100,      1000,     10000,
+	static const uint32_t powers[] = { 1,	   10,	    100,      1000,	10000,
 					   100000, 1000000, 10000000, 100000000 };
 	unsigned n;
 	uint64_t total = tw_parse_digits8(p, &n);

@@ -76,7 +76,8 @@ void tw_sort(struct tw_sort_item *items, struct tw_sort_item *scratch, size_t co
 			sum += n;
 		}
 		for (i = 0; i < count; i++)
-			to[at[(from[i].key - low) >> (pass * DIGIT_BITS) & (DIGITS - 1)]++] = from[i];
+			to[at[(from[i].key - low) >> (pass * DIGIT_BITS) & (DIGITS - 1)]++] =
+				from[i];
 		swap = from;
 		from = to;
 		to = swap;

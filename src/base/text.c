@@ -160,8 +160,8 @@ static bool starts_with(const char *p, const char *end, const char *word)
 static const char *check_scalar(const char *p, const char *end, unsigned *flaws)
 {
 	static const char *const words[] = { "true", "false", "null" };
-	static const char *const nans[] = { "NaN", "nan", "Infinity", "inf", "-NaN", "-nan",
-					    "-Infinity", "-inf" };
+	static const char *const nans[] = { "NaN",  "nan",  "Infinity",	 "inf",
+					    "-NaN", "-nan", "-Infinity", "-inf" };
 	size_t i;
 
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -177,8 +177,8 @@ static const char *check_scalar(const char *p, const char *end, unsigned *flaws)
 		p++;
 	if (p == end || !tw_is_digit(*p))
 		return NULL;
-	while (p < end && (tw_is_digit(*p) || *p == '.' || *p == 'e' || *p == 'E' || *p == '+' ||
-			   *p == '-'))
+	while (p < end &&
+	       (tw_is_digit(*p) || *p == '.' || *p == 'e' || *p == 'E' || *p == '+' || *p == '-'))
 		p++;
 	return p;
 }
@@ -194,7 +194,7 @@ unsigned tw_text_check(const char *p, size_t len)
 {
 	const char *end = p + len;
 	unsigned flaws = 0;
-	uint64_t objects = 0;	/* bit i: level i is an object; newest lowest */
+	uint64_t objects = 0; /* bit i: level i is an object; newest lowest */
 	size_t depth = 0;
 	enum { VALUE, FIRST, AFTER } state = VALUE;
 

@@ -6,12 +6,12 @@
 
 /* What was wrong with a string or a value; bits. */
 enum tw_text_flaw {
-	TW_TEXT_CONTROL = 1,	/* raw control character */
-	TW_TEXT_ESCAPE = 2,	/* backslash that begins no escape */
-	TW_TEXT_UTF8 = 4,	/* bytes that are no UTF-8 */
-	TW_TEXT_SURROGATE = 8,	/* half a surrogate pair */
-	TW_TEXT_SYNTAX = 16,	/* no valid JSON value */
-	TW_TEXT_NAN = 32,	/* NaN, Infinity */
+	TW_TEXT_CONTROL = 1,   /* raw control character */
+	TW_TEXT_ESCAPE = 2,    /* backslash that begins no escape */
+	TW_TEXT_UTF8 = 4,      /* bytes that are no UTF-8 */
+	TW_TEXT_SURROGATE = 8, /* half a surrogate pair */
+	TW_TEXT_SYNTAX = 16,   /* no valid JSON value */
+	TW_TEXT_NAN = 32,      /* NaN, Infinity */
 };
 
 /*

@@ -19,13 +19,13 @@ enum cli_exit {
 
 struct cli_command {
 	const char *name;
-	const char *arguments;	/* as the usage line shows them */
-	const char *summary;	/* one line, for the list of commands */
-	const char *details;	/* what it writes, and one real example */
+	const char *arguments; /* as the usage line shows them */
+	const char *summary;   /* one line, for the list of commands */
+	const char *details;   /* what it writes, and one real example */
 	int (*run)(const struct cli_command *command, int argc, char **argv);
 };
 
-extern const struct cli_command cli_commands[];	/* ends with a NULL name */
+extern const struct cli_command cli_commands[]; /* ends with a NULL name */
 
 /* Options of every command. */
 struct cli_common {
@@ -48,8 +48,7 @@ int cli_begin(const struct cli_command *command, const struct cli_option *const 
 /* "trawl: message" on stderr. */
 void cli_message(const char *format, ...) TRAWL_PRINTF(1, 2);
 /* "trawl: <command>: message" and how to get help; CLI_USAGE. */
-int cli_usage_error(const struct cli_command *command, const char *format, ...)
-	TRAWL_PRINTF(2, 3);
+int cli_usage_error(const struct cli_command *command, const char *format, ...) TRAWL_PRINTF(2, 3);
 /* Tells of a failure; the exit status for it. */
 int cli_fail(const struct trawl_error *err);
 

@@ -23,15 +23,14 @@ static const struct trawl_column columns[] = {
 	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is and what was done" },
 };
 
-static const struct tw_table_spec spec = {
-	"quality", "what is odd in the traces, worst first", columns, 7, true
-};
+static const struct tw_table_spec spec = { "quality", "what is odd in the traces, worst first",
+					   columns, 7, true };
 
 struct check_command {
 	struct cli_common common;
 	bool timing;
 	struct trawl_table *table;
-	int read;	/* traces that could be read */
+	int read; /* traces that could be read */
 };
 
 static void add_rows(struct trawl_table *table, const char *path,
@@ -54,8 +53,8 @@ static void add_rows(struct trawl_table *table, const char *path,
 }
 
 /* The trace's own record and what its links and nesting show. */
-static int all_defects(const struct trawl_trace *trace, struct trawl_defect *defects,
-		       size_t *count, struct trawl_error *err)
+static int all_defects(const struct trawl_trace *trace, struct trawl_defect *defects, size_t *count,
+		       struct trawl_error *err)
 {
 	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT };
 	struct tw_quality quality = trace->quality;

@@ -39,7 +39,8 @@ static void output_path(const struct report_command *c, const char *name, struct
 		tw_str_add_cstr(out, "analysis_output");
 	}
 	if (name)
-		tw_str_addf(out, "%s%s", out->len && out->ptr[out->len - 1] == '/' ? "" : "/", name);
+		tw_str_addf(out, "%s%s", out->len && out->ptr[out->len - 1] == '/' ? "" : "/",
+			    name);
 }
 
 /* The tables of the report as a list. */
@@ -228,8 +229,9 @@ int cli_report(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (count != 1)
-		return cli_usage_error(command, count ? "one trace at a time, not %d" :
-							"which trace? (%d given)", count);
+		return cli_usage_error(
+			command, count ? "one trace at a time, not %d" : "which trace? (%d given)",
+			count);
 	c.path = argv[0];
 	o->threads = c.common.threads;
 	o->step_first = c.steps[0];

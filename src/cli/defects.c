@@ -23,8 +23,8 @@ void cli_tell_defects(const char *path, const struct trawl_defect *defects, size
 	size_t i;
 
 	/* The summary on the terminal has the same lines. */
-	if (common->quiet || (isatty(STDERR_FILENO) && isatty(STDOUT_FILENO) &&
-			      common->format == TW_FORMAT_TABLE))
+	if (common->quiet ||
+	    (isatty(STDERR_FILENO) && isatty(STDOUT_FILENO) && common->format == TW_FORMAT_TABLE))
 		return;
 	for (i = 0; i < count; i++)
 		if (defects[i].severity != TRAWL_NOTE)

@@ -86,6 +86,8 @@ static void catch_signals(void)
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
+	/* A limit on file sizes is an error of writing, told like any other. */
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 /* Standard output may fail as late as here. */

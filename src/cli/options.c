@@ -37,8 +37,7 @@ static int parse_count(const struct cli_option *option, const char *text, struct
 	return 0;
 }
 
-static int parse_time_ns(const struct cli_option *option, const char *text,
-			 struct trawl_error *err)
+static int parse_time_ns(const struct cli_option *option, const char *text, struct trawl_error *err)
 {
 	bool negative = *text == '-';
 	const char *behind;
@@ -50,8 +49,7 @@ static int parse_time_ns(const struct cli_option *option, const char *text,
 	return 0;
 }
 
-static int parse_time_us(const struct cli_option *option, const char *text,
-			 struct trawl_error *err)
+static int parse_time_us(const struct cli_option *option, const char *text, struct trawl_error *err)
 {
 	const char *behind;
 	int64_t value;
@@ -77,12 +75,13 @@ static int parse_steps(const struct cli_option *option, const char *text, struct
 	return 0;
 }
 
-static int parse_format(const struct cli_option *option, const char *text,
-			struct trawl_error *err)
+static int parse_format(const struct cli_option *option, const char *text, struct trawl_error *err)
 {
 	static const char *const names[] = {
-		[TW_FORMAT_TABLE] = "table", [TW_FORMAT_CSV] = "csv",
-		[TW_FORMAT_JSON] = "json", [TW_FORMAT_MARKDOWN] = "markdown",
+		[TW_FORMAT_TABLE] = "table",
+		[TW_FORMAT_CSV] = "csv",
+		[TW_FORMAT_JSON] = "json",
+		[TW_FORMAT_MARKDOWN] = "markdown",
 	};
 	size_t i;
 
@@ -130,8 +129,7 @@ static const struct cli_option *find_option(const struct cli_option *const *tabl
 		const struct cli_option *option;
 
 		for (option = tables[t]; option->name; option++)
-			if (len ? strlen(option->name) == len &&
-					  !memcmp(option->name, name, len) :
+			if (len ? strlen(option->name) == len && !memcmp(option->name, name, len) :
 				  option->letter && option->letter == *name)
 				return option;
 	}

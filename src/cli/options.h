@@ -8,22 +8,22 @@
 #include "trawl/error.h"
 
 enum cli_kind {
-	CLI_FLAG,		/* bool */
-	CLI_TEXT,		/* const char * */
-	CLI_COUNT,		/* unsigned, 0 to 1,000,000 */
-	CLI_TIME_NS,		/* int64_t nanoseconds */
-	CLI_TIME_US,		/* int64_t nanoseconds, given in microseconds, fractions allowed */
-	CLI_STEPS,		/* int64_t[2]: N or N-M */
-	CLI_FORMAT,		/* enum tw_format */
+	CLI_FLAG,    /* bool */
+	CLI_TEXT,    /* const char * */
+	CLI_COUNT,   /* unsigned, 0 to 1,000,000 */
+	CLI_TIME_NS, /* int64_t nanoseconds */
+	CLI_TIME_US, /* int64_t nanoseconds, given in microseconds, fractions allowed */
+	CLI_STEPS,   /* int64_t[2]: N or N-M */
+	CLI_FORMAT,  /* enum tw_format */
 };
 
 struct cli_option {
-	const char *name;	/* without "--"; NULL ends the table */
-	char letter;		/* 0: none */
+	const char *name; /* without "--"; NULL ends the table */
+	char letter;	  /* 0: none */
 	enum cli_kind kind;
-	const char *argument;	/* as the help shows it; NULL for a flag */
+	const char *argument; /* as the help shows it; NULL for a flag */
 	void *value;
-	const char *help;	/* NULL: not shown */
+	const char *help; /* NULL: not shown */
 };
 
 /*

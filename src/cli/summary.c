@@ -177,12 +177,12 @@ static const struct trawl_column top_host[] = {
 	[TOP_SHARE] = { "share", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of all self time" },
 };
 
-static const struct tw_table_spec top_gpu_spec = {
-	"top_operations", "operations with the most GPU time", top_gpu, 5, true
-};
-static const struct tw_table_spec top_host_spec = {
-	"top_operations", "operations with the most time on the host", top_host, 5, true
-};
+static const struct tw_table_spec top_gpu_spec = { "top_operations",
+						   "operations with the most GPU time", top_gpu, 5,
+						   true };
+static const struct tw_table_spec top_host_spec = { "top_operations",
+						    "operations with the most time on the host",
+						    top_host, 5, true };
 
 static size_t column_of(const struct trawl_table *table, const char *header)
 {
@@ -234,8 +234,8 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 {
 	const struct trawl_table *ops = trawl_report_find(report, "ops_summary");
 	bool gpu = ops != NULL;
-	struct trawl_table *top = tw_table_new(gpu ? &top_gpu_spec : &top_host_spec,
-					       trawl_allocator_default());
+	struct trawl_table *top =
+		tw_table_new(gpu ? &top_gpu_spec : &top_host_spec, trawl_allocator_default());
 	size_t i, rows;
 
 	if (!ops && !trawl_report_find(report, "gpu_timeline"))
@@ -286,8 +286,10 @@ static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 	if (count) {
 		tw_str_add_cstr(out, "\n");
 		add_grouped(out, count);
-		tw_str_addf(out, " GPU events (%.3f ms) have no recorded launch: in the timeline, in "
-				 "no operation\n", (double)ns / 1e6);
+		tw_str_addf(out,
+			    " GPU events (%.3f ms) have no recorded launch: in the timeline, in "
+			    "no operation\n",
+			    (double)ns / 1e6);
 	}
 }
 

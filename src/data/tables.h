@@ -29,7 +29,7 @@ enum tw_kernel_class {
 struct tw_kernel_name {
 	const char *pattern;
 	enum tw_kernel_class class;
-	const char *collective;	/* "": the name does not tell */
+	const char *collective; /* "": the name does not tell */
 	const char *library;
 };
 

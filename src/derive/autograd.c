@@ -45,9 +45,8 @@ static bool is_engine(const struct tw_derived *d, uint64_t node)
 }
 
 /* The forward operation of a backward one among those of its number, NULL: none. */
-static const struct numbered *find_forward(const struct tw_derived *d,
-					   const struct numbered *list, uint64_t count,
-					   const struct numbered *backward)
+static const struct numbered *find_forward(const struct tw_derived *d, const struct numbered *list,
+					   uint64_t count, const struct numbered *backward)
 {
 	const struct tw_events *events = &d->trace->events;
 	const struct numbered *best = NULL;
@@ -58,8 +57,8 @@ static const struct numbered *find_forward(const struct tw_derived *d,
 		bool elsewhere = events->track[list[i].event] != events->track[backward->event];
 
 		if (&list[i] == backward || is_engine(d, list[i].node) ||
-		    (!elsewhere && events->start_ns[list[i].event] >=
-					   events->start_ns[backward->event]))
+		    (!elsewhere &&
+		     events->start_ns[list[i].event] >= events->start_ns[backward->event]))
 			continue;
 		if (!best || (elsewhere && !best_elsewhere) ||
 		    (elsewhere == best_elsewhere &&
@@ -75,9 +74,9 @@ static int add_pair(struct tw_autograd *a, int64_t sequence, uint64_t forward, u
 {
 	if (a->count == a->capacity) {
 		uint64_t capacity = a->capacity ? a->capacity * 2 : 64;
-		struct tw_autograd_pair *pairs =
-			tw_realloc(a->allocator, a->pairs, a->capacity * sizeof(*pairs),
-				   capacity * sizeof(*pairs));
+		struct tw_autograd_pair *pairs = tw_realloc(a->allocator, a->pairs,
+							    a->capacity * sizeof(*pairs),
+							    capacity * sizeof(*pairs));
 
 		if (!pairs)
 			return -1;
@@ -88,8 +87,8 @@ static int add_pair(struct tw_autograd *a, int64_t sequence, uint64_t forward, u
 	return 0;
 }
 
-static int pair_all(struct tw_autograd *a, const struct tw_derived *d,
-		    const struct numbered *list, uint64_t count)
+static int pair_all(struct tw_autograd *a, const struct tw_derived *d, const struct numbered *list,
+		    uint64_t count)
 {
 	uint64_t first, end, i;
 

@@ -9,12 +9,12 @@
 
 struct tw_autograd_pair {
 	int64_t sequence;
-	uint64_t forward, backward;	/* host nodes */
+	uint64_t forward, backward; /* host nodes */
 };
 
 struct tw_autograd {
 	const struct trawl_allocator *allocator;
-	struct tw_autograd_pair *pairs;	/* in order of sequence number */
+	struct tw_autograd_pair *pairs; /* in order of sequence number */
 	uint64_t count, capacity;
 };
 
@@ -24,8 +24,8 @@ struct tw_autograd {
  * Numbers below 0 and above INT64_MAX mean none.  Source: TraceLens' links, without their limit
  * to backward passes on a thread of their own.
  */
-int tw_autograd_build(struct tw_autograd *autograd, const struct tw_derived *derived)
-	TRAWL_MUST_CHECK;
+int tw_autograd_build(struct tw_autograd *autograd,
+		      const struct tw_derived *derived) TRAWL_MUST_CHECK;
 void tw_autograd_release(struct tw_autograd *autograd);
 
 /*

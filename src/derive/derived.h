@@ -18,9 +18,9 @@
 struct tw_host {
 	uint64_t count;
 	uint64_t *event;
-	uint64_t *parent;	/* node, TW_NONE: top level */
-	uint8_t *launch_name;	/* by text id: calls of this name should have GPU work */
-	struct tw_quality quality;	/* found while building it */
+	uint64_t *parent;	   /* node, TW_NONE: top level */
+	uint8_t *launch_name;	   /* by text id: calls of this name should have GPU work */
+	struct tw_quality quality; /* found while building it */
 };
 
 enum tw_bucket { TW_COMPUTE, TW_COMMUNICATION, TW_COPY, TW_BUCKETS };
@@ -33,22 +33,22 @@ struct tw_queue {
 /* GPU events of the view with usable times, in order of start, then of the input. */
 struct tw_gpu {
 	uint64_t count;
-	uint64_t allocated;	/* entries of the columns */
+	uint64_t allocated; /* entries of the columns */
 	uint64_t *event;
-	int64_t *start_ns, *end_ns;	/* clipped by the view, and by --clip-overruns */
-	uint64_t *launch;		/* host node of the launch call, TW_NONE: not recorded */
-	uint32_t *queue;		/* index into queues */
-	uint8_t *bucket;		/* enum tw_bucket */
-	uint16_t *known_name;		/* by text id: 1 + row of tw_kernel_names, 0: none */
-	struct tw_queue *queues;	/* in order of device, stream */
+	int64_t *start_ns, *end_ns; /* clipped by the view, and by --clip-overruns */
+	uint64_t *launch;	    /* host node of the launch call, TW_NONE: not recorded */
+	uint32_t *queue;	    /* index into queues */
+	uint8_t *bucket;	    /* enum tw_bucket */
+	uint16_t *known_name;	    /* by text id: 1 + row of tw_kernel_names, 0: none */
+	struct tw_queue *queues;    /* in order of device, stream */
 	uint32_t queue_count;
-	struct tw_quality quality;	/* found while building it */
+	struct tw_quality quality; /* found while building it */
 };
 
 struct tw_derive_options {
-	bool clip_overruns;	/* end a kernel that runs over whole later ones at the next start */
-	bool python;		/* python functions are nodes of the call tree too */
-	unsigned threads;	/* 0: one */
+	bool clip_overruns; /* end a kernel that runs over whole later ones at the next start */
+	bool python;	    /* python functions are nodes of the call tree too */
+	unsigned threads;   /* 0: one */
 	struct tw_view_options view;
 };
 
@@ -59,7 +59,7 @@ struct tw_derived {
 	struct tw_host host;
 	struct tw_gpu gpu;
 	struct tw_names names;
-	struct tw_quality quality;	/* found here, beside the trace's own */
+	struct tw_quality quality; /* found here, beside the trace's own */
 };
 
 /* `trace` must outlive *out. */

@@ -22,7 +22,9 @@ static int alloc_gpu(struct tw_derived *d, uint64_t count)
 	gpu->bucket = tw_alloc(a, (count + 1) * sizeof(*gpu->bucket));
 	gpu->count = gpu->allocated = count;
 	return gpu->event && gpu->start_ns && gpu->end_ns && gpu->launch && gpu->queue &&
-			       gpu->bucket ? 0 : -1;
+			       gpu->bucket ?
+		       0 :
+		       -1;
 }
 
 static bool is_gpu_slice(const struct trawl_trace *trace, uint64_t i)
@@ -144,8 +146,7 @@ static int find_known_names(struct tw_derived *d)
 	uint8_t *asked = tw_alloc_array(d->allocator, texts->count, 1);
 	uint64_t g;
 
-	d->gpu.known_name = tw_alloc_array(d->allocator, texts->count,
-					   sizeof(*d->gpu.known_name));
+	d->gpu.known_name = tw_alloc_array(d->allocator, texts->count, sizeof(*d->gpu.known_name));
 	for (g = 0; asked && d->gpu.known_name && g < d->gpu.count; g++) {
 		uint32_t name = d->trace->events.name[d->gpu.event[g]];
 		const struct tw_kernel_name *known;

@@ -113,7 +113,8 @@ static void nest(struct tw_derived *d)
 		while (top != TW_NONE && end_of(events, host->event[top]) <= start)
 			top = host->parent[top];
 		if (top != TW_NONE && end > end_of(events, host->event[top])) {
-			tw_quality_add(&d->host.quality, TW_DEFECT_overrun_parent, 1, -1, (int64_t)e);
+			tw_quality_add(&d->host.quality, TW_DEFECT_overrun_parent, 1, -1,
+				       (int64_t)e);
 			while (top != TW_NONE && end > end_of(events, host->event[top]))
 				top = host->parent[top];
 		}

@@ -21,9 +21,9 @@ static struct tw_interval *add_item(struct tw_intervals *set)
 {
 	if (set->count == set->capacity) {
 		size_t capacity = set->capacity ? set->capacity * 2 : 256;
-		struct tw_interval *items =
-			tw_realloc(set->allocator, set->items, set->capacity * sizeof(*items),
-				   capacity * sizeof(*items));
+		struct tw_interval *items = tw_realloc(set->allocator, set->items,
+						       set->capacity * sizeof(*items),
+						       capacity * sizeof(*items));
 
 		if (!items) {
 			set->failed = true;

@@ -16,7 +16,7 @@ struct tw_intervals {
 	struct tw_interval *items;
 	size_t count;
 	size_t capacity;
-	bool failed;	/* out of memory, sticky */
+	bool failed; /* out of memory, sticky */
 };
 
 void tw_intervals_init(struct tw_intervals *set, const struct trawl_allocator *allocator);
@@ -34,7 +34,10 @@ struct tw_union {
 	int64_t end_ns;
 };
 
-#define TW_UNION_INIT { 0, INT64_MIN }
+#define TW_UNION_INIT        \
+	{                    \
+		0, INT64_MIN \
+	}
 
 static inline void tw_union_add(struct tw_union *u, int64_t start_ns, int64_t end_ns)
 {

@@ -12,9 +12,9 @@
 /* Launch nodes by id, open addressing on the id itself: ids are dense, neighbours stay near. */
 struct id_map {
 	const struct trawl_allocator *allocator;
-	tw_code *ids;		/* TW_CODE_NONE: free */
+	tw_code *ids; /* TW_CODE_NONE: free */
 	uint64_t *nodes;
-	uint64_t size;		/* a power of two */
+	uint64_t size; /* a power of two */
 	/* Calls that share an id with an earlier one, as (id, node), in order of start. */
 	struct tw_sort_item *shared;
 	uint64_t shared_count, shared_capacity;
@@ -58,10 +58,9 @@ static int add_shared(struct id_map *map, tw_code id, uint64_t node)
 {
 	if (map->shared_count == map->shared_capacity) {
 		uint64_t capacity = map->shared_capacity ? map->shared_capacity * 2 : 64;
-		struct tw_sort_item *shared =
-			tw_realloc(map->allocator, map->shared,
-				   map->shared_capacity * sizeof(*shared),
-				   capacity * sizeof(*shared));
+		struct tw_sort_item *shared = tw_realloc(map->allocator, map->shared,
+							 map->shared_capacity * sizeof(*shared),
+							 capacity * sizeof(*shared));
 
 		if (!shared)
 			return -1;
@@ -178,7 +177,7 @@ out:
 struct external {
 	tw_code id;
 	int64_t start_ns;
-	uint64_t index;		/* host node, or GPU event number */
+	uint64_t index; /* host node, or GPU event number */
 };
 
 static int compare_external(const void *a, const void *b)
@@ -276,8 +275,8 @@ static int link_by_external(struct tw_derived *d, bool operations)
 
 		if (is_id(events->external[e]) &&
 		    tw_class_is_launch(tw_class(d->trace, e)) == !operations)
-			calls[call_count++] = (struct external){ events->external[e],
-								 events->start_ns[e], i };
+			calls[call_count++] =
+				(struct external){ events->external[e], events->start_ns[e], i };
 	}
 	qsort(work, work_count, sizeof(*work), compare_external);
 	qsort(calls, call_count, sizeof(*calls), compare_external);
@@ -337,8 +336,7 @@ static bool is_launch_flow(const struct trawl_trace *trace, uint64_t i)
 
 static bool needs_flow(const struct tw_derived *d, uint64_t g)
 {
-	return d->gpu.launch[g] == TW_NONE &&
-	       !is_id(d->trace->events.correlation[d->gpu.event[g]]);
+	return d->gpu.launch[g] == TW_NONE && !is_id(d->trace->events.correlation[d->gpu.event[g]]);
 }
 
 struct flow_lists {
@@ -361,7 +359,8 @@ static void follow_flows(struct tw_derived *d, const struct flow_lists *f)
 		start = end ? bsearch(end, f->starts, f->start_count, sizeof(place), compare_ids) :
 			      NULL;
 		call = start ? bsearch(start, f->calls, f->call_count, sizeof(place),
-				       compare_places) : NULL;
+				       compare_places) :
+			       NULL;
 		if (call)
 			d->gpu.launch[g] = call->index;
 	}
@@ -485,8 +484,8 @@ static int count_barren_launches(struct tw_derived *d)
 
 int tw_links_build(struct tw_derived *d)
 {
-	if (find_launch_names(d) || link_by_correlation(d) || link_by_external(d, false) || link_by_external(d, true) ||
-	    link_by_flow(d))
+	if (find_launch_names(d) || link_by_correlation(d) || link_by_external(d, false) ||
+	    link_by_external(d, true) || link_by_flow(d))
 		return -1;
 	count_gpu_links(d);
 	return count_barren_launches(d);

@@ -11,7 +11,8 @@ static uint32_t text_arg(const struct trawl_trace *trace, uint64_t event, uint32
 	if (!tw_trace_arg(trace, event, key, &arg))
 		return 0;
 	return arg.kind == TW_ARG_TEXT || arg.kind == TW_ARG_JSON || arg.kind == TW_ARG_NUMBER ?
-		       arg.text : 0;
+		       arg.text :
+		       0;
 }
 
 /* Process names hold for every thread of the process, thread names for the one. */

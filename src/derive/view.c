@@ -57,8 +57,9 @@ static int collect_windows(struct tw_view *view, const struct trawl_trace *trace
 	if (items && scratch) {
 		for (i = 0; i < events->count; i++)
 			if (is_range(trace, i, class) && wanted(trace, i, o))
-				items[k++] = (struct tw_sort_item){
-					tw_sort_key(events->start_ns[i]), i };
+				items[k++] =
+					(struct tw_sort_item){ tw_sort_key(events->start_ns[i]),
+							       i };
 		tw_sort(items, scratch, n);
 		for (i = 0; i < n; i++) {
 			uint64_t e = items[i].value;

@@ -9,20 +9,22 @@
 #include "store/trace.h"
 
 struct tw_view_options {
-	const char *range;		/* name of an annotation, NULL: not asked for */
-	int64_t step_first, step_last;	/* profiler steps, -1: not asked for */
-	int64_t start_ns, end_ns;	/* TRAWL_TIME_NONE: not asked for */
-	const char *device;		/* NULL: all */
+	const char *range;	       /* name of an annotation, NULL: not asked for */
+	int64_t step_first, step_last; /* profiler steps, -1: not asked for */
+	int64_t start_ns, end_ns;      /* TRAWL_TIME_NONE: not asked for */
+	const char *device;	       /* NULL: all */
 };
 
-#define TW_VIEW_OPTIONS_INIT \
-	{ NULL, -1, -1, TRAWL_TIME_NONE, TRAWL_TIME_NONE, NULL }
+#define TW_VIEW_OPTIONS_INIT                                         \
+	{                                                            \
+		NULL, -1, -1, TRAWL_TIME_NONE, TRAWL_TIME_NONE, NULL \
+	}
 
 struct tw_view {
-	bool limited;			/* windows apply */
+	bool limited; /* windows apply */
 	struct tw_intervals windows;
-	tw_code device;			/* TW_CODE_NONE: all */
-	char label[256];		/* what was asked for, for people; "": the whole trace */
+	tw_code device;	 /* TW_CODE_NONE: all */
+	char label[256]; /* what was asked for, for people; "": the whole trace */
 };
 
 /* TRAWL_EUSAGE when the step, range or device is not in the trace (the message lists what is). */

@@ -19,35 +19,36 @@
 #define TW_FEED_SENTINEL 64
 
 enum tw_feed_note_kind {
-	TW_FEED_TRUNCATED,	/* the compressed stream ends early; what came out is kept */
-	TW_FEED_CORRUPT,	/* undecodable from here on; what came out before is kept */
-	TW_FEED_CHECKSUM,	/* a member's checksum or length does not match its data */
-	TW_FEED_TRAILING,	/* bytes behind the last member that are no member; padding of zeros
+	TW_FEED_TRUNCATED, /* the compressed stream ends early; what came out is kept */
+	TW_FEED_CORRUPT,   /* undecodable from here on; what came out before is kept */
+	TW_FEED_CHECKSUM,  /* a member's checksum or length does not match its data */
+	TW_FEED_TRAILING,  /* bytes behind the last member that are no member; padding of zeros
 				 * is not worth a note */
-	TW_FEED_NESTED,		/* compressed more than once */
-	TW_FEED_ZLIB,		/* zlib wrapper where gzip is usual */
-	TW_FEED_UTF16,		/* UTF-16, converted */
-	TW_FEED_BOM,		/* UTF-8 byte order mark, dropped */
+	TW_FEED_NESTED,	   /* compressed more than once */
+	TW_FEED_ZLIB,	   /* zlib wrapper where gzip is usual */
+	TW_FEED_UTF16,	   /* UTF-16, converted */
+	TW_FEED_BOM,	   /* UTF-8 byte order mark, dropped */
 	TW_FEED_NOTE_KINDS
 };
 
 struct tw_feed_note {
-	int64_t count;		/* times seen; TRAILING: bytes */
-	int64_t offset;		/* first place: byte of the file for TRAILING, else of the text */
+	int64_t count;	/* times seen; TRAILING: bytes */
+	int64_t offset; /* first place: byte of the file for TRAILING, else of the text */
 };
 
 struct tw_feed_options {
 	const struct trawl_allocator *allocator;
-	size_t block_size;	/* 0: 1 MB; tests use 1, 7, 4096 */
-	bool threaded;		/* decompress in a thread of its own */
-	int64_t start, end;	/* plain text only: bytes [start, end) of the file; end <= 0: to its end */
+	size_t block_size; /* 0: 1 MB; tests use 1, 7, 4096 */
+	bool threaded;	   /* decompress in a thread of its own */
+	int64_t start,
+		end; /* plain text only: bytes [start, end) of the file; end <= 0: to its end */
 };
 
 struct tw_window {
-	char *begin;		/* kept bytes first; writable, TW_FEED_SENTINEL bytes of '"' at end */
+	char *begin; /* kept bytes first; writable, TW_FEED_SENTINEL bytes of '"' at end */
 	char *end;
-	int64_t offset;		/* of *begin in the (decompressed) text */
-	bool last;		/* the text ends at `end` */
+	int64_t offset; /* of *begin in the (decompressed) text */
+	bool last;	/* the text ends at `end` */
 };
 
 struct tw_feed;
@@ -63,8 +64,8 @@ int tw_feed_open(struct tw_feed **out, const char *path, const struct tw_feed_op
 
 /* The same of len bytes in memory, which must stay there until tw_feed_close. */
 int tw_feed_open_memory(struct tw_feed **out, const void *bytes, size_t len,
-			const struct tw_feed_options *options, struct trawl_error *err)
-	TRAWL_MUST_CHECK;
+			const struct tw_feed_options *options,
+			struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
  * The next window, beginning with the last `keep` bytes of the one before (0 at first).  The

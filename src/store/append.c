@@ -10,7 +10,7 @@
 
 struct translation {
 	struct trawl_trace *more;
-	uint32_t *texts;	/* by text id of `more` */
+	uint32_t *texts; /* by text id of `more` */
 	uint32_t *tracks;
 	uint8_t categories[TW_MAX_CATEGORIES];
 	uint32_t args_shift;

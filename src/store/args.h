@@ -19,17 +19,17 @@ enum tw_arg_kind {
 	TW_ARG_BOOL,
 	TW_ARG_INTEGER,
 	TW_ARG_REAL,
-	TW_ARG_TEXT,	/* text id of a string */
-	TW_ARG_NUMBER,	/* text id of a number that fits no int64 and no double exactly */
-	TW_ARG_JSON,	/* text id of the JSON text of a list or object */
+	TW_ARG_TEXT,   /* text id of a string */
+	TW_ARG_NUMBER, /* text id of a number that fits no int64 and no double exactly */
+	TW_ARG_JSON,   /* text id of the JSON text of a list or object */
 };
 
 struct tw_arg {
 	uint32_t key;
 	enum tw_arg_kind kind;
-	int64_t integer;	/* INTEGER, BOOL */
-	double real;		/* REAL */
-	uint32_t text;		/* TEXT, NUMBER, JSON */
+	int64_t integer; /* INTEGER, BOOL */
+	double real;	 /* REAL */
+	uint32_t text;	 /* TEXT, NUMBER, JSON */
 };
 
 struct tw_args {
@@ -71,9 +71,10 @@ static inline void tw_args_put_head(struct tw_args *args, uint32_t key, unsigned
 /* Each _put needs TW_ARG_MAX_BYTES reserved. */
 static inline void tw_args_put_integer(struct tw_args *args, uint32_t key, int64_t value)
 {
-	unsigned n = value >= INT8_MIN && value <= INT8_MAX ? 1 :
+	unsigned n = value >= INT8_MIN && value <= INT8_MAX   ? 1 :
 		     value >= INT16_MIN && value <= INT16_MAX ? 2 :
-		     value >= INT32_MIN && value <= INT32_MAX ? 4 : 8;
+		     value >= INT32_MIN && value <= INT32_MAX ? 4 :
+								8;
 
 	tw_args_put_head(args, key, TW_ARG_INTEGER, n);
 	memcpy(args->bytes + args->len, &value, 8);

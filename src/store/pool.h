@@ -17,11 +17,11 @@ struct tw_pool {
 	const struct trawl_allocator *allocator;
 	struct tw_arena arena;
 	struct tw_pool_entry *entries;
-	uint8_t *flags;		/* by id, for the owner of the pool */
-	uint32_t count;		/* entries used, entry 0 included */
+	uint8_t *flags; /* by id, for the owner of the pool */
+	uint32_t count; /* entries used, entry 0 included */
 	uint32_t capacity;
-	uint32_t *slots;	/* open addressing, 0: free */
-	uint32_t slot_count;	/* a power of two */
+	uint32_t *slots;     /* open addressing, 0: free */
+	uint32_t slot_count; /* a power of two */
 	bool failed;
 };
 

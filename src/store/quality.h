@@ -17,7 +17,7 @@ enum tw_defect {
 struct tw_quality {
 	struct {
 		int64_t count;
-		int64_t offset;	/* -1: no place */
+		int64_t offset; /* -1: no place */
 		int64_t event;	/* -1: no event */
 	} kinds[TW_DEFECT_COUNT];
 };

@@ -12,9 +12,12 @@
 static const struct event_column {
 	size_t offset, width;
 } event_columns[TW_EVENT_COLUMN_COUNT] = {
-#define COLUMN(member) { offsetof(struct tw_events, member), sizeof(*((struct tw_events *)0)->member) }
-	COLUMN(start_ns), COLUMN(dur_ns),   COLUMN(name), COLUMN(track),    COLUMN(correlation),
-	COLUMN(external), COLUMN(args), COLUMN(category), COLUMN(phase),
+#define COLUMN(member)                                                                       \
+	{                                                                                    \
+		offsetof(struct tw_events, member), sizeof(*((struct tw_events *)0)->member) \
+	}
+	COLUMN(start_ns), COLUMN(dur_ns), COLUMN(name),	    COLUMN(track), COLUMN(correlation),
+	COLUMN(external), COLUMN(args),	  COLUMN(category), COLUMN(phase),
 #undef COLUMN
 };
 
@@ -217,10 +220,9 @@ int tw_trace_add_field(struct trawl_trace *trace, uint32_t key, uint32_t value)
 {
 	if (trace->field_count == trace->field_capacity) {
 		uint32_t capacity = trace->field_capacity ? trace->field_capacity * 2 : 32;
-		struct tw_field *fields =
-			tw_realloc(trace->allocator, trace->fields,
-				   trace->field_capacity * sizeof(*fields),
-				   capacity * sizeof(*fields));
+		struct tw_field *fields = tw_realloc(trace->allocator, trace->fields,
+						     trace->field_capacity * sizeof(*fields),
+						     capacity * sizeof(*fields));
 
 		if (!fields)
 			return -1;
@@ -329,8 +331,7 @@ int tw_code_compare(const struct trawl_trace *trace, tw_code a, tw_code b)
 	return order ? order : (a_len > b_len) - (a_len < b_len);
 }
 
-bool tw_trace_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key,
-		  struct tw_arg *arg)
+bool tw_trace_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key, struct tw_arg *arg)
 {
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
 
@@ -349,8 +350,8 @@ int tw_trace_finish(struct trawl_trace *trace)
 	if (trace->texts.failed)
 		return -1;
 	if (!trace->defects) {
-		trace->defects = tw_alloc_array(trace->allocator, TW_DEFECT_COUNT,
-						sizeof(*trace->defects));
+		trace->defects =
+			tw_alloc_array(trace->allocator, TW_DEFECT_COUNT, sizeof(*trace->defects));
 		if (!trace->defects)
 			return -1;
 	}

@@ -37,32 +37,32 @@ typedef uint32_t tw_code;
 struct tw_events {
 	uint64_t count;
 	uint64_t capacity;
-	int64_t *start_ns;	/* TRAWL_TIME_NONE: not told */
-	int64_t *dur_ns;	/* TRAWL_TIME_NONE: not told; never negative in a finished trace */
-	uint32_t *name;		/* text id */
-	uint32_t *track;	/* index into tracks */
-	tw_code *correlation;	/* slices: correlation; flows: their id; 0 and NONE: none */
-	tw_code *external;	/* External id; 0 and NONE: none */
-	uint32_t *args;		/* record in `args`, in units of TW_ARGS_ALIGN; 0: none */
-	uint8_t *category;	/* index into categories */
-	uint8_t *phase;		/* 'X' slice, 'M', 's', 'f', ...; a slice without usable time is 'x' */
-	size_t column_bytes[TW_EVENT_COLUMN_COUNT];	/* allocated, by column */
+	int64_t *start_ns;    /* TRAWL_TIME_NONE: not told */
+	int64_t *dur_ns;      /* TRAWL_TIME_NONE: not told; never negative in a finished trace */
+	uint32_t *name;	      /* text id */
+	uint32_t *track;      /* index into tracks */
+	tw_code *correlation; /* slices: correlation; flows: their id; 0 and NONE: none */
+	tw_code *external;    /* External id; 0 and NONE: none */
+	uint32_t *args;	      /* record in `args`, in units of TW_ARGS_ALIGN; 0: none */
+	uint8_t *category;    /* index into categories */
+	uint8_t *phase; /* 'X' slice, 'M', 's', 'f', ...; a slice without usable time is 'x' */
+	size_t column_bytes[TW_EVENT_COLUMN_COUNT]; /* allocated, by column */
 };
 
 /* Where an event happened: thread of a process, or stream of a device. */
 struct tw_track {
 	tw_code pid, tid;
-	tw_code device, stream;	/* TW_CODE_NONE on the host */
+	tw_code device, stream; /* TW_CODE_NONE on the host */
 };
 
 struct tw_category {
-	uint32_t name;		/* text id, 0: events without a category */
+	uint32_t name; /* text id, 0: events without a category */
 	enum trawl_class class;
 };
 
 /* A field of the input beside the event list, as JSON text. */
 struct tw_field {
-	uint32_t key, value;	/* text ids */
+	uint32_t key, value; /* text ids */
 };
 
 #define TW_MAX_CATEGORIES 255
@@ -75,7 +75,7 @@ struct trawl_trace {
 
 	struct tw_track *tracks;
 	uint32_t track_count, track_capacity;
-	uint32_t *track_slots;		/* open addressing, 0: free, else track + 1 */
+	uint32_t *track_slots; /* open addressing, 0: free, else track + 1 */
 	uint32_t track_slot_count;
 
 	struct tw_category categories[TW_MAX_CATEGORIES];
@@ -85,14 +85,14 @@ struct trawl_trace {
 	uint32_t field_count, field_capacity;
 
 	struct tw_quality quality;
-	struct trawl_defect *defects;	/* the record as shown, made by finish */
+	struct trawl_defect *defects; /* the record as shown, made by finish */
 	size_t defect_count;
 
-	const char *format;		/* what was read, such as "Kineto JSON" */
-	int64_t bytes;			/* of text read, decompressed */
-	int64_t rank, world_size;	/* -1: not told */
-	const char *device_name;	/* "": not told */
-	int64_t base_time_ns;		/* TRAWL_TIME_NONE: not told */
+	const char *format;	  /* what was read, such as "Kineto JSON" */
+	int64_t bytes;		  /* of text read, decompressed */
+	int64_t rank, world_size; /* -1: not told */
+	const char *device_name;  /* "": not told */
+	int64_t base_time_ns;	  /* TRAWL_TIME_NONE: not told */
 };
 
 struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator);

@@ -28,12 +28,12 @@ enum place { PLACE_EVENTS, PLACE_TAIL, PLACE_END };
 struct part {
 	struct tw_kineto k;
 	const char *p;
-	bool bare;		/* the document is a list, not an object */
-	int depth;		/* objects open around the event list */
-	bool any_events;	/* a list of events was found */
+	bool bare;	 /* the document is a list, not an object */
+	int depth;	 /* objects open around the event list */
+	bool any_events; /* a list of events was found */
 	enum place place;
-	int64_t first;		/* offset of the first event of the part */
-	int64_t ended;		/* offset where the next part has to begin, -1: the list ended */
+	int64_t first; /* offset of the first event of the part */
+	int64_t ended; /* offset where the next part has to begin, -1: the list ended */
 	int status;
 	struct trawl_error err;
 };
@@ -75,8 +75,7 @@ static int next_byte(struct part *part)
 
 static void count(struct part *part, enum tw_defect kind, int64_t n)
 {
-	tw_quality_add(&part->k.trace->quality, kind, n,
-		       tw_kineto_offset(&part->k, part->p), -1);
+	tw_quality_add(&part->k.trace->quality, kind, n, tw_kineto_offset(&part->k, part->p), -1);
 }
 
 static int no_memory(struct part *part)
@@ -245,9 +244,9 @@ static int skip_element(struct part *part)
 	k->trace->events.start_ns[i] = TRAWL_TIME_NONE;
 	k->trace->events.dur_ns[i] = TRAWL_TIME_NONE;
 	k->trace->events.name[i] = 0;
-	k->trace->events.track[i] = tw_trace_track(
-		k->trace, &(struct tw_track){ TW_CODE_NONE, TW_CODE_NONE, TW_CODE_NONE,
-					      TW_CODE_NONE });
+	k->trace->events.track[i] =
+		tw_trace_track(k->trace, &(struct tw_track){ TW_CODE_NONE, TW_CODE_NONE,
+							     TW_CODE_NONE, TW_CODE_NONE });
 	k->trace->events.correlation[i] = TW_CODE_NONE;
 	k->trace->events.external[i] = TW_CODE_NONE;
 	k->trace->events.args[i] = 0;
@@ -375,7 +374,8 @@ static void read_part(struct part *part)
 			break;
 		{
 			const char *keep = k->window.end - k->window.begin > BOUNDARY_CONTEXT ?
-						   k->window.end - BOUNDARY_CONTEXT : k->window.begin;
+						   k->window.end - BOUNDARY_CONTEXT :
+						   k->window.begin;
 
 			part->p = keep;
 			status = more_text(part, keep);
@@ -421,7 +421,7 @@ static void part_release(struct part *part)
 /* The main part is piece 0 and goes on where it stands; the others read their stretch. */
 struct crew {
 	struct part *main;
-	struct part *parts;	/* 1..count-1; index 0 unused */
+	struct part *parts; /* 1..count-1; index 0 unused */
 	const char *path;
 	const struct trawl_read_options *options;
 	size_t block_size;
@@ -551,7 +551,9 @@ static int take_events_parallel(struct part *main, const char *path,
 	int64_t here = tw_kineto_offset(&main->k, main->p);
 	int64_t rest = tw_feed_file_size(main->k.feed) - here;
 	size_t count = rest > 0 ? (size_t)(rest / SMALLEST_PART) : 0, i;
-	struct crew crew = { .main = main, .path = path, .options = options,
+	struct crew crew = { .main = main,
+			     .path = path,
+			     .options = options,
 			     .block_size = options->block_size };
 	unsigned threads = options->threads;
 	int status;
@@ -624,10 +626,10 @@ static int take_fields(struct part *part, bool first)
 		if (there == TRAWL_EFORMAT) {
 			if (part->any_events)
 				break;
-			status = trawl_error_set_at(&part->err, TRAWL_EFORMAT,
-						    tw_kineto_offset(&part->k, part->p),
-						    "no JSON object: a key is expected at byte %lld",
-						    (long long)tw_kineto_offset(&part->k, part->p));
+			status = trawl_error_set_at(
+				&part->err, TRAWL_EFORMAT, tw_kineto_offset(&part->k, part->p),
+				"no JSON object: a key is expected at byte %lld",
+				(long long)tw_kineto_offset(&part->k, part->p));
 			break;
 		}
 		if (there <= 0) {
@@ -699,7 +701,8 @@ static int not_json(struct part *part)
 	unsigned char c = (unsigned char)*part->p;
 
 	if (c > ' ' && c < 127)
-		return trawl_error_set_at(&part->err, TRAWL_EFORMAT, tw_kineto_offset(&part->k, part->p),
+		return trawl_error_set_at(&part->err, TRAWL_EFORMAT,
+					  tw_kineto_offset(&part->k, part->p),
 					  "not a JSON trace (starts with '%c')", c);
 	return trawl_error_set_at(&part->err, TRAWL_EFORMAT, tw_kineto_offset(&part->k, part->p),
 				  "not a JSON trace (starts with byte 0x%02x)", c);
@@ -710,8 +713,9 @@ static int no_events(struct part *part)
 	if (part->k.trace->quality.kinds[TW_DEFECT_truncated].count)
 		return trawl_error_set(&part->err, TRAWL_EFORMAT,
 				       "the file ends before its list of events (\"traceEvents\")");
-	return trawl_error_set(&part->err, TRAWL_EFORMAT,
-			       "JSON without a list of events (\"traceEvents\"): not a profiler trace");
+	return trawl_error_set(
+		&part->err, TRAWL_EFORMAT,
+		"JSON without a list of events (\"traceEvents\"): not a profiler trace");
 }
 
 /* The document from its first byte to its last. */
@@ -723,8 +727,9 @@ static int take_document(struct part *part, const char *path,
 	if (status < 0)
 		return status;
 	if (status == 0)
-		return trawl_error_set(&part->err, TRAWL_EFORMAT,
-				       "empty: there is no text in it (the profiler wrote nothing)");
+		return trawl_error_set(
+			&part->err, TRAWL_EFORMAT,
+			"empty: there is no text in it (the profiler wrote nothing)");
 	if (*part->p != '{' && *part->p != '[')
 		return not_json(part);
 	part->bare = *part->p++ == '[';

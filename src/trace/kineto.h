@@ -20,9 +20,9 @@
 #define TW_LITERAL_MAX 48
 
 struct tw_literal {
-	uint64_t last_mask;	/* of the last of `words` */
-	uint32_t key;		/* text id of the key; 0: the text ends the object */
-	uint8_t words;		/* 0: nothing kept */
+	uint64_t last_mask; /* of the last of `words` */
+	uint32_t key;	    /* text id of the key; 0: the text ends the object */
+	uint8_t words;	    /* 0: nothing kept */
 	uint8_t len;
 	char text[TW_LITERAL_MAX];
 };
@@ -33,12 +33,12 @@ struct tw_literal {
 /* The fields of the event being read. */
 struct tw_event_fields {
 	int64_t start_ns, dur_ns;
-	uint32_t name, category;	/* text ids */
+	uint32_t name, category; /* text ids */
 	tw_code pid, tid, id;
 	tw_code correlation, external;
 	tw_code device, stream;
 	uint32_t args;
-	uint32_t seen;			/* keys met, for duplicates; bit by key */
+	uint32_t seen; /* keys met, for duplicates; bit by key */
 	uint8_t phase;
 };
 
@@ -49,8 +49,8 @@ struct tw_kineto {
 	struct trawl_trace *trace;
 	struct tw_feed *feed;
 	struct tw_window window;
-	const char *failed_at;		/* where the last attempt stopped */
-	bool lenient;			/* second attempt at a damaged event */
+	const char *failed_at; /* where the last attempt stopped */
+	bool lenient;	       /* second attempt at a damaged event */
 
 	struct tw_event_fields fields;
 	/* Flaws of the event being read, counted when it is kept. */
@@ -61,8 +61,8 @@ struct tw_kineto {
 	unsigned flaw_count;
 
 	struct tw_str scratch;
-	uint32_t context;		/* row of `literals` in use */
-	struct tw_literal (*literals)[TW_LITERAL_KEYS];	/* [TW_LITERAL_CONTEXTS] */
+	uint32_t context;				/* row of `literals` in use */
+	struct tw_literal (*literals)[TW_LITERAL_KEYS]; /* [TW_LITERAL_CONTEXTS] */
 
 	/* The last category, those seen by text id (1 + category), a few tracks: neighbours repeat. */
 	uint32_t last_category_name;
@@ -73,7 +73,7 @@ struct tw_kineto {
 		uint32_t index;
 	} tracks[64];
 
-	int64_t stop;			/* events that begin at or behind this offset are another's */
+	int64_t stop; /* events that begin at or behind this offset are another's */
 	bool out_of_memory;
 
 	int (*progress)(void *context, int64_t bytes_read, int64_t file_size);

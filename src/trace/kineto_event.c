@@ -81,8 +81,7 @@ static const char *read_odd_string(struct tw_kineto *k, const char *text, const 
 }
 
 /* The string at p (its quote); returns behind it. */
-static inline const char *read_string(struct tw_kineto *k, const char *p, bool is_key,
-				      uint32_t *id)
+static inline const char *read_string(struct tw_kineto *k, const char *p, bool is_key, uint32_t *id)
 {
 	const char *text = p + 1;
 
@@ -118,7 +117,7 @@ struct word {
 	uint8_t len;
 	enum tw_arg_kind kind;
 	bool value;
-	int flaw;	/* enum tw_defect, -1: none */
+	int flaw; /* enum tw_defect, -1: none */
 };
 
 static const struct word words[] = {
@@ -658,7 +657,7 @@ static const char *read_field(struct tw_kineto *k, const char *p, uint32_t key)
 	case TW_KEY_args:
 		if (*p == '{')
 			return read_args(k, p);
-		return read_value(k, p, &arg);	/* null, a list, a string */
+		return read_value(k, p, &arg); /* null, a list, a string */
 	default:
 		return read_value(k, p, &arg);
 	}
@@ -754,8 +753,8 @@ static enum tw_attempt keep_event(struct tw_kineto *k, const char *at)
 	events->dur_ns[i] = f->dur_ns;
 	events->name[i] = f->name;
 	events->track[i] = track_of(k, class);
-	events->correlation[i] = f->id != TW_CODE_NONE && f->correlation == TW_CODE_NONE ?
-					 f->id : f->correlation;
+	events->correlation[i] =
+		f->id != TW_CODE_NONE && f->correlation == TW_CODE_NONE ? f->id : f->correlation;
 	events->external[i] = f->external;
 	events->args[i] = f->args;
 	events->category[i] = (uint8_t)k->last_category;
@@ -775,10 +774,15 @@ enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **place)
 	k->flaw_count = 0;
 	k->context = TW_LITERAL_CONTEXTS - 8;
 	k->fields = (struct tw_event_fields){
-		.start_ns = TRAWL_TIME_NONE, .dur_ns = TRAWL_TIME_NONE,
-		.pid = TW_CODE_NONE, .tid = TW_CODE_NONE, .id = TW_CODE_NONE,
-		.correlation = TW_CODE_NONE, .external = TW_CODE_NONE,
-		.device = TW_CODE_NONE, .stream = TW_CODE_NONE,
+		.start_ns = TRAWL_TIME_NONE,
+		.dur_ns = TRAWL_TIME_NONE,
+		.pid = TW_CODE_NONE,
+		.tid = TW_CODE_NONE,
+		.id = TW_CODE_NONE,
+		.correlation = TW_CODE_NONE,
+		.external = TW_CODE_NONE,
+		.device = TW_CODE_NONE,
+		.stream = TW_CODE_NONE,
 	};
 	for (p++; p;) {
 		p = read_key(k, p, k->context, key, &key);

@@ -4,8 +4,8 @@
 #include "base/scan.h"
 
 /* Keys of events, which stand behind a string that ends. */
-static const char *const event_keys[] = { "ph", "cat", "name", "pid", "tid", "ts",
-					  "dur", "args", "id",	"bp",  "s" };
+static const char *const event_keys[] = { "ph",	 "cat",	 "name", "pid", "tid", "ts",
+					  "dur", "args", "id",	 "bp",	"s" };
 
 /* Whether `"key":` stands at p; any key up to 64 characters without quotes. */
 static bool is_key(const char *p, const char *end, const char **behind)

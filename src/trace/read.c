@@ -29,7 +29,8 @@ int trawl_trace_read(struct trawl_trace **out, const char *path,
 		status = tw_kineto_read(trace, feed, path, &options, err);
 		if (!status && tw_trace_finish(trace))
 			status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-		if (status)
+		/* Errors of reading name the file themselves. */
+		if (status && status != TRAWL_EIO && status != TRAWL_ELIMIT)
 			trawl_error_context(err, status, "%s",
 					    path[0] == '-' && !path[1] ? "standard input" : path);
 	}

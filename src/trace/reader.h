@@ -13,7 +13,7 @@
  * is closed in any case.
  */
 int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed, const char *path,
-		   const struct trawl_read_options *options, struct trawl_error *err)
-	TRAWL_MUST_CHECK;
+		   const struct trawl_read_options *options,
+		   struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

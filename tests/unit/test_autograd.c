@@ -14,8 +14,10 @@
 
 static struct trawl_trace *read_text(const char *text)
 {
-	const struct trawl_read_options read = { .allocator = trawl_allocator_default(), .threads = 1 };
-	const struct tw_feed_options options = { .allocator = trawl_allocator_default(), .end = -1 };
+	const struct trawl_read_options read = { .allocator = trawl_allocator_default(),
+						 .threads = 1 };
+	const struct tw_feed_options options = { .allocator = trawl_allocator_default(),
+						 .end = -1 };
 	struct trawl_trace *trace = tw_trace_new(trawl_allocator_default());
 	struct tw_feed *feed;
 
@@ -37,9 +39,9 @@ static struct tw_derived *derive(const struct trawl_trace *trace)
 #define OP(name, tid, ts, dur, args)                                                     \
 	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":" #tid \
 	",\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{" args "}}"
-#define PYTHON(name, ts, dur)                                                                     \
-	"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" #ts \
-	",\"dur\":" #dur "}"
+#define PYTHON(name, ts, dur)                                        \
+	"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"" name \
+	"\",\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"dur\":" #dur "}"
 
 static const char *name_of_node(const struct tw_derived *d, uint64_t node)
 {
@@ -48,13 +50,16 @@ static const char *name_of_node(const struct tw_derived *d, uint64_t node)
 
 static void test_one_pair_a_number(void **state)
 {
-	struct trawl_trace *trace = read_text(
-		"[" OP("aten::mm", 1, 0, 10, "\"Sequence number\":11") ","
-		OP("autograd::engine::evaluate_function: MmBackward0", 2, 100, 20,
-		   "\"Sequence number\":11") ","
-		OP("MmBackward0", 2, 101, 18, "\"Sequence number\":11") ","
-		OP("aten::detach", 1, 20, 1, "\"Sequence number\":-1") ","
-		OP("aten::detach", 2, 130, 1, "\"Sequence number\":18446744073709551615") "]");
+	struct trawl_trace *trace = read_text("[" OP("aten::mm", 1, 0, 10, "\"Sequence number\":11") "," OP(
+		"autograd::engine::evaluate_function: MmBackward0", 2, 100, 20,
+		"\"Sequence number\":11") "," OP("MmBackward0", 2, 101, 18,
+						 "\"Sequence number\":11") "," OP("aten::detach", 1,
+										  20, 1,
+										  "\"Sequence number\":-1") "," OP("aten::detach",
+														   2,
+														   130,
+														   1,
+														   "\"Sequence number\":18446744073709551615") "]");
 	struct tw_derived *d = derive(trace);
 	struct tw_autograd a;
 
@@ -73,12 +78,12 @@ static void test_one_pair_a_number(void **state)
 static void test_backward_on_the_forward_thread(void **state)
 {
 	struct trawl_trace *trace = read_text(
-		"[" OP("aten::mul", 1, 0, 10, "\"Sequence number\":5") ","
-		OP("aten::relu", 1, 20, 10, "\"Sequence number\":6") ","
-		OP("autograd::engine::evaluate_function: ReluBackward0", 1, 50, 10,
-		   "\"Sequence number\":6") ","
-		OP("ReluBackward0", 1, 51, 8, "\"Sequence number\":6") ","
-		OP("autograd::engine::evaluate_function: AccumulateGrad", 1, 70, 10, "\"x\":0") "]");
+		"[" OP("aten::mul", 1, 0, 10, "\"Sequence number\":5") "," OP("aten::relu", 1, 20, 10, "\"Sequence number\":6") "," OP(
+			"autograd::engine::evaluate_function: ReluBackward0", 1, 50, 10,
+			"\"Sequence number\":6") "," OP("ReluBackward0", 1, 51, 8,
+							"\"Sequence number\":6") "," OP("autograd::engine::evaluate_function: AccumulateGrad",
+											1, 70, 10,
+											"\"x\":0") "]");
 	struct tw_derived *d = derive(trace);
 	struct tw_autograd a;
 
@@ -94,9 +99,11 @@ static void test_backward_on_the_forward_thread(void **state)
 static void test_recomputation_marks_its_subtree(void **state)
 {
 	struct trawl_trace *trace = read_text(
-		"[" PYTHON("torch/utils/checkpoint.py(1100): recompute_fn", 10, 50) ","
-		PYTHON("nn.Module: Block_0", 12, 40) "," PYTHON("nn.Module: Linear_3", 14, 20) ","
-		OP("aten::linear", 1, 15, 10, "") "," OP("aten::add", 1, 80, 10, "") "]");
+		"[" PYTHON("torch/utils/checkpoint.py(1100): recompute_fn", 10, 50) "," PYTHON(
+			"nn.Module: Block_0", 12,
+			40) "," PYTHON("nn.Module: Linear_3", 14,
+				       20) "," OP("aten::linear", 1, 15, 10,
+						  "") "," OP("aten::add", 1, 80, 10, "") "]");
 	struct tw_derived *d = derive(trace);
 	uint8_t marks[5];
 	uint32_t names[4];
