@@ -1,5 +1,6 @@
 /* What is odd in the trace, worst first. */
 #include "analysis/analysis.h"
+#include "analysis/found.h"
 
 enum { KIND, CLASS, COUNT, BYTE, EVENT, MEANING };
 
@@ -14,6 +15,21 @@ static const struct trawl_column columns[] = {
 		    "number of the first event concerned" },
 	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is and what was done" },
 };
+
+/* Where no GPU event was recognised: what there is instead. */
+static int note_found(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	struct tw_str found;
+	bool failed;
+
+	tw_str_init(&found, in->allocator);
+	tw_describe_found(in->derived, &found);
+	if (found.len)
+		tw_table_add_note(table, "%s", found.ptr);
+	failed = found.failed;
+	tw_str_release(&found);
+	return failed ? TRAWL_ENOMEM : 0;
+}
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
@@ -32,7 +48,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 			tw_table_set_integer(table, row, EVENT, list[i].event);
 		tw_table_set_str(table, row, MEANING, list[i].meaning);
 	}
-	return 0;
+	return in->derived->gpu.count ? 0 : note_found(in, table);
 }
 
 const struct tw_analysis tw_analysis_quality = {

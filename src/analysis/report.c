@@ -2,6 +2,7 @@
 #include "trawl/report.h"
 
 #include "analysis/analysis.h"
+#include "analysis/found.h"
 
 #include "base/alloc.h"
 #include "base/thread.h"
@@ -119,20 +120,19 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 }
 
 /* A trace in which nothing was recorded that any table counts. */
-static int nothing_to_report(const struct trawl_trace *trace, struct trawl_error *err)
+static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err)
 {
-	long long unnamed = trace->quality.kinds[TW_DEFECT_no_category].count;
+	struct tw_str found;
 
-	if (unnamed)
-		return trawl_error_set(err, TRAWL_ENODATA,
-				       "no GPU events recognised, and no host operations: %lld of "
-				       "%llu events have a duration but no category",
-				       unnamed, (unsigned long long)trace->events.count);
-	return trawl_error_set(
-		err, TRAWL_ENODATA,
-		"no GPU events and no host operations among its %llu events: was the "
-		"profiler running?",
-		(unsigned long long)trace->events.count);
+	tw_str_init(&found, d->allocator);
+	tw_describe_found(d, &found);
+	trawl_error_set(err, TRAWL_ENODATA,
+			"no GPU events recognised and no host operations among its %llu events%s%s",
+			(unsigned long long)d->trace->events.count,
+			found.len ? "; " : ": was the profiler running?",
+			found.len ? found.ptr : "");
+	tw_str_release(&found);
+	return TRAWL_ENODATA;
 }
 
 int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
@@ -160,7 +160,7 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 	};
 	status = tw_derive(&report->derived, trace, &derive, err);
 	if (!status && !report->derived->gpu.count && !report->derived->host.count)
-		status = nothing_to_report(trace, err);
+		status = nothing_to_report(report->derived, err);
 	if (!status) {
 		add_quality(report, trace);
 		status = run_all(report, trace);

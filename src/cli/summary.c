@@ -136,7 +136,13 @@ static void add_timeline(const struct trawl_report *report, bool colour, struct 
 	size_t i;
 
 	if (!table || !timeline_row(table, "total_time", &total)) {
+		const struct trawl_table *quality = trawl_report_find(report, "quality");
+
 		tw_str_add_cstr(out, "\nno GPU events: host tables only\n");
+		if (quality && trawl_table_notes(quality)) {
+			add_escaped(out, trawl_table_note(quality, 0));
+			tw_str_add_char(out, '\n');
+		}
 		return;
 	}
 	add_heading(out, "GPU time", colour);
@@ -157,24 +163,19 @@ static void add_timeline(const struct trawl_report *report, bool colour, struct 
 	tw_str_add_char(out, '\n');
 }
 
-enum { TOP_NAME, TOP_CATEGORY, TOP_CALLS, TOP_TIME, TOP_SHARE };
-
 static const struct trawl_column top_gpu[] = {
-	[TOP_NAME] = { "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
-	[TOP_CATEGORY] = { "category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "kinds it fell in" },
-	[TOP_CALLS] = { "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
-	[TOP_TIME] = { "GPU time", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "GPU time of its calls" },
-	[TOP_SHARE] = { "share", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
-			"share of the GPU time of all operations" },
+	{ "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
+	{ "category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "kinds it fell in" },
+	{ "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
+	{ "GPU time", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "GPU time of its calls" },
+	{ "share", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the GPU time of all operations" },
 };
 
 static const struct trawl_column top_host[] = {
-	[TOP_NAME] = { "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
-	[TOP_CATEGORY] = { "category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "not known on the host" },
-	[TOP_CALLS] = { "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
-	[TOP_TIME] = { "self host time", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
-		       "time outside what it calls" },
-	[TOP_SHARE] = { "share", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of all self time" },
+	{ "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
+	{ "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
+	{ "self host time", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "time outside what it calls" },
+	{ "share", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of all self time" },
 };
 
 static const struct tw_table_spec top_gpu_spec = { "top_operations",
@@ -182,7 +183,13 @@ static const struct tw_table_spec top_gpu_spec = { "top_operations",
 						   true };
 static const struct tw_table_spec top_host_spec = { "top_operations",
 						    "operations with the most time on the host",
-						    top_host, 5, true };
+						    top_host, 4, true };
+
+/* Where the columns of the two come from. */
+static const char *const top_gpu_sources[] = { "name", "Categories", "Count",
+					       "total_direct_kernel_time_ms", "Percentage (%)" };
+static const char *const top_host_sources[] = { "name", "Count", "self host time (ms)",
+						"Percentage (%)" };
 
 static size_t column_of(const struct trawl_table *table, const char *header)
 {
@@ -215,7 +222,8 @@ static void copy_cell(struct trawl_table *to, size_t row, size_t column,
 }
 
 /* "['GEMM', 'other']", as the tables have it, as "GEMM, other". */
-static void copy_categories(struct trawl_table *to, size_t row, const struct trawl_table *from)
+static void copy_categories(struct trawl_table *to, size_t row, size_t column,
+			    const struct trawl_table *from)
 {
 	struct trawl_cell cell = trawl_table_cell(from, row, column_of(from, "Categories"));
 	struct tw_str plain;
@@ -226,7 +234,7 @@ static void copy_categories(struct trawl_table *to, size_t row, const struct tra
 		if (!strchr("[]'", cell.text[i]))
 			tw_str_add_char(&plain, cell.text[i]);
 	if (plain.len)
-		tw_table_set_text(to, row, TOP_CATEGORY, plain.ptr, plain.len);
+		tw_table_set_text(to, row, column, plain.ptr, plain.len);
 	tw_str_release(&plain);
 }
 
@@ -236,22 +244,22 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 	bool gpu = ops != NULL;
 	struct trawl_table *top =
 		tw_table_new(gpu ? &top_gpu_spec : &top_host_spec, trawl_allocator_default());
-	size_t i, rows;
+	const char *const *sources = gpu ? top_gpu_sources : top_host_sources;
+	size_t row, column, rows;
 
 	if (!ops && !trawl_report_find(report, "gpu_timeline"))
 		ops = trawl_report_find(report, "cpu_ops");
 	if (!top || !ops)
 		return top;
 	rows = trawl_table_rows(ops) < top_ops ? trawl_table_rows(ops) : top_ops;
-	for (i = 0; i < rows; i++) {
+	for (row = 0; row < rows; row++) {
 		tw_table_add_row(top);
-		copy_cell(top, i, TOP_NAME, ops, "name");
-		if (gpu)
-			copy_categories(top, i, ops);
-		copy_cell(top, i, TOP_CALLS, ops, "Count");
-		copy_cell(top, i, TOP_TIME, ops,
-			  gpu ? "total_direct_kernel_time_ms" : "self host time (ms)");
-		copy_cell(top, i, TOP_SHARE, ops, "Percentage (%)");
+		for (column = 0; column < trawl_table_columns(top); column++) {
+			if (!strcmp(sources[column], "Categories"))
+				copy_categories(top, row, column, ops);
+			else
+				copy_cell(top, row, column, ops, sources[column]);
+		}
 	}
 	if (tw_table_finish(top, NULL)) {
 		tw_table_free(top);

@@ -15,20 +15,20 @@ static int grow_entries(struct tw_pool *pool)
 
 	if (capacity <= pool->capacity || capacity >= 1u << 31)
 		return -1;
+	/* Both or none: a block is freed with the size it has. */
+	flags = tw_alloc(pool->allocator, capacity);
+	if (!flags)
+		return -1;
 	entries = tw_realloc(pool->allocator, pool->entries, pool->capacity * sizeof(*entries),
 			     capacity * sizeof(*entries));
-	if (!entries)
-		return -1;
-	pool->entries = entries;
-	flags = tw_realloc(pool->allocator, pool->flags, pool->capacity, capacity);
-	if (!flags) {
-		/* Keep sizes consistent: the entries shrink back, which cannot matter. */
-		entries = tw_realloc(pool->allocator, pool->entries, capacity * sizeof(*entries),
-				     (pool->capacity ? pool->capacity : 1) * sizeof(*entries));
-		if (entries)
-			pool->entries = entries;
+	if (!entries) {
+		tw_free(pool->allocator, flags, capacity);
 		return -1;
 	}
+	if (pool->capacity)
+		memcpy(flags, pool->flags, pool->capacity);
+	tw_free(pool->allocator, pool->flags, pool->capacity);
+	pool->entries = entries;
 	pool->flags = flags;
 	pool->capacity = capacity;
 	return 0;

@@ -49,8 +49,9 @@ static int more_text(struct part *part, const char *keep)
 	if (status)
 		return status;
 	part->p = k->window.begin + behind;
-	if (k->progress && k->progress(k->progress_context, tw_feed_bytes_read(k->feed),
-				       tw_feed_file_size(k->feed)))
+	if (k->progress &&
+	    k->progress(k->progress_context, tw_feed_bytes_read(k->feed) * k->progress_parts,
+			tw_feed_file_size(k->feed)))
 		return trawl_error_set(&part->err, TRAWL_ECANCELED, "interrupted");
 	return 0;
 }
@@ -136,8 +137,9 @@ static int keep_field(struct part *part, struct tw_str *key, struct tw_str *valu
 		value->len--;
 	if (key->failed || value->failed)
 		return no_memory(part);
+	/* What is too large to keep is still known to be there. */
 	if (value->len >= LARGEST_FIELD)
-		return 0;
+		value->len = 0;
 	key_id = tw_pool_intern(&trace->texts, key->ptr ? key->ptr : "", key->len);
 	value_id = tw_pool_intern(&trace->texts, value->ptr ? value->ptr : "", value->len);
 	if (!key_id || !value_id || tw_trace_add_field(trace, key_id, value_id))
@@ -574,7 +576,9 @@ static int take_events_parallel(struct part *main, const char *path,
 		crew.parts[i].status = open_part(&crew, &crew.parts[i], start, stop);
 	}
 	main->k.stop = here + rest / (int64_t)count;
+	main->k.progress_parts = (int64_t)count;
 	tw_parallel(threads, count, run_part, &crew);
+	main->k.progress_parts = 1;
 	status = join_parts(&crew, count);
 	tw_free(main->k.trace->allocator, crew.parts, count * sizeof(*crew.parts));
 	return status;
@@ -708,11 +712,28 @@ static int not_json(struct part *part)
 				  "not a JSON trace (starts with byte 0x%02x)", c);
 }
 
+/* JSON that profilers write beside traces, told by a field. */
+static const struct {
+	const char *field, *what;
+} other_documents[] = {
+	{ "rocprofiler-sdk-tool", "rocprofv3 JSON, not a Chrome trace: write it with rocprofv3 "
+				  "--output-format pftrace, or profile with torch.profiler" },
+	{ "nodes", "an execution trace (of ExecutionTraceObserver), not a profiler trace: give the "
+		   "trace that torch.profiler exported" },
+	{ "deviceProperties", "a trace without its list of events (\"traceEvents\")" },
+};
+
 static int no_events(struct part *part)
 {
+	size_t i, len;
+
 	if (part->k.trace->quality.kinds[TW_DEFECT_truncated].count)
 		return trawl_error_set(&part->err, TRAWL_EFORMAT,
 				       "the file ends before its list of events (\"traceEvents\")");
+	for (i = 0; i < sizeof(other_documents) / sizeof(other_documents[0]); i++)
+		if (tw_trace_field(part->k.trace, other_documents[i].field, &len))
+			return trawl_error_set(&part->err, TRAWL_EFORMAT, "%s",
+					       other_documents[i].what);
 	return trawl_error_set(
 		&part->err, TRAWL_EFORMAT,
 		"JSON without a list of events (\"traceEvents\"): not a profiler trace");
@@ -804,6 +825,7 @@ int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed, const char *
 
 	part.k.progress = options->progress;
 	part.k.progress_context = options->progress_context;
+	part.k.progress_parts = 1;
 	if (!status)
 		status = tw_feed_next(feed, 0, &part.k.window, &part.err);
 	part.p = part.k.window.begin;

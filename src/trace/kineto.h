@@ -78,6 +78,7 @@ struct tw_kineto {
 
 	int (*progress)(void *context, int64_t bytes_read, int64_t file_size);
 	void *progress_context;
+	int64_t progress_parts; /* threads that read as much at the same time */
 };
 
 enum tw_attempt { TW_EVENT_READ, TW_EVENT_MORE, TW_EVENT_BAD };
