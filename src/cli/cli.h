@@ -85,6 +85,9 @@ int cli_strict_status(const char *path, const struct trawl_defect *defects, size
 /* ---- summary.c */
 void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
 		   size_t top_ops, unsigned width, bool colour, struct tw_str *out);
+/* A line a defect: what, how often, where first. */
+void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
+		     struct tw_str *out);
 /* The first rows of the operations, as a table of its own; NULL when out of memory. */
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops);
 

@@ -2,9 +2,11 @@
 #include "cli/cli.h"
 
 #include "derive/derived.h"
+#include "render/escape.h"
 #include "table/table.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -30,7 +32,8 @@ struct check_command {
 	struct cli_common common;
 	bool timing;
 	struct trawl_table *table;
-	int read; /* traces that could be read */
+	struct tw_str text; /* the same for people */
+	int read;	    /* traces that could be read */
 };
 
 static void add_rows(struct trawl_table *table, const char *path,
@@ -50,6 +53,14 @@ static void add_rows(struct trawl_table *table, const char *path,
 			tw_table_set_integer(table, row, EVENT, defects[i].event);
 		tw_table_set_str(table, row, MEANING, defects[i].meaning);
 	}
+}
+
+static void add_lines(struct check_command *c, const char *path, const struct trawl_defect *defects,
+		      size_t count)
+{
+	tw_escape_terminal(&c->text, path, strlen(path));
+	tw_str_add_cstr(&c->text, count ? "\n" : ": nothing odd found\n");
+	cli_add_defects(defects, count, cli_width(), cli_colour(), &c->text);
 }
 
 /* The trace's own record and what its links and nesting show. */
@@ -114,6 +125,7 @@ static int check_trace(struct check_command *c, const char *path)
 		status = cli_fail(&err);
 	} else {
 		add_rows(c->table, path, defects, count);
+		add_lines(c, path, defects, count);
 		if (c->common.strict)
 			status = cli_strict_status(path, defects, count);
 		if (!status)
@@ -130,11 +142,11 @@ static int print_table(const struct check_command *c)
 	int status = CLI_FAILED;
 
 	tw_str_init(&out, trawl_allocator_default());
-	if (c->common.format == TW_FORMAT_TABLE && !trawl_table_rows(c->table))
-		tw_str_add_cstr(&out, "nothing odd found\n");
+	if (c->common.format == TW_FORMAT_TABLE)
+		tw_str_add(&out, c->text.ptr, c->text.len);
 	else
 		tw_render(tables, 1, c->common.format, "check", cli_width(), &out);
-	if (!out.failed)
+	if (!out.failed && !c->text.failed)
 		status = cli_print(out.ptr ? out.ptr : "", out.len);
 	tw_str_release(&out);
 	return status;
@@ -165,6 +177,7 @@ int cli_check(const struct cli_command *command, int argc, char **argv)
 		return status;
 	if (!count)
 		return cli_usage_error(command, "which trace?");
+	tw_str_init(&c.text, trawl_allocator_default());
 	c.table = tw_table_new(&spec, trawl_allocator_default());
 	if (!c.table) {
 		cli_message("out of memory");
@@ -179,5 +192,6 @@ int cli_check(const struct cli_command *command, int argc, char **argv)
 	if (!status && !c.timing && c.read)
 		status = print_table(&c);
 	tw_table_free(c.table);
+	tw_str_release(&c.text);
 	return status ? status : combine(&c, worst, count);
 }

@@ -126,6 +126,17 @@ static int print_result(const struct report_command *c, const struct trawl_repor
 	return status;
 }
 
+/* Where there will be no report: what was odd in the trace itself, which may be why. */
+static void tell_trace_defects(const struct report_command *c, const struct trawl_trace *trace)
+{
+	struct trawl_defect defects[128];
+	size_t count = trawl_trace_defects(trace), i;
+
+	for (i = 0; i < count; i++)
+		defects[i] = trawl_trace_defect(trace, i);
+	cli_tell_defects(c->path, defects, count, &c->common);
+}
+
 static int report_trace(const struct report_command *c, const struct trawl_trace *trace)
 {
 	struct trawl_defect defects[128];
@@ -137,6 +148,7 @@ static int report_trace(const struct report_command *c, const struct trawl_trace
 
 	status = trawl_report_new(&report, trace, &c->options, &err);
 	if (status) {
+		tell_trace_defects(c, trace);
 		trawl_error_context(&err, status, "%s", c->path);
 		return cli_fail(&err);
 	}

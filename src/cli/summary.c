@@ -301,27 +301,24 @@ static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 	}
 }
 
-static void add_defects(const struct trawl_report *report, unsigned width, bool colour,
-			struct tw_str *out)
+void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
+		     struct tw_str *out)
 {
 	static const char *const colours[] = { "31", "33", "36", "2" };
-	size_t count = trawl_report_defects(report), i;
+	size_t i;
 
-	if (!count)
-		return;
-	add_heading(out, "data quality", colour);
 	for (i = 0; i < count; i++) {
-		struct trawl_defect d = trawl_report_defect(report, i);
+		const struct trawl_defect *d = &defects[i];
 		struct tw_str line;
 
 		tw_str_init(&line, out->allocator);
-		tw_str_addf(&line, "%lld x %s", (long long)d.count, d.meaning);
-		if (d.offset >= 0)
-			tw_str_addf(&line, " (first at byte %lld)", (long long)d.offset);
+		tw_str_addf(&line, "%lld x %s", (long long)d->count, d->meaning);
+		if (d->offset >= 0)
+			tw_str_addf(&line, " (first at byte %lld)", (long long)d->offset);
 		tw_str_add_cstr(out, "  ");
 		if (colour)
-			tw_str_addf(out, "\033[%sm", colours[d.severity]);
-		tw_str_addf(out, "%-7s", tw_severity_name(d.severity));
+			tw_str_addf(out, "\033[%sm", colours[d->severity]);
+		tw_str_addf(out, "%-7s", tw_severity_name(d->severity));
 		if (colour)
 			tw_str_add_cstr(out, "\033[0m");
 		if (line.ptr)
@@ -332,6 +329,20 @@ static void add_defects(const struct trawl_report *report, unsigned width, bool 
 	}
 }
 
+static void add_quality(const struct trawl_report *report, unsigned width, bool colour,
+			struct tw_str *out)
+{
+	struct trawl_defect defects[TW_DEFECT_COUNT];
+	size_t count = trawl_report_defects(report), i;
+
+	if (!count)
+		return;
+	for (i = 0; i < count; i++)
+		defects[i] = trawl_report_defect(report, i);
+	add_heading(out, "data quality", colour);
+	cli_add_defects(defects, count, width, colour, out);
+}
+
 void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
 		   size_t top_ops, unsigned width, bool colour, struct tw_str *out)
 {
@@ -339,5 +350,5 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 	add_timeline(report, colour, out);
 	add_top(report, top_ops, width, colour, out);
 	add_unlinked(report, out);
-	add_defects(report, width, colour, out);
+	add_quality(report, width, colour, out);
 }

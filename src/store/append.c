@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct translation {
-	struct trawl_trace *more;
+	struct trawl_trace *trace, *more;
 	uint32_t *texts; /* by text id of `more` */
 	uint32_t *tracks;
 	uint8_t categories[TW_MAX_CATEGORIES];
@@ -91,15 +91,23 @@ static void translate_piece(void *context, size_t piece)
 	}
 }
 
-static int append_args(struct trawl_trace *trace, const struct tw_args *more)
+/* Piece 0 moves the arguments, the others a column each. */
+static void move_piece(void *context, size_t piece)
 {
-	size_t len = more->len - TW_ARGS_ALIGN;
+	struct translation *t = context;
+	struct tw_args *args = &t->trace->args, *more = &t->more->args;
 
-	if (tw_args_reserve(&trace->args, len))
-		return -1;
-	memcpy(trace->args.bytes + trace->args.len, more->bytes + TW_ARGS_ALIGN, len);
-	trace->args.len += len;
-	return 0;
+	if (piece) {
+		tw_events_take_column(&t->trace->events, &t->more->events, piece - 1,
+				      t->trace->allocator);
+		return;
+	}
+	if (more->len) {
+		memcpy(args->bytes + args->len, more->bytes + TW_ARGS_ALIGN,
+		       more->len - TW_ARGS_ALIGN);
+		args->len += more->len - TW_ARGS_ALIGN;
+	}
+	tw_args_release(more);
 }
 
 static int append_fields(struct trawl_trace *trace, const struct translation *t)
@@ -123,16 +131,17 @@ static int append_all(struct trawl_trace *trace, struct translation *t)
 	translate_categories(trace, t);
 	if (more->args.len) {
 		/* The records of `more` begin at TW_ARGS_ALIGN. */
-		if (tw_args_reserve(&trace->args, TW_ARGS_ALIGN) ||
+		if (tw_args_reserve(&trace->args, more->args.len) ||
 		    (trace->args.len + more->args.len) / TW_ARGS_ALIGN > UINT32_MAX)
 			return -1;
 		t->args_shift = (uint32_t)(trace->args.len / TW_ARGS_ALIGN) - 1;
 	}
-	tw_parallel(2, 2, translate_piece, t);
-	if ((more->args.len && append_args(trace, &more->args)) ||
-	    tw_events_append(&trace->events, &more->events, trace->allocator) ||
+	if (tw_events_reserve(&trace->events, more->events.count, trace->allocator) ||
 	    append_fields(trace, t))
 		return -1;
+	tw_parallel(2, 2, translate_piece, t);
+	tw_parallel(2, 1 + TW_EVENT_COLUMN_COUNT, move_piece, t);
+	trace->events.count += more->events.count;
 	tw_quality_append(&trace->quality, &more->quality, (int64_t)events);
 	trace->bytes += more->bytes;
 	return 0;
@@ -140,7 +149,7 @@ static int append_all(struct trawl_trace *trace, struct translation *t)
 
 int tw_trace_append(struct trawl_trace *trace, struct trawl_trace *more)
 {
-	struct translation t = { .more = more };
+	struct translation t = { .trace = trace, .more = more };
 	size_t text_bytes = more->texts.count * sizeof(*t.texts);
 	size_t track_bytes = (more->track_count + 1) * sizeof(*t.tracks);
 	int status = -1;

@@ -113,7 +113,7 @@ void tw_args_translate(struct tw_args *args, const uint32_t *texts)
 			p = args->bytes + len;
 			continue;
 		}
-		/* Keys below 128 are the ones every pool begins with. */
+		/* Keys of one byte are the ones every pool begins with. */
 		if (key == 128)
 			p = translate_id(p, texts);
 		kind = (enum tw_arg_kind)(*p >> 4);

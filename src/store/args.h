@@ -2,14 +2,15 @@
  * Arguments of events, packed: every argument of every event is kept, at about ten bytes each.
  *
  * An event's arguments are a record in one byte array, records aligned to 4 bytes so that a
- * 32-bit offset spans 16 GB.  Each argument is: key (text id: one byte below 128, else the byte
- * 128 and four), a tag byte (kind in the high half, payload bytes in the low half), payload
- * (little endian; four bytes for every text id, so that ids can be translated in place).  A key
- * of 0 ends the record.  Record offset 0 means no arguments.
+ * 32-bit offset spans 16 GB.  Each argument is: key (text id: one byte for those of keys.h, else
+ * the byte 128 and four), a tag byte (kind in the high half, payload bytes in the low half),
+ * payload (little endian; four bytes for every text id, so that ids can be translated in place).
+ * A key of 0 ends the record.  Record offset 0 means no arguments.
  */
 #ifndef TW_STORE_ARGS_H
 #define TW_STORE_ARGS_H
 
+#include "store/keys.h"
 #include "trawl/api.h"
 
 #include <string.h>
@@ -57,7 +58,7 @@ static inline void tw_args_put_head(struct tw_args *args, uint32_t key, unsigned
 {
 	uint8_t *p = args->bytes + args->len;
 
-	if (key < 128) {
+	if (key < TW_KEY_COUNT) {
 		*p++ = (uint8_t)key;
 	} else {
 		*p++ = 128;

@@ -122,19 +122,26 @@ int tw_events_grow(struct trawl_trace *trace)
 			     trace->events.capacity ? trace->events.capacity * 2 : FIRST_EVENTS);
 }
 
-int tw_events_append(struct tw_events *events, const struct tw_events *more,
-		     const struct trawl_allocator *allocator)
+int tw_events_reserve(struct tw_events *events, uint64_t more,
+		      const struct trawl_allocator *allocator)
 {
-	uint64_t count = events->count + more->count;
-	size_t i;
+	if (events->capacity - events->count >= more)
+		return 0;
+	return resize_events(events, allocator, events->count + more);
+}
 
-	if (count > events->capacity && resize_events(events, allocator, count))
-		return -1;
-	for (i = 0; i < TW_EVENT_COLUMN_COUNT && more->count; i++)
-		memcpy((char *)column_get(events, i) + events->count * event_columns[i].width,
-		       column_get(more, i), more->count * event_columns[i].width);
-	events->count = count;
-	return 0;
+void tw_events_take_column(struct tw_events *events, struct tw_events *more, size_t column,
+			   const struct trawl_allocator *allocator)
+{
+	void *from = column_get(more, column);
+	size_t width = event_columns[column].width;
+
+	if (more->count)
+		memcpy((char *)column_get(events, column) + events->count * width, from,
+		       more->count * width);
+	tw_free(allocator, from, more->column_bytes[column]);
+	column_set(more, column, NULL);
+	more->column_bytes[column] = 0;
 }
 
 static uint32_t track_hash(const struct tw_track *t)
@@ -258,14 +265,15 @@ tw_code tw_code_from_integer(struct trawl_trace *trace, int64_t value)
 
 tw_code tw_code_from_text(struct trawl_trace *trace, const char *text, size_t len)
 {
-	uint32_t id, value = 0;
+	uint64_t value = 0;
+	uint32_t id;
 	size_t i;
 
-	if (len > 0 && len < 10 && (text[0] != '0' || len == 1)) {
+	if (len > 0 && len <= 10 && (text[0] != '0' || len == 1)) {
 		for (i = 0; i < len && text[i] >= '0' && text[i] <= '9'; i++)
-			value = value * 10 + (uint32_t)(text[i] - '0');
-		if (i == len)
-			return value;
+			value = value * 10 + (uint64_t)(text[i] - '0');
+		if (i == len && value < TW_CODE_TEXT)
+			return (tw_code)value;
 	}
 	id = tw_pool_intern(&trace->texts, text, len);
 	return id ? TW_CODE_TEXT | id : TW_CODE_NONE;

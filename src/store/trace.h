@@ -8,21 +8,10 @@
 #define TW_STORE_TRACE_H
 
 #include "store/args.h"
+#include "store/keys.h"
 #include "store/pool.h"
 #include "store/quality.h"
 #include "trawl/trace.h"
-
-/*
- * Texts that the code asks for by name have the same id in every pool: the first ones.  Ids
- * below 128 also cost one byte less as argument keys.
- */
-enum tw_key {
-	TW_KEY_NONE,
-#define TW_KEY(id, text) TW_KEY_##id,
-#include "store/keys.def"
-#undef TW_KEY
-	TW_KEY_COUNT
-};
 
 /*
  * 64-bit ids as 32-bit codes: numbers below 2^31 are themselves; everything else (negative,
@@ -100,9 +89,16 @@ struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator);
 /* Room for one more event in all columns: 0 or -1. */
 int tw_events_grow(struct trawl_trace *trace);
 
-/* Copies the events of `more`, already translated, behind those of `events`: 0 or -1. */
-int tw_events_append(struct tw_events *events, const struct tw_events *more,
-		     const struct trawl_allocator *allocator);
+/* Room for `more` events in all columns: 0 or -1. */
+int tw_events_reserve(struct tw_events *events, uint64_t more,
+		      const struct trawl_allocator *allocator);
+
+/*
+ * Moves one column of `more` (0 to TW_EVENT_COLUMN_COUNT - 1) behind that of `events`, which has
+ * room; counts stay as they are.
+ */
+void tw_events_take_column(struct tw_events *events, struct tw_events *more, size_t column,
+			   const struct trawl_allocator *allocator);
 
 /* The index of a track, adding it when new; UINT32_MAX when out of memory. */
 uint32_t tw_trace_track(struct trawl_trace *trace, const struct tw_track *track);

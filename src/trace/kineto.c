@@ -16,6 +16,10 @@
 #define LARGEST_FIELD ((size_t)1 << 20)
 /* No event is larger; what does not end by then is damage. */
 #define LARGEST_EVENT ((size_t)64 << 20)
+/* A second attempt at a damaged event looks this far. */
+#define LARGEST_LENIENT ((size_t)256 << 10)
+/* Damage everywhere must not cost more than a few passes over the text. */
+#define LENIENT_BUDGET ((int64_t)256 << 20)
 /* A part smaller than this is not worth a thread. */
 #define SMALLEST_PART ((int64_t)8 << 20)
 #define MOST_PARTS 16
@@ -31,6 +35,7 @@ struct part {
 	bool bare;	 /* the document is a list, not an object */
 	int depth;	 /* objects open around the event list */
 	bool any_events; /* a list of events was found */
+	bool skipped;	 /* damage was skipped just now, and with it the comma behind it */
 	enum place place;
 	int64_t first; /* offset of the first event of the part */
 	int64_t ended; /* offset where the next part has to begin, -1: the list ended */
@@ -198,6 +203,7 @@ static int skip_damage(struct part *part)
 		/* The end of the window may hide the rest of a key. */
 		if (found) {
 			part->p = found;
+			part->skipped = true;
 			return 1;
 		}
 		if (k->window.last)
@@ -257,31 +263,43 @@ static int skip_element(struct part *part)
 	return 0;
 }
 
+/* One attempt, with more text as long as it asks for it. */
+static int try_event(struct part *part, enum tw_attempt *attempt)
+{
+	struct tw_kineto *k = &part->k;
+	int status;
+
+	for (;;) {
+		k->lenient_end = part->p + LARGEST_LENIENT;
+		*attempt = tw_kineto_event(k, &part->p);
+		if (k->out_of_memory)
+			return no_memory(part);
+		if (*attempt != TW_EVENT_MORE || k->window.last ||
+		    (size_t)(k->window.end - part->p) >=
+			    (k->lenient ? LARGEST_LENIENT : LARGEST_EVENT))
+			return 0;
+		status = more_text(part, part->p);
+		if (status)
+			return status;
+	}
+}
+
 /* The event at p, read strictly, then leniently, then skipped. */
 static int take_event(struct part *part)
 {
 	struct tw_kineto *k = &part->k;
 	enum tw_attempt attempt;
-	int status;
+	int status = try_event(part, &attempt);
 
-	for (;;) {
-		attempt = tw_kineto_event(k, &part->p);
-		if (attempt == TW_EVENT_READ)
-			return 0;
-		if (k->out_of_memory)
-			return no_memory(part);
-		if (attempt == TW_EVENT_MORE && !k->window.last &&
-		    (size_t)(k->window.end - part->p) < LARGEST_EVENT) {
-			status = more_text(part, part->p);
-			if (status)
-				return status;
-			continue;
-		}
-		if (!k->lenient) {
-			k->lenient = true;
-			continue;
-		}
-		break;
+	if (status || attempt == TW_EVENT_READ)
+		return status;
+	if (k->lenient_budget > 0) {
+		k->lenient = true;
+		status = try_event(part, &attempt);
+		k->lenient = false;
+		if (status || attempt == TW_EVENT_READ)
+			return status;
+		k->lenient_budget -= k->failed_at - part->p;
 	}
 	if (attempt == TW_EVENT_MORE && k->window.last &&
 	    !tw_kineto_find_event(k->window.begin, part->p + 1, k->window.end))
@@ -329,7 +347,6 @@ static int take_events(struct part *part)
 			if (!comma)
 				count(part, TW_DEFECT_missing_comma, 1);
 			status = take_event(part);
-			k->lenient = false;
 			break;
 		case '}':
 		case ':':
@@ -345,7 +362,8 @@ static int take_events(struct part *part)
 		}
 		if (status)
 			return status;
-		comma = first = false;
+		comma = part->skipped;
+		part->skipped = first = false;
 	}
 	return 0;
 }
@@ -401,6 +419,7 @@ static int part_init(struct part *part, struct trawl_trace *trace, struct tw_fee
 	k->trace = trace;
 	k->feed = feed;
 	k->stop = INT64_MAX;
+	k->lenient_budget = LENIENT_BUDGET;
 	k->last_category_name = 0;
 	k->last_category = 0;
 	for (i = 0; i < 64; i++)

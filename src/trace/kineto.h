@@ -49,8 +49,10 @@ struct tw_kineto {
 	struct trawl_trace *trace;
 	struct tw_feed *feed;
 	struct tw_window window;
-	const char *failed_at; /* where the last attempt stopped */
-	bool lenient;	       /* second attempt at a damaged event */
+	const char *failed_at;	 /* where the last attempt stopped */
+	bool lenient;		 /* second attempt at a damaged event */
+	const char *lenient_end; /* which looks no further than this */
+	int64_t lenient_budget;	 /* bytes that second attempts may still look at in vain */
 
 	struct tw_event_fields fields;
 	/* Flaws of the event being read, counted when it is kept. */
@@ -98,8 +100,9 @@ static inline int64_t tw_kineto_offset(const struct tw_kineto *k, const char *p)
 /* ---- kineto_repair.c */
 
 /*
- * End of the string at p (behind its quote) in damaged text: the first quote, escaped or not,
- * behind which the event goes on as events do.  NULL with failed_at set when there is none.
+ * End of the string at p (behind its quote) in damaged text: the first quote without a backslash
+ * behind which the event goes on as events do.  (A backslash before the closing quote, as at the
+ * end of a Windows path, cannot be told from an escaped quote: such an event is lost.)  NULL with failed_at set when there is none.
  */
 const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool is_key);
 

@@ -38,35 +38,6 @@ static bool value_ends(const char *p, const char *end)
 	return is_key(p, end, &behind) || *p == '}';
 }
 
-const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
-{
-	const char *start = p, *end = k->window.end, *first = NULL;
-
-	for (; p < end; p++) {
-		const char *behind;
-		bool escaped;
-
-		if (*p != '"')
-			continue;
-		escaped = p > start && p[-1] == '\\';
-		behind = tw_skip_space(p + 1);
-		if (!first && !escaped)
-			first = p;
-		if (behind >= end)
-			break;
-		if (key ? *behind == ':' : value_ends(p + 1, end)) {
-			if (escaped || first != p)
-				tw_kineto_flaw(k, TW_DEFECT_unescaped_quote, start);
-			return p;
-		}
-		/* A key is one line of few words; a value may hold anything. */
-		if (key && p - start > 256)
-			break;
-	}
-	k->failed_at = p < end && !key ? end : p;
-	return NULL;
-}
-
 /* Whether the object at p (its brace) begins like an event. */
 static bool begins_event(const char *p, const char *end)
 {
@@ -81,6 +52,37 @@ static bool begins_event(const char *p, const char *end)
 			return true;
 	}
 	return false;
+}
+
+const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
+{
+	const char *start = p, *first = NULL;
+	const char *end = k->lenient_end < k->window.end ? k->lenient_end : k->window.end;
+
+	for (; p < end; p++) {
+		const char *behind;
+
+		/* Never over the start of the next event: that would make one of two. */
+		if (*p == '{' && begins_event(p, end))
+			break;
+		if (*p != '"' || (p > start && p[-1] == '\\'))
+			continue;
+		behind = tw_skip_space(p + 1);
+		if (!first)
+			first = p;
+		if (behind >= end)
+			break;
+		if (key ? *behind == ':' : value_ends(p + 1, end)) {
+			if (first != p)
+				tw_kineto_flaw(k, TW_DEFECT_unescaped_quote, start);
+			return p;
+		}
+		/* A key is one line of few words; a value may hold anything. */
+		if (key && p - start > 256)
+			break;
+	}
+	k->failed_at = p;
+	return NULL;
 }
 
 const char *tw_kineto_find_event(const char *begin, const char *p, const char *end)

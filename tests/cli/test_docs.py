@@ -1,7 +1,8 @@
 """What README.md and docs/*.md show and name is there and works.
 
-Fenced blocks marked `sh` are run, in order, in a copy of the tree with the build on the PATH; a block
-marked `text` right behind one is its standard output, where a line `...` stands for any lines.
+Fenced blocks marked `sh` are run, in order, in a copy of the tree with the build on the PATH; a
+block marked `text` right behind one is its standard output, where a line `...` stands for any
+lines.
 Calls of ./dev are not run: that the command exists is checked. With TRAWL_UPDATE_GOLDEN=1 the text
 blocks without `...` are rewritten.
 """
@@ -14,7 +15,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import BUILD, ROOT, Case, environment
+from support import (BUILD, NCCL, ROOT, Case, copy, environment, kernel, launch, number, op)
 
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
@@ -22,7 +23,8 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 DEV = re.compile(r"\./dev +([a-z]+)")
 CODE = re.compile(r"`([^`\n]+)`")
 # Words in backticks that name files of this repository.
-FILE = re.compile(r"(?:src|include|tests|tools|docs|data|examples|bench|cmake|completions)/[\w./*-]*")
+FILE = re.compile(r"(?:src|include|tests|tools|docs|data|examples|bench|cmake|completions)"
+                  r"/[\w./*-]*")
 DROPPED = (".git", "build", "demo_output", "analysis_output", "__pycache__")
 UPDATE = bool(os.environ.get("TRAWL_UPDATE_GOLDEN"))
 
@@ -90,10 +92,10 @@ class Docs(Case):
                 out = None
                 if not without_dev(script).strip():
                     continue
-                done = subprocess.run(["bash", "-euo", "pipefail", "-c", without_dev(script)], cwd=tree,
-                                      capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                                      timeout=120, env=environment(PATH=path, COLUMNS=100,
-                                                                   LC_ALL="C.UTF-8"))
+                done = subprocess.run(["bash", "-euo", "pipefail", "-c", without_dev(script)],
+                                      cwd=tree, capture_output=True, text=True, timeout=120,
+                                      stdin=subprocess.DEVNULL,
+                                      env=environment(PATH=path, COLUMNS=100, LC_ALL="C.UTF-8"))
                 self.assertEqual(done.returncode, 0, f"{script}\n{done.stderr[-1500:]}")
                 out = done.stdout
             elif language == "text" and out is not None:
@@ -179,6 +181,56 @@ class Docs(Case):
         self.assertFalse(shows(["a", "...", "x", "...", "d"], list("abcd")))
         self.assertFalse(shows(["a", "b"], list("abc")))
         self.assertFalse(shows(["a", "...", "a"], ["a"]))
+
+
+class Said(Case):
+    """What METRICS.md and DEVIATIONS.md say and no other test holds."""
+
+    def test_sizes_of_more_types(self):
+        rep = self.report([kernel(NCCL, 100, 50, 1, **{
+            "Collective name": "allreduce", "dtype": "Float8_e4m3fn", "In msg nelems": 3 << 20,
+            "Out msg nelems": 3 << 20})])
+        row = rep.table("coll_analysis")[0]
+        self.assertEqual(number(row["In msg size (MB)_first"]), 3)
+
+    def test_micro_idle_takes_fractions(self):
+        # Gaps of 0.5, 0.4 and 10 µs.
+        rep = self.report([kernel("a", t, d, i) for i, (t, d) in enumerate(
+            ((100, 10), (110.5, 10), (120.9, 10), (140.9, 10)), 1)], "--micro-idle-us", "0.5")
+        rows = rep.timeline()
+        self.assertEqual([str(rows[t].normalize()) for t in ("micro_idle_time", "macro_idle_time")],
+                         ["0.4", "10.5"])
+        self.assertNotIn("idle_time", rows)
+        self.assertEqual(str(rep.timeline(device=0)["idle_time"].normalize()), "10.9")
+
+    def test_call_in_a_call_belongs_to_the_operation(self):
+        rep = self.report([op("aten::linear", 100, 40), launch(108, 12, 6, "cudaLaunchKernel"),
+                           launch(110, 5, 5, "cuLaunchKernel", cat="cuda_driver"),
+                           kernel("k", 150, 50, 5)])
+        self.assertEqual(rep.ops(), {"aten::linear": (1, 50, 50)})
+
+    def test_shared_correlation_goes_to_the_nearest_before(self):
+        rep = self.report([op("aten::a", 100, 20), launch(105, 5, 7), op("aten::b", 130, 20),
+                           launch(135, 5, 7), kernel("x", 120, 5, 7), kernel("y", 220, 10, 7)])
+        self.assertEqual({n: int(o[1]) for n, o in rep.ops().items()},
+                         {"aten::a": 5, "aten::b": 10})
+        self.assertEqual(rep.counted("duplicate_correlation"), 1)
+
+    def test_total_of_a_view_is_its_windows(self):
+        def gpu_step(n, ts, dur):
+            return {"ph": "X", "cat": "gpu_user_annotation", "name": f"ProfilerStep#{n}", "pid": 0,
+                    "tid": 7, "ts": ts, "dur": dur, "args": {"device": 0, "stream": 7}}
+        events = [gpu_step(3, 100, 50), gpu_step(4, 200, 50), kernel("a", 90, 30, 1),
+                  kernel("b", 140, 80, 2), copy(230, 10, 3), kernel("c", 400, 10, 4)]
+        # [100,120) [140,150), the rest of b lies behind its window; [230,240).
+        self.assertFigures(self.report(events, "--step", "3-4"),
+                           {"total": 100, "busy": 40, "idle": 60, "compute": 30, "memcpy": 10})
+        # An open end is where the events in view end.
+        self.assertFigures(self.report(events, "--start", "100000"), {"total": 310, "busy": 120})
+        self.assertFigures(self.report(events, "--start", "100000", "--end", "500000"),
+                           {"total": 400, "busy": 120})
+        self.assertFigures(self.report(events, "--step", "4", "--end", "235000"),
+                           {"total": 35, "busy": 25, "compute": 20})
 
 
 def add_pages():
