@@ -320,7 +320,9 @@ def collect(options, scratch):
     if not builds:
         jobs.append(Failure("build", "nothing is built"))
     if options.update_golden:
-        return jobs + [j for j in python_jobs(builds, options) if j.name.startswith("golden/")]
+        # What is shown in the documents is kept output, too.
+        return jobs + [j for j in python_jobs(builds, options)
+                       if j.name.startswith("golden/") or j.name == "cli/test_docs"]
     plain = [*unit_jobs(builds), *fuzz_jobs(builds, options.full), *memory_jobs(builds, scratch),
              *check_jobs(builds, options.full)]
     if options.only:

@@ -430,14 +430,17 @@ class Case(unittest.TestCase):
         self.assertEqual(rep.files(), [], f"left behind after exit {rep.rc}\n{rep}")
 
     def assertOneLine(self, result, *words, file=None):
-        """Exactly one line on stderr; it names the file, and has these words besides (regular
-        expressions)."""
+        """One line on stderr says what is the matter; it names the file, and has these words
+        besides (regular expressions). Notices of the quality record may stand before it."""
+        notice = re.compile(r": (lost|defect|repair|note) [a-z0-9_]+ \(\d")
         lines = [x for x in result.err.splitlines() if x.strip()]
-        self.assertEqual(len(lines), 1, f"want one clear line\n{result}")
+        errors = [x for x in lines if not notice.search(x)]
+        self.assertEqual(len(errors), 1, f"want one clear line\n{result}")
+        self.assertEqual(errors, lines[-1:], f"want the error last\n{result}")
         if file is not None:
-            self.assertIn(os.path.basename(file), lines[0], "does not name the file")
+            self.assertIn(os.path.basename(file), errors[0], "does not name the file")
         for w in words:
-            self.assertRegex("\n".join(result.lines()), w)
+            self.assertRegex(result.lines()[-1], w)
         self.assertEqual(result.out, "", "results on stdout after a failure")
 
 

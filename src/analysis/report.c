@@ -57,6 +57,9 @@ static void run_analysis(void *context, size_t i)
 	}
 	job->report->all[i] = table;
 	job->status[i] = analysis->run(&job->input, table);
+	if (job->input.derived->view.label[0])
+		tw_table_add_note(table, "of a part of the trace: %s",
+				  job->input.derived->view.label);
 	if (!job->status[i])
 		job->status[i] = tw_table_finish(table, NULL);
 }

@@ -109,12 +109,16 @@ static void add_bar(struct tw_str *out, double share, const char *colour_code, b
 {
 	int cells = (int)(share * BAR_CELLS + 0.5), i;
 
-	if (!cells && share > 0)
-		cells = 1;
+	if (share <= 0)
+		return;
+	tw_str_add_cstr(out, "  ");
 	if (colour)
 		tw_str_addf(out, "\033[%sm", colour_code);
 	for (i = 0; i < cells; i++)
 		tw_str_add_cstr(out, "█");
+	/* There, but less than half a cell. */
+	if (!cells)
+		tw_str_add_cstr(out, "▏");
 	if (colour)
 		tw_str_add_cstr(out, "\033[0m");
 }
@@ -152,7 +156,7 @@ static void add_timeline(const struct trawl_report *report, bool colour, struct 
 		if (!timeline_row(table, rows[i].type, &ns))
 			continue;
 		share = total > 0 ? (double)ns / (double)total : 0;
-		tw_str_addf(out, "  %-22s %12.3f ms %5.1f %%  ", rows[i].label, (double)ns / 1e6,
+		tw_str_addf(out, "  %-22s %12.3f ms %5.1f %%", rows[i].label, (double)ns / 1e6,
 			    share * 100);
 		add_bar(out, share, rows[i].colour, colour);
 		tw_str_add_char(out, '\n');

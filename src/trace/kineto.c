@@ -810,6 +810,19 @@ static void count_feed_notes(struct trawl_trace *trace, const struct tw_feed *fe
 		tw_quality_add(&trace->quality, kinds[i], notes[i].count, notes[i].offset, -1);
 }
 
+static void take_device_name(struct trawl_trace *trace, const char *text, size_t len)
+{
+	struct tw_str name;
+	uint32_t id;
+
+	tw_str_init(&name, trace->allocator);
+	tw_text_decode(text, len, &name);
+	id = tw_pool_intern(&trace->texts, name.ptr ? name.ptr : "", name.len);
+	trace->device_name = tw_pool_text(&trace->texts, id, NULL);
+	trace->texts.failed |= name.failed;
+	tw_str_release(&name);
+}
+
 /* Facts about the run that stand beside the events. */
 static void take_facts(struct trawl_trace *trace)
 {
@@ -829,11 +842,8 @@ static void take_facts(struct trawl_trace *trace)
 	field = tw_trace_field(trace, "deviceProperties", &len);
 	field = field ? tw_text_element(field, len, 0, &len) : NULL;
 	value = field ? tw_text_member(field, len, "name", &value_len) : NULL;
-	if (value && value_len > 2 && value[0] == '"') {
-		uint32_t id = tw_pool_intern(&trace->texts, value + 1, value_len - 2);
-
-		trace->device_name = tw_pool_text(&trace->texts, id, NULL);
-	}
+	if (value && value_len > 2 && value[0] == '"')
+		take_device_name(trace, value + 1, value_len - 2);
 }
 
 int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed, const char *path,

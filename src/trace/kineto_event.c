@@ -138,13 +138,23 @@ static const struct word words[] = {
 	{ "Inf", 3, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
 };
 
+static bool is_word_char(char c)
+{
+	return (unsigned char)((c | 0x20) - 'a') < 26 || c == '(' || c == ')' || c == '.';
+}
+
 static const char *read_word(struct tw_kineto *k, const char *p, struct tw_arg *arg)
 {
-	const char *start = p;
+	const char *start = p, *end;
 	size_t i;
 
 	if (*p == '-' || *p == '+')
 		p++;
+	for (end = p; is_word_char(*end); end++)
+		;
+	/* Cut by the end of the window: "Inf" may go on as "Infinity". */
+	if (end >= k->window.end)
+		return fail(k, end);
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strncmp(p, words[i].text, words[i].len))
 			continue;
@@ -165,10 +175,15 @@ static const char *read_word(struct tw_kineto *k, const char *p, struct tw_arg *
 		arg->kind = TW_ARG_NULL;
 		return p + 3;
 	}
-	/* A word cut by the end of the window is not a wrong word. */
-	while (p < k->window.end && (unsigned char)((*p | 0x20) - 'a') < 26)
+	return fail(k, start);
+}
+
+/* Behind what may be part of a number. */
+static const char *number_end(const char *p)
+{
+	while (tw_is_digit(*p) || *p == '.' || *p == '+' || *p == '-' || (*p | 0x20) == 'e')
 		p++;
-	return fail(k, p >= k->window.end ? p : start);
+	return p;
 }
 
 /* A number with a fraction, an exponent or too many digits. */
@@ -181,7 +196,7 @@ static const char *read_odd_number(struct tw_kineto *k, const char *p, struct tw
 	if (!behind) {
 		if ((unsigned char)((p[1] | 0x20) - 'a') < 26)
 			return read_word(k, p, arg);
-		return fail(k, p + 1 >= k->window.end ? p + 1 : p);
+		return fail(k, number_end(p));
 	}
 	for (p = start; p < behind; p++)
 		fraction |= *p == '.' || *p == 'e' || *p == 'E';
@@ -225,6 +240,27 @@ static inline const char *read_value(struct tw_kineto *k, const char *p, struct 
 	return read_word(k, p, arg);
 }
 
+/* Whether 64 bits hold the number with these digits and maybe a minus. */
+static bool fits_64_bits(const char *text, size_t len)
+{
+	const char *limit = "18446744073709551615";
+
+	if (len && *text == '-') {
+		limit = "9223372036854775808";
+		text++;
+		len--;
+	}
+	return len < strlen(limit) || (len == strlen(limit) && memcmp(text, limit, len) <= 0);
+}
+
+/* The id that a number with a point or an exponent means: "5.0" is 5, "5.5" is itself. */
+static tw_code code_of_real(struct tw_kineto *k, double real, const char *at)
+{
+	if (real > -9e18 && real < 9e18 && real == (double)(int64_t)real)
+		return tw_code_from_integer(k->trace, (int64_t)real);
+	return TW_CODE_TEXT | intern(k, at, (size_t)(number_end(at) - at));
+}
+
 /* An id: number or text. Fractions and numbers beyond 64 bits keep their digits. */
 static tw_code code_of(struct tw_kineto *k, const struct tw_arg *arg, const char *at)
 {
@@ -237,14 +273,13 @@ static tw_code code_of(struct tw_kineto *k, const struct tw_arg *arg, const char
 			return (tw_code)arg->integer;
 		return tw_code_from_integer(k->trace, arg->integer);
 	case TW_ARG_NUMBER:
-		tw_kineto_flaw(k, TW_DEFECT_wide_id, at);
+		text = tw_pool_text(&k->trace->texts, arg->text, &len);
+		if (!fits_64_bits(text, len))
+			tw_kineto_flaw(k, TW_DEFECT_wide_id, at);
 		return TW_CODE_TEXT | arg->text;
 	case TW_ARG_REAL:
 		tw_kineto_flaw(k, TW_DEFECT_wide_id, at);
-		if (arg->real >= 0 && arg->real < 2147483648.0 &&
-		    arg->real == (double)(int64_t)arg->real)
-			return (tw_code)arg->real;
-		return TW_CODE_NONE;
+		return code_of_real(k, arg->real, at);
 	case TW_ARG_TEXT:
 		text = tw_pool_text(&k->trace->texts, arg->text, &len);
 		return len ? tw_code_from_text(k->trace, text, len) : TW_CODE_NONE;
@@ -261,7 +296,8 @@ static tw_code link_code(struct tw_kineto *k, const struct tw_arg *arg, const ch
 	const char *text;
 	size_t len;
 
-	if (arg->kind == TW_ARG_INTEGER && (arg->integer <= 0))
+	if ((arg->kind == TW_ARG_INTEGER && arg->integer <= 0) ||
+	    (arg->kind == TW_ARG_REAL && arg->real <= 0))
 		return TW_CODE_NONE;
 	if (arg->kind == TW_ARG_TEXT || arg->kind == TW_ARG_NUMBER) {
 		text = tw_pool_text(&k->trace->texts, arg->text, &len);
@@ -269,9 +305,6 @@ static tw_code link_code(struct tw_kineto *k, const struct tw_arg *arg, const ch
 			return TW_CODE_NONE;
 		if (len == 20 && !memcmp(text, "18446744073709551615", 20))
 			return TW_CODE_NONE;
-		/* Up to 64 bits are ids as they should be. */
-		if (arg->kind == TW_ARG_NUMBER && len <= 20)
-			return TW_CODE_TEXT | arg->text;
 		if (len == 1 && text[0] == '0')
 			return TW_CODE_NONE;
 	}
@@ -475,7 +508,7 @@ static const char *read_odd_time(struct tw_kineto *k, const char *p, int64_t *ns
 	if (tw_is_digit(*p) || ((*p == '-' || *p == '+') && (tw_is_digit(p[1]) || p[1] == '.'))) {
 		behind = tw_parse_time_ns(p, ns);
 		if (!behind)
-			return fail(k, p);
+			return fail(k, number_end(p));
 		return behind;
 	}
 	behind = read_value(k, p, &arg);
@@ -765,6 +798,18 @@ static enum tw_attempt keep_event(struct tw_kineto *k, const char *at)
 	return TW_EVENT_READ;
 }
 
+/* A field that was there before: the last one counts, of arguments all of them. */
+static void given_again(struct tw_kineto *k, uint32_t key, const char *at)
+{
+	struct tw_event_fields *f = &k->fields;
+
+	tw_kineto_flaw(k, TW_DEFECT_duplicate_key, at);
+	if (key == TW_KEY_args) {
+		f->correlation = f->external = f->device = f->stream = TW_CODE_NONE;
+		f->args = 0;
+	}
+}
+
 enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **place)
 {
 	size_t args_len = k->trace->args.len;
@@ -788,11 +833,11 @@ enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **place)
 		p = read_key(k, p, k->context, key, &key);
 		if (!p || !key)
 			break;
-		if (key >= TW_KEY_ph && key < TW_KEY_ph + 32) {
+		if (key >= TW_KEY_ph && key < TW_KEY_COUNT) {
 			uint32_t bit = 1u << (key - TW_KEY_ph);
 
 			if (__builtin_expect(k->fields.seen & bit, 0))
-				tw_kineto_flaw(k, TW_DEFECT_duplicate_key, p);
+				given_again(k, key, p);
 			k->fields.seen |= bit;
 		}
 		p = read_field(k, p, key);
@@ -803,7 +848,8 @@ enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **place)
 		*place = p;
 		return TW_EVENT_READ;
 	}
-	if (args_len)
-		k->trace->args.len = args_len;
+	/* Nothing of an attempt stays; the first record begins at TW_ARGS_ALIGN. */
+	if (k->trace->args.len)
+		k->trace->args.len = args_len ? args_len : TW_ARGS_ALIGN;
 	return p || k->failed_at >= k->window.end ? TW_EVENT_MORE : TW_EVENT_BAD;
 }
