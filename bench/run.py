@@ -139,8 +139,9 @@ class Bench:
             "simdjson": lambda: simdjson(self.simdjson, self.trace),
             "load .gz": lambda: load(self.trawl, self.gz, 2),
             "igzip": lambda: run([self.igzip, "-dc", self.gz], discard=True),
-            "report csv": lambda: run([self.trawl, "report", self.trace, "-o", out, "--no-xlsx"]),
-            "report": lambda: run([self.trawl, "report", self.trace, "-o", out]),
+            "report csv -j1": lambda: self.report(out, "--no-xlsx", "-j1"),
+            "report csv -j2": lambda: self.report(out, "--no-xlsx", "-j2"),
+            "report": lambda: self.report(out, "-j2"),
             "json.loads": self.python,
         }
         self.spins.append(spin())
@@ -149,6 +150,9 @@ class Bench:
             self.keep(name, measure())
         print(f"round {number}: " + ", ".join(f"{n} {s.seconds:.2f} s"
                                               for n, s in self.best.items()), flush=True)
+
+    def report(self, out, *options):
+        return run([self.trawl, "report", self.trace, "-o", out, "-q", *options], discard=True)
 
     def python(self):
         sample = run([sys.executable, "-c", JSON_LOADS, self.small])
@@ -170,7 +174,8 @@ class Bench:
     def targets(self):
         """(what, value, at least or at most, target, note)."""
         b = self.best
-        fair = min(self.spins) >= SPIN_FLOOR
+        # Like every measurement, the spin test counts by its best round.
+        fair = max(self.spins) >= SPIN_FLOOR
         yield ("load, all arguments, to simdjson on-demand with file load",
                self.rate("load -j1") / self.rate("simdjson"), ">=", 1.0, "")
         yield ("load to python json.loads (100 MB)",
@@ -183,10 +188,12 @@ class Bench:
                b["load -j2"].peak / self.bytes, "<=", 0.35, "")
         yield ("peak memory of the whole report to the JSON",
                b["report"].peak / self.bytes, "<=", 0.5, "")
-        yield ("report with CSV files to its load (all cores each)",
-               b["report csv"].seconds / b["load -j2"].seconds, "<=", 1.5, "")
+        yield ("report with CSV files to its load, one thread each",
+               b["report csv -j1"].seconds / b["load -j1"].seconds, "<=", 1.5, "")
+        yield ("report with CSV files to its load, two threads each",
+               b["report csv -j2"].seconds / b["load -j2"].seconds, "<=", 1.5, "")
         yield ("two threads to one on .json", b["load -j1"].seconds / b["load -j2"].seconds, ">=",
-               1.6, "" if fair else f"two counting processes gain {min(self.spins):.2f}x, "
+               1.6, "" if fair else f"two counting processes gain {max(self.spins):.2f}x, "
                                     f"below {SPIN_FLOOR}x")
 
     def verdicts(self):
@@ -197,7 +204,9 @@ class Bench:
 
     def measurements(self):
         rows = [("trawl, one thread", "load -j1"), ("trawl, two threads", "load -j2"),
-                ("trawl, .json.gz", "load .gz"), ("trawl report, CSV files", "report csv"),
+                ("trawl, .json.gz", "load .gz"),
+                ("trawl report, CSV files, one thread", "report csv -j1"),
+                ("trawl report, CSV files, two threads", "report csv -j2"),
                 ("trawl report, CSV files and workbook", "report"),
                 ("simdjson on-demand, warm pass", "simdjson"), ("igzip -dc", "igzip"),
                 ("python json.loads, 100 MB", "json.loads")]
@@ -213,7 +222,8 @@ class Bench:
                 break
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
         compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True).stdout
-        return (f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, Linux {platform.release()}, "
+        return (f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, Linux "
+                f"{'.'.join(platform.release().split('.')[:2])}, "
                 f"{compiler.splitlines()[0] if compiler else 'gcc unknown'}, Python "
                 f"{platform.python_version()}, simdjson kernel {self.best['simdjson'].kernel}")
 
@@ -240,6 +250,8 @@ def markdown(head, rows):
         yield "| " + " | ".join(str(c) for c in r) + " |"
 
 
+# What stands between these lines of the page is written here.
+MARKS = ("<!-- measured: written by bench/run.py --markdown -->", "<!-- end of measured -->")
 HEADS = (["measurement", "seconds", "MB/s of JSON", "peak MB"],
          ["ratio", "value", "target", "verdict"])
 
@@ -247,12 +259,13 @@ HEADS = (["measurement", "seconds", "MB/s of JSON", "peak MB"],
 def write_markdown(path, bench, command):
     ratios = [(w, f"{v:.2f}", t, verdict + (f" ({note})" if note else ""))
               for w, v, t, verdict, note in bench.verdicts()]
-    text = ["# Performance", "",
-            "Written by `bench/run.py`; absolute rates belong to the machine, the ratios are what "
-            "the program is held to.", "", f"Machine: {bench.machine()}.", "",
-            f"Command: `{command}`. Input: {bench.description()}.", "",
-            *markdown(HEADS[0], bench.measurements()), "", *markdown(HEADS[1], ratios), ""]
-    path.write_text("\n".join(text))
+    text = "\n".join([f"Machine: {bench.machine()}.", "",
+                      f"Command: `{command}`. Input: {bench.description()}.", "",
+                      *markdown(HEADS[0], bench.measurements()), "", *markdown(HEADS[1], ratios)])
+    page = path.read_text() if path.exists() else f"{MARKS[0]}\n{MARKS[1]}\n"
+    before, _, rest = page.partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    path.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}")
 
 
 def parse(argv):
@@ -266,6 +279,11 @@ def parse(argv):
     ap.add_argument("--markdown", type=pathlib.Path, metavar="FILE")
     ap.add_argument("--json", type=pathlib.Path, metavar="FILE")
     options = ap.parse_args(argv)
+    if options.markdown:
+        # Before minutes are spent: is there a place to write to?
+        text = options.markdown.read_text() if options.markdown.exists() else "".join(MARKS)
+        if any(m not in text for m in MARKS):
+            ap.error(f"{options.markdown} has no lines {' and '.join(MARKS)}")
     if options.quick:
         options.size, options.rounds = "200M", 3
     return options

@@ -16,7 +16,6 @@ struct trawl_report_options {
 	bool clip_overruns;	 /* end kernels that run over whole later ones at the next start */
 	int64_t short_kernel_ns; /* kernels below it are short; default 10 us */
 	int64_t micro_idle_ns;	 /* splits idle time at this gap; -1: no split */
-	size_t top_ops;		 /* operations in the summary */
 	unsigned threads;	 /* 0: one a core */
 
 	/* The part of the trace to look at. */

@@ -7,6 +7,7 @@
 #define TW_ANALYSIS_ANALYSIS_H
 
 #include "analysis/launchers.h"
+#include "analysis/parents.h"
 #include "derive/derived.h"
 #include "table/table.h"
 #include "trawl/report.h"
@@ -15,6 +16,7 @@ struct tw_analysis_input {
 	const struct trawl_trace *trace;
 	const struct tw_derived *derived;
 	const struct tw_launchers *launchers;
+	const struct tw_parents *parents;
 	const struct trawl_report_options *options;
 	const struct tw_quality *quality; /* the trace's and what deriving found */
 	int64_t total_ns;		  /* total_time of gpu_timeline; 0 without GPU events */

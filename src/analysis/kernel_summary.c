@@ -3,7 +3,6 @@
 #include "analysis/analysis.h"
 
 #include "analysis/order.h"
-#include "analysis/parents.h"
 #include "base/alloc.h"
 
 #include <string.h>
@@ -40,7 +39,6 @@ struct sum {
 
 struct work {
 	const struct tw_analysis_input *in;
-	struct tw_parents parents;
 	struct tw_groups groups;
 	uint32_t *of; /* by GPU event: its row, TW_NO_GROUP: no kernel */
 	struct sum *sums;
@@ -61,7 +59,7 @@ static int group_kernels(struct work *w)
 		w->of[g] = TW_NO_GROUP;
 		if (tw_class(w->in->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL)
 			continue;
-		parent = tw_parent_of(&w->parents, g);
+		parent = tw_parent_of(w->in->parents, g);
 		key = (struct key){
 			.category = parent.category,
 			.parent = parent.event == TW_NONE ? 0 : events->name[parent.event],
@@ -151,7 +149,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	tw_groups_init(&w.groups, sizeof(struct key), a);
 	w.of = tw_alloc(a, of_bytes);
 	w.ranks = tw_text_ranks(&in->trace->texts);
-	if (w.of && w.ranks && !tw_parents_init(&w.parents, in) && !group_kernels(&w)) {
+	if (w.of && w.ranks && !group_kernels(&w)) {
 		w.sums = tw_alloc_array(a, (size_t)w.groups.count + 1, sizeof(*w.sums));
 		if (w.sums) {
 			add_up(&w);
@@ -159,7 +157,6 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 		}
 		tw_free(a, w.sums, ((size_t)w.groups.count + 1) * sizeof(*w.sums));
 	}
-	tw_parents_release(&w.parents);
 	tw_groups_release(&w.groups);
 	tw_free(a, w.of, of_bytes);
 	tw_free(a, w.ranks, in->trace->texts.count * sizeof(*w.ranks));

@@ -51,8 +51,9 @@ static const struct trawl_column columns[] = {
 		       "GPU events that start before their call: a defect of the clocks" },
 };
 
-/* What a launch call set off. */
+/* A launch call and what it set off. */
 struct call {
+	uint64_t node;
 	uint64_t events;
 	int64_t delay_ns; /* of its first GPU event */
 	int64_t queued_ns;
@@ -61,14 +62,15 @@ struct call {
 struct sum {
 	int64_t calls, events, without, time_ns, queued_ns, negative;
 	uint64_t first;
-	uint64_t delays; /* calls with GPU events */
 };
 
 struct work {
 	const struct tw_analysis_input *in;
-	struct call *calls; /* by host node */
+	uint32_t *call_of; /* by host node: its call, TW_NO_GROUP: none */
+	struct call *calls;
+	uint64_t count;
 	struct tw_groups groups;
-	uint32_t *of; /* by host node: its row, TW_NO_GROUP: no launch call */
+	uint32_t *of; /* by call: its row */
 	struct tw_members members;
 	struct sum *sums;
 	int64_t *values;
@@ -80,6 +82,38 @@ static int64_t node_end(const struct tw_derived *d, uint64_t node)
 	uint64_t e = d->host.event[node];
 
 	return events->start_ns[e] + (events->phase[e] == 'X' ? events->dur_ns[e] : 0);
+}
+
+/* Calls that launched something in the view, and those in it that should have, by their name. */
+static int find_calls(struct work *w)
+{
+	const struct tw_derived *d = w->in->derived;
+	uint64_t i, n = 0;
+
+	for (i = 0; i < d->host.count; i++) {
+		uint64_t event = d->host.event[i];
+		int64_t start = d->trace->events.start_ns[event], end = node_end(d, i);
+
+		w->call_of[i] = TW_NO_GROUP;
+		if (tw_is_launch_call(d, i) && tw_view_clip(&d->view, &start, &end))
+			w->call_of[i] = 0;
+	}
+	for (i = 0; i < d->gpu.count; i++)
+		if (d->gpu.launch[i] != TW_NONE)
+			w->call_of[d->gpu.launch[i]] = 0;
+	for (i = 0; i < d->host.count; i++)
+		n += w->call_of[i] == 0;
+	w->calls = tw_alloc_array(w->in->allocator, n + 1, sizeof(*w->calls));
+	w->count = n;
+	if (!w->calls || n >= TW_NO_GROUP)
+		return -1;
+	for (i = 0, n = 0; i < d->host.count; i++) {
+		if (w->call_of[i] == TW_NO_GROUP)
+			continue;
+		w->calls[n].node = i;
+		w->call_of[i] = (uint32_t)n++;
+	}
+	return 0;
 }
 
 /* Goes through the GPU events by start: what each waited for. */
@@ -101,7 +135,7 @@ static int follow_gpu(struct work *w)
 		uint64_t node = gpu->launch[g];
 
 		if (node != TW_NONE) {
-			struct call *call = &w->calls[node];
+			struct call *call = &w->calls[w->call_of[node]];
 			int64_t called = d->trace->events.start_ns[d->host.event[node]];
 			int64_t waited_to = *until < start ? *until : start;
 
@@ -120,40 +154,31 @@ static int follow_gpu(struct work *w)
 static int group_calls(struct work *w)
 {
 	const struct tw_derived *d = w->in->derived;
-	uint64_t node;
+	uint64_t i;
 
-	for (node = 0; node < d->host.count; node++) {
-		uint64_t event = d->host.event[node];
-		int64_t start = d->trace->events.start_ns[event], end = node_end(d, node);
-
-		w->of[node] = TW_NO_GROUP;
-		if (!w->calls[node].events &&
-		    (!tw_is_launch_call(d, node) || !tw_view_clip(&d->view, &start, &end)))
-			continue;
-		w->of[node] = tw_groups_add(&w->groups, &d->trace->events.name[event]);
-	}
+	for (i = 0; i < w->count; i++)
+		w->of[i] = tw_groups_add(&w->groups,
+					 &d->trace->events.name[d->host.event[w->calls[i].node]]);
 	return w->groups.failed ? -1 : 0;
 }
 
 static void add_up(struct work *w)
 {
 	const struct tw_derived *d = w->in->derived;
-	uint64_t node;
+	uint64_t i;
 
-	for (node = 0; node < d->host.count; node++) {
-		const struct call *call = &w->calls[node];
-		struct sum *sum;
+	for (i = 0; i < w->count; i++) {
+		const struct call *call = &w->calls[i];
+		struct sum *sum = &w->sums[w->of[i]];
+		uint64_t event = d->host.event[call->node];
 
-		if (w->of[node] == TW_NO_GROUP)
-			continue;
-		sum = &w->sums[w->of[node]];
 		if (!sum->calls++)
-			sum->first = d->host.event[node];
+			sum->first = event;
 		sum->events += (int64_t)call->events;
 		sum->without += !call->events;
 		sum->negative += call->events && call->delay_ns < 0;
 		sum->queued_ns += call->queued_ns;
-		sum->time_ns += node_end(d, node) - d->trace->events.start_ns[d->host.event[node]];
+		sum->time_ns += node_end(d, call->node) - d->trace->events.start_ns[event];
 	}
 }
 
@@ -209,22 +234,26 @@ static int fill(struct work *w, struct trawl_table *table)
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_allocator *a = in->allocator;
-	uint64_t n = in->derived->host.count;
+	size_t node_bytes = (in->derived->host.count + 1) * sizeof(uint32_t);
 	struct work w = { .in = in };
 	int status = TRAWL_ENOMEM;
 
 	tw_groups_init(&w.groups, sizeof(uint32_t), a);
-	w.calls = tw_alloc_array(a, n + 1, sizeof(*w.calls));
-	w.of = tw_alloc(a, (n + 1) * sizeof(*w.of));
-	w.values = tw_alloc(a, (n + 1) * sizeof(*w.values));
-	if (w.calls && w.of && w.values && !follow_gpu(&w) && !group_calls(&w) &&
-	    !tw_members_build(&w.members, w.of, n, w.groups.count, a) && !fill(&w, table))
-		status = 0;
+	w.call_of = tw_alloc(a, node_bytes);
+	if (w.call_of && !find_calls(&w)) {
+		w.of = tw_alloc(a, (w.count + 1) * sizeof(*w.of));
+		w.values = tw_alloc(a, (w.count + 1) * sizeof(*w.values));
+		if (w.of && w.values && !follow_gpu(&w) && !group_calls(&w) &&
+		    !tw_members_build(&w.members, w.of, w.count, w.groups.count, a) &&
+		    !fill(&w, table))
+			status = 0;
+		tw_free(a, w.of, (w.count + 1) * sizeof(*w.of));
+		tw_free(a, w.values, (w.count + 1) * sizeof(*w.values));
+	}
 	tw_members_release(&w.members);
 	tw_groups_release(&w.groups);
-	tw_free(a, w.calls, (n + 1) * sizeof(*w.calls));
-	tw_free(a, w.of, (n + 1) * sizeof(*w.of));
-	tw_free(a, w.values, (n + 1) * sizeof(*w.values));
+	tw_free(a, w.calls, (w.count + 1) * sizeof(*w.calls));
+	tw_free(a, w.call_of, node_bytes);
 	return status;
 }
 

@@ -4,13 +4,14 @@
 
 #include <string.h>
 
-int tw_parents_init(struct tw_parents *p, const struct tw_analysis_input *in)
+int tw_parents_init(struct tw_parents *p, const struct tw_derived *d,
+		    const struct tw_launchers *launchers)
 {
-	const struct tw_derived *d = in->derived;
 	uint64_t n = d->host.count, g, node;
 
-	p->in = in;
-	p->first_gpu = tw_alloc(in->allocator, (n + 1) * sizeof(*p->first_gpu));
+	p->derived = d;
+	p->categories = &launchers->categories;
+	p->first_gpu = tw_alloc(d->allocator, (n + 1) * sizeof(*p->first_gpu));
 	if (!p->first_gpu)
 		return -1;
 	for (node = 0; node < n; node++)
@@ -27,9 +28,10 @@ int tw_parents_init(struct tw_parents *p, const struct tw_analysis_input *in)
 
 void tw_parents_release(struct tw_parents *p)
 {
-	if (p->in)
-		tw_free(p->in->allocator, p->first_gpu,
-			(p->in->derived->host.count + 1) * sizeof(*p->first_gpu));
+	if (p->derived)
+		tw_free(p->derived->allocator, p->first_gpu,
+			(p->derived->host.count + 1) * sizeof(*p->first_gpu));
+	p->derived = NULL;
 }
 
 /* Letters of `needle` (lower case) in any case. */
@@ -48,8 +50,7 @@ static bool contains_folded(const char *text, const char *needle)
 
 struct tw_parent tw_parent_of(const struct tw_parents *p, uint64_t gpu)
 {
-	const struct tw_categories *categories = &p->in->launchers->categories;
-	const struct tw_derived *d = p->in->derived;
+	const struct tw_derived *d = p->derived;
 	struct tw_parent parent = { TW_NONE, false, NULL };
 	uint64_t launch = d->gpu.launch[gpu], node;
 	const char *name;
@@ -60,12 +61,12 @@ struct tw_parent tw_parent_of(const struct tw_parents *p, uint64_t gpu)
 	if (node != TW_NONE) {
 		parent.event = d->host.event[node];
 		parent.is_op = true;
-		parent.category = categories->names[tw_category_of(categories, parent.event,
-								   p->first_gpu[node])];
+		parent.category = p->categories->names[tw_category_of(p->categories, parent.event,
+								      p->first_gpu[node])];
 		return parent;
 	}
 	parent.event = d->host.event[launch];
-	name = p->in->trace->texts.entries[p->in->trace->events.name[parent.event]].ptr;
+	name = d->trace->texts.entries[d->trace->events.name[parent.event]].ptr;
 	parent.category = contains_folded(name, "graphlaunch") ||
 					  contains_folded(name, "cudagraph") ?
 				  "graph" :

@@ -5,10 +5,11 @@
 #ifndef TW_ANALYSIS_PARENTS_H
 #define TW_ANALYSIS_PARENTS_H
 
-#include "analysis/analysis.h"
+#include "analysis/launchers.h"
 
 struct tw_parents {
-	const struct tw_analysis_input *in;
+	const struct tw_derived *derived;
+	const struct tw_categories *categories;
 	uint64_t *first_gpu; /* by host node: its first GPU event that does not communicate */
 };
 
@@ -18,8 +19,9 @@ struct tw_parent {
 	const char *category; /* NULL: no recorded launch */
 };
 
-int tw_parents_init(struct tw_parents *parents,
-		    const struct tw_analysis_input *in) TRAWL_MUST_CHECK;
+/* `launchers` must outlive *parents, which may then be asked by several threads. */
+int tw_parents_init(struct tw_parents *parents, const struct tw_derived *derived,
+		    const struct tw_launchers *launchers) TRAWL_MUST_CHECK;
 void tw_parents_release(struct tw_parents *parents);
 struct tw_parent tw_parent_of(const struct tw_parents *parents, uint64_t gpu);
 

@@ -14,6 +14,7 @@ struct trawl_report {
 	struct trawl_report_options options;
 	struct tw_derived *derived;
 	struct tw_launchers launchers;
+	struct tw_parents parents;
 	struct tw_quality quality;
 	struct trawl_defect defects[TW_DEFECT_COUNT];
 	size_t defect_count;
@@ -27,7 +28,6 @@ void trawl_report_options_init(struct trawl_report_options *options)
 	*options = (struct trawl_report_options){
 		.short_kernel_ns = 10000,
 		.micro_idle_ns = -1,
-		.top_ops = 10,
 		.step_first = -1,
 		.step_last = -1,
 		.start_ns = TRAWL_TIME_NONE,
@@ -96,7 +96,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 	struct job job = {
 		.report = report,
 		.input = {
-			.trace = trace, .derived = d, .launchers = &report->launchers,
+			.trace = trace, .derived = d, .launchers = &report->launchers, .parents = &report->parents,
 			.options = &report->options, .quality = &report->quality,
 			.allocator = report->allocator,
 		},
@@ -106,6 +106,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 	int status = 0;
 
 	if (tw_launchers_build(&report->launchers, d) ||
+	    tw_parents_init(&report->parents, d, &report->launchers) ||
 	    tw_timeline_of(&timeline, d, TW_CODE_NONE, report->options.linked_only, -1))
 		return TRAWL_ENOMEM;
 	job.input.total_ns = timeline.total_ns;
@@ -190,6 +191,7 @@ void trawl_report_free(struct trawl_report *report)
 		tw_table_free(report->all[i]);
 	tw_free(a, report->all, tw_analysis_count * sizeof(*report->all));
 	tw_free(a, report->tables, tw_analysis_count * sizeof(*report->tables));
+	tw_parents_release(&report->parents);
 	tw_launchers_release(&report->launchers);
 	tw_derived_free(report->derived);
 	tw_free(a, report, sizeof(*report));

@@ -2,7 +2,6 @@
 #include "analysis/analysis.h"
 
 #include "analysis/order.h"
-#include "analysis/parents.h"
 #include "analysis/signature.h"
 #include "base/alloc.h"
 
@@ -39,7 +38,6 @@ struct sum {
 
 struct work {
 	const struct tw_analysis_input *in;
-	struct tw_parents parents;
 	struct tw_signatures signatures;
 	struct tw_groups groups;
 	uint32_t *of;
@@ -60,7 +58,7 @@ static int group_kernels(struct work *w)
 		if (tw_class(w->in->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL ||
 		    gpu->end_ns[g] - gpu->start_ns[g] >= w->in->options->short_kernel_ns)
 			continue;
-		parent = tw_parent_of(&w->parents, g);
+		parent = tw_parent_of(w->in->parents, g);
 		memset(&key, 0, sizeof(key));
 		key.name = events->name[gpu->event[g]];
 		if (parent.event != TW_NONE) {
@@ -140,8 +138,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 
 	tw_groups_init(&w.groups, sizeof(struct key), a);
 	w.of = tw_alloc(a, of_bytes);
-	if (w.of && !tw_signatures_init(&w.signatures, in->trace) &&
-	    !tw_parents_init(&w.parents, in) && !group_kernels(&w)) {
+	if (w.of && !tw_signatures_init(&w.signatures, in->trace) && !group_kernels(&w)) {
 		w.sums = tw_alloc_array(a, (size_t)w.groups.count + 1, sizeof(*w.sums));
 		if (w.sums) {
 			add_up(&w);
@@ -149,7 +146,6 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 		}
 		tw_free(a, w.sums, ((size_t)w.groups.count + 1) * sizeof(*w.sums));
 	}
-	tw_parents_release(&w.parents);
 	tw_signatures_release(&w.signatures);
 	tw_groups_release(&w.groups);
 	tw_free(a, w.of, of_bytes);

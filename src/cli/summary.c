@@ -6,12 +6,13 @@
 
 #include "analysis/analysis.h"
 #include "render/escape.h"
-#include "render/width.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define BAR_CELLS 40
+/* Bars take what a line has left behind its numbers, up to this. */
+#define MOST_BAR_CELLS 40
+#define CELLS_BEFORE_BAR 50
 
 static void add_escaped(struct tw_str *out, const char *text)
 {
@@ -36,24 +37,24 @@ static void add_heading(struct tw_str *out, const char *text, bool colour)
 	tw_str_addf(out, "\n%s%s%s\n", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
 }
 
-/* First and last time of anything that has one. */
-static bool find_span(const struct trawl_trace *trace, int64_t *span_ns)
+/* First start and last end of anything that has them. */
+static bool find_span(const struct trawl_trace *trace, int64_t *first, int64_t *last)
 {
-	int64_t first = INT64_MAX, last = INT64_MIN;
 	uint64_t i;
 
+	*first = INT64_MAX;
+	*last = INT64_MIN;
 	for (i = 0; i < trace->events.count; i++) {
-		enum trawl_class class = tw_class(trace, i);
+		int64_t start = trace->events.start_ns[i];
 
-		if (trace->events.phase[i] != 'X' || class == TRAWL_CLASS_OTHER)
+		if (trace->events.phase[i] != 'X' || tw_class(trace, i) == TRAWL_CLASS_OTHER)
 			continue;
-		if (trace->events.start_ns[i] < first)
-			first = trace->events.start_ns[i];
-		if (trace->events.start_ns[i] + trace->events.dur_ns[i] > last)
-			last = trace->events.start_ns[i] + trace->events.dur_ns[i];
+		if (start < *first)
+			*first = start;
+		if (start + trace->events.dur_ns[i] > *last)
+			*last = start + trace->events.dur_ns[i];
 	}
-	*span_ns = last - first;
-	return first < last;
+	return *first < *last;
 }
 
 static uint64_t count_gpu(const struct trawl_trace *trace)
@@ -65,23 +66,24 @@ static uint64_t count_gpu(const struct trawl_trace *trace)
 	return n;
 }
 
-static void add_trace_line(const struct trawl_report *report, const struct trawl_trace *trace,
-			   struct tw_str *out)
+static void add_trace_lines(const struct trawl_report *report, const struct trawl_trace *trace,
+			    struct tw_str *out)
 {
-	int64_t span;
+	int64_t first, last;
 
 	add_escaped(out, trace->device_name[0] ? trace->device_name : "device not named");
 	if (trace->rank >= 0)
 		tw_str_addf(out, ", rank %lld", (long long)trace->rank);
 	if (trace->rank >= 0 && trace->world_size > 0)
 		tw_str_addf(out, " of %lld", (long long)trace->world_size);
-	if (find_span(trace, &span))
-		tw_str_addf(out, ", %.3f ms recorded", (double)span / 1e6);
 	tw_str_add_cstr(out, ", ");
 	add_grouped(out, (int64_t)trace->events.count);
-	tw_str_add_cstr(out, " events (");
+	tw_str_add_cstr(out, " events, ");
 	add_grouped(out, (int64_t)count_gpu(trace));
-	tw_str_add_cstr(out, " on the GPU)\n");
+	tw_str_add_cstr(out, " of them on the GPU\n");
+	if (find_span(trace, &first, &last))
+		tw_str_addf(out, "%.3f ms recorded, from %lld to %lld ns\n",
+			    (double)(last - first) / 1e6, (long long)first, (long long)last);
 	if (trawl_report_view(report)[0]) {
 		tw_str_add_cstr(out, "looking at ");
 		add_escaped(out, trawl_report_view(report));
@@ -105,11 +107,14 @@ static bool timeline_row(const struct trawl_table *table, const char *type, int6
 	return false;
 }
 
-static void add_bar(struct tw_str *out, double share, const char *colour_code, bool colour)
+static void add_bar(struct tw_str *out, double share, unsigned width, const char *colour_code,
+		    bool colour)
 {
-	int cells = (int)(share * BAR_CELLS + 0.5), i;
+	int most = width >= CELLS_BEFORE_BAR + MOST_BAR_CELLS ? MOST_BAR_CELLS :
+								(int)width - CELLS_BEFORE_BAR;
+	int cells = (int)(share * most + 0.5), i;
 
-	if (share <= 0)
+	if (share <= 0 || most < 10)
 		return;
 	tw_str_add_cstr(out, "  ");
 	if (colour)
@@ -123,7 +128,8 @@ static void add_bar(struct tw_str *out, double share, const char *colour_code, b
 		tw_str_add_cstr(out, "\033[0m");
 }
 
-static void add_timeline(const struct trawl_report *report, bool colour, struct tw_str *out)
+static void add_timeline(const struct trawl_report *report, unsigned width, bool colour,
+			 struct tw_str *out)
 {
 	static const struct {
 		const char *type, *label, *colour;
@@ -158,7 +164,7 @@ static void add_timeline(const struct trawl_report *report, bool colour, struct 
 		share = total > 0 ? (double)ns / (double)total : 0;
 		tw_str_addf(out, "  %-22s %12.3f ms %5.1f %%", rows[i].label, (double)ns / 1e6,
 			    share * 100);
-		add_bar(out, share, rows[i].colour, colour);
+		add_bar(out, share, width, rows[i].colour, colour);
 		tw_str_add_char(out, '\n');
 	}
 	tw_str_addf(out, "  %-22s %12.3f ms", "total", (double)total / 1e6);
@@ -299,37 +305,56 @@ static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 		tw_str_add_cstr(out, "\n");
 		add_grouped(out, count);
 		tw_str_addf(out,
-			    " GPU events (%.3f ms) have no recorded launch: in the timeline, in "
-			    "no operation\n",
-			    (double)ns / 1e6);
+			    " GPU event%s (%.3f ms) without a recorded launch: in the timeline,\n"
+			    "in no operation\n",
+			    count == 1 ? "" : "s", (double)ns / 1e6);
 	}
+}
+
+/* Text in lines of `width` cells at most, broken at blanks, those after the first indented. */
+static void add_wrapped(struct tw_str *out, const char *text, size_t indent, size_t width)
+{
+	size_t room = width > indent + 20 ? width - indent : 20, i;
+
+	while (strlen(text) > room) {
+		size_t cut = room;
+
+		while (cut && text[cut] != ' ')
+			cut--;
+		if (!cut)
+			break;
+		tw_str_add(out, text, cut);
+		tw_str_add_char(out, '\n');
+		for (i = 0; i < indent; i++)
+			tw_str_add_char(out, ' ');
+		text += cut + 1;
+	}
+	tw_str_add_cstr(out, text);
+	tw_str_add_char(out, '\n');
 }
 
 void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
 		     struct tw_str *out)
 {
 	static const char *const colours[] = { "31", "33", "36", "2" };
+	char line[512], place[64];
 	size_t i;
 
 	for (i = 0; i < count; i++) {
 		const struct trawl_defect *d = &defects[i];
-		struct tw_str line;
 
-		tw_str_init(&line, out->allocator);
-		tw_str_addf(&line, "%lld x %s", (long long)d->count, d->meaning);
+		place[0] = 0;
 		if (d->offset >= 0)
-			tw_str_addf(&line, " (first at byte %lld)", (long long)d->offset);
+			snprintf(place, sizeof(place), " (first at byte %lld)",
+				 (long long)d->offset);
+		snprintf(line, sizeof(line), "%lld x %s%s", (long long)d->count, d->meaning, place);
 		tw_str_add_cstr(out, "  ");
 		if (colour)
 			tw_str_addf(out, "\033[%sm", colours[d->severity]);
 		tw_str_addf(out, "%-7s", tw_severity_name(d->severity));
 		if (colour)
 			tw_str_add_cstr(out, "\033[0m");
-		if (line.ptr)
-			tw_shorten_middle(out, line.ptr, line.len, width > 40 ? width - 10 : 30);
-		tw_str_add_char(out, '\n');
-		out->failed |= line.failed;
-		tw_str_release(&line);
+		add_wrapped(out, line, 9, width);
 	}
 }
 
@@ -350,8 +375,8 @@ static void add_quality(const struct trawl_report *report, unsigned width, bool 
 void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
 		   size_t top_ops, unsigned width, bool colour, struct tw_str *out)
 {
-	add_trace_line(report, trace, out);
-	add_timeline(report, colour, out);
+	add_trace_lines(report, trace, out);
+	add_timeline(report, width, colour, out);
 	add_top(report, top_ops, width, colour, out);
 	add_unlinked(report, out);
 	add_quality(report, width, colour, out);

@@ -47,54 +47,78 @@ static void order_ties(const struct tw_events *events, uint64_t *event, uint64_t
 	}
 }
 
-/* Host events by thread, in the order of the input. */
-static void group_by_thread(const struct tw_derived *d, bool python, struct tw_sort_item *items,
-			    struct tw_sort_item *scratch)
+/*
+ * Host events by thread, in the order of the input: counts for each track, then places.  On
+ * return first[t] is where the events of track t end.
+ */
+static void group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
 {
 	const struct tw_events *events = &d->trace->events;
-	uint64_t i, n = 0;
+	uint64_t i, n, sum = 0;
+	uint32_t t;
 
 	for (i = 0; i < events->count; i++)
 		if (is_node(d->trace, i, python))
-			items[n++] = (struct tw_sort_item){ events->track[i], i };
-	tw_sort(items, scratch, n);
-}
-
-/* Each thread's events by start.  Profilers write them so, mostly: sorting finds that out first. */
-static void sort_threads(const struct tw_derived *d, struct tw_sort_item *items,
-			 struct tw_sort_item *scratch)
-{
-	const struct tw_events *events = &d->trace->events;
-	uint64_t i, first, end;
-
-	for (first = 0; first < d->host.count; first = end) {
-		uint64_t track = items[first].key;
-
-		for (end = first; end < d->host.count && items[end].key == track; end++)
-			;
-		for (i = first; i < end; i++)
-			items[i].key = tw_sort_key(events->start_ns[items[i].value]);
-		tw_sort(items + first, scratch, end - first);
+			first[events->track[i]]++;
+	for (t = 0; t < d->trace->track_count; t++) {
+		n = first[t];
+		first[t] = sum;
+		sum += n;
 	}
+	for (i = 0; i < events->count; i++)
+		if (is_node(d->trace, i, python))
+			d->host.event[first[events->track[i]]++] = i;
 }
 
-static int sort_nodes(struct tw_derived *d, bool python)
+static bool in_order(const struct tw_events *events, const uint64_t *event, uint64_t count)
 {
-	size_t bytes = (d->host.count + 1) * sizeof(struct tw_sort_item);
-	struct tw_sort_item *items = tw_alloc(d->allocator, bytes);
-	struct tw_sort_item *scratch = tw_alloc(d->allocator, bytes);
+	uint64_t i;
+
+	for (i = 1; i < count; i++)
+		if (events->start_ns[event[i]] < events->start_ns[event[i - 1]])
+			return false;
+	return true;
+}
+
+/* One thread's events by start, ties in the order of the input. */
+static int sort_thread(const struct tw_derived *d, uint64_t *event, uint64_t count)
+{
+	struct tw_sort_item *items = tw_alloc(d->allocator, count * sizeof(*items));
+	struct tw_sort_item *scratch = tw_alloc(d->allocator, count * sizeof(*scratch));
 	uint64_t i;
 
 	if (items && scratch) {
-		group_by_thread(d, python, items, scratch);
-		sort_threads(d, items, scratch);
-		for (i = 0; i < d->host.count; i++)
-			d->host.event[i] = items[i].value;
-		order_ties(&d->trace->events, d->host.event, d->host.count);
+		for (i = 0; i < count; i++)
+			items[i] = (struct tw_sort_item){
+				tw_sort_key(d->trace->events.start_ns[event[i]]), event[i]
+			};
+		tw_sort(items, scratch, count);
+		for (i = 0; i < count; i++)
+			event[i] = items[i].value;
 	}
-	tw_free(d->allocator, items, bytes);
-	tw_free(d->allocator, scratch, bytes);
+	tw_free(d->allocator, items, count * sizeof(*items));
+	tw_free(d->allocator, scratch, count * sizeof(*scratch));
 	return items && scratch ? 0 : -1;
+}
+
+/* Profilers mostly write the events of a thread in order: then there is nothing to sort. */
+static int sort_nodes(struct tw_derived *d, bool python)
+{
+	const struct trawl_trace *trace = d->trace;
+	uint64_t *first = tw_alloc_array(d->allocator, trace->track_count + 1, sizeof(*first));
+	uint64_t begin = 0;
+	int status = 0;
+	uint32_t t;
+
+	if (!first)
+		return -1;
+	group_by_thread(d, python, first);
+	for (t = 0; t < trace->track_count && !status; begin = first[t++])
+		if (!in_order(&trace->events, d->host.event + begin, first[t] - begin))
+			status = sort_thread(d, d->host.event + begin, first[t] - begin);
+	tw_free(d->allocator, first, (trace->track_count + 1) * sizeof(*first));
+	order_ties(&trace->events, d->host.event, d->host.count);
+	return status;
 }
 
 /* The stack is the chain of parents of the last event placed: no memory of its own. */

@@ -73,6 +73,22 @@ static int collect_windows(struct tw_view *view, const struct trawl_trace *trace
 	return items && scratch && !view->windows.failed ? 0 : -1;
 }
 
+/* Whether the first and the last of the steps asked for are in the trace. */
+static bool has_steps(const struct trawl_trace *trace, const struct tw_view_options *o)
+{
+	bool first = false, last = false;
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count; i++) {
+		if (!is_range(trace, i, TRAWL_CLASS_ANNOTATION) &&
+		    !is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION))
+			continue;
+		first |= step_of(trace, i) == o->step_first;
+		last |= step_of(trace, i) == o->step_last;
+	}
+	return first && last;
+}
+
 static int no_such_range(const struct trawl_trace *trace, const struct tw_view_options *o,
 			 struct trawl_error *err)
 {
@@ -106,7 +122,7 @@ static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
 	if (collect_windows(view, trace, o, TRAWL_CLASS_GPU_ANNOTATION) ||
 	    (!view->windows.count && collect_windows(view, trace, o, TRAWL_CLASS_ANNOTATION)))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	if (!view->windows.count)
+	if (!view->windows.count || (!o->range && !has_steps(trace, o)))
 		return no_such_range(trace, o, err);
 	if (o->range)
 		snprintf(view->label, sizeof(view->label), "range '%.200s'", o->range);
@@ -118,15 +134,66 @@ static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
 	return 0;
 }
 
-/* Cuts the windows, or the whole of time, to [start, end). */
-static int by_time(struct tw_view *view, const struct tw_view_options *o, struct trawl_error *err)
+/* First start and last end of anything recorded. */
+static bool find_recorded(const struct trawl_trace *trace, struct tw_interval *recorded)
+{
+	const struct tw_events *events = &trace->events;
+	uint64_t i;
+
+	*recorded = (struct tw_interval){ INT64_MAX, INT64_MIN };
+	for (i = 0; i < events->count; i++) {
+		if (events->phase[i] != 'X' || tw_class(trace, i) == TRAWL_CLASS_OTHER)
+			continue;
+		if (events->start_ns[i] < recorded->start_ns)
+			recorded->start_ns = events->start_ns[i];
+		if (events->start_ns[i] + events->dur_ns[i] > recorded->end_ns)
+			recorded->end_ns = events->start_ns[i] + events->dur_ns[i];
+	}
+	return recorded->start_ns <= recorded->end_ns;
+}
+
+static void label_time(struct tw_view *view, const struct tw_view_options *o)
+{
+	size_t used = strlen(view->label);
+	char *at = view->label + used;
+	size_t room = sizeof(view->label) - used;
+	const char *comma = used ? ", " : "";
+
+	if (o->start_ns == TRAWL_TIME_NONE)
+		snprintf(at, room, "%sbefore %lld ns", comma, (long long)o->end_ns);
+	else if (o->end_ns == TRAWL_TIME_NONE)
+		snprintf(at, room, "%sfrom %lld ns on", comma, (long long)o->start_ns);
+	else
+		snprintf(at, room, "%s%lld to %lld ns", comma, (long long)o->start_ns,
+			 (long long)o->end_ns);
+}
+
+/*
+ * Cuts the windows, or the whole of time, to [start, end).  A bound outside what was recorded is
+ * moved to its edge: nothing is known of the time beyond.
+ */
+static int by_time(struct tw_view *view, const struct trawl_trace *trace,
+		   const struct tw_view_options *o, struct trawl_error *err)
 {
 	int64_t start = o->start_ns != TRAWL_TIME_NONE ? o->start_ns : INT64_MIN / 4;
 	int64_t end = o->end_ns != TRAWL_TIME_NONE ? o->end_ns : INT64_MAX / 4;
-	size_t i, kept = 0, used = strlen(view->label);
+	struct tw_interval recorded;
+	size_t i, kept = 0;
 
 	if (start >= end)
 		return trawl_error_set(err, TRAWL_EUSAGE, "--start must be before --end");
+	if (find_recorded(trace, &recorded)) {
+		if (start >= recorded.end_ns || end <= recorded.start_ns)
+			return trawl_error_set(err, TRAWL_EUSAGE,
+					       "nothing was recorded in that time: the trace runs "
+					       "from %lld to %lld ns",
+					       (long long)recorded.start_ns,
+					       (long long)recorded.end_ns);
+		if (o->start_ns != TRAWL_TIME_NONE && start < recorded.start_ns)
+			start = recorded.start_ns;
+		if (o->end_ns != TRAWL_TIME_NONE && end > recorded.end_ns)
+			end = recorded.end_ns;
+	}
 	if (!view->windows.count)
 		tw_intervals_add(&view->windows, start, end);
 	for (i = 0; i < view->windows.count; i++) {
@@ -140,17 +207,7 @@ static int by_time(struct tw_view *view, const struct tw_view_options *o, struct
 			view->windows.items[kept++] = w;
 	}
 	view->windows.count = kept;
-	snprintf(view->label + used, sizeof(view->label) - used, "%s%s%s", used ? ", " : "",
-		 o->start_ns != TRAWL_TIME_NONE ? "from" : "up to", " ");
-	used = strlen(view->label);
-	if (o->start_ns == TRAWL_TIME_NONE)
-		snprintf(view->label + used, sizeof(view->label) - used, "%lld ns", (long long)end);
-	else if (o->end_ns == TRAWL_TIME_NONE)
-		snprintf(view->label + used, sizeof(view->label) - used, "%lld ns",
-			 (long long)start);
-	else
-		snprintf(view->label + used, sizeof(view->label) - used, "%lld to %lld ns",
-			 (long long)start, (long long)end);
+	label_time(view, o);
 	return view->windows.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
 }
 
@@ -188,7 +245,7 @@ int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
 	if (o->range || o->step_first >= 0)
 		status = by_annotation(view, trace, o, err);
 	if (!status && (o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE))
-		status = by_time(view, o, err);
+		status = by_time(view, trace, o, err);
 	view->limited = view->windows.count || o->range || o->step_first >= 0 ||
 			o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE;
 	if (!status && o->device)

@@ -42,8 +42,9 @@ struct tw_event_fields {
 	uint8_t phase;
 };
 
-#define TW_EVENT_FLAWS 16
-#define TW_CATEGORY_CACHE 1024
+/* No event can have flaws of more kinds. */
+#define TW_EVENT_FLAWS 20
+#define TW_CATEGORY_CACHE 64
 
 struct tw_kineto {
 	struct trawl_trace *trace;
@@ -58,18 +59,23 @@ struct tw_kineto {
 	/* Flaws of the event being read, counted when it is kept. */
 	struct {
 		enum tw_defect kind;
-		int64_t offset;
+		int64_t offset; /* of the first */
+		int64_t count;
 	} flaws[TW_EVENT_FLAWS];
-	unsigned flaw_count;
+	unsigned flaw_kinds;
+	unsigned flaw_count; /* of all kinds together */
 
 	struct tw_str scratch;
 	uint32_t context;				/* row of `literals` in use */
 	struct tw_literal (*literals)[TW_LITERAL_KEYS]; /* [TW_LITERAL_CONTEXTS] */
 
-	/* The last category, those seen by text id (1 + category), a few tracks: neighbours repeat. */
+	/* The last category, those seen, a few tracks: neighbours repeat. */
 	uint32_t last_category_name;
 	unsigned last_category;
-	uint16_t categories[TW_CATEGORY_CACHE];
+	struct {
+		uint32_t name;
+		unsigned category;
+	} categories[TW_CATEGORY_CACHE];
 	struct {
 		struct tw_track track;
 		uint32_t index;

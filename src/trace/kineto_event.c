@@ -16,11 +16,20 @@
 
 void tw_kineto_flaw(struct tw_kineto *k, enum tw_defect kind, const char *at)
 {
-	if (k->flaw_count == TW_EVENT_FLAWS)
-		return;
-	k->flaws[k->flaw_count].kind = kind;
-	k->flaws[k->flaw_count].offset = tw_kineto_offset(k, at);
+	unsigned i;
+
 	k->flaw_count++;
+	for (i = 0; i < k->flaw_kinds && k->flaws[i].kind != kind; i++)
+		;
+	if (i == TW_EVENT_FLAWS)
+		return;
+	if (i == k->flaw_kinds) {
+		k->flaws[i].kind = kind;
+		k->flaws[i].offset = tw_kineto_offset(k, at);
+		k->flaws[i].count = 0;
+		k->flaw_kinds++;
+	}
+	k->flaws[i].count++;
 }
 
 static const char *fail(struct tw_kineto *k, const char *at)
@@ -634,20 +643,19 @@ static enum trawl_class class_of(const char *name, size_t len)
 	return TRAWL_CLASS_OTHER;
 }
 
-/* The category of a name; names of categories come early, so their text ids are small. */
+/* The category of a name: few, and asked for with every event of another kind than the last. */
 static unsigned find_category(struct tw_kineto *k, uint32_t id)
 {
+	uint32_t slot = id % TW_CATEGORY_CACHE;
 	const char *name;
-	unsigned found;
 	size_t len;
 
-	if (id < TW_CATEGORY_CACHE && k->categories[id])
-		return k->categories[id] - 1u;
-	name = tw_pool_text(&k->trace->texts, id, &len);
-	found = tw_trace_category(k->trace, id, class_of(name, len));
-	if (id < TW_CATEGORY_CACHE)
-		k->categories[id] = (uint16_t)(found + 1);
-	return found;
+	if (k->categories[slot].name != id) {
+		name = tw_pool_text(&k->trace->texts, id, &len);
+		k->categories[slot].category = tw_trace_category(k->trace, id, class_of(name, len));
+		k->categories[slot].name = id;
+	}
+	return k->categories[slot].category;
 }
 
 /* Called as soon as the category is read: the keys of the arguments are guessed by it. */
@@ -792,9 +800,9 @@ static enum tw_attempt keep_event(struct tw_kineto *k, const char *at)
 	events->args[i] = f->args;
 	events->category[i] = (uint8_t)k->last_category;
 	events->phase[i] = f->phase;
-	for (n = 0; n < k->flaw_count; n++)
-		tw_quality_add(&k->trace->quality, k->flaws[n].kind, 1, k->flaws[n].offset,
-			       (int64_t)i);
+	for (n = 0; n < k->flaw_kinds; n++)
+		tw_quality_add(&k->trace->quality, k->flaws[n].kind, k->flaws[n].count,
+			       k->flaws[n].offset, (int64_t)i);
 	return TW_EVENT_READ;
 }
 
@@ -816,7 +824,7 @@ enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **place)
 	const char *p = *place;
 	uint32_t key = 0;
 
-	k->flaw_count = 0;
+	k->flaw_kinds = k->flaw_count = 0;
 	k->context = TW_LITERAL_CONTEXTS - 8;
 	k->fields = (struct tw_event_fields){
 		.start_ns = TRAWL_TIME_NONE,

@@ -70,8 +70,11 @@ const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 		behind = tw_skip_space(p + 1);
 		if (!first)
 			first = p;
-		if (behind >= end)
+		/* What stands behind it is in the next window. */
+		if (behind >= end) {
+			p = end;
 			break;
+		}
 		if (key ? *behind == ':' : value_ends(p + 1, end)) {
 			if (first != p)
 				tw_kineto_flaw(k, TW_DEFECT_unescaped_quote, start);

@@ -5,6 +5,7 @@ nanoseconds, and does every interval sum by sorting end points. It follows the d
 docs/ and the column descriptions state, and knows only well-formed traces.
 """
 import collections
+import copy
 import gzip
 import json
 import re
@@ -166,9 +167,16 @@ def timeline(gpu):
     }
 
 
-def gaps(gpu):
-    merged = union([g.span for g in gpu])
-    return [b[0] - a[1] for a, b in zip(merged, merged[1:])]
+def cut(gpu, lo, hi):
+    """Copies of the events that reach into [lo, hi), cut at its edges."""
+    out = []
+    for g in gpu:
+        if g.ts < hi and g.end > lo:
+            part = copy.copy(g)
+            part.ts, part.end = max(g.ts, lo), min(g.end, hi)
+            part.dur = part.end - part.ts
+            out.append(part)
+    return out
 
 
 def kernel_sums(gpu):

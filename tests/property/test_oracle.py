@@ -30,11 +30,29 @@ class Random(Case):
         self.tracks(rep, truth)
         self.calls(rep, truth)
         self.balance(rep, truth)
+        self.window(text, truth, seed)
         linked = [g for g in truth.gpu if g.launch]
         if linked:
             again = self.report(text, "--linked-only")
             self.assertEqual({k: ns(v) for k, v in again.figures().items()},
                              oracle.timeline(linked))
+
+    def window(self, text, truth, seed):
+        """A window of time cuts what reaches over its edges, and is the total."""
+        first, last = min(g.ts for g in truth.gpu), max(g.end for g in truth.gpu)
+        lo = first + (last - first) * (seed % 7) // 10
+        hi = lo + (last - lo) * (1 + seed % 5) // 5
+        inside = oracle.cut(truth.gpu, lo, hi)
+        if not inside:
+            return
+        rep = self.report(text, "--start", lo, "--end", hi)
+        self.assertExit(rep, 0)
+        want = oracle.timeline(inside)
+        want.update(total=hi - lo, idle=hi - lo - want["busy"])
+        self.assertEqual({k: ns(v) for k, v in rep.figures().items()}, want)
+        self.assertEqual({n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()},
+                         oracle.kernel_sums(inside))
+        self.assertReconciles(rep)
 
     def timelines(self, rep, truth):
         self.assertEqual({k: ns(v) for k, v in rep.figures().items()}, oracle.timeline(truth.gpu))
