@@ -22,7 +22,7 @@ COLUMNS = ROOT / "docs/COLUMNS.md"
 CLI = ROOT / "docs/CLI.md"
 BEGIN = "<!-- kinds: written by tools/gen_columns.py -->"
 END = "<!-- end of kinds -->"
-TYPES = ("text", "integer", "decimal", "real")
+TYPES = ("text", "integer", "decimal", "real", "id")
 LIBRARIES = ("-lisal", "-lzstd", "-lxlsxwriter", "-lm", "-pthread")
 
 LISTER = r"""
@@ -66,6 +66,7 @@ rows is left out, unless it says below that it is always written. Types:
 | integer | digits |
 | decimal | an exact decimal: whole nanoseconds, in the unit of the column |
 | real | the shortest text that reads back to the same double |
+| id | what names or counts something: a number where it is one, else text |
 
 An empty cell (`null` in JSON) means that the value is not known; it never stands for 0.
 """

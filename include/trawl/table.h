@@ -17,6 +17,7 @@ enum trawl_column_type {
 	TRAWL_COLUMN_INTEGER,
 	TRAWL_COLUMN_DECIMAL, /* an exact decimal: integer x 10^-scale, as times in µs or ms are */
 	TRAWL_COLUMN_REAL,    /* a ratio or mean, in double precision */
+	TRAWL_COLUMN_ID, /* what names or counts something: a number where it is one, else text */
 };
 
 /* One column's declaration; the strings live as long as the library. */
@@ -40,7 +41,7 @@ struct trawl_cell {
 	enum trawl_cell_state state;
 	int64_t integer;  /* INTEGER, and DECIMAL before its scale */
 	double real;	  /* REAL */
-	const char *text; /* TEXT: UTF-8, not NUL-terminated, borrowed from the table */
+	const char *text; /* TEXT, ID: UTF-8, not NUL-terminated, borrowed from the table */
 	size_t text_len;
 };
 

@@ -40,19 +40,19 @@ enum {
 
 static const struct trawl_column columns[] = {
 	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "0: one trace is looked at" },
-	[GROUP] = { "Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "process group" },
+	[GROUP] = { "Process Group Name", TRAWL_COLUMN_ID, "", 0, 0, 14, "process group" },
 	[GROUP_RANKS] = { "Process Group Ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 24,
 			  "ranks in the group" },
 	[NAME] = { "Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 22,
 		   "name of the collective as recorded" },
-	[GROUP_SIZE] = { "Group size", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "ranks taking part" },
+	[GROUP_SIZE] = { "Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "ranks taking part" },
 	[DTYPE] = { "dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "type of the elements" },
-	[IN_NELEMS] = { "In msg nelems", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "elements sent" },
-	[OUT_NELEMS] = { "Out msg nelems", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "elements received" },
+	[IN_NELEMS] = { "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" },
+	[OUT_NELEMS] = { "Out msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements received" },
 	[IN_SPLIT] = { "In split size", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "elements to each rank" },
 	[OUT_SPLIT] = { "Out split size", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
 			"elements from each rank" },
-	[STREAM] = { "stream", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "stream it ran on" },
+	[STREAM] = { "stream", TRAWL_COLUMN_ID, "", 0, 0, 8, "stream it ran on" },
 	[IN_MB] = { "In msg size (MB)_first", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
 		    "elements sent x bytes of the type / 2^20" },
 	[OUT_MB] = { "Out msg size (MB)_first", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
@@ -67,7 +67,7 @@ static const struct trawl_column columns[] = {
 			 "kind of collective, from its recorded name, else from the kernel's" },
 	[LIBRARY] = { "Library", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
 		      "whose kernel it is, by its name" },
-	[DEVICE] = { "device", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "device it ran on" },
+	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
 };
 
 /* Arguments that tell collectives apart, in the order of their columns from GROUP on. */

@@ -4,7 +4,7 @@
 enum { DEVICE, TYPE, TIME, PERCENT };
 
 static const struct trawl_column columns[] = {
-	[DEVICE] = { "device", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "number of the device" },
+	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "number of the device" },
 	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "what the time went to" },
 	[TIME] = { "time ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14, "how long" },
 	[PERCENT] = { "percent", TRAWL_COLUMN_REAL, "%", 0, 1, 10,

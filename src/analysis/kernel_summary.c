@@ -15,7 +15,7 @@ static const struct trawl_column columns[] = {
 	[PARENT] = { "Parent cpu_op", TRAWL_COLUMN_TEXT, "", 0, 0, 32,
 		     "operation it belongs to, else the launch call" },
 	[NAME] = { "Kernel name", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "name of the kernel" },
-	[STREAM] = { "Kernel stream", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "stream it ran on" },
+	[STREAM] = { "Kernel stream", TRAWL_COLUMN_ID, "", 0, 0, 10, "stream it ran on" },
 	[SUM] = { "Kernel duration (µs)_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 16, "time of all" },
 	[COUNT] = { "Kernel duration (µs)_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
 	[MEAN] = { "Kernel duration (µs)_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "mean time" },
@@ -25,7 +25,7 @@ static const struct trawl_column columns[] = {
 			 "share of the time of all kernels" },
 	[OF_TOTAL] = { "Percent of total time (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
 		       "share of total_time of gpu_timeline; streams overlap" },
-	[DEVICE] = { "Kernel device", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "device it ran on" },
+	[DEVICE] = { "Kernel device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
 };
 
 struct key {

@@ -6,8 +6,8 @@
 enum { DEVICE, STREAM, KERNELS, COPIES, SETS, COMMUNICATION, BUSY, OF_TOTAL, SUM, FIRST, LAST };
 
 static const struct trawl_column columns[] = {
-	[DEVICE] = { "device", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "number of the device" },
-	[STREAM] = { "stream", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "number of the stream" },
+	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "number of the device" },
+	[STREAM] = { "stream", TRAWL_COLUMN_ID, "", 0, 0, 10, "number of the stream" },
 	[KERNELS] = { "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "kernels on it" },
 	[COPIES] = { "copies", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "memory copies on it" },
 	[SETS] = { "memsets", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "memory sets on it" },

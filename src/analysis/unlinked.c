@@ -9,8 +9,8 @@ enum { NAME, KIND, DEVICE, STREAM, COUNT, SUM, OF_TOTAL };
 static const struct trawl_column columns[] = {
 	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "name of the GPU event" },
 	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "compute, communication or copy" },
-	[DEVICE] = { "device", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "device it ran on" },
-	[STREAM] = { "stream", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "stream it ran on" },
+	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
+	[STREAM] = { "stream", TRAWL_COLUMN_ID, "", 0, 0, 8, "stream it ran on" },
 	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
 	[SUM] = { "time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14, "time of all" },
 	[OF_TOTAL] = { "time (% of total)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-void cli_common_options(struct cli_common *common, struct cli_option options[8])
+void cli_common_options(struct cli_common *common, bool writes, struct cli_option options[8])
 {
 	const struct cli_option all[] = {
 		{ "output", 'o', CLI_TEXT, "DIR", &common->output,
@@ -26,7 +26,8 @@ void cli_common_options(struct cli_common *common, struct cli_option options[8])
 	};
 
 	*common = (struct cli_common){ 0 };
-	memcpy(options, all, sizeof(all));
+	/* The first is for commands that write files. */
+	memcpy(options, all + !writes, sizeof(all) - !writes * sizeof(*all));
 }
 
 static void escape_to_stderr(const char *text)

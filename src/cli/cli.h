@@ -35,8 +35,8 @@ struct cli_common {
 	enum tw_format format;
 };
 
-/* The table of the common options, bound to *common (7 entries at most and the end). */
-void cli_common_options(struct cli_common *common, struct cli_option options[8]);
+/* The table of the common options, bound to *common; -o for commands that write files. */
+void cli_common_options(struct cli_common *common, bool writes, struct cli_option options[8]);
 
 /*
  * Parses a command's arguments; -1 to go on, else the exit status (help shown or a mistake told).

@@ -119,6 +119,10 @@ static int check_trace(struct check_command *c, const char *path)
 	if (status)
 		return cli_fail(&err);
 	c->read++;
+	if (c->common.verbose)
+		cli_message("%s: %.1f MB, %llu events read in %.3f s", path,
+			    (double)trace->bytes / 1e6,
+			    (unsigned long long)trawl_trace_events(trace), seconds() - start);
 	if (c->timing)
 		tell_timing(seconds() - start);
 	if (!c->timing && all_defects(trace, defects, &count, &err)) {
@@ -171,7 +175,7 @@ int cli_check(const struct cli_command *command, int argc, char **argv)
 	const struct cli_option *const tables[] = { own, common };
 	int count, status, i, worst = CLI_DONE;
 
-	cli_common_options(&c.common, common);
+	cli_common_options(&c.common, false, common);
 	status = cli_begin(command, tables, 2, argc, argv, &count);
 	if (status >= 0)
 		return status;

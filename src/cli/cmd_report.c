@@ -1,12 +1,14 @@
 /* trawl report: from a trace to its tables, as files and as a summary. */
 #include "cli/cli.h"
 
+#include "analysis/analysis.h"
 #include "store/trace.h"
 #include "table/table.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct report_command {
 	struct cli_common common;
@@ -77,6 +79,32 @@ static int write_files(const struct report_command *c, const struct trawl_report
 	}
 	tw_str_release(&path);
 	return status;
+}
+
+/*
+ * CSV files of tables that have nothing to say this time, left from an earlier report: nothing
+ * is deleted here, but they are not of this trace.
+ */
+static void tell_stale(const struct report_command *c, const struct trawl_report *report)
+{
+	struct tw_str path;
+	size_t i;
+
+	if (c->no_csv || c->common.quiet)
+		return;
+	tw_str_init(&path, trawl_allocator_default());
+	for (i = 0; i < tw_analysis_count; i++) {
+		const char *name = tw_analyses[i]->table.name;
+
+		if (trawl_report_find(report, name))
+			continue;
+		output_path(c, "perf_report_csvs", &path);
+		tw_str_addf(&path, "/%s.csv", name);
+		if (!path.failed && !access(path.ptr, F_OK))
+			cli_message("%s is of an earlier report: this trace has no such table",
+				    path.ptr);
+	}
+	tw_str_release(&path);
 }
 
 static void tell_where(const struct report_command *c, const struct trawl_report *report)
@@ -169,6 +197,7 @@ static int report_trace(const struct report_command *c, const struct trawl_trace
 		status = print_result(c, report, trace);
 	if (status == CLI_DONE) {
 		tell_where(c, report);
+		tell_stale(c, report);
 		status = cli_defects_status(defects, count);
 	}
 	trawl_report_free(report);
@@ -236,7 +265,7 @@ int cli_report(const struct cli_command *command, int argc, char **argv)
 	int count, status;
 
 	trawl_report_options_init(o);
-	cli_common_options(&c.common, common);
+	cli_common_options(&c.common, true, common);
 	status = cli_begin(command, tables, 3, argc, argv, &count);
 	if (status >= 0)
 		return status;

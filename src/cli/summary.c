@@ -177,15 +177,16 @@ static const struct trawl_column top_gpu[] = {
 	{ "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
 	{ "category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "kinds it fell in" },
 	{ "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
-	{ "GPU time", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "GPU time of its calls" },
-	{ "share", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the GPU time of all operations" },
+	{ "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "GPU time of its calls" },
+	{ "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the GPU time of all operations" },
 };
 
 static const struct trawl_column top_host[] = {
 	{ "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
 	{ "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
-	{ "self host time", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "time outside what it calls" },
-	{ "share", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of all self time" },
+	{ "self host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
+	  "time outside what it calls" },
+	{ "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of all self time" },
 };
 
 static const struct tw_table_spec top_gpu_spec = { "top_operations",
@@ -271,6 +272,8 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 				copy_cell(top, row, column, ops, sources[column]);
 		}
 	}
+	if (trawl_report_view(report)[0])
+		tw_table_add_note(top, "of a part of the trace: %s", trawl_report_view(report));
 	if (tw_table_finish(top, NULL)) {
 		tw_table_free(top);
 		return NULL;

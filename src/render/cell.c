@@ -7,6 +7,23 @@
 /* From here on a real in positional notation is a wall of digits that mean nothing. */
 #define LARGEST_POSITIONAL 1e15
 
+bool tw_id_is_number(const struct trawl_column *column, const struct trawl_cell *cell,
+		     int64_t *value)
+{
+	size_t i;
+
+	if (column->type != TRAWL_COLUMN_ID || !cell->text_len || cell->text_len > 15 ||
+	    (cell->text[0] == '0' && cell->text_len > 1))
+		return false;
+	*value = 0;
+	for (i = 0; i < cell->text_len; i++) {
+		if (cell->text[i] < '0' || cell->text[i] > '9')
+			return false;
+		*value = *value * 10 + (cell->text[i] - '0');
+	}
+	return true;
+}
+
 void tw_number_exact(struct tw_str *out, const struct trawl_column *column,
 		     const struct trawl_cell *cell)
 {
@@ -21,6 +38,7 @@ void tw_number_exact(struct tw_str *out, const struct trawl_column *column,
 		tw_str_add_real(out, cell->real);
 		break;
 	case TRAWL_COLUMN_TEXT:
+	case TRAWL_COLUMN_ID:
 		break;
 	}
 }
@@ -42,6 +60,7 @@ void tw_number_rounded(struct tw_str *out, const struct trawl_column *column,
 			tw_str_add_real(out, cell->real);
 		break;
 	case TRAWL_COLUMN_TEXT:
+	case TRAWL_COLUMN_ID:
 		break;
 	}
 }
@@ -93,6 +112,8 @@ const char *tw_column_type_name(const struct trawl_column *column)
 		return "decimal";
 	case TRAWL_COLUMN_REAL:
 		return "real";
+	case TRAWL_COLUMN_ID:
+		return "id";
 	}
 	return "text";
 }

@@ -7,8 +7,15 @@
 
 static inline bool tw_column_is_number(const struct trawl_column *column)
 {
-	return column->type != TRAWL_COLUMN_TEXT;
+	return column->type != TRAWL_COLUMN_TEXT && column->type != TRAWL_COLUMN_ID;
 }
+
+/*
+ * A cell of an ID column that holds a plain integer of up to 15 digits, which every reader keeps
+ * exactly: written as a number where numbers and texts differ.
+ */
+bool tw_id_is_number(const struct trawl_column *column, const struct trawl_cell *cell,
+		     int64_t *value);
 
 /* Integers and exact decimals as they are, reals as the shortest text that reads back. */
 void tw_number_exact(struct tw_str *out, const struct trawl_column *column,

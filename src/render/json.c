@@ -140,13 +140,19 @@ static void add_columns(struct tw_json *json, const struct trawl_table *table,
 static void add_cell(struct tw_json *json, const struct trawl_column *column,
 		     const struct trawl_cell *cell)
 {
+	int64_t id;
+
 	if (cell->state == TRAWL_CELL_MISSING) {
 		tw_json_null(json);
 		return;
 	}
 	switch (column->type) {
+	case TRAWL_COLUMN_ID:
 	case TRAWL_COLUMN_TEXT:
-		tw_json_string(json, cell->text, cell->text_len);
+		if (tw_id_is_number(column, cell, &id))
+			tw_json_integer(json, id);
+		else
+			tw_json_string(json, cell->text, cell->text_len);
 		break;
 	case TRAWL_COLUMN_INTEGER:
 		tw_json_integer(json, cell->integer);

@@ -167,9 +167,10 @@ static void make_formats(struct book *book)
 /* NULL for text. */
 static lxw_format *column_format(const struct book *book, const struct trawl_column *column)
 {
-	unsigned digits = column->type == TRAWL_COLUMN_INTEGER ? 0 : column->digits;
+	bool whole = column->type == TRAWL_COLUMN_INTEGER || column->type == TRAWL_COLUMN_ID;
+	unsigned digits = whole ? 0 : column->digits;
 
-	if (!tw_column_is_number(column))
+	if (column->type == TRAWL_COLUMN_TEXT)
 		return NULL;
 	return book->by_digits[digits < MOST_DIGITS ? digits : MOST_DIGITS];
 }
@@ -309,6 +310,20 @@ static void put_number(struct book *book, lxw_worksheet *sheet, size_t row, size
 	book->cells++;
 }
 
+static void put_cell(struct book *book, lxw_worksheet *sheet, size_t row, size_t column,
+		     const struct trawl_column *declared, const struct trawl_cell *cell)
+{
+	static const struct trawl_column plain = { .type = TRAWL_COLUMN_INTEGER };
+	struct trawl_cell number = *cell;
+
+	if (tw_column_is_number(declared))
+		put_number(book, sheet, row, column, declared, cell);
+	else if (tw_id_is_number(declared, cell, &number.integer))
+		put_number(book, sheet, row, column, &plain, &number);
+	else
+		put_text(book, sheet, row, column, cell->text, cell->text_len, NULL);
+}
+
 /* --- sheets ------------------------------------------------------------------------------- */
 
 static lxw_worksheet *add_sheet(struct book *book, size_t index)
@@ -377,10 +392,7 @@ static void add_table(struct book *book, size_t index)
 
 			if (cell.state == TRAWL_CELL_MISSING)
 				continue;
-			if (tw_column_is_number(column))
-				put_number(book, sheet, row + 1, i, column, &cell);
-			else
-				put_text(book, sheet, row + 1, i, cell.text, cell.text_len, NULL);
+			put_cell(book, sheet, row + 1, i, column, &cell);
 		}
 	}
 	dress_sheet(book, sheet, rows, columns);

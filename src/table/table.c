@@ -38,9 +38,14 @@ struct trawl_table {
 
 /* --- making and freeing ------------------------------------------------------------------- */
 
+static bool is_text(enum trawl_column_type type)
+{
+	return type == TRAWL_COLUMN_TEXT || type == TRAWL_COLUMN_ID;
+}
+
 static size_t value_size(const struct trawl_column *column)
 {
-	return column->type == TRAWL_COLUMN_TEXT ? sizeof(struct text) : sizeof(int64_t);
+	return is_text(column->type) ? sizeof(struct text) : sizeof(int64_t);
 }
 
 struct trawl_table *tw_table_new(const struct tw_table_spec *spec,
@@ -140,7 +145,7 @@ static bool grow_column(struct trawl_table *table, size_t column, size_t capacit
 			return false;
 		cells->capacity = capacity;
 	}
-	if (declared->type == TRAWL_COLUMN_TEXT || cells->present_capacity >= capacity)
+	if (is_text(declared->type) || cells->present_capacity >= capacity)
 		return true;
 	if (!grow_zeroed(table->allocator, &present, cells->present_capacity / 64, capacity / 64,
 			 sizeof(uint64_t)))
@@ -217,7 +222,7 @@ void tw_table_set_text_borrowed(struct trawl_table *table, size_t row, size_t co
 
 	if (!has_cell(table, row, column))
 		return;
-	assert(type_of(table, column) == TRAWL_COLUMN_TEXT);
+	assert(is_text(type_of(table, column)));
 	cell = &((struct text *)table->cells[column].values)[row];
 	cell->ptr = text;
 	cell->len = text ? len : 0;
@@ -327,7 +332,7 @@ struct trawl_cell trawl_table_cell(const struct trawl_table *table, size_t row, 
 	if (row >= table->rows || column >= table->spec.column_count)
 		return cell;
 	cells = &table->cells[column];
-	if (type_of(table, column) == TRAWL_COLUMN_TEXT) {
+	if (is_text(type_of(table, column))) {
 		text = &((const struct text *)cells->values)[row];
 		cell.text = text->ptr;
 		cell.text_len = text->len;
