@@ -46,7 +46,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 
 	/* Queues are in order of device. */
 	for (q = 0; q < gpu->queue_count; q++) {
-		if (q && gpu->queues[q].device == gpu->queues[q - 1].device)
+		if ((q && gpu->queues[q].device == gpu->queues[q - 1].device) ||
+		    gpu->queues[q].device == TW_CODE_NONE)
 			continue;
 		if (tw_timeline_of(&t, in->derived, gpu->queues[q].device, in->options->linked_only,
 				   -1))

@@ -108,8 +108,8 @@ int main(int argc, char **argv)
 
 	catch_signals();
 	if (argc < 2) {
-		list_commands();
-		return close_output(CLI_USAGE);
+		cli_message("which command? 'trawl help' lists them");
+		return CLI_USAGE;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		printf("trawl %s\n", trawl_version());

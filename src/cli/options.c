@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* Room for sums and differences; the year 2043 in nanoseconds. */
+#define LATEST_NS (INT64_MAX / 4)
+
 static int bad_value(struct trawl_error *err, const struct cli_option *option, const char *value,
 		     const char *wanted)
 {
@@ -18,9 +21,9 @@ static bool parse_integer(const char *text, const char **behind, int64_t most, i
 	if (!tw_is_digit(*text))
 		return false;
 	for (*value = 0; tw_is_digit(*text); text++) {
-		*value = *value * 10 + (*text - '0');
-		if (*value > most)
+		if (*value > (most - (*text - '0')) / 10)
 			return false;
+		*value = *value * 10 + (*text - '0');
 	}
 	*behind = text;
 	return true;
@@ -43,7 +46,7 @@ static int parse_time_ns(const struct cli_option *option, const char *text, stru
 	const char *behind;
 	int64_t value;
 
-	if (!parse_integer(text + negative, &behind, INT64_MAX / 100, &value) || *behind)
+	if (!parse_integer(text + negative, &behind, LATEST_NS, &value) || *behind)
 		return bad_value(err, option, text, "a time in whole nanoseconds");
 	*(int64_t *)option->value = negative ? -value : value;
 	return 0;
@@ -55,7 +58,7 @@ static int parse_time_us(const struct cli_option *option, const char *text, stru
 	int64_t value;
 
 	behind = tw_is_digit(*text) ? tw_parse_time_ns(text, &value) : NULL;
-	if (!behind || *behind || value > INT64_MAX / 100)
+	if (!behind || *behind || value > LATEST_NS)
 		return bad_value(err, option, text, "a number of microseconds");
 	*(int64_t *)option->value = value;
 	return 0;

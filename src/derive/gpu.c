@@ -108,8 +108,6 @@ static int list_queues(struct tw_derived *d, uint32_t *of_track)
 	for (t = 0; t < trace->track_count; t++) {
 		struct tw_queue queue = { trace->tracks[t].device, trace->tracks[t].stream };
 
-		if (queue.device == TW_CODE_NONE && queue.stream == TW_CODE_NONE)
-			continue;
 		at = find_queue(d, &queue);
 		if (at < gpu->queue_count && !compare_queues(trace, &gpu->queues[at], &queue))
 			continue;

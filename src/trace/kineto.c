@@ -152,6 +152,20 @@ static int keep_field(struct part *part, struct tw_str *key, struct tw_str *valu
 	return 0;
 }
 
+/* Escapes of a key by what they stand for. */
+static int decode_key(struct tw_str *key)
+{
+	struct tw_str plain;
+
+	tw_str_init(&plain, key->allocator);
+	tw_text_decode(key->ptr, key->len, &plain);
+	tw_str_clear(key);
+	tw_str_add(key, plain.ptr ? plain.ptr : "", plain.len);
+	key->failed |= plain.failed;
+	tw_str_release(&plain);
+	return key->failed ? -1 : 0;
+}
+
 /* The key at p into `key`, p behind its colon.  As take_value; TRAWL_EFORMAT when there is none. */
 static int take_key(struct part *part, struct tw_str *key)
 {
@@ -179,6 +193,8 @@ static int take_key(struct part *part, struct tw_str *key)
 			tw_str_add_char(key, *part->p);
 	}
 	part->p++;
+	if (key->ptr && memchr(key->ptr, '\\', key->len) && decode_key(key))
+		return no_memory(part);
 	there = next_byte(part);
 	if (there <= 0)
 		return there;
@@ -232,35 +248,66 @@ static int end_of_text(struct part *part, bool inside)
 	return 0;
 }
 
-/* An element that is no object: counted, its place in the numbering kept. */
-static int skip_element(struct part *part)
+/* A row for an element that is no event: its place in the numbering is kept. */
+static int keep_empty_row(struct part *part)
 {
-	const char *start = part->p;
-	struct tw_kineto *k = &part->k;
-	int status = take_value(part, NULL);
+	static const struct tw_track nowhere = { TW_CODE_NONE, TW_CODE_NONE, TW_CODE_NONE,
+						 TW_CODE_NONE };
+	struct trawl_trace *trace = part->k.trace;
+	uint32_t track = tw_trace_track(trace, &nowhere);
 	uint64_t i;
 
-	(void)start;
+	if (track == UINT32_MAX || tw_events_grow(trace))
+		return no_memory(part);
+	i = trace->events.count++;
+	trace->events.start_ns[i] = TRAWL_TIME_NONE;
+	trace->events.dur_ns[i] = TRAWL_TIME_NONE;
+	trace->events.name[i] = 0;
+	trace->events.track[i] = track;
+	trace->events.correlation[i] = TW_CODE_NONE;
+	trace->events.external[i] = TW_CODE_NONE;
+	trace->events.args[i] = 0;
+	trace->events.category[i] = 0;
+	trace->events.phase[i] = 0;
+	return 0;
+}
+
+/* Skips text that is no JSON, up to the next event. */
+static int skip_stretch(struct part *part)
+{
+	int status;
+
+	count(part, TW_DEFECT_unreadable_stretch, 1);
+	status = skip_damage(part);
 	if (status < 0)
 		return status;
+	return status ? 0 : end_of_text(part, false);
+}
+
+/* An element that is no object: a JSON value is counted, anything else is damage. */
+static int skip_element(struct part *part)
+{
+	struct tw_kineto *k = &part->k;
+	int64_t offset = tw_kineto_offset(k, part->p);
+	int status;
+
+	if (!tw_is_digit(*part->p) && !strchr("-\"[tfnNI", *part->p))
+		return skip_stretch(part);
+	tw_str_clear(&k->scratch);
+	status = take_value(part, &k->scratch);
+	if (status < 0)
+		return status;
+	if (k->scratch.failed)
+		return no_memory(part);
 	if (status == 0)
 		return end_of_text(part, true);
-	count(part, TW_DEFECT_not_an_event, 1);
-	if (tw_events_grow(k->trace))
-		return no_memory(part);
-	i = k->trace->events.count++;
-	k->trace->events.start_ns[i] = TRAWL_TIME_NONE;
-	k->trace->events.dur_ns[i] = TRAWL_TIME_NONE;
-	k->trace->events.name[i] = 0;
-	k->trace->events.track[i] =
-		tw_trace_track(k->trace, &(struct tw_track){ TW_CODE_NONE, TW_CODE_NONE,
-							     TW_CODE_NONE, TW_CODE_NONE });
-	k->trace->events.correlation[i] = TW_CODE_NONE;
-	k->trace->events.external[i] = TW_CODE_NONE;
-	k->trace->events.args[i] = 0;
-	k->trace->events.category[i] = 0;
-	k->trace->events.phase[i] = 0;
-	return 0;
+	if (k->scratch.len < LARGEST_FIELD &&
+	    tw_text_check(k->scratch.ptr, k->scratch.len) & TW_TEXT_SYNTAX) {
+		tw_quality_add(&k->trace->quality, TW_DEFECT_unreadable_stretch, 1, offset, -1);
+		return 0;
+	}
+	tw_quality_add(&k->trace->quality, TW_DEFECT_not_an_event, 1, offset, -1);
+	return keep_empty_row(part);
 }
 
 /* One attempt, with more text as long as it asks for it. */
@@ -340,22 +387,19 @@ static int take_events(struct part *part)
 			part->ended = -1;
 			return 0;
 		case '{':
+			if (!comma)
+				count(part, TW_DEFECT_missing_comma, 1);
+			/* Who takes the next part cannot see what stands before it. */
 			if (tw_kineto_offset(k, part->p) >= k->stop) {
 				part->ended = tw_kineto_offset(k, part->p);
 				return 0;
 			}
-			if (!comma)
-				count(part, TW_DEFECT_missing_comma, 1);
 			status = take_event(part);
 			break;
 		case '}':
 		case ':':
 			/* The rest of something broken. */
-			count(part, TW_DEFECT_unreadable_stretch, 1);
-			status = skip_damage(part);
-			if (!status)
-				return end_of_text(part, false);
-			status = status < 0 ? status : 0;
+			status = skip_stretch(part);
 			break;
 		default:
 			status = skip_element(part);
@@ -619,6 +663,7 @@ static int take_fields(struct part *part, bool first)
 {
 	struct tw_str key, value;
 	int there, status = 0;
+	bool comma = false;
 
 	tw_str_init(&key, part->k.trace->allocator);
 	tw_str_init(&value, part->k.trace->allocator);
@@ -631,17 +676,21 @@ static int take_fields(struct part *part, bool first)
 			break;
 		}
 		if (*part->p == '}') {
+			if (comma)
+				count(part, TW_DEFECT_extra_comma, 1);
 			part->p++;
 			part->depth--;
-			first = false;
+			first = comma = false;
 			continue;
 		}
 		if (*part->p == ',') {
+			if (comma || first)
+				count(part, TW_DEFECT_extra_comma, 1);
 			part->p++;
-			first = true;
+			comma = true;
 			continue;
 		}
-		if (!first)
+		if (!first && !comma)
 			count(part, TW_DEFECT_missing_comma, 1);
 		tw_str_clear(&key);
 		tw_str_clear(&value);
@@ -661,7 +710,7 @@ static int take_fields(struct part *part, bool first)
 				count(part, TW_DEFECT_truncated, 1);
 			break;
 		}
-		first = false;
+		first = comma = false;
 		if (is_events_key(&key) && *part->p == '[') {
 			part->p++;
 			status = 1;
@@ -697,12 +746,9 @@ static int take_rest(struct part *part)
 {
 	int there;
 
-	/* Zero bytes: blocks that were allocated and never written. */
-	do {
-		there = next_byte(part);
-		if (there <= 0)
-			return there;
-	} while (!*part->p && part->p++);
+	there = next_byte(part);
+	if (there <= 0)
+		return there;
 	if (*part->p == '{' || *part->p == '[')
 		count(part, TW_DEFECT_second_document, 1);
 	else
@@ -806,6 +852,9 @@ static void count_feed_notes(struct trawl_trace *trace, const struct tw_feed *fe
 	const struct tw_feed_note *notes = tw_feed_notes(feed);
 	size_t i;
 
+	/* The text ends early because the file does: one thing, told once. */
+	if (notes[TW_FEED_TRUNCATED].count || notes[TW_FEED_CORRUPT].count)
+		trace->quality.kinds[TW_DEFECT_truncated].count = 0;
 	for (i = 0; i < TW_FEED_NOTE_KINDS; i++)
 		tw_quality_add(&trace->quality, kinds[i], notes[i].count, notes[i].offset, -1);
 }

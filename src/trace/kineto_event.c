@@ -203,7 +203,7 @@ static const char *read_odd_number(struct tw_kineto *k, const char *p, struct tw
 
 	behind = tw_parse_real(p, &arg->real);
 	if (!behind) {
-		if ((unsigned char)((p[1] | 0x20) - 'a') < 26)
+		if (*p == '-' && (unsigned char)((p[1] | 0x20) - 'a') < 26)
 			return read_word(k, p, arg);
 		return fail(k, number_end(p));
 	}

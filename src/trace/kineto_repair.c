@@ -93,10 +93,10 @@ const char *tw_kineto_find_event(const char *begin, const char *p, const char *e
 	for (; (p = memchr(p, '{', (size_t)(end - p))); p++) {
 		const char *before = p;
 
-		/* An element of a list: behind its bracket or the element before. */
+		/* Not the value of a field: those stand behind a colon. */
 		while (before > begin && tw_is_space(before[-1]))
 			before--;
-		if (before == begin || !strchr(",[}", before[-1]) || !before[-1])
+		if (before == begin || before[-1] == ':')
 			continue;
 		if (begins_event(p, end))
 			return p;

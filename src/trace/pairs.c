@@ -30,7 +30,7 @@ static bool is_edge(const struct tw_events *events, uint64_t i)
 
 static void leave_open(struct trawl_trace *trace, uint64_t event)
 {
-	bool gpu = trace->events.phase[event] == 'B' && tw_class_is_gpu(tw_class(trace, event));
+	bool gpu = tw_class_is_gpu(tw_class(trace, event));
 
 	tw_quality_add(&trace->quality, gpu ? TW_DEFECT_gpu_open : TW_DEFECT_open_event, 1, -1,
 		       (int64_t)event);

@@ -1154,6 +1154,8 @@ class Tracks(Odd):
         self.assertExit(rep, 0)
         self.assertFigures(rep, BASE)
         self.assertEqual(rep.kernel_count(), 3)
+        self.assertEqual(sum(int(r["kernels"]) for r in rep.table("streams")), 3,
+                         "a kernel without a stream has a row, too")
 
     def test_non_busy_rows_on_gpu_tracks(self):
         rows = [("cuda_sync", "Stream Sync"), ("cuda_event", "cudaEventRecord"),
