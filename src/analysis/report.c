@@ -5,12 +5,14 @@
 #include "analysis/found.h"
 
 #include "base/alloc.h"
+#include "base/reuse.h"
 #include "base/thread.h"
 
 #include <string.h>
 
 struct trawl_report {
 	const struct trawl_allocator *allocator;
+	struct tw_reuse *scratch; /* where analyses take their memory */
 	struct trawl_report_options options;
 	struct tw_derived *derived;
 	struct tw_launchers launchers;
@@ -98,7 +100,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.input = {
 			.trace = trace, .derived = d, .launchers = &report->launchers, .parents = &report->parents,
 			.options = &report->options, .quality = &report->quality,
-			.allocator = report->allocator,
+			.allocator = tw_reuse_allocator(report->scratch),
 		},
 		.has = (d->gpu.count ? TW_NEEDS_GPU : 0) | (d->host.count ? TW_NEEDS_HOST : 0),
 	};
@@ -162,6 +164,12 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 		report->options.range,	  report->options.step_first, report->options.step_last,
 		report->options.start_ns, report->options.end_ns,     report->options.device,
 	};
+	report->scratch = tw_reuse_new(report->allocator);
+	if (!report->scratch) {
+		trawl_report_free(report);
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	}
+	derive.allocator = tw_reuse_allocator(report->scratch);
 	status = tw_derive(&report->derived, trace, &derive, err);
 	if (!status && !report->derived->gpu.count && !report->derived->host.count)
 		status = nothing_to_report(report->derived, err);
@@ -194,6 +202,7 @@ void trawl_report_free(struct trawl_report *report)
 	tw_parents_release(&report->parents);
 	tw_launchers_release(&report->launchers);
 	tw_derived_free(report->derived);
+	tw_reuse_free(report->scratch);
 	tw_free(a, report, sizeof(*report));
 }
 

@@ -43,14 +43,16 @@ static int build_all(struct tw_derived *d, const struct tw_derive_options *optio
 int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 	      const struct tw_derive_options *options, struct trawl_error *err)
 {
-	struct tw_derived *d = tw_alloc_array(trace->allocator, 1, sizeof(*d));
+	const struct trawl_allocator *allocator = options->allocator ? options->allocator :
+								       trace->allocator;
+	struct tw_derived *d = tw_alloc_array(allocator, 1, sizeof(*d));
 	int status;
 
 	*out = NULL;
 	if (!d)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	d->trace = trace;
-	d->allocator = trace->allocator;
+	d->allocator = allocator;
 	status = tw_view_init(&d->view, trace, &options->view, err);
 	if (!status && build_all(d, options))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");

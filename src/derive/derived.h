@@ -50,6 +50,7 @@ struct tw_derive_options {
 	bool python;	    /* python functions are nodes of the call tree too */
 	unsigned threads;   /* 0: one */
 	struct tw_view_options view;
+	const struct trawl_allocator *allocator; /* NULL: the trace's */
 };
 
 struct tw_derived {
