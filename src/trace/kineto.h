@@ -1,6 +1,7 @@
 /*
- * The Kineto JSON reader, inside: kineto.c walks the document, kineto_event.c reads one event,
- * kineto_repair.c finds the way again in damaged text.
+ * The Kineto JSON reader, inside: kineto.c walks the document, kineto_list.c its list of events,
+ * kineto_parts.c that list by several threads, kineto_event.c reads one event, kineto_repair.c
+ * finds the way again in damaged text.
  *
  * One rule governs the streaming: an attempt to read an event either ends at its closing brace
  * inside the window, or fails at some place.  A failure at or behind the window's end means
@@ -103,12 +104,59 @@ static inline int64_t tw_kineto_offset(const struct tw_kineto *k, const char *p)
 	return k->window.offset + (p - k->window.begin);
 }
 
+/* Beside the events and in odd elements, this much of a value is kept; whole logs have been seen. */
+#define TW_LARGEST_FIELD ((size_t)1 << 20)
+/* Enough to see the start of an event and what stands before it. */
+#define TW_BOUNDARY_CONTEXT 512
+
+/* ---- the document: kineto.c; its list of events: kineto_list.c; parts of it: kineto_parts.c */
+
+enum tw_kineto_place { TW_PLACE_EVENTS, TW_PLACE_TAIL, TW_PLACE_END };
+
+/* One reader at work: the whole document, or the part of a thread. */
+struct tw_kineto_part {
+	struct tw_kineto k;
+	const char *p;
+	bool bare;	 /* the document is a list, not an object */
+	int depth;	 /* objects open around the event list */
+	bool any_events; /* a list of events was found */
+	bool skipped;	 /* damage was skipped just now, and with it the comma behind it */
+	enum tw_kineto_place place;
+	int64_t first; /* offset of the first event of the part */
+	int64_t ended; /* offset where the next part has to begin, -1: the list ended */
+	int status;
+	struct trawl_error err;
+};
+
+/* Fresh text, with what stands from `keep` on at the front; part->p moves along. */
+int tw_kineto_more_text(struct tw_kineto_part *part, const char *keep);
+/* Behind white space, at a byte that is there: 1; 0 at the end of the text; negative: failed. */
+int tw_kineto_next_byte(struct tw_kineto_part *part);
+/*
+ * Takes the value at p byte by byte into `out` (NULL: nowhere), whatever its size.  1: it ended;
+ * 0: the text ended first; negative: failed.
+ */
+int tw_kineto_take_value(struct tw_kineto_part *part, struct tw_str *out);
+/* Counts a defect at the place where the part stands. */
+void tw_kineto_count(struct tw_kineto_part *part, enum tw_defect kind, int64_t n);
+int tw_kineto_no_memory(struct tw_kineto_part *part);
+
+/* Events up to the end of the list, of the text, or of the part. */
+int tw_kineto_take_events(struct tw_kineto_part *part);
+/* The same, by several threads where the file is large and plain. */
+int tw_kineto_take_events_parallel(struct tw_kineto_part *part, const char *path,
+				   const struct trawl_read_options *options);
+int tw_kineto_part_init(struct tw_kineto_part *part, struct trawl_trace *trace,
+			struct tw_feed *feed);
+void tw_kineto_part_release(struct tw_kineto_part *part);
+
 /* ---- kineto_repair.c */
 
 /*
  * End of the string at p (behind its quote) in damaged text: the first quote without a backslash
  * behind which the event goes on as events do.  (A backslash before the closing quote, as at the
- * end of a Windows path, cannot be told from an escaped quote: such an event is lost.)  NULL with failed_at set when there is none.
+ * end of a Windows path, cannot be told from an escaped quote: such an event is lost.)  NULL with
+ * failed_at set when there is none.
  */
 const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool is_key);
 

@@ -1,0 +1,340 @@
+/*
+ * The list of events: one after the other, over windows of text that follow each other, with a
+ * second attempt at damaged ones and a way back to the next whole one.
+ */
+#include "trace/kineto.h"
+
+#include "base/alloc.h"
+#include "base/scan.h"
+
+/* No event is larger; what does not end by then is damage. */
+#define LARGEST_EVENT ((size_t)64 << 20)
+/* A second attempt at a damaged event looks this far. */
+#define LARGEST_LENIENT ((size_t)256 << 10)
+/* Damage everywhere must not cost more than a few passes over the text. */
+#define LENIENT_BUDGET ((int64_t)256 << 20)
+
+int tw_kineto_part_init(struct tw_kineto_part *part, struct trawl_trace *trace,
+			struct tw_feed *feed)
+{
+	struct tw_kineto *k = &part->k;
+	size_t i;
+
+	k->trace = trace;
+	k->feed = feed;
+	k->stop = INT64_MAX;
+	k->lenient_budget = LENIENT_BUDGET;
+	k->last_category_name = 0;
+	k->last_category = 0;
+	for (i = 0; i < 64; i++)
+		k->tracks[i].index = UINT32_MAX;
+	tw_str_init(&k->scratch, trace->allocator);
+	k->literals = tw_alloc_array(trace->allocator, TW_LITERAL_CONTEXTS, sizeof(*k->literals));
+	return k->literals ? 0 : tw_kineto_no_memory(part);
+}
+
+void tw_kineto_part_release(struct tw_kineto_part *part)
+{
+	struct tw_kineto *k = &part->k;
+
+	if (!k->trace)
+		return;
+	tw_free(k->trace->allocator, k->literals, TW_LITERAL_CONTEXTS * sizeof(*k->literals));
+	tw_str_release(&k->scratch);
+}
+
+/* Fresh text, with what stands from `keep` on at the front; *p moves along. */
+int tw_kineto_more_text(struct tw_kineto_part *part, const char *keep)
+{
+	struct tw_kineto *k = &part->k;
+	size_t kept = (size_t)(k->window.end - keep), behind = (size_t)(part->p - keep);
+	int status;
+
+	status = tw_feed_next(k->feed, kept, &k->window, &part->err);
+	if (status)
+		return status;
+	part->p = k->window.begin + behind;
+	if (k->progress &&
+	    k->progress(k->progress_context, tw_feed_bytes_read(k->feed) * k->progress_parts,
+			tw_feed_file_size(k->feed)))
+		return trawl_error_set(&part->err, TRAWL_ECANCELED, "interrupted");
+	return 0;
+}
+
+/* Behind white space, at a byte that is there: 1; 0 at the end of the text; negative: failed. */
+int tw_kineto_next_byte(struct tw_kineto_part *part)
+{
+	int status;
+
+	for (;;) {
+		part->p = tw_skip_space(part->p);
+		if (part->p < part->k.window.end)
+			return 1;
+		if (part->k.window.last)
+			return 0;
+		part->p = part->k.window.end;
+		status = tw_kineto_more_text(part, part->p);
+		if (status)
+			return status;
+	}
+}
+
+void tw_kineto_count(struct tw_kineto_part *part, enum tw_defect kind, int64_t n)
+{
+	tw_quality_add(&part->k.trace->quality, kind, n, tw_kineto_offset(&part->k, part->p), -1);
+}
+
+int tw_kineto_no_memory(struct tw_kineto_part *part)
+{
+	return trawl_error_set(&part->err, TRAWL_ENOMEM, "out of memory");
+}
+
+/*
+ * Takes the value at p byte by byte into `out` (NULL: nowhere), whatever its size.  1: it ended;
+ * 0: the text ended first; negative: failed.
+ */
+int tw_kineto_take_value(struct tw_kineto_part *part, struct tw_str *out)
+{
+	size_t depth = 0, len = 0;
+	bool in_string = false, escaped = false;
+	int status;
+
+	for (;; part->p++) {
+		char c;
+
+		if (part->p >= part->k.window.end) {
+			if (part->k.window.last)
+				return 0;
+			status = tw_kineto_more_text(part, part->k.window.end);
+			if (status)
+				return status;
+			if (part->p >= part->k.window.end && part->k.window.last)
+				return 0;
+		}
+		c = *part->p;
+		if (!in_string && !depth && (c == ',' || c == '}' || c == ']'))
+			return 1;
+		if (out && len++ < TW_LARGEST_FIELD)
+			tw_str_add_char(out, c);
+		if (in_string) {
+			if (escaped)
+				escaped = false;
+			else if (c == '\\')
+				escaped = true;
+			else if (c == '"')
+				in_string = false;
+		} else if (c == '"') {
+			in_string = true;
+		} else if (c == '{' || c == '[') {
+			depth++;
+		} else if (c == '}' || c == ']') {
+			depth--;
+		}
+	}
+}
+
+/* Skips to the next event behind damaged text; 1 when there is one, 0 at the end of the text. */
+static int skip_damage(struct tw_kineto_part *part)
+{
+	struct tw_kineto *k = &part->k;
+	const char *found, *keep;
+	int status;
+
+	part->p++;
+	for (;;) {
+		found = tw_kineto_find_event(k->window.begin, part->p, k->window.end);
+		/* The end of the window may hide the rest of a key. */
+		if (found) {
+			part->p = found;
+			part->skipped = true;
+			return 1;
+		}
+		if (k->window.last)
+			return 0;
+		keep = k->window.end - TW_BOUNDARY_CONTEXT;
+		if (keep < part->p - 1)
+			keep = part->p - 1;
+		if (keep < k->window.begin)
+			keep = k->window.begin;
+		part->p = keep + (keep < k->window.end);
+		status = tw_kineto_more_text(part, keep);
+		if (status)
+			return status;
+	}
+}
+
+/* The text ended inside or between events. */
+static int end_of_text(struct tw_kineto_part *part, bool inside)
+{
+	part->ended = -1;
+	part->place = TW_PLACE_END;
+	/* "The final ] is optional" for a list alone. */
+	if (inside || !part->bare)
+		tw_kineto_count(part, TW_DEFECT_truncated, 1);
+	part->p = part->k.window.end;
+	return 0;
+}
+
+/* A row for an element that is no event: its place in the numbering is kept. */
+static int keep_empty_row(struct tw_kineto_part *part)
+{
+	static const struct tw_track nowhere = { TW_CODE_NONE, TW_CODE_NONE, TW_CODE_NONE,
+						 TW_CODE_NONE };
+	struct trawl_trace *trace = part->k.trace;
+	uint32_t track = tw_trace_track(trace, &nowhere);
+	uint64_t i;
+
+	if (track == UINT32_MAX || tw_events_grow(trace))
+		return tw_kineto_no_memory(part);
+	i = trace->events.count++;
+	trace->events.start_ns[i] = TRAWL_TIME_NONE;
+	trace->events.dur_ns[i] = TRAWL_TIME_NONE;
+	trace->events.name[i] = 0;
+	trace->events.track[i] = track;
+	trace->events.correlation[i] = TW_CODE_NONE;
+	trace->events.external[i] = TW_CODE_NONE;
+	trace->events.args[i] = 0;
+	trace->events.category[i] = 0;
+	trace->events.phase[i] = 0;
+	return 0;
+}
+
+/* Skips text that is no JSON, up to the next event. */
+static int skip_stretch(struct tw_kineto_part *part)
+{
+	int status;
+
+	tw_kineto_count(part, TW_DEFECT_unreadable_stretch, 1);
+	status = skip_damage(part);
+	if (status < 0)
+		return status;
+	return status ? 0 : end_of_text(part, false);
+}
+
+/* An element that is no object: a JSON value is counted, anything else is damage. */
+static int skip_element(struct tw_kineto_part *part)
+{
+	struct tw_kineto *k = &part->k;
+	int64_t offset = tw_kineto_offset(k, part->p);
+	int status;
+
+	if (!tw_is_digit(*part->p) && !strchr("-\"[tfnNI", *part->p))
+		return skip_stretch(part);
+	tw_str_clear(&k->scratch);
+	status = tw_kineto_take_value(part, &k->scratch);
+	if (status < 0)
+		return status;
+	if (k->scratch.failed)
+		return tw_kineto_no_memory(part);
+	if (status == 0)
+		return end_of_text(part, true);
+	if (k->scratch.len < TW_LARGEST_FIELD &&
+	    tw_text_check(k->scratch.ptr, k->scratch.len) & TW_TEXT_SYNTAX) {
+		tw_quality_add(&k->trace->quality, TW_DEFECT_unreadable_stretch, 1, offset, -1);
+		return 0;
+	}
+	tw_quality_add(&k->trace->quality, TW_DEFECT_not_an_event, 1, offset, -1);
+	return keep_empty_row(part);
+}
+
+/* One attempt, with more text as long as it asks for it. */
+static int try_event(struct tw_kineto_part *part, enum tw_attempt *attempt)
+{
+	struct tw_kineto *k = &part->k;
+	int status;
+
+	for (;;) {
+		k->lenient_end = part->p + LARGEST_LENIENT;
+		*attempt = tw_kineto_event(k, &part->p);
+		if (k->out_of_memory)
+			return tw_kineto_no_memory(part);
+		if (*attempt != TW_EVENT_MORE || k->window.last ||
+		    (size_t)(k->window.end - part->p) >=
+			    (k->lenient ? LARGEST_LENIENT : LARGEST_EVENT))
+			return 0;
+		status = tw_kineto_more_text(part, part->p);
+		if (status)
+			return status;
+	}
+}
+
+/* The event at p, read strictly, then leniently, then skipped. */
+static int take_event(struct tw_kineto_part *part)
+{
+	struct tw_kineto *k = &part->k;
+	enum tw_attempt attempt;
+	int status = try_event(part, &attempt);
+
+	if (status || attempt == TW_EVENT_READ)
+		return status;
+	if (k->lenient_budget > 0) {
+		k->lenient = true;
+		status = try_event(part, &attempt);
+		k->lenient = false;
+		if (status || attempt == TW_EVENT_READ)
+			return status;
+		k->lenient_budget -= k->failed_at - part->p;
+	}
+	if (attempt == TW_EVENT_MORE && k->window.last &&
+	    !tw_kineto_find_event(k->window.begin, part->p + 1, k->window.end))
+		return end_of_text(part, true);
+	tw_kineto_count(part, TW_DEFECT_unreadable_event, 1);
+	status = skip_damage(part);
+	if (status < 0)
+		return status;
+	return status ? 0 : end_of_text(part, false);
+}
+
+/* Events up to the end of the list, of the text, or of the part. */
+int tw_kineto_take_events(struct tw_kineto_part *part)
+{
+	struct tw_kineto *k = &part->k;
+	bool comma = true, first = true;
+	int status;
+
+	while (part->place == TW_PLACE_EVENTS) {
+		int there = tw_kineto_next_byte(part);
+
+		if (there < 0)
+			return there;
+		if (!there)
+			return end_of_text(part, false);
+		switch (*part->p) {
+		case ',':
+			if (comma)
+				tw_kineto_count(part, TW_DEFECT_extra_comma, 1);
+			comma = true;
+			part->p++;
+			continue;
+		case ']':
+			if (comma && !first)
+				tw_kineto_count(part, TW_DEFECT_extra_comma, 1);
+			part->p++;
+			part->place = TW_PLACE_TAIL;
+			part->ended = -1;
+			return 0;
+		case '{':
+			if (!comma)
+				tw_kineto_count(part, TW_DEFECT_missing_comma, 1);
+			/* Who takes the next part cannot see what stands before it. */
+			if (tw_kineto_offset(k, part->p) >= k->stop) {
+				part->ended = tw_kineto_offset(k, part->p);
+				return 0;
+			}
+			status = take_event(part);
+			break;
+		case '}':
+		case ':':
+			/* The rest of something broken. */
+			status = skip_stretch(part);
+			break;
+		default:
+			status = skip_element(part);
+		}
+		if (status)
+			return status;
+		comma = part->skipped;
+		part->skipped = first = false;
+	}
+	return 0;
+}
