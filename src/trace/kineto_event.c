@@ -6,13 +6,9 @@
 
 #include "base/hash.h"
 #include "base/scan.h"
+#include "trace/reader.h"
 
 #include <strings.h>
-
-/* A longer duration is a corrupt record: profilers write INT64 limits for calls that never ended. */
-#define LONGEST_DURATION_NS ((int64_t)7 * 86400 * 1000000000)
-/* Room that sums and differences of two times need. */
-#define LATEST_TIME_NS (INT64_MAX / 4)
 
 void tw_kineto_flaw(struct tw_kineto *k, enum tw_defect kind, const char *at)
 {
@@ -752,8 +748,8 @@ static bool check_slice(struct tw_kineto *k, enum trawl_class class, const char 
 		kind = gpu ? TW_DEFECT_gpu_no_start : TW_DEFECT_no_duration;
 	else if (f->dur_ns == TRAWL_TIME_NONE)
 		kind = gpu ? TW_DEFECT_gpu_no_duration : TW_DEFECT_no_duration;
-	else if (f->start_ns > LATEST_TIME_NS || f->start_ns < -LATEST_TIME_NS ||
-		 f->dur_ns > LONGEST_DURATION_NS || f->dur_ns < -LONGEST_DURATION_NS)
+	else if (f->start_ns > TW_LATEST_TIME_NS || f->start_ns < -TW_LATEST_TIME_NS ||
+		 f->dur_ns > TW_LONGEST_DURATION_NS || f->dur_ns < -TW_LONGEST_DURATION_NS)
 		kind = gpu ? TW_DEFECT_gpu_overflow : TW_DEFECT_overflow;
 	else if (f->dur_ns < 0)
 		kind = gpu ? TW_DEFECT_gpu_negative_duration : TW_DEFECT_negative_duration;
@@ -783,6 +779,9 @@ static enum tw_attempt keep_event(struct tw_kineto *k, const char *at)
 		f->phase = 'x';
 	if (f->phase == 'X' && !f->category)
 		tw_kineto_flaw(k, TW_DEFECT_no_category, at);
+	/* Nobody shall reckon with it, whatever the phase. */
+	if (f->start_ns > TW_LATEST_TIME_NS || f->start_ns < -TW_LATEST_TIME_NS)
+		f->start_ns = TRAWL_TIME_NONE;
 	if (!f->phase)
 		tw_kineto_flaw(k, TW_DEFECT_not_an_event, at);
 	if (tw_events_grow(k->trace))

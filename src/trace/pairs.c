@@ -1,6 +1,7 @@
 #include "trace/pairs.h"
 
 #include "base/alloc.h"
+#include "trace/reader.h"
 
 #include <stdlib.h>
 
@@ -37,6 +38,23 @@ static void leave_open(struct trawl_trace *trace, uint64_t event)
 	trace->events.phase[event] = 'x';
 }
 
+/* Makes a begin event a slice, when its times can be used. */
+static void close_event(struct trawl_trace *trace, uint64_t event, int64_t end_ns)
+{
+	int64_t start_ns = trace->events.start_ns[event];
+	bool gpu = tw_class_is_gpu(tw_class(trace, event));
+
+	if (end_ns - start_ns > TW_LONGEST_DURATION_NS) {
+		tw_quality_add(&trace->quality, gpu ? TW_DEFECT_gpu_overflow : TW_DEFECT_overflow,
+			       1, -1, (int64_t)event);
+		trace->events.dur_ns[event] = TRAWL_TIME_NONE;
+		trace->events.phase[event] = 'x';
+		return;
+	}
+	trace->events.dur_ns[event] = end_ns - start_ns;
+	trace->events.phase[event] = 'X';
+}
+
 /* Walks edges in order of thread and time; `stack` holds positions of open begins. */
 static void match_edges(struct trawl_trace *trace, const struct edge *edges, uint64_t count,
 			uint64_t *stack)
@@ -55,10 +73,7 @@ static void match_edges(struct trawl_trace *trace, const struct edge *edges, uin
 		} else if (events->phase[edge->event] == 'B') {
 			stack[depth++] = edge->event;
 		} else if (depth) {
-			uint64_t begin = stack[--depth];
-
-			events->dur_ns[begin] = edge->time_ns - events->start_ns[begin];
-			events->phase[begin] = 'X';
+			close_event(trace, stack[--depth], edge->time_ns);
 		} else {
 			leave_open(trace, edge->event);
 		}
