@@ -78,10 +78,11 @@ struct tw_timeline {
 };
 
 /*
- * Of the events of one device (TW_CODE_NONE: all), with a recorded launch only when asked.
- * Source: perf-report definitions of busy, exposed and idle; see docs/METRICS.md.
+ * Of `count` GPU events: those of `list`, in order of start, or with NULL the first ones; those
+ * with a recorded launch only when asked.  Source: perf-report definitions of busy, exposed and
+ * idle; see docs/METRICS.md.
  */
-int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *derived, tw_code device,
-		   bool linked_only, int64_t micro_idle_ns) TRAWL_MUST_CHECK;
+int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *derived, const uint64_t *list,
+		   uint64_t count, bool linked_only, int64_t micro_idle_ns) TRAWL_MUST_CHECK;
 
 #endif

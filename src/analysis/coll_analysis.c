@@ -253,12 +253,13 @@ static int fill(struct work *w, struct trawl_table *table)
 		uint64_t i;
 
 		order[g] =
-			(struct tw_order){ 0, gpu->event[w->members.list[w->members.first[g]]], g };
+			(struct tw_order){ .tie = gpu->event[w->members.list[w->members.first[g]]],
+					   .index = g };
 		for (i = w->members.first[g]; i < w->members.first[g + 1]; i++)
 			order[g].value +=
 				gpu->end_ns[w->members.list[i]] - gpu->start_ns[w->members.list[i]];
 	}
-	tw_order_sort(order, count);
+	tw_order_sort(order, count, NULL);
 	for (g = 0; g < count; g++)
 		add_row(w, table, order[g].index);
 	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));

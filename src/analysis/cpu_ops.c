@@ -132,10 +132,12 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 					&sums[of_name[in->trace->events.name[d->host.event[i]]] - 1],
 					d, i, children[i]);
 		for (g = 0; g < count; g++) {
-			order[g] = (struct tw_order){ sums[g].self, sums[g].first, g };
+			order[g] = (struct tw_order){ .value = sums[g].self,
+						      .tie = sums[g].first,
+						      .index = g };
 			all += sums[g].self;
 		}
-		tw_order_sort(order, count);
+		tw_order_sort(order, count, NULL);
 		for (g = 0; g < count; g++) {
 			const struct sum *sum = &sums[order[g].index];
 

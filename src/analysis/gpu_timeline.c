@@ -92,18 +92,19 @@ static void fill(struct tw_timeline *t, struct sets *s, int64_t micro_idle_ns)
 	}
 }
 
-int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, tw_code device,
-		   bool linked_only, int64_t micro_idle_ns)
+int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, const uint64_t *list,
+		   uint64_t count, bool linked_only, int64_t micro_idle_ns)
 {
 	const struct tw_gpu *gpu = &d->gpu;
 	struct sets s;
-	uint64_t g;
+	uint64_t i;
 
 	*out = (struct tw_timeline){ 0 };
 	sets_init(&s, d->allocator);
-	for (g = 0; g < gpu->count; g++) {
-		if ((linked_only && gpu->launch[g] == TW_NONE) ||
-		    (device != TW_CODE_NONE && gpu->queues[gpu->queue[g]].device != device))
+	for (i = 0; i < count; i++) {
+		uint64_t g = list ? list[i] : i;
+
+		if (linked_only && gpu->launch[g] == TW_NONE)
 			continue;
 		out->events++;
 		tw_intervals_add(&s.busy, gpu->start_ns[g], gpu->end_ns[g]);
@@ -136,7 +137,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	const struct trawl_report_options *options = in->options;
 	struct tw_timeline t;
 
-	if (tw_timeline_of(&t, in->derived, TW_CODE_NONE, options->linked_only,
+	if (tw_timeline_of(&t, in->derived, NULL, in->derived->gpu.count, options->linked_only,
 			   options->micro_idle_ns))
 		return TRAWL_ENOMEM;
 	if (!t.events)

@@ -1,6 +1,8 @@
 /* The timeline of each device: as gpu_timeline, whose definitions hold. */
 #include "analysis/analysis.h"
 
+#include "base/alloc.h"
+
 enum { DEVICE, TYPE, TIME, PERCENT };
 
 static const struct trawl_column columns[] = {
@@ -38,24 +40,69 @@ static void add_device(const struct tw_analysis_input *in, struct trawl_table *t
 	}
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+/* Numbers devices in order, by queue; queues are in order of device. Returns how many there are. */
+static uint32_t number_devices(const struct tw_gpu *gpu, uint32_t *of_queue)
+{
+	uint32_t q, count = 0;
+
+	for (q = 0; q < gpu->queue_count; q++) {
+		if (!q || gpu->queues[q].device != gpu->queues[q - 1].device)
+			count++;
+		of_queue[q] = count - 1;
+	}
+	return count;
+}
+
+static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
+		const struct tw_members *members)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	struct tw_timeline t;
-	uint32_t q;
+	uint64_t device;
 
-	/* Queues are in order of device. */
-	for (q = 0; q < gpu->queue_count; q++) {
-		if ((q && gpu->queues[q].device == gpu->queues[q - 1].device) ||
-		    gpu->queues[q].device == TW_CODE_NONE)
+	for (device = 0; device < members->group_count; device++) {
+		uint64_t first = members->first[device];
+		tw_code code;
+
+		if (members->first[device + 1] == first)
 			continue;
-		if (tw_timeline_of(&t, in->derived, gpu->queues[q].device, in->options->linked_only,
+		code = gpu->queues[gpu->queue[members->list[first]]].device;
+		/* Events that do not tell their device are in gpu_timeline only. */
+		if (code == TW_CODE_NONE)
+			continue;
+		if (tw_timeline_of(&t, in->derived, members->list + first,
+				   members->first[device + 1] - first, in->options->linked_only,
 				   -1))
 			return TRAWL_ENOMEM;
 		if (t.events)
-			add_device(in, table, gpu->queues[q].device, &t);
+			add_device(in, table, code, &t);
 	}
 	return 0;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct tw_gpu *gpu = &in->derived->gpu;
+	size_t queue_bytes = ((size_t)gpu->queue_count + 1) * sizeof(uint32_t);
+	size_t of_bytes = (gpu->count + 1) * sizeof(uint32_t);
+	uint32_t *of_queue = tw_alloc(in->allocator, queue_bytes);
+	uint32_t *of = tw_alloc(in->allocator, of_bytes);
+	struct tw_members members = { 0 };
+	int status = TRAWL_ENOMEM;
+	uint32_t devices;
+	uint64_t g;
+
+	if (of_queue && of) {
+		devices = number_devices(gpu, of_queue);
+		for (g = 0; g < gpu->count; g++)
+			of[g] = of_queue[gpu->queue[g]];
+		if (!tw_members_build(&members, of, gpu->count, devices, in->allocator))
+			status = fill(in, table, &members);
+	}
+	tw_members_release(&members);
+	tw_free(in->allocator, of_queue, queue_bytes);
+	tw_free(in->allocator, of, of_bytes);
+	return status;
 }
 
 const struct tw_analysis tw_analysis_gpu_timeline_by_device = {

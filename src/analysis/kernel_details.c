@@ -117,30 +117,16 @@ static void measure(const struct tw_derived *d, const struct tw_launchers *l, co
 static void sort_positions(const struct tw_derived *d, const struct position *positions,
 			   struct tw_order *order, uint64_t length)
 {
-	uint64_t p, q;
+	uint64_t p;
 
 	for (p = 0; p < length; p++)
-		order[p] = (struct tw_order){ -positions[p].stats.sum, p, (uint32_t)p };
-	tw_order_sort(order, length);
-	/* Equal times are rare: order their names in place. */
-	for (p = 1; p < length; p++) {
-		struct tw_order at = order[p];
-		const char *name =
-			d->trace->texts
-				.entries[d->trace->events.name[d->gpu.event[positions[at.index].gpu]]]
-				.ptr;
-
-		for (q = p; q && order[q - 1].value == at.value; q--) {
-			uint64_t gpu = positions[order[q - 1].index].gpu;
-
-			if (strcmp(d->trace->texts.entries[d->trace->events.name[d->gpu.event[gpu]]]
-					   .ptr,
-				   name) <= 0)
-				break;
-			order[q] = order[q - 1];
-		}
-		order[q] = at;
-	}
+		order[p] = (struct tw_order){
+			.value = -positions[p].stats.sum,
+			.texts = { d->trace->events.name[d->gpu.event[positions[p].gpu]] },
+			.tie = p,
+			.index = (uint32_t)p
+		};
+	tw_order_sort(order, length, &d->trace->texts);
 }
 
 int tw_kernel_details(const struct tw_derived *d, const struct tw_launchers *l,

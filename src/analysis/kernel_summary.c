@@ -42,7 +42,6 @@ struct work {
 	struct tw_groups groups;
 	uint32_t *of; /* by GPU event: its row, TW_NO_GROUP: no kernel */
 	struct sum *sums;
-	uint32_t *ranks; /* of texts, for ties */
 	int64_t total_ns;
 };
 
@@ -126,13 +125,13 @@ static int fill(struct work *w, struct trawl_table *table)
 	for (g = 0; g < count; g++) {
 		const struct key *key = tw_groups_key(&w->groups, g);
 
-		/* Name and parent make the order that of the texts; streams come in order. */
-		order[g] = (struct tw_order){ w->sums[g].ns,
-					      (uint64_t)w->ranks[key->name] << 32 |
-						      w->ranks[key->parent],
-					      g };
+		/* Streams come in order: groups of equal texts keep theirs. */
+		order[g] = (struct tw_order){ .value = w->sums[g].ns,
+					      .texts = { key->name, key->parent },
+					      .tie = key->queue,
+					      .index = g };
 	}
-	tw_order_sort(order, count);
+	tw_order_sort(order, count, &w->in->trace->texts);
 	for (g = 0; g < count; g++)
 		add_row(w, table, order[g].index);
 	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));
@@ -148,8 +147,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 
 	tw_groups_init(&w.groups, sizeof(struct key), a);
 	w.of = tw_alloc(a, of_bytes);
-	w.ranks = tw_text_ranks(&in->trace->texts);
-	if (w.of && w.ranks && !group_kernels(&w)) {
+	if (w.of && !group_kernels(&w)) {
 		w.sums = tw_alloc_array(a, (size_t)w.groups.count + 1, sizeof(*w.sums));
 		if (w.sums) {
 			add_up(&w);
@@ -159,7 +157,6 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	}
 	tw_groups_release(&w.groups);
 	tw_free(a, w.of, of_bytes);
-	tw_free(a, w.ranks, in->trace->texts.count * sizeof(*w.ranks));
 	return status;
 }
 

@@ -221,8 +221,10 @@ static int fill(struct work *w, struct trawl_table *table)
 	if (w->sums && order) {
 		add_up(w);
 		for (g = 0; g < w->groups.count; g++)
-			order[g] = (struct tw_order){ w->sums[g].time_ns, w->sums[g].first, g };
-		tw_order_sort(order, w->groups.count);
+			order[g] = (struct tw_order){ .value = w->sums[g].time_ns,
+						      .tie = w->sums[g].first,
+						      .index = g };
+		tw_order_sort(order, w->groups.count, NULL);
 		for (g = 0; g < w->groups.count; g++)
 			add_row(w, table, order[g].index);
 	}

@@ -94,8 +94,7 @@ static void set_numbers(struct trawl_table *table, size_t row, const struct sum 
 
 /* Sums by group, and the order of rows: direct time, then name. */
 static int64_t add_up(const struct tw_analysis_input *in, const struct tw_groups *groups,
-		      const struct tw_members *members, const uint32_t *ranks, struct sum *sums,
-		      struct tw_order *order)
+		      const struct tw_members *members, struct sum *sums, struct tw_order *order)
 {
 	int64_t total = 0;
 	uint32_t g;
@@ -110,17 +109,17 @@ static int64_t add_up(const struct tw_analysis_input *in, const struct tw_groups
 			sums[g].count++;
 		}
 		total += sums[g].direct_ns;
-		order[g] = (struct tw_order){ sums[g].direct_ns,
-					      ranks[*(const uint32_t *)tw_groups_key(groups, g)],
-					      g };
+		order[g] =
+			(struct tw_order){ .value = sums[g].direct_ns,
+					   .texts = { *(const uint32_t *)tw_groups_key(groups, g) },
+					   .index = g };
 	}
-	tw_order_sort(order, groups->count);
+	tw_order_sort(order, groups->count, &in->trace->texts);
 	return total;
 }
 
 static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
-		const struct tw_groups *groups, const struct tw_members *members,
-		const uint32_t *ranks)
+		const struct tw_groups *groups, const struct tw_members *members)
 {
 	const struct trawl_allocator *a = in->allocator;
 	struct sum *sums = tw_alloc_array(a, groups->count + 1, sizeof(*sums));
@@ -131,7 +130,7 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 
 	if (sums && order) {
 		status = 0;
-		total = add_up(in, groups, members, ranks, sums, order);
+		total = add_up(in, groups, members, sums, order);
 		for (g = 0; g < groups->count && !status; g++) {
 			uint32_t group = order[g].index;
 			size_t row = tw_table_add_row(table);
@@ -153,14 +152,14 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	const struct trawl_allocator *a = in->allocator;
 	const struct tw_launchers *launchers = in->launchers;
 	size_t bytes = (launchers->count + 1) * sizeof(uint32_t);
-	uint32_t *of = tw_alloc(a, bytes), *ranks = tw_text_ranks(&in->trace->texts);
+	uint32_t *of = tw_alloc(a, bytes);
 	struct tw_members members = { 0 };
 	struct tw_groups groups;
 	int status = TRAWL_ENOMEM;
 	uint64_t i;
 
 	tw_groups_init(&groups, sizeof(uint32_t), a);
-	if (of && ranks) {
+	if (of) {
 		for (i = 0; i < launchers->count; i++) {
 			uint64_t event = in->derived->host.event[launchers->items[i].node];
 
@@ -168,13 +167,12 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 		}
 		if (!groups.failed &&
 		    !tw_members_build(&members, of, launchers->count, groups.count, a) &&
-		    !fill(in, table, &groups, &members, ranks))
+		    !fill(in, table, &groups, &members))
 			status = 0;
 	}
 	tw_members_release(&members);
 	tw_groups_release(&groups);
 	tw_free(a, of, bytes);
-	tw_free(a, ranks, in->trace->texts.count * sizeof(*ranks));
 	return status;
 }
 

@@ -40,11 +40,11 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 		total += launcher->direct_ns;
 	}
 	for (k = 0; k < categories->count; k++) {
-		order[k] = (struct tw_order){ sums[k].ns, 0, k };
+		order[k] = (struct tw_order){ .value = sums[k].ns, .index = k };
 		for (other = 0; other < categories->count; other++)
 			order[k].tie += strcmp(categories->names[other], categories->names[k]) < 0;
 	}
-	tw_order_sort(order, categories->count);
+	tw_order_sort(order, categories->count, NULL);
 	for (k = 0; k < categories->count; k++) {
 		const struct sum *sum = &sums[order[k].index];
 

@@ -227,12 +227,13 @@ static int fill(struct work *w, struct trawl_table *table)
 		uint64_t example = w->members.list[w->members.first[g]];
 
 		order[g] = (struct tw_order){
-			group_time(w, g),
-			w->in->derived->host.event[w->in->launchers->items[example].node], g
+			.value = group_time(w, g),
+			.tie = w->in->derived->host.event[w->in->launchers->items[example].node],
+			.index = g
 		};
 		total += order[g].value;
 	}
-	tw_order_sort(order, count);
+	tw_order_sort(order, count, NULL);
 	for (g = 0; g < count && !status; g++) {
 		status = add_row(w, table, order[g].index);
 		running += order[g].value;

@@ -144,7 +144,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	int status = TRAWL_ENOMEM;
 
 	if (p.starts && p.ends && p.scratch &&
-	    !tw_timeline_of(&timeline, in->derived, TW_CODE_NONE, false, -1)) {
+	    !tw_timeline_of(&timeline, in->derived, NULL, in->derived->gpu.count, false, -1)) {
 		add_all(in, &p, &amounts);
 		tw_sort(p.starts, p.scratch, p.count);
 		tw_sort(p.ends, p.scratch, p.count);

@@ -109,7 +109,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 
 	if (tw_launchers_build(&report->launchers, d) ||
 	    tw_parents_init(&report->parents, d, &report->launchers) ||
-	    tw_timeline_of(&timeline, d, TW_CODE_NONE, report->options.linked_only, -1))
+	    tw_timeline_of(&timeline, d, NULL, d->gpu.count, report->options.linked_only, -1))
 		return TRAWL_ENOMEM;
 	job.input.total_ns = timeline.total_ns;
 	report->all = tw_alloc_array(report->allocator, tw_analysis_count, sizeof(*report->all));

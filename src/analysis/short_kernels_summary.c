@@ -121,8 +121,10 @@ static int fill(struct work *w, struct trawl_table *table)
 	if (!order)
 		return -1;
 	for (g = 0; g < count; g++)
-		order[g] = (struct tw_order){ w->sums[g].ns, w->sums[g].first, g };
-	tw_order_sort(order, count);
+		order[g] = (struct tw_order){ .value = w->sums[g].ns,
+					      .tie = w->sums[g].first,
+					      .index = g };
+	tw_order_sort(order, count, NULL);
 	for (g = 0; g < count; g++)
 		add_row(w, table, order[g].index);
 	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));

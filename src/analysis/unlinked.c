@@ -72,8 +72,10 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 			sum->ns += gpu->end_ns[g] - gpu->start_ns[g];
 		}
 		for (i = 0; i < groups->count; i++)
-			order[i] = (struct tw_order){ sums[i].ns, sums[i].first, i };
-		tw_order_sort(order, groups->count);
+			order[i] = (struct tw_order){ .value = sums[i].ns,
+						      .tie = sums[i].first,
+						      .index = i };
+		tw_order_sort(order, groups->count, NULL);
 		for (i = 0; i < groups->count; i++)
 			add_row(in, table, tw_groups_key(groups, order[i].index),
 				&sums[order[i].index]);

@@ -1,12 +1,14 @@
 /*
  * The GPU work of the view: which events, clipped how, on which stream, of which kind.
  */
+#define _GNU_SOURCE
 #include "derive/derived.h"
 
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "data/tables.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int alloc_gpu(struct tw_derived *d, uint64_t count)
@@ -95,30 +97,35 @@ static uint32_t find_queue(const struct tw_derived *d, const struct tw_queue *qu
 	return low;
 }
 
+static int compare_for_sort(const void *a, const void *b, void *trace)
+{
+	return compare_queues(trace, a, b);
+}
+
 /* Distinct (device, stream) pairs of the trace in order; `of_track` maps tracks to them. */
 static int list_queues(struct tw_derived *d, uint32_t *of_track)
 {
-	const struct trawl_trace *trace = d->trace;
+	union {
+		const struct trawl_trace *in;
+		void *out;
+	} context = { .in = d->trace };
+	uint32_t count = d->trace->track_count, t, n = 0;
 	struct tw_gpu *gpu = &d->gpu;
-	uint32_t t, at;
 
-	gpu->queues = tw_alloc_array(d->allocator, trace->track_count + 1, sizeof(*gpu->queues));
+	gpu->queues = tw_alloc_array(d->allocator, count + 1, sizeof(*gpu->queues));
 	if (!gpu->queues)
 		return -1;
-	for (t = 0; t < trace->track_count; t++) {
-		struct tw_queue queue = { trace->tracks[t].device, trace->tracks[t].stream };
-
-		at = find_queue(d, &queue);
-		if (at < gpu->queue_count && !compare_queues(trace, &gpu->queues[at], &queue))
-			continue;
-		memmove(&gpu->queues[at + 1], &gpu->queues[at],
-			(gpu->queue_count - at) * sizeof(queue));
-		gpu->queues[at] = queue;
-		gpu->queue_count++;
-	}
-	for (t = 0; t < trace->track_count; t++)
-		of_track[t] = find_queue(d, &(struct tw_queue){ trace->tracks[t].device,
-								trace->tracks[t].stream });
+	for (t = 0; t < count; t++)
+		gpu->queues[t] =
+			(struct tw_queue){ d->trace->tracks[t].device, d->trace->tracks[t].stream };
+	qsort_r(gpu->queues, count, sizeof(*gpu->queues), compare_for_sort, context.out);
+	for (t = 0; t < count; t++)
+		if (!n || compare_queues(d->trace, &gpu->queues[n - 1], &gpu->queues[t]))
+			gpu->queues[n++] = gpu->queues[t];
+	gpu->queue_count = n;
+	for (t = 0; t < count; t++)
+		of_track[t] = find_queue(d, &(struct tw_queue){ d->trace->tracks[t].device,
+								d->trace->tracks[t].stream });
 	return 0;
 }
 

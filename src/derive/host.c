@@ -30,21 +30,68 @@ static int64_t end_of(const struct tw_events *events, uint64_t i)
 	return events->start_ns[i] + (events->phase[i] == 'X' ? events->dur_ns[i] : 0);
 }
 
-/* Events of one thread that start together: the longest first, since it holds the others. */
-static void order_ties(const struct tw_events *events, uint64_t *event, uint64_t count)
+/* Events that start together, the longest first, since it holds the others; few at a time. */
+static void order_few(const struct tw_events *events, uint64_t *event, uint64_t count)
 {
 	uint64_t i, j;
 
 	for (i = 1; i < count; i++) {
 		uint64_t e = event[i];
 
-		for (j = i; j && events->track[event[j - 1]] == events->track[e] &&
-			    events->start_ns[event[j - 1]] == events->start_ns[e] &&
-			    end_of(events, event[j - 1]) < end_of(events, e);
-		     j--)
+		for (j = i; j && end_of(events, event[j - 1]) < end_of(events, e); j--)
 			event[j] = event[j - 1];
 		event[j] = e;
 	}
+}
+
+/* Sorts events by key(event), ties in their order. */
+static int sort_by(const struct tw_derived *d, uint64_t *event, uint64_t count,
+		   uint64_t (*key)(const struct tw_events *events, uint64_t event))
+{
+	struct tw_sort_item *items = tw_alloc(d->allocator, count * sizeof(*items));
+	struct tw_sort_item *scratch = tw_alloc(d->allocator, count * sizeof(*scratch));
+	uint64_t i;
+
+	if (items && scratch) {
+		for (i = 0; i < count; i++)
+			items[i] =
+				(struct tw_sort_item){ key(&d->trace->events, event[i]), event[i] };
+		tw_sort(items, scratch, count);
+		for (i = 0; i < count; i++)
+			event[i] = items[i].value;
+	}
+	tw_free(d->allocator, items, count * sizeof(*items));
+	tw_free(d->allocator, scratch, count * sizeof(*scratch));
+	return items && scratch ? 0 : -1;
+}
+
+static uint64_t start_key(const struct tw_events *events, uint64_t event)
+{
+	return tw_sort_key(events->start_ns[event]);
+}
+
+static uint64_t longest_key(const struct tw_events *events, uint64_t event)
+{
+	return ~tw_sort_key(end_of(events, event));
+}
+
+/* Puts the events of one thread that start together in order: such runs are short, mostly. */
+static int order_ties(const struct tw_derived *d, uint64_t *event, uint64_t count)
+{
+	const struct tw_events *events = &d->trace->events;
+	uint64_t first, end;
+
+	for (first = 0; first < count; first = end) {
+		for (end = first + 1;
+		     end < count && events->start_ns[event[end]] == events->start_ns[event[first]];
+		     end++)
+			;
+		if (end - first <= 32)
+			order_few(events, event + first, end - first);
+		else if (sort_by(d, event + first, end - first, longest_key))
+			return -1;
+	}
+	return 0;
 }
 
 /*
@@ -80,27 +127,6 @@ static bool in_order(const struct tw_events *events, const uint64_t *event, uint
 	return true;
 }
 
-/* One thread's events by start, ties in the order of the input. */
-static int sort_thread(const struct tw_derived *d, uint64_t *event, uint64_t count)
-{
-	struct tw_sort_item *items = tw_alloc(d->allocator, count * sizeof(*items));
-	struct tw_sort_item *scratch = tw_alloc(d->allocator, count * sizeof(*scratch));
-	uint64_t i;
-
-	if (items && scratch) {
-		for (i = 0; i < count; i++)
-			items[i] = (struct tw_sort_item){
-				tw_sort_key(d->trace->events.start_ns[event[i]]), event[i]
-			};
-		tw_sort(items, scratch, count);
-		for (i = 0; i < count; i++)
-			event[i] = items[i].value;
-	}
-	tw_free(d->allocator, items, count * sizeof(*items));
-	tw_free(d->allocator, scratch, count * sizeof(*scratch));
-	return items && scratch ? 0 : -1;
-}
-
 /* Profilers mostly write the events of a thread in order: then there is nothing to sort. */
 static int sort_nodes(struct tw_derived *d, bool python)
 {
@@ -113,11 +139,15 @@ static int sort_nodes(struct tw_derived *d, bool python)
 	if (!first)
 		return -1;
 	group_by_thread(d, python, first);
-	for (t = 0; t < trace->track_count && !status; begin = first[t++])
-		if (!in_order(&trace->events, d->host.event + begin, first[t] - begin))
-			status = sort_thread(d, d->host.event + begin, first[t] - begin);
+	for (t = 0; t < trace->track_count && !status; begin = first[t++]) {
+		uint64_t *event = d->host.event + begin, count = first[t] - begin;
+
+		if (!in_order(&trace->events, event, count))
+			status = sort_by(d, event, count, start_key);
+		if (!status)
+			status = order_ties(d, event, count);
+	}
 	tw_free(d->allocator, first, (trace->track_count + 1) * sizeof(*first));
-	order_ties(&trace->events, d->host.event, d->host.count);
 	return status;
 }
 
