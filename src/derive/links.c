@@ -9,14 +9,19 @@
 
 #include <stdlib.h>
 
+struct shared_call {
+	tw_code id;
+	int64_t start_ns;
+	uint64_t node;
+};
+
 /* Launch nodes by id, open addressing on the id itself: ids are dense, neighbours stay near. */
 struct id_map {
 	const struct trawl_allocator *allocator;
 	tw_code *ids; /* TW_CODE_NONE: free */
 	uint64_t *nodes;
-	uint64_t size; /* a power of two */
-	/* Calls that share an id with an earlier one, as (id, node), in order of start. */
-	struct tw_sort_item *shared;
+	uint64_t size;		    /* a power of two */
+	struct shared_call *shared; /* calls that share an id with an earlier one */
 	uint64_t shared_count, shared_capacity;
 };
 
@@ -54,25 +59,30 @@ static uint64_t map_slot(const struct id_map *map, tw_code id)
 	return at;
 }
 
-static int add_shared(struct id_map *map, tw_code id, uint64_t node)
+static int add_shared(struct id_map *map, const struct shared_call *call)
 {
 	if (map->shared_count == map->shared_capacity) {
 		uint64_t capacity = map->shared_capacity ? map->shared_capacity * 2 : 64;
-		struct tw_sort_item *shared = tw_realloc(map->allocator, map->shared,
-							 map->shared_capacity * sizeof(*shared),
-							 capacity * sizeof(*shared));
+		struct shared_call *shared = tw_realloc(map->allocator, map->shared,
+							map->shared_capacity * sizeof(*shared),
+							capacity * sizeof(*shared));
 
 		if (!shared)
 			return -1;
 		map->shared = shared;
 		map->shared_capacity = capacity;
 	}
-	map->shared[map->shared_count++] = (struct tw_sort_item){ id, node };
+	map->shared[map->shared_count++] = *call;
 	return 0;
 }
 
+static int64_t node_start(const struct tw_derived *d, uint64_t node)
+{
+	return d->trace->events.start_ns[d->host.event[node]];
+}
+
 /* Adds a launch node; 1 when the id was there before, -1 out of memory. */
-static int map_add(struct id_map *map, tw_code id, uint64_t node)
+static int map_add(const struct tw_derived *d, struct id_map *map, tw_code id, uint64_t node)
 {
 	uint64_t at = map_slot(map, id);
 
@@ -81,49 +91,53 @@ static int map_add(struct id_map *map, tw_code id, uint64_t node)
 		map->nodes[at] = node;
 		return 0;
 	}
-	return add_shared(map, id, node) ? -1 : 1;
+	return add_shared(map, &(struct shared_call){ id, node_start(d, node), node }) ? -1 : 1;
 }
 
 static int compare_shared(const void *a, const void *b)
 {
-	const struct tw_sort_item *x = a, *y = b;
+	const struct shared_call *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->value < y->value ? -1 : x->value > y->value;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static int64_t node_start(const struct tw_derived *d, uint64_t node)
+/* How many shared calls come before (id, start_ns] in their order. */
+static uint64_t count_shared(const struct id_map *map, tw_code id, int64_t start_ns)
 {
-	return d->trace->events.start_ns[d->host.event[node]];
+	uint64_t low = 0, high = map->shared_count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		const struct shared_call *call = &map->shared[middle];
+
+		if (call->id < id || (call->id == id && call->start_ns <= start_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /* The call with this id that starts last before `start_ns`; the first when none does. */
 static uint64_t map_find(const struct tw_derived *d, const struct id_map *map, tw_code id,
 			 int64_t start_ns)
 {
-	uint64_t at = map_slot(map, id), best, low = 0, high = map->shared_count;
+	uint64_t at = map_slot(map, id), first, before;
+	const struct shared_call *last;
 
 	if (map->ids[at] == TW_CODE_NONE)
 		return TW_NONE;
-	best = map->nodes[at];
-	if (!map->shared_count)
-		return best;
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (map->shared[middle].key < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < map->shared_count && map->shared[low].key == id; low++) {
-		int64_t t = node_start(d, map->shared[low].value);
-
-		if (t <= start_ns && (t > node_start(d, best) || node_start(d, best) > start_ns))
-			best = map->shared[low].value;
-	}
-	return best;
+	first = map->nodes[at];
+	before = count_shared(map, id, start_ns);
+	last = before ? &map->shared[before - 1] : NULL;
+	if (last && last->id == id &&
+	    (last->start_ns > node_start(d, first) || node_start(d, first) > start_ns))
+		return last->node;
+	return first;
 }
 
 static bool is_id(tw_code id)
@@ -151,7 +165,7 @@ static int link_by_correlation(struct tw_derived *d)
 
 		if (!tw_class_is_launch(tw_class(d->trace, e)) || !is_id(events->correlation[e]))
 			continue;
-		added = map_add(&map, events->correlation[e], i);
+		added = map_add(d, &map, events->correlation[e], i);
 		if (added < 0)
 			goto out;
 		if (added)
