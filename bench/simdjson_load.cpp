@@ -5,8 +5,8 @@
 //
 // Each pass loads the file (padded_string::load) and reads, of every event, name cat ph ts dur pid
 // tid id args.correlation args."External id" args.stream. Memory stays with the process between
-// passes, so the second and later passes meet warm pages: the best case for simdjson. The fastest
-// pass is the one that counts; the first is printed too, as that is what a single run pays.
+// passes, so the second and later passes meet warm pages: the best case for simdjson. The first is
+// printed too, as that is what a single run pays.
 #include <chrono>
 #include <cmath>
 #include <cstdint>

@@ -24,7 +24,6 @@ const struct tw_kernel_name tw_kernel_names[] = {
 	{ "*multimem_*reduce_scatter*", TW_KERNEL_COMMUNICATION, "reduce_scatter", "PyTorch symmetric memory" },
 	{ "*multimem_*all_gather*", TW_KERNEL_COMMUNICATION, "allgather", "PyTorch symmetric memory" },
 	{ "*multimem_*reduce*", TW_KERNEL_COMMUNICATION, "allreduce", "PyTorch symmetric memory" },
-	{ "*multimem_all_reduce*", TW_KERNEL_COMMUNICATION, "allreduce", "PyTorch symmetric memory" },
 	{ "*one_shot_all_reduce*", TW_KERNEL_COMMUNICATION, "allreduce", "PyTorch symmetric memory" },
 	{ "*two_shot_all_reduce*", TW_KERNEL_COMMUNICATION, "allreduce", "PyTorch symmetric memory" },
 	{ "*oneshotallreduce*", TW_KERNEL_COMMUNICATION, "allreduce", "TensorRT-LLM" },
@@ -63,4 +62,4 @@ const struct tw_kernel_name tw_kernel_names[] = {
 	{ "*moealltoall*", TW_KERNEL_COMMUNICATION, "all_to_all", "TensorRT-LLM" },
 };
 
-const size_t tw_kernel_name_count = 59;
+const size_t tw_kernel_name_count = 58;

@@ -275,7 +275,11 @@ bool tw_view_clip(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns
 		else
 			high = middle;
 	}
-	if (low == view->windows.count || view->windows.items[low].start_ns >= *end_ns)
+	if (low == view->windows.count)
+		return false;
+	/* A moment at the start of a window is in it. */
+	if (view->windows.items[low].start_ns > *start_ns &&
+	    view->windows.items[low].start_ns >= *end_ns)
 		return false;
 	if (*start_ns < view->windows.items[low].start_ns)
 		*start_ns = view->windows.items[low].start_ns;

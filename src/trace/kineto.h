@@ -31,6 +31,20 @@ struct tw_literal {
 #define TW_LITERAL_CONTEXTS 32
 #define TW_LITERAL_KEYS 128
 
+/*
+ * Loops repeat: an operation of the same name mostly has an argument it had before, an event of
+ * one name mostly follows one of another.  A text that stood in the same place is compared before
+ * it is scanned and looked up.
+ */
+struct tw_guess {
+	const char *text; /* in the pool */
+	uint32_t len;
+	uint32_t id; /* 0: no guess */
+};
+
+#define TW_GUESS_SETS 4096
+#define TW_GUESS_WAYS 2
+
 /* The fields of the event being read. */
 struct tw_event_fields {
 	int64_t start_ns, dur_ns;
@@ -69,6 +83,9 @@ struct tw_kineto {
 	struct tw_str scratch;
 	uint32_t context;				/* row of `literals` in use */
 	struct tw_literal (*literals)[TW_LITERAL_KEYS]; /* [TW_LITERAL_CONTEXTS] */
+
+	struct tw_guess (*guesses)[TW_GUESS_WAYS]; /* [TW_GUESS_SETS] */
+	uint32_t last_name;			   /* text id of the name of the event before */
 
 	/* The last category, those seen, a few tracks: neighbours repeat. */
 	uint32_t last_category_name;

@@ -59,6 +59,44 @@ static uint32_t intern(struct tw_kineto *k, const char *text, size_t len)
 	return id;
 }
 
+/* Where a text is remembered: by the key before it and what else it may depend on. */
+static inline struct tw_guess *guess_set(struct tw_kineto *k, uint32_t key, uint32_t other)
+{
+	return k->guesses[(key * 0x9e3779b1u ^ other * 0x85ebca6bu) >> 7 & (TW_GUESS_SETS - 1)];
+}
+
+/*
+ * The guess whose text stands at p, followed by `end` (a quote, or 0 for text that ends itself);
+ * NULL: none.
+ */
+static inline const struct tw_guess *guess_text(const struct tw_kineto *k, struct tw_guess *set,
+						const char *p, char end)
+{
+	unsigned way;
+
+	/* In damaged text a string may go on behind a quote. */
+	for (way = 0; way < TW_GUESS_WAYS && !k->lenient; way++) {
+		const struct tw_guess *guess = &set[way];
+
+		/* A shorter rest of the window cannot hold it. */
+		if (guess->id && guess->len + 1 < (size_t)(k->window.end - p) &&
+		    !memcmp(guess->text, p, guess->len) && (!end || p[guess->len] == end))
+			return guess;
+	}
+	return NULL;
+}
+
+static inline void keep_guess(struct tw_kineto *k, struct tw_guess *set, uint32_t id)
+{
+	const struct tw_pool_entry *text = &k->trace->texts.entries[id];
+
+	/* Texts with flaws are counted each time they are met: they are read in full. */
+	if (k->lenient || !id || k->trace->texts.flags[id])
+		return;
+	set[1] = set[0];
+	set[0] = (struct tw_guess){ text->ptr, text->len, id };
+}
+
 /* The rest of a string that has more in it than plain ASCII: `special` is the first such byte. */
 static const char *read_odd_string(struct tw_kineto *k, const char *text, const char *special,
 				   bool is_key, uint32_t *id)
@@ -99,13 +137,43 @@ static inline const char *read_string(struct tw_kineto *k, const char *p, bool i
 	return p + 1;
 }
 
-/* A list or object, kept as its text; each distinct text is checked once. */
-static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t *id)
+/* As read_string, for a value that depends on `key` and `other`. */
+static inline const char *read_guessed_string(struct tw_kineto *k, const char *p, uint32_t key,
+					      uint32_t other, uint32_t *id)
 {
+	struct tw_guess *set = guess_set(k, key, other);
+	const struct tw_guess *guess = guess_text(k, set, p + 1, '"');
+	const char *text = p + 1;
+
+	if (guess) {
+		*id = guess->id;
+		return p + guess->len + 2;
+	}
+	p = tw_scan_string(text);
+	if (__builtin_expect(p >= k->window.end, 0))
+		return fail(k, p);
+	/* What a guess can match has no escapes: it is the text as it stands. */
+	if (__builtin_expect(*p != '"' || k->lenient, 0))
+		return read_odd_string(k, text, p, false, id);
+	*id = intern(k, text, (size_t)(p - text));
+	keep_guess(k, set, *id);
+	return p + 1;
+}
+
+/* A list or object, kept as its text; each distinct text is checked once. */
+static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key, uint32_t *id)
+{
+	struct tw_guess *set = guess_set(k, key, k->fields.name);
+	const struct tw_guess *guess = guess_text(k, set, p, 0);
 	struct tw_pool *texts = &k->trace->texts;
 	uint32_t count = texts->count;
-	const char *behind = tw_scan_nested(p, k->window.end);
+	const char *behind;
 
+	if (guess) {
+		*id = guess->id;
+		return p + guess->len;
+	}
+	behind = tw_scan_nested(p, k->window.end);
 	if (!behind)
 		return fail(k, k->window.end);
 	*id = intern(k, p, (size_t)(behind - p));
@@ -113,6 +181,7 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t *id)
 		texts->flags[*id] = (uint8_t)tw_text_check(p, (size_t)(behind - p));
 	if (__builtin_expect(texts->flags[*id], 0))
 		note_text_flaws(k, texts->flags[*id], p);
+	keep_guess(k, set, *id);
 	return behind;
 }
 
@@ -228,7 +297,8 @@ static inline const char *read_number(struct tw_kineto *k, const char *p, struct
 }
 
 /* Any value into *arg. */
-static inline const char *read_value(struct tw_kineto *k, const char *p, struct tw_arg *arg)
+static inline const char *read_value(struct tw_kineto *k, const char *p, uint32_t key,
+				     struct tw_arg *arg)
 {
 	char c = *p;
 
@@ -236,11 +306,11 @@ static inline const char *read_value(struct tw_kineto *k, const char *p, struct 
 		return read_number(k, p, arg);
 	if (c == '"') {
 		arg->kind = TW_ARG_TEXT;
-		return read_string(k, p, false, &arg->text);
+		return read_guessed_string(k, p, key, k->fields.name, &arg->text);
 	}
 	if (c == '[' || c == '{') {
 		arg->kind = TW_ARG_JSON;
-		return read_nested(k, p, &arg->text);
+		return read_nested(k, p, key, &arg->text);
 	}
 	return read_word(k, p, arg);
 }
@@ -484,7 +554,7 @@ static const char *read_args(struct tw_kineto *k, const char *p)
 			return NULL;
 		if (!key)
 			break;
-		p = read_value(k, p, &arg);
+		p = read_value(k, p, key, &arg);
 		if (!p)
 			return NULL;
 		if (tw_args_reserve(args, TW_ARG_MAX_BYTES + 2 * TW_ARGS_ALIGN)) {
@@ -516,7 +586,7 @@ static const char *read_odd_time(struct tw_kineto *k, const char *p, int64_t *ns
 			return fail(k, number_end(p));
 		return behind;
 	}
-	behind = read_value(k, p, &arg);
+	behind = read_value(k, p, 0, &arg);
 	if (!behind || arg.kind != TW_ARG_TEXT)
 		return behind;
 	text = tw_pool_text(&k->trace->texts, arg.text, &len);
@@ -559,7 +629,7 @@ static inline const char *read_time(struct tw_kineto *k, const char *p, int64_t 
 static const char *read_code(struct tw_kineto *k, const char *p, tw_code *code)
 {
 	struct tw_arg arg;
-	const char *behind = read_value(k, p, &arg);
+	const char *behind = read_value(k, p, 0, &arg);
 
 	if (behind)
 		*code = code_of(k, &arg, p);
@@ -567,14 +637,14 @@ static const char *read_code(struct tw_kineto *k, const char *p, tw_code *code)
 }
 
 /* A name or category: text, or the text of whatever stands there. */
-static const char *read_label(struct tw_kineto *k, const char *p, uint32_t *id)
+static inline const char *read_label(struct tw_kineto *k, const char *p, uint32_t key, uint32_t *id)
 {
 	struct tw_arg arg;
 	const char *behind;
 
 	if (__builtin_expect(*p == '"', 1))
-		return read_string(k, p, false, id);
-	behind = read_value(k, p, &arg);
+		return read_guessed_string(k, p, key, k->last_name, id);
+	behind = read_value(k, p, 0, &arg);
 	if (!behind)
 		return NULL;
 	*id = 0;
@@ -592,7 +662,7 @@ static const char *read_phase(struct tw_kineto *k, const char *p)
 		return p + 3;
 	}
 	k->fields.phase = '?';
-	return read_label(k, p, &id);
+	return read_label(k, p, TW_KEY_ph, &id);
 }
 
 /* How the categories of the PyTorch profiler are spelled, now and in 2021, in lower case. */
@@ -675,12 +745,12 @@ static const char *read_field(struct tw_kineto *k, const char *p, uint32_t key)
 		k->context = TW_LITERAL_CONTEXTS - 8 + (f->phase & 7);
 		return p;
 	case TW_KEY_cat:
-		p = read_label(k, p, &f->category);
+		p = read_label(k, p, key, &f->category);
 		if (p)
 			set_category(k);
 		return p;
 	case TW_KEY_name:
-		return read_label(k, p, &f->name);
+		return read_label(k, p, key, &f->name);
 	case TW_KEY_pid:
 		return read_code(k, p, &f->pid);
 	case TW_KEY_tid:
@@ -694,9 +764,9 @@ static const char *read_field(struct tw_kineto *k, const char *p, uint32_t key)
 	case TW_KEY_args:
 		if (*p == '{')
 			return read_args(k, p);
-		return read_value(k, p, &arg); /* null, a list, a string */
+		return read_value(k, p, 0, &arg); /* null, a list, a string */
 	default:
-		return read_value(k, p, &arg);
+		return read_value(k, p, 0, &arg);
 	}
 }
 
@@ -792,6 +862,7 @@ static enum tw_attempt keep_event(struct tw_kineto *k, const char *at)
 	events->start_ns[i] = f->start_ns;
 	events->dur_ns[i] = f->dur_ns;
 	events->name[i] = f->name;
+	k->last_name = f->name;
 	events->track[i] = track_of(k, class);
 	events->correlation[i] =
 		f->id != TW_CODE_NONE && f->correlation == TW_CODE_NONE ? f->id : f->correlation;

@@ -129,9 +129,7 @@ static int adopt_part(struct tw_kineto_part *main, struct tw_kineto_part *part)
 	main->place = part->place;
 	main->ended = part->ended;
 	/* Joining renumbers nothing that the main part has: its caches stay right. */
-	tw_free(trace->allocator, part->k.literals,
-		TW_LITERAL_CONTEXTS * sizeof(*part->k.literals));
-	tw_str_release(&part->k.scratch);
+	tw_kineto_part_release(part);
 	if (tw_trace_append(trace, part->k.trace)) {
 		part->k.trace = NULL;
 		return tw_kineto_no_memory(main);
