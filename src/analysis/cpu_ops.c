@@ -29,47 +29,60 @@ struct sum {
 	uint64_t first;
 };
 
-/* Duration inside the view; false when the event lies outside or has no usable one. */
-static bool duration(const struct tw_derived *d, uint64_t event, int64_t *ns)
+/*
+ * Time of an event inside the view, window by window, added to `u`; false when it lies outside or
+ * has no usable duration.
+ */
+static bool add_time(const struct tw_derived *d, uint64_t event, struct tw_union *u)
 {
 	const struct tw_events *events = &d->trace->events;
-	int64_t start = events->start_ns[event], end;
+	int64_t from = events->start_ns[event], to, start, end;
+	bool any = false;
 
 	if (events->phase[event] != 'X')
 		return false;
-	end = start + events->dur_ns[event];
-	if (!tw_view_clip(&d->view, &start, &end))
-		return false;
-	*ns = end - start;
-	return true;
+	to = from + events->dur_ns[event];
+	for (;;) {
+		start = from;
+		end = to;
+		if (!tw_view_clip(&d->view, &start, &end))
+			return any;
+		tw_union_add(u, start, end);
+		any = true;
+		if (!d->view.limited || end >= to)
+			return true;
+		from = end;
+	}
 }
 
-/* Time of the direct children of each node. */
-static int64_t *children_times(const struct tw_derived *d)
+/* The time that the direct children of each node cover; they come by increasing start. */
+static struct tw_union *children_times(const struct tw_derived *d)
 {
-	int64_t *times = tw_alloc_array(d->allocator, d->host.count + 1, sizeof(*times)), ns;
+	struct tw_union *times = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*times));
 	uint64_t i;
 
 	for (i = 0; times && i < d->host.count; i++)
-		if (d->host.parent[i] != TW_NONE && duration(d, d->host.event[i], &ns))
-			times[d->host.parent[i]] += ns;
+		times[i] = (struct tw_union)TW_UNION_INIT;
+	for (i = 0; times && i < d->host.count; i++)
+		if (d->host.parent[i] != TW_NONE)
+			add_time(d, d->host.event[i], &times[d->host.parent[i]]);
 	return times;
 }
 
 static void add_call(struct sum *sum, const struct tw_derived *d, uint64_t node, int64_t children)
 {
-	int64_t ns;
+	struct tw_union own = TW_UNION_INIT;
 
-	if (!sum->count++)
+	if (!sum->count++ || d->host.event[node] < sum->first)
 		sum->first = d->host.event[node];
-	if (!duration(d, d->host.event[node], &ns))
+	if (!add_time(d, d->host.event[node], &own))
 		return;
-	sum->total += ns;
-	sum->self += ns > children ? ns - children : 0;
-	if (!sum->timed || ns < sum->min)
-		sum->min = ns;
-	if (!sum->timed || ns > sum->max)
-		sum->max = ns;
+	sum->total += own.length_ns;
+	sum->self += own.length_ns > children ? own.length_ns - children : 0;
+	if (!sum->timed || own.length_ns < sum->min)
+		sum->min = own.length_ns;
+	if (!sum->timed || own.length_ns > sum->max)
+		sum->max = own.length_ns;
 	sum->timed++;
 }
 
@@ -93,10 +106,10 @@ static void add_row(const struct tw_analysis_input *in, struct trawl_table *tabl
 /* Operations of the view: those that overlap it, or all. */
 static bool is_counted(const struct tw_derived *d, uint64_t node)
 {
-	int64_t ns;
+	struct tw_union ignored = TW_UNION_INIT;
 
 	return tw_node_class(d, node) == TRAWL_CLASS_CPU_OP &&
-	       (!d->view.limited || duration(d, d->host.event[node], &ns));
+	       (!d->view.limited || add_time(d, d->host.event[node], &ignored));
 }
 
 /* Numbers the names of operations that are counted, in of_name (1 + number); returns how many. */
@@ -115,7 +128,7 @@ static uint32_t number_names(const struct tw_derived *d, uint32_t *of_name)
 }
 
 static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
-		const uint32_t *of_name, uint32_t count, const int64_t *children)
+		const uint32_t *of_name, uint32_t count, const struct tw_union *children)
 {
 	const struct tw_derived *d = in->derived;
 	size_t n = (size_t)count + 1;
@@ -130,7 +143,7 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 			if (is_counted(d, i))
 				add_call(
 					&sums[of_name[in->trace->events.name[d->host.event[i]]] - 1],
-					d, i, children[i]);
+					d, i, children[i].length_ns);
 		for (g = 0; g < count; g++) {
 			order[g] = (struct tw_order){ .value = sums[g].self,
 						      .tie = sums[g].first,
@@ -153,7 +166,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_derived *d = in->derived;
 	uint32_t *of_name = tw_alloc_array(in->allocator, in->trace->texts.count, sizeof(*of_name));
-	int64_t *children = children_times(d);
+	struct tw_union *children = children_times(d);
 	int status = TRAWL_ENOMEM;
 
 	if (children && of_name)

@@ -139,8 +139,9 @@ static int follow_gpu(struct work *w)
 			int64_t called = d->trace->events.start_ns[d->host.event[node]];
 			int64_t waited_to = *until < start ? *until : start;
 
+			/* As recorded: a view cuts the event, not its delay. */
 			if (!call->events++)
-				call->delay_ns = start - called;
+				call->delay_ns = d->trace->events.start_ns[gpu->event[g]] - called;
 			if (call->events == 1 && waited_to > node_end(d, node))
 				call->queued_ns = waited_to - node_end(d, node);
 		}
@@ -172,7 +173,7 @@ static void add_up(struct work *w)
 		struct sum *sum = &w->sums[w->of[i]];
 		uint64_t event = d->host.event[call->node];
 
-		if (!sum->calls++)
+		if (!sum->calls++ || event < sum->first)
 			sum->first = event;
 		sum->events += (int64_t)call->events;
 		sum->without += !call->events;

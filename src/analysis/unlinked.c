@@ -67,7 +67,7 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 			if (gpu->launch[g] != TW_NONE)
 				continue;
 			sum = &sums[tw_groups_add(groups, &key)];
-			if (!sum->count++)
+			if (!sum->count++ || gpu->event[g] < sum->first)
 				sum->first = gpu->event[g];
 			sum->ns += gpu->end_ns[g] - gpu->start_ns[g];
 		}

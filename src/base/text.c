@@ -156,6 +156,42 @@ static bool starts_with(const char *p, const char *end, const char *word)
 	return (size_t)(end - p) >= n && !memcmp(p, word, n);
 }
 
+static const char *skip_digits(const char *p, const char *end)
+{
+	while (p < end && tw_is_digit(*p))
+		p++;
+	return p;
+}
+
+/* A number at p; returns behind it, NULL when it is none. */
+static const char *check_number(const char *p, const char *end)
+{
+	const char *digits;
+
+	if (p < end && *p == '-')
+		p++;
+	digits = p;
+	p = skip_digits(p, end);
+	if (p == digits)
+		return NULL;
+	if (p < end && *p == '.') {
+		digits = ++p;
+		p = skip_digits(p, end);
+		if (p == digits)
+			return NULL;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		if (p < end && (*p == '+' || *p == '-'))
+			p++;
+		digits = p;
+		p = skip_digits(p, end);
+		if (p == digits)
+			return NULL;
+	}
+	return p;
+}
+
 /* A number or literal at p; returns behind it, NULL when it is none. */
 static const char *check_scalar(const char *p, const char *end, unsigned *flaws)
 {
@@ -173,14 +209,7 @@ static const char *check_scalar(const char *p, const char *end, unsigned *flaws)
 			return p + strlen(nans[i]);
 		}
 	}
-	if (*p == '-')
-		p++;
-	if (p == end || !tw_is_digit(*p))
-		return NULL;
-	while (p < end &&
-	       (tw_is_digit(*p) || *p == '.' || *p == 'e' || *p == 'E' || *p == '+' || *p == '-'))
-		p++;
-	return p;
+	return check_number(p, end);
 }
 
 /* Levels of nesting of which it is known whether they are objects or lists: a bit each. */

@@ -9,6 +9,8 @@
 
 static const char step_prefix[] = "ProfilerStep#";
 
+#define MOST_STEPS 1000
+
 /* The step number of an annotation's name, -1 when it is none. */
 static int64_t step_of(const struct trawl_trace *trace, uint64_t i)
 {
@@ -39,16 +41,13 @@ static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_
 	       step_of(trace, i) >= 0;
 }
 
-/*
- * Windows of the annotations asked for.  Those on the GPU count where there are any: work that a
- * step launched runs after it on the host's clock.  Else those of the host.
- */
+/* Adds the windows of the annotations of a class that are asked for. */
 static int collect_windows(struct tw_view *view, const struct trawl_trace *trace,
 			   const struct tw_view_options *o, enum trawl_class class)
 {
 	const struct tw_events *events = &trace->events;
-	struct tw_sort_item *items, *scratch;
 	uint64_t i, n = 0, k = 0;
+	struct tw_sort_item *items, *scratch;
 
 	for (i = 0; i < events->count; i++)
 		n += is_range(trace, i, class) && wanted(trace, i, o);
@@ -71,6 +70,66 @@ static int collect_windows(struct tw_view *view, const struct trawl_trace *trace
 	tw_free(trace->allocator, items, (n + 1) * sizeof(*items));
 	tw_free(trace->allocator, scratch, (n + 1) * sizeof(*scratch));
 	return items && scratch && !view->windows.failed ? 0 : -1;
+}
+
+/*
+ * Windows of a range, or of one step.  Those on the GPU count where there are any: work that a
+ * step launched runs after it on the host's clock.  Else those of the host.
+ */
+static int windows_of(struct tw_view *view, const struct trawl_trace *trace,
+		      const struct tw_view_options *o)
+{
+	if (collect_windows(view, trace, o, TRAWL_CLASS_GPU_ANNOTATION))
+		return -1;
+	return view->windows.count ? 0 : collect_windows(view, trace, o, TRAWL_CLASS_ANNOTATION);
+}
+
+/* Moves the windows of `from` into `view`, keeping them sorted and disjoint. */
+static int add_windows(struct tw_view *view, const struct tw_view *from)
+{
+	struct tw_intervals all;
+	size_t i = 0, j = 0;
+
+	tw_intervals_init(&all, view->windows.allocator);
+	while (i < view->windows.count || j < from->windows.count) {
+		const struct tw_interval *a = i < view->windows.count ? &view->windows.items[i] :
+									NULL;
+		const struct tw_interval *b = j < from->windows.count ? &from->windows.items[j] :
+									NULL;
+		bool first = a && (!b || a->start_ns <= b->start_ns);
+
+		tw_intervals_add(&all, first ? a->start_ns : b->start_ns,
+				 first ? a->end_ns : b->end_ns);
+		i += first;
+		j += !first;
+	}
+	tw_intervals_release(&view->windows);
+	view->windows = all;
+	return all.failed ? -1 : 0;
+}
+
+/* Windows of each step in turn: one may have an annotation on the GPU and the next none. */
+static int windows_of_steps(struct tw_view *view, const struct trawl_trace *trace,
+			    const struct tw_view_options *o)
+{
+	struct tw_view_options one = *o;
+	int64_t step;
+	int status = 0;
+
+	/* Nobody looks at so many steps one by one. */
+	if (o->step_last - o->step_first > MOST_STEPS)
+		return windows_of(view, trace, o);
+	for (step = o->step_first; step <= o->step_last && !status; step++) {
+		struct tw_view part = { .limited = false };
+
+		one.step_first = one.step_last = step;
+		tw_intervals_init(&part.windows, trace->allocator);
+		status = windows_of(&part, trace, &one);
+		if (!status)
+			status = add_windows(view, &part);
+		tw_intervals_release(&part.windows);
+	}
+	return status;
 }
 
 /* Whether the first and the last of the steps asked for are in the trace. */
@@ -119,10 +178,11 @@ static int no_such_range(const struct trawl_trace *trace, const struct tw_view_o
 static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
 			 const struct tw_view_options *o, struct trawl_error *err)
 {
-	if (collect_windows(view, trace, o, TRAWL_CLASS_GPU_ANNOTATION) ||
-	    (!view->windows.count && collect_windows(view, trace, o, TRAWL_CLASS_ANNOTATION)))
+	if (!o->range && !has_steps(trace, o))
+		return no_such_range(trace, o, err);
+	if (o->range ? windows_of(view, trace, o) : windows_of_steps(view, trace, o))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	if (!view->windows.count || (!o->range && !has_steps(trace, o)))
+	if (!view->windows.count)
 		return no_such_range(trace, o, err);
 	if (o->range)
 		snprintf(view->label, sizeof(view->label), "range '%.200s'", o->range);

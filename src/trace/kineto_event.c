@@ -28,6 +28,9 @@ void tw_kineto_flaw(struct tw_kineto *k, enum tw_defect kind, const char *at)
 	k->flaws[i].count++;
 }
 
+/* Flag of a pooled text that was looked at as JSON, beside the flaws found (enum tw_text_flaw). */
+#define TEXT_CHECKED 128u
+
 static const char *fail(struct tw_kineto *k, const char *at)
 {
 	k->failed_at = at;
@@ -91,7 +94,7 @@ static inline void keep_guess(struct tw_kineto *k, struct tw_guess *set, uint32_
 	const struct tw_pool_entry *text = &k->trace->texts.entries[id];
 
 	/* Texts with flaws are counted each time they are met: they are read in full. */
-	if (k->lenient || !id || k->trace->texts.flags[id])
+	if (k->lenient || !id || k->trace->texts.flags[id] & ~TEXT_CHECKED)
 		return;
 	set[1] = set[0];
 	set[0] = (struct tw_guess){ text->ptr, text->len, id };
@@ -166,7 +169,6 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key,
 	struct tw_guess *set = guess_set(k, key, k->fields.name);
 	const struct tw_guess *guess = guess_text(k, set, p, 0);
 	struct tw_pool *texts = &k->trace->texts;
-	uint32_t count = texts->count;
 	const char *behind;
 
 	if (guess) {
@@ -177,9 +179,10 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key,
 	if (!behind)
 		return fail(k, k->window.end);
 	*id = intern(k, p, (size_t)(behind - p));
-	if (texts->count != count)
-		texts->flags[*id] = (uint8_t)tw_text_check(p, (size_t)(behind - p));
-	if (__builtin_expect(texts->flags[*id], 0))
+	if (__builtin_expect(!(texts->flags[*id] & TEXT_CHECKED), 0))
+		texts->flags[*id] =
+			(uint8_t)(TEXT_CHECKED | tw_text_check(p, (size_t)(behind - p)));
+	if (__builtin_expect(texts->flags[*id] != TEXT_CHECKED, 0))
 		note_text_flaws(k, texts->flags[*id], p);
 	keep_guess(k, set, *id);
 	return behind;
@@ -230,7 +233,8 @@ static const char *read_word(struct tw_kineto *k, const char *p, struct tw_arg *
 	if (end >= k->window.end)
 		return fail(k, end);
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strncmp(p, words[i].text, words[i].len))
+		if (strncmp(p, words[i].text, words[i].len) ||
+		    (p > start && words[i].flaw != TW_DEFECT_not_a_number))
 			continue;
 		if (words[i].flaw >= 0)
 			tw_kineto_flaw(k, (enum tw_defect)words[i].flaw, p);
@@ -365,13 +369,13 @@ static tw_code code_of(struct tw_kineto *k, const struct tw_arg *arg, const char
 	}
 }
 
-/* Correlation and External id: 0, -1 and its unsigned spellings mean none. */
+/* Correlation and External id: 0, -1 and its unsigned spellings (32 and 64 bits) mean none. */
 static tw_code link_code(struct tw_kineto *k, const struct tw_arg *arg, const char *at)
 {
 	const char *text;
 	size_t len;
 
-	if ((arg->kind == TW_ARG_INTEGER && arg->integer <= 0) ||
+	if ((arg->kind == TW_ARG_INTEGER && (arg->integer <= 0 || arg->integer == UINT32_MAX)) ||
 	    (arg->kind == TW_ARG_REAL && arg->real <= 0))
 		return TW_CODE_NONE;
 	if (arg->kind == TW_ARG_TEXT || arg->kind == TW_ARG_NUMBER) {
@@ -482,7 +486,9 @@ static const char *read_key_slow(struct tw_kineto *k, const char *p, bool first,
 static inline const char *read_key(struct tw_kineto *k, const char *p, uint32_t context,
 				   uint32_t previous, uint32_t *key)
 {
-	struct tw_literal *literal = &k->literals[context][previous % TW_LITERAL_KEYS];
+	/* Row 0 is for the first key alone: what stands before it has no comma. */
+	struct tw_literal *literal =
+		&k->literals[context][previous ? 1 + previous % (TW_LITERAL_KEYS - 1) : 0];
 	unsigned flaws = k->flaw_count;
 	const char *behind;
 

@@ -98,7 +98,7 @@ int tw_kineto_no_memory(struct tw_kineto_part *part)
 int tw_kineto_take_value(struct tw_kineto_part *part, struct tw_str *out)
 {
 	size_t depth = 0, len = 0;
-	bool in_string = false, escaped = false;
+	bool in_string = false, escaped = false, any = false;
 	int status;
 
 	for (;; part->p++) {
@@ -116,6 +116,10 @@ int tw_kineto_take_value(struct tw_kineto_part *part, struct tw_str *out)
 		c = *part->p;
 		if (!in_string && !depth && (c == ',' || c == '}' || c == ']'))
 			return 1;
+		/* The next value begins behind this one: the comma between them is missing. */
+		if (!in_string && !depth && any && (c == '"' || c == '{' || c == '['))
+			return 1;
+		any |= !tw_is_space(c);
 		if (out && len++ < TW_LARGEST_FIELD)
 			tw_str_add_char(out, c);
 		if (in_string) {
@@ -170,6 +174,9 @@ static int end_of_text(struct tw_kineto_part *part, bool inside)
 {
 	part->ended = -1;
 	part->place = TW_PLACE_END;
+	/* Where skipping gave up says nothing: it depends on the windows. */
+	if (!inside)
+		part->p = part->k.window.end;
 	/* "The final ] is optional" for a list alone. */
 	if (inside || !part->bare)
 		tw_kineto_count(part, TW_DEFECT_truncated, 1);

@@ -23,6 +23,27 @@ static bool is_key(const char *p, const char *end, const char **behind)
 	return p < end && *p == ':';
 }
 
+/* Whether a key of events stands at p that has lost its opening quote, or both: `tid": 0`. */
+static bool is_bare_key(const char *p, const char *end)
+{
+	size_t i, len;
+
+	for (i = 0; i < sizeof(event_keys) / sizeof(event_keys[0]); i++) {
+		const char *behind;
+
+		len = strlen(event_keys[i]);
+		if ((size_t)(end - p) <= len || memcmp(p, event_keys[i], len))
+			continue;
+		behind = p + len;
+		if (*behind == '"')
+			behind++;
+		behind = tw_skip_space(behind);
+		if (behind < end && *behind == ':')
+			return true;
+	}
+	return false;
+}
+
 /* Whether a string value may end with the quote before p: the event goes on behind it. */
 static bool value_ends(const char *p, const char *end)
 {
@@ -35,7 +56,7 @@ static bool value_ends(const char *p, const char *end)
 		return true;
 	if (*p == ',')
 		p = tw_skip_space(p + 1);
-	return is_key(p, end, &behind) || *p == '}';
+	return is_key(p, end, &behind) || is_bare_key(p, end) || *p == '}';
 }
 
 /* Whether the object at p (its brace) begins like an event. */

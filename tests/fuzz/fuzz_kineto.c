@@ -1,7 +1,8 @@
 /*
  * Any bytes as a trace: read, derived, reported, rendered.  Whatever the input, nothing may
  * crash, no duration is negative, busy and idle make the total, and the tables account for all
- * the time.  The first byte chooses the block size.
+ * the time; and blocks of every size read the same.  The first byte chooses that size and what
+ * is asked for.
  */
 #include "derive/derived.h"
 #include "render/render.h"
@@ -70,7 +71,7 @@ static void render(const struct trawl_report *report)
 	tw_str_release(&out);
 }
 
-static void use_trace(struct trawl_trace *trace)
+static void use_trace(const struct trawl_trace *trace, unsigned choice)
 {
 	struct trawl_report_options options;
 	struct trawl_report *report;
@@ -78,6 +79,12 @@ static void use_trace(struct trawl_trace *trace)
 	check_trace(trace);
 	trawl_report_options_init(&options);
 	options.threads = 1;
+	options.clip_overruns = choice & 1;
+	options.linked_only = choice & 2;
+	if (choice & 4) {
+		options.step_first = 1;
+		options.step_last = 2;
+	}
 	if (trawl_report_new(&report, trace, &options, NULL))
 		return;
 	check_report(report);
@@ -85,23 +92,116 @@ static void use_trace(struct trawl_trace *trace)
 	trawl_report_free(report);
 }
 
+/* ---- the same of every size of block */
+
+static void check_texts(const struct trawl_trace *a, uint32_t x, const struct trawl_trace *b,
+			uint32_t y)
+{
+	size_t a_len, b_len;
+	const char *p = tw_pool_text(&a->texts, x, &a_len), *q = tw_pool_text(&b->texts, y, &b_len);
+
+	check(a_len == b_len && !memcmp(p, q, a_len));
+}
+
+static void check_codes(const struct trawl_trace *a, tw_code x, const struct trawl_trace *b,
+			tw_code y)
+{
+	char a_buffer[24], b_buffer[24];
+	size_t a_len, b_len;
+	const char *p = tw_code_text(a, x, a_buffer, &a_len);
+	const char *q = tw_code_text(b, y, b_buffer, &b_len);
+
+	check((x == TW_CODE_NONE) == (y == TW_CODE_NONE) && a_len == b_len && !memcmp(p, q, a_len));
+}
+
+static void check_args(const struct trawl_trace *a, const struct trawl_trace *b, uint64_t i)
+{
+	size_t at = (size_t)a->events.args[i] * TW_ARGS_ALIGN;
+	size_t bt = (size_t)b->events.args[i] * TW_ARGS_ALIGN;
+	struct tw_arg x, y;
+	bool more = at != 0;
+
+	check(!at == !bt);
+	while (more) {
+		more = tw_args_next(&a->args, &at, &x);
+		check(more == tw_args_next(&b->args, &bt, &y));
+		if (!more)
+			break;
+		check_texts(a, x.key, b, y.key);
+		check(x.kind == y.kind && x.integer == y.integer &&
+		      !memcmp(&x.real, &y.real, sizeof(x.real)));
+		check_texts(a, x.text, b, y.text);
+	}
+}
+
+static void check_same(const struct trawl_trace *a, const struct trawl_trace *b)
+{
+	uint64_t i;
+
+	check(a->events.count == b->events.count && a->field_count == b->field_count);
+	for (i = 0; i < a->events.count; i++) {
+		const struct tw_track *s = &a->tracks[a->events.track[i]];
+		const struct tw_track *t = &b->tracks[b->events.track[i]];
+
+		check(a->events.phase[i] == b->events.phase[i] &&
+		      a->events.start_ns[i] == b->events.start_ns[i] &&
+		      a->events.dur_ns[i] == b->events.dur_ns[i] &&
+		      tw_class(a, i) == tw_class(b, i));
+		check_texts(a, a->events.name[i], b, b->events.name[i]);
+		check_codes(a, a->events.correlation[i], b, b->events.correlation[i]);
+		check_codes(a, a->events.external[i], b, b->events.external[i]);
+		check_codes(a, s->pid, b, t->pid);
+		check_codes(a, s->tid, b, t->tid);
+		check_codes(a, s->device, b, t->device);
+		check_codes(a, s->stream, b, t->stream);
+		check_args(a, b, i);
+	}
+	for (i = 0; i < TW_DEFECT_COUNT; i++)
+		check(a->quality.kinds[i].count == b->quality.kinds[i].count &&
+		      a->quality.kinds[i].offset == b->quality.kinds[i].offset &&
+		      a->quality.kinds[i].event == b->quality.kinds[i].event);
+}
+
+static struct trawl_trace *read_trace(const uint8_t *data, size_t size, size_t block_size)
+{
+	const struct trawl_allocator *allocator = trawl_allocator_default();
+	const struct trawl_read_options read = { .allocator = allocator, .threads = 1 };
+	const struct tw_feed_options options = { .allocator = allocator,
+						 .block_size = block_size,
+						 .end = -1 };
+	struct trawl_trace *trace = tw_trace_new(allocator);
+	struct tw_feed *feed;
+
+	check(trace != NULL);
+	if (!tw_feed_open_memory(&feed, data, size, &options, NULL) &&
+	    !tw_kineto_read(trace, feed, "memory", &read, NULL) && !tw_trace_finish(trace))
+		return trace;
+	trawl_trace_free(trace);
+	return NULL;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t block_sizes[] = { 0, 1, 7, 64, 4096 };
-	const struct trawl_allocator *allocator = trawl_allocator_default();
-	const struct trawl_read_options read = { .allocator = allocator, .threads = 1 };
-	struct tw_feed_options options = { .allocator = allocator, .end = -1 };
-	struct trawl_trace *trace;
-	struct tw_feed *feed;
+	struct trawl_trace *trace, *other = NULL;
+	size_t block_size;
 
 	if (!size)
 		return 0;
-	options.block_size = block_sizes[data[0] % 5];
-	trace = tw_trace_new(allocator);
-	check(trace != NULL);
-	if (!tw_feed_open_memory(&feed, data + 1, size - 1, &options, NULL) &&
-	    !tw_kineto_read(trace, feed, "memory", &read, NULL) && !tw_trace_finish(trace))
-		use_trace(trace);
+	block_size = block_sizes[data[0] % 5];
+	/* Large texts in small blocks take long and show nothing more. */
+	if (block_size && size / block_size > 5000)
+		block_size = 4096;
+	trace = read_trace(data + 1, size - 1, 0);
+	if (block_size) {
+		other = read_trace(data + 1, size - 1, block_size);
+		check(!trace == !other);
+		if (trace)
+			check_same(trace, other);
+	}
+	if (trace)
+		use_trace(trace, data[0] / 5);
+	trawl_trace_free(other);
 	trawl_trace_free(trace);
 	return 0;
 }

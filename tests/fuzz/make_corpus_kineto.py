@@ -81,6 +81,37 @@ def cases():
     yield "empty_list", '{"traceEvents": []}'
     yield "no_list", '{"nodes": [1, 2]}'
     yield "bare_key", whole.replace('"tid": 1', 'tid": 1', 1)
+    yield "surrogate", whole.replace("sm90_gemm", "sm90\\ud800x\\udc00")
+    yield "duplicate_keys", whole.replace('"ph": "X",', '"ph": "M", "name": "x", "ph": "X",').replace(
+        '"cbid": 211', '"cbid": 211, "cbid": 212')
+    yield "unreadable", whole.replace('"dur": 5', '"dur": 5x5', 1)
+    yield "stretch", whole.replace("}, {", "}, }:}: {", 1)
+    yield "trailing", whole + "\nend of trace\0\0"
+    yield "lost_gpu_times", document(base() + [
+        gpu("zero", 0, 0, 9), gpu("negative", 5, -1, 9), gpu("long", 5, 1e12, 9),
+        {"ph": "X", "cat": "kernel", "name": "no start", "dur": 5}, {"ph": "X", "cat": "kernel", "name": "no end", "ts": 5},
+        {"ph": "B", "cat": "kernel", "name": "open", "ts": 5}])
+    yield "lost_host_times", document(base() + [
+        op("negative", 5, -1, 9), op("long", -1e30, 1, 9), {"ph": "X", "cat": "cpu_op", "name": "no end", "ts": 5},
+        {"ph": "B", "cat": "cpu_op", "name": "open", "ts": 5}, {"ph": "E", "ts": 4}, {"ph": "X", "name": "x", "ts": 1, "dur": 1}])
+    yield "overruns", document(base() + [
+        op("late", 125, 30, 9), gpu("over", 300, 100, 0), gpu("under", 310, 5, 0), gpu("under", 320, 5, 0)])
+    yield "shared_ids", document(base() + [
+        call("cudaLaunchKernel", 106, 1, 1), call("cudaLaunchKernel", 400, 1, 4), call("cudaLaunchKernel", 500, 1, 77),
+        gpu("early", 10, 5, 2)])
+    only = [{**e, "args": {"External id": 5}} for e in (call("cudaLaunchKernel", t, 5, 0) for t in (10, 20))]
+    yield "external_ids", document([op("aten::mm", 0, 90, 5)] + only + [
+        {**gpu("k", t, 5, 0), "args": {"External id": 5, "stream": 7}} for t in (30, 40, 50)])
+    yield "autograd", document([
+        op("aten::mm", 0, 10, 1, **{"Sequence number": 3}), op("aten::mm", 20, 10, 1, **{"Sequence number": 4}),
+        {**op("autograd::engine::evaluate_function: MmBackward0", 50, 20, 1, **{"Sequence number": 3}), "tid": 2},
+        op("odd", 80, 5, 1, **{"Sequence number": -1})])
+    yield "mark", "\ufeff" + whole
+    yield "exponents", whole.replace('"ts": 1', '"ts": 1.5e2, "x": 1').replace('"dur": 5', '"dur": 5E+0').replace(
+        '"correlation": 4', '"correlation": 4.0')
+    yield "steps", document(base() + [
+        {"ph": "X", "cat": "gpu_user_annotation", "name": f"ProfilerStep#{n}", "pid": 0, "tid": 7, "ts": 100 * n, "dur": 100}
+        for n in (1, 2, 4)])
 
 
 def main():

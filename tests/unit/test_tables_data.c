@@ -1,0 +1,380 @@
+#define _DEFAULT_SOURCE
+/*
+ * The facts of data/: every row of every file has its source, arrives in the program, and can be
+ * reached.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "data/tables.h"
+#include "scratch.h"
+
+#define MOST_FIELDS 6
+
+/* The fields of the next row of a file that is read in `text`; 0 at its end. */
+static size_t next_row(char **text, char *fields[MOST_FIELDS])
+{
+	size_t n = 0;
+	char *line;
+
+	do {
+		line = strsep(text, "\n");
+		if (!line)
+			return 0;
+	} while (!*line || *line == '#');
+	while (line) {
+		assert_true(n < MOST_FIELDS);
+		fields[n++] = strsep(&line, "\t");
+	}
+	return n;
+}
+
+/* Calls check() for every row; returns how many there are. */
+static size_t each_row(const char *path, size_t columns, void (*check)(char *const *fields))
+{
+	char *fields[MOST_FIELDS], *whole = scratch_read(path, NULL), *text = whole;
+	size_t rows = 0, n;
+
+	if (!whole)
+		fail_msg("%s cannot be read: run this test from the root of the sources", path);
+	for (; (n = next_row(&text, fields)); rows++) {
+		if (n != columns || !*fields[0] || !*fields[columns - 1])
+			fail_msg("%s: row '%s' has %zu fields, or no source", path, fields[0], n);
+		check(fields);
+	}
+	free(whole);
+	return rows;
+}
+
+/* ---- categories of operations */
+
+static void check_op(char *const *fields)
+{
+	const char *category = tw_op_category(fields[0], strlen(fields[0]));
+
+	if (!category || strcmp(category, fields[1]))
+		fail_msg("%s: '%s', not '%s'", fields[0], category ? category : "", fields[1]);
+}
+
+static void every_operation_has_its_category(void **state)
+{
+	size_t i;
+
+	assert_int_equal(each_row("data/op_categories.tsv", 3, check_op), tw_op_category_count);
+	assert_true(tw_op_category_count > 200);
+	for (i = 1; i < tw_op_category_count; i++)
+		assert_true(strcmp(tw_op_categories[i - 1].op, tw_op_categories[i].op) < 0);
+}
+
+static void only_exact_names_are_found(void **state)
+{
+	size_t i, len;
+
+	assert_null(tw_op_category("", 0));
+	assert_null(tw_op_category("aten::m", 7));
+	assert_null(tw_op_category("Aten::mm", 8));
+	assert_null(tw_op_category("~", 1));
+	assert_null(tw_op_category("!", 1));
+	/* The name ends where it is said to end. */
+	assert_string_equal(tw_op_category("aten::mm_and_more", 8), "GEMM");
+	for (i = 0; i < tw_op_category_count; i++) {
+		const char *op = tw_op_categories[i].op, *found;
+
+		for (len = 0; len < strlen(op); len++) {
+			size_t j;
+
+			/* A beginning is found only when it is a row of its own. */
+			found = tw_op_category(op, len);
+			for (j = 0; j < tw_op_category_count; j++)
+				if (strlen(tw_op_categories[j].op) == len &&
+				    !strncmp(tw_op_categories[j].op, op, len))
+					break;
+			if (j == tw_op_category_count)
+				assert_null(found);
+			else
+				assert_string_equal(found, tw_op_categories[j].category);
+		}
+	}
+}
+
+/* ---- names of kernels */
+
+static size_t kernel_rows;
+
+static void check_kernel(char *const *fields)
+{
+	static const char *const classes[] = { "", "communication", "copy", "fill" };
+	const struct tw_kernel_name *row = &tw_kernel_names[kernel_rows];
+	size_t i;
+
+	assert_true(kernel_rows < tw_kernel_name_count);
+	assert_int_equal(strlen(row->pattern), strlen(fields[0]));
+	for (i = 0; row->pattern[i]; i++) {
+		assert_int_equal(row->pattern[i], tolower((unsigned char)fields[0][i]));
+		assert_false(isupper((unsigned char)row->pattern[i]));
+	}
+	assert_string_equal(classes[row->class], fields[1]);
+	assert_string_equal(row->collective, fields[2]);
+	assert_string_equal(row->library, fields[3]);
+	assert_true(*fields[3]);
+	kernel_rows++;
+}
+
+/* A name that the pattern is for: something in place of each star. */
+static void sample_of(const char *pattern, const char *something, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (; *pattern; pattern++) {
+		if (*pattern != '*')
+			n += (size_t)snprintf(out + n, size - n, "%c", *pattern);
+		else
+			n += (size_t)snprintf(out + n, size - n, "%s", something);
+		assert_true(n < size);
+	}
+}
+
+static void every_kernel_name_can_be_met(void **state)
+{
+	static const char *const between[] = { "", "_", " <int, 8>::" };
+	char sample[300];
+	size_t i, s;
+
+	kernel_rows = 0;
+	assert_int_equal(each_row("data/kernel_names.tsv", 5, check_kernel), tw_kernel_name_count);
+	for (i = 0; i < tw_kernel_name_count; i++) {
+		const struct tw_kernel_name *found = NULL;
+
+		/* It is for something that no row before it is for. */
+		for (s = 0; s < 3 && found != &tw_kernel_names[i]; s++) {
+			sample_of(tw_kernel_names[i].pattern, between[s], sample, sizeof(sample));
+			assert_true(tw_name_matches(tw_kernel_names[i].pattern, sample,
+						    strlen(sample)));
+			found = tw_kernel_name(sample, strlen(sample));
+		}
+		if (found != &tw_kernel_names[i])
+			fail_msg("'%s' cannot be reached: '%s' is before it",
+				 tw_kernel_names[i].pattern, found->pattern);
+	}
+}
+
+/* As their libraries write them. */
+static void kernels_that_are_known(void **state)
+{
+	static const struct {
+		const char *name;
+		enum tw_kernel_class class;
+		const char *collective;
+	} cases[] = {
+		{ "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+		  TW_KERNEL_COMMUNICATION, "allreduce" },
+		{ "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)",
+		  TW_KERNEL_COMMUNICATION, "allreduce" },
+		{ "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL", TW_KERNEL_COMMUNICATION,
+		  "reduce_scatter" },
+		{ "ncclDevKernel_Reduce_Sum_f32_RING_LL", TW_KERNEL_COMMUNICATION, "reduce" },
+		{ "ncclDevKernel_AllGather_RING_LL", TW_KERNEL_COMMUNICATION, "allgather" },
+		{ "ncclDevKernel_SendRecv", TW_KERNEL_COMMUNICATION, "send_recv" },
+		{ "ncclDevKernel_Broadcast_RING_LL", TW_KERNEL_COMMUNICATION, "broadcast" },
+		{ "ncclDevKernel_Generic_1", TW_KERNEL_COMMUNICATION, "" },
+		{ "void rcclGenericKernel<1, false>", TW_KERNEL_COMMUNICATION, "" },
+		{ "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)",
+		  TW_KERNEL_COMMUNICATION, "allreduce" },
+		{ "void aiter::reduce_scatter_cross_device_store<__hip_bfloat16, 8>",
+		  TW_KERNEL_COMMUNICATION, "reduce_scatter" },
+		{ "void deep_ep::intranode::dispatch<8, 768, 8192>", TW_KERNEL_COMMUNICATION,
+		  "all_to_all" },
+		{ "multimem_all_reduce_kernel<float>", TW_KERNEL_COMMUNICATION, "allreduce" },
+		{ "multimem_one_shot_reduce_scatter", TW_KERNEL_COMMUNICATION, "reduce_scatter" },
+		{ "__amd_rocclr_copyBufferRectAligned.kd", TW_KERNEL_COPY, "" },
+		{ "MEMORY_COPY_DEVICE_TO_HOST", TW_KERNEL_COPY, "" },
+		{ "__amd_rocclr_fillBufferAligned", TW_KERNEL_FILL, "" },
+	};
+	static const char *const computing[] = {
+		"",
+		"ampere_sgemm_128x64_tn",
+		"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>",
+		"void at::native::vectorized_elementwise_kernel<4>",
+		"Cijk_Ailk_Bljk_BBS_BH_MT128x128x32",
+		"triton_red_fused_all_reduce_like_0",
+		"void at::native::(anonymous namespace)::multi_tensor_apply_kernel",
+		"MEMORY_COPY",
+		"not__amd_rocclr_copyBuffer",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct tw_kernel_name *row =
+			tw_kernel_name(cases[i].name, strlen(cases[i].name));
+
+		if (!row || row->class != cases[i].class ||
+		    strcmp(row->collective, cases[i].collective))
+			fail_msg("%s: %s", cases[i].name, row ? row->pattern : "no row");
+	}
+	for (i = 0; i < sizeof(computing) / sizeof(computing[0]); i++) {
+		const struct tw_kernel_name *row =
+			tw_kernel_name(computing[i], strlen(computing[i]));
+
+		if (row)
+			fail_msg("%s: %s", computing[i], row->pattern);
+	}
+}
+
+/* ---- names of collectives and types */
+
+static void check_collective(char *const *fields)
+{
+	const char *found = tw_collective(fields[0], strlen(fields[0]));
+	char upper[100];
+	size_t i;
+
+	for (i = 0; fields[0][i]; i++) {
+		assert_false(isupper((unsigned char)fields[0][i]));
+		upper[i] = (char)toupper((unsigned char)fields[0][i]);
+	}
+	upper[i] = '\0';
+	assert_non_null(found);
+	assert_string_equal(found, fields[1]);
+	assert_string_equal(tw_collective(upper, i), fields[1]);
+}
+
+static void check_dtype(char *const *fields)
+{
+	unsigned bytes = (unsigned)strtoul(fields[1], NULL, 10);
+	char with_namespace[100];
+
+	assert_true(bytes > 0 && bytes <= 16);
+	assert_int_equal(tw_dtype_bytes(fields[0], strlen(fields[0])), bytes);
+	snprintf(with_namespace, sizeof(with_namespace), "c10::%s", fields[0]);
+	assert_int_equal(tw_dtype_bytes(with_namespace, strlen(with_namespace)), bytes);
+}
+
+static void every_collective_and_type_is_found(void **state)
+{
+	assert_int_equal(each_row("data/collective_names.tsv", 3, check_collective),
+			 tw_collective_name_count);
+	assert_int_equal(each_row("data/dtypes.tsv", 3, check_dtype), tw_dtype_count);
+	assert_int_equal(tw_dtype_bytes("BFloat16", 8), 2);
+	assert_int_equal(tw_dtype_bytes("c10::Float8_e4m3fn", 18), 1);
+	assert_int_equal(tw_dtype_bytes("Long", 4), 8);
+	assert_int_equal(tw_dtype_bytes("c10::", 5), 0);
+	assert_int_equal(tw_dtype_bytes("", 0), 0);
+	assert_int_equal(tw_dtype_bytes("floating", 8), 0);
+	assert_int_equal(tw_dtype_bytes("floating", 5), 4);
+	assert_null(tw_collective("allreduc", 8));
+	assert_null(tw_collective("", 0));
+}
+
+/* Rows of different tables that speak of the same thing use the same words. */
+static void collectives_have_one_spelling(void **state)
+{
+	size_t i, j;
+
+	for (i = 0; i < tw_kernel_name_count; i++) {
+		const char *collective = tw_kernel_names[i].collective;
+
+		for (j = 0; j < tw_collective_name_count; j++)
+			if (!strcmp(tw_collective_names[j].collective, collective))
+				break;
+		if (*collective && j == tw_collective_name_count)
+			fail_msg("'%s' is no kind of collective", collective);
+	}
+}
+
+/* ---- patterns */
+
+/* Without any cleverness. */
+static bool slow_match(const char *pattern, const char *text, size_t len)
+{
+	size_t i;
+
+	if (!*pattern)
+		return !len;
+	if (*pattern == '*') {
+		for (i = 0; i <= len; i++)
+			if (slow_match(pattern + 1, text + i, len - i))
+				return true;
+		return false;
+	}
+	return len && tolower((unsigned char)*text) == *pattern &&
+	       slow_match(pattern + 1, text + 1, len - 1);
+}
+
+static void stars_match_any_text(void **state)
+{
+	static const struct {
+		const char *pattern, *text;
+		bool matches;
+	} cases[] = {
+		{ "", "", true },
+		{ "", "a", false },
+		{ "*", "", true },
+		{ "*", "abc", true },
+		{ "a", "A", true },
+		{ "a", "b", false },
+		{ "ab", "a", false },
+		{ "a*", "abc", true },
+		{ "*c", "abc", true },
+		{ "*c", "cab", false },
+		{ "a*c", "ac", true },
+		{ "a*c", "abcbc", true },
+		{ "a*c", "abcb", false },
+		{ "*ab*ab*", "aab", false },
+		{ "*ab*ab*", "abab", true },
+		{ "aba*aba", "aba", false },
+		{ "**", "x", true },
+		{ "*a**b", "xaxb", true },
+		{ "*B", "b", false },
+		{ "a*a", "a", false },
+	};
+	static const char pattern_letters[] = "ab*", text_letters[] = "abAB";
+	uint64_t seed = 3;
+	char pattern[10], text[16];
+	size_t i;
+	int round;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (tw_name_matches(cases[i].pattern, cases[i].text, strlen(cases[i].text)) !=
+		    cases[i].matches)
+			fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].text);
+	for (round = 0; round < 200000; round++) {
+		size_t pattern_len, text_len;
+
+		seed = tw_hash_u64(seed);
+		pattern_len = seed % sizeof(pattern);
+		text_len = seed / 16 % (sizeof(text) - 1);
+		for (i = 0; i < pattern_len; i++)
+			pattern[i] = pattern_letters[(seed >> (8 + 2 * i)) % 3];
+		pattern[pattern_len] = '\0';
+		seed = tw_hash_u64(seed);
+		for (i = 0; i < text_len; i++)
+			text[i] = text_letters[(seed >> (2 * i)) % 4];
+		text[text_len] = 'z';
+		if (tw_name_matches(pattern, text, text_len) != slow_match(pattern, text, text_len))
+			fail_msg("'%s' and '%.*s'", pattern, (int)text_len, text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_operation_has_its_category),
+		cmocka_unit_test(only_exact_names_are_found),
+		cmocka_unit_test(every_kernel_name_can_be_met),
+		cmocka_unit_test(kernels_that_are_known),
+		cmocka_unit_test(every_collective_and_type_is_found),
+		cmocka_unit_test(collectives_have_one_spelling),
+		cmocka_unit_test(stars_match_any_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

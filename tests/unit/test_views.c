@@ -1,0 +1,622 @@
+/* The part of a trace that analyses look at: steps, ranges, times, devices. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "derive/derived.h"
+#include "trace/reader.h"
+#include "trawl/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a trace from the text of its events */
+
+static FILE *text;
+static char *text_ptr;
+static size_t text_len;
+static uint64_t event_count;
+
+static void begin(void)
+{
+	text = open_memstream(&text_ptr, &text_len);
+	assert_non_null(text);
+	fputc('[', text);
+	event_count = 0;
+}
+
+/* Adds an event (printf; ' stands for "), returns its number. */
+static uint64_t __attribute__((format(printf, 1, 2))) add(const char *format, ...)
+{
+	char event[1000], *p;
+	va_list list;
+	int n;
+
+	va_start(list, format);
+	n = vsnprintf(event, sizeof(event), format, list);
+	va_end(list);
+	assert_in_range(n, 1, sizeof(event) - 1);
+	for (p = event; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	fprintf(text, "%s%s", event_count ? ",\n" : "", event);
+	return event_count++;
+}
+
+static struct trawl_trace *end(void)
+{
+	const struct trawl_read_options read = { .allocator = trawl_allocator_default(),
+						 .threads = 1 };
+	const struct tw_feed_options options = { .allocator = trawl_allocator_default(),
+						 .end = -1 };
+	struct trawl_trace *trace = tw_trace_new(trawl_allocator_default());
+	struct tw_feed *feed;
+
+	fputc(']', text);
+	fclose(text);
+	assert_int_equal(tw_feed_open_memory(&feed, text_ptr, text_len, &options, NULL), 0);
+	assert_int_equal(tw_kineto_read(trace, feed, "memory", &read, NULL), 0);
+	assert_int_equal(tw_trace_finish(trace), 0);
+	assert_int_equal(trace->events.count, event_count);
+	free(text_ptr);
+	return trace;
+}
+
+/* Times in microseconds, so that nanoseconds are these times 1000. */
+static uint64_t kernel(int device, int ts, int dur)
+{
+	return add("{'ph':'X','cat':'kernel','name':'k','pid':%d,'tid':7,'ts':%d,'dur':%d,"
+		   "'args':{'device':%d,'stream':7}}",
+		   device, ts, dur, device);
+}
+
+static uint64_t range(const char *cat, const char *name, int ts, int dur)
+{
+	return add("{'ph':'X','cat':'%s','name':'%s','pid':1,'tid':1,'ts':%d,'dur':%d}", cat, name,
+		   ts, dur);
+}
+
+static uint64_t gpu_step(int number, int ts, int dur)
+{
+	char name[40];
+
+	snprintf(name, sizeof(name), "ProfilerStep#%d", number);
+	return range("gpu_user_annotation", name, ts, dur);
+}
+
+static uint64_t host_step(int number, int ts, int dur)
+{
+	char name[40];
+
+	snprintf(name, sizeof(name), "ProfilerStep#%d", number);
+	return range("user_annotation", name, ts, dur);
+}
+
+static uint64_t op(int ts, int dur)
+{
+	return range("cpu_op", "op", ts, dur);
+}
+
+/* ---- what is in view */
+
+static const struct tw_view_options whole = TW_VIEW_OPTIONS_INIT;
+
+static struct tw_view_options steps(int64_t first, int64_t last)
+{
+	struct tw_view_options o = TW_VIEW_OPTIONS_INIT;
+
+	o.step_first = first;
+	o.step_last = last;
+	return o;
+}
+
+static struct tw_view_options annotation(const char *name)
+{
+	struct tw_view_options o = TW_VIEW_OPTIONS_INIT;
+
+	o.range = name;
+	return o;
+}
+
+static struct tw_view_options times(int64_t start_us, int64_t end_us)
+{
+	struct tw_view_options o = TW_VIEW_OPTIONS_INIT;
+
+	o.start_ns = start_us * 1000;
+	o.end_ns = end_us * 1000;
+	return o;
+}
+
+static struct tw_derived *derive(const struct trawl_trace *trace, struct tw_view_options view)
+{
+	const struct tw_derive_options options = { .view = view };
+	struct tw_derived *d;
+
+	assert_int_equal(tw_derive(&d, trace, &options, NULL), 0);
+	return d;
+}
+
+/* Of a derived trace: GPU event number `g` is this event from start to end. */
+static void expect_gpu(const struct tw_derived *d, uint64_t g, uint64_t event, int start, int stop)
+{
+	assert_true(g < d->gpu.count);
+	assert_int_equal(d->gpu.event[g], event);
+	assert_int_equal(d->gpu.start_ns[g], (int64_t)start * 1000);
+	assert_int_equal(d->gpu.end_ns[g], (int64_t)stop * 1000);
+}
+
+static void expect_error(const struct trawl_trace *trace, struct tw_view_options view,
+			 const char *part)
+{
+	const struct tw_derive_options options = { .view = view };
+	struct tw_derived *d = NULL;
+	struct trawl_error error;
+
+	assert_int_equal(tw_derive(&d, trace, &options, &error), TRAWL_EUSAGE);
+	assert_null(d);
+	if (!strstr(error.message, part))
+		fail_msg("'%s' is not in '%s'", part, error.message);
+}
+
+static void test_whole_trace(void **state)
+{
+	struct trawl_trace *trace;
+	struct tw_derived *d;
+	uint64_t a, b;
+
+	begin();
+	b = kernel(0, 50, 10);
+	a = kernel(1, 0, 60);
+	host_step(1, 20, 10);
+	trace = end();
+	d = derive(trace, whole);
+	assert_false(d->view.limited);
+	assert_string_equal(d->view.label, "");
+	assert_int_equal(d->gpu.count, 2);
+	expect_gpu(d, 0, a, 0, 60);
+	expect_gpu(d, 1, b, 50, 60);
+	tw_derived_free(d);
+	trawl_trace_free(trace);
+}
+
+static void test_clipping_at_the_edges(void **state)
+{
+	uint64_t over_start, inside, over_end, across;
+	struct trawl_trace *trace;
+	struct tw_derived *d;
+
+	begin();
+	kernel(0, 0, 100);		/* ends where the window begins */
+	over_start = kernel(0, 50, 60); /* 100 to 110 of it */
+	across = kernel(0, 90, 300);	/* all of the window */
+	inside = kernel(0, 120, 10);
+	over_end = kernel(0, 190, 30); /* 190 to 200 */
+	kernel(0, 200, 10);	       /* begins where the window ends */
+	trace = end();
+	d = derive(trace, times(100, 200));
+	assert_true(d->view.limited);
+	assert_int_equal(d->gpu.count, 4);
+	expect_gpu(d, 0, over_start, 100, 110);
+	expect_gpu(d, 1, across, 100, 200);
+	expect_gpu(d, 2, inside, 120, 130);
+	expect_gpu(d, 3, over_end, 190, 200);
+	tw_derived_free(d);
+	trawl_trace_free(trace);
+}
+
+static void test_several_windows(void **state)
+{
+	uint64_t in_first, into_gap, from_gap, over_both, in_second;
+	struct trawl_trace *trace;
+	struct tw_derived *d;
+
+	begin();
+	gpu_step(1, 100, 100); /* 100 to 200 */
+	gpu_step(2, 300, 100); /* 300 to 400 */
+	in_first = kernel(0, 110, 10);
+	into_gap = kernel(0, 150, 100);
+	over_both = kernel(0, 190, 160); /* keeps its part in the first */
+	kernel(0, 210, 50);		 /* in the gap */
+	from_gap = kernel(0, 290, 20);
+	in_second = kernel(0, 350, 10);
+	trace = end();
+	d = derive(trace, steps(1, 2));
+	assert_int_equal(d->view.windows.count, 2);
+	assert_int_equal(d->gpu.count, 5);
+	expect_gpu(d, 0, in_first, 110, 120);
+	expect_gpu(d, 1, into_gap, 150, 200);
+	expect_gpu(d, 2, over_both, 190, 200);
+	expect_gpu(d, 3, from_gap, 300, 310);
+	expect_gpu(d, 4, in_second, 350, 360);
+	assert_string_equal(d->view.label, "steps 1-2");
+	tw_derived_free(d);
+
+	d = derive(trace, steps(2, 2));
+	assert_int_equal(d->gpu.count, 3);
+	expect_gpu(d, 0, over_both, 300, 350);
+	expect_gpu(d, 1, from_gap, 300, 310);
+	expect_gpu(d, 2, in_second, 350, 360);
+	assert_string_equal(d->view.label, "step 2");
+	tw_derived_free(d);
+	trawl_trace_free(trace);
+}
+
+static void expect_windows(const struct trawl_trace *trace, struct tw_view_options o, size_t count,
+			   const int (*windows)[2])
+{
+	struct tw_view view;
+	size_t i;
+
+	assert_int_equal(tw_view_init(&view, trace, &o, NULL), 0);
+	assert_int_equal(view.windows.count, count);
+	for (i = 0; i < count; i++) {
+		assert_int_equal(view.windows.items[i].start_ns, (int64_t)windows[i][0] * 1000);
+		assert_int_equal(view.windows.items[i].end_ns, (int64_t)windows[i][1] * 1000);
+	}
+	tw_view_release(&view);
+}
+
+static void test_annotations_of_the_gpu_before_those_of_the_host(void **state)
+{
+	struct trawl_trace *trace;
+
+	begin();
+	host_step(1, 0, 50);
+	host_step(2, 50, 50);
+	gpu_step(1, 100, 30);
+	host_step(3, 100, 50);
+	op(0, 150);
+	trace = end();
+	expect_windows(trace, steps(1, 1), 1, (const int[][2]){ { 100, 130 } });
+	/* None of the GPU has this number: the host's. */
+	expect_windows(trace, steps(2, 2), 1, (const int[][2]){ { 50, 100 } });
+	trawl_trace_free(trace);
+
+	begin();
+	range("user_annotation", "forward", 10, 20);
+	range("user_annotation", "forward", 50, 20);
+	range("gpu_user_annotation", "forward", 90, 5);
+	range("gpu_user_annotation", "forward", 80, 5);
+	range("gpu_user_annotation", "backward", 85, 5);
+	range("user_annotation", "loss", 95, 5);
+	range("cpu_op", "aten::mm", 0, 5);
+	trace = end();
+	expect_windows(trace, annotation("forward"), 2, (const int[][2]){ { 80, 85 }, { 90, 95 } });
+	expect_windows(trace, annotation("loss"), 1, (const int[][2]){ { 95, 100 } });
+	expect_error(trace, annotation("aten::mm"), "no annotation is named 'aten::mm'");
+	expect_error(trace, annotation("forwar"), "no annotation is named 'forwar'");
+	expect_error(trace, annotation(""), "no annotation is named ''");
+	trawl_trace_free(trace);
+}
+
+static void test_overlapping_and_touching_windows_are_one(void **state)
+{
+	struct trawl_trace *trace;
+
+	begin();
+	range("gpu_user_annotation", "a", 50, 10);
+	range("gpu_user_annotation", "a", 0, 10);
+	range("gpu_user_annotation", "a", 10, 10); /* touches */
+	range("gpu_user_annotation", "a", 15, 3);  /* inside */
+	range("gpu_user_annotation", "a", 55, 10); /* overlaps */
+	range("gpu_user_annotation", "a", 66, 1);
+	trace = end();
+	expect_windows(trace, annotation("a"), 3,
+		       (const int[][2]){ { 0, 20 }, { 50, 65 }, { 66, 67 } });
+	trawl_trace_free(trace);
+}
+
+static void test_steps(void **state)
+{
+	struct trawl_trace *trace;
+
+	begin();
+	range("user_annotation", "ProfilerStep#", 0, 10);
+	range("user_annotation", "ProfilerStep#x", 0, 10);
+	range("user_annotation", "ProfilerStep#9 ", 0, 10);
+	range("user_annotation", "ProfilerStep#99999999999999999999", 0, 10);
+	range("cpu_op", "ProfilerStep#8", 0, 10);
+	host_step(3, 0, 10);
+	host_step(5, 20, 10);
+	host_step(4, 10, 10);
+	host_step(7, 40, 10);
+	trace = end();
+	expect_windows(trace, steps(3, 3), 1, (const int[][2]){ { 0, 10 } });
+	expect_windows(trace, steps(3, 5), 1, (const int[][2]){ { 0, 30 } });
+	/* One is missing in between. */
+	expect_windows(trace, steps(5, 7), 2, (const int[][2]){ { 20, 30 }, { 40, 50 } });
+	expect_error(trace, steps(2, 2), "steps 3 to 7");
+	expect_error(trace, steps(0, 0), "steps 3 to 7");
+	expect_error(trace, steps(6, 6), "no such step");
+	expect_error(trace, steps(8, 8), "no such step");
+	expect_error(trace, steps(2, 4), "no such step");
+	expect_error(trace, steps(5, 8), "no such step");
+	trawl_trace_free(trace);
+
+	begin();
+	range("user_annotation", "ProfilerStep#", 0, 10);
+	op(0, 10);
+	trace = end();
+	expect_error(trace, steps(0, 0), "no profiler steps");
+	trawl_trace_free(trace);
+}
+
+static void test_times(void **state)
+{
+	struct tw_view_options from = TW_VIEW_OPTIONS_INIT, to = TW_VIEW_OPTIONS_INIT, both;
+	struct trawl_trace *trace;
+	struct tw_derived *d;
+	uint64_t a, b;
+
+	begin();
+	a = kernel(0, 100, 50);
+	b = kernel(0, 200, 50);
+	trace = end();
+	from.start_ns = 120000;
+	d = derive(trace, from);
+	assert_int_equal(d->gpu.count, 2);
+	expect_gpu(d, 0, a, 120, 150);
+	expect_gpu(d, 1, b, 200, 250);
+	tw_derived_free(d);
+	to.end_ns = 120000;
+	d = derive(trace, to);
+	assert_int_equal(d->gpu.count, 1);
+	expect_gpu(d, 0, a, 100, 120);
+	tw_derived_free(d);
+	/* In view, but nothing runs. */
+	d = derive(trace, times(160, 180));
+	assert_int_equal(d->gpu.count, 0);
+	tw_derived_free(d);
+	expect_error(trace, times(200, 200), "--start must be before --end");
+	expect_error(trace, times(200, 100), "--start must be before --end");
+	expect_error(trace, times(250, 300), "100000 to 250000 ns");
+	expect_error(trace, times(0, 100), "nothing was recorded");
+	both = times(0, 1000);
+	d = derive(trace, both);
+	assert_int_equal(d->view.windows.count, 1);
+	assert_int_equal(d->view.windows.items[0].start_ns, 100000);
+	assert_int_equal(d->view.windows.items[0].end_ns, 250000);
+	tw_derived_free(d);
+	trawl_trace_free(trace);
+}
+
+static void test_times_narrow_windows(void **state)
+{
+	struct tw_view_options o = steps(1, 3);
+	struct trawl_trace *trace;
+
+	begin();
+	gpu_step(1, 0, 10);
+	gpu_step(2, 20, 10);
+	gpu_step(3, 40, 10);
+	trace = end();
+	o.start_ns = 5000;
+	expect_windows(trace, o, 3, (const int[][2]){ { 5, 10 }, { 20, 30 }, { 40, 50 } });
+	o.end_ns = 25000;
+	expect_windows(trace, o, 2, (const int[][2]){ { 5, 10 }, { 20, 25 } });
+	o.start_ns = 10000;
+	o.end_ns = 20000;
+	expect_windows(trace, o, 0, NULL);
+	trawl_trace_free(trace);
+}
+
+static void test_device(void **state)
+{
+	struct tw_view_options o = TW_VIEW_OPTIONS_INIT;
+	struct trawl_trace *trace;
+	struct tw_derived *d;
+	uint64_t a, b;
+
+	begin();
+	kernel(0, 0, 10);
+	a = kernel(10, 5, 10);
+	b = kernel(10, 25, 10);
+	kernel(1, 30, 10);
+	op(0, 10);
+	trace = end();
+	o.device = "10";
+	d = derive(trace, o);
+	assert_false(d->view.limited);
+	assert_string_equal(d->view.label, "device 10");
+	assert_int_equal(d->gpu.count, 2);
+	expect_gpu(d, 0, a, 5, 15);
+	expect_gpu(d, 1, b, 25, 35);
+	tw_derived_free(d);
+	o.start_ns = 10000;
+	o.end_ns = 30000;
+	d = derive(trace, o);
+	assert_int_equal(d->gpu.count, 2);
+	expect_gpu(d, 0, a, 10, 15);
+	expect_gpu(d, 1, b, 25, 30);
+	tw_derived_free(d);
+	o = whole;
+	o.device = "2";
+	expect_error(trace, o, "device 2");
+	o.device = "";
+	expect_error(trace, o, "device");
+	o.device = "1x";
+	expect_error(trace, o, "device 1x");
+	trawl_trace_free(trace);
+}
+
+/* Launches without GPU event are told of whole traces only: in a part it may lie outside. */
+static void test_barren_launches_of_a_part(void **state)
+{
+	struct tw_view_options o = TW_VIEW_OPTIONS_INIT;
+	struct trawl_trace *trace;
+	struct tw_derived *d;
+
+	begin();
+	range("cuda_runtime", "cudaLaunchKernel", 0, 5);
+	kernel(0, 10, 10);
+	trace = end();
+	d = derive(trace, whole);
+	assert_int_equal(d->quality.kinds[TW_DEFECT_launch_without_kernel].count, 1);
+	tw_derived_free(d);
+	d = derive(trace, times(0, 15));
+	assert_int_equal(d->quality.kinds[TW_DEFECT_launch_without_kernel].count, 0);
+	tw_derived_free(d);
+	o.device = "0";
+	d = derive(trace, o);
+	assert_int_equal(d->quality.kinds[TW_DEFECT_launch_without_kernel].count, 0);
+	tw_derived_free(d);
+	trawl_trace_free(trace);
+}
+
+/* ---- clipping, against a slow picture: one window at a time, one nanosecond at a time */
+
+static uint64_t random_state;
+
+static int random_below(int n)
+{
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	return (int)((random_state >> 33) % (unsigned)n);
+}
+
+/* The part of [start, end) in the first window that holds any of it; false: in none. */
+static bool slow_clip(const struct tw_intervals *windows, int64_t *start, int64_t *stop)
+{
+	size_t i;
+
+	for (i = 0; i < windows->count; i++) {
+		int64_t first = INT64_MAX, last = INT64_MIN, t;
+
+		for (t = *start; t < *stop; t++) {
+			if (t < windows->items[i].start_ns || t >= windows->items[i].end_ns)
+				continue;
+			first = t < first ? t : first;
+			last = t;
+		}
+		if (last == INT64_MIN)
+			continue;
+		*start = first;
+		*stop = last + 1;
+		return true;
+	}
+	return false;
+}
+
+static void test_clip_random(void **state)
+{
+	unsigned round;
+
+	random_state = 11;
+	for (round = 0; round < 3000; round++) {
+		struct tw_view view = { .limited = true };
+		int at = 0, n = random_below(6), i;
+
+		tw_intervals_init(&view.windows, trawl_allocator_default());
+		for (i = 0; i < n; i++) {
+			at += 1 + random_below(12);
+			tw_intervals_add(&view.windows, at, at + 1 + random_below(12));
+			at = (int)view.windows.items[view.windows.count - 1].end_ns;
+		}
+		for (i = 0; i < 30; i++) {
+			int64_t start = random_below(100), stop = start + 1 + random_below(30);
+			int64_t slow_start = start, slow_stop = stop;
+			bool slow = slow_clip(&view.windows, &slow_start, &slow_stop);
+
+			assert_int_equal(tw_view_clip(&view, &start, &stop), slow);
+			if (!slow)
+				continue;
+			assert_int_equal(start, slow_start);
+			assert_int_equal(stop, slow_stop);
+		}
+		tw_view_release(&view);
+	}
+}
+
+/* ---- total time of a report */
+
+/* The time in nanoseconds of a row of gpu_timeline. */
+static int64_t timeline(const struct trawl_trace *trace, struct tw_view_options view,
+			const char *type)
+{
+	struct trawl_report_options options;
+	const struct trawl_table *table;
+	struct trawl_report *report;
+	int64_t ns = -1;
+	size_t row;
+
+	trawl_report_options_init(&options);
+	options.threads = 1;
+	options.range = view.range;
+	options.step_first = view.step_first;
+	options.step_last = view.step_last;
+	options.start_ns = view.start_ns;
+	options.end_ns = view.end_ns;
+	options.device = view.device;
+	assert_int_equal(trawl_report_new(&report, trace, &options, NULL), 0);
+	table = trawl_report_find(report, "gpu_timeline");
+	assert_non_null(table);
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		struct trawl_cell name = trawl_table_cell(table, row, 0);
+
+		if (name.text_len == strlen(type) && !memcmp(name.text, type, name.text_len))
+			ns = trawl_table_cell(table, row, 1).integer;
+	}
+	trawl_report_free(report);
+	return ns;
+}
+
+static void test_total_time(void **state)
+{
+	struct tw_view_options from = TW_VIEW_OPTIONS_INIT, to = TW_VIEW_OPTIONS_INIT;
+	struct tw_view_options device = TW_VIEW_OPTIONS_INIT;
+	struct trawl_trace *trace;
+
+	begin();
+	op(0, 1000);
+	gpu_step(1, 100, 100);
+	gpu_step(3, 300, 50);
+	kernel(0, 110, 20);
+	kernel(0, 310, 10);
+	kernel(1, 400, 30);
+	trace = end();
+	/* Without windows from the first start to the last end. */
+	assert_int_equal(timeline(trace, whole, "total_time"), (430 - 110) * 1000);
+	assert_int_equal(timeline(trace, whole, "idle_time"), (430 - 110 - 60) * 1000);
+	/* Windows count whole, their edges are idle. */
+	assert_int_equal(timeline(trace, steps(1, 1), "total_time"), 100 * 1000);
+	assert_int_equal(timeline(trace, steps(1, 1), "idle_time"), 80 * 1000);
+	assert_int_equal(timeline(trace, steps(1, 3), "total_time"), 150 * 1000);
+	assert_int_equal(timeline(trace, steps(1, 3), "busy_time"), 30 * 1000);
+	assert_int_equal(timeline(trace, times(50, 320), "total_time"), 270 * 1000);
+	/* An open end is at the first start or the last end of what is in view. */
+	from.start_ns = 120 * 1000;
+	assert_int_equal(timeline(trace, from, "total_time"), (430 - 120) * 1000);
+	assert_int_equal(timeline(trace, from, "busy_time"), 50 * 1000);
+	to.end_ns = 315 * 1000;
+	assert_int_equal(timeline(trace, to, "total_time"), (315 - 110) * 1000);
+	assert_int_equal(timeline(trace, to, "busy_time"), 25 * 1000);
+	device.device = "0";
+	assert_int_equal(timeline(trace, device, "total_time"), (320 - 110) * 1000);
+	device.device = "1";
+	assert_int_equal(timeline(trace, device, "total_time"), 30 * 1000);
+	assert_int_equal(timeline(trace, device, "idle_time"), 0);
+	trawl_trace_free(trace);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole_trace),
+		cmocka_unit_test(test_clipping_at_the_edges),
+		cmocka_unit_test(test_several_windows),
+		cmocka_unit_test(test_annotations_of_the_gpu_before_those_of_the_host),
+		cmocka_unit_test(test_overlapping_and_touching_windows_are_one),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_times_narrow_windows),
+		cmocka_unit_test(test_device),
+		cmocka_unit_test(test_barren_launches_of_a_part),
+		cmocka_unit_test(test_clip_random),
+		cmocka_unit_test(test_total_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
