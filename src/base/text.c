@@ -172,7 +172,7 @@ static const char *check_number(const char *p, const char *end)
 		p++;
 	digits = p;
 	p = skip_digits(p, end);
-	if (p == digits)
+	if (p == digits || (*digits == '0' && p - digits > 1))
 		return NULL;
 	if (p < end && *p == '.') {
 		digits = ++p;
@@ -350,7 +350,7 @@ const char *tw_text_member(const char *text, size_t len, const char *key, size_t
 			return NULL;
 		p = skip_space_to(p + 1, end);
 		behind = skip_value(p, end);
-		if (!behind)
+		if (!behind || behind == p)
 			return NULL;
 		if (name_len == key_len && !memcmp(name, key, key_len)) {
 			*value_len = (size_t)(behind - p);

@@ -148,7 +148,9 @@ static void add_timeline(const struct trawl_report *report, unsigned width, bool
 	if (!table || !timeline_row(table, "total_time", &total)) {
 		const struct trawl_table *quality = trawl_report_find(report, "quality");
 
-		tw_str_add_cstr(out, "\nno GPU events: host tables only\n");
+		tw_str_add_cstr(out, trawl_report_view(report)[0] ?
+					     "\nno GPU events in this part of the trace\n" :
+					     "\nno GPU events: host tables only\n");
 		if (quality && trawl_table_notes(quality)) {
 			add_escaped(out, trawl_table_note(quality, 0));
 			tw_str_add_char(out, '\n');

@@ -47,7 +47,6 @@ const struct tw_kernel_name tw_kernel_names[] = {
 	{ "*allgather_lastdim*", TW_KERNEL_COMMUNICATION, "allgather", "aiter" },
 	{ "*allgather_vec*", TW_KERNEL_COMMUNICATION, "allgather", "aiter" },
 	{ "*custom_all_reduce*", TW_KERNEL_COMMUNICATION, "allreduce", "vLLM, SGLang" },
-	{ "*custom_ar*", TW_KERNEL_COMMUNICATION, "allreduce", "vLLM, SGLang" },
 	{ "*symm_mem*all_reduce*", TW_KERNEL_COMMUNICATION, "allreduce", "PyTorch symmetric memory" },
 	{ "*reduce_scatter_cross_device*", TW_KERNEL_COMMUNICATION, "reduce_scatter", "aiter" },
 	{ "*local_device_load_rmsnorm*", TW_KERNEL_COMMUNICATION, "allreduce", "aiter" },
@@ -62,4 +61,4 @@ const struct tw_kernel_name tw_kernel_names[] = {
 	{ "*moealltoall*", TW_KERNEL_COMMUNICATION, "all_to_all", "TensorRT-LLM" },
 };
 
-const size_t tw_kernel_name_count = 58;
+const size_t tw_kernel_name_count = 57;

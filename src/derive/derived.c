@@ -60,7 +60,8 @@ int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 		tw_derived_free(d);
 		return status;
 	}
-	if (!d->gpu.count)
+	/* In a part of the trace the GPU may just be idle. */
+	if (!d->gpu.count && !d->view.label[0])
 		tw_quality_add(&d->quality, TW_DEFECT_no_gpu_events, 1, -1, -1);
 	*out = d;
 	return 0;

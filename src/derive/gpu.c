@@ -193,6 +193,13 @@ static int assign_buckets(struct tw_derived *d)
 
 /* ---- ends that run over */
 
+/* Of a stream: the event that ends last so far, as recorded. */
+struct outermost {
+	uint64_t event;
+	int64_t end_ns;
+	bool counted; /* it holds a later event whole */
+};
+
 /*
  * A kernel during which the next one of its stream starts and ends was not running all that
  * time: the recorded end came late.  (Neighbours that merely overlap are a feature of the GPU.)
@@ -201,28 +208,32 @@ static int assign_buckets(struct tw_derived *d)
 static int find_overruns(struct tw_derived *d, bool clip)
 {
 	struct tw_gpu *gpu = &d->gpu;
-	size_t bytes = (gpu->queue_count + 1) * sizeof(uint64_t);
-	uint64_t *last = tw_alloc(d->allocator, bytes), g;
+	size_t bytes = (gpu->queue_count + 1) * sizeof(struct outermost);
+	struct outermost *list = tw_alloc(d->allocator, bytes), *outer;
+	uint64_t g;
 	uint32_t q;
 
-	if (!last)
+	if (!list)
 		return -1;
 	for (q = 0; q < gpu->queue_count; q++)
-		last[q] = TW_NONE;
+		list[q] = (struct outermost){ TW_NONE, INT64_MIN, false };
 	for (g = 0; g < gpu->count; g++) {
-		uint64_t before = last[gpu->queue[g]];
+		int64_t start = gpu->start_ns[g], end = gpu->end_ns[g];
 
-		last[gpu->queue[g]] = g;
-		if (before == TW_NONE || gpu->end_ns[g] > gpu->end_ns[before] ||
-		    gpu->start_ns[g] >= gpu->end_ns[before] ||
-		    gpu->start_ns[g] == gpu->start_ns[before])
+		outer = &list[gpu->queue[g]];
+		if (end > outer->end_ns) {
+			*outer = (struct outermost){ g, end, false };
 			continue;
+		}
+		if (outer->counted || end == start || start == gpu->start_ns[outer->event])
+			continue;
+		outer->counted = true;
 		tw_quality_add(&gpu->quality, TW_DEFECT_kernel_overrun, 1, -1,
-			       (int64_t)gpu->event[before]);
+			       (int64_t)gpu->event[outer->event]);
 		if (clip)
-			gpu->end_ns[before] = gpu->start_ns[g];
+			gpu->end_ns[outer->event] = start;
 	}
-	tw_free(d->allocator, last, bytes);
+	tw_free(d->allocator, list, bytes);
 	return 0;
 }
 

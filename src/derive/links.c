@@ -5,6 +5,7 @@
 #include "derive/derived.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/sort.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ struct shared_call {
 	uint64_t node;
 };
 
-/* Launch nodes by id, open addressing on the id itself: ids are dense, neighbours stay near. */
+/* Launch nodes by id, open addressing. */
 struct id_map {
 	const struct trawl_allocator *allocator;
 	tw_code *ids; /* TW_CODE_NONE: free */
@@ -52,7 +53,7 @@ static void map_release(struct id_map *map)
 
 static uint64_t map_slot(const struct id_map *map, tw_code id)
 {
-	uint64_t at = id & (map->size - 1);
+	uint64_t at = tw_hash_u64(id) & (map->size - 1);
 
 	while (map->ids[at] != TW_CODE_NONE && map->ids[at] != id)
 		at = (at + 1) & (map->size - 1);

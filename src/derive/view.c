@@ -41,6 +41,17 @@ static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_
 	       step_of(trace, i) >= 0;
 }
 
+/* An annotation that was asked for; one on a GPU only of the device looked at. */
+static bool is_window(const struct tw_view *view, const struct trawl_trace *trace, uint64_t i,
+		      const struct tw_view_options *o, enum trawl_class class)
+{
+	tw_code device = trace->tracks[trace->events.track[i]].device;
+
+	return is_range(trace, i, class) && wanted(trace, i, o) &&
+	       (class != TRAWL_CLASS_GPU_ANNOTATION || view->device == TW_CODE_NONE ||
+		device == view->device);
+}
+
 /* Adds the windows of the annotations of a class that are asked for. */
 static int collect_windows(struct tw_view *view, const struct trawl_trace *trace,
 			   const struct tw_view_options *o, enum trawl_class class)
@@ -50,12 +61,12 @@ static int collect_windows(struct tw_view *view, const struct trawl_trace *trace
 	struct tw_sort_item *items, *scratch;
 
 	for (i = 0; i < events->count; i++)
-		n += is_range(trace, i, class) && wanted(trace, i, o);
+		n += is_window(view, trace, i, o, class);
 	items = tw_alloc(trace->allocator, (n + 1) * sizeof(*items));
 	scratch = tw_alloc(trace->allocator, (n + 1) * sizeof(*scratch));
 	if (items && scratch) {
 		for (i = 0; i < events->count; i++)
-			if (is_range(trace, i, class) && wanted(trace, i, o))
+			if (is_window(view, trace, i, o, class))
 				items[k++] =
 					(struct tw_sort_item){ tw_sort_key(events->start_ns[i]),
 							       i };
@@ -120,7 +131,7 @@ static int windows_of_steps(struct tw_view *view, const struct trawl_trace *trac
 	if (o->step_last - o->step_first > MOST_STEPS)
 		return windows_of(view, trace, o);
 	for (step = o->step_first; step <= o->step_last && !status; step++) {
-		struct tw_view part = { .limited = false };
+		struct tw_view part = { .device = view->device };
 
 		one.step_first = one.step_last = step;
 		tw_intervals_init(&part.windows, trace->allocator);
@@ -178,18 +189,25 @@ static int no_such_range(const struct trawl_trace *trace, const struct tw_view_o
 static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
 			 const struct tw_view_options *o, struct trawl_error *err)
 {
+	size_t used;
+	char *at;
+
 	if (!o->range && !has_steps(trace, o))
 		return no_such_range(trace, o, err);
 	if (o->range ? windows_of(view, trace, o) : windows_of_steps(view, trace, o))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (!view->windows.count)
 		return no_such_range(trace, o, err);
+	used = strlen(view->label);
+	at = view->label + used;
 	if (o->range)
-		snprintf(view->label, sizeof(view->label), "range '%.200s'", o->range);
+		snprintf(at, sizeof(view->label) - used, "%srange '%.150s'", used ? ", " : "",
+			 o->range);
 	else if (o->step_first == o->step_last)
-		snprintf(view->label, sizeof(view->label), "step %lld", (long long)o->step_first);
+		snprintf(at, sizeof(view->label) - used, "%sstep %lld", used ? ", " : "",
+			 (long long)o->step_first);
 	else
-		snprintf(view->label, sizeof(view->label), "steps %lld-%lld",
+		snprintf(at, sizeof(view->label) - used, "%ssteps %lld-%lld", used ? ", " : "",
 			 (long long)o->step_first, (long long)o->step_last);
 	return 0;
 }
@@ -302,14 +320,14 @@ int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
 	memset(view, 0, sizeof(*view));
 	view->device = TW_CODE_NONE;
 	tw_intervals_init(&view->windows, trace->allocator);
-	if (o->range || o->step_first >= 0)
+	if (o->device)
+		status = by_device(view, trace, o, err);
+	if (!status && (o->range || o->step_first >= 0))
 		status = by_annotation(view, trace, o, err);
 	if (!status && (o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE))
 		status = by_time(view, trace, o, err);
 	view->limited = view->windows.count || o->range || o->step_first >= 0 ||
 			o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE;
-	if (!status && o->device)
-		status = by_device(view, trace, o, err);
 	if (status)
 		tw_view_release(view);
 	return status;

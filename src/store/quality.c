@@ -29,8 +29,7 @@ void tw_quality_add(struct tw_quality *quality, enum tw_defect kind, int64_t cou
 	if (count <= 0)
 		return;
 	/* Some are found in another order than that of the input. */
-	if (!quality->kinds[kind].count ||
-	    (event >= 0 && event < quality->kinds[kind].event)) {
+	if (!quality->kinds[kind].count || (event >= 0 && event < quality->kinds[kind].event)) {
 		quality->kinds[kind].offset = offset;
 		quality->kinds[kind].event = event;
 	}

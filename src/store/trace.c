@@ -52,6 +52,7 @@ static int intern_keys(struct tw_pool *texts)
 struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator)
 {
 	struct trawl_trace *trace = tw_alloc_array(allocator, 1, sizeof(*trace));
+	enum trawl_class class;
 
 	if (!trace)
 		return NULL;
@@ -67,8 +68,10 @@ struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator)
 		trawl_trace_free(trace);
 		return NULL;
 	}
-	trace->categories[0] = (struct tw_category){ 0, TRAWL_CLASS_OTHER };
-	trace->category_count = 1;
+	/* Each class has a place of its own, for names that come when the table is full. */
+	for (class = TRAWL_CLASS_OTHER; class <= TRAWL_CLASS_MEMSET; class ++)
+		trace->categories[class] = (struct tw_category){ 0, class };
+	trace->category_count = TRAWL_CLASS_MEMSET + 1;
 	return trace;
 }
 
@@ -146,7 +149,7 @@ void tw_events_take_column(struct tw_events *events, struct tw_events *more, siz
 
 static uint32_t track_hash(const struct tw_track *t)
 {
-	return (uint32_t)tw_hash_mix((uint64_t)t->pid << 32 | t->tid,
+	return (uint32_t)tw_hash_mix(((uint64_t)t->pid << 32 | t->tid) ^ TW_HASH_K1,
 				     ((uint64_t)t->device << 32 | t->stream) ^ TW_HASH_K0);
 }
 

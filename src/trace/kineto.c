@@ -171,28 +171,64 @@ static int take_fields(struct tw_kineto_part *part, bool first)
 	return status;
 }
 
+/* To the end of the text, so that a damaged wrapper is seen. */
+static int read_on(struct tw_kineto_part *part)
+{
+	int status = 0;
+
+	while (!status && !part->k.window.last) {
+		part->p = part->k.window.end;
+		status = tw_kineto_more_text(part, part->p);
+	}
+	return status;
+}
+
+/*
+ * Text behind what looked like the end of the list, in which more events stand: a bracket too
+ * many, or one of a damaged event.  1: p is at the next event; 0: there is none.
+ */
+static int find_more_events(struct tw_kineto_part *part)
+{
+	struct tw_kineto *k = &part->k;
+	int64_t offset = tw_kineto_offset(k, part->p);
+	int found;
+
+	if (tw_kineto_find_event(k->window.begin, part->p, k->window.end) == part->p)
+		found = 1;
+	else if (*part->p == '{' || *part->p == '[')
+		return 0;
+	else
+		found = tw_kineto_skip_damage(part);
+	if (found >= 0)
+		tw_quality_add(&k->trace->quality,
+			       found ? TW_DEFECT_unreadable_stretch : TW_DEFECT_trailing_text, 1,
+			       offset, -1);
+	return found;
+}
+
 /* What stands behind the end of the document. */
 static int take_rest(struct tw_kineto_part *part)
 {
-	int there;
+	int there, found;
 
-	there = tw_kineto_next_byte(part);
-	if (there <= 0)
-		return there;
-	if (*part->p == '{' || *part->p == '[')
-		tw_kineto_count(part, TW_DEFECT_second_document, 1);
-	else
-		tw_kineto_count(part, TW_DEFECT_trailing_text, 1);
-	/* Read on, so that a damaged wrapper is seen. */
-	while (!part->k.window.last) {
-		int status;
-
-		part->p = part->k.window.end;
-		status = tw_kineto_more_text(part, part->p);
-		if (status)
-			return status;
+	for (;;) {
+		there = tw_kineto_next_byte(part);
+		if (there <= 0)
+			return there;
+		found = find_more_events(part);
+		if (found < 0)
+			return found;
+		if (!found)
+			break;
+		part->place = TW_PLACE_EVENTS;
+		part->k.stop = INT64_MAX;
+		there = tw_kineto_take_events(part);
+		if (there || part->place == TW_PLACE_END)
+			return there;
 	}
-	return 0;
+	if (part->p < part->k.window.end && (*part->p == '{' || *part->p == '['))
+		tw_kineto_count(part, TW_DEFECT_second_document, 1);
+	return read_on(part);
 }
 
 static int not_json(struct tw_kineto_part *part)

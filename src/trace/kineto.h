@@ -68,7 +68,6 @@ struct tw_kineto {
 	const char *failed_at;	 /* where the last attempt stopped */
 	bool lenient;		 /* second attempt at a damaged event */
 	const char *lenient_end; /* which looks no further than this */
-	int64_t lenient_budget;	 /* bytes that second attempts may still look at in vain */
 
 	struct tw_event_fields fields;
 	/* Flaws of the event being read, counted when it is kept. */
@@ -111,6 +110,12 @@ enum tw_attempt { TW_EVENT_READ, TW_EVENT_MORE, TW_EVENT_BAD };
 
 /* Tries to read the event at *p (its brace); on TW_EVENT_READ *p is behind it, the row is there. */
 enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **p);
+
+/* ---- kineto_keep.c */
+/* Called as soon as the category is read: the keys of the arguments are guessed by it. */
+void tw_kineto_set_category(struct tw_kineto *k);
+/* Adds the event that was read as a row; TW_EVENT_BAD only when out of memory. */
+enum tw_attempt tw_kineto_keep_event(struct tw_kineto *k, const char *at);
 
 /* Notes a flaw of the event being read. */
 void tw_kineto_flaw(struct tw_kineto *k, enum tw_defect kind, const char *at);
@@ -158,6 +163,8 @@ int tw_kineto_take_value(struct tw_kineto_part *part, struct tw_str *out);
 void tw_kineto_count(struct tw_kineto_part *part, enum tw_defect kind, int64_t n);
 int tw_kineto_no_memory(struct tw_kineto_part *part);
 
+/* Moves p to the next event behind damaged text: 1; 0 at the end of the text; negative: failed. */
+int tw_kineto_skip_damage(struct tw_kineto_part *part);
 /* Events up to the end of the list, of the text, or of the part. */
 int tw_kineto_take_events(struct tw_kineto_part *part);
 /* The same, by several threads where the file is large and plain. */
@@ -176,6 +183,9 @@ void tw_kineto_part_release(struct tw_kineto_part *part);
  * failed_at set when there is none.
  */
 const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool is_key);
+
+/* Whether a list of events goes on between p and `end`: an element that begins with "ph". */
+bool tw_kineto_runs_over(const char *p, const char *end);
 
 /* First place from p on, before `end`, that looks like the start of an event; NULL: none. */
 const char *tw_kineto_find_event(const char *begin, const char *p, const char *end);

@@ -11,8 +11,6 @@
 #define LARGEST_EVENT ((size_t)64 << 20)
 /* A second attempt at a damaged event looks this far. */
 #define LARGEST_LENIENT ((size_t)256 << 10)
-/* Damage everywhere must not cost more than a few passes over the text. */
-#define LENIENT_BUDGET ((int64_t)256 << 20)
 
 int tw_kineto_part_init(struct tw_kineto_part *part, struct trawl_trace *trace,
 			struct tw_feed *feed)
@@ -23,7 +21,6 @@ int tw_kineto_part_init(struct tw_kineto_part *part, struct trawl_trace *trace,
 	k->trace = trace;
 	k->feed = feed;
 	k->stop = INT64_MAX;
-	k->lenient_budget = LENIENT_BUDGET;
 	k->last_category_name = 0;
 	k->last_category = 0;
 	for (i = 0; i < 64; i++)
@@ -140,7 +137,7 @@ int tw_kineto_take_value(struct tw_kineto_part *part, struct tw_str *out)
 }
 
 /* Skips to the next event behind damaged text; 1 when there is one, 0 at the end of the text. */
-static int skip_damage(struct tw_kineto_part *part)
+int tw_kineto_skip_damage(struct tw_kineto_part *part)
 {
 	struct tw_kineto *k = &part->k;
 	const char *found, *keep;
@@ -214,7 +211,7 @@ static int skip_stretch(struct tw_kineto_part *part)
 	int status;
 
 	tw_kineto_count(part, TW_DEFECT_unreadable_stretch, 1);
-	status = skip_damage(part);
+	status = tw_kineto_skip_damage(part);
 	if (status < 0)
 		return status;
 	return status ? 0 : end_of_text(part, false);
@@ -246,6 +243,17 @@ static int skip_element(struct tw_kineto_part *part)
 	return keep_empty_row(part);
 }
 
+/* Text up to `reach` bytes behind p in the window, or all that is left. */
+static int have_text(struct tw_kineto_part *part, size_t reach)
+{
+	struct tw_kineto *k = &part->k;
+	int status = 0;
+
+	while (!status && !k->window.last && (size_t)(k->window.end - part->p) < reach)
+		status = tw_kineto_more_text(part, part->p);
+	return status;
+}
+
 /* One attempt, with more text as long as it asks for it. */
 static int try_event(struct tw_kineto_part *part, enum tw_attempt *attempt)
 {
@@ -257,9 +265,8 @@ static int try_event(struct tw_kineto_part *part, enum tw_attempt *attempt)
 		*attempt = tw_kineto_event(k, &part->p);
 		if (k->out_of_memory)
 			return tw_kineto_no_memory(part);
-		if (*attempt != TW_EVENT_MORE || k->window.last ||
-		    (size_t)(k->window.end - part->p) >=
-			    (k->lenient ? LARGEST_LENIENT : LARGEST_EVENT))
+		if (*attempt != TW_EVENT_MORE || k->window.last || k->lenient ||
+		    (size_t)(k->window.end - part->p) >= LARGEST_EVENT)
 			return 0;
 		status = tw_kineto_more_text(part, part->p);
 		if (status)
@@ -267,28 +274,33 @@ static int try_event(struct tw_kineto_part *part, enum tw_attempt *attempt)
 	}
 }
 
-/* The event at p, read strictly, then leniently, then skipped. */
+/*
+ * The event at p, read strictly, then leniently, then skipped.  How far the second attempt looks
+ * is counted from the event, so that windows and parts make no difference.
+ */
 static int take_event(struct tw_kineto_part *part)
 {
 	struct tw_kineto *k = &part->k;
 	enum tw_attempt attempt;
 	int status = try_event(part, &attempt);
+	bool cut = attempt == TW_EVENT_MORE;
 
 	if (status || attempt == TW_EVENT_READ)
 		return status;
-	if (k->lenient_budget > 0) {
-		k->lenient = true;
-		status = try_event(part, &attempt);
-		k->lenient = false;
-		if (status || attempt == TW_EVENT_READ)
-			return status;
-		k->lenient_budget -= k->failed_at - part->p;
-	}
-	if (attempt == TW_EVENT_MORE && k->window.last &&
+	/* Cut off by the end of the text: nothing to repair. */
+	if (cut && k->window.last &&
 	    !tw_kineto_find_event(k->window.begin, part->p + 1, k->window.end))
 		return end_of_text(part, true);
+	status = have_text(part, LARGEST_LENIENT + TW_BOUNDARY_CONTEXT);
+	if (status)
+		return status;
+	k->lenient = true;
+	status = try_event(part, &attempt);
+	k->lenient = false;
+	if (status || attempt == TW_EVENT_READ)
+		return status;
 	tw_kineto_count(part, TW_DEFECT_unreadable_event, 1);
-	status = skip_damage(part);
+	status = tw_kineto_skip_damage(part);
 	if (status < 0)
 		return status;
 	return status ? 0 : end_of_text(part, false);

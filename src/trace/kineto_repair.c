@@ -54,8 +54,9 @@ static bool value_ends(const char *p, const char *end)
 		return false;
 	if (*p == '}' || *p == ']')
 		return true;
-	if (*p == ',')
-		p = tw_skip_space(p + 1);
+	if (*p != ',')
+		return is_key(p, end, &behind);
+	p = tw_skip_space(p + 1);
 	return is_key(p, end, &behind) || is_bare_key(p, end) || *p == '}';
 }
 
@@ -123,4 +124,23 @@ const char *tw_kineto_find_event(const char *begin, const char *p, const char *e
 			return p;
 	}
 	return NULL;
+}
+
+bool tw_kineto_runs_over(const char *p, const char *end)
+{
+	static const char ph[] = "\"ph\"";
+	const char *start = p;
+
+	for (; (p = memchr(p, '{', (size_t)(end - p))); p++) {
+		const char *key = tw_skip_space(p + 1), *before = p;
+
+		if (end - key <= (long)sizeof(ph) || memcmp(key, ph, sizeof(ph) - 1))
+			continue;
+		/* Behind an object and a comma, as the elements of a list stand. */
+		while (before > start && (tw_is_space(before[-1]) || before[-1] == ','))
+			before--;
+		if (before > start && before[-1] == '}')
+			return true;
+	}
+	return false;
 }
