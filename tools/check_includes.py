@@ -8,7 +8,7 @@ usage: tools/check_includes.py [--root DIR] [--self-test]
 - Public headers include public and system headers only.
 - A library outside the C library is used by the one module that wraps it.
 - Calls that are never right here: see BANNED.
-- A function has at most 100 lines, a file at most 900.
+- A function has at most 100 lines, a file at most 900 (a file of tests 1500).
 
 One line per violation; exit status 0 or 1. --self-test shows that each check can fail.
 """
@@ -20,6 +20,7 @@ import tempfile
 
 FUNCTION_LINES = 100
 FILE_LINES = 900
+TEST_FILE_LINES = 1500  # a list of cases is not lost in
 
 ALLOWED = {
     "base": "",
@@ -171,8 +172,9 @@ class Check:
 
     def sizes(self, path, code):
         lines = code.split("\n")
-        if len(lines) - 1 > FILE_LINES:
-            self.say(path, FILE_LINES, f"{len(lines) - 1} lines, more than {FILE_LINES}")
+        most = TEST_FILE_LINES if "tests" in path.parts else FILE_LINES
+        if len(lines) - 1 > most:
+            self.say(path, most, f"{len(lines) - 1} lines, more than {most}")
         for first, name, count in functions(lines):
             if count > FUNCTION_LINES:
                 self.say(path, first, f"{name}: {count} lines, more than {FUNCTION_LINES}")
