@@ -15,7 +15,7 @@ _trawl_words() {
 
 _trawl() {
 	local commands="report check help"
-	local common="-o --output -j --jobs -q --quiet -v --verbose -h --help --format --strict"
+	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local report="--step --range --start --end --device --linked-only --short-kernel-us
 		--micro-idle-us --top-ops --clip-overruns --no-xlsx --no-csv"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
@@ -62,7 +62,7 @@ _trawl() {
 	*)
 		case $current in
 		-*)
-			[ "$command" != report ] || common="$common $report"
+			[ "$command" != report ] || common="$common -o --output $report"
 			_trawl_words "$common" "$current"
 			;;
 		*) _trawl_files -f "$current" ;;
