@@ -76,6 +76,16 @@ static bool begins_event(const char *p, const char *end)
 	return false;
 }
 
+/* Whether the quote at p has a backslash of its own: behind an even number it stands for itself. */
+static bool is_escaped(const char *start, const char *p)
+{
+	const char *q = p;
+
+	while (q > start && q[-1] == '\\')
+		q--;
+	return (p - q) % 2;
+}
+
 const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 {
 	const char *start = p, *first = NULL;
@@ -87,7 +97,7 @@ const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 		/* Never over the start of the next event: that would make one of two. */
 		if (*p == '{' && begins_event(p, end))
 			break;
-		if (*p != '"' || (p > start && p[-1] == '\\'))
+		if (*p != '"' || is_escaped(start, p))
 			continue;
 		behind = tw_skip_space(p + 1);
 		if (!first)
@@ -102,8 +112,8 @@ const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 				tw_kineto_flaw(k, TW_DEFECT_unescaped_quote, start);
 			return p;
 		}
-		/* A key is one line of few words; a value may hold anything. */
-		if (key && p - start > 256)
+		/* A key holds no quotes: a longer one would be two with what stands between. */
+		if (key)
 			break;
 	}
 	k->failed_at = p;

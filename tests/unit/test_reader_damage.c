@@ -454,6 +454,14 @@ static void test_lost_events(void **state)
 	damage_is("[" A ",^\x01\x02\xff" B "]", "unreadable_stretch:1", RA " " RB);
 }
 
+/* Two keys with a value between them are no key. */
+static void test_missing_colon_does_not_glue_keys(void **state)
+{
+	(void)state;
+	damage_is(BETWEEN("^{\"ph\" \"X\",\"name\":\"n\",\"ts\":5,\"dur\":1}"),
+		  "unreadable_event:1", RA " " RB);
+}
+
 /* ---- what is behind the damage */
 
 static void check_behind(const char *text, const char *events, bool lost)
@@ -792,6 +800,7 @@ int main(void)
 		cmocka_unit_test(test_elements),
 		cmocka_unit_test(test_documents),
 		cmocka_unit_test(test_lost_events),
+		cmocka_unit_test(test_missing_colon_does_not_glue_keys),
 		cmocka_unit_test(test_lists_in_lost_events),
 		cmocka_unit_test(test_stray_brackets),
 		cmocka_unit_test(test_damage_at_the_end),
