@@ -63,6 +63,9 @@ void tw_set_name(struct trawl_table *table, size_t row, size_t column,
 /* A device or stream number: as a number where it is one. */
 void tw_set_code(struct trawl_table *table, size_t row, size_t column,
 		 const struct trawl_trace *trace, tw_code code);
+/* A defect into the columns of the quality table, the first of which is `first`. */
+void tw_set_defect(struct trawl_table *table, size_t row, size_t first,
+		   const struct trawl_defect *defect);
 /* part / whole x 100; missing when the whole is 0. */
 void tw_set_percent(struct trawl_table *table, size_t row, size_t column, double part,
 		    double whole);

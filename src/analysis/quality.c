@@ -16,6 +16,19 @@ static const struct trawl_column columns[] = {
 	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is and what was done" },
 };
 
+void tw_set_defect(struct trawl_table *table, size_t row, size_t first,
+		   const struct trawl_defect *defect)
+{
+	tw_table_set_str(table, row, first + KIND, defect->kind);
+	tw_table_set_str(table, row, first + CLASS, tw_severity_name(defect->severity));
+	tw_table_set_integer(table, row, first + COUNT, defect->count);
+	if (defect->offset >= 0)
+		tw_table_set_integer(table, row, first + BYTE, defect->offset);
+	if (defect->event >= 0)
+		tw_table_set_integer(table, row, first + EVENT, defect->event);
+	tw_table_set_str(table, row, first + MEANING, defect->meaning);
+}
+
 /* Where no GPU event was recognised: what there is instead. */
 static int note_found(const struct tw_analysis_input *in, struct trawl_table *table)
 {
@@ -36,18 +49,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	struct trawl_defect list[TW_DEFECT_COUNT];
 	size_t count = tw_quality_list(in->quality, list), i;
 
-	for (i = 0; i < count; i++) {
-		size_t row = tw_table_add_row(table);
-
-		tw_table_set_str(table, row, KIND, list[i].kind);
-		tw_table_set_str(table, row, CLASS, tw_severity_name(list[i].severity));
-		tw_table_set_integer(table, row, COUNT, list[i].count);
-		if (list[i].offset >= 0)
-			tw_table_set_integer(table, row, BYTE, list[i].offset);
-		if (list[i].event >= 0)
-			tw_table_set_integer(table, row, EVENT, list[i].event);
-		tw_table_set_str(table, row, MEANING, list[i].meaning);
-	}
+	for (i = 0; i < count; i++)
+		tw_set_defect(table, tw_table_add_row(table), KIND, &list[i]);
 	return in->derived->gpu.count ? 0 : note_found(in, table);
 }
 

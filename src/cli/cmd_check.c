@@ -1,7 +1,7 @@
 /* trawl check: the data-quality record alone. */
 #include "cli/cli.h"
 
-#include "derive/derived.h"
+#include "analysis/analysis.h"
 #include "render/escape.h"
 #include "table/table.h"
 
@@ -10,23 +10,12 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { TRACE, KIND, CLASS, COUNT, BYTE, EVENT, MEANING };
+static const struct trawl_column trace_column = { "trace", TRAWL_COLUMN_TEXT, "", 0, 0,
+						  24,	   "the file" };
 
-static const struct trawl_column columns[] = {
-	[TRACE] = { "trace", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "the file" },
-	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "name of the defect" },
-	[CLASS] = { "class", TRAWL_COLUMN_TEXT, "", 0, 0, 8,
-		    "lost: left out; defect: kept but suspect; repair: put right; note" },
-	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "times seen" },
-	[BYTE] = { "first byte", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
-		   "place in the decompressed input where first seen" },
-	[EVENT] = { "first event", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
-		    "number of the first event concerned" },
-	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is and what was done" },
-};
-
-static const struct tw_table_spec spec = { "quality", "what is odd in the traces, worst first",
-					   columns, 7, true };
+static const struct tw_table_spec spec = { .name = "quality",
+					   .meaning = "what is odd in the traces, worst first",
+					   .keep_empty = true };
 
 struct check_command {
 	struct cli_common common;
@@ -36,6 +25,17 @@ struct check_command {
 	int read;	    /* traces that could be read */
 };
 
+/* The columns of the quality table behind one for the trace; NULL when out of memory. */
+static struct trawl_table *new_table(void)
+{
+	const struct tw_table_spec *quality = &tw_analysis_quality.table;
+	struct trawl_column columns[16] = { trace_column };
+
+	memcpy(columns + 1, quality->columns, quality->column_count * sizeof(*columns));
+	return tw_table_new_columns(&spec, columns, 1 + quality->column_count,
+				    trawl_allocator_default());
+}
+
 static void add_rows(struct trawl_table *table, const char *path,
 		     const struct trawl_defect *defects, size_t count)
 {
@@ -43,15 +43,8 @@ static void add_rows(struct trawl_table *table, const char *path,
 
 	for (i = 0; i < count; i++) {
 		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, TRACE, path);
-		tw_table_set_str(table, row, KIND, defects[i].kind);
-		tw_table_set_str(table, row, CLASS, tw_severity_name(defects[i].severity));
-		tw_table_set_integer(table, row, COUNT, defects[i].count);
-		if (defects[i].offset >= 0)
-			tw_table_set_integer(table, row, BYTE, defects[i].offset);
-		if (defects[i].event >= 0)
-			tw_table_set_integer(table, row, EVENT, defects[i].event);
-		tw_table_set_str(table, row, MEANING, defects[i].meaning);
+		tw_table_set_str(table, row, 0, path);
+		tw_set_defect(table, row, 1, &defects[i]);
 	}
 }
 
@@ -182,7 +175,7 @@ int cli_check(const struct cli_command *command, int argc, char **argv)
 	if (!count)
 		return cli_usage_error(command, "which trace?");
 	tw_str_init(&c.text, trawl_allocator_default());
-	c.table = tw_table_new(&spec, trawl_allocator_default());
+	c.table = new_table();
 	if (!c.table) {
 		cli_message("out of memory");
 		return CLI_FAILED;
