@@ -1,10 +1,14 @@
 #include "failing.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The size lies in front of the block, 16 bytes so that the block stays aligned. */
 #define HEAD 16
+
+/* Traces are joined by several threads, and all of them count here. */
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t stored_size(const void *block)
 {
@@ -14,9 +18,8 @@ static size_t stored_size(const void *block)
 	return size;
 }
 
-static void *failing_realloc(void *context, void *block, size_t old_size, size_t size)
+static void *resize_and_count(struct failing *failing, void *block, size_t old_size, size_t size)
 {
-	struct failing *failing = context;
 	char *grown;
 
 	if (block && stored_size(block) != old_size)
@@ -36,16 +39,28 @@ static void *failing_realloc(void *context, void *block, size_t old_size, size_t
 	return grown + HEAD;
 }
 
+static void *failing_realloc(void *context, void *block, size_t old_size, size_t size)
+{
+	void *grown;
+
+	pthread_mutex_lock(&counting);
+	grown = resize_and_count(context, block, old_size, size);
+	pthread_mutex_unlock(&counting);
+	return grown;
+}
+
 static void failing_free(void *context, void *block, size_t size)
 {
 	struct failing *failing = context;
 
 	if (!block)
 		return;
+	pthread_mutex_lock(&counting);
 	if (stored_size(block) != size)
 		failing->wrong_size = true;
 	failing->live_blocks--;
 	failing->live_bytes -= (long)size;
+	pthread_mutex_unlock(&counting);
 	free((char *)block - HEAD);
 }
 
