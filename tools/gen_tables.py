@@ -47,6 +47,15 @@ def op_categories():
         f"\n}};\n\nconst size_t tw_op_category_count = {len(table)};\n"
 
 
+def op_models():
+    table = rows("op_models", 3)
+    no_duplicates("op_models", [r[0] for r in table])
+    table.sort(key=lambda r: r[0].encode())
+    lines = [f"\t{{ {text(op)}, {text(model)} }}," for op, model, _ in table]
+    return "const struct tw_op_model tw_op_models[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_op_model_count = {len(table)};\n"
+
+
 def kernel_names():
     classes = {"communication": "TW_KERNEL_COMMUNICATION", "copy": "TW_KERNEL_COPY", "fill": "TW_KERNEL_FILL"}
     table = rows("kernel_names", 5)
@@ -66,9 +75,9 @@ def collective_names():
 
 
 def dtypes():
-    table = rows("dtypes", 3)
+    table = rows("dtypes", 4)
     no_duplicates("dtypes", [r[0] for r in table])
-    lines = [f"\t{{ {text(n.lower())}, {int(b)} }}," for n, b, _ in table]
+    lines = [f"\t{{ {text(n.lower())}, {int(b)}, {text('' if p == '-' else p)} }}," for n, b, p, _ in table]
     return "const struct tw_dtype tw_dtypes[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_dtype_count = {len(table)};\n"
 
@@ -78,7 +87,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, kernel_names, collective_names, dtypes):
+    for make in (op_categories, op_models, kernel_names, collective_names, dtypes):
         name = make.__name__
         body = f"/* Made from data/{name}.tsv by tools/gen_tables.py. DO NOT EDIT. */\n" \
                f'#include "data/tables.h"\n\n' + make()

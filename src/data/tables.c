@@ -61,17 +61,42 @@ bool tw_name_matches(const char *pattern, const char *text, size_t len)
 	return equal_folded(pattern, len, end - len);
 }
 
+/* strcmp of a text with its length and a name. */
+static int compare_name(const char *name, const char *text, size_t len)
+{
+	int order = strncmp(name, text, len);
+
+	return order ? order : name[len] != '\0';
+}
+
 const char *tw_op_category(const char *op, size_t len)
 {
 	size_t low = 0, high = tw_op_category_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const char *name = tw_op_categories[middle].op;
-		int order = strncmp(name, op, len);
+		int order = compare_name(tw_op_categories[middle].op, op, len);
 
-		if (!order && !name[len])
+		if (!order)
 			return tw_op_categories[middle].category;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+const char *tw_op_model(const char *op, size_t len)
+{
+	size_t low = 0, high = tw_op_model_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare_name(tw_op_models[middle].op, op, len);
+
+		if (!order)
+			return tw_op_models[middle].model;
 		if (order < 0)
 			low = middle + 1;
 		else
@@ -101,7 +126,7 @@ const char *tw_collective(const char *name, size_t len)
 	return NULL;
 }
 
-unsigned tw_dtype_bytes(const char *name, size_t len)
+const struct tw_dtype *tw_dtype(const char *name, size_t len)
 {
 	static const char prefix[] = "c10::";
 	size_t i;
@@ -112,6 +137,13 @@ unsigned tw_dtype_bytes(const char *name, size_t len)
 	}
 	for (i = 0; i < tw_dtype_count; i++)
 		if (strlen(tw_dtypes[i].name) == len && equal_folded(tw_dtypes[i].name, len, name))
-			return tw_dtypes[i].bytes;
-	return 0;
+			return &tw_dtypes[i];
+	return NULL;
+}
+
+unsigned tw_dtype_bytes(const char *name, size_t len)
+{
+	const struct tw_dtype *dtype = tw_dtype(name, len);
+
+	return dtype ? dtype->bits / 8 : 0;
 }

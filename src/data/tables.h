@@ -18,6 +18,17 @@ extern const size_t tw_op_category_count;
 /* The category of the operation of exactly this name, NULL when unknown. */
 const char *tw_op_category(const char *op, size_t len);
 
+struct tw_op_model {
+	const char *op, *model;
+};
+
+/* In byte order of `op`. */
+extern const struct tw_op_model tw_op_models[];
+extern const size_t tw_op_model_count;
+
+/* The name of the cost model of the operation of exactly this name, NULL: it has none. */
+const char *tw_op_model(const char *op, size_t len);
+
 enum tw_kernel_class {
 	TW_KERNEL_COMPUTE,
 	TW_KERNEL_COMMUNICATION,
@@ -51,13 +62,17 @@ const char *tw_collective(const char *name, size_t len);
 
 struct tw_dtype {
 	const char *name;
-	unsigned bytes;
+	unsigned bits;
+	const char *precision; /* what peaks are given for, such as "bf16"; "": none */
 };
 
 extern const struct tw_dtype tw_dtypes[];
 extern const size_t tw_dtype_count;
 
-/* Bytes of an element of a type, 0 when the type is unknown. */
+/* A type by its name in either case, with or without "c10::"; NULL when unknown. */
+const struct tw_dtype *tw_dtype(const char *name, size_t len);
+
+/* Bytes of an element of a type, 0 when the type is unknown or smaller than a byte. */
 unsigned tw_dtype_bytes(const char *name, size_t len);
 
 /*

@@ -206,15 +206,18 @@ static void test_types(void **state)
 	struct file f;
 	size_t i;
 
-	read_file(&f, "data/dtypes.tsv", 3, NONE_EMPTY);
+	read_file(&f, "data/dtypes.tsv", 4, NONE_EMPTY);
 	assert_int_equal(f.rows, tw_dtype_count);
 	for (i = 0; i < f.rows; i++) {
-		unsigned bytes = (unsigned)strtoul(f.field[i][1], NULL, 10);
+		unsigned bits = (unsigned)strtoul(f.field[i][1], NULL, 10);
+		const char *precision = strcmp(f.field[i][2], "-") ? f.field[i][2] : "";
 
-		assert_true(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
+		assert_true(bits == 4 || bits == 6 || bits == 8 || bits == 16 || bits == 32 ||
+			    bits == 64 || bits == 128);
 		snprintf(name, sizeof(name), "c10::%s", f.field[i][0]);
-		assert_int_equal(tw_dtype_bytes(name, strlen(name)), bytes);
-		assert_int_equal(tw_dtype_bytes(name + 5, strlen(name + 5)), bytes);
+		assert_int_equal(tw_dtype_bytes(name, strlen(name)), bits / 8);
+		assert_int_equal(tw_dtype_bytes(name + 5, strlen(name + 5)), bits / 8);
+		assert_string_equal(tw_dtype(name, strlen(name))->precision, precision);
 	}
 	assert_int_equal(tw_dtype_bytes("BFloat16", 8), 2);
 	assert_int_equal(tw_dtype_bytes("FLOAT", 5), 4);

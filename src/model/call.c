@@ -1,0 +1,250 @@
+#include "model/call.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+/* A reader of the JSON lists that the profiler writes; `p` is NULL after what it cannot read. */
+struct reader {
+	const char *p, *end;
+};
+
+static void skip_blanks(struct reader *r)
+{
+	while (r->p && r->p < r->end && strchr(" \t\r\n", *r->p))
+		r->p++;
+}
+
+/* Takes `c` if it is next. */
+static bool take(struct reader *r, char c)
+{
+	skip_blanks(r);
+	if (!r->p || r->p == r->end || *r->p != c)
+		return false;
+	r->p++;
+	return true;
+}
+
+static void give_up(struct reader *r)
+{
+	r->p = NULL;
+}
+
+/* A size or stride: a decimal integer of at least `least`. */
+static int64_t take_integer(struct reader *r, int64_t least)
+{
+	bool negative = take(r, '-');
+	int64_t value = 0;
+	const char *start = r->p;
+
+	while (r->p && r->p < r->end && *r->p >= '0' && *r->p <= '9')
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, *r->p++ - '0', &value)) {
+			give_up(r);
+			return 0;
+		}
+	value = negative ? -value : value;
+	if (r->p == start || value < least)
+		give_up(r);
+	return value;
+}
+
+/* A list, whatever is in it, behind its bracket. */
+static void skip_list(struct reader *r)
+{
+	size_t depth = 1;
+
+	for (; r->p && r->p < r->end && depth; r->p++)
+		depth += (*r->p == '[') - (*r->p == ']');
+	if (depth)
+		give_up(r);
+}
+
+/* "[8, 16]" behind its bracket; sets *nested when there are lists in it, and skips those. */
+static void take_dims(struct reader *r, struct tw_dims *dims, int64_t least, bool *nested)
+{
+	dims->rank = 0;
+	*nested = false;
+	if (take(r, ']'))
+		return;
+	do {
+		if (take(r, '[')) {
+			skip_list(r);
+			*nested = true;
+		} else if (dims->rank == TW_MOST_DIMS) {
+			give_up(r);
+		} else {
+			dims->size[dims->rank++] = take_integer(r, least);
+		}
+	} while (take(r, ','));
+	if (!take(r, ']'))
+		give_up(r);
+	if (*nested)
+		dims->rank = 0;
+}
+
+/* A string without its quotes; escapes stay as they are: names of types and numbers have none. */
+static struct tw_slice take_text(struct reader *r)
+{
+	struct tw_slice text = { "", 0 };
+
+	if (!take(r, '"')) {
+		/* numbers, true, null: as written */
+		text.ptr = r->p;
+		while (r->p && r->p < r->end && !strchr(",]", *r->p))
+			r->p++;
+		text.len = r->p ? (size_t)(r->p - text.ptr) : 0;
+		return text;
+	}
+	text.ptr = r->p;
+	while (r->p < r->end && *r->p != '"')
+		r->p += *r->p == '\\' && r->p + 1 < r->end ? 2 : 1;
+	text.len = (size_t)(r->p - text.ptr);
+	if (!take(r, '"'))
+		give_up(r);
+	return text;
+}
+
+enum what { DIMS, STRIDES, TYPES, VALUES };
+
+static void take_operand(struct reader *r, struct tw_operand *operand, enum what what)
+{
+	bool nested;
+
+	switch (what) {
+	case DIMS:
+	case STRIDES:
+		if (!take(r, '[')) {
+			take_text(r);
+			break;
+		}
+		take_dims(r, what == DIMS ? &operand->dims : &operand->strides,
+			  what == DIMS ? 0 : INT64_MIN, &nested);
+		operand->is_list |= what == DIMS && nested;
+		break;
+	case TYPES:
+		if (take(r, '[')) {
+			skip_list(r);
+			break;
+		}
+		operand->type = take_text(r);
+		operand->dtype = tw_dtype(operand->type.ptr, operand->type.len);
+		break;
+	case VALUES:
+		operand->value = take_text(r);
+		break;
+	}
+}
+
+/* One of the four lists; the longest says how many operands there are. */
+static void read_list(struct tw_call *call, struct tw_slice text, enum what what)
+{
+	struct reader r = { text.ptr, text.ptr + text.len };
+	unsigned i = 0;
+
+	if (!text.len)
+		return;
+	if (!take(&r, '['))
+		give_up(&r);
+	if (r.p && !take(&r, ']')) {
+		do {
+			if (i == TW_CALL_MOST_OPERANDS) {
+				call->reason = "it has more inputs than models understand";
+				return;
+			}
+			take_operand(&r, &call->operand[i++], what);
+		} while (take(&r, ','));
+		if (!take(&r, ']'))
+			give_up(&r);
+	}
+	if (i > call->count)
+		call->count = i;
+	if (!r.p && what != STRIDES && !call->reason)
+		call->reason = what == DIMS  ? "its shapes cannot be read" :
+			       what == TYPES ? "its types cannot be read" :
+					       "its concrete inputs cannot be read";
+}
+
+void tw_call_read(struct tw_call *call, const struct tw_call_texts *texts)
+{
+	memset(call, 0, sizeof(*call));
+	call->name = texts->name;
+	read_list(call, texts->dims, DIMS);
+	read_list(call, texts->types, TYPES);
+	read_list(call, texts->strides, STRIDES);
+	read_list(call, texts->concrete, VALUES);
+}
+
+const struct tw_operand *tw_operand_of(const struct tw_call *call, unsigned position)
+{
+	static const struct tw_operand none = { .type = { "", 0 }, .value = { "", 0 } };
+
+	return position < call->count ? &call->operand[position] : &none;
+}
+
+bool tw_has_tensor(const struct tw_call *call, unsigned position)
+{
+	return tw_operand_of(call, position)->dims.rank > 0;
+}
+
+double tw_elements(const struct tw_dims *dims)
+{
+	double product = 1;
+	unsigned i;
+
+	for (i = 0; i < dims->rank; i++)
+		product *= (double)dims->size[i];
+	return product <= 0x1p60 ? product : NAN;
+}
+
+double tw_element_bytes(const struct tw_operand *operand)
+{
+	return operand->dtype ? operand->dtype->bits / 8.0 : NAN;
+}
+
+double tw_bytes(const struct tw_operand *operand)
+{
+	return tw_elements(&operand->dims) * tw_element_bytes(operand);
+}
+
+const char *tw_precision(const struct tw_operand *operand)
+{
+	return operand->dtype ? operand->dtype->precision : "";
+}
+
+int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t fallback)
+{
+	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	struct reader r = { value->ptr, value->ptr + value->len };
+	int64_t integer;
+
+	if (!value->len)
+		return fallback;
+	integer = take_integer(&r, INT64_MIN);
+	skip_blanks(&r);
+	return r.p == r.end && r.p ? integer : fallback;
+}
+
+bool tw_value_true(const struct tw_call *call, unsigned position, bool fallback)
+{
+	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+
+	if (value->len == 4 && !strncasecmp(value->ptr, "true", 4))
+		return true;
+	if (value->len == 5 && !strncasecmp(value->ptr, "false", 5))
+		return false;
+	return fallback;
+}
+
+bool tw_value_list(const struct tw_call *call, unsigned position, struct tw_dims *list)
+{
+	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	struct reader r = { value->ptr, value->ptr + value->len };
+	bool nested = false;
+
+	list->rank = 0;
+	if (!value->len || !take(&r, '['))
+		return false;
+	take_dims(&r, list, INT64_MIN, &nested);
+	return r.p && !nested;
+}

@@ -1,0 +1,60 @@
+#include "model/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TW_MODEL(id) &tw_model_##id,
+const struct tw_model *const tw_models[] = {
+#include "model/models.def"
+};
+#undef TW_MODEL
+
+const size_t tw_model_count = sizeof(tw_models) / sizeof(tw_models[0]);
+
+static const struct tw_model *by_name(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < tw_model_count; i++)
+		if (!strcmp(tw_models[i]->name, name))
+			return tw_models[i];
+	return NULL;
+}
+
+const struct tw_model *tw_model_of(const char *op, size_t len)
+{
+	const char *name = tw_op_model(op, len);
+
+	return name ? by_name(name) : NULL;
+}
+
+int tw_model_run(const struct tw_model *model, bool backward, const struct tw_call *call,
+		 struct tw_work *work)
+{
+	int (*run)(const struct tw_call *, struct tw_work *) = backward ? model->backward :
+									  model->forward;
+	int status;
+
+	tw_work_clear(work);
+	work->unit = model->unit;
+	if (!run)
+		return tw_work_fail(work, "its backward pass has no model");
+	if (call->reason)
+		return tw_work_fail(work, call->reason);
+	if (!call->count)
+		return tw_work_fail(work, "its inputs were not recorded");
+	status = run(call, work);
+	if (status)
+		work->flops = work->bytes = NAN;
+	return status;
+}
+
+const char *tw_compute_spec(const struct tw_work *work, char *text)
+{
+	text[0] = '\0';
+	if (work->unit != TW_UNIT_NONE && work->precision[0])
+		snprintf(text, 32, "%s_%s", work->unit == TW_UNIT_MATRIX ? "matrix" : "vector",
+			 work->precision);
+	return text;
+}

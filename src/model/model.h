@@ -1,0 +1,50 @@
+/*
+ * Cost models: how much work an operation is, from its arguments alone.
+ *
+ * A family of operations is a file here; models.def lists the models, data/op_models.tsv says
+ * which operation has which.  A model is a pure function of a call.  What it cannot know it
+ * leaves NaN; when the arguments make no sense it fails with a reason and the row has no figures.
+ */
+#ifndef TW_MODEL_MODEL_H
+#define TW_MODEL_MODEL_H
+
+#include "model/work.h"
+
+struct tw_model {
+	const char *name;
+	const char *sheet; /* the report's table of its operations, such as "GEMM" */
+	enum tw_unit unit;
+	/* 0, or -1 with work->reason. `work` is cleared. */
+	int (*forward)(const struct tw_call *call, struct tw_work *work);
+	/* The work of the operation's backward pass, from the forward arguments; NULL: unknown. */
+	int (*backward)(const struct tw_call *call, struct tw_work *work);
+	const char *backward_category; /* of its backward pass, NULL: it has none */
+	/*
+	 * The operation is made of others that have models: where those were recorded they make
+	 * the rows, else it does.
+	 */
+	bool composite;
+};
+
+#define TW_MODEL(id) extern const struct tw_model tw_model_##id;
+#include "model/models.def"
+#undef TW_MODEL
+
+/* All of them, in the order of models.def. */
+extern const struct tw_model *const tw_models[];
+extern const size_t tw_model_count;
+
+/* The model of an operation, by its exact name or, for compiled kernels, by its pattern. */
+const struct tw_model *tw_model_of(const char *op, size_t len);
+
+/*
+ * Work of a call or of its backward pass: 0, or -1 with work->reason (no model, arguments that
+ * were not recorded or make no sense).
+ */
+int tw_model_run(const struct tw_model *model, bool backward, const struct tw_call *call,
+		 struct tw_work *work);
+
+/* "matrix_bf16", as the peaks of platforms are named; empty when unknown. `text` has 32 bytes. */
+const char *tw_compute_spec(const struct tw_work *work, char *text);
+
+#endif

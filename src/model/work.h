@@ -1,0 +1,59 @@
+/*
+ * What a cost model says of one call: the floating-point operations and the bytes that must move
+ * between memory and GPU, and the parameters they follow from.
+ *
+ * Counts are doubles: integers up to 2^53 exactly, larger ones to 16 digits, and NaN for what is
+ * not known, which every formula then passes on by itself.
+ */
+#ifndef TW_MODEL_WORK_H
+#define TW_MODEL_WORK_H
+
+#include "base/str.h"
+#include "model/call.h"
+
+#define TW_MOST_PARAMETERS 32
+
+/* Which units of the GPU do the work, for the peak. */
+enum tw_unit { TW_UNIT_NONE, TW_UNIT_MATRIX, TW_UNIT_VECTOR };
+
+/* A parameter of a model, in Python's notation, as TraceLens' columns "param: NAME" have it. */
+struct tw_parameter {
+	const char *name;
+	size_t at, len; /* in the texts */
+};
+
+struct tw_work {
+	double flops, bytes;   /* NaN: unknown */
+	enum tw_unit unit;     /* set from the model before it runs; a model may change it */
+	const char *precision; /* "bf16"; "": none or unknown */
+	const char *reason;    /* why there is no result: a literal; NULL: there is one */
+	struct tw_parameter parameters[TW_MOST_PARAMETERS];
+	unsigned parameter_count;
+	struct tw_str texts;
+};
+
+void tw_work_init(struct tw_work *work, const struct trawl_allocator *allocator);
+void tw_work_release(struct tw_work *work);
+/* Nothing known, no parameters; memory is kept. */
+void tw_work_clear(struct tw_work *work);
+
+/* Gives up: returns -1 and keeps the reason. */
+int tw_work_fail(struct tw_work *work, const char *reason);
+
+/* ---- parameters, in the order in which they are added */
+
+void tw_param_integer(struct tw_work *work, const char *name, double value);
+void tw_param_real(struct tw_work *work, const char *name, double value);
+void tw_param_bool(struct tw_work *work, const char *name, bool value);
+void tw_param_none(struct tw_work *work, const char *name);
+void tw_param_text(struct tw_work *work, const char *name, const char *text);
+/* "(16, 8)" */
+void tw_param_dims(struct tw_work *work, const char *name, const struct tw_dims *dims);
+/* "('float', None)": types of operands; NULL stands for None. */
+void tw_param_types(struct tw_work *work, const char *name, const struct tw_operand *const *list,
+		    unsigned count);
+
+/* The text of a parameter, "" and false when it has none of that name. */
+bool tw_param_find(const struct tw_work *work, const char *name, struct tw_slice *text);
+
+#endif
