@@ -29,30 +29,19 @@ struct sum {
 	uint64_t first;
 };
 
-/*
- * Time of an event inside the view, window by window, added to `u`; false when it lies outside or
- * has no usable duration.
- */
+/* Adds the time of an event in the view; false when it lies outside or has no usable duration. */
 static bool add_time(const struct tw_derived *d, uint64_t event, struct tw_union *u)
 {
 	const struct tw_events *events = &d->trace->events;
-	int64_t from = events->start_ns[event], to, start, end;
-	bool any = false;
+	int64_t start = events->start_ns[event], end;
 
 	if (events->phase[event] != 'X')
 		return false;
-	to = from + events->dur_ns[event];
-	for (;;) {
-		start = from;
-		end = to;
-		if (!tw_view_clip(&d->view, &start, &end))
-			return any;
-		tw_union_add(u, start, end);
-		any = true;
-		if (!d->view.limited || end >= to)
-			return true;
-		from = end;
-	}
+	end = start + events->dur_ns[event];
+	if (!tw_view_clip(&d->view, &start, &end))
+		return false;
+	tw_union_add(u, start, end);
+	return true;
 }
 
 /* The time that the direct children of each node cover; they come by increasing start. */

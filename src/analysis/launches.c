@@ -131,7 +131,9 @@ static int follow_gpu(struct work *w)
 	for (q = 0; q < gpu->queue_count; q++)
 		busy_until[q] = INT64_MIN;
 	for (g = 0; g < gpu->count; g++) {
-		int64_t start = gpu->start_ns[g], *until = &busy_until[gpu->queue[g]];
+		int64_t start = tw_view_real_start(&d->view, gpu->start_ns[g]);
+		int64_t stop = tw_view_real_end(&d->view, gpu->start_ns[g], gpu->end_ns[g]);
+		int64_t *until = &busy_until[gpu->queue[g]];
 		uint64_t node = gpu->launch[g];
 
 		if (node != TW_NONE) {
@@ -145,8 +147,8 @@ static int follow_gpu(struct work *w)
 			if (call->events == 1 && waited_to > node_end(d, node))
 				call->queued_ns = waited_to - node_end(d, node);
 		}
-		if (gpu->end_ns[g] > *until)
-			*until = gpu->end_ns[g];
+		if (stop > *until)
+			*until = stop;
 	}
 	tw_free(w->in->allocator, busy_until, bytes);
 	return 0;

@@ -31,11 +31,13 @@ struct stream {
 static void add_event(struct stream *s, const struct tw_analysis_input *in, uint64_t g)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
+	const struct tw_view *view = &in->derived->view;
+	int64_t last = tw_view_real_end(view, gpu->start_ns[g], gpu->end_ns[g]);
 
 	if (!(s->kernels + s->copies + s->sets))
-		s->first = gpu->start_ns[g];
-	if (gpu->end_ns[g] > s->last || !(s->kernels + s->copies + s->sets))
-		s->last = gpu->end_ns[g];
+		s->first = tw_view_real_start(view, gpu->start_ns[g]);
+	if (last > s->last || !(s->kernels + s->copies + s->sets))
+		s->last = last;
 	switch (tw_class(in->trace, gpu->event[g])) {
 	case TRAWL_CLASS_KERNEL:
 		s->kernels++;

@@ -107,6 +107,12 @@ static bool timeline_row(const struct trawl_table *table, const char *type, int6
 	return false;
 }
 
+/* Whether the GPU did anything in the view. */
+static bool has_gpu_events(const struct trawl_report *report)
+{
+	return trawl_report_find(report, "streams") != NULL;
+}
+
 static void add_bar(struct tw_str *out, double share, unsigned width, const char *colour_code,
 		    bool colour)
 {
@@ -173,6 +179,8 @@ static void add_timeline(const struct trawl_report *report, unsigned width, bool
 	if (timeline_row(table, "busy_time", &ns) && total > 0)
 		tw_str_addf(out, " %5.1f %% busy", (double)ns / (double)total * 100);
 	tw_str_add_char(out, '\n');
+	if (!has_gpu_events(report))
+		tw_str_add_cstr(out, "no GPU events in this part of the trace\n");
 }
 
 static const struct trawl_column top_gpu[] = {
@@ -260,7 +268,7 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 	const char *const *sources = gpu ? top_gpu_sources : top_host_sources;
 	size_t row, column, rows;
 
-	if (!ops && !trawl_report_find(report, "gpu_timeline"))
+	if (!ops && !has_gpu_events(report))
 		ops = trawl_report_find(report, "cpu_ops");
 	if (!top || !ops)
 		return top;

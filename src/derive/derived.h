@@ -35,12 +35,13 @@ struct tw_gpu {
 	uint64_t count;
 	uint64_t allocated; /* entries of the columns */
 	uint64_t *event;
-	int64_t *start_ns, *end_ns; /* clipped by the view, and by --clip-overruns */
-	uint64_t *launch;	    /* host node of the launch call, TW_NONE: not recorded */
-	uint32_t *queue;	    /* index into queues */
-	uint8_t *bucket;	    /* enum tw_bucket */
-	uint16_t *known_name;	    /* by text id: 1 + row of tw_kernel_names, 0: none */
-	struct tw_queue *queues;    /* in order of device, stream */
+	/* On the clock of the view, cut by it and by --clip-overruns. */
+	int64_t *start_ns, *end_ns;
+	uint64_t *launch;	 /* host node of the launch call, TW_NONE: not recorded */
+	uint32_t *queue;	 /* index into queues */
+	uint8_t *bucket;	 /* enum tw_bucket */
+	uint16_t *known_name;	 /* by text id: 1 + row of tw_kernel_names, 0: none */
+	struct tw_queue *queues; /* in order of device, stream */
 	uint32_t queue_count;
 	struct tw_quality quality; /* found while building it */
 };
@@ -79,6 +80,12 @@ static inline const struct tw_kernel_name *tw_gpu_known(const struct tw_derived 
 	unsigned row = d->gpu.known_name[d->trace->events.name[d->gpu.event[g]]];
 
 	return row ? &tw_kernel_names[row - 1] : NULL;
+}
+
+/* Whether there is GPU work to tell of: none in a window of a trace that has some is idle time. */
+static inline bool tw_has_gpu(const struct tw_derived *d)
+{
+	return d->gpu.count || (d->view.limited && d->gpu.allocated);
 }
 
 /* Class of a host node. */

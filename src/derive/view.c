@@ -261,6 +261,7 @@ static int by_time(struct tw_view *view, const struct trawl_trace *trace,
 	if (start >= end)
 		return trawl_error_set(err, TRAWL_EUSAGE, "--start must be before --end");
 	if (find_recorded(trace, &recorded)) {
+		view->recorded = recorded;
 		if (start >= recorded.end_ns || end <= recorded.start_ns)
 			return trawl_error_set(err, TRAWL_EUSAGE,
 					       "nothing was recorded in that time: the trace runs "
@@ -328,40 +329,126 @@ int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
 		status = by_time(view, trace, o, err);
 	view->limited = view->windows.count || o->range || o->step_first >= 0 ||
 			o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE;
+	if (!status && tw_view_settle(view))
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (status)
 		tw_view_release(view);
 	return status;
 }
 
+int tw_view_settle(struct tw_view *view)
+{
+	struct tw_interval *windows = view->windows.items;
+	size_t count = 0, i;
+
+	/* Nothing lies in a window without length. */
+	for (i = 0; i < view->windows.count; i++)
+		if (windows[i].start_ns < windows[i].end_ns)
+			windows[count++] = windows[i];
+	view->windows.count = count;
+	if (!count)
+		return 0;
+	view->skipped_ns =
+		tw_alloc_array(view->windows.allocator, count, sizeof(*view->skipped_ns));
+	if (!view->skipped_ns)
+		return -1;
+	for (i = 1; i < count; i++)
+		view->skipped_ns[i] =
+			view->skipped_ns[i - 1] + windows[i].start_ns - windows[i - 1].end_ns;
+	return 0;
+}
+
 void tw_view_release(struct tw_view *view)
 {
+	if (view->windows.allocator)
+		tw_free(view->windows.allocator, view->skipped_ns,
+			view->windows.count * sizeof(*view->skipped_ns));
+	view->skipped_ns = NULL;
 	tw_intervals_release(&view->windows);
 }
 
-bool tw_view_clip(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns)
+/* The first window that ends behind a time. */
+static size_t window_behind(const struct tw_view *view, int64_t time_ns)
 {
 	size_t low = 0, high = view->windows.count;
 
-	if (!view->limited)
-		return true;
-	/* The first window that ends behind the start. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (view->windows.items[middle].end_ns <= *start_ns)
+		if (view->windows.items[middle].end_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == view->windows.count)
+	return low;
+}
+
+/* The last window from `low` on that begins before a time; `low` when none does. */
+static size_t window_before(const struct tw_view *view, size_t low, int64_t time_ns)
+{
+	size_t high = view->windows.count;
+
+	while (low + 1 < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (view->windows.items[middle].start_ns < time_ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool tw_view_clip(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns)
+{
+	const struct tw_interval *windows = view->windows.items;
+	size_t first, last;
+
+	if (!view->limited)
+		return true;
+	first = window_behind(view, *start_ns);
+	if (first == view->windows.count)
 		return false;
 	/* A moment at the start of a window is in it. */
-	if (view->windows.items[low].start_ns > *start_ns &&
-	    view->windows.items[low].start_ns >= *end_ns)
+	if (windows[first].start_ns > *start_ns && windows[first].start_ns >= *end_ns)
 		return false;
-	if (*start_ns < view->windows.items[low].start_ns)
-		*start_ns = view->windows.items[low].start_ns;
-	if (*end_ns > view->windows.items[low].end_ns)
-		*end_ns = view->windows.items[low].end_ns;
+	last = window_before(view, first, *end_ns);
+	if (*start_ns < windows[first].start_ns)
+		*start_ns = windows[first].start_ns;
+	if (*end_ns > windows[last].end_ns)
+		*end_ns = windows[last].end_ns;
+	*start_ns -= view->skipped_ns[first];
+	*end_ns -= view->skipped_ns[last];
 	return true;
+}
+
+/* The last window that begins before a time of the view, or at it; the first when none does. */
+static size_t window_of_view_time(const struct tw_view *view, int64_t time_ns, bool or_at)
+{
+	size_t low = 0, high = view->windows.count;
+
+	while (low + 1 < high) {
+		size_t middle = low + (high - low) / 2;
+		int64_t start_ns = tw_view_window_start(view, middle);
+
+		if (start_ns < time_ns || (or_at && start_ns == time_ns))
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int64_t tw_view_real_start(const struct tw_view *view, int64_t start_ns)
+{
+	if (view->windows.count < 2)
+		return start_ns;
+	return start_ns + view->skipped_ns[window_of_view_time(view, start_ns, true)];
+}
+
+int64_t tw_view_real_end(const struct tw_view *view, int64_t start_ns, int64_t end_ns)
+{
+	if (view->windows.count < 2)
+		return end_ns;
+	return end_ns + view->skipped_ns[window_of_view_time(view, end_ns, start_ns == end_ns)];
 }
