@@ -60,7 +60,8 @@ struct call {
 };
 
 struct sum {
-	int64_t calls, events, without, time_ns, queued_ns, negative;
+	tw_wide time_ns, queued_ns;
+	int64_t calls, events, without, negative;
 	uint64_t first;
 };
 
@@ -201,7 +202,7 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 	tw_table_set_integer(table, row, CALLS, sum->calls);
 	tw_table_set_integer(table, row, EVENTS, sum->events);
 	tw_table_set_integer(table, row, WITHOUT, sum->without);
-	tw_table_set_integer(table, row, TIME, sum->time_ns);
+	tw_set_sum(table, row, TIME, sum->time_ns);
 	tw_set_us(table, row, MEAN, (double)sum->time_ns / (double)sum->calls);
 	tw_table_set_integer(table, row, NEGATIVE, sum->negative);
 	if (!n)
@@ -210,7 +211,7 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 	tw_set_us(table, row, DELAY_MEDIAN, delay.median);
 	tw_table_set_integer(table, row, DELAY_MIN, delay.min);
 	tw_table_set_integer(table, row, DELAY_MAX, delay.max);
-	tw_table_set_integer(table, row, QUEUED, sum->queued_ns);
+	tw_set_sum(table, row, QUEUED, sum->queued_ns);
 }
 
 static int fill(struct work *w, struct trawl_table *table)

@@ -25,7 +25,8 @@ static const struct trawl_column columns[] = {
 
 struct stream {
 	struct tw_union busy;
-	int64_t sum, first, last, kernels, copies, sets, communication;
+	tw_wide sum;
+	int64_t first, last, kernels, copies, sets, communication;
 };
 
 static void add_event(struct stream *s, const struct tw_analysis_input *in, uint64_t g)
@@ -69,7 +70,7 @@ static void add_row(const struct tw_analysis_input *in, struct trawl_table *tabl
 	tw_table_set_integer(table, row, COMMUNICATION, s->communication);
 	tw_table_set_integer(table, row, BUSY, s->busy.length_ns);
 	tw_set_percent(table, row, OF_TOTAL, (double)s->busy.length_ns, (double)in->total_ns);
-	tw_table_set_integer(table, row, SUM, s->sum);
+	tw_set_sum(table, row, SUM, s->sum);
 	tw_table_set_integer(table, row, FIRST, s->first);
 	tw_table_set_integer(table, row, LAST, s->last);
 }

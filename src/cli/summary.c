@@ -307,20 +307,27 @@ static void add_top(const struct trawl_report *report, size_t top_ops, unsigned 
 static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 {
 	const struct trawl_table *table = trawl_report_find(report, "unlinked");
-	int64_t ns = 0, count = 0;
+	tw_wide ns = 0;
+	int64_t count = 0;
+	bool told = true;
 	size_t row;
 
 	for (row = 0; table && row < trawl_table_rows(table); row++) {
+		struct trawl_cell time;
+
 		count += trawl_table_cell(table, row, column_of(table, "count")).integer;
-		ns += trawl_table_cell(table, row, column_of(table, "time (ms)")).integer;
+		time = trawl_table_cell(table, row, column_of(table, "time (ms)"));
+		told &= time.state == TRAWL_CELL_VALUE;
+		ns += time.integer;
 	}
 	if (count) {
 		tw_str_add_cstr(out, "\n");
 		add_grouped(out, count);
-		tw_str_addf(out,
-			    " GPU event%s (%.3f ms) without a recorded launch: in the timeline,\n"
-			    "in no operation\n",
-			    count == 1 ? "" : "s", (double)ns / 1e6);
+		tw_str_addf(out, " GPU event%s", count == 1 ? "" : "s");
+		if (told)
+			tw_str_addf(out, " (%.3f ms)", (double)ns / 1e6);
+		tw_str_add_cstr(out,
+				" without a recorded launch: in the timeline,\nin no operation\n");
 	}
 }
 
