@@ -73,6 +73,14 @@ void tw_derived_free(struct tw_derived *derived);
 int tw_host_build(struct tw_derived *d, bool python) TRAWL_MUST_CHECK;
 int tw_gpu_build(struct tw_derived *d, bool clip_overruns) TRAWL_MUST_CHECK;
 int tw_links_build(struct tw_derived *d) TRAWL_MUST_CHECK;
+/* Of links by correlation: again, where several processes share ids. */
+int tw_links_by_process(struct tw_derived *d) TRAWL_MUST_CHECK;
+
+/* Whether a correlation or External id is one. */
+static inline bool tw_is_link_id(tw_code id)
+{
+	return id != TW_CODE_NONE && id != 0;
+}
 
 /* What is known of a GPU event by its name, NULL: nothing. */
 static inline const struct tw_kernel_name *tw_gpu_known(const struct tw_derived *d, uint64_t g)
