@@ -19,6 +19,9 @@ struct tw_host {
 	uint64_t count;
 	uint64_t *event;
 	uint64_t *parent;	   /* node, TW_NONE: top level */
+	uint64_t depth;		   /* of the deepest node */
+	uint64_t *op[2];	   /* of a deep tree, by node: tw_launching_op(), without and with
+				    * passing over "execute"; else NULL */
 	uint8_t *launch_name;	   /* by text id: calls of this name should have GPU work */
 	struct tw_quality quality; /* found while building it */
 };
