@@ -37,7 +37,7 @@ static int build_all(struct tw_derived *d, const struct tw_derive_options *optio
 		return -1;
 	tw_quality_append(&d->quality, &d->gpu.quality, 0);
 	tw_quality_append(&d->quality, &d->host.quality, 0);
-	return tw_links_build(d);
+	return tw_links_build(d) ? -1 : tw_unknown_count(d);
 }
 
 int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,

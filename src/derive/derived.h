@@ -76,6 +76,8 @@ void tw_derived_free(struct tw_derived *derived);
 int tw_host_build(struct tw_derived *d, bool python) TRAWL_MUST_CHECK;
 int tw_gpu_build(struct tw_derived *d, bool clip_overruns) TRAWL_MUST_CHECK;
 int tw_links_build(struct tw_derived *d) TRAWL_MUST_CHECK;
+/* Counts what looks like GPU work and is not known as such. */
+int tw_unknown_count(struct tw_derived *d) TRAWL_MUST_CHECK;
 /* Of links by correlation: again, where several processes share ids. */
 int tw_links_by_process(struct tw_derived *d) TRAWL_MUST_CHECK;
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "derive/view_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,7 @@ static const char step_prefix[] = "ProfilerStep#";
 
 #define MOST_STEPS 1000
 
-/* The step number of an annotation's name, -1 when it is none. */
-static int64_t step_of(const struct trawl_trace *trace, uint64_t i)
+int64_t tw_step_of(const struct trawl_trace *trace, uint64_t i)
 {
 	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[i]];
 	int64_t step = 0;
@@ -28,7 +28,7 @@ static int64_t step_of(const struct trawl_trace *trace, uint64_t i)
 	return step;
 }
 
-static bool is_range(const struct trawl_trace *trace, uint64_t i, enum trawl_class class)
+bool tw_is_range(const struct trawl_trace *trace, uint64_t i, enum trawl_class class)
 {
 	return trace->events.phase[i] == 'X' && tw_class(trace, i) == class;
 }
@@ -37,8 +37,8 @@ static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_
 {
 	if (o->range)
 		return !strcmp(trace->texts.entries[trace->events.name[i]].ptr, o->range);
-	return step_of(trace, i) >= o->step_first && step_of(trace, i) <= o->step_last &&
-	       step_of(trace, i) >= 0;
+	return tw_step_of(trace, i) >= o->step_first && tw_step_of(trace, i) <= o->step_last &&
+	       tw_step_of(trace, i) >= 0;
 }
 
 /* An annotation that was asked for; one on a GPU only of the device looked at. */
@@ -47,7 +47,7 @@ static bool is_window(const struct tw_view *view, const struct trawl_trace *trac
 {
 	tw_code device = trace->tracks[trace->events.track[i]].device;
 
-	return is_range(trace, i, class) && wanted(trace, i, o) &&
+	return tw_is_range(trace, i, class) && wanted(trace, i, o) &&
 	       (class != TRAWL_CLASS_GPU_ANNOTATION || view->device == TW_CODE_NONE ||
 		device == view->device);
 }
@@ -150,40 +150,13 @@ static bool has_steps(const struct trawl_trace *trace, const struct tw_view_opti
 	uint64_t i;
 
 	for (i = 0; i < trace->events.count; i++) {
-		if (!is_range(trace, i, TRAWL_CLASS_ANNOTATION) &&
-		    !is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION))
+		if (!tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION) &&
+		    !tw_is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION))
 			continue;
-		first |= step_of(trace, i) == o->step_first;
-		last |= step_of(trace, i) == o->step_last;
+		first |= tw_step_of(trace, i) == o->step_first;
+		last |= tw_step_of(trace, i) == o->step_last;
 	}
 	return first && last;
-}
-
-static int no_such_range(const struct trawl_trace *trace, const struct tw_view_options *o,
-			 struct trawl_error *err)
-{
-	int64_t first = -1, last = -1;
-	uint64_t i;
-
-	if (o->range)
-		return trawl_error_set(err, TRAWL_EUSAGE,
-				       "no annotation is named '%.200s' in this trace", o->range);
-	for (i = 0; i < trace->events.count; i++) {
-		int64_t step;
-
-		if (!is_range(trace, i, TRAWL_CLASS_ANNOTATION) &&
-		    !is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION))
-			continue;
-		step = step_of(trace, i);
-		if (step >= 0 && (first < 0 || step < first))
-			first = step;
-		if (step > last)
-			last = step;
-	}
-	if (first < 0)
-		return trawl_error_set(err, TRAWL_EUSAGE, "this trace has no profiler steps");
-	return trawl_error_set(err, TRAWL_EUSAGE, "no such step: this trace has steps %lld to %lld",
-			       (long long)first, (long long)last);
 }
 
 static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
@@ -193,11 +166,11 @@ static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
 	char *at;
 
 	if (!o->range && !has_steps(trace, o))
-		return no_such_range(trace, o, err);
+		return tw_no_such_annotation(trace, o, err);
 	if (o->range ? windows_of(view, trace, o) : windows_of_steps(view, trace, o))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (!view->windows.count)
-		return no_such_range(trace, o, err);
+		return tw_no_such_annotation(trace, o, err);
 	used = strlen(view->label);
 	at = view->label + used;
 	if (o->range)
@@ -309,8 +282,7 @@ static int by_device(struct tw_view *view, const struct trawl_trace *trace,
 			 used ? ", " : "", o->device);
 		return 0;
 	}
-	return trawl_error_set(err, TRAWL_EUSAGE, "no GPU event of device %.60s in this trace",
-			       o->device);
+	return tw_no_such_device(trace, o->device, err);
 }
 
 int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,

@@ -236,7 +236,9 @@ static void test_annotations_of_the_gpu_before_those_of_the_host(void **state)
 	trace = end();
 	expect_windows(trace, annotation("forward"), 2, (const int[][2]){ { 80, 85 }, { 90, 95 } });
 	expect_windows(trace, annotation("loss"), 1, (const int[][2]){ { 95, 100 } });
-	expect_error(trace, annotation("aten::mm"), "no annotation is named 'aten::mm'");
+	expect_error(trace, annotation("aten::mm"),
+		     "no annotation is named 'aten::mm' in this trace; there are: forward, "
+		     "backward, loss");
 	expect_error(trace, annotation("forwar"), "no annotation is named 'forwar'");
 	expect_error(trace, annotation(""), "no annotation is named ''");
 	trawl_trace_free(trace);
@@ -278,8 +280,8 @@ static void test_steps(void **state)
 	expect_windows(trace, steps(3, 5), 1, (const int[][2]){ { 0, 30 } });
 	/* One is missing in between. */
 	expect_windows(trace, steps(5, 7), 2, (const int[][2]){ { 20, 30 }, { 40, 50 } });
-	expect_error(trace, steps(2, 2), "steps 3 to 7");
-	expect_error(trace, steps(0, 0), "steps 3 to 7");
+	expect_error(trace, steps(2, 2), "this trace has steps 3-5, 7");
+	expect_error(trace, steps(0, 0), "this trace has steps 3-5, 7");
 	expect_error(trace, steps(6, 6), "no such step");
 	expect_error(trace, steps(8, 8), "no such step");
 	expect_error(trace, steps(2, 4), "no such step");
@@ -384,7 +386,7 @@ static void test_device(void **state)
 	tw_derived_free(d);
 	o = whole;
 	o.device = "2";
-	expect_error(trace, o, "device 2");
+	expect_error(trace, o, "no GPU event of device 2: this trace has devices 0, 1, 10");
 	o.device = "";
 	expect_error(trace, o, "device");
 	o.device = "1x";
@@ -686,6 +688,77 @@ static void test_view_of_an_idle_gpu(void **state)
 	trawl_trace_free(trace);
 }
 
+/* Steps 1 and 3: an error about 2 must not say "1 to 3". */
+static void test_error_names_the_steps_there_are(void **state)
+{
+	struct trawl_trace *trace;
+	int i;
+
+	begin();
+	gpu_step(3, 20, 10);
+	host_step(1, 0, 10);
+	host_step(3, 15, 10);
+	trace = end();
+	expect_error(trace, steps(2, 2), "no such step: this trace has steps 1, 3");
+	trawl_trace_free(trace);
+
+	begin();
+	host_step(4, 0, 10);
+	trace = end();
+	expect_error(trace, steps(2, 2), "no such step: this trace has step 4");
+	trawl_trace_free(trace);
+
+	/* Many: some, and how many there are. */
+	begin();
+	for (i = 0; i < 40; i++) {
+		char name[100];
+
+		host_step(2 * i, 10 * i, 5);
+		snprintf(name, sizeof(name), "range%d%070d", i, 0);
+		range("user_annotation", name, 10 * i, 5);
+		kernel(i, 10 * i, 5);
+	}
+	trace = end();
+	expect_error(trace, steps(1, 1),
+		     "has steps 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, ... "
+		     "(40 in all)");
+	expect_error(trace, annotation("x"), "(80 in all)");
+	{
+		struct tw_view_options o = whole;
+
+		o.device = "40";
+		expect_error(trace, o, "devices 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ...");
+	}
+	trawl_trace_free(trace);
+}
+
+/* What runs on a stream and is of no known category is in no table: that is said. */
+static void test_unknown_category_on_a_stream(void **state)
+{
+	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT };
+	struct trawl_trace *trace;
+	struct tw_derived *d;
+	uint64_t first;
+
+	begin();
+	add("{'ph':'X','cat':'kernel','name':'k','pid':0,'tid':7,'ts':1,'dur':5,"
+	    "'args':{'device':0,'stream':7}}");
+	add("{'ph':'X','cat':'whatever','name':'h','pid':31,'tid':31,'ts':1,'dur':5}");
+	add("{'ph':'X','cat':'cuda_sync','name':'w','pid':0,'tid':7,'ts':1,'dur':5,"
+	    "'args':{'stream':7}}");
+	add("{'ph':'X','cat':'Trace','name':'t','pid':0,'tid':7,'ts':1,'dur':5}");
+	first = add("{'ph':'X','cat':'gpu_op','name':'o','pid':0,'tid':7,'ts':10,'dur':5}");
+	add("{'ph':'X','cat':'gpu_op','name':'o','pid':9,'tid':9,'ts':10,'dur':5,"
+	    "'args':{'stream':8}}");
+	trace = end();
+	assert_int_equal(tw_derive(&d, trace, &options, NULL), 0);
+	assert_int_equal(d->gpu.count, 1);
+	assert_int_equal(d->quality.kinds[TW_DEFECT_unknown_gpu_category].count, 2);
+	assert_int_equal(d->quality.kinds[TW_DEFECT_unknown_gpu_category].event, first);
+	tw_derived_free(d);
+	trawl_trace_free(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -701,6 +774,8 @@ int main(void)
 		cmocka_unit_test(test_barren_launches_of_a_part),
 		cmocka_unit_test(test_clip_random),
 		cmocka_unit_test(test_total_time),
+		cmocka_unit_test(test_unknown_category_on_a_stream),
+		cmocka_unit_test(test_error_names_the_steps_there_are),
 		cmocka_unit_test(test_kernel_over_several_windows),
 		cmocka_unit_test(test_gaps_end_with_their_window),
 		cmocka_unit_test(test_view_of_an_idle_gpu),
