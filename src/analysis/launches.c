@@ -46,7 +46,7 @@ static const struct trawl_column columns[] = {
 	[DELAY_MIN] = { "delay min (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "shortest" },
 	[DELAY_MAX] = { "delay max (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest" },
 	[QUEUED] = { "queued (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		     "of the waiting after the calls, time behind earlier work of the stream" },
+		     "of the waiting after the calls, time until earlier work of the stream ended" },
 	[NEGATIVE] = { "negative delays", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
 		       "GPU events that start before their call: a defect of the clocks" },
 };
