@@ -21,6 +21,9 @@ file(GLOB docs CONFIGURE_DEPENDS README.md CHANGELOG.md docs/*.md)
 install(FILES ${docs} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+file(GLOB schemas CONFIGURE_DEPENDS schema/*.json)
+install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/trawl/schema)
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME trawl)
 set(CPACK_PACKAGE_VENDOR "The trawl authors")

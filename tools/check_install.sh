@@ -34,6 +34,10 @@ for file in "$prefix/bin/trawl" "$lib/libtrawl.a" "$lib/libtrawl.so" "$lib/libtr
 	"$prefix/share/doc/trawl/README.md" "$prefix/share/doc/trawl/copyright"; do
 	[ -e "$file" ] || bad "not installed: ${file#"$prefix"/}"
 done
+for schema in "$root"/schema/*.json; do
+	cmp -s "$schema" "$prefix/share/trawl/schema/$(basename "$schema")" ||
+		bad "not installed: share/trawl/schema/$(basename "$schema")"
+done
 for header in "$root"/include/trawl/*.h; do
 	cmp -s "$header" "$prefix/include/trawl/$(basename "$header")" ||
 		bad "not installed: include/trawl/$(basename "$header")"

@@ -11,11 +11,14 @@
 extern "C" {
 #endif
 
-/* DIR/<table name>.csv for each table; the directory is created, none appears if one fails. */
+/*
+ * DIR/<table name>.csv for each table; missing directories are created, no file appears if one
+ * fails.
+ */
 TRAWL_API int trawl_write_csv(const struct trawl_table *const *tables, size_t count,
 			      const char *dir, struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* One workbook, a sheet a table, in that order. */
+/* One workbook, a sheet a table, in that order; missing directories of its path are created. */
 TRAWL_API int trawl_write_xlsx(const struct trawl_table *const *tables, size_t count,
 			       const char *path, struct trawl_error *err) TRAWL_MUST_CHECK;
 

@@ -8,6 +8,7 @@
 
 #include "analysis/launchers.h"
 #include "analysis/parents.h"
+#include "base/wide.h"
 #include "derive/derived.h"
 #include "table/table.h"
 #include "trawl/report.h"
@@ -66,6 +67,8 @@ void tw_set_code(struct trawl_table *table, size_t row, size_t column,
 /* A defect into the columns of the quality table, the first of which is `first`. */
 void tw_set_defect(struct trawl_table *table, size_t row, size_t first,
 		   const struct trawl_defect *defect);
+/* A sum of integers; missing, with a note, when it does not fit 64 bits. */
+void tw_set_sum(struct trawl_table *table, size_t row, size_t column, tw_wide sum);
 /* part / whole x 100; missing when the whole is 0. */
 void tw_set_percent(struct trawl_table *table, size_t row, size_t column, double part,
 		    double whole);

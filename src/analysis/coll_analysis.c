@@ -231,7 +231,7 @@ static void add_row(struct work *w, struct trawl_table *table, uint32_t group)
 	tw_set_code(table, row, DEVICE, w->in->trace, gpu->queues[key->queue].device);
 	set_megabytes(w, table, row, IN_MB, key, IN_NELEMS);
 	set_megabytes(w, table, row, OUT_MB, key, OUT_NELEMS);
-	tw_table_set_integer(table, row, SUM, stats.sum);
+	tw_set_sum(table, row, SUM, stats.sum);
 	tw_set_us(table, row, MEAN, stats.mean);
 	tw_set_us(table, row, STD, stats.std);
 	tw_table_set_integer(table, row, MIN, stats.min);

@@ -24,35 +24,25 @@ static const struct trawl_column columns[] = {
 };
 
 struct sum {
-	int64_t count, total, self, min, max;
+	tw_wide total, self;
+	int64_t count, min, max;
 	uint64_t timed; /* calls with a usable duration */
 	uint64_t first;
 };
 
-/*
- * Time of an event inside the view, window by window, added to `u`; false when it lies outside or
- * has no usable duration.
- */
+/* Adds the time of an event in the view; false when it lies outside or has no usable duration. */
 static bool add_time(const struct tw_derived *d, uint64_t event, struct tw_union *u)
 {
 	const struct tw_events *events = &d->trace->events;
-	int64_t from = events->start_ns[event], to, start, end;
-	bool any = false;
+	int64_t start = events->start_ns[event], end;
 
 	if (events->phase[event] != 'X')
 		return false;
-	to = from + events->dur_ns[event];
-	for (;;) {
-		start = from;
-		end = to;
-		if (!tw_view_clip(&d->view, &start, &end))
-			return any;
-		tw_union_add(u, start, end);
-		any = true;
-		if (!d->view.limited || end >= to)
-			return true;
-		from = end;
-	}
+	end = start + events->dur_ns[event];
+	if (!tw_view_clip(&d->view, &start, &end))
+		return false;
+	tw_union_add(u, start, end);
+	return true;
 }
 
 /* The time that the direct children of each node cover; they come by increasing start. */
@@ -87,7 +77,7 @@ static void add_call(struct sum *sum, const struct tw_derived *d, uint64_t node,
 }
 
 static void add_row(const struct tw_analysis_input *in, struct trawl_table *table, uint32_t name,
-		    const struct sum *sum, int64_t all)
+		    const struct sum *sum, tw_wide all)
 {
 	size_t row = tw_table_add_row(table);
 
@@ -95,8 +85,8 @@ static void add_row(const struct tw_analysis_input *in, struct trawl_table *tabl
 	tw_table_set_integer(table, row, COUNT, sum->count);
 	if (!sum->timed)
 		return;
-	tw_table_set_integer(table, row, TOTAL, sum->total);
-	tw_table_set_integer(table, row, SELF, sum->self);
+	tw_set_sum(table, row, TOTAL, sum->total);
+	tw_set_sum(table, row, SELF, sum->self);
 	tw_set_us(table, row, MEAN, (double)sum->total / (double)sum->timed);
 	tw_table_set_integer(table, row, MIN, sum->min);
 	tw_table_set_integer(table, row, MAX, sum->max);
@@ -134,7 +124,7 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 	size_t n = (size_t)count + 1;
 	struct sum *sums = tw_alloc_array(in->allocator, n, sizeof(*sums));
 	struct tw_order *order = tw_alloc_array(in->allocator, n, sizeof(*order));
-	int64_t all = 0;
+	tw_wide all = 0;
 	uint64_t i;
 	uint32_t g;
 

@@ -38,17 +38,20 @@ static bool sets_release(struct sets *s)
 	return failed;
 }
 
-/* The stretch that counts as total: windows of the view, without open ends, else the busy span. */
+/*
+ * The stretch that counts as total: windows of the view, without open ends, else the busy span.
+ * Where nothing is busy an open end is that of what was recorded.
+ */
 static void find_span(const struct tw_derived *d, struct sets *s)
 {
 	const struct tw_intervals *windows = &d->view.windows;
 	int64_t first, last;
 	size_t i;
 
-	if (!s->busy.count)
+	if (!s->busy.count && !d->view.limited)
 		return;
-	first = s->busy.items[0].start_ns;
-	last = s->busy.items[s->busy.count - 1].end_ns;
+	first = s->busy.count ? s->busy.items[0].start_ns : d->view.recorded.start_ns;
+	last = s->busy.count ? s->busy.items[s->busy.count - 1].end_ns : d->view.recorded.end_ns;
 	if (!d->view.limited) {
 		tw_intervals_add(&s->span, first, last);
 		return;
@@ -56,6 +59,8 @@ static void find_span(const struct tw_derived *d, struct sets *s)
 	for (i = 0; i < windows->count; i++) {
 		struct tw_interval w = windows->items[i];
 
+		w.start_ns -= d->view.skipped_ns[i];
+		w.end_ns -= d->view.skipped_ns[i];
 		if (w.start_ns <= INT64_MIN / 4)
 			w.start_ns = first;
 		if (w.end_ns >= INT64_MAX / 4)
@@ -65,10 +70,39 @@ static void find_span(const struct tw_derived *d, struct sets *s)
 	}
 }
 
-static void fill(struct tw_timeline *t, struct sets *s, int64_t micro_idle_ns)
+static void add_gap(struct tw_timeline *t, int64_t gap_ns, int64_t micro_idle_ns)
 {
-	size_t i;
+	if (gap_ns < micro_idle_ns)
+		t->micro_idle_ns += gap_ns;
+	else
+		t->macro_idle_ns += gap_ns;
+}
 
+/* A gap ends where its window does, though the clock of the view runs on there. */
+static void add_gaps(struct tw_timeline *t, const struct tw_view *view,
+		     const struct tw_intervals *gaps, int64_t micro_idle_ns)
+{
+	size_t i, window = 1;
+
+	for (i = 0; i < gaps->count; i++) {
+		int64_t from = gaps->items[i].start_ns, to = gaps->items[i].end_ns;
+
+		for (; window < view->windows.count && tw_view_window_start(view, window) < to;
+		     window++) {
+			int64_t edge = tw_view_window_start(view, window);
+
+			if (edge <= from)
+				continue;
+			add_gap(t, edge - from, micro_idle_ns);
+			from = edge;
+		}
+		add_gap(t, to - from, micro_idle_ns);
+	}
+}
+
+static void fill(struct tw_timeline *t, struct sets *s, const struct tw_view *view,
+		 int64_t micro_idle_ns)
+{
 	t->compute_ns = tw_intervals_length(&s->buckets[TW_COMPUTE]);
 	t->communication_ns = tw_intervals_length(&s->buckets[TW_COMMUNICATION]);
 	t->copy_ns = tw_intervals_length(&s->buckets[TW_COPY]);
@@ -82,14 +116,7 @@ static void fill(struct tw_timeline *t, struct sets *s, int64_t micro_idle_ns)
 	tw_intervals_subtract(&s->rest, &s->buckets[TW_COMMUNICATION], &s->exposed);
 	t->exposed_copy_ns = tw_intervals_length(&s->exposed);
 	tw_intervals_subtract(&s->span, &s->busy, &s->gaps);
-	for (i = 0; i < s->gaps.count; i++) {
-		int64_t gap = s->gaps.items[i].end_ns - s->gaps.items[i].start_ns;
-
-		if (gap < micro_idle_ns)
-			t->micro_idle_ns += gap;
-		else
-			t->macro_idle_ns += gap;
-	}
+	add_gaps(t, view, &s->gaps, micro_idle_ns);
 }
 
 int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, const uint64_t *list,
@@ -111,7 +138,7 @@ int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, const ui
 		tw_intervals_add(&s.buckets[gpu->bucket[g]], gpu->start_ns[g], gpu->end_ns[g]);
 	}
 	find_span(d, &s);
-	fill(out, &s, micro_idle_ns);
+	fill(out, &s, &d->view, micro_idle_ns);
 	return sets_release(&s) ? TRAWL_ENOMEM : 0;
 }
 
@@ -140,7 +167,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	if (tw_timeline_of(&t, in->derived, NULL, in->derived->gpu.count, options->linked_only,
 			   options->micro_idle_ns))
 		return TRAWL_ENOMEM;
-	if (!t.events)
+	if (!t.events && !in->derived->view.limited)
 		return 0;
 	add_row(table, "computation_time", t.compute_ns, t.total_ns);
 	add_row(table, "exposed_comm_time", t.exposed_communication_ns, t.total_ns);

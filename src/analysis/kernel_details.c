@@ -53,7 +53,10 @@ static void add_full(const struct tw_derived *d, const struct position *p, struc
 	add_stream(d, p->gpu, out);
 	tw_str_addf(out,
 		    ", 'count': %llu, 'total_duration_us': ", (unsigned long long)p->stats.count);
-	tw_str_add_decimal(out, p->stats.sum, 3);
+	if (tw_wide_fits(p->stats.sum))
+		tw_str_add_decimal(out, (int64_t)p->stats.sum, 3);
+	else
+		tw_str_add_cstr(out, "None");
 	add_us(out, "mean_duration_us", p->stats.mean);
 	add_us(out, "median_duration_us", p->stats.median);
 	add_us(out, "std_dev_duration_us", p->stats.population_std);

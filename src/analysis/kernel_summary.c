@@ -34,7 +34,8 @@ struct key {
 };
 
 struct sum {
-	int64_t ns, count, min_ns, max_ns;
+	tw_wide ns;
+	int64_t count, min_ns, max_ns;
 };
 
 struct work {
@@ -42,7 +43,7 @@ struct work {
 	struct tw_groups groups;
 	uint32_t *of; /* by GPU event: its row, TW_NO_GROUP: no kernel */
 	struct sum *sums;
-	int64_t total_ns;
+	tw_wide total_ns;
 };
 
 static int group_kernels(struct work *w)
@@ -104,7 +105,7 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 	tw_set_name(table, row, PARENT, w->in->trace, key->parent);
 	tw_set_name(table, row, NAME, w->in->trace, key->name);
 	tw_set_code(table, row, STREAM, w->in->trace, queue->stream);
-	tw_table_set_integer(table, row, SUM, sum->ns);
+	tw_set_sum(table, row, SUM, sum->ns);
 	tw_table_set_integer(table, row, COUNT, sum->count);
 	tw_set_us(table, row, MEAN, (double)sum->ns / (double)sum->count);
 	tw_table_set_integer(table, row, MIN, sum->min_ns);

@@ -18,6 +18,7 @@ static uint64_t launcher_node(const struct tw_derived *d, uint64_t g)
 
 struct draft {
 	uint64_t node;
+	uint32_t above;	      /* the next launcher above it, TW_NO_GROUP: none */
 	uint64_t first_event; /* its first GPU event in the order of the input */
 	struct tw_union direct, subtree;
 };
@@ -44,7 +45,7 @@ static int add_draft(struct drafts *drafts, uint64_t node)
 		drafts->capacity = capacity;
 	}
 	drafts->items[drafts->count] =
-		(struct draft){ node, UINT64_MAX, TW_UNION_INIT, TW_UNION_INIT };
+		(struct draft){ node, TW_NO_GROUP, UINT64_MAX, TW_UNION_INIT, TW_UNION_INIT };
 	drafts->of_node[node] = (uint32_t)drafts->count++;
 	return 0;
 }
@@ -74,17 +75,47 @@ static int find_launchers(struct drafts *drafts, uint32_t *of_gpu)
 	return 0;
 }
 
-/* Every GPU event counts for all launchers above its launch call; starts come in order. */
+/* From here on of_node is the launcher at a node or the nearest above it. */
+static void find_above(struct drafts *drafts)
+{
+	const struct tw_host *host = &drafts->d->host;
+	uint64_t node;
+
+	for (node = 0; node < host->count; node++) {
+		uint64_t parent = host->parent[node];
+		uint32_t above = parent == TW_NONE ? TW_NO_GROUP : drafts->of_node[parent];
+
+		if (drafts->of_node[node] == TW_NO_GROUP)
+			drafts->of_node[node] = above;
+		else
+			drafts->items[drafts->of_node[node]].above = above;
+	}
+}
+
+/*
+ * Every GPU event counts for all launchers above its launch call; starts come in order.  One that
+ * is busy beyond the end of the event already is so together with all that are above it.
+ */
 static void add_subtrees(struct drafts *drafts)
 {
 	const struct tw_derived *d = drafts->d;
-	uint64_t g, node;
+	uint32_t launcher;
+	uint64_t g;
 
+	find_above(drafts);
 	for (g = 0; g < d->gpu.count; g++) {
-		for (node = d->gpu.launch[g]; node != TW_NONE; node = d->host.parent[node])
-			if (drafts->of_node[node] != TW_NO_GROUP)
-				tw_union_add(&drafts->items[drafts->of_node[node]].subtree,
-					     d->gpu.start_ns[g], d->gpu.end_ns[g]);
+		int64_t start_ns = d->gpu.start_ns[g], end_ns = d->gpu.end_ns[g];
+
+		launcher = d->gpu.launch[g] == TW_NONE ? TW_NO_GROUP :
+							 drafts->of_node[d->gpu.launch[g]];
+		while (launcher != TW_NO_GROUP) {
+			struct draft *draft = &drafts->items[launcher];
+
+			if (draft->subtree.end_ns >= end_ns)
+				break;
+			tw_union_add(&draft->subtree, start_ns, end_ns);
+			launcher = draft->above;
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ static const struct trawl_column columns[] = {
 	[DELAY_MIN] = { "delay min (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "shortest" },
 	[DELAY_MAX] = { "delay max (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest" },
 	[QUEUED] = { "queued (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		     "of the waiting after the calls, time behind earlier work of the stream" },
+		     "of the waiting after the calls, time until earlier work of the stream ended" },
 	[NEGATIVE] = { "negative delays", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
 		       "GPU events that start before their call: a defect of the clocks" },
 };
@@ -60,7 +60,8 @@ struct call {
 };
 
 struct sum {
-	int64_t calls, events, without, time_ns, queued_ns, negative;
+	tw_wide time_ns, queued_ns;
+	int64_t calls, events, without, negative;
 	uint64_t first;
 };
 
@@ -131,7 +132,9 @@ static int follow_gpu(struct work *w)
 	for (q = 0; q < gpu->queue_count; q++)
 		busy_until[q] = INT64_MIN;
 	for (g = 0; g < gpu->count; g++) {
-		int64_t start = gpu->start_ns[g], *until = &busy_until[gpu->queue[g]];
+		int64_t start = tw_view_real_start(&d->view, gpu->start_ns[g]);
+		int64_t stop = tw_view_real_end(&d->view, gpu->start_ns[g], gpu->end_ns[g]);
+		int64_t *until = &busy_until[gpu->queue[g]];
 		uint64_t node = gpu->launch[g];
 
 		if (node != TW_NONE) {
@@ -145,8 +148,8 @@ static int follow_gpu(struct work *w)
 			if (call->events == 1 && waited_to > node_end(d, node))
 				call->queued_ns = waited_to - node_end(d, node);
 		}
-		if (gpu->end_ns[g] > *until)
-			*until = gpu->end_ns[g];
+		if (stop > *until)
+			*until = stop;
 	}
 	tw_free(w->in->allocator, busy_until, bytes);
 	return 0;
@@ -199,7 +202,7 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 	tw_table_set_integer(table, row, CALLS, sum->calls);
 	tw_table_set_integer(table, row, EVENTS, sum->events);
 	tw_table_set_integer(table, row, WITHOUT, sum->without);
-	tw_table_set_integer(table, row, TIME, sum->time_ns);
+	tw_set_sum(table, row, TIME, sum->time_ns);
 	tw_set_us(table, row, MEAN, (double)sum->time_ns / (double)sum->calls);
 	tw_table_set_integer(table, row, NEGATIVE, sum->negative);
 	if (!n)
@@ -208,7 +211,7 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 	tw_set_us(table, row, DELAY_MEDIAN, delay.median);
 	tw_table_set_integer(table, row, DELAY_MIN, delay.min);
 	tw_table_set_integer(table, row, DELAY_MAX, delay.max);
-	tw_table_set_integer(table, row, QUEUED, sum->queued_ns);
+	tw_set_sum(table, row, QUEUED, sum->queued_ns);
 }
 
 static int fill(struct work *w, struct trawl_table *table)

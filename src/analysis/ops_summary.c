@@ -40,7 +40,8 @@ static const struct trawl_column columns[] = {
 };
 
 struct sum {
-	int64_t direct_ns, subtree_ns, count;
+	tw_wide direct_ns, subtree_ns;
+	int64_t count;
 };
 
 static int compare_texts(const void *a, const void *b)
@@ -81,22 +82,22 @@ static int set_categories(const struct tw_analysis_input *in, struct trawl_table
 }
 
 static void set_numbers(struct trawl_table *table, size_t row, const struct sum *sum,
-			int64_t running, int64_t total)
+			tw_wide running, tw_wide total)
 {
-	tw_table_set_integer(table, row, DIRECT_US, sum->direct_ns);
-	tw_table_set_integer(table, row, SUBTREE_US, sum->subtree_ns);
-	tw_table_set_integer(table, row, DIRECT_MS, sum->direct_ns);
-	tw_table_set_integer(table, row, SUBTREE_MS, sum->subtree_ns);
+	tw_set_sum(table, row, DIRECT_US, sum->direct_ns);
+	tw_set_sum(table, row, SUBTREE_US, sum->subtree_ns);
+	tw_set_sum(table, row, DIRECT_MS, sum->direct_ns);
+	tw_set_sum(table, row, SUBTREE_MS, sum->subtree_ns);
 	tw_table_set_integer(table, row, COUNT, sum->count);
 	tw_set_percent(table, row, PERCENTAGE, (double)sum->direct_ns, (double)total);
 	tw_set_percent(table, row, CUMULATIVE, (double)running, (double)total);
 }
 
 /* Sums by group, and the order of rows: direct time, then name. */
-static int64_t add_up(const struct tw_analysis_input *in, const struct tw_groups *groups,
+static tw_wide add_up(const struct tw_analysis_input *in, const struct tw_groups *groups,
 		      const struct tw_members *members, struct sum *sums, struct tw_order *order)
 {
-	int64_t total = 0;
+	tw_wide total = 0;
 	uint32_t g;
 	uint64_t i;
 
@@ -124,7 +125,7 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 	const struct trawl_allocator *a = in->allocator;
 	struct sum *sums = tw_alloc_array(a, groups->count + 1, sizeof(*sums));
 	struct tw_order *order = tw_alloc_array(a, groups->count + 1, sizeof(*order));
-	int64_t total, running = 0;
+	tw_wide total, running = 0;
 	int status = -1;
 	uint32_t g;
 

@@ -19,15 +19,16 @@ static const struct trawl_column columns[] = {
 };
 
 struct sum {
-	int64_t ns, count;
+	tw_wide ns;
+	int64_t count;
 };
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_categories *categories = &in->launchers->categories;
-	struct sum sums[TW_MOST_OP_CATEGORIES] = { { 0, 0 } };
+	struct sum sums[TW_MOST_OP_CATEGORIES] = { { 0 } };
 	struct tw_order order[TW_MOST_OP_CATEGORIES];
-	int64_t total = 0, running = 0;
+	tw_wide total = 0, running = 0;
 	unsigned k, other;
 	uint64_t i;
 	size_t row;
@@ -54,7 +55,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 		row = tw_table_add_row(table);
 		tw_table_set_str(table, row, CATEGORY, categories->names[order[k].index]);
 		tw_table_set_integer(table, row, COUNT, sum->count);
-		tw_table_set_integer(table, row, TIME, sum->ns);
+		tw_set_sum(table, row, TIME, sum->ns);
 		tw_set_percent(table, row, PERCENTAGE, (double)sum->ns, (double)total);
 		tw_set_percent(table, row, CUMULATIVE, (double)running, (double)total);
 	}

@@ -171,7 +171,7 @@ static void set_stats(struct trawl_table *table, size_t row, size_t offset,
 	tw_set_us(table, row, DIRECT_STD + offset, s->std);
 	tw_table_set_integer(table, row, DIRECT_MIN + offset, s->min);
 	tw_table_set_integer(table, row, DIRECT_MAX + offset, s->max);
-	tw_table_set_integer(table, row, DIRECT_SUM + offset, s->sum);
+	tw_set_sum(table, row, DIRECT_SUM + offset, s->sum);
 }
 
 static int add_row(struct work *w, struct trawl_table *table, uint32_t group)
@@ -204,9 +204,9 @@ static int add_row(struct work *w, struct trawl_table *table, uint32_t group)
 	return 0;
 }
 
-static int64_t group_time(const struct work *w, uint32_t group)
+static tw_wide group_time(const struct work *w, uint32_t group)
 {
-	int64_t sum = 0;
+	tw_wide sum = 0;
 	uint64_t i;
 
 	for (i = w->members.first[group]; i < w->members.first[group + 1]; i++)
@@ -218,7 +218,7 @@ static int fill(struct work *w, struct trawl_table *table)
 {
 	uint32_t count = w->groups.count, g;
 	struct tw_order *order = tw_alloc_array(w->in->allocator, count + 1, sizeof(*order));
-	int64_t total = 0, running = 0;
+	tw_wide total = 0, running = 0;
 	int status = 0;
 
 	if (!order)

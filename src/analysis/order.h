@@ -2,10 +2,11 @@
 #ifndef TW_ANALYSIS_ORDER_H
 #define TW_ANALYSIS_ORDER_H
 
+#include "base/wide.h"
 #include "store/pool.h"
 
 struct tw_order {
-	int64_t value;
+	tw_wide value;
 	uint32_t texts[2]; /* text ids of the pool that sorting is given; 0: the empty text */
 	uint64_t tie;
 	uint32_t index;

@@ -51,7 +51,10 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 
 	for (i = 0; i < count; i++)
 		tw_set_defect(table, tw_table_add_row(table), KIND, &list[i]);
-	return in->derived->gpu.count ? 0 : note_found(in, table);
+	return tw_has_gpu(in->derived) &&
+			       !in->quality->kinds[TW_DEFECT_unknown_gpu_category].count ?
+		       0 :
+		       note_found(in, table);
 }
 
 const struct tw_analysis tw_analysis_quality = {

@@ -27,7 +27,7 @@ struct pieces {
 };
 
 struct amounts {
-	int64_t operations, communication, copies, unlinked, overlap;
+	tw_wide operations, communication, copies, unlinked, overlap;
 };
 
 static void add_piece(struct pieces *p, int64_t start_ns, int64_t end_ns)
@@ -38,12 +38,12 @@ static void add_piece(struct pieces *p, int64_t start_ns, int64_t end_ns)
 }
 
 /* The GPU events of one launcher, joined where they overlap or touch; returns their length. */
-static int64_t add_launcher(const struct tw_analysis_input *in, uint64_t launcher, struct pieces *p)
+static tw_wide add_launcher(const struct tw_analysis_input *in, uint64_t launcher, struct pieces *p)
 {
 	const struct tw_members *members = &in->launchers->gpu;
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	uint64_t i = members->first[launcher], end = members->first[launcher + 1];
-	int64_t length = 0;
+	tw_wide length = 0;
 
 	while (i < end) {
 		int64_t start_ns = gpu->start_ns[members->list[i]];
@@ -81,10 +81,11 @@ static void add_all(const struct tw_analysis_input *in, struct pieces *p, struct
 }
 
 /* Time during which pieces run beyond the first, each counted. */
-static int64_t sweep(const struct pieces *p)
+static tw_wide sweep(const struct pieces *p)
 {
 	uint64_t s = 0, e = 0;
-	int64_t overlap = 0, open = 0;
+	tw_wide overlap = 0;
+	int64_t open = 0;
 	uint64_t before = 0;
 
 	while (e < p->count) {
@@ -92,7 +93,7 @@ static int64_t sweep(const struct pieces *p)
 		uint64_t now = starts ? p->starts[s].key : p->ends[e].key;
 
 		if (open > 1)
-			overlap += (open - 1) * (int64_t)(now - before);
+			overlap += (tw_wide)(open - 1) * (int64_t)(now - before);
 		before = now;
 		if (starts) {
 			open++;
@@ -105,13 +106,13 @@ static int64_t sweep(const struct pieces *p)
 	return overlap;
 }
 
-static void add_row(struct trawl_table *table, const char *quantity, int64_t ns,
+static void add_row(struct trawl_table *table, const char *quantity, tw_wide ns,
 		    const char *meaning)
 {
 	size_t row = tw_table_add_row(table);
 
 	tw_table_set_str(table, row, QUANTITY, quantity);
-	tw_table_set_integer(table, row, TIME, ns);
+	tw_set_sum(table, row, TIME, ns);
 	tw_table_set_str(table, row, MEANING, meaning);
 }
 

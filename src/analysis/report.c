@@ -102,7 +102,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 			.options = &report->options, .quality = &report->quality,
 			.allocator = tw_reuse_allocator(report->scratch),
 		},
-		.has = (d->gpu.count ? TW_NEEDS_GPU : 0) | (d->host.count ? TW_NEEDS_HOST : 0),
+		.has = (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) | (d->host.count ? TW_NEEDS_HOST : 0),
 	};
 	size_t i;
 	int status = 0;
@@ -171,7 +171,7 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 	}
 	derive.allocator = tw_reuse_allocator(report->scratch);
 	status = tw_derive(&report->derived, trace, &derive, err);
-	if (!status && !report->derived->gpu.count && !report->derived->host.count)
+	if (!status && !tw_has_gpu(report->derived) && !report->derived->host.count)
 		status = nothing_to_report(report->derived, err);
 	if (!status) {
 		add_quality(report, trace);

@@ -2,6 +2,7 @@
 #include "analysis/analysis.h"
 
 #include <math.h>
+#include <string.h>
 
 void tw_set_name(struct trawl_table *table, size_t row, size_t column,
 		 const struct trawl_trace *trace, uint32_t text)
@@ -22,6 +23,23 @@ void tw_set_code(struct trawl_table *table, size_t row, size_t column,
 
 	if (code != TW_CODE_NONE)
 		tw_table_set_text(table, row, column, text, len);
+}
+
+void tw_set_sum(struct trawl_table *table, size_t row, size_t column, tw_wide sum)
+{
+	static const char note[] =
+		"sums of more than 2^63 nanoseconds (292 years) do not fit: their "
+		"cells are empty";
+	size_t i;
+
+	if (tw_wide_fits(sum)) {
+		tw_table_set_integer(table, row, column, (int64_t)sum);
+		return;
+	}
+	for (i = 0; i < trawl_table_notes(table); i++)
+		if (!strcmp(trawl_table_note(table, i), note))
+			return;
+	tw_table_add_note(table, "%s", note);
 }
 
 void tw_set_percent(struct trawl_table *table, size_t row, size_t column, double part, double whole)

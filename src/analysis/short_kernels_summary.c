@@ -32,7 +32,8 @@ struct key {
 };
 
 struct sum {
-	int64_t ns, count;
+	tw_wide ns;
+	int64_t count;
 	uint64_t first; /* event number of the first, to order ties */
 };
 
@@ -106,7 +107,7 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 			tw_table_set_text(table, row, DIMS + i, text, len);
 	}
 	tw_set_name(table, row, NAME, w->in->trace, key->name);
-	tw_table_set_integer(table, row, SUM, sum->ns);
+	tw_set_sum(table, row, SUM, sum->ns);
 	tw_table_set_integer(table, row, COUNT, sum->count);
 	tw_set_us(table, row, MEAN, (double)sum->ns / (double)sum->count);
 	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)w->in->total_ns);

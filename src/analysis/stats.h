@@ -4,11 +4,12 @@
 #ifndef TW_ANALYSIS_STATS_H
 #define TW_ANALYSIS_STATS_H
 
-#include "trawl/api.h"
+#include "base/wide.h"
 
 struct tw_stats {
 	uint64_t count;
-	int64_t sum, min, max;
+	tw_wide sum;
+	int64_t min, max;
 	double mean, median;   /* of no values: 0 */
 	double std;	       /* sample standard deviation (n - 1); NaN below two values */
 	double population_std; /* n */

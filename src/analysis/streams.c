@@ -25,17 +25,20 @@ static const struct trawl_column columns[] = {
 
 struct stream {
 	struct tw_union busy;
-	int64_t sum, first, last, kernels, copies, sets, communication;
+	tw_wide sum;
+	int64_t first, last, kernels, copies, sets, communication;
 };
 
 static void add_event(struct stream *s, const struct tw_analysis_input *in, uint64_t g)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
+	const struct tw_view *view = &in->derived->view;
+	int64_t last = tw_view_real_end(view, gpu->start_ns[g], gpu->end_ns[g]);
 
 	if (!(s->kernels + s->copies + s->sets))
-		s->first = gpu->start_ns[g];
-	if (gpu->end_ns[g] > s->last || !(s->kernels + s->copies + s->sets))
-		s->last = gpu->end_ns[g];
+		s->first = tw_view_real_start(view, gpu->start_ns[g]);
+	if (last > s->last || !(s->kernels + s->copies + s->sets))
+		s->last = last;
 	switch (tw_class(in->trace, gpu->event[g])) {
 	case TRAWL_CLASS_KERNEL:
 		s->kernels++;
@@ -67,7 +70,7 @@ static void add_row(const struct tw_analysis_input *in, struct trawl_table *tabl
 	tw_table_set_integer(table, row, COMMUNICATION, s->communication);
 	tw_table_set_integer(table, row, BUSY, s->busy.length_ns);
 	tw_set_percent(table, row, OF_TOTAL, (double)s->busy.length_ns, (double)in->total_ns);
-	tw_table_set_integer(table, row, SUM, s->sum);
+	tw_set_sum(table, row, SUM, s->sum);
 	tw_table_set_integer(table, row, FIRST, s->first);
 	tw_table_set_integer(table, row, LAST, s->last);
 }

@@ -22,7 +22,8 @@ struct key {
 };
 
 struct sum {
-	int64_t ns, count;
+	tw_wide ns;
+	int64_t count;
 	uint64_t first;
 };
 
@@ -45,7 +46,7 @@ static void add_row(const struct tw_analysis_input *in, struct trawl_table *tabl
 	tw_set_code(table, row, DEVICE, in->trace, queue->device);
 	tw_set_code(table, row, STREAM, in->trace, queue->stream);
 	tw_table_set_integer(table, row, COUNT, sum->count);
-	tw_table_set_integer(table, row, SUM, sum->ns);
+	tw_set_sum(table, row, SUM, sum->ns);
 	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)in->total_ns);
 }
 

@@ -107,6 +107,12 @@ static bool timeline_row(const struct trawl_table *table, const char *type, int6
 	return false;
 }
 
+/* Whether the GPU did anything in the view. */
+static bool has_gpu_events(const struct trawl_report *report)
+{
+	return trawl_report_find(report, "streams") != NULL;
+}
+
 static void add_bar(struct tw_str *out, double share, unsigned width, const char *colour_code,
 		    bool colour)
 {
@@ -173,6 +179,8 @@ static void add_timeline(const struct trawl_report *report, unsigned width, bool
 	if (timeline_row(table, "busy_time", &ns) && total > 0)
 		tw_str_addf(out, " %5.1f %% busy", (double)ns / (double)total * 100);
 	tw_str_add_char(out, '\n');
+	if (!has_gpu_events(report))
+		tw_str_add_cstr(out, "no GPU events in this part of the trace\n");
 }
 
 static const struct trawl_column top_gpu[] = {
@@ -260,7 +268,7 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 	const char *const *sources = gpu ? top_gpu_sources : top_host_sources;
 	size_t row, column, rows;
 
-	if (!ops && !trawl_report_find(report, "gpu_timeline"))
+	if (!ops && !has_gpu_events(report))
 		ops = trawl_report_find(report, "cpu_ops");
 	if (!top || !ops)
 		return top;
@@ -299,20 +307,27 @@ static void add_top(const struct trawl_report *report, size_t top_ops, unsigned 
 static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 {
 	const struct trawl_table *table = trawl_report_find(report, "unlinked");
-	int64_t ns = 0, count = 0;
+	tw_wide ns = 0;
+	int64_t count = 0;
+	bool told = true;
 	size_t row;
 
 	for (row = 0; table && row < trawl_table_rows(table); row++) {
+		struct trawl_cell time;
+
 		count += trawl_table_cell(table, row, column_of(table, "count")).integer;
-		ns += trawl_table_cell(table, row, column_of(table, "time (ms)")).integer;
+		time = trawl_table_cell(table, row, column_of(table, "time (ms)"));
+		told &= time.state == TRAWL_CELL_VALUE;
+		ns += time.integer;
 	}
 	if (count) {
 		tw_str_add_cstr(out, "\n");
 		add_grouped(out, count);
-		tw_str_addf(out,
-			    " GPU event%s (%.3f ms) without a recorded launch: in the timeline,\n"
-			    "in no operation\n",
-			    count == 1 ? "" : "s", (double)ns / 1e6);
+		tw_str_addf(out, " GPU event%s", count == 1 ? "" : "s");
+		if (told)
+			tw_str_addf(out, " (%.3f ms)", (double)ns / 1e6);
+		tw_str_add_cstr(out,
+				" without a recorded launch: in the timeline,\nin no operation\n");
 	}
 }
 

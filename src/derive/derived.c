@@ -37,7 +37,7 @@ static int build_all(struct tw_derived *d, const struct tw_derive_options *optio
 		return -1;
 	tw_quality_append(&d->quality, &d->gpu.quality, 0);
 	tw_quality_append(&d->quality, &d->host.quality, 0);
-	return tw_links_build(d);
+	return tw_links_build(d) ? -1 : tw_unknown_count(d);
 }
 
 int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
@@ -80,6 +80,8 @@ void tw_derived_free(struct tw_derived *d)
 	tw_names_release(&d->names);
 	tw_free(a, d->host.event, (d->host.count + 1) * sizeof(*d->host.event));
 	tw_free(a, d->host.parent, (d->host.count + 1) * sizeof(*d->host.parent));
+	tw_free(a, d->host.op[0], (d->host.count + 1) * sizeof(**d->host.op));
+	tw_free(a, d->host.op[1], (d->host.count + 1) * sizeof(**d->host.op));
 	tw_free(a, d->host.launch_name, d->trace->texts.count);
 	tw_free(a, gpu->event, (gpu->allocated + 1) * sizeof(*gpu->event));
 	tw_free(a, gpu->start_ns, (gpu->allocated + 1) * sizeof(*gpu->start_ns));

@@ -19,6 +19,9 @@ struct tw_host {
 	uint64_t count;
 	uint64_t *event;
 	uint64_t *parent;	   /* node, TW_NONE: top level */
+	uint64_t depth;		   /* of the deepest node */
+	uint64_t *op[2];	   /* of a deep tree, by node: tw_launching_op(), without and with
+				    * passing over "execute"; else NULL */
 	uint8_t *launch_name;	   /* by text id: calls of this name should have GPU work */
 	struct tw_quality quality; /* found while building it */
 };
@@ -35,12 +38,13 @@ struct tw_gpu {
 	uint64_t count;
 	uint64_t allocated; /* entries of the columns */
 	uint64_t *event;
-	int64_t *start_ns, *end_ns; /* clipped by the view, and by --clip-overruns */
-	uint64_t *launch;	    /* host node of the launch call, TW_NONE: not recorded */
-	uint32_t *queue;	    /* index into queues */
-	uint8_t *bucket;	    /* enum tw_bucket */
-	uint16_t *known_name;	    /* by text id: 1 + row of tw_kernel_names, 0: none */
-	struct tw_queue *queues;    /* in order of device, stream */
+	/* On the clock of the view, cut by it and by --clip-overruns. */
+	int64_t *start_ns, *end_ns;
+	uint64_t *launch;	 /* host node of the launch call, TW_NONE: not recorded */
+	uint32_t *queue;	 /* index into queues */
+	uint8_t *bucket;	 /* enum tw_bucket */
+	uint16_t *known_name;	 /* by text id: 1 + row of tw_kernel_names, 0: none */
+	struct tw_queue *queues; /* in order of device, stream */
 	uint32_t queue_count;
 	struct tw_quality quality; /* found while building it */
 };
@@ -72,6 +76,16 @@ void tw_derived_free(struct tw_derived *derived);
 int tw_host_build(struct tw_derived *d, bool python) TRAWL_MUST_CHECK;
 int tw_gpu_build(struct tw_derived *d, bool clip_overruns) TRAWL_MUST_CHECK;
 int tw_links_build(struct tw_derived *d) TRAWL_MUST_CHECK;
+/* Counts what looks like GPU work and is not known as such. */
+int tw_unknown_count(struct tw_derived *d) TRAWL_MUST_CHECK;
+/* Of links by correlation: again, where several processes share ids. */
+int tw_links_by_process(struct tw_derived *d) TRAWL_MUST_CHECK;
+
+/* Whether a correlation or External id is one. */
+static inline bool tw_is_link_id(tw_code id)
+{
+	return id != TW_CODE_NONE && id != 0;
+}
 
 /* What is known of a GPU event by its name, NULL: nothing. */
 static inline const struct tw_kernel_name *tw_gpu_known(const struct tw_derived *d, uint64_t g)
@@ -79,6 +93,12 @@ static inline const struct tw_kernel_name *tw_gpu_known(const struct tw_derived 
 	unsigned row = d->gpu.known_name[d->trace->events.name[d->gpu.event[g]]];
 
 	return row ? &tw_kernel_names[row - 1] : NULL;
+}
+
+/* Whether there is GPU work to tell of: none in a window of a trace that has some is idle time. */
+static inline bool tw_has_gpu(const struct tw_derived *d)
+{
+	return d->gpu.count || (d->view.limited && d->gpu.allocated);
 }
 
 /* Class of a host node. */

@@ -10,6 +10,9 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 
+/* Real trees are a few dozen deep: from here on asking each node's ancestors takes too long. */
+#define DEEP 100
+
 static bool is_host(enum trawl_class class, bool python)
 {
 	return class == TRAWL_CLASS_CPU_OP || tw_class_is_launch(class) ||
@@ -156,25 +159,66 @@ static void nest(struct tw_derived *d)
 {
 	const struct tw_events *events = &d->trace->events;
 	struct tw_host *host = &d->host;
-	uint64_t i, top = TW_NONE;
+	uint64_t i, top = TW_NONE, depth = 0;
 
 	for (i = 0; i < host->count; i++) {
 		uint64_t e = host->event[i];
 		int64_t start = events->start_ns[e], end = end_of(events, e);
 
-		if (i && events->track[e] != events->track[host->event[i - 1]])
+		if (i && events->track[e] != events->track[host->event[i - 1]]) {
 			top = TW_NONE;
-		while (top != TW_NONE && end_of(events, host->event[top]) <= start)
+			depth = 0;
+		}
+		for (; top != TW_NONE && end_of(events, host->event[top]) <= start; depth--)
 			top = host->parent[top];
 		if (top != TW_NONE && end > end_of(events, host->event[top])) {
 			tw_quality_add(&d->host.quality, TW_DEFECT_overrun_parent, 1, -1,
 				       (int64_t)e);
-			while (top != TW_NONE && end > end_of(events, host->event[top]))
+			for (; top != TW_NONE && end > end_of(events, host->event[top]); depth--)
 				top = host->parent[top];
 		}
 		host->parent[i] = top;
 		top = i;
+		if (++depth > host->depth)
+			host->depth = depth;
 	}
+}
+
+static bool is_launching_op(const struct tw_derived *d, uint64_t node, bool pass_execute)
+{
+	static const char execute[] = "execute";
+	const struct tw_pool_entry *name;
+
+	if (tw_node_class(d, node) != TRAWL_CLASS_CPU_OP)
+		return false;
+	name = &d->trace->texts.entries[d->trace->events.name[d->host.event[node]]];
+	return !pass_execute || name->len != sizeof(execute) - 1 ||
+	       memcmp(name->ptr, execute, sizeof(execute) - 1);
+}
+
+/* Finds the operation above every node at once: parents come before their children. */
+static int find_ops(struct tw_derived *d)
+{
+	struct tw_host *host = &d->host;
+	uint64_t node;
+	int pass;
+
+	for (pass = 0; pass < 2; pass++) {
+		host->op[pass] =
+			tw_alloc(d->allocator, (host->count + 1) * sizeof(*host->op[pass]));
+		if (!host->op[pass])
+			return -1;
+		for (node = 0; node < host->count; node++) {
+			uint64_t parent = host->parent[node];
+
+			if (is_launching_op(d, node, pass))
+				host->op[pass][node] = node;
+			else
+				host->op[pass][node] = parent == TW_NONE ? TW_NONE :
+									   host->op[pass][parent];
+		}
+	}
+	return 0;
 }
 
 int tw_host_build(struct tw_derived *d, bool python)
@@ -189,24 +233,16 @@ int tw_host_build(struct tw_derived *d, bool python)
 	if (!d->host.event || !d->host.parent || sort_nodes(d, python))
 		return -1;
 	nest(d);
-	return 0;
+	return d->host.depth > DEEP ? find_ops(d) : 0;
 }
 
 uint64_t tw_launching_op(const struct tw_derived *d, uint64_t launch, bool pass_execute)
 {
-	static const char execute[] = "execute";
 	uint64_t node = launch;
 
-	for (; node != TW_NONE; node = d->host.parent[node]) {
-		const struct tw_pool_entry *name;
-
-		if (tw_node_class(d, node) != TRAWL_CLASS_CPU_OP)
-			continue;
-		name = &d->trace->texts.entries[d->trace->events.name[d->host.event[node]]];
-		if (pass_execute && name->len == sizeof(execute) - 1 &&
-		    !memcmp(name->ptr, execute, sizeof(execute) - 1))
-			continue;
-		return node;
-	}
-	return TW_NONE;
+	if (d->host.op[pass_execute])
+		return d->host.op[pass_execute][launch];
+	while (node != TW_NONE && !is_launching_op(d, node, pass_execute))
+		node = d->host.parent[node];
+	return node;
 }

@@ -2,7 +2,7 @@
  * Launches to GPU work.  By correlation id; GPU events without one by External id; those without
  * either by the flow arrows that the profiler drew.  A graph launch may have many kernels.
  */
-#include "derive/derived.h"
+#include "derive/flows.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -24,6 +24,7 @@ struct id_map {
 	uint64_t size;		    /* a power of two */
 	struct shared_call *shared; /* calls that share an id with an earlier one */
 	uint64_t shared_count, shared_capacity;
+	bool several_processes; /* calls of several processes share an id */
 };
 
 static int map_init(struct id_map *map, uint64_t count, const struct trawl_allocator *allocator)
@@ -82,6 +83,11 @@ static int64_t node_start(const struct tw_derived *d, uint64_t node)
 	return d->trace->events.start_ns[d->host.event[node]];
 }
 
+static tw_code node_pid(const struct tw_derived *d, uint64_t node)
+{
+	return d->trace->tracks[d->trace->events.track[d->host.event[node]]].pid;
+}
+
 /* Adds a launch node; 1 when the id was there before, -1 out of memory. */
 static int map_add(const struct tw_derived *d, struct id_map *map, tw_code id, uint64_t node)
 {
@@ -92,6 +98,7 @@ static int map_add(const struct tw_derived *d, struct id_map *map, tw_code id, u
 		map->nodes[at] = node;
 		return 0;
 	}
+	map->several_processes |= node_pid(d, map->nodes[at]) != node_pid(d, node);
 	return add_shared(map, &(struct shared_call){ id, node_start(d, node), node }) ? -1 : 1;
 }
 
@@ -141,46 +148,47 @@ static uint64_t map_find(const struct tw_derived *d, const struct id_map *map, t
 	return first;
 }
 
-static bool is_id(tw_code id)
-{
-	return id != TW_CODE_NONE && id != 0;
-}
-
 /* ---- correlation */
 
 static int link_by_correlation(struct tw_derived *d)
 {
 	const struct tw_events *events = &d->trace->events;
 	struct id_map map;
-	uint64_t n = 0, i;
+	uint64_t n = 0, i, first_shared = UINT64_MAX;
 	int status = -1;
 
 	for (i = 0; i < d->host.count; i++)
 		n += tw_class_is_launch(tw_node_class(d, i)) &&
-		     is_id(events->correlation[d->host.event[i]]);
+		     tw_is_link_id(events->correlation[d->host.event[i]]);
 	if (map_init(&map, n, d->allocator))
 		goto out;
 	for (i = 0; i < d->host.count; i++) {
 		uint64_t e = d->host.event[i];
 		int added;
 
-		if (!tw_class_is_launch(tw_class(d->trace, e)) || !is_id(events->correlation[e]))
+		if (!tw_class_is_launch(tw_class(d->trace, e)) ||
+		    !tw_is_link_id(events->correlation[e]))
 			continue;
 		added = map_add(d, &map, events->correlation[e], i);
 		if (added < 0)
 			goto out;
-		if (added)
-			tw_quality_add(&d->quality, TW_DEFECT_duplicate_correlation, 1, -1,
-				       (int64_t)e);
+		if (added && e < first_shared)
+			first_shared = e;
 	}
 	if (map.shared_count)
 		qsort(map.shared, map.shared_count, sizeof(*map.shared), compare_shared);
 	for (i = 0; i < d->gpu.count; i++) {
 		tw_code id = events->correlation[d->gpu.event[i]];
 
-		if (is_id(id))
+		if (tw_is_link_id(id))
 			d->gpu.launch[i] = map_find(d, &map, id, events->start_ns[d->gpu.event[i]]);
 	}
+	if (map.several_processes) {
+		status = tw_links_by_process(d);
+		goto out;
+	}
+	tw_quality_add(&d->quality, TW_DEFECT_duplicate_correlation, (int64_t)map.shared_count, -1,
+		       (int64_t)first_shared);
 	status = 0;
 out:
 	map_release(&map);
@@ -261,8 +269,8 @@ static bool needs_external(const struct tw_derived *d, uint64_t g)
 	const struct tw_events *events = &d->trace->events;
 	uint64_t e = d->gpu.event[g];
 
-	return d->gpu.launch[g] == TW_NONE && !is_id(events->correlation[e]) &&
-	       is_id(events->external[e]);
+	return d->gpu.launch[g] == TW_NONE && !tw_is_link_id(events->correlation[e]) &&
+	       tw_is_link_id(events->external[e]);
 }
 
 /* One pass with the calls, or with the operations themselves where no call is recorded. */
@@ -288,7 +296,7 @@ static int link_by_external(struct tw_derived *d, bool operations)
 	for (i = 0; i < d->host.count; i++) {
 		uint64_t e = d->host.event[i];
 
-		if (is_id(events->external[e]) &&
+		if (tw_is_link_id(events->external[e]) &&
 		    tw_class_is_launch(tw_class(d->trace, e)) == !operations)
 			calls[call_count++] =
 				(struct external){ events->external[e], events->start_ns[e], i };
@@ -305,77 +313,27 @@ out:
 
 /* ---- flow arrows */
 
-struct flow_end {
-	tw_code pid, tid, id;
-	int64_t time_ns;
-	uint64_t index;
-};
-
-static int compare_places(const void *a, const void *b)
-{
-	const struct flow_end *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	const struct flow_end *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static struct flow_end flow_end_of(const struct tw_derived *d, uint64_t event, uint64_t index)
-{
-	const struct tw_events *events = &d->trace->events;
-	const struct tw_track *track = &d->trace->tracks[events->track[event]];
-
-	return (struct flow_end){ track->pid, track->tid, events->correlation[event],
-				  events->start_ns[event], index };
-}
-
-static bool is_launch_flow(const struct trawl_trace *trace, uint64_t i)
-{
-	const char *name;
-
-	if (trace->events.phase[i] != 's' && trace->events.phase[i] != 'f')
-		return false;
-	name = trace->texts.entries[trace->categories[trace->events.category[i]].name].ptr;
-	return !strcmp(name, "ac2g") || !strcmp(name, "async_cpu_to_gpu") ||
-	       !strcmp(name, "async_gpu");
-}
-
 static bool needs_flow(const struct tw_derived *d, uint64_t g)
 {
-	return d->gpu.launch[g] == TW_NONE && !is_id(d->trace->events.correlation[d->gpu.event[g]]);
+	return d->gpu.launch[g] == TW_NONE &&
+	       !tw_is_link_id(d->trace->events.correlation[d->gpu.event[g]]);
 }
 
-struct flow_lists {
-	struct flow_end *starts, *ends, *calls;
-	uint64_t start_count, end_count, call_count, capacity;
-};
-
 /* An arrow's end at the GPU event, its start by id, the call at the start. */
-static void follow_flows(struct tw_derived *d, const struct flow_lists *f)
+static void follow_flows(struct tw_derived *d, const struct tw_flows *flows,
+			 const struct tw_flow_end *calls, uint64_t call_count)
 {
 	uint64_t g;
 
 	for (g = 0; g < d->gpu.count; g++) {
-		struct flow_end place, *end, *start, *call;
+		const struct tw_flow_end *start, *call;
+		struct tw_flow_end place;
 
 		if (!needs_flow(d, g))
 			continue;
-		place = flow_end_of(d, d->gpu.event[g], g);
-		end = bsearch(&place, f->ends, f->end_count, sizeof(place), compare_places);
-		start = end ? bsearch(end, f->starts, f->start_count, sizeof(place), compare_ids) :
-			      NULL;
-		call = start ? bsearch(start, f->calls, f->call_count, sizeof(place),
-				       compare_places) :
-			       NULL;
+		place = tw_flow_place(d, d->gpu.event[g], g);
+		start = tw_flows_start_of(flows, &place);
+		call = start ? tw_flow_find_place(calls, call_count, start) : NULL;
 		if (call)
 			d->gpu.launch[g] = call->index;
 	}
@@ -383,42 +341,30 @@ static void follow_flows(struct tw_derived *d, const struct flow_lists *f)
 
 static int link_by_flow(struct tw_derived *d)
 {
-	const struct tw_events *events = &d->trace->events;
-	struct flow_lists f = { 0 };
-	uint64_t i, work = 0;
-	size_t bytes;
+	struct tw_flows flows = { 0 };
+	struct tw_flow_end *calls = NULL;
+	uint64_t i, n = 0, work = 0;
+	int status;
 
 	for (i = 0; i < d->gpu.count; i++)
 		work += needs_flow(d, i);
-	for (i = 0; work && i < events->count; i++)
-		f.capacity += is_launch_flow(d->trace, i);
-	if (!f.capacity)
+	if (!work)
 		return 0;
-	bytes = f.capacity * sizeof(*f.starts);
-	f.starts = tw_alloc(d->allocator, bytes);
-	f.ends = tw_alloc(d->allocator, bytes);
-	f.calls = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*f.calls));
-	if (f.starts && f.ends && f.calls) {
-		for (i = 0; i < events->count; i++) {
-			if (!is_launch_flow(d->trace, i))
-				continue;
-			if (events->phase[i] == 's')
-				f.starts[f.start_count++] = flow_end_of(d, i, i);
-			else
-				f.ends[f.end_count++] = flow_end_of(d, i, i);
-		}
+	status = tw_flows_build(&flows, d);
+	if (!status && flows.capacity) {
+		calls = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*calls));
+		status = calls ? 0 : -1;
+	}
+	if (!status && flows.capacity) {
 		for (i = 0; i < d->host.count; i++)
 			if (tw_class_is_launch(tw_node_class(d, i)))
-				f.calls[f.call_count++] = flow_end_of(d, d->host.event[i], i);
-		qsort(f.starts, f.start_count, sizeof(*f.starts), compare_ids);
-		qsort(f.ends, f.end_count, sizeof(*f.ends), compare_places);
-		qsort(f.calls, f.call_count, sizeof(*f.calls), compare_places);
-		follow_flows(d, &f);
+				calls[n++] = tw_flow_place(d, d->host.event[i], i);
+		tw_flow_sort_places(calls, n);
+		follow_flows(d, &flows, calls, n);
 	}
-	tw_free(d->allocator, f.starts, bytes);
-	tw_free(d->allocator, f.ends, bytes);
-	tw_free(d->allocator, f.calls, (d->host.count + 1) * sizeof(*f.calls));
-	return f.starts && f.ends && f.calls ? 0 : -1;
+	tw_free(d->allocator, calls, (d->host.count + 1) * sizeof(*calls));
+	tw_flows_release(&flows);
+	return status;
 }
 
 /* Whether calls of this name should have GPU work. */

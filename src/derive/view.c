@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "derive/view_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,7 @@ static const char step_prefix[] = "ProfilerStep#";
 
 #define MOST_STEPS 1000
 
-/* The step number of an annotation's name, -1 when it is none. */
-static int64_t step_of(const struct trawl_trace *trace, uint64_t i)
+int64_t tw_step_of(const struct trawl_trace *trace, uint64_t i)
 {
 	const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[i]];
 	int64_t step = 0;
@@ -28,7 +28,7 @@ static int64_t step_of(const struct trawl_trace *trace, uint64_t i)
 	return step;
 }
 
-static bool is_range(const struct trawl_trace *trace, uint64_t i, enum trawl_class class)
+bool tw_is_range(const struct trawl_trace *trace, uint64_t i, enum trawl_class class)
 {
 	return trace->events.phase[i] == 'X' && tw_class(trace, i) == class;
 }
@@ -37,8 +37,8 @@ static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_
 {
 	if (o->range)
 		return !strcmp(trace->texts.entries[trace->events.name[i]].ptr, o->range);
-	return step_of(trace, i) >= o->step_first && step_of(trace, i) <= o->step_last &&
-	       step_of(trace, i) >= 0;
+	return tw_step_of(trace, i) >= o->step_first && tw_step_of(trace, i) <= o->step_last &&
+	       tw_step_of(trace, i) >= 0;
 }
 
 /* An annotation that was asked for; one on a GPU only of the device looked at. */
@@ -47,7 +47,7 @@ static bool is_window(const struct tw_view *view, const struct trawl_trace *trac
 {
 	tw_code device = trace->tracks[trace->events.track[i]].device;
 
-	return is_range(trace, i, class) && wanted(trace, i, o) &&
+	return tw_is_range(trace, i, class) && wanted(trace, i, o) &&
 	       (class != TRAWL_CLASS_GPU_ANNOTATION || view->device == TW_CODE_NONE ||
 		device == view->device);
 }
@@ -150,40 +150,13 @@ static bool has_steps(const struct trawl_trace *trace, const struct tw_view_opti
 	uint64_t i;
 
 	for (i = 0; i < trace->events.count; i++) {
-		if (!is_range(trace, i, TRAWL_CLASS_ANNOTATION) &&
-		    !is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION))
+		if (!tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION) &&
+		    !tw_is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION))
 			continue;
-		first |= step_of(trace, i) == o->step_first;
-		last |= step_of(trace, i) == o->step_last;
+		first |= tw_step_of(trace, i) == o->step_first;
+		last |= tw_step_of(trace, i) == o->step_last;
 	}
 	return first && last;
-}
-
-static int no_such_range(const struct trawl_trace *trace, const struct tw_view_options *o,
-			 struct trawl_error *err)
-{
-	int64_t first = -1, last = -1;
-	uint64_t i;
-
-	if (o->range)
-		return trawl_error_set(err, TRAWL_EUSAGE,
-				       "no annotation is named '%.200s' in this trace", o->range);
-	for (i = 0; i < trace->events.count; i++) {
-		int64_t step;
-
-		if (!is_range(trace, i, TRAWL_CLASS_ANNOTATION) &&
-		    !is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION))
-			continue;
-		step = step_of(trace, i);
-		if (step >= 0 && (first < 0 || step < first))
-			first = step;
-		if (step > last)
-			last = step;
-	}
-	if (first < 0)
-		return trawl_error_set(err, TRAWL_EUSAGE, "this trace has no profiler steps");
-	return trawl_error_set(err, TRAWL_EUSAGE, "no such step: this trace has steps %lld to %lld",
-			       (long long)first, (long long)last);
 }
 
 static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
@@ -193,11 +166,11 @@ static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
 	char *at;
 
 	if (!o->range && !has_steps(trace, o))
-		return no_such_range(trace, o, err);
+		return tw_no_such_annotation(trace, o, err);
 	if (o->range ? windows_of(view, trace, o) : windows_of_steps(view, trace, o))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (!view->windows.count)
-		return no_such_range(trace, o, err);
+		return tw_no_such_annotation(trace, o, err);
 	used = strlen(view->label);
 	at = view->label + used;
 	if (o->range)
@@ -261,6 +234,7 @@ static int by_time(struct tw_view *view, const struct trawl_trace *trace,
 	if (start >= end)
 		return trawl_error_set(err, TRAWL_EUSAGE, "--start must be before --end");
 	if (find_recorded(trace, &recorded)) {
+		view->recorded = recorded;
 		if (start >= recorded.end_ns || end <= recorded.start_ns)
 			return trawl_error_set(err, TRAWL_EUSAGE,
 					       "nothing was recorded in that time: the trace runs "
@@ -308,8 +282,7 @@ static int by_device(struct tw_view *view, const struct trawl_trace *trace,
 			 used ? ", " : "", o->device);
 		return 0;
 	}
-	return trawl_error_set(err, TRAWL_EUSAGE, "no GPU event of device %.60s in this trace",
-			       o->device);
+	return tw_no_such_device(trace, o->device, err);
 }
 
 int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
@@ -328,40 +301,126 @@ int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
 		status = by_time(view, trace, o, err);
 	view->limited = view->windows.count || o->range || o->step_first >= 0 ||
 			o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE;
+	if (!status && tw_view_settle(view))
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (status)
 		tw_view_release(view);
 	return status;
 }
 
+int tw_view_settle(struct tw_view *view)
+{
+	struct tw_interval *windows = view->windows.items;
+	size_t count = 0, i;
+
+	/* Nothing lies in a window without length. */
+	for (i = 0; i < view->windows.count; i++)
+		if (windows[i].start_ns < windows[i].end_ns)
+			windows[count++] = windows[i];
+	view->windows.count = count;
+	if (!count)
+		return 0;
+	view->skipped_ns =
+		tw_alloc_array(view->windows.allocator, count, sizeof(*view->skipped_ns));
+	if (!view->skipped_ns)
+		return -1;
+	for (i = 1; i < count; i++)
+		view->skipped_ns[i] =
+			view->skipped_ns[i - 1] + windows[i].start_ns - windows[i - 1].end_ns;
+	return 0;
+}
+
 void tw_view_release(struct tw_view *view)
 {
+	if (view->windows.allocator)
+		tw_free(view->windows.allocator, view->skipped_ns,
+			view->windows.count * sizeof(*view->skipped_ns));
+	view->skipped_ns = NULL;
 	tw_intervals_release(&view->windows);
 }
 
-bool tw_view_clip(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns)
+/* The first window that ends behind a time. */
+static size_t window_behind(const struct tw_view *view, int64_t time_ns)
 {
 	size_t low = 0, high = view->windows.count;
 
-	if (!view->limited)
-		return true;
-	/* The first window that ends behind the start. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (view->windows.items[middle].end_ns <= *start_ns)
+		if (view->windows.items[middle].end_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == view->windows.count)
+	return low;
+}
+
+/* The last window from `low` on that begins before a time; `low` when none does. */
+static size_t window_before(const struct tw_view *view, size_t low, int64_t time_ns)
+{
+	size_t high = view->windows.count;
+
+	while (low + 1 < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (view->windows.items[middle].start_ns < time_ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool tw_view_clip(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns)
+{
+	const struct tw_interval *windows = view->windows.items;
+	size_t first, last;
+
+	if (!view->limited)
+		return true;
+	first = window_behind(view, *start_ns);
+	if (first == view->windows.count)
 		return false;
 	/* A moment at the start of a window is in it. */
-	if (view->windows.items[low].start_ns > *start_ns &&
-	    view->windows.items[low].start_ns >= *end_ns)
+	if (windows[first].start_ns > *start_ns && windows[first].start_ns >= *end_ns)
 		return false;
-	if (*start_ns < view->windows.items[low].start_ns)
-		*start_ns = view->windows.items[low].start_ns;
-	if (*end_ns > view->windows.items[low].end_ns)
-		*end_ns = view->windows.items[low].end_ns;
+	last = window_before(view, first, *end_ns);
+	if (*start_ns < windows[first].start_ns)
+		*start_ns = windows[first].start_ns;
+	if (*end_ns > windows[last].end_ns)
+		*end_ns = windows[last].end_ns;
+	*start_ns -= view->skipped_ns[first];
+	*end_ns -= view->skipped_ns[last];
 	return true;
+}
+
+/* The last window that begins before a time of the view, or at it; the first when none does. */
+static size_t window_of_view_time(const struct tw_view *view, int64_t time_ns, bool or_at)
+{
+	size_t low = 0, high = view->windows.count;
+
+	while (low + 1 < high) {
+		size_t middle = low + (high - low) / 2;
+		int64_t start_ns = tw_view_window_start(view, middle);
+
+		if (start_ns < time_ns || (or_at && start_ns == time_ns))
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int64_t tw_view_real_start(const struct tw_view *view, int64_t start_ns)
+{
+	if (view->windows.count < 2)
+		return start_ns;
+	return start_ns + view->skipped_ns[window_of_view_time(view, start_ns, true)];
+}
+
+int64_t tw_view_real_end(const struct tw_view *view, int64_t start_ns, int64_t end_ns)
+{
+	if (view->windows.count < 2)
+		return end_ns;
+	return end_ns + view->skipped_ns[window_of_view_time(view, end_ns, start_ns == end_ns)];
 }

@@ -1,6 +1,10 @@
 /*
  * The part of a trace that analyses look at: stretches of time, one device.  Intervals are
  * clipped at the edges of the stretches here and nowhere else.
+ *
+ * A view has a clock of its own, which stands still between two windows: it is that of the trace
+ * until the first window ends.  On it a GPU event that spans several windows is one interval, as
+ * long as its parts are together, so unions, sums and differences need not know of windows.
  */
 #ifndef TW_DERIVE_VIEW_H
 #define TW_DERIVE_VIEW_H
@@ -21,10 +25,12 @@ struct tw_view_options {
 	}
 
 struct tw_view {
-	bool limited; /* windows apply */
-	struct tw_intervals windows;
-	tw_code device;	 /* TW_CODE_NONE: all */
-	char label[256]; /* what was asked for, for people; "": the whole trace */
+	bool limited;		     /* windows apply */
+	struct tw_intervals windows; /* on the clock of the trace */
+	int64_t *skipped_ns;	     /* by window: time between windows before it */
+	struct tw_interval recorded; /* first start, last end of anything; when limited by time */
+	tw_code device;		     /* TW_CODE_NONE: all */
+	char label[256];	     /* what was asked for, for people; "": the whole trace */
 };
 
 /* TRAWL_EUSAGE when the step, range or device is not in the trace (the message lists what is). */
@@ -32,11 +38,23 @@ int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
 		 const struct tw_view_options *options, struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_view_release(struct tw_view *view);
 
+/* Makes what follows from `windows`, as tw_view_init() does: 0 or -1. */
+int tw_view_settle(struct tw_view *view) TRAWL_MUST_CHECK;
+
 /*
- * Clips an interval to the stretch that holds its start, or the first it reaches; false when it
- * lies outside.  An interval over several stretches keeps its part in the first: one kernel
- * stays one kernel.
+ * Moves an interval to the clock of the view: what lies outside the windows is cut away.  False
+ * when nothing is left.
  */
 bool tw_view_clip(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns);
+
+/* Where a window begins on the clock of the view. */
+static inline int64_t tw_view_window_start(const struct tw_view *view, size_t window)
+{
+	return view->windows.items[window].start_ns - view->skipped_ns[window];
+}
+
+/* The way back, of a clipped interval: its start, and its end, on the clock of the trace. */
+int64_t tw_view_real_start(const struct tw_view *view, int64_t start_ns);
+int64_t tw_view_real_end(const struct tw_view *view, int64_t start_ns, int64_t end_ns);
 
 #endif

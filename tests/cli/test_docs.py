@@ -222,9 +222,9 @@ class Said(Case):
                     "tid": 7, "ts": ts, "dur": dur, "args": {"device": 0, "stream": 7}}
         events = [gpu_step(3, 100, 50), gpu_step(4, 200, 50), kernel("a", 90, 30, 1),
                   kernel("b", 140, 80, 2), copy(230, 10, 3), kernel("c", 400, 10, 4)]
-        # [100,120) [140,150), the rest of b lies behind its window; [230,240).
+        # [100,120); b in both windows, [140,150) and [200,220); [230,240).
         self.assertFigures(self.report(events, "--step", "3-4"),
-                           {"total": 100, "busy": 40, "idle": 60, "compute": 30, "memcpy": 10})
+                           {"total": 100, "busy": 60, "idle": 40, "compute": 50, "memcpy": 10})
         # An open end is where the events in view end.
         self.assertFigures(self.report(events, "--start", "100000"), {"total": 310, "busy": 120})
         # A bound behind the recording, which ends at 410, is its edge.

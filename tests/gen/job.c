@@ -209,6 +209,8 @@ static void init_rank(struct job *j, int i)
 	bool many = opt->ranks > 1;
 
 	sim_init(&r->sim, opt->seed, i, START_NS, FIRST_STEP);
+	if (opt->equal_ids)
+		r->sim.corr = 4000;
 	r->slow = 1;
 	for (int k = 0; k < opt->n_stragglers; k++)
 		if (opt->stragglers[k].rank == i)

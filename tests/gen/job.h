@@ -21,6 +21,7 @@ struct job_options {
 	int64_t steps;
 	int64_t size; /* bytes, 0 for as many as the steps make */
 	int ranks;
+	bool equal_ids; /* ranks count correlation ids from the same number */
 	int64_t clock_skew_us;
 	struct straggler stragglers[16];
 	int n_stragglers;

@@ -23,6 +23,7 @@ static const char usage[] =
 	"  --steps N               profiler steps (default 3)\n"
 	"  --size SIZE             steps until the file is that large: bytes, or with K, M, G, T\n"
 	"  --ranks R               a job of R ranks, OUT/rank<i>_trace.json (1 to 512)\n"
+	"  --equal-ids             ranks count correlation ids from the same number\n"
 	"  --seed S                seed of all that is random (default 1)\n"
 	"  --stacks                record python frames\n"
 	"  --epoch                 times since the epoch, no baseTimeNanoseconds\n"
@@ -160,6 +161,8 @@ static void parse_option(struct model *m, struct job_options *opt, char **argv, 
 
 	if (!strcmp(arg, "--stacks")) {
 		m->stacks = true;
+	} else if (!strcmp(arg, "--equal-ids")) {
+		opt->equal_ids = true;
 	} else if (!strcmp(arg, "--epoch")) {
 		m->epoch = true;
 	} else if (!strncmp(arg, "--", 2) && eq && (size_t)(eq - arg) < sizeof(name)) {

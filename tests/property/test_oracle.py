@@ -1,5 +1,6 @@
 """Random small traces against a slow second computation (oracle.py)."""
 import pathlib
+import random
 import sys
 import unittest
 from decimal import Decimal
@@ -31,6 +32,7 @@ class Random(Case):
         self.calls(rep, truth)
         self.balance(rep, truth)
         self.window(text, truth, seed)
+        self.windows(text, truth, seed)
         linked = [g for g in truth.gpu if g.launch]
         if linked:
             again = self.report(text, "--linked-only")
@@ -53,6 +55,33 @@ class Random(Case):
         self.assertEqual({n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()},
                          oracle.kernel_sums(inside))
         self.assertReconciles(rep)
+
+    def windows(self, text, truth, seed):
+        """Of several windows an event has its part in each, and is one event."""
+        r = random.Random(seed)
+        first, last = min(g.ts for g in truth.gpu), max(g.end for g in truth.gpu)
+        edges = sorted(r.sample(range(first, last + 20), 2 * r.choice([2, 3, 5])))
+        windows = list(zip(edges[::2], edges[1::2]))
+        parts = [p for lo, hi in windows for p in oracle.cut(truth.gpu, lo, hi)]
+        more = "".join(',\n{"ph":"X","cat":"user_annotation","name":"part","pid":31,"tid":1,'
+                       f'"ts":{Decimal(lo) / 1000:f},"dur":{Decimal(hi - lo) / 1000:f}}}'
+                       for lo, hi in windows)
+        rep = self.report(text.removesuffix("\n]}\n") + more + "\n]}\n", "--range", "part")
+        self.assertExit(rep, 0)
+        want = oracle.timeline(parts) if parts else dict.fromkeys(oracle.timeline(truth.gpu), 0)
+        total = sum(hi - lo for lo, hi in windows)
+        want.update(total=total, idle=total - want["busy"])
+        self.assertEqual({k: ns(v) for k, v in rep.figures().items()}, want)
+        self.assertReconciles(rep)
+        whole = {}
+        for p in parts:
+            if p.index in whole:
+                whole[p.index].dur += p.dur
+            else:
+                whole[p.index] = p
+        got = {n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()} \
+            if rep.has("kernel_summary") else {}
+        self.assertEqual(got, oracle.kernel_sums(whole.values()))
 
     def timelines(self, rep, truth):
         self.assertEqual({k: ns(v) for k, v in rep.figures().items()}, oracle.timeline(truth.gpu))

@@ -514,6 +514,162 @@ static int random_below(int n)
 	return (int)((random_state >> 33) % (unsigned)n);
 }
 
+/* ---- several processes with the same ids */
+
+static uint64_t launch_in(int pid, int ts, int correlation)
+{
+	return add("{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':%d,'tid':1,"
+		   "'ts':%d,'dur':5,'args':{'correlation':%d}}",
+		   pid, ts, correlation);
+}
+
+/* `more` follows the arguments, such as ",'pid':1". */
+static uint64_t kernel_on(int pid, int device, int ts, int correlation, const char *more)
+{
+	return add("{'ph':'X','cat':'kernel','name':'k','pid':%d,'tid':7,'ts':%d,'dur':5,"
+		   "'args':{'device':%d,'stream':7,'correlation':%d%s}}",
+		   pid, ts, device, correlation, more);
+}
+
+static void arrow_between(int id, int from_pid, int from, int to_pid, int to)
+{
+	add("{'ph':'s','cat':'ac2g','name':'ac2g','id':%d,'pid':%d,'tid':1,'ts':%d}", id, from_pid,
+	    from);
+	add("{'ph':'f','cat':'ac2g','name':'ac2g','id':%d,'pid':%d,'tid':7,'ts':%d,'bp':'e'}", id,
+	    to_pid, to);
+}
+
+/* Two ranks in one file: pids and arrows tell them apart, correlation ids do not. */
+static void test_processes_with_equal_ids_by_arrow(void **state)
+{
+	uint64_t launches[2][3], kernels[2][3];
+	int rank, i;
+	struct links l;
+
+	begin();
+	for (rank = 0; rank < 2; rank++) {
+		for (i = 0; i < 3; i++) {
+			/* The second rank is a little later: its call is always the nearest. */
+			int at = 100 * i + 10 * rank;
+
+			launches[rank][i] = launch_in(31 + rank, at, i + 1);
+			kernels[rank][i] = kernel_on(1000 + rank, 0, at + 30, i + 1, "");
+			arrow_between(10 * rank + i + 1, 31 + rank, at, 1000 + rank, at + 30);
+		}
+	}
+	l = build();
+	for (rank = 0; rank < 2; rank++)
+		for (i = 0; i < 3; i++)
+			assert_int_equal(launch_of(&l, kernels[rank][i]), launches[rank][i]);
+	assert_int_equal(defects(&l, TW_DEFECT_duplicate_correlation), 0);
+	assert_int_equal(defects(&l, TW_DEFECT_ambiguous_link), 0);
+	assert_int_equal(defects(&l, TW_DEFECT_launch_without_kernel), 0);
+	release(&l);
+}
+
+static void test_processes_with_equal_ids_by_what_they_say(void **state)
+{
+	uint64_t a, b, of_a, of_b;
+	struct links l;
+
+	/* Arguments name the process. */
+	begin();
+	a = launch_in(31, 0, 1);
+	b = launch_in(32, 10, 1);
+	of_a = kernel_on(0, 0, 30, 1, ",'pid':31");
+	of_b = kernel_on(1, 1, 40, 1, ",'pid':32");
+	l = build();
+	assert_int_equal(launch_of(&l, of_a), a);
+	assert_int_equal(launch_of(&l, of_b), b);
+	assert_int_equal(defects(&l, TW_DEFECT_ambiguous_link), 0);
+	release(&l);
+
+	/* The pid does, when it is not the device's number. */
+	begin();
+	a = launch_in(31, 0, 1);
+	b = launch_in(32, 10, 1);
+	of_a = kernel_on(31, 0, 30, 1, "");
+	of_b = kernel_on(32, 0, 40, 1, "");
+	l = build();
+	assert_int_equal(launch_of(&l, of_a), a);
+	assert_int_equal(launch_of(&l, of_b), b);
+	release(&l);
+
+	/* The number of a device is no process: the nearest before, and it is said. */
+	begin();
+	launch_in(1, 0, 1);
+	b = launch_in(32, 10, 1);
+	of_a = kernel_on(1, 1, 30, 1, "");
+	l = build();
+	assert_int_equal(launch_of(&l, of_a), b);
+	assert_int_equal(defects(&l, TW_DEFECT_ambiguous_link), 1);
+	assert_int_equal(defects(&l, TW_DEFECT_duplicate_correlation), 0);
+	release(&l);
+}
+
+/* An event that tells nothing goes with the others of its stream, which one process launched. */
+static void test_processes_with_equal_ids_by_stream(void **state)
+{
+	uint64_t a, b, of_a, of_b;
+	struct links l;
+
+	begin();
+	a = launch_in(31, 0, 1);
+	b = launch_in(32, 10, 1);
+	launch_in(31, 20, 2); /* the other process has no 2, nor this one a 3 */
+	launch_in(32, 20, 3);
+	of_a = kernel_on(0, 0, 30, 1, "");
+	of_b = kernel_on(1, 1, 40, 1, "");
+	kernel_on(0, 0, 50, 2, "");
+	kernel_on(1, 1, 50, 3, "");
+	l = build();
+	assert_int_equal(launch_of(&l, of_a), a);
+	assert_int_equal(launch_of(&l, of_b), b);
+	assert_int_equal(defects(&l, TW_DEFECT_ambiguous_link), 0);
+	release(&l);
+}
+
+/* An id used again in one process is a duplicate there, and only there. */
+static void test_duplicates_within_processes(void **state)
+{
+	uint64_t early, late, other, first, second;
+	struct links l;
+
+	begin();
+	early = launch_in(31, 0, 1);
+	late = launch_in(31, 100, 1);
+	other = launch_in(32, 110, 1);
+	first = kernel_on(1000, 0, 20, 1, ",'pid':31");
+	second = kernel_on(1000, 0, 120, 1, ",'pid':31");
+	l = build();
+	assert_int_equal(launch_of(&l, first), early);
+	assert_int_equal(launch_of(&l, second), late);
+	assert_int_equal(defects(&l, TW_DEFECT_duplicate_correlation), 1);
+	assert_int_equal(l.d->quality.kinds[TW_DEFECT_duplicate_correlation].event, late);
+	assert_int_not_equal(other, late);
+	release(&l);
+}
+
+/* Arrows that begin or end together are taken in the order of the input. */
+static void test_arrows_at_one_place(void **state)
+{
+	uint64_t first, k;
+	struct links l;
+
+	begin();
+	first = launch(1, 0, "'x':1");
+	launch(1, 0, "'x':2");
+	add("{'ph':'f','cat':'ac2g','name':'ac2g','id':8,'pid':0,'tid':7,'ts':30}");
+	add("{'ph':'f','cat':'ac2g','name':'ac2g','id':9,'pid':0,'tid':7,'ts':30}");
+	add("{'ph':'s','cat':'ac2g','name':'ac2g','id':8,'pid':1,'tid':1,'ts':0}");
+	add("{'ph':'s','cat':'ac2g','name':'ac2g','id':8,'pid':1,'tid':1,'ts':77}");
+	add("{'ph':'s','cat':'ac2g','name':'ac2g','id':9,'pid':1,'tid':1,'ts':77}");
+	k = kernel(30, "'x':1");
+	l = build();
+	assert_int_equal(launch_of(&l, k), first);
+	release(&l);
+}
+
 static void test_random_correlations(void **state)
 {
 	enum { CALLS = 60, KERNELS = 60 };
@@ -568,6 +724,11 @@ static void test_random_correlations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_processes_with_equal_ids_by_arrow),
+		cmocka_unit_test(test_processes_with_equal_ids_by_what_they_say),
+		cmocka_unit_test(test_processes_with_equal_ids_by_stream),
+		cmocka_unit_test(test_duplicates_within_processes),
+		cmocka_unit_test(test_arrows_at_one_place),
 		cmocka_unit_test(test_correlation),
 		cmocka_unit_test(test_operations_do_not_launch),
 		cmocka_unit_test(test_duplicates_go_to_the_nearest_before),

@@ -369,6 +369,33 @@ static void test_random_trees(void **state)
 	}
 }
 
+/* In deep trees the operation above a launch is looked up, which must not change it. */
+static void test_deep_nesting(void **state)
+{
+	enum { DEPTH = 150 };
+	uint64_t ops[DEPTH], calls[DEPTH];
+	struct tree t;
+	int i;
+
+	begin();
+	for (i = 0; i < DEPTH; i++) {
+		/* Every third is a whole program; at the top stand two. */
+		ops[i] = add_event("cpu_op", i < 2 || i % 3 == 0 ? "execute" : "op", 1, 2 * i,
+				   4 * DEPTH - 4 * i);
+		calls[i] = add_event("cuda_runtime", "cudaLaunchKernel", 1, 2 * i + 1, 0);
+	}
+	t = build(false);
+	assert_int_equal(t.d->host.depth, DEPTH + 1);
+	for (i = 0; i < DEPTH; i++) {
+		uint64_t call = node_of(&t, calls[i]), above;
+
+		assert_int_equal(tw_launching_op(t.d, call, false), node_of(&t, ops[i]));
+		above = i < 2 ? TW_NONE : node_of(&t, ops[i % 3 ? i : i - 1]);
+		assert_int_equal(tw_launching_op(t.d, call, true), above);
+	}
+	release(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_without_usable_time),
 		cmocka_unit_test(test_only_host_work_is_in_it),
 		cmocka_unit_test(test_random_trees),
+		cmocka_unit_test(test_deep_nesting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,7 +167,7 @@ static void test_several_windows(void **state)
 	gpu_step(2, 300, 100); /* 300 to 400 */
 	in_first = kernel(0, 110, 10);
 	into_gap = kernel(0, 150, 100);
-	over_both = kernel(0, 190, 160); /* keeps its part in the first */
+	over_both = kernel(0, 190, 160); /* 10 in the first, 50 in the second */
 	kernel(0, 210, 50);		 /* in the gap */
 	from_gap = kernel(0, 290, 20);
 	in_second = kernel(0, 350, 10);
@@ -177,9 +177,10 @@ static void test_several_windows(void **state)
 	assert_int_equal(d->gpu.count, 5);
 	expect_gpu(d, 0, in_first, 110, 120);
 	expect_gpu(d, 1, into_gap, 150, 200);
-	expect_gpu(d, 2, over_both, 190, 200);
-	expect_gpu(d, 3, from_gap, 300, 310);
-	expect_gpu(d, 4, in_second, 350, 360);
+	/* The clock of the view goes from 200 on with the second window. */
+	expect_gpu(d, 2, over_both, 190, 250);
+	expect_gpu(d, 3, from_gap, 200, 210);
+	expect_gpu(d, 4, in_second, 250, 260);
 	assert_string_equal(d->view.label, "steps 1-2");
 	tw_derived_free(d);
 
@@ -235,7 +236,9 @@ static void test_annotations_of_the_gpu_before_those_of_the_host(void **state)
 	trace = end();
 	expect_windows(trace, annotation("forward"), 2, (const int[][2]){ { 80, 85 }, { 90, 95 } });
 	expect_windows(trace, annotation("loss"), 1, (const int[][2]){ { 95, 100 } });
-	expect_error(trace, annotation("aten::mm"), "no annotation is named 'aten::mm'");
+	expect_error(trace, annotation("aten::mm"),
+		     "no annotation is named 'aten::mm' in this trace; there are: forward, "
+		     "backward, loss");
 	expect_error(trace, annotation("forwar"), "no annotation is named 'forwar'");
 	expect_error(trace, annotation(""), "no annotation is named ''");
 	trawl_trace_free(trace);
@@ -277,8 +280,8 @@ static void test_steps(void **state)
 	expect_windows(trace, steps(3, 5), 1, (const int[][2]){ { 0, 30 } });
 	/* One is missing in between. */
 	expect_windows(trace, steps(5, 7), 2, (const int[][2]){ { 20, 30 }, { 40, 50 } });
-	expect_error(trace, steps(2, 2), "steps 3 to 7");
-	expect_error(trace, steps(0, 0), "steps 3 to 7");
+	expect_error(trace, steps(2, 2), "this trace has steps 3-5, 7");
+	expect_error(trace, steps(0, 0), "this trace has steps 3-5, 7");
 	expect_error(trace, steps(6, 6), "no such step");
 	expect_error(trace, steps(8, 8), "no such step");
 	expect_error(trace, steps(2, 4), "no such step");
@@ -383,7 +386,7 @@ static void test_device(void **state)
 	tw_derived_free(d);
 	o = whole;
 	o.device = "2";
-	expect_error(trace, o, "device 2");
+	expect_error(trace, o, "no GPU event of device 2: this trace has devices 0, 1, 10");
 	o.device = "";
 	expect_error(trace, o, "device");
 	o.device = "1x";
@@ -415,7 +418,7 @@ static void test_barren_launches_of_a_part(void **state)
 	trawl_trace_free(trace);
 }
 
-/* ---- clipping, against a slow picture: one window at a time, one nanosecond at a time */
+/* ---- clipping, against a slow picture: one nanosecond at a time */
 
 static uint64_t random_state;
 
@@ -425,27 +428,40 @@ static int random_below(int n)
 	return (int)((random_state >> 33) % (unsigned)n);
 }
 
-/* The part of [start, end) in the first window that holds any of it; false: in none. */
-static bool slow_clip(const struct tw_intervals *windows, int64_t *start, int64_t *stop)
+static bool is_inside(const struct tw_intervals *windows, int64_t t)
 {
 	size_t i;
 
-	for (i = 0; i < windows->count; i++) {
-		int64_t first = INT64_MAX, last = INT64_MIN, t;
-
-		for (t = *start; t < *stop; t++) {
-			if (t < windows->items[i].start_ns || t >= windows->items[i].end_ns)
-				continue;
-			first = t < first ? t : first;
-			last = t;
-		}
-		if (last == INT64_MIN)
-			continue;
-		*start = first;
-		*stop = last + 1;
-		return true;
-	}
+	for (i = 0; i < windows->count; i++)
+		if (t >= windows->items[i].start_ns && t < windows->items[i].end_ns)
+			return true;
 	return false;
+}
+
+/*
+ * The moments of [start, end) that are in windows, counted on a clock that stands still outside
+ * them; false when there are none.  Their first and last, as told by the clock of the trace.
+ */
+static bool slow_clip(const struct tw_intervals *windows, int64_t *start, int64_t *stop,
+		      int64_t *real_start, int64_t *real_stop)
+{
+	int64_t clock = windows->count ? windows->items[0].start_ns : 0, first = 0, count = 0, t;
+
+	for (t = clock; t < *stop; t++) {
+		if (!is_inside(windows, t))
+			continue;
+		if (t >= *start) {
+			if (!count++) {
+				first = clock;
+				*real_start = t;
+			}
+			*real_stop = t + 1;
+		}
+		clock++;
+	}
+	*start = first;
+	*stop = first + count;
+	return count > 0;
 }
 
 static void test_clip_random(void **state)
@@ -460,19 +476,23 @@ static void test_clip_random(void **state)
 		tw_intervals_init(&view.windows, trawl_allocator_default());
 		for (i = 0; i < n; i++) {
 			at += 1 + random_below(12);
-			tw_intervals_add(&view.windows, at, at + 1 + random_below(12));
+			tw_intervals_add(&view.windows, at, at + random_below(12));
 			at = (int)view.windows.items[view.windows.count - 1].end_ns;
 		}
+		assert_int_equal(tw_view_settle(&view), 0);
 		for (i = 0; i < 30; i++) {
-			int64_t start = random_below(100), stop = start + 1 + random_below(30);
-			int64_t slow_start = start, slow_stop = stop;
-			bool slow = slow_clip(&view.windows, &slow_start, &slow_stop);
+			int64_t start = random_below(100), stop = start + 1 + random_below(60);
+			int64_t slow_start = start, slow_stop = stop, real_start = 0, real_stop = 0;
+			bool slow = slow_clip(&view.windows, &slow_start, &slow_stop, &real_start,
+					      &real_stop);
 
 			assert_int_equal(tw_view_clip(&view, &start, &stop), slow);
 			if (!slow)
 				continue;
 			assert_int_equal(start, slow_start);
 			assert_int_equal(stop, slow_stop);
+			assert_int_equal(tw_view_real_start(&view, start), real_start);
+			assert_int_equal(tw_view_real_end(&view, start, stop), real_stop);
 		}
 		tw_view_release(&view);
 	}
@@ -549,6 +569,196 @@ static void test_total_time(void **state)
 	trawl_trace_free(trace);
 }
 
+/* The time of a kernel in every window counts, and it is one kernel. */
+static void test_kernel_over_several_windows(void **state)
+{
+	struct tw_view_options o = steps(1, 3);
+	struct trawl_report_options options;
+	const struct trawl_table *table;
+	struct trawl_report *report;
+	struct trawl_trace *trace;
+
+	begin();
+	gpu_step(1, 100, 100);
+	gpu_step(2, 300, 100);
+	gpu_step(3, 500, 100);
+	kernel(0, 150, 400); /* 50 in the first, 100 in the second, 50 in the third */
+	trace = end();
+	assert_int_equal(timeline(trace, o, "busy_time"), 200 * 1000);
+	assert_int_equal(timeline(trace, o, "computation_time"), 200 * 1000);
+	assert_int_equal(timeline(trace, o, "idle_time"), 100 * 1000);
+	assert_int_equal(timeline(trace, o, "total_time"), 300 * 1000);
+
+	trawl_report_options_init(&options);
+	options.step_first = 1;
+	options.step_last = 3;
+	/* The gap before it and the one behind it, 50 each: in windows of their own. */
+	options.micro_idle_ns = 60 * 1000;
+	assert_int_equal(trawl_report_new(&report, trace, &options, NULL), 0);
+	table = trawl_report_find(report, "kernel_summary");
+	assert_non_null(table);
+	assert_int_equal(trawl_table_rows(table), 1);
+	assert_int_equal(trawl_table_cell(table, 0, 4).integer, 200 * 1000); /* sum */
+	assert_int_equal(trawl_table_cell(table, 0, 5).integer, 1);	     /* count */
+	table = trawl_report_find(report, "streams");
+	assert_non_null(table);
+	assert_int_equal(trawl_table_cell(table, 0, 6).integer, 200 * 1000);  /* busy */
+	assert_int_equal(trawl_table_cell(table, 0, 9).integer, 150 * 1000);  /* first start */
+	assert_int_equal(trawl_table_cell(table, 0, 10).integer, 550 * 1000); /* last end */
+	table = trawl_report_find(report, "reconciliation");
+	assert_non_null(table);
+	assert_int_equal(trawl_table_cell(table, 3, 1).integer, 200 * 1000); /* unlinked */
+	assert_int_equal(trawl_table_cell(table, 5, 1).integer, 200 * 1000); /* busy */
+	assert_int_equal(trawl_table_cell(table, 8, 1).integer, 0);	     /* difference */
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
+/* Idle at the end of a window and at the start of the next are two gaps. */
+static void test_gaps_end_with_their_window(void **state)
+{
+	struct trawl_report_options options;
+	const struct trawl_table *table;
+	struct trawl_report *report;
+	struct trawl_trace *trace;
+
+	begin();
+	gpu_step(1, 0, 100);
+	gpu_step(2, 200, 100);
+	gpu_step(3, 400, 50);
+	kernel(0, 0, 70);   /* 30 idle behind it */
+	kernel(0, 240, 60); /* 40 idle before it; the third is idle for 50 */
+	trace = end();
+	trawl_report_options_init(&options);
+	options.step_first = 1;
+	options.step_last = 3;
+	options.micro_idle_ns = 45 * 1000;
+	assert_int_equal(trawl_report_new(&report, trace, &options, NULL), 0);
+	table = trawl_report_find(report, "gpu_timeline");
+	assert_non_null(table);
+	assert_int_equal(trawl_table_cell(table, 4, 1).integer, 70 * 1000); /* micro idle */
+	assert_int_equal(trawl_table_cell(table, 5, 1).integer, 50 * 1000); /* macro idle */
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
+/* A GPU that does nothing all the time is idle, which is not the same as no GPU. */
+static void test_view_of_an_idle_gpu(void **state)
+{
+	struct tw_view_options from = TW_VIEW_OPTIONS_INIT, part = times(160, 180);
+	struct trawl_trace *trace;
+
+	begin();
+	kernel(0, 100, 50);
+	kernel(1, 200, 50);
+	op(0, 400);
+	host_step(1, 155, 20);
+	trace = end();
+	assert_int_equal(timeline(trace, part, "busy_time"), 0);
+	assert_int_equal(timeline(trace, part, "idle_time"), 20 * 1000);
+	assert_int_equal(timeline(trace, part, "total_time"), 20 * 1000);
+	assert_int_equal(timeline(trace, steps(1, 1), "idle_time"), 20 * 1000);
+	/* Device 0 is idle while device 1 is not. */
+	part = times(210, 220);
+	assert_int_equal(timeline(trace, part, "busy_time"), 10 * 1000);
+	part.device = "0";
+	assert_int_equal(timeline(trace, part, "busy_time"), 0);
+	assert_int_equal(timeline(trace, part, "idle_time"), 10 * 1000);
+	/* To the end of what was recorded, since there is no last GPU event. */
+	from.start_ns = 300 * 1000;
+	assert_int_equal(timeline(trace, from, "total_time"), 100 * 1000);
+	assert_int_equal(timeline(trace, from, "idle_time"), 100 * 1000);
+	trawl_trace_free(trace);
+
+	/* Without any GPU work in the trace nothing is known of it. */
+	begin();
+	op(0, 400);
+	host_step(1, 155, 20);
+	trace = end();
+	{
+		struct trawl_report_options options;
+		struct trawl_report *report;
+
+		trawl_report_options_init(&options);
+		options.step_first = options.step_last = 1;
+		assert_int_equal(trawl_report_new(&report, trace, &options, NULL), 0);
+		assert_null(trawl_report_find(report, "gpu_timeline"));
+		trawl_report_free(report);
+	}
+	trawl_trace_free(trace);
+}
+
+/* Steps 1 and 3: an error about 2 must not say "1 to 3". */
+static void test_error_names_the_steps_there_are(void **state)
+{
+	struct trawl_trace *trace;
+	int i;
+
+	begin();
+	gpu_step(3, 20, 10);
+	host_step(1, 0, 10);
+	host_step(3, 15, 10);
+	trace = end();
+	expect_error(trace, steps(2, 2), "no such step: this trace has steps 1, 3");
+	trawl_trace_free(trace);
+
+	begin();
+	host_step(4, 0, 10);
+	trace = end();
+	expect_error(trace, steps(2, 2), "no such step: this trace has step 4");
+	trawl_trace_free(trace);
+
+	/* Many: some, and how many there are. */
+	begin();
+	for (i = 0; i < 40; i++) {
+		char name[100];
+
+		host_step(2 * i, 10 * i, 5);
+		snprintf(name, sizeof(name), "range%d%070d", i, 0);
+		range("user_annotation", name, 10 * i, 5);
+		kernel(i, 10 * i, 5);
+	}
+	trace = end();
+	expect_error(trace, steps(1, 1),
+		     "has steps 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, ... "
+		     "(40 in all)");
+	expect_error(trace, annotation("x"), "(80 in all)");
+	{
+		struct tw_view_options o = whole;
+
+		o.device = "40";
+		expect_error(trace, o, "devices 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ...");
+	}
+	trawl_trace_free(trace);
+}
+
+/* What runs on a stream and is of no known category is in no table: that is said. */
+static void test_unknown_category_on_a_stream(void **state)
+{
+	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT };
+	struct trawl_trace *trace;
+	struct tw_derived *d;
+	uint64_t first;
+
+	begin();
+	add("{'ph':'X','cat':'kernel','name':'k','pid':0,'tid':7,'ts':1,'dur':5,"
+	    "'args':{'device':0,'stream':7}}");
+	add("{'ph':'X','cat':'whatever','name':'h','pid':31,'tid':31,'ts':1,'dur':5}");
+	add("{'ph':'X','cat':'cuda_sync','name':'w','pid':0,'tid':7,'ts':1,'dur':5,"
+	    "'args':{'stream':7}}");
+	add("{'ph':'X','cat':'Trace','name':'t','pid':0,'tid':7,'ts':1,'dur':5}");
+	first = add("{'ph':'X','cat':'gpu_op','name':'o','pid':0,'tid':7,'ts':10,'dur':5}");
+	add("{'ph':'X','cat':'gpu_op','name':'o','pid':9,'tid':9,'ts':10,'dur':5,"
+	    "'args':{'stream':8}}");
+	trace = end();
+	assert_int_equal(tw_derive(&d, trace, &options, NULL), 0);
+	assert_int_equal(d->gpu.count, 1);
+	assert_int_equal(d->quality.kinds[TW_DEFECT_unknown_gpu_category].count, 2);
+	assert_int_equal(d->quality.kinds[TW_DEFECT_unknown_gpu_category].event, first);
+	tw_derived_free(d);
+	trawl_trace_free(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -564,6 +774,11 @@ int main(void)
 		cmocka_unit_test(test_barren_launches_of_a_part),
 		cmocka_unit_test(test_clip_random),
 		cmocka_unit_test(test_total_time),
+		cmocka_unit_test(test_unknown_category_on_a_stream),
+		cmocka_unit_test(test_error_names_the_steps_there_are),
+		cmocka_unit_test(test_kernel_over_several_windows),
+		cmocka_unit_test(test_gaps_end_with_their_window),
+		cmocka_unit_test(test_view_of_an_idle_gpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,91 @@
+/*
+ * Events that look like GPU work and are of a category that nobody here knows: they are in no
+ * table, and a reader of the report should know.
+ */
+#include "derive/derived.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+/* On streams too, but no work: waiting, and what the profiler did. */
+static const char *const no_work[] = { "cuda_sync", "xpu_sync", "cuda_profiler_range", "overhead",
+				       "trace" };
+
+struct place {
+	tw_code pid, tid;
+};
+
+static bool may_be_work(const struct trawl_trace *trace, unsigned category)
+{
+	const struct tw_category *c = &trace->categories[category];
+	size_t i;
+
+	if (!c->name || c->class != TRAWL_CLASS_OTHER)
+		return false;
+	for (i = 0; i < sizeof(no_work) / sizeof(no_work[0]); i++)
+		if (!strcasecmp(tw_pool_text(&trace->texts, c->name, NULL), no_work[i]))
+			return false;
+	return true;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* Places of the streams, for asking whether an event is at one. */
+static size_t list_places(const struct trawl_trace *trace, struct place *places)
+{
+	size_t count = 0;
+	uint32_t t;
+
+	for (t = 0; t < trace->track_count; t++)
+		if (trace->tracks[t].device != TW_CODE_NONE)
+			places[count++] =
+				(struct place){ trace->tracks[t].pid, trace->tracks[t].tid };
+	qsort(places, count, sizeof(*places), compare_places);
+	return count;
+}
+
+static bool is_on_stream(const struct trawl_trace *trace, uint64_t event,
+			 const struct place *places, size_t count)
+{
+	const struct tw_track *track = &trace->tracks[trace->events.track[event]];
+	struct place place = { track->pid, track->tid };
+	struct tw_arg arg;
+
+	return tw_trace_arg(trace, event, TW_KEY_stream, &arg) ||
+	       bsearch(&place, places, count, sizeof(place), compare_places);
+}
+
+int tw_unknown_count(struct tw_derived *d)
+{
+	const struct trawl_trace *trace = d->trace;
+	bool candidate[TW_MAX_CATEGORIES] = { false }, any = false;
+	size_t bytes = ((size_t)trace->track_count + 1) * sizeof(struct place), count;
+	struct place *places;
+	unsigned c;
+	uint64_t i;
+
+	for (c = 0; c < trace->category_count; c++)
+		any |= candidate[c] = may_be_work(trace, c);
+	if (!any)
+		return 0;
+	places = tw_alloc(d->allocator, bytes);
+	if (!places)
+		return -1;
+	count = list_places(trace, places);
+	for (i = 0; i < trace->events.count; i++)
+		if (candidate[trace->events.category[i]] && trace->events.phase[i] == 'X' &&
+		    is_on_stream(trace, i, places, count))
+			tw_quality_add(&d->quality, TW_DEFECT_unknown_gpu_category, 1, -1,
+				       (int64_t)i);
+	tw_free(d->allocator, places, bytes);
+	return 0;
+}

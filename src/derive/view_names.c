@@ -1,0 +1,198 @@
+#include "derive/view_names.h"
+
+#include "base/alloc.h"
+#include "base/sort.h"
+#include "base/str.h"
+
+/* A message names so many, and says how many there are. */
+#define MOST_NAMED 12
+#define MOST_NAME_BYTES 60
+
+/* Adds a name of a list: those behind the first few are only counted. */
+static void add_name(struct tw_str *out, uint64_t index, const char *name, size_t len)
+{
+	if (index > MOST_NAMED)
+		return;
+	tw_str_add_cstr(out, index ? ", " : "");
+	if (index == MOST_NAMED) {
+		tw_str_add_cstr(out, "...");
+		return;
+	}
+	/* Never in the middle of a character. */
+	if (len > MOST_NAME_BYTES) {
+		for (len = MOST_NAME_BYTES; len && (name[len] & 0xc0) == 0x80;)
+			len--;
+		tw_str_add(out, name, len);
+		tw_str_add_cstr(out, "...");
+		return;
+	}
+	tw_str_add(out, name, len);
+}
+
+static void add_total(struct tw_str *out, uint64_t count)
+{
+	if (count > MOST_NAMED)
+		tw_str_addf(out, " (%llu in all)", (unsigned long long)count);
+}
+
+static bool is_annotation(const struct trawl_trace *trace, uint64_t i)
+{
+	return tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION) ||
+	       tw_is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION);
+}
+
+/* Adds "1-3, 7": sorted numbers, those that follow each other joined.  Returns how many differ. */
+static uint64_t add_runs(struct tw_str *out, const struct tw_sort_item *steps, uint64_t count)
+{
+	uint64_t i, first, runs = 0, distinct = 0;
+	struct tw_str run;
+
+	tw_str_init(&run, out->allocator);
+	for (i = 0; i < count; i++) {
+		for (first = i; i + 1 < count && steps[i + 1].key <= steps[i].key + 1; i++)
+			;
+		distinct += steps[i].key - steps[first].key + 1;
+		tw_str_clear(&run);
+		tw_str_add_int(&run, (int64_t)steps[first].key);
+		if (steps[i].key > steps[first].key) {
+			tw_str_add_char(&run, '-');
+			tw_str_add_int(&run, (int64_t)steps[i].key);
+		}
+		add_name(out, runs++, run.ptr ? run.ptr : "", run.len);
+	}
+	if (runs > MOST_NAMED)
+		tw_str_addf(out, " (%llu in all)", (unsigned long long)distinct);
+	out->failed |= run.failed;
+	tw_str_release(&run);
+	return distinct;
+}
+
+/* Lists the steps; how many there are. */
+static uint64_t list_steps(const struct trawl_trace *trace, struct tw_str *out)
+{
+	struct tw_sort_item *items, *scratch;
+	uint64_t i, n = 0, k = 0, distinct = 0;
+
+	for (i = 0; i < trace->events.count; i++)
+		n += is_annotation(trace, i) && tw_step_of(trace, i) >= 0;
+	items = tw_alloc(trace->allocator, (n + 1) * sizeof(*items));
+	scratch = tw_alloc(trace->allocator, (n + 1) * sizeof(*scratch));
+	if (items && scratch) {
+		for (i = 0; i < trace->events.count; i++)
+			if (is_annotation(trace, i) && tw_step_of(trace, i) >= 0)
+				items[k++] =
+					(struct tw_sort_item){ (uint64_t)tw_step_of(trace, i), i };
+		tw_sort(items, scratch, n);
+		distinct = add_runs(out, items, n);
+	} else {
+		out->failed = true;
+	}
+	tw_free(trace->allocator, items, (n + 1) * sizeof(*items));
+	tw_free(trace->allocator, scratch, (n + 1) * sizeof(*scratch));
+	return distinct;
+}
+
+/* Lists the names of annotations in the order of the input; how many there are. */
+static uint64_t list_annotations(const struct trawl_trace *trace, struct tw_str *out)
+{
+	uint8_t *seen = tw_alloc_array(trace->allocator, trace->texts.count, 1);
+	uint64_t i, count = 0;
+
+	for (i = 0; seen && i < trace->events.count; i++) {
+		uint32_t name = trace->events.name[i];
+		const struct tw_pool_entry *text = &trace->texts.entries[name];
+
+		if (seen[name] || !is_annotation(trace, i))
+			continue;
+		seen[name] = 1;
+		add_name(out, count++, text->ptr, text->len);
+	}
+	add_total(out, count);
+	out->failed |= !seen;
+	tw_free(trace->allocator, seen, trace->texts.count);
+	return count;
+}
+
+/* Lists the devices in order; how many there are. */
+static uint64_t list_devices(const struct trawl_trace *trace, struct tw_str *out)
+{
+	tw_code last = TW_CODE_NONE;
+	uint64_t count = 0;
+	char buffer[24];
+	size_t len;
+
+	/* The least one behind the last: more than a few are not named, and few there are. */
+	while (count <= MOST_NAMED) {
+		tw_code next = TW_CODE_NONE;
+		const char *text;
+		uint32_t t;
+
+		for (t = 0; t < trace->track_count; t++) {
+			tw_code device = trace->tracks[t].device;
+
+			if (device == TW_CODE_NONE ||
+			    (count && tw_code_compare(trace, device, last) <= 0))
+				continue;
+			if (next == TW_CODE_NONE || tw_code_compare(trace, device, next) < 0)
+				next = device;
+		}
+		if (next == TW_CODE_NONE)
+			break;
+		text = tw_code_text(trace, next, buffer, &len);
+		add_name(out, count++, text, len);
+		last = next;
+	}
+	return count;
+}
+
+int tw_no_such_annotation(const struct trawl_trace *trace, const struct tw_view_options *o,
+			  struct trawl_error *err)
+{
+	struct tw_str list;
+	uint64_t count;
+	int status;
+
+	tw_str_init(&list, trace->allocator);
+	count = o->range ? list_annotations(trace, &list) : list_steps(trace, &list);
+	if (list.failed)
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	else if (o->range && count)
+		status = trawl_error_set(
+			err, TRAWL_EUSAGE,
+			"no annotation is named '%.200s' in this trace; there are: %s", o->range,
+			list.ptr);
+	else if (o->range)
+		status = trawl_error_set(err, TRAWL_EUSAGE,
+					 "no annotation is named '%.200s': this trace has none",
+					 o->range);
+	else if (count)
+		status = trawl_error_set(err, TRAWL_EUSAGE,
+					 "no such step: this trace has step%s %s",
+					 count > 1 ? "s" : "", list.ptr ? list.ptr : "");
+	else
+		status = trawl_error_set(err, TRAWL_EUSAGE, "this trace has no profiler steps");
+	tw_str_release(&list);
+	return status;
+}
+
+int tw_no_such_device(const struct trawl_trace *trace, const char *device, struct trawl_error *err)
+{
+	struct tw_str list;
+	uint64_t count;
+	int status;
+
+	tw_str_init(&list, trace->allocator);
+	count = list_devices(trace, &list);
+	if (list.failed)
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	else if (count)
+		status = trawl_error_set(err, TRAWL_EUSAGE,
+					 "no GPU event of device %.60s: this trace has device%s %s",
+					 device, count > 1 ? "s" : "", list.ptr ? list.ptr : "");
+	else
+		status = trawl_error_set(err, TRAWL_EUSAGE,
+					 "no GPU event of device %.60s: this trace has none",
+					 device);
+	tw_str_release(&list);
+	return status;
+}
