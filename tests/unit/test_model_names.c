@@ -13,12 +13,27 @@
 static void models_are_found(void **state)
 {
 	static const char *const names[] = {
-		"batch_norm",	     "batch_norm_backward",
-		"layer_norm",	     "layer_norm_backward",
-		"group_norm",	     "group_norm_backward",
-		"instance_norm",     "instance_norm_backward",
-		"rms_norm",	     "rms_norm_backward",
-		"fused_ln_modulate", "fused_ln_modulate_backward",
+		"batch_norm",
+		"batch_norm_backward",
+		"layer_norm",
+		"layer_norm_backward",
+		"group_norm",
+		"group_norm_backward",
+		"instance_norm",
+		"instance_norm_backward",
+		"rms_norm",
+		"rms_norm_backward",
+		"fused_ln_modulate",
+		"fused_ln_modulate_backward",
+		"rms_norm_2d",
+		"rms_norm_into",
+		"rms_norm_add",
+		"add_rms_norm_pad",
+		"rms_norm_dynamic_quant",
+		"rms_norm_group_quant",
+		"rms_norm_add_group_quant",
+		"rms_norm_mxfp4_quant",
+		"rms_norm_quant",
 	};
 	size_t i, row, found;
 
