@@ -34,6 +34,7 @@ static void models_are_found(void **state)
 		"rms_norm_add_group_quant",
 		"rms_norm_mxfp4_quant",
 		"rms_norm_quant",
+		"reduce",
 	};
 	size_t i, row, found;
 
