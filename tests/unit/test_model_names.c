@@ -35,6 +35,13 @@ static void models_are_found(void **state)
 		"rms_norm_mxfp4_quant",
 		"rms_norm_quant",
 		"reduce",
+		"softmax",
+		"softmax_backward",
+		"softmax_composite",
+		"embedding",
+		"index_select",
+		"gather",
+		"embedding_backward",
 	};
 	size_t i, row, found;
 
