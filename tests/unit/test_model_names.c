@@ -42,6 +42,19 @@ static void models_are_found(void **state)
 		"index_select",
 		"gather",
 		"embedding_backward",
+		"per_group_quant",
+		"per_token_group_quant_fp8",
+		"mx_quant_moe_sort",
+		"flatten_mxfp4_quant",
+		"dynamic_mxfp4_quant",
+		"quantize_fp8",
+		"quantize_mxfp4_dual",
+		"custom_all_reduce",
+		"custom_reduce_scatter",
+		"custom_all_gather",
+		"allreduce_rms_norm",
+		"grouped_gemm",
+		"grouped_gemm_variable_k",
 	};
 	size_t i, row, found;
 
