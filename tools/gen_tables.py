@@ -82,12 +82,21 @@ def dtypes():
         f"\n}};\n\nconst size_t tw_dtype_count = {len(table)};\n"
 
 
+def triton_ops():
+    table = rows("triton_ops", 3)
+    no_duplicates("triton_ops", [r[0] for r in table])
+    table.sort(key=lambda r: r[0].encode())
+    lines = [f"\t{{ {text(op)}, {int(cost)} }}," for op, cost, _ in table]
+    return "const struct tw_triton_op tw_triton_ops[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_triton_op_count = {len(table)};\n"
+
+
 def main():
     check = sys.argv[1:] == ["--check"]
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, kernel_names, collective_names, dtypes):
+    for make in (op_categories, op_models, kernel_names, collective_names, dtypes, triton_ops):
         name = make.__name__
         body = f"/* Made from data/{name}.tsv by tools/gen_tables.py. DO NOT EDIT. */\n" \
                f'#include "data/tables.h"\n\n' + make()

@@ -105,6 +105,24 @@ const char *tw_op_model(const char *op, size_t len)
 	return NULL;
 }
 
+int tw_triton_op_cost(const char *op, size_t len)
+{
+	size_t low = 0, high = tw_triton_op_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare_name(tw_triton_ops[middle].op, op, len);
+
+		if (!order)
+			return tw_triton_ops[middle].cost;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return -1;
+}
+
 const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len)
 {
 	size_t i;

@@ -29,6 +29,18 @@ extern const size_t tw_op_model_count;
 /* The name of the cost model of the operation of exactly this name, NULL: it has none. */
 const char *tw_op_model(const char *op, size_t len);
 
+struct tw_triton_op {
+	const char *op;
+	int cost;
+};
+
+/* In byte order of `op`. */
+extern const struct tw_triton_op tw_triton_ops[];
+extern const size_t tw_triton_op_count;
+
+/* Operations an element of what is fused under exactly this name, -1: no operation's name. */
+int tw_triton_op_cost(const char *op, size_t len);
+
 enum tw_kernel_class {
 	TW_KERNEL_COMPUTE,
 	TW_KERNEL_COMMUNICATION,

@@ -1,4 +1,5 @@
 #include "model/model.h"
+#include "model/triton.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ const struct tw_model *tw_model_of(const char *op, size_t len)
 {
 	const char *name = tw_op_model(op, len);
 
-	return name ? by_name(name) : NULL;
+	return name ? by_name(name) : tw_triton_model_of(op, len);
 }
 
 int tw_model_run(const struct tw_model *model, bool backward, const struct tw_call *call,

@@ -125,6 +125,22 @@ static void test_operations_that_begin_others(void **state)
 	assert_true(pairs > 10);
 }
 
+static void test_fused_operations(void **state)
+{
+	struct file f;
+	size_t i;
+
+	read_file(&f, "data/triton_ops.tsv", 3, NONE_EMPTY);
+	assert_int_equal(f.rows, tw_triton_op_count);
+	for (i = 0; i < f.rows; i++)
+		assert_int_equal(tw_triton_op_cost(f.field[i][0], strlen(f.field[i][0])),
+				 strtol(f.field[i][1], NULL, 10));
+	assert_int_equal(tw_triton_op_cost("add_and_more", 3), 1);
+	assert_int_equal(tw_triton_op_cost("adding", 6), -1);
+	assert_int_equal(tw_triton_op_cost("", 0), -1);
+	free(f.text);
+}
+
 /* ---- kernels */
 
 /* A name made from a pattern, with `filler` for each star. */
@@ -231,6 +247,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_operations),
+		cmocka_unit_test(test_fused_operations),
 		cmocka_unit_test(test_operations_that_begin_others),
 		cmocka_unit_test(test_kernels),
 		cmocka_unit_test(test_collectives),

@@ -1,0 +1,426 @@
+/*
+ * Normalizations: y = (x - mean) / sqrt(variance + eps) * weight + bias, the statistics of each
+ * channel, row or group.  n: elements, C: channels, b: bytes of an element; [x] is 1 where x holds.
+ *
+ * Batch, layer and instance norm (C: channels of the input, or elements of the normalized shape):
+ *
+ *	forward	 FLOPs = 6 C + 3 n [training] + 2 n
+ *		 bytes = 2 n b + C b (2 + [weight] + [weight and bias] + 2 [training])
+ *	backward FLOPs = 3 C [inference] + 4 n + (input gradient ? 5 n [training] : 2 n)
+ *		 bytes = n b + n b (input gradient and training ? 2 : 1) + C b [training]
+ *			 + [weight] (C b + [training] C b (1 + [bias]))
+ *
+ * 3 n add up sum and squares, 2 n scale and shift, 6 C make mean, 1 / deviation, scale and shift.
+ * A training pass writes its statistics and updates the running ones.  Source: TraceLens 0.1; the
+ * flag of training is the recorded one, weight and bias count when they were given (in the backward
+ * pass of layer norm: when their gradients are asked for).
+ *
+ * Group norm has S = samples x groups statistics, each over n / S elements, and keeps mean and
+ * 1 / deviation of each for the backward pass.  With weight and bias for each of C channels:
+ *
+ *	forward	 FLOPs = 6 S + 3 n + 2 n
+ *		 bytes = 2 n b + 2 S b + C b ([weight] + [weight and bias])
+ *	backward FLOPs = 4 n + (input gradient ? 5 n : 2 n)
+ *		 bytes = n b + n b (input gradient ? 2 : 1) + 2 S b + [weight] (2 C b + C b [bias])
+ *
+ * Derived from the above: the same operations of an element, the statistics counted where they are.
+ *
+ * RMS norm, y = x / sqrt(mean(x^2) + eps) * weight over rows of C elements, n / C rows:
+ *
+ *	forward	 FLOPs = (n / C) (2 C + 2) + n (1 + [weight]): squares and their sum, 1 / sqrt,
+ *			 scaling
+ *		 bytes = 2 n b + C b [weight]
+ *	backward FLOPs = n + n [weight] + 6 n [input gradient]
+ *			 + [weight gradient] (n + n [more than one row])
+ *		 bytes = 3 n b + 2 C b [weight]
+ *
+ * Layer norm with modulation (primus), x (T, B, H), scale and shift (B, H), mean and 1 / deviation
+ * of each of T B rows in 4 bytes: 12 n FLOPs, 2 n b + 2 B H b + 8 T B bytes; backward 15 n,
+ * 3 n b + 3 B H b + 8 T B.
+ *
+ * Source: TraceLens 0.1; operands as in PyTorch's native_functions.yaml.
+ *
+ * Example: batch_norm of float (2, 3, 4, 5) with weight and bias, training: n = 120, C = 3:
+ * 18 + 600 = 618 FLOPs, 960 + 12 x 6 = 1032 bytes; inference: 18 + 240 = 258 FLOPs,
+ * 960 + 12 x 4 = 1008 bytes.
+ */
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+struct norm {
+	const struct tw_operand *input;
+	double n, channels, b;
+	bool affine, bias, training;
+	bool mask[3]; /* gradients that are asked for: of input, weight, bias */
+	unsigned mask_count;
+};
+
+static const char no_mask[] = "its output mask was not recorded";
+
+/* "[True, True, False]" */
+static int take_mask(const struct tw_call *call, unsigned position, struct norm *norm,
+		     struct tw_work *work)
+{
+	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	const char *p = value->ptr, *end = p + value->len;
+
+	if (!value->len || *p++ != '[')
+		return tw_work_fail(work, no_mask);
+	while (norm->mask_count < 3) {
+		bool set = end - p > 4 && !memcmp(p, "True", 4);
+
+		if (!set && (end - p <= 5 || memcmp(p, "False", 5)))
+			return tw_work_fail(work, no_mask);
+		p += set ? 4 : 5;
+		norm->mask[norm->mask_count++] = set;
+		if (*p++ == ']')
+			return 0;
+		while (p < end && *p == ' ')
+			p++;
+	}
+	return tw_work_fail(work, no_mask);
+}
+
+static int take_input(const struct tw_call *call, unsigned position, struct norm *norm,
+		      struct tw_work *work)
+{
+	*norm = (struct norm){ .input = tw_operand_of(call, position) };
+	norm->n = tw_elements(&norm->input->dims);
+	norm->b = tw_element_bytes(norm->input);
+	if (!norm->input->dims.rank)
+		return tw_work_fail(work, "it has no input tensor");
+	return 0;
+}
+
+/* The second dimension of the input. */
+static int take_channels(struct norm *norm, struct tw_work *work)
+{
+	if (norm->input->dims.rank < 2)
+		return tw_work_fail(work, "its input has no channels");
+	norm->channels = (double)norm->input->dims.size[1];
+	return 0;
+}
+
+/* The elements of the normalized shape, which are the last dimensions of the input. */
+static int take_normalized(const struct tw_call *call, unsigned position, struct norm *norm,
+			   struct tw_work *work)
+{
+	const struct tw_dims *dims = &norm->input->dims;
+	struct tw_dims shape;
+
+	if (!tw_value_list(call, position, &shape))
+		return tw_work_fail(work, "its normalized shape was not recorded");
+	if (!shape.rank || shape.rank > dims->rank ||
+	    memcmp(shape.size, dims->size + dims->rank - shape.rank,
+		   shape.rank * sizeof(shape.size[0])))
+		return tw_work_fail(work, "its normalized shape does not fit its input");
+	norm->channels = tw_elements(&shape);
+	return 0;
+}
+
+/* Whether weight and bias were given; they have an element a channel. */
+static int take_affine(const struct tw_call *call, unsigned weight, unsigned bias,
+		       struct norm *norm, struct tw_work *work)
+{
+	unsigned position[2] = { weight, bias }, i;
+
+	for (i = 0; i < 2; i++)
+		if (tw_has_tensor(call, position[i]) &&
+		    tw_elements(&tw_operand_of(call, position[i])->dims) != norm->channels)
+			return tw_work_fail(work, "its weight or bias does not fit its channels");
+	norm->affine = tw_has_tensor(call, weight);
+	norm->bias = tw_has_tensor(call, bias);
+	return 0;
+}
+
+/* Whether the statistics are those of the input. */
+static int take_training(const struct tw_call *call, unsigned position, struct norm *norm,
+			 struct tw_work *work)
+{
+	norm->training = tw_value_true(call, position, false);
+	if (norm->training != tw_value_true(call, position, true))
+		return tw_work_fail(work, "whether it trains was not recorded");
+	return 0;
+}
+
+static void add_mask(struct tw_work *work, const struct norm *norm)
+{
+	char text[32] = "[";
+	size_t len = 1;
+	unsigned i;
+
+	for (i = 0; i < norm->mask_count; i++) {
+		const char *flag = norm->mask[i] ? "True" : "False";
+
+		if (i) {
+			memcpy(text + len, ", ", 2);
+			len += 2;
+		}
+		memcpy(text + len, flag, strlen(flag));
+		len += strlen(flag);
+	}
+	text[len++] = ']';
+	text[len] = '\0';
+	tw_param_text(work, "output_mask", text);
+}
+
+static int finish(struct tw_work *work, const struct norm *norm, double flops, double bytes)
+{
+	const struct tw_operand *types[2] = { norm->input, NULL };
+
+	work->flops = flops;
+	work->bytes = bytes;
+	work->precision = tw_precision(norm->input);
+	tw_param_dims(work, "op_shape", &norm->input->dims);
+	tw_param_types(work, "dtype_in_out", types, 2);
+	tw_param_dims(work, "stride_input", &norm->input->strides);
+	tw_param_none(work, "stride_output");
+	tw_param_integer(work, "num_channels", norm->channels);
+	tw_param_bool(work, "has_bias", norm->bias);
+	tw_param_bool(work, "is_affine", norm->affine);
+	tw_param_bool(work, "is_training", norm->training);
+	if (norm->mask_count)
+		add_mask(work, norm);
+	return 0;
+}
+
+/* ---- batch, layer and instance norm */
+
+static int finish_forward(struct tw_work *work, const struct norm *norm)
+{
+	double n = norm->n, c = norm->channels;
+	double vectors = 2 + norm->affine + (norm->affine && norm->bias) + 2 * norm->training;
+
+	return finish(work, norm, 6 * c + (norm->training ? 3 * n : 0) + 2 * n,
+		      2 * n * norm->b + c * norm->b * vectors);
+}
+
+static int finish_backward(struct tw_work *work, const struct norm *norm)
+{
+	bool training = norm->training, gradient = norm->mask[0];
+	double n = norm->n, c = norm->channels;
+	double tensors = 1 + (gradient && training ? 2 : 1), vectors = training;
+
+	if (norm->affine)
+		vectors += 1 + (training ? 1 + norm->bias : 0);
+	return finish(work, norm,
+		      (training ? 0 : 3 * c) + 4 * n + (gradient ? (training ? 5 * n : 0) : 2 * n),
+		      tensors * n * norm->b + c * norm->b * vectors);
+}
+
+/* batch_norm and its kin (input, weight, bias, running_mean, running_var, training, ...) */
+static int batch_norm(const struct tw_call *call, struct tw_work *work)
+{
+	struct norm norm;
+
+	if (take_input(call, 0, &norm, work) || take_channels(&norm, work) ||
+	    take_affine(call, 1, 2, &norm, work) || take_training(call, 5, &norm, work))
+		return -1;
+	return finish_forward(work, &norm);
+}
+
+static bool starts_with(const struct tw_slice *text, const char *start)
+{
+	return text->len >= strlen(start) && !memcmp(text->ptr, start, strlen(start));
+}
+
+/*
+ * native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean,
+ * save_invstd, train, eps, output_mask); MIOpen's and cuDNN's have the input first and no flag
+ * of training: counted as inference.  Weight and bias come and go together.
+ */
+static int batch_norm_backward(const struct tw_call *call, struct tw_work *work)
+{
+	bool library = starts_with(&call->name, "aten::miopen_") ||
+		       starts_with(&call->name, "aten::cudnn_");
+	struct norm norm;
+
+	if (take_input(call, library ? 0 : 1, &norm, work) || take_channels(&norm, work) ||
+	    take_affine(call, 2, 2, &norm, work) ||
+	    (!library && take_training(call, 7, &norm, work)))
+		return -1;
+	norm.mask[norm.mask_count++] = tw_has_tensor(call, 0);
+	return finish_backward(work, &norm);
+}
+
+/* instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, ...) */
+static int instance_norm(const struct tw_call *call, struct tw_work *work)
+{
+	return batch_norm(call, work);
+}
+
+/* PyTorch has no such operation: autograd goes through batch norm. */
+static int instance_norm_backward(const struct tw_call *call, struct tw_work *work)
+{
+	(void)call;
+	return tw_work_fail(work, "its arguments are not known");
+}
+
+/* layer_norm(input, normalized_shape, weight, bias, eps, ...) */
+static int layer_norm(const struct tw_call *call, struct tw_work *work)
+{
+	struct norm norm;
+
+	if (take_input(call, 0, &norm, work) || take_normalized(call, 1, &norm, work) ||
+	    take_affine(call, 2, 3, &norm, work))
+		return -1;
+	norm.training = true;
+	return finish_forward(work, &norm);
+}
+
+/* native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask) */
+static int layer_norm_backward(const struct tw_call *call, struct tw_work *work)
+{
+	struct norm norm;
+
+	if (take_input(call, 1, &norm, work) || take_normalized(call, 2, &norm, work) ||
+	    take_mask(call, 7, &norm, work))
+		return -1;
+	norm.affine = norm.mask[1];
+	norm.bias = norm.mask[2];
+	norm.training = true;
+	return finish_backward(work, &norm);
+}
+
+/* ---- group norm */
+
+/* Sets *statistics: how many means there are. */
+static int take_groups(const struct tw_call *call, unsigned position, struct norm *norm,
+		       double *statistics, struct tw_work *work)
+{
+	int64_t groups = tw_value_integer(call, position, 0);
+
+	if (groups <= 0)
+		return tw_work_fail(work, "its number of groups was not recorded");
+	if (norm->input->dims.size[1] % groups)
+		return tw_work_fail(work, "its groups do not divide its channels");
+	*statistics = (double)norm->input->dims.size[0] * (double)groups;
+	norm->training = true;
+	return 0;
+}
+
+/*
+ * group_norm and aiter's _groupnorm_run (input, groups, weight, bias, eps, ...), and
+ * native_group_norm(input, weight, bias, N, C, HxW, groups, eps), whose second is no number.
+ */
+static int group_norm(const struct tw_call *call, struct tw_work *work)
+{
+	bool native = !tw_operand_of(call, 1)->value.len;
+	struct norm norm;
+	double n, s = 0, vectors;
+
+	if (take_input(call, 0, &norm, work) || take_channels(&norm, work) ||
+	    take_affine(call, native ? 1 : 2, native ? 2 : 3, &norm, work) ||
+	    take_groups(call, native ? 6 : 1, &norm, &s, work))
+		return -1;
+	n = norm.n;
+	vectors = norm.affine + (norm.affine && norm.bias);
+	return finish(work, &norm, 6 * s + 3 * n + 2 * n,
+		      (2 * n + 2 * s + norm.channels * vectors) * norm.b);
+}
+
+/* native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, groups, mask) */
+static int group_norm_backward(const struct tw_call *call, struct tw_work *work)
+{
+	struct norm norm;
+	double n, s = 0, vectors;
+
+	if (take_input(call, 1, &norm, work) || take_channels(&norm, work) ||
+	    take_affine(call, 4, 4, &norm, work) || take_groups(call, 8, &norm, &s, work) ||
+	    take_mask(call, 9, &norm, work))
+		return -1;
+	n = norm.n;
+	norm.bias = norm.affine && norm.mask[2];
+	vectors = norm.affine ? 2 + norm.bias : 0;
+	return finish(work, &norm, 4 * n + (norm.mask[0] ? 5 * n : 2 * n),
+		      (n + n * (norm.mask[0] ? 2 : 1) + 2 * s + norm.channels * vectors) * norm.b);
+}
+
+/* ---- RMS norm */
+
+/* _fused_rms_norm(input, normalized_shape, weight, eps) */
+static int rms_norm(const struct tw_call *call, struct tw_work *work)
+{
+	struct norm norm;
+	double n, c, rows;
+
+	if (take_input(call, 0, &norm, work) || take_normalized(call, 1, &norm, work) ||
+	    take_affine(call, 2, TW_CALL_MOST_OPERANDS, &norm, work))
+		return -1;
+	n = norm.n;
+	c = norm.channels;
+	rows = c > 0 ? n / c : 0;
+	return finish(work, &norm, rows * (2 * c + 2) + n * (1 + norm.affine),
+		      (2 * n + (norm.affine ? c : 0)) * norm.b);
+}
+
+/* _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask) */
+static int rms_norm_backward(const struct tw_call *call, struct tw_work *work)
+{
+	struct norm norm;
+	double n, flops;
+
+	if (take_input(call, 1, &norm, work) || take_normalized(call, 2, &norm, work) ||
+	    take_affine(call, 4, TW_CALL_MOST_OPERANDS, &norm, work) ||
+	    take_mask(call, 5, &norm, work))
+		return -1;
+	n = norm.n;
+	flops = n * (1 + norm.affine) + (norm.mask[0] ? 6 * n : 0);
+	if (norm.affine && norm.mask[1])
+		flops += n + (n > norm.channels ? n : 0);
+	return finish(work, &norm, flops, (3 * n + (norm.affine ? 2 * norm.channels : 0)) * norm.b);
+}
+
+/* ---- layer norm with modulation */
+
+/* The first operand is (T, B, H); `tensors` of that size move. */
+static int modulate(const struct tw_call *call, struct tw_work *work, double per_element,
+		    double tensors)
+{
+	struct norm norm;
+	const int64_t *size;
+
+	if (take_input(call, 0, &norm, work))
+		return -1;
+	if (norm.input->dims.rank != 3)
+		return tw_work_fail(work, "its input is not (time, batch, hidden)");
+	size = norm.input->dims.size;
+	norm.channels = (double)size[2];
+	norm.affine = norm.bias = norm.training = true;
+	/* As many vectors (B, H) as tensors (T, B, H): shift, scale and, backward, its gradients. */
+	return finish(work, &norm, per_element * norm.n,
+		      tensors * (norm.n + (double)size[1] * (double)size[2]) * norm.b +
+			      8 * (double)size[0] * (double)size[1]);
+}
+
+static int fused_ln_modulate(const struct tw_call *call, struct tw_work *work)
+{
+	return modulate(call, work, 12, 2);
+}
+
+static int fused_ln_modulate_backward(const struct tw_call *call, struct tw_work *work)
+{
+	return modulate(call, work, 15, 3);
+}
+
+#define NORM(id)                                                          \
+	const struct tw_model tw_model_##id = { .name = #id,              \
+						.sheet = "Normalization", \
+						.unit = TW_UNIT_VECTOR,   \
+						.forward = id,            \
+						.backward_category = "NORM_bwd" }
+
+NORM(batch_norm);
+NORM(batch_norm_backward);
+NORM(layer_norm);
+NORM(layer_norm_backward);
+NORM(group_norm);
+NORM(group_norm_backward);
+NORM(instance_norm);
+NORM(instance_norm_backward);
+NORM(rms_norm);
+NORM(rms_norm_backward);
+NORM(fused_ln_modulate);
+NORM(fused_ln_modulate_backward);

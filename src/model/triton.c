@@ -1,0 +1,207 @@
+/*
+ * Kernels that Inductor compiles with Triton.  Their names tell what was fused:
+ * triton_{poi,red,per}_fused_<operations>_<number>, pointwise or a reduction.  The last integers
+ * among their arguments are the sizes: x and, of a reduction with two or more, x and r.
+ *
+ *	FLOPs = x r (sum of the costs of the operations): data/triton_ops.tsv
+ *	bytes = all tensors among the arguments, and of a pointwise kernel the result: x b, b bytes
+ *		of an element of the first tensor
+ *
+ * Names of operations may contain "_", as does what joins them: of the ways to cut the text into
+ * names the one is taken whose last name is longest, and so on before it.  When there is none the
+ * FLOPs are unknown.  Source: TraceLens 0.1; types and precisions are those of data/dtypes.tsv.
+ *
+ * Example: triton_red_fused_add_mean_mul_pow_rsqrt_0 of bf16 (4, 8), (8) and (4, 8), x = 4, r = 8:
+ * 1 + 1 + 1 + 2 + 2 = 7 operations: 224 FLOPs, 64 + 16 + 64 = 144 bytes.
+ */
+#include "model/triton.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_PARTS 128
+#define MOST_PARTS_OF_NAME 12
+
+static const char start[] = "triton_", fused[] = "_fused_";
+
+/* What stands between "_fused_" and the number; false: the name has another form. */
+static bool take_operations(const char *op, size_t len, struct tw_slice *operations)
+{
+	size_t begin = sizeof(start) - 1 + 3 + sizeof(fused) - 1, end = len;
+
+	if (len <= begin || memcmp(op, start, sizeof(start) - 1) ||
+	    memcmp(op + sizeof(start) - 1 + 3, fused, sizeof(fused) - 1))
+		return false;
+	while (end > begin && op[end - 1] >= '0' && op[end - 1] <= '9')
+		end--;
+	if (end == len || end <= begin + 1 || op[end - 1] != '_')
+		return false;
+	*operations = (struct tw_slice){ op + begin, end - 1 - begin };
+	return true;
+}
+
+const struct tw_model *tw_triton_model_of(const char *op, size_t len)
+{
+	struct tw_slice operations;
+
+	if (!take_operations(op, len, &operations))
+		return NULL;
+	op += sizeof(start) - 1;
+	if (!memcmp(op, "poi", 3))
+		return &tw_model_triton_pointwise;
+	return !memcmp(op, "red", 3) || !memcmp(op, "per", 3) ? &tw_model_triton_reduction : NULL;
+}
+
+/*
+ * Cuts the text at "_" into parts, and joins parts into names that are known.  name[i] is then
+ * the part with which the name begins that ends before part i.
+ */
+struct cut {
+	unsigned count;
+	size_t part[MOST_PARTS + 1]; /* where each begins, and behind the last one's "_" */
+	unsigned name[MOST_PARTS + 1];
+};
+
+static struct tw_slice joined(const struct tw_slice *text, const struct cut *cut, unsigned from,
+			      unsigned to)
+{
+	return (struct tw_slice){ text->ptr + cut->part[from],
+				  cut->part[to] - 1 - cut->part[from] };
+}
+
+static bool find_names(const struct tw_slice *text, struct cut *cut)
+{
+	bool reached[MOST_PARTS + 1] = { true };
+	unsigned i, j;
+	size_t at;
+
+	cut->count = 0;
+	cut->part[0] = 0;
+	for (at = 0; at <= text->len; at++) {
+		if (at < text->len && text->ptr[at] != '_')
+			continue;
+		if (cut->count == MOST_PARTS)
+			return false;
+		cut->part[++cut->count] = at + 1;
+	}
+	for (i = 1; i <= cut->count; i++)
+		for (j = i > MOST_PARTS_OF_NAME ? i - MOST_PARTS_OF_NAME : 0; j < i; j++) {
+			struct tw_slice name = joined(text, cut, j, i);
+
+			if (!reached[j] || tw_triton_op_cost(name.ptr, name.len) < 0)
+				continue;
+			reached[i] = true;
+			cut->name[i] = j;
+			break;
+		}
+	return reached[cut->count];
+}
+
+/* The cost of all, and "aten.add, aten.mul"; NaN when the names are not known. */
+static double cost_of_all(const struct tw_slice *text, struct tw_work *work)
+{
+	static const char prefix[] = ", aten.";
+	char list[1024], *p = list + sizeof(list) - 1;
+	struct cut cut;
+	double cost = 0;
+	unsigned i;
+
+	if (!find_names(text, &cut)) {
+		tw_param_none(work, "fused_ops");
+		return NAN;
+	}
+	/* From the last to the first. */
+	*p = '\0';
+	for (i = cut.count; i; i = cut.name[i]) {
+		struct tw_slice name = joined(text, &cut, cut.name[i], i);
+		const char *before = cut.name[i] ? prefix : prefix + 2;
+
+		cost += tw_triton_op_cost(name.ptr, name.len);
+		if ((size_t)(p - list) < name.len + sizeof(prefix))
+			continue; /* more than a name holds: the list has the last ones */
+		p -= name.len;
+		memcpy(p, name.ptr, name.len);
+		p -= strlen(before);
+		memcpy(p, before, strlen(before));
+	}
+	tw_param_text(work, "fused_ops", p);
+	return cost;
+}
+
+static bool is_tensor(const struct tw_operand *operand)
+{
+	static const char scalar[] = "Scalar";
+
+	return operand->type.len && (operand->type.len < sizeof(scalar) - 1 ||
+				     memcmp(operand->type.ptr, scalar, sizeof(scalar) - 1));
+}
+
+/* The last two integers: *x alone when there is one, or of a pointwise kernel. */
+static int take_sizes(const struct tw_call *call, bool reduction, double *x, double *r)
+{
+	int64_t last[2] = { -1, -1 }, value;
+	unsigned i, found = 0;
+
+	for (i = 0; i < call->count; i++) {
+		value = tw_value_integer(call, i, INT64_MIN);
+		if (value == INT64_MIN)
+			continue;
+		last[0] = last[1];
+		last[1] = value;
+		found++;
+	}
+	reduction = reduction && found >= 2;
+	*x = (double)last[reduction ? 0 : 1];
+	*r = reduction ? (double)last[1] : 1;
+	return found && *x >= 0 && *r >= 0 ? 0 : -1;
+}
+
+static int kernel(const struct tw_call *call, struct tw_work *work, bool reduction)
+{
+	const struct tw_operand *first = NULL;
+	struct tw_slice operations;
+	double x, r, bytes = 0;
+	unsigned i;
+
+	if (!take_operations(call->name.ptr, call->name.len, &operations))
+		return tw_work_fail(work, "its name does not tell what was fused");
+	if (take_sizes(call, reduction, &x, &r))
+		return tw_work_fail(work, "its sizes were not recorded");
+	for (i = 0; i < call->count; i++) {
+		if (!is_tensor(&call->operand[i]))
+			continue;
+		bytes += tw_bytes(&call->operand[i]);
+		first = first ? first : &call->operand[i];
+	}
+	if (!first)
+		return tw_work_fail(work, "it has no tensor");
+	work->flops = x * r * cost_of_all(&operations, work);
+	work->bytes = bytes + (reduction ? 0 : x * tw_element_bytes(first));
+	work->precision = tw_precision(first);
+	tw_param_integer(work, "xnumel", x);
+	tw_param_integer(work, "rnumel", r);
+	return 0;
+}
+
+static int pointwise(const struct tw_call *call, struct tw_work *work)
+{
+	return kernel(call, work, false);
+}
+
+static int reduction(const struct tw_call *call, struct tw_work *work)
+{
+	return kernel(call, work, true);
+}
+
+const struct tw_model tw_model_triton_pointwise = {
+	.name = "triton_pointwise",
+	.sheet = "Triton",
+	.unit = TW_UNIT_VECTOR,
+	.forward = pointwise,
+};
+const struct tw_model tw_model_triton_reduction = {
+	.name = "triton_reduction",
+	.sheet = "Triton",
+	.unit = TW_UNIT_VECTOR,
+	.forward = reduction,
+};

@@ -1,0 +1,101 @@
+/* Operations that data/op_models.tsv gives a model have it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "model/model.h"
+
+/* Each of these models, by each name of an operation that has it. */
+static void models_are_found(void **state)
+{
+	static const char *const names[] = {
+		"batch_norm",
+		"batch_norm_backward",
+		"layer_norm",
+		"layer_norm_backward",
+		"group_norm",
+		"group_norm_backward",
+		"instance_norm",
+		"instance_norm_backward",
+		"rms_norm",
+		"rms_norm_backward",
+		"fused_ln_modulate",
+		"fused_ln_modulate_backward",
+		"rms_norm_2d",
+		"rms_norm_into",
+		"rms_norm_add",
+		"add_rms_norm_pad",
+		"rms_norm_dynamic_quant",
+		"rms_norm_group_quant",
+		"rms_norm_add_group_quant",
+		"rms_norm_mxfp4_quant",
+		"rms_norm_quant",
+		"reduce",
+		"softmax",
+		"softmax_backward",
+		"softmax_composite",
+		"embedding",
+		"index_select",
+		"gather",
+		"embedding_backward",
+		"per_group_quant",
+		"per_token_group_quant_fp8",
+		"mx_quant_moe_sort",
+		"flatten_mxfp4_quant",
+		"dynamic_mxfp4_quant",
+		"quantize_fp8",
+		"quantize_mxfp4_dual",
+		"custom_all_reduce",
+		"custom_reduce_scatter",
+		"custom_all_gather",
+		"allreduce_rms_norm",
+		"grouped_gemm",
+		"grouped_gemm_variable_k",
+	};
+	size_t i, row, found;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		found = 0;
+		for (row = 0; row < tw_op_model_count; row++) {
+			const struct tw_op_model *op = &tw_op_models[row];
+			const struct tw_model *model;
+
+			if (strcmp(op->model, names[i]))
+				continue;
+			found++;
+			model = tw_model_of(op->op, strlen(op->op));
+			if (!model)
+				fail_msg("%s has no model %s", op->op, op->model);
+			assert_string_equal(model->name, names[i]);
+			assert_non_null(model->forward);
+			assert_true(model->sheet[0]);
+		}
+		if (!found)
+			fail_msg("no operation has the model %s", names[i]);
+	}
+}
+
+static void names_are_unique(void **state)
+{
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < tw_model_count; i++)
+		for (j = 0; j < i; j++)
+			assert_string_not_equal(tw_models[i]->name, tw_models[j]->name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(models_are_found),
+		cmocka_unit_test(names_are_unique),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
