@@ -95,14 +95,22 @@ const struct tw_op_model tw_op_models[] = {
 	{ "aiter::topk_softplus", "topk_softplus" },
 	{ "aiter::wrapper_fmha_v3_bwd", "aiter_fmha_v3_wrapper_backward" },
 	{ "aiter::wrapper_fmha_v3_fwd", "aiter_fmha_v3_wrapper" },
+	{ "aten::_efficient_attention_backward", "aten_efficient_attention_backward" },
+	{ "aten::_efficient_attention_forward", "aten_efficient_attention" },
+	{ "aten::_flash_attention_backward", "aten_flash_attention_backward" },
+	{ "aten::_flash_attention_forward", "aten_flash_attention" },
 	{ "aten::_fused_rms_norm", "rms_norm" },
 	{ "aten::_fused_rms_norm_backward", "rms_norm_backward" },
 	{ "aten::_int_mm", "int_mm" },
 	{ "aten::_log_softmax", "softmax" },
 	{ "aten::_log_softmax_backward_data", "softmax_backward" },
+	{ "aten::_scaled_dot_product_attention_math", "sdpa" },
 	{ "aten::_scaled_dot_product_cudnn_attention", "sdpa_cudnn" },
+	{ "aten::_scaled_dot_product_cudnn_attention_backward", "sdpa_cudnn_backward" },
 	{ "aten::_scaled_dot_product_efficient_attention", "sdpa_efficient" },
+	{ "aten::_scaled_dot_product_efficient_attention_backward", "sdpa_efficient_backward" },
 	{ "aten::_scaled_dot_product_flash_attention", "sdpa_flash" },
+	{ "aten::_scaled_dot_product_flash_attention_backward", "sdpa_flash_backward" },
 	{ "aten::_scaled_mm", "scaled_mm" },
 	{ "aten::_softmax", "softmax" },
 	{ "aten::_softmax_backward_data", "softmax_backward" },
@@ -183,6 +191,7 @@ const struct tw_op_model tw_op_models[] = {
 	{ "aten::replication_pad3d", "replication_pad" },
 	{ "aten::rms_norm_backward", "rms_norm_backward" },
 	{ "aten::rsqrt", "unary" },
+	{ "aten::scaled_dot_product_attention", "sdpa" },
 	{ "aten::sigmoid", "unary" },
 	{ "aten::sigmoid_backward", "binary" },
 	{ "aten::silu", "unary" },
@@ -263,3 +272,4 @@ const struct tw_op_model tw_op_models[] = {
 };
 
 const size_t tw_op_model_count = 258;
+const size_t tw_op_model_count = 257;
