@@ -271,5 +271,4 @@ const struct tw_op_model tw_op_models[] = {
 	{ "vllm::unified_attention_with_output", "unified_attention" },
 };
 
-const size_t tw_op_model_count = 258;
-const size_t tw_op_model_count = 257;
+const size_t tw_op_model_count = 267;
