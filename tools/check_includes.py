@@ -31,7 +31,7 @@ ALLOWED = {
     "store": "base",
     "trace": "base io json data store",
     "derive": "base data store",
-    "model": "base data store derive",
+    "model": "base json data store derive",
     "analysis": "base data store derive model table",
     "findings": "base data table",
     "render": "base io json table",

@@ -82,6 +82,7 @@ def dtypes():
         f"\n}};\n\nconst size_t tw_dtype_count = {len(table)};\n"
 
 
+<<<<<<< HEAD
 def triton_ops():
     table = rows("triton_ops", 3)
     no_duplicates("triton_ops", [r[0] for r in table])
@@ -89,6 +90,36 @@ def triton_ops():
     lines = [f"\t{{ {text(op)}, {int(cost)} }}," for op, cost, _ in table]
     return "const struct tw_triton_op tw_triton_ops[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_triton_op_count = {len(table)};\n"
+=======
+PLATFORM_PEAKS = [f"matrix_{p}" for p in ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp6", "fp4", "int8")] + \
+    [f"vector_{p}" for p in ("fp64", "fp32", "fp16", "bf16")]
+
+
+def platforms():
+    marks = {"achievable": "TW_MARK_ACHIEVABLE", "datasheet": "TW_MARK_DATASHEET", "unverified": "TW_MARK_UNVERIFIED",
+             "-": "TW_MARK_NONE"}
+    table = rows("platforms", 5)
+    no_duplicates("platforms", [(r[0], r[1], r[2] if r[1] == "device" else "") for r in table])
+    names = list(dict.fromkeys(r[0] for r in table))
+    if [r[0] for r in table] != sorted((r[0] for r in table), key=names.index):
+        sys.exit("data/platforms.tsv: the facts of a platform stand together")
+    lines = []
+    for name, key, value, mark, source in table:
+        if key == "device":
+            number, pattern = 0.0, value
+        elif key in ("mem_bw_gbps", "memory_gb", *PLATFORM_PEAKS):
+            number, pattern = float(value), ""
+        else:
+            sys.exit(f"data/platforms.tsv: no such key: {key!r}")
+        if (mark == "-") != (key == "device") or not (key == "device" or 0 < number < 1e6):
+            sys.exit(f"data/platforms.tsv: {name}, {key}: {value!r}, {mark!r}")
+        lines.append(f"\t{{ {text(name)}, {text(key)}, {number:.12g}, {text(pattern)}, {marks[mark]},\n"
+                     f"\t  {text(source)} }},")
+    peaks = "".join(f"\t{text(p)},\n" for p in PLATFORM_PEAKS)
+    return f"const char *const tw_peak_keys[TW_PEAK_COUNT] = {{\n{peaks}}};\n\n" + \
+        "const struct tw_platform_fact tw_platform_facts[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_platform_fact_count = {len(table)};\n"
+>>>>>>> model-plat
 
 
 def main():
@@ -96,7 +127,11 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
+<<<<<<< HEAD
     for make in (op_categories, op_models, kernel_names, collective_names, dtypes, triton_ops):
+=======
+    for make in (op_categories, op_models, kernel_names, collective_names, dtypes, platforms):
+>>>>>>> model-plat
         name = make.__name__
         body = f"/* Made from data/{name}.tsv by tools/gen_tables.py. DO NOT EDIT. */\n" \
                f'#include "data/tables.h"\n\n' + make()

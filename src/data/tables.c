@@ -165,3 +165,15 @@ unsigned tw_dtype_bytes(const char *name, size_t len)
 
 	return dtype ? dtype->bits / 8 : 0;
 }
+
+const char *tw_mark_name(enum tw_mark mark)
+{
+	static const char *const names[] = {
+		[TW_MARK_NONE] = "",
+		[TW_MARK_ACHIEVABLE] = "achievable",
+		[TW_MARK_DATASHEET] = "datasheet",
+		[TW_MARK_UNVERIFIED] = "unverified",
+	};
+
+	return names[mark];
+}

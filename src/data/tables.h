@@ -87,6 +87,34 @@ const struct tw_dtype *tw_dtype(const char *name, size_t len);
 /* Bytes of an element of a type, 0 when the type is unknown or smaller than a byte. */
 unsigned tw_dtype_bytes(const char *name, size_t len);
 
+/* How far a figure of a platform can be trusted, the best first. */
+enum tw_mark {
+	TW_MARK_NONE,	    /* no figure, or one that the user gave */
+	TW_MARK_ACHIEVABLE, /* measured with the best kernels */
+	TW_MARK_DATASHEET,  /* the vendor's peak, which no kernel reaches */
+	TW_MARK_UNVERIFIED, /* derived, or published figures differ */
+};
+
+/* "achievable", "datasheet", "unverified"; "" for none. */
+const char *tw_mark_name(enum tw_mark mark);
+
+/* One fact of data/platforms.tsv; those of a platform stand together. */
+struct tw_platform_fact {
+	const char *platform;
+	const char *key; /* "mem_bw_gbps", "memory_gb", "device" or one of tw_peak_keys */
+	double value;
+	const char *pattern; /* of "device": matches a device's name, in lower case */
+	enum tw_mark mark;
+	const char *source;
+};
+
+extern const struct tw_platform_fact tw_platform_facts[];
+extern const size_t tw_platform_fact_count;
+
+/* The peaks that platforms have: "matrix_bf16" as in a Compute Spec, matrix before vector. */
+#define TW_PEAK_COUNT 13
+extern const char *const tw_peak_keys[TW_PEAK_COUNT];
+
 /*
  * Whether `text` matches `pattern`, in which * stands for any text and letters match either
  * case.  The pattern is in lower case.

@@ -1,0 +1,68 @@
+/*
+ * Any bytes as JSON, and as a platform's file.  The reader may accept only what the grammar check
+ * of src/base/text.c accepts too, nesting closes, skipping ends where reading ends.
+ */
+#include "base/text.h"
+#include "json/reader.h"
+#include "model/platform.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* Every token; the status of the whole. */
+static int read_all(const char *text, size_t len)
+{
+	struct tw_json_reader r;
+	enum tw_json_token token;
+	size_t depth = 0, line, column, last = 0;
+
+	tw_json_reader_init(&r, text, len, trawl_allocator_default());
+	while ((token = tw_json_next(&r)) != TW_JSON_BAD && token != TW_JSON_END) {
+		depth += token == TW_JSON_OBJECT || token == TW_JSON_ARRAY;
+		depth -= token == TW_JSON_OBJECT_END || token == TW_JSON_ARRAY_END;
+		check(depth == r.depth && r.at < len && r.at >= last);
+		last = r.at;
+		if (token == TW_JSON_STRING || token == TW_JSON_KEY)
+			check(r.string[r.string_len] == '\0');
+		if (token == TW_JSON_NUMBER)
+			check(isfinite(r.number));
+	}
+	tw_json_place(&r, &line, &column);
+	check(line >= 1 && column >= 1 && column <= len + 1);
+	return tw_json_reader_end(&r, "fuzz", NULL);
+}
+
+/* The same by passing over what the first key or bracket begins. */
+static int skip_all(const char *text, size_t len)
+{
+	struct tw_json_reader r;
+
+	tw_json_reader_init(&r, text, len, trawl_allocator_default());
+	tw_json_next(&r);
+	tw_json_skip(&r);
+	return tw_json_reader_end(&r, "fuzz", NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	struct tw_platform platform;
+	size_t mark = size >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3) ? 3 : 0;
+	int status = read_all(text, size);
+
+	check(skip_all(text, size) == status);
+	if (!status)
+		check(!(tw_text_check(text + mark, size - mark) & (unsigned)~TW_TEXT_SURROGATE));
+	if (!tw_platform_parse(text, size, "fuzz.json", &platform, trawl_allocator_default(), NULL))
+		check(!status && platform.mem_bw_gbps > 0 && platform.name[0]);
+	return 0;
+}
