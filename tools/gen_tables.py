@@ -82,7 +82,6 @@ def dtypes():
         f"\n}};\n\nconst size_t tw_dtype_count = {len(table)};\n"
 
 
-<<<<<<< HEAD
 def triton_ops():
     table = rows("triton_ops", 3)
     no_duplicates("triton_ops", [r[0] for r in table])
@@ -90,7 +89,8 @@ def triton_ops():
     lines = [f"\t{{ {text(op)}, {int(cost)} }}," for op, cost, _ in table]
     return "const struct tw_triton_op tw_triton_ops[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_triton_op_count = {len(table)};\n"
-=======
+
+
 PLATFORM_PEAKS = [f"matrix_{p}" for p in ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp6", "fp4", "int8")] + \
     [f"vector_{p}" for p in ("fp64", "fp32", "fp16", "bf16")]
 
@@ -119,7 +119,6 @@ def platforms():
     return f"const char *const tw_peak_keys[TW_PEAK_COUNT] = {{\n{peaks}}};\n\n" + \
         "const struct tw_platform_fact tw_platform_facts[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_platform_fact_count = {len(table)};\n"
->>>>>>> model-plat
 
 
 def main():
@@ -127,11 +126,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-<<<<<<< HEAD
-    for make in (op_categories, op_models, kernel_names, collective_names, dtypes, triton_ops):
-=======
-    for make in (op_categories, op_models, kernel_names, collective_names, dtypes, platforms):
->>>>>>> model-plat
+    for make in (op_categories, op_models, kernel_names, collective_names, dtypes, triton_ops, platforms):
         name = make.__name__
         body = f"/* Made from data/{name}.tsv by tools/gen_tables.py. DO NOT EDIT. */\n" \
                f'#include "data/tables.h"\n\n' + make()
