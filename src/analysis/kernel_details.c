@@ -12,13 +12,13 @@
 #define SHORT_NAME 64
 
 struct position {
-	uint64_t gpu; /* the first launcher's GPU event */
+	uint64_t gpu; /* the first operation's GPU event */
 	struct tw_stats stats;
 };
 
-static uint64_t gpu_count(const struct tw_launchers *l, uint64_t launcher)
+static uint64_t gpu_count(const struct tw_members *l, uint64_t op)
 {
-	return l->gpu.first[launcher + 1] - l->gpu.first[launcher];
+	return l->first[op + 1] - l->first[op];
 }
 
 static void add_stream(const struct tw_derived *d, uint64_t gpu, struct tw_str *out)
@@ -94,8 +94,8 @@ static void add_short(const struct tw_derived *d, const struct position *p, stru
 	tw_str_release(&cut);
 }
 
-/* Statistics of each position over the launchers of the template's length. */
-static void measure(const struct tw_derived *d, const struct tw_launchers *l, const uint64_t *list,
+/* Statistics of each position over the operations of the template's length. */
+static void measure(const struct tw_derived *d, const struct tw_members *l, const uint64_t *list,
 		    uint64_t count, struct position *positions, uint64_t length, int64_t *values)
 {
 	uint64_t p, i;
@@ -108,10 +108,10 @@ static void measure(const struct tw_derived *d, const struct tw_launchers *l, co
 
 			if (gpu_count(l, list[i]) != length)
 				continue;
-			gpu = l->gpu.list[l->gpu.first[list[i]] + p];
+			gpu = l->list[l->first[list[i]] + p];
 			values[n++] = d->gpu.end_ns[gpu] - d->gpu.start_ns[gpu];
 		}
-		positions[p].gpu = l->gpu.list[l->gpu.first[list[0]] + p];
+		positions[p].gpu = l->list[l->first[list[0]] + p];
 		positions[p].stats = tw_stats_of(values, n);
 	}
 }
@@ -132,22 +132,27 @@ static void sort_positions(const struct tw_derived *d, const struct position *po
 	tw_order_sort(order, length, &d->trace->texts);
 }
 
-int tw_kernel_details(const struct tw_derived *d, const struct tw_launchers *l,
-		      const uint64_t *list, uint64_t count, struct tw_str *full,
-		      struct tw_str *short_form)
+int tw_kernel_details(const struct tw_derived *d, const struct tw_members *l, const uint64_t *list,
+		      uint64_t count, struct tw_str *full, struct tw_str *short_form)
 {
-	uint64_t length = count ? gpu_count(l, list[0]) : 0, p;
 	const struct trawl_allocator *a = d->allocator;
-	struct position *positions = tw_alloc(a, (length + 1) * sizeof(*positions));
-	struct tw_order *order = tw_alloc(a, (length + 1) * sizeof(*order));
-	int64_t *values = tw_alloc(a, (count + 1) * sizeof(*values));
+	struct position *positions;
+	struct tw_order *order;
+	uint64_t length, p;
+	int64_t *values;
 	int status = -1;
 
+	for (; count && !gpu_count(l, *list); count--)
+		list++;
+	length = count ? gpu_count(l, *list) : 0;
+	positions = tw_alloc(a, (length + 1) * sizeof(*positions));
+	order = tw_alloc(a, (length + 1) * sizeof(*order));
+	values = tw_alloc(a, (count + 1) * sizeof(*values));
 	if (positions && order && values) {
 		measure(d, l, list, count, positions, length, values);
 		sort_positions(d, positions, order, length);
 		tw_str_add_char(full, '[');
-		tw_str_add_char(short_form, '[');
+		tw_str_add_cstr(short_form, length ? "[" : "");
 		for (p = 0; p < length; p++) {
 			if (p) {
 				tw_str_add_cstr(full, ", ");
@@ -157,7 +162,7 @@ int tw_kernel_details(const struct tw_derived *d, const struct tw_launchers *l,
 			add_short(d, &positions[order[p].index], short_form);
 		}
 		tw_str_add_char(full, ']');
-		tw_str_add_char(short_form, ']');
+		tw_str_add_cstr(short_form, length ? "]" : "");
 		status = full->failed || short_form->failed ? -1 : 0;
 	}
 	tw_free(a, positions, (length + 1) * sizeof(*positions));

@@ -5,14 +5,15 @@
 #ifndef TW_ANALYSIS_KERNEL_DETAILS_H
 #define TW_ANALYSIS_KERNEL_DETAILS_H
 
-#include "analysis/launchers.h"
+#include "analysis/groups.h"
 #include "base/str.h"
+#include "derive/derived.h"
 
 /*
- * Over the launchers `list[0..count)`: those with as many GPU events as the first are compared
- * position by position.  `full` and `short_form` get the two texts.  0, or -1 out of memory.
+ * Over the operations `list[0..count)`, whose GPU events are the members of `gpu`: those with as
+ * many as the first that has any are compared position by position.  `full` and `short_form` get the two texts.  0, or -1 out of memory.
  */
-int tw_kernel_details(const struct tw_derived *derived, const struct tw_launchers *launchers,
+int tw_kernel_details(const struct tw_derived *derived, const struct tw_members *gpu,
 		      const uint64_t *list, uint64_t count, struct tw_str *full,
 		      struct tw_str *short_form) TRAWL_MUST_CHECK;
 

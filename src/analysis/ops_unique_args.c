@@ -2,24 +2,15 @@
 #include "analysis/analysis.h"
 
 #include "analysis/kernel_details.h"
+#include "analysis/op_key.h"
 #include "analysis/order.h"
-#include "analysis/signature.h"
 #include "analysis/stats.h"
 #include "base/alloc.h"
 
 #include <string.h>
 
 enum {
-	NAME,
-	CATEGORY,
-	PROCESS,
-	LABEL,
-	THREAD,
-	DIMS,
-	TYPES,
-	STRIDES,
-	CONCRETE,
-	COUNT,
+	COUNT = TW_OP_KEY_COLUMN_COUNT,
 	DIRECT_MEAN,
 	SUBTREE_MEAN,
 	DIRECT_MEDIAN,
@@ -49,16 +40,7 @@ enum {
 	}
 
 static const struct trawl_column columns[] = {
-	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
-	[CATEGORY] = { "op category", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "kind of operation" },
-	[PROCESS] = { "process_name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "process it ran in" },
-	[LABEL] = { "process_label", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "label of the process" },
-	[THREAD] = { "thread_name", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "thread it ran on" },
-	[DIMS] = { "Input Dims", TRAWL_COLUMN_TEXT, "", 0, 0, 36, "shapes of the inputs" },
-	[TYPES] = { "Input type", TRAWL_COLUMN_TEXT, "", 0, 0, 30, "types of the inputs" },
-	[STRIDES] = { "Input Strides", TRAWL_COLUMN_TEXT, "", 0, 0, 30, "strides of the inputs" },
-	[CONCRETE] = { "Concrete Inputs", TRAWL_COLUMN_TEXT, "", 0, 0, 30,
-		       "values of inputs that are no tensors" },
+	TW_OP_KEY_COLUMNS,
 	[COUNT] = { "operation_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
 	[DIRECT_MEAN] = STATISTIC("total_direct_kernel_time_mean", "mean direct time of a call"),
 	[SUBTREE_MEAN] = STATISTIC("total_subtree_kernel_time_mean", "mean subtree time of a call"),
@@ -86,16 +68,9 @@ static const struct trawl_column columns[] = {
 			 "share of this row and those above" },
 };
 
-struct key {
-	uint32_t name, process, label, thread;
-	struct tw_signature signature;
-	uint32_t category;
-};
-
 struct work {
 	const struct tw_analysis_input *in;
-	struct tw_signatures signatures;
-	struct tw_groups groups;
+	struct tw_op_keys keys;
 	struct tw_members members;
 	uint32_t *of;
 	int64_t *values;
@@ -105,49 +80,15 @@ struct work {
 static int group_calls(struct work *w)
 {
 	const struct tw_launchers *launchers = w->in->launchers;
-	const struct tw_derived *d = w->in->derived;
 	uint64_t i;
 
 	for (i = 0; i < launchers->count; i++) {
 		const struct tw_launcher *launcher = &launchers->items[i];
-		uint64_t event = d->host.event[launcher->node];
-		const struct tw_track_names *names =
-			&d->names.tracks[w->in->trace->events.track[event]];
-		struct key key;
 
-		memset(&key, 0, sizeof(key));
-		key.name = w->in->trace->events.name[event];
-		key.process = names->process;
-		key.label = names->labels;
-		key.thread = names->thread;
-		key.signature = tw_signature_of(&w->signatures, event);
-		key.category = launcher->category;
-		w->of[i] = tw_groups_add(&w->groups, &key);
+		w->of[i] = tw_op_key_of(&w->keys, w->in->derived->host.event[launcher->node], 0,
+					launchers->categories.names[launcher->category]);
 	}
-	return w->groups.failed || tw_signatures_failed(&w->signatures) ? -1 : 0;
-}
-
-static void set_or_unknown(const struct work *w, struct trawl_table *table, size_t row,
-			   size_t column, uint32_t text)
-{
-	if (text)
-		tw_set_name(table, row, column, w->in->trace, text);
-	else
-		tw_table_set_str(table, row, column, "Unknown");
-}
-
-static void set_signature(const struct work *w, struct trawl_table *table, size_t row,
-			  const struct tw_signature *s)
-{
-	const uint32_t ids[] = { s->dims, s->types, s->strides, s->concrete };
-	size_t i, len;
-
-	for (i = 0; i < 4; i++) {
-		const char *text = tw_pool_text(&w->signatures.texts, ids[i], &len);
-
-		if (ids[i])
-			tw_table_set_text(table, row, DIMS + i, text, len);
-	}
+	return tw_op_keys_failed(&w->keys) ? -1 : 0;
 }
 
 /* Statistics of the direct (offset 0) or subtree times (1) of a group. */
@@ -176,18 +117,13 @@ static void set_stats(struct trawl_table *table, size_t row, size_t offset,
 
 static int add_row(struct work *w, struct trawl_table *table, uint32_t group)
 {
-	const struct key *key = tw_groups_key(&w->groups, group);
 	uint64_t first = w->members.first[group], n = w->members.first[group + 1] - first;
 	uint64_t example = w->members.list[first];
 	struct tw_stats direct = measure(w, group, false), subtree = measure(w, group, true);
 	size_t row = tw_table_add_row(table);
 
-	tw_set_name(table, row, NAME, w->in->trace, key->name);
-	tw_table_set_str(table, row, CATEGORY, w->in->launchers->categories.names[key->category]);
-	set_or_unknown(w, table, row, PROCESS, key->process);
-	set_or_unknown(w, table, row, LABEL, key->label);
-	set_or_unknown(w, table, row, THREAD, key->thread);
-	set_signature(w, table, row, &key->signature);
+	if (tw_op_key_set(&w->keys, table, row, group))
+		return -1;
 	tw_table_set_integer(table, row, COUNT, (int64_t)n);
 	set_stats(table, row, 0, &direct);
 	set_stats(table, row, 1, &subtree);
@@ -196,7 +132,7 @@ static int add_row(struct work *w, struct trawl_table *table, uint32_t group)
 		(int64_t)w->in->derived->host.event[w->in->launchers->items[example].node]);
 	tw_str_clear(&w->full);
 	tw_str_clear(&w->short_form);
-	if (tw_kernel_details(w->in->derived, w->in->launchers, w->members.list + first, n,
+	if (tw_kernel_details(w->in->derived, &w->in->launchers->gpu, w->members.list + first, n,
 			      &w->full, &w->short_form))
 		return -1;
 	tw_table_set_text(table, row, DETAILS, w->full.ptr, w->full.len);
@@ -216,7 +152,7 @@ static tw_wide group_time(const struct work *w, uint32_t group)
 
 static int fill(struct work *w, struct trawl_table *table)
 {
-	uint32_t count = w->groups.count, g;
+	uint32_t count = w->keys.groups.count, g;
 	struct tw_order *order = tw_alloc_array(w->in->allocator, count + 1, sizeof(*order));
 	tw_wide total = 0, running = 0;
 	int status = 0;
@@ -251,17 +187,15 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	struct work w = { .in = in };
 	int status = TRAWL_ENOMEM;
 
-	tw_groups_init(&w.groups, sizeof(struct key), a);
 	tw_str_init(&w.full, a);
 	tw_str_init(&w.short_form, a);
 	w.of = tw_alloc(a, (n + 1) * sizeof(*w.of));
 	w.values = tw_alloc(a, (n + 1) * sizeof(*w.values));
-	if (w.of && w.values && !tw_signatures_init(&w.signatures, in->trace) && !group_calls(&w) &&
-	    !tw_members_build(&w.members, w.of, n, w.groups.count, a) && !fill(&w, table))
+	if (w.of && w.values && !tw_op_keys_init(&w.keys, in) && !group_calls(&w) &&
+	    !tw_members_build(&w.members, w.of, n, w.keys.groups.count, a) && !fill(&w, table))
 		status = 0;
-	tw_signatures_release(&w.signatures);
+	tw_op_keys_release(&w.keys);
 	tw_members_release(&w.members);
-	tw_groups_release(&w.groups);
 	tw_str_release(&w.full);
 	tw_str_release(&w.short_form);
 	tw_free(a, w.of, (n + 1) * sizeof(*w.of));

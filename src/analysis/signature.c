@@ -156,12 +156,50 @@ bool tw_signatures_failed(const struct tw_signatures *s)
 	return s->texts.failed || s->scratch.failed;
 }
 
+static bool is_text(const struct tw_arg *arg)
+{
+	return arg->kind == TW_ARG_JSON || arg->kind == TW_ARG_TEXT;
+}
+
+/* The record of an argument that belongs to the signature, NULL: it does not. */
+static uint32_t *field_of(struct tw_signature *signature, uint32_t key)
+{
+	switch (key) {
+	case TW_KEY_input_dims:
+	case TW_KEY_input_dims_2021:
+		return &signature->dims;
+	case TW_KEY_input_type:
+		return &signature->types;
+	case TW_KEY_input_strides:
+		return &signature->strides;
+	case TW_KEY_concrete_inputs:
+		return &signature->concrete;
+	default:
+		return NULL;
+	}
+}
+
+struct tw_signature tw_signature_texts(const struct trawl_trace *trace, uint64_t event)
+{
+	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
+	struct tw_signature signature = { 0 };
+	struct tw_arg arg;
+
+	while (at && tw_args_next(&trace->args, &at, &arg)) {
+		uint32_t *field = field_of(&signature, arg.key);
+
+		if (field && is_text(&arg))
+			*field = arg.text;
+	}
+	return signature;
+}
+
 static uint32_t repr_of(struct tw_signatures *s, const struct tw_arg *arg)
 {
 	const char *text;
 	size_t len;
 
-	if (arg->kind != TW_ARG_JSON && arg->kind != TW_ARG_TEXT)
+	if (!is_text(arg))
 		return 0;
 	if (s->of_text[arg->text])
 		return s->of_text[arg->text];
@@ -183,21 +221,10 @@ struct tw_signature tw_signature_of(struct tw_signatures *s, uint64_t event)
 	struct tw_arg arg;
 
 	while (at && tw_args_next(&s->trace->args, &at, &arg)) {
-		switch (arg.key) {
-		case TW_KEY_input_dims:
-		case TW_KEY_input_dims_2021:
-			signature.dims = repr_of(s, &arg);
-			break;
-		case TW_KEY_input_type:
-			signature.types = repr_of(s, &arg);
-			break;
-		case TW_KEY_input_strides:
-			signature.strides = repr_of(s, &arg);
-			break;
-		case TW_KEY_concrete_inputs:
-			signature.concrete = repr_of(s, &arg);
-			break;
-		}
+		uint32_t *field = field_of(&signature, arg.key);
+
+		if (field)
+			*field = repr_of(s, &arg);
 	}
 	return signature;
 }

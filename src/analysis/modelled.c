@@ -1,0 +1,582 @@
+#include "analysis/modelled.h"
+
+#include "analysis/signature.h"
+#include "base/alloc.h"
+#include "base/sort.h"
+#include "model/requests.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What decides the work of a call. */
+struct key {
+	uint32_t name;
+	struct tw_signature signature; /* text ids of the trace */
+	uint32_t annotation;	       /* of the step around it, where the model asks for it */
+	uint32_t transposed;	       /* what its kernel's name says of the matrices */
+	uint32_t backward;	       /* 1: of its backward pass */
+	struct tw_signature forward;   /* of its forward call, where the model asks for it */
+};
+
+/* An annotation that tells the requests of an inference step. */
+struct step {
+	int64_t start_ns, end_ns;
+	uint32_t text;
+	struct tw_requests requests;
+};
+
+struct builder {
+	struct tw_modelled *m;
+	const struct tw_derived *d;
+	const struct tw_model **of_name; /* by text id */
+	uint8_t *asked; /* by text id: the model was looked up, its transposition */
+	struct tw_call *call, *forward;
+	struct tw_work work;
+	struct step *steps; /* in order of start */
+	uint64_t step_count, step_capacity;
+	bool failed;
+};
+
+/* ---- the tree */
+
+static int find_ends(struct tw_modelled *m)
+{
+	const struct tw_host *host = &m->derived->host;
+	uint64_t node;
+
+	m->end = tw_alloc(m->allocator, (host->count + 1) * sizeof(*m->end));
+	if (!m->end)
+		return -1;
+	for (node = 0; node < host->count; node++)
+		m->end[node] = node + 1;
+	/* Children come behind their parents. */
+	for (node = host->count; node-- > 0;)
+		if (host->parent[node] != TW_NONE && m->end[host->parent[node]] < m->end[node])
+			m->end[host->parent[node]] = m->end[node];
+	return 0;
+}
+
+static int find_launched(struct tw_modelled *m)
+{
+	const struct tw_derived *d = m->derived;
+	uint32_t *of = tw_alloc(m->allocator, (d->gpu.count + 1) * sizeof(*of));
+	uint64_t g;
+	int status = -1;
+
+	if (of && d->host.count < TW_NO_GROUP) {
+		for (g = 0; g < d->gpu.count; g++)
+			of[g] = d->gpu.launch[g] == TW_NONE ? TW_NO_GROUP :
+							      (uint32_t)d->gpu.launch[g];
+		status = tw_members_build(&m->launched, of, d->gpu.count, (uint32_t)d->host.count,
+					  m->allocator);
+	}
+	tw_free(m->allocator, of, (d->gpu.count + 1) * sizeof(*of));
+	return status;
+}
+
+/* ---- what is asked of the surroundings of a call */
+
+/* Steps of inference servers in the trace, if any. */
+static int find_steps(struct builder *b)
+{
+	const struct trawl_trace *trace = b->d->trace;
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count; i++) {
+		const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[i]];
+		struct step step;
+
+		if (tw_class(trace, i) != TRAWL_CLASS_ANNOTATION || trace->events.phase[i] != 'X' ||
+		    !tw_requests_read(&step.requests, name->ptr, name->len))
+			continue;
+		if (b->step_count == b->step_capacity) {
+			uint64_t more = b->step_capacity ? b->step_capacity * 2 : 64;
+			struct step *steps = tw_realloc(b->m->allocator, b->steps,
+							b->step_capacity * sizeof(*steps),
+							more * sizeof(*steps));
+
+			if (!steps)
+				return -1;
+			b->steps = steps;
+			b->step_capacity = more;
+		}
+		step.start_ns = trace->events.start_ns[i];
+		step.end_ns = step.start_ns + trace->events.dur_ns[i];
+		step.text = trace->events.name[i];
+		b->steps[b->step_count++] = step;
+	}
+	return 0;
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->text < y->text ? -1 : x->text > y->text;
+}
+
+/* The step that was running when an event began, NULL: none. */
+static const struct step *step_at(const struct builder *b, int64_t time_ns)
+{
+	uint64_t low = 0, high = b->step_count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (b->steps[middle].start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && time_ns < b->steps[low - 1].end_ns ? &b->steps[low - 1] : NULL;
+}
+
+/*
+ * Which matrices a kernel's name says are transposed: 0 nothing said, else 1 + 2 a + b with 1 for
+ * each transposed one.  Source: Tensile's "C..._A...B..." index order and the suffix of nvjet
+ * kernels, as TraceLens reads them.
+ */
+enum { NOT_SAID = 0, SAID = 16, A_KNOWN = 4, A_TRANSPOSED = 1, B_KNOWN = 8, B_TRANSPOSED = 2 };
+
+static unsigned transposition_of(const char *name)
+{
+	const char *indices = strstr(name, "Cijk_A"), *last;
+	unsigned said = SAID;
+
+	if (indices) {
+		if (!strncmp(indices + 4, "_Ailk_", 6))
+			said |= A_KNOWN;
+		else if (!strncmp(indices + 4, "_Alik_", 6))
+			said |= A_KNOWN | A_TRANSPOSED;
+		if (!strncmp(indices + 9, "_Bljk_", 6))
+			said |= B_KNOWN;
+		else if (!strncmp(indices + 9, "_Bjlk_", 6))
+			said |= B_KNOWN | B_TRANSPOSED;
+		return said;
+	}
+	if (!strncmp(name, "nvjet", 5) && (last = strrchr(name, '_')) && last[1] && last[2])
+		return SAID | A_KNOWN | B_KNOWN | (last[1] == 'T' ? A_TRANSPOSED : 0) |
+		       (last[2] == 'T' ? B_TRANSPOSED : 0);
+	return NOT_SAID;
+}
+
+/* Of the first kernel under the node whose name says so. */
+static unsigned transposition_under(const struct builder *b, uint64_t node)
+{
+	const struct tw_derived *d = b->d;
+	uint64_t count, i;
+	const uint64_t *gpu = tw_gpu_under(b->m, node, &count);
+
+	for (i = 0; i < count; i++) {
+		uint32_t name = d->trace->events.name[d->gpu.event[gpu[i]]];
+		unsigned said = transposition_of(d->trace->texts.entries[name].ptr);
+
+		if (said)
+			return said;
+	}
+	return NOT_SAID;
+}
+
+static void add_transposition(struct tw_work *work, unsigned said)
+{
+	static const char *const texts[3][3] = {
+		{ "(None, None)", "(None, False)", "(None, True)" },
+		{ "(False, None)", "(False, False)", "(False, True)" },
+		{ "(True, None)", "(True, False)", "(True, True)" },
+	};
+	unsigned a = said & A_KNOWN ? (said & A_TRANSPOSED ? 2 : 1) : 0;
+	unsigned b = said & B_KNOWN ? (said & B_TRANSPOSED ? 2 : 1) : 0;
+
+	if (said)
+		tw_param_text(work, "transpose", texts[a][b]);
+}
+
+/* ---- working out a signature */
+
+static struct tw_slice text_of(const struct builder *b, uint32_t text)
+{
+	const struct tw_pool_entry *entry = &b->d->trace->texts.entries[text];
+
+	return (struct tw_slice){ text ? entry->ptr : "", text ? entry->len : 0 };
+}
+
+static void read_call(const struct builder *b, struct tw_call *call, uint32_t name,
+		      const struct tw_signature *s)
+{
+	struct tw_call_texts texts = {
+		text_of(b, name),	text_of(b, s->dims),	 text_of(b, s->types),
+		text_of(b, s->strides), text_of(b, s->concrete),
+	};
+
+	tw_call_read(call, &texts);
+}
+
+static void keep_parameters(struct builder *b, struct tw_op_work *work)
+{
+	struct tw_modelled *m = b->m;
+	unsigned i;
+
+	work->parameters = m->parameter_count;
+	work->parameter_count = b->work.parameter_count;
+	if (m->parameter_count + b->work.parameter_count > m->parameter_capacity) {
+		uint32_t more = m->parameter_capacity * 2 + TW_MOST_PARAMETERS;
+		struct tw_op_parameter *p = tw_realloc(m->allocator, m->parameters,
+						       m->parameter_capacity * sizeof(*p),
+						       more * sizeof(*p));
+
+		if (!p) {
+			b->failed = true;
+			work->parameter_count = 0;
+			return;
+		}
+		m->parameters = p;
+		m->parameter_capacity = more;
+	}
+	for (i = 0; i < b->work.parameter_count; i++) {
+		const struct tw_parameter *p = &b->work.parameters[i];
+
+		m->parameters[m->parameter_count++] = (struct tw_op_parameter){
+			p->name, tw_pool_intern(&m->texts, b->work.texts.ptr + p->at, p->len)
+		};
+	}
+}
+
+static void work_out(struct builder *b, const struct tw_model *model, const struct key *key,
+		     const struct step *step, struct tw_op_work *out)
+{
+	read_call(b, b->call, key->name, &key->signature);
+	if (step)
+		b->call->requests = step->requests;
+	if (key->forward.dims) {
+		read_call(b, b->forward, key->name, &key->forward);
+		b->call->forward = b->forward;
+	}
+	*out = (struct tw_op_work){ .model = model };
+	tw_model_run(model, key->backward, b->call, &b->work);
+	add_transposition(&b->work, b->work.reason ? NOT_SAID : key->transposed);
+	out->reason = b->work.reason;
+	out->flops = b->work.flops;
+	out->bytes = b->work.bytes;
+	if (!out->reason) {
+		char text[32];
+
+		strncpy(out->spec, tw_compute_spec(&b->work, text), sizeof(out->spec) - 1);
+		keep_parameters(b, out);
+	}
+	b->failed |= b->work.texts.failed;
+}
+
+/* The forward node of a backward one: the node or one above it is paired. TW_NONE: not known. */
+static uint64_t forward_of(const struct builder *b, uint64_t node)
+{
+	unsigned level;
+
+	for (level = 0; node != TW_NONE && level <= TW_LEVELS_TO_PAIR; level++) {
+		if (b->m->pair_at[node] != TW_NO_GROUP)
+			return b->m->autograd.pairs[b->m->pair_at[node]].forward;
+		node = b->d->host.parent[node];
+	}
+	return TW_NONE;
+}
+
+/* Work of a call, or of its backward pass; worked out when its signature is new. */
+static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_t node,
+			bool backward)
+{
+	struct tw_modelled *m = b->m;
+	uint64_t event = b->d->host.event[node], forward;
+	const struct step *step = NULL;
+	struct key key;
+	uint32_t at, before = m->keys.count;
+
+	memset(&key, 0, sizeof(key));
+	key.name = b->d->trace->events.name[event];
+	key.signature = tw_signature_texts(b->d->trace, event);
+	key.backward = backward;
+	if (b->step_count && !strcmp(model->sheet, "InferenceAttention")) {
+		step = step_at(b, b->d->trace->events.start_ns[event]);
+		key.annotation = step ? step->text : 0;
+	}
+	if (!backward && !strcmp(model->sheet, "GEMM"))
+		key.transposed = transposition_under(b, node);
+	if (model == &tw_model_conv_bias_backward && (forward = forward_of(b, node)) != TW_NONE)
+		key.forward = tw_signature_texts(b->d->trace, b->d->host.event[forward]);
+	at = tw_groups_add(&m->keys, &key);
+	if (m->keys.failed || m->keys.count == before)
+		return at;
+	if (at == m->work_capacity) {
+		uint32_t more = m->work_capacity ? m->work_capacity * 2 : 256;
+		struct tw_op_work *works = tw_realloc(m->allocator, m->works,
+						      m->work_capacity * sizeof(*works),
+						      more * sizeof(*works));
+
+		if (!works) {
+			b->failed = true;
+			return TW_NO_GROUP;
+		}
+		m->works = works;
+		m->work_capacity = more;
+	}
+	work_out(b, model, &key, step, &m->works[at]);
+	return at;
+}
+
+/* ---- which calls count */
+
+static const struct tw_model *model_of(struct builder *b, uint64_t node)
+{
+	uint32_t name = b->d->trace->events.name[b->d->host.event[node]];
+
+	if (tw_node_class(b->d, node) != TRAWL_CLASS_CPU_OP)
+		return NULL;
+	if (!b->asked[name]) {
+		const struct tw_pool_entry *text = &b->d->trace->texts.entries[name];
+
+		b->asked[name] = 1;
+		b->of_name[name] = tw_model_of(text->ptr, text->len);
+	}
+	return b->of_name[name];
+}
+
+/* Whether an operation that is no composite itself is modelled below the node. */
+static bool has_modelled_parts(struct builder *b, uint64_t node)
+{
+	uint64_t i;
+
+	for (i = node + 1; i < b->m->end[node]; i++) {
+		const struct tw_model *model = model_of(b, i);
+
+		if (model && !model->composite)
+			return true;
+	}
+	return false;
+}
+
+/* Compiled kernels are known by name only; without usable arguments they have no model. */
+static bool is_usable(const struct tw_op_work *work)
+{
+	return !work->reason || strcmp(work->model->sheet, "Triton");
+}
+
+static int add_call(struct tw_modelled *m, uint64_t node, uint32_t work)
+{
+	if (m->call_count == m->call_capacity) {
+		uint64_t more = m->call_capacity ? m->call_capacity * 2 : 1024;
+		struct tw_modelled_call *calls = tw_realloc(m->allocator, m->calls,
+							    m->call_capacity * sizeof(*calls),
+							    more * sizeof(*calls));
+
+		if (!calls)
+			return -1;
+		m->calls = calls;
+		m->call_capacity = more;
+	}
+	m->calls[m->call_count++] = (struct tw_modelled_call){ node, work };
+	return 0;
+}
+
+static int find_calls(struct builder *b)
+{
+	struct tw_modelled *m = b->m;
+	uint64_t count = b->d->host.count, node, covered = 0, gpu;
+
+	m->work = tw_alloc(m->allocator, (count + 1) * sizeof(*m->work));
+	m->inside = tw_alloc(m->allocator, (count + 1) * sizeof(*m->inside));
+	if (!m->work || !m->inside)
+		return -1;
+	m->inside[0] = 0;
+	for (node = 0; node < count; node++) {
+		const struct tw_model *model = node >= covered ? model_of(b, node) : NULL;
+
+		m->work[node] = TW_NO_GROUP;
+		m->inside[node + 1] = m->inside[node];
+		if (!model || (model->composite && has_modelled_parts(b, node)))
+			continue;
+		m->work[node] = work_of(b, model, node, false);
+		if (m->work[node] == TW_NO_GROUP || b->failed)
+			return -1;
+		if (!is_usable(&m->works[m->work[node]])) {
+			m->work[node] = TW_NO_GROUP;
+			continue;
+		}
+		if (add_call(m, node, m->work[node]))
+			return -1;
+		tw_gpu_under(m, node, &gpu);
+		m->inside[node + 1] += gpu > 0;
+		covered = m->end[node];
+	}
+	return 0;
+}
+
+static int order_calls(struct tw_modelled *m)
+{
+	uint64_t n = m->call_count, i;
+	struct tw_sort_item *items = tw_alloc(m->allocator, (n + 1) * sizeof(*items));
+	struct tw_sort_item *scratch = tw_alloc(m->allocator, (n + 1) * sizeof(*scratch));
+	int status = items && scratch ? 0 : -1;
+
+	if (!status) {
+		for (i = 0; i < n; i++)
+			items[i] = (struct tw_sort_item){ m->derived->host.event[m->calls[i].node],
+							  m->calls[i].node };
+		tw_sort(items, scratch, n);
+		for (i = 0; i < n; i++)
+			m->calls[i] = (struct tw_modelled_call){ items[i].value,
+								 m->work[items[i].value] };
+	}
+	tw_free(m->allocator, items, (n + 1) * sizeof(*items));
+	tw_free(m->allocator, scratch, (n + 1) * sizeof(*scratch));
+	return status;
+}
+
+/* ---- backward passes */
+
+/* The pairs in order of their forward nodes. */
+static int order_pairs(struct tw_modelled *m)
+{
+	uint64_t n = m->autograd.count, i;
+	struct tw_sort_item *items = tw_alloc(m->allocator, (n + 1) * sizeof(*items));
+	struct tw_sort_item *scratch = tw_alloc(m->allocator, (n + 1) * sizeof(*scratch));
+	int status = items && scratch ? 0 : -1;
+
+	if (!status) {
+		for (i = 0; i < n; i++)
+			items[i] = (struct tw_sort_item){ m->autograd.pairs[i].forward, i };
+		tw_sort(items, scratch, n);
+		for (i = 0; i < n; i++)
+			m->pairs[i] = items[i].value;
+	}
+	tw_free(m->allocator, items, (n + 1) * sizeof(*items));
+	tw_free(m->allocator, scratch, (n + 1) * sizeof(*scratch));
+	return status;
+}
+
+static int find_pairs(struct builder *b)
+{
+	struct tw_modelled *m = b->m;
+	uint64_t n, i;
+
+	if (tw_autograd_build(&m->autograd, m->derived))
+		return -1;
+	n = m->autograd.count;
+	m->pairs = tw_alloc(m->allocator, (n + 1) * sizeof(*m->pairs));
+	m->backward_work = tw_alloc(m->allocator, (n + 1) * sizeof(*m->backward_work));
+	m->pair_at = tw_alloc(m->allocator, (m->derived->host.count + 1) * sizeof(*m->pair_at));
+	if (!m->pairs || !m->backward_work || !m->pair_at || n >= TW_NO_GROUP)
+		return -1;
+	for (i = 0; i < m->derived->host.count; i++)
+		m->pair_at[i] = TW_NO_GROUP;
+	for (i = 0; i < n; i++)
+		m->pair_at[m->autograd.pairs[i].backward] = (uint32_t)i;
+	return order_pairs(m);
+}
+
+static void work_out_backward(struct builder *b)
+{
+	struct tw_modelled *m = b->m;
+	uint64_t i;
+
+	for (i = 0; i < m->autograd.count; i++) {
+		uint64_t forward = m->autograd.pairs[i].forward;
+		const struct tw_model *model = model_of(b, forward);
+		uint32_t work;
+
+		m->backward_work[i] = TW_NO_GROUP;
+		if (!model || !model->backward)
+			continue;
+		work = work_of(b, model, forward, true);
+		if (work != TW_NO_GROUP && !m->works[work].reason)
+			m->backward_work[i] = work;
+	}
+}
+
+void tw_pairs_under(const struct tw_modelled *m, uint64_t node, uint64_t *first, uint64_t *end)
+{
+	uint64_t bounds[2] = { node, m->end[node] }, found[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		uint64_t low = 0, high = m->autograd.count;
+
+		while (low < high) {
+			uint64_t middle = low + (high - low) / 2;
+
+			if (m->autograd.pairs[m->pairs[middle]].forward < bounds[i])
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		found[i] = low;
+	}
+	*first = found[0];
+	*end = found[1];
+}
+
+/* ---- making and freeing */
+
+static int build(struct builder *b)
+{
+	struct tw_modelled *m = b->m;
+	uint32_t texts = b->d->trace->texts.count;
+
+	b->of_name = tw_alloc_array(m->allocator, texts, sizeof(*b->of_name));
+	b->asked = tw_alloc_array(m->allocator, texts, 1);
+	b->call = tw_alloc(m->allocator, sizeof(*b->call));
+	b->forward = tw_alloc(m->allocator, sizeof(*b->forward));
+	if (!b->of_name || !b->asked || !b->call || !b->forward ||
+	    tw_pool_init(&m->texts, m->allocator) || find_ends(m) || find_launched(m) ||
+	    find_steps(b) || find_pairs(b))
+		return -1;
+	if (b->step_count)
+		qsort(b->steps, b->step_count, sizeof(*b->steps), compare_steps);
+	if (find_calls(b) || order_calls(m))
+		return -1;
+	work_out_backward(b);
+	return b->failed || m->keys.failed || m->texts.failed ? -1 : 0;
+}
+
+int tw_modelled_build(struct tw_modelled *m, const struct tw_derived *d)
+{
+	struct builder b = { .m = m, .d = d };
+	uint32_t texts = d->trace->texts.count;
+	int status;
+
+	*m = (struct tw_modelled){ .derived = d, .allocator = d->allocator };
+	tw_groups_init(&m->keys, sizeof(struct key), d->allocator);
+	tw_work_init(&b.work, d->allocator);
+	status = build(&b);
+	tw_work_release(&b.work);
+	tw_free(d->allocator, b.of_name, texts * sizeof(*b.of_name));
+	tw_free(d->allocator, b.asked, texts);
+	tw_free(d->allocator, b.call, sizeof(*b.call));
+	tw_free(d->allocator, b.forward, sizeof(*b.forward));
+	tw_free(d->allocator, b.steps, b.step_capacity * sizeof(*b.steps));
+	return status;
+}
+
+void tw_modelled_release(struct tw_modelled *m)
+{
+	const struct trawl_allocator *a = m->allocator;
+	uint64_t nodes, pairs = m->autograd.count;
+
+	if (!a)
+		return;
+	nodes = m->derived->host.count + 1;
+	tw_free(a, m->end, nodes * sizeof(*m->end));
+	tw_free(a, m->work, nodes * sizeof(*m->work));
+	tw_free(a, m->inside, nodes * sizeof(*m->inside));
+	tw_free(a, m->pair_at, nodes * sizeof(*m->pair_at));
+	tw_free(a, m->pairs, (pairs + 1) * sizeof(*m->pairs));
+	tw_free(a, m->backward_work, (pairs + 1) * sizeof(*m->backward_work));
+	tw_free(a, m->calls, m->call_capacity * sizeof(*m->calls));
+	tw_free(a, m->works, m->work_capacity * sizeof(*m->works));
+	tw_free(a, m->parameters, m->parameter_capacity * sizeof(*m->parameters));
+	tw_members_release(&m->launched);
+	tw_autograd_release(&m->autograd);
+	tw_groups_release(&m->keys);
+	tw_pool_release(&m->texts);
+	memset(m, 0, sizeof(*m));
+}

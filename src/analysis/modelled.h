@@ -1,0 +1,82 @@
+/*
+ * Operations that have a cost model: what each call's work is, which calls count, and the GPU
+ * events under any host event.  Made once per report, then read-only; each distinct signature is
+ * worked out once.
+ */
+#ifndef TW_ANALYSIS_MODELLED_H
+#define TW_ANALYSIS_MODELLED_H
+
+#include "analysis/groups.h"
+#include "derive/autograd.h"
+#include "derive/derived.h"
+#include "model/model.h"
+
+/* A backward operation is at most so far below the call that is paired with a forward one. */
+#define TW_LEVELS_TO_PAIR 5
+
+struct tw_op_parameter {
+	const char *name;
+	uint32_t text; /* in the texts of struct tw_modelled */
+};
+
+/* The work of calls of one signature, or of their backward pass. */
+struct tw_op_work {
+	const struct tw_model *model;
+	double flops, bytes; /* NaN: unknown */
+	const char *reason;  /* why nothing is known, NULL: something is */
+	char spec[24];	     /* "matrix_bf16", "": unknown */
+	uint32_t parameters, parameter_count;
+};
+
+/* A call that counts: modelled, and not a part of another modelled call. */
+struct tw_modelled_call {
+	uint64_t node;
+	uint32_t work;
+};
+
+struct tw_modelled {
+	const struct tw_derived *derived;
+	const struct trawl_allocator *allocator;
+	uint64_t *end;		    /* by host node: the node behind its subtree */
+	struct tw_members launched; /* by host node: the GPU events that it launched */
+	uint32_t *work;		    /* by host node: own work, TW_NO_GROUP: none of its own */
+	uint32_t *inside;	    /* by host node: modelled calls with GPU work before it */
+	struct tw_autograd autograd;
+	uint64_t *pairs;	 /* of autograd, in order of the forward node */
+	uint32_t *backward_work; /* by pair of autograd: TW_NO_GROUP: unknown */
+	uint32_t *pair_at;	 /* by host node: the pair whose backward node it is, TW_NO_GROUP */
+	struct tw_modelled_call *calls; /* in order of the input */
+	uint64_t call_count, call_capacity;
+
+	struct tw_groups keys; /* distinct signatures */
+	struct tw_op_work *works;
+	struct tw_op_parameter *parameters;
+	uint32_t work_capacity, parameter_count, parameter_capacity;
+	struct tw_pool texts;
+};
+
+int tw_modelled_build(struct tw_modelled *modelled,
+		      const struct tw_derived *derived) TRAWL_MUST_CHECK;
+void tw_modelled_release(struct tw_modelled *modelled);
+
+/* GPU events launched under a host node, in the order of their launches. */
+static inline const uint64_t *tw_gpu_under(const struct tw_modelled *m, uint64_t node,
+					   uint64_t *count)
+{
+	uint64_t first = m->launched.first[node];
+
+	*count = m->launched.first[m->end[node]] - first;
+	return m->launched.list + first;
+}
+
+/* Whether a modelled call with GPU work is below the node. */
+static inline bool tw_modelled_below(const struct tw_modelled *m, uint64_t node)
+{
+	return m->inside[m->end[node]] > m->inside[node + 1];
+}
+
+/* Pairs of autograd whose forward node is in the subtree: indices pairs[*first] to *end - 1. */
+void tw_pairs_under(const struct tw_modelled *modelled, uint64_t node, uint64_t *first,
+		    uint64_t *end);
+
+#endif
