@@ -7,9 +7,11 @@
 #define TW_ANALYSIS_ANALYSIS_H
 
 #include "analysis/launchers.h"
+#include "analysis/modelled.h"
 #include "analysis/parents.h"
 #include "base/wide.h"
 #include "derive/derived.h"
+#include "model/platform.h"
 #include "table/table.h"
 #include "trawl/report.h"
 
@@ -18,6 +20,8 @@ struct tw_analysis_input {
 	const struct tw_derived *derived;
 	const struct tw_launchers *launchers;
 	const struct tw_parents *parents;
+	const struct tw_modelled *modelled;
+	const struct tw_platform *platform; /* NULL: unknown */
 	const struct trawl_report_options *options;
 	const struct tw_quality *quality; /* the trace's and what deriving found */
 	int64_t total_ns;		  /* total_time of gpu_timeline; 0 without GPU events */
@@ -36,6 +40,12 @@ struct tw_analysis {
 	unsigned needs;
 	/* Fills the table; what it adds may fail stickily. 0 or TRAWL_ENOMEM. */
 	int (*run)(const struct tw_analysis_input *in, struct trawl_table *table);
+	/*
+	 * Instead, where the columns depend on the trace: makes the table too; *table stays NULL
+	 * when there is nothing to say. The spec's columns are those that it always has.
+	 */
+	int (*make)(const struct tw_analysis_input *in, const struct tw_analysis *self,
+		    struct trawl_table **table);
 };
 
 /* A table's declaration: one array of columns that every renderer and the documentation follow. */

@@ -7,6 +7,8 @@
 
 #include "analysis/analysis.h"
 #include "analysis/groups.h"
+#include "analysis/order.h"
+#include "analysis/stats.h"
 #include "base/str.h"
 
 struct tw_op_row {
@@ -55,7 +57,6 @@ void tw_op_group_of(struct tw_op_rows *rows, uint32_t group, struct tw_op_group 
 int tw_op_group_kernels(struct tw_op_rows *rows, uint32_t group) TRAWL_MUST_CHECK;
 
 /* Groups in order: most kernel time first, then the earliest call. `order` has a place for each. */
-struct tw_order;
 void tw_op_rows_order(const struct tw_op_rows *rows, struct tw_order *order, tw_wide *total);
 
 #endif

@@ -1,6 +1,7 @@
 #include "analysis/stats.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void swap(int64_t *a, int64_t *b)
 {
@@ -86,5 +87,38 @@ struct tw_stats tw_stats_of(int64_t *values, uint64_t count)
 	s.population_std = sqrt(squares / (double)count);
 	if (count > 1)
 		s.std = sqrt(squares / (double)(count - 1));
+	return s;
+}
+
+static int compare_reals(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct tw_real_stats tw_real_stats_of(double *values, uint64_t count)
+{
+	struct tw_real_stats s = { 0, NAN, NAN, NAN, NAN, NAN };
+	double sum = 0, squares = 0;
+	uint64_t i, n = 0;
+
+	for (i = 0; i < count; i++)
+		if (!isnan(values[i]))
+			values[n++] = values[i];
+	s.count = n;
+	if (!n)
+		return s;
+	qsort(values, n, sizeof(*values), compare_reals);
+	for (i = 0; i < n; i++)
+		sum += values[i];
+	s.mean = sum / (double)n;
+	s.median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+	s.min = values[0];
+	s.max = values[n - 1];
+	for (i = 0; i < n; i++)
+		squares += (values[i] - s.mean) * (values[i] - s.mean);
+	if (n > 1)
+		s.std = sqrt(squares / (double)(n - 1));
 	return s;
 }

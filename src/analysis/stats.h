@@ -18,4 +18,13 @@ struct tw_stats {
 /* Reorders `values`. */
 struct tw_stats tw_stats_of(int64_t *values, uint64_t count);
 
+/* Of numbers that are not all known; all NaN when none is. */
+struct tw_real_stats {
+	uint64_t count; /* known ones */
+	double mean, median, std, min, max;
+};
+
+/* Reorders `values`, of which NaNs do not count. */
+struct tw_real_stats tw_real_stats_of(double *values, uint64_t count);
+
 #endif

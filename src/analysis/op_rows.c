@@ -1,0 +1,242 @@
+#include "analysis/op_rows.h"
+
+#include "analysis/kernel_details.h"
+#include "base/alloc.h"
+#include "derive/intervals.h"
+#include "model/roofline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tw_op_rows_init(struct tw_op_rows *rows, const struct tw_analysis_input *in)
+{
+	memset(rows, 0, sizeof(*rows));
+	rows->in = in;
+	tw_str_init(&rows->full, in->allocator);
+	tw_str_init(&rows->short_form, in->allocator);
+}
+
+void tw_op_rows_release(struct tw_op_rows *rows)
+{
+	const struct trawl_allocator *a = rows->in->allocator;
+
+	tw_free(a, rows->items, rows->capacity * sizeof(*rows->items));
+	tw_free(a, rows->gpu.first, rows->first_capacity * sizeof(*rows->gpu.first));
+	tw_free(a, rows->gpu.list, rows->gpu_capacity * sizeof(*rows->gpu.list));
+	tw_free(a, rows->values, (rows->count + 1) * sizeof(*rows->values));
+	tw_free(a, rows->times, (rows->count + 1) * sizeof(*rows->times));
+	tw_members_release(&rows->members);
+	tw_str_release(&rows->full);
+	tw_str_release(&rows->short_form);
+}
+
+/* Room for `more` behind `count` of `size` bytes each: the list, or NULL (sticky). */
+static void *grow(struct tw_op_rows *rows, void *list, uint64_t *capacity, uint64_t count,
+		  uint64_t more, size_t size)
+{
+	uint64_t wanted = *capacity ? *capacity : 256;
+	void *grown;
+
+	if (*capacity - count >= more)
+		return list;
+	while (wanted - count < more)
+		wanted *= 2;
+	grown = tw_realloc(rows->in->allocator, list, *capacity * size, wanted * size);
+	if (grown)
+		*capacity = wanted;
+	else
+		rows->failed = true;
+	return grown;
+}
+
+void tw_op_rows_gpu(struct tw_op_rows *rows, const uint64_t *gpu, uint64_t count)
+{
+	uint64_t *list;
+
+	if (rows->failed || !count)
+		return;
+	list = grow(rows, rows->gpu.list, &rows->gpu_capacity, rows->gpu.count, count,
+		    sizeof(*list));
+	if (!list)
+		return;
+	rows->gpu.list = list;
+	memcpy(list + rows->gpu.count, gpu, count * sizeof(*gpu));
+	rows->gpu.count += count;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* GPU events are numbered in order of start. An event under two passes counts once. */
+static uint64_t sort_distinct(uint64_t *list, uint64_t count)
+{
+	uint64_t i, n;
+
+	for (i = 1; i < count && list[i - 1] < list[i]; i++)
+		;
+	if (i >= count)
+		return count;
+	qsort(list, count, sizeof(*list), compare_numbers);
+	for (i = 1, n = 1; i < count; i++)
+		if (list[i] != list[n - 1])
+			list[n++] = list[i];
+	return n;
+}
+
+void tw_op_rows_end(struct tw_op_rows *rows, uint64_t event, uint32_t work, uint32_t group)
+{
+	const struct tw_gpu *gpu = &rows->in->derived->gpu;
+	struct tw_union busy = TW_UNION_INIT;
+	struct tw_op_row *items = NULL;
+	uint64_t *first = NULL, *list, begin, i, n;
+
+	if (!rows->failed)
+		items = grow(rows, rows->items, &rows->capacity, rows->count, 1, sizeof(*items));
+	if (items) {
+		rows->items = items;
+		first = grow(rows, rows->gpu.first, &rows->first_capacity, rows->count, 2,
+			     sizeof(*first));
+	}
+	if (!first)
+		return;
+	rows->gpu.first = first;
+	if (!rows->count)
+		first[0] = 0;
+	begin = first[rows->count];
+	list = rows->gpu.list + begin;
+	n = rows->gpu.count > begin ? sort_distinct(list, rows->gpu.count - begin) : 0;
+	for (i = 0; i < n; i++)
+		tw_union_add(&busy, gpu->start_ns[list[i]], gpu->end_ns[list[i]]);
+	items[rows->count++] = (struct tw_op_row){ event, busy.length_ns, work, group };
+	first[rows->count] = rows->gpu.count = begin + n;
+	rows->gpu.group_count = rows->count;
+}
+
+int tw_op_rows_group(struct tw_op_rows *rows, uint32_t group_count)
+{
+	const struct trawl_allocator *a = rows->in->allocator;
+	uint32_t *of = tw_alloc(a, (rows->count + 1) * sizeof(*of));
+	int status = -1;
+	uint64_t i;
+
+	rows->values = tw_alloc(a, (rows->count + 1) * sizeof(*rows->values));
+	rows->times = tw_alloc(a, (rows->count + 1) * sizeof(*rows->times));
+	if (of && rows->values && rows->times && !rows->failed) {
+		for (i = 0; i < rows->count; i++)
+			of[i] = rows->items[i].group;
+		status = tw_members_build(&rows->members, of, rows->count, group_count, a);
+	}
+	tw_free(a, of, (rows->count + 1) * sizeof(*of));
+	return status;
+}
+
+/* ---- groups */
+
+static const struct tw_op_work *work_of(const struct tw_op_rows *rows, const struct tw_op_row *row)
+{
+	return row->work == TW_NO_GROUP ? NULL : &rows->in->modelled->works[row->work];
+}
+
+enum rate { TFLOPS, TB, PERCENT };
+
+/* One of the rates of each of the group's rows. */
+static struct tw_real_stats measure(struct tw_op_rows *rows, const uint64_t *list, uint64_t count,
+				    enum rate which)
+{
+	uint64_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct tw_op_row *row = &rows->items[list[i]];
+		const struct tw_op_work *work = work_of(rows, row);
+		struct tw_roofline roofline;
+		struct tw_rates rates;
+
+		rows->values[i] = NAN;
+		if (!work || work->reason)
+			continue;
+		if (which == PERCENT) {
+			if (!rows->in->platform)
+				continue;
+			tw_roofline(&roofline, rows->in->platform, work->flops, work->bytes,
+				    work->spec, row->kernel_ns);
+			rows->values[i] = roofline.percent;
+			continue;
+		}
+		tw_rates(&rates, work->flops, work->bytes, row->kernel_ns);
+		rows->values[i] = which == TFLOPS ? rates.tflops_per_s : rates.tb_per_s;
+	}
+	return tw_real_stats_of(rows->values, count);
+}
+
+static void add_roofline(const struct tw_op_rows *rows, struct tw_op_group *group)
+{
+	struct tw_roofline roofline;
+
+	group->roofline_us = NAN;
+	if (!group->work || group->work->reason || !rows->in->platform)
+		return;
+	tw_roofline(&roofline, rows->in->platform, group->work->flops, group->work->bytes,
+		    group->work->spec, group->kernel_ns.max);
+	group->roofline_us = roofline.time_us;
+	group->bound = roofline.bound;
+}
+
+void tw_op_group_of(struct tw_op_rows *rows, uint32_t number, struct tw_op_group *group)
+{
+	const uint64_t *list = rows->members.list + rows->members.first[number];
+	uint64_t n = rows->members.first[number + 1] - rows->members.first[number], i;
+
+	memset(group, 0, sizeof(*group));
+	group->count = n;
+	group->first = &rows->items[list[0]];
+	for (i = 0; i < n; i++) {
+		const struct tw_op_row *row = &rows->items[list[i]];
+		const struct tw_op_work *work = work_of(rows, row);
+
+		if (row->event < group->first->event)
+			group->first = row;
+		if (work && !work->reason && !group->work)
+			group->work = work;
+		rows->times[i] = row->kernel_ns;
+	}
+	group->kernel_ns = tw_stats_of(rows->times, n);
+	group->tflops_per_s = measure(rows, list, n, TFLOPS);
+	group->tb_per_s = measure(rows, list, n, TB);
+	group->percent = measure(rows, list, n, PERCENT);
+	add_roofline(rows, group);
+}
+
+int tw_op_group_kernels(struct tw_op_rows *rows, uint32_t group)
+{
+	uint64_t first = rows->members.first[group];
+
+	tw_str_clear(&rows->full);
+	tw_str_clear(&rows->short_form);
+	return tw_kernel_details(rows->in->derived, &rows->gpu, rows->members.list + first,
+				 rows->members.first[group + 1] - first, &rows->full,
+				 &rows->short_form);
+}
+
+void tw_op_rows_order(const struct tw_op_rows *rows, struct tw_order *order, tw_wide *total)
+{
+	uint64_t group, i;
+
+	*total = 0;
+	for (group = 0; group < rows->members.group_count; group++) {
+		order[group] = (struct tw_order){ .tie = UINT64_MAX, .index = (uint32_t)group };
+		for (i = rows->members.first[group]; i < rows->members.first[group + 1]; i++) {
+			const struct tw_op_row *row = &rows->items[rows->members.list[i]];
+
+			order[group].value += row->kernel_ns;
+			if (row->event < order[group].tie)
+				order[group].tie = row->event;
+		}
+		*total += order[group].value;
+	}
+	tw_order_sort(order, rows->members.group_count, NULL);
+}
