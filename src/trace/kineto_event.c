@@ -166,6 +166,18 @@ static inline const char *read_guessed_string(struct tw_kineto *k, const char *p
 	return p + 1;
 }
 
+/* The text of a list or object in which an escape stands for half a character, with U+FFFD. */
+static uint32_t mend_nested(struct tw_kineto *k, const char *text, size_t len)
+{
+	tw_str_clear(&k->scratch);
+	tw_text_mend_surrogates(text, len, &k->scratch);
+	if (k->scratch.failed) {
+		k->out_of_memory = true;
+		return 0;
+	}
+	return intern(k, k->scratch.ptr, k->scratch.len);
+}
+
 /* A list or object, kept as its text; each distinct text is checked once. */
 static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key, uint32_t *id)
 {
@@ -191,8 +203,13 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key,
 	if (__builtin_expect(!(texts->flags[*id] & TEXT_CHECKED), 0))
 		texts->flags[*id] =
 			(uint8_t)(TEXT_CHECKED | tw_text_check(p, (size_t)(behind - p)));
-	if (__builtin_expect(texts->flags[*id] != TEXT_CHECKED, 0))
+	if (__builtin_expect(texts->flags[*id] != TEXT_CHECKED, 0)) {
 		note_text_flaws(k, texts->flags[*id], p);
+		if (texts->flags[*id] & TW_TEXT_SURROGATE) {
+			*id = mend_nested(k, p, (size_t)(behind - p));
+			return behind;
+		}
+	}
 	keep_guess(k, set, *id);
 	return behind;
 }

@@ -46,7 +46,7 @@ static struct trawl_trace *try_read(const char *text, size_t len, size_t block_s
 	assert_non_null(trace);
 	status = tw_feed_open_memory(&feed, text, len, &options, NULL);
 	if (!status)
-		status = tw_kineto_read(trace, feed, "memory", &read, NULL);
+		status = tw_kineto_read(trace, feed, &read, NULL);
 	if (status) {
 		assert_int_equal(status, TRAWL_EFORMAT);
 		trawl_trace_free(trace);
@@ -189,6 +189,13 @@ static void test_strings(void **state)
 	damage_is(NAMED("\"^x\xffy\""), "bad_utf8:1", RNAMED("x\xef\xbf\xbdy"));
 	damage_is(NAMED("\"^\xc3\""), "bad_utf8:1", RNAMED("\xef\xbf\xbd"));
 	damage_is(NAMED("\"^\\ud800\""), "bad_surrogate:1", RNAMED("\xef\xbf\xbd"));
+	damage_is(VALUE("^[\"\\ud800\",\"\\ud83d\\ude00\"]"), "bad_surrogate:1",
+		  RVALUE("[\"\\ufffd\",\"\\ud83d\\ude00\"]"));
+	/* Every time, and never where U+FFFD was meant. */
+	damage_is("[{" P ",\"name\":\"a\",\"args\":{\"k\":^[\"\\udc00\"],\"l\":[\"\\udc00\"]}},{" P
+		  ",\"name\":\"b\",\"args\":{\"k\":[\"\\ufffd\"]}}]",
+		  "bad_surrogate:2",
+		  RA "{k=[\"\\ufffd\"],l=[\"\\ufffd\"]} " RB "{k=[\"\\ufffd\"]}");
 	damage_is(VALUE("\"^x\ty\""), "control_character:1", RVALUE("x\ty"));
 	damage_is(VALUE("^[\"x\ty\"]"), "control_character:1", RVALUE("[\"x\ty\"]"));
 	damage_is(VALUE("^[\"\\d\"]"), "bad_escape:1", RVALUE("[\"\\d\"]"));
