@@ -271,8 +271,7 @@ static int no_events(struct tw_kineto_part *part)
 }
 
 /* The document from its first byte to its last. */
-static int take_document(struct tw_kineto_part *part, const char *path,
-			 const struct trawl_read_options *options)
+static int take_document(struct tw_kineto_part *part, const struct trawl_read_options *options)
 {
 	int status = tw_kineto_next_byte(part);
 
@@ -291,7 +290,7 @@ static int take_document(struct tw_kineto_part *part, const char *path,
 	while (status > 0) {
 		part->any_events = true;
 		part->place = TW_PLACE_EVENTS;
-		status = tw_kineto_take_events_parallel(part, path, options);
+		status = tw_kineto_take_events_parallel(part, options);
 		if (status || part->place == TW_PLACE_END || part->bare)
 			break;
 		status = take_fields(part, false);
@@ -361,7 +360,7 @@ static void take_facts(struct trawl_trace *trace)
 		take_device_name(trace, value + 1, value_len - 2);
 }
 
-int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed, const char *path,
+int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed,
 		   const struct trawl_read_options *options, struct trawl_error *err)
 {
 	struct tw_kineto_part part = { .ended = -1 };
@@ -374,7 +373,7 @@ int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed, const char *
 		status = tw_feed_next(feed, 0, &part.k.window, &part.err);
 	part.p = part.k.window.begin;
 	if (!status)
-		status = take_document(&part, path, options);
+		status = take_document(&part, options);
 	if (!status && tw_pairs_match(trace))
 		status = tw_kineto_no_memory(&part);
 	if (!status) {

@@ -168,7 +168,7 @@ int tw_kineto_skip_damage(struct tw_kineto_part *part);
 /* Events up to the end of the list, of the text, or of the part. */
 int tw_kineto_take_events(struct tw_kineto_part *part);
 /* The same, by several threads where the file is large and plain. */
-int tw_kineto_take_events_parallel(struct tw_kineto_part *part, const char *path,
+int tw_kineto_take_events_parallel(struct tw_kineto_part *part,
 				   const struct trawl_read_options *options);
 int tw_kineto_part_init(struct tw_kineto_part *part, struct trawl_trace *trace,
 			struct tw_feed *feed);
