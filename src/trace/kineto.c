@@ -191,9 +191,11 @@ static int find_more_events(struct tw_kineto_part *part)
 {
 	struct tw_kineto *k = &part->k;
 	int64_t offset = tw_kineto_offset(k, part->p);
-	int found;
+	int found = tw_kineto_have_text(part, TW_KEY_REACH);
 
-	if (tw_kineto_find_event(k->window.begin, part->p, k->window.end) == part->p)
+	if (found)
+		return found;
+	if (tw_kineto_begins_event(part->p, k->window.end))
 		found = 1;
 	else if (*part->p == '{' || *part->p == '[')
 		return 0;

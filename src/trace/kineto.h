@@ -65,9 +65,9 @@ struct tw_kineto {
 	struct trawl_trace *trace;
 	struct tw_feed *feed;
 	struct tw_window window;
-	const char *failed_at;	 /* where the last attempt stopped */
-	bool lenient;		 /* second attempt at a damaged event */
-	const char *lenient_end; /* which looks no further than this */
+	const char *failed_at; /* where the last attempt stopped */
+	bool lenient;	       /* second attempt at a damaged event */
+	const char *limit;     /* the event has to end before this, or the window's end */
 
 	struct tw_event_fields fields;
 	/* Flaws of the event being read, counted when it is kept. */
@@ -128,8 +128,10 @@ static inline int64_t tw_kineto_offset(const struct tw_kineto *k, const char *p)
 
 /* Beside the events and in odd elements, this much of a value is kept; whole logs have been seen. */
 #define TW_LARGEST_FIELD ((size_t)1 << 20)
-/* Enough to see the start of an event and what stands before it. */
+/* Enough to see the start of an event and what stands before it, mostly. */
 #define TW_BOUNDARY_CONTEXT 512
+/* The first key of an event is looked for no further from its brace than this. */
+#define TW_KEY_REACH ((size_t)64 << 10)
 
 /* ---- the document: kineto.c; its list of events: kineto_list.c; parts of it: kineto_parts.c */
 
@@ -152,6 +154,8 @@ struct tw_kineto_part {
 
 /* Fresh text, with what stands from `keep` on at the front; part->p moves along. */
 int tw_kineto_more_text(struct tw_kineto_part *part, const char *keep);
+/* Text up to `reach` bytes behind p in the window, or all that is left. */
+int tw_kineto_have_text(struct tw_kineto_part *part, size_t reach);
 /* Behind white space, at a byte that is there: 1; 0 at the end of the text; negative: failed. */
 int tw_kineto_next_byte(struct tw_kineto_part *part);
 /*
@@ -187,7 +191,15 @@ const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool is_key
 /* Whether a list of events goes on between p and `end`: an element that begins with "ph". */
 bool tw_kineto_runs_over(const char *p, const char *end);
 
-/* First place from p on, before `end`, that looks like the start of an event; NULL: none. */
-const char *tw_kineto_find_event(const char *begin, const char *p, const char *end);
+/* Whether the object at p (its brace) begins like an event. */
+bool tw_kineto_begins_event(const char *p, const char *end);
+
+/*
+ * First place from p on, before `end`, that looks like the start of an event; NULL: none, but text
+ * behind the end may show that one begins at *cut (NULL: no).  Before `begin` there are blanks and
+ * before these the byte `previous`, 0: not known.
+ */
+const char *tw_kineto_find_event(const char *begin, char previous, const char *p, const char *end,
+				 const char **cut);
 
 #endif

@@ -190,13 +190,13 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key,
 		*id = guess->id;
 		return p + guess->len;
 	}
-	near = k->window.end - p > USUAL_NESTED ? p + USUAL_NESTED : k->window.end;
+	near = k->limit - p > USUAL_NESTED ? p + USUAL_NESTED : k->limit;
 	behind = tw_scan_nested(p, near);
 	/* A bracket that nobody closes must not make every event a search to the end of the text. */
-	if (!behind && near < k->window.end && tw_kineto_runs_over(p, near))
+	if (!behind && near < k->limit && tw_kineto_runs_over(p, near))
 		return fail(k, p);
 	if (!behind)
-		behind = tw_scan_nested(p, k->window.end);
+		behind = tw_scan_nested(p, k->limit);
 	if (!behind)
 		return fail(k, k->window.end);
 	*id = intern(k, p, (size_t)(behind - p));
@@ -779,7 +779,7 @@ enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **place)
 		}
 		p = read_field(k, p, key);
 	}
-	if (p && p <= k->window.end) {
+	if (p && p <= k->limit) {
 		if (tw_kineto_keep_event(k, *place) == TW_EVENT_BAD)
 			return TW_EVENT_BAD;
 		*place = p;

@@ -17,7 +17,7 @@ static void read_part(struct tw_kineto_part *part)
 {
 	struct tw_kineto *k = &part->k;
 	int64_t start = part->first;
-	const char *found = NULL;
+	const char *found = NULL, *cut;
 	int status = 0;
 
 	part->p = k->window.begin;
@@ -25,7 +25,7 @@ static void read_part(struct tw_kineto_part *part)
 	       k->window.end - k->window.begin < 4 * TW_BOUNDARY_CONTEXT)
 		status = tw_kineto_more_text(part, k->window.begin);
 	while (!status) {
-		found = tw_kineto_find_event(k->window.begin, part->p, k->window.end);
+		found = tw_kineto_find_event(k->window.begin, 0, part->p, k->window.end, &cut);
 		if (found && tw_kineto_offset(k, found) >= start)
 			break;
 		if (found) {

@@ -681,6 +681,94 @@ static size_t damage_bytes(char *text, size_t len, size_t begin, size_t end)
 }
 
 /* Damage in one event of many: those away from it come out, and nothing crashes. */
+/* damage_is() with so many blanks for each '~'. */
+static void blanks_are(const char *marked, int blanks, const char *kinds, const char *events)
+{
+	struct tw_str text;
+
+	tw_str_init(&text, trawl_allocator_default());
+	for (; *marked; marked++) {
+		if (*marked == '~')
+			tw_str_addf(&text, "%*s", blanks, "");
+		else
+			tw_str_add_char(&text, *marked);
+	}
+	tw_str_add_cstr(&text, "");
+	damage_is(text.ptr, kinds, events);
+	tw_str_release(&text);
+}
+
+/* However long: what stands before them and behind them belongs together. */
+static void test_many_blanks(void **state)
+{
+	static const int counts[] = { 1, 511, 513, 5000 };
+	static const char *const both = RA " " RB;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		int n = counts[i];
+
+		blanks_are("[" A ",~^@@~,~" B "]", n, "unreadable_stretch:1", both);
+		blanks_are("[" A ",~^@@~,~{~\"name\"~:~\"b\"," P "}~]", n, "unreadable_stretch:1",
+			   both);
+		/* An event without a colon, then what is no event: it is the value of a field. */
+		blanks_are("[" A ",~^{" P ",\"name\" \"x\"},~" B "]", n, "unreadable_event:1",
+			   both);
+		blanks_are("[" A ",^{" P ",\"name\" \"x\",\"k\"~:~{\"ph\":1}},~" B "]", n,
+			   "unreadable_event:1", both);
+		blanks_are("[" A "]~^" B "~", n, "unreadable_stretch:1", both);
+		blanks_are("[" A ",{" P ",\"name\":\"^x \"y\"~,~\"args\"~:~{}~}," B "]", n,
+			   "unescaped_quote:1", RA " Xx \"y:5000+1000 " RB);
+	}
+	/* A key that far from its brace is looked for no more. */
+	blanks_are("[" A ",^@@,{~" P ",\"name\":\"x\"}," B "]", 65536, "unreadable_stretch:1",
+		   both);
+	blanks_are("[" A ",^@@,{~" P ",\"name\":\"b\"}]", 65000, "unreadable_stretch:1", both);
+}
+
+/* An event that ends `more` bytes behind the most that is read, or nowhere. */
+static void large_event_is(int more, bool ends, const char *kinds, const char *events)
+{
+	static const size_t blocks[] = { 4096, 0, (size_t)200 << 20 };
+	static const char head[] = "{\"traceEvents\":[" A ",", begin[] = "{" P ",\"name\":\"",
+			  end[] = "\",\"name\":\"L\"}", tail[] = "," B "]}";
+	const size_t size = (size_t)((64 << 20) + more), place = sizeof(head) - 1;
+	char *text = malloc(size + 1000);
+	size_t i, len = place + size;
+
+	assert_non_null(text);
+	memcpy(text, head, place);
+	memset(text + place, 'x', size);
+	memcpy(text + place, begin, sizeof(begin) - 1);
+	if (ends) {
+		memcpy(text + len - (sizeof(end) - 1), end, sizeof(end) - 1);
+		memcpy(text + len, tail, sizeof(tail));
+		len += sizeof(tail) - 1;
+	}
+	for (i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		struct trawl_trace *trace = try_read(text, len, blocks[i]);
+		struct tw_str got;
+
+		dump_kinds(&got, trace);
+		same("large event", blocks[i], &got, kinds);
+		dump(&got, trace);
+		same("large event", blocks[i], &got, events);
+		trawl_trace_free(trace);
+	}
+	free(text);
+}
+
+static void test_largest_event(void **state)
+{
+	(void)state;
+	large_event_is(0, true, "duplicate_key:1", RA " XL:5000+1000 " RB);
+	large_event_is(1, true, "unreadable_event:1", RA " " RB);
+	large_event_is(1 << 20, true, "unreadable_event:1", RA " " RB);
+	large_event_is(-1, false, "truncated:1", RA);
+	large_event_is(1 << 20, false, "truncated:1 unreadable_event:1", RA);
+}
+
 static void test_random_damage(void **state)
 {
 	char event[256], text[4096];
@@ -813,6 +901,8 @@ int main(void)
 		cmocka_unit_test(test_damage_at_the_end),
 		cmocka_unit_test(test_beginnings),
 		cmocka_unit_test(test_beginnings_with_backslash),
+		cmocka_unit_test(test_many_blanks),
+		cmocka_unit_test(test_largest_event),
 		cmocka_unit_test(test_random_damage),
 		cmocka_unit_test(test_wrappings),
 	};
