@@ -252,27 +252,47 @@ int tw_kineto_have_text(struct tw_kineto_part *part, size_t reach)
 	return status;
 }
 
-/* One attempt, with more text as long as it asks for it. */
-static int try_event(struct tw_kineto_part *part, enum tw_attempt *attempt)
+/* One attempt at an event of `largest` bytes at most. */
+static inline int attempt_event(struct tw_kineto_part *part, size_t largest,
+				enum tw_attempt *attempt)
 {
 	struct tw_kineto *k = &part->k;
-	const size_t largest = k->lenient ? LARGEST_LENIENT : LARGEST_EVENT;
+
+	k->limit = k->window.end;
+	if (__builtin_expect((size_t)(k->window.end - part->p) > largest, 0))
+		k->limit = part->p + largest;
+	*attempt = tw_kineto_event(k, &part->p);
+	return k->out_of_memory ? tw_kineto_no_memory(part) : 0;
+}
+
+/* The strict attempt, with more text as long as it asks for it. */
+static inline int try_event(struct tw_kineto_part *part, enum tw_attempt *attempt)
+{
+	struct tw_kineto *k = &part->k;
 	int status;
 
 	for (;;) {
-		k->limit = k->window.end;
-		if ((size_t)(k->window.end - part->p) > largest)
-			k->limit = part->p + largest;
-		*attempt = tw_kineto_event(k, &part->p);
-		if (k->out_of_memory)
-			return tw_kineto_no_memory(part);
-		if (*attempt != TW_EVENT_MORE || k->window.last || k->lenient ||
+		status = attempt_event(part, LARGEST_EVENT, attempt);
+		if (status || *attempt != TW_EVENT_MORE || k->window.last ||
 		    (size_t)(k->window.end - part->p) >= LARGEST_EVENT)
-			return 0;
+			return status;
 		status = tw_kineto_more_text(part, part->p);
 		if (status)
 			return status;
 	}
+}
+
+/* The second attempt, at a damaged event. */
+static int try_damaged_event(struct tw_kineto_part *part, enum tw_attempt *attempt)
+{
+	int status = tw_kineto_have_text(part, LARGEST_LENIENT + TW_BOUNDARY_CONTEXT);
+
+	if (status)
+		return status;
+	part->k.lenient = true;
+	status = attempt_event(part, LARGEST_LENIENT, attempt);
+	part->k.lenient = false;
+	return status;
 }
 
 /*
@@ -293,12 +313,7 @@ static int take_event(struct tw_kineto_part *part)
 	/* Cut off by the end of the text: nothing to repair. */
 	if (cut && !tw_kineto_find_event(part->p, 0, part->p + 1, k->window.end, &goes_on))
 		return end_of_text(part, true);
-	status = tw_kineto_have_text(part, LARGEST_LENIENT + TW_BOUNDARY_CONTEXT);
-	if (status)
-		return status;
-	k->lenient = true;
-	status = try_event(part, &attempt);
-	k->lenient = false;
+	status = try_damaged_event(part, &attempt);
 	if (status || attempt == TW_EVENT_READ)
 		return status;
 	tw_kineto_count(part, TW_DEFECT_unreadable_event, 1);
