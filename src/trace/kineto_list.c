@@ -252,15 +252,23 @@ int tw_kineto_have_text(struct tw_kineto_part *part, size_t reach)
 	return status;
 }
 
-/* One attempt at an event of `largest` bytes at most. */
-static inline int attempt_event(struct tw_kineto_part *part, size_t largest,
-				enum tw_attempt *attempt)
+/* What is read has to end within `largest` bytes from p on. */
+static inline void set_limit(struct tw_kineto_part *part, size_t largest)
 {
 	struct tw_kineto *k = &part->k;
 
 	k->limit = k->window.end;
 	if (__builtin_expect((size_t)(k->window.end - part->p) > largest, 0))
 		k->limit = part->p + largest;
+}
+
+/* One attempt at an event of `largest` bytes at most. */
+static inline int attempt_event(struct tw_kineto_part *part, size_t largest,
+				enum tw_attempt *attempt)
+{
+	struct tw_kineto *k = &part->k;
+
+	set_limit(part, largest);
 	*attempt = tw_kineto_event(k, &part->p);
 	return k->out_of_memory ? tw_kineto_no_memory(part) : 0;
 }
@@ -293,6 +301,30 @@ static int try_damaged_event(struct tw_kineto_part *part, enum tw_attempt *attem
 	status = attempt_event(part, LARGEST_LENIENT, attempt);
 	part->k.lenient = false;
 	return status;
+}
+
+int tw_kineto_try_value(struct tw_kineto_part *part, enum tw_attempt *attempt, const char **start)
+{
+	struct tw_kineto *k = &part->k;
+	int status = 0;
+
+	*start = part->p;
+	set_limit(part, TW_LARGEST_FIELD);
+	*attempt = tw_kineto_value(k, &part->p);
+	if (*attempt == TW_EVENT_BAD) {
+		status = tw_kineto_have_text(part, LARGEST_LENIENT + TW_BOUNDARY_CONTEXT);
+		if (status)
+			return status;
+		*start = part->p;
+		set_limit(part, LARGEST_LENIENT);
+		k->lenient = k->beside = true;
+		*attempt = tw_kineto_value(k, &part->p);
+		k->lenient = k->beside = false;
+		/* It could not be read with all the text there is. */
+		if (*attempt == TW_EVENT_MORE)
+			*attempt = TW_EVENT_BAD;
+	}
+	return k->out_of_memory ? tw_kineto_no_memory(part) : 0;
 }
 
 /*

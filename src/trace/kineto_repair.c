@@ -108,6 +108,26 @@ static bool is_escaped(const char *start, const char *p)
 	return (p - q) % 2;
 }
 
+/*
+ * Whether a comma and a whole key stand at p, behind a quote with a backslash.  Where that quote
+ * is none, the next one ends the string, and no letter can stand behind it: so this one is.
+ */
+static bool key_follows(const char *p, const char *end)
+{
+	const char *behind, *q;
+
+	p = tw_skip_space(p);
+	if (p >= end || *p != ',')
+		return false;
+	p = tw_skip_space(p + 1);
+	if (!is_key(p, end, &behind) || (unsigned char)((p[1] | 0x20) - 'a') >= 26)
+		return false;
+	for (q = p + 1; *q != '"'; q++)
+		if (*q == '\\')
+			return false;
+	return true;
+}
+
 const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 {
 	const char *start = p, *first = NULL;
@@ -119,8 +139,18 @@ const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 		/* Never over the start of the next event: that would make one of two. */
 		if (tw_kineto_begins_event(p, end))
 			break;
-		if (*p != '"' || is_escaped(start, p))
+		if (*p != '"')
 			continue;
+		if (is_escaped(start, p)) {
+			if (key || !key_follows(p + 1, end))
+				continue;
+			/* Going on would make one field of two. */
+			if (!k->beside)
+				break;
+			if (first)
+				tw_kineto_flaw(k, TW_DEFECT_unescaped_quote, start);
+			return p;
+		}
 		behind = tw_skip_space(p + 1);
 		if (!first)
 			first = p;
