@@ -185,6 +185,25 @@ static bool starts_with(const char *p, const char *end, const char *word)
 	return (size_t)(end - p) >= n && !memcmp(p, word, n);
 }
 
+static const char *skip_space_to(const char *p, const char *end)
+{
+	while (p < end && tw_is_space(*p))
+		p++;
+	return p;
+}
+
+/* A key and its colon at p; returns the place of the value, NULL when they are not there. */
+static const char *check_key(const char *p, const char *end, unsigned *flaws)
+{
+	if (*p != '"')
+		return NULL;
+	p = skip_space_to(check_string(p + 1, end, flaws), end);
+	if (p == end || *p != ':')
+		return NULL;
+	p = skip_space_to(p + 1, end);
+	return p < end ? p : NULL;
+}
+
 static const char *skip_digits(const char *p, const char *end)
 {
 	while (p < end && tw_is_digit(*p))
@@ -257,23 +276,13 @@ unsigned tw_text_check(const char *p, size_t len)
 	enum { VALUE, FIRST, AFTER } state = VALUE;
 
 	for (;;) {
-		while (p < end && tw_is_space(*p))
-			p++;
+		p = skip_space_to(p, end);
 		if (p == end)
 			break;
 		if (state != AFTER && *p != '}' && *p != ']' && depth && depth <= TOLD_LEVELS &&
 		    (objects & 1)) {
-			/* Key and colon. */
-			if (*p != '"')
-				return flaws | TW_TEXT_SYNTAX;
-			p = check_string(p + 1, end, &flaws);
-			while (p < end && tw_is_space(*p))
-				p++;
-			if (p == end || *p++ != ':')
-				return flaws | TW_TEXT_SYNTAX;
-			while (p < end && tw_is_space(*p))
-				p++;
-			if (p == end)
+			p = check_key(p, end, &flaws);
+			if (!p)
 				return flaws | TW_TEXT_SYNTAX;
 			state = VALUE;
 		}
@@ -347,13 +356,6 @@ static const char *skip_value(const char *p, const char *end)
 		return p < end ? p + 1 : NULL;
 	}
 	while (p < end && *p != ',' && *p != '}' && *p != ']' && !tw_is_space(*p))
-		p++;
-	return p;
-}
-
-static const char *skip_space_to(const char *p, const char *end)
-{
-	while (p < end && tw_is_space(*p))
 		p++;
 	return p;
 }
