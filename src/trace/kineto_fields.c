@@ -574,7 +574,7 @@ static int take_field(struct tw_kineto_part *part, struct tw_str *key, struct tw
 
 /*
  * A closing bracket where a field or the end of the object may be.  In front of the events one that
- * leaves nothing open, with a comma behind it, is one too many: nothing is lost.  1; 0: it is no
+ * leaves nothing open, with more behind it, is one too many: nothing is lost.  1; 0: it is no
  * bracket that can stand here; negative: failed.
  */
 static int take_end(struct tw_kineto_part *part)
@@ -592,7 +592,7 @@ static int take_end(struct tw_kineto_part *part)
 	there = tw_kineto_next_byte(part);
 	if (there < 0)
 		return there;
-	if (brace && !(there && *part->p == ','))
+	if (brace && !(there && (*part->p == ',' || *part->p == '"' || *part->p == ']')))
 		return 1;
 	count_at(part, TW_DEFECT_malformed_value, 1, offset);
 	part->depth += brace;

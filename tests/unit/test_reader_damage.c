@@ -792,6 +792,10 @@ static void test_bracket_too_many_beside_the_events(void **state)
 	damage_is("{\"d\": {\"a\": 1}^}, \"r\": 7, " EVENTS "}", "malformed_value:1", BOTH);
 	damage_is("{\"d\": [1]^], \"r\": 7, " EVENTS "}", "malformed_value:1", BOTH);
 	damage_is("{\"d\": ^{\"a\": [1]]}, \"r\": 7, " EVENTS "}", "malformed_value:2", BOTH);
+	damage_is("{\"d\": {\"a\": 1}^} ^\"r\": 7, " EVENTS "}",
+		  "malformed_value:1 missing_comma:1", BOTH);
+	damage_is("{\"d\": ^[{\"a\": 1], \"b\": 2}], \"r\": 7, " EVENTS "}", "malformed_value:3",
+		  BOTH);
 	field_is("{\"d\": {\"a\": 1}}, \"r\": 7, " EVENTS "}", "r", "7");
 	damage_is("{" EVENTS "^]}", "trailing_text:1", BOTH);
 }
