@@ -38,9 +38,11 @@ static int32_t hex4(const char *p, const char *end)
 	return v;
 }
 
-/* \uXXXX at p (behind the backslash and the u), maybe a pair; returns behind it, NULL: not hex. */
-static const char *decode_unicode(const char *p, const char *end, struct tw_str *out,
-				  unsigned *flaws)
+/*
+ * \uXXXX at p (behind the backslash and the u), maybe a pair: what it stands for in *code.
+ * Returns behind it, NULL: not hex.
+ */
+static const char *read_unicode(const char *p, const char *end, uint32_t *code, unsigned *flaws)
 {
 	int32_t c = hex4(p, end), low;
 
@@ -50,16 +52,15 @@ static const char *decode_unicode(const char *p, const char *end, struct tw_str 
 	if (c >= 0xd800 && c < 0xdc00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
 		low = hex4(p + 2, end);
 		if (low >= 0xdc00 && low < 0xe000) {
-			add_code_point(out, 0x10000 + (((uint32_t)c - 0xd800) << 10) +
-						    ((uint32_t)low - 0xdc00));
+			*code = 0x10000 + (((uint32_t)c - 0xd800) << 10) + ((uint32_t)low - 0xdc00);
 			return p + 6;
 		}
 	}
 	if (c >= 0xd800 && c < 0xe000) {
 		*flaws |= TW_TEXT_SURROGATE;
-		c = 0xfffd;
+		c = TW_UTF8_REPLACEMENT;
 	}
-	add_code_point(out, (uint32_t)c);
+	*code = (uint32_t)c;
 	return p;
 }
 
@@ -69,11 +70,14 @@ static const char *decode_escape(const char *p, const char *end, struct tw_str *
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	const char *found, *behind;
+	uint32_t code;
 
 	if (p + 1 < end && p[1] == 'u') {
-		behind = decode_unicode(p + 2, end, out, flaws);
-		if (behind)
+		behind = read_unicode(p + 2, end, &code, flaws);
+		if (behind) {
+			add_code_point(out, code);
 			return behind;
+		}
 	} else if (p + 1 < end && p[1] && (found = strchr(from, p[1]))) {
 		tw_str_add_char(out, to[found - from]);
 		return p + 2;
@@ -119,12 +123,14 @@ unsigned tw_text_decode(const char *p, size_t len, struct tw_str *out)
 /* Flaws of the string at p (behind its quote); returns behind the closing one. */
 static const char *check_string(const char *p, const char *end, unsigned *flaws)
 {
+	const char *behind;
 	uint32_t code;
 
 	while (p < end && *p != '"') {
 		if (*p == '\\') {
-			if (p + 1 < end && p[1] == 'u' && hex4(p + 2, end) >= 0)
-				p += 6;
+			if (p + 1 < end && p[1] == 'u' &&
+			    (behind = read_unicode(p + 2, end, &code, flaws)))
+				p = behind;
 			else if (p + 1 < end && p[1] && strchr("\"\\/bfnrt", p[1]))
 				p += 2;
 			else {
@@ -149,11 +155,53 @@ static const char *check_string(const char *p, const char *end, unsigned *flaws)
 	return p + 1;
 }
 
+void tw_text_mend_surrogates(const char *p, size_t len, struct tw_str *out)
+{
+	const char *end = p + len, *plain = p, *behind;
+	uint32_t code;
+
+	while (p < end) {
+		unsigned flaws = 0;
+
+		if (*p != '\\' || end - p < 2) {
+			p++;
+			continue;
+		}
+		behind = p[1] == 'u' ? read_unicode(p + 2, end, &code, &flaws) : NULL;
+		if (flaws) {
+			tw_str_add(out, plain, (size_t)(p - plain));
+			tw_str_add_cstr(out, "\\ufffd");
+			plain = behind;
+		}
+		p = behind ? behind : p + 2;
+	}
+	tw_str_add(out, plain, (size_t)(p - plain));
+}
+
 static bool starts_with(const char *p, const char *end, const char *word)
 {
 	size_t n = strlen(word);
 
 	return (size_t)(end - p) >= n && !memcmp(p, word, n);
+}
+
+static const char *skip_space_to(const char *p, const char *end)
+{
+	while (p < end && tw_is_space(*p))
+		p++;
+	return p;
+}
+
+/* A key and its colon at p; returns the place of the value, NULL when they are not there. */
+static const char *check_key(const char *p, const char *end, unsigned *flaws)
+{
+	if (*p != '"')
+		return NULL;
+	p = skip_space_to(check_string(p + 1, end, flaws), end);
+	if (p == end || *p != ':')
+		return NULL;
+	p = skip_space_to(p + 1, end);
+	return p < end ? p : NULL;
 }
 
 static const char *skip_digits(const char *p, const char *end)
@@ -228,23 +276,13 @@ unsigned tw_text_check(const char *p, size_t len)
 	enum { VALUE, FIRST, AFTER } state = VALUE;
 
 	for (;;) {
-		while (p < end && tw_is_space(*p))
-			p++;
+		p = skip_space_to(p, end);
 		if (p == end)
 			break;
 		if (state != AFTER && *p != '}' && *p != ']' && depth && depth <= TOLD_LEVELS &&
 		    (objects & 1)) {
-			/* Key and colon. */
-			if (*p != '"')
-				return flaws | TW_TEXT_SYNTAX;
-			p = check_string(p + 1, end, &flaws);
-			while (p < end && tw_is_space(*p))
-				p++;
-			if (p == end || *p++ != ':')
-				return flaws | TW_TEXT_SYNTAX;
-			while (p < end && tw_is_space(*p))
-				p++;
-			if (p == end)
+			p = check_key(p, end, &flaws);
+			if (!p)
 				return flaws | TW_TEXT_SYNTAX;
 			state = VALUE;
 		}
@@ -318,13 +356,6 @@ static const char *skip_value(const char *p, const char *end)
 		return p < end ? p + 1 : NULL;
 	}
 	while (p < end && *p != ',' && *p != '}' && *p != ']' && !tw_is_space(*p))
-		p++;
-	return p;
-}
-
-static const char *skip_space_to(const char *p, const char *end)
-{
-	while (p < end && tw_is_space(*p))
 		p++;
 	return p;
 }

@@ -20,6 +20,9 @@ enum tw_text_flaw {
  */
 unsigned tw_text_decode(const char *text, size_t len, struct tw_str *out);
 
+/* Appends the JSON text to `out` with U+FFFD as an escape where half a surrogate pair stands. */
+void tw_text_mend_surrogates(const char *text, size_t len, struct tw_str *out);
+
 /* Flaws of a JSON value, without recursion. */
 unsigned tw_text_check(const char *text, size_t len);
 

@@ -359,26 +359,29 @@ static int find_text(struct tw_feed *feed, struct trawl_error *err)
 	}
 }
 
-/* Bytes [start, end) of the file, once it is known that they are text. */
+/* Bytes [start, end) of the file. */
 static int open_part(struct tw_feed *feed, int64_t start, int64_t end, struct trawl_error *err)
 {
 	struct tw_input *input = &feed->input;
 
+	input->text_offset = start;
+	feed->end_offset = start;
+	return tw_source_open_file(&feed->source, input, feed->fd, start, end, err);
+}
+
+/* The same, once it is known that they are text. */
+static int reopen_part(struct tw_feed *feed, int64_t start, int64_t end, struct trawl_error *err)
+{
 	if (!feed->plain)
 		return trawl_error_set(err, TRAWL_EUSAGE,
 				       "%s is no regular file of plain text: it has no parts",
-				       input->name);
+				       feed->input.name);
 	if (!start)
 		return 0;
-	if (lseek(feed->fd, (off_t)start, SEEK_SET) < 0)
-		return trawl_error_set(err, TRAWL_EIO, "cannot seek in %s: %s", input->name,
-				       strerror(errno));
 	tw_source_close(feed->source);
 	feed->source = NULL;
-	input->text_offset = start;
-	feed->end_offset = start;
-	atomic_store(&input->bytes_read, 0);
-	return tw_source_open_file(&feed->source, input, feed->fd, start, end, err);
+	atomic_store(&feed->input.bytes_read, 0);
+	return open_part(feed, start, end, err);
 }
 
 /* A thread is for speed: without one the caller's decompresses. */
@@ -460,7 +463,7 @@ static int open_rest(struct tw_feed *feed, const struct tw_feed_options *options
 	int status = find_text(feed, err);
 
 	if (!status && (options->start > 0 || end > 0))
-		status = open_part(feed, options->start, end, err);
+		status = reopen_part(feed, options->start, end, err);
 	if (!status && options->threaded && feed->source->inner)
 		status = start_thread(feed, err);
 	return status;
@@ -487,6 +490,35 @@ int tw_feed_open(struct tw_feed **out, const char *path, const struct tw_feed_op
 		return status;
 	}
 	*out = feed;
+	return 0;
+}
+
+int tw_feed_open_again(struct tw_feed **out, const struct tw_feed *feed,
+		       const struct tw_feed_options *options, struct trawl_error *err)
+{
+	struct tw_feed *again = NULL;
+	int status;
+
+	assert(feed->plain);
+	status = feed_new(&again, NULL, feed->input.name, options, err);
+	if (status)
+		return status;
+	again->owns_fd = again->regular = again->plain = true;
+	again->file_size = feed->file_size;
+	/* What was odd at the beginning is odd about the part that ends the reading, too. */
+	memcpy(again->input.notes, feed->input.notes, sizeof(again->input.notes));
+	again->fd = fcntl(feed->fd, F_DUPFD_CLOEXEC, 0);
+	if (again->fd < 0)
+		status = trawl_error_set(err, TRAWL_EIO, "cannot open %s again: %s",
+					 feed->input.name, strerror(errno));
+	if (!status)
+		status =
+			open_part(again, options->start, options->end > 0 ? options->end : -1, err);
+	if (status) {
+		tw_feed_close(again);
+		return status;
+	}
+	*out = again;
 	return 0;
 }
 

@@ -68,6 +68,15 @@ int tw_feed_open_memory(struct tw_feed **out, const void *bytes, size_t len,
 			struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
+ * Another feed of the same file, which has to be plain, from options->start on.  It is the file
+ * that was opened, also when another has taken its name since.  Both may be read at the same time,
+ * and closed in any order.
+ */
+int tw_feed_open_again(struct tw_feed **out, const struct tw_feed *feed,
+		       const struct tw_feed_options *options,
+		       struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/*
  * The next window, beginning with the last `keep` bytes of the one before (0 at first).  The
  * window before becomes invalid.  After a window with `last`, asking again gives an empty rest:
  * the kept bytes alone.  A window is a block longer than what was kept, or more when much was

@@ -37,6 +37,7 @@ struct inflate_source {
 	size_t carry_pos, carry_len;
 	uint32_t header_crc;
 	size_t header_len;
+	size_t padding; /* zeros in front of the header */
 	uint32_t adler;
 	struct inflate_state isal;
 };
@@ -139,11 +140,13 @@ static int read_gzip_header(struct inflate_source *inflate, struct trawl_error *
 	int part;
 
 	/* Zeros pad the last member to a block of a tape or disk. */
-	do {
+	for (inflate->padding = 0;; inflate->padding++) {
 		inflate->header_len = 0;
 		inflate->header_crc = 0;
 		part = header_bytes(inflate, mark, 1, err);
-	} while (part == PART_OK && !mark[0] && inflate->members);
+		if (part != PART_OK || mark[0] || !inflate->members)
+			break;
+	}
 	if (part != PART_OK)
 		return part == PART_ENDS_EARLY ? PART_NOTHING : part;
 	if (mark[0] != 0x1f)
@@ -188,7 +191,9 @@ static void end_broken(struct inflate_source *inflate, enum tw_feed_note_kind ki
 
 static int note_trailing(struct inflate_source *inflate, struct trawl_error *err)
 {
-	size_t before = inflate->header_len + inflate->carry_len - inflate->carry_pos;
+	/* Zeros in front of bytes that are no member are no padding, but part of them. */
+	size_t before =
+		inflate->padding + inflate->header_len + inflate->carry_len - inflate->carry_pos;
 
 	inflate->step = STEP_END;
 	inflate->carry_pos = inflate->carry_len;

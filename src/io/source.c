@@ -108,6 +108,7 @@ int tw_input_nomem(struct tw_input *input, struct trawl_error *err)
 struct file_source {
 	struct tw_source source;
 	int fd;
+	bool by_place; /* not from where the descriptor stands, which others move */
 	int64_t offset;
 	int64_t end; /* -1: to its end */
 };
@@ -166,7 +167,8 @@ static int file_read(struct tw_source *source, char *buf, size_t len, size_t *go
 			if (status)
 				return status;
 		}
-		n = read(file->fd, buf, len);
+		n = file->by_place ? pread(file->fd, buf, len, (off_t)file->offset) :
+				     read(file->fd, buf, len);
 		if (n >= 0)
 			break;
 		if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -194,6 +196,7 @@ int tw_source_open_file(struct tw_source **out, struct tw_input *input, int fd, 
 	if (!file)
 		return tw_input_nomem(input, err);
 	file->fd = fd;
+	file->by_place = start > 0;
 	file->offset = start;
 	file->end = end;
 	*out = &file->source;

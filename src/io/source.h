@@ -72,7 +72,10 @@ void tw_input_note_here(struct tw_input *input, enum tw_feed_note_kind kind);
 /* "out of memory reading NAME" */
 int tw_input_nomem(struct tw_input *input, struct trawl_error *err);
 
-/* The lowest sources.  `end` < 0: to the end of the file.  The descriptor stays the caller's. */
+/*
+ * The lowest sources.  The descriptor stays the caller's.  From `start` > 0 on a file is read by
+ * place, so that several can share a descriptor.  `end` < 0: to the end of the file.
+ */
 int tw_source_open_file(struct tw_source **out, struct tw_input *input, int fd, int64_t start,
 			int64_t end, struct trawl_error *err);
 int tw_source_open_memory(struct tw_source **out, struct tw_input *input, const char *bytes,

@@ -15,10 +15,11 @@ struct zstd_source {
 	struct tw_source source;
 	struct tw_chunk chunk;
 	ZSTD_DCtx *context;
-	size_t frames; /* whole ones so far */
-	size_t want;   /* bytes that libzstd asks for: what is left of a piece of a frame */
-	size_t begun;  /* bytes of the present frame taken in so far */
-	bool pending;  /* libzstd may hold decoded bytes */
+	size_t frames;	/* whole ones so far */
+	size_t want;	/* bytes that libzstd asks for: what is left of a piece of a frame */
+	size_t begun;	/* bytes of the present frame taken in so far */
+	size_t padding; /* zeros in front of it */
+	bool pending;	/* libzstd may hold decoded bytes */
 	bool ended;
 };
 
@@ -62,6 +63,7 @@ static void begin_frame(struct zstd_source *zstd)
 	ZSTD_DCtx_reset(zstd->context, ZSTD_reset_session_only);
 	zstd->want = ZSTD_FRAMEHEADERSIZE_MIN(ZSTD_f_zstd1);
 	zstd->begun = 0;
+	zstd->padding = 0;
 	zstd->pending = false;
 }
 
@@ -72,7 +74,8 @@ static int end_input(struct zstd_source *zstd, struct trawl_error *err)
 	zstd->ended = true;
 	/* Fewer bytes than a mark are called a frame only where one has to be. */
 	if (zstd->begun && zstd->frames && zstd->begun < 4)
-		return tw_chunk_trailing(&zstd->chunk, zstd->source.inner, zstd->begun, err);
+		return tw_chunk_trailing(&zstd->chunk, zstd->source.inner,
+					 zstd->padding + zstd->begun, err);
 	if (zstd->begun)
 		end_broken(zstd, TW_FEED_TRUNCATED);
 	return 0;
@@ -104,8 +107,8 @@ static int decode_failed(struct zstd_source *zstd, size_t code, struct trawl_err
 	case ZSTD_error_prefix_unknown:
 		if (zstd->frames) {
 			zstd->ended = true;
-			return tw_chunk_trailing(&zstd->chunk, zstd->source.inner, zstd->begun,
-						 err);
+			return tw_chunk_trailing(&zstd->chunk, zstd->source.inner,
+						 zstd->padding + zstd->begun, err);
 		}
 		break;
 	default:
@@ -125,8 +128,10 @@ static int next_bytes(struct zstd_source *zstd, struct trawl_error *err)
 
 		if (status || chunk->ended || zstd->begun || !zstd->frames)
 			return status;
-		while (chunk->pos < chunk->len && !chunk->bytes[chunk->pos])
+		while (chunk->pos < chunk->len && !chunk->bytes[chunk->pos]) {
 			chunk->pos++;
+			zstd->padding++;
+		}
 		if (chunk->pos < chunk->len)
 			return 0;
 	}

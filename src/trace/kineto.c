@@ -8,169 +8,6 @@
 #include "trace/pairs.h"
 #include "trace/reader.h"
 
-static int keep_field(struct tw_kineto_part *part, struct tw_str *key, struct tw_str *value)
-{
-	struct trawl_trace *trace = part->k.trace;
-	uint32_t key_id, value_id;
-
-	while (value->len && tw_is_space(value->ptr[value->len - 1]))
-		value->len--;
-	if (key->failed || value->failed)
-		return tw_kineto_no_memory(part);
-	/* What is too large to keep is still known to be there. */
-	if (value->len >= TW_LARGEST_FIELD)
-		value->len = 0;
-	key_id = tw_pool_intern(&trace->texts, key->ptr ? key->ptr : "", key->len);
-	value_id = tw_pool_intern(&trace->texts, value->ptr ? value->ptr : "", value->len);
-	if (!key_id || !value_id || tw_trace_add_field(trace, key_id, value_id))
-		return tw_kineto_no_memory(part);
-	return 0;
-}
-
-/* Escapes of a key by what they stand for. */
-static int decode_key(struct tw_str *key)
-{
-	struct tw_str plain;
-
-	tw_str_init(&plain, key->allocator);
-	tw_text_decode(key->ptr, key->len, &plain);
-	tw_str_clear(key);
-	tw_str_add(key, plain.ptr ? plain.ptr : "", plain.len);
-	key->failed |= plain.failed;
-	tw_str_release(&plain);
-	return key->failed ? -1 : 0;
-}
-
-/* The key at p into `key`, p behind its colon.  As take_value; TRAWL_EFORMAT when there is none. */
-static int take_key(struct tw_kineto_part *part, struct tw_str *key)
-{
-	int there = tw_kineto_next_byte(part);
-	bool escaped = false;
-
-	if (there <= 0)
-		return there;
-	if (*part->p != '"')
-		return TRAWL_EFORMAT;
-	for (part->p++;; part->p++) {
-		if (part->p >= part->k.window.end) {
-			if (part->k.window.last)
-				return 0;
-			there = tw_kineto_more_text(part, part->k.window.end);
-			if (there)
-				return there;
-			if (part->p >= part->k.window.end && part->k.window.last)
-				return 0;
-		}
-		if (*part->p == '"' && !escaped)
-			break;
-		escaped = *part->p == '\\' && !escaped;
-		if (key->len < 1024)
-			tw_str_add_char(key, *part->p);
-	}
-	part->p++;
-	if (key->ptr && memchr(key->ptr, '\\', key->len) && decode_key(key))
-		return tw_kineto_no_memory(part);
-	there = tw_kineto_next_byte(part);
-	if (there <= 0)
-		return there;
-	if (*part->p != ':')
-		return TRAWL_EFORMAT;
-	part->p++;
-	return tw_kineto_next_byte(part);
-}
-
-/* Whether `key` names the list of events. */
-static bool is_events_key(const struct tw_str *key)
-{
-	return key->len == 11 && !memcmp(key->ptr, "traceEvents", 11);
-}
-
-/*
- * Fields of an object from p on (behind its brace or a value) until the list of events begins
- * (1), the document ends (0), or an error.
- */
-static int take_fields(struct tw_kineto_part *part, bool first)
-{
-	struct tw_str key, value;
-	int there, status = 0;
-	bool comma = false;
-
-	tw_str_init(&key, part->k.trace->allocator);
-	tw_str_init(&value, part->k.trace->allocator);
-	while (part->depth) {
-		there = tw_kineto_next_byte(part);
-		if (there <= 0) {
-			status = there;
-			if (!there)
-				tw_kineto_count(part, TW_DEFECT_truncated, 1);
-			break;
-		}
-		if (*part->p == '}') {
-			if (comma)
-				tw_kineto_count(part, TW_DEFECT_extra_comma, 1);
-			part->p++;
-			part->depth--;
-			first = comma = false;
-			continue;
-		}
-		if (*part->p == ',') {
-			if (comma || first)
-				tw_kineto_count(part, TW_DEFECT_extra_comma, 1);
-			part->p++;
-			comma = true;
-			continue;
-		}
-		if (!first && !comma)
-			tw_kineto_count(part, TW_DEFECT_missing_comma, 1);
-		tw_str_clear(&key);
-		tw_str_clear(&value);
-		there = take_key(part, &key);
-		if (there == TRAWL_EFORMAT) {
-			if (part->any_events)
-				break;
-			status = trawl_error_set_at(
-				&part->err, TRAWL_EFORMAT, tw_kineto_offset(&part->k, part->p),
-				"no JSON object: a key is expected at byte %lld",
-				(long long)tw_kineto_offset(&part->k, part->p));
-			break;
-		}
-		if (there <= 0) {
-			status = there;
-			if (!there)
-				tw_kineto_count(part, TW_DEFECT_truncated, 1);
-			break;
-		}
-		first = comma = false;
-		if (is_events_key(&key) && *part->p == '[') {
-			part->p++;
-			status = 1;
-			break;
-		}
-		if (is_events_key(&key) && *part->p == '{') {
-			tw_kineto_count(part, TW_DEFECT_nested_events, 1);
-			part->p++;
-			part->depth++;
-			first = true;
-			continue;
-		}
-		there = tw_kineto_take_value(part, &value);
-		if (there < 0) {
-			status = there;
-			break;
-		}
-		if (!there) {
-			tw_kineto_count(part, TW_DEFECT_truncated, 1);
-			break;
-		}
-		status = keep_field(part, &key, &value);
-		if (status)
-			break;
-	}
-	tw_str_release(&key);
-	tw_str_release(&value);
-	return status;
-}
-
 /* To the end of the text, so that a damaged wrapper is seen. */
 static int read_on(struct tw_kineto_part *part)
 {
@@ -191,9 +28,11 @@ static int find_more_events(struct tw_kineto_part *part)
 {
 	struct tw_kineto *k = &part->k;
 	int64_t offset = tw_kineto_offset(k, part->p);
-	int found;
+	int found = tw_kineto_have_text(part, TW_KEY_REACH);
 
-	if (tw_kineto_find_event(k->window.begin, part->p, k->window.end) == part->p)
+	if (found)
+		return found;
+	if (tw_kineto_begins_event(part->p, k->window.end))
 		found = 1;
 	else if (*part->p == '{' || *part->p == '[')
 		return 0;
@@ -271,8 +110,7 @@ static int no_events(struct tw_kineto_part *part)
 }
 
 /* The document from its first byte to its last. */
-static int take_document(struct tw_kineto_part *part, const char *path,
-			 const struct trawl_read_options *options)
+static int take_document(struct tw_kineto_part *part, const struct trawl_read_options *options)
 {
 	int status = tw_kineto_next_byte(part);
 
@@ -287,19 +125,24 @@ static int take_document(struct tw_kineto_part *part, const char *path,
 	part->bare = *part->p++ == '[';
 	part->depth = !part->bare;
 	if (part->depth)
-		status = take_fields(part, true);
+		status = tw_kineto_take_fields(part, true);
 	while (status > 0) {
 		part->any_events = true;
 		part->place = TW_PLACE_EVENTS;
-		status = tw_kineto_take_events_parallel(part, path, options);
+		status = tw_kineto_take_events_parallel(part, options);
 		if (status || part->place == TW_PLACE_END || part->bare)
 			break;
-		status = take_fields(part, false);
+		status = tw_kineto_take_fields(part, false);
 	}
 	if (status < 0)
 		return status;
 	if (!part->any_events)
 		return no_events(part);
+	/* All objects that were open around the list ended, or there was one too few. */
+	if (part->doubtful)
+		tw_quality_add(&part->k.trace->quality,
+			       part->depth ? TW_DEFECT_malformed_value : TW_DEFECT_nested_events, 1,
+			       part->doubtful_at, -1);
 	return part->place == TW_PLACE_END ? 0 : take_rest(part);
 }
 
@@ -361,7 +204,7 @@ static void take_facts(struct trawl_trace *trace)
 		take_device_name(trace, value + 1, value_len - 2);
 }
 
-int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed, const char *path,
+int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed,
 		   const struct trawl_read_options *options, struct trawl_error *err)
 {
 	struct tw_kineto_part part = { .ended = -1 };
@@ -374,7 +217,7 @@ int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed, const char *
 		status = tw_feed_next(feed, 0, &part.k.window, &part.err);
 	part.p = part.k.window.begin;
 	if (!status)
-		status = take_document(&part, path, options);
+		status = take_document(&part, options);
 	if (!status && tw_pairs_match(trace))
 		status = tw_kineto_no_memory(&part);
 	if (!status) {

@@ -1,6 +1,6 @@
 /*
- * The Kineto JSON reader, inside: kineto.c walks the document, kineto_list.c its list of events,
- * kineto_parts.c that list by several threads, kineto_event.c reads one event, kineto_repair.c
+ * The Kineto JSON reader, inside: kineto.c walks the document, kineto_fields.c what stands beside
+ * the events, kineto_list.c their list, kineto_parts.c that list by several threads, kineto_event.c reads one event, kineto_repair.c
  * finds the way again in damaged text.
  *
  * One rule governs the streaming: an attempt to read an event either ends at its closing brace
@@ -65,9 +65,10 @@ struct tw_kineto {
 	struct trawl_trace *trace;
 	struct tw_feed *feed;
 	struct tw_window window;
-	const char *failed_at;	 /* where the last attempt stopped */
-	bool lenient;		 /* second attempt at a damaged event */
-	const char *lenient_end; /* which looks no further than this */
+	const char *failed_at; /* where the last attempt stopped */
+	bool lenient;	       /* second attempt at a damaged event */
+	bool beside;	       /* the value is none of an event, but stands beside them */
+	const char *limit;     /* the event has to end before this, or the window's end */
 
 	struct tw_event_fields fields;
 	/* Flaws of the event being read, counted when it is kept. */
@@ -117,6 +118,16 @@ void tw_kineto_set_category(struct tw_kineto *k);
 /* Adds the event that was read as a row; TW_EVENT_BAD only when out of memory. */
 enum tw_attempt tw_kineto_keep_event(struct tw_kineto *k, const char *at);
 
+/* Tries to read the text, number or word at *p, beside the events; the flaws are in k->flaws. */
+enum tw_attempt tw_kineto_value(struct tw_kineto *k, const char **p);
+
+/* How flaws of text (enum tw_text_flaw) are counted. */
+#define TW_TEXT_FLAWS 6
+extern const struct tw_text_defect {
+	unsigned flaw;
+	enum tw_defect kind;
+} tw_kineto_text_defects[TW_TEXT_FLAWS];
+
 /* Notes a flaw of the event being read. */
 void tw_kineto_flaw(struct tw_kineto *k, enum tw_defect kind, const char *at);
 
@@ -128,10 +139,12 @@ static inline int64_t tw_kineto_offset(const struct tw_kineto *k, const char *p)
 
 /* Beside the events and in odd elements, this much of a value is kept; whole logs have been seen. */
 #define TW_LARGEST_FIELD ((size_t)1 << 20)
-/* Enough to see the start of an event and what stands before it. */
+/* Enough to see the start of an event and what stands before it, mostly. */
 #define TW_BOUNDARY_CONTEXT 512
+/* The first key of an event is looked for no further from its brace than this. */
+#define TW_KEY_REACH ((size_t)64 << 10)
 
-/* ---- the document: kineto.c; its list of events: kineto_list.c; parts of it: kineto_parts.c */
+/* ---- the document: kineto.c and kineto_fields.c; its list: kineto_list.c and kineto_parts.c */
 
 enum tw_kineto_place { TW_PLACE_EVENTS, TW_PLACE_TAIL, TW_PLACE_END };
 
@@ -139,10 +152,12 @@ enum tw_kineto_place { TW_PLACE_EVENTS, TW_PLACE_TAIL, TW_PLACE_END };
 struct tw_kineto_part {
 	struct tw_kineto k;
 	const char *p;
-	bool bare;	 /* the document is a list, not an object */
-	int depth;	 /* objects open around the event list */
-	bool any_events; /* a list of events was found */
-	bool skipped;	 /* damage was skipped just now, and with it the comma behind it */
+	bool bare;	     /* the document is a list, not an object */
+	int depth;	     /* objects open around the event list */
+	int doubtful;	     /* of these, where a brace may be missing instead ... */
+	int64_t doubtful_at; /* ... in the value here */
+	bool any_events;     /* a list of events was found */
+	bool skipped;	     /* damage was skipped just now, and with it the comma behind it */
 	enum tw_kineto_place place;
 	int64_t first; /* offset of the first event of the part */
 	int64_t ended; /* offset where the next part has to begin, -1: the list ended */
@@ -152,6 +167,8 @@ struct tw_kineto_part {
 
 /* Fresh text, with what stands from `keep` on at the front; part->p moves along. */
 int tw_kineto_more_text(struct tw_kineto_part *part, const char *keep);
+/* Text up to `reach` bytes behind p in the window, or all that is left. */
+int tw_kineto_have_text(struct tw_kineto_part *part, size_t reach);
 /* Behind white space, at a byte that is there: 1; 0 at the end of the text; negative: failed. */
 int tw_kineto_next_byte(struct tw_kineto_part *part);
 /*
@@ -163,12 +180,23 @@ int tw_kineto_take_value(struct tw_kineto_part *part, struct tw_str *out);
 void tw_kineto_count(struct tw_kineto_part *part, enum tw_defect kind, int64_t n);
 int tw_kineto_no_memory(struct tw_kineto_part *part);
 
+/*
+ * Fields of an object from p on (behind its brace, `first`, or a value) until a list of events
+ * begins: 1; 0: the document ends, or there are no more fields; negative: failed.
+ */
+int tw_kineto_take_fields(struct tw_kineto_part *part, bool first);
+/*
+ * The text, number or word at p in one attempt, and in a second when it is damaged; *start is
+ * where it began, p behind it when it was read.
+ */
+int tw_kineto_try_value(struct tw_kineto_part *part, enum tw_attempt *attempt, const char **start);
+
 /* Moves p to the next event behind damaged text: 1; 0 at the end of the text; negative: failed. */
 int tw_kineto_skip_damage(struct tw_kineto_part *part);
 /* Events up to the end of the list, of the text, or of the part. */
 int tw_kineto_take_events(struct tw_kineto_part *part);
 /* The same, by several threads where the file is large and plain. */
-int tw_kineto_take_events_parallel(struct tw_kineto_part *part, const char *path,
+int tw_kineto_take_events_parallel(struct tw_kineto_part *part,
 				   const struct trawl_read_options *options);
 int tw_kineto_part_init(struct tw_kineto_part *part, struct trawl_trace *trace,
 			struct tw_feed *feed);
@@ -178,16 +206,25 @@ void tw_kineto_part_release(struct tw_kineto_part *part);
 
 /*
  * End of the string at p (behind its quote) in damaged text: the first quote without a backslash
- * behind which the event goes on as events do.  (A backslash before the closing quote, as at the
- * end of a Windows path, cannot be told from an escaped quote: such an event is lost.)  NULL with
- * failed_at set when there is none.
+ * behind which the event goes on as events do.  A backslash before the closing quote, as at the
+ * end of a Windows path, makes it an escaped quote: the event is lost, and when a comma and a whole
+ * key stand behind it, that is known.  Beside the events, where more would be lost than one, the
+ * string then ends there.  NULL with failed_at set when there is no end.
  */
 const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool is_key);
 
 /* Whether a list of events goes on between p and `end`: an element that begins with "ph". */
 bool tw_kineto_runs_over(const char *p, const char *end);
 
-/* First place from p on, before `end`, that looks like the start of an event; NULL: none. */
-const char *tw_kineto_find_event(const char *begin, const char *p, const char *end);
+/* Whether the object at p (its brace) begins like an event. */
+bool tw_kineto_begins_event(const char *p, const char *end);
+
+/*
+ * First place from p on, before `end`, that looks like the start of an event; NULL: none, but text
+ * behind the end may show that one begins at *cut (NULL: no).  Before `begin` there are blanks and
+ * before these the byte `previous`, 0: not known.
+ */
+const char *tw_kineto_find_event(const char *begin, char previous, const char *p, const char *end,
+				 const char **cut);
 
 #endif

@@ -40,20 +40,22 @@ static const char *fail(struct tw_kineto *k, const char *at)
 	return NULL;
 }
 
+const struct tw_text_defect tw_kineto_text_defects[TW_TEXT_FLAWS] = {
+	{ TW_TEXT_CONTROL, TW_DEFECT_control_character },
+	{ TW_TEXT_ESCAPE, TW_DEFECT_bad_escape },
+	{ TW_TEXT_UTF8, TW_DEFECT_bad_utf8 },
+	{ TW_TEXT_SURROGATE, TW_DEFECT_bad_surrogate },
+	{ TW_TEXT_NAN, TW_DEFECT_not_a_number },
+	{ TW_TEXT_SYNTAX, TW_DEFECT_malformed_value },
+};
+
 static void note_text_flaws(struct tw_kineto *k, unsigned flaws, const char *at)
 {
-	if (flaws & TW_TEXT_CONTROL)
-		tw_kineto_flaw(k, TW_DEFECT_control_character, at);
-	if (flaws & TW_TEXT_ESCAPE)
-		tw_kineto_flaw(k, TW_DEFECT_bad_escape, at);
-	if (flaws & TW_TEXT_UTF8)
-		tw_kineto_flaw(k, TW_DEFECT_bad_utf8, at);
-	if (flaws & TW_TEXT_SURROGATE)
-		tw_kineto_flaw(k, TW_DEFECT_bad_surrogate, at);
-	if (flaws & TW_TEXT_NAN)
-		tw_kineto_flaw(k, TW_DEFECT_not_a_number, at);
-	if (flaws & TW_TEXT_SYNTAX)
-		tw_kineto_flaw(k, TW_DEFECT_malformed_value, at);
+	size_t i;
+
+	for (i = 0; i < TW_TEXT_FLAWS; i++)
+		if (flaws & tw_kineto_text_defects[i].flaw)
+			tw_kineto_flaw(k, tw_kineto_text_defects[i].kind, at);
 }
 
 static uint32_t intern(struct tw_kineto *k, const char *text, size_t len)
@@ -166,6 +168,18 @@ static inline const char *read_guessed_string(struct tw_kineto *k, const char *p
 	return p + 1;
 }
 
+/* The text of a list or object in which an escape stands for half a character, with U+FFFD. */
+static uint32_t mend_nested(struct tw_kineto *k, const char *text, size_t len)
+{
+	tw_str_clear(&k->scratch);
+	tw_text_mend_surrogates(text, len, &k->scratch);
+	if (k->scratch.failed) {
+		k->out_of_memory = true;
+		return 0;
+	}
+	return intern(k, k->scratch.ptr, k->scratch.len);
+}
+
 /* A list or object, kept as its text; each distinct text is checked once. */
 static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key, uint32_t *id)
 {
@@ -178,21 +192,26 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key,
 		*id = guess->id;
 		return p + guess->len;
 	}
-	near = k->window.end - p > USUAL_NESTED ? p + USUAL_NESTED : k->window.end;
+	near = k->limit - p > USUAL_NESTED ? p + USUAL_NESTED : k->limit;
 	behind = tw_scan_nested(p, near);
 	/* A bracket that nobody closes must not make every event a search to the end of the text. */
-	if (!behind && near < k->window.end && tw_kineto_runs_over(p, near))
+	if (!behind && near < k->limit && tw_kineto_runs_over(p, near))
 		return fail(k, p);
 	if (!behind)
-		behind = tw_scan_nested(p, k->window.end);
+		behind = tw_scan_nested(p, k->limit);
 	if (!behind)
 		return fail(k, k->window.end);
 	*id = intern(k, p, (size_t)(behind - p));
 	if (__builtin_expect(!(texts->flags[*id] & TEXT_CHECKED), 0))
 		texts->flags[*id] =
 			(uint8_t)(TEXT_CHECKED | tw_text_check(p, (size_t)(behind - p)));
-	if (__builtin_expect(texts->flags[*id] != TEXT_CHECKED, 0))
+	if (__builtin_expect(texts->flags[*id] != TEXT_CHECKED, 0)) {
 		note_text_flaws(k, texts->flags[*id], p);
+		if (texts->flags[*id] & TW_TEXT_SURROGATE) {
+			*id = mend_nested(k, p, (size_t)(behind - p));
+			return behind;
+		}
+	}
 	keep_guess(k, set, *id);
 	return behind;
 }
@@ -326,6 +345,27 @@ static inline const char *read_value(struct tw_kineto *k, const char *p, uint32_
 		return read_nested(k, p, key, &arg->text);
 	}
 	return read_word(k, p, arg);
+}
+
+/* Once for each field of the document: it shall not change how the loop over events is made. */
+__attribute__((cold)) enum tw_attempt tw_kineto_value(struct tw_kineto *k, const char **place)
+{
+	const char *p, *next;
+	struct tw_arg arg;
+
+	k->flaw_kinds = k->flaw_count = 0;
+	k->fields.name = 0;
+	p = read_value(k, *place, 0, &arg);
+	if (!p)
+		return k->failed_at >= k->window.end ? TW_EVENT_MORE : TW_EVENT_BAD;
+	next = tw_skip_space(p);
+	if (next >= k->limit)
+		return TW_EVENT_MORE;
+	/* A quote: the comma before the next key is missing. */
+	if (*next != ',' && *next != '}' && *next != '"')
+		return TW_EVENT_BAD;
+	*place = p;
+	return TW_EVENT_READ;
 }
 
 /* Whether 64 bits hold the number with these digits and maybe a minus. */
@@ -762,7 +802,7 @@ enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **place)
 		}
 		p = read_field(k, p, key);
 	}
-	if (p && p <= k->window.end) {
+	if (p && p <= k->limit) {
 		if (tw_kineto_keep_event(k, *place) == TW_EVENT_BAD)
 			return TW_EVENT_BAD;
 		*place = p;

@@ -140,13 +140,12 @@ int tw_kineto_take_value(struct tw_kineto_part *part, struct tw_str *out)
 int tw_kineto_skip_damage(struct tw_kineto_part *part)
 {
 	struct tw_kineto *k = &part->k;
-	const char *found, *keep;
+	const char *begin = part->p++, *found, *cut, *before;
+	char previous = 0; /* the last byte before `begin` that is no blank */
 	int status;
 
-	part->p++;
 	for (;;) {
-		found = tw_kineto_find_event(k->window.begin, part->p, k->window.end);
-		/* The end of the window may hide the rest of a key. */
+		found = tw_kineto_find_event(begin, previous, part->p, k->window.end, &cut);
 		if (found) {
 			part->p = found;
 			part->skipped = true;
@@ -154,15 +153,15 @@ int tw_kineto_skip_damage(struct tw_kineto_part *part)
 		}
 		if (k->window.last)
 			return 0;
-		keep = k->window.end - TW_BOUNDARY_CONTEXT;
-		if (keep < part->p - 1)
-			keep = part->p - 1;
-		if (keep < k->window.begin)
-			keep = k->window.begin;
-		part->p = keep + (keep < k->window.end);
-		status = tw_kineto_more_text(part, keep);
+		part->p = cut ? cut : k->window.end;
+		for (before = part->p; before > begin && tw_is_space(before[-1]); before--)
+			;
+		if (before > begin)
+			previous = before[-1];
+		status = tw_kineto_more_text(part, part->p);
 		if (status)
 			return status;
+		begin = part->p;
 	}
 }
 
@@ -243,8 +242,7 @@ static int skip_element(struct tw_kineto_part *part)
 	return keep_empty_row(part);
 }
 
-/* Text up to `reach` bytes behind p in the window, or all that is left. */
-static int have_text(struct tw_kineto_part *part, size_t reach)
+int tw_kineto_have_text(struct tw_kineto_part *part, size_t reach)
 {
 	struct tw_kineto *k = &part->k;
 	int status = 0;
@@ -254,49 +252,100 @@ static int have_text(struct tw_kineto_part *part, size_t reach)
 	return status;
 }
 
-/* One attempt, with more text as long as it asks for it. */
-static int try_event(struct tw_kineto_part *part, enum tw_attempt *attempt)
+/* What is read has to end within `largest` bytes from p on. */
+static inline void set_limit(struct tw_kineto_part *part, size_t largest)
+{
+	struct tw_kineto *k = &part->k;
+
+	k->limit = k->window.end;
+	if (__builtin_expect((size_t)(k->window.end - part->p) > largest, 0))
+		k->limit = part->p + largest;
+}
+
+/* One attempt at an event of `largest` bytes at most. */
+static inline int attempt_event(struct tw_kineto_part *part, size_t largest,
+				enum tw_attempt *attempt)
+{
+	struct tw_kineto *k = &part->k;
+
+	set_limit(part, largest);
+	*attempt = tw_kineto_event(k, &part->p);
+	return k->out_of_memory ? tw_kineto_no_memory(part) : 0;
+}
+
+/* The strict attempt, with more text as long as it asks for it. */
+static inline int try_event(struct tw_kineto_part *part, enum tw_attempt *attempt)
 {
 	struct tw_kineto *k = &part->k;
 	int status;
 
 	for (;;) {
-		k->lenient_end = part->p + LARGEST_LENIENT;
-		*attempt = tw_kineto_event(k, &part->p);
-		if (k->out_of_memory)
-			return tw_kineto_no_memory(part);
-		if (*attempt != TW_EVENT_MORE || k->window.last || k->lenient ||
+		status = attempt_event(part, LARGEST_EVENT, attempt);
+		if (status || *attempt != TW_EVENT_MORE || k->window.last ||
 		    (size_t)(k->window.end - part->p) >= LARGEST_EVENT)
-			return 0;
+			return status;
 		status = tw_kineto_more_text(part, part->p);
 		if (status)
 			return status;
 	}
 }
 
+/* The second attempt, at a damaged event. */
+static int try_damaged_event(struct tw_kineto_part *part, enum tw_attempt *attempt)
+{
+	int status = tw_kineto_have_text(part, LARGEST_LENIENT + TW_BOUNDARY_CONTEXT);
+
+	if (status)
+		return status;
+	part->k.lenient = true;
+	status = attempt_event(part, LARGEST_LENIENT, attempt);
+	part->k.lenient = false;
+	return status;
+}
+
+int tw_kineto_try_value(struct tw_kineto_part *part, enum tw_attempt *attempt, const char **start)
+{
+	struct tw_kineto *k = &part->k;
+	int status = 0;
+
+	*start = part->p;
+	set_limit(part, TW_LARGEST_FIELD);
+	*attempt = tw_kineto_value(k, &part->p);
+	if (*attempt == TW_EVENT_BAD) {
+		status = tw_kineto_have_text(part, LARGEST_LENIENT + TW_BOUNDARY_CONTEXT);
+		if (status)
+			return status;
+		*start = part->p;
+		set_limit(part, LARGEST_LENIENT);
+		k->lenient = k->beside = true;
+		*attempt = tw_kineto_value(k, &part->p);
+		k->lenient = k->beside = false;
+		/* It could not be read with all the text there is. */
+		if (*attempt == TW_EVENT_MORE)
+			*attempt = TW_EVENT_BAD;
+	}
+	return k->out_of_memory ? tw_kineto_no_memory(part) : 0;
+}
+
 /*
- * The event at p, read strictly, then leniently, then skipped.  How far the second attempt looks
- * is counted from the event, so that windows and parts make no difference.
+ * The event at p, read strictly, then leniently, then skipped.  How far an attempt looks is counted
+ * from the event, so that windows and parts make no difference.
  */
 static int take_event(struct tw_kineto_part *part)
 {
 	struct tw_kineto *k = &part->k;
 	enum tw_attempt attempt;
 	int status = try_event(part, &attempt);
-	bool cut = attempt == TW_EVENT_MORE;
+	bool cut = attempt == TW_EVENT_MORE && k->window.last &&
+		   (size_t)(k->window.end - part->p) < LARGEST_EVENT;
+	const char *goes_on;
 
 	if (status || attempt == TW_EVENT_READ)
 		return status;
 	/* Cut off by the end of the text: nothing to repair. */
-	if (cut && k->window.last &&
-	    !tw_kineto_find_event(k->window.begin, part->p + 1, k->window.end))
+	if (cut && !tw_kineto_find_event(part->p, 0, part->p + 1, k->window.end, &goes_on))
 		return end_of_text(part, true);
-	status = have_text(part, LARGEST_LENIENT + TW_BOUNDARY_CONTEXT);
-	if (status)
-		return status;
-	k->lenient = true;
-	status = try_event(part, &attempt);
-	k->lenient = false;
+	status = try_damaged_event(part, &attempt);
 	if (status || attempt == TW_EVENT_READ)
 		return status;
 	tw_kineto_count(part, TW_DEFECT_unreadable_event, 1);

@@ -17,7 +17,7 @@ static void read_part(struct tw_kineto_part *part)
 {
 	struct tw_kineto *k = &part->k;
 	int64_t start = part->first;
-	const char *found = NULL;
+	const char *found = NULL, *cut;
 	int status = 0;
 
 	part->p = k->window.begin;
@@ -25,7 +25,7 @@ static void read_part(struct tw_kineto_part *part)
 	       k->window.end - k->window.begin < 4 * TW_BOUNDARY_CONTEXT)
 		status = tw_kineto_more_text(part, k->window.begin);
 	while (!status) {
-		found = tw_kineto_find_event(k->window.begin, part->p, k->window.end);
+		found = tw_kineto_find_event(k->window.begin, 0, part->p, k->window.end, &cut);
 		if (found && tw_kineto_offset(k, found) >= start)
 			break;
 		if (found) {
@@ -58,7 +58,6 @@ static void read_part(struct tw_kineto_part *part)
 struct crew {
 	struct tw_kineto_part *main;
 	struct tw_kineto_part *parts; /* 1..count-1; index 0 unused */
-	const char *path;
 	const struct trawl_read_options *options;
 	size_t block_size;
 };
@@ -94,7 +93,7 @@ static int open_part(struct crew *crew, struct tw_kineto_part *part, int64_t sta
 	trace = tw_trace_new(allocator);
 	if (!trace)
 		return tw_kineto_no_memory(part);
-	status = tw_feed_open(&feed, crew->path, &options, &part->err);
+	status = tw_feed_open_again(&feed, crew->main->k.feed, &options, &part->err);
 	if (!status)
 		status = tw_kineto_part_init(part, trace, feed);
 	if (status) {
@@ -179,16 +178,13 @@ static int join_parts(struct crew *crew, size_t count)
 	return main->status;
 }
 
-int tw_kineto_take_events_parallel(struct tw_kineto_part *main, const char *path,
+int tw_kineto_take_events_parallel(struct tw_kineto_part *main,
 				   const struct trawl_read_options *options)
 {
 	int64_t here = tw_kineto_offset(&main->k, main->p);
 	int64_t rest = tw_feed_file_size(main->k.feed) - here;
 	size_t count = rest > 0 ? (size_t)(rest / SMALLEST_PART) : 0, i;
-	struct crew crew = { .main = main,
-			     .path = path,
-			     .options = options,
-			     .block_size = options->block_size };
+	struct crew crew = { .main = main, .options = options, .block_size = options->block_size };
 	unsigned threads = options->threads;
 	int status;
 

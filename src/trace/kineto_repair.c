@@ -7,20 +7,33 @@
 static const char *const event_keys[] = { "ph",	 "cat",	 "name", "pid", "tid", "ts",
 					  "dur", "args", "id",	 "bp",	"s" };
 
-/* Whether `"key":` stands at p; any key up to 64 characters without quotes. */
-static bool is_key(const char *p, const char *end, const char **behind)
+enum answer { NO, YES, CUT };
+
+/* Whether `"key":` stands at p; any key up to 64 characters without quotes.  CUT: `end` is first. */
+static enum answer key_at(const char *p, const char *end, const char **behind)
 {
 	const char *start;
 
-	if (p >= end || *p != '"')
-		return false;
+	if (p >= end)
+		return CUT;
+	if (*p != '"')
+		return NO;
 	for (start = ++p; p < end && *p != '"' && *p != '\n' && p - start < 64; p++)
 		;
-	if (p >= end || *p != '"' || p == start)
-		return false;
+	if (p >= end)
+		return CUT;
+	if (*p != '"' || p == start)
+		return NO;
 	p = tw_skip_space(p + 1);
 	*behind = p;
-	return p < end && *p == ':';
+	if (p >= end)
+		return CUT;
+	return *p == ':' ? YES : NO;
+}
+
+static bool is_key(const char *p, const char *end, const char **behind)
+{
+	return key_at(p, end, behind) == YES;
 }
 
 /* Whether a key of events stands at p that has lost its opening quote, or both: `tid": 0`. */
@@ -28,6 +41,8 @@ static bool is_bare_key(const char *p, const char *end)
 {
 	size_t i, len;
 
+	if (p >= end)
+		return false;
 	for (i = 0; i < sizeof(event_keys) / sizeof(event_keys[0]); i++) {
 		const char *behind;
 
@@ -57,23 +72,30 @@ static bool value_ends(const char *p, const char *end)
 	if (*p != ',')
 		return is_key(p, end, &behind);
 	p = tw_skip_space(p + 1);
-	return is_key(p, end, &behind) || is_bare_key(p, end) || *p == '}';
+	return is_key(p, end, &behind) || is_bare_key(p, end) || (p < end && *p == '}');
 }
 
 /* Whether the object at p (its brace) begins like an event. */
-static bool begins_event(const char *p, const char *end)
+static enum answer event_at(const char *p, const char *end)
 {
-	const char *key = tw_skip_space(p + 1), *behind;
+	const char *far = (size_t)(end - p) > TW_KEY_REACH ? p + TW_KEY_REACH : end, *behind;
+	const char *key = tw_skip_space(p + 1);
+	enum answer answer = key_at(key, far, &behind);
 	size_t i, len;
 
-	if (!is_key(key, end, &behind))
-		return false;
+	if (answer != YES)
+		return far < end ? NO : answer;
 	for (i = 0; i < sizeof(event_keys) / sizeof(event_keys[0]); i++) {
 		len = strlen(event_keys[i]);
 		if (!strncmp(key + 1, event_keys[i], len) && key[1 + len] == '"')
-			return true;
+			return YES;
 	}
-	return false;
+	return NO;
+}
+
+bool tw_kineto_begins_event(const char *p, const char *end)
+{
+	return *p == '{' && event_at(p, end) == YES;
 }
 
 /* Whether the quote at p has a backslash of its own: behind an even number it stands for itself. */
@@ -86,19 +108,49 @@ static bool is_escaped(const char *start, const char *p)
 	return (p - q) % 2;
 }
 
+/*
+ * Whether a comma and a whole key stand at p, behind a quote with a backslash.  Where that quote
+ * is none, the next one ends the string, and no letter can stand behind it: so this one is.
+ */
+static bool key_follows(const char *p, const char *end)
+{
+	const char *behind, *q;
+
+	p = tw_skip_space(p);
+	if (p >= end || *p != ',')
+		return false;
+	p = tw_skip_space(p + 1);
+	if (!is_key(p, end, &behind) || (unsigned char)((p[1] | 0x20) - 'a') >= 26)
+		return false;
+	for (q = p + 1; *q != '"'; q++)
+		if (*q == '\\')
+			return false;
+	return true;
+}
+
 const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 {
 	const char *start = p, *first = NULL;
-	const char *end = k->lenient_end < k->window.end ? k->lenient_end : k->window.end;
+	const char *end = k->limit;
 
 	for (; p < end; p++) {
 		const char *behind;
 
 		/* Never over the start of the next event: that would make one of two. */
-		if (*p == '{' && begins_event(p, end))
+		if (tw_kineto_begins_event(p, end))
 			break;
-		if (*p != '"' || is_escaped(start, p))
+		if (*p != '"')
 			continue;
+		if (is_escaped(start, p)) {
+			if (key || !key_follows(p + 1, end))
+				continue;
+			/* Going on would make one field of two. */
+			if (!k->beside)
+				break;
+			if (first)
+				tw_kineto_flaw(k, TW_DEFECT_unescaped_quote, start);
+			return p;
+		}
 		behind = tw_skip_space(p + 1);
 		if (!first)
 			first = p;
@@ -120,18 +172,28 @@ const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 	return NULL;
 }
 
-const char *tw_kineto_find_event(const char *begin, const char *p, const char *end)
+const char *tw_kineto_find_event(const char *begin, char previous, const char *p, const char *end,
+				 const char **cut)
 {
+	*cut = NULL;
 	for (; (p = memchr(p, '{', (size_t)(end - p))); p++) {
 		const char *before = p;
+		enum answer answer;
+		char c;
 
 		/* Not the value of a field: those stand behind a colon. */
 		while (before > begin && tw_is_space(before[-1]))
 			before--;
-		if (before == begin || before[-1] == ':')
+		c = before > begin ? before[-1] : previous;
+		if (!c || c == ':')
 			continue;
-		if (begins_event(p, end))
+		answer = event_at(p, end);
+		if (answer == YES)
 			return p;
+		if (answer == CUT) {
+			*cut = p;
+			return NULL;
+		}
 	}
 	return NULL;
 }

@@ -26,7 +26,7 @@ int trawl_trace_read(struct trawl_trace **out, const char *path,
 		return trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", path);
 	status = tw_feed_open(&feed, path, &feed_options, err);
 	if (!status) {
-		status = tw_kineto_read(trace, feed, path, &options, err);
+		status = tw_kineto_read(trace, feed, &options, err);
 		if (!status && tw_trace_finish(trace))
 			status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 		/* Errors of reading name the file themselves. */

@@ -14,10 +14,9 @@
 #define TW_LATEST_TIME_NS (INT64_MAX / 4)
 
 /*
- * Kineto JSON, the format of the PyTorch profiler.  `path` serves to open further parts; the feed
- * is closed in any case.
+ * Kineto JSON, the format of the PyTorch profiler.  The feed is closed in any case.
  */
-int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed, const char *path,
+int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed,
 		   const struct trawl_read_options *options,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;
 

@@ -174,7 +174,7 @@ static struct trawl_trace *read_trace(const uint8_t *data, size_t size, size_t b
 
 	check(trace != NULL);
 	if (!tw_feed_open_memory(&feed, data, size, &options, NULL) &&
-	    !tw_kineto_read(trace, feed, "memory", &read, NULL) && !tw_trace_finish(trace))
+	    !tw_kineto_read(trace, feed, &read, NULL) && !tw_trace_finish(trace))
 		return trace;
 	trawl_trace_free(trace);
 	return NULL;

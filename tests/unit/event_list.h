@@ -53,7 +53,7 @@ static struct trawl_trace *end(void)
 	fputc(']', text);
 	fclose(text);
 	assert_int_equal(tw_feed_open_memory(&feed, text_ptr, text_len, &options, NULL), 0);
-	assert_int_equal(tw_kineto_read(trace, feed, "memory", &read, NULL), 0);
+	assert_int_equal(tw_kineto_read(trace, feed, &read, NULL), 0);
 	assert_int_equal(tw_trace_finish(trace), 0);
 	assert_int_equal(trace->events.count, event_count);
 	free(text_ptr);

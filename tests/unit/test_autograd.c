@@ -22,7 +22,7 @@ static struct trawl_trace *read_text(const char *text)
 	struct tw_feed *feed;
 
 	assert_int_equal(tw_feed_open_memory(&feed, text, strlen(text), &options, NULL), 0);
-	assert_int_equal(tw_kineto_read(trace, feed, "memory", &read, NULL), 0);
+	assert_int_equal(tw_kineto_read(trace, feed, &read, NULL), 0);
 	assert_int_equal(tw_trace_finish(trace), 0);
 	return trace;
 }

@@ -37,7 +37,7 @@ static struct fixture report_of(const char *text, bool linked_only)
 	struct tw_feed *feed;
 
 	assert_int_equal(tw_feed_open_memory(&feed, text, strlen(text), &feed_options, NULL), 0);
-	assert_int_equal(tw_kineto_read(f.trace, feed, "memory", &read, NULL), 0);
+	assert_int_equal(tw_kineto_read(f.trace, feed, &read, NULL), 0);
 	assert_int_equal(tw_trace_finish(f.trace), 0);
 	trawl_report_options_init(&options);
 	options.linked_only = linked_only;

@@ -118,14 +118,17 @@ static void test_gzip_behind_the_end(void **state)
 		assert_int_equal(o.notes[TW_FEED_TRAILING].count, strlen(garbage[i]));
 		assert_int_equal(o.notes[TW_FEED_TRAILING].offset, size);
 	}
-	/* Padding of zeros is nothing; bytes behind it are. */
+	/* Padding of zeros is nothing, but in front of other bytes they are no padding. */
+	bytes_gzip(&input, text.ptr, text.len);
+	bytes_add(&input, (char[500]){ 0 }, 500);
+	feed_expect(&input, &text, 0);
 	bytes_gzip(&input, text.ptr, text.len);
 	size = input.len;
 	bytes_add(&input, (char[500]){ 0 }, 500);
 	bytes_text(&input, "garbage");
 	o = feed_expect(&input, &text, NOTE(TW_FEED_TRAILING));
-	assert_int_equal(o.notes[TW_FEED_TRAILING].count, 7);
-	assert_int_equal(o.notes[TW_FEED_TRAILING].offset, size + 500);
+	assert_int_equal(o.notes[TW_FEED_TRAILING].count, 507);
+	assert_int_equal(o.notes[TW_FEED_TRAILING].offset, size);
 	bytes_gzip(&input, text.ptr, 50);
 	bytes_add(&input, (char[500]){ 0 }, 500);
 	bytes_gzip(&input, text.ptr + 50, text.len - 50);
@@ -316,6 +319,10 @@ static void test_zstd(void **state)
 	bytes_text(&input, "be");
 	o = feed_expect(&input, &text, NOTE(TW_FEED_TRAILING));
 	assert_int_equal(o.notes[TW_FEED_TRAILING].count, 2);
+	bytes_zstd(&input, text.ptr, text.len, true, true);
+	bytes_add(&input, "\0\0\0behind", 9);
+	o = feed_expect(&input, &text, NOTE(TW_FEED_TRAILING));
+	assert_int_equal(o.notes[TW_FEED_TRAILING].count, 9);
 	bytes_add(&input, "\x50\x2a\x4d\x18\3\0\0\0abc", 11);
 	feed_expect(&input, &none, 0);
 	bytes_drop(&text);

@@ -462,7 +462,7 @@ static void documents_of_every_form(void **state)
 		"{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"a\"},{\"ph\":\"M\",\"name\":\"b\"}]}",
 		"{\"x\":[[1,{\"y\":\"]\"}]],\"traceEvents\" : [{\"ph\":\"M\",\"name\":\"a\"},"
 		"{\"ph\":\"M\",\"name\":\"b\"}] , \"z\" : {} }",
-		/* Two lists: all their events. */
+		/* Two lists: all their events, and it is counted. */
 		"{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"a\"}],\"x\":1,"
 		"\"traceEvents\":[{\"ph\":\"M\",\"name\":\"b\"}]}",
 	};
@@ -471,7 +471,9 @@ static void documents_of_every_form(void **state)
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct trawl_trace *t = read_all(texts[i]);
 
-		assert_kinds(t, 0);
+		assert_kinds(t, COUNT(t, duplicate_key));
+		assert_int_equal(COUNT(t, duplicate_key),
+				 i + 1 == sizeof(texts) / sizeof(texts[0]));
 		assert_int_equal(t->events.count, 2);
 		assert_string_equal(name_of(t, 0), "a");
 		assert_string_equal(name_of(t, 1), "b");
@@ -496,7 +498,8 @@ static void what_is_no_trace_is_refused(void **state)
 		{ "{", "ends before its list of events" },
 		{ "{\"traceEv", "ends before its list of events" },
 		{ "{\"traceEvents\"", "ends before its list of events" },
-		{ "{a: 1}", "a key is expected at byte 1" },
+		{ "{a: 1}", "without a list of events" },
+		{ "{a 1}", "a key is expected at byte 1" },
 		{ "{\"a\" 1}", "byte 5" },
 		{ "{5}", "a key is expected at byte 1" },
 	};

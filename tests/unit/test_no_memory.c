@@ -84,7 +84,7 @@ static int use_all(const struct trawl_allocator *allocator, const char *text, in
 		return TRAWL_ENOMEM;
 	status = tw_feed_open_memory(&feed, text, strlen(text), &feed_options, NULL);
 	if (!status)
-		status = tw_kineto_read(trace, feed, "memory", &read, NULL);
+		status = tw_kineto_read(trace, feed, &read, NULL);
 	if (!status && tw_trace_finish(trace))
 		status = TRAWL_ENOMEM;
 	trawl_report_options_init(&options);

@@ -44,7 +44,7 @@ static int try_read(struct trawl_trace **out, const char *text, size_t len, size
 		return TRAWL_ENOMEM;
 	status = tw_feed_open_memory(&feed, text, len, &options, NULL);
 	if (!status)
-		status = tw_kineto_read(trace, feed, "memory", &read, NULL);
+		status = tw_kineto_read(trace, feed, &read, NULL);
 	if (!status && tw_trace_finish(trace))
 		status = TRAWL_ENOMEM;
 	if (status)

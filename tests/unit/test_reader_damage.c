@@ -46,7 +46,7 @@ static struct trawl_trace *try_read(const char *text, size_t len, size_t block_s
 	assert_non_null(trace);
 	status = tw_feed_open_memory(&feed, text, len, &options, NULL);
 	if (!status)
-		status = tw_kineto_read(trace, feed, "memory", &read, NULL);
+		status = tw_kineto_read(trace, feed, &read, NULL);
 	if (status) {
 		assert_int_equal(status, TRAWL_EFORMAT);
 		trawl_trace_free(trace);
@@ -189,6 +189,13 @@ static void test_strings(void **state)
 	damage_is(NAMED("\"^x\xffy\""), "bad_utf8:1", RNAMED("x\xef\xbf\xbdy"));
 	damage_is(NAMED("\"^\xc3\""), "bad_utf8:1", RNAMED("\xef\xbf\xbd"));
 	damage_is(NAMED("\"^\\ud800\""), "bad_surrogate:1", RNAMED("\xef\xbf\xbd"));
+	damage_is(VALUE("^[\"\\ud800\",\"\\ud83d\\ude00\"]"), "bad_surrogate:1",
+		  RVALUE("[\"\\ufffd\",\"\\ud83d\\ude00\"]"));
+	/* Every time, and never where U+FFFD was meant. */
+	damage_is("[{" P ",\"name\":\"a\",\"args\":{\"k\":^[\"\\udc00\"],\"l\":[\"\\udc00\"]}},{" P
+		  ",\"name\":\"b\",\"args\":{\"k\":[\"\\ufffd\"]}}]",
+		  "bad_surrogate:2",
+		  RA "{k=[\"\\ufffd\"],l=[\"\\ufffd\"]} " RB "{k=[\"\\ufffd\"]}");
 	damage_is(VALUE("\"^x\ty\""), "control_character:1", RVALUE("x\ty"));
 	damage_is(VALUE("^[\"x\ty\"]"), "control_character:1", RVALUE("[\"x\ty\"]"));
 	damage_is(VALUE("^[\"\\d\"]"), "bad_escape:1", RVALUE("[\"\\d\"]"));
@@ -674,6 +681,242 @@ static size_t damage_bytes(char *text, size_t len, size_t begin, size_t end)
 }
 
 /* Damage in one event of many: those away from it come out, and nothing crashes. */
+/* What a field beside the events is read as, in blocks of all sizes; NULL: it is not there. */
+static void field_is(const char *text, const char *key, const char *right)
+{
+	size_t b, len;
+
+	for (b = 0; b < BLOCK_SIZES; b++) {
+		struct trawl_trace *trace = try_read(text, strlen(text), block_sizes[b]);
+		const char *got;
+
+		assert_non_null(trace);
+		got = tw_trace_field(trace, key, &len);
+		if (!got || !right)
+			assert_ptr_equal(got, right);
+		else
+			assert_string_equal(got, right);
+		trawl_trace_free(trace);
+	}
+}
+
+#define EVENTS "\"traceEvents\":[" A "," B "]"
+#define BOTH RA " " RB
+/* Damage in front of the events, and behind them. */
+#define BESIDE(field, kinds)                                               \
+	do {                                                               \
+		damage_is("{" field ", " EVENTS "}", kinds, BOTH);         \
+		damage_is("{" EVENTS ", " field ",\"z\":1}", kinds, BOTH); \
+	} while (0)
+
+static void test_strings_beside_the_events(void **state)
+{
+	(void)state;
+	BESIDE("\"host\": \"^a\tb\"", "control_character:1");
+	BESIDE("\"host\": \"^C:\\d\"", "bad_escape:1");
+	BESIDE("\"host\": \"^x\xff\"", "bad_utf8:1");
+	BESIDE("\"host\": \"^\\ud800\"", "bad_surrogate:1");
+	BESIDE("\"host\": \"^my \"best\" host\"", "unescaped_quote:1");
+}
+
+/* A raw backslash in front of the quote that ends the string. */
+static void test_windows_path_beside_the_events(void **state)
+{
+	static const char text[] =
+		"{\"host\": \"C:\\\", \"distributedInfo\": {\"rank\": 3}, " EVENTS "}";
+
+	(void)state;
+	BESIDE("\"host\": \"^C:\\\"", "bad_escape:1");
+	field_is(text, "host", "\"C:\\\"");
+	field_is(text, "distributedInfo", "{\"rank\": 3}");
+	/* Inside events it could be an escaped quote: one is lost. */
+	damage_is(BETWEEN("^{\"name\":\"C:\\\"," P "}"), "unreadable_event:1", BOTH);
+	/* A quote with its backslash, as it should be. */
+	damage_is("{\"a\": \"x\\\", \", " EVENTS "}", "", BOTH);
+	field_is("{\"a\": \"x\\\", \", " EVENTS "}", "a", "\"x\\\", \"");
+}
+
+static void test_words_beside_the_events(void **state)
+{
+	(void)state;
+	BESIDE("\"a\": ^NaN", "not_a_number:1");
+	BESIDE("\"a\": ^Infinity", "not_a_number:1");
+	BESIDE("\"a\": ^[1, NaN]", "not_a_number:1");
+	BESIDE("\"a\": ^None", "python_literal:1");
+	BESIDE("\"a\": ^", "malformed_value:1");
+	BESIDE("\"a\": ^[1,]", "malformed_value:1");
+	BESIDE("\"a\": ^{\"b\" 1}", "malformed_value:1");
+	BESIDE("^a\": 1", "bare_key:1");
+	BESIDE("^a: 1", "bare_key:1");
+	BESIDE("\"a\": 1 ^\"b\": 2", "missing_comma:1");
+	BESIDE("\"a\": 1,^, \"b\": 2", "extra_comma:1");
+	BESIDE("\"a\": ^[\"x\ty\", \"\\d\", \"\\ud800\"]",
+	       "control_character:1 bad_escape:1 bad_surrogate:1");
+	field_is("{\"a\": [\"\\ud800\"], " EVENTS "}", "a", "[\"\\ufffd\"]");
+	field_is("{\"a\": NaN, " EVENTS "}", "a", "NaN");
+	field_is("{a: [1,], " EVENTS "}", "a", "[1,]");
+	/* Nothing odd. */
+	BESIDE("\"a\": {\"b\": [1, {\"c\": \"\\\"traceEvents\\\": [{\"}], \"traceEvents\": 1}", "");
+	BESIDE("\"a\": [\"b\", \"c\"], \"d\": [\"e\"]", "");
+}
+
+/* A bracket that nobody closes: the value ends before what cannot be part of it. */
+static void test_unclosed_bracket_beside_the_events(void **state)
+{
+	(void)state;
+	damage_is("{\"d\": ^[{\"id\": 0}, " EVENTS "}", "malformed_value:1", BOTH);
+	field_is("{\"d\": [{\"id\": 0}, " EVENTS "}", "d", "[{\"id\": 0}]");
+	damage_is("{\"d\": ^[{\"id\": 0}, \"r\": {\"rank\": 1}, " EVENTS "}", "malformed_value:1",
+		  BOTH);
+	field_is("{\"d\": [{\"id\": 0}, \"r\": {\"rank\": 1}, " EVENTS "}", "r", "{\"rank\": 1}");
+	damage_is("{\"d\": ^{\"rank\": 1, " EVENTS "}", "malformed_value:1", BOTH);
+	field_is("{\"d\": {\"rank\": 1, " EVENTS "}", "d", "{\"rank\": 1}");
+	damage_is("{\"d\": ^[{\"id\": 0, " EVENTS "}", "malformed_value:1", BOTH);
+	field_is("{\"d\": [{\"id\": 0, " EVENTS "}", "d", "[{\"id\": 0}]");
+	damage_is("{\"d\": ^[{\"id\": [0}], " EVENTS "}", "malformed_value:1", BOTH);
+	damage_is("{\"d\": ^[0}, " EVENTS "}", "malformed_value:1", BOTH);
+	/* It was no missing brace, but an object around the list. */
+	damage_is("{\"d\": ^{\"rank\": 1, " EVENTS "}}", "nested_events:1", BOTH);
+	/* It is part of a field, the list is another. */
+	damage_is("{\"d\": {\"rank\": 1, \"traceEvents\":[" A "]}, " EVENTS "}", "", BOTH);
+	damage_is("{\"d\": [{\"rank\": 1, \"traceEvents\":[" A "]}], " EVENTS "}", "", BOTH);
+	/* Behind the events. */
+	damage_is("{" EVENTS ", \"d\": ^[{\"id\": 0}, \"r\": 1}", "malformed_value:1", BOTH);
+	damage_is("{" EVENTS ", \"d\": ^[1, 2}", "malformed_value:1", BOTH);
+	damage_is("{" EVENTS ", \"d\": {\"a\": 1}", "truncated:1", BOTH);
+}
+
+static void test_bracket_too_many_beside_the_events(void **state)
+{
+	(void)state;
+	damage_is("{\"d\": {\"a\": 1}^}, \"r\": 7, " EVENTS "}", "malformed_value:1", BOTH);
+	damage_is("{\"d\": [1]^], \"r\": 7, " EVENTS "}", "malformed_value:1", BOTH);
+	damage_is("{\"d\": ^{\"a\": [1]]}, \"r\": 7, " EVENTS "}", "malformed_value:2", BOTH);
+	damage_is("{\"d\": {\"a\": 1}^} ^\"r\": 7, " EVENTS "}",
+		  "malformed_value:1 missing_comma:1", BOTH);
+	damage_is("{\"d\": ^[{\"a\": 1], \"b\": 2}], \"r\": 7, " EVENTS "}", "malformed_value:3",
+		  BOTH);
+	field_is("{\"d\": {\"a\": 1}}, \"r\": 7, " EVENTS "}", "r", "7");
+	damage_is("{" EVENTS "^]}", "trailing_text:1", BOTH);
+}
+
+/* A value that cannot be understood is lost, and what follows up to the events. */
+static void test_lost_value_beside_the_events(void **state)
+{
+	(void)state;
+	damage_is("{\"a\": ^\"x, " EVENTS "}", "unreadable_stretch:1", BOTH);
+	damage_is("{\"a\": ^\"x, \"b\": 1, " EVENTS "}", "unreadable_stretch:1", BOTH);
+	damage_is("{\"a\": ^5x, \"b\": 1, " EVENTS "}", "unreadable_stretch:1", BOTH);
+	damage_is("{\"a\": ^{\"b\": \"C:\\\"}, " EVENTS "}", "unreadable_stretch:1", BOTH);
+	damage_is("{\"a\" ^1, \"b\": 1, " EVENTS "}", "unreadable_stretch:1", BOTH);
+	damage_is("{\"a: 1, \"^traceEvents\": [" A "," B "]}", "unreadable_stretch:1", BOTH);
+	damage_is("{" EVENTS ", \"a\": ^\"x, \"b\": 1}", "unreadable_stretch:1", BOTH);
+	damage_is("{" EVENTS ", \"a\": ^5x, \"b\": 1}", "unreadable_stretch:1", BOTH);
+	field_is("{\"a\": \"x, " EVENTS ", \"r\": 7}", "r", "7");
+	assert_null(try_read("{\"a\": 5x, \"b\": 1}", 17, 0));
+}
+
+static void test_keys_given_twice_beside_the_events(void **state)
+{
+	(void)state;
+	damage_is("{\"d\": 1, \"d\": ^2, " EVENTS "}", "duplicate_key:1", BOTH);
+	field_is("{\"d\": 1, \"d\": 2, " EVENTS "}", "d", "2");
+	damage_is("{\"d\": 1, " EVENTS ", \"d\": ^[2]}", "duplicate_key:1", BOTH);
+	field_is("{\"d\": 1, " EVENTS ", \"d\": [2]}", "d", "[2]");
+	/* A text that an event has is no field given before. */
+	damage_is("{" EVENTS ", \"a\": 1, \"b\": 2}", "", BOTH);
+	damage_is("{" EVENTS ", \"x\": 1, \"traceEvents\": ^[" A "]}", "duplicate_key:1",
+		  BOTH " " RA);
+}
+
+/* damage_is() with so many blanks for each '~'. */
+static void blanks_are(const char *marked, int blanks, const char *kinds, const char *events)
+{
+	struct tw_str text;
+
+	tw_str_init(&text, trawl_allocator_default());
+	for (; *marked; marked++) {
+		if (*marked == '~')
+			tw_str_addf(&text, "%*s", blanks, "");
+		else
+			tw_str_add_char(&text, *marked);
+	}
+	tw_str_add_cstr(&text, "");
+	damage_is(text.ptr, kinds, events);
+	tw_str_release(&text);
+}
+
+/* However long: what stands before them and behind them belongs together. */
+static void test_many_blanks(void **state)
+{
+	static const int counts[] = { 1, 511, 513, 5000 };
+	static const char *const both = RA " " RB;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		int n = counts[i];
+
+		blanks_are("[" A ",~^@@~,~" B "]", n, "unreadable_stretch:1", both);
+		blanks_are("[" A ",~^@@~,~{~\"name\"~:~\"b\"," P "}~]", n, "unreadable_stretch:1",
+			   both);
+		/* An event without a colon, then what is no event: it is the value of a field. */
+		blanks_are("[" A ",~^{" P ",\"name\" \"x\"},~" B "]", n, "unreadable_event:1",
+			   both);
+		blanks_are("[" A ",^{" P ",\"name\" \"x\",\"k\"~:~{\"ph\":1}},~" B "]", n,
+			   "unreadable_event:1", both);
+		blanks_are("[" A "]~^" B "~", n, "unreadable_stretch:1", both);
+		blanks_are("[" A ",{" P ",\"name\":\"^x \"y\"~,~\"args\"~:~{}~}," B "]", n,
+			   "unescaped_quote:1", RA " Xx \"y:5000+1000 " RB);
+	}
+	/* A key that far from its brace is looked for no more. */
+	blanks_are("[" A ",^@@,{~" P ",\"name\":\"x\"}," B "]", 65536, "unreadable_stretch:1",
+		   both);
+	blanks_are("[" A ",^@@,{~" P ",\"name\":\"b\"}]", 65000, "unreadable_stretch:1", both);
+}
+
+/* An event that ends `more` bytes behind the most that is read, or nowhere. */
+static void large_event_is(int more, bool ends, const char *kinds, const char *events)
+{
+	static const size_t blocks[] = { 4096, 0, (size_t)200 << 20 };
+	static const char head[] = "{\"traceEvents\":[" A ",", begin[] = "{" P ",\"name\":\"",
+			  end[] = "\",\"name\":\"L\"}", tail[] = "," B "]}";
+	const size_t size = (size_t)((64 << 20) + more), place = sizeof(head) - 1;
+	char *text = malloc(size + 1000);
+	size_t i, len = place + size;
+
+	assert_non_null(text);
+	memcpy(text, head, place);
+	memset(text + place, 'x', size);
+	memcpy(text + place, begin, sizeof(begin) - 1);
+	if (ends) {
+		memcpy(text + len - (sizeof(end) - 1), end, sizeof(end) - 1);
+		memcpy(text + len, tail, sizeof(tail));
+		len += sizeof(tail) - 1;
+	}
+	for (i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+		struct trawl_trace *trace = try_read(text, len, blocks[i]);
+		struct tw_str got;
+
+		dump_kinds(&got, trace);
+		same("large event", blocks[i], &got, kinds);
+		dump(&got, trace);
+		same("large event", blocks[i], &got, events);
+		trawl_trace_free(trace);
+	}
+	free(text);
+}
+
+static void test_largest_event(void **state)
+{
+	(void)state;
+	large_event_is(0, true, "duplicate_key:1", RA " XL:5000+1000 " RB);
+	large_event_is(1, true, "unreadable_event:1", RA " " RB);
+	large_event_is(1 << 20, true, "unreadable_event:1", RA " " RB);
+	large_event_is(-1, false, "truncated:1", RA);
+	large_event_is(1 << 20, false, "truncated:1 unreadable_event:1", RA);
+}
+
 static void test_random_damage(void **state)
 {
 	char event[256], text[4096];
@@ -806,6 +1049,15 @@ int main(void)
 		cmocka_unit_test(test_damage_at_the_end),
 		cmocka_unit_test(test_beginnings),
 		cmocka_unit_test(test_beginnings_with_backslash),
+		cmocka_unit_test(test_strings_beside_the_events),
+		cmocka_unit_test(test_windows_path_beside_the_events),
+		cmocka_unit_test(test_words_beside_the_events),
+		cmocka_unit_test(test_unclosed_bracket_beside_the_events),
+		cmocka_unit_test(test_bracket_too_many_beside_the_events),
+		cmocka_unit_test(test_lost_value_beside_the_events),
+		cmocka_unit_test(test_keys_given_twice_beside_the_events),
+		cmocka_unit_test(test_many_blanks),
+		cmocka_unit_test(test_largest_event),
 		cmocka_unit_test(test_random_damage),
 		cmocka_unit_test(test_wrappings),
 	};

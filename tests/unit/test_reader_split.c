@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "scratch.h"
-#include "store/trace.h"
+#include "trace/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -520,6 +520,33 @@ static void test_seams(void **state)
 	check_seam("{\"ph\":\"M\",\"name\":\"a \"b\", {c\"},\"x\",@@ {\"no\":1},{\"ph\":1},}\n", 3);
 }
 
+/* Another file takes the name while the parts are read: none of it gets in. */
+static void test_file_is_replaced(void **state)
+{
+	const struct trawl_read_options read = { .allocator = trawl_allocator_default(),
+						 .threads = 3 };
+	const struct tw_feed_options options = { .allocator = trawl_allocator_default(),
+						 .end = -1 };
+	struct trawl_trace *one, *two = tw_trace_new(trawl_allocator_default());
+	struct tw_feed *feed;
+	char *to;
+
+	(void)state;
+	write_file("replaced.json", PLAIN, SMALLER_BYTES);
+	write_file("replacing.json", LOOKALIKES, SMALLER_BYTES);
+	one = read_file("replaced.json", 1, 0);
+	to = strdup(scratch_path(&scratch, "replaced.json"));
+	assert_non_null(to);
+	assert_int_equal(tw_feed_open(&feed, to, &options, NULL), 0);
+	assert_int_equal(rename(scratch_path(&scratch, "replacing.json"), to), 0);
+	assert_int_equal(tw_kineto_read(two, feed, &read, NULL), 0);
+	assert_int_equal(tw_trace_finish(two), 0);
+	same_trace(one, two);
+	trawl_trace_free(one);
+	trawl_trace_free(two);
+	free(to);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -532,6 +559,7 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_list_ends_early),
 		cmocka_unit_test(test_seams),
+		cmocka_unit_test(test_file_is_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

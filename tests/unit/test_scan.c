@@ -711,6 +711,34 @@ static void test_check_good(void **state)
 	CHECKS("[[[[],[2,3]],[]],[\"a\",1]]", 0);
 }
 
+static void mends(const char *text, const char *right)
+{
+	struct tw_str out;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_text_mend_surrogates(text, strlen(text), &out);
+	tw_str_add_cstr(&out, "");
+	assert_string_equal(out.ptr, right);
+	tw_str_release(&out);
+}
+
+static void test_half_surrogates_of_a_value(void **state)
+{
+	(void)state;
+	CHECKS("[\"\\ud83d\\ude00\"]", 0);
+	CHECKS("[\"\\ud83d\"]", TW_TEXT_SURROGATE);
+	CHECKS("{\"\\ude00\":1}", TW_TEXT_SURROGATE);
+	CHECKS("\"\\ud83d\\ud83d\\ude00\"", TW_TEXT_SURROGATE);
+	CHECKS("\"\\ud83d\\u12\"", TW_TEXT_SURROGATE | TW_TEXT_ESCAPE);
+	/* A backslash that stands for itself begins no escape. */
+	CHECKS("\"\\\\ud83d\"", 0);
+	mends("", "");
+	mends("[1,\"\\\\ud800\"]", "[1,\"\\\\ud800\"]");
+	mends("[\"\\ud83d\\ude00\"]", "[\"\\ud83d\\ude00\"]");
+	mends("[\"\\ud83d\\ud83d\\ude00x\\udc00\"]", "[\"\\ufffd\\ud83d\\ude00x\\ufffd\"]");
+	mends("\\ud800\\", "\\ufffd\\");
+}
+
 static void test_check_flaws(void **state)
 {
 	(void)state;
@@ -922,18 +950,31 @@ static void test_integer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_time_plain),     cmocka_unit_test(test_time_halves),
-		cmocka_unit_test(test_time_exponents), cmocka_unit_test(test_time_many_digits),
-		cmocka_unit_test(test_time_overflow),  cmocka_unit_test(test_time_random),
-		cmocka_unit_test(test_digits),	       cmocka_unit_test(test_digits_random),
-		cmocka_unit_test(test_real_exact),     cmocka_unit_test(test_real_extremes),
-		cmocka_unit_test(test_real_random),    cmocka_unit_test(test_nested_random),
-		cmocka_unit_test(test_nested_by_hand), cmocka_unit_test(test_nested_deep),
-		cmocka_unit_test(test_scan_string),    cmocka_unit_test(test_decode_good),
-		cmocka_unit_test(test_decode_flaws),   cmocka_unit_test(test_check_good),
-		cmocka_unit_test(test_check_flaws),    cmocka_unit_test(test_check_numbers),
-		cmocka_unit_test(test_check_deep),     cmocka_unit_test(test_member),
-		cmocka_unit_test(test_element),	       cmocka_unit_test(test_integer),
+		cmocka_unit_test(test_time_plain),
+		cmocka_unit_test(test_time_halves),
+		cmocka_unit_test(test_time_exponents),
+		cmocka_unit_test(test_time_many_digits),
+		cmocka_unit_test(test_time_overflow),
+		cmocka_unit_test(test_time_random),
+		cmocka_unit_test(test_digits),
+		cmocka_unit_test(test_digits_random),
+		cmocka_unit_test(test_real_exact),
+		cmocka_unit_test(test_real_extremes),
+		cmocka_unit_test(test_real_random),
+		cmocka_unit_test(test_nested_random),
+		cmocka_unit_test(test_nested_by_hand),
+		cmocka_unit_test(test_nested_deep),
+		cmocka_unit_test(test_scan_string),
+		cmocka_unit_test(test_decode_good),
+		cmocka_unit_test(test_decode_flaws),
+		cmocka_unit_test(test_check_good),
+		cmocka_unit_test(test_half_surrogates_of_a_value),
+		cmocka_unit_test(test_check_flaws),
+		cmocka_unit_test(test_check_numbers),
+		cmocka_unit_test(test_check_deep),
+		cmocka_unit_test(test_member),
+		cmocka_unit_test(test_element),
+		cmocka_unit_test(test_integer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,7 +111,7 @@ struct trawl_trace *read_text(const char *text, size_t len, size_t block, struct
 	assert_non_null(trace);
 	status = tw_feed_open_memory(&feed, text, len, &feed_options, err);
 	if (!status)
-		status = tw_kineto_read(trace, feed, "memory", &options, err);
+		status = tw_kineto_read(trace, feed, &options, err);
 	if (!status && tw_trace_finish(trace))
 		status = TRAWL_ENOMEM;
 	if (status) {
