@@ -109,3 +109,10 @@ unsigned tw_category_of(const struct tw_categories *c, uint64_t event, uint64_t 
 		found = c->of_kernel[names[d->gpu.event[first_gpu]]];
 	return found ? found - 1 : 0;
 }
+
+unsigned tw_category_of_kernel(const struct tw_categories *c, uint64_t gpu)
+{
+	unsigned found = c->of_kernel[c->derived->trace->events.name[c->derived->gpu.event[gpu]]];
+
+	return found ? found - 1 : 0;
+}

@@ -25,4 +25,7 @@ void tw_categories_release(struct tw_categories *categories);
 /* Category of an operation or call; `first_gpu`: its first GPU event, TW_NONE: it has none. */
 unsigned tw_category_of(const struct tw_categories *categories, uint64_t event, uint64_t first_gpu);
 
+/* Category that a kernel of this name gives: "other" when it gives none. */
+unsigned tw_category_of_kernel(const struct tw_categories *categories, uint64_t gpu);
+
 #endif

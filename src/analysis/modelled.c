@@ -515,6 +515,23 @@ void tw_pairs_under(const struct tw_modelled *m, uint64_t node, uint64_t *first,
 	*end = found[1];
 }
 
+void tw_op_parameters(const struct tw_modelled *m, const struct tw_op_work *work,
+		      struct tw_str *out)
+{
+	uint32_t i;
+
+	tw_str_add_char(out, '{');
+	for (i = 0; i < work->parameter_count; i++) {
+		const struct tw_op_parameter *p = &m->parameters[work->parameters + i];
+		size_t len;
+		const char *text = tw_pool_text(&m->texts, p->text, &len);
+
+		tw_str_addf(out, "%s'%s': ", i ? ", " : "", p->name);
+		tw_str_add(out, text, len);
+	}
+	tw_str_add_char(out, '}');
+}
+
 /* ---- making and freeing */
 
 static int build(struct builder *b)

@@ -7,6 +7,7 @@
 #define TW_ANALYSIS_MODELLED_H
 
 #include "analysis/groups.h"
+#include "base/str.h"
 #include "derive/autograd.h"
 #include "derive/derived.h"
 #include "model/model.h"
@@ -78,5 +79,9 @@ static inline bool tw_modelled_below(const struct tw_modelled *m, uint64_t node)
 /* Pairs of autograd whose forward node is in the subtree: indices pairs[*first] to *end - 1. */
 void tw_pairs_under(const struct tw_modelled *modelled, uint64_t node, uint64_t *first,
 		    uint64_t *end);
+
+/* "{'M': 8, 'N': 4}": the parameters of a model as Python writes them. */
+void tw_op_parameters(const struct tw_modelled *modelled, const struct tw_op_work *work,
+		      struct tw_str *out);
 
 #endif

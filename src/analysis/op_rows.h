@@ -44,8 +44,8 @@ int tw_op_rows_group(struct tw_op_rows *rows, uint32_t group_count) TRAWL_MUST_C
 /* A group of rows as the tables show it. */
 struct tw_op_group {
 	uint64_t count;
-	const struct tw_op_row *first;	/* that comes first in the input */
-	const struct tw_op_work *work;	/* the first that is known, NULL: none */
+	const struct tw_op_row *first; /* that comes first in the input */
+	const struct tw_op_work *work; /* the first that is known, NULL: none */
 	struct tw_stats kernel_ns;
 	struct tw_real_stats tflops_per_s, tb_per_s, percent;
 	double roofline_us; /* NaN: unknown */
