@@ -14,17 +14,19 @@ _trawl_words() {
 }
 
 _trawl() {
-	local commands="report check help"
+	local commands="report check model platforms help"
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local report="--step --range --start --end --device --linked-only --short-kernel-us
 		--micro-idle-us --top-ops --clip-overruns --no-xlsx --no-csv"
+	local tables="-h --help --format"
+	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command="" word
 
 	COMPREPLY=()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		report | check | help)
+		report | check | model | platforms | help)
 			command=$word
 			break
 			;;
@@ -42,11 +44,16 @@ _trawl() {
 		_trawl_files -d "$current"
 		return
 		;;
+	--platform)
+		_trawl_files -f "$current"
+		return
+		;;
 	--format)
 		_trawl_words "table csv json markdown" "$current"
 		return
 		;;
-	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops)
+	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops | \
+		--dims | --dtype | --concrete | --strides | --time-us)
 		return
 		;;
 	esac
@@ -62,8 +69,12 @@ _trawl() {
 	*)
 		case $current in
 		-*)
-			[ "$command" != report ] || common="$common -o --output $report"
-			_trawl_words "$common" "$current"
+			case $command in
+			report) _trawl_words "$common -o --output $report" "$current" ;;
+			check) _trawl_words "$common" "$current" ;;
+			model) _trawl_words "$tables $model" "$current" ;;
+			platforms) _trawl_words "$tables" "$current" ;;
+			esac
 			;;
 		*) _trawl_files -f "$current" ;;
 		esac

@@ -30,6 +30,16 @@ void cli_common_options(struct cli_common *common, bool writes, struct cli_optio
 	memcpy(options, all + !writes, sizeof(all) - !writes * sizeof(*all));
 }
 
+void cli_table_options(struct cli_common *common, struct cli_option options[8])
+{
+	struct cli_option *option;
+
+	cli_common_options(common, false, options);
+	for (option = options; option->name; option++)
+		if (option->kind != CLI_FORMAT)
+			option->help = NULL;
+}
+
 static void escape_to_stderr(const char *text)
 {
 	struct tw_str out;
@@ -75,6 +85,22 @@ int cli_print(const char *text, size_t len)
 	if (fwrite(text, 1, len, stdout) == len)
 		return CLI_DONE;
 	return CLI_FAILED;
+}
+
+int cli_print_tables(const struct trawl_table *const *tables, size_t count, enum tw_format format,
+		     const char *schema, unsigned width)
+{
+	struct tw_str out;
+	int status = CLI_FAILED;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_render(tables, count, format, schema, width, &out);
+	if (out.failed)
+		cli_message("out of memory");
+	else
+		status = cli_print(out.ptr ? out.ptr : "", out.len);
+	tw_str_release(&out);
+	return status;
 }
 
 unsigned cli_width(void)

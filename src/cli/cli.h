@@ -5,6 +5,8 @@
 #define TW_CLI_CLI_H
 
 #include "cli/options.h"
+#include "model/call.h"
+#include "model/platform.h"
 #include "render/render.h"
 #include "trawl/trawl.h"
 
@@ -39,6 +41,12 @@ struct cli_common {
 void cli_common_options(struct cli_common *common, bool writes, struct cli_option options[8]);
 
 /*
+ * The same for commands that read no trace: --format; the others are accepted and not shown, for
+ * scripts that give them to every command.
+ */
+void cli_table_options(struct cli_common *common, struct cli_option options[8]);
+
+/*
  * Parses a command's arguments; -1 to go on, else the exit status (help shown or a mistake told).
  * Arguments that are no options are argv[0..*count).
  */
@@ -54,6 +62,10 @@ int cli_fail(const struct trawl_error *err);
 
 /* Writes text to stdout; CLI_FAILED when that fails. */
 int cli_print(const char *text, size_t len);
+
+/* Prints tables in the form asked for; `width` as tw_render() has it. */
+int cli_print_tables(const struct trawl_table *const *tables, size_t count, enum tw_format format,
+		     const char *schema, unsigned width);
 
 /* Columns of the terminal on stdout; 100 when it is none. */
 unsigned cli_width(void);
@@ -82,6 +94,23 @@ int cli_defects_status(const struct trawl_defect *defects, size_t count);
 /* With --strict: the first defect or repair as a failure (told), CLI_FAILED; else CLI_DONE. */
 int cli_strict_status(const char *path, const struct trawl_defect *defects, size_t count);
 
+/* ---- platform.c */
+/* A known platform by its name, or one from a JSON file. */
+int cli_platform(const char *text, struct tw_platform *platform,
+		 struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* ---- model_call.c: the arguments of a call as a user writes them */
+struct cli_call_arguments {
+	const char *op, *dims, *strides, *dtype, *concrete; /* NULL: not given */
+};
+
+/*
+ * The call that they describe; it points into *texts, which the caller has initialised.
+ * TRAWL_EUSAGE with the option in the message.
+ */
+int cli_read_call(const struct cli_call_arguments *arguments, struct tw_call *call,
+		  struct tw_str *texts, struct trawl_error *err) TRAWL_MUST_CHECK;
+
 /* ---- summary.c */
 void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
 		   size_t top_ops, unsigned width, bool colour, struct tw_str *out);
@@ -93,6 +122,8 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 
 int cli_report(const struct cli_command *command, int argc, char **argv);
 int cli_check(const struct cli_command *command, int argc, char **argv);
+int cli_model(const struct cli_command *command, int argc, char **argv);
+int cli_platforms(const struct cli_command *command, int argc, char **argv);
 int cli_help(const struct cli_command *command, int argc, char **argv);
 
 #endif

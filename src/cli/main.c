@@ -18,6 +18,17 @@ const struct cli_command cli_commands[] = {
 	  "status is 3 when something is lost for good.\n\n"
 	  "  trawl check --strict rank0.json.gz rank1.json.gz\n",
 	  cli_check },
+	{ "model", "OP", "how much work an operation is, without a trace",
+	  "Prints the floating-point operations and bytes of a call of OP, the parameters they\n"
+	  "follow from and, with --platform, its roofline. Writes no file. Positions are those of the\n"
+	  "profiler's \"Input Dims\".\n\n"
+	  "  trawl model aten::mm --dims 8944x1024,1024x2816 --dtype bf16 --platform MI300X\n",
+	  cli_model },
+	{ "platforms", "[NAME]", "known GPUs, their bandwidth and peaks",
+	  "Prints what each known GPU can do, as rooflines use it; of one, each figure with its\n"
+	  "source. Writes no file.\n\n"
+	  "  trawl platforms MI300X\n",
+	  cli_platforms },
 	{ "help", "[COMMAND]", "the commands, or the options of one", "  trawl help report\n",
 	  cli_help },
 	{ NULL, NULL, NULL, NULL, NULL },
@@ -43,7 +54,7 @@ static int list_commands(void)
 	tw_str_add_cstr(&out, "trawl: where the GPU time of AI training and inference goes\n\n"
 			      "usage: trawl COMMAND [OPTIONS] ARGUMENTS\n\n");
 	for (command = cli_commands; command->name; command++)
-		tw_str_addf(&out, "  %-8s %-10s  %s\n", command->name, command->arguments,
+		tw_str_addf(&out, "  %-9s %-9s  %s\n", command->name, command->arguments,
 			    command->summary);
 	tw_str_add_cstr(&out, "\n'trawl help COMMAND' tells the options of a command.\n");
 	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
