@@ -18,6 +18,12 @@ struct trawl_report_options {
 	int64_t micro_idle_ns;	 /* splits idle time at this gap; -1: no split */
 	unsigned threads;	 /* 0: one a core */
 
+	/*
+	 * Peaks for the roofline: the name of a GPU that trawl knows ("MI300X") or the path of a
+	 * JSON file; NULL: by the name of the trace's device, and none when that is not known.
+	 */
+	const char *platform;
+
 	/* The part of the trace to look at. */
 	const char *range;	       /* name of an annotation; NULL: none */
 	int64_t step_first, step_last; /* profiler steps; -1: none */
@@ -32,7 +38,7 @@ TRAWL_API void trawl_report_options_init(struct trawl_report_options *options);
 
 /*
  * Analyses a trace, which must outlive the report.  `options` may be NULL.  TRAWL_EUSAGE when
- * the part asked for is not in the trace, TRAWL_ENODATA when the trace has neither GPU events
+ * the part asked for is not in the trace or the platform is not known, TRAWL_ENODATA when the trace has neither GPU events
  * nor host operations.
  */
 TRAWL_API int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
@@ -54,6 +60,9 @@ TRAWL_API struct trawl_defect trawl_report_defect(const struct trawl_report *rep
 
 /* What the report looks at: "" for the whole trace, else for people ("step 3"). */
 TRAWL_API const char *trawl_report_view(const struct trawl_report *report);
+
+/* The platform of the roofline, NULL: none; *guessed (may be NULL): by the trace's device name. */
+TRAWL_API const char *trawl_report_platform(const struct trawl_report *report, bool *guessed);
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,9 @@ struct tw_analysis {
 	 */
 	int (*make)(const struct tw_analysis_input *in, const struct tw_analysis *self,
 		    struct trawl_table **table);
+	/* Of tables of modelled operations: which. */
+	const char *family;
+	enum tw_passes { TW_BOTH_PASSES, TW_FORWARD, TW_BACKWARD } passes;
 };
 
 /* A table's declaration: one array of columns that every renderer and the documentation follow. */

@@ -17,6 +17,9 @@ struct trawl_report {
 	struct tw_derived *derived;
 	struct tw_launchers launchers;
 	struct tw_parents parents;
+	struct tw_modelled modelled;
+	struct tw_platform platform;
+	bool has_platform;
 	struct tw_quality quality;
 	struct trawl_defect defects[TW_DEFECT_COUNT];
 	size_t defect_count;
@@ -52,13 +55,18 @@ static void run_analysis(void *context, size_t i)
 
 	if ((analysis->needs & job->has) != analysis->needs)
 		return;
-	table = tw_table_new(&analysis->table, job->report->allocator);
-	if (!table) {
-		job->status[i] = TRAWL_ENOMEM;
-		return;
+	if (analysis->make) {
+		table = NULL;
+		job->status[i] = analysis->make(&job->input, analysis, &table);
+		if (!table)
+			return;
+	} else {
+		table = tw_table_new(&analysis->table, job->report->allocator);
+		job->status[i] = table ? analysis->run(&job->input, table) : TRAWL_ENOMEM;
 	}
 	job->report->all[i] = table;
-	job->status[i] = analysis->run(&job->input, table);
+	if (!table)
+		return;
 	if (job->input.derived->view.label[0])
 		tw_table_add_note(table, "of a part of the trace: %s",
 				  job->input.derived->view.label);
@@ -99,6 +107,8 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.report = report,
 		.input = {
 			.trace = trace, .derived = d, .launchers = &report->launchers, .parents = &report->parents,
+			.modelled = &report->modelled,
+			.platform = report->has_platform ? &report->platform : NULL,
 			.options = &report->options, .quality = &report->quality,
 			.allocator = tw_reuse_allocator(report->scratch),
 		},
@@ -109,6 +119,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 
 	if (tw_launchers_build(&report->launchers, d) ||
 	    tw_parents_init(&report->parents, d, &report->launchers) ||
+	    tw_modelled_build(&report->modelled, d) ||
 	    tw_timeline_of(&timeline, d, NULL, d->gpu.count, report->options.linked_only, -1))
 		return TRAWL_ENOMEM;
 	job.input.total_ns = timeline.total_ns;
@@ -123,6 +134,20 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		status = job.status[i];
 	tw_free(report->allocator, job.status, tw_analysis_count * sizeof(*job.status));
 	return status ? status : collect_tables(report);
+}
+
+static int find_platform(struct trawl_report *report, const struct trawl_trace *trace,
+			 struct trawl_error *err)
+{
+	const char *device = trace->device_name;
+	double bytes = trace->device_bytes > 0 ? (double)trace->device_bytes : 0;
+
+	if (report->options.platform) {
+		report->has_platform = true;
+		return tw_platform_open(report->options.platform, &report->platform, err);
+	}
+	report->has_platform = tw_platform_guess(device, strlen(device), bytes, &report->platform);
+	return 0;
 }
 
 /* A trace in which nothing was recorded that any table counts. */
@@ -170,7 +195,9 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	}
 	derive.allocator = tw_reuse_allocator(report->scratch);
-	status = tw_derive(&report->derived, trace, &derive, err);
+	status = find_platform(report, trace, err);
+	if (!status)
+		status = tw_derive(&report->derived, trace, &derive, err);
 	if (!status && !tw_has_gpu(report->derived) && !report->derived->host.count)
 		status = nothing_to_report(report->derived, err);
 	if (!status) {
@@ -199,6 +226,7 @@ void trawl_report_free(struct trawl_report *report)
 		tw_table_free(report->all[i]);
 	tw_free(a, report->all, tw_analysis_count * sizeof(*report->all));
 	tw_free(a, report->tables, tw_analysis_count * sizeof(*report->tables));
+	tw_modelled_release(&report->modelled);
 	tw_parents_release(&report->parents);
 	tw_launchers_release(&report->launchers);
 	tw_derived_free(report->derived);
@@ -239,4 +267,11 @@ struct trawl_defect trawl_report_defect(const struct trawl_report *report, size_
 const char *trawl_report_view(const struct trawl_report *report)
 {
 	return report->derived->view.label;
+}
+
+const char *trawl_report_platform(const struct trawl_report *report, bool *guessed)
+{
+	if (guessed)
+		*guessed = report->has_platform && !report->options.platform;
+	return report->has_platform ? report->platform.name : NULL;
 }

@@ -75,7 +75,7 @@ static const char *quote_word(const char *p, const char *end, struct tw_str *out
  * Without recursion: a list of one element ends with a comma, so the number of elements of each
  * open list is kept, as commas seen since it began (bit: more than one) for 64 levels.
  */
-void tw_python_repr(const char *p, size_t len, struct tw_str *out)
+static void add_repr(const char *p, size_t len, bool lists, struct tw_str *out)
 {
 	const char *end = p + len;
 	uint64_t several = 0, empty = 0; /* lowest bit: innermost */
@@ -95,14 +95,14 @@ void tw_python_repr(const char *p, size_t len, struct tw_str *out)
 			several <<= 1;
 			empty = empty << 1 | 1;
 			depth++;
-			tw_str_add_char(out, *p == '{' ? '{' : '(');
+			tw_str_add_char(out, *p == '{' ? '{' : lists ? '[' : '(');
 			p++;
 			continue;
 		case ']':
 		case '}':
-			if (*p == ']' && !(several & 1) && !(empty & 1) && depth)
+			if (*p == ']' && !lists && !(several & 1) && !(empty & 1) && depth)
 				tw_str_add_char(out, ',');
-			tw_str_add_char(out, *p == '}' ? '}' : ')');
+			tw_str_add_char(out, *p == '}' ? '}' : lists ? ']' : ')');
 			several >>= 1;
 			empty >>= 1;
 			depth -= depth > 0;
@@ -125,6 +125,16 @@ void tw_python_repr(const char *p, size_t len, struct tw_str *out)
 		}
 		empty &= ~(uint64_t)1;
 	}
+}
+
+void tw_python_repr(const char *json, size_t len, struct tw_str *out)
+{
+	add_repr(json, len, false, out);
+}
+
+void tw_python_list_repr(const char *json, size_t len, struct tw_str *out)
+{
+	add_repr(json, len, true, out);
 }
 
 int tw_signatures_init(struct tw_signatures *s, const struct trawl_trace *trace)
@@ -206,7 +216,7 @@ static uint32_t repr_of(struct tw_signatures *s, const struct tw_arg *arg)
 	text = tw_pool_text(&s->trace->texts, arg->text, &len);
 	tw_str_clear(&s->scratch);
 	if (arg->kind == TW_ARG_JSON)
-		tw_python_repr(text, len, &s->scratch);
+		add_repr(text, len, s->lists, &s->scratch);
 	else
 		tw_str_add(&s->scratch, text, len);
 	s->of_text[arg->text] =

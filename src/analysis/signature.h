@@ -18,6 +18,7 @@ struct tw_signatures {
 	struct tw_pool texts;
 	uint32_t *of_text; /* by text id of the trace: id in `texts`, 0: not asked yet */
 	struct tw_str scratch;
+	bool lists; /* lists as lists, `[[8, 16], []]`, not as tuples */
 };
 
 int tw_signatures_init(struct tw_signatures *signatures,
@@ -29,7 +30,9 @@ struct tw_signature tw_signature_of(struct tw_signatures *signatures, uint64_t e
 /* Out of memory at some time. */
 bool tw_signatures_failed(const struct tw_signatures *signatures);
 
-/* A JSON value in Python's notation: lists as tuples, text in quotes, None, True, False. */
+/* A JSON value in Python's notation: lists as they are. */
+void tw_python_list_repr(const char *json, size_t len, struct tw_str *out);
+/* The same with lists as tuples; text in quotes, None, True, False. */
 void tw_python_repr(const char *json, size_t len, struct tw_str *out);
 /* A text in Python's quotes. */
 void tw_python_quote(const char *text, size_t len, struct tw_str *out);

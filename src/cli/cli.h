@@ -94,11 +94,6 @@ int cli_defects_status(const struct trawl_defect *defects, size_t count);
 /* With --strict: the first defect or repair as a failure (told), CLI_FAILED; else CLI_DONE. */
 int cli_strict_status(const char *path, const struct trawl_defect *defects, size_t count);
 
-/* ---- platform.c */
-/* A known platform by its name, or one from a JSON file. */
-int cli_platform(const char *text, struct tw_platform *platform,
-		 struct trawl_error *err) TRAWL_MUST_CHECK;
-
 /* ---- model_call.c: the arguments of a call as a user writes them */
 struct cli_call_arguments {
 	const char *op, *dims, *strides, *dtype, *concrete; /* NULL: not given */

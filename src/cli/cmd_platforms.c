@@ -242,7 +242,7 @@ static int show_one(const char *name, enum tw_format format)
 	size_t i;
 	int status;
 
-	if (cli_platform(name, &p, &err))
+	if (tw_platform_open(name, &p, &err))
 		return cli_fail(&err);
 	table = tw_table_new(&fact_spec, trawl_allocator_default());
 	from_file = p.mem_bw_mark == TW_MARK_NONE;

@@ -248,6 +248,8 @@ int cli_report(const struct cli_command *command, int argc, char **argv)
 		  "operations in the summary (default 10)" },
 		{ "clip-overruns", 0, CLI_FLAG, NULL, &o->clip_overruns,
 		  "end kernels that run over whole later ones at the next start" },
+		{ "platform", 0, CLI_TEXT, "NAME|FILE", &o->platform,
+		  "the GPU for the roofline (default: as the trace says)" },
 		{ "no-xlsx", 0, CLI_FLAG, NULL, &c.no_xlsx, "write no workbook" },
 		{ "no-csv", 0, CLI_FLAG, NULL, &c.no_csv, "write no CSV files" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },

@@ -70,6 +70,7 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 			    struct tw_str *out)
 {
 	int64_t first, last;
+	bool guessed;
 
 	add_escaped(out, trace->device_name[0] ? trace->device_name : "device not named");
 	if (trace->rank >= 0)
@@ -84,6 +85,11 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 	if (find_span(trace, &first, &last))
 		tw_str_addf(out, "%.3f ms recorded, from %lld to %lld ns\n",
 			    (double)(last - first) / 1e6, (long long)first, (long long)last);
+	if (trawl_report_platform(report, &guessed)) {
+		tw_str_add_cstr(out, "roofline of ");
+		add_escaped(out, trawl_report_platform(report, NULL));
+		tw_str_add_cstr(out, guessed ? ", by the name of the device\n" : "\n");
+	}
 	if (trawl_report_view(report)[0]) {
 		tw_str_add_cstr(out, "looking at ");
 		add_escaped(out, trawl_report_view(report));

@@ -47,6 +47,13 @@ int tw_platform_parse(const char *text, size_t len, const char *file, struct tw_
 		      const struct trawl_allocator *allocator,
 		      struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/*
+ * A platform by what a user says: a known name, or the path of such a file.  TRAWL_EUSAGE, with
+ * the names there are, when it is neither.
+ */
+int tw_platform_open(const char *text, struct tw_platform *platform,
+		     struct trawl_error *err) TRAWL_MUST_CHECK;
+
 /* The peak of a Compute Spec such as "matrix_bf16", NaN when unknown; *mark may be NULL. */
 double tw_platform_peak(const struct tw_platform *platform, const char *spec, enum tw_mark *mark);
 

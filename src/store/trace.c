@@ -59,6 +59,7 @@ struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator)
 	trace->allocator = allocator;
 	trace->args.allocator = allocator;
 	trace->rank = -1;
+	trace->device_bytes = -1;
 	trace->world_size = -1;
 	trace->device_name = "";
 	trace->format = "";

@@ -80,7 +80,8 @@ struct trawl_trace {
 	const char *format;	  /* what was read, such as "Kineto JSON" */
 	int64_t bytes;		  /* of text read, decompressed */
 	int64_t rank, world_size; /* -1: not told */
-	const char *device_name;  /* "": not told */
+	const char *device_name;  /* of the first device, "": not told */
+	int64_t device_bytes;	  /* its memory, -1: not told */
 	int64_t base_time_ns;	  /* TRAWL_TIME_NONE: not told */
 };
 

@@ -92,6 +92,22 @@ struct trawl_table *tw_table_new_columns(const struct tw_table_spec *spec,
 	return table;
 }
 
+void tw_table_name_column(struct trawl_table *table, size_t column, const char *prefix,
+			  const char *name)
+{
+	size_t prefix_len = strlen(prefix), len = strlen(name);
+	char *header = tw_arena_alloc(&table->arena, prefix_len + len + 1);
+
+	assert(table->own_columns && column < table->spec.column_count);
+	if (!header) {
+		table->failed = true;
+		return;
+	}
+	memcpy(header, prefix, prefix_len);
+	memcpy(header + prefix_len, name, len + 1);
+	table->own_columns[column].header = header;
+}
+
 void tw_table_free(struct trawl_table *table)
 {
 	size_t columns, i;

@@ -34,6 +34,10 @@ struct trawl_table *tw_table_new_columns(const struct tw_table_spec *spec,
 					 const struct trawl_column *columns, size_t column_count,
 					 const struct trawl_allocator *allocator);
 
+/* Names a column of such a table; the text is copied. */
+void tw_table_name_column(struct trawl_table *table, size_t column, const char *prefix,
+			  const char *name);
+
 /* Adds a row of missing cells and returns its number. */
 size_t tw_table_add_row(struct trawl_table *table);
 /* For INTEGER and DECIMAL columns alike: the stored integer. */

@@ -202,6 +202,9 @@ static void take_facts(struct trawl_trace *trace)
 	value = field ? tw_text_member(field, len, "name", &value_len) : NULL;
 	if (value && value_len > 2 && value[0] == '"')
 		take_device_name(trace, value + 1, value_len - 2);
+	value = field ? tw_text_member(field, len, "totalGlobalMem", &value_len) : NULL;
+	if (value && !tw_text_integer(value, value_len, &trace->device_bytes))
+		trace->device_bytes = -1;
 }
 
 int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed,

@@ -1,5 +1,4 @@
-/* --platform NAME and --platform FILE.json. */
-#include "cli/cli.h"
+#include "model/platform.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +59,7 @@ static bool looks_like_file(const char *text)
 	       !stat(text, &st);
 }
 
-int cli_platform(const char *text, struct tw_platform *platform, struct trawl_error *err)
+int tw_platform_open(const char *text, struct tw_platform *platform, struct trawl_error *err)
 {
 	struct tw_str list;
 	int status;
