@@ -341,17 +341,13 @@ static const struct tw_model *model_of(struct builder *b, uint64_t node)
 	return b->of_name[name];
 }
 
-/* Whether an operation that is no composite itself is modelled below the node. */
 static bool has_modelled_parts(struct builder *b, uint64_t node)
 {
 	uint64_t i;
 
-	for (i = node + 1; i < b->m->end[node]; i++) {
-		const struct tw_model *model = model_of(b, i);
-
-		if (model && !model->composite)
+	for (i = node + 1; i < b->m->end[node]; i++)
+		if (model_of(b, i))
 			return true;
-	}
 	return false;
 }
 

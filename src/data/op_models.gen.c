@@ -266,7 +266,7 @@ const struct tw_op_model tw_op_models[] = {
 	{ "vllm::rocm_aiter_rmsnorm_with_add_fp8_group_quant", "rms_norm_add_group_quant" },
 	{ "vllm::rocm_aiter_triton_add_rmsnorm_pad", "add_rms_norm_pad" },
 	{ "vllm::rocm_aiter_triton_gemm_a8w8_blockscale", "gemm_a8w8_blockscale" },
-	{ "vllm::rocm_unquantized_gemm", "gemm_a16w16" },
+	{ "vllm::rocm_unquantized_gemm", "rocm_unquantized_gemm" },
 	{ "vllm::triton_per_token_group_quant_fp8", "per_token_group_quant_fp8" },
 	{ "vllm::unified_attention_with_output", "unified_attention" },
 };

@@ -1,5 +1,7 @@
 #include "model/call.h"
 
+#include "base/scan.h"
+
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -247,4 +249,38 @@ bool tw_value_list(const struct tw_call *call, unsigned position, struct tw_dims
 		return false;
 	take_dims(&r, list, INT64_MIN, &nested);
 	return r.p && !nested;
+}
+
+/* Reading a number looks ahead behind its end: in a copy that has room for that. */
+static bool take_real(struct reader *r, double *value)
+{
+	char copy[64] = "";
+	const char *behind;
+	size_t len;
+
+	skip_blanks(r);
+	if (!r->p)
+		return false;
+	len = (size_t)(r->end - r->p);
+	memcpy(copy, r->p, len < 40 ? len : 40);
+	behind = tw_parse_real(copy, value);
+	if (behind)
+		r->p += behind - copy;
+	return behind && r->p <= r->end;
+}
+
+unsigned tw_value_reals(const struct tw_call *call, unsigned position, double *list, unsigned most)
+{
+	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	struct reader r = { value->ptr, value->ptr + value->len };
+	unsigned count = 0;
+
+	if (!value->len || !take(&r, '['))
+		return 0;
+	while (count < most && take_real(&r, &list[count])) {
+		count++;
+		if (!take(&r, ','))
+			break;
+	}
+	return take(&r, ']') ? count : 0;
 }

@@ -83,13 +83,22 @@ const struct tw_model tw_model_unary = {
 };
 
 /* An output of another size than the input: every output element is written once. */
-static int resize(const struct tw_operand *in, double outputs, struct tw_work *work)
+static int resize(const struct tw_operand *in, const struct tw_dims *out, struct tw_work *work)
 {
+	const struct tw_operand *types[] = { in, in };
+	double outputs = tw_elements(out);
+
 	if (isnan(outputs) || outputs < 0)
 		return tw_work_fail(work, "its output sizes make no sense");
 	work->flops = outputs;
 	work->bytes = tw_bytes(in) + outputs * tw_element_bytes(in);
-	describe_unary(in, NULL, work);
+	work->precision = tw_precision(in);
+	tw_param_dims(work, "op_shape", out);
+	tw_param_types(work, "dtype_in_out", types, 2);
+	tw_param_dims(work, "stride_input", &in->strides);
+	tw_param_none(work, "stride_output");
+	tw_param_dims(work, "input_shape", &in->dims);
+	tw_param_dims(work, "output_shape", out);
 	return 0;
 }
 
@@ -108,7 +117,7 @@ static int replication_pad(const struct tw_call *call, struct tw_work *work)
 		    __builtin_add_overflow(out.size[out.rank - 1 - i / 2], padding.size[i + 1],
 					   &out.size[out.rank - 1 - i / 2]))
 			return tw_work_fail(work, "its output sizes make no sense");
-	return resize(in, tw_elements(&out), work);
+	return resize(in, &out, work);
 }
 
 const struct tw_model tw_model_replication_pad = {
@@ -118,18 +127,32 @@ const struct tw_model tw_model_replication_pad = {
 	.forward = replication_pad,
 };
 
-/* aten::upsample_nearestNd(input (N, C, ...), output_size, ...) */
+/*
+ * aten::upsample_nearestNd(input (N, C, ...), output_size, scales...), or with the factors as a list
+ * in the third place where no size is given.
+ */
 static int upsample_nearest(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *in = at(call, 0);
 	struct tw_dims size, out = in->dims;
-	unsigned i;
+	double factors[TW_MOST_DIMS];
+	unsigned i, spatial = out.rank > 2 ? out.rank - 2 : 0;
 
-	if (!tw_value_list(call, 1, &size) || !size.rank || size.rank + 2 != out.rank)
+	if (spatial && tw_value_list(call, 1, &size) && size.rank == spatial) {
+		for (i = 0; i < spatial; i++)
+			out.size[2 + i] = size.size[i];
+		return resize(in, &out, work);
+	}
+	if (!spatial || tw_value_reals(call, 2, factors, TW_MOST_DIMS) != spatial)
 		return tw_work_fail(work, "its output size was not recorded");
-	for (i = 0; i < size.rank; i++)
-		out.size[2 + i] = size.size[i];
-	return resize(in, tw_elements(&out), work);
+	for (i = 0; i < spatial; i++) {
+		double scaled = floor((double)out.size[2 + i] * factors[i]);
+
+		if (!(scaled >= 0 && scaled < 0x1p53))
+			return tw_work_fail(work, "its output sizes make no sense");
+		out.size[2 + i] = (int64_t)scaled;
+	}
+	return resize(in, &out, work);
 }
 
 const struct tw_model tw_model_upsample_nearest = {

@@ -106,6 +106,7 @@ static int embedding_backward(const struct tw_call *call, struct tw_work *work)
 						.composite = is_composite }
 
 EMBEDDING(embedding, embedding, true);
-EMBEDDING(index_select, index_select, false);
+/* On GPUs it is a gather. */
+EMBEDDING(index_select, index_select, true);
 EMBEDDING(gather, gather, false);
 EMBEDDING(embedding_backward, embedding_backward, false);

@@ -25,6 +25,7 @@ struct gemm {
 	const struct tw_operand *types[4]; /* what "dtype_A_B" shows */
 	unsigned type_count;
 	bool batch_first; /* among the parameters */
+	bool no_strides;  /* among the parameters */
 };
 
 static int finish(struct tw_work *work, const struct gemm *g)
@@ -43,8 +44,10 @@ static int finish(struct tw_work *work, const struct gemm *g)
 	tw_param_integer(work, "N", g->n);
 	tw_param_integer(work, "K", g->k);
 	tw_param_bool(work, "bias", g->bias);
-	tw_param_dims(work, "stride_A", &g->a->strides);
-	tw_param_dims(work, "stride_B", &g->b->strides);
+	if (!g->no_strides) {
+		tw_param_dims(work, "stride_A", &g->a->strides);
+		tw_param_dims(work, "stride_B", &g->b->strides);
+	}
 	tw_param_types(work, "dtype_A_B", g->types, g->type_count);
 	if (!g->batch_first)
 		tw_param_integer(work, "B", g->batch);
@@ -367,20 +370,44 @@ static int a8w8_blockscale(const struct tw_call *call, struct tw_work *work)
 	g.b_bytes = tw_element_bytes(g.b);
 	g.out_bytes = 2;
 	g.batch_first = true;
+	g.no_strides = true;
 	return finish(work, &g);
 }
 
 /* x (M, K), weight (N, K), bias: in 16 bits. */
+static int take_a16w16(struct gemm *g, const struct tw_call *call, struct tw_work *work)
+{
+	*g = pair(call, 0, 1);
+	if (take_weight(g, work))
+		return -1;
+	g->b_bytes = tw_element_bytes(g->b);
+	g->bias = tw_has_tensor(call, 2);
+	if (g->bias)
+		g->bias_bytes = tw_element_bytes(at(call, 2));
+	g->no_strides = true;
+	return 0;
+}
+
 static int a16w16(const struct tw_call *call, struct tw_work *work)
 {
-	struct gemm g = pair(call, 0, 1);
+	struct gemm g;
 
-	if (take_weight(&g, work))
+	if (take_a16w16(&g, call, work))
 		return -1;
-	g.b_bytes = tw_element_bytes(g.b);
-	g.bias = tw_has_tensor(call, 2);
-	if (g.bias)
-		g.bias_bytes = tw_element_bytes(at(call, 2));
+	g.batch_first = true;
+	return finish(work, &g);
+}
+
+/* vllm::rocm_unquantized_gemm: the result is of the bias' type, or of the weight's. */
+static int rocm_unquantized(const struct tw_call *call, struct tw_work *work)
+{
+	struct gemm g;
+
+	if (take_a16w16(&g, call, work))
+		return -1;
+	g.out_bytes = g.bias ? g.bias_bytes : g.b_bytes;
+	g.types[2] = at(call, 2);
+	g.type_count = 3;
 	return finish(work, &g);
 }
 
@@ -396,6 +423,7 @@ static int a16w16_into(const struct tw_call *call, struct tw_work *work)
 	for (i = 2; i < 4; i++)
 		if (at(call, i)->dims.rank == 2 && at(call, i)->dtype)
 			g.out_bytes = tw_element_bytes(at(call, i));
+	g.no_strides = true;
 	return finish(work, &g);
 }
 
@@ -410,6 +438,7 @@ static int afp4wfp4(const struct tw_call *call, struct tw_work *work)
 	g.a_bytes = g.b_bytes = 0.5;
 	g.out_bytes = 2;
 	work->precision = "fp4";
+	g.no_strides = true;
 	return finish(work, &g);
 }
 
@@ -428,6 +457,7 @@ static int batched_a16wfp4(const struct tw_call *call, struct tw_work *work)
 	g.b_bytes = 0.5;
 	g.out_bytes = 2;
 	work->precision = "fp4";
+	g.no_strides = true;
 	return finish(work, &g);
 }
 
@@ -446,6 +476,7 @@ static int batched_a8w8(const struct tw_call *call, struct tw_work *work)
 	g.b_bytes = tw_element_bytes(g.b);
 	g.out_bytes = 2;
 	work->precision = tw_precision(g.b);
+	g.no_strides = true;
 	return finish(work, &g);
 }
 
@@ -469,6 +500,7 @@ GEMM(hipblaslt_gemm_fp4, hipblaslt_fp4);
 GEMM(gemm_a4w4, a4w4);
 GEMM(gemm_a8w8_blockscale, a8w8_blockscale);
 GEMM(gemm_a16w16, a16w16);
+GEMM(rocm_unquantized_gemm, rocm_unquantized);
 GEMM(gemm_a16w16_into, a16w16_into);
 GEMM(gemm_afp4wfp4, afp4wfp4);
 GEMM(batched_gemm_a16wfp4, batched_a16wfp4);

@@ -125,6 +125,14 @@ static void other_sizes(void **state)
 	model("aten::upsample_nearest2d", "[[1, 2, 4, 5], [], [], []]",
 	      "['c10::Half', 'ScalarList', '', '']", "['', '[8, 10]', '', '']");
 	expect_work(160, 2 * (40 + 160), "vector_fp16");
+	expect_parameter("op_shape", "(1, 2, 8, 10)");
+	/* by factors: 4 x 2 and 5 x 1.5, rounded down */
+	model("aten::upsample_nearest2d", "[[1, 2, 4, 5], [], []]",
+	      "['c10::Half', '', 'ScalarList']", "['', '', '[2., 1.5]']");
+	expect_work(112, 2 * (40 + 112), "vector_fp16");
+	model("aten::upsample_nearest2d", "[[1, 2, 4, 5], [], []]",
+	      "['c10::Half', '', 'ScalarList']", "['', '', '[2., -1]']");
+	expect_failure("make no sense");
 	model("aten::upsample_nearest2d", "[[1, 2, 4, 5], []]", "['c10::Half', '']", "['', '']");
 	expect_failure("not recorded");
 }
