@@ -235,15 +235,13 @@ static void set_kernel_time(struct trawl_table *table, size_t row, size_t shift,
 	tw_set_sum(table, row, shift + KERNEL_SUM, s->sum);
 }
 
-/* Parameters that this model has; another's are "nan", as TraceLens writes them. */
+/* Parameters that another model of the family has stay missing. */
 static void set_parameters(const struct work *w, struct trawl_table *table, size_t row,
 			   const struct tw_op_work *work)
 {
 	size_t p, len;
 	uint32_t i;
 
-	for (p = 0; p < w->parameter_count; p++)
-		tw_table_set_str(table, row, 1 + p, "nan");
 	for (i = 0; i < work->parameter_count; i++) {
 		const struct tw_op_parameter *parameter = &w->m->parameters[work->parameters + i];
 		const char *text = tw_pool_text(&w->m->texts, parameter->text, &len);

@@ -23,6 +23,8 @@ TOOL = SHARED / "tools/compare_reference.py"
 ALLOWED = pathlib.Path(__file__).resolve().parent
 SHEETS = ("gpu_timeline,kernel_summary,ops_summary,ops_summary_by_category,ops_unique_args,"
           "short_kernels_summary,short_kernel_histogram,coll_analysis")
+MODEL_SHEETS = ("unified_perf_summary,GEMM,SDPA_fwd,CONV_fwd,CONV_bwd,BinaryElementwise,"
+                "UnaryElementwise,Normalization,Reduce_fwd,Reduce_bwd")
 UNLINKED_SHEETS = "gpu_timeline,kernel_summary,short_kernels_summary,short_kernel_histogram"
 # Compressed bytes above which Python needs more than a few seconds for a trace.
 SLOW = 2 << 20
@@ -61,9 +63,14 @@ class Reference(Case):
             x for x in done.stdout.splitlines() if not x.endswith(" ok")) + done.stderr)
 
     def comparisons(self, directory):
-        """(reference directory, report, sheets) of a trace: one, or two."""
+        """(reference directory, report, sheets) of a trace: one to three."""
         trace = directory / "trace.json.gz"
-        yield directory / "reference_csvs", self.of(trace, "--linked-only"), SHEETS
+        linked = self.of(trace, "--linked-only")
+        yield directory / "reference_csvs", linked, f"{SHEETS},{MODEL_SHEETS}"
+        platform = directory / "reference_csvs_platform_mi300x"
+        if platform.exists():
+            yield (platform, self.of(trace, "--linked-only", "--platform", "MI300X"),
+                   MODEL_SHEETS)
         whole = directory / "reference_csvs_include_unlinked"
         if whole.exists():
             yield whole, self.of(trace), UNLINKED_SHEETS
