@@ -12,11 +12,11 @@
 /* What decides the work of a call. */
 struct key {
 	uint32_t name;
-	struct tw_signature signature; /* text ids of the trace */
-	uint32_t annotation;	       /* of the step around it, where the model asks for it */
-	uint32_t transposed;	       /* what its kernel's name says of the matrices */
-	uint32_t backward;	       /* 1: of its backward pass */
-	struct tw_signature forward;   /* of its forward call, where the model asks for it */
+	uint32_t signature;
+	uint32_t annotation; /* of the step around it, where the model asks for it */
+	uint32_t transposed; /* what its kernel's name says of the matrices */
+	uint32_t backward;   /* 1: of its backward pass */
+	uint32_t forward;    /* signature of its forward call, where the model asks for it */
 };
 
 /* An annotation that tells the requests of an inference step. */
@@ -49,7 +49,7 @@ static int find_ends(struct tw_modelled *m)
 	if (!m->end)
 		return -1;
 	for (node = 0; node < host->count; node++)
-		m->end[node] = node + 1;
+		m->end[node] = (uint32_t)node + 1;
 	/* Children come behind their parents. */
 	for (node = host->count; node-- > 0;)
 		if (host->parent[node] != TW_NONE && m->end[host->parent[node]] < m->end[node])
@@ -57,22 +57,33 @@ static int find_ends(struct tw_modelled *m)
 	return 0;
 }
 
+/* GPU events by launching node; within a node they stay in order of start. */
 static int find_launched(struct tw_modelled *m)
 {
-	const struct tw_derived *d = m->derived;
-	uint32_t *of = tw_alloc(m->allocator, (d->gpu.count + 1) * sizeof(*of));
-	uint64_t g;
-	int status = -1;
+	const struct tw_gpu *gpu = &m->derived->gpu;
+	uint64_t nodes = m->derived->host.count, g, node;
+	uint32_t sum = 0, n;
 
-	if (of && d->host.count < TW_NO_GROUP) {
-		for (g = 0; g < d->gpu.count; g++)
-			of[g] = d->gpu.launch[g] == TW_NONE ? TW_NO_GROUP :
-							      (uint32_t)d->gpu.launch[g];
-		status = tw_members_build(&m->launched, of, d->gpu.count, (uint32_t)d->host.count,
-					  m->allocator);
+	m->first_gpu = tw_alloc_array(m->allocator, nodes + 1, sizeof(*m->first_gpu));
+	m->gpu = tw_alloc(m->allocator, (gpu->count + 1) * sizeof(*m->gpu));
+	if (!m->first_gpu || !m->gpu || nodes >= TW_NO_GROUP || gpu->count >= TW_NO_GROUP)
+		return -1;
+	for (g = 0; g < gpu->count; g++)
+		if (gpu->launch[g] != TW_NONE)
+			m->first_gpu[gpu->launch[g]]++;
+	for (node = 0; node <= nodes; node++) {
+		n = m->first_gpu[node];
+		m->first_gpu[node] = sum;
+		sum += n;
 	}
-	tw_free(m->allocator, of, (d->gpu.count + 1) * sizeof(*of));
-	return status;
+	for (g = 0; g < gpu->count; g++)
+		if (gpu->launch[g] != TW_NONE)
+			m->gpu[m->first_gpu[gpu->launch[g]]++] = g;
+	/* Filling moved every start to its end, which is the next one's start. */
+	for (node = nodes; node > 0; node--)
+		m->first_gpu[node] = m->first_gpu[node - 1];
+	m->first_gpu[0] = 0;
+	return 0;
 }
 
 /* ---- what is asked of the surroundings of a call */
@@ -204,8 +215,9 @@ static struct tw_slice text_of(const struct builder *b, uint32_t text)
 }
 
 static void read_call(const struct builder *b, struct tw_call *call, uint32_t name,
-		      const struct tw_signature *s)
+		      uint32_t signature)
 {
+	const struct tw_signature *s = tw_groups_key(&b->m->signatures, signature);
 	struct tw_call_texts texts = {
 		text_of(b, name),	text_of(b, s->dims),	 text_of(b, s->types),
 		text_of(b, s->strides), text_of(b, s->concrete),
@@ -247,11 +259,11 @@ static void keep_parameters(struct builder *b, struct tw_op_work *work)
 static void work_out(struct builder *b, const struct tw_model *model, const struct key *key,
 		     const struct step *step, struct tw_op_work *out)
 {
-	read_call(b, b->call, key->name, &key->signature);
+	read_call(b, b->call, key->name, key->signature);
 	if (step)
 		b->call->requests = step->requests;
-	if (key->forward.dims) {
-		read_call(b, b->forward, key->name, &key->forward);
+	if (key->forward) {
+		read_call(b, b->forward, key->name, key->forward);
 		b->call->forward = b->forward;
 	}
 	*out = (struct tw_op_work){ .model = model };
@@ -275,8 +287,10 @@ static uint64_t forward_of(const struct builder *b, uint64_t node)
 	unsigned level;
 
 	for (level = 0; node != TW_NONE && level <= TW_LEVELS_TO_PAIR; level++) {
-		if (b->m->pair_at[node] != TW_NO_GROUP)
-			return b->m->autograd.pairs[b->m->pair_at[node]].forward;
+		uint32_t pair = tw_pair_at(b->m, node);
+
+		if (pair != TW_NO_GROUP)
+			return b->m->autograd.pairs[pair].forward;
 		node = b->d->host.parent[node];
 	}
 	return TW_NONE;
@@ -294,7 +308,7 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 
 	memset(&key, 0, sizeof(key));
 	key.name = b->d->trace->events.name[event];
-	key.signature = tw_signature_texts(b->d->trace, event);
+	key.signature = m->signature[node];
 	key.backward = backward;
 	if (b->step_count && !strcmp(model->sheet, "InferenceAttention")) {
 		step = step_at(b, b->d->trace->events.start_ns[event]);
@@ -303,7 +317,7 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 	if (!backward && !strcmp(model->sheet, "GEMM"))
 		key.transposed = transposition_under(b, node);
 	if (model == &tw_model_conv_bias_backward && (forward = forward_of(b, node)) != TW_NONE)
-		key.forward = tw_signature_texts(b->d->trace, b->d->host.event[forward]);
+		key.forward = m->signature[forward];
 	at = tw_groups_add(&m->keys, &key);
 	if (m->keys.failed || m->keys.count == before)
 		return at;
@@ -374,21 +388,48 @@ static int add_call(struct tw_modelled *m, uint64_t node, uint32_t work)
 	return 0;
 }
 
+/* All nodes above have a modelled call with GPU work below them. */
+static void mark_above(struct tw_modelled *m, uint64_t node)
+{
+	const uint64_t *parent = m->derived->host.parent;
+
+	for (node = parent[node]; node != TW_NONE && !m->below[node]; node = parent[node])
+		m->below[node] = true;
+}
+
+/* Of each node once: its arguments lie far away in memory. */
+static int find_signatures(struct builder *b)
+{
+	struct tw_modelled *m = b->m;
+	struct tw_signature signature = { 0 };
+	uint64_t node, gpu;
+
+	/* Number 0 is that of no arguments. */
+	tw_groups_add(&m->signatures, &signature);
+	for (node = 0; node < b->d->host.count; node++) {
+		tw_gpu_under(m, node, &gpu);
+		if (!gpu && !model_of(b, node))
+			continue;
+		signature = tw_signature_texts(b->d->trace, b->d->host.event[node]);
+		m->signature[node] = tw_groups_add(&m->signatures, &signature);
+	}
+	return m->signatures.failed ? -1 : 0;
+}
+
 static int find_calls(struct builder *b)
 {
 	struct tw_modelled *m = b->m;
 	uint64_t count = b->d->host.count, node, covered = 0, gpu;
 
 	m->work = tw_alloc(m->allocator, (count + 1) * sizeof(*m->work));
-	m->inside = tw_alloc(m->allocator, (count + 1) * sizeof(*m->inside));
-	if (!m->work || !m->inside)
+	m->signature = tw_alloc_array(m->allocator, count + 1, sizeof(*m->signature));
+	m->below = tw_alloc_array(m->allocator, count + 1, sizeof(*m->below));
+	if (!m->work || !m->below || !m->signature || find_signatures(b))
 		return -1;
-	m->inside[0] = 0;
 	for (node = 0; node < count; node++) {
 		const struct tw_model *model = node >= covered ? model_of(b, node) : NULL;
 
 		m->work[node] = TW_NO_GROUP;
-		m->inside[node + 1] = m->inside[node];
 		if (!model || (model->composite && has_modelled_parts(b, node)))
 			continue;
 		m->work[node] = work_of(b, model, node, false);
@@ -401,7 +442,8 @@ static int find_calls(struct builder *b)
 		if (add_call(m, node, m->work[node]))
 			return -1;
 		tw_gpu_under(m, node, &gpu);
-		m->inside[node + 1] += gpu > 0;
+		if (gpu)
+			mark_above(m, node);
 		covered = m->end[node];
 	}
 	return 0;
@@ -430,44 +472,72 @@ static int order_calls(struct tw_modelled *m)
 
 /* ---- backward passes */
 
-/* The pairs in order of their forward nodes. */
-static int order_pairs(struct tw_modelled *m)
+/* The pairs in order of their forward or backward nodes: their numbers, NULL out of memory. */
+static uint64_t *order_pairs(struct tw_modelled *m, bool backward)
 {
 	uint64_t n = m->autograd.count, i;
 	struct tw_sort_item *items = tw_alloc(m->allocator, (n + 1) * sizeof(*items));
 	struct tw_sort_item *scratch = tw_alloc(m->allocator, (n + 1) * sizeof(*scratch));
-	int status = items && scratch ? 0 : -1;
+	uint64_t *order = tw_alloc(m->allocator, (n + 1) * sizeof(*order));
 
-	if (!status) {
-		for (i = 0; i < n; i++)
-			items[i] = (struct tw_sort_item){ m->autograd.pairs[i].forward, i };
+	if (items && scratch && order) {
+		for (i = 0; i < n; i++) {
+			const struct tw_autograd_pair *pair = &m->autograd.pairs[i];
+
+			items[i] = (struct tw_sort_item){ backward ? pair->backward : pair->forward,
+							  i };
+		}
 		tw_sort(items, scratch, n);
 		for (i = 0; i < n; i++)
-			m->pairs[i] = items[i].value;
+			order[i] = items[i].value;
+	} else {
+		tw_free(m->allocator, order, (n + 1) * sizeof(*order));
+		order = NULL;
 	}
 	tw_free(m->allocator, items, (n + 1) * sizeof(*items));
 	tw_free(m->allocator, scratch, (n + 1) * sizeof(*scratch));
-	return status;
+	return order;
 }
 
 static int find_pairs(struct builder *b)
 {
 	struct tw_modelled *m = b->m;
-	uint64_t n, i;
+	uint64_t n;
 
 	if (tw_autograd_build(&m->autograd, m->derived))
 		return -1;
 	n = m->autograd.count;
-	m->pairs = tw_alloc(m->allocator, (n + 1) * sizeof(*m->pairs));
+	m->pairs = order_pairs(m, false);
+	m->by_backward = order_pairs(m, true);
 	m->backward_work = tw_alloc(m->allocator, (n + 1) * sizeof(*m->backward_work));
-	m->pair_at = tw_alloc(m->allocator, (m->derived->host.count + 1) * sizeof(*m->pair_at));
-	if (!m->pairs || !m->backward_work || !m->pair_at || n >= TW_NO_GROUP)
-		return -1;
-	for (i = 0; i < m->derived->host.count; i++)
-		m->pair_at[i] = TW_NO_GROUP;
-	for (i = 0; i < n; i++)
-		m->pair_at[m->autograd.pairs[i].backward] = (uint32_t)i;
-	return order_pairs(m);
+	return m->pairs && m->by_backward && m->backward_work && n < TW_NO_GROUP ? 0 : -1;
+}
+
+/* The first of the ordered pairs whose node, forward or backward, is at or behind `node`. */
+static uint64_t first_pair_from(const struct tw_modelled *m, const uint64_t *order, bool backward,
+				uint64_t node)
+{
+	uint64_t low = 0, high = m->autograd.count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		const struct tw_autograd_pair *pair = &m->autograd.pairs[order[middle]];
+
+		if ((backward ? pair->backward : pair->forward) < node)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t tw_pair_at(const struct tw_modelled *m, uint64_t node)
+{
+	uint64_t at = first_pair_from(m, m->by_backward, true, node);
+
+	if (at == m->autograd.count || m->autograd.pairs[m->by_backward[at]].backward != node)
+		return TW_NO_GROUP;
+	return (uint32_t)m->by_backward[at];
 }
 
 static void work_out_backward(struct builder *b)
@@ -491,24 +561,8 @@ static void work_out_backward(struct builder *b)
 
 void tw_pairs_under(const struct tw_modelled *m, uint64_t node, uint64_t *first, uint64_t *end)
 {
-	uint64_t bounds[2] = { node, m->end[node] }, found[2];
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		uint64_t low = 0, high = m->autograd.count;
-
-		while (low < high) {
-			uint64_t middle = low + (high - low) / 2;
-
-			if (m->autograd.pairs[m->pairs[middle]].forward < bounds[i])
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		found[i] = low;
-	}
-	*first = found[0];
-	*end = found[1];
+	*first = first_pair_from(m, m->pairs, false, node);
+	*end = first_pair_from(m, m->pairs, false, m->end[node]);
 }
 
 void tw_op_parameters(const struct tw_modelled *m, const struct tw_op_work *work,
@@ -559,6 +613,7 @@ int tw_modelled_build(struct tw_modelled *m, const struct tw_derived *d)
 
 	*m = (struct tw_modelled){ .derived = d, .allocator = d->allocator };
 	tw_groups_init(&m->keys, sizeof(struct key), d->allocator);
+	tw_groups_init(&m->signatures, sizeof(struct tw_signature), d->allocator);
 	tw_work_init(&b.work, d->allocator);
 	status = build(&b);
 	tw_work_release(&b.work);
@@ -580,16 +635,19 @@ void tw_modelled_release(struct tw_modelled *m)
 	nodes = m->derived->host.count + 1;
 	tw_free(a, m->end, nodes * sizeof(*m->end));
 	tw_free(a, m->work, nodes * sizeof(*m->work));
-	tw_free(a, m->inside, nodes * sizeof(*m->inside));
-	tw_free(a, m->pair_at, nodes * sizeof(*m->pair_at));
+	tw_free(a, m->signature, nodes * sizeof(*m->signature));
+	tw_free(a, m->below, nodes * sizeof(*m->below));
+	tw_free(a, m->first_gpu, nodes * sizeof(*m->first_gpu));
+	tw_free(a, m->gpu, (m->derived->gpu.count + 1) * sizeof(*m->gpu));
+	tw_free(a, m->by_backward, (pairs + 1) * sizeof(*m->by_backward));
 	tw_free(a, m->pairs, (pairs + 1) * sizeof(*m->pairs));
 	tw_free(a, m->backward_work, (pairs + 1) * sizeof(*m->backward_work));
 	tw_free(a, m->calls, m->call_capacity * sizeof(*m->calls));
 	tw_free(a, m->works, m->work_capacity * sizeof(*m->works));
 	tw_free(a, m->parameters, m->parameter_capacity * sizeof(*m->parameters));
-	tw_members_release(&m->launched);
 	tw_autograd_release(&m->autograd);
 	tw_groups_release(&m->keys);
+	tw_groups_release(&m->signatures);
 	tw_pool_release(&m->texts);
 	memset(m, 0, sizeof(*m));
 }

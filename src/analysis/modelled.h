@@ -38,18 +38,23 @@ struct tw_modelled_call {
 struct tw_modelled {
 	const struct tw_derived *derived;
 	const struct trawl_allocator *allocator;
-	uint64_t *end;		    /* by host node: the node behind its subtree */
-	struct tw_members launched; /* by host node: the GPU events that it launched */
-	uint32_t *work;		    /* by host node: own work, TW_NO_GROUP: none of its own */
-	uint32_t *inside;	    /* by host node: modelled calls with GPU work before it */
+	/* By host node, in 32 bits or fewer: there are millions, and memory is what costs time. */
+	uint32_t *end;	     /* the node behind its subtree */
+	uint32_t *first_gpu; /* where its own GPU events begin in `gpu`; one more than nodes */
+	uint32_t *work;	     /* own work, TW_NO_GROUP: none of its own */
+	uint32_t *signature; /* number of its arguments among `signatures` */
+	bool *below;	     /* a modelled call with GPU work is below it */
+	uint64_t *gpu;	     /* GPU events by the node that launched them, in order of start */
 	struct tw_autograd autograd;
-	uint64_t *pairs;	 /* of autograd, in order of the forward node */
-	uint32_t *backward_work; /* by pair of autograd: TW_NO_GROUP: unknown */
-	uint32_t *pair_at;	 /* by host node: the pair whose backward node it is, TW_NO_GROUP */
+	uint64_t *pairs;		/* of autograd, in order of the forward node */
+	uint32_t *backward_work;	/* by pair of autograd: TW_NO_GROUP: unknown */
+	uint64_t *by_backward;		/* of autograd, in order of the backward node */
 	struct tw_modelled_call *calls; /* in order of the input */
 	uint64_t call_count, call_capacity;
 
-	struct tw_groups keys; /* distinct signatures */
+	struct tw_groups signatures; /* distinct arguments, as tw_signature_texts() has them, of
+					nodes that have a model or GPU work below them; 0: none */
+	struct tw_groups keys;	     /* what was worked out */
 	struct tw_op_work *works;
 	struct tw_op_parameter *parameters;
 	uint32_t work_capacity, parameter_count, parameter_capacity;
@@ -64,17 +69,14 @@ void tw_modelled_release(struct tw_modelled *modelled);
 static inline const uint64_t *tw_gpu_under(const struct tw_modelled *m, uint64_t node,
 					   uint64_t *count)
 {
-	uint64_t first = m->launched.first[node];
+	uint32_t first = m->first_gpu[node];
 
-	*count = m->launched.first[m->end[node]] - first;
-	return m->launched.list + first;
+	*count = m->first_gpu[m->end[node]] - first;
+	return m->gpu + first;
 }
 
-/* Whether a modelled call with GPU work is below the node. */
-static inline bool tw_modelled_below(const struct tw_modelled *m, uint64_t node)
-{
-	return m->inside[m->end[node]] > m->inside[node + 1];
-}
+/* The pair of autograd with this backward node, TW_NO_GROUP: none. */
+uint32_t tw_pair_at(const struct tw_modelled *modelled, uint64_t backward_node);
 
 /* Pairs of autograd whose forward node is in the subtree: indices pairs[*first] to *end - 1. */
 void tw_pairs_under(const struct tw_modelled *modelled, uint64_t node, uint64_t *first,

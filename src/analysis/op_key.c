@@ -27,10 +27,11 @@ bool tw_op_keys_failed(const struct tw_op_keys *keys)
 	return keys->groups.failed || tw_signatures_failed(&keys->signatures);
 }
 
-uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t event, uint32_t kernel,
-		      const char *category)
+uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel, const char *category)
 {
+	const struct tw_modelled *m = keys->in->modelled;
 	const struct trawl_trace *trace = keys->in->trace;
+	uint64_t event = keys->in->derived->host.event[node];
 	const struct tw_track_names *names =
 		&keys->in->derived->names.tracks[trace->events.track[event]];
 	struct key key;
@@ -41,7 +42,8 @@ uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t event, uint32_t kernel,
 	key.process = names->process;
 	key.label = names->labels;
 	key.thread = names->thread;
-	key.signature = tw_signature_of(&keys->signatures, event);
+	key.signature = tw_signature_repr(&keys->signatures,
+					  tw_groups_key(&m->signatures, m->signature[node]));
 	key.category = tw_pool_intern_cstr(&keys->signatures.texts, category);
 	return tw_groups_add(&keys->groups, &key);
 }

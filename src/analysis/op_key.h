@@ -48,10 +48,10 @@ void tw_op_keys_release(struct tw_op_keys *keys);
 bool tw_op_keys_failed(const struct tw_op_keys *keys);
 
 /*
- * The group of a call.  With a kernel (text id of its name, 0: none) the group is that of a
+ * The group of a call, a host node with GPU work below it.  With a kernel (text id of its name, 0: none) the group is that of a
  * kernel under the call that no operation accounts for: "<call>-><kernel> (Synthetic Op)".
  */
-uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t event, uint32_t kernel,
+uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel,
 		      const char *category);
 
 /* The name of such a kernel's group. */

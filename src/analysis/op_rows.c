@@ -24,8 +24,8 @@ void tw_op_rows_release(struct tw_op_rows *rows)
 	tw_free(a, rows->items, rows->capacity * sizeof(*rows->items));
 	tw_free(a, rows->gpu.first, rows->first_capacity * sizeof(*rows->gpu.first));
 	tw_free(a, rows->gpu.list, rows->gpu_capacity * sizeof(*rows->gpu.list));
-	tw_free(a, rows->values, (rows->count + 1) * sizeof(*rows->values));
-	tw_free(a, rows->times, (rows->count + 1) * sizeof(*rows->times));
+	tw_free(a, rows->values, (rows->largest + 1) * sizeof(*rows->values));
+	tw_free(a, rows->times, (rows->largest + 1) * sizeof(*rows->times));
 	tw_members_release(&rows->members);
 	tw_str_release(&rows->full);
 	tw_str_release(&rows->short_form);
@@ -124,15 +124,22 @@ int tw_op_rows_group(struct tw_op_rows *rows, uint32_t group_count)
 	int status = -1;
 	uint64_t i;
 
-	rows->values = tw_alloc(a, (rows->count + 1) * sizeof(*rows->values));
-	rows->times = tw_alloc(a, (rows->count + 1) * sizeof(*rows->times));
-	if (of && rows->values && rows->times && !rows->failed) {
+	if (of && !rows->failed) {
 		for (i = 0; i < rows->count; i++)
 			of[i] = rows->items[i].group;
 		status = tw_members_build(&rows->members, of, rows->count, group_count, a);
 	}
 	tw_free(a, of, (rows->count + 1) * sizeof(*of));
-	return status;
+	if (status)
+		return -1;
+	for (i = 0; i < group_count; i++) {
+		uint64_t n = rows->members.first[i + 1] - rows->members.first[i];
+
+		if (n > rows->largest)
+			rows->largest = n;
+	}
+	rows->times = tw_alloc(a, (rows->largest + 1) * sizeof(*rows->times));
+	return rows->times ? 0 : -1;
 }
 
 /* ---- groups */
@@ -142,9 +149,32 @@ static const struct tw_op_work *work_of(const struct tw_op_rows *rows, const str
 	return row->work == TW_NO_GROUP ? NULL : &rows->in->modelled->works[row->work];
 }
 
+/* Whether all rows of a group have the same work, so that rates are multiples of 1 / time. */
+static bool have_same_work(const struct tw_op_rows *rows, const uint64_t *list, uint64_t count)
+{
+	uint64_t i;
+
+	for (i = 1; i < count; i++)
+		if (rows->items[list[i]].work != rows->items[list[0]].work)
+			return false;
+	return true;
+}
+
+/* FLOPs per ns are 10^-3 TFLOP/s, bytes per ns 10^-3 TB/s. */
+#define PER_NS_TO_TERA 1e-3
+
+static void add_common_rates(struct tw_op_rows *rows, struct tw_op_group *group)
+{
+	struct tw_real_stats inverse = tw_rate_stats_of(rows->times, group->count);
+
+	group->tflops_per_s = tw_scaled(&inverse, group->work->flops * PER_NS_TO_TERA);
+	group->tb_per_s = tw_scaled(&inverse, group->work->bytes * PER_NS_TO_TERA);
+	group->percent = tw_scaled(&inverse, group->roofline_us * 1000 * 100);
+}
+
 enum rate { TFLOPS, TB, PERCENT };
 
-/* One of the rates of each of the group's rows. */
+/* One of the rates of each row, where the rows differ in their work. */
 static struct tw_real_stats measure(struct tw_op_rows *rows, const uint64_t *list, uint64_t count,
 				    enum rate which)
 {
@@ -153,37 +183,47 @@ static struct tw_real_stats measure(struct tw_op_rows *rows, const uint64_t *lis
 	for (i = 0; i < count; i++) {
 		const struct tw_op_row *row = &rows->items[list[i]];
 		const struct tw_op_work *work = work_of(rows, row);
-		struct tw_roofline roofline;
+		struct tw_roofline roofline = { .percent = NAN };
 		struct tw_rates rates;
 
 		rows->values[i] = NAN;
 		if (!work || work->reason)
 			continue;
-		if (which == PERCENT) {
-			if (!rows->in->platform)
-				continue;
+		if (rows->in->platform)
 			tw_roofline(&roofline, rows->in->platform, work->flops, work->bytes,
 				    work->spec, row->kernel_ns);
-			rows->values[i] = roofline.percent;
-			continue;
-		}
 		tw_rates(&rates, work->flops, work->bytes, row->kernel_ns);
-		rows->values[i] = which == TFLOPS ? rates.tflops_per_s : rates.tb_per_s;
+		rows->values[i] = which == PERCENT ? roofline.percent :
+				  which == TFLOPS  ? rates.tflops_per_s :
+						     rates.tb_per_s;
 	}
 	return tw_real_stats_of(rows->values, count);
 }
 
-static void add_roofline(const struct tw_op_rows *rows, struct tw_op_group *group)
+static void add_rates(struct tw_op_rows *rows, const uint64_t *list, struct tw_op_group *group)
 {
 	struct tw_roofline roofline;
 
-	group->roofline_us = NAN;
-	if (!group->work || group->work->reason || !rows->in->platform)
+	if (group->work && rows->in->platform) {
+		tw_roofline(&roofline, rows->in->platform, group->work->flops, group->work->bytes,
+			    group->work->spec, 0);
+		group->roofline_us = roofline.time_us;
+		group->bound = roofline.bound;
+	}
+	if (group->work && have_same_work(rows, list, group->count)) {
+		add_common_rates(rows, group);
 		return;
-	tw_roofline(&roofline, rows->in->platform, group->work->flops, group->work->bytes,
-		    group->work->spec, group->kernel_ns.max);
-	group->roofline_us = roofline.time_us;
-	group->bound = roofline.bound;
+	}
+	if (!rows->values)
+		rows->values =
+			tw_alloc(rows->in->allocator, (rows->largest + 1) * sizeof(*rows->values));
+	if (!rows->values) {
+		rows->failed = true;
+		return;
+	}
+	group->tflops_per_s = measure(rows, list, group->count, TFLOPS);
+	group->tb_per_s = measure(rows, list, group->count, TB);
+	group->percent = measure(rows, list, group->count, PERCENT);
 }
 
 void tw_op_group_of(struct tw_op_rows *rows, uint32_t number, struct tw_op_group *group)
@@ -191,9 +231,9 @@ void tw_op_group_of(struct tw_op_rows *rows, uint32_t number, struct tw_op_group
 	const uint64_t *list = rows->members.list + rows->members.first[number];
 	uint64_t n = rows->members.first[number + 1] - rows->members.first[number], i;
 
-	memset(group, 0, sizeof(*group));
-	group->count = n;
-	group->first = &rows->items[list[0]];
+	*group = (struct tw_op_group){ .count = n,
+				       .first = &rows->items[list[0]],
+				       .roofline_us = NAN };
 	for (i = 0; i < n; i++) {
 		const struct tw_op_row *row = &rows->items[list[i]];
 		const struct tw_op_work *work = work_of(rows, row);
@@ -205,10 +245,7 @@ void tw_op_group_of(struct tw_op_rows *rows, uint32_t number, struct tw_op_group
 		rows->times[i] = row->kernel_ns;
 	}
 	group->kernel_ns = tw_stats_of(rows->times, n);
-	group->tflops_per_s = measure(rows, list, n, TFLOPS);
-	group->tb_per_s = measure(rows, list, n, TB);
-	group->percent = measure(rows, list, n, PERCENT);
-	add_roofline(rows, group);
+	add_rates(rows, list, group);
 }
 
 int tw_op_group_kernels(struct tw_op_rows *rows, uint32_t group)

@@ -25,8 +25,9 @@ struct tw_op_rows {
 	struct tw_members gpu; /* by row, in order of start; `first` has count + 1 entries */
 	uint64_t first_capacity, gpu_capacity;
 	struct tw_members members; /* rows by group, after tw_op_rows_group() */
-	double *values;		   /* room for one number a row */
-	int64_t *times;
+	int64_t *times;		   /* room for the largest group */
+	double *values;		   /* the same; NULL until it is needed */
+	uint64_t largest;
 	struct tw_str full, short_form; /* kernels of the group asked last */
 	bool failed;			/* out of memory, sticky */
 };

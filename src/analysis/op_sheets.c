@@ -90,6 +90,7 @@ struct work {
 	struct tw_groups groups;
 	struct tw_op_rows rows;
 	uint32_t *group_of_work;		 /* by work: TW_NO_GROUP: not asked yet */
+	bool *is_ours;				 /* by work: it is of the family */
 	const char *parameters[MOST_PARAMETERS]; /* names, in order of appearance */
 	size_t parameter_count;
 	struct tw_signatures signatures;
@@ -160,8 +161,7 @@ static bool has_own_backward(const struct work *w, uint64_t node)
 	uint64_t i;
 
 	for (i = node; i < w->m->end[node]; i++)
-		if (w->m->work[i] != TW_NO_GROUP &&
-		    !strcmp(w->m->works[w->m->work[i]].model->sheet, w->sheet->family))
+		if (w->m->work[i] != TW_NO_GROUP && w->is_ours[w->m->work[i]])
 			return true;
 	return false;
 }
@@ -201,7 +201,7 @@ static void collect(struct work *w)
 		const struct tw_op_work *work = &w->m->works[call->work];
 		bool backward;
 
-		if (strcmp(work->model->sheet, w->sheet->family))
+		if (!w->is_ours[call->work])
 			continue;
 		backward = w->sheet->passes != TW_BOTH_PASSES && is_backward(w, call->node);
 		if (w->sheet->passes == TW_BACKWARD && !backward)
@@ -336,17 +336,25 @@ static int fill(struct work *w, struct trawl_table *table)
 /* Calls in groups; *table stays NULL without any. */
 static int make_groups(struct work *w, struct trawl_table **table)
 {
+	bool any = false;
 	uint32_t i;
 
-	for (i = 0; i < w->m->keys.count; i++)
+	for (i = 0; i < w->m->keys.count; i++) {
 		w->group_of_work[i] = TW_NO_GROUP;
-	collect(w);
+		w->is_ours[i] = !strcmp(w->m->works[i].model->sheet, w->sheet->family);
+		any |= w->is_ours[i];
+	}
+	if (any)
+		collect(w);
 	if (w->groups.failed || tw_op_rows_group(&w->rows, w->groups.count))
 		return -1;
 	if (!w->rows.count)
 		return 0;
 	*table = new_table(w);
-	return *table && !fill(w, *table) && !tw_signatures_failed(&w->signatures) ? 0 : -1;
+	return *table && !fill(w, *table) && !tw_signatures_failed(&w->signatures) &&
+			       !w->rows.failed ?
+		       0 :
+		       -1;
 }
 
 static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
@@ -359,7 +367,8 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 	tw_groups_init(&w.groups, (1 + 2 * TW_MOST_PARAMETERS) * sizeof(uint32_t), in->allocator);
 	tw_op_rows_init(&w.rows, in);
 	w.group_of_work = tw_alloc(in->allocator, works * sizeof(*w.group_of_work));
-	if (w.group_of_work && !tw_signatures_init(&w.signatures, in->trace)) {
+	w.is_ours = tw_alloc(in->allocator, works * sizeof(*w.is_ours));
+	if (w.group_of_work && w.is_ours && !tw_signatures_init(&w.signatures, in->trace)) {
 		w.signatures.lists = true;
 		status = make_groups(&w, table) ? TRAWL_ENOMEM : 0;
 	}
@@ -367,6 +376,7 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 	tw_op_rows_release(&w.rows);
 	tw_groups_release(&w.groups);
 	tw_free(in->allocator, w.group_of_work, works * sizeof(*w.group_of_work));
+	tw_free(in->allocator, w.is_ours, works * sizeof(*w.is_ours));
 	return status;
 }
 

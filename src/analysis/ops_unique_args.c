@@ -85,7 +85,7 @@ static int group_calls(struct work *w)
 	for (i = 0; i < launchers->count; i++) {
 		const struct tw_launcher *launcher = &launchers->items[i];
 
-		w->of[i] = tw_op_key_of(&w->keys, w->in->derived->host.event[launcher->node], 0,
+		w->of[i] = tw_op_key_of(&w->keys, launcher->node, 0,
 					launchers->categories.names[launcher->category]);
 	}
 	return tw_op_keys_failed(&w->keys) ? -1 : 0;

@@ -166,12 +166,7 @@ bool tw_signatures_failed(const struct tw_signatures *s)
 	return s->texts.failed || s->scratch.failed;
 }
 
-static bool is_text(const struct tw_arg *arg)
-{
-	return arg->kind == TW_ARG_JSON || arg->kind == TW_ARG_TEXT;
-}
-
-/* The record of an argument that belongs to the signature, NULL: it does not. */
+/* Where the text of an argument with one of the keys goes. */
 static uint32_t *field_of(struct tw_signature *signature, uint32_t key)
 {
 	switch (key) {
@@ -182,59 +177,63 @@ static uint32_t *field_of(struct tw_signature *signature, uint32_t key)
 		return &signature->types;
 	case TW_KEY_input_strides:
 		return &signature->strides;
-	case TW_KEY_concrete_inputs:
-		return &signature->concrete;
 	default:
-		return NULL;
+		return &signature->concrete;
 	}
 }
+
+#define BIT(key, word) ((key) >> 6 == (word) ? (uint64_t)1 << ((key)&63) : 0)
+#define BITS(word)                                                          \
+	(BIT(TW_KEY_input_dims, word) | BIT(TW_KEY_input_dims_2021, word) | \
+	 BIT(TW_KEY_input_type, word) | BIT(TW_KEY_input_strides, word) |   \
+	 BIT(TW_KEY_concrete_inputs, word))
+
+static const struct tw_arg_keys signature_keys = { { BITS(0), BITS(1) } };
 
 struct tw_signature tw_signature_texts(const struct trawl_trace *trace, uint64_t event)
 {
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
 	struct tw_signature signature = { 0 };
-	struct tw_arg arg;
 
-	while (at && tw_args_next(&trace->args, &at, &arg)) {
-		uint32_t *field = field_of(&signature, arg.key);
+	while (at && tw_args_seek(&trace->args, &at, &signature_keys)) {
+		uint32_t key = trace->args.bytes[at];
+		uint32_t text = tw_args_take_text(&trace->args, &at);
 
-		if (field && is_text(&arg))
-			*field = arg.text;
+		/* What is no text says nothing and replaces nothing. */
+		if (text)
+			*field_of(&signature, key) = text;
 	}
 	return signature;
 }
 
-static uint32_t repr_of(struct tw_signatures *s, const struct tw_arg *arg)
+/* JSON begins with a bracket; an argument that was a plain text stays as it is. */
+static uint32_t repr_of(struct tw_signatures *s, uint32_t text_id)
 {
 	const char *text;
 	size_t len;
 
-	if (!is_text(arg))
-		return 0;
-	if (s->of_text[arg->text])
-		return s->of_text[arg->text];
-	text = tw_pool_text(&s->trace->texts, arg->text, &len);
+	if (!text_id || s->of_text[text_id])
+		return s->of_text[text_id];
+	text = tw_pool_text(&s->trace->texts, text_id, &len);
 	tw_str_clear(&s->scratch);
-	if (arg->kind == TW_ARG_JSON)
+	if (len && (*text == '[' || *text == '{'))
 		add_repr(text, len, s->lists, &s->scratch);
 	else
 		tw_str_add(&s->scratch, text, len);
-	s->of_text[arg->text] =
+	s->of_text[text_id] =
 		tw_pool_intern(&s->texts, s->scratch.ptr ? s->scratch.ptr : "", s->scratch.len);
-	return s->of_text[arg->text];
+	return s->of_text[text_id];
+}
+
+struct tw_signature tw_signature_repr(struct tw_signatures *s, const struct tw_signature *texts)
+{
+	return (struct tw_signature){ repr_of(s, texts->dims), repr_of(s, texts->types),
+				      repr_of(s, texts->strides), repr_of(s, texts->concrete) };
 }
 
 struct tw_signature tw_signature_of(struct tw_signatures *s, uint64_t event)
 {
-	size_t at = (size_t)s->trace->events.args[event] * TW_ARGS_ALIGN;
-	struct tw_signature signature = { 0 };
-	struct tw_arg arg;
+	struct tw_signature texts = tw_signature_texts(s->trace, event);
 
-	while (at && tw_args_next(&s->trace->args, &at, &arg)) {
-		uint32_t *field = field_of(&signature, arg.key);
-
-		if (field)
-			*field = repr_of(s, &arg);
-	}
-	return signature;
+	return tw_signature_repr(s, &texts);
 }

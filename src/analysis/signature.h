@@ -27,6 +27,8 @@ void tw_signatures_release(struct tw_signatures *signatures);
 /* The same as text ids of the trace: JSON as recorded, which compares without being rewritten. */
 struct tw_signature tw_signature_texts(const struct trawl_trace *trace, uint64_t event);
 struct tw_signature tw_signature_of(struct tw_signatures *signatures, uint64_t event);
+struct tw_signature tw_signature_repr(struct tw_signatures *signatures,
+				      const struct tw_signature *texts);
 /* Out of memory at some time. */
 bool tw_signatures_failed(const struct tw_signatures *signatures);
 

@@ -41,19 +41,19 @@ static void select_kth(int64_t *values, uint64_t count, uint64_t k)
 	}
 }
 
-static double median_of(int64_t *values, uint64_t count)
+/* The value in the middle, or the two around it. */
+static void find_middle(int64_t *values, uint64_t count, int64_t middle[2])
 {
-	uint64_t middle = count / 2, i;
-	int64_t below;
+	uint64_t at = count / 2, i;
 
-	select_kth(values, count, middle);
+	select_kth(values, count, at);
+	middle[0] = middle[1] = values[at];
 	if (count % 2)
-		return (double)values[middle];
-	below = values[0];
-	for (i = 1; i < middle; i++)
-		if (values[i] > below)
-			below = values[i];
-	return ((double)below + (double)values[middle]) / 2;
+		return;
+	middle[0] = values[0];
+	for (i = 1; i < at; i++)
+		if (values[i] > middle[0])
+			middle[0] = values[i];
 }
 
 struct tw_stats tw_stats_of(int64_t *values, uint64_t count)
@@ -73,7 +73,8 @@ struct tw_stats tw_stats_of(int64_t *values, uint64_t count)
 			s.max = values[i];
 	}
 	s.mean = (double)s.sum / (double)count;
-	s.median = median_of(values, count);
+	find_middle(values, count, s.middle);
+	s.median = ((double)s.middle[0] + (double)s.middle[1]) / 2;
 	for (i = 0; i < count; i++) {
 		double difference = (double)values[i] - s.mean;
 
@@ -90,6 +91,41 @@ struct tw_stats tw_stats_of(int64_t *values, uint64_t count)
 	return s;
 }
 
+struct tw_real_stats tw_rate_stats_of(int64_t *values, uint64_t count)
+{
+	struct tw_real_stats s = { NAN, NAN, NAN, NAN, NAN };
+	double sum = 0, squares = 0;
+	struct tw_stats times;
+	uint64_t i, n = 0;
+
+	for (i = 0; i < count; i++)
+		if (values[i] > 0)
+			values[n++] = values[i];
+	if (!n)
+		return s;
+	times = tw_stats_of(values, n);
+	for (i = 0; i < n; i++)
+		sum += 1 / (double)values[i];
+	s.mean = sum / (double)n;
+	s.median = (1 / (double)times.middle[0] + 1 / (double)times.middle[1]) / 2;
+	s.min = 1 / (double)times.max;
+	s.max = 1 / (double)times.min;
+	for (i = 0; i < n; i++) {
+		double difference = 1 / (double)values[i] - s.mean;
+
+		squares += difference * difference;
+	}
+	if (n > 1)
+		s.std = sqrt(squares / (double)(n - 1));
+	return s;
+}
+
+struct tw_real_stats tw_scaled(const struct tw_real_stats *s, double factor)
+{
+	return (struct tw_real_stats){ s->mean * factor, s->median * factor, s->std * factor,
+				       s->min * factor, s->max * factor };
+}
+
 static int compare_reals(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -99,21 +135,20 @@ static int compare_reals(const void *a, const void *b)
 
 struct tw_real_stats tw_real_stats_of(double *values, uint64_t count)
 {
-	struct tw_real_stats s = { 0, NAN, NAN, NAN, NAN, NAN };
+	struct tw_real_stats s = { NAN, NAN, NAN, NAN, NAN };
 	double sum = 0, squares = 0;
 	uint64_t i, n = 0;
 
 	for (i = 0; i < count; i++)
 		if (!isnan(values[i]))
 			values[n++] = values[i];
-	s.count = n;
 	if (!n)
 		return s;
 	qsort(values, n, sizeof(*values), compare_reals);
 	for (i = 0; i < n; i++)
 		sum += values[i];
 	s.mean = sum / (double)n;
-	s.median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+	s.median = (values[(n - 1) / 2] + values[n / 2]) / 2;
 	s.min = values[0];
 	s.max = values[n - 1];
 	for (i = 0; i < n; i++)

@@ -9,22 +9,25 @@
 struct tw_stats {
 	uint64_t count;
 	tw_wide sum;
-	int64_t min, max;
-	double mean, median;   /* of no values: 0 */
-	double std;	       /* sample standard deviation (n - 1); NaN below two values */
-	double population_std; /* n */
+	int64_t min, max, middle[2]; /* of an odd number of values both are the one in the middle */
+	double mean, median;	     /* of no values: 0 */
+	double std;		     /* sample standard deviation (n - 1); NaN below two values */
+	double population_std;	     /* n */
 };
 
 /* Reorders `values`. */
 struct tw_stats tw_stats_of(int64_t *values, uint64_t count);
 
-/* Of numbers that are not all known; all NaN when none is. */
+/* Of numbers that are not integers; all NaN when there is none. */
 struct tw_real_stats {
-	uint64_t count; /* known ones */
 	double mean, median, std, min, max;
 };
 
-/* Reorders `values`, of which NaNs do not count. */
+/* Of those that are not NaN.  Reorders `values`. */
 struct tw_real_stats tw_real_stats_of(double *values, uint64_t count);
+/* Of 1 / value, for values above 0; others do not count.  Reorders `values`. */
+struct tw_real_stats tw_rate_stats_of(int64_t *values, uint64_t count);
+/* Of the same numbers times a factor that is not negative, or NaN. */
+struct tw_real_stats tw_scaled(const struct tw_real_stats *stats, double factor);
 
 #endif

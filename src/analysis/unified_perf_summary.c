@@ -131,7 +131,7 @@ struct walk {
 	uint8_t *launches; /* by host node: it launches GPU work itself */
 	uint8_t *sole;	   /* by host node: asked whether one operation under it has GPU work */
 	uint8_t *counted;  /* by GPU event: it is in a row */
-	int64_t *times;
+	int64_t *times;	   /* room for the largest group */
 	struct tw_str text;
 };
 
@@ -165,8 +165,7 @@ static void collect(struct walk *w, uint64_t node, uint32_t work, const char *ca
 		w->counted[gpu[i]] = 1;
 	tw_op_rows_gpu(&w->rows, gpu, count);
 	tw_op_rows_end(&w->rows, event, work,
-		       tw_op_key_of(&w->keys, event, 0,
-				    category ? category : category_of(w, node)));
+		       tw_op_key_of(&w->keys, node, 0, category ? category : category_of(w, node)));
 }
 
 /* ---- which operations make rows. Source: TraceLens' unified table */
@@ -212,7 +211,7 @@ static uint32_t sole_backward(struct walk *w, uint64_t node)
 		node = w->d->host.parent[node];
 		if (node == TW_NONE)
 			return TW_NO_GROUP;
-		pair = w->m->pair_at[node];
+		pair = tw_pair_at(w->m, node);
 		if (pair == TW_NO_GROUP)
 			continue;
 		work = w->m->backward_work[pair];
@@ -247,7 +246,7 @@ static uint64_t visit(struct walk *w, uint64_t node)
 		collect(w, node, w->m->work[node], NULL);
 		return end;
 	}
-	if (tw_modelled_below(w->m, node))
+	if (w->m->below[node])
 		return node + 1;
 	backward = sole_backward(w, node);
 	if (backward != TW_NO_GROUP) {
@@ -276,7 +275,8 @@ static void collect_rest(struct walk *w)
 		if (w->counted[g] || node == TW_NONE || gpu->bucket[g] == TW_COMMUNICATION)
 			continue;
 		op = tw_launching_op(w->d, node, false);
-		event = w->d->host.event[op != TW_NONE ? op : node];
+		node = op != TW_NONE ? op : node;
+		event = w->d->host.event[node];
 		tw_str_clear(&w->text);
 		tw_synthetic_name(w->d->trace, w->d->trace->events.name[event], kernel, &w->text);
 		category = w->text.failed ? NULL : tw_op_category(w->text.ptr, w->text.len);
@@ -284,7 +284,7 @@ static void collect_rest(struct walk *w)
 			category = op != TW_NONE ? c->names[tw_category_of_kernel(c, g)] : "other";
 		tw_op_rows_gpu(&w->rows, &g, 1);
 		tw_op_rows_end(&w->rows, event, TW_NO_GROUP,
-			       tw_op_key_of(&w->keys, event, kernel, category));
+			       tw_op_key_of(&w->keys, node, kernel, category));
 	}
 }
 
@@ -488,7 +488,6 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	const struct trawl_allocator *a = in->allocator;
 	const struct tw_derived *d = in->derived;
 	struct walk w = { .in = in, .d = d, .m = in->modelled };
-	uint64_t rows;
 	int status = TRAWL_ENOMEM;
 
 	tw_op_rows_init(&w.rows, in);
@@ -498,12 +497,12 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	w.counted = tw_alloc_array(a, d->gpu.count + 1, 1);
 	if (!tw_op_keys_init(&w.keys, in) && w.launches && w.sole && w.counted) {
 		collect_all(&w);
-		rows = w.rows.count + 1;
-		w.times = tw_alloc_array(a, rows, sizeof(*w.times));
-		if (w.times && !tw_op_keys_failed(&w.keys) && !w.text.failed &&
-		    !tw_op_rows_group(&w.rows, w.keys.groups.count) && !fill(&w, table))
+		if (!tw_op_keys_failed(&w.keys) && !w.text.failed &&
+		    !tw_op_rows_group(&w.rows, w.keys.groups.count))
+			w.times = tw_alloc(a, (w.rows.largest + 1) * sizeof(*w.times));
+		if (w.times && !fill(&w, table) && !w.rows.failed)
 			status = 0;
-		tw_free(a, w.times, rows * sizeof(*w.times));
+		tw_free(a, w.times, (w.rows.largest + 1) * sizeof(*w.times));
 	}
 	tw_op_keys_release(&w.keys);
 	tw_op_rows_release(&w.rows);

@@ -1,26 +1,11 @@
 #include "derive/autograd.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char engine_prefix[] = "autograd::engine::evaluate_function:";
-
-/* An operation with a sequence number. */
-struct numbered {
-	int64_t sequence;
-	uint64_t node, event;
-};
-
-static int compare_numbered(const void *a, const void *b)
-{
-	const struct numbered *x = a, *y = b;
-
-	if (x->sequence != y->sequence)
-		return x->sequence < y->sequence ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
-}
 
 static bool has_sequence(const struct tw_derived *d, uint64_t node, int64_t *sequence)
 {
@@ -44,26 +29,34 @@ static bool is_engine(const struct tw_derived *d, uint64_t node)
 	return !strncmp(name_of(d, node), engine_prefix, sizeof(engine_prefix) - 1);
 }
 
-/* The forward operation of a backward one among those of its number, NULL: none. */
-static const struct numbered *find_forward(const struct tw_derived *d, const struct numbered *list,
-					   uint64_t count, const struct numbered *backward)
+/* Operations with sequence numbers: key the number, value the host node. */
+struct numbers {
+	struct tw_sort_item *list;
+	uint64_t count, capacity;
+};
+
+/* The forward operation of a backward one among those of its number, TW_NONE: none. */
+static uint64_t find_forward(const struct tw_derived *d, const struct tw_sort_item *list,
+			     uint64_t count, uint64_t backward)
 {
 	const struct tw_events *events = &d->trace->events;
-	const struct numbered *best = NULL;
+	uint64_t backward_event = d->host.event[backward], best = TW_NONE, i;
 	bool best_elsewhere = false;
-	uint64_t i;
 
 	for (i = 0; i < count; i++) {
-		bool elsewhere = events->track[list[i].event] != events->track[backward->event];
+		uint64_t node = list[i].value, event = d->host.event[node], best_event;
+		bool elsewhere = events->track[event] != events->track[backward_event];
 
-		if (&list[i] == backward || is_engine(d, list[i].node) ||
-		    (!elsewhere &&
-		     events->start_ns[list[i].event] >= events->start_ns[backward->event]))
+		if (node == backward || is_engine(d, node) ||
+		    (!elsewhere && events->start_ns[event] >= events->start_ns[backward_event]))
 			continue;
-		if (!best || (elsewhere && !best_elsewhere) ||
+		best_event = best == TW_NONE ? 0 : d->host.event[best];
+		if (best == TW_NONE || (elsewhere && !best_elsewhere) ||
 		    (elsewhere == best_elsewhere &&
-		     events->start_ns[list[i].event] > events->start_ns[best->event])) {
-			best = &list[i];
+		     (events->start_ns[event] > events->start_ns[best_event] ||
+		      (events->start_ns[event] == events->start_ns[best_event] &&
+		       event < best_event)))) {
+			best = node;
 			best_elsewhere = elsewhere;
 		}
 	}
@@ -87,45 +80,86 @@ static int add_pair(struct tw_autograd *a, int64_t sequence, uint64_t forward, u
 	return 0;
 }
 
-static int pair_all(struct tw_autograd *a, const struct tw_derived *d, const struct numbered *list,
-		    uint64_t count)
+static int pair_all(struct tw_autograd *a, const struct tw_derived *d, const struct numbers *n)
 {
 	uint64_t first, end, i;
 
-	for (first = 0; first < count; first = end) {
-		const struct numbered *backward = NULL, *forward;
+	for (first = 0; first < n->count; first = end) {
+		uint64_t backward = TW_NONE, forward;
 
-		for (end = first; end < count && list[end].sequence == list[first].sequence; end++)
+		for (end = first; end < n->count && n->list[end].key == n->list[first].key; end++)
 			;
-		for (i = first; i < end && !backward; i++)
-			if (is_engine(d, list[i].node))
-				backward = &list[i];
-		forward = backward ? find_forward(d, list + first, end - first, backward) : NULL;
-		if (forward && add_pair(a, list[first].sequence, forward->node, backward->node))
+		for (i = first; i < end; i++) {
+			uint64_t node = n->list[i].value;
+
+			if (is_engine(d, node) &&
+			    (backward == TW_NONE || d->host.event[node] < d->host.event[backward]))
+				backward = node;
+		}
+		if (backward == TW_NONE)
+			continue;
+		forward = find_forward(d, n->list + first, end - first, backward);
+		if (forward != TW_NONE &&
+		    add_pair(a, (int64_t)n->list[first].key, forward, backward))
 			return -1;
 	}
 	return 0;
 }
 
-int tw_autograd_build(struct tw_autograd *a, const struct tw_derived *d)
+static int grow(struct numbers *n, const struct trawl_allocator *allocator)
 {
-	uint64_t node, n = 0, count = 0;
-	struct numbered *list;
-	int64_t sequence;
-	int status;
+	uint64_t capacity = n->capacity ? n->capacity * 2 : 1024;
+	struct tw_sort_item *list = tw_realloc(allocator, n->list, n->capacity * sizeof(*list),
+					       capacity * sizeof(*list));
 
-	*a = (struct tw_autograd){ .allocator = d->allocator };
-	for (node = 0; node < d->host.count; node++)
-		count += has_sequence(d, node, &sequence);
-	list = tw_alloc_array(d->allocator, count + 1, sizeof(*list));
 	if (!list)
 		return -1;
+	n->list = list;
+	n->capacity = capacity;
+	return 0;
+}
+
+/* All that have one, by number. */
+static int list_numbers(struct numbers *n, const struct tw_derived *d)
+{
+	struct tw_sort_item *scratch;
+	uint64_t node;
+	int64_t sequence;
+
+	for (node = 0; node < d->host.count; node++) {
+		if (!has_sequence(d, node, &sequence))
+			continue;
+		if (n->count == n->capacity && grow(n, d->allocator))
+			return -1;
+		n->list[n->count++] = (struct tw_sort_item){ (uint64_t)sequence, node };
+	}
+	scratch = tw_alloc(d->allocator, (n->count + 1) * sizeof(*scratch));
+	if (!scratch)
+		return -1;
+	tw_sort(n->list, scratch, n->count);
+	tw_free(d->allocator, scratch, (n->count + 1) * sizeof(*scratch));
+	return 0;
+}
+
+static bool has_engine(const struct tw_derived *d)
+{
+	uint64_t node;
+
 	for (node = 0; node < d->host.count; node++)
-		if (has_sequence(d, node, &sequence))
-			list[n++] = (struct numbered){ sequence, node, d->host.event[node] };
-	qsort(list, n, sizeof(*list), compare_numbered);
-	status = pair_all(a, d, list, n);
-	tw_free(d->allocator, list, (count + 1) * sizeof(*list));
+		if (tw_node_class(d, node) == TRAWL_CLASS_CPU_OP && is_engine(d, node))
+			return true;
+	return false;
+}
+
+int tw_autograd_build(struct tw_autograd *a, const struct tw_derived *d)
+{
+	struct numbers numbers = { 0 };
+	int status = 0;
+
+	*a = (struct tw_autograd){ .allocator = d->allocator };
+	if (has_engine(d))
+		status = list_numbers(&numbers, d) || pair_all(a, d, &numbers) ? -1 : 0;
+	tw_free(d->allocator, numbers.list, numbers.capacity * sizeof(*numbers.list));
 	return status;
 }
 

@@ -346,18 +346,15 @@ int tw_code_compare(const struct trawl_trace *trace, tw_code a, tw_code b)
 bool tw_trace_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key, struct tw_arg *arg)
 {
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
-	struct tw_arg next;
+	struct tw_arg_keys keys = { { 0 } };
 	bool found = false;
 
 	if (!at)
 		return false;
-	while (tw_args_next(&trace->args, &at, &next)) {
-		if (next.key != key)
-			continue;
-		/* Of a key that is there twice the last one counts. */
-		*arg = next;
-		found = true;
-	}
+	tw_arg_keys_add(&keys, key);
+	/* Of a key that is there twice the last one counts. */
+	while (tw_args_seek(&trace->args, &at, &keys))
+		found = tw_args_next(&trace->args, &at, arg);
 	return found;
 }
 
