@@ -145,11 +145,30 @@ static uint32_t group_of(struct work *w, uint64_t node, uint32_t work)
 	return w->group_of_work[work];
 }
 
+/* Whether a call, or GPU work under it, is in the view. */
+static bool is_in_view(const struct work *w, uint64_t node)
+{
+	const struct tw_derived *d = w->in->derived;
+	const struct tw_events *events = &d->trace->events;
+	uint64_t count, event = d->host.event[node];
+	int64_t start = events->start_ns[event], end;
+
+	tw_gpu_under(w->m, node, &count);
+	if (!d->view.limited || count)
+		return true;
+	if (events->phase[event] != 'X')
+		return false;
+	end = start + events->dur_ns[event];
+	return tw_view_clip(&d->view, &start, &end);
+}
+
 static void add_call(struct work *w, uint64_t node, uint32_t work)
 {
 	uint64_t count;
 	const uint64_t *gpu = tw_gpu_under(w->m, node, &count);
 
+	if (!is_in_view(w, node))
+		return;
 	tw_op_rows_gpu(&w->rows, gpu, count);
 	tw_op_rows_end(&w->rows, w->in->derived->host.event[node], work, group_of(w, node, work));
 }
@@ -171,17 +190,19 @@ static void add_backward(struct work *w, uint64_t node)
 {
 	uint32_t work = TW_NO_GROUP;
 	uint64_t first, end, i, count;
+	bool in_view = false;
 
 	tw_pairs_under(w->m, node, &first, &end);
 	for (i = first; i < end; i++) {
 		uint64_t pair = w->m->pairs[i];
 
+		in_view |= is_in_view(w, w->m->autograd.pairs[pair].backward);
 		if (has_own_backward(w, w->m->autograd.pairs[pair].backward))
 			return;
 		if (w->m->autograd.pairs[pair].forward == node)
 			work = w->m->backward_work[pair];
 	}
-	if (work == TW_NO_GROUP)
+	if (work == TW_NO_GROUP || !in_view)
 		return;
 	for (i = first; i < end; i++) {
 		const uint64_t *gpu =
