@@ -407,6 +407,10 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 #define FORWARD(family)                                          \
 	SHEET(family##_fwd, #family "_fwd", #family, TW_FORWARD, \
 	      "forward calls of this family by what their cost model took from the arguments")
+/* A family without a table of passes back: whatever its operations are called. */
+#define ONLY_FORWARD(family)                                         \
+	SHEET(family##_fwd, #family "_fwd", #family, TW_BOTH_PASSES, \
+	      "forward calls of this family by what their cost model took from the arguments")
 #define BACKWARD(family)                                          \
 	SHEET(family##_bwd, #family "_bwd", #family, TW_BACKWARD, \
 	      "passes back of this family: backward calls, and what autograd ran for forward ones")
@@ -416,7 +420,7 @@ FORWARD(SDPA);
 BACKWARD(SDPA);
 FORWARD(CONV);
 BACKWARD(CONV);
-FORWARD(InferenceAttention);
+ONLY_FORWARD(InferenceAttention);
 SINGLE(BinaryElementwise);
 FORWARD(GroupedGEMM);
 BACKWARD(GroupedGEMM);
@@ -429,15 +433,15 @@ BACKWARD(RoPE);
 FORWARD(CrossEntropy);
 BACKWARD(CrossEntropy);
 SINGLE(UnaryElementwise);
-FORWARD(MoE_fused);
-FORWARD(MoE_unfused);
-FORWARD(MoE_aux);
-FORWARD(RMSNorm);
-FORWARD(elementwise);
-FORWARD(GroupQuant);
-FORWARD(FusedRoPE);
-FORWARD(CustomCollective);
-FORWARD(mHC);
+ONLY_FORWARD(MoE_fused);
+ONLY_FORWARD(MoE_unfused);
+ONLY_FORWARD(MoE_aux);
+ONLY_FORWARD(RMSNorm);
+ONLY_FORWARD(elementwise);
+ONLY_FORWARD(GroupQuant);
+ONLY_FORWARD(FusedRoPE);
+ONLY_FORWARD(CustomCollective);
+ONLY_FORWARD(mHC);
 SINGLE(Normalization);
 FORWARD(Reduce);
 BACKWARD(Reduce);
@@ -445,4 +449,4 @@ FORWARD(Softmax);
 BACKWARD(Softmax);
 FORWARD(Embedding);
 BACKWARD(Embedding);
-FORWARD(Triton);
+ONLY_FORWARD(Triton);

@@ -326,6 +326,24 @@ static void test_calls_with_unusable_arguments(void **state)
 	release(&f);
 }
 
+/* A compiled kernel may be named after parts of a pass back; its family has one table. */
+static void test_compiled_backward_parts(void **state)
+{
+	struct script s;
+	struct fixture f;
+
+	(void)state;
+	script_begin(&s);
+	op(&s, "triton_poi_fused_add_slice_backward_7", 0, 10,
+	   "\"Input Dims\":[[8,16],[8,16],[]],\"Input type\":[\"float\",\"float\","
+	   "\"Scalar\"],\"Concrete Inputs\":[\"\",\"\",\"128\"]");
+	launch(&s, 1, 1, "triton_poi_fused_add_slice_backward_7", 20, 4);
+	f = report(&s);
+	assert_int_equal(rows_of(f.report, "Triton_fwd"), 1);
+	assert_number(&f, "Triton_fwd", 0, KERNEL_SUM, 4);
+	release(&f);
+}
+
 /* ---- passes back */
 
 static void test_convolutions_by_pass(void **state)
@@ -492,6 +510,7 @@ int main(void)
 		cmocka_unit_test(test_calls_without_kernels),
 		cmocka_unit_test(test_rates_of_calls_with_kernels),
 		cmocka_unit_test(test_calls_with_unusable_arguments),
+		cmocka_unit_test(test_compiled_backward_parts),
 		cmocka_unit_test(test_convolutions_by_pass),
 		cmocka_unit_test(test_pass_back_by_pair),
 		cmocka_unit_test(test_no_pass_back_without_a_pair),
