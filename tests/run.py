@@ -31,7 +31,7 @@ GROUPS = ("cli", "golden", "property", "reference")
 AGAIN = {
     "asan": ("cli/test_cases_kineto", "cli/test_odd_inputs", "cli/test_options",
              "cli/test_bad_input", "cli/test_same_bytes", "property/test_oracle",
-             "property/test_truth"),
+             "property/test_truth", "property/test_unified"),
     "tsan": ("cli/test_cases_kineto", "cli/test_odd_inputs", "cli/test_same_bytes",
              "property/test_oracle", "property/test_truth"),
     "clang": ("cli/test_cases_kineto", "property/test_oracle"),

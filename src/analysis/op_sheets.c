@@ -146,11 +146,30 @@ static uint32_t group_of(struct work *w, uint64_t node, uint32_t work)
 	return w->group_of_work[work];
 }
 
+/* Whether a call, or GPU work under it, is in the view. */
+static bool is_in_view(const struct work *w, uint64_t node)
+{
+	const struct tw_derived *d = w->in->derived;
+	const struct tw_events *events = &d->trace->events;
+	uint64_t count, event = d->host.event[node];
+	int64_t start = events->start_ns[event], end;
+
+	tw_gpu_under(w->m, node, &count);
+	if (!d->view.limited || count)
+		return true;
+	if (events->phase[event] != 'X')
+		return false;
+	end = start + events->dur_ns[event];
+	return tw_view_clip(&d->view, &start, &end);
+}
+
 static void add_call(struct work *w, uint64_t node, uint32_t work)
 {
 	uint64_t count;
 	const uint64_t *gpu = tw_gpu_under(w->m, node, &count);
 
+	if (!is_in_view(w, node))
+		return;
 	tw_op_rows_gpu(&w->rows, gpu, count);
 	tw_op_rows_end(&w->rows, w->in->derived->host.event[node], work, group_of(w, node, work));
 }
@@ -171,17 +190,19 @@ static void add_backward(struct work *w, uint64_t node)
 {
 	uint32_t work = TW_NO_GROUP;
 	uint64_t first, end, i, count;
+	bool in_view = false;
 
 	tw_pairs_under(w->m, node, &first, &end);
 	for (i = first; i < end; i++) {
 		uint64_t pair = w->m->pairs[i];
 
+		in_view |= is_in_view(w, w->m->autograd.pairs[pair].backward);
 		if (has_own_backward(w, w->m->autograd.pairs[pair].backward))
 			return;
 		if (w->m->autograd.pairs[pair].forward == node)
 			work = w->m->backward_work[pair];
 	}
-	if (work == TW_NO_GROUP)
+	if (work == TW_NO_GROUP || !in_view)
 		return;
 	for (i = first; i < end; i++) {
 		const uint64_t *gpu =
@@ -394,6 +415,10 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 #define FORWARD(family)                                          \
 	SHEET(family##_fwd, #family "_fwd", #family, TW_FORWARD, \
 	      "forward calls of this family by what their cost model took from the arguments")
+/* A family without a table of passes back: whatever its operations are called. */
+#define ONLY_FORWARD(family)                                         \
+	SHEET(family##_fwd, #family "_fwd", #family, TW_BOTH_PASSES, \
+	      "forward calls of this family by what their cost model took from the arguments")
 #define BACKWARD(family)                                          \
 	SHEET(family##_bwd, #family "_bwd", #family, TW_BACKWARD, \
 	      "passes back of this family: backward calls, and what autograd ran for forward ones")
@@ -403,7 +428,7 @@ FORWARD(SDPA);
 BACKWARD(SDPA);
 FORWARD(CONV);
 BACKWARD(CONV);
-FORWARD(InferenceAttention);
+ONLY_FORWARD(InferenceAttention);
 SINGLE(BinaryElementwise);
 FORWARD(GroupedGEMM);
 BACKWARD(GroupedGEMM);
@@ -416,15 +441,15 @@ BACKWARD(RoPE);
 FORWARD(CrossEntropy);
 BACKWARD(CrossEntropy);
 SINGLE(UnaryElementwise);
-FORWARD(MoE_fused);
-FORWARD(MoE_unfused);
-FORWARD(MoE_aux);
-FORWARD(RMSNorm);
-FORWARD(elementwise);
-FORWARD(GroupQuant);
-FORWARD(FusedRoPE);
-FORWARD(CustomCollective);
-FORWARD(mHC);
+ONLY_FORWARD(MoE_fused);
+ONLY_FORWARD(MoE_unfused);
+ONLY_FORWARD(MoE_aux);
+ONLY_FORWARD(RMSNorm);
+ONLY_FORWARD(elementwise);
+ONLY_FORWARD(GroupQuant);
+ONLY_FORWARD(FusedRoPE);
+ONLY_FORWARD(CustomCollective);
+ONLY_FORWARD(mHC);
 SINGLE(Normalization);
 FORWARD(Reduce);
 BACKWARD(Reduce);
@@ -432,4 +457,4 @@ FORWARD(Softmax);
 BACKWARD(Softmax);
 FORWARD(Embedding);
 BACKWARD(Embedding);
-FORWARD(Triton);
+ONLY_FORWARD(Triton);

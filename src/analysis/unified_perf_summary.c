@@ -129,9 +129,9 @@ struct walk {
 	struct tw_op_keys keys;
 	struct tw_op_rows rows;
 	uint8_t *launches; /* by host node: it launches GPU work itself */
-	uint8_t *sole;	   /* by host node: asked whether one operation under it has GPU work */
-	uint8_t *counted;  /* by GPU event: it is in a row */
-	int64_t *times;	   /* room for the largest group */
+	uint64_t *sole;	  /* by pair: the only operation, see sole_operation(); 0: not asked */
+	uint8_t *counted; /* by GPU event: it is in a row */
+	int64_t *times;	  /* room for the largest group */
 	struct tw_str text;
 };
 
@@ -178,31 +178,37 @@ static bool is_named(const struct walk *w, uint64_t node, const char *name)
 }
 
 /*
- * Whether exactly one operation with GPU work under a call of the autograd engine has the name
- * that the engine's call tells: "...: NAME".
+ * The operation with GPU work under a call of the autograd engine that has the name which the
+ * engine's call tells, "...: NAME"; TW_NONE unless there is exactly one.
  */
-static bool has_sole_operation(struct walk *w, uint64_t engine)
+static uint64_t sole_operation(struct walk *w, uint32_t pair)
 {
+	uint64_t engine = w->m->autograd.pairs[pair].backward;
 	const struct trawl_trace *trace = w->d->trace;
 	const char *name = trace->texts.entries[trace->events.name[w->d->host.event[engine]]].ptr;
-	uint64_t node;
-	int found = 0;
+	uint64_t node, found = TW_NONE;
 
-	enum { UNASKED, YES, NO };
-
-	if (w->sole[engine] != UNASKED)
-		return w->sole[engine] == YES;
+	if (w->sole[pair])
+		return w->sole[pair];
 	name = strstr(name, ": ");
-	for (node = engine + 1; node < w->m->end[engine] && found < 2; node++)
-		found += tw_node_class(w->d, node) == TRAWL_CLASS_CPU_OP && gpu_under(w, node) &&
-			 (!name || is_named(w, node, name + 2));
-	w->sole[engine] = found == 1 ? YES : NO;
-	return found == 1;
+	for (node = engine + 1; node < w->m->end[engine]; node++) {
+		if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP || !gpu_under(w, node) ||
+		    (name && !is_named(w, node, name + 2)))
+			continue;
+		if (found != TW_NONE) {
+			found = TW_NONE;
+			break;
+		}
+		found = node;
+	}
+	w->sole[pair] = found;
+	return found;
 }
 
 /* The work of the backward pass that the node alone carries out; TW_NO_GROUP: not known. */
 static uint32_t sole_backward(struct walk *w, uint64_t node)
 {
+	uint64_t operation = node, sole;
 	unsigned level;
 
 	for (level = 0; level < TW_LEVELS_TO_PAIR; level++) {
@@ -215,10 +221,13 @@ static uint32_t sole_backward(struct walk *w, uint64_t node)
 		if (pair == TW_NO_GROUP)
 			continue;
 		work = w->m->backward_work[pair];
-		if (work == TW_NO_GROUP || !w->m->works[work].model->backward_category ||
-		    !has_sole_operation(w, node))
+		if (work == TW_NO_GROUP || !w->m->works[work].model->backward_category)
 			return TW_NO_GROUP;
-		return work;
+		/* What stands beside that one, or below it, is no pass back. */
+		sole = sole_operation(w, pair);
+		return sole != TW_NONE && operation <= sole && sole < w->m->end[operation] ?
+			       work :
+			       TW_NO_GROUP;
 	}
 	return TW_NO_GROUP;
 }
@@ -493,7 +502,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	tw_op_rows_init(&w.rows, in);
 	tw_str_init(&w.text, a);
 	w.launches = tw_alloc_array(a, d->host.count + 1, 1);
-	w.sole = tw_alloc_array(a, d->host.count + 1, 1);
+	w.sole = tw_alloc_array(a, in->modelled->autograd.count + 1, sizeof(*w.sole));
 	w.counted = tw_alloc_array(a, d->gpu.count + 1, 1);
 	if (!tw_op_keys_init(&w.keys, in) && w.launches && w.sole && w.counted) {
 		collect_all(&w);
@@ -508,7 +517,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	tw_op_rows_release(&w.rows);
 	tw_str_release(&w.text);
 	tw_free(a, w.launches, d->host.count + 1);
-	tw_free(a, w.sole, d->host.count + 1);
+	tw_free(a, w.sole, (in->modelled->autograd.count + 1) * sizeof(*w.sole));
 	tw_free(a, w.counted, d->gpu.count + 1);
 	return status;
 }

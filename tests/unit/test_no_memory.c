@@ -10,6 +10,7 @@
 #include "trace/reader.h"
 #include "trawl/report.h"
 #include "failing.h"
+#include "traces.h"
 
 #include <string.h>
 
@@ -67,6 +68,62 @@ static const char odd_text[] =
 	"\"args\":{\"name\":\"main\"}}"
 	"]";
 
+/*
+ * What cost models need: products with parameters and kernels that tell their transposition, a step
+ * of an inference server, passes back by pair and by forward arguments, kernels left over.
+ */
+static const char modelled_text[] =
+	"[{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#1\",\"pid\":1,"
+	"\"tid\":1,\"ts\":0,\"dur\":900},"
+	"{\"ph\":\"X\",\"cat\":\"user_annotation\","
+	"\"name\":\"execute_3_context_1(sq8sk8sqsq64sqsk64)_generation_2(sq2sk30sqsq2sqsk30)\","
+	"\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":90},"
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"vllm::unified_attention_with_output\","
+	"\"pid\":1,\"tid\":1,\"ts\":2,\"dur\":20,\"args\":{"
+	"\"Input Dims\":[[10,2,8],[10,1,8],[10,1,8]],"
+	"\"Input type\":[\"c10::BFloat16\",\"c10::BFloat16\",\"c10::BFloat16\"]}},"
+	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
+	"\"tid\":1,\"ts\":3,\"dur\":1,\"args\":{\"correlation\":1}},"
+	"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"attention\",\"pid\":0,\"tid\":7,\"ts\":10,"
+	"\"dur\":5,\"args\":{\"correlation\":1,\"stream\":7}},"
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":100,"
+	"\"dur\":20,\"args\":{\"Input Dims\":[[8,16],[16,4]],\"Input type\":[\"float\",\"float\"],"
+	"\"Input Strides\":[[16,1],[4,1]]}},"
+	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
+	"\"tid\":1,\"ts\":101,\"dur\":1,\"args\":{\"correlation\":2}},"
+	"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nvjet_hsh_TN\",\"pid\":0,\"tid\":7,"
+	"\"ts\":110,\"dur\":5,\"args\":{\"correlation\":2,\"stream\":7}},"
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"ConvBias_\",\"pid\":1,\"tid\":1,\"ts\":130,"
+	"\"dur\":20,\"args\":{\"Sequence number\":3,"
+	"\"Input Dims\":[[1,2,5,5],[4,2,3,3],[4],[],[]],"
+	"\"Input type\":[\"c10::Half\",\"c10::Half\",\"c10::Half\",\"Scalar\",\"Scalar\"],"
+	"\"Concrete Inputs\":[\"\",\"\",\"\",\"2\",\"1\"]}},"
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\","
+	"\"name\":\"autograd::engine::evaluate_function: ConvBias_Backward\",\"pid\":1,"
+	"\"tid\":2,\"ts\":300,\"dur\":50,\"args\":{\"Sequence number\":3}},"
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"ConvBias_Backward\",\"pid\":1,\"tid\":2,"
+	"\"ts\":305,\"dur\":40,\"args\":{\"Input Dims\":[[1,4,3,3]]}},"
+	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
+	"\"tid\":2,\"ts\":310,\"dur\":1,\"args\":{\"correlation\":3}},"
+	"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"grad\",\"pid\":0,\"tid\":7,\"ts\":320,"
+	"\"dur\":5,\"args\":{\"correlation\":3,\"stream\":7}},"
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mean\",\"pid\":1,\"tid\":1,\"ts\":160,"
+	"\"dur\":20,\"args\":{\"Sequence number\":4,\"Input Dims\":[[8,16],[]],"
+	"\"Input type\":[\"float\",\"\"],\"Concrete Inputs\":[\"\",\"\"]}},"
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\","
+	"\"name\":\"autograd::engine::evaluate_function: MeanBackward0\",\"pid\":1,"
+	"\"tid\":2,\"ts\":400,\"dur\":50,\"args\":{\"Sequence number\":4}},"
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"MeanBackward0\",\"pid\":1,\"tid\":2,"
+	"\"ts\":405,\"dur\":40},"
+	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
+	"\"tid\":2,\"ts\":410,\"dur\":1,\"args\":{\"correlation\":4}},"
+	"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"expand\",\"pid\":0,\"tid\":7,\"ts\":420,"
+	"\"dur\":5,\"args\":{\"correlation\":4,\"stream\":7}},"
+	"{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,"
+	"\"tid\":1,\"ts\":500,\"dur\":1,\"args\":{\"correlation\":5}},"
+	"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"alone\",\"pid\":0,\"tid\":7,\"ts\":510,"
+	"\"dur\":5,\"args\":{\"correlation\":5,\"stream\":7}}]";
+
 /* Reads, reports, renders; the first status that is not 0. */
 static int use_all(const struct trawl_allocator *allocator, const char *text, int64_t step)
 {
@@ -91,6 +148,7 @@ static int use_all(const struct trawl_allocator *allocator, const char *text, in
 	options.threads = 1;
 	options.step_first = options.step_last = step;
 	options.clip_overruns = step >= 0;
+	options.platform = "MI300X";
 	if (!status)
 		status = trawl_report_new(&report, trace, &options, NULL);
 	tw_str_init(&out, allocator);
@@ -136,11 +194,34 @@ static void test_each_allocation_fails_once(void **state)
 	assert_true(fail_each(trace_text, -1) > 100);
 	assert_true(fail_each(odd_text, -1) > 100);
 	assert_true(fail_each(odd_text, 1) > 100);
+	assert_true(fail_each(modelled_text, -1) > 200);
+}
+
+/* The trace of models has a table for each of its families. */
+static void test_models_are_reached(void **state)
+{
+	static const char *const tables[] = { "GEMM",	    "InferenceAttention_fwd",
+					      "CONV_fwd",   "CONV_bwd",
+					      "Reduce_fwd", "Reduce_bwd" };
+	struct trawl_trace *trace = trace_of(modelled_text);
+	struct trawl_report *report = report_of(trace, NULL);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		assert_int_equal(rows_of(report, tables[i]), 1);
+	assert_string_not_equal(cell_at(report, "CONV_bwd", 0, "GFLOPS_first"), "");
+	assert_string_not_equal(cell_at(report, "InferenceAttention_fwd", 0, "GFLOPS_first"), "");
+	assert_true(has_row(report, "unified_perf_summary", "name",
+			    "cudaLaunchKernel->alone (Synthetic Op)"));
+	trawl_report_free(report);
+	trawl_trace_free(trace);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_models_are_reached),
 		cmocka_unit_test(test_each_allocation_fails_once),
 	};
 
