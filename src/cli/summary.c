@@ -218,6 +218,7 @@ static const char *const top_gpu_sources[] = { "name", "Categories", "Count",
 static const char *const top_host_sources[] = { "name", "Count", "self host time (ms)",
 						"Percentage (%)" };
 
+/* Their number when there is none, where every cell is missing. */
 static size_t column_of(const struct trawl_table *table, const char *header)
 {
 	size_t i;
@@ -225,7 +226,14 @@ static size_t column_of(const struct trawl_table *table, const char *header)
 	for (i = 0; i < trawl_table_columns(table); i++)
 		if (!strcmp(trawl_table_column(table, i)->header, header))
 			return i;
-	return 0;
+	return i;
+}
+
+struct trawl_cell cli_cell(const struct trawl_table *table, size_t row, const char *header)
+{
+	static const struct trawl_cell missing = { .state = TRAWL_CELL_MISSING };
+
+	return table ? trawl_table_cell(table, row, column_of(table, header)) : missing;
 }
 
 static void copy_cell(struct trawl_table *to, size_t row, size_t column,
@@ -252,7 +260,7 @@ static void copy_cell(struct trawl_table *to, size_t row, size_t column,
 static void copy_categories(struct trawl_table *to, size_t row, size_t column,
 			    const struct trawl_table *from)
 {
-	struct trawl_cell cell = trawl_table_cell(from, row, column_of(from, "Categories"));
+	struct trawl_cell cell = cli_cell(from, row, "Categories");
 	struct tw_str plain;
 	size_t i;
 
@@ -321,8 +329,8 @@ static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 	for (row = 0; table && row < trawl_table_rows(table); row++) {
 		struct trawl_cell time;
 
-		count += trawl_table_cell(table, row, column_of(table, "count")).integer;
-		time = trawl_table_cell(table, row, column_of(table, "time (ms)"));
+		count += cli_cell(table, row, "count").integer;
+		time = cli_cell(table, row, "time (ms)");
 		told &= time.state == TRAWL_CELL_VALUE;
 		ns += time.integer;
 	}
