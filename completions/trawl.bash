@@ -17,7 +17,7 @@ _trawl() {
 	local commands="report check model platforms help"
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local report="--step --range --start --end --device --linked-only --short-kernel-us
-		--micro-idle-us --top-ops --clip-overruns --no-xlsx --no-csv"
+		--micro-idle-us --top-ops --clip-overruns --platform --plots --no-xlsx --no-csv"
 	local tables="-h --help --format"
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}

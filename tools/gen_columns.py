@@ -37,8 +37,8 @@ int main(void)
 	for (i = 0; i < tw_analysis_count; i++) {
 		const struct tw_table_spec *table = &tw_analyses[i]->table;
 
-		printf("table\t%s\t%s\t%u\t%d\n", table->name, table->meaning,
-		       tw_analyses[i]->needs, table->keep_empty);
+		printf("table\t%s\t%s\t%u\t%d\t%p\n", table->name, table->meaning,
+		       tw_analyses[i]->needs, table->keep_empty, (const void *)table->columns);
 		for (c = 0; c < table->column_count; c++)
 			printf("column\t%s\t%d\t%s\t%s\n", table->columns[c].header,
 			       (int)table->columns[c].type, table->columns[c].unit,
@@ -98,13 +98,21 @@ def sentence(text):
 
 
 def columns_page(lines):
+    """Tables of one declaration show its columns once, at the first of them."""
     out, names = [], [f[1] for f in lines if f[0] == "table"]
+    first = {}
+    show = True
     out.append(HEAD)
-    out.append(" · ".join(f"[{n}](#{n})" for n in names) + "\n")
+    out.append(" · ".join(f"[{n}](#{n.lower()})" for n in names) + "\n")
     for fields in lines:
         if fields[0] == "table":
-            _, name, meaning, needs, always = fields
+            _, name, meaning, needs, always, columns = fields
+            show = columns not in first
+            shown_at = first.setdefault(columns, name)
             out.append(f"\n## {name}\n")
+            if not show:
+                out.append(f"{sentence(meaning)} Columns as of [{shown_at}](#{shown_at.lower()}).")
+                continue
             said = [sentence(meaning)]
             if NEEDS[int(needs)]:
                 said.append(f"Made from traces with {NEEDS[int(needs)]}.")
@@ -112,7 +120,7 @@ def columns_page(lines):
                 said.append("Written even when it has no rows.")
             out.append(" ".join(said) + "\n")
             out.append("| column | type | unit | meaning |\n|---|---|---|---|")
-        elif fields[0] == "column":
+        elif fields[0] == "column" and show:
             _, header, kind, unit, meaning = fields
             out.append(f"| `{cell(header)}` | {TYPES[int(kind)]} | {cell(unit)} | "
                        f"{cell(meaning)} |")

@@ -69,6 +69,9 @@ struct tw_analysis {
 extern const struct tw_analysis *const tw_analyses[];
 extern const size_t tw_analysis_count;
 
+/* The platform of a report's roofline with its peaks, NULL: none is known. */
+const struct tw_platform *tw_report_platform(const struct trawl_report *report);
+
 /* ---- what several analyses share */
 
 /* Text of a text id into a cell. */

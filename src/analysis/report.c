@@ -269,6 +269,11 @@ const char *trawl_report_view(const struct trawl_report *report)
 	return report->derived->view.label;
 }
 
+const struct tw_platform *tw_report_platform(const struct trawl_report *report)
+{
+	return report->has_platform ? &report->platform : NULL;
+}
+
 const char *trawl_report_platform(const struct trawl_report *report, bool *guessed)
 {
 	if (guessed)

@@ -10,12 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ROOFLINE "roofline.png"
+
 struct report_command {
 	struct cli_common common;
 	struct trawl_report_options options;
 	unsigned top_ops;
 	int64_t steps[2];
-	bool no_xlsx, no_csv;
+	bool no_xlsx, no_csv, plots;
 	const char *path;
 };
 
@@ -58,8 +60,29 @@ static size_t list_tables(const struct trawl_report *report, const struct trawl_
 	return count;
 }
 
+/* A report with nothing to draw is done without the picture. */
+static int draw_plots(const struct report_command *c, const struct trawl_report *report,
+		      const struct trawl_trace *trace, bool *drawn, struct trawl_error *err)
+{
+	struct tw_str path;
+	int status;
+
+	tw_str_init(&path, trawl_allocator_default());
+	output_path(c, ROOFLINE, &path);
+	status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
+			       cli_draw_roofline(report, trace, path.ptr, err);
+	*drawn = !status;
+	if (status == TRAWL_ENODATA) {
+		if (!c->common.quiet)
+			cli_message("%s", err->message);
+		status = 0;
+	}
+	tw_str_release(&path);
+	return status;
+}
+
 static int write_files(const struct report_command *c, const struct trawl_report *report,
-		       struct trawl_error *err)
+		       const struct trawl_trace *trace, bool *drawn, struct trawl_error *err)
 {
 	const struct trawl_table *tables[64];
 	size_t count = list_tables(report, tables, 64);
@@ -78,48 +101,73 @@ static int write_files(const struct report_command *c, const struct trawl_report
 				       trawl_write_xlsx(tables, count, path.ptr, err);
 	}
 	tw_str_release(&path);
+	if (!status && c->plots)
+		status = draw_plots(c, report, trace, drawn, err);
 	return status;
 }
 
+static void tell_if_there(const struct tw_str *path, const char *what)
+{
+	if (!path->failed && !access(path->ptr, F_OK))
+		cli_message("%s is of an earlier report: this trace has no such %s", path->ptr,
+			    what);
+}
+
 /*
- * CSV files of tables that have nothing to say this time, left from an earlier report: nothing
- * is deleted here, but they are not of this trace.
+ * Files of what this trace has nothing to say about, left from an earlier report: nothing is
+ * deleted here, but they are not of this trace.
  */
-static void tell_stale(const struct report_command *c, const struct trawl_report *report)
+static void tell_stale(const struct report_command *c, const struct trawl_report *report,
+		       bool drawn)
 {
 	struct tw_str path;
 	size_t i;
 
-	if (c->no_csv || c->common.quiet)
+	if (c->common.quiet)
 		return;
 	tw_str_init(&path, trawl_allocator_default());
-	for (i = 0; i < tw_analysis_count; i++) {
+	for (i = 0; i < tw_analysis_count && !c->no_csv; i++) {
 		const char *name = tw_analyses[i]->table.name;
 
 		if (trawl_report_find(report, name))
 			continue;
 		output_path(c, "perf_report_csvs", &path);
 		tw_str_addf(&path, "/%s.csv", name);
-		if (!path.failed && !access(path.ptr, F_OK))
-			cli_message("%s is of an earlier report: this trace has no such table",
-				    path.ptr);
+		tell_if_there(&path, "table");
+	}
+	if (c->plots && !drawn) {
+		output_path(c, ROOFLINE, &path);
+		tell_if_there(&path, "picture");
 	}
 	tw_str_release(&path);
 }
 
-static void tell_where(const struct report_command *c, const struct trawl_report *report)
+static void tell_where(const struct report_command *c, const struct trawl_report *report,
+		       bool drawn)
 {
-	struct tw_str path;
+	const char *names[3];
+	struct tw_str path, list;
+	size_t count = 0, i;
 
-	if (c->common.quiet || (c->no_csv && c->no_xlsx))
+	if (!c->no_xlsx)
+		names[count++] = "perf_report.xlsx";
+	if (!c->no_csv)
+		names[count++] = "perf_report_csvs/";
+	if (drawn)
+		names[count++] = ROOFLINE;
+	if (c->common.quiet || !count)
 		return;
 	tw_str_init(&path, trawl_allocator_default());
+	tw_str_init(&list, trawl_allocator_default());
 	output_path(c, NULL, &path);
-	if (!path.failed)
-		cli_message("%zu tables written to %s/ (%s%s%s)", trawl_report_tables(report),
-			    path.ptr, c->no_xlsx ? "" : "perf_report.xlsx",
-			    c->no_xlsx || c->no_csv ? "" : ", ",
-			    c->no_csv ? "" : "perf_report_csvs/");
+	for (i = 0; i < count; i++)
+		tw_str_addf(&list, "%s%s", i ? ", " : "", names[i]);
+	if (!path.failed && !list.failed && c->no_csv && c->no_xlsx)
+		cli_message("%s written to %s/", list.ptr, path.ptr);
+	else if (!path.failed && !list.failed)
+		cli_message("%zu tables written to %s/ (%s)", trawl_report_tables(report), path.ptr,
+			    list.ptr);
+	tw_str_release(&list);
 	tw_str_release(&path);
 }
 
@@ -171,6 +219,7 @@ static int report_trace(const struct report_command *c, const struct trawl_trace
 	struct trawl_report *report;
 	struct trawl_error err;
 	double start = seconds();
+	bool drawn = false;
 	size_t count, i;
 	int status;
 
@@ -189,15 +238,15 @@ static int report_trace(const struct report_command *c, const struct trawl_trace
 	if (status == CLI_DONE) {
 		start = seconds();
 		cli_tell_defects(c->path, defects, count, &c->common);
-		status = write_files(c, report, &err) ? cli_fail(&err) : CLI_DONE;
+		status = write_files(c, report, trace, &drawn, &err) ? cli_fail(&err) : CLI_DONE;
 		if (c->common.verbose)
 			cli_message("written in %.3f s", seconds() - start);
 	}
 	if (status == CLI_DONE)
 		status = print_result(c, report, trace);
 	if (status == CLI_DONE) {
-		tell_where(c, report);
-		tell_stale(c, report);
+		tell_where(c, report, drawn);
+		tell_stale(c, report, drawn);
 		status = cli_defects_status(defects, count);
 	}
 	trawl_report_free(report);
@@ -250,6 +299,7 @@ int cli_report(const struct cli_command *command, int argc, char **argv)
 		  "end kernels that run over whole later ones at the next start" },
 		{ "platform", 0, CLI_TEXT, "NAME|FILE", &o->platform,
 		  "the GPU for the roofline (default: as the trace says)" },
+		{ "plots", 0, CLI_FLAG, NULL, &c.plots, "draw " ROOFLINE " too, with gnuplot" },
 		{ "no-xlsx", 0, CLI_FLAG, NULL, &c.no_xlsx, "write no workbook" },
 		{ "no-csv", 0, CLI_FLAG, NULL, &c.no_csv, "write no CSV files" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },

@@ -10,7 +10,8 @@ const struct cli_command cli_commands[] = {
 	{ "report", "TRACE", "performance report: where the GPU time went",
 	  "Writes perf_report.xlsx and perf_report_csvs/*.csv into the output directory (default:\n"
 	  "analysis_output beside the trace) and prints a summary. TRACE is a PyTorch profiler trace:\n"
-	  "JSON, plain or compressed by gzip or zstd; '-' reads standard input.\n\n"
+	  "JSON, plain or compressed by gzip or zstd; '-' reads standard input. --plots adds\n"
+	  "roofline.png.\n\n"
 	  "  trawl report trace.json.gz -o report --step 3\n",
 	  cli_report },
 	{ "check", "TRACE...", "what is odd in a trace: repairs, losses, suspect events",

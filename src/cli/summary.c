@@ -5,8 +5,10 @@
 #include "cli/cli.h"
 
 #include "analysis/analysis.h"
+#include "model/roofline.h"
 #include "render/escape.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -195,6 +197,8 @@ static const struct trawl_column top_gpu[] = {
 	{ "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
 	{ "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "GPU time of its calls" },
 	{ "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the GPU time of all operations" },
+	{ "roofline (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
+	  "roofline time to kernel time, of its rows in unified_perf_summary that have both" },
 };
 
 static const struct trawl_column top_host[] = {
@@ -208,16 +212,22 @@ static const struct trawl_column top_host[] = {
 static const struct tw_table_spec top_gpu_spec = { "top_operations",
 						   "operations with the most GPU time", top_gpu, 5,
 						   true };
+/* Where the platform is known. */
+static const struct tw_table_spec top_roofline_spec = { "top_operations",
+							"operations with the most GPU time",
+							top_gpu, 6, true };
 static const struct tw_table_spec top_host_spec = { "top_operations",
 						    "operations with the most time on the host",
 						    top_host, 4, true };
 
 /* Where the columns of the two come from. */
-static const char *const top_gpu_sources[] = { "name", "Categories", "Count",
-					       "total_direct_kernel_time_ms", "Percentage (%)" };
+static const char *const top_gpu_sources[] = { "name",		 "Categories",
+					       "Count",		 "total_direct_kernel_time_ms",
+					       "Percentage (%)", NULL };
 static const char *const top_host_sources[] = { "name", "Count", "self host time (ms)",
 						"Percentage (%)" };
 
+/* Their number when there is none, where every cell is missing. */
 static size_t column_of(const struct trawl_table *table, const char *header)
 {
 	size_t i;
@@ -225,7 +235,14 @@ static size_t column_of(const struct trawl_table *table, const char *header)
 	for (i = 0; i < trawl_table_columns(table); i++)
 		if (!strcmp(trawl_table_column(table, i)->header, header))
 			return i;
-	return 0;
+	return i;
+}
+
+struct trawl_cell cli_cell(const struct trawl_table *table, size_t row, const char *header)
+{
+	static const struct trawl_cell missing = { .state = TRAWL_CELL_MISSING };
+
+	return table ? trawl_table_cell(table, row, column_of(table, header)) : missing;
 }
 
 static void copy_cell(struct trawl_table *to, size_t row, size_t column,
@@ -252,7 +269,7 @@ static void copy_cell(struct trawl_table *to, size_t row, size_t column,
 static void copy_categories(struct trawl_table *to, size_t row, size_t column,
 			    const struct trawl_table *from)
 {
-	struct trawl_cell cell = trawl_table_cell(from, row, column_of(from, "Categories"));
+	struct trawl_cell cell = cli_cell(from, row, "Categories");
 	struct tw_str plain;
 	size_t i;
 
@@ -265,12 +282,49 @@ static void copy_categories(struct trawl_table *to, size_t row, size_t column,
 	tw_str_release(&plain);
 }
 
+static double percent_of_roofline(const struct trawl_table *table, size_t row)
+{
+	struct trawl_cell cell = cli_cell(table, row, "Pct Roofline_mean");
+
+	return cell.state == TRAWL_CELL_VALUE ? cell.real : NAN;
+}
+
+/* Over the rows of that name, each as much as its kernel time; NaN when none has one. */
+static double roofline_of_name(const struct trawl_table *table, struct trawl_cell name)
+{
+	size_t name_column = column_of(table, "name"), row;
+	double sum = 0, time = 0;
+
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		struct trawl_cell cell = trawl_table_cell(table, row, name_column);
+		double percent, kernel_time;
+
+		if (cell.text_len != name.text_len || !cell.text || !name.text ||
+		    memcmp(cell.text, name.text, name.text_len))
+			continue;
+		percent = percent_of_roofline(table, row);
+		if (isnan(percent))
+			continue;
+		kernel_time = (double)cli_cell(table, row, "Kernel Time (µs)_sum").integer;
+		sum += percent * kernel_time;
+		time += kernel_time;
+	}
+	return time > 0 ? sum / time : NAN;
+}
+
+static const struct tw_table_spec *top_spec(const struct trawl_report *report, bool gpu)
+{
+	if (!gpu)
+		return &top_host_spec;
+	return trawl_report_platform(report, NULL) ? &top_roofline_spec : &top_gpu_spec;
+}
+
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops)
 {
 	const struct trawl_table *ops = trawl_report_find(report, "ops_summary");
+	const struct trawl_table *work = trawl_report_find(report, "unified_perf_summary");
 	bool gpu = ops != NULL;
-	struct trawl_table *top =
-		tw_table_new(gpu ? &top_gpu_spec : &top_host_spec, trawl_allocator_default());
+	struct trawl_table *top = tw_table_new(top_spec(report, gpu), trawl_allocator_default());
 	const char *const *sources = gpu ? top_gpu_sources : top_host_sources;
 	size_t row, column, rows;
 
@@ -282,9 +336,13 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 	for (row = 0; row < rows; row++) {
 		tw_table_add_row(top);
 		for (column = 0; column < trawl_table_columns(top); column++) {
-			if (!strcmp(sources[column], "Categories"))
+			if (!sources[column] && work)
+				tw_table_set_real(top, row, column,
+						  roofline_of_name(work,
+								   cli_cell(ops, row, "name")));
+			else if (sources[column] && !strcmp(sources[column], "Categories"))
 				copy_categories(top, row, column, ops);
-			else
+			else if (sources[column])
 				copy_cell(top, row, column, ops, sources[column]);
 		}
 	}
@@ -321,8 +379,8 @@ static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 	for (row = 0; table && row < trawl_table_rows(table); row++) {
 		struct trawl_cell time;
 
-		count += trawl_table_cell(table, row, column_of(table, "count")).integer;
-		time = trawl_table_cell(table, row, column_of(table, "time (ms)"));
+		count += cli_cell(table, row, "count").integer;
+		time = cli_cell(table, row, "time (ms)");
 		told &= time.state == TRAWL_CELL_VALUE;
 		ns += time.integer;
 	}
@@ -357,6 +415,32 @@ static void add_wrapped(struct tw_str *out, const char *text, size_t indent, siz
 	}
 	tw_str_add_cstr(out, text);
 	tw_str_add_char(out, '\n');
+}
+
+/* What cannot be: the time, the cost model or the peak is wrong there. */
+static void add_over_roofline(const struct trawl_report *report, unsigned width, struct tw_str *out)
+{
+	const struct trawl_table *table = trawl_report_find(report, "unified_perf_summary");
+	size_t row, count = 0;
+	double worst = 0;
+	char line[256];
+
+	for (row = 0; table && row < trawl_table_rows(table); row++) {
+		double percent = percent_of_roofline(table, row);
+
+		if (!(percent > TW_ROOFLINE_ANOMALY_PERCENT))
+			continue;
+		count++;
+		worst = fmax(worst, percent);
+	}
+	if (!count)
+		return;
+	snprintf(line, sizeof(line),
+		 "%zu row%s of unified_perf_summary over %.0f %% of the roofline, up to %.0f %%: "
+		 "the time, the cost model or the peak is wrong there",
+		 count, count == 1 ? "" : "s", TW_ROOFLINE_ANOMALY_PERCENT, worst);
+	tw_str_add_char(out, '\n');
+	add_wrapped(out, line, 0, width);
 }
 
 void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
@@ -404,6 +488,7 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 	add_trace_lines(report, trace, out);
 	add_timeline(report, width, colour, out);
 	add_top(report, top_ops, width, colour, out);
+	add_over_roofline(report, width, out);
 	add_unlinked(report, out);
 	add_quality(report, width, colour, out);
 }

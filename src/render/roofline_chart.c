@@ -14,6 +14,7 @@
 #define TOP 730.0
 #define LIST_LEFT 850.0
 #define LIST_NAME_CELLS 40
+#define LIST_DETAIL_CELLS 48
 
 /* Radius of a point that has all the time; none is smaller than the least. */
 #define LARGEST_RADIUS 42.0
@@ -470,26 +471,41 @@ static void add_details(struct drawing *d, const struct tw_chart_point *p, doubl
 	tw_str_release(&text);
 }
 
-/* The rest in one line. */
-static double add_others(struct drawing *d, double y)
+/* "16 more, 25.1 % of time" and what these are. */
+static double add_count(struct drawing *d, size_t count, double frac, const char *what, double y)
 {
 	struct tw_str text;
-	double frac = 0;
-	size_t i;
 
-	if (d->count <= TW_CHART_NAMED)
+	if (!count)
 		return y;
-	for (i = TW_CHART_NAMED; i < d->count; i++)
-		frac += d->points[i]->time_frac;
 	tw_str_init(&text, d->out.allocator);
-	tw_str_addf(&text, "and %zu more, ", d->count - TW_CHART_NAMED);
-	tw_str_add_real_fixed(&text, frac * 100, 1);
+	tw_str_addf(&text, "%zu %s, ", count, what);
+	tw_str_add_real_fixed(&text, fmax(frac, 0) * 100, 1);
 	tw_str_add_cstr(&text, " % of time");
 	add_label(d, text.ptr ? text.ptr : "", 0, LIST_LEFT + 26, y, &small);
 	tw_str_release(&text);
 	return y - LINE;
 }
 
+/* The rest, and what is not in the picture, so that the shares add up. */
+static double add_others(struct drawing *d, double y)
+{
+	double all = 0, drawn = 0, named = 0;
+	size_t i;
+
+	for (i = 0; i < d->chart->point_count; i++)
+		all += isfinite(d->chart->points[i].time_frac) ? d->chart->points[i].time_frac : 0;
+	for (i = 0; i < d->count; i++) {
+		drawn += d->points[i]->time_frac;
+		named += i < TW_CHART_NAMED ? d->points[i]->time_frac : 0;
+	}
+	if (d->count > TW_CHART_NAMED)
+		y = add_count(d, d->count - TW_CHART_NAMED, drawn - named, "more", y);
+	return add_count(d, d->chart->point_count - d->count, all - drawn, "without known FLOPs",
+			 y);
+}
+
+/* In two columns. */
 static void add_colours(struct drawing *d, double y)
 {
 	struct tw_str text;
@@ -497,16 +513,17 @@ static void add_colours(struct drawing *d, double y)
 
 	add_label(d, "Precision", 0, LIST_LEFT, y, &heading);
 	tw_str_init(&text, d->out.allocator);
-	for (i = 0; i < d->spec_count && y > BOTTOM - 2 * LINE; i++) {
+	for (i = 0; i < d->spec_count && (i % 2 || y > BOTTOM - 3 * LINE); i++) {
 		struct style dot = { "left", d->specs[i].colour, "sans:Bold,13" };
+		double x = i % 2 ? (LIST_LEFT + TW_CHART_WIDTH) / 2 : LIST_LEFT;
 
-		y -= LINE + 3;
+		y -= i % 2 ? 0 : LINE + 3;
 		tw_str_clear(&text);
 		add_spec_name(&text, *d->specs[i].name ? d->specs[i].name : "not known");
 		if (*d->specs[i].name && isnan(d->specs[i].tflops))
-			tw_str_add_cstr(&text, " (no ceiling known)");
-		add_label(d, "●", 0, LIST_LEFT, y, &dot);
-		add_label(d, text.ptr ? text.ptr : "", LIST_NAME_CELLS, LIST_LEFT + 26, y, &plain);
+			tw_str_add_cstr(&text, " (no roof)");
+		add_label(d, "●", 0, x, y, &dot);
+		add_label(d, text.ptr ? text.ptr : "", LIST_NAME_CELLS / 2, x + 20, y, &plain);
 	}
 	tw_str_release(&text);
 }
@@ -526,8 +543,14 @@ static void add_list(struct drawing *d)
 			memcpy(text, "10", 3);
 		add_label(d, text, 0, LIST_LEFT + 18, y, &number);
 		add_label(d, d->points[i]->name, LIST_NAME_CELLS, LIST_LEFT + 26, y, &plain);
-		add_details(d, d->points[i], y - LINE + 1);
-		y -= 2 * LINE + 7;
+		y -= LINE - 1;
+		if (*d->points[i]->detail) {
+			add_label(d, d->points[i]->detail, LIST_DETAIL_CELLS, LIST_LEFT + 26, y,
+				  &small);
+			y -= LINE - 2;
+		}
+		add_details(d, d->points[i], y);
+		y -= LINE + 6;
 	}
 	y = add_others(d, y);
 	add_colours(d, y - 14);
@@ -574,7 +597,7 @@ static void add_frame(struct drawing *d)
 	add_range(out, "y", d->y_low, d->y_high);
 	add_label(d, d->chart->title, 100, LEFT, TOP + 46, &title);
 	add_label(d, d->chart->platform, 100, LEFT, TOP + 24, &plain);
-	add_label(d, "area of a point: its share of the time", 0, LIST_LEFT, BOTTOM - 46, &small);
+	add_label(d, "area of a point: its share of the time", 0, RIGHT - 220, BOTTOM - 46, &small);
 }
 
 static int draw(struct drawing *d, const char *path, const struct trawl_allocator *allocator,

@@ -9,17 +9,19 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import (ROOT, Case, base_events, document, event, kernel, op, tracegen, trawl)
 
-SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json" for name in ("report", "check")}
+SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
+           for name in ("report", "check", "model", "models", "platforms")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
 class Schema(Case):
-    def validate(self, name, doc):
-        """Complaints about a document; '' when it fits."""
-        path = self.write(doc if isinstance(doc, str) else json.dumps(doc), "document.json")
+    def validate(self, name, *docs):
+        """Complaints about documents; '' when they fit."""
+        paths = [self.write(doc if isinstance(doc, str) else json.dumps(doc), f"document{i}.json")
+                 for i, doc in enumerate(docs)]
         # The library is Debian's: for the system's Python, if not for this one.
         for python in (sys.executable, "/usr/bin/python3"):
-            done = subprocess.run([python, CHECKER, SCHEMAS[name], path], capture_output=True,
+            done = subprocess.run([python, CHECKER, SCHEMAS[name], *paths], capture_output=True,
                                   text=True)
             if done.returncode != 3:
                 self.assertEqual(done.stderr, "")
@@ -47,6 +49,8 @@ class Schema(Case):
             "only the host": (document([op("a", 1, 5)]), ()),
             "long": (document(huge), ()),
             "damaged": (odd, ()),
+            "platform": (document(base_events()), ("--platform", "MI300X")),
+            "platform, no GPU": (document([op("a", 1, 5)]), ("--platform", "MI300X")),
         }
         for name, (data, options) in cases.items():
             with self.subTest(name):
@@ -64,6 +68,65 @@ class Schema(Case):
             result = trawl("check", *paths, "--format", "json")
             self.assertExit(result, 0, 3)
             self.assertEqual(self.validate("check", result.out), "")
+
+    def print_tables(self, *args):
+        result = trawl(*args, "--format", "json")
+        self.assertExit(result, 0)
+        return result.out
+
+    def test_models_fit(self):
+        product = ("model", "aten::mm", "--dims", "16x8,8x4", "--dtype")
+        timed = ("--platform", "MI300X", "--time-us", "5")
+        docs = [self.print_tables(*args) for args in (
+            (*product, "float"), (*product, "bf16", *timed), (*product, "int8", *timed),
+            (*product, "fp8", "--platform", "MI210"),
+            ("model", "aten::convolution", "--backward", "--dims", "8x4x9,6x4x3,6", "--dtype",
+             "float", "--concrete", ";;;[1];[0];[1];False;[0];1"),
+            ("model", "aten::copy_", "--dims", "8,8", "--dtype", "float", *timed))]
+        self.assertEqual(self.validate("model", *docs), "")
+        self.assertEqual(self.validate("models", self.print_tables("model", "--list")), "")
+
+    def test_platforms_fit(self):
+        listed = self.print_tables("platforms")
+        names = [row[0] for row in json.loads(listed)["tables"][0]["rows"]]
+        mine = self.write('{"mem_bw_gbps": 1}', "mine.json")
+        ones = [self.print_tables("platforms", name) for name in (*names, mine)]
+        self.assertEqual(self.validate("platforms", listed, *ones), "")
+
+    def test_other_models_and_platforms_do_not_fit(self):
+        model = json.loads(self.print_tables("model", "aten::mm", "--dims", "16x8,8x4", "--dtype",
+                                             "float"))
+        models = json.loads(self.print_tables("model", "--list"))
+        platforms = json.loads(self.print_tables("platforms"))
+        one = json.loads(self.print_tables("platforms", "H100 SXM"))
+        for name, doc, cell, value in (
+                ("model", model, 1, "1024"), ("model", model, 2, "furlongs"),
+                ("model", model, 3, ""), ("models", models, 4, True), ("models", models, 3, "x"),
+                ("platforms", platforms, 1, 0), ("platforms", platforms, -1, "guessed"),
+                ("platforms", one, 0, "matrix_fp5"), ("platforms", one, 1, None)):
+            with self.subTest(f"{name} {cell} {value}"):
+                other = copy.deepcopy(doc)
+                other["tables"][0]["rows"][0][cell] = value
+                self.assertNotEqual(self.validate(name, other), "")
+        both = copy.deepcopy(model)
+        both["tables"][0]["rows"][1][3] = "a number and a text"
+        self.assertNotEqual(self.validate("model", both), "")
+        for name, doc in (("model", models), ("models", model), ("platforms", model)):
+            self.assertNotEqual(self.validate(name, doc), "")
+        for name, doc in (("model", model), ("models", models), ("platforms", platforms),
+                          ("platforms", one)):
+            other = copy.deepcopy(doc)
+            other["tables"][0]["columns"].pop()
+            self.assertNotEqual(self.validate(name, other), "")
+
+    def test_roofline_is_in_columns_and_rows(self):
+        doc = json.loads(self.printed(document(base_events()), "--platform", "MI300X"))
+        top = doc["tables"][1]
+        self.assertEqual(top["columns"][-1]["id"], "roofline")
+        for change in (lambda t: t["columns"].pop(), lambda t: t["rows"][0].pop()):
+            other = copy.deepcopy(doc)
+            change(other["tables"][1])
+            self.assertNotEqual(self.validate("report", other), "")
 
     def test_other_documents_do_not_fit(self):
         doc = json.loads(self.printed(document(base_events())))

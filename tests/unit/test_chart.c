@@ -25,16 +25,16 @@ static const struct tw_chart_ceiling ceilings[] = {
 
 /* Names that shells, gnuplot or a reader's eye would obey. */
 static const struct tw_chart_point points[] = {
-	{ "aten::mm", 692.8, 428, 0.4, "matrix_bf16" },
-	{ "`touch pwned`", 600, 300, 0.1, "matrix_fp16" },
-	{ "'; system('touch pwned'); '", 1000, 1100, 0.1, "matrix_fp8" },
-	{ "it's \"quoted\" \\n {^_@x} $(touch pwned)", 0.08, 0.3, 0.1, "vector_bf16" },
-	{ "two\nlines\nEOD\n! touch pwned", 0.08, 0.31, 0.1, "vector_fp32" },
-	{ "\xFF\xE2\x80\xAE", 0.09, 0.3, 0.05, "matrix_xx" },
-	{ "", 0.2, 1e-9, 0.05, "" },
-	{ "nowhere", NAN, 1, 0.05, "" },
-	{ "no time", 1, INFINITY, 0.05, "" },
-	{ "no bytes", 0, 1, 0.05, "" },
+	{ "aten::mm", "8944x1024,1024x2816", 692.8, 428, 0.4, "matrix_bf16" },
+	{ "`touch pwned`", "'; !touch pwned", 600, 300, 0.1, "matrix_fp16" },
+	{ "'; system('touch pwned'); '", "", 1000, 1100, 0.1, "matrix_fp8" },
+	{ "it's \"quoted\" \\n {^_@x} $(touch pwned)", "", 0.08, 0.3, 0.1, "vector_bf16" },
+	{ "two\nlines\nEOD\n! touch pwned", "", 0.08, 0.31, 0.1, "vector_fp32" },
+	{ "\xFF\xE2\x80\xAE", "", 0.09, 0.3, 0.05, "matrix_xx" },
+	{ "", "", 0.2, 1e-9, 0.05, "" },
+	{ "nowhere", "", NAN, 1, 0.05, "" },
+	{ "no time", "", 1, INFINITY, 0.05, "" },
+	{ "no bytes", "", 0, 1, 0.05, "" },
 };
 
 static const struct tw_roofline_chart chart = {
@@ -130,7 +130,7 @@ static void test_little_and_much(void **state)
 	free(read_png(path, &len));
 	/* All at one place: there is no room for their numbers. */
 	for (i = 0; i < 500; i++)
-		many[i] = (struct tw_chart_point){ "same", 10, 10, 1.0 / 500, "matrix_bf16" };
+		many[i] = (struct tw_chart_point){ "same", "", 10, 10, 1.0 / 500, "matrix_bf16" };
 	other.points = many;
 	other.point_count = 500;
 	assert_int_equal(draw(&other, path, &err), 0);
