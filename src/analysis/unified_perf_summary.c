@@ -129,9 +129,9 @@ struct walk {
 	struct tw_op_keys keys;
 	struct tw_op_rows rows;
 	uint8_t *launches; /* by host node: it launches GPU work itself */
-	uint64_t *sole;	  /* by pair: the only operation, see sole_operation(); 0: not asked */
-	uint8_t *counted; /* by GPU event: it is in a row */
-	int64_t *times;	  /* room for the largest group */
+	uint64_t *sole;	   /* by pair: the only operation, see sole_operation(); 0: not asked */
+	uint8_t *counted;  /* by GPU event: it is in a row */
+	int64_t *times;	   /* room for the largest group */
 	struct tw_str text;
 };
 

@@ -347,14 +347,24 @@ bool tw_trace_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key,
 {
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
 	struct tw_arg_keys keys = { { 0 } };
+	struct tw_arg next;
 	bool found = false;
 
 	if (!at)
 		return false;
-	tw_arg_keys_add(&keys, key);
 	/* Of a key that is there twice the last one counts. */
-	while (tw_args_seek(&trace->args, &at, &keys))
-		found = tw_args_next(&trace->args, &at, arg);
+	if (key < TW_KEY_COUNT) {
+		tw_arg_keys_add(&keys, key);
+		while (tw_args_seek(&trace->args, &at, &keys))
+			found = tw_args_next(&trace->args, &at, arg);
+		return found;
+	}
+	while (tw_args_next(&trace->args, &at, &next)) {
+		if (next.key != key)
+			continue;
+		*arg = next;
+		found = true;
+	}
 	return found;
 }
 
