@@ -96,12 +96,12 @@ static const struct line layer_forward[] = {
 /* ---- backward --------------------------------------------------------- */
 
 /* Gradient of a parameter: the reducer scales it into its bucket. */
-#define ACCUMULATE(d, dims)                                                                  \
+#define ACCUMULATE(d, dims) ACCUMULATE_BY(d, dims, "scale")
+#define ACCUMULATE_BY(d, dims, key)                                                          \
 	OP(d, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", NULL), \
 		OP((d) + 1, "torch::autograd::AccumulateGrad", "b[" dims "]"),               \
 		OP((d) + 1, "torch::distributed::reducer::mul_out", "b[" dims "]"),          \
-		OP((d) + 2, "aten::mul", "b[" dims "] s=0.125 b[" dims "]"),                 \
-		KERN((d) + 3, "scale")
+		OP((d) + 2, "aten::mul", "b[" dims "] s=0.125 b[" dims "]"), KERN((d) + 3, key)
 
 #define VIEW_BWD(d, from, to)                                           \
 	BWD(d, "ViewBackward0", "b[" from "]"),                         \
@@ -289,7 +289,7 @@ static const struct line loss_backward[] = {
 	VIEW_BWD(0, "BS,H", X),
 	BWD(0, "TBackward0", "b[H,V]"),
 	TRANSPOSE2(2, 0, "H", "V"),
-	ACCUMULATE(0, "V,H"),
+	ACCUMULATE_BY(0, "V,H", "scale_table"),
 	LAYER_NORM_BWD(0),
 };
 
@@ -300,7 +300,7 @@ static const struct line embed_backward[] = {
 	OP(4, "aten::zero_", "b[V,H]"),
 	KERN(5, "fill"),
 	KERN(4, "embed_bwd"),
-	ACCUMULATE(0, "V,H"),
+	ACCUMULATE_BY(0, "V,H", "scale_table"),
 };
 
 static const struct line backward_end[] = {
