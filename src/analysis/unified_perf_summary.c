@@ -435,12 +435,12 @@ static void add_notes(const struct walk *w, struct trawl_table *table, const str
 		tw_table_add_note(table, "no roofline: the platform is not known; name one with "
 					 "--platform ('trawl platforms' lists them)");
 	if (t->anomalies)
-		tw_table_add_note(
-			table,
-			"%llu rows are over %d %% of the roofline, the highest at %.0f %%: "
-			"the time, the cost model or the platform's peak is wrong there",
-			(unsigned long long)t->anomalies, (int)TW_ROOFLINE_ANOMALY_PERCENT,
-			t->worst);
+		tw_table_add_note(table,
+				  "%llu %s over %d %% of the roofline, the highest at %.0f %%: "
+				  "the time, the cost model or the platform's peak is wrong there",
+				  (unsigned long long)t->anomalies,
+				  t->anomalies == 1 ? "row is" : "rows are",
+				  (int)TW_ROOFLINE_ANOMALY_PERCENT, t->worst);
 }
 
 /* What the notes say, by group. */

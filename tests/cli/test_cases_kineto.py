@@ -3,6 +3,7 @@
 A case's expect.json has the figures in microseconds; what its text demands beside them is in
 CHECKS below, by name. Clauses on cost models, merging and HTML are not tested here.
 """
+import ast
 import json
 import pathlib
 import re
@@ -281,6 +282,19 @@ def distinct_ops(name, *counts):
     return check
 
 
+def products(elements_in, elements_out, sizes, unknown):
+    """Each type's bytes by its size, 8-bit or not; FLOPs also where the size is not known."""
+    def check(run):
+        rows = run.rep.table("GEMM")
+        found = {ast.literal_eval(r["param: dtype_A_B"])[0]: r for r in rows}
+        for dtype, size in sizes.items():
+            run.test.assertEqual(float(found[dtype]["Data Moved (MB)_first"]) * 2**20,
+                                 (elements_in + elements_out) * size, dtype)
+        run.test.assertEqual({r["GFLOPS_first"] for r in rows}, {"0.000524288"})
+        run.test.assertEqual(found[unknown]["Data Moved (MB)_first"], "")
+    return check
+
+
 def unfinished_flagged(run):
     """The op that never ended: a defect of the input, shown, and no absurd time in any table."""
     run.test.assertNotEqual(run.rep.flaws(), [], "not a word about it")
@@ -395,7 +409,13 @@ CHECKS = {
     "085-stream-ids-64bit-and-text": [figures, exits(0), stream_rows(4), streams(
         94734093647888, 94738388615184, 18446744073709551615, 7)],
     "086-integers-beyond-int64": CONTROL,
-    "088-dtype-spellings": [figures, exits(0), kernels(14), distinct_ops("aten::mm", 13, 14)],
+    "088-dtype-spellings": [figures, exits(0), kernels(14), distinct_ops("aten::mm", 13, 14),
+                           products(10240, 4096, {
+                               "c10::BFloat16": 2, "c10::Half": 2, "float": 4, "double": 8,
+                               "c10::Float8_e4m3fn": 1, "c10::Float8_e4m3fnuz": 1,
+                               "c10::Float8_e5m2": 1, "signed char": 1, "unsigned char": 1,
+                               "c10::Float4_e2m1fn_x2": 1, "long int": 8,
+                               "c10::complex<float>": 8}, "UnknownT")],
     "089-sequence-number-odd": CONTROL + [direct("aten::mm", 100)],
     "124-autograd-2020-broken-key": [broken_key],
     "127-gz-stored-as-zlib": [either([figures, exits(0), kernels(3)], "(?i)zlib")],

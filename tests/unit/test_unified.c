@@ -349,7 +349,7 @@ static void test_more_than_the_roofline(void **state)
 	f = report(&s, "MI300X");
 	assert_int_equal(rows(&f), 2);
 	assert_non_null(strstr(note(&f, "over 110 % of the roofline"),
-			       "1 rows are over 110 % of the roofline, the highest at 194 %"));
+			       "1 row is over 110 % of the roofline, the highest at 194 %"));
 	release(&f);
 }
 
