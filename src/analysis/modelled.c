@@ -30,7 +30,8 @@ struct builder {
 	struct tw_modelled *m;
 	const struct tw_derived *d;
 	const struct tw_model **of_name; /* by text id */
-	uint8_t *asked; /* by text id: the model was looked up, its transposition */
+	uint8_t *asked;			 /* by text id: the model was looked up */
+	uint8_t *said;			 /* by text id: transposition_of() and ASKED */
 	struct tw_call *call, *forward;
 	struct tw_work work;
 	struct step *steps; /* in order of start */
@@ -150,7 +151,15 @@ static const struct step *step_at(const struct builder *b, int64_t time_ns)
  * each transposed one.  Source: Tensile's "C..._A...B..." index order and the suffix of nvjet
  * kernels, as TraceLens reads them.
  */
-enum { NOT_SAID = 0, SAID = 16, A_KNOWN = 4, A_TRANSPOSED = 1, B_KNOWN = 8, B_TRANSPOSED = 2 };
+enum {
+	NOT_SAID = 0,
+	SAID = 16,
+	ASKED = 128,
+	A_KNOWN = 4,
+	A_TRANSPOSED = 1,
+	B_KNOWN = 8,
+	B_TRANSPOSED = 2
+};
 
 static unsigned transposition_of(const char *name)
 {
@@ -183,10 +192,13 @@ static unsigned transposition_under(const struct builder *b, uint64_t node)
 
 	for (i = 0; i < count; i++) {
 		uint32_t name = d->trace->events.name[d->gpu.event[gpu[i]]];
-		unsigned said = transposition_of(d->trace->texts.entries[name].ptr);
 
-		if (said)
-			return said;
+		if (!b->said[name])
+			b->said[name] =
+				(uint8_t)(ASKED |
+					  transposition_of(d->trace->texts.entries[name].ptr));
+		if (b->said[name] != ASKED)
+			return b->said[name] & ~ASKED;
 	}
 	return NOT_SAID;
 }
@@ -591,9 +603,10 @@ static int build(struct builder *b)
 
 	b->of_name = tw_alloc_array(m->allocator, texts, sizeof(*b->of_name));
 	b->asked = tw_alloc_array(m->allocator, texts, 1);
+	b->said = tw_alloc_array(m->allocator, texts, 1);
 	b->call = tw_alloc(m->allocator, sizeof(*b->call));
 	b->forward = tw_alloc(m->allocator, sizeof(*b->forward));
-	if (!b->of_name || !b->asked || !b->call || !b->forward ||
+	if (!b->of_name || !b->asked || !b->said || !b->call || !b->forward ||
 	    tw_pool_init(&m->texts, m->allocator) || find_ends(m) || find_launched(m) ||
 	    find_steps(b) || find_pairs(b))
 		return -1;
@@ -619,6 +632,7 @@ int tw_modelled_build(struct tw_modelled *m, const struct tw_derived *d)
 	tw_work_release(&b.work);
 	tw_free(d->allocator, b.of_name, texts * sizeof(*b.of_name));
 	tw_free(d->allocator, b.asked, texts);
+	tw_free(d->allocator, b.said, texts);
 	tw_free(d->allocator, b.call, sizeof(*b.call));
 	tw_free(d->allocator, b.forward, sizeof(*b.forward));
 	tw_free(d->allocator, b.steps, b.step_capacity * sizeof(*b.steps));

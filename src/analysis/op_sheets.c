@@ -354,19 +354,26 @@ static int fill(struct work *w, struct trawl_table *table)
 	return status;
 }
 
+static bool has_calls(const struct tw_modelled *m, const char *family)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->keys.count; i++)
+		if (!strcmp(m->works[i].model->sheet, family))
+			return true;
+	return false;
+}
+
 /* Calls in groups; *table stays NULL without any. */
 static int make_groups(struct work *w, struct trawl_table **table)
 {
-	bool any = false;
 	uint32_t i;
 
 	for (i = 0; i < w->m->keys.count; i++) {
 		w->group_of_work[i] = TW_NO_GROUP;
 		w->is_ours[i] = !strcmp(w->m->works[i].model->sheet, w->sheet->family);
-		any |= w->is_ours[i];
 	}
-	if (any)
-		collect(w);
+	collect(w);
 	if (w->groups.failed || tw_op_rows_group(&w->rows, w->groups.count))
 		return -1;
 	if (!w->rows.count)
@@ -385,6 +392,9 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 	size_t works = (size_t)in->modelled->keys.count + 1;
 	int status = TRAWL_ENOMEM;
 
+	/* Most families are not in a trace; their tables cost nothing. */
+	if (!has_calls(in->modelled, self->family))
+		return 0;
 	tw_groups_init(&w.groups, (1 + 2 * TW_MOST_PARAMETERS) * sizeof(uint32_t), in->allocator);
 	tw_op_rows_init(&w.rows, in);
 	w.group_of_work = tw_alloc(in->allocator, works * sizeof(*w.group_of_work));
