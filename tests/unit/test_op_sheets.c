@@ -41,35 +41,6 @@
 	"\"Input Dims\":[[8,16],[]],\"Input type\":[\"float\",\"\"],\"Concrete Inputs\":" \
 	"[\"\",\"\"]"
 
-static void op(struct script *s, const char *name, int64_t start_us, int64_t dur_us,
-	       const char *args)
-{
-	script_slice(s, "cpu_op", name, 1, 1, start_us * 1000, dur_us * 1000, args);
-}
-
-static void launch(struct script *s, int64_t call_us, int id, const char *kernel, int64_t start_us,
-		   int64_t dur_us)
-{
-	script_call(s, "cudaLaunchKernel", call_us * 1000, 1000, id);
-	script_kernel(s, kernel, 7, start_us * 1000, dur_us * 1000, id);
-}
-
-static void backward_op(struct script *s, const char *name, int64_t start_us, int64_t dur_us,
-			const char *args)
-{
-	script_slice(s, "cpu_op", name, 1, 2, start_us * 1000, dur_us * 1000, args);
-}
-
-static void backward_launch(struct script *s, int64_t call_us, int id, const char *kernel,
-			    int64_t start_us, int64_t dur_us)
-{
-	char args[40];
-
-	snprintf(args, sizeof(args), "\"correlation\":%d", id);
-	script_slice(s, "cuda_runtime", "cudaLaunchKernel", 1, 2, call_us * 1000, 1000, args);
-	script_kernel(s, kernel, 7, start_us * 1000, dur_us * 1000, id);
-}
-
 struct fixture {
 	struct trawl_trace *trace;
 	struct trawl_report *report;
@@ -125,12 +96,12 @@ static void test_products(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, MM);
-	launch(&s, 1, 1, "gemm", 20, 4);
-	op(&s, "aten::mm", 20, 10, MM);
-	launch(&s, 21, 2, "gemm", 30, 8);
-	op(&s, "aten::bmm", 40, 10, BMM);
-	launch(&s, 41, 3, "gemm", 50, 5);
+	script_op_us(&s, "aten::mm", 0, 10, MM);
+	script_launch_us(&s, 1, 1, "gemm", 20, 4);
+	script_op_us(&s, "aten::mm", 20, 10, MM);
+	script_launch_us(&s, 21, 2, "gemm", 30, 8);
+	script_op_us(&s, "aten::bmm", 40, 10, BMM);
+	script_launch_us(&s, 41, 3, "gemm", 50, 5);
 	f = report(&s);
 	assert_int_equal(rows_of(f.report, "GEMM"), 2);
 	assert_text(&f, "GEMM", 0, "name", "aten::mm");
@@ -161,11 +132,11 @@ static void test_parameters_of_other_models(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, MM);
-	launch(&s, 1, 1, "nvjet_hsh_128x64_64x8_v_bz_TN", 20, 9);
+	script_op_us(&s, "aten::mm", 0, 10, MM);
+	script_launch_us(&s, 1, 1, "nvjet_hsh_128x64_64x8_v_bz_TN", 20, 9);
 	/* No kernel says how its matrices lie. */
-	op(&s, "aten::bmm", 40, 10, BMM);
-	launch(&s, 41, 3, "gemm", 50, 5);
+	script_op_us(&s, "aten::bmm", 40, 10, BMM);
+	script_launch_us(&s, 41, 3, "gemm", 50, 5);
 	f = report(&s);
 	assert_text(&f, "GEMM", 0, "param: transpose", "(True, False)");
 	assert_text(&f, "GEMM", 1, "param: transpose", "");
@@ -194,9 +165,9 @@ static void test_transposition_by_kernel_name(void **state)
 		struct fixture f;
 
 		script_begin(&s);
-		op(&s, "aten::mm", 0, 10, MM);
-		launch(&s, 1, 1, "copy first", 20, 4);
-		launch(&s, 3, 2, cases[i].kernel, 30, 4);
+		script_op_us(&s, "aten::mm", 0, 10, MM);
+		script_launch_us(&s, 1, 1, "copy first", 20, 4);
+		script_launch_us(&s, 3, 2, cases[i].kernel, 30, 4);
 		f = report(&s);
 		assert_text(&f, "GEMM", 0, "param: transpose", cases[i].transpose);
 		release(&f);
@@ -210,8 +181,8 @@ static void test_no_transposition_column(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, MM);
-	launch(&s, 1, 1, "gemm", 20, 4);
+	script_op_us(&s, "aten::mm", 0, 10, MM);
+	script_launch_us(&s, 1, 1, "gemm", 20, 4);
 	f = report(&s);
 	assert_true(has_column(&f, "GEMM", "param: M"));
 	assert_false(has_column(&f, "GEMM", "param: transpose"));
@@ -226,10 +197,10 @@ static void test_transposition_tells_rows_apart(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, MM);
-	launch(&s, 1, 1, "nvjet_hsh_a_TN", 20, 4);
-	op(&s, "aten::mm", 20, 10, MM);
-	launch(&s, 21, 2, "nvjet_hsh_a_NN", 30, 8);
+	script_op_us(&s, "aten::mm", 0, 10, MM);
+	script_launch_us(&s, 1, 1, "nvjet_hsh_a_TN", 20, 4);
+	script_op_us(&s, "aten::mm", 20, 10, MM);
+	script_launch_us(&s, 21, 2, "nvjet_hsh_a_NN", 30, 8);
 	f = report(&s);
 	assert_int_equal(rows_of(f.report, "GEMM"), 2);
 	assert_int_equal(rows_of(f.report, "unified_perf_summary"), 1);
@@ -245,19 +216,21 @@ static void test_nested_calls_count_once(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::layer_norm", 0, 50,
-	   "\"Input Dims\":[[8,16],[],[16],[16],[],[]],\"Input type\":[\"float\",\"ScalarList\","
-	   "\"float\",\"float\",\"Scalar\",\"Scalar\"],\"Concrete Inputs\":[\"\",\"[16]\",\"\","
-	   "\"\",\"1e-05\",\"True\"]");
-	op(&s, "aten::native_layer_norm", 5, 20,
-	   "\"Input Dims\":[[8,16],[],[16],[16],[]],\"Input type\":[\"float\",\"ScalarList\","
-	   "\"float\",\"float\",\"Scalar\"],\"Concrete Inputs\":[\"\",\"[16]\",\"\",\"\","
-	   "\"1e-05\"]");
-	launch(&s, 6, 1, "norm", 20, 4);
-	op(&s, "aten::linear", 100, 50,
-	   "\"Input Dims\":[[8,16],[4,16],[]],\"Input type\":[\"float\",\"float\",\"\"]");
-	op(&s, "aten::mm", 105, 20, MM);
-	launch(&s, 106, 2, "gemm", 120, 4);
+	script_op_us(
+		&s, "aten::layer_norm", 0, 50,
+		"\"Input Dims\":[[8,16],[],[16],[16],[],[]],\"Input type\":[\"float\",\"ScalarList\","
+		"\"float\",\"float\",\"Scalar\",\"Scalar\"],\"Concrete Inputs\":[\"\",\"[16]\",\"\","
+		"\"\",\"1e-05\",\"True\"]");
+	script_op_us(
+		&s, "aten::native_layer_norm", 5, 20,
+		"\"Input Dims\":[[8,16],[],[16],[16],[]],\"Input type\":[\"float\",\"ScalarList\","
+		"\"float\",\"float\",\"Scalar\"],\"Concrete Inputs\":[\"\",\"[16]\",\"\",\"\","
+		"\"1e-05\"]");
+	script_launch_us(&s, 6, 1, "norm", 20, 4);
+	script_op_us(&s, "aten::linear", 100, 50,
+		     "\"Input Dims\":[[8,16],[4,16],[]],\"Input type\":[\"float\",\"float\",\"\"]");
+	script_op_us(&s, "aten::mm", 105, 20, MM);
+	script_launch_us(&s, 106, 2, "gemm", 120, 4);
 	f = report(&s);
 	assert_int_equal(rows_of(f.report, "Normalization"), 1);
 	assert_text(&f, "Normalization", 0, "name", "aten::layer_norm");
@@ -276,9 +249,9 @@ static void test_calls_without_kernels(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, MM);
-	op(&s, "other", 20, 10, NULL);
-	launch(&s, 21, 1, "k", 30, 4);
+	script_op_us(&s, "aten::mm", 0, 10, MM);
+	script_op_us(&s, "other", 20, 10, NULL);
+	script_launch_us(&s, 21, 1, "k", 30, 4);
 	f = report(&s);
 	assert_int_equal(rows_of(f.report, "GEMM"), 1);
 	assert_number(&f, "GEMM", 0, "name_count", 1);
@@ -300,9 +273,9 @@ static void test_rates_of_calls_with_kernels(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, MM);
-	op(&s, "aten::mm", 20, 10, MM);
-	launch(&s, 21, 1, "k", 30, 4);
+	script_op_us(&s, "aten::mm", 0, 10, MM);
+	script_op_us(&s, "aten::mm", 20, 10, MM);
+	script_launch_us(&s, 21, 1, "k", 30, 4);
 	f = report(&s);
 	assert_number(&f, "GEMM", 0, "name_count", 2);
 	assert_number(&f, "GEMM", 0, "Kernel Time (µs)_mean", 2);
@@ -318,8 +291,8 @@ static void test_calls_with_unusable_arguments(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, NULL);
-	launch(&s, 1, 1, "k", 30, 4);
+	script_op_us(&s, "aten::mm", 0, 10, NULL);
+	script_launch_us(&s, 1, 1, "k", 30, 4);
 	f = report(&s);
 	assert_int_equal(rows_of(f.report, "GEMM"), 0);
 	assert_true(has_row(f.report, "unified_perf_summary", "name", "aten::mm"));
@@ -334,10 +307,10 @@ static void test_compiled_backward_parts(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "triton_poi_fused_add_slice_backward_7", 0, 10,
-	   "\"Input Dims\":[[8,16],[8,16],[]],\"Input type\":[\"float\",\"float\","
-	   "\"Scalar\"],\"Concrete Inputs\":[\"\",\"\",\"128\"]");
-	launch(&s, 1, 1, "triton_poi_fused_add_slice_backward_7", 20, 4);
+	script_op_us(&s, "triton_poi_fused_add_slice_backward_7", 0, 10,
+		     "\"Input Dims\":[[8,16],[8,16],[]],\"Input type\":[\"float\",\"float\","
+		     "\"Scalar\"],\"Concrete Inputs\":[\"\",\"\",\"128\"]");
+	script_launch_us(&s, 1, 1, "triton_poi_fused_add_slice_backward_7", 20, 4);
 	f = report(&s);
 	assert_int_equal(rows_of(f.report, "Triton_fwd"), 1);
 	assert_number(&f, "Triton_fwd", 0, KERNEL_SUM, 4);
@@ -353,13 +326,13 @@ static void test_convolutions_by_pass(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::convolution", 0, 20, CONVOLUTION ",\"Sequence number\":5");
-	launch(&s, 1, 1, "fwd", 20, 10);
-	backward_op(&s, ENGINE "ConvolutionBackward0", 100, 100, "\"Sequence number\":5");
-	backward_op(&s, "ConvolutionBackward0", 110, 60, "\"Sequence number\":5");
-	backward_op(&s, "aten::convolution_backward", 120, 40, CONVOLUTION_BACKWARD);
-	backward_launch(&s, 121, 2, "wgrad", 300, 20);
-	backward_launch(&s, 131, 3, "dgrad", 320, 30);
+	script_op_us(&s, "aten::convolution", 0, 20, CONVOLUTION ",\"Sequence number\":5");
+	script_launch_us(&s, 1, 1, "fwd", 20, 10);
+	script_backward_op_us(&s, ENGINE "ConvolutionBackward0", 100, 100, "\"Sequence number\":5");
+	script_backward_op_us(&s, "ConvolutionBackward0", 110, 60, "\"Sequence number\":5");
+	script_backward_op_us(&s, "aten::convolution_backward", 120, 40, CONVOLUTION_BACKWARD);
+	script_backward_launch_us(&s, 121, 2, "wgrad", 300, 20);
+	script_backward_launch_us(&s, 131, 3, "dgrad", 320, 30);
 	f = report(&s);
 	assert_int_equal(rows_of(f.report, "CONV_fwd"), 1);
 	assert_text(&f, "CONV_fwd", 0, "name", "aten::convolution");
@@ -381,12 +354,12 @@ static void test_pass_back_by_pair(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mean", 0, 20, MEAN ",\"Sequence number\":5");
-	launch(&s, 1, 1, "reduce", 20, 10);
-	backward_op(&s, ENGINE "MeanBackward0", 100, 100, "\"Sequence number\":5");
-	backward_op(&s, "MeanBackward0", 110, 60, "\"Sequence number\":5");
-	backward_op(&s, "my::expand", 120, 40, NULL);
-	backward_launch(&s, 121, 2, "expand", 300, 20);
+	script_op_us(&s, "aten::mean", 0, 20, MEAN ",\"Sequence number\":5");
+	script_launch_us(&s, 1, 1, "reduce", 20, 10);
+	script_backward_op_us(&s, ENGINE "MeanBackward0", 100, 100, "\"Sequence number\":5");
+	script_backward_op_us(&s, "MeanBackward0", 110, 60, "\"Sequence number\":5");
+	script_backward_op_us(&s, "my::expand", 120, 40, NULL);
+	script_backward_launch_us(&s, 121, 2, "expand", 300, 20);
 	f = report(&s);
 	assert_int_equal(rows_of(f.report, "Reduce_fwd"), 1);
 	assert_number(&f, "Reduce_fwd", 0, "GFLOPS_first", 128e-9);
@@ -408,8 +381,8 @@ static void test_no_pass_back_without_a_pair(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mean", 0, 20, MEAN);
-	launch(&s, 1, 1, "reduce", 20, 10);
+	script_op_us(&s, "aten::mean", 0, 20, MEAN);
+	script_launch_us(&s, 1, 1, "reduce", 20, 10);
 	f = report(&s);
 	assert_int_equal(rows_of(f.report, "Reduce_fwd"), 1);
 	assert_int_equal(rows_of(f.report, "Reduce_bwd"), 0);
@@ -427,13 +400,13 @@ static struct trawl_trace *two_steps(void)
 	script_begin(&s);
 	script_slice(&s, "user_annotation", "ProfilerStep#1", 1, 1, 0, 100000, NULL);
 	script_slice(&s, "user_annotation", "ProfilerStep#2", 1, 1, 100000, 100000, NULL);
-	op(&s, "aten::mm", 10, 20, MM);
-	launch(&s, 11, 1, "gemm", 96, 6);
-	op(&s, "aten::mm", 40, 20, MM);
-	launch(&s, 41, 2, "gemm", 80, 3);
-	op(&s, "aten::bmm", 110, 20, BMM);
-	launch(&s, 111, 3, "gemm", 130, 5);
-	op(&s, "aten::mm", 140, 20, MM);
+	script_op_us(&s, "aten::mm", 10, 20, MM);
+	script_launch_us(&s, 11, 1, "gemm", 96, 6);
+	script_op_us(&s, "aten::mm", 40, 20, MM);
+	script_launch_us(&s, 41, 2, "gemm", 80, 3);
+	script_op_us(&s, "aten::bmm", 110, 20, BMM);
+	script_launch_us(&s, 111, 3, "gemm", 130, 5);
+	script_op_us(&s, "aten::mm", 140, 20, MM);
 	return script_read(&s);
 }
 

@@ -36,37 +36,6 @@
 	"\"Scalar\",\"Scalar\",\"Scalar\"],"                                     \
 	"\"Concrete Inputs\":[\"\",\"\",\"\",\"0.\",\"0.25\",\"False\"]"
 
-static void op(struct script *s, const char *name, int64_t start_us, int64_t dur_us,
-	       const char *args)
-{
-	script_slice(s, "cpu_op", name, 1, 1, start_us * 1000, dur_us * 1000, args);
-}
-
-/* A call of 1 µs at the time, and its kernel. */
-static void launch(struct script *s, int64_t call_us, int id, const char *kernel, int64_t start_us,
-		   int64_t dur_us)
-{
-	script_call(s, "cudaLaunchKernel", call_us * 1000, 1000, id);
-	script_kernel(s, kernel, 7, start_us * 1000, dur_us * 1000, id);
-}
-
-/* The same on the thread of the autograd engine. */
-static void backward_op(struct script *s, const char *name, int64_t start_us, int64_t dur_us,
-			const char *args)
-{
-	script_slice(s, "cpu_op", name, 1, 2, start_us * 1000, dur_us * 1000, args);
-}
-
-static void backward_launch(struct script *s, int64_t call_us, int id, const char *kernel,
-			    int64_t start_us, int64_t dur_us)
-{
-	char args[40];
-
-	snprintf(args, sizeof(args), "\"correlation\":%d", id);
-	script_slice(s, "cuda_runtime", "cudaLaunchKernel", 1, 2, call_us * 1000, 1000, args);
-	script_kernel(s, kernel, 7, start_us * 1000, dur_us * 1000, id);
-}
-
 struct fixture {
 	struct trawl_trace *trace;
 	struct trawl_report *report;
@@ -149,8 +118,8 @@ static bool has_note(const struct fixture *f, const char *words)
 static void add_large(struct script *s)
 {
 	script_begin(s);
-	op(s, "aten::mm", 0, 10, LARGE);
-	launch(s, 1, 1, "gemm_a", 20, 150);
+	script_op_us(s, "aten::mm", 0, 10, LARGE);
+	script_launch_us(s, 1, 1, "gemm_a", 20, 150);
 	script_call(s, "cudaLaunchKernel", 3000, 1000, 2);
 	script_kernel(s, "gemm_b", 8, 120000, 150000, 2);
 }
@@ -208,8 +177,8 @@ static void test_memory_bound(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, SMALL);
-	launch(&s, 1, 1, "gemm", 20, 4);
+	script_op_us(&s, "aten::mm", 0, 10, SMALL);
+	script_launch_us(&s, 1, 1, "gemm", 20, 4);
 	f = report(&s, "MI300X");
 	/* 896 / 5300e9 s = 0.000169 µs, and 1024 / 163e12 s less. */
 	assert_number(&f, "aten::mm", "Roofline Time (µs)_first", .896 / 5300);
@@ -243,10 +212,10 @@ static void test_statistics_of_calls(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, LARGE);
-	launch(&s, 1, 1, "gemm", 20, 250);
-	op(&s, "aten::mm", 20, 30, LARGE);
-	launch(&s, 21, 2, "gemm", 300, 500);
+	script_op_us(&s, "aten::mm", 0, 10, LARGE);
+	script_launch_us(&s, 1, 1, "gemm", 20, 250);
+	script_op_us(&s, "aten::mm", 20, 30, LARGE);
+	script_launch_us(&s, 21, 2, "gemm", 300, 500);
 	f = report(&s, "MI300X");
 	assert_int_equal(rows(&f), 1);
 	assert_number(&f, "aten::mm", "operation_count", 2);
@@ -274,10 +243,10 @@ static void test_other_arguments_other_row(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, LARGE);
-	launch(&s, 1, 1, "gemm", 20, 100);
-	op(&s, "aten::mm", 20, 10, SMALL);
-	launch(&s, 21, 2, "gemm", 120, 300);
+	script_op_us(&s, "aten::mm", 0, 10, LARGE);
+	script_launch_us(&s, 1, 1, "gemm", 20, 100);
+	script_op_us(&s, "aten::mm", 20, 10, SMALL);
+	script_launch_us(&s, 21, 2, "gemm", 120, 300);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 2);
 	/* Most kernel time first. */
@@ -300,8 +269,8 @@ static void test_unknown_type_has_no_bytes(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, "\"Input Dims\":[[8,16],[16,4]]," TWO("c10::Mystery"));
-	launch(&s, 1, 1, "gemm", 20, 4);
+	script_op_us(&s, "aten::mm", 0, 10, "\"Input Dims\":[[8,16],[16,4]]," TWO("c10::Mystery"));
+	script_launch_us(&s, 1, 1, "gemm", 20, 4);
 	f = report(&s, "MI300X");
 	assert_number(&f, "aten::mm", "GFLOPS", 1.024e-6);
 	assert_number(&f, "aten::mm", "TFLOPS/s_mean", 1024 / 4e-6 / 1e12);
@@ -318,10 +287,10 @@ static void test_unusable_arguments(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, NULL);
-	launch(&s, 1, 1, "gemm", 20, 4);
-	op(&s, "aten::mm", 20, 10, SMALL);
-	launch(&s, 21, 2, "gemm", 30, 12);
+	script_op_us(&s, "aten::mm", 0, 10, NULL);
+	script_launch_us(&s, 1, 1, "gemm", 20, 4);
+	script_op_us(&s, "aten::mm", 20, 10, SMALL);
+	script_launch_us(&s, 21, 2, "gemm", 30, 12);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 2);
 	assert_string_equal(cell_at(f.report, UNIFIED, 1, KERNEL_SUM), "4");
@@ -340,12 +309,12 @@ static void test_more_than_the_roofline(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, LARGE);
+	script_op_us(&s, "aten::mm", 0, 10, LARGE);
 	/* 194.1228 µs at least: 194 %. */
-	launch(&s, 1, 1, "gemm", 20, 100);
+	script_launch_us(&s, 1, 1, "gemm", 20, 100);
 	/* 107.8 %: not over 110. */
-	op(&s, "aten::mm", 20, 10, LARGE ",\"Input Strides\":[[4096,1],[1,4096]]");
-	launch(&s, 21, 2, "gemm", 200, 180);
+	script_op_us(&s, "aten::mm", 20, 10, LARGE ",\"Input Strides\":[[4096,1],[1,4096]]");
+	script_launch_us(&s, 21, 2, "gemm", 200, 180);
 	f = report(&s, "MI300X");
 	assert_int_equal(rows(&f), 2);
 	assert_non_null(strstr(note(&f, "over 110 % of the roofline"),
@@ -362,17 +331,19 @@ static void test_outermost_modelled_operation(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::layer_norm", 0, 50,
-	   "\"Input Dims\":[[8,16],[],[16],[16],[],[]],\"Input type\":[\"float\",\"ScalarList\","
-	   "\"float\",\"float\",\"Scalar\",\"Scalar\"],\"Concrete Inputs\":[\"\",\"[16]\",\"\","
-	   "\"\",\"1e-05\",\"True\"]");
-	op(&s, "aten::native_layer_norm", 5, 20,
-	   "\"Input Dims\":[[8,16],[],[16],[16],[]],\"Input type\":[\"float\",\"ScalarList\","
-	   "\"float\",\"float\",\"Scalar\"],\"Concrete Inputs\":[\"\",\"[16]\",\"\",\"\","
-	   "\"1e-05\"]");
-	launch(&s, 6, 1, "norm", 20, 4);
+	script_op_us(
+		&s, "aten::layer_norm", 0, 50,
+		"\"Input Dims\":[[8,16],[],[16],[16],[],[]],\"Input type\":[\"float\",\"ScalarList\","
+		"\"float\",\"float\",\"Scalar\",\"Scalar\"],\"Concrete Inputs\":[\"\",\"[16]\",\"\","
+		"\"\",\"1e-05\",\"True\"]");
+	script_op_us(
+		&s, "aten::native_layer_norm", 5, 20,
+		"\"Input Dims\":[[8,16],[],[16],[16],[]],\"Input type\":[\"float\",\"ScalarList\","
+		"\"float\",\"float\",\"Scalar\"],\"Concrete Inputs\":[\"\",\"[16]\",\"\",\"\","
+		"\"1e-05\"]");
+	script_launch_us(&s, 6, 1, "norm", 20, 4);
 	/* A kernel of the outer operation is part of the call. */
-	launch(&s, 40, 2, "scale", 50, 3);
+	script_launch_us(&s, 40, 2, "scale", 50, 3);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 1);
 	assert_cell(&f, "aten::layer_norm", "op category", "NORM_fwd");
@@ -390,9 +361,9 @@ static void test_composite_gives_way(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::linear", 0, 50, SMALL_LINEAR);
-	op(&s, "aten::addmm", 5, 20, SMALL_ADDMM);
-	launch(&s, 6, 1, "gemm", 20, 4);
+	script_op_us(&s, "aten::linear", 0, 50, SMALL_LINEAR);
+	script_op_us(&s, "aten::addmm", 5, 20, SMALL_ADDMM);
+	script_launch_us(&s, 6, 1, "gemm", 20, 4);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 1);
 	assert_cell(&f, "aten::addmm", "has_perf_model", "True");
@@ -401,8 +372,8 @@ static void test_composite_gives_way(void **state)
 	release(&f);
 
 	script_begin(&s);
-	op(&s, "aten::linear", 0, 50, SMALL_LINEAR);
-	launch(&s, 6, 1, "gemm", 20, 4);
+	script_op_us(&s, "aten::linear", 0, 50, SMALL_LINEAR);
+	script_launch_us(&s, 6, 1, "gemm", 20, 4);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 1);
 	assert_cell(&f, "aten::linear", "has_perf_model", "True");
@@ -417,12 +388,12 @@ static void test_leaf_without_model(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "outer", 0, 60, NULL);
-	op(&s, "my::op", 5, 40, NULL);
-	launch(&s, 6, 1, "a", 20, 4);
+	script_op_us(&s, "outer", 0, 60, NULL);
+	script_op_us(&s, "my::op", 5, 40, NULL);
+	script_launch_us(&s, 6, 1, "a", 20, 4);
 	/* What is below belongs to it. */
-	op(&s, "my::part", 10, 20, NULL);
-	launch(&s, 11, 2, "b", 30, 2);
+	script_op_us(&s, "my::part", 10, 20, NULL);
+	script_launch_us(&s, 11, 2, "b", 30, 2);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 1);
 	assert_number(&f, "my::op", KERNEL_SUM, 6);
@@ -442,13 +413,13 @@ static void test_kernels_left_over(void **state)
 	(void)state;
 	script_begin(&s);
 	/* A kernel beside a modelled part. */
-	op(&s, "block", 0, 60, NULL);
-	op(&s, "aten::mm", 5, 20, SMALL);
-	launch(&s, 6, 1, "gemm", 20, 4);
-	launch(&s, 40, 2, "extra", 50, 3);
-	launch(&s, 45, 3, "extra", 55, 2);
+	script_op_us(&s, "block", 0, 60, NULL);
+	script_op_us(&s, "aten::mm", 5, 20, SMALL);
+	script_launch_us(&s, 6, 1, "gemm", 20, 4);
+	script_launch_us(&s, 40, 2, "extra", 50, 3);
+	script_launch_us(&s, 45, 3, "extra", 55, 2);
 	/* Under no operation at all. */
-	launch(&s, 80, 4, "alone", 90, 1);
+	script_launch_us(&s, 80, 4, "alone", 90, 1);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 3);
 	assert_number(&f, "aten::mm", KERNEL_SUM, 4);
@@ -467,7 +438,7 @@ static void test_driver_launches(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "my::compiled", 0, 20, NULL);
+	script_op_us(&s, "my::compiled", 0, 20, NULL);
 	script_slice(&s, "cuda_driver", "cuLaunchKernel", 1, 1, 1000, 1000, "\"correlation\":1");
 	script_kernel(&s, "k", 7, 20000, 4000, 1);
 	f = report(&s, NULL);
@@ -483,12 +454,12 @@ static void test_no_communication(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "c10d::allreduce_", 0, 20, NULL);
-	launch(&s, 1, 1, "ncclDevKernel_AllReduce", 20, 100);
+	script_op_us(&s, "c10d::allreduce_", 0, 20, NULL);
+	script_launch_us(&s, 1, 1, "ncclDevKernel_AllReduce", 20, 100);
 	/* The rest of such an operation has its row. */
-	op(&s, "my::gather", 30, 30, NULL);
-	launch(&s, 31, 2, "ncclDevKernel_AllGather", 120, 50);
-	launch(&s, 40, 3, "pack", 170, 3);
+	script_op_us(&s, "my::gather", 30, 30, NULL);
+	script_launch_us(&s, 31, 2, "ncclDevKernel_AllGather", 120, 50);
+	script_launch_us(&s, 40, 3, "pack", 170, 3);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 1);
 	assert_number(&f, "my::gather->pack (Synthetic Op)", KERNEL_SUM, 3);
@@ -502,8 +473,8 @@ static void test_no_unlinked_kernels(void **state)
 
 	(void)state;
 	script_begin(&s);
-	op(&s, "aten::mm", 0, 10, SMALL);
-	launch(&s, 1, 1, "gemm", 20, 4);
+	script_op_us(&s, "aten::mm", 0, 10, SMALL);
+	script_launch_us(&s, 1, 1, "gemm", 20, 4);
 	script_kernel(&s, "nobody's", 7, 30000, 9000, 77);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 1);
@@ -520,9 +491,9 @@ static void test_no_unlinked_kernels(void **state)
 static void begin_backward(struct script *s)
 {
 	script_begin(s);
-	op(s, "FlashAttnFunc", 0, 20, ATTENTION ",\"Sequence number\":5");
-	launch(s, 1, 1, "fwd", 20, 10);
-	backward_op(s, ENGINE BACKWARD, 100, 100, "\"Sequence number\":5");
+	script_op_us(s, "FlashAttnFunc", 0, 20, ATTENTION ",\"Sequence number\":5");
+	script_launch_us(s, 1, 1, "fwd", 20, 10);
+	script_backward_op_us(s, ENGINE BACKWARD, 100, 100, "\"Sequence number\":5");
 }
 
 static void test_pass_back(void **state)
@@ -532,8 +503,8 @@ static void test_pass_back(void **state)
 
 	(void)state;
 	begin_backward(&s);
-	backward_op(&s, BACKWARD, 110, 40, "\"Sequence number\":5");
-	backward_launch(&s, 111, 2, "bwd", 300, 20);
+	script_backward_op_us(&s, BACKWARD, 110, 40, "\"Sequence number\":5");
+	script_backward_launch_us(&s, 111, 2, "bwd", 300, 20);
 	f = report(&s, "MI300X");
 	assert_int_equal(rows(&f), 2);
 	assert_number(&f, "FlashAttnFunc", "GFLOPS", 32768e-9);
@@ -555,10 +526,10 @@ static void test_pass_back_in_two_operations(void **state)
 
 	(void)state;
 	begin_backward(&s);
-	backward_op(&s, BACKWARD, 110, 20, NULL);
-	backward_launch(&s, 111, 2, "bwd", 300, 20);
-	backward_op(&s, BACKWARD, 140, 20, NULL);
-	backward_launch(&s, 141, 3, "bwd", 330, 20);
+	script_backward_op_us(&s, BACKWARD, 110, 20, NULL);
+	script_backward_launch_us(&s, 111, 2, "bwd", 300, 20);
+	script_backward_op_us(&s, BACKWARD, 140, 20, NULL);
+	script_backward_launch_us(&s, 141, 3, "bwd", 330, 20);
 	f = report(&s, NULL);
 	assert_cell(&f, BACKWARD, "operation_count", "2");
 	/* Neither alone is the pass back. */
@@ -574,9 +545,9 @@ static void test_pass_back_with_its_own_model(void **state)
 
 	(void)state;
 	begin_backward(&s);
-	backward_op(&s, BACKWARD, 110, 60, NULL);
-	backward_op(&s, "aten::mm", 115, 10, SMALL);
-	backward_launch(&s, 116, 2, "gemm", 300, 20);
+	script_backward_op_us(&s, BACKWARD, 110, 60, NULL);
+	script_backward_op_us(&s, "aten::mm", 115, 10, SMALL);
+	script_backward_launch_us(&s, 116, 2, "gemm", 300, 20);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 2);
 	assert_false(has(&f, BACKWARD));
@@ -592,10 +563,10 @@ static void test_pass_back_has_its_work_once(void **state)
 
 	(void)state;
 	begin_backward(&s);
-	backward_op(&s, BACKWARD, 110, 40, NULL);
-	backward_launch(&s, 111, 2, "bwd", 300, 20);
-	backward_op(&s, "my::accumulate", 160, 20, NULL);
-	backward_launch(&s, 161, 3, "fill", 330, 2);
+	script_backward_op_us(&s, BACKWARD, 110, 40, NULL);
+	script_backward_launch_us(&s, 111, 2, "bwd", 300, 20);
+	script_backward_op_us(&s, "my::accumulate", 160, 20, NULL);
+	script_backward_launch_us(&s, 161, 3, "fill", 330, 2);
 	f = report(&s, NULL);
 	assert_number(&f, BACKWARD, "GFLOPS", 81920e-9);
 	assert_number(&f, BACKWARD, KERNEL_SUM, 20);
@@ -612,11 +583,11 @@ static void test_beside_a_modelled_pass_back(void **state)
 
 	(void)state;
 	begin_backward(&s);
-	backward_op(&s, BACKWARD, 110, 60, NULL);
-	backward_op(&s, "my::zero", 112, 3, NULL);
-	backward_launch(&s, 113, 3, "fill", 290, 2);
-	backward_op(&s, "aten::mm", 120, 10, SMALL);
-	backward_launch(&s, 121, 2, "gemm", 300, 20);
+	script_backward_op_us(&s, BACKWARD, 110, 60, NULL);
+	script_backward_op_us(&s, "my::zero", 112, 3, NULL);
+	script_backward_launch_us(&s, 113, 3, "fill", 290, 2);
+	script_backward_op_us(&s, "aten::mm", 120, 10, SMALL);
+	script_backward_launch_us(&s, 121, 2, "gemm", 300, 20);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 3);
 	assert_cell(&f, "my::zero", "GFLOPS", "");
@@ -631,9 +602,9 @@ static void test_no_pass_back_without_a_forward(void **state)
 
 	(void)state;
 	script_begin(&s);
-	backward_op(&s, ENGINE BACKWARD, 100, 100, "\"Sequence number\":5");
-	backward_op(&s, BACKWARD, 110, 40, NULL);
-	backward_launch(&s, 111, 2, "bwd", 300, 20);
+	script_backward_op_us(&s, ENGINE BACKWARD, 100, 100, "\"Sequence number\":5");
+	script_backward_op_us(&s, BACKWARD, 110, 40, NULL);
+	script_backward_launch_us(&s, 111, 2, "bwd", 300, 20);
 	f = report(&s, NULL);
 	assert_int_equal(rows(&f), 1);
 	assert_cell(&f, BACKWARD, "GFLOPS", "");
@@ -652,20 +623,20 @@ static void test_each_gpu_event_once(void **state)
 
 	(void)state;
 	begin_backward(&s);
-	backward_op(&s, BACKWARD, 110, 40, NULL);
-	backward_launch(&s, 111, 2, "bwd", 300, 20);
-	op(&s, "block", 400, 200, NULL);
-	op(&s, "aten::linear", 410, 40, SMALL_LINEAR);
-	op(&s, "aten::addmm", 415, 20, SMALL_ADDMM);
-	launch(&s, 416, 3, "gemm", 420, 4);
-	launch(&s, 440, 4, "epilogue", 445, 8);
-	op(&s, "my::op", 460, 20, NULL);
-	launch(&s, 461, 5, "x", 470, 16);
-	op(&s, "c10d::allreduce_", 490, 20, NULL);
-	launch(&s, 491, 6, "ncclDevKernel_AllReduce", 500, 64);
+	script_backward_op_us(&s, BACKWARD, 110, 40, NULL);
+	script_backward_launch_us(&s, 111, 2, "bwd", 300, 20);
+	script_op_us(&s, "block", 400, 200, NULL);
+	script_op_us(&s, "aten::linear", 410, 40, SMALL_LINEAR);
+	script_op_us(&s, "aten::addmm", 415, 20, SMALL_ADDMM);
+	script_launch_us(&s, 416, 3, "gemm", 420, 4);
+	script_launch_us(&s, 440, 4, "epilogue", 445, 8);
+	script_op_us(&s, "my::op", 460, 20, NULL);
+	script_launch_us(&s, 461, 5, "x", 470, 16);
+	script_op_us(&s, "c10d::allreduce_", 490, 20, NULL);
+	script_launch_us(&s, 491, 6, "ncclDevKernel_AllReduce", 500, 64);
 	script_call(&s, "cudaMemcpyAsync", 520000, 1000, 7);
 	script_copy(&s, "Memcpy HtoD", 7, 570000, 32000, 7);
-	launch(&s, 700, 8, "alone", 710, 128);
+	script_launch_us(&s, 700, 8, "alone", 710, 128);
 	script_kernel(&s, "unlinked", 7, 900000, 256000, 99);
 	f = report(&s, NULL);
 	for (i = 0; i < rows(&f); i++)

@@ -82,6 +82,35 @@ void script_copy(struct script *s, const char *name, int stream, int64_t start_n
 	gpu_slice(s, "gpu_memcpy", name, stream, start_ns, dur_ns, correlation);
 }
 
+void script_op_us(struct script *s, const char *name, int64_t start_us, int64_t dur_us,
+		  const char *args)
+{
+	script_slice(s, "cpu_op", name, 1, 1, start_us * 1000, dur_us * 1000, args);
+}
+
+void script_launch_us(struct script *s, int64_t call_us, int id, const char *kernel,
+		      int64_t start_us, int64_t dur_us)
+{
+	script_call(s, "cudaLaunchKernel", call_us * 1000, 1000, id);
+	script_kernel(s, kernel, 7, start_us * 1000, dur_us * 1000, id);
+}
+
+void script_backward_op_us(struct script *s, const char *name, int64_t start_us, int64_t dur_us,
+			   const char *args)
+{
+	script_slice(s, "cpu_op", name, 1, 2, start_us * 1000, dur_us * 1000, args);
+}
+
+void script_backward_launch_us(struct script *s, int64_t call_us, int id, const char *kernel,
+			       int64_t start_us, int64_t dur_us)
+{
+	char args[40];
+
+	snprintf(args, sizeof(args), "\"correlation\":%d", id);
+	script_slice(s, "cuda_runtime", "cudaLaunchKernel", 1, 2, call_us * 1000, 1000, args);
+	script_kernel(s, kernel, 7, start_us * 1000, dur_us * 1000, id);
+}
+
 struct trawl_trace *script_read(struct script *s)
 {
 	struct trawl_trace *trace;

@@ -31,6 +31,18 @@ void script_kernel(struct script *s, const char *name, int stream, int64_t start
 		   int correlation);
 void script_copy(struct script *s, const char *name, int stream, int64_t start_ns, int64_t dur_ns,
 		 int correlation);
+/*
+ * In microseconds: an operation with arguments, and a launch call of 1 us with its kernel; the
+ * backward ones on thread 2, where the autograd engine runs.
+ */
+void script_op_us(struct script *s, const char *name, int64_t start_us, int64_t dur_us,
+		  const char *args);
+void script_launch_us(struct script *s, int64_t call_us, int id, const char *kernel,
+		      int64_t start_us, int64_t dur_us);
+void script_backward_op_us(struct script *s, const char *name, int64_t start_us, int64_t dur_us,
+			   const char *args);
+void script_backward_launch_us(struct script *s, int64_t call_us, int id, const char *kernel,
+			       int64_t start_us, int64_t dur_us);
 /* Ends the list, reads it, frees the text. */
 struct trawl_trace *script_read(struct script *s);
 
