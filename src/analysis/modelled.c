@@ -147,8 +147,8 @@ static const struct step *step_at(const struct builder *b, int64_t time_ns)
 }
 
 /*
- * Which matrices a kernel's name says are transposed: 0 nothing said, else 1 + 2 a + b with 1 for
- * each transposed one.  Source: Tensile's "C..._A...B..." index order and the suffix of nvjet
+ * Which matrices a kernel's name says are transposed: flags, with SAID when the name is of a kind
+ * that tells, and KNOWN for the matrices that it tells of.  Source: Tensile's "C..._A...B..." index order and the suffix of nvjet
  * kernels, as TraceLens reads them.
  */
 enum {
