@@ -170,7 +170,8 @@ def fuzz_jobs(builds, full):
             if not kept.is_dir() or not any(kept.iterdir()):
                 yield Failure(name, f"no kept corpus {kept.relative_to(ROOT)}")
                 continue
-            yield Job(f"{name} corpus", [p, "-runs=0", "-rss_limit_mb=2048", kept], cost=5)
+            yield Job(f"{name} corpus", [p, "-runs=0", "-rss_limit_mb=2048",
+                                         f"-artifact_prefix={build}/broken-", kept], cost=5)
             if build.name == "fuzz":
                 yield fuzz_search(p, kept, name, 120 if full else 20)
 

@@ -93,7 +93,7 @@ void tw_op_rows_end(struct tw_op_rows *rows, uint64_t event, uint32_t work, uint
 	const struct tw_gpu *gpu = &rows->in->derived->gpu;
 	struct tw_union busy = TW_UNION_INIT;
 	struct tw_op_row *items = NULL;
-	uint64_t *first = NULL, *list, begin, i, n;
+	uint64_t *first = NULL, *list, begin, i, n = 0;
 
 	if (!rows->failed)
 		items = grow(rows, rows->items, &rows->capacity, rows->count, 1, sizeof(*items));
@@ -108,10 +108,12 @@ void tw_op_rows_end(struct tw_op_rows *rows, uint64_t event, uint32_t work, uint
 	if (!rows->count)
 		first[0] = 0;
 	begin = first[rows->count];
-	list = rows->gpu.list + begin;
-	n = rows->gpu.count > begin ? sort_distinct(list, rows->gpu.count - begin) : 0;
-	for (i = 0; i < n; i++)
-		tw_union_add(&busy, gpu->start_ns[list[i]], gpu->end_ns[list[i]]);
+	if (rows->gpu.count > begin) {
+		list = rows->gpu.list + begin;
+		n = sort_distinct(list, rows->gpu.count - begin);
+		for (i = 0; i < n; i++)
+			tw_union_add(&busy, gpu->start_ns[list[i]], gpu->end_ns[list[i]]);
+	}
 	items[rows->count++] = (struct tw_op_row){ event, busy.length_ns, work, group };
 	first[rows->count] = rows->gpu.count = begin + n;
 	rows->gpu.group_count = rows->count;
