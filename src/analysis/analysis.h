@@ -104,7 +104,7 @@ struct tw_timeline {
  * with a recorded launch only when asked.  Source: perf-report definitions of busy, exposed and
  * idle; see docs/METRICS.md.
  */
-int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *derived, const uint64_t *list,
+int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *derived, const uint32_t *list,
 		   uint64_t count, bool linked_only, int64_t micro_idle_ns) TRAWL_MUST_CHECK;
 
 #endif

@@ -45,30 +45,24 @@ static bool add_time(const struct tw_derived *d, uint64_t event, struct tw_union
 	return true;
 }
 
-/* The time that the direct children of each node cover; they come by increasing start. */
-static struct tw_union *children_times(const struct tw_derived *d)
-{
-	struct tw_union *times = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*times));
-	uint64_t i;
+/* A call of which the walk has not seen the end, and the time that its direct children cover. */
+struct open_call {
+	uint64_t node;
+	struct tw_union children; /* they come by increasing start */
+};
 
-	for (i = 0; times && i < d->host.count; i++)
-		times[i] = (struct tw_union)TW_UNION_INIT;
-	for (i = 0; times && i < d->host.count; i++)
-		if (d->host.parent[i] != TW_NONE)
-			add_time(d, d->host.event[i], &times[d->host.parent[i]]);
-	return times;
-}
-
-static void add_call(struct sum *sum, const struct tw_derived *d, uint64_t node, int64_t children)
+static void add_call(struct sum *sum, const struct tw_derived *d, const struct open_call *call)
 {
 	struct tw_union own = TW_UNION_INIT;
+	uint32_t event = d->host.event[call->node];
 
-	if (!sum->count++ || d->host.event[node] < sum->first)
-		sum->first = d->host.event[node];
-	if (!add_time(d, d->host.event[node], &own))
+	if (!sum->count++ || event < sum->first)
+		sum->first = event;
+	if (!add_time(d, event, &own))
 		return;
 	sum->total += own.length_ns;
-	sum->self += own.length_ns > children ? own.length_ns - children : 0;
+	if (own.length_ns > call->children.length_ns)
+		sum->self += own.length_ns - call->children.length_ns;
 	if (!sum->timed || own.length_ns < sum->min)
 		sum->min = own.length_ns;
 	if (!sum->timed || own.length_ns > sum->max)
@@ -117,52 +111,88 @@ static uint32_t number_names(const struct tw_derived *d, uint32_t *of_name)
 	return count;
 }
 
-static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
-		const uint32_t *of_name, uint32_t count, const struct tw_union *children)
+struct work {
+	const struct tw_derived *d;
+	uint32_t *of_name; /* by text id: 1 + number of the name, 0: none */
+	uint32_t count;
+	struct sum *sums;	/* by number */
+	struct open_call *open; /* as deep as the call tree */
+	uint64_t depth;
+};
+
+static void close_call(struct work *w)
 {
-	const struct tw_derived *d = in->derived;
-	size_t n = (size_t)count + 1;
-	struct sum *sums = tw_alloc_array(in->allocator, n, sizeof(*sums));
+	const struct open_call *call = &w->open[--w->depth];
+	const struct tw_derived *d = w->d;
+
+	if (is_counted(d, call->node))
+		add_call(&w->sums[w->of_name[d->trace->events.name[d->host.event[call->node]]] - 1],
+			 d, call);
+}
+
+/* Nodes come with their descendants behind them, so a stack of open calls is enough. */
+static void add_up(struct work *w)
+{
+	const struct tw_derived *d = w->d;
+	uint64_t node;
+
+	for (node = 0; node < d->host.count; node++) {
+		uint32_t parent = d->host.parent[node];
+
+		while (w->depth && w->open[w->depth - 1].node != parent)
+			close_call(w);
+		if (w->depth)
+			add_time(d, d->host.event[node], &w->open[w->depth - 1].children);
+		w->open[w->depth++] = (struct open_call){ node, TW_UNION_INIT };
+	}
+	while (w->depth)
+		close_call(w);
+}
+
+static int fill(const struct tw_analysis_input *in, struct trawl_table *table, const struct work *w)
+{
+	size_t n = (size_t)w->count + 1;
 	struct tw_order *order = tw_alloc_array(in->allocator, n, sizeof(*order));
 	tw_wide all = 0;
-	uint64_t i;
 	uint32_t g;
 
-	if (sums && order) {
-		for (i = 0; i < d->host.count; i++)
-			if (is_counted(d, i))
-				add_call(
-					&sums[of_name[in->trace->events.name[d->host.event[i]]] - 1],
-					d, i, children[i].length_ns);
-		for (g = 0; g < count; g++) {
-			order[g] = (struct tw_order){ .value = sums[g].self,
-						      .tie = sums[g].first,
-						      .index = g };
-			all += sums[g].self;
-		}
-		tw_order_sort(order, count, NULL);
-		for (g = 0; g < count; g++) {
-			const struct sum *sum = &sums[order[g].index];
-
-			add_row(in, table, in->trace->events.name[sum->first], sum, all);
-		}
+	if (!order)
+		return TRAWL_ENOMEM;
+	for (g = 0; g < w->count; g++) {
+		order[g] = (struct tw_order){ .value = w->sums[g].self,
+					      .tie = w->sums[g].first,
+					      .index = g };
+		all += w->sums[g].self;
 	}
-	tw_free(in->allocator, sums, n * sizeof(*sums));
+	tw_order_sort(order, w->count, NULL);
+	for (g = 0; g < w->count; g++) {
+		const struct sum *sum = &w->sums[order[g].index];
+
+		add_row(in, table, in->trace->events.name[sum->first], sum, all);
+	}
 	tw_free(in->allocator, order, n * sizeof(*order));
-	return sums && order ? 0 : TRAWL_ENOMEM;
+	return 0;
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
+	const struct trawl_allocator *a = in->allocator;
 	const struct tw_derived *d = in->derived;
-	uint32_t *of_name = tw_alloc_array(in->allocator, in->trace->texts.count, sizeof(*of_name));
-	struct tw_union *children = children_times(d);
+	struct work w = { .d = d };
 	int status = TRAWL_ENOMEM;
 
-	if (children && of_name)
-		status = fill(in, table, of_name, number_names(d, of_name), children);
-	tw_free(in->allocator, of_name, in->trace->texts.count * sizeof(*of_name));
-	tw_free(in->allocator, children, (d->host.count + 1) * sizeof(*children));
+	w.of_name = tw_alloc_array(a, in->trace->texts.count, sizeof(*w.of_name));
+	w.open = tw_alloc(a, (d->host.depth + 1) * sizeof(*w.open));
+	if (w.of_name)
+		w.count = number_names(d, w.of_name);
+	w.sums = tw_alloc_array(a, (size_t)w.count + 1, sizeof(*w.sums));
+	if (w.of_name && w.open && w.sums) {
+		add_up(&w);
+		status = fill(in, table, &w);
+	}
+	tw_free(a, w.of_name, in->trace->texts.count * sizeof(*w.of_name));
+	tw_free(a, w.open, (d->host.depth + 1) * sizeof(*w.open));
+	tw_free(a, w.sums, ((size_t)w.count + 1) * sizeof(*w.sums));
 	return status;
 }
 

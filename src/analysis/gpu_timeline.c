@@ -119,7 +119,7 @@ static void fill(struct tw_timeline *t, struct sets *s, const struct tw_view *vi
 	add_gaps(t, view, &s->gaps, micro_idle_ns);
 }
 
-int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, const uint64_t *list,
+int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, const uint32_t *list,
 		   uint64_t count, bool linked_only, int64_t micro_idle_ns)
 {
 	const struct tw_gpu *gpu = &d->gpu;

@@ -5,19 +5,26 @@
 
 #include <string.h>
 
-void tw_groups_init(struct tw_groups *groups, size_t key_size,
-		    const struct trawl_allocator *allocator)
+void tw_groups_init_values(struct tw_groups *groups, size_t key_size, size_t value_size,
+			   const struct trawl_allocator *allocator)
 {
 	memset(groups, 0, sizeof(*groups));
 	groups->allocator = allocator;
 	groups->key_size = key_size;
+	groups->stride = key_size + value_size;
+}
+
+void tw_groups_init(struct tw_groups *groups, size_t key_size,
+		    const struct trawl_allocator *allocator)
+{
+	tw_groups_init_values(groups, key_size, 0, allocator);
 }
 
 void tw_groups_release(struct tw_groups *groups)
 {
 	if (!groups->allocator)
 		return;
-	tw_free(groups->allocator, groups->keys, groups->capacity * groups->key_size);
+	tw_free(groups->allocator, groups->keys, groups->capacity * groups->stride);
 	tw_free(groups->allocator, groups->slots, groups->slot_count * sizeof(*groups->slots));
 	memset(groups, 0, sizeof(*groups));
 }
@@ -38,15 +45,15 @@ static int grow(struct tw_groups *groups)
 	slots = tw_alloc_array(groups->allocator, slot_count, sizeof(*slots));
 	if (!slots)
 		return -1;
-	keys = tw_realloc(groups->allocator, groups->keys, groups->capacity * groups->key_size,
-			  capacity * groups->key_size);
+	keys = tw_realloc(groups->allocator, groups->keys, groups->capacity * groups->stride,
+			  capacity * groups->stride);
 	if (!keys) {
 		tw_free(groups->allocator, slots, slot_count * sizeof(*slots));
 		return -1;
 	}
 	groups->keys = keys;
 	for (i = 0; i < groups->count; i++) {
-		uint32_t at = hash_of(groups, keys + i * groups->key_size) & (slot_count - 1);
+		uint32_t at = hash_of(groups, keys + i * groups->stride) & (slot_count - 1);
 
 		while (slots[at])
 			at = (at + 1) & (slot_count - 1);
@@ -62,6 +69,7 @@ static int grow(struct tw_groups *groups)
 uint32_t tw_groups_add(struct tw_groups *groups, const void *key)
 {
 	uint32_t at, found;
+	char *place;
 
 	if (groups->count == groups->capacity && grow(groups)) {
 		groups->failed = true;
@@ -69,29 +77,37 @@ uint32_t tw_groups_add(struct tw_groups *groups, const void *key)
 	}
 	at = hash_of(groups, key) & (groups->slot_count - 1);
 	while ((found = groups->slots[at])) {
-		if (!memcmp(groups->keys + (found - 1) * groups->key_size, key, groups->key_size))
+		if (!memcmp(groups->keys + (found - 1) * groups->stride, key, groups->key_size))
 			return found - 1;
 		at = (at + 1) & (groups->slot_count - 1);
 	}
-	memcpy(groups->keys + groups->count * groups->key_size, key, groups->key_size);
+	place = groups->keys + groups->count * groups->stride;
+	memcpy(place, key, groups->key_size);
+	memset(place + groups->key_size, 0, groups->stride - groups->key_size);
 	groups->slots[at] = ++groups->count;
 	return groups->count - 1;
 }
 
 const void *tw_groups_key(const struct tw_groups *groups, uint32_t group)
 {
-	return groups->keys + group * groups->key_size;
+	return groups->keys + group * groups->stride;
+}
+
+void *tw_groups_value(struct tw_groups *groups, uint32_t group)
+{
+	return groups->keys + group * groups->stride + groups->key_size;
 }
 
 int tw_members_build(struct tw_members *members, const uint32_t *of, uint64_t count,
 		     uint32_t group_count, const struct trawl_allocator *allocator)
 {
-	uint64_t i, sum = 0, n;
-	uint32_t g;
+	uint32_t i, sum = 0, n, g;
 
 	*members = (struct tw_members){ .allocator = allocator,
 					.group_count = group_count,
 					.count = count };
+	if (count >= UINT32_MAX)
+		return -1;
 	members->first =
 		tw_alloc_array(allocator, (uint64_t)group_count + 1, sizeof(*members->first));
 	members->list = tw_alloc(allocator, (count + 1) * sizeof(*members->list));

@@ -1,6 +1,7 @@
 /*
  * Grouping by keys of fixed size: gives each distinct key a number, in order of first appearance.
- * Keys are compared as bytes, so their padding must be zero.
+ * Keys are compared as bytes, so their padding must be zero.  A group may have a value beside its
+ * key, zero at first.
  */
 #ifndef TW_ANALYSIS_GROUPS_H
 #define TW_ANALYSIS_GROUPS_H
@@ -9,8 +10,8 @@
 
 struct tw_groups {
 	const struct trawl_allocator *allocator;
-	size_t key_size;
-	char *keys;
+	size_t key_size, stride;
+	char *keys; /* each with its value behind it */
 	uint32_t count, capacity;
 	uint32_t *slots; /* 0: free, else group + 1 */
 	uint32_t slot_count;
@@ -21,10 +22,15 @@ struct tw_groups {
 
 void tw_groups_init(struct tw_groups *groups, size_t key_size,
 		    const struct trawl_allocator *allocator);
+/* The same with room for a value of `value_size` bytes in each group. */
+void tw_groups_init_values(struct tw_groups *groups, size_t key_size, size_t value_size,
+			   const struct trawl_allocator *allocator);
 void tw_groups_release(struct tw_groups *groups);
 /* The group of a key, adding it when new; TW_NO_GROUP (and `failed`) when out of memory. */
 uint32_t tw_groups_add(struct tw_groups *groups, const void *key);
 const void *tw_groups_key(const struct tw_groups *groups, uint32_t group);
+/* Valid until a key is added. */
+void *tw_groups_value(struct tw_groups *groups, uint32_t group);
 
 /*
  * Members by group: of[i] is the group of member i (TW_NO_GROUP: of none).  Group g has the
@@ -32,8 +38,8 @@ const void *tw_groups_key(const struct tw_groups *groups, uint32_t group);
  */
 struct tw_members {
 	const struct trawl_allocator *allocator;
-	uint64_t *first;
-	uint64_t *list;
+	uint32_t *first;
+	uint32_t *list;
 	uint64_t group_count, count;
 };
 

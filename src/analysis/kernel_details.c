@@ -95,7 +95,7 @@ static void add_short(const struct tw_derived *d, const struct position *p, stru
 }
 
 /* Statistics of each position over the operations of the template's length. */
-static void measure(const struct tw_derived *d, const struct tw_members *l, const uint64_t *list,
+static void measure(const struct tw_derived *d, const struct tw_members *l, const uint32_t *list,
 		    uint64_t count, struct position *positions, uint64_t length, int64_t *values)
 {
 	uint64_t p, i;
@@ -132,7 +132,7 @@ static void sort_positions(const struct tw_derived *d, const struct position *po
 	tw_order_sort(order, length, &d->trace->texts);
 }
 
-int tw_kernel_details(const struct tw_derived *d, const struct tw_members *l, const uint64_t *list,
+int tw_kernel_details(const struct tw_derived *d, const struct tw_members *l, const uint32_t *list,
 		      uint64_t count, struct tw_str *full, struct tw_str *short_form)
 {
 	const struct trawl_allocator *a = d->allocator;

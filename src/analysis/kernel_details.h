@@ -14,7 +14,7 @@
  * many as the first that has any are compared position by position.  `full` and `short_form` get the two texts.  0, or -1 out of memory.
  */
 int tw_kernel_details(const struct tw_derived *derived, const struct tw_members *gpu,
-		      const uint64_t *list, uint64_t count, struct tw_str *full,
+		      const uint32_t *list, uint64_t count, struct tw_str *full,
 		      struct tw_str *short_form) TRAWL_MUST_CHECK;
 
 #endif

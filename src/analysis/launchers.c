@@ -17,9 +17,9 @@ static uint64_t launcher_node(const struct tw_derived *d, uint64_t g)
 }
 
 struct draft {
-	uint64_t node;
+	uint32_t node;
 	uint32_t above;	      /* the next launcher above it, TW_NO_GROUP: none */
-	uint64_t first_event; /* its first GPU event in the order of the input */
+	uint32_t first_event; /* its first GPU event in the order of the input */
 	struct tw_union direct, subtree;
 };
 
@@ -44,8 +44,8 @@ static int add_draft(struct drafts *drafts, uint64_t node)
 		drafts->items = items;
 		drafts->capacity = capacity;
 	}
-	drafts->items[drafts->count] =
-		(struct draft){ node, TW_NO_GROUP, UINT64_MAX, TW_UNION_INIT, TW_UNION_INIT };
+	drafts->items[drafts->count] = (struct draft){ (uint32_t)node, TW_NO_GROUP, UINT32_MAX,
+						       TW_UNION_INIT, TW_UNION_INIT };
 	drafts->of_node[node] = (uint32_t)drafts->count++;
 	return 0;
 }
@@ -119,46 +119,57 @@ static void add_subtrees(struct drafts *drafts)
 	}
 }
 
-/* By start of the operation, then by its first GPU event: renumbers of_gpu too. */
-static int order_launchers(struct tw_launchers *l, struct drafts *drafts)
+static uint64_t first_event_key(const void *context, uint32_t i)
 {
+	return ((const struct drafts *)context)->items[i].first_event;
+}
+
+static uint64_t start_key(const void *context, uint32_t i)
+{
+	const struct drafts *drafts = context;
 	const struct tw_derived *d = drafts->d;
-	uint64_t n = drafts->count, i;
-	struct tw_sort_item *items = tw_alloc(d->allocator, (n + 1) * sizeof(*items));
-	struct tw_sort_item *scratch = tw_alloc(d->allocator, (n + 1) * sizeof(*scratch));
-	uint32_t *rank = tw_alloc(d->allocator, (n + 1) * sizeof(*rank));
+
+	return tw_sort_key(d->trace->events.start_ns[d->host.event[drafts->items[i].node]]);
+}
+
+/* By start of the operation, then by its first GPU event: renumbers of_gpu too. */
+static int order_launchers(struct tw_launchers *l, const struct drafts *drafts, uint32_t *order,
+			   uint32_t *rank)
+{
+	const struct trawl_allocator *a = l->allocator;
+	uint32_t i;
+
+	for (i = 0; i < drafts->count; i++)
+		order[i] = i;
+	if (tw_sort(order, drafts->count, first_event_key, drafts, a) ||
+	    tw_sort(order, drafts->count, start_key, drafts, a))
+		return -1;
+	for (i = 0; i < drafts->count; i++) {
+		const struct draft *draft = &drafts->items[order[i]];
+
+		rank[order[i]] = i;
+		l->items[i] = (struct tw_launcher){ draft->node, 0, draft->direct.length_ns,
+						    draft->subtree.length_ns };
+	}
+	for (i = 0; i < l->gpu_count; i++)
+		if (l->of_gpu[i] != TW_NO_GROUP)
+			l->of_gpu[i] = rank[l->of_gpu[i]];
+	return 0;
+}
+
+static int take_launchers(struct tw_launchers *l, const struct drafts *drafts)
+{
+	size_t n = drafts->count + 1;
+	uint32_t *order = tw_alloc(l->allocator, n * sizeof(*order));
+	uint32_t *rank = tw_alloc(l->allocator, n * sizeof(*rank));
 	int status = -1;
 
-	l->items = tw_alloc_array(d->allocator, n + 1, sizeof(*l->items));
-	if (items && scratch && rank && l->items) {
-		for (i = 0; i < n; i++)
-			items[i] = (struct tw_sort_item){ drafts->items[i].first_event, i };
-		tw_sort(items, scratch, n);
-		for (i = 0; i < n; i++)
-			items[i].key = tw_sort_key(
-				d->trace->events
-					.start_ns[d->host.event[drafts->items[items[i].value].node]]);
-		tw_sort(items, scratch, n);
-		for (i = 0; i < n; i++) {
-			const struct draft *draft = &drafts->items[items[i].value];
-
-			rank[items[i].value] = (uint32_t)i;
-			l->items[i] = (struct tw_launcher){ draft->node, draft->direct.length_ns,
-							    draft->subtree.length_ns, 0 };
-		}
-		for (i = 0; i < d->gpu.count; i++)
-			if (l->of_gpu[i] != TW_NO_GROUP)
-				l->of_gpu[i] = rank[l->of_gpu[i]];
-		l->count = n;
-		status = 0;
-	}
-	tw_free(d->allocator, items, (n + 1) * sizeof(*items));
-	tw_free(d->allocator, scratch, (n + 1) * sizeof(*scratch));
-	tw_free(d->allocator, rank, (n + 1) * sizeof(*rank));
-	if (status)
-		tw_free(d->allocator, l->items, (n + 1) * sizeof(*l->items));
-	if (status)
-		l->items = NULL;
+	l->count = drafts->count;
+	l->items = tw_alloc(l->allocator, n * sizeof(*l->items));
+	if (order && rank && l->items)
+		status = order_launchers(l, drafts, order, rank);
+	tw_free(l->allocator, order, n * sizeof(*order));
+	tw_free(l->allocator, rank, n * sizeof(*rank));
 	return status;
 }
 
@@ -173,7 +184,7 @@ int tw_launchers_build(struct tw_launchers *l, const struct tw_derived *d)
 	drafts.of_node = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*drafts.of_node));
 	if (l->of_gpu && drafts.of_node && !find_launchers(&drafts, l->of_gpu)) {
 		add_subtrees(&drafts);
-		status = order_launchers(l, &drafts);
+		status = take_launchers(l, &drafts);
 	}
 	tw_free(d->allocator, drafts.of_node, (d->host.count + 1) * sizeof(*drafts.of_node));
 	tw_free(d->allocator, drafts.items, drafts.capacity * sizeof(*drafts.items));

@@ -11,10 +11,10 @@
 #include "derive/derived.h"
 
 struct tw_launcher {
-	uint64_t node;	    /* host node */
+	uint32_t node;	    /* host node */
+	uint32_t category;  /* of the launchers' categories */
 	int64_t direct_ns;  /* union of its own GPU events */
 	int64_t subtree_ns; /* union of all GPU events launched under it, communication too */
-	unsigned category;  /* of the launchers' categories */
 };
 
 struct tw_launchers {

@@ -67,7 +67,7 @@ static int find_launched(struct tw_modelled *m)
 
 	m->first_gpu = tw_alloc_array(m->allocator, nodes + 1, sizeof(*m->first_gpu));
 	m->gpu = tw_alloc(m->allocator, (gpu->count + 1) * sizeof(*m->gpu));
-	if (!m->first_gpu || !m->gpu || nodes >= TW_NO_GROUP || gpu->count >= TW_NO_GROUP)
+	if (!m->first_gpu || !m->gpu)
 		return -1;
 	for (g = 0; g < gpu->count; g++)
 		if (gpu->launch[g] != TW_NONE)
@@ -79,7 +79,7 @@ static int find_launched(struct tw_modelled *m)
 	}
 	for (g = 0; g < gpu->count; g++)
 		if (gpu->launch[g] != TW_NONE)
-			m->gpu[m->first_gpu[gpu->launch[g]]++] = g;
+			m->gpu[m->first_gpu[gpu->launch[g]]++] = (uint32_t)g;
 	/* Filling moved every start to its end, which is the next one's start. */
 	for (node = nodes; node > 0; node--)
 		m->first_gpu[node] = m->first_gpu[node - 1];
@@ -188,7 +188,7 @@ static unsigned transposition_under(const struct builder *b, uint64_t node)
 {
 	const struct tw_derived *d = b->d;
 	uint64_t count, i;
-	const uint64_t *gpu = tw_gpu_under(b->m, node, &count);
+	const uint32_t *gpu = tw_gpu_under(b->m, node, &count);
 
 	for (i = 0; i < count; i++) {
 		uint32_t name = d->trace->events.name[d->gpu.event[gpu[i]]];
@@ -302,7 +302,7 @@ static uint64_t forward_of(const struct builder *b, uint64_t node)
 		uint32_t pair = tw_pair_at(b->m, node);
 
 		if (pair != TW_NO_GROUP)
-			return b->m->autograd.pairs[pair].forward;
+			return b->d->autograd.pairs[pair].forward;
 		node = b->d->host.parent[node];
 	}
 	return TW_NONE;
@@ -383,27 +383,27 @@ static bool is_usable(const struct tw_op_work *work)
 	return !work->reason || strcmp(work->model->sheet, "Triton");
 }
 
-static int add_call(struct tw_modelled *m, uint64_t node, uint32_t work)
+static int add_call(struct tw_modelled *m, uint64_t node)
 {
 	if (m->call_count == m->call_capacity) {
 		uint64_t more = m->call_capacity ? m->call_capacity * 2 : 1024;
-		struct tw_modelled_call *calls = tw_realloc(m->allocator, m->calls,
-							    m->call_capacity * sizeof(*calls),
-							    more * sizeof(*calls));
+		uint32_t *calls = tw_realloc(m->allocator, m->calls,
+					     m->call_capacity * sizeof(*calls),
+					     more * sizeof(*calls));
 
 		if (!calls)
 			return -1;
 		m->calls = calls;
 		m->call_capacity = more;
 	}
-	m->calls[m->call_count++] = (struct tw_modelled_call){ node, work };
+	m->calls[m->call_count++] = (uint32_t)node;
 	return 0;
 }
 
 /* All nodes above have a modelled call with GPU work below them. */
 static void mark_above(struct tw_modelled *m, uint64_t node)
 {
-	const uint64_t *parent = m->derived->host.parent;
+	const uint32_t *parent = m->derived->host.parent;
 
 	for (node = parent[node]; node != TW_NONE && !m->below[node]; node = parent[node])
 		m->below[node] = true;
@@ -451,7 +451,7 @@ static int find_calls(struct builder *b)
 			m->work[node] = TW_NO_GROUP;
 			continue;
 		}
-		if (add_call(m, node, m->work[node]))
+		if (add_call(m, node))
 			return -1;
 		tw_gpu_under(m, node, &gpu);
 		if (gpu)
@@ -461,79 +461,56 @@ static int find_calls(struct builder *b)
 	return 0;
 }
 
-static int order_calls(struct tw_modelled *m)
+static uint64_t event_key(const void *host, uint32_t node)
 {
-	uint64_t n = m->call_count, i;
-	struct tw_sort_item *items = tw_alloc(m->allocator, (n + 1) * sizeof(*items));
-	struct tw_sort_item *scratch = tw_alloc(m->allocator, (n + 1) * sizeof(*scratch));
-	int status = items && scratch ? 0 : -1;
-
-	if (!status) {
-		for (i = 0; i < n; i++)
-			items[i] = (struct tw_sort_item){ m->derived->host.event[m->calls[i].node],
-							  m->calls[i].node };
-		tw_sort(items, scratch, n);
-		for (i = 0; i < n; i++)
-			m->calls[i] = (struct tw_modelled_call){ items[i].value,
-								 m->work[items[i].value] };
-	}
-	tw_free(m->allocator, items, (n + 1) * sizeof(*items));
-	tw_free(m->allocator, scratch, (n + 1) * sizeof(*scratch));
-	return status;
+	return ((const struct tw_host *)host)->event[node];
 }
 
 /* ---- backward passes */
 
-/* The pairs in order of their forward or backward nodes: their numbers, NULL out of memory. */
-static uint64_t *order_pairs(struct tw_modelled *m, bool backward)
+static uint64_t forward_key(const void *pairs, uint32_t i)
 {
-	uint64_t n = m->autograd.count, i;
-	struct tw_sort_item *items = tw_alloc(m->allocator, (n + 1) * sizeof(*items));
-	struct tw_sort_item *scratch = tw_alloc(m->allocator, (n + 1) * sizeof(*scratch));
-	uint64_t *order = tw_alloc(m->allocator, (n + 1) * sizeof(*order));
-
-	if (items && scratch && order) {
-		for (i = 0; i < n; i++) {
-			const struct tw_autograd_pair *pair = &m->autograd.pairs[i];
-
-			items[i] = (struct tw_sort_item){ backward ? pair->backward : pair->forward,
-							  i };
-		}
-		tw_sort(items, scratch, n);
-		for (i = 0; i < n; i++)
-			order[i] = items[i].value;
-	} else {
-		tw_free(m->allocator, order, (n + 1) * sizeof(*order));
-		order = NULL;
-	}
-	tw_free(m->allocator, items, (n + 1) * sizeof(*items));
-	tw_free(m->allocator, scratch, (n + 1) * sizeof(*scratch));
-	return order;
+	return ((const struct tw_autograd_pair *)pairs)[i].forward;
 }
 
-static int find_pairs(struct builder *b)
+static uint64_t backward_key(const void *pairs, uint32_t i)
 {
-	struct tw_modelled *m = b->m;
-	uint64_t n;
+	return ((const struct tw_autograd_pair *)pairs)[i].backward;
+}
 
-	if (tw_autograd_build(&m->autograd, m->derived))
-		return -1;
-	n = m->autograd.count;
-	m->pairs = order_pairs(m, false);
-	m->by_backward = order_pairs(m, true);
+static uint32_t *order_pairs(const struct tw_modelled *m, tw_sort_key_of *key)
+{
+	const struct tw_autograd *autograd = &m->derived->autograd;
+	size_t bytes = (autograd->count + 1) * sizeof(uint32_t);
+	uint32_t *order = tw_alloc(m->allocator, bytes), i;
+
+	for (i = 0; order && i < autograd->count; i++)
+		order[i] = i;
+	if (order && !tw_sort(order, autograd->count, key, autograd->pairs, m->allocator))
+		return order;
+	tw_free(m->allocator, order, bytes);
+	return NULL;
+}
+
+static int find_pairs(struct tw_modelled *m)
+{
+	uint64_t n = m->derived->autograd.count;
+
+	m->by_forward = order_pairs(m, forward_key);
+	m->by_backward = order_pairs(m, backward_key);
 	m->backward_work = tw_alloc(m->allocator, (n + 1) * sizeof(*m->backward_work));
-	return m->pairs && m->by_backward && m->backward_work && n < TW_NO_GROUP ? 0 : -1;
+	return m->by_forward && m->by_backward && m->backward_work ? 0 : -1;
 }
 
 /* The first of the ordered pairs whose node, forward or backward, is at or behind `node`. */
-static uint64_t first_pair_from(const struct tw_modelled *m, const uint64_t *order, bool backward,
+static uint64_t first_pair_from(const struct tw_modelled *m, const uint32_t *order, bool backward,
 				uint64_t node)
 {
-	uint64_t low = 0, high = m->autograd.count;
+	uint64_t low = 0, high = m->derived->autograd.count;
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
-		const struct tw_autograd_pair *pair = &m->autograd.pairs[order[middle]];
+		const struct tw_autograd_pair *pair = &m->derived->autograd.pairs[order[middle]];
 
 		if ((backward ? pair->backward : pair->forward) < node)
 			low = middle + 1;
@@ -547,9 +524,10 @@ uint32_t tw_pair_at(const struct tw_modelled *m, uint64_t node)
 {
 	uint64_t at = first_pair_from(m, m->by_backward, true, node);
 
-	if (at == m->autograd.count || m->autograd.pairs[m->by_backward[at]].backward != node)
+	if (at == m->derived->autograd.count ||
+	    m->derived->autograd.pairs[m->by_backward[at]].backward != node)
 		return TW_NO_GROUP;
-	return (uint32_t)m->by_backward[at];
+	return m->by_backward[at];
 }
 
 static void work_out_backward(struct builder *b)
@@ -557,8 +535,8 @@ static void work_out_backward(struct builder *b)
 	struct tw_modelled *m = b->m;
 	uint64_t i;
 
-	for (i = 0; i < m->autograd.count; i++) {
-		uint64_t forward = m->autograd.pairs[i].forward;
+	for (i = 0; i < m->derived->autograd.count; i++) {
+		uint64_t forward = m->derived->autograd.pairs[i].forward;
 		const struct tw_model *model = model_of(b, forward);
 		uint32_t work;
 
@@ -573,8 +551,8 @@ static void work_out_backward(struct builder *b)
 
 void tw_pairs_under(const struct tw_modelled *m, uint64_t node, uint64_t *first, uint64_t *end)
 {
-	*first = first_pair_from(m, m->pairs, false, node);
-	*end = first_pair_from(m, m->pairs, false, m->end[node]);
+	*first = first_pair_from(m, m->by_forward, false, node);
+	*end = first_pair_from(m, m->by_forward, false, m->end[node]);
 }
 
 void tw_op_parameters(const struct tw_modelled *m, const struct tw_op_work *work,
@@ -608,11 +586,11 @@ static int build(struct builder *b)
 	b->forward = tw_alloc(m->allocator, sizeof(*b->forward));
 	if (!b->of_name || !b->asked || !b->said || !b->call || !b->forward ||
 	    tw_pool_init(&m->texts, m->allocator) || find_ends(m) || find_launched(m) ||
-	    find_steps(b) || find_pairs(b))
+	    find_steps(b) || find_pairs(m))
 		return -1;
 	if (b->step_count)
 		qsort(b->steps, b->step_count, sizeof(*b->steps), compare_steps);
-	if (find_calls(b) || order_calls(m))
+	if (find_calls(b) || tw_sort(m->calls, m->call_count, event_key, &b->d->host, m->allocator))
 		return -1;
 	work_out_backward(b);
 	return b->failed || m->keys.failed || m->texts.failed ? -1 : 0;
@@ -642,7 +620,7 @@ int tw_modelled_build(struct tw_modelled *m, const struct tw_derived *d)
 void tw_modelled_release(struct tw_modelled *m)
 {
 	const struct trawl_allocator *a = m->allocator;
-	uint64_t nodes, pairs = m->autograd.count;
+	uint64_t nodes, pairs = m->derived->autograd.count;
 
 	if (!a)
 		return;
@@ -654,12 +632,11 @@ void tw_modelled_release(struct tw_modelled *m)
 	tw_free(a, m->first_gpu, nodes * sizeof(*m->first_gpu));
 	tw_free(a, m->gpu, (m->derived->gpu.count + 1) * sizeof(*m->gpu));
 	tw_free(a, m->by_backward, (pairs + 1) * sizeof(*m->by_backward));
-	tw_free(a, m->pairs, (pairs + 1) * sizeof(*m->pairs));
+	tw_free(a, m->by_forward, (pairs + 1) * sizeof(*m->by_forward));
 	tw_free(a, m->backward_work, (pairs + 1) * sizeof(*m->backward_work));
 	tw_free(a, m->calls, m->call_capacity * sizeof(*m->calls));
 	tw_free(a, m->works, m->work_capacity * sizeof(*m->works));
 	tw_free(a, m->parameters, m->parameter_capacity * sizeof(*m->parameters));
-	tw_autograd_release(&m->autograd);
 	tw_groups_release(&m->keys);
 	tw_groups_release(&m->signatures);
 	tw_pool_release(&m->texts);

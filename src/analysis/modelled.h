@@ -8,7 +8,6 @@
 
 #include "analysis/groups.h"
 #include "base/str.h"
-#include "derive/autograd.h"
 #include "derive/derived.h"
 #include "model/model.h"
 
@@ -29,12 +28,6 @@ struct tw_op_work {
 	uint32_t parameters, parameter_count;
 };
 
-/* A call that counts: modelled, and not a part of another modelled call. */
-struct tw_modelled_call {
-	uint64_t node;
-	uint32_t work;
-};
-
 struct tw_modelled {
 	const struct tw_derived *derived;
 	const struct trawl_allocator *allocator;
@@ -44,12 +37,14 @@ struct tw_modelled {
 	uint32_t *work;	     /* own work, TW_NO_GROUP: none of its own */
 	uint32_t *signature; /* number of its arguments among `signatures` */
 	bool *below;	     /* a modelled call with GPU work is below it */
-	uint64_t *gpu;	     /* GPU events by the node that launched them, in order of start */
-	struct tw_autograd autograd;
-	uint64_t *pairs;		/* of autograd, in order of the forward node */
-	uint32_t *backward_work;	/* by pair of autograd: TW_NO_GROUP: unknown */
-	uint64_t *by_backward;		/* of autograd, in order of the backward node */
-	struct tw_modelled_call *calls; /* in order of the input */
+	uint32_t *gpu;	     /* GPU events by the node that launched them, in order of start */
+	/* Of the pairs of autograd. */
+	uint32_t *by_forward;	 /* in order of the forward node */
+	uint32_t *by_backward;	 /* in order of the backward node */
+	uint32_t *backward_work; /* by pair; TW_NO_GROUP: unknown */
+	/* Nodes of the calls that count, modelled and not a part of another modelled call, in the
+	 * order of the input. */
+	uint32_t *calls;
 	uint64_t call_count, call_capacity;
 
 	struct tw_groups signatures; /* distinct arguments, as tw_signature_texts() has them, of
@@ -66,7 +61,7 @@ int tw_modelled_build(struct tw_modelled *modelled,
 void tw_modelled_release(struct tw_modelled *modelled);
 
 /* GPU events launched under a host node, in the order of their launches. */
-static inline const uint64_t *tw_gpu_under(const struct tw_modelled *m, uint64_t node,
+static inline const uint32_t *tw_gpu_under(const struct tw_modelled *m, uint64_t node,
 					   uint64_t *count)
 {
 	uint32_t first = m->first_gpu[node];
@@ -78,7 +73,7 @@ static inline const uint64_t *tw_gpu_under(const struct tw_modelled *m, uint64_t
 /* The pair of autograd with this backward node, TW_NO_GROUP: none. */
 uint32_t tw_pair_at(const struct tw_modelled *modelled, uint64_t backward_node);
 
-/* Pairs of autograd whose forward node is in the subtree: indices pairs[*first] to *end - 1. */
+/* Pairs of autograd whose forward node is in the subtree: indices by_forward[*first] to *end - 1. */
 void tw_pairs_under(const struct tw_modelled *modelled, uint64_t node, uint64_t *first,
 		    uint64_t *end);
 

@@ -8,11 +8,18 @@ struct key {
 	uint32_t category; /* in the texts of the signatures */
 };
 
+/* What makes a key, in numbers at hand: asked for every call, where a key is made once. */
+struct seen {
+	const char *category; /* compared as pointers */
+	uint32_t name, kernel, track, signature;
+};
+
 int tw_op_keys_init(struct tw_op_keys *keys, const struct tw_analysis_input *in)
 {
 	memset(keys, 0, sizeof(*keys));
 	keys->in = in;
 	tw_groups_init(&keys->groups, sizeof(struct key), in->allocator);
+	tw_groups_init_values(&keys->seen, sizeof(struct seen), sizeof(uint32_t), in->allocator);
 	return tw_signatures_init(&keys->signatures, in->trace);
 }
 
@@ -20,32 +27,47 @@ void tw_op_keys_release(struct tw_op_keys *keys)
 {
 	tw_signatures_release(&keys->signatures);
 	tw_groups_release(&keys->groups);
+	tw_groups_release(&keys->seen);
 }
 
 bool tw_op_keys_failed(const struct tw_op_keys *keys)
 {
-	return keys->groups.failed || tw_signatures_failed(&keys->signatures);
+	return keys->groups.failed || keys->seen.failed || tw_signatures_failed(&keys->signatures);
 }
 
-uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel, const char *category)
+static uint32_t group_of(struct tw_op_keys *keys, const struct seen *seen)
 {
 	const struct tw_modelled *m = keys->in->modelled;
-	const struct trawl_trace *trace = keys->in->trace;
-	uint64_t event = keys->in->derived->host.event[node];
-	const struct tw_track_names *names =
-		&keys->in->derived->names.tracks[trace->events.track[event]];
+	const struct tw_track_names *names = &keys->in->derived->names.tracks[seen->track];
 	struct key key;
 
 	memset(&key, 0, sizeof(key));
-	key.name = trace->events.name[event];
-	key.kernel = kernel;
+	key.name = seen->name;
+	key.kernel = seen->kernel;
 	key.process = names->process;
 	key.label = names->labels;
 	key.thread = names->thread;
 	key.signature = tw_signature_repr(&keys->signatures,
-					  tw_groups_key(&m->signatures, m->signature[node]));
-	key.category = tw_pool_intern_cstr(&keys->signatures.texts, category);
+					  tw_groups_key(&m->signatures, seen->signature));
+	key.category = tw_pool_intern_cstr(&keys->signatures.texts, seen->category);
 	return tw_groups_add(&keys->groups, &key);
+}
+
+uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel, const char *category)
+{
+	const struct trawl_trace *trace = keys->in->trace;
+	uint64_t event = keys->in->derived->host.event[node];
+	struct seen seen = { category, trace->events.name[event], kernel,
+			     trace->events.track[event], keys->in->modelled->signature[node] };
+	uint32_t before = keys->seen.count, at = tw_groups_add(&keys->seen, &seen);
+	uint32_t *group;
+
+	if (keys->seen.failed)
+		return TW_NO_GROUP;
+	group = tw_groups_value(&keys->seen, at);
+	if (keys->seen.count != before)
+		*group = group_of(keys, &seen);
+	return *group;
 }
 
 void tw_synthetic_name(const struct trawl_trace *trace, uint32_t name, uint32_t kernel,

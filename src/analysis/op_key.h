@@ -41,6 +41,7 @@ struct tw_op_keys {
 	const struct tw_analysis_input *in;
 	struct tw_signatures signatures;
 	struct tw_groups groups;
+	struct tw_groups seen; /* calls as recorded, each with its group */
 };
 
 int tw_op_keys_init(struct tw_op_keys *keys, const struct tw_analysis_input *in) TRAWL_MUST_CHECK;

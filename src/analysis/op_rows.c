@@ -50,9 +50,9 @@ static void *grow(struct tw_op_rows *rows, void *list, uint64_t *capacity, uint6
 	return grown;
 }
 
-void tw_op_rows_gpu(struct tw_op_rows *rows, const uint64_t *gpu, uint64_t count)
+void tw_op_rows_gpu(struct tw_op_rows *rows, const uint32_t *gpu, uint64_t count)
 {
-	uint64_t *list;
+	uint32_t *list;
 
 	if (rows->failed || !count)
 		return;
@@ -67,13 +67,13 @@ void tw_op_rows_gpu(struct tw_op_rows *rows, const uint64_t *gpu, uint64_t count
 
 static int compare_numbers(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return x < y ? -1 : x > y;
 }
 
 /* GPU events are numbered in order of start. An event under two passes counts once. */
-static uint64_t sort_distinct(uint64_t *list, uint64_t count)
+static uint64_t sort_distinct(uint32_t *list, uint64_t count)
 {
 	uint64_t i, n;
 
@@ -93,7 +93,8 @@ void tw_op_rows_end(struct tw_op_rows *rows, uint64_t event, uint32_t work, uint
 	const struct tw_gpu *gpu = &rows->in->derived->gpu;
 	struct tw_union busy = TW_UNION_INIT;
 	struct tw_op_row *items = NULL;
-	uint64_t *first = NULL, *list, begin, i, n = 0;
+	uint32_t *first = NULL, *list;
+	uint64_t begin, i, n = 0;
 
 	if (!rows->failed)
 		items = grow(rows, rows->items, &rows->capacity, rows->count, 1, sizeof(*items));
@@ -114,8 +115,9 @@ void tw_op_rows_end(struct tw_op_rows *rows, uint64_t event, uint32_t work, uint
 		for (i = 0; i < n; i++)
 			tw_union_add(&busy, gpu->start_ns[list[i]], gpu->end_ns[list[i]]);
 	}
-	items[rows->count++] = (struct tw_op_row){ event, busy.length_ns, work, group };
-	first[rows->count] = rows->gpu.count = begin + n;
+	items[rows->count++] = (struct tw_op_row){ busy.length_ns, (uint32_t)event, work, group };
+	first[rows->count] = (uint32_t)(begin + n);
+	rows->gpu.count = begin + n;
 	rows->gpu.group_count = rows->count;
 }
 
@@ -152,7 +154,7 @@ static const struct tw_op_work *work_of(const struct tw_op_rows *rows, const str
 }
 
 /* Whether all rows of a group have the same work, so that rates are multiples of 1 / time. */
-static bool have_same_work(const struct tw_op_rows *rows, const uint64_t *list, uint64_t count)
+static bool have_same_work(const struct tw_op_rows *rows, const uint32_t *list, uint64_t count)
 {
 	uint64_t i;
 
@@ -177,7 +179,7 @@ static void add_common_rates(struct tw_op_rows *rows, struct tw_op_group *group)
 enum rate { TFLOPS, TB, PERCENT };
 
 /* One of the rates of each row, where the rows differ in their work. */
-static struct tw_real_stats measure(struct tw_op_rows *rows, const uint64_t *list, uint64_t count,
+static struct tw_real_stats measure(struct tw_op_rows *rows, const uint32_t *list, uint64_t count,
 				    enum rate which)
 {
 	uint64_t i;
@@ -202,7 +204,7 @@ static struct tw_real_stats measure(struct tw_op_rows *rows, const uint64_t *lis
 	return tw_real_stats_of(rows->values, count);
 }
 
-static void add_rates(struct tw_op_rows *rows, const uint64_t *list, struct tw_op_group *group)
+static void add_rates(struct tw_op_rows *rows, const uint32_t *list, struct tw_op_group *group)
 {
 	struct tw_roofline roofline;
 
@@ -230,7 +232,7 @@ static void add_rates(struct tw_op_rows *rows, const uint64_t *list, struct tw_o
 
 void tw_op_group_of(struct tw_op_rows *rows, uint32_t number, struct tw_op_group *group)
 {
-	const uint64_t *list = rows->members.list + rows->members.first[number];
+	const uint32_t *list = rows->members.list + rows->members.first[number];
 	uint64_t n = rows->members.first[number + 1] - rows->members.first[number], i;
 
 	*group = (struct tw_op_group){ .count = n,

@@ -12,8 +12,8 @@
 #include "base/str.h"
 
 struct tw_op_row {
-	uint64_t event;	   /* of the input: an example of the group */
 	int64_t kernel_ns; /* union of its GPU events */
+	uint32_t event;	   /* of the input: an example of the group */
 	uint32_t work;	   /* of the modelled operations, TW_NO_GROUP: none */
 	uint32_t group;	   /* which the caller gives it */
 };
@@ -36,7 +36,7 @@ void tw_op_rows_init(struct tw_op_rows *rows, const struct tw_analysis_input *in
 void tw_op_rows_release(struct tw_op_rows *rows);
 
 /* Adds GPU events to the row that tw_op_rows_end() then makes of all since the last one. */
-void tw_op_rows_gpu(struct tw_op_rows *rows, const uint64_t *gpu, uint64_t count);
+void tw_op_rows_gpu(struct tw_op_rows *rows, const uint32_t *gpu, uint64_t count);
 void tw_op_rows_end(struct tw_op_rows *rows, uint64_t event, uint32_t work, uint32_t group);
 
 /* Ends adding: 0, or -1 out of memory. */

@@ -166,7 +166,7 @@ static bool is_in_view(const struct work *w, uint64_t node)
 static void add_call(struct work *w, uint64_t node, uint32_t work)
 {
 	uint64_t count;
-	const uint64_t *gpu = tw_gpu_under(w->m, node, &count);
+	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
 
 	if (!is_in_view(w, node))
 		return;
@@ -194,19 +194,19 @@ static void add_backward(struct work *w, uint64_t node)
 
 	tw_pairs_under(w->m, node, &first, &end);
 	for (i = first; i < end; i++) {
-		uint64_t pair = w->m->pairs[i];
+		uint64_t pair = w->m->by_forward[i];
 
-		in_view |= is_in_view(w, w->m->autograd.pairs[pair].backward);
-		if (has_own_backward(w, w->m->autograd.pairs[pair].backward))
+		in_view |= is_in_view(w, w->in->derived->autograd.pairs[pair].backward);
+		if (has_own_backward(w, w->in->derived->autograd.pairs[pair].backward))
 			return;
-		if (w->m->autograd.pairs[pair].forward == node)
+		if (w->in->derived->autograd.pairs[pair].forward == node)
 			work = w->m->backward_work[pair];
 	}
 	if (work == TW_NO_GROUP || !in_view)
 		return;
 	for (i = first; i < end; i++) {
-		const uint64_t *gpu =
-			tw_gpu_under(w->m, w->m->autograd.pairs[w->m->pairs[i]].backward, &count);
+		const uint32_t *gpu = tw_gpu_under(
+			w->m, w->in->derived->autograd.pairs[w->m->by_forward[i]].backward, &count);
 
 		tw_op_rows_gpu(&w->rows, gpu, count);
 	}
@@ -218,18 +218,18 @@ static void collect(struct work *w)
 	uint64_t i;
 
 	for (i = 0; i < w->m->call_count; i++) {
-		const struct tw_modelled_call *call = &w->m->calls[i];
-		const struct tw_op_work *work = &w->m->works[call->work];
+		uint32_t node = w->m->calls[i], work = w->m->work[node];
 		bool backward;
 
-		if (!w->is_ours[call->work])
+		if (!w->is_ours[work])
 			continue;
-		backward = w->sheet->passes != TW_BOTH_PASSES && is_backward(w, call->node);
+		backward = w->sheet->passes != TW_BOTH_PASSES && is_backward(w, node);
 		if (w->sheet->passes == TW_BACKWARD && !backward)
-			add_backward(w, call->node);
-		else if (!work->reason && (w->sheet->passes == TW_BOTH_PASSES ||
-					   backward == (w->sheet->passes == TW_BACKWARD)))
-			add_call(w, call->node, call->work);
+			add_backward(w, node);
+		else if (!w->m->works[work].reason &&
+			 (w->sheet->passes == TW_BOTH_PASSES ||
+			  backward == (w->sheet->passes == TW_BACKWARD)))
+			add_call(w, node, work);
 	}
 }
 

@@ -21,7 +21,7 @@ int tw_parents_init(struct tw_parents *p, const struct tw_derived *d,
 			continue;
 		node = tw_launching_op(d, d->gpu.launch[g], false);
 		if (node != TW_NONE && p->first_gpu[node] == TW_NONE)
-			p->first_gpu[node] = g;
+			p->first_gpu[node] = (uint32_t)g;
 	}
 	return 0;
 }
@@ -51,21 +51,21 @@ static bool contains_folded(const char *text, const char *needle)
 struct tw_parent tw_parent_of(const struct tw_parents *p, uint64_t gpu)
 {
 	const struct tw_derived *d = p->derived;
-	struct tw_parent parent = { TW_NONE, false, NULL };
-	uint64_t launch = d->gpu.launch[gpu], node;
+	struct tw_parent parent = { TW_NONE, TW_NONE, false, NULL };
+	uint32_t launch = d->gpu.launch[gpu], node;
 	const char *name;
 
 	if (launch == TW_NONE)
 		return parent;
-	node = tw_launching_op(d, launch, false);
+	node = (uint32_t)tw_launching_op(d, launch, false);
+	parent.node = node != TW_NONE ? node : launch;
+	parent.event = d->host.event[parent.node];
 	if (node != TW_NONE) {
-		parent.event = d->host.event[node];
 		parent.is_op = true;
 		parent.category = p->categories->names[tw_category_of(p->categories, parent.event,
 								      p->first_gpu[node])];
 		return parent;
 	}
-	parent.event = d->host.event[launch];
 	name = d->trace->texts.entries[d->trace->events.name[parent.event]].ptr;
 	parent.category = contains_folded(name, "graphlaunch") ||
 					  contains_folded(name, "cudagraph") ?

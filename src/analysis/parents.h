@@ -10,11 +10,12 @@
 struct tw_parents {
 	const struct tw_derived *derived;
 	const struct tw_categories *categories;
-	uint64_t *first_gpu; /* by host node: its first GPU event that does not communicate */
+	uint32_t *first_gpu; /* by host node: its first GPU event that does not communicate */
 };
 
 struct tw_parent {
-	uint64_t event; /* operation or call, TW_NONE: no recorded launch */
+	uint32_t node;	/* operation or call, TW_NONE: no recorded launch */
+	uint32_t event; /* its event */
 	bool is_op;
 	const char *category; /* NULL: no recorded launch */
 };

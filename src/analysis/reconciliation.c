@@ -20,9 +20,10 @@ static const struct trawl_column columns[] = {
 	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is" },
 };
 
-/* Pieces of time that are counted once each: starts and ends, to be sorted apart. */
+/* Pieces of time that are counted once each. */
 struct pieces {
-	struct tw_sort_item *starts, *ends, *scratch;
+	int64_t *start_ns, *end_ns;
+	uint32_t *by_start, *by_end;
 	uint64_t count;
 };
 
@@ -32,8 +33,9 @@ struct amounts {
 
 static void add_piece(struct pieces *p, int64_t start_ns, int64_t end_ns)
 {
-	p->starts[p->count] = (struct tw_sort_item){ tw_sort_key(start_ns), 0 };
-	p->ends[p->count] = (struct tw_sort_item){ tw_sort_key(end_ns), 0 };
+	p->start_ns[p->count] = start_ns;
+	p->end_ns[p->count] = end_ns;
+	p->by_start[p->count] = p->by_end[p->count] = (uint32_t)p->count;
 	p->count++;
 }
 
@@ -86,14 +88,16 @@ static tw_wide sweep(const struct pieces *p)
 	uint64_t s = 0, e = 0;
 	tw_wide overlap = 0;
 	int64_t open = 0;
-	uint64_t before = 0;
+	int64_t before = 0;
 
 	while (e < p->count) {
-		bool starts = s < p->count && p->starts[s].key <= p->ends[e].key;
-		uint64_t now = starts ? p->starts[s].key : p->ends[e].key;
+		int64_t end_ns = p->end_ns[p->by_end[e]];
+		int64_t start_ns = s < p->count ? p->start_ns[p->by_start[s]] : INT64_MAX;
+		bool starts = s < p->count && start_ns <= end_ns;
+		int64_t now = starts ? start_ns : end_ns;
 
 		if (open > 1)
-			overlap += (tw_wide)(open - 1) * (int64_t)(now - before);
+			overlap += (open - 1) * ((tw_wide)now - before);
 		before = now;
 		if (starts) {
 			open++;
@@ -135,27 +139,39 @@ static void fill(struct trawl_table *table, const struct amounts *a, const struc
 		"counted wrongly");
 }
 
+static uint64_t time_key(const void *times, uint32_t piece)
+{
+	return tw_sort_key(((const int64_t *)times)[piece]);
+}
+
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_allocator *a = in->allocator;
-	size_t bytes = (in->derived->gpu.count + 1) * sizeof(struct tw_sort_item);
-	struct pieces p = { tw_alloc(a, bytes), tw_alloc(a, bytes), tw_alloc(a, bytes), 0 };
+	size_t n = in->derived->gpu.count + 1;
+	struct pieces p = {
+		.start_ns = tw_alloc(a, n * sizeof(*p.start_ns)),
+		.end_ns = tw_alloc(a, n * sizeof(*p.end_ns)),
+		.by_start = tw_alloc(a, n * sizeof(*p.by_start)),
+		.by_end = tw_alloc(a, n * sizeof(*p.by_end)),
+	};
 	struct amounts amounts = { 0 };
 	struct tw_timeline timeline;
 	int status = TRAWL_ENOMEM;
 
-	if (p.starts && p.ends && p.scratch &&
+	if (p.start_ns && p.end_ns && p.by_start && p.by_end &&
 	    !tw_timeline_of(&timeline, in->derived, NULL, in->derived->gpu.count, false, -1)) {
 		add_all(in, &p, &amounts);
-		tw_sort(p.starts, p.scratch, p.count);
-		tw_sort(p.ends, p.scratch, p.count);
-		amounts.overlap = sweep(&p);
-		fill(table, &amounts, &timeline);
-		status = 0;
+		if (!tw_sort(p.by_start, p.count, time_key, p.start_ns, a) &&
+		    !tw_sort(p.by_end, p.count, time_key, p.end_ns, a)) {
+			amounts.overlap = sweep(&p);
+			fill(table, &amounts, &timeline);
+			status = 0;
+		}
 	}
-	tw_free(a, p.starts, bytes);
-	tw_free(a, p.ends, bytes);
-	tw_free(a, p.scratch, bytes);
+	tw_free(a, p.start_ns, n * sizeof(*p.start_ns));
+	tw_free(a, p.end_ns, n * sizeof(*p.end_ns));
+	tw_free(a, p.by_start, n * sizeof(*p.by_start));
+	tw_free(a, p.by_end, n * sizeof(*p.by_end));
 	return status;
 }
 

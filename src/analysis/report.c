@@ -99,10 +99,33 @@ static void add_quality(struct trawl_report *report, const struct trawl_trace *t
 	report->defect_count = tw_quality_list(&report->quality, report->defects);
 }
 
+/* What several analyses look at. */
+struct common {
+	struct trawl_report *report;
+	struct tw_timeline timeline;
+	int status[2];
+};
+
+/* Cost models and what kernels belong to do not need each other. */
+static void build_common(void *context, size_t i)
+{
+	struct common *common = context;
+	struct trawl_report *report = common->report;
+	const struct tw_derived *d = report->derived;
+
+	if (i == 0)
+		common->status[i] = tw_modelled_build(&report->modelled, d);
+	else if (tw_launchers_build(&report->launchers, d) ||
+		 tw_parents_init(&report->parents, d, &report->launchers) ||
+		 tw_timeline_of(&common->timeline, d, NULL, d->gpu.count,
+				report->options.linked_only, -1))
+		common->status[i] = -1;
+}
+
 static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 {
 	const struct tw_derived *d = report->derived;
-	struct tw_timeline timeline = { 0 };
+	struct common common = { .report = report };
 	struct job job = {
 		.report = report,
 		.input = {
@@ -117,12 +140,10 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 	size_t i;
 	int status = 0;
 
-	if (tw_launchers_build(&report->launchers, d) ||
-	    tw_parents_init(&report->parents, d, &report->launchers) ||
-	    tw_modelled_build(&report->modelled, d) ||
-	    tw_timeline_of(&timeline, d, NULL, d->gpu.count, report->options.linked_only, -1))
+	tw_parallel(report->options.threads, 2, build_common, &common);
+	if (common.status[0] || common.status[1])
 		return TRAWL_ENOMEM;
-	job.input.total_ns = timeline.total_ns;
+	job.input.total_ns = common.timeline.total_ns;
 	report->all = tw_alloc_array(report->allocator, tw_analysis_count, sizeof(*report->all));
 	job.status = tw_alloc_array(report->allocator, tw_analysis_count, sizeof(*job.status));
 	if (!report->all || !job.status) {
@@ -183,6 +204,7 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 		trawl_report_options_init(&report->options);
 	if (!report->options.threads)
 		report->options.threads = tw_thread_count();
+	derive.autograd = true;
 	derive.clip_overruns = report->options.clip_overruns;
 	derive.threads = report->options.threads;
 	derive.view = (struct tw_view_options){

@@ -31,6 +31,11 @@ struct key {
 	struct tw_signature signature;
 };
 
+/* What makes a key, in numbers at hand: asked for every kernel, where a key is made once. */
+struct seen {
+	uint32_t parent, name, signature;
+};
+
 struct sum {
 	tw_wide ns;
 	int64_t count;
@@ -41,9 +46,22 @@ struct work {
 	const struct tw_analysis_input *in;
 	struct tw_signatures signatures;
 	struct tw_groups groups;
+	struct tw_groups seen; /* each with its group */
 	uint32_t *of;
 	struct sum *sums;
 };
+
+static uint32_t group_of(struct work *w, const struct seen *seen)
+{
+	const struct tw_groups *signatures = &w->in->modelled->signatures;
+	struct key key = { .parent = seen->parent, .name = seen->name };
+
+	key.signature =
+		tw_signature_repr(&w->signatures, tw_groups_key(signatures, seen->signature));
+	/* Types tell nothing more here. */
+	key.signature.types = 0;
+	return tw_groups_add(&w->groups, &key);
+}
 
 static int group_kernels(struct work *w)
 {
@@ -53,22 +71,25 @@ static int group_kernels(struct work *w)
 
 	for (g = 0; g < gpu->count; g++) {
 		struct tw_parent parent;
-		struct key key;
+		struct seen seen = { 0 };
+		uint32_t before = w->seen.count, at;
 
 		w->of[g] = TW_NO_GROUP;
 		if (tw_class(w->in->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL ||
 		    gpu->end_ns[g] - gpu->start_ns[g] >= w->in->options->short_kernel_ns)
 			continue;
 		parent = tw_parent_of(w->in->parents, g);
-		memset(&key, 0, sizeof(key));
-		key.name = events->name[gpu->event[g]];
-		if (parent.event != TW_NONE) {
-			key.parent = events->name[parent.event];
-			key.signature = tw_signature_of(&w->signatures, parent.event);
-			/* Types tell nothing more here. */
-			key.signature.types = 0;
+		seen.name = events->name[gpu->event[g]];
+		if (parent.node != TW_NONE) {
+			seen.parent = events->name[parent.event];
+			seen.signature = w->in->modelled->signature[parent.node];
 		}
-		w->of[g] = tw_groups_add(&w->groups, &key);
+		at = tw_groups_add(&w->seen, &seen);
+		if (w->seen.failed)
+			return -1;
+		if (w->seen.count != before)
+			*(uint32_t *)tw_groups_value(&w->seen, at) = group_of(w, &seen);
+		w->of[g] = *(const uint32_t *)tw_groups_value(&w->seen, at);
 	}
 	return w->groups.failed || tw_signatures_failed(&w->signatures) ? -1 : 0;
 }
@@ -140,6 +161,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	int status = TRAWL_ENOMEM;
 
 	tw_groups_init(&w.groups, sizeof(struct key), a);
+	tw_groups_init_values(&w.seen, sizeof(struct seen), sizeof(uint32_t), a);
 	w.of = tw_alloc(a, of_bytes);
 	if (w.of && !tw_signatures_init(&w.signatures, in->trace) && !group_kernels(&w)) {
 		w.sums = tw_alloc_array(a, (size_t)w.groups.count + 1, sizeof(*w.sums));
@@ -151,6 +173,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	}
 	tw_signatures_release(&w.signatures);
 	tw_groups_release(&w.groups);
+	tw_groups_release(&w.seen);
 	tw_free(a, w.of, of_bytes);
 	return status;
 }

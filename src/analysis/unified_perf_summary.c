@@ -129,7 +129,7 @@ struct walk {
 	struct tw_op_keys keys;
 	struct tw_op_rows rows;
 	uint8_t *launches; /* by host node: it launches GPU work itself */
-	uint64_t *sole;	   /* by pair: the only operation, see sole_operation(); 0: not asked */
+	uint32_t *sole;	   /* by pair: the only operation, see sole_operation(); 0: not asked */
 	uint8_t *counted;  /* by GPU event: it is in a row */
 	int64_t *times;	   /* room for the largest group */
 	struct tw_str text;
@@ -147,7 +147,7 @@ static const char *category_of(const struct walk *w, uint64_t node)
 {
 	const struct tw_categories *c = &w->in->launchers->categories;
 	uint64_t count, i, first = TW_NONE;
-	const uint64_t *gpu = tw_gpu_under(w->m, node, &count);
+	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
 
 	for (i = 0; i < count; i++)
 		if (gpu[i] < first)
@@ -159,7 +159,7 @@ static const char *category_of(const struct walk *w, uint64_t node)
 static void collect(struct walk *w, uint64_t node, uint32_t work, const char *category)
 {
 	uint64_t count, i, event = w->d->host.event[node];
-	const uint64_t *gpu = tw_gpu_under(w->m, node, &count);
+	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
 
 	for (i = 0; i < count; i++)
 		w->counted[gpu[i]] = 1;
@@ -183,7 +183,7 @@ static bool is_named(const struct walk *w, uint64_t node, const char *name)
  */
 static uint64_t sole_operation(struct walk *w, uint32_t pair)
 {
-	uint64_t engine = w->m->autograd.pairs[pair].backward;
+	uint64_t engine = w->d->autograd.pairs[pair].backward;
 	const struct trawl_trace *trace = w->d->trace;
 	const char *name = trace->texts.entries[trace->events.name[w->d->host.event[engine]]].ptr;
 	uint64_t node, found = TW_NONE;
@@ -235,7 +235,7 @@ static uint32_t sole_backward(struct walk *w, uint64_t node)
 static bool has_communication(const struct walk *w, uint64_t node)
 {
 	uint64_t count, i;
-	const uint64_t *gpu = tw_gpu_under(w->m, node, &count);
+	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
 
 	for (i = 0; i < count; i++)
 		if (w->d->gpu.bucket[gpu[i]] == TW_COMMUNICATION)
@@ -274,7 +274,7 @@ static void collect_rest(struct walk *w)
 {
 	const struct tw_gpu *gpu = &w->d->gpu;
 	const struct tw_categories *c = &w->in->launchers->categories;
-	uint64_t g;
+	uint32_t g;
 
 	for (g = 0; g < gpu->count; g++) {
 		uint64_t node = gpu->launch[g], op, event;
@@ -318,7 +318,7 @@ static void collect_all(struct walk *w)
 
 static void set_host_times(struct walk *w, struct trawl_table *table, size_t row, uint32_t group)
 {
-	const uint64_t *list = w->rows.members.list + w->rows.members.first[group];
+	const uint32_t *list = w->rows.members.list + w->rows.members.first[group];
 	uint64_t n = w->rows.members.first[group + 1] - w->rows.members.first[group], i, known = 0;
 	struct tw_stats s;
 
@@ -502,7 +502,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	tw_op_rows_init(&w.rows, in);
 	tw_str_init(&w.text, a);
 	w.launches = tw_alloc_array(a, d->host.count + 1, 1);
-	w.sole = tw_alloc_array(a, in->modelled->autograd.count + 1, sizeof(*w.sole));
+	w.sole = tw_alloc_array(a, in->derived->autograd.count + 1, sizeof(*w.sole));
 	w.counted = tw_alloc_array(a, d->gpu.count + 1, 1);
 	if (!tw_op_keys_init(&w.keys, in) && w.launches && w.sole && w.counted) {
 		collect_all(&w);
@@ -517,7 +517,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	tw_op_rows_release(&w.rows);
 	tw_str_release(&w.text);
 	tw_free(a, w.launches, d->host.count + 1);
-	tw_free(a, w.sole, (in->modelled->autograd.count + 1) * sizeof(*w.sole));
+	tw_free(a, w.sole, (in->derived->autograd.count + 1) * sizeof(*w.sole));
 	tw_free(a, w.counted, d->gpu.count + 1);
 	return status;
 }

@@ -21,6 +21,15 @@ static inline uint64_t tw_hash_u64(uint64_t value)
 	return tw_hash_mix(value ^ TW_HASH_K0, TW_HASH_K1);
 }
 
+/*
+ * For numbers that come in runs, as ids do: those of one run get places beside each other, so that
+ * going through them in order goes through memory in order.
+ */
+static inline uint64_t tw_hash_id(uint64_t id)
+{
+	return tw_hash_u64(id >> 10) << 10 | (id & 1023);
+}
+
 static inline uint64_t tw_load64(const char *p)
 {
 	uint64_t v;

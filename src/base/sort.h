@@ -1,21 +1,20 @@
 /*
- * Stable radix sort of (key, value) pairs: linear, and no comparison function to get wrong.
+ * Stable radix sort of numbers by keys: linear, and no comparison function to get wrong.
  */
 #ifndef TW_BASE_SORT_H
 #define TW_BASE_SORT_H
 
 #include "trawl/api.h"
 
-struct tw_sort_item {
-	uint64_t key;
-	uint64_t value;
-};
+typedef uint64_t tw_sort_key_of(const void *context, uint32_t number);
 
 /*
- * Sorts items by key, equal keys in their order; `scratch` has room for as many.  The result is
- * in `items`.
+ * Sorts a list of numbers by key(context, number), equal keys in their order.  Asks for each key
+ * a few times.  Takes 16 bytes a number while it works, nothing where they are in order already;
+ * -1: out of memory.
  */
-void tw_sort(struct tw_sort_item *items, struct tw_sort_item *scratch, size_t count);
+int tw_sort(uint32_t *list, size_t count, tw_sort_key_of *key, const void *context,
+	    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* A signed time as a key. */
 static inline uint64_t tw_sort_key(int64_t time)

@@ -1,6 +1,7 @@
-#include "derive/autograd.h"
+#include "derive/derived.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/sort.h"
 
 #include <string.h>
@@ -24,142 +25,175 @@ static const char *name_of(const struct tw_derived *d, uint64_t node)
 	return d->trace->texts.entries[d->trace->events.name[d->host.event[node]]].ptr;
 }
 
-static bool is_engine(const struct tw_derived *d, uint64_t node)
-{
-	return !strncmp(name_of(d, node), engine_prefix, sizeof(engine_prefix) - 1);
-}
-
-/* Operations with sequence numbers: key the number, value the host node. */
-struct numbers {
-	struct tw_sort_item *list;
-	uint64_t count, capacity;
+/* What has a number: the first call of the engine by order of the input, and what it goes back to. */
+struct numbered {
+	int64_t sequence; /* -1: free */
+	uint32_t backward, forward;
+	bool elsewhere; /* the forward one is on another thread */
 };
 
-/* The forward operation of a backward one among those of its number, TW_NONE: none. */
-static uint64_t find_forward(const struct tw_derived *d, const struct tw_sort_item *list,
-			     uint64_t count, uint64_t backward)
+/* By number, open addressing. */
+struct numbers {
+	const struct tw_derived *d;
+	uint8_t *engine; /* by text id: 1: name of an engine call */
+	struct numbered *slots;
+	uint64_t slot_count; /* a power of two */
+	uint64_t count;
+};
+
+/* Marks the names of engine calls; whether there are any. */
+static bool find_engine_names(struct numbers *n)
+{
+	const struct tw_pool *texts = &n->d->trace->texts;
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; i < texts->count; i++) {
+		n->engine[i] =
+			texts->entries[i].len >= sizeof(engine_prefix) - 1 &&
+			!memcmp(texts->entries[i].ptr, engine_prefix, sizeof(engine_prefix) - 1);
+		found |= n->engine[i];
+	}
+	return found;
+}
+
+static bool is_engine(const struct numbers *n, uint64_t node)
+{
+	return n->engine[n->d->trace->events.name[n->d->host.event[node]]];
+}
+
+static struct numbered *slot_of(const struct numbers *n, int64_t sequence)
+{
+	uint64_t at = tw_hash_id((uint64_t)sequence) & (n->slot_count - 1);
+
+	while (n->slots[at].sequence >= 0 && n->slots[at].sequence != sequence)
+		at = (at + 1) & (n->slot_count - 1);
+	return &n->slots[at];
+}
+
+static int make_slots(struct numbers *n)
+{
+	uint64_t calls = 0, i;
+
+	for (i = 0; i < n->d->host.count; i++)
+		calls += is_engine(n, i);
+	if (calls > UINT32_MAX / 4)
+		return -1;
+	for (n->slot_count = 16; n->slot_count < 2 * calls;)
+		n->slot_count *= 2;
+	n->slots = tw_alloc(n->d->allocator, n->slot_count * sizeof(*n->slots));
+	for (i = 0; n->slots && i < n->slot_count; i++)
+		n->slots[i] = (struct numbered){ -1, TW_NONE, TW_NONE, false };
+	return n->slots ? 0 : -1;
+}
+
+static void find_backward(struct numbers *n)
+{
+	const uint32_t *event = n->d->host.event;
+	uint32_t node;
+	int64_t sequence;
+
+	for (node = 0; node < n->d->host.count; node++) {
+		struct numbered *slot;
+
+		if (!is_engine(n, node) || !has_sequence(n->d, node, &sequence))
+			continue;
+		slot = slot_of(n, sequence);
+		n->count += slot->sequence < 0;
+		slot->sequence = sequence;
+		if (slot->backward == TW_NONE || event[node] < event[slot->backward])
+			slot->backward = node;
+	}
+}
+
+/* Whether one forward operation is nearer to its backward one than another, if any. */
+static bool is_nearer(const struct tw_derived *d, uint32_t node, bool elsewhere,
+		      const struct numbered *than)
 {
 	const struct tw_events *events = &d->trace->events;
-	uint64_t backward_event = d->host.event[backward], best = TW_NONE, i;
-	bool best_elsewhere = false;
+	uint32_t event = d->host.event[node], other;
 
-	for (i = 0; i < count; i++) {
-		uint64_t node = list[i].value, event = d->host.event[node], best_event;
-		bool elsewhere = events->track[event] != events->track[backward_event];
-
-		if (node == backward || is_engine(d, node) ||
-		    (!elsewhere && events->start_ns[event] >= events->start_ns[backward_event]))
-			continue;
-		best_event = best == TW_NONE ? 0 : d->host.event[best];
-		if (best == TW_NONE || (elsewhere && !best_elsewhere) ||
-		    (elsewhere == best_elsewhere &&
-		     (events->start_ns[event] > events->start_ns[best_event] ||
-		      (events->start_ns[event] == events->start_ns[best_event] &&
-		       event < best_event)))) {
-			best = node;
-			best_elsewhere = elsewhere;
-		}
-	}
-	return best;
+	if (than->forward == TW_NONE || elsewhere != than->elsewhere)
+		return than->forward == TW_NONE || elsewhere;
+	other = d->host.event[than->forward];
+	if (events->start_ns[event] != events->start_ns[other])
+		return events->start_ns[event] > events->start_ns[other];
+	return event < other;
 }
 
-static int add_pair(struct tw_autograd *a, int64_t sequence, uint64_t forward, uint64_t backward)
+static void find_forward(struct numbers *n)
 {
-	if (a->count == a->capacity) {
-		uint64_t capacity = a->capacity ? a->capacity * 2 : 64;
-		struct tw_autograd_pair *pairs = tw_realloc(a->allocator, a->pairs,
-							    a->capacity * sizeof(*pairs),
-							    capacity * sizeof(*pairs));
-
-		if (!pairs)
-			return -1;
-		a->pairs = pairs;
-		a->capacity = capacity;
-	}
-	a->pairs[a->count++] = (struct tw_autograd_pair){ sequence, forward, backward };
-	return 0;
-}
-
-static int pair_all(struct tw_autograd *a, const struct tw_derived *d, const struct numbers *n)
-{
-	uint64_t first, end, i;
-
-	for (first = 0; first < n->count; first = end) {
-		uint64_t backward = TW_NONE, forward;
-
-		for (end = first; end < n->count && n->list[end].key == n->list[first].key; end++)
-			;
-		for (i = first; i < end; i++) {
-			uint64_t node = n->list[i].value;
-
-			if (is_engine(d, node) &&
-			    (backward == TW_NONE || d->host.event[node] < d->host.event[backward]))
-				backward = node;
-		}
-		if (backward == TW_NONE)
-			continue;
-		forward = find_forward(d, n->list + first, end - first, backward);
-		if (forward != TW_NONE &&
-		    add_pair(a, (int64_t)n->list[first].key, forward, backward))
-			return -1;
-	}
-	return 0;
-}
-
-static int grow(struct numbers *n, const struct trawl_allocator *allocator)
-{
-	uint64_t capacity = n->capacity ? n->capacity * 2 : 1024;
-	struct tw_sort_item *list = tw_realloc(allocator, n->list, n->capacity * sizeof(*list),
-					       capacity * sizeof(*list));
-
-	if (!list)
-		return -1;
-	n->list = list;
-	n->capacity = capacity;
-	return 0;
-}
-
-/* All that have one, by number. */
-static int list_numbers(struct numbers *n, const struct tw_derived *d)
-{
-	struct tw_sort_item *scratch;
-	uint64_t node;
+	const struct tw_derived *d = n->d;
+	const struct tw_events *events = &d->trace->events;
+	uint32_t node;
 	int64_t sequence;
 
 	for (node = 0; node < d->host.count; node++) {
-		if (!has_sequence(d, node, &sequence))
+		struct numbered *slot;
+		uint32_t event = d->host.event[node], backward;
+		bool elsewhere;
+
+		if (is_engine(n, node) || !has_sequence(d, node, &sequence))
 			continue;
-		if (n->count == n->capacity && grow(n, d->allocator))
-			return -1;
-		n->list[n->count++] = (struct tw_sort_item){ (uint64_t)sequence, node };
+		slot = slot_of(n, sequence);
+		if (slot->sequence < 0)
+			continue;
+		backward = d->host.event[slot->backward];
+		elsewhere = events->track[event] != events->track[backward];
+		if ((elsewhere || events->start_ns[event] < events->start_ns[backward]) &&
+		    is_nearer(d, node, elsewhere, slot)) {
+			slot->forward = node;
+			slot->elsewhere = elsewhere;
+		}
 	}
-	scratch = tw_alloc(d->allocator, (n->count + 1) * sizeof(*scratch));
-	if (!scratch)
-		return -1;
-	tw_sort(n->list, scratch, n->count);
-	tw_free(d->allocator, scratch, (n->count + 1) * sizeof(*scratch));
-	return 0;
 }
 
-static bool has_engine(const struct tw_derived *d)
+static uint64_t sequence_key(const void *slots, uint32_t i)
 {
-	uint64_t node;
+	return (uint64_t)((const struct numbered *)slots)[i].sequence;
+}
 
-	for (node = 0; node < d->host.count; node++)
-		if (tw_node_class(d, node) == TRAWL_CLASS_CPU_OP && is_engine(d, node))
-			return true;
-	return false;
+static int take_pairs(struct tw_autograd *a, const struct numbers *n)
+{
+	size_t bytes = (n->count + 1) * sizeof(uint32_t);
+	uint32_t *order = tw_alloc(a->allocator, bytes), i, paired = 0;
+	int status = -1;
+
+	a->capacity = n->count + 1;
+	a->pairs = tw_alloc(a->allocator, a->capacity * sizeof(*a->pairs));
+	if (a->pairs && order) {
+		for (i = 0; i < n->slot_count; i++)
+			if (n->slots[i].forward != TW_NONE)
+				order[paired++] = i;
+		status = tw_sort(order, paired, sequence_key, n->slots, a->allocator);
+		for (i = 0; i < paired; i++)
+			a->pairs[i] = (struct tw_autograd_pair){ n->slots[order[i]].sequence,
+								 n->slots[order[i]].forward,
+								 n->slots[order[i]].backward };
+		a->count = paired;
+	}
+	tw_free(a->allocator, order, bytes);
+	return status;
 }
 
 int tw_autograd_build(struct tw_autograd *a, const struct tw_derived *d)
 {
-	struct numbers numbers = { 0 };
-	int status = 0;
+	struct numbers n = { .d = d };
+	int status = -1;
 
 	*a = (struct tw_autograd){ .allocator = d->allocator };
-	if (has_engine(d))
-		status = list_numbers(&numbers, d) || pair_all(a, d, &numbers) ? -1 : 0;
-	tw_free(d->allocator, numbers.list, numbers.capacity * sizeof(*numbers.list));
+	n.engine = tw_alloc(d->allocator, d->trace->texts.count);
+	if (!n.engine)
+		return -1;
+	if (!find_engine_names(&n)) {
+		status = 0;
+	} else if (!make_slots(&n)) {
+		find_backward(&n);
+		find_forward(&n);
+		status = take_pairs(a, &n);
+	}
+	tw_free(d->allocator, n.slots, n.slot_count * sizeof(*n.slots));
+	tw_free(d->allocator, n.engine, d->trace->texts.count);
 	return status;
 }
 

@@ -1,15 +1,17 @@
 /*
  * Forward operations and their backward, by sequence number; recomputation under activation
- * checkpointing; the modules around an operation.  Made on demand: not every analysis needs them.
+ * checkpointing; the modules around an operation.
  */
 #ifndef TW_DERIVE_AUTOGRAD_H
 #define TW_DERIVE_AUTOGRAD_H
 
-#include "derive/derived.h"
+#include "trawl/api.h"
+
+struct tw_derived;
 
 struct tw_autograd_pair {
 	int64_t sequence;
-	uint64_t forward, backward; /* host nodes */
+	uint32_t forward, backward; /* host nodes */
 };
 
 struct tw_autograd {

@@ -12,7 +12,7 @@ struct steps {
 };
 
 /* Names, call tree and GPU work do not need each other. */
-static void run_step(void *context, size_t i)
+static void run_first(void *context, size_t i)
 {
 	struct steps *steps = context;
 	struct tw_derived *d = steps->derived;
@@ -25,19 +25,33 @@ static void run_step(void *context, size_t i)
 		steps->status[i] = tw_names_build(&d->names, d->trace);
 }
 
+/* What needs the call tree; links need GPU work too. */
+static void run_second(void *context, size_t i)
+{
+	struct steps *steps = context;
+	struct tw_derived *d = steps->derived;
+
+	if (i == 0)
+		steps->status[i] = tw_links_build(d) ? -1 : tw_unknown_count(d);
+	else if (steps->options->autograd)
+		steps->status[i] = tw_autograd_build(&d->autograd, d);
+}
+
 static int build_all(struct tw_derived *d, const struct tw_derive_options *options)
 {
 	struct steps steps = { .derived = d, .options = options };
+	unsigned threads = options->threads ? options->threads : 1;
 
 	tw_quality_init(&d->quality);
 	tw_quality_init(&d->host.quality);
 	tw_quality_init(&d->gpu.quality);
-	tw_parallel(options->threads ? options->threads : 1, 3, run_step, &steps);
+	tw_parallel(threads, 3, run_first, &steps);
 	if (steps.status[0] || steps.status[1] || steps.status[2])
 		return -1;
 	tw_quality_append(&d->quality, &d->gpu.quality, 0);
 	tw_quality_append(&d->quality, &d->host.quality, 0);
-	return tw_links_build(d) ? -1 : tw_unknown_count(d);
+	tw_parallel(threads, 2, run_second, &steps);
+	return steps.status[0] || steps.status[1] ? -1 : 0;
 }
 
 int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
@@ -78,10 +92,11 @@ void tw_derived_free(struct tw_derived *d)
 	gpu = &d->gpu;
 	tw_view_release(&d->view);
 	tw_names_release(&d->names);
+	tw_autograd_release(&d->autograd);
 	tw_free(a, d->host.event, (d->host.count + 1) * sizeof(*d->host.event));
 	tw_free(a, d->host.parent, (d->host.count + 1) * sizeof(*d->host.parent));
-	tw_free(a, d->host.op[0], (d->host.count + 1) * sizeof(**d->host.op));
-	tw_free(a, d->host.op[1], (d->host.count + 1) * sizeof(**d->host.op));
+	tw_free(a, d->host.op[0], (d->host.count + 1) * sizeof(*d->host.op[0]));
+	tw_free(a, d->host.op[1], (d->host.count + 1) * sizeof(*d->host.op[0]));
 	tw_free(a, d->host.launch_name, d->trace->texts.count);
 	tw_free(a, gpu->event, (gpu->allocated + 1) * sizeof(*gpu->event));
 	tw_free(a, gpu->start_ns, (gpu->allocated + 1) * sizeof(*gpu->start_ns));

@@ -6,10 +6,12 @@
 #define TW_DERIVE_DERIVED_H
 
 #include "data/tables.h"
+#include "derive/autograd.h"
 #include "derive/names.h"
 #include "derive/view.h"
 
-#define TW_NONE UINT64_MAX
+/* No event, node or GPU event: they are numbered in 32 bits (TW_MOST_EVENTS). */
+#define TW_NONE UINT32_MAX
 
 /*
  * Host events (operations, runtime and driver calls) in order of thread and start; an event's
@@ -17,10 +19,10 @@
  */
 struct tw_host {
 	uint64_t count;
-	uint64_t *event;
-	uint64_t *parent;	   /* node, TW_NONE: top level */
+	uint32_t *event;
+	uint32_t *parent;	   /* node, TW_NONE: top level */
 	uint64_t depth;		   /* of the deepest node */
-	uint64_t *op[2];	   /* of a deep tree, by node: tw_launching_op(), without and with
+	uint32_t *op[2];	   /* of a deep tree, by node: tw_launching_op(), without and with
 				    * passing over "execute"; else NULL */
 	uint8_t *launch_name;	   /* by text id: calls of this name should have GPU work */
 	struct tw_quality quality; /* found while building it */
@@ -37,10 +39,10 @@ struct tw_queue {
 struct tw_gpu {
 	uint64_t count;
 	uint64_t allocated; /* entries of the columns */
-	uint64_t *event;
+	uint32_t *event;
 	/* On the clock of the view, cut by it and by --clip-overruns. */
 	int64_t *start_ns, *end_ns;
-	uint64_t *launch;	 /* host node of the launch call, TW_NONE: not recorded */
+	uint32_t *launch;	 /* host node of the launch call, TW_NONE: not recorded */
 	uint32_t *queue;	 /* index into queues */
 	uint8_t *bucket;	 /* enum tw_bucket */
 	uint16_t *known_name;	 /* by text id: 1 + row of tw_kernel_names, 0: none */
@@ -51,6 +53,7 @@ struct tw_gpu {
 
 struct tw_derive_options {
 	bool clip_overruns; /* end a kernel that runs over whole later ones at the next start */
+	bool autograd;	    /* pair forward with backward operations */
 	bool python;	    /* python functions are nodes of the call tree too */
 	unsigned threads;   /* 0: one */
 	struct tw_view_options view;
@@ -64,7 +67,8 @@ struct tw_derived {
 	struct tw_host host;
 	struct tw_gpu gpu;
 	struct tw_names names;
-	struct tw_quality quality; /* found here, beside the trace's own */
+	struct tw_autograd autograd; /* where it was asked for */
+	struct tw_quality quality;   /* found here, beside the trace's own */
 };
 
 /* `trace` must outlive *out. */

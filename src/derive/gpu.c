@@ -34,41 +34,42 @@ static bool is_gpu_slice(const struct trawl_trace *trace, uint64_t i)
 	return trace->events.phase[i] == 'X' && tw_class_is_gpu(tw_class(trace, i));
 }
 
+static bool is_looked_at(const struct tw_derived *d, uint64_t i)
+{
+	const struct trawl_trace *trace = d->trace;
+
+	return is_gpu_slice(trace, i) &&
+	       (d->view.device == TW_CODE_NONE ||
+		trace->tracks[trace->events.track[i]].device == d->view.device);
+}
+
+static uint64_t start_key(const void *events, uint32_t event)
+{
+	return tw_sort_key(((const struct tw_events *)events)->start_ns[event]);
+}
+
 /* GPU events of the device looked at, by start; ties in the order of the input. */
-static int sort_events(struct tw_derived *d)
+static int list_events(struct tw_derived *d)
 {
 	const struct tw_events *events = &d->trace->events;
-	uint64_t n = 0, i, k = 0;
-	struct tw_sort_item *items, *scratch;
-	int status = -1;
+	struct tw_gpu *gpu = &d->gpu;
+	uint64_t n = 0, i;
 
 	for (i = 0; i < events->count; i++)
-		n += is_gpu_slice(d->trace, i);
-	items = tw_alloc(d->allocator, (n + 1) * sizeof(*items));
-	scratch = tw_alloc(d->allocator, (n + 1) * sizeof(*scratch));
-	if (items && scratch) {
-		for (i = 0; i < events->count; i++) {
-			const struct tw_track *track = &d->trace->tracks[events->track[i]];
-
-			if (!is_gpu_slice(d->trace, i) ||
-			    (d->view.device != TW_CODE_NONE && track->device != d->view.device))
-				continue;
-			items[k++] = (struct tw_sort_item){ tw_sort_key(events->start_ns[i]), i };
-		}
-		tw_sort(items, scratch, k);
-		status = alloc_gpu(d, k);
-		for (i = 0; !status && i < k; i++) {
-			uint64_t e = items[i].value;
-
-			d->gpu.event[i] = e;
-			d->gpu.start_ns[i] = events->start_ns[e];
-			d->gpu.end_ns[i] = events->start_ns[e] + events->dur_ns[e];
-			d->gpu.launch[i] = TW_NONE;
-		}
+		n += is_looked_at(d, i);
+	if (alloc_gpu(d, n))
+		return -1;
+	for (i = 0, n = 0; i < events->count; i++)
+		if (is_looked_at(d, i))
+			gpu->event[n++] = (uint32_t)i;
+	if (tw_sort(gpu->event, n, start_key, events, d->allocator))
+		return -1;
+	for (i = 0; i < n; i++) {
+		gpu->start_ns[i] = events->start_ns[gpu->event[i]];
+		gpu->end_ns[i] = gpu->start_ns[i] + events->dur_ns[gpu->event[i]];
+		gpu->launch[i] = TW_NONE;
 	}
-	tw_free(d->allocator, items, (n + 1) * sizeof(*items));
-	tw_free(d->allocator, scratch, (n + 1) * sizeof(*scratch));
-	return status;
+	return 0;
 }
 
 /* ---- streams */
@@ -261,7 +262,7 @@ static void clip_to_view(struct tw_derived *d)
 
 int tw_gpu_build(struct tw_derived *d, bool clip_overruns)
 {
-	if (sort_events(d) || assign_queues(d) || find_overruns(d, clip_overruns))
+	if (list_events(d) || assign_queues(d) || find_overruns(d, clip_overruns))
 		return -1;
 	clip_to_view(d);
 	return assign_buckets(d);

@@ -34,12 +34,12 @@ static int64_t end_of(const struct tw_events *events, uint64_t i)
 }
 
 /* Events that start together, the longest first, since it holds the others; few at a time. */
-static void order_few(const struct tw_events *events, uint64_t *event, uint64_t count)
+static void order_few(const struct tw_events *events, uint32_t *event, uint64_t count)
 {
 	uint64_t i, j;
 
 	for (i = 1; i < count; i++) {
-		uint64_t e = event[i];
+		uint32_t e = event[i];
 
 		for (j = i; j && end_of(events, event[j - 1]) < end_of(events, e); j--)
 			event[j] = event[j - 1];
@@ -47,39 +47,18 @@ static void order_few(const struct tw_events *events, uint64_t *event, uint64_t 
 	}
 }
 
-/* Sorts events by key(event), ties in their order. */
-static int sort_by(const struct tw_derived *d, uint64_t *event, uint64_t count,
-		   uint64_t (*key)(const struct tw_events *events, uint64_t event))
+static uint64_t start_key(const void *events, uint32_t event)
 {
-	struct tw_sort_item *items = tw_alloc(d->allocator, count * sizeof(*items));
-	struct tw_sort_item *scratch = tw_alloc(d->allocator, count * sizeof(*scratch));
-	uint64_t i;
-
-	if (items && scratch) {
-		for (i = 0; i < count; i++)
-			items[i] =
-				(struct tw_sort_item){ key(&d->trace->events, event[i]), event[i] };
-		tw_sort(items, scratch, count);
-		for (i = 0; i < count; i++)
-			event[i] = items[i].value;
-	}
-	tw_free(d->allocator, items, count * sizeof(*items));
-	tw_free(d->allocator, scratch, count * sizeof(*scratch));
-	return items && scratch ? 0 : -1;
+	return tw_sort_key(((const struct tw_events *)events)->start_ns[event]);
 }
 
-static uint64_t start_key(const struct tw_events *events, uint64_t event)
-{
-	return tw_sort_key(events->start_ns[event]);
-}
-
-static uint64_t longest_key(const struct tw_events *events, uint64_t event)
+static uint64_t longest_key(const void *events, uint32_t event)
 {
 	return ~tw_sort_key(end_of(events, event));
 }
 
 /* Puts the events of one thread that start together in order: such runs are short, mostly. */
-static int order_ties(const struct tw_derived *d, uint64_t *event, uint64_t count)
+static int order_ties(const struct tw_derived *d, uint32_t *event, uint64_t count)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t first, end;
@@ -91,7 +70,7 @@ static int order_ties(const struct tw_derived *d, uint64_t *event, uint64_t coun
 			;
 		if (end - first <= 32)
 			order_few(events, event + first, end - first);
-		else if (sort_by(d, event + first, end - first, longest_key))
+		else if (tw_sort(event + first, end - first, longest_key, events, d->allocator))
 			return -1;
 	}
 	return 0;
@@ -101,7 +80,7 @@ static int order_ties(const struct tw_derived *d, uint64_t *event, uint64_t coun
  * Host events by thread, in the order of the input: counts for each track, then places.  On
  * return first[t] is where the events of track t end.
  */
-static void group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
+static int group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t i, n, sum = 0;
@@ -115,38 +94,32 @@ static void group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
 		first[t] = sum;
 		sum += n;
 	}
+	d->host.count = sum;
+	d->host.event = tw_alloc(d->allocator, (sum + 1) * sizeof(*d->host.event));
+	if (!d->host.event)
+		return -1;
 	for (i = 0; i < events->count; i++)
 		if (is_node(d->trace, i, python))
-			d->host.event[first[events->track[i]]++] = i;
+			d->host.event[first[events->track[i]]++] = (uint32_t)i;
+	return 0;
 }
 
-static bool in_order(const struct tw_events *events, const uint64_t *event, uint64_t count)
-{
-	uint64_t i;
-
-	for (i = 1; i < count; i++)
-		if (events->start_ns[event[i]] < events->start_ns[event[i - 1]])
-			return false;
-	return true;
-}
-
-/* Profilers mostly write the events of a thread in order: then there is nothing to sort. */
-static int sort_nodes(struct tw_derived *d, bool python)
+static int find_nodes(struct tw_derived *d, bool python)
 {
 	const struct trawl_trace *trace = d->trace;
 	uint64_t *first = tw_alloc_array(d->allocator, trace->track_count + 1, sizeof(*first));
 	uint64_t begin = 0;
-	int status = 0;
 	uint32_t t;
+	int status;
 
 	if (!first)
 		return -1;
-	group_by_thread(d, python, first);
+	status = group_by_thread(d, python, first);
 	for (t = 0; t < trace->track_count && !status; begin = first[t++]) {
-		uint64_t *event = d->host.event + begin, count = first[t] - begin;
+		uint32_t *event = d->host.event + begin;
+		uint64_t count = first[t] - begin;
 
-		if (!in_order(&trace->events, event, count))
-			status = sort_by(d, event, count, start_key);
+		status = tw_sort(event, count, start_key, &trace->events, d->allocator);
 		if (!status)
 			status = order_ties(d, event, count);
 	}
@@ -159,10 +132,11 @@ static void nest(struct tw_derived *d)
 {
 	const struct tw_events *events = &d->trace->events;
 	struct tw_host *host = &d->host;
-	uint64_t i, top = TW_NONE, depth = 0;
+	uint32_t i, top = TW_NONE;
+	uint64_t depth = 0;
 
 	for (i = 0; i < host->count; i++) {
-		uint64_t e = host->event[i];
+		uint32_t e = host->event[i];
 		int64_t start = events->start_ns[e], end = end_of(events, e);
 
 		if (i && events->track[e] != events->track[host->event[i - 1]]) {
@@ -212,7 +186,7 @@ static int find_ops(struct tw_derived *d)
 			uint64_t parent = host->parent[node];
 
 			if (is_launching_op(d, node, pass))
-				host->op[pass][node] = node;
+				host->op[pass][node] = (uint32_t)node;
 			else
 				host->op[pass][node] = parent == TW_NONE ? TW_NONE :
 									   host->op[pass][parent];
@@ -223,14 +197,10 @@ static int find_ops(struct tw_derived *d)
 
 int tw_host_build(struct tw_derived *d, bool python)
 {
-	uint64_t i, n = 0;
-
-	for (i = 0; i < d->trace->events.count; i++)
-		n += is_node(d->trace, i, python);
-	d->host.count = n;
-	d->host.event = tw_alloc(d->allocator, (n + 1) * sizeof(*d->host.event));
-	d->host.parent = tw_alloc(d->allocator, (n + 1) * sizeof(*d->host.parent));
-	if (!d->host.event || !d->host.parent || sort_nodes(d, python))
+	if (find_nodes(d, python))
+		return -1;
+	d->host.parent = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*d->host.parent));
+	if (!d->host.parent)
 		return -1;
 	nest(d);
 	return d->host.depth > DEEP ? find_ops(d) : 0;

@@ -20,7 +20,7 @@ struct shared_call {
 struct id_map {
 	const struct trawl_allocator *allocator;
 	tw_code *ids; /* TW_CODE_NONE: free */
-	uint64_t *nodes;
+	uint32_t *nodes;
 	uint64_t size;		    /* a power of two */
 	struct shared_call *shared; /* calls that share an id with an earlier one */
 	uint64_t shared_count, shared_capacity;
@@ -54,7 +54,7 @@ static void map_release(struct id_map *map)
 
 static uint64_t map_slot(const struct id_map *map, tw_code id)
 {
-	uint64_t at = tw_hash_u64(id) & (map->size - 1);
+	uint64_t at = tw_hash_id(id) & (map->size - 1);
 
 	while (map->ids[at] != TW_CODE_NONE && map->ids[at] != id)
 		at = (at + 1) & (map->size - 1);
@@ -95,7 +95,7 @@ static int map_add(const struct tw_derived *d, struct id_map *map, tw_code id, u
 
 	if (map->ids[at] == TW_CODE_NONE) {
 		map->ids[at] = id;
-		map->nodes[at] = node;
+		map->nodes[at] = (uint32_t)node;
 		return 0;
 	}
 	map->several_processes |= node_pid(d, map->nodes[at]) != node_pid(d, node);

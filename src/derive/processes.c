@@ -169,7 +169,7 @@ static void link_the_sure(struct work *w)
 }
 
 /* The rest: by what else is on the stream, else to the nearest call before, whosever it is. */
-static void link_the_rest(struct work *w, const uint64_t *nearest)
+static void link_the_rest(struct work *w, const uint32_t *nearest)
 {
 	struct tw_derived *d = w->d;
 	const struct tw_events *events = &d->trace->events;
@@ -194,11 +194,11 @@ static void link_the_rest(struct work *w, const uint64_t *nearest)
 int tw_links_by_process(struct tw_derived *d)
 {
 	size_t owner_bytes = (d->trace->track_count + 1) * sizeof(struct owner);
-	size_t bytes = (d->gpu.count + 1) * sizeof(uint64_t);
-	uint64_t *nearest = tw_alloc(d->allocator, bytes), g;
+	size_t bytes = (d->gpu.count + 1) * sizeof(uint32_t);
+	uint32_t *nearest = tw_alloc(d->allocator, bytes), t;
 	struct work w = { .d = d, .owners = tw_alloc(d->allocator, owner_bytes) };
 	int status = -1;
-	uint32_t t;
+	uint64_t g;
 
 	if (nearest && w.owners && !list_calls(&w) && !tw_flows_build(&w.flows, d)) {
 		for (t = 0; t < d->trace->track_count; t++)

@@ -52,35 +52,36 @@ static bool is_window(const struct tw_view *view, const struct trawl_trace *trac
 		device == view->device);
 }
 
+static uint64_t start_key(const void *events, uint32_t event)
+{
+	return tw_sort_key(((const struct tw_events *)events)->start_ns[event]);
+}
+
 /* Adds the windows of the annotations of a class that are asked for. */
 static int collect_windows(struct tw_view *view, const struct trawl_trace *trace,
 			   const struct tw_view_options *o, enum trawl_class class)
 {
 	const struct tw_events *events = &trace->events;
 	uint64_t i, n = 0, k = 0;
-	struct tw_sort_item *items, *scratch;
+	uint32_t *list;
+	int status = -1;
 
 	for (i = 0; i < events->count; i++)
 		n += is_window(view, trace, i, o, class);
-	items = tw_alloc(trace->allocator, (n + 1) * sizeof(*items));
-	scratch = tw_alloc(trace->allocator, (n + 1) * sizeof(*scratch));
-	if (items && scratch) {
-		for (i = 0; i < events->count; i++)
-			if (is_window(view, trace, i, o, class))
-				items[k++] =
-					(struct tw_sort_item){ tw_sort_key(events->start_ns[i]),
-							       i };
-		tw_sort(items, scratch, n);
-		for (i = 0; i < n; i++) {
-			uint64_t e = items[i].value;
-
-			tw_intervals_add(&view->windows, events->start_ns[e],
-					 events->start_ns[e] + events->dur_ns[e]);
-		}
+	list = tw_alloc(trace->allocator, (n + 1) * sizeof(*list));
+	if (!list)
+		return -1;
+	for (i = 0; i < events->count; i++)
+		if (is_window(view, trace, i, o, class))
+			list[k++] = (uint32_t)i;
+	if (!tw_sort(list, n, start_key, events, trace->allocator)) {
+		for (i = 0; i < n; i++)
+			tw_intervals_add(&view->windows, events->start_ns[list[i]],
+					 events->start_ns[list[i]] + events->dur_ns[list[i]]);
+		status = view->windows.failed ? -1 : 0;
 	}
-	tw_free(trace->allocator, items, (n + 1) * sizeof(*items));
-	tw_free(trace->allocator, scratch, (n + 1) * sizeof(*scratch));
-	return items && scratch && !view->windows.failed ? 0 : -1;
+	tw_free(trace->allocator, list, (n + 1) * sizeof(*list));
+	return status;
 }
 
 /*

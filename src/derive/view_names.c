@@ -42,21 +42,24 @@ static bool is_annotation(const struct trawl_trace *trace, uint64_t i)
 }
 
 /* Adds "1-3, 7": sorted numbers, those that follow each other joined.  Returns how many differ. */
-static uint64_t add_runs(struct tw_str *out, const struct tw_sort_item *steps, uint64_t count)
+static uint64_t add_runs(struct tw_str *out, const struct trawl_trace *trace,
+			 const uint32_t *events, uint64_t count)
 {
-	uint64_t i, first, runs = 0, distinct = 0;
+	uint64_t i, runs = 0, distinct = 0;
 	struct tw_str run;
 
 	tw_str_init(&run, out->allocator);
 	for (i = 0; i < count; i++) {
-		for (first = i; i + 1 < count && steps[i + 1].key <= steps[i].key + 1; i++)
-			;
-		distinct += steps[i].key - steps[first].key + 1;
+		int64_t from = tw_step_of(trace, events[i]), to = from;
+
+		for (; i + 1 < count && tw_step_of(trace, events[i + 1]) <= to + 1; i++)
+			to = tw_step_of(trace, events[i + 1]);
+		distinct += (uint64_t)(to - from) + 1;
 		tw_str_clear(&run);
-		tw_str_add_int(&run, (int64_t)steps[first].key);
-		if (steps[i].key > steps[first].key) {
+		tw_str_add_int(&run, from);
+		if (to > from) {
 			tw_str_add_char(&run, '-');
-			tw_str_add_int(&run, (int64_t)steps[i].key);
+			tw_str_add_int(&run, to);
 		}
 		add_name(out, runs++, run.ptr ? run.ptr : "", run.len);
 	}
@@ -67,28 +70,28 @@ static uint64_t add_runs(struct tw_str *out, const struct tw_sort_item *steps, u
 	return distinct;
 }
 
+static uint64_t step_key(const void *trace, uint32_t event)
+{
+	return tw_sort_key(tw_step_of(trace, event));
+}
+
 /* Lists the steps; how many there are. */
 static uint64_t list_steps(const struct trawl_trace *trace, struct tw_str *out)
 {
-	struct tw_sort_item *items, *scratch;
 	uint64_t i, n = 0, k = 0, distinct = 0;
+	uint32_t *list;
 
 	for (i = 0; i < trace->events.count; i++)
 		n += is_annotation(trace, i) && tw_step_of(trace, i) >= 0;
-	items = tw_alloc(trace->allocator, (n + 1) * sizeof(*items));
-	scratch = tw_alloc(trace->allocator, (n + 1) * sizeof(*scratch));
-	if (items && scratch) {
-		for (i = 0; i < trace->events.count; i++)
-			if (is_annotation(trace, i) && tw_step_of(trace, i) >= 0)
-				items[k++] =
-					(struct tw_sort_item){ (uint64_t)tw_step_of(trace, i), i };
-		tw_sort(items, scratch, n);
-		distinct = add_runs(out, items, n);
-	} else {
+	list = tw_alloc(trace->allocator, (n + 1) * sizeof(*list));
+	for (i = 0; list && i < trace->events.count; i++)
+		if (is_annotation(trace, i) && tw_step_of(trace, i) >= 0)
+			list[k++] = (uint32_t)i;
+	if (list && !tw_sort(list, n, step_key, trace, trace->allocator))
+		distinct = add_runs(out, trace, list, n);
+	else
 		out->failed = true;
-	}
-	tw_free(trace->allocator, items, (n + 1) * sizeof(*items));
-	tw_free(trace->allocator, scratch, (n + 1) * sizeof(*scratch));
+	tw_free(trace->allocator, list, (n + 1) * sizeof(*list));
 	return distinct;
 }
 

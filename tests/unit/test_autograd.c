@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "derive/autograd.h"
+#include "derive/derived.h"
 #include "trace/reader.h"
 
 #include <stdlib.h>

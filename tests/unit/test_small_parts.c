@@ -1,4 +1,4 @@
-/* Sorting, statistics, groups, reused memory, the notation of Python: against slower ways. */
+/* Order of rows, statistics, groups, reused memory, the notation of Python: against slower ways. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,6 @@
 #include "analysis/stats.h"
 #include "base/alloc.h"
 #include "base/reuse.h"
-#include "base/sort.h"
 #include "base/thread.h"
 #include "failing.h"
 
@@ -37,58 +36,6 @@ static uint64_t random_below(uint64_t n)
 }
 
 /* ---- sorting */
-
-#define MOST_ITEMS 500
-
-/* One item at a time behind all that are not greater: stable. */
-static void slow_sort(struct tw_sort_item *items, size_t count)
-{
-	size_t i, j;
-
-	for (i = 1; i < count; i++) {
-		struct tw_sort_item item = items[i];
-
-		for (j = i; j && items[j - 1].key > item.key; j--)
-			items[j] = items[j - 1];
-		items[j] = item;
-	}
-}
-
-/* Around 64 items the way of sorting changes; keys differ in some of their bits. */
-static void test_sort(void **state)
-{
-	struct tw_sort_item items[MOST_ITEMS], expected[MOST_ITEMS], scratch[MOST_ITEMS];
-	unsigned round;
-	size_t i;
-
-	random_state = 1;
-	for (round = 0; round < 2000; round++) {
-		size_t count = random_below(round % 2 ? 130 : MOST_ITEMS);
-		unsigned shift = (unsigned)random_below(60), bits = 1 + (unsigned)random_below(31);
-		uint64_t base = random_below(2) ? UINT64_MAX << 31 : 0;
-
-		for (i = 0; i < count; i++)
-			items[i] = (struct tw_sort_item){ base | random_below((uint64_t)1 << bits)
-									  << shift,
-							  i };
-		memcpy(expected, items, sizeof(items[0]) * count);
-		slow_sort(expected, count);
-		tw_sort(items, scratch, count);
-		for (i = 0; i < count; i++) {
-			assert_true(items[i].key == expected[i].key);
-			assert_true(items[i].value == expected[i].value);
-		}
-	}
-}
-
-static void test_sort_key(void **state)
-{
-	static const int64_t times[] = { INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX };
-	size_t i;
-
-	for (i = 1; i < sizeof(times) / sizeof(times[0]); i++)
-		assert_true(tw_sort_key(times[i - 1]) < tw_sort_key(times[i]));
-}
 
 static void test_order(void **state)
 {
@@ -718,8 +665,6 @@ static void test_python_repr_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_sort_key),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_order_by_texts),
 		cmocka_unit_test(test_stats_random),
