@@ -20,19 +20,20 @@ struct tw_analysis_input {
 	const struct tw_derived *derived;
 	const struct tw_launchers *launchers;
 	const struct tw_parents *parents;
-	const struct tw_modelled *modelled;
+	const struct tw_modelled *modelled; /* NULL unless the analysis needs models */
 	const struct tw_platform *platform; /* NULL: unknown */
 	const struct trawl_report_options *options;
-	const struct tw_quality *quality; /* the trace's and what deriving found */
-	int64_t total_ns;		  /* total_time of gpu_timeline; 0 without GPU events */
+	const struct tw_quality *quality;   /* the trace's and what deriving found */
+	const struct tw_timeline *timeline; /* of all GPU events, or those that options ask for */
 	const struct trawl_allocator *allocator;
 };
 
 /* What an analysis needs to say anything; without it, it makes no table. */
 enum tw_needs {
 	TW_NEEDS_NOTHING = 0,
-	TW_NEEDS_GPU = 1,  /* GPU events */
-	TW_NEEDS_HOST = 2, /* host events */
+	TW_NEEDS_GPU = 1,    /* GPU events */
+	TW_NEEDS_HOST = 2,   /* host events */
+	TW_NEEDS_MODELS = 4, /* what calls were modelled: it runs after those that do not */
 };
 
 struct tw_analysis {

@@ -54,19 +54,15 @@ static void look_up_names(struct tw_categories *c, uint8_t *asked)
 	const uint32_t *names = d->trace->events.name;
 	uint64_t i;
 
-	for (i = 0; i < d->host.count; i++) {
-		uint32_t name = names[d->host.event[i]];
-
-		if (!(asked[name] & 1))
-			c->of_op[name] = by_op_name(c, &texts[name]);
-		asked[name] |= 1;
-	}
+	for (i = 0; i < d->trace->texts.count; i++)
+		if (d->host.name[i])
+			c->of_op[i] = by_op_name(c, &texts[i]);
 	for (i = 0; i < d->gpu.count; i++) {
 		uint32_t name = names[d->gpu.event[i]];
 
-		if (!(asked[name] & 2))
+		if (!asked[name])
 			c->of_kernel[name] = by_kernel_name(c, texts[name].ptr);
-		asked[name] |= 2;
+		asked[name] = 1;
 	}
 }
 

@@ -96,26 +96,11 @@ static bool is_counted(const struct tw_derived *d, uint64_t node)
 	       (!d->view.limited || add_time(d, d->host.event[node], &ignored));
 }
 
-/* Numbers the names of operations that are counted, in of_name (1 + number); returns how many. */
-static uint32_t number_names(const struct tw_derived *d, uint32_t *of_name)
-{
-	uint32_t count = 0;
-	uint64_t i;
-
-	for (i = 0; i < d->host.count; i++) {
-		uint32_t *number = &of_name[d->trace->events.name[d->host.event[i]]];
-
-		if (!*number && is_counted(d, i))
-			*number = ++count;
-	}
-	return count;
-}
-
 struct work {
 	const struct tw_derived *d;
 	uint32_t *of_name; /* by text id: 1 + number of the name, 0: none */
 	uint32_t count;
-	struct sum *sums;	/* by number */
+	struct sum *sums;	/* by number: room for all names of host events */
 	struct open_call *open; /* as deep as the call tree */
 	uint64_t depth;
 };
@@ -124,10 +109,14 @@ static void close_call(struct work *w)
 {
 	const struct open_call *call = &w->open[--w->depth];
 	const struct tw_derived *d = w->d;
+	uint32_t *number;
 
-	if (is_counted(d, call->node))
-		add_call(&w->sums[w->of_name[d->trace->events.name[d->host.event[call->node]]] - 1],
-			 d, call);
+	if (!is_counted(d, call->node))
+		return;
+	number = &w->of_name[d->trace->events.name[d->host.event[call->node]]];
+	if (!*number)
+		*number = ++w->count;
+	add_call(&w->sums[*number - 1], d, call);
 }
 
 /* Nodes come with their descendants behind them, so a stack of open calls is enough. */
@@ -174,25 +163,33 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table, c
 	return 0;
 }
 
+static uint32_t count_names(const struct tw_derived *d)
+{
+	uint32_t name, count = 0;
+
+	for (name = 0; name < d->trace->texts.count; name++)
+		count += d->host.name[name] != 0;
+	return count;
+}
+
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_allocator *a = in->allocator;
 	const struct tw_derived *d = in->derived;
 	struct work w = { .d = d };
+	size_t names = count_names(d);
 	int status = TRAWL_ENOMEM;
 
 	w.of_name = tw_alloc_array(a, in->trace->texts.count, sizeof(*w.of_name));
 	w.open = tw_alloc(a, (d->host.depth + 1) * sizeof(*w.open));
-	if (w.of_name)
-		w.count = number_names(d, w.of_name);
-	w.sums = tw_alloc_array(a, (size_t)w.count + 1, sizeof(*w.sums));
+	w.sums = tw_alloc_array(a, names + 1, sizeof(*w.sums));
 	if (w.of_name && w.open && w.sums) {
 		add_up(&w);
 		status = fill(in, table, &w);
 	}
 	tw_free(a, w.of_name, in->trace->texts.count * sizeof(*w.of_name));
 	tw_free(a, w.open, (d->host.depth + 1) * sizeof(*w.open));
-	tw_free(a, w.sums, ((size_t)w.count + 1) * sizeof(*w.sums));
+	tw_free(a, w.sums, (names + 1) * sizeof(*w.sums));
 	return status;
 }
 

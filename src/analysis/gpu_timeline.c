@@ -162,11 +162,8 @@ static void add_row(struct trawl_table *table, const char *type, int64_t ns, int
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_report_options *options = in->options;
-	struct tw_timeline t;
+	const struct tw_timeline t = *in->timeline;
 
-	if (tw_timeline_of(&t, in->derived, NULL, in->derived->gpu.count, options->linked_only,
-			   options->micro_idle_ns))
-		return TRAWL_ENOMEM;
 	if (!t.events && !in->derived->view.limited)
 		return 0;
 	add_row(table, "computation_time", t.compute_ns, t.total_ns);

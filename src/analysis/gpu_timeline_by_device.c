@@ -61,7 +61,7 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 	uint64_t device;
 
 	for (device = 0; device < members->group_count; device++) {
-		uint64_t first = members->first[device];
+		uint64_t first = members->first[device], count;
 		tw_code code;
 
 		if (members->first[device + 1] == first)
@@ -70,9 +70,11 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 		/* Events that do not tell their device are in gpu_timeline only. */
 		if (code == TW_CODE_NONE)
 			continue;
-		if (tw_timeline_of(&t, in->derived, members->list + first,
-				   members->first[device + 1] - first, in->options->linked_only,
-				   -1))
+		count = members->first[device + 1] - first;
+		if (count == gpu->count)
+			t = *in->timeline;
+		else if (tw_timeline_of(&t, in->derived, members->list + first, count,
+					in->options->linked_only, -1))
 			return TRAWL_ENOMEM;
 		if (t.events)
 			add_device(in, table, code, &t);

@@ -111,7 +111,7 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 	tw_table_set_integer(table, row, MIN, sum->min_ns);
 	tw_table_set_integer(table, row, MAX, sum->max_ns);
 	tw_set_percent(table, row, OF_KERNELS, (double)sum->ns, (double)w->total_ns);
-	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)w->in->total_ns);
+	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)w->in->timeline->total_ns);
 	tw_set_code(table, row, DEVICE, w->in->trace, queue->device);
 }
 

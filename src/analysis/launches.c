@@ -53,8 +53,8 @@ static const struct trawl_column columns[] = {
 
 /* A launch call and what it set off. */
 struct call {
-	uint64_t node;
-	uint64_t events;
+	uint32_t node;
+	uint32_t events;
 	int64_t delay_ns; /* of its first GPU event */
 	int64_t queued_ns;
 };
@@ -89,30 +89,33 @@ static int64_t node_end(const struct tw_derived *d, uint64_t node)
 static int find_calls(struct work *w)
 {
 	const struct tw_derived *d = w->in->derived;
+	const struct tw_host *host = &d->host;
 	uint64_t i, n = 0;
 
-	for (i = 0; i < d->host.count; i++) {
-		uint64_t event = d->host.event[i];
-		int64_t start = d->trace->events.start_ns[event], end = node_end(d, i);
-
-		w->call_of[i] = TW_NO_GROUP;
-		if (tw_is_launch_call(d, i) && tw_view_clip(&d->view, &start, &end))
-			w->call_of[i] = 0;
-	}
+	memset(w->call_of, 0xff, host->count * sizeof(*w->call_of));
 	for (i = 0; i < d->gpu.count; i++)
 		if (d->gpu.launch[i] != TW_NONE)
 			w->call_of[d->gpu.launch[i]] = 0;
-	for (i = 0; i < d->host.count; i++)
-		n += w->call_of[i] == 0;
+	for (i = 0; i < host->call_count; i++) {
+		uint32_t node = host->call[i];
+		int64_t start = d->trace->events.start_ns[host->event[node]];
+		int64_t end = node_end(d, node);
+
+		if (tw_is_launch_call(d, node) && tw_view_clip(&d->view, &start, &end))
+			w->call_of[node] = 0;
+		n += w->call_of[node] == 0;
+	}
 	w->calls = tw_alloc_array(w->in->allocator, n + 1, sizeof(*w->calls));
 	w->count = n;
-	if (!w->calls || n >= TW_NO_GROUP)
+	if (!w->calls)
 		return -1;
-	for (i = 0, n = 0; i < d->host.count; i++) {
-		if (w->call_of[i] == TW_NO_GROUP)
+	for (i = 0, n = 0; i < host->call_count; i++) {
+		uint32_t node = host->call[i];
+
+		if (w->call_of[node] == TW_NO_GROUP)
 			continue;
-		w->calls[n].node = i;
-		w->call_of[i] = (uint32_t)n++;
+		w->calls[n].node = node;
+		w->call_of[node] = (uint32_t)n++;
 	}
 	return 0;
 }
@@ -178,7 +181,7 @@ static void add_up(struct work *w)
 
 		if (!sum->calls++ || event < sum->first)
 			sum->first = event;
-		sum->events += (int64_t)call->events;
+		sum->events += call->events;
 		sum->without += !call->events;
 		sum->negative += call->events && call->delay_ns < 0;
 		sum->queued_ns += call->queued_ns;

@@ -278,7 +278,7 @@ static void work_out(struct builder *b, const struct tw_model *model, const stru
 		read_call(b, b->forward, key->name, key->forward);
 		b->call->forward = b->forward;
 	}
-	*out = (struct tw_op_work){ .model = model };
+	*out = (struct tw_op_work){ .model = model, .signature = key->signature };
 	tw_model_run(model, key->backward, b->call, &b->work);
 	add_transposition(&b->work, b->work.reason ? NOT_SAID : key->transposed);
 	out->reason = b->work.reason;
@@ -320,7 +320,7 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 
 	memset(&key, 0, sizeof(key));
 	key.name = b->d->trace->events.name[event];
-	key.signature = m->signature[node];
+	key.signature = tw_signature_at(m, node);
 	key.backward = backward;
 	if (b->step_count && !strcmp(model->sheet, "InferenceAttention")) {
 		step = step_at(b, b->d->trace->events.start_ns[event]);
@@ -329,7 +329,7 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 	if (!backward && !strcmp(model->sheet, "GEMM"))
 		key.transposed = transposition_under(b, node);
 	if (model == &tw_model_conv_bias_backward && (forward = forward_of(b, node)) != TW_NONE)
-		key.forward = m->signature[forward];
+		key.forward = tw_signature_at(m, forward);
 	at = tw_groups_add(&m->keys, &key);
 	if (m->keys.failed || m->keys.count == before)
 		return at;
@@ -405,8 +405,9 @@ static void mark_above(struct tw_modelled *m, uint64_t node)
 {
 	const uint32_t *parent = m->derived->host.parent;
 
-	for (node = parent[node]; node != TW_NONE && !m->below[node]; node = parent[node])
-		m->below[node] = true;
+	for (node = parent[node]; node != TW_NONE && !tw_is_above_modelled(m, node);
+	     node = parent[node])
+		m->node[node] |= TW_NODE_ABOVE;
 }
 
 /* Of each node once: its arguments lie far away in memory. */
@@ -423,7 +424,7 @@ static int find_signatures(struct builder *b)
 		if (!gpu && !model_of(b, node))
 			continue;
 		signature = tw_signature_texts(b->d->trace, b->d->host.event[node]);
-		m->signature[node] = tw_groups_add(&m->signatures, &signature);
+		m->node[node] = tw_groups_add(&m->signatures, &signature);
 	}
 	return m->signatures.failed ? -1 : 0;
 }
@@ -433,24 +434,21 @@ static int find_calls(struct builder *b)
 	struct tw_modelled *m = b->m;
 	uint64_t count = b->d->host.count, node, covered = 0, gpu;
 
-	m->work = tw_alloc(m->allocator, (count + 1) * sizeof(*m->work));
-	m->signature = tw_alloc_array(m->allocator, count + 1, sizeof(*m->signature));
-	m->below = tw_alloc_array(m->allocator, count + 1, sizeof(*m->below));
-	if (!m->work || !m->below || !m->signature || find_signatures(b))
+	m->node = tw_alloc_array(m->allocator, count + 1, sizeof(*m->node));
+	if (!m->node || find_signatures(b))
 		return -1;
 	for (node = 0; node < count; node++) {
 		const struct tw_model *model = node >= covered ? model_of(b, node) : NULL;
+		uint32_t work;
 
-		m->work[node] = TW_NO_GROUP;
 		if (!model || (model->composite && has_modelled_parts(b, node)))
 			continue;
-		m->work[node] = work_of(b, model, node, false);
-		if (m->work[node] == TW_NO_GROUP || b->failed)
+		work = work_of(b, model, node, false);
+		if (work == TW_NO_GROUP || b->failed)
 			return -1;
-		if (!is_usable(&m->works[m->work[node]])) {
-			m->work[node] = TW_NO_GROUP;
+		if (!is_usable(&m->works[work]))
 			continue;
-		}
+		m->node[node] = TW_NODE_MODELLED | work;
 		if (add_call(m, node))
 			return -1;
 		tw_gpu_under(m, node, &gpu);
@@ -522,8 +520,12 @@ static uint64_t first_pair_from(const struct tw_modelled *m, const uint32_t *ord
 
 uint32_t tw_pair_at(const struct tw_modelled *m, uint64_t node)
 {
-	uint64_t at = first_pair_from(m, m->by_backward, true, node);
+	const struct tw_derived *d = m->derived;
+	uint64_t at;
 
+	if (!d->autograd.count || !d->autograd.engine[d->trace->events.name[d->host.event[node]]])
+		return TW_NO_GROUP;
+	at = first_pair_from(m, m->by_backward, true, node);
 	if (at == m->derived->autograd.count ||
 	    m->derived->autograd.pairs[m->by_backward[at]].backward != node)
 		return TW_NO_GROUP;
@@ -620,15 +622,14 @@ int tw_modelled_build(struct tw_modelled *m, const struct tw_derived *d)
 void tw_modelled_release(struct tw_modelled *m)
 {
 	const struct trawl_allocator *a = m->allocator;
-	uint64_t nodes, pairs = m->derived->autograd.count;
+	uint64_t nodes, pairs;
 
 	if (!a)
 		return;
 	nodes = m->derived->host.count + 1;
+	pairs = m->derived->autograd.count;
 	tw_free(a, m->end, nodes * sizeof(*m->end));
-	tw_free(a, m->work, nodes * sizeof(*m->work));
-	tw_free(a, m->signature, nodes * sizeof(*m->signature));
-	tw_free(a, m->below, nodes * sizeof(*m->below));
+	tw_free(a, m->node, nodes * sizeof(*m->node));
 	tw_free(a, m->first_gpu, nodes * sizeof(*m->first_gpu));
 	tw_free(a, m->gpu, (m->derived->gpu.count + 1) * sizeof(*m->gpu));
 	tw_free(a, m->by_backward, (pairs + 1) * sizeof(*m->by_backward));

@@ -25,18 +25,17 @@ struct tw_op_work {
 	double flops, bytes; /* NaN: unknown */
 	const char *reason;  /* why nothing is known, NULL: something is */
 	char spec[24];	     /* "matrix_bf16", "": unknown */
+	uint32_t signature;  /* of the calls, among those of struct tw_modelled */
 	uint32_t parameters, parameter_count;
 };
 
 struct tw_modelled {
 	const struct tw_derived *derived;
 	const struct trawl_allocator *allocator;
-	/* By host node, in 32 bits or fewer: there are millions, and memory is what costs time. */
+	/* By host node, in 32 bits: there are millions, and memory is what costs time. */
 	uint32_t *end;	     /* the node behind its subtree */
 	uint32_t *first_gpu; /* where its own GPU events begin in `gpu`; one more than nodes */
-	uint32_t *work;	     /* own work, TW_NO_GROUP: none of its own */
-	uint32_t *signature; /* number of its arguments among `signatures` */
-	bool *below;	     /* a modelled call with GPU work is below it */
+	uint32_t *node;	     /* see tw_work_at(), tw_signature_at(), tw_is_above_modelled() */
 	uint32_t *gpu;	     /* GPU events by the node that launched them, in order of start */
 	/* Of the pairs of autograd. */
 	uint32_t *by_forward;	 /* in order of the forward node */
@@ -59,6 +58,35 @@ struct tw_modelled {
 int tw_modelled_build(struct tw_modelled *modelled,
 		      const struct tw_derived *derived) TRAWL_MUST_CHECK;
 void tw_modelled_release(struct tw_modelled *modelled);
+
+/*
+ * What the word of a node holds: the number of its work where it has one of its own, else that of
+ * its arguments; groups have numbers below 2^30.
+ */
+enum {
+	TW_NODE_NUMBER = 0x3fffffff,
+	TW_NODE_ABOVE = 0x40000000, /* a modelled call with GPU work is below it */
+};
+#define TW_NODE_MODELLED 0x80000000u
+
+/* Work of a call of its own, TW_NO_GROUP: none. */
+static inline uint32_t tw_work_at(const struct tw_modelled *m, uint64_t node)
+{
+	return m->node[node] & TW_NODE_MODELLED ? m->node[node] & TW_NODE_NUMBER : TW_NO_GROUP;
+}
+
+/* Number of its arguments among `signatures`. */
+static inline uint32_t tw_signature_at(const struct tw_modelled *m, uint64_t node)
+{
+	uint32_t number = m->node[node] & TW_NODE_NUMBER;
+
+	return m->node[node] & TW_NODE_MODELLED ? m->works[number].signature : number;
+}
+
+static inline bool tw_is_above_modelled(const struct tw_modelled *m, uint64_t node)
+{
+	return m->node[node] & TW_NODE_ABOVE;
+}
 
 /* GPU events launched under a host node, in the order of their launches. */
 static inline const uint32_t *tw_gpu_under(const struct tw_modelled *m, uint64_t node,

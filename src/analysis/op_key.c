@@ -58,7 +58,8 @@ uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel, c
 	const struct trawl_trace *trace = keys->in->trace;
 	uint64_t event = keys->in->derived->host.event[node];
 	struct seen seen = { category, trace->events.name[event], kernel,
-			     trace->events.track[event], keys->in->modelled->signature[node] };
+			     trace->events.track[event],
+			     tw_signature_at(keys->in->modelled, node) };
 	uint32_t before = keys->seen.count, at = tw_groups_add(&keys->seen, &seen);
 	uint32_t *group;
 

@@ -180,7 +180,7 @@ static bool has_own_backward(const struct work *w, uint64_t node)
 	uint64_t i;
 
 	for (i = node; i < w->m->end[node]; i++)
-		if (w->m->work[i] != TW_NO_GROUP && w->is_ours[w->m->work[i]])
+		if (tw_work_at(w->m, i) != TW_NO_GROUP && w->is_ours[tw_work_at(w->m, i)])
 			return true;
 	return false;
 }
@@ -218,7 +218,7 @@ static void collect(struct work *w)
 	uint64_t i;
 
 	for (i = 0; i < w->m->call_count; i++) {
-		uint32_t node = w->m->calls[i], work = w->m->work[node];
+		uint32_t node = w->m->calls[i], work = tw_work_at(w->m, node);
 		bool backward;
 
 		if (!w->is_ours[work])
@@ -411,13 +411,13 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 	return status;
 }
 
-#define SHEET(id, name, of_family, of_passes, meaning)      \
-	const struct tw_analysis tw_analysis_sheet_##id = { \
-		TW_TABLE(name, meaning, columns),           \
-		.needs = TW_NEEDS_GPU | TW_NEEDS_HOST,      \
-		.make = make,                               \
-		.family = of_family,                        \
-		.passes = of_passes,                        \
+#define SHEET(id, name, of_family, of_passes, meaning)                   \
+	const struct tw_analysis tw_analysis_sheet_##id = {              \
+		TW_TABLE(name, meaning, columns),                        \
+		.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS, \
+		.make = make,                                            \
+		.family = of_family,                                     \
+		.passes = of_passes,                                     \
 	}
 #define SINGLE(family)                                  \
 	SHEET(family, #family, #family, TW_BOTH_PASSES, \

@@ -206,6 +206,6 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_ops_unique_args = {
 	TW_TABLE("ops_unique_args",
 		 "GPU time of operations by name and arguments, communication aside", columns),
-	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST,
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
 	.run = run,
 };

@@ -155,11 +155,12 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 		.by_end = tw_alloc(a, n * sizeof(*p.by_end)),
 	};
 	struct amounts amounts = { 0 };
-	struct tw_timeline timeline;
+	struct tw_timeline timeline = *in->timeline;
 	int status = TRAWL_ENOMEM;
 
 	if (p.start_ns && p.end_ns && p.by_start && p.by_end &&
-	    !tw_timeline_of(&timeline, in->derived, NULL, in->derived->gpu.count, false, -1)) {
+	    (!in->options->linked_only ||
+	     !tw_timeline_of(&timeline, in->derived, NULL, in->derived->gpu.count, false, -1))) {
 		add_all(in, &p, &amounts);
 		if (!tw_sort(p.by_start, p.count, time_key, p.start_ns, a) &&
 		    !tw_sort(p.by_end, p.count, time_key, p.end_ns, a)) {

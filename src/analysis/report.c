@@ -40,38 +40,91 @@ void trawl_report_options_init(struct trawl_report_options *options)
 	};
 }
 
+/*
+ * One run of all analyses.  Steps 0 and 1 make what they look at; those that need no models come
+ * next, so that they can run while the models are made.
+ */
 struct job {
 	struct trawl_report *report;
 	struct tw_analysis_input input;
+	struct tw_timeline timeline;
 	int *status;  /* by analysis */
 	unsigned has; /* enum tw_needs that are there */
+	const size_t *order;
+	struct tw_gate models, launchers; /* opened when they are made, or have failed */
+	int models_status, launchers_status;
 };
 
-static void run_analysis(void *context, size_t i)
+static void make_table(const struct job *job, size_t i)
 {
-	struct job *job = context;
 	const struct tw_analysis *analysis = tw_analyses[i];
+	struct tw_analysis_input input = job->input;
 	struct trawl_table *table;
 
-	if ((analysis->needs & job->has) != analysis->needs)
-		return;
+	if (!(analysis->needs & TW_NEEDS_MODELS))
+		input.modelled = NULL;
 	if (analysis->make) {
 		table = NULL;
-		job->status[i] = analysis->make(&job->input, analysis, &table);
+		job->status[i] = analysis->make(&input, analysis, &table);
 		if (!table)
 			return;
 	} else {
 		table = tw_table_new(&analysis->table, job->report->allocator);
-		job->status[i] = table ? analysis->run(&job->input, table) : TRAWL_ENOMEM;
+		job->status[i] = table ? analysis->run(&input, table) : TRAWL_ENOMEM;
 	}
 	job->report->all[i] = table;
 	if (!table)
 		return;
-	if (job->input.derived->view.label[0])
-		tw_table_add_note(table, "of a part of the trace: %s",
-				  job->input.derived->view.label);
+	if (input.derived->view.label[0])
+		tw_table_add_note(table, "of a part of the trace: %s", input.derived->view.label);
 	if (!job->status[i])
 		job->status[i] = tw_table_finish(table, NULL);
+}
+
+static void run_analysis(struct job *job, size_t i)
+{
+	unsigned needs = tw_analyses[i]->needs;
+
+	if ((needs & job->has) != needs)
+		return;
+	tw_gate_wait(&job->launchers);
+	if (needs & TW_NEEDS_MODELS)
+		tw_gate_wait(&job->models);
+	if (job->launchers_status || (needs & TW_NEEDS_MODELS && job->models_status))
+		return;
+	make_table(job, i);
+}
+
+static int make_launchers(struct trawl_report *report, struct tw_timeline *timeline)
+{
+	const struct tw_derived *d = report->derived;
+
+	return tw_launchers_build(&report->launchers, d) ||
+			       tw_parents_init(&report->parents, d, &report->launchers) ||
+			       tw_timeline_of(timeline, d, NULL, d->gpu.count,
+					      report->options.linked_only,
+					      report->options.micro_idle_ns) ?
+		       TRAWL_ENOMEM :
+		       0;
+}
+
+#define FIRST_STEPS 2
+
+static void run_step(void *context, size_t step)
+{
+	struct job *job = context;
+	struct trawl_report *report = job->report;
+
+	if (step == 0) {
+		if (tw_modelled_build(&report->modelled, report->derived))
+			job->models_status = TRAWL_ENOMEM;
+		tw_gate_open(&job->models);
+	} else if (step == 1) {
+		job->launchers_status = make_launchers(report, &job->timeline);
+		tw_gate_open(&job->launchers);
+	} else {
+		run_analysis(job, job->order[step - FIRST_STEPS]);
+	}
 }
 
 /* Tables with rows, or kept even without. */
@@ -99,61 +152,67 @@ static void add_quality(struct trawl_report *report, const struct trawl_trace *t
 	report->defect_count = tw_quality_list(&report->quality, report->defects);
 }
 
-/* What several analyses look at. */
-struct common {
-	struct trawl_report *report;
-	struct tw_timeline timeline;
-	int status[2];
-};
-
-/* Cost models and what kernels belong to do not need each other. */
-static void build_common(void *context, size_t i)
+/* Numbers of the analyses, those that need no models first. */
+static void order_analyses(size_t *order)
 {
-	struct common *common = context;
-	struct trawl_report *report = common->report;
-	const struct tw_derived *d = report->derived;
+	size_t i, n = 0;
+	unsigned models;
 
-	if (i == 0)
-		common->status[i] = tw_modelled_build(&report->modelled, d);
-	else if (tw_launchers_build(&report->launchers, d) ||
-		 tw_parents_init(&report->parents, d, &report->launchers) ||
-		 tw_timeline_of(&common->timeline, d, NULL, d->gpu.count,
-				report->options.linked_only, -1))
-		common->status[i] = -1;
+	for (models = 0; models <= TW_NEEDS_MODELS; models += TW_NEEDS_MODELS)
+		for (i = 0; i < tw_analysis_count; i++)
+			if ((tw_analyses[i]->needs & TW_NEEDS_MODELS) == models)
+				order[n++] = i;
+}
+
+static int run_steps(struct job *job)
+{
+	int status;
+	size_t i;
+
+	tw_gate_init(&job->models);
+	tw_gate_init(&job->launchers);
+	tw_parallel(job->report->options.threads, FIRST_STEPS + tw_analysis_count, run_step, job);
+	tw_gate_destroy(&job->models);
+	tw_gate_destroy(&job->launchers);
+	status = job->models_status ? job->models_status : job->launchers_status;
+	for (i = 0; i < tw_analysis_count && !status; i++)
+		status = job->status[i];
+	return status;
 }
 
 static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 {
+	const struct trawl_allocator *a = report->allocator;
 	const struct tw_derived *d = report->derived;
-	struct common common = { .report = report };
+	size_t *order = tw_alloc(a, tw_analysis_count * sizeof(*order));
 	struct job job = {
 		.report = report,
 		.input = {
-			.trace = trace, .derived = d, .launchers = &report->launchers, .parents = &report->parents,
+			.trace = trace,
+			.derived = d,
+			.launchers = &report->launchers,
+			.parents = &report->parents,
 			.modelled = &report->modelled,
 			.platform = report->has_platform ? &report->platform : NULL,
-			.options = &report->options, .quality = &report->quality,
+			.options = &report->options,
+			.quality = &report->quality,
+			.timeline = &job.timeline,
 			.allocator = tw_reuse_allocator(report->scratch),
 		},
-		.has = (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) | (d->host.count ? TW_NEEDS_HOST : 0),
+		.order = order,
+		.has = TW_NEEDS_MODELS | (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) |
+		       (d->host.count ? TW_NEEDS_HOST : 0),
 	};
-	size_t i;
-	int status = 0;
+	int status = TRAWL_ENOMEM;
 
-	tw_parallel(report->options.threads, 2, build_common, &common);
-	if (common.status[0] || common.status[1])
-		return TRAWL_ENOMEM;
-	job.input.total_ns = common.timeline.total_ns;
-	report->all = tw_alloc_array(report->allocator, tw_analysis_count, sizeof(*report->all));
-	job.status = tw_alloc_array(report->allocator, tw_analysis_count, sizeof(*job.status));
-	if (!report->all || !job.status) {
-		tw_free(report->allocator, job.status, tw_analysis_count * sizeof(*job.status));
-		return TRAWL_ENOMEM;
+	report->all = tw_alloc_array(a, tw_analysis_count, sizeof(*report->all));
+	job.status = tw_alloc_array(a, tw_analysis_count, sizeof(*job.status));
+	if (order && report->all && job.status) {
+		order_analyses(order);
+		status = run_steps(&job);
 	}
-	tw_parallel(report->options.threads, tw_analysis_count, run_analysis, &job);
-	for (i = 0; i < tw_analysis_count && !status; i++)
-		status = job.status[i];
-	tw_free(report->allocator, job.status, tw_analysis_count * sizeof(*job.status));
+	tw_free(a, order, tw_analysis_count * sizeof(*order));
+	tw_free(a, job.status, tw_analysis_count * sizeof(*job.status));
 	return status ? status : collect_tables(report);
 }
 

@@ -82,7 +82,7 @@ static int group_kernels(struct work *w)
 		seen.name = events->name[gpu->event[g]];
 		if (parent.node != TW_NONE) {
 			seen.parent = events->name[parent.event];
-			seen.signature = w->in->modelled->signature[parent.node];
+			seen.signature = tw_signature_at(w->in->modelled, parent.node);
 		}
 		at = tw_groups_add(&w->seen, &seen);
 		if (w->seen.failed)
@@ -131,7 +131,7 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 	tw_set_sum(table, row, SUM, sum->ns);
 	tw_table_set_integer(table, row, COUNT, sum->count);
 	tw_set_us(table, row, MEAN, (double)sum->ns / (double)sum->count);
-	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)w->in->total_ns);
+	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)w->in->timeline->total_ns);
 }
 
 static int fill(struct work *w, struct trawl_table *table)
@@ -181,6 +181,6 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_short_kernels_summary = {
 	TW_TABLE_KEPT("short_kernels_summary", "short kernels by operation, arguments and name",
 		      columns),
-	.needs = TW_NEEDS_GPU,
+	.needs = TW_NEEDS_GPU | TW_NEEDS_MODELS,
 	.run = run,
 };

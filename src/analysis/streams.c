@@ -69,7 +69,8 @@ static void add_row(const struct tw_analysis_input *in, struct trawl_table *tabl
 	tw_table_set_integer(table, row, SETS, s->sets);
 	tw_table_set_integer(table, row, COMMUNICATION, s->communication);
 	tw_table_set_integer(table, row, BUSY, s->busy.length_ns);
-	tw_set_percent(table, row, OF_TOTAL, (double)s->busy.length_ns, (double)in->total_ns);
+	tw_set_percent(table, row, OF_TOTAL, (double)s->busy.length_ns,
+		       (double)in->timeline->total_ns);
 	tw_set_sum(table, row, SUM, s->sum);
 	tw_table_set_integer(table, row, FIRST, s->first);
 	tw_table_set_integer(table, row, LAST, s->last);

@@ -251,11 +251,11 @@ static uint64_t visit(struct walk *w, uint64_t node)
 
 	if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP || !gpu_under(w, node))
 		return end;
-	if (w->m->work[node] != TW_NO_GROUP) {
-		collect(w, node, w->m->work[node], NULL);
+	if (tw_work_at(w->m, node) != TW_NO_GROUP) {
+		collect(w, node, tw_work_at(w->m, node), NULL);
 		return end;
 	}
-	if (w->m->below[node])
+	if (tw_is_above_modelled(w->m, node))
 		return node + 1;
 	backward = sole_backward(w, node);
 	if (backward != TW_NO_GROUP) {
@@ -527,6 +527,6 @@ const struct tw_analysis tw_analysis_unified_perf_summary = {
 		 "work, kernel time and efficiency of operations by name and arguments, each GPU "
 		 "event once, communication aside",
 		 columns),
-	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST,
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
 	.run = run,
 };

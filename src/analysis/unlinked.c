@@ -47,7 +47,7 @@ static void add_row(const struct tw_analysis_input *in, struct trawl_table *tabl
 	tw_set_code(table, row, STREAM, in->trace, queue->stream);
 	tw_table_set_integer(table, row, COUNT, sum->count);
 	tw_set_sum(table, row, SUM, sum->ns);
-	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)in->total_ns);
+	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)in->timeline->total_ns);
 }
 
 static int fill(const struct tw_analysis_input *in, struct trawl_table *table,

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "base/thread.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -50,4 +49,33 @@ void tw_parallel(unsigned threads, size_t count, void (*work)(void *context, siz
 	run(&crew);
 	for (i = 0; i < started; i++)
 		pthread_join(helpers[i], NULL);
+}
+
+void tw_gate_init(struct tw_gate *gate)
+{
+	pthread_mutex_init(&gate->lock, NULL);
+	pthread_cond_init(&gate->opened, NULL);
+	gate->open = false;
+}
+
+void tw_gate_destroy(struct tw_gate *gate)
+{
+	pthread_cond_destroy(&gate->opened);
+	pthread_mutex_destroy(&gate->lock);
+}
+
+void tw_gate_open(struct tw_gate *gate)
+{
+	pthread_mutex_lock(&gate->lock);
+	gate->open = true;
+	pthread_cond_broadcast(&gate->opened);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+void tw_gate_wait(struct tw_gate *gate)
+{
+	pthread_mutex_lock(&gate->lock);
+	while (!gate->open)
+		pthread_cond_wait(&gate->opened, &gate->lock);
+	pthread_mutex_unlock(&gate->lock);
 }

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "analysis/analysis.h"
+#include "base/reuse.h"
 #include "store/trace.h"
 #include "table/table.h"
 
@@ -253,10 +254,11 @@ static int report_trace(const struct report_command *c, const struct trawl_trace
 	return status;
 }
 
-static int read_and_report(const struct report_command *c)
+static int read_and_report(const struct report_command *c, const struct trawl_allocator *memory)
 {
 	struct cli_progress progress;
 	struct trawl_read_options read = {
+		.allocator = memory,
 		.threads = c->common.threads,
 		.block_size = cli_block_size(),
 		.progress = cli_progress_update,
@@ -278,6 +280,21 @@ static int read_and_report(const struct report_command *c)
 			    (unsigned long long)trawl_trace_events(trace), seconds() - start);
 	status = report_trace(c, trace);
 	trawl_trace_free(trace);
+	return status;
+}
+
+/* What reading gives back, analysing takes: fresh memory is what costs most. */
+static int run(const struct report_command *c)
+{
+	struct tw_reuse *memory = tw_reuse_new(trawl_allocator_default());
+	int status;
+
+	if (!memory) {
+		cli_message("out of memory");
+		return CLI_FAILED;
+	}
+	status = read_and_report(c, tw_reuse_allocator(memory));
+	tw_reuse_free(memory);
 	return status;
 }
 
@@ -331,5 +348,5 @@ int cli_report(const struct cli_command *command, int argc, char **argv)
 	o->step_last = c.steps[1];
 	if (o->range && o->step_first >= 0)
 		return cli_usage_error(command, "--step and --range exclude each other");
-	return read_and_report(&c);
+	return run(&c);
 }

@@ -1,8 +1,9 @@
-#include "derive/derived.h"
+#include "derive/autograd.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/sort.h"
+#include "derive/derived.h"
 
 #include <string.h>
 
@@ -25,20 +26,14 @@ static const char *name_of(const struct tw_derived *d, uint64_t node)
 	return d->trace->texts.entries[d->trace->events.name[d->host.event[node]]].ptr;
 }
 
-/* What has a number: the first call of the engine by order of the input, and what it goes back to. */
-struct numbered {
-	int64_t sequence; /* -1: free */
-	uint32_t backward, forward;
-	bool elsewhere; /* the forward one is on another thread */
-};
-
-/* By number, open addressing. */
+/* Calls of the engine by sequence number, with the forward operations found so far. */
 struct numbers {
 	const struct tw_derived *d;
-	uint8_t *engine; /* by text id: 1: name of an engine call */
-	struct numbered *slots;
-	uint64_t slot_count; /* a power of two */
-	uint64_t count;
+	uint8_t *engine; /* as in struct tw_autograd */
+	struct tw_autograd_pair *items;
+	uint32_t count, capacity;
+	uint32_t *slots; /* open addressing; 0: free, else item + 1 */
+	uint64_t slot_count;
 };
 
 /* Marks the names of engine calls; whether there are any. */
@@ -62,29 +57,27 @@ static bool is_engine(const struct numbers *n, uint64_t node)
 	return n->engine[n->d->trace->events.name[n->d->host.event[node]]];
 }
 
-static struct numbered *slot_of(const struct numbers *n, int64_t sequence)
+/* The slot of a number, or the free one where it belongs. */
+static uint32_t *slot_of(const struct numbers *n, int64_t sequence)
 {
 	uint64_t at = tw_hash_id((uint64_t)sequence) & (n->slot_count - 1);
 
-	while (n->slots[at].sequence >= 0 && n->slots[at].sequence != sequence)
+	while (n->slots[at] && n->items[n->slots[at] - 1].sequence != sequence)
 		at = (at + 1) & (n->slot_count - 1);
 	return &n->slots[at];
 }
 
 static int make_slots(struct numbers *n)
 {
-	uint64_t calls = 0, i;
+	uint32_t i;
 
 	for (i = 0; i < n->d->host.count; i++)
-		calls += is_engine(n, i);
-	if (calls > UINT32_MAX / 4)
-		return -1;
-	for (n->slot_count = 16; n->slot_count < 2 * calls;)
+		n->capacity += is_engine(n, i);
+	for (n->slot_count = 16; n->slot_count < (uint64_t)2 * n->capacity;)
 		n->slot_count *= 2;
-	n->slots = tw_alloc(n->d->allocator, n->slot_count * sizeof(*n->slots));
-	for (i = 0; n->slots && i < n->slot_count; i++)
-		n->slots[i] = (struct numbered){ -1, TW_NONE, TW_NONE, false };
-	return n->slots ? 0 : -1;
+	n->items = tw_alloc(n->d->allocator, ((size_t)n->capacity + 1) * sizeof(*n->items));
+	n->slots = tw_alloc_array(n->d->allocator, n->slot_count, sizeof(*n->slots));
+	return n->items && n->slots ? 0 : -1;
 }
 
 static void find_backward(struct numbers *n)
@@ -94,82 +87,84 @@ static void find_backward(struct numbers *n)
 	int64_t sequence;
 
 	for (node = 0; node < n->d->host.count; node++) {
-		struct numbered *slot;
+		struct tw_autograd_pair *item;
+		uint32_t *slot;
 
 		if (!is_engine(n, node) || !has_sequence(n->d, node, &sequence))
 			continue;
 		slot = slot_of(n, sequence);
-		n->count += slot->sequence < 0;
-		slot->sequence = sequence;
-		if (slot->backward == TW_NONE || event[node] < event[slot->backward])
-			slot->backward = node;
+		if (!*slot) {
+			n->items[n->count] = (struct tw_autograd_pair){ sequence, TW_NONE, node };
+			*slot = ++n->count;
+		}
+		item = &n->items[*slot - 1];
+		if (event[node] < event[item->backward])
+			item->backward = node;
 	}
 }
 
-/* Whether one forward operation is nearer to its backward one than another, if any. */
-static bool is_nearer(const struct tw_derived *d, uint32_t node, bool elsewhere,
-		      const struct numbered *than)
+static uint32_t track_of(const struct tw_derived *d, uint32_t node)
 {
-	const struct tw_events *events = &d->trace->events;
-	uint32_t event = d->host.event[node], other;
+	return d->trace->events.track[d->host.event[node]];
+}
 
-	if (than->forward == TW_NONE || elsewhere != than->elsewhere)
-		return than->forward == TW_NONE || elsewhere;
-	other = d->host.event[than->forward];
-	if (events->start_ns[event] != events->start_ns[other])
-		return events->start_ns[event] > events->start_ns[other];
-	return event < other;
+static int64_t start_of(const struct tw_derived *d, uint32_t node)
+{
+	return d->trace->events.start_ns[d->host.event[node]];
+}
+
+/* Whether an operation is a nearer forward one than what was found before, if any. */
+static bool is_nearer(const struct tw_derived *d, uint32_t node,
+		      const struct tw_autograd_pair *than)
+{
+	uint32_t track = track_of(d, than->backward);
+	bool elsewhere = track_of(d, node) != track;
+
+	if (!elsewhere && start_of(d, node) >= start_of(d, than->backward))
+		return false;
+	if (than->forward == TW_NONE)
+		return true;
+	if (elsewhere != (track_of(d, than->forward) != track))
+		return elsewhere;
+	if (start_of(d, node) != start_of(d, than->forward))
+		return start_of(d, node) > start_of(d, than->forward);
+	return d->host.event[node] < d->host.event[than->forward];
 }
 
 static void find_forward(struct numbers *n)
 {
-	const struct tw_derived *d = n->d;
-	const struct tw_events *events = &d->trace->events;
-	uint32_t node;
+	uint32_t node, found;
 	int64_t sequence;
 
-	for (node = 0; node < d->host.count; node++) {
-		struct numbered *slot;
-		uint32_t event = d->host.event[node], backward;
-		bool elsewhere;
-
-		if (is_engine(n, node) || !has_sequence(d, node, &sequence))
+	for (node = 0; node < n->d->host.count; node++) {
+		if (is_engine(n, node) || !has_sequence(n->d, node, &sequence))
 			continue;
-		slot = slot_of(n, sequence);
-		if (slot->sequence < 0)
-			continue;
-		backward = d->host.event[slot->backward];
-		elsewhere = events->track[event] != events->track[backward];
-		if ((elsewhere || events->start_ns[event] < events->start_ns[backward]) &&
-		    is_nearer(d, node, elsewhere, slot)) {
-			slot->forward = node;
-			slot->elsewhere = elsewhere;
-		}
+		found = *slot_of(n, sequence);
+		if (found && is_nearer(n->d, node, &n->items[found - 1]))
+			n->items[found - 1].forward = node;
 	}
 }
 
-static uint64_t sequence_key(const void *slots, uint32_t i)
+static uint64_t sequence_key(const void *items, uint32_t i)
 {
-	return (uint64_t)((const struct numbered *)slots)[i].sequence;
+	return (uint64_t)((const struct tw_autograd_pair *)items)[i].sequence;
 }
 
 static int take_pairs(struct tw_autograd *a, const struct numbers *n)
 {
-	size_t bytes = (n->count + 1) * sizeof(uint32_t);
+	size_t bytes = ((size_t)n->count + 1) * sizeof(uint32_t);
 	uint32_t *order = tw_alloc(a->allocator, bytes), i, paired = 0;
 	int status = -1;
 
-	a->capacity = n->count + 1;
+	a->capacity = (uint64_t)n->count + 1;
 	a->pairs = tw_alloc(a->allocator, a->capacity * sizeof(*a->pairs));
 	if (a->pairs && order) {
-		for (i = 0; i < n->slot_count; i++)
-			if (n->slots[i].forward != TW_NONE)
+		for (i = 0; i < n->count; i++)
+			if (n->items[i].forward != TW_NONE)
 				order[paired++] = i;
-		status = tw_sort(order, paired, sequence_key, n->slots, a->allocator);
+		status = tw_sort(order, paired, sequence_key, n->items, a->allocator);
 		for (i = 0; i < paired; i++)
-			a->pairs[i] = (struct tw_autograd_pair){ n->slots[order[i]].sequence,
-								 n->slots[order[i]].forward,
-								 n->slots[order[i]].backward };
+			a->pairs[i] = n->items[order[i]];
 		a->count = paired;
 	}
 	tw_free(a->allocator, order, bytes);
@@ -181,8 +176,8 @@ int tw_autograd_build(struct tw_autograd *a, const struct tw_derived *d)
 	struct numbers n = { .d = d };
 	int status = -1;
 
-	*a = (struct tw_autograd){ .allocator = d->allocator };
-	n.engine = tw_alloc(d->allocator, d->trace->texts.count);
+	*a = (struct tw_autograd){ .allocator = d->allocator, .text_count = d->trace->texts.count };
+	n.engine = a->engine = tw_alloc(a->allocator, a->text_count);
 	if (!n.engine)
 		return -1;
 	if (!find_engine_names(&n)) {
@@ -192,15 +187,17 @@ int tw_autograd_build(struct tw_autograd *a, const struct tw_derived *d)
 		find_forward(&n);
 		status = take_pairs(a, &n);
 	}
+	tw_free(d->allocator, n.items, ((size_t)n.capacity + 1) * sizeof(*n.items));
 	tw_free(d->allocator, n.slots, n.slot_count * sizeof(*n.slots));
-	tw_free(d->allocator, n.engine, d->trace->texts.count);
 	return status;
 }
 
 void tw_autograd_release(struct tw_autograd *a)
 {
-	if (a->allocator)
-		tw_free(a->allocator, a->pairs, a->capacity * sizeof(*a->pairs));
+	if (!a->allocator)
+		return;
+	tw_free(a->allocator, a->pairs, a->capacity * sizeof(*a->pairs));
+	tw_free(a->allocator, a->engine, a->text_count);
 	memset(a, 0, sizeof(*a));
 }
 

@@ -18,6 +18,8 @@ struct tw_autograd {
 	const struct trawl_allocator *allocator;
 	struct tw_autograd_pair *pairs; /* in order of sequence number */
 	uint64_t count, capacity;
+	uint8_t *engine; /* by text id: 1: the name of a call of the engine */
+	uint64_t text_count;
 };
 
 /*

@@ -97,7 +97,8 @@ void tw_derived_free(struct tw_derived *d)
 	tw_free(a, d->host.parent, (d->host.count + 1) * sizeof(*d->host.parent));
 	tw_free(a, d->host.op[0], (d->host.count + 1) * sizeof(*d->host.op[0]));
 	tw_free(a, d->host.op[1], (d->host.count + 1) * sizeof(*d->host.op[0]));
-	tw_free(a, d->host.launch_name, d->trace->texts.count);
+	tw_free(a, d->host.call, (d->host.call_count + 1) * sizeof(*d->host.call));
+	tw_free(a, d->host.name, d->trace->texts.count);
 	tw_free(a, gpu->event, (gpu->allocated + 1) * sizeof(*gpu->event));
 	tw_free(a, gpu->start_ns, (gpu->allocated + 1) * sizeof(*gpu->start_ns));
 	tw_free(a, gpu->end_ns, (gpu->allocated + 1) * sizeof(*gpu->end_ns));

@@ -20,12 +20,19 @@
 struct tw_host {
 	uint64_t count;
 	uint32_t *event;
-	uint32_t *parent;	   /* node, TW_NONE: top level */
-	uint64_t depth;		   /* of the deepest node */
-	uint32_t *op[2];	   /* of a deep tree, by node: tw_launching_op(), without and with
+	uint32_t *parent; /* node, TW_NONE: top level */
+	uint64_t depth;	  /* of the deepest node */
+	uint32_t *op[2];  /* of a deep tree, by node: tw_launching_op(), without and with
 				    * passing over "execute"; else NULL */
-	uint8_t *launch_name;	   /* by text id: calls of this name should have GPU work */
+	uint32_t *call;	  /* nodes of runtime and driver calls, in order */
+	uint64_t call_count;
+	uint8_t *name;		   /* by text id: enum tw_host_name */
 	struct tw_quality quality; /* found while building it */
+};
+
+enum tw_host_name {
+	TW_NAMES_NODES = 1,  /* host events have this name */
+	TW_NAMES_LAUNCH = 2, /* calls of this name should have GPU work */
 };
 
 enum tw_bucket { TW_COMPUTE, TW_COMMUNICATION, TW_COPY, TW_BUCKETS };
@@ -115,7 +122,7 @@ static inline enum trawl_class tw_node_class(const struct tw_derived *d, uint64_
 static inline bool tw_is_launch_call(const struct tw_derived *d, uint64_t node)
 {
 	return tw_class_is_launch(tw_node_class(d, node)) &&
-	       d->host.launch_name[d->trace->events.name[d->host.event[node]]];
+	       d->host.name[d->trace->events.name[d->host.event[node]]] & TW_NAMES_LAUNCH;
 }
 
 /*

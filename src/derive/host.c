@@ -86,9 +86,13 @@ static int group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
 	uint64_t i, n, sum = 0;
 	uint32_t t;
 
-	for (i = 0; i < events->count; i++)
-		if (is_node(d->trace, i, python))
-			first[events->track[i]]++;
+	for (i = 0; i < events->count; i++) {
+		if (!is_node(d->trace, i, python))
+			continue;
+		first[events->track[i]]++;
+		d->host.name[events->name[i]] = TW_NAMES_NODES;
+		d->host.call_count += tw_class_is_launch(tw_class(d->trace, i));
+	}
 	for (t = 0; t < d->trace->track_count; t++) {
 		n = first[t];
 		first[t] = sum;
@@ -96,7 +100,8 @@ static int group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
 	}
 	d->host.count = sum;
 	d->host.event = tw_alloc(d->allocator, (sum + 1) * sizeof(*d->host.event));
-	if (!d->host.event)
+	d->host.call = tw_alloc(d->allocator, (d->host.call_count + 1) * sizeof(*d->host.call));
+	if (!d->host.event || !d->host.call)
 		return -1;
 	for (i = 0; i < events->count; i++)
 		if (is_node(d->trace, i, python))
@@ -112,9 +117,8 @@ static int find_nodes(struct tw_derived *d, bool python)
 	uint32_t t;
 	int status;
 
-	if (!first)
-		return -1;
-	status = group_by_thread(d, python, first);
+	d->host.name = tw_alloc_array(d->allocator, trace->texts.count, 1);
+	status = first && d->host.name ? group_by_thread(d, python, first) : -1;
 	for (t = 0; t < trace->track_count && !status; begin = first[t++]) {
 		uint32_t *event = d->host.event + begin;
 		uint64_t count = first[t] - begin;
@@ -195,6 +199,15 @@ static int find_ops(struct tw_derived *d)
 	return 0;
 }
 
+static void list_calls(struct tw_derived *d)
+{
+	uint64_t node, n = 0;
+
+	for (node = 0; node < d->host.count; node++)
+		if (tw_class_is_launch(tw_node_class(d, node)))
+			d->host.call[n++] = (uint32_t)node;
+}
+
 int tw_host_build(struct tw_derived *d, bool python)
 {
 	if (find_nodes(d, python))
@@ -202,6 +215,7 @@ int tw_host_build(struct tw_derived *d, bool python)
 	d->host.parent = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*d->host.parent));
 	if (!d->host.parent)
 		return -1;
+	list_calls(d);
 	nest(d);
 	return d->host.depth > DEEP ? find_ops(d) : 0;
 }

@@ -157,19 +157,17 @@ static int link_by_correlation(struct tw_derived *d)
 	uint64_t n = 0, i, first_shared = UINT64_MAX;
 	int status = -1;
 
-	for (i = 0; i < d->host.count; i++)
-		n += tw_class_is_launch(tw_node_class(d, i)) &&
-		     tw_is_link_id(events->correlation[d->host.event[i]]);
+	for (i = 0; i < d->host.call_count; i++)
+		n += tw_is_link_id(events->correlation[d->host.event[d->host.call[i]]]);
 	if (map_init(&map, n, d->allocator))
 		goto out;
-	for (i = 0; i < d->host.count; i++) {
-		uint64_t e = d->host.event[i];
+	for (i = 0; i < d->host.call_count; i++) {
+		uint64_t e = d->host.event[d->host.call[i]];
 		int added;
 
-		if (!tw_class_is_launch(tw_class(d->trace, e)) ||
-		    !tw_is_link_id(events->correlation[e]))
+		if (!tw_is_link_id(events->correlation[e]))
 			continue;
-		added = map_add(d, &map, events->correlation[e], i);
+		added = map_add(d, &map, events->correlation[e], d->host.call[i]);
 		if (added < 0)
 			goto out;
 		if (added && e < first_shared)
@@ -356,9 +354,9 @@ static int link_by_flow(struct tw_derived *d)
 		status = calls ? 0 : -1;
 	}
 	if (!status && flows.capacity) {
-		for (i = 0; i < d->host.count; i++)
-			if (tw_class_is_launch(tw_node_class(d, i)))
-				calls[n++] = tw_flow_place(d, d->host.event[i], i);
+		for (i = 0; i < d->host.call_count; i++)
+			calls[n++] =
+				tw_flow_place(d, d->host.event[d->host.call[i]], d->host.call[i]);
 		tw_flow_sort_places(calls, n);
 		follow_flows(d, &flows, calls, n);
 	}
@@ -385,24 +383,14 @@ static bool is_launch_name(const struct tw_pool_entry *name)
 	return false;
 }
 
-/* Asks about each name once. */
-static int find_launch_names(struct tw_derived *d)
+static void find_launch_names(struct tw_derived *d)
 {
 	const struct tw_pool *texts = &d->trace->texts;
-	uint8_t *asked = tw_alloc_array(d->allocator, texts->count, 1);
-	uint64_t node;
+	uint32_t name;
 
-	d->host.launch_name = tw_alloc_array(d->allocator, texts->count, 1);
-	for (node = 0; asked && d->host.launch_name && node < d->host.count; node++) {
-		uint32_t name = d->trace->events.name[d->host.event[node]];
-
-		if (asked[name])
-			continue;
-		asked[name] = 1;
-		d->host.launch_name[name] = is_launch_name(&texts->entries[name]);
-	}
-	tw_free(d->allocator, asked, texts->count);
-	return asked && d->host.launch_name ? 0 : -1;
+	for (name = 0; name < texts->count; name++)
+		if (d->host.name[name] && is_launch_name(&texts->entries[name]))
+			d->host.name[name] |= TW_NAMES_LAUNCH;
 }
 
 static void count_gpu_links(struct tw_derived *d)
@@ -435,18 +423,19 @@ static int count_barren_launches(struct tw_derived *d)
 	for (i = 0; i < d->gpu.count; i++)
 		if (d->gpu.launch[i] != TW_NONE)
 			used[d->gpu.launch[i]] = 1;
-	for (i = 0; i < d->host.count; i++)
-		if (!used[i] && tw_is_launch_call(d, i))
+	for (i = 0; i < d->host.call_count; i++)
+		if (!used[d->host.call[i]] && tw_is_launch_call(d, d->host.call[i]))
 			tw_quality_add(&d->quality, TW_DEFECT_launch_without_kernel, 1, -1,
-				       (int64_t)d->host.event[i]);
+				       (int64_t)d->host.event[d->host.call[i]]);
 	tw_free(d->allocator, used, d->host.count + 1);
 	return 0;
 }
 
 int tw_links_build(struct tw_derived *d)
 {
-	if (find_launch_names(d) || link_by_correlation(d) || link_by_external(d, false) ||
-	    link_by_external(d, true) || link_by_flow(d))
+	find_launch_names(d);
+	if (link_by_correlation(d) || link_by_external(d, false) || link_by_external(d, true) ||
+	    link_by_flow(d))
 		return -1;
 	count_gpu_links(d);
 	return count_barren_launches(d);

@@ -110,11 +110,14 @@ static int64_t difference_of(const struct trawl_trace *t, const struct tw_derive
 					.allocator = trawl_allocator_default() };
 	struct trawl_report_options options;
 	struct trawl_table *table = tw_table_new(&analysis->table, in.allocator);
+	struct tw_timeline timeline;
 	int64_t difference;
 	size_t row;
 
 	trawl_report_options_init(&options);
 	in.options = &options;
+	assert_int_equal(tw_timeline_of(&timeline, d, NULL, d->gpu.count, false, -1), 0);
+	in.timeline = &timeline;
 	assert_non_null(table);
 	assert_int_equal(analysis->run(&in, table), 0);
 	assert_int_equal(tw_table_finish(table, NULL), 0);

@@ -161,7 +161,7 @@ static void groups_in_order_of_appearance(void **state)
 static void members_in_order(void **state)
 {
 	static const uint32_t of[] = { 2, 0, TW_NO_GROUP, 2, 2, 0, TW_NO_GROUP, 4 };
-	static const uint64_t first[] = { 0, 2, 2, 5, 5, 6 }, list[] = { 1, 5, 0, 3, 4, 7 };
+	static const uint32_t first[] = { 0, 2, 2, 5, 5, 6 }, list[] = { 1, 5, 0, 3, 4, 7 };
 	struct tw_members m;
 
 	assert_int_equal(tw_members_build(&m, of, 8, 5, trawl_allocator_default()), 0);
