@@ -278,7 +278,9 @@ static void work_out(struct builder *b, const struct tw_model *model, const stru
 		read_call(b, b->forward, key->name, key->forward);
 		b->call->forward = b->forward;
 	}
-	*out = (struct tw_op_work){ .model = model, .signature = key->signature };
+	*out = (struct tw_op_work){ .model = model,
+				    .name = key->name,
+				    .signature = key->signature };
 	tw_model_run(model, key->backward, b->call, &b->work);
 	add_transposition(&b->work, b->work.reason ? NOT_SAID : key->transposed);
 	out->reason = b->work.reason;

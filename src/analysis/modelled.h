@@ -19,12 +19,13 @@ struct tw_op_parameter {
 	uint32_t text; /* in the texts of struct tw_modelled */
 };
 
-/* The work of calls of one signature, or of their backward pass. */
+/* The work of calls of one name and signature, or of their backward pass. */
 struct tw_op_work {
 	const struct tw_model *model;
 	double flops, bytes; /* NaN: unknown */
 	const char *reason;  /* why nothing is known, NULL: something is */
 	char spec[24];	     /* "matrix_bf16", "": unknown */
+	uint32_t name;	     /* of the calls, text id */
 	uint32_t signature;  /* of the calls, among those of struct tw_modelled */
 	uint32_t parameters, parameter_count;
 };

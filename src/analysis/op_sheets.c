@@ -90,7 +90,7 @@ struct work {
 	struct tw_groups groups;
 	struct tw_op_rows rows;
 	uint32_t *group_of_work;		 /* by work: TW_NO_GROUP: not asked yet */
-	bool *is_ours;				 /* by work: it is of the family */
+	uint8_t *member;			 /* by work: enum member */
 	const char *parameters[MOST_PARAMETERS]; /* names, in order of appearance */
 	size_t parameter_count;
 	struct tw_signatures signatures;
@@ -98,12 +98,12 @@ struct work {
 
 /* ---- which calls */
 
+/* What a work is to the family. */
+enum member { OF_ANOTHER, FORWARD, BACKWARD };
+
 /* An operation of the pass back, by its category, or by its name where it has none. */
-static bool is_backward(const struct work *w, uint64_t node)
+static bool is_backward(const struct tw_pool_entry *name)
 {
-	const struct trawl_trace *trace = w->in->trace;
-	const struct tw_pool_entry *name =
-		&trace->texts.entries[trace->events.name[w->in->derived->host.event[node]]];
 	const char *category = tw_op_category(name->ptr, name->len);
 	size_t len = category ? strlen(category) : 0;
 
@@ -128,14 +128,14 @@ static uint32_t column_of(struct work *w, const char *name)
 }
 
 /* Calls of one name and equal parameters are a group; a work belongs to one name. */
-static uint32_t group_of(struct work *w, uint64_t node, uint32_t work)
+static uint32_t group_of(struct work *w, uint32_t work)
 {
 	const struct tw_op_work *o = &w->m->works[work];
 	uint32_t key[1 + 2 * TW_MOST_PARAMETERS] = { 0 }, i;
 
 	if (w->group_of_work[work] != TW_NO_GROUP)
 		return w->group_of_work[work];
-	key[0] = w->in->trace->events.name[w->in->derived->host.event[node]];
+	key[0] = o->name;
 	for (i = 0; i < o->parameter_count; i++) {
 		const struct tw_op_parameter *parameter = &w->m->parameters[o->parameters + i];
 
@@ -151,14 +151,18 @@ static bool is_in_view(const struct work *w, uint64_t node)
 {
 	const struct tw_derived *d = w->in->derived;
 	const struct tw_events *events = &d->trace->events;
-	uint64_t count, event = d->host.event[node];
-	int64_t start = events->start_ns[event], end;
+	uint64_t count, event;
+	int64_t start, end;
 
-	tw_gpu_under(w->m, node, &count);
-	if (!d->view.limited || count)
+	if (!d->view.limited)
 		return true;
+	tw_gpu_under(w->m, node, &count);
+	if (count)
+		return true;
+	event = d->host.event[node];
 	if (events->phase[event] != 'X')
 		return false;
+	start = events->start_ns[event];
 	end = start + events->dur_ns[event];
 	return tw_view_clip(&d->view, &start, &end);
 }
@@ -171,7 +175,7 @@ static void add_call(struct work *w, uint64_t node, uint32_t work)
 	if (!is_in_view(w, node))
 		return;
 	tw_op_rows_gpu(&w->rows, gpu, count);
-	tw_op_rows_end(&w->rows, w->in->derived->host.event[node], work, group_of(w, node, work));
+	tw_op_rows_end(&w->rows, w->in->derived->host.event[node], work, group_of(w, work));
 }
 
 /* Whether an operation of the family was recorded under a backward node: it has its own row. */
@@ -180,7 +184,7 @@ static bool has_own_backward(const struct work *w, uint64_t node)
 	uint64_t i;
 
 	for (i = node; i < w->m->end[node]; i++)
-		if (tw_work_at(w->m, i) != TW_NO_GROUP && w->is_ours[tw_work_at(w->m, i)])
+		if (tw_work_at(w->m, i) != TW_NO_GROUP && w->member[tw_work_at(w->m, i)])
 			return true;
 	return false;
 }
@@ -210,7 +214,7 @@ static void add_backward(struct work *w, uint64_t node)
 
 		tw_op_rows_gpu(&w->rows, gpu, count);
 	}
-	tw_op_rows_end(&w->rows, w->in->derived->host.event[node], work, group_of(w, node, work));
+	tw_op_rows_end(&w->rows, w->in->derived->host.event[node], work, group_of(w, work));
 }
 
 static void collect(struct work *w)
@@ -219,11 +223,10 @@ static void collect(struct work *w)
 
 	for (i = 0; i < w->m->call_count; i++) {
 		uint32_t node = w->m->calls[i], work = tw_work_at(w->m, node);
-		bool backward;
+		bool backward = w->member[work] == BACKWARD;
 
-		if (!w->is_ours[work])
+		if (!w->member[work])
 			continue;
-		backward = w->sheet->passes != TW_BOTH_PASSES && is_backward(w, node);
 		if (w->sheet->passes == TW_BACKWARD && !backward)
 			add_backward(w, node);
 		else if (!w->m->works[work].reason &&
@@ -364,6 +367,13 @@ static bool has_calls(const struct tw_modelled *m, const char *family)
 	return false;
 }
 
+static enum member member_of(const struct work *w, const struct tw_op_work *work)
+{
+	if (strcmp(work->model->sheet, w->sheet->family))
+		return OF_ANOTHER;
+	return is_backward(&w->in->trace->texts.entries[work->name]) ? BACKWARD : FORWARD;
+}
+
 /* Calls in groups; *table stays NULL without any. */
 static int make_groups(struct work *w, struct trawl_table **table)
 {
@@ -371,7 +381,7 @@ static int make_groups(struct work *w, struct trawl_table **table)
 
 	for (i = 0; i < w->m->keys.count; i++) {
 		w->group_of_work[i] = TW_NO_GROUP;
-		w->is_ours[i] = !strcmp(w->m->works[i].model->sheet, w->sheet->family);
+		w->member[i] = (uint8_t)member_of(w, &w->m->works[i]);
 	}
 	collect(w);
 	if (w->groups.failed || tw_op_rows_group(&w->rows, w->groups.count))
@@ -398,8 +408,8 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 	tw_groups_init(&w.groups, (1 + 2 * TW_MOST_PARAMETERS) * sizeof(uint32_t), in->allocator);
 	tw_op_rows_init(&w.rows, in);
 	w.group_of_work = tw_alloc(in->allocator, works * sizeof(*w.group_of_work));
-	w.is_ours = tw_alloc(in->allocator, works * sizeof(*w.is_ours));
-	if (w.group_of_work && w.is_ours && !tw_signatures_init(&w.signatures, in->trace)) {
+	w.member = tw_alloc(in->allocator, works * sizeof(*w.member));
+	if (w.group_of_work && w.member && !tw_signatures_init(&w.signatures, in->trace)) {
 		w.signatures.lists = true;
 		status = make_groups(&w, table) ? TRAWL_ENOMEM : 0;
 	}
@@ -407,7 +417,7 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 	tw_op_rows_release(&w.rows);
 	tw_groups_release(&w.groups);
 	tw_free(in->allocator, w.group_of_work, works * sizeof(*w.group_of_work));
-	tw_free(in->allocator, w.is_ours, works * sizeof(*w.is_ours));
+	tw_free(in->allocator, w.member, works * sizeof(*w.member));
 	return status;
 }
 
