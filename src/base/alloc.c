@@ -28,12 +28,14 @@
 #if MAP_LARGE_BLOCKS
 #include <sys/mman.h>
 
-/* One huge page: below it mapping costs more than it saves. */
-#define LARGE_BLOCK ((size_t)2 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
+
+/* Below half a huge page mapping one costs more than it saves. */
+#define LARGE_BLOCK (HUGE_PAGE / 2)
 
 static size_t mapped_size(size_t size)
 {
-	return (size + LARGE_BLOCK - 1) & ~(LARGE_BLOCK - 1);
+	return (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
 }
 
 static void *map_block(size_t size)
@@ -41,17 +43,17 @@ static void *map_block(size_t size)
 	size_t want = mapped_size(size);
 	char *raw, *block;
 
-	if (want < size || want + LARGE_BLOCK < want)
+	if (want < size || want + HUGE_PAGE < want)
 		return NULL;
 	/* Aligned to a huge page: map one more, give back what sticks out. */
-	raw = mmap(NULL, want + LARGE_BLOCK, PROT_READ | PROT_WRITE,
+	raw = mmap(NULL, want + HUGE_PAGE, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (raw == MAP_FAILED)
 		return NULL;
-	block = (char *)(((uintptr_t)raw + LARGE_BLOCK - 1) & ~(uintptr_t)(LARGE_BLOCK - 1));
+	block = (char *)(((uintptr_t)raw + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
 	if (block > raw)
 		munmap(raw, (size_t)(block - raw));
-	munmap(block + want, (size_t)(raw + LARGE_BLOCK - block));
+	munmap(block + want, (size_t)(raw + HUGE_PAGE - block));
 	madvise(block, want, MADV_HUGEPAGE);
 	return block;
 }
