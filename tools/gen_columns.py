@@ -71,6 +71,7 @@ rows is left out, unless it says below that it is always written. Types:
 An empty cell (`null` in JSON) means that the value is not known; it never stands for 0.
 """
 
+# Bits of enum tw_needs that a trace has or has not; what is made from it does not matter here.
 NEEDS = {0: "", 1: "GPU events", 2: "host events", 3: "GPU events and host events"}
 
 
@@ -114,8 +115,8 @@ def columns_page(lines):
                 out.append(f"{sentence(meaning)} Columns as of [{shown_at}](#{shown_at.lower()}).")
                 continue
             said = [sentence(meaning)]
-            if NEEDS[int(needs)]:
-                said.append(f"Made from traces with {NEEDS[int(needs)]}.")
+            if NEEDS[int(needs) & 3]:
+                said.append(f"Made from traces with {NEEDS[int(needs) & 3]}.")
             if int(always):
                 said.append("Written even when it has no rows.")
             out.append(" ".join(said) + "\n")

@@ -354,6 +354,9 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 
 /* ---- which calls count */
 
+/* So many families deep calls are looked for in each other. */
+#define MOST_AROUND 8
+
 static const struct tw_model *model_of(struct builder *b, uint64_t node)
 {
 	uint32_t name = b->d->trace->events.name[b->d->host.event[node]];
@@ -431,19 +434,43 @@ static int find_signatures(struct builder *b)
 	return m->signatures.failed ? -1 : 0;
 }
 
+/* The modelled calls around a node, outermost first. */
+struct around {
+	struct {
+		uint64_t end;
+		const char *family;
+	} calls[MOST_AROUND];
+	unsigned count;
+};
+
+/* Whether a call of a family counts here, for itself: none of its family is around it. */
+static bool counts(struct around *around, uint64_t node, const char *family)
+{
+	unsigned i;
+
+	while (around->count && around->calls[around->count - 1].end <= node)
+		around->count--;
+	for (i = 0; i < around->count; i++)
+		if (!strcmp(around->calls[i].family, family))
+			return false;
+	return around->count < MOST_AROUND;
+}
+
 static int find_calls(struct builder *b)
 {
 	struct tw_modelled *m = b->m;
-	uint64_t count = b->d->host.count, node, covered = 0, gpu;
+	uint64_t count = b->d->host.count, node, gpu;
+	struct around around = { .count = 0 };
 
 	m->node = tw_alloc_array(m->allocator, count + 1, sizeof(*m->node));
 	if (!m->node || find_signatures(b))
 		return -1;
 	for (node = 0; node < count; node++) {
-		const struct tw_model *model = node >= covered ? model_of(b, node) : NULL;
+		const struct tw_model *model = model_of(b, node);
 		uint32_t work;
 
-		if (!model || (model->composite && has_modelled_parts(b, node)))
+		if (!model || !counts(&around, node, model->sheet) ||
+		    (model->composite && has_modelled_parts(b, node)))
 			continue;
 		work = work_of(b, model, node, false);
 		if (work == TW_NO_GROUP || b->failed)
@@ -454,9 +481,10 @@ static int find_calls(struct builder *b)
 		if (add_call(m, node))
 			return -1;
 		tw_gpu_under(m, node, &gpu);
-		if (gpu)
+		if (gpu && !around.count)
 			mark_above(m, node);
-		covered = m->end[node];
+		around.calls[around.count].end = m->end[node];
+		around.calls[around.count++].family = model->sheet;
 	}
 	return 0;
 }

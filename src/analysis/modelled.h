@@ -42,8 +42,8 @@ struct tw_modelled {
 	uint32_t *by_forward;	 /* in order of the forward node */
 	uint32_t *by_backward;	 /* in order of the backward node */
 	uint32_t *backward_work; /* by pair; TW_NO_GROUP: unknown */
-	/* Nodes of the calls that count, modelled and not a part of another modelled call, in the
-	 * order of the input. */
+	/* Nodes of the modelled calls that are no part of another one of their family, in the order
+	 * of the input. */
 	uint32_t *calls;
 	uint64_t call_count, call_capacity;
 

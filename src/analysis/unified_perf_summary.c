@@ -143,13 +143,14 @@ static uint64_t gpu_under(const struct walk *w, uint64_t node)
 	return count;
 }
 
+/* By its first kernel where its name tells none: its own, as in other tables, else one below it. */
 static const char *category_of(const struct walk *w, uint64_t node)
 {
 	const struct tw_categories *c = &w->in->launchers->categories;
-	uint64_t count, i, first = TW_NONE;
+	uint64_t count, i, first = w->in->parents->first_gpu[node];
 	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count && w->in->parents->first_gpu[node] == TW_NONE; i++)
 		if (gpu[i] < first)
 			first = gpu[i];
 	return c->names[tw_category_of(c, w->d->host.event[node], first)];

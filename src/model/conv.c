@@ -25,6 +25,7 @@
 #include "model/model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MOST_SPATIAL 3
@@ -34,6 +35,7 @@ struct conv {
 	unsigned spatial; /* dimensions */
 	struct tw_dims stride, padding, dilation, output_padding;
 	bool transposed, bias;
+	const struct tw_dims *bias_sizes; /* of the pass back, which is told them; else NULL */
 	int64_t groups;
 	struct tw_dims out;
 };
@@ -136,6 +138,24 @@ static int take_conv(struct conv *c, const struct tw_call *call, unsigned x, uns
 	return find_output(c, work);
 }
 
+/* Of a pass back its sizes, "[64]", or "[]" without one; else whether there is one. */
+static void describe_bias(const struct conv *c, struct tw_work *work)
+{
+	char text[TW_MOST_DIMS * 24 + 4], *p = text;
+	unsigned i;
+
+	if (!c->bias_sizes) {
+		tw_param_bool(work, "bias", c->bias);
+		return;
+	}
+	*p++ = '[';
+	for (i = 0; c->bias && i < c->bias_sizes->rank; i++)
+		p += sprintf(p, "%s%lld", i ? ", " : "", (long long)c->bias_sizes->size[i]);
+	*p++ = ']';
+	*p = 0;
+	tw_param_text(work, "bias", text);
+}
+
 static void describe(const struct conv *c, struct tw_work *work)
 {
 	static const char *const names[] = { "conv1d", "conv2d", "conv3d" };
@@ -148,7 +168,7 @@ static void describe(const struct conv *c, struct tw_work *work)
 	tw_param_types(work, "dtype_input_weight", types, 2);
 	tw_param_dims(work, "input_stride", &c->x->strides);
 	tw_param_dims(work, "weight_stride", &c->w->strides);
-	tw_param_bool(work, "bias", c->bias);
+	describe_bias(c, work);
 	tw_param_dims(work, "stride", &c->stride);
 	tw_param_dims(work, "padding", &c->padding);
 	tw_param_dims(work, "dilation", &c->dilation);
@@ -224,12 +244,13 @@ static int convolution_gradients(const struct tw_call *call, struct tw_work *wor
 static int convolution_backward(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_slice *mask = &tw_operand_of(call, 10)->value;
-	struct tw_dims sizes;
+	struct tw_dims sizes = { 0 };
 	struct conv c;
 
 	if (take_conv(&c, call, 1, 4, work))
 		return -1;
 	c.bias = tw_value_list(call, 3, &sizes) && sizes.rank && sizes.size[0];
+	c.bias_sizes = &sizes;
 	if (mask->len > 6 && !memcmp(mask->ptr + mask->len - 6, "False]", 6))
 		c.bias = false;
 	return backward_work(&c, work);

@@ -133,7 +133,7 @@ static void backward(void **state)
 	      "['', '', '', '[0]', '[2, 2]', '[1, 1]', '[1, 1]', 'False', '[0, 0]', '2', '[True, "
 	      "True, False]']");
 	expect_work(2 * count_products(&shapes[1]), 2. * 2 * (192 + 392 + 108), "matrix_fp16");
-	expect_parameter("bias", "False");
+	expect_parameter("bias", "[]");
 	model("aten::convolution_backward",
 	      "[[2, 6, 4, 4], [2, 4, 7, 7], [6, 2, 3, 3], [], [], [], [], [], [], [], []]",
 	      BACKWARD_TYPES,
@@ -141,7 +141,7 @@ static void backward(void **state)
 	      "True, True]']");
 	expect_work(2 * count_products(&shapes[1]) + 192, 2. * (2 * (192 + 392 + 108) + 192 + 6),
 		    "matrix_fp16");
-	expect_parameter("bias", "True");
+	expect_parameter("bias", "[6]");
 }
 
 static void what_makes_no_sense(void **state)

@@ -125,6 +125,38 @@ static void test_products(void **state)
 	release(&f);
 }
 
+#define ADD \
+	"\"Input Dims\":[[1,3,5,5],[1,3,5,5],[]],\"Input type\":[\"float\",\"float\",\"Scalar\"]"
+
+/* Of one family the outer call counts; of another one the inner call has its own row too. */
+static void test_calls_inside_others(void **state)
+{
+	struct script s;
+	struct fixture f;
+
+	(void)state;
+	script_begin(&s);
+	script_op_us(&s, "aten::convolution", 0, 30, CONVOLUTION);
+	script_op_us(&s, "aten::miopen_convolution", 1, 10, CONVOLUTION);
+	script_launch_us(&s, 2, 1, "conv", 40, 7);
+	script_op_us(&s, "aten::add_", 15, 10, ADD);
+	script_launch_us(&s, 16, 2, "vectorized", 50, 2);
+	script_op_us(&s, "aten::add_", 60, 10, ADD);
+	script_launch_us(&s, 61, 3, "vectorized", 70, 3);
+	f = report(&s);
+	assert_int_equal(rows_of(f.report, "CONV_fwd"), 1);
+	assert_text(&f, "CONV_fwd", 0, "name", "aten::convolution");
+	assert_number(&f, "CONV_fwd", 0, KERNEL_SUM, 9);
+	assert_int_equal(rows_of(f.report, "BinaryElementwise"), 1);
+	assert_number(&f, "BinaryElementwise", 0, "name_count", 2);
+	assert_number(&f, "BinaryElementwise", 0, KERNEL_SUM, 5);
+	/* Every kernel once: 9 in the convolution, 3 in the addition outside it. */
+	assert_int_equal(rows_of(f.report, "unified_perf_summary"), 2);
+	assert_number(&f, "unified_perf_summary", 0, KERNEL_SUM, 9);
+	assert_number(&f, "unified_perf_summary", 1, KERNEL_SUM, 3);
+	release(&f);
+}
+
 static void test_parameters_of_other_models(void **state)
 {
 	struct script s;
@@ -475,6 +507,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_products),
+		cmocka_unit_test(test_calls_inside_others),
 		cmocka_unit_test(test_parameters_of_other_models),
 		cmocka_unit_test(test_transposition_by_kernel_name),
 		cmocka_unit_test(test_no_transposition_column),
