@@ -141,18 +141,19 @@ static int take_conv(struct conv *c, const struct tw_call *call, unsigned x, uns
 /* Of a pass back its sizes, "[64]", or "[]" without one; else whether there is one. */
 static void describe_bias(const struct conv *c, struct tw_work *work)
 {
-	char text[TW_MOST_DIMS * 24 + 4], *p = text;
+	char text[TW_MOST_DIMS * 24 + 4];
+	size_t len = 1;
 	unsigned i;
 
 	if (!c->bias_sizes) {
 		tw_param_bool(work, "bias", c->bias);
 		return;
 	}
-	*p++ = '[';
+	text[0] = '[';
 	for (i = 0; c->bias && i < c->bias_sizes->rank; i++)
-		p += sprintf(p, "%s%lld", i ? ", " : "", (long long)c->bias_sizes->size[i]);
-	*p++ = ']';
-	*p = 0;
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%lld", i ? ", " : "",
+					(long long)c->bias_sizes->size[i]);
+	snprintf(text + len, sizeof(text) - len, "]");
 	tw_param_text(work, "bias", text);
 }
 
