@@ -89,12 +89,26 @@ static int find_launched(struct tw_modelled *m)
 
 /* ---- what is asked of the surroundings of a call */
 
+/* Whether any text could be the annotation of such a step: there are far fewer than events. */
+static bool has_step_names(const struct tw_pool *texts)
+{
+	struct tw_requests requests;
+	uint32_t i;
+
+	for (i = 0; i < texts->count; i++)
+		if (tw_requests_read(&requests, texts->entries[i].ptr, texts->entries[i].len))
+			return true;
+	return false;
+}
+
 /* Steps of inference servers in the trace, if any. */
 static int find_steps(struct builder *b)
 {
 	const struct trawl_trace *trace = b->d->trace;
 	uint64_t i;
 
+	if (!has_step_names(&trace->texts))
+		return 0;
 	for (i = 0; i < trace->events.count; i++) {
 		const struct tw_pool_entry *name = &trace->texts.entries[trace->events.name[i]];
 		struct step step;

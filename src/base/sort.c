@@ -1,7 +1,8 @@
 /*
- * Key and number are packed into one word, which halves the memory to go through.  A key that has
- * no room there is taken in parts, the lowest first: what a later part leaves equal stays in the
- * order of the earlier ones.
+ * A list that is a few sorted runs is merged: profilers write their events so.  Any other is
+ * sorted by the digits of its keys, key and number packed into one word, which halves the memory
+ * to go through.  A key that has no room there is taken in parts, the lowest first: what a later
+ * part leaves equal stays in the order of the earlier ones.
  */
 #include "base/sort.h"
 
@@ -14,6 +15,9 @@
 #define DIGITS (1u << DIGIT_BITS)
 #define PASSES 6
 
+/* With more runs merging takes longer than sorting by digits. */
+#define MOST_RUNS 8
+
 /* For a handful clearing the counters would cost more than the work. */
 #define FEW 64
 
@@ -21,8 +25,9 @@ struct keys {
 	tw_sort_key_of *of;
 	const void *context;
 	uint64_t low, high;
-	uint32_t largest; /* number */
-	bool in_order;
+	uint32_t largest;	    /* number */
+	size_t runs[MOST_RUNS + 1]; /* where they begin; the end of the list behind the last */
+	size_t run_count;	    /* MOST_RUNS + 1: more than those */
 };
 
 static void look_at(struct keys *keys, const uint32_t *list, size_t count)
@@ -31,7 +36,6 @@ static void look_at(struct keys *keys, const uint32_t *list, size_t count)
 	size_t i;
 
 	keys->low = UINT64_MAX;
-	keys->in_order = true;
 	for (i = 0; i < count; i++) {
 		uint64_t key = keys->of(keys->context, list[i]);
 
@@ -41,9 +45,12 @@ static void look_at(struct keys *keys, const uint32_t *list, size_t count)
 			keys->high = key;
 		if (list[i] > keys->largest)
 			keys->largest = list[i];
-		keys->in_order &= key >= before;
+		if ((!i || key < before) && keys->run_count <= MOST_RUNS)
+			keys->runs[keys->run_count++] = i;
 		before = key;
 	}
+	if (keys->run_count <= MOST_RUNS)
+		keys->runs[keys->run_count] = count;
 }
 
 static void insertion_sort(const struct keys *keys, uint32_t *list, size_t count)
@@ -62,6 +69,57 @@ static void insertion_sort(const struct keys *keys, uint32_t *list, size_t count
 		sorted[j] = key;
 		list[j] = number;
 	}
+}
+
+/* Two runs, one behind the other, into one; of equal keys the first run's come first. */
+static void merge(const struct keys *keys, const uint32_t *from, size_t first, size_t second,
+		  size_t end, uint32_t *to)
+{
+	size_t a = first, b = second, at = first;
+	uint64_t key_a = keys->of(keys->context, from[a]), key_b = keys->of(keys->context, from[b]);
+
+	for (;;) {
+		if (key_b < key_a) {
+			to[at++] = from[b++];
+			if (b == end)
+				break;
+			key_b = keys->of(keys->context, from[b]);
+		} else {
+			to[at++] = from[a++];
+			if (a == second)
+				break;
+			key_a = keys->of(keys->context, from[a]);
+		}
+	}
+	memcpy(to + at, from + a, (second - a) * sizeof(*to));
+	at += second - a;
+	memcpy(to + at, from + b, (end - b) * sizeof(*to));
+}
+
+/* Merges neighbours until one run is left. */
+static void merge_runs(struct keys *keys, uint32_t *list, uint32_t *scratch)
+{
+	uint32_t *from = list, *to = scratch, *swap;
+	size_t *runs = keys->runs, count = keys->run_count, end = runs[count], i, n;
+
+	while (count > 1) {
+		for (i = 0, n = 0; i < count; i += 2) {
+			size_t first = runs[i];
+
+			if (i + 1 < count)
+				merge(keys, from, first, runs[i + 1], runs[i + 2], to);
+			else
+				memcpy(to + first, from + first, (end - first) * sizeof(*to));
+			runs[n++] = first;
+		}
+		runs[n] = end;
+		count = n;
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != list)
+		memcpy(list, from, end * sizeof(*list));
 }
 
 static unsigned bits_of(uint64_t value)
@@ -125,24 +183,37 @@ static void sort_packed(const struct keys *keys, uint32_t *list, size_t count, u
 	}
 }
 
+static int sort_by_digits(const struct keys *keys, uint32_t *list, size_t count,
+			  const struct trawl_allocator *allocator)
+{
+	uint64_t *words = tw_alloc(allocator, count * sizeof(*words));
+	uint64_t *scratch = tw_alloc(allocator, count * sizeof(*scratch));
+
+	if (words && scratch)
+		sort_packed(keys, list, count, words, scratch);
+	tw_free(allocator, words, count * sizeof(*words));
+	tw_free(allocator, scratch, count * sizeof(*scratch));
+	return words && scratch ? 0 : -1;
+}
+
 int tw_sort(uint32_t *list, size_t count, tw_sort_key_of *key, const void *context,
 	    const struct trawl_allocator *allocator)
 {
 	struct keys keys = { .of = key, .context = context };
-	uint64_t *words, *scratch;
+	uint32_t *scratch;
 
 	if (count <= FEW) {
 		insertion_sort(&keys, list, count);
 		return 0;
 	}
 	look_at(&keys, list, count);
-	if (keys.in_order)
+	if (keys.run_count == 1)
 		return 0;
-	words = tw_alloc(allocator, count * sizeof(*words));
+	if (keys.run_count > MOST_RUNS)
+		return sort_by_digits(&keys, list, count, allocator);
 	scratch = tw_alloc(allocator, count * sizeof(*scratch));
-	if (words && scratch)
-		sort_packed(&keys, list, count, words, scratch);
-	tw_free(allocator, words, count * sizeof(*words));
+	if (scratch)
+		merge_runs(&keys, list, scratch);
 	tw_free(allocator, scratch, count * sizeof(*scratch));
-	return words && scratch ? 0 : -1;
+	return scratch ? 0 : -1;
 }

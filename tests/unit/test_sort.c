@@ -124,6 +124,23 @@ static void signed_times_keep_their_order_as_keys(void **state)
 		assert_true(tw_sort_key(times[i - 1]) < tw_sort_key(times[i]));
 }
 
+/* As many runs as are merged, one fewer, and one more; of any lengths, with ties across them. */
+static void a_few_sorted_runs(void **state)
+{
+	size_t c, runs, i;
+
+	for (c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+		for (runs = 1; runs <= 10; runs++) {
+			for (i = 0; i < counts[c]; i++)
+				keys[i] = i % (counts[c] / runs + 1) / 2;
+			check(counts[c]);
+			for (i = 0; i < counts[c]; i++)
+				keys[i] = i < counts[c] / 9 ? 40000 + i : i * runs % (MOST + 1) / 3;
+			check(counts[c]);
+		}
+	}
+}
+
 /* The order of the list itself counts among equal keys, not the size of its numbers. */
 static void equal_keys_keep_the_order_of_the_list(void **state)
 {
@@ -165,6 +182,7 @@ int main(void)
 		cmocka_unit_test(any_keys),
 		cmocka_unit_test(keys_far_from_zero_and_close_together),
 		cmocka_unit_test(sorted_reversed_and_equal),
+		cmocka_unit_test(a_few_sorted_runs),
 		cmocka_unit_test(equal_keys_keep_the_order_of_the_list),
 		cmocka_unit_test(memory_that_fails),
 		cmocka_unit_test(signed_times_keep_their_order_as_keys),
