@@ -65,6 +65,14 @@ int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 	*out = NULL;
 	if (!d)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	if (trace->events.count > TW_MOST_EVENTS) {
+		tw_free(allocator, d, sizeof(*d));
+		return trawl_error_set(err, TRAWL_ELIMIT,
+				       "%llu events are more than can be analysed (%llu): "
+				       "record fewer steps at a time",
+				       (unsigned long long)trace->events.count,
+				       (unsigned long long)TW_MOST_EVENTS);
+	}
 	d->trace = trace;
 	d->allocator = allocator;
 	status = tw_view_init(&d->view, trace, &options->view, err);

@@ -100,8 +100,6 @@ static int resize_events(struct tw_events *events, const struct trawl_allocator 
 {
 	size_t i, bytes;
 
-	if (events->count >= TW_MOST_EVENTS)
-		return -1;
 	for (i = 0; i < TW_EVENT_COLUMN_COUNT; i++) {
 		void *cells;
 
@@ -133,8 +131,6 @@ int tw_events_reserve(struct tw_events *events, uint64_t more,
 {
 	if (events->capacity - events->count >= more)
 		return 0;
-	if (more > TW_MOST_EVENTS - events->count)
-		return -1;
 	return resize_events(events, allocator, events->count + more);
 }
 

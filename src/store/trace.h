@@ -23,9 +23,6 @@ typedef uint32_t tw_code;
 
 #define TW_EVENT_COLUMN_COUNT 9
 
-/* Events are numbered in 32 bits; a trace with more is refused as one that memory cannot hold. */
-#define TW_MOST_EVENTS ((uint64_t)UINT32_MAX - 1)
-
 struct tw_events {
 	uint64_t count;
 	uint64_t capacity;

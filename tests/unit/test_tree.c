@@ -396,10 +396,32 @@ static void test_deep_nesting(void **state)
 	release(&t);
 }
 
+/* A trace that nobody has the memory for: refused before anything of it is looked at. */
+static void test_more_events_than_numbers(void **state)
+{
+	const struct tw_derive_options options = { .view = TW_VIEW_OPTIONS_INIT };
+	struct trawl_trace *trace;
+	struct trawl_error error;
+	struct tw_derived *d;
+	uint64_t count;
+
+	(void)state;
+	begin();
+	trace = end();
+	count = trace->events.count;
+	trace->events.count = UINT32_MAX;
+	assert_int_equal(tw_derive(&d, trace, &options, &error), TRAWL_ELIMIT);
+	assert_null(d);
+	assert_non_null(strstr(error.message, "4294967295 events"));
+	trace->events.count = count;
+	trawl_trace_free(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nesting),
+		cmocka_unit_test(test_more_events_than_numbers),
 		cmocka_unit_test(test_longest_first_then_file_order),
 		cmocka_unit_test(test_zero_length),
 		cmocka_unit_test(test_overruns),
