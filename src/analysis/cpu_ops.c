@@ -30,43 +30,29 @@ struct sum {
 	uint64_t first;
 };
 
-/* Adds the time of an event in the view; false when it lies outside or has no usable duration. */
-static bool add_time(const struct tw_derived *d, uint64_t event, struct tw_union *u)
-{
-	const struct tw_events *events = &d->trace->events;
-	int64_t start = events->start_ns[event], end;
-
-	if (events->phase[event] != 'X')
-		return false;
-	end = start + events->dur_ns[event];
-	if (!tw_view_clip(&d->view, &start, &end))
-		return false;
-	tw_union_add(u, start, end);
-	return true;
-}
-
-/* A call of which the walk has not seen the end, and the time that its direct children cover. */
+/* A call of which the walk has not seen the end. */
 struct open_call {
-	uint64_t node;
-	struct tw_union children; /* they come by increasing start */
+	uint32_t node;
+	bool timed;		  /* it has a usable duration, and is in the view */
+	int64_t own_ns;		  /* the part in the view */
+	struct tw_union children; /* what its direct children cover; they come by increasing start */
 };
 
 static void add_call(struct sum *sum, const struct tw_derived *d, const struct open_call *call)
 {
-	struct tw_union own = TW_UNION_INIT;
 	uint32_t event = d->host.event[call->node];
 
 	if (!sum->count++ || event < sum->first)
 		sum->first = event;
-	if (!add_time(d, event, &own))
+	if (!call->timed)
 		return;
-	sum->total += own.length_ns;
-	if (own.length_ns > call->children.length_ns)
-		sum->self += own.length_ns - call->children.length_ns;
-	if (!sum->timed || own.length_ns < sum->min)
-		sum->min = own.length_ns;
-	if (!sum->timed || own.length_ns > sum->max)
-		sum->max = own.length_ns;
+	sum->total += call->own_ns;
+	if (call->own_ns > call->children.length_ns)
+		sum->self += call->own_ns - call->children.length_ns;
+	if (!sum->timed || call->own_ns < sum->min)
+		sum->min = call->own_ns;
+	if (!sum->timed || call->own_ns > sum->max)
+		sum->max = call->own_ns;
 	sum->timed++;
 }
 
@@ -87,15 +73,6 @@ static void add_row(const struct tw_analysis_input *in, struct trawl_table *tabl
 	tw_set_percent(table, row, OF_SELF, (double)sum->self, (double)all);
 }
 
-/* Operations of the view: those that overlap it, or all. */
-static bool is_counted(const struct tw_derived *d, uint64_t node)
-{
-	struct tw_union ignored = TW_UNION_INIT;
-
-	return tw_node_class(d, node) == TRAWL_CLASS_CPU_OP &&
-	       (!d->view.limited || add_time(d, d->host.event[node], &ignored));
-}
-
 struct work {
 	const struct tw_derived *d;
 	uint32_t *of_name; /* by text id: 1 + number of the name, 0: none */
@@ -105,13 +82,14 @@ struct work {
 	uint64_t depth;
 };
 
+/* Counts operations of the view: those that overlap it, or all. */
 static void close_call(struct work *w)
 {
 	const struct open_call *call = &w->open[--w->depth];
 	const struct tw_derived *d = w->d;
 	uint32_t *number;
 
-	if (!is_counted(d, call->node))
+	if (tw_node_class(d, call->node) != TRAWL_CLASS_CPU_OP || (d->view.limited && !call->timed))
 		return;
 	number = &w->of_name[d->trace->events.name[d->host.event[call->node]]];
 	if (!*number)
@@ -119,20 +97,34 @@ static void close_call(struct work *w)
 	add_call(&w->sums[*number - 1], d, call);
 }
 
+static void open_call(struct work *w, uint32_t node)
+{
+	const struct tw_events *events = &w->d->trace->events;
+	struct open_call *call = &w->open[w->depth];
+	uint32_t event = w->d->host.event[node];
+	int64_t start = events->start_ns[event], end = start;
+
+	*call = (struct open_call){ .node = node, .children = TW_UNION_INIT };
+	if (events->phase[event] == 'X') {
+		end = start + events->dur_ns[event];
+		call->timed = tw_view_clip(&w->d->view, &start, &end);
+	}
+	call->own_ns = end > start ? end - start : 0;
+	if (call->timed && w->depth)
+		tw_union_add(&call[-1].children, start, end);
+	w->depth++;
+}
+
 /* Nodes come with their descendants behind them, so a stack of open calls is enough. */
 static void add_up(struct work *w)
 {
-	const struct tw_derived *d = w->d;
-	uint64_t node;
+	const struct tw_host *host = &w->d->host;
+	uint32_t node;
 
-	for (node = 0; node < d->host.count; node++) {
-		uint32_t parent = d->host.parent[node];
-
-		while (w->depth && w->open[w->depth - 1].node != parent)
+	for (node = 0; node < host->count; node++) {
+		while (w->depth && w->open[w->depth - 1].node != host->parent[node])
 			close_call(w);
-		if (w->depth)
-			add_time(d, d->host.event[node], &w->open[w->depth - 1].children);
-		w->open[w->depth++] = (struct open_call){ node, TW_UNION_INIT };
+		open_call(w, node);
 	}
 	while (w->depth)
 		close_call(w);

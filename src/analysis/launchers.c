@@ -132,6 +132,24 @@ static uint64_t start_key(const void *context, uint32_t i)
 	return tw_sort_key(d->trace->events.start_ns[d->host.event[drafts->items[i].node]]);
 }
 
+/* Operations that start together are rare, and few where they do. */
+static int order_ties(const struct drafts *drafts, uint32_t *order)
+{
+	uint64_t first, end;
+
+	for (first = 0; first < drafts->count; first = end) {
+		for (end = first + 1;
+		     end < drafts->count &&
+		     start_key(drafts, order[end]) == start_key(drafts, order[first]);
+		     end++)
+			;
+		if (tw_sort(order + first, end - first, first_event_key, drafts,
+			    drafts->d->allocator))
+			return -1;
+	}
+	return 0;
+}
+
 /* By start of the operation, then by its first GPU event: renumbers of_gpu too. */
 static int order_launchers(struct tw_launchers *l, const struct drafts *drafts, uint32_t *order,
 			   uint32_t *rank)
@@ -141,8 +159,7 @@ static int order_launchers(struct tw_launchers *l, const struct drafts *drafts, 
 
 	for (i = 0; i < drafts->count; i++)
 		order[i] = i;
-	if (tw_sort(order, drafts->count, first_event_key, drafts, a) ||
-	    tw_sort(order, drafts->count, start_key, drafts, a))
+	if (tw_sort(order, drafts->count, start_key, drafts, a) || order_ties(drafts, order))
 		return -1;
 	for (i = 0; i < drafts->count; i++) {
 		const struct draft *draft = &drafts->items[order[i]];

@@ -372,13 +372,11 @@ static size_t window_before(const struct tw_view *view, size_t low, int64_t time
 	return low;
 }
 
-bool tw_view_clip(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns)
+bool tw_view_clip_to_windows(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns)
 {
 	const struct tw_interval *windows = view->windows.items;
 	size_t first, last;
 
-	if (!view->limited)
-		return true;
 	first = window_behind(view, *start_ns);
 	if (first == view->windows.count)
 		return false;

@@ -41,11 +41,17 @@ void tw_view_release(struct tw_view *view);
 /* Makes what follows from `windows`, as tw_view_init() does: 0 or -1. */
 int tw_view_settle(struct tw_view *view) TRAWL_MUST_CHECK;
 
+/* tw_view_clip() of a view that has windows. */
+bool tw_view_clip_to_windows(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns);
+
 /*
  * Moves an interval to the clock of the view: what lies outside the windows is cut away.  False
  * when nothing is left.
  */
-bool tw_view_clip(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns);
+static inline bool tw_view_clip(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns)
+{
+	return !view->limited || tw_view_clip_to_windows(view, start_ns, end_ns);
+}
 
 /* Where a window begins on the clock of the view. */
 static inline int64_t tw_view_window_start(const struct tw_view *view, size_t window)
