@@ -41,43 +41,46 @@ static void add_device(const struct tw_analysis_input *in, struct trawl_table *t
 }
 
 /* Numbers devices in order, by queue; queues are in order of device. Returns how many there are. */
-static uint32_t number_devices(const struct tw_gpu *gpu, uint32_t *of_queue)
+static uint32_t number_devices(const struct tw_gpu *gpu, uint32_t *of_queue, tw_code *codes)
 {
 	uint32_t q, count = 0;
 
 	for (q = 0; q < gpu->queue_count; q++) {
 		if (!q || gpu->queues[q].device != gpu->queues[q - 1].device)
-			count++;
+			codes[count++] = gpu->queues[q].device;
 		of_queue[q] = count - 1;
 	}
 	return count;
 }
 
-static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
-		const struct tw_members *members)
+/* Whether a device without GPU events in the view was looked at: it is idle there. */
+static bool is_idle_device(const struct tw_view *view, tw_code device)
 {
-	const struct tw_gpu *gpu = &in->derived->gpu;
+	return view->limited && (view->device == TW_CODE_NONE || view->device == device);
+}
+
+static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
+		const struct tw_members *members, const tw_code *codes)
+{
+	const struct tw_derived *d = in->derived;
 	struct tw_timeline t;
 	uint64_t device;
 
 	for (device = 0; device < members->group_count; device++) {
-		uint64_t first = members->first[device], count;
-		tw_code code;
+		uint32_t first = members->first[device];
+		uint64_t count = members->first[device + 1] - first;
 
-		if (members->first[device + 1] == first)
-			continue;
-		code = gpu->queues[gpu->queue[members->list[first]]].device;
 		/* Events that do not tell their device are in gpu_timeline only. */
-		if (code == TW_CODE_NONE)
+		if (codes[device] == TW_CODE_NONE ||
+		    (!count && !is_idle_device(&d->view, codes[device])))
 			continue;
-		count = members->first[device + 1] - first;
-		if (count == gpu->count)
+		if (count == d->gpu.count)
 			t = *in->timeline;
-		else if (tw_timeline_of(&t, in->derived, members->list + first, count,
+		else if (tw_timeline_of(&t, d, members->list + first, count,
 					in->options->linked_only, -1))
 			return TRAWL_ENOMEM;
-		if (t.events)
-			add_device(in, table, code, &t);
+		if (t.events || is_idle_device(&d->view, codes[device]))
+			add_device(in, table, codes[device], &t);
 	}
 	return 0;
 }
@@ -85,25 +88,26 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
-	size_t queue_bytes = ((size_t)gpu->queue_count + 1) * sizeof(uint32_t);
-	size_t of_bytes = (gpu->count + 1) * sizeof(uint32_t);
-	uint32_t *of_queue = tw_alloc(in->allocator, queue_bytes);
-	uint32_t *of = tw_alloc(in->allocator, of_bytes);
+	size_t queues = (size_t)gpu->queue_count + 1, events = gpu->count + 1;
+	uint32_t *of_queue = tw_alloc(in->allocator, queues * sizeof(*of_queue));
+	tw_code *codes = tw_alloc(in->allocator, queues * sizeof(*codes));
+	uint32_t *of = tw_alloc(in->allocator, events * sizeof(*of));
 	struct tw_members members = { 0 };
 	int status = TRAWL_ENOMEM;
 	uint32_t devices;
 	uint64_t g;
 
-	if (of_queue && of) {
-		devices = number_devices(gpu, of_queue);
+	if (of_queue && codes && of) {
+		devices = number_devices(gpu, of_queue, codes);
 		for (g = 0; g < gpu->count; g++)
 			of[g] = of_queue[gpu->queue[g]];
 		if (!tw_members_build(&members, of, gpu->count, devices, in->allocator))
-			status = fill(in, table, &members);
+			status = fill(in, table, &members, codes);
 	}
 	tw_members_release(&members);
-	tw_free(in->allocator, of_queue, queue_bytes);
-	tw_free(in->allocator, of, of_bytes);
+	tw_free(in->allocator, of_queue, queues * sizeof(*of_queue));
+	tw_free(in->allocator, codes, queues * sizeof(*codes));
+	tw_free(in->allocator, of, events * sizeof(*of));
 	return status;
 }
 

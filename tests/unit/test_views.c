@@ -8,6 +8,7 @@
 
 #include "derive/derived.h"
 #include "event_list.h"
+#include "traces.h"
 #include "trawl/report.h"
 
 #include <stdio.h>
@@ -79,7 +80,7 @@ static struct tw_view_options times(int64_t start_us, int64_t end_us)
 	return o;
 }
 
-static struct tw_derived *derive(const struct trawl_trace *trace, struct tw_view_options view)
+static struct tw_derived *derived_of(const struct trawl_trace *trace, struct tw_view_options view)
 {
 	const struct tw_derive_options options = { .view = view };
 	struct tw_derived *d;
@@ -121,7 +122,7 @@ static void test_whole_trace(void **state)
 	a = kernel(1, 0, 60);
 	host_step(1, 20, 10);
 	trace = end();
-	d = derive(trace, whole);
+	d = derived_of(trace, whole);
 	assert_false(d->view.limited);
 	assert_string_equal(d->view.label, "");
 	assert_int_equal(d->gpu.count, 2);
@@ -145,7 +146,7 @@ static void test_clipping_at_the_edges(void **state)
 	over_end = kernel(0, 190, 30); /* 190 to 200 */
 	kernel(0, 200, 10);	       /* begins where the window ends */
 	trace = end();
-	d = derive(trace, times(100, 200));
+	d = derived_of(trace, times(100, 200));
 	assert_true(d->view.limited);
 	assert_int_equal(d->gpu.count, 4);
 	expect_gpu(d, 0, over_start, 100, 110);
@@ -172,7 +173,7 @@ static void test_several_windows(void **state)
 	from_gap = kernel(0, 290, 20);
 	in_second = kernel(0, 350, 10);
 	trace = end();
-	d = derive(trace, steps(1, 2));
+	d = derived_of(trace, steps(1, 2));
 	assert_int_equal(d->view.windows.count, 2);
 	assert_int_equal(d->gpu.count, 5);
 	expect_gpu(d, 0, in_first, 110, 120);
@@ -184,7 +185,7 @@ static void test_several_windows(void **state)
 	assert_string_equal(d->view.label, "steps 1-2");
 	tw_derived_free(d);
 
-	d = derive(trace, steps(2, 2));
+	d = derived_of(trace, steps(2, 2));
 	assert_int_equal(d->gpu.count, 3);
 	expect_gpu(d, 0, over_both, 300, 350);
 	expect_gpu(d, 1, from_gap, 300, 310);
@@ -308,18 +309,18 @@ static void test_times(void **state)
 	b = kernel(0, 200, 50);
 	trace = end();
 	from.start_ns = 120000;
-	d = derive(trace, from);
+	d = derived_of(trace, from);
 	assert_int_equal(d->gpu.count, 2);
 	expect_gpu(d, 0, a, 120, 150);
 	expect_gpu(d, 1, b, 200, 250);
 	tw_derived_free(d);
 	to.end_ns = 120000;
-	d = derive(trace, to);
+	d = derived_of(trace, to);
 	assert_int_equal(d->gpu.count, 1);
 	expect_gpu(d, 0, a, 100, 120);
 	tw_derived_free(d);
 	/* In view, but nothing runs. */
-	d = derive(trace, times(160, 180));
+	d = derived_of(trace, times(160, 180));
 	assert_int_equal(d->gpu.count, 0);
 	tw_derived_free(d);
 	expect_error(trace, times(200, 200), "--start must be before --end");
@@ -327,7 +328,7 @@ static void test_times(void **state)
 	expect_error(trace, times(250, 300), "100000 to 250000 ns");
 	expect_error(trace, times(0, 100), "nothing was recorded");
 	both = times(0, 1000);
-	d = derive(trace, both);
+	d = derived_of(trace, both);
 	assert_int_equal(d->view.windows.count, 1);
 	assert_int_equal(d->view.windows.items[0].start_ns, 100000);
 	assert_int_equal(d->view.windows.items[0].end_ns, 250000);
@@ -370,7 +371,7 @@ static void test_device(void **state)
 	op(0, 10);
 	trace = end();
 	o.device = "10";
-	d = derive(trace, o);
+	d = derived_of(trace, o);
 	assert_false(d->view.limited);
 	assert_string_equal(d->view.label, "device 10");
 	assert_int_equal(d->gpu.count, 2);
@@ -379,7 +380,7 @@ static void test_device(void **state)
 	tw_derived_free(d);
 	o.start_ns = 10000;
 	o.end_ns = 30000;
-	d = derive(trace, o);
+	d = derived_of(trace, o);
 	assert_int_equal(d->gpu.count, 2);
 	expect_gpu(d, 0, a, 10, 15);
 	expect_gpu(d, 1, b, 25, 30);
@@ -405,14 +406,14 @@ static void test_barren_launches_of_a_part(void **state)
 	range("cuda_runtime", "cudaLaunchKernel", 0, 5);
 	kernel(0, 10, 10);
 	trace = end();
-	d = derive(trace, whole);
+	d = derived_of(trace, whole);
 	assert_int_equal(d->quality.kinds[TW_DEFECT_launch_without_kernel].count, 1);
 	tw_derived_free(d);
-	d = derive(trace, times(0, 15));
+	d = derived_of(trace, times(0, 15));
 	assert_int_equal(d->quality.kinds[TW_DEFECT_launch_without_kernel].count, 0);
 	tw_derived_free(d);
 	o.device = "0";
-	d = derive(trace, o);
+	d = derived_of(trace, o);
 	assert_int_equal(d->quality.kinds[TW_DEFECT_launch_without_kernel].count, 0);
 	tw_derived_free(d);
 	trawl_trace_free(trace);
@@ -500,15 +501,9 @@ static void test_clip_random(void **state)
 
 /* ---- total time of a report */
 
-/* The time in nanoseconds of a row of gpu_timeline. */
-static int64_t timeline(const struct trawl_trace *trace, struct tw_view_options view,
-			const char *type)
+static struct trawl_report_options report_options(struct tw_view_options view)
 {
 	struct trawl_report_options options;
-	const struct trawl_table *table;
-	struct trawl_report *report;
-	int64_t ns = -1;
-	size_t row;
 
 	trawl_report_options_init(&options);
 	options.threads = 1;
@@ -518,6 +513,19 @@ static int64_t timeline(const struct trawl_trace *trace, struct tw_view_options 
 	options.start_ns = view.start_ns;
 	options.end_ns = view.end_ns;
 	options.device = view.device;
+	return options;
+}
+
+/* The time in nanoseconds of a row of gpu_timeline. */
+static int64_t timeline(const struct trawl_trace *trace, struct tw_view_options view,
+			const char *type)
+{
+	const struct trawl_report_options options = report_options(view);
+	const struct trawl_table *table;
+	struct trawl_report *report;
+	int64_t ns = -1;
+	size_t row;
+
 	assert_int_equal(trawl_report_new(&report, trace, &options, NULL), 0);
 	table = trawl_report_find(report, "gpu_timeline");
 	assert_non_null(table);
@@ -661,6 +669,21 @@ static void test_view_of_an_idle_gpu(void **state)
 	/* Device 0 is idle while device 1 is not. */
 	part = times(210, 220);
 	assert_int_equal(timeline(trace, part, "busy_time"), 10 * 1000);
+	{
+		const struct trawl_report_options options = report_options(part);
+		struct trawl_report *report;
+
+		assert_int_equal(trawl_report_new(&report, trace, &options, NULL), 0);
+		assert_int_equal(rows_of(report, "gpu_timeline_by_device"), 16);
+		assert_string_equal(cell_at(report, "gpu_timeline_by_device", 0, "device"), "0");
+		assert_string_equal(cell_at(report, "gpu_timeline_by_device", 4, "type"),
+				    "idle_time");
+		assert_string_equal(cell_at(report, "gpu_timeline_by_device", 4, "time ms"),
+				    "0.01");
+		assert_string_equal(cell_at(report, "gpu_timeline_by_device", 11, "time ms"),
+				    "0.01");
+		trawl_report_free(report);
+	}
 	part.device = "0";
 	assert_int_equal(timeline(trace, part, "busy_time"), 0);
 	assert_int_equal(timeline(trace, part, "idle_time"), 10 * 1000);
