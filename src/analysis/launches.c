@@ -103,19 +103,19 @@ static int find_calls(struct work *w)
 
 		if (tw_is_launch_call(d, node) && tw_view_clip(&d->view, &start, &end))
 			w->call_of[node] = 0;
-		n += w->call_of[node] == 0;
 	}
+	/* What launched need not be a call: an External id may lead to an operation. */
+	for (i = 0; i < host->count; i++)
+		n += w->call_of[i] == 0;
 	w->calls = tw_alloc_array(w->in->allocator, n + 1, sizeof(*w->calls));
 	w->count = n;
 	if (!w->calls)
 		return -1;
-	for (i = 0, n = 0; i < host->call_count; i++) {
-		uint32_t node = host->call[i];
-
-		if (w->call_of[node] == TW_NO_GROUP)
+	for (i = 0, n = 0; i < host->count; i++) {
+		if (w->call_of[i] == TW_NO_GROUP)
 			continue;
-		w->calls[n].node = node;
-		w->call_of[node] = (uint32_t)n++;
+		w->calls[n].node = (uint32_t)i;
+		w->call_of[i] = (uint32_t)n++;
 	}
 	return 0;
 }

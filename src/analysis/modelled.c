@@ -497,6 +497,9 @@ static int find_calls(struct builder *b)
 		tw_gpu_under(m, node, &gpu);
 		if (gpu && !around.count)
 			mark_above(m, node);
+		/* What is not known of a call may be known of its parts. */
+		if (m->works[work].reason)
+			continue;
 		around.calls[around.count].end = m->end[node];
 		around.calls[around.count++].family = model->sheet;
 	}

@@ -244,16 +244,33 @@ static bool has_communication(const struct walk *w, uint64_t node)
 	return false;
 }
 
+static bool is_known(const struct walk *w, uint32_t work)
+{
+	return work != TW_NO_GROUP && !w->m->works[work].reason;
+}
+
+/* Whether a call with GPU work below the node has figures. */
+static bool has_known_parts(const struct walk *w, uint64_t node)
+{
+	uint64_t i;
+
+	for (i = node + 1; i < w->m->end[node]; i++)
+		if (is_known(w, tw_work_at(w->m, i)) && gpu_under(w, i))
+			return true;
+	return false;
+}
+
 /* The node behind what a node settles. */
 static uint64_t visit(struct walk *w, uint64_t node)
 {
 	uint64_t end = w->m->end[node];
-	uint32_t backward;
+	uint32_t work = tw_work_at(w->m, node), backward;
 
 	if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP || !gpu_under(w, node))
 		return end;
-	if (tw_work_at(w->m, node) != TW_NO_GROUP) {
-		collect(w, node, tw_work_at(w->m, node), NULL);
+	/* A call whose arguments say nothing gives way to its parts, if theirs do. */
+	if (is_known(w, work) || (work != TW_NO_GROUP && !has_known_parts(w, node))) {
+		collect(w, node, work, NULL);
 		return end;
 	}
 	if (tw_is_above_modelled(w->m, node))

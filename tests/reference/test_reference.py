@@ -173,6 +173,25 @@ class Reference(Case):
                 self.skipTest(f"given material absent: {place.relative_to(SHARED)} (TRAWL_SHARED); "
                               "no real trace was compared")
 
+    def test_allowances_cover_a_tenth_of_the_modelled_cells_at_most(self):
+        """Of all tables with cost models; a row without its like counts with all its cells."""
+        if not TRACES.exists():
+            self.skipTest("given material absent: traces (TRAWL_SHARED)")
+        tool, whole, right = load_module(TOOL), 0, 0
+        for directory in sorted(p for p in TRACES.iterdir() if p.is_dir()):
+            for reference, rep, sheets in self.comparisons(directory):
+                for name in set(MODEL_SHEETS.split(",")) & set(sheets.split(",")):
+                    ref, out = reference / f"{name}.csv", rep.csvs / f"{name}.csv"
+                    if not ref.exists():
+                        continue
+                    head, rows = tool.read(str(ref))
+                    keys = tool.keys_of(name, head)
+                    whole += len(rows) * sum(c not in keys and c not in tool.SKIP for c in head)
+                    if out.exists():
+                        right += tool.compare(name, str(ref), str(out), tool.Allow(None), 0)[3]
+        self.assertGreater(whole, 30000)
+        self.assertLess((whole - right) / whole, 0.10)
+
     def test_every_allowance_file_has_its_trace(self):
         if not TRACES.exists():
             self.skipTest("given material absent: traces (TRAWL_SHARED)")

@@ -943,6 +943,32 @@ static void test_streams(void **state)
 	release(&r);
 }
 
+/* A GPU event may be linked to an operation, by External id: that is its launch then. */
+static void test_launches_by_operations(void **state)
+{
+	struct result r;
+	size_t row;
+
+	begin();
+	add("{'ph':'X','cat':'cpu_op','name':'aten::bmm','pid':1,'tid':1,'ts':0,'dur':10,"
+	    "'args':{'External id':77}}");
+	add("{'ph':'X','cat':'kernel','name':'k','pid':0,'tid':7,'ts':20,'dur':10,"
+	    "'args':{'device':0,'stream':7,'External id':77}}");
+	launch("cudaLaunchKernel", 302, 1, 9);
+	kernel("k", 7, 330, 10, 9);
+	r = report("launches");
+	assert_int_equal(trawl_table_rows(r.table), 2);
+	row = row_of(&r, "launch", "cudaLaunchKernel");
+	expect_integer(&r, row, "calls", 1);
+	expect_integer(&r, row, "GPU events", 1);
+	expect_integer(&r, row, "delay min (µs)", 28000);
+	row = row_of(&r, "launch", "aten::bmm");
+	expect_integer(&r, row, "calls", 1);
+	expect_integer(&r, row, "GPU events", 1);
+	expect_integer(&r, row, "delay min (µs)", 20000);
+	release(&r);
+}
+
 static void test_launches(void **state)
 {
 	struct result r;
@@ -1376,6 +1402,7 @@ int main(void)
 		cmocka_unit_test(test_kinds_and_sizes_of_collectives),
 		cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_launches),
+		cmocka_unit_test(test_launches_by_operations),
 		cmocka_unit_test(test_unlinked),
 		cmocka_unit_test(test_cpu_ops),
 		cmocka_unit_test(test_cpu_ops_in_view),

@@ -157,6 +157,31 @@ static void test_calls_inside_others(void **state)
 	release(&f);
 }
 
+/* The outer call has no arguments: what the inner one has counts, in both kinds of table. */
+static void test_parts_of_a_call_without_arguments(void **state)
+{
+	struct script s;
+	struct fixture f;
+
+	(void)state;
+	script_begin(&s);
+	script_op_us(&s, "aten::addmm", 0, 30, NULL);
+	script_op_us(&s, "aten::mm", 1, 10, MM);
+	script_launch_us(&s, 2, 1, "gemm", 40, 7);
+	script_op_us(&s, "aten::addmm", 60, 10, NULL);
+	script_launch_us(&s, 61, 2, "gemm", 80, 4);
+	f = report(&s);
+	assert_int_equal(rows_of(f.report, "GEMM"), 1);
+	assert_text(&f, "GEMM", 0, "name", "aten::mm");
+	assert_number(&f, "GEMM", 0, KERNEL_SUM, 7);
+	assert_int_equal(rows_of(f.report, "unified_perf_summary"), 2);
+	assert_text(&f, "unified_perf_summary", 0, "name", "aten::mm");
+	assert_number(&f, "unified_perf_summary", 0, "GFLOPS", 1.024e-6);
+	assert_text(&f, "unified_perf_summary", 1, "name", "aten::addmm");
+	assert_text(&f, "unified_perf_summary", 1, "GFLOPS", "");
+	release(&f);
+}
+
 static void test_parameters_of_other_models(void **state)
 {
 	struct script s;
@@ -508,6 +533,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_products),
 		cmocka_unit_test(test_calls_inside_others),
+		cmocka_unit_test(test_parts_of_a_call_without_arguments),
 		cmocka_unit_test(test_parameters_of_other_models),
 		cmocka_unit_test(test_transposition_by_kernel_name),
 		cmocka_unit_test(test_no_transposition_column),
