@@ -70,7 +70,10 @@ int cli_usage_error(const struct cli_command *command, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	cli_message("%s: %s; see 'trawl help %s'", command->name, text, command->name);
+	/* "help help" would be no help. */
+	cli_message("%s: %s; see 'trawl help%s%s'", command->name, text,
+		    strcmp(command->name, "help") ? " " : "",
+		    strcmp(command->name, "help") ? command->name : "");
 	return CLI_USAGE;
 }
 

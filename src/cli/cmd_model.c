@@ -16,7 +16,7 @@ struct model_command {
 	struct cli_common common;
 	struct cli_call_arguments call;
 	const char *platform;
-	int64_t time_ns;
+	int64_t time_ns; /* -1: not given */
 	bool backward, list;
 };
 
@@ -183,7 +183,7 @@ static unsigned digits_for(double value)
 {
 	unsigned digits = 1;
 
-	if (value == floor(value) && fabs(value) < 0x1p53)
+	if (value == floor(value))
 		return 0;
 	for (value = fabs(value); value < 1000 && digits < 12; value *= 10)
 		digits++;
@@ -360,7 +360,7 @@ static int run(const struct cli_command *command, const struct model_command *c)
 
 int cli_model(const struct cli_command *command, int argc, char **argv)
 {
-	struct model_command c = { 0 };
+	struct model_command c = { .time_ns = -1 };
 	const struct cli_option own[] = {
 		{ "dims", 0, CLI_TEXT, "D", &c.call.dims,
 		  "shapes: 8944x1024,1024x2816 or [[8944,1024],[1024,2816]]" },
@@ -392,6 +392,8 @@ int cli_model(const struct cli_command *command, int argc, char **argv)
 				       c.list ? "--list takes no operation" :
 				       count  ? "one operation at a time" :
 						"which operation? 'trawl model --list' lists them");
+	if (!c.time_ns)
+		return cli_usage_error(command, "--time-us 0: no call takes no time");
 	c.call.op = argv[0];
 	if (!model_of(c.call.op))
 		return no_model(command, c.call.op);

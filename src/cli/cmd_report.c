@@ -6,8 +6,10 @@
 #include "store/trace.h"
 #include "table/table.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -283,12 +285,45 @@ static int read_and_report(const struct report_command *c, const struct trawl_al
 	return status;
 }
 
+/* Whether the output directory can be one: it, or the nearest of its parents that there is. */
+static int check_output(const struct report_command *c, struct trawl_error *err)
+{
+	struct tw_str path, there;
+	struct stat info;
+	int status = 0;
+	char *slash;
+
+	if (c->no_csv && c->no_xlsx && !c->plots)
+		return 0;
+	tw_str_init(&path, trawl_allocator_default());
+	tw_str_init(&there, trawl_allocator_default());
+	output_path(c, NULL, &path);
+	output_path(c, NULL, &there);
+	while (!there.failed && stat(there.ptr, &info) && (errno == ENOENT || errno == ENOTDIR) &&
+	       (slash = strrchr(there.ptr, '/')) && slash > there.ptr)
+		*slash = 0;
+	if (!path.failed && !there.failed && !stat(there.ptr, &info) && !S_ISDIR(info.st_mode))
+		status = trawl_error_set(err, TRAWL_EIO,
+					 "cannot create directory '%s': '%s' is not a directory",
+					 path.ptr, there.ptr);
+	tw_str_release(&there);
+	tw_str_release(&path);
+	return status;
+}
+
 /* What reading gives back, analysing takes: fresh memory is what costs most. */
 static int run(const struct report_command *c)
 {
-	struct tw_reuse *memory = tw_reuse_new(trawl_allocator_default());
+	struct tw_reuse *memory;
+	struct tw_platform platform;
+	struct trawl_error err;
 	int status;
 
+	/* Before the trace is read, which may take its time. */
+	if ((c->options.platform && tw_platform_open(c->options.platform, &platform, &err)) ||
+	    check_output(c, &err))
+		return cli_fail(&err);
+	memory = tw_reuse_new(trawl_allocator_default());
 	if (!memory) {
 		cli_message("out of memory");
 		return CLI_FAILED;

@@ -443,6 +443,36 @@ static void add_over_roofline(const struct trawl_report *report, unsigned width,
 	add_wrapped(out, line, 0, width);
 }
 
+/* How much of the work is without figures: no model, or its arguments say nothing. */
+static void add_without_figures(const struct trawl_report *report, unsigned width,
+				struct tw_str *out)
+{
+	const struct trawl_table *table = trawl_report_find(report, "unified_perf_summary");
+	double without_ns = 0, all_ns = 0;
+	size_t row, count = 0, rows = table ? trawl_table_rows(table) : 0;
+	char line[256];
+
+	for (row = 0; row < rows; row++) {
+		double ns = (double)cli_cell(table, row, "Kernel Time (µs)_sum").integer;
+
+		all_ns += ns;
+		if (cli_cell(table, row, "GFLOPS").state == TRAWL_CELL_VALUE ||
+		    cli_cell(table, row, "Data Moved (MB)").state == TRAWL_CELL_VALUE)
+			continue;
+		count++;
+		without_ns += ns;
+	}
+	if (!count)
+		return;
+	snprintf(
+		line, sizeof(line),
+		"%zu of %zu rows of unified_perf_summary (%.1f %% of its kernel time) without FLOPs "
+		"and bytes: no cost model, or arguments that were not recorded",
+		count, rows, all_ns > 0 ? 100 * without_ns / all_ns : 0);
+	tw_str_add_char(out, '\n');
+	add_wrapped(out, line, 0, width);
+}
+
 void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
 		     struct tw_str *out)
 {
@@ -489,6 +519,7 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 	add_timeline(report, width, colour, out);
 	add_top(report, top_ops, width, colour, out);
 	add_over_roofline(report, width, out);
+	add_without_figures(report, width, out);
 	add_unlinked(report, out);
 	add_quality(report, width, colour, out);
 }

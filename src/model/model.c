@@ -30,6 +30,10 @@ const struct tw_model *tw_model_of(const char *op, size_t len)
 	return name ? by_name(name) : tw_triton_model_of(op, len);
 }
 
+/* 9 PB, and two weeks of 10^15 a second: dims beyond it are no dims of a call that was made. */
+#define MOST_BYTES 0x1p53
+#define MOST_FLOPS 0x1p70
+
 int tw_model_run(const struct tw_model *model, bool backward, const struct tw_call *call,
 		 struct tw_work *work)
 {
@@ -46,6 +50,8 @@ int tw_model_run(const struct tw_model *model, bool backward, const struct tw_ca
 	if (!call->count)
 		return tw_work_fail(work, "its inputs were not recorded");
 	status = run(call, work);
+	if (!status && (work->bytes > MOST_BYTES || work->flops > MOST_FLOPS))
+		status = tw_work_fail(work, "its sizes are larger than any memory");
 	if (status)
 		work->flops = work->bytes = NAN;
 	return status;
