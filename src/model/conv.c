@@ -16,8 +16,10 @@
  *	backward FLOPs = 2 x 2 P(w[1:]) P(o) [transposed: P(x)]	(+ P(o))
  *	backward bytes = 2 (P(o) + P(w) + P(x)) b	(+ (P(o) + K) b)
  *
- * All gradients are counted, save that of a bias that output_mask says is not wanted.  Source: the
- * definition; operands as in PyTorch's native_functions.yaml.
+ * Of the three gradients only those count that output_mask asks for, all where it was not recorded:
+ * each of the two products is half of the FLOPs, and P(o) + P(w) + P(x) elements.  The first layer of
+ * a network needs none for its x.  Source: the definition; operands as in PyTorch's
+ * native_functions.yaml.
  *
  * Example: conv2d of float x (1, 2, 5, 5), w (3, 2, 3, 3), padding 1: o (1, 3, 5, 5),
  * 2 x 18 x 75 = 2700 FLOPs, (50 + 54 + 75) x 4 = 716 bytes.
@@ -35,6 +37,7 @@ struct conv {
 	unsigned spatial; /* dimensions */
 	struct tw_dims stride, padding, dilation, output_padding;
 	bool transposed, bias;
+	unsigned gradients;		  /* of x and w, how many are asked for */
 	const struct tw_dims *bias_sizes; /* of the pass back, which is told them; else NULL */
 	int64_t groups;
 	struct tw_dims out;
@@ -125,6 +128,7 @@ static int take_conv(struct conv *c, const struct tw_call *call, unsigned x, uns
 		     struct tw_work *work)
 {
 	memset(c, 0, sizeof(*c));
+	c->gradients = 2;
 	c->x = tw_operand_of(call, x);
 	c->w = tw_operand_of(call, x + 1);
 	c->spatial = c->x->dims.rank > 2 ? c->x->dims.rank - 2 : 0;
@@ -206,8 +210,9 @@ static int backward_work(const struct conv *c, struct tw_work *work)
 {
 	double out = tw_elements(&c->out), bias = c->bias ? out + (double)c->out.size[1] : 0;
 
-	work->flops = 2 * products(c) + (c->bias ? out : 0);
-	work->bytes = (2 * (out + tw_elements(&c->w->dims) + tw_elements(&c->x->dims)) + bias) *
+	work->flops = c->gradients * products(c) + (c->bias ? out : 0);
+	work->bytes = (c->gradients * (out + tw_elements(&c->w->dims) + tw_elements(&c->x->dims)) +
+		       bias) *
 		      tw_element_bytes(c->x);
 	if (isnan(work->flops))
 		return tw_work_fail(work, "its sizes are larger than any memory");
@@ -238,9 +243,21 @@ static int convolution_gradients(const struct tw_call *call, struct tw_work *wor
 	return take_convolution(&c, call, work) ? -1 : backward_work(&c, work);
 }
 
+/* Whether a gradient is asked for: "[False, True, False]", of x, w and the bias. */
+static bool is_asked_for(const struct tw_slice *mask, unsigned which)
+{
+	const char *p = mask->ptr, *end = mask->ptr + mask->len;
+
+	for (; which && p < end; p++)
+		which -= *p == ',';
+	while (p < end && (*p == ' ' || *p == '['))
+		p++;
+	return which || end - p < 5 || memcmp(p, "False", 5);
+}
+
 /*
  * aten::convolution_backward(grad, x, w, bias_sizes, stride, padding, dilation, transposed,
- * output_padding, groups, output_mask): the third of the mask is the bias'.
+ * output_padding, groups, output_mask)
  */
 static int convolution_backward(const struct tw_call *call, struct tw_work *work)
 {
@@ -252,8 +269,8 @@ static int convolution_backward(const struct tw_call *call, struct tw_work *work
 		return -1;
 	c.bias = tw_value_list(call, 3, &sizes) && sizes.rank && sizes.size[0];
 	c.bias_sizes = &sizes;
-	if (mask->len > 6 && !memcmp(mask->ptr + mask->len - 6, "False]", 6))
-		c.bias = false;
+	c.bias = c.bias && is_asked_for(mask, 2);
+	c.gradients = is_asked_for(mask, 0) + is_asked_for(mask, 1);
 	return backward_work(&c, work);
 }
 
@@ -264,6 +281,7 @@ static int take_conv_bias(struct conv *c, const struct tw_call *call, unsigned p
 	unsigned i;
 
 	memset(c, 0, sizeof(*c));
+	c->gradients = 2;
 	c->x = tw_operand_of(call, 0);
 	c->w = tw_operand_of(call, 1);
 	c->spatial = c->x->dims.rank > 2 ? c->x->dims.rank - 2 : 0;

@@ -7,7 +7,7 @@
 #define MAX_DIMS 5
 
 struct input {
-	char dtype; /* of a tensor; 's', 'd' scalar, 'L' scalar list, '-' absent */
+	char dtype; /* of a tensor; 's', 'd' scalar, 'L', 'm' list of scalars, '-' absent */
 	char swap;  /* 'T': last two dimensions swapped in memory, 'M': those before */
 	int copies; /* of a tensor list; 0 for a single tensor */
 	int n;
@@ -63,7 +63,7 @@ static void parse_input(struct input *in, const struct dims *d, const char **s)
 	} else if (in->dtype == 'd') {
 		(*s)++;
 		in->dim[0] = dim_value(d, s);
-	} else if (in->dtype == 'L') {
+	} else if (in->dtype == 'L' || in->dtype == 'm') {
 		(*s)++;
 		parse_dims(in, d, s);
 	} else if (in->dtype != '-') {
@@ -92,6 +92,7 @@ static const char *type_name(const struct input *in)
 	case 'd':
 		return "Scalar";
 	case 'L':
+	case 'm':
 		return "ScalarList";
 	default:
 		return "";
@@ -100,7 +101,7 @@ static const char *type_name(const struct input *in)
 
 static bool is_tensor(const struct input *in)
 {
-	return in->dtype != 's' && in->dtype != 'd' && in->dtype != 'L' && in->dtype != '-';
+	return !strchr("sdLm-", in->dtype);
 }
 
 static void put_list(struct sb *b, const int64_t *v, int n, const char *sep)
@@ -135,6 +136,11 @@ static void put_concrete(struct sb *b, const struct input *in)
 		sb_putf(b, "\"%.*s\"", in->text_len, in->text);
 	} else if (in->dtype == 'd') {
 		sb_putf(b, "\"%lld\"", (long long)in->dim[0]);
+	} else if (in->dtype == 'm') {
+		sb_put(b, "\"[");
+		for (int i = 0; i < in->n; i++)
+			sb_putf(b, "%s%s", i ? ", " : "", in->dim[i] ? "True" : "False");
+		sb_put(b, "]\"");
 	} else if (in->dtype == 'L') {
 		sb_put(b, "\"");
 		put_list(b, in->dim, in->n, ", ");

@@ -5,6 +5,7 @@
  *   b[H,3H]T      the same with its last two dimensions swapped in memory (M: the two before)
  *   2*b[H]        list of two such tensors
  *   L=[B,-1,H]    list of scalars
+ *   m=[1,0]       list of flags, [True, False]
  *   s=1e-05       scalar, as written; d=BS a scalar that is a dimension
  *   -             absent argument
  *

@@ -91,7 +91,8 @@ static const struct line compiled_layer_backward[] = {
 	MM(0, "BS", "H", "H", "gemm_dgrad"),
 	MM(0, "H", "BS", "H", "gemm_wgrad"),
 	OP(0, "aten::_scaled_dot_product_flash_attention_backward",
-	   "b[B,A,S,D] b[B,A,S,D]M b[B,A,S,D]M b[B,A,S,D]M b[B,A,S,D]M f[B,A,S] s=0. s=True"),
+	   "b[B,A,S,D] b[B,A,S,D]M b[B,A,S,D]M b[B,A,S,D]M b[B,A,S,D]M f[B,A,S] "
+	   "- - d=S d=S s=0. s=True l[] l[] -"),
 	KERN(1, "flash_dot"),
 	KERN(1, "flash_bwd"),
 	KERN(1, "flash_dq"),

@@ -126,7 +126,7 @@ static const struct line layer_forward[] = {
 #define LAYER_NORM_BWD(d)                                                                   \
 	BWD(d, "NativeLayerNormBackward0", "b[" X "] f[BS] f[BS]"),                         \
 		OP((d) + 2, "aten::native_layer_norm_backward",                             \
-		   "b[" X "] b[" X "] L=[H] f[B,S,1] f[B,S,1] b[H] b[H] L=[1,1,1]"),        \
+		   "b[" X "] b[" X "] L=[H] f[B,S,1] f[B,S,1] b[H] b[H] m=[1,1,1]"),        \
 		EMPTY_LIKE((d) + 3, X), EMPTY_LIKE((d) + 3, "H"), EMPTY_LIKE((d) + 3, "H"), \
 		KERN((d) + 3, "ln_bwd"), KERN((d) + 3, "ln_gamma"), ACCUMULATE(d, "H"),     \
 		ACCUMULATE(d, "H")
@@ -168,9 +168,11 @@ static const struct line layer_backward[] = {
 	OP(3, "aten::as_strided", "b[B,S,A,D] L=[B,A,S,D] L=[SH,D,H,1] s=0"),
 	BWD(0, "ScaledDotProductFlashAttentionBackward0", "b[B,A,S,D]"),
 	OP(2, "aten::_scaled_dot_product_flash_attention_backward",
-	   "b[B,A,S,D] b[B,A,S,D]M b[B,A,S,D]M b[B,A,S,D]M b[B,A,S,D]M f[B,A,S] s=0. s=True"),
+	   "b[B,A,S,D] b[B,A,S,D]M b[B,A,S,D]M b[B,A,S,D]M b[B,A,S,D]M f[B,A,S] "
+	   "- - d=S d=S s=0. s=True l[] l[] -"),
 	OP(3, "aten::_flash_attention_backward",
-	   "b[B,S,A,D] b[B,S,A,D] b[B,S,A,D] b[B,S,A,D] b[B,S,A,D] f[B,A,S] s=0. s=True"),
+	   "b[B,S,A,D] b[B,S,A,D] b[B,S,A,D] b[B,S,A,D] b[B,S,A,D] f[B,A,S] "
+	   "- - d=S d=S s=0. s=True l[] l[] -"),
 	EMPTY_LIKE(4, "B,S,A,D"),
 	EMPTY_LIKE(4, "B,S,A,D"),
 	EMPTY_LIKE(4, "B,S,A,D"),

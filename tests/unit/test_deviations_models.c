@@ -82,6 +82,18 @@ static void test_deviation_reduce_outputs(void **state)
 	expect_parameter("num_output_elems", "6");
 }
 
+/* One product of 2 x 54 x 25, not two: x needs no gradient. */
+static void test_deviation_convolution_gradients(void **state)
+{
+	(void)state;
+	model("aten::convolution_backward",
+	      "[[1, 3, 5, 5], [1, 2, 5, 5], [3, 2, 3, 3], [], [], [], [], [], [], [], []]",
+	      "['float', 'float', 'float', '', '', '', '', '', '', '', '']",
+	      "['', '', '', '[0]', '[1, 1]', '[1, 1]', '[1, 1]', 'False', '[0, 0]', '1', '[False, "
+	      "True, False]']");
+	expect_work(2700, 4. * (75 + 54 + 50), "matrix_fp32");
+}
+
 /* Without weight and bias: in and out, and mean and deviation by the formula's C = 8. */
 static void test_deviation_norm_parameters(void **state)
 {
@@ -179,6 +191,7 @@ int main(void)
 		cmocka_unit_test(test_deviation_nested_models),
 		cmocka_unit_test(test_deviation_more_models),
 		cmocka_unit_test(test_deviation_convolution_bias),
+		cmocka_unit_test(test_deviation_convolution_gradients),
 		cmocka_unit_test(test_deviation_reduce_outputs),
 		cmocka_unit_test(test_deviation_norm_parameters),
 		cmocka_unit_test(test_deviation_group_norm_statistics),

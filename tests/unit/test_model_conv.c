@@ -144,6 +144,28 @@ static void backward(void **state)
 	expect_parameter("bias", "[6]");
 }
 
+/* Only what output_mask asks for: of a first layer the gradient of w, half of the products. */
+static void gradients_asked_for(void **state)
+{
+	static const char dims[] =
+		"[[2, 6, 4, 4], [2, 4, 7, 7], [6, 2, 3, 3], [], [], [], [], [], [], [], []]";
+	double one = count_products(&shapes[1]);
+
+	(void)state;
+	model("aten::convolution_backward", dims, BACKWARD_TYPES,
+	      "['', '', '', '[6]', '[2, 2]', '[1, 1]', '[1, 1]', 'False', '[0, 0]', '2', '[False, "
+	      "True, False]']");
+	expect_work(one, 2. * (192 + 392 + 108), "matrix_fp16");
+	model("aten::convolution_backward", dims, BACKWARD_TYPES,
+	      "['', '', '', '[6]', '[2, 2]', '[1, 1]', '[1, 1]', 'False', '[0, 0]', '2', '[False, "
+	      "False, True]']");
+	expect_work(192, 2. * (192 + 6), "matrix_fp16");
+	/* not recorded: all */
+	model("aten::convolution_backward", dims, BACKWARD_TYPES,
+	      "['', '', '', '[0]', '[2, 2]', '[1, 1]', '[1, 1]', 'False', '[0, 0]', '2', '']");
+	expect_work(2 * one, 2. * 2 * (192 + 392 + 108), "matrix_fp16");
+}
+
 static void what_makes_no_sense(void **state)
 {
 	(void)state;
@@ -175,9 +197,13 @@ static void conv_bias(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(example),    cmocka_unit_test(agrees_with_loops),
-		cmocka_unit_test(transposed), cmocka_unit_test(one_and_three_dimensions),
-		cmocka_unit_test(backward),   cmocka_unit_test(what_makes_no_sense),
+		cmocka_unit_test(example),
+		cmocka_unit_test(agrees_with_loops),
+		cmocka_unit_test(transposed),
+		cmocka_unit_test(one_and_three_dimensions),
+		cmocka_unit_test(backward),
+		cmocka_unit_test(what_makes_no_sense),
+		cmocka_unit_test(gradients_asked_for),
 		cmocka_unit_test(conv_bias),
 	};
 
