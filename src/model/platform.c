@@ -165,19 +165,22 @@ void tw_platform_list(struct tw_str *out)
 
 /* ---- devices */
 
-static bool matches(size_t first, const char *device, size_t len)
+/* By its very name, or also by names with wildcards. */
+static bool matches(size_t first, const char *device, size_t len, bool by_wildcard)
 {
 	size_t end = next_platform(first), i;
 
 	for (i = first; i < end; i++)
 		if (!strcmp(tw_platform_facts[i].key, "device") &&
+		    (by_wildcard || !strchr(tw_platform_facts[i].pattern, '*')) &&
 		    tw_name_matches(tw_platform_facts[i].pattern, device, len))
 			return true;
 	return false;
 }
 
-bool tw_platform_guess(const char *device, size_t len, double memory_bytes,
-		       struct tw_platform *platform)
+/* The platform of that name whose memory is nearest; false unless it is the only one. */
+static bool guess(const char *device, size_t len, double memory_bytes, bool by_wildcard,
+		  struct tw_platform *platform)
 {
 	struct tw_platform candidate;
 	double nearest = INFINITY, away;
@@ -185,7 +188,7 @@ bool tw_platform_guess(const char *device, size_t len, double memory_bytes,
 	size_t i;
 
 	for (i = 0; i < tw_platform_fact_count; i = next_platform(i)) {
-		if (!matches(i, device, len))
+		if (!matches(i, device, len, by_wildcard))
 			continue;
 		load(i, &candidate);
 		away = memory_bytes > 0 ? fabs(memory_bytes / GIB - candidate.memory_gb) /
@@ -198,6 +201,13 @@ bool tw_platform_guess(const char *device, size_t len, double memory_bytes,
 		*platform = candidate;
 	}
 	return found == 1;
+}
+
+bool tw_platform_guess(const char *device, size_t len, double memory_bytes,
+		       struct tw_platform *platform)
+{
+	return guess(device, len, memory_bytes, false, platform) ||
+	       guess(device, len, memory_bytes, true, platform);
 }
 
 /* ---- files */

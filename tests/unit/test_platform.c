@@ -174,6 +174,8 @@ static void test_devices(void **state)
 	guess("A100-SXM", 40 * GIB, "A100 40GB SXM");
 	guess("A100-SXM", 80 * GIB, "A100 80GB SXM");
 	guess("A100-SXM", 0, NULL);
+	/* a very name says enough */
+	guess("NVIDIA A100-SXM4-40GB", 0, "A100 40GB SXM");
 	guess("gfx942:sramecc+:xnack-", 256 * GIB, "MI325X");
 	guess("gfx942", 192 * GIB, "MI300X");
 	guess("gfx942", 128 * GIB, NULL);
