@@ -6,6 +6,9 @@
  * the byte 128 and four), a tag byte (kind in the high half, payload bytes in the low half),
  * payload (little endian; four bytes for every text id, so that ids can be translated in place).
  * A key of 0 ends the record.  Record offset 0 means no arguments.
+ *
+ * Arguments keep the order of the input, but a sequence number comes first (tw_args_put_first()):
+ * it is asked of every operation.
  */
 #ifndef TW_STORE_ARGS_H
 #define TW_STORE_ARGS_H
@@ -103,6 +106,17 @@ static inline void tw_args_put_flag(struct tw_args *args, uint32_t key, enum tw_
 				    bool value)
 {
 	tw_args_put_head(args, key, kind, value);
+}
+
+/* Moves the argument that begins at `last`, the last one, before all others of its record. */
+static inline void tw_args_put_first(struct tw_args *args, size_t record, size_t last)
+{
+	uint8_t argument[TW_ARG_MAX_BYTES];
+	size_t size = args->len - last;
+
+	memcpy(argument, args->bytes + last, size);
+	memmove(args->bytes + record + size, args->bytes + record, last - record);
+	memcpy(args->bytes + record, argument, size);
 }
 
 /* A set of keys of keys.h, for tw_args_seek(). */

@@ -352,6 +352,8 @@ bool tw_trace_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key,
 
 	if (!at)
 		return false;
+	if (key == TW_KEY_sequence_number)
+		return trace->args.bytes[at] == key && tw_args_next(&trace->args, &at, arg);
 	/* Of a key that is there twice the last one counts. */
 	if (key < TW_KEY_COUNT) {
 		tw_arg_keys_add(&keys, key);

@@ -595,7 +595,7 @@ static const char *read_args(struct tw_kineto *k, const char *p)
 {
 	struct tw_args *args = &k->trace->args;
 	uint32_t context = k->last_category % (TW_LITERAL_CONTEXTS - 8), key = 0;
-	size_t start;
+	size_t start, last;
 	struct tw_arg arg;
 
 	if (tw_args_reserve(args, TW_ARG_MAX_BYTES + 2 * TW_ARGS_ALIGN)) {
@@ -617,7 +617,10 @@ static const char *read_args(struct tw_kineto *k, const char *p)
 			k->out_of_memory = true;
 			return fail(k, p);
 		}
+		last = args->len;
 		keep_arg(k, key, &arg, at);
+		if (key == TW_KEY_sequence_number)
+			tw_args_put_first(args, start, last);
 	}
 	if (args->len == start)
 		return p;

@@ -272,6 +272,36 @@ static void times_of_every_form(void **state)
 	}
 }
 
+/* It comes first among the arguments, wherever it stood; of several the last one counts. */
+static void sequence_numbers(void **state)
+{
+	struct trawl_trace *t =
+		events("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"f\",\"ts\":3,\"dur\":4,"
+		       "\"args\":{\"a\":1,\"Sequence number\":5,\"b\":\"text\","
+		       "\"Sequence number\":123456789012,\"c\":[1,2]}},"
+		       "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"g\",\"ts\":9,\"dur\":1,"
+		       "\"args\":{\"a\":1,\"b\":2}}");
+	size_t at = (size_t)t->events.args[0] * TW_ARGS_ALIGN;
+	static const uint32_t other = UINT32_MAX;
+	const uint32_t order[] = { TW_KEY_sequence_number, TW_KEY_sequence_number, other, other,
+				   other };
+	struct tw_arg arg;
+	size_t i;
+
+	assert_string_equal(arg_of(t, 0, "Sequence number"), "123456789012");
+	assert_string_equal(arg_of(t, 0, "a"), "1");
+	assert_string_equal(arg_of(t, 0, "b"), "text");
+	assert_string_equal(arg_of(t, 0, "c"), "[1,2]");
+	for (i = 0; i < 5; i++) {
+		assert_true(tw_args_next(&t->args, &at, &arg));
+		if (order[i] != other)
+			assert_int_equal(arg.key, order[i]);
+	}
+	assert_false(tw_args_next(&t->args, &at, &arg));
+	assert_false(tw_trace_arg(t, 1, TW_KEY_sequence_number, &arg));
+	trawl_trace_free(t);
+}
+
 static void keys_with_escapes(void **state)
 {
 	struct trawl_trace *t = events(
@@ -556,6 +586,7 @@ int main(void)
 		cmocka_unit_test(categories_are_classes_in_any_case),
 		cmocka_unit_test(ids_of_every_kind),
 		cmocka_unit_test(times_of_every_form),
+		cmocka_unit_test(sequence_numbers),
 		cmocka_unit_test(keys_with_escapes),
 		cmocka_unit_test(of_a_key_given_twice_the_last_counts),
 		cmocka_unit_test(of_arguments_given_twice_the_last_count),

@@ -330,8 +330,8 @@ static void check_all(const char *what, const char *text, const char *right, con
 
 static const char native_right[] =
 	"X 'cpu_op' 1 'aten::mm' 4242 4243 - - 6341077425389367 12540 - 17 "
-	"Record function id=0 Concrete Inputs=[\"\",\"a b\"] Input Dims=[[2,3],[3,4]] "
-	"Sequence number=-1\n"
+	"Sequence number=-1 Record function id=0 Concrete Inputs=[\"\",\"a b\"] "
+	"Input Dims=[[2,3],[3,4]]\n"
 	"X 'cuda_runtime' 2 'cudaLaunchKernel' 4242 4243 - - 6341077425391001 3000 9001 17 "
 	"cbid=211\n"
 	"s 'ac2g' 0 'ac2g' 4242 4243 - - 6341077425391001 - 9001 -\n"
