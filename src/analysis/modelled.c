@@ -426,7 +426,7 @@ static void mark_above(struct tw_modelled *m, uint64_t node)
 
 	for (node = parent[node]; node != TW_NONE && !tw_is_above_modelled(m, node);
 	     node = parent[node])
-		m->node[node] |= TW_NODE_ABOVE;
+		m->of_node[node] |= TW_NODE_ABOVE;
 }
 
 /* Of each node once: its arguments lie far away in memory. */
@@ -443,7 +443,7 @@ static int find_signatures(struct builder *b)
 		if (!gpu && !model_of(b, node))
 			continue;
 		signature = tw_signature_texts(b->d->trace, b->d->host.event[node]);
-		m->node[node] = tw_groups_add(&m->signatures, &signature);
+		m->of_node[node] = tw_groups_add(&m->signatures, &signature);
 	}
 	return m->signatures.failed ? -1 : 0;
 }
@@ -476,8 +476,8 @@ static int find_calls(struct builder *b)
 	uint64_t count = b->d->host.count, node, gpu;
 	struct around around = { .count = 0 };
 
-	m->node = tw_alloc_array(m->allocator, count + 1, sizeof(*m->node));
-	if (!m->node || find_signatures(b))
+	m->of_node = tw_alloc_array(m->allocator, count + 1, sizeof(*m->of_node));
+	if (!m->of_node || find_signatures(b))
 		return -1;
 	for (node = 0; node < count; node++) {
 		const struct tw_model *model = model_of(b, node);
@@ -491,7 +491,7 @@ static int find_calls(struct builder *b)
 			return -1;
 		if (!is_usable(&m->works[work]))
 			continue;
-		m->node[node] = TW_NODE_MODELLED | work;
+		m->of_node[node] = TW_NODE_MODELLED | work;
 		if (add_call(m, node))
 			return -1;
 		tw_gpu_under(m, node, &gpu);
@@ -676,7 +676,7 @@ void tw_modelled_release(struct tw_modelled *m)
 	nodes = m->derived->host.count + 1;
 	pairs = m->derived->autograd.count;
 	tw_free(a, m->end, nodes * sizeof(*m->end));
-	tw_free(a, m->node, nodes * sizeof(*m->node));
+	tw_free(a, m->of_node, nodes * sizeof(*m->of_node));
 	tw_free(a, m->first_gpu, nodes * sizeof(*m->first_gpu));
 	tw_free(a, m->gpu, (m->derived->gpu.count + 1) * sizeof(*m->gpu));
 	tw_free(a, m->by_backward, (pairs + 1) * sizeof(*m->by_backward));

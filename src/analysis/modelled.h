@@ -36,7 +36,7 @@ struct tw_modelled {
 	/* By host node, in 32 bits: there are millions, and memory is what costs time. */
 	uint32_t *end;	     /* the node behind its subtree */
 	uint32_t *first_gpu; /* where its own GPU events begin in `gpu`; one more than nodes */
-	uint32_t *node;	     /* see tw_work_at(), tw_signature_at(), tw_is_above_modelled() */
+	uint32_t *of_node;   /* see tw_work_at(), tw_signature_at(), tw_is_above_modelled() */
 	uint32_t *gpu;	     /* GPU events by the node that launched them, in order of start */
 	/* Of the pairs of autograd. */
 	uint32_t *by_forward;	 /* in order of the forward node */
@@ -73,20 +73,21 @@ enum {
 /* Work of a call of its own, TW_NO_GROUP: none. */
 static inline uint32_t tw_work_at(const struct tw_modelled *m, uint64_t node)
 {
-	return m->node[node] & TW_NODE_MODELLED ? m->node[node] & TW_NODE_NUMBER : TW_NO_GROUP;
+	return m->of_node[node] & TW_NODE_MODELLED ? m->of_node[node] & TW_NODE_NUMBER :
+						     TW_NO_GROUP;
 }
 
 /* Number of its arguments among `signatures`. */
 static inline uint32_t tw_signature_at(const struct tw_modelled *m, uint64_t node)
 {
-	uint32_t number = m->node[node] & TW_NODE_NUMBER;
+	uint32_t number = m->of_node[node] & TW_NODE_NUMBER;
 
-	return m->node[node] & TW_NODE_MODELLED ? m->works[number].signature : number;
+	return m->of_node[node] & TW_NODE_MODELLED ? m->works[number].signature : number;
 }
 
 static inline bool tw_is_above_modelled(const struct tw_modelled *m, uint64_t node)
 {
-	return m->node[node] & TW_NODE_ABOVE;
+	return m->of_node[node] & TW_NODE_ABOVE;
 }
 
 /* GPU events launched under a host node, in the order of their launches. */

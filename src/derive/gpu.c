@@ -43,11 +43,6 @@ static bool is_looked_at(const struct tw_derived *d, uint64_t i)
 		trace->tracks[trace->events.track[i]].device == d->view.device);
 }
 
-static uint64_t start_key(const void *events, uint32_t event)
-{
-	return tw_sort_key(((const struct tw_events *)events)->start_ns[event]);
-}
-
 /* GPU events of the device looked at, by start; ties in the order of the input. */
 static int list_events(struct tw_derived *d)
 {
@@ -62,7 +57,7 @@ static int list_events(struct tw_derived *d)
 	for (i = 0, n = 0; i < events->count; i++)
 		if (is_looked_at(d, i))
 			gpu->event[n++] = (uint32_t)i;
-	if (tw_sort(gpu->event, n, start_key, events, d->allocator))
+	if (tw_sort(gpu->event, n, tw_events_start_key, events, d->allocator))
 		return -1;
 	for (i = 0; i < n; i++) {
 		gpu->start_ns[i] = events->start_ns[gpu->event[i]];

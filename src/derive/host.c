@@ -47,11 +47,6 @@ static void order_few(const struct tw_events *events, uint32_t *event, uint64_t 
 	}
 }
 
-static uint64_t start_key(const void *events, uint32_t event)
-{
-	return tw_sort_key(((const struct tw_events *)events)->start_ns[event]);
-}
-
 static uint64_t longest_key(const void *events, uint32_t event)
 {
 	return ~tw_sort_key(end_of(events, event));
@@ -123,7 +118,7 @@ static int find_nodes(struct tw_derived *d, bool python)
 		uint32_t *event = d->host.event + begin;
 		uint64_t count = first[t] - begin;
 
-		status = tw_sort(event, count, start_key, &trace->events, d->allocator);
+		status = tw_sort(event, count, tw_events_start_key, &trace->events, d->allocator);
 		if (!status)
 			status = order_ties(d, event, count);
 	}

@@ -52,11 +52,6 @@ static bool is_window(const struct tw_view *view, const struct trawl_trace *trac
 		device == view->device);
 }
 
-static uint64_t start_key(const void *events, uint32_t event)
-{
-	return tw_sort_key(((const struct tw_events *)events)->start_ns[event]);
-}
-
 /* Adds the windows of the annotations of a class that are asked for. */
 static int collect_windows(struct tw_view *view, const struct trawl_trace *trace,
 			   const struct tw_view_options *o, enum trawl_class class)
@@ -74,7 +69,7 @@ static int collect_windows(struct tw_view *view, const struct trawl_trace *trace
 	for (i = 0; i < events->count; i++)
 		if (is_window(view, trace, i, o, class))
 			list[k++] = (uint32_t)i;
-	if (!tw_sort(list, n, start_key, events, trace->allocator)) {
+	if (!tw_sort(list, n, tw_events_start_key, events, trace->allocator)) {
 		for (i = 0; i < n; i++)
 			tw_intervals_add(&view->windows, events->start_ns[list[i]],
 					 events->start_ns[list[i]] + events->dur_ns[list[i]]);

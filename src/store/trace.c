@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/sort.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -146,6 +147,11 @@ void tw_events_take_column(struct tw_events *events, struct tw_events *more, siz
 	tw_free(allocator, from, more->column_bytes[column]);
 	column_set(more, column, NULL);
 	more->column_bytes[column] = 0;
+}
+
+uint64_t tw_events_start_key(const void *events, uint32_t event)
+{
+	return tw_sort_key(((const struct tw_events *)events)->start_ns[event]);
 }
 
 static uint32_t track_hash(const struct tw_track *t)

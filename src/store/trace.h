@@ -38,6 +38,9 @@ struct tw_events {
 	size_t column_bytes[TW_EVENT_COLUMN_COUNT]; /* allocated, by column */
 };
 
+/* For tw_sort(): the start of an event as a key; `events` is a struct tw_events. */
+uint64_t tw_events_start_key(const void *events, uint32_t event);
+
 /* Where an event happened: thread of a process, or stream of a device. */
 struct tw_track {
 	tw_code pid, tid;
