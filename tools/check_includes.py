@@ -35,6 +35,7 @@ ALLOWED = {
     "analysis": "base data store derive model table",
     "findings": "base data table",
     "render": "base io json table",
+    "standalone": "base io json data table store derive model analysis findings render",
     "cli": None,  # all
 }
 ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}
@@ -47,6 +48,9 @@ LIBRARIES = {
     "zlib.h": {"io"},
     "xlsxwriter.h": {"render"},
     "sqlite3.h": {"trace"},
+    "zip.h": {"standalone"},
+    "cmark-gfm.h": {"render"},
+    "cmark-gfm-core-extensions.h": {"render"},
 }
 
 BANNED = {

@@ -7,6 +7,7 @@ Each table is one fact a line, its source last; lines that begin with # are comm
 what is there and changes nothing. Standard library only.
 """
 import os
+import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -121,12 +122,73 @@ def platforms():
         f"\n}};\n\nconst size_t tw_platform_fact_count = {len(table)};\n"
 
 
+def facts():
+    """Names of the facts that conditions may ask, in their order."""
+    with open(os.path.join(ROOT, "src", "data", "facts.def"), encoding="utf-8") as f:
+        return re.findall(r"^TW_FACT\((\w+),", f.read(), re.M)
+
+
+OPERATORS = {">": "TW_OVER", ">=": "TW_AT_LEAST", "<": "TW_BELOW", "<=": "TW_AT_MOST", "=": "TW_IS"}
+MOST_CONDITIONS = 6  # of struct tw_condition in src/data/tables.h
+
+
+def conditions(where, source, known):
+    """"a > 1 and known(b)" as C; "-" is no condition."""
+    out = []
+    for part in [] if source == "-" else source.split(" and "):
+        asked = re.fullmatch(r"(known|unknown)\((\w+)\)", part)
+        compared = re.fullmatch(r"(\w+) (>=|<=|[<>=]) (-?\d+(?:\.\d+)?)", part)
+        if not asked and not compared:
+            sys.exit(f"data/{where}: no condition: {part!r}")
+        fact = asked[2] if asked else compared[1]
+        if fact not in known:
+            sys.exit(f"data/{where}: no such fact: {fact!r}; see src/data/facts.def")
+        out.append(f"{{ TW_FACT_{fact}, TW_{asked[1].upper()}, 0 }}" if asked else
+                   f"{{ TW_FACT_{fact}, {OPERATORS[compared[2]]}, {compared[3]} }}")
+    if len(out) > MOST_CONDITIONS:
+        sys.exit(f"data/{where}: more than {MOST_CONDITIONS} conditions: {source!r}")
+    return f"{len(out)}, {{ {', '.join(out) or '{ 0, TW_KNOWN, 0 }'} }}"
+
+
+def or_none(s):
+    return "NULL" if s == "-" else text(s)
+
+
+def levels():
+    known, table = set(facts()), rows("levels", 5)
+    ladders = list(dict.fromkeys(r[0] for r in table))
+    if [r[0] for r in table] != sorted((r[0] for r in table), key=ladders.index):
+        sys.exit("data/levels.tsv: the rows of a ladder stand together")
+    for ladder in ladders:
+        if [r[2] for r in table if r[0] == ladder].index("-") != sum(r[0] == ladder for r in table) - 1:
+            sys.exit(f"data/levels.tsv: {ladder}: the last row, and only that one, always holds")
+    lines = [f"\t{{ {text(ladder)}, {text(level)}, {or_none(words)},\n"
+             f"\t  {conditions('levels.tsv', condition, known)} }},"
+             for ladder, level, condition, words, _ in table]
+    return "const struct tw_level tw_levels[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_level_count = {len(table)};\n"
+
+
+def rules():
+    known, table = set(facts()), rows("rules", 7)
+    no_duplicates("rules", [(r[0], r[1]) for r in table])
+    for r in table:
+        for fact in re.findall(r"\{(.*?)\}", " ".join(r[3:6])):
+            if fact not in known:
+                sys.exit(f"data/rules.tsv: {r[1]}: no such fact: {fact!r}; see src/data/facts.def")
+    lines = [f"\t{{ {text(scope)}, {text(name)}, {or_none(issue)},\n\t  {or_none(algorithmic)},\n\t  "
+             f"{or_none(kernel)},\n\t  {conditions('rules.tsv', condition, known)} }},"
+             for scope, name, condition, issue, algorithmic, kernel, _ in table]
+    return "const struct tw_rule tw_rules[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_rule_count = {len(table)};\n"
+
+
 def main():
     check = sys.argv[1:] == ["--check"]
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, kernel_names, collective_names, dtypes, triton_ops, platforms):
+    for make in (op_categories, op_models, kernel_names, collective_names, dtypes, triton_ops, platforms, levels, rules):
         name = make.__name__
         body = f"/* Made from data/{name}.tsv by tools/gen_tables.py. DO NOT EDIT. */\n" \
                f'#include "data/tables.h"\n\n' + make()

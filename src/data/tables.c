@@ -177,3 +177,9 @@ const char *tw_mark_name(enum tw_mark mark)
 
 	return names[mark];
 }
+
+const struct tw_fact_info tw_facts_known[TW_FACT_COUNT] = {
+#define TW_FACT(name, digits, unit, meaning) [TW_FACT_##name] = { #name, digits, unit, meaning },
+#include "data/facts.def"
+#undef TW_FACT
+};

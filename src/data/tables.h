@@ -115,6 +115,63 @@ extern const size_t tw_platform_fact_count;
 #define TW_PEAK_COUNT 13
 extern const char *const tw_peak_keys[TW_PEAK_COUNT];
 
+/* ---- rules: conditions on facts, and what is said when they hold */
+
+enum tw_fact {
+#define TW_FACT(name, digits, unit, meaning) TW_FACT_##name,
+#include "data/facts.def"
+#undef TW_FACT
+	TW_FACT_COUNT
+};
+
+struct tw_fact_info {
+	const char *name;
+	unsigned digits;
+	const char *unit, *meaning;
+};
+
+extern const struct tw_fact_info tw_facts_known[TW_FACT_COUNT];
+
+enum tw_operator {
+	TW_OVER,
+	TW_AT_LEAST,
+	TW_BELOW,
+	TW_AT_MOST,
+	TW_IS,
+	TW_KNOWN,
+	TW_UNKNOWN,
+};
+
+#define TW_MOST_CONDITIONS 6
+
+struct tw_condition {
+	enum tw_fact fact;
+	enum tw_operator operator;
+	double value;
+};
+
+/* A row of data/levels.tsv; those of a ladder stand together, the last one always holds. */
+struct tw_level {
+	const char *ladder, *level;
+	const char *text; /* NULL: none */
+	unsigned condition_count;
+	struct tw_condition conditions[TW_MOST_CONDITIONS];
+};
+
+extern const struct tw_level tw_levels[];
+extern const size_t tw_level_count;
+
+/* A row of data/rules.tsv; texts have {fact} where a number belongs, NULL: none. */
+struct tw_rule {
+	const char *scope, *id;
+	const char *issue, *algorithmic, *kernel;
+	unsigned condition_count;
+	struct tw_condition conditions[TW_MOST_CONDITIONS];
+};
+
+extern const struct tw_rule tw_rules[];
+extern const size_t tw_rule_count;
+
 /*
  * Whether `text` matches `pattern`, in which * stands for any text and letters match either
  * case.  The pattern is in lower case.

@@ -125,6 +125,29 @@ void tw_json_real(struct tw_json *json, double value)
 	tw_str_add_real(json->out, value);
 }
 
+void tw_json_rounded(struct tw_json *json, double value, unsigned digits)
+{
+	size_t point;
+
+	if (!isfinite(value)) {
+		tw_json_null(json);
+		return;
+	}
+	separate(json);
+	point = json->out->len;
+	tw_str_add_real_fixed(json->out, value, digits);
+	if (json->out->failed || !memchr(json->out->ptr + point, '.', json->out->len - point))
+		return;
+	while (json->out->ptr[json->out->len - 1] == '0')
+		json->out->len--;
+	json->out->len -= json->out->ptr[json->out->len - 1] == '.';
+	json->out->ptr[json->out->len] = 0;
+	if (!strcmp(json->out->ptr + point, "-0")) {
+		json->out->ptr[point] = '0';
+		json->out->ptr[--json->out->len] = 0;
+	}
+}
+
 void tw_json_bool(struct tw_json *json, bool value)
 {
 	separate(json);

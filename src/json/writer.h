@@ -51,6 +51,8 @@ void tw_json_integer(struct tw_json *json, int64_t value);
 void tw_json_decimal(struct tw_json *json, int64_t value, unsigned scale);
 /* NaN and infinities are written as null. */
 void tw_json_real(struct tw_json *json, double value);
+/* Rounded to `digits` behind the point, without zeros at the end; NaN and infinities: null. */
+void tw_json_rounded(struct tw_json *json, double value, unsigned digits);
 void tw_json_bool(struct tw_json *json, bool value);
 void tw_json_null(struct tw_json *json);
 

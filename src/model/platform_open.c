@@ -1,40 +1,11 @@
 #include "model/platform.h"
+#include "base/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* A platform's file has a few hundred bytes; this is no such file. */
 #define FILE_LIMIT ((size_t)1 << 20)
-
-static int read_file(const char *path, struct tw_str *text, struct trawl_error *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = -1;
-
-	if (fd < 0)
-		return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path,
-				       strerror(errno));
-	while (text->len <= FILE_LIMIT && tw_str_reserve(text, 1 << 16)) {
-		n = read(fd, text->ptr + text->len, 1 << 16);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		text->len += (size_t)n;
-	}
-	if (n < 0 && !text->failed)
-		trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path, strerror(errno));
-	close(fd);
-	if (text->failed)
-		return trawl_error_set(err, TRAWL_ENOMEM, "cannot read '%s': out of memory", path);
-	if (text->len > FILE_LIMIT)
-		return trawl_error_set(err, TRAWL_ELIMIT,
-				       "'%s' is over 1 MB: not the file of a platform", path);
-	return n < 0 ? TRAWL_EIO : 0;
-}
 
 static int from_file(const char *path, struct tw_platform *platform, struct trawl_error *err)
 {
@@ -42,7 +13,9 @@ static int from_file(const char *path, struct tw_platform *platform, struct traw
 	int status;
 
 	tw_str_init(&text, trawl_allocator_default());
-	status = read_file(path, &text, err);
+	status = tw_file_read(path, FILE_LIMIT, &text, err);
+	if (status == TRAWL_ELIMIT)
+		trawl_error_set(err, status, "'%s' is over 1 MB: not the file of a platform", path);
 	if (!status)
 		status = tw_platform_parse(text.ptr, text.len, path, platform,
 					   trawl_allocator_default(), err);

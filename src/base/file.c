@@ -1,0 +1,37 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+int tw_file_read(const char *path, size_t limit, struct tw_str *text, struct trawl_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t before = text->len;
+	ssize_t n = -1;
+	int number;
+
+	if (fd < 0)
+		return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path,
+				       strerror(errno));
+	while (text->len - before <= limit && tw_str_reserve(text, 1 << 16)) {
+		n = read(fd, text->ptr + text->len, 1 << 16);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		text->len += (size_t)n;
+	}
+	number = errno;
+	close(fd);
+	if (text->failed)
+		return trawl_error_set(err, TRAWL_ENOMEM, "cannot read '%s': out of memory", path);
+	text->ptr[text->len] = 0;
+	if (n < 0)
+		return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path,
+				       strerror(number));
+	if (text->len - before > limit)
+		return trawl_error_set(err, TRAWL_ELIMIT, "'%s' is over %zu MB", path, limit >> 20);
+	return 0;
+}

@@ -1,0 +1,15 @@
+/* A small file as a whole. */
+#ifndef TW_BASE_FILE_H
+#define TW_BASE_FILE_H
+
+#include "base/str.h"
+#include "trawl/error.h"
+
+/*
+ * Appends the file's bytes to `text`.  TRAWL_EIO when it cannot be read, TRAWL_ELIMIT when it has
+ * more than `limit` bytes, TRAWL_ENOMEM; each names the file.
+ */
+int tw_file_read(const char *path, size_t limit, struct tw_str *text,
+		 struct trawl_error *err) TRAWL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,135 @@
+#include "standalone/prepared.h"
+
+#include "base/file.h"
+#include "io/sink.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Larger ones were not written here. */
+#define FILE_LIMIT ((size_t)1 << 30)
+
+void tw_prepared_init(struct tw_prepared *prepared, const char *dir,
+		      const struct trawl_allocator *allocator)
+{
+	prepared->allocator = allocator;
+	prepared->dir = dir;
+	tw_arena_init(&prepared->arena, allocator);
+}
+
+void tw_prepared_release(struct tw_prepared *prepared)
+{
+	tw_arena_release(&prepared->arena);
+}
+
+void tw_prepared_path(const struct tw_prepared *prepared, const char *folder, const char *name,
+		      struct tw_str *out)
+{
+	tw_str_clear(out);
+	tw_str_addf(out, "%s/%s%s%s", prepared->dir, folder, *folder ? "/" : "", name);
+}
+
+bool tw_prepared_has(const struct tw_prepared *prepared, const char *folder, const char *name)
+{
+	struct tw_str path;
+	bool there;
+
+	tw_str_init(&path, prepared->allocator);
+	tw_prepared_path(prepared, folder, name, &path);
+	there = !path.failed && !access(path.ptr, F_OK);
+	tw_str_release(&path);
+	return there;
+}
+
+/* The file's text in `text`, its path in `path`: both the caller's, initialised. */
+static int read_text(const struct tw_prepared *prepared, const char *folder, const char *name,
+		     struct tw_str *path, struct tw_str *text, struct trawl_error *err)
+{
+	tw_prepared_path(prepared, folder, name, path);
+	if (path->failed)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return tw_file_read(path->ptr, FILE_LIMIT, text, err);
+}
+
+const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const char *folder,
+					     const char *name, struct trawl_error *err)
+{
+	const struct tw_json_value *value = NULL;
+	struct tw_str path, text;
+
+	tw_str_init(&path, prepared->allocator);
+	tw_str_init(&text, prepared->allocator);
+	if (!read_text(prepared, folder, name, &path, &text, err))
+		value = tw_json_parse(&prepared->arena, text.ptr, text.len, path.ptr, err);
+	tw_str_release(&path);
+	tw_str_release(&text);
+	return value;
+}
+
+int tw_prepared_csv(struct tw_prepared *prepared, const char *folder, const char *name,
+		    struct tw_csv *csv, struct trawl_error *err)
+{
+	struct tw_str path, text;
+	int status;
+
+	*csv = (struct tw_csv){ 0 };
+	tw_str_init(&path, prepared->allocator);
+	tw_str_init(&text, prepared->allocator);
+	status = read_text(prepared, folder, name, &path, &text, err);
+	if (!status)
+		status = tw_csv_parse(csv, &prepared->arena, text.ptr, text.len, path.ptr, err);
+	tw_str_release(&path);
+	tw_str_release(&text);
+	return status;
+}
+
+const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, const char *name,
+			     struct trawl_error *err)
+{
+	const char *kept = NULL;
+	struct tw_str path, text;
+
+	tw_str_init(&path, prepared->allocator);
+	tw_str_init(&text, prepared->allocator);
+	if (!read_text(prepared, folder, name, &path, &text, err)) {
+		kept = tw_arena_copy(&prepared->arena, text.ptr, text.len);
+		if (!kept)
+			trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	}
+	tw_str_release(&path);
+	tw_str_release(&text);
+	return kept;
+}
+
+int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, const char *name,
+		      const struct tw_str *text, struct trawl_error *err)
+{
+	struct tw_sink *sink;
+	struct tw_str path;
+	int status;
+
+	tw_str_init(&path, prepared->allocator);
+	tw_prepared_path(prepared, folder, name, &path);
+	if (path.failed || text->failed)
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	else
+		status = tw_sink_open(&sink, path.ptr, prepared->allocator, err);
+	if (!status) {
+		tw_sink_write(sink, text->ptr ? text->ptr : "", text->len);
+		status = tw_sink_commit(sink, err);
+	}
+	tw_str_release(&path);
+	return status;
+}
+
+const char *tw_prepared_name(struct tw_prepared *prepared, const char *category, const char *ending)
+{
+	size_t len = strlen(category), rest = strlen(ending);
+	char *name = tw_arena_alloc(&prepared->arena, len + rest + 1);
+
+	if (!name)
+		return NULL;
+	memcpy(name, category, len);
+	memcpy(name + len, ending, rest + 1);
+	return name;
+}

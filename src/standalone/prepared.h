@@ -1,0 +1,53 @@
+/*
+ * The directory of a standalone analysis: its files by name, read back and written.  Steps hand
+ * each other files, so that each can be run alone, and what one says is what the next has read.
+ */
+#ifndef TW_STANDALONE_PREPARED_H
+#define TW_STANDALONE_PREPARED_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "json/value.h"
+#include "table/csv.h"
+#include "trawl/error.h"
+
+#define TW_CATEGORY_DATA "category_data"
+#define TW_METADATA "metadata"
+#define TW_CATEGORY_FINDINGS "category_findings"
+#define TW_SYSTEM_FINDINGS "system_findings"
+#define TW_MANIFEST "category_manifest.json"
+
+/* Values that are read live until the release. */
+struct tw_prepared {
+	const struct trawl_allocator *allocator;
+	const char *dir; /* the caller's */
+	struct tw_arena arena;
+};
+
+void tw_prepared_init(struct tw_prepared *prepared, const char *dir,
+		      const struct trawl_allocator *allocator);
+void tw_prepared_release(struct tw_prepared *prepared);
+
+/* DIR/FOLDER/NAME; FOLDER "" is DIR itself. */
+void tw_prepared_path(const struct tw_prepared *prepared, const char *folder, const char *name,
+		      struct tw_str *out);
+bool tw_prepared_has(const struct tw_prepared *prepared, const char *folder, const char *name);
+
+/* NULL with an error that names the file, when it is not there or is no JSON. */
+const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const char *folder,
+					     const char *name, struct trawl_error *err);
+int tw_prepared_csv(struct tw_prepared *prepared, const char *folder, const char *name,
+		    struct tw_csv *csv, struct trawl_error *err) TRAWL_MUST_CHECK;
+/* The text of a file, in the arena; NULL with an error. */
+const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, const char *name,
+			     struct trawl_error *err);
+
+/* Writes a file whole or not at all; a text that ran out of memory is an error. */
+int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, const char *name,
+		      const struct tw_str *text, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* "gemm" and "_ops.csv": the name in the arena; NULL when out of memory. */
+const char *tw_prepared_name(struct tw_prepared *prepared, const char *category,
+			     const char *ending);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The standalone analysis of one trace, step by step.  Each step reads what the ones before it
+ * wrote into one directory and writes its own files there:
+ *
+ *	prepare      categories, their operations and tree data, from a report
+ *	category     one category, or one of the system's areas: metrics, then findings from them
+ *	replay       packages with which operations can be run again elsewhere
+ *	reports      priorities over all categories, and the two reports
+ *
+ * Sources: the users' documents "standalone analysis", "GEMM analysis", "multi-kernel analysis".
+ */
+#ifndef TW_STANDALONE_STANDALONE_H
+#define TW_STANDALONE_STANDALONE_H
+
+#include "analysis/analysis.h"
+#include "standalone/prepared.h"
+
+/* How the analysis of a category ended; its findings file says so too. */
+enum tw_category_status {
+	TW_CATEGORY_DONE,
+	TW_CATEGORY_NO_DATA, /* nothing of the kind in the trace */
+	TW_CATEGORY_FAILED,  /* its data cannot be used */
+};
+
+struct tw_category_result {
+	enum tw_category_status status;
+	char message[512]; /* of a failure */
+};
+
+/* ---- prepare */
+
+/* `trace_name` is what the results call the trace: no directory in it. */
+int tw_prepare(struct tw_prepared *prepared, const struct trawl_report *report,
+	       const char *trace_name, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* Its parts that need the trace: multi_kernel_data.json; cpu_idle_data.json, cpu_idle_ops.csv. */
+int tw_prepare_multi_kernel(struct tw_prepared *prepared, const struct tw_analysis_input *in,
+			    struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_prepare_cpu_idle(struct tw_prepared *prepared, const struct tw_analysis_input *in,
+			struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* ---- category: an error only when a file cannot be written or memory is out */
+
+/* Any of them by its name ("gemm", "multi_kernel", "cpu_idle"). */
+int tw_category(struct tw_prepared *prepared, const char *name, struct tw_category_result *result,
+		struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_category_compute(struct tw_prepared *prepared, const char *name,
+			struct tw_category_result *result,
+			struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_category_multi_kernel(struct tw_prepared *prepared, struct tw_category_result *result,
+			     struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_category_cpu_idle(struct tw_prepared *prepared, struct tw_category_result *result,
+			 struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* ---- replay */
+
+/*
+ * A package for each operation named in `ops`; with `ops` NULL for those that qualify by
+ * themselves.  *written is how many.  TRAWL_EUSAGE when a name is not among the operations.
+ */
+int tw_replay(struct tw_prepared *prepared, const char *const *ops, size_t count, size_t *written,
+	      struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* ---- reports */
+
+struct tw_reports_options {
+	const char *model; /* title */
+	bool no_plots;
+};
+
+/* priority_data.json, the two Markdown reports, the page and the pictures. */
+int tw_reports(struct tw_prepared *prepared, const struct tw_reports_options *options,
+	       struct trawl_error *err) TRAWL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,160 @@
+#include "table/csv.h"
+
+#include "base/scan.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <string.h>
+
+struct parser {
+	struct tw_csv *csv;
+	struct tw_arena *arena;
+	struct tw_str cells; /* pointers, as bytes, for it grows */
+	struct tw_str cell;
+	const char *p, *end;
+	size_t line;
+	const char *problem;
+	bool no_memory;
+};
+
+/* Takes away the apostrophe of tw_escape_csv(): one of those before a formula's first character. */
+static const char *without_apostrophe(const char *text)
+{
+	size_t marks = strspn(text, "'");
+
+	return marks && text[marks] && strchr("=+-@\t\r", text[marks]) ? text + 1 : text;
+}
+
+static void end_cell(struct parser *parser)
+{
+	const char *text = parser->cell.ptr ? parser->cell.ptr : "";
+	const char *kept = without_apostrophe(text);
+
+	kept = tw_arena_copy(parser->arena, kept, parser->cell.len - (size_t)(kept - text));
+	parser->no_memory |= !kept || parser->cell.failed;
+	tw_str_add(&parser->cells, (const char *)&kept, sizeof(kept));
+	tw_str_clear(&parser->cell);
+}
+
+/* The text of a cell in quotes; p is behind the first one. */
+static void quoted(struct parser *parser)
+{
+	while (parser->p < parser->end) {
+		char c = *parser->p++;
+
+		if (c == '"' && (parser->p == parser->end || *parser->p != '"'))
+			return;
+		if (c == '"')
+			parser->p++;
+		parser->line += c == '\n';
+		tw_str_add_char(&parser->cell, c);
+	}
+	parser->problem = "a quote that is never closed";
+}
+
+/* One row; how many cells it has. */
+static size_t row(struct parser *parser)
+{
+	size_t count = 1;
+
+	while (parser->p < parser->end && !parser->problem) {
+		char c = *parser->p++;
+
+		if (c == '"') {
+			quoted(parser);
+		} else if (c == ',') {
+			end_cell(parser);
+			count++;
+		} else if (c == '\n') {
+			break;
+		} else if (c != '\r' || parser->p == parser->end || *parser->p != '\n') {
+			tw_str_add_char(&parser->cell, c);
+		}
+	}
+	end_cell(parser);
+	return count;
+}
+
+static void rows(struct parser *parser)
+{
+	struct tw_csv *csv = parser->csv;
+
+	while (parser->p < parser->end && !parser->problem && !parser->no_memory) {
+		size_t at = parser->line, count = row(parser);
+
+		if (!csv->columns)
+			csv->columns = count;
+		else
+			csv->rows++;
+		if (count != csv->columns && !parser->problem) {
+			parser->line = at;
+			parser->problem = "not as many cells as the header has";
+		}
+		parser->line += !parser->problem;
+	}
+}
+
+int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
+		 const char *name, struct trawl_error *err)
+{
+	struct parser parser = { .csv = csv, .arena = arena, .line = 1 };
+	int status = 0;
+
+	*csv = (struct tw_csv){ 0 };
+	if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
+		text += 3;
+		len -= 3;
+	}
+	parser.p = text;
+	parser.end = text + len;
+	tw_str_init(&parser.cells, arena->allocator);
+	tw_str_init(&parser.cell, arena->allocator);
+	rows(&parser);
+	if (!parser.problem && !parser.no_memory && !parser.cells.failed && csv->columns) {
+		csv->cells = tw_arena_alloc(arena, parser.cells.len);
+		if (csv->cells)
+			memcpy(csv->cells, parser.cells.ptr, parser.cells.len);
+	}
+	if (parser.problem)
+		status = trawl_error_set(err, TRAWL_EFORMAT, "%s:%zu: %s", name, parser.line,
+					 parser.problem);
+	else if (csv->columns && !csv->cells)
+		status = trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", name);
+	tw_str_release(&parser.cells);
+	tw_str_release(&parser.cell);
+	if (status)
+		*csv = (struct tw_csv){ 0 };
+	return status;
+}
+
+size_t tw_csv_column(const struct tw_csv *csv, const char *header)
+{
+	size_t i;
+
+	for (i = 0; i < csv->columns; i++)
+		if (!strcmp(csv->cells[i], header))
+			return i;
+	return TW_CSV_NO_COLUMN;
+}
+
+const char *tw_csv_text(const struct tw_csv *csv, size_t row, size_t column)
+{
+	if (row >= csv->rows || column >= csv->columns)
+		return "";
+	return csv->cells[(row + 1) * csv->columns + column];
+}
+
+double tw_csv_number(const struct tw_csv *csv, size_t row, size_t column)
+{
+	const char *text = tw_csv_text(csv, row, column), *behind;
+	char copy[64] = "";
+	size_t len = strlen(text);
+	double value;
+
+	/* tw_parse_real() looks at eight bytes at once. */
+	if (!len || len > sizeof(copy) - 9)
+		return NAN;
+	memcpy(copy, text, len);
+	behind = tw_parse_real(copy, &value);
+	return behind == copy + len ? value : (double)NAN;
+}

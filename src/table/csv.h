@@ -1,0 +1,33 @@
+/*
+ * A CSV file read back: what render/csv.c wrote, or another program for it (RFC 4180).  Cells are
+ * text; the apostrophe that keeps spreadsheets from taking text for a formula is taken away.
+ */
+#ifndef TW_TABLE_CSV_H
+#define TW_TABLE_CSV_H
+
+#include "base/arena.h"
+#include "trawl/error.h"
+
+#define TW_CSV_NO_COLUMN SIZE_MAX
+
+struct tw_csv {
+	size_t columns, rows; /* rows without the header */
+	const char **cells;   /* (1 + rows) x columns, the header first; "": an empty cell */
+};
+
+/*
+ * Everything lies in the arena.  TRAWL_EFORMAT, with `name` and the line, when a row has more or
+ * less cells than the header, or a quote is never closed.  No text at all is a file without
+ * columns.
+ */
+int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
+		 const char *name, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* The column with that header, TW_CSV_NO_COLUMN when there is none. */
+size_t tw_csv_column(const struct tw_csv *csv, const char *header);
+/* "" for a column or row that is not there. */
+const char *tw_csv_text(const struct tw_csv *csv, size_t row, size_t column);
+/* NaN when it is no number. */
+double tw_csv_number(const struct tw_csv *csv, size_t row, size_t column);
+
+#endif
