@@ -73,6 +73,9 @@ extern const size_t tw_analysis_count;
 /* The platform of a report's roofline with its peaks, NULL: none is known. */
 const struct tw_platform *tw_report_platform(const struct trawl_report *report);
 
+/* What its analyses looked at, for what is asked of the same trace later. */
+const struct tw_analysis_input *tw_report_input(const struct trawl_report *report);
+
 /* ---- what several analyses share */
 
 /* Text of a text id into a cell. */

@@ -20,6 +20,8 @@ struct trawl_report {
 	struct tw_modelled modelled;
 	struct tw_platform platform;
 	bool has_platform;
+	struct tw_timeline timeline;
+	struct tw_analysis_input input;
 	struct tw_quality quality;
 	struct trawl_defect defects[TW_DEFECT_COUNT];
 	size_t defect_count;
@@ -46,8 +48,6 @@ void trawl_report_options_init(struct trawl_report_options *options)
  */
 struct job {
 	struct trawl_report *report;
-	struct tw_analysis_input input;
-	struct tw_timeline timeline;
 	int *status;  /* by analysis */
 	unsigned has; /* enum tw_needs that are there */
 	const size_t *order;
@@ -58,7 +58,7 @@ struct job {
 static void make_table(const struct job *job, size_t i)
 {
 	const struct tw_analysis *analysis = tw_analyses[i];
-	struct tw_analysis_input input = job->input;
+	struct tw_analysis_input input = job->report->input;
 	struct trawl_table *table;
 
 	if (!(analysis->needs & TW_NEEDS_MODELS))
@@ -120,7 +120,7 @@ static void run_step(void *context, size_t step)
 			job->models_status = TRAWL_ENOMEM;
 		tw_gate_open(&job->models);
 	} else if (step == 1) {
-		job->launchers_status = make_launchers(report, &job->timeline);
+		job->launchers_status = make_launchers(report, &report->timeline);
 		tw_gate_open(&job->launchers);
 	} else {
 		run_analysis(job, job->order[step - FIRST_STEPS]);
@@ -187,24 +187,24 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 	size_t *order = tw_alloc(a, tw_analysis_count * sizeof(*order));
 	struct job job = {
 		.report = report,
-		.input = {
-			.trace = trace,
-			.derived = d,
-			.launchers = &report->launchers,
-			.parents = &report->parents,
-			.modelled = &report->modelled,
-			.platform = report->has_platform ? &report->platform : NULL,
-			.options = &report->options,
-			.quality = &report->quality,
-			.timeline = &job.timeline,
-			.allocator = tw_reuse_allocator(report->scratch),
-		},
 		.order = order,
 		.has = TW_NEEDS_MODELS | (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) |
 		       (d->host.count ? TW_NEEDS_HOST : 0),
 	};
 	int status = TRAWL_ENOMEM;
 
+	report->input = (struct tw_analysis_input){
+		.trace = trace,
+		.derived = d,
+		.launchers = &report->launchers,
+		.parents = &report->parents,
+		.modelled = &report->modelled,
+		.platform = report->has_platform ? &report->platform : NULL,
+		.options = &report->options,
+		.quality = &report->quality,
+		.timeline = &report->timeline,
+		.allocator = tw_reuse_allocator(report->scratch),
+	};
 	report->all = tw_alloc_array(a, tw_analysis_count, sizeof(*report->all));
 	job.status = tw_alloc_array(a, tw_analysis_count, sizeof(*job.status));
 	if (order && report->all && job.status) {
@@ -353,6 +353,11 @@ const char *trawl_report_view(const struct trawl_report *report)
 const struct tw_platform *tw_report_platform(const struct trawl_report *report)
 {
 	return report->has_platform ? &report->platform : NULL;
+}
+
+const struct tw_analysis_input *tw_report_input(const struct trawl_report *report)
+{
+	return &report->input;
 }
 
 const char *trawl_report_platform(const struct trawl_report *report, bool *guessed)
