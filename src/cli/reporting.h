@@ -1,0 +1,49 @@
+/*
+ * What commands that make a report of one trace share: their options, reading and analysing it,
+ * where the results go.
+ */
+#ifndef TW_CLI_REPORTING_H
+#define TW_CLI_REPORTING_H
+
+#include "cli/cli.h"
+
+struct cli_reporting {
+	struct cli_common common;
+	struct trawl_report_options options;
+	int64_t steps[2];
+	const char *path; /* of the trace */
+	bool no_xlsx, no_csv;
+};
+
+/* The defaults, and the tables of options bound to *r: what is counted, which part, the common ones. */
+void cli_reporting_init(struct cli_reporting *r, struct cli_option counting[8],
+			struct cli_option view[8], struct cli_option common[8]);
+
+/*
+ * Parses the arguments, of which one is the trace; -1 to go on, else the exit status.  With
+ * `optional`, no trace leaves path NULL.
+ */
+int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *command,
+			const struct cli_option *const *tables, size_t table_count, int argc,
+			char **argv, bool optional);
+
+/*
+ * Reads and analyses the trace, tells what is odd in it, and calls `use` for the rest, unless
+ * --strict forbids.  The exit status.
+ */
+int cli_reporting_run(const struct cli_reporting *r, bool writes,
+		      int (*use)(void *context, const struct trawl_report *report,
+				 const struct trawl_trace *trace),
+		      void *context);
+
+/* DIR/name, NULL: DIR; the directory beside the trace when none was asked for. */
+void cli_output_path(const struct cli_reporting *r, const char *name, struct tw_str *out);
+
+/* perf_report_csvs/ and perf_report.xlsx, as far as they are wanted. */
+int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,
+		     struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* A clock, for what --verbose tells. */
+double cli_seconds(void);
+
+#endif
