@@ -183,12 +183,25 @@ def rules():
         f"\n}};\n\nconst size_t tw_rule_count = {len(table)};\n"
 
 
+def analysis_categories():
+    table = rows("analysis_categories", 6)
+    no_duplicates("analysis_categories", [(r[0], r[1]) for r in table])
+    for r in table:
+        if not re.fullmatch(r"[a-z0-9_]+", r[2]):
+            sys.exit(f"data/analysis_categories.tsv: {r[2]!r} names files: lower case, digits, _")
+    lines = [f"\t{{ {text(category)}, {text(pattern.lower())}, {text(name)}, {text(display)}, {text(skill)} }},"
+             for category, pattern, name, display, skill, _ in table]
+    return "const struct tw_analysis_category tw_analysis_categories[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_analysis_category_count = {len(table)};\n"
+
+
 def main():
     check = sys.argv[1:] == ["--check"]
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, kernel_names, collective_names, dtypes, triton_ops, platforms, levels, rules):
+    for make in (op_categories, op_models, kernel_names, collective_names, dtypes, triton_ops, platforms, levels, rules,
+                 analysis_categories):
         name = make.__name__
         body = f"/* Made from data/{name}.tsv by tools/gen_tables.py. DO NOT EDIT. */\n" \
                f'#include "data/tables.h"\n\n' + make()

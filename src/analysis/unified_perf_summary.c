@@ -4,6 +4,7 @@
  */
 #include "analysis/analysis.h"
 
+#include "analysis/exposed.h"
 #include "analysis/op_key.h"
 #include "analysis/op_rows.h"
 #include "base/alloc.h"
@@ -53,7 +54,9 @@ enum {
 	PARAMETERS,
 	HAS_MODEL,
 	PERCENTAGE,
-	CUMULATIVE
+	CUMULATIVE,
+	EXPOSED, /* where it is asked for */
+	COLUMN_COUNT
 };
 
 #define REAL(header, unit, digits, what)                             \
@@ -120,6 +123,9 @@ static const struct trawl_column columns[] = {
 	[PERCENTAGE] = REAL("Percentage (%)", "%", 2, "share of the kernel time of this table"),
 	[CUMULATIVE] =
 		REAL("Cumulative Percentage (%)", "%", 2, "share of this row and those above"),
+	[EXPOSED] = EXACT("Exposed Kernel Time (µs)_sum",
+			  "kernel time in which no other GPU work ran; only in what prepare and "
+			  "analyze write"),
 };
 
 struct walk {
@@ -481,6 +487,44 @@ static void add_to_totals(const struct walk *w, uint32_t group, struct totals *t
 	}
 }
 
+/* By group, for those whose events are in the order of its rows. NULL: out of memory. */
+static int64_t *exposed_by_group(const struct walk *w)
+{
+	const struct trawl_allocator *a = w->in->allocator;
+	uint32_t count = w->keys.groups.count, g;
+	uint32_t *owner = tw_alloc(a, (w->d->gpu.count + 1) * sizeof(*owner));
+	int64_t *exposed = tw_alloc_array(a, (size_t)count + 1, sizeof(*exposed));
+	uint64_t row, i;
+	bool failed = !owner || !exposed;
+
+	for (g = 0; !failed && g < w->d->gpu.count; g++)
+		owner[g] = TW_NONE;
+	for (row = 0; !failed && row < w->rows.count; row++)
+		for (i = w->rows.gpu.first[row]; i < w->rows.gpu.first[row + 1]; i++)
+			owner[w->rows.gpu.list[i]] = w->rows.items[row].group;
+	failed = failed || tw_exposed_times(w->d, owner, count, exposed);
+	tw_free(a, owner, (w->d->gpu.count + 1) * sizeof(*owner));
+	if (!failed)
+		return exposed;
+	tw_free(a, exposed, ((size_t)count + 1) * sizeof(*exposed));
+	return NULL;
+}
+
+/* The column of exposed time: groups in the order of rows. */
+static int fill_exposed(const struct walk *w, struct trawl_table *table,
+			const struct tw_order *order)
+{
+	int64_t *exposed = exposed_by_group(w);
+	uint32_t count = w->keys.groups.count, g;
+
+	if (!exposed)
+		return -1;
+	for (g = 0; g < count; g++)
+		tw_table_set_integer(table, g, EXPOSED, exposed[order[g].index]);
+	tw_free(w->in->allocator, exposed, ((size_t)count + 1) * sizeof(*exposed));
+	return 0;
+}
+
 static int fill(struct walk *w, struct trawl_table *table)
 {
 	uint32_t count = w->keys.groups.count, g;
@@ -504,6 +548,8 @@ static int fill(struct walk *w, struct trawl_table *table)
 		add_to_totals(w, order[g].index, &totals, order[g].value,
 			      percent.state == TRAWL_CELL_VALUE ? percent.real : 0);
 	}
+	if (!status && trawl_table_columns(table) > EXPOSED)
+		status = fill_exposed(w, table, order);
 	if (!status && count)
 		add_notes(w, table, &totals);
 	tw_free(w->in->allocator, order, (count + 1) * sizeof(*order));
@@ -540,11 +586,20 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	return status;
 }
 
+static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
+		struct trawl_table **table)
+{
+	*table = tw_table_new_columns(&self->table, columns,
+				      in->options->exposed_time ? COLUMN_COUNT : EXPOSED,
+				      in->allocator);
+	return *table ? run(in, *table) : TRAWL_ENOMEM;
+}
+
 const struct tw_analysis tw_analysis_unified_perf_summary = {
 	TW_TABLE("unified_perf_summary",
 		 "work, kernel time and efficiency of operations by name and arguments, each GPU "
 		 "event once, communication aside",
 		 columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
-	.run = run,
+	.make = make,
 };

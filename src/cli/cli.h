@@ -114,9 +114,6 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned 
 		     struct tw_str *out);
 /* The first rows of the operations, as a table of its own; NULL when out of memory. */
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops);
-/* The cell in the column of that header; missing when the table has none, or is NULL. */
-struct trawl_cell cli_cell(const struct trawl_table *table, size_t row, const char *header);
-
 /* ---- plots.c */
 /* The operations of a report under its roofline as a PNG; TRAWL_ENODATA: nothing to draw. */
 int cli_draw_roofline(const struct trawl_report *report, const struct trawl_trace *trace,

@@ -5,13 +5,14 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "render/roofline_chart.h"
+#include "table/table.h"
 
 #include <math.h>
 #include <string.h>
 
 static double real_cell(const struct trawl_table *table, size_t row, const char *header)
 {
-	struct trawl_cell cell = cli_cell(table, row, header);
+	struct trawl_cell cell = tw_table_cell(table, row, header);
 
 	return cell.state == TRAWL_CELL_VALUE ? cell.real : NAN;
 }
@@ -19,7 +20,7 @@ static double real_cell(const struct trawl_table *table, size_t row, const char 
 static const char *text_cell(const struct trawl_table *table, size_t row, const char *header,
 			     struct tw_arena *arena)
 {
-	struct trawl_cell cell = cli_cell(table, row, header);
+	struct trawl_cell cell = tw_table_cell(table, row, header);
 
 	return cell.state == TRAWL_CELL_VALUE ? tw_arena_copy(arena, cell.text, cell.text_len) : "";
 }
@@ -74,7 +75,7 @@ static struct tw_chart_point *points_of(const struct trawl_table *table, size_t 
 		struct tw_chart_point *p = &points[i];
 
 		p->name = text_cell(table, i, "name", arena);
-		p->detail = shapes_of(cli_cell(table, i, "Input Dims"), arena);
+		p->detail = shapes_of(tw_table_cell(table, i, "Input Dims"), arena);
 		p->flops_per_byte = real_cell(table, i, "FLOPS/Byte");
 		p->tflops_per_s = real_cell(table, i, "TFLOPS/s_mean");
 		p->time_frac = real_cell(table, i, "Percentage (%)") / 100;

@@ -227,49 +227,11 @@ static const char *const top_gpu_sources[] = { "name",		 "Categories",
 static const char *const top_host_sources[] = { "name", "Count", "self host time (ms)",
 						"Percentage (%)" };
 
-/* Their number when there is none, where every cell is missing. */
-static size_t column_of(const struct trawl_table *table, const char *header)
-{
-	size_t i;
-
-	for (i = 0; i < trawl_table_columns(table); i++)
-		if (!strcmp(trawl_table_column(table, i)->header, header))
-			return i;
-	return i;
-}
-
-struct trawl_cell cli_cell(const struct trawl_table *table, size_t row, const char *header)
-{
-	static const struct trawl_cell missing = { .state = TRAWL_CELL_MISSING };
-
-	return table ? trawl_table_cell(table, row, column_of(table, header)) : missing;
-}
-
-static void copy_cell(struct trawl_table *to, size_t row, size_t column,
-		      const struct trawl_table *from, const char *header)
-{
-	size_t source = column_of(from, header);
-	struct trawl_cell cell = trawl_table_cell(from, row, source);
-
-	if (cell.state == TRAWL_CELL_MISSING)
-		return;
-	switch (trawl_table_column(from, source)->type) {
-	case TRAWL_COLUMN_TEXT:
-		tw_table_set_text(to, row, column, cell.text, cell.text_len);
-		break;
-	case TRAWL_COLUMN_REAL:
-		tw_table_set_real(to, row, column, cell.real);
-		break;
-	default:
-		tw_table_set_integer(to, row, column, cell.integer);
-	}
-}
-
 /* "['GEMM', 'other']", as the tables have it, as "GEMM, other". */
 static void copy_categories(struct trawl_table *to, size_t row, size_t column,
 			    const struct trawl_table *from)
 {
-	struct trawl_cell cell = cli_cell(from, row, "Categories");
+	struct trawl_cell cell = tw_table_cell(from, row, "Categories");
 	struct tw_str plain;
 	size_t i;
 
@@ -284,7 +246,7 @@ static void copy_categories(struct trawl_table *to, size_t row, size_t column,
 
 static double percent_of_roofline(const struct trawl_table *table, size_t row)
 {
-	struct trawl_cell cell = cli_cell(table, row, "Pct Roofline_mean");
+	struct trawl_cell cell = tw_table_cell(table, row, "Pct Roofline_mean");
 
 	return cell.state == TRAWL_CELL_VALUE ? cell.real : NAN;
 }
@@ -292,7 +254,7 @@ static double percent_of_roofline(const struct trawl_table *table, size_t row)
 /* Over the rows of that name, each as much as its kernel time; NaN when none has one. */
 static double roofline_of_name(const struct trawl_table *table, struct trawl_cell name)
 {
-	size_t name_column = column_of(table, "name"), row;
+	size_t name_column = tw_table_column(table, "name"), row;
 	double sum = 0, time = 0;
 
 	for (row = 0; row < trawl_table_rows(table); row++) {
@@ -305,7 +267,7 @@ static double roofline_of_name(const struct trawl_table *table, struct trawl_cel
 		percent = percent_of_roofline(table, row);
 		if (isnan(percent))
 			continue;
-		kernel_time = (double)cli_cell(table, row, "Kernel Time (µs)_sum").integer;
+		kernel_time = (double)tw_table_cell(table, row, "Kernel Time (µs)_sum").integer;
 		sum += percent * kernel_time;
 		time += kernel_time;
 	}
@@ -337,13 +299,14 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 		tw_table_add_row(top);
 		for (column = 0; column < trawl_table_columns(top); column++) {
 			if (!sources[column] && work)
-				tw_table_set_real(top, row, column,
-						  roofline_of_name(work,
-								   cli_cell(ops, row, "name")));
+				tw_table_set_real(
+					top, row, column,
+					roofline_of_name(work, tw_table_cell(ops, row, "name")));
 			else if (sources[column] && !strcmp(sources[column], "Categories"))
 				copy_categories(top, row, column, ops);
 			else if (sources[column])
-				copy_cell(top, row, column, ops, sources[column]);
+				tw_table_copy_cell(top, row, column, ops, row,
+						   tw_table_column(ops, sources[column]));
 		}
 	}
 	if (trawl_report_view(report)[0])
@@ -379,8 +342,8 @@ static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 	for (row = 0; table && row < trawl_table_rows(table); row++) {
 		struct trawl_cell time;
 
-		count += cli_cell(table, row, "count").integer;
-		time = cli_cell(table, row, "time (ms)");
+		count += tw_table_cell(table, row, "count").integer;
+		time = tw_table_cell(table, row, "time (ms)");
 		told &= time.state == TRAWL_CELL_VALUE;
 		ns += time.integer;
 	}
@@ -453,11 +416,11 @@ static void add_without_figures(const struct trawl_report *report, unsigned widt
 	char line[256];
 
 	for (row = 0; row < rows; row++) {
-		double ns = (double)cli_cell(table, row, "Kernel Time (µs)_sum").integer;
+		double ns = (double)tw_table_cell(table, row, "Kernel Time (µs)_sum").integer;
 
 		all_ns += ns;
-		if (cli_cell(table, row, "GFLOPS").state == TRAWL_CELL_VALUE ||
-		    cli_cell(table, row, "Data Moved (MB)").state == TRAWL_CELL_VALUE)
+		if (tw_table_cell(table, row, "GFLOPS").state == TRAWL_CELL_VALUE ||
+		    tw_table_cell(table, row, "Data Moved (MB)").state == TRAWL_CELL_VALUE)
 			continue;
 		count++;
 		without_ns += ns;

@@ -112,6 +112,14 @@ const struct tw_level tw_levels[] = {
 	  2, { { TW_FACT_percent_of_compute, TW_OVER, 10 }, { TW_FACT_efficiency_percent, TW_BELOW, 30 } } },
 	{ "replay", "no", NULL,
 	  0, { { 0, TW_KNOWN, 0 } } },
+	{ "sync_operation", "yes", NULL,
+	  1, { { TW_FACT_host_to_kernel, TW_OVER, 5 } } },
+	{ "sync_operation", "no", NULL,
+	  0, { { 0, TW_KNOWN, 0 } } },
+	{ "sync_bottleneck", "yes", NULL,
+	  2, { { TW_FACT_sync_percent, TW_OVER, 10 }, { TW_FACT_sync_ms, TW_OVER, 1 } } },
+	{ "sync_bottleneck", "no", NULL,
+	  0, { { 0, TW_KNOWN, 0 } } },
 };
 
-const size_t tw_level_count = 55;
+const size_t tw_level_count = 59;

@@ -115,6 +115,18 @@ extern const size_t tw_platform_fact_count;
 #define TW_PEAK_COUNT 13
 extern const char *const tw_peak_keys[TW_PEAK_COUNT];
 
+/* What the standalone analysis calls a category of operations. */
+struct tw_analysis_category {
+	const char *op_category;
+	const char *operation; /* pattern, in lower case */
+	const char *name;      /* of its files */
+	const char *display_name, *skill;
+};
+
+/* The first row that matches counts. */
+extern const struct tw_analysis_category tw_analysis_categories[];
+extern const size_t tw_analysis_category_count;
+
 /* ---- rules: conditions on facts, and what is said when they hold */
 
 enum tw_fact {

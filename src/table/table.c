@@ -374,3 +374,41 @@ const char *trawl_table_note(const struct trawl_table *table, size_t note)
 {
 	return note < table->note_count ? table->notes[note] : NULL;
 }
+
+void tw_table_copy_cell(struct trawl_table *to, size_t row, size_t column,
+			const struct trawl_table *from, size_t from_row, size_t from_column)
+{
+	struct trawl_cell cell = trawl_table_cell(from, from_row, from_column);
+
+	if (cell.state == TRAWL_CELL_MISSING)
+		return;
+	switch (trawl_table_column(from, from_column)->type) {
+	case TRAWL_COLUMN_TEXT:
+	case TRAWL_COLUMN_ID:
+		tw_table_set_text(to, row, column, cell.text, cell.text_len);
+		break;
+	case TRAWL_COLUMN_REAL:
+		tw_table_set_real(to, row, column, cell.real);
+		break;
+	case TRAWL_COLUMN_INTEGER:
+	case TRAWL_COLUMN_DECIMAL:
+		tw_table_set_integer(to, row, column, cell.integer);
+	}
+}
+
+size_t tw_table_column(const struct trawl_table *table, const char *header)
+{
+	size_t i;
+
+	for (i = 0; i < trawl_table_columns(table); i++)
+		if (!strcmp(trawl_table_column(table, i)->header, header))
+			return i;
+	return i;
+}
+
+struct trawl_cell tw_table_cell(const struct trawl_table *table, size_t row, const char *header)
+{
+	static const struct trawl_cell missing = { .state = TRAWL_CELL_MISSING };
+
+	return table ? trawl_table_cell(table, row, tw_table_column(table, header)) : missing;
+}

@@ -51,10 +51,18 @@ void tw_table_set_str(struct trawl_table *table, size_t row, size_t column, cons
 /* Keeps the pointer: the caller guarantees that `text` outlives the table. */
 void tw_table_set_text_borrowed(struct trawl_table *table, size_t row, size_t column,
 				const char *text, size_t len);
+/* The cell of one table into one of another, whose column has the same type. */
+void tw_table_copy_cell(struct trawl_table *to, size_t row, size_t column,
+			const struct trawl_table *from, size_t from_row, size_t from_column);
 void tw_table_add_note(struct trawl_table *table, const char *format, ...) TRAWL_PRINTF(2, 3);
 
 /* Asked once after filling: 0, or TRAWL_ENOMEM when anything above failed. */
 int tw_table_finish(struct trawl_table *table, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* The column of that header; their number, where every cell is missing, when there is none. */
+size_t tw_table_column(const struct trawl_table *table, const char *header);
+/* The cell under a header, missing when there is no such column, row or table (NULL). */
+struct trawl_cell tw_table_cell(const struct trawl_table *table, size_t row, const char *header);
 
 bool tw_table_keep_empty(const struct trawl_table *table);
 

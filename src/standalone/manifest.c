@@ -1,0 +1,337 @@
+#include "standalone/manifest.h"
+
+#include "analysis/analysis.h"
+#include "findings/findings.h"
+#include "json/writer.h"
+#include "standalone/prepared.h"
+#include "store/trace.h"
+#include "table/table.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct tw_category_rows tw_cpu_idle_area = {
+	.name = "cpu_idle",
+	.display_name = "CPU/Idle Analysis",
+	.skill = "cpu-idle-analysis",
+};
+
+const struct tw_category_rows tw_multi_kernel_area = {
+	.name = "multi_kernel",
+	.display_name = "Multi-Kernel Issues",
+	.skill = "multi-kernel-analysis",
+};
+
+static bool is_system(const struct tw_category_rows *category)
+{
+	return category == &tw_cpu_idle_area || category == &tw_multi_kernel_area;
+}
+
+/* Time of a row of gpu_timeline; missing when the trace has no GPU work. */
+static struct trawl_cell timeline_ms(const struct trawl_report *report, const char *type)
+{
+	const struct trawl_table *table = trawl_report_find(report, "gpu_timeline");
+	struct trawl_cell missing = { .state = TRAWL_CELL_MISSING };
+	size_t row;
+
+	for (row = 0; table && row < trawl_table_rows(table); row++) {
+		struct trawl_cell cell = tw_table_cell(table, row, "type");
+
+		if (cell.text_len == strlen(type) && !memcmp(cell.text, type, cell.text_len))
+			return tw_table_cell(table, row, "time ms");
+	}
+	return missing;
+}
+
+int tw_manifest_init(struct tw_manifest *manifest, struct tw_arena *arena,
+		     const struct trawl_report *report, const char *trace_name,
+		     struct trawl_error *err)
+{
+	*manifest = (struct tw_manifest){ .report = report, .trace_name = trace_name };
+	manifest->total_ns = timeline_ms(report, "total_time").integer;
+	manifest->compute_ns = timeline_ms(report, "computation_time").integer;
+	return tw_categories_of_report(&manifest->categories, arena, report, err);
+}
+
+/* ---- values */
+
+static void add_percent(struct tw_json *json, const char *key, double part, double whole,
+			unsigned digits)
+{
+	tw_json_key(json, key);
+	tw_json_rounded(json, whole > 0 ? 100 * part / whole : (double)NAN, digits);
+}
+
+static void add_text(struct tw_json *json, const char *key, const char *text)
+{
+	tw_json_key(json, key);
+	tw_json_cstr(json, text);
+}
+
+static void add_count(struct tw_json *json, const char *key, size_t count)
+{
+	tw_json_key(json, key);
+	tw_json_integer(json, (int64_t)count);
+}
+
+static void add_ms(struct tw_json *json, const char *key, tw_wide ns)
+{
+	tw_json_key(json, key);
+	tw_json_rounded(json, (double)ns / 1e6, 3);
+}
+
+static void add_real(struct tw_json *json, const char *key, double value)
+{
+	tw_json_key(json, key);
+	tw_json_real(json, value);
+}
+
+/* A part of the time line, exact, and its share. */
+static void add_timeline(struct tw_json *json, const struct tw_manifest *m, const char *type)
+{
+	struct trawl_cell time = timeline_ms(m->report, type);
+	char key[64] = "";
+
+	strncat(key, type, sizeof(key) - sizeof("_percent"));
+	strncat(key, "_ms", 4);
+	tw_json_key(json, key);
+	if (time.state == TRAWL_CELL_VALUE)
+		tw_json_decimal(json, time.integer, 6);
+	else
+		tw_json_null(json);
+	if (!strcmp(type, "total_time"))
+		return;
+	memcpy(key + strlen(type), "_percent", sizeof("_percent"));
+	add_percent(json, key, time.state == TRAWL_CELL_VALUE ? (double)time.integer : (double)NAN,
+		    (double)m->total_ns, 6);
+}
+
+static void add_utilization(struct tw_json *json, const struct tw_manifest *m)
+{
+	static const char *const types[] = { "total_time", "computation_time", "exposed_comm_time",
+					     "exposed_memcpy_time", "idle_time" };
+	size_t i;
+
+	tw_json_key(json, "gpu_utilization");
+	tw_json_object(json, TW_JSON_LINES);
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		add_timeline(json, m, types[i]);
+	tw_json_end(json);
+}
+
+static bool idle_is_critical(const struct tw_manifest *m)
+{
+	struct trawl_cell idle = timeline_ms(m->report, "idle_time");
+	struct tw_facts facts;
+
+	tw_facts_init(&facts);
+	if (idle.state == TRAWL_CELL_VALUE && m->total_ns > 0)
+		facts.value[TW_FACT_idle_percent] =
+			100 * (double)idle.integer / (double)m->total_ns;
+	return tw_level_is_yes("cpu_idle_critical", &facts);
+}
+
+/* ---- the manifest */
+
+static void add_cell_text(struct tw_json *json, const char *key, struct trawl_cell cell)
+{
+	tw_json_key(json, key);
+	if (cell.state == TRAWL_CELL_VALUE)
+		tw_json_string(json, cell.text, cell.text_len);
+	else
+		tw_json_null(json);
+}
+
+static void add_top_operations(struct tw_json *json, const struct tw_manifest *m)
+{
+	const struct trawl_table *table = m->categories.table;
+	size_t rows = table ? trawl_table_rows(table) : 0, i;
+
+	tw_json_key(json, "top_operations");
+	tw_json_array(json, TW_JSON_LINES);
+	for (i = 0; i < rows && i < TW_TOP_OPERATIONS; i++) {
+		const struct tw_category_rows *category =
+			&m->categories.items[m->categories.of_row[i]];
+		int64_t ns = tw_table_cell(table, i, "Kernel Time (µs)_sum").integer;
+
+		tw_json_object(json, TW_JSON_LINES);
+		add_count(json, "rank", i + 1);
+		add_count(json, "uid", (size_t)tw_table_cell(table, i, "ex_UID").integer);
+		add_cell_text(json, "name", tw_table_cell(table, i, "name"));
+		add_text(json, "category", category->name);
+		add_text(json, "display_name", category->display_name);
+		add_cell_text(json, "input_dims", tw_table_cell(table, i, "Input Dims"));
+		add_count(json, "count",
+			  (size_t)tw_table_cell(table, i, "operation_count").integer);
+		add_ms(json, "time_ms", ns);
+		add_percent(json, "percent_of_compute", (double)ns, (double)m->compute_ns, 2);
+		add_percent(json, "percent_of_total", (double)ns, (double)m->total_ns, 2);
+		tw_json_end(json);
+	}
+	tw_json_end(json);
+}
+
+static void add_file(struct tw_json *json, const char *key, const char *folder, const char *name,
+		     const char *ending)
+{
+	char path[512] = "";
+
+	strncat(path, folder, sizeof(path) - 1);
+	strncat(path, "/", sizeof(path) - strlen(path) - 1);
+	strncat(path, name, sizeof(path) - strlen(path) - 1);
+	strncat(path, ending, sizeof(path) - strlen(path) - 1);
+	add_text(json, key, path);
+}
+
+static void add_sync(struct tw_json *json, const struct tw_category_rows *category)
+{
+	add_ms(json, "cpu_duration_ms", category->host_ns);
+	add_ms(json, "sync_time_ms", category->sync_ns);
+	add_count(json, "sync_ops_count", category->sync_operations);
+	tw_json_key(json, "has_sync_bottleneck");
+	tw_json_bool(json, category->sync_bottleneck);
+}
+
+static void add_category(struct tw_json *json, const struct tw_manifest *m,
+			 const struct tw_category_rows *category)
+{
+	bool system = is_system(category);
+
+	tw_json_object(json, TW_JSON_LINES);
+	add_text(json, "name", category->name);
+	add_text(json, "display_name", category->display_name);
+	add_text(json, "skill", category->skill);
+	add_text(json, "tier", system ? "system" : "compute_kernel");
+	add_count(json, "ops_count", category->count);
+	if (category != &tw_multi_kernel_area)
+		add_file(json, "csv_file", TW_CATEGORY_DATA, category->name, "_ops.csv");
+	add_file(json, "metadata_file", TW_METADATA, category->name, "_metadata.json");
+	if (system) {
+		add_file(json, "data_file", TW_CATEGORY_DATA, category->name, "_data.json");
+		if (category == &tw_cpu_idle_area)
+			add_count(json, "priority", 0);
+	} else {
+		add_file(json, "tree_data_file", TW_CATEGORY_DATA, category->name,
+			 "_tree_data.json");
+		add_ms(json, "gpu_kernel_time_ms", category->kernel_ns);
+		add_percent(json, "percent_of_compute", (double)category->kernel_ns,
+			    (double)m->compute_ns, 2);
+		add_percent(json, "percent_of_total", (double)category->kernel_ns,
+			    (double)m->total_ns, 2);
+		add_sync(json, category);
+	}
+	tw_json_end(json);
+}
+
+static void add_categories(struct tw_json *json, const struct tw_manifest *m)
+{
+	size_t i;
+
+	tw_json_key(json, "categories");
+	tw_json_array(json, TW_JSON_LINES);
+	add_category(json, m, &tw_cpu_idle_area);
+	for (i = 0; i < m->categories.count; i++)
+		add_category(json, m, &m->categories.items[i]);
+	add_category(json, m, &tw_multi_kernel_area);
+	tw_json_end(json);
+}
+
+static void add_defects(struct tw_json *json, const struct trawl_report *report)
+{
+	size_t count = trawl_report_defects(report), i;
+
+	tw_json_key(json, "defects");
+	tw_json_array(json, TW_JSON_LINES);
+	for (i = 0; i < count; i++) {
+		struct trawl_defect defect = trawl_report_defect(report, i);
+
+		tw_json_object(json, TW_JSON_INLINE);
+		add_text(json, "kind", defect.kind);
+		add_text(json, "severity", tw_severity_name(defect.severity));
+		add_count(json, "count", (size_t)defect.count);
+		add_text(json, "meaning", defect.meaning);
+		tw_json_end(json);
+	}
+	tw_json_end(json);
+}
+
+void tw_manifest_json(struct tw_str *out, const struct tw_manifest *m)
+{
+	const struct trawl_trace *trace = tw_report_input(m->report)->trace;
+	struct tw_json json;
+	bool guessed;
+
+	tw_json_init(&json, out);
+	tw_json_object(&json, TW_JSON_LINES);
+	add_text(&json, "platform", trawl_report_platform(m->report, &guessed));
+	tw_json_key(&json, "platform_guessed");
+	tw_json_bool(&json, guessed);
+	add_text(&json, "device_name", trace->device_name);
+	add_text(&json, "trace_path", m->trace_name);
+	add_text(&json, "output_dir", ".");
+	add_text(&json, "comparison_scope", "standalone");
+	add_text(&json, "view", trawl_report_view(m->report));
+	add_utilization(&json, m);
+	tw_json_key(&json, "cpu_idle_critical");
+	tw_json_bool(&json, idle_is_critical(m));
+	add_top_operations(&json, m);
+	add_categories(&json, m);
+	add_defects(&json, m->report);
+	add_text(&json, "time_metric_note",
+		 "Use gpu_kernel_time_ms for bottleneck prioritization. cpu_duration_ms includes "
+		 "sync/launch overhead.");
+	tw_json_end(&json);
+	tw_json_finish(&json);
+}
+
+/* ---- metadata */
+
+static void add_platform(struct tw_json *json, const struct tw_manifest *m)
+{
+	const struct tw_platform *platform = tw_report_platform(m->report);
+	size_t i;
+
+	add_text(json, "platform", platform ? platform->name : NULL);
+	add_real(json, "peak_hbm_bw_tbs", platform ? platform->mem_bw_gbps / 1000 : (double)NAN);
+	tw_json_key(json, "max_achievable_tflops");
+	tw_json_object(json, TW_JSON_LINES);
+	for (i = 0; platform && i < TW_PEAK_COUNT; i++)
+		if (!isnan(platform->peak_tflops[i]))
+			add_real(json, tw_peak_keys[i], platform->peak_tflops[i]);
+	tw_json_end(json);
+	add_real(json, "memory_gb", platform ? platform->memory_gb : (double)NAN);
+}
+
+static void add_breakdown(struct tw_json *json, const struct tw_category_rows *category)
+{
+	add_text(json, "trace_loading_policy", "DO_NOT_LOAD_TRACE_use_precomputed_tree_data");
+	tw_json_key(json, "time_breakdown");
+	tw_json_object(json, TW_JSON_LINES);
+	add_ms(json, "gpu_kernel_time_ms", category->kernel_ns);
+	add_sync(json, category);
+	add_text(json, "note",
+		 "Use gpu_kernel_time_ms for bottleneck prioritization. sync_time_ms indicates "
+		 "host-device sync overhead.");
+	tw_json_end(json);
+}
+
+void tw_metadata_json(struct tw_str *out, const struct tw_manifest *m,
+		      const struct tw_category_rows *category)
+{
+	struct tw_json json;
+
+	tw_json_init(&json, out);
+	tw_json_object(&json, TW_JSON_LINES);
+	add_platform(&json, m);
+	add_text(&json, "trace_path", m->trace_name);
+	add_text(&json, "output_dir", ".");
+	add_text(&json, "category", category->display_name);
+	add_text(&json, "category_name", category->name);
+	add_utilization(&json, m);
+	if (is_system(category))
+		add_text(&json, "tier", "system");
+	else
+		add_breakdown(&json, category);
+	tw_json_end(&json);
+	tw_json_finish(&json);
+}
