@@ -119,6 +119,7 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 int cli_draw_roofline(const struct trawl_report *report, const struct trawl_trace *trace,
 		      const char *path, struct trawl_error *err) TRAWL_MUST_CHECK;
 
+int cli_prepare(const struct cli_command *command, int argc, char **argv);
 int cli_report(const struct cli_command *command, int argc, char **argv);
 int cli_check(const struct cli_command *command, int argc, char **argv);
 int cli_model(const struct cli_command *command, int argc, char **argv);

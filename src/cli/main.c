@@ -14,6 +14,12 @@ const struct cli_command cli_commands[] = {
 	  "roofline.png.\n\n"
 	  "  trawl report trace.json.gz -o report --step 3\n",
 	  cli_report },
+	{ "prepare", "TRACE", "the data of a standalone analysis, by category of operations",
+	  "Writes the report and, into the same directory (default: analysis_output beside the trace),\n"
+	  "category_manifest.json and for each category its operations (category_data/), tree data and\n"
+	  "metadata (metadata/). Prints the categories.\n\n"
+	  "  trawl prepare trace.json.gz -o analysis --platform MI300X\n",
+	  cli_prepare },
 	{ "check", "TRACE...", "what is odd in a trace: repairs, losses, suspect events",
 	  "Prints the data-quality record of each trace, worst first, and writes nothing. The exit\n"
 	  "status is 3 when something is lost for good.\n\n"

@@ -6,6 +6,7 @@
 #ifndef TW_STANDALONE_MANIFEST_H
 #define TW_STANDALONE_MANIFEST_H
 
+#include "base/str.h"
 #include "standalone/categories.h"
 
 #define TW_TOP_OPERATIONS 10

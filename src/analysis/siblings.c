@@ -1,0 +1,133 @@
+#include "analysis/siblings.h"
+
+struct walk {
+	const struct tw_analysis_input *in;
+	int64_t start_ns, end_ns; /* of the caller */
+	struct tw_siblings *out;
+};
+
+static int64_t start_of(const struct tw_derived *d, uint64_t node)
+{
+	return d->trace->events.start_ns[d->host.event[node]];
+}
+
+static uint32_t track_of(const struct tw_derived *d, uint64_t node)
+{
+	return d->trace->events.track[d->host.event[node]];
+}
+
+static struct tw_sibling sibling(const struct tw_analysis_input *in, uint64_t node)
+{
+	const struct tw_gpu *gpu = &in->derived->gpu;
+	struct tw_sibling s = { .node = (uint32_t)node };
+	const uint32_t *list = tw_gpu_under(in->modelled, node, &s.gpu_events);
+	uint64_t i;
+
+	for (i = 0; i < s.gpu_events; i++)
+		s.gpu_ns += gpu->end_ns[list[i]] - gpu->start_ns[list[i]];
+	return s;
+}
+
+/* The outermost host node over a node that begins inside the caller. */
+static uint64_t topmost(const struct walk *w, uint64_t node)
+{
+	const struct tw_derived *d = w->in->derived;
+	uint32_t parent;
+
+	while ((parent = d->host.parent[node]) != TW_NONE && start_of(d, parent) > w->start_ns)
+		node = parent;
+	return node;
+}
+
+/* The node before one, with the same parent; TW_NONE: it is the first. */
+static uint64_t before(const struct tw_derived *d, uint64_t node)
+{
+	uint64_t parent = d->host.parent[node], at = node;
+
+	if (!at || (parent != TW_NONE && at - 1 == parent))
+		return TW_NONE;
+	for (at--; d->host.parent[at] != parent; at = d->host.parent[at])
+		if (d->host.parent[at] == TW_NONE)
+			return TW_NONE;
+	return track_of(d, at) == track_of(d, node) ? at : TW_NONE;
+}
+
+/* The node behind one, with the same parent; TW_NONE: it is the last. */
+static uint64_t behind(const struct walk *w, uint64_t node)
+{
+	const struct tw_derived *d = w->in->derived;
+	uint64_t next = w->in->modelled->end[node];
+
+	return next < d->host.count && d->host.parent[next] == d->host.parent[node] &&
+			       track_of(d, next) == track_of(d, node) ?
+		       next :
+		       TW_NONE;
+}
+
+static bool inside(const struct walk *w, uint64_t node)
+{
+	int64_t start = start_of(w->in->derived, node);
+
+	return start >= w->start_ns && start < w->end_ns;
+}
+
+/* The nearest ones before it, half of the places. */
+static void collect_before(struct walk *w, uint64_t node)
+{
+	struct tw_siblings *out = w->out;
+	size_t i;
+
+	while (out->count < TW_MOST_SIBLINGS / 2 &&
+	       (node = before(w->in->derived, node)) != TW_NONE && inside(w, node)) {
+		struct tw_sibling s = sibling(w->in, node);
+
+		if (s.gpu_events)
+			out->items[out->count++] = s;
+	}
+	for (i = 0; i < out->count / 2; i++) {
+		struct tw_sibling s = out->items[i];
+
+		out->items[i] = out->items[out->count - 1 - i];
+		out->items[out->count - 1 - i] = s;
+	}
+}
+
+static void collect_behind(struct walk *w, uint64_t node)
+{
+	struct tw_siblings *out = w->out;
+
+	while (out->count < TW_MOST_SIBLINGS && (node = behind(w, node)) != TW_NONE &&
+	       inside(w, node)) {
+		struct tw_sibling s = sibling(w->in, node);
+
+		if (s.gpu_events)
+			out->items[out->count++] = s;
+	}
+}
+
+void tw_siblings_of(struct tw_siblings *siblings, const struct tw_analysis_input *in, uint64_t node,
+		    const struct tw_enclosing *enclosing, uint64_t target)
+{
+	const struct tw_events *events = &in->trace->events;
+	unsigned depth;
+	uint32_t event;
+
+	siblings->count = 0;
+	for (depth = 0; (event = tw_enclosing_at(enclosing, target, depth)) != TW_NOT_ENCLOSED;
+	     depth++) {
+		struct walk w = { .in = in, .start_ns = events->start_ns[event], .out = siblings };
+		uint64_t top;
+
+		w.end_ns = w.start_ns + events->dur_ns[event];
+		top = topmost(&w, node);
+		siblings->count = 0;
+		siblings->event = event;
+		collect_before(&w, top);
+		siblings->self = siblings->count;
+		siblings->items[siblings->count++] = sibling(in, top);
+		collect_behind(&w, top);
+		if (siblings->count > 1)
+			return;
+	}
+	siblings->count = 0;
+}

@@ -1,0 +1,158 @@
+/* Steps 2 to 5: what the analysis of each category needs, in files of its own. */
+#include "standalone/standalone.h"
+
+#include "render/render.h"
+#include "standalone/manifest.h"
+#include "standalone/tree_data.h"
+#include "table/table.h"
+
+#include <string.h>
+
+/* Columns behind those of unified_perf_summary. */
+static const struct trawl_column added_columns[] = {
+	{ "enhanced_category", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
+	  "category of the standalone analysis" },
+	{ "display_name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "the category's name for people" },
+};
+#define ADDED (sizeof(added_columns) / sizeof(added_columns[0]))
+#define MOST_COLUMNS 80
+
+static const struct tw_table_spec ops_spec = { "ops", "operations of a category", NULL, 0, true };
+
+/* The rows of a category as a table; NULL when out of memory. */
+static struct trawl_table *ops_table(const struct trawl_table *all,
+				     const struct tw_category_rows *category,
+				     const struct trawl_allocator *allocator)
+{
+	size_t columns = trawl_table_columns(all), i, column;
+	struct trawl_column list[MOST_COLUMNS];
+	struct trawl_table *table;
+
+	if (columns > MOST_COLUMNS - ADDED)
+		columns = MOST_COLUMNS - ADDED;
+	for (i = 0; i < columns; i++)
+		list[i] = *trawl_table_column(all, i);
+	memcpy(list + columns, added_columns, sizeof(added_columns));
+	table = tw_table_new_columns(&ops_spec, list, columns + ADDED, allocator);
+	for (i = 0; table && i < category->count; i++) {
+		tw_table_add_row(table);
+		for (column = 0; column < columns; column++)
+			tw_table_copy_cell(table, i, column, all, category->rows[i], column);
+		tw_table_set_str(table, i, columns, category->name);
+		tw_table_set_str(table, i, columns + 1, category->display_name);
+	}
+	return table;
+}
+
+static int write_ops(struct tw_prepared *prepared, const struct trawl_table *all,
+		     const struct tw_category_rows *category, struct trawl_error *err)
+{
+	struct trawl_table *table = ops_table(all, category, prepared->allocator);
+	const char *name = tw_prepared_name(prepared, category->name, "_ops.csv");
+	struct tw_str text;
+	int status;
+
+	tw_str_init(&text, prepared->allocator);
+	if (!table || !name || tw_table_finish(table, NULL)) {
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	} else {
+		tw_render_csv(table, &text);
+		status = tw_prepared_write(prepared, TW_CATEGORY_DATA, name, &text, err);
+	}
+	tw_table_free(table);
+	tw_str_release(&text);
+	return status;
+}
+
+static int write_json(struct tw_prepared *prepared, const char *folder, const char *name,
+		      const char *ending, const struct tw_str *text, struct trawl_error *err)
+{
+	const char *file = tw_prepared_name(prepared, name, ending);
+
+	if (!file)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return tw_prepared_write(prepared, folder, file, text, err);
+}
+
+static int write_metadata(struct tw_prepared *prepared, const struct tw_manifest *manifest,
+			  const struct tw_category_rows *category, struct trawl_error *err)
+{
+	struct tw_str text;
+	int status;
+
+	tw_str_init(&text, prepared->allocator);
+	tw_metadata_json(&text, manifest, category);
+	status = write_json(prepared, TW_METADATA, category->name, "_metadata.json", &text, err);
+	tw_str_release(&text);
+	return status;
+}
+
+static int write_category(struct tw_prepared *prepared, const struct tw_manifest *manifest,
+			  const struct tw_trees *trees, const struct tw_category_rows *category,
+			  struct trawl_error *err)
+{
+	struct tw_str text;
+	int status;
+
+	tw_str_init(&text, prepared->allocator);
+	status = write_ops(prepared, manifest->categories.table, category, err);
+	if (!status)
+		status = write_metadata(prepared, manifest, category, err);
+	if (!status) {
+		tw_trees_json(&text, trees, category);
+		status = write_json(prepared, TW_CATEGORY_DATA, category->name, "_tree_data.json",
+				    &text, err);
+	}
+	tw_str_release(&text);
+	return status;
+}
+
+/* The manifest comes last: where it stands, everything it names does. */
+static int write_manifest(struct tw_prepared *prepared, const struct tw_manifest *manifest,
+			  struct trawl_error *err)
+{
+	struct tw_str text;
+	int status;
+
+	tw_str_init(&text, prepared->allocator);
+	tw_manifest_json(&text, manifest);
+	status = tw_prepared_write(prepared, TW_CATEGORY_DATA, TW_MANIFEST, &text, err);
+	if (!status)
+		status = tw_prepared_write(prepared, "", TW_MANIFEST, &text, err);
+	tw_str_release(&text);
+	return status;
+}
+
+static int write_system(struct tw_prepared *prepared, const struct tw_manifest *manifest,
+			struct trawl_error *err)
+{
+	int status = write_metadata(prepared, manifest, &tw_cpu_idle_area, err);
+
+	if (!status)
+		status = write_metadata(prepared, manifest, &tw_multi_kernel_area, err);
+	return status;
+}
+
+int tw_prepare(struct tw_prepared *prepared, const struct trawl_report *report,
+	       const char *trace_name, struct trawl_error *err)
+{
+	struct tw_manifest manifest;
+	struct tw_trees trees;
+	int status;
+	size_t i;
+
+	status = tw_manifest_init(&manifest, &prepared->arena, report, trace_name, err);
+	if (!status)
+		status = tw_trees_init(&trees, &prepared->arena, &manifest, err);
+	if (status)
+		return status;
+	for (i = 0; !status && i < manifest.categories.count; i++)
+		status = write_category(prepared, &manifest, &trees, &manifest.categories.items[i],
+					err);
+	tw_trees_release(&trees);
+	if (!status)
+		status = write_system(prepared, &manifest, err);
+	if (!status)
+		status = write_manifest(prepared, &manifest, err);
+	return status;
+}
