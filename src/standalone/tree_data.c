@@ -334,13 +334,26 @@ static size_t add_subtree(struct writer *w, const struct tw_tree *tree)
 
 /* ---- what runs beside it */
 
+/* Of the outermost call in it that has a cost model, else of what launches its first GPU event. */
 static const char *sibling_category(const struct writer *w, const struct tw_sibling *sibling)
 {
 	const struct tw_categories *c = &w->in->launchers->categories;
-	uint64_t count;
-	const uint32_t *gpu = tw_gpu_under(w->in->modelled, sibling->node, &count);
+	const struct tw_modelled *m = w->in->modelled;
+	uint64_t node, count;
+	const uint32_t *gpu = tw_gpu_under(m, sibling->node, &count);
+	uint32_t launcher;
 
-	return c->names[tw_category_of(c, w->in->derived->host.event[sibling->node], gpu[0])];
+	for (node = sibling->node; node < m->end[sibling->node]; node++) {
+		uint64_t under;
+		const uint32_t *first = tw_gpu_under(m, node, &under);
+
+		if (under && tw_work_at(m, node) != TW_NO_GROUP)
+			return c->names[tw_category_of(c, w->in->derived->host.event[node],
+						       first[0])];
+	}
+	launcher = count ? w->in->launchers->of_gpu[gpu[0]] : TW_NO_GROUP;
+	return launcher == TW_NO_GROUP ? "other" :
+					 c->names[w->in->launchers->items[launcher].category];
 }
 
 static void add_siblings(struct writer *w, const struct tw_siblings *s)
