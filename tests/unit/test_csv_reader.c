@@ -1,0 +1,129 @@
+/* CSV files read back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "failing.h"
+#include "render/render.h"
+#include "table/csv.h"
+#include "table/table.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct tw_arena arena;
+static struct trawl_error err;
+
+static int parse(struct tw_csv *csv, const char *text)
+{
+	tw_arena_init(&arena, trawl_allocator_default());
+	return tw_csv_parse(csv, &arena, text, strlen(text), "f.csv", &err);
+}
+
+static void cells_by_header(void **state)
+{
+	struct tw_csv csv;
+
+	assert_int_equal(parse(&csv, "\xef\xbb\xbfname,n\r\n\"a,\"\"b\"\"\nc\",1.5\nplain,\n"), 0);
+	assert_int_equal(csv.rows, 2);
+	assert_string_equal(tw_csv_text(&csv, 0, tw_csv_column(&csv, "name")), "a,\"b\"\nc");
+	assert_true(tw_csv_number(&csv, 0, 1) > 1.4 && tw_csv_number(&csv, 0, 1) < 1.6);
+	assert_true(isnan(tw_csv_number(&csv, 1, 1)));
+	assert_true(tw_csv_column(&csv, "x") == TW_CSV_NO_COLUMN);
+	assert_string_equal(tw_csv_text(&csv, 9, 0), "");
+	tw_arena_release(&arena);
+}
+
+static void text_where_a_number_belongs(void **state)
+{
+	struct tw_csv csv;
+
+	assert_int_equal(parse(&csv, "n\nabc\n1e3\n12x\n"), 0);
+	assert_true(isnan(tw_csv_number(&csv, 0, 0)));
+	assert_true(tw_csv_number(&csv, 1, 0) > 999);
+	assert_true(isnan(tw_csv_number(&csv, 2, 0)));
+	tw_arena_release(&arena);
+}
+
+static void mistakes_name_the_line(void **state)
+{
+	struct tw_csv csv;
+
+	assert_int_equal(parse(&csv, "a,b\n1,2\n1,2,3\n"), TRAWL_EFORMAT);
+	assert_string_equal(err.message, "f.csv:3: not as many cells as the header has");
+	assert_int_equal(csv.rows, 0);
+	tw_arena_release(&arena);
+	assert_int_equal(parse(&csv, "a,b\n\"1,2\n"), TRAWL_EFORMAT);
+	assert_non_null(strstr(err.message, "a quote that is never closed"));
+	tw_arena_release(&arena);
+	assert_int_equal(parse(&csv, ""), 0);
+	assert_int_equal(csv.columns, 0);
+	tw_arena_release(&arena);
+}
+
+/* What the renderer escapes comes back as it was. */
+static void what_was_written_is_read(void **state)
+{
+	static const struct trawl_column columns[] = {
+		{ "text", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "" },
+		{ "n", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
+	};
+	static const struct tw_table_spec spec = { "t", "", columns, 2, true };
+	static const char *const texts[] = { "=1+1",	   "'=x", "''-y", "a\"b",
+					     "two\nlines", "@x",  "-5",	  "plain" };
+	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
+	struct tw_csv csv;
+	struct tw_str out;
+	size_t i, count = sizeof(texts) / sizeof(texts[0]);
+
+	for (i = 0; i < count; i++) {
+		tw_table_add_row(table);
+		tw_table_set_str(table, i, 0, texts[i]);
+		tw_table_set_integer(table, i, 1, (int64_t)i);
+	}
+	tw_str_init(&out, trawl_allocator_default());
+	tw_render_csv(table, &out);
+	assert_int_equal(parse(&csv, out.ptr), 0);
+	assert_int_equal(csv.rows, count);
+	for (i = 0; i < count; i++)
+		assert_string_equal(tw_csv_text(&csv, i, 0), texts[i]);
+	tw_arena_release(&arena);
+	tw_str_release(&out);
+	tw_table_free(table);
+}
+
+static void every_failure_of_memory_is_told(void **state)
+{
+	const char *text = "a,b\n1,\"long enough to need room of its own, somewhere\"\n";
+	struct failing failing;
+	struct tw_csv csv;
+	int n, status;
+
+	for (n = 0;; n++) {
+		failing_init(&failing, n);
+		tw_arena_init(&arena, &failing.allocator);
+		status = tw_csv_parse(&csv, &arena, text, strlen(text), "f.csv", &err);
+		assert_true(!status || status == TRAWL_ENOMEM);
+		tw_arena_release(&arena);
+		assert_int_equal(failing.live_blocks, 0);
+		if (!status)
+			break;
+	}
+	assert_true(n > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cells_by_header),
+		cmocka_unit_test(text_where_a_number_belongs),
+		cmocka_unit_test(mistakes_name_the_line),
+		cmocka_unit_test(what_was_written_is_read),
+		cmocka_unit_test(every_failure_of_memory_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
