@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import (ROOT, Case, base_events, document, event, kernel, op, tracegen, trawl)
 
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
-           for name in ("report", "check", "model", "models", "platforms")}
+           for name in ("report", "check", "model", "models", "platforms", "prepare")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -55,6 +55,13 @@ class Schema(Case):
         for name, (data, options) in cases.items():
             with self.subTest(name):
                 self.assertEqual(self.validate("report", self.printed(data, *options)), "")
+
+    def test_prepared_categories_fit(self):
+        for data in (document(base_events()), document([op("a", 1, 5)]),
+                     document([kernel("k", 1, 5)])):
+            done = trawl("prepare", self.write(data), "-o", self.tmp / "out", "--format", "json")
+            self.assertExit(done, 0)
+            self.assertEqual(self.validate("prepare", done.out), "")
 
     def test_report_of_a_generated_trace_fits(self):
         path = self.tmp / "made.json"

@@ -1,0 +1,202 @@
+"""What prepare writes: categories, exposed time, callers, callees and neighbours of operations."""
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import Case, base_events, document, event, kernel, launch, op, read_csv, trawl
+
+EXPOSED = "Exposed Kernel Time (µs)_sum"
+
+
+def python(name, ts, dur, tid=32):
+    return event("X", "python_function", name, 31, tid, ts, dur)
+
+
+def call(name, ts, correlation, gpu_name, gpu_ts, gpu_dur, stream=7, tid=32, **args):
+    """An operation of 10 µs that launches one kernel."""
+    args.setdefault("Input Dims", [[64, 64], [64, 64]])
+    args.setdefault("Input type", ["float", "float"])
+    return [op(name, ts, 10, tid=tid, **args), launch(ts + 2, 4, correlation, tid=tid),
+            kernel(gpu_name, gpu_ts, gpu_dur, correlation, stream=stream)]
+
+
+class Prepare(Case):
+    def prepare(self, events, *options, rc=0):
+        self.out = self.tmp / "out"
+        done = trawl("prepare", self.write(document(events)), "-o", self.out, *options)
+        self.assertExit(done, rc)
+        return done
+
+    def json(self, name):
+        return json.loads((self.out / name).read_text(encoding="utf-8"))
+
+    def tree(self, category, name):
+        found = [t for t in self.json(f"category_data/{category}_tree_data.json").values()
+                 if t["op"] == name]
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def test_manifest(self):
+        self.prepare(base_events())
+        manifest = self.json("category_manifest.json")
+        self.assertEqual(manifest, self.json("category_data/category_manifest.json"))
+        self.assertEqual([c["name"] for c in manifest["categories"]],
+                         ["cpu_idle", "other", "elementwise", "multi_kernel"])
+        # BASE: total 280 µs, computing 130, exposed communication 50, copies 40, idle 60.
+        u = manifest["gpu_utilization"]
+        self.assertEqual(u["total_time_ms"], 0.28)
+        self.assertEqual(u["computation_time_percent"], round(100 * 130 / 280, 6))
+        self.assertEqual(u["exposed_comm_time_percent"], round(100 * 50 / 280, 6))
+        self.assertEqual(u["idle_time_percent"], round(100 * 60 / 280, 6))
+        self.assertIs(manifest["cpu_idle_critical"], False)
+        self.assertIsNone(manifest["platform"])
+        self.assertEqual(manifest["trace_path"], "trace.json")
+        top = manifest["top_operations"]
+        self.assertEqual([t["rank"] for t in top], list(range(1, len(top) + 1)))
+        self.assertEqual(top[0]["name"], "aten::linear")
+        self.assertEqual(top[0]["percent_of_compute"], round(100 * 100 / 130, 2))
+
+    def test_no_path_of_the_machine(self):
+        self.prepare(base_events())
+        for path in self.out.rglob("*"):
+            if path.is_file() and path.suffix in (".json", ".csv"):
+                self.assertNotIn(str(self.tmp), path.read_text(encoding="utf-8"), path)
+
+    def test_critical_idle_time_is_over_half(self):
+        for gap, critical in ((100, False), (102, True)):
+            with self.subTest(gap):
+                self.prepare(call("aten::mm", 100, 1, "k", 200, 50) +
+                             call("aten::mm", 120, 2, "k", 250 + gap, 50))
+                self.assertIs(self.json("category_manifest.json")["cpu_idle_critical"], critical)
+
+    def test_exposed_time(self):
+        """The second product runs half of its time beside an addition on another stream."""
+        self.prepare(call("aten::mm", 100, 1, "a", 200, 100) +
+                     call("aten::mm", 120, 2, "b", 300, 100) +
+                     call("aten::add", 140, 3, "c", 350, 80, stream=8))
+        gemm = read_csv(self.out / "category_data/gemm_ops.csv")
+        self.assertEqual([(r["name"], r["Kernel Time (µs)_sum"], r[EXPOSED]) for r in gemm],
+                         [("aten::mm", "200", "150")])
+        add = read_csv(self.out / "category_data/elementwise_ops.csv")
+        self.assertEqual([(r["Kernel Time (µs)_sum"], r[EXPOSED]) for r in add], [("80", "30")])
+        self.assertEqual(gemm[0]["enhanced_category"], "gemm")
+        self.assertEqual(gemm[0]["display_name"], "GEMM")
+
+    def test_a_report_has_no_exposed_time(self):
+        path = self.write(document(base_events()))
+        trawl("report", path, "-o", self.tmp / "r")
+        self.assertNotIn(EXPOSED, read_csv(self.tmp / "r/perf_report_csvs/unified_perf_summary.csv")[0])
+
+    def test_norms_are_split(self):
+        self.prepare(call("aten::native_batch_norm", 100, 1, "a", 200, 10) +
+                     call("aten::native_layer_norm", 120, 2, "b", 300, 10) +
+                     call("aten::convolution", 140, 3, "c", 400, 10))
+        names = [c["name"] for c in self.json("category_manifest.json")["categories"]]
+        self.assertEqual(sorted(names), ["batchnorm", "convolution", "cpu_idle", "multi_kernel", "norm"])
+
+    def test_callers_up_to_the_outermost_module(self):
+        self.prepare([python("train.py(1): main", 90, 200), python("nn.Module: Net_0", 95, 100),
+                      python("net.py(7): forward", 96, 90), python("nn.Module: Linear_0", 98, 30)] +
+                     call("aten::mm", 100, 1, "k", 300, 10))
+        chain = self.tree("gemm", "aten::mm")["parent_chain"]
+        self.assertEqual([(c["name"], c["type"]) for c in chain],
+                         [("nn.Module: Linear_0", "module"), ("net.py(7): forward", "python"),
+                          ("nn.Module: Net_0", "module")])
+
+    def test_backward_operations_have_the_modules_of_their_forward_pass(self):
+        forward = call("aten::mm", 100, 1, "k", 300, 10, **{"Sequence number": 5})
+        engine = op("autograd::engine::evaluate_function: MmBackward0", 400, 60, tid=33,
+                    **{"Sequence number": 5, "Fwd thread id": 1})
+        backward = call("aten::mm", 420, 2, "kb", 500, 10, tid=33,
+                        **{"Input Dims": [[8, 64], [64, 64]]})
+        self.prepare([python("nn.Module: Net_0", 95, 100), *forward, engine,
+                      op("MmBackward0", 410, 40, tid=33, **{"Sequence number": 5}), *backward])
+        chains = [[(c["name"], c["type"]) for c in t["parent_chain"]]
+                  for t in self.json("category_data/gemm_tree_data.json").values()]
+        self.assertIn([("MmBackward0", "operation"),
+                       ("autograd::engine::evaluate_function: MmBackward0", "operation"),
+                       ("aten::mm", "forward"), ("nn.Module: Net_0", "module")], chains)
+
+    def test_subtree(self):
+        self.prepare([op("aten::matmul", 98, 20, **{"Input Dims": [[64, 64], [64, 64]]}),
+                      *call("aten::mm", 100, 1, "gemm_kernel", 300, 10)])
+        tree = self.tree("gemm", "aten::mm")
+        self.assertEqual([(s["name"], s["type"], s["depth"], s["dur_us"]) for s in tree["subtree"]],
+                         [("aten::mm", "operation", 0, 10), ("cudaLaunchKernel", "runtime", 1, 4),
+                          ("gemm_kernel", "kernel", 2, 10)])
+        self.assertEqual(tree["subtree"][0]["input_dims"], "((64, 64), (64, 64))")
+        self.assertEqual(tree["parent_chain"], [{"name": "aten::matmul", "type": "operation"}])
+
+    def test_neighbours_that_could_be_one_kernel(self):
+        events = [python("nn.Module: Norm_0", 95, 100)]
+        for i, name in enumerate(("aten::pow", "aten::add", "aten::mul")):
+            events += call(name, 100 + 12 * i, i + 1,
+                           "void at::native::vectorized_elementwise_kernel<4>", 300 + 20 * i, 10)
+        events += call("aten::mm", 140, 9, "gemm", 400, 10)
+        self.prepare(events)
+        tree = self.tree("elementwise", "aten::add")
+        self.assertEqual([s["name"] for s in tree["siblings"]],
+                         ["aten::pow", "aten::add", "aten::mul", "aten::mm"])
+        self.assertEqual((tree["chain_count"], tree["chain_us"]), (3, 30))
+        self.assertIs(tree["fusion_opportunity"], True)
+        self.assertIs(self.tree("gemm", "aten::mm")["fusion_opportunity"], False)
+
+    def test_attention_that_is_not_fused(self):
+        events = [python("nn.Module: Attention_0", 95, 100)]
+        for i, name in enumerate(("aten::bmm", "aten::_softmax", "aten::bmm")):
+            events += call(name, 100 + 12 * i, i + 1, f"k{i}", 300 + 20 * i, 10)
+        self.prepare(events)
+        self.assertIs(self.tree("gemm", "aten::bmm")["unfused_attention"], True)
+
+    def test_trees_of_the_operations_over_a_tenth_of_their_category(self):
+        """Of 1000 µs: 880, 101, 19; the last is below 10 %."""
+        events = []
+        for i, (n, dur) in enumerate(((8, 880), (16, 101), (32, 19))):
+            events += call("aten::mm", 100 + 12 * i, i + 1, "k", 1000 * (i + 1), dur,
+                           **{"Input Dims": [[n, 64], [64, 64]]})
+        self.prepare(events)
+        trees = self.json("category_data/gemm_tree_data.json").values()
+        self.assertEqual([t["time_ms"] for t in trees], [0.88, 0.101])
+
+    def test_trees_of_the_top_five_where_none_is_over_a_tenth(self):
+        events = []
+        for i in range(20):
+            events += call("aten::mm", 100 + 12 * i, i + 1, "k", 1000 * (i + 1), 50 + i,
+                           **{"Input Dims": [[8 * (i + 1), 64], [64, 64]]})
+        self.prepare(events)
+        trees = self.json("category_data/gemm_tree_data.json").values()
+        self.assertEqual([t["time_ms"] for t in trees], [0.069, 0.068, 0.067, 0.066, 0.065])
+
+    def test_traces_without_gpu_work(self):
+        self.prepare([op("aten::add", 1, 5)])
+        manifest = self.json("category_manifest.json")
+        self.assertIsNone(manifest["gpu_utilization"]["total_time_ms"])
+        self.assertEqual([c["name"] for c in manifest["categories"]], ["cpu_idle", "multi_kernel"])
+
+    def test_same_bytes_for_any_number_of_threads(self):
+        files = {}
+        for jobs in (1, 2, 5):
+            self.prepare(base_events(), "-j", jobs)
+            found = {p.relative_to(self.out): p.read_bytes() for p in self.out.rglob("*")
+                     if p.is_file()}
+            self.assertEqual(files or found, found)
+            files = found
+
+    def test_standard_input(self):
+        out = self.tmp / "out"
+        done = trawl("prepare", "-", "-o", out, stdin=document(base_events()).encode())
+        self.assertExit(done, 0)
+        self.assertEqual(json.loads((out / "category_manifest.json").read_text())["trace_path"],
+                         "stdin")
+
+    def test_an_output_that_is_a_file_is_refused_before_reading(self):
+        target = self.write("", "file")
+        done = trawl("prepare", self.write(document(base_events())), "-o", target)
+        self.assertExit(done, 1)
+        self.assertOneLine(done, "not a directory")
+
+
+if __name__ == "__main__":
+    unittest.main()
