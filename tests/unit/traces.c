@@ -7,11 +7,16 @@
 
 #include <cmocka.h>
 
+#include "instrumented.h"
 #include "io/feed.h"
 #include "render/cell.h"
 #include "trace/reader.h"
 
+#if UNDER_TSAN
+const size_t block_sizes[] = { 7, (size_t)1 << 20, 0 };
+#else
 const size_t block_sizes[] = { 1, 7, 64, 4096, (size_t)1 << 20, 0 };
+#endif
 
 /* ---- writing */
 
