@@ -75,6 +75,26 @@ def collective_names():
         f"\n}};\n\nconst size_t tw_collective_name_count = {len(table)};\n"
 
 
+def host_names():
+    kinds = ("synchronising", "graph_launch", "data_loading", "container", "python_code", "python_internal")
+    table = rows("host_names", 3)
+    no_duplicates("host_names", [tuple(r[:2]) for r in table])
+    for pattern, kind, _ in table:
+        if kind not in kinds:
+            sys.exit(f"data/host_names.tsv: {pattern}: no such kind: {kind!r}")
+    lines = [f"\t{{ {text(p.lower())}, TW_HOST_{kind.upper()} }}," for p, kind, _ in table]
+    return "const struct tw_host_name_kind tw_host_name_kinds[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_host_name_kind_count = {len(table)};\n"
+
+
+def copy_directions():
+    table = rows("copy_directions", 3)
+    no_duplicates("copy_directions", [r[0].lower() for r in table])
+    lines = [f"\t{{ {text(p.lower())}, TW_COPY_{direction} }}," for p, direction, _ in table]
+    return "const struct tw_copy_name tw_copy_names[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_copy_name_count = {len(table)};\n"
+
+
 def dtypes():
     table = rows("dtypes", 4)
     no_duplicates("dtypes", [r[0] for r in table])
@@ -200,7 +220,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, kernel_names, collective_names, dtypes, triton_ops, platforms, levels, rules,
+    for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, dtypes, triton_ops, platforms, levels, rules,
                  analysis_categories):
         name = make.__name__
         body = f"/* Made from data/{name}.tsv by tools/gen_tables.py. DO NOT EDIT. */\n" \

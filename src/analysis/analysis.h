@@ -111,4 +111,11 @@ struct tw_timeline {
 int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *derived, const uint32_t *list,
 		   uint64_t count, bool linked_only, int64_t micro_idle_ns) TRAWL_MUST_CHECK;
 
+/* A stretch of the total in which nothing is busy, on the clock of the view. */
+typedef void tw_visit_gap(void *context, int64_t from_ns, int64_t to_ns);
+
+/* The gaps that make idle_ns of all GPU events, or of those with a recorded launch, in order. */
+int tw_timeline_gaps(const struct tw_derived *derived, bool linked_only, tw_visit_gap *visit,
+		     void *context) TRAWL_MUST_CHECK;
+
 #endif

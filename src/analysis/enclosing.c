@@ -10,6 +10,8 @@ struct work {
 	const uint32_t *targets;
 	uint32_t *order; /* numbers of targets, by track, then start */
 	uint64_t *first; /* by track: its first place in order; one more for the end */
+	unsigned classes;
+	const uint8_t *wanted;
 };
 
 static int64_t end_of(const struct tw_events *events, uint32_t event)
@@ -95,7 +97,15 @@ static bool is_around(const struct tw_events *events, uint32_t event, uint32_t t
 				   events->phase[target] != 'X' || is_inner(events, target, event));
 }
 
-static void look_around(const struct work *w, unsigned classes, struct tw_enclosing *enclosing)
+static bool is_asked_for(const struct work *w, uint64_t i)
+{
+	const struct tw_events *events = &w->trace->events;
+
+	return events->phase[i] == 'X' && w->classes & TW_CLASS_BIT(tw_class(w->trace, i)) &&
+	       (!w->wanted || w->wanted[events->name[i]]);
+}
+
+static void look_around(const struct work *w, struct tw_enclosing *enclosing)
 {
 	const struct tw_events *events = &w->trace->events;
 	uint64_t i, at;
@@ -103,8 +113,7 @@ static void look_around(const struct work *w, unsigned classes, struct tw_enclos
 	for (i = 0; i < events->count; i++) {
 		uint64_t low = w->first[events->track[i]], high = w->first[events->track[i] + 1];
 
-		if (low == high || events->phase[i] != 'X' ||
-		    !(classes & TW_CLASS_BIT(tw_class(w->trace, i))))
+		if (low == high || !is_asked_for(w, i))
 			continue;
 		for (at = find(w, low, high, events->start_ns[i]); at < high; at++) {
 			uint32_t target = w->order[at];
@@ -117,12 +126,13 @@ static void look_around(const struct work *w, unsigned classes, struct tw_enclos
 	}
 }
 
-int tw_enclosing_init(struct tw_enclosing *enclosing, const struct trawl_trace *trace,
-		      const uint32_t *targets, uint64_t count, unsigned classes, unsigned most,
-		      const struct trawl_allocator *allocator)
+int tw_enclosing_init_wanted(struct tw_enclosing *enclosing, const struct trawl_trace *trace,
+			     const uint32_t *targets, uint64_t count, unsigned classes,
+			     const uint8_t *wanted, unsigned most,
+			     const struct trawl_allocator *allocator)
 {
 	size_t order_bytes = (count + 1) * sizeof(uint32_t), tracks = trace->track_count + 1;
-	struct work w = { .trace = trace, .targets = targets };
+	struct work w = { .trace = trace, .targets = targets, .classes = classes, .wanted = wanted };
 	int status = -1;
 
 	*enclosing = (struct tw_enclosing){ .allocator = allocator, .count = count, .most = most };
@@ -131,12 +141,20 @@ int tw_enclosing_init(struct tw_enclosing *enclosing, const struct trawl_trace *
 	w.first = tw_alloc_array(allocator, tracks, sizeof(*w.first));
 	if (enclosing->around && w.order && w.first && !order_targets(&w, count, allocator)) {
 		memset(enclosing->around, 0xff, count * most * sizeof(uint32_t));
-		look_around(&w, classes, enclosing);
+		look_around(&w, enclosing);
 		status = 0;
 	}
 	tw_free(allocator, w.order, order_bytes);
 	tw_free(allocator, w.first, tracks * sizeof(*w.first));
 	return status;
+}
+
+int tw_enclosing_init(struct tw_enclosing *enclosing, const struct trawl_trace *trace,
+		      const uint32_t *targets, uint64_t count, unsigned classes, unsigned most,
+		      const struct trawl_allocator *allocator)
+{
+	return tw_enclosing_init_wanted(enclosing, trace, targets, count, classes, NULL, most,
+					allocator);
 }
 
 void tw_enclosing_release(struct tw_enclosing *enclosing)

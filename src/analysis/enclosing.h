@@ -29,6 +29,11 @@ struct tw_enclosing {
 int tw_enclosing_init(struct tw_enclosing *enclosing, const struct trawl_trace *trace,
 		      const uint32_t *targets, uint64_t count, unsigned classes, unsigned most,
 		      const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+/* The same of events whose name is wanted: wanted[text id] is not 0; NULL: all. */
+int tw_enclosing_init_wanted(struct tw_enclosing *enclosing, const struct trawl_trace *trace,
+			     const uint32_t *targets, uint64_t count, unsigned classes,
+			     const uint8_t *wanted, unsigned most,
+			     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_enclosing_release(struct tw_enclosing *enclosing);
 
 /* What encloses target i, from 0 for the innermost on; TW_NOT_ENCLOSED: nothing more. */

@@ -70,17 +70,9 @@ static void find_span(const struct tw_derived *d, struct sets *s)
 	}
 }
 
-static void add_gap(struct tw_timeline *t, int64_t gap_ns, int64_t micro_idle_ns)
-{
-	if (gap_ns < micro_idle_ns)
-		t->micro_idle_ns += gap_ns;
-	else
-		t->macro_idle_ns += gap_ns;
-}
-
 /* A gap ends where its window does, though the clock of the view runs on there. */
-static void add_gaps(struct tw_timeline *t, const struct tw_view *view,
-		     const struct tw_intervals *gaps, int64_t micro_idle_ns)
+static void visit_gaps(const struct tw_view *view, const struct tw_intervals *gaps,
+		       tw_visit_gap *visit, void *context)
 {
 	size_t i, window = 1;
 
@@ -93,11 +85,46 @@ static void add_gaps(struct tw_timeline *t, const struct tw_view *view,
 
 			if (edge <= from)
 				continue;
-			add_gap(t, edge - from, micro_idle_ns);
+			visit(context, from, edge);
 			from = edge;
 		}
-		add_gap(t, to - from, micro_idle_ns);
+		visit(context, from, to);
 	}
+}
+
+struct idle {
+	struct tw_timeline *timeline;
+	int64_t micro_idle_ns;
+};
+
+static void add_gap(void *context, int64_t from_ns, int64_t to_ns)
+{
+	const struct idle *idle = context;
+
+	if (to_ns - from_ns < idle->micro_idle_ns)
+		idle->timeline->micro_idle_ns += to_ns - from_ns;
+	else
+		idle->timeline->macro_idle_ns += to_ns - from_ns;
+}
+
+/* The events, and the stretch they stand in. */
+static void fill_sets(struct sets *s, const struct tw_derived *d, const uint32_t *list,
+		      uint64_t count, bool linked_only, uint64_t *events)
+{
+	const struct tw_gpu *gpu = &d->gpu;
+	uint64_t i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t g = list ? list[i] : i;
+
+		if (linked_only && gpu->launch[g] == TW_NONE)
+			continue;
+		(*events)++;
+		tw_intervals_add(&s->busy, gpu->start_ns[g], gpu->end_ns[g]);
+		tw_intervals_add(&s->buckets[gpu->bucket[g]], gpu->start_ns[g], gpu->end_ns[g]);
+	}
+	find_span(d, s);
+	tw_intervals_subtract(&s->span, &s->busy, &s->gaps);
 }
 
 static void fill(struct tw_timeline *t, struct sets *s, const struct tw_view *view,
@@ -115,30 +142,30 @@ static void fill(struct tw_timeline *t, struct sets *s, const struct tw_view *vi
 	s->exposed.count = 0;
 	tw_intervals_subtract(&s->rest, &s->buckets[TW_COMMUNICATION], &s->exposed);
 	t->exposed_copy_ns = tw_intervals_length(&s->exposed);
-	tw_intervals_subtract(&s->span, &s->busy, &s->gaps);
-	add_gaps(t, view, &s->gaps, micro_idle_ns);
+	visit_gaps(view, &s->gaps, add_gap, &(struct idle){ t, micro_idle_ns });
 }
 
 int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, const uint32_t *list,
 		   uint64_t count, bool linked_only, int64_t micro_idle_ns)
 {
-	const struct tw_gpu *gpu = &d->gpu;
 	struct sets s;
-	uint64_t i;
 
 	*out = (struct tw_timeline){ 0 };
 	sets_init(&s, d->allocator);
-	for (i = 0; i < count; i++) {
-		uint64_t g = list ? list[i] : i;
-
-		if (linked_only && gpu->launch[g] == TW_NONE)
-			continue;
-		out->events++;
-		tw_intervals_add(&s.busy, gpu->start_ns[g], gpu->end_ns[g]);
-		tw_intervals_add(&s.buckets[gpu->bucket[g]], gpu->start_ns[g], gpu->end_ns[g]);
-	}
-	find_span(d, &s);
+	fill_sets(&s, d, list, count, linked_only, &out->events);
 	fill(out, &s, &d->view, micro_idle_ns);
+	return sets_release(&s) ? TRAWL_ENOMEM : 0;
+}
+
+int tw_timeline_gaps(const struct tw_derived *d, bool linked_only, tw_visit_gap *visit,
+		     void *context)
+{
+	uint64_t events = 0;
+	struct sets s;
+
+	sets_init(&s, d->allocator);
+	fill_sets(&s, d, NULL, d->gpu.count, linked_only, &events);
+	visit_gaps(&d->view, &s.gaps, visit, context);
 	return sets_release(&s) ? TRAWL_ENOMEM : 0;
 }
 

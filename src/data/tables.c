@@ -144,6 +144,35 @@ const char *tw_collective(const char *name, size_t len)
 	return NULL;
 }
 
+unsigned tw_host_kinds_of(const char *name, size_t len)
+{
+	unsigned kinds = 0;
+	size_t i;
+
+	for (i = 0; i < tw_host_name_kind_count; i++)
+		if (!(kinds & tw_host_name_kinds[i].kind) &&
+		    tw_name_matches(tw_host_name_kinds[i].pattern, name, len))
+			kinds |= tw_host_name_kinds[i].kind;
+	return kinds;
+}
+
+const char *const tw_copy_direction_names[TW_COPY_DIRECTIONS] = {
+	[TW_COPY_D2H] = "D2H",
+	[TW_COPY_H2D] = "H2D",
+	[TW_COPY_D2D] = "D2D",
+	[TW_COPY_OTHER] = "other",
+};
+
+enum tw_copy_direction tw_copy_direction(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < tw_copy_name_count; i++)
+		if (tw_name_matches(tw_copy_names[i].pattern, name, len))
+			return tw_copy_names[i].direction;
+	return TW_COPY_OTHER;
+}
+
 const struct tw_dtype *tw_dtype(const char *name, size_t len)
 {
 	static const char prefix[] = "c10::";

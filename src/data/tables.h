@@ -72,6 +72,43 @@ extern const size_t tw_collective_name_count;
 /* The kind of collective that a "Collective name" means, NULL when unknown. */
 const char *tw_collective(const char *name, size_t len);
 
+/* What an event of the host is by its name: a set. */
+enum tw_host_kind {
+	TW_HOST_SYNCHRONISING = 1,
+	TW_HOST_GRAPH_LAUNCH = 2,
+	TW_HOST_DATA_LOADING = 4,
+	TW_HOST_CONTAINER = 8,
+	TW_HOST_PYTHON_CODE = 16,
+	TW_HOST_PYTHON_INTERNAL = 32,
+};
+
+struct tw_host_name_kind {
+	const char *pattern; /* in lower case */
+	enum tw_host_kind kind;
+};
+
+extern const struct tw_host_name_kind tw_host_name_kinds[];
+extern const size_t tw_host_name_kind_count;
+
+/* All kinds of a name, 0: none. */
+unsigned tw_host_kinds_of(const char *name, size_t len);
+
+enum tw_copy_direction { TW_COPY_D2H, TW_COPY_H2D, TW_COPY_D2D, TW_COPY_OTHER, TW_COPY_DIRECTIONS };
+
+/* "D2H", "H2D", "D2D", "other". */
+extern const char *const tw_copy_direction_names[TW_COPY_DIRECTIONS];
+
+struct tw_copy_name {
+	const char *pattern; /* in lower case */
+	enum tw_copy_direction direction;
+};
+
+extern const struct tw_copy_name tw_copy_names[];
+extern const size_t tw_copy_name_count;
+
+/* TW_COPY_OTHER when the name does not tell. */
+enum tw_copy_direction tw_copy_direction(const char *name, size_t len);
+
 struct tw_dtype {
 	const char *name;
 	unsigned bits;

@@ -92,6 +92,17 @@ unsigned tw_level_rank(const char *ladder, const char *level)
 	return rank;
 }
 
+double tw_level_bound(const char *ladder, const char *level)
+{
+	size_t i;
+
+	for (i = 0; i < tw_level_count; i++)
+		if (!strcmp(tw_levels[i].ladder, ladder) && !strcmp(tw_levels[i].level, level) &&
+		    tw_levels[i].condition_count)
+			return tw_levels[i].conditions[0].value;
+	return NAN;
+}
+
 const struct tw_rule *tw_rule_next(const char *scope, const struct tw_facts *facts,
 				   const struct tw_rule *after)
 {

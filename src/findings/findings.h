@@ -24,6 +24,8 @@ bool tw_level_is_yes(const char *ladder, const struct tw_facts *facts);
 const struct tw_level *tw_level_worse(const struct tw_level *a, const struct tw_level *b);
 /* Place of a level's name in a ladder, from 0 on: the smaller the worse. */
 unsigned tw_level_rank(const char *ladder, const char *level);
+/* The number that the first condition of a level compares with; NaN when it has none. */
+double tw_level_bound(const char *ladder, const char *level);
 
 /* The next rule of a scope that holds, behind `after` (NULL: the first); NULL: no more. */
 const struct tw_rule *tw_rule_next(const char *scope, const struct tw_facts *facts,

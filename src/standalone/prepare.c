@@ -126,10 +126,15 @@ static int write_manifest(struct tw_prepared *prepared, const struct tw_manifest
 static int write_system(struct tw_prepared *prepared, const struct tw_manifest *manifest,
 			struct trawl_error *err)
 {
+	const struct tw_analysis_input *in = tw_report_input(manifest->report);
 	int status = write_metadata(prepared, manifest, &tw_cpu_idle_area, err);
 
 	if (!status)
 		status = write_metadata(prepared, manifest, &tw_multi_kernel_area, err);
+	if (!status)
+		status = tw_prepare_multi_kernel(prepared, in, err);
+	if (!status)
+		status = tw_prepare_cpu_idle(prepared, in, err);
 	return status;
 }
 

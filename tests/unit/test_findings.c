@@ -68,6 +68,14 @@ static void every_threshold(void **state)
 		{ "bound", TW_FACT_flops_per_byte, 200, "balanced", "balanced", "compute" },
 		{ "bound", TW_FACT_flops_per_byte, 100, "memory", "balanced", "balanced" },
 		{ "sync_operation", TW_FACT_host_to_kernel, 5, "no", "no", "yes" },
+		{ "overlap_judged", TW_FACT_comm_ms, 0.1, "no", "yes", "yes" },
+		{ "cross_validation", TW_FACT_deviation_percent, 2, "PASS", "PASS", "WARN" },
+		{ "idle_flagged", TW_FACT_idle_percent, 15, "no", "no", "yes" },
+		{ "idle_cause", TW_FACT_idle_cause_percent, 70, "HIGH", "HIGH", "CRITICAL" },
+		{ "idle_cause", TW_FACT_idle_cause_percent, 50, "MEDIUM", "MEDIUM", "HIGH" },
+		{ "idle_cause", TW_FACT_idle_cause_percent, 30, "LOW", "LOW", "MEDIUM" },
+		{ "idle_cause", TW_FACT_idle_cause_percent, 1, "ACCEPTABLE", "ACCEPTABLE", "LOW" },
+		{ "launch_delay", TW_FACT_launch_delay_us, 100, "no", "no", "yes" },
 	};
 	size_t i;
 

@@ -258,6 +258,46 @@ static void check_dtype(char *const *fields)
 	assert_int_equal(tw_dtype_bytes(with_namespace, strlen(with_namespace)), bytes);
 }
 
+/* A pattern's name: without its stars. */
+static size_t plain(const char *pattern, char *name)
+{
+	size_t len = 0;
+
+	for (; *pattern; pattern++)
+		if (*pattern != '*')
+			name[len++] = *pattern;
+	return len;
+}
+
+static void check_host_name(char *const *fields)
+{
+	static const char *const kinds[] = { "synchronising", "graph_launch", "data_loading",
+					     "container",     "python_code",  "python_internal" };
+	char name[100];
+	unsigned found = tw_host_kinds_of(name, plain(fields[0], name)), i;
+
+	for (i = 0; strcmp(kinds[i], fields[1]); i++)
+		;
+	assert_true(found & 1u << i);
+}
+
+static void check_copy_name(char *const *fields)
+{
+	char name[100];
+
+	assert_string_equal(
+		tw_copy_direction_names[tw_copy_direction(name, plain(fields[0], name))],
+		fields[1]);
+}
+
+static void every_host_and_copy_name_is_found(void **state)
+{
+	assert_int_equal(each_row("data/host_names.tsv", 3, check_host_name),
+			 tw_host_name_kind_count);
+	assert_int_equal(each_row("data/copy_directions.tsv", 3, check_copy_name),
+			 tw_copy_name_count);
+}
+
 static void every_collective_and_type_is_found(void **state)
 {
 	assert_int_equal(each_row("data/collective_names.tsv", 3, check_collective),
@@ -372,6 +412,7 @@ int main(void)
 		cmocka_unit_test(every_kernel_name_can_be_met),
 		cmocka_unit_test(kernels_that_are_known),
 		cmocka_unit_test(every_collective_and_type_is_found),
+		cmocka_unit_test(every_host_and_copy_name_is_found),
 		cmocka_unit_test(collectives_have_one_spelling),
 		cmocka_unit_test(stars_match_any_text),
 	};

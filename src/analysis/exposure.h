@@ -1,0 +1,26 @@
+/*
+ * How much of the time computing, communication and copies of each direction run, and how much of
+ * that nothing hides: a sweep over the starts and ends of GPU events that counts what runs.  It
+ * shares nothing with the unions of gpu_timeline.c, so each can be checked by the other.
+ */
+#ifndef TW_ANALYSIS_EXPOSURE_H
+#define TW_ANALYSIS_EXPOSURE_H
+
+#include "analysis/analysis.h"
+
+struct tw_exposure {
+	int64_t compute_ns, communication_ns, copy_ns;
+	int64_t exposed_communication_ns; /* nothing computes meanwhile */
+	int64_t exposed_copy_ns;	  /* nothing computes or communicates meanwhile */
+	int64_t exposed_direction_ns[TW_COPY_DIRECTIONS];
+};
+
+/* The direction of each GPU event that is a copy, by its name: the caller's array, one each. */
+void tw_copy_directions(const struct tw_derived *derived, uint8_t *directions);
+
+/* Of all GPU events, with tw_copy_directions() of them.  0, or -1 when out of memory. */
+int tw_exposure_of(struct tw_exposure *out, const struct tw_derived *derived,
+		   const uint8_t *directions,
+		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+
+#endif

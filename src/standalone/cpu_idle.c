@@ -1,0 +1,253 @@
+/*
+ * Idle time of the GPU: how severe, by which causes, what would be without each.  From
+ * cpu_idle_data.json, and where that is missing from what the manifest tells of the timeline.
+ */
+#include "standalone/cpu_idle.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME "cpu_idle"
+#define METADATA "cpu_idle_metadata.json"
+
+static const struct tw_system_area areas[TW_IDLE_CAUSES] = {
+	[TW_IDLE_LAUNCH_BOUND] = { "cpu_idle_launch_bound", "launch_bound",
+				   "The GPU waits for launches", TW_FACT_idle_ms },
+	[TW_IDLE_SYNCHRONISATION] = { "cpu_idle_synchronisation", "synchronisation",
+				      "The host waits for the GPU", TW_FACT_idle_ms },
+	[TW_IDLE_DATA_WAIT] = { "cpu_idle_data_wait", "data_wait", "The GPU waits for input data",
+				TW_FACT_idle_ms },
+	[TW_IDLE_GRAPH_GAP] = { "cpu_idle_graph_gap", "graph_gap", "Gaps inside GPU graphs",
+				TW_FACT_idle_ms },
+	[TW_IDLE_QUEUED] = { "cpu_idle_queued_work", "queued_work", "Launched work starts late",
+			     TW_FACT_idle_ms },
+	[TW_IDLE_UNKNOWN] = { "cpu_idle_unknown", "unknown", "Idle time of unknown cause",
+			      TW_FACT_idle_ms },
+};
+
+struct work {
+	struct tw_prepared *prepared;
+	const struct tw_json_value *data; /* NULL: the manifest alone */
+	const struct tw_json_value *manifest, *metadata;
+	double total_ms, idle_ms;
+	struct tw_facts facts;
+	struct tw_facts causes[TW_IDLE_CAUSES];
+	const struct tw_level *level; /* NULL: not known */
+	const struct tw_level *cause_levels[TW_IDLE_CAUSES];
+	struct tw_system_findings findings;
+	struct tw_json json;
+};
+
+static double number(const struct tw_json_value *object, const char *key)
+{
+	return tw_json_number(tw_json_get(object, key));
+}
+
+static double percent_of(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : (double)NAN;
+}
+
+static const struct tw_json_value *cause_of(const struct work *w, enum tw_idle_cause cause)
+{
+	return tw_json_get(tw_json_get(w->data, "causes"), tw_idle_cause_known[cause].key);
+}
+
+/* ---- what was read */
+
+static bool is_amount(const struct tw_json_value *object, const char *key)
+{
+	return number(object, key) >= 0;
+}
+
+static bool is_sound(const struct work *w, const char **where)
+{
+	const struct tw_json_value *idle = tw_json_get(w->data, "idle_analysis");
+	int i;
+
+	*where = "idle_analysis";
+	if (!is_amount(idle, "total_time_us") || !is_amount(idle, "idle_time_us"))
+		return false;
+	for (i = 0; i < TW_IDLE_CAUSES; i++) {
+		*where = tw_idle_cause_known[i].key;
+		if (!is_amount(cause_of(w, i), "count") ||
+		    !is_amount(cause_of(w, i), "total_time_us"))
+			return false;
+	}
+	return true;
+}
+
+/* NULL, or why the data cannot be used, with the status in *err. */
+static const char *read_all(struct work *w, struct trawl_error *err)
+{
+	const char *where;
+	bool missing;
+
+	w->data = tw_system_read(w->prepared, TW_CPU_IDLE_DATA, &missing, err);
+	if (!w->data && !missing)
+		return err->message;
+	if (w->data && !is_sound(w, &where)) {
+		trawl_error_set(err, TRAWL_EFORMAT,
+				TW_CATEGORY_DATA "/" TW_CPU_IDLE_DATA
+						 ": %s is missing or not what it should be",
+				where);
+		return err->message;
+	}
+	return tw_system_read_rest(w->prepared, METADATA, TW_CPU_IDLE_DATA, w->data != NULL,
+				   &w->manifest, &w->metadata, err);
+}
+
+/* ---- facts and severities */
+
+static void judge_cause(struct work *w, enum tw_idle_cause cause)
+{
+	const struct tw_json_value *json = cause_of(w, cause),
+				   *kernels = tw_json_get(w->data, "kernel_analysis");
+	struct tw_facts *facts = &w->causes[cause];
+	double *fact = facts->value;
+	double count = number(json, "count"), time_us = number(json, "total_time_us");
+
+	tw_facts_init(facts);
+	fact[TW_FACT_idle_gaps] = count;
+	fact[TW_FACT_idle_ms] = time_us / 1000;
+	fact[TW_FACT_idle_gap_us] = count > 0 ? time_us / count : (double)NAN;
+	fact[TW_FACT_idle_cause_percent] = percent_of(time_us, w->total_ms * 1000);
+	fact[TW_FACT_short_kernel_percent] = number(kernels, "short_kernel_percent");
+	fact[TW_FACT_short_kernel_us] = number(kernels, "short_kernel_threshold_us");
+	w->cause_levels[cause] = tw_level_of("idle_cause", facts);
+	tw_system_findings_add(&w->findings, &areas[cause], w->cause_levels[cause], facts,
+			       w->total_ms);
+}
+
+static void judge(struct work *w)
+{
+	const struct tw_json_value *idle = tw_json_get(w->data, "idle_analysis"),
+				   *gpu = tw_json_get(w->manifest, "gpu_utilization");
+	int i;
+
+	tw_facts_init(&w->facts);
+	if (w->data) {
+		w->total_ms = number(idle, "total_time_us") / 1000;
+		w->idle_ms = number(idle, "idle_time_us") / 1000;
+		w->facts.value[TW_FACT_idle_percent] =
+			percent_of(number(idle, "idle_time_us"), number(idle, "total_time_us"));
+	} else {
+		w->total_ms = number(gpu, "total_time_ms");
+		w->facts.value[TW_FACT_idle_percent] = number(gpu, "idle_time_percent");
+		w->idle_ms = number(gpu, "idle_time_ms");
+		if (isnan(w->idle_ms))
+			w->idle_ms = w->total_ms * number(gpu, "idle_time_percent") / 100;
+	}
+	if (!isnan(w->facts.value[TW_FACT_idle_percent]))
+		w->level = tw_level_of("idle", &w->facts);
+	for (i = 0; w->data && i < TW_IDLE_CAUSES; i++)
+		judge_cause(w, i);
+}
+
+/* ---- metrics */
+
+/* A share of the whole: from the data, else from the manifest. */
+static void add_share(struct work *w, const char *key, const char *time, const char *percent)
+{
+	double share = w->data ? percent_of(number(tw_json_get(w->data, "idle_analysis"), time),
+					    w->total_ms * 1000) :
+				 number(tw_json_get(w->manifest, "gpu_utilization"), percent);
+
+	tw_field_real(&w->json, key, share, 2);
+}
+
+static void add_utilization(struct work *w)
+{
+	struct tw_json *json = &w->json;
+
+	tw_json_key(json, "gpu_utilization");
+	tw_json_object(json, TW_JSON_LINES);
+	tw_field_real(json, "total_time_ms", w->total_ms, 3);
+	tw_field_real(json, "idle_time_ms", w->idle_ms, 3);
+	tw_field_real(json, "idle_time_percent", w->facts.value[TW_FACT_idle_percent], 2);
+	add_share(w, "computation_percent", "computation_time_us", "computation_time_percent");
+	add_share(w, "communication_percent", "exposed_comm_time_us", "exposed_comm_time_percent");
+	add_share(w, "memcpy_percent", "exposed_memcpy_time_us", "exposed_memcpy_time_percent");
+	tw_json_end(json);
+}
+
+static void add_cause(struct work *w, enum tw_idle_cause cause)
+{
+	const struct tw_json_value *json = cause_of(w, cause);
+	struct tw_json *out = &w->json;
+
+	tw_json_key(out, tw_idle_cause_known[cause].key);
+	tw_json_object(out, TW_JSON_LINES);
+	tw_field_text(out, "title", tw_idle_cause_known[cause].title);
+	tw_field_text(out, "meaning", tw_idle_cause_known[cause].meaning);
+	tw_field_copy(out, "count", tw_json_get(json, "count"));
+	tw_field_real(out, "time_ms", number(json, "total_time_us") / 1000, 3);
+	tw_field_copy(out, "mean_us", tw_json_get(json, "mean_us"));
+	tw_field_copy(out, "largest_us", tw_json_get(json, "largest_us"));
+	tw_field_copy(out, "percent_of_idle", tw_json_get(json, "percent_of_idle"));
+	tw_field_copy(out, "percent_of_total", tw_json_get(json, "percent_of_total"));
+	tw_field_text(out, "severity", w->cause_levels[cause]->level);
+	tw_field_real(out, "total_time_without_ms", number(json, "total_time_without_us") / 1000,
+		      3);
+	tw_field_copy(out, "speedup_without", tw_json_get(json, "speedup_without"));
+	tw_json_end(out);
+}
+
+static void add_metrics(struct work *w)
+{
+	static const char limits[] = TW_CPU_IDLE_DATA
+		" is missing: the causes of idle time, its gaps and the kernels are not known; the "
+		"severity is by the share of idle time alone";
+	struct tw_json *json = &w->json;
+	int i;
+
+	tw_json_object(json, TW_JSON_LINES);
+	tw_field_text(json, "category", NAME);
+	tw_field_text(json, "display_name", TW_CPU_IDLE_TITLE);
+	tw_field_text(json, "status", "OK");
+	tw_field_text(json, "tier", "system");
+	tw_field_text(json, "comparison_scope", "standalone");
+	tw_field_copy(json, "platform", tw_json_get(w->metadata, "platform"));
+	tw_field_text(json, "source", w->data ? TW_CPU_IDLE_DATA : TW_MANIFEST);
+	tw_field_text(json, "limitations", w->data ? NULL : limits);
+	tw_field_real(json, "total_time_ms", w->total_ms, 3);
+	tw_field_bool(json, "idle_flagged", tw_level_is_yes("idle_flagged", &w->facts));
+	tw_field_bool(json, "cpu_idle_critical", tw_level_is_yes("cpu_idle_critical", &w->facts));
+	tw_field_text(json, "severity", w->level ? w->level->level : NULL);
+	add_utilization(w);
+	tw_field_copy(json, "idle_analysis", tw_json_get(w->data, "idle_analysis"));
+	tw_json_key(json, "causes");
+	tw_json_object(json, TW_JSON_LINES);
+	for (i = 0; w->data && i < TW_IDLE_CAUSES; i++)
+		add_cause(w, i);
+	tw_json_end(json);
+	tw_field_copy(json, "kernel_analysis", tw_json_get(w->data, "kernel_analysis"));
+	tw_field_copy(json, "largest_gaps", tw_json_get(w->data, "largest_gaps"));
+	tw_system_findings_json(json, &w->findings);
+	tw_json_end(json);
+	tw_json_finish(json);
+}
+
+int tw_category_cpu_idle(struct tw_prepared *prepared, struct tw_category_result *result,
+			 struct trawl_error *err)
+{
+	struct work w = { .prepared = prepared };
+	struct trawl_error why = { 0 };
+	const char *failure = read_all(&w, &why);
+	struct tw_str text;
+	int status;
+
+	*result = (struct tw_category_result){ .status = TW_CATEGORY_DONE };
+	if (failure && why.status == TRAWL_ENOMEM)
+		return trawl_error_set(err, TRAWL_ENOMEM, "%s", failure);
+	if (failure)
+		return tw_system_failed(prepared, NAME, TW_CPU_IDLE_TITLE, failure, result, err);
+	judge(&w);
+	tw_str_init(&text, prepared->allocator);
+	tw_json_init(&w.json, &text);
+	add_metrics(&w);
+	status = tw_system_write(prepared, NAME, &text, tw_cpu_idle_markdown, err);
+	tw_str_release(&text);
+	return status;
+}

@@ -1,0 +1,340 @@
+#include "standalone/system_findings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- findings */
+
+static bool comes_first(const struct tw_system_finding *a, const struct tw_system_finding *b)
+{
+	double a_ms = isnan(a->recoverable_ms) ? -1 : a->recoverable_ms;
+	double b_ms = isnan(b->recoverable_ms) ? -1 : b->recoverable_ms;
+
+	if (a_ms > b_ms || a_ms < b_ms)
+		return a_ms > b_ms;
+	return tw_level_rank(a->severity->ladder, a->severity->level) <
+	       tw_level_rank(b->severity->ladder, b->severity->level);
+}
+
+void tw_system_findings_add(struct tw_system_findings *findings, const struct tw_system_area *area,
+			    const struct tw_level *severity, const struct tw_facts *facts,
+			    double total_ms)
+{
+	struct tw_system_finding new = { .area = area, .severity = severity, .facts = *facts };
+	size_t at = findings->count;
+
+	new.rule = tw_rule_next(area->scope, facts, NULL);
+	if (!new.rule || at == TW_MOST_SYSTEM_FINDINGS)
+		return;
+	new.recoverable_ms = facts->value[area->time];
+	new.percent_of_total = total_ms > 0 ? 100 * new.recoverable_ms / total_ms : (double)NAN;
+	for (; at && comes_first(&new, &findings->items[at - 1]); at--)
+		findings->items[at] = findings->items[at - 1];
+	findings->items[at] = new;
+	findings->count++;
+}
+
+/* ---- metrics */
+
+static void add_rule_text(struct tw_json *json, const char *key, const char *text,
+			  const struct tw_facts *facts)
+{
+	struct tw_str filled;
+
+	tw_str_init(&filled, json->out->allocator);
+	if (text)
+		tw_rule_text(&filled, text, facts);
+	tw_field_text(json, key, filled.ptr);
+	json->out->failed |= filled.failed;
+	tw_str_release(&filled);
+}
+
+/* What to do first, and what besides. */
+static void add_action(struct tw_json *json, const char *key,
+		       const struct tw_system_finding *finding)
+{
+	struct tw_str text;
+
+	tw_str_init(&text, json->out->allocator);
+	if (finding->rule->algorithmic)
+		tw_rule_text(&text, finding->rule->algorithmic, &finding->facts);
+	if (finding->rule->kernel) {
+		tw_str_add_cstr(&text, text.len ? ". " : "");
+		tw_rule_text(&text, finding->rule->kernel, &finding->facts);
+	}
+	tw_field_text(json, key, text.ptr);
+	json->out->failed |= text.failed;
+	tw_str_release(&text);
+}
+
+static void add_impact(struct tw_json *json, const char *key,
+		       const struct tw_system_finding *finding)
+{
+	struct tw_str text;
+
+	tw_str_init(&text, json->out->allocator);
+	if (isnan(finding->recoverable_ms)) {
+		tw_str_add_cstr(&text, "Not known from these data");
+	} else {
+		tw_str_add_cstr(&text, "Up to ");
+		tw_str_add_real_fixed(&text, finding->recoverable_ms, 3);
+		tw_str_add_cstr(&text, " ms");
+		if (!isnan(finding->percent_of_total)) {
+			tw_str_add_cstr(&text, " (");
+			tw_str_add_real_fixed(&text, finding->percent_of_total, 2);
+			tw_str_add_cstr(&text, "% of total)");
+		}
+	}
+	tw_field_text(json, key, text.ptr);
+	json->out->failed |= text.failed;
+	tw_str_release(&text);
+}
+
+static void add_evidence(struct tw_json *json, const struct tw_system_finding *finding)
+{
+	int fact;
+
+	tw_json_key(json, "evidence");
+	tw_json_object(json, TW_JSON_INLINE);
+	for (fact = 0; fact < TW_FACT_COUNT; fact++) {
+		double value = finding->facts.value[fact];
+
+		if (!isnan(value) && tw_rule_uses(finding->rule, fact))
+			tw_field_real(json, tw_facts_known[fact].name, value,
+				      tw_facts_known[fact].digits);
+	}
+	tw_json_end(json);
+}
+
+static void add_time(struct tw_json *json, const struct tw_system_finding *finding)
+{
+	tw_field_real(json, "recoverable_ms", finding->recoverable_ms, 3);
+	tw_field_real(json, "percent_of_total", finding->percent_of_total, 2);
+}
+
+static void add_pattern(struct tw_json *json, const struct tw_system_finding *finding)
+{
+	tw_json_object(json, TW_JSON_LINES);
+	tw_field_text(json, "pattern", finding->area->id);
+	tw_field_text(json, "title", finding->area->title);
+	tw_field_text(json, "severity", finding->severity->level);
+	add_rule_text(json, "description", finding->rule->issue, &finding->facts);
+	add_impact(json, "impact", finding);
+	add_time(json, finding);
+	tw_json_end(json);
+}
+
+static void add_finding(struct tw_json *json, const struct tw_system_finding *finding)
+{
+	tw_json_object(json, TW_JSON_LINES);
+	tw_field_text(json, "id", finding->area->id);
+	tw_field_text(json, "rule", finding->rule->id);
+	tw_field_text(json, "title", finding->area->title);
+	tw_field_text(json, "severity", finding->severity->level);
+	add_rule_text(json, "issue", finding->rule->issue, &finding->facts);
+	add_action(json, "action", finding);
+	add_impact(json, "expected_impact", finding);
+	add_time(json, finding);
+	add_evidence(json, finding);
+	tw_json_end(json);
+}
+
+void tw_system_findings_json(struct tw_json *json, const struct tw_system_findings *findings)
+{
+	size_t i;
+
+	tw_json_key(json, "patterns_detected");
+	tw_json_array(json, TW_JSON_LINES);
+	for (i = 0; i < findings->count; i++)
+		add_pattern(json, &findings->items[i]);
+	tw_json_end(json);
+	tw_json_key(json, "findings");
+	tw_json_array(json, TW_JSON_LINES);
+	for (i = 0; i < findings->count; i++)
+		add_finding(json, &findings->items[i]);
+	tw_json_end(json);
+	tw_json_key(json, "impact_estimates");
+	tw_json_array(json, TW_JSON_INLINE);
+	tw_json_end(json);
+}
+
+/* ---- Markdown */
+
+void tw_system_level(struct tw_str *out, const struct tw_json_value *level)
+{
+	const char *text = tw_json_text(level);
+
+	tw_str_add_cstr(out, *text ? text : TW_MD_UNKNOWN);
+}
+
+void tw_system_head_markdown(struct tw_str *out, const char *title, const char *status)
+{
+	tw_str_addf(out, "# %s Findings\n\n**Status**: %s\n**Analysis Tier**: System-Level\n\n",
+		    title, status);
+}
+
+void tw_system_limits_markdown(struct tw_str *out, const struct tw_json_value *metrics)
+{
+	const char *limits = tw_json_text(tw_json_get(metrics, "limitations"));
+
+	if (!*limits)
+		return;
+	tw_str_add_cstr(out, "**Limitations**: ");
+	tw_md_text(out, limits);
+	tw_str_add_cstr(out, ".\n\n");
+}
+
+static const char *text_of(const struct tw_json_value *value, const char *key)
+{
+	return tw_json_text(tw_json_get(value, key));
+}
+
+/* Texts are our own rules with numbers in them: they need no escapes. */
+static void add_pattern_markdown(struct tw_str *out, const struct tw_json_value *finding, size_t n)
+{
+	tw_str_addf(out, "%zu. **%s** - %s\n", n, text_of(finding, "title"),
+		    text_of(finding, "severity"));
+	tw_str_addf(out, "   - Evidence: %s\n", text_of(finding, "issue"));
+	tw_str_addf(out, "   - Impact: %s\n", text_of(finding, "expected_impact"));
+	tw_str_addf(out, "   - Recommendation: %s\n", text_of(finding, "action"));
+}
+
+void tw_system_findings_markdown(struct tw_str *out, const struct tw_json_value *metrics)
+{
+	const struct tw_json_value *findings = tw_json_get(metrics, "findings"), *finding;
+	size_t n = 0;
+
+	tw_str_add_cstr(out, "## Detected Patterns\n\n");
+	for (finding = findings->first; finding; finding = finding->next)
+		add_pattern_markdown(out, finding, ++n);
+	tw_str_add_cstr(out, n ? "\n## Recommendations\n\n" :
+				 "None.\n\n## Recommendations\n\nNone: nothing here is over "
+				 "the thresholds.\n\n");
+	for (finding = findings->first, n = 0; finding; finding = finding->next) {
+		tw_str_addf(out, "### System P%zu: %s\n", ++n, text_of(finding, "title"));
+		tw_str_addf(out, "**Issue**: %s\n", text_of(finding, "issue"));
+		tw_str_addf(out, "**Action**: %s\n", text_of(finding, "action"));
+		tw_str_addf(out, "**Expected Impact**: %s\n\n",
+			    text_of(finding, "expected_impact"));
+	}
+}
+
+/* ---- files */
+
+static int write_file(struct tw_prepared *prepared, const char *folder, const char *category,
+		      const char *ending, const struct tw_str *text, struct trawl_error *err)
+{
+	const char *name = tw_prepared_name(prepared, category, ending);
+
+	if (!name)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return tw_prepared_write(prepared, folder, name, text, err);
+}
+
+int tw_system_write(struct tw_prepared *prepared, const char *name, const struct tw_str *metrics,
+		    void (*markdown)(struct tw_str *out, const struct tw_json_value *metrics),
+		    struct trawl_error *err)
+{
+	int status = write_file(prepared, TW_CATEGORY_DATA, name, "_metrics.json", metrics, err);
+	const struct tw_json_value *read;
+	struct trawl_error own;
+	struct tw_str text;
+
+	if (status)
+		return status;
+	read = tw_json_parse(&prepared->arena, metrics->ptr, metrics->len, name, &own);
+	if (!read)
+		return trawl_error_set(err, own.status, "%s", own.message);
+	tw_str_init(&text, prepared->allocator);
+	markdown(&text, read);
+	status = write_file(prepared, TW_SYSTEM_FINDINGS, name, "_findings.md", &text, err);
+	tw_str_release(&text);
+	return status;
+}
+
+int tw_system_failed(struct tw_prepared *prepared, const char *name, const char *title,
+		     const char *why, struct tw_category_result *result, struct trawl_error *err)
+{
+	struct tw_str metrics, findings;
+	struct tw_json json;
+	int status;
+
+	tw_str_init(&metrics, prepared->allocator);
+	tw_str_init(&findings, prepared->allocator);
+	tw_json_init(&json, &metrics);
+	tw_json_object(&json, TW_JSON_LINES);
+	tw_field_text(&json, "category", name);
+	tw_field_text(&json, "status", "ERROR");
+	tw_field_text(&json, "error", why);
+	tw_json_end(&json);
+	tw_json_finish(&json);
+	tw_system_head_markdown(&findings, title, "ERROR");
+	tw_str_add_cstr(&findings, "**Error**: ");
+	tw_md_text(&findings, why);
+	tw_str_add_cstr(&findings, "\n\nThe data were not analysed. Make them again with "
+				   "`trawl prepare`, then run this analysis once more.\n");
+	status = write_file(prepared, TW_CATEGORY_DATA, name, "_metrics.json", &metrics, err);
+	if (!status)
+		status = write_file(prepared, TW_SYSTEM_FINDINGS, name, "_findings.md", &findings,
+				    err);
+	tw_str_release(&metrics);
+	tw_str_release(&findings);
+	result->status = TW_CATEGORY_FAILED;
+	snprintf(result->message, sizeof(result->message), "%s", why);
+	return status;
+}
+
+/* Without the directory, which is no part of a result. */
+static void drop_directory(const struct tw_prepared *prepared, struct trawl_error *err)
+{
+	size_t len = strlen(prepared->dir);
+	char *at;
+
+	while ((at = strstr(err->message, prepared->dir)) && at[len] == '/')
+		memmove(at, at + len + 1, strlen(at + len + 1) + 1);
+}
+
+const struct tw_json_value *tw_system_read(struct tw_prepared *prepared, const char *name,
+					   bool *missing, struct trawl_error *err)
+{
+	const struct tw_json_value *value;
+
+	*missing = !tw_prepared_has(prepared, TW_CATEGORY_DATA, name);
+	if (*missing)
+		return NULL;
+	value = tw_prepared_json(prepared, TW_CATEGORY_DATA, name, err);
+	if (value && value->type != TW_JSON_OBJECT) {
+		trawl_error_set(err, TRAWL_EFORMAT, "%s/%s: not an object", TW_CATEGORY_DATA, name);
+		value = NULL;
+	}
+	if (!value)
+		drop_directory(prepared, err);
+	return value;
+}
+
+const char *tw_system_read_rest(struct tw_prepared *prepared, const char *metadata_name,
+				const char *data, bool has_data,
+				const struct tw_json_value **manifest,
+				const struct tw_json_value **metadata, struct trawl_error *err)
+{
+	bool missing;
+
+	*metadata = NULL;
+	*manifest = tw_system_read(prepared, TW_MANIFEST, &missing, err);
+	if (!*manifest && !missing)
+		return err->message;
+	if (!*manifest && !has_data) {
+		trawl_error_set(err, TRAWL_ENODATA,
+				"neither %s nor %s is there (" TW_CATEGORY_DATA ")", data,
+				TW_MANIFEST);
+		return err->message;
+	}
+	if (!tw_prepared_has(prepared, TW_METADATA, metadata_name))
+		return NULL;
+	*metadata = tw_prepared_json(prepared, TW_METADATA, metadata_name, err);
+	if (*metadata)
+		return NULL;
+	drop_directory(prepared, err);
+	return err->message;
+}

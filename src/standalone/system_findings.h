@@ -1,0 +1,86 @@
+/*
+ * What the system analyses (multi_kernel, cpu_idle) share: findings from the rules of an area,
+ * the most recoverable time first, and how they stand in the metrics and in the Markdown.
+ */
+#ifndef TW_STANDALONE_SYSTEM_FINDINGS_H
+#define TW_STANDALONE_SYSTEM_FINDINGS_H
+
+#include "findings/findings.h"
+#include "standalone/json_fields.h"
+#include "standalone/markdown.h"
+#include "standalone/standalone.h"
+
+/* An area that may have a finding; its rules have this scope. */
+struct tw_system_area {
+	const char *scope, *id, *title;
+	enum tw_fact time; /* the fact that says how much time could come back, in ms */
+};
+
+struct tw_system_finding {
+	const struct tw_system_area *area;
+	const struct tw_level *severity;
+	const struct tw_rule *rule;
+	struct tw_facts facts;
+	double recoverable_ms, percent_of_total; /* NaN: not known */
+};
+
+#define TW_MOST_SYSTEM_FINDINGS 12
+
+struct tw_system_findings {
+	struct tw_system_finding items[TW_MOST_SYSTEM_FINDINGS];
+	size_t count;
+};
+
+/*
+ * Adds the finding of an area by the first of its rules that holds, in its place: most time
+ * first, then the worse one.  Nothing when no rule holds.
+ */
+void tw_system_findings_add(struct tw_system_findings *findings, const struct tw_system_area *area,
+			    const struct tw_level *severity, const struct tw_facts *facts,
+			    double total_ms);
+
+/* Members "patterns_detected", "findings" and "impact_estimates" of the metrics. */
+void tw_system_findings_json(struct tw_json *json, const struct tw_system_findings *findings);
+
+/* The sections "Detected Patterns" and "Recommendations", from the metrics. */
+void tw_system_findings_markdown(struct tw_str *out, const struct tw_json_value *metrics);
+
+/* The title and what stands below it in each file. */
+void tw_system_head_markdown(struct tw_str *out, const char *title, const char *status);
+
+/*
+ * An analysis that cannot be made: metrics with status ERROR and findings that say why.  Sets
+ * *result; an error only when they cannot be written.
+ */
+int tw_system_failed(struct tw_prepared *prepared, const char *name, const char *title,
+		     const char *why, struct tw_category_result *result,
+		     struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/*
+ * Reads a file of category_data: NULL with *missing when it is not there, and NULL with the
+ * message in *err when it cannot be used.
+ */
+const struct tw_json_value *tw_system_read(struct tw_prepared *prepared, const char *name,
+					   bool *missing, struct trawl_error *err);
+
+/*
+ * The manifest and the metadata, NULL where missing.  Gives NULL, or the message in *err: one of
+ * them cannot be used, or there is no manifest and `has_data` is false (`data` names what).
+ */
+const char *tw_system_read_rest(struct tw_prepared *prepared, const char *metadata_name,
+				const char *data, bool has_data,
+				const struct tw_json_value **manifest,
+				const struct tw_json_value **metadata, struct trawl_error *err);
+
+/* Writes the metrics, and the Markdown from what they tell when they are read back. */
+int tw_system_write(struct tw_prepared *prepared, const char *name, const struct tw_str *metrics,
+		    void (*markdown)(struct tw_str *out, const struct tw_json_value *metrics),
+		    struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* What limits the analysis, when the metrics say so. */
+void tw_system_limits_markdown(struct tw_str *out, const struct tw_json_value *metrics);
+
+/* A level's name, or TW_MD_UNKNOWN when it is null. */
+void tw_system_level(struct tw_str *out, const struct tw_json_value *level);
+
+#endif
