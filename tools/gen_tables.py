@@ -215,13 +215,50 @@ def analysis_categories():
         f"\n}};\n\nconst size_t tw_analysis_category_count = {len(table)};\n"
 
 
+def libraries():
+    table = rows("libraries", 4)
+    no_duplicates("libraries", [(r[0], r[1]) for r in table])
+    kinds = {"operation": "false", "kernel": "true"}
+    lines = [f"\t{{ {kinds[of]}, {text(p.lower())}, {text(library)} }}," for of, p, library, _ in table]
+    return "const struct tw_library tw_libraries[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_library_count = {len(table)};\n"
+
+
+# enum tw_trait of src/data/tables.h
+TRAITS = ("quantized", "flash", "paged", "fused_attention", "layout_transpose", "softmax", "gemm", "triton_pointwise",
+          "triton_reduction", "triton_persistent", "moe_routing", "batch_norm", "layer_norm", "power", "mean", "rsqrt", "copy",
+          "host_copy", "graph_launch", "communication", "no_operation", "backward", "infrastructure")
+
+
+def name_traits():
+    table = rows("name_traits", 4)
+    no_duplicates("name_traits", [tuple(r[:3]) for r in table])
+    for r in table:
+        if r[0] not in TRAITS or r[1] not in ("operation", "kernel"):
+            sys.exit(f"data/name_traits.tsv: no such trait: {r[0]!r} of {r[1]!r}")
+    lines = [f"\t{{ TW_TRAIT_{trait.upper()}, {'true' if of == 'kernel' else 'false'}, {text(p.lower())} }},"
+             for trait, of, p, _ in table]
+    return "const struct tw_name_trait tw_name_traits[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_name_trait_count = {len(table)};\n"
+
+
+def category_families():
+    table = rows("category_families", 5)
+    no_duplicates("category_families", [r[0] for r in table])
+    lines = [f"\t{{ {text(p.lower())}, {text(family)}, {or_none(title)}, {or_none(subject)} }},"
+             for p, family, title, subject, _ in table]
+    return "const struct tw_category_family tw_category_families[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_category_family_count = {len(table)};\n"
+
+
 def main():
     check = sys.argv[1:] == ["--check"]
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, dtypes, triton_ops, platforms, levels, rules,
-                 analysis_categories):
+    for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, dtypes,
+                 triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
+                 category_families):
         name = make.__name__
         body = f"/* Made from data/{name}.tsv by tools/gen_tables.py. DO NOT EDIT. */\n" \
                f'#include "data/tables.h"\n\n' + make()

@@ -212,3 +212,37 @@ const struct tw_fact_info tw_facts_known[TW_FACT_COUNT] = {
 #include "data/facts.def"
 #undef TW_FACT
 };
+
+static bool has(enum tw_trait trait, bool of_kernel, const char *name)
+{
+	size_t i, len = strlen(name);
+
+	for (i = 0; i < tw_name_trait_count; i++) {
+		const struct tw_name_trait *row = &tw_name_traits[i];
+
+		if (row->trait == trait && row->of_kernel == of_kernel &&
+		    tw_name_matches(row->pattern, name, len))
+			return true;
+	}
+	return false;
+}
+
+bool tw_operation_has(enum tw_trait trait, const char *name)
+{
+	return has(trait, false, name);
+}
+
+bool tw_kernel_has(enum tw_trait trait, const char *name)
+{
+	return has(trait, true, name);
+}
+
+const struct tw_category_family *tw_category_family(const char *category)
+{
+	size_t i = 0, len = strlen(category);
+
+	while (i + 1 < tw_category_family_count &&
+	       !tw_name_matches(tw_category_families[i].pattern, category, len))
+		i++;
+	return &tw_category_families[i];
+}

@@ -164,6 +164,67 @@ struct tw_analysis_category {
 extern const struct tw_analysis_category tw_analysis_categories[];
 extern const size_t tw_analysis_category_count;
 
+/* Where the work of an operation comes from; the first row that matches it or a kernel counts. */
+struct tw_library {
+	bool of_kernel;
+	const char *pattern, *library;
+};
+
+extern const struct tw_library tw_libraries[];
+extern const size_t tw_library_count;
+
+/* What names tell; data/name_traits.tsv says it by examples. */
+enum tw_trait {
+	TW_TRAIT_QUANTIZED,
+	TW_TRAIT_FLASH,
+	TW_TRAIT_PAGED,
+	TW_TRAIT_FUSED_ATTENTION,
+	TW_TRAIT_LAYOUT_TRANSPOSE,
+	TW_TRAIT_SOFTMAX,
+	TW_TRAIT_GEMM,
+	TW_TRAIT_TRITON_POINTWISE,
+	TW_TRAIT_TRITON_REDUCTION,
+	TW_TRAIT_TRITON_PERSISTENT,
+	TW_TRAIT_MOE_ROUTING,
+	TW_TRAIT_BATCH_NORM,
+	TW_TRAIT_LAYER_NORM,
+	TW_TRAIT_POWER,
+	TW_TRAIT_MEAN,
+	TW_TRAIT_RSQRT,
+	TW_TRAIT_COPY,
+	TW_TRAIT_HOST_COPY,
+	TW_TRAIT_GRAPH_LAUNCH,
+	TW_TRAIT_COMMUNICATION,
+	TW_TRAIT_NO_OPERATION,
+	TW_TRAIT_BACKWARD,
+	TW_TRAIT_INFRASTRUCTURE, /* a frame that says nothing of its own */
+};
+
+struct tw_name_trait {
+	enum tw_trait trait;
+	bool of_kernel;
+	const char *pattern;
+};
+
+extern const struct tw_name_trait tw_name_traits[];
+extern const size_t tw_name_trait_count;
+
+bool tw_operation_has(enum tw_trait trait, const char *name);
+bool tw_kernel_has(enum tw_trait trait, const char *name);
+
+/* The analysis of a category of operations, and what its findings call it. */
+struct tw_category_family {
+	const char *pattern; /* of the category's name in files */
+	const char *family;
+	const char *title, *subject; /* NULL: the category's own name */
+};
+
+/* The first row that matches counts, the last one matches all. */
+extern const struct tw_category_family tw_category_families[];
+extern const size_t tw_category_family_count;
+
+const struct tw_category_family *tw_category_family(const char *category);
+
 /* ---- rules: conditions on facts, and what is said when they hold */
 
 enum tw_fact {

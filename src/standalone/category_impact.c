@@ -1,0 +1,273 @@
+/*
+ * What may be won, in per cent of the whole time.  With an efficiency: what lies between it and the
+ * roofline.  Without: a guess, marked as one.  Never more than the time in which the operation
+ * keeps the GPU busy alone: what other work hides is no gain.
+ *
+ * Formulas and groups: TraceLens' agent, category scripts.
+ */
+#include "standalone/category.h"
+
+#include "base/sort.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LOW_FRAC 0.75
+#define MIDDLE_FRAC 0.875
+#define GUESS_LOW_FRAC 0.15
+#define GUESS_MIDDLE_FRAC 0.30
+#define GUESS_HIGH_FRAC 0.45
+
+struct estimate {
+	const struct tw_category_row *row;
+	bool guessed, bounded;
+	/* Hundredths of a per cent, so that sums are those of what is written. */
+	int64_t low, middle, high;
+	const char *bucket;
+};
+
+struct group {
+	const struct estimate *first; /* what its members have in common */
+	int64_t low, middle, high, percent_of_total;
+	uint32_t members;
+};
+
+struct estimates {
+	struct estimate *items;
+	uint32_t *order; /* most first */
+	uint32_t *group_of;
+	struct group *groups;
+	uint32_t *group_order;
+	uint32_t count, group_count;
+};
+
+static int64_t hundredths(double percent)
+{
+	/* Cells may hold any number; a share beyond all reason stays one. */
+	return llround(fmin(percent, 1e12) * 100);
+}
+
+/* As it stands in the metrics, so that a reader who computes from them gets the same. */
+static double as_written(double value, double steps)
+{
+	return round(value * steps) / steps;
+}
+
+/* The three scores from the greatest gain, in per cent of the whole, and what bounds it. */
+static void score(struct estimate *e, double percent_of_total, double efficiency_percent,
+		  double bound_percent)
+{
+	double high, middle, low;
+
+	if (e->guessed) {
+		high = GUESS_HIGH_FRAC * percent_of_total;
+		middle = GUESS_MIDDLE_FRAC * percent_of_total;
+		low = GUESS_LOW_FRAC * percent_of_total;
+	} else {
+		high = fmin(fmax(0, 1 - efficiency_percent / 100) * percent_of_total,
+			    bound_percent);
+		middle = MIDDLE_FRAC * high;
+		low = LOW_FRAC * high;
+	}
+	e->bounded = high >= bound_percent;
+	e->high = hundredths(fmin(high, bound_percent));
+	e->middle = hundredths(fmin(middle, bound_percent));
+	e->low = hundredths(fmin(low, bound_percent));
+}
+
+/* Whether there is anything to tell. */
+static bool estimate(struct estimate *e, const struct tw_category_row *row, double total_ms)
+{
+	double time_ms = as_written(row->time_us / 1e3, 1e3);
+	double exposed_ms = as_written(row->exposed_us / 1e3, 1e3);
+	double percent = 100 * time_ms / total_ms;
+	struct tw_facts facts = row->facts;
+
+	if (row->is_anomaly || !(time_ms > 0) || !(total_ms > 0))
+		return false;
+	*e = (struct estimate){ .row = row, .guessed = isnan(row->efficiency_percent) };
+	e->bucket = tw_level_of("eff_bucket", &row->facts)->level;
+	if (e->guessed)
+		percent = as_written(row->facts.value[TW_FACT_percent_of_total], 1e2);
+	score(e, percent, as_written(row->efficiency_percent, 1e2), 100 * exposed_ms / total_ms);
+	facts.value[TW_FACT_impact_percent] = (double)e->high / 100;
+	return tw_level_is_yes("impact_told", &facts);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_group(const struct estimate *a, const struct estimate *b)
+{
+	if (a->guessed != b->guessed)
+		return false;
+	if (a->guessed)
+		return !strcmp(a->row->name, b->row->name);
+	return same_text(a->row->bound, b->row->bound) &&
+	       same_text(a->row->library, b->row->library) && !strcmp(a->bucket, b->bucket);
+}
+
+static void add_to_group(struct estimates *all, uint32_t number)
+{
+	const struct estimate *e = &all->items[number];
+	struct group *group;
+	uint32_t i = 0;
+
+	while (i < all->group_count && !same_group(all->groups[i].first, e))
+		i++;
+	group = &all->groups[i];
+	if (i == all->group_count) {
+		*group = (struct group){ .first = e };
+		all->group_order[i] = i;
+		all->group_count++;
+	}
+	group->low += e->low;
+	group->middle += e->middle;
+	group->high += e->high;
+	group->percent_of_total += hundredths(e->row->facts.value[TW_FACT_percent_of_total]);
+	group->members++;
+	all->group_of[number] = i;
+}
+
+static uint64_t estimate_key(const void *context, uint32_t number)
+{
+	const struct estimate *items = context;
+
+	return UINT64_MAX - (uint64_t)items[number].middle;
+}
+
+static uint64_t group_key(const void *context, uint32_t number)
+{
+	const struct group *groups = context;
+
+	return UINT64_MAX - (uint64_t)groups[number].middle;
+}
+
+static int collect(struct estimates *all, const struct tw_category_data *data)
+{
+	struct tw_arena *arena = &data->prepared->arena;
+	size_t rows = data->row_count;
+	uint32_t i;
+
+	*all = (struct estimates){ .items = tw_arena_alloc(arena, rows * sizeof(*all->items)),
+				   .order = tw_arena_alloc(arena, rows * sizeof(uint32_t)),
+				   .group_of = tw_arena_alloc(arena, rows * sizeof(uint32_t)),
+				   .groups = tw_arena_alloc(arena, rows * sizeof(*all->groups)),
+				   .group_order = tw_arena_alloc(arena, rows * sizeof(uint32_t)) };
+	if (!all->items || !all->order || !all->group_of || !all->groups || !all->group_order)
+		return -1;
+	for (i = 0; i < data->row_count; i++) {
+		if (!estimate(&all->items[all->count], &data->rows[i], data->total_ms))
+			continue;
+		all->order[all->count] = all->count;
+		all->count++;
+	}
+	if (tw_sort(all->order, all->count, estimate_key, all->items, data->prepared->allocator))
+		return -1;
+	for (i = 0; i < all->count; i++)
+		add_to_group(all, all->order[i]);
+	return tw_sort(all->group_order, all->group_count, group_key, all->groups,
+		       data->prepared->allocator);
+}
+
+static void write_scores(struct tw_json *json, int64_t low, int64_t middle, int64_t high)
+{
+	tw_json_key(json, "impact_score");
+	tw_json_decimal(json, middle, 2);
+	tw_json_key(json, "impact_score_low");
+	tw_json_decimal(json, low, 2);
+	tw_json_key(json, "impact_score_high");
+	tw_json_decimal(json, high, 2);
+}
+
+static void write_estimate(struct tw_json *json, const struct tw_category_data *data,
+			   const struct estimate *e)
+{
+	const struct tw_category_row *row = e->row;
+
+	tw_json_object(json, TW_JSON_LINES);
+	tw_metric_text(json, "operation", row->name);
+	tw_json_key(json, "uid");
+	tw_category_uid(json, row);
+	tw_metric_text(json, "category", data->name);
+	tw_metric_text(json, "type", e->guessed ? "unmodeled_significant" : "kernel_tuning");
+	tw_metric_text(json, "estimate_method", e->guessed ? "heuristic" : "quantified");
+	write_scores(json, e->low, e->middle, e->high);
+	tw_metric_number(json, "efficiency_pct", row->efficiency_percent, 2);
+	tw_metric_text(json, "bound_type", row->bound);
+	tw_metric_text(json, "library", row->library);
+	tw_metric_number(json, "time_ms", row->time_us / 1e3, 3);
+	tw_metric_number(json, "exposed_time_ms", row->exposed_us / 1e3, 3);
+	tw_metric_flag(json, "bounded_by_exposed_time", e->bounded);
+	if (e->guessed) {
+		tw_metric_number(json, "percent_of_total",
+				 row->facts.value[TW_FACT_percent_of_total], 2);
+	}
+	tw_json_end(json);
+}
+
+static void write_group(struct tw_json *json, const struct tw_category_data *data,
+			const struct estimates *all, uint32_t number, unsigned rank)
+{
+	const struct group *group = &all->groups[number];
+	const struct tw_category_row *row = group->first->row;
+	bool guessed = group->first->guessed;
+	uint32_t i;
+
+	tw_json_object(json, TW_JSON_LINES);
+	tw_metric_text(json, "bound_type",
+		       guessed	  ? "unmodeled" :
+		       row->bound ? row->bound :
+				    "unknown");
+	tw_metric_text(json, "library", row->library ? row->library : "Unknown");
+	tw_metric_text(json, "eff_bucket", group->first->bucket);
+	tw_metric_text(json, "estimate_method", guessed ? "heuristic" : "quantified");
+	write_scores(json, group->low, group->middle, group->high);
+	if (guessed) {
+		tw_json_key(json, "percent_of_total");
+		tw_json_decimal(json, group->percent_of_total, 2);
+	}
+	tw_metric_count(json, "member_count", group->members);
+	tw_json_key(json, "members");
+	tw_json_array(json, TW_JSON_LINES);
+	for (i = 0; i < all->count; i++)
+		if (all->group_of[all->order[i]] == number)
+			write_estimate(json, data, &all->items[all->order[i]]);
+	tw_json_end(json);
+	tw_metric_count(json, "rank", rank);
+	tw_json_end(json);
+}
+
+static bool is_told(const struct group *group)
+{
+	struct tw_facts facts;
+
+	tw_facts_init(&facts);
+	facts.value[TW_FACT_impact_percent] = (double)group->middle / 100;
+	return tw_level_is_yes("finding_told", &facts);
+}
+
+int tw_category_impact(struct tw_json *json, const struct tw_category_data *data,
+		       struct trawl_error *err)
+{
+	struct estimates all;
+	unsigned rank = 0;
+	uint32_t i;
+
+	if (collect(&all, data))
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	tw_json_key(json, "impact_estimates");
+	tw_json_array(json, TW_JSON_LINES);
+	for (i = 0; i < all.count; i++)
+		write_estimate(json, data, &all.items[all.order[i]]);
+	tw_json_end(json);
+	tw_json_key(json, "category_findings");
+	tw_json_array(json, TW_JSON_LINES);
+	for (i = 0; i < all.group_count; i++)
+		if (is_told(&all.groups[all.group_order[i]]))
+			write_group(json, data, &all, all.group_order[i], ++rank);
+	tw_json_end(json);
+	return 0;
+}

@@ -1,0 +1,367 @@
+#include "standalone/category.h"
+
+#include "base/sort.h"
+#include "standalone/literal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TIME_COLUMN "Kernel Time (µs)_sum"
+#define EXPOSED_COLUMN "Exposed Kernel Time (µs)_sum"
+
+/* Numbers of a row by their header. */
+static const struct number_column {
+	const char *header;
+	size_t at; /* in struct tw_category_row */
+	bool needed;
+} number_columns[] = {
+	{ "operation_count", offsetof(struct tw_category_row, count), true },
+	{ TIME_COLUMN, offsetof(struct tw_category_row, time_us), true },
+	{ "Kernel Time (µs)_mean", offsetof(struct tw_category_row, mean_us), false },
+	{ "Kernel Time (µs)_std", offsetof(struct tw_category_row, std_us), false },
+	{ EXPOSED_COLUMN, offsetof(struct tw_category_row, exposed_us), false },
+	{ "TFLOPS/s_mean", offsetof(struct tw_category_row, tflops), false },
+	{ "TB/s_mean", offsetof(struct tw_category_row, tb_s), false },
+	{ "FLOPS/Byte", offsetof(struct tw_category_row, flops_per_byte), false },
+	{ "Pct Roofline_mean", offsetof(struct tw_category_row, roofline_percent), false },
+};
+
+#define NUMBER_COLUMNS (sizeof(number_columns) / sizeof(*number_columns))
+
+static const struct text_column {
+	const char *header;
+	size_t at;
+	bool needed;
+} text_columns[] = {
+	{ "name", offsetof(struct tw_category_row, name), true },
+	{ "ex_UID", offsetof(struct tw_category_row, uid), false },
+	{ "Input Dims", offsetof(struct tw_category_row, dims_text), false },
+	{ "Input type", offsetof(struct tw_category_row, types_text), false },
+	{ "perf_params", offsetof(struct tw_category_row, params_text), false },
+	{ "Compute Spec", offsetof(struct tw_category_row, compute_spec), false },
+};
+
+#define TEXT_COLUMNS (sizeof(text_columns) / sizeof(*text_columns))
+
+/* What is read beside the operations, and where the columns are. */
+struct source {
+	struct tw_csv csv;
+	const char *file; /* its name, for messages */
+	size_t number_column[NUMBER_COLUMNS], text_column[TEXT_COLUMNS];
+	size_t bound_column, model_column, kernels_column;
+	const struct tw_json_value *tree, *manifest;
+};
+
+static int find_columns(struct source *source, struct trawl_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < NUMBER_COLUMNS; i++) {
+		source->number_column[i] = tw_csv_column(&source->csv, number_columns[i].header);
+		if (number_columns[i].needed && source->number_column[i] == TW_CSV_NO_COLUMN)
+			return trawl_error_set(err, TRAWL_EFORMAT, "%s: no column '%s'",
+					       source->file, number_columns[i].header);
+	}
+	for (i = 0; i < TEXT_COLUMNS; i++) {
+		source->text_column[i] = tw_csv_column(&source->csv, text_columns[i].header);
+		if (text_columns[i].needed && source->text_column[i] == TW_CSV_NO_COLUMN)
+			return trawl_error_set(err, TRAWL_EFORMAT, "%s: no column '%s'",
+					       source->file, text_columns[i].header);
+	}
+	source->bound_column = tw_csv_column(&source->csv, "Roofline Bound");
+	source->model_column = tw_csv_column(&source->csv, "has_perf_model");
+	source->kernels_column = tw_csv_column(&source->csv, "kernel_details_summary");
+	return 0;
+}
+
+/* A number, or nothing; never text, and nothing is not enough where a number is needed. */
+static int read_numbers(struct tw_category_row *row, const struct source *source, size_t line,
+			struct trawl_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < NUMBER_COLUMNS; i++) {
+		size_t column = source->number_column[i];
+		const char *text = tw_csv_text(&source->csv, line, column);
+		double value = tw_csv_number(&source->csv, line, column);
+		bool needed = number_columns[i].needed;
+
+		if (*text || needed) {
+			if (!isfinite(value) || value < 0)
+				return trawl_error_set(err, TRAWL_EFORMAT,
+						       "%s: row %zu: '%.40s' is no number for '%s'",
+						       source->file, line + 1, text,
+						       number_columns[i].header);
+		}
+		*(double *)((char *)row + number_columns[i].at) = value;
+	}
+	if (isnan(row->mean_us) && row->count > 0)
+		row->mean_us = row->time_us / row->count;
+	/* What is hidden is not known without the column: then all of it may be won. */
+	if (!(row->exposed_us <= row->time_us))
+		row->exposed_us = row->time_us;
+	if (row->flops_per_byte <= 0)
+		row->flops_per_byte = NAN;
+	return 0;
+}
+
+static int read_texts(struct tw_category_row *row, const struct source *source, size_t line,
+		      struct tw_arena *arena, struct trawl_error *err)
+{
+	const struct tw_csv *csv = &source->csv;
+	const char *bound = tw_csv_text(csv, line, source->bound_column);
+	size_t i;
+
+	for (i = 0; i < TEXT_COLUMNS; i++)
+		*(const char **)((char *)row + text_columns[i].at) =
+			tw_csv_text(csv, line, source->text_column[i]);
+	if (!strncmp(bound, "COMPUTE", strlen("COMPUTE")))
+		row->bound = "compute";
+	else if (!strncmp(bound, "MEMORY", strlen("MEMORY")))
+		row->bound = "memory";
+	row->has_model = !strcmp(tw_csv_text(csv, line, source->model_column), "True");
+	row->dims = tw_literal_parse(arena, row->dims_text);
+	row->types = tw_literal_parse(arena, row->types_text);
+	row->params = tw_literal_parse(arena, row->params_text);
+	row->kernels = tw_literal_parse(arena, tw_csv_text(csv, line, source->kernels_column));
+	if (!row->dims || !row->types || !row->params || !row->kernels)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	row->tree = tw_json_get(source->tree, row->uid);
+	return 0;
+}
+
+/* Whether the manifest has it among the operations with the most time. */
+static bool is_top(const struct tw_category_row *row, const char *category,
+		   const struct tw_json_value *manifest)
+{
+	const struct tw_json_value *top = tw_json_get(manifest, "top_operations")->first;
+
+	for (; top; top = top->next) {
+		const struct tw_json_value *uid = tw_json_get(top, "uid");
+
+		if (strcmp(tw_json_text(tw_json_get(top, "name")), row->name) ||
+		    strcmp(tw_json_text(tw_json_get(top, "category")), category))
+			continue;
+		if (uid->type == TW_JSON_NUMBER && !strcmp(uid->text, row->uid))
+			return true;
+	}
+	return false;
+}
+
+double tw_category_peak(const struct tw_category_data *data, const char *compute_spec)
+{
+	const struct tw_json_value *peaks = tw_json_get(data->metadata, "max_achievable_tflops");
+	double peak = tw_json_number(tw_json_get(peaks, compute_spec));
+
+	/* As the agent does for operations without a type. */
+	return isnan(peak) && !*compute_spec ? tw_json_number(tw_json_get(peaks, "matrix_bf16")) :
+					       peak;
+}
+
+/*
+ * Share of the roofline that is reached: as the report has it, else what was achieved of the peak
+ * that bounds the operation.
+ */
+static void derive_efficiency(struct tw_category_row *row, const struct tw_category_data *data)
+{
+	double compute, memory;
+
+	row->peak_tflops = tw_category_peak(data, row->compute_spec);
+	compute = *row->compute_spec ? 100 * row->tflops / row->peak_tflops : NAN;
+	memory = 100 * row->tb_s / data->peak_tb_s;
+	if (!row->bound && (compute >= memory || memory > compute))
+		row->bound = compute >= memory ? "compute" : "memory";
+	row->efficiency_percent = row->roofline_percent;
+	if (isnan(row->efficiency_percent) && row->bound)
+		row->efficiency_percent = *row->bound == 'c' ? compute : memory;
+}
+
+static void derive_facts(struct tw_category_row *row, const struct tw_category_data *data)
+{
+	double *value = row->facts.value;
+
+	tw_facts_init(&row->facts);
+	value[TW_FACT_time_ms] = row->time_us / 1e3;
+	value[TW_FACT_exposed_time_ms] = row->exposed_us / 1e3;
+	value[TW_FACT_count] = row->count;
+	value[TW_FACT_mean_us] = row->mean_us;
+	value[TW_FACT_cov] = row->mean_us > 0 ? row->std_us / row->mean_us : NAN;
+	value[TW_FACT_percent_of_category] = data->time_ms > 0 ? row->time_us / 10 / data->time_ms :
+								 NAN;
+	value[TW_FACT_percent_of_compute] =
+		data->compute_ms > 0 ? row->time_us / 10 / data->compute_ms : NAN;
+	value[TW_FACT_percent_of_total] = data->total_ms > 0 ? row->time_us / 10 / data->total_ms :
+							       NAN;
+	value[TW_FACT_flops_per_byte] = row->flops_per_byte;
+	value[TW_FACT_tflops_achieved] = row->tflops;
+	value[TW_FACT_tb_s_achieved] = row->tb_s;
+	value[TW_FACT_peak_tflops] = row->peak_tflops;
+	value[TW_FACT_peak_tb_s] = data->peak_tb_s;
+	value[TW_FACT_in_top_operations] = row->in_top_operations;
+	value[TW_FACT_efficiency_percent] = row->efficiency_percent;
+}
+
+/* Which efficiencies cannot be what they say. */
+static void judge_efficiency(struct tw_category_row *row)
+{
+	double *efficiency = &row->facts.value[TW_FACT_efficiency_percent];
+
+	if (tw_level_is_yes("host_bound", &row->facts)) {
+		row->warning = tw_level_of("host_bound", &row->facts)->text;
+		row->efficiency_percent = *efficiency = NAN;
+		row->bound = NULL;
+	} else if (tw_level_is_yes("anomaly", &row->facts)) {
+		row->is_anomaly = true;
+		row->warning = tw_level_of("anomaly", &row->facts)->text;
+	}
+}
+
+static uint64_t time_key(const void *context, uint32_t number)
+{
+	const struct tw_category_row *rows = context;
+
+	/* A cell may hold any number. */
+	return UINT64_MAX - (uint64_t)(fmin(rows[number].time_us, 1e15) * 1e3);
+}
+
+static int sort_rows(struct tw_category_data *data, struct trawl_error *err)
+{
+	struct tw_arena *arena = &data->prepared->arena;
+	struct tw_category_row *sorted = tw_arena_alloc(arena, data->row_count * sizeof(*sorted));
+	uint32_t *order = tw_arena_alloc(arena, data->row_count * sizeof(*order));
+	uint32_t i;
+
+	if (!sorted || !order)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	for (i = 0; i < data->row_count; i++)
+		order[i] = i;
+	if (tw_sort(order, data->row_count, time_key, data->rows, data->prepared->allocator))
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	for (i = 0; i < data->row_count; i++)
+		sorted[i] = data->rows[order[i]];
+	data->rows = sorted;
+	return 0;
+}
+
+static int read_rows(struct tw_category_data *data, const struct source *source,
+		     struct trawl_error *err)
+{
+	struct tw_arena *arena = &data->prepared->arena;
+	size_t line;
+	int status;
+
+	data->rows = tw_arena_alloc(arena, source->csv.rows * sizeof(*data->rows));
+	if (!data->rows)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	for (line = 0; line < source->csv.rows; line++) {
+		struct tw_category_row *row = &data->rows[data->row_count++];
+
+		*row = (struct tw_category_row){ 0 };
+		status = read_numbers(row, source, line, err);
+		if (!status)
+			status = read_texts(row, source, line, arena, err);
+		if (status)
+			return status;
+		row->in_top_operations = is_top(row, data->name, source->manifest);
+		data->time_ms += row->time_us / 1e3;
+		data->calls += row->count;
+	}
+	return sort_rows(data, err);
+}
+
+static int derive(struct tw_category_data *data, struct trawl_error *err)
+{
+	double weighted = 0, known_us = 0;
+	double *value = data->facts.value;
+	uint32_t i;
+
+	for (i = 0; i < data->row_count; i++) {
+		struct tw_category_row *row = &data->rows[i];
+
+		derive_efficiency(row, data);
+		derive_facts(row, data);
+		row->library = tw_category_library(row);
+		row->args = tw_category_args(&data->prepared->arena, row);
+		if (!row->args)
+			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		tw_category_traits(row);
+		tw_category_tree_facts(row);
+		judge_efficiency(row);
+		if (isnan(row->efficiency_percent) || row->is_anomaly)
+			continue;
+		weighted += row->efficiency_percent * row->time_us;
+		known_us += row->time_us;
+	}
+	data->average_efficiency_percent = known_us > 0 ? weighted / known_us : NAN;
+	tw_facts_init(&data->facts);
+	value[TW_FACT_calls] = data->calls;
+	value[TW_FACT_operation_kinds] = data->row_count;
+	value[TW_FACT_time_ms] = data->time_ms;
+	value[TW_FACT_mean_us] = data->calls > 0 ? data->time_ms * 1e3 / data->calls : NAN;
+	value[TW_FACT_largest_percent] = data->rows[0].facts.value[TW_FACT_percent_of_category];
+	return 0;
+}
+
+/* What the whole trace is, and what its GPU can do. */
+static int read_metadata(struct tw_category_data *data, struct trawl_error *err)
+{
+	struct tw_prepared *prepared = data->prepared;
+	const char *name = tw_prepared_name(prepared, data->name, "_metadata.json");
+	const struct tw_json_value *use;
+
+	if (!name)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	data->metadata = tw_prepared_json(prepared, TW_METADATA, name, err);
+	if (!data->metadata)
+		return err->status;
+	use = tw_json_get(data->metadata, "gpu_utilization");
+	data->total_ms = tw_json_number(tw_json_get(use, "total_time_ms"));
+	data->compute_ms = tw_json_number(tw_json_get(use, "computation_time_ms"));
+	if (isnan(data->compute_ms))
+		data->compute_ms = data->total_ms / 100 *
+				   tw_json_number(tw_json_get(use, "computation_time_percent"));
+	data->peak_tb_s = tw_json_number(tw_json_get(data->metadata, "peak_hbm_bw_tbs"));
+	if (tw_json_get(data->metadata, "platform")->type == TW_JSON_STRING)
+		data->platform = tw_json_text(tw_json_get(data->metadata, "platform"));
+	if (*tw_json_text(tw_json_get(data->metadata, "category")))
+		data->display_name = tw_json_text(tw_json_get(data->metadata, "category"));
+	return 0;
+}
+
+/* A file that need not be there: *value is NULL then. */
+static int read_optional(struct tw_prepared *prepared, const char *folder, const char *name,
+			 const struct tw_json_value **value, struct trawl_error *err)
+{
+	if (!tw_prepared_has(prepared, folder, name))
+		return 0;
+	*value = tw_prepared_json(prepared, folder, name, err);
+	return *value ? 0 : err->status;
+}
+
+int tw_category_read(struct tw_category_data *data, struct trawl_error *err)
+{
+	struct tw_prepared *prepared = data->prepared;
+	const char *file = tw_prepared_name(prepared, data->name, "_ops.csv");
+	const char *tree = tw_prepared_name(prepared, data->name, "_tree_data.json");
+	struct source source = { .file = file };
+	int status;
+
+	if (!file || !tree)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, file))
+		return trawl_error_set(err, TRAWL_ENODATA, "no %s", file);
+	status = tw_prepared_csv(prepared, TW_CATEGORY_DATA, file, &source.csv, err);
+	if (!status)
+		status = find_columns(&source, err);
+	if (!status && !source.csv.rows)
+		status = trawl_error_set(err, TRAWL_ENODATA, "%s has no rows", file);
+	if (!status)
+		status = read_metadata(data, err);
+	if (!status)
+		status = read_optional(prepared, TW_CATEGORY_DATA, tree, &source.tree, err);
+	if (!status)
+		status = read_optional(prepared, "", TW_MANIFEST, &source.manifest, err);
+	if (!status)
+		status = read_rows(data, &source, err);
+	return status ? status : derive(data, err);
+}

@@ -1,0 +1,178 @@
+/* What names, types, parameters and kernels of an operation tell, as facts. */
+#include "standalone/category.h"
+
+#include <math.h>
+#include <string.h>
+
+static double parameter(const struct tw_category_row *row, const char *key)
+{
+	return tw_json_number(tw_json_get(row->params, key));
+}
+
+/* 1 or 0; unknown when the parameter is none. */
+static double flag(const struct tw_category_row *row, const char *key)
+{
+	const struct tw_json_value *value = tw_json_get(row->params, key);
+
+	return value->type == TW_JSON_BOOL ? value->boolean : (double)NAN;
+}
+
+static bool some_kernel_has(const struct tw_category_row *row, enum tw_trait trait)
+{
+	const struct tw_json_value *kernel = row->kernels->first;
+
+	for (; kernel; kernel = kernel->next)
+		if (tw_kernel_has(trait, tw_json_text(tw_json_get(kernel, "name"))))
+			return true;
+	return false;
+}
+
+/* Share of the kernel time in kernels of a trait; unknown without kernels. */
+static double kernel_share(const struct tw_category_row *row, enum tw_trait trait)
+{
+	const struct tw_json_value *kernel = row->kernels->first;
+	double with = 0, all = 0;
+
+	for (; kernel; kernel = kernel->next) {
+		double us = tw_json_number(tw_json_get(kernel, "total_duration_us"));
+
+		all += us;
+		if (tw_kernel_has(trait, tw_json_text(tw_json_get(kernel, "name"))))
+			with += us;
+	}
+	return all > 0 ? 100 * with / all : NAN;
+}
+
+/* Of the first two operands, which are what is multiplied. */
+static bool has_small_type(const struct tw_category_row *row)
+{
+	const struct tw_json_value *type = row->types->first;
+	unsigned operands = 0;
+
+	for (; type && operands < 2; type = type->next) {
+		const char *name = tw_json_text(type);
+		const struct tw_dtype *known = tw_dtype(name, strlen(name));
+
+		operands += known != NULL;
+		if (known && known->bits <= 8 && *known->precision)
+			return true;
+	}
+	return false;
+}
+
+static void gemm_facts(const struct tw_category_row *row, double *value)
+{
+	value[TW_FACT_gemm_m] = parameter(row, "M");
+	value[TW_FACT_gemm_n] = parameter(row, "N");
+	value[TW_FACT_gemm_k] = parameter(row, "K");
+	value[TW_FACT_gemm_batch] = parameter(row, "B");
+	if (isnan(value[TW_FACT_gemm_batch]) && !isnan(value[TW_FACT_gemm_m]))
+		value[TW_FACT_gemm_batch] = 1;
+	value[TW_FACT_gemm_count] = row->count * value[TW_FACT_gemm_batch];
+	value[TW_FACT_quantized] = tw_operation_has(TW_TRAIT_QUANTIZED, row->name) ||
+				   has_small_type(row);
+}
+
+static void attention_facts(const struct tw_category_row *row, double *value)
+{
+	double context = parameter(row, "c_sq"), generated = parameter(row, "g_sq");
+
+	value[TW_FACT_flash] = tw_operation_has(TW_TRAIT_FLASH, row->name) ||
+			       some_kernel_has(row, TW_TRAIT_FLASH);
+	value[TW_FACT_paged] = tw_operation_has(TW_TRAIT_PAGED, row->name) ||
+			       some_kernel_has(row, TW_TRAIT_PAGED);
+	value[TW_FACT_fused_attention] = value[TW_FACT_flash] > 0 || value[TW_FACT_paged] > 0 ||
+					 tw_operation_has(TW_TRAIT_FUSED_ATTENTION, row->name) ||
+					 some_kernel_has(row, TW_TRAIT_FUSED_ATTENTION);
+	value[TW_FACT_queries] = parameter(row, "N_Q");
+	value[TW_FACT_keys] = parameter(row, "N_KV");
+	value[TW_FACT_query_heads] = parameter(row, "H_Q");
+	value[TW_FACT_key_heads] = parameter(row, "H_KV");
+	if (value[TW_FACT_keys] > 0)
+		value[TW_FACT_query_share] = value[TW_FACT_queries] / value[TW_FACT_keys];
+	if (value[TW_FACT_key_heads] > 0)
+		value[TW_FACT_gqa_ratio] = value[TW_FACT_query_heads] / value[TW_FACT_key_heads];
+	if (context + generated > 0)
+		value[TW_FACT_context_share] = context / (context + generated);
+}
+
+static void convolution_facts(const struct tw_category_row *row, double *value)
+{
+	const struct tw_json_value *shape = tw_json_get(row->params, "input_shape")->first;
+
+	value[TW_FACT_transpose_percent] = kernel_share(row, TW_TRAIT_LAYOUT_TRANSPOSE);
+	value[TW_FACT_conv_groups] = parameter(row, "groups");
+	/* Input shape: batch, channels, places. */
+	if (shape && shape->next && !isnan(value[TW_FACT_conv_groups]))
+		value[TW_FACT_depthwise] = value[TW_FACT_conv_groups] > 1 &&
+					   value[TW_FACT_conv_groups] >=
+						   tw_json_number(shape->next);
+}
+
+static void triton_facts(const struct tw_category_row *row, double *value)
+{
+	const struct tw_json_value *fused = tw_json_get(row->params, "fused_ops");
+
+	value[TW_FACT_triton_pointwise] = tw_operation_has(TW_TRAIT_TRITON_POINTWISE, row->name);
+	value[TW_FACT_triton_reduction] = tw_operation_has(TW_TRAIT_TRITON_REDUCTION, row->name);
+	value[TW_FACT_triton_persistent] = tw_operation_has(TW_TRAIT_TRITON_PERSISTENT, row->name);
+	if (fused->type == TW_JSON_ARRAY)
+		value[TW_FACT_fused_operations] = (double)fused->count;
+	else if (fused->type == TW_JSON_STRING)
+		value[TW_FACT_fused_operations] = 1;
+}
+
+static void moe_facts(const struct tw_category_row *row, double *value)
+{
+	double tokens = parameter(row, "M"), each = parameter(row, "topk");
+
+	value[TW_FACT_experts] = parameter(row, "E");
+	if (value[TW_FACT_experts] > 0)
+		value[TW_FACT_tokens_per_expert] = tokens * each / value[TW_FACT_experts];
+	value[TW_FACT_routing_percent] = tw_operation_has(TW_TRAIT_MOE_ROUTING, row->name) ?
+						 100 :
+						 kernel_share(row, TW_TRAIT_MOE_ROUTING);
+}
+
+static bool is_cast(const struct tw_category_row *row)
+{
+	const struct tw_json_value *to = row->types->first;
+	const struct tw_json_value *from = to ? to->next : NULL;
+
+	return from && *tw_json_text(to) && tw_dtype(tw_json_text(from), from->text_len) &&
+	       strcmp(tw_json_text(to), tw_json_text(from)) != 0;
+}
+
+/* Kernels of a call: all of them by the calls; unknown without kernels. */
+static double kernels_per_call(const struct tw_category_row *row)
+{
+	const struct tw_json_value *kernel = row->kernels->first;
+	double count = 0;
+
+	for (; kernel; kernel = kernel->next)
+		count += tw_json_number(tw_json_get(kernel, "count"));
+	return count > 0 && row->count > 0 ? count / row->count : NAN;
+}
+
+void tw_category_traits(struct tw_category_row *row)
+{
+	double *value = row->facts.value;
+
+	gemm_facts(row, value);
+	attention_facts(row, value);
+	convolution_facts(row, value);
+	triton_facts(row, value);
+	moe_facts(row, value);
+	value[TW_FACT_kernels_per_call] = kernels_per_call(row);
+	value[TW_FACT_host_copy_percent] = kernel_share(row, TW_TRAIT_HOST_COPY);
+	value[TW_FACT_softmax] = tw_operation_has(TW_TRAIT_SOFTMAX, row->name);
+	value[TW_FACT_batch_norm] = tw_operation_has(TW_TRAIT_BATCH_NORM, row->name);
+	value[TW_FACT_layer_norm] = tw_operation_has(TW_TRAIT_LAYER_NORM, row->name);
+	value[TW_FACT_backward] = tw_operation_has(TW_TRAIT_BACKWARD, row->name);
+	value[TW_FACT_training] = flag(row, "is_training");
+	value[TW_FACT_copy] = tw_operation_has(TW_TRAIT_COPY, row->name);
+	value[TW_FACT_cast] = value[TW_FACT_copy] > 0 && is_cast(row);
+	value[TW_FACT_graph_launch] = tw_operation_has(TW_TRAIT_GRAPH_LAUNCH, row->name);
+	value[TW_FACT_communication] = tw_operation_has(TW_TRAIT_COMMUNICATION, row->name);
+	value[TW_FACT_no_operation] = tw_operation_has(TW_TRAIT_NO_OPERATION, row->name);
+}
