@@ -14,7 +14,7 @@ _trawl_words() {
 }
 
 _trawl() {
-	local commands="report check model platforms help"
+	local commands="report check model platforms replay help"
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local report="--step --range --start --end --device --linked-only --short-kernel-us
 		--micro-idle-us --top-ops --clip-overruns --platform --plots --no-xlsx --no-csv"
@@ -26,7 +26,7 @@ _trawl() {
 	COMPREPLY=()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		report | check | model | platforms | help)
+		report | check | model | platforms | replay | help)
 			command=$word
 			break
 			;;
@@ -53,7 +53,7 @@ _trawl() {
 		return
 		;;
 	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops | \
-		--dims | --dtype | --concrete | --strides | --time-us)
+		--dims | --dtype | --concrete | --strides | --time-us | --ops)
 		return
 		;;
 	esac
@@ -74,6 +74,7 @@ _trawl() {
 			check) _trawl_words "$common" "$current" ;;
 			model) _trawl_words "$tables $model" "$current" ;;
 			platforms) _trawl_words "$tables" "$current" ;;
+			replay) _trawl_words "$tables --ops" "$current" ;;
 			esac
 			;;
 		*) _trawl_files -f "$current" ;;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turn data/*.tsv into src/data/*.gen.c.
+"""Turn data/*.tsv and data/replay.py into src/data/*.gen.c.
 
 usage: gen_tables.py [--check]
 
@@ -251,6 +251,36 @@ def category_families():
         f"\n}};\n\nconst size_t tw_category_family_count = {len(table)};\n"
 
 
+def op_arguments():
+    """Rows of one name stay in their order; the arguments of all stand in one array."""
+    table = rows("op_arguments", 3)
+    no_duplicates("op_arguments", [(r[0], r[1]) for r in table])
+    table.sort(key=lambda r: r[0].encode())
+    arguments, lines = [], []
+    for op, schema, _ in table:
+        parts = schema.split(", ")
+        names = [part.split(" ") for part in parts if part != "*"]
+        if any(len(name) != 2 for name in names) or parts.count("*") > 1:
+            sys.exit(f"data/op_arguments.tsv: {op}: no arguments: {schema!r}")
+        positional = parts.index("*") if "*" in parts else len(parts)
+        lines.append(f"\t{{ {text(op)}, {len(arguments)}, {len(names)}, {positional} }},")
+        arguments += names
+    return "const struct tw_op_argument tw_op_argument_list[] = {\n" + \
+        "\n".join(f"\t{{ {text(kind)}, {text(name)} }}," for kind, name in arguments) + \
+        "\n};\n\nconst struct tw_op_arguments tw_op_arguments_known[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_op_arguments_count = {len(table)};\n"
+
+
+def replay_script():
+    with open(os.path.join(ROOT, "data", "replay.py"), encoding="utf-8") as f:
+        lines = [f"\t{text(line)}," for line in f.read().split("\n")[:-1]]
+    return "const char *const tw_replay_script[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_replay_script_lines = {len(lines)};\n"
+
+
+SOURCES = {"replay_script": "replay.py"}  # of what is no table
+
+
 def main():
     check = sys.argv[1:] == ["--check"]
     if sys.argv[1:] and not check:
@@ -258,16 +288,18 @@ def main():
     stale = 0
     for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, dtypes,
                  triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
-                 category_families):
+                 category_families, op_arguments, replay_script):
+                 op_arguments, replay_script):
         name = make.__name__
-        body = f"/* Made from data/{name}.tsv by tools/gen_tables.py. DO NOT EDIT. */\n" \
+        source = SOURCES.get(name, name + ".tsv")
+        body = f"/* Made from data/{source} by tools/gen_tables.py. DO NOT EDIT. */\n" \
                f'#include "data/tables.h"\n\n' + make()
         path = os.path.join(ROOT, "src", "data", name + ".gen.c")
         old = open(path, encoding="utf-8").read() if os.path.exists(path) else None
         if old == body:
             continue
         if check:
-            print(f"src/data/{name}.gen.c is not what data/{name}.tsv makes: run tools/gen_tables.py")
+            print(f"src/data/{name}.gen.c is not what data/{source} makes: run tools/gen_tables.py")
             stale = 1
         else:
             with open(path, "w", encoding="utf-8") as f:

@@ -1,6 +1,7 @@
 /* trawl model: the cost model of an operation, without a trace. */
 #include "cli/cli.h"
 
+#include "base/likeness.h"
 #include "model/model.h"
 #include "model/roofline.h"
 #include "table/table.h"
@@ -8,9 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#define SUGGESTIONS 3
-#define LONGEST_NAME 128
 
 struct model_command {
 	struct cli_common common;
@@ -84,69 +82,18 @@ static int list_models(enum tw_format format)
 
 /* ---- names like one that is not known */
 
-static char lower(char c)
-{
-	return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
-}
-
-/* Letters to change, add or leave out to make one name of the other; case does not matter. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[LONGEST_NAME + 1], a_len = strlen(a), b_len = strlen(b), i, k, diagonal, best;
-
-	if (a_len > LONGEST_NAME || b_len > LONGEST_NAME)
-		return SIZE_MAX;
-	for (k = 0; k <= b_len; k++)
-		row[k] = k;
-	for (i = 1; i <= a_len; i++) {
-		diagonal = row[0];
-		row[0] = i;
-		for (k = 1; k <= b_len; k++) {
-			best = diagonal + (lower(a[i - 1]) != lower(b[k - 1]));
-			diagonal = row[k];
-			if (best > row[k] + 1)
-				best = row[k] + 1;
-			if (best > row[k - 1] + 1)
-				best = row[k - 1] + 1;
-			row[k] = best;
-		}
-	}
-	return row[b_len];
-}
-
-/* The library in front of a name is easily forgotten or wrong. */
-static size_t unlikeness(const char *asked, const char *known)
-{
-	const char *a = strstr(asked, "::"), *b = strstr(known, "::");
-	size_t whole = distance(asked, known) * 2;
-	size_t bare = distance(a ? a + 2 : asked, b ? b + 2 : known) * 2 + 1;
-
-	return whole < bare ? whole : bare;
-}
-
 static int no_model(const struct cli_command *command, const char *op)
 {
-	const char *best[SUGGESTIONS] = { NULL };
-	size_t score[SUGGESTIONS], i, k, n = 0, s;
+	struct tw_nearest nearest = { .count = 0 };
+	size_t i;
 
-	for (i = 0; i < tw_op_model_count; i++) {
-		if (!model_of(tw_op_models[i].op))
-			continue;
-		s = unlikeness(op, tw_op_models[i].op);
-		if (n == SUGGESTIONS && s >= score[n - 1])
-			continue;
-		for (k = n < SUGGESTIONS ? n++ : n - 1; k && score[k - 1] > s; k--) {
-			score[k] = score[k - 1];
-			best[k] = best[k - 1];
-		}
-		score[k] = s;
-		best[k] = tw_op_models[i].op;
-	}
+	for (i = 0; i < tw_op_model_count; i++)
+		if (model_of(tw_op_models[i].op))
+			tw_nearest_add(&nearest, op, tw_op_models[i].op);
 	return cli_usage_error(command,
 			       "no model of '%.100s'; nearest: %s, %s, %s; "
 			       "'trawl model --list' lists all",
-			       op, best[0] ? best[0] : "", best[1] ? best[1] : "",
-			       best[2] ? best[2] : "");
+			       op, nearest.name[0], nearest.name[1], nearest.name[2]);
 }
 
 /* ---- the result */

@@ -36,6 +36,13 @@ const struct cli_command cli_commands[] = {
 	  "source. Writes no file.\n\n"
 	  "  trawl platforms MI300X\n",
 	  cli_platforms },
+	{ "replay", "DIR", "packages with which operations can be run again elsewhere",
+	  "DIR is the directory of an analysis. Writes\n"
+	  "DIR/replay_packages/<op>_replay_package.zip for each operation named, else for those\n"
+	  "that take much of the compute time at a low efficiency: its arguments and times, and a\n"
+	  "Python script that rebuilds and times it with PyTorch. Prints which were written.\n\n"
+	  "  trawl replay analysis_output --ops aten::addmm aten::mm\n",
+	  cli_replay },
 	{ "help", "[COMMAND]", "the commands, or the options of one", "  trawl help report\n",
 	  cli_help },
 	{ NULL, NULL, NULL, NULL, NULL },

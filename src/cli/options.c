@@ -97,6 +97,11 @@ static int parse_format(const struct cli_option *option, const char *text, struc
 	return bad_value(err, option, text, "table, csv, json or markdown");
 }
 
+static void add_text(struct cli_texts *texts, const char *text)
+{
+	texts->text[texts->count++] = text;
+}
+
 static int set_value(const struct cli_option *option, const char *text, struct trawl_error *err)
 {
 	switch (option->kind) {
@@ -107,6 +112,11 @@ static int set_value(const struct cli_option *option, const char *text, struct t
 		if (!*text)
 			return bad_value(err, option, text, "a name");
 		*(const char **)option->value = text;
+		return 0;
+	case CLI_TEXTS:
+		if (!*text)
+			return bad_value(err, option, text, "a name");
+		add_text(option->value, text);
 		return 0;
 	case CLI_COUNT:
 		return parse_count(option, text, err);

@@ -10,11 +10,18 @@
 enum cli_kind {
 	CLI_FLAG,    /* bool */
 	CLI_TEXT,    /* const char * */
+	CLI_TEXTS,   /* struct cli_texts: may be given several times */
 	CLI_COUNT,   /* unsigned, 0 to 1,000,000 */
 	CLI_TIME_NS, /* int64_t nanoseconds */
 	CLI_TIME_US, /* int64_t nanoseconds, given in microseconds, fractions allowed */
 	CLI_STEPS,   /* int64_t[2]: N or N-M */
 	CLI_FORMAT,  /* enum tw_format */
+};
+
+/* Room for as many as there are arguments is the caller's. */
+struct cli_texts {
+	const char **text;
+	size_t count;
 };
 
 struct cli_option {

@@ -105,6 +105,24 @@ const char *tw_op_model(const char *op, size_t len)
 	return NULL;
 }
 
+const struct tw_op_arguments *tw_op_arguments(const char *op, size_t len)
+{
+	size_t low = 0, high = tw_op_arguments_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		/* The first of a name: equal ones stay in the upper part. */
+		if (compare_name(tw_op_arguments_known[middle].op, op, len) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < tw_op_arguments_count && !compare_name(tw_op_arguments_known[low].op, op, len))
+		return &tw_op_arguments_known[low];
+	return NULL;
+}
+
 int tw_triton_op_cost(const char *op, size_t len)
 {
 	size_t low = 0, high = tw_triton_op_count;

@@ -29,6 +29,30 @@ extern const size_t tw_op_model_count;
 /* The name of the cost model of the operation of exactly this name, NULL: it has none. */
 const char *tw_op_model(const char *op, size_t len);
 
+/* An argument of an operation as its schema has it: "Tensor(a!)", "self". */
+struct tw_op_argument {
+	const char *type, *name;
+};
+
+/* What the profiler records of one overload, by position; from `positional` on by name only. */
+struct tw_op_arguments {
+	const char *op;
+	unsigned first; /* in tw_op_argument_list */
+	unsigned count, positional;
+};
+
+extern const struct tw_op_argument tw_op_argument_list[];
+/* In byte order of `op`. */
+extern const struct tw_op_arguments tw_op_arguments_known[];
+extern const size_t tw_op_arguments_count;
+
+/* The first row for an operation, NULL: none; others of the name follow. */
+const struct tw_op_arguments *tw_op_arguments(const char *op, size_t len);
+
+/* data/replay.py, which goes into replay packages. */
+extern const char *const tw_replay_script[];
+extern const size_t tw_replay_script_lines;
+
 struct tw_triton_op {
 	const char *op;
 	int cost;

@@ -148,6 +148,12 @@ void tw_json_rounded(struct tw_json *json, double value, unsigned digits)
 	}
 }
 
+void tw_json_number_as_written(struct tw_json *json, const char *text, size_t len)
+{
+	separate(json);
+	tw_str_add(json->out, text, len);
+}
+
 void tw_json_bool(struct tw_json *json, bool value)
 {
 	separate(json);

@@ -53,6 +53,8 @@ void tw_json_decimal(struct tw_json *json, int64_t value, unsigned scale);
 void tw_json_real(struct tw_json *json, double value);
 /* Rounded to `digits` behind the point, without zeros at the end; NaN and infinities: null. */
 void tw_json_rounded(struct tw_json *json, double value, unsigned digits);
+/* A number that was read before, not one digit changed. */
+void tw_json_number_as_written(struct tw_json *json, const char *text, size_t len);
 void tw_json_bool(struct tw_json *json, bool value);
 void tw_json_null(struct tw_json *json);
 

@@ -10,6 +10,8 @@
  */
 #define _GNU_SOURCE
 #include "render/xlsx_file.h"
+
+#include "base/creation.h"
 #include "io/unzip.h"
 
 #include <errno.h>
@@ -19,9 +21,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-/* 1980-01-01, the first day that zip archives know. */
-#define EARLIEST 315532800
 
 /* --- errors ------------------------------------------------------------------------------- */
 
@@ -151,23 +150,6 @@ static void release(struct tw_xlsx_file *file)
 	file->sink = NULL;
 }
 
-/* SOURCE_DATE_EPOCH as reproducible builds have it, else a fixed day. */
-static time_t creation_time(void)
-{
-	const char *text = getenv("SOURCE_DATE_EPOCH");
-	long long value;
-	char *end;
-
-	if (!text || !*text)
-		return EARLIEST;
-	errno = 0;
-	value = strtoll(text, &end, 10);
-	/* Year 9999 is the last that a workbook can name. */
-	if (errno || *end || value < EARLIEST || value > 253402300799)
-		return EARLIEST;
-	return (time_t)value;
-}
-
 int tw_xlsx_open(struct tw_xlsx_file *file, const char *path, bool large,
 		 const struct trawl_allocator *allocator, struct trawl_error *err)
 {
@@ -192,7 +174,7 @@ int tw_xlsx_open(struct tw_xlsx_file *file, const char *path, bool large,
 	options.constant_memory = large;
 	options.tmpdir = file->tmpdir;
 	file->workbook = workbook_new_opt(workbook_name, &options);
-	properties.created = creation_time();
+	properties.created = tw_creation_time();
 	if (!file->workbook || workbook_set_properties(file->workbook, &properties)) {
 		tw_xlsx_abort(file);
 		return tw_xlsx_error(file, LXW_ERROR_MEMORY_MALLOC_FAILED, 0, err);

@@ -1,5 +1,6 @@
 """What `--format json` prints fits the schemas of the repository, and other documents do not."""
 import copy
+import csv
 import json
 import pathlib
 import subprocess
@@ -10,7 +11,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import (ROOT, Case, base_events, document, event, kernel, op, tracegen, trawl)
 
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
-           for name in ("report", "check", "model", "models", "platforms", "prepare")}
+           for name in ("report", "check", "model", "models", "platforms", "prepare",
+                         "replay")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -62,6 +64,17 @@ class Schema(Case):
             done = trawl("prepare", self.write(data), "-o", self.tmp / "out", "--format", "json")
             self.assertExit(done, 0)
             self.assertEqual(self.validate("prepare", done.out), "")
+
+    def test_replay_packages_fit(self):
+        made = self.tmp / "out"
+        self.assertExit(trawl("prepare", self.write(document(base_events())), "-o", made), 0)
+        with open(made / "perf_report_csvs/unified_perf_summary.csv", encoding="utf-8") as file:
+            names = {row["name"] for row in csv.DictReader(file)}
+        self.assertTrue(names)
+        for options in ((), ("--ops", *names)):
+            done = trawl("replay", made, *options, "--format", "json")
+            self.assertExit(done, 0)
+            self.assertEqual(self.validate("replay", done.out), "")
 
     def test_report_of_a_generated_trace_fits(self):
         path = self.tmp / "made.json"
