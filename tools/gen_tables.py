@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turn data/*.tsv and data/replay.py into src/data/*.gen.c.
+"""Turn data/*.tsv, data/replay.py and data/report.css into src/data/*.gen.c.
 
 usage: gen_tables.py [--check]
 
@@ -278,7 +278,17 @@ def replay_script():
         f"\n}};\n\nconst size_t tw_replay_script_lines = {len(lines)};\n"
 
 
-SOURCES = {"replay_script": "replay.py"}  # of what is no table
+def report_style():
+    with open(os.path.join(ROOT, "data", "report.css"), encoding="utf-8") as f:
+        css = f.read()
+    if "</" in css or "url(" in css or "@import" in css:
+        sys.exit("data/report.css: it stands inside a page, and loads nothing")
+    lines = [f"\t{text(line)}," for line in css.replace("\t", "  ").split("\n")[:-1]]
+    return "const char *const tw_report_style[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_report_style_lines = {len(lines)};\n"
+
+
+SOURCES = {"replay_script": "replay.py", "report_style": "report.css"}  # of what is no table
 
 
 def main():
@@ -288,8 +298,7 @@ def main():
     stale = 0
     for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, dtypes,
                  triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
-                 category_families, op_arguments, replay_script):
-                 op_arguments, replay_script):
+                 category_families, op_arguments, replay_script, report_style):
         name = make.__name__
         source = SOURCES.get(name, name + ".tsv")
         body = f"/* Made from data/{source} by tools/gen_tables.py. DO NOT EDIT. */\n" \

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "render/roofline_chart.h"
+#include "render/shapes.h"
 #include "table/table.h"
 
 #include <math.h>
@@ -25,40 +26,16 @@ static const char *text_cell(const struct trawl_table *table, size_t row, const 
 	return cell.state == TRAWL_CELL_VALUE ? tw_arena_copy(arena, cell.text, cell.text_len) : "";
 }
 
-/*
- * Shapes as trawl model takes them: "8944x1024,1024x2816" of "((8944, 1024), (1024, 2816), ())".
- * NULL when out of memory.
- */
+/* NULL when out of memory. */
 static const char *shapes_of(struct trawl_cell dims, struct tw_arena *arena)
 {
 	struct tw_str text;
 	const char *kept;
-	size_t i, absent = 0, shapes = 0;
-	char before = ' '; /* what is neither blank nor comma */
 
 	if (dims.state == TRAWL_CELL_MISSING)
 		return "";
 	tw_str_init(&text, arena->allocator);
-	for (i = 0; i < dims.text_len; i++) {
-		char c = dims.text[i];
-
-		if (c == ' ' || c == ',')
-			continue;
-		if (c == ')' && before == '(') {
-			absent++;
-		} else if (c >= '0' && c <= '9' && before == '(') {
-			for (; absent; absent--)
-				tw_str_add_cstr(&text, shapes++ ? ",-" : "-");
-			if (shapes++)
-				tw_str_add_char(&text, ',');
-			tw_str_add_char(&text, c);
-		} else if (c >= '0' && c <= '9') {
-			if (dims.text[i - 1] == ' ')
-				tw_str_add_char(&text, 'x');
-			tw_str_add_char(&text, c);
-		}
-		before = c;
-	}
+	tw_short_shapes(&text, dims.text, dims.text_len);
 	kept = text.failed ? NULL : tw_arena_copy(arena, text.ptr ? text.ptr : "", text.len);
 	tw_str_release(&text);
 	return kept;

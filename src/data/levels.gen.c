@@ -90,6 +90,8 @@ const struct tw_level tw_levels[] = {
 	  2, { { TW_FACT_efficiency_percent, TW_BELOW, 40 }, { TW_FACT_percent_of_category, TW_OVER, 10 } } },
 	{ "priority", "Medium", NULL,
 	  1, { { TW_FACT_percent_of_category, TW_OVER, 5 } } },
+	{ "priority", "Medium", NULL,
+	  1, { { TW_FACT_pattern_count, TW_OVER, 0 } } },
 	{ "priority", "Low", NULL,
 	  0, { { 0, TW_KNOWN, 0 } } },
 	{ "assessment", "Excellent", "Focus on algorithmic improvements",
@@ -198,6 +200,18 @@ const struct tw_level tw_levels[] = {
 	  1, { { TW_FACT_query_share, TW_KNOWN, 0 } } },
 	{ "attention_phase", "unknown", NULL,
 	  0, { { 0, TW_KNOWN, 0 } } },
+	{ "target_efficiency", "20", NULL,
+	  1, { { TW_FACT_efficiency_percent, TW_BELOW, 20 } } },
+	{ "target_efficiency", "50", NULL,
+	  1, { { TW_FACT_efficiency_percent, TW_BELOW, 50 } } },
+	{ "target_efficiency", "80", NULL,
+	  1, { { TW_FACT_efficiency_percent, TW_BELOW, 80 } } },
+	{ "target_efficiency", "none", NULL,
+	  0, { { 0, TW_KNOWN, 0 } } },
+	{ "category_without_findings", "yes", NULL,
+	  1, { { TW_FACT_percent_of_compute, TW_AT_LEAST, 5 } } },
+	{ "category_without_findings", "no", NULL,
+	  0, { { 0, TW_KNOWN, 0 } } },
 };
 
-const size_t tw_level_count = 98;
+const size_t tw_level_count = 105;

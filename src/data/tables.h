@@ -306,6 +306,10 @@ struct tw_rule {
 extern const struct tw_rule tw_rules[];
 extern const size_t tw_rule_count;
 
+/* The style sheet of reports, data/report.css. */
+extern const char *const tw_report_style[];
+extern const size_t tw_report_style_lines;
+
 /*
  * Whether `text` matches `pattern`, in which * stands for any text and letters match either
  * case.  The pattern is in lower case.

@@ -121,3 +121,31 @@ bool tw_json_true(const struct tw_json_value *value)
 {
 	return value && value->type == TW_JSON_BOOL && value->boolean;
 }
+
+/* Not deep: the writer's depth is the limit. */
+void tw_json_copy(struct tw_json *json, const struct tw_json_value *value)
+{
+	bool is_object = value->type == TW_JSON_OBJECT;
+	const struct tw_json_value *child;
+
+	if (value->type == TW_JSON_STRING) {
+		tw_json_string(json, value->text, value->text_len);
+	} else if (value->type == TW_JSON_NUMBER) {
+		tw_json_real(json, value->number);
+	} else if (value->type == TW_JSON_BOOL) {
+		tw_json_bool(json, value->boolean);
+	} else if (json->depth == TW_JSON_DEPTH || (!is_object && value->type != TW_JSON_ARRAY)) {
+		tw_json_null(json);
+	} else {
+		if (is_object)
+			tw_json_object(json, TW_JSON_LINES);
+		else
+			tw_json_array(json, TW_JSON_LINES);
+		for (child = value->first; child; child = child->next) {
+			if (is_object)
+				tw_json_key(json, child->key);
+			tw_json_copy(json, child);
+		}
+		tw_json_end(json);
+	}
+}

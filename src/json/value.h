@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "json/reader.h"
+#include "json/writer.h"
 
 struct tw_json_value {
 	enum tw_json_token type; /* OBJECT, ARRAY, STRING, NUMBER, BOOL or NULL */
@@ -32,6 +33,8 @@ const struct tw_json_value *tw_json_parse(struct tw_arena *arena, const char *te
 const struct tw_json_value *tw_json_get(const struct tw_json_value *value, const char *key);
 /* NaN when it is no number. */
 double tw_json_number(const struct tw_json_value *value);
+/* Writes it as it was read; what lies deeper than the writer goes is null. */
+void tw_json_copy(struct tw_json *json, const struct tw_json_value *value);
 /* "" when it is no string. */
 const char *tw_json_text(const struct tw_json_value *value);
 /* false when it is none. */

@@ -5,7 +5,9 @@
 #include "render/escape.h"
 #include "render/width.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,56 +46,109 @@ void tw_gnuplot_quote(struct tw_str *out, const char *text, size_t width)
 	tw_str_release(&shown);
 }
 
-/* A file in memory alone with the text in it, its position at the start; -1 with errno. */
-static int memory_file(const char *name, const char *text, size_t len)
+/* Descriptors that a child is given have small numbers; ours stay out of their way. */
+#define FIRST_DESCRIPTOR 16
+
+/* An empty file in memory alone, -1 with errno. */
+static int memory_file(const char *name)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC);
+	int fd = memfd_create(name, MFD_CLOEXEC), high;
+
+	if (fd < 0)
+		return -1;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+	close(fd);
+	return high;
+}
+
+/* 0 or an errno. */
+static int write_all(int fd, const char *text, size_t len)
+{
 	ssize_t n;
 
-	while (fd >= 0 && len) {
+	while (len) {
 		n = write(fd, text, len);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0) {
-			close(fd);
-			return -1;
-		}
+		if (n <= 0)
+			return n ? errno : EIO;
 		text += n;
 		len -= (size_t)n;
 	}
-	if (fd >= 0)
-		lseek(fd, 0, SEEK_SET);
-	return fd;
+	return 0;
 }
 
-struct files {
-	int script, picture, messages;
-};
+/* The first picture goes to standard output, the next to descriptors from 3 on. */
+static int picture_descriptor(size_t i)
+{
+	return i ? STDERR_FILENO + (int)i : STDOUT_FILENO;
+}
 
-/* 0 and the exit status, or an errno. */
-static int spawn(const struct files *files, int *exit_status)
+static int write_scripts(int fd, const struct tw_str *const *scripts, size_t count)
+{
+	char line[64];
+	size_t i;
+	int error = 0;
+
+	for (i = 0; i < count && !error; i++) {
+		if (scripts[i]->failed)
+			return ENOMEM;
+		snprintf(line, sizeof(line), "reset\nset output '/dev/fd/%d'\n",
+			 picture_descriptor(i));
+		if (i)
+			error = write_all(fd, line, strlen(line));
+		if (!error)
+			error = write_all(fd, scripts[i]->ptr, scripts[i]->len);
+	}
+	lseek(fd, 0, SEEK_SET);
+	return error;
+}
+
+/* 0 or an errno. */
+static int spawn(struct tw_gnuplot *d)
 {
 	char name[] = "gnuplot", defaults[] = "-d", *arguments[] = { name, defaults, NULL };
 	posix_spawn_file_actions_t actions;
 	int error = posix_spawn_file_actions_init(&actions);
+	size_t i;
 	pid_t pid;
 
 	if (error)
 		return error;
-	error = posix_spawn_file_actions_adddup2(&actions, files->script, STDIN_FILENO);
+	error = posix_spawn_file_actions_adddup2(&actions, d->script, STDIN_FILENO);
+	for (i = 0; i < d->count && !error; i++)
+		error = posix_spawn_file_actions_adddup2(&actions, d->pictures[i],
+							 picture_descriptor(i));
 	if (!error)
-		error = posix_spawn_file_actions_adddup2(&actions, files->picture, STDOUT_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(&actions, files->messages, STDERR_FILENO);
+		error = posix_spawn_file_actions_adddup2(&actions, d->messages, STDERR_FILENO);
 	if (!error)
 		error = posix_spawnp(&pid, name, &actions, NULL, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
-	if (error)
-		return error;
-	while (waitpid(pid, exit_status, 0) < 0)
-		if (errno != EINTR)
-			return errno;
-	return 0;
+	if (!error)
+		d->pid = pid;
+	return error;
+}
+
+void tw_gnuplot_begin(struct tw_gnuplot *drawing, const struct tw_str *const *scripts, size_t count)
+{
+	struct tw_gnuplot *d = drawing;
+	size_t i;
+
+	assert(count <= TW_GNUPLOT_MOST);
+	*d = (struct tw_gnuplot){ .count = count };
+	d->script = memory_file("script");
+	d->messages = memory_file("messages");
+	if (d->script < 0 || d->messages < 0)
+		d->error = errno;
+	for (i = 0; i < count; i++) {
+		d->pictures[i] = memory_file("picture");
+		if (d->pictures[i] < 0)
+			d->error = errno;
+	}
+	if (!d->error)
+		d->error = write_scripts(d->script, scripts, count);
+	if (!d->error)
+		d->error = spawn(d);
 }
 
 static bool is_png(int fd)
@@ -123,25 +178,6 @@ static void last_message(int fd, char *line, size_t size)
 	snprintf(line, size, "%.200s", *begin ? begin : "it drew nothing");
 }
 
-static int draw(const struct files *files, const char *path, struct trawl_error *err)
-{
-	char line[300];
-	int status = 0, error = spawn(files, &status);
-
-	if (error == ENOENT)
-		return trawl_error_set(err, TRAWL_EIO,
-				       "cannot draw '%s': there is no gnuplot on the PATH; %s",
-				       path, HOW_TO_GET);
-	if (error)
-		return trawl_error_set(err, error == ENOMEM ? TRAWL_ENOMEM : TRAWL_EIO,
-				       "cannot draw '%s': gnuplot cannot be run: %s", path,
-				       strerror(error));
-	if (WIFEXITED(status) && !WEXITSTATUS(status) && is_png(files->picture))
-		return 0;
-	last_message(files->messages, line, sizeof(line));
-	return trawl_error_set(err, TRAWL_EIO, "cannot draw '%s': gnuplot failed: %s", path, line);
-}
-
 /* The picture into its place. */
 static int keep(int picture, const char *path, const struct trawl_allocator *allocator,
 		struct trawl_error *err)
@@ -164,26 +200,81 @@ static int keep(int picture, const char *path, const struct trawl_allocator *all
 	return trawl_error_set(err, TRAWL_EIO, "cannot draw '%s': %s", path, strerror(errno));
 }
 
+/* Why nothing was drawn at `path`. */
+static int fail(const struct tw_gnuplot *d, const char *path, struct trawl_error *err)
+{
+	char line[300];
+
+	if (d->error == ENOENT)
+		return trawl_error_set(err, TRAWL_EIO,
+				       "cannot draw '%s': there is no gnuplot on the PATH; %s",
+				       path, HOW_TO_GET);
+	if (d->error == ENOMEM)
+		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
+	if (d->error)
+		return trawl_error_set(err, TRAWL_EIO,
+				       "cannot draw '%s': gnuplot cannot be run: %s", path,
+				       strerror(d->error));
+	last_message(d->messages, line, sizeof(line));
+	return trawl_error_set(err, TRAWL_EIO, "cannot draw '%s': gnuplot failed: %s", path, line);
+}
+
+/* Whether it ended well. */
+static bool wait_for(struct tw_gnuplot *d)
+{
+	int status;
+
+	while (waitpid((pid_t)d->pid, &status, 0) < 0) {
+		if (errno != EINTR) {
+			d->error = errno;
+			return false;
+		}
+	}
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static void close_file(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+int tw_gnuplot_end(struct tw_gnuplot *drawing, const char *const *paths, bool *done,
+		   const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	struct tw_gnuplot *d = drawing;
+	bool fine = !d->error && wait_for(d);
+	int status = 0;
+	size_t i;
+
+	for (i = 0; i < d->count; i++) {
+		struct trawl_error why;
+		int kept;
+
+		/* The last picture that it began when it failed is not whole. */
+		done[i] = !d->error && is_png(d->pictures[i]) &&
+			  (fine || (i + 1 < d->count && is_png(d->pictures[i + 1])));
+		kept = done[i] ? keep(d->pictures[i], paths[i], allocator, &why) :
+				 fail(d, paths[i], &why);
+		done[i] = !kept;
+		if (kept && !status) {
+			status = kept;
+			if (err)
+				*err = why;
+		}
+		close_file(d->pictures[i]);
+	}
+	close_file(d->script);
+	close_file(d->messages);
+	return status;
+}
+
 int tw_gnuplot_png(const struct tw_str *script, const char *path,
 		   const struct trawl_allocator *allocator, struct trawl_error *err)
 {
-	int status, fds[3], i;
-	struct files files;
+	struct tw_gnuplot drawing;
+	bool done;
 
-	if (script->failed)
-		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
-	fds[0] = files.script = memory_file("script", script->ptr, script->len);
-	fds[1] = files.picture = memory_file("picture", "", 0);
-	fds[2] = files.messages = memory_file("messages", "", 0);
-	if (fds[0] < 0 || fds[1] < 0 || fds[2] < 0)
-		status = trawl_error_set(err, TRAWL_EIO, "cannot draw '%s': %s", path,
-					 strerror(errno));
-	else
-		status = draw(&files, path, err);
-	if (!status)
-		status = keep(files.picture, path, allocator, err);
-	for (i = 0; i < 3; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-	return status;
+	tw_gnuplot_begin(&drawing, &script, 1);
+	return tw_gnuplot_end(&drawing, &path, &done, allocator, err);
 }

@@ -600,8 +600,7 @@ static void add_frame(struct drawing *d)
 	add_label(d, "area of a point: its share of the time", 0, RIGHT - 220, BOTTOM - 46, &small);
 }
 
-static int draw(struct drawing *d, const char *path, const struct trawl_allocator *allocator,
-		struct trawl_error *err)
+static void draw(struct drawing *d)
 {
 	qsort(d->points, d->count, sizeof(*d->points), compare_points);
 	collect_specs(d);
@@ -617,30 +616,44 @@ static int draw(struct drawing *d, const char *path, const struct trawl_allocato
 		"plot $points using 1:2:3:($4 + 0x70000000) with points pt 7 ps variable "
 		"lc rgb variable, "
 		"$points using 1:2:3:4 with points pt 6 ps variable lw 1 lc rgb variable\n");
-	return tw_gnuplot_png(&d->out, path, allocator, err);
+}
+
+int tw_roofline_chart_script(const struct tw_roofline_chart *chart, const char *path,
+			     struct tw_str *script, struct trawl_error *err)
+{
+	const struct trawl_allocator *allocator = script->allocator;
+	struct drawing d = { .chart = chart };
+	size_t i;
+	int status = 0;
+
+	d.points = tw_alloc_array(allocator, chart->point_count + 1, sizeof(*d.points));
+	if (!d.points)
+		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
+	d.out = *script;
+	for (i = 0; i < chart->point_count; i++)
+		if (can_be_drawn(&chart->points[i]))
+			d.points[d.count++] = &chart->points[i];
+	if (d.count)
+		draw(&d);
+	else
+		status = trawl_error_set(err, TRAWL_ENODATA,
+					 "cannot draw '%s': no operation has known work and time",
+					 path);
+	*script = d.out;
+	tw_free(allocator, d.points, (chart->point_count + 1) * sizeof(*d.points));
+	return status;
 }
 
 int tw_render_roofline_chart(const struct tw_roofline_chart *chart, const char *path,
 			     const struct trawl_allocator *allocator, struct trawl_error *err)
 {
-	struct drawing d = { .chart = chart };
-	size_t i;
+	struct tw_str script;
 	int status;
 
-	d.points = tw_alloc_array(allocator, chart->point_count + 1, sizeof(*d.points));
-	if (!d.points)
-		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
-	tw_str_init(&d.out, allocator);
-	for (i = 0; i < chart->point_count; i++)
-		if (can_be_drawn(&chart->points[i]))
-			d.points[d.count++] = &chart->points[i];
-	if (d.count)
-		status = draw(&d, path, allocator, err);
-	else
-		status = trawl_error_set(err, TRAWL_ENODATA,
-					 "cannot draw '%s': no operation has known work and time",
-					 path);
-	tw_str_release(&d.out);
-	tw_free(allocator, d.points, (chart->point_count + 1) * sizeof(*d.points));
+	tw_str_init(&script, allocator);
+	status = tw_roofline_chart_script(chart, path, &script, err);
+	if (!status)
+		status = tw_gnuplot_png(&script, path, allocator, err);
+	tw_str_release(&script);
 	return status;
 }

@@ -6,6 +6,7 @@
 #ifndef TW_RENDER_ROOFLINE_CHART_H
 #define TW_RENDER_ROOFLINE_CHART_H
 
+#include "base/str.h"
 #include "trawl/error.h"
 
 #define TW_CHART_WIDTH 1200
@@ -44,5 +45,12 @@ struct tw_roofline_chart {
 int tw_render_roofline_chart(const struct tw_roofline_chart *chart, const char *path,
 			     const struct trawl_allocator *allocator,
 			     struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/*
+ * The script for it alone, for who draws it with others; to be shown with tw_gnuplot_begin().
+ * `path` is for the message.
+ */
+int tw_roofline_chart_script(const struct tw_roofline_chart *chart, const char *path,
+			     struct tw_str *script, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

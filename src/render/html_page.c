@@ -1,0 +1,315 @@
+#include "render/html_page.h"
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/utf8.h"
+#include "render/escape.h"
+
+#include <cmark-gfm-core-extensions.h>
+#include <cmark-gfm.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PICTURE_LIMIT ((size_t)16 << 20)
+#define DATA_PNG "data:image/png;base64,"
+
+/* ---- anchors */
+
+/* Blocks of punctuation, symbols and emoji; marks that only change how the one before looks. */
+static bool is_symbol(uint32_t code)
+{
+	static const uint32_t blocks[][2] = {
+		{ 0x80, 0xa9 },	    { 0xab, 0xb4 },	  { 0xb6, 0xb9 },     { 0xbb, 0xbf },
+		{ 0xd7, 0xd7 },	    { 0xf7, 0xf7 },	  { 0x2000, 0x206f }, { 0x20a0, 0x20cf },
+		{ 0x2190, 0x2bff }, { 0x3000, 0x3004 },	  { 0x3008, 0x3020 }, { 0xfe00, 0xfe0f },
+		{ 0xfff0, 0xffff }, { 0x1f000, 0x1faff },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+		if (code >= blocks[i][0] && code <= blocks[i][1])
+			return true;
+	return code == TW_UTF8_BAD;
+}
+
+void tw_heading_anchor(struct tw_str *out, const char *text, size_t len)
+{
+	size_t n;
+
+	for (; len; text += n, len -= n) {
+		uint32_t code;
+
+		n = tw_utf8_next(text, len, &code);
+		if (code >= 'A' && code <= 'Z')
+			tw_str_add_char(out, (char)(code - 'A' + 'a'));
+		else if ((code >= 'a' && code <= 'z') || (code >= '0' && code <= '9') ||
+			 code == '-' || code == '_' || (code >= 0x80 && !is_symbol(code)))
+			tw_str_add(out, text, n);
+		else if (code == ' ')
+			tw_str_add_char(out, '-');
+	}
+}
+
+struct anchor {
+	const char *text;
+	struct anchor *next;
+};
+
+struct anchors {
+	struct tw_arena arena;
+	struct anchor *first, *last;
+	bool failed;
+};
+
+static bool is_taken(const struct anchors *list, const char *text)
+{
+	const struct anchor *a;
+
+	for (a = list->first; a; a = a->next)
+		if (!strcmp(a->text, text))
+			return true;
+	return false;
+}
+
+/* With a number behind it when there is one already. */
+static void add_anchor(struct anchors *list, struct tw_str *text)
+{
+	struct anchor *a = tw_arena_alloc(&list->arena, sizeof(*a));
+	size_t len = text->len;
+	unsigned number = 0;
+
+	tw_str_add(text, "", 0);
+	while (!text->failed && is_taken(list, text->ptr ? text->ptr : "")) {
+		text->len = len;
+		tw_str_addf(text, "-%u", ++number);
+	}
+	if (a)
+		a->text = tw_arena_copy(&list->arena, text->ptr ? text->ptr : "", text->len);
+	if (!a || !a->text || text->failed) {
+		list->failed = true;
+		return;
+	}
+	a->next = NULL;
+	if (list->last)
+		list->last->next = a;
+	else
+		list->first = a;
+	list->last = a;
+}
+
+/* What is seen of a heading. */
+static void heading_text(cmark_node *heading, struct tw_str *out)
+{
+	cmark_iter *iter = cmark_iter_new(heading);
+	cmark_event_type event;
+
+	while ((event = cmark_iter_next(iter)) != CMARK_EVENT_DONE) {
+		cmark_node *node = cmark_iter_get_node(iter);
+		cmark_node_type type = cmark_node_get_type(node);
+
+		if (event != CMARK_EVENT_ENTER)
+			continue;
+		if (type == CMARK_NODE_TEXT || type == CMARK_NODE_CODE)
+			tw_str_add_cstr(out, cmark_node_get_literal(node));
+		else if (type == CMARK_NODE_SOFTBREAK || type == CMARK_NODE_LINEBREAK)
+			tw_str_add_char(out, ' ');
+	}
+	cmark_iter_free(iter);
+}
+
+/* ---- pictures */
+
+static void add_base64(struct tw_str *out, const unsigned char *bytes, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t i;
+
+	tw_str_reserve(out, (len + 2) / 3 * 4);
+	for (i = 0; i < len; i += 3) {
+		size_t left = len - i;
+		uint32_t group = (uint32_t)bytes[i] << 16;
+
+		group |= left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
+		group |= left > 2 ? bytes[i + 2] : 0;
+		tw_str_add_char(out, digits[group >> 18]);
+		tw_str_add_char(out, digits[group >> 12 & 63]);
+		tw_str_add_char(out, left > 1 ? digits[group >> 6 & 63] : '=');
+		tw_str_add_char(out, left > 2 ? digits[group & 63] : '=');
+	}
+}
+
+/* A name that leads nowhere else. */
+static bool is_plain_png(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && name[0] != '.' && !strcmp(name + len - 4, ".png") &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
+		       len;
+}
+
+/* Only its text is left. */
+static void drop_picture(cmark_node *image)
+{
+	cmark_node *child;
+
+	while ((child = cmark_node_first_child(image)))
+		cmark_node_insert_before(image, child);
+	cmark_node_free(image);
+}
+
+static void embed(cmark_node *image, const char *dir, struct anchors *list)
+{
+	const char *name = cmark_node_get_url(image);
+	struct tw_str path, bytes, url;
+	struct trawl_error err;
+	int status = TRAWL_EIO;
+
+	tw_str_init(&path, list->arena.allocator);
+	tw_str_init(&bytes, list->arena.allocator);
+	tw_str_init(&url, list->arena.allocator);
+	if (is_plain_png(name)) {
+		tw_str_addf(&path, "%s/%s", dir, name);
+		status = path.failed ? TRAWL_ENOMEM :
+				       tw_file_read(path.ptr, PICTURE_LIMIT, &bytes, &err);
+	}
+	if (!status) {
+		tw_str_add_cstr(&url, DATA_PNG);
+		add_base64(&url, (const unsigned char *)bytes.ptr, bytes.len);
+		if (!url.failed)
+			cmark_node_set_url(image, url.ptr);
+	} else {
+		drop_picture(image);
+	}
+	list->failed |= url.failed || status == TRAWL_ENOMEM;
+	tw_str_release(&url);
+	tw_str_release(&bytes);
+	tw_str_release(&path);
+}
+
+/* ---- the page */
+
+static cmark_node *parse(const struct tw_str *markdown)
+{
+	cmark_parser *parser;
+	cmark_syntax_extension *tables;
+	cmark_node *document;
+
+	cmark_gfm_core_extensions_ensure_registered();
+	parser = cmark_parser_new(CMARK_OPT_DEFAULT);
+	tables = cmark_find_syntax_extension("table");
+	if (tables)
+		cmark_parser_attach_syntax_extension(parser, tables);
+	if (markdown->len)
+		cmark_parser_feed(parser, markdown->ptr, markdown->len);
+	document = cmark_parser_finish(parser);
+	cmark_parser_free(parser);
+	return document;
+}
+
+/* Anchors of all headings, pictures in place of their names. */
+static void prepare(cmark_node *document, const char *dir, struct anchors *list)
+{
+	cmark_iter *iter = cmark_iter_new(document);
+	struct tw_str text, anchor;
+	cmark_event_type event;
+
+	tw_str_init(&text, list->arena.allocator);
+	tw_str_init(&anchor, list->arena.allocator);
+	while ((event = cmark_iter_next(iter)) != CMARK_EVENT_DONE) {
+		cmark_node *node = cmark_iter_get_node(iter);
+		cmark_node_type type = cmark_node_get_type(node);
+
+		/* The iterator is behind an image when it is left, which may then go. */
+		if (event == CMARK_EVENT_EXIT && type == CMARK_NODE_IMAGE) {
+			embed(node, dir, list);
+		} else if (event == CMARK_EVENT_ENTER && type == CMARK_NODE_HEADING) {
+			tw_str_clear(&text);
+			tw_str_clear(&anchor);
+			heading_text(node, &text);
+			tw_heading_anchor(&anchor, text.ptr ? text.ptr : "", text.len);
+			add_anchor(list, &anchor);
+			list->failed |= text.failed;
+		}
+	}
+	tw_str_release(&anchor);
+	tw_str_release(&text);
+	cmark_iter_free(iter);
+}
+
+static bool starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/*
+ * Headings get their anchors, tables a box of their own to scroll in.  In the text every < is
+ * &lt;, so what looks like a tag is one.
+ */
+static void add_body(struct tw_str *out, const char *html, const struct anchors *list)
+{
+	const struct anchor *anchor = list->first;
+	const char *tag;
+
+	for (; (tag = strchr(html, '<')); html = tag + 1) {
+		tw_str_add(out, html, (size_t)(tag - html));
+		if (tag[1] == 'h' && tag[2] >= '1' && tag[2] <= '6' && tag[3] == '>' && anchor) {
+			tw_str_addf(out, "<h%c id=\"", tag[2]);
+			tw_escape_html(out, anchor->text, strlen(anchor->text));
+			tw_str_add_cstr(out, "\">");
+			anchor = anchor->next;
+			tag += 3;
+		} else if (starts(tag, "<table>")) {
+			tw_str_add_cstr(out, "<div class=\"scroll\"><table>");
+			tag += strlen("<table>") - 1;
+		} else if (starts(tag, "</table>")) {
+			tw_str_add_cstr(out, "</table></div>");
+			tag += strlen("</table>") - 1;
+		} else {
+			tw_str_add_char(out, '<');
+		}
+	}
+	tw_str_add_cstr(out, html);
+}
+
+static void add_page(struct tw_str *out, const struct tw_html_page *page, const char *html,
+		     const struct anchors *list)
+{
+	size_t i;
+
+	tw_str_add_cstr(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+			     "<meta charset=\"utf-8\">\n"
+			     "<meta name=\"viewport\" content=\"width=device-width, "
+			     "initial-scale=1\">\n"
+			     "<meta name=\"color-scheme\" content=\"light dark\">\n"
+			     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+			     "'none'; style-src 'unsafe-inline'; img-src data:\">\n<title>");
+	tw_escape_html(out, page->title, strlen(page->title));
+	tw_str_add_cstr(out, "</title>\n<style>\n");
+	for (i = 0; i < page->style_lines; i++)
+		tw_str_addf(out, "%s\n", page->style[i]);
+	tw_str_add_cstr(out, "</style>\n</head>\n<body>\n<main>\n");
+	add_body(out, html, list);
+	tw_str_add_cstr(out, "</main>\n</body>\n</html>\n");
+}
+
+int tw_render_html_page(const struct tw_html_page *page, const struct tw_str *markdown,
+			struct tw_str *out, struct trawl_error *err)
+{
+	struct anchors list = { .failed = false };
+	cmark_node *document = parse(markdown);
+	char *html;
+	bool failed;
+
+	tw_arena_init(&list.arena, out->allocator);
+	prepare(document, page->dir, &list);
+	html = cmark_render_html(document, CMARK_OPT_DEFAULT, NULL);
+	if (!list.failed)
+		add_page(out, page, html, &list);
+	failed = list.failed || out->failed;
+	free(html);
+	cmark_node_free(document);
+	tw_arena_release(&list.arena);
+	return failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+}

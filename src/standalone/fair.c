@@ -1,0 +1,369 @@
+/* standalone_analysis_fair.md: what its readers decide by, the details behind it. */
+#include "standalone/reports.h"
+
+#include "render/shapes.h"
+#include "standalone/markdown.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RULE "\n---\n\n"
+#define TITLE_CHARACTERS 64
+#define ARGS_CHARACTERS 96
+#define SHAPE_CHARACTERS 48
+
+bool tw_report_is_low(const struct tw_json_value *optimization)
+{
+	return !strcmp(tw_report_text(optimization, "priority"), "Low");
+}
+
+void tw_report_args(struct tw_str *out, const struct tw_json_value *args, size_t most)
+{
+	static const char between[] = "<br>";
+	const char *text = tw_json_text(args), *end;
+	struct tw_str list;
+
+	tw_str_init(&list, out->allocator);
+	while ((end = strstr(text, between))) {
+		tw_str_add(&list, text, (size_t)(end - text));
+		tw_str_add_cstr(&list, ", ");
+		text = end + sizeof(between) - 1;
+	}
+	tw_str_add_cstr(&list, text);
+	if (list.len)
+		tw_md_code(out, list.ptr, most);
+	out->failed |= list.failed;
+	tw_str_release(&list);
+}
+
+static bool is_system(const struct tw_json_value *o)
+{
+	return !strcmp(tw_report_text(o, "kind"), "system");
+}
+
+/* Of an operation its name and category, of a system finding its own. */
+static void add_title(const struct tw_json_value *o, struct tw_str *out)
+{
+	if (is_system(o)) {
+		tw_md_text(out, tw_report_text(o, "title"));
+		return;
+	}
+	tw_md_code(out, tw_report_text(o, "operation"), TITLE_CHARACTERS);
+	tw_str_add_cstr(out, " (");
+	tw_md_text(out, tw_report_text(o, "display_name"));
+	tw_str_add_char(out, ')');
+}
+
+/* ---- executive summary */
+
+static void add_counts(const struct tw_report_material *m, struct tw_str *out)
+{
+	const struct tw_json_value *count = tw_json_get(m->data, "priority_counts")->first;
+	const struct tw_json_value *one = tw_json_get(m->data, "optimizations")->first;
+	bool any = false;
+	size_t named = 0;
+
+	if (!one) {
+		tw_str_add_cstr(out, "No bottleneck was found.");
+		return;
+	}
+	tw_str_add_cstr(out, "Bottlenecks by priority: ");
+	for (; count; count = count->next) {
+		if (!(tw_json_number(count) > 0))
+			continue;
+		tw_str_add_cstr(out, any ? ", " : "");
+		tw_md_number(out, count, " ");
+		tw_str_add_cstr(out, count->key);
+		any = true;
+	}
+	tw_str_add_cstr(out, ". Most valuable to change: ");
+	for (; one && named < 3; one = one->next, named++) {
+		tw_str_addf(out, "%s%s ", named ? "; " : "", tw_report_text(one, "id"));
+		add_title(one, out);
+	}
+	tw_str_add_char(out, '.');
+}
+
+static void add_overview(const struct tw_report_material *m, struct tw_str *out)
+{
+	const struct tw_json_value *summary = tw_json_get(m->data, "summary");
+
+	tw_str_add_cstr(out, "One trace, analyzed by itself; ");
+	if (m->platform) {
+		tw_str_add_cstr(out, "efficiencies are relative to the peaks of ");
+		tw_md_text(out, m->platform);
+		tw_str_add_cstr(out, ". ");
+	} else {
+		tw_str_add_cstr(out, "the platform is not known, so efficiencies are not either. ");
+	}
+	if (!(tw_report_number(summary, "total_time_ms") > 0))
+		tw_str_add_cstr(out, "The trace has no GPU work, so there is nothing to rank. ");
+	else if (tw_json_true(tw_json_get(m->manifest, "cpu_idle_critical")))
+		tw_str_add_cstr(out, "The GPU idles most of the time: what the host does limits "
+				     "more than any operation. ");
+	add_counts(m, out);
+	tw_str_add_cstr(out, "\n\n");
+}
+
+static void add_metric(struct tw_str *out, const char *name, const struct tw_json_value *from,
+		       const char *key, const char *unit)
+{
+	tw_str_addf(out, "| %s | ", name);
+	tw_report_tell(out, from, key, unit, " |\n");
+}
+
+static void add_metrics(const struct tw_report_material *m, struct tw_str *out)
+{
+	const struct tw_json_value *s = tw_json_get(m->data, "summary");
+	const char *top = tw_report_text(s, "top_category");
+	const char *flash = tw_report_text(s, "flash_attention");
+
+	tw_str_add_cstr(out, "| Metric | Value |\n|--------|-------|\n");
+	add_metric(out, "Total Time", s, "total_time_ms", " ms");
+	add_metric(out, "Total Compute Time", s, "computation_time_ms", " ms");
+	add_metric(out, "GPU Utilization", s, "computation_time_percent", "%");
+	add_metric(out, "Idle Time", s, "idle_time_percent", "%");
+	add_metric(out, "Exposed Communication", s, "exposed_comm_time_percent", "%");
+	tw_str_add_cstr(out, "| Top Bottleneck Category | ");
+	if (*top) {
+		tw_md_text(out, top);
+		tw_str_add_cstr(out, " (");
+		tw_report_tell(out, s, "top_category_percent_of_compute", "%", "");
+		tw_str_add_cstr(out, ") |\n");
+	} else {
+		tw_str_add_cstr(out, TW_MD_UNKNOWN " |\n");
+	}
+	tw_str_addf(out, "| Flash Attention Usage | %s |\n\n",
+		    *flash ? flash : TW_MD_UNKNOWN " (no attention operations)");
+}
+
+/* A blank and the shapes, which tell operations of the same name apart. */
+static void add_shapes(const struct tw_json_value *op, struct tw_str *out)
+{
+	const char *dims = tw_report_text(op, "input_dims");
+	struct tw_str shapes;
+
+	tw_str_init(&shapes, out->allocator);
+	tw_short_shapes(&shapes, dims, strlen(dims));
+	if (shapes.len) {
+		tw_str_add_char(out, ' ');
+		tw_md_code(out, shapes.ptr, SHAPE_CHARACTERS);
+	}
+	out->failed |= shapes.failed;
+	tw_str_release(&shapes);
+}
+
+static void add_top_operations(const struct tw_report_material *m, struct tw_str *out)
+{
+	const struct tw_json_value *op = tw_json_get(m->manifest, "top_operations")->first;
+
+	tw_str_add_cstr(out, "### Top Operations (from Step 3)\n");
+	if (!op) {
+		tw_str_add_cstr(out, "No operation of the trace has GPU work.\n");
+		return;
+	}
+	tw_str_add_cstr(out,
+			"**These operations consume the most GPU time - prioritize optimizations "
+			"here**\n\n"
+			"| Rank | Operation | Category | Time (ms) | % of Total Compute |\n"
+			"|------|-----------|----------|-----------|-------------------|\n");
+	for (; op; op = op->next) {
+		tw_str_add_cstr(out, "| ");
+		tw_report_tell(out, op, "rank", "", " | ");
+		tw_md_code(out, tw_report_text(op, "name"), TITLE_CHARACTERS);
+		add_shapes(op, out);
+		tw_str_add_cstr(out, " | ");
+		tw_md_text(out, tw_report_text(op, "display_name"));
+		tw_str_add_cstr(out, " | ");
+		tw_report_tell(out, op, "time_ms", "", " | ");
+		tw_report_tell(out, op, "percent_of_compute", "%", " |\n");
+	}
+}
+
+/* ---- recommendations */
+
+static const char *mark_of(const char *priority)
+{
+	static const char *const marks[][2] = {
+		{ "Critical", "🔴" },
+		{ "High", "🟡" },
+		{ "Medium", "🟢" },
+		{ "Low", "⚪" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (!strcmp(marks[i][0], priority))
+			return marks[i][1];
+	return "";
+}
+
+static void add_line(struct tw_str *out, const char *label, const char *text, const char *absent)
+{
+	tw_str_addf(out, "**%s**: ", label);
+	tw_md_text(out, *text ? text : absent);
+	tw_str_add_cstr(out, "  \n");
+}
+
+static void add_operation(const struct tw_json_value *o, struct tw_str *out)
+{
+	tw_str_add_cstr(out, "**Operation**: ");
+	if (is_system(o)) {
+		tw_str_add_cstr(out, "the whole timeline (");
+		tw_md_text(out, tw_report_text(o, "display_name"));
+		tw_str_add_cstr(out, ")  \n");
+		return;
+	}
+	tw_md_code(out, tw_report_text(o, "operation"), ARGS_CHARACTERS);
+	if (tw_json_true(tw_json_get(o, "in_top_operations"))) {
+		tw_str_add_cstr(out, " (rank ");
+		tw_report_tell(out, o, "top_operations_rank", "", " of the Top Operations)");
+	}
+	if (*tw_report_text(o, "args")) {
+		tw_str_add_cstr(out, ", ");
+		tw_report_args(out, tw_json_get(o, "args"), ARGS_CHARACTERS);
+	}
+	tw_str_add_cstr(out, "  \n");
+}
+
+static void add_action(const struct tw_json_value *o, struct tw_str *out)
+{
+	if (is_system(o)) {
+		add_line(out, "Action", tw_report_text(o, "action"), "see the details");
+		return;
+	}
+	tw_str_add_cstr(out, "**Action**: *Path A (fusion / algorithmic)*: ");
+	tw_md_text(out, *tw_report_text(o, "path_a") ? tw_report_text(o, "path_a") :
+						       "nothing that the trace suggests");
+	tw_str_add_cstr(out, "  \n*Path B (kernel only)*: ");
+	tw_md_text(out, *tw_report_text(o, "path_b") ?
+				tw_report_text(o, "path_b") :
+				"Bottleneck identified - generate reproducer for kernel team");
+	tw_str_add_cstr(out, "  \n");
+}
+
+static const struct tw_json_value *last_of(const struct tw_json_value *list)
+{
+	const struct tw_json_value *item = list->first;
+
+	while (item && item->next)
+		item = item->next;
+	return item;
+}
+
+/* "up to ~1.5% of the total time"; what rounding has left nothing of is below what it shows. */
+static void add_share(const struct tw_json_value *o, const char *key, const char *about,
+		      struct tw_str *out)
+{
+	if (tw_report_number(o, key) > 0) {
+		tw_str_add_cstr(out, about);
+		tw_report_tell(out, o, key, "%", "");
+	} else {
+		tw_str_add_cstr(out, "below 0.01%");
+	}
+	tw_str_add_cstr(out, " of the total time");
+}
+
+static void add_impact(const struct tw_json_value *o, struct tw_str *out)
+{
+	const struct tw_json_value *last = last_of(tw_json_get(o, "impact_projection"));
+	const char *expected = tw_report_text(o, "expected_impact");
+
+	tw_str_add_cstr(out, "**Impact**: ");
+	if (*expected) {
+		tw_md_text(out, expected);
+	} else if (last && tw_report_number(o, "exposed_time_ms") <= 0) {
+		tw_str_add_cstr(out, "none as long as other GPU work hides all of it");
+	} else if (last) {
+		add_share(o, "expected_gain_percent", "up to ~", out);
+		tw_str_add_cstr(out, ", at ");
+		tw_report_tell(out, last, "target_efficiency_percent", "%", " of peak");
+	} else if (is_system(o)) {
+		if (isnan(tw_report_number(o, "expected_gain_percent")))
+			tw_str_add_cstr(out, "not quantifiable from trace data");
+		else
+			add_share(o, "expected_gain_percent", "up to ~", out);
+	} else {
+		tw_str_add_cstr(out, "not quantifiable from trace data; it takes ");
+		tw_report_tell(out, o, "time_ms", " ms", ", ");
+		add_share(o, "percent_of_total", "", out);
+	}
+	tw_str_add_cstr(out, "  \n");
+}
+
+static void add_recommendation(const struct tw_json_value *o, const char *anchor,
+			       struct tw_str *out)
+{
+	const char *priority = tw_report_text(o, "priority");
+
+	tw_str_addf(out, "### %s %s Priority: %s: ", mark_of(priority), priority,
+		    tw_report_text(o, "id"));
+	add_title(o, out);
+	tw_str_add_char(out, '\n');
+	add_operation(o, out);
+	add_line(out, "Issue", tw_report_text(o, "issue"), "Kernel running slower than expected");
+	add_action(o, out);
+	add_impact(o, out);
+	tw_str_addf(out, "→ *See [Detailed Analysis: ");
+	tw_md_text(out, tw_report_text(o, "display_name"));
+	tw_str_addf(out, "](#%s) for details*\n" RULE, anchor);
+}
+
+static void add_recommendations(const struct tw_report_material *m, const char *const *anchors,
+				struct tw_str *out)
+{
+	const struct tw_json_value *o = tw_json_get(m->data, "optimizations")->first;
+	const struct tw_json_value *low =
+		tw_json_get(tw_json_get(m->data, "priority_counts"), "Low");
+	size_t i = 0, told = 0;
+
+	tw_str_add_cstr(out, "## Recommendations\n\n"
+			     "**Note:** Recommendations are prioritized based on:\n"
+			     "1. Presence in Top Operations list (highest impact)\n"
+			     "2. Efficiency gap (how much improvement is possible)\n"
+			     "3. Category compute percentage\n\n");
+	for (; o; o = o->next, i++) {
+		if (tw_report_is_low(o))
+			continue;
+		add_recommendation(o, anchors[i], out);
+		told++;
+	}
+	if (tw_json_number(low) > 0) {
+		tw_str_add_cstr(out, "Low priority, told in the Detailed Analysis only: ");
+		tw_md_number(out, low, ".\n" RULE);
+	} else if (!told) {
+		tw_str_add_cstr(out, "Nothing to recommend: no operation takes much time at a low "
+				     "efficiency, and no system analysis found a problem.\n" RULE);
+	}
+}
+
+/* ---- the whole */
+
+void tw_fair_write(const struct tw_report_material *m, struct tw_str *out)
+{
+	size_t count = tw_json_get(m->data, "optimizations")->count, i;
+	const char **anchors =
+		tw_arena_alloc(&m->prepared->arena, (count + 1) * sizeof(const char *));
+	struct tw_str details;
+
+	if (!anchors) {
+		out->failed = true;
+		return;
+	}
+	for (i = 0; i < count; i++)
+		anchors[i] = "detailed-analysis";
+	tw_str_init(&details, out->allocator);
+	tw_fair_details(m, &details, anchors);
+	tw_report_title(m, out);
+	tw_str_add_cstr(out, "\n\n## Executive Summary\n");
+	add_overview(m, out);
+	add_metrics(m, out);
+	add_top_operations(m, out);
+	tw_str_add_cstr(out, RULE);
+	add_recommendations(m, anchors, out);
+	tw_str_add(out, details.ptr ? details.ptr : "", details.len);
+	tw_str_add_cstr(out, RULE);
+	tw_fair_appendix(m, out);
+	out->failed |= details.failed;
+	tw_str_release(&details);
+}

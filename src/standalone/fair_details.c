@@ -1,0 +1,407 @@
+/* The fair report's detailed analysis: what each category found, one below the other. */
+#include "standalone/reports.h"
+
+#include "render/html_page.h"
+#include "standalone/markdown.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_CHARACTERS 96
+#define LEVELS 6
+/* Headings of findings begin at 2; here they stand under one of level 3. */
+#define DEEPER 2
+
+struct details {
+	const struct tw_report_material *material;
+	struct tw_str *out;
+	const char **anchors;
+	bool *told; /* by the place of the optimization */
+};
+
+/* The findings of a category on their way into the report. */
+struct paste {
+	struct details *d;
+	const struct tw_report_category *category;
+	/* Headings that get their place once something stands under them; "": none. */
+	struct tw_str pending[LEVELS + 1];
+	bool fenced;	    /* inside a block of code */
+	bool skipping;	    /* what stands under a heading that is told elsewhere */
+	size_t heading;	    /* level of that one */
+	bool known_pattern; /* below the line of a pattern that is a finding too */
+	const struct tw_json_value *bottleneck; /* whose numbers are being told */
+	size_t place;
+};
+
+/* ---- impact projection */
+
+static bool ends_blank(const struct tw_str *out)
+{
+	return out->len >= 2 && !strcmp(out->ptr + out->len - 2, "\n\n");
+}
+
+static void add_projection(const struct tw_json_value *o, struct tw_str *out)
+{
+	const struct tw_json_value *row = tw_json_get(o, "impact_projection")->first;
+	bool bounded = false;
+
+	if (!ends_blank(out))
+		tw_str_add_char(out, '\n');
+	if (!row) {
+		bool known = !isnan(tw_report_number(o, "efficiency_percent"));
+
+		tw_str_addf(out, "**Impact Projection**: none, the efficiency is %s.\n",
+			    known ? "above the last target already" : "not known");
+		return;
+	}
+	tw_str_add_cstr(out, "**Impact Projection** (if op improves to X% of peak):\n\n"
+			     "| Target Efficiency | Time | E2E Improvement |\n"
+			     "|-------------------|------|-----------------|\n");
+	for (; row; row = row->next) {
+		tw_str_add_cstr(out, "| ");
+		tw_report_tell(out, row, "target_efficiency_percent", "%", " of peak | ");
+		tw_report_tell(out, row, "time_ms", " ms", " | ~");
+		tw_report_tell(out, row, "operation_improvement_percent", "%",
+			       " faster for this op, ~");
+		tw_report_tell(out, row, "e2e_improvement_percent", "%", " of the total time |\n");
+		bounded |= tw_json_true(tw_json_get(row, "bounded_by_exposed_time"));
+	}
+	if (bounded) {
+		tw_str_add_cstr(out, "\nThe gain is bounded by the ");
+		tw_report_tell(out, o, "exposed_time_ms", " ms",
+			       " in which no other GPU work hides the operation.\n");
+	}
+}
+
+/* ---- headings */
+
+static void set_anchor(struct details *d, size_t place, const char *heading)
+{
+	struct tw_str anchor;
+
+	tw_str_init(&anchor, d->out->allocator);
+	tw_heading_anchor(&anchor, heading, strlen(heading));
+	if (anchor.len && !anchor.failed)
+		d->anchors[place] =
+			tw_arena_copy(&d->material->prepared->arena, anchor.ptr, anchor.len);
+	if (anchor.failed || !d->anchors[place]) {
+		d->out->failed = true;
+		d->anchors[place] = "";
+	}
+	tw_str_release(&anchor);
+}
+
+/* Markdown's heading without what is not seen of it. */
+static void add_seen(struct tw_str *out, const char *heading)
+{
+	static const char *const entities[] = { "&lt;", "&gt;", "&amp;" };
+	size_t i;
+
+	while (*heading) {
+		for (i = 0; i < 3; i++)
+			if (!strncmp(heading, entities[i], strlen(entities[i])))
+				break;
+		if (i < 3)
+			heading += strlen(entities[i]);
+		else
+			tw_str_add_char(out, *heading++);
+	}
+}
+
+/* The optimization that is the n-th of a category, NULL when there is none. */
+static const struct tw_json_value *find(const struct details *d, const char *category, double n,
+					size_t *place)
+{
+	const struct tw_json_value *o = tw_json_get(d->material->data, "optimizations")->first;
+	size_t i = 0;
+
+	for (; o; o = o->next, i++) {
+		if (!strcmp(tw_report_text(o, "category"), category) &&
+		    tw_report_number(o, "category_rank") == n) {
+			*place = i;
+			return o;
+		}
+	}
+	return NULL;
+}
+
+static void close_bottleneck(struct paste *p)
+{
+	if (p->bottleneck) {
+		add_projection(p->bottleneck, p->d->out);
+		tw_str_add_char(p->d->out, '\n');
+	}
+	p->bottleneck = NULL;
+}
+
+static void flush_headings(struct paste *p)
+{
+	size_t i;
+
+	for (i = 1; i <= LEVELS; i++) {
+		if (p->pending[i].len) {
+			tw_str_addf(p->d->out, "%s\n\n", p->pending[i].ptr);
+			tw_str_clear(&p->pending[i]);
+		}
+	}
+}
+
+/* "P3: `aten::mm`" of "1. `aten::mm`", when that is an optimization; else as it is. */
+static void number_heading(struct paste *p, const char *text, struct tw_str *heading)
+{
+	static const char system[] = "System P";
+	bool is_finding = p->category->is_system && !strncmp(text, system, sizeof(system) - 1);
+	const char *digits = is_finding ? text + sizeof(system) - 1 : text;
+	const struct tw_json_value *o = NULL;
+	struct tw_str seen;
+	size_t place = 0;
+	char *end;
+	long n = strtol(digits, &end, 10);
+
+	if (end > digits && (is_finding ? *end == ':' : !p->category->is_system && *end == '.'))
+		o = find(p->d, p->category->name, (double)n, &place);
+	if (!o) {
+		tw_str_add_cstr(heading, text);
+		return;
+	}
+	tw_str_init(&seen, heading->allocator);
+	tw_str_addf(&seen, "%s%s:", is_finding ? "System " : "", tw_report_text(o, "id"));
+	tw_str_add_cstr(heading, seen.ptr ? seen.ptr : "");
+	tw_str_add_cstr(heading, end + 1);
+	add_seen(&seen, end + 1);
+	p->d->told[place] = true;
+	/* Issue and action of a system finding stand in the recommendations alone. */
+	if (is_finding && !tw_report_is_low(o)) {
+		p->skipping = true;
+	} else {
+		set_anchor(p->d, place, seen.ptr ? seen.ptr : "");
+		p->bottleneck = is_finding ? NULL : o;
+		p->place = place;
+	}
+	heading->failed |= seen.failed;
+	tw_str_release(&seen);
+}
+
+static void paste_heading(struct paste *p, const char *line, size_t level)
+{
+	size_t deep = level + DEEPER > LEVELS ? LEVELS : level + DEEPER, i;
+	struct tw_str *heading = &p->pending[deep];
+	const char *text = line + level;
+
+	while (*text == ' ')
+		text++;
+	close_bottleneck(p);
+	p->skipping = false;
+	for (i = deep; i <= LEVELS; i++)
+		tw_str_clear(&p->pending[i]);
+	/* The title of the file is that of the section. */
+	if (level == 1)
+		return;
+	for (i = 0; i < deep; i++)
+		tw_str_add_char(heading, '#');
+	tw_str_add_char(heading, ' ');
+	number_heading(p, text, heading);
+	if (p->skipping)
+		tw_str_clear(heading);
+}
+
+/* ---- lines */
+
+static bool starts(const char *line, const char *with)
+{
+	return !strncmp(line, with, strlen(with));
+}
+
+/* Whether "1. **Title** - HIGH" is a pattern with the title of a finding, which tells the rest. */
+static bool is_known_pattern(const struct paste *p, const char *line)
+{
+	const struct tw_json_value *o = tw_json_get(p->d->material->data, "optimizations")->first;
+	const char *title = strstr(line, ". **");
+
+	if (!p->category->is_system || !title ||
+	    strspn(line, "0123456789") != (size_t)(title - line))
+		return false;
+	title += strlen(". **");
+	for (; o; o = o->next) {
+		const char *known = tw_report_text(o, "title");
+
+		if (!strcmp(tw_report_text(o, "category"), p->category->name) && *known &&
+		    !strncmp(title, known, strlen(known)) &&
+		    !strncmp(title + strlen(known), "**", 2))
+			return true;
+	}
+	return false;
+}
+
+/* What the recommendations tell, or what is about the analysis and not the trace. */
+static bool is_told_elsewhere(const struct paste *p, const char *line)
+{
+	static const char *const told[] = { "- **Issue:**", "- **Algorithmic:**", "- **Kernel:**" };
+	size_t i;
+
+	if (p->known_pattern && starts(line, "   - "))
+		return true;
+	if (p->category->is_system &&
+	    (starts(line, "**Status**") || starts(line, "**Analysis Tier**")))
+		return true;
+	if (!p->bottleneck)
+		return false;
+	if (starts(line, "- **Priority:**"))
+		return true;
+	for (i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		if (starts(line, told[i]))
+			return !tw_report_is_low(p->bottleneck);
+	return false;
+}
+
+static size_t heading_level(const struct paste *p, const char *line)
+{
+	size_t level = strspn(line, "#");
+
+	return !p->fenced && level >= 1 && level <= LEVELS && line[level] == ' ' ? level : 0;
+}
+
+static void paste_line(struct paste *p, const char *line)
+{
+	size_t level = heading_level(p, line);
+
+	if (level) {
+		paste_heading(p, line, level);
+		return;
+	}
+	if (p->skipping || is_told_elsewhere(p, line))
+		return;
+	p->known_pattern = !p->fenced && is_known_pattern(p, line);
+	if (starts(line, "```"))
+		p->fenced = !p->fenced;
+	/* One blank line is enough, and none belongs behind a heading. */
+	if (!*line && !p->fenced && ends_blank(p->d->out))
+		return;
+	if (*line)
+		flush_headings(p);
+	/* Lines that begin with a label stand below each other. */
+	tw_str_addf(p->d->out, "%s%s\n", line, !p->fenced && starts(line, "**") ? "  " : "");
+}
+
+static void paste_findings(struct details *d, const struct tw_report_category *c)
+{
+	struct paste p = { .d = d, .category = c };
+	const char *text = c->findings, *end;
+	struct tw_str line;
+	size_t i;
+
+	tw_str_init(&line, d->out->allocator);
+	for (i = 0; i <= LEVELS; i++)
+		tw_str_init(&p.pending[i], d->out->allocator);
+	for (; *text; text = *end ? end + 1 : end) {
+		end = text + strcspn(text, "\n");
+		tw_str_clear(&line);
+		tw_str_add(&line, text, (size_t)(end - text));
+		if (line.failed)
+			break;
+		paste_line(&p, line.ptr);
+	}
+	close_bottleneck(&p);
+	d->out->failed |= line.failed;
+	for (i = 0; i <= LEVELS; i++) {
+		d->out->failed |= p.pending[i].failed;
+		tw_str_release(&p.pending[i]);
+	}
+	tw_str_release(&line);
+}
+
+/* ---- categories */
+
+/* What the findings of the category do not tell by themselves. */
+static void add_untold(struct details *d, const struct tw_report_category *c)
+{
+	const struct tw_json_value *o = tw_json_get(d->material->data, "optimizations")->first;
+	struct tw_str heading;
+	size_t i = 0;
+
+	for (; o; o = o->next, i++) {
+		if (d->told[i] || strcmp(tw_report_text(o, "category"), c->name) || c->is_system)
+			continue;
+		tw_str_init(&heading, d->out->allocator);
+		tw_str_addf(&heading, "%s: ", tw_report_text(o, "id"));
+		tw_md_code(&heading, tw_report_text(o, "operation"), NAME_CHARACTERS);
+		tw_str_addf(d->out, "\n##### %s\n\n", heading.ptr ? heading.ptr : "");
+		set_anchor(d, i, heading.ptr ? heading.ptr : "");
+		tw_str_add_cstr(d->out, "- **Time:** ");
+		tw_report_tell(d->out, o, "time_ms", " ms", " (");
+		tw_report_tell(d->out, o, "percent_of_compute", "%", " of compute)\n");
+		tw_str_add_cstr(d->out, "- **Efficiency:** ");
+		tw_report_tell(d->out, o, "efficiency_percent", "%", " of peak\n");
+		add_projection(o, d->out);
+		d->out->failed |= heading.failed;
+		tw_str_release(&heading);
+	}
+}
+
+static void add_category(struct details *d, const struct tw_report_category *c, size_t number)
+{
+	struct tw_str heading;
+	size_t count = tw_json_get(d->material->data, "optimizations")->count, place = 0, i;
+	const struct tw_json_value *o;
+
+	tw_str_init(&heading, d->out->allocator);
+	tw_str_addf(&heading, "%zu. ", number);
+	tw_md_text(&heading, c->title);
+	if (c->is_system) {
+		tw_str_add_cstr(&heading, " (System-Level)");
+	} else {
+		tw_str_add_cstr(&heading, " (");
+		tw_report_tell(&heading, c->entry, "percent_of_compute", "%", " of compute)");
+	}
+	tw_str_addf(d->out, "%s### %s\n\n", number > 1 ? "\n" : "", heading.ptr ? heading.ptr : "");
+	/* Where its findings are, should nothing nearer be found. */
+	for (i = 1; i <= count; i++)
+		if ((o = find(d, c->name, (double)i, &place)))
+			set_anchor(d, place, heading.ptr ? heading.ptr : "");
+	if (c->findings)
+		paste_findings(d, c);
+	add_untold(d, c);
+	d->out->failed |= heading.failed;
+	tw_str_release(&heading);
+}
+
+/* Compute categories by their share, then the system's in the manifest's order. */
+static int compare_categories(const void *a, const void *b)
+{
+	const struct tw_report_category *p = *(const struct tw_report_category *const *)a;
+	const struct tw_report_category *q = *(const struct tw_report_category *const *)b;
+	double first = tw_report_number(p->entry, "gpu_kernel_time_ms");
+	double second = tw_report_number(q->entry, "gpu_kernel_time_ms");
+
+	if (p->is_system != q->is_system)
+		return p->is_system - q->is_system;
+	if (!p->is_system && first != second && !isnan(first) && !isnan(second))
+		return first > second ? -1 : 1;
+	return p < q ? -1 : p > q;
+}
+
+void tw_fair_details(const struct tw_report_material *m, struct tw_str *out, const char **anchors)
+{
+	size_t count = tw_json_get(m->data, "optimizations")->count, i, number = 0;
+	struct tw_arena *arena = &m->prepared->arena;
+	struct details d = { m, out, anchors, tw_arena_alloc(arena, count + 1) };
+	const struct tw_report_category **list =
+		tw_arena_alloc(arena, (m->category_count + 1) * sizeof(const void *));
+
+	tw_str_add_cstr(out, "## Detailed Analysis\n\n");
+	if (!d.told || !list) {
+		out->failed = true;
+		return;
+	}
+	memset(d.told, 0, count + 1);
+	for (i = 0; i < m->category_count; i++)
+		list[i] = &m->categories[i];
+	if (m->category_count)
+		qsort(list, m->category_count, sizeof(const void *), compare_categories);
+	for (i = 0; i < m->category_count; i++)
+		if (list[i]->metrics)
+			add_category(&d, list[i], ++number);
+	if (!number)
+		tw_str_add_cstr(out, "No category was analyzed.\n");
+}

@@ -1,0 +1,85 @@
+/*
+ * What the two reports are made of: the manifest, each category's metrics and findings, and from
+ * priority_data.json on what priorities.c made of them.  The reports tell numbers only from here.
+ */
+#ifndef TW_STANDALONE_REPORTS_H
+#define TW_STANDALONE_REPORTS_H
+
+#include "standalone/standalone.h"
+
+#define TW_PRIORITY_DATA "priority_data.json"
+#define TW_TIME_CHART "time_by_category.png"
+#define TW_ROOFLINE_CHART "roofline.png"
+
+struct tw_report_category {
+	const char *name, *title; /* "gemm", "GEMM" */
+	bool is_system;
+	const struct tw_json_value *entry;   /* of the manifest */
+	const struct tw_json_value *metrics; /* NULL: not in the aggregate */
+	const char *excluded;		     /* then why */
+	const char *findings;		     /* Markdown, NULL: none */
+};
+
+struct tw_report_material {
+	struct tw_prepared *prepared;
+	const char *model;
+	const char *platform; /* NULL: not known */
+	const struct tw_json_value *manifest;
+	const struct tw_json_value *peaks; /* metadata of a category, a null value without any */
+	const struct tw_json_value *data;  /* priority_data.json, once it is written */
+	struct tw_report_category *categories; /* in the manifest's order */
+	size_t category_count;
+	const char **packages; /* names of files, sorted */
+	size_t package_count;
+	bool has_time_chart, has_roofline;
+	const char *without_charts; /* why one of them is not there; "" */
+};
+
+static inline double tw_report_number(const struct tw_json_value *value, const char *key)
+{
+	return tw_json_number(tw_json_get(value, key));
+}
+
+static inline const char *tw_report_text(const struct tw_json_value *value, const char *key)
+{
+	return tw_json_text(tw_json_get(value, key));
+}
+
+/* Members of an object; "" is written as null. */
+void tw_report_key_rounded(struct tw_json *json, const char *key, double value, unsigned digits);
+void tw_report_key_text(struct tw_json *json, const char *key, const char *value);
+void tw_report_key_copy(struct tw_json *json, const char *key, const struct tw_json_value *from,
+			const char *from_key);
+
+/* Adds to `out`, which is JSON; the caller writes and reads it back. */
+void tw_priorities_write(const struct tw_report_material *material, struct tw_str *out);
+/* Its members that roll up the categories' own estimates. */
+void tw_priorities_estimates(const struct tw_report_material *material, struct tw_json *json);
+
+void tw_fair_write(const struct tw_report_material *material, struct tw_str *out);
+/* "## Detailed Analysis"; anchors[i] becomes the place where the i-th optimization is told. */
+void tw_fair_details(const struct tw_report_material *material, struct tw_str *out,
+		     const char **anchors);
+/* A number as it stands there with its unit, or that it is not known; `rest` in any case. */
+void tw_report_tell(struct tw_str *out, const struct tw_json_value *from, const char *key,
+		    const char *unit, const char *rest);
+/* Arguments as "(2, 3) bf16, (3, 4) bf16": as code, cut. */
+void tw_report_args(struct tw_str *out, const struct tw_json_value *args, size_t most);
+/* Whether it stands only in the details. */
+bool tw_report_is_low(const struct tw_json_value *optimization);
+/* "## Warnings" and "## Appendix". */
+void tw_fair_appendix(const struct tw_report_material *material, struct tw_str *out);
+void tw_rough_write(const struct tw_report_material *material, struct tw_str *out);
+
+/* "# <Model> - <Platform> Standalone Analysis" without a line's end. */
+void tw_report_title(const struct tw_report_material *material, struct tw_str *out);
+
+struct tw_report_charts;
+
+/* Starts what draws both pictures; NULL when out of memory. */
+struct tw_report_charts *tw_report_charts_begin(const struct tw_report_material *material);
+/* Waits for them; what came of it is put into the material. */
+int tw_report_charts_end(struct tw_report_charts *charts, struct tw_report_material *material,
+			 struct trawl_error *err) TRAWL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,530 @@
+/*
+ * Priorities, projections and the two reports, from files written here; the numbers by hand: in
+ * 100 ms, an operation of 10 ms at 10 % of peak takes 5, 2 and 1.25 ms at 20, 50 and 80 %.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "failing.h"
+#include "scratch.h"
+#include "standalone/reports.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct scratch scratch;
+static struct tw_prepared prepared;
+static const struct tw_json_value *data; /* priority_data.json */
+
+#define UTILIZATION                                                                   \
+	"\"gpu_utilization\": {\"total_time_ms\": 100, \"computation_time_ms\": 40, " \
+	"\"computation_time_percent\": 40, \"exposed_comm_time_ms\": 0, "             \
+	"\"exposed_comm_time_percent\": 0, \"exposed_memcpy_time_ms\": 0, "           \
+	"\"exposed_memcpy_time_percent\": 0, \"idle_time_ms\": 60, "                  \
+	"\"idle_time_percent\": 60}, \"cpu_idle_critical\": true"
+
+static const char manifest[] =
+	"{\"platform\": \"MI300X\", \"platform_guessed\": true, \"device_name\": \"A <GPU>\", "
+	"\"trace_path\": \"t.json\", \"view\": \"\", " UTILIZATION ", "
+	"\"top_operations\": [{\"rank\": 1, \"uid\": 1, \"name\": \"aten::mm\", "
+	"\"category\": \"gemm\", \"display_name\": \"GEMM\", \"input_dims\": \"((2, 3), (3, 4))\", "
+	"\"count\": 5, \"time_ms\": 10, \"percent_of_compute\": 25}, "
+	"{\"rank\": 2, \"uid\": 6, \"name\": \"aten::top\", \"category\": \"gemm\", "
+	"\"display_name\": \"GEMM\", \"input_dims\": \"\", \"count\": 5, \"time_ms\": 10, "
+	"\"percent_of_compute\": 25}], "
+	"\"categories\": [{\"name\": \"cpu_idle\", \"display_name\": \"CPU/Idle Analysis\", "
+	"\"tier\": \"system\"}, "
+	"{\"name\": \"gemm\", \"display_name\": \"GEMM\", \"tier\": \"compute_kernel\", "
+	"\"skill\": \"gemm-analysis\", \"gpu_kernel_time_ms\": 30, \"percent_of_compute\": 75, "
+	"\"percent_of_total\": 30}, "
+	"{\"name\": \"reduce\", \"display_name\": \"reduce\", \"tier\": \"compute_kernel\", "
+	"\"gpu_kernel_time_ms\": 2, \"percent_of_compute\": 5}, "
+	"{\"name\": \"norm\", \"display_name\": \"Norm\", \"tier\": \"compute_kernel\"}, "
+	"{\"name\": \"triton\", \"display_name\": \"Triton\", \"tier\": \"compute_kernel\"}, "
+	"{\"name\": \"other\", \"display_name\": \"other\", \"tier\": \"compute_kernel\"}], "
+	"\"defects\": [{\"kind\": \"gpu_open\", \"severity\": \"defect\", \"count\": 17, "
+	"\"meaning\": \"never ends\"}, {\"kind\": \"x\", \"severity\": \"note\", \"count\": 1, "
+	"\"meaning\": \"fine\"}]}";
+
+/* uid, operation, time, exposed, % of category, efficiency, rules */
+#define BOTTLENECK(uid, name, time, exposed, category, efficiency, rules)                 \
+	"{\"uid\": " #uid ", \"operation\": \"" name                                      \
+	"\", \"args\": \"(2,3) bf16<br>(3,4) bf16\", "                                    \
+	"\"count\": 5, \"time_ms\": " #time ", \"exposed_time_ms\": " #exposed            \
+	", \"percent_of_category\": " #category ", \"percent_of_compute\": 25, "          \
+	"\"percent_of_total\": " #time ", \"efficiency_percent\": " #efficiency           \
+	", \"issue\": \"slow *here*\", \"algorithmic\": \"fuse\", \"kernel\": \"tune\", " \
+	"\"rules\": [" rules "]}"
+
+static const char gemm[] = "{\"status\": \"OK\", \"bottlenecks\": [" BOTTLENECK(1, "aten::mm", 10, 10, 30, 10, "") ", " BOTTLENECK(
+	2, "aten::hidden", 10, 3, 30, 10,
+	"") ", " BOTTLENECK(3, "aten::unknown", 10, 10, 30, null,
+			    "") ", " BOTTLENECK(4, "aten::good", 10, 10, 30, 85,
+						"") ", " BOTTLENECK(5, "aten::small", 1, 1, 5, 10,
+								    "") ", " BOTTLENECK(6,
+											"aten::top",
+											4, 4, 15,
+											10,
+											"") ", " BOTTLENECK(6,
+													    "aten::other_of_its_launch",
+													    1,
+													    1,
+													    3,
+													    10,
+													    "") ", " BOTTLENECK(7,
+																"aten::pattern",
+																1,
+																1,
+																3,
+																10,
+																"\"tiny_batched\"") "], \"operations\": [{\"name\": \"aten::mm\", \"percent_of_compute\": 25, "
+																		    "\"efficiency\": {\"efficiency_percent\": 10, \"is_anomaly\": false}}, "
+																		    "{\"name\": \"aten::unknown\", \"percent_of_compute\": 12.5, \"efficiency\": "
+																		    "{\"efficiency_percent\": null}}], "
+																		    "\"category_findings\": [{\"rank\": 1, \"estimate_method\": \"quantified\", "
+																		    "\"impact_score\": 1.25, \"impact_score_low\": 1, \"impact_score_high\": 1.5, "
+																		    "\"member_count\": 2}, {\"rank\": 2, \"estimate_method\": \"quantified\", "
+																		    "\"impact_score\": 0.75, \"impact_score_low\": 0.5, \"impact_score_high\": 1, "
+																		    "\"member_count\": 1}, {\"rank\": 3, \"estimate_method\": \"heuristic\", "
+																		    "\"impact_score\": 3, \"impact_score_low\": 2, \"impact_score_high\": 4}], "
+																		    "\"impact_estimates\": [{\"operation\": \"aten::mm\"}]}";
+
+static const char cpu_idle[] =
+	"{\"status\": \"OK\", \"findings\": [{\"id\": \"gaps\", \"title\": \"The host is late\", "
+	"\"severity\": \"HIGH\", \"issue\": \"It waits\", \"action\": \"Launch less\", "
+	"\"percent_of_total\": 20}, {\"id\": \"none\", \"title\": \"All right\", "
+	"\"severity\": \"ACCEPTABLE\"}]}";
+
+static const char findings[] =
+	"# GEMM Analysis Summary\n\n## Overview\nAll of it.\n\n## Key Bottlenecks\n\n"
+	"### 1. `aten::mm`\n- **Time:** 10 ms\n- **Issue:** slow\n- **Kernel:** tune\n"
+	"- **Priority:** High\n\n### 5. `aten::small`\n- **Issue:** told here\n"
+	"- **Priority:** High\n\n## Empty\n\n### Empty Too\n\n## Additional Notes\n"
+	"```\n# no heading\n```\n";
+
+static void write_file(const char *name, const char *text)
+{
+	scratch_write(&scratch, name, text);
+}
+
+static void write_all(void)
+{
+	static const char *const folders[] = { "category_data", "category_findings", "metadata",
+					       "system_findings", "replay_packages" };
+	size_t i;
+
+	scratch_make(&scratch);
+	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		mkdir(scratch_path(&scratch, folders[i]), 0777);
+	write_file("category_manifest.json", manifest);
+	write_file("category_data/gemm_metrics.json", gemm);
+	write_file("category_data/cpu_idle_metrics.json", cpu_idle);
+	write_file("category_data/reduce_metrics.json", "{\"status\": \"OK\"}");
+	write_file("category_data/norm_metrics.json",
+		   "{\"status\": \"ERROR\", \"error\": \"no column `name`\"}");
+	write_file("category_data/triton_metrics.json", "{\"status\" \"OK\"}");
+	write_file("category_findings/gemm_findings.md", findings);
+	write_file("system_findings/cpu_idle_findings.md",
+		   "# CPU\n\n**Status**: SUCCESS\n\n## Recommendations\n\n"
+		   "### System P1: The host is late\n**Issue**: It waits\n\n## Gaps\nMany.\n"
+		   "1. **The host is late** - HIGH\n   - Evidence: told above\n"
+		   "2. **Another** - LOW\n   - Evidence: told here\n");
+	write_file("metadata/gemm_metadata.json",
+		   "{\"peak_hbm_bw_tbs\": 5.3, \"memory_gb\": 192, "
+		   "\"max_achievable_tflops\": {\"matrix_bf16\": 708, \"matrix_fp4\": null}}");
+	write_file("replay_packages/b_replay_package.zip", "");
+	write_file("replay_packages/a_replay_package.zip", "");
+	write_file("replay_packages/notes.txt", "");
+}
+
+static int run(const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	struct tw_reports_options options = { .model = "a_model", .no_plots = true };
+
+	tw_prepared_init(&prepared, scratch.dir, allocator);
+	return tw_reports(&prepared, &options, err);
+}
+
+static int setup(void **state)
+{
+	struct trawl_error err;
+
+	write_all();
+	if (run(trawl_allocator_default(), &err))
+		fail_msg("%s", err.message);
+	data = tw_prepared_json(&prepared, "", TW_PRIORITY_DATA, &err);
+	return data ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	tw_prepared_release(&prepared);
+	scratch_remove(&scratch);
+	return 0;
+}
+
+static char *fair_text(void)
+{
+	size_t len;
+	char *text = scratch_read(scratch_path(&scratch, "standalone_analysis_fair.md"), &len);
+
+	assert_non_null(text);
+	return text;
+}
+
+static const struct tw_json_value *optimization(const char *operation)
+{
+	const struct tw_json_value *o = tw_json_get(data, "optimizations")->first;
+
+	while (o && strcmp(tw_report_text(o, "operation"), operation))
+		o = o->next;
+	assert_non_null(o);
+	return o;
+}
+
+/* ---- priorities */
+
+static void priorities_by_the_framework(void **state)
+{
+	static const char *const want[][2] = {
+		{ "aten::mm", "Critical" },    /* top, low efficiency, over 15 % */
+		{ "aten::top", "High" },       /* 15 % is not over it */
+		{ "aten::hidden", "High" },    /* not top, but below 40 and over 10 */
+		{ "aten::unknown", "Medium" }, /* an unknown efficiency is not low */
+		{ "aten::good", "Medium" },
+		{ "aten::small", "Low" },		/* 5 % is not over it */
+		{ "aten::pattern", "Medium" },		/* 3 %, but a rule saw a pattern */
+		{ "aten::other_of_its_launch", "Low" }, /* the uid of one of the top alone */
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		assert_string_equal(tw_report_text(optimization(want[i][0]), "priority"),
+				    want[i][1]);
+}
+
+/* By priority, then gain, unknown ones last; a system finding by its severity. */
+static void one_sequence(void **state)
+{
+	static const char *const want[] = {
+		"aten::mm (GEMM)",     "The host is late",     "aten::top (GEMM)",
+		"aten::hidden (GEMM)", "aten::pattern (GEMM)", "aten::unknown (GEMM)",
+		"aten::good (GEMM)",   "aten::small (GEMM)",   "aten::other_of_its_launch (GEMM)",
+	};
+	const struct tw_json_value *o = tw_json_get(data, "optimizations")->first;
+	char id[16];
+	size_t i;
+
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++, o = o->next) {
+		snprintf(id, sizeof(id), "P%zu", i + 1);
+		assert_string_equal(tw_report_text(o, "id"), id);
+		assert_string_equal(tw_report_text(o, "title"), want[i]);
+	}
+	assert_null(o);
+}
+
+static void check_row(const struct tw_json_value *row, double target, double time, double share,
+		      bool bounded)
+{
+	assert_true(tw_report_number(row, "target_efficiency_percent") == target);
+	assert_true(fabs(tw_report_number(row, "time_ms") - time) < 1e-9);
+	assert_true(fabs(tw_report_number(row, "e2e_improvement_percent") - share) < 1e-9);
+	assert_int_equal(tw_json_true(tw_json_get(row, "bounded_by_exposed_time")), bounded);
+}
+
+static void projection(void **state)
+{
+	const struct tw_json_value *o = optimization("aten::mm");
+	const struct tw_json_value *row = tw_json_get(o, "impact_projection")->first;
+
+	check_row(row, 20, 5, 5, false);
+	check_row(row->next, 50, 2, 8, false);
+	check_row(row->next->next, 80, 1.25, 8.75, false);
+	assert_null(row->next->next->next);
+	assert_true(tw_report_number(o, "expected_gain_percent") == 8.75);
+	assert_true(tw_report_number(row, "operation_improvement_percent") == 50);
+}
+
+/* What other work hides is no gain. */
+static void projection_is_bounded(void **state)
+{
+	const struct tw_json_value *o = optimization("aten::hidden");
+	const struct tw_json_value *row = tw_json_get(o, "impact_projection")->first;
+
+	check_row(row, 20, 5, 3, true);
+	check_row(row->next->next, 80, 1.25, 3, true);
+	assert_true(tw_report_number(o, "expected_gain_percent") == 3);
+}
+
+static void no_projection(void **state)
+{
+	assert_int_equal(tw_json_get(optimization("aten::unknown"), "impact_projection")->count, 0);
+	assert_int_equal(tw_json_get(optimization("aten::good"), "impact_projection")->count, 0);
+	assert_true(tw_json_is_null(
+		tw_json_get(optimization("aten::unknown"), "expected_gain_percent")));
+}
+
+static void rollup_of_findings(void **state)
+{
+	const struct tw_json_value *p = tw_json_get(data, "priorities")->first;
+	const struct tw_json_value *f = tw_json_get(data, "findings")->first;
+
+	assert_string_equal(tw_report_text(p, "category"), "gemm");
+	assert_true(tw_report_number(p, "impact_score") == 2);
+	assert_true(tw_report_number(p, "impact_score_low") == 1.5);
+	assert_true(tw_report_number(p, "impact_score_high") == 2.5);
+	/* 5 % of the computing time, and nothing found. */
+	assert_string_equal(tw_report_text(p->next, "category"), "reduce");
+	assert_string_equal(tw_report_text(p->next, "source"), "manifest_fallback");
+	assert_null(p->next->next);
+	assert_true(tw_report_number(tw_json_get(data, "recommendations")->first,
+				     "operation_count") == 3);
+	assert_true(tw_report_number(f, "impact_score") == 3);
+	assert_true(tw_report_number(f, "global_rank") == 1);
+	assert_true(tw_report_number(f, "category_rank") == 3);
+	assert_int_equal(tw_json_get(data, "all_estimates")->count, 1);
+	assert_true(tw_report_number(data, "baseline_ms") == 100);
+}
+
+static void facts_of_the_whole(void **state)
+{
+	const struct tw_json_value *facts = tw_json_get(data, "facts");
+
+	assert_true(tw_report_number(facts, "unmodelled_count") == 1);
+	assert_true(tw_report_number(facts, "unmodelled_percent") == 12.5);
+	assert_true(tw_report_number(facts, "excluded_count") == 3);
+	/* 7 of 47 ms. */
+	assert_true(tw_report_number(facts, "hidden_percent") == 14.89);
+	assert_true(tw_report_number(facts, "platform_known") == 1);
+}
+
+/* ---- the reports */
+
+static void assert_has(const char *text, const char *what)
+{
+	if (!strstr(text, what))
+		fail_msg("not there: %s", what);
+}
+
+static void assert_lacks(const char *text, const char *what)
+{
+	if (strstr(text, what))
+		fail_msg("there: %s", what);
+}
+
+static void left_out_with_reasons(void **state)
+{
+	char *text = fair_text();
+
+	assert_has(text, "- **Norm** is left out: no column \\`name\\`.\n");
+	assert_has(text, "- **Triton** is left out: category_data/triton_metrics.json cannot be "
+			 "used: triton_metrics.json:1:11: a colon is needed here.\n");
+	assert_has(text, "- **other** is left out: not analyzed: there is no "
+			 "category_data/other_metrics.json.\n");
+	assert_has(text, "- **reduce** has no findings file");
+	assert_has(text, "`gpu_open`, counted 17: never ends.\n");
+	assert_lacks(text, "fine");
+	assert_has(text, "taken from the name of the device; another one is named by "
+			 "`--platform NAME`; the trace names the device `A <GPU>`.\n");
+	assert_lacks(text, scratch.dir);
+	free(text);
+}
+
+static void recommendation(void **state)
+{
+	char *text = fair_text();
+
+	assert_has(text, "### 🔴 Critical Priority: P1: `aten::mm` (GEMM)\n"
+			 "**Operation**: `aten::mm` (rank 1 of the Top Operations), `(2,3) bf16, "
+			 "(3,4) bf16`  \n"
+			 "**Issue**: slow \\*here\\*  \n"
+			 "**Action**: *Path A (fusion / algorithmic)*: fuse  \n"
+			 "*Path B (kernel only)*: tune  \n"
+			 "**Impact**: up to ~8.75% of the total time, at 80% of peak  \n"
+			 "→ *See [Detailed Analysis: GEMM](#p1-atenmm) for details*\n");
+	assert_has(text, "### 🟡 High Priority: P2: The host is late\n");
+	assert_has(text, "**Impact**: up to ~20% of the total time  \n"
+			 "→ *See [Detailed Analysis: CPU/Idle Analysis]"
+			 "(#3-cpuidle-analysis-system-level) for details*\n");
+	assert_has(text, "not quantifiable from trace data; it takes 10 ms, 10% of the total time");
+	assert_has(text, "Low priority, told in the Detailed Analysis only: 2.\n");
+	assert_lacks(text, "Low Priority: ");
+	free(text);
+}
+
+/* Headings nest, what stands above is not told again, what would be empty goes. */
+static void pasted_findings(void **state)
+{
+	char *text = fair_text();
+
+	assert_has(text, "### 1. GEMM (75% of compute)\n\n#### Overview\n\nAll of it.\n\n"
+			 "#### Key Bottlenecks\n\n##### P1: `aten::mm`\n\n- **Time:** 10 ms\n\n"
+			 "**Impact Projection** (if op improves to X% of peak):\n\n"
+			 "| Target Efficiency | Time | E2E Improvement |\n");
+	assert_has(text, "| 80% of peak | 1.25 ms | ~87.5% faster for this op, ~8.75% of the total "
+			 "time |\n");
+	assert_has(text, "##### P8: `aten::small`\n\n- **Issue:** told here\n\n");
+	assert_has(text, "\n```\n# no heading\n```\n");
+	assert_lacks(text, "Empty");
+	assert_lacks(text, "GEMM Analysis Summary");
+	assert_has(text, "### 2. reduce (5% of compute)\n");
+	assert_has(text, "### 3. CPU/Idle Analysis (System-Level)\n\n#### Gaps\n\nMany.\n"
+			 "1. **The host is late** - HIGH\n2. **Another** - LOW\n"
+			 "   - Evidence: told here\n");
+	assert_has(text, "The gain is bounded by the 3 ms in which");
+	free(text);
+}
+
+static void hardware_and_packages(void **state)
+{
+	char *text = fair_text();
+
+	assert_has(text, "- **Platform**: MI300X\n- **Peak HBM BW**: 5.3 TB/s\n"
+			 "- **Peak MAF**: 708 TFLOPS (`matrix_bf16`)\n- **Memory**: 192 GB\n");
+	assert_has(text, "- `a_replay_package.zip`\n- `b_replay_package.zip`\n\n");
+	assert_lacks(text, "notes.txt");
+	assert_has(text, "### Charts\nNone: they were not asked for.\n");
+	free(text);
+}
+
+/* ---- attention */
+
+static void attention_says(const char *metrics, const char *want)
+{
+	static const char manifest_of_one[] =
+		"{\"gpu_utilization\": {}, \"categories\": [{\"name\": \"sdpa_fwd\"}, "
+		"{\"name\": \"gemm\"}]}";
+	char row[64], *text;
+	struct trawl_error err;
+
+	scratch_make(&scratch);
+	mkdir(scratch_path(&scratch, "category_data"), 0777);
+	write_file("category_manifest.json", manifest_of_one);
+	write_file(*metrics == 'g' ? "category_data/gemm_metrics.json" :
+				     "category_data/sdpa_fwd_metrics.json",
+		   metrics + 1);
+	if (run(trawl_allocator_default(), &err))
+		fail_msg("%s", err.message);
+	text = fair_text();
+	snprintf(row, sizeof(row), "| Flash Attention Usage | %s", want);
+	assert_has(text, row);
+	free(text);
+	teardown(NULL);
+}
+
+static void flash_attention(void **state)
+{
+	attention_says("s{\"status\": \"OK\", \"category_specific\": "
+		       "{\"flash_attention_detected\": true}}",
+		       "Yes |");
+	attention_says("s{\"status\": \"OK\", \"category_specific\": "
+		       "{\"flash_attention_detected\": false}}",
+		       "No |");
+	attention_says("g{\"status\": \"OK\"}", "n/a (no attention operations) |");
+	attention_says("g{\"status\": \"OK\", \"bottlenecks\": [{\"operation\": \"aten::bmm\", "
+		       "\"rules\": [\"unfused_attention\"]}]}",
+		       "No |");
+}
+
+/* ---- little to go by */
+
+static void run_on(const char *text, const char *platform)
+{
+	struct trawl_error err;
+	char whole[2048];
+
+	snprintf(whole, sizeof(whole), text, platform);
+	scratch_make(&scratch);
+	write_file("category_manifest.json", whole);
+	if (run(trawl_allocator_default(), &err))
+		fail_msg("%s", err.message);
+}
+
+static void a_trace_without_gpu_work(void **state)
+{
+	char *text;
+
+	run_on("{\"platform\": %s, \"gpu_utilization\": {}, \"categories\": [], "
+	       "\"top_operations\": []}",
+	       "null");
+	text = fair_text();
+	assert_has(text, "# a_model - Unknown Platform Standalone Analysis\n");
+	assert_has(text,
+		   "The trace has no GPU work, so there is nothing to rank. No bottleneck was "
+		   "found.\n");
+	assert_has(text, "| Total Time | n/a |\n");
+	assert_has(text, "No operation of the trace has GPU work.\n");
+	assert_has(text, "Nothing to recommend");
+	assert_has(text, "No category was analyzed.\n");
+	assert_has(text, "- **Peak MAF**: n/a\n");
+	assert_has(text, "`--platform NAME`");
+	free(text);
+	teardown(state);
+}
+
+static void nothing_prepared(void **state)
+{
+	struct trawl_error err;
+
+	scratch_make(&scratch);
+	assert_int_equal(run(trawl_allocator_default(), &err), TRAWL_EIO);
+	assert_non_null(strstr(err.message, "no prepared data: "));
+	teardown(state);
+}
+
+static void out_of_memory(void **state)
+{
+	struct failing failing;
+	struct trawl_error err;
+	int status;
+	long n;
+
+	write_all();
+	/* Every step at first, then wider ones: there are thousands. */
+	for (n = 0;; n += 1 + n / 50) {
+		failing_init(&failing, n);
+		status = run(&failing.allocator, &err);
+		tw_prepared_release(&prepared);
+		assert_int_equal(failing.live_blocks, 0);
+		assert_false(failing.wrong_size);
+		if (!failing.failed)
+			break;
+		if (status != TRAWL_ENOMEM)
+			fail_msg("allocation %ld: %s", n, status ? err.message : "done");
+	}
+	assert_int_equal(status, 0);
+	scratch_remove(&scratch);
+}
+
+int main(void)
+{
+	const struct CMUnitTest on_files[] = {
+		cmocka_unit_test(priorities_by_the_framework),
+		cmocka_unit_test(one_sequence),
+		cmocka_unit_test(projection),
+		cmocka_unit_test(projection_is_bounded),
+		cmocka_unit_test(no_projection),
+		cmocka_unit_test(rollup_of_findings),
+		cmocka_unit_test(facts_of_the_whole),
+		cmocka_unit_test(left_out_with_reasons),
+		cmocka_unit_test(recommendation),
+		cmocka_unit_test(pasted_findings),
+		cmocka_unit_test(hardware_and_packages),
+	};
+	const struct CMUnitTest alone[] = {
+		cmocka_unit_test(flash_attention),
+		cmocka_unit_test(a_trace_without_gpu_work),
+		cmocka_unit_test(nothing_prepared),
+		cmocka_unit_test(out_of_memory),
+	};
+	int failed = cmocka_run_group_tests(on_files, setup, teardown);
+
+	return failed + cmocka_run_group_tests(alone, NULL, NULL);
+}
