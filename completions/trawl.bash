@@ -14,10 +14,12 @@ _trawl_words() {
 }
 
 _trawl() {
-	local commands="report check model platforms replay help"
+	local commands="report analyze prepare category check model platforms replay help"
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
-	local report="--step --range --start --end --device --linked-only --short-kernel-us
-		--micro-idle-us --top-ops --clip-overruns --platform --plots --no-xlsx --no-csv"
+	local analysing="--step --range --start --end --device --linked-only --short-kernel-us
+		--micro-idle-us --clip-overruns --platform"
+	local report="--top-ops --plots --no-xlsx --no-csv"
+	local analyze="--node --container --model --replay --no-replay --no-plots"
 	local tables="-h --help --format"
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
@@ -26,7 +28,7 @@ _trawl() {
 	COMPREPLY=()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		report | check | model | platforms | replay | help)
+		report | analyze | prepare | category | check | model | platforms | replay | help)
 			command=$word
 			break
 			;;
@@ -53,7 +55,7 @@ _trawl() {
 		return
 		;;
 	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops | \
-		--dims | --dtype | --concrete | --strides | --time-us | --ops)
+		--dims | --dtype | --concrete | --strides | --time-us | --node | --container | --model | --replay | --ops)
 		return
 		;;
 	esac
@@ -70,7 +72,10 @@ _trawl() {
 		case $current in
 		-*)
 			case $command in
-			report) _trawl_words "$common -o --output $report" "$current" ;;
+			report) _trawl_words "$common -o --output $analysing $report" "$current" ;;
+			analyze) _trawl_words "$common -o --output $analysing $analyze" "$current" ;;
+			prepare) _trawl_words "$common -o --output $analysing" "$current" ;;
+			category) _trawl_words "$tables" "$current" ;;
 			check) _trawl_words "$common" "$current" ;;
 			model) _trawl_words "$tables $model" "$current" ;;
 			platforms) _trawl_words "$tables" "$current" ;;

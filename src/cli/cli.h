@@ -109,6 +109,8 @@ int cli_read_call(const struct cli_call_arguments *arguments, struct tw_call *ca
 /* ---- summary.c */
 void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
 		   size_t top_ops, unsigned width, bool colour, struct tw_str *out);
+/* Text in lines of `width` cells at most, broken at blanks, those after the first indented. */
+void cli_add_wrapped(struct tw_str *out, const char *text, size_t indent, size_t width);
 /* A line a defect: what, how often, where first. */
 void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
 		     struct tw_str *out);
@@ -121,6 +123,8 @@ int cli_draw_roofline(const struct trawl_report *report, const struct trawl_trac
 
 int cli_prepare(const struct cli_command *command, int argc, char **argv);
 int cli_report(const struct cli_command *command, int argc, char **argv);
+int cli_analyze(const struct cli_command *command, int argc, char **argv);
+int cli_category(const struct cli_command *command, int argc, char **argv);
 int cli_check(const struct cli_command *command, int argc, char **argv);
 int cli_model(const struct cli_command *command, int argc, char **argv);
 int cli_platforms(const struct cli_command *command, int argc, char **argv);

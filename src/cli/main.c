@@ -14,12 +14,26 @@ const struct cli_command cli_commands[] = {
 	  "roofline.png.\n\n"
 	  "  trawl report trace.json.gz -o report --step 3\n",
 	  cli_report },
+	{ "analyze", "[TRACE]", "the standalone analysis: what is worth changing, and why",
+	  "Writes two reports (standalone_analysis_fair.md, also as .html, and\n"
+	  "standalone_analysis_rough.md), the data they are made of, packages with which operations\n"
+	  "can be run again elsewhere, perf_report.xlsx and perf_report_csvs/*.csv into the output\n"
+	  "directory (default: analysis_output beside the trace), and prints what is most worth\n"
+	  "changing. Without TRACE it asks, on a terminal. --node and --container run it where the\n"
+	  "trace is; every path is one of there, and trawl is on the PATH there.\n\n"
+	  "  trawl analyze run/trace.json.gz -o analysis --platform MI300X --model BERT\n",
+	  cli_analyze },
 	{ "prepare", "TRACE", "the data of a standalone analysis, by category of operations",
 	  "Writes the report and, into the same directory (default: analysis_output beside the trace),\n"
 	  "category_manifest.json and for each category its operations (category_data/), tree data and\n"
 	  "metadata (metadata/). Prints the categories.\n\n"
 	  "  trawl prepare trace.json.gz -o analysis --platform MI300X\n",
 	  cli_prepare },
+	{ "category", "NAME DIR", "the analysis of one category, on prepared data",
+	  "Writes category_data/NAME_metrics.json and the findings of the category into DIR, where\n"
+	  "'trawl prepare' or 'trawl analyze' has put its data, and prints how it ended.\n\n"
+	  "  trawl category gemm run/analysis_output\n",
+	  cli_category },
 	{ "check", "TRACE...", "what is odd in a trace: repairs, losses, suspect events",
 	  "Prints the data-quality record of each trace, worst first, and writes nothing. The exit\n"
 	  "status is 3 when something is lost for good.\n\n"

@@ -149,41 +149,43 @@ static const struct cli_option *find_option(const struct cli_option *const *tabl
 	return NULL;
 }
 
-/* The option at argv[*i], its value behind it or in the next argument. */
-static int parse_option(const struct cli_option *const *tables, size_t table_count, int argc,
-			char **argv, int *i, struct trawl_error *err)
+/* The option at argv[*i] and its value, behind it or in the next argument; NULL for a flag. */
+static int take_option(const struct cli_option *const *tables, size_t table_count, int argc,
+		       char **argv, int *i, const struct cli_option **option, const char **value,
+		       struct trawl_error *err)
 {
-	const char *arg = argv[*i], *value = NULL, *shown = arg;
+	const char *arg = argv[*i];
 	bool is_long = arg[1] == '-';
 	size_t len = is_long ? strcspn(arg + 2, "=") : 0;
-	const struct cli_option *option = NULL;
 
+	*value = NULL;
+	*option = NULL;
 	if (!is_long || len)
-		option = find_option(tables, table_count, arg + 1 + is_long, len);
-	if (!option)
-		return trawl_error_set(err, TRAWL_EUSAGE, "unknown option '%.100s'", shown);
+		*option = find_option(tables, table_count, arg + 1 + is_long, len);
+	if (!*option)
+		return trawl_error_set(err, TRAWL_EUSAGE, "unknown option '%.100s'", arg);
 	if (is_long && arg[2 + len] == '=')
-		value = arg + 3 + len;
+		*value = arg + 3 + len;
 	else if (!is_long && arg[2])
-		value = arg + 2;
-	if (option->kind == CLI_FLAG) {
-		if (value)
-			return trawl_error_set(err, TRAWL_EUSAGE, "'%.100s': --%s takes no value",
-					       shown, option->name);
-		return set_value(option, "", err);
-	}
-	if (!value) {
+		*value = arg + 2;
+	if ((*option)->kind == CLI_FLAG)
+		return *value ? trawl_error_set(err, TRAWL_EUSAGE, "'%.100s': --%s takes no value",
+						arg, (*option)->name) :
+				0;
+	if (!*value) {
 		if (*i + 1 >= argc)
 			return trawl_error_set(err, TRAWL_EUSAGE, "--%s needs a value (%s)",
-					       option->name, option->argument);
-		value = argv[++*i];
+					       (*option)->name, (*option)->argument);
+		*value = argv[++*i];
 	}
-	return set_value(option, value, err);
+	return 0;
 }
 
 int cli_parse(const struct cli_option *const *tables, size_t table_count, int argc, char **argv,
 	      int *count, bool *help, struct trawl_error *err)
 {
+	const struct cli_option *option;
+	const char *value;
 	bool options = true;
 	int i, status;
 
@@ -198,12 +200,38 @@ int cli_parse(const struct cli_option *const *tables, size_t table_count, int ar
 			*help = true;
 			return 0;
 		} else {
-			status = parse_option(tables, table_count, argc, argv, &i, err);
+			status = take_option(tables, table_count, argc, argv, &i, &option, &value,
+					     err);
+			if (!status)
+				status = set_value(option, value ? value : "", err);
 			if (status)
 				return status;
 		}
 	}
 	return 0;
+}
+
+size_t cli_given_options(const struct cli_option *const *tables, size_t table_count,
+			 const struct cli_option *without, int argc, char **argv, const char **kept)
+{
+	const struct cli_option *option;
+	struct trawl_error err;
+	const char *value;
+	size_t count = 0;
+	int i, first;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (argv[i][0] != '-' || !argv[i][1])
+			continue;
+		first = i;
+		if (take_option(tables, table_count, argc, argv, &i, &option, &value, &err))
+			return count;
+		if (find_option(&without, 1, option->name, strlen(option->name)))
+			continue;
+		while (first <= i)
+			kept[count++] = argv[first++];
+	}
+	return count;
 }
 
 void cli_describe(const struct cli_option *table, struct tw_str *out)

@@ -41,6 +41,15 @@ struct cli_option {
 int cli_parse(const struct cli_option *const *tables, size_t table_count, int argc, char **argv,
 	      int *count, bool *help, struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/*
+ * The options among argv[1..] with their values, as they were given, without those of the table
+ * `without` and without other arguments: `kept` has room for argc of them.  How many; for
+ * arguments that cli_parse() takes, and before it moves them.
+ */
+size_t cli_given_options(const struct cli_option *const *tables, size_t table_count,
+			 const struct cli_option *without, int argc, char **argv,
+			 const char **kept);
+
 /* The options of a table, aligned. */
 void cli_describe(const struct cli_option *table, struct tw_str *out);
 

@@ -358,8 +358,7 @@ static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 	}
 }
 
-/* Text in lines of `width` cells at most, broken at blanks, those after the first indented. */
-static void add_wrapped(struct tw_str *out, const char *text, size_t indent, size_t width)
+void cli_add_wrapped(struct tw_str *out, const char *text, size_t indent, size_t width)
 {
 	size_t room = width > indent + 20 ? width - indent : 20, i;
 
@@ -403,7 +402,7 @@ static void add_over_roofline(const struct trawl_report *report, unsigned width,
 		 "the time, the cost model or the peak is wrong there",
 		 count, count == 1 ? "" : "s", TW_ROOFLINE_ANOMALY_PERCENT, worst);
 	tw_str_add_char(out, '\n');
-	add_wrapped(out, line, 0, width);
+	cli_add_wrapped(out, line, 0, width);
 }
 
 /* How much of the work is without figures: no model, or its arguments say nothing. */
@@ -433,7 +432,7 @@ static void add_without_figures(const struct trawl_report *report, unsigned widt
 		"and bytes: no cost model, or arguments that were not recorded",
 		count, rows, all_ns > 0 ? 100 * without_ns / all_ns : 0);
 	tw_str_add_char(out, '\n');
-	add_wrapped(out, line, 0, width);
+	cli_add_wrapped(out, line, 0, width);
 }
 
 void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
@@ -457,7 +456,7 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned 
 		tw_str_addf(out, "%-7s", tw_severity_name(d->severity));
 		if (colour)
 			tw_str_add_cstr(out, "\033[0m");
-		add_wrapped(out, line, 9, width);
+		cli_add_wrapped(out, line, 9, width);
 	}
 }
 

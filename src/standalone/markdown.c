@@ -9,12 +9,13 @@ void tw_md_text(struct tw_str *out, const char *text)
 	tw_escape_markdown(out, text, strlen(text));
 }
 
-/* Leaves `most` bytes at most, and never part of a character. */
-static void cut_middle(struct tw_str *text, size_t most)
+void tw_md_cut(struct tw_str *text, size_t most)
 {
 	static const char mark[] = "…";
 	size_t tail = most / 3, head = most - tail;
 
+	if (text->failed || text->len <= most)
+		return;
 	while (head && (text->ptr[head] & 0xc0) == 0x80)
 		head--;
 	while (tail && (text->ptr[text->len - tail] & 0xc0) == 0x80)
@@ -34,8 +35,8 @@ void tw_md_code(struct tw_str *out, const char *text, size_t most)
 
 	tw_str_init(&safe, out->allocator);
 	tw_escape_terminal(&safe, text, strlen(text));
-	if (most && safe.len > most)
-		cut_middle(&safe, most);
+	if (most)
+		tw_md_cut(&safe, most);
 	tw_str_add_char(out, '`');
 	for (i = 0; i < safe.len; i++) {
 		char c = safe.ptr[i];

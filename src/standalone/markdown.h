@@ -12,6 +12,8 @@
 
 /* Text, escaped. */
 void tw_md_text(struct tw_str *out, const char *text);
+/* Cuts a longer text in the middle to about `most` bytes, and never a character. */
+void tw_md_cut(struct tw_str *text, size_t most);
 /* Text as code, safe in a table too; longer ones are cut in the middle to `most` characters (0: whole). */
 void tw_md_code(struct tw_str *out, const char *text, size_t most);
 /* A number as it was written, with `unit` behind it ("" or " ms"); unknown: TW_MD_UNKNOWN. */

@@ -11,8 +11,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import (ROOT, Case, base_events, document, event, kernel, op, tracegen, trawl)
 
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
-           for name in ("report", "check", "model", "models", "platforms", "prepare",
-                         "replay")}
+           for name in ("report", "check", "model", "models", "platforms", "prepare", "analyze",
+                        "category", "replay")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -64,6 +64,18 @@ class Schema(Case):
             done = trawl("prepare", self.write(data), "-o", self.tmp / "out", "--format", "json")
             self.assertExit(done, 0)
             self.assertEqual(self.validate("prepare", done.out), "")
+
+    def test_analyses_fit(self):
+        for data in (document(base_events()), document([op("a", 1, 5)]),
+                     document([kernel("k", 1, 5)])):
+            path, out = self.write(data), self.tmp / "out"
+            done = trawl("analyze", path, "-o", out, "--format", "json", "--no-plots")
+            self.assertExit(done, 0)
+            self.assertEqual(self.validate("analyze", done.out), "")
+            for name in ("cpu_idle", "other"):
+                done = trawl("category", name, out, "--format", "json")
+                self.assertExit(done, 0)
+                self.assertEqual(self.validate("category", done.out), "")
 
     def test_replay_packages_fit(self):
         made = self.tmp / "out"

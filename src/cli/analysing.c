@@ -1,0 +1,189 @@
+#include "cli/analysing.h"
+
+#include "base/alloc.h"
+#include "table/table.h"
+
+#include <string.h>
+
+/* One analysis, while the trace is in memory. */
+struct run {
+	const struct cli_analysing *a;
+	struct tw_prepared prepared;
+	struct trawl_table *categories; /* how each ended */
+	size_t failed, packages;
+};
+
+static void tell_time(const struct run *run, const char *what, double start)
+{
+	if (run->a->reporting.common.verbose)
+		cli_message("%s in %.3f s", what, cli_seconds() - start);
+}
+
+/* ---- the steps */
+
+/* A category that cannot be analysed is left out of the rest, and named. */
+static int analyse_categories(struct run *run, struct trawl_error *err)
+{
+	const struct tw_json_value *manifest, *category;
+	double start = cli_seconds();
+
+	manifest = tw_prepared_json(&run->prepared, "", TW_MANIFEST, err);
+	if (!manifest)
+		return err->status;
+	category = tw_json_get(manifest, "categories")->first;
+	for (; category; category = category->next) {
+		const char *name = tw_json_text(tw_json_get(category, "name"));
+		struct tw_category_result result = { .status = TW_CATEGORY_DONE };
+		int status = tw_category(&run->prepared, name, &result, err);
+
+		if (status)
+			return status;
+		if (result.status == TW_CATEGORY_FAILED) {
+			cli_message("category %s is left out: %s", name, result.message);
+			run->failed++;
+		}
+		cli_add_category(run->categories, &run->prepared, name, &result);
+	}
+	tell_time(run, "categories analysed", start);
+	return 0;
+}
+
+/* Bytes up to a comma outside of brackets: operations can have the names of C++ functions. */
+static size_t name_length(const char *text)
+{
+	size_t depth = 0, i;
+
+	for (i = 0; text[i] && (text[i] != ',' || depth); i++) {
+		if (strchr("([{<", text[i]))
+			depth++;
+		else if (depth && strchr(")]}>", text[i]) && (!i || text[i - 1] != '-'))
+			depth--;
+	}
+	return i;
+}
+
+/* The names between commas, each with its NUL, in `text`; how many. */
+static size_t split_names(const struct cli_texts *texts, struct tw_str *text)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < texts->count; i++) {
+		const char *p = texts->text[i];
+
+		for (;;) {
+			size_t len = name_length(p);
+
+			if (len) {
+				tw_str_add(text, p, len);
+				tw_str_add_char(text, '\0');
+				count++;
+			}
+			if (!p[len])
+				break;
+			p += len + 1;
+		}
+	}
+	return count;
+}
+
+static int write_packages(struct run *run, struct trawl_error *err)
+{
+	const struct cli_texts *replay = &run->a->replay;
+	const char **names;
+	struct tw_str text;
+	size_t count, at = 0, i;
+	int status;
+
+	if (!replay->count)
+		return tw_replay(&run->prepared, NULL, 0, &run->packages, err);
+	tw_str_init(&text, trawl_allocator_default());
+	count = split_names(replay, &text);
+	names = tw_arena_alloc(&run->prepared.arena, (count + 1) * sizeof(*names));
+	if (!names || text.failed) {
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	} else {
+		for (i = 0; i < count; i++) {
+			names[i] = text.ptr + at;
+			at += strlen(names[i]) + 1;
+		}
+		status = tw_replay(&run->prepared, names, count, &run->packages, err);
+	}
+	tw_str_release(&text);
+	return status;
+}
+
+static int write_all(struct run *run, const struct trawl_report *report, struct trawl_error *err)
+{
+	const struct cli_analysing *a = run->a;
+	const struct tw_reports_options options = { a->model ? a->model :
+							       cli_trace_name(a->reporting.path),
+						    a->no_plots };
+	double start = cli_seconds();
+	int status;
+
+	status = cli_prepare_files(&a->reporting, report, &run->prepared, err);
+	tell_time(run, "prepared", start);
+	if (!status)
+		status = analyse_categories(run, err);
+	start = cli_seconds();
+	if (!status && !a->no_replay)
+		status = write_packages(run, err);
+	if (!status)
+		status = tw_reports(&run->prepared, &options, err);
+	tell_time(run, "packages and reports written", start);
+	return status;
+}
+
+static void tell_where(const struct run *run)
+{
+	const char *slash = strrchr(run->prepared.dir, '/');
+
+	if (run->a->reporting.common.quiet)
+		return;
+	cli_message("written to %s%s: standalone_analysis_fair.md and .html, "
+		    "standalone_analysis_rough.md, %zu replay package%s, perf_report.xlsx",
+		    run->prepared.dir, slash && !slash[1] ? "" : "/", run->packages,
+		    run->packages == 1 ? "" : "s");
+}
+
+static int write_and_print(struct run *run, const struct trawl_report *report)
+{
+	struct trawl_error err;
+	int status;
+
+	if (write_all(run, report, &err))
+		return cli_fail(&err);
+	status = cli_print_analysis(&run->prepared, run->categories,
+				    run->a->reporting.common.format);
+	if (status == CLI_DONE)
+		tell_where(run);
+	return status == CLI_DONE && run->failed ? CLI_INCOMPLETE : status;
+}
+
+static int use_report(void *context, const struct trawl_report *report,
+		      const struct trawl_trace *trace)
+{
+	const struct trawl_allocator *allocator = trawl_allocator_default();
+	struct run run = { .a = context, .categories = cli_category_table() };
+	struct tw_str dir;
+	int status = CLI_FAILED;
+
+	(void)trace;
+	tw_str_init(&dir, allocator);
+	cli_output_path(&run.a->reporting, NULL, &dir);
+	if (dir.failed || !run.categories) {
+		cli_message("out of memory");
+	} else {
+		tw_prepared_init(&run.prepared, dir.ptr, allocator);
+		status = write_and_print(&run, report);
+		tw_prepared_release(&run.prepared);
+	}
+	tw_str_release(&dir);
+	tw_table_free(run.categories);
+	return status;
+}
+
+int cli_analyse(struct cli_analysing *analysing)
+{
+	return cli_reporting_run(&analysing->reporting, true, use_report, analysing);
+}
