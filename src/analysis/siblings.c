@@ -1,5 +1,7 @@
 #include "analysis/siblings.h"
 
+#include <string.h>
+
 struct walk {
 	const struct tw_analysis_input *in;
 	int64_t start_ns, end_ns; /* of the caller */
@@ -16,6 +18,27 @@ static uint32_t track_of(const struct tw_derived *d, uint64_t node)
 	return d->trace->events.track[d->host.event[node]];
 }
 
+/* Of the outermost call in it that has a cost model, else of what launches its first GPU event. */
+static const char *category_of(const struct tw_analysis_input *in, uint64_t node)
+{
+	const struct tw_categories *c = &in->launchers->categories;
+	const struct tw_modelled *m = in->modelled;
+	uint64_t below, count;
+	const uint32_t *gpu = tw_gpu_under(m, node, &count);
+	uint32_t launcher;
+
+	for (below = node; below < m->end[node]; below++) {
+		uint64_t under;
+		const uint32_t *first = tw_gpu_under(m, below, &under);
+
+		if (under && tw_work_at(m, below) != TW_NO_GROUP)
+			return c->names[tw_category_of(c, in->derived->host.event[below], first[0])];
+	}
+	launcher = count ? in->launchers->of_gpu[gpu[0]] : TW_NO_GROUP;
+	return launcher == TW_NO_GROUP ? "other" :
+					 c->names[in->launchers->items[launcher].category];
+}
+
 static struct tw_sibling sibling(const struct tw_analysis_input *in, uint64_t node)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
@@ -25,6 +48,7 @@ static struct tw_sibling sibling(const struct tw_analysis_input *in, uint64_t no
 
 	for (i = 0; i < s.gpu_events; i++)
 		s.gpu_ns += gpu->end_ns[list[i]] - gpu->start_ns[list[i]];
+	s.category = category_of(in, node);
 	return s;
 }
 
@@ -105,6 +129,16 @@ static void collect_behind(struct walk *w, uint64_t node)
 	}
 }
 
+/* Whether those of an operation are more than what it does for itself. */
+static bool is_company(const struct tw_siblings *s, bool of_operation)
+{
+	size_t kinds = 0, i;
+
+	for (i = 0; i < s->count; i++)
+		kinds += !of_operation || strcmp(s->items[i].category, "elementwise");
+	return kinds > 1;
+}
+
 void tw_siblings_of(struct tw_siblings *siblings, const struct tw_analysis_input *in, uint64_t node,
 		    const struct tw_enclosing *enclosing, uint64_t target)
 {
@@ -126,7 +160,7 @@ void tw_siblings_of(struct tw_siblings *siblings, const struct tw_analysis_input
 		siblings->self = siblings->count;
 		siblings->items[siblings->count++] = sibling(in, top);
 		collect_behind(&w, top);
-		if (siblings->count > 1)
+		if (is_company(siblings, tw_class(in->trace, event) == TRAWL_CLASS_CPU_OP))
 			return;
 	}
 	siblings->count = 0;

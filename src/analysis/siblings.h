@@ -14,6 +14,7 @@ struct tw_sibling {
 	uint32_t node;
 	int64_t gpu_ns; /* sum of its GPU events */
 	uint64_t gpu_events;
+	const char *category; /* of the work in it */
 };
 
 struct tw_siblings {
@@ -25,8 +26,10 @@ struct tw_siblings {
 
 /*
  * Of a host node: the children of the innermost caller that has several with GPU work.  Callers are
- * `enclosing` (target `target`): operations, python functions and annotations; nothing is found
- * where there is none that has several.
+ * `enclosing` (target `target`): operations, python functions and annotations.  Copies and other
+ * elementwise work that an operation does for itself, as aten::matmul does before its product, are
+ * no company: of an operation two children of other kinds are needed.  Nothing is found where no
+ * caller has several.
  */
 void tw_siblings_of(struct tw_siblings *siblings, const struct tw_analysis_input *in, uint64_t node,
 		    const struct tw_enclosing *enclosing, uint64_t target);

@@ -36,13 +36,19 @@ static bool is_over_threshold(const struct tw_manifest *m, const struct tw_categ
 	return tw_level_is_yes("tree_operation", &facts);
 }
 
-static void add_tree(struct tw_trees *trees, size_t row)
+/* Kernels of one graph launch are rows of the same event: one tree. `first` of the category. */
+static void add_tree(struct tw_trees *trees, size_t first, size_t row)
 {
 	const struct trawl_table *table = trees->manifest->categories.table;
+	uint32_t event = (uint32_t)tw_table_cell(table, row, "ex_UID").integer;
+	size_t i;
 
+	for (i = first; i < trees->count; i++)
+		if (trees->items[i].event == event)
+			return;
 	trees->items[trees->count++] = (struct tw_tree){
 		.row = row,
-		.event = (uint32_t)tw_table_cell(table, row, "ex_UID").integer,
+		.event = event,
 		.node = TW_NONE,
 		.forward = TW_NONE,
 	};
@@ -59,11 +65,11 @@ static void choose(struct tw_trees *trees)
 		trees->first[c] = trees->count;
 		for (i = 0; i < category->count; i++)
 			if (is_over_threshold(m, category, category->rows[i]))
-				add_tree(trees, category->rows[i]);
+				add_tree(trees, trees->first[c], category->rows[i]);
 		if (trees->count > trees->first[c])
 			continue;
 		for (i = 0; i < category->count && i < FALLBACK_OPERATIONS; i++)
-			add_tree(trees, category->rows[i]);
+			add_tree(trees, trees->first[c], category->rows[i]);
 	}
 	trees->first[c] = trees->count;
 }
@@ -286,19 +292,19 @@ static void add_callee(struct writer *w, uint32_t event, const char *type, unsig
 	tw_json_end(&w->json);
 }
 
-/* The node's own GPU events. Returns how many. */
-static size_t add_kernels(struct writer *w, uint64_t node, unsigned depth)
+/* The node's own GPU events, at most so many. Returns how many. */
+static size_t add_kernels(struct writer *w, uint64_t node, unsigned depth, size_t most)
 {
 	const struct tw_modelled *m = w->in->modelled;
 	const struct tw_gpu *gpu = &w->in->derived->gpu;
-	uint64_t i;
+	uint64_t first = m->first_gpu[node], count = m->first_gpu[node + 1] - first, i;
 
-	for (i = m->first_gpu[node]; i < m->first_gpu[node + 1]; i++) {
-		uint32_t g = m->gpu[i];
+	for (i = 0; i < count && i < most; i++) {
+		uint32_t g = m->gpu[first + i];
 
 		add_callee(w, gpu->event[g], "kernel", depth, gpu->end_ns[g] - gpu->start_ns[g]);
 	}
-	return m->first_gpu[node + 1] - m->first_gpu[node];
+	return i;
 }
 
 static unsigned depth_below(const struct tw_derived *d, uint64_t node, uint64_t root)
@@ -310,15 +316,21 @@ static unsigned depth_below(const struct tw_derived *d, uint64_t node, uint64_t 
 	return depth;
 }
 
-/* Returns how many host nodes were left out. */
+/* Returns how many calls and kernels were left out. */
 static size_t add_subtree(struct writer *w, const struct tw_tree *tree)
 {
 	const struct tw_derived *d = w->in->derived;
-	uint64_t node = tree->node, end = node == TW_NONE ? node : w->in->modelled->end[node];
+	uint64_t node = tree->node, end, kernels;
 	size_t shown = 0;
 
 	tw_json_key(&w->json, "subtree");
 	tw_json_array(&w->json, TW_JSON_LINES);
+	if (node == TW_NONE) {
+		tw_json_end(&w->json);
+		return 0;
+	}
+	end = w->in->modelled->end[node];
+	tw_gpu_under(w->in->modelled, node, &kernels);
 	for (; node < end && shown < MOST_CALLEES; node++) {
 		unsigned depth = depth_below(d, node, tree->node);
 		uint32_t event = d->host.event[node];
@@ -326,35 +338,14 @@ static size_t add_subtree(struct writer *w, const struct tw_tree *tree)
 		add_callee(w, event,
 			   tw_node_class(d, node) == TRAWL_CLASS_CPU_OP ? "operation" : "runtime",
 			   depth, w->in->trace->events.dur_ns[event]);
-		shown += 1 + add_kernels(w, node, depth + 1);
+		shown++;
+		shown += add_kernels(w, node, depth + 1, MOST_CALLEES - shown);
 	}
 	tw_json_end(&w->json);
-	return end - node;
+	return end - tree->node + kernels - shown;
 }
 
 /* ---- what runs beside it */
-
-/* Of the outermost call in it that has a cost model, else of what launches its first GPU event. */
-static const char *sibling_category(const struct writer *w, const struct tw_sibling *sibling)
-{
-	const struct tw_categories *c = &w->in->launchers->categories;
-	const struct tw_modelled *m = w->in->modelled;
-	uint64_t node, count;
-	const uint32_t *gpu = tw_gpu_under(m, sibling->node, &count);
-	uint32_t launcher;
-
-	for (node = sibling->node; node < m->end[sibling->node]; node++) {
-		uint64_t under;
-		const uint32_t *first = tw_gpu_under(m, node, &under);
-
-		if (under && tw_work_at(m, node) != TW_NO_GROUP)
-			return c->names[tw_category_of(c, w->in->derived->host.event[node],
-						       first[0])];
-	}
-	launcher = count ? w->in->launchers->of_gpu[gpu[0]] : TW_NO_GROUP;
-	return launcher == TW_NO_GROUP ? "other" :
-					 c->names[w->in->launchers->items[launcher].category];
-}
 
 static void add_siblings(struct writer *w, const struct tw_siblings *s)
 {
@@ -366,7 +357,7 @@ static void add_siblings(struct writer *w, const struct tw_siblings *s)
 		tw_json_object(&w->json, TW_JSON_INLINE);
 		add_event_name(w, w->in->derived->host.event[s->items[i].node]);
 		tw_json_key(&w->json, "category");
-		tw_json_cstr(&w->json, sibling_category(w, &s->items[i]));
+		tw_json_cstr(&w->json, s->items[i].category);
 		tw_json_key(&w->json, "time_us");
 		tw_json_decimal(&w->json, s->items[i].gpu_ns, 3);
 		tw_json_key(&w->json, "kernels");
@@ -381,29 +372,28 @@ static void add_siblings(struct writer *w, const struct tw_siblings *s)
 }
 
 /* Work that a compiler can put into one kernel with what stands beside it. */
-static bool is_fusible(const struct writer *w, const struct tw_sibling *sibling)
+static bool is_fusible(const struct tw_sibling *sibling)
 {
 	static const char *const kinds[] = { "elementwise", "reduce", "NORM_fwd", "RMSNorm" };
-	const char *category = sibling_category(w, sibling);
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(category, kinds[i]))
+		if (!strcmp(sibling->category, kinds[i]))
 			return true;
 	return false;
 }
 
 /* The run of fusible operations around the operation itself. */
-static void find_chain(const struct writer *w, const struct tw_siblings *s, struct tw_facts *facts)
+static void find_chain(const struct tw_siblings *s, struct tw_facts *facts)
 {
 	size_t first = s->self, end = s->self, i;
 	int64_t ns = 0;
 
-	if (!s->count || !is_fusible(w, &s->items[s->self]))
+	if (!s->count || !is_fusible(&s->items[s->self]))
 		return;
-	while (first && is_fusible(w, &s->items[first - 1]))
+	while (first && is_fusible(&s->items[first - 1]))
 		first--;
-	while (end < s->count && is_fusible(w, &s->items[end]))
+	while (end < s->count && is_fusible(&s->items[end]))
 		end++;
 	for (i = first; i < end; i++)
 		ns += s->items[i].gpu_ns;
@@ -420,7 +410,7 @@ static void find_attention(const struct writer *w, const struct tw_siblings *s,
 
 	for (i = 0; i < s->count && !found; i++) {
 		const char *name = event_text(w, w->in->derived->host.event[s->items[i].node]);
-		bool is_product = !strcmp(sibling_category(w, &s->items[i]), "GEMM");
+		bool is_product = !strcmp(s->items[i].category, "GEMM");
 
 		found = between && is_product;
 		product |= is_product;
@@ -445,7 +435,7 @@ static void add_notes(struct writer *w, const struct tw_facts *facts, size_t lef
 	}
 	if (left_out) {
 		tw_str_clear(&w->text);
-		tw_str_addf(&w->text, "the subtree goes on: %zu more calls", left_out);
+		tw_str_addf(&w->text, "the subtree goes on: %zu more calls and kernels", left_out);
 		tw_json_string(&w->json, w->text.ptr ? w->text.ptr : "", w->text.len);
 	}
 	tw_json_end(&w->json);
@@ -499,7 +489,7 @@ static void add_tree_of(struct writer *w, size_t i)
 	if (tree->node != TW_NONE)
 		tw_siblings_of(&siblings, w->in, tree->node, &w->trees->enclosing, i);
 	add_siblings(w, &siblings);
-	find_chain(w, &siblings, &facts);
+	find_chain(&siblings, &facts);
 	find_attention(w, &siblings, &facts);
 	add_facts(w, &facts);
 	add_notes(w, &facts, left_out);
