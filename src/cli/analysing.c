@@ -1,6 +1,8 @@
 #include "cli/analysing.h"
 
 #include "base/alloc.h"
+#include "base/thread.h"
+#include "store/trace.h"
 #include "table/table.h"
 
 #include <string.h>
@@ -112,26 +114,65 @@ static int write_packages(struct run *run, struct trawl_error *err)
 	return status;
 }
 
-static int write_all(struct run *run, const struct trawl_report *report, struct trawl_error *err)
+/* What comes of the prepared data. */
+static int analyse(struct run *run, struct trawl_error *err)
 {
 	const struct cli_analysing *a = run->a;
-	const struct tw_reports_options options = { a->model ? a->model :
-							       cli_trace_name(a->reporting.path),
-						    a->no_plots };
-	double start = cli_seconds();
+	const struct tw_reports_options options = {
+		a->model ? a->model : cli_trace_name(a->reporting.path),
+	};
+	struct tw_pictures *pictures = NULL;
+	double start;
 	int status;
 
-	status = cli_prepare_files(&a->reporting, report, &run->prepared, err);
-	tell_time(run, "prepared", start);
-	if (!status)
-		status = analyse_categories(run, err);
+	if (!a->no_plots) {
+		pictures = tw_pictures_begin(&run->prepared, &options);
+		if (!pictures)
+			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	}
+	status = analyse_categories(run, err);
 	start = cli_seconds();
 	if (!status && !a->no_replay)
 		status = write_packages(run, err);
-	if (!status)
-		status = tw_reports(&run->prepared, &options, err);
+	if (status)
+		tw_pictures_abandon(pictures);
+	else
+		status = tw_reports(&run->prepared, &options, pictures, err);
 	tell_time(run, "packages and reports written", start);
 	return status;
+}
+
+/* Two shares of the work that need nothing of each other. */
+struct shares {
+	struct run *run;
+	const struct trawl_report *report;
+	struct trawl_error err[2];
+	int status[2];
+};
+
+static void do_share(void *context, size_t i)
+{
+	struct shares *s = context;
+
+	s->status[i] = i ? cli_write_report(&s->run->a->reporting, s->report, &s->err[i]) :
+			   analyse(s->run, &s->err[i]);
+}
+
+static int write_all(struct run *run, const struct trawl_report *report, struct trawl_error *err)
+{
+	struct shares shares = { .run = run, .report = report };
+	unsigned threads = run->a->reporting.common.threads;
+	const char *trace = cli_trace_name(run->a->reporting.path);
+	double start = cli_seconds();
+	int status = tw_prepare(&run->prepared, report, trace, err), failed;
+
+	tell_time(run, "prepared", start);
+	if (status)
+		return status;
+	tw_parallel(threads ? threads : tw_thread_count(), 2, do_share, &shares);
+	failed = shares.status[0] ? 0 : 1;
+	*err = shares.err[failed];
+	return shares.status[failed];
 }
 
 static void tell_where(const struct run *run)
@@ -163,12 +204,12 @@ static int write_and_print(struct run *run, const struct trawl_report *report)
 static int use_report(void *context, const struct trawl_report *report,
 		      const struct trawl_trace *trace)
 {
-	const struct trawl_allocator *allocator = trawl_allocator_default();
+	/* What reading gave back is used again. */
+	const struct trawl_allocator *allocator = trace->allocator;
 	struct run run = { .a = context, .categories = cli_category_table() };
 	struct tw_str dir;
 	int status = CLI_FAILED;
 
-	(void)trace;
 	tw_str_init(&dir, allocator);
 	cli_output_path(&run.a->reporting, NULL, &dir);
 	if (dir.failed || !run.categories) {

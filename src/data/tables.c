@@ -18,16 +18,32 @@ static bool equal_folded(const char *a, size_t a_len, const char *text)
 	return true;
 }
 
+static const char *next_of(char c, const char *text, const char *last)
+{
+	return text <= last ? memchr(text, c, (size_t)(last - text) + 1) : NULL;
+}
+
 /* First place of the needle (lower case) in text, NULL when it is not there. */
 static const char *find_folded(const char *text, size_t len, const char *needle, size_t needle_len)
 {
-	const char *last;
+	char small = *needle, large = (char)(small >= 'a' && small <= 'z' ? small - 32 : 0);
+	const char *last, *a, *b, *at;
 
 	if (needle_len > len)
 		return NULL;
-	for (last = text + len - needle_len; text <= last; text++)
-		if (lower(*text) == *needle && equal_folded(needle, needle_len, text))
-			return text;
+	last = text + len - needle_len;
+	/* Where it can begin: names are long and patterns many. */
+	a = next_of(small, text, last);
+	b = large ? next_of(large, text, last) : NULL;
+	while (a || b) {
+		at = !b || (a && a < b) ? a : b;
+		if (equal_folded(needle, needle_len, at))
+			return at;
+		if (at == a)
+			a = next_of(small, at + 1, last);
+		else
+			b = next_of(large, at + 1, last);
+	}
 	return NULL;
 }
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -267,6 +268,21 @@ int tw_gnuplot_end(struct tw_gnuplot *drawing, const char *const *paths, bool *d
 	close_file(d->script);
 	close_file(d->messages);
 	return status;
+}
+
+void tw_gnuplot_abandon(struct tw_gnuplot *drawing)
+{
+	struct tw_gnuplot *d = drawing;
+	size_t i;
+
+	if (!d->error) {
+		kill((pid_t)d->pid, SIGKILL);
+		wait_for(d);
+	}
+	for (i = 0; i < d->count; i++)
+		close_file(d->pictures[i]);
+	close_file(d->script);
+	close_file(d->messages);
 }
 
 int tw_gnuplot_png(const struct tw_str *script, const char *path,

@@ -41,4 +41,7 @@ int tw_gnuplot_end(struct tw_gnuplot *drawing, const char *const *paths, bool *d
 		   const struct trawl_allocator *allocator,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/* Ends it without a picture. */
+void tw_gnuplot_abandon(struct tw_gnuplot *drawing);
+
 #endif

@@ -119,16 +119,15 @@ static int read_findings(struct tw_prepared *prepared, struct tw_report_category
 }
 
 /* Of a trace without GPU work idle time and copies have nothing to say. */
-static int read_categories(struct tw_report_material *m, struct trawl_error *err)
+static int list_categories(struct tw_report_material *m, struct trawl_error *err)
 {
 	const struct tw_json_value *list = tw_json_get(m->manifest, "categories"), *entry;
-	int status = 0;
 
 	m->categories =
 		tw_arena_alloc(&m->prepared->arena, (list->count + 1) * sizeof(*m->categories));
 	if (!m->categories)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	for (entry = list->first; entry && !status; entry = entry->next) {
+	for (entry = list->first; entry; entry = entry->next) {
 		struct tw_report_category *c = &m->categories[m->category_count];
 		const char *title = tw_report_text(entry, "display_name");
 
@@ -140,6 +139,18 @@ static int read_categories(struct tw_report_material *m, struct trawl_error *err
 		c->title = *title ? title : c->name;
 		c->is_system = !strcmp(tw_report_text(entry, "tier"), "system");
 		m->category_count++;
+	}
+	return 0;
+}
+
+static int read_categories(struct tw_report_material *m, struct trawl_error *err)
+{
+	int status = 0;
+	size_t i;
+
+	for (i = 0; i < m->category_count && !status; i++) {
+		struct tw_report_category *c = &m->categories[i];
+
 		status = read_metrics(m->prepared, c, err);
 		if (!status && c->metrics)
 			status = read_findings(m->prepared, c, err);
@@ -221,7 +232,7 @@ static int list_packages(struct tw_report_material *m, struct trawl_error *err)
 	return fine ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 }
 
-static int read_material(struct tw_report_material *m, struct trawl_error *err)
+int tw_report_read_manifest(struct tw_report_material *m, struct trawl_error *err)
 {
 	const char *platform;
 	int status;
@@ -231,9 +242,16 @@ static int read_material(struct tw_report_material *m, struct trawl_error *err)
 		return trawl_error_context(err, err->status, "no prepared data");
 	platform = tw_report_text(m->manifest, "platform");
 	m->platform = *platform ? platform : NULL;
-	status = read_categories(m, err);
+	status = list_categories(m, err);
+	return status ? status : read_peaks(m, err);
+}
+
+static int read_material(struct tw_report_material *m, struct trawl_error *err)
+{
+	int status = tw_report_read_manifest(m, err);
+
 	if (!status)
-		status = read_peaks(m, err);
+		status = read_categories(m, err);
 	return status ? status : list_packages(m, err);
 }
 
@@ -311,33 +329,25 @@ static int write_fair(const struct tw_report_material *m, struct trawl_error *er
 }
 
 int tw_reports(struct tw_prepared *prepared, const struct tw_reports_options *options,
-	       struct trawl_error *err)
+	       struct tw_pictures *pictures, struct trawl_error *err)
 {
 	struct tw_report_material m = { .prepared = prepared,
 					.model = options->model,
-					.without_charts = "" };
-	struct tw_report_charts *charts = NULL;
+					.without_charts = "they were not asked for" };
 	struct trawl_error drawn;
-	int status = read_material(&m, err), chart_status = 0;
+	int status = read_material(&m, err), pictures_status = 0;
 
-	if (status)
-		return status;
-	/* They are drawn while the rest is written. */
-	if (!options->no_plots) {
-		charts = tw_report_charts_begin(&m);
-		if (!charts)
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	} else {
-		m.without_charts = "they were not asked for";
-	}
-	status = write_priorities(&m, err);
+	if (!status)
+		status = write_priorities(&m, err);
 	if (!status)
 		status = write_rough(&m, err);
-	if (charts)
-		chart_status = tw_report_charts_end(charts, &m, &drawn);
-	if (!status && chart_status) {
+	if (pictures && status)
+		tw_pictures_abandon(pictures);
+	else if (pictures)
+		pictures_status = tw_pictures_end(pictures, &m, &drawn);
+	if (!status && pictures_status) {
 		*err = drawn;
-		status = chart_status;
+		status = pictures_status;
 	}
 	return status ? status : write_fair(&m, err);
 }

@@ -74,12 +74,12 @@ void tw_rough_write(const struct tw_report_material *material, struct tw_str *ou
 /* "# <Model> - <Platform> Standalone Analysis" without a line's end. */
 void tw_report_title(const struct tw_report_material *material, struct tw_str *out);
 
-struct tw_report_charts;
+/* The manifest with its categories, and the peaks: what prepare wrote. */
+int tw_report_read_manifest(struct tw_report_material *material,
+			    struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* Starts what draws both pictures; NULL when out of memory. */
-struct tw_report_charts *tw_report_charts_begin(const struct tw_report_material *material);
-/* Waits for them; what came of it is put into the material. */
-int tw_report_charts_end(struct tw_report_charts *charts, struct tw_report_material *material,
-			 struct trawl_error *err) TRAWL_MUST_CHECK;
+/* Waits for the pictures and frees what drew them; what came of it is put into the material. */
+int tw_pictures_end(struct tw_pictures *pictures, struct tw_report_material *material,
+		    struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

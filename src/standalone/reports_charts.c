@@ -1,6 +1,7 @@
 /* The pictures of the reports: time by category, and operations under the roofline. */
 #include "standalone/reports.h"
 
+#include "base/alloc.h"
 #include "render/category_chart.h"
 #include "render/gnuplot.h"
 #include "render/roofline_chart.h"
@@ -11,11 +12,10 @@
 #include <string.h>
 
 #define CHARTS 2
-#define REPORT_CSVS "perf_report_csvs"
-#define OPERATIONS "unified_perf_summary.csv"
 #define MOST_CEILINGS 64
 
-struct tw_report_charts {
+struct tw_pictures {
+	struct tw_prepared prepared; /* with an arena of its own: others read at the same time */
 	struct tw_gnuplot drawing;
 	struct tw_str scripts[CHARTS], paths[CHARTS];
 	/* What is being drawn, by its place above. */
@@ -131,19 +131,20 @@ static const char *shapes_of(const char *dims, struct tw_arena *arena)
 	return kept;
 }
 
-static struct tw_chart_point *points_of(const struct tw_report_material *m,
-					const struct tw_csv *csv)
+/* The operations of a category behind those that are there; false when out of memory. */
+static bool add_points(struct tw_arena *arena, const struct tw_csv *csv,
+		       struct tw_roofline_chart *chart, struct tw_chart_point *points)
 {
-	struct tw_arena *arena = &m->prepared->arena;
-	struct tw_chart_point *points = tw_arena_alloc(arena, (csv->rows + 1) * sizeof(*points));
 	size_t name = tw_csv_column(csv, "name"), dims = tw_csv_column(csv, "Input Dims");
 	size_t intensity = tw_csv_column(csv, "FLOPS/Byte");
 	size_t tflops = tw_csv_column(csv, "TFLOPS/s_mean");
 	size_t share = tw_csv_column(csv, "Percentage (%)");
 	size_t spec = tw_csv_column(csv, "Compute Spec"), i;
 
-	for (i = 0; points && i < csv->rows; i++) {
-		points[i] = (struct tw_chart_point){
+	for (i = 0; i < csv->rows; i++) {
+		struct tw_chart_point *point = &points[chart->point_count++];
+
+		*point = (struct tw_chart_point){
 			.name = tw_csv_text(csv, i, name),
 			.detail = shapes_of(tw_csv_text(csv, i, dims), arena),
 			.flops_per_byte = tw_csv_number(csv, i, intensity),
@@ -151,10 +152,40 @@ static struct tw_chart_point *points_of(const struct tw_report_material *m,
 			.time_frac = tw_csv_number(csv, i, share) / 100,
 			.spec = tw_csv_text(csv, i, spec),
 		};
-		if (!points[i].detail)
-			return NULL;
+		if (!point->detail)
+			return false;
 	}
-	return points;
+	return true;
+}
+
+/* Of all categories: of one that cannot be read there are none. False when out of memory. */
+static bool collect_points(const struct tw_report_material *m, struct tw_roofline_chart *chart)
+{
+	struct tw_arena *arena = &m->prepared->arena;
+	struct tw_csv *csvs = tw_arena_alloc(arena, (m->category_count + 1) * sizeof(*csvs));
+	struct tw_chart_point *points;
+	struct trawl_error err;
+	size_t count = 0, i;
+
+	for (i = 0; csvs && i < m->category_count; i++) {
+		const char *file = tw_prepared_name(m->prepared, m->categories[i].name, "_ops.csv");
+
+		csvs[i] = (struct tw_csv){ 0 };
+		if (m->categories[i].is_system)
+			continue;
+		if (!file || tw_prepared_csv(m->prepared, TW_CATEGORY_DATA, file, &csvs[i], &err) ==
+				     TRAWL_ENOMEM)
+			return false;
+		count += csvs[i].rows;
+	}
+	points = csvs ? tw_arena_alloc(arena, (count + 1) * sizeof(*points)) : NULL;
+	if (!points)
+		return false;
+	chart->points = points;
+	for (i = 0; i < m->category_count; i++)
+		if (!add_points(arena, &csvs[i], chart, points))
+			return false;
+	return true;
 }
 
 static size_t ceilings_of(const struct tw_report_material *m, struct tw_chart_ceiling *ceilings)
@@ -177,14 +208,8 @@ static bool add_roofline(const struct tw_report_material *m, const char *path,
 	struct tw_roofline_chart chart = { .ceilings = ceilings };
 	struct trawl_error err;
 	struct tw_str title, platform;
-	struct tw_csv csv;
 	int status;
 
-	status = tw_prepared_csv(m->prepared, REPORT_CSVS, OPERATIONS, &csv, &err);
-	if (status) {
-		script->failed |= status == TRAWL_ENOMEM;
-		return false;
-	}
 	tw_str_init(&title, script->allocator);
 	tw_str_init(&platform, script->allocator);
 	add_title(&title, m, "Operations");
@@ -196,9 +221,7 @@ static bool add_roofline(const struct tw_report_material *m, const char *path,
 	chart.platform = platform.ptr ? platform.ptr : "";
 	chart.mem_bw_gbps = tw_report_number(m->peaks, "peak_hbm_bw_tbs") * 1000;
 	chart.ceiling_count = ceilings_of(m, ceilings);
-	chart.points = points_of(m, &csv);
-	chart.point_count = csv.rows;
-	if (title.failed || platform.failed || !chart.points)
+	if (title.failed || platform.failed || !collect_points(m, &chart))
 		status = TRAWL_ENOMEM;
 	else
 		status = tw_roofline_chart_script(&chart, path, script, &err);
@@ -210,48 +233,84 @@ static bool add_roofline(const struct tw_report_material *m, const char *path,
 
 /* ---- both */
 
-struct tw_report_charts *tw_report_charts_begin(const struct tw_report_material *m)
+static void add_scripts(struct tw_pictures *p, const struct tw_report_material *m)
 {
-	struct tw_report_charts *c = tw_arena_alloc(&m->prepared->arena, sizeof(*c));
 	const struct tw_str *scripts[CHARTS];
 	size_t count = 0, i;
 
-	if (!c)
-		return NULL;
-	*c = (struct tw_report_charts){ 0 };
+	tw_prepared_path(&p->prepared, "", TW_TIME_CHART, &p->paths[0]);
+	p->time_chart = add_time_chart(m, &p->scripts[0]);
+	count += p->time_chart;
+	tw_prepared_path(&p->prepared, "", TW_ROOFLINE_CHART, &p->paths[count]);
+	p->roofline = !p->paths[count].failed &&
+		      add_roofline(m, p->paths[count].ptr, &p->scripts[count]);
+	count += p->roofline;
 	for (i = 0; i < CHARTS; i++) {
-		tw_str_init(&c->scripts[i], m->prepared->allocator);
-		tw_str_init(&c->paths[i], m->prepared->allocator);
+		p->failed |= p->scripts[i].failed || p->paths[i].failed;
+		scripts[i] = &p->scripts[i];
 	}
-	tw_prepared_path(m->prepared, "", TW_TIME_CHART, &c->paths[0]);
-	c->time_chart = add_time_chart(m, &c->scripts[0]);
-	count += c->time_chart;
-	tw_prepared_path(m->prepared, "", TW_ROOFLINE_CHART, &c->paths[count]);
-	c->roofline = !c->paths[count].failed &&
-		      add_roofline(m, c->paths[count].ptr, &c->scripts[count]);
-	count += c->roofline;
-	for (i = 0; i < CHARTS; i++) {
-		c->failed |= c->scripts[i].failed || c->paths[i].failed;
-		scripts[i] = &c->scripts[i];
-	}
-	if (count && !c->failed)
-		tw_gnuplot_begin(&c->drawing, scripts, count);
-	return c;
+	if (count && !p->failed)
+		tw_gnuplot_begin(&p->drawing, scripts, count);
 }
 
-int tw_report_charts_end(struct tw_report_charts *c, struct tw_report_material *m,
-			 struct trawl_error *err)
+struct tw_pictures *tw_pictures_begin(const struct tw_prepared *prepared,
+				      const struct tw_reports_options *options)
 {
-	const char *paths[CHARTS] = { c->paths[0].ptr, c->paths[1].ptr };
+	struct tw_pictures *p = tw_alloc_array(prepared->allocator, 1, sizeof(*p));
+	struct tw_report_material m = { .model = options->model };
+	struct trawl_error err;
+	size_t i;
+
+	if (!p)
+		return NULL;
+	tw_prepared_init(&p->prepared, prepared->dir, prepared->allocator);
+	for (i = 0; i < CHARTS; i++) {
+		tw_str_init(&p->scripts[i], prepared->allocator);
+		tw_str_init(&p->paths[i], prepared->allocator);
+	}
+	m.prepared = &p->prepared;
+	/* Whatever is wrong with it, the reports will say. */
+	if (tw_report_read_manifest(&m, &err))
+		p->failed = err.status == TRAWL_ENOMEM;
+	else
+		add_scripts(p, &m);
+	return p;
+}
+
+static void release(struct tw_pictures *p)
+{
+	const struct trawl_allocator *allocator = p->prepared.allocator;
+	size_t i;
+
+	for (i = 0; i < CHARTS; i++) {
+		tw_str_release(&p->scripts[i]);
+		tw_str_release(&p->paths[i]);
+	}
+	tw_prepared_release(&p->prepared);
+	tw_free(allocator, p, sizeof(*p));
+}
+
+void tw_pictures_abandon(struct tw_pictures *p)
+{
+	if (!p)
+		return;
+	if (p->drawing.count)
+		tw_gnuplot_abandon(&p->drawing);
+	release(p);
+}
+
+int tw_pictures_end(struct tw_pictures *p, struct tw_report_material *m, struct trawl_error *err)
+{
+	const char *paths[CHARTS] = { p->paths[0].ptr, p->paths[1].ptr };
 	bool done[CHARTS] = { false };
 	const char *why;
 	int status = 0;
-	size_t i;
 
-	if (c->failed) {
+	m->without_charts = "";
+	if (p->failed) {
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	} else if (c->drawing.count) {
-		status = tw_gnuplot_end(&c->drawing, paths, done, m->prepared->allocator, err);
+	} else if (p->drawing.count) {
+		status = tw_gnuplot_end(&p->drawing, paths, done, p->prepared.allocator, err);
 		/* Everything else goes without pictures, if it must. */
 		if (status == TRAWL_EIO) {
 			why = strstr(err->message, ": ");
@@ -262,11 +321,8 @@ int tw_report_charts_end(struct tw_report_charts *c, struct tw_report_material *
 	} else {
 		m->without_charts = "no operation has GPU work that could be drawn";
 	}
-	m->has_time_chart = c->time_chart && done[0];
-	m->has_roofline = c->roofline && done[c->time_chart ? 1 : 0];
-	for (i = 0; i < CHARTS; i++) {
-		tw_str_release(&c->scripts[i]);
-		tw_str_release(&c->paths[i]);
-	}
+	m->has_time_chart = p->time_chart && done[0];
+	m->has_roofline = p->roofline && done[p->time_chart ? 1 : 0];
+	release(p);
 	return status;
 }

@@ -146,10 +146,10 @@ static void write_all(void)
 
 static int run(const struct trawl_allocator *allocator, struct trawl_error *err)
 {
-	struct tw_reports_options options = { .model = "a_model", .no_plots = true };
+	struct tw_reports_options options = { .model = "a_model" };
 
 	tw_prepared_init(&prepared, scratch.dir, allocator);
-	return tw_reports(&prepared, &options, err);
+	return tw_reports(&prepared, &options, NULL, err);
 }
 
 static int setup(void **state)
