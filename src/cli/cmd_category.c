@@ -6,11 +6,32 @@
 
 #include <string.h>
 
+/* What was prepared; a null value where nobody wrote down what. NULL: nothing was. */
+static const struct tw_json_value *manifest_of(struct tw_prepared *prepared,
+					       struct trawl_error *err)
+{
+	if (tw_prepared_has(prepared, "", TW_MANIFEST))
+		return tw_prepared_json(prepared, "", TW_MANIFEST, err);
+	if (tw_prepared_has(prepared, TW_CATEGORY_DATA, TW_MANIFEST))
+		return tw_prepared_json(prepared, TW_CATEGORY_DATA, TW_MANIFEST, err);
+	if (tw_prepared_has(prepared, "", TW_CATEGORY_DATA))
+		return tw_json_get(NULL, "");
+	trawl_error_set(err, TRAWL_EIO,
+			"'%s' has no data to analyse: 'trawl prepare TRACE -o DIR' makes it",
+			prepared->dir);
+	return NULL;
+}
+
 /* One that the analysis knows, or that the trace has. */
-static bool is_category(const struct tw_json_value *manifest, const char *name)
+static bool is_category(struct tw_prepared *prepared, const struct tw_json_value *manifest,
+			const char *name)
 {
 	const struct tw_json_value *category = tw_json_get(manifest, "categories")->first;
+	const char *file = tw_prepared_name(prepared, name, "_ops.csv");
 	size_t i;
+
+	if (file && !strchr(name, '/') && tw_prepared_has(prepared, TW_CATEGORY_DATA, file))
+		return true;
 
 	for (; category; category = category->next)
 		if (!strcmp(tw_json_text(tw_json_get(category, "name")), name))
@@ -67,15 +88,10 @@ static int analyse_category(const struct cli_command *command, struct tw_prepare
 	struct trawl_error err;
 	int status;
 
-	manifest = tw_prepared_json(prepared, "", TW_MANIFEST, &err);
-	if (!manifest) {
-		trawl_error_context(&err, err.status,
-				    "'%s' has no data to analyse ('trawl prepare TRACE -o DIR' "
-				    "makes it)",
-				    prepared->dir);
+	manifest = manifest_of(prepared, &err);
+	if (!manifest)
 		return cli_fail(&err);
-	}
-	if (!is_category(manifest, name))
+	if (!is_category(prepared, manifest, name))
 		return tell_unknown(command, manifest, name);
 	if (tw_category(prepared, name, &result, &err))
 		return cli_fail(&err);

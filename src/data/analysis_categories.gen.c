@@ -24,7 +24,8 @@ const struct tw_analysis_category tw_analysis_categories[] = {
 	{ "RMSNorm", "*", "norm", "Norm", "norm-analysis" },
 	{ "CONV_fwd", "*", "convolution", "Convolution", "convolution-analysis" },
 	{ "CONV_bwd", "*", "convolution", "Convolution", "convolution-analysis" },
+	{ "other", "*softmax*", "reduce", "reduce", "reduce-analysis" },
 	{ "other", "*", "other", "other", "generic-op-analysis" },
 };
 
-const size_t tw_analysis_category_count = 23;
+const size_t tw_analysis_category_count = 24;

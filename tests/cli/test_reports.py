@@ -130,8 +130,7 @@ class Page(html.parser.HTMLParser):
 class Reports(Case):
     def each(self):
         for name in traces():
-            with self.subTest(name):
-                yield name, analysis(name)
+            yield name, analysis(name)
 
     def parsed(self, out, name):
         if not MarkdownIt:
