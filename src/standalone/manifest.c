@@ -133,6 +133,88 @@ static bool idle_is_critical(const struct tw_manifest *m)
 
 /* ---- the manifest */
 
+/* GPU work that no operation can be charged with. */
+static void add_unlinked(struct tw_json *json, const struct tw_manifest *m)
+{
+	const struct tw_gpu *gpu = &tw_report_input(m->report)->derived->gpu;
+	tw_wide ns = 0, compute_ns = 0;
+	size_t count = 0;
+	uint64_t g;
+
+	for (g = 0; g < gpu->count; g++) {
+		int64_t length = gpu->end_ns[g] - gpu->start_ns[g];
+
+		if (gpu->launch[g] != TW_NONE)
+			continue;
+		count++;
+		ns += length;
+		compute_ns += gpu->bucket[g] == TW_COMPUTE ? length : 0;
+	}
+	tw_json_key(json, "unlinked");
+	if (!count) {
+		tw_json_null(json);
+		return;
+	}
+	tw_json_object(json, TW_JSON_LINES);
+	add_count(json, "count", count);
+	add_ms(json, "time_ms", ns);
+	add_percent(json, "percent_of_total", (double)ns, (double)m->total_ns, 2);
+	add_ms(json, "compute_time_ms", compute_ns);
+	add_percent(json, "percent_of_compute", (double)compute_ns, (double)m->compute_ns, 2);
+	tw_json_end(json);
+}
+
+/* No kernel takes less: what a call can be at best. */
+static void add_shortest(struct tw_json *json, const struct tw_manifest *m)
+{
+	const struct tw_derived *d = tw_report_input(m->report)->derived;
+	int64_t shortest = INT64_MAX;
+	uint64_t g;
+
+	for (g = 0; g < d->gpu.count; g++) {
+		int64_t length = d->gpu.end_ns[g] - d->gpu.start_ns[g];
+
+		if (tw_class(d->trace, d->gpu.event[g]) == TRAWL_CLASS_KERNEL && length > 0 &&
+		    length < shortest)
+			shortest = length;
+	}
+	tw_json_key(json, "shortest_kernel_us");
+	if (shortest < INT64_MAX)
+		tw_json_decimal(json, shortest, 3);
+	else
+		tw_json_null(json);
+}
+
+/* What of the host was recorded: it slows the host, and tells who calls. */
+static void add_recorded(struct tw_json *json, const struct tw_manifest *m)
+{
+	const struct trawl_trace *trace = tw_report_input(m->report)->trace;
+	size_t counts[TRAWL_CLASS_MEMSET + 1] = { 0 };
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count; i++)
+		counts[tw_class(trace, i)]++;
+	tw_json_key(json, "recorded");
+	tw_json_object(json, TW_JSON_LINES);
+	add_count(json, "operations", counts[TRAWL_CLASS_CPU_OP]);
+	add_count(json, "runtime_calls", counts[TRAWL_CLASS_RUNTIME] + counts[TRAWL_CLASS_DRIVER]);
+	add_count(json, "python_functions", counts[TRAWL_CLASS_PYTHON]);
+	tw_json_end(json);
+}
+
+/* What the device's name says, whatever the user named. */
+static void add_platform_of_device(struct tw_json *json, const struct trawl_trace *trace)
+{
+	double bytes = trace->device_bytes > 0 ? (double)trace->device_bytes : 0;
+	struct tw_platform platform;
+
+	add_text(json, "platform_of_device",
+		 tw_platform_guess(trace->device_name, strlen(trace->device_name), bytes,
+				   &platform) ?
+			 platform.name :
+			 NULL);
+}
+
 static void add_cell_text(struct tw_json *json, const char *key, struct trawl_cell cell)
 {
 	tw_json_key(json, key);
@@ -266,12 +348,18 @@ void tw_manifest_json(struct tw_str *out, const struct tw_manifest *m)
 	add_text(&json, "platform", trawl_report_platform(m->report, &guessed));
 	tw_json_key(&json, "platform_guessed");
 	tw_json_bool(&json, guessed);
+	add_platform_of_device(&json, trace);
 	add_text(&json, "device_name", trace->device_name);
 	add_text(&json, "trace_path", m->trace_name);
 	add_text(&json, "output_dir", ".");
 	add_text(&json, "comparison_scope", "standalone");
 	add_text(&json, "view", trawl_report_view(m->report));
+	tw_json_key(&json, "linked_only");
+	tw_json_bool(&json, tw_report_input(m->report)->options->linked_only);
 	add_utilization(&json, m);
+	add_unlinked(&json, m);
+	add_shortest(&json, m);
+	add_recorded(&json, m);
 	tw_json_key(&json, "cpu_idle_critical");
 	tw_json_bool(&json, idle_is_critical(m));
 	add_top_operations(&json, m);
