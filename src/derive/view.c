@@ -79,16 +79,35 @@ static int collect_windows(struct tw_view *view, const struct trawl_trace *trace
 	return status;
 }
 
+/* A range on the GPU that is shorter than this part of the host's is not the whole of it. */
+#define LEAST_GPU_SHARE 10
+
 /*
  * Windows of a range, or of one step.  Those on the GPU count where there are any: work that a
- * step launched runs after it on the host's clock.  Else those of the host.
+ * step launched runs after it on the host's clock.  Else those of the host; also where those on
+ * the GPU cover next to nothing of it: then few of its kernels are linked, or the GPU waits for
+ * most of the range, and that is what there is to see.
  */
 static int windows_of(struct tw_view *view, const struct trawl_trace *trace,
 		      const struct tw_view_options *o)
 {
+	struct tw_view host = { .device = view->device };
+	int status;
+
 	if (collect_windows(view, trace, o, TRAWL_CLASS_GPU_ANNOTATION))
 		return -1;
-	return view->windows.count ? 0 : collect_windows(view, trace, o, TRAWL_CLASS_ANNOTATION);
+	tw_intervals_init(&host.windows, trace->allocator);
+	status = collect_windows(&host, trace, o, TRAWL_CLASS_ANNOTATION);
+	if (!status && (!view->windows.count ||
+			tw_intervals_length(&view->windows) <
+				tw_intervals_length(&host.windows) / LEAST_GPU_SHARE)) {
+		struct tw_intervals gpu = view->windows;
+
+		view->windows = host.windows;
+		host.windows = gpu;
+	}
+	tw_intervals_release(&host.windows);
+	return status;
 }
 
 /* Moves the windows of `from` into `view`, keeping them sorted and disjoint. */

@@ -297,6 +297,22 @@ static void test_steps(void **state)
 	trawl_trace_free(trace);
 }
 
+/* A range on the GPU of a tenth of the host's counts, a shorter one does not. */
+static void test_a_range_on_the_gpu_that_covers_next_to_nothing(void **state)
+{
+	struct trawl_trace *trace;
+
+	begin();
+	host_step(1, 0, 1000);
+	gpu_step(1, 500, 100);
+	host_step(2, 2000, 1000);
+	gpu_step(2, 2500, 99);
+	trace = end();
+	expect_windows(trace, steps(1, 1), 1, (const int[][2]){ { 500, 600 } });
+	expect_windows(trace, steps(2, 2), 1, (const int[][2]){ { 2000, 3000 } });
+	trawl_trace_free(trace);
+}
+
 static void test_times(void **state)
 {
 	struct tw_view_options from = TW_VIEW_OPTIONS_INIT, to = TW_VIEW_OPTIONS_INIT, both;
@@ -791,6 +807,7 @@ int main(void)
 		cmocka_unit_test(test_annotations_of_the_gpu_before_those_of_the_host),
 		cmocka_unit_test(test_overlapping_and_touching_windows_are_one),
 		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_a_range_on_the_gpu_that_covers_next_to_nothing),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_times_narrow_windows),
 		cmocka_unit_test(test_device),
