@@ -437,3 +437,25 @@ bool tw_text_integer(const char *value, size_t len, int64_t *out)
 		*out = -*out;
 	return true;
 }
+
+/* Also in their full-width forms, which some spreadsheets fold. */
+bool tw_text_begins_formula(const char *text, size_t len)
+{
+	uint32_t code;
+
+	tw_utf8_next(text, len, &code);
+	switch (code) {
+	case '=':
+	case '+':
+	case '-':
+	case '@':
+	case '\t':
+	case '\n':
+	case 0xFF1D:
+	case 0xFF0B:
+	case 0xFF0D:
+	case 0xFF20:
+		return true;
+	}
+	return false;
+}

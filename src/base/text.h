@@ -38,4 +38,7 @@ const char *tw_text_element(const char *text, size_t len, size_t n, size_t *valu
 /* A JSON integer or a string of one; false when the value is neither. */
 bool tw_text_integer(const char *value, size_t len, int64_t *out);
 
+/* Whether spreadsheets take text that begins so for a formula: = + - @, tab, line feed. */
+bool tw_text_begins_formula(const char *text, size_t len);
+
 #endif

@@ -1,4 +1,5 @@
 #include "render/escape.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -96,35 +97,13 @@ static bool is_plain_number(const char *text, size_t len)
 	return i == len;
 }
 
-/* = + - @ also in their full-width forms, which some spreadsheets fold. */
-static bool begins_formula(const char *text, size_t len)
-{
-	uint32_t code;
-
-	tw_utf8_next(text, len, &code);
-	switch (code) {
-	case '=':
-	case '+':
-	case '-':
-	case '@':
-	case '\t':
-	case '\n':
-	case 0xFF1D:
-	case 0xFF0B:
-	case 0xFF0D:
-	case 0xFF20:
-		return true;
-	}
-	return false;
-}
-
 static bool needs_apostrophe(const char *text, size_t len)
 {
 	size_t i = 0;
 
 	while (i < len && text[i] == '\'')
 		i++;
-	if (i == len || !begins_formula(text + i, len - i))
+	if (i == len || !tw_text_begins_formula(text + i, len - i))
 		return false;
 	return i > 0 || (len > 1 && !is_plain_number(text, len));
 }

@@ -2,6 +2,7 @@
 
 #include "base/scan.h"
 #include "base/str.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,17 +19,21 @@ struct parser {
 };
 
 /* Takes away the apostrophe of tw_escape_csv(): one of those before a formula's first character. */
-static const char *without_apostrophe(const char *text)
+static const char *without_apostrophe(const char *text, size_t len)
 {
-	size_t marks = strspn(text, "'");
+	size_t marks = 0;
 
-	return marks && text[marks] && strchr("=+-@\t\r", text[marks]) ? text + 1 : text;
+	while (marks < len && text[marks] == '\'')
+		marks++;
+	return marks && marks < len && tw_text_begins_formula(text + marks, len - marks) ?
+		       text + 1 :
+		       text;
 }
 
 static void end_cell(struct parser *parser)
 {
 	const char *text = parser->cell.ptr ? parser->cell.ptr : "";
-	const char *kept = without_apostrophe(text);
+	const char *kept = without_apostrophe(text, parser->cell.len);
 
 	kept = tw_arena_copy(parser->arena, kept, parser->cell.len - (size_t)(kept - text));
 	parser->no_memory |= !kept || parser->cell.failed;
@@ -110,6 +115,11 @@ int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, s
 	tw_str_init(&parser.cells, arena->allocator);
 	tw_str_init(&parser.cell, arena->allocator);
 	rows(&parser);
+	/* Cells end there, for who asks for text. */
+	if (!parser.problem && len && memchr(text, 0, len)) {
+		parser.problem = "a NUL character: this is no text";
+		parser.line = 1;
+	}
 	if (!parser.problem && !parser.no_memory && !parser.cells.failed && csv->columns) {
 		csv->cells = tw_arena_alloc(arena, parser.cells.len);
 		if (csv->cells)

@@ -3,7 +3,7 @@
  * of src/base/text.c accepts too, nesting closes, skipping ends where reading ends.
  */
 #include "base/text.h"
-#include "json/reader.h"
+#include "json/value.h"
 #include "model/platform.h"
 
 #include <math.h>
@@ -52,6 +52,32 @@ static int skip_all(const char *text, size_t len)
 	return tw_json_reader_end(&r, "fuzz", NULL);
 }
 
+static size_t count_values(const struct tw_json_value *value)
+{
+	size_t count = 1, children = 0;
+
+	for (value = value->first; value; value = value->next) {
+		count += count_values(value);
+		children++;
+	}
+	return children ? count : 1;
+}
+
+/* As a tree. */
+static int parse_all(const char *text, size_t len)
+{
+	const struct tw_json_value *root;
+	struct trawl_error err = { 0 };
+	struct tw_arena arena;
+
+	tw_arena_init(&arena, trawl_allocator_default());
+	root = tw_json_parse(&arena, text, len, "fuzz", &err);
+	if (root)
+		check(count_values(root) >= 1 && root->type != TW_JSON_KEY);
+	tw_arena_release(&arena);
+	return root ? 0 : err.status;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
@@ -60,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int status = read_all(text, size);
 
 	check(skip_all(text, size) == status);
+	check(parse_all(text, size) == status);
 	if (!status)
 		check(!(tw_text_check(text + mark, size - mark) & (unsigned)~TW_TEXT_SURROGATE));
 	if (!tw_platform_parse(text, size, "fuzz.json", &platform, trawl_allocator_default(), NULL))
