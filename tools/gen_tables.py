@@ -227,7 +227,9 @@ def libraries():
 # enum tw_trait of src/data/tables.h
 TRAITS = ("quantized", "flash", "paged", "fused_attention", "layout_transpose", "softmax", "gemm", "triton_pointwise",
           "triton_reduction", "triton_persistent", "moe_routing", "batch_norm", "layer_norm", "power", "mean", "rsqrt", "copy",
-          "host_copy", "graph_launch", "communication", "no_operation", "backward", "infrastructure")
+          "host_copy", "graph_launch", "communication", "no_operation", "backward", "infrastructure",
+          "weight", "batched", "group_norm", "rms_norm", "compiled_region", "compiled", "kind_attention", "kind_moe",
+          "kind_gemm", "kind_norm", "unfused_attention")
 
 
 def name_traits():

@@ -212,6 +212,14 @@ const struct tw_level tw_levels[] = {
 	  1, { { TW_FACT_percent_of_compute, TW_AT_LEAST, 5 } } },
 	{ "category_without_findings", "no", NULL,
 	  0, { { 0, TW_KNOWN, 0 } } },
+	{ "too_short", "yes", NULL,
+	  1, { { TW_FACT_mean_us, TW_BELOW, 10 } } },
+	{ "too_short", "no", NULL,
+	  0, { { 0, TW_KNOWN, 0 } } },
+	{ "fusion_chain", "yes", NULL,
+	  1, { { TW_FACT_chain_count, TW_AT_LEAST, 3 } } },
+	{ "fusion_chain", "no", NULL,
+	  0, { { 0, TW_KNOWN, 0 } } },
 };
 
-const size_t tw_level_count = 105;
+const size_t tw_level_count = 109;

@@ -14,6 +14,7 @@
 
 /* What rules say of an operation, in the order in which it is told. */
 struct tw_advice {
+	const struct tw_rule *achieved; /* begins the issue; NULL: nothing does */
 	const struct tw_rule *rules[TW_MOST_ADVICE];
 	unsigned count;
 	unsigned patterns; /* the first of them; the others fill what they left open */
@@ -31,10 +32,22 @@ struct tw_category_row {
 	double efficiency_percent, peak_tflops;
 	const char *bound; /* "compute", "memory", NULL: unknown */
 	bool is_anomaly, is_bottleneck, is_unmodelled;
+	bool is_host_copy, is_too_short, is_visible, in_chain;
 	const char *warning; /* of the efficiency; NULL: none */
 	const char *library; /* NULL: unknown */
 	const char *args;
+	const char *strides, *thread;
+	const char *distinct; /* one of them, where name and arguments are another row's; NULL */
 	struct tw_facts facts;
+	struct tw_advice advice;
+	const struct tw_level *priority;
+};
+
+/* Operations next to each other that could be one kernel: a bottleneck of its own. */
+struct tw_category_chain {
+	const struct tw_category_row *first; /* its row with the most time */
+	double calls, time_us, exposed_us;   /* of the rows of this category that are in it */
+	struct tw_facts facts;		     /* of the chain in all calls */
 	struct tw_advice advice;
 	const struct tw_level *priority;
 };
@@ -46,8 +59,11 @@ struct tw_category_data {
 	const struct tw_json_value *metadata;
 	struct tw_category_row *rows; /* by kernel time, most first */
 	uint32_t row_count;
+	struct tw_category_chain *chains; /* by time as their rows */
+	uint32_t chain_count;
 	double total_ms, compute_ms; /* of the whole trace; NaN: unknown */
 	double peak_tb_s;
+	double shortest_us; /* of the kernels of the trace; NaN: unknown */
 	double time_ms, calls, average_efficiency_percent;
 	struct tw_facts facts; /* of the category */
 };
@@ -64,12 +80,21 @@ const char *tw_category_args(struct tw_arena *arena, const struct tw_category_ro
 const char *tw_category_kernels(struct tw_arena *arena, const struct tw_category_row *row,
 				size_t most);
 
+/* The kernel with the most time, cut like those; NULL when it has none or memory is out. */
+const char *tw_category_largest_kernel(struct tw_arena *arena, const struct tw_category_row *row,
+				       size_t most);
+
 /* ---- category_traits.c, category_tree.c: facts of an operation, for rules and classification */
 void tw_category_traits(struct tw_category_row *row);
+/* "gemm", "attention", "norm" or "moe" by the names of its kernels; NULL: they do not tell. */
+const char *tw_category_kernel_kind(const struct tw_category_row *row);
 void tw_category_tree_facts(struct tw_category_row *row);
 
-/* ---- category_advice.c */
+/* ---- category_advice.c, of rows without their chains */
 void tw_category_choose(struct tw_category_data *data);
+
+/* ---- category_chains.c: marks rows that are in one; 0 or TRAWL_ENOMEM */
+int tw_category_chains(struct tw_category_data *data, struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_category_advise(struct tw_advice *advice, const char *family, const struct tw_facts *facts);
 enum tw_advice_part { TW_ADVICE_ISSUE, TW_ADVICE_ALGORITHMIC, TW_ADVICE_KERNEL };
 /* The texts of a part, ". " between them, as a JSON string; null when there is none. */

@@ -31,9 +31,9 @@ static bool says(const struct tw_advice *advice, enum tw_advice_part part)
 /* Whether it says something that the ones before leave open. */
 static bool fills(const struct tw_advice *advice, const struct tw_rule *rule)
 {
-	enum tw_advice_part part;
+	enum tw_advice_part part = advice->achieved ? TW_ADVICE_ALGORITHMIC : TW_ADVICE_ISSUE;
 
-	for (part = TW_ADVICE_ISSUE; part <= TW_ADVICE_KERNEL; part++)
+	for (; part <= TW_ADVICE_KERNEL; part++)
 		if (text_of(rule, part) && !says(advice, part))
 			return true;
 	return false;
@@ -53,9 +53,10 @@ void tw_category_advise(struct tw_advice *advice, const char *family, const stru
 {
 	char general[64];
 
-	*advice = (struct tw_advice){ .count = 0 };
+	*advice = (struct tw_advice){ .achieved = tw_rule_next("achieved", facts, NULL) };
 	take(advice, family, facts, false);
 	advice->patterns = advice->count;
+	take(advice, "before_general", facts, true);
 	snprintf(general, sizeof(general), "%s_general", family);
 	take(advice, general, facts, true);
 	take(advice, "any", facts, true);
@@ -98,6 +99,8 @@ void tw_advice_string(struct tw_json *json, const struct tw_advice *advice,
 	unsigned i;
 
 	tw_str_init(&text, json->out->allocator);
+	if (part == TW_ADVICE_ISSUE && advice->achieved)
+		tw_rule_text(&text, advice->achieved->issue, facts);
 	for (i = 0; i < advice->count; i++) {
 		if (!tells(advice, i, part) || said_before(advice, i, part))
 			continue;
@@ -110,6 +113,16 @@ void tw_advice_string(struct tw_json *json, const struct tw_advice *advice,
 	tw_str_release(&text);
 }
 
+static bool uses(const struct tw_advice *advice, enum tw_fact fact)
+{
+	unsigned i;
+
+	for (i = 0; i < advice->count; i++)
+		if (tw_rule_uses(advice->rules[i], fact))
+			return true;
+	return advice->achieved && tw_rule_uses(advice->achieved, fact);
+}
+
 void tw_advice_evidence(struct tw_json *json, const struct tw_advice *advice,
 			const struct tw_facts *facts)
 {
@@ -117,16 +130,15 @@ void tw_advice_evidence(struct tw_json *json, const struct tw_advice *advice,
 
 	tw_json_key(json, "rules");
 	tw_json_array(json, TW_JSON_INLINE);
+	if (advice->achieved)
+		tw_json_cstr(json, advice->achieved->id);
 	for (i = 0; i < advice->count; i++)
 		tw_json_cstr(json, advice->rules[i]->id);
 	tw_json_end(json);
 	tw_json_key(json, "evidence");
 	tw_json_object(json, TW_JSON_INLINE);
 	for (fact = 0; fact < TW_FACT_COUNT; fact++) {
-		for (i = 0; i < advice->count; i++)
-			if (tw_rule_uses(advice->rules[i], (enum tw_fact)fact))
-				break;
-		if (i == advice->count)
+		if (!uses(advice, (enum tw_fact)fact))
 			continue;
 		tw_json_key(json, tw_facts_known[fact].name);
 		tw_json_rounded(json, facts->value[fact], tw_facts_known[fact].digits);
@@ -140,7 +152,8 @@ void tw_category_choose(struct tw_category_data *data)
 
 	for (i = 0; i < data->row_count; i++) {
 		struct tw_category_row *row = &data->rows[i];
-		bool in_time = tw_level_is_yes("bottleneck_time", &row->facts);
+		bool in_time = !row->is_host_copy &&
+			       tw_level_is_yes("bottleneck_time", &row->facts);
 
 		tw_category_advise(&row->advice, data->family->family, &row->facts);
 		row->facts.value[TW_FACT_pattern] = row->advice.patterns > 0;

@@ -115,6 +115,27 @@ static void add_name(struct tw_str *out, const char *name, size_t most)
 	tw_str_add_cstr(out, "...");
 }
 
+const char *tw_category_largest_kernel(struct tw_arena *arena, const struct tw_category_row *row,
+				       size_t most)
+{
+	const struct tw_json_value *kernel, *largest = row->kernels->first;
+	const char *kept = NULL;
+	struct tw_str text;
+
+	for (kernel = largest; kernel; kernel = kernel->next)
+		if (tw_json_number(tw_json_get(kernel, "total_duration_us")) >
+		    tw_json_number(tw_json_get(largest, "total_duration_us")))
+			largest = kernel;
+	if (!largest)
+		return NULL;
+	tw_str_init(&text, arena->allocator);
+	add_name(&text, tw_json_text(tw_json_get(largest, "name")), most);
+	if (!text.failed)
+		kept = tw_arena_copy(arena, text.ptr ? text.ptr : "", text.len);
+	tw_str_release(&text);
+	return kept;
+}
+
 const char *tw_category_kernels(struct tw_arena *arena, const struct tw_category_row *row,
 				size_t most)
 {

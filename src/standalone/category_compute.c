@@ -85,6 +85,9 @@ static int analyse(struct tw_category_data *data, struct tw_category_result *res
 
 	if (!status) {
 		tw_category_choose(data);
+		status = tw_category_chains(data, err);
+		if (status)
+			return status;
 		return tw_category_metrics(metrics, data, err);
 	}
 	if (status == TRAWL_ENOMEM)
@@ -107,7 +110,8 @@ int tw_category_compute(struct tw_prepared *prepared, const char *name,
 					 .name = name,
 					 .display_name = name,
 					 .family = tw_category_family(name),
-					 .peak_tb_s = NAN };
+					 .peak_tb_s = NAN,
+					 .shortest_us = NAN };
 	struct tw_str metrics;
 	int status;
 

@@ -116,6 +116,10 @@ static void add_row(struct tw_str *out, const struct tw_json_value *op)
 		tw_str_add_char(out, ' ');
 		add_args(out, args, CELL_LENGTH);
 	}
+	if (*tw_json_text(get(op, "distinct"))) {
+		tw_str_add_char(out, ' ');
+		tw_md_code(out, tw_json_text(get(op, "distinct")), CELL_LENGTH);
+	}
 	tw_str_add_cstr(out, " | ");
 	add_number(out, op, "count", "");
 	tw_str_add_cstr(out, " | ");
@@ -177,8 +181,11 @@ static void add_issue(struct tw_str *out, const struct tw_json_value *item)
 	const char *issue = tw_json_text(get(item, "issue"));
 	const char *args = tw_json_text(get(item, "args"));
 
+	bool modelled = get(item, "modelled")->type != TW_JSON_BOOL ||
+			tw_json_true(get(item, "modelled"));
+
 	tw_str_add_cstr(out, "- **Issue:** ");
-	if (get(item, "modelled")->type == TW_JSON_BOOL && !tw_json_true(get(item, "modelled")))
+	if (!modelled && !tw_json_true(get(item, "too_short")) && !*tw_json_text(get(item, "kind")))
 		tw_str_add_cstr(out, "Unmodelled: no cost model gives its efficiency. ");
 	tw_md_text(out, issue);
 	tw_str_add_cstr(out, ". Calls: ");
@@ -186,6 +193,10 @@ static void add_issue(struct tw_str *out, const struct tw_json_value *item)
 	if (*args) {
 		tw_str_add_cstr(out, ", of ");
 		add_args(out, args, ARGS_LENGTH);
+	}
+	if (*tw_json_text(get(item, "distinct"))) {
+		tw_str_add_cstr(out, ", ");
+		tw_md_code(out, tw_json_text(get(item, "distinct")), ARGS_LENGTH);
 	}
 	add_caller(out, item);
 	tw_str_add_char(out, '\n');
@@ -204,7 +215,10 @@ static void add_bottleneck(struct tw_str *out, const struct tw_json_value *item)
 
 	tw_str_add_cstr(out, "### ");
 	add_number(out, item, "rank", ". ");
-	tw_md_code(out, tw_json_text(get(item, "operation")), NAME_LENGTH);
+	if (*tw_json_text(get(item, "title")))
+		tw_md_text(out, tw_json_text(get(item, "title")));
+	else
+		tw_md_code(out, tw_json_text(get(item, "operation")), NAME_LENGTH);
 	tw_str_add_cstr(out, "\n- **Time:** ");
 	add_number(out, item, "time_ms", " ms");
 	tw_str_add_cstr(out, " (");

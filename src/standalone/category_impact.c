@@ -75,21 +75,29 @@ static void score(struct estimate *e, double percent_of_total, double efficiency
 	e->low = hundredths(fmin(low, bound_percent));
 }
 
+/* No call is shorter than the shortest kernel of the trace. */
+static double least_ms(const struct tw_category_row *row, const struct tw_category_data *data)
+{
+	return isnan(data->shortest_us) ? 0 : row->count * data->shortest_us / 1e3;
+}
+
 /* Whether there is anything to tell. */
-static bool estimate(struct estimate *e, const struct tw_category_row *row, double total_ms)
+static bool estimate(struct estimate *e, const struct tw_category_row *row,
+		     const struct tw_category_data *data)
 {
 	double time_ms = as_written(row->time_us / 1e3, 1e3);
 	double exposed_ms = as_written(row->exposed_us / 1e3, 1e3);
-	double percent = 100 * time_ms / total_ms;
+	double total_ms = data->total_ms, percent = 100 * time_ms / total_ms;
+	double most_ms = fmin(exposed_ms, fmax(0, time_ms - least_ms(row, data)));
 	struct tw_facts facts = row->facts;
 
-	if (row->is_anomaly || !(time_ms > 0) || !(total_ms > 0))
+	if (row->is_anomaly || row->is_host_copy || !(time_ms > 0) || !(total_ms > 0))
 		return false;
 	*e = (struct estimate){ .row = row, .guessed = isnan(row->efficiency_percent) };
 	e->bucket = tw_level_of("eff_bucket", &row->facts)->level;
 	if (e->guessed)
 		percent = as_written(row->facts.value[TW_FACT_percent_of_total], 1e2);
-	score(e, percent, as_written(row->efficiency_percent, 1e2), 100 * exposed_ms / total_ms);
+	score(e, percent, as_written(row->efficiency_percent, 1e2), 100 * most_ms / total_ms);
 	facts.value[TW_FACT_impact_percent] = (double)e->high / 100;
 	return tw_level_is_yes("impact_told", &facts);
 }
@@ -159,7 +167,7 @@ static int collect(struct estimates *all, const struct tw_category_data *data)
 	if (!all->items || !all->order || !all->group_of || !all->groups || !all->group_order)
 		return -1;
 	for (i = 0; i < data->row_count; i++) {
-		if (!estimate(&all->items[all->count], &data->rows[i], data->total_ms))
+		if (!estimate(&all->items[all->count], &data->rows[i], data))
 			continue;
 		all->order[all->count] = all->count;
 		all->count++;

@@ -166,6 +166,31 @@ static void write_kernels(struct tw_json *json, const struct tw_category_row *ro
 	tw_metric_text(json, "kernel_name_trunc", *brief ? brief : NULL);
 }
 
+/* What tells it from a row of the same name and arguments. */
+static void write_distinct(struct tw_json *json, const struct tw_category_row *row)
+{
+	struct tw_str text;
+
+	if (!row->distinct)
+		return;
+	tw_str_init(&text, json->out->allocator);
+	tw_str_addf(&text, "%s %s", row->distinct == row->thread ? "thread" : "strides",
+		    row->distinct);
+	tw_metric_text(json, "distinct", text.ptr);
+	json->out->failed |= text.failed;
+	tw_str_release(&text);
+}
+
+/* What keeps its efficiency from meaning anything. */
+static void write_kind(struct tw_json *json, const struct tw_category_row *row)
+{
+	if (!row->is_visible)
+		tw_metric_text(json, "kind", "not_visible");
+	tw_metric_text(json, "kernel_kind", tw_category_kernel_kind(row));
+	tw_metric_flag(json, "too_short", row->is_too_short);
+	tw_metric_flag(json, "host_copy", row->is_host_copy);
+}
+
 static void write_operation(struct tw_json *json, const struct tw_category_data *data,
 			    uint32_t number)
 {
@@ -186,6 +211,7 @@ static void write_operation(struct tw_json *json, const struct tw_category_data 
 	tw_metric_flag(json, "has_perf_model", row->has_model);
 	tw_metric_text(json, "perf_params", *row->params_text ? row->params_text : NULL);
 	tw_metric_text(json, "args", row->args);
+	write_distinct(json, row);
 	if (tw_level_is_yes("variance_told", &row->facts)) {
 		write_fact(json, row, "cov", TW_FACT_cov);
 		tw_metric_flag(json, "high_variance",
@@ -201,6 +227,8 @@ static void write_operation(struct tw_json *json, const struct tw_category_data 
 	write_chain(json, chain, NULL);
 	tw_metric_flag(json, "in_top_operations", row->in_top_operations);
 	tw_metric_flag(json, "is_bottleneck", row->is_bottleneck && !row->is_unmodelled);
+	tw_metric_flag(json, "in_chain", row->in_chain);
+	write_kind(json, row);
 	tw_json_end(json);
 }
 
@@ -217,8 +245,23 @@ static void write_advice(struct tw_json *json, const struct tw_category_row *row
 	tw_advice_evidence(json, &row->advice, &row->facts);
 }
 
-static void write_bottleneck(struct tw_json *json, const struct tw_category_row *row, unsigned rank)
+/* Operations of one attention in pieces are one finding: the module in which they are tells which. */
+static void write_group(struct tw_json *json, const struct tw_category_row *row)
 {
+	const struct tw_json_value *frame = tw_json_get(row->tree, "parent_chain")->first;
+
+	if (!(row->facts.value[TW_FACT_unfused_attention] > 0))
+		return;
+	while (frame && !frame_is(frame, "module"))
+		frame = frame->next;
+	tw_metric_text(json, "group", "unfused_attention");
+	tw_metric_text(json, "group_key", frame ? module_name(frame_name(frame)) : NULL);
+}
+
+static void write_bottleneck(struct tw_json *json, const struct tw_category_data *data,
+			     const struct tw_category_row *row, unsigned rank)
+{
+	const char *kernel = tw_category_largest_kernel(&data->prepared->arena, row, SHORT_NAME);
 	const struct tw_json_value *chain = tw_json_get(row->tree, "parent_chain");
 
 	tw_json_object(json, TW_JSON_LINES);
@@ -227,6 +270,7 @@ static void write_bottleneck(struct tw_json *json, const struct tw_category_row 
 	tw_category_uid(json, row);
 	tw_metric_text(json, "operation", row->name);
 	tw_metric_text(json, "args", row->args);
+	write_distinct(json, row);
 	write_times(json, row);
 	write_fact(json, row, "efficiency_percent", TW_FACT_efficiency_percent);
 	tw_metric_text(json, "bound_type", row->bound);
@@ -234,7 +278,12 @@ static void write_bottleneck(struct tw_json *json, const struct tw_category_row 
 	tw_metric_text(json, "category_priority", row->priority->level);
 	tw_metric_flag(json, "in_top_operations", row->in_top_operations);
 	tw_metric_flag(json, "modelled", !row->is_unmodelled);
+	write_kind(json, row);
+	write_group(json, row);
 	write_advice(json, row);
+	if (row->kernels->first && !kernel)
+		json->out->failed = true;
+	tw_metric_text(json, "kernel_name_trunc", kernel);
 	tw_metric_text(json, "library", row->library);
 	write_path(json, chain);
 	tw_json_key(json, "module_chain");
@@ -242,7 +291,71 @@ static void write_bottleneck(struct tw_json *json, const struct tw_category_row 
 	tw_json_end(json);
 }
 
-/* By priority, the most time first within one. */
+static void write_members(struct tw_json *json, const struct tw_category_chain *chain)
+{
+	const struct tw_json_value *name = tw_json_get(chain->first->tree, "chain")->first;
+
+	tw_metric_text(json, "chain_id",
+		       *tw_json_text(tw_json_get(chain->first->tree, "chain_id")) ?
+			       tw_json_text(tw_json_get(chain->first->tree, "chain_id")) :
+			       NULL);
+	tw_json_key(json, "members");
+	tw_json_array(json, TW_JSON_INLINE);
+	for (; name; name = name->next)
+		tw_json_cstr(json, tw_json_text(name));
+	tw_json_end(json);
+}
+
+static void write_title(struct tw_json *json, const struct tw_category_chain *chain)
+{
+	const char *under = tw_json_text(tw_json_get(chain->first->tree, "chain_under"));
+	struct tw_str title;
+
+	tw_str_init(&title, json->out->allocator);
+	tw_str_addf(&title, "Fusion chain of %u operations",
+		    (unsigned)chain->facts.value[TW_FACT_chain_count]);
+	if (*under) {
+		tw_str_add_cstr(&title, " under ");
+		tw_str_add_cstr(&title, module_name(under));
+	}
+	tw_metric_text(json, "title", title.ptr);
+	json->out->failed |= title.failed;
+	tw_str_release(&title);
+}
+
+/* A chain as a bottleneck: of its first row what tells where it is. */
+static void write_chain_bottleneck(struct tw_json *json, const struct tw_category_chain *chain,
+				   unsigned rank)
+{
+	struct tw_category_row row = *chain->first;
+
+	row.facts = chain->facts;
+	row.advice = chain->advice;
+	tw_json_object(json, TW_JSON_LINES);
+	tw_metric_count(json, "rank", rank);
+	tw_json_key(json, "uid");
+	tw_category_uid(json, &row);
+	tw_metric_text(json, "kind", "fusion_chain");
+	write_title(json, chain);
+	tw_metric_text(json, "operation", row.name);
+	tw_metric_text(json, "args", row.args);
+	write_members(json, chain);
+	write_times(json, &row);
+	write_fact(json, &row, "saved_ms", TW_FACT_chain_saved_ms);
+	tw_metric_text(json, "efficiency_percent", NULL);
+	tw_metric_text(json, "bound_type", NULL);
+	tw_metric_text(json, "category_priority", chain->priority->level);
+	tw_metric_flag(json, "in_top_operations", row.in_top_operations);
+	tw_metric_flag(json, "modelled", false);
+	write_advice(json, &row);
+	tw_metric_text(json, "library", row.library);
+	write_path(json, tw_json_get(row.tree, "parent_chain"));
+	tw_json_key(json, "module_chain");
+	write_chain(json, tw_json_get(row.tree, "parent_chain"), "module");
+	tw_json_end(json);
+}
+
+/* By priority, the most time first within one; chains before single operations, and for them. */
 static void write_bottlenecks(struct tw_json *json, const struct tw_category_data *data)
 {
 	static const char ladder[] = "category_priority";
@@ -252,12 +365,15 @@ static void write_bottlenecks(struct tw_json *json, const struct tw_category_dat
 	tw_json_key(json, "bottlenecks");
 	tw_json_array(json, TW_JSON_LINES);
 	for (level = 0; level <= last; level++) {
+		for (i = 0; i < data->chain_count; i++)
+			if (tw_level_rank(ladder, data->chains[i].priority->level) == level)
+				write_chain_bottleneck(json, &data->chains[i], ++rank);
 		for (i = 0; i < data->row_count; i++) {
 			const struct tw_category_row *row = &data->rows[i];
 
-			if (row->is_bottleneck &&
+			if (row->is_bottleneck && !row->in_chain &&
 			    tw_level_rank(ladder, row->priority->level) == level)
-				write_bottleneck(json, row, ++rank);
+				write_bottleneck(json, data, row, ++rank);
 		}
 	}
 	tw_json_end(json);
@@ -277,11 +393,13 @@ static void write_patterns(struct tw_json *json, const struct tw_category_data *
 		whole.advice.rules[whole.advice.count++] = rule;
 	whole.advice.patterns = whole.advice.count;
 	for (i = 0; i <= data->row_count; i++) {
-		const struct tw_category_row *row = i ? &data->rows[i - 1] : &whole;
+		struct tw_category_row *row = i ? &data->rows[i - 1] : &whole;
 
-		if (!row->advice.patterns || row->is_bottleneck ||
-		    (i && !tw_level_is_yes("bottleneck_time", &row->facts)))
+		if (!row->advice.patterns || row->is_bottleneck || row->is_host_copy ||
+		    row->in_chain || (i && !tw_level_is_yes("bottleneck_time", &row->facts)))
 			continue;
+		/* What is achieved stands among the operations. */
+		row->advice.achieved = NULL;
 		tw_json_object(json, TW_JSON_LINES);
 		tw_json_key(json, "uid");
 		tw_category_uid(json, row);
@@ -297,11 +415,11 @@ static void write_patterns(struct tw_json *json, const struct tw_category_data *
 /* What the findings have no room for. */
 static void write_left_out(struct tw_json *json, const struct tw_category_data *data)
 {
-	uint32_t i, bottlenecks = 0, operations = 0;
+	uint32_t i, bottlenecks = data->chain_count, operations = 0;
 	double ms = 0;
 
 	for (i = 0; i < data->row_count; i++) {
-		bottlenecks += data->rows[i].is_bottleneck;
+		bottlenecks += data->rows[i].is_bottleneck && !data->rows[i].in_chain;
 		if (i < TW_FINDINGS_ROWS)
 			continue;
 		operations++;

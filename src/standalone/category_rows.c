@@ -39,6 +39,8 @@ static const struct text_column {
 	{ "Input type", offsetof(struct tw_category_row, types_text), false },
 	{ "perf_params", offsetof(struct tw_category_row, params_text), false },
 	{ "Compute Spec", offsetof(struct tw_category_row, compute_spec), false },
+	{ "Input Strides", offsetof(struct tw_category_row, strides), false },
+	{ "thread_name", offsetof(struct tw_category_row, thread), false },
 };
 
 #define TEXT_COLUMNS (sizeof(text_columns) / sizeof(*text_columns))
@@ -204,12 +206,20 @@ static void derive_facts(struct tw_category_row *row, const struct tw_category_d
 /* Which efficiencies cannot be what they say. */
 static void judge_efficiency(struct tw_category_row *row)
 {
-	double *efficiency = &row->facts.value[TW_FACT_efficiency_percent];
+	double *value = row->facts.value, *efficiency = &value[TW_FACT_efficiency_percent];
 
-	if (tw_level_is_yes("host_bound", &row->facts)) {
+	row->is_host_copy = tw_level_is_yes("host_bound", &row->facts);
+	row->is_too_short = tw_level_is_yes("too_short", &row->facts);
+	row->is_visible = !(value[TW_FACT_not_visible] > 0);
+	value[TW_FACT_host_copy] = row->is_host_copy;
+	value[TW_FACT_too_short] = row->is_too_short;
+	if (row->bound)
+		value[TW_FACT_memory_bound] = *row->bound == 'm';
+	if (row->is_host_copy) {
 		row->warning = tw_level_of("host_bound", &row->facts)->text;
 		row->efficiency_percent = *efficiency = NAN;
 		row->bound = NULL;
+		value[TW_FACT_memory_bound] = NAN;
 	} else if (tw_level_is_yes("anomaly", &row->facts)) {
 		row->is_anomaly = true;
 		row->warning = tw_level_of("anomaly", &row->facts)->text;
@@ -269,9 +279,59 @@ static int read_rows(struct tw_category_data *data, const struct source *source,
 	return sort_rows(data, err);
 }
 
+/* A tensor that is added to the scores: the fourth operand. */
+static bool has_mask(const struct tw_category_row *row)
+{
+	const struct tw_json_value *dims = row->dims->first;
+	unsigned i;
+
+	for (i = 0; dims && i < 3; i++)
+		dims = dims->next;
+	return dims && dims->count && strstr(row->name, "scaled_dot_product");
+}
+
+/* Whether padding is to be expected: a mask, or other lengths in another row. */
+static void find_uneven(struct tw_category_data *data)
+{
+	enum { QUERIES = TW_FACT_queries, KEYS = TW_FACT_keys };
+	bool lengths = false;
+	uint32_t i;
+
+	for (i = 1; i < data->row_count; i++) {
+		const double *first = data->rows[0].facts.value, *other = data->rows[i].facts.value;
+
+		lengths |= fabs(first[QUERIES] - other[QUERIES]) > 0 ||
+			   fabs(first[KEYS] - other[KEYS]) > 0;
+	}
+	for (i = 0; i < data->row_count; i++)
+		data->rows[i].facts.value[TW_FACT_uneven] = lengths || has_mask(&data->rows[i]);
+}
+
+/* Rows that look alike are told apart by strides, else by the thread that launched them. */
+static void find_distinct(struct tw_category_data *data)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < data->row_count; i++) {
+		struct tw_category_row *row = &data->rows[i];
+
+		for (k = 0; k < data->row_count && row->distinct != row->strides; k++) {
+			const struct tw_category_row *other = &data->rows[k];
+
+			if (k == i || strcmp(row->name, other->name) ||
+			    strcmp(row->args, other->args))
+				continue;
+			if (strcmp(row->strides, other->strides) != 0)
+				row->distinct = row->strides;
+			else if (strcmp(row->thread, other->thread) != 0)
+				row->distinct = row->thread;
+		}
+	}
+}
+
 static int derive(struct tw_category_data *data, struct trawl_error *err)
 {
-	double weighted = 0, known_us = 0;
+	double weighted = 0, known_us = 0, hidden_us = 0;
 	double *value = data->facts.value;
 	uint32_t i;
 
@@ -287,19 +347,41 @@ static int derive(struct tw_category_data *data, struct trawl_error *err)
 		tw_category_traits(row);
 		tw_category_tree_facts(row);
 		judge_efficiency(row);
+		hidden_us += row->is_visible ? 0 : row->time_us;
 		if (isnan(row->efficiency_percent) || row->is_anomaly)
 			continue;
 		weighted += row->efficiency_percent * row->time_us;
 		known_us += row->time_us;
 	}
 	data->average_efficiency_percent = known_us > 0 ? weighted / known_us : NAN;
+	find_uneven(data);
+	find_distinct(data);
 	tw_facts_init(&data->facts);
+	value[TW_FACT_not_visible_percent] = data->time_ms > 0 ? hidden_us / 10 / data->time_ms :
+								 NAN;
 	value[TW_FACT_calls] = data->calls;
 	value[TW_FACT_operation_kinds] = data->row_count;
 	value[TW_FACT_time_ms] = data->time_ms;
 	value[TW_FACT_mean_us] = data->calls > 0 ? data->time_ms * 1e3 / data->calls : NAN;
 	value[TW_FACT_largest_percent] = data->rows[0].facts.value[TW_FACT_percent_of_category];
 	return 0;
+}
+
+/* Or unknown. */
+static bool is_number(const struct tw_json_value *value)
+{
+	return value->type == TW_JSON_NUMBER || tw_json_is_null(value);
+}
+
+static bool are_numbers(const struct tw_json_value *object)
+{
+	const struct tw_json_value *item = object->first;
+
+	if (object->type != TW_JSON_OBJECT && !tw_json_is_null(object))
+		return false;
+	while (item && is_number(item))
+		item = item->next;
+	return !item;
 }
 
 /* What the whole trace is, and what its GPU can do. */
@@ -315,6 +397,11 @@ static int read_metadata(struct tw_category_data *data, struct trawl_error *err)
 	if (!data->metadata)
 		return err->status;
 	use = tw_json_get(data->metadata, "gpu_utilization");
+	if (!are_numbers(use) ||
+	    !are_numbers(tw_json_get(data->metadata, "max_achievable_tflops")) ||
+	    !is_number(tw_json_get(data->metadata, "peak_hbm_bw_tbs")))
+		return trawl_error_set(err, TRAWL_EFORMAT,
+				       TW_METADATA "/%s: no number where one belongs", name);
 	data->total_ms = tw_json_number(tw_json_get(use, "total_time_ms"));
 	data->compute_ms = tw_json_number(tw_json_get(use, "computation_time_ms"));
 	if (isnan(data->compute_ms))
@@ -363,5 +450,8 @@ int tw_category_read(struct tw_category_data *data, struct trawl_error *err)
 		status = read_optional(prepared, "", TW_MANIFEST, &source.manifest, err);
 	if (!status)
 		status = read_rows(data, &source, err);
+	if (source.manifest)
+		data->shortest_us =
+			tw_json_number(tw_json_get(source.manifest, "shortest_kernel_us"));
 	return status ? status : derive(data, err);
 }

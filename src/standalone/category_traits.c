@@ -69,6 +69,9 @@ static void gemm_facts(const struct tw_category_row *row, double *value)
 	if (isnan(value[TW_FACT_gemm_batch]) && !isnan(value[TW_FACT_gemm_m]))
 		value[TW_FACT_gemm_batch] = 1;
 	value[TW_FACT_gemm_count] = row->count * value[TW_FACT_gemm_batch];
+	value[TW_FACT_weight] = tw_operation_has(TW_TRAIT_WEIGHT, row->name);
+	value[TW_FACT_batched] = value[TW_FACT_gemm_batch] > 1 ||
+				 tw_operation_has(TW_TRAIT_BATCHED, row->name);
 	value[TW_FACT_quantized] = tw_operation_has(TW_TRAIT_QUANTIZED, row->name) ||
 				   has_small_type(row);
 }
@@ -154,6 +157,34 @@ static double kernels_per_call(const struct tw_category_row *row)
 	return count > 0 && row->count > 0 ? count / row->count : NAN;
 }
 
+const char *tw_category_kernel_kind(const struct tw_category_row *row)
+{
+	/* What a name says first counts: kernels of attention and experts are named for GEMMs too. */
+	static const struct {
+		enum tw_trait trait;
+		const char *kind;
+	} kinds[] = { { TW_TRAIT_KIND_ATTENTION, "attention" },
+		      { TW_TRAIT_KIND_MOE, "moe" },
+		      { TW_TRAIT_KIND_GEMM, "gemm" },
+		      { TW_TRAIT_KIND_NORM, "norm" } };
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (some_kernel_has(row, kinds[i].trait))
+			return kinds[i].kind;
+	return NULL;
+}
+
+/* Whether what it did and on what can be seen, and what a compiler has made. */
+static void visibility_facts(const struct tw_category_row *row, double *value)
+{
+	bool region = tw_operation_has(TW_TRAIT_COMPILED_REGION, row->name);
+
+	value[TW_FACT_compiled] = region || tw_operation_has(TW_TRAIT_COMPILED, row->name);
+	value[TW_FACT_not_visible] = region || value[TW_FACT_graph_launch] > 0 ||
+				     value[TW_FACT_no_operation] > 0;
+}
+
 void tw_category_traits(struct tw_category_row *row)
 {
 	double *value = row->facts.value;
@@ -168,6 +199,9 @@ void tw_category_traits(struct tw_category_row *row)
 	value[TW_FACT_softmax] = tw_operation_has(TW_TRAIT_SOFTMAX, row->name);
 	value[TW_FACT_batch_norm] = tw_operation_has(TW_TRAIT_BATCH_NORM, row->name);
 	value[TW_FACT_layer_norm] = tw_operation_has(TW_TRAIT_LAYER_NORM, row->name);
+	value[TW_FACT_group_norm] = tw_operation_has(TW_TRAIT_GROUP_NORM, row->name);
+	value[TW_FACT_layer_or_rms_norm] = value[TW_FACT_layer_norm] > 0 ||
+					   tw_operation_has(TW_TRAIT_RMS_NORM, row->name);
 	value[TW_FACT_backward] = tw_operation_has(TW_TRAIT_BACKWARD, row->name);
 	value[TW_FACT_training] = flag(row, "is_training");
 	value[TW_FACT_copy] = tw_operation_has(TW_TRAIT_COPY, row->name);
@@ -175,4 +209,5 @@ void tw_category_traits(struct tw_category_row *row)
 	value[TW_FACT_graph_launch] = tw_operation_has(TW_TRAIT_GRAPH_LAUNCH, row->name);
 	value[TW_FACT_communication] = tw_operation_has(TW_TRAIT_COMMUNICATION, row->name);
 	value[TW_FACT_no_operation] = tw_operation_has(TW_TRAIT_NO_OPERATION, row->name);
+	visibility_facts(row, value);
 }

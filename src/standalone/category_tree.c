@@ -95,11 +95,16 @@ void tw_category_tree_facts(struct tw_category_row *row)
 	const struct tw_json_value *below = tw_json_get(row->tree, "subtree")->first;
 	double *value = row->facts.value;
 
+	if (tw_operation_has(TW_TRAIT_UNFUSED_ATTENTION, row->name))
+		value[TW_FACT_unfused_attention] = 1;
 	if (row->tree->type != TW_JSON_OBJECT)
 		return;
-	value[TW_FACT_unfused_attention] = in_attention(beside, row->name) ||
+	value[TW_FACT_unfused_attention] = value[TW_FACT_unfused_attention] > 0 ||
+					   in_attention(beside, row->name) ||
 					   in_attention(below, NULL);
 	value[TW_FACT_unfused_norm] = in_norm(beside, row->name);
 	value[TW_FACT_chain_count] = tw_json_number(tw_json_get(row->tree, "chain_count"));
 	value[TW_FACT_chain_us] = tw_json_number(tw_json_get(row->tree, "chain_us"));
+	value[TW_FACT_chain_longest_us] =
+		tw_json_number(tw_json_get(row->tree, "chain_longest_us"));
 }

@@ -3,6 +3,7 @@
 #include "analysis/signature.h"
 #include "analysis/siblings.h"
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "findings/findings.h"
 #include "json/writer.h"
 #include "table/table.h"
@@ -371,34 +372,119 @@ static void add_siblings(struct writer *w, const struct tw_siblings *s)
 	tw_json_end(&w->json);
 }
 
+static bool copies_to_host(const struct writer *w, uint32_t node)
+{
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint64_t count, i;
+	const uint32_t *under = tw_gpu_under(w->in->modelled, node, &count);
+
+	for (i = 0; i < count; i++)
+		if (tw_kernel_has(TW_TRAIT_HOST_COPY, event_text(w, gpu->event[under[i]])))
+			return true;
+	return false;
+}
+
 /* Work that a compiler can put into one kernel with what stands beside it. */
-static bool is_fusible(const struct tw_sibling *sibling)
+static bool is_fusible(const struct writer *w, const struct tw_sibling *sibling)
 {
 	static const char *const kinds[] = { "elementwise", "reduce", "NORM_fwd", "RMSNorm" };
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(sibling->category, kinds[i]))
-			return true;
+			return !copies_to_host(w, sibling->node);
 	return false;
 }
 
-/* The run of fusible operations around the operation itself. */
-static void find_chain(const struct tw_siblings *s, struct tw_facts *facts)
-{
-	size_t first = s->self, end = s->self, i;
-	int64_t ns = 0;
+/* Of the operations beside each other. */
+struct chain {
+	size_t first, end;
+};
 
-	if (!s->count || !is_fusible(&s->items[s->self]))
-		return;
-	while (first && is_fusible(&s->items[first - 1]))
-		first--;
-	while (end < s->count && is_fusible(&s->items[end]))
-		end++;
-	for (i = first; i < end; i++)
+/* The run of fusible operations around the operation itself. */
+static struct chain find_chain(const struct writer *w, const struct tw_siblings *s,
+			       struct tw_facts *facts)
+{
+	struct chain chain = { .first = s->self, .end = s->self };
+	int64_t ns = 0, longest_ns = 0;
+	size_t i;
+
+	if (!s->count || !is_fusible(w, &s->items[s->self]))
+		return chain;
+	while (chain.first && is_fusible(w, &s->items[chain.first - 1]))
+		chain.first--;
+	while (chain.end < s->count && is_fusible(w, &s->items[chain.end]))
+		chain.end++;
+	for (i = chain.first; i < chain.end; i++) {
 		ns += s->items[i].gpu_ns;
-	facts->value[TW_FACT_chain_count] = (double)(end - first);
+		if (s->items[i].gpu_ns > longest_ns)
+			longest_ns = s->items[i].gpu_ns;
+	}
+	facts->value[TW_FACT_chain_count] = (double)(chain.end - chain.first);
 	facts->value[TW_FACT_chain_us] = (double)ns / 1e3;
+	facts->value[TW_FACT_chain_longest_us] = (double)longest_ns / 1e3;
+	return chain;
+}
+
+/* The innermost module in which the operations beside each other are, TW_NOT_ENCLOSED: none. */
+static uint32_t module_of(const struct writer *w, const struct tw_siblings *s, uint64_t target)
+{
+	bool inside = false;
+	unsigned depth;
+	uint32_t event;
+
+	for (depth = 0;
+	     (event = tw_enclosing_at(&w->trees->enclosing, target, depth)) != TW_NOT_ENCLOSED;
+	     depth++) {
+		inside |= event == s->event;
+		if (inside && is_module(w, event))
+			return event;
+	}
+	return TW_NOT_ENCLOSED;
+}
+
+static bool same_call(const struct writer *w, uint32_t a, uint32_t b)
+{
+	const struct trawl_trace *trace = w->in->trace;
+
+	return trace->events.name[a] == trace->events.name[b] &&
+	       tw_signature_texts(trace, a).dims == tw_signature_texts(trace, b).dims;
+}
+
+/* Members in order; what they are and work on, in one number; how often the operation is in it. */
+static void add_chain(struct writer *w, const struct tw_siblings *s, const struct chain *chain,
+		      uint64_t target)
+{
+	uint32_t module = module_of(w, s, target);
+	const uint32_t *event = w->in->derived->host.event;
+	uint64_t id = 0;
+	unsigned same = 0;
+	size_t i;
+
+	tw_json_key(&w->json, "chain");
+	tw_json_array(&w->json, TW_JSON_INLINE);
+	for (i = chain->first; i < chain->end; i++) {
+		uint32_t member = event[s->items[i].node];
+		const struct tw_pool_entry *dims =
+			&w->in->trace->texts.entries[tw_signature_texts(w->in->trace, member).dims];
+
+		tw_json_cstr(&w->json, event_text(w, member));
+		id = tw_hash_mix(id ^ tw_hash_bytes(event_text(w, member),
+						    strlen(event_text(w, member))),
+				 TW_HASH_K1 ^ tw_hash_bytes(dims->ptr, dims->len));
+		same += same_call(w, member, event[s->items[s->self].node]);
+	}
+	tw_json_end(&w->json);
+	tw_str_clear(&w->text);
+	tw_str_addf(&w->text, "%016llx", (unsigned long long)id);
+	tw_json_key(&w->json, "chain_id");
+	tw_json_cstr(&w->json, chain->end > chain->first ? w->text.ptr : NULL);
+	tw_json_key(&w->json, "chain_under");
+	tw_json_cstr(&w->json, chain->end == chain->first || module == TW_NOT_ENCLOSED ?
+				       NULL :
+				       event_text(w, module));
+	tw_json_key(&w->json, "chain_same");
+	tw_json_integer(&w->json, same);
 }
 
 /* A softmax with a matrix product before and one behind it, among what runs beside the operation. */
@@ -447,6 +533,8 @@ static void add_facts(struct writer *w, const struct tw_facts *facts)
 	tw_json_rounded(&w->json, facts->value[TW_FACT_chain_count], 0);
 	tw_json_key(&w->json, "chain_us");
 	tw_json_rounded(&w->json, facts->value[TW_FACT_chain_us], 3);
+	tw_json_key(&w->json, "chain_longest_us");
+	tw_json_rounded(&w->json, facts->value[TW_FACT_chain_longest_us], 3);
 	tw_json_key(&w->json, "unfused_attention");
 	tw_json_bool(&w->json, facts->value[TW_FACT_unfused_attention] > 0);
 }
@@ -466,6 +554,7 @@ static void add_tree_of(struct writer *w, size_t i)
 	const struct trawl_table *table = w->trees->manifest->categories.table;
 	struct tw_siblings siblings = { .count = 0 };
 	struct tw_facts facts;
+	struct chain chain;
 	char uid[16] = "";
 	size_t left_out;
 
@@ -489,9 +578,10 @@ static void add_tree_of(struct writer *w, size_t i)
 	if (tree->node != TW_NONE)
 		tw_siblings_of(&siblings, w->in, tree->node, &w->trees->enclosing, i);
 	add_siblings(w, &siblings);
-	find_chain(&siblings, &facts);
+	chain = find_chain(w, &siblings, &facts);
 	find_attention(w, &siblings, &facts);
 	add_facts(w, &facts);
+	add_chain(w, &siblings, &chain, i);
 	add_notes(w, &facts, left_out);
 	tw_json_end(&w->json);
 }

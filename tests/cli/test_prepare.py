@@ -140,6 +140,10 @@ class Prepare(Case):
         self.assertEqual([s["name"] for s in tree["siblings"]],
                          ["aten::pow", "aten::add", "aten::mul", "aten::mm"])
         self.assertEqual((tree["chain_count"], tree["chain_us"]), (3, 30))
+        self.assertEqual((tree["chain_longest_us"], tree["chain_same"]), (10, 1))
+        self.assertEqual(tree["chain_under"], "nn.Module: Norm_0")
+        self.assertEqual(tree["chain"], ["aten::pow", "aten::add", "aten::mul"])
+        self.assertEqual(tree["chain_id"], self.tree("elementwise", "aten::mul")["chain_id"])
         self.assertIs(tree["fusion_opportunity"], True)
         self.assertIs(self.tree("gemm", "aten::mm")["fusion_opportunity"], False)
 

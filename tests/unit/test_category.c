@@ -46,6 +46,10 @@ static void test_rules_of_gemms_at_each_boundary(void **state)
 
 	tw_facts_init(&facts);
 	facts.value[TW_FACT_efficiency_percent] = 39.99;
+	facts.value[TW_FACT_too_short] = 0;
+	facts.value[TW_FACT_weight] = 1;
+	facts.value[TW_FACT_batched] = 0;
+	facts.value[TW_FACT_count] = 2;
 	facts.value[TW_FACT_quantized] = 0;
 	facts.value[TW_FACT_flops_per_byte] = 200;
 	assert_false(says("gemm", "compute_bound", &facts));
@@ -69,6 +73,7 @@ static void test_rules_of_gemms_at_each_boundary(void **state)
 	facts.value[TW_FACT_gemm_m] = 8;
 	facts.value[TW_FACT_gemm_n] = 16;
 	facts.value[TW_FACT_gemm_k] = 64;
+	facts.value[TW_FACT_batched] = 0;
 	facts.value[TW_FACT_gemm_count] = 999;
 	assert_false(says("gemm", "tiny_batched", &facts));
 	facts.value[TW_FACT_gemm_count] = 1000;
@@ -115,7 +120,7 @@ static void test_every_family_recommends_something(void **state)
 		for (known = 0; known < 2; known++) {
 			struct tw_advice advice;
 			struct tw_facts facts;
-			bool issue = false, algorithmic = false, kernel = false;
+			bool issue, algorithmic = false, kernel = false;
 
 			tw_facts_init(&facts);
 			if (known) {
@@ -123,8 +128,8 @@ static void test_every_family_recommends_something(void **state)
 				facts.value[TW_FACT_flops_per_byte] = 150;
 			}
 			tw_category_advise(&advice, tw_category_families[i].family, &facts);
+			issue = advice.achieved != NULL;
 			for (k = 0; k < advice.count; k++) {
-				issue |= advice.rules[k]->issue != NULL;
 				algorithmic |= advice.rules[k]->algorithmic != NULL;
 				kernel |= advice.rules[k]->kernel != NULL;
 			}
@@ -280,6 +285,16 @@ static double number_of(const struct tw_json_value *value, const char *key)
 	return tw_json_number(tw_json_get(value, key));
 }
 
+static bool bottleneck_says(const char *rule)
+{
+	const struct tw_json_value *id = tw_json_get(item("bottlenecks", 0), "rules")->first;
+
+	for (; id; id = id->next)
+		if (!strcmp(tw_json_text(id), rule))
+			return true;
+	return false;
+}
+
 static void assert_near(double a, double b)
 {
 	if (!(fabs(a - b) <= 1e-9 * fabs(b)))
@@ -319,7 +334,7 @@ static void test_findings_of_gemms_are_the_template(void **state)
 		"### 1. `aten::mm`\n"
 		"- **Time:** 20 ms (20% of compute)\n"
 		"- **Efficiency:** 25% of peak HBM BW\n"
-		"- **Issue:** Memory bound (50.00 FLOPS/Byte), yet 1.25 of 5.00 TB/s are reached. "
+		"- **Issue:** 25.00% of the roofline: 1.25 of 5.00 TB/s at 50.00 FLOPS/Byte, memory bound. "
 		"Calls: 4, of `(8,16) bf16, (16,8) bf16`\n"
 		"- **Algorithmic:** Fusion opportunities to reduce memory traffic. Consider "
 		"quantization (W8A8, FP8) for memory-bound GEMMs\n"
@@ -433,6 +448,71 @@ static void test_no_gain_beyond_the_exposed_time(void **state)
 	assert_true(tw_json_true(tw_json_get(e, "bounded_by_exposed_time")));
 }
 
+/* 9.999 and 10 µs a call; the shortest kernel of the trace bounds what may be won. */
+static void test_too_short_to_judge(void **state)
+{
+	const struct tw_json_value *b, *e;
+
+	write_ops("gemm",
+		  "aten::mm,,,7,2000,50,matrix_bf16,MEMORY_BOUND,1.25,60,9.999,0,19998,"
+		  "19998,25,\"[{'name': 'small', 'count': 2000, 'total_duration_us': 9000}, "
+		  "{'name': 'large', 'count': 2000, 'total_duration_us': 10998}]\",,True\n"
+		  "aten::mm,,,8,1000,50,matrix_bf16,MEMORY_BOUND,1.25,60,10,0,10000,10000,"
+		  "25,,,True\n");
+	scratch_write(&scratch, "category_manifest.json", "{\"shortest_kernel_us\": 5.999}");
+	analyse("gemm");
+	b = item("bottlenecks", 0);
+	assert_true(tw_json_true(tw_json_get(b, "too_short")));
+	assert_true(tw_json_true(tw_json_get(item("operations", 0), "too_short")));
+	assert_non_null(strstr(path_text(b, "issue"), "Too short"));
+	assert_non_null(strstr(path_text(b, "algorithmic"), "GPU graph"));
+	assert_false(bottleneck_says("quantize"));
+	assert_null(strstr(path_text(b, "kernel"), "replay"));
+	assert_string_equal(path_text(b, "kernel_name_trunc"), "large");
+	b = item("bottlenecks", 1);
+	assert_false(tw_json_true(tw_json_get(b, "too_short")));
+	assert_non_null(strstr(path_text(b, "algorithmic"), "quantization"));
+	/* 19.998 - 2000 x 0.005999 = 8 ms of 200; three quarters of it would be 14.9985. */
+	e = item("impact_estimates", 0);
+	assert_near(number_of(e, "impact_score_high"), 4);
+	/* 10 - 5.999 = 4.001 ms. */
+	assert_near(number_of(item("impact_estimates", 1), "impact_score_high"), 2);
+	scratch_write(&scratch, "category_manifest.json", "{}");
+	analyse("gemm");
+	assert_near(number_of(item("impact_estimates", 0), "impact_score_high"), 7.5);
+}
+
+static void test_advice_that_does_not_fit(void **state)
+{
+	const struct tw_json_value *b;
+
+	write_ops("gemm",
+		  "aten::bmm,,,7,4,50,matrix_bf16,MEMORY_BOUND,1.25,60,5000,0,20000,20000,"
+		  "25,,\"{'M': 8, 'N': 8, 'K': 16, 'B': 1000}\",True\n"
+		  "aten::addmm,,,8,1,50,matrix_bf16,MEMORY_BOUND,1.25,60,9000,0,9000,9000,25,,,"
+		  "True\n");
+	analyse("gemm");
+	b = item("bottlenecks", 0);
+	assert_null(strstr(path_text(b, "algorithmic"), "quantization"));
+	assert_null(strstr(path_text(b, "algorithmic"), "torch.bmm"));
+	assert_non_null(strstr(path_text(b, "algorithmic"), "batched calls already"));
+	assert_null(strstr(path_text(item("bottlenecks", 1), "algorithmic"), "atch"));
+	write_ops("norm",
+		  "aten::group_norm,,,7,4,1,vector_fp32,MEMORY_BOUND,1,1,5000,0,20000,20000,"
+		  "20,\"[{'name': 'k', 'count': 8, 'total_duration_us': 1}]\",,True\n"
+		  "aten::batch_norm,,,8,4,1,vector_fp32,MEMORY_BOUND,1,1,5000,0,20000,20000,"
+		  "20,\"[{'name': 'k', 'count': 8, 'total_duration_us': 1}]\",,True\n");
+	analyse("norm");
+	assert_null(strstr(findings, "layer norm"));
+	write_ops("sdpa_fwd",
+		  "aten::scaled_dot_product_attention,,,7,4,300,matrix_bf16,COMPUTE_BOUND,1,100,"
+		  "5000,0,20000,20000,10,,\"{'N_Q': 1000, 'N_KV': 1000}\",True\n"
+		  "aten::scaled_dot_product_attention,,,8,4,300,matrix_bf16,COMPUTE_BOUND,1,100,"
+		  "5000,0,20000,20000,10,,\"{'N_Q': 900, 'N_KV': 900}\",True\n");
+	analyse("sdpa_fwd");
+	assert_true(bottleneck_says("padding"));
+}
+
 static void test_impossible_efficiency(void **state)
 {
 	const struct tw_json_value *efficiency;
@@ -455,10 +535,10 @@ static void test_impossible_efficiency(void **state)
 /* Without the column of the roofline: achieved by the peak that bounds. */
 static void test_efficiency_from_peaks(void **state)
 {
-	write_ops("gemm", "a,,,7,1,50,matrix_bf16,MEMORY_BOUND,2,60,9,0,90000,9,,,,True\n"
-			  "b,,,8,1,50,matrix_bf16,COMPUTE_BOUND,2,300,9,0,80000,9,,,,True\n"
-			  "c,,,9,1,50,matrix_bf16,,2,300,9,0,70000,9,,,,True\n"
-			  "d,,,10,1,50,matrix_fp8,COMPUTE_BOUND,2,300,9,0,60000,9,,,,True\n");
+	write_ops("gemm", "a,,,7,1,50,matrix_bf16,MEMORY_BOUND,2,60,90000,0,90000,9,,,,True\n"
+			  "b,,,8,1,50,matrix_bf16,COMPUTE_BOUND,2,300,80000,0,80000,9,,,,True\n"
+			  "c,,,9,1,50,matrix_bf16,,2,300,70000,0,70000,9,,,,True\n"
+			  "d,,,10,1,50,matrix_fp8,COMPUTE_BOUND,2,300,60000,0,60000,9,,,,True\n");
 	analyse("gemm");
 	assert_near(number_of(tw_json_get(item("operations", 0), "efficiency"),
 			      "efficiency_percent"),
@@ -477,7 +557,7 @@ static void test_efficiency_from_peaks(void **state)
 
 static void test_unknown_platform(void **state)
 {
-	write_ops("gemm", "a,,,7,1,50,,,2,60,9,0,90000,9,,,,True\n");
+	write_ops("gemm", "a,,,7,1,50,,,2,60,90000,0,90000,9,,,,True\n");
 	scratch_write(&scratch, "metadata/gemm_metadata.json",
 		      "{\"platform\": null, \"peak_hbm_bw_tbs\": null, \"max_achievable_tflops\": "
 		      "null, \"gpu_utilization\": {\"total_time_ms\": 200, "
@@ -488,6 +568,9 @@ static void test_unknown_platform(void **state)
 	assert_near(number_of(metrics, "percent_of_compute"), 90);
 	assert_non_null(strstr(findings, "Average efficiency: n/a."));
 	assert_non_null(strstr(findings, "n/a (unmodelled)"));
+	assert_non_null(strstr(findings, "60.00 TFLOPS/s and 2.00 TB/s achieved; the peak is not "
+					 "known"));
+	assert_null(strstr(findings, "of unknown"));
 }
 
 static void test_copies_to_the_host_have_no_efficiency(void **state)
@@ -495,16 +578,19 @@ static void test_copies_to_the_host_have_no_efficiency(void **state)
 	const struct tw_json_value *op;
 
 	write_ops("elementwise",
-		  "aten::copy_,,,7,1,0.25,vector_fp32,MEMORY_BOUND,0.05,0,9,0,90000,90000,1,"
+		  "aten::copy_,,,7,1,0.25,vector_fp32,MEMORY_BOUND,0.05,0,90000,0,90000,90000,1,"
 		  "\"[{'name': 'Memcpy DtoH (Device -> Pageable)', 'count': 1, "
 		  "'total_duration_us': 90000}]\",,True\n");
 	analyse("elementwise");
 	op = tw_json_get(item("operations", 0), "efficiency");
 	assert_true(tw_json_is_null(tw_json_get(op, "efficiency_percent")));
 	assert_true(tw_json_is_null(tw_json_get(op, "bound_type")));
-	assert_non_null(
-		strstr(path_text(item("bottlenecks", 0), "issue"), "copying between host and GPU"));
-	assert_string_equal(path_text(item("impact_estimates", 0), "estimate_method"), "heuristic");
+	/* The multi-kernel analysis has them: nothing to win by computing. */
+	assert_true(tw_json_true(tw_json_get(item("operations", 0), "host_copy")));
+	assert_false(tw_json_true(tw_json_get(item("operations", 0), "is_bottleneck")));
+	assert_int_equal(tw_json_get(metrics, "bottlenecks")->count, 0);
+	assert_int_equal(tw_json_get(metrics, "patterns")->count, 0);
+	assert_int_equal(tw_json_get(metrics, "impact_estimates")->count, 0);
 }
 
 static void test_no_data(void **state)
@@ -543,6 +629,13 @@ static void test_unusable_data(void **state)
 	scratch_write(&scratch, "metadata/gemm_metadata.json", "{\"platform\": ");
 	assert_failed("metadata/gemm_metadata.json");
 	write_ops("gemm", MM);
+	scratch_write(&scratch, "metadata/gemm_metadata.json",
+		      "{\"peak_hbm_bw_tbs\": \"fast\", \"gpu_utilization\": {}}");
+	assert_failed("metadata/gemm_metadata.json: no number");
+	scratch_write(&scratch, "metadata/gemm_metadata.json",
+		      "{\"gpu_utilization\": {\"total_time_ms\": \"long\"}}");
+	assert_failed("metadata/gemm_metadata.json: no number");
+	write_ops("gemm", MM);
 	scratch_write(&scratch, "category_data/gemm_tree_data.json", "[}");
 	assert_failed("category_data/gemm_tree_data.json");
 	scratch_write(&scratch, "category_data/gemm_tree_data.json", "{}");
@@ -564,6 +657,25 @@ static void test_unusable_data(void **state)
 	assert_failed("'-2'");
 }
 
+/* Three alike: strides, and the thread where these are the same too; another is not touched. */
+static void test_rows_that_look_alike(void **state)
+{
+	static const char rows[] =
+		"name,operation_count,Kernel Time (µs)_sum,Input Strides,thread_name\n"
+		"mm,1,40,\"((8, 1),)\",t 1\nmm,1,30,\"((1, 8),)\",t 1\n"
+		"add,1,20,,t 1\nadd,1,10,,t 2\nmul,1,5,,t 1\n";
+
+	write_ops("gemm", MM);
+	scratch_write(&scratch, "category_data/gemm_ops.csv", rows);
+	analyse("gemm");
+	assert_string_equal(path_text(item("operations", 0), "distinct"), "strides ((8, 1),)");
+	assert_string_equal(path_text(item("operations", 1), "distinct"), "strides ((1, 8),)");
+	assert_string_equal(path_text(item("operations", 2), "distinct"), "thread t 1");
+	assert_string_equal(path_text(item("operations", 3), "distinct"), "thread t 2");
+	assert_string_equal(path_text(item("operations", 4), "distinct"), "");
+	assert_non_null(strstr(findings, "`strides ((1, 8),)`"));
+}
+
 static void test_missing_metadata(void **state)
 {
 	write_ops("gemm", MM);
@@ -581,17 +693,7 @@ static void test_name_that_is_a_path(void **state)
 
 /* ---- what trees and names show */
 
-#define EFFICIENT_NOT "0.25,vector_fp32,MEMORY_BOUND,0.05,0,9,0,90000,9,1,,,True\n"
-
-static bool bottleneck_says(const char *rule)
-{
-	const struct tw_json_value *id = tw_json_get(item("bottlenecks", 0), "rules")->first;
-
-	for (; id; id = id->next)
-		if (!strcmp(tw_json_text(id), rule))
-			return true;
-	return false;
-}
+#define EFFICIENT_NOT "0.25,vector_fp32,MEMORY_BOUND,0.05,0,90000,0,90000,9,1,,,True\n"
 
 static void write_tree(const char *category, const char *siblings)
 {
@@ -600,7 +702,8 @@ static void write_tree(const char *category, const char *siblings)
 	snprintf(name, sizeof(name), "category_data/%s_tree_data.json", category);
 	snprintf(
 		text, sizeof(text),
-		"{\"7\": {\"chain_count\": 3, \"chain_us\": 30.5, \"parent_chain\": [{\"name\": "
+		"{\"7\": {\"chain_count\": 3, \"chain_us\": 30.5, \"chain_longest_us\": 12.5, "
+		"\"chain\": [\"aten::mul\", \"aten::add\", \"aten::mul\"], \"chain_same\": 2, \"chain_id\": \"c\", \"chain_under\": \"nn.Module: Attention_0\", \"parent_chain\": [{\"name\": "
 		"\"<built-in method bmm of type object at 0x7f6660>\", \"type\": \"python\"}, {\"name\": \"attn.py(12): forward\", \"type\": "
 		"\"python\"}, {\"name\": \"nn.Module: Attention_0\", \"type\": \"module\"}, "
 		"{\"name\": \"nn.Module: Layer_3\", \"type\": \"module\"}], \"siblings\": [%s]}}",
@@ -623,6 +726,8 @@ static void test_attention_in_pieces(void **state)
 	analyse("gemm");
 	assert_true(bottleneck_says("unfused_attention"));
 	assert_non_null(strstr(findings, "called from `Layer_3` > `Attention_0`"));
+	assert_string_equal(path_text(item("bottlenecks", 0), "group"), "unfused_attention");
+	assert_string_equal(path_text(item("bottlenecks", 0), "group_key"), "Attention_0");
 	assert_string_equal(path_text(item("bottlenecks", 0), "launcher_path"),
 			    "attn.py(12): forward");
 	write_ops("other", "aten::_softmax,,,7,1," EFFICIENT_NOT);
@@ -705,6 +810,7 @@ static void test_rules_of_attention(void **state)
 	analyse_one("sdpa_fwd", "aten::sdpa", "", "[{'name': 'fmha_fwd', 'count': 4}]",
 		    "{'N_Q': 81, 'N_KV': 100, 'H_Q': 8, 'H_KV': 8}");
 	assert_true(bottleneck_says("prefill"));
+	assert_false(bottleneck_says("padding"));
 	assert_true(bottleneck_says("short_sequences"));
 	assert_false(bottleneck_says("gqa"));
 	assert_false(bottleneck_says("not_fused_by_name"));
@@ -754,7 +860,7 @@ static void test_rules_of_other_families(void **state)
 	assert_false(bottleneck_says("batch_norm_inference"));
 	analyse_one("norm", "aten::layer_norm", "", "[{'name': 'k', 'count': 8}]", "");
 	assert_true(bottleneck_says("several_kernels"));
-	assert_true(bottleneck_says("layer_norm"));
+	assert_true(bottleneck_says("fused_layer_norm"));
 	analyse_one("elementwise", "aten::copy_", "('float', 'c10::BFloat16')",
 		    "[{'name': 'k', 'count': 8, 'total_duration_us': 1}]", "");
 	assert_true(bottleneck_says("cast"));
@@ -762,9 +868,18 @@ static void test_rules_of_other_families(void **state)
 		    "[{'name': 'k', 'count': 8, 'total_duration_us': 1}]", "");
 	assert_true(bottleneck_says("copy"));
 	analyse_one("other", "hipGraphLaunch->k (Synthetic Op)", "", "", "");
-	assert_true(bottleneck_says("graph_launch"));
+	assert_true(bottleneck_says("not_visible"));
+	assert_string_equal(path_text(item("bottlenecks", 0), "kind"), "not_visible");
 	analyse_one("other", "cudaLaunchKernel->k (Synthetic Op)", "", "", "");
-	assert_true(bottleneck_says("no_operation"));
+	assert_true(bottleneck_says("not_visible"));
+	analyse_one("other", "Torch-Compiled Region: 0/0->k (Synthetic Op)", "",
+		    "[{'name': 'Cijk_Alik_norm', 'count': 4, 'total_duration_us': 20000}]", "");
+	assert_true(bottleneck_says("not_visible"));
+	assert_string_equal(path_text(item("bottlenecks", 0), "kernel_kind"), "gemm");
+	assert_null(strstr(path_text(item("bottlenecks", 0), "algorithmic"), "torch.compile"));
+	/* Told once: 100 % of the category. */
+	assert_non_null(
+		strstr(findings, "- Pattern: 100.00% of the category's kernel time is in "));
 	analyse_one("reduce", "aten::_softmax", "", "", "");
 	assert_true(bottleneck_says("softmax_unplaced"));
 }
@@ -778,14 +893,35 @@ static void test_unknown_category(void **state)
 	assert_non_null(strstr(findings, "GEMM operations account for"));
 }
 
+/* 101 calls of which two are in each chain: 51 of 30.5 µs, of which 18 are saved. */
 static void test_chains_of_elementwise_operations(void **state)
 {
-	write_ops("elementwise", "aten::mul,,,7,1," EFFICIENT_NOT);
+	const struct tw_json_value *b;
+
+	write_ops("elementwise",
+		  "aten::mul,,,7,101,0.25,vector_fp32,MEMORY_BOUND,0.05,0,900,0,90000,"
+		  "90000,1,,,True\n");
 	write_tree("elementwise", SIBLING("aten::mul", "elementwise"));
 	analyse("elementwise");
+	assert_int_equal(tw_json_get(metrics, "bottlenecks")->count, 1);
+	b = item("bottlenecks", 0);
 	assert_true(bottleneck_says("chain"));
-	assert_near(number_of(tw_json_get(item("bottlenecks", 0), "evidence"), "chain_count"), 3);
-	assert_near(number_of(tw_json_get(item("bottlenecks", 0), "evidence"), "chain_us"), 30.5);
+	assert_string_equal(path_text(b, "kind"), "fusion_chain");
+	assert_string_equal(path_text(b, "title"),
+			    "Fusion chain of 3 operations under Attention_0");
+	assert_int_equal(tw_json_get(b, "members")->count, 3);
+	assert_near(number_of(b, "count"), 51);
+	assert_near(number_of(b, "time_ms"), 1.556);
+	assert_near(number_of(b, "saved_ms"), 0.918);
+	assert_near(number_of(b, "percent_of_total"), 0.46);
+	assert_near(number_of(tw_json_get(b, "evidence"), "chain_count"), 3);
+	assert_near(number_of(tw_json_get(b, "evidence"), "chain_us"), 30.5);
+	/* A tenth of it is exposed. */
+	write_ops("elementwise",
+		  "aten::mul,,,7,101,0.25,vector_fp32,MEMORY_BOUND,0.05,0,900,0,90000,"
+		  "9000,1,,,True\n");
+	analyse("elementwise");
+	assert_near(number_of(item("bottlenecks", 0), "saved_ms"), 0.156);
 }
 
 /* Two of a name under one caller: the one that is marked counts. */
@@ -809,13 +945,13 @@ static void test_the_operation_itself_among_its_neighbours(void **state)
 
 static void test_a_pattern_in_an_efficient_operation_is_a_note(void **state)
 {
-	write_ops("elementwise",
-		  "aten::mul,,,7,1,0.25,vector_fp32,MEMORY_BOUND,4,0,9,0,90000,9,80,,,"
-		  "True\n");
-	write_tree("elementwise", SIBLING("aten::mul", "elementwise"));
+	write_ops(
+		"elementwise",
+		"aten::copy_,,,7,1,0.25,vector_fp32,MEMORY_BOUND,4,0,90000,0,90000,9,80,\"[{'name': 'k', 'count': 1}]\",,"
+		"True\n");
 	analyse("elementwise");
 	assert_int_equal(tw_json_get(metrics, "bottlenecks")->count, 0);
-	assert_non_null(strstr(findings, "- Pattern in `aten::mul` (90 ms): 3 elementwise"));
+	assert_non_null(strstr(findings, "- Pattern in `aten::copy_` (90 ms): Copies"));
 }
 
 static void test_advice_is_not_said_twice(void **state)
@@ -827,6 +963,7 @@ static void test_advice_is_not_said_twice(void **state)
 	facts.value[TW_FACT_efficiency_percent] = 10;
 	facts.value[TW_FACT_flops_per_byte] = 10;
 	facts.value[TW_FACT_quantized] = 1;
+	facts.value[TW_FACT_too_short] = 0;
 	tw_category_advise(&advice, "gemm", &facts);
 	assert_true(advice_has(&advice, "memory_bound"));
 	assert_true(advice_has(&advice, "quantized"));
@@ -876,12 +1013,15 @@ int main(void)
 		IN_DIRECTORY(test_metrics_of_gemms),
 		IN_DIRECTORY(test_impact_by_hand),
 		IN_DIRECTORY(test_no_gain_beyond_the_exposed_time),
+		IN_DIRECTORY(test_too_short_to_judge),
+		IN_DIRECTORY(test_advice_that_does_not_fit),
 		IN_DIRECTORY(test_impossible_efficiency),
 		IN_DIRECTORY(test_efficiency_from_peaks),
 		IN_DIRECTORY(test_unknown_platform),
 		IN_DIRECTORY(test_copies_to_the_host_have_no_efficiency),
 		IN_DIRECTORY(test_no_data),
 		IN_DIRECTORY(test_unusable_data),
+		IN_DIRECTORY(test_rows_that_look_alike),
 		IN_DIRECTORY(test_missing_metadata),
 		IN_DIRECTORY(test_name_that_is_a_path),
 		IN_DIRECTORY(test_attention_in_pieces),
