@@ -5,6 +5,7 @@
 #include "store/trace.h"
 #include "table/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* One analysis, while the trace is in memory. */
@@ -23,29 +24,57 @@ static void tell_time(const struct run *run, const char *what, double start)
 
 /* ---- the steps */
 
+struct ending {
+	const char *name;
+	struct tw_category_result result;
+	double time_ms;
+};
+
+/* By time, most first. */
+static int compare_endings(const void *a, const void *b)
+{
+	const struct ending *p = a, *q = b;
+
+	if (p->time_ms != q->time_ms)
+		return p->time_ms > q->time_ms ? -1 : 1;
+	return strcmp(p->name, q->name);
+}
+
 /* A category that cannot be analysed is left out of the rest, and named. */
 static int analyse_categories(struct run *run, struct trawl_error *err)
 {
-	const struct tw_json_value *manifest, *category;
+	const struct tw_json_value *manifest, *list, *category;
 	double start = cli_seconds();
+	struct ending *endings;
+	size_t count = 0, i;
 
 	manifest = tw_prepared_json(&run->prepared, "", TW_MANIFEST, err);
 	if (!manifest)
 		return err->status;
-	category = tw_json_get(manifest, "categories")->first;
-	for (; category; category = category->next) {
-		const char *name = tw_json_text(tw_json_get(category, "name"));
-		struct tw_category_result result = { .status = TW_CATEGORY_DONE };
-		int status = tw_category(&run->prepared, name, &result, err);
+	list = tw_json_get(manifest, "categories");
+	endings = tw_arena_alloc(&run->prepared.arena, (list->count + 1) * sizeof(*endings));
+	if (!endings)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	for (category = list->first; category; category = category->next) {
+		struct ending *e = &endings[count++];
+		int status;
 
+		*e = (struct ending){ .result = { .status = TW_CATEGORY_DONE } };
+		e->name = tw_json_text(tw_json_get(category, "name"));
+		status = tw_category(&run->prepared, e->name, &e->result, err);
 		if (status)
 			return status;
-		if (result.status == TW_CATEGORY_FAILED) {
-			cli_message("category %s is left out: %s", name, result.message);
+		if (e->result.status == TW_CATEGORY_FAILED) {
+			cli_message("category %s is left out: %s", e->name, e->result.message);
 			run->failed++;
 		}
-		cli_add_category(run->categories, &run->prepared, name, &result);
+		e->time_ms = cli_category_time(&run->prepared, e->name);
 	}
+	if (count)
+		qsort(endings, count, sizeof(*endings), compare_endings);
+	for (i = 0; i < count; i++)
+		cli_add_category(run->categories, &run->prepared, endings[i].name,
+				 &endings[i].result);
 	tell_time(run, "categories analysed", start);
 	return 0;
 }
@@ -114,12 +143,31 @@ static int write_packages(struct run *run, struct trawl_error *err)
 	return status;
 }
 
+/*
+ * The name of the trace; "trace.json.gz" says little, so that the name of its directory goes
+ * before it.  Without a directory as it is.
+ */
+static const char *title_of(const char *path)
+{
+	static const char common[] = "trace.json";
+	const char *name = cli_trace_name(path), *start;
+
+	if (strncmp(name, common, sizeof(common) - 1))
+		return name;
+	start = path + strlen(path) - strlen(name);
+	if (start - path < 2 || strcmp(start, name) || start[-1] != '/')
+		return name;
+	for (start--; start > path && start[-1] != '/';)
+		start--;
+	return *start == '/' || *start == '.' ? name : start;
+}
+
 /* What comes of the prepared data. */
 static int analyse(struct run *run, struct trawl_error *err)
 {
 	const struct cli_analysing *a = run->a;
 	const struct tw_reports_options options = {
-		a->model ? a->model : cli_trace_name(a->reporting.path),
+		a->model ? a->model : title_of(a->reporting.path),
 	};
 	struct tw_pictures *pictures = NULL;
 	double start;

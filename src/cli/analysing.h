@@ -22,6 +22,8 @@ int cli_analyse(struct cli_analysing *analysing);
 /* A table of categories, for the rows below; NULL when out of memory. */
 struct trawl_table *cli_category_table(void);
 /* How its analysis ended, its time and bottlenecks by its metrics. */
+/* The time that it is about; negative when it is not known. */
+double cli_category_time(struct tw_prepared *prepared, const char *name);
 void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, const char *name,
 		      const struct tw_category_result *result);
 

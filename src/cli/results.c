@@ -5,11 +5,8 @@
 #include "standalone/markdown.h"
 #include "table/table.h"
 
-#include <math.h>
 #include <string.h>
 
-/* So many changes are named. */
-#define MOST_CHANGES 3
 /* Names of kernels can fill a page. */
 #define MOST_TITLE_BYTES 120
 
@@ -18,7 +15,8 @@
 static const struct trawl_column category_columns[] = {
 	{ "category", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "name of the category" },
 	{ "status", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "done, no data, or failed" },
-	{ "time", TRAWL_COLUMN_REAL, "ms", 0, 3, 10, "time that it is about" },
+	{ "time", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
+	  "kernel time; of the areas idle time, or that of communication and copies" },
 	{ "of compute", TRAWL_COLUMN_REAL, "%", 0, 1, 10,
 	  "its kernel time as a share of the computation time" },
 	{ "bottlenecks", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "bottlenecks found" },
@@ -31,6 +29,36 @@ static const struct tw_table_spec category_spec = {
 	.column_count = sizeof(category_columns) / sizeof(category_columns[0]),
 	.keep_empty = true,
 };
+
+/* What an analysis of the whole is about: idle time, or communication and copies. */
+static double time_of(const struct tw_json_value *metrics)
+{
+	const struct tw_json_value *overlap = tw_json_get(metrics, "overlap_analysis");
+	double idle = tw_json_number(
+		tw_json_get(tw_json_get(metrics, "gpu_utilization"), "idle_time_ms"));
+	double moved = tw_json_number(tw_json_get(overlap, "total_comm_time_us")) +
+		       tw_json_number(tw_json_get(overlap, "total_memcpy_time_us"));
+
+	if (strcmp(tw_json_text(tw_json_get(metrics, "tier")), "system"))
+		return tw_json_number(tw_json_get(metrics, "total_time_ms"));
+	return overlap->type == TW_JSON_OBJECT ? moved / 1000 : idle;
+}
+
+static const struct tw_json_value *metrics_of(struct tw_prepared *prepared, const char *name)
+{
+	const char *file = tw_prepared_name(prepared, name, "_metrics.json");
+	struct trawl_error err;
+
+	return file ? tw_prepared_json(prepared, TW_CATEGORY_DATA, file, &err) : NULL;
+}
+
+double cli_category_time(struct tw_prepared *prepared, const char *name)
+{
+	const struct tw_json_value *metrics = metrics_of(prepared, name);
+	double time = metrics ? time_of(metrics) : -1;
+
+	return time >= 0 ? time : -1;
+}
 
 struct trawl_table *cli_category_table(void)
 {
@@ -45,20 +73,18 @@ void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, c
 		[TW_CATEGORY_NO_DATA] = "no data",
 		[TW_CATEGORY_FAILED] = "failed",
 	};
-	const char *file = tw_prepared_name(prepared, name, "_metrics.json");
 	const struct tw_json_value *metrics = NULL, *found;
 	size_t row = tw_table_add_row(table);
-	struct trawl_error err;
 
 	tw_table_set_str(table, row, 0, name);
 	tw_table_set_str(table, row, 1, words[result->status]);
 	if (result->status == TW_CATEGORY_FAILED)
 		tw_table_add_note(table, "%s failed: %s", name, result->message);
-	if (result->status == TW_CATEGORY_DONE && file)
-		metrics = tw_prepared_json(prepared, TW_CATEGORY_DATA, file, &err);
+	if (result->status == TW_CATEGORY_DONE)
+		metrics = metrics_of(prepared, name);
 	if (!metrics)
 		return;
-	tw_table_set_real(table, row, 2, tw_json_number(tw_json_get(metrics, "total_time_ms")));
+	tw_table_set_real(table, row, 2, time_of(metrics));
 	tw_table_set_real(table, row, 3,
 			  tw_json_number(tw_json_get(metrics, "percent_of_compute")));
 	found = tw_json_get(metrics, "bottlenecks");
@@ -156,35 +182,20 @@ static const struct trawl_column change_columns[] = {
 
 static const struct tw_table_spec change_spec = {
 	.name = "changes",
-	.meaning = "what is most worth changing, by expected gain",
+	.meaning = "what is most worth changing, in the order of the reports",
 	.columns = change_columns,
 	.column_count = sizeof(change_columns) / sizeof(change_columns[0]),
 	.keep_empty = true,
 };
 
-/* What nobody knows comes behind what somebody does, and before nothing. */
-static double gain_of(const struct tw_json_value *item)
+/* What has this number in the reports; NULL: nothing. */
+static const struct tw_json_value *find_change(const struct tw_json_value *list, const char *id)
 {
-	double gain = tw_json_number(tw_json_get(item, "expected_gain_percent"));
+	const struct tw_json_value *item = list->first;
 
-	return isnan(gain) ? 1e-9 : gain;
-}
-
-/* The one with the most gain among those not picked, the first of several; NULL: none. */
-static const struct tw_json_value *best_change(const struct tw_json_value *list,
-					       const struct tw_json_value *const *picked,
-					       size_t count)
-{
-	const struct tw_json_value *item, *best = NULL;
-	size_t i;
-
-	for (item = list->first; item; item = item->next) {
-		for (i = 0; i < count && picked[i] != item;)
-			i++;
-		if (i == count && gain_of(item) > (best ? gain_of(best) : 0))
-			best = item;
-	}
-	return best;
+	while (item && strcmp(tw_json_text(tw_json_get(item, "id")), id))
+		item = item->next;
+	return item;
 }
 
 static void add_change(struct trawl_table *table, const struct tw_json_value *item)
@@ -209,19 +220,16 @@ static void add_change(struct trawl_table *table, const struct tw_json_value *it
 static struct trawl_table *change_table(struct tw_prepared *prepared)
 {
 	struct trawl_table *table = tw_table_new(&change_spec, trawl_allocator_default());
-	const struct tw_json_value *picked[MOST_CHANGES], *data, *list;
+	const struct tw_json_value *data, *id, *item;
 	struct trawl_error err;
-	size_t count;
 
 	data = table ? tw_prepared_json(prepared, "", "priority_data.json", &err) : NULL;
 	if (!data)
 		return table;
-	list = tw_json_get(data, "optimizations");
-	for (count = 0; count < MOST_CHANGES; count++) {
-		picked[count] = best_change(list, picked, count);
-		if (!picked[count])
-			break;
-		add_change(table, picked[count]);
+	for (id = tw_json_get(data, "most_valuable")->first; id; id = id->next) {
+		item = find_change(tw_json_get(data, "optimizations"), tw_json_text(id));
+		if (item)
+			add_change(table, item);
 	}
 	return table;
 }
@@ -242,7 +250,7 @@ static bool has_cell(const struct trawl_table *table, size_t row, size_t column)
 	return trawl_table_cell(table, row, column).state == TRAWL_CELL_VALUE;
 }
 
-static void add_platform(struct tw_str *out, const struct tw_json_value *manifest)
+static void add_platform_text(struct tw_str *out, const struct tw_json_value *manifest)
 {
 	const char *platform = text_of(manifest, "platform");
 	const char *device = text_of(manifest, "device_name");
@@ -250,7 +258,7 @@ static void add_platform(struct tw_str *out, const struct tw_json_value *manifes
 	tw_str_add_cstr(out, "platform: ");
 	if (!platform) {
 		tw_str_add_cstr(out,
-				"not known, so efficiencies are not either; --platform names it\n");
+				"not known, so efficiencies are not either; --platform names it");
 		return;
 	}
 	tw_escape_terminal(out, platform, strlen(platform));
@@ -263,16 +271,34 @@ static void add_platform(struct tw_str *out, const struct tw_json_value *manifes
 		}
 		tw_str_add_cstr(out, "; --platform names another");
 	}
-	tw_str_add_char(out, '\n');
+}
+
+/* A line of its own, in the terminal's width. */
+static void add_line(struct tw_str *out, struct tw_str *line)
+{
+	cli_add_wrapped(out, line->failed || !line->ptr ? "" : line->ptr, 0, cli_width());
+	out->failed |= line->failed;
+	tw_str_release(line);
+}
+
+static void add_platform(struct tw_str *out, const struct tw_json_value *manifest)
+{
+	struct tw_str line;
+
+	tw_str_init(&line, out->allocator);
+	add_platform_text(&line, manifest);
+	add_line(out, &line);
 }
 
 /* "3.496 ms looked at: 80.1 % computation, ..." */
-static void add_use(struct tw_str *out, const struct trawl_table *analysis)
+static void add_use(struct tw_str *whole, const struct trawl_table *analysis)
 {
+	struct tw_str line, *out = &line;
 	static const char *const words[] = { "computation", "exposed communication",
 					     "exposed copies", "idle" };
 	size_t i;
 
+	tw_str_init(&line, whole->allocator);
 	if (has_cell(analysis, 0, 5)) {
 		tw_str_add_real_fixed(out, trawl_table_cell(analysis, 0, 5).real, 3);
 		tw_str_add_cstr(out, " ms");
@@ -288,7 +314,49 @@ static void add_use(struct tw_str *out, const struct trawl_table *analysis)
 		tw_str_add_real_fixed(out, trawl_table_cell(analysis, 0, 6 + i).real, 1);
 		tw_str_addf(out, " %% %s", words[i]);
 	}
-	tw_str_add_char(out, '\n');
+	add_line(whole, &line);
+}
+
+/* What the figures do not hold. */
+static void add_missing(struct tw_str *out, const struct tw_json_value *manifest)
+{
+	const struct tw_json_value *u = tw_json_get(manifest, "unlinked");
+	const struct tw_json_value *d = tw_json_get(manifest, "defects")->first;
+	const char *platform = text_of(manifest, "platform");
+	const char *device = text_of(manifest, "platform_of_device");
+	struct tw_str line;
+
+	tw_str_init(&line, out->allocator);
+	if (platform && device && strcmp(platform, device)) {
+		tw_str_add_cstr(&line, "by the device's name the trace is of ");
+		tw_escape_terminal(&line, device, strlen(device));
+		cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, cli_width());
+	}
+	if (tw_json_number(tw_json_get(u, "count")) > 0) {
+		tw_str_clear(&line);
+		tw_str_add_real_fixed(&line, tw_json_number(tw_json_get(u, "time_ms")), 3);
+		tw_str_add_cstr(&line, " ms of GPU work (");
+		tw_str_add_real_fixed(&line, tw_json_number(tw_json_get(u, "percent_of_total")), 1);
+		tw_str_add_cstr(&line, " %) without a recorded launch: in no operation, so that "
+				       "categories do not add up and their times are lower bounds");
+		cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, cli_width());
+	}
+	if (tw_json_true(tw_json_get(manifest, "linked_only")))
+		tw_str_add_cstr(out, "GPU work without a recorded launch is left out\n");
+	for (; d; d = d->next) {
+		const char *severity = text_of(d, "severity"), *meaning = text_of(d, "meaning");
+
+		if (!severity || !meaning || !strcmp(severity, "note"))
+			continue;
+		tw_str_clear(&line);
+		tw_str_addf(&line, "%s: ", severity);
+		tw_str_add_real_fixed(&line, tw_json_number(tw_json_get(d, "count")), 0);
+		tw_str_add_cstr(&line, " x ");
+		tw_escape_terminal(&line, meaning, strlen(meaning));
+		cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, cli_width());
+	}
+	out->failed |= line.failed;
+	tw_str_release(&line);
 }
 
 static void add_percent(struct tw_str *out, const struct trawl_table *table, size_t row,
@@ -299,7 +367,7 @@ static void add_percent(struct tw_str *out, const struct trawl_table *table, siz
 	tw_str_add_cstr(out, behind);
 }
 
-/* "1. aten::mm (GEMM): up to 12.3 % less time", and below it what is wrong and what to do. */
+/* "P1. aten::mm (GEMM): up to 12.3 % less time", and below it what is wrong and what to do. */
 static void add_change_text(struct tw_str *out, const struct trawl_table *changes, size_t i)
 {
 	struct tw_str text;
@@ -308,21 +376,22 @@ static void add_change_text(struct tw_str *out, const struct trawl_table *change
 	tw_str_init(&text, out->allocator);
 	add_cell(&text, changes, i, CHANGE_TITLE);
 	tw_md_cut(&text, MOST_TITLE_BYTES);
-	tw_str_addf(out, "  %zu. ", i + 1);
-	tw_str_add(out, text.ptr, text.len);
 	if (has_cell(changes, i, CHANGE_GAIN))
-		add_percent(out, changes, i, CHANGE_GAIN, ": up to ", " % less time");
+		add_percent(&text, changes, i, CHANGE_GAIN, ": up to ", " % less time");
 	else if (has_cell(changes, i, CHANGE_SHARE))
-		add_percent(out, changes, i, CHANGE_SHARE, ": gain not known, it takes ",
+		add_percent(&text, changes, i, CHANGE_SHARE, ": gain not known, it takes ",
 			    " % of the time");
-	tw_str_add_char(out, '\n');
+	tw_str_add_cstr(out, "  ");
+	add_cell(out, changes, i, CHANGE_ID);
+	tw_str_add_cstr(out, ". ");
+	cli_add_wrapped(out, text.failed ? "" : text.ptr, 6, cli_width());
 	for (column = CHANGE_ISSUE; column <= CHANGE_ACTION; column++) {
 		if (!has_cell(changes, i, column))
 			continue;
 		tw_str_clear(&text);
 		add_cell(&text, changes, i, column);
-		tw_str_add_cstr(out, "     ");
-		cli_add_wrapped(out, text.failed ? "" : text.ptr, 5, cli_width());
+		tw_str_add_cstr(out, "      ");
+		cli_add_wrapped(out, text.failed ? "" : text.ptr, 6, cli_width());
 	}
 	out->failed |= text.failed;
 	tw_str_release(&text);
@@ -344,16 +413,23 @@ static void add_changes(struct tw_str *out, const struct trawl_table *changes)
 static int print_text(const struct tw_json_value *manifest,
 		      const struct trawl_table *const tables[3])
 {
+	bool has_work = has_cell(tables[0], 0, 5) && trawl_table_cell(tables[0], 0, 5).real > 0;
 	struct tw_str out;
 	int status = CLI_FAILED;
 
 	tw_str_init(&out, trawl_allocator_default());
 	add_platform(&out, manifest);
-	add_use(&out, tables[0]);
-	tw_str_add_char(&out, '\n');
-	tw_render_text(tables[1], &out, cli_width(), 0);
-	tw_str_add_char(&out, '\n');
-	add_changes(&out, tables[2]);
+	if (has_work) {
+		add_use(&out, tables[0]);
+		add_missing(&out, manifest);
+		tw_str_add_char(&out, '\n');
+		tw_render_text(tables[1], &out, cli_width(), 0);
+		tw_str_add_char(&out, '\n');
+		add_changes(&out, tables[2]);
+	} else {
+		tw_str_add_cstr(&out, "the trace has no GPU work: there is nothing to rank\n");
+		add_missing(&out, manifest);
+	}
 	if (out.failed)
 		cli_message("out of memory");
 	else

@@ -12,6 +12,9 @@ const char *const tw_report_style[] = {
 	"  --line: #d0d7de;",
 	"  --link: #0550ae;",
 	"  --mark: #fff4ce;",
+	"  --critical: #b42318;",
+	"  --high: #8a5a00;",
+	"  --medium: #1a7335;",
 	"}",
 	"@media (prefers-color-scheme: dark) {",
 	"  :root {",
@@ -22,6 +25,9 @@ const char *const tw_report_style[] = {
 	"    --line: #333d48;",
 	"    --link: #7ab7ff;",
 	"    --mark: #3b3413;",
+	"    --critical: #ff8a80;",
+	"    --high: #f0b849;",
+	"    --medium: #6fd08c;",
 	"  }",
 	"}",
 	"* { box-sizing: border-box; }",
@@ -41,6 +47,10 @@ const char *const tw_report_style[] = {
 	"h4 { font-size: 1.05rem; }",
 	"h5, h6 { font-size: 1rem; }",
 	"h6 { color: var(--faint); }",
+	"nav { display: flex; flex-wrap: wrap; gap: 0.3em 1.2em; font-size: 0.94rem; }",
+	".critical { color: var(--critical); }",
+	".high { color: var(--high); }",
+	".medium { color: var(--medium); }",
 	"p, ul, ol { margin: 0.7em 0; }",
 	"ul, ol { padding-left: 1.4em; }",
 	"li { margin: 0.2em 0; }",
@@ -70,4 +80,4 @@ const char *const tw_report_style[] = {
 	"}",
 };
 
-const size_t tw_report_style_lines = 66;
+const size_t tw_report_style_lines = 76;

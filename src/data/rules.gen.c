@@ -434,6 +434,10 @@ const struct tw_rule tw_rules[] = {
 	  "Profile with host events (runtime calls and operations), so that the cause can be told",
 	  NULL,
 	  1, { { TW_FACT_idle_cause_percent, TW_OVER, 1 } } },
+	{ "headroom", "headroom", "{efficiency_percent}% of what the hardware can do, with {percent_of_category}% of the category's kernel time: room up to the last target",
+	  "Check if torch.compile can fuse or batch it",
+	  "Bottleneck identified - generate reproducer for kernel team",
+	  0, { { 0, TW_KNOWN, 0 } } },
 	{ "gap", "no_platform", "The peaks of the platform are not known: no operation has an efficiency, no gain can be projected",
 	  NULL,
 	  NULL,
@@ -500,4 +504,4 @@ const struct tw_rule tw_rules[] = {
 	  1, { { TW_FACT_bottleneck_count, TW_IS, 0 } } },
 };
 
-const size_t tw_rule_count = 124;
+const size_t tw_rule_count = 125;

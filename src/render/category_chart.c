@@ -18,6 +18,7 @@ static const struct {
 	const char *colour, *name;
 } kinds[TW_BAR_KINDS] = {
 	[TW_BAR_COMPUTE] = { "0072b2", "computing" },
+	[TW_BAR_UNLINKED] = { "56b4e9", "launch not recorded" },
 	[TW_BAR_COMMUNICATION] = { "d55e00", "exposed communication" },
 	[TW_BAR_COPY] = { "e69f00", "exposed copies" },
 	[TW_BAR_IDLE] = { "999999", "idle" },
@@ -118,7 +119,7 @@ static void add_kinds(struct drawing *d, const struct tw_category_chart *chart)
 		add_box(d, x, d->height - 32, x + 14, d->height - 18, kinds[i].colour);
 		add_text(d, kinds[i].name, 0, x + 20, d->height - 25,
 			 "left font 'sans,10' tc rgb '#444444'");
-		x += 215;
+		x += 185;
 	}
 }
 

@@ -13,6 +13,7 @@
 
 enum tw_bar_kind {
 	TW_BAR_COMPUTE,
+	TW_BAR_UNLINKED, /* in no category */
 	TW_BAR_COMMUNICATION,
 	TW_BAR_COPY,
 	TW_BAR_IDLE,

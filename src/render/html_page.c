@@ -51,7 +51,8 @@ void tw_heading_anchor(struct tw_str *out, const char *text, size_t len)
 }
 
 struct anchor {
-	const char *text;
+	const char *text, *heading;
+	int level;
 	struct anchor *next;
 };
 
@@ -72,7 +73,8 @@ static bool is_taken(const struct anchors *list, const char *text)
 }
 
 /* With a number behind it when there is one already. */
-static void add_anchor(struct anchors *list, struct tw_str *text)
+static void add_anchor(struct anchors *list, struct tw_str *text, const struct tw_str *heading,
+		       int level)
 {
 	struct anchor *a = tw_arena_alloc(&list->arena, sizeof(*a));
 	size_t len = text->len;
@@ -83,9 +85,13 @@ static void add_anchor(struct anchors *list, struct tw_str *text)
 		text->len = len;
 		tw_str_addf(text, "-%u", ++number);
 	}
-	if (a)
+	if (a) {
 		a->text = tw_arena_copy(&list->arena, text->ptr ? text->ptr : "", text->len);
-	if (!a || !a->text || text->failed) {
+		a->heading =
+			tw_arena_copy(&list->arena, heading->ptr ? heading->ptr : "", heading->len);
+		a->level = level;
+	}
+	if (!a || !a->text || !a->heading || text->failed) {
 		list->failed = true;
 		return;
 	}
@@ -229,7 +235,7 @@ static void prepare(cmark_node *document, const char *dir, struct anchors *list)
 			tw_str_clear(&anchor);
 			heading_text(node, &text);
 			tw_heading_anchor(&anchor, text.ptr ? text.ptr : "", text.len);
-			add_anchor(list, &anchor);
+			add_anchor(list, &anchor, &text, cmark_node_get_heading_level(node));
 			list->failed |= text.failed;
 		}
 	}
@@ -243,6 +249,48 @@ static bool starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
+/* The headings of level 2, behind the title. */
+static void add_contents(struct tw_str *out, const struct anchors *list)
+{
+	const struct anchor *a;
+	bool any = false;
+
+	for (a = list->first; a; a = a->next) {
+		if (a->level != 2)
+			continue;
+		tw_str_add_cstr(out, any ? "" : "\n<nav>");
+		tw_str_add_cstr(out, "<a href=\"#");
+		tw_escape_html(out, a->text, strlen(a->text));
+		tw_str_add_cstr(out, "\">");
+		tw_escape_html(out, a->heading, strlen(a->heading));
+		tw_str_add_cstr(out, "</a>");
+		any = true;
+	}
+	tw_str_add_cstr(out, any ? "</nav>" : "");
+}
+
+/* The words of a priority in its colour: its mark is a character that fonts may lack. */
+static size_t add_priority(struct tw_str *out, const char *html)
+{
+	static const char *const marks[][3] = {
+		{ "🔴 ", "Critical Priority", "critical" },
+		{ "🟡 ", "High Priority", "high" },
+		{ "🟢 ", "Medium Priority", "medium" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		size_t mark = strlen(marks[i][0]);
+
+		if (!starts(html, marks[i][0]) || !starts(html + mark, marks[i][1]))
+			continue;
+		tw_str_addf(out, "%s<span class=\"%s\">%s</span>", marks[i][0], marks[i][2],
+			    marks[i][1]);
+		return mark + strlen(marks[i][1]);
+	}
+	return 0;
+}
+
 /*
  * Headings get their anchors, tables a box of their own to scroll in.  In the text every < is
  * &lt;, so what looks like a tag is one.
@@ -250,6 +298,7 @@ static bool starts(const char *text, const char *with)
 static void add_body(struct tw_str *out, const char *html, const struct anchors *list)
 {
 	const struct anchor *anchor = list->first;
+	bool contents = false;
 	const char *tag;
 
 	for (; (tag = strchr(html, '<')); html = tag + 1) {
@@ -259,10 +308,15 @@ static void add_body(struct tw_str *out, const char *html, const struct anchors 
 			tw_escape_html(out, anchor->text, strlen(anchor->text));
 			tw_str_add_cstr(out, "\">");
 			anchor = anchor->next;
-			tag += 3;
+			tag += 3 + add_priority(out, tag + 4);
 		} else if (starts(tag, "<table>")) {
 			tw_str_add_cstr(out, "<div class=\"scroll\"><table>");
 			tag += strlen("<table>") - 1;
+		} else if (starts(tag, "</h1>") && !contents) {
+			tw_str_add_cstr(out, "</h1>");
+			add_contents(out, list);
+			contents = true;
+			tag += strlen("</h1>") - 1;
 		} else if (starts(tag, "</table>")) {
 			tw_str_add_cstr(out, "</table></div>");
 			tag += strlen("</table>") - 1;

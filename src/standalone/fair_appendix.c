@@ -58,10 +58,77 @@ static size_t warn_of_platform(const struct tw_report_material *m, struct tw_str
 	return 1;
 }
 
+/* The user named another platform than the device is. */
+static size_t warn_of_device(const struct tw_report_material *m, struct tw_str *out)
+{
+	const char *device = tw_report_text(m->manifest, "platform_of_device");
+
+	if (!m->platform || !*device || !strcmp(m->platform, device))
+		return 0;
+	tw_str_add_cstr(out, "- **Platform**: efficiencies are those of ");
+	tw_md_text(out, m->platform);
+	tw_str_add_cstr(out, ", which was named, but by the device's name the trace is of ");
+	tw_md_text(out, device);
+	tw_str_add_cstr(out, ".\n");
+	return 1;
+}
+
+static size_t warn_of_unlinked(const struct tw_report_material *m, struct tw_str *out)
+{
+	const struct tw_json_value *u = tw_json_get(m->manifest, "unlinked");
+	size_t count = 0;
+
+	if (tw_report_number(u, "count") > 0) {
+		tw_str_add_cstr(out, "- **GPU work without a recorded launch**: ");
+		tw_report_tell(out, u, "count", "", " events, ");
+		tw_report_tell(out, u, "time_ms", " ms", " (");
+		tw_report_tell(out, u, "percent_of_total", "%", " of the total time; ");
+		tw_report_tell(out, u, "percent_of_compute", "%",
+			       " of compute). It belongs to no operation: categories do not add up "
+			       "to the computation time, and times of operations are lower "
+			       "bounds.\n");
+		count++;
+	}
+	if (tw_json_true(tw_json_get(m->manifest, "linked_only"))) {
+		tw_str_add_cstr(out, "- **Linked only**: GPU work without a recorded launch was "
+				     "left out of all times (`--linked-only`).\n");
+		count++;
+	}
+	return count;
+}
+
+/* What no finding can be about. */
+static size_t warn_of_unjudged(const struct tw_report_material *m, struct tw_str *out)
+{
+	const struct tw_json_value *facts = tw_json_get(m->data, "facts"), *note;
+	size_t count = 0;
+
+	if (m->platform && tw_report_number(facts, "unmodelled_percent") > 0) {
+		tw_str_add_cstr(out, "- **No efficiency**: ");
+		tw_report_tell(out, facts, "unmodelled_percent", "%", " of compute is in ");
+		tw_report_tell(out, facts, "unmodelled_count", "",
+			       " rows that cannot be judged: there is no cost model for them, or "
+			       "the trace lacks the arguments that it needs.\n");
+		count++;
+	}
+	for (note = tw_json_get(m->data, "notes")->first; note; note = note->next, count++) {
+		tw_str_add_cstr(out, "- **");
+		tw_md_text(out, tw_report_text(note, "display_name"));
+		tw_str_add_cstr(out, "**: what ");
+		tw_report_tell(out, note, "time_ms", " ms", " (");
+		tw_report_tell(out, note, "percent_of_total", "%",
+			       " of the total time) are made of is not visible. ");
+		tw_md_text(out, tw_report_text(note, "issue"));
+		tw_str_add_cstr(out, ".\n");
+	}
+	return count;
+}
+
 static size_t warn_of_quality(const struct tw_report_material *m, struct tw_str *out)
 {
 	const struct tw_json_value *d = tw_json_get(m->manifest, "defects")->first;
 	const char *view = tw_report_text(m->manifest, "view");
+	bool unlinked = tw_report_number(tw_json_get(m->manifest, "unlinked"), "count") > 0;
 	size_t count = 0;
 
 	if (*view) {
@@ -71,7 +138,8 @@ static size_t warn_of_quality(const struct tw_report_material *m, struct tw_str 
 		count++;
 	}
 	for (; d; d = d->next) {
-		if (is_text(d, "severity", "note"))
+		/* That one is told with its time. */
+		if (unlinked && is_text(d, "kind", "unlinked_gpu"))
 			continue;
 		tw_str_add_cstr(out, "- **Data quality** (");
 		tw_md_text(out, tw_report_text(d, "severity"));
@@ -93,6 +161,9 @@ static void add_warnings(const struct tw_report_material *m, struct tw_str *out)
 	tw_str_add_cstr(out, "## Warnings\n\n");
 	count = warn_of_categories(m, out);
 	count += warn_of_platform(m, out);
+	count += warn_of_device(m, out);
+	count += warn_of_unlinked(m, out);
+	count += warn_of_unjudged(m, out);
 	count += warn_of_quality(m, out);
 	if (!count)
 		tw_str_add_cstr(out, "None: every category was analyzed, and nothing in the trace "
@@ -149,17 +220,16 @@ static void add_packages(const struct tw_report_material *m, struct tw_str *out)
 static void add_charts(const struct tw_report_material *m, struct tw_str *out)
 {
 	tw_str_add_cstr(out, "### Charts\n");
-	if (m->has_time_chart)
-		tw_str_add_cstr(out, "![Time by category](" TW_TIME_CHART ")\n\n");
-	if (m->has_roofline)
-		tw_str_add_cstr(out, "![Operations under the roofline](" TW_ROOFLINE_CHART ")\n\n");
 	if (!m->has_time_chart && !m->has_roofline) {
 		tw_str_add_cstr(out, "None: ");
 		tw_md_text(out, m->without_charts);
 		tw_str_add_cstr(out, ".\n");
-	} else if (!m->has_roofline) {
-		tw_str_add_cstr(out, "No roofline: no operation has known work and time.\n");
+		return;
 	}
+	tw_str_add_cstr(out, "They stand below the executive summary");
+	tw_str_add_cstr(out, m->has_roofline ? ".\n" :
+					       "; no roofline: too little of the time is in "
+					       "operations with known work.\n");
 }
 
 void tw_fair_appendix(const struct tw_report_material *m, struct tw_str *out)

@@ -32,6 +32,7 @@ struct paste {
 	bool known_pattern; /* below the line of a pattern that is a finding too */
 	const struct tw_json_value *bottleneck; /* whose numbers are being told */
 	size_t place;
+	bool is_part; /* it is one operation of several */
 };
 
 /* ---- impact projection */
@@ -41,18 +42,24 @@ static bool ends_blank(const struct tw_str *out)
 	return out->len >= 2 && !strcmp(out->ptr + out->len - 2, "\n\n");
 }
 
+static const char *why_without_projection(const struct tw_json_value *o)
+{
+	if (tw_json_true(tw_json_get(o, "too_short")))
+		return "its kernels are too short for an efficiency to mean anything";
+	if (isnan(tw_report_number(o, "efficiency_percent")))
+		return "the efficiency is not known";
+	return "the efficiency is above the last target already";
+}
+
 static void add_projection(const struct tw_json_value *o, struct tw_str *out)
 {
 	const struct tw_json_value *row = tw_json_get(o, "impact_projection")->first;
-	bool bounded = false;
+	bool bounded = false, shortest = false;
 
 	if (!ends_blank(out))
 		tw_str_add_char(out, '\n');
 	if (!row) {
-		bool known = !isnan(tw_report_number(o, "efficiency_percent"));
-
-		tw_str_addf(out, "**Impact Projection**: none, the efficiency is %s.\n",
-			    known ? "above the last target already" : "not known");
+		tw_str_addf(out, "**Impact Projection**: none, %s.\n", why_without_projection(o));
 		return;
 	}
 	tw_str_add_cstr(out, "**Impact Projection** (if op improves to X% of peak):\n\n"
@@ -66,7 +73,11 @@ static void add_projection(const struct tw_json_value *o, struct tw_str *out)
 			       " faster for this op, ~");
 		tw_report_tell(out, row, "e2e_improvement_percent", "%", " of the total time |\n");
 		bounded |= tw_json_true(tw_json_get(row, "bounded_by_exposed_time"));
+		shortest |= tw_json_true(tw_json_get(row, "bounded_by_shortest_kernel"));
 	}
+	if (shortest)
+		tw_str_add_cstr(out, "\nNo call is taken to be shorter than the shortest kernel "
+				     "of the trace.\n");
 	if (bounded) {
 		tw_str_add_cstr(out, "\nThe gain is bounded by the ");
 		tw_report_tell(out, o, "exposed_time_ms", " ms",
@@ -109,21 +120,52 @@ static void add_seen(struct tw_str *out, const char *heading)
 	}
 }
 
-/* The optimization that is the n-th of a category, NULL when there is none. */
-static const struct tw_json_value *find(const struct details *d, const char *category, double n,
-					size_t *place)
+static bool is_nth(const struct tw_json_value *o, const char *category, double n)
+{
+	return !strcmp(tw_report_text(o, "category"), category) &&
+	       tw_report_number(o, "category_rank") == n;
+}
+
+struct found {
+	const struct tw_json_value *item; /* the optimization, or one of the operations it is of */
+	size_t place;
+	size_t member; /* which of these, from 1 on; 0: the whole */
+};
+
+/* What is the n-th of a category; without an item when there is none. */
+static struct found find(const struct details *d, const char *category, double n)
 {
 	const struct tw_json_value *o = tw_json_get(d->material->data, "optimizations")->first;
-	size_t i = 0;
+	struct found found = { NULL, 0, 0 };
 
-	for (; o; o = o->next, i++) {
-		if (!strcmp(tw_report_text(o, "category"), category) &&
-		    tw_report_number(o, "category_rank") == n) {
-			*place = i;
-			return o;
+	for (; o; o = o->next, found.place++) {
+		if (tw_report_number(o, "member_count") > 1) {
+			found.member = 1;
+			found.item = tw_json_get(o, "members")->first;
+			while (found.item && !is_nth(found.item, category, n)) {
+				found.item = found.item->next;
+				found.member++;
+			}
+			if (found.item)
+				return found;
+			found.member = 0;
+		} else if (is_nth(o, category, n)) {
+			found.item = o;
+			return found;
 		}
 	}
-	return NULL;
+	return found;
+}
+
+/* Whether the finding has a card among the recommendations that tells the same. */
+static bool has_priority(const struct paste *p)
+{
+	const struct tw_json_value *o = tw_json_get(p->d->material->data, "optimizations")->first;
+	size_t i;
+
+	for (i = 0; o && i < p->place; i++)
+		o = o->next;
+	return o && !tw_report_is_low(o);
 }
 
 static void close_bottleneck(struct paste *p)
@@ -135,50 +177,124 @@ static void close_bottleneck(struct paste *p)
 	p->bottleneck = NULL;
 }
 
+/* The modules around it, the outermost first, and who launched it. */
+static void add_call_site(const struct tw_json_value *o, struct tw_str *out)
+{
+	const struct tw_json_value *module = tw_json_get(o, "module_chain")->first;
+	const char *launcher = tw_report_text(o, "launcher_path");
+	bool any = module != NULL;
+
+	if (!module && !*launcher)
+		return;
+	tw_str_add_cstr(out, "- **Call site:** ");
+	for (; module; module = module->next) {
+		tw_md_code(out, tw_json_text(module), NAME_CHARACTERS);
+		tw_str_add_cstr(out, module->next ? " › " : "");
+	}
+	if (*launcher) {
+		tw_str_add_cstr(out, any ? ", " : "");
+		tw_md_code(out, launcher, NAME_CHARACTERS);
+	}
+	tw_str_add_char(out, '\n');
+}
+
+/* Of "Kernel 1: a<br>Kernel 2: b" as `a`, `b`. */
+static void add_kernels(const struct tw_json_value *o, struct tw_str *out)
+{
+	static const char between[] = "<br>", label[] = "Kernel ";
+	const char *text = tw_report_text(o, "kernel_name_trunc"), *end, *colon;
+	struct tw_str name;
+	bool any = false;
+
+	tw_str_init(&name, out->allocator);
+	for (; *text; text = *end ? end + sizeof(between) - 1 : end, any = true) {
+		end = strstr(text, between);
+		end = end ? end : text + strlen(text);
+		colon = strstr(text, ": ");
+		if (!strncmp(text, label, sizeof(label) - 1) && colon && colon < end)
+			text = colon + 2;
+		tw_str_clear(&name);
+		tw_str_add(&name, text, (size_t)(end - text));
+		tw_str_add_cstr(out, any ? ", " : "- **Kernels:** ");
+		tw_md_code(out, name.ptr ? name.ptr : "", NAME_CHARACTERS);
+	}
+	tw_str_add_cstr(out, any ? "\n" : "");
+	out->failed |= name.failed;
+	tw_str_release(&name);
+}
+
+/* What of an operation the recommendation has no room for; `args`: what it has. */
+static void add_identity(const struct tw_json_value *o, bool args, struct tw_str *out)
+{
+	tw_str_add_cstr(out, "- **Calls:** ");
+	tw_report_tell(out, o, "count", "", "");
+	if (args && *tw_report_text(o, "args")) {
+		tw_str_add_cstr(out, ", ");
+		tw_report_args(out, tw_json_get(o, "args"), 2 * NAME_CHARACTERS);
+	}
+	tw_str_add_char(out, '\n');
+	add_call_site(o, out);
+	add_kernels(o, out);
+}
+
 static void flush_headings(struct paste *p)
 {
+	bool any = false;
 	size_t i;
 
 	for (i = 1; i <= LEVELS; i++) {
 		if (p->pending[i].len) {
 			tw_str_addf(p->d->out, "%s\n\n", p->pending[i].ptr);
 			tw_str_clear(&p->pending[i]);
+			any = true;
 		}
 	}
+	if (any && p->bottleneck)
+		add_identity(p->bottleneck, p->is_part || !has_priority(p), p->d->out);
 }
 
-/* "P3: `aten::mm`" of "1. `aten::mm`", when that is an optimization; else as it is. */
+/*
+ * "P3: `aten::mm`" of "1. `aten::mm`", when that is an optimization, "P3, operation 2: ..." when
+ * it is of several; else as it is.
+ */
 static void number_heading(struct paste *p, const char *text, struct tw_str *heading)
 {
 	static const char system[] = "System P";
 	bool is_finding = p->category->is_system && !strncmp(text, system, sizeof(system) - 1);
 	const char *digits = is_finding ? text + sizeof(system) - 1 : text;
-	const struct tw_json_value *o = NULL;
+	struct found found = { NULL, 0, 0 };
 	struct tw_str seen;
-	size_t place = 0;
 	char *end;
 	long n = strtol(digits, &end, 10);
 
 	if (end > digits && (is_finding ? *end == ':' : !p->category->is_system && *end == '.'))
-		o = find(p->d, p->category->name, (double)n, &place);
-	if (!o) {
+		found = find(p->d, p->category->name, (double)n);
+	/* A part of another finding, or none at all: the number would be that of something else. */
+	if (is_finding && !found.item)
+		p->skipping = true;
+	if (!found.item) {
 		tw_str_add_cstr(heading, text);
 		return;
 	}
 	tw_str_init(&seen, heading->allocator);
-	tw_str_addf(&seen, "%s%s:", is_finding ? "System " : "", tw_report_text(o, "id"));
+	tw_str_addf(&seen, "%sP%zu", is_finding ? "System " : "", found.place + 1);
+	if (found.member)
+		tw_str_addf(&seen, ", operation %zu", found.member);
+	tw_str_add_char(&seen, ':');
 	tw_str_add_cstr(heading, seen.ptr ? seen.ptr : "");
 	tw_str_add_cstr(heading, end + 1);
 	add_seen(&seen, end + 1);
-	p->d->told[place] = true;
 	/* Issue and action of a system finding stand in the recommendations alone. */
-	if (is_finding && !tw_report_is_low(o)) {
+	if (is_finding && !tw_report_is_low(found.item)) {
 		p->skipping = true;
 	} else {
-		set_anchor(p->d, place, seen.ptr ? seen.ptr : "");
-		p->bottleneck = is_finding ? NULL : o;
-		p->place = place;
+		if (!p->d->told[found.place] || found.member == 1)
+			set_anchor(p->d, found.place, seen.ptr ? seen.ptr : "");
+		p->bottleneck = is_finding ? NULL : found.item;
+		p->place = found.place;
+		p->is_part = found.member > 0;
 	}
+	p->d->told[found.place] = true;
 	heading->failed |= seen.failed;
 	tw_str_release(&seen);
 }
@@ -251,7 +367,7 @@ static bool is_told_elsewhere(const struct paste *p, const char *line)
 		return true;
 	for (i = 0; i < sizeof(told) / sizeof(told[0]); i++)
 		if (starts(line, told[i]))
-			return !tw_report_is_low(p->bottleneck);
+			return has_priority(p);
 	return false;
 }
 
@@ -328,6 +444,7 @@ static void add_untold(struct details *d, const struct tw_report_category *c)
 		tw_md_code(&heading, tw_report_text(o, "operation"), NAME_CHARACTERS);
 		tw_str_addf(d->out, "\n##### %s\n\n", heading.ptr ? heading.ptr : "");
 		set_anchor(d, i, heading.ptr ? heading.ptr : "");
+		add_identity(o, tw_report_is_low(o), d->out);
 		tw_str_add_cstr(d->out, "- **Time:** ");
 		tw_report_tell(d->out, o, "time_ms", " ms", " (");
 		tw_report_tell(d->out, o, "percent_of_compute", "%", " of compute)\n");
@@ -342,7 +459,7 @@ static void add_untold(struct details *d, const struct tw_report_category *c)
 static void add_category(struct details *d, const struct tw_report_category *c, size_t number)
 {
 	struct tw_str heading;
-	size_t count = tw_json_get(d->material->data, "optimizations")->count, place = 0, i;
+	size_t count = tw_json_get(d->material->data, "optimizations")->count, i;
 	const struct tw_json_value *o;
 
 	tw_str_init(&heading, d->out->allocator);
@@ -356,9 +473,10 @@ static void add_category(struct details *d, const struct tw_report_category *c, 
 	}
 	tw_str_addf(d->out, "%s### %s\n\n", number > 1 ? "\n" : "", heading.ptr ? heading.ptr : "");
 	/* Where its findings are, should nothing nearer be found. */
-	for (i = 1; i <= count; i++)
-		if ((o = find(d, c->name, (double)i, &place)))
-			set_anchor(d, place, heading.ptr ? heading.ptr : "");
+	o = tw_json_get(d->material->data, "optimizations")->first;
+	for (i = 0; o && i < count; o = o->next, i++)
+		if (!strcmp(tw_report_text(o, "category"), c->name) && !d->told[i])
+			set_anchor(d, i, heading.ptr ? heading.ptr : "");
 	if (c->findings)
 		paste_findings(d, c);
 	add_untold(d, c);
@@ -388,6 +506,7 @@ void tw_fair_details(const struct tw_report_material *m, struct tw_str *out, con
 	struct details d = { m, out, anchors, tw_arena_alloc(arena, count + 1) };
 	const struct tw_report_category **list =
 		tw_arena_alloc(arena, (m->category_count + 1) * sizeof(const void *));
+	bool works;
 
 	tw_str_add_cstr(out, "## Detailed Analysis\n\n");
 	if (!d.told || !list) {
@@ -399,9 +518,13 @@ void tw_fair_details(const struct tw_report_material *m, struct tw_str *out, con
 		list[i] = &m->categories[i];
 	if (m->category_count)
 		qsort(list, m->category_count, sizeof(const void *), compare_categories);
+	/* Of a trace without GPU work the areas would tell only that. */
+	works = tw_report_number(tw_json_get(m->data, "summary"), "total_time_ms") > 0;
 	for (i = 0; i < m->category_count; i++)
-		if (list[i]->metrics)
+		if (list[i]->metrics && (works || !list[i]->is_system))
 			add_category(&d, list[i], ++number);
-	if (!number)
+	if (!number && !works)
+		tw_str_add_cstr(out, "There is no GPU work to analyze.\n");
+	else if (!number)
 		tw_str_add_cstr(out, "No category was analyzed.\n");
 }

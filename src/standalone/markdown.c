@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-void tw_md_text(struct tw_str *out, const char *text)
-{
-	tw_escape_markdown(out, text, strlen(text));
-}
-
 void tw_md_cut(struct tw_str *text, size_t most)
 {
 	static const char mark[] = "…";
@@ -49,6 +44,41 @@ void tw_md_code(struct tw_str *out, const char *text, size_t most)
 	tw_str_add_char(out, '`');
 	out->failed |= safe.failed;
 	tw_str_release(&safe);
+}
+
+/* Bytes of a piece of code at the start, with its backticks; 0: there is none. */
+static size_t code_length(const char *text)
+{
+	size_t len;
+
+	if (*text != '`')
+		return 0;
+	len = strcspn(text + 1, "`\n");
+	return len && text[len + 1] == '`' ? len + 2 : 0;
+}
+
+void tw_md_text(struct tw_str *out, const char *text)
+{
+	struct tw_str code;
+
+	tw_str_init(&code, out->allocator);
+	while (*text) {
+		size_t rest = 0, len;
+
+		while (text[rest] && !code_length(text + rest))
+			rest++;
+		tw_escape_markdown(out, text, rest);
+		text += rest;
+		len = code_length(text);
+		if (!len)
+			continue;
+		tw_str_clear(&code);
+		tw_str_add(&code, text + 1, len - 2);
+		tw_md_code(out, code.ptr ? code.ptr : "", 0);
+		text += len;
+	}
+	out->failed |= code.failed;
+	tw_str_release(&code);
 }
 
 void tw_md_number(struct tw_str *out, const struct tw_json_value *value, const char *unit)

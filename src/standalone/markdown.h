@@ -10,7 +10,7 @@
 /* What stands for a value that is not known. */
 #define TW_MD_UNKNOWN "n/a"
 
-/* Text, escaped. */
+/* Text, escaped; what stands between backticks is code. */
 void tw_md_text(struct tw_str *out, const char *text);
 /* Cuts a longer text in the middle to about `most` bytes, and never a character. */
 void tw_md_cut(struct tw_str *text, size_t most);

@@ -1,40 +1,20 @@
 /* priority_data.json: everything the categories found, in one order, with what it is worth. */
-#include "standalone/reports.h"
-
-#include "base/alloc.h"
-#include "findings/findings.h"
+#include "standalone/priorities.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define PRIORITY "priority"
+#define PRIORITY TW_PRIORITY_LADDER
 #define TARGET "target_efficiency"
-
-struct optimization {
-	const struct tw_report_category *category;
-	const struct tw_json_value *source; /* a bottleneck, or a finding of a system analysis */
-	size_t number;			    /* in its category, from 1 on */
-	const char *priority;
-	const struct tw_level *target;	       /* the first above its efficiency */
-	size_t top_rank;		       /* 0: not among the top operations */
-	double gain_percent, percent_of_total; /* NaN: unknown */
-};
-
-struct ranking {
-	const struct tw_report_material *material;
-	struct tw_json json;
-	double total_ms;
-	struct optimization *list;
-	size_t count, most;
-	bool failed;
-};
+/* With fewer findings than these the largest headroom left is told too. */
+#define FEWEST 3
 
 /* ---- what is one */
 
 /* Kernels of one launch that no operation encloses share its uid, but not their name. */
-static size_t top_rank(const struct ranking *r, const struct tw_json_value *bottleneck)
+static size_t top_rank(const struct tw_ranking *r, const struct tw_json_value *bottleneck)
 {
 	const struct tw_json_value *top = tw_json_get(r->material->manifest, "top_operations");
 	const struct tw_json_value *op;
@@ -58,93 +38,139 @@ static double pattern_count(const struct tw_json_value *bottleneck)
 		for (i = 0; i < tw_rule_count; i++)
 			count += tw_rules[i].condition_count &&
 				 !strcmp(tw_rules[i].id, tw_json_text(id)) &&
-				 strcmp(tw_rules[i].scope, "any");
+				 strcmp(tw_rules[i].scope, "any") &&
+				 strcmp(tw_rules[i].scope, "headroom");
 	return count;
 }
 
-/*
- * Time that the operation takes less at a target, of which only that helps in which nothing else
- * runs on the GPU.
- */
-static double gain_ms(const struct tw_json_value *bottleneck, double efficiency, double target)
+bool tw_is_only_noted(const struct tw_json_value *bottleneck)
 {
-	double time = tw_report_number(bottleneck, "time_ms");
-	double exposed = tw_report_number(bottleneck, "exposed_time_ms");
-
-	return fmin(time * (1 - efficiency / target), exposed);
+	return !strcmp(tw_report_text(bottleneck, "kind"), "not_visible") &&
+	       !*tw_report_text(bottleneck, "algorithmic") &&
+	       !*tw_report_text(bottleneck, "kernel");
 }
 
-static double target_of(const struct tw_level *level)
+static double number_of(const struct tw_level *level)
 {
 	char *end;
-	double target = strtod(level->level, &end);
+	double number = strtod(level->level, &end);
 
-	return *end ? NAN : target;
+	return *end ? NAN : number;
 }
 
-static const struct tw_level *next_target(const struct tw_level *level)
+double tw_target_of(const struct tw_level *level)
+{
+	return number_of(level);
+}
+
+const struct tw_level *tw_next_target(const struct tw_level *level)
 {
 	const struct tw_level *next = level + 1;
 
 	return next < tw_levels + tw_level_count && !strcmp(next->ladder, TARGET) &&
-			       !isnan(target_of(next)) ?
+			       !isnan(number_of(next)) ?
 		       next :
 		       NULL;
 }
 
-static struct optimization *add(struct ranking *r, const struct tw_report_category *category,
-				const struct tw_json_value *source, size_t number)
+double tw_priorities_time_ms(const struct tw_ranking *r, const struct tw_json_value *source,
+			     double efficiency, double target)
 {
-	struct optimization *o;
+	double time = tw_report_number(source, "time_ms") * efficiency / target;
 
-	if (r->count == r->most) {
+	return fmax(time, tw_report_number(source, "count") * r->shortest_kernel_ms);
+}
+
+/* Of the time that goes only that helps in which nothing else runs on the GPU. */
+static double bounded_ms(const struct tw_json_value *source, double less)
+{
+	return fmax(fmin(less, tw_report_number(source, "exposed_time_ms")), 0);
+}
+
+/* Known for operations of a group whose parts one change replaces. */
+static double speedup_of(const struct tw_json_value *source)
+{
+	struct tw_facts facts;
+
+	tw_facts_init(&facts);
+	facts.value[TW_FACT_unfused_attention] =
+		!strcmp(tw_report_text(source, "group"), "unfused_attention");
+	return number_of(tw_level_of("group_speedup", &facts));
+}
+
+/* What the change of a bottleneck saves; NaN: not known. */
+static double gain_ms(const struct tw_ranking *r, struct tw_optimization *o,
+		      const struct tw_facts *facts)
+{
+	double efficiency = facts->value[TW_FACT_efficiency_percent];
+	double saved = tw_report_number(o->source, "saved_ms");
+	const struct tw_level *last = o->target, *next;
+
+	if (!isnan(o->speedup))
+		return bounded_ms(o->source, o->time_ms * (1 - 1 / o->speedup));
+	if (!isnan(saved))
+		return bounded_ms(o->source, saved);
+	if (isnan(efficiency) || tw_level_is_yes("anomaly", facts) ||
+	    tw_json_true(tw_json_get(o->source, "too_short")))
+		return NAN;
+	if (!last)
+		return 0;
+	while ((next = tw_next_target(last)))
+		last = next;
+	return bounded_ms(o->source, o->time_ms - tw_priorities_time_ms(r, o->source, efficiency,
+									number_of(last)));
+}
+
+static struct tw_optimization *add(struct tw_ranking *r, const struct tw_report_category *category,
+				   const struct tw_json_value *source, size_t number)
+{
+	struct tw_arena *arena = &r->material->prepared->arena;
+	struct tw_optimization *o = tw_arena_alloc(arena, sizeof(*o));
+
+	if (o && r->count == r->most) {
 		size_t most = r->most ? 2 * r->most : 64;
-		struct optimization *list =
-			tw_arena_alloc(&r->material->prepared->arena, most * sizeof(*list));
+		struct tw_optimization **list = tw_arena_alloc(arena, most * sizeof(*list));
 
-		if (!list) {
-			r->failed = true;
-			return NULL;
-		}
-		if (r->count)
+		if (list && r->count)
 			memcpy(list, r->list, r->count * sizeof(*list));
-		r->list = list;
-		r->most = most;
+		r->list = list ? list : r->list;
+		r->most = list ? most : r->most;
 	}
-	o = &r->list[r->count++];
-	*o = (struct optimization){ .category = category, .source = source, .number = number };
-	o->gain_percent = NAN;
+	if (!o || r->count == r->most) {
+		r->failed = true;
+		return NULL;
+	}
+	r->list[r->count++] = o;
+	*o = (struct tw_optimization){ .category = category, .source = source, .number = number };
+	o->members = 1;
+	o->gain_percent = o->speedup = NAN;
 	o->percent_of_total = tw_report_number(source, "percent_of_total");
+	o->percent_of_compute = tw_report_number(source, "percent_of_compute");
+	o->time_ms = tw_report_number(source, "time_ms");
+	o->exposed_ms = tw_report_number(source, "exposed_time_ms");
 	return o;
 }
 
-static void add_bottleneck(struct ranking *r, const struct tw_report_category *category,
+static void add_bottleneck(struct tw_ranking *r, const struct tw_report_category *category,
 			   const struct tw_json_value *source, size_t number)
 {
-	struct optimization *o = add(r, category, source, number);
+	struct tw_optimization *o = add(r, category, source, number);
 	struct tw_facts facts;
-	double efficiency;
 
 	if (!o)
 		return;
-	efficiency = tw_report_number(source, "efficiency_percent");
 	o->top_rank = top_rank(r, source);
+	o->speedup = speedup_of(source);
 	tw_facts_init(&facts);
 	facts.value[TW_FACT_in_top_operations] = o->top_rank ? 1 : 0;
-	facts.value[TW_FACT_efficiency_percent] = efficiency;
+	facts.value[TW_FACT_efficiency_percent] = tw_report_number(source, "efficiency_percent");
 	facts.value[TW_FACT_percent_of_category] = tw_report_number(source, "percent_of_category");
 	facts.value[TW_FACT_pattern_count] = pattern_count(source);
 	o->priority = tw_level_of(PRIORITY, &facts)->level;
 	o->target = tw_level_of(TARGET, &facts);
-	if (!isnan(target_of(o->target))) {
-		const struct tw_level *last = o->target, *next;
-
-		while ((next = next_target(last)))
-			last = next;
-		o->gain_percent = 100 * gain_ms(source, efficiency, target_of(last)) / r->total_ms;
-	} else {
+	if (isnan(number_of(o->target)) || tw_json_true(tw_json_get(source, "too_short")))
 		o->target = NULL;
-	}
+	o->gain_percent = 100 * gain_ms(r, o, &facts) / r->total_ms;
 }
 
 /* Severities are priorities by other names; ACCEPTABLE and GOOD are none. */
@@ -159,16 +185,130 @@ static const char *priority_of_severity(const char *severity)
 	return NULL;
 }
 
-static void add_system(struct ranking *r, const struct tw_report_category *category,
+/* What is part of another finding is told there. */
+static void add_system(struct tw_ranking *r, const struct tw_report_category *category,
 		       const struct tw_json_value *source, size_t number)
 {
-	const char *priority = priority_of_severity(tw_report_text(source, "severity"));
-	struct optimization *o = priority ? add(r, category, source, number) : NULL;
+	const char *severity = priority_of_severity(tw_report_text(source, "severity"));
+	struct tw_optimization *o;
+	struct tw_facts facts;
 
-	if (o) {
-		o->priority = priority;
-		o->gain_percent = o->percent_of_total;
+	if (!severity || *tw_report_text(source, "included_in"))
+		return;
+	o = add(r, category, source, number);
+	if (!o)
+		return;
+	o->gain_percent = o->percent_of_total;
+	tw_facts_init(&facts);
+	facts.value[TW_FACT_gain_percent] = o->gain_percent;
+	o->priority = isnan(o->gain_percent) ? severity :
+					       tw_level_of("priority_system", &facts)->level;
+}
+
+/* ---- several as one */
+
+static bool is_small(const struct tw_optimization *o)
+{
+	struct tw_facts facts;
+
+	tw_facts_init(&facts);
+	facts.value[TW_FACT_gain_percent] = o->gain_percent;
+	return tw_level_is_yes("small_gain", &facts);
+}
+
+static bool same_text(const struct tw_optimization *a, const struct tw_optimization *b,
+		      const char *key)
+{
+	return !strcmp(tw_report_text(a->source, key), tw_report_text(b->source, key));
+}
+
+static const char *first_rule(const struct tw_optimization *o)
+{
+	const struct tw_json_value *rule = tw_json_get(o->source, "rules")->first;
+
+	return rule ? tw_json_text(rule) : "";
+}
+
+/* Parts of one thing; what cannot be seen of a category; small ones with the same advice. */
+static bool is_one(const struct tw_optimization *a, const struct tw_optimization *b)
+{
+	bool grouped = *tw_report_text(a->source, "group");
+	bool hidden = !strcmp(tw_report_text(a->source, "kind"), "not_visible");
+
+	if (a->category->is_system || b->category->is_system || !same_text(a, b, "group"))
+		return false;
+	if (grouped)
+		return same_text(a, b, "group_key");
+	if (a->category != b->category)
+		return false;
+	if (hidden || !strcmp(tw_report_text(b->source, "kind"), "not_visible"))
+		return same_text(a, b, "kind");
+	return *first_rule(a) && !strcmp(first_rule(a), first_rule(b)) && is_small(a) &&
+	       is_small(b);
+}
+
+static void join(struct tw_optimization *leader, struct tw_optimization *o)
+{
+	struct tw_optimization *last = leader;
+
+	while (last->next)
+		last = last->next;
+	last->next = o;
+	leader->members++;
+	o->members = 0;
+}
+
+/* Sums into the first of them, which stands for all. */
+static void sum_up(struct tw_optimization *leader)
+{
+	const struct tw_optimization *o;
+
+	for (o = leader->next; o; o = o->next) {
+		leader->gain_percent += o->gain_percent;
+		leader->percent_of_total += o->percent_of_total;
+		leader->percent_of_compute += o->percent_of_compute;
+		leader->time_ms += o->time_ms;
+		leader->exposed_ms += o->exposed_ms;
+		if (tw_level_rank(PRIORITY, o->priority) <
+		    tw_level_rank(PRIORITY, leader->priority))
+			leader->priority = o->priority;
+		if (o->top_rank && (!leader->top_rank || o->top_rank < leader->top_rank))
+			leader->top_rank = o->top_rank;
 	}
+}
+
+/* The members of a finding are compared as they were alone: sums come last. */
+static void join_all(struct tw_ranking *r)
+{
+	size_t i, k, kept = 0;
+
+	for (i = 0; i < r->count; i++)
+		for (k = i + 1; r->list[i]->members && k < r->count; k++)
+			if (r->list[k]->members == 1 && !r->list[k]->next &&
+			    is_one(r->list[i], r->list[k]))
+				join(r->list[i], r->list[k]);
+	for (i = 0; i < r->count; i++) {
+		if (!r->list[i]->members)
+			continue;
+		sum_up(r->list[i]);
+		r->list[kept++] = r->list[i];
+	}
+	r->count = kept;
+}
+
+/* ---- the order */
+
+static void limit_priority(struct tw_optimization *o)
+{
+	struct tw_facts facts;
+	const char *limit;
+
+	tw_facts_init(&facts);
+	facts.value[TW_FACT_gain_percent] = o->gain_percent;
+	facts.value[TW_FACT_percent_of_total] = o->percent_of_total;
+	limit = tw_level_of("priority_limit", &facts)->level;
+	if (tw_level_rank(PRIORITY, limit) > tw_level_rank(PRIORITY, o->priority))
+		o->priority = limit;
 }
 
 /* What is unknown comes last. */
@@ -182,7 +322,8 @@ static int compare_unknown_last(double a, double b)
 /* By priority, then by what is to be gained, then by size. */
 static int compare(const void *a, const void *b)
 {
-	const struct optimization *p = a, *q = b;
+	const struct tw_optimization *p = *(const struct tw_optimization *const *)a;
+	const struct tw_optimization *q = *(const struct tw_optimization *const *)b;
 	unsigned first = tw_level_rank(PRIORITY, p->priority);
 	unsigned second = tw_level_rank(PRIORITY, q->priority);
 	int order = (first > second) - (first < second);
@@ -196,7 +337,150 @@ static int compare(const void *a, const void *b)
 	return order ? order : (p->number > q->number) - (p->number < q->number);
 }
 
-static void collect(struct ranking *r)
+static void sort(struct tw_ranking *r)
+{
+	if (r->count)
+		qsort(r->list, r->count, sizeof(*r->list), compare);
+}
+
+/* ---- the headroom that is left */
+
+static bool has_headroom(const struct tw_json_value *op)
+{
+	struct tw_facts facts;
+
+	tw_facts_init(&facts);
+	facts.value[TW_FACT_percent_of_category] = tw_report_number(op, "percent_of_category");
+	facts.value[TW_FACT_efficiency_percent] =
+		tw_report_number(tw_json_get(op, "efficiency"), "efficiency_percent");
+	return !tw_json_true(tw_json_get(op, "is_bottleneck")) &&
+	       !tw_json_true(tw_json_get(op, "too_short")) && tw_level_is_yes("headroom", &facts);
+}
+
+static void write_headroom_texts(struct tw_json *json, const struct tw_facts *facts)
+{
+	const struct tw_rule *rule = tw_rule_next("headroom", facts, NULL);
+	const char *const texts[][2] = {
+		{ "issue", rule ? rule->issue : "" },
+		{ "algorithmic", rule ? rule->algorithmic : "" },
+		{ "kernel", rule ? rule->kernel : "" },
+	};
+	struct tw_str text;
+	size_t i;
+
+	tw_json_key(json, "rules");
+	tw_json_array(json, TW_JSON_INLINE);
+	if (rule)
+		tw_json_cstr(json, rule->id);
+	tw_json_end(json);
+	tw_str_init(&text, json->out->allocator);
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		tw_str_clear(&text);
+		if (texts[i][1])
+			tw_rule_text(&text, texts[i][1], facts);
+		tw_report_key_text(json, texts[i][0], text.ptr ? text.ptr : "");
+	}
+	json->out->failed |= text.failed;
+	tw_str_release(&text);
+}
+
+/* The operation with the keys of a bottleneck; NULL when out of memory. */
+static const struct tw_json_value *as_bottleneck(struct tw_ranking *r,
+						 const struct tw_json_value *op)
+{
+	static const char *const keys[] = {
+		"uid",
+		"args",
+		"count",
+		"time_ms",
+		"exposed_time_ms",
+		"percent_of_category",
+		"percent_of_compute",
+		"percent_of_total",
+		"library",
+		"launcher_path",
+	};
+	static const char *const figures[] = { "efficiency_percent", "bound_type",
+					       "flops_per_byte" };
+	const struct tw_json_value *efficiency = tw_json_get(op, "efficiency"), *value;
+	struct trawl_error err;
+	struct tw_facts facts;
+	struct tw_json json;
+	struct tw_str text;
+	size_t i;
+
+	tw_facts_init(&facts);
+	facts.value[TW_FACT_percent_of_category] = tw_report_number(op, "percent_of_category");
+	facts.value[TW_FACT_efficiency_percent] =
+		tw_report_number(efficiency, "efficiency_percent");
+	tw_str_init(&text, r->material->prepared->allocator);
+	tw_json_init(&json, &text);
+	tw_json_object(&json, TW_JSON_LINES);
+	tw_report_key_copy(&json, "operation", op, "name");
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		tw_report_key_copy(&json, keys[i], op, keys[i]);
+	for (i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		tw_report_key_copy(&json, figures[i], efficiency, figures[i]);
+	write_headroom_texts(&json, &facts);
+	tw_json_end(&json);
+	tw_json_finish(&json);
+	value = text.failed ? NULL :
+			      tw_json_parse(&r->material->prepared->arena, text.ptr, text.len,
+					    "headroom", &err);
+	tw_str_release(&text);
+	r->failed |= !value;
+	return value;
+}
+
+/* Findings that are more than details. */
+static size_t count_named(const struct tw_ranking *r)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < r->count; i++)
+		count += strcmp(r->list[i]->priority, "Low") != 0;
+	return count;
+}
+
+/* So few findings that a reader may ask what is next: the most that operations could still win. */
+static void add_headroom(struct tw_ranking *r)
+{
+	size_t before = r->count, named = count_named(r), i;
+	struct tw_ranking more = *r;
+
+	if (named >= FEWEST)
+		return;
+	more.list = NULL;
+	more.count = more.most = 0;
+	for (i = 0; i < r->material->category_count; i++) {
+		const struct tw_report_category *c = &r->material->categories[i];
+		const struct tw_json_value *op = tw_json_get(c->metrics, "operations")->first;
+
+		for (; op && !more.failed; op = op->next) {
+			const struct tw_json_value *source;
+
+			source = has_headroom(op) ? as_bottleneck(&more, op) : NULL;
+			if (source)
+				add_bottleneck(&more, c, source, 0);
+		}
+	}
+	for (i = 0; i < more.count; i++)
+		limit_priority(more.list[i]);
+	sort(&more);
+	r->failed |= more.failed;
+	for (i = 0; i < more.count && r->count - before < FEWEST - named; i++) {
+		const struct tw_optimization *o = more.list[i];
+		struct tw_optimization *added;
+
+		if (!(o->gain_percent > 0))
+			continue;
+		added = add(r, o->category, o->source, 0);
+		if (added)
+			*added = *o;
+	}
+}
+
+void tw_priorities_collect(struct tw_ranking *r)
 {
 	size_t i, number;
 
@@ -208,393 +492,33 @@ static void collect(struct ranking *r)
 		for (item = list->first, number = 1; item; item = item->next, number++) {
 			if (c->is_system)
 				add_system(r, c, item, number);
-			else
+			else if (!tw_is_only_noted(item))
 				add_bottleneck(r, c, item, number);
 		}
 	}
-	if (r->count)
-		qsort(r->list, r->count, sizeof(*r->list), compare);
-}
-
-/* ---- writing it */
-
-/* Times of short operations with what is needed to tell them apart from none. */
-static void write_ms(struct ranking *r, const char *key, double ms)
-{
-	tw_report_key_rounded(&r->json, key, ms, fabs(ms) < 0.1 ? 6 : 3);
-}
-
-static void write_projection(struct ranking *r, const struct optimization *o)
-{
-	const struct tw_level *level = o->target;
-	double efficiency = tw_report_number(o->source, "efficiency_percent");
-	double time = tw_report_number(o->source, "time_ms");
-
-	tw_json_key(&r->json, "impact_projection");
-	tw_json_array(&r->json, TW_JSON_LINES);
-	for (; level; level = next_target(level)) {
-		double target = target_of(level), gain = gain_ms(o->source, efficiency, target);
-		double less = time * (1 - efficiency / target);
-
-		tw_json_object(&r->json, TW_JSON_INLINE);
-		tw_report_key_rounded(&r->json, "target_efficiency_percent", target, 2);
-		write_ms(r, "time_ms", time * efficiency / target);
-		tw_report_key_rounded(&r->json, "operation_improvement_percent", 100 * less / time,
-				      2);
-		write_ms(r, "e2e_improvement_ms", gain);
-		tw_report_key_rounded(&r->json, "e2e_improvement_percent", 100 * gain / r->total_ms,
-				      2);
-		tw_json_key(&r->json, "bounded_by_exposed_time");
-		tw_json_bool(&r->json, gain < less);
-		tw_json_end(&r->json);
-	}
-	tw_json_end(&r->json);
-}
-
-static void write_compute(struct ranking *r, const struct optimization *o)
-{
-	static const char *const keys[] = {
-		"uid",
-		"operation",
-		"args",
-		"count",
-		"time_ms",
-		"exposed_time_ms",
-		"percent_of_category",
-		"percent_of_compute",
-		"percent_of_total",
-		"efficiency_percent",
-		"bound_type",
-		"flops_per_byte",
-		"rules",
-		"library",
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		tw_report_key_copy(&r->json, keys[i], o->source, keys[i]);
-	tw_json_key(&r->json, "in_top_operations");
-	tw_json_bool(&r->json, o->top_rank > 0);
-	tw_json_key(&r->json, "top_operations_rank");
-	if (o->top_rank)
-		tw_json_integer(&r->json, (int64_t)o->top_rank);
-	else
-		tw_json_null(&r->json);
-	tw_report_key_copy(&r->json, "issue", o->source, "issue");
-	tw_report_key_copy(&r->json, "path_a", o->source, "algorithmic");
-	tw_report_key_copy(&r->json, "path_b", o->source, "kernel");
-	write_projection(r, o);
-}
-
-static void write_system(struct ranking *r, const struct optimization *o)
-{
-	static const char *const keys[] = { "severity", "percent_of_total", "issue",
-					    "action",	"expected_impact",  "evidence" };
-	size_t i;
-
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		tw_report_key_copy(&r->json, keys[i], o->source, keys[i]);
-}
-
-static void write_title(struct ranking *r, const struct optimization *o)
-{
-	struct tw_str title;
-
-	tw_str_init(&title, r->material->prepared->allocator);
-	if (o->category->is_system)
-		tw_str_add_cstr(&title, tw_report_text(o->source, "title"));
-	else
-		tw_str_addf(&title, "%s (%s)", tw_report_text(o->source, "operation"),
-			    o->category->title);
-	tw_report_key_text(&r->json, "title", title.ptr);
-	r->failed |= title.failed;
-	tw_str_release(&title);
-}
-
-static void write_optimizations(struct ranking *r)
-{
-	char id[24] = "P";
-	size_t i;
-
-	tw_json_key(&r->json, "optimizations");
-	tw_json_array(&r->json, TW_JSON_LINES);
-	for (i = 0; i < r->count; i++) {
-		const struct optimization *o = &r->list[i];
-		struct tw_str number;
-
-		tw_json_object(&r->json, TW_JSON_LINES);
-		tw_str_init(&number, r->material->prepared->allocator);
-		tw_str_addf(&number, "%s%zu", id, i + 1);
-		tw_report_key_text(&r->json, "id", number.ptr);
-		r->failed |= number.failed;
-		tw_str_release(&number);
-		tw_json_key(&r->json, "rank");
-		tw_json_integer(&r->json, (int64_t)i + 1);
-		tw_report_key_text(&r->json, "priority", o->priority);
-		tw_report_key_text(&r->json, "kind", o->category->is_system ? "system" : "compute");
-		tw_report_key_text(&r->json, "category", o->category->name);
-		tw_report_key_text(&r->json, "display_name", o->category->title);
-		tw_json_key(&r->json, "category_rank");
-		tw_json_integer(&r->json, (int64_t)o->number);
-		write_title(r, o);
-		tw_report_key_rounded(&r->json, "expected_gain_percent", o->gain_percent, 2);
-		if (o->category->is_system)
-			write_system(r, o);
-		else
-			write_compute(r, o);
-		tw_json_end(&r->json);
-	}
-	tw_json_end(&r->json);
-}
-
-static void write_counts(struct ranking *r)
-{
-	size_t i, k;
-
-	tw_json_key(&r->json, "priority_counts");
-	tw_json_object(&r->json, TW_JSON_INLINE);
-	for (i = 0; i < tw_level_count; i++) {
-		int64_t count = 0;
-
-		/* A level may have several rows, one behind the other. */
-		if (strcmp(tw_levels[i].ladder, PRIORITY) ||
-		    (i && !strcmp(tw_levels[i - 1].level, tw_levels[i].level)))
-			continue;
-		for (k = 0; k < r->count; k++)
-			count += !strcmp(r->list[k].priority, tw_levels[i].level);
-		tw_json_key(&r->json, tw_levels[i].level);
-		tw_json_integer(&r->json, count);
-	}
-	tw_json_end(&r->json);
-}
-
-/* ---- the whole */
-
-static bool is_attention(const struct tw_report_category *c)
-{
-	return !strncmp(c->name, "sdpa", 4) || !strcmp(c->name, "inferenceattention");
-}
-
-/* Whether a rule of the categories has seen attention in pieces. */
-static bool has_unfused_attention(const struct tw_report_category *c)
-{
-	const struct tw_json_value *b = tw_json_get(c->metrics, "bottlenecks")->first, *rule;
-
-	for (; b; b = b->next)
-		for (rule = tw_json_get(b, "rules")->first; rule; rule = rule->next)
-			if (!strcmp(tw_json_text(rule), "unfused_attention"))
-				return true;
-	return false;
-}
-
-/* Whether attention runs as one fused kernel; NULL: there is no attention. */
-static const char *flash_attention(const struct tw_report_material *m)
-{
-	const char *answer = NULL;
-	size_t i;
-
-	for (i = 0; i < m->category_count; i++) {
-		const struct tw_report_category *c = &m->categories[i];
-		const struct tw_json_value *specific;
-
-		if (!c->metrics)
-			continue;
-		specific = tw_json_get(c->metrics, "category_specific");
-		if (tw_json_true(tw_json_get(specific, "flash_attention_detected")))
-			return "Yes";
-		if (is_attention(c) || has_unfused_attention(c))
-			answer = "No";
-	}
-	return answer;
-}
-
-/* The compute category with the most kernel time, NULL without any. */
-static const struct tw_report_category *top_category(const struct tw_report_material *m)
-{
-	const struct tw_report_category *top = NULL;
-	double most = 0;
-	size_t i;
-
-	for (i = 0; i < m->category_count; i++) {
-		const struct tw_report_category *c = &m->categories[i];
-		double time = tw_report_number(c->entry, "gpu_kernel_time_ms");
-
-		if (!c->is_system && time > most) {
-			most = time;
-			top = c;
-		}
-	}
-	return top;
-}
-
-static void write_summary(struct ranking *r)
-{
-	static const char *const times[] = {
-		"total_time_ms",	  "computation_time_ms", "exposed_comm_time_ms",
-		"exposed_memcpy_time_ms", "idle_time_ms",
-	};
-	static const char *const shares[] = {
-		"computation_time_percent",
-		"exposed_comm_time_percent",
-		"exposed_memcpy_time_percent",
-		"idle_time_percent",
-	};
-	const struct tw_json_value *used = tw_json_get(r->material->manifest, "gpu_utilization");
-	const struct tw_report_category *top = top_category(r->material);
-	size_t i;
-
-	tw_json_key(&r->json, "summary");
-	tw_json_object(&r->json, TW_JSON_LINES);
-	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		tw_report_key_rounded(&r->json, times[i], tw_report_number(used, times[i]), 3);
-	for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-		tw_report_key_rounded(&r->json, shares[i], tw_report_number(used, shares[i]), 2);
-	tw_report_key_text(&r->json, "top_category", top ? top->title : NULL);
-	tw_report_key_rounded(&r->json, "top_category_percent_of_compute",
-			      tw_report_number(top ? top->entry : NULL, "percent_of_compute"), 2);
-	tw_report_key_text(&r->json, "flash_attention", flash_attention(r->material));
-	tw_json_end(&r->json);
-}
-
-/* Facts about the operations of the aggregate. */
-static void count_operations(const struct tw_report_material *m, struct tw_facts *facts)
-{
-	double unmodelled = 0, percent = 0, anomalies = 0;
-	size_t i;
-
-	for (i = 0; i < m->category_count; i++) {
-		const struct tw_json_value *op;
-
-		op = tw_json_get(m->categories[i].metrics, "operations")->first;
-		for (; op; op = op->next) {
-			const struct tw_json_value *e = tw_json_get(op, "efficiency");
-			double share = tw_report_number(op, "percent_of_compute");
-
-			anomalies += tw_json_true(tw_json_get(e, "is_anomaly"));
-			if (tw_json_get(e, "efficiency_percent")->type == TW_JSON_NUMBER)
-				continue;
-			unmodelled++;
-			percent += isnan(share) ? 0 : share;
-		}
-	}
-	facts->value[TW_FACT_unmodelled_count] = unmodelled;
-	facts->value[TW_FACT_unmodelled_percent] = percent;
-	facts->value[TW_FACT_anomaly_count] = anomalies;
-}
-
-static void count_categories(const struct tw_report_material *m, struct tw_facts *facts)
-{
-	double excluded = 0, sync = 0;
-	size_t i;
-
-	for (i = 0; i < m->category_count; i++) {
-		const struct tw_report_category *c = &m->categories[i];
-
-		excluded += c->excluded != NULL;
-		sync += tw_json_true(tw_json_get(c->entry, "has_sync_bottleneck"));
-		if (!strcmp(c->name, "other"))
-			facts->value[TW_FACT_other_percent] =
-				tw_report_number(c->entry, "percent_of_compute");
-	}
-	facts->value[TW_FACT_excluded_count] = excluded;
-	facts->value[TW_FACT_sync_category_count] = sync;
-}
-
-static void count_hidden(const struct ranking *r, struct tw_facts *facts)
-{
-	double time = 0, hidden = 0;
-	size_t i;
-
-	for (i = 0; i < r->count; i++) {
-		double all = tw_report_number(r->list[i].source, "time_ms");
-		double exposed = tw_report_number(r->list[i].source, "exposed_time_ms");
-
-		if (!isnan(all) && !isnan(exposed)) {
-			time += all;
-			hidden += all - exposed;
-		}
-	}
-	facts->value[TW_FACT_hidden_percent] = 100 * hidden / time;
-	facts->value[TW_FACT_bottleneck_count] = (double)r->count;
-}
-
-static double lost_events(const struct tw_report_material *m)
-{
-	const struct tw_json_value *d = tw_json_get(m->manifest, "defects")->first;
-	double lost = 0;
-
-	for (; d; d = d->next)
-		if (!strcmp(tw_report_text(d, "severity"), "lost"))
-			lost += tw_report_number(d, "count");
-	return lost;
-}
-
-/* What rules about the analysis as a whole may ask. */
-static void write_facts(struct ranking *r)
-{
-	const struct tw_report_material *m = r->material;
-	const struct tw_json_value *used = tw_json_get(m->manifest, "gpu_utilization");
-	struct tw_facts facts;
-	size_t i;
-
-	tw_facts_init(&facts);
-	count_operations(m, &facts);
-	count_categories(m, &facts);
-	count_hidden(r, &facts);
-	facts.value[TW_FACT_lost_count] = lost_events(m);
-	facts.value[TW_FACT_idle_percent] = tw_report_number(used, "idle_time_percent");
-	facts.value[TW_FACT_exposed_comm_percent] =
-		tw_report_number(used, "exposed_comm_time_percent");
-	facts.value[TW_FACT_platform_known] = m->platform != NULL;
-	facts.value[TW_FACT_platform_guessed] =
-		m->platform && tw_json_true(tw_json_get(m->manifest, "platform_guessed"));
-	tw_json_key(&r->json, "facts");
-	tw_json_object(&r->json, TW_JSON_LINES);
-	for (i = 0; i < TW_FACT_COUNT; i++)
-		if (!isnan(facts.value[i]))
-			tw_report_key_rounded(&r->json, tw_facts_known[i].name, facts.value[i],
-					      tw_facts_known[i].digits);
-	tw_json_end(&r->json);
-}
-
-static void write_excluded(struct ranking *r)
-{
-	size_t i;
-
-	tw_json_key(&r->json, "excluded");
-	tw_json_array(&r->json, TW_JSON_LINES);
-	for (i = 0; i < r->material->category_count; i++) {
-		const struct tw_report_category *c = &r->material->categories[i];
-
-		if (!c->excluded)
-			continue;
-		tw_json_object(&r->json, TW_JSON_INLINE);
-		tw_report_key_text(&r->json, "category", c->name);
-		tw_report_key_text(&r->json, "display_name", c->title);
-		tw_report_key_text(&r->json, "reason", c->excluded);
-		tw_json_end(&r->json);
-	}
-	tw_json_end(&r->json);
+	join_all(r);
+	for (i = 0; i < r->count; i++)
+		limit_priority(r->list[i]);
+	add_headroom(r);
+	sort(r);
 }
 
 void tw_priorities_write(const struct tw_report_material *material, struct tw_str *out)
 {
 	const struct tw_json_value *used = tw_json_get(material->manifest, "gpu_utilization");
-	struct ranking r = { .material = material };
+	struct tw_ranking r = { .material = material };
 
 	r.total_ms = tw_report_number(used, "total_time_ms");
-	collect(&r);
+	r.shortest_kernel_ms = tw_report_number(material->manifest, "shortest_kernel_us") / 1000;
+	tw_priorities_collect(&r);
 	tw_json_init(&r.json, out);
 	tw_json_object(&r.json, TW_JSON_LINES);
 	tw_report_key_text(&r.json, "model", material->model);
 	tw_report_key_text(&r.json, "platform", material->platform);
 	tw_report_key_copy(&r.json, "baseline_ms", used, "total_time_ms");
 	tw_priorities_estimates(material, &r.json);
-	write_optimizations(&r);
-	write_counts(&r);
-	write_summary(&r);
-	write_facts(&r);
-	write_excluded(&r);
+	tw_priorities_write_list(&r);
+	tw_priorities_write_whole(&r);
 	tw_json_end(&r.json);
 	tw_json_finish(&r.json);
 	out->failed |= r.failed;

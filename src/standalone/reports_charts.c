@@ -2,6 +2,7 @@
 #include "standalone/reports.h"
 
 #include "base/alloc.h"
+#include "findings/findings.h"
 #include "render/category_chart.h"
 #include "render/gnuplot.h"
 #include "render/roofline_chart.h"
@@ -59,9 +60,10 @@ static size_t compute_bars(const struct tw_report_material *m, struct tw_categor
 	return count;
 }
 
-/* The time in which nothing is computed; what did not occur has no bar. */
+/* What no category has, and the time in which nothing is computed; what did not occur has no bar. */
 static size_t other_bars(const struct tw_report_material *m, struct tw_category_bar *bars)
 {
+	const struct tw_json_value *unlinked = tw_json_get(m->manifest, "unlinked");
 	static const struct {
 		const char *name;
 		enum tw_bar_kind kind;
@@ -76,6 +78,14 @@ static size_t other_bars(const struct tw_report_material *m, struct tw_category_
 	const struct tw_json_value *used = tw_json_get(m->manifest, "gpu_utilization");
 	size_t count = 0, i;
 
+	/* Of computing: the rest is in the bars of communication and copies. */
+	if (tw_report_number(unlinked, "compute_time_ms") > 0)
+		bars[count++] = (struct tw_category_bar){
+			"without a recorded launch", TW_BAR_UNLINKED,
+			tw_report_number(unlinked, "compute_time_ms"),
+			100 * tw_report_number(unlinked, "compute_time_ms") /
+				tw_report_number(used, "total_time_ms")
+		};
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double time = tw_report_number(used, rows[i].time);
 
@@ -94,7 +104,7 @@ static bool add_time_chart(const struct tw_report_material *m, struct tw_str *sc
 	struct tw_category_bar *bars;
 	struct tw_str title;
 
-	bars = tw_arena_alloc(&m->prepared->arena, (m->category_count + 4) * sizeof(*bars));
+	bars = tw_arena_alloc(&m->prepared->arena, (m->category_count + 5) * sizeof(*bars));
 	if (!bars) {
 		script->failed = true;
 		return false;
@@ -188,6 +198,24 @@ static bool collect_points(const struct tw_report_material *m, struct tw_rooflin
 	return true;
 }
 
+/* Whether enough of the time is in operations whose place is known. */
+static bool shows_enough(const struct tw_roofline_chart *chart)
+{
+	struct tw_facts facts;
+	double share = 0;
+	size_t i;
+
+	for (i = 0; i < chart->point_count; i++) {
+		const struct tw_chart_point *p = &chart->points[i];
+
+		if (p->flops_per_byte > 0 && p->tflops_per_s > 0 && p->time_frac > 0)
+			share += p->time_frac;
+	}
+	tw_facts_init(&facts);
+	facts.value[TW_FACT_percent_of_compute] = 100 * share;
+	return tw_level_is_yes("roofline_drawn", &facts);
+}
+
 static size_t ceilings_of(const struct tw_report_material *m, struct tw_chart_ceiling *ceilings)
 {
 	const struct tw_json_value *peak = tw_json_get(m->peaks, "max_achievable_tflops")->first;
@@ -223,6 +251,8 @@ static bool add_roofline(const struct tw_report_material *m, const char *path,
 	chart.ceiling_count = ceilings_of(m, ceilings);
 	if (title.failed || platform.failed || !collect_points(m, &chart))
 		status = TRAWL_ENOMEM;
+	else if (!shows_enough(&chart))
+		status = TRAWL_ENODATA;
 	else
 		status = tw_roofline_chart_script(&chart, path, script, &err);
 	script->failed |= status == TRAWL_ENOMEM;

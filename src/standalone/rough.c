@@ -199,13 +199,14 @@ static void add_paths(const struct tw_report_material *m, struct tw_str *out)
 
 	tw_str_add_cstr(
 		out, "### Step 7: Optimization Paths Determination\n"
-		     "Priorities follow from three facts of each bottleneck: whether it is among "
-		     "the top operations, its efficiency, its share of its category; severities "
-		     "of the system analyses are priorities by the same names. Path A is what "
-		     "the category's rules say of model and framework, Path B what they say of "
-		     "the kernel. The expected gain is that of the last target efficiency, in "
-		     "% of the total time, and counts only time that no other GPU work "
-		     "hides.\n\n");
+		     "Priorities follow from four facts of each bottleneck: whether it is among "
+		     "the top operations, its efficiency, its share of its category, what a change "
+		     "gains; those of the system analyses from the share of the time that could "
+		     "come back, or from the severity where that is not known. Within a priority "
+		     "the largest gain comes first. Path A is what the category's rules say of "
+		     "model and framework, Path B what they say of the kernel. The expected gain "
+		     "is that of the last target efficiency, in % of the total time, and counts "
+		     "only time that no other GPU work hides.\n\n");
 	if (!o) {
 		tw_str_add_cstr(out, "There is no bottleneck.\n\n");
 		return;

@@ -46,7 +46,8 @@ class Analyze(Case):
                                      r"--platform names another")
         # What is most worth changing stands last, most first.
         said = result.out.split("most worth changing\n")[1]
-        self.assertEqual(re.findall(r"^  (\d)\. ", said, re.M), ["1", "2", "3"])
+        data = json.loads((out / "priority_data.json").read_text())
+        self.assertEqual(re.findall(r"^  (P\d+)\. ", said, re.M), data["most_valuable"])
         self.assertIn(str(out), result.err)
 
     def test_changes_are_those_with_the_most_gain(self):
@@ -54,15 +55,20 @@ class Analyze(Case):
         self.assertExit(result, 0)
         tables = {t["name"]: [dict(zip((c["id"] for c in t["columns"]), r)) for r in t["rows"]]
                   for t in json.loads(result.out)["tables"]}
-        gains = sorted((x["expected_gain_percent"] for x in
-                        self.json("priority_data.json")["optimizations"]
-                        if x["expected_gain_percent"]), reverse=True)
-        self.assertEqual([x["gain"] for x in tables["changes"]][:len(gains)], gains[:3])
+        data = self.json("priority_data.json")
+        worth = [(x["id"], x["expected_gain_percent"]) for x in data["optimizations"]
+                 if x["expected_gain_percent"] != 0][:3]
+        self.assertEqual([(x["id"], x["gain"]) for x in tables["changes"]], worth)
         (about,) = tables["analysis"]
         self.assertEqual((about["platform"], about["platform_by"], about["trace"]),
                          ("MI300X", "option", SAMPLE.name))
-        self.assertEqual([x["category"] for x in tables["categories"]],
-                         [x["name"] for x in self.json("category_manifest.json")["categories"]])
+        self.assertEqual(sorted(x["category"] for x in tables["categories"]), sorted(
+            x["name"] for x in self.json("category_manifest.json")["categories"]))
+        times = [x["time"] for x in tables["categories"] if x["time"] is not None]
+        self.assertEqual(times, sorted(times, reverse=True))
+        used = self.json("category_manifest.json")["gpu_utilization"]
+        (idle,) = (x["time"] for x in tables["categories"] if x["category"] == "cpu_idle")
+        self.assertAlmostEqual(idle, used["idle_time_ms"], delta=6e-4)
         self.assertEqual({x["status"] for x in tables["categories"]} - {"done", "no data"}, set())
 
     def test_forms_of_the_result(self):
@@ -83,6 +89,13 @@ class Analyze(Case):
         for name in REPORTS[1:]:
             head = (self.tmp / "out" / name).read_text(encoding="utf-8").splitlines()[0]
             self.assertRegex(head, r"^# My Model - ")
+
+    def test_a_common_name_says_where_it_is(self):
+        (self.tmp / "my_run").mkdir()
+        shutil.copy(SAMPLE, self.tmp / "my_run/trace.json.gz")
+        self.analyze(trace=self.tmp / "my_run/trace.json.gz")
+        head = (self.tmp / "out" / REPORTS[1]).read_text(encoding="utf-8").splitlines()[0]
+        self.assertRegex(head, r"^# my_run/trace\.json\.gz - ")
 
     def test_from_standard_input(self):
         result = self.analyze(trace="-", stdin=SAMPLE.read_bytes())

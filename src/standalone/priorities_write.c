@@ -1,0 +1,369 @@
+/* The part of priority_data.json that lists what is worth changing. */
+#include "standalone/priorities.h"
+
+#include "standalone/markdown.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NAME_BYTES 48
+#define MOST_VALUABLE 3
+
+/* Times of short operations with what is needed to tell them apart from none. */
+static void write_ms(struct tw_ranking *r, const char *key, double ms)
+{
+	tw_report_key_rounded(&r->json, key, ms, fabs(ms) < 0.1 ? 6 : 3);
+}
+
+static void write_projection(struct tw_ranking *r, const struct tw_optimization *o)
+{
+	const struct tw_level *level = o->target;
+	double efficiency = tw_report_number(o->source, "efficiency_percent");
+	double time = tw_report_number(o->source, "time_ms");
+	double exposed = tw_report_number(o->source, "exposed_time_ms");
+
+	tw_json_key(&r->json, "impact_projection");
+	tw_json_array(&r->json, TW_JSON_LINES);
+	for (; level; level = tw_next_target(level)) {
+		double target = tw_target_of(level);
+		double after = tw_priorities_time_ms(r, o->source, efficiency, target);
+		double less = fmax(time - after, 0), gain = fmin(less, exposed);
+
+		tw_json_object(&r->json, TW_JSON_INLINE);
+		tw_report_key_rounded(&r->json, "target_efficiency_percent", target, 2);
+		write_ms(r, "time_ms", after);
+		tw_report_key_rounded(&r->json, "operation_improvement_percent", 100 * less / time,
+				      2);
+		write_ms(r, "e2e_improvement_ms", gain);
+		tw_report_key_rounded(&r->json, "e2e_improvement_percent", 100 * gain / r->total_ms,
+				      2);
+		tw_json_key(&r->json, "bounded_by_exposed_time");
+		tw_json_bool(&r->json, gain < less);
+		tw_json_key(&r->json, "bounded_by_shortest_kernel");
+		tw_json_bool(&r->json, after > time * efficiency / target);
+		tw_json_end(&r->json);
+	}
+	tw_json_end(&r->json);
+}
+
+/* Of "void a::b<c, d>(e)" "a::b", when the whole is long. */
+static void add_short_name(struct tw_str *out, const char *name)
+{
+	static const char *const starts[] = { "void ", "(anonymous namespace)::" };
+	const char *start;
+	size_t i;
+
+	if (strlen(name) > NAME_BYTES) {
+		for (i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+			if (!strncmp(name, starts[i], strlen(starts[i])))
+				name += strlen(starts[i]);
+		/* The arrow between launch and kernel begins no argument. */
+		start = strstr(name, "->void ");
+		if (start) {
+			tw_str_add(out, name, (size_t)(start - name) + 2);
+			name = start + strlen("->void ");
+		}
+		i = strcspn(name, "<(");
+		tw_str_add(out, name, i ? i : strlen(name));
+		tw_md_cut(out, NAME_BYTES);
+	} else {
+		tw_str_add_cstr(out, name);
+	}
+}
+
+static void write_flag(struct tw_ranking *r, const char *key, const struct tw_json_value *from)
+{
+	tw_json_key(&r->json, key);
+	tw_json_bool(&r->json, tw_json_true(tw_json_get(from, key)));
+}
+
+/* The operation as its category lists it, which tells more; a null value when it does not. */
+static const struct tw_json_value *listed(const struct tw_optimization *o)
+{
+	const struct tw_json_value *op = tw_json_get(o->category->metrics, "operations")->first;
+
+	for (; op; op = op->next)
+		if (tw_report_number(op, "uid") == tw_report_number(o->source, "uid") &&
+		    !strcmp(tw_report_text(op, "name"), tw_report_text(o->source, "operation")) &&
+		    !strcmp(tw_report_text(op, "args"), tw_report_text(o->source, "args")))
+			return op;
+	return tw_json_get(NULL, "");
+}
+
+static void copy_from_either(struct tw_ranking *r, const char *key, const struct tw_json_value *a,
+			     const struct tw_json_value *b)
+{
+	tw_report_key_copy(&r->json, key, tw_json_is_null(tw_json_get(a, key)) ? b : a, key);
+}
+
+/* What is of one operation, be it a finding of its own or a part of one. */
+static void write_operation(struct tw_ranking *r, const struct tw_optimization *o)
+{
+	static const char *const keys[] = {
+		"efficiency_percent", "bound_type", "flops_per_byte", "rules",	     "library",
+		"launcher_path",      "group",	    "group_key",      "kernel_kind",
+
+		"saved_ms",
+	};
+	const struct tw_json_value *op = listed(o);
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		tw_report_key_copy(&r->json, keys[i], o->source, keys[i]);
+	copy_from_either(r, "kernel_name_trunc", o->source, op);
+	copy_from_either(r, "module_chain", o->source, op);
+	tw_json_key(&r->json, "has_own_title");
+	tw_json_bool(&r->json,
+		     *tw_report_text(o->source, "group") || *tw_report_text(o->source, "title"));
+	write_flag(r, "too_short", o->source);
+	write_flag(r, "host_copy", o->source);
+	tw_json_key(&r->json, "in_top_operations");
+	tw_json_bool(&r->json, o->top_rank > 0);
+	tw_json_key(&r->json, "top_operations_rank");
+	if (o->top_rank)
+		tw_json_integer(&r->json, (int64_t)o->top_rank);
+	else
+		tw_json_null(&r->json);
+	tw_report_key_copy(&r->json, "issue", o->source, "issue");
+	tw_report_key_copy(&r->json, "path_a", o->source, "algorithmic");
+	tw_report_key_copy(&r->json, "path_b", o->source, "kernel");
+	tw_report_key_rounded(&r->json, "assumed_speedup", o->speedup, 2);
+}
+
+static void write_name(struct tw_ranking *r, const struct tw_optimization *o)
+{
+	struct tw_str name;
+
+	tw_str_init(&name, r->material->prepared->allocator);
+	add_short_name(&name, tw_report_text(o->source, "operation"));
+	tw_report_key_copy(&r->json, "uid", o->source, "uid");
+	tw_report_key_copy(&r->json, "operation", o->source, "operation");
+	tw_report_key_text(&r->json, "short_name", name.ptr ? name.ptr : "");
+	tw_report_key_copy(&r->json, "args", o->source, "args");
+	tw_report_key_copy(&r->json, "count", o->source, "count");
+	r->failed |= name.failed;
+	tw_str_release(&name);
+}
+
+static void write_place(struct tw_ranking *r, const struct tw_optimization *o)
+{
+	tw_report_key_text(&r->json, "category", o->category->name);
+	tw_report_key_text(&r->json, "display_name", o->category->title);
+	tw_json_key(&r->json, "category_rank");
+	if (o->number)
+		tw_json_integer(&r->json, (int64_t)o->number);
+	else
+		tw_json_null(&r->json);
+}
+
+static void write_members(struct tw_ranking *r, const struct tw_optimization *o)
+{
+	static const char *const keys[] = { "time_ms", "exposed_time_ms", "percent_of_category",
+					    "percent_of_compute", "percent_of_total" };
+	size_t i;
+
+	tw_json_key(&r->json, "members");
+	tw_json_array(&r->json, TW_JSON_LINES);
+	for (; o; o = o->next) {
+		tw_json_object(&r->json, TW_JSON_LINES);
+		write_place(r, o);
+		write_name(r, o);
+		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+			tw_report_key_copy(&r->json, keys[i], o->source, keys[i]);
+		write_operation(r, o);
+		write_projection(r, o);
+		tw_json_end(&r->json);
+	}
+	tw_json_end(&r->json);
+}
+
+static void write_compute(struct tw_ranking *r, const struct tw_optimization *o)
+{
+	bool several = o->members > 1;
+
+	write_name(r, o);
+	if (several) {
+		write_ms(r, "time_ms", o->time_ms);
+		write_ms(r, "exposed_time_ms", o->exposed_ms);
+		tw_report_key_rounded(&r->json, "percent_of_category", NAN, 2);
+	} else {
+		tw_report_key_copy(&r->json, "time_ms", o->source, "time_ms");
+		tw_report_key_copy(&r->json, "exposed_time_ms", o->source, "exposed_time_ms");
+		tw_report_key_copy(&r->json, "percent_of_category", o->source,
+				   "percent_of_category");
+	}
+	tw_report_key_rounded(&r->json, "percent_of_compute", o->percent_of_compute, 2);
+	tw_report_key_rounded(&r->json, "percent_of_total", o->percent_of_total, 2);
+	write_operation(r, o);
+	tw_json_key(&r->json, "member_count");
+	tw_json_integer(&r->json, (int64_t)o->members);
+	if (several) {
+		write_members(r, o);
+		tw_json_key(&r->json, "impact_projection");
+		tw_json_array(&r->json, TW_JSON_INLINE);
+		tw_json_end(&r->json);
+	} else {
+		tw_report_key_copy(&r->json, "members", o->source, "members");
+		write_projection(r, o);
+	}
+}
+
+/* Findings of any area that name this one as the one they are part of. */
+static void write_included(struct tw_ranking *r, const struct tw_optimization *o)
+{
+	static const char *const keys[] = { "id", "title", "percent_of_total", "issue" };
+	const char *id = tw_report_text(o->source, "id");
+	const struct tw_json_value *f;
+	size_t i, k;
+
+	tw_json_key(&r->json, "includes");
+	tw_json_array(&r->json, TW_JSON_LINES);
+	for (i = 0; i < r->material->category_count; i++) {
+		f = tw_json_get(r->material->categories[i].metrics, "findings")->first;
+		for (; f; f = f->next) {
+			if (!*id || strcmp(tw_report_text(f, "included_in"), id))
+				continue;
+			tw_json_object(&r->json, TW_JSON_LINES);
+			for (k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+				tw_report_key_copy(&r->json, keys[k], f, keys[k]);
+			tw_json_end(&r->json);
+		}
+	}
+	tw_json_end(&r->json);
+}
+
+static void write_system(struct tw_ranking *r, const struct tw_optimization *o)
+{
+	static const char *const keys[] = { "severity", "percent_of_total", "issue",
+					    "action",	"expected_impact",  "evidence" };
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		tw_report_key_copy(&r->json, keys[i], o->source, keys[i]);
+	write_included(r, o);
+}
+
+/* "Unfused attention (12 operations)", "aten::mm and 2 more (GEMM)". */
+static void add_group_title(struct tw_str *title, const struct tw_optimization *o)
+{
+	const char *group = tw_report_text(o->source, "group");
+	size_t start = title->len, i;
+
+	if (*group) {
+		tw_str_add_cstr(title, group);
+		for (i = start; i < title->len; i++)
+			if (title->ptr[i] == '_')
+				title->ptr[i] = ' ';
+		if (title->len > start && title->ptr[start] >= 'a' && title->ptr[start] <= 'z')
+			title->ptr[start] = (char)(title->ptr[start] - 'a' + 'A');
+		if (*tw_report_text(o->source, "group_key"))
+			tw_str_addf(title, " in %s", tw_report_text(o->source, "group_key"));
+		tw_str_addf(title, " (%zu operation%s)", o->members, o->members == 1 ? "" : "s");
+		return;
+	}
+	if (*tw_report_text(o->source, "title"))
+		tw_str_add_cstr(title, tw_report_text(o->source, "title"));
+	else
+		add_short_name(title, tw_report_text(o->source, "operation"));
+	if (o->members > 1)
+		tw_str_addf(title, " and %zu more", o->members - 1);
+	tw_str_addf(title, " (%s)", o->category->title);
+}
+
+static void write_title(struct tw_ranking *r, const struct tw_optimization *o)
+{
+	struct tw_str title;
+
+	tw_str_init(&title, r->material->prepared->allocator);
+	if (o->category->is_system)
+		tw_str_add_cstr(&title, tw_report_text(o->source, "title"));
+	else
+		add_group_title(&title, o);
+	tw_report_key_text(&r->json, "title", title.ptr);
+	r->failed |= title.failed;
+	tw_str_release(&title);
+}
+
+static void write_id(struct tw_ranking *r, size_t number)
+{
+	char id[24] = "P";
+	struct tw_str text;
+
+	tw_str_init(&text, r->material->prepared->allocator);
+	tw_str_addf(&text, "%s%zu", id, number);
+	tw_json_cstr(&r->json, text.ptr ? text.ptr : "");
+	r->failed |= text.failed;
+	tw_str_release(&text);
+}
+
+static void write_optimizations(struct tw_ranking *r)
+{
+	size_t i;
+
+	tw_json_key(&r->json, "optimizations");
+	tw_json_array(&r->json, TW_JSON_LINES);
+	for (i = 0; i < r->count; i++) {
+		const struct tw_optimization *o = r->list[i];
+
+		tw_json_object(&r->json, TW_JSON_LINES);
+		tw_json_key(&r->json, "id");
+		write_id(r, i + 1);
+		tw_json_key(&r->json, "rank");
+		tw_json_integer(&r->json, (int64_t)i + 1);
+		tw_report_key_text(&r->json, "priority", o->priority);
+		tw_report_key_text(&r->json, "kind", o->category->is_system ? "system" : "compute");
+		write_place(r, o);
+		write_title(r, o);
+		tw_report_key_rounded(&r->json, "expected_gain_percent", o->gain_percent, 2);
+		if (o->category->is_system)
+			write_system(r, o);
+		else
+			write_compute(r, o);
+		tw_json_end(&r->json);
+	}
+	tw_json_end(&r->json);
+}
+
+/* The first of the list that may gain something. */
+static void write_most_valuable(struct tw_ranking *r)
+{
+	size_t named = 0, i;
+
+	tw_json_key(&r->json, "most_valuable");
+	tw_json_array(&r->json, TW_JSON_INLINE);
+	for (i = 0; i < r->count && named < MOST_VALUABLE; i++) {
+		if (r->list[i]->gain_percent <= 0)
+			continue;
+		write_id(r, i + 1);
+		named++;
+	}
+	tw_json_end(&r->json);
+}
+
+static void write_counts(struct tw_ranking *r)
+{
+	size_t i, k;
+
+	tw_json_key(&r->json, "priority_counts");
+	tw_json_object(&r->json, TW_JSON_INLINE);
+	for (i = 0; i < tw_level_count; i++) {
+		int64_t count = 0;
+
+		/* A level may have several rows, one behind the other. */
+		if (strcmp(tw_levels[i].ladder, TW_PRIORITY_LADDER) ||
+		    (i && !strcmp(tw_levels[i - 1].level, tw_levels[i].level)))
+			continue;
+		for (k = 0; k < r->count; k++)
+			count += !strcmp(r->list[k]->priority, tw_levels[i].level);
+		tw_json_key(&r->json, tw_levels[i].level);
+		tw_json_integer(&r->json, count);
+	}
+	tw_json_end(&r->json);
+}
+
+void tw_priorities_write_list(struct tw_ranking *r)
+{
+	write_optimizations(r);
+	write_counts(r);
+	write_most_valuable(r);
+}
