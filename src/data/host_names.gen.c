@@ -43,6 +43,9 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "threading.py(*", TW_HOST_PYTHON_INTERNAL },
 	{ "triton/*", TW_HOST_PYTHON_INTERNAL },
 	{ "*/triton/*", TW_HOST_PYTHON_INTERNAL },
+	{ "*ddp.reducer::*", TW_HOST_GRADIENT_BUCKETS },
+	{ "*distributed::reducer::*", TW_HOST_GRADIENT_BUCKETS },
+	{ "*copy_bucket*", TW_HOST_GRADIENT_BUCKETS },
 };
 
-const size_t tw_host_name_kind_count = 41;
+const size_t tw_host_name_kind_count = 44;

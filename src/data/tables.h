@@ -104,6 +104,7 @@ enum tw_host_kind {
 	TW_HOST_CONTAINER = 8,
 	TW_HOST_PYTHON_CODE = 16,
 	TW_HOST_PYTHON_INTERNAL = 32,
+	TW_HOST_GRADIENT_BUCKETS = 64,
 };
 
 struct tw_host_name_kind {

@@ -10,20 +10,21 @@
 
 #define NAME "cpu_idle"
 #define METADATA "cpu_idle_metadata.json"
+#define NAME_WIDTH 80
 
 static const struct tw_system_area areas[TW_IDLE_CAUSES] = {
 	[TW_IDLE_LAUNCH_BOUND] = { "cpu_idle_launch_bound", "launch_bound",
-				   "The GPU waits for launches", TW_FACT_idle_ms },
+				   "The GPU waits for launches", TW_FACT_idle_ms, NULL },
 	[TW_IDLE_SYNCHRONISATION] = { "cpu_idle_synchronisation", "synchronisation",
-				      "The host waits for the GPU", TW_FACT_idle_ms },
+				      "The host waits for the GPU", TW_FACT_idle_ms, NULL },
 	[TW_IDLE_DATA_WAIT] = { "cpu_idle_data_wait", "data_wait", "The GPU waits for input data",
-				TW_FACT_idle_ms },
+				TW_FACT_idle_ms, NULL },
 	[TW_IDLE_GRAPH_GAP] = { "cpu_idle_graph_gap", "graph_gap", "Gaps inside GPU graphs",
-				TW_FACT_idle_ms },
+				TW_FACT_idle_ms, NULL },
 	[TW_IDLE_QUEUED] = { "cpu_idle_queued_work", "queued_work", "Launched work starts late",
-			     TW_FACT_idle_ms },
+			     TW_FACT_idle_ms, NULL },
 	[TW_IDLE_UNKNOWN] = { "cpu_idle_unknown", "unknown", "Idle time of unknown cause",
-			      TW_FACT_idle_ms },
+			      TW_FACT_idle_ms, NULL },
 };
 
 struct work {
@@ -36,6 +37,8 @@ struct work {
 	const struct tw_level *level; /* NULL: not known */
 	const struct tw_level *cause_levels[TW_IDLE_CAUSES];
 	struct tw_system_findings findings;
+	bool without_work; /* the GPU does nothing */
+	bool failed;	   /* out of memory */
 	struct tw_json json;
 };
 
@@ -100,6 +103,97 @@ static const char *read_all(struct work *w, struct trawl_error *err)
 
 /* ---- facts and severities */
 
+static double yes_or_no(const struct tw_json_value *object, const char *key)
+{
+	return tw_json_true(tw_json_get(object, key));
+}
+
+/* Whether the host was recorded: by the manifest, else by what stands at the largest gaps. */
+static bool is_host_recorded(const struct work *w)
+{
+	const struct tw_json_value *recorded = tw_json_get(w->manifest, "recorded"), *gap;
+
+	if (number(recorded, "operations") > 0 || number(recorded, "runtime_calls") > 0)
+		return true;
+	for (gap = tw_json_get(w->data, "largest_gaps")->first; gap; gap = gap->next)
+		if (!tw_json_is_null(tw_json_get(gap, "launch_call")) ||
+		    !tw_json_is_null(tw_json_get(gap, "operation")))
+			return true;
+	return false;
+}
+
+static void add_named(struct tw_str *out, const char *before, const struct tw_json_value *gap,
+		      const char *key)
+{
+	const char *name = tw_json_text(tw_json_get(gap, key));
+	struct tw_str cut;
+
+	if (!*name)
+		return;
+	tw_str_init(&cut, out->allocator);
+	tw_str_add_cstr(&cut, name);
+	tw_md_cut(&cut, NAME_WIDTH);
+	tw_str_add_cstr(out, before);
+	tw_str_add(out, cut.ptr, cut.len);
+	out->failed |= cut.failed;
+	tw_str_release(&cut);
+}
+
+/* Where the largest gap is and what runs in it, in the arena; NULL: not told or out of memory. */
+static const char *place_of(struct work *w, const struct tw_json_value *gap)
+{
+	const char *copy = NULL;
+	struct tw_str text;
+
+	if (tw_json_is_null(gap))
+		return NULL;
+	tw_str_init(&text, w->prepared->allocator);
+	tw_str_add_cstr(&text, ". The largest begins at ");
+	tw_md_number(&text, tw_json_get(gap, "start_us"), " µs");
+	if (!tw_json_is_null(tw_json_get(gap, "running_call"))) {
+		add_named(&text, "; most of it is the host call ", gap, "running_call");
+		tw_str_add_cstr(&text, " (");
+		tw_md_number(&text, tw_json_get(gap, "running_call_us"), " µs)");
+		add_named(&text, " in ", gap, "running_operation");
+		add_named(&text, " in ", gap, "running_python_function");
+	} else if (!tw_json_is_null(tw_json_get(gap, "running_operation"))) {
+		add_named(&text, "; for most of it the host is in ", gap, "running_operation");
+		add_named(&text, " in ", gap, "running_python_function");
+	} else {
+		add_named(&text, "; for most of it the host is in ", gap,
+			  "running_python_function");
+	}
+	if (!text.failed)
+		copy = tw_arena_copy(&w->prepared->arena, text.ptr, text.len);
+	w->failed |= !copy;
+	tw_str_release(&text);
+	return copy;
+}
+
+static void judge_largest(double *fact, const struct tw_json_value *cause)
+{
+	const struct tw_json_value *gap = tw_json_get(cause, "largest_gap");
+
+	fact[TW_FACT_idle_most_gaps] = number(cause, "gaps_of_80_percent");
+	fact[TW_FACT_idle_largest_ms] = number(cause, "largest_us") / 1000;
+	fact[TW_FACT_idle_largest_percent] = number(cause, "largest_percent");
+	if (tw_json_is_null(gap))
+		return;
+	fact[TW_FACT_gap_at_edge] = yes_or_no(gap, "at_edge");
+	fact[TW_FACT_gap_call_ms] = number(gap, "running_call_us") / 1000;
+	fact[TW_FACT_gap_call_launches] = yes_or_no(gap, "running_call_launches");
+}
+
+/* How the idle time is spread over gaps, and what follows from that. */
+static void tell_gaps(struct work *w, struct tw_system_finding *finding,
+		      const struct tw_json_value *cause)
+{
+	finding->more = tw_rule_next("cpu_idle_gaps", &finding->facts, NULL);
+	finding->advice = tw_rule_next("cpu_idle_gap_advice", &finding->facts, NULL);
+	if (tw_level_is_yes("few_gaps", &finding->facts))
+		finding->place = place_of(w, tw_json_get(cause, "largest_gap"));
+}
+
 static void judge_cause(struct work *w, enum tw_idle_cause cause)
 {
 	const struct tw_json_value *json = cause_of(w, cause),
@@ -107,17 +201,25 @@ static void judge_cause(struct work *w, enum tw_idle_cause cause)
 	struct tw_facts *facts = &w->causes[cause];
 	double *fact = facts->value;
 	double count = number(json, "count"), time_us = number(json, "total_time_us");
+	struct tw_system_finding *finding;
+	struct tw_facts share;
 
 	tw_facts_init(facts);
+	tw_facts_init(&share);
+	judge_largest(fact, json);
+	fact[TW_FACT_host_recorded] = is_host_recorded(w);
 	fact[TW_FACT_idle_gaps] = count;
 	fact[TW_FACT_idle_ms] = time_us / 1000;
 	fact[TW_FACT_idle_gap_us] = count > 0 ? time_us / count : (double)NAN;
 	fact[TW_FACT_idle_cause_percent] = percent_of(time_us, w->total_ms * 1000);
 	fact[TW_FACT_short_kernel_percent] = number(kernels, "short_kernel_percent");
 	fact[TW_FACT_short_kernel_us] = number(kernels, "short_kernel_threshold_us");
-	w->cause_levels[cause] = tw_level_of("idle_cause", facts);
-	tw_system_findings_add(&w->findings, &areas[cause], w->cause_levels[cause], facts,
-			       w->total_ms);
+	share.value[TW_FACT_idle_percent] = fact[TW_FACT_idle_cause_percent];
+	w->cause_levels[cause] = tw_level_of("idle", &share);
+	finding = tw_system_findings_add(&w->findings, &areas[cause], w->cause_levels[cause], facts,
+					 w->total_ms);
+	if (finding)
+		tell_gaps(w, finding, json);
 }
 
 static void judge(struct work *w)
@@ -143,6 +245,9 @@ static void judge(struct work *w)
 		w->level = tw_level_of("idle", &w->facts);
 	for (i = 0; w->data && i < TW_IDLE_CAUSES; i++)
 		judge_cause(w, i);
+	w->without_work = w->data && !(w->total_ms > 0);
+	for (i = 0; w->without_work && i < TW_IDLE_CAUSES; i++)
+		w->cause_levels[i] = NULL;
 }
 
 /* ---- metrics */
@@ -185,12 +290,16 @@ static void add_cause(struct work *w, enum tw_idle_cause cause)
 	tw_field_real(out, "time_ms", number(json, "total_time_us") / 1000, 3);
 	tw_field_copy(out, "mean_us", tw_json_get(json, "mean_us"));
 	tw_field_copy(out, "largest_us", tw_json_get(json, "largest_us"));
+	tw_field_copy(out, "largest_percent", tw_json_get(json, "largest_percent"));
+	tw_field_copy(out, "gaps_of_80_percent", tw_json_get(json, "gaps_of_80_percent"));
 	tw_field_copy(out, "percent_of_idle", tw_json_get(json, "percent_of_idle"));
 	tw_field_copy(out, "percent_of_total", tw_json_get(json, "percent_of_total"));
-	tw_field_text(out, "severity", w->cause_levels[cause]->level);
+	tw_field_text(out, "severity",
+		      w->cause_levels[cause] ? w->cause_levels[cause]->level : NULL);
 	tw_field_real(out, "total_time_without_ms", number(json, "total_time_without_us") / 1000,
 		      3);
-	tw_field_copy(out, "speedup_without", tw_json_get(json, "speedup_without"));
+	tw_field_real(out, "speedup_without", number(json, "speedup_without"), 2);
+	tw_field_copy(out, "largest_gap", tw_json_get(json, "largest_gap"));
 	tw_json_end(out);
 }
 
@@ -210,7 +319,13 @@ static void add_metrics(struct work *w)
 	tw_field_text(json, "comparison_scope", "standalone");
 	tw_field_copy(json, "platform", tw_json_get(w->metadata, "platform"));
 	tw_field_text(json, "source", w->data ? TW_CPU_IDLE_DATA : TW_MANIFEST);
-	tw_field_text(json, "limitations", w->data ? NULL : limits);
+	tw_field_text(json, "limitations",
+		      w->without_work ? TW_NO_GPU_WORK :
+		      w->data	      ? NULL :
+					limits);
+	tw_field_text(json, "events",
+		      tw_json_true(tw_json_get(w->manifest, "linked_only")) ? TW_LINKED_EVENTS :
+									      TW_ALL_EVENTS);
 	tw_field_real(json, "total_time_ms", w->total_ms, 3);
 	tw_field_bool(json, "idle_flagged", tw_level_is_yes("idle_flagged", &w->facts));
 	tw_field_bool(json, "cpu_idle_critical", tw_level_is_yes("cpu_idle_critical", &w->facts));
@@ -247,6 +362,7 @@ int tw_category_cpu_idle(struct tw_prepared *prepared, struct tw_category_result
 	tw_str_init(&text, prepared->allocator);
 	tw_json_init(&w.json, &text);
 	add_metrics(&w);
+	text.failed |= w.failed;
 	status = tw_system_write(prepared, NAME, &text, tw_cpu_idle_markdown, err);
 	tw_str_release(&text);
 	return status;

@@ -13,8 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-#define LARGEST 100	/* in the table */
-#define LARGEST_TOLD 10 /* in the JSON */
+#define LARGEST 100	   /* in the table */
+#define LARGEST_TOLD 10	   /* in the JSON */
+#define MOST_OF_A_CAUSE 80 /* percent */
 #define MOST_CATEGORIES (TW_MOST_OP_CATEGORIES + 3)
 
 struct category_count {
@@ -33,6 +34,7 @@ struct kernels {
 struct told {
 	const struct tw_gap *gap;
 	uint32_t operation, call, python, before, after;
+	struct tw_gap_host host;
 };
 
 struct work {
@@ -40,6 +42,7 @@ struct work {
 	struct tw_idle_gaps gaps;
 	struct told largest[LARGEST];
 	size_t largest_count;
+	uint64_t most_of_it[TW_IDLE_CAUSES]; /* the fewest gaps that make most of a cause */
 	struct kernels kernels;
 	struct tw_json json;
 };
@@ -113,6 +116,36 @@ static void tell_gap(const struct work *w, const struct tw_gap *gap, struct told
 		told->operation = name[d->host.event[op]];
 }
 
+/* How many of a cause's gaps, from the largest on, make most of it. */
+static void count_most(struct work *w, const struct tw_order *order)
+{
+	int64_t sums[TW_IDLE_CAUSES] = { 0 };
+	uint64_t i;
+
+	for (i = 0; i < w->gaps.count; i++) {
+		const struct tw_gap *gap = &w->gaps.items[order[i].index];
+		double most = (double)w->gaps.sums[gap->cause].total_ns * MOST_OF_A_CAUSE / 100;
+
+		if ((double)sums[gap->cause] < most)
+			w->most_of_it[gap->cause]++;
+		sums[gap->cause] += gap->dur_ns;
+	}
+}
+
+static int find_hosts(struct work *w)
+{
+	struct tw_gap_host hosts[LARGEST];
+	size_t i;
+
+	for (i = 0; i < w->largest_count; i++)
+		hosts[i].gap = w->largest[i].gap;
+	if (tw_gap_hosts(hosts, w->largest_count, w->in))
+		return -1;
+	for (i = 0; i < w->largest_count; i++)
+		w->largest[i].host = hosts[i];
+	return 0;
+}
+
 static int choose_largest(struct work *w)
 {
 	const struct trawl_allocator *a = w->in->allocator;
@@ -129,6 +162,7 @@ static int choose_largest(struct work *w)
 	for (i = 0; i < w->gaps.count && i < LARGEST; i++)
 		tell_gap(w, &w->gaps.items[order[i].index], &w->largest[i]);
 	w->largest_count = i;
+	count_most(w, order);
 	tw_free(a, order, room * sizeof(*order));
 	return 0;
 }
@@ -191,12 +225,12 @@ static const struct trawl_column columns[] = {
 static const struct tw_table_spec ops_spec = { "cpu_idle_ops", "largest gaps of the GPU", columns,
 					       sizeof(columns) / sizeof(columns[0]), true };
 
-static const char *python_of(const struct work *w, const struct told *told, struct tw_str *text)
+static const char *python_name(const struct work *w, uint32_t python, struct tw_str *text)
 {
 	tw_str_clear(text);
-	if (!told->python)
+	if (!python)
 		return NULL;
-	tw_python_name(text, tw_pool_text(&w->in->trace->texts, told->python, NULL));
+	tw_python_name(text, tw_pool_text(&w->in->trace->texts, python, NULL));
 	return text->ptr;
 }
 
@@ -212,7 +246,7 @@ static void add_row(const struct work *w, struct trawl_table *table, size_t rank
 	tw_table_set_str(table, row, CAUSE, tw_idle_cause_known[told->gap->cause].key);
 	tw_set_name(table, row, OPERATION, w->in->trace, told->operation);
 	tw_set_name(table, row, CALL, w->in->trace, told->call);
-	tw_table_set_str(table, row, PYTHON, python_of(w, told, scratch));
+	tw_table_set_str(table, row, PYTHON, python_name(w, told->python, scratch));
 	tw_set_name(table, row, BEFORE, w->in->trace, told->before);
 	tw_set_name(table, row, AFTER, w->in->trace, told->after);
 }
@@ -265,7 +299,93 @@ static void add_timeline(struct work *w)
 	tw_json_end(json);
 }
 
-static void add_cause(struct work *w, enum tw_idle_cause cause)
+static void add_name(struct work *w, const char *key, uint32_t text)
+{
+	size_t len;
+	const char *ptr = tw_pool_text(&w->in->trace->texts, text, &len);
+
+	tw_json_key(&w->json, key);
+	if (text)
+		tw_json_string(&w->json, ptr, len);
+	else
+		tw_json_null(&w->json);
+}
+
+/* Whether a gap lies right behind the first GPU work, or right before the last. */
+static bool is_at_edge(const struct work *w, const struct tw_gap *gap)
+{
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	bool linked_only = w->in->options->linked_only;
+	uint64_t first = 0, last = gpu->count;
+
+	while (linked_only && first < gpu->count && gpu->launch[first] == TW_NONE)
+		first++;
+	while (linked_only && last && gpu->launch[last - 1] == TW_NONE)
+		last--;
+	return gap->before == first || (last && gap->after == last - 1);
+}
+
+static uint32_t name_of_event(const struct work *w, uint32_t event)
+{
+	return event == TW_NONE ? 0 : w->in->trace->events.name[event];
+}
+
+/* What runs on the launching thread for most of a gap. */
+static void add_running(struct work *w, const struct told *told, struct tw_str *scratch)
+{
+	const struct tw_derived *d = w->in->derived;
+	const struct tw_gap_host *host = &told->host;
+	uint32_t after = told->gap->after;
+	struct tw_json *json = &w->json;
+
+	tw_field_bool(json, "at_edge", is_at_edge(w, told->gap));
+	add_name(w, "running_call", name_of_event(w, host->call));
+	if (host->call != TW_NONE) {
+		tw_field_us(json, "running_call_us", w->in->trace->events.dur_ns[host->call]);
+		tw_field_bool(json, "running_call_launches",
+			      d->host.event[d->gpu.launch[after]] == host->call &&
+				      tw_class(w->in->trace, d->gpu.event[after]) ==
+					      TRAWL_CLASS_KERNEL);
+	}
+	add_name(w, "running_operation", name_of_event(w, host->operation));
+	tw_field_text(json, "running_python_function",
+		      python_name(w, name_of_event(w, host->python), scratch));
+}
+
+static void add_gap(struct work *w, size_t rank, struct tw_str *scratch)
+{
+	const struct told *told = &w->largest[rank];
+	struct tw_json *json = &w->json;
+
+	tw_json_object(json, TW_JSON_LINES);
+	tw_field_count(json, "rank", rank + 1);
+	tw_field_us(json, "start_us", told->gap->start_ns);
+	tw_field_us(json, "duration_us", told->gap->dur_ns);
+	tw_field_text(json, "cause", tw_idle_cause_known[told->gap->cause].key);
+	add_name(w, "operation", told->operation);
+	add_name(w, "launch_call", told->call);
+	tw_field_text(json, "python_function", python_name(w, told->python, scratch));
+	add_name(w, "kernel_before", told->before);
+	add_name(w, "kernel_after", told->after);
+	add_running(w, told, scratch);
+	tw_json_end(json);
+}
+
+/* The largest gap of a cause, where it is among the largest of all. */
+static void add_largest(struct work *w, enum tw_idle_cause cause, struct tw_str *scratch)
+{
+	size_t i;
+
+	tw_json_key(&w->json, "largest_gap");
+	for (i = 0; i < w->largest_count && w->largest[i].gap->cause != cause; i++)
+		;
+	if (i < w->largest_count)
+		add_gap(w, i, scratch);
+	else
+		tw_json_null(&w->json);
+}
+
+static void add_cause(struct work *w, enum tw_idle_cause cause, struct tw_str *scratch)
 {
 	const struct tw_idle_sum *sum = &w->gaps.sums[cause];
 	const struct tw_timeline *t = w->in->timeline;
@@ -280,6 +400,9 @@ static void add_cause(struct work *w, enum tw_idle_cause cause)
 		      sum->count ? (double)sum->total_ns / 1000 / (double)sum->count : (double)NAN,
 		      3);
 	tw_field_us(json, "largest_us", sum->largest_ns);
+	tw_field_real(json, "largest_percent",
+		      percent_of((double)sum->largest_ns, (double)sum->total_ns), 2);
+	tw_field_count(json, "gaps_of_80_percent", w->most_of_it[cause]);
 	tw_field_real(json, "percent_of_idle",
 		      percent_of((double)sum->total_ns, (double)t->idle_ns), 2);
 	tw_field_real(json, "percent_of_total",
@@ -287,6 +410,7 @@ static void add_cause(struct work *w, enum tw_idle_cause cause)
 	tw_field_us(json, "total_time_without_us", without_ns);
 	tw_field_real(json, "speedup_without",
 		      without_ns > 0 ? (double)t->total_ns / (double)without_ns : (double)NAN, 4);
+	add_largest(w, cause, scratch);
 	tw_json_end(json);
 }
 
@@ -317,36 +441,6 @@ static void add_kernels(struct work *w)
 	tw_json_end(json);
 }
 
-static void add_name(struct work *w, const char *key, uint32_t text)
-{
-	size_t len;
-	const char *ptr = tw_pool_text(&w->in->trace->texts, text, &len);
-
-	tw_json_key(&w->json, key);
-	if (text)
-		tw_json_string(&w->json, ptr, len);
-	else
-		tw_json_null(&w->json);
-}
-
-static void add_gap(struct work *w, size_t rank, struct tw_str *scratch)
-{
-	const struct told *told = &w->largest[rank];
-	struct tw_json *json = &w->json;
-
-	tw_json_object(json, TW_JSON_LINES);
-	tw_field_count(json, "rank", rank + 1);
-	tw_field_us(json, "start_us", told->gap->start_ns);
-	tw_field_us(json, "duration_us", told->gap->dur_ns);
-	tw_field_text(json, "cause", tw_idle_cause_known[told->gap->cause].key);
-	add_name(w, "operation", told->operation);
-	add_name(w, "launch_call", told->call);
-	tw_field_text(json, "python_function", python_of(w, told, scratch));
-	add_name(w, "kernel_before", told->before);
-	add_name(w, "kernel_after", told->after);
-	tw_json_end(json);
-}
-
 static int write_data(struct tw_prepared *prepared, struct work *w, struct trawl_error *err)
 {
 	struct tw_json *json = &w->json;
@@ -362,7 +456,7 @@ static int write_data(struct tw_prepared *prepared, struct work *w, struct trawl
 	tw_json_key(json, "causes");
 	tw_json_object(json, TW_JSON_LINES);
 	for (i = 0; i < TW_IDLE_CAUSES; i++)
-		add_cause(w, i);
+		add_cause(w, i, &scratch);
 	tw_json_end(json);
 	add_kernels(w);
 	tw_json_key(json, "largest_gaps");
@@ -385,7 +479,7 @@ int tw_prepare_cpu_idle(struct tw_prepared *prepared, const struct tw_analysis_i
 	struct work w = { .in = in };
 	int status = tw_idle_gaps_init(&w.gaps, in);
 
-	if (!status && (choose_largest(&w) || find_python(&w)))
+	if (!status && (choose_largest(&w) || find_python(&w) || find_hosts(&w)))
 		status = TRAWL_ENOMEM;
 	if (status) {
 		trawl_error_set(err, status, "out of memory");

@@ -2,6 +2,7 @@
 #include "standalone/cpu_idle.h"
 
 #define NAME_WIDTH 60
+#define MOST_SPEEDUP 10 /* beyond it the number tells nothing */
 
 struct page {
 	struct tw_str *out;
@@ -14,10 +15,9 @@ static void put(struct page *p, const char *text)
 }
 
 static void put_number(struct page *p, const char *before, const struct tw_json_value *object,
-		       const char *key, const char *unit)
+		       const char *key, const char *behind)
 {
-	put(p, before);
-	tw_md_number(p->out, tw_json_get(object, key), unit);
+	tw_system_number(p->out, before, tw_json_get(object, key), behind);
 }
 
 static void put_level(struct page *p, const char *before, const struct tw_json_value *object)
@@ -74,7 +74,8 @@ static void put_cause(struct page *p, const struct tw_json_value *cause)
 	tw_str_addf(p->out, "### %s\n", text_of(cause, "title"));
 	put_number(p, "- **Count**: ", cause, "count", "");
 	put_number(p, " (mean ", cause, "mean_us", " us");
-	put_number(p, ", largest ", cause, "largest_us", " us)");
+	put_number(p, ", largest ", cause, "largest_us", " us");
+	put_number(p, ", ", cause, "largest_percent", "% of it)");
 	put_number(p, "\n- **Total Time**: ", cause, "time_ms", " ms");
 	put_number(p, " (", cause, "percent_of_total", "% of total, ");
 	put_number(p, "", cause, "percent_of_idle", "% of idle time)");
@@ -82,7 +83,10 @@ static void put_cause(struct page *p, const struct tw_json_value *cause)
 	tw_str_addf(p->out, "\n- **Root Cause**: %s", text_of(cause, "meaning"));
 	put_number(p, "\n- **Impact**: without it the total time would be ", cause,
 		   "total_time_without_ms", " ms");
-	put_number(p, ", a speed-up of ", cause, "speedup_without", "x at most\n\n");
+	if (tw_json_number(tw_json_get(cause, "speedup_without")) > MOST_SPEEDUP)
+		tw_str_addf(p->out, ", a speed-up of over %dx at most\n\n", MOST_SPEEDUP);
+	else
+		put_number(p, ", a speed-up of ", cause, "speedup_without", "x at most\n\n");
 }
 
 static void put_causes(struct page *p)
@@ -92,6 +96,8 @@ static void put_causes(struct page *p)
 	put(p, "## Idle Time Analysis\n\n");
 	if (!p->causes->first)
 		put(p, "The causes are not known.\n\n");
+	else if (!(tw_json_number(tw_json_get(p->metrics, "total_time_ms")) > 0))
+		put(p, TW_NO_GPU_WORK ".\n\n");
 	else if (!(tw_json_number(tw_json_get(p->gpu, "idle_time_ms")) > 0))
 		put(p, "The GPU is never idle.\n\n");
 	for (cause = p->causes->first; cause; cause = cause->next)

@@ -48,4 +48,18 @@ int tw_idle_gaps_init(struct tw_idle_gaps *gaps,
 		      const struct tw_analysis_input *in) TRAWL_MUST_CHECK;
 void tw_idle_gaps_release(struct tw_idle_gaps *gaps);
 
+/*
+ * What runs on the launching thread for more than half of a gap: of each kind the innermost, as
+ * event; TW_NONE: nothing does, or no launch is recorded.
+ */
+struct tw_gap_host {
+	const struct tw_gap *gap;
+	uint32_t track; /* that thread */
+	uint32_t call, operation, python;
+};
+
+/* 0, or -1 when out of memory. */
+int tw_gap_hosts(struct tw_gap_host *hosts, size_t count,
+		 const struct tw_analysis_input *in) TRAWL_MUST_CHECK;
+
 #endif

@@ -14,25 +14,26 @@
 
 static const struct tw_system_area copy_areas[TW_COPY_DIRECTIONS] = {
 	[TW_COPY_D2H] = { "multi_kernel_d2h", "high_d2h_memcpy",
-			  "Device-to-host (D2H) memory copies", TW_FACT_exposed_copy_ms },
+			  "Device-to-host (D2H) memory copies", TW_FACT_exposed_copy_ms, NULL },
 	[TW_COPY_H2D] = { "multi_kernel_h2d", "high_h2d_memcpy",
-			  "Host-to-device (H2D) memory copies", TW_FACT_exposed_copy_ms },
+			  "Host-to-device (H2D) memory copies", TW_FACT_exposed_copy_ms, NULL },
 	[TW_COPY_D2D] = { "multi_kernel_d2d", "high_d2d_memcpy",
-			  "Device-to-device (D2D) memory copies", TW_FACT_exposed_copy_ms },
+			  "Device-to-device (D2D) memory copies", TW_FACT_exposed_copy_ms, NULL },
 	[TW_COPY_OTHER] = { "multi_kernel_other", "high_other_memcpy",
-			    "Memory copies without a recorded direction", TW_FACT_exposed_copy_ms },
+			    "Memory copies without a recorded direction", TW_FACT_exposed_copy_ms,
+			    NULL },
 };
 static const struct tw_system_area all_copies_area = { "multi_kernel_memcpy", "high_memcpy",
 						       "Memory copies that nothing hides",
-						       TW_FACT_exposed_copy_ms };
+						       TW_FACT_exposed_copy_ms, NULL };
 static const struct tw_system_area blocking_area = { "multi_kernel_blocking",
 						     "nccl_blocking_compute",
 						     "Communication blocks compute",
-						     TW_FACT_exposed_comm_ms };
+						     TW_FACT_comm_gain_ms, NULL };
 static const struct tw_system_area overlap_area = { "multi_kernel_overlap",
 						    "poor_comm_compute_overlap",
 						    "Poor compute/communication overlap",
-						    TW_FACT_hideable_ms };
+						    TW_FACT_hideable_ms, "nccl_blocking_compute" };
 
 struct direction {
 	const struct tw_json_value *json; /* null: none of that kind */
@@ -49,6 +50,8 @@ struct work {
 	struct tw_facts copies, communication;
 	const struct tw_level *copies_level, *blocking, *overlap; /* NULL: not known */
 	bool overlap_judged;
+	bool without_work; /* the GPU does nothing */
+	bool failed;	   /* out of memory */
 	struct tw_system_findings findings;
 	struct tw_json json;
 };
@@ -129,10 +132,39 @@ static const char *read_all(struct work *w, struct trawl_error *err)
 
 /* ---- facts and severities */
 
+/* Levels of copies have the same names in all ladders. */
+static const struct tw_level *worse(const struct tw_level *a, const struct tw_level *b)
+{
+	return tw_level_rank("memcpy_time", b->level) < tw_level_rank("memcpy_time", a->level) ? b :
+												 a;
+}
+
+/* Who asked for most of the copies, in the arena; NULL: not told, or out of memory. */
+static const char *lead_of(struct work *w, const struct tw_json_value *caller)
+{
+	const char *operation = tw_json_text(tw_json_get(caller, "operation"));
+	const char *python = tw_json_text(tw_json_get(caller, "python")), *copy = NULL;
+	struct tw_str text;
+
+	if (!*operation)
+		return NULL;
+	tw_str_init(&text, w->prepared->allocator);
+	tw_str_addf(&text, "Begin with %s", operation);
+	if (*python)
+		tw_str_addf(&text, " in %s", python);
+	tw_system_number(&text, ", which asks for ", tw_json_get(caller, "count"), " of them: ");
+	if (!text.failed)
+		copy = tw_arena_copy(&w->prepared->arena, text.ptr, text.len);
+	w->failed |= !copy;
+	tw_str_release(&text);
+	return copy;
+}
+
 static void judge_direction(struct work *w, enum tw_copy_direction which)
 {
 	struct direction *d = &w->directions[which];
 	double *fact = d->facts.value;
+	struct tw_system_finding *finding = NULL;
 	double count, time_us;
 
 	tw_facts_init(&d->facts);
@@ -147,12 +179,17 @@ static void judge_direction(struct work *w, enum tw_copy_direction which)
 	fact[TW_FACT_copy_mean_us] = count > 0 ? time_us / count : (double)NAN;
 	fact[TW_FACT_copy_mean_bytes] = number(d->json, "avg_bytes");
 	d->by_time = tw_level_of("memcpy_time", &d->facts);
-	d->by_count = tw_level_of("memcpy_count", &d->facts);
-	/* The two ladders have the same names at the same places. */
-	d->level = tw_level_worse(d->by_time, d->by_count);
+	/* Between host and device each copy costs both; within devices many are less of a fault. */
+	d->by_count = tw_level_of(which == TW_COPY_D2H || which == TW_COPY_H2D ?
+					  "memcpy_count" :
+					  "memcpy_count_within",
+				  &d->facts);
+	d->level = worse(d->by_time, d->by_count);
 	if (count > 0)
-		tw_system_findings_add(&w->findings, &copy_areas[which], d->level, &d->facts,
-				       w->total_ms);
+		finding = tw_system_findings_add(&w->findings, &copy_areas[which], d->level,
+						 &d->facts, w->total_ms);
+	if (finding)
+		finding->lead = lead_of(w, tw_json_get(d->json, "callers")->first);
 }
 
 static void judge_copies(struct work *w)
@@ -172,16 +209,39 @@ static void judge_copies(struct work *w)
 	fact[TW_FACT_exposed_copy_ms] = number(overlap, "exposed_memcpy_time_us") / 1000;
 	fact[TW_FACT_memcpy_percent] =
 		percent_of(number(overlap, "total_memcpy_time_us"), w->total_ms * 1000);
-	w->copies_level = tw_level_worse(tw_level_of("memcpy_time", &w->copies),
-					 tw_level_of("memcpy_count", &w->copies));
+	w->copies_level = tw_level_of("memcpy_time", &w->copies);
+	for (i = 0; i < TW_COPY_DIRECTIONS; i++)
+		w->copies_level = worse(w->copies_level, w->directions[i].by_count);
+}
+
+static double smaller(double a, double b)
+{
+	return a < b ? a : b;
 }
 
 /* What is exposed beyond the share that a good overlap leaves exposed. */
-static double hideable_ms(double comm_ms, double exposed_ms)
+static double beyond_target_ms(double comm_ms, double exposed_ms)
 {
 	double left = (1 - tw_level_bound("comm_overlap", "MEDIUM")) * comm_ms;
 
 	return exposed_ms > left ? exposed_ms - left : 0;
+}
+
+/* Communication can hide only behind computing that has none beside it yet. */
+static void judge_gain(double *fact, double free_ms)
+{
+	double exposed_ms = fact[TW_FACT_exposed_comm_ms];
+
+	fact[TW_FACT_free_compute_ms] = free_ms > 0 ? free_ms : 0;
+	fact[TW_FACT_comm_gain_ms] = smaller(exposed_ms, fact[TW_FACT_free_compute_ms]);
+	fact[TW_FACT_comm_rest_ms] = exposed_ms - fact[TW_FACT_comm_gain_ms];
+}
+
+static void add_blocking(struct work *w)
+{
+	w->blocking = tw_level_of("comm_blocking", &w->communication);
+	tw_system_findings_add(&w->findings, &blocking_area, w->blocking, &w->communication,
+			       w->total_ms);
 }
 
 static void judge_communication(struct work *w)
@@ -199,12 +259,14 @@ static void judge_communication(struct work *w)
 	fact[TW_FACT_exposed_comm_percent] = percent_of(exposed_ms, w->total_ms);
 	fact[TW_FACT_overlap_ratio] = ratio;
 	fact[TW_FACT_overlap_percent] = 100 * ratio;
-	fact[TW_FACT_hideable_ms] = hideable_ms(comm_ms, exposed_ms);
-	w->blocking = tw_level_of("comm_blocking", &w->communication);
+	judge_gain(fact, number(overlap, "computation_time_us") / 1000 - (comm_ms - exposed_ms));
+	fact[TW_FACT_hideable_ms] =
+		smaller(beyond_target_ms(comm_ms, exposed_ms), fact[TW_FACT_free_compute_ms]);
+	fact[TW_FACT_gradient_buckets] =
+		tw_json_true(tw_json_get(tw_json_get(w->data, "nccl_summary"), "gradient_buckets"));
 	w->overlap = tw_level_of("comm_overlap", &w->communication);
 	w->overlap_judged = tw_level_is_yes("overlap_judged", &w->communication);
-	tw_system_findings_add(&w->findings, &blocking_area, w->blocking, &w->communication,
-			       w->total_ms);
+	add_blocking(w);
 	if (w->overlap_judged)
 		tw_system_findings_add(&w->findings, &overlap_area, w->overlap, &w->communication,
 				       w->total_ms);
@@ -221,16 +283,27 @@ static void judge_manifest(struct work *w)
 	w->copies.value[TW_FACT_exposed_copy_ms] = copies * w->total_ms / 100;
 	w->communication.value[TW_FACT_exposed_comm_percent] = communication;
 	w->communication.value[TW_FACT_exposed_comm_ms] = communication * w->total_ms / 100;
+	judge_gain(w->communication.value,
+		   number(gpu, "computation_time_percent") * w->total_ms / 100);
+	w->communication.value[TW_FACT_gradient_buckets] = 0;
 	if (!isnan(copies)) {
 		w->copies_level = tw_level_of("memcpy_time", &w->copies);
 		tw_system_findings_add(&w->findings, &all_copies_area, w->copies_level, &w->copies,
 				       w->total_ms);
 	}
-	if (!isnan(communication)) {
-		w->blocking = tw_level_of("comm_blocking", &w->communication);
-		tw_system_findings_add(&w->findings, &blocking_area, w->blocking, &w->communication,
-				       w->total_ms);
-	}
+	if (!isnan(communication))
+		add_blocking(w);
+}
+
+/* Of nothing nothing is acceptable or not. */
+static void forget_levels(struct work *w)
+{
+	int i;
+
+	w->copies_level = w->blocking = w->overlap = NULL;
+	for (i = 0; i < TW_COPY_DIRECTIONS; i++)
+		w->directions[i].by_time = w->directions[i].by_count = w->directions[i].level =
+			NULL;
 }
 
 static void judge(struct work *w)
@@ -245,6 +318,9 @@ static void judge(struct work *w)
 	w->total_ms = number(tw_json_get(w->data, "overlap_analysis"), "total_time_us") / 1000;
 	judge_copies(w);
 	judge_communication(w);
+	w->without_work = !(w->total_ms > 0);
+	if (w->without_work)
+		forget_levels(w);
 }
 
 /* ---- metrics */
@@ -353,8 +429,13 @@ static void add_communication(struct work *w)
 	tw_field_real(json, "exposed_comm_time_ms", fact[TW_FACT_exposed_comm_ms], 3);
 	tw_field_real(json, "total_comm_time_ms", fact[TW_FACT_comm_ms], 3);
 	tw_field_real(json, "percent_of_total", fact[TW_FACT_exposed_comm_percent], 2);
+	tw_field_real(json, "recoverable_ms", fact[TW_FACT_comm_gain_ms], 3);
 	if (w->data && !(fact[TW_FACT_comm_ms] > 0))
 		tw_field_text(json, "details", "No communication events detected");
+	else if (!w->data && !is_flagged(w->blocking))
+		tw_field_text(json, "details",
+			      "How much communication there is, and how much of it is hidden, is "
+			      "not known");
 	else
 		tw_field_text(json, "details", w->blocking ? w->blocking->text : NULL);
 	tw_json_end(json);
@@ -374,6 +455,7 @@ static void add_overlap(struct work *w)
 	tw_field_real(json, "overlap_ratio", fact[TW_FACT_overlap_ratio], 4);
 	tw_field_real(json, "overlap_percent", fact[TW_FACT_overlap_percent], 2);
 	tw_field_real(json, "target_percent", 100 * tw_level_bound("comm_overlap", "MEDIUM"), 2);
+	tw_field_real(json, "free_computation_ms", fact[TW_FACT_free_compute_ms], 3);
 	tw_field_real(json, "hideable_ms", fact[TW_FACT_hideable_ms], 3);
 	tw_field_real(json, "hideable_percent_of_total",
 		      percent_of(fact[TW_FACT_hideable_ms], w->total_ms), 2);
@@ -413,14 +495,20 @@ static double manifest_ms(const struct work *w, const struct check *check)
 	return number(gpu, key) * number(gpu, "total_time_ms") / 100;
 }
 
-static double timeline_ms(const struct work *w, const struct check *check)
+/* Whether the manifest is what to compare with: it counts the same events. */
+static bool counts_the_same(const struct work *w)
 {
 	const struct tw_json_value *own = tw_json_get(w->data, "gpu_timeline");
 
-	if (w->manifest &&
-	    (tw_json_is_null(own) || tw_json_true(tw_json_get(own, "manifest_counts_the_same"))))
+	return w->manifest &&
+	       (tw_json_is_null(own) || tw_json_true(tw_json_get(own, "manifest_counts_the_same")));
+}
+
+static double timeline_ms(const struct work *w, const struct check *check)
+{
+	if (counts_the_same(w))
 		return manifest_ms(w, check);
-	return number(own, check->data_key) / 1000;
+	return number(tw_json_get(w->data, "gpu_timeline"), check->data_key) / 1000;
 }
 
 static bool add_check(struct work *w, const struct check *check)
@@ -451,6 +539,11 @@ static void add_validation(struct work *w)
 
 	tw_json_key(json, "cross_validation");
 	tw_json_object(json, TW_JSON_LINES);
+	tw_field_text(json, "compared_with",
+		      !w->data		 ? NULL :
+		      counts_the_same(w) ? "the timeline of the manifest" :
+					   "a timeline of the same events; that of the manifest "
+					   "is over others (--linked-only)");
 	tw_json_key(json, "checks");
 	tw_json_array(json, TW_JSON_LINES);
 	for (i = 0; w->data && i < sizeof(checks) / sizeof(checks[0]); i++)
@@ -476,7 +569,14 @@ static void add_metrics(struct work *w)
 	tw_field_text(json, "comparison_scope", "standalone");
 	tw_field_copy(json, "platform", tw_json_get(w->metadata, "platform"));
 	tw_field_text(json, "source", w->data ? TW_MULTI_KERNEL_DATA : TW_MANIFEST);
-	tw_field_text(json, "limitations", w->data ? NULL : limits);
+	tw_field_text(json, "limitations",
+		      w->without_work ? TW_NO_GPU_WORK :
+		      w->data	      ? NULL :
+					limits);
+	tw_field_text(json, "events",
+		      !w->data && tw_json_true(tw_json_get(w->manifest, "linked_only")) ?
+			      TW_LINKED_EVENTS :
+			      TW_ALL_EVENTS);
 	tw_field_real(json, "total_time_ms", w->total_ms, 3);
 	add_copies(w);
 	add_communication(w);
@@ -506,6 +606,7 @@ int tw_category_multi_kernel(struct tw_prepared *prepared, struct tw_category_re
 	tw_str_init(&text, prepared->allocator);
 	tw_json_init(&w.json, &text);
 	add_metrics(&w);
+	text.failed |= w.failed;
 	status = tw_system_write(prepared, NAME, &text, tw_multi_kernel_markdown, err);
 	tw_str_release(&text);
 	return status;

@@ -23,6 +23,7 @@ struct work {
 	struct tw_memory_copies copies;
 	struct tw_exposure exposure;
 	struct tw_timeline timeline; /* of all GPU events */
+	bool gradient_buckets;
 };
 
 static double ratio(double part, double whole)
@@ -147,6 +148,20 @@ static bool is_longer(const struct tw_gpu *gpu, uint64_t a, uint64_t b)
 	return a_ns != b_ns ? a_ns > b_ns : gpu->event[a] < gpu->event[b];
 }
 
+/* Whether gradients are gathered in buckets, which are communicated during the backward pass. */
+static int find_buckets(struct work *w)
+{
+	const struct tw_events *events = &w->in->trace->events;
+	struct tw_host_names names;
+	int status = tw_host_names_init(&names, w->in->trace, w->in->allocator);
+	uint64_t i;
+
+	for (i = 0; !status && i < events->count && !w->gradient_buckets; i++)
+		w->gradient_buckets = tw_host_kinds(&names, i) & TW_HOST_GRADIENT_BUCKETS;
+	tw_host_names_release(&names);
+	return status;
+}
+
 static void add_communication(struct work *w)
 {
 	const struct tw_gpu *gpu = w->gpu;
@@ -172,6 +187,7 @@ static void add_communication(struct work *w)
 		tw_field_real(json, "avg_time_us", (double)total_ns / 1000 / (double)count, 3);
 		tw_field_us(json, "max_time_us", gpu->end_ns[top[0]] - gpu->start_ns[top[0]]);
 	}
+	tw_field_bool(json, "gradient_buckets", w->gradient_buckets);
 	tw_json_key(json, "top_ops");
 	tw_json_array(json, TW_JSON_LINES);
 	for (i = 0; i < n; i++)
@@ -259,7 +275,8 @@ int tw_prepare_multi_kernel(struct tw_prepared *prepared, const struct tw_analys
 		tw_copy_directions(d, directions);
 		made = !tw_memory_copies_init(&w.copies, d, directions, a) &&
 		       !tw_exposure_of(&w.exposure, d, directions, a) &&
-		       !tw_timeline_of(&w.timeline, d, NULL, d->gpu.count, false, -1);
+		       !tw_timeline_of(&w.timeline, d, NULL, d->gpu.count, false, -1) &&
+		       !find_buckets(&w);
 	}
 	if (made)
 		status = write_data(prepared, &w, err);

@@ -21,10 +21,9 @@ static void put(struct page *p, const char *text)
 
 /* A number of an object, with what stands in front of it and behind it. */
 static void put_number(struct page *p, const char *before, const struct tw_json_value *object,
-		       const char *key, const char *unit)
+		       const char *key, const char *behind)
 {
-	put(p, before);
-	tw_md_number(p->out, tw_json_get(object, key), unit);
+	tw_system_number(p->out, before, tw_json_get(object, key), behind);
 }
 
 static void put_level(struct page *p, const char *before, const struct tw_json_value *object)
@@ -46,8 +45,6 @@ static void put_direction_row(struct page *p, const char *name)
 
 	tw_str_addf(p->out, "| %s Transfers | ", name);
 	put_number(p, "", d, "count", " (");
-	if (tw_json_is_null(tw_json_get(d, "count")))
-		put(p, " (");
 	put_number(p, "", d, "time_ms", " ms");
 	put_level(p, ") | ", d);
 	put(p, " |\n");
@@ -111,9 +108,8 @@ static void put_direction(struct page *p, const char *name, const char *title)
 	const char *cause = tw_json_text(tw_json_get(d, "root_cause"));
 
 	tw_str_addf(p->out, "### %s (%s) Transfers\n", name, title);
-	put_number(p, "- **Count**: ", d, "count", " transfers\n");
-	if (tw_json_is_null(tw_json_get(d, "count")))
-		put(p, "\n");
+	put_number(p, "- **Count**: ", d, "count",
+		   tw_json_number(tw_json_get(d, "count")) == 1 ? " transfer\n" : " transfers\n");
 	put_number(p, "- **Total Time**: ", d, "time_ms", " ms");
 	put_number(p, " (", d, "percent_of_total", "% of total GPU time");
 	put_level(p, ")\n- **Assessment**: ", d);
@@ -160,9 +156,11 @@ static void put_overlap(struct page *p)
 		put(p, TW_MD_UNKNOWN "\n\n");
 		return;
 	}
-	put_number(p, "an overlap of ", o, "target_percent", "%");
-	put_number(p, " would hide another ", o, "hideable_ms", " ms");
-	put_number(p, " (", o, "hideable_percent_of_total", "% of total)\n\n");
+	put_number(p, "on the way to an overlap of ", o, "target_percent", "%");
+	put_number(p, " at most ", o, "hideable_ms", " ms");
+	put_number(p, " (", o, "hideable_percent_of_total", "% of total");
+	put_number(p, ") can be hidden: ", o, "free_computation_ms", " ms");
+	put(p, " of computing have no communication beside them yet\n\n");
 }
 
 /* ---- details */
@@ -221,6 +219,10 @@ static void put_validation(struct page *p)
 {
 	const struct tw_json_value *v = tw_json_get(p->metrics, "cross_validation"), *check;
 
+	if (*tw_json_text(tw_json_get(v, "compared_with")))
+		tw_str_addf(p->out, "\n**Cross-validation**: %s, against %s.\n",
+			    tw_json_text(tw_json_get(v, "status")),
+			    tw_json_text(tw_json_get(v, "compared_with")));
 	if (strcmp(tw_json_text(tw_json_get(v, "status")), "WARN"))
 		return;
 	put(p, "\n**Warning**: these figures and those of the timeline differ:");

@@ -10,16 +10,28 @@
 #include "standalone/markdown.h"
 #include "standalone/standalone.h"
 
+/* Which GPU events percentages are over. */
+#define TW_ALL_EVENTS "all GPU events, with or without a recorded launch"
+#define TW_LINKED_EVENTS "GPU events with a recorded launch (--linked-only)"
+
+/* What limits results of a trace in which the GPU does nothing. */
+#define TW_NO_GPU_WORK "No GPU work was recorded"
+
 /* An area that may have a finding; its rules have this scope. */
 struct tw_system_area {
 	const char *scope, *id, *title;
-	enum tw_fact time; /* the fact that says how much time could come back, in ms */
+	enum tw_fact time;  /* the fact that says how much time could come back, in ms */
+	const char *inside; /* id of the finding that holds this one's time too; NULL: none */
 };
 
 struct tw_system_finding {
 	const struct tw_system_area *area;
 	const struct tw_level *severity;
 	const struct tw_rule *rule;
+	/* Rules that add to its issue, and whose advice stands in place of its own; NULL: none. */
+	const struct tw_rule *more, *advice;
+	/* Names behind the issue and before the action; NULL: none.  They outlive the findings. */
+	const char *place, *lead;
 	struct tw_facts facts;
 	double recoverable_ms, percent_of_total; /* NaN: not known */
 };
@@ -33,11 +45,13 @@ struct tw_system_findings {
 
 /*
  * Adds the finding of an area by the first of its rules that holds, in its place: most time
- * first, then the worse one.  Nothing when no rule holds.
+ * first, then the worse one.  NULL when no rule holds; else the finding, to be added to before
+ * the next is added.
  */
-void tw_system_findings_add(struct tw_system_findings *findings, const struct tw_system_area *area,
-			    const struct tw_level *severity, const struct tw_facts *facts,
-			    double total_ms);
+struct tw_system_finding *tw_system_findings_add(struct tw_system_findings *findings,
+						 const struct tw_system_area *area,
+						 const struct tw_level *severity,
+						 const struct tw_facts *facts, double total_ms);
 
 /* Members "patterns_detected", "findings" and "impact_estimates" of the metrics. */
 void tw_system_findings_json(struct tw_json *json, const struct tw_system_findings *findings);
@@ -77,8 +91,15 @@ int tw_system_write(struct tw_prepared *prepared, const char *name, const struct
 		    void (*markdown)(struct tw_str *out, const struct tw_json_value *metrics),
 		    struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* What limits the analysis, when the metrics say so. */
+/* Which events the figures are over and what limits them, as the metrics say. */
 void tw_system_limits_markdown(struct tw_str *out, const struct tw_json_value *metrics);
+
+/*
+ * A number between two texts.  When it is not known TW_MD_UNKNOWN stands for it and for a unit
+ * that `behind` begins with, and the rest of the text stays.
+ */
+void tw_system_number(struct tw_str *out, const char *before, const struct tw_json_value *value,
+		      const char *behind);
 
 /* A level's name, or TW_MD_UNKNOWN when it is null. */
 void tw_system_level(struct tw_str *out, const struct tw_json_value *level);

@@ -109,6 +109,9 @@ class System(Case):
 
     def test_callers_and_causes(self):
         text, idle = self.analyse(busy_trace())
+        self.assertIn("**Action**: Begin with aten::item in train.py(12): step, which asks for 12 of them: Keep data", text)
+        self.assertIn("**Events**: times and percentages are over all GPU events, with", text)
+        self.assertIn("**Cross-validation**: PASS, against the timeline of the manifest.", text)
         self.assertIn("Asked for by `aten::item` in `train.py(12): step` (count 12, 240 us)", text)
         self.assertNotIn("someone", text + idle)
         # Between the last product at 3650 and the copy at 4800: 1150 µs, in the loader for most of it.
@@ -127,7 +130,7 @@ class System(Case):
         for table in ("levels.tsv", "rules.tsv"):
             known |= {float(n) for n in NUMBER.findall((ROOT / "data" / table).read_text())}
         for text in texts:
-            prose = re.sub(r"`[^`]*`|^\d+\. |System P\d+|\b[DH]2[DH]\b|^\| \d+ \|", "", text, flags=re.M)
+            prose = re.sub(r"\.py\(\d+\)|`[^`]*`|^\d+\. |System P\d+|\b[DH]2[DH]\b|^\| \d+ \|", "", text, flags=re.M)
             for number in NUMBER.findall(prose):
                 self.assertIn(float(number), known, number)
 
@@ -166,11 +169,22 @@ class System(Case):
         shutil.rmtree(self.out)
         self.assertEqual(first, self.analyse(document([kernel("k", 10, 5), kernel("k", 15, 5)])))
 
+    def test_without_gpu_work(self):
+        """Nothing is claimed, and every bracket and line is closed."""
+        for text in self.analyse(document([op("aten::mm", 1, 5)])):
+            self.assertIn("**Limitations**: No GPU work was recorded.", text)
+            self.assertNotRegex(text, r"ACCEPTABLE|never idle|over the thresholds|n/a#")
+            for line in text.splitlines():
+                self.assertEqual(line.count("("), line.count(")"), line)
+                self.assertIn(line.find("#"), (-1, 0), line)
+        self.assertIsNone(self.metrics("multi_kernel")["memcpy_assessment"]["severity"])
+        self.assertIsNone(self.metrics("cpu_idle")["causes"]["unknown"]["severity"])
+
     def test_linked_only(self):
         """Idle time is that of the timeline; copies and communication count all events, and agree."""
         self.assertExit(trawl("prepare", self.write(busy_trace()), "--linked-only", "-o", self.out, "-q"), 0, 3)
-        self.category("multi_kernel")
-        self.category("cpu_idle")
+        self.assertIn("PASS, against a timeline of the same events;", self.category("multi_kernel"))
+        self.assertIn("over GPU events with a recorded launch (--linked-only).", self.category("cpu_idle"))
         self.assertEqual(self.metrics("multi_kernel")["nccl_summary"]["total_count"], 1)
         self.assertEqual(self.metrics("multi_kernel")["cross_validation"]["status"], "PASS")
         manifest = json.loads((self.out / "category_manifest.json").read_text())

@@ -104,6 +104,26 @@ class Second:
                   (e.ts < call.ts or e.end >= call.end)]
         return max(around, key=lambda e: (e.ts, -e.end, e.index)).name if around else None
 
+    @staticmethod
+    def is_call(e):
+        return e.cat in ("cuda_runtime", "cuda_driver")
+
+    @staticmethod
+    def is_operation(e):
+        return e.cat == "cpu_op" and not CONTAINER.match(e.name)
+
+    @staticmethod
+    def is_program(e):
+        return e.cat == "python_function" and ".py(" in e.name and not INTERNAL.search(e.name)
+
+    def running(self, begin, end, after, wanted):
+        """The shortest event that fills more than half of a gap, of those the last of the input."""
+        if after.launch is None:
+            return None
+        filling = [e for e in self.on(after.launch) if wanted(e)
+                   and 2 * (min(e.end, end) - max(e.ts, begin)) > end - begin]
+        return min(filling, key=lambda e: (e.dur, -e.index)).name if filling else None
+
     def callers(self, direction):
         found = collections.Counter()
         for g in self.gpu:
@@ -154,11 +174,25 @@ class IdleCauses(Case):
             self.assertEqual(row["launch_call"], after.launch.name if after.launch else "")
             if after.launch:
                 self.assertEqual(row["python_function"], shown(second.python(after.launch)) or "")
+        self.check_largest(data, second, largest)
         kernels = [g for g in second.gpu if g.cat == "kernel"]
         analysis = data["kernel_analysis"]
         self.assertEqual(analysis["total_kernel_count"], len(kernels))
         self.assertEqual(analysis["short_kernel_count"], sum(g.dur < 10000 for g in kernels))
         self.assertEqual(sum(analysis["kernel_count_by_category"].values()), len(kernels))
+
+    def check_largest(self, data, second, largest):
+        for ours, (begin, end, before, after, _) in zip(data["largest_gaps"], largest):
+            for key, name in (("running_call", second.running(begin, end, after, second.is_call)),
+                              ("running_operation", second.running(begin, end, after, second.is_operation)),
+                              ("running_python_function", shown(second.running(begin, end, after, second.is_program)))):
+                self.assertEqual(ours[key], name, key)
+        for cause, ours in data["causes"].items():
+            gaps = [end - begin for begin, end, _, _, why in largest if why == cause]
+            if ours["count"] != len(gaps):
+                continue  # not all of them are among the largest
+            fewest = next(n for n in range(len(gaps) + 1) if 100 * sum(gaps[:n]) >= 80 * sum(gaps))
+            self.assertEqual(ours["gaps_of_80_percent"], fewest, cause)
 
     def check_copies(self, out, second):
         data = json.loads((out / "category_data/multi_kernel_data.json").read_text(), parse_float=Decimal)

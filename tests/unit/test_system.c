@@ -423,6 +423,7 @@ static void has(const char *text, const char *part)
 struct figures {
 	double d2h_count, d2h_us, h2d_count, h2d_us, d2d_count, d2d_us;
 	double comm_us, exposed_us, ratio; /* ratio NaN: null */
+	double compute_us;		   /* 0: all of the time */
 };
 
 /* Of 100000 us in all. */
@@ -441,14 +442,14 @@ static void judge(struct place *p, const struct figures *f)
 		"\"H2D\":{\"count\":%g,\"total_time_us\":%.12g,\"exposed_time_us\":%.12g},"
 		"\"D2D\":{\"count\":%g,\"total_time_us\":%.12g,\"exposed_time_us\":%.12g}}},"
 		"\"nccl_summary\":{\"total_count\":3,\"total_time_us\":1},"
-		"\"overlap_analysis\":{\"total_time_us\":100000,\"computation_time_us\":1,"
+		"\"overlap_analysis\":{\"total_time_us\":100000,\"computation_time_us\":%.12g,"
 		"\"total_comm_time_us\":%.12g,\"exposed_comm_time_us\":%.12g,"
 		"\"total_memcpy_time_us\":%.12g,\"exposed_memcpy_time_us\":0,"
 		"\"comm_overlap_ratio\":%s}}",
 		f->d2h_count + f->h2d_count + f->d2d_count, f->d2h_us + f->h2d_us + f->d2d_us,
 		f->d2h_count, f->d2h_us, f->d2h_us, f->h2d_count, f->h2d_us, f->h2d_us,
-		f->d2d_count, f->d2d_us, f->d2d_us, f->comm_us, f->exposed_us,
-		f->d2h_us + f->h2d_us + f->d2d_us, ratio);
+		f->d2d_count, f->d2d_us, f->d2d_us, f->compute_us ? f->compute_us : 100000,
+		f->comm_us, f->exposed_us, f->d2h_us + f->h2d_us + f->d2d_us, ratio);
 	write_data(p, "multi_kernel_data.json", text);
 	assert_int_equal(tw_category_multi_kernel(&p->prepared, &result, &err), 0);
 	assert_int_equal(result.status, TW_CATEGORY_DONE);
@@ -502,6 +503,7 @@ static void copy_counts(void **state)
 		{ 50, "MEDIUM" },    { 51, "HIGH" },	  { 99, "HIGH" },      { 100, "HIGH" },
 		{ 101, "CRITICAL" },
 	};
+	const char *within;
 	struct place p;
 	size_t i;
 
@@ -511,10 +513,12 @@ static void copy_counts(void **state)
 		assert_string_equal(severity_of(&p, "memcpy_assessment", "D2H"), steps[i].severity);
 		judge(&p, &(struct figures){ .h2d_count = steps[i].count, .ratio = NAN });
 		assert_string_equal(severity_of(&p, "memcpy_assessment", "H2D"), steps[i].severity);
-		/* Any direction. */
-		judge(&p, &(struct figures){ .d2d_count = steps[i].count, .ratio = NAN });
-		assert_string_equal(severity_of(&p, "memcpy_assessment", "D2D"), steps[i].severity);
 		assert_string_equal(severity_of(&p, "memcpy_assessment", NULL), steps[i].severity);
+		/* Within devices at most HIGH. */
+		judge(&p, &(struct figures){ .d2d_count = steps[i].count, .ratio = NAN });
+		within = steps[i].count > 50 ? "HIGH" : steps[i].severity;
+		assert_string_equal(severity_of(&p, "memcpy_assessment", "D2D"), within);
+		assert_string_equal(severity_of(&p, "memcpy_assessment", NULL), within);
 	}
 	/* The worse of time and number. */
 	judge(&p, &(struct figures){ .d2h_count = 51, .d2h_us = 1000, .ratio = NAN });
@@ -623,8 +627,39 @@ static void order_of_recommendations(void **state)
 	assert_true(blocking && overlap && d2h && blocking < overlap && overlap < d2h);
 	assert_null(strstr(text, "### System P4"));
 	/* 24 ms exposed, of 30 ms; an overlap of 70 % leaves 9. */
-	has(text, "- **Impact**: an overlap of 70% would hide another 15 ms (15% of total)\n");
+	has(text,
+	    "- **Impact**: on the way to an overlap of 70% at most 15 ms (15% of total) can be "
+	    "hidden: 94 ms of computing have no communication beside them yet\n");
 	has(text, "**Expected Impact**: Up to 15.000 ms (15.00% of total)\n");
+	place_remove(&p);
+}
+
+/* By hand: 24 ms of 30 exposed, of 16 ms of computing 6 have communication beside them: 10 are left. */
+static void communication_without_computing(void **state)
+{
+	const struct tw_json_value *metrics, *finding;
+	const char *text;
+	struct place p;
+
+	place_make(&p);
+	judge(&p, &(struct figures){ .comm_us = 30000,
+				     .exposed_us = 24000,
+				     .ratio = 0.2,
+				     .compute_us = 16000 });
+	text = findings_of(&p, "multi_kernel_findings.md");
+	has(text, "at most 10.000 ms of that can be hidden behind computing that has no "
+		  "communication beside it yet, the other 14.000 ms are what exposure costs");
+	has(text, "Up to 10.000 ms (10.00% of total)");
+	metrics = json_of(&p, "multi_kernel_metrics.json");
+	finding = tw_json_get(metrics, "findings")->first;
+	assert_string_equal(tw_json_text(tw_json_get(finding, "id")), "nccl_blocking_compute");
+	assert_true(tw_json_number(tw_json_get(finding, "percent_of_total")) == 10);
+	assert_true(tw_json_is_null(tw_json_get(finding, "included_in")));
+	finding = finding->next;
+	assert_string_equal(tw_json_text(tw_json_get(finding, "id")), "poor_comm_compute_overlap");
+	assert_true(tw_json_number(tw_json_get(finding, "percent_of_total")) == 10);
+	assert_string_equal(tw_json_text(tw_json_get(finding, "included_in")),
+			    "nccl_blocking_compute");
 	place_remove(&p);
 }
 
@@ -693,6 +728,73 @@ static void idle_times(void **state)
 	place_remove(&p);
 }
 
+/* One cause of 20 ms in 100, with what its largest gap is. */
+static const char *largest_gap(struct place *p, const char *cause, const char *gaps,
+			       const char *gap)
+{
+	static const char *const causes[] = { "launch_bound", "synchronisation", "data_wait",
+					      "graph_gap",    "queued_work",	 "unknown" };
+	struct tw_category_result result;
+	struct trawl_error err;
+	char text[4000];
+	int n, i;
+
+	n = snprintf(text, sizeof(text),
+		     "{\"idle_analysis\":{\"total_time_us\":100000,\"idle_time_us\":20000},"
+		     "\"kernel_analysis\":{\"short_kernel_percent\":90},\"causes\":{");
+	for (i = 0; i < 6; i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			      strcmp(causes[i], cause) ?
+				      "%s\"%s\":{\"count\":0,\"total_time_us\":0}" :
+				      "%s\"%s\":{\"total_time_us\":20000,%s,\"largest_gap\":%s}",
+			      i ? "," : "", causes[i], gaps, gap);
+	snprintf(text + n, sizeof(text) - (size_t)n, "}}");
+	write_data(p, "cpu_idle_data.json", text);
+	assert_int_equal(tw_category_cpu_idle(&p->prepared, &result, &err), 0);
+	assert_int_equal(result.status, TW_CATEGORY_DONE);
+	return findings_of(p, "cpu_idle_findings.md");
+}
+
+static void gaps_that_dominate(void **state)
+{
+	static const char one[] = "\"count\":1,\"largest_us\":20000,\"largest_percent\":100,"
+				  "\"gaps_of_80_percent\":1";
+	static const char few[] = "\"count\":9,\"largest_us\":9000,\"largest_percent\":45,"
+				  "\"gaps_of_80_percent\":5";
+	static const char many[] = "\"count\":40,\"largest_us\":900,\"largest_percent\":4.5,"
+				   "\"gaps_of_80_percent\":6";
+	static const char loading[] =
+		"{\"start_us\":7.5,\"at_edge\":false,\"running_call\":\"cudaLaunchKernel\","
+		"\"running_call_us\":8000,\"running_call_launches\":true,"
+		"\"running_operation\":\"aten::mm\","
+		"\"running_python_function\":\"a.py(3): f\"}";
+	static const char edge[] = "{\"start_us\":7.5,\"at_edge\":true}";
+	const char *text;
+	struct place p;
+
+	place_make(&p);
+	text = largest_gap(&p, "launch_bound", few, loading);
+	has(text, "5 of 9 gaps make 80% of it, the largest has 9.000 ms (45.00% of it). The "
+		  "largest begins at 7.5 µs; most of it is the host call cudaLaunchKernel (8000 "
+		  "µs) in aten::mm in a.py(3): f\n");
+	has(text, "warm up before recording");
+	assert_null(strstr(text, "GPU graph,"));
+	text = largest_gap(&p, "launch_bound", many, loading);
+	has(text, ": 40 gaps, 500.000 µs on average\n");
+	has(text, "Capture the repeated part in a GPU graph");
+	text = largest_gap(&p, "synchronisation", one, edge);
+	has(text, ": one gap of 20.000 ms. The largest begins at 7.5 µs\n");
+	has(text, "Probably the start or the end of the recording");
+	/* Host events are there, or are not. */
+	text = largest_gap(&p, "unknown", many, "null");
+	has(text, "Profile with host events");
+	write_data(&p, TW_MANIFEST, "{\"recorded\":{\"operations\":5,\"runtime_calls\":9}}");
+	text = largest_gap(&p, "unknown", many, "null");
+	assert_null(strstr(text, "Profile with host events"));
+	has(text, "Look at the host around the largest gaps");
+	place_remove(&p);
+}
+
 /* ---- missing and broken data */
 
 static const char manifest[] =
@@ -717,6 +819,7 @@ static void without_data(void **state)
 	has(text, "| Exposed Communication | 12% of total | HIGH |\n");
 	has(text, "| Total Memcpy Events | n/a | HIGH |\n");
 	has(text, "| D2H Transfers | n/a (n/a) | n/a |\n");
+	assert_null(strstr(text, "well-overlapped"));
 	has(text, "| Compute/Comm Overlap | n/a | n/a |\n");
 	has(text, "- **Exposed Communication Time**: 6 ms (12% of total)\n");
 	has(text, "### System P1: Communication blocks compute\n");
@@ -890,7 +993,9 @@ int main(void)
 		cmocka_unit_test(exposed_communication),
 		cmocka_unit_test(overlap_ratios),
 		cmocka_unit_test(order_of_recommendations),
+		cmocka_unit_test(communication_without_computing),
 		cmocka_unit_test(idle_times),
+		cmocka_unit_test(gaps_that_dominate),
 		cmocka_unit_test(without_data),
 		cmocka_unit_test(broken_data),
 		cmocka_unit_test(callers_of_copies),
