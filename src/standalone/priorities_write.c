@@ -69,6 +69,8 @@ static void add_short_name(struct tw_str *out, const char *name)
 	} else {
 		tw_str_add_cstr(out, name);
 	}
+	while (out->len && out->ptr[out->len - 1] == ' ')
+		out->ptr[--out->len] = '\0';
 }
 
 static void write_flag(struct tw_ranking *r, const char *key, const struct tw_json_value *from)
