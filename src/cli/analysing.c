@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "cli/older.h"
 #include "store/trace.h"
 #include "table/table.h"
 
@@ -14,6 +15,7 @@ struct run {
 	struct tw_prepared prepared;
 	struct trawl_table *categories; /* how each ended */
 	size_t failed, packages;
+	struct timespec start;
 };
 
 static void tell_time(const struct run *run, const char *what, double start)
@@ -227,8 +229,6 @@ static void tell_where(const struct run *run)
 {
 	const char *slash = strrchr(run->prepared.dir, '/');
 
-	if (run->a->reporting.common.quiet)
-		return;
 	cli_message("written to %s%s: standalone_analysis_fair.md and .html, "
 		    "standalone_analysis_rough.md, %zu replay package%s, perf_report.xlsx",
 		    run->prepared.dir, slash && !slash[1] ? "" : "/", run->packages,
@@ -240,12 +240,17 @@ static int write_and_print(struct run *run, const struct trawl_report *report)
 	struct trawl_error err;
 	int status;
 
+	clock_gettime(CLOCK_REALTIME, &run->start);
+	/* Clocks of file systems are coarser. */
+	run->start.tv_sec--;
 	if (write_all(run, report, &err))
 		return cli_fail(&err);
 	status = cli_print_analysis(&run->prepared, run->categories,
 				    run->a->reporting.common.format);
-	if (status == CLI_DONE)
+	if (status == CLI_DONE && !run->a->reporting.common.quiet) {
 		tell_where(run);
+		cli_tell_older(run->prepared.dir, &run->start);
+	}
 	return status == CLI_DONE && run->failed ? CLI_INCOMPLETE : status;
 }
 

@@ -182,7 +182,7 @@ static const struct trawl_column change_columns[] = {
 
 static const struct tw_table_spec change_spec = {
 	.name = "changes",
-	.meaning = "what is most worth changing, in the order of the reports",
+	.meaning = "what is most worth changing, the largest gain first",
 	.columns = change_columns,
 	.column_count = sizeof(change_columns) / sizeof(change_columns[0]),
 	.keep_empty = true,
@@ -376,7 +376,10 @@ static void add_change_text(struct tw_str *out, const struct trawl_table *change
 	tw_str_init(&text, out->allocator);
 	add_cell(&text, changes, i, CHANGE_TITLE);
 	tw_md_cut(&text, MOST_TITLE_BYTES);
-	if (has_cell(changes, i, CHANGE_GAIN))
+	if (has_cell(changes, i, CHANGE_GAIN) &&
+	    trawl_table_cell(changes, i, CHANGE_GAIN).real < 0.05)
+		tw_str_add_cstr(&text, ": less than 0.1 % less time");
+	else if (has_cell(changes, i, CHANGE_GAIN))
 		add_percent(&text, changes, i, CHANGE_GAIN, ": up to ", " % less time");
 	else if (has_cell(changes, i, CHANGE_SHARE))
 		add_percent(&text, changes, i, CHANGE_SHARE, ": gain not known, it takes ",

@@ -326,18 +326,36 @@ static void write_optimizations(struct tw_ranking *r)
 	tw_json_end(&r->json);
 }
 
-/* The first of the list that may gain something. */
+/* Whether one is worth more than another, as far as that is known. */
+static bool is_worth_more(const struct tw_optimization *a, const struct tw_optimization *b)
+{
+	if (isnan(a->gain_percent) || isnan(b->gain_percent))
+		return !isnan(a->gain_percent);
+	return a->gain_percent > b->gain_percent;
+}
+
+/* Those with the largest gain, whatever their priority; of equal ones the first of the list. */
 static void write_most_valuable(struct tw_ranking *r)
 {
-	size_t named = 0, i;
+	const struct tw_optimization *taken[MOST_VALUABLE] = { NULL };
+	size_t named, i, k;
 
 	tw_json_key(&r->json, "most_valuable");
 	tw_json_array(&r->json, TW_JSON_INLINE);
-	for (i = 0; i < r->count && named < MOST_VALUABLE; i++) {
-		if (r->list[i]->gain_percent <= 0)
-			continue;
-		write_id(r, i + 1);
-		named++;
+	for (named = 0; named < MOST_VALUABLE; named++) {
+		size_t best = r->count;
+
+		for (i = 0; i < r->count; i++) {
+			for (k = 0; k < named && taken[k] != r->list[i]; k++)
+				;
+			if (k == named && !(r->list[i]->gain_percent <= 0) &&
+			    (best == r->count || is_worth_more(r->list[i], r->list[best])))
+				best = i;
+		}
+		if (best == r->count)
+			break;
+		taken[named] = r->list[best];
+		write_id(r, best + 1);
 	}
 	tw_json_end(&r->json);
 }

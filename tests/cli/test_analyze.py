@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -50,6 +51,18 @@ class Analyze(Case):
         self.assertEqual(re.findall(r"^  (P\d+)\. ", said, re.M), data["most_valuable"])
         self.assertIn(str(out), result.err)
 
+    def test_files_of_an_earlier_analysis_are_told(self):
+        result = self.analyze()
+        self.assertNotIn("earlier analysis", result.err)
+        left = self.tmp / "out/category_data/quantum_metrics.json"
+        left.write_text("{}")
+        os.utime(left, (1e9, 1e9))
+        result = self.analyze()
+        self.assertExit(result, 0)
+        self.assertRegex(result.err, r"1 file is in .* of an earlier analysis "
+                                     r"\(category_data/quantum_metrics\.json\)")
+        self.assertTrue(left.exists())
+
     def test_changes_are_those_with_the_most_gain(self):
         result = self.analyze("--format", "json", "--platform", "MI300X")
         self.assertExit(result, 0)
@@ -57,7 +70,8 @@ class Analyze(Case):
                   for t in json.loads(result.out)["tables"]}
         data = self.json("priority_data.json")
         worth = [(x["id"], x["expected_gain_percent"]) for x in data["optimizations"]
-                 if x["expected_gain_percent"] != 0][:3]
+                 if x["expected_gain_percent"] is not None]
+        worth = sorted(worth, key=lambda x: -x[1])[:3]
         self.assertEqual([(x["id"], x["gain"]) for x in tables["changes"]], worth)
         (about,) = tables["analysis"]
         self.assertEqual((about["platform"], about["platform_by"], about["trace"]),
