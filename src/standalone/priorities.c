@@ -151,10 +151,22 @@ static struct tw_optimization *add(struct tw_ranking *r, const struct tw_report_
 	return o;
 }
 
+/* A chain with members of several categories is among the findings of each. */
+static bool is_told(const struct tw_ranking *r, const struct tw_json_value *source)
+{
+	const char *chain = tw_report_text(source, "chain_id");
+	size_t i;
+
+	for (i = 0; *chain && i < r->count; i++)
+		if (!strcmp(tw_report_text(r->list[i]->source, "chain_id"), chain))
+			return true;
+	return false;
+}
+
 static void add_bottleneck(struct tw_ranking *r, const struct tw_report_category *category,
 			   const struct tw_json_value *source, size_t number)
 {
-	struct tw_optimization *o = add(r, category, source, number);
+	struct tw_optimization *o = is_told(r, source) ? NULL : add(r, category, source, number);
 	struct tw_facts facts;
 
 	if (!o)

@@ -220,6 +220,15 @@ class Reports(Case):
                 self.assertEqual(len(re.findall(rf"^\*\*{label}\*\*: \S", section(
                     text, "Recommendations"), re.M)), len(want), label)
 
+    def test_a_chain_of_several_categories_is_told_once(self):
+        """That of a norm is among the findings of elementwise operations and of reductions."""
+        for name, out in self.each():
+            data = json.loads((out / "priority_data.json").read_text(encoding="utf-8"))
+            chains = [(x["members"], x["saved_ms"]) for x in data["optimizations"]
+                      if x.get("saved_ms") is not None]
+            for chain in chains:
+                self.assertEqual(chains.count(chain), 1, (name, chain))
+
     def test_projections(self):
         """time x efficiency / target, and no more gain than what nothing hides."""
         for name, out in self.each():
