@@ -29,6 +29,7 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "execute", TW_HOST_CONTAINER },
 	{ "torch-compiled region*", TW_HOST_CONTAINER },
 	{ "compiledfxgraph*", TW_HOST_CONTAINER },
+	{ "*call compiledfxgraph*", TW_HOST_CONTAINER },
 	{ "compiledfunction*", TW_HOST_CONTAINER },
 	{ "autograd::engine::evaluate_function*", TW_HOST_CONTAINER },
 	{ "profilerstep*", TW_HOST_CONTAINER },
@@ -48,4 +49,4 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "*copy_bucket*", TW_HOST_GRADIENT_BUCKETS },
 };
 
-const size_t tw_host_name_kind_count = 44;
+const size_t tw_host_name_kind_count = 45;
