@@ -23,6 +23,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON_BYTES = 100 << 20
+ANALYZE_BYTES = 60_000_000
 SPIN_FLOOR = 1.8
 
 SPIN = ("import time,sys\nb=time.perf_counter()\nn=0\n"
@@ -118,8 +119,10 @@ class Bench:
         """The traces: the large one, compressed too, and one that Python can take."""
         self.trace = self.place / "large.json"
         self.small = self.place / "small.json"
+        self.middle = self.place / "middle.json"
         self.gz = self.place / "large.json.gz"
-        for path, size in ((self.trace, self.options.size), (self.small, PYTHON_BYTES)):
+        for path, size in ((self.trace, self.options.size), (self.small, PYTHON_BYTES),
+                           (self.middle, ANALYZE_BYTES)):
             run([self.tracegen, "--kind", "train", "--seed", "1", "--size", size, "-o", path])
         with open(self.gz, "wb") as out:
             subprocess.run(["gzip", "-6", "-c", str(self.trace)], stdout=out, check=True)
@@ -127,7 +130,7 @@ class Bench:
         self.small_bytes = self.small.stat().st_size
 
     def warm(self):
-        for path in (self.trace, self.gz, self.small):
+        for path in (self.trace, self.gz, self.small, self.middle):
             with open(path, "rb") as f:
                 while f.read(1 << 20):
                     pass
@@ -144,6 +147,9 @@ class Bench:
             "report csv -j2": lambda: self.report(out, "--no-xlsx", "-j2"),
             "report": lambda: self.report(out, "-j2"),
             "json.loads": self.python,
+            "report, middle": lambda: self.command("report", self.middle, out),
+            "analyze": lambda: self.command("analyze", self.middle, out),
+            "analyze --no-plots": lambda: self.command("analyze", self.middle, out, "--no-plots"),
         }
         self.spins.append(spin())
         # Another order each time: what ran before leaves memory warm or cold.
@@ -154,8 +160,11 @@ class Bench:
         print(f"round {number}: " + ", ".join(f"{n} {s.seconds:.2f} s"
                                               for n, s in self.best.items()), flush=True)
 
+    def command(self, name, trace, out, *options):
+        return run([self.trawl, name, trace, "-o", out, "-q", *options], discard=True)
+
     def report(self, out, *options):
-        return run([self.trawl, "report", self.trace, "-o", out, "-q", *options], discard=True)
+        return self.command("report", self.trace, out, *options)
 
     def python(self):
         sample = run([sys.executable, "-c", JSON_LOADS, self.small])
@@ -172,6 +181,8 @@ class Bench:
 
     def rate(self, name):
         size = self.small_bytes if name == "json.loads" else self.bytes
+        if name in ("report, middle", "analyze", "analyze --no-plots"):
+            size = self.middle.stat().st_size
         return size / self.best[name].seconds / 1e6
 
     def targets(self):
@@ -198,6 +209,10 @@ class Bench:
         yield ("two threads to one on .json", b["load -j1"].seconds / b["load -j2"].seconds, ">=",
                1.6, "" if fair else f"two counting processes gain {max(self.spins):.2f}x, "
                                     f"below {SPIN_FLOOR}x")
+        yield ("analyze to report, 60 MB, without pictures",
+               b["analyze --no-plots"].seconds / b["report, middle"].seconds, "<=", 1.5, "")
+        yield ("analyze to report, 60 MB, with the pictures that gnuplot draws",
+               b["analyze"].seconds / b["report, middle"].seconds, "<=", 1.5, "")
 
     def verdicts(self):
         for what, value, sense, target, note in self.targets():
@@ -212,7 +227,10 @@ class Bench:
                 ("trawl report, CSV files, two threads", "report csv -j2"),
                 ("trawl report, CSV files and workbook", "report"),
                 ("simdjson on-demand, huge pages", "simdjson"), ("igzip -dc", "igzip"),
-                ("python json.loads, 100 MB", "json.loads")]
+                ("python json.loads, 100 MB", "json.loads"),
+                ("trawl report, 60 MB", "report, middle"),
+                ("trawl analyze, 60 MB, without pictures", "analyze --no-plots"),
+                ("trawl analyze, 60 MB", "analyze")]
         for what, name in rows:
             s = self.best[name]
             yield what, f"{s.seconds:.3f}", f"{self.rate(name):.0f}", f"{s.peak / 1e6:.0f}"
