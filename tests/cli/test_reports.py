@@ -18,6 +18,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import ROOT, SANITIZED, SHARED, Case, document, environment, op, trawl
 
+# It is Debian's, which another Python on the PATH does not look for.
+sys.path.append("/usr/lib/python3/dist-packages")
 try:
     from markdown_it import MarkdownIt
 except ImportError:
