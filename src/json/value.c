@@ -123,6 +123,17 @@ bool tw_json_true(const struct tw_json_value *value)
 }
 
 /* Not deep: the writer's depth is the limit. */
+/* What holds only values stands on one line, unless it has a name and with it a line of its own. */
+static enum tw_json_layout layout_of(const struct tw_json_value *value)
+{
+	const struct tw_json_value *child;
+
+	for (child = value->first; child; child = child->next)
+		if (child->type == TW_JSON_OBJECT || child->type == TW_JSON_ARRAY)
+			return TW_JSON_LINES;
+	return value->key ? TW_JSON_LINES : TW_JSON_INLINE;
+}
+
 void tw_json_copy(struct tw_json *json, const struct tw_json_value *value)
 {
 	bool is_object = value->type == TW_JSON_OBJECT;
@@ -131,16 +142,16 @@ void tw_json_copy(struct tw_json *json, const struct tw_json_value *value)
 	if (value->type == TW_JSON_STRING) {
 		tw_json_string(json, value->text, value->text_len);
 	} else if (value->type == TW_JSON_NUMBER) {
-		tw_json_real(json, value->number);
+		tw_json_number_as_written(json, value->text, value->text_len);
 	} else if (value->type == TW_JSON_BOOL) {
 		tw_json_bool(json, value->boolean);
 	} else if (json->depth == TW_JSON_DEPTH || (!is_object && value->type != TW_JSON_ARRAY)) {
 		tw_json_null(json);
 	} else {
 		if (is_object)
-			tw_json_object(json, TW_JSON_LINES);
+			tw_json_object(json, layout_of(value));
 		else
-			tw_json_array(json, TW_JSON_LINES);
+			tw_json_array(json, layout_of(value));
 		for (child = value->first; child; child = child->next) {
 			if (is_object)
 				tw_json_key(json, child->key);

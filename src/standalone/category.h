@@ -7,6 +7,7 @@
 
 #include "findings/findings.h"
 #include "json/writer.h"
+#include "standalone/json_fields.h"
 #include "standalone/standalone.h"
 
 /* Rules beyond are left out of a bottleneck's texts. */
@@ -114,11 +115,6 @@ void tw_category_classification(struct tw_json *json, const struct tw_category_d
 void tw_category_specific(struct tw_json *json, const struct tw_category_data *data);
 
 /* ---- category_metrics.c */
-/* Members of an object; what is NaN or NULL is null. */
-void tw_metric_number(struct tw_json *json, const char *key, double value, unsigned digits);
-void tw_metric_text(struct tw_json *json, const char *key, const char *text);
-void tw_metric_flag(struct tw_json *json, const char *key, bool value);
-void tw_metric_count(struct tw_json *json, const char *key, uint32_t count);
 /* The number by which tree data and reports know the operation; null when it has none. */
 void tw_category_uid(struct tw_json *json, const struct tw_category_row *row);
 /* The whole document. */

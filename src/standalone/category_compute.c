@@ -15,15 +15,15 @@ static void write_status(struct tw_str *out, const struct tw_category_data *data
 
 	tw_json_init(&json, out);
 	tw_json_object(&json, TW_JSON_LINES);
-	tw_metric_text(&json, "category", data->name);
-	tw_metric_text(&json, "display_name", data->display_name);
-	tw_metric_text(&json, "status", status);
+	tw_field_text(&json, "category", data->name);
+	tw_field_text(&json, "display_name", data->display_name);
+	tw_field_text(&json, "status", status);
 	if (message)
-		tw_metric_text(&json, "error", message);
-	tw_metric_text(&json, "comparison_scope", "standalone");
-	tw_metric_text(&json, "platform", data->platform);
-	tw_metric_number(&json, "total_time_ms", message ? (double)NAN : 0, 3);
-	tw_metric_number(&json, "operation_count", message ? (double)NAN : 0, 0);
+		tw_field_text(&json, "error", message);
+	tw_field_text(&json, "comparison_scope", "standalone");
+	tw_field_text(&json, "platform", data->platform);
+	tw_field_real(&json, "total_time_ms", message ? (double)NAN : 0, 3);
+	tw_field_real(&json, "operation_count", message ? (double)NAN : 0, 0);
 	for (i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		tw_json_key(&json, lists[i]);
 		tw_json_array(&json, TW_JSON_INLINE);

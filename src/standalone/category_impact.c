@@ -196,22 +196,22 @@ static void write_estimate(struct tw_json *json, const struct tw_category_data *
 	const struct tw_category_row *row = e->row;
 
 	tw_json_object(json, TW_JSON_LINES);
-	tw_metric_text(json, "operation", row->name);
+	tw_field_text(json, "operation", row->name);
 	tw_json_key(json, "uid");
 	tw_category_uid(json, row);
-	tw_metric_text(json, "category", data->name);
-	tw_metric_text(json, "type", e->guessed ? "unmodeled_significant" : "kernel_tuning");
-	tw_metric_text(json, "estimate_method", e->guessed ? "heuristic" : "quantified");
+	tw_field_text(json, "category", data->name);
+	tw_field_text(json, "type", e->guessed ? "unmodeled_significant" : "kernel_tuning");
+	tw_field_text(json, "estimate_method", e->guessed ? "heuristic" : "quantified");
 	write_scores(json, e->low, e->middle, e->high);
-	tw_metric_number(json, "efficiency_pct", row->efficiency_percent, 2);
-	tw_metric_text(json, "bound_type", row->bound);
-	tw_metric_text(json, "library", row->library);
-	tw_metric_number(json, "time_ms", row->time_us / 1e3, 3);
-	tw_metric_number(json, "exposed_time_ms", row->exposed_us / 1e3, 3);
-	tw_metric_flag(json, "bounded_by_exposed_time", e->bounded);
+	tw_field_real(json, "efficiency_pct", row->efficiency_percent, 2);
+	tw_field_text(json, "bound_type", row->bound);
+	tw_field_text(json, "library", row->library);
+	tw_field_real(json, "time_ms", row->time_us / 1e3, 3);
+	tw_field_real(json, "exposed_time_ms", row->exposed_us / 1e3, 3);
+	tw_field_bool(json, "bounded_by_exposed_time", e->bounded);
 	if (e->guessed) {
-		tw_metric_number(json, "percent_of_total",
-				 row->facts.value[TW_FACT_percent_of_total], 2);
+		tw_field_real(json, "percent_of_total", row->facts.value[TW_FACT_percent_of_total],
+			      2);
 	}
 	tw_json_end(json);
 }
@@ -225,26 +225,26 @@ static void write_group(struct tw_json *json, const struct tw_category_data *dat
 	uint32_t i;
 
 	tw_json_object(json, TW_JSON_LINES);
-	tw_metric_text(json, "bound_type",
-		       guessed	  ? "unmodeled" :
-		       row->bound ? row->bound :
-				    "unknown");
-	tw_metric_text(json, "library", row->library ? row->library : "Unknown");
-	tw_metric_text(json, "eff_bucket", group->first->bucket);
-	tw_metric_text(json, "estimate_method", guessed ? "heuristic" : "quantified");
+	tw_field_text(json, "bound_type",
+		      guessed	 ? "unmodeled" :
+		      row->bound ? row->bound :
+				   "unknown");
+	tw_field_text(json, "library", row->library ? row->library : "Unknown");
+	tw_field_text(json, "eff_bucket", group->first->bucket);
+	tw_field_text(json, "estimate_method", guessed ? "heuristic" : "quantified");
 	write_scores(json, group->low, group->middle, group->high);
 	if (guessed) {
 		tw_json_key(json, "percent_of_total");
 		tw_json_decimal(json, group->percent_of_total, 2);
 	}
-	tw_metric_count(json, "member_count", group->members);
+	tw_field_count(json, "member_count", group->members);
 	tw_json_key(json, "members");
 	tw_json_array(json, TW_JSON_LINES);
 	for (i = 0; i < all->count; i++)
 		if (all->group_of[all->order[i]] == number)
 			write_estimate(json, data, &all->items[all->order[i]]);
 	tw_json_end(json);
-	tw_metric_count(json, "rank", rank);
+	tw_field_count(json, "rank", rank);
 	tw_json_end(json);
 }
 

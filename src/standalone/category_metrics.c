@@ -10,34 +10,10 @@
 /* Of the modules around an operation, where no function of Python is known. */
 #define PATH_MODULES 3
 
-void tw_metric_number(struct tw_json *json, const char *key, double value, unsigned digits)
-{
-	tw_json_key(json, key);
-	tw_json_rounded(json, value, digits);
-}
-
-void tw_metric_text(struct tw_json *json, const char *key, const char *text)
-{
-	tw_json_key(json, key);
-	tw_json_cstr(json, text);
-}
-
-void tw_metric_flag(struct tw_json *json, const char *key, bool value)
-{
-	tw_json_key(json, key);
-	tw_json_bool(json, value);
-}
-
-void tw_metric_count(struct tw_json *json, const char *key, uint32_t count)
-{
-	tw_json_key(json, key);
-	tw_json_integer(json, count);
-}
-
 static void write_fact(struct tw_json *json, const struct tw_category_row *row, const char *key,
 		       enum tw_fact fact)
 {
-	tw_metric_number(json, key, row->facts.value[fact], tw_facts_known[fact].digits);
+	tw_field_real(json, key, row->facts.value[fact], tw_facts_known[fact].digits);
 }
 
 void tw_category_uid(struct tw_json *json, const struct tw_category_row *row)
@@ -131,13 +107,13 @@ static void write_efficiency(struct tw_json *json, const struct tw_category_data
 	write_fact(json, row, "tflops_achieved", TW_FACT_tflops_achieved);
 	write_fact(json, row, "tb_s_achieved", TW_FACT_tb_s_achieved);
 	write_fact(json, row, "efficiency_percent", TW_FACT_efficiency_percent);
-	tw_metric_text(json, "bound_type", row->bound);
+	tw_field_text(json, "bound_type", row->bound);
 	write_fact(json, row, "flops_per_byte", TW_FACT_flops_per_byte);
-	tw_metric_text(json, "compute_spec", *row->compute_spec ? row->compute_spec : NULL);
-	tw_metric_number(json, "resolved_peak_maf", row->peak_tflops, 2);
-	tw_metric_number(json, "resolved_peak_hbm_bw", data->peak_tb_s, 4);
-	tw_metric_text(json, "warning", row->warning);
-	tw_metric_flag(json, "is_anomaly", row->is_anomaly);
+	tw_field_text(json, "compute_spec", *row->compute_spec ? row->compute_spec : NULL);
+	tw_field_real(json, "resolved_peak_maf", row->peak_tflops, 2);
+	tw_field_real(json, "resolved_peak_hbm_bw", data->peak_tb_s, 4);
+	tw_field_text(json, "warning", row->warning);
+	tw_field_bool(json, "is_anomaly", row->is_anomaly);
 	tw_json_end(json);
 }
 
@@ -162,8 +138,8 @@ static void write_kernels(struct tw_json *json, const struct tw_category_row *ro
 		json->out->failed = true;
 		return;
 	}
-	tw_metric_text(json, "kernel_name", *whole ? whole : NULL);
-	tw_metric_text(json, "kernel_name_trunc", *brief ? brief : NULL);
+	tw_field_text(json, "kernel_name", *whole ? whole : NULL);
+	tw_field_text(json, "kernel_name_trunc", *brief ? brief : NULL);
 }
 
 /* What tells it from a row of the same name and arguments. */
@@ -176,7 +152,7 @@ static void write_distinct(struct tw_json *json, const struct tw_category_row *r
 	tw_str_init(&text, json->out->allocator);
 	tw_str_addf(&text, "%s %s", row->distinct == row->thread ? "thread" : "strides",
 		    row->distinct);
-	tw_metric_text(json, "distinct", text.ptr);
+	tw_field_text(json, "distinct", text.ptr);
 	json->out->failed |= text.failed;
 	tw_str_release(&text);
 }
@@ -185,10 +161,10 @@ static void write_distinct(struct tw_json *json, const struct tw_category_row *r
 static void write_kind(struct tw_json *json, const struct tw_category_row *row)
 {
 	if (!row->is_visible)
-		tw_metric_text(json, "kind", "not_visible");
-	tw_metric_text(json, "kernel_kind", tw_category_kernel_kind(row));
-	tw_metric_flag(json, "too_short", row->is_too_short);
-	tw_metric_flag(json, "host_copy", row->is_host_copy);
+		tw_field_text(json, "kind", "not_visible");
+	tw_field_text(json, "kernel_kind", tw_category_kernel_kind(row));
+	tw_field_bool(json, "too_short", row->is_too_short);
+	tw_field_bool(json, "host_copy", row->is_host_copy);
 }
 
 static void write_operation(struct tw_json *json, const struct tw_category_data *data,
@@ -198,36 +174,35 @@ static void write_operation(struct tw_json *json, const struct tw_category_data 
 	const struct tw_json_value *chain = tw_json_get(row->tree, "parent_chain");
 
 	tw_json_object(json, TW_JSON_LINES);
-	tw_metric_count(json, "rank", number + 1);
+	tw_field_count(json, "rank", number + 1);
 	tw_json_key(json, "uid");
 	tw_category_uid(json, row);
-	tw_metric_text(json, "name", row->name);
+	tw_field_text(json, "name", row->name);
 	write_times(json, row);
 	write_efficiency(json, data, row);
-	tw_metric_text(json, "assessment", tw_level_of("assessment", &row->facts)->level);
-	tw_metric_text(json, "type", tw_level_of("bound", &row->facts)->level);
-	tw_metric_text(json, "Input Dims", row->dims_text);
-	tw_metric_text(json, "Input type", row->types_text);
-	tw_metric_flag(json, "has_perf_model", row->has_model);
-	tw_metric_text(json, "perf_params", *row->params_text ? row->params_text : NULL);
-	tw_metric_text(json, "args", row->args);
+	tw_field_text(json, "assessment", tw_level_of("assessment", &row->facts)->level);
+	tw_field_text(json, "type", tw_level_of("bound", &row->facts)->level);
+	tw_field_text(json, "Input Dims", row->dims_text);
+	tw_field_text(json, "Input type", row->types_text);
+	tw_field_bool(json, "has_perf_model", row->has_model);
+	tw_field_text(json, "perf_params", *row->params_text ? row->params_text : NULL);
+	tw_field_text(json, "args", row->args);
 	write_distinct(json, row);
 	if (tw_level_is_yes("variance_told", &row->facts)) {
 		write_fact(json, row, "cov", TW_FACT_cov);
-		tw_metric_flag(json, "high_variance",
-			       tw_level_is_yes("high_variance", &row->facts));
+		tw_field_bool(json, "high_variance", tw_level_is_yes("high_variance", &row->facts));
 	}
 	tw_category_classification(json, data, row);
-	tw_metric_text(json, "library", row->library);
+	tw_field_text(json, "library", row->library);
 	write_path(json, chain);
 	write_kernels(json, row, &data->prepared->arena);
 	tw_json_key(json, "module_chain");
 	write_chain(json, chain, "module");
 	tw_json_key(json, "call_chain");
 	write_chain(json, chain, NULL);
-	tw_metric_flag(json, "in_top_operations", row->in_top_operations);
-	tw_metric_flag(json, "is_bottleneck", row->is_bottleneck && !row->is_unmodelled);
-	tw_metric_flag(json, "in_chain", row->in_chain);
+	tw_field_bool(json, "in_top_operations", row->in_top_operations);
+	tw_field_bool(json, "is_bottleneck", row->is_bottleneck && !row->is_unmodelled);
+	tw_field_bool(json, "in_chain", row->in_chain);
 	write_kind(json, row);
 	tw_json_end(json);
 }
@@ -254,8 +229,8 @@ static void write_group(struct tw_json *json, const struct tw_category_row *row)
 		return;
 	while (frame && !frame_is(frame, "module"))
 		frame = frame->next;
-	tw_metric_text(json, "group", "unfused_attention");
-	tw_metric_text(json, "group_key", frame ? module_name(frame_name(frame)) : NULL);
+	tw_field_text(json, "group", "unfused_attention");
+	tw_field_text(json, "group_key", frame ? module_name(frame_name(frame)) : NULL);
 }
 
 static void write_bottleneck(struct tw_json *json, const struct tw_category_data *data,
@@ -265,26 +240,26 @@ static void write_bottleneck(struct tw_json *json, const struct tw_category_data
 	const struct tw_json_value *chain = tw_json_get(row->tree, "parent_chain");
 
 	tw_json_object(json, TW_JSON_LINES);
-	tw_metric_count(json, "rank", rank);
+	tw_field_count(json, "rank", rank);
 	tw_json_key(json, "uid");
 	tw_category_uid(json, row);
-	tw_metric_text(json, "operation", row->name);
-	tw_metric_text(json, "args", row->args);
+	tw_field_text(json, "operation", row->name);
+	tw_field_text(json, "args", row->args);
 	write_distinct(json, row);
 	write_times(json, row);
 	write_fact(json, row, "efficiency_percent", TW_FACT_efficiency_percent);
-	tw_metric_text(json, "bound_type", row->bound);
+	tw_field_text(json, "bound_type", row->bound);
 	write_fact(json, row, "flops_per_byte", TW_FACT_flops_per_byte);
-	tw_metric_text(json, "category_priority", row->priority->level);
-	tw_metric_flag(json, "in_top_operations", row->in_top_operations);
-	tw_metric_flag(json, "modelled", !row->is_unmodelled);
+	tw_field_text(json, "category_priority", row->priority->level);
+	tw_field_bool(json, "in_top_operations", row->in_top_operations);
+	tw_field_bool(json, "modelled", !row->is_unmodelled);
 	write_kind(json, row);
 	write_group(json, row);
 	write_advice(json, row);
 	if (row->kernels->first && !kernel)
 		json->out->failed = true;
-	tw_metric_text(json, "kernel_name_trunc", kernel);
-	tw_metric_text(json, "library", row->library);
+	tw_field_text(json, "kernel_name_trunc", kernel);
+	tw_field_text(json, "library", row->library);
 	write_path(json, chain);
 	tw_json_key(json, "module_chain");
 	write_chain(json, chain, "module");
@@ -295,10 +270,10 @@ static void write_members(struct tw_json *json, const struct tw_category_chain *
 {
 	const struct tw_json_value *name = tw_json_get(chain->first->tree, "chain")->first;
 
-	tw_metric_text(json, "chain_id",
-		       *tw_json_text(tw_json_get(chain->first->tree, "chain_id")) ?
-			       tw_json_text(tw_json_get(chain->first->tree, "chain_id")) :
-			       NULL);
+	tw_field_text(json, "chain_id",
+		      *tw_json_text(tw_json_get(chain->first->tree, "chain_id")) ?
+			      tw_json_text(tw_json_get(chain->first->tree, "chain_id")) :
+			      NULL);
 	tw_json_key(json, "members");
 	tw_json_array(json, TW_JSON_INLINE);
 	for (; name; name = name->next)
@@ -318,7 +293,7 @@ static void write_title(struct tw_json *json, const struct tw_category_chain *ch
 		tw_str_add_cstr(&title, " under ");
 		tw_str_add_cstr(&title, module_name(under));
 	}
-	tw_metric_text(json, "title", title.ptr);
+	tw_field_text(json, "title", title.ptr);
 	json->out->failed |= title.failed;
 	tw_str_release(&title);
 }
@@ -332,23 +307,23 @@ static void write_chain_bottleneck(struct tw_json *json, const struct tw_categor
 	row.facts = chain->facts;
 	row.advice = chain->advice;
 	tw_json_object(json, TW_JSON_LINES);
-	tw_metric_count(json, "rank", rank);
+	tw_field_count(json, "rank", rank);
 	tw_json_key(json, "uid");
 	tw_category_uid(json, &row);
-	tw_metric_text(json, "kind", "fusion_chain");
+	tw_field_text(json, "kind", "fusion_chain");
 	write_title(json, chain);
-	tw_metric_text(json, "operation", row.name);
-	tw_metric_text(json, "args", row.args);
+	tw_field_text(json, "operation", row.name);
+	tw_field_text(json, "args", row.args);
 	write_members(json, chain);
 	write_times(json, &row);
 	write_fact(json, &row, "saved_ms", TW_FACT_chain_saved_ms);
-	tw_metric_text(json, "efficiency_percent", NULL);
-	tw_metric_text(json, "bound_type", NULL);
-	tw_metric_text(json, "category_priority", chain->priority->level);
-	tw_metric_flag(json, "in_top_operations", row.in_top_operations);
-	tw_metric_flag(json, "modelled", false);
+	tw_field_text(json, "efficiency_percent", NULL);
+	tw_field_text(json, "bound_type", NULL);
+	tw_field_text(json, "category_priority", chain->priority->level);
+	tw_field_bool(json, "in_top_operations", row.in_top_operations);
+	tw_field_bool(json, "modelled", false);
 	write_advice(json, &row);
-	tw_metric_text(json, "library", row.library);
+	tw_field_text(json, "library", row.library);
 	write_path(json, tw_json_get(row.tree, "parent_chain"));
 	tw_json_key(json, "module_chain");
 	write_chain(json, tw_json_get(row.tree, "parent_chain"), "module");
@@ -403,8 +378,8 @@ static void write_patterns(struct tw_json *json, const struct tw_category_data *
 		tw_json_object(json, TW_JSON_LINES);
 		tw_json_key(json, "uid");
 		tw_category_uid(json, row);
-		tw_metric_text(json, "operation", row->name);
-		tw_metric_text(json, "args", row->args);
+		tw_field_text(json, "operation", row->name);
+		tw_field_text(json, "args", row->args);
 		write_fact(json, row, "time_ms", TW_FACT_time_ms);
 		write_advice(json, row);
 		tw_json_end(json);
@@ -427,11 +402,11 @@ static void write_left_out(struct tw_json *json, const struct tw_category_data *
 	}
 	tw_json_key(json, "left_out");
 	tw_json_object(json, TW_JSON_LINES);
-	tw_metric_count(json, "operations", operations);
-	tw_metric_number(json, "operations_time_ms", ms, 3);
-	tw_metric_number(json, "operations_percent_of_category",
-			 data->time_ms > 0 ? 100 * ms / data->time_ms : (double)NAN, 2);
-	tw_metric_count(
+	tw_field_count(json, "operations", operations);
+	tw_field_real(json, "operations_time_ms", ms, 3);
+	tw_field_real(json, "operations_percent_of_category",
+		      data->time_ms > 0 ? 100 * ms / data->time_ms : (double)NAN, 2);
+	tw_field_count(
 		json, "bottlenecks",
 		bottlenecks > TW_FINDINGS_BOTTLENECKS ? bottlenecks - TW_FINDINGS_BOTTLENECKS : 0);
 	tw_json_end(json);
@@ -448,16 +423,16 @@ int tw_category_metrics(struct tw_str *out, const struct tw_category_data *data,
 
 	tw_json_init(&json, out);
 	tw_json_object(&json, TW_JSON_LINES);
-	tw_metric_text(&json, "category", data->name);
-	tw_metric_text(&json, "display_name", data->display_name);
-	tw_metric_text(&json, "status", "OK");
-	tw_metric_text(&json, "comparison_scope", "standalone");
-	tw_metric_text(&json, "platform", data->platform);
-	tw_metric_number(&json, "total_time_ms", data->time_ms, 3);
-	tw_metric_number(&json, "percent_of_compute", of_compute, 2);
-	tw_metric_number(&json, "percent_of_total", of_total, 2);
-	tw_metric_number(&json, "operation_count", data->calls, 0);
-	tw_metric_number(&json, "average_efficiency_percent", data->average_efficiency_percent, 2);
+	tw_field_text(&json, "category", data->name);
+	tw_field_text(&json, "display_name", data->display_name);
+	tw_field_text(&json, "status", "OK");
+	tw_field_text(&json, "comparison_scope", "standalone");
+	tw_field_text(&json, "platform", data->platform);
+	tw_field_real(&json, "total_time_ms", data->time_ms, 3);
+	tw_field_real(&json, "percent_of_compute", of_compute, 2);
+	tw_field_real(&json, "percent_of_total", of_total, 2);
+	tw_field_real(&json, "operation_count", data->calls, 0);
+	tw_field_real(&json, "average_efficiency_percent", data->average_efficiency_percent, 2);
 	tw_json_key(&json, "operations");
 	tw_json_array(&json, TW_JSON_LINES);
 	for (i = 0; i < data->row_count; i++)

@@ -75,19 +75,19 @@ static void attention_classification(struct tw_json *json, const struct tw_categ
 
 	write_flag(json, "is_flash_attention", value[TW_FACT_flash]);
 	write_flag(json, "is_paged_attention", value[TW_FACT_paged]);
-	tw_metric_flag(json, "has_perf_model", row->has_model);
-	tw_metric_text(json, "attention_type", type);
+	tw_field_bool(json, "has_perf_model", row->has_model);
+	tw_field_text(json, "attention_type", type);
 	tw_json_key(json, "workload_profile");
 	tw_json_object(json, TW_JSON_LINES);
-	tw_metric_number(json, "n_q", value[TW_FACT_queries], 0);
-	tw_metric_number(json, "n_kv", value[TW_FACT_keys], 0);
-	tw_metric_number(json, "h_q", value[TW_FACT_query_heads], 0);
-	tw_metric_number(json, "h_kv", value[TW_FACT_key_heads], 0);
-	tw_metric_number(json, "ctx_ratio", value[TW_FACT_context_share], 4);
-	tw_metric_text(json, "workload_type", tw_level_of("workload", &row->facts)->level);
-	tw_metric_text(json, "phase", tw_level_of("attention_phase", &row->facts)->level);
-	tw_metric_text(json, "attention_pattern", isnan(ratio) ? NULL : ratio > 1 ? "GQA" : "MHA");
-	tw_metric_number(json, "gqa_ratio", ratio > 1 ? ratio : (double)NAN, 2);
+	tw_field_real(json, "n_q", value[TW_FACT_queries], 0);
+	tw_field_real(json, "n_kv", value[TW_FACT_keys], 0);
+	tw_field_real(json, "h_q", value[TW_FACT_query_heads], 0);
+	tw_field_real(json, "h_kv", value[TW_FACT_key_heads], 0);
+	tw_field_real(json, "ctx_ratio", value[TW_FACT_context_share], 4);
+	tw_field_text(json, "workload_type", tw_level_of("workload", &row->facts)->level);
+	tw_field_text(json, "phase", tw_level_of("attention_phase", &row->facts)->level);
+	tw_field_text(json, "attention_pattern", isnan(ratio) ? NULL : ratio > 1 ? "GQA" : "MHA");
+	tw_field_real(json, "gqa_ratio", ratio > 1 ? ratio : (double)NAN, 2);
 	tw_json_end(json);
 }
 
@@ -115,30 +115,30 @@ void tw_category_classification(struct tw_json *json, const struct tw_category_d
 	tw_json_object(json, TW_JSON_LINES);
 	if (is_family(data, "gemm")) {
 		write_flag(json, "is_quantized", value[TW_FACT_quantized]);
-		tw_metric_text(json, "gemm_type",
-			       strncmp(data->name, "grouped", 7) ? "regular" : "grouped");
+		tw_field_text(json, "gemm_type",
+			      strncmp(data->name, "grouped", 7) ? "regular" : "grouped");
 	} else if (is_family(data, "sdpa")) {
 		attention_classification(json, row);
 	} else if (is_family(data, "convolution")) {
-		tw_metric_number(json, "groups", value[TW_FACT_conv_groups], 0);
+		tw_field_real(json, "groups", value[TW_FACT_conv_groups], 0);
 		write_flag(json, "is_depthwise", value[TW_FACT_depthwise]);
-		tw_metric_number(json, "transpose_percent", value[TW_FACT_transpose_percent], 2);
+		tw_field_real(json, "transpose_percent", value[TW_FACT_transpose_percent], 2);
 	} else if (is_family(data, "norm")) {
 		write_flag(json, "is_training", value[TW_FACT_training]);
-		tw_metric_number(json, "kernels_per_call", value[TW_FACT_kernels_per_call], 1);
+		tw_field_real(json, "kernels_per_call", value[TW_FACT_kernels_per_call], 1);
 	} else if (is_family(data, "reduce")) {
 		write_flag(json, "is_softmax", value[TW_FACT_softmax]);
 	} else if (is_family(data, "triton")) {
-		tw_metric_text(json, "kernel_type", triton_kind(value));
+		tw_field_text(json, "kernel_type", triton_kind(value));
 	} else if (is_family(data, "moe")) {
-		tw_metric_number(json, "experts", value[TW_FACT_experts], 0);
-		tw_metric_number(json, "tokens_per_expert", value[TW_FACT_tokens_per_expert], 1);
+		tw_field_real(json, "experts", value[TW_FACT_experts], 0);
+		tw_field_real(json, "tokens_per_expert", value[TW_FACT_tokens_per_expert], 1);
 		write_flag(json, "is_quantized", value[TW_FACT_quantized]);
 	} else if (is_family(data, "elementwise")) {
 		write_flag(json, "is_copy", value[TW_FACT_copy]);
 		write_flag(json, "is_cast", value[TW_FACT_cast]);
 	} else {
-		tw_metric_text(json, "sub_category", other_kind(value));
+		tw_field_text(json, "sub_category", other_kind(value));
 	}
 	tw_json_end(json);
 }
@@ -156,11 +156,11 @@ static void attention_totals(struct tw_json *json, const struct tw_category_data
 		grouped += row->facts.value[TW_FACT_gqa_ratio] > 1;
 		decode += !strcmp(tw_level_of("attention_phase", &row->facts)->level, "decode");
 	}
-	tw_metric_flag(json, "flash_attention_detected", count_with(data, TW_FACT_flash) > 0);
-	tw_metric_flag(json, "paged_attention_detected", count_with(data, TW_FACT_paged) > 0);
-	tw_metric_count(json, "has_perf_model_count", models);
-	tw_metric_count(json, "gqa_count", grouped);
-	tw_metric_count(json, "decode_count", decode);
+	tw_field_bool(json, "flash_attention_detected", count_with(data, TW_FACT_flash) > 0);
+	tw_field_bool(json, "paged_attention_detected", count_with(data, TW_FACT_paged) > 0);
+	tw_field_count(json, "has_perf_model_count", models);
+	tw_field_count(json, "gqa_count", grouped);
+	tw_field_count(json, "decode_count", decode);
 }
 
 static void convolution_totals(struct tw_json *json, const struct tw_category_data *data)
@@ -174,10 +174,10 @@ static void convolution_totals(struct tw_json *json, const struct tw_category_da
 		if (value[TW_FACT_transpose_percent] > 0)
 			ms += value[TW_FACT_transpose_percent] / 100 * value[TW_FACT_time_ms];
 	}
-	tw_metric_count(json, "transpose_count", count_with(data, TW_FACT_transpose_percent));
-	tw_metric_number(json, "transpose_time_ms", ms, 3);
-	tw_metric_number(json, "transpose_overhead_percent",
-			 data->time_ms > 0 ? 100 * ms / data->time_ms : (double)NAN, 2);
+	tw_field_count(json, "transpose_count", count_with(data, TW_FACT_transpose_percent));
+	tw_field_real(json, "transpose_time_ms", ms, 3);
+	tw_field_real(json, "transpose_overhead_percent",
+		      data->time_ms > 0 ? 100 * ms / data->time_ms : (double)NAN, 2);
 }
 
 static void rest_totals(struct tw_json *json, const struct tw_category_data *data)
@@ -187,18 +187,18 @@ static void rest_totals(struct tw_json *json, const struct tw_category_data *dat
 	if (is_family(data, "triton")) {
 		for (i = 0; i < data->row_count; i++)
 			rest += !strcmp(triton_kind(data->rows[i].facts.value), "other");
-		tw_metric_count(json, "other_count", rest);
+		tw_field_count(json, "other_count", rest);
 	} else if (is_family(data, "other")) {
 		for (i = 0; i < data->row_count; i++)
 			rest += !strcmp(other_kind(data->rows[i].facts.value), "miscellaneous");
-		tw_metric_count(json, "miscellaneous_count", rest);
-		tw_metric_number(json, "graph_time_ms", time_with(data, TW_FACT_graph_launch), 3);
-		tw_metric_count(json, "without_operation_count",
-				count_with(data, TW_FACT_no_operation));
-		tw_metric_number(json, "without_operation_time_ms",
-				 time_with(data, TW_FACT_no_operation), 3);
+		tw_field_count(json, "miscellaneous_count", rest);
+		tw_field_real(json, "graph_time_ms", time_with(data, TW_FACT_graph_launch), 3);
+		tw_field_count(json, "without_operation_count",
+			       count_with(data, TW_FACT_no_operation));
+		tw_field_real(json, "without_operation_time_ms",
+			      time_with(data, TW_FACT_no_operation), 3);
 	} else if (is_family(data, "elementwise")) {
-		tw_metric_number(json, "copy_time_ms", time_with(data, TW_FACT_copy), 3);
+		tw_field_real(json, "copy_time_ms", time_with(data, TW_FACT_copy), 3);
 	}
 }
 
@@ -213,7 +213,7 @@ void tw_category_specific(struct tw_json *json, const struct tw_category_data *d
 	for (i = 0; i < sizeof(tallies) / sizeof(*tallies); i++) {
 		if (!is_family(data, tallies[i].family))
 			continue;
-		tw_metric_count(json, tallies[i].key, count_with(data, tallies[i].fact));
+		tw_field_count(json, tallies[i].key, count_with(data, tallies[i].fact));
 	}
 	if (is_family(data, "sdpa"))
 		attention_totals(json, data);
@@ -221,8 +221,8 @@ void tw_category_specific(struct tw_json *json, const struct tw_category_data *d
 		convolution_totals(json, data);
 	else
 		rest_totals(json, data);
-	tw_metric_count(json, "missing_perf_model_count", missing);
-	tw_metric_number(json, "peak_maf_tflops", tw_category_peak(data, ""), 2);
-	tw_metric_number(json, "peak_hbm_bw_tbs", data->peak_tb_s, 4);
+	tw_field_count(json, "missing_perf_model_count", missing);
+	tw_field_real(json, "peak_maf_tflops", tw_category_peak(data, ""), 2);
+	tw_field_real(json, "peak_hbm_bw_tbs", data->peak_tb_s, 4);
 	tw_json_end(json);
 }

@@ -6,7 +6,8 @@
 #include "json/value.h"
 #include "json/writer.h"
 
-void tw_field_text(struct tw_json *json, const char *key, const char *text); /* NULL: null */
+void tw_field_text(struct tw_json *json, const char *key, const char *text);	  /* NULL: null */
+void tw_field_some_text(struct tw_json *json, const char *key, const char *text); /* "": null too */
 void tw_field_count(struct tw_json *json, const char *key, uint64_t count);
 void tw_field_bool(struct tw_json *json, const char *key, bool value);
 /* Rounded to `digits`; NaN: null. */

@@ -3,6 +3,7 @@
 #include "analysis/analysis.h"
 #include "findings/findings.h"
 #include "json/writer.h"
+#include "standalone/json_fields.h"
 #include "standalone/prepared.h"
 #include "store/trace.h"
 #include "table/table.h"
@@ -60,18 +61,6 @@ static void add_percent(struct tw_json *json, const char *key, double part, doub
 {
 	tw_json_key(json, key);
 	tw_json_rounded(json, whole > 0 ? 100 * part / whole : (double)NAN, digits);
-}
-
-static void add_text(struct tw_json *json, const char *key, const char *text)
-{
-	tw_json_key(json, key);
-	tw_json_cstr(json, text);
-}
-
-static void add_count(struct tw_json *json, const char *key, size_t count)
-{
-	tw_json_key(json, key);
-	tw_json_integer(json, (int64_t)count);
 }
 
 static void add_ms(struct tw_json *json, const char *key, tw_wide ns)
@@ -156,7 +145,7 @@ static void add_unlinked(struct tw_json *json, const struct tw_manifest *m)
 		return;
 	}
 	tw_json_object(json, TW_JSON_LINES);
-	add_count(json, "count", count);
+	tw_field_count(json, "count", count);
 	add_ms(json, "time_ms", ns);
 	add_percent(json, "percent_of_total", (double)ns, (double)m->total_ns, 2);
 	add_ms(json, "compute_time_ms", compute_ns);
@@ -196,9 +185,10 @@ static void add_recorded(struct tw_json *json, const struct tw_manifest *m)
 		counts[tw_class(trace, i)]++;
 	tw_json_key(json, "recorded");
 	tw_json_object(json, TW_JSON_LINES);
-	add_count(json, "operations", counts[TRAWL_CLASS_CPU_OP]);
-	add_count(json, "runtime_calls", counts[TRAWL_CLASS_RUNTIME] + counts[TRAWL_CLASS_DRIVER]);
-	add_count(json, "python_functions", counts[TRAWL_CLASS_PYTHON]);
+	tw_field_count(json, "operations", counts[TRAWL_CLASS_CPU_OP]);
+	tw_field_count(json, "runtime_calls",
+		       counts[TRAWL_CLASS_RUNTIME] + counts[TRAWL_CLASS_DRIVER]);
+	tw_field_count(json, "python_functions", counts[TRAWL_CLASS_PYTHON]);
 	tw_json_end(json);
 }
 
@@ -208,11 +198,11 @@ static void add_platform_of_device(struct tw_json *json, const struct trawl_trac
 	double bytes = trace->device_bytes > 0 ? (double)trace->device_bytes : 0;
 	struct tw_platform platform;
 
-	add_text(json, "platform_of_device",
-		 tw_platform_guess(trace->device_name, strlen(trace->device_name), bytes,
-				   &platform) ?
-			 platform.name :
-			 NULL);
+	tw_field_text(json, "platform_of_device",
+		      tw_platform_guess(trace->device_name, strlen(trace->device_name), bytes,
+					&platform) ?
+			      platform.name :
+			      NULL);
 }
 
 static void add_cell_text(struct tw_json *json, const char *key, struct trawl_cell cell)
@@ -237,14 +227,14 @@ static void add_top_operations(struct tw_json *json, const struct tw_manifest *m
 		int64_t ns = tw_table_cell(table, i, "Kernel Time (µs)_sum").integer;
 
 		tw_json_object(json, TW_JSON_LINES);
-		add_count(json, "rank", i + 1);
-		add_count(json, "uid", (size_t)tw_table_cell(table, i, "ex_UID").integer);
+		tw_field_count(json, "rank", i + 1);
+		tw_field_count(json, "uid", (size_t)tw_table_cell(table, i, "ex_UID").integer);
 		add_cell_text(json, "name", tw_table_cell(table, i, "name"));
-		add_text(json, "category", category->name);
-		add_text(json, "display_name", category->display_name);
+		tw_field_text(json, "category", category->name);
+		tw_field_text(json, "display_name", category->display_name);
 		add_cell_text(json, "input_dims", tw_table_cell(table, i, "Input Dims"));
-		add_count(json, "count",
-			  (size_t)tw_table_cell(table, i, "operation_count").integer);
+		tw_field_count(json, "count",
+			       (size_t)tw_table_cell(table, i, "operation_count").integer);
 		add_ms(json, "time_ms", ns);
 		add_percent(json, "percent_of_compute", (double)ns, (double)m->compute_ns, 2);
 		add_percent(json, "percent_of_total", (double)ns, (double)m->total_ns, 2);
@@ -262,14 +252,14 @@ static void add_file(struct tw_json *json, const char *key, const char *folder, 
 	strncat(path, "/", sizeof(path) - strlen(path) - 1);
 	strncat(path, name, sizeof(path) - strlen(path) - 1);
 	strncat(path, ending, sizeof(path) - strlen(path) - 1);
-	add_text(json, key, path);
+	tw_field_text(json, key, path);
 }
 
 static void add_sync(struct tw_json *json, const struct tw_category_rows *category)
 {
 	add_ms(json, "cpu_duration_ms", category->host_ns);
 	add_ms(json, "sync_time_ms", category->sync_ns);
-	add_count(json, "sync_ops_count", category->sync_operations);
+	tw_field_count(json, "sync_ops_count", category->sync_operations);
 	tw_json_key(json, "has_sync_bottleneck");
 	tw_json_bool(json, category->sync_bottleneck);
 }
@@ -280,18 +270,18 @@ static void add_category(struct tw_json *json, const struct tw_manifest *m,
 	bool system = is_system(category);
 
 	tw_json_object(json, TW_JSON_LINES);
-	add_text(json, "name", category->name);
-	add_text(json, "display_name", category->display_name);
-	add_text(json, "skill", category->skill);
-	add_text(json, "tier", system ? "system" : "compute_kernel");
-	add_count(json, "ops_count", category->count);
+	tw_field_text(json, "name", category->name);
+	tw_field_text(json, "display_name", category->display_name);
+	tw_field_text(json, "skill", category->skill);
+	tw_field_text(json, "tier", system ? "system" : "compute_kernel");
+	tw_field_count(json, "ops_count", category->count);
 	if (category != &tw_multi_kernel_area)
 		add_file(json, "csv_file", TW_CATEGORY_DATA, category->name, "_ops.csv");
 	add_file(json, "metadata_file", TW_METADATA, category->name, "_metadata.json");
 	if (system) {
 		add_file(json, "data_file", TW_CATEGORY_DATA, category->name, "_data.json");
 		if (category == &tw_cpu_idle_area)
-			add_count(json, "priority", 0);
+			tw_field_count(json, "priority", 0);
 	} else {
 		add_file(json, "tree_data_file", TW_CATEGORY_DATA, category->name,
 			 "_tree_data.json");
@@ -328,10 +318,10 @@ static void add_defects(struct tw_json *json, const struct trawl_report *report)
 		struct trawl_defect defect = trawl_report_defect(report, i);
 
 		tw_json_object(json, TW_JSON_INLINE);
-		add_text(json, "kind", defect.kind);
-		add_text(json, "severity", tw_severity_name(defect.severity));
-		add_count(json, "count", (size_t)defect.count);
-		add_text(json, "meaning", defect.meaning);
+		tw_field_text(json, "kind", defect.kind);
+		tw_field_text(json, "severity", tw_severity_name(defect.severity));
+		tw_field_count(json, "count", (size_t)defect.count);
+		tw_field_text(json, "meaning", defect.meaning);
 		tw_json_end(json);
 	}
 	tw_json_end(json);
@@ -345,15 +335,15 @@ void tw_manifest_json(struct tw_str *out, const struct tw_manifest *m)
 
 	tw_json_init(&json, out);
 	tw_json_object(&json, TW_JSON_LINES);
-	add_text(&json, "platform", trawl_report_platform(m->report, &guessed));
+	tw_field_text(&json, "platform", trawl_report_platform(m->report, &guessed));
 	tw_json_key(&json, "platform_guessed");
 	tw_json_bool(&json, guessed);
 	add_platform_of_device(&json, trace);
-	add_text(&json, "device_name", trace->device_name);
-	add_text(&json, "trace_path", m->trace_name);
-	add_text(&json, "output_dir", ".");
-	add_text(&json, "comparison_scope", "standalone");
-	add_text(&json, "view", trawl_report_view(m->report));
+	tw_field_text(&json, "device_name", trace->device_name);
+	tw_field_text(&json, "trace_path", m->trace_name);
+	tw_field_text(&json, "output_dir", ".");
+	tw_field_text(&json, "comparison_scope", "standalone");
+	tw_field_text(&json, "view", trawl_report_view(m->report));
 	tw_json_key(&json, "linked_only");
 	tw_json_bool(&json, tw_report_input(m->report)->options->linked_only);
 	add_utilization(&json, m);
@@ -365,9 +355,10 @@ void tw_manifest_json(struct tw_str *out, const struct tw_manifest *m)
 	add_top_operations(&json, m);
 	add_categories(&json, m);
 	add_defects(&json, m->report);
-	add_text(&json, "time_metric_note",
-		 "Use gpu_kernel_time_ms for bottleneck prioritization. cpu_duration_ms includes "
-		 "sync/launch overhead.");
+	tw_field_text(
+		&json, "time_metric_note",
+		"Use gpu_kernel_time_ms for bottleneck prioritization. cpu_duration_ms includes "
+		"sync/launch overhead.");
 	tw_json_end(&json);
 	tw_json_finish(&json);
 }
@@ -379,7 +370,7 @@ static void add_platform(struct tw_json *json, const struct tw_manifest *m)
 	const struct tw_platform *platform = tw_report_platform(m->report);
 	size_t i;
 
-	add_text(json, "platform", platform ? platform->name : NULL);
+	tw_field_text(json, "platform", platform ? platform->name : NULL);
 	add_real(json, "peak_hbm_bw_tbs", platform ? platform->mem_bw_gbps / 1000 : (double)NAN);
 	tw_json_key(json, "max_achievable_tflops");
 	tw_json_object(json, TW_JSON_LINES);
@@ -392,14 +383,15 @@ static void add_platform(struct tw_json *json, const struct tw_manifest *m)
 
 static void add_breakdown(struct tw_json *json, const struct tw_category_rows *category)
 {
-	add_text(json, "trace_loading_policy", "DO_NOT_LOAD_TRACE_use_precomputed_tree_data");
+	tw_field_text(json, "trace_loading_policy", "DO_NOT_LOAD_TRACE_use_precomputed_tree_data");
 	tw_json_key(json, "time_breakdown");
 	tw_json_object(json, TW_JSON_LINES);
 	add_ms(json, "gpu_kernel_time_ms", category->kernel_ns);
 	add_sync(json, category);
-	add_text(json, "note",
-		 "Use gpu_kernel_time_ms for bottleneck prioritization. sync_time_ms indicates "
-		 "host-device sync overhead.");
+	tw_field_text(
+		json, "note",
+		"Use gpu_kernel_time_ms for bottleneck prioritization. sync_time_ms indicates "
+		"host-device sync overhead.");
 	tw_json_end(json);
 }
 
@@ -411,13 +403,13 @@ void tw_metadata_json(struct tw_str *out, const struct tw_manifest *m,
 	tw_json_init(&json, out);
 	tw_json_object(&json, TW_JSON_LINES);
 	add_platform(&json, m);
-	add_text(&json, "trace_path", m->trace_name);
-	add_text(&json, "output_dir", ".");
-	add_text(&json, "category", category->display_name);
-	add_text(&json, "category_name", category->name);
+	tw_field_text(&json, "trace_path", m->trace_name);
+	tw_field_text(&json, "output_dir", ".");
+	tw_field_text(&json, "category", category->display_name);
+	tw_field_text(&json, "category_name", category->name);
 	add_utilization(&json, m);
 	if (is_system(category))
-		add_text(&json, "tier", "system");
+		tw_field_text(&json, "tier", "system");
 	else
 		add_breakdown(&json, category);
 	tw_json_end(&json);

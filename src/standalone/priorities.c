@@ -390,7 +390,7 @@ static void write_headroom_texts(struct tw_json *json, const struct tw_facts *fa
 		tw_str_clear(&text);
 		if (texts[i][1])
 			tw_rule_text(&text, texts[i][1], facts);
-		tw_report_key_text(json, texts[i][0], text.ptr ? text.ptr : "");
+		tw_field_some_text(json, texts[i][0], text.ptr ? text.ptr : "");
 	}
 	json->out->failed |= text.failed;
 	tw_str_release(&text);
@@ -428,11 +428,11 @@ static const struct tw_json_value *as_bottleneck(struct tw_ranking *r,
 	tw_str_init(&text, r->material->prepared->allocator);
 	tw_json_init(&json, &text);
 	tw_json_object(&json, TW_JSON_LINES);
-	tw_report_key_copy(&json, "operation", op, "name");
+	tw_field_copy(&json, "operation", tw_json_get(op, "name"));
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		tw_report_key_copy(&json, keys[i], op, keys[i]);
+		tw_field_copy(&json, keys[i], tw_json_get(op, keys[i]));
 	for (i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		tw_report_key_copy(&json, figures[i], efficiency, figures[i]);
+		tw_field_copy(&json, figures[i], tw_json_get(efficiency, figures[i]));
 	write_headroom_texts(&json, &facts);
 	tw_json_end(&json);
 	tw_json_finish(&json);
@@ -525,9 +525,9 @@ void tw_priorities_write(const struct tw_report_material *material, struct tw_st
 	tw_priorities_collect(&r);
 	tw_json_init(&r.json, out);
 	tw_json_object(&r.json, TW_JSON_LINES);
-	tw_report_key_text(&r.json, "model", material->model);
-	tw_report_key_text(&r.json, "platform", material->platform);
-	tw_report_key_copy(&r.json, "baseline_ms", used, "total_time_ms");
+	tw_field_some_text(&r.json, "model", material->model);
+	tw_field_some_text(&r.json, "platform", material->platform);
+	tw_field_copy(&r.json, "baseline_ms", tw_json_get(used, "total_time_ms"));
 	tw_priorities_estimates(material, &r.json);
 	tw_priorities_write_list(&r);
 	tw_priorities_write_whole(&r);

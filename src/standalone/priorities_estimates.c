@@ -79,7 +79,7 @@ static void write_scores(struct estimates *r, const struct rollup *sum)
 	size_t k;
 
 	for (k = 0; k < 3; k++)
-		tw_report_key_rounded(r->json, scores[k], sum->score[k], 2);
+		tw_field_real(r->json, scores[k], sum->score[k], 2);
 }
 
 static bool is_large(const struct tw_report_category *c)
@@ -102,10 +102,10 @@ static void write_priorities(struct estimates *r, const struct rollup *list, siz
 		tw_json_object(r->json, TW_JSON_LINES);
 		tw_json_key(r->json, "rank");
 		tw_json_integer(r->json, ++rank);
-		tw_report_key_text(r->json, "category", list[i].category->name);
-		tw_report_key_text(r->json, "display_name", list[i].category->title);
+		tw_field_some_text(r->json, "category", list[i].category->name);
+		tw_field_some_text(r->json, "display_name", list[i].category->title);
 		write_scores(r, &list[i]);
-		tw_report_key_text(r->json, "source", "findings_rollup");
+		tw_field_some_text(r->json, "source", "findings_rollup");
 		tw_json_end(r->json);
 	}
 	for (i = 0; i < r->material->category_count; i++) {
@@ -117,11 +117,12 @@ static void write_priorities(struct estimates *r, const struct rollup *list, siz
 		tw_json_object(r->json, TW_JSON_LINES);
 		tw_json_key(r->json, "rank");
 		tw_json_integer(r->json, ++rank);
-		tw_report_key_text(r->json, "category", c->name);
-		tw_report_key_text(r->json, "display_name", c->title);
-		tw_report_key_rounded(r->json, scores[0], NAN, 2);
-		tw_report_key_copy(r->json, "gpu_kernel_time_ms", c->entry, "gpu_kernel_time_ms");
-		tw_report_key_text(r->json, "source", "manifest_fallback");
+		tw_field_some_text(r->json, "category", c->name);
+		tw_field_some_text(r->json, "display_name", c->title);
+		tw_field_real(r->json, scores[0], NAN, 2);
+		tw_field_copy(r->json, "gpu_kernel_time_ms",
+			      tw_json_get(c->entry, "gpu_kernel_time_ms"));
+		tw_field_some_text(r->json, "source", "manifest_fallback");
 		tw_json_end(r->json);
 	}
 	tw_json_end(r->json);
@@ -135,10 +136,10 @@ static void write_recommendations(struct estimates *r, const struct rollup *list
 	tw_json_array(r->json, TW_JSON_LINES);
 	for (i = 0; i < count; i++) {
 		tw_json_object(r->json, TW_JSON_LINES);
-		tw_report_key_text(r->json, "category", list[i].category->name);
+		tw_field_some_text(r->json, "category", list[i].category->name);
 		write_scores(r, &list[i]);
-		tw_report_key_rounded(r->json, "operation_count", list[i].operations, 0);
-		tw_report_key_text(r->json, "type", "kernel_tuning");
+		tw_field_real(r->json, "operation_count", list[i].operations, 0);
+		tw_field_some_text(r->json, "type", "kernel_tuning");
 		tw_json_end(r->json);
 	}
 	tw_json_end(r->json);
@@ -184,7 +185,7 @@ static void write_findings(struct estimates *r, const struct found *list, size_t
 			tw_json_key(r->json, member->key);
 			tw_json_copy(r->json, member);
 		}
-		tw_report_key_text(r->json, "category", list[i].category->name);
+		tw_field_some_text(r->json, "category", list[i].category->name);
 		tw_json_key(r->json, "category_rank");
 		tw_json_integer(r->json, list[i].rank);
 		tw_json_key(r->json, "global_rank");

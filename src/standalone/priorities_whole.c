@@ -109,13 +109,13 @@ static void write_summary(struct tw_ranking *r)
 	tw_json_key(&r->json, "summary");
 	tw_json_object(&r->json, TW_JSON_LINES);
 	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		tw_report_key_rounded(&r->json, times[i], tw_report_number(used, times[i]), 3);
+		tw_field_real(&r->json, times[i], tw_report_number(used, times[i]), 3);
 	for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-		tw_report_key_rounded(&r->json, shares[i], tw_report_number(used, shares[i]), 2);
-	tw_report_key_text(&r->json, "top_category", top ? top->title : NULL);
-	tw_report_key_rounded(&r->json, "top_category_percent_of_compute",
-			      tw_report_number(top ? top->entry : NULL, "percent_of_compute"), 2);
-	tw_report_key_text(&r->json, "flash_attention", flash_attention(r->material));
+		tw_field_real(&r->json, shares[i], tw_report_number(used, shares[i]), 2);
+	tw_field_some_text(&r->json, "top_category", top ? top->title : NULL);
+	tw_field_real(&r->json, "top_category_percent_of_compute",
+		      tw_report_number(top ? top->entry : NULL, "percent_of_compute"), 2);
+	tw_field_some_text(&r->json, "flash_attention", flash_attention(r->material));
 	tw_json_end(&r->json);
 }
 
@@ -215,8 +215,8 @@ static void write_facts(struct tw_ranking *r)
 	tw_json_object(&r->json, TW_JSON_LINES);
 	for (i = 0; i < TW_FACT_COUNT; i++)
 		if (!isnan(facts.value[i]))
-			tw_report_key_rounded(&r->json, tw_facts_known[i].name, facts.value[i],
-					      tw_facts_known[i].digits);
+			tw_field_real(&r->json, tw_facts_known[i].name, facts.value[i],
+				      tw_facts_known[i].digits);
 	tw_json_end(&r->json);
 }
 
@@ -232,9 +232,9 @@ static void write_excluded(struct tw_ranking *r)
 		if (!c->excluded)
 			continue;
 		tw_json_object(&r->json, TW_JSON_INLINE);
-		tw_report_key_text(&r->json, "category", c->name);
-		tw_report_key_text(&r->json, "display_name", c->title);
-		tw_report_key_text(&r->json, "reason", c->excluded);
+		tw_field_some_text(&r->json, "category", c->name);
+		tw_field_some_text(&r->json, "display_name", c->title);
+		tw_field_some_text(&r->json, "reason", c->excluded);
 		tw_json_end(&r->json);
 	}
 	tw_json_end(&r->json);
@@ -265,13 +265,13 @@ static void write_notes(struct tw_ranking *r)
 		if (!count)
 			continue;
 		tw_json_object(&r->json, TW_JSON_LINES);
-		tw_report_key_text(&r->json, "category", c->name);
-		tw_report_key_text(&r->json, "display_name", c->title);
+		tw_field_some_text(&r->json, "category", c->name);
+		tw_field_some_text(&r->json, "display_name", c->title);
 		tw_json_key(&r->json, "count");
 		tw_json_integer(&r->json, count);
-		tw_report_key_rounded(&r->json, "time_ms", time, 3);
-		tw_report_key_rounded(&r->json, "percent_of_total", share, 2);
-		tw_report_key_copy(&r->json, "issue", first, "issue");
+		tw_field_real(&r->json, "time_ms", time, 3);
+		tw_field_real(&r->json, "percent_of_total", share, 2);
+		tw_field_copy(&r->json, "issue", tw_json_get(first, "issue"));
 		tw_json_end(&r->json);
 	}
 	tw_json_end(&r->json);

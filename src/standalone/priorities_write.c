@@ -12,7 +12,7 @@
 /* Times of short operations with what is needed to tell them apart from none. */
 static void write_ms(struct tw_ranking *r, const char *key, double ms)
 {
-	tw_report_key_rounded(&r->json, key, ms, fabs(ms) < 0.1 ? 6 : 3);
+	tw_field_real(&r->json, key, ms, fabs(ms) < 0.1 ? 6 : 3);
 }
 
 static void write_projection(struct tw_ranking *r, const struct tw_optimization *o)
@@ -30,13 +30,11 @@ static void write_projection(struct tw_ranking *r, const struct tw_optimization 
 		double less = fmax(time - after, 0), gain = fmin(less, exposed);
 
 		tw_json_object(&r->json, TW_JSON_INLINE);
-		tw_report_key_rounded(&r->json, "target_efficiency_percent", target, 2);
+		tw_field_real(&r->json, "target_efficiency_percent", target, 2);
 		write_ms(r, "time_ms", after);
-		tw_report_key_rounded(&r->json, "operation_improvement_percent", 100 * less / time,
-				      2);
+		tw_field_real(&r->json, "operation_improvement_percent", 100 * less / time, 2);
 		write_ms(r, "e2e_improvement_ms", gain);
-		tw_report_key_rounded(&r->json, "e2e_improvement_percent", 100 * gain / r->total_ms,
-				      2);
+		tw_field_real(&r->json, "e2e_improvement_percent", 100 * gain / r->total_ms, 2);
 		tw_json_key(&r->json, "bounded_by_exposed_time");
 		tw_json_bool(&r->json, gain < less);
 		tw_json_key(&r->json, "bounded_by_shortest_kernel");
@@ -95,7 +93,8 @@ static const struct tw_json_value *listed(const struct tw_optimization *o)
 static void copy_from_either(struct tw_ranking *r, const char *key, const struct tw_json_value *a,
 			     const struct tw_json_value *b)
 {
-	tw_report_key_copy(&r->json, key, tw_json_is_null(tw_json_get(a, key)) ? b : a, key);
+	tw_field_copy(&r->json, key,
+		      tw_json_get(tw_json_is_null(tw_json_get(a, key)) ? b : a, key));
 }
 
 /* What is of one operation, be it a finding of its own or a part of one. */
@@ -111,7 +110,7 @@ static void write_operation(struct tw_ranking *r, const struct tw_optimization *
 	size_t i;
 
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		tw_report_key_copy(&r->json, keys[i], o->source, keys[i]);
+		tw_field_copy(&r->json, keys[i], tw_json_get(o->source, keys[i]));
 	copy_from_either(r, "kernel_name_trunc", o->source, op);
 	copy_from_either(r, "module_chain", o->source, op);
 	tw_json_key(&r->json, "has_own_title");
@@ -126,10 +125,10 @@ static void write_operation(struct tw_ranking *r, const struct tw_optimization *
 		tw_json_integer(&r->json, (int64_t)o->top_rank);
 	else
 		tw_json_null(&r->json);
-	tw_report_key_copy(&r->json, "issue", o->source, "issue");
-	tw_report_key_copy(&r->json, "path_a", o->source, "algorithmic");
-	tw_report_key_copy(&r->json, "path_b", o->source, "kernel");
-	tw_report_key_rounded(&r->json, "assumed_speedup", o->speedup, 2);
+	tw_field_copy(&r->json, "issue", tw_json_get(o->source, "issue"));
+	tw_field_copy(&r->json, "path_a", tw_json_get(o->source, "algorithmic"));
+	tw_field_copy(&r->json, "path_b", tw_json_get(o->source, "kernel"));
+	tw_field_real(&r->json, "assumed_speedup", o->speedup, 2);
 }
 
 static void write_name(struct tw_ranking *r, const struct tw_optimization *o)
@@ -138,19 +137,19 @@ static void write_name(struct tw_ranking *r, const struct tw_optimization *o)
 
 	tw_str_init(&name, r->material->prepared->allocator);
 	add_short_name(&name, tw_report_text(o->source, "operation"));
-	tw_report_key_copy(&r->json, "uid", o->source, "uid");
-	tw_report_key_copy(&r->json, "operation", o->source, "operation");
-	tw_report_key_text(&r->json, "short_name", name.ptr ? name.ptr : "");
-	tw_report_key_copy(&r->json, "args", o->source, "args");
-	tw_report_key_copy(&r->json, "count", o->source, "count");
+	tw_field_copy(&r->json, "uid", tw_json_get(o->source, "uid"));
+	tw_field_copy(&r->json, "operation", tw_json_get(o->source, "operation"));
+	tw_field_some_text(&r->json, "short_name", name.ptr ? name.ptr : "");
+	tw_field_copy(&r->json, "args", tw_json_get(o->source, "args"));
+	tw_field_copy(&r->json, "count", tw_json_get(o->source, "count"));
 	r->failed |= name.failed;
 	tw_str_release(&name);
 }
 
 static void write_place(struct tw_ranking *r, const struct tw_optimization *o)
 {
-	tw_report_key_text(&r->json, "category", o->category->name);
-	tw_report_key_text(&r->json, "display_name", o->category->title);
+	tw_field_some_text(&r->json, "category", o->category->name);
+	tw_field_some_text(&r->json, "display_name", o->category->title);
 	tw_json_key(&r->json, "category_rank");
 	if (o->number)
 		tw_json_integer(&r->json, (int64_t)o->number);
@@ -171,7 +170,7 @@ static void write_members(struct tw_ranking *r, const struct tw_optimization *o)
 		write_place(r, o);
 		write_name(r, o);
 		for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-			tw_report_key_copy(&r->json, keys[i], o->source, keys[i]);
+			tw_field_copy(&r->json, keys[i], tw_json_get(o->source, keys[i]));
 		write_operation(r, o);
 		write_projection(r, o);
 		tw_json_end(&r->json);
@@ -187,15 +186,16 @@ static void write_compute(struct tw_ranking *r, const struct tw_optimization *o)
 	if (several) {
 		write_ms(r, "time_ms", o->time_ms);
 		write_ms(r, "exposed_time_ms", o->exposed_ms);
-		tw_report_key_rounded(&r->json, "percent_of_category", NAN, 2);
+		tw_field_real(&r->json, "percent_of_category", NAN, 2);
 	} else {
-		tw_report_key_copy(&r->json, "time_ms", o->source, "time_ms");
-		tw_report_key_copy(&r->json, "exposed_time_ms", o->source, "exposed_time_ms");
-		tw_report_key_copy(&r->json, "percent_of_category", o->source,
-				   "percent_of_category");
+		tw_field_copy(&r->json, "time_ms", tw_json_get(o->source, "time_ms"));
+		tw_field_copy(&r->json, "exposed_time_ms",
+			      tw_json_get(o->source, "exposed_time_ms"));
+		tw_field_copy(&r->json, "percent_of_category",
+			      tw_json_get(o->source, "percent_of_category"));
 	}
-	tw_report_key_rounded(&r->json, "percent_of_compute", o->percent_of_compute, 2);
-	tw_report_key_rounded(&r->json, "percent_of_total", o->percent_of_total, 2);
+	tw_field_real(&r->json, "percent_of_compute", o->percent_of_compute, 2);
+	tw_field_real(&r->json, "percent_of_total", o->percent_of_total, 2);
 	write_operation(r, o);
 	tw_json_key(&r->json, "member_count");
 	tw_json_integer(&r->json, (int64_t)o->members);
@@ -205,7 +205,7 @@ static void write_compute(struct tw_ranking *r, const struct tw_optimization *o)
 		tw_json_array(&r->json, TW_JSON_INLINE);
 		tw_json_end(&r->json);
 	} else {
-		tw_report_key_copy(&r->json, "members", o->source, "members");
+		tw_field_copy(&r->json, "members", tw_json_get(o->source, "members"));
 		write_projection(r, o);
 	}
 }
@@ -227,7 +227,7 @@ static void write_included(struct tw_ranking *r, const struct tw_optimization *o
 				continue;
 			tw_json_object(&r->json, TW_JSON_LINES);
 			for (k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-				tw_report_key_copy(&r->json, keys[k], f, keys[k]);
+				tw_field_copy(&r->json, keys[k], tw_json_get(f, keys[k]));
 			tw_json_end(&r->json);
 		}
 	}
@@ -241,7 +241,7 @@ static void write_system(struct tw_ranking *r, const struct tw_optimization *o)
 	size_t i;
 
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		tw_report_key_copy(&r->json, keys[i], o->source, keys[i]);
+		tw_field_copy(&r->json, keys[i], tw_json_get(o->source, keys[i]));
 	write_included(r, o);
 }
 
@@ -281,7 +281,7 @@ static void write_title(struct tw_ranking *r, const struct tw_optimization *o)
 		tw_str_add_cstr(&title, tw_report_text(o->source, "title"));
 	else
 		add_group_title(&title, o);
-	tw_report_key_text(&r->json, "title", title.ptr);
+	tw_field_some_text(&r->json, "title", title.ptr);
 	r->failed |= title.failed;
 	tw_str_release(&title);
 }
@@ -312,11 +312,11 @@ static void write_optimizations(struct tw_ranking *r)
 		write_id(r, i + 1);
 		tw_json_key(&r->json, "rank");
 		tw_json_integer(&r->json, (int64_t)i + 1);
-		tw_report_key_text(&r->json, "priority", o->priority);
-		tw_report_key_text(&r->json, "kind", o->category->is_system ? "system" : "compute");
+		tw_field_some_text(&r->json, "priority", o->priority);
+		tw_field_some_text(&r->json, "kind", o->category->is_system ? "system" : "compute");
 		write_place(r, o);
 		write_title(r, o);
-		tw_report_key_rounded(&r->json, "expected_gain_percent", o->gain_percent, 2);
+		tw_field_real(&r->json, "expected_gain_percent", o->gain_percent, 2);
 		if (o->category->is_system)
 			write_system(r, o);
 		else

@@ -15,25 +15,6 @@
 #define ROUGH "standalone_analysis_rough"
 #define PACKAGES "replay_packages"
 
-void tw_report_key_rounded(struct tw_json *json, const char *key, double value, unsigned digits)
-{
-	tw_json_key(json, key);
-	tw_json_rounded(json, value, digits);
-}
-
-void tw_report_key_text(struct tw_json *json, const char *key, const char *value)
-{
-	tw_json_key(json, key);
-	tw_json_cstr(json, value && *value ? value : NULL);
-}
-
-void tw_report_key_copy(struct tw_json *json, const char *key, const struct tw_json_value *from,
-			const char *from_key)
-{
-	tw_json_key(json, key);
-	tw_json_copy(json, tw_json_get(from, from_key));
-}
-
 void tw_report_tell(struct tw_str *out, const struct tw_json_value *from, const char *key,
 		    const char *unit, const char *rest)
 {

@@ -5,6 +5,7 @@
 #ifndef TW_STANDALONE_REPORTS_H
 #define TW_STANDALONE_REPORTS_H
 
+#include "standalone/json_fields.h"
 #include "standalone/standalone.h"
 
 #define TW_PRIORITY_DATA "priority_data.json"
@@ -44,12 +45,6 @@ static inline const char *tw_report_text(const struct tw_json_value *value, cons
 {
 	return tw_json_text(tw_json_get(value, key));
 }
-
-/* Members of an object; "" is written as null. */
-void tw_report_key_rounded(struct tw_json *json, const char *key, double value, unsigned digits);
-void tw_report_key_text(struct tw_json *json, const char *key, const char *value);
-void tw_report_key_copy(struct tw_json *json, const char *key, const struct tw_json_value *from,
-			const char *from_key);
 
 /* Adds to `out`, which is JSON; the caller writes and reads it back. */
 void tw_priorities_write(const struct tw_report_material *material, struct tw_str *out);
