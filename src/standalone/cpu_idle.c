@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME "cpu_idle"
-#define METADATA "cpu_idle_metadata.json"
 #define NAME_WIDTH 80
 
 static const struct tw_system_area areas[TW_IDLE_CAUSES] = {
@@ -52,9 +50,15 @@ static double percent_of(double part, double whole)
 	return whole > 0 ? 100 * part / whole : (double)NAN;
 }
 
+static const struct tw_json_value *cause_in(const struct tw_json_value *data,
+					    enum tw_idle_cause cause)
+{
+	return tw_json_get(tw_json_get(data, "causes"), tw_idle_cause_known[cause].key);
+}
+
 static const struct tw_json_value *cause_of(const struct work *w, enum tw_idle_cause cause)
 {
-	return tw_json_get(tw_json_get(w->data, "causes"), tw_idle_cause_known[cause].key);
+	return cause_in(w->data, cause);
 }
 
 /* ---- what was read */
@@ -64,9 +68,9 @@ static bool is_amount(const struct tw_json_value *object, const char *key)
 	return number(object, key) >= 0;
 }
 
-static bool is_sound(const struct work *w, const char **where)
+static bool is_sound(const struct tw_json_value *data, const char **where)
 {
-	const struct tw_json_value *idle = tw_json_get(w->data, "idle_analysis");
+	const struct tw_json_value *idle = tw_json_get(data, "idle_analysis");
 	int i;
 
 	*where = "idle_analysis";
@@ -74,31 +78,11 @@ static bool is_sound(const struct work *w, const char **where)
 		return false;
 	for (i = 0; i < TW_IDLE_CAUSES; i++) {
 		*where = tw_idle_cause_known[i].key;
-		if (!is_amount(cause_of(w, i), "count") ||
-		    !is_amount(cause_of(w, i), "total_time_us"))
+		if (!is_amount(cause_in(data, i), "count") ||
+		    !is_amount(cause_in(data, i), "total_time_us"))
 			return false;
 	}
 	return true;
-}
-
-/* NULL, or why the data cannot be used, with the status in *err. */
-static const char *read_all(struct work *w, struct trawl_error *err)
-{
-	const char *where;
-	bool missing;
-
-	w->data = tw_system_read(w->prepared, TW_CPU_IDLE_DATA, &missing, err);
-	if (!w->data && !missing)
-		return err->message;
-	if (w->data && !is_sound(w, &where)) {
-		trawl_error_set(err, TRAWL_EFORMAT,
-				TW_CATEGORY_DATA "/" TW_CPU_IDLE_DATA
-						 ": %s is missing or not what it should be",
-				where);
-		return err->message;
-	}
-	return tw_system_read_rest(w->prepared, METADATA, TW_CPU_IDLE_DATA, w->data != NULL,
-				   &w->manifest, &w->metadata, err);
 }
 
 /* ---- facts and severities */
@@ -312,7 +296,7 @@ static void add_metrics(struct work *w)
 	int i;
 
 	tw_json_object(json, TW_JSON_LINES);
-	tw_field_text(json, "category", NAME);
+	tw_field_text(json, "category", "cpu_idle");
 	tw_field_text(json, "display_name", TW_CPU_IDLE_TITLE);
 	tw_field_text(json, "status", "OK");
 	tw_field_text(json, "tier", "system");
@@ -344,26 +328,28 @@ static void add_metrics(struct work *w)
 	tw_json_finish(json);
 }
 
+static void make_metrics(const struct tw_system_source *source, struct tw_str *out)
+{
+	struct work w = {
+		.prepared = source->prepared,
+		.data = source->data,
+		.manifest = source->manifest,
+		.metadata = source->metadata,
+	};
+
+	judge(&w);
+	tw_json_init(&w.json, out);
+	add_metrics(&w);
+	out->failed |= w.failed;
+}
+
 int tw_category_cpu_idle(struct tw_prepared *prepared, struct tw_category_result *result,
 			 struct trawl_error *err)
 {
-	struct work w = { .prepared = prepared };
-	struct trawl_error why = { 0 };
-	const char *failure = read_all(&w, &why);
-	struct tw_str text;
-	int status;
+	static const struct tw_system_analysis analysis = {
+		"cpu_idle", TW_CPU_IDLE_TITLE, TW_CPU_IDLE_DATA,
+		is_sound,   make_metrics,      tw_cpu_idle_markdown,
+	};
 
-	*result = (struct tw_category_result){ .status = TW_CATEGORY_DONE };
-	if (failure && why.status == TRAWL_ENOMEM)
-		return trawl_error_set(err, TRAWL_ENOMEM, "%s", failure);
-	if (failure)
-		return tw_system_failed(prepared, NAME, TW_CPU_IDLE_TITLE, failure, result, err);
-	judge(&w);
-	tw_str_init(&text, prepared->allocator);
-	tw_json_init(&w.json, &text);
-	add_metrics(&w);
-	text.failed |= w.failed;
-	status = tw_system_write(prepared, NAME, &text, tw_cpu_idle_markdown, err);
-	tw_str_release(&text);
-	return status;
+	return tw_system_run(&analysis, prepared, result, err);
 }

@@ -9,9 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME "multi_kernel"
-#define METADATA "multi_kernel_metadata.json"
-
 static const struct tw_system_area copy_areas[TW_COPY_DIRECTIONS] = {
 	[TW_COPY_D2H] = { "multi_kernel_d2h", "high_d2h_memcpy",
 			  "Device-to-host (D2H) memory copies", TW_FACT_exposed_copy_ms, NULL },
@@ -108,26 +105,6 @@ static bool is_sound(const struct tw_json_value *data, const char **where)
 			return false;
 	}
 	return true;
-}
-
-/* NULL, or why the data cannot be used, with the status in *err. */
-static const char *read_all(struct work *w, struct trawl_error *err)
-{
-	const char *where;
-	bool missing;
-
-	w->data = tw_system_read(w->prepared, TW_MULTI_KERNEL_DATA, &missing, err);
-	if (!w->data && !missing)
-		return err->message;
-	if (w->data && !is_sound(w->data, &where)) {
-		trawl_error_set(err, TRAWL_EFORMAT,
-				TW_CATEGORY_DATA "/" TW_MULTI_KERNEL_DATA
-						 ": %s is missing or not what it should be",
-				where);
-		return err->message;
-	}
-	return tw_system_read_rest(w->prepared, METADATA, TW_MULTI_KERNEL_DATA, w->data != NULL,
-				   &w->manifest, &w->metadata, err);
 }
 
 /* ---- facts and severities */
@@ -562,7 +539,7 @@ static void add_metrics(struct work *w)
 	struct tw_json *json = &w->json;
 
 	tw_json_object(json, TW_JSON_LINES);
-	tw_field_text(json, "category", NAME);
+	tw_field_text(json, "category", "multi_kernel");
 	tw_field_text(json, "display_name", "Multi-Kernel Issues");
 	tw_field_text(json, "status", "SUCCESS");
 	tw_field_text(json, "tier", "system");
@@ -587,27 +564,28 @@ static void add_metrics(struct work *w)
 	tw_json_finish(json);
 }
 
+static void make_metrics(const struct tw_system_source *source, struct tw_str *out)
+{
+	struct work w = {
+		.prepared = source->prepared,
+		.data = source->data,
+		.manifest = source->manifest,
+		.metadata = source->metadata,
+	};
+
+	judge(&w);
+	tw_json_init(&w.json, out);
+	add_metrics(&w);
+	out->failed |= w.failed;
+}
+
 int tw_category_multi_kernel(struct tw_prepared *prepared, struct tw_category_result *result,
 			     struct trawl_error *err)
 {
-	struct work w = { .prepared = prepared };
-	struct trawl_error why = { 0 };
-	const char *failure = read_all(&w, &why);
-	struct tw_str text;
-	int status;
+	static const struct tw_system_analysis analysis = {
+		"multi_kernel", TW_MULTI_KERNEL_TITLE, TW_MULTI_KERNEL_DATA,
+		is_sound,	make_metrics,	       tw_multi_kernel_markdown,
+	};
 
-	*result = (struct tw_category_result){ .status = TW_CATEGORY_DONE };
-	if (failure && why.status == TRAWL_ENOMEM)
-		return trawl_error_set(err, TRAWL_ENOMEM, "%s", failure);
-	if (failure)
-		return tw_system_failed(prepared, NAME, TW_MULTI_KERNEL_TITLE, failure, result,
-					err);
-	judge(&w);
-	tw_str_init(&text, prepared->allocator);
-	tw_json_init(&w.json, &text);
-	add_metrics(&w);
-	text.failed |= w.failed;
-	status = tw_system_write(prepared, NAME, &text, tw_multi_kernel_markdown, err);
-	tw_str_release(&text);
-	return status;
+	return tw_system_run(&analysis, prepared, result, err);
 }

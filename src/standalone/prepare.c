@@ -48,30 +48,20 @@ static int write_ops(struct tw_prepared *prepared, const struct trawl_table *all
 		     const struct tw_category_rows *category, struct trawl_error *err)
 {
 	struct trawl_table *table = ops_table(all, category, prepared->allocator);
-	const char *name = tw_prepared_name(prepared, category->name, "_ops.csv");
 	struct tw_str text;
 	int status;
 
 	tw_str_init(&text, prepared->allocator);
-	if (!table || !name || tw_table_finish(table, NULL)) {
+	if (!table || tw_table_finish(table, NULL)) {
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	} else {
 		tw_render_csv(table, &text);
-		status = tw_prepared_write(prepared, TW_CATEGORY_DATA, name, &text, err);
+		status = tw_prepared_write_of(prepared, TW_CATEGORY_DATA, category->name,
+					      "_ops.csv", &text, err);
 	}
 	tw_table_free(table);
 	tw_str_release(&text);
 	return status;
-}
-
-static int write_json(struct tw_prepared *prepared, const char *folder, const char *name,
-		      const char *ending, const struct tw_str *text, struct trawl_error *err)
-{
-	const char *file = tw_prepared_name(prepared, name, ending);
-
-	if (!file)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	return tw_prepared_write(prepared, folder, file, text, err);
 }
 
 static int write_metadata(struct tw_prepared *prepared, const struct tw_manifest *manifest,
@@ -82,7 +72,8 @@ static int write_metadata(struct tw_prepared *prepared, const struct tw_manifest
 
 	tw_str_init(&text, prepared->allocator);
 	tw_metadata_json(&text, manifest, category);
-	status = write_json(prepared, TW_METADATA, category->name, "_metadata.json", &text, err);
+	status = tw_prepared_write_of(prepared, TW_METADATA, category->name, "_metadata.json",
+				      &text, err);
 	tw_str_release(&text);
 	return status;
 }
@@ -100,8 +91,8 @@ static int write_category(struct tw_prepared *prepared, const struct tw_manifest
 		status = write_metadata(prepared, manifest, category, err);
 	if (!status) {
 		tw_trees_json(&text, trees, category);
-		status = write_json(prepared, TW_CATEGORY_DATA, category->name, "_tree_data.json",
-				    &text, err);
+		status = tw_prepared_write_of(prepared, TW_CATEGORY_DATA, category->name,
+					      "_tree_data.json", &text, err);
 	}
 	tw_str_release(&text);
 	return status;

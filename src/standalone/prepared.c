@@ -133,3 +133,13 @@ const char *tw_prepared_name(struct tw_prepared *prepared, const char *category,
 	memcpy(name + len, ending, rest + 1);
 	return name;
 }
+
+int tw_prepared_write_of(struct tw_prepared *prepared, const char *folder, const char *category,
+			 const char *ending, const struct tw_str *text, struct trawl_error *err)
+{
+	const char *name = tw_prepared_name(prepared, category, ending);
+
+	if (!name)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return tw_prepared_write(prepared, folder, name, text, err);
+}

@@ -46,6 +46,11 @@ const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, c
 int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, const char *name,
 		      const struct tw_str *text, struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/* The file of a category in a folder: "gemm" and "_metrics.json". */
+int tw_prepared_write_of(struct tw_prepared *prepared, const char *folder, const char *category,
+			 const char *ending, const struct tw_str *text,
+			 struct trawl_error *err) TRAWL_MUST_CHECK;
+
 /* "gemm" and "_ops.csv": the name in the arena; NULL when out of memory. */
 const char *tw_prepared_name(struct tw_prepared *prepared, const char *category,
 			     const char *ending);

@@ -24,7 +24,7 @@ enum tw_category_status {
 
 struct tw_category_result {
 	enum tw_category_status status;
-	char message[512]; /* of a failure */
+	char message[1024]; /* of a failure */
 };
 
 /* ---- prepare */

@@ -62,34 +62,30 @@ void tw_system_findings_markdown(struct tw_str *out, const struct tw_json_value 
 /* The title and what stands below it in each file. */
 void tw_system_head_markdown(struct tw_str *out, const char *title, const char *status);
 
-/*
- * An analysis that cannot be made: metrics with status ERROR and findings that say why.  Sets
- * *result; an error only when they cannot be written.
- */
-int tw_system_failed(struct tw_prepared *prepared, const char *name, const char *title,
-		     const char *why, struct tw_category_result *result,
-		     struct trawl_error *err) TRAWL_MUST_CHECK;
+/* What an analysis is made from; NULL: missing. */
+struct tw_system_source {
+	struct tw_prepared *prepared;
+	const struct tw_json_value *data; /* without it there is the manifest */
+	const struct tw_json_value *manifest, *metadata;
+};
+
+struct tw_system_analysis {
+	const char *name, *title;
+	const char *data; /* its file in category_data */
+	/* Whether the data are what they should be; *where: what of them is not. */
+	bool (*is_sound)(const struct tw_json_value *data, const char **where);
+	/* The metrics as JSON. */
+	void (*metrics)(const struct tw_system_source *source, struct tw_str *out);
+	/* The findings, from the metrics as they are read back. */
+	void (*markdown)(struct tw_str *out, const struct tw_json_value *metrics);
+};
 
 /*
- * Reads a file of category_data: NULL with *missing when it is not there, and NULL with the
- * message in *err when it cannot be used.
+ * Reads, judges and writes.  From data that cannot be used come metrics with status ERROR and
+ * findings that say why; an error only when they cannot be written, or memory is out.
  */
-const struct tw_json_value *tw_system_read(struct tw_prepared *prepared, const char *name,
-					   bool *missing, struct trawl_error *err);
-
-/*
- * The manifest and the metadata, NULL where missing.  Gives NULL, or the message in *err: one of
- * them cannot be used, or there is no manifest and `has_data` is false (`data` names what).
- */
-const char *tw_system_read_rest(struct tw_prepared *prepared, const char *metadata_name,
-				const char *data, bool has_data,
-				const struct tw_json_value **manifest,
-				const struct tw_json_value **metadata, struct trawl_error *err);
-
-/* Writes the metrics, and the Markdown from what they tell when they are read back. */
-int tw_system_write(struct tw_prepared *prepared, const char *name, const struct tw_str *metrics,
-		    void (*markdown)(struct tw_str *out, const struct tw_json_value *metrics),
-		    struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_system_run(const struct tw_system_analysis *analysis, struct tw_prepared *prepared,
+		  struct tw_category_result *result, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* Which events the figures are over and what limits them, as the metrics say. */
 void tw_system_limits_markdown(struct tw_str *out, const struct tw_json_value *metrics);
