@@ -4,7 +4,7 @@
 #ifndef TW_ANALYSIS_MEMORY_COPIES_H
 #define TW_ANALYSIS_MEMORY_COPIES_H
 
-#include "analysis/exposure.h"
+#include "analysis/overlap.h"
 
 /* Copies that one place of the program asked for. */
 struct tw_copy_caller {

@@ -55,23 +55,21 @@ static int write_files(struct tw_category_data *data, const struct tw_str *metri
 		       struct trawl_error *err)
 {
 	struct tw_prepared *prepared = data->prepared;
-	const char *json_name = tw_prepared_name(prepared, data->name, "_metrics.json");
-	const char *md_name = tw_prepared_name(prepared, data->name, "_findings.md");
 	const struct tw_json_value *value;
 	struct tw_str text;
 	int status;
 
-	if (!json_name || !md_name)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	status = tw_prepared_write(prepared, TW_CATEGORY_DATA, json_name, metrics, err);
+	status = tw_prepared_write_of(prepared, TW_CATEGORY_DATA, data->name, "_metrics.json",
+				      metrics, err);
 	if (status)
 		return status;
-	value = tw_json_parse(&prepared->arena, metrics->ptr, metrics->len, json_name, err);
+	value = tw_json_parse(&prepared->arena, metrics->ptr, metrics->len, data->name, err);
 	if (!value)
 		return TRAWL_ENOMEM; /* it was written here: nothing else can be wrong */
 	tw_str_init(&text, prepared->allocator);
 	tw_category_findings(&text, data->family, value);
-	status = tw_prepared_write(prepared, TW_CATEGORY_FINDINGS, md_name, &text, err);
+	status = tw_prepared_write_of(prepared, TW_CATEGORY_FINDINGS, data->name, "_findings.md",
+				      &text, err);
 	tw_str_release(&text);
 	return status;
 }

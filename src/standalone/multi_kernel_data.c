@@ -21,7 +21,7 @@ struct work {
 	const struct tw_gpu *gpu;
 	struct tw_json json;
 	struct tw_memory_copies copies;
-	struct tw_exposure exposure;
+	struct tw_overlap overlap;
 	struct tw_timeline timeline; /* of all GPU events */
 	bool gradient_buckets;
 };
@@ -81,7 +81,7 @@ static void add_direction(struct work *w, enum tw_copy_direction direction)
 	tw_field_real(json, "total_bytes", bytes, 0);
 	tw_field_real(json, "avg_bytes", bytes / (double)sum->with_bytes, 2);
 	tw_field_count(json, "count_with_bytes", sum->with_bytes);
-	tw_field_us(json, "exposed_time_us", w->exposure.exposed_direction_ns[direction]);
+	tw_field_us(json, "exposed_time_us", w->overlap.exposed_direction_ns[direction]);
 	if (direction == TW_COPY_D2H || direction == TW_COPY_H2D) {
 		tw_field_count(json, "caller_count", sum->caller_count);
 		tw_json_key(json, "callers");
@@ -205,7 +205,7 @@ static double hidden(int64_t exposed_ns, int64_t total_ns)
 
 static void add_overlap(struct work *w)
 {
-	const struct tw_exposure *x = &w->exposure;
+	const struct tw_overlap *x = &w->overlap;
 	double total = (double)w->timeline.total_ns;
 	struct tw_json *json = &w->json;
 
@@ -274,7 +274,7 @@ int tw_prepare_multi_kernel(struct tw_prepared *prepared, const struct tw_analys
 	if (directions) {
 		tw_copy_directions(d, directions);
 		made = !tw_memory_copies_init(&w.copies, d, directions, a) &&
-		       !tw_exposure_of(&w.exposure, d, directions, a) &&
+		       !tw_overlap_of(&w.overlap, d, directions, a) &&
 		       !tw_timeline_of(&w.timeline, d, NULL, d->gpu.count, false, -1) &&
 		       !find_buckets(&w);
 	}

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/exposure.h"
+#include "analysis/overlap.h"
 #include "analysis/host_names.h"
 #include "base/hash.h"
 #include "failing.h"
@@ -308,16 +308,16 @@ static struct trawl_trace *random_trace(void)
 	return script_read(&script);
 }
 
-static void check_exposure(const struct tw_analysis_input *in)
+static void check_overlap(const struct tw_analysis_input *in)
 {
 	const struct tw_derived *d = in->derived;
 	uint8_t *directions = malloc(d->gpu.count + 1);
-	struct tw_exposure x;
+	struct tw_overlap x;
 	struct tw_timeline t;
 	int i;
 
 	tw_copy_directions(d, directions);
-	assert_int_equal(tw_exposure_of(&x, d, directions, in->allocator), 0);
+	assert_int_equal(tw_overlap_of(&x, d, directions, in->allocator), 0);
 	assert_int_equal(tw_timeline_of(&t, d, NULL, d->gpu.count, false, -1), 0);
 	assert_int_equal(x.compute_ns, t.compute_ns);
 	assert_int_equal(x.communication_ns, t.communication_ns);
@@ -354,7 +354,7 @@ static void causes_add_up(void **state)
 		}
 		assert_int_equal(sum, tw_report_input(report)->timeline->idle_ns);
 		assert_int_equal(count, gaps.count);
-		check_exposure(tw_report_input(report));
+		check_overlap(tw_report_input(report));
 		tw_idle_gaps_release(&gaps);
 		trawl_report_free(report);
 		trawl_trace_free(trace);

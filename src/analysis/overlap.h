@@ -3,12 +3,12 @@
  * that nothing hides: a sweep over the starts and ends of GPU events that counts what runs.  It
  * shares nothing with the unions of gpu_timeline.c, so each can be checked by the other.
  */
-#ifndef TW_ANALYSIS_EXPOSURE_H
-#define TW_ANALYSIS_EXPOSURE_H
+#ifndef TW_ANALYSIS_OVERLAP_H
+#define TW_ANALYSIS_OVERLAP_H
 
 #include "analysis/analysis.h"
 
-struct tw_exposure {
+struct tw_overlap {
 	int64_t compute_ns, communication_ns, copy_ns;
 	int64_t exposed_communication_ns; /* nothing computes meanwhile */
 	int64_t exposed_copy_ns;	  /* nothing computes or communicates meanwhile */
@@ -19,8 +19,8 @@ struct tw_exposure {
 void tw_copy_directions(const struct tw_derived *derived, uint8_t *directions);
 
 /* Of all GPU events, with tw_copy_directions() of them.  0, or -1 when out of memory. */
-int tw_exposure_of(struct tw_exposure *out, const struct tw_derived *derived,
-		   const uint8_t *directions,
-		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+int tw_overlap_of(struct tw_overlap *out, const struct tw_derived *derived,
+		  const uint8_t *directions,
+		  const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 #endif

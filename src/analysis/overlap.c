@@ -1,4 +1,4 @@
-#include "analysis/exposure.h"
+#include "analysis/overlap.h"
 
 #include "base/alloc.h"
 #include "base/sort.h"
@@ -24,7 +24,7 @@ struct running {
 	int64_t bucket[TW_BUCKETS], direction[TW_COPY_DIRECTIONS];
 };
 
-static void add_time(struct tw_exposure *out, const struct running *now, int64_t ns)
+static void add_time(struct tw_overlap *out, const struct running *now, int64_t ns)
 {
 	bool computes = now->bucket[TW_COMPUTE] > 0;
 	bool communicates = now->bucket[TW_COMMUNICATION] > 0;
@@ -60,8 +60,8 @@ static uint64_t end_key(const void *gpu, uint32_t g)
 	return tw_sort_key(((const struct tw_gpu *)gpu)->end_ns[g]);
 }
 
-int tw_exposure_of(struct tw_exposure *out, const struct tw_derived *d, const uint8_t *directions,
-		   const struct trawl_allocator *allocator)
+int tw_overlap_of(struct tw_overlap *out, const struct tw_derived *d, const uint8_t *directions,
+		  const struct trawl_allocator *allocator)
 {
 	const struct tw_gpu *gpu = &d->gpu;
 	uint32_t *by_end = tw_alloc_array(allocator, gpu->count + 1, sizeof(*by_end));
@@ -70,7 +70,7 @@ int tw_exposure_of(struct tw_exposure *out, const struct tw_derived *d, const ui
 	int64_t before = gpu->count ? gpu->start_ns[0] : 0;
 	int status = -1;
 
-	*out = (struct tw_exposure){ 0 };
+	*out = (struct tw_overlap){ 0 };
 	for (i = 0; by_end && i < gpu->count; i++)
 		by_end[i] = (uint32_t)i;
 	if (by_end && !tw_sort(by_end, gpu->count, end_key, gpu, allocator))
