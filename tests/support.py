@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -28,6 +29,11 @@ FULL = bool(os.environ.get("TRAWL_FULL"))
 SANITIZER_EXIT = 99
 SLOWER = 8 if SANITIZED else 1
 
+# Whoever runs the tests in the background has these ignored, and the programs with them.
+for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.default_int_handler if ignored == signal.SIGINT
+                      else signal.SIG_DFL)
 csv.field_size_limit(1 << 28)
 decimal.getcontext().prec = 60
 

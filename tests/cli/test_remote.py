@@ -239,9 +239,7 @@ class Remote(Case):
             self.records.unlink(missing_ok=True)
             env = environment(PATH=f"{self.here}:/usr/bin:/bin", RECORDS=self.records)
             process = subprocess.Popen([TRAWL, "analyze", "--node", "n", "t"], env=env,
-                                       stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                       # It is ignored where the tests run without a terminal.
-                                       preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+                                       stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
             deadline = time.monotonic() + 20 * SLOWER
             while not (self.records.exists() and self.records.read_text()):
                 self.assertLess(time.monotonic(), deadline)
