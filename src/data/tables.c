@@ -77,12 +77,15 @@ bool tw_name_matches(const char *pattern, const char *text, size_t len)
 	return equal_folded(pattern, len, end - len);
 }
 
-/* strcmp of a text with its length and a name. */
+/* strcmp of a name and a text with its length, which may hold NULs. */
 static int compare_name(const char *name, const char *text, size_t len)
 {
-	int order = strncmp(name, text, len);
+	size_t name_len = strlen(name);
+	int order = memcmp(name, text, name_len < len ? name_len : len);
 
-	return order ? order : name[len] != '\0';
+	if (order)
+		return order;
+	return name_len < len ? -1 : name_len > len;
 }
 
 const char *tw_op_category(const char *op, size_t len)

@@ -112,6 +112,7 @@ def cases():
     yield "steps", document(base() + [
         {"ph": "X", "cat": "gpu_user_annotation", "name": f"ProfilerStep#{n}", "pid": 0, "tid": 7, "ts": 100 * n, "dur": 100}
         for n in (1, 2, 4)])
+    yield "nul_in_name", whole.replace("aten::mm", "aten::mm" + 7 * "\\u0000" + "\\u0016")
 
 
 def main():

@@ -86,6 +86,9 @@ static void only_exact_names_are_found(void **state)
 	assert_null(tw_op_category("!", 1));
 	/* The name ends where it is said to end. */
 	assert_string_equal(tw_op_category("aten::mm_and_more", 8), "GEMM");
+	/* A NUL is a character like others: nothing is read behind the table's name. */
+	assert_null(tw_op_category("aten::mm\0\0\0\0\0\0\0\x16", 16));
+	assert_null(tw_op_model("aten::mm\0\0\0\0\0\0\0\x16", 16));
 	for (i = 0; i < tw_op_category_count; i++) {
 		const char *op = tw_op_categories[i].op, *found;
 
