@@ -29,13 +29,15 @@ ALLOWED = {
     "data": "base",
     "table": "base",
     "store": "base",
-    "trace": "base io json data store",
+    "db": "base",
+    "trace": "base io json data db store",
     "derive": "base data store",
     "model": "base json data store derive",
     "analysis": "base data store derive model table",
     "findings": "base data table",
     "render": "base io json table",
     "standalone": "base io json data table store derive model analysis findings render",
+    "nsys": "base data db table",
     "cli": None,  # all
 }
 ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}
@@ -47,7 +49,7 @@ LIBRARIES = {
     "zstd.h": {"io"},
     "zlib.h": {"io"},
     "xlsxwriter.h": {"render"},
-    "sqlite3.h": {"trace"},
+    "sqlite3.h": {"db"},
     "zip.h": {"standalone"},
     "cmark-gfm.h": {"render"},
     "cmark-gfm-core-extensions.h": {"render"},

@@ -1,0 +1,597 @@
+#include "db/database.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct tw_database {
+	const struct trawl_allocator *allocator;
+	sqlite3 *handle;
+	struct tw_str path, tables; /* names of tables, each with a NUL behind it */
+	size_t table_count;
+	int64_t size;
+	bool cut, immutable;
+	sqlite3_stmt *text; /* of tw_database_text() */
+	const char *text_table, *text_column;
+};
+
+struct tw_scan {
+	struct tw_database *database;
+	sqlite3_stmt *statement; /* NULL: no rows */
+	const char *table;
+	int64_t before;		    /* rowid of the row before */
+	int place[TW_SCAN_COLUMNS]; /* in the statement, -1: the table has no such column */
+};
+
+/* ---- the file before SQLite sees it */
+
+#define HEADER_BYTES 100
+
+struct header {
+	unsigned char bytes[HEADER_BYTES];
+	size_t len;
+};
+
+static bool is_blank(const struct header *header)
+{
+	size_t i;
+
+	for (i = 0; i < header->len && !header->bytes[i]; i++)
+		;
+	return i == header->len;
+}
+
+/* Size and first bytes of a file. */
+static int read_header(struct header *header, struct tw_database *db, struct trawl_error *err)
+{
+	int fd = open(db->path.ptr, O_RDONLY | O_CLOEXEC), failed = 0;
+	struct stat info;
+	ssize_t got = 0;
+
+	if (fd < 0)
+		return trawl_error_set(err, TRAWL_EIO, "cannot open: %s", strerror(errno));
+	if (fstat(fd, &info))
+		failed = errno;
+	else if (S_ISDIR(info.st_mode))
+		failed = EISDIR;
+	else if (S_ISREG(info.st_mode) && (got = pread(fd, header->bytes, HEADER_BYTES, 0)) < 0)
+		failed = errno;
+	close(fd);
+	if (failed)
+		return trawl_error_set(err, TRAWL_EIO, "cannot read: %s", strerror(failed));
+	if (!S_ISREG(info.st_mode))
+		return trawl_error_set(err, TRAWL_EIO,
+				       "a database cannot be read from a pipe or device; "
+				       "give the path of a file");
+	header->len = (size_t)got;
+	db->size = info.st_size;
+	return 0;
+}
+
+static int check_header(const struct header *header, struct trawl_error *err)
+{
+	static const char magic[16] = "SQLite format 3";
+
+	if (!header->len)
+		return trawl_error_set(err, TRAWL_EFORMAT,
+				       "the file is empty; was its export interrupted? "
+				       "export it again");
+	if (is_blank(header))
+		return trawl_error_set(err, TRAWL_EFORMAT,
+				       "the database has no header: its export was interrupted; "
+				       "export it again");
+	if (header->len < HEADER_BYTES || memcmp(header->bytes, magic, sizeof(magic)) != 0)
+		return trawl_error_set(err, TRAWL_EFORMAT, "no SQLite database");
+	return 0;
+}
+
+/* A log beside the database with changes that are not in it; one that is done with begins with 0. */
+static bool has_log(const struct tw_database *db, const char *suffix)
+{
+	struct tw_str name;
+	char first = 0;
+	int fd = -1;
+
+	tw_str_init(&name, db->allocator);
+	tw_str_addf(&name, "%s%s", db->path.ptr, suffix);
+	if (!name.failed)
+		fd = open(name.ptr, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (read(fd, &first, 1) != 1)
+			first = 0;
+		close(fd);
+	}
+	tw_str_release(&name);
+	return first != 0;
+}
+
+static int check_logs(struct tw_database *db, struct trawl_error *err)
+{
+	if (has_log(db, "-wal"))
+		return trawl_error_set(err, TRAWL_EIO,
+				       "changes to it are still in its log (-wal): end the program "
+				       "that writes it, or run sqlite3 FILE "
+				       "'PRAGMA wal_checkpoint(TRUNCATE)'");
+	if (has_log(db, "-journal"))
+		return trawl_error_set(err, TRAWL_EIO,
+				       "it is being written, or its writer was interrupted: it has "
+				       "a -journal; wait for the export, or export it again");
+	return 0;
+}
+
+/* ---- opening */
+
+/* The path as a URI, in which some characters mean something. */
+static void add_uri(const struct tw_database *db, struct tw_str *uri)
+{
+	const char *p = db->path.ptr;
+
+	tw_str_add_cstr(uri, "file:");
+	while (p[0] == '/' && p[1] == '/')
+		p++;
+	for (; *p; p++) {
+		if (strchr("%?#", *p))
+			tw_str_addf(uri, "%%%02X", (unsigned)*p);
+		else
+			tw_str_add_char(uri, *p);
+	}
+	tw_str_add_cstr(uri, db->immutable ? "?mode=ro&immutable=1" : "?mode=ro");
+}
+
+static int open_handle(struct tw_database *db)
+{
+	struct tw_str uri;
+	int code = SQLITE_NOMEM;
+
+	sqlite3_close(db->handle);
+	db->handle = NULL;
+	tw_str_init(&uri, db->allocator);
+	add_uri(db, &uri);
+	if (!uri.failed)
+		code = sqlite3_open_v2(uri.ptr, &db->handle,
+				       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
+				       NULL);
+	tw_str_release(&uri);
+	if (code)
+		return code;
+	sqlite3_extended_result_codes(db->handle, 1);
+	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	if (db->cut)
+		/* Lifts SQLite's refusal of a file that is too short. */
+		code = sqlite3_exec(db->handle, "PRAGMA writable_schema=ON", NULL, NULL, NULL);
+	return code;
+}
+
+static int list_tables(struct tw_database *db)
+{
+	static const char query[] = "SELECT name FROM sqlite_master WHERE type='table' AND "
+				    "name NOT LIKE 'sqlite~_%' ESCAPE '~' AND "
+				    "sql NOT LIKE 'create virtual%' ORDER BY rowid";
+	sqlite3_stmt *statement;
+	int code;
+
+	tw_str_clear(&db->tables);
+	db->table_count = 0;
+	code = sqlite3_prepare_v2(db->handle, query, -1, &statement, NULL);
+	while (!code && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(statement, 0);
+
+		code = SQLITE_OK;
+		if (!name || strlen(name) != (size_t)sqlite3_column_bytes(statement, 0))
+			continue;
+		tw_str_add(&db->tables, name, strlen(name) + 1);
+		db->table_count++;
+	}
+	sqlite3_finalize(statement);
+	if (db->tables.failed)
+		return SQLITE_NOMEM;
+	return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* A file system that cannot lock. */
+static bool cannot_lock(int code)
+{
+	int primary = code & 0xff;
+
+	return (primary == SQLITE_IOERR && code != SQLITE_IOERR_READ &&
+		code != SQLITE_IOERR_SHORT_READ) ||
+	       primary == SQLITE_PROTOCOL || primary == SQLITE_NOLFS;
+}
+
+static int fail_open(const struct tw_database *db, int code, struct trawl_error *err)
+{
+	const char *message = db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code);
+
+	switch (code & 0xff) {
+	case SQLITE_NOMEM:
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return trawl_error_set(err, TRAWL_EIO,
+				       "another program has it locked, perhaps to write it; "
+				       "try again when that has ended");
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return trawl_error_set(err, TRAWL_EFORMAT,
+				       "the database is damaged at its beginning (%s); "
+				       "export it again",
+				       message);
+	default:
+		return trawl_error_set(err, TRAWL_EIO, "cannot read the database: %s", message);
+	}
+}
+
+/* Opens and reads the list of tables; what stands in the way is put aside once. */
+static int connect(struct tw_database *db, struct trawl_error *err)
+{
+	int code = open_handle(db);
+
+	if (!code)
+		code = list_tables(db);
+	if (code && !db->immutable && cannot_lock(code)) {
+		db->immutable = true;
+		code = open_handle(db);
+		if (!code)
+			code = list_tables(db);
+	}
+	if ((code & 0xff) == SQLITE_CORRUPT && db->cut) {
+		code = open_handle(db);
+		if (!code)
+			code = list_tables(db);
+	}
+	return code ? fail_open(db, code, err) : 0;
+}
+
+static uint32_t big_endian(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* Whether the header tells of more pages than the file has. */
+static bool is_cut(const struct header *header, int64_t size)
+{
+	const unsigned char *h = header->bytes;
+	int64_t page = h[16] << 8 | h[17], pages = big_endian(h + 28);
+
+	if (page == 1)
+		page = 65536;
+	/* The count is valid when it was written with the last change. */
+	return big_endian(h + 24) == big_endian(h + 92) && pages * page > size;
+}
+
+static struct tw_database *new_database(const char *path, const struct trawl_allocator *allocator)
+{
+	struct tw_database *db = tw_alloc_array(allocator, 1, sizeof(*db));
+
+	if (!db)
+		return NULL;
+	db->allocator = allocator;
+	tw_str_init(&db->path, allocator);
+	tw_str_init(&db->tables, allocator);
+	tw_str_add_cstr(&db->path, path);
+	return db;
+}
+
+int tw_database_open(struct tw_database **out, const char *path,
+		     const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	struct tw_database *db = new_database(path, allocator);
+	struct header header;
+	int status;
+
+	*out = NULL;
+	if (!db || db->path.failed) {
+		tw_database_close(db);
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	}
+	status = read_header(&header, db, err);
+	if (!status)
+		status = check_header(&header, err);
+	if (!status)
+		status = check_logs(db, err);
+	if (!status) {
+		db->cut = is_cut(&header, db->size);
+		/* A file in WAL mode would otherwise get new files beside it. */
+		db->immutable = header.bytes[18] == 2 || header.bytes[19] == 2;
+		status = connect(db, err);
+	}
+	if (status) {
+		tw_database_close(db);
+		return status;
+	}
+	*out = db;
+	return 0;
+}
+
+int tw_database_open_again(struct tw_database **out, const struct tw_database *database,
+			   struct trawl_error *err)
+{
+	struct tw_database *db = new_database(database->path.ptr, database->allocator);
+	int status = TRAWL_ENOMEM;
+
+	*out = NULL;
+	if (db && !db->path.failed) {
+		db->size = database->size;
+		db->cut = database->cut;
+		db->immutable = database->immutable;
+		status = connect(db, err);
+	} else {
+		trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	}
+	if (status) {
+		tw_database_close(db);
+		return status;
+	}
+	*out = db;
+	return 0;
+}
+
+void tw_database_close(struct tw_database *db)
+{
+	if (!db)
+		return;
+	sqlite3_finalize(db->text);
+	sqlite3_close(db->handle);
+	tw_str_release(&db->path);
+	tw_str_release(&db->tables);
+	tw_free(db->allocator, db, sizeof(*db));
+}
+
+int64_t tw_database_size(const struct tw_database *db)
+{
+	return db->size;
+}
+
+bool tw_database_cut(const struct tw_database *db)
+{
+	return db->cut;
+}
+
+/* ---- tables and columns */
+
+size_t tw_database_tables(const struct tw_database *db)
+{
+	return db->table_count;
+}
+
+const char *tw_database_table(const struct tw_database *db, size_t index)
+{
+	const char *name = db->tables.ptr;
+
+	while (index--)
+		name += strlen(name) + 1;
+	return name;
+}
+
+bool tw_database_has_table(const struct tw_database *db, const char *table)
+{
+	const char *name = db->tables.ptr;
+	size_t i;
+
+	for (i = 0; i < db->table_count; i++, name += strlen(name) + 1)
+		if (!sqlite3_stricmp(name, table))
+			return true;
+	return false;
+}
+
+bool tw_database_has_column(struct tw_database *db, const char *table, const char *column)
+{
+	return tw_database_has_table(db, table) &&
+	       sqlite3_table_column_metadata(db->handle, NULL, table, column, NULL, NULL, NULL,
+					     NULL, NULL) == SQLITE_OK;
+}
+
+/* A statement from printf-like SQL whose %w are names; NULL with *code set when it fails. */
+static sqlite3_stmt *prepare(struct tw_database *db, char *sql, int *code)
+{
+	sqlite3_stmt *statement = NULL;
+
+	*code = sql ? sqlite3_prepare_v2(db->handle, sql, -1, &statement, NULL) : SQLITE_NOMEM;
+	sqlite3_free(sql);
+	return statement;
+}
+
+/* One end of the rowids: each is found without a scan. */
+static bool find_rowid(struct tw_database *db, const char *table, const char *which, int64_t *rowid)
+{
+	int code;
+	sqlite3_stmt *statement =
+		prepare(db, sqlite3_mprintf("SELECT %s(rowid) FROM \"%w\"", which, table), &code);
+	bool found = statement && sqlite3_step(statement) == SQLITE_ROW &&
+		     sqlite3_column_type(statement, 0) == SQLITE_INTEGER;
+
+	if (found)
+		*rowid = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return found;
+}
+
+bool tw_database_rowids(struct tw_database *db, const char *table, int64_t *first, int64_t *last)
+{
+	return tw_database_has_table(db, table) && find_rowid(db, table, "min", first) &&
+	       find_rowid(db, table, "max", last);
+}
+
+const char *tw_database_text(struct tw_database *db, const char *table, const char *column,
+			     int64_t id, size_t *len)
+{
+	int code;
+
+	if (!db->text || db->text_table != table || db->text_column != column) {
+		sqlite3_finalize(db->text);
+		db->text = NULL;
+		if (tw_database_has_column(db, table, column))
+			db->text =
+				prepare(db,
+					sqlite3_mprintf("SELECT \"%w\" FROM \"%w\" WHERE rowid=?",
+							column, table),
+					&code);
+		db->text_table = table;
+		db->text_column = column;
+		if (!db->text)
+			return NULL;
+	}
+	sqlite3_reset(db->text);
+	sqlite3_bind_int64(db->text, 1, id);
+	if (sqlite3_step(db->text) != SQLITE_ROW || sqlite3_column_type(db->text, 0) != SQLITE_TEXT)
+		return NULL;
+	*len = (size_t)sqlite3_column_bytes(db->text, 0);
+	return (const char *)sqlite3_column_blob(db->text, 0);
+}
+
+/* ---- scans */
+
+/* "SELECT rowid, columns FROM table WHERE rowid BETWEEN ? AND ?", of columns that are there. */
+static char *scan_query(struct tw_scan *scan, const char *table, const char *const *columns,
+			size_t count)
+{
+	char *sql = sqlite3_mprintf("SELECT rowid"), *more;
+	int place = 1;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		scan->place[i] = -1;
+		if (!tw_database_has_column(scan->database, table, columns[i]))
+			continue;
+		scan->place[i] = place++;
+		more = sql ? sqlite3_mprintf("%s,\"%w\"", sql, columns[i]) : NULL;
+		sqlite3_free(sql);
+		sql = more;
+	}
+	more = sql ? sqlite3_mprintf("%s FROM \"%w\" WHERE rowid BETWEEN ? AND ?", sql, table) :
+		     NULL;
+	sqlite3_free(sql);
+	return more;
+}
+
+static int fail_scan(const struct tw_scan *scan, int code, struct trawl_error *err)
+{
+	struct tw_database *db = scan->database;
+	char before[64] = "";
+
+	if ((code & 0xff) == SQLITE_NOMEM)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	if (scan->before >= 0)
+		snprintf(before, sizeof(before), " behind row %lld", (long long)scan->before);
+	return trawl_error_set(err, TRAWL_EFORMAT, "table %s cannot be read%s: %s", scan->table,
+			       before, sqlite3_errmsg(db->handle));
+}
+
+int tw_scan_open(struct tw_scan **out, struct tw_database *db, const char *table,
+		 const char *const *columns, size_t count, int64_t first, int64_t last,
+		 struct trawl_error *err)
+{
+	struct tw_scan *scan = tw_alloc_array(db->allocator, 1, sizeof(*scan));
+	int code = SQLITE_OK;
+
+	*out = NULL;
+	if (!scan)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	*scan = (struct tw_scan){ .database = db, .table = table, .before = -1 };
+	if (tw_database_has_table(db, table)) {
+		scan->statement = prepare(db, scan_query(scan, table, columns, count), &code);
+		if (!code) {
+			sqlite3_bind_int64(scan->statement, 1, first);
+			sqlite3_bind_int64(scan->statement, 2, last);
+		}
+	}
+	if (code) {
+		int status = fail_scan(scan, code, err);
+
+		tw_scan_close(scan);
+		return status;
+	}
+	*out = scan;
+	return 0;
+}
+
+void tw_scan_close(struct tw_scan *scan)
+{
+	if (!scan)
+		return;
+	sqlite3_finalize(scan->statement);
+	tw_free(scan->database->allocator, scan, sizeof(*scan));
+}
+
+int tw_scan_next(struct tw_scan *scan, struct trawl_error *err)
+{
+	int code = scan->statement ? sqlite3_step(scan->statement) : SQLITE_DONE;
+
+	if (code == SQLITE_ROW) {
+		scan->before = sqlite3_column_int64(scan->statement, 0);
+		return 1;
+	}
+	return code == SQLITE_DONE ? 0 : fail_scan(scan, code, err);
+}
+
+int64_t tw_scan_rowid(const struct tw_scan *scan)
+{
+	return scan->before;
+}
+
+static enum tw_value integer_of_text(const char *text, int64_t *value)
+{
+	char *end;
+	long long number;
+
+	if (!text || !*text || strchr(" \t\n\v\f\r", *text))
+		return TW_VALUE_ODD;
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	if (*end || errno)
+		return TW_VALUE_ODD;
+	*value = number;
+	return TW_VALUE_GIVEN;
+}
+
+static enum tw_value integer_of_real(double real, int64_t *value)
+{
+	if (!(real >= -9.2e18 && real <= 9.2e18) || (double)(int64_t)real != real)
+		return TW_VALUE_ODD;
+	*value = (int64_t)real;
+	return TW_VALUE_GIVEN;
+}
+
+enum tw_value tw_scan_integer(const struct tw_scan *scan, size_t column, int64_t *value)
+{
+	int place = scan->place[column];
+
+	*value = 0;
+	if (place < 0)
+		return TW_VALUE_ABSENT;
+	switch (sqlite3_column_type(scan->statement, place)) {
+	case SQLITE_INTEGER:
+		*value = sqlite3_column_int64(scan->statement, place);
+		return TW_VALUE_GIVEN;
+	case SQLITE_NULL:
+		return TW_VALUE_ABSENT;
+	case SQLITE_FLOAT:
+		return integer_of_real(sqlite3_column_double(scan->statement, place), value);
+	case SQLITE_TEXT:
+		return integer_of_text((const char *)sqlite3_column_text(scan->statement, place),
+				       value);
+	default:
+		return TW_VALUE_ODD;
+	}
+}
+
+const char *tw_scan_text(const struct tw_scan *scan, size_t column, size_t *len)
+{
+	int place = scan->place[column];
+
+	*len = 0;
+	if (place < 0 || sqlite3_column_type(scan->statement, place) != SQLITE_TEXT)
+		return NULL;
+	*len = (size_t)sqlite3_column_bytes(scan->statement, place);
+	return (const char *)sqlite3_column_blob(scan->statement, place);
+}
