@@ -149,7 +149,7 @@ static void add_quality(struct trawl_report *report, const struct trawl_trace *t
 {
 	report->quality = trace->quality;
 	tw_quality_append(&report->quality, &report->derived->quality, 0);
-	report->defect_count = tw_quality_list(&report->quality, report->defects);
+	report->defect_count = tw_trace_list_defects(trace, &report->quality, report->defects);
 }
 
 /* Numbers of the analyses, those that need no models first. */

@@ -136,6 +136,8 @@ static int append_all(struct trawl_trace *trace, struct translation *t)
 			return -1;
 		t->args_shift = (uint32_t)(trace->args.len / TW_ARGS_ALIGN) - 1;
 	}
+	if (tw_origins_append(&trace->origins, &more->origins, events))
+		return -1;
 	if (tw_events_reserve(&trace->events, more->events.count, trace->allocator) ||
 	    append_fields(trace, t))
 		return -1;
