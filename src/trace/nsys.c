@@ -10,8 +10,8 @@
 #include "trace/reader.h"
 
 /* A part has this many rowids, more when a table would have too many parts. */
-#define PART_ROWS ((uint64_t)1 << 17)
-#define MOST_PARTS 256 /* of a table */
+#define PART_ROWS ((uint64_t)1 << 15)
+#define MOST_PARTS 1024 /* of a table */
 /* Progress is told, and interruption asked for, this often. */
 #define ROWS_PER_REPORT 16384
 
@@ -34,6 +34,12 @@ struct crew {
 	size_t idle_count, idle_capacity;
 	uint64_t rows_done, rows;
 	bool canceled, texts_failed;
+
+	pthread_mutex_t joining; /* of `trace` and what follows */
+	bool *done;		 /* by part: it is read */
+	size_t joined;
+	int status; /* of joining, and of the first part that failed */
+	struct trawl_error err;
 };
 
 /* ---- parts */
@@ -191,71 +197,89 @@ static int scan_part(struct crew *crew, struct tw_nsys_part *part)
 	return status;
 }
 
-static void run_part(void *context, size_t i)
+/*
+ * Joins what is read and has nothing unread before it: in order, and early, so that the memory of
+ * parts is used again.
+ */
+static void join_parts(struct crew *crew, size_t i)
 {
-	struct crew *crew = context;
-	struct tw_nsys_part *part = &crew->parts[i];
+	pthread_mutex_lock(&crew->joining);
+	crew->done[i] = true;
+	for (; crew->joined < crew->count && crew->done[crew->joined]; crew->joined++) {
+		struct tw_nsys_part *part = &crew->parts[crew->joined];
 
-	part->status = tw_nsys_part_init(part, crew->options->allocator);
-	if (part->status)
-		part->status = trawl_error_set(&part->err, TRAWL_ENOMEM, "out of memory");
+		if (!crew->status && part->status) {
+			crew->status = part->status;
+			crew->err = part->err;
+		}
+		if (crew->status)
+			trawl_trace_free(part->trace);
+		else if (tw_trace_append(crew->trace, part->trace))
+			crew->status = trawl_error_set(&crew->err, TRAWL_ENOMEM, "out of memory");
+		part->trace = NULL;
+	}
+	pthread_mutex_unlock(&crew->joining);
+}
+
+static int read_part(struct crew *crew, struct tw_nsys_part *part)
+{
+	int status = TRAWL_ENOMEM;
+
+	if (tw_nsys_part_init(part, crew->options->allocator))
+		trawl_error_set(&part->err, TRAWL_ENOMEM, "out of memory");
 	else
-		part->status = take_database(crew, part);
-	if (!part->status)
-		part->status = scan_part(crew, part);
+		status = take_database(crew, part);
+	if (!status)
+		status = scan_part(crew, part);
 	if (part->database)
 		give_database_back(crew, part);
 	tw_nsys_part_release(part);
+	return status;
 }
 
-/* ---- all of it */
-
-static int join_parts(struct crew *crew, struct trawl_error *err)
+static void run_part(void *context, size_t i)
 {
-	uint64_t events = 0;
-	int status = 0;
+	struct crew *crew = context;
+	bool over;
+
+	pthread_mutex_lock(&crew->joining);
+	over = crew->status != 0;
+	pthread_mutex_unlock(&crew->joining);
+	if (!over)
+		crew->parts[i].status = read_part(crew, &crew->parts[i]);
+	join_parts(crew, i);
+}
+
+static int read_parts(struct crew *crew)
+{
+	const struct trawl_allocator *a = crew->options->allocator;
 	size_t i;
 
-	for (i = 0; i < crew->count; i++) {
-		events += crew->parts[i].trace ? crew->parts[i].trace->events.count : 0;
-		if (!status && crew->parts[i].status) {
-			status = crew->parts[i].status;
-			*err = crew->parts[i].err;
-		}
-	}
-	if (!status && tw_events_reserve(&crew->trace->events, events, crew->trace->allocator))
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	for (i = 0; i < crew->count; i++) {
-		struct trawl_trace *more = crew->parts[i].trace;
-
-		if (status)
-			trawl_trace_free(more);
-		else if (tw_trace_append(crew->trace, more))
-			status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	}
-	return status;
+	crew->idle_capacity = crew->options->threads;
+	crew->idle = tw_alloc_array(a, crew->idle_capacity, sizeof(struct tw_database *));
+	crew->done = tw_alloc_array(a, crew->count + 1, sizeof(*crew->done));
+	if (crew->idle && crew->done)
+		tw_parallel(crew->options->threads, crew->count, run_part, crew);
+	else
+		crew->status = trawl_error_set(&crew->err, TRAWL_ENOMEM, "out of memory");
+	for (i = 0; i < crew->idle_count; i++)
+		tw_database_close(crew->idle[i]);
+	tw_free(a, crew->idle, crew->idle_capacity * sizeof(struct tw_database *));
+	tw_free(a, crew->done, (crew->count + 1) * sizeof(*crew->done));
+	return crew->status;
 }
 
 static int read_tables(struct crew *crew, struct trawl_error *err)
 {
 	size_t i;
-	int status;
 
 	for (i = 0; i < TABLES; i++)
 		if (add_table(crew, tables[i]))
 			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	crew->idle_capacity = crew->options->threads;
-	crew->idle = tw_alloc_array(crew->options->allocator, crew->idle_capacity,
-				    sizeof(struct tw_database *));
-	if (!crew->idle)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	tw_parallel(crew->options->threads, crew->count, run_part, crew);
-	status = join_parts(crew, err);
-	for (i = 0; i < crew->idle_count; i++)
-		tw_database_close(crew->idle[i]);
-	tw_free(crew->options->allocator, crew->idle,
-		crew->idle_capacity * sizeof(struct tw_database *));
-	return status;
+	if (!read_parts(crew))
+		return 0;
+	*err = crew->err;
+	return crew->status;
 }
 
 /* What is done with all parts: what stands beside the events, and what that tells of them. */
@@ -290,6 +314,7 @@ int tw_nsys_read(struct trawl_trace *trace, const char *path,
 	if (status)
 		return status;
 	pthread_mutex_init(&crew.lock, NULL);
+	pthread_mutex_init(&crew.joining, NULL);
 	status = tw_nsys_recognise(crew.main, options->allocator, err);
 	if (!status)
 		status = read_tables(&crew, err);
@@ -301,5 +326,6 @@ int tw_nsys_read(struct trawl_trace *trace, const char *path,
 	tw_database_close(crew.main);
 	tw_free(options->allocator, crew.parts, crew.capacity * sizeof(*crew.parts));
 	pthread_mutex_destroy(&crew.lock);
+	pthread_mutex_destroy(&crew.joining);
 	return status;
 }

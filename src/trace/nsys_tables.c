@@ -39,8 +39,6 @@ static void gpu_event(struct tw_nsys_part *part, struct tw_nsys_event *e)
 
 enum {
 	DEMANGLED = GPU_COLUMNS,
-	SHORT,
-	MANGLED,
 	REGISTERS,
 	GRID_X,
 	GRID_Y,
@@ -50,14 +48,15 @@ enum {
 	BLOCK_Z,
 	STATIC_SHARED,
 	DYNAMIC_SHARED,
-	KERNEL_NODE
+	KERNEL_NODE,
+	KERNEL_INTEGERS,
+	SHORT = KERNEL_INTEGERS, /* for who has no other name */
+	MANGLED
 };
 
 static const char *const kernel_columns[] = {
 	GPU_COLUMN_NAMES,
 	"demangledName",
-	"shortName",
-	"mangledName",
 	"registersPerThread",
 	"gridX",
 	"gridY",
@@ -68,17 +67,22 @@ static const char *const kernel_columns[] = {
 	"staticSharedMemory",
 	"dynamicSharedMemory",
 	"graphNodeId",
+	"shortName",
+	"mangledName",
 };
 
 static uint32_t kernel_name(struct tw_nsys_part *part)
 {
-	static const unsigned columns[] = { DEMANGLED, SHORT, MANGLED };
+	static const unsigned others[] = { SHORT, MANGLED };
 	uint32_t name = 0;
+	int64_t id;
 	unsigned i;
 
-	for (i = 0; i < COUNT(columns) && !name; i++)
-		if (tw_nsys_has(part, columns[i]))
-			name = tw_nsys_text(part, part->values[columns[i]]);
+	if (tw_nsys_has(part, DEMANGLED))
+		name = tw_nsys_text(part, part->values[DEMANGLED]);
+	for (i = 0; i < COUNT(others) && !name; i++)
+		if (tw_scan_integer(part->scan, others[i], &id) == TW_VALUE_GIVEN)
+			name = tw_nsys_text(part, id);
 	if (!name)
 		tw_nsys_count(part, TW_DEFECT_unnamed_kernel);
 	return name;
