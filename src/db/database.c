@@ -19,6 +19,7 @@ struct tw_database {
 	struct tw_str path, tables; /* names of tables, each with a NUL behind it */
 	size_t table_count;
 	int64_t size;
+	int64_t steps; /* of SQLite since the last row */
 	bool cut, immutable, text_failed;
 	sqlite3_stmt *text; /* of tw_database_text() */
 	const char *text_table, *text_column;
@@ -29,6 +30,7 @@ struct tw_scan {
 	sqlite3_stmt *statement; /* NULL: no rows */
 	const char *table;
 	int64_t before;		    /* rowid of the row before */
+	bool begun;		    /* there is one */
 	int place[TW_SCAN_COLUMNS]; /* in the statement, -1: the table has no such column */
 };
 
@@ -150,6 +152,20 @@ static void add_uri(const struct tw_database *db, struct tw_str *uri)
 	tw_str_add_cstr(uri, db->immutable ? "?mode=ro&immutable=1" : "?mode=ro");
 }
 
+/*
+ * A damaged tree may lead back to its own beginning: nothing takes longer than going through the
+ * whole file would.
+ */
+#define STEPS_PER_CALL 10000
+
+static int count_steps(void *context)
+{
+	struct tw_database *db = context;
+
+	db->steps += STEPS_PER_CALL;
+	return db->steps > 8 * db->size + ((int64_t)1 << 24);
+}
+
 static int open_handle(struct tw_database *db)
 {
 	struct tw_str uri;
@@ -167,6 +183,7 @@ static int open_handle(struct tw_database *db)
 	if (code)
 		return code;
 	sqlite3_extended_result_codes(db->handle, 1);
+	sqlite3_progress_handler(db->handle, STEPS_PER_CALL, count_steps, db);
 	sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, LONGEST_VALUE);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
@@ -179,18 +196,25 @@ static int open_handle(struct tw_database *db)
 
 static int list_tables(struct tw_database *db)
 {
-	static const char query[] = "SELECT name FROM sqlite_master WHERE type='table' AND "
+	static const char query[] = "SELECT name,rowid FROM sqlite_master WHERE type='table' AND "
 				    "name NOT LIKE 'sqlite~_%' ESCAPE '~' AND "
 				    "rootpage>0 ORDER BY rowid"; /* 0: a virtual one */
 	sqlite3_stmt *statement;
+	int64_t before = INT64_MIN;
 	int code;
 
 	tw_str_clear(&db->tables);
 	db->table_count = 0;
+	db->steps = 0;
 	code = sqlite3_prepare_v2(db->handle, query, -1, &statement, NULL);
 	while (!code && (code = sqlite3_step(statement)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(statement, 0);
 
+		if (sqlite3_column_int64(statement, 1) <= before) {
+			code = SQLITE_CORRUPT;
+			break;
+		}
+		before = sqlite3_column_int64(statement, 1);
 		code = SQLITE_OK;
 		if (!name || strlen(name) != (size_t)sqlite3_column_bytes(statement, 0))
 			continue;
@@ -428,6 +452,7 @@ static int find_rowid(struct tw_database *db, const char *table, const char *whi
 	sqlite3_stmt *statement =
 		prepare(db, sqlite3_mprintf("SELECT %s(rowid) FROM \"%w\"", which, table), &code);
 
+	db->steps = 0;
 	if (!code)
 		code = sqlite3_step(statement);
 	if (code == SQLITE_ROW && sqlite3_column_type(statement, 0) == SQLITE_INTEGER) {
@@ -485,6 +510,7 @@ const char *tw_database_text(struct tw_database *db, const char *table, const ch
 	}
 	sqlite3_reset(db->text);
 	sqlite3_bind_int64(db->text, 1, id);
+	db->steps = 0;
 	code = sqlite3_step(db->text);
 	db->text_failed |= code != SQLITE_ROW && code != SQLITE_DONE;
 	if (code != SQLITE_ROW || sqlite3_column_type(db->text, 0) != SQLITE_TEXT)
@@ -566,13 +592,24 @@ void tw_scan_close(struct tw_scan *scan)
 
 int tw_scan_next(struct tw_scan *scan, struct trawl_error *err)
 {
-	int code = scan->statement ? sqlite3_step(scan->statement) : SQLITE_DONE;
+	int code = SQLITE_DONE;
+	int64_t rowid;
 
-	if (code == SQLITE_ROW) {
-		scan->before = sqlite3_column_int64(scan->statement, 0);
-		return 1;
-	}
-	return code == SQLITE_DONE ? 0 : fail_scan(scan, code, err);
+	scan->database->steps = 0;
+	if (scan->statement)
+		code = sqlite3_step(scan->statement);
+	if (code != SQLITE_ROW)
+		return code == SQLITE_DONE ? 0 : fail_scan(scan, code, err);
+	rowid = sqlite3_column_int64(scan->statement, 0);
+	/* So that a page that is met again is not read again. */
+	if (scan->begun && rowid <= scan->before)
+		return trawl_error_set(err, TRAWL_EFORMAT,
+				       "table %s cannot be read behind row %lld: its rows are "
+				       "out of order",
+				       scan->table, (long long)scan->before);
+	scan->begun = true;
+	scan->before = rowid;
+	return 1;
 }
 
 int64_t tw_scan_rowid(const struct tw_scan *scan)

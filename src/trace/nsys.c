@@ -9,8 +9,12 @@
 #include "base/thread.h"
 #include "trace/reader.h"
 
-/* A part has this many rowids, more when a table would have too many parts. */
+/*
+ * A part has this many rowids, more when a table would have too many parts.  Blocks of another
+ * size, as tests have them, hold more or fewer rows.
+ */
 #define PART_ROWS ((uint64_t)1 << 15)
+#define BYTES_PER_ROW 32
 #define MOST_PARTS 1024 /* of a table */
 /* Progress is told, and interruption asked for, this often. */
 #define ROWS_PER_REPORT 16384
@@ -66,7 +70,7 @@ static int add_part(struct crew *crew, const struct tw_nsys_table *table, int64_
 static int add_table(struct crew *crew, const struct tw_nsys_table *table)
 {
 	struct trawl_error ignored;
-	uint64_t rows, step, at;
+	uint64_t rows, step, at, least = PART_ROWS;
 	int64_t first, last;
 	int status = tw_database_range(crew->main, table->name, &first, &last, &ignored);
 
@@ -79,8 +83,10 @@ static int add_table(struct crew *crew, const struct tw_nsys_table *table)
 		return add_part(crew, table, first, last);
 	rows = (uint64_t)last - (uint64_t)first;
 	step = rows / MOST_PARTS + 1;
-	if (step < PART_ROWS)
-		step = PART_ROWS;
+	if (crew->options->block_size)
+		least = crew->options->block_size / BYTES_PER_ROW + 1;
+	if (step < least)
+		step = least;
 	crew->rows += rows < UINT64_MAX - crew->rows ? rows : 0;
 	for (at = 0;; at += step) {
 		bool end = rows - at < step;

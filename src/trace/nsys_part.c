@@ -220,6 +220,9 @@ void tw_nsys_times(struct tw_nsys_part *part, unsigned start, unsigned end,
 	if (!tw_nsys_has(part, start))
 		return;
 	event->start_ns = part->values[start];
+	/* Told, and as impossible. */
+	if (event->start_ns == TRAWL_TIME_NONE)
+		event->start_ns++;
 	if (tw_nsys_has(part, end) &&
 	    __builtin_sub_overflow(part->values[end], event->start_ns, &event->dur_ns))
 		event->dur_ns = INT64_MAX;
