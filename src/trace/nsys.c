@@ -229,9 +229,13 @@ static void join_parts(struct crew *crew, size_t i)
 
 static int read_part(struct crew *crew, struct tw_nsys_part *part)
 {
+	uint64_t rows = (uint64_t)part->last - (uint64_t)part->first;
 	int status = TRAWL_ENOMEM;
 
-	if (tw_nsys_part_init(part, crew->options->allocator))
+	/* Room for all, which is mostly what there is. */
+	if (tw_nsys_part_init(part, crew->options->allocator) ||
+	    tw_events_reserve(&part->trace->events, (rows < PART_ROWS ? rows : PART_ROWS - 1) + 1,
+			      part->trace->allocator))
 		trawl_error_set(&part->err, TRAWL_ENOMEM, "out of memory");
 	else
 		status = take_database(crew, part);

@@ -26,6 +26,8 @@ struct tw_nsys_ids {
 };
 
 #define TW_NSYS_NO_TEXT UINT32_MAX
+/* Flag of a text of the table of texts that was no UTF-8. */
+#define TW_NSYS_REPAIRED 1
 #define TW_NSYS_TRIPLES 256
 #define TW_NSYS_TRACKS 64
 

@@ -33,8 +33,8 @@ void tw_nsys_part_release(struct tw_nsys_part *part)
 
 /* ---- texts */
 
-/* Replaces what is no UTF-8; the text is then in part->scratch. */
-static void repair_utf8(struct tw_nsys_part *part, const char *text, size_t len)
+/* Replaces what is no UTF-8; the text is then in part->scratch.  How often that was. */
+static int64_t repair_utf8(struct tw_nsys_part *part, const char *text, size_t len)
 {
 	int64_t bad = 0;
 	size_t at, size;
@@ -53,26 +53,37 @@ static void repair_utf8(struct tw_nsys_part *part, const char *text, size_t len)
 			tw_str_add(&part->scratch, text + at, size);
 		}
 	}
-	if (bad)
-		tw_quality_add_row(&part->trace->quality, TW_DEFECT_bad_utf8, bad,
-				   part->table ? part->table->name : NULL, part->row);
+	return bad;
 }
 
-uint32_t tw_nsys_intern(struct tw_nsys_part *part, const char *text, size_t len)
+/* *repaired: the text has something that is no UTF-8. */
+static uint32_t intern(struct tw_nsys_part *part, const char *text, size_t len, bool *repaired)
 {
 	unsigned char high = 0;
 	size_t i;
 
+	*repaired = false;
 	for (i = 0; i < len; i++)
 		high |= (unsigned char)text[i];
 	if (high < 0x80)
 		return tw_pool_intern(&part->trace->texts, text, len);
-	repair_utf8(part, text, len);
+	*repaired = repair_utf8(part, text, len) != 0;
 	if (part->scratch.failed) {
 		part->trace->texts.failed = true;
 		return 0;
 	}
 	return tw_pool_intern(&part->trace->texts, part->scratch.ptr, part->scratch.len);
+}
+
+uint32_t tw_nsys_intern(struct tw_nsys_part *part, const char *text, size_t len)
+{
+	bool repaired;
+	uint32_t id = intern(part, text, len, &repaired);
+
+	if (repaired)
+		tw_quality_add_row(&part->trace->quality, TW_DEFECT_bad_utf8, 1,
+				   part->table ? part->table->name : NULL, part->row);
+	return id;
 }
 
 static uint32_t ids_slot(const struct tw_nsys_ids *ids, int64_t id)
@@ -122,6 +133,7 @@ static uint32_t look_up(struct tw_nsys_part *part, struct tw_nsys_ids *ids, int6
 {
 	const char *text;
 	uint32_t at, found;
+	bool repaired = false;
 	size_t len;
 
 	if (ids->count * 2 >= ids->size && grow_ids(ids)) {
@@ -134,7 +146,10 @@ static uint32_t look_up(struct tw_nsys_part *part, struct tw_nsys_ids *ids, int6
 	text = tw_database_text(part->database, TW_NSYS_TEXTS, "value", id, &len);
 	if (text && ids == &part->calls)
 		len = without_version(text, len);
-	found = text ? tw_nsys_intern(part, text, len) : 0;
+	found = text ? intern(part, text, len, &repaired) : 0;
+	/* Several parts ask for it, and it counts once. */
+	if (repaired)
+		part->trace->texts.flags[found] |= TW_NSYS_REPAIRED;
 	ids->ids[at] = id;
 	ids->texts[at] = text ? found + 1 : TW_NSYS_NO_TEXT;
 	ids->count++;

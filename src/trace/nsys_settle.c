@@ -122,10 +122,21 @@ static int name_domains(struct trawl_trace *trace)
 	return 0;
 }
 
+static void count_repaired(struct trawl_trace *trace)
+{
+	int64_t count = 0;
+	uint32_t id;
+
+	for (id = 1; id < trace->texts.count; id++)
+		count += trace->texts.flags[id] & TW_NSYS_REPAIRED;
+	tw_quality_add_row(&trace->quality, TW_DEFECT_bad_utf8, count, TW_NSYS_TEXTS, -1);
+}
+
 int tw_nsys_settle(struct tw_nsys_part *part)
 {
 	struct trawl_trace *trace = part->trace;
 
+	count_repaired(trace);
 	if (trace->quality.kinds[TW_DEFECT_open_range].count)
 		close_ranges(&trace->events);
 	return name_domains(trace) || tw_nsys_settle_tracks(part) ? -1 : 0;
