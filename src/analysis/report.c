@@ -235,6 +235,11 @@ static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err
 {
 	struct tw_str found;
 
+	if (d->trace->holds)
+		return trawl_error_set(err, TRAWL_ENODATA,
+				       "no GPU events, no CUDA calls and no NVTX ranges in it%s%s; "
+				       "nsys profile --trace=cuda,nvtx records them",
+				       d->trace->holds[0] ? ", but " : "", d->trace->holds);
 	tw_str_init(&found, d->allocator);
 	tw_describe_found(d, &found);
 	trawl_error_set(err, TRAWL_ENODATA,

@@ -214,6 +214,46 @@ static void note_absent(struct tw_nsys_part *part)
 		tw_quality_add(quality, TW_DEFECT_no_ranges, 1, -1, -1);
 }
 
+/* Tables of everything but events. */
+static bool is_about_others(const char *table)
+{
+	static const char *const patterns[] = { "enum_*",	"target_info*",	   "meta_data*",
+						"*meta_data",	"stringids",	   "threadnames",
+						"process*",	"analysis_*",	   "*_callchains",
+						"nvtx_payload*", "diagnostic_event" };
+	size_t i;
+
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (tw_name_matches(patterns[i], table, strlen(table)))
+			return true;
+	return false;
+}
+
+/* For who asks for a report of an export without anything to report. */
+static int tell_what_it_holds(struct tw_nsys_part *part)
+{
+	const struct tw_database *db = part->database;
+	size_t count = tw_database_tables(db), named = 0, i;
+	struct tw_pool *texts = &part->trace->texts;
+	int64_t first, last;
+
+	tw_str_clear(&part->scratch);
+	for (i = 0; i < count && named < 8; i++) {
+		const char *table = tw_database_table(db, i);
+
+		if (!is_about_others(table) &&
+		    tw_database_rowids(part->database, table, &first, &last))
+			tw_str_addf(&part->scratch, "%s%.60s", named++ ? ", " : "", table);
+	}
+	if (part->scratch.failed)
+		return -1;
+	part->trace->holds = tw_pool_text(
+		texts, tw_pool_intern(texts, part->scratch.ptr ? part->scratch.ptr : "",
+				      part->scratch.len),
+		NULL);
+	return 0;
+}
+
 int tw_nsys_about(struct tw_nsys_part *part)
 {
 	static const char *const pair[] = { "name", "value" };
@@ -225,5 +265,7 @@ int tw_nsys_about(struct tw_nsys_part *part)
 	    take_names(part))
 		return -1;
 	note_absent(part);
+	if (!part->trace->events.count && tell_what_it_holds(part))
+		return -1;
 	return part->trace->texts.failed ? -1 : 0;
 }
