@@ -217,9 +217,9 @@ static void note_absent(struct tw_nsys_part *part)
 /* Tables of everything but events. */
 static bool is_about_others(const char *table)
 {
-	static const char *const patterns[] = { "enum_*",	"target_info*",	   "meta_data*",
-						"*meta_data",	"stringids",	   "threadnames",
-						"process*",	"analysis_*",	   "*_callchains",
+	static const char *const patterns[] = { "enum_*",	 "target_info*",    "meta_data*",
+						"*meta_data",	 "stringids",	    "threadnames",
+						"process*",	 "analysis_*",	    "*_callchains",
 						"nvtx_payload*", "diagnostic_event" };
 	size_t i;
 
@@ -247,10 +247,11 @@ static int tell_what_it_holds(struct tw_nsys_part *part)
 	}
 	if (part->scratch.failed)
 		return -1;
-	part->trace->holds = tw_pool_text(
-		texts, tw_pool_intern(texts, part->scratch.ptr ? part->scratch.ptr : "",
-				      part->scratch.len),
-		NULL);
+	part->trace->holds =
+		tw_pool_text(texts,
+			     tw_pool_intern(texts, part->scratch.ptr ? part->scratch.ptr : "",
+					    part->scratch.len),
+			     NULL);
 	return 0;
 }
 

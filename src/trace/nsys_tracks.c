@@ -209,26 +209,33 @@ static tw_code text_code(const struct settling *s, const char *text, int len)
 	return tw_code_from_text(s->part->trace, text, (size_t)len);
 }
 
-/* Devices of one number that nothing tells to be the same: "0 (pid 41213)". */
+/* "0 (pid 41213)", and with several hosts that too. */
+static tw_code name_device(const struct settling *s, const struct place *place)
+{
+	char text[100], host[40] = "";
+
+	if (s->several_hosts)
+		snprintf(host, sizeof(host), ", host %lld", (long long)HOST(place->process));
+	return text_code(s, text,
+			 snprintf(text, sizeof(text), "%lld (pid %lld%s)", (long long)place->device,
+				  (long long)PID(place->process), host));
+}
+
+/* Devices of one number that nothing tells to be the same. */
 static void name_by_process(struct settling *s)
 {
 	size_t first = 0, end, i;
-	char text[80];
 
 	for (; first < s->count; first = end) {
+		const struct place *one = &s->places[first];
 		bool several = false;
 
-		for (end = first;
-		     end < s->count && s->places[end].device == s->places[first].device; end++)
-			several |= s->places[end].process != s->places[first].process &&
+		for (end = first; end < s->count && s->places[end].device == one->device; end++)
+			several |= s->places[end].process != one->process &&
 				   (s->places[end].gpu < 0 || s->several_hosts ||
-				    s->places[end].gpu != s->places[first].gpu);
+				    s->places[end].gpu != one->gpu);
 		for (i = first; several && i < end; i++)
-			s->places[i].final_device =
-				text_code(s, text,
-					  snprintf(text, sizeof(text), "%lld (pid %lld)",
-						   (long long)s->places[i].device,
-						   (long long)PID(s->places[i].process)));
+			s->places[i].final_device = name_device(s, &s->places[i]);
 	}
 }
 

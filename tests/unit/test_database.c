@@ -89,8 +89,9 @@ static void test_tables_and_columns(void **state)
 	struct tw_database *db;
 
 	(void)state;
-	make("t", "CREATE TABLE a(x,y); CREATE TABLE \"odd \"\"name\"(z); CREATE VIEW v AS SELECT 1;"
-		  "CREATE VIRTUAL TABLE f USING fts5(t); CREATE INDEX i ON a(x)");
+	make("t",
+	     "CREATE TABLE a(x,y); CREATE TABLE \"odd \"\"name\"(z); CREATE VIEW v AS SELECT 1;"
+	     "CREATE VIRTUAL TABLE f USING fts5(t); CREATE INDEX i ON a(x)");
 	db = open_it("t");
 	assert_true(tw_database_has_table(db, "a"));
 	assert_true(tw_database_has_table(db, "A"));
@@ -116,8 +117,9 @@ static void test_range(void **state)
 	int64_t first, last;
 
 	(void)state;
-	make("t", "CREATE TABLE a(x); INSERT INTO a(rowid,x) VALUES(-5,1),(7,2),(9223372036854775807,3);"
-		  "CREATE TABLE empty(x); CREATE TABLE w(x PRIMARY KEY) WITHOUT ROWID");
+	make("t",
+	     "CREATE TABLE a(x); INSERT INTO a(rowid,x) VALUES(-5,1),(7,2),(9223372036854775807,3);"
+	     "CREATE TABLE empty(x); CREATE TABLE w(x PRIMARY KEY) WITHOUT ROWID");
 	db = open_it("t");
 	assert_int_equal(tw_database_range(db, "a", &first, &last, &err), 1);
 	assert_int_equal(first, -5);
@@ -297,7 +299,8 @@ static void test_no_memory(void **state)
 		int status;
 
 		failing_init(&failing, n);
-		status = tw_database_open(&db, scratch_path(&scratch, "t"), &failing.allocator, &err);
+		status = tw_database_open(&db, scratch_path(&scratch, "t"), &failing.allocator,
+					  &err);
 		if (!status)
 			status = tw_database_open_again(&again, db, &err);
 		if (!status)
@@ -333,10 +336,14 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_database),	   cmocka_unit_test(test_tables_and_columns),
-		cmocka_unit_test(test_range),		   cmocka_unit_test(test_values),
-		cmocka_unit_test(test_part_of_a_table),	   cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_cut),		   cmocka_unit_test(test_tree_that_loops),
+		cmocka_unit_test(test_no_database),
+		cmocka_unit_test(test_tables_and_columns),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_part_of_a_table),
+		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_tree_that_loops),
 		cmocka_unit_test(test_no_memory),
 	};
 
