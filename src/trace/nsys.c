@@ -15,7 +15,7 @@
  */
 #define PART_ROWS ((uint64_t)1 << 15)
 #define BYTES_PER_ROW 32
-#define MOST_PARTS 1024 /* of a table */
+#define MOST_PARTS 256 /* of a table */
 /* Progress is told, and interruption asked for, this often. */
 #define ROWS_PER_REPORT 16384
 
