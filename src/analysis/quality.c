@@ -2,7 +2,7 @@
 #include "analysis/analysis.h"
 #include "analysis/found.h"
 
-enum { KIND, CLASS, COUNT, BYTE, EVENT, ROW, MEANING };
+enum { KIND, CLASS, COUNT, BYTE, EVENT, MEANING, ROW };
 
 static const struct trawl_column columns[] = {
 	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "name of the defect" },
@@ -13,9 +13,9 @@ static const struct trawl_column columns[] = {
 		   "place in the decompressed input where first seen" },
 	[EVENT] = { "first event", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
 		    "number of the first event concerned" },
+	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is and what was done" },
 	[ROW] = { "first row", TRAWL_COLUMN_TEXT, "", 0, 0, 24,
 		  "of a database: table and row where first seen" },
-	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is and what was done" },
 };
 
 void tw_set_defect(struct trawl_table *table, size_t row, size_t first,

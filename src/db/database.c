@@ -252,7 +252,7 @@ static int fail_open(const struct tw_database *db, int code, struct trawl_error 
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "the database is damaged at its beginning (%s); "
+				       "the SQLite database is damaged at its beginning (%s); "
 				       "export it again",
 				       message);
 	default:
