@@ -20,8 +20,12 @@ enum { START, END, DEVICE, CONTEXT, GREEN, STREAM, CORRELATION, PROCESS, GPU_COL
 
 static tw_code correlation_of(struct tw_nsys_part *part, unsigned column)
 {
-	return tw_nsys_has(part, column) ? tw_code_from_integer(part->trace, part->values[column]) :
-					   TW_CODE_NONE;
+	int64_t id = part->values[column];
+
+	/* -1 also when somebody wrote it without a sign. */
+	return tw_nsys_has(part, column) && id > 0 && id != UINT32_MAX ?
+		       tw_code_from_integer(part->trace, id) :
+		       TW_CODE_NONE;
 }
 
 /* What rows of GPU work have in common; the arguments are still to come. */

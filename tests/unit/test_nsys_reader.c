@@ -498,8 +498,10 @@ static void test_launches(void **state)
 	/* No id: no launch. */
 	expect_launches(TEXTS KERNELS KERNEL("100,110,0,1,NULL,7,0," P SHAPE)
 				KERNEL("120,130,0,1,NULL,7,NULL," P SHAPE)
-					CALLS CALL("30,40,0," T ",0,2,0"),
-			(const int64_t[]){ -1, -1 });
+					KERNEL("140,150,0,1,NULL,7,-1," P SHAPE)
+						CALLS CALL("30,40,0," T ",0,2,0")
+							CALL("50,60,0," T ",-1,2,0"),
+			(const int64_t[]){ -1, -1, -1 });
 }
 
 /* ---- parts, interruption, memory */
