@@ -96,6 +96,14 @@ def copy_directions():
         f"\n}};\n\nconst size_t tw_copy_name_count = {len(table)};\n"
 
 
+def nsys_numbers():
+    table = rows("nsys_numbers", 4)
+    no_duplicates("nsys_numbers", [(what, number) for what, number, _, _ in table])
+    lines = [f"\t{{ TW_NSYS_{what.upper()}, {int(number)}, {text(name)} }}," for what, number, name, _ in table]
+    return "const struct tw_nsys_number tw_nsys_numbers[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_nsys_number_count = {len(table)};\n"
+
+
 def dtypes():
     table = rows("dtypes", 4)
     no_duplicates("dtypes", [r[0] for r in table])
@@ -299,7 +307,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, dtypes,
+    for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
                  category_families, op_arguments, replay_script, report_style):
         name = make.__name__

@@ -79,6 +79,8 @@ struct trawl_defect {
 	int64_t count;
 	int64_t offset;	     /* byte of the (decompressed) input where first seen, -1: none */
 	int64_t event;	     /* first event number, -1: none */
+	const char *table;   /* of a database: where first seen, NULL: none ... */
+	int64_t row;	     /* ... and the rowid there, -1: the table as a whole */
 	const char *meaning; /* one sentence: what it is and what was done */
 };
 

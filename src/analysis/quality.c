@@ -2,7 +2,7 @@
 #include "analysis/analysis.h"
 #include "analysis/found.h"
 
-enum { KIND, CLASS, COUNT, BYTE, EVENT, MEANING };
+enum { KIND, CLASS, COUNT, BYTE, EVENT, MEANING, ROW };
 
 static const struct trawl_column columns[] = {
 	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "name of the defect" },
@@ -14,6 +14,8 @@ static const struct trawl_column columns[] = {
 	[EVENT] = { "first event", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
 		    "number of the first event concerned" },
 	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is and what was done" },
+	[ROW] = { "first row", TRAWL_COLUMN_TEXT, "", 0, 0, 24,
+		  "of a database: table and row where first seen" },
 };
 
 void tw_set_defect(struct trawl_table *table, size_t row, size_t first,
@@ -26,6 +28,12 @@ void tw_set_defect(struct trawl_table *table, size_t row, size_t first,
 		tw_table_set_integer(table, row, first + BYTE, defect->offset);
 	if (defect->event >= 0)
 		tw_table_set_integer(table, row, first + EVENT, defect->event);
+	if (defect->table) {
+		char place[128];
+
+		tw_table_set_str(table, row, first + ROW,
+				 tw_defect_place(defect, place, sizeof(place)));
+	}
 	tw_table_set_str(table, row, first + MEANING, defect->meaning);
 }
 
@@ -47,7 +55,7 @@ static int note_found(const struct tw_analysis_input *in, struct trawl_table *ta
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	struct trawl_defect list[TW_DEFECT_COUNT];
-	size_t count = tw_quality_list(in->quality, list), i;
+	size_t count = tw_trace_list_defects(in->derived->trace, in->quality, list), i;
 
 	for (i = 0; i < count; i++)
 		tw_set_defect(table, tw_table_add_row(table), KIND, &list[i]);

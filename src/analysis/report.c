@@ -149,7 +149,7 @@ static void add_quality(struct trawl_report *report, const struct trawl_trace *t
 {
 	report->quality = trace->quality;
 	tw_quality_append(&report->quality, &report->derived->quality, 0);
-	report->defect_count = tw_quality_list(&report->quality, report->defects);
+	report->defect_count = tw_trace_list_defects(trace, &report->quality, report->defects);
 }
 
 /* Numbers of the analyses, those that need no models first. */
@@ -235,6 +235,11 @@ static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err
 {
 	struct tw_str found;
 
+	if (d->trace->holds)
+		return trawl_error_set(err, TRAWL_ENODATA,
+				       "no GPU events, no CUDA calls and no NVTX ranges in it%s%s; "
+				       "nsys profile --trace=cuda,nvtx records them",
+				       d->trace->holds[0] ? ", but " : "", d->trace->holds);
 	tw_str_init(&found, d->allocator);
 	tw_describe_found(d, &found);
 	trawl_error_set(err, TRAWL_ENODATA,

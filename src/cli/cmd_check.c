@@ -68,7 +68,7 @@ static int all_defects(const struct trawl_trace *trace, struct trawl_defect *def
 	if (status)
 		return status;
 	tw_quality_append(&quality, &derived->quality, 0);
-	*count = tw_quality_list(&quality, defects);
+	*count = tw_trace_list_defects(trace, &quality, defects);
 	tw_derived_free(derived);
 	return 0;
 }

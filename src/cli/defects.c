@@ -7,9 +7,12 @@
 
 static void tell(const char *path, const struct trawl_defect *defect)
 {
-	char place[64] = "";
+	char place[192] = "", row[128];
 
-	if (defect->offset >= 0)
+	if (defect->table)
+		snprintf(place, sizeof(place), ", first in %s",
+			 tw_defect_place(defect, row, sizeof(row)));
+	else if (defect->offset >= 0)
 		snprintf(place, sizeof(place), ", first at byte %lld", (long long)defect->offset);
 	else if (defect->event >= 0)
 		snprintf(place, sizeof(place), ", first at event %lld", (long long)defect->event);

@@ -439,14 +439,17 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned 
 		     struct tw_str *out)
 {
 	static const char *const colours[] = { "31", "33", "36", "2" };
-	char line[512], place[64];
+	char line[768], place[192], row[128];
 	size_t i;
 
 	for (i = 0; i < count; i++) {
 		const struct trawl_defect *d = &defects[i];
 
 		place[0] = 0;
-		if (d->offset >= 0)
+		if (d->table && d->severity != TRAWL_NOTE)
+			snprintf(place, sizeof(place), " (first in %s)",
+				 tw_defect_place(d, row, sizeof(row)));
+		else if (d->offset >= 0)
 			snprintf(place, sizeof(place), " (first at byte %lld)",
 				 (long long)d->offset);
 		snprintf(line, sizeof(line), "%lld x %s%s", (long long)d->count, d->meaning, place);

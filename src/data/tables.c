@@ -200,6 +200,16 @@ const char *const tw_copy_direction_names[TW_COPY_DIRECTIONS] = {
 	[TW_COPY_OTHER] = "other",
 };
 
+const char *tw_nsys_name(enum tw_nsys_what what, int64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < tw_nsys_number_count; i++)
+		if (tw_nsys_numbers[i].what == what && tw_nsys_numbers[i].number == number)
+			return tw_nsys_numbers[i].name;
+	return NULL;
+}
+
 enum tw_copy_direction tw_copy_direction(const char *name, size_t len)
 {
 	size_t i;

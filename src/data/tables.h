@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tw_op_category {
 	const char *op, *category;
@@ -133,6 +134,21 @@ extern const size_t tw_copy_name_count;
 
 /* TW_COPY_OTHER when the name does not tell. */
 enum tw_copy_direction tw_copy_direction(const char *name, size_t len);
+
+enum tw_nsys_what { TW_NSYS_COPY, TW_NSYS_MEMORY, TW_NSYS_SYNC };
+
+/* What a number in an export of Nsight Systems stands for. */
+struct tw_nsys_number {
+	enum tw_nsys_what what;
+	int64_t number;
+	const char *name;
+};
+
+extern const struct tw_nsys_number tw_nsys_numbers[];
+extern const size_t tw_nsys_number_count;
+
+/* NULL: not known. */
+const char *tw_nsys_name(enum tw_nsys_what what, int64_t number);
 
 struct tw_dtype {
 	const char *name;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ struct tw_database {
 	struct tw_str path, tables; /* names of tables, each with a NUL behind it */
 	size_t table_count;
 	int64_t size;
-	bool cut, immutable;
+	int64_t steps; /* of SQLite since the last row */
+	bool cut, immutable, text_failed;
 	sqlite3_stmt *text; /* of tw_database_text() */
 	const char *text_table, *text_column;
 };
@@ -28,6 +30,7 @@ struct tw_scan {
 	sqlite3_stmt *statement; /* NULL: no rows */
 	const char *table;
 	int64_t before;		    /* rowid of the row before */
+	bool begun;		    /* there is one */
 	int place[TW_SCAN_COLUMNS]; /* in the statement, -1: the table has no such column */
 };
 
@@ -129,6 +132,9 @@ static int check_logs(struct tw_database *db, struct trawl_error *err)
 
 /* ---- opening */
 
+/* A longer text or row is damage; texts may be whole files, but those are not asked for. */
+#define LONGEST_VALUE (64 << 20)
+
 /* The path as a URI, in which some characters mean something. */
 static void add_uri(const struct tw_database *db, struct tw_str *uri)
 {
@@ -144,6 +150,20 @@ static void add_uri(const struct tw_database *db, struct tw_str *uri)
 			tw_str_add_char(uri, *p);
 	}
 	tw_str_add_cstr(uri, db->immutable ? "?mode=ro&immutable=1" : "?mode=ro");
+}
+
+/*
+ * A damaged tree may lead back to its own beginning: nothing takes longer than going through the
+ * whole file would.
+ */
+#define STEPS_PER_CALL 10000
+
+static int count_steps(void *context)
+{
+	struct tw_database *db = context;
+
+	db->steps += STEPS_PER_CALL;
+	return db->steps > 8 * db->size + ((int64_t)1 << 24);
 }
 
 static int open_handle(struct tw_database *db)
@@ -163,6 +183,8 @@ static int open_handle(struct tw_database *db)
 	if (code)
 		return code;
 	sqlite3_extended_result_codes(db->handle, 1);
+	sqlite3_progress_handler(db->handle, STEPS_PER_CALL, count_steps, db);
+	sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, LONGEST_VALUE);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -174,18 +196,25 @@ static int open_handle(struct tw_database *db)
 
 static int list_tables(struct tw_database *db)
 {
-	static const char query[] = "SELECT name FROM sqlite_master WHERE type='table' AND "
+	static const char query[] = "SELECT name,rowid FROM sqlite_master WHERE type='table' AND "
 				    "name NOT LIKE 'sqlite~_%' ESCAPE '~' AND "
-				    "sql NOT LIKE 'create virtual%' ORDER BY rowid";
+				    "rootpage>0 ORDER BY rowid"; /* 0: a virtual one */
 	sqlite3_stmt *statement;
+	int64_t before = INT64_MIN;
 	int code;
 
 	tw_str_clear(&db->tables);
 	db->table_count = 0;
+	db->steps = 0;
 	code = sqlite3_prepare_v2(db->handle, query, -1, &statement, NULL);
 	while (!code && (code = sqlite3_step(statement)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(statement, 0);
 
+		if (sqlite3_column_int64(statement, 1) <= before) {
+			code = SQLITE_CORRUPT;
+			break;
+		}
+		before = sqlite3_column_int64(statement, 1);
 		code = SQLITE_OK;
 		if (!name || strlen(name) != (size_t)sqlite3_column_bytes(statement, 0))
 			continue;
@@ -223,7 +252,7 @@ static int fail_open(const struct tw_database *db, int code, struct trawl_error 
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "the database is damaged at its beginning (%s); "
+				       "the SQLite database is damaged at its beginning (%s); "
 				       "export it again",
 				       message);
 	default:
@@ -401,40 +430,78 @@ static sqlite3_stmt *prepare(struct tw_database *db, char *sql, int *code)
 	return statement;
 }
 
-/* One end of the rowids: each is found without a scan. */
-static bool find_rowid(struct tw_database *db, const char *table, const char *which, int64_t *rowid)
+/* What SQLite said of a failure. */
+static int fail_table(struct tw_database *db, const char *table, int code, int64_t before,
+		      struct trawl_error *err)
 {
-	int code;
+	char place[64] = "";
+
+	if ((code & 0xff) == SQLITE_NOMEM)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	if (before >= 0)
+		snprintf(place, sizeof(place), " behind row %lld", (long long)before);
+	return trawl_error_set(err, TRAWL_EFORMAT, "table %s cannot be read%s: %s", table, place,
+			       sqlite3_errmsg(db->handle));
+}
+
+/* One end of the rowids, found without a scan: 1; 0: no rows. */
+static int find_rowid(struct tw_database *db, const char *table, const char *which, int64_t *rowid,
+		      struct trawl_error *err)
+{
+	int code, found = 0;
 	sqlite3_stmt *statement =
 		prepare(db, sqlite3_mprintf("SELECT %s(rowid) FROM \"%w\"", which, table), &code);
-	bool found = statement && sqlite3_step(statement) == SQLITE_ROW &&
-		     sqlite3_column_type(statement, 0) == SQLITE_INTEGER;
 
-	if (found)
+	db->steps = 0;
+	if (!code)
+		code = sqlite3_step(statement);
+	if (code == SQLITE_ROW && sqlite3_column_type(statement, 0) == SQLITE_INTEGER) {
 		*rowid = sqlite3_column_int64(statement, 0);
+		found = 1;
+	} else if (code != SQLITE_ROW) {
+		found = fail_table(db, table, code, -1, err);
+	}
 	sqlite3_finalize(statement);
 	return found;
 }
 
+int tw_database_range(struct tw_database *db, const char *table, int64_t *first, int64_t *last,
+		      struct trawl_error *err)
+{
+	int begins, ends;
+
+	*first = INT64_MIN;
+	*last = INT64_MAX;
+	if (!tw_database_has_table(db, table))
+		return 0;
+	begins = find_rowid(db, table, "min", first, err);
+	ends = find_rowid(db, table, "max", last, err);
+	return begins < 0 ? begins : ends;
+}
+
 bool tw_database_rowids(struct tw_database *db, const char *table, int64_t *first, int64_t *last)
 {
-	return tw_database_has_table(db, table) && find_rowid(db, table, "min", first) &&
-	       find_rowid(db, table, "max", last);
+	struct trawl_error err;
+
+	return tw_database_range(db, table, first, last, &err) == 1;
 }
 
 const char *tw_database_text(struct tw_database *db, const char *table, const char *column,
 			     int64_t id, size_t *len)
 {
+	bool has_id;
 	int code;
 
+	*len = 0;
 	if (!db->text || db->text_table != table || db->text_column != column) {
 		sqlite3_finalize(db->text);
 		db->text = NULL;
+		has_id = tw_database_has_column(db, table, "id");
 		if (tw_database_has_column(db, table, column))
 			db->text =
 				prepare(db,
-					sqlite3_mprintf("SELECT \"%w\" FROM \"%w\" WHERE rowid=?",
-							column, table),
+					sqlite3_mprintf("SELECT \"%w\" FROM \"%w\" WHERE \"%w\"=?",
+							column, table, has_id ? "id" : "rowid"),
 					&code);
 		db->text_table = table;
 		db->text_column = column;
@@ -443,10 +510,18 @@ const char *tw_database_text(struct tw_database *db, const char *table, const ch
 	}
 	sqlite3_reset(db->text);
 	sqlite3_bind_int64(db->text, 1, id);
-	if (sqlite3_step(db->text) != SQLITE_ROW || sqlite3_column_type(db->text, 0) != SQLITE_TEXT)
+	db->steps = 0;
+	code = sqlite3_step(db->text);
+	db->text_failed |= code != SQLITE_ROW && code != SQLITE_DONE;
+	if (code != SQLITE_ROW || sqlite3_column_type(db->text, 0) != SQLITE_TEXT)
 		return NULL;
 	*len = (size_t)sqlite3_column_bytes(db->text, 0);
 	return (const char *)sqlite3_column_blob(db->text, 0);
+}
+
+bool tw_database_text_failed(const struct tw_database *db)
+{
+	return db->text_failed;
 }
 
 /* ---- scans */
@@ -476,15 +551,7 @@ static char *scan_query(struct tw_scan *scan, const char *table, const char *con
 
 static int fail_scan(const struct tw_scan *scan, int code, struct trawl_error *err)
 {
-	struct tw_database *db = scan->database;
-	char before[64] = "";
-
-	if ((code & 0xff) == SQLITE_NOMEM)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	if (scan->before >= 0)
-		snprintf(before, sizeof(before), " behind row %lld", (long long)scan->before);
-	return trawl_error_set(err, TRAWL_EFORMAT, "table %s cannot be read%s: %s", scan->table,
-			       before, sqlite3_errmsg(db->handle));
+	return fail_table(scan->database, scan->table, code, scan->before, err);
 }
 
 int tw_scan_open(struct tw_scan **out, struct tw_database *db, const char *table,
@@ -525,13 +592,24 @@ void tw_scan_close(struct tw_scan *scan)
 
 int tw_scan_next(struct tw_scan *scan, struct trawl_error *err)
 {
-	int code = scan->statement ? sqlite3_step(scan->statement) : SQLITE_DONE;
+	int code = SQLITE_DONE;
+	int64_t rowid;
 
-	if (code == SQLITE_ROW) {
-		scan->before = sqlite3_column_int64(scan->statement, 0);
-		return 1;
-	}
-	return code == SQLITE_DONE ? 0 : fail_scan(scan, code, err);
+	scan->database->steps = 0;
+	if (scan->statement)
+		code = sqlite3_step(scan->statement);
+	if (code != SQLITE_ROW)
+		return code == SQLITE_DONE ? 0 : fail_scan(scan, code, err);
+	rowid = sqlite3_column_int64(scan->statement, 0);
+	/* So that a page that is met again is not read again. */
+	if (scan->begun && rowid <= scan->before)
+		return trawl_error_set(err, TRAWL_EFORMAT,
+				       "table %s cannot be read behind row %lld: its rows are "
+				       "out of order",
+				       scan->table, (long long)scan->before);
+	scan->begun = true;
+	scan->before = rowid;
+	return 1;
 }
 
 int64_t tw_scan_rowid(const struct tw_scan *scan)
@@ -583,6 +661,48 @@ enum tw_value tw_scan_integer(const struct tw_scan *scan, size_t column, int64_t
 	default:
 		return TW_VALUE_ODD;
 	}
+}
+
+uint32_t tw_scan_integers(const struct tw_scan *scan, size_t count, int64_t *values, uint32_t *odd)
+{
+	uint32_t given = 0;
+	size_t i;
+
+	*odd = 0;
+	for (i = 0; i < count; i++) {
+		int place = scan->place[i];
+		sqlite3_value *value;
+
+		values[i] = 0;
+		if (place < 0)
+			continue;
+		/* Quicker than asking the statement twice. */
+		value = sqlite3_column_value(scan->statement, place);
+		switch (sqlite3_value_type(value)) {
+		case SQLITE_INTEGER:
+			values[i] = sqlite3_value_int64(value);
+			given |= 1u << i;
+			break;
+		case SQLITE_NULL:
+			break;
+		default:
+			if (tw_scan_integer(scan, i, &values[i]) == TW_VALUE_GIVEN)
+				given |= 1u << i;
+			else
+				*odd |= 1u << i;
+		}
+	}
+	return given;
+}
+
+double tw_scan_real(const struct tw_scan *scan, size_t column)
+{
+	int place = scan->place[column];
+	int type = place < 0 ? SQLITE_NULL : sqlite3_column_type(scan->statement, place);
+
+	return type == SQLITE_FLOAT || type == SQLITE_INTEGER ?
+		       sqlite3_column_double(scan->statement, place) :
+		       NAN;
 }
 
 const char *tw_scan_text(const struct tw_scan *scan, size_t column, size_t *len)

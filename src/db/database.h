@@ -40,9 +40,13 @@ bool tw_database_has_table(const struct tw_database *database, const char *table
 bool tw_database_has_column(struct tw_database *database, const char *table, const char *column);
 
 /*
- * The smallest and largest rowid: false when there is no such table, it has no rows, or they
- * cannot be read.  Cheap: rowids between need not all be there.
+ * The smallest and largest rowid: 1; 0 when there is no such table or it has no rows.  Cheap:
+ * rowids between need not all be there.  TRAWL_EFORMAT: an end cannot be read, and is set to the
+ * least or most there can be.
  */
+int tw_database_range(struct tw_database *database, const char *table, int64_t *first,
+		      int64_t *last, struct trawl_error *err) TRAWL_MUST_CHECK;
+/* The same for who needs not know whether they cannot be read. */
 bool tw_database_rowids(struct tw_database *database, const char *table, int64_t *first,
 			int64_t *last);
 
@@ -79,14 +83,23 @@ enum tw_value {
 
 /* Column number `column` of those asked for; *value is 0 unless GIVEN.  Text of digits is a number. */
 enum tw_value tw_scan_integer(const struct tw_scan *scan, size_t column, int64_t *value);
+/*
+ * The first `count` columns at once: bit i of the result says that values[i] is a number, that of
+ * *odd that there is something else.
+ */
+uint32_t tw_scan_integers(const struct tw_scan *scan, size_t count, int64_t *values, uint32_t *odd);
+/* NaN unless there is a number. */
+double tw_scan_real(const struct tw_scan *scan, size_t column);
 /* NULL when absent or no text; borrowed until the next row, not checked for UTF-8. */
 const char *tw_scan_text(const struct tw_scan *scan, size_t column, size_t *len);
 
 /*
- * The text in `column` of the row of `table` whose rowid is `id`, as the tables of texts have
- * them, into the buffer of the database until the next call; NULL: no such row, or no text there.
+ * The text in `column` of the row of `table` whose column "id" is `id` (its rowid, in tables of
+ * texts as they are exported), into the buffer of the database until the next call; NULL: no such row, or no text there.
  */
 const char *tw_database_text(struct tw_database *database, const char *table, const char *column,
 			     int64_t id, size_t *len);
+/* Whether one was not had for another reason than that it is not there. */
+bool tw_database_text_failed(const struct tw_database *database);
 
 #endif

@@ -96,6 +96,9 @@ int tw_unknown_count(struct tw_derived *d) TRAWL_MUST_CHECK;
 /* Of links by correlation: again, where several processes share ids. */
 int tw_links_by_process(struct tw_derived *d) TRAWL_MUST_CHECK;
 
+/* By (process, correlation), for traces where that is exact. */
+int tw_links_exact(struct tw_derived *d) TRAWL_MUST_CHECK;
+
 /* Whether a correlation or External id is one. */
 static inline bool tw_is_link_id(tw_code id)
 {

@@ -431,11 +431,19 @@ static int count_barren_launches(struct tw_derived *d)
 	return 0;
 }
 
+/* Profilers leave out one or the other. */
+static int link_loosely(struct tw_derived *d)
+{
+	return link_by_correlation(d) || link_by_external(d, false) || link_by_external(d, true) ||
+			       link_by_flow(d) ?
+		       -1 :
+		       0;
+}
+
 int tw_links_build(struct tw_derived *d)
 {
 	find_launch_names(d);
-	if (link_by_correlation(d) || link_by_external(d, false) || link_by_external(d, true) ||
-	    link_by_flow(d))
+	if (d->trace->by_process ? tw_links_exact(d) : link_loosely(d))
 		return -1;
 	count_gpu_links(d);
 	return count_barren_launches(d);

@@ -351,6 +351,7 @@ static int find_text(struct tw_feed *feed, struct trawl_error *err)
 			if (status)
 				return status;
 			break;
+		case TW_SNIFF_DATABASE:
 		case TW_SNIFF_OTHER:
 			return not_text(feed, &sniff, err);
 		default:

@@ -12,14 +12,15 @@ enum tw_sniff_kind {
 	TW_SNIFF_GZIP,
 	TW_SNIFF_ZLIB,
 	TW_SNIFF_ZSTD,
-	TW_SNIFF_OTHER, /* nothing that text comes out of */
+	TW_SNIFF_DATABASE, /* SQLite: read by its path, not as text */
+	TW_SNIFF_OTHER,	   /* nothing that text comes out of */
 };
 
 struct tw_sniff {
 	enum tw_sniff_kind kind;
 	size_t mark;	    /* bytes of a byte order mark in front */
-	const char *name;   /* compressed: "gzip"; OTHER: "a zip archive"; else NULL */
-	const char *remedy; /* OTHER: behind the name, from its punctuation on */
+	const char *name;   /* compressed: "gzip"; OTHER, DATABASE: "a zip archive"; else NULL */
+	const char *remedy; /* the same: behind the name, from its punctuation on */
 };
 
 /* Looks at up to the first 512 bytes. */

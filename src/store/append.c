@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* Events; fewer are moved sooner than a thread starts. */
+#define WORTH_A_THREAD 65536
+
 struct translation {
 	struct trawl_trace *trace, *more;
 	uint32_t *texts; /* by text id of `more` */
@@ -125,6 +128,7 @@ static int append_all(struct trawl_trace *trace, struct translation *t)
 {
 	struct trawl_trace *more = t->more;
 	uint64_t events = trace->events.count;
+	unsigned threads = more->events.count < WORTH_A_THREAD ? 1 : 2;
 
 	if (translate_texts(trace, t) || translate_tracks(trace, t))
 		return -1;
@@ -136,11 +140,13 @@ static int append_all(struct trawl_trace *trace, struct translation *t)
 			return -1;
 		t->args_shift = (uint32_t)(trace->args.len / TW_ARGS_ALIGN) - 1;
 	}
+	if (tw_origins_append(&trace->origins, &more->origins, events))
+		return -1;
 	if (tw_events_reserve(&trace->events, more->events.count, trace->allocator) ||
 	    append_fields(trace, t))
 		return -1;
-	tw_parallel(2, 2, translate_piece, t);
-	tw_parallel(2, 1 + TW_EVENT_COLUMN_COUNT, move_piece, t);
+	tw_parallel(threads, 2, translate_piece, t);
+	tw_parallel(threads, 1 + TW_EVENT_COLUMN_COUNT, move_piece, t);
 	trace->events.count += more->events.count;
 	tw_quality_append(&trace->quality, &more->quality, (int64_t)events);
 	trace->bytes += more->bytes;

@@ -1,5 +1,6 @@
 #include "store/quality.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -23,8 +24,8 @@ void tw_quality_init(struct tw_quality *quality)
 	}
 }
 
-void tw_quality_add(struct tw_quality *quality, enum tw_defect kind, int64_t count, int64_t offset,
-		    int64_t event)
+static void add(struct tw_quality *quality, enum tw_defect kind, int64_t count, const char *table,
+		int64_t offset, int64_t event)
 {
 	if (count <= 0)
 		return;
@@ -32,8 +33,21 @@ void tw_quality_add(struct tw_quality *quality, enum tw_defect kind, int64_t cou
 	if (!quality->kinds[kind].count || (event >= 0 && event < quality->kinds[kind].event)) {
 		quality->kinds[kind].offset = offset;
 		quality->kinds[kind].event = event;
+		quality->kinds[kind].table = table;
 	}
 	quality->kinds[kind].count += count;
+}
+
+void tw_quality_add(struct tw_quality *quality, enum tw_defect kind, int64_t count, int64_t offset,
+		    int64_t event)
+{
+	add(quality, kind, count, NULL, offset, event);
+}
+
+void tw_quality_add_row(struct tw_quality *quality, enum tw_defect kind, int64_t count,
+			const char *table, int64_t row)
+{
+	add(quality, kind, count, table, row, -1);
 }
 
 void tw_quality_append(struct tw_quality *quality, const struct tw_quality *more, int64_t events)
@@ -43,8 +57,8 @@ void tw_quality_append(struct tw_quality *quality, const struct tw_quality *more
 	for (i = 0; i < TW_DEFECT_COUNT; i++) {
 		int64_t event = more->kinds[i].event;
 
-		tw_quality_add(quality, (enum tw_defect)i, more->kinds[i].count,
-			       more->kinds[i].offset, event < 0 ? -1 : event + events);
+		add(quality, (enum tw_defect)i, more->kinds[i].count, more->kinds[i].table,
+		    more->kinds[i].offset, event < 0 ? -1 : event + events);
 	}
 }
 
@@ -55,19 +69,32 @@ size_t tw_quality_list(const struct tw_quality *quality, struct trawl_defect *ou
 
 	for (severity = TRAWL_LOST; severity <= TRAWL_NOTE; severity++) {
 		for (i = 0; i < TW_DEFECT_COUNT; i++) {
+			const char *table = quality->kinds[i].table;
+
 			if ((int)kinds[i].severity != severity || !quality->kinds[i].count)
 				continue;
 			out[n++] = (struct trawl_defect){
 				.kind = kinds[i].kind,
 				.severity = kinds[i].severity,
 				.count = quality->kinds[i].count,
-				.offset = quality->kinds[i].offset,
+				.offset = table ? -1 : quality->kinds[i].offset,
 				.event = quality->kinds[i].event,
+				.table = table,
+				.row = table ? quality->kinds[i].offset : -1,
 				.meaning = kinds[i].meaning,
 			};
 		}
 	}
 	return n;
+}
+
+const char *tw_defect_place(const struct trawl_defect *defect, char *buffer, size_t size)
+{
+	if (defect->row < 0)
+		snprintf(buffer, size, "table %s", defect->table);
+	else
+		snprintf(buffer, size, "table %s, row %lld", defect->table, (long long)defect->row);
+	return buffer;
 }
 
 bool tw_quality_lost(const struct tw_quality *quality)

@@ -17,8 +17,9 @@ enum tw_defect {
 struct tw_quality {
 	struct {
 		int64_t count;
-		int64_t offset; /* -1: no place */
-		int64_t event;	/* -1: no event */
+		int64_t offset;	   /* -1: no place */
+		int64_t event;	   /* -1: no event */
+		const char *table; /* of a database, NULL: none; `offset` is then its row */
 	} kinds[TW_DEFECT_COUNT];
 };
 
@@ -26,10 +27,15 @@ void tw_quality_init(struct tw_quality *quality);
 /* `offset` and `event` may be -1; the first place seen is kept. */
 void tw_quality_add(struct tw_quality *quality, enum tw_defect kind, int64_t count, int64_t offset,
 		    int64_t event);
+/* First seen in a row of a table of a database; -1: in the table as a whole.  The name is kept as is. */
+void tw_quality_add_row(struct tw_quality *quality, enum tw_defect kind, int64_t count,
+			const char *table, int64_t row);
 /* Adds `more`, whose places come later in the input; its event numbers move by `events`. */
 void tw_quality_append(struct tw_quality *quality, const struct tw_quality *more, int64_t events);
 /* Kinds seen, worst first; at most TW_DEFECT_COUNT entries of `out` are filled. */
 size_t tw_quality_list(const struct tw_quality *quality, struct trawl_defect *out);
+/* "table NAME, row N" of a defect that has a table. */
+const char *tw_defect_place(const struct trawl_defect *defect, char *buffer, size_t size);
 /* Something was left out. */
 bool tw_quality_lost(const struct tw_quality *quality);
 const char *tw_severity_name(enum trawl_severity severity);

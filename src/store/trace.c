@@ -59,6 +59,7 @@ struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator)
 		return NULL;
 	trace->allocator = allocator;
 	trace->args.allocator = allocator;
+	trace->origins.allocator = allocator;
 	trace->rank = -1;
 	trace->device_bytes = -1;
 	trace->world_size = -1;
@@ -92,6 +93,7 @@ void trawl_trace_free(struct trawl_trace *trace)
 	tw_free(a, trace->tracks, trace->track_capacity * sizeof(*trace->tracks));
 	tw_free(a, trace->track_slots, trace->track_slot_count * sizeof(*trace->track_slots));
 	tw_free(a, trace->fields, trace->field_capacity * sizeof(*trace->fields));
+	tw_origins_release(&trace->origins);
 	tw_free(a, trace->defects, TW_DEFECT_COUNT * sizeof(*trace->defects));
 	tw_free(a, trace, sizeof(*trace));
 }
@@ -212,6 +214,21 @@ uint32_t tw_trace_track(struct trawl_trace *trace, const struct tw_track *track)
 	trace->tracks[trace->track_count] = *track;
 	trace->track_slots[at] = ++trace->track_count;
 	return trace->track_count - 1;
+}
+
+uint32_t tw_trace_find_track(const struct trawl_trace *trace, const struct tw_track *track)
+{
+	uint32_t at, found;
+
+	if (!trace->track_slot_count)
+		return UINT32_MAX;
+	at = track_hash(track) & (trace->track_slot_count - 1);
+	while ((found = trace->track_slots[at])) {
+		if (track_equal(&trace->tracks[found - 1], track))
+			return found - 1;
+		at = (at + 1) & (trace->track_slot_count - 1);
+	}
+	return UINT32_MAX;
 }
 
 unsigned tw_trace_category(struct trawl_trace *trace, uint32_t name, enum trawl_class class)
@@ -376,6 +393,21 @@ bool tw_trace_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key,
 	return found;
 }
 
+size_t tw_trace_list_defects(const struct trawl_trace *trace, const struct tw_quality *quality,
+			     struct trawl_defect *out)
+{
+	size_t count = tw_quality_list(quality, out), i;
+
+	for (i = 0; i < count; i++) {
+		struct trawl_defect *d = &out[i];
+
+		if (!d->table && d->event >= 0 &&
+		    tw_origins_find(&trace->origins, (uint64_t)d->event, &d->table, &d->row))
+			d->event = -1;
+	}
+	return count;
+}
+
 int tw_trace_finish(struct trawl_trace *trace)
 {
 	struct trawl_defect list[TW_DEFECT_COUNT];
@@ -388,7 +420,7 @@ int tw_trace_finish(struct trawl_trace *trace)
 		if (!trace->defects)
 			return -1;
 	}
-	trace->defect_count = tw_quality_list(&trace->quality, list);
+	trace->defect_count = tw_trace_list_defects(trace, &trace->quality, list);
 	memcpy(trace->defects, list, trace->defect_count * sizeof(*list));
 	return 0;
 }

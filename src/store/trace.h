@@ -9,6 +9,7 @@
 
 #include "store/args.h"
 #include "store/keys.h"
+#include "store/origins.h"
 #include "store/pool.h"
 #include "store/quality.h"
 #include "trawl/trace.h"
@@ -76,11 +77,15 @@ struct trawl_trace {
 	struct tw_field *fields;
 	uint32_t field_count, field_capacity;
 
+	struct tw_origins origins; /* of events that come from a database */
+	bool by_process; /* correlation ids count per process: (pid, correlation) is exact */
+
 	struct tw_quality quality;
 	struct trawl_defect *defects; /* the record as shown, made by finish */
 	size_t defect_count;
 
 	const char *format;	  /* what was read, such as "Kineto JSON" */
+	const char *holds;	  /* where it has no events: what else is in the input; NULL */
 	int64_t bytes;		  /* of text read, decompressed */
 	int64_t rank, world_size; /* -1: not told */
 	const char *device_name;  /* of the first device, "": not told */
@@ -106,6 +111,9 @@ void tw_events_take_column(struct tw_events *events, struct tw_events *more, siz
 
 /* The index of a track, adding it when new; UINT32_MAX when out of memory. */
 uint32_t tw_trace_track(struct trawl_trace *trace, const struct tw_track *track);
+
+/* The same without adding: UINT32_MAX when it is not there. */
+uint32_t tw_trace_find_track(const struct trawl_trace *trace, const struct tw_track *track);
 
 /* The index of the category with this name (0: none), adding it; the last one holds the rest. */
 unsigned tw_trace_category(struct trawl_trace *trace, uint32_t name, enum trawl_class class);
@@ -147,6 +155,13 @@ static inline bool tw_class_is_launch(enum trawl_class class)
 /* Finds an argument of an event by key, quickest by one of keys.h; false when it has none of that name. */
 bool tw_trace_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key,
 		  struct tw_arg *arg);
+
+/*
+ * Kinds seen in `quality`, worst first, as tw_quality_list(); events that come from a database are
+ * told by table and row.
+ */
+size_t tw_trace_list_defects(const struct trawl_trace *trace, const struct tw_quality *quality,
+			     struct trawl_defect *out);
 
 /* Counts defects of the columns, makes the record to show.  0 or -1. */
 int tw_trace_finish(struct trawl_trace *trace) TRAWL_MUST_CHECK;

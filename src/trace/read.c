@@ -1,14 +1,92 @@
 /* Opening an input: what it is decides its content, then its reader fills a trace. */
 #include "base/thread.h"
+#include "io/sniff.h"
 #include "trace/reader.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_stdin(const char *path)
+{
+	return path[0] == '-' && !path[1];
+}
+
+/* Exports that were interrupted have no header, but the name of a database. */
+static bool has_database_name(const char *path)
+{
+	static const char *const endings[] = { ".sqlite", ".sqlite3", ".db" };
+	size_t len = strlen(path), i;
+
+	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (len > strlen(endings[i]) &&
+		    !strcasecmp(path + len - strlen(endings[i]), endings[i]))
+			return true;
+	return false;
+}
+
+/* Whether a file is a database, or should be one by its name and is nothing at all. */
+static bool is_database(const char *path)
+{
+	char head[512];
+	struct stat info;
+	ssize_t got = -1, i;
+	int fd;
+
+	if (is_stdin(path))
+		return false;
+	/* A pipe is left to who reads it from its beginning. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &info) && S_ISREG(info.st_mode))
+		got = pread(fd, head, sizeof(head), 0);
+	close(fd);
+	if (got < 0)
+		return false;
+	if (tw_sniff(head, (size_t)got).kind == TW_SNIFF_DATABASE)
+		return true;
+	for (i = 0; i < got && !head[i]; i++)
+		;
+	return i == got && has_database_name(path);
+}
+
+static int read_database(struct trawl_trace *trace, const char *path,
+			 const struct trawl_read_options *options, struct trawl_error *err)
+{
+	int status = tw_nsys_read(trace, path, options, err);
+
+	return status ? trawl_error_context(err, status, "%s", path) : 0;
+}
+
+static int read_text(struct trawl_trace *trace, const char *path,
+		     const struct trawl_read_options *options, struct trawl_error *err)
+{
+	struct tw_feed_options feed_options = {
+		.end = -1,
+		.allocator = options->allocator,
+		.block_size = options->block_size,
+		.threaded = options->threads > 1,
+	};
+	struct tw_feed *feed;
+	int status = tw_feed_open(&feed, path, &feed_options, err);
+
+	if (status)
+		return status;
+	status = tw_kineto_read(trace, feed, options, err);
+	/* Errors of reading name the file themselves. */
+	if (status && status != TRAWL_EIO && status != TRAWL_ELIMIT)
+		trawl_error_context(err, status, "%s", is_stdin(path) ? "standard input" : path);
+	return status;
+}
 
 int trawl_trace_read(struct trawl_trace **out, const char *path,
 		     const struct trawl_read_options *given, struct trawl_error *err)
 {
 	struct trawl_read_options options = { 0 };
-	struct tw_feed_options feed_options = { .end = -1 };
 	struct trawl_trace *trace;
-	struct tw_feed *feed;
 	int status;
 
 	*out = NULL;
@@ -18,22 +96,13 @@ int trawl_trace_read(struct trawl_trace **out, const char *path,
 		options.allocator = trawl_allocator_default();
 	if (!options.threads)
 		options.threads = tw_thread_count();
-	feed_options.allocator = options.allocator;
-	feed_options.block_size = options.block_size;
-	feed_options.threaded = options.threads > 1;
 	trace = tw_trace_new(options.allocator);
 	if (!trace)
 		return trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", path);
-	status = tw_feed_open(&feed, path, &feed_options, err);
-	if (!status) {
-		status = tw_kineto_read(trace, feed, &options, err);
-		if (!status && tw_trace_finish(trace))
-			status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-		/* Errors of reading name the file themselves. */
-		if (status && status != TRAWL_EIO && status != TRAWL_ELIMIT)
-			trawl_error_context(err, status, "%s",
-					    path[0] == '-' && !path[1] ? "standard input" : path);
-	}
+	status = is_database(path) ? read_database(trace, path, &options, err) :
+				     read_text(trace, path, &options, err);
+	if (!status && tw_trace_finish(trace))
+		status = trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", path);
 	if (status) {
 		trawl_trace_free(trace);
 		return status;

@@ -20,4 +20,11 @@ int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed,
 		   const struct trawl_read_options *options,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/*
+ * An SQLite export of Nsight Systems, by its path.
+ */
+int tw_nsys_read(struct trawl_trace *trace, const char *path,
+		 const struct trawl_read_options *options,
+		 struct trawl_error *err) TRAWL_MUST_CHECK;
+
 #endif

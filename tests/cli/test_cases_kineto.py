@@ -1,4 +1,5 @@
-"""Every given case of a Kineto file with a trouble in it (below number 091, and 124, 127).
+"""Every given case of a Kineto file with a trouble in it (below number 091, and 124, 127), and of
+an export of Nsight Systems (110 to 122).
 
 A case's expect.json has the figures in microseconds; what its text demands beside them is in
 CHECKS below, by name. Clauses on cost models, merging and HTML are not tested here.
@@ -19,7 +20,7 @@ CASES = SHARED / "cases/kineto"
 
 def wanted(directory):
     n = int(directory.name[:3])
-    return n < 91 or n in (124, 127)
+    return n < 91 or 110 <= n <= 122 or n in (124, 127)
 
 
 class Run:
@@ -331,6 +332,52 @@ def broken_key(run):
     run.test.assertFalse(run.rep.has("gpu_timeline"))
 
 
+def noted(*kinds):
+    """Kinds of notes in the record, each shown in the summary."""
+    def check(run):
+        run.test.assertEqual({r["kind"] for r in run.rep.quality() if r["class"] == "note"},
+                             set(kinds), str(run.rep.quality()))
+        for r in run.rep.quality():
+            run.test.assertIn(r["meaning"].split()[-1], run.rep.out)
+    return check
+
+
+def device(number, **want):
+    def check(run):
+        got = run.rep.figures(device=number)
+        run.test.assertEqual({k: got[k] for k in want}, want)
+    return check
+
+
+def nvtx_forms(run):
+    """Two ranges are unnamed, one is open: told, with table and row."""
+    rows = {r["kind"]: r for r in run.rep.quality()}
+    run.test.assertEqual(rows["unnamed_range"]["count"], "2")
+    run.test.assertEqual(rows["open_range"]["count"], "1")
+    run.test.assertRegex(rows["open_range"]["first row"], r"^table NVTX_EVENTS, row \d+$")
+    for name in ("inline", "step 1"):
+        part = run.test.report(run.input, "--range", name)
+        run.test.assertExit(part, 0)
+        run.test.assertRegex(part.out, name)
+
+
+def range_of(name, first_us, last_us):
+    """An NVTX range covers this time: looking at it clips at its edges."""
+    def check(run):
+        part = run.test.report(run.input, "--range", name)
+        run.test.assertExit(part, 0)
+        run.test.assertEqual(part.figures()["total"], last_us - first_us)
+    return check
+
+
+def names_of_kernels(*parts):
+    def check(run):
+        names = sorted(run.rep.kernels())
+        for p in parts:
+            run.test.assertTrue(any(p in n for n in names), names)
+    return check
+
+
 CONTROL = [figures, exits(0), kernels(3)]
 REPAIRED = [figures, exits(0), nothing_lost, kernels(3)]
 EPOCH = [figures, exits(0), kernels(3)]
@@ -417,6 +464,22 @@ CHECKS = {
                                "c10::Float4_e2m1fn_x2": 1, "long int": 8,
                                "c10::complex<float>": 8}, "UnknownT")],
     "089-sequence-number-odd": CONTROL + [direct("aten::mm", 100)],
+    "110-nsys-base": CONTROL + [clean, copies(1), range_of("forward", 990, 1500)],
+    "112-nsys-times-above-2pow53": CONTROL + [clean],
+    "113-nsys-only-kernels": CONTROL + [noted("unlinked_gpu", "no_calls", "no_copies",
+                                              "no_ranges")],
+    "115-nsys-graph-trace-only": [
+        exits(0), device(0, busy=350, total=350), summary("--cuda-graph-trace=node"),
+        noted("graph_hidden", "no_copies", "launch_without_kernel")],
+    "116-nsys-nvtx-text-forms": CONTROL + [nvtx_forms],
+    "118-nsys-name-id-missing": CONTROL + [clean, names_of_kernels("gemm", "nccl", "elt")],
+    "119-nsys-two-processes-same-correlation": [
+        exits(0), kernels(4), unlinked(1, 200),
+        device(0, total=350, busy=270, compute=150, comm=150, memcpy=40, exposed_comm=100,
+               exposed_memcpy=20, idle=80),
+        device(1, total=200, busy=200, compute=200, idle=0)],
+    "121-rocpd-database": [refused("rocpd database, not an nsys export")],
+    "122-sqlite-name-json-content": CONTROL + [clean],
     "124-autograd-2020-broken-key": [broken_key],
     "127-gz-stored-as-zlib": [either([figures, exits(0), kernels(3)], "(?i)zlib")],
 }

@@ -1,0 +1,272 @@
+/* What an export tells beside its events. */
+#include "trace/nsys.h"
+
+#include "data/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- whether it is one */
+
+static bool has_prefix(const struct tw_database *db, const char *prefix)
+{
+	size_t i;
+
+	for (i = 0; i < tw_database_tables(db); i++)
+		if (!strncmp(tw_database_table(db, i), prefix, strlen(prefix)))
+			return true;
+	return false;
+}
+
+/* Some of its tables, so that who gave the wrong file sees which one it is. */
+static int fail_other(const struct tw_database *db, const struct trawl_allocator *allocator,
+		      struct trawl_error *err)
+{
+	size_t count = tw_database_tables(db), i;
+	struct tw_str list;
+	int status;
+
+	tw_str_init(&list, allocator);
+	for (i = 0; i < count && i < 5; i++)
+		tw_str_addf(&list, "%s%.40s", i ? ", " : "", tw_database_table(db, i));
+	if (count > i)
+		tw_str_addf(&list, " and %zu more", count - i);
+	if (list.failed)
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	else
+		status = trawl_error_set(
+			err, TRAWL_EFORMAT,
+			"an SQLite database, but no export of Nsight Systems (%s%s)",
+			count ? "its tables: " : "it has no tables", count ? list.ptr : "");
+	tw_str_release(&list);
+	return status;
+}
+
+int tw_nsys_recognise(const struct tw_database *db, const struct trawl_allocator *allocator,
+		      struct trawl_error *err)
+{
+	static const char *const marks[] = { "META_DATA_EXPORT", "EXPORT_META_DATA", "NVTX_EVENTS",
+					     "ANALYSIS_DETAILS", "TARGET_INFO_SESSION_START_TIME" };
+	size_t i;
+
+	if (has_prefix(db, "rocpd_"))
+		return trawl_error_set(
+			err, TRAWL_EFORMAT,
+			"a rocpd database, not an nsys export; ROCm's profiler "
+			"writes traces that can be read with --output-format pftrace, "
+			"and torch.profiler does");
+	if (tw_database_has_table(db, "StringTable"))
+		return trawl_error_set(err, TRAWL_EFORMAT,
+				       "a database of nvprof, not an nsys export");
+	if (tw_database_has_table(db, TW_NSYS_TEXTS) && has_prefix(db, "CUPTI_ACTIVITY_KIND_"))
+		return 0;
+	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (tw_database_has_table(db, marks[i]))
+			return 0;
+	return fail_other(db, allocator, err);
+}
+
+/* ---- small tables */
+
+int tw_nsys_each(struct tw_nsys_part *part, const char *table, const char *const *columns,
+		 unsigned count, unsigned integers,
+		 int (*take)(struct tw_nsys_part *part, void *context), void *context)
+{
+	int status = tw_scan_open(&part->scan, part->database, table, columns, count, INT64_MIN,
+				  INT64_MAX, &part->err);
+	uint32_t odd;
+
+	while (!status && (status = tw_scan_next(part->scan, &part->err)) == 1) {
+		part->given = tw_scan_integers(part->scan, integers, part->values, &odd);
+		status = take(part, context);
+	}
+	if (status == TRAWL_EFORMAT) {
+		tw_quality_add_row(&part->trace->quality, TW_DEFECT_table_damaged, 1, table, -1);
+		status = 0;
+	}
+	tw_scan_close(part->scan);
+	part->scan = NULL;
+	return status ? -1 : 0;
+}
+
+/* ---- names of processes and threads */
+
+/* The track of a thread, or any one of a process; UINT32_MAX: nothing of it is in the trace. */
+static uint32_t track_of(struct tw_nsys_part *part, int64_t global, bool process)
+{
+	struct tw_track track = { .device = TW_CODE_NONE, .stream = TW_CODE_NONE };
+	uint32_t t;
+
+	track.pid = tw_code_from_integer(part->trace, tw_nsys_process(global));
+	if (!process) {
+		track.tid = tw_code_from_integer(part->trace, global & 0xffffff);
+		return tw_trace_find_track(part->trace, &track);
+	}
+	for (t = 0; t < part->trace->track_count; t++)
+		if (part->trace->tracks[t].pid == track.pid)
+			return t;
+	return UINT32_MAX;
+}
+
+static int take_process(struct tw_nsys_part *part, void *context)
+{
+	size_t len;
+	const char *name = tw_scan_text(part->scan, 1, &len);
+	uint32_t track;
+
+	(void)context;
+	if (!name || !tw_nsys_has(part, 0))
+		return 0;
+	track = track_of(part, part->values[0], true);
+	return track == UINT32_MAX ? 0 :
+				     tw_nsys_keep_name(part, TW_KEY_process_name, track,
+						       tw_nsys_intern(part, name, len));
+}
+
+static int take_thread(struct tw_nsys_part *part, void *context)
+{
+	uint32_t track, name;
+
+	(void)context;
+	if (!tw_nsys_has(part, 0) || !tw_nsys_has(part, 1))
+		return 0;
+	track = track_of(part, part->values[0], false);
+	if (track == UINT32_MAX)
+		return 0;
+	name = tw_nsys_text(part, part->values[1]);
+	return name ? tw_nsys_keep_name(part, TW_KEY_thread_name, track, name) : 0;
+}
+
+static int take_names(struct tw_nsys_part *part)
+{
+	static const char *const processes[] = { "globalPid", "name" };
+	static const char *const threads[] = { "globalTid", "nameId" };
+
+	return tw_nsys_each(part, "PROCESSES", processes, 2, 1, take_process, NULL) ||
+			       tw_nsys_each(part, "ThreadNames", threads, 2, 2, take_thread, NULL) ?
+		       -1 :
+		       0;
+}
+
+/* ---- version, complaints, what is absent */
+
+static int take_version(struct tw_nsys_part *part, void *context)
+{
+	static const char wanted[] = "EXPORT_PRODUCT_VERSION";
+	size_t name_len, len;
+	const char *name = tw_scan_text(part->scan, 0, &name_len), *value;
+	uint32_t id;
+
+	(void)context;
+	if (!name || name_len != sizeof(wanted) - 1 || memcmp(name, wanted, name_len))
+		return 0;
+	value = tw_scan_text(part->scan, 1, &len);
+	id = value ? tw_nsys_intern(part, value, len) : 0;
+	return id ? tw_trace_add_field(part->trace,
+				       tw_pool_intern_cstr(&part->trace->texts, "nsys version"),
+				       id) :
+		    0;
+}
+
+/* What nsys says when it could not keep up. */
+static bool is_complaint(const char *text, size_t len)
+{
+	static const char *const patterns[] = { "* lost*", "*dropped*", "*not all*collected*" };
+	size_t i;
+
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (tw_name_matches(patterns[i], text, len))
+			return true;
+	return false;
+}
+
+static int take_message(struct tw_nsys_part *part, void *context)
+{
+	size_t len;
+	const char *text = tw_scan_text(part->scan, 0, &len);
+
+	(void)context;
+	if (text && is_complaint(text, len))
+		tw_quality_add_row(&part->trace->quality, TW_DEFECT_events_lost, 1,
+				   "DIAGNOSTIC_EVENT", tw_scan_rowid(part->scan));
+	return 0;
+}
+
+/* Absent or empty: nothing was captured, which is no defect. */
+static bool is_empty(struct tw_nsys_part *part, const struct tw_nsys_table *table)
+{
+	int64_t first, last;
+
+	return tw_database_range(part->database, table->name, &first, &last, &part->err) == 0;
+}
+
+static void note_absent(struct tw_nsys_part *part)
+{
+	struct tw_quality *quality = &part->trace->quality;
+
+	if (is_empty(part, &tw_nsys_kernel) && is_empty(part, &tw_nsys_graph))
+		tw_quality_add(quality, TW_DEFECT_no_kernels, 1, -1, -1);
+	if (is_empty(part, &tw_nsys_runtime))
+		tw_quality_add(quality, TW_DEFECT_no_calls, 1, -1, -1);
+	if (is_empty(part, &tw_nsys_memcpy))
+		tw_quality_add(quality, TW_DEFECT_no_copies, 1, -1, -1);
+	if (is_empty(part, &tw_nsys_nvtx))
+		tw_quality_add(quality, TW_DEFECT_no_ranges, 1, -1, -1);
+}
+
+/* Tables of everything but events. */
+static bool is_about_others(const char *table)
+{
+	static const char *const patterns[] = { "enum_*",	 "target_info*",    "meta_data*",
+						"*meta_data",	 "stringids",	    "threadnames",
+						"process*",	 "analysis_*",	    "*_callchains",
+						"nvtx_payload*", "diagnostic_event" };
+	size_t i;
+
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (tw_name_matches(patterns[i], table, strlen(table)))
+			return true;
+	return false;
+}
+
+/* For who asks for a report of an export without anything to report. */
+static int tell_what_it_holds(struct tw_nsys_part *part)
+{
+	const struct tw_database *db = part->database;
+	size_t count = tw_database_tables(db), named = 0, i;
+	struct tw_pool *texts = &part->trace->texts;
+	int64_t first, last;
+
+	tw_str_clear(&part->scratch);
+	for (i = 0; i < count && named < 8; i++) {
+		const char *table = tw_database_table(db, i);
+
+		if (!is_about_others(table) &&
+		    tw_database_rowids(part->database, table, &first, &last))
+			tw_str_addf(&part->scratch, "%s%.60s", named++ ? ", " : "", table);
+	}
+	if (part->scratch.failed)
+		return -1;
+	part->trace->holds =
+		tw_pool_text(texts,
+			     tw_pool_intern(texts, part->scratch.ptr ? part->scratch.ptr : "",
+					    part->scratch.len),
+			     NULL);
+	return 0;
+}
+
+int tw_nsys_about(struct tw_nsys_part *part)
+{
+	static const char *const pair[] = { "name", "value" };
+	static const char *const message[] = { "text" };
+
+	if (tw_nsys_each(part, "META_DATA_EXPORT", pair, 2, 0, take_version, NULL) ||
+	    tw_nsys_each(part, "EXPORT_META_DATA", pair, 2, 0, take_version, NULL) ||
+	    tw_nsys_each(part, "DIAGNOSTIC_EVENT", message, 1, 0, take_message, NULL) ||
+	    take_names(part))
+		return -1;
+	note_absent(part);
+	if (!part->trace->events.count && tell_what_it_holds(part))
+		return -1;
+	return part->trace->texts.failed ? -1 : 0;
+}

@@ -1,0 +1,346 @@
+/* Rows of NVTX: ranges, marks, names of threads. */
+#include "trace/nsys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	START,
+	END,
+	TYPE,
+	THREAD,
+	TEXT_ID,
+	DOMAIN_ID,
+	JSON_ID,
+	INT64,
+	UINT64,
+	INT32,
+	UINT32,
+	INTEGERS,
+	TEXT = INTEGERS,
+	JSON,
+	DOUBLE,
+	FLOAT
+};
+
+static const char *const columns[] = { "start",	      "end",	     "eventType",   "globalTid",
+				       "textId",      "domainId",    "jsonTextId",  "int64Value",
+				       "uint64Value", "int32Value",  "uint32Value", "text",
+				       "jsonText",    "doubleValue", "floatValue" };
+
+enum event_type {
+	TYPE_MARK = 34,
+	TYPE_THREAD_NAME = 39,
+	TYPE_PUSH_POP = 59,
+	TYPE_START_END = 60,
+	/* The same of NVTXT files. */
+	TYPE_MARK_TEXT = 64,
+	TYPE_PUSH_POP_TEXT = 70,
+	TYPE_START_END_TEXT = 71,
+	TYPE_DOMAIN = 75,
+};
+
+/* The text of the row, from where it stands; *len is 0 without one. */
+static const char *own_text(struct tw_nsys_part *part, size_t *len)
+{
+	const char *text = tw_scan_text(part->scan, TEXT, len);
+	uint32_t id;
+
+	if (text || !tw_nsys_has(part, TEXT_ID))
+		return text ? text : "";
+	id = tw_nsys_text(part, part->values[TEXT_ID]);
+	return id ? tw_pool_text(&part->trace->texts, id, len) : "";
+}
+
+/* ---- what torch.autograd.profiler.emit_nvtx writes: "aten::mm, seq = 5, op_id = 7, sizes = [...]" */
+
+struct operation {
+	size_t name_len; /* 0: it is none */
+	bool has_sequence;
+	int64_t sequence, id; /* -1: no id */
+	const char *sizes;
+	size_t sizes_len;
+};
+
+static const char *skip(const char *p, const char *end, const char *text)
+{
+	size_t len = strlen(text);
+
+	return (size_t)(end - p) >= len && !memcmp(p, text, len) ? p + len : NULL;
+}
+
+/* A number at p, NULL: none. */
+static const char *number(const char *p, const char *end, int64_t *value)
+{
+	const char *first = p;
+
+	for (*value = 0; p < end && *p >= '0' && *p <= '9' && p - first < 18; p++)
+		*value = *value * 10 + (*p - '0');
+	return p > first ? p : NULL;
+}
+
+/* A list at p with the lists in it; NULL: it does not end. */
+static const char *list_end(const char *p, const char *end)
+{
+	int depth = 0;
+
+	for (; p < end; p++) {
+		depth += *p == '[';
+		depth -= *p == ']';
+		if (!depth)
+			return p + 1;
+		if (!strchr("[], -", *p) && (*p < '0' || *p > '9'))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* One of the fields behind the name; where it ends, NULL: it is none of them. */
+static const char *take_field(struct operation *op, const char *p, const char *end)
+{
+	const char *value, *behind = NULL;
+
+	value = skip(p, end, ", seq = ");
+	if (value) {
+		behind = number(value, end, &op->sequence);
+		op->has_sequence |= behind != NULL;
+		return behind;
+	}
+	value = skip(p, end, ", op_id = ");
+	if (value)
+		return number(value, end, &op->id);
+	value = skip(p, end, ", sizes = ");
+	if (value && value < end && *value == '[') {
+		behind = list_end(value, end);
+		op->sizes = behind ? value : NULL;
+		op->sizes_len = behind ? (size_t)(behind - value) : 0;
+	}
+	return behind;
+}
+
+static struct operation parse_operation(const char *text, size_t len)
+{
+	struct operation op = { .id = -1 };
+	const char *end = text + len, *p = text, *next;
+
+	while ((p = memchr(p, ',', (size_t)(end - p)))) {
+		next = take_field(&op, p, end);
+		if (!next) {
+			if (op.name_len)
+				break;
+			p++;
+			continue;
+		}
+		if (!op.name_len)
+			op.name_len = (size_t)(p - text);
+		if (!op.name_len)
+			break;
+		p = next;
+	}
+	return op;
+}
+
+/* ---- arguments */
+
+static int put_domain(struct tw_nsys_part *part, int64_t domain)
+{
+	char text[40];
+	uint32_t id;
+	int len;
+
+	if (!domain)
+		return 0;
+	/* Its name, if it has one, comes when all is read. */
+	len = snprintf(text, sizeof(text), TW_NSYS_DOMAIN "%lld", (long long)domain);
+	id = tw_pool_intern(&part->trace->texts, text, (size_t)len);
+	tw_args_put_text(&part->trace->args, TW_KEY_domain, TW_ARG_TEXT, id);
+	return id ? 0 : -1;
+}
+
+static int put_text(struct tw_nsys_part *part, uint32_t key, enum tw_arg_kind kind,
+		    const char *text, size_t len)
+{
+	uint32_t id = tw_nsys_intern(part, text, len);
+
+	tw_args_put_text(&part->trace->args, key, kind, id);
+	return id ? 0 : -1;
+}
+
+static int put_unsigned(struct tw_nsys_part *part, uint64_t value)
+{
+	char digits[24];
+
+	if (value <= INT64_MAX) {
+		tw_args_put_integer(&part->trace->args, TW_KEY_payload, (int64_t)value);
+		return 0;
+	}
+	return put_text(part, TW_KEY_payload, TW_ARG_NUMBER, digits,
+			(size_t)snprintf(digits, sizeof(digits), "%llu",
+					 (unsigned long long)value));
+}
+
+static int put_payload(struct tw_nsys_part *part)
+{
+	const char *json;
+	double real;
+	size_t len;
+
+	if (tw_nsys_has(part, INT64))
+		tw_nsys_put(part, TW_KEY_payload, INT64);
+	else if (tw_nsys_has(part, UINT64))
+		return put_unsigned(part, (uint64_t)part->values[UINT64]);
+	else if (tw_nsys_has(part, INT32))
+		tw_nsys_put(part, TW_KEY_payload, INT32);
+	else if (tw_nsys_has(part, UINT32))
+		tw_nsys_put(part, TW_KEY_payload, UINT32);
+	else if ((json = tw_scan_text(part->scan, JSON, &len)))
+		return put_text(part, TW_KEY_payload, TW_ARG_TEXT, json, len);
+	else if (tw_nsys_has(part, JSON_ID) && tw_nsys_text(part, part->values[JSON_ID]))
+		tw_args_put_text(&part->trace->args, TW_KEY_payload, TW_ARG_TEXT,
+				 tw_nsys_text(part, part->values[JSON_ID]));
+	else if (real = tw_scan_real(part->scan, DOUBLE), isfinite(real))
+		tw_args_put_real(&part->trace->args, TW_KEY_payload, real);
+	else if (real = tw_scan_real(part->scan, FLOAT), isfinite(real))
+		tw_args_put_real(&part->trace->args, TW_KEY_payload, real);
+	return 0;
+}
+
+static int put_operation(struct tw_nsys_part *part, const struct operation *op)
+{
+	/* A sequence number comes first, see store/args.h. */
+	if (op->has_sequence)
+		tw_args_put_integer(&part->trace->args, TW_KEY_sequence_number, op->sequence);
+	if (op->id >= 0)
+		tw_args_put_integer(&part->trace->args, TW_KEY_op_id, op->id);
+	return op->sizes ?
+		       put_text(part, TW_KEY_input_dims, TW_ARG_JSON, op->sizes, op->sizes_len) :
+		       0;
+}
+
+/* ---- rows */
+
+static int keep_event(struct tw_nsys_part *part, struct tw_nsys_event *e,
+		      const struct operation *op)
+{
+	size_t start;
+
+	if (tw_nsys_args_begin(part, 6, &start) || put_operation(part, op) ||
+	    put_domain(part, part->values[DOMAIN_ID]) || put_payload(part) ||
+	    tw_nsys_args_end(part, start, &e->args))
+		return -1;
+	return tw_nsys_keep(part, e);
+}
+
+static int take_range(struct tw_nsys_part *part, bool nested)
+{
+	struct tw_nsys_event e = { .phase = 'X', .correlation = TW_CODE_NONE };
+	struct operation op = { .id = -1 };
+	const char *text;
+	size_t len;
+
+	tw_nsys_times(part, START, END, &e);
+	text = own_text(part, &len);
+	if (nested)
+		op = parse_operation(text, len);
+	e.category = op.name_len ?
+			     tw_nsys_category(part, "cpu_op", TRAWL_CLASS_CPU_OP) :
+			     tw_nsys_category(part, "user_annotation", TRAWL_CLASS_ANNOTATION);
+	if (op.name_len)
+		len = op.name_len;
+	if (len)
+		e.name = tw_nsys_intern(part, text, len);
+	else
+		tw_nsys_count(part, TW_DEFECT_unnamed_range);
+	e.track = tw_nsys_host_track(part, part->values[THREAD]);
+	if (!tw_nsys_has(part, END)) {
+		/* It lasts to the end of the trace, which is known when all is read. */
+		tw_nsys_count(part, TW_DEFECT_open_range);
+		e.phase = TW_NSYS_OPEN;
+	}
+	return keep_event(part, &e, &op);
+}
+
+static int take_mark(struct tw_nsys_part *part)
+{
+	struct tw_nsys_event e = { .phase = 'i',
+				   .correlation = TW_CODE_NONE,
+				   .start_ns = part->values[START],
+				   .dur_ns = TRAWL_TIME_NONE };
+	const struct operation none = { .id = -1 };
+	size_t len;
+	const char *text = own_text(part, &len);
+
+	e.name = len ? tw_nsys_intern(part, text, len) : 0;
+	e.category = tw_nsys_category(part, "mark", TRAWL_CLASS_OTHER);
+	e.track = tw_nsys_host_track(part, part->values[THREAD]);
+	return keep_event(part, &e, &none);
+}
+
+static int take_thread_name(struct tw_nsys_part *part)
+{
+	size_t len;
+	const char *text = own_text(part, &len);
+
+	return len ? tw_nsys_keep_name(part, TW_KEY_thread_name,
+				       tw_nsys_host_track(part, part->values[THREAD]),
+				       tw_nsys_intern(part, text, len)) :
+		     0;
+}
+
+/* Kept as a metadata event, for nsys_settle.c. */
+static int take_domain(struct tw_nsys_part *part)
+{
+	struct tw_nsys_event e = { .phase = 'M',
+				   .correlation = TW_CODE_NONE,
+				   .start_ns = TRAWL_TIME_NONE,
+				   .dur_ns = TRAWL_TIME_NONE,
+				   .name = TW_KEY_domain };
+	size_t len, start;
+	const char *text = own_text(part, &len);
+
+	if (!len || !part->values[DOMAIN_ID])
+		return 0;
+	e.track = tw_nsys_host_track(part, part->values[THREAD]);
+	if (tw_nsys_args_begin(part, 2, &start) || put_domain(part, part->values[DOMAIN_ID]) ||
+	    put_text(part, TW_KEY_name, TW_ARG_TEXT, text, len) ||
+	    tw_nsys_args_end(part, start, &e.args))
+		return -1;
+	return tw_nsys_keep(part, &e);
+}
+
+static int take_row(struct tw_nsys_part *part)
+{
+	if (!tw_nsys_has(part, TYPE))
+		return 0;
+	if (!tw_nsys_has(part, START) && part->values[TYPE] != TYPE_THREAD_NAME &&
+	    part->values[TYPE] != TYPE_DOMAIN) {
+		tw_nsys_count(part, TW_DEFECT_unreadable_row);
+		return 0;
+	}
+	switch (part->values[TYPE]) {
+	case TYPE_PUSH_POP:
+	case TYPE_PUSH_POP_TEXT:
+		return take_range(part, true);
+	case TYPE_START_END:
+	case TYPE_START_END_TEXT:
+		return take_range(part, false);
+	case TYPE_MARK:
+	case TYPE_MARK_TEXT:
+		return take_mark(part);
+	case TYPE_THREAD_NAME:
+		return take_thread_name(part);
+	case TYPE_DOMAIN:
+		return take_domain(part);
+	default:
+		/* Categories, names of devices and streams. */
+		return 0;
+	}
+}
+
+const struct tw_nsys_table tw_nsys_nvtx = { "NVTX_EVENTS",
+					    columns,
+					    sizeof(columns) / sizeof(columns[0]),
+					    INTEGERS,
+					    1u << START | 1u << END | 1u << TYPE | 1u << THREAD,
+					    take_row };

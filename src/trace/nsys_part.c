@@ -1,0 +1,376 @@
+/* What reading rows of any table needs: texts, tracks, arguments, events. */
+#include "trace/nsys.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "trace/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int tw_nsys_part_init(struct tw_nsys_part *part, const struct trawl_allocator *allocator)
+{
+	part->names.allocator = part->calls.allocator = allocator;
+	tw_str_init(&part->scratch, allocator);
+	part->trace = tw_trace_new(allocator);
+	return part->trace ? 0 : -1;
+}
+
+static void release_ids(struct tw_nsys_ids *ids)
+{
+	tw_free(ids->allocator, ids->ids, ids->size * sizeof(*ids->ids));
+	tw_free(ids->allocator, ids->texts, ids->size * sizeof(*ids->texts));
+	*ids = (struct tw_nsys_ids){ .allocator = ids->allocator };
+}
+
+void tw_nsys_part_release(struct tw_nsys_part *part)
+{
+	release_ids(&part->names);
+	release_ids(&part->calls);
+	tw_str_release(&part->scratch);
+}
+
+/* ---- texts */
+
+/* Replaces what is no UTF-8; the text is then in part->scratch.  How often that was. */
+static int64_t repair_utf8(struct tw_nsys_part *part, const char *text, size_t len)
+{
+	int64_t bad = 0;
+	size_t at, size;
+
+	tw_str_clear(&part->scratch);
+	for (at = 0; at < len; at += size) {
+		char replacement[4];
+		uint32_t code;
+
+		size = tw_utf8_next(text + at, len - at, &code);
+		if (code == TW_UTF8_BAD) {
+			tw_str_add(&part->scratch, replacement,
+				   tw_utf8_put(replacement, TW_UTF8_REPLACEMENT));
+			bad++;
+		} else {
+			tw_str_add(&part->scratch, text + at, size);
+		}
+	}
+	return bad;
+}
+
+/* *repaired: the text has something that is no UTF-8. */
+static uint32_t intern(struct tw_nsys_part *part, const char *text, size_t len, bool *repaired)
+{
+	unsigned char high = 0;
+	size_t i;
+
+	*repaired = false;
+	for (i = 0; i < len; i++)
+		high |= (unsigned char)text[i];
+	if (high < 0x80)
+		return tw_pool_intern(&part->trace->texts, text, len);
+	*repaired = repair_utf8(part, text, len) != 0;
+	if (part->scratch.failed) {
+		part->trace->texts.failed = true;
+		return 0;
+	}
+	return tw_pool_intern(&part->trace->texts, part->scratch.ptr, part->scratch.len);
+}
+
+uint32_t tw_nsys_intern(struct tw_nsys_part *part, const char *text, size_t len)
+{
+	bool repaired;
+	uint32_t id = intern(part, text, len, &repaired);
+
+	if (repaired)
+		tw_quality_add_row(&part->trace->quality, TW_DEFECT_bad_utf8, 1,
+				   part->table ? part->table->name : NULL, part->row);
+	return id;
+}
+
+static uint32_t ids_slot(const struct tw_nsys_ids *ids, int64_t id)
+{
+	uint32_t at = (uint32_t)tw_hash_id((uint64_t)id) & (ids->size - 1);
+
+	while (ids->texts[at] && ids->ids[at] != id)
+		at = (at + 1) & (ids->size - 1);
+	return at;
+}
+
+static int grow_ids(struct tw_nsys_ids *ids)
+{
+	struct tw_nsys_ids grown = { .allocator = ids->allocator, .count = ids->count };
+	uint32_t i, at;
+
+	grown.size = ids->size ? ids->size * 2 : 256;
+	grown.ids = tw_alloc_array(ids->allocator, grown.size, sizeof(*grown.ids));
+	grown.texts = tw_alloc_array(ids->allocator, grown.size, sizeof(*grown.texts));
+	if (!grown.ids || !grown.texts) {
+		release_ids(&grown);
+		return -1;
+	}
+	for (i = 0; i < ids->size; i++) {
+		if (!ids->texts[i])
+			continue;
+		at = ids_slot(&grown, ids->ids[i]);
+		grown.ids[at] = ids->ids[i];
+		grown.texts[at] = ids->texts[i];
+	}
+	release_ids(ids);
+	*ids = grown;
+	return 0;
+}
+
+/* "cudaLaunchKernel_v7000": the number is that of the CUDA version that brought this form. */
+static size_t without_version(const char *name, size_t len)
+{
+	size_t at = len;
+
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	return at < len && at > 2 && name[at - 1] == 'v' && name[at - 2] == '_' ? at - 2 : len;
+}
+
+static uint32_t look_up(struct tw_nsys_part *part, struct tw_nsys_ids *ids, int64_t id)
+{
+	const char *text;
+	uint32_t at, found;
+	bool repaired = false;
+	size_t len;
+
+	if (ids->count * 2 >= ids->size && grow_ids(ids)) {
+		part->trace->texts.failed = true;
+		return 0;
+	}
+	at = ids_slot(ids, id);
+	if (ids->texts[at])
+		return ids->texts[at] == TW_NSYS_NO_TEXT ? 0 : ids->texts[at] - 1;
+	text = tw_database_text(part->database, TW_NSYS_TEXTS, "value", id, &len);
+	if (text && ids == &part->calls)
+		len = without_version(text, len);
+	found = text ? intern(part, text, len, &repaired) : 0;
+	/* Several parts ask for it, and it counts once. */
+	if (repaired)
+		part->trace->texts.flags[found] |= TW_NSYS_REPAIRED;
+	ids->ids[at] = id;
+	ids->texts[at] = text ? found + 1 : TW_NSYS_NO_TEXT;
+	ids->count++;
+	return found;
+}
+
+uint32_t tw_nsys_text(struct tw_nsys_part *part, int64_t id)
+{
+	return look_up(part, &part->names, id);
+}
+
+uint32_t tw_nsys_call(struct tw_nsys_part *part, int64_t id)
+{
+	return look_up(part, &part->calls, id);
+}
+
+/* ---- tracks */
+
+static tw_code code_of_context(struct tw_nsys_part *part, int64_t context, int64_t green)
+{
+	char text[48];
+	int len;
+
+	if (!green)
+		return tw_code_from_integer(part->trace, context);
+	len = snprintf(text, sizeof(text), "%lld/%lld", (long long)context, (long long)green);
+	return tw_code_from_text(part->trace, text, (size_t)len);
+}
+
+static uint32_t find_track(struct tw_nsys_part *part, const int64_t key[5], bool gpu)
+{
+	uint64_t hash = (uint64_t)key[0] * 31 + (uint64_t)key[1] * 7 + (uint64_t)key[2] * 5 +
+			(uint64_t)key[3] * 3 + (uint64_t)key[4];
+	unsigned slot = hash % TW_NSYS_TRACKS;
+	struct tw_track track;
+
+	if (part->tracks[slot].next &&
+	    !memcmp(part->tracks[slot].key, key, sizeof(part->tracks[slot].key)))
+		return part->tracks[slot].next - 1;
+	track.pid = tw_code_from_integer(part->trace, key[0]);
+	track.tid = gpu ? code_of_context(part, key[2], key[3]) :
+			  tw_code_from_integer(part->trace, key[1]);
+	track.device = gpu ? tw_code_from_integer(part->trace, key[1]) : TW_CODE_NONE;
+	track.stream = gpu ? tw_code_from_integer(part->trace, key[4]) : TW_CODE_NONE;
+	if (part->trace->texts.failed)
+		return UINT32_MAX;
+	memcpy(part->tracks[slot].key, key, sizeof(part->tracks[slot].key));
+	/* Behind it: 0 also when out of memory. */
+	part->tracks[slot].next = tw_trace_track(part->trace, &track) + 1;
+	return part->tracks[slot].next - 1;
+}
+
+/* No device has this number: keys of threads and streams differ. */
+#define THREAD_KEY INT64_MIN
+
+uint32_t tw_nsys_host_track(struct tw_nsys_part *part, int64_t global_tid)
+{
+	const int64_t key[5] = { tw_nsys_process(global_tid), global_tid & 0xffffff, THREAD_KEY };
+
+	return find_track(part, key, false);
+}
+
+uint32_t tw_nsys_gpu_track(struct tw_nsys_part *part, int64_t global_pid, int64_t device,
+			   int64_t context, int64_t green, int64_t stream)
+{
+	const int64_t key[5] = { tw_nsys_process(global_pid), device, context,
+				 green == UINT32_MAX ? 0 : green, stream };
+
+	return find_track(part, key, true);
+}
+
+/* ---- events */
+
+void tw_nsys_count(struct tw_nsys_part *part, enum tw_defect kind)
+{
+	tw_quality_add_row(&part->trace->quality, kind, 1, part->table->name, part->row);
+}
+
+void tw_nsys_times(struct tw_nsys_part *part, unsigned start, unsigned end,
+		   struct tw_nsys_event *event)
+{
+	event->start_ns = event->dur_ns = TRAWL_TIME_NONE;
+	if (!tw_nsys_has(part, start))
+		return;
+	event->start_ns = part->values[start];
+	/* Told, and as impossible. */
+	if (event->start_ns == TRAWL_TIME_NONE)
+		event->start_ns++;
+	if (tw_nsys_has(part, end) &&
+	    __builtin_sub_overflow(part->values[end], event->start_ns, &event->dur_ns))
+		event->dur_ns = INT64_MAX;
+}
+
+static bool is_impossible(const struct tw_nsys_event *e)
+{
+	return e->start_ns > TW_LATEST_TIME_NS || e->start_ns < -TW_LATEST_TIME_NS ||
+	       e->dur_ns > TW_LONGEST_DURATION_NS ||
+	       (e->dur_ns != TRAWL_TIME_NONE && e->dur_ns < -TW_LONGEST_DURATION_NS);
+}
+
+/* Whether a slice's times can be used; counts why not. */
+static bool check_slice(struct tw_nsys_part *part, struct tw_nsys_event *e, enum trawl_class class)
+{
+	bool gpu = tw_class_is_gpu(class);
+	enum tw_defect kind;
+
+	if (e->start_ns == TRAWL_TIME_NONE)
+		kind = gpu ? TW_DEFECT_gpu_no_start : TW_DEFECT_no_duration;
+	else if (is_impossible(e))
+		kind = gpu ? TW_DEFECT_gpu_overflow : TW_DEFECT_overflow;
+	else if (e->dur_ns == TRAWL_TIME_NONE)
+		kind = gpu ? TW_DEFECT_gpu_no_duration : TW_DEFECT_no_duration;
+	else if (e->dur_ns < 0)
+		kind = gpu ? TW_DEFECT_gpu_negative_duration : TW_DEFECT_negative_duration;
+	else if (gpu && e->start_ns == 0 && e->dur_ns == 0)
+		kind = TW_DEFECT_gpu_time_lost;
+	else
+		return true;
+	if (is_impossible(e) || e->dur_ns < 0)
+		e->dur_ns = TRAWL_TIME_NONE;
+	if (class != TRAWL_CLASS_OTHER)
+		tw_nsys_count(part, kind);
+	return false;
+}
+
+int tw_nsys_keep(struct tw_nsys_part *part, const struct tw_nsys_event *event)
+{
+	struct tw_events *events = &part->trace->events;
+	struct tw_nsys_event e = *event;
+	uint64_t i = events->count;
+
+	if (e.phase == 'X' && !check_slice(part, &e, part->trace->categories[e.category].class))
+		e.phase = 'x';
+	/* Nobody shall reckon with it, whatever the phase. */
+	if (e.start_ns > TW_LATEST_TIME_NS || e.start_ns < -TW_LATEST_TIME_NS)
+		e.start_ns = TRAWL_TIME_NONE;
+	if (e.track == UINT32_MAX || part->trace->texts.failed || tw_events_grow(part->trace) ||
+	    tw_origins_add(&part->trace->origins, i, part->table ? part->table->name : NULL,
+			   part->row))
+		return -1;
+	events->count++;
+	events->start_ns[i] = e.start_ns;
+	events->dur_ns[i] = e.dur_ns;
+	events->name[i] = e.name;
+	events->track[i] = e.track;
+	events->correlation[i] = e.correlation;
+	events->external[i] = TW_CODE_NONE;
+	events->args[i] = e.args;
+	events->category[i] = (uint8_t)e.category;
+	events->phase[i] = e.phase;
+	return 0;
+}
+
+int tw_nsys_keep_name(struct tw_nsys_part *part, uint32_t kind, uint32_t track, uint32_t name)
+{
+	struct tw_nsys_event e = { .phase = 'M',
+				   .correlation = TW_CODE_NONE,
+				   .start_ns = TRAWL_TIME_NONE,
+				   .dur_ns = TRAWL_TIME_NONE,
+				   .name = kind,
+				   .track = track };
+	size_t start;
+
+	if (tw_nsys_args_begin(part, 1, &start))
+		return -1;
+	tw_args_put_text(&part->trace->args, TW_KEY_name, TW_ARG_TEXT, name);
+	return tw_nsys_args_end(part, start, &e.args) ? -1 : tw_nsys_keep(part, &e);
+}
+
+unsigned tw_nsys_category(struct tw_nsys_part *part, const char *name, enum trawl_class class)
+{
+	return tw_trace_category(part->trace, tw_pool_intern_cstr(&part->trace->texts, name),
+				 class);
+}
+
+/* ---- arguments */
+
+int tw_nsys_args_begin(struct tw_nsys_part *part, size_t most, size_t *start)
+{
+	if (tw_args_reserve(&part->trace->args, (most + 1) * TW_ARG_MAX_BYTES))
+		return -1;
+	*start = part->trace->args.len;
+	return 0;
+}
+
+void tw_nsys_put(struct tw_nsys_part *part, uint32_t key, unsigned column)
+{
+	if (tw_nsys_has(part, column))
+		tw_args_put_integer(&part->trace->args, key, part->values[column]);
+}
+
+int tw_nsys_put_triple(struct tw_nsys_part *part, uint32_t key, unsigned column)
+{
+	const int64_t *v = part->values + column;
+	unsigned slot = (unsigned)(tw_hash_mix((uint64_t)v[0] ^ TW_HASH_K0,
+					       (uint64_t)v[1] * TW_HASH_K1 + (uint64_t)v[2]) %
+				   TW_NSYS_TRIPLES);
+	char text[80];
+	int len;
+
+	if ((part->given >> column & 7) != 7)
+		return 0;
+	if (!part->triples[slot].text || part->triples[slot].x != v[0] ||
+	    part->triples[slot].y != v[1] || part->triples[slot].z != v[2]) {
+		len = snprintf(text, sizeof(text), "[%lld, %lld, %lld]", (long long)v[0],
+			       (long long)v[1], (long long)v[2]);
+		part->triples[slot].text = tw_pool_intern(&part->trace->texts, text, (size_t)len);
+		part->triples[slot].x = v[0];
+		part->triples[slot].y = v[1];
+		part->triples[slot].z = v[2];
+		if (!part->triples[slot].text)
+			return -1;
+	}
+	tw_args_put_text(&part->trace->args, key, TW_ARG_JSON, part->triples[slot].text);
+	return 0;
+}
+
+int tw_nsys_args_end(struct tw_nsys_part *part, size_t start, uint32_t *args)
+{
+	*args = 0;
+	if (part->trace->args.len == start)
+		return 0;
+	return tw_args_end(&part->trace->args, start, args);
+}

@@ -1,0 +1,143 @@
+/*
+ * What can be told only when all tables are read: which devices of the processes are the same GPU,
+ * which streams need more than their number for a name, where open ranges end.
+ */
+#include "trace/nsys.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ranges without an end */
+
+static int64_t last_time(const struct tw_events *events)
+{
+	int64_t last = INT64_MIN, end;
+	uint64_t i;
+
+	for (i = 0; i < events->count; i++) {
+		if (events->start_ns[i] == TRAWL_TIME_NONE)
+			continue;
+		end = events->start_ns[i] + (events->phase[i] == 'X' ? events->dur_ns[i] : 0);
+		if (end > last)
+			last = end;
+	}
+	return last;
+}
+
+static void close_ranges(struct tw_events *events)
+{
+	int64_t last = last_time(events);
+	uint64_t i;
+
+	for (i = 0; i < events->count; i++) {
+		if (events->phase[i] != TW_NSYS_OPEN)
+			continue;
+		events->phase[i] = events->start_ns[i] == TRAWL_TIME_NONE ? 'x' : 'X';
+		if (events->phase[i] == 'X')
+			events->dur_ns[i] = last - events->start_ns[i];
+	}
+}
+
+/* ---- names of domains */
+
+struct domain {
+	tw_code pid;
+	uint32_t number, name; /* text ids: what it is called until now, and from now on */
+};
+
+static int compare_domains(const void *a, const void *b)
+{
+	const struct domain *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static bool is_domain_event(const struct tw_events *events, uint64_t i)
+{
+	return events->phase[i] == 'M' && events->name[i] == TW_KEY_domain;
+}
+
+static size_t list_domains(const struct trawl_trace *trace, struct domain *list)
+{
+	struct tw_arg number, name;
+	size_t n = 0;
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count; i++)
+		if (is_domain_event(&trace->events, i) &&
+		    tw_trace_arg(trace, i, TW_KEY_domain, &number) &&
+		    tw_trace_arg(trace, i, TW_KEY_name, &name))
+			list[n++] = (struct domain){ trace->tracks[trace->events.track[i]].pid,
+						     number.text, name.text };
+	qsort(list, n, sizeof(*list), compare_domains);
+	return n;
+}
+
+/* Ids of texts have four bytes in arguments, so one is put in the place of another. */
+static void rename_domain(struct trawl_trace *trace, uint64_t event, const struct domain *list,
+			  size_t count)
+{
+	struct domain key = { .pid = trace->tracks[trace->events.track[event]].pid };
+	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN, behind;
+	struct tw_arg_keys keys = { { 0 } };
+	const struct domain *found;
+
+	tw_arg_keys_add(&keys, TW_KEY_domain);
+	if (!tw_args_seek(&trace->args, &at, &keys))
+		return;
+	behind = at;
+	key.number = tw_args_take_text(&trace->args, &behind);
+	found = bsearch(&key, list, count, sizeof(*list), compare_domains);
+	if (found)
+		memcpy(trace->args.bytes + behind - sizeof(found->name), &found->name,
+		       sizeof(found->name));
+}
+
+static int name_domains(struct trawl_trace *trace)
+{
+	const struct tw_events *events = &trace->events;
+	struct domain *list;
+	size_t bytes, count = 0;
+	uint64_t i;
+
+	for (i = 0; i < events->count; i++)
+		count += is_domain_event(events, i);
+	if (!count)
+		return 0;
+	bytes = count * sizeof(*list);
+	list = tw_alloc(trace->allocator, bytes);
+	if (!list)
+		return -1;
+	count = list_domains(trace, list);
+	for (i = 0; i < events->count; i++)
+		if (events->args[i] && !tw_class_is_gpu(tw_class(trace, i)) &&
+		    !tw_class_is_launch(tw_class(trace, i)))
+			rename_domain(trace, i, list, count);
+	tw_free(trace->allocator, list, bytes);
+	return 0;
+}
+
+static void count_repaired(struct trawl_trace *trace)
+{
+	int64_t count = 0;
+	uint32_t id;
+
+	for (id = 1; id < trace->texts.count; id++)
+		count += trace->texts.flags[id] & TW_NSYS_REPAIRED;
+	tw_quality_add_row(&trace->quality, TW_DEFECT_bad_utf8, count, TW_NSYS_TEXTS, -1);
+}
+
+int tw_nsys_settle(struct tw_nsys_part *part)
+{
+	struct trawl_trace *trace = part->trace;
+
+	count_repaired(trace);
+	if (trace->quality.kinds[TW_DEFECT_open_range].count)
+		close_ranges(&trace->events);
+	return name_domains(trace) || tw_nsys_settle_tracks(part) ? -1 : 0;
+}

@@ -1,0 +1,412 @@
+/*
+ * Ids of processes, devices and streams, from the preliminary ones.  The number of a device counts
+ * within a process: with CUDA_VISIBLE_DEVICES each may call its GPU 0.  What is the same GPU the
+ * export tells in TARGET_INFO_CUDA_DEVICE (since 2025), or there is only one; where nothing tells,
+ * the device is named by its process too.  Numbers of streams may repeat in each context.
+ */
+#include "trace/nsys.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PID(process) ((process)&0xffffff)
+#define HOST(process) ((process) >> 24)
+
+struct mapping {
+	int64_t pid, device, gpu;
+};
+
+struct gpu {
+	int64_t id, bytes; /* bytes: of its memory, -1: not told */
+	uint32_t name;
+};
+
+/* A stream of the trace. */
+struct place {
+	int64_t process, device, stream, gpu; /* gpu: -1, not known */
+	tw_code context, final_device;
+	uint32_t track;
+};
+
+struct settling {
+	struct tw_nsys_part *part;
+	struct mapping *mappings;
+	struct gpu *gpus;
+	size_t mapping_count, mapping_capacity, gpu_count, gpu_capacity;
+	struct place *places;
+	size_t count;
+	bool several_hosts;
+};
+
+static int64_t number_of(const struct trawl_trace *trace, tw_code code)
+{
+	char buffer[24];
+	size_t len;
+
+	return code == TW_CODE_NONE ? 0 :
+				      strtoll(tw_code_text(trace, code, buffer, &len), NULL, 10);
+}
+
+/* ---- what the export tells of GPUs */
+
+static void *grow(const struct settling *s, void *list, size_t *capacity, size_t size)
+{
+	size_t more = *capacity ? *capacity * 2 : 16;
+	void *grown = tw_realloc(s->part->trace->allocator, list, *capacity * size, more * size);
+
+	if (grown)
+		*capacity = more;
+	return grown;
+}
+
+static int take_gpu(struct tw_nsys_part *part, void *context)
+{
+	struct settling *s = context;
+	struct gpu *gpus = s->gpus;
+	const char *name;
+	size_t len;
+
+	if (!tw_nsys_has(part, 0))
+		return 0;
+	if (s->gpu_count == s->gpu_capacity) {
+		gpus = grow(s, s->gpus, &s->gpu_capacity, sizeof(*gpus));
+		if (!gpus)
+			return -1;
+		s->gpus = gpus;
+	}
+	name = tw_scan_text(part->scan, 2, &len);
+	gpus[s->gpu_count++] = (struct gpu){
+		.id = part->values[0],
+		.bytes = tw_nsys_has(part, 1) ? part->values[1] : -1,
+		.name = name ? tw_nsys_intern(part, name, len) : 0,
+	};
+	return 0;
+}
+
+static int take_mapping(struct tw_nsys_part *part, void *context)
+{
+	struct settling *s = context;
+	struct mapping *mappings = s->mappings;
+
+	if ((part->given & 7) != 7)
+		return 0;
+	if (s->mapping_count == s->mapping_capacity) {
+		mappings = grow(s, s->mappings, &s->mapping_capacity, sizeof(*mappings));
+		if (!mappings)
+			return -1;
+		s->mappings = mappings;
+	}
+	mappings[s->mapping_count++] =
+		(struct mapping){ part->values[0], part->values[1], part->values[2] };
+	return 0;
+}
+
+static int compare_mappings(const void *a, const void *b)
+{
+	const struct mapping *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+static int read_gpus(struct settling *s)
+{
+	static const char *const gpu_columns[] = { "id", "totalMemory", "name" };
+	static const char *const mapping_columns[] = { "pid", "cudaId", "gpuId" };
+
+	if (tw_nsys_each(s->part, "TARGET_INFO_GPU", gpu_columns, 3, 2, take_gpu, s) ||
+	    tw_nsys_each(s->part, "TARGET_INFO_CUDA_DEVICE", mapping_columns, 3, 3, take_mapping,
+			 s))
+		return -1;
+	if (s->mapping_count)
+		qsort(s->mappings, s->mapping_count, sizeof(*s->mappings), compare_mappings);
+	return 0;
+}
+
+static int64_t gpu_of(const struct settling *s, int64_t process, int64_t device)
+{
+	struct mapping key = { .pid = PID(process), .device = device };
+	const struct mapping *found = s->mapping_count ?
+					      bsearch(&key, s->mappings, s->mapping_count,
+						      sizeof(*s->mappings), compare_mappings) :
+					      NULL;
+
+	return found ? found->gpu : -1;
+}
+
+static int list_places(struct settling *s)
+{
+	const struct trawl_trace *trace = s->part->trace;
+	uint32_t t;
+
+	s->places = tw_alloc_array(trace->allocator, trace->track_count + 1, sizeof(*s->places));
+	if (!s->places)
+		return -1;
+	for (t = 0; t < trace->track_count; t++) {
+		const struct tw_track *track = &trace->tracks[t];
+		struct place *place = &s->places[s->count];
+
+		if (track->device == TW_CODE_NONE)
+			continue;
+		*place = (struct place){ .process = number_of(trace, track->pid),
+					 .device = number_of(trace, track->device),
+					 .stream = number_of(trace, track->stream),
+					 .context = track->tid,
+					 .final_device = track->device,
+					 .track = t };
+		place->gpu = gpu_of(s, place->process, place->device);
+		s->several_hosts |= HOST(place->process) != HOST(s->places[0].process);
+		s->count++;
+	}
+	return 0;
+}
+
+/* ---- devices */
+
+static int compare_by_device(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->gpu != y->gpu)
+		return x->gpu < y->gpu ? -1 : 1;
+	return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static int compare_by_gpu(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->gpu != y->gpu)
+		return x->gpu < y->gpu ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+/* Whether each number of a device stands for one GPU, and each GPU has one such number. */
+static bool numbers_agree(struct settling *s)
+{
+	bool agree = true;
+	size_t i;
+
+	qsort(s->places, s->count, sizeof(*s->places), compare_by_gpu);
+	for (i = 1; i < s->count; i++)
+		agree &= s->places[i].gpu != s->places[i - 1].gpu ||
+			 s->places[i].device == s->places[i - 1].device;
+	qsort(s->places, s->count, sizeof(*s->places), compare_by_device);
+	for (i = 1; i < s->count; i++)
+		agree &= s->places[i].device != s->places[i - 1].device ||
+			 s->places[i].gpu == s->places[i - 1].gpu;
+	return agree;
+}
+
+static tw_code text_code(const struct settling *s, const char *text, int len)
+{
+	return tw_code_from_text(s->part->trace, text, (size_t)len);
+}
+
+/* "0 (pid 41213)", and with several hosts that too. */
+static tw_code name_device(const struct settling *s, const struct place *place)
+{
+	char text[100], host[40] = "";
+
+	if (s->several_hosts)
+		snprintf(host, sizeof(host), ", host %lld", (long long)HOST(place->process));
+	return text_code(s, text,
+			 snprintf(text, sizeof(text), "%lld (pid %lld%s)", (long long)place->device,
+				  (long long)PID(place->process), host));
+}
+
+/* Devices of one number that nothing tells to be the same. */
+static void name_by_process(struct settling *s)
+{
+	size_t first = 0, end, i;
+
+	for (; first < s->count; first = end) {
+		const struct place *one = &s->places[first];
+		bool several = false;
+
+		for (end = first; end < s->count && s->places[end].device == one->device; end++)
+			several |= s->places[end].process != one->process &&
+				   (s->places[end].gpu < 0 || s->several_hosts ||
+				    s->places[end].gpu != one->gpu);
+		for (i = first; several && i < end; i++)
+			s->places[i].final_device = name_device(s, &s->places[i]);
+	}
+}
+
+static void settle_devices(struct settling *s)
+{
+	bool mapped = !s->several_hosts, agree = numbers_agree(s);
+	size_t i;
+
+	for (i = 0; i < s->count; i++)
+		mapped &= s->places[i].gpu >= 0;
+	if (mapped && !agree)
+		for (i = 0; i < s->count; i++)
+			s->places[i].final_device =
+				tw_code_from_integer(s->part->trace, s->places[i].gpu);
+	else if (!mapped && (s->gpu_count != 1 || s->several_hosts))
+		name_by_process(s);
+}
+
+/* ---- streams */
+
+static int compare_by_stream(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->final_device != y->final_device)
+		return x->final_device < y->final_device ? -1 : 1;
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	return x->track < y->track ? -1 : x->track > y->track;
+}
+
+/* "7 (context 2)", "7 (pid 41213)" */
+static tw_code name_stream(const struct settling *s, const struct place *place, bool processes,
+			   bool contexts)
+{
+	char buffer[24], text[160], context[80] = "", pid[40] = "";
+	const char *p;
+	size_t len;
+
+	p = tw_code_text(s->part->trace, place->context, buffer, &len);
+	if (contexts && strchr(p, '/'))
+		snprintf(context, sizeof(context), "context %.*s, green context %s",
+			 (int)(strchr(p, '/') - p), p, strchr(p, '/') + 1);
+	else if (contexts)
+		snprintf(context, sizeof(context), "context %s", p);
+	if (processes)
+		snprintf(pid, sizeof(pid), "pid %lld", (long long)PID(place->process));
+	return text_code(s, text,
+			 snprintf(text, sizeof(text), "%lld (%s%s%s)", (long long)place->stream,
+				  pid, processes && contexts ? ", " : "", context));
+}
+
+static void settle_streams(struct settling *s)
+{
+	struct tw_track *tracks = s->part->trace->tracks;
+	size_t first = 0, end, i;
+	char text[200], buffer[24];
+
+	qsort(s->places, s->count, sizeof(*s->places), compare_by_stream);
+	for (; first < s->count; first = end) {
+		const struct place *one = &s->places[first];
+		bool processes = false, contexts = false;
+
+		for (end = first; end < s->count && s->places[end].stream == one->stream &&
+				  s->places[end].final_device == one->final_device;
+		     end++) {
+			processes |= s->places[end].process != one->process;
+			contexts |= s->places[end].context != one->context;
+		}
+		/* In different processes the numbers of contexts say nothing, unless one has two. */
+		contexts &= !processes || end - first > 2;
+		for (i = first; i < end; i++) {
+			struct tw_track *track = &tracks[s->places[i].track];
+			size_t len;
+
+			track->device = s->places[i].final_device;
+			if (processes || contexts)
+				track->stream = name_stream(s, &s->places[i], processes, contexts);
+			track->tid = text_code(s, text,
+					       snprintf(text, sizeof(text), "stream %s",
+							tw_code_text(s->part->trace, track->stream,
+								     buffer, &len)));
+		}
+	}
+}
+
+/* ---- processes */
+
+struct process {
+	int64_t number;
+	uint32_t track;
+};
+
+/* By the number that is shown, so that two hosts' processes of one number stand together. */
+static int compare_processes(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	if (PID(x->number) != PID(y->number))
+		return PID(x->number) < PID(y->number) ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int settle_processes(struct settling *s)
+{
+	struct trawl_trace *trace = s->part->trace;
+	size_t bytes = ((size_t)trace->track_count + 1) * sizeof(struct process), first = 0, end, i;
+	struct process *list = tw_alloc(trace->allocator, bytes);
+	char text[80];
+	uint32_t t;
+
+	if (!list)
+		return -1;
+	for (t = 0; t < trace->track_count; t++)
+		list[t] = (struct process){ number_of(trace, trace->tracks[t].pid), t };
+	qsort(list, trace->track_count, sizeof(*list), compare_processes);
+	for (; first < trace->track_count; first = end) {
+		bool several = false;
+
+		for (end = first;
+		     end < trace->track_count && PID(list[end].number) == PID(list[first].number);
+		     end++)
+			several |= list[end].number != list[first].number;
+		for (i = first; i < end; i++)
+			trace->tracks[list[i].track].pid =
+				several ? text_code(s, text,
+						    snprintf(text, sizeof(text), "%lld (host %lld)",
+							     (long long)PID(list[i].number),
+							     (long long)HOST(list[i].number))) :
+					  (tw_code)PID(list[i].number);
+	}
+	tw_free(trace->allocator, list, bytes);
+	return 0;
+}
+
+/* ---- the name of the GPU: of the first device that did something, else of the first one */
+
+static void name_gpu(struct settling *s)
+{
+	struct trawl_trace *trace = s->part->trace;
+	int64_t wanted = -1;
+	size_t i;
+
+	if (!s->gpu_count)
+		return;
+	/* They are in order of device here. */
+	if (s->count)
+		wanted = s->places[0].gpu >= 0 ? s->places[0].gpu : s->places[0].device;
+	for (i = s->gpu_count; i && s->gpus[i - 1].id != wanted; i--)
+		;
+	i = i ? i - 1 : 0;
+	trace->device_bytes = s->gpus[i].bytes;
+	if (s->gpus[i].name)
+		trace->device_name = tw_pool_text(&trace->texts, s->gpus[i].name, NULL);
+}
+
+int tw_nsys_settle_tracks(struct tw_nsys_part *part)
+{
+	const struct trawl_allocator *a = part->trace->allocator;
+	struct settling s = { .part = part };
+	size_t bytes = ((size_t)part->trace->track_count + 1) * sizeof(*s.places);
+	int status = -1;
+
+	if (!read_gpus(&s) && !list_places(&s)) {
+		settle_devices(&s);
+		name_gpu(&s);
+		settle_streams(&s);
+		status = settle_processes(&s);
+	}
+	tw_free(a, s.places, bytes);
+	tw_free(a, s.gpus, s.gpu_capacity * sizeof(*s.gpus));
+	tw_free(a, s.mappings, s.mapping_capacity * sizeof(*s.mappings));
+	return status;
+}

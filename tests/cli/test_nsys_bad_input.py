@@ -1,0 +1,380 @@
+"""Databases that are damaged, locked, unfinished, of another program, or hostile: one clear line
+with what to do, or what could be read and a record of what could not; never a crash, and nothing
+is made beside the file.
+"""
+import gzip
+import os
+import pathlib
+import shutil
+import sqlite3
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import Case, trawl
+
+KERNEL = ("start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,"
+          " contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER,"
+          " globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL")
+RUNTIME = ("start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL,"
+           " globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL,"
+           " returnValue INTEGER NOT NULL")
+NVTX = ("start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT,"
+        " globalTid INTEGER, textId INTEGER, domainId INTEGER")
+TABLES = {"CUPTI_ACTIVITY_KIND_KERNEL": KERNEL, "CUPTI_ACTIVITY_KIND_RUNTIME": RUNTIME,
+          "NVTX_EVENTS": NVTX, "StringIds": "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL",
+          "META_DATA_EXPORT": "name TEXT, value TEXT"}
+PID = (1 << 48) | (4242 << 24)
+
+
+class Databases(Case):
+    def path(self, name="x.sqlite"):
+        return self.tmp / name
+
+    def make(self, rows=8, name="x.sqlite", skip=(), **tables):
+        """An export with `rows` kernels of 10 ns, one every 100 ns, each with its launch."""
+        path = self.path(name)
+        db = sqlite3.connect(path)
+        for table, columns in {**TABLES, **tables}.items():
+            if table not in skip and columns:
+                db.execute(f"CREATE TABLE {table} ({columns})")
+        if "StringIds" not in skip:
+            db.executemany("INSERT INTO StringIds VALUES (?,?)",
+                           [(1, "gemm"), (2, "cudaLaunchKernel_v7000")])
+        for i in range(rows):
+            if "CUPTI_ACTIVITY_KIND_KERNEL" not in skip:
+                db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?,?,0,1,7,?,?,1,1)",
+                           (100 * i + 100, 100 * i + 110, i + 1, PID))
+            if "CUPTI_ACTIVITY_KIND_RUNTIME" not in skip:
+                db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?,?,0,?,?,2,0)",
+                           (100 * i + 50, 100 * i + 60, PID + 4242, i + 1))
+        db.commit()
+        db.close()
+        return path
+
+    def edit(self, path, *statements):
+        db = sqlite3.connect(path)
+        for s in statements:
+            db.execute(s)
+        db.commit()
+        db.close()
+
+    def refused(self, path, *words, **keywords):
+        """check and report: exit 1, one line with these words, nothing new beside the file."""
+        before = sorted(os.listdir(self.tmp))
+        for command in (["check", path], ["report", path, "-o", self.tmp / "no" / "where"]):
+            done = trawl(*command, **keywords)
+            self.assertAlive(done)
+            self.assertExit(done, 1)
+            self.assertEqual(len(done.err.strip().splitlines()), 1, str(done))
+            for w in words:
+                self.assertRegex(done.err, w)
+        self.assertEqual(sorted(os.listdir(self.tmp)), before)
+        return done
+
+    def lost(self, path, kind, kernels=None, place=None):
+        """A report with exit 3 that has the kind in its record."""
+        before = set(os.listdir(self.tmp))
+        rep = self.report(path)
+        self.assertExit(rep, 3)
+        rows = {r["kind"]: r for r in rep.quality()}
+        self.assertIn(kind, rows, str(rep))
+        if place:
+            self.assertEqual(rows[kind]["first row"], place)
+        if kernels is not None:
+            self.assertEqual(rep.kernel_count(), kernels, str(rep))
+        made = set(os.listdir(self.tmp)) - before
+        self.assertTrue(all(m.startswith("out") for m in made), made)
+        return rep
+
+    def good(self, path, kernels=8):
+        rep = self.report(path)
+        self.assertExit(rep, 0)
+        self.assertEqual(rep.kernel_count(), kernels, str(rep))
+        return rep
+
+    # ---- what is no export
+
+    def test_control(self):
+        rep = self.good(self.make())
+        self.assertEqual(rep.launches()["cudaLaunchKernel"]["calls"], "8")
+
+    def test_empty_file(self):
+        for name in ("x.sqlite", "x.DB", "x.sqlite3"):
+            self.refused(self.write(b"", name), "file is empty.*export it again")
+            os.unlink(self.path(name))
+
+    def test_header_of_zeros(self):
+        self.refused(self.write(bytes(8192), "x.sqlite"), "no header.*interrupted.*export it again")
+
+    def test_other_content_under_the_name(self):
+        self.refused(self.write(b"\x7fELF" + bytes(200), "x.sqlite"), "ELF")
+        self.refused(self.write(b"hello\n", "y.sqlite"), "y.sqlite")
+
+    def test_header_alone(self):
+        self.refused(self.write(b"SQLite format 3\0", "x.sqlite"), "SQLite database|damaged")
+        self.refused(self.write(b"SQLite format 3\0" + bytes(84), "y.sqlite"), "damaged|no table")
+
+    def test_other_databases(self):
+        other = self.path("other.db")
+        self.edit(other, "CREATE TABLE a(x)", "CREATE TABLE b(x)")
+        self.refused(other, r"no export of Nsight Systems \(its tables: a, b\)")
+        nvprof = self.path("nvprof.db")
+        self.edit(nvprof, "CREATE TABLE StringTable(_id_ INTEGER, value TEXT)",
+                  "CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(start INT)")
+        self.refused(nvprof, "nvprof, not an nsys export")
+        rpd = self.path("x.rpd")
+        self.edit(rpd, "CREATE TABLE rocpd_op(id INT)", "CREATE TABLE rocpd_string(id INT)")
+        self.refused(rpd, "rocpd database, not an nsys export")
+        self.edit(self.path("none.db"), "CREATE TABLE a(x)", "DROP TABLE a")
+        self.refused(self.path("none.db"), "no export of Nsight Systems.*no tables")
+
+    def test_pipe_and_compressed(self):
+        path = self.make()
+        data = path.read_bytes()
+        done = trawl("check", "-", stdin=data)
+        self.assertExit(done, 1)
+        self.assertRegex(done.err, "standard input is an SQLite database.*path of the unpacked file")
+        packed = self.write(gzip.compress(data), "x.sqlite.gz")
+        self.refused(packed, "SQLite database inside gzip.*unpacked file")
+
+    def test_directory_and_missing(self):
+        (self.tmp / "d.sqlite").mkdir()
+        self.refused(self.tmp / "d.sqlite", "directory")
+        self.refused(self.tmp / "absent.sqlite", "No such file")
+
+    # ---- names and places
+
+    def test_odd_paths(self):
+        for name in ("a b.sqlite", "a%20b.sqlite", "a?mode=rwc.sqlite", "a#b.sqlite", "ä'\".sqlite",
+                     "a&b.sqlite"):
+            os.makedirs(self.tmp / ("dir " + name), exist_ok=True)
+            moved = self.tmp / ("dir " + name) / name
+            shutil.move(self.make(), moved)
+            self.good(moved)
+            self.assertEqual([p for p in os.listdir(moved.parent)], [name])
+
+    def test_relative_path(self):
+        self.make()
+        os.makedirs(self.tmp / "sub")
+        done = trawl("check", "../x.sqlite", cwd=self.tmp / "sub")
+        self.assertExit(done, 0)
+        done = trawl("check", "x.sqlite", cwd=self.tmp)
+        self.assertExit(done, 0)
+
+    def test_read_only_directory(self):
+        path = self.make()
+        self.edit(path, "PRAGMA journal_mode=WAL")
+        os.chmod(path, 0o444)
+        os.chmod(self.tmp, 0o555)
+        try:
+            done = trawl("check", path)
+        finally:
+            os.chmod(self.tmp, 0o755)
+        self.assertExit(done, 0)
+
+    # ---- writers
+
+    def test_locked(self):
+        path = self.make()
+        db = sqlite3.connect(path, isolation_level=None)
+        db.execute("BEGIN EXCLUSIVE")
+        try:
+            self.refused(path, "another program has it locked.*try again")
+        finally:
+            db.execute("ROLLBACK")
+            db.close()
+        self.good(path)
+
+    def test_wal(self):
+        path = self.make()
+        self.edit(path, "PRAGMA journal_mode=WAL")
+        self.assertEqual(os.listdir(self.tmp), ["x.sqlite"])
+        self.good(path)
+        self.assertEqual([p for p in os.listdir(self.tmp) if p.startswith("x.")], ["x.sqlite"])
+
+    def test_wal_with_changes(self):
+        path = self.make()
+        db = sqlite3.connect(path)
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("INSERT INTO StringIds VALUES (77, 'x')")
+        db.commit()
+        self.assertIn("x.sqlite-wal", os.listdir(self.tmp))
+        self.refused(path, r"log \(-wal\).*wal_checkpoint")
+        db.close()
+
+    def test_journal(self):
+        path = self.make()
+        self.write(bytes([0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]) + bytes(600),
+                   "x.sqlite-journal")
+        self.refused(path, "-journal.*export it again")
+        self.write(b"", "x.sqlite-journal")
+        self.good(path)
+        self.write(bytes(512), "x.sqlite-journal")
+        self.good(path)
+
+    # ---- damage
+
+    def pages(self, path):
+        data = bytearray(path.read_bytes())
+        size = int.from_bytes(data[16:18], "big")
+        return data, size if size != 1 else 65536
+
+    def root(self, path, table):
+        db = sqlite3.connect(path)
+        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name=?", (table,)).fetchone()
+        db.close()
+        return root
+
+    def test_truncated(self):
+        path = self.make(rows=4000)
+        data, size = self.pages(path)
+        whole = len(data) // size
+        for pages in range(whole - 1, 0, -max(1, whole // 12)):
+            path.write_bytes(data[:pages * size])
+            before = set(os.listdir(self.tmp))
+            done = trawl("check", path)
+            self.assertAlive(done)
+            self.assertIn(done.rc, (1, 3), str(done))
+            self.assertEqual(set(os.listdir(self.tmp)), before)
+            self.assertRegex(done.out + done.err, "ends in the middle|damaged")
+        path.write_bytes(data[:(whole - 1) * size + 100])
+        self.lost(path, "truncated")
+
+    def test_damaged_table(self):
+        path = self.make(rows=4000)
+        data, size = self.pages(path)
+        root = self.root(path, "CUPTI_ACTIVITY_KIND_RUNTIME")
+        at = (root - 1) * size
+        data[at:at + size] = bytes([0xff]) * size
+        path.write_bytes(data)
+        rep = self.lost(path, "table_damaged", kernels=4000)
+        self.assertRegex(rep.err, "table_damaged .*CUPTI_ACTIVITY_KIND_RUNTIME")
+
+    def test_damaged_leaf(self):
+        """What stands before the damage is used, the place named."""
+        path = self.make(rows=4000, skip=("CUPTI_ACTIVITY_KIND_RUNTIME",))
+        data, size = self.pages(path)
+        leaf = next(p for p in range(len(data) // size // 2, len(data) // size)
+                    if data[p * size] == 13)
+        data[leaf * size] = 99
+        path.write_bytes(data)
+        rep = self.lost(path, "table_damaged")
+        row = {r["kind"]: r for r in rep.quality()}["table_damaged"]["first row"]
+        self.assertRegex(row, r"^table CUPTI_ACTIVITY_KIND_KERNEL, row \d+$")
+        self.assertEqual(rep.kernel_count(), int(row.rsplit(" ", 1)[1]))
+
+    def test_nothing_readable(self):
+        path = self.make(rows=500, skip=("CUPTI_ACTIVITY_KIND_RUNTIME",))
+        data, size = self.pages(path)
+        at = (self.root(path, "CUPTI_ACTIVITY_KIND_KERNEL") - 1) * size
+        data[at:at + size] = bytes([0xff]) * size
+        path.write_bytes(data)
+        self.refused(path, "damaged.*export it again")
+
+    def test_damaged_schema(self):
+        path = self.make()
+        data, size = self.pages(path)
+        data[100:size] = bytes([0xee]) * (size - 100)
+        path.write_bytes(data)
+        self.refused(path, "damaged at its beginning.*export it again")
+
+    def test_damaged_texts(self):
+        path = self.make()
+        data, size = self.pages(path)
+        at = (self.root(path, "StringIds") - 1) * size
+        data[at:at + size] = bytes([0xff]) * size
+        path.write_bytes(data)
+        rep = self.lost(path, "table_damaged", kernels=8)
+        self.assertEqual(rep.counted("unnamed_kernel"), 8)
+
+    # ---- rows that make no sense
+
+    def test_text_where_numbers_belong(self):
+        path = self.make()
+        self.edit(path, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start='soon' WHERE rowid=3",
+                  "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId=x'00ff' WHERE rowid=5",
+                  "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId=1.5 WHERE rowid=6")
+        self.lost(path, "unreadable_row", kernels=5,
+                  place="table CUPTI_ACTIVITY_KIND_KERNEL, row 3")
+
+    def test_numbers_as_text(self):
+        """Digits are numbers, however they are stored."""
+        path = self.make(CUPTI_ACTIVITY_KIND_KERNEL=KERNEL.replace("INTEGER", "TEXT"))
+        self.good(path)
+
+    def test_impossible_times(self):
+        path = self.make()
+        self.edit(path, f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end={2**63 - 1} WHERE rowid=1",
+                  f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start={-2**63} WHERE rowid=2",
+                  f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start={2**63 - 1},end={-2**63}"
+                  " WHERE rowid=3",
+                  "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start=end+1 WHERE rowid=4")
+        rep = self.lost(path, "gpu_overflow", kernels=4)
+        self.assertEqual(rep.counted("gpu_overflow"), 3)
+        self.assertEqual(rep.counted("gpu_negative_duration"), 1)
+
+    def test_negative_times(self):
+        path = self.make()
+        self.edit(path, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start=start-1000,end=end-1000")
+        rep = self.good(path)
+        self.assertEqual(rep.timeline()["total_time"] * 1000, 710)
+
+    def test_bad_utf8(self):
+        path = self.make()
+        self.edit(path, "UPDATE StringIds SET value=CAST(x'67ff6d' AS TEXT) WHERE id=1")
+        rep = self.good(path)
+        self.assertEqual(list(rep.kernels()), ["g\ufffdm"])
+        self.assertEqual(rep.counted("bad_utf8"), 1)
+
+    # ---- tables of another kind
+
+    def test_view_and_virtual_table(self):
+        """What is no real table is not there: no view is followed, no module asked."""
+        path = self.make(CUPTI_ACTIVITY_KIND_RUNTIME=None, skip=("CUPTI_ACTIVITY_KIND_RUNTIME",))
+        self.edit(path, "CREATE VIEW CUPTI_ACTIVITY_KIND_RUNTIME AS WITH RECURSIVE c(n) AS"
+                  " (SELECT 1 UNION ALL SELECT n+1 FROM c) SELECT n AS start FROM c")
+        rep = self.good(path)
+        self.assertEqual(rep.counted("no_calls"), 1)
+
+    def test_without_rowid(self):
+        path = self.make(skip=("CUPTI_ACTIVITY_KIND_RUNTIME",))
+        self.edit(path, "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER PRIMARY KEY,"
+                  " end INTEGER) WITHOUT ROWID", "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME"
+                  " VALUES (1,2)")
+        self.lost(path, "table_damaged", kernels=8, place="table CUPTI_ACTIVITY_KIND_RUNTIME")
+
+    def test_hostile_columns(self):
+        """A computed column may not run away with memory."""
+        path = self.make(skip=("CUPTI_ACTIVITY_KIND_RUNTIME",))
+        self.edit(path, "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end AS"
+                  " (zeroblob(900000000)), globalTid INTEGER)",
+                  "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME(start) VALUES (1)")
+        done = trawl("check", path)
+        self.assertAlive(done)
+        self.assertExit(done, 3)
+
+    def test_absent_columns(self):
+        path = self.make(skip=("CUPTI_ACTIVITY_KIND_KERNEL",))
+        self.edit(path, "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (x TEXT, end INTEGER, start INTEGER)",
+                  "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('', 20, 10)")
+        rep = self.good(path, kernels=1)
+        self.assertEqual(rep.counted("unnamed_kernel"), 1)
+
+    def test_far_rowids(self):
+        """Rowids far apart are no reason to read for ever."""
+        path = self.make()
+        self.edit(path, f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET rowid={2**63 - 1} WHERE rowid=8",
+                  f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET rowid={-2**63} WHERE rowid=1")
+        self.good(path)
+
+    def test_ids_of_texts_that_are_no_rowids(self):
+        path = self.make(StringIds="value TEXT, id INT", skip=("StringIds",))
+        self.edit(path, "CREATE TABLE StringIds (value TEXT, id INT)",
+                  "INSERT INTO StringIds VALUES ('zero',9),('gemm',1),('cudaLaunchKernel',2)")
+        rep = self.good(path)
+        self.assertEqual(list(rep.kernels()), ["gemm"])
+
+
+if __name__ == "__main__":
+    unittest.main()
