@@ -127,6 +127,8 @@ int cli_analyze(const struct cli_command *command, int argc, char **argv);
 int cli_category(const struct cli_command *command, int argc, char **argv);
 int cli_check(const struct cli_command *command, int argc, char **argv);
 int cli_model(const struct cli_command *command, int argc, char **argv);
+int cli_nsys(const struct cli_command *command, int argc, char **argv);
+int cli_nsys_ranges(const struct cli_command *command, int argc, char **argv);
 int cli_platforms(const struct cli_command *command, int argc, char **argv);
 int cli_replay(const struct cli_command *command, int argc, char **argv);
 int cli_help(const struct cli_command *command, int argc, char **argv);
