@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/innermost.h"
 #include "base/sort.h"
+#include "data/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,18 @@ static struct tw_range_row *rest_row(const struct work *w, uint32_t process, boo
 	return &w->out->rows[w->out->range_rows + 2 * process + !launched];
 }
 
+/* An operation or a library's call that happens to run on another thread has launched nothing. */
+static uint32_t holds_of(const struct work *w, const struct key *key)
+{
+	size_t len;
+	const char *name = tw_pool_text(&w->d->trace->texts, key->name, &len);
+
+	if (key->kind == TW_RANGE_OPERATION ||
+	    tw_host_kinds_of(name, len) & TW_HOST_FRAMEWORK_RANGE)
+		return TW_HOLDS_OWN;
+	return key->domain ? TW_HOLDS_LEFT : TW_HOLDS_PROCESS;
+}
+
 static int make_rows(struct work *w, const struct tw_groups *groups)
 {
 	struct tw_ranges *out = w->out;
@@ -234,6 +247,7 @@ static int make_rows(struct work *w, const struct tw_groups *groups)
 		out->rows[i].domain = key->domain;
 		out->rows[i].name = key->name;
 		out->rows[i].kind = key->kind;
+		out->rows[i].holds = holds_of(w, key);
 	}
 	for (i = 0; i < out->process_count; i++) {
 		rest_row(w, i, true)->process = rest_row(w, i, false)->process = i;
@@ -471,8 +485,8 @@ static void add_reach(const struct scope *s, uint32_t first, uint32_t behind,
 	}
 }
 
-/* Adds to each row what its ranges have around them; what they share counts once. */
-static void add_inclusive(struct work *w, const struct scope *s)
+/* Adds to each row of those sorts what its ranges have in them; what they share counts once. */
+static void add_inclusive(struct work *w, const struct scope *s, unsigned holds)
 {
 	uint32_t span, next = 0;
 
@@ -481,6 +495,8 @@ static void add_inclusive(struct work *w, const struct scope *s)
 		struct tw_range_row *row = &w->out->rows[w->row[s->range[span]]];
 		uint32_t first, behind;
 
+		if (!(row->holds & holds))
+			continue;
 		while (next < s->count && s->time_ns[next] < s->spans[span].start_ns)
 			next++;
 		if (next == s->count)
@@ -499,33 +515,31 @@ static void add_inclusive(struct work *w, const struct scope *s)
 	}
 }
 
-static bool is_operation(const struct work *w, uint64_t range)
+static unsigned holds(const struct work *w, uint64_t range)
 {
-	return w->out->rows[w->row[range]].kind == TW_RANGE_OPERATION;
+	return w->out->rows[w->row[range]].holds;
 }
 
-/* What a thread leaves to its process: launches without an annotation around them. */
+/* What a thread leaves to its process: launches that no range of it hides. */
 struct left {
 	uint32_t *launched; /* in order of thread, then of time, until they are sorted */
 	uint32_t count;
-	uint8_t *charged; /* by GPU event: an operation is around it */
+	uint8_t *charged; /* by GPU event: its thread has some range there */
 };
 
 static void leave(const struct work *w, const struct scope *s, struct left *left)
 {
-	int64_t annotated_until = INT64_MIN;
+	int64_t hidden_until = INT64_MIN;
 	uint32_t i, span = 0;
 
 	for (i = 0; i < s->count; i++) {
-		bool found = s->found[i] != TW_INNERMOST_NONE;
-
 		for (; span < s->span_count && s->spans[span].start_ns <= s->time_ns[i]; span++)
-			if (!is_operation(w, s->range[span]) &&
-			    s->spans[span].end_ns > annotated_until)
-				annotated_until = s->spans[span].end_ns;
-		if (found && annotated_until >= s->time_ns[i])
+			if (holds(w, s->range[span]) == TW_HOLDS_PROCESS &&
+			    s->spans[span].end_ns > hidden_until)
+				hidden_until = s->spans[span].end_ns;
+		if (hidden_until >= s->time_ns[i])
 			continue;
-		left->charged[s->launched[i]] = found;
+		left->charged[s->launched[i]] = s->found[i] != TW_INNERMOST_NONE;
 		left->launched[left->count++] = s->launched[i];
 	}
 }
@@ -558,7 +572,7 @@ static int do_thread(struct work *w, uint32_t place, struct left *left)
 			if (s.found[i] != TW_INNERMOST_NONE)
 				add_event(w, &w->out->rows[w->row[s.range[s.found[i]]]].self,
 					  s.launched[i]);
-		add_inclusive(w, &s);
+		add_inclusive(w, &s, TW_HOLDS_OWN | TW_HOLDS_LEFT | TW_HOLDS_PROCESS);
 		leave(w, &s, left);
 	}
 	scope_release(w, &s);
@@ -572,14 +586,14 @@ static uint64_t range_key(const void *context, uint32_t range)
 	return tw_events_start_key(&w->d->trace->events, w->range[range]);
 }
 
-/* The annotations of ranges [first, behind), in order of start. */
+/* Those of ranges [first, behind) that may hold launches of other threads, in order of start. */
 static int set_process_spans(const struct work *w, struct scope *s, uint64_t first, uint64_t behind)
 {
 	uint32_t n = 0, i;
 	uint64_t range;
 
 	for (range = first; range < behind; range++)
-		if (!is_operation(w, range))
+		if (holds(w, range) != TW_HOLDS_OWN)
 			s->range[n++] = (uint32_t)range;
 	if (tw_sort(s->range, n, range_key, w, w->a))
 		return -1;
@@ -588,40 +602,63 @@ static int set_process_spans(const struct work *w, struct scope *s, uint64_t fir
 	return 0;
 }
 
-/* Charges what the threads at places [first, behind) have left to annotations of any of them. */
-static int do_left(struct work *w, uint32_t first, uint32_t behind, struct left *left)
+/* Charges launches without a range of their own to the innermost of the process. */
+static int add_to_innermost(struct work *w, struct scope *s, struct tw_range_row *outside)
 {
-	struct tw_range_row *outside = rest_row(w, w->process_at[first], true);
-	struct scope s = { .launched = left->launched, .count = left->count };
-	uint64_t range, ranges = w->first_range[first], end = w->first_range[behind];
 	uint32_t i;
+
+	if (tw_innermost(s->spans, s->span_count, s->time_ns, s->count, s->found, w->a))
+		return -1;
+	for (i = 0; i < s->count; i++) {
+		struct tw_range_row *row = outside;
+
+		if (s->found[i] != TW_INNERMOST_NONE)
+			row = &w->out->rows[w->row[s->range[s->found[i]]]];
+		add_event(w, &row->self, s->launched[i]);
+	}
+	return 0;
+}
+
+/*
+ * Adds what the threads at places [first, behind) have left to ranges of any of them: all of it,
+ * or what has no range on its own thread.
+ */
+static int do_left(struct work *w, uint32_t first, uint32_t behind, struct left *left, bool bare)
+{
+	uint64_t range, ranges = w->first_range[first], end = w->first_range[behind];
+	struct scope s = { .launched = left->launched, .count = left->count };
 	int status;
 
 	if (!left->count)
 		return 0;
 	for (range = ranges; range < end; range++)
-		s.span_count += !is_operation(w, range);
-	if (tw_sort(left->launched, left->count, launch_key, w, w->a))
-		return -1;
+		s.span_count += holds(w, range) != TW_HOLDS_OWN;
 	status = scope_init(w, &s);
 	if (!status)
 		status = set_process_spans(w, &s, ranges, end);
+	if (!status && bare)
+		status = add_to_innermost(w, &s, rest_row(w, w->process_at[first], true));
 	if (!status)
-		status = tw_innermost(s.spans, s.span_count, s.time_ns, s.count, s.found, w->a);
-	if (!status) {
-		for (i = 0; i < s.count; i++) {
-			struct tw_range_row *row =
-				s.found[i] == TW_INNERMOST_NONE ?
-					outside :
-					&w->out->rows[w->row[s.range[s.found[i]]]];
-
-			if (!left->charged[s.launched[i]])
-				add_event(w, &row->self, s.launched[i]);
-		}
-		add_inclusive(w, &s);
-	}
+		add_inclusive(w, &s, bare ? TW_HOLDS_LEFT : TW_HOLDS_PROCESS);
 	scope_release(w, &s);
 	return status;
+}
+
+static int do_process(struct work *w, uint32_t first, uint32_t behind, struct left *left)
+{
+	uint32_t i, bare = 0;
+
+	if (tw_sort(left->launched, left->count, launch_key, w, w->a) ||
+	    do_left(w, first, behind, left, false))
+		return -1;
+	for (i = 0; i < left->count; i++)
+		if (!left->charged[left->launched[i]])
+			left->launched[bare++] = left->launched[i];
+	left->count = bare;
+	if (do_left(w, first, behind, left, true))
+		return -1;
+	left->count = 0;
+	return 0;
 }
 
 static void add_projected(struct work *w)
@@ -655,8 +692,7 @@ static int do_processes(struct work *w)
 		status = do_thread(w, place, &left);
 		if (status || w->process_at[place + 1] == w->process_at[place])
 			continue;
-		status = do_left(w, first, place + 1, &left);
-		left.count = 0;
+		status = do_process(w, first, place + 1, &left);
 		first = place + 1;
 	}
 	if (!status)

@@ -2,10 +2,10 @@
  * What the GPU did for ranges of the host (NVTX ranges, annotations): a GPU event belongs to the
  * ranges around the start of its launch call, ends included.
  *
- * Those of the launching thread count; an event whose thread has no annotation there, as those
- * of backward passes, belongs to the annotations of other threads of the process.  Operations
- * that were recorded as ranges (emit_nvtx) are ranges of their own thread only: one that happens
- * to run on another thread has not launched anything here.
+ * Those of the launching thread count.  Where it has none, as in backward passes, those of other
+ * threads of the process do.  What libraries and the framework set around calls of their own
+ * hides none of these: where the thread has only such ranges (NCCL's own, those of emit_nvtx), a
+ * launch is in them and in the ranges of other threads too.
  */
 #ifndef TW_ANALYSIS_RANGES_H
 #define TW_ANALYSIS_RANGES_H
@@ -28,8 +28,16 @@ enum tw_range_kind {
 	TW_RANGE_KINDS
 };
 
+/* Whose launches may be in a range. */
+enum tw_range_holds {
+	TW_HOLDS_OWN = 1,  /* those of its thread: operations, and what the framework sets */
+	TW_HOLDS_LEFT = 2, /* ... and those with no range at all on their thread: other domains */
+	TW_HOLDS_PROCESS = 4, /* ... and those with none of this sort: all others */
+};
+
 struct tw_range_row {
 	uint32_t process, kind; /* process: index into processes */
+	uint32_t holds;		/* enum tw_range_holds */
 	uint32_t domain, name;	/* text ids; 0: the default domain, no name */
 	int64_t instances;	/* that touch the view */
 	tw_wide host_ns;	/* their time in it */

@@ -1,13 +1,15 @@
 """GPU time of ranges, a slow second opinion: every event against every range.
 
 A GPU event belongs to the ranges of the launching thread that are around the start of its launch,
-ends included; where there is none, to those of the process.
+ends included; where there is none, or only such as the framework sets, to those of other threads of
+the process too, except what the framework set there.
 """
 import collections
+import re
 
 import oracle
 
-SUMS = ("gpu", "communication", "exposed")
+FRAMEWORK = re.compile("nccl:|FSDP::", re.I)
 
 
 class Sum(collections.Counter):
@@ -50,11 +52,14 @@ def exposed_of(g, gpu):
 
 
 def around(g, ranges):
-    """The ranges that an event belongs to, in order of start."""
+    """The ranges that an event belongs to, in order of start: of its own thread, of others."""
     at = g.launch.ts
     of = [r for r in ranges if r.pid == g.launch.pid and r.ts <= at <= r.end]
     own = [r for r in of if r.tid == g.launch.tid]
-    return sorted(own or of, key=lambda r: r.ts)
+    users = [r for r in of if not FRAMEWORK.match(r.name)]
+    if any(r in users for r in own):
+        users = []
+    return sorted(own, key=lambda r: r.ts), sorted(users, key=lambda r: r.ts)
 
 
 def rows(truth, source):
@@ -68,7 +73,8 @@ def rows(truth, source):
         if g.launch is None:
             out[(None, "unlaunched", "")].own.add(g, exposed)
             continue
-        of = around(g, ranges)
+        own, others = around(g, ranges)
+        of = own or others
         if not of:
             out[(g.launch.pid, "outside", "")].own.add(g, exposed)
             continue
@@ -76,7 +82,7 @@ def rows(truth, source):
         inner = [r for r in of if r.dur == shortest][-1]
         out[(inner.pid, "range", inner.name)].own.add(g, exposed)
         seen = set()
-        for r in of:
+        for r in own + others:
             if r.name in seen:
                 continue
             seen.add(r.name)

@@ -37,8 +37,9 @@ def annotated(seed):
     edges = sorted({int(Decimal(ts.strip("@")) * 1000) - maker.origin + r.choice([-1, 0, 0, 0, 1])
                     for _, _, ts in r.choices(places, k=r.choice([4, 12, 40]))} | {0, 10**6}) \
         if places else [0, 10**6]
-    names = r.sample(["step", "forward", "backward", "layer.0", "layer.1", "loss", ""],
-                     r.choice([1, 2, 5]))
+    names = r.sample(["step", "forward", "backward", "layer.0", "layer.1", "loss", "",
+                      "nccl:all_reduce", "FSDP::pre_backward"],
+                     r.choice([1, 2, 5, 8]))
     threads = [*{(p, t) for p, t, _ in places}, (31, 900)]
     threads = r.sample(sorted(threads), r.randrange(1, len(threads) + 1))
     for _ in range(r.choice([0, 1, 5, 30, 80])):

@@ -286,6 +286,45 @@ static void test_domains(void **state)
 	done();
 }
 
+/*
+ * NCCL and the framework set ranges around their calls, on whatever thread makes them: what these
+ * launch in a backward pass belongs to it all the same.
+ */
+static void test_ranges_of_libraries(void **state)
+{
+	(void)state;
+	script_begin(&script);
+	range("backward", 1, 0, 1000);
+	script_slice(&script, "user_annotation", "ncclGroupEnd", 1, 2, 100, 50,
+		     "\"domain\":\"NCCL\"");
+	range("nccl:all_reduce", 2, 200, 300);
+	range("hook", 2, 400, 500);
+	launch_of_kind("kernel", NCCL, 1, 2, 120, 20, 2000, 1);
+	launch_of_kind("kernel", NCCL, 1, 2, 250, 20, 2010, 2);
+	launch(2, 450, 2020, 4); /* in a range of the user's on its own thread */
+	/* On another thread while nothing else runs there. */
+	range("nccl:broadcast", 1, 1100, 1200);
+	range_in_domain("mine", "app", 1300, 1400);
+	launch(2, 1150, 2030, 8);
+	launch(2, 1350, 2040, 16);
+	trace = script_read(&script);
+	trace->by_process = true;
+	analyse(NULL);
+	assert_int_equal(GPU("backward"), 3);
+	assert_int_equal(ns(cell("backward", "exposed communication (ms)")), 3);
+	assert_int_equal(SELF("backward"), 0);
+	assert_int_equal(SELF("ncclGroupEnd"), 1);
+	assert_int_equal(GPU("ncclGroupEnd"), 1);
+	assert_int_equal(SELF("nccl:all_reduce"), 2);
+	assert_int_equal(GPU("hook"), 4);
+	assert_int_equal(GPU("nccl:broadcast"), 0);
+	assert_int_equal(GPU("mine"), 16);
+	assert_int_equal(SELF("mine"), 16);
+	assert_int_equal(ns(rest("outside", "GPU time (ms)")), 8);
+	assert_int_equal(sum_of_self(), 31);
+	done();
+}
+
 static void test_copies_and_communication(void **state)
 {
 	(void)state;
@@ -435,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_other_thread),
 		cmocka_unit_test(test_operations),
 		cmocka_unit_test(test_domains),
+		cmocka_unit_test(test_ranges_of_libraries),
 		cmocka_unit_test(test_copies_and_communication),
 		cmocka_unit_test(test_without_launches),
 		cmocka_unit_test(test_view),
