@@ -14,16 +14,18 @@ static const struct trawl_column columns[] = {
 	  "sum of the GPU events launched in them" },
 	{ "exposed communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
 	  "time of their communication in which its device computes nothing" },
+	{ "host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "sum of their time on the host" },
 };
 
 static const struct tw_table_spec spec = { "top_ranges", "ranges with the most GPU time", columns,
-					   4, true };
+					   5, true };
 
 /* The rows of one name. */
 struct range {
 	const char *name;
 	size_t len;
-	tw_wide instances, gpu_ns, exposed_ns;
+	bool has_gpu; /* it is known which GPU work belongs to them */
+	tw_wide instances, gpu_ns, exposed_ns, host_ns;
 };
 
 static int compare_names(const void *a, const void *b)
@@ -41,25 +43,31 @@ static int compare_times(const void *a, const void *b)
 
 	if (x->gpu_ns != y->gpu_ns)
 		return x->gpu_ns > y->gpu_ns ? -1 : 1;
+	if (x->host_ns != y->host_ns)
+		return x->host_ns > y->host_ns ? -1 : 1;
 	return compare_names(a, b);
 }
 
-/* Named ranges of the table; what a cell does not say counts as nothing. */
+/* Named ranges of the table. */
 static size_t list_ranges(const struct trawl_table *table, struct range *ranges)
 {
 	size_t row, count = 0;
 
 	for (row = 0; row < trawl_table_rows(table); row++) {
-		struct trawl_cell name = tw_table_cell(table, row, "range");
+		struct trawl_cell name = tw_table_cell(table, row, "range"), gpu;
 
 		if (name.state != TRAWL_CELL_VALUE)
 			continue;
+		gpu = tw_table_cell(table, row, "GPU time (ms)");
 		ranges[count++] = (struct range){
-			name.text,
-			name.text_len,
-			tw_table_cell(table, row, "instances").integer,
-			tw_table_cell(table, row, "GPU time (ms)").integer,
-			tw_table_cell(table, row, "exposed communication (ms)").integer,
+			.name = name.text,
+			.len = name.text_len,
+			.has_gpu = gpu.state == TRAWL_CELL_VALUE,
+			.instances = tw_table_cell(table, row, "instances").integer,
+			.gpu_ns = gpu.integer,
+			.exposed_ns =
+				tw_table_cell(table, row, "exposed communication (ms)").integer,
+			.host_ns = tw_table_cell(table, row, "host time (ms)").integer,
 		};
 	}
 	return count;
@@ -80,6 +88,8 @@ static size_t add_up(struct range *ranges, size_t count)
 		last->instances += ranges[i].instances;
 		last->gpu_ns += ranges[i].gpu_ns;
 		last->exposed_ns += ranges[i].exposed_ns;
+		last->host_ns += ranges[i].host_ns;
+		last->has_gpu |= ranges[i].has_gpu;
 	}
 	return kept;
 }
@@ -106,6 +116,9 @@ struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t mos
 
 		tw_table_set_text(top, row, 0, ranges[i].name, ranges[i].len);
 		tw_set_sum(top, row, 1, ranges[i].instances);
+		tw_set_sum(top, row, 4, ranges[i].host_ns);
+		if (!ranges[i].has_gpu)
+			continue;
 		tw_set_sum(top, row, 2, ranges[i].gpu_ns);
 		tw_set_sum(top, row, 3, ranges[i].exposed_ns);
 	}
