@@ -32,10 +32,10 @@ struct work {
 	uint32_t *range; /* events, by place, then start, then number */
 	uint32_t *row;	 /* by index in range */
 	uint64_t *first_range;
-	uint32_t *launched; /* GPU events with a launch, by place of it, then its start */
+	struct tw_members launched; /* GPU events by track of their launch, then by its start */
 	uint64_t launched_count;
-	uint64_t *first_launched;
-	uint32_t *device; /* by queue */
+	uint64_t *first_launched; /* by track */
+	uint32_t *device;	  /* by queue */
 	struct cover *covers;
 	uint32_t device_count;
 	struct tw_interval *reach; /* by index in range: first start and last end of its events */
@@ -113,38 +113,52 @@ static bool is_range(const struct trawl_trace *trace, uint64_t i)
 		(class == TRAWL_CLASS_CPU_OP && trace->by_process));
 }
 
-static uint64_t range_place(const void *context, uint32_t event)
+static uint32_t place_of(const struct work *w, uint32_t event)
 {
-	const struct work *w = context;
-
 	return w->place[w->d->trace->events.track[event]];
 }
 
+static int alloc_ranges(struct work *w, uint64_t count)
+{
+	w->out->ranges = count;
+	w->range = tw_alloc(w->a, (count + 1) * sizeof(*w->range));
+	w->row = tw_alloc(w->a, (count + 1) * sizeof(*w->row));
+	w->first_range = tw_alloc_array(w->a, (size_t)w->places + 1, sizeof(*w->first_range));
+	return w->range && w->row && w->first_range ? 0 : -1;
+}
+
+/* Ranges by place, each place's in order of start, then of the input. */
 static int list_ranges(struct work *w)
 {
 	const struct trawl_trace *trace = w->d->trace;
-	uint64_t i, n = 0;
+	uint64_t i, n = 0, count, begin = 0, *first;
+	uint32_t p;
 
 	for (i = 0; i < trace->events.count; i++)
 		n += is_range(trace, i);
-	w->out->ranges = n;
-	w->range = tw_alloc(w->a, (n + 1) * sizeof(*w->range));
-	w->row = tw_alloc(w->a, (n + 1) * sizeof(*w->row));
-	w->first_range = tw_alloc_array(w->a, (size_t)w->places + 1, sizeof(*w->first_range));
-	if (!w->range || !w->row || !w->first_range)
+	if (alloc_ranges(w, n))
 		return -1;
-	for (i = 0, n = 0; i < trace->events.count; i++) {
-		if (!is_range(trace, i))
-			continue;
-		w->range[n++] = (uint32_t)i;
-		w->first_range[w->place[trace->events.track[i]] + 1]++;
+	first = w->first_range;
+	for (i = 0; i < trace->events.count; i++)
+		if (is_range(trace, i))
+			first[place_of(w, (uint32_t)i)]++;
+	for (p = 0, n = 0; p <= w->places; p++) {
+		count = first[p];
+		first[p] = n;
+		n += count;
 	}
-	for (i = 0; i < w->places; i++)
-		w->first_range[i + 1] += w->first_range[i];
-	return tw_sort(w->range, n, tw_events_start_key, &trace->events, w->a) ||
-			       tw_sort(w->range, n, range_place, w, w->a) ?
-		       -1 :
-		       0;
+	for (i = 0; i < trace->events.count; i++)
+		if (is_range(trace, i))
+			w->range[first[place_of(w, (uint32_t)i)]++] = (uint32_t)i;
+	/* Filling moved every start to its end: back, and to the right order. */
+	for (p = 0; p < w->places; p++) {
+		count = first[p] - begin;
+		first[p] = begin;
+		begin += count;
+		if (tw_sort(w->range + first[p], count, tw_events_start_key, &trace->events, w->a))
+			return -1;
+	}
+	return 0;
 }
 
 static uint64_t launch_key(const void *context, uint32_t g)
@@ -152,36 +166,27 @@ static uint64_t launch_key(const void *context, uint32_t g)
 	return tw_sort_key(launch_time(context, g));
 }
 
-static uint64_t launch_place(const void *context, uint32_t g)
-{
-	const struct work *w = context;
-
-	return w->place[w->d->trace->events.track[launch_event(w, g)]];
-}
-
+/* GPU events by node of their launch: nodes are in order of track, then of start. */
 static int list_launched(struct work *w)
 {
-	const struct tw_gpu *gpu = &w->d->gpu;
-	uint64_t i, n = 0;
+	const struct tw_derived *d = w->d;
+	uint64_t i, n = 0, count;
+	uint32_t t;
 
-	w->launched = tw_alloc(w->a, (gpu->count + 1) * sizeof(*w->launched));
 	w->first_launched = tw_alloc_array(w->a, (size_t)w->places + 1, sizeof(*w->first_launched));
-	if (!w->launched || !w->first_launched)
+	if (!w->first_launched || tw_members_build(&w->launched, d->gpu.launch, d->gpu.count,
+						   (uint32_t)d->host.count, w->a))
 		return -1;
-	for (i = 0; i < gpu->count; i++) {
-		if (gpu->launch[i] == TW_NONE)
-			continue;
-		w->launched[n++] = (uint32_t)i;
-		w->first_launched[launch_place(w, (uint32_t)i) + 1]++;
+	w->launched_count = w->launched.first[d->host.count];
+	for (i = 0; i < w->launched_count; i++)
+		w->first_launched[d->trace->events.track[launch_event(w, w->launched.list[i])]]++;
+	for (t = 0; t <= w->places; t++) {
+		count = w->first_launched[t];
+		w->first_launched[t] = n;
+		n += count;
 	}
-	for (i = 0; i < w->places; i++)
-		w->first_launched[i + 1] += w->first_launched[i];
-	w->launched_count = n;
 	w->out->linked = n > 0;
-	return tw_sort(w->launched, n, launch_key, w, w->a) ||
-			       tw_sort(w->launched, n, launch_place, w, w->a) ?
-		       -1 :
-		       0;
+	return 0;
 }
 
 /* ---- rows */
@@ -208,7 +213,7 @@ static struct key key_of(const struct work *w, uint32_t event)
 	uint32_t kind = tw_class(trace, event) == TRAWL_CLASS_CPU_OP ? TW_RANGE_OPERATION :
 								       TW_RANGE;
 
-	return (struct key){ w->process_at[range_place(w, event)], domain_of(trace, event),
+	return (struct key){ w->process_at[place_of(w, event)], domain_of(trace, event),
 			     trace->events.name[event], kind };
 }
 
@@ -547,10 +552,11 @@ static void leave(const struct work *w, const struct scope *s, struct left *left
 static int do_thread(struct work *w, uint32_t place, struct left *left)
 {
 	uint64_t first = w->first_range[place];
+	const uint64_t *launched = w->first_launched + w->track_at[place];
 	struct scope s = {
 		.span_count = (uint32_t)(w->first_range[place + 1] - first),
-		.launched = w->launched + w->first_launched[place],
-		.count = (uint32_t)(w->first_launched[place + 1] - w->first_launched[place]),
+		.launched = w->launched.list + launched[0],
+		.count = (uint32_t)(launched[1] - launched[0]),
 	};
 	uint32_t i;
 	int status = 0;
@@ -743,7 +749,7 @@ static void release_work(struct work *w)
 	tw_free(w->a, w->row, (ranges + 1) * sizeof(*w->row));
 	tw_free(w->a, w->reach, (ranges + 1) * sizeof(*w->reach));
 	tw_free(w->a, w->first_range, n * sizeof(*w->first_range));
-	tw_free(w->a, w->launched, (w->d->gpu.count + 1) * sizeof(*w->launched));
+	tw_members_release(&w->launched);
 	tw_free(w->a, w->first_launched, n * sizeof(*w->first_launched));
 }
 

@@ -17,7 +17,7 @@ struct ranges_command {
  */
 static bool find_process(const struct trawl_trace *trace, int64_t rank, tw_code *pid)
 {
-	/* TODO(join): rank labels of src/nsys/, where trace->by_process. */
+	/* Labels of ranks in exports (src/nsys/) go here, where trace->by_process. */
 	uint64_t i;
 
 	if (trace->rank != rank)
