@@ -118,13 +118,24 @@ static uint32_t place_of(const struct work *w, uint32_t event)
 	return w->place[w->d->trace->events.track[event]];
 }
 
-static int alloc_ranges(struct work *w, uint64_t count)
+/* Counts ranges by place, and makes room. */
+static int alloc_ranges(struct work *w)
 {
-	w->out->ranges = count;
-	w->range = tw_alloc(w->a, (count + 1) * sizeof(*w->range));
-	w->row = tw_alloc(w->a, (count + 1) * sizeof(*w->row));
+	const struct trawl_trace *trace = w->d->trace;
+	uint64_t i, n = 0;
+
 	w->first_range = tw_alloc_array(w->a, (size_t)w->places + 1, sizeof(*w->first_range));
-	return w->range && w->row && w->first_range ? 0 : -1;
+	if (!w->first_range)
+		return -1;
+	for (i = 0; i < trace->events.count; i++)
+		if (is_range(trace, i)) {
+			w->first_range[place_of(w, (uint32_t)i)]++;
+			n++;
+		}
+	w->out->ranges = n;
+	w->range = tw_alloc(w->a, (n + 1) * sizeof(*w->range));
+	w->row = tw_alloc(w->a, (n + 1) * sizeof(*w->row));
+	return w->range && w->row ? 0 : -1;
 }
 
 /* Ranges by place, each place's in order of start, then of the input. */
@@ -134,15 +145,10 @@ static int list_ranges(struct work *w)
 	uint64_t i, n = 0, count, begin = 0, *first;
 	uint32_t p;
 
-	for (i = 0; i < trace->events.count; i++)
-		n += is_range(trace, i);
-	if (alloc_ranges(w, n))
+	if (alloc_ranges(w))
 		return -1;
 	first = w->first_range;
-	for (i = 0; i < trace->events.count; i++)
-		if (is_range(trace, i))
-			first[place_of(w, (uint32_t)i)]++;
-	for (p = 0, n = 0; p <= w->places; p++) {
+	for (p = 0; p <= w->places; p++) {
 		count = first[p];
 		first[p] = n;
 		n += count;
@@ -626,10 +632,11 @@ static int add_to_innermost(struct work *w, struct scope *s, struct tw_range_row
 }
 
 /*
- * Adds what the threads at places [first, behind) have left to ranges of any of them: all of it,
- * or what has no range on its own thread.
+ * Adds what the threads at places [first, behind) have left to ranges of any of them, of rows of
+ * those sorts; what has no range on its own thread, when that is all there is, to the innermost.
  */
-static int do_left(struct work *w, uint32_t first, uint32_t behind, struct left *left, bool bare)
+static int do_left(struct work *w, uint32_t first, uint32_t behind, const struct left *left,
+		   unsigned to, bool bare)
 {
 	uint64_t range, ranges = w->first_range[first], end = w->first_range[behind];
 	struct scope s = { .launched = left->launched, .count = left->count };
@@ -645,23 +652,30 @@ static int do_left(struct work *w, uint32_t first, uint32_t behind, struct left 
 	if (!status && bare)
 		status = add_to_innermost(w, &s, rest_row(w, w->process_at[first], true));
 	if (!status)
-		add_inclusive(w, &s, bare ? TW_HOLDS_LEFT : TW_HOLDS_PROCESS);
+		add_inclusive(w, &s, to);
 	scope_release(w, &s);
 	return status;
 }
 
 static int do_process(struct work *w, uint32_t first, uint32_t behind, struct left *left)
 {
-	uint32_t i, bare = 0;
+	unsigned to = TW_HOLDS_PROCESS | TW_HOLDS_LEFT;
+	uint32_t i, charged = 0, bare = 0;
 
-	if (tw_sort(left->launched, left->count, launch_key, w, w->a) ||
-	    do_left(w, first, behind, left, false))
+	if (tw_sort(left->launched, left->count, launch_key, w, w->a))
 		return -1;
+	for (i = 0; i < left->count; i++)
+		charged += left->charged[left->launched[i]];
+	if (charged) {
+		to = TW_HOLDS_LEFT;
+		if (do_left(w, first, behind, left, TW_HOLDS_PROCESS, false))
+			return -1;
+	}
 	for (i = 0; i < left->count; i++)
 		if (!left->charged[left->launched[i]])
 			left->launched[bare++] = left->launched[i];
 	left->count = bare;
-	if (do_left(w, first, behind, left, true))
+	if (do_left(w, first, behind, left, to, true))
 		return -1;
 	left->count = 0;
 	return 0;
