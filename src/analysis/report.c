@@ -246,6 +246,17 @@ static int find_platform(struct trawl_report *report, const struct trawl_trace *
 	return 0;
 }
 
+/* An export has a table of its ranges even where nothing else was recorded. */
+static bool has_ranges(const struct trawl_trace *trace)
+{
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count && trace->by_process; i++)
+		if (trace->events.phase[i] == 'X' && tw_class(trace, i) == TRAWL_CLASS_ANNOTATION)
+			return true;
+	return false;
+}
+
 /* A trace in which nothing was recorded that any table counts. */
 static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err)
 {
@@ -297,7 +308,8 @@ int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trac
 	status = find_platform(report, trace, err);
 	if (!status)
 		status = tw_derive(&report->derived, trace, &derive, err);
-	if (!status && !only && !tw_has_gpu(report->derived) && !report->derived->host.count)
+	if (!status && !only && !tw_has_gpu(report->derived) && !report->derived->host.count &&
+	    !has_ranges(trace))
 		status = nothing_to_report(report->derived, err);
 	if (!status) {
 		add_quality(report, trace);

@@ -17,8 +17,12 @@ static const struct trawl_column columns[] = {
 	{ "host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "sum of their time on the host" },
 };
 
-static const struct tw_table_spec spec = { "top_ranges", "ranges with the most GPU time", columns,
-					   5, true };
+static const struct tw_table_spec gpu_spec = { "top_ranges", "ranges with the most GPU time",
+					       columns, 5, true };
+/* Where it is not known which GPU work belongs to them. */
+static const struct tw_table_spec host_spec = { "top_ranges",
+						"ranges with the most time on the host", columns, 5,
+						true };
 
 /* The rows of one name. */
 struct range {
@@ -94,24 +98,16 @@ static size_t add_up(struct range *ranges, size_t count)
 	return kept;
 }
 
-struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t most)
+static struct trawl_table *make_table(const struct range *ranges, size_t count, size_t most)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
-	const struct trawl_table *table = trawl_report_find(report, "nvtx_ranges");
-	size_t rows = table ? trawl_table_rows(table) : 0, count, i;
-	struct range *ranges = tw_alloc_array(a, rows + 1, sizeof(*ranges));
-	struct trawl_table *top = tw_table_new(&spec, a);
+	bool has_gpu = false;
+	struct trawl_table *top;
+	size_t i;
 
-	if (!ranges || !top) {
-		tw_free(a, ranges, (rows + 1) * sizeof(*ranges));
-		tw_table_free(top);
-		return NULL;
-	}
-	count = rows ? list_ranges(table, ranges) : 0;
-	qsort(ranges, count, sizeof(*ranges), compare_names);
-	count = add_up(ranges, count);
-	qsort(ranges, count, sizeof(*ranges), compare_times);
-	for (i = 0; i < count && i < most; i++) {
+	for (i = 0; i < count; i++)
+		has_gpu |= ranges[i].has_gpu;
+	top = tw_table_new(has_gpu ? &gpu_spec : &host_spec, trawl_allocator_default());
+	for (i = 0; top && i < count && i < most; i++) {
 		size_t row = tw_table_add_row(top);
 
 		tw_table_set_text(top, row, 0, ranges[i].name, ranges[i].len);
@@ -122,10 +118,28 @@ struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t mos
 		tw_set_sum(top, row, 2, ranges[i].gpu_ns);
 		tw_set_sum(top, row, 3, ranges[i].exposed_ns);
 	}
-	if (trawl_report_view(report)[0])
-		tw_table_add_note(top, "of a part of the trace: %s", trawl_report_view(report));
+	return top;
+}
+
+struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t most)
+{
+	const struct trawl_allocator *a = trawl_allocator_default();
+	const struct trawl_table *table = trawl_report_find(report, "nvtx_ranges");
+	size_t rows = table ? trawl_table_rows(table) : 0, count;
+	struct range *ranges = tw_alloc_array(a, rows + 1, sizeof(*ranges));
+	struct trawl_table *top;
+
+	if (!ranges)
+		return NULL;
+	count = rows ? list_ranges(table, ranges) : 0;
+	qsort(ranges, count, sizeof(*ranges), compare_names);
+	count = add_up(ranges, count);
+	qsort(ranges, count, sizeof(*ranges), compare_times);
+	top = make_table(ranges, count, most);
 	tw_free(a, ranges, (rows + 1) * sizeof(*ranges));
-	if (tw_table_finish(top, NULL)) {
+	if (top && trawl_report_view(report)[0])
+		tw_table_add_note(top, "of a part of the trace: %s", trawl_report_view(report));
+	if (top && tw_table_finish(top, NULL)) {
 		tw_table_free(top);
 		return NULL;
 	}

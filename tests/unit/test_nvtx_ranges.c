@@ -419,6 +419,15 @@ static void test_in_reports(void **state)
 	report = report_of(trace, NULL);
 	assert_int_equal(GPU("a"), 1);
 	done();
+
+	/* Also where there is nothing else. */
+	script_begin(&script);
+	range("a", 1, 0, 100);
+	trace = script_read(&script);
+	trace->by_process = true;
+	report = report_of(trace, NULL);
+	assert_string_equal(cell("a", "instances"), "1");
+	done();
 }
 
 static void test_out_of_memory(void **state)
