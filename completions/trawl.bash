@@ -14,7 +14,7 @@ _trawl_words() {
 }
 
 _trawl() {
-	local commands="report analyze prepare category check model platforms replay help"
+	local commands="report analyze prepare category check model platforms replay nsys help"
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local analysing="--step --range --start --end --device --linked-only --short-kernel-us
 		--micro-idle-us --clip-overruns --platform"
@@ -28,7 +28,7 @@ _trawl() {
 	COMPREPLY=()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		report | analyze | prepare | category | check | model | platforms | replay | help)
+		report | analyze | prepare | category | check | model | platforms | replay | nsys | help)
 			command=$word
 			break
 			;;
@@ -80,6 +80,10 @@ _trawl() {
 			model) _trawl_words "$tables $model" "$current" ;;
 			platforms) _trawl_words "$tables" "$current" ;;
 			replay) _trawl_words "$tables --ops" "$current" ;;
+			nsys)
+				_trawl_words "$common --rank --step --range --start --end --device" \
+					"$current"
+				;;
 			esac
 			;;
 		*) _trawl_files -f "$current" ;;

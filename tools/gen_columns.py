@@ -73,6 +73,7 @@ An empty cell (`null` in JSON) means that the value is not known; it never stand
 
 # Bits of enum tw_needs that a trace has or has not; what is made from it does not matter here.
 NEEDS = {0: "", 1: "GPU events", 2: "host events", 3: "GPU events and host events"}
+NEEDS_EXPORT = 8
 
 
 def declarations(build):
@@ -117,6 +118,8 @@ def columns_page(lines):
             said = [sentence(meaning)]
             if NEEDS[int(needs) & 3]:
                 said.append(f"Made from traces with {NEEDS[int(needs) & 3]}.")
+            if int(needs) & NEEDS_EXPORT:
+                said.append("Made from exports of Nsight Systems.")
             if int(always):
                 said.append("Written even when it has no rows.")
             out.append(" ".join(said) + "\n")

@@ -8,12 +8,14 @@
 #include "base/reuse.h"
 #include "base/thread.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct trawl_report {
 	const struct trawl_allocator *allocator;
 	struct tw_reuse *scratch; /* where analyses take their memory */
 	struct trawl_report_options options;
+	const struct tw_analysis *only; /* NULL: all of them */
 	struct tw_derived *derived;
 	struct tw_launchers launchers;
 	struct tw_parents parents;
@@ -139,7 +141,8 @@ static int collect_tables(struct trawl_report *report)
 	for (i = 0; i < tw_analysis_count; i++) {
 		struct trawl_table *table = report->all[i];
 
-		if (table && (trawl_table_rows(table) || tw_table_keep_empty(table)))
+		if (table &&
+		    (trawl_table_rows(table) || tw_table_keep_empty(table) || report->only))
 			report->tables[report->table_count++] = table;
 	}
 	return 0;
@@ -180,6 +183,18 @@ static int run_steps(struct job *job)
 	return status;
 }
 
+/* Just the one table that was asked for. */
+static int run_only(struct job *job)
+{
+	size_t i;
+
+	for (i = 0; i < tw_analysis_count && tw_analyses[i] != job->report->only; i++)
+		;
+	assert(i < tw_analysis_count);
+	make_table(job, i);
+	return job->status[i];
+}
+
 static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 {
 	const struct trawl_allocator *a = report->allocator;
@@ -189,7 +204,8 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.report = report,
 		.order = order,
 		.has = TW_NEEDS_MODELS | (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) |
-		       (d->host.count ? TW_NEEDS_HOST : 0),
+		       (d->host.count ? TW_NEEDS_HOST : 0) |
+		       (trace->by_process ? TW_NEEDS_EXPORT : 0),
 	};
 	int status = TRAWL_ENOMEM;
 
@@ -209,7 +225,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 	job.status = tw_alloc_array(a, tw_analysis_count, sizeof(*job.status));
 	if (order && report->all && job.status) {
 		order_analyses(order);
-		status = run_steps(&job);
+		status = report->only ? run_only(&job) : run_steps(&job);
 	}
 	tw_free(a, order, tw_analysis_count * sizeof(*order));
 	tw_free(a, job.status, tw_analysis_count * sizeof(*job.status));
@@ -228,6 +244,17 @@ static int find_platform(struct trawl_report *report, const struct trawl_trace *
 	}
 	report->has_platform = tw_platform_guess(device, strlen(device), bytes, &report->platform);
 	return 0;
+}
+
+/* An export has a table of its ranges even where nothing else was recorded. */
+static bool has_ranges(const struct trawl_trace *trace)
+{
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count && trace->by_process; i++)
+		if (trace->events.phase[i] == 'X' && tw_class(trace, i) == TRAWL_CLASS_ANNOTATION)
+			return true;
+	return false;
 }
 
 /* A trace in which nothing was recorded that any table counts. */
@@ -251,8 +278,9 @@ static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err
 	return TRAWL_ENODATA;
 }
 
-int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
-		     const struct trawl_report_options *options, struct trawl_error *err)
+int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trace,
+		       const struct trawl_report_options *options, const struct tw_analysis *only,
+		       struct trawl_error *err)
 {
 	struct trawl_report *report = tw_alloc_array(trace->allocator, 1, sizeof(*report));
 	struct tw_derive_options derive = { .view = TW_VIEW_OPTIONS_INIT };
@@ -262,13 +290,14 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 	if (!report)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	report->allocator = trace->allocator;
+	report->only = only;
 	if (options)
 		report->options = *options;
 	else
 		trawl_report_options_init(&report->options);
 	if (!report->options.threads)
 		report->options.threads = tw_thread_count();
-	derive.autograd = true;
+	derive.autograd = !only;
 	derive.clip_overruns = report->options.clip_overruns;
 	derive.threads = report->options.threads;
 	derive.view = (struct tw_view_options){
@@ -284,7 +313,8 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 	status = find_platform(report, trace, err);
 	if (!status)
 		status = tw_derive(&report->derived, trace, &derive, err);
-	if (!status && !tw_has_gpu(report->derived) && !report->derived->host.count)
+	if (!status && !only && !tw_has_gpu(report->derived) && !report->derived->host.count &&
+	    !has_ranges(trace))
 		status = nothing_to_report(report->derived, err);
 	if (!status) {
 		add_quality(report, trace);
@@ -298,6 +328,12 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 	}
 	*out = report;
 	return 0;
+}
+
+int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
+		     const struct trawl_report_options *options, struct trawl_error *err)
+{
+	return tw_report_new_only(out, trace, options, NULL, err);
 }
 
 void trawl_report_free(struct trawl_report *report)

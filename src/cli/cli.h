@@ -114,8 +114,13 @@ void cli_add_wrapped(struct tw_str *out, const char *text, size_t indent, size_t
 /* A line a defect: what, how often, where first. */
 void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
 		     struct tw_str *out);
-/* The first rows of the operations, as a table of its own; NULL when out of memory. */
+/*
+ * The first rows of the operations, as a table of its own; of ranges, where those were recorded
+ * and no operations.  NULL when out of memory.
+ */
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops);
+/* ---- top_ranges.c: those with the most GPU time, by name; NULL when out of memory */
+struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t most);
 /* ---- plots.c */
 /* The operations of a report under its roofline as a PNG; TRAWL_ENODATA: nothing to draw. */
 int cli_draw_roofline(const struct trawl_report *report, const struct trawl_trace *trace,
@@ -127,6 +132,8 @@ int cli_analyze(const struct cli_command *command, int argc, char **argv);
 int cli_category(const struct cli_command *command, int argc, char **argv);
 int cli_check(const struct cli_command *command, int argc, char **argv);
 int cli_model(const struct cli_command *command, int argc, char **argv);
+int cli_nsys(const struct cli_command *command, int argc, char **argv);
+int cli_nsys_ranges(const struct cli_command *command, int argc, char **argv);
 int cli_platforms(const struct cli_command *command, int argc, char **argv);
 int cli_replay(const struct cli_command *command, int argc, char **argv);
 int cli_help(const struct cli_command *command, int argc, char **argv);

@@ -57,6 +57,11 @@ const struct cli_command cli_commands[] = {
 	  "Python script that rebuilds and times it with PyTorch. Prints which were written.\n\n"
 	  "  trawl replay analysis_output --ops aten::addmm aten::mm\n",
 	  cli_replay },
+	{ "nsys", "ranges FILE", "questions to exports of Nsight Systems",
+	  "Prints the GPU time, kernels and communication of each NVTX range; of annotations, where\n"
+	  "FILE is a trace of the PyTorch profiler. Writes no file.\n\n"
+	  "  trawl nsys ranges trace.json.gz\n",
+	  cli_nsys },
 	{ "help", "[COMMAND]", "the commands, or the options of one", "  trawl help report\n",
 	  cli_help },
 	{ NULL, NULL, NULL, NULL, NULL },

@@ -156,7 +156,7 @@ static int report_trace(const struct job *job, const struct trawl_trace *trace)
 	size_t count, i;
 	int status;
 
-	status = trawl_report_new(&report, trace, &r->options, &err);
+	status = tw_report_new_only(&report, trace, &r->options, r->only, &err);
 	if (status) {
 		tell_trace_defects(r, trace);
 		trawl_error_context(&err, status, "%s", r->path);

@@ -7,12 +7,15 @@
 
 #include "cli/cli.h"
 
+#include "analysis/analysis.h"
+
 struct cli_reporting {
 	struct cli_common common;
 	struct trawl_report_options options;
 	int64_t steps[2];
 	const char *path; /* of the trace */
 	bool no_xlsx, no_csv;
+	const struct tw_analysis *only; /* the one table that is wanted; NULL: all */
 };
 
 /* The defaults, and the tables of options bound to *r: what is counted, which part, the common ones. */

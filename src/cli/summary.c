@@ -281,15 +281,32 @@ static const struct tw_table_spec *top_spec(const struct trawl_report *report, b
 	return trawl_report_platform(report, NULL) ? &top_roofline_spec : &top_gpu_spec;
 }
 
+/* Whether ranges stand in place of operations: calls are no operations. */
+static bool has_only_ranges(const struct trawl_report *report)
+{
+	const struct tw_derived *d = tw_report_input(report)->derived;
+	uint64_t node;
+
+	if (!trawl_report_find(report, "nvtx_ranges"))
+		return false;
+	for (node = 0; node < d->host.count; node++)
+		if (tw_node_class(d, node) == TRAWL_CLASS_CPU_OP)
+			return false;
+	return true;
+}
+
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops)
 {
 	const struct trawl_table *ops = trawl_report_find(report, "ops_summary");
 	const struct trawl_table *work = trawl_report_find(report, "unified_perf_summary");
 	bool gpu = ops != NULL;
-	struct trawl_table *top = tw_table_new(top_spec(report, gpu), trawl_allocator_default());
+	struct trawl_table *top;
 	const char *const *sources = gpu ? top_gpu_sources : top_host_sources;
 	size_t row, column, rows;
 
+	if (has_only_ranges(report))
+		return cli_top_ranges(report, top_ops);
+	top = tw_table_new(top_spec(report, gpu), trawl_allocator_default());
 	if (!ops && !has_gpu_events(report))
 		ops = trawl_report_find(report, "cpu_ops");
 	if (!top || !ops)

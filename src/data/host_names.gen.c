@@ -47,6 +47,11 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "*ddp.reducer::*", TW_HOST_GRADIENT_BUCKETS },
 	{ "*distributed::reducer::*", TW_HOST_GRADIENT_BUCKETS },
 	{ "*copy_bucket*", TW_HOST_GRADIENT_BUCKETS },
+	{ "nccl:*", TW_HOST_FRAMEWORK_RANGE },
+	{ "gloo:*", TW_HOST_FRAMEWORK_RANGE },
+	{ "mpi:*", TW_HOST_FRAMEWORK_RANGE },
+	{ "ucc:*", TW_HOST_FRAMEWORK_RANGE },
+	{ "fsdp::*", TW_HOST_FRAMEWORK_RANGE },
 };
 
-const size_t tw_host_name_kind_count = 45;
+const size_t tw_host_name_kind_count = 50;

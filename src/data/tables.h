@@ -106,6 +106,7 @@ enum tw_host_kind {
 	TW_HOST_PYTHON_CODE = 16,
 	TW_HOST_PYTHON_INTERNAL = 32,
 	TW_HOST_GRADIENT_BUCKETS = 64,
+	TW_HOST_FRAMEWORK_RANGE = 128, /* asked of names alone: struct tw_host_names has no room */
 };
 
 struct tw_host_name_kind {

@@ -12,7 +12,7 @@ from support import (ROOT, Case, base_events, document, event, kernel, op, trace
 
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "check", "model", "models", "platforms", "prepare", "analyze",
-                        "category", "replay")}
+                        "category", "replay", "nsys_ranges")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -57,6 +57,14 @@ class Schema(Case):
         for name, (data, options) in cases.items():
             with self.subTest(name):
                 self.assertEqual(self.validate("report", self.printed(data, *options)), "")
+
+    def test_ranges_fit(self):
+        step = event("X", "user_annotation", "step", 31, 32, 100, 400)
+        for data in (document(base_events()), document([*base_events(), step]),
+                     document([step, kernel("k", 1, 5)])):
+            done = trawl("nsys", "ranges", self.write(data), "--format", "json")
+            self.assertExit(done, 0)
+            self.assertEqual(self.validate("nsys_ranges", done.out), "")
 
     def test_prepared_categories_fit(self):
         for data in (document(base_events()), document([op("a", 1, 5)]),

@@ -1,0 +1,147 @@
+/* The ranges with the most GPU time, for the summary of a trace without operations. */
+#include "cli/cli.h"
+
+#include "analysis/analysis.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct trawl_column columns[] = {
+	{ "range", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the range" },
+	{ "instances", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "ranges of this name, of all processes" },
+	{ "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
+	  "sum of the GPU events launched in them" },
+	{ "exposed communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
+	  "time of their communication in which its device computes nothing" },
+	{ "host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "sum of their time on the host" },
+};
+
+static const struct tw_table_spec gpu_spec = { "top_ranges", "ranges with the most GPU time",
+					       columns, 5, true };
+/* Where it is not known which GPU work belongs to them. */
+static const struct tw_table_spec host_spec = { "top_ranges",
+						"ranges with the most time on the host", columns, 5,
+						true };
+
+/* The rows of one name. */
+struct range {
+	const char *name;
+	size_t len;
+	bool has_gpu; /* it is known which GPU work belongs to them */
+	tw_wide instances, gpu_ns, exposed_ns, host_ns;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	size_t len = x->len < y->len ? x->len : y->len;
+	int order = len ? memcmp(x->name, y->name, len) : 0;
+
+	return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	if (x->gpu_ns != y->gpu_ns)
+		return x->gpu_ns > y->gpu_ns ? -1 : 1;
+	if (x->host_ns != y->host_ns)
+		return x->host_ns > y->host_ns ? -1 : 1;
+	return compare_names(a, b);
+}
+
+/* Named ranges of the table. */
+static size_t list_ranges(const struct trawl_table *table, struct range *ranges)
+{
+	size_t row, count = 0;
+
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		struct trawl_cell name = tw_table_cell(table, row, "range"), gpu;
+
+		if (name.state != TRAWL_CELL_VALUE)
+			continue;
+		gpu = tw_table_cell(table, row, "GPU time (ms)");
+		ranges[count++] = (struct range){
+			.name = name.text,
+			.len = name.text_len,
+			.has_gpu = gpu.state == TRAWL_CELL_VALUE,
+			.instances = tw_table_cell(table, row, "instances").integer,
+			.gpu_ns = gpu.integer,
+			.exposed_ns =
+				tw_table_cell(table, row, "exposed communication (ms)").integer,
+			.host_ns = tw_table_cell(table, row, "host time (ms)").integer,
+		};
+	}
+	return count;
+}
+
+/* Makes one of those of a name, which stand together. */
+static size_t add_up(struct range *ranges, size_t count)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < count; i++) {
+		struct range *last = kept ? &ranges[kept - 1] : NULL;
+
+		if (!last || compare_names(last, &ranges[i])) {
+			ranges[kept++] = ranges[i];
+			continue;
+		}
+		last->instances += ranges[i].instances;
+		last->gpu_ns += ranges[i].gpu_ns;
+		last->exposed_ns += ranges[i].exposed_ns;
+		last->host_ns += ranges[i].host_ns;
+		last->has_gpu |= ranges[i].has_gpu;
+	}
+	return kept;
+}
+
+static struct trawl_table *make_table(const struct range *ranges, size_t count, size_t most)
+{
+	bool has_gpu = false;
+	struct trawl_table *top;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		has_gpu |= ranges[i].has_gpu;
+	top = tw_table_new(has_gpu ? &gpu_spec : &host_spec, trawl_allocator_default());
+	for (i = 0; top && i < count && i < most; i++) {
+		size_t row = tw_table_add_row(top);
+
+		tw_table_set_text(top, row, 0, ranges[i].name, ranges[i].len);
+		tw_set_sum(top, row, 1, ranges[i].instances);
+		tw_set_sum(top, row, 4, ranges[i].host_ns);
+		if (!ranges[i].has_gpu)
+			continue;
+		tw_set_sum(top, row, 2, ranges[i].gpu_ns);
+		tw_set_sum(top, row, 3, ranges[i].exposed_ns);
+	}
+	return top;
+}
+
+struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t most)
+{
+	const struct trawl_allocator *a = trawl_allocator_default();
+	const struct trawl_table *table = trawl_report_find(report, "nvtx_ranges");
+	size_t rows = table ? trawl_table_rows(table) : 0, count;
+	struct range *ranges = tw_alloc_array(a, rows + 1, sizeof(*ranges));
+	struct trawl_table *top;
+
+	if (!ranges)
+		return NULL;
+	count = rows ? list_ranges(table, ranges) : 0;
+	qsort(ranges, count, sizeof(*ranges), compare_names);
+	count = add_up(ranges, count);
+	qsort(ranges, count, sizeof(*ranges), compare_times);
+	top = make_table(ranges, count, most);
+	tw_free(a, ranges, (rows + 1) * sizeof(*ranges));
+	if (top && trawl_report_view(report)[0])
+		tw_table_add_note(top, "of a part of the trace: %s", trawl_report_view(report));
+	if (top && tw_table_finish(top, NULL)) {
+		tw_table_free(top);
+		return NULL;
+	}
+	return top;
+}
