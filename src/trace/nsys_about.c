@@ -50,11 +50,10 @@ int tw_nsys_recognise(const struct tw_database *db, const struct trawl_allocator
 	size_t i;
 
 	if (has_prefix(db, "rocpd_"))
-		return trawl_error_set(
-			err, TRAWL_EFORMAT,
-			"a rocpd database, not an nsys export; ROCm's profiler "
-			"writes traces that can be read with --output-format pftrace, "
-			"and torch.profiler does");
+		return trawl_error_set(err, TRAWL_EFORMAT,
+				       "a rocpd database, not an nsys export: profile with "
+				       "torch.profiler, or write a trace with rocprofv3 "
+				       "--output-format pftrace and convert it (traceconv json)");
 	if (tw_database_has_table(db, "StringTable"))
 		return trawl_error_set(err, TRAWL_EFORMAT,
 				       "a database of nvprof, not an nsys export");
