@@ -531,14 +531,16 @@ static unsigned holds(const struct work *w, uint64_t range)
 	return w->out->rows[w->row[range]].holds;
 }
 
-/* What a thread leaves to its process: launches that no range of it hides. */
+/* Launches of a thread that ranges of other threads may hold as well. */
 struct left {
 	uint32_t *launched; /* in order of thread, then of time, until they are sorted */
 	uint32_t count;
 	uint8_t *charged; /* by GPU event: its thread has some range there */
 };
 
-static void leave(const struct work *w, const struct scope *s, struct left *left)
+/* What a thread leaves to its process: launches that no range of it hides.  The others: hidden. */
+static void leave(const struct work *w, const struct scope *s, struct left *left,
+		  struct left *hidden)
 {
 	int64_t hidden_until = INT64_MIN;
 	uint32_t i, span = 0;
@@ -548,11 +550,95 @@ static void leave(const struct work *w, const struct scope *s, struct left *left
 			if (holds(w, s->range[span]) == TW_HOLDS_PROCESS &&
 			    s->spans[span].end_ns > hidden_until)
 				hidden_until = s->spans[span].end_ns;
-		if (hidden_until >= s->time_ns[i])
+		if (hidden_until >= s->time_ns[i]) {
+			hidden->launched[hidden->count++] = s->launched[i];
 			continue;
+		}
 		left->charged[s->launched[i]] = s->found[i] != TW_INNERMOST_NONE;
 		left->launched[left->count++] = s->launched[i];
 	}
+}
+
+static uint64_t range_key(const void *context, uint32_t range)
+{
+	const struct work *w = context;
+
+	return tw_events_start_key(&w->d->trace->events, w->range[range]);
+}
+
+/* A thread that works for another one, whose ranges hold what it does. */
+static bool works_for_another(const struct work *w, uint32_t place)
+{
+	uint32_t name = w->d->names.tracks[w->track_at[place]].thread;
+	size_t len;
+	const char *text = tw_pool_text(&w->d->trace->texts, name, &len);
+
+	return tw_host_kinds_of(text, len) & TW_HOST_AUTOGRAD_THREAD;
+}
+
+/* Ranges that hold what the thread at `place` does: its own, and those of threads that wait. */
+static uint32_t list_waiting(const struct work *w, uint32_t place, uint32_t *range)
+{
+	uint32_t process = w->process_at[place], p = place, n = 0;
+	uint64_t i;
+
+	while (p && w->process_at[p - 1] == process)
+		p--;
+	for (; p < w->places && w->process_at[p] == process; p++)
+		for (i = w->first_range[p]; i < w->first_range[p + 1]; i++)
+			if (holds(w, i) == TW_HOLDS_PROCESS &&
+			    (p == place || !works_for_another(w, p)))
+				range[n++] = (uint32_t)i;
+	return n;
+}
+
+/* Adds launches to them. */
+static int do_hidden(struct work *w, uint32_t place, const struct left *hidden)
+{
+	size_t bytes = ((size_t)w->out->ranges + 1) * sizeof(uint32_t);
+	uint32_t *range = tw_alloc(w->a, bytes), i;
+	struct scope s = { .launched = hidden->launched, .count = hidden->count };
+	int status = -1;
+
+	if (range) {
+		s.span_count = list_waiting(w, place, range);
+		status = tw_sort(range, s.span_count, range_key, w, w->a);
+	}
+	if (!status)
+		status = scope_init(w, &s);
+	if (!status) {
+		for (i = 0; i < s.span_count; i++)
+			set_span(w, &s, i, range[i]);
+		add_inclusive(w, &s, TW_HOLDS_PROCESS);
+	}
+	scope_release(w, &s);
+	tw_free(w->a, range, bytes);
+	return status;
+}
+
+/* Charges launches to the innermost ranges of their thread, and adds them to all around them. */
+static int do_scope(struct work *w, struct scope *s, uint32_t place, struct left *left)
+{
+	struct left hidden = { .launched = tw_alloc(w->a, (s->count + 1) * sizeof(uint32_t)) };
+	unsigned own = TW_HOLDS_OWN | TW_HOLDS_LEFT;
+	bool shared = works_for_another(w, place);
+	uint32_t i;
+	int status = -1;
+
+	if (hidden.launched &&
+	    !tw_innermost(s->spans, s->span_count, s->time_ns, s->count, s->found, w->a)) {
+		status = 0;
+		for (i = 0; i < s->count; i++)
+			if (s->found[i] != TW_INNERMOST_NONE)
+				add_event(w, &w->out->rows[w->row[s->range[s->found[i]]]].self,
+					  s->launched[i]);
+		add_inclusive(w, s, shared ? own : own | TW_HOLDS_PROCESS);
+		leave(w, s, left, &hidden);
+		if (shared && hidden.count)
+			status = do_hidden(w, place, &hidden);
+	}
+	tw_free(w->a, hidden.launched, (s->count + 1) * sizeof(uint32_t));
+	return status;
 }
 
 static int do_thread(struct work *w, uint32_t place, struct left *left)
@@ -565,7 +651,7 @@ static int do_thread(struct work *w, uint32_t place, struct left *left)
 		.count = (uint32_t)(launched[1] - launched[0]),
 	};
 	uint32_t i;
-	int status = 0;
+	int status;
 
 	if (!s.count)
 		return 0;
@@ -578,24 +664,9 @@ static int do_thread(struct work *w, uint32_t place, struct left *left)
 	for (i = 0; i < s.span_count && !status; i++)
 		set_span(w, &s, i, first + i);
 	if (!status)
-		status = tw_innermost(s.spans, s.span_count, s.time_ns, s.count, s.found, w->a);
-	if (!status) {
-		for (i = 0; i < s.count; i++)
-			if (s.found[i] != TW_INNERMOST_NONE)
-				add_event(w, &w->out->rows[w->row[s.range[s.found[i]]]].self,
-					  s.launched[i]);
-		add_inclusive(w, &s, TW_HOLDS_OWN | TW_HOLDS_LEFT | TW_HOLDS_PROCESS);
-		leave(w, &s, left);
-	}
+		status = do_scope(w, &s, place, left);
 	scope_release(w, &s);
 	return status;
-}
-
-static uint64_t range_key(const void *context, uint32_t range)
-{
-	const struct work *w = context;
-
-	return tw_events_start_key(&w->d->trace->events, w->range[range]);
 }
 
 /* Those of ranges [first, behind) that may hold launches of other threads, in order of start. */

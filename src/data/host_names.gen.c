@@ -52,6 +52,7 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "mpi:*", TW_HOST_FRAMEWORK_RANGE },
 	{ "ucc:*", TW_HOST_FRAMEWORK_RANGE },
 	{ "fsdp::*", TW_HOST_FRAMEWORK_RANGE },
+	{ "*pt_autograd_*", TW_HOST_AUTOGRAD_THREAD },
 };
 
-const size_t tw_host_name_kind_count = 50;
+const size_t tw_host_name_kind_count = 51;

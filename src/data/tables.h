@@ -106,7 +106,9 @@ enum tw_host_kind {
 	TW_HOST_PYTHON_CODE = 16,
 	TW_HOST_PYTHON_INTERNAL = 32,
 	TW_HOST_GRADIENT_BUCKETS = 64,
-	TW_HOST_FRAMEWORK_RANGE = 128, /* asked of names alone: struct tw_host_names has no room */
+	/* Asked of names alone: struct tw_host_names has no room. */
+	TW_HOST_FRAMEWORK_RANGE = 128,
+	TW_HOST_AUTOGRAD_THREAD = 256,
 };
 
 struct tw_host_name_kind {

@@ -91,7 +91,6 @@ struct trawl_trace {
 	const char *device_name;  /* of the first device, "": not told */
 	int64_t device_bytes;	  /* its memory, -1: not told */
 	int64_t base_time_ns;	  /* TRAWL_TIME_NONE: not told */
-	bool by_process; /* GPU tracks have the pid of their process: (pid, correlation) is a key */
 };
 
 struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator);

@@ -53,6 +53,17 @@ static void launch(int tid, int64_t call_ns, int64_t start_ns, int64_t dur_ns)
 	launch_of_kind("kernel", "gemm", 1, tid, call_ns, 7, start_ns, dur_ns);
 }
 
+/* As if from an export, where GPU tracks have the pid of their process: here 1. */
+static void as_export(void)
+{
+	uint32_t i;
+
+	trace->by_process = true;
+	for (i = 0; i < trace->track_count; i++)
+		if (trace->tracks[i].device != TW_CODE_NONE)
+			trace->tracks[i].pid = 1;
+}
+
 static void analyse(const struct trawl_report_options *options)
 {
 	struct trawl_report_options defaults;
@@ -243,6 +254,29 @@ static void test_other_thread(void **state)
 	done();
 }
 
+/* The engine's thread works while the thread that called backward() waits: both ranges have it. */
+static void test_autograd_thread(void **state)
+{
+	(void)state;
+	script_begin(&script);
+	script_raw(&script, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":2,"
+			    "\"args\":{\"name\":\"thread 2 (pt_autograd_0)\"}}");
+	range("backward", 1, 0, 1000);
+	range("layer", 2, 100, 300);
+	range("layer", 1, 150, 400); /* of the same name: what both hold counts once */
+	range("other", 3, 0, 1000);
+	launch(2, 200, 2000, 1);
+	launch(2, 350, 2010, 2); /* behind its own range */
+	launch(3, 200, 2020, 4); /* no such thread: in its own range alone */
+	read_script();
+	assert_int_equal(GPU("backward"), 3);
+	assert_int_equal(GPU("layer"), 3);
+	assert_int_equal(SELF("layer"), 3);
+	assert_int_equal(GPU("other"), 7); /* which thread waits is not recorded */
+	assert_int_equal(sum_of_self(), 7);
+	done();
+}
+
 /* In exports operations are ranges of their thread, and hide no annotation of another one. */
 static void test_operations(void **state)
 {
@@ -256,7 +290,7 @@ static void test_operations(void **state)
 	launch(1, 1250, 2020, 4);
 	launch(2, 1250, 2030, 8); /* the operation on the other thread has not launched it */
 	trace = script_read(&script);
-	trace->by_process = true;
+	as_export();
 	analyse(NULL);
 	assert_int_equal(GPU("backward"), 3);
 	assert_int_equal(SELF("backward"), 2);
@@ -278,7 +312,7 @@ static void test_domains(void **state)
 	launch(1, 50, 500, 1);
 	launch(1, 250, 600, 2);
 	trace = script_read(&script);
-	trace->by_process = true;
+	as_export();
 	analyse(NULL);
 	assert_int_equal(rows_of(report, "nvtx_ranges"), 2);
 	assert_int_equal(ns(cell_of(report, "nvtx_ranges", "domain", "NCCL", "GPU time (ms)")), 2);
@@ -308,7 +342,7 @@ static void test_ranges_of_libraries(void **state)
 	launch(2, 1150, 2030, 8);
 	launch(2, 1350, 2040, 16);
 	trace = script_read(&script);
-	trace->by_process = true;
+	as_export();
 	analyse(NULL);
 	assert_int_equal(GPU("backward"), 3);
 	assert_int_equal(ns(cell("backward", "exposed communication (ms)")), 3);
@@ -415,7 +449,7 @@ static void test_in_reports(void **state)
 	report = report_of(trace, NULL);
 	assert_null(trawl_report_find(report, "nvtx_ranges"));
 	trawl_report_free(report);
-	trace->by_process = true;
+	as_export();
 	report = report_of(trace, NULL);
 	assert_int_equal(GPU("a"), 1);
 	done();
@@ -424,7 +458,7 @@ static void test_in_reports(void **state)
 	script_begin(&script);
 	range("a", 1, 0, 100);
 	trace = script_read(&script);
-	trace->by_process = true;
+	as_export();
 	report = report_of(trace, NULL);
 	assert_string_equal(cell("a", "instances"), "1");
 	done();
@@ -443,7 +477,7 @@ static void test_out_of_memory(void **state)
 	launch(1, 150, 500, 10);
 	launch_of_kind("kernel", NCCL, 1, 2, 200, 7, 600, 10);
 	trace = script_read(&script);
-	trace->by_process = true;
+	as_export();
 	derived = derive(trace, NULL);
 	trawl_report_options_init(&options);
 	for (n = 0;; n++) {
@@ -481,6 +515,7 @@ int main(void)
 		cmocka_unit_test(test_crossing),
 		cmocka_unit_test(test_both_ends),
 		cmocka_unit_test(test_other_thread),
+		cmocka_unit_test(test_autograd_thread),
 		cmocka_unit_test(test_operations),
 		cmocka_unit_test(test_domains),
 		cmocka_unit_test(test_ranges_of_libraries),
