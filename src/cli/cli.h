@@ -119,6 +119,8 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned 
  * and no operations.  NULL when out of memory.
  */
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops);
+/* ---- by_device.c: the timeline, a row a device; NULL when out of memory */
+struct trawl_table *cli_by_device(const struct trawl_report *report);
 /* ---- top_ranges.c: those with the most GPU time, by name; NULL when out of memory */
 struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t most);
 /* ---- plots.c */

@@ -14,6 +14,7 @@
 
 /* Bars take what a line has left behind its numbers, up to this. */
 #define MOST_BAR_CELLS 40
+#define MOST_DEVICES 16
 #define CELLS_BEFORE_BAR 50
 
 static void add_escaped(struct tw_str *out, const char *text)
@@ -142,8 +143,8 @@ static void add_bar(struct tw_str *out, double share, unsigned width, const char
 		tw_str_add_cstr(out, "\033[0m");
 }
 
-static void add_timeline(const struct trawl_report *report, unsigned width, bool colour,
-			 struct tw_str *out)
+static void add_timeline(const struct trawl_report *report, bool several, unsigned width,
+			 bool colour, struct tw_str *out)
 {
 	static const struct {
 		const char *type, *label, *colour;
@@ -171,7 +172,7 @@ static void add_timeline(const struct trawl_report *report, unsigned width, bool
 		}
 		return;
 	}
-	add_heading(out, "GPU time", colour);
+	add_heading(out, several ? "GPU time, of all devices as one" : "GPU time", colour);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double share;
 
@@ -497,8 +498,17 @@ static void add_quality(const struct trawl_report *report, unsigned width, bool 
 void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
 		   size_t top_ops, unsigned width, bool colour, struct tw_str *out)
 {
+	struct trawl_table *devices = cli_by_device(report);
+	bool several = devices && trawl_table_rows(devices) > 1;
+
+	out->failed |= !devices;
 	add_trace_lines(report, trace, out);
-	add_timeline(report, width, colour, out);
+	add_timeline(report, several, width, colour, out);
+	if (several) {
+		add_heading(out, trawl_table_meaning(devices), colour);
+		tw_render_text(devices, out, width, MOST_DEVICES);
+	}
+	tw_table_free(devices);
 	add_top(report, top_ops, width, colour, out);
 	add_over_roofline(report, width, out);
 	add_without_figures(report, width, out);

@@ -1,0 +1,72 @@
+/* What each device did, a row a device, for the summary of a trace of several. */
+#include "cli/cli.h"
+
+#include "table/table.h"
+
+#include <string.h>
+
+enum { DEVICE, TOTAL, FIRST_SHARE };
+
+static const struct trawl_column columns[] = {
+	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 12, "number of the device" },
+	[TOTAL] = { "total (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
+		    "from its first GPU event to the end of its last" },
+	[FIRST_SHARE] = { "computing (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "share of its total" },
+	{ "exposed communication (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 14, "share of its total" },
+	{ "exposed copies (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "share of its total" },
+	{ "idle (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "share of its total" },
+};
+
+static const struct tw_table_spec spec = { "by_device", "GPU time by device", columns,
+					   sizeof(columns) / sizeof(columns[0]), false };
+
+/* In the order of the columns of shares. */
+static const char *const types[] = { "computation_time", "exposed_comm_time", "exposed_memcpy_time",
+				     "idle_time" };
+
+static bool is_same(const struct trawl_cell *a, const struct trawl_cell *b)
+{
+	return a->state == b->state && a->text_len == b->text_len &&
+	       (!a->text_len || !memcmp(a->text, b->text, a->text_len));
+}
+
+static bool is_text(const struct trawl_cell *cell, const char *text)
+{
+	return cell->text_len == strlen(text) && !memcmp(cell->text, text, cell->text_len);
+}
+
+/* One row of gpu_timeline_by_device into the row of its device. */
+static void add_figure(struct trawl_table *table, size_t to, const struct trawl_table *from,
+		       size_t row)
+{
+	struct trawl_cell type = tw_table_cell(from, row, "type");
+	size_t i;
+
+	if (is_text(&type, "total_time"))
+		tw_table_set_integer(table, to, TOTAL, tw_table_cell(from, row, "time ms").integer);
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (is_text(&type, types[i]))
+			tw_table_copy_cell(table, to, FIRST_SHARE + i, from, row,
+					   tw_table_column(from, "percent"));
+}
+
+struct trawl_table *cli_by_device(const struct trawl_report *report)
+{
+	const struct trawl_table *from = trawl_report_find(report, "gpu_timeline_by_device");
+	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
+	struct trawl_cell before = { 0 };
+	size_t row, to = 0;
+
+	for (row = 0; table && from && row < trawl_table_rows(from); row++) {
+		struct trawl_cell device = tw_table_cell(from, row, "device");
+
+		if (!row || !is_same(&device, &before)) {
+			to = tw_table_add_row(table);
+			tw_table_copy_cell(table, to, DEVICE, from, row,
+					   tw_table_column(from, "device"));
+		}
+		add_figure(table, to, from, row);
+		before = device;
+	}
+	return table;
+}
