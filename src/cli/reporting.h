@@ -43,7 +43,4 @@ void cli_output_path(const struct cli_reporting *r, const char *name, struct tw_
 int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,
 		     struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* A clock, for what --verbose tells. */
-double cli_seconds(void);
-
 #endif

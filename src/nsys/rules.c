@@ -1,0 +1,457 @@
+#define _GNU_SOURCE
+#include "nsys/rules.h"
+
+#include "base/file.h"
+#include "data/tables.h"
+#include "nsys/list.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_LIMIT ((size_t)1 << 20) /* a file of rules has a few hundred bytes */
+
+/* Names are matched by this many bytes at most; longer ones carry data, not meaning. */
+#define NAME_BYTES 4096
+
+#define GROUPS 10
+
+static const char *const kinds[TW_NSYS_KINDS] = { "label", "window", "stage", "purpose", "kernel" };
+
+/* ---- a piece of text that every match of a pattern must have */
+
+/* Behind the bracket expression whose '[' is at p. */
+static const char *skip_bracket(const char *p)
+{
+	p++;
+	p += *p == '^';
+	p += *p == ']';
+	for (; *p && *p != ']'; p++)
+		if (p[0] == '[' && p[1] && strchr(".:=", p[1])) {
+			const char *end = p + 2;
+
+			while (*end && !(end[0] == p[1] && end[1] == ']'))
+				end++;
+			p = *end ? end + 1 : end - 1;
+		}
+	return *p ? p + 1 : p;
+}
+
+/* Behind the group whose '(' is at p. */
+static const char *skip_group(const char *p)
+{
+	int depth = 0;
+
+	while (*p) {
+		if (*p == '\\' && p[1]) {
+			p += 2;
+		} else if (*p == '[') {
+			p = skip_bracket(p);
+		} else {
+			depth += (*p == '(') - (*p == ')');
+			p++;
+			if (!depth)
+				break;
+		}
+	}
+	return p;
+}
+
+struct pieces {
+	char run[128], longest[128];
+	size_t run_len, longest_len;
+};
+
+static void end_run(struct pieces *pieces)
+{
+	if (pieces->run_len > pieces->longest_len) {
+		memcpy(pieces->longest, pieces->run, pieces->run_len);
+		pieces->longest_len = pieces->run_len;
+	}
+	pieces->run_len = 0;
+}
+
+static void add_literal(struct pieces *pieces, char c)
+{
+	if (pieces->run_len == sizeof(pieces->run))
+		end_run(pieces);
+	pieces->run[pieces->run_len++] = c;
+}
+
+/* The longest run of plain characters in one alternative of a pattern; behind it, at '|' or the end. */
+static const char *longest_run(struct pieces *pieces, const char *p)
+{
+	pieces->run_len = pieces->longest_len = 0;
+	while (*p && *p != '|') {
+		bool plain = false;
+
+		if (*p == '(') {
+			p = skip_group(p);
+		} else if (*p == '[') {
+			p = skip_bracket(p);
+		} else if (*p == '\\' && p[1]) {
+			plain = strchr(".[]()*+?{}|^$\\/-", p[1]) != NULL;
+			if (plain)
+				add_literal(pieces, p[1]);
+			p += 2;
+		} else {
+			plain = !strchr(".^$*+?{", *p);
+			if (plain)
+				add_literal(pieces, *p);
+			if (*p == '{' && strchr(p, '}'))
+				p = strchr(p, '}');
+			p++;
+		}
+		/* What may be there any number of times need not be there. */
+		if (plain && *p && strchr("*?{", *p))
+			pieces->run_len--;
+		if (!plain || (*p && strchr("*?{+", *p)))
+			end_run(pieces);
+	}
+	end_run(pieces);
+	return p;
+}
+
+static bool find_pieces(struct tw_nsys_rule *rule, struct tw_arena *arena)
+{
+	const char *p = rule->pattern;
+	struct pieces pieces;
+
+	for (;; p++) {
+		p = longest_run(&pieces, p);
+		if (!pieces.longest_len || rule->piece_count == TW_RULE_PIECES) {
+			rule->piece_count = 0;
+			return true;
+		}
+		rule->pieces[rule->piece_count] =
+			tw_arena_copy(arena, pieces.longest, pieces.longest_len);
+		if (!rule->pieces[rule->piece_count++])
+			return false;
+		if (!*p)
+			return true;
+	}
+}
+
+/* ---- reading */
+
+struct place {
+	const char *name;
+	unsigned line;
+	struct trawl_error *err;
+};
+
+static int TRAWL_PRINTF(2, 3) bad_rule(const struct place *place, const char *format, ...)
+{
+	char text[400];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return trawl_error_set(place->err, TRAWL_EFORMAT, "%s:%u: %s", place->name, place->line,
+			       text);
+}
+
+static int check_groups(const struct place *place, const struct tw_nsys_rule *rule, size_t groups)
+{
+	const char *p;
+
+	if (rule->kind == TW_NSYS_LABEL && !groups)
+		return bad_rule(place, "a label needs a group, ([0-9]+), around the rank");
+	for (p = rule->value; rule->kind >= TW_NSYS_STAGE && *p; p++) {
+		if (*p != '\\')
+			continue;
+		p++;
+		if (*p != '\\' && !(*p >= '1' && *p <= '9'))
+			return bad_rule(place, "behind \\ in a value stands a digit or another \\");
+		if (*p != '\\' && (size_t)(*p - '0') > groups)
+			return bad_rule(place, "\\%c: the pattern has %zu groups", *p, groups);
+	}
+	return 0;
+}
+
+/* The pattern compiles, and the value is one for its kind. */
+static int check_rule(const struct place *place, const struct tw_nsys_rule *rule)
+{
+	char message[200];
+	regex_t compiled;
+	int code = regcomp(&compiled, rule->pattern, REG_EXTENDED), status;
+
+	if (code) {
+		regerror(code, &compiled, message, sizeof(message));
+		return bad_rule(place, "'%.100s' is no extended regular expression: %s",
+				rule->pattern, message);
+	}
+	status = check_groups(place, rule, compiled.re_nsub);
+	regfree(&compiled);
+	if (!status && !*rule->value && rule->kind >= TW_NSYS_STAGE)
+		return bad_rule(place, "a %s needs a value behind the pattern and a tab",
+				kinds[rule->kind]);
+	if (!status && rule->kind == TW_NSYS_KERNEL && strcmp(rule->value, "communication") != 0 &&
+	    strcmp(rule->value, "compute") != 0)
+		return bad_rule(place, "a kernel is 'communication' or 'compute', not '%.60s'",
+				rule->value);
+	return status;
+}
+
+static int parse_line(struct tw_nsys_rules *rules, const struct place *place, char *line)
+{
+	struct tw_nsys_rule rule = { .value = "" };
+	char *pattern = strchr(line, '\t'), *value;
+	int status;
+
+	if (!pattern)
+		return bad_rule(place, "a rule is KIND, a tab, PATTERN, a tab, VALUE; "
+				       "'trawl nsys rules pithtrain' shows some");
+	*pattern++ = 0;
+	value = strchr(pattern, '\t');
+	if (value) {
+		*value++ = 0;
+		if (strchr(value, '\t'))
+			return bad_rule(place, "more than three fields; write a tab in a pattern "
+					       "as [[:blank:]]");
+		rule.value = value;
+	}
+	rule.pattern = pattern;
+	while (rule.kind < TW_NSYS_KINDS && strcmp(line, kinds[rule.kind]) != 0)
+		rule.kind++;
+	if (rule.kind == TW_NSYS_KINDS)
+		return bad_rule(place,
+				"no kind '%.60s'; there are label, window, stage, purpose, kernel",
+				line);
+	if (!*pattern)
+		return bad_rule(place, "an empty pattern would match every name");
+	status = check_rule(place, &rule);
+	if (status)
+		return status;
+	if (!find_pieces(&rule, &rules->arena) ||
+	    !tw_list_grow((void **)&rules->rules, &rules->capacity, rules->count, sizeof(rule),
+			  rules->arena.allocator))
+		return trawl_error_set(place->err, TRAWL_ENOMEM, "out of memory");
+	rules->rules[rules->count++] = rule;
+	return 0;
+}
+
+void tw_nsys_rules_init(struct tw_nsys_rules *rules, const struct trawl_allocator *allocator)
+{
+	*rules = (struct tw_nsys_rules){ .name = "" };
+	tw_arena_init(&rules->arena, allocator);
+}
+
+int tw_nsys_rules_parse(struct tw_nsys_rules *rules, const char *text, size_t len, const char *name,
+			const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	struct place place = { .name = name, .err = err };
+	char *line, *end;
+	int status = 0;
+
+	tw_nsys_rules_init(rules, allocator);
+	line = tw_arena_copy(&rules->arena, text, len);
+	rules->name = tw_arena_copy(&rules->arena, name, strlen(name));
+	if (!line || !rules->name)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	if (strlen(line) != len)
+		return trawl_error_set(err, TRAWL_EFORMAT, "%s: no text: it has NUL bytes", name);
+	for (; !status && line; line = end) {
+		place.line++;
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = 0;
+		if (*line && line[strlen(line) - 1] == '\r')
+			line[strlen(line) - 1] = 0;
+		if (*line && *line != '#')
+			status = parse_line(rules, &place, line);
+	}
+	return status;
+}
+
+void tw_nsys_rules_release(struct tw_nsys_rules *rules)
+{
+	tw_free(rules->arena.allocator, rules->rules, rules->capacity * sizeof(*rules->rules));
+	tw_arena_release(&rules->arena);
+	rules->rules = NULL;
+	rules->count = rules->capacity = 0;
+}
+
+bool tw_nsys_rules_have(const struct tw_nsys_rules *rules, enum tw_rule_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < rules->count; i++)
+		if (rules->rules[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* ---- presets and files */
+
+const char *tw_nsys_preset_text(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < tw_nsys_preset_count; i++)
+		if (!strcmp(tw_nsys_presets[i].name, name))
+			return tw_nsys_presets[i].text;
+	return NULL;
+}
+
+size_t tw_nsys_presets_count(void)
+{
+	return tw_nsys_preset_count;
+}
+
+const char *tw_nsys_preset_name(size_t index)
+{
+	return tw_nsys_presets[index].name;
+}
+
+const char *tw_nsys_preset_title(size_t index)
+{
+	const char *line = strstr(tw_nsys_presets[index].text, "\n# ");
+
+	return line ? line + 3 : "";
+}
+
+void tw_nsys_presets_list(struct tw_str *out)
+{
+	size_t i;
+
+	for (i = 0; i < tw_nsys_preset_count; i++)
+		tw_str_addf(out, "%s%s", i ? ", " : "", tw_nsys_presets[i].name);
+}
+
+static int from_file(struct tw_nsys_rules *rules, const char *path, const struct trawl_allocator *a,
+		     struct trawl_error *err)
+{
+	struct tw_str text;
+	int status;
+
+	tw_str_init(&text, a);
+	status = tw_file_read(path, FILE_LIMIT, &text, err);
+	if (status == TRAWL_ELIMIT)
+		trawl_error_set(err, status, "'%s' is over 1 MB: no file of rules", path);
+	if (!status)
+		status = tw_nsys_rules_parse(rules, text.ptr ? text.ptr : "", text.len, path, a,
+					     err);
+	tw_str_release(&text);
+	return status;
+}
+
+int tw_nsys_rules_open(struct tw_nsys_rules *rules, const char *name,
+		       const struct trawl_allocator *a, struct trawl_error *err)
+{
+	const char *text = tw_nsys_preset_text(name);
+	struct tw_str list;
+	struct stat info;
+	int status;
+
+	tw_nsys_rules_init(rules, a);
+	if (text)
+		return tw_nsys_rules_parse(rules, text, strlen(text), name, a, err);
+	if (strchr(name, '/') || !stat(name, &info))
+		return from_file(rules, name, a, err);
+	tw_str_init(&list, a);
+	tw_nsys_presets_list(&list);
+	status = trawl_error_set(err, TRAWL_EUSAGE,
+				 "--rules: no preset and no file '%.100s'; presets: %s", name,
+				 list.failed ? "" : list.ptr);
+	tw_str_release(&list);
+	return status;
+}
+
+/* ---- matching */
+
+bool tw_matcher_init(struct tw_matcher *m, const struct tw_nsys_rules *rules,
+		     const struct trawl_allocator *a)
+{
+	*m = (struct tw_matcher){ .rules = rules, .allocator = a };
+	m->compiled = tw_alloc_array(a, rules->count + 1, sizeof(*m->compiled));
+	while (m->compiled && m->compiled_count < rules->count &&
+	       !regcomp(&m->compiled[m->compiled_count], rules->rules[m->compiled_count].pattern,
+			REG_EXTENDED))
+		m->compiled_count++;
+	return m->compiled && m->compiled_count == rules->count;
+}
+
+void tw_matcher_release(struct tw_matcher *m)
+{
+	while (m->compiled_count)
+		regfree(&m->compiled[--m->compiled_count]);
+	if (m->compiled)
+		tw_free(m->allocator, m->compiled, (m->rules->count + 1) * sizeof(*m->compiled));
+	m->compiled = NULL;
+}
+
+static bool has_piece(const struct tw_nsys_rule *rule, const char *text, size_t len)
+{
+	unsigned i;
+
+	for (i = 0; i < rule->piece_count; i++)
+		if (memmem(text, len, rule->pieces[i], strlen(rule->pieces[i])))
+			return true;
+	return !rule->piece_count;
+}
+
+bool tw_matcher_might(const struct tw_matcher *m, unsigned wanted, const char *text, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < m->rules->count; i++)
+		if (wanted & 1u << m->rules->rules[i].kind &&
+		    has_piece(&m->rules->rules[i], text, len))
+			return true;
+	return false;
+}
+
+static void add_group(struct tw_str *value, const char *text, const regmatch_t *group)
+{
+	if (group->rm_so >= 0)
+		tw_str_add(value, text + group->rm_so, (size_t)(group->rm_eo - group->rm_so));
+}
+
+static void expand(const struct tw_nsys_rule *rule, const char *text, const regmatch_t *groups,
+		   struct tw_str *value)
+{
+	const char *p;
+
+	if (rule->kind == TW_NSYS_LABEL) {
+		add_group(value, text, &groups[1]);
+		return;
+	}
+	for (p = rule->value; *p; p++) {
+		if (*p == '\\' && rule->kind >= TW_NSYS_STAGE && *++p != '\\')
+			add_group(value, text, &groups[*p - '0']);
+		else
+			tw_str_add_char(value, *p);
+	}
+}
+
+const struct tw_nsys_rule *tw_matcher_find(const struct tw_matcher *m, enum tw_rule_kind kind,
+					   const char *text, size_t len, struct tw_str *value)
+{
+	regmatch_t groups[GROUPS];
+	char copy[NAME_BYTES];
+	bool copied = false;
+	size_t i;
+
+	for (i = 0; i < m->rules->count; i++) {
+		const struct tw_nsys_rule *rule = &m->rules->rules[i];
+
+		if (rule->kind != kind || !has_piece(rule, text, len))
+			continue;
+		if (!copied) {
+			if (len >= sizeof(copy))
+				len = sizeof(copy) - 1;
+			memcpy(copy, text, len);
+			copy[len] = 0;
+			copied = true;
+		}
+		if (!regexec(&m->compiled[i], copy, GROUPS, groups, 0)) {
+			if (value)
+				expand(rule, copy, groups, value);
+			return rule;
+		}
+	}
+	return NULL;
+}
