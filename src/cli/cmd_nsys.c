@@ -57,6 +57,12 @@ static void tell_left_out(const char *path, const struct tw_str *lines)
 	}
 }
 
+static int fail_on(const char *path, int status, struct trawl_error *err)
+{
+	trawl_error_context(err, status, "%s", path);
+	return cli_fail(err);
+}
+
 static int ask(const struct nsys_command *n, const struct nsys_query *query, const char *path)
 {
 	struct cli_exported exported;
@@ -76,7 +82,7 @@ static int ask(const struct nsys_command *n, const struct nsys_query *query, con
 	if (status == TRAWL_EUSAGE)
 		status = cli_usage_error(n->command, "%s", err.message);
 	else if (status)
-		status = cli_fail(&err);
+		status = fail_on(path, status, &err);
 	else if (left_out.len && n->common.strict)
 		status = CLI_FAILED;
 	else

@@ -1,6 +1,7 @@
 #include "cli/reporting.h"
 
 #include "base/reuse.h"
+#include "cli/exporting.h"
 #include "store/trace.h"
 
 #include <errno.h>
@@ -189,14 +190,18 @@ static int read_and_report(const struct job *job, const struct trawl_allocator *
 		.progress = cli_progress_update,
 		.progress_context = &progress,
 	};
+	struct cli_exported exported;
 	struct trawl_trace *trace;
 	struct trawl_error err;
 	double start = cli_seconds();
-	int status;
+	int status = cli_export(&exported, r->path, &r->common, &err);
 
+	if (status)
+		return cli_fail(&err);
 	cli_progress_begin(&progress, r->path, r->common.quiet);
-	status = trawl_trace_read(&trace, r->path, &read, &err);
+	status = trawl_trace_read(&trace, exported.path, &read, &err);
 	cli_progress_end(&progress);
+	cli_export_end(&exported);
 	if (status)
 		return cli_fail(&err);
 	if (r->common.verbose)

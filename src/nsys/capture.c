@@ -132,6 +132,7 @@ static int find_ranks(struct tw_nsys_capture *c, struct trawl_error *err)
 		status = tw_nsys_workers_read(&workers, c->source, err);
 	for (i = 0; i < workers.count && good; i++)
 		good = add_rank(c, workers.at[i].process, (int64_t)i, NULL);
+	c->workers = workers.count > 0;
 	if (!workers.count && !status)
 		good = add_processes(c);
 	tw_nsys_workers_release(&workers);
@@ -266,7 +267,7 @@ static const char *rule_of_window(struct tw_nsys_capture *c, const struct tw_nsy
 
 	tw_str_init(&text, c->source->allocator);
 	if (busiest)
-		tw_str_addf(&text, "busiest repeated range, the median of %zu", count);
+		tw_str_addf(&text, "busiest repeated range: median of %zu", count);
 	else
 		tw_str_addf(&text, "median of %zu '%s' ranges", count,
 			    *rule->value ? rule->value : rule->pattern);
@@ -337,7 +338,7 @@ static int middle_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 			c->ranks[i].windowed = true;
 			c->ranks[i].start_ns = w->first_ns + quarter;
 			c->ranks[i].end_ns = w->last_ns - quarter;
-			c->ranks[i].rule = "middle of the trace: half of the GPU's work";
+			c->ranks[i].rule = "middle of the trace: half of the time of its GPU work";
 		}
 	tw_nsys_workers_release(&workers);
 	return status;

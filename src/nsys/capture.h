@@ -26,7 +26,7 @@ struct tw_nsys_capture {
 	struct tw_nsys_rules rules;
 	const char *chosen; /* how the rules were chosen, for a note */
 	struct tw_nsys_ranges ranges;
-	bool numbered;		    /* no process has a label */
+	bool numbered, workers;	    /* no process has a label; ranks are those with GPU work */
 	struct tw_nsys_rank *ranks; /* by process; with --rank only that one */
 	size_t rank_count, rank_capacity;
 	struct tw_nsys_kernels kernels; /* its windows are the ranks that have one, in their order */
@@ -49,9 +49,11 @@ int tw_nsys_capture_end(struct tw_nsys_capture *capture, bool kernels, bool call
 			struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_nsys_capture_release(struct tw_nsys_capture *capture);
 
-/* Notes of the table: rules, ranks, windows (where they matter), what is absent. */
-void tw_nsys_capture_notes(const struct tw_nsys_capture *capture, bool windows,
-			   struct trawl_table *table);
+/* Notes of the table: rules, ranks, windows, what is absent. */
+void tw_nsys_capture_notes(const struct tw_nsys_capture *capture, struct trawl_table *table);
+/* The rules that chose the windows and, unless `rules_alone`, the windows. */
+void tw_nsys_window_notes(const struct tw_nsys_capture *capture, bool rules_alone,
+			  struct trawl_table *table);
 
 /* Notes of tables of kernels: what was clipped, what lacks a name or a launch. */
 void tw_nsys_kernel_notes(const struct tw_nsys_capture *capture, uint64_t without_launch,

@@ -9,13 +9,14 @@
 
 static void note_ranks(const struct tw_nsys_capture *c, struct trawl_table *table)
 {
-	if (c->numbered && c->rank_count)
-		tw_table_add_note(table, "no range labels a rank: processes %s are numbered by pid",
-				  c->kernels.table || !c->ranges.table ? "with GPU work" :
-									 "are ranks and");
-	else if (!c->rank_count)
+	if (!c->rank_count)
 		tw_table_add_note(table, "no ranks: no range labels one, and no process has GPU "
 					 "work or ranges");
+	else if (c->numbered)
+		tw_table_add_note(table,
+				  "no range labels a rank: the processes with %s are "
+				  "numbered by pid",
+				  c->workers ? "GPU work" : "ranges");
 }
 
 /* Processes with ranges that are no rank: launchers, loaders of data. */
@@ -57,60 +58,82 @@ static void add_line(struct tw_str *line, struct trawl_table *table)
 }
 
 /* The windows of the ranks from `first` on that were chosen by the same rule. */
-static void note_group(const struct tw_nsys_capture *c, size_t first, struct trawl_table *table)
+static void note_each(const struct tw_nsys_capture *c, size_t first, struct trawl_table *table)
 {
-	const struct tw_nsys_rank *rank = &c->ranks[first];
-	size_t i, shown = 0, count = 0;
-	struct tw_str line;
-	bool same = true;
+	struct tw_str line, piece;
+	size_t i, shown = 0;
 
-	for (i = first; i < c->rank_count; i++)
-		if (same_rule(rank, &c->ranks[i])) {
-			count++;
-			same = same && rank->start_ns == c->ranks[i].start_ns &&
-			       rank->end_ns == c->ranks[i].end_ns;
-		}
 	tw_str_init(&line, c->source->allocator);
-	tw_str_addf(&line, "window: %s", rank->rule);
-	if (same)
-		tw_str_addf(&line, ": %lld to %lld ns", (long long)rank->start_ns,
-			    (long long)rank->end_ns);
-	add_line(&line, table);
-	for (i = first; i < c->rank_count && !same; i++) {
-		if (!same_rule(rank, &c->ranks[i]) || shown++ >= SHOWN_RANKS)
+	tw_str_init(&piece, c->source->allocator);
+	for (i = first; i < c->rank_count; i++) {
+		const struct tw_nsys_rank *rank = &c->ranks[i];
+
+		if (!same_rule(&c->ranks[first], rank) || shown++ >= SHOWN_RANKS)
 			continue;
-		if (line.len > LINE - 40)
+		tw_str_clear(&piece);
+		tw_str_addf(&piece, "rank %lld: %lld to %lld", (long long)rank->rank,
+			    (long long)rank->start_ns, (long long)rank->end_ns);
+		if (line.len + piece.len > LINE)
 			add_line(&line, table);
-		tw_str_addf(&line, "%srank %lld: %lld to %lld", line.len ? ", " : "window in ns, ",
-			    (long long)c->ranks[i].rank, (long long)c->ranks[i].start_ns,
-			    (long long)c->ranks[i].end_ns);
+		tw_str_addf(&line, "%s%s", line.len ? ", " : "window in ns, ",
+			    piece.failed ? "" : piece.ptr);
 	}
-	if (shown > SHOWN_RANKS)
-		tw_str_addf(&line, " and %zu more", count - SHOWN_RANKS);
 	add_line(&line, table);
+	if (shown > SHOWN_RANKS)
+		tw_table_add_note(table, "and the windows of %zu more ranks, in the columns",
+				  shown - SHOWN_RANKS);
+	tw_str_release(&piece);
 	tw_str_release(&line);
 }
 
-static void note_windows(const struct tw_nsys_capture *c, struct trawl_table *table)
+static void note_group(const struct tw_nsys_capture *c, size_t first, bool rules_alone,
+		       struct trawl_table *table)
 {
-	size_t i, before;
+	const struct tw_nsys_rank *rank = &c->ranks[first];
+	bool same = true;
+	size_t i;
+
+	for (i = first; i < c->rank_count; i++)
+		if (same_rule(rank, &c->ranks[i]))
+			same = same && rank->start_ns == c->ranks[i].start_ns &&
+			       rank->end_ns == c->ranks[i].end_ns;
+	if (same && !rules_alone) {
+		tw_table_add_note(table, "window: %s, %lld to %lld ns", rank->rule,
+				  (long long)rank->start_ns, (long long)rank->end_ns);
+		return;
+	}
+	tw_table_add_note(table, "window: %s", rank->rule);
+	if (!rules_alone)
+		note_each(c, first, table);
+}
+
+/* Beyond this many groups, each rank's rule stands in the table of windows alone. */
+#define GROUPS 4
+
+void tw_nsys_window_notes(const struct tw_nsys_capture *c, bool rules_alone,
+			  struct trawl_table *table)
+{
+	size_t i, before, groups = 0;
 
 	for (i = 0; i < c->rank_count; i++) {
 		for (before = 0; before < i && !same_rule(&c->ranks[before], &c->ranks[i]);
 		     before++)
 			;
-		if (before == i && c->ranks[i].windowed)
-			note_group(c, i, table);
+		if (before < i || !c->ranks[i].windowed)
+			continue;
+		if (groups++ < GROUPS)
+			note_group(c, i, rules_alone, table);
 	}
+	if (groups > GROUPS)
+		tw_table_add_note(table, "and windows by %zu more rules: see 'trawl nsys windows'",
+				  groups - GROUPS);
 }
 
-void tw_nsys_capture_notes(const struct tw_nsys_capture *c, bool windows, struct trawl_table *table)
+void tw_nsys_capture_notes(const struct tw_nsys_capture *c, struct trawl_table *table)
 {
 	tw_table_add_note(table, "%s", c->chosen);
 	note_ranks(c, table);
 	note_others(c, table);
-	if (windows)
-		note_windows(c, table);
 	if (!c->ranges.table)
 		tw_table_add_note(table, "no NVTX_EVENTS in the export: no ranges were captured");
 	if (!tw_database_has_table(c->source->database, "CUPTI_ACTIVITY_KIND_KERNEL"))
@@ -134,22 +157,21 @@ void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, uint64_t without_laun
 		barrier_ns += k->streams[i].comm_ns;
 	}
 	if (clipped)
-		tw_table_add_note(table,
-				  "%llu kernels cross an edge of their window, clipped to it",
-				  (unsigned long long)clipped);
+		tw_table_add_note(table, "%llu kernel%s an edge of the window, clipped to it",
+				  (unsigned long long)clipped,
+				  clipped == 1 ? " crosses" : "s cross");
 	if (barriers && tw_wide_fits(barrier_ns))
-		tw_table_add_note(
-			table,
-			"%llu communication kernels (%lld ns) run on streams that compute: "
-			"barriers, not exposed",
-			(unsigned long long)barriers, (long long)barrier_ns);
+		tw_table_add_note(table,
+				  "communication kernels on streams that compute, barriers and "
+				  "not exposed: %llu, %lld ns",
+				  (unsigned long long)barriers, (long long)barrier_ns);
 	if (without_launch)
 		tw_table_add_note(table,
-				  "%llu communication kernels have no recorded launch: placed by "
-				  "their start on the GPU",
+				  "communication kernels without a recorded launch, placed by "
+				  "their start on the GPU: %llu",
 				  (unsigned long long)without_launch);
 	if (k->unnamed)
-		tw_table_add_note(table, "%llu kernels have no name: taken for computation",
+		tw_table_add_note(table, "kernels without a name, taken for computation: %llu",
 				  (unsigned long long)k->unnamed);
 	if (k->table && !k->rows)
 		tw_table_add_note(table, "no kernels in the windows");

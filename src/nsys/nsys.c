@@ -61,6 +61,5 @@ int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *
 		tw_str_add(left_out, source.troubles.ptr, source.troubles.len);
 	tw_str_release(&source.troubles);
 	tw_database_close(source.database);
-	return status && status != TRAWL_EUSAGE ? trawl_error_context(err, status, "%s", path) :
-						  status;
+	return status;
 }

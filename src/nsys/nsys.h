@@ -29,7 +29,7 @@ struct tw_nsys_options {
 /*
  * The table of a query.  *left_out has a line for each thing that was left out, such as a rank
  * without a window.  TRAWL_EUSAGE: no such rank or rules; TRAWL_ENODATA: with compat, what the
- * original scripts have no answer to.
+ * original scripts have no answer to.  Messages do not name the file.
  */
 int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *path,
 		const struct tw_nsys_options *options, struct tw_str *left_out,

@@ -261,8 +261,8 @@ static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *att
 	tw_free(a, w.order, kernels * sizeof(*w.order));
 	if (good && w.stageless && tw_wide_fits(w.stageless_ns))
 		tw_table_add_note(table,
-				  "%llu communication kernels (%lld ns) were launched in no stage: "
-				  "not in the table",
+				  "communication kernels launched in no stage, not in the "
+				  "table: %llu, %lld ns",
 				  (unsigned long long)w.stageless, (long long)w.stageless_ns);
 	return good ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 }
@@ -277,7 +277,8 @@ int tw_nsys_overlap(struct tw_nsys_capture *c, struct trawl_table *table, struct
 	if (!status)
 		status = tw_nsys_attribute(&attribution, c, err);
 	if (!status) {
-		tw_nsys_capture_notes(c, true, table);
+		tw_nsys_capture_notes(c, table);
+		tw_nsys_window_notes(c, false, table);
 		status = fill(c, &attribution, table, err);
 	}
 	if (!status)

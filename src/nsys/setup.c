@@ -81,6 +81,6 @@ int tw_nsys_setup(struct tw_nsys_capture *c, struct trawl_table *table, struct t
 				tw_table_set_integer(table, row, k, value);
 		}
 	}
-	tw_nsys_capture_notes(c, false, table);
+	tw_nsys_capture_notes(c, table);
 	return 0;
 }

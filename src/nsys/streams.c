@@ -143,7 +143,8 @@ int tw_nsys_streams(struct tw_nsys_capture *c, struct trawl_table *table, struct
 	if (!status)
 		status = fill(c, &attribution, table, err);
 	if (!status) {
-		tw_nsys_capture_notes(c, true, table);
+		tw_nsys_capture_notes(c, table);
+		tw_nsys_window_notes(c, false, table);
 		tw_nsys_kernel_notes(c, attribution.without_launch, table);
 	}
 	tw_nsys_attribution_release(&attribution, c->source->allocator);

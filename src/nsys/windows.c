@@ -65,6 +65,7 @@ int tw_nsys_windows(struct tw_nsys_capture *c, struct trawl_table *table, struct
 		tw_table_set_integer(table, row, RANK, rank->rank);
 		tw_table_set_str(table, row, RULE, rank->rule);
 	}
-	tw_nsys_capture_notes(c, false, table);
+	tw_nsys_capture_notes(c, table);
+	tw_nsys_window_notes(c, true, table);
 	return 0;
 }
