@@ -479,10 +479,6 @@ static int fill(struct compat *c, enum tw_nsys_query query, struct trawl_table *
 		status = fill_streams(c, table, err);
 	else
 		status = fill_overlap(c, table, err);
-	if (!status && !trawl_table_rows(table))
-		status = trawl_error_set(err, TRAWL_ENODATA,
-					 "nothing to show: no such rank, or no such kernels in the "
-					 "windows (without --compat that is an empty table)");
 	return status;
 }
 

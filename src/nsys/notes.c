@@ -162,14 +162,14 @@ void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, uint64_t without_laun
 				  clipped == 1 ? " crosses" : "s cross");
 	if (barriers && tw_wide_fits(barrier_ns))
 		tw_table_add_note(table,
-				  "communication kernels on streams that compute, barriers and "
-				  "not exposed: %llu, %lld ns",
+				  "communication on streams that compute (barriers): %llu "
+				  "kernels, %lld ns",
 				  (unsigned long long)barriers, (long long)barrier_ns);
 	if (without_launch)
-		tw_table_add_note(table,
-				  "communication kernels without a recorded launch, placed by "
-				  "their start on the GPU: %llu",
-				  (unsigned long long)without_launch);
+		tw_table_add_note(
+			table,
+			"communication placed by its start, for lack of a launch: %llu kernels",
+			(unsigned long long)without_launch);
 	if (k->unnamed)
 		tw_table_add_note(table, "kernels without a name, taken for computation: %llu",
 				  (unsigned long long)k->unnamed);

@@ -51,6 +51,10 @@ int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *
 	}
 	if (!status)
 		status = tw_table_finish(table, err);
+	if (!status && options->compat && !trawl_table_rows(table))
+		status = trawl_error_set(err, TRAWL_ENODATA,
+					 "nothing to show: no such rank, or no such kernels in the "
+					 "windows (without --compat that is an empty table)");
 	if (!status && source.troubles.failed)
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (status)

@@ -261,8 +261,8 @@ static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *att
 	tw_free(a, w.order, kernels * sizeof(*w.order));
 	if (good && w.stageless && tw_wide_fits(w.stageless_ns))
 		tw_table_add_note(table,
-				  "communication kernels launched in no stage, not in the "
-				  "table: %llu, %lld ns",
+				  "communication launched in no stage, left out: %llu kernels, "
+				  "%lld ns",
 				  (unsigned long long)w.stageless, (long long)w.stageless_ns);
 	return good ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 }

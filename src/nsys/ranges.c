@@ -416,6 +416,8 @@ static int join_part(struct tw_nsys_ranges *to, const struct tw_nsys_ranges *fro
 	}
 	for (i = 0; i < from->mark_count; i++) {
 		marks[i] = (uint16_t)intern_mark(to, from->marks[i].stage, from->marks[i].purpose);
+		if (!marks[i] && to->mark_count < TW_NSYS_MOST_MARKS)
+			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 		if (!marks[i])
 			return trawl_error_set(err, TRAWL_ELIMIT,
 					       "the rules make more than %d different stages",
