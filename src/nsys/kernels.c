@@ -306,7 +306,8 @@ static int on_end(void *part)
 	if (!p->begun)
 		return 0;
 	for (i = 0; i < p->found.window_count; i++)
-		if (!tw_spans_unite(&p->found.compute[i], p->part.allocator))
+		if (!tw_spans_unite(&p->found.compute[i], p->part.allocator) ||
+		    !tw_spans_resize(&p->found.compute[i], 0, p->part.allocator))
 			return tw_nsys_no_memory(&p->part);
 	return 0;
 }
@@ -451,9 +452,24 @@ static bool sort_streams(struct tw_nsys_kernels *k)
 	return good;
 }
 
+/* Room for all spans at once: lists that grow by themselves would be there twice. */
+static bool reserve(struct tw_nsys_kernels *k, const struct part *parts, size_t count)
+{
+	size_t i, w, spans;
+
+	for (w = 0; w < k->window_count; w++) {
+		for (spans = 0, i = 0; i < count; i++)
+			if (parts[i].begun)
+				spans += parts[i].found.compute[w].count;
+		if (!tw_spans_resize(&k->compute[w], spans, k->allocator))
+			return false;
+	}
+	return true;
+}
+
 static bool join(struct tw_nsys_kernels *k, struct part *parts, size_t count, bool compat)
 {
-	bool good = true;
+	bool good = reserve(k, parts, count);
 	size_t i;
 
 	for (i = 0; i < count && good; i++) {

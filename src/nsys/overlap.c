@@ -29,14 +29,14 @@ static const struct trawl_column columns[COLUMNS] = {
 
 static const struct tw_table_spec spec = {
 	.name = "overlap",
-	.meaning = "communication of each rank and stage, and how much of it computation hides",
+	.meaning = "communication of each rank and stage, and how much is hidden",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.keep_empty = true,
 };
 static const struct tw_table_spec compat_spec = {
 	.name = "overlap",
-	.meaning = "communication of each rank and stage, and how much of it computation hides",
+	.meaning = "communication of each rank and stage, and how much is hidden",
 	.columns = columns,
 	.column_count = TW_OVERLAP_COMPAT,
 	.keep_empty = true,

@@ -13,6 +13,23 @@ bool tw_spans_add(struct tw_spans *spans, int64_t start_ns, int64_t end_ns,
 	return true;
 }
 
+bool tw_spans_resize(struct tw_spans *spans, size_t capacity, const struct trawl_allocator *a)
+{
+	struct tw_span *moved;
+
+	if (capacity < spans->count)
+		capacity = spans->count;
+	if (capacity == spans->capacity || !capacity)
+		return true;
+	moved = tw_realloc(a, spans->at, spans->capacity * sizeof(*moved),
+			   capacity * sizeof(*moved));
+	if (!moved)
+		return false;
+	spans->at = moved;
+	spans->capacity = capacity;
+	return true;
+}
+
 static uint64_t start_of(const void *context, uint32_t number)
 {
 	const struct tw_span *at = context;

@@ -13,6 +13,9 @@ struct tw_spans {
 /* False: out of memory. */
 bool tw_spans_add(struct tw_spans *spans, int64_t start_ns, int64_t end_ns,
 		  const struct trawl_allocator *allocator);
+/* Exactly this much room, at least that of those there are.  False: out of memory. */
+bool tw_spans_resize(struct tw_spans *spans, size_t capacity,
+		     const struct trawl_allocator *allocator);
 /* In order, those that touch joined: what is left is the union.  False: out of memory. */
 bool tw_spans_unite(struct tw_spans *spans, const struct trawl_allocator *allocator);
 /* Makes tw_spans_cover() possible for united spans.  False: out of memory. */
