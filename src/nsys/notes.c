@@ -173,6 +173,9 @@ void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, uint64_t without_laun
 	if (k->unnamed)
 		tw_table_add_note(table, "kernels without a name, taken for computation: %llu",
 				  (unsigned long long)k->unnamed);
+	if (tw_database_has_table(c->source->database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"))
+		tw_table_add_note(table, "CUDA graphs that were recorded as a whole are not in it: "
+					 "capture with --cuda-graph-trace=node");
 	if (k->table && !k->rows)
 		tw_table_add_note(table, "no kernels in the windows");
 }

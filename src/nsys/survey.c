@@ -19,6 +19,7 @@ struct name {
 	int64_t process, time_ns;
 	uint64_t count;
 	char *text;
+	uint32_t presets; /* bits: those with rules that match it */
 };
 
 struct names {
@@ -32,7 +33,6 @@ struct part {
 	struct tw_matcher *presets;
 	struct names names;
 	struct tw_str text;
-	uint64_t matched[16];
 	bool begun;
 };
 
@@ -126,8 +126,10 @@ static bool begin(struct part *p)
 	return made;
 }
 
-static void count_presets(struct part *p, const char *text, size_t len)
+/* Which presets have rules for a name; asked once for all names that differ in digits alone. */
+static uint32_t match_presets(const struct part *p, const char *text, size_t len)
 {
+	uint32_t presets = 0;
 	size_t i;
 
 	for (i = 0; i < tw_nsys_preset_count; i++) {
@@ -137,8 +139,9 @@ static void count_presets(struct part *p, const char *text, size_t len)
 		    (tw_matcher_find(m, TW_NSYS_STAGE, text, len, NULL) ||
 		     tw_matcher_find(m, TW_NSYS_PURPOSE, text, len, NULL) ||
 		     tw_matcher_find(m, TW_NSYS_WINDOW, text, len, NULL)))
-			p->matched[i]++;
+			presets |= 1u << i;
 	}
+	return presets;
 }
 
 /* The name of a row: in it, or in the table of texts. */
@@ -169,13 +172,10 @@ static int on_row(void *part, const struct tw_scan *scan)
 
 	if (!p->begun && !begin(p))
 		return tw_nsys_no_memory(&p->part);
-	if (tw_nvtx_read(&p->part, scan, &row) != TW_NVTX_EVENT || !row.range)
+	if (tw_nvtx_read(&p->part, scan, &row) != TW_NVTX_EVENT || !starts_in_capture(&row))
 		return 0;
 	text = name_of(&p->part, scan, &len);
 	if (!text)
-		return 0;
-	count_presets(p, text, len);
-	if (!starts_in_capture(&row))
 		return 0;
 	hash = hash_without_digits(text, len, &p->text);
 	name = find_name(&p->names, hash, tw_nsys_process(row.gid, false), text, len, &p->arena,
@@ -183,7 +183,8 @@ static int on_row(void *part, const struct tw_scan *scan)
 	if (failed || p->text.failed)
 		return tw_nsys_no_memory(&p->part);
 	if (name) {
-		name->count++;
+		if (!name->count++)
+			name->presets = match_presets(p, text, len);
 		if (__builtin_add_overflow(name->time_ns, row.end_ns - row.start_ns,
 					   &name->time_ns))
 			name->time_ns = INT64_MAX;
@@ -213,16 +214,17 @@ static void release_part(void *part)
 static bool join(struct names *all, struct tw_nsys_survey *survey, const struct part *p)
 {
 	bool failed = false;
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < tw_nsys_preset_count; i++)
-		survey->matched[i] += p->matched[i];
 	for (i = 0; i < p->names.capacity; i++) {
 		const struct name *from = &p->names.at[i];
 		struct name *to;
 
 		if (!from->count)
 			continue;
+		for (k = 0; k < tw_nsys_preset_count; k++)
+			if (from->presets & 1u << k)
+				survey->matched[k] += from->count;
 		to = find_name(all, from->hash, from->process, from->text, strlen(from->text),
 			       &survey->arena, &failed);
 		if (failed)
@@ -316,7 +318,6 @@ int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *so
 	struct tw_nsys_rules *presets;
 	int status;
 
-	_Static_assert(sizeof(((struct part *)0)->matched) >= 16 * sizeof(uint64_t), "presets");
 	*survey = (struct tw_nsys_survey){ .allocator = a };
 	tw_arena_init(&survey->arena, a);
 	survey->matched = tw_alloc_array(a, tw_nsys_preset_count, sizeof(*survey->matched));
