@@ -58,77 +58,138 @@ static const char *skip_group(const char *p)
 	return p;
 }
 
-struct pieces {
-	char run[128], longest[128];
-	size_t run_len, longest_len;
+/* Plain characters in a row, of one alternative of a pattern. */
+struct runs {
+	char run[128], best[128];
+	size_t run_len, best_len;
+	bool first;    /* the run stands directly behind '^' */
+	bool at_begin; /* so does the best one */
 };
 
-static void end_run(struct pieces *pieces)
+/* What names begin with is compared fastest; else the longest run says most. */
+static void end_run(struct runs *r)
 {
-	if (pieces->run_len > pieces->longest_len) {
-		memcpy(pieces->longest, pieces->run, pieces->run_len);
-		pieces->longest_len = pieces->run_len;
+	if (r->run_len && !r->at_begin && (r->first || r->run_len > r->best_len)) {
+		memcpy(r->best, r->run, r->run_len);
+		r->best_len = r->run_len;
+		r->at_begin = r->first;
 	}
-	pieces->run_len = 0;
+	r->run_len = 0;
+	r->first = false;
 }
 
-static void add_literal(struct pieces *pieces, char c)
+static void add_literal(struct runs *r, char c)
 {
-	if (pieces->run_len == sizeof(pieces->run))
-		end_run(pieces);
-	pieces->run[pieces->run_len++] = c;
+	if (r->run_len == sizeof(r->run))
+		end_run(r);
+	r->run[r->run_len++] = c;
 }
 
-/* The longest run of plain characters in one alternative of a pattern; behind it, at '|' or the end. */
-static const char *longest_run(struct pieces *pieces, const char *p)
+static bool may_be_absent(char quantifier)
 {
-	pieces->run_len = pieces->longest_len = 0;
+	return quantifier && strchr("*?{", quantifier);
+}
+
+/* Behind one item of a pattern, which is no '|'; *literal is its character, 0: it is no plain one. */
+static const char *skip_item(const char *p, char *literal)
+{
+	*literal = 0;
+	if (*p == '(')
+		return skip_group(p);
+	if (*p == '[')
+		return skip_bracket(p);
+	if (*p == '\\' && p[1]) {
+		*literal = strchr(".[]()*+?{}|^$\\/-", p[1]) ? p[1] : 0;
+		return p + 2;
+	}
+	if (*p == '{' && strchr(p, '}'))
+		return strchr(p, '}') + 1;
+	*literal = strchr(".^$*+?{", *p) ? 0 : *p;
+	return p + 1;
+}
+
+/* Looks at one alternative; behind it, at '|' or the end. */
+static const char *find_runs(struct runs *r, const char *p)
+{
+	char literal;
+
+	*r = (struct runs){ .first = *p == '^' };
+	p += *p == '^';
 	while (*p && *p != '|') {
-		bool plain = false;
-
-		if (*p == '(') {
-			p = skip_group(p);
-		} else if (*p == '[') {
-			p = skip_bracket(p);
-		} else if (*p == '\\' && p[1]) {
-			plain = strchr(".[]()*+?{}|^$\\/-", p[1]) != NULL;
-			if (plain)
-				add_literal(pieces, p[1]);
-			p += 2;
-		} else {
-			plain = !strchr(".^$*+?{", *p);
-			if (plain)
-				add_literal(pieces, *p);
-			if (*p == '{' && strchr(p, '}'))
-				p = strchr(p, '}');
-			p++;
-		}
+		p = skip_item(p, &literal);
+		if (literal)
+			add_literal(r, literal);
 		/* What may be there any number of times need not be there. */
-		if (plain && *p && strchr("*?{", *p))
-			pieces->run_len--;
-		if (!plain || (*p && strchr("*?{+", *p)))
-			end_run(pieces);
+		if (literal && may_be_absent(*p))
+			r->run_len--;
+		if (!literal || (*p && strchr("*?{+", *p)))
+			end_run(r);
 	}
-	end_run(pieces);
+	end_run(r);
 	return p;
 }
 
-static bool find_pieces(struct tw_nsys_rule *rule, struct tw_arena *arena)
+/* A piece that another one is part of adds nothing.  False: no room, or no memory. */
+static bool add_piece(struct tw_nsys_rule *rule, const char *text, size_t len, bool at_begin,
+		      struct tw_arena *arena)
 {
-	const char *p = rule->pattern;
-	struct pieces pieces;
+	unsigned i, n = rule->piece_count;
 
-	for (;; p++) {
-		p = longest_run(&pieces, p);
-		if (!pieces.longest_len || rule->piece_count == TW_RULE_PIECES) {
-			rule->piece_count = 0;
+	for (i = 0; i < n && !at_begin; i++)
+		if (!rule->at_begin[i] &&
+		    memmem(text, len, rule->pieces[i], strlen(rule->pieces[i])))
 			return true;
-		}
-		rule->pieces[rule->piece_count] =
-			tw_arena_copy(arena, pieces.longest, pieces.longest_len);
-		if (!rule->pieces[rule->piece_count++])
+	if (n == TW_RULE_PIECES)
+		return false;
+	rule->pieces[n] = tw_arena_copy(arena, text, len);
+	rule->at_begin[n] = at_begin;
+	rule->piece_count += rule->pieces[n] != NULL;
+	return rule->pieces[n] != NULL;
+}
+
+/* Shorter runs, such as a blank, are in many names: groups may tell more. */
+#define TELLING 3
+
+/* Groups deeper than this are not looked into. */
+#define GROUP_DEPTH 4
+
+static bool add_pieces(struct tw_nsys_rule *rule, const char *pattern, int depth,
+		       struct tw_arena *arena);
+
+/* An alternative without plain characters of its own: those of a group that it must have. */
+static bool add_group_pieces(struct tw_nsys_rule *rule, const char *p, const char *end, int depth,
+			     struct tw_arena *arena)
+{
+	unsigned before = rule->piece_count;
+	const char *behind, *content;
+	char literal;
+
+	for (; p < end; p = behind) {
+		behind = skip_item(p, &literal);
+		if (*p != '(' || may_be_absent(*behind) || depth == GROUP_DEPTH)
+			continue;
+		content = tw_arena_copy(arena, p + 1, (size_t)(behind - p) - 2);
+		if (content && add_pieces(rule, content, depth + 1, arena))
+			return true;
+		rule->piece_count = before;
+	}
+	return false;
+}
+
+/* Pieces of each alternative; false when one has none: then any name may match. */
+static bool add_pieces(struct tw_nsys_rule *rule, const char *pattern, int depth,
+		       struct tw_arena *arena)
+{
+	const char *p = pattern, *end;
+	struct runs runs;
+
+	for (;; p = end + 1) {
+		end = find_runs(&runs, p);
+		if (!(runs.best_len < TELLING && add_group_pieces(rule, p, end, depth, arena)) &&
+		    !(runs.best_len &&
+		      add_piece(rule, runs.best, runs.best_len, runs.at_begin, arena)))
 			return false;
-		if (!*p)
+		if (!*end)
 			return true;
 	}
 }
@@ -225,8 +286,9 @@ static int parse_line(struct tw_nsys_rules *rules, const struct place *place, ch
 	status = check_rule(place, &rule);
 	if (status)
 		return status;
-	if (!find_pieces(&rule, &rules->arena) ||
-	    !tw_list_grow((void **)&rules->rules, &rules->capacity, rules->count, sizeof(rule),
+	if (!add_pieces(&rule, rule.pattern, 0, &rules->arena))
+		rule.piece_count = 0;
+	if (!tw_list_grow((void **)&rules->rules, &rules->capacity, rules->count, sizeof(rule),
 			  rules->arena.allocator))
 		return trawl_error_set(place->err, TRAWL_ENOMEM, "out of memory");
 	rules->rules[rules->count++] = rule;
@@ -387,9 +449,13 @@ static bool has_piece(const struct tw_nsys_rule *rule, const char *text, size_t 
 {
 	unsigned i;
 
-	for (i = 0; i < rule->piece_count; i++)
-		if (memmem(text, len, rule->pieces[i], strlen(rule->pieces[i])))
+	for (i = 0; i < rule->piece_count; i++) {
+		size_t n = strlen(rule->pieces[i]);
+
+		if (rule->at_begin[i] ? len >= n && !memcmp(text, rule->pieces[i], n) :
+					memmem(text, len, rule->pieces[i], n) != NULL)
 			return true;
+	}
 	return !rule->piece_count;
 }
 

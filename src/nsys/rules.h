@@ -39,6 +39,7 @@ struct tw_nsys_rule {
 	const char *pattern, *value; /* value "": none */
 	/* A name that matches contains one of these; none: any name may match. */
 	const char *pieces[TW_RULE_PIECES];
+	bool at_begin[TW_RULE_PIECES]; /* begins with it */
 	unsigned piece_count;
 };
 

@@ -31,6 +31,8 @@ static void assert_pieces(const char *pattern, const char *want)
 	assert_int_equal(rules.count, 1);
 	for (i = 0; i < rules.rules[0].piece_count; i++) {
 		strncat(found, i ? " " : "", sizeof(found) - strlen(found) - 1);
+		strncat(found, rules.rules[0].at_begin[i] ? "^" : "",
+			sizeof(found) - strlen(found) - 1);
 		strncat(found, rules.rules[0].pieces[i], sizeof(found) - strlen(found) - 1);
 	}
 	assert_string_equal(found, want);
@@ -40,11 +42,20 @@ static void assert_pieces(const char *pattern, const char *want)
 static void test_pieces(void **state)
 {
 	assert_pieces("forward", "forward");
-	assert_pieces("^forward chunk.*backward chunks", "backward chunks");
+	assert_pieces("^forward chunk.*backward chunks", "^forward chunk");
+	assert_pieces("^a?bc", "bc");
+	assert_pieces("^.*abc", "abc");
+	assert_pieces("abc|^de", "abc ^de");
 	assert_pieces("abc|defg", "abc defg");
 	assert_pieces("abc|[0-9]", "");
-	assert_pieces("(abc|d)", "");
-	assert_pieces("x(abc|d)yz", "yz");
+	assert_pieces("(abc|d)", "abc d");
+	assert_pieces("(^|[.])(abc|de|xabc)$", "abc de");
+	assert_pieces("(abc)?", "");
+	assert_pieces("(a|[bc])", "");
+	assert_pieces("((abc|de)|f)", "abc de f");
+	assert_pieces("x(abc|d)wyz", "wyz");
+	assert_pieces("^(abc|def) (g|h)$", "abc def");
+	assert_pieces("([0-9]) x", " x");
 	assert_pieces("abcd*", "abc");
 	assert_pieces("abcd?e", "abc");
 	assert_pieces("abcd+e", "abcd");
