@@ -424,16 +424,55 @@ int tw_nsys_rules_open(struct tw_nsys_rules *rules, const char *name,
 
 /* ---- matching */
 
+/* All pairs of characters: a piece begins with one of those whose bit is set. */
+#define PAIRS 65536
+
+static void set_pair(uint64_t *pairs, unsigned char first, unsigned char second)
+{
+	unsigned pair = (unsigned)first << 8 | second;
+
+	pairs[pair / 64] |= (uint64_t)1 << pair % 64;
+}
+
+static bool has_pair(const uint64_t *pairs, unsigned char first, unsigned char second)
+{
+	unsigned pair = (unsigned)first << 8 | second;
+
+	return pairs[pair / 64] >> pair % 64 & 1;
+}
+
+static void add_pairs(struct tw_matcher *m, const struct tw_nsys_rule *rule)
+{
+	unsigned i, second;
+
+	if (!rule->piece_count)
+		m->any |= 1u << rule->kind;
+	for (i = 0; i < rule->piece_count; i++) {
+		const unsigned char *piece = (const unsigned char *)rule->pieces[i];
+
+		if (piece[1])
+			set_pair(m->pairs, piece[0], piece[1]);
+		for (second = 0; !piece[1] && second < 256; second++)
+			set_pair(m->pairs, piece[0], (unsigned char)second);
+	}
+}
+
 bool tw_matcher_init(struct tw_matcher *m, const struct tw_nsys_rules *rules,
 		     const struct trawl_allocator *a)
 {
+	size_t i;
+
 	*m = (struct tw_matcher){ .rules = rules, .allocator = a };
 	m->compiled = tw_alloc_array(a, rules->count + 1, sizeof(*m->compiled));
+	m->pairs = tw_alloc_array(a, PAIRS / 64, sizeof(*m->pairs));
+	for (i = 0; m->pairs && i < rules->count; i++)
+		if (rules->rules[i].kind != TW_NSYS_KERNEL)
+			add_pairs(m, &rules->rules[i]);
 	while (m->compiled && m->compiled_count < rules->count &&
 	       !regcomp(&m->compiled[m->compiled_count], rules->rules[m->compiled_count].pattern,
 			REG_EXTENDED))
 		m->compiled_count++;
-	return m->compiled && m->compiled_count == rules->count;
+	return m->pairs && m->compiled && m->compiled_count == rules->count;
 }
 
 void tw_matcher_release(struct tw_matcher *m)
@@ -442,7 +481,9 @@ void tw_matcher_release(struct tw_matcher *m)
 		regfree(&m->compiled[--m->compiled_count]);
 	if (m->compiled)
 		tw_free(m->allocator, m->compiled, (m->rules->count + 1) * sizeof(*m->compiled));
+	tw_free(m->allocator, m->pairs, PAIRS / 64 * sizeof(*m->pairs));
 	m->compiled = NULL;
+	m->pairs = NULL;
 }
 
 static bool has_piece(const struct tw_nsys_rule *rule, const char *text, size_t len)
@@ -459,13 +500,38 @@ static bool has_piece(const struct tw_nsys_rule *rule, const char *text, size_t 
 	return !rule->piece_count;
 }
 
-bool tw_matcher_might(const struct tw_matcher *m, unsigned wanted, const char *text, size_t len)
+/* Whether a piece of a wanted rule stands at this place of a text. */
+static bool is_piece_at(const struct tw_matcher *m, unsigned wanted, const char *text, size_t len,
+			bool begin)
 {
 	size_t i;
+	unsigned k;
 
-	for (i = 0; i < m->rules->count; i++)
-		if (wanted & 1u << m->rules->rules[i].kind &&
-		    has_piece(&m->rules->rules[i], text, len))
+	for (i = 0; i < m->rules->count; i++) {
+		const struct tw_nsys_rule *rule = &m->rules->rules[i];
+
+		for (k = 0; wanted & 1u << rule->kind && k < rule->piece_count; k++) {
+			size_t n = strlen(rule->pieces[k]);
+
+			if ((begin || !rule->at_begin[k]) && n <= len &&
+			    !memcmp(text, rule->pieces[k], n))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* One look at the text for all pieces together. */
+bool tw_matcher_might(const struct tw_matcher *m, unsigned wanted, const char *text, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t i;
+
+	if (m->any & wanted)
+		return true;
+	for (i = 0; i < len; i++)
+		if (has_pair(m->pairs, p[i], i + 1 < len ? p[i + 1] : 0) &&
+		    is_piece_at(m, wanted, text + i, len - i, !i))
 			return true;
 	return false;
 }

@@ -84,6 +84,10 @@ struct tw_matcher {
 	const struct trawl_allocator *allocator;
 	regex_t *compiled;
 	size_t compiled_count;
+	/* Of rules other than those for kernels: kinds (bits) with a rule that has no pieces; pairs
+	 * of characters that begin a piece, as bits. */
+	unsigned any;
+	uint64_t *pairs;
 };
 
 /* False: out of memory.  The matcher is released also then. */

@@ -78,6 +78,10 @@ static void test_matches(void **state)
 		{ "^a(x|y)*b([0-9])?", "ayxb", "x " },
 		{ "ab*c(d)(e)", "accde", NULL },
 		{ "ab*c(d)(e)", "zacdez", "d e" },
+		{ "^(a)|x(y)$", "a", "a " },
+		{ "^(a)|x(y)$", "zxy", " y" },
+		{ "^(.)(.)", "pq", "p q" },
+		{ "(q)()$", "pq", "q " },
 	};
 	struct tw_nsys_rules rules;
 	struct tw_matcher matcher;
@@ -100,6 +104,9 @@ static void test_matches(void **state)
 		assert_int_equal(rule != NULL, cases[i].value != NULL);
 		if (rule)
 			assert_string_equal(value.ptr, cases[i].value);
+		if (rule)
+			assert_true(tw_matcher_might(&matcher, 1u << TW_NSYS_STAGE, cases[i].name,
+						     strlen(cases[i].name)));
 		tw_matcher_release(&matcher);
 		tw_str_release(&value);
 		tw_nsys_rules_release(&rules);
