@@ -113,6 +113,8 @@ static int check_trace(struct check_command *c, const char *path)
 	cli_progress_begin(&progress, path, c->common.quiet);
 	status = trawl_trace_read(&trace, exported.path, &read, &err);
 	cli_progress_end(&progress);
+	if (status && exported.path != path)
+		trawl_error_context(&err, status, "%s, exported", path);
 	cli_export_end(&exported);
 	if (status)
 		return cli_fail(&err);

@@ -201,6 +201,8 @@ static int read_and_report(const struct job *job, const struct trawl_allocator *
 	cli_progress_begin(&progress, r->path, r->common.quiet);
 	status = trawl_trace_read(&trace, exported.path, &read, &err);
 	cli_progress_end(&progress);
+	if (status && exported.path != r->path)
+		trawl_error_context(&err, status, "%s, exported", r->path);
 	cli_export_end(&exported);
 	if (status)
 		return cli_fail(&err);
