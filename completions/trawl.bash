@@ -14,7 +14,7 @@ _trawl_words() {
 }
 
 _trawl() {
-	local commands="report analyze prepare category check model platforms replay nsys help"
+	local commands="report analyze prepare category check model platforms nsys replay help"
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local analysing="--step --range --start --end --device --linked-only --short-kernel-us
 		--micro-idle-us --clip-overruns --platform"
@@ -22,13 +22,15 @@ _trawl() {
 	local analyze="--node --container --model --replay --no-replay --no-plots"
 	local tables="-h --help --format"
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
+	local nsys="--rank --start --end --rules --compat --step --range --device"
+	local queries="setup windows streams overlap ranges rules"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command="" word
 
 	COMPREPLY=()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		report | analyze | prepare | category | check | model | platforms | replay | nsys | help)
+		report | analyze | prepare | category | check | model | platforms | nsys | replay | help)
 			command=$word
 			break
 			;;
@@ -46,7 +48,7 @@ _trawl() {
 		_trawl_files -d "$current"
 		return
 		;;
-	--platform)
+	--platform | --rules)
 		_trawl_files -f "$current"
 		return
 		;;
@@ -55,7 +57,7 @@ _trawl() {
 		return
 		;;
 	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops | \
-		--dims | --dtype | --concrete | --strides | --time-us | --node | --container | --model | --replay | --ops)
+		--dims | --dtype | --concrete | --strides | --time-us | --rank | --node | --container | --model | --replay | --ops)
 		return
 		;;
 	esac
@@ -79,14 +81,16 @@ _trawl() {
 			check) _trawl_words "$common" "$current" ;;
 			model) _trawl_words "$tables $model" "$current" ;;
 			platforms) _trawl_words "$tables" "$current" ;;
+			nsys) _trawl_words "$common $nsys" "$current" ;;
 			replay) _trawl_words "$tables --ops" "$current" ;;
-			nsys)
-				_trawl_words "$common --rank --step --range --start --end --device" \
-					"$current"
-				;;
 			esac
 			;;
-		*) _trawl_files -f "$current" ;;
+		*)
+			case $command,$previous in
+			nsys,nsys) _trawl_words "$queries" "$current" ;;
+			*) _trawl_files -f "$current" ;;
+			esac
+			;;
 		esac
 		;;
 	esac

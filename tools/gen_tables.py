@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turn data/*.tsv, data/replay.py and data/report.css into src/data/*.gen.c.
+"""Turn data/*.tsv, data/nsys_rules/, data/replay.py and data/report.css into src/data/*.gen.c.
 
 usage: gen_tables.py [--check]
 
@@ -299,7 +299,25 @@ def report_style():
         f"\n}};\n\nconst size_t tw_report_style_lines = {len(lines)};\n"
 
 
-SOURCES = {"replay_script": "replay.py", "report_style": "report.css"}  # of what is no table
+NSYS_RULES = ("pithtrain", "megatron", "nemo", "pytorch", "torchtitan")  # the default first; of equals the first
+
+
+def nsys_rules():
+    """The rules of each trainer as one text; src/nsys/rules.c parses them, as those of users."""
+    out = []
+    folder = os.path.join(ROOT, "data", "nsys_rules")
+    if sorted(os.listdir(folder)) != sorted(name + ".tsv" for name in NSYS_RULES):
+        sys.exit(f"data/nsys_rules/ does not hold just {', '.join(NSYS_RULES)}")
+    for name in NSYS_RULES:
+        with open(os.path.join(folder, name + ".tsv"), encoding="utf-8") as f:
+            lines = "\n".join("\t  " + text(line.replace("\t", "\0")).replace("\0", "\\t")[:-1] + '\\n"'
+                              for line in f.read().split("\n")[:-1])
+        out.append(f"\t{{ {text(name)},\n{lines} }},")
+    return "const struct tw_nsys_preset tw_nsys_presets[] = {\n" + "\n".join(out) + \
+        f"\n}};\n\nconst size_t tw_nsys_preset_count = {len(NSYS_RULES)};\n"
+
+
+SOURCES = {"replay_script": "replay.py", "report_style": "report.css", "nsys_rules": "nsys_rules/"}  # of what is no table
 
 
 def main():
@@ -309,7 +327,7 @@ def main():
     stale = 0
     for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
-                 category_families, op_arguments, replay_script, report_style):
+                 category_families, op_arguments, replay_script, report_style, nsys_rules):
         name = make.__name__
         source = SOURCES.get(name, name + ".tsv")
         body = f"/* Made from data/{source} by tools/gen_tables.py. DO NOT EDIT. */\n" \

@@ -67,6 +67,9 @@ int cli_print(const char *text, size_t len);
 int cli_print_tables(const struct trawl_table *const *tables, size_t count, enum tw_format format,
 		     const char *schema, unsigned width);
 
+/* A clock, for what --verbose tells. */
+double cli_seconds(void);
+
 /* Columns of the terminal on stdout; 100 when it is none. */
 unsigned cli_width(void);
 bool cli_colour(void);
@@ -135,7 +138,6 @@ int cli_category(const struct cli_command *command, int argc, char **argv);
 int cli_check(const struct cli_command *command, int argc, char **argv);
 int cli_model(const struct cli_command *command, int argc, char **argv);
 int cli_nsys(const struct cli_command *command, int argc, char **argv);
-int cli_nsys_ranges(const struct cli_command *command, int argc, char **argv);
 int cli_platforms(const struct cli_command *command, int argc, char **argv);
 int cli_replay(const struct cli_command *command, int argc, char **argv);
 int cli_help(const struct cli_command *command, int argc, char **argv);

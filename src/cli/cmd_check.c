@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "analysis/analysis.h"
+#include "cli/exporting.h"
 #include "render/escape.h"
 #include "table/table.h"
 
@@ -102,13 +103,19 @@ static int check_trace(struct check_command *c, const char *path)
 	struct trawl_defect defects[TW_DEFECT_COUNT];
 	struct trawl_trace *trace;
 	struct trawl_error err;
+	struct cli_exported exported;
 	double start = seconds();
 	size_t count = 0;
-	int status;
+	int status = cli_export(&exported, path, &c->common, &err);
 
+	if (status)
+		return cli_fail(&err);
 	cli_progress_begin(&progress, path, c->common.quiet);
-	status = trawl_trace_read(&trace, path, &read, &err);
+	status = trawl_trace_read(&trace, exported.path, &read, &err);
 	cli_progress_end(&progress);
+	if (status && exported.path != path)
+		trawl_error_context(&err, status, "%s, exported", path);
+	cli_export_end(&exported);
 	if (status)
 		return cli_fail(&err);
 	c->read++;

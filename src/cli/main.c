@@ -1,6 +1,8 @@
 /* The hub: finds the command and runs it. */
 #include "cli/cli.h"
 
+#include "cli/exporting.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,6 +52,18 @@ const struct cli_command cli_commands[] = {
 	  "source. Writes no file.\n\n"
 	  "  trawl platforms MI300X\n",
 	  cli_platforms },
+	{ "nsys", "QUERY FILE", "queries on an export of Nsight Systems",
+	  "QUERY is one of\n"
+	  "  setup     the ranks: a process each, with the label that its trainer gave it\n"
+	  "  windows   the part of each rank that shows its steady state\n"
+	  "  streams   what each stream does there, and what its communication is for\n"
+	  "  overlap   how much of each stage's communication is hidden by computation\n"
+	  "  ranges    the GPU time of each NVTX range, or annotation of a trace of PyTorch\n"
+	  "  rules     presets of rules for the ranges of trainers; with a NAME, that one\n"
+	  "FILE is the SQLite export of a report, or the report (.nsys-rep) where nsys is on the\n"
+	  "PATH. Prints a table and writes no file.\n\n"
+	  "  trawl nsys overlap profile.sqlite --format csv\n",
+	  cli_nsys },
 	{ "replay", "DIR", "packages with which operations can be run again elsewhere",
 	  "DIR is the directory of an analysis. Writes\n"
 	  "DIR/replay_packages/<op>_replay_package.zip for each operation named, else for those\n"
@@ -57,11 +71,6 @@ const struct cli_command cli_commands[] = {
 	  "Python script that rebuilds and times it with PyTorch. Prints which were written.\n\n"
 	  "  trawl replay analysis_output --ops aten::addmm aten::mm\n",
 	  cli_replay },
-	{ "nsys", "ranges FILE", "questions to exports of Nsight Systems",
-	  "Prints the GPU time, kernels and communication of each NVTX range; of annotations, where\n"
-	  "FILE is a trace of the PyTorch profiler. Writes no file.\n\n"
-	  "  trawl nsys ranges trace.json.gz\n",
-	  cli_nsys },
 	{ "help", "[COMMAND]", "the commands, or the options of one", "  trawl help report\n",
 	  cli_help },
 	{ NULL, NULL, NULL, NULL, NULL },
@@ -87,7 +96,7 @@ static int list_commands(void)
 	tw_str_add_cstr(&out, "trawl: where the GPU time of AI training and inference goes\n\n"
 			      "usage: trawl COMMAND [OPTIONS] ARGUMENTS\n\n");
 	for (command = cli_commands; command->name; command++)
-		tw_str_addf(&out, "  %-9s %-9s  %s\n", command->name, command->arguments,
+		tw_str_addf(&out, "  %-9s %-10s  %s\n", command->name, command->arguments,
 			    command->summary);
 	tw_str_add_cstr(&out, "\n'trawl help COMMAND' tells the options of a command.\n");
 	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
@@ -116,6 +125,7 @@ int cli_help(const struct cli_command *self, int argc, char **argv)
 /* Leaves no half-written file behind. */
 static void on_signal(int signal_number)
 {
+	cli_export_stop();
 	tw_sink_unlink_open();
 	signal(signal_number, SIG_DFL);
 	raise(signal_number);

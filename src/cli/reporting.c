@@ -1,6 +1,7 @@
 #include "cli/reporting.h"
 
 #include "base/reuse.h"
+#include "cli/exporting.h"
 #include "store/trace.h"
 
 #include <errno.h>
@@ -42,11 +43,22 @@ void cli_reporting_init(struct cli_reporting *r, struct cli_option counting[8],
 	cli_common_options(&r->common, true, common);
 }
 
+int cli_reporting_view(struct cli_reporting *r, const struct cli_command *command)
+{
+	struct trawl_report_options *o = &r->options;
+
+	o->threads = r->common.threads;
+	o->step_first = r->steps[0];
+	o->step_last = r->steps[1];
+	if (o->range && o->step_first >= 0)
+		return cli_usage_error(command, "--step and --range exclude each other");
+	return -1;
+}
+
 int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *command,
 			const struct cli_option *const *tables, size_t table_count, int argc,
 			char **argv, bool optional)
 {
-	struct trawl_report_options *o = &r->options;
 	int count, status;
 
 	status = cli_begin(command, tables, table_count, argc, argv, &count);
@@ -57,12 +69,7 @@ int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *comma
 			command, count ? "one trace at a time, not %d" : "which trace? (%d given)",
 			count);
 	r->path = count ? argv[0] : NULL;
-	o->threads = r->common.threads;
-	o->step_first = r->steps[0];
-	o->step_last = r->steps[1];
-	if (o->range && o->step_first >= 0)
-		return cli_usage_error(command, "--step and --range exclude each other");
-	return -1;
+	return cli_reporting_view(r, command);
 }
 
 double cli_seconds(void)
@@ -189,14 +196,20 @@ static int read_and_report(const struct job *job, const struct trawl_allocator *
 		.progress = cli_progress_update,
 		.progress_context = &progress,
 	};
+	struct cli_exported exported;
 	struct trawl_trace *trace;
 	struct trawl_error err;
 	double start = cli_seconds();
-	int status;
+	int status = cli_export(&exported, r->path, &r->common, &err);
 
+	if (status)
+		return cli_fail(&err);
 	cli_progress_begin(&progress, r->path, r->common.quiet);
-	status = trawl_trace_read(&trace, r->path, &read, &err);
+	status = trawl_trace_read(&trace, exported.path, &read, &err);
 	cli_progress_end(&progress);
+	if (status && exported.path != r->path)
+		trawl_error_context(&err, status, "%s, exported", r->path);
+	cli_export_end(&exported);
 	if (status)
 		return cli_fail(&err);
 	if (r->common.verbose)

@@ -30,6 +30,9 @@ int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *comma
 			const struct cli_option *const *tables, size_t table_count, int argc,
 			char **argv, bool optional);
 
+/* The part of its work behind the parsing: what the options say together; -1 to go on. */
+int cli_reporting_view(struct cli_reporting *r, const struct cli_command *command);
+
 /*
  * Reads and analyses the trace, tells what is odd in it, and calls `use` for the rest, unless
  * --strict forbids.  The exit status.
@@ -45,8 +48,5 @@ void cli_output_path(const struct cli_reporting *r, const char *name, struct tw_
 /* perf_report_csvs/ and perf_report.xlsx, as far as they are wanted. */
 int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,
 		     struct trawl_error *err) TRAWL_MUST_CHECK;
-
-/* A clock, for what --verbose tells. */
-double cli_seconds(void);
 
 #endif

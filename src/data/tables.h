@@ -347,4 +347,12 @@ extern const size_t tw_report_style_lines;
  */
 bool tw_name_matches(const char *pattern, const char *text, size_t len);
 
+/* Rules for the ranges of known trainers: data/nsys_rules/, whose texts these are. */
+struct tw_nsys_preset {
+	const char *name, *text;
+};
+
+extern const struct tw_nsys_preset tw_nsys_presets[]; /* the default first */
+extern const size_t tw_nsys_preset_count;
+
 #endif

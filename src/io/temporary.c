@@ -111,7 +111,8 @@ void tw_temporary_unlink_all(void)
 
 			if (!atomic_compare_exchange_strong(&slot->state, &expected, SLOT_HELD))
 				continue;
-			unlink(slot->name);
+			if (unlink(slot->name))
+				rmdir(slot->name); /* a directory, noted behind what is in it */
 			atomic_store(&slot->state, SLOT_GONE);
 		}
 	}

@@ -24,7 +24,7 @@ bool tw_temporary_forget(struct tw_temporary *temporary);
 /* tw_temporary_unlink_all() was called: the process is about to end. */
 bool tw_temporary_ending(void);
 
-/* Only unlink() and atomic operations. */
+/* Only unlink(), rmdir() and atomic operations; a directory goes when it is empty then. */
 void tw_temporary_unlink_all(void);
 
 #endif

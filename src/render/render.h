@@ -17,6 +17,8 @@ void tw_render_markdown(const struct trawl_table *table, struct tw_str *out);
 /* Aligned columns cut to `width` terminal cells (0: no limit); `max_rows` 0: all. */
 void tw_render_text(const struct trawl_table *table, struct tw_str *out, unsigned width,
 		    size_t max_rows);
+/* Fixed widths, everything to the left, no notes: for readers by program (fixed.c). */
+void tw_render_fixed(const struct trawl_table *table, struct tw_str *out);
 /* {"schema":"trawl.<schema>/1","tables":[...]} over several tables. */
 void tw_render_json(const struct trawl_table *const *tables, size_t count, const char *schema,
 		    struct tw_str *out);

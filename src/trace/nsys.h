@@ -90,7 +90,7 @@ void tw_nsys_part_release(struct tw_nsys_part *part);
 
 /* The text id of a text as it stands, of one of the table of texts; 0: none, or out of memory. */
 uint32_t tw_nsys_intern(struct tw_nsys_part *part, const char *text, size_t len);
-uint32_t tw_nsys_text(struct tw_nsys_part *part, int64_t id);
+uint32_t tw_nsys_pool_text(struct tw_nsys_part *part, int64_t id);
 uint32_t tw_nsys_call(struct tw_nsys_part *part, int64_t id);
 
 /* Tracks, UINT32_MAX: out of memory. */

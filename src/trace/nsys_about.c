@@ -132,7 +132,7 @@ static int take_thread(struct tw_nsys_part *part, void *context)
 	track = track_of(part, part->values[0], false);
 	if (track == UINT32_MAX)
 		return 0;
-	name = tw_nsys_text(part, part->values[1]);
+	name = tw_nsys_pool_text(part, part->values[1]);
 	return name ? tw_nsys_keep_name(part, TW_KEY_thread_name, track, name) : 0;
 }
 

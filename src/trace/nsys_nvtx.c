@@ -49,7 +49,7 @@ static const char *own_text(struct tw_nsys_part *part, size_t *len)
 
 	if (text || !tw_nsys_has(part, TEXT_ID))
 		return text ? text : "";
-	id = tw_nsys_text(part, part->values[TEXT_ID]);
+	id = tw_nsys_pool_text(part, part->values[TEXT_ID]);
 	return id ? tw_pool_text(&part->trace->texts, id, len) : "";
 }
 
@@ -196,9 +196,9 @@ static int put_payload(struct tw_nsys_part *part)
 		tw_nsys_put(part, TW_KEY_payload, UINT32);
 	else if ((json = tw_scan_text(part->scan, JSON, &len)))
 		return put_text(part, TW_KEY_payload, TW_ARG_TEXT, json, len);
-	else if (tw_nsys_has(part, JSON_ID) && tw_nsys_text(part, part->values[JSON_ID]))
+	else if (tw_nsys_has(part, JSON_ID) && tw_nsys_pool_text(part, part->values[JSON_ID]))
 		tw_args_put_text(&part->trace->args, TW_KEY_payload, TW_ARG_TEXT,
-				 tw_nsys_text(part, part->values[JSON_ID]));
+				 tw_nsys_pool_text(part, part->values[JSON_ID]));
 	else if (real = tw_scan_real(part->scan, DOUBLE), isfinite(real))
 		tw_args_put_real(&part->trace->args, TW_KEY_payload, real);
 	else if (real = tw_scan_real(part->scan, FLOAT), isfinite(real))

@@ -156,7 +156,7 @@ static uint32_t look_up(struct tw_nsys_part *part, struct tw_nsys_ids *ids, int6
 	return found;
 }
 
-uint32_t tw_nsys_text(struct tw_nsys_part *part, int64_t id)
+uint32_t tw_nsys_pool_text(struct tw_nsys_part *part, int64_t id)
 {
 	return look_up(part, &part->names, id);
 }

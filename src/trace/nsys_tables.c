@@ -83,10 +83,10 @@ static uint32_t kernel_name(struct tw_nsys_part *part)
 	unsigned i;
 
 	if (tw_nsys_has(part, DEMANGLED))
-		name = tw_nsys_text(part, part->values[DEMANGLED]);
+		name = tw_nsys_pool_text(part, part->values[DEMANGLED]);
 	for (i = 0; i < COUNT(others) && !name; i++)
 		if (tw_scan_integer(part->scan, others[i], &id) == TW_VALUE_GIVEN)
-			name = tw_nsys_text(part, id);
+			name = tw_nsys_pool_text(part, id);
 	if (!name)
 		tw_nsys_count(part, TW_DEFECT_unnamed_kernel);
 	return name;

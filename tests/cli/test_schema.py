@@ -3,6 +3,7 @@ import copy
 import csv
 import json
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -12,7 +13,7 @@ from support import (ROOT, Case, base_events, document, event, kernel, op, trace
 
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "check", "model", "models", "platforms", "prepare", "analyze",
-                        "category", "replay", "nsys_ranges")}
+                        "category", "replay", "nsys", "nsys_ranges")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -132,6 +133,36 @@ class Schema(Case):
         mine = self.write('{"mem_bw_gbps": 1}', "mine.json")
         ones = [self.print_tables("platforms", name) for name in (*names, mine)]
         self.assertEqual(self.validate("platforms", listed, *ones), "")
+
+    def test_answers_on_exports_fit(self):
+        path = self.tmp / "a.sqlite"
+        db = sqlite3.connect(path)
+        db.executescript(f"""
+            CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
+            INSERT INTO StringIds VALUES(1, 'gemm'), (2, 'ncclDevKernel_SendRecv');
+            CREATE TABLE NVTX_EVENTS(start, end, eventType, text, globalTid, textId);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, end, globalTid, correlationId, nameId);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start, end, deviceId, contextId, greenContextId,
+                streamId, correlationId, globalPid, demangledName, shortName);
+            INSERT INTO NVTX_EVENTS VALUES
+                (0, 99, 59, 'rank=0; pp=0/1 dp=0/1 cp=0/1 ep=0/1; mbs=1 seq=8', {1 << 24}, NULL),
+                (10, 60, 59, 'forward chunk 0 backward chunk 0', {1 << 24}, NULL),
+                (11, 50, 59, 'layer0.stage2_f', {1 << 24}, NULL);
+            INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(15, 16, {1 << 24}, 1, 1);
+            INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+                (20, 30, 0, 1, NULL, 7, 2, {1 << 24}, 1, 1), (25, 35, 0, 1, NULL, 8, 1, {1 << 24}, 2, 2);
+        """)
+        db.commit()
+        db.close()
+        docs = [self.print_tables("nsys", query, path, *more)
+                for query in ("setup", "windows", "streams", "overlap") for more in ((), ("--compat",))]
+        self.assertTrue(all(json.loads(doc)["tables"][0]["rows"] for doc in docs))
+        self.assertEqual(self.validate("nsys", *docs, self.print_tables("nsys", "rules")), "")
+        other = json.loads(docs[-1])
+        other["tables"][0]["rows"][0][3] = "50%"
+        self.assertNotEqual(self.validate("nsys", other), "")
+        other["tables"][0]["columns"].pop()
+        self.assertNotEqual(self.validate("nsys", other), "")
 
     def test_other_models_and_platforms_do_not_fit(self):
         model = json.loads(self.print_tables("model", "aten::mm", "--dims", "16x8,8x4", "--dtype",

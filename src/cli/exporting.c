@@ -1,0 +1,196 @@
+#include "cli/exporting.h"
+
+#include "io/temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* The nsys that runs, for the handler of signals. */
+static volatile sig_atomic_t running;
+
+void cli_export_stop(void)
+{
+	if (running > 0)
+		kill((pid_t)running, SIGTERM);
+}
+
+static bool is_report(const char *path)
+{
+	static const char *const suffixes[] = { ".nsys-rep", ".qdrep" };
+	size_t len = strlen(path), i;
+
+	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		size_t n = strlen(suffixes[i]);
+
+		if (len > n && !strcasecmp(path + len - n, suffixes[i]))
+			return true;
+	}
+	return false;
+}
+
+static int no_memory(struct trawl_error *err)
+{
+	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+}
+
+/* A directory that nobody else may look into; what will be in it is known to the handler. */
+static int make_directory(struct cli_exported *e, struct trawl_error *err)
+{
+	const char *where = getenv("TMPDIR");
+
+	tw_str_addf(&e->directory, "%s/trawl-XXXXXX", where && *where ? where : "/tmp");
+	if (e->directory.failed)
+		return no_memory(err);
+	if (!mkdtemp(e->directory.ptr)) {
+		trawl_error_set(err, TRAWL_EIO, "cannot make a directory '%s': %s",
+				e->directory.ptr, strerror(errno));
+		tw_str_release(&e->directory);
+		return TRAWL_EIO;
+	}
+	tw_str_addf(&e->file, "%s/export.sqlite", e->directory.ptr);
+	tw_str_addf(&e->journal, "%s/export.sqlite-journal", e->directory.ptr);
+	if (e->file.failed || e->journal.failed)
+		return no_memory(err);
+	e->temporaries[0] = tw_temporary_note(e->file.ptr);
+	e->temporaries[1] = tw_temporary_note(e->journal.ptr);
+	e->temporaries[2] = tw_temporary_note(e->directory.ptr);
+	return 0;
+}
+
+static int spawn(char *const *arguments, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	int error = posix_spawn_file_actions_init(&actions);
+
+	if (error)
+		return error;
+	/* Results alone go to standard output; what nsys says goes where messages go. */
+	error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (!error)
+		error = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+	if (!error)
+		error = posix_spawnp(pid, arguments[0], &actions, NULL, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return error;
+}
+
+static int wait_for(pid_t pid, const char *path, struct trawl_error *err)
+{
+	int status = 0;
+
+	running = pid;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	running = 0;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	if (WIFSIGNALED(status))
+		return trawl_error_set(err, TRAWL_EIO, "%s: nsys export was ended by signal %d",
+				       path, WTERMSIG(status));
+	return trawl_error_set(err, TRAWL_EIO,
+			       "%s: nsys export failed with status %d; what it said is above", path,
+			       WEXITSTATUS(status));
+}
+
+/* The path as an argument that cannot be taken for an option. */
+static char *argument_of(const char *path, struct tw_str *text)
+{
+	if (*path == '-')
+		tw_str_add_cstr(text, "./");
+	tw_str_add_cstr(text, path);
+	return text->failed ? NULL : text->ptr;
+}
+
+static int run_nsys(const struct cli_exported *e, const char *path, struct trawl_error *err)
+{
+	char name[] = "nsys", verb[] = "export", type[] = "--type=sqlite";
+	char force[] = "--force-overwrite=true";
+	struct tw_str output, input;
+	pid_t pid;
+	int error, status;
+
+	tw_str_init(&output, trawl_allocator_default());
+	tw_str_init(&input, trawl_allocator_default());
+	tw_str_addf(&output, "--output=%s", e->file.ptr);
+	if (output.failed || !argument_of(path, &input)) {
+		status = no_memory(err);
+	} else {
+		char *const arguments[] = { name, verb, type, force, output.ptr, input.ptr, NULL };
+
+		error = spawn(arguments, &pid);
+		if (error == ENOENT)
+			status = trawl_error_set(
+				err, TRAWL_EIO,
+				"%s: a report of Nsight Systems, and there is no nsys on the PATH to "
+				"export it; where there is one, run: nsys export --type=sqlite "
+				"--output=FILE.sqlite %s",
+				path, path);
+		else if (error)
+			status = trawl_error_set(err, TRAWL_EIO, "cannot run nsys: %s",
+						 strerror(error));
+		else
+			status = wait_for(pid, path, err);
+	}
+	tw_str_release(&input);
+	tw_str_release(&output);
+	return status;
+}
+
+int cli_export(struct cli_exported *e, const char *path, const struct cli_common *common,
+	       struct trawl_error *err)
+{
+	struct stat info;
+	int status;
+
+	*e = (struct cli_exported){ .path = path };
+	tw_str_init(&e->directory, trawl_allocator_default());
+	tw_str_init(&e->file, trawl_allocator_default());
+	tw_str_init(&e->journal, trawl_allocator_default());
+	if (!is_report(path))
+		return 0;
+	if (stat(path, &info))
+		return trawl_error_set(err, TRAWL_EIO, "cannot open '%s': %s", path,
+				       strerror(errno));
+	status = make_directory(e, err);
+	if (!status && common->verbose)
+		cli_message("%s: exported by nsys", path);
+	if (!status)
+		status = run_nsys(e, path, err);
+	if (!status && stat(e->file.ptr, &info))
+		status = trawl_error_set(err, TRAWL_EIO, "%s: nsys export wrote no file", path);
+	if (status)
+		cli_export_end(e);
+	else
+		e->path = e->file.ptr;
+	return status;
+}
+
+/* A name that the handler holds at this moment must stay. */
+static void forget(struct tw_temporary *temporary, struct tw_str *name)
+{
+	if (tw_temporary_forget(temporary))
+		tw_str_release(name);
+}
+
+void cli_export_end(struct cli_exported *e)
+{
+	if (e->file.ptr)
+		unlink(e->file.ptr);
+	if (e->journal.ptr)
+		unlink(e->journal.ptr);
+	if (e->directory.ptr)
+		rmdir(e->directory.ptr);
+	forget(e->temporaries[0], &e->file);
+	forget(e->temporaries[1], &e->journal);
+	forget(e->temporaries[2], &e->directory);
+}

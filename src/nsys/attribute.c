@@ -1,0 +1,302 @@
+#include "nsys/attribute.h"
+
+#include "base/sort.h"
+#include "nsys/list.h"
+
+#define NO_THREAD UINT32_MAX
+#define NO_KEY UINT32_MAX
+
+/* When and where a kernel was launched. */
+struct moment {
+	int64_t time_ns;
+	uint32_t process; /* of ranges; NO_PROCESS: it has no ranges */
+	uint32_t tid;
+	uint32_t key; /* of launches */
+};
+
+#define NO_PROCESS UINT32_MAX
+
+struct work {
+	struct tw_nsys_capture *capture;
+	const struct trawl_allocator *allocator;
+	struct tw_nsys_attribution *attribution;
+	struct moment *moments; /* of each attributed kernel */
+	uint32_t *moment_order, *marker_order;
+	struct tw_span *spans;
+	int64_t *times;
+	uint32_t *found;
+	size_t marker_count; /* in marker_order: those that can be around a moment */
+};
+
+/* ---- launches */
+
+static bool want_launches(struct work *w)
+{
+	struct tw_nsys_capture *c = w->capture;
+	struct tw_nsys_kernels *k = &c->kernels;
+	size_t i, n = 0;
+
+	for (i = 0; i < k->comm_count; i++) {
+		const struct tw_nsys_comm *comm = &k->comm[i];
+		const struct tw_nsys_stream *s = &k->streams[comm->stream];
+		const struct tw_nsys_rank *rank = &c->ranks[c->rank_of_window[s->window]];
+		struct moment *m = &w->moments[n];
+
+		if (s->compute_count)
+			continue;
+		*m = (struct moment){ comm->gpu_start_ns,
+				      tw_ids_get(&c->ranges.process_ids, rank->process), NO_THREAD,
+				      NO_KEY };
+		if (comm->linked) {
+			m->key = tw_nsys_launches_want(&c->launches, rank->process,
+						       comm->correlation);
+			if (m->key == NO_KEY)
+				return false;
+		}
+		w->attribution->at[n++].comm = (uint32_t)i;
+	}
+	w->attribution->count = n;
+	return true;
+}
+
+/* Of the calls of a key the earliest launch, else the earliest. */
+static bool is_better(const struct tw_nsys_launch *call, const struct tw_nsys_launch *best)
+{
+	if (call->is_launch != best->is_launch)
+		return call->is_launch;
+	return call->start_ns < best->start_ns;
+}
+
+static bool set_moments(struct work *w)
+{
+	const struct tw_nsys_launches *l = &w->capture->launches;
+	uint32_t *best = tw_alloc_array(w->allocator, l->key_count + 1, sizeof(*best));
+	size_t i;
+
+	if (!best)
+		return false;
+	for (i = 0; i < l->call_count; i++) {
+		uint32_t *of = &best[l->calls[i].key];
+
+		if (!*of || is_better(&l->calls[i], &l->calls[*of - 1]))
+			*of = (uint32_t)i + 1;
+	}
+	for (i = 0; i < w->attribution->count; i++) {
+		struct moment *m = &w->moments[i];
+		uint32_t call = m->key == NO_KEY ? 0 : best[m->key];
+
+		if (call) {
+			m->time_ns = l->calls[call - 1].start_ns;
+			m->tid = l->calls[call - 1].tid;
+		} else {
+			w->attribution->without_launch++;
+		}
+	}
+	tw_free(w->allocator, best, (l->key_count + 1) * sizeof(*best));
+	return true;
+}
+
+/* ---- markers around moments, thread by thread, then process by process */
+
+static uint64_t moment_time(const void *context, uint32_t number)
+{
+	return tw_sort_key(((const struct work *)context)->moments[number].time_ns);
+}
+
+static uint64_t moment_thread(const void *context, uint32_t number)
+{
+	const struct moment *m = &((const struct work *)context)->moments[number];
+
+	return (uint64_t)m->process << 32 | m->tid;
+}
+
+static uint64_t moment_process(const void *context, uint32_t number)
+{
+	return ((const struct work *)context)->moments[number].process;
+}
+
+static const struct tw_nsys_marker *marker(const void *context, uint32_t number)
+{
+	return &((const struct work *)context)->capture->ranges.markers[number];
+}
+
+static uint64_t marker_start(const void *context, uint32_t number)
+{
+	return tw_sort_key(marker(context, number)->start_ns);
+}
+
+static uint64_t marker_thread(const void *context, uint32_t number)
+{
+	return (uint64_t)marker(context, number)->process << 32 | marker(context, number)->tid;
+}
+
+static uint64_t marker_process(const void *context, uint32_t number)
+{
+	return marker(context, number)->process;
+}
+
+/* The markers and moments of one thread or process: those with the same key. */
+static int match_group(struct work *w, size_t first_marker, size_t last_marker, size_t first_moment,
+		       size_t last_moment)
+{
+	size_t i, n = 0;
+
+	for (i = first_marker; i < last_marker; i++) {
+		const struct tw_nsys_marker *m = marker(w, w->marker_order[i]);
+
+		w->spans[i - first_marker] = (struct tw_span){ m->start_ns, m->end_ns };
+	}
+	for (i = first_moment; i < last_moment; i++)
+		w->times[n++] = w->moments[w->moment_order[i]].time_ns;
+	if (tw_innermost(w->spans, (uint32_t)(last_marker - first_marker), w->times, n, w->found,
+			 w->allocator))
+		return -1;
+	for (i = first_moment; i < last_moment; i++) {
+		uint32_t found = w->found[i - first_moment];
+
+		if (found != TW_INNERMOST_NONE)
+			w->attribution->at[w->moment_order[i]].mark =
+				marker(w, w->marker_order[first_marker + found])->mark;
+	}
+	return 0;
+}
+
+static int match_all(struct work *w, size_t moments, tw_sort_key_of *moment_key,
+		     tw_sort_key_of *marker_key)
+{
+	size_t a = 0, b = 0, a_end, b_end;
+
+	if (tw_sort(w->moment_order, moments, moment_time, w, w->allocator) ||
+	    tw_sort(w->moment_order, moments, moment_key, w, w->allocator) ||
+	    tw_sort(w->marker_order, w->marker_count, marker_start, w, w->allocator) ||
+	    tw_sort(w->marker_order, w->marker_count, marker_key, w, w->allocator))
+		return -1;
+	while (a < w->marker_count && b < moments) {
+		uint64_t key = marker_key(w, w->marker_order[a]);
+		uint64_t other = moment_key(w, w->moment_order[b]);
+
+		if (key < other) {
+			a++;
+		} else if (other < key) {
+			b++;
+		} else {
+			for (a_end = a; a_end < w->marker_count &&
+					marker_key(w, w->marker_order[a_end]) == key;
+			     a_end++)
+				;
+			for (b_end = b;
+			     b_end < moments && moment_key(w, w->moment_order[b_end]) == key;
+			     b_end++)
+				;
+			if (match_group(w, a, a_end, b, b_end))
+				return -1;
+			a = a_end;
+			b = b_end;
+		}
+	}
+	return 0;
+}
+
+/* Markers that have a part in the time between the first and the last moment. */
+static void select_markers(struct work *w)
+{
+	const struct tw_nsys_ranges *r = &w->capture->ranges;
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	size_t i;
+
+	for (i = 0; i < w->attribution->count; i++) {
+		if (w->moments[i].time_ns < first)
+			first = w->moments[i].time_ns;
+		if (w->moments[i].time_ns > last)
+			last = w->moments[i].time_ns;
+	}
+	for (i = 0; i < r->marker_count; i++)
+		if (r->markers[i].start_ns <= last && r->markers[i].end_ns >= first)
+			w->marker_order[w->marker_count++] = (uint32_t)i;
+}
+
+static int match(struct work *w)
+{
+	size_t count = w->attribution->count, left = 0, i;
+
+	select_markers(w);
+	for (i = 0; i < count; i++)
+		w->moment_order[i] = (uint32_t)i;
+	if (match_all(w, count, moment_thread, marker_thread))
+		return -1;
+	for (i = 0; i < count; i++)
+		if (!w->attribution->at[i].mark)
+			w->moment_order[left++] = (uint32_t)i;
+	return match_all(w, left, moment_process, marker_process);
+}
+
+static bool allocate(struct work *w, size_t most)
+{
+	size_t markers = w->capture->ranges.marker_count + 1;
+
+	w->moments = tw_alloc_array(w->allocator, most, sizeof(*w->moments));
+	w->moment_order = tw_alloc_array(w->allocator, most, sizeof(*w->moment_order));
+	w->times = tw_alloc_array(w->allocator, most, sizeof(*w->times));
+	w->found = tw_alloc_array(w->allocator, most, sizeof(*w->found));
+	w->marker_order = tw_alloc_array(w->allocator, markers, sizeof(*w->marker_order));
+	w->spans = tw_alloc_array(w->allocator, markers, sizeof(*w->spans));
+	return w->moments && w->moment_order && w->times && w->found && w->marker_order && w->spans;
+}
+
+static void release(struct work *w, size_t most)
+{
+	size_t markers = w->capture->ranges.marker_count + 1;
+
+	tw_free(w->allocator, w->moments, most * sizeof(*w->moments));
+	tw_free(w->allocator, w->moment_order, most * sizeof(*w->moment_order));
+	tw_free(w->allocator, w->times, most * sizeof(*w->times));
+	tw_free(w->allocator, w->found, most * sizeof(*w->found));
+	tw_free(w->allocator, w->marker_order, markers * sizeof(*w->marker_order));
+	tw_free(w->allocator, w->spans, markers * sizeof(*w->spans));
+}
+
+/* Kernels on streams that compute nothing. */
+static size_t count_kernels(const struct tw_nsys_kernels *k)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < k->comm_count; i++)
+		count += !k->streams[k->comm[i].stream].compute_count;
+	return count;
+}
+
+static int read_launches(struct work *w, struct trawl_error *err)
+{
+	struct tw_nsys_capture *c = w->capture;
+	bool wanted = c->launches.key_count > 0;
+	int status = wanted ? tw_nsys_launches_read(&c->launches, c->source, err) : 0;
+
+	return status ? status : tw_nsys_capture_end(c, false, !wanted, err);
+}
+
+int tw_nsys_attribute(struct tw_nsys_attribution *attribution, struct tw_nsys_capture *c,
+		      struct trawl_error *err)
+{
+	struct work w = { .capture = c,
+			  .allocator = c->source->allocator,
+			  .attribution = attribution };
+	size_t most = count_kernels(&c->kernels) + 1;
+	int status = TRAWL_ENOMEM;
+
+	*attribution = (struct tw_nsys_attribution){ .capacity = most };
+	attribution->at = tw_alloc_array(w.allocator, most, sizeof(*attribution->at));
+	if (attribution->at && allocate(&w, most) && want_launches(&w)) {
+		status = read_launches(&w, err);
+		if (!status && (!set_moments(&w) || match(&w)))
+			status = TRAWL_ENOMEM;
+	}
+	release(&w, most);
+	return status == TRAWL_ENOMEM ? trawl_error_set(err, status, "out of memory") : status;
+}
+
+void tw_nsys_attribution_release(struct tw_nsys_attribution *attribution,
+				 const struct trawl_allocator *a)
+{
+	tw_free(a, attribution->at, attribution->capacity * sizeof(*attribution->at));
+	attribution->at = NULL;
+}

@@ -1,0 +1,67 @@
+/*
+ * One look at the kernels of an export, with the windows of all ranks at once: what each stream
+ * does in its rank's window, the communication kernels, and when anything computes.
+ */
+#ifndef TW_NSYS_KERNELS_H
+#define TW_NSYS_KERNELS_H
+
+#include "base/wide.h"
+#include "nsys/ids.h"
+#include "nsys/rules.h"
+#include "nsys/scan.h"
+#include "nsys/spans.h"
+
+/* Where kernels of a process count. */
+struct tw_nsys_window {
+	int64_t process;
+	int64_t start_ns, end_ns;
+};
+
+struct tw_nsys_kernels_wanted {
+	const struct tw_nsys_window *windows; /* the number of one is its rank's */
+	size_t count;
+	const struct tw_nsys_rules *rules; /* of kernels; NULL: none */
+	bool compute_spans;
+	/* As the original scripts: kernels that cross an edge are left out, streams are told apart by
+	 * streamId alone, communication is what begins with nccl in the short name. */
+	bool compat;
+};
+
+struct tw_nsys_stream {
+	uint32_t window;
+	int64_t device, context, green, stream; /* -1: not told */
+	uint64_t comm_count, compute_count, clipped;
+	tw_wide comm_ns, compute_ns;
+};
+
+/* A communication kernel, clipped to its window. */
+struct tw_nsys_comm {
+	int64_t start_ns, end_ns;
+	int64_t gpu_start_ns; /* before clipping */
+	int64_t correlation;
+	uint32_t stream; /* in streams */
+	bool linked;	 /* it has a correlation */
+	bool loud;	 /* compat: NCCL in other than small letters */
+};
+
+struct tw_nsys_kernels {
+	const struct trawl_allocator *allocator;
+	struct tw_nsys_stream *streams; /* by window, device, context, green context, stream */
+	size_t stream_count, stream_capacity;
+	struct tw_ids stream_ids; /* while they are collected */
+	struct tw_nsys_comm *comm;
+	size_t comm_count, comm_capacity;
+	struct tw_spans *compute; /* of each window: all its compute kernels, united */
+	size_t window_count;
+	uint64_t rows, unnamed; /* kernels in the windows; those of them without a name */
+	bool table;
+	int64_t end_ns; /* largest time seen, whatever its process */
+};
+
+/* Released by tw_nsys_kernels_release(), also after a failure. */
+int tw_nsys_kernels_read(struct tw_nsys_kernels *kernels, struct tw_nsys_source *source,
+			 const struct tw_nsys_kernels_wanted *wanted,
+			 struct trawl_error *err) TRAWL_MUST_CHECK;
+void tw_nsys_kernels_release(struct tw_nsys_kernels *kernels);
+
+#endif

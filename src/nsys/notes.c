@@ -1,0 +1,181 @@
+/* What a reader of a query's table has to know beside its numbers. */
+#include "nsys/capture.h"
+
+#include <string.h>
+
+/* Notes name this many ranks, in lines of about this many characters. */
+#define SHOWN_RANKS 16
+#define LINE 76
+
+static void note_ranks(const struct tw_nsys_capture *c, struct trawl_table *table)
+{
+	if (!c->rank_count)
+		tw_table_add_note(table, "no ranks: no range labels one, and no process has GPU "
+					 "work or ranges");
+	else if (c->numbered)
+		tw_table_add_note(table,
+				  "no range labels a rank: the processes with %s are "
+				  "numbered by pid",
+				  c->workers ? "GPU work" : "ranges");
+}
+
+/* Processes with ranges that are no rank: launchers, loaders of data. */
+static void note_others(const struct tw_nsys_capture *c, struct trawl_table *table)
+{
+	struct tw_str text;
+	size_t i, count = 0;
+
+	if (c->numbered)
+		return;
+	tw_str_init(&text, c->source->allocator);
+	for (i = 0; i < c->ranges.process_count; i++) {
+		const struct tw_nsys_process *p = &c->ranges.processes[i];
+
+		if (p->label)
+			continue;
+		if (count++ < SHOWN_RANKS)
+			tw_str_addf(&text, "%s%lld", count > 1 ? ", " : "",
+				    (long long)tw_nsys_pid(p->process));
+	}
+	if (count && !text.failed)
+		tw_table_add_note(table,
+				  "%zu process%s with ranges but no label, no rank: pid %s%s",
+				  count, count == 1 ? "" : "es", text.ptr,
+				  count > SHOWN_RANKS ? ", ..." : "");
+	tw_str_release(&text);
+}
+
+static bool same_rule(const struct tw_nsys_rank *a, const struct tw_nsys_rank *b)
+{
+	return a->windowed && b->windowed && !strcmp(a->rule, b->rule);
+}
+
+static void add_line(struct tw_str *line, struct trawl_table *table)
+{
+	if (line->len && !line->failed)
+		tw_table_add_note(table, "%s", line->ptr);
+	tw_str_clear(line);
+}
+
+/* The windows of the ranks from `first` on that were chosen by the same rule. */
+static void note_each(const struct tw_nsys_capture *c, size_t first, struct trawl_table *table)
+{
+	struct tw_str line, piece;
+	size_t i, shown = 0;
+
+	tw_str_init(&line, c->source->allocator);
+	tw_str_init(&piece, c->source->allocator);
+	for (i = first; i < c->rank_count; i++) {
+		const struct tw_nsys_rank *rank = &c->ranks[i];
+
+		if (!same_rule(&c->ranks[first], rank) || shown++ >= SHOWN_RANKS)
+			continue;
+		tw_str_clear(&piece);
+		tw_str_addf(&piece, "rank %lld: %lld to %lld", (long long)rank->rank,
+			    (long long)rank->start_ns, (long long)rank->end_ns);
+		if (line.len + piece.len > LINE)
+			add_line(&line, table);
+		tw_str_addf(&line, "%s%s", line.len ? ", " : "window in ns, ",
+			    piece.failed ? "" : piece.ptr);
+	}
+	add_line(&line, table);
+	if (shown > SHOWN_RANKS)
+		tw_table_add_note(table, "and the windows of %zu more ranks, in the columns",
+				  shown - SHOWN_RANKS);
+	tw_str_release(&piece);
+	tw_str_release(&line);
+}
+
+static void note_group(const struct tw_nsys_capture *c, size_t first, bool rules_alone,
+		       struct trawl_table *table)
+{
+	const struct tw_nsys_rank *rank = &c->ranks[first];
+	bool same = true;
+	size_t i;
+
+	for (i = first; i < c->rank_count; i++)
+		if (same_rule(rank, &c->ranks[i]))
+			same = same && rank->start_ns == c->ranks[i].start_ns &&
+			       rank->end_ns == c->ranks[i].end_ns;
+	if (same && !rules_alone) {
+		tw_table_add_note(table, "window: %s, %lld to %lld ns", rank->rule,
+				  (long long)rank->start_ns, (long long)rank->end_ns);
+		return;
+	}
+	tw_table_add_note(table, "window: %s", rank->rule);
+	if (!rules_alone)
+		note_each(c, first, table);
+}
+
+/* Beyond this many groups, each rank's rule stands in the table of windows alone. */
+#define GROUPS 4
+
+void tw_nsys_window_notes(const struct tw_nsys_capture *c, bool rules_alone,
+			  struct trawl_table *table)
+{
+	size_t i, before, groups = 0;
+
+	for (i = 0; i < c->rank_count; i++) {
+		for (before = 0; before < i && !same_rule(&c->ranks[before], &c->ranks[i]);
+		     before++)
+			;
+		if (before < i || !c->ranks[i].windowed)
+			continue;
+		if (groups++ < GROUPS)
+			note_group(c, i, rules_alone, table);
+	}
+	if (groups > GROUPS)
+		tw_table_add_note(table, "and windows by %zu more rules: see 'trawl nsys windows'",
+				  groups - GROUPS);
+}
+
+void tw_nsys_capture_notes(const struct tw_nsys_capture *c, struct trawl_table *table)
+{
+	tw_table_add_note(table, "%s", c->chosen);
+	note_ranks(c, table);
+	note_others(c, table);
+	if (!c->ranges.table)
+		tw_table_add_note(table, "no NVTX_EVENTS in the export: no ranges were captured");
+	if (!tw_database_has_table(c->source->database, "CUPTI_ACTIVITY_KIND_KERNEL"))
+		tw_table_add_note(table, "no CUPTI_ACTIVITY_KIND_KERNEL in the export: no kernels "
+					 "were captured");
+}
+
+void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, uint64_t without_launch,
+			  struct trawl_table *table)
+{
+	const struct tw_nsys_kernels *k = &c->kernels;
+	uint64_t clipped = 0, barriers = 0;
+	tw_wide barrier_ns = 0;
+	size_t i;
+
+	for (i = 0; i < k->stream_count; i++) {
+		clipped += k->streams[i].clipped;
+		if (!k->streams[i].compute_count)
+			continue;
+		barriers += k->streams[i].comm_count;
+		barrier_ns += k->streams[i].comm_ns;
+	}
+	if (clipped)
+		tw_table_add_note(table, "%llu kernel%s an edge of the window, clipped to it",
+				  (unsigned long long)clipped,
+				  clipped == 1 ? " crosses" : "s cross");
+	if (barriers && tw_wide_fits(barrier_ns))
+		tw_table_add_note(table,
+				  "communication on streams that compute (barriers): %llu "
+				  "kernels, %lld ns",
+				  (unsigned long long)barriers, (long long)barrier_ns);
+	if (without_launch)
+		tw_table_add_note(
+			table,
+			"communication placed by its start, for lack of a launch: %llu kernels",
+			(unsigned long long)without_launch);
+	if (k->unnamed)
+		tw_table_add_note(table, "kernels without a name, taken for computation: %llu",
+				  (unsigned long long)k->unnamed);
+	if (tw_database_has_table(c->source->database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"))
+		tw_table_add_note(table, "CUDA graphs that were recorded as a whole are not in it: "
+					 "capture with --cuda-graph-trace=node");
+	if (k->table && !k->rows)
+		tw_table_add_note(table, "no kernels in the windows");
+}

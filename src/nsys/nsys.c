@@ -1,0 +1,69 @@
+#include "nsys/nsys.h"
+
+#include "nsys/tables.h"
+
+struct query {
+	struct trawl_table *(*make)(bool compat, const struct trawl_allocator *allocator);
+	int (*fill)(struct tw_nsys_capture *capture, struct trawl_table *table,
+		    struct trawl_error *err);
+};
+
+static const struct query queries[] = {
+	[TW_NSYS_SETUP] = { tw_nsys_setup_table, tw_nsys_setup },
+	[TW_NSYS_WINDOWS] = { tw_nsys_windows_table, tw_nsys_windows },
+	[TW_NSYS_STREAMS] = { tw_nsys_streams_table, tw_nsys_streams },
+	[TW_NSYS_OVERLAP] = { tw_nsys_overlap_table, tw_nsys_overlap },
+};
+
+static int fill(struct trawl_table *table, enum tw_nsys_query query, struct tw_nsys_source *source,
+		const struct tw_nsys_options *options, struct trawl_error *err)
+{
+	struct tw_nsys_capture capture;
+	int status;
+
+	if (options->compat)
+		return tw_nsys_compat(table, query, source, options, err);
+	status = tw_nsys_capture_open(&capture, source, options, err);
+	if (!status)
+		status = queries[query].fill(&capture, table, err);
+	tw_nsys_capture_release(&capture);
+	return status;
+}
+
+int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *path,
+		const struct tw_nsys_options *options, struct tw_str *left_out,
+		struct trawl_error *err)
+{
+	struct tw_nsys_source source = { .allocator = options->allocator,
+					 .threads = options->threads };
+	struct trawl_table *table = NULL;
+	int status;
+
+	*out = NULL;
+	if (!source.allocator)
+		source.allocator = trawl_allocator_default();
+	tw_str_init(&source.troubles, source.allocator);
+	status = tw_database_open(&source.database, path, source.allocator, err);
+	if (!status) {
+		table = queries[query].make(options->compat, source.allocator);
+		status = table ? fill(table, query, &source, options, err) :
+				 trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	}
+	if (!status)
+		status = tw_table_finish(table, err);
+	if (!status && options->compat && !trawl_table_rows(table))
+		status = trawl_error_set(err, TRAWL_ENODATA,
+					 "nothing to show: no such rank, or no such kernels in the "
+					 "windows (without --compat that is an empty table)");
+	if (!status && source.troubles.failed)
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	if (status)
+		tw_table_free(table);
+	else
+		*out = table;
+	if (source.troubles.len)
+		tw_str_add(left_out, source.troubles.ptr, source.troubles.len);
+	tw_str_release(&source.troubles);
+	tw_database_close(source.database);
+	return status;
+}

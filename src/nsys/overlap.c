@@ -1,0 +1,288 @@
+/* How much of each stage's communication is hidden by computation: a row for each rank and stage. */
+#include "nsys/attribute.h"
+#include "nsys/tables.h"
+
+#include "base/alloc.h"
+#include "base/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANK = TW_OVERLAP_COMPAT, WINDOW_START, WINDOW_END, EXPOSED_UNION, COLUMNS };
+
+static const struct trawl_column columns[COLUMNS] = {
+	{ "pid", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "process, as the system numbers it" },
+	{ "stage", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "stage that launched the communication" },
+	{ "exposed_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14,
+	  "sum over its communication kernels of the time in which nothing computes" },
+	{ "overlap", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
+	  "part of its communication's time in which something computes" },
+	{ "overlap_min", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "the same of the kernel least hidden" },
+	{ "overlap_max", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "the same of the kernel most hidden" },
+	{ "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank" },
+	{ "window_start", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "begin of the window" },
+	{ "window_end", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "end of the window" },
+	{ "exposed_union_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14,
+	  "exposed time, kernels on several streams at once counted once" },
+};
+
+static const struct tw_table_spec spec = {
+	.name = "overlap",
+	.meaning = "communication of each rank and stage, and how much is hidden",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.keep_empty = true,
+};
+static const struct tw_table_spec compat_spec = {
+	.name = "overlap",
+	.meaning = "communication of each rank and stage, and how much is hidden",
+	.columns = columns,
+	.column_count = TW_OVERLAP_COMPAT,
+	.keep_empty = true,
+};
+
+struct trawl_table *tw_nsys_overlap_table(bool compat, const struct trawl_allocator *allocator)
+{
+	return tw_table_new(compat ? &compat_spec : &spec, allocator);
+}
+
+/* ---- sums */
+
+void tw_nsys_hidden_add(struct tw_nsys_hidden *hidden, const struct tw_spans *compute,
+			int64_t start_ns, int64_t end_ns)
+{
+	int64_t length = end_ns - start_ns;
+	int64_t covered = tw_spans_cover(compute, start_ns, end_ns);
+	double percent;
+
+	hidden->comm_ns += length;
+	if (length <= 0)
+		return;
+	hidden->exposed_ns += length - covered;
+	percent = 100.0 * (double)covered / (double)length;
+	/* NaN, where there is none yet, compares with nothing. */
+	if (!(hidden->least <= percent))
+		hidden->least = percent;
+	if (!(hidden->most >= percent))
+		hidden->most = percent;
+}
+
+double tw_nsys_hidden_percent(const struct tw_nsys_hidden *hidden)
+{
+	if (hidden->comm_ns <= 0)
+		return NAN;
+	return 100.0 * (double)(hidden->comm_ns - hidden->exposed_ns) / (double)hidden->comm_ns;
+}
+
+/* ---- stages in the order of their names */
+
+struct work {
+	const struct tw_nsys_capture *capture;
+	const struct tw_nsys_attribution *attribution;
+	const struct trawl_allocator *allocator;
+	const char **stages; /* sorted, each once */
+	uint32_t *stage_of_mark;
+	size_t stage_count;
+	uint32_t *order; /* of attributed kernels that have a stage */
+	size_t count;
+	uint64_t stageless;
+	tw_wide stageless_ns;
+};
+
+#define NO_STAGE UINT32_MAX
+
+static int by_text(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+
+	return strcmp(*x, *y);
+}
+
+static void number_stages(struct work *w)
+{
+	const struct tw_nsys_ranges *r = &w->capture->ranges;
+	const char **found;
+	size_t i;
+
+	for (i = 0; i < r->mark_count; i++)
+		if (*r->marks[i].stage)
+			w->stages[w->stage_count++] = r->marks[i].stage;
+	if (w->stage_count)
+		qsort(w->stages, w->stage_count, sizeof(*w->stages), by_text);
+	for (i = 0; i < r->mark_count; i++) {
+		w->stage_of_mark[i] = NO_STAGE;
+		if (!*r->marks[i].stage)
+			continue;
+		found = bsearch(&r->marks[i].stage, w->stages, w->stage_count, sizeof(*w->stages),
+				by_text);
+		/* The first of equal ones: purposes may differ where the stage does not. */
+		while (found > w->stages && !strcmp(found[-1], found[0]))
+			found--;
+		w->stage_of_mark[i] = (uint32_t)(found - w->stages);
+	}
+}
+
+static uint32_t stage_of(const struct work *w, uint32_t number)
+{
+	uint16_t mark = w->attribution->at[number].mark;
+
+	return mark ? w->stage_of_mark[mark - 1] : NO_STAGE;
+}
+
+static const struct tw_nsys_comm *comm_of(const struct work *w, uint32_t number)
+{
+	return &w->capture->kernels.comm[w->attribution->at[number].comm];
+}
+
+static uint32_t window_of(const struct work *w, uint32_t number)
+{
+	return w->capture->kernels.streams[comm_of(w, number)->stream].window;
+}
+
+static uint64_t group_of(const void *context, uint32_t number)
+{
+	const struct work *w = context;
+
+	return (uint64_t)window_of(w, number) << 32 | stage_of(w, number);
+}
+
+static void select_staged(struct work *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->attribution->count; i++) {
+		if (stage_of(w, i) != NO_STAGE) {
+			w->order[w->count++] = i;
+			continue;
+		}
+		w->stageless++;
+		w->stageless_ns += comm_of(w, i)->end_ns - comm_of(w, i)->start_ns;
+	}
+}
+
+/* ---- rows */
+
+/* Time in which any of the kernels runs and nothing computes; false: out of memory. */
+static bool exposed_union(struct tw_spans *spans, const struct tw_spans *compute,
+			  const struct trawl_allocator *a, int64_t *exposed_ns)
+{
+	size_t i;
+
+	*exposed_ns = 0;
+	if (!tw_spans_unite(spans, a))
+		return false;
+	for (i = 0; i < spans->count; i++)
+		*exposed_ns += spans->at[i].end_ns - spans->at[i].start_ns -
+			       tw_spans_cover(compute, spans->at[i].start_ns, spans->at[i].end_ns);
+	return true;
+}
+
+static bool add_row(const struct work *w, size_t first, size_t last, struct trawl_table *table)
+{
+	uint32_t window = window_of(w, w->order[first]);
+	const struct tw_nsys_rank *rank = &w->capture->ranks[w->capture->rank_of_window[window]];
+	const struct tw_spans *compute = &w->capture->kernels.compute[window];
+	struct tw_nsys_hidden hidden = TW_NSYS_HIDDEN_INIT;
+	struct tw_spans spans = { 0 };
+	int64_t exposed_ns;
+	bool good = true;
+	size_t i, row;
+
+	for (i = first; i < last && good; i++) {
+		const struct tw_nsys_comm *comm = comm_of(w, w->order[i]);
+
+		tw_nsys_hidden_add(&hidden, compute, comm->start_ns, comm->end_ns);
+		good = tw_spans_add(&spans, comm->start_ns, comm->end_ns, w->allocator);
+	}
+	good = good && exposed_union(&spans, compute, w->allocator, &exposed_ns);
+	tw_spans_release(&spans, w->allocator);
+	if (!good)
+		return false;
+	row = tw_table_add_row(table);
+	tw_table_set_integer(table, row, TW_OVERLAP_PID, tw_nsys_pid(rank->process));
+	tw_table_set_str(table, row, TW_OVERLAP_STAGE, w->stages[stage_of(w, w->order[first])]);
+	tw_nsys_set_sum(table, row, TW_OVERLAP_EXPOSED_NS, hidden.exposed_ns);
+	tw_table_set_real(table, row, TW_OVERLAP_OVERLAP, tw_nsys_hidden_percent(&hidden));
+	tw_table_set_real(table, row, TW_OVERLAP_MIN, hidden.least);
+	tw_table_set_real(table, row, TW_OVERLAP_MAX, hidden.most);
+	tw_table_set_integer(table, row, RANK, rank->rank);
+	tw_table_set_integer(table, row, WINDOW_START, rank->start_ns);
+	tw_table_set_integer(table, row, WINDOW_END, rank->end_ns);
+	tw_table_set_integer(table, row, EXPOSED_UNION, exposed_ns);
+	return true;
+}
+
+static bool add_rows(struct work *w, struct trawl_table *table)
+{
+	size_t first, last;
+
+	number_stages(w);
+	select_staged(w);
+	if (tw_sort(w->order, w->count, group_of, w, w->allocator))
+		return false;
+	for (first = 0; first < w->count; first = last) {
+		uint64_t group = group_of(w, w->order[first]);
+
+		for (last = first + 1; last < w->count && group_of(w, w->order[last]) == group;
+		     last++)
+			;
+		if (!add_row(w, first, last, table))
+			return false;
+	}
+	return true;
+}
+
+static bool sum_compute(struct tw_nsys_kernels *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->window_count; i++)
+		if (!tw_spans_sum(&k->compute[i], k->allocator))
+			return false;
+	return true;
+}
+
+static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *attribution,
+		struct trawl_table *table, struct trawl_error *err)
+{
+	const struct trawl_allocator *a = c->source->allocator;
+	struct work w = { .capture = c, .attribution = attribution, .allocator = a };
+	size_t marks = c->ranges.mark_count + 1, kernels = attribution->count + 1;
+	bool good;
+
+	w.stages = tw_alloc_array(a, marks, sizeof(*w.stages));
+	w.stage_of_mark = tw_alloc_array(a, marks, sizeof(*w.stage_of_mark));
+	w.order = tw_alloc_array(a, kernels, sizeof(*w.order));
+	good = w.stages && w.stage_of_mark && w.order && sum_compute(&c->kernels) &&
+	       add_rows(&w, table);
+	tw_free(a, w.stages, marks * sizeof(*w.stages));
+	tw_free(a, w.stage_of_mark, marks * sizeof(*w.stage_of_mark));
+	tw_free(a, w.order, kernels * sizeof(*w.order));
+	if (good && w.stageless && tw_wide_fits(w.stageless_ns))
+		tw_table_add_note(table,
+				  "communication launched in no stage, left out: %llu kernels, "
+				  "%lld ns",
+				  (unsigned long long)w.stageless, (long long)w.stageless_ns);
+	return good ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+}
+
+int tw_nsys_overlap(struct tw_nsys_capture *c, struct trawl_table *table, struct trawl_error *err)
+{
+	struct tw_nsys_attribution attribution = { 0 };
+	int status = tw_nsys_capture_windows(c, err);
+
+	if (!status)
+		status = tw_nsys_capture_kernels(c, true, err);
+	if (!status)
+		status = tw_nsys_attribute(&attribution, c, err);
+	if (!status) {
+		tw_nsys_capture_notes(c, table);
+		tw_nsys_window_notes(c, false, table);
+		status = fill(c, &attribution, table, err);
+	}
+	if (!status)
+		tw_nsys_kernel_notes(c, attribution.without_launch, table);
+	tw_nsys_attribution_release(&attribution, c->source->allocator);
+	return status;
+}

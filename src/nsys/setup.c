@@ -1,0 +1,86 @@
+/* Which ranks there are: a row each. */
+#include "nsys/tables.h"
+
+#include "base/scan.h"
+
+#include <string.h>
+
+enum { RANK = TW_SETUP_COMPAT, PP, DP, CP, EP, TP, COLUMNS };
+
+static const struct trawl_column columns[COLUMNS] = {
+	{ "pid", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "process, as the system numbers it" },
+	{ "setup", TRAWL_COLUMN_TEXT, "", 0, 0, 50, "label that the trainer gave the process" },
+	{ "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+	  "rank, by the label, else by the order of pids" },
+	{ "pp", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank along pipeline parallelism" },
+	{ "dp", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank along data parallelism" },
+	{ "cp", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank along context parallelism" },
+	{ "ep", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank along expert parallelism" },
+	{ "tp", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank along tensor parallelism" },
+};
+
+static const struct tw_table_spec spec = {
+	.name = "setup",
+	.meaning = "ranks of the export",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.keep_empty = true,
+};
+static const struct tw_table_spec compat_spec = {
+	.name = "setup",
+	.meaning = "ranks of the export",
+	.columns = columns,
+	.column_count = TW_SETUP_COMPAT,
+	.keep_empty = true,
+};
+
+struct trawl_table *tw_nsys_setup_table(bool compat, const struct trawl_allocator *allocator)
+{
+	return tw_table_new(compat ? &compat_spec : &spec, allocator);
+}
+
+/* "pp=1/2" behind a blank or at the beginning: the number behind the sign, -1: there is none. */
+static int64_t coordinate(const char *label, const char *axis)
+{
+	size_t len = strlen(axis);
+	const char *p;
+	int64_t value = 0;
+
+	for (p = label; (p = strstr(p, axis)); p += len) {
+		if ((p != label && !strchr(" ;,", p[-1])) || p[len] != '=')
+			continue;
+		p += len + 1;
+		if (!tw_is_digit(*p))
+			return -1;
+		for (; tw_is_digit(*p); p++) {
+			if (value > INT32_MAX)
+				return -1;
+			value = value * 10 + (*p - '0');
+		}
+		return value;
+	}
+	return -1;
+}
+
+int tw_nsys_setup(struct tw_nsys_capture *c, struct trawl_table *table, struct trawl_error *err)
+{
+	size_t i, k, row;
+
+	(void)err;
+	for (i = 0; i < c->rank_count; i++) {
+		const struct tw_nsys_rank *rank = &c->ranks[i];
+
+		row = tw_table_add_row(table);
+		tw_table_set_integer(table, row, TW_SETUP_PID, tw_nsys_pid(rank->process));
+		tw_table_set_str(table, row, TW_SETUP_LABEL, rank->label);
+		tw_table_set_integer(table, row, RANK, rank->rank);
+		for (k = PP; k < COLUMNS && rank->label; k++) {
+			int64_t value = coordinate(rank->label, columns[k].header);
+
+			if (value >= 0)
+				tw_table_set_integer(table, row, k, value);
+		}
+	}
+	tw_nsys_capture_notes(c, table);
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* What each stream does in the window of its rank: a row each. */
+#include "nsys/attribute.h"
+#include "nsys/tables.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+enum {
+	RANK = TW_STREAMS_COMPAT,
+	DEVICE,
+	BARRIER,
+	WINDOW_START,
+	WINDOW_END,
+	CONTEXT,
+	GREEN,
+	COLUMNS
+};
+
+static const struct trawl_column columns[COLUMNS] = {
+	{ "pid", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "process, as the system numbers it" },
+	{ "stream", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "stream" },
+	{ "n_comm", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "communication kernels" },
+	{ "n_comp", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "other kernels" },
+	{ "comm_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of the communication kernels" },
+	{ "comp_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of the other kernels" },
+	{ "purpose", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+	  "compute when any kernel computes; else what all its communication was launched for, "
+	  "mixed when they differ, unknown where no range tells" },
+	{ "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank" },
+	{ "device", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "device, as its process numbers it" },
+	{ "barrier_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14,
+	  "communication on a stream that computes: nothing can hide it, and it is not counted as "
+	  "exposed" },
+	{ "window_start", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "begin of the window" },
+	{ "window_end", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "end of the window" },
+	{ "context", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "CUDA context of the stream" },
+	{ "green_context", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "green context of the stream" },
+};
+
+static const struct tw_table_spec spec = {
+	.name = "streams",
+	.meaning = "streams with kernels in the window of their rank",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.keep_empty = true,
+};
+static const struct tw_table_spec compat_spec = {
+	.name = "streams",
+	.meaning = "streams with kernels in the window of their rank",
+	.columns = columns,
+	.column_count = TW_STREAMS_COMPAT,
+	.keep_empty = true,
+};
+
+struct trawl_table *tw_nsys_streams_table(bool compat, const struct trawl_allocator *allocator)
+{
+	return tw_table_new(compat ? &compat_spec : &spec, allocator);
+}
+
+#define NOT_SEEN NULL
+static const char unknown[] = "unknown", mixed[] = "mixed";
+
+static const char *purpose_of(const struct tw_nsys_capture *c, uint16_t mark)
+{
+	const char *purpose = mark ? c->ranges.marks[mark - 1].purpose : "";
+
+	return *purpose ? purpose : unknown;
+}
+
+/* Of each stream what all its kernels are for. */
+static void find_purposes(const struct tw_nsys_capture *c,
+			  const struct tw_nsys_attribution *attribution, const char **purposes)
+{
+	size_t i;
+
+	for (i = 0; i < attribution->count; i++) {
+		const struct tw_nsys_attributed *a = &attribution->at[i];
+		const char **of = &purposes[c->kernels.comm[a->comm].stream];
+		const char *purpose = purpose_of(c, a->mark);
+
+		if (*of == NOT_SEEN)
+			*of = purpose;
+		else if (strcmp(*of, purpose) != 0)
+			*of = mixed;
+	}
+}
+
+static void set_known(struct trawl_table *table, size_t row, size_t column, int64_t value)
+{
+	if (value >= 0)
+		tw_table_set_integer(table, row, column, value);
+}
+
+static void add_stream(const struct tw_nsys_capture *c, const struct tw_nsys_stream *s,
+		       const char *purpose, struct trawl_table *table)
+{
+	const struct tw_nsys_rank *rank = &c->ranks[c->rank_of_window[s->window]];
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_integer(table, row, TW_STREAMS_PID, tw_nsys_pid(rank->process));
+	set_known(table, row, TW_STREAMS_STREAM, s->stream);
+	tw_table_set_integer(table, row, TW_STREAMS_N_COMM, (int64_t)s->comm_count);
+	tw_table_set_integer(table, row, TW_STREAMS_N_COMP, (int64_t)s->compute_count);
+	tw_nsys_set_sum(table, row, TW_STREAMS_COMM_NS, s->comm_ns);
+	tw_nsys_set_sum(table, row, TW_STREAMS_COMP_NS, s->compute_ns);
+	tw_table_set_str(table, row, TW_STREAMS_PURPOSE, s->compute_count ? "compute" : purpose);
+	tw_table_set_integer(table, row, RANK, rank->rank);
+	set_known(table, row, DEVICE, s->device);
+	tw_nsys_set_sum(table, row, BARRIER, s->compute_count ? s->comm_ns : 0);
+	tw_table_set_integer(table, row, WINDOW_START, rank->start_ns);
+	tw_table_set_integer(table, row, WINDOW_END, rank->end_ns);
+	set_known(table, row, CONTEXT, s->context);
+	set_known(table, row, GREEN, s->green);
+}
+
+static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *attribution,
+		struct trawl_table *table, struct trawl_error *err)
+{
+	const struct tw_nsys_kernels *k = &c->kernels;
+	const struct trawl_allocator *a = c->source->allocator;
+	const char **purposes = tw_alloc_array(a, k->stream_count + 1, sizeof(*purposes));
+	size_t i;
+
+	if (!purposes)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	find_purposes(c, attribution, purposes);
+	for (i = 0; i < k->stream_count; i++)
+		add_stream(c, &k->streams[i], purposes[i], table);
+	tw_free(a, purposes, (k->stream_count + 1) * sizeof(*purposes));
+	return 0;
+}
+
+int tw_nsys_streams(struct tw_nsys_capture *c, struct trawl_table *table, struct trawl_error *err)
+{
+	struct tw_nsys_attribution attribution = { 0 };
+	int status = tw_nsys_capture_windows(c, err);
+
+	if (!status)
+		status = tw_nsys_capture_kernels(c, false, err);
+	if (!status)
+		status = tw_nsys_attribute(&attribution, c, err);
+	if (!status)
+		status = fill(c, &attribution, table, err);
+	if (!status) {
+		tw_nsys_capture_notes(c, table);
+		tw_nsys_window_notes(c, false, table);
+		tw_nsys_kernel_notes(c, attribution.without_launch, table);
+	}
+	tw_nsys_attribution_release(&attribution, c->source->allocator);
+	return status;
+}

@@ -1,0 +1,44 @@
+/*
+ * For exports whose trainer is not known: which preset has most to say about the ranges, and which
+ * range of a process is repeated and takes most time, digits in names taken as equal.
+ */
+#ifndef TW_NSYS_SURVEY_H
+#define TW_NSYS_SURVEY_H
+
+#include "nsys/ranges.h"
+
+/* A range that occurs less often has no steady state. */
+#define TW_NSYS_REPEATED 3
+
+struct tw_nsys_busiest {
+	uint64_t name; /* hash of the name without its digits; 0: nothing is repeated */
+	int64_t time_ns;
+	uint64_t count;
+	char *text; /* how one of them is called, in the arena */
+};
+
+struct tw_nsys_survey {
+	struct tw_arena arena;
+	const struct trawl_allocator *allocator;
+	struct tw_ids process_ids; /* into busiest */
+	struct tw_nsys_busiest *busiest;
+	size_t process_count, process_capacity;
+	uint64_t *matched; /* of each preset: ranges that its window, stage or purpose rules match */
+};
+
+/* Released by tw_nsys_survey_release(), also after a failure. */
+int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *source,
+			struct trawl_error *err) TRAWL_MUST_CHECK;
+void tw_nsys_survey_release(struct tw_nsys_survey *survey);
+
+/* The preset that matches most, the first of equals; NULL: none matches anything. */
+const char *tw_nsys_survey_preset(const struct tw_nsys_survey *survey);
+/* NULL: the process has no range that is repeated. */
+const struct tw_nsys_busiest *tw_nsys_survey_busiest(const struct tw_nsys_survey *survey,
+						     int64_t process);
+
+/* Adds the busiest range's instances of each process to the windows of `ranges`. */
+int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_source *source,
+			   struct tw_nsys_ranges *ranges, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+#endif

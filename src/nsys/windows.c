@@ -1,0 +1,71 @@
+/* The window of each rank, which shows its steady state: a row each. */
+#include "nsys/tables.h"
+
+enum { RANK = TW_WINDOWS_COMPAT, RULE, COLUMNS };
+
+static const struct trawl_column columns[COLUMNS] = {
+	{ "pid", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "process, as the system numbers it" },
+	{ "start", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "begin, on the clock of the export" },
+	{ "end", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "end, on the clock of the export" },
+	{ "name", TRAWL_COLUMN_TEXT, "", 0, 0, 50, "name of the range that the window is" },
+	{ "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank" },
+	{ "rule", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "how the window was chosen" },
+};
+
+static const struct tw_table_spec spec = {
+	.name = "windows",
+	.meaning = "part of each rank that is looked at",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.keep_empty = true,
+};
+static const struct tw_table_spec compat_spec = {
+	.name = "windows",
+	.meaning = "part of each rank that is looked at",
+	.columns = columns,
+	.column_count = TW_WINDOWS_COMPAT,
+	.keep_empty = true,
+};
+
+struct trawl_table *tw_nsys_windows_table(bool compat, const struct trawl_allocator *allocator)
+{
+	return tw_table_new(compat ? &compat_spec : &spec, allocator);
+}
+
+/* The end of the trace is looked for only when it ends a window. */
+static int end_windows(struct tw_nsys_capture *c, struct trawl_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < c->rank_count; i++)
+		if (c->ranks[i].windowed && c->ranks[i].end_ns == TW_NSYS_OPEN)
+			return tw_nsys_capture_end(c, true, true, err);
+	return 0;
+}
+
+int tw_nsys_windows(struct tw_nsys_capture *c, struct trawl_table *table, struct trawl_error *err)
+{
+	int status = tw_nsys_capture_windows(c, err);
+	size_t i, row;
+
+	if (!status)
+		status = end_windows(c, err);
+	if (status)
+		return status;
+	for (i = 0; i < c->rank_count; i++) {
+		const struct tw_nsys_rank *rank = &c->ranks[i];
+
+		if (!rank->windowed)
+			continue;
+		row = tw_table_add_row(table);
+		tw_table_set_integer(table, row, TW_WINDOWS_PID, tw_nsys_pid(rank->process));
+		tw_table_set_integer(table, row, TW_WINDOWS_START, rank->start_ns);
+		tw_table_set_integer(table, row, TW_WINDOWS_END, rank->end_ns);
+		tw_table_set_str(table, row, TW_WINDOWS_NAME, rank->name);
+		tw_table_set_integer(table, row, RANK, rank->rank);
+		tw_table_set_str(table, row, RULE, rank->rule);
+	}
+	tw_nsys_capture_notes(c, table);
+	tw_nsys_window_notes(c, true, table);
+	return 0;
+}

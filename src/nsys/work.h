@@ -1,0 +1,28 @@
+/* Which processes have work on the GPU, from when to when; when a capture ends. */
+#ifndef TW_NSYS_WORK_H
+#define TW_NSYS_WORK_H
+
+#include "nsys/ids.h"
+#include "nsys/scan.h"
+
+struct tw_nsys_work {
+	int64_t process, first_ns, last_ns;
+};
+
+struct tw_nsys_workers {
+	const struct trawl_allocator *allocator;
+	struct tw_nsys_work *at; /* by process */
+	size_t count, capacity;
+	struct tw_ids ids; /* into at, until they are sorted */
+};
+
+/* Kernels, copies, memsets, graphs.  Released by tw_nsys_workers_release(), also after a failure. */
+int tw_nsys_workers_read(struct tw_nsys_workers *workers, struct tw_nsys_source *source,
+			 struct trawl_error *err) TRAWL_MUST_CHECK;
+void tw_nsys_workers_release(struct tw_nsys_workers *workers);
+
+/* Raises *end_ns to the largest time in tables of events; kernels and calls only when asked for. */
+int tw_nsys_latest(struct tw_nsys_source *source, bool kernels, bool calls, int64_t *end_ns,
+		   struct trawl_error *err) TRAWL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,681 @@
+/* Queries on exports: databases of a few rows, whose right answers were worked out by hand. */
+#include "nsys/nsys.h"
+
+#include "failing.h"
+#include "scratch.h"
+
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PID 100
+#define TID 101
+
+struct scene {
+	struct scratch scratch;
+	sqlite3 *db;
+	struct tw_nsys_options options;
+	struct trawl_table *table;
+	struct tw_str left_out;
+	struct trawl_error err;
+	int64_t host; /* bits above the process in global ids */
+};
+
+/* As sqlite3_mprintf(), which knows %Q. */
+static void run(struct scene *s, const char *format, ...)
+{
+	va_list args;
+	char *sql;
+
+	va_start(args, format);
+	sql = sqlite3_vmprintf(format, args);
+	va_end(args);
+	assert_int_equal(sqlite3_exec(s->db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_free(sql);
+}
+
+static int64_t gid(const struct scene *s, int64_t pid, int64_t tid)
+{
+	return s->host | pid << 24 | tid;
+}
+
+/* The id of a text; texts come again under their old id. */
+static int64_t text_id(struct scene *s, const char *text)
+{
+	sqlite3_stmt *statement;
+	int64_t id = 0;
+
+	run(s,
+	    "INSERT INTO StringIds(value) SELECT %Q WHERE NOT EXISTS "
+	    "(SELECT 1 FROM StringIds WHERE value=%Q)",
+	    text, text);
+	assert_int_equal(sqlite3_prepare_v2(s->db, "SELECT id FROM StringIds WHERE value=?", -1,
+					    &statement, NULL),
+			 SQLITE_OK);
+	sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC);
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		id = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return id;
+}
+
+/* A range; `end` -1: it is never closed. */
+static void range_of(struct scene *s, int64_t pid, int64_t tid, int64_t start, int64_t end,
+		     const char *name)
+{
+	run(s,
+	    "INSERT INTO NVTX_EVENTS(start, end, eventType, text, globalTid) "
+	    "VALUES(%lld, nullif(%lld, -1), 59, %Q, %lld)",
+	    (long long)start, (long long)end, name, (long long)gid(s, pid, tid));
+}
+
+static void range(struct scene *s, int64_t start, int64_t end, const char *name)
+{
+	range_of(s, PID, TID, start, end, name);
+}
+
+static void kernel_of(struct scene *s, int64_t pid, int64_t device, int64_t stream, int64_t start,
+		      int64_t end, int64_t correlation, const char *name)
+{
+	long long id = text_id(s, name);
+
+	run(s,
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(%lld, %lld, %lld, 1, NULL, %lld, "
+	    "%lld, %lld, %lld, %lld)",
+	    (long long)start, (long long)end, (long long)device, (long long)stream,
+	    (long long)correlation, (long long)gid(s, pid, 0), id, id);
+}
+
+static void kernel(struct scene *s, int64_t stream, int64_t start, int64_t end, int64_t correlation,
+		   const char *name)
+{
+	kernel_of(s, PID, 0, stream, start, end, correlation, name);
+}
+
+static void call_of(struct scene *s, int64_t pid, int64_t tid, int64_t start, int64_t correlation,
+		    const char *name)
+{
+	run(s, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(%lld, %lld, 0, %lld, %lld, %lld)",
+	    (long long)start, (long long)start + 2, (long long)gid(s, pid, tid),
+	    (long long)correlation, (long long)text_id(s, name));
+}
+
+static void call(struct scene *s, int64_t start, int64_t correlation)
+{
+	call_of(s, PID, TID, start, correlation, "cudaLaunchKernelExC_v11060");
+}
+
+#define COMM "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096>)"
+#define LABEL(rank) "rank=" rank "; pp=1/2 dp=0/1 cp=0/1 ep=0/4; mbs=1 seq=2048"
+#define CHUNK "forward chunk 1 (phase0) backward chunk 1 (phase1)"
+
+static int set_up(void **state)
+{
+	struct scene *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	scratch_make(&s->scratch);
+	s->host = (int64_t)1 << 48;
+	s->options.rank = -1;
+	s->options.threads = 2;
+	tw_str_init(&s->left_out, trawl_allocator_default());
+	assert_int_equal(sqlite3_open(scratch_path(&s->scratch, "a.sqlite"), &s->db), SQLITE_OK);
+	run(s, "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
+	       "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT,"
+	       " globalTid INTEGER, textId INTEGER);"
+	       "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER,"
+	       " deviceId INTEGER, contextId INTEGER, greenContextId INTEGER, streamId INTEGER,"
+	       " correlationId INTEGER, globalPid INTEGER, demangledName INTEGER,"
+	       " shortName INTEGER);"
+	       "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER,"
+	       " eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER)");
+	*state = s;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct scene *s = *state;
+
+	tw_table_free(s->table);
+	tw_str_release(&s->left_out);
+	sqlite3_close(s->db);
+	scratch_remove(&s->scratch);
+	free(s);
+	return 0;
+}
+
+/* One rank with its window from 300 to 500, a computing stream 7 and a stage from 200 to 400. */
+static void add_rank(struct scene *s)
+{
+	range(s, 0, 1000, LABEL("3"));
+	range(s, 100, 200, CHUNK);
+	range(s, 300, 500, CHUNK);
+	range(s, 600, 700, CHUNK);
+	range(s, 200, 400, "layer05_stage5_b_layer06_stage2_f");
+	kernel(s, 7, 310, 350, 1, "gemm");
+	call(s, 305, 1);
+}
+
+/* A communication kernel of stream 8 from 340 to 360, of which 10 are hidden; launched at 320. */
+static void add_comm(struct scene *s)
+{
+	kernel(s, 8, 340, 360, 2, COMM);
+	call(s, 320, 2);
+}
+
+static int ask(struct scene *s, enum tw_nsys_query query)
+{
+	tw_table_free(s->table);
+	tw_str_clear(&s->left_out);
+	return tw_nsys_ask(&s->table, query, scratch_path(&s->scratch, "a.sqlite"), &s->options,
+			   &s->left_out, &s->err);
+}
+
+static void answer(struct scene *s, enum tw_nsys_query query, size_t rows)
+{
+	int status = ask(s, query);
+
+	if (status)
+		fail_msg("%s", s->err.message);
+	assert_int_equal(trawl_table_rows(s->table), rows);
+}
+
+static int64_t number(const struct scene *s, size_t row, const char *header)
+{
+	struct trawl_cell cell = tw_table_cell(s->table, row, header);
+
+	if (cell.state == TRAWL_CELL_MISSING)
+		fail_msg("no %s in row %zu", header, row);
+	return cell.integer;
+}
+
+static double percent(const struct scene *s, size_t row, const char *header)
+{
+	struct trawl_cell cell = tw_table_cell(s->table, row, header);
+
+	assert_int_equal(cell.state, TRAWL_CELL_VALUE);
+	return cell.real;
+}
+
+static void assert_text(const struct scene *s, size_t row, const char *header, const char *want)
+{
+	struct trawl_cell cell = tw_table_cell(s->table, row, header);
+
+	assert_int_equal(cell.state, TRAWL_CELL_VALUE);
+	assert_int_equal(cell.text_len, strlen(want));
+	assert_memory_equal(cell.text, want, cell.text_len);
+}
+
+static bool noted(const struct scene *s, const char *part)
+{
+	size_t i;
+
+	for (i = 0; i < trawl_table_notes(s->table); i++)
+		if (strstr(trawl_table_note(s->table, i), part))
+			return true;
+	return false;
+}
+
+/* ---- ranks and windows */
+
+static void test_one_rank(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	add_comm(s);
+	answer(s, TW_NSYS_SETUP, 1);
+	assert_int_equal(number(s, 0, "pid"), PID);
+	assert_int_equal(number(s, 0, "rank"), 3);
+	assert_int_equal(number(s, 0, "pp"), 1);
+	assert_text(s, 0, "setup", LABEL("3"));
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_int_equal(number(s, 0, "start"), 300);
+	assert_int_equal(number(s, 0, "end"), 500);
+	assert_text(s, 0, "rule", "median of 3 'forward chunk\xE2\x80\xA6' ranges");
+	answer(s, TW_NSYS_STREAMS, 2);
+	assert_text(s, 0, "purpose", "compute");
+	assert_text(s, 1, "purpose", "ep_a2a");
+	assert_int_equal(number(s, 0, "comp_ns"), 40);
+	assert_int_equal(number(s, 1, "comm_ns"), 20);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_text(s, 0, "stage", "stage2_f");
+	assert_int_equal(number(s, 0, "exposed_ns"), 10);
+	assert_true(percent(s, 0, "overlap") == 50);
+	assert_int_equal(number(s, 0, "window_start"), 300);
+}
+
+/* Q1: with the sign bit of ids set, kernels stay with their process. */
+static void test_host_bits(void **state)
+{
+	struct scene *s = *state;
+
+	s->host = (int64_t)0xff01000000000000;
+	add_rank(s);
+	add_comm(s);
+	range_of(s, PID + 1, TID + 1, 0, 1000, LABEL("4"));
+	range_of(s, PID + 1, TID + 1, 300, 500, CHUNK);
+	kernel_of(s, PID + 1, 0, 7, 310, 320, 9, "gemm");
+	answer(s, TW_NSYS_STREAMS, 3);
+	assert_int_equal(number(s, 1, "comm_ns"), 20);
+	assert_int_equal(number(s, 2, "pid"), PID + 1);
+	assert_int_equal(number(s, 2, "comp_ns"), 10);
+}
+
+/* Q2, Q3: the label may stand anywhere, once a process; a process without one is no rank. */
+static void test_labels_anywhere(void **state)
+{
+	struct scene *s = *state;
+
+	range(s, 0, 5, "before the label");
+	range(s, 0, 5, "at the same time");
+	add_rank(s);
+	range(s, 50, 60, LABEL("5"));
+	range_of(s, 999, 999, 0, 10, "load batch");
+	answer(s, TW_NSYS_SETUP, 1);
+	assert_int_equal(number(s, 0, "rank"), 3);
+	assert_true(noted(s, "pid 999"));
+}
+
+/* Q4: a rank without a window is named, the other shown. */
+static void test_rank_without_window(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	range_of(s, PID + 1, TID, 0, 1000, LABEL("4"));
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_non_null(strstr(s->left_out.ptr, "rank 4 (pid 101)"));
+	/* Nothing in a window: an empty table. */
+	s->options.window = true;
+	s->options.start_ns = 1;
+	s->options.end_ns = 2;
+	answer(s, TW_NSYS_STREAMS, 0);
+	assert_int_equal(s->left_out.len, 0);
+	assert_true(noted(s, "no kernels in the windows"));
+}
+
+/* Q10: what is never closed lasts to the end of the trace, here that of the last kernel. */
+static void test_open_ranges(void **state)
+{
+	struct scene *s = *state;
+
+	range(s, 0, -1, LABEL("3"));
+	range(s, 300, -1, CHUNK);
+	range(s, 310, -1, "layer01.stage4_b");
+	kernel(s, 7, 310, 350, 1, "gemm");
+	add_comm(s);
+	kernel_of(s, 77, 0, 7, 2000, 2100, 5, "gemm");
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_int_equal(number(s, 0, "end"), 2100);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_text(s, 0, "stage", "stage4_b");
+	assert_int_equal(number(s, 0, "exposed_ns"), 10);
+	assert_int_equal(number(s, 0, "window_end"), 2100);
+}
+
+static void test_rank_that_is_not_there(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	s->options.rank = 9;
+	assert_int_equal(ask(s, TW_NSYS_OVERLAP), TRAWL_EUSAGE);
+	assert_non_null(strstr(s->err.message, "there are: 3"));
+	s->options.rank = 3;
+	answer(s, TW_NSYS_SETUP, 1);
+}
+
+/* No labels: processes by pid, the range that takes most time. */
+static void test_busiest_range(void **state)
+{
+	struct scene *s = *state;
+	int64_t i;
+
+	for (i = 0; i < 5; i++)
+		range(s, 100 + i * 100, 190 + i * 100, i % 2 ? "batch 17" : "batch 4");
+	range(s, 0, 10000, "the only one");
+	range(s, 0, 10000, "twice");
+	range(s, 0, 10000, "twice");
+	kernel(s, 7, 310, 350, 1, "gemm");
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_int_equal(number(s, 0, "rank"), 0);
+	assert_int_equal(number(s, 0, "start"), 300);
+	assert_text(s, 0, "rule", "busiest repeated range: median of 5");
+	assert_true(noted(s, "rules: none"));
+	assert_true(noted(s, "GPU work are numbered by pid"));
+}
+
+static void test_middle_of_the_trace(void **state)
+{
+	struct scene *s = *state;
+
+	kernel(s, 7, 100, 150, 1, "gemm");
+	kernel(s, 7, 400, 500, 1, "gemm");
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_int_equal(number(s, 0, "start"), 200);
+	assert_int_equal(number(s, 0, "end"), 400);
+}
+
+static void test_other_presets(void **state)
+{
+	struct scene *s = *state;
+	int64_t i;
+
+	for (i = 0; i < 3; i++)
+		range(s, 100 + i * 100, 200 + i * 100, "ProfilerStep#3");
+	range(s, 210, 250, "FSDP::all_gather, op_id = 5");
+	kernel(s, 7, 210, 300, 1, "gemm");
+	kernel(s, 8, 250, 310, 2, COMM);
+	call(s, 220, 2);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_text(s, 0, "stage", "fsdp_all_gather");
+	assert_true(noted(s, "rules: pytorch"));
+	/* Clipped at 300, where the computation ends too. */
+	assert_int_equal(number(s, 0, "exposed_ns"), 0);
+}
+
+/* Q15 */
+static void test_tables_that_are_not_there(void **state)
+{
+	static const char *const tables[] = { "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS",
+					      "CUPTI_ACTIVITY_KIND_KERNEL", "StringIds" };
+	struct scene *s = *state;
+	size_t i;
+
+	add_rank(s);
+	add_comm(s);
+	for (i = 0; i < 4; i++) {
+		run(s, "DROP TABLE %s", tables[i]);
+		assert_int_equal(ask(s, TW_NSYS_SETUP), 0);
+		assert_int_equal(ask(s, TW_NSYS_WINDOWS), 0);
+		assert_int_equal(ask(s, TW_NSYS_STREAMS), 0);
+		if (!i) {
+			assert_int_equal(trawl_table_rows(s->table), 2);
+			assert_true(noted(s, "for lack of a launch"));
+		}
+		assert_int_equal(ask(s, TW_NSYS_OVERLAP), 0);
+	}
+	assert_int_equal(trawl_table_rows(s->table), 0);
+	assert_true(noted(s, "no kernels were captured"));
+}
+
+/* ---- kernels */
+
+/* Q5: clipped on both sides, as cover too. */
+static void test_edges(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	kernel(s, 8, 290, 330, 2, COMM);
+	call(s, 250, 2);
+	kernel(s, 7, 450, 600, 3, "gemm");
+	kernel(s, 8, 480, 520, 4, COMM);
+	call(s, 260, 4);
+	answer(s, TW_NSYS_STREAMS, 2);
+	assert_int_equal(number(s, 0, "comp_ns"), 40 + 50);
+	assert_int_equal(number(s, 1, "comm_ns"), 30 + 20);
+	assert_true(noted(s, "3 kernels cross an edge"));
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "exposed_ns"), 10);
+	assert_true(percent(s, 0, "overlap") == 80);
+	assert_true(percent(s, 0, "overlap_max") == 100);
+}
+
+/* Q6, Q7: neither many ranges before nor one inside that says nothing hide the stage. */
+static void test_stage_behind_other_ranges(void **state)
+{
+	struct scene *s = *state;
+	int64_t i;
+
+	add_rank(s);
+	add_comm(s);
+	for (i = 0; i < 400; i++)
+		range(s, 301, 302, "layer01.stage3_w");
+	range(s, 315, 330, "aten::all_to_all");
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_text(s, 0, "stage", "stage2_f");
+}
+
+/* Q8: the launching thread comes first, then the process. */
+static void test_launching_thread_first(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	add_comm(s);
+	range_of(s, PID, TID + 1, 319, 321, "layer09.stage4_b");
+	kernel(s, 8, 370, 390, 5, COMM);
+	call_of(s, PID, TID + 2, 320, 5, "cudaLaunchKernel_v7000");
+	answer(s, TW_NSYS_OVERLAP, 2);
+	assert_text(s, 0, "stage", "stage2_f");
+	assert_int_equal(number(s, 0, "exposed_ns"), 10);
+	assert_text(s, 1, "stage", "stage4_b");
+	assert_int_equal(number(s, 1, "exposed_ns"), 20);
+}
+
+/* Q9: a kernel counts once, launched by the call that launches. */
+static void test_several_calls_with_one_id(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	range(s, 302, 304, "layer02.stage4_f");
+	add_comm(s);
+	call(s, 325, 2);
+	call_of(s, PID, TID, 303, 2, "cudaEventRecord_v3020");
+	/* The same id in another process is another kernel's. */
+	call_of(s, PID + 1, TID, 303, 2, "cudaLaunchKernel_v7000");
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_text(s, 0, "stage", "stage2_f");
+	assert_int_equal(number(s, 0, "exposed_ns"), 10);
+}
+
+/* Q11: communication is the same everywhere. */
+static void test_capitals(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	kernel(s, 8, 340, 360, 2, "NCCLKernel_AllReduce");
+	call(s, 320, 2);
+	kernel(s, 7, 360, 380, 3, "NCCLKernel_AllReduce");
+	answer(s, TW_NSYS_STREAMS, 2);
+	assert_int_equal(number(s, 0, "n_comm"), 1);
+	assert_int_equal(number(s, 0, "barrier_ns"), 20);
+	assert_int_equal(number(s, 1, "n_comm"), 1);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "exposed_ns"), 10);
+}
+
+/* Q12 */
+static void test_streams_of_two_devices(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	kernel_of(s, PID, 1, 7, 340, 360, 2, COMM);
+	call(s, 320, 2);
+	answer(s, TW_NSYS_STREAMS, 2);
+	assert_int_equal(number(s, 0, "device"), 0);
+	assert_int_equal(number(s, 1, "device"), 1);
+	assert_text(s, 1, "purpose", "ep_a2a");
+}
+
+/* Q13 */
+static void test_launch_at_time_0(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	range(s, 0, 10, "layer00.stage4_f");
+	kernel(s, 8, 340, 360, 2, COMM);
+	call(s, 0, 2);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_text(s, 0, "stage", "stage4_f");
+}
+
+/* Q17 */
+static void test_rules_of_kernels(void **state)
+{
+	struct scene *s = *state;
+
+	scratch_write(
+		&s->scratch, "rules",
+		"label\t^rank=([0-9]+)\nwindow\t^forward chunk\nstage\tlayer([0-9]+)\tlayer \\1\n"
+		"kernel\t^my_all_to_all$\tcommunication\nkernel\tSendRecv\tcompute\n");
+	s->options.rules = scratch_path(&s->scratch, "rules");
+	add_rank(s);
+	kernel(s, 8, 340, 360, 2, "my_all_to_all");
+	call(s, 320, 2);
+	kernel(s, 9, 345, 355, 3, COMM);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_text(s, 0, "stage", "layer 05");
+	assert_int_equal(number(s, 0, "exposed_ns"), 5);
+}
+
+/* Q19: at once on two streams. */
+static void test_exposed_union(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	add_comm(s);
+	kernel(s, 9, 345, 365, 4, COMM);
+	call(s, 321, 4);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "exposed_ns"), 10 + 15);
+	assert_int_equal(number(s, 0, "exposed_union_ns"), 15);
+	assert_true(percent(s, 0, "overlap") == 37.5);
+	assert_true(percent(s, 0, "overlap_min") == 25);
+}
+
+/* Q20 */
+static void test_bytes_that_are_no_text(void **state)
+{
+	struct scene *s = *state;
+
+	range(s, 0, 1000, LABEL("3"));
+	run(s,
+	    "INSERT INTO NVTX_EVENTS(start, end, eventType, text, globalTid) VALUES(300, 500, "
+	    "59, CAST(x'666f7277617264206368756e6b20ff206261636b77617264206368756e6b' AS TEXT), "
+	    "%lld)",
+	    (long long)gid(s, PID, TID));
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_text(s, 0, "name", "forward chunk \xff backward chunk");
+}
+
+/* Purposes that differ make a stream mixed. */
+static void test_mixed_stream(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	add_comm(s);
+	range(s, 410, 430, "pipeline send/recv");
+	kernel(s, 8, 430, 440, 5, COMM);
+	call(s, 420, 5);
+	kernel(s, 10, 430, 440, 6, COMM);
+	call(s, 421, 6);
+	answer(s, TW_NSYS_STREAMS, 3);
+	assert_text(s, 1, "purpose", "mixed");
+	assert_text(s, 2, "purpose", "pp_p2p");
+}
+
+/* Text where numbers belong, times that cannot be: left out and told. */
+static void test_odd_rows(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	add_comm(s);
+	run(s,
+	    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid) "
+	    "VALUES('soon', 5, 6), (-9223372036854775807, 9223372036854775807, %lld)",
+	    (long long)gid(s, PID, 0));
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "exposed_ns"), 10);
+	assert_non_null(strstr(s->left_out.ptr, "KERNEL: 2 rows"));
+}
+
+/* Whichever allocation fails, it is told, and nothing is lost. */
+static void test_no_memory(void **state)
+{
+	struct scene *s = *state;
+	struct failing failing;
+	int mode, status;
+	long n;
+
+	add_rank(s);
+	add_comm(s);
+	kernel(s, 9, 345, 365, 4, COMM);
+	range(s, 420, -1, "layer00.stage1_b");
+	s->options.threads = 1;
+	s->options.allocator = &failing.allocator;
+	for (mode = 0; mode < 4; mode++) {
+		s->options.compat = mode == 3;
+		s->options.window = mode == 2;
+		s->options.end_ns = 1000;
+		if (mode == 1)
+			run(s, "DELETE FROM NVTX_EVENTS WHERE text LIKE 'rank%%'");
+		if (mode == 2)
+			run(s, "DELETE FROM NVTX_EVENTS");
+		if (mode == 3) {
+			add_rank(s);
+			range(s, 319, 322, "layer00.stage1_b");
+		}
+		for (n = 0;; n++) {
+			failing_init(&failing, n);
+			status = ask(s, TW_NSYS_OVERLAP);
+			tw_table_free(s->table);
+			s->table = NULL;
+			assert_int_equal(failing.live_blocks, 0);
+			assert_false(failing.wrong_size);
+			if (!failing.failed)
+				break;
+			assert_int_equal(status, TRAWL_ENOMEM);
+		}
+		if (status)
+			fail_msg("mode %d: %s", mode, s->err.message);
+		assert_true(n > 20);
+	}
+	s->options.allocator = NULL;
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_one_rank),
+		TEST(test_host_bits),
+		TEST(test_labels_anywhere),
+		TEST(test_rank_without_window),
+		TEST(test_open_ranges),
+		TEST(test_rank_that_is_not_there),
+		TEST(test_busiest_range),
+		TEST(test_middle_of_the_trace),
+		TEST(test_other_presets),
+		TEST(test_tables_that_are_not_there),
+		TEST(test_edges),
+		TEST(test_stage_behind_other_ranges),
+		TEST(test_launching_thread_first),
+		TEST(test_several_calls_with_one_id),
+		TEST(test_capitals),
+		TEST(test_streams_of_two_devices),
+		TEST(test_launch_at_time_0),
+		TEST(test_rules_of_kernels),
+		TEST(test_exposed_union),
+		TEST(test_bytes_that_are_no_text),
+		TEST(test_mixed_stream),
+		TEST(test_odd_rows),
+		TEST(test_no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
