@@ -148,6 +148,15 @@ class Fixtures(Case):
             self.assertEqual({r["pid"] for r in rep.table("nvtx_ranges")},
                              {str(r["pid"]) for r in truth})
 
+    def test_analysis_of_several_devices_says_so(self):
+        for command in ("analyze", "prepare"):
+            done = trawl(command, SAMPLE, "-o", self.tmp / command)
+            self.assertExit(done, 0)
+            self.assertIn("4 devices are analysed as one", done.err)
+            done = trawl(command, SAMPLE, "-o", self.tmp / "one" / command, "--device", "2")
+            self.assertExit(done, 0)
+            self.assertNotIn("devices", done.err)
+
     def test_ranges_of_a_chunk(self):
         """What the autograd thread launches belongs to the chunk of the main thread too."""
         path = self.tmp / "a.sqlite"
