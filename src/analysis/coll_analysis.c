@@ -39,7 +39,8 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "0: one trace is looked at" },
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
+		   "0: one trace is looked at; missing where it is an export of several" },
 	[GROUP] = { "Process Group Name", TRAWL_COLUMN_ID, "", 0, 0, 14, "process group" },
 	[GROUP_RANKS] = { "Process Group Ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 24,
 			  "ranks in the group" },
@@ -220,7 +221,8 @@ static void add_row(struct work *w, struct trawl_table *table, uint32_t group)
 		w->values[i] = gpu->end_ns[g] - gpu->start_ns[g];
 	}
 	stats = tw_stats_of(w->values, n);
-	tw_table_set_integer(table, row, RANK, 0);
+	if (!w->in->trace->by_process)
+		tw_table_set_integer(table, row, RANK, 0);
 	for (column = GROUP; column < GROUP + ARGS; column++) {
 		const char *text = text_of(w, key, column, &len);
 

@@ -44,7 +44,14 @@ static int note_found(const struct tw_analysis_input *in, struct trawl_table *ta
 	bool failed;
 
 	tw_str_init(&found, in->allocator);
-	tw_describe_found(in->derived, &found);
+	if (in->trace->holds)
+		tw_str_addf(
+			&found,
+			"no GPU events, no CUDA calls and no NVTX ranges in the export%s%s; nsys "
+			"profile --trace=cuda,nvtx records them",
+			in->trace->holds[0] ? ", but " : "", in->trace->holds);
+	else
+		tw_describe_found(in->derived, &found);
 	if (found.len)
 		tw_table_add_note(table, "%s", found.ptr);
 	failed = found.failed;

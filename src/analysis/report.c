@@ -262,11 +262,6 @@ static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err
 {
 	struct tw_str found;
 
-	if (d->trace->holds)
-		return trawl_error_set(err, TRAWL_ENODATA,
-				       "no GPU events, no CUDA calls and no NVTX ranges in it%s%s; "
-				       "nsys profile --trace=cuda,nvtx records them",
-				       d->trace->holds[0] ? ", but " : "", d->trace->holds);
 	tw_str_init(&found, d->allocator);
 	tw_describe_found(d, &found);
 	trawl_error_set(err, TRAWL_ENODATA,
@@ -314,7 +309,7 @@ int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trac
 	if (!status)
 		status = tw_derive(&report->derived, trace, &derive, err);
 	if (!status && !only && !tw_has_gpu(report->derived) && !report->derived->host.count &&
-	    !has_ranges(trace))
+	    !has_ranges(trace) && !trace->holds)
 		status = nothing_to_report(report->derived, err);
 	if (!status) {
 		add_quality(report, trace);

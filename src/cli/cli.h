@@ -124,9 +124,14 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned 
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops);
 /* ---- by_device.c: the timeline, a row a device; NULL when out of memory */
 struct trawl_table *cli_by_device(const struct trawl_report *report);
-/* The standalone analysis is of one rank: a line on stderr where there are several devices. */
-void cli_tell_devices(const struct trawl_report *report, const char *path,
-		      const struct cli_common *common);
+/*
+ * The standalone analysis is of one rank: of an export of several devices it has to be said which
+ * one (CLI_USAGE); another trace of several is analysed with a warning, -1.
+ */
+int cli_one_device(const struct trawl_report *report, const struct trawl_trace *trace,
+		   const char *path, const struct cli_common *common);
+/* ---- top_kernels.c: the kernels with the most time, by name; NULL when out of memory */
+struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t most);
 /* ---- top_ranges.c: those with the most GPU time, by name; NULL when out of memory */
 struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t most);
 /* ---- plots.c */

@@ -5,9 +5,12 @@
 #include "nsys/grouped.h"
 #include "nsys/nsys.h"
 #include "nsys/rules.h"
+#include "trace/reader.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct nsys_command {
 	const struct cli_command *command;
@@ -63,6 +66,25 @@ static int fail_on(const char *path, int status, struct trawl_error *err)
 	return cli_fail(err);
 }
 
+static bool is_readable_file(const char *path)
+{
+	struct stat info;
+
+	return !stat(path, &info) && S_ISREG(info.st_mode) && !access(path, R_OK);
+}
+
+/* Another kind of file: said before it is taken for a database that is damaged. */
+static int not_an_export(const char *path)
+{
+	cli_message(!strcmp(path, "-") ?
+			    "%s: an export is a database: it cannot be read from a pipe, "
+			    "give the path of a file" :
+			    "%s: no export of Nsight Systems (an SQLite database); of "
+			    "the queries only 'ranges' reads other traces",
+		    path);
+	return CLI_FAILED;
+}
+
 static int ask(const struct nsys_command *n, const struct nsys_query *query, const char *path)
 {
 	struct cli_exported exported;
@@ -75,6 +97,11 @@ static int ask(const struct nsys_command *n, const struct nsys_query *query, con
 	status = cli_export(&exported, path, &n->reporting.common, &err);
 	if (status)
 		return cli_fail(&err);
+	if (!strcmp(path, "-") ||
+	    (is_readable_file(exported.path) && !tw_is_database(exported.path))) {
+		cli_export_end(&exported);
+		return not_an_export(path);
+	}
 	tw_str_init(&left_out, trawl_allocator_default());
 	status = tw_nsys_ask(&table, query->asks, exported.path, &n->options, &left_out, &err);
 	cli_export_end(&exported);

@@ -84,7 +84,9 @@ static int prepare(void *context, const struct trawl_report *report,
 	struct tw_str dir;
 	int status;
 
-	(void)trace;
+	status = cli_one_device(report, trace, r->path, &r->common);
+	if (status >= 0)
+		return status;
 	tw_str_init(&dir, trawl_allocator_default());
 	cli_output_path(r, NULL, &dir);
 	if (dir.failed) {
@@ -92,7 +94,6 @@ static int prepare(void *context, const struct trawl_report *report,
 		tw_str_release(&dir);
 		return CLI_FAILED;
 	}
-	cli_tell_devices(report, r->path, &r->common);
 	tw_prepared_init(&prepared, dir.ptr, trawl_allocator_default());
 	if (cli_prepare_files(r, report, &prepared, &err))
 		status = cli_fail(&err);

@@ -3,6 +3,7 @@
 
 #include "cli/exporting.h"
 #include "store/trace.h"
+#include "trace/reader.h"
 #include "table/table.h"
 
 #include <stdio.h>
@@ -73,7 +74,10 @@ static int print_ranges(void *context, const struct trawl_report *report,
 	return status;
 }
 
-/* Of an export: which process the rank is.  Another kind of trace is left to be read. */
+/*
+ * Of an export: which process the rank is; -1 to go on, else the exit status.  Another kind of
+ * trace, which is no database, is left to its own reader.
+ */
 static int find_process(struct ranges_query *q, const struct tw_nsys_options *options)
 {
 	struct trawl_table *setup = NULL;
@@ -81,14 +85,18 @@ static int find_process(struct ranges_query *q, const struct tw_nsys_options *op
 	struct tw_str left_out;
 	int status;
 
+	if (!tw_is_database(q->reporting->path))
+		return -1;
 	tw_str_init(&left_out, trawl_allocator_default());
 	status = tw_nsys_ask(&setup, TW_NSYS_SETUP, q->reporting->path, options, &left_out, &err);
 	tw_str_release(&left_out);
 	if (status == TRAWL_EUSAGE)
 		return cli_usage_error(q->command, "%s", err.message);
-	if (!status)
-		snprintf(q->pid, sizeof(q->pid), "%lld",
-			 (long long)tw_table_cell(setup, 0, "pid").integer);
+	if (status) {
+		trawl_error_context(&err, status, "%s", q->reporting->path);
+		return cli_fail(&err);
+	}
+	snprintf(q->pid, sizeof(q->pid), "%lld", (long long)tw_table_cell(setup, 0, "pid").integer);
 	tw_table_free(setup);
 	return -1;
 }

@@ -70,7 +70,7 @@ static uint64_t count_gpu(const struct trawl_trace *trace)
 }
 
 static void add_trace_lines(const struct trawl_report *report, const struct trawl_trace *trace,
-			    struct tw_str *out)
+			    size_t devices, struct tw_str *out)
 {
 	int64_t first, last;
 	bool guessed;
@@ -80,6 +80,8 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 		tw_str_addf(out, ", rank %lld", (long long)trace->rank);
 	if (trace->rank >= 0 && trace->world_size > 0)
 		tw_str_addf(out, " of %lld", (long long)trace->world_size);
+	if (devices > 1)
+		tw_str_addf(out, ", %zu devices", devices);
 	tw_str_add_cstr(out, ", ");
 	add_grouped(out, (int64_t)trace->events.count);
 	tw_str_add_cstr(out, " events, ");
@@ -282,18 +284,17 @@ static const struct tw_table_spec *top_spec(const struct trawl_report *report, b
 	return trawl_report_platform(report, NULL) ? &top_roofline_spec : &top_gpu_spec;
 }
 
-/* Whether ranges stand in place of operations: calls are no operations. */
-static bool has_only_ranges(const struct trawl_report *report)
+/* An export without operations: ranges, or kernels, stand in their place, for calls are none. */
+static bool has_no_operations(const struct trawl_report *report)
 {
-	const struct tw_derived *d = tw_report_input(report)->derived;
+	const struct tw_analysis_input *in = tw_report_input(report);
+	const struct tw_derived *d = in->derived;
 	uint64_t node;
 
-	if (!trawl_report_find(report, "nvtx_ranges"))
-		return false;
 	for (node = 0; node < d->host.count; node++)
 		if (tw_node_class(d, node) == TRAWL_CLASS_CPU_OP)
 			return false;
-	return true;
+	return in->trace->by_process;
 }
 
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops)
@@ -305,8 +306,10 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 	const char *const *sources = gpu ? top_gpu_sources : top_host_sources;
 	size_t row, column, rows;
 
-	if (has_only_ranges(report))
+	if (has_no_operations(report) && trawl_report_find(report, "nvtx_ranges"))
 		return cli_top_ranges(report, top_ops);
+	if (has_no_operations(report) && gpu)
+		return cli_top_kernels(report, top_ops);
 	top = tw_table_new(top_spec(report, gpu), trawl_allocator_default());
 	if (!ops && !has_gpu_events(report))
 		ops = trawl_report_find(report, "cpu_ops");
@@ -442,7 +445,7 @@ static void add_without_figures(const struct trawl_report *report, unsigned widt
 		count++;
 		without_ns += ns;
 	}
-	if (!count)
+	if (!count || has_no_operations(report))
 		return;
 	snprintf(
 		line, sizeof(line),
@@ -502,7 +505,7 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 	bool several = devices && trawl_table_rows(devices) > 1;
 
 	out->failed |= !devices;
-	add_trace_lines(report, trace, out);
+	add_trace_lines(report, trace, devices ? trawl_table_rows(devices) : 0, out);
 	add_timeline(report, several, width, colour, out);
 	if (several) {
 		add_heading(out, trawl_table_meaning(devices), colour);

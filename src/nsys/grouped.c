@@ -69,17 +69,17 @@ static int compare_rows(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The key of a row: in its own table, or where its process stands in that of ranks. */
+/* The key of a row: in its own table, or in that of ranks.  Pids may be those of several hosts. */
 static struct trawl_cell key_of(const struct trawl_table *table, size_t row, const char *by,
 				const struct trawl_table *setup)
 {
-	int64_t pid = tw_table_cell(table, row, "pid").integer;
+	int64_t rank = tw_table_cell(table, row, "rank").integer;
 	size_t i;
 
 	if (tw_table_column(table, by) < trawl_table_columns(table))
 		return tw_table_cell(table, row, by);
 	for (i = 0; i < trawl_table_rows(setup); i++)
-		if (tw_table_cell(setup, i, "pid").integer == pid)
+		if (tw_table_cell(setup, i, "rank").integer == rank)
 			return tw_table_cell(setup, i, by);
 	return (struct trawl_cell){ .state = TRAWL_CELL_MISSING };
 }
@@ -93,6 +93,7 @@ struct sums {
 	int64_t ranks, worst_rank, most_exposed_ns;
 	tw_wide comm_ns, exposed_ns, compute_ns, barrier_ns;
 	int64_t least_compute_ns, most_compute_ns; /* of a rank */
+	int64_t first_ns, last_ns;		   /* of the windows */
 	double median;				   /* of the rows' overlap */
 };
 
@@ -143,7 +144,13 @@ static void add_up(struct sums *s, const struct trawl_table *table)
 		size_t row = (size_t)s->rows[i].number;
 		int64_t exposed = tw_table_cell(table, row, "exposed_ns").integer;
 		int64_t compute = tw_table_cell(table, row, "comp_ns").integer;
+		int64_t first_ns = tw_table_cell(table, row, "window_start").integer;
+		int64_t last_ns = tw_table_cell(table, row, "window_end").integer;
 
+		if (!i || first_ns < s->first_ns)
+			s->first_ns = first_ns;
+		if (!i || last_ns > s->last_ns)
+			s->last_ns = last_ns;
 		s->comm_ns += tw_table_cell(table, row, "comm_ns").integer;
 		s->barrier_ns += tw_table_cell(table, row, "barrier_ns").integer;
 		s->exposed_ns += exposed;
@@ -176,6 +183,8 @@ static const struct trawl_column overlap_columns[] = {
 	{ "overlap_median", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "median of the rows added up" },
 	{ "worst_rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "the rank with the most exposed_ns" },
 	{ "worst_exposed_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "its exposed_ns" },
+	{ "window_start", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "begin of the earliest window" },
+	{ "window_end", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "end of the latest window" },
 };
 
 static const struct trawl_column stream_columns[] = {
@@ -226,6 +235,13 @@ static size_t add_key(struct trawl_table *table, const struct sums *s)
 	return row;
 }
 
+/* Both tables end with them. */
+static void set_windows(struct trawl_table *table, size_t row, const struct sums *s)
+{
+	tw_table_set_integer(table, row, 8, s->first_ns);
+	tw_table_set_integer(table, row, 9, s->last_ns);
+}
+
 static void add_overlap(struct trawl_table *table, const struct sums *s)
 {
 	size_t row = add_key(table, s);
@@ -236,6 +252,7 @@ static void add_overlap(struct trawl_table *table, const struct sums *s)
 	tw_table_set_real(table, row, 5, s->median);
 	tw_table_set_integer(table, row, 6, s->worst_rank);
 	tw_table_set_integer(table, row, 7, s->most_exposed_ns);
+	set_windows(table, row, s);
 }
 
 static void add_streams(struct trawl_table *table, const struct sums *s)
@@ -248,6 +265,7 @@ static void add_streams(struct trawl_table *table, const struct sums *s)
 	tw_table_set_integer(table, row, 5, s->most_compute_ns);
 	set_sum(table, row, 6, s->comm_ns);
 	set_sum(table, row, 7, s->barrier_ns);
+	set_windows(table, row, s);
 }
 
 /* The least hidden first; without any time last. */

@@ -1,5 +1,6 @@
 #include "nsys/nsys.h"
 
+#include "db/recognise.h"
 #include "nsys/grouped.h"
 #include "nsys/tables.h"
 
@@ -70,6 +71,8 @@ int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *
 		source.allocator = trawl_allocator_default();
 	tw_str_init(&source.troubles, source.allocator);
 	status = tw_database_open(&source.database, path, source.allocator, err);
+	if (!status)
+		status = tw_recognise_nsys(source.database, source.allocator, err);
 	if (!status) {
 		table = queries[query].make(options->compat, source.allocator);
 		status = table ? fill(&table, query, &source, options, err) :

@@ -5,6 +5,7 @@
  */
 #include "trace/nsys.h"
 
+#include "db/recognise.h"
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "trace/reader.h"
@@ -325,7 +326,7 @@ int tw_nsys_read(struct trawl_trace *trace, const char *path,
 		return status;
 	pthread_mutex_init(&crew.lock, NULL);
 	pthread_mutex_init(&crew.joining, NULL);
-	status = tw_nsys_recognise(crew.main, options->allocator, err);
+	status = tw_recognise_nsys(crew.main, options->allocator, err);
 	if (!status)
 		status = read_tables(&crew, err);
 	if (!status)

@@ -140,9 +140,6 @@ int tw_nsys_each(struct tw_nsys_part *part, const char *table, const char *const
 		 int (*take)(struct tw_nsys_part *part, void *context), void *context);
 
 /* ---- nsys_about.c */
-/* Whether the database is an export: 0, or the message says what else it is. */
-int tw_nsys_recognise(const struct tw_database *database, const struct trawl_allocator *allocator,
-		      struct trawl_error *err);
 /* Names of processes and threads, the version, what the profiler complained of, what is absent. */
 int tw_nsys_about(struct tw_nsys_part *part);
 

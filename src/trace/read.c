@@ -27,8 +27,7 @@ static bool has_database_name(const char *path)
 	return false;
 }
 
-/* Whether a file is a database, or should be one by its name and is nothing at all. */
-static bool is_database(const char *path)
+bool tw_is_database(const char *path)
 {
 	char head[512];
 	struct stat info;
@@ -99,8 +98,8 @@ int trawl_trace_read(struct trawl_trace **out, const char *path,
 	trace = tw_trace_new(options.allocator);
 	if (!trace)
 		return trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", path);
-	status = is_database(path) ? read_database(trace, path, &options, err) :
-				     read_text(trace, path, &options, err);
+	status = tw_is_database(path) ? read_database(trace, path, &options, err) :
+					read_text(trace, path, &options, err);
 	if (!status && tw_trace_finish(trace))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", path);
 	if (status) {

@@ -13,6 +13,9 @@
 /* Room that sums and differences of two times need. */
 #define TW_LATEST_TIME_NS (INT64_MAX / 4)
 
+/* Whether a file is a database, or should be one by its name and is nothing at all. */
+bool tw_is_database(const char *path);
+
 /*
  * Kineto JSON, the format of the PyTorch profiler.  The feed is closed in any case.
  */

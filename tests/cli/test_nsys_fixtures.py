@@ -148,11 +148,13 @@ class Fixtures(Case):
             self.assertEqual({r["pid"] for r in rep.table("nvtx_ranges")},
                              {str(r["pid"]) for r in truth})
 
-    def test_analysis_of_several_devices_says_so(self):
+    def test_an_analysis_is_of_one_device(self):
         for command in ("analyze", "prepare"):
             done = trawl(command, SAMPLE, "-o", self.tmp / command)
-            self.assertExit(done, 0)
-            self.assertIn("4 devices are analysed as one", done.err)
+            self.assertExit(done, 2)
+            self.assertIn("4 devices, of several ranks", done.err)
+            self.assertIn("--device (0, 1, 2, 3)", done.err)
+            self.assertFalse((self.tmp / command).exists())
             done = trawl(command, SAMPLE, "-o", self.tmp / "one" / command, "--device", "2")
             self.assertExit(done, 0)
             self.assertNotIn("devices", done.err)

@@ -1,0 +1,83 @@
+/* The kernels with the most time, for the summary of an export that has nothing above them. */
+#include "cli/cli.h"
+
+#include "analysis/analysis.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME, COUNT, TIME, MEAN };
+
+static const struct trawl_column columns[] = {
+	[NAME] = { "kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the kernel" },
+	[COUNT] = { "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "kernels of this name" },
+	[TIME] = { "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "sum of their time" },
+	[MEAN] = { "mean (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "time of one on average" },
+};
+
+static const struct tw_table_spec spec = { "top_kernels", "kernels with the most GPU time", columns,
+					   sizeof(columns) / sizeof(columns[0]), true };
+
+struct kernel {
+	uint32_t name; /* text id */
+	int64_t count;
+	tw_wide ns;
+};
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct kernel *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+/* Sums by text id; what has any goes to the front. */
+static size_t add_up(const struct tw_analysis_input *in, struct kernel *kernels)
+{
+	const struct tw_gpu *gpu = &in->derived->gpu;
+	size_t count = 0, i;
+	uint64_t g;
+
+	for (g = 0; g < gpu->count; g++) {
+		uint32_t name = in->trace->events.name[gpu->event[g]];
+
+		if (tw_class(in->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL)
+			continue;
+		kernels[name].name = name;
+		kernels[name].count++;
+		kernels[name].ns += gpu->end_ns[g] - gpu->start_ns[g];
+	}
+	for (i = 0; i < in->trace->texts.count; i++)
+		if (kernels[i].count)
+			kernels[count++] = kernels[i];
+	return count;
+}
+
+struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t most)
+{
+	const struct tw_analysis_input *in = tw_report_input(report);
+	struct kernel *kernels =
+		tw_alloc_array(in->allocator, in->trace->texts.count, sizeof(*kernels));
+	struct trawl_table *top = tw_table_new(&spec, trawl_allocator_default());
+	size_t count = kernels ? add_up(in, kernels) : 0, i;
+
+	if (count)
+		qsort(kernels, count, sizeof(*kernels), compare_times);
+	for (i = 0; top && i < count && i < most; i++) {
+		size_t row = tw_table_add_row(top);
+
+		tw_set_name(top, row, NAME, in->trace, kernels[i].name);
+		tw_table_set_integer(top, row, COUNT, kernels[i].count);
+		tw_set_sum(top, row, TIME, kernels[i].ns);
+		tw_set_us(top, row, MEAN, (double)kernels[i].ns / (double)kernels[i].count);
+	}
+	tw_free(in->allocator, kernels, in->trace->texts.count * sizeof(*kernels));
+	if (!kernels || (top && tw_table_finish(top, NULL))) {
+		tw_table_free(top);
+		return NULL;
+	}
+	return top;
+}
