@@ -10,8 +10,7 @@
 struct moment {
 	int64_t time_ns;
 	uint32_t process; /* of ranges; NO_PROCESS: it has no ranges */
-	uint32_t tid;
-	uint32_t key; /* of launches */
+	uint32_t thread;  /* the key of its launch, in the end the thread of that */
 };
 
 #define NO_PROCESS UINT32_MAX
@@ -45,12 +44,11 @@ static bool want_launches(struct work *w)
 		if (s->compute_count)
 			continue;
 		*m = (struct moment){ comm->gpu_start_ns,
-				      tw_ids_get(&c->ranges.process_ids, rank->process), NO_THREAD,
-				      NO_KEY };
+				      tw_ids_get(&c->ranges.process_ids, rank->process), NO_KEY };
 		if (comm->linked) {
-			m->key = tw_nsys_launches_want(&c->launches, rank->process,
-						       comm->correlation);
-			if (m->key == NO_KEY)
+			m->thread = tw_nsys_launches_want(&c->launches, rank->process,
+							  comm->correlation);
+			if (m->thread == NO_KEY)
 				return false;
 		}
 		w->attribution->at[n++].comm = (uint32_t)i;
@@ -83,11 +81,12 @@ static bool set_moments(struct work *w)
 	}
 	for (i = 0; i < w->attribution->count; i++) {
 		struct moment *m = &w->moments[i];
-		uint32_t call = m->key == NO_KEY ? 0 : best[m->key];
+		uint32_t call = m->thread == NO_KEY ? 0 : best[m->thread];
 
+		m->thread = NO_THREAD;
 		if (call) {
 			m->time_ns = l->calls[call - 1].start_ns;
-			m->tid = l->calls[call - 1].tid;
+			m->thread = l->calls[call - 1].tid;
 		} else {
 			w->attribution->without_launch++;
 		}
@@ -107,7 +106,7 @@ static uint64_t moment_thread(const void *context, uint32_t number)
 {
 	const struct moment *m = &((const struct work *)context)->moments[number];
 
-	return (uint64_t)m->process << 32 | m->tid;
+	return (uint64_t)m->process << 32 | m->thread;
 }
 
 static uint64_t moment_process(const void *context, uint32_t number)
@@ -227,7 +226,7 @@ static int match(struct work *w)
 	for (i = 0; i < count; i++)
 		if (!w->attribution->at[i].mark)
 			w->moment_order[left++] = (uint32_t)i;
-	return match_all(w, left, moment_process, marker_process);
+	return left ? match_all(w, left, moment_process, marker_process) : 0;
 }
 
 static bool allocate(struct work *w, size_t most)
@@ -269,8 +268,10 @@ static int read_launches(struct work *w, struct trawl_error *err)
 {
 	struct tw_nsys_capture *c = w->capture;
 	bool wanted = c->launches.key_count > 0;
-	int status = wanted ? tw_nsys_launches_read(&c->launches, c->source, err) : 0;
+	int status;
 
+	c->launches.ends = c->ranges.open;
+	status = wanted ? tw_nsys_launches_read(&c->launches, c->source, err) : 0;
 	return status ? status : tw_nsys_capture_end(c, false, !wanted, err);
 }
 
@@ -287,7 +288,11 @@ int tw_nsys_attribute(struct tw_nsys_attribution *attribution, struct tw_nsys_ca
 	attribution->at = tw_alloc_array(w.allocator, most, sizeof(*attribution->at));
 	if (attribution->at && allocate(&w, most) && want_launches(&w)) {
 		status = read_launches(&w, err);
-		if (!status && (!set_moments(&w) || match(&w)))
+		if (!status && !set_moments(&w))
+			status = TRAWL_ENOMEM;
+		/* Room for what sorting needs. */
+		tw_nsys_launches_release(&c->launches);
+		if (!status && match(&w))
 			status = TRAWL_ENOMEM;
 	}
 	release(&w, most);

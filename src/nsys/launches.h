@@ -25,6 +25,7 @@ struct tw_nsys_launches {
 	struct tw_nsys_launch *calls; /* of all keys, in the order of the table */
 	size_t call_count, call_capacity;
 	bool compat; /* processes as the original scripts compute them */
+	bool ends;   /* end_ns is asked for */
 	bool table;
 	int64_t end_ns; /* largest time seen */
 };
