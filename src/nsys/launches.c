@@ -187,7 +187,7 @@ int tw_nsys_launches_read(struct tw_nsys_launches *l, struct tw_nsys_source *sou
 			  struct trawl_error *err)
 {
 	const struct tw_nsys_scan scan = {
-		.table = "CUPTI_ACTIVITY_KIND_RUNTIME",
+		.table = TW_NSYS_CALLS,
 		.columns = columns,
 		.column_count = l->ends ? COLUMNS : END,
 		.context = l,

@@ -4,6 +4,8 @@
 
 #include "nsys/scan.h"
 
+#define TW_NSYS_CALLS "CUPTI_ACTIVITY_KIND_RUNTIME"
+
 /* A process and a correlation id; several kernels may have been launched by one call. */
 struct tw_nsys_key {
 	int64_t process, correlation;
