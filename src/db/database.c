@@ -643,13 +643,16 @@ static enum tw_value integer_of_real(double real, int64_t *value)
 enum tw_value tw_scan_integer(const struct tw_scan *scan, size_t column, int64_t *value)
 {
 	int place = scan->place[column];
+	sqlite3_value *found;
 
 	*value = 0;
 	if (place < 0)
 		return TW_VALUE_ABSENT;
-	switch (sqlite3_column_type(scan->statement, place)) {
+	/* Quicker than asking the statement twice. */
+	found = sqlite3_column_value(scan->statement, place);
+	switch (sqlite3_value_type(found)) {
 	case SQLITE_INTEGER:
-		*value = sqlite3_column_int64(scan->statement, place);
+		*value = sqlite3_value_int64(found);
 		return TW_VALUE_GIVEN;
 	case SQLITE_NULL:
 		return TW_VALUE_ABSENT;
@@ -676,7 +679,6 @@ uint32_t tw_scan_integers(const struct tw_scan *scan, size_t count, int64_t *val
 		values[i] = 0;
 		if (place < 0)
 			continue;
-		/* Quicker than asking the statement twice. */
 		value = sqlite3_column_value(scan->statement, place);
 		switch (sqlite3_value_type(value)) {
 		case SQLITE_INTEGER:

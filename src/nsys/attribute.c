@@ -6,21 +6,12 @@
 #define NO_THREAD UINT32_MAX
 #define NO_KEY UINT32_MAX
 
-/* When and where a kernel was launched. */
-struct moment {
-	int64_t time_ns;
-	uint32_t process; /* of ranges; NO_PROCESS: it has no ranges */
-	uint32_t tid;
-	uint32_t key; /* of launches */
-};
-
-#define NO_PROCESS UINT32_MAX
+#define NO_PROCESS UINT32_MAX /* it has no ranges */
 
 struct work {
 	struct tw_nsys_capture *capture;
 	const struct trawl_allocator *allocator;
 	struct tw_nsys_attribution *attribution;
-	struct moment *moments; /* of each attributed kernel */
 	uint32_t *moment_order, *marker_order;
 	struct tw_span *spans;
 	int64_t *times;
@@ -28,31 +19,51 @@ struct work {
 	size_t marker_count; /* in marker_order: those that can be around a moment */
 };
 
+/*
+ * When and where a kernel was launched takes the place of its start and correlation, for there may
+ * be millions: a time; the process in ranges, and below it the key of its launch, in the end the
+ * thread.
+ */
+static struct tw_nsys_comm *moment(const struct work *w, size_t number)
+{
+	return &w->capture->kernels.comm[w->attribution->at[number].comm];
+}
+
+static void set_place(struct tw_nsys_comm *moment, uint32_t process, uint32_t key_or_thread)
+{
+	moment->correlation = (int64_t)((uint64_t)process << 32 | key_or_thread);
+}
+
+static uint32_t process_of(const struct tw_nsys_comm *moment)
+{
+	return (uint32_t)((uint64_t)moment->correlation >> 32);
+}
+
 /* ---- launches */
 
 static bool want_launches(struct work *w)
 {
 	struct tw_nsys_capture *c = w->capture;
 	struct tw_nsys_kernels *k = &c->kernels;
+	bool calls = tw_database_has_table(c->source->database, TW_NSYS_CALLS);
+	uint32_t key, process;
 	size_t i, n = 0;
 
 	for (i = 0; i < k->comm_count; i++) {
-		const struct tw_nsys_comm *comm = &k->comm[i];
+		struct tw_nsys_comm *comm = &k->comm[i];
 		const struct tw_nsys_stream *s = &k->streams[comm->stream];
 		const struct tw_nsys_rank *rank = &c->ranks[c->rank_of_window[s->window]];
-		struct moment *m = &w->moments[n];
 
 		if (s->compute_count)
 			continue;
-		*m = (struct moment){ comm->gpu_start_ns,
-				      tw_ids_get(&c->ranges.process_ids, rank->process), NO_THREAD,
-				      NO_KEY };
-		if (comm->linked) {
-			m->key = tw_nsys_launches_want(&c->launches, rank->process,
-						       comm->correlation);
-			if (m->key == NO_KEY)
+		key = NO_KEY;
+		if (comm->linked && calls) {
+			key = tw_nsys_launches_want(&c->launches, rank->process, comm->correlation);
+			if (key == NO_KEY)
 				return false;
 		}
+		process = tw_ids_get(&c->ranges.process_ids, rank->process);
+		set_place(comm, process, key);
 		w->attribution->at[n++].comm = (uint32_t)i;
 	}
 	w->attribution->count = n;
@@ -82,15 +93,14 @@ static bool set_moments(struct work *w)
 			*of = (uint32_t)i + 1;
 	}
 	for (i = 0; i < w->attribution->count; i++) {
-		struct moment *m = &w->moments[i];
-		uint32_t call = m->key == NO_KEY ? 0 : best[m->key];
+		struct tw_nsys_comm *m = moment(w, i);
+		uint32_t key = (uint32_t)m->correlation, call = key == NO_KEY ? 0 : best[key];
 
-		if (call) {
-			m->time_ns = l->calls[call - 1].start_ns;
-			m->tid = l->calls[call - 1].tid;
-		} else {
+		set_place(m, process_of(m), call ? l->calls[call - 1].tid : NO_THREAD);
+		if (call)
+			m->gpu_start_ns = l->calls[call - 1].start_ns;
+		else
 			w->attribution->without_launch++;
-		}
 	}
 	tw_free(w->allocator, best, (l->key_count + 1) * sizeof(*best));
 	return true;
@@ -100,19 +110,17 @@ static bool set_moments(struct work *w)
 
 static uint64_t moment_time(const void *context, uint32_t number)
 {
-	return tw_sort_key(((const struct work *)context)->moments[number].time_ns);
+	return tw_sort_key(moment(context, number)->gpu_start_ns);
 }
 
 static uint64_t moment_thread(const void *context, uint32_t number)
 {
-	const struct moment *m = &((const struct work *)context)->moments[number];
-
-	return (uint64_t)m->process << 32 | m->tid;
+	return (uint64_t)moment(context, number)->correlation;
 }
 
 static uint64_t moment_process(const void *context, uint32_t number)
 {
-	return ((const struct work *)context)->moments[number].process;
+	return process_of(moment(context, number));
 }
 
 static const struct tw_nsys_marker *marker(const void *context, uint32_t number)
@@ -141,13 +149,19 @@ static int match_group(struct work *w, size_t first_marker, size_t last_marker, 
 {
 	size_t i, n = 0;
 
+	/* Each thread's are often in order already. */
+	if (tw_sort(w->moment_order + first_moment, last_moment - first_moment, moment_time, w,
+		    w->allocator) ||
+	    tw_sort(w->marker_order + first_marker, last_marker - first_marker, marker_start, w,
+		    w->allocator))
+		return -1;
 	for (i = first_marker; i < last_marker; i++) {
 		const struct tw_nsys_marker *m = marker(w, w->marker_order[i]);
 
 		w->spans[i - first_marker] = (struct tw_span){ m->start_ns, m->end_ns };
 	}
 	for (i = first_moment; i < last_moment; i++)
-		w->times[n++] = w->moments[w->moment_order[i]].time_ns;
+		w->times[n++] = moment(w, w->moment_order[i])->gpu_start_ns;
 	if (tw_innermost(w->spans, (uint32_t)(last_marker - first_marker), w->times, n, w->found,
 			 w->allocator))
 		return -1;
@@ -166,9 +180,7 @@ static int match_all(struct work *w, size_t moments, tw_sort_key_of *moment_key,
 {
 	size_t a = 0, b = 0, a_end, b_end;
 
-	if (tw_sort(w->moment_order, moments, moment_time, w, w->allocator) ||
-	    tw_sort(w->moment_order, moments, moment_key, w, w->allocator) ||
-	    tw_sort(w->marker_order, w->marker_count, marker_start, w, w->allocator) ||
+	if (tw_sort(w->moment_order, moments, moment_key, w, w->allocator) ||
 	    tw_sort(w->marker_order, w->marker_count, marker_key, w, w->allocator))
 		return -1;
 	while (a < w->marker_count && b < moments) {
@@ -205,10 +217,12 @@ static void select_markers(struct work *w)
 	size_t i;
 
 	for (i = 0; i < w->attribution->count; i++) {
-		if (w->moments[i].time_ns < first)
-			first = w->moments[i].time_ns;
-		if (w->moments[i].time_ns > last)
-			last = w->moments[i].time_ns;
+		int64_t time_ns = moment(w, i)->gpu_start_ns;
+
+		if (time_ns < first)
+			first = time_ns;
+		if (time_ns > last)
+			last = time_ns;
 	}
 	for (i = 0; i < r->marker_count; i++)
 		if (r->markers[i].start_ns <= last && r->markers[i].end_ns >= first)
@@ -227,27 +241,25 @@ static int match(struct work *w)
 	for (i = 0; i < count; i++)
 		if (!w->attribution->at[i].mark)
 			w->moment_order[left++] = (uint32_t)i;
-	return match_all(w, left, moment_process, marker_process);
+	return left ? match_all(w, left, moment_process, marker_process) : 0;
 }
 
 static bool allocate(struct work *w, size_t most)
 {
 	size_t markers = w->capture->ranges.marker_count + 1;
 
-	w->moments = tw_alloc_array(w->allocator, most, sizeof(*w->moments));
 	w->moment_order = tw_alloc_array(w->allocator, most, sizeof(*w->moment_order));
 	w->times = tw_alloc_array(w->allocator, most, sizeof(*w->times));
 	w->found = tw_alloc_array(w->allocator, most, sizeof(*w->found));
 	w->marker_order = tw_alloc_array(w->allocator, markers, sizeof(*w->marker_order));
 	w->spans = tw_alloc_array(w->allocator, markers, sizeof(*w->spans));
-	return w->moments && w->moment_order && w->times && w->found && w->marker_order && w->spans;
+	return w->moment_order && w->times && w->found && w->marker_order && w->spans;
 }
 
 static void release(struct work *w, size_t most)
 {
 	size_t markers = w->capture->ranges.marker_count + 1;
 
-	tw_free(w->allocator, w->moments, most * sizeof(*w->moments));
 	tw_free(w->allocator, w->moment_order, most * sizeof(*w->moment_order));
 	tw_free(w->allocator, w->times, most * sizeof(*w->times));
 	tw_free(w->allocator, w->found, most * sizeof(*w->found));
@@ -269,8 +281,10 @@ static int read_launches(struct work *w, struct trawl_error *err)
 {
 	struct tw_nsys_capture *c = w->capture;
 	bool wanted = c->launches.key_count > 0;
-	int status = wanted ? tw_nsys_launches_read(&c->launches, c->source, err) : 0;
+	int status;
 
+	c->launches.ends = c->ranges.open;
+	status = wanted ? tw_nsys_launches_read(&c->launches, c->source, err) : 0;
 	return status ? status : tw_nsys_capture_end(c, false, !wanted, err);
 }
 
@@ -287,7 +301,11 @@ int tw_nsys_attribute(struct tw_nsys_attribution *attribution, struct tw_nsys_ca
 	attribution->at = tw_alloc_array(w.allocator, most, sizeof(*attribution->at));
 	if (attribution->at && allocate(&w, most) && want_launches(&w)) {
 		status = read_launches(&w, err);
-		if (!status && (!set_moments(&w) || match(&w)))
+		if (!status && !set_moments(&w))
+			status = TRAWL_ENOMEM;
+		/* Room for what sorting needs. */
+		tw_nsys_launches_release(&c->launches);
+		if (!status && match(&w))
 			status = TRAWL_ENOMEM;
 	}
 	release(&w, most);

@@ -28,6 +28,8 @@ static const char *const columns[COLUMNS] = {
 	"streamId", "correlationId", "demangledName", "shortName", "mangledName",
 };
 
+#define ALL_GIVEN (1u << START | 1u << END | 1u << GID)
+
 /* What a kernel is by its name. */
 enum kind { COMPUTE, COMMUNICATION, LOUD, NAMELESS };
 
@@ -262,22 +264,24 @@ static int on_row(void *part, const struct tw_scan *scan)
 	struct part *p = part;
 	struct tw_nsys_comm kernel;
 	uint32_t window;
-	int64_t gid, start, end;
+	int64_t values[GID + 1], start, end;
+	uint32_t odd;
 	enum kind kind;
 	bool clipped;
 
 	if (!p->begun && !begin(p))
 		return tw_nsys_no_memory(&p->part);
-	if (tw_scan_integer(scan, START, &start) != TW_VALUE_GIVEN ||
-	    tw_scan_integer(scan, END, &end) != TW_VALUE_GIVEN ||
-	    tw_scan_integer(scan, GID, &gid) != TW_VALUE_GIVEN || !tw_nsys_is_time(start) ||
-	    !tw_nsys_is_time(end))
+	if (tw_scan_integers(scan, GID + 1, values, &odd) != ALL_GIVEN)
+		return tw_nsys_odd(&p->part, scan);
+	start = values[START];
+	end = values[END];
+	if (!tw_nsys_is_time(start) || !tw_nsys_is_time(end))
 		return tw_nsys_odd(&p->part, scan);
 	if (end > p->found.end_ns)
 		p->found.end_ns = end;
 	if (end < p->first_ns || start > p->last_ns)
 		return 0;
-	window = window_of(p, tw_nsys_process(gid, wanted_of(p)->compat));
+	window = window_of(p, tw_nsys_process(values[GID], wanted_of(p)->compat));
 	if (window == TW_IDS_NONE)
 		return 0;
 	if (end < start)

@@ -37,11 +37,11 @@ struct tw_nsys_stream {
 /* A communication kernel, clipped to its window. */
 struct tw_nsys_comm {
 	int64_t start_ns, end_ns;
-	int64_t gpu_start_ns; /* before clipping */
-	int64_t correlation;
-	uint32_t stream; /* in streams */
-	bool linked;	 /* it has a correlation */
-	bool loud;	 /* compat: NCCL in other than small letters */
+	int64_t gpu_start_ns; /* before clipping; tw_nsys_attribute() puts the launch here */
+	int64_t correlation;  /* and here its thread */
+	uint32_t stream;      /* in streams */
+	bool linked;	      /* it has a correlation */
+	bool loud;	      /* compat: NCCL in other than small letters */
 };
 
 struct tw_nsys_kernels {

@@ -8,9 +8,11 @@
 
 #include <string.h>
 
-enum { START, END, TID, CORRELATION, NAME, COLUMNS };
-static const char *const columns[COLUMNS] = { "start", "end", "globalTid", "correlationId",
-					      "nameId" };
+enum { START, TID, CORRELATION, NUMBERS, NAME = NUMBERS, END, COLUMNS };
+static const char *const columns[COLUMNS] = { "start", "globalTid", "correlationId", "nameId",
+					      "end" };
+
+#define NEEDED (1u << START | 1u << TID)
 
 struct part {
 	struct tw_nsys_part part;
@@ -122,22 +124,26 @@ static int on_row(void *part, const struct tw_scan *scan)
 	struct part *p = part;
 	const struct tw_nsys_launches *l = p->part.context;
 	struct tw_nsys_launch call;
-	int64_t gid, correlation, end;
+	int64_t values[NUMBERS], gid, end;
+	uint32_t odd, given = tw_scan_integers(scan, NUMBERS, values, &odd);
 
 	if (!p->begun) {
 		p->begun = true;
 		p->end_ns = INT64_MIN;
 	}
-	if (tw_scan_integer(scan, START, &call.start_ns) != TW_VALUE_GIVEN ||
-	    tw_scan_integer(scan, TID, &gid) != TW_VALUE_GIVEN || !tw_nsys_is_time(call.start_ns))
+	call.start_ns = values[START];
+	gid = values[TID];
+	if ((given & NEEDED) != NEEDED || !tw_nsys_is_time(call.start_ns))
 		return tw_nsys_odd(&p->part, scan);
-	if (tw_scan_integer(scan, END, &end) != TW_VALUE_GIVEN || !tw_nsys_is_time(end))
-		end = call.start_ns;
-	if (end > p->end_ns)
-		p->end_ns = end;
-	if (tw_scan_integer(scan, CORRELATION, &correlation) != TW_VALUE_GIVEN)
+	if (l->ends) {
+		if (tw_scan_integer(scan, END, &end) != TW_VALUE_GIVEN || !tw_nsys_is_time(end))
+			end = call.start_ns;
+		if (end > p->end_ns)
+			p->end_ns = end;
+	}
+	if (!(given & 1u << CORRELATION))
 		return 0;
-	call.key = l->places[place_of(l, tw_nsys_process(gid, l->compat), correlation)];
+	call.key = l->places[place_of(l, tw_nsys_process(gid, l->compat), values[CORRELATION])];
 	if (!call.key--)
 		return 0;
 	call.tid = (uint32_t)(gid & 0xffffff);
@@ -181,9 +187,9 @@ int tw_nsys_launches_read(struct tw_nsys_launches *l, struct tw_nsys_source *sou
 			  struct trawl_error *err)
 {
 	const struct tw_nsys_scan scan = {
-		.table = "CUPTI_ACTIVITY_KIND_RUNTIME",
+		.table = TW_NSYS_CALLS,
 		.columns = columns,
-		.column_count = COLUMNS,
+		.column_count = l->ends ? COLUMNS : END,
 		.context = l,
 		.part_size = sizeof(struct part),
 		.row = on_row,

@@ -4,6 +4,8 @@
 
 #include "nsys/scan.h"
 
+#define TW_NSYS_CALLS "CUPTI_ACTIVITY_KIND_RUNTIME"
+
 /* A process and a correlation id; several kernels may have been launched by one call. */
 struct tw_nsys_key {
 	int64_t process, correlation;
@@ -25,6 +27,7 @@ struct tw_nsys_launches {
 	struct tw_nsys_launch *calls; /* of all keys, in the order of the table */
 	size_t call_count, call_capacity;
 	bool compat; /* processes as the original scripts compute them */
+	bool ends;   /* end_ns is asked for */
 	bool table;
 	int64_t end_ns; /* largest time seen */
 };

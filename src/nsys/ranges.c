@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const tw_nvtx_columns[TW_NVTX_COLUMNS] = { "start", "end",	     "eventType",
-						       "text",	"globalTid", "textId" };
+const char *const tw_nvtx_columns[TW_NVTX_COLUMNS] = { "start",	    "end",  "eventType",
+						       "globalTid", "text", "textId" };
 
 /* What a name means; kept by text and by id, for names are many times more than their meanings. */
 struct meaning {
@@ -17,8 +17,9 @@ struct meaning {
 	int64_t rank;
 };
 
-/* Meanings of recent texts: each has one place. */
+/* Meanings of recent texts: each has a few places, so that no two turn each other out for ever. */
 #define RECENT 2048
+#define RECENT_PLACES 4
 #define RECENT_BYTES 104
 
 struct recent {
@@ -32,6 +33,7 @@ struct part {
 	struct tw_matcher matcher;
 	struct tw_str value, purpose;
 	struct recent *recent;
+	unsigned turn;		/* whose place among a few is the next to be taken */
 	struct tw_ids text_ids; /* into by_id */
 	struct meaning *by_id;
 	size_t by_id_count, by_id_capacity;
@@ -47,23 +49,24 @@ struct part {
 enum tw_nvtx_kind tw_nvtx_read(struct tw_nsys_part *part, const struct tw_scan *scan,
 			       struct tw_nvtx_row *row)
 {
-	int64_t type;
-	enum tw_value end;
+	int64_t values[TW_NVTX_NUMBERS], type;
+	uint32_t odd, given = tw_scan_integers(scan, TW_NVTX_NUMBERS, values, &odd);
+	const uint32_t needed = 1u << TW_NVTX_START | 1u << TW_NVTX_TID;
 
-	if (tw_scan_integer(scan, TW_NVTX_TYPE, &type) != TW_VALUE_GIVEN)
-		type = 59; /* what nearly all of them are */
+	/* 59: what nearly all of them are. */
+	type = given & 1u << TW_NVTX_TYPE ? values[TW_NVTX_TYPE] : 59;
 	row->range = type == 59 || type == 60 || type == 70 || type == 71;
 	if (!row->range && type != 34 && !(type >= 64 && type < 70))
 		return TW_NVTX_OTHER;
-	end = tw_scan_integer(scan, TW_NVTX_END, &row->end_ns);
-	if (tw_scan_integer(scan, TW_NVTX_START, &row->start_ns) != TW_VALUE_GIVEN ||
-	    tw_scan_integer(scan, TW_NVTX_TID, &row->gid) != TW_VALUE_GIVEN ||
-	    end == TW_VALUE_ODD || !tw_nsys_is_time(row->start_ns) ||
-	    !tw_nsys_is_time(row->end_ns)) {
+	row->start_ns = values[TW_NVTX_START];
+	row->end_ns = values[TW_NVTX_END];
+	row->gid = values[TW_NVTX_TID];
+	if ((given & needed) != needed || odd & 1u << TW_NVTX_END ||
+	    !tw_nsys_is_time(row->start_ns) || !tw_nsys_is_time(row->end_ns)) {
 		tw_nsys_odd(part, scan);
 		return TW_NVTX_ODD;
 	}
-	if (end == TW_VALUE_ABSENT)
+	if (!(given & 1u << TW_NVTX_END))
 		row->end_ns = row->range ? TW_NSYS_OPEN : row->start_ns;
 	else if (row->end_ns < row->start_ns)
 		row->end_ns = row->start_ns;
@@ -147,6 +150,20 @@ static int find_meaning(struct part *p, const char *text, size_t len, struct mea
 	return find_mark(p, text, len, meaning);
 }
 
+/* The place that has a text, else one to put it to. */
+static struct recent *place_of(struct part *p, const char *text, size_t len)
+{
+	size_t first = tw_hash_bytes(text, len) & (RECENT - RECENT_PLACES), i;
+	struct recent *place;
+
+	for (i = 0; i < RECENT_PLACES; i++) {
+		place = &p->recent[first + i];
+		if (!place->len || (place->len == len && !memcmp(place->text, text, len)))
+			return place;
+	}
+	return &p->recent[first + p->turn++ % RECENT_PLACES];
+}
+
 static int meaning_of_text(struct part *p, const char *text, size_t len, struct meaning *meaning)
 {
 	struct recent *place;
@@ -157,7 +174,7 @@ static int meaning_of_text(struct part *p, const char *text, size_t len, struct 
 		return 0;
 	if (len > RECENT_BYTES)
 		return find_meaning(p, text, len, meaning);
-	place = &p->recent[tw_hash_bytes(text, len) & (RECENT - 1)];
+	place = place_of(p, text, len);
 	if (place->len != len || memcmp(place->text, text, len) != 0) {
 		status = find_meaning(p, text, len, &place->meaning);
 		if (status)
