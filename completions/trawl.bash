@@ -22,7 +22,7 @@ _trawl() {
 	local analyze="--node --container --model --replay --no-replay --no-plots"
 	local tables="-h --help --format"
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
-	local nsys="--rank --start --end --rules --compat --step --range --device"
+	local nsys="--rank --start --end --rules --by --compat --step --range --device"
 	local queries="setup windows streams overlap ranges rules"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command="" word

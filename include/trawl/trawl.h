@@ -1,5 +1,6 @@
 /*
- * libtrawl: where the time of GPUs goes, from the traces of PyTorch's profiler.
+ * libtrawl: where the time of GPUs goes, from the traces of PyTorch's profiler and the exports
+ * of Nsight Systems.
  *
  *	struct trawl_trace *trace;
  *	struct trawl_report *report;

@@ -268,6 +268,7 @@ static int use_report(void *context, const struct trawl_report *report,
 	if (dir.failed || !run.categories) {
 		cli_message("out of memory");
 	} else {
+		cli_tell_devices(report, run.a->reporting.path, &run.a->reporting.common);
 		tw_prepared_init(&run.prepared, dir.ptr, allocator);
 		status = write_and_print(&run, report);
 		tw_prepared_release(&run.prepared);

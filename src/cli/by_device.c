@@ -70,3 +70,16 @@ struct trawl_table *cli_by_device(const struct trawl_report *report)
 	}
 	return table;
 }
+
+void cli_tell_devices(const struct trawl_report *report, const char *path,
+		      const struct cli_common *common)
+{
+	struct trawl_table *devices = cli_by_device(report);
+	size_t count = devices ? trawl_table_rows(devices) : 0;
+
+	if (count > 1 && !common->quiet)
+		cli_message("%s: %zu devices are analysed as one, and kernels that run at the same "
+			    "time add up: shares can exceed 100 %%; --device looks at one",
+			    path, count);
+	tw_table_free(devices);
+}

@@ -124,6 +124,9 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned 
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops);
 /* ---- by_device.c: the timeline, a row a device; NULL when out of memory */
 struct trawl_table *cli_by_device(const struct trawl_report *report);
+/* The standalone analysis is of one rank: a line on stderr where there are several devices. */
+void cli_tell_devices(const struct trawl_report *report, const char *path,
+		      const struct cli_common *common);
 /* ---- top_ranges.c: those with the most GPU time, by name; NULL when out of memory */
 struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t most);
 /* ---- plots.c */

@@ -2,6 +2,7 @@
 #include "cli/nsys_ranges.h"
 
 #include "cli/exporting.h"
+#include "nsys/grouped.h"
 #include "nsys/nsys.h"
 #include "nsys/rules.h"
 
@@ -105,6 +106,16 @@ static int one_file(const struct nsys_command *n, int argc)
 			       argc);
 }
 
+static int no_grouping(const struct nsys_command *n, const struct nsys_query *query)
+{
+	const char *keys = tw_nsys_groupings(query->asks);
+
+	return cli_usage_error(n->command,
+			       *keys ? "--by: not '%.60s'; of '%s' by %s" :
+				       "--by %.60s: no rows of '%s' to add up%s",
+			       n->options.by, query->name, keys);
+}
+
 static int ask_file(const struct nsys_command *n, const struct nsys_query *query, int argc,
 		    char **argv)
 {
@@ -118,6 +129,8 @@ static int ask_file(const struct nsys_command *n, const struct nsys_query *query
 				       "--range, --step and --device are of the query 'ranges'; "
 				       "'%s' has --start and --end",
 				       query->name);
+	if (n->options.by && !tw_nsys_can_group(query->asks, n->options.by))
+		return no_grouping(n, query);
 	return ask(n, query, argv[0]);
 }
 
@@ -130,6 +143,9 @@ static int show_ranges(const struct nsys_command *n, const struct nsys_query *qu
 	(void)query;
 	if (status >= 0)
 		return status;
+	if (n->options.by)
+		return cli_usage_error(n->command,
+				       "--by is of the queries 'streams' and 'overlap'");
 	if (n->options.compat)
 		return cli_usage_error(n->command, "the original scripts have no query 'ranges'");
 	reporting.path = argv[0];
@@ -248,6 +264,8 @@ static int check_options(struct nsys_command *n)
 		return cli_usage_error(n->command, "--start and --end go together");
 	if (start && o->end_ns < o->start_ns)
 		return cli_usage_error(n->command, "--end is before --start");
+	if (n->options.compat && n->options.by)
+		return cli_usage_error(n->command, "--compat adds nothing up: no --by with it");
 	if (n->options.compat && n->options.rules)
 		return cli_usage_error(n->command,
 				       "--compat has its own rules: no --rules with it");
@@ -266,6 +284,8 @@ int cli_nsys(const struct cli_command *command, int argc, char **argv)
 		{ "rank", 0, CLI_COUNT, "N", &n.rank, "one rank alone" },
 		{ "rules", 0, CLI_TEXT, "NAME|FILE", &n.options.rules,
 		  "what names of ranges mean: a preset or a file (default: what fits)" },
+		{ "by", 0, CLI_TEXT, "COLUMN", &n.options.by,
+		  "add rows up over ranks: by stage, purpose, rank, pp, dp, cp, ep or tp" },
 		{ "compat", 0, CLI_FLAG, NULL, &n.options.compat,
 		  "numbers, columns and layout of the scripts of analyze-nsys-profile" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },

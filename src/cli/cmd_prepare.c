@@ -92,6 +92,7 @@ static int prepare(void *context, const struct trawl_report *report,
 		tw_str_release(&dir);
 		return CLI_FAILED;
 	}
+	cli_tell_devices(report, r->path, &r->common);
 	tw_prepared_init(&prepared, dir.ptr, trawl_allocator_default());
 	if (cli_prepare_files(r, report, &prepared, &err))
 		status = cli_fail(&err);

@@ -322,15 +322,13 @@ static int median_windows(struct tw_nsys_capture *c, const struct tw_nsys_survey
 }
 
 /* The middle half of a process's work on the GPU. */
-static int middle_windows(struct tw_nsys_capture *c, struct trawl_error *err)
+static void middle_windows(struct tw_nsys_capture *c, const struct tw_nsys_workers *workers)
 {
-	struct tw_nsys_workers workers;
-	int status = tw_nsys_workers_read(&workers, c->source, err);
 	size_t i, k;
 
-	for (i = 0; i < c->rank_count && !status; i++)
-		for (k = 0; k < workers.count && !c->ranks[i].windowed; k++) {
-			const struct tw_nsys_work *w = &workers.at[k];
+	for (i = 0; i < c->rank_count; i++)
+		for (k = 0; k < workers->count && !c->ranks[i].windowed; k++) {
+			const struct tw_nsys_work *w = &workers->at[k];
 			int64_t quarter = (w->last_ns - w->first_ns) / 4;
 
 			if (w->process != c->ranks[i].process)
@@ -340,31 +338,31 @@ static int middle_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 			c->ranks[i].end_ns = w->last_ns - quarter;
 			c->ranks[i].rule = "middle of the trace: half of the time of its GPU work";
 		}
-	tw_nsys_workers_release(&workers);
-	return status;
-}
-
-static bool all_windowed(const struct tw_nsys_capture *c)
-{
-	size_t i;
-
-	for (i = 0; i < c->rank_count && c->ranks[i].windowed; i++)
-		;
-	return i == c->rank_count;
 }
 
 /* No rule knows the steady state: what is repeated, else the middle. */
 static int guess_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 {
+	struct tw_nsys_workers workers;
 	struct tw_nsys_survey survey;
-	int status = tw_nsys_survey_read(&survey, c->source, err);
+	int status = tw_nsys_workers_read(&workers, c->source, err);
 
-	if (!status)
+	if (status) {
+		tw_nsys_workers_release(&workers);
+		return status;
+	}
+	status = tw_nsys_survey_read(&survey, c->source, err);
+	if (!status) {
+		tw_nsys_survey_limit(&survey, &workers);
 		status = tw_nsys_survey_windows(&survey, c->source, &c->ranges, err);
+	}
 	if (!status)
 		status = median_windows(c, &survey, err);
+	if (!status)
+		middle_windows(c, &workers);
 	tw_nsys_survey_release(&survey);
-	return status || all_windowed(c) ? status : middle_windows(c, err);
+	tw_nsys_workers_release(&workers);
+	return status;
 }
 
 static void tell_windowless(struct tw_nsys_capture *c)

@@ -1,5 +1,6 @@
 #include "nsys/nsys.h"
 
+#include "nsys/grouped.h"
 #include "nsys/tables.h"
 
 struct query {
@@ -15,17 +16,42 @@ static const struct query queries[] = {
 	[TW_NSYS_OVERLAP] = { tw_nsys_overlap_table, tw_nsys_overlap },
 };
 
-static int fill(struct trawl_table *table, enum tw_nsys_query query, struct tw_nsys_source *source,
+/* Puts the sums over ranks in the place of a table. */
+static int group(struct trawl_table **table, enum tw_nsys_query query,
+		 struct tw_nsys_capture *capture, const char *by, struct trawl_error *err)
+{
+	const struct trawl_allocator *a = capture->source->allocator;
+	struct trawl_table *setup = tw_nsys_setup_table(false, a), *grouped = NULL;
+	int status = setup ? tw_nsys_setup(capture, setup, err) :
+			     trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+
+	if (!status)
+		status = tw_table_finish(setup, err);
+	if (!status)
+		status = tw_table_finish(*table, err);
+	if (!status)
+		status = tw_nsys_group(&grouped, query, by, *table, setup, a, err);
+	tw_table_free(setup);
+	if (status)
+		return status;
+	tw_table_free(*table);
+	*table = grouped;
+	return 0;
+}
+
+static int fill(struct trawl_table **table, enum tw_nsys_query query, struct tw_nsys_source *source,
 		const struct tw_nsys_options *options, struct trawl_error *err)
 {
 	struct tw_nsys_capture capture;
 	int status;
 
 	if (options->compat)
-		return tw_nsys_compat(table, query, source, options, err);
+		return tw_nsys_compat(*table, query, source, options, err);
 	status = tw_nsys_capture_open(&capture, source, options, err);
 	if (!status)
-		status = queries[query].fill(&capture, table, err);
+		status = queries[query].fill(&capture, *table, err);
+	if (!status && options->by)
+		status = group(table, query, &capture, options->by, err);
 	tw_nsys_capture_release(&capture);
 	return status;
 }
@@ -46,7 +72,7 @@ int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *
 	status = tw_database_open(&source.database, path, source.allocator, err);
 	if (!status) {
 		table = queries[query].make(options->compat, source.allocator);
-		status = table ? fill(table, query, &source, options, err) :
+		status = table ? fill(&table, query, &source, options, err) :
 				 trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	}
 	if (!status)

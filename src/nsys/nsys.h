@@ -23,7 +23,8 @@ struct tw_nsys_options {
 	int64_t rank;				 /* -1: all */
 	bool window; /* start_ns to end_ns instead of a window of rules */
 	int64_t start_ns, end_ns;
-	bool compat; /* the numbers, columns and order of the original scripts */
+	const char *by; /* rows added up over ranks, by this column (nsys/grouped.h); NULL: not */
+	bool compat;	/* the numbers, columns and order of the original scripts */
 };
 
 /*

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANK = TW_OVERLAP_COMPAT, WINDOW_START, WINDOW_END, EXPOSED_UNION, COLUMNS };
+enum { RANK = TW_OVERLAP_COMPAT, WINDOW_START, WINDOW_END, EXPOSED_UNION, COMM, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
 	{ "pid", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "process, as the system numbers it" },
@@ -25,6 +25,7 @@ static const struct trawl_column columns[COLUMNS] = {
 	{ "window_end", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "end of the window" },
 	{ "exposed_union_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14,
 	  "exposed time, kernels on several streams at once counted once" },
+	{ "comm_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of its communication kernels" },
 };
 
 static const struct tw_table_spec spec = {
@@ -210,6 +211,7 @@ static bool add_row(const struct work *w, size_t first, size_t last, struct traw
 	tw_table_set_integer(table, row, WINDOW_START, rank->start_ns);
 	tw_table_set_integer(table, row, WINDOW_END, rank->end_ns);
 	tw_table_set_integer(table, row, EXPOSED_UNION, exposed_ns);
+	tw_nsys_set_sum(table, row, COMM, hidden.comm_ns);
 	return true;
 }
 

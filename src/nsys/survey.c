@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "nsys/survey.h"
 
 #include "base/hash.h"
@@ -14,9 +15,13 @@
 #define MOST_NAMES ((size_t)1 << 17)
 #define SHOWN_BYTES 96
 
+/* What takes less of the time in which a process has GPU work is not its steady state: 1 / this. */
+#define LEAST_SHARE 10
+
 struct name {
 	uint64_t hash;
-	int64_t process, time_ns;
+	int64_t process;
+	int64_t time_ns; /* of those that the program set: no library's, no operations */
 	uint64_t count;
 	char *text;
 	uint32_t presets; /* bits: those with rules that match it */
@@ -109,6 +114,15 @@ static struct name *find_name(struct names *names, uint64_t hash, int64_t proces
 
 /* ---- the scan */
 
+enum { DOMAIN = TW_NVTX_COLUMNS, COLUMNS };
+
+/* The columns of every scan of ranges, and the domain. */
+static void list_columns(const char *columns[COLUMNS])
+{
+	memcpy(columns, tw_nvtx_columns, TW_NVTX_COLUMNS * sizeof(*columns));
+	columns[DOMAIN] = "domainId";
+}
+
 static bool begin(struct part *p)
 {
 	const struct trawl_allocator *a = p->part.allocator;
@@ -155,9 +169,30 @@ static const char *name_of(struct tw_nsys_part *part, const struct tw_scan *scan
 	return text && *len ? text : NULL;
 }
 
+/* As emit_nvtx of PyTorch names operations: they are repeated, and no steady state. */
+static bool is_operation(const char *text, size_t len)
+{
+	return memmem(text, len, ", op_id = ", 10) || memmem(text, len, ", seq = ", 8);
+}
+
+/* Whether the program's author set it: not a library, whose ranges have domains of their own. */
+static bool is_of_program(const struct tw_scan *scan, const char *text, size_t len)
+{
+	int64_t domain;
+
+	return (tw_scan_integer(scan, DOMAIN, &domain) != TW_VALUE_GIVEN || !domain) &&
+	       !is_operation(text, len);
+}
+
 static bool starts_in_capture(const struct tw_nvtx_row *row)
 {
 	return row->range && row->start_ns >= 0 && row->end_ns != TW_NSYS_OPEN;
+}
+
+static void add_time(struct name *name, int64_t time_ns)
+{
+	if (__builtin_add_overflow(name->time_ns, time_ns, &name->time_ns))
+		name->time_ns = INT64_MAX;
 }
 
 static int on_row(void *part, const struct tw_scan *scan)
@@ -182,13 +217,12 @@ static int on_row(void *part, const struct tw_scan *scan)
 			 &failed);
 	if (failed || p->text.failed)
 		return tw_nsys_no_memory(&p->part);
-	if (name) {
-		if (!name->count++)
-			name->presets = match_presets(p, text, len);
-		if (__builtin_add_overflow(name->time_ns, row.end_ns - row.start_ns,
-					   &name->time_ns))
-			name->time_ns = INT64_MAX;
-	}
+	if (!name)
+		return 0;
+	if (!name->count++)
+		name->presets = match_presets(p, text, len);
+	if (is_of_program(scan, text, len))
+		add_time(name, row.end_ns - row.start_ns);
 	return 0;
 }
 
@@ -232,8 +266,7 @@ static bool join(struct names *all, struct tw_nsys_survey *survey, const struct 
 		if (!to)
 			continue;
 		to->count += from->count;
-		if (__builtin_add_overflow(to->time_ns, from->time_ns, &to->time_ns))
-			to->time_ns = INT64_MAX;
+		add_time(to, from->time_ns);
 	}
 	return true;
 }
@@ -268,6 +301,20 @@ static bool choose(struct tw_nsys_survey *s, const struct names *all)
 	return true;
 }
 
+void tw_nsys_survey_limit(struct tw_nsys_survey *survey, const struct tw_nsys_workers *workers)
+{
+	size_t i;
+
+	for (i = 0; i < workers->count; i++) {
+		const struct tw_nsys_work *work = &workers->at[i];
+		uint32_t known = tw_ids_get(&survey->process_ids, work->process);
+
+		if (known != TW_IDS_NONE &&
+		    survey->busiest[known].time_ns < (work->last_ns - work->first_ns) / LEAST_SHARE)
+			survey->busiest[known].name = 0;
+	}
+}
+
 static int parse_presets(struct tw_nsys_rules *presets, const struct trawl_allocator *a,
 			 struct trawl_error *err)
 {
@@ -284,10 +331,11 @@ static int parse_presets(struct tw_nsys_rules *presets, const struct trawl_alloc
 static int read_all(struct tw_nsys_survey *survey, struct tw_nsys_source *source,
 		    const struct tw_nsys_rules *presets, struct trawl_error *err)
 {
+	const char *columns[COLUMNS];
 	const struct tw_nsys_scan scan = {
 		.table = "NVTX_EVENTS",
-		.columns = tw_nvtx_columns,
-		.column_count = TW_NVTX_COLUMNS,
+		.columns = columns,
+		.column_count = COLUMNS,
 		.context = presets,
 		.part_size = sizeof(struct part),
 		.row = on_row,
@@ -299,8 +347,10 @@ static int read_all(struct tw_nsys_survey *survey, struct tw_nsys_source *source
 	size_t count, i;
 	void *made;
 	bool good = true;
-	int status = tw_nsys_scan(source, &scan, &made, &count, err);
+	int status;
 
+	list_columns(columns);
+	status = tw_nsys_scan(source, &scan, &made, &count, err);
 	parts = made;
 	for (i = 0; i < count && good; i++)
 		good = !parts[i].begun || join(&all, survey, &parts[i]);
@@ -359,7 +409,8 @@ const struct tw_nsys_busiest *tw_nsys_survey_busiest(const struct tw_nsys_survey
 {
 	uint32_t known = tw_ids_get(&survey->process_ids, process);
 
-	return known == TW_IDS_NONE ? NULL : &survey->busiest[known];
+	return known == TW_IDS_NONE || !survey->busiest[known].name ? NULL :
+								      &survey->busiest[known];
 }
 
 /* ---- the instances of the busiest ranges */
@@ -388,7 +439,8 @@ static int on_instance(void *part, const struct tw_scan *scan)
 	if (process == TW_IDS_NONE)
 		return 0;
 	text = name_of(&p->part, scan, &len);
-	if (!text || hash_without_digits(text, len, &p->text) != survey->busiest[process].name)
+	if (!text || !survey->busiest[process].name || !is_of_program(scan, text, len) ||
+	    hash_without_digits(text, len, &p->text) != survey->busiest[process].name)
 		return 0;
 	if (!tw_list_grow((void **)&p->at, &p->capacity, p->count, sizeof(*p->at),
 			  p->part.allocator))
@@ -421,10 +473,11 @@ static uint32_t process_in(const struct tw_nsys_survey *survey, const struct tw_
 int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_source *source,
 			   struct tw_nsys_ranges *ranges, struct trawl_error *err)
 {
+	const char *columns[COLUMNS];
 	const struct tw_nsys_scan scan = {
 		.table = "NVTX_EVENTS",
-		.columns = tw_nvtx_columns,
-		.column_count = TW_NVTX_COLUMNS,
+		.columns = columns,
+		.column_count = COLUMNS,
 		.context = survey,
 		.part_size = sizeof(struct instances),
 		.row = on_instance,
@@ -435,8 +488,10 @@ int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_s
 	struct instances *parts;
 	bool good = true;
 	void *made;
-	int status = tw_nsys_scan(source, &scan, &made, &count, err);
+	int status;
 
+	list_columns(columns);
+	status = tw_nsys_scan(source, &scan, &made, &count, err);
 	parts = made;
 	for (i = 0; i < count; i++)
 		for (k = 0; k < parts[i].count && good; k++) {

@@ -1,17 +1,19 @@
 /*
  * For exports whose trainer is not known: which preset has most to say about the ranges, and which
- * range of a process is repeated and takes most time, digits in names taken as equal.
+ * range of a process is repeated and takes most time, digits in names taken as equal, of those that
+ * the program set itself.
  */
 #ifndef TW_NSYS_SURVEY_H
 #define TW_NSYS_SURVEY_H
 
 #include "nsys/ranges.h"
+#include "nsys/work.h"
 
 /* A range that occurs less often has no steady state. */
 #define TW_NSYS_REPEATED 3
 
 struct tw_nsys_busiest {
-	uint64_t name; /* hash of the name without its digits; 0: nothing is repeated */
+	uint64_t name; /* hash of the name without its digits; 0: nothing is repeated enough */
 	int64_t time_ns;
 	uint64_t count;
 	char *text; /* how one of them is called, in the arena */
@@ -30,6 +32,9 @@ struct tw_nsys_survey {
 int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *source,
 			struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_nsys_survey_release(struct tw_nsys_survey *survey);
+
+/* Forgets ranges that take less than a tenth of the time in which their process has GPU work. */
+void tw_nsys_survey_limit(struct tw_nsys_survey *survey, const struct tw_nsys_workers *workers);
 
 /* The preset that matches most, the first of equals; NULL: none matches anything. */
 const char *tw_nsys_survey_preset(const struct tw_nsys_survey *survey);

@@ -354,6 +354,13 @@ def marked(rank, launched, thread, pattern):
 
 
 def truth_of(rank):
+    """What is true of a rank; of its window only where ranges tell which that is."""
+    truth = {"pid": rank.pid, "rank": rank.number, "label": rank.label, "device": rank.device,
+             "kernels": len(rank.kernels), "kernel_ns": sum(k[1] - k[0] for k in rank.kernels)}
+    return {**truth, **truth_of_window(rank)} if rank.options.trainer == "pithtrain" else truth
+
+
+def truth_of_window(rank):
     chunks = [r for r in rank.ranges if r[2].startswith("forward chunk")]
     start, end, name, _ = chunks[len(chunks) // 2]
     inside = [(max(k[0], start), min(k[1], end), *k[2:]) for k in rank.kernels
@@ -387,9 +394,7 @@ def truth_of(rank):
             s["comm_ns"] += k[1] - k[0]
             s["exposed_ns"] += k[1] - k[0] - hidden
             s["percent"].append(100.0 * hidden / (k[1] - k[0]))
-    return {"pid": rank.pid, "rank": rank.number, "label": rank.label, "device": rank.device,
-            "window": [start, end, name], "streams": streams, "stages": stages,
-            "kernels": len(rank.kernels), "kernel_ns": sum(k[1] - k[0] for k in rank.kernels)}
+    return {"window": [start, end, name], "streams": streams, "stages": stages}
 
 
 # ---- large files: chunks that were made, again at other times

@@ -126,7 +126,7 @@ static int set_up(void **state)
 	assert_int_equal(sqlite3_open(scratch_path(&s->scratch, "a.sqlite"), &s->db), SQLITE_OK);
 	run(s, "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
 	       "CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT,"
-	       " globalTid INTEGER, textId INTEGER);"
+	       " globalTid INTEGER, textId INTEGER, domainId INTEGER);"
 	       "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER,"
 	       " deviceId INTEGER, contextId INTEGER, greenContextId INTEGER, streamId INTEGER,"
 	       " correlationId INTEGER, globalPid INTEGER, demangledName INTEGER,"
@@ -349,6 +349,28 @@ static void test_busiest_range(void **state)
 	assert_text(s, 0, "rule", "busiest repeated range: median of 5");
 	assert_true(noted(s, "rules: none"));
 	assert_true(noted(s, "GPU work are numbered by pid"));
+}
+
+/* Operations and ranges of libraries are repeated too; what takes little of the time is no steady state. */
+static void test_busiest_range_of_the_program(void **state)
+{
+	struct scene *s = *state;
+	int64_t i;
+
+	for (i = 0; i < 4; i++) {
+		range(s, i * 100, i * 100 + 99, "aten::mm, seq = 5, op_id = 9");
+		range(s, i * 100, i * 100 + 98, "ncclAllReduce");
+		run(s, "UPDATE NVTX_EVENTS SET domainId = 1 WHERE text LIKE 'nccl%%'");
+		range(s, i * 100, i * 100 + 10, "batch");
+	}
+	kernel(s, 7, 0, 400, 1, "gemm");
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_text(s, 0, "name", "batch");
+	assert_int_equal(number(s, 0, "start"), 200);
+	kernel(s, 7, 400, 420, 2, "gemm"); /* four times 10 are less than a tenth of 420 */
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_int_equal(number(s, 0, "start"), 105);
+	assert_int_equal(number(s, 0, "end"), 315);
 }
 
 static void test_middle_of_the_trace(void **state)
@@ -659,6 +681,7 @@ int main(void)
 		TEST(test_open_ranges),
 		TEST(test_rank_that_is_not_there),
 		TEST(test_busiest_range),
+		TEST(test_busiest_range_of_the_program),
 		TEST(test_middle_of_the_trace),
 		TEST(test_other_presets),
 		TEST(test_tables_that_are_not_there),

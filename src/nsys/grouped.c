@@ -1,0 +1,353 @@
+#include "nsys/grouped.h"
+
+#include "base/alloc.h"
+#include "base/wide.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what can be asked */
+
+static const char *const overlap_keys[] = { "stage", "rank", "pp", "dp", "cp", "ep", "tp", NULL };
+static const char *const stream_keys[] = { "purpose", "rank", "pp", "dp", "cp", "ep", "tp", NULL };
+static const char *const no_keys[] = { NULL };
+
+static const char *const *keys_of(enum tw_nsys_query query)
+{
+	return query == TW_NSYS_OVERLAP ? overlap_keys :
+	       query == TW_NSYS_STREAMS ? stream_keys :
+					  no_keys;
+}
+
+bool tw_nsys_can_group(enum tw_nsys_query query, const char *by)
+{
+	const char *const *key;
+
+	for (key = keys_of(query); *key && strcmp(*key, by) != 0; key++)
+		;
+	return *key != NULL;
+}
+
+const char *tw_nsys_groupings(enum tw_nsys_query query)
+{
+	return query == TW_NSYS_OVERLAP ? "stage, rank, pp, dp, cp, ep, tp" :
+	       query == TW_NSYS_STREAMS ? "purpose, rank, pp, dp, cp, ep, tp" :
+					  "";
+}
+
+/* ---- rows by key and rank */
+
+struct row {
+	struct trawl_cell key; /* missing: the rank's label does not tell */
+	int64_t rank, number;  /* in the table */
+};
+
+static int compare_cells(const struct trawl_cell *a, const struct trawl_cell *b)
+{
+	size_t len = a->text_len < b->text_len ? a->text_len : b->text_len;
+	int order;
+
+	if (a->state != b->state)
+		return a->state == TRAWL_CELL_MISSING ? 1 : -1;
+	if (a->integer != b->integer)
+		return a->integer < b->integer ? -1 : 1;
+	order = len ? memcmp(a->text, b->text, len) : 0;
+	return order ? order : (a->text_len > b->text_len) - (a->text_len < b->text_len);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = compare_cells(&x->key, &y->key);
+
+	if (order)
+		return order;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The key of a row: in its own table, or where its process stands in that of ranks. */
+static struct trawl_cell key_of(const struct trawl_table *table, size_t row, const char *by,
+				const struct trawl_table *setup)
+{
+	int64_t pid = tw_table_cell(table, row, "pid").integer;
+	size_t i;
+
+	if (tw_table_column(table, by) < trawl_table_columns(table))
+		return tw_table_cell(table, row, by);
+	for (i = 0; i < trawl_table_rows(setup); i++)
+		if (tw_table_cell(setup, i, "pid").integer == pid)
+			return tw_table_cell(setup, i, by);
+	return (struct trawl_cell){ .state = TRAWL_CELL_MISSING };
+}
+
+/* ---- sums */
+
+struct sums {
+	const struct row *rows;
+	size_t row_count;
+	struct trawl_cell key;
+	int64_t ranks, worst_rank, most_exposed_ns;
+	tw_wide comm_ns, exposed_ns, compute_ns, barrier_ns;
+	int64_t least_compute_ns, most_compute_ns; /* of a rank */
+	double median;				   /* of the rows' overlap */
+};
+
+static int compare_reals(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The mean of the middle two, NaN when no row has one. */
+static double median_overlap(const struct trawl_table *table, const struct sums *s, double *values)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < s->row_count; i++) {
+		struct trawl_cell cell = tw_table_cell(table, (size_t)s->rows[i].number, "overlap");
+
+		if (cell.state == TRAWL_CELL_VALUE)
+			values[count++] = cell.real;
+	}
+	if (!count)
+		return NAN;
+	qsort(values, count, sizeof(*values), compare_reals);
+	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* Ends the sums of a rank. */
+static void end_rank(struct sums *s, int64_t compute_ns, int64_t exposed_ns, int64_t rank)
+{
+	if (!s->ranks || compute_ns < s->least_compute_ns)
+		s->least_compute_ns = compute_ns;
+	if (!s->ranks || compute_ns > s->most_compute_ns)
+		s->most_compute_ns = compute_ns;
+	if (!s->ranks || exposed_ns > s->most_exposed_ns) {
+		s->most_exposed_ns = exposed_ns;
+		s->worst_rank = rank;
+	}
+	s->ranks++;
+}
+
+static void add_up(struct sums *s, const struct trawl_table *table)
+{
+	int64_t compute_ns = 0, exposed_ns = 0;
+	size_t i;
+
+	for (i = 0; i < s->row_count; i++) {
+		size_t row = (size_t)s->rows[i].number;
+		int64_t exposed = tw_table_cell(table, row, "exposed_ns").integer;
+		int64_t compute = tw_table_cell(table, row, "comp_ns").integer;
+
+		s->comm_ns += tw_table_cell(table, row, "comm_ns").integer;
+		s->barrier_ns += tw_table_cell(table, row, "barrier_ns").integer;
+		s->exposed_ns += exposed;
+		s->compute_ns += compute;
+		exposed_ns += exposed;
+		compute_ns += compute;
+		if (i + 1 < s->row_count && s->rows[i + 1].rank == s->rows[i].rank)
+			continue;
+		end_rank(s, compute_ns, exposed_ns, s->rows[i].rank);
+		exposed_ns = compute_ns = 0;
+	}
+}
+
+static double overlap_of(const struct sums *s)
+{
+	return s->comm_ns > 0 ? 100.0 * (double)(s->comm_ns - s->exposed_ns) / (double)s->comm_ns :
+				NAN;
+}
+
+/* ---- tables */
+
+static const struct trawl_column overlap_columns[] = {
+	{ "", TRAWL_COLUMN_ID, "", 0, 0, 16, "what the rows of ranks are added up by" },
+	{ "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "ranks that have such communication" },
+	{ "comm_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of its communication kernels" },
+	{ "exposed_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14,
+	  "of that, the time in which nothing of the rank computes" },
+	{ "overlap", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
+	  "part of its time in which something computes" },
+	{ "overlap_median", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "median of the rows added up" },
+	{ "worst_rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "the rank with the most exposed_ns" },
+	{ "worst_exposed_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "its exposed_ns" },
+};
+
+static const struct trawl_column stream_columns[] = {
+	{ "", TRAWL_COLUMN_ID, "", 0, 0, 16, "what the rows of ranks are added up by" },
+	{ "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "ranks that have such streams" },
+	{ "comp_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of the kernels that compute" },
+	{ "comp_ns_mean", TRAWL_COLUMN_REAL, "ns", 0, 0, 14, "the same of a rank, on average" },
+	{ "comp_ns_min", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "of the rank with the least" },
+	{ "comp_ns_max", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "of the rank with the most" },
+	{ "comm_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of the communication kernels" },
+	{ "barrier_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "of that, on streams that compute" },
+};
+
+static const struct tw_table_spec overlap_spec = {
+	.name = "overlap_by",
+	.meaning = "communication over ranks, and how much is hidden",
+	.columns = overlap_columns,
+	.column_count = sizeof(overlap_columns) / sizeof(overlap_columns[0]),
+	.keep_empty = true,
+};
+static const struct tw_table_spec stream_spec = {
+	.name = "streams_by",
+	.meaning = "streams over ranks",
+	.columns = stream_columns,
+	.column_count = sizeof(stream_columns) / sizeof(stream_columns[0]),
+	.keep_empty = true,
+};
+
+static void set_sum(struct trawl_table *table, size_t row, size_t column, tw_wide sum)
+{
+	if (tw_wide_fits(sum))
+		tw_table_set_integer(table, row, column, (int64_t)sum);
+}
+
+static size_t add_key(struct trawl_table *table, const struct sums *s)
+{
+	size_t row = tw_table_add_row(table);
+	char digits[24];
+	int len;
+
+	if (s->key.state == TRAWL_CELL_VALUE && s->key.text) {
+		tw_table_set_text(table, row, 0, s->key.text, s->key.text_len);
+	} else if (s->key.state == TRAWL_CELL_VALUE) {
+		len = snprintf(digits, sizeof(digits), "%lld", (long long)s->key.integer);
+		tw_table_set_text(table, row, 0, digits, (size_t)len);
+	}
+	tw_table_set_integer(table, row, 1, s->ranks);
+	return row;
+}
+
+static void add_overlap(struct trawl_table *table, const struct sums *s)
+{
+	size_t row = add_key(table, s);
+
+	set_sum(table, row, 2, s->comm_ns);
+	set_sum(table, row, 3, s->exposed_ns);
+	tw_table_set_real(table, row, 4, overlap_of(s));
+	tw_table_set_real(table, row, 5, s->median);
+	tw_table_set_integer(table, row, 6, s->worst_rank);
+	tw_table_set_integer(table, row, 7, s->most_exposed_ns);
+}
+
+static void add_streams(struct trawl_table *table, const struct sums *s)
+{
+	size_t row = add_key(table, s);
+
+	set_sum(table, row, 2, s->compute_ns);
+	tw_table_set_real(table, row, 3, (double)s->compute_ns / (double)s->ranks);
+	tw_table_set_integer(table, row, 4, s->least_compute_ns);
+	tw_table_set_integer(table, row, 5, s->most_compute_ns);
+	set_sum(table, row, 6, s->comm_ns);
+	set_sum(table, row, 7, s->barrier_ns);
+}
+
+/* The least hidden first; without any time last. */
+static int compare_overlaps(const void *a, const void *b)
+{
+	const struct sums *x = a, *y = b;
+	double p = overlap_of(x), q = overlap_of(y);
+
+	if (isnan(p) || isnan(q))
+		return isnan(p) == isnan(q) ? compare_cells(&x->key, &y->key) : isnan(p) - isnan(q);
+	return p != q ? (p < q ? -1 : 1) : compare_cells(&x->key, &y->key);
+}
+
+/* ---- all of it */
+
+struct grouping {
+	const struct trawl_table *table;
+	size_t count, sum_count;
+	struct row *rows;
+	struct sums *sums;
+	double *values;
+};
+
+static void list_rows(struct grouping *g, const char *by, const struct trawl_table *setup)
+{
+	size_t i;
+
+	for (i = 0; i < g->count; i++)
+		g->rows[i] = (struct row){ key_of(g->table, i, by, setup),
+					   tw_table_cell(g->table, i, "rank").integer, (int64_t)i };
+	if (g->count)
+		qsort(g->rows, g->count, sizeof(*g->rows), compare_rows);
+}
+
+static void sum_groups(struct grouping *g)
+{
+	size_t first, last;
+
+	for (first = 0; first < g->count; first = last) {
+		struct sums *s = &g->sums[g->sum_count++];
+
+		for (last = first + 1;
+		     last < g->count && !compare_cells(&g->rows[first].key, &g->rows[last].key);
+		     last++)
+			;
+		*s = (struct sums){ .rows = &g->rows[first],
+				    .row_count = last - first,
+				    .key = g->rows[first].key };
+		add_up(s, g->table);
+		s->median = median_overlap(g->table, s, g->values);
+	}
+}
+
+static void add_groups(struct grouping *g, enum tw_nsys_query query, struct trawl_table *to)
+{
+	size_t i;
+
+	if (query == TW_NSYS_OVERLAP && g->sum_count)
+		qsort(g->sums, g->sum_count, sizeof(*g->sums), compare_overlaps);
+	for (i = 0; i < g->sum_count; i++) {
+		if (query == TW_NSYS_OVERLAP)
+			add_overlap(to, &g->sums[i]);
+		else
+			add_streams(to, &g->sums[i]);
+	}
+	for (i = 0; i < trawl_table_notes(g->table); i++)
+		tw_table_add_note(to, "%s", trawl_table_note(g->table, i));
+}
+
+int tw_nsys_group(struct trawl_table **out, enum tw_nsys_query query, const char *by,
+		  const struct trawl_table *table, const struct trawl_table *setup,
+		  const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	const struct tw_table_spec *spec = query == TW_NSYS_OVERLAP ? &overlap_spec : &stream_spec;
+	struct grouping g = { .table = table, .count = trawl_table_rows(table) };
+	size_t room = g.count + 1;
+	struct trawl_table *to =
+		tw_table_new_columns(spec, spec->columns, spec->column_count, allocator);
+	int status = TRAWL_ENOMEM;
+
+	*out = NULL;
+	g.rows = tw_alloc_array(allocator, room, sizeof(*g.rows));
+	g.sums = tw_alloc_array(allocator, room, sizeof(*g.sums));
+	g.values = tw_alloc_array(allocator, room, sizeof(*g.values));
+	if (to && g.rows && g.sums && g.values) {
+		tw_table_name_column(to, 0, by, "");
+		list_rows(&g, by, setup);
+		sum_groups(&g);
+		add_groups(&g, query, to);
+		status = tw_table_finish(to, err);
+	} else {
+		trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	}
+	tw_free(allocator, g.rows, room * sizeof(*g.rows));
+	tw_free(allocator, g.sums, room * sizeof(*g.sums));
+	tw_free(allocator, g.values, room * sizeof(*g.values));
+	if (status) {
+		tw_table_free(to);
+		return status;
+	}
+	*out = to;
+	return 0;
+}
