@@ -168,8 +168,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += 3;
 	size -= 3;
 	len = len < size ? len : size;
+	/* To try all presets is what takes longest. */
 	if (len)
 		options.rules = write_rules(data, len);
+	else if (!(choice & 64))
+		options.rules = "pithtrain";
 	data += len;
 	size -= len;
 	path = choice & ROWS ? made_export_rows(data, size, 1) : made_export_bytes(data, size);

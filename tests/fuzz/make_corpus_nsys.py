@@ -136,12 +136,12 @@ def query(choice, more=0, rules=b""):
 
 
 def queries():
-    """Bit by bit: the query, --compat, --rank, a window, several threads, rows by value."""
+    """Bit by bit: the query, --compat, --rank, a window, several threads, any preset, rows by value."""
     rules = b"window\tr[0-9]\tr\nstage\t^(a|b)\t\\1\npurpose\tx$\tdp\nkernel\tgemm\tcompute\n"
     for i, name in enumerate(("setup", "windows", "streams", "overlap")):
         yield name, query(i) + database(labelled())
         yield name + "_compat", query(i | 4) + database(labelled())
-        yield name + "_plain", query(i | 16, 4) + database(rows(3, 2))
+        yield name + "_plain", query(i | 16 | 64, 4) + database(rows(3, 2))
     yield "rules", query(3, 0, rules) + database(rows(5))
     yield "rank", query(11, 1) + database(labelled())
     texts = b"\x07\x18\x41gemm\x07\x28\x41nccl"
@@ -151,6 +151,7 @@ def queries():
         values(0, 30, 60 + n, 0, 1, 0, n, 3, PID, n, n, 2, 3, 4, 5, 6) for n in (1, 2))
     for i in range(4):
         yield f"rows_{i}", query(0xa0 | i) + texts + ranges + work
+    yield "rows_negative", query(0xe1) + texts + ranges + values(0, 60, 30, 0, 1, 0, 7, 3, PID, 1, 1)
     yield "rows_rules", query(0xa3, 0, rules) + texts + ranges + work
 
 
