@@ -66,7 +66,8 @@ static bool is_blank(const struct header *header)
 /* Size and first bytes of a file. */
 static int read_header(struct header *header, struct tw_database *db, struct trawl_error *err)
 {
-	int fd = open(db->path.ptr, O_RDONLY | O_CLOEXEC), failed = 0;
+	/* A pipe without a writer is not waited for. */
+	int fd = open(db->path.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failed = 0;
 	struct stat info;
 	ssize_t got = 0;
 
@@ -107,9 +108,13 @@ static int check_header(const struct header *header, struct trawl_error *err)
 	return 0;
 }
 
-/* A log beside the database with changes that are not in it; one that is done with begins with 0. */
-static bool has_log(const struct tw_database *db, const char *suffix)
+enum log { NO_LOG, DONE_LOG, LIVE_LOG };
+
+/* A log beside the database may have changes that are not in it; one that is done with begins with 0. */
+static enum log find_log(const struct tw_database *db, const char *suffix)
 {
+	enum log found = NO_LOG;
+	struct stat info;
 	struct tw_str name;
 	char first = 0;
 	int fd = -1;
@@ -117,27 +122,34 @@ static bool has_log(const struct tw_database *db, const char *suffix)
 	tw_str_init(&name, db->allocator);
 	tw_str_addf(&name, "%s%s", db->path.ptr, suffix);
 	if (!name.failed)
-		fd = open(name.ptr, O_RDONLY | O_CLOEXEC);
+		fd = open(name.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0) {
-		if (read(fd, &first, 1) != 1)
-			first = 0;
+		found = DONE_LOG;
+		/* SQLite would wait for a pipe. */
+		if (fstat(fd, &info) || !S_ISREG(info.st_mode) ||
+		    (read(fd, &first, 1) == 1 && first))
+			found = LIVE_LOG;
 		close(fd);
 	}
 	tw_str_release(&name);
-	return first != 0;
+	return found;
 }
 
 static int check_logs(struct tw_database *db, struct trawl_error *err)
 {
-	if (has_log(db, "-wal"))
+	enum log changes = find_log(db, "-wal");
+
+	if (changes == LIVE_LOG)
 		return trawl_error_set(err, TRAWL_EIO,
 				       "changes to it are still in its log (-wal): end the program "
 				       "that writes it, or run sqlite3 FILE "
 				       "'PRAGMA wal_checkpoint(TRUNCATE)'");
-	if (has_log(db, "-journal"))
+	if (find_log(db, "-journal") == LIVE_LOG)
 		return trawl_error_set(err, TRAWL_EIO,
 				       "it is being written, or its writer was interrupted: it has "
 				       "a -journal; wait for the export, or export it again");
+	/* For a log SQLite would make a file beside it, whatever is in it. */
+	db->immutable = changes == DONE_LOG;
 	return 0;
 }
 
@@ -151,7 +163,8 @@ static void add_uri(const struct tw_database *db, struct tw_str *uri)
 {
 	const char *p = db->path.ptr;
 
-	tw_str_add_cstr(uri, "file:");
+	/* ":memory:" would be no file. */
+	tw_str_add_cstr(uri, *p == '/' ? "file:" : "file:./");
 	while (p[0] == '/' && p[1] == '/')
 		p++;
 	for (; *p; p++) {
@@ -342,7 +355,7 @@ int tw_database_open(struct tw_database **out, const char *path,
 	if (!status) {
 		db->cut = is_cut(&header, db->size);
 		/* A file in WAL mode would otherwise get new files beside it. */
-		db->immutable = header.bytes[18] == 2 || header.bytes[19] == 2;
+		db->immutable |= header.bytes[18] == 2 || header.bytes[19] == 2;
 		status = connect(db, err);
 	}
 	if (status) {

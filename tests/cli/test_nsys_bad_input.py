@@ -215,6 +215,36 @@ class Databases(Case):
         self.write(bytes(512), "x.sqlite-journal")
         self.good(path)
 
+    def test_wal_that_is_done_with(self):
+        """SQLite would open a log of zeros and make files for that."""
+        path = self.make()
+        self.write(bytes(5000), "x.sqlite-wal")
+        before = sorted(os.listdir(self.tmp))
+        self.assertExit(trawl("check", path), 0)
+        self.ask(path)
+        self.assertEqual(sorted(os.listdir(self.tmp)), before)
+
+    def test_log_that_is_a_pipe(self):
+        path = self.make()
+        for name in ("x.sqlite-wal", "x.sqlite-journal"):
+            os.mkfifo(self.tmp / name)
+            self.refused(path, name[8:], timeout=20)
+            os.unlink(self.tmp / name)
+
+    def test_pipe_without_a_writer(self):
+        os.mkfifo(self.path())
+        done, _ = self.ask(self.path(), status=1, timeout=20)
+        self.assertRegex(done.err, "from a pipe or device; give the path of a file")
+
+    def test_file_named_as_memory(self):
+        shutil.move(self.make(), self.path(":memory:"))
+        for command in (("check",), ("nsys", "setup")):
+            done = trawl(*command, ":memory:", cwd=self.tmp)
+            self.assertExit(done, 0)
+            self.assertNotIn("no ranges and no GPU work", done.out)
+        done, rows = self.ask(":memory:", cwd=self.tmp)
+        self.assertEqual(len(rows), 1)
+
     # ---- damage
 
     def pages(self, path):
