@@ -1,11 +1,14 @@
+#define _GNU_SOURCE
 #include "cli/exporting.h"
 
 #include "io/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,15 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* The nsys that runs, for the handler of signals. */
 static volatile sig_atomic_t running;
 
 void cli_export_stop(void)
 {
 	if (running > 0)
-		kill((pid_t)running, SIGTERM);
+		kill(-(pid_t)running, SIGTERM);
 }
 
 static bool is_report(const char *path)
@@ -44,7 +45,7 @@ static int no_memory(struct trawl_error *err)
 }
 
 /* A directory that nobody else may look into; what will be in it is known to the handler. */
-static int make_directory(struct cli_exported *e, struct trawl_error *err)
+static int make_directory(struct cli_exported *e, const char *path, struct trawl_error *err)
 {
 	const char *where = getenv("TMPDIR");
 
@@ -52,8 +53,10 @@ static int make_directory(struct cli_exported *e, struct trawl_error *err)
 	if (e->directory.failed)
 		return no_memory(err);
 	if (!mkdtemp(e->directory.ptr)) {
-		trawl_error_set(err, TRAWL_EIO, "cannot make a directory '%s': %s",
-				e->directory.ptr, strerror(errno));
+		trawl_error_set(err, TRAWL_EIO,
+				"%s: no room to export it: cannot make a directory '%.200s': %s; "
+				"name another place by TMPDIR",
+				path, e->directory.ptr, strerror(errno));
 		tw_str_release(&e->directory);
 		return TRAWL_EIO;
 	}
@@ -65,6 +68,34 @@ static int make_directory(struct cli_exported *e, struct trawl_error *err)
 	e->temporaries[1] = tw_temporary_note(e->journal.ptr);
 	e->temporaries[2] = tw_temporary_note(e->directory.ptr);
 	return 0;
+}
+
+/*
+ * A process group of its own, for nsys may be a script that starts another program; and with the
+ * signals that came with it, none of which comes between its start and its being known here.
+ */
+static int spawn_group(const posix_spawn_file_actions_t *actions, char *const *arguments,
+		       pid_t *pid)
+{
+	posix_spawnattr_t attributes;
+	sigset_t all, before;
+	int error = posix_spawnattr_init(&attributes);
+
+	if (error)
+		return error;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	error = posix_spawnattr_setflags(&attributes,
+					 POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	if (!error)
+		error = posix_spawnattr_setsigmask(&attributes, &before);
+	if (!error)
+		error = posix_spawnp(pid, arguments[0], actions, &attributes, arguments, environ);
+	if (!error)
+		running = *pid;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	posix_spawnattr_destroy(&attributes);
+	return error;
 }
 
 static int spawn(char *const *arguments, pid_t *pid)
@@ -79,7 +110,7 @@ static int spawn(char *const *arguments, pid_t *pid)
 	if (!error)
 		error = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	if (!error)
-		error = posix_spawnp(pid, arguments[0], &actions, NULL, arguments, environ);
+		error = spawn_group(&actions, arguments, pid);
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
 }
@@ -88,7 +119,6 @@ static int wait_for(pid_t pid, const char *path, struct trawl_error *err)
 {
 	int status = 0;
 
-	running = pid;
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	running = 0;
@@ -136,7 +166,8 @@ static int run_nsys(const struct cli_exported *e, const char *path, struct trawl
 				"--output=FILE.sqlite %s",
 				path, path);
 		else if (error)
-			status = trawl_error_set(err, TRAWL_EIO, "cannot run nsys: %s",
+			status = trawl_error_set(err, TRAWL_EIO,
+						 "%s: cannot run nsys to export it: %s", path,
 						 strerror(error));
 		else
 			status = wait_for(pid, path, err);
@@ -161,12 +192,12 @@ int cli_export(struct cli_exported *e, const char *path, const struct cli_common
 	if (stat(path, &info))
 		return trawl_error_set(err, TRAWL_EIO, "cannot open '%s': %s", path,
 				       strerror(errno));
-	status = make_directory(e, err);
+	status = make_directory(e, path, err);
 	if (!status && common->verbose)
 		cli_message("%s: exported by nsys", path);
 	if (!status)
 		status = run_nsys(e, path, err);
-	if (!status && stat(e->file.ptr, &info))
+	if (!status && (lstat(e->file.ptr, &info) || !S_ISREG(info.st_mode)))
 		status = trawl_error_set(err, TRAWL_EIO, "%s: nsys export wrote no file", path);
 	if (status)
 		cli_export_end(e);
@@ -182,14 +213,19 @@ static void forget(struct tw_temporary *temporary, struct tw_str *name)
 		tw_str_release(name);
 }
 
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+	(void)info;
+	(void)kind;
+	(void)where;
+	return remove(path);
+}
+
+/* With whatever else nsys wrote. */
 void cli_export_end(struct cli_exported *e)
 {
-	if (e->file.ptr)
-		unlink(e->file.ptr);
-	if (e->journal.ptr)
-		unlink(e->journal.ptr);
 	if (e->directory.ptr)
-		rmdir(e->directory.ptr);
+		nftw(e->directory.ptr, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 	forget(e->temporaries[0], &e->file);
 	forget(e->temporaries[1], &e->journal);
 	forget(e->temporaries[2], &e->directory);

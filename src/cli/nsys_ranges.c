@@ -111,11 +111,14 @@ int cli_nsys_ranges(const struct cli_command *command, struct cli_reporting *r,
 
 	if (status >= 0)
 		return status;
+	r->only = &tw_analysis_nvtx_ranges;
+	if (q.rank < 0)
+		return cli_reporting_run(r, false, print_ranges, &q);
+	/* Which process the rank is, the same export says that is reported on. */
 	if (cli_export(&exported, r->path, &r->common, &err))
 		return cli_fail(&err);
 	r->path = exported.path;
-	r->only = &tw_analysis_nvtx_ranges;
-	status = q.rank < 0 ? -1 : find_process(&q, options);
+	status = find_process(&q, options);
 	if (status < 0)
 		status = cli_reporting_run(r, false, print_ranges, &q);
 	cli_export_end(&exported);

@@ -47,6 +47,9 @@ static const char *find_folded(const char *text, size_t len, const char *needle,
 	return NULL;
 }
 
+/* A name of megabytes is no name: a piece that is so far behind the one before is not looked for. */
+#define FAR ((size_t)1 << 16)
+
 bool tw_name_matches(const char *pattern, const char *text, size_t len)
 {
 	const char *end = text + len;
@@ -62,7 +65,9 @@ bool tw_name_matches(const char *pattern, const char *text, size_t len)
 				return false;
 			text += piece;
 		} else if (piece) {
-			text = find_folded(text, (size_t)(end - text), pattern, piece);
+			size_t room = (size_t)(end - text);
+
+			text = find_folded(text, room < FAR ? room : FAR, pattern, piece);
 			if (!text)
 				return false;
 			text += piece;

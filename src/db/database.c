@@ -13,6 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Ids that SQLite would look for in all rows: their places, by id. */
+struct index {
+	struct place {
+		int64_t id, rowid;
+	} * at;
+	size_t count, capacity;
+	bool made;
+};
+
 struct tw_database {
 	const struct trawl_allocator *allocator;
 	sqlite3 *handle;
@@ -23,6 +32,8 @@ struct tw_database {
 	bool cut, immutable, text_failed;
 	sqlite3_stmt *text; /* of tw_database_text() */
 	const char *text_table, *text_column;
+	int64_t text_steps; /* through rows that were not asked for */
+	struct index texts; /* once these were many */
 };
 
 struct tw_scan {
@@ -55,7 +66,8 @@ static bool is_blank(const struct header *header)
 /* Size and first bytes of a file. */
 static int read_header(struct header *header, struct tw_database *db, struct trawl_error *err)
 {
-	int fd = open(db->path.ptr, O_RDONLY | O_CLOEXEC), failed = 0;
+	/* A pipe without a writer is not waited for. */
+	int fd = open(db->path.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failed = 0;
 	struct stat info;
 	ssize_t got = 0;
 
@@ -96,9 +108,13 @@ static int check_header(const struct header *header, struct trawl_error *err)
 	return 0;
 }
 
-/* A log beside the database with changes that are not in it; one that is done with begins with 0. */
-static bool has_log(const struct tw_database *db, const char *suffix)
+enum log { NO_LOG, DONE_LOG, LIVE_LOG };
+
+/* A log beside the database may have changes that are not in it; one that is done with begins with 0. */
+static enum log find_log(const struct tw_database *db, const char *suffix)
 {
+	enum log found = NO_LOG;
+	struct stat info;
 	struct tw_str name;
 	char first = 0;
 	int fd = -1;
@@ -106,27 +122,34 @@ static bool has_log(const struct tw_database *db, const char *suffix)
 	tw_str_init(&name, db->allocator);
 	tw_str_addf(&name, "%s%s", db->path.ptr, suffix);
 	if (!name.failed)
-		fd = open(name.ptr, O_RDONLY | O_CLOEXEC);
+		fd = open(name.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0) {
-		if (read(fd, &first, 1) != 1)
-			first = 0;
+		found = DONE_LOG;
+		/* SQLite would wait for a pipe. */
+		if (fstat(fd, &info) || !S_ISREG(info.st_mode) ||
+		    (read(fd, &first, 1) == 1 && first))
+			found = LIVE_LOG;
 		close(fd);
 	}
 	tw_str_release(&name);
-	return first != 0;
+	return found;
 }
 
 static int check_logs(struct tw_database *db, struct trawl_error *err)
 {
-	if (has_log(db, "-wal"))
+	enum log changes = find_log(db, "-wal");
+
+	if (changes == LIVE_LOG)
 		return trawl_error_set(err, TRAWL_EIO,
 				       "changes to it are still in its log (-wal): end the program "
 				       "that writes it, or run sqlite3 FILE "
 				       "'PRAGMA wal_checkpoint(TRUNCATE)'");
-	if (has_log(db, "-journal"))
+	if (find_log(db, "-journal") == LIVE_LOG)
 		return trawl_error_set(err, TRAWL_EIO,
 				       "it is being written, or its writer was interrupted: it has "
 				       "a -journal; wait for the export, or export it again");
+	/* For a log SQLite would make a file beside it, whatever is in it. */
+	db->immutable = changes == DONE_LOG;
 	return 0;
 }
 
@@ -140,7 +163,8 @@ static void add_uri(const struct tw_database *db, struct tw_str *uri)
 {
 	const char *p = db->path.ptr;
 
-	tw_str_add_cstr(uri, "file:");
+	/* ":memory:" would be no file. */
+	tw_str_add_cstr(uri, *p == '/' ? "file:" : "file:./");
 	while (p[0] == '/' && p[1] == '/')
 		p++;
 	for (; *p; p++) {
@@ -331,7 +355,7 @@ int tw_database_open(struct tw_database **out, const char *path,
 	if (!status) {
 		db->cut = is_cut(&header, db->size);
 		/* A file in WAL mode would otherwise get new files beside it. */
-		db->immutable = header.bytes[18] == 2 || header.bytes[19] == 2;
+		db->immutable |= header.bytes[18] == 2 || header.bytes[19] == 2;
 		status = connect(db, err);
 	}
 	if (status) {
@@ -365,11 +389,18 @@ int tw_database_open_again(struct tw_database **out, const struct tw_database *d
 	return 0;
 }
 
+static void release_index(struct tw_database *db)
+{
+	tw_free(db->allocator, db->texts.at, db->texts.capacity * sizeof(*db->texts.at));
+	db->texts = (struct index){ .made = false };
+}
+
 void tw_database_close(struct tw_database *db)
 {
 	if (!db)
 		return;
 	sqlite3_finalize(db->text);
+	release_index(db);
 	sqlite3_close(db->handle);
 	tw_str_release(&db->path);
 	tw_str_release(&db->tables);
@@ -444,13 +475,33 @@ static int fail_table(struct tw_database *db, const char *table, int code, int64
 			       sqlite3_errmsg(db->handle));
 }
 
+/*
+ * What rowids are called in a table: a column may have their name without being them.  Where all
+ * three are taken so, the rows will not be in order.
+ */
+static const char *rowid_of(struct tw_database *db, const char *table)
+{
+	static const char *const names[] = { "rowid", "_rowid_", "oid" };
+	const char *type;
+	int key;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!sqlite3_table_column_metadata(db->handle, NULL, table, names[i], &type, NULL,
+						   NULL, &key, NULL) &&
+		    key && type && !sqlite3_stricmp(type, "INTEGER"))
+			return names[i];
+	return names[0];
+}
+
 /* One end of the rowids, found without a scan: 1; 0: no rows. */
 static int find_rowid(struct tw_database *db, const char *table, const char *which, int64_t *rowid,
 		      struct trawl_error *err)
 {
 	int code, found = 0;
-	sqlite3_stmt *statement =
-		prepare(db, sqlite3_mprintf("SELECT %s(rowid) FROM \"%w\"", which, table), &code);
+	sqlite3_stmt *statement = prepare(
+		db, sqlite3_mprintf("SELECT %s(%s) FROM \"%w\"", which, rowid_of(db, table), table),
+		&code);
 
 	db->steps = 0;
 	if (!code)
@@ -486,51 +537,14 @@ bool tw_database_rowids(struct tw_database *db, const char *table, int64_t *firs
 	return tw_database_range(db, table, first, last, &err) == 1;
 }
 
-const char *tw_database_text(struct tw_database *db, const char *table, const char *column,
-			     int64_t id, size_t *len)
-{
-	bool has_id;
-	int code;
-
-	*len = 0;
-	if (!db->text || db->text_table != table || db->text_column != column) {
-		sqlite3_finalize(db->text);
-		db->text = NULL;
-		has_id = tw_database_has_column(db, table, "id");
-		if (tw_database_has_column(db, table, column))
-			db->text =
-				prepare(db,
-					sqlite3_mprintf("SELECT \"%w\" FROM \"%w\" WHERE \"%w\"=?",
-							column, table, has_id ? "id" : "rowid"),
-					&code);
-		db->text_table = table;
-		db->text_column = column;
-		if (!db->text)
-			return NULL;
-	}
-	sqlite3_reset(db->text);
-	sqlite3_bind_int64(db->text, 1, id);
-	db->steps = 0;
-	code = sqlite3_step(db->text);
-	db->text_failed |= code != SQLITE_ROW && code != SQLITE_DONE;
-	if (code != SQLITE_ROW || sqlite3_column_type(db->text, 0) != SQLITE_TEXT)
-		return NULL;
-	*len = (size_t)sqlite3_column_bytes(db->text, 0);
-	return (const char *)sqlite3_column_blob(db->text, 0);
-}
-
-bool tw_database_text_failed(const struct tw_database *db)
-{
-	return db->text_failed;
-}
-
 /* ---- scans */
 
 /* "SELECT rowid, columns FROM table WHERE rowid BETWEEN ? AND ?", of columns that are there. */
 static char *scan_query(struct tw_scan *scan, const char *table, const char *const *columns,
 			size_t count)
 {
-	char *sql = sqlite3_mprintf("SELECT rowid"), *more;
+	const char *rowid = rowid_of(scan->database, table);
+	char *sql = sqlite3_mprintf("SELECT %s", rowid), *more;
 	int place = 1;
 	size_t i;
 
@@ -543,7 +557,7 @@ static char *scan_query(struct tw_scan *scan, const char *table, const char *con
 		sqlite3_free(sql);
 		sql = more;
 	}
-	more = sql ? sqlite3_mprintf("%s FROM \"%w\" WHERE rowid BETWEEN ? AND ?", sql, table) :
+	more = sql ? sqlite3_mprintf("%s FROM \"%w\" WHERE %s BETWEEN ? AND ?", sql, table, rowid) :
 		     NULL;
 	sqlite3_free(sql);
 	return more;
@@ -716,4 +730,138 @@ const char *tw_scan_text(const struct tw_scan *scan, size_t column, size_t *len)
 		return NULL;
 	*len = (size_t)sqlite3_column_bytes(scan->statement, place);
 	return (const char *)sqlite3_column_blob(scan->statement, place);
+}
+
+/* ---- texts */
+
+/* Steps through rows of others after which an index is worth it. */
+#define MOST_STEPS 20000
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->rowid > y->rowid) - (x->rowid < y->rowid);
+}
+
+static bool add_place(struct tw_database *db, int64_t id, int64_t rowid)
+{
+	struct index *x = &db->texts;
+
+	if (x->count == x->capacity) {
+		size_t capacity = x->capacity ? x->capacity * 2 : 1024;
+		struct place *moved = tw_realloc(db->allocator, x->at, x->capacity * sizeof(*moved),
+						 capacity * sizeof(*moved));
+
+		if (!moved)
+			return false;
+		x->at = moved;
+		x->capacity = capacity;
+	}
+	x->at[x->count++] = (struct place){ id, rowid };
+	return true;
+}
+
+/* All that can be read of the table; without room for it the search goes on as before. */
+static void make_index(struct tw_database *db, const char *table)
+{
+	static const char *const columns[] = { "id" };
+	struct trawl_error ignored;
+	struct tw_scan *scan;
+	int64_t id;
+	int status = tw_scan_open(&scan, db, table, columns, 1, INT64_MIN, INT64_MAX, &ignored);
+	bool room = !status;
+
+	while (room && (status = tw_scan_next(scan, &ignored)) == 1)
+		if (tw_scan_integer(scan, 0, &id) == TW_VALUE_GIVEN)
+			room = add_place(db, id, tw_scan_rowid(scan));
+	tw_scan_close(scan);
+	db->text_failed |= status < 0;
+	if (!room) {
+		release_index(db);
+		return;
+	}
+	if (db->texts.count)
+		qsort(db->texts.at, db->texts.count, sizeof(*db->texts.at), compare_places);
+	db->texts.made = true;
+}
+
+/* The rowid of an id's first row. */
+static bool find_place(const struct index *index, int64_t id, int64_t *rowid)
+{
+	size_t low = 0, high = index->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (index->at[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == index->count || index->at[low].id != id)
+		return false;
+	*rowid = index->at[low].rowid;
+	return true;
+}
+
+static bool prepare_text(struct tw_database *db, const char *table, const char *column, bool by_id)
+{
+	int code;
+
+	sqlite3_finalize(db->text);
+	db->text = NULL;
+	if (tw_database_has_column(db, table, column))
+		db->text =
+			prepare(db,
+				sqlite3_mprintf("SELECT \"%w\" FROM \"%w\" WHERE \"%w\"=?", column,
+						table, by_id ? "id" : rowid_of(db, table)),
+				&code);
+	return db->text != NULL;
+}
+
+/* The statement that finds texts, for another column or after the index was made; false: none. */
+static bool choose_text(struct tw_database *db, const char *table, const char *column)
+{
+	if (db->text_table != table || db->text_column != column) {
+		release_index(db);
+		db->text_steps = 0;
+		db->text_table = table;
+		db->text_column = column;
+		return prepare_text(db, table, column, tw_database_has_column(db, table, "id"));
+	}
+	if (db->text_steps > MOST_STEPS && !db->texts.made) {
+		db->text_steps = INT64_MIN;
+		make_index(db, table);
+		if (db->texts.made)
+			return prepare_text(db, table, column, false);
+	}
+	return db->text != NULL;
+}
+
+const char *tw_database_text(struct tw_database *db, const char *table, const char *column,
+			     int64_t id, size_t *len)
+{
+	int code;
+
+	*len = 0;
+	if (!choose_text(db, table, column) || (db->texts.made && !find_place(&db->texts, id, &id)))
+		return NULL;
+	sqlite3_reset(db->text);
+	sqlite3_bind_int64(db->text, 1, id);
+	db->steps = 0;
+	code = sqlite3_step(db->text);
+	db->text_steps += sqlite3_stmt_status(db->text, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1);
+	db->text_failed |= code != SQLITE_ROW && code != SQLITE_DONE;
+	if (code != SQLITE_ROW || sqlite3_column_type(db->text, 0) != SQLITE_TEXT)
+		return NULL;
+	*len = (size_t)sqlite3_column_bytes(db->text, 0);
+	return (const char *)sqlite3_column_blob(db->text, 0);
+}
+
+bool tw_database_text_failed(const struct tw_database *db)
+{
+	return db->text_failed;
 }

@@ -45,6 +45,7 @@ static int use_rules(struct tw_nsys_capture *c, const char *name, struct trawl_e
 	tw_nsys_ranges_release(&c->ranges);
 	/* What is wrong with the table has been said. */
 	tw_str_clear(&c->source->troubles);
+	c->source->texts_told = false;
 	return tw_nsys_ranges_read(&c->ranges, c->source, &c->rules, err);
 }
 
@@ -137,6 +138,22 @@ static int find_ranks(struct tw_nsys_capture *c, struct trawl_error *err)
 		good = add_processes(c);
 	tw_nsys_workers_release(&workers);
 	return status || good ? status : no_memory(err);
+}
+
+/* The rank of a process, NULL: it is none.  Ranks are by process. */
+static struct tw_nsys_rank *find_rank(const struct tw_nsys_capture *c, int64_t process)
+{
+	size_t low = 0, high = c->rank_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->ranks[middle].process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < c->rank_count && c->ranks[low].process == process ? &c->ranks[low] : NULL;
 }
 
 /* Leaves the rank that is asked for; TRAWL_EUSAGE names those that there are. */
@@ -294,27 +311,23 @@ static int median_windows(struct tw_nsys_capture *c, const struct tw_nsys_survey
 			  struct trawl_error *err)
 {
 	const struct tw_nsys_ranges *r = &c->ranges;
-	uint32_t *order = sort_windows(r, c->source->allocator), process;
-	uint64_t group;
-	size_t first, last, i;
+	uint32_t *order = sort_windows(r, c->source->allocator);
+	size_t first, last;
 	int status = order ? 0 : no_memory(err);
 
 	for (first = 0; first < r->window_count && !status; first = last) {
-		process = r->windows[order[first]].process;
-		group = window_group(r->windows, order[first]);
+		uint64_t group = window_group(r->windows, order[first]);
+		struct tw_nsys_rank *rank =
+			find_rank(c, r->processes[r->windows[order[first]].process].process);
+
 		for (last = first + 1;
 		     last < r->window_count && window_group(r->windows, order[last]) == group;
 		     last++)
 			;
-		for (i = 0; i < c->rank_count && !status; i++) {
-			const struct tw_nsys_busiest *busiest =
-				survey ? tw_nsys_survey_busiest(survey, c->ranks[i].process) : NULL;
-
-			if (c->ranks[i].process == r->processes[process].process &&
-			    !c->ranks[i].windowed)
-				status = median_window(c, &c->ranks[i], order, first, last, busiest,
-						       err);
-		}
+		if (rank && !rank->windowed)
+			status = median_window(
+				c, rank, order, first, last,
+				survey ? tw_nsys_survey_busiest(survey, rank->process) : NULL, err);
 	}
 	if (order)
 		tw_free(c->source->allocator, order, (r->window_count + 1) * sizeof(*order));
@@ -324,20 +337,20 @@ static int median_windows(struct tw_nsys_capture *c, const struct tw_nsys_survey
 /* The middle half of a process's work on the GPU. */
 static void middle_windows(struct tw_nsys_capture *c, const struct tw_nsys_workers *workers)
 {
-	size_t i, k;
+	size_t i;
 
-	for (i = 0; i < c->rank_count; i++)
-		for (k = 0; k < workers->count && !c->ranks[i].windowed; k++) {
-			const struct tw_nsys_work *w = &workers->at[k];
-			int64_t quarter = (w->last_ns - w->first_ns) / 4;
+	for (i = 0; i < workers->count; i++) {
+		const struct tw_nsys_work *w = &workers->at[i];
+		int64_t quarter = (w->last_ns - w->first_ns) / 4;
+		struct tw_nsys_rank *rank = find_rank(c, w->process);
 
-			if (w->process != c->ranks[i].process)
-				continue;
-			c->ranks[i].windowed = true;
-			c->ranks[i].start_ns = w->first_ns + quarter;
-			c->ranks[i].end_ns = w->last_ns - quarter;
-			c->ranks[i].rule = "middle of the trace: half of the time of its GPU work";
-		}
+		if (!rank || rank->windowed)
+			continue;
+		rank->windowed = true;
+		rank->start_ns = w->first_ns + quarter;
+		rank->end_ns = w->last_ns - quarter;
+		rank->rule = "middle of the trace: half of the time of its GPU work";
+	}
 }
 
 /* No rule knows the steady state: what is repeated, else the middle. */

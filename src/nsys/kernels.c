@@ -259,6 +259,25 @@ static bool count_kernel(struct part *p, const struct tw_scan *scan, enum kind k
 	return add_comm(k, kernel);
 }
 
+/* Times and numbers for which a report leaves a kernel out, too. */
+static bool is_impossible(int64_t start_ns, int64_t end_ns)
+{
+	return end_ns < start_ns || end_ns - start_ns > TW_LONGEST_DURATION_NS ||
+	       (!start_ns && !end_ns);
+}
+
+static bool is_odd(const struct tw_scan *scan)
+{
+	static const size_t numbers[] = { DEVICE, CONTEXT, GREEN, STREAM, CORRELATION };
+	int64_t value;
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (tw_scan_integer(scan, numbers[i], &value) == TW_VALUE_ODD)
+			return true;
+	return false;
+}
+
 static int on_row(void *part, const struct tw_scan *scan)
 {
 	struct part *p = part;
@@ -275,8 +294,11 @@ static int on_row(void *part, const struct tw_scan *scan)
 		return tw_nsys_odd(&p->part, scan);
 	start = values[START];
 	end = values[END];
-	if (!tw_nsys_is_time(start) || !tw_nsys_is_time(end))
+	if (!tw_nsys_is_time(start) || !tw_nsys_is_time(end) ||
+	    (!wanted_of(p)->compat && is_impossible(start, end)))
 		return tw_nsys_odd(&p->part, scan);
+	if (end < start)
+		end = start;
 	if (end > p->found.end_ns)
 		p->found.end_ns = end;
 	if (end < p->first_ns || start > p->last_ns)
@@ -284,13 +306,13 @@ static int on_row(void *part, const struct tw_scan *scan)
 	window = window_of(p, tw_nsys_process(values[GID], wanted_of(p)->compat));
 	if (window == TW_IDS_NONE)
 		return 0;
-	if (end < start)
-		end = start;
 	kernel = (struct tw_nsys_comm){ .start_ns = start, .end_ns = end, .gpu_start_ns = start };
 	if (wanted_of(p)->compat ?
 		    !is_inside(&wanted_of(p)->windows[window], start, end) :
 		    !clip(&wanted_of(p)->windows[window], &kernel.start_ns, &kernel.end_ns))
 		return 0;
+	if (!wanted_of(p)->compat && is_odd(scan))
+		return tw_nsys_odd(&p->part, scan);
 	clipped = kernel.start_ns != start || kernel.end_ns != end;
 	if (!kind_of_row(p, scan, &kind))
 		return tw_nsys_no_memory(&p->part);

@@ -5,6 +5,7 @@
 #ifndef TW_NSYS_RANGES_H
 #define TW_NSYS_RANGES_H
 
+#include "base/times.h"
 #include "nsys/ids.h"
 #include "nsys/rules.h"
 #include "nsys/scan.h"
@@ -95,7 +96,7 @@ enum tw_nvtx_kind tw_nvtx_read(struct tw_nsys_part *part, const struct tw_scan *
 /* A time of which differences and sums cannot overflow. */
 static inline bool tw_nsys_is_time(int64_t time_ns)
 {
-	return time_ns > -(INT64_MAX / 4) && time_ns < INT64_MAX / 4;
+	return time_ns >= -TW_LATEST_TIME_NS && time_ns <= TW_LATEST_TIME_NS;
 }
 
 #endif

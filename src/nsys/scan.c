@@ -8,7 +8,7 @@
 /* Rowids a part: a few tenths of a second; small enough that threads end together. */
 #define PART_ROWS ((uint64_t)1 << 18)
 /* Rowids that a hostile file spreads over all 64 bits do not make more parts. */
-#define MOST_PARTS 4096
+#define MOST_PARTS 256
 
 struct work {
 	struct tw_nsys_source *source;
@@ -16,6 +16,12 @@ struct work {
 	char *parts;
 	int64_t first, last;
 	uint64_t step;
+
+	pthread_mutex_t lock; /* of what follows */
+	/* Handles, one for each thread that reads: to open one takes reading what tables there are. */
+	struct tw_database **idle;
+	size_t idle_count, idle_capacity;
+	bool texts_failed;
 };
 
 static struct tw_nsys_part *part_at(const struct tw_nsys_scan *scan, void *parts, size_t i)
@@ -39,6 +45,30 @@ static int read_rows(const struct tw_nsys_scan *scan, struct tw_nsys_part *part,
 	return failed ? failed : status;
 }
 
+static int take_database(struct work *work, struct tw_nsys_part *part)
+{
+	pthread_mutex_lock(&work->lock);
+	if (work->idle_count)
+		part->database = work->idle[--work->idle_count];
+	pthread_mutex_unlock(&work->lock);
+	return part->database ? 0 :
+				tw_database_open_again(&part->database, work->source->database,
+						       &part->error);
+}
+
+static void give_database_back(struct work *work, struct tw_nsys_part *part)
+{
+	pthread_mutex_lock(&work->lock);
+	work->texts_failed |= tw_database_text_failed(part->database);
+	if (work->idle_count < work->idle_capacity) {
+		work->idle[work->idle_count++] = part->database;
+		part->database = NULL;
+	}
+	pthread_mutex_unlock(&work->lock);
+	tw_database_close(part->database);
+	part->database = NULL;
+}
+
 static void read_part(void *context, size_t i)
 {
 	struct work *work = context;
@@ -53,8 +83,7 @@ static void read_part(void *context, size_t i)
 	part->allocator = work->source->allocator;
 	part->context = work->scan->context;
 	part->odd_row = -1;
-	part->status =
-		tw_database_open_again(&part->database, work->source->database, &part->error);
+	part->status = take_database(work, part);
 	if (part->status)
 		return;
 	part->status = read_rows(work->scan, part, first, last);
@@ -63,8 +92,27 @@ static void read_part(void *context, size_t i)
 		if (status)
 			part->status = status;
 	}
-	tw_database_close(part->database);
-	part->database = NULL;
+	give_database_back(work, part);
+}
+
+/* All parts, by several threads. */
+static int read_parts(struct work *work, size_t count, struct trawl_error *err)
+{
+	const struct trawl_allocator *a = work->source->allocator;
+	unsigned threads = work->source->threads ? work->source->threads : tw_thread_count();
+	size_t i;
+
+	work->idle_capacity = threads < count ? threads : count;
+	work->idle = tw_alloc_array(a, work->idle_capacity, sizeof(struct tw_database *));
+	if (!work->idle)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	pthread_mutex_init(&work->lock, NULL);
+	tw_parallel(threads, count, read_part, work);
+	pthread_mutex_destroy(&work->lock);
+	for (i = 0; i < work->idle_count; i++)
+		tw_database_close(work->idle[i]);
+	tw_free(a, work->idle, work->idle_capacity * sizeof(struct tw_database *));
+	return 0;
 }
 
 /* What was left out of the table: damage, and rows that hold no numbers. */
@@ -89,10 +137,11 @@ static int tell(struct tw_nsys_source *source, const struct tw_nsys_scan *scan, 
 		odd += part->odd;
 	}
 	if (odd && !scan->told)
-		tw_str_addf(&source->troubles,
-			    "table %s: %lld rows with something else than a number are left out, "
-			    "the first is row %lld\n",
-			    scan->table, (long long)odd, (long long)odd_row);
+		tw_str_addf(
+			&source->troubles,
+			"table %s: %lld rows in which a number is missing or impossible are left "
+			"out, the first is row %lld\n",
+			scan->table, (long long)odd, (long long)odd_row);
 	return 0;
 }
 
@@ -136,9 +185,15 @@ int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_nsys_scan *scan,
 		*count = 0;
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	}
-	tw_parallel(source->threads ? source->threads : tw_thread_count(), *count, read_part,
-		    &work);
-	status = tell(source, scan, *parts, *count, err);
+	status = read_parts(&work, *count, err);
+	if (!status)
+		status = tell(source, scan, *parts, *count, err);
+	if (work.texts_failed && !source->texts_told) {
+		source->texts_told = true;
+		tw_str_add_cstr(&source->troubles,
+				"table StringIds is damaged: names that stand in it are missing; "
+				"export it again\n");
+	}
 	if (status) {
 		tw_nsys_scan_free(source, scan, *parts, *count);
 		*parts = NULL;

@@ -15,6 +15,7 @@ struct tw_nsys_source {
 	const struct trawl_allocator *allocator;
 	unsigned threads;
 	struct tw_str troubles; /* a line for each thing that was left out */
+	bool texts_told;	/* that texts cannot be read is among them */
 };
 
 /* The first member of what a scan collects of one part. */

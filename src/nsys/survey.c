@@ -458,16 +458,20 @@ static void release_instances(void *part)
 	tw_str_release(&p->text);
 }
 
-/* The number that the process of an instance has in `ranges`. */
-static uint32_t process_in(const struct tw_nsys_survey *survey, const struct tw_nsys_ranges *ranges,
-			   uint32_t process)
+/* The numbers that processes of the survey have in `ranges`; NULL: out of memory. */
+static uint32_t *number_processes(const struct tw_nsys_survey *survey,
+				  const struct tw_nsys_ranges *ranges)
 {
-	size_t i;
+	uint32_t *numbers =
+		tw_alloc_array(survey->allocator, survey->process_count + 1, sizeof(*numbers));
+	uint32_t i, known;
 
-	for (i = 0; i < ranges->process_count; i++)
-		if (tw_ids_get(&survey->process_ids, ranges->processes[i].process) == process)
-			return (uint32_t)i;
-	return UINT32_MAX;
+	for (i = 0; numbers && i < ranges->process_count; i++) {
+		known = tw_ids_get(&survey->process_ids, ranges->processes[i].process);
+		if (known != TW_IDS_NONE)
+			numbers[known] = i;
+	}
+	return numbers;
 }
 
 int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_source *source,
@@ -486,7 +490,8 @@ int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_s
 	};
 	size_t count, i, k;
 	struct instances *parts;
-	bool good = true;
+	uint32_t *numbers = number_processes(survey, ranges);
+	bool good = numbers != NULL;
 	void *made;
 	int status;
 
@@ -497,12 +502,14 @@ int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_s
 		for (k = 0; k < parts[i].count && good; k++) {
 			struct tw_nsys_range range = parts[i].at[k];
 
-			range.process = process_in(survey, ranges, range.process);
+			range.process = numbers[range.process];
 			good = tw_list_grow((void **)&ranges->windows, &ranges->window_capacity,
 					    ranges->window_count, sizeof(range), ranges->allocator);
 			if (good)
 				ranges->windows[ranges->window_count++] = range;
 		}
 	tw_nsys_scan_free(source, &scan, made, count);
+	if (numbers)
+		tw_free(survey->allocator, numbers, (survey->process_count + 1) * sizeof(*numbers));
 	return status || good ? status : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 }

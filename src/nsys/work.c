@@ -52,6 +52,8 @@ static int on_row(void *part, const struct tw_scan *scan)
 	    tw_scan_integer(scan, GID, &gid) != TW_VALUE_GIVEN || !tw_nsys_is_time(work.first_ns) ||
 	    !tw_nsys_is_time(work.last_ns))
 		return 0;
+	if (work.last_ns < work.first_ns || work.last_ns - work.first_ns > TW_LONGEST_DURATION_NS)
+		return 0;
 	work.process = tw_nsys_process(gid, false);
 	return add(&p->found, &work, &p->last) ? 0 : tw_nsys_no_memory(&p->part);
 }

@@ -5,13 +5,9 @@
 #ifndef TW_TRACE_READER_H
 #define TW_TRACE_READER_H
 
+#include "base/times.h"
 #include "io/feed.h"
 #include "store/trace.h"
-
-/* A longer duration is a corrupt record: profilers write INT64 limits for calls that never ended. */
-#define TW_LONGEST_DURATION_NS ((int64_t)7 * 86400 * 1000000000)
-/* Room that sums and differences of two times need. */
-#define TW_LATEST_TIME_NS (INT64_MAX / 4)
 
 /* Whether a file is a database, or should be one by its name and is nothing at all. */
 bool tw_is_database(const char *path);

@@ -431,6 +431,58 @@ class Reports(Export):
         else:
             self.fail("nsys goes on")
 
+    OUT = "for a; do case $a in --output=*) out=${a#--output=};; esac; done\n"
+
+    def test_nsys_that_writes_something_else(self):
+        """A directory, a pipe: none is a file to be read; and all of it goes."""
+        path = self.write("x", "a.nsys-rep")
+        for script in ('mkdir "$out"; echo x > "$out/y"', 'mkfifo "$out"', 'ln -s /dev/zero "$out"'):
+            for command in (("nsys", "setup"), ("check",)):
+                done = trawl(*command, path, env=self.nsys(self.OUT + script), timeout=20)
+                self.assertExit(done, 1)
+                self.assertIn("a.nsys-rep: nsys export wrote no file", done.err)
+                self.assertEqual(self.left(), [])
+
+    def test_nsys_that_writes_more_files(self):
+        path = self.export("a.nsys-rep")
+        script = self.OUT + 'mkdir "$(dirname "$out")/d"; echo > "$(dirname "$out")/d/e"; cp "$a" "$out"'
+        self.assertExit(trawl("nsys", "setup", path, env=self.nsys(script)), 0)
+        self.assertEqual(self.left(), [])
+
+    def test_interrupted_with_what_nsys_started(self):
+        path = self.write("x", "a.nsys-rep")
+        env = self.nsys('sleep 60 &\necho $! > "$(dirname "$0")/pid"\nwait\n')
+        process = subprocess.Popen([PROGRAM, "nsys", "setup", path], env=env)
+        pid = self.tmp / "bin/pid"
+        for _ in range(500):
+            if pid.exists() and pid.read_text().strip():
+                break
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(20), -signal.SIGINT)
+        for _ in range(500):
+            status = pathlib.Path(f"/proc/{int(pid.read_text())}/stat")
+            # One that nobody waits for has ended, too.
+            if not status.exists() or " Z " in status.read_text():
+                break
+            time.sleep(0.01)
+        else:
+            self.fail("what nsys started goes on")
+
+    def test_no_place_for_the_export(self):
+        path = self.write("x", "a.nsys-rep")
+        done = trawl("check", path, env={**self.nsys("exit 0"), "TMPDIR": "/nonexistent"})
+        self.assertExit(done, 1)
+        self.assertRegex(done.err, "a.nsys-rep: .*/nonexistent/trawl-.*TMPDIR")
+
+    def test_nsys_that_cannot_run(self):
+        path = self.write("x", "a.nsys-rep")
+        env = self.nsys("exit 0")
+        (self.tmp / "bin/nsys").chmod(0o644)
+        done = trawl("nsys", "setup", path, env=env)
+        self.assertExit(done, 1)
+        self.assertRegex(done.err, "a.nsys-rep: cannot run nsys .*Permission denied")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,7 +2,9 @@
 with what to do, or what could be read and a record of what could not; never a crash, and nothing
 is made beside the file.
 """
+import csv
 import gzip
+import io
 import os
 import pathlib
 import shutil
@@ -213,6 +215,36 @@ class Databases(Case):
         self.write(bytes(512), "x.sqlite-journal")
         self.good(path)
 
+    def test_wal_that_is_done_with(self):
+        """SQLite would open a log of zeros and make files for that."""
+        path = self.make()
+        self.write(bytes(5000), "x.sqlite-wal")
+        before = sorted(os.listdir(self.tmp))
+        self.assertExit(trawl("check", path), 0)
+        self.ask(path)
+        self.assertEqual(sorted(os.listdir(self.tmp)), before)
+
+    def test_log_that_is_a_pipe(self):
+        path = self.make()
+        for name in ("x.sqlite-wal", "x.sqlite-journal"):
+            os.mkfifo(self.tmp / name)
+            self.refused(path, name[8:], timeout=20)
+            os.unlink(self.tmp / name)
+
+    def test_pipe_without_a_writer(self):
+        os.mkfifo(self.path())
+        done, _ = self.ask(self.path(), status=1, timeout=20)
+        self.assertRegex(done.err, "from a pipe or device; give the path of a file")
+
+    def test_file_named_as_memory(self):
+        shutil.move(self.make(), self.path(":memory:"))
+        for command in (("check",), ("nsys", "setup")):
+            done = trawl(*command, ":memory:", cwd=self.tmp)
+            self.assertExit(done, 0)
+            self.assertNotIn("no ranges and no GPU work", done.out)
+        done, rows = self.ask(":memory:", cwd=self.tmp)
+        self.assertEqual(len(rows), 1)
+
     # ---- damage
 
     def pages(self, path):
@@ -374,6 +406,88 @@ class Databases(Case):
                   "INSERT INTO StringIds VALUES ('zero',9),('gemm',1),('cudaLaunchKernel',2)")
         rep = self.good(path)
         self.assertEqual(list(rep.kernels()), ["gemm"])
+
+    # ---- the queries: what a report leaves out they leave out, too
+
+    def ask(self, path, query="streams", *more, status=0, **keywords):
+        done = trawl("nsys", query, path, "--format", "csv", *more, **keywords)
+        self.assertAlive(done)
+        self.assertExit(done, status)
+        return done, list(csv.DictReader(io.StringIO(done.out)))
+
+    def test_query_counts_kernels_as_report_does(self):
+        """Values, and times, for which a report leaves a kernel out."""
+        for change in ("deviceId='x'", "streamId=1.5", "correlationId=x'00'", "contextId='c'",
+                       "end=start-1", f"end=start+{2**60}", "start=0,end=0", f"start={2**63 - 1}"):
+            path = self.make()
+            self.edit(path, f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET {change} WHERE rowid IN (2,5)")
+            rep = self.report(path)
+            self.assertEqual(rep.kernel_count(), 6, change)
+            done, rows = self.ask(path, "streams", "--start", 0, "--end", 10**18, status=3)
+            self.assertEqual(sum(int(r["n_comp"]) + int(r["n_comm"]) for r in rows), 6, change)
+            self.assertRegex(done.err, "KERNEL: 2 rows in which a number is missing or impossible "
+                             "are left out, the first is row 2")
+            os.unlink(path)
+
+    def test_window_of_kernels_that_end_before_they_start(self):
+        path = self.make()
+        self.edit(path, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end=start-50")
+        _, rows = self.ask(path, "windows")
+        self.assertTrue(all(int(r["start"]) <= int(r["end"]) for r in rows), rows)
+
+    def test_query_on_damaged_texts(self):
+        """Names that cannot be read make communication look like computation: not silently."""
+        path = self.make()
+        data, size = self.pages(path)
+        at = (self.root(path, "StringIds") - 1) * size
+        data[at:at + size] = bytes([0xff]) * size
+        path.write_bytes(data)
+        done, rows = self.ask(path, status=3)
+        self.assertEqual(sum(int(r["n_comp"]) for r in rows), 4)
+        self.assertEqual(done.err.count("StringIds"), 1, done.err)
+        self.assertRegex(done.err, "x.sqlite: table StringIds is damaged.*export it again")
+
+    def test_column_named_rowid(self):
+        for kind in ("TEXT DEFAULT 'x'", "INTEGER DEFAULT 5"):
+            path = self.make()
+            self.edit(path, f"ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN rowid {kind}",
+                      f"ALTER TABLE StringIds ADD COLUMN rowid {kind}")
+            self.good(path)
+            os.unlink(path)
+
+    # ---- sizes: these take seconds, and took minutes
+
+    def test_many_texts_without_a_key(self):
+        """As copies of exports have them: CREATE TABLE AS forgets the key."""
+        path = self.make(rows=0, skip=("StringIds",))
+        count = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c WHERE i<60000)"
+        self.edit(path, "CREATE TABLE StringIds (value TEXT, id INTEGER)",
+                  f"INSERT INTO StringIds {count} SELECT 'name '||i,i FROM c",
+                  f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL {count} SELECT"
+                  f" 100*i,100*i+50,0,1,7,i,{PID},i,i FROM c")
+        rep = trawl("check", path, timeout=15)
+        self.assertExit(rep, 0)
+        _, rows = self.ask(path, "streams", "--start", 0, "--end", 10**18, timeout=15)
+        self.assertEqual(rows[0]["n_comp"], "60000")
+
+    def test_windows_of_many_processes(self):
+        path = self.make(rows=0)
+        count = "WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM c WHERE i<{})"
+        self.edit(path, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL " + count.format(39999) + " SELECT"
+                  " 100*i,100*i+50,0,1,7,i,i<<24,1,1 FROM c",
+                  "INSERT INTO NVTX_EVENTS " + count.format(159999) + " SELECT"
+                  " 100*i,100*i+50,59,'step '||i,((i/4)<<24)+7,NULL,0 FROM c")
+        _, rows = self.ask(path, "windows", timeout=20)
+        self.assertEqual(len(rows), 40000)
+
+    def test_names_of_megabytes(self):
+        path = self.make()
+        self.edit(path, "UPDATE StringIds SET value=value||hex(zeroblob(5000000))")
+        for query in ("check", "report"):
+            done = trawl(query, path, *(("-o", self.tmp / "long") if query == "report" else ()),
+                         timeout=20)
+            self.assertExit(done, 0)
+        self.ask(path, timeout=10)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Write the kept corpus of fuzz_nsys: exports of a few pages, and values for rows.
+"""Write the kept corpora of fuzz_nsys and fuzz_nsys_queries: exports of a few pages, and values for
+rows.
 
-usage: make_corpus_nsys.py [DIR]     default: corpus/fuzz_nsys beside this script
+usage: make_corpus_nsys.py [DIR]     default: corpus beside this script
 
-The first byte of each file chooses what is asked for, see fuzz_nsys.c. Same bytes every time (for
+The first bytes of each file choose what is asked for, see the targets. Same bytes every time (for
 one version of SQLite); standard library only.
 """
 import os
@@ -108,12 +109,59 @@ def corpus():
         11, PID + 7, 1) + b"\x0c\xf1 events lost   "
 
 
+def labelled():
+    """Two ranks with what the rules of a preset are for."""
+    out = [("StringIds", (i + 1, t)) for i, t in enumerate(
+        ["sm90_gemm", "ncclDevKernel_SendRecv", "cudaLaunchKernel_v7000", "pipeline send/recv"])]
+    for p in range(2):
+        pid = PID + (p << 24)
+        label = f"rank={p}; local=0 pp={p}/2 dp=0/1 cp=0/1 ep=0/1 tp=0/1"
+        out.append(("NVTX_EVENTS", (1, 2, 59, label, pid + 7, None, 0)))
+        for i in range(3):
+            out += [
+                ("NVTX_EVENTS", (100 * i, 100 * i + 99, 59,
+                                 f"forward chunk {i} backward chunk {i}", pid + 7, None, 0)),
+                ("NVTX_EVENTS", (100 * i + 3, 100 * i + 40, 59, "layer01.stage2_f", pid + 7, None, 0)),
+                ("CUPTI_ACTIVITY_KIND_RUNTIME", (100 * i + 5, 100 * i + 9, 0, pid + 7, i + 1, 3)),
+                ("CUPTI_ACTIVITY_KIND_KERNEL", (100 * i + 20, 100 * i + 60, 0, 1, 7, i + 1, pid, 2, 2,
+                                                8, 1, 1)),
+                ("CUPTI_ACTIVITY_KIND_KERNEL", (100 * i + 40, 100 * i + 95, 0, 1, 8, 90 + i, pid, 1, 1,
+                                                8, 1, 1)),
+            ]
+    return out
+
+
+def query(choice, more=0, rules=b""):
+    return bytes([choice, more, len(rules)]) + rules
+
+
+def queries():
+    """Bit by bit: the query, --compat, --rank, a window, several threads, any preset, rows by value."""
+    rules = b"window\tr[0-9]\tr\nstage\t^(a|b)\t\\1\npurpose\tx$\tdp\nkernel\tgemm\tcompute\n"
+    for i, name in enumerate(("setup", "windows", "streams", "overlap")):
+        yield name, query(i) + database(labelled())
+        yield name + "_compat", query(i | 4) + database(labelled())
+        yield name + "_plain", query(i | 16 | 64, 4) + database(rows(3, 2))
+    yield "rules", query(3, 0, rules) + database(rows(5))
+    yield "rank", query(11, 1) + database(labelled())
+    texts = b"\x07\x18\x41gemm\x07\x28\x41nccl"
+    ranges = b"".join(values(c, 10, 90, 59, PID + 7) + b"\x08" + values(1, 0, 0) + b"\x08" * 4
+                      for c in (6 + 14 * 12, 6 + 14 * 13, 6 + 14 * 14, 6 + 14 * 16, 6 + 14 * 17))
+    work = values(5, 20, 25, 0, PID + 7, 3, 2, 0) + b"".join(
+        values(0, 30, 60 + n, 0, 1, 0, n, 3, PID, n, n, 2, 3, 4, 5, 6) for n in (1, 2))
+    for i in range(4):
+        yield f"rows_{i}", query(0xa0 | i) + texts + ranges + work
+    yield "rows_negative", query(0xe1) + texts + ranges + values(0, 60, 30, 0, 1, 0, 7, 3, PID, 1, 1)
+    yield "rows_rules", query(0xa3, 0, rules) + texts + ranges + work
+
+
 def main():
     where = pathlib.Path(sys.argv[1]) if sys.argv[1:] else \
-        pathlib.Path(__file__).resolve().parent / "corpus/fuzz_nsys"
-    where.mkdir(parents=True, exist_ok=True)
-    for name, data in corpus():
-        (where / name).write_bytes(data)
+        pathlib.Path(__file__).resolve().parent / "corpus"
+    for target, inputs in (("fuzz_nsys", corpus), ("fuzz_nsys_queries", queries)):
+        (where / target).mkdir(parents=True, exist_ok=True)
+        for name, data in inputs():
+            (where / target / name).write_bytes(data)
 
 
 if __name__ == "__main__":

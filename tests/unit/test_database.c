@@ -228,6 +228,65 @@ static void test_texts(void **state)
 	tw_database_close(db);
 }
 
+/* Texts that are asked for by the thousand are found without going through all of them each. */
+static void test_many_texts_without_a_key(void **state)
+{
+	static const char table[] = "ids", column[] = "value";
+	struct tw_database *db;
+	char expected[24];
+	const char *text;
+	int64_t id;
+	size_t len;
+
+	(void)state;
+	make("t", "CREATE TABLE ids(value, id); WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL "
+		  "SELECT n+1 FROM c WHERE n<30000) INSERT INTO ids SELECT 'text '||n, n*3 FROM c;"
+		  "INSERT INTO ids VALUES('later',300),('of a real',7.0),('half',7.5),(5,8)");
+	db = open_it("t");
+	for (id = 3; id <= 90000; id += 3) {
+		len = (size_t)snprintf(expected, sizeof(expected), "text %lld", (long long)id / 3);
+		text = tw_database_text(db, table, column, id, &len);
+		assert_non_null(text);
+		assert_int_equal(len, strlen(expected));
+		assert_memory_equal(text, expected, len);
+	}
+	assert_memory_equal(tw_database_text(db, table, column, 7, &len), "of a real", 9);
+	assert_null(tw_database_text(db, table, column, 8, &len));
+	assert_null(tw_database_text(db, table, column, 4, &len));
+	assert_false(tw_database_text_failed(db));
+	tw_database_close(db);
+}
+
+static void test_column_named_rowid(void **state)
+{
+	static const char *const columns[] = { "x", "rowid" };
+	struct tw_database *db;
+	struct tw_scan *scan;
+	struct trawl_error err;
+	int64_t first, last, value;
+	size_t len;
+
+	(void)state;
+	make("t", "CREATE TABLE a(x, rowid TEXT DEFAULT 'r'); INSERT INTO a(x) VALUES(5),(6);"
+		  "CREATE TABLE k(x, rowid INTEGER PRIMARY KEY); INSERT INTO k VALUES(5,77)");
+	db = open_it("t");
+	assert_true(tw_database_rowids(db, "a", &first, &last));
+	assert_int_equal(first, 1);
+	assert_int_equal(last, 2);
+	assert_int_equal(tw_scan_open(&scan, db, "a", columns, 2, first, last, &err), 0);
+	assert_int_equal(tw_scan_next(scan, &err), 1);
+	assert_int_equal(tw_scan_next(scan, &err), 1);
+	assert_int_equal(tw_scan_rowid(scan), 2);
+	assert_int_equal(tw_scan_integer(scan, 0, &value), TW_VALUE_GIVEN);
+	assert_int_equal(value, 6);
+	assert_memory_equal(tw_scan_text(scan, 1, &len), "r", 1);
+	assert_int_equal(tw_scan_next(scan, &err), 0);
+	tw_scan_close(scan);
+	assert_true(tw_database_rowids(db, "k", &first, &last));
+	assert_int_equal(last, 77);
+	tw_database_close(db);
+}
+
 /* ---- damage */
 
 #define PAGE 512
@@ -342,6 +401,8 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_part_of_a_table),
 		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_many_texts_without_a_key),
+		cmocka_unit_test(test_column_named_rowid),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_tree_that_loops),
 		cmocka_unit_test(test_no_memory),
