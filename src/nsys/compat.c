@@ -233,8 +233,8 @@ static int read_kernels(struct compat *c, bool compute_spans, struct trawl_error
 
 	if (status)
 		return status;
-	for (i = 0; i < k->window_count; i++)
-		if (!tw_spans_sum(&k->compute[i], a))
+	for (i = 0; i < k->cover_count; i++)
+		if (!tw_spans_sum(&k->covers[i].spans, a))
 			return no_memory(err);
 	c->key = tw_alloc_array(a, k->comm_count + 1, sizeof(*c->key));
 	if (!c->key)
@@ -426,7 +426,7 @@ static int fill_overlap(struct compat *c, struct trawl_table *table, struct traw
 
 			if (sum->comm_ns < 0)
 				sum->comm_ns = 0;
-			tw_nsys_hidden_add(sum, &c->kernels.compute[s->window], k->start_ns,
+			tw_nsys_hidden_add(sum, &c->kernels.covers[s->cover].spans, k->start_ns,
 					   k->end_ns);
 		}
 	}

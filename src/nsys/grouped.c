@@ -268,12 +268,14 @@ static void add_streams(struct trawl_table *table, const struct sums *s)
 	set_windows(table, row, s);
 }
 
-/* The least hidden first; without any time last. */
+/* The least hidden first; without any time behind those, what is in no group last. */
 static int compare_overlaps(const void *a, const void *b)
 {
 	const struct sums *x = a, *y = b;
 	double p = overlap_of(x), q = overlap_of(y);
 
+	if (x->key.state != y->key.state)
+		return compare_cells(&x->key, &y->key);
 	if (isnan(p) || isnan(q))
 		return isnan(p) == isnan(q) ? compare_cells(&x->key, &y->key) : isnan(p) - isnan(q);
 	return p != q ? (p < q ? -1 : 1) : compare_cells(&x->key, &y->key);

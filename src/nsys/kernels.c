@@ -114,11 +114,9 @@ static bool begin(struct part *p)
 	p->begun = true;
 	p->found.allocator = a;
 	p->found.end_ns = INT64_MIN;
-	p->found.window_count = wanted->count;
 	p->first_ns = INT64_MAX;
 	p->last_ns = INT64_MIN;
-	p->found.compute = tw_alloc_array(a, wanted->count + 1, sizeof(*p->found.compute));
-	if (!p->found.compute || (wanted->rules && !tw_matcher_init(&p->matcher, wanted->rules, a)))
+	if (wanted->rules && !tw_matcher_init(&p->matcher, wanted->rules, a))
 		return false;
 	for (i = 0; i < wanted->count; i++) {
 		const struct tw_nsys_window *w = &wanted->windows[i];
@@ -178,6 +176,22 @@ static int64_t stream_hash(const struct tw_nsys_stream *s)
 	return (int64_t)(h ^ (uint64_t)s->green);
 }
 
+/* The number of a cover.  UINT32_MAX: out of memory. */
+static uint32_t intern_cover(struct tw_nsys_kernels *k, uint32_t window, int64_t device)
+{
+	int64_t key = (int64_t)((uint64_t)window << 32 | (uint32_t)device);
+	uint32_t cover = tw_ids_get(&k->cover_ids, key);
+
+	if (cover != TW_IDS_NONE)
+		return cover;
+	if (!tw_list_grow((void **)&k->covers, &k->cover_capacity, k->cover_count,
+			  sizeof(*k->covers), k->allocator) ||
+	    !tw_ids_put(&k->cover_ids, key, (uint32_t)k->cover_count, k->allocator))
+		return UINT32_MAX;
+	k->covers[k->cover_count] = (struct tw_nsys_cover){ .window = window, .device = device };
+	return (uint32_t)k->cover_count++;
+}
+
 /* The number of a stream.  UINT32_MAX: out of memory. */
 static uint32_t intern_stream(struct tw_nsys_kernels *k, const struct tw_nsys_stream *stream,
 			      uint32_t last)
@@ -196,6 +210,9 @@ static uint32_t intern_stream(struct tw_nsys_kernels *k, const struct tw_nsys_st
 	    !tw_ids_put(&k->stream_ids, hash, (uint32_t)k->stream_count, k->allocator))
 		return UINT32_MAX;
 	k->streams[k->stream_count] = *stream;
+	k->streams[k->stream_count].cover = intern_cover(k, stream->window, stream->device);
+	if (k->streams[k->stream_count].cover == UINT32_MAX)
+		return UINT32_MAX;
 	return (uint32_t)k->stream_count++;
 }
 
@@ -248,7 +265,7 @@ static bool count_kernel(struct part *p, const struct tw_scan *scan, enum kind k
 		s->compute_count++;
 		s->compute_ns += length;
 		return !wanted_of(p)->compute_spans || !length ||
-		       tw_spans_add(&k->compute[window], kernel->start_ns, kernel->end_ns,
+		       tw_spans_add(&k->covers[s->cover].spans, kernel->start_ns, kernel->end_ns,
 				    k->allocator);
 	}
 	s->comm_count++;
@@ -331,9 +348,9 @@ static int on_end(void *part)
 
 	if (!p->begun)
 		return 0;
-	for (i = 0; i < p->found.window_count; i++)
-		if (!tw_spans_unite(&p->found.compute[i], p->part.allocator) ||
-		    !tw_spans_resize(&p->found.compute[i], 0, p->part.allocator))
+	for (i = 0; i < p->found.cover_count; i++)
+		if (!tw_spans_unite(&p->found.covers[i].spans, p->part.allocator) ||
+		    !tw_spans_resize(&p->found.covers[i].spans, 0, p->part.allocator))
 			return tw_nsys_no_memory(&p->part);
 	return 0;
 }
@@ -376,6 +393,19 @@ static bool join_streams(struct tw_nsys_kernels *to, const struct tw_nsys_kernel
 	return true;
 }
 
+/* reserve() has made its room. */
+static bool join_cover(struct tw_nsys_kernels *to, const struct tw_nsys_cover *from)
+{
+	uint32_t number = intern_cover(to, from->window, from->device);
+	bool good = number != UINT32_MAX;
+	size_t i;
+
+	for (i = 0; i < from->spans.count && good; i++)
+		good = tw_spans_add(&to->covers[number].spans, from->spans.at[i].start_ns,
+				    from->spans.at[i].end_ns, to->allocator);
+	return good;
+}
+
 static bool join_part(struct tw_nsys_kernels *to, struct tw_nsys_kernels *from)
 {
 	size_t bytes = (from->stream_count + 1) * sizeof(uint32_t), i, k;
@@ -386,10 +416,8 @@ static bool join_part(struct tw_nsys_kernels *to, struct tw_nsys_kernels *from)
 		from->comm[i].stream = numbers[from->comm[i].stream];
 		good = add_comm(to, &from->comm[i]);
 	}
-	for (k = 0; k < from->window_count && good; k++)
-		for (i = 0; i < from->compute[k].count && good; i++)
-			good = tw_spans_add(&to->compute[k], from->compute[k].at[i].start_ns,
-					    from->compute[k].at[i].end_ns, to->allocator);
+	for (k = 0; k < from->cover_count && good; k++)
+		good = join_cover(to, &from->covers[k]);
 	to->rows += from->rows;
 	to->unnamed += from->unnamed;
 	if (from->end_ns > to->end_ns)
@@ -408,7 +436,7 @@ static bool add_loud(struct tw_nsys_kernels *k)
 		const struct tw_nsys_stream *s = &k->streams[c->stream];
 
 		if (c->loud && s->compute_count &&
-		    !tw_spans_add(&k->compute[s->window], c->start_ns, c->end_ns, k->allocator))
+		    !tw_spans_add(&k->covers[s->cover].spans, c->start_ns, c->end_ns, k->allocator))
 			return false;
 	}
 	return true;
@@ -481,15 +509,20 @@ static bool sort_streams(struct tw_nsys_kernels *k)
 /* Room for all spans at once: lists that grow by themselves would be there twice. */
 static bool reserve(struct tw_nsys_kernels *k, const struct part *parts, size_t count)
 {
-	size_t i, w, spans;
+	size_t i, c;
 
-	for (w = 0; w < k->window_count; w++) {
-		for (spans = 0, i = 0; i < count; i++)
-			if (parts[i].begun)
-				spans += parts[i].found.compute[w].count;
-		if (!tw_spans_resize(&k->compute[w], spans, k->allocator))
+	for (i = 0; i < count; i++)
+		for (c = 0; parts[i].begun && c < parts[i].found.cover_count; c++) {
+			const struct tw_nsys_cover *from = &parts[i].found.covers[c];
+			uint32_t number = intern_cover(k, from->window, from->device);
+
+			if (number == UINT32_MAX)
+				return false;
+			k->covers[number].room += from->spans.count;
+		}
+	for (c = 0; c < k->cover_count; c++)
+		if (!tw_spans_resize(&k->covers[c].spans, k->covers[c].room, k->allocator))
 			return false;
-	}
 	return true;
 }
 
@@ -505,8 +538,8 @@ static bool join(struct tw_nsys_kernels *k, struct part *parts, size_t count, bo
 	}
 	if (good && compat)
 		good = add_loud(k);
-	for (i = 0; i < k->window_count && good; i++)
-		good = tw_spans_unite(&k->compute[i], k->allocator);
+	for (i = 0; i < k->cover_count && good; i++)
+		good = tw_spans_unite(&k->covers[i].spans, k->allocator);
 	return good && sort_streams(k);
 }
 
@@ -529,13 +562,8 @@ int tw_nsys_kernels_read(struct tw_nsys_kernels *kernels, struct tw_nsys_source 
 	bool good;
 	int status;
 
-	*kernels = (struct tw_nsys_kernels){ .allocator = a,
-					     .window_count = wanted->count,
-					     .end_ns = INT64_MIN };
+	*kernels = (struct tw_nsys_kernels){ .allocator = a, .end_ns = INT64_MIN };
 	kernels->table = tw_database_has_table(source->database, scan.table);
-	kernels->compute = tw_alloc_array(a, wanted->count + 1, sizeof(*kernels->compute));
-	if (!kernels->compute)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	status = tw_nsys_scan(source, &scan, &parts, &count, err);
 	good = status || join(kernels, parts, count, wanted->compat);
 	tw_nsys_scan_free(source, &scan, parts, count);
@@ -547,10 +575,10 @@ void tw_nsys_kernels_release(struct tw_nsys_kernels *k)
 	const struct trawl_allocator *a = k->allocator;
 	size_t i;
 
-	for (i = 0; k->compute && i < k->window_count; i++)
-		tw_spans_release(&k->compute[i], a);
-	if (k->compute)
-		tw_free(a, k->compute, (k->window_count + 1) * sizeof(*k->compute));
+	for (i = 0; i < k->cover_count; i++)
+		tw_spans_release(&k->covers[i].spans, a);
+	tw_free(a, k->covers, k->cover_capacity * sizeof(*k->covers));
+	tw_ids_release(&k->cover_ids, a);
 	tw_ids_release(&k->stream_ids, a);
 	tw_free(a, k->streams, k->stream_capacity * sizeof(*k->streams));
 	tw_free(a, k->comm, k->comm_capacity * sizeof(*k->comm));

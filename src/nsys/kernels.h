@@ -27,8 +27,17 @@ struct tw_nsys_kernels_wanted {
 	bool compat;
 };
 
+/* When anything computes on a device: only that hides what the device communicates. */
+struct tw_nsys_cover {
+	uint32_t window;
+	int64_t device;
+	struct tw_spans spans; /* united */
+	size_t room;	       /* while they are collected: how many there will be */
+};
+
 struct tw_nsys_stream {
 	uint32_t window;
+	uint32_t cover;				/* in covers */
 	int64_t device, context, green, stream; /* -1: not told */
 	uint64_t comm_count, compute_count, clipped;
 	tw_wide comm_ns, compute_ns;
@@ -51,9 +60,10 @@ struct tw_nsys_kernels {
 	struct tw_ids stream_ids; /* while they are collected */
 	struct tw_nsys_comm *comm;
 	size_t comm_count, comm_capacity;
-	struct tw_spans *compute; /* of each window: all its compute kernels, united */
-	size_t window_count;
-	uint64_t rows, unnamed; /* kernels in the windows; those of them without a name */
+	struct tw_nsys_cover *covers; /* of windows and devices */
+	size_t cover_count, cover_capacity;
+	struct tw_ids cover_ids; /* while they are collected */
+	uint64_t rows, unnamed;	 /* kernels in the windows; those of them without a name */
 	bool table;
 	int64_t end_ns; /* largest time seen, whatever its process */
 };

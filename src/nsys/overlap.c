@@ -13,9 +13,10 @@ enum { RANK = TW_OVERLAP_COMPAT, WINDOW_START, WINDOW_END, EXPOSED_UNION, COMM, 
 
 static const struct trawl_column columns[COLUMNS] = {
 	{ "pid", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "process, as the system numbers it" },
-	{ "stage", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "stage that launched the communication" },
+	{ "stage", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
+	  "stage that launched the communication; missing: launched in none" },
 	{ "exposed_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14,
-	  "sum over its communication kernels of the time in which nothing computes" },
+	  "sum over its communication kernels of the time in which nothing computes on the device" },
 	{ "overlap", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
 	  "part of its communication's time in which something computes" },
 	{ "overlap_min", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "the same of the kernel least hidden" },
@@ -85,10 +86,8 @@ struct work {
 	const char **stages; /* sorted, each once */
 	uint32_t *stage_of_mark;
 	size_t stage_count;
-	uint32_t *order; /* of attributed kernels that have a stage */
+	uint32_t *order; /* of attributed kernels */
 	size_t count;
-	uint64_t stageless;
-	tw_wide stageless_ns;
 };
 
 #define NO_STAGE UINT32_MAX
@@ -145,21 +144,27 @@ static uint64_t group_of(const void *context, uint32_t number)
 {
 	const struct work *w = context;
 
+	/* Behind the stages of its rank what was launched in none. */
 	return (uint64_t)window_of(w, number) << 32 | stage_of(w, number);
 }
 
-static void select_staged(struct work *w)
+static uint32_t cover_of(const struct work *w, uint32_t number)
 {
-	uint32_t i;
+	return w->capture->kernels.streams[comm_of(w, number)->stream].cover;
+}
 
-	for (i = 0; i < w->attribution->count; i++) {
-		if (stage_of(w, i) != NO_STAGE) {
-			w->order[w->count++] = i;
-			continue;
-		}
-		w->stageless++;
-		w->stageless_ns += comm_of(w, i)->end_ns - comm_of(w, i)->start_ns;
-	}
+static uint64_t cover_key(const void *context, uint32_t number)
+{
+	return cover_of(context, number);
+}
+
+/* By rank, stage, device. */
+static bool put_in_order(struct work *w)
+{
+	for (; w->count < w->attribution->count; w->count++)
+		w->order[w->count] = (uint32_t)w->count;
+	return !tw_sort(w->order, w->count, cover_key, w, w->allocator) &&
+	       !tw_sort(w->order, w->count, group_of, w, w->allocator);
 }
 
 /* ---- rows */
@@ -179,30 +184,47 @@ static bool exposed_union(struct tw_spans *spans, const struct tw_spans *compute
 	return true;
 }
 
-static bool add_row(const struct work *w, size_t first, size_t last, struct trawl_table *table)
+/* Sums of the kernels order[first] to order[last - 1], device by device. */
+static bool sum_kernels(const struct work *w, size_t first, size_t last,
+			struct tw_nsys_hidden *hidden, int64_t *exposed_ns)
 {
-	uint32_t window = window_of(w, w->order[first]);
-	const struct tw_nsys_rank *rank = &w->capture->ranks[w->capture->rank_of_window[window]];
-	const struct tw_spans *compute = &w->capture->kernels.compute[window];
-	struct tw_nsys_hidden hidden = TW_NSYS_HIDDEN_INIT;
 	struct tw_spans spans = { 0 };
-	int64_t exposed_ns;
 	bool good = true;
-	size_t i, row;
+	int64_t ns;
+	size_t i;
 
+	*exposed_ns = 0;
 	for (i = first; i < last && good; i++) {
 		const struct tw_nsys_comm *comm = comm_of(w, w->order[i]);
+		uint32_t cover = cover_of(w, w->order[i]);
+		const struct tw_spans *compute = &w->capture->kernels.covers[cover].spans;
 
-		tw_nsys_hidden_add(&hidden, compute, comm->start_ns, comm->end_ns);
+		tw_nsys_hidden_add(hidden, compute, comm->start_ns, comm->end_ns);
 		good = tw_spans_add(&spans, comm->start_ns, comm->end_ns, w->allocator);
+		if (i + 1 < last && cover_of(w, w->order[i + 1]) == cover)
+			continue;
+		good = good && exposed_union(&spans, compute, w->allocator, &ns);
+		*exposed_ns += good ? ns : 0;
+		spans.count = 0;
 	}
-	good = good && exposed_union(&spans, compute, w->allocator, &exposed_ns);
 	tw_spans_release(&spans, w->allocator);
-	if (!good)
+	return good;
+}
+
+static bool add_row(const struct work *w, size_t first, size_t last, struct trawl_table *table)
+{
+	uint32_t window = window_of(w, w->order[first]), stage = stage_of(w, w->order[first]);
+	const struct tw_nsys_rank *rank = &w->capture->ranks[w->capture->rank_of_window[window]];
+	struct tw_nsys_hidden hidden = TW_NSYS_HIDDEN_INIT;
+	int64_t exposed_ns;
+	size_t row;
+
+	if (!sum_kernels(w, first, last, &hidden, &exposed_ns))
 		return false;
 	row = tw_table_add_row(table);
 	tw_table_set_integer(table, row, TW_OVERLAP_PID, tw_nsys_pid(rank->process));
-	tw_table_set_str(table, row, TW_OVERLAP_STAGE, w->stages[stage_of(w, w->order[first])]);
+	if (stage != NO_STAGE)
+		tw_table_set_str(table, row, TW_OVERLAP_STAGE, w->stages[stage]);
 	tw_nsys_set_sum(table, row, TW_OVERLAP_EXPOSED_NS, hidden.exposed_ns);
 	tw_table_set_real(table, row, TW_OVERLAP_OVERLAP, tw_nsys_hidden_percent(&hidden));
 	tw_table_set_real(table, row, TW_OVERLAP_MIN, hidden.least);
@@ -220,8 +242,7 @@ static bool add_rows(struct work *w, struct trawl_table *table)
 	size_t first, last;
 
 	number_stages(w);
-	select_staged(w);
-	if (tw_sort(w->order, w->count, group_of, w, w->allocator))
+	if (!put_in_order(w))
 		return false;
 	for (first = 0; first < w->count; first = last) {
 		uint64_t group = group_of(w, w->order[first]);
@@ -239,8 +260,8 @@ static bool sum_compute(struct tw_nsys_kernels *k)
 {
 	size_t i;
 
-	for (i = 0; i < k->window_count; i++)
-		if (!tw_spans_sum(&k->compute[i], k->allocator))
+	for (i = 0; i < k->cover_count; i++)
+		if (!tw_spans_sum(&k->covers[i].spans, k->allocator))
 			return false;
 	return true;
 }
@@ -261,11 +282,6 @@ static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *att
 	tw_free(a, w.stages, marks * sizeof(*w.stages));
 	tw_free(a, w.stage_of_mark, marks * sizeof(*w.stage_of_mark));
 	tw_free(a, w.order, kernels * sizeof(*w.order));
-	if (good && w.stageless && tw_wide_fits(w.stageless_ns))
-		tw_table_add_note(table,
-				  "communication launched in no stage, left out: %llu kernels, "
-				  "%lld ns",
-				  (unsigned long long)w.stageless, (long long)w.stageless_ns);
 	return good ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 }
 

@@ -60,7 +60,8 @@ class Fixtures(Case):
             truth = make(path, "--schema", schema, "--ranks", "6", "--layers", "3")
             done = trawl("nsys", "overlap", path, "--format", "csv")
             self.assertExit(done, 0)
-            got = rows_of(done)
+            got = [r for r in rows_of(done) if r["stage"]]
+            self.assertEqual(self.without_stage(rows_of(done)), self.without_stage_truth(truth))
             want = [(r, stage, s) for r in truth for stage, s in sorted(r["stages"].items())]
             self.assertEqual(len(got), len(want))
             for row, (rank, stage, s) in zip(got, want):
@@ -72,6 +73,17 @@ class Fixtures(Case):
                 for name, value in (("overlap", hidden), ("overlap_min", min(s["percent"])),
                                     ("overlap_max", max(s["percent"]))):
                     self.assertAlmostEqual(float(row[name]), value, 9)
+
+    def without_stage(self, rows):
+        """What is told of communication that no stage launched: by rank."""
+        return {int(r["rank"]): int(r["comm_ns"]) for r in rows if not r["stage"]}
+
+    def without_stage_truth(self, truth):
+        all_of = {r["rank"]: sum(s["comm_ns"] - s["barrier_ns"] for s in r["streams"].values())
+                  for r in truth}
+        rest = {r["rank"]: all_of[r["rank"]] - sum(s["comm_ns"] for s in r["stages"].values())
+                for r in truth}
+        return {rank: ns for rank, ns in rest.items() if ns}
 
     def test_setup_and_windows(self):
         path = self.tmp / "a.sqlite"
@@ -94,7 +106,8 @@ class Fixtures(Case):
             worst = max(of, key=lambda x: (x[1]["exposed_ns"], -x[0]))
             want.append((100 * (comm - free) / comm, stage, len(of), comm, free, worst[0],
                          worst[1]["exposed_ns"]))
-        got = rows_of(trawl("nsys", "overlap", path, "--by", "stage", "--format", "csv"))
+        got = [r for r in rows_of(trawl("nsys", "overlap", path, "--by", "stage", "--format",
+                                        "csv")) if r["stage"]]
         self.assertEqual(
             [[r[k] for k in ("stage", "ranks", "comm_ns", "exposed_ns", "worst_rank",
                              "worst_exposed_ns")] for r in got],

@@ -412,6 +412,7 @@ static void test_tables_that_are_not_there(void **state)
 
 	add_rank(s);
 	add_comm(s);
+	run(s, "CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT)");
 	for (i = 0; i < 4; i++) {
 		run(s, "DROP TABLE %s", tables[i]);
 		assert_int_equal(ask(s, TW_NSYS_SETUP), 0);
