@@ -274,9 +274,11 @@ static size_t plain(const char *pattern, char *name)
 
 static void check_host_name(char *const *fields)
 {
-	static const char *const kinds[] = { "synchronising",	"graph_launch", "data_loading",
-					     "container",	"python_code",	"python_internal",
-					     "gradient_buckets" };
+	static const char *const kinds[] = { "synchronising",	 "graph_launch",
+					     "data_loading",	 "container",
+					     "python_code",	 "python_internal",
+					     "gradient_buckets", "framework_range",
+					     "autograd_thread" };
 	char name[100];
 	unsigned found = tw_host_kinds_of(name, plain(fields[0], name)), i;
 
