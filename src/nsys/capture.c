@@ -43,9 +43,6 @@ static int use_rules(struct tw_nsys_capture *c, const char *name, struct trawl_e
 	if (status)
 		return status;
 	tw_nsys_ranges_release(&c->ranges);
-	/* What is wrong with the table has been said. */
-	tw_str_clear(&c->source->troubles);
-	c->source->texts_told = false;
 	return tw_nsys_ranges_read(&c->ranges, c->source, &c->rules, err);
 }
 

@@ -78,7 +78,7 @@ static void read_part(void *context, size_t i)
 	int status;
 
 	left = (uint64_t)work->last - (uint64_t)first;
-	if (left >= work->step)
+	if (left >= work->step && work->step != UINT64_MAX)
 		last = (int64_t)((uint64_t)first + work->step - 1);
 	part->allocator = work->source->allocator;
 	part->context = work->scan->context;
@@ -115,12 +115,24 @@ static int read_parts(struct work *work, size_t count, struct trawl_error *err)
 	return 0;
 }
 
+/* What has been said of a table. */
+static struct tw_nsys_told *told_of(struct tw_nsys_source *source, const char *table)
+{
+	size_t i = 0;
+
+	while (i + 1 < TW_NSYS_TOLD && source->told[i].table &&
+	       strcmp(source->told[i].table, table) != 0)
+		i++;
+	source->told[i].table = table;
+	return &source->told[i];
+}
+
 /* What was left out of the table: damage, and rows that hold no numbers. */
 static int tell(struct tw_nsys_source *source, const struct tw_nsys_scan *scan, void *parts,
 		size_t count, struct trawl_error *err)
 {
+	struct tw_nsys_told *told = told_of(source, scan->table);
 	int64_t odd = 0, odd_row = -1;
-	bool damaged = false;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
@@ -128,40 +140,21 @@ static int tell(struct tw_nsys_source *source, const struct tw_nsys_scan *scan, 
 
 		if (part->status && part->status != TRAWL_EFORMAT)
 			return trawl_error_set(err, part->status, "%s", part->error.message);
-		if (part->status && !damaged && !scan->told)
+		if (part->status && !told->damage)
 			tw_str_addf(&source->troubles, "%s; rows behind it are left out\n",
 				    part->error.message);
-		damaged = damaged || part->status;
+		told->damage = told->damage || part->status;
 		if (part->odd && !odd)
 			odd_row = part->odd_row;
 		odd += part->odd;
 	}
-	if (odd && !scan->told)
+	if (odd && !told->odd)
 		tw_str_addf(
 			&source->troubles,
 			"table %s: %lld rows in which a number is missing or impossible are left "
 			"out, the first is row %lld\n",
 			scan->table, (long long)odd, (long long)odd_row);
-	return 0;
-}
-
-/* A table without a first row is empty, or damaged where it begins. */
-static int tell_unreadable(struct tw_nsys_source *source, const struct tw_nsys_scan *scan,
-			   struct trawl_error *err)
-{
-	struct trawl_error error;
-	struct tw_scan *rows;
-	int status = tw_scan_open(&rows, source->database, scan->table, scan->columns,
-				  scan->column_count, INT64_MIN, INT64_MAX, &error);
-
-	if (!status) {
-		status = tw_scan_next(rows, &error);
-		tw_scan_close(rows);
-	}
-	if (status == TRAWL_ENOMEM)
-		return trawl_error_set(err, status, "%s", error.message);
-	if (status < 0 && !scan->told)
-		tw_str_addf(&source->troubles, "%s; it is left out\n", error.message);
+	told->odd = told->odd || odd;
 	return 0;
 }
 
@@ -174,12 +167,16 @@ int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_nsys_scan *scan,
 
 	*parts = NULL;
 	*count = 0;
-	if (!tw_database_rowids(source->database, scan->table, &work.first, &work.last))
-		return tell_unreadable(source, scan, err);
+	status = tw_database_range(source->database, scan->table, &work.first, &work.last, err);
+	if (!status || status == TRAWL_ENOMEM)
+		return status;
 	rows = (uint64_t)work.last - (uint64_t)work.first;
-	if (rows / work.step >= MOST_PARTS)
+	/* Where an end cannot be read the scan goes as far as it can: in one part. */
+	if (status < 0)
+		work.step = UINT64_MAX;
+	else if (rows / work.step >= MOST_PARTS)
 		work.step = rows / MOST_PARTS + 1;
-	*count = (size_t)(rows / work.step) + 1;
+	*count = (size_t)(rows / work.step) + (status > 0 || rows < UINT64_MAX);
 	*parts = work.parts = tw_alloc_array(source->allocator, *count, scan->part_size);
 	if (!*parts) {
 		*count = 0;

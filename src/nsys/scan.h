@@ -9,6 +9,14 @@
 #include "base/str.h"
 #include "db/database.h"
 
+/* Tables of which it has been said what is wrong with them: several scans may find it. */
+#define TW_NSYS_TOLD 16
+
+struct tw_nsys_told {
+	const char *table;
+	bool damage, odd;
+};
+
 /* What is read, and what was found wrong on the way. */
 struct tw_nsys_source {
 	struct tw_database *database;
@@ -16,6 +24,7 @@ struct tw_nsys_source {
 	unsigned threads;
 	struct tw_str troubles; /* a line for each thing that was left out */
 	bool texts_told;	/* that texts cannot be read is among them */
+	struct tw_nsys_told told[TW_NSYS_TOLD];
 };
 
 /* The first member of what a scan collects of one part. */
@@ -40,7 +49,6 @@ struct tw_nsys_scan {
 	/* Behind the last row of a part, on its thread; NULL: nothing to do. */
 	int (*finish)(void *part);
 	void (*release)(void *part);
-	bool told; /* what is wrong with the table has been said by an earlier scan of it */
 };
 
 /*

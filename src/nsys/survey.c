@@ -340,7 +340,6 @@ static int read_all(struct tw_nsys_survey *survey, struct tw_nsys_source *source
 		.part_size = sizeof(struct part),
 		.row = on_row,
 		.release = release_part,
-		.told = true,
 	};
 	struct names all = { 0 };
 	struct part *parts;
@@ -486,7 +485,6 @@ int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_s
 		.part_size = sizeof(struct instances),
 		.row = on_instance,
 		.release = release_instances,
-		.told = true,
 	};
 	size_t count, i, k;
 	struct instances *parts;

@@ -46,7 +46,7 @@ static int on_row(void *part, const struct tw_scan *scan)
 	int64_t gid;
 
 	p->found.allocator = p->part.allocator;
-	/* Odd rows are told of by whoever needs them. */
+	/* Odd rows are told of by who reads what is in them. */
 	if (tw_scan_integer(scan, START, &work.first_ns) != TW_VALUE_GIVEN ||
 	    tw_scan_integer(scan, END, &work.last_ns) != TW_VALUE_GIVEN ||
 	    tw_scan_integer(scan, GID, &gid) != TW_VALUE_GIVEN || !tw_nsys_is_time(work.first_ns) ||
@@ -84,7 +84,6 @@ static int read_table(struct tw_nsys_workers *w, struct tw_nsys_source *source, 
 		.part_size = sizeof(struct part),
 		.row = on_row,
 		.release = release_part,
-		.told = true,
 	};
 	size_t count, i, k;
 	struct part *parts;
@@ -167,7 +166,6 @@ static int latest_of(struct tw_nsys_source *source, const char *table, int64_t *
 		.part_size = sizeof(struct latest),
 		.row = on_time,
 		.release = release_latest,
-		.told = true,
 	};
 	const struct latest *parts;
 	size_t count, i;

@@ -14,6 +14,7 @@ from support import ROOT, Case, report, trawl
 
 GENERATOR = ROOT / "tests/gen/nsys_export.py"
 SAMPLE = ROOT / "examples/sample.sqlite"
+QUERIES = ("setup", "windows", "streams", "overlap")
 SCHEMAS = ("2021", "2022", "2024", "2026")
 
 
@@ -160,6 +161,24 @@ class Fixtures(Case):
             self.assertIn("aten::mm", {r["name"] for r in rep.table("ops_summary")})
             self.assertEqual({r["pid"] for r in rep.table("nvtx_ranges")},
                              {str(r["pid"]) for r in truth})
+
+    def test_damage_is_never_silent(self):
+        """Every page of an export broken in turn: with status 0 the answer is the right one."""
+        for name in ("pithtrain", "bare"):
+            path, broken = self.tmp / f"{name}.sqlite", self.tmp / "broken.sqlite"
+            make(path, "--trainer", name, "--chunks", "3", "--ranks", "2")
+            whole = path.read_bytes()
+            right = {q: trawl("nsys", q, path, "--format", "csv").out for q in QUERIES}
+            for page in range(len(whole) // 4096):
+                broken.write_bytes(whole[:page * 4096] + b"\xff" * 4096
+                                   + whole[page * 4096 + 4096:])
+                for query in QUERIES:
+                    done = trawl("nsys", query, broken, "--format", "csv")
+                    self.assertIn(done.rc, (0, 1, 3), done)
+                    if done.rc == 0:
+                        self.assertEqual(done.out, right[query], f"page {page}, {query}")
+                    else:
+                        self.assertIn("broken.sqlite: ", done.err)
 
     def test_an_analysis_is_of_one_device(self):
         for command in ("analyze", "prepare"):
