@@ -227,17 +227,25 @@ int tw_nsys_capture_open(struct tw_nsys_capture *c, struct tw_nsys_source *sourc
 	return status ? status : select_rank(c, err);
 }
 
+/* What tw_nsys_capture_kernels() has read. */
+static void release_kernels(struct tw_nsys_capture *c)
+{
+	tw_nsys_kernels_release(&c->kernels);
+	if (c->rank_of_window)
+		tw_free(c->source->allocator, c->rank_of_window,
+			(c->rank_count + 1) * sizeof(*c->rank_of_window));
+	c->rank_of_window = NULL;
+}
+
 void tw_nsys_capture_release(struct tw_nsys_capture *c)
 {
 	const struct trawl_allocator *a = c->source->allocator;
 
 	tw_nsys_rules_release(&c->rules);
 	tw_nsys_ranges_release(&c->ranges);
-	tw_nsys_kernels_release(&c->kernels);
+	release_kernels(c);
 	tw_nsys_launches_release(&c->launches);
 	tw_free(a, c->ranks, c->rank_capacity * sizeof(*c->ranks));
-	if (c->rank_of_window)
-		tw_free(a, c->rank_of_window, (c->rank_count + 1) * sizeof(*c->rank_of_window));
 	tw_arena_release(&c->arena);
 }
 
@@ -350,6 +358,29 @@ static void middle_windows(struct tw_nsys_capture *c, const struct tw_nsys_worke
 	}
 }
 
+/*
+ * Forgets windows that were guessed by ranges and in which no kernel runs: the GPU may be far
+ * behind the host, or the ranges those of a thread that launches nothing.
+ */
+static int drop_empty_windows(struct tw_nsys_capture *c, struct trawl_error *err)
+{
+	const struct trawl_allocator *a = c->source->allocator;
+	size_t bytes = c->rank_count + 1, i;
+	bool *busy = tw_alloc_array(a, bytes, sizeof(*busy));
+	int status = busy ? tw_nsys_capture_kernels(c, false, err) : no_memory(err);
+
+	for (i = 0; !status && i < c->kernels.stream_count; i++)
+		busy[c->rank_of_window[c->kernels.streams[i].window]] = true;
+	for (i = 0; !status && c->kernels.table && i < c->rank_count; i++)
+		if (c->ranks[i].windowed && !busy[i]) {
+			c->ranks[i].windowed = false;
+			c->ranks[i].name = NULL;
+		}
+	release_kernels(c);
+	tw_free(a, busy, bytes * sizeof(*busy));
+	return status;
+}
+
 /* No rule knows the steady state: what is repeated, else the middle. */
 static int guess_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 {
@@ -368,6 +399,8 @@ static int guess_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 	}
 	if (!status)
 		status = median_windows(c, &survey, err);
+	if (!status)
+		status = drop_empty_windows(c, err);
 	if (!status)
 		middle_windows(c, &workers);
 	tw_nsys_survey_release(&survey);

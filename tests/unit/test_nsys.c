@@ -367,6 +367,10 @@ static void test_busiest_range_of_the_program(void **state)
 	answer(s, TW_NSYS_WINDOWS, 1);
 	assert_text(s, 0, "name", "batch");
 	assert_int_equal(number(s, 0, "start"), 200);
+	run(s, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 1000, end = 1400");
+	answer(s, TW_NSYS_WINDOWS, 1); /* the GPU is far behind: no kernel in any batch */
+	assert_int_equal(number(s, 0, "start"), 1100);
+	run(s, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 0, end = 400");
 	kernel(s, 7, 400, 420, 2, "gemm"); /* four times 10 are less than a tenth of 420 */
 	answer(s, TW_NSYS_WINDOWS, 1);
 	assert_int_equal(number(s, 0, "start"), 105);
