@@ -129,14 +129,22 @@ void tw_nsys_window_notes(const struct tw_nsys_capture *c, bool rules_alone,
 				  groups - GROUPS);
 }
 
+/* Older exports have tables of what was not captured, too, without rows. */
+static bool has_rows(const struct tw_nsys_capture *c, const char *table)
+{
+	int64_t first, last;
+
+	return tw_database_rowids(c->source->database, table, &first, &last);
+}
+
 void tw_nsys_capture_notes(const struct tw_nsys_capture *c, struct trawl_table *table)
 {
 	tw_table_add_note(table, "%s", c->chosen);
 	note_ranks(c, table);
 	note_others(c, table);
-	if (!c->ranges.table)
+	if (!has_rows(c, "NVTX_EVENTS"))
 		tw_table_add_note(table, "no NVTX_EVENTS in the export: no ranges were captured");
-	if (!tw_database_has_table(c->source->database, "CUPTI_ACTIVITY_KIND_KERNEL"))
+	if (!has_rows(c, "CUPTI_ACTIVITY_KIND_KERNEL"))
 		tw_table_add_note(table, "no CUPTI_ACTIVITY_KIND_KERNEL in the export: no kernels "
 					 "were captured");
 }
@@ -163,18 +171,22 @@ void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, uint64_t without_laun
 	if (barriers && tw_wide_fits(barrier_ns))
 		tw_table_add_note(table,
 				  "communication on streams that compute (barriers): %llu "
-				  "kernels, %lld ns",
-				  (unsigned long long)barriers, (long long)barrier_ns);
+				  "kernel%s, %lld ns",
+				  (unsigned long long)barriers, barriers == 1 ? "" : "s",
+				  (long long)barrier_ns);
 	if (without_launch)
 		tw_table_add_note(
 			table,
-			"communication placed by its start, for lack of a launch: %llu kernels",
-			(unsigned long long)without_launch);
+			"communication placed by its start, for lack of a launch: %llu kernel%s%s",
+			(unsigned long long)without_launch, without_launch == 1 ? "" : "s",
+			has_rows(c, "CUPTI_ACTIVITY_KIND_RUNTIME") ? "" :
+								     " (no calls were captured)");
 	if (k->unnamed)
 		tw_table_add_note(table, "kernels without a name, taken for computation: %llu",
 				  (unsigned long long)k->unnamed);
-	if (tw_database_has_table(c->source->database, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"))
-		tw_table_add_note(table, "CUDA graphs that were recorded as a whole are not in it: "
+	if (has_rows(c, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"))
+		tw_table_add_note(table, "CUDA graphs were recorded as a whole: what runs in them "
+					 "is not in it, neither as computing nor as communication; "
 					 "capture with --cuda-graph-trace=node");
 	if (k->table && !k->rows)
 		tw_table_add_note(table, "no kernels in the windows");
