@@ -200,7 +200,6 @@ int tw_nsys_launches_read(struct tw_nsys_launches *l, struct tw_nsys_source *sou
 	bool good;
 	int status;
 
-	l->table = tw_database_has_table(source->database, scan.table);
 	if (!l->place_count && !grow_places(l))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	status = tw_nsys_scan(source, &scan, &parts, &count, err);

@@ -26,9 +26,8 @@ struct tw_nsys_launches {
 	size_t place_count;
 	struct tw_nsys_launch *calls; /* of all keys, in the order of the table */
 	size_t call_count, call_capacity;
-	bool compat; /* processes as the original scripts compute them */
-	bool ends;   /* end_ns is asked for */
-	bool table;
+	bool compat;	/* processes as the original scripts compute them */
+	bool ends;	/* end_ns is asked for */
 	int64_t end_ns; /* largest time seen */
 };
 

@@ -353,7 +353,6 @@ static int on_row(void *part, const struct tw_scan *scan)
 			return no_process(r, &p->part.error);
 		p->last_process = process;
 	}
-	r->processes[process].ranges++;
 	status = meaning_of_row(p, scan, &meaning);
 	if (status || !(meaning.label || meaning.window || meaning.mark))
 		return status;
@@ -425,7 +424,6 @@ static int join_part(struct tw_nsys_ranges *to, const struct tw_nsys_ranges *fro
 		if (number == UINT32_MAX)
 			return no_process(to, err);
 		processes[i] = number;
-		to->processes[number].ranges += process->ranges;
 		if (process->label &&
 		    !keep_label(to, &to->processes[number], process->label, strlen(process->label),
 				process->label_start, process->rank))
@@ -488,7 +486,6 @@ int tw_nsys_ranges_read(struct tw_nsys_ranges *ranges, struct tw_nsys_source *so
 
 	*ranges = (struct tw_nsys_ranges){ .allocator = source->allocator, .end_ns = INT64_MIN };
 	tw_arena_init(&ranges->arena, source->allocator);
-	ranges->table = tw_database_has_table(source->database, scan.table);
 	status = tw_nsys_scan(source, &scan, &parts, &count, err);
 	if (!status)
 		status = join(ranges, parts, count, err);

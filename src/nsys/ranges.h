@@ -20,7 +20,6 @@ struct tw_nsys_process {
 	int64_t process; /* tw_nsys_process() */
 	char *label;	 /* in the arena; NULL: it has none */
 	int64_t label_start, rank;
-	uint64_t ranges; /* named ones */
 };
 
 /* What a marker stands for; "": nothing. */
@@ -54,8 +53,8 @@ struct tw_nsys_ranges {
 	struct tw_nsys_marker *markers;
 	size_t marker_count, marker_capacity;
 	uint64_t label_count;
-	bool table, open; /* the table is there; a window or marker is never closed */
-	int64_t end_ns;	  /* largest time seen */
+	bool open;	/* a window or marker is never closed */
+	int64_t end_ns; /* largest time seen */
 };
 
 /* Released by tw_nsys_ranges_release(), also after a failure. */

@@ -336,16 +336,6 @@ void tw_nsys_rules_release(struct tw_nsys_rules *rules)
 	rules->count = rules->capacity = 0;
 }
 
-bool tw_nsys_rules_have(const struct tw_nsys_rules *rules, enum tw_rule_kind kind)
-{
-	size_t i;
-
-	for (i = 0; i < rules->count; i++)
-		if (rules->rules[i].kind == kind)
-			return true;
-	return false;
-}
-
 /* ---- presets and files */
 
 const char *tw_nsys_preset_text(const char *name)

@@ -65,8 +65,6 @@ int tw_nsys_rules_open(struct tw_nsys_rules *rules, const char *name,
 void tw_nsys_rules_init(struct tw_nsys_rules *rules, const struct trawl_allocator *allocator);
 void tw_nsys_rules_release(struct tw_nsys_rules *rules);
 
-bool tw_nsys_rules_have(const struct tw_nsys_rules *rules, enum tw_rule_kind kind);
-
 /* ---- presets: data/nsys_rules/ */
 /* The text of a preset, NULL: there is none of that name. */
 const char *tw_nsys_preset_text(const char *name);

@@ -90,7 +90,7 @@ static const char *list_end(const char *p, const char *end)
 		depth -= *p == ']';
 		if (!depth)
 			return p + 1;
-		if (!strchr("[], -", *p) && (*p < '0' || *p > '9'))
+		if (!*p || (!strchr("[], -", *p) && (*p < '0' || *p > '9')))
 			return NULL;
 	}
 	return NULL;

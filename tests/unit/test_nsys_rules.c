@@ -39,6 +39,15 @@ static void assert_pieces(const char *pattern, const char *want)
 	tw_nsys_rules_release(&rules);
 }
 
+static bool has(const struct tw_nsys_rules *rules, enum tw_rule_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < rules->count && rules->rules[i].kind != kind; i++)
+		;
+	return i < rules->count;
+}
+
 static void test_pieces(void **state)
 {
 	assert_pieces("forward", "forward");
@@ -155,8 +164,8 @@ static void test_presets_parse(void **state)
 		if (tw_nsys_rules_open(&rules, tw_nsys_presets[i].name, trawl_allocator_default(),
 				       &err))
 			fail_msg("%s", err.message);
-		assert_true(tw_nsys_rules_have(&rules, TW_NSYS_WINDOW));
-		assert_true(tw_nsys_rules_have(&rules, TW_NSYS_STAGE));
+		assert_true(has(&rules, TW_NSYS_WINDOW));
+		assert_true(has(&rules, TW_NSYS_STAGE));
 		assert_int_equal(*tw_nsys_preset_title(i) != 0, 1);
 		tw_nsys_rules_release(&rules);
 	}
