@@ -216,24 +216,26 @@ static uint32_t intern_stream(struct tw_nsys_kernels *k, const struct tw_nsys_st
 	return (uint32_t)k->stream_count++;
 }
 
-static uint32_t stream_of_row(struct part *p, const struct tw_scan *scan, uint32_t window)
-{
-	struct tw_nsys_stream stream = { .window = window,
-					 .device = -1,
-					 .context = -1,
-					 .green = -1 };
-	int64_t value;
+/* The numbers of a row, up to its correlation. */
+struct numbers {
+	int64_t values[CORRELATION + 1];
+	uint32_t given, odd; /* bits by column */
+};
 
-	if (tw_scan_integer(scan, STREAM, &stream.stream) != TW_VALUE_GIVEN)
-		stream.stream = -1;
-	if (!wanted_of(p)->compat) {
-		if (tw_scan_integer(scan, DEVICE, &value) == TW_VALUE_GIVEN)
-			stream.device = value;
-		if (tw_scan_integer(scan, CONTEXT, &value) == TW_VALUE_GIVEN)
-			stream.context = value;
-		if (tw_scan_integer(scan, GREEN, &value) == TW_VALUE_GIVEN)
-			stream.green = value;
-	}
+static int64_t number_of(const struct numbers *n, unsigned column)
+{
+	return n->given >> column & 1 ? n->values[column] : -1;
+}
+
+static uint32_t stream_of_row(struct part *p, const struct numbers *n, uint32_t window)
+{
+	bool compat = wanted_of(p)->compat;
+	struct tw_nsys_stream stream = { .window = window,
+					 .device = compat ? -1 : number_of(n, DEVICE),
+					 .context = compat ? -1 : number_of(n, CONTEXT),
+					 .green = compat ? -1 : number_of(n, GREEN),
+					 .stream = number_of(n, STREAM) };
+
 	return intern_stream(&p->found, &stream, p->last_stream);
 }
 
@@ -247,12 +249,12 @@ static bool add_comm(struct tw_nsys_kernels *k, const struct tw_nsys_comm *comm)
 }
 
 /* A kernel in its window. */
-static bool count_kernel(struct part *p, const struct tw_scan *scan, enum kind kind,
-			 uint32_t window, struct tw_nsys_comm *kernel)
+static bool count_kernel(struct part *p, const struct numbers *n, enum kind kind, uint32_t window,
+			 struct tw_nsys_comm *kernel)
 {
 	struct tw_nsys_kernels *k = &p->found;
 	int64_t length = kernel->end_ns - kernel->start_ns;
-	uint32_t stream = stream_of_row(p, scan, window);
+	uint32_t stream = stream_of_row(p, n, window);
 	struct tw_nsys_stream *s;
 
 	if (stream == UINT32_MAX)
@@ -272,7 +274,8 @@ static bool count_kernel(struct part *p, const struct tw_scan *scan, enum kind k
 	s->comm_ns += length;
 	kernel->stream = stream;
 	kernel->loud = kind == LOUD;
-	kernel->linked = tw_scan_integer(scan, CORRELATION, &kernel->correlation) == TW_VALUE_GIVEN;
+	kernel->linked = n->given >> CORRELATION & 1;
+	kernel->correlation = n->values[CORRELATION];
 	return add_comm(k, kernel);
 }
 
@@ -283,34 +286,22 @@ static bool is_impossible(int64_t start_ns, int64_t end_ns)
 	       (!start_ns && !end_ns);
 }
 
-static bool is_odd(const struct tw_scan *scan)
-{
-	static const size_t numbers[] = { DEVICE, CONTEXT, GREEN, STREAM, CORRELATION };
-	int64_t value;
-	size_t i;
-
-	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		if (tw_scan_integer(scan, numbers[i], &value) == TW_VALUE_ODD)
-			return true;
-	return false;
-}
-
 static int on_row(void *part, const struct tw_scan *scan)
 {
 	struct part *p = part;
 	struct tw_nsys_comm kernel;
 	uint32_t window;
-	int64_t values[GID + 1], start, end;
-	uint32_t odd;
+	struct numbers n;
+	int64_t start, end;
 	enum kind kind;
 	bool clipped;
 
 	if (!p->begun && !begin(p))
 		return tw_nsys_no_memory(&p->part);
-	if (tw_scan_integers(scan, GID + 1, values, &odd) != ALL_GIVEN)
+	if (tw_scan_integers(scan, GID + 1, n.values, &n.odd) != ALL_GIVEN)
 		return tw_nsys_odd(&p->part, scan);
-	start = values[START];
-	end = values[END];
+	start = n.values[START];
+	end = n.values[END];
 	if (!tw_nsys_is_time(start) || !tw_nsys_is_time(end) ||
 	    (!wanted_of(p)->compat && is_impossible(start, end)))
 		return tw_nsys_odd(&p->part, scan);
@@ -320,7 +311,7 @@ static int on_row(void *part, const struct tw_scan *scan)
 		p->found.end_ns = end;
 	if (end < p->first_ns || start > p->last_ns)
 		return 0;
-	window = window_of(p, tw_nsys_process(values[GID], wanted_of(p)->compat));
+	window = window_of(p, tw_nsys_process(n.values[GID], wanted_of(p)->compat));
 	if (window == TW_IDS_NONE)
 		return 0;
 	kernel = (struct tw_nsys_comm){ .start_ns = start, .end_ns = end, .gpu_start_ns = start };
@@ -328,14 +319,15 @@ static int on_row(void *part, const struct tw_scan *scan)
 		    !is_inside(&wanted_of(p)->windows[window], start, end) :
 		    !clip(&wanted_of(p)->windows[window], &kernel.start_ns, &kernel.end_ns))
 		return 0;
-	if (!wanted_of(p)->compat && is_odd(scan))
+	n.given = tw_scan_integers(scan, CORRELATION + 1, n.values, &n.odd);
+	if (!wanted_of(p)->compat && n.odd)
 		return tw_nsys_odd(&p->part, scan);
 	clipped = kernel.start_ns != start || kernel.end_ns != end;
 	if (!kind_of_row(p, scan, &kind))
 		return tw_nsys_no_memory(&p->part);
 	if (wanted_of(p)->compat && kind == NAMELESS)
 		return 0;
-	if (!count_kernel(p, scan, kind, window, &kernel))
+	if (!count_kernel(p, &n, kind, window, &kernel))
 		return tw_nsys_no_memory(&p->part);
 	p->found.streams[p->last_stream].clipped += clipped;
 	return 0;
