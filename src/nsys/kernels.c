@@ -274,8 +274,11 @@ static bool count_kernel(struct part *p, const struct numbers *n, enum kind kind
 	s->comm_ns += length;
 	kernel->stream = stream;
 	kernel->loud = kind == LOUD;
-	kernel->linked = n->given >> CORRELATION & 1;
 	kernel->correlation = n->values[CORRELATION];
+	/* 0 and -1 are written for want of one. */
+	kernel->linked = n->given >> CORRELATION & 1 &&
+			 (wanted_of(p)->compat ||
+			  (kernel->correlation > 0 && kernel->correlation != (int64_t)UINT32_MAX));
 	return add_comm(k, kernel);
 }
 

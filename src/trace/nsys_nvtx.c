@@ -311,8 +311,9 @@ static int take_domain(struct tw_nsys_part *part)
 
 static int take_row(struct tw_nsys_part *part)
 {
+	/* What nearly all of them are. */
 	if (!tw_nsys_has(part, TYPE))
-		return 0;
+		part->values[TYPE] = TYPE_PUSH_POP;
 	if (!tw_nsys_has(part, START) && part->values[TYPE] != TYPE_THREAD_NAME &&
 	    part->values[TYPE] != TYPE_DOMAIN) {
 		tw_nsys_count(part, TW_DEFECT_unreadable_row);
