@@ -317,9 +317,9 @@ static void add_rest(struct sheet *sheet)
 	if (trawl_table_rows(sheet->table) == 0)
 		tw_str_add_cstr(sheet->out, "(no rows)\n");
 	if (rows)
-		tw_str_addf(sheet->out, "+%zu row%s: --format csv has all\n", rows, plural(rows));
+		tw_str_addf(sheet->out, "+%zu row%s: csv has all\n", rows, plural(rows));
 	if (columns)
-		tw_str_addf(sheet->out, "+%zu column%s: --format csv has all\n", columns,
+		tw_str_addf(sheet->out, "+%zu column%s: csv has all\n", columns,
 			    plural(columns));
 	for (i = 0; i < notes; i++) {
 		const char *note = trawl_table_note(sheet->table, i);

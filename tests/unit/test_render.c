@@ -331,12 +331,12 @@ static void as_text_in_little_room(void **state)
 		   "gemm                7      98.7       32.14\n"
 		   "a,b;\"c\"\\td\\ne       -     350.0           -\n"
 		   "=SUM(A1:A9)        20       0.0        0.50\n"
-		   "+2 rows: see the CSV\n"
+		   "+2 rows: csv has all\n"
 		   "note: two streams\n");
 	tw_str_clear(&out);
 	tw_render_text(table, &out, 40, 0);
 	assert_non_null(strstr(out.ptr, "\xE2\x80\xA6"));
-	assert_non_null(strstr(out.ptr, "+1 column: see the CSV\n"));
+	assert_non_null(strstr(out.ptr, "+1 column: csv has all\n"));
 	tw_table_free(table);
 }
 
