@@ -1,7 +1,7 @@
 #include "nsys/grouped.h"
 
 #include "base/alloc.h"
-#include "base/wide.h"
+#include "nsys/tables.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -213,12 +213,6 @@ static const struct tw_table_spec stream_spec = {
 	.keep_empty = true,
 };
 
-static void set_sum(struct trawl_table *table, size_t row, size_t column, tw_wide sum)
-{
-	if (tw_wide_fits(sum))
-		tw_table_set_integer(table, row, column, (int64_t)sum);
-}
-
 static size_t add_key(struct trawl_table *table, const struct sums *s)
 {
 	size_t row = tw_table_add_row(table);
@@ -246,8 +240,8 @@ static void add_overlap(struct trawl_table *table, const struct sums *s)
 {
 	size_t row = add_key(table, s);
 
-	set_sum(table, row, 2, s->comm_ns);
-	set_sum(table, row, 3, s->exposed_ns);
+	tw_nsys_set_sum(table, row, 2, s->comm_ns);
+	tw_nsys_set_sum(table, row, 3, s->exposed_ns);
 	tw_table_set_real(table, row, 4, overlap_of(s));
 	tw_table_set_real(table, row, 5, s->median);
 	tw_table_set_integer(table, row, 6, s->worst_rank);
@@ -259,12 +253,12 @@ static void add_streams(struct trawl_table *table, const struct sums *s)
 {
 	size_t row = add_key(table, s);
 
-	set_sum(table, row, 2, s->compute_ns);
+	tw_nsys_set_sum(table, row, 2, s->compute_ns);
 	tw_table_set_real(table, row, 3, (double)s->compute_ns / (double)s->ranks);
 	tw_table_set_integer(table, row, 4, s->least_compute_ns);
 	tw_table_set_integer(table, row, 5, s->most_compute_ns);
-	set_sum(table, row, 6, s->comm_ns);
-	set_sum(table, row, 7, s->barrier_ns);
+	tw_nsys_set_sum(table, row, 6, s->comm_ns);
+	tw_nsys_set_sum(table, row, 7, s->barrier_ns);
 	set_windows(table, row, s);
 }
 

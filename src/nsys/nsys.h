@@ -1,7 +1,8 @@
 /*
  * Queries on an Nsight Systems export (SQLite): which ranks there are, the window of each that
  * shows its steady state, what its streams do there, and how well communication is hidden by
- * stage.  One look at each table, straight from the file; memory does not hold the events.
+ * stage.  Straight from the file: memory holds what rules match, and of the
+ * kernels in the windows communication and the union of the rest.
  */
 #ifndef TW_NSYS_NSYS_H
 #define TW_NSYS_NSYS_H

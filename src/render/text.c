@@ -319,8 +319,7 @@ static void add_rest(struct sheet *sheet)
 	if (rows)
 		tw_str_addf(sheet->out, "+%zu row%s: csv has all\n", rows, plural(rows));
 	if (columns)
-		tw_str_addf(sheet->out, "+%zu column%s: csv has all\n", columns,
-			    plural(columns));
+		tw_str_addf(sheet->out, "+%zu column%s: csv has all\n", columns, plural(columns));
 	for (i = 0; i < notes; i++) {
 		const char *note = trawl_table_note(sheet->table, i);
 
