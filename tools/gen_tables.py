@@ -77,7 +77,8 @@ def collective_names():
 
 def host_names():
     kinds = ("synchronising", "graph_launch", "data_loading", "container", "python_code", "python_internal",
-             "gradient_buckets", "framework_range", "autograd_thread")
+             "gradient_buckets", "framework_range", "autograd_thread", "launch",
+             "no_launch")
     table = rows("host_names", 3)
     no_duplicates("host_names", [tuple(r[:2]) for r in table])
     for pattern, kind, _ in table:

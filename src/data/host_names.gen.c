@@ -53,6 +53,14 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "ucc:*", TW_HOST_FRAMEWORK_RANGE },
 	{ "fsdp::*", TW_HOST_FRAMEWORK_RANGE },
 	{ "*pt_autograd_*", TW_HOST_AUTOGRAD_THREAD },
+	{ "*launch*", TW_HOST_LAUNCH },
+	{ "*memcpy*", TW_HOST_LAUNCH },
+	{ "*memset*", TW_HOST_LAUNCH },
+	{ "*launchhostfunc*", TW_HOST_NO_LAUNCH },
+	{ "*graphadd*", TW_HOST_NO_LAUNCH },
+	{ "*graphexec*", TW_HOST_NO_LAUNCH },
+	{ "*setparams*", TW_HOST_NO_LAUNCH },
+	{ "*getparams*", TW_HOST_NO_LAUNCH },
 };
 
-const size_t tw_host_name_kind_count = 51;
+const size_t tw_host_name_kind_count = 59;

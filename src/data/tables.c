@@ -198,6 +198,13 @@ unsigned tw_host_kinds_of(const char *name, size_t len)
 	return kinds;
 }
 
+bool tw_is_launch_name(const char *name, size_t len)
+{
+	unsigned kinds = tw_host_kinds_of(name, len);
+
+	return kinds & TW_HOST_LAUNCH && !(kinds & TW_HOST_NO_LAUNCH);
+}
+
 const char *const tw_copy_direction_names[TW_COPY_DIRECTIONS] = {
 	[TW_COPY_D2H] = "D2H",
 	[TW_COPY_H2D] = "H2D",

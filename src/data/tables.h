@@ -109,6 +109,8 @@ enum tw_host_kind {
 	/* Asked of names alone: struct tw_host_names has no room. */
 	TW_HOST_FRAMEWORK_RANGE = 128,
 	TW_HOST_AUTOGRAD_THREAD = 256,
+	TW_HOST_LAUNCH = 512,
+	TW_HOST_NO_LAUNCH = 1024,
 };
 
 struct tw_host_name_kind {
@@ -121,6 +123,8 @@ extern const size_t tw_host_name_kind_count;
 
 /* All kinds of a name, 0: none. */
 unsigned tw_host_kinds_of(const char *name, size_t len);
+/* Whether a call of this name gives work to the GPU. */
+bool tw_is_launch_name(const char *name, size_t len);
 
 enum tw_copy_direction { TW_COPY_D2H, TW_COPY_H2D, TW_COPY_D2D, TW_COPY_OTHER, TW_COPY_DIRECTIONS };
 

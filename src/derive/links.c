@@ -366,30 +366,14 @@ static int link_by_flow(struct tw_derived *d)
 }
 
 /* Whether calls of this name should have GPU work. */
-static bool is_launch_name(const struct tw_pool_entry *name)
-{
-	/* Building a graph copies nothing, and a function of the host is no GPU work. */
-	static const char *const others[] = { "*launchhostfunc*", "*graphadd*", "*graphexec*",
-					      "*setparams*", "*getparams*" };
-	static const char *const launches[] = { "*launch*", "*memcpy*", "*memset*" };
-	size_t i;
-
-	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (tw_name_matches(others[i], name->ptr, name->len))
-			return false;
-	for (i = 0; i < sizeof(launches) / sizeof(launches[0]); i++)
-		if (tw_name_matches(launches[i], name->ptr, name->len))
-			return true;
-	return false;
-}
-
 static void find_launch_names(struct tw_derived *d)
 {
 	const struct tw_pool *texts = &d->trace->texts;
 	uint32_t name;
 
 	for (name = 0; name < texts->count; name++)
-		if (d->host.name[name] && is_launch_name(&texts->entries[name]))
+		if (d->host.name[name] &&
+		    tw_is_launch_name(texts->entries[name].ptr, texts->entries[name].len))
 			d->host.name[name] |= TW_NAMES_LAUNCH;
 }
 

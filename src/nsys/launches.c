@@ -82,21 +82,6 @@ uint32_t tw_nsys_launches_want(struct tw_nsys_launches *l, int64_t process, int6
 
 /* ---- calls */
 
-static bool is_launch_name(const char *name, size_t len)
-{
-	static const char *const others[] = { "*launchhostfunc*", "*graphadd*" };
-	static const char *const launches[] = { "*launch*", "*memcpy*", "*memset*" };
-	size_t i;
-
-	for (i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (tw_name_matches(others[i], name, len))
-			return false;
-	for (i = 0; i < sizeof(launches) / sizeof(*launches); i++)
-		if (tw_name_matches(launches[i], name, len))
-			return true;
-	return false;
-}
-
 /* False: out of memory. */
 static bool is_launch(struct part *p, const struct tw_scan *scan, bool *launch)
 {
@@ -111,7 +96,7 @@ static bool is_launch(struct part *p, const struct tw_scan *scan, bool *launch)
 	known = tw_ids_get(&p->names, id);
 	if (known == TW_IDS_NONE) {
 		name = tw_nsys_text(p->part.database, id, &len);
-		known = name && is_launch_name(name, len);
+		known = name && tw_is_launch_name(name, len);
 		if (!tw_ids_put(&p->names, id, known, p->part.allocator))
 			return false;
 	}

@@ -274,17 +274,34 @@ static size_t plain(const char *pattern, char *name)
 
 static void check_host_name(char *const *fields)
 {
-	static const char *const kinds[] = { "synchronising",	 "graph_launch",
-					     "data_loading",	 "container",
-					     "python_code",	 "python_internal",
-					     "gradient_buckets", "framework_range",
-					     "autograd_thread" };
+	static const char *const kinds[] = {
+		"synchronising",   "graph_launch",    "data_loading",	  "container",
+		"python_code",	   "python_internal", "gradient_buckets", "framework_range",
+		"autograd_thread", "launch",	      "no_launch"
+	};
 	char name[100];
 	unsigned found = tw_host_kinds_of(name, plain(fields[0], name)), i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && strcmp(kinds[i], fields[1]); i++)
 		;
 	assert_true(i < sizeof(kinds) / sizeof(kinds[0]) && found & 1u << i);
+}
+
+static void calls_that_launch(void **state)
+{
+	static const char *const launches[] = { "cudaLaunchKernel", "cuLaunchKernelEx",
+						"cudaGraphLaunch", "cudaMemcpyAsync",
+						"hipMemsetAsync" };
+	static const char *const others[] = { "cudaLaunchHostFunc", "cudaMalloc",
+					      "cudaGraphAddMemcpyNode",
+					      "cudaGraphExecMemcpyNodeSetParams",
+					      "cudaGraphMemsetNodeGetParams" };
+	size_t i;
+
+	for (i = 0; i < 5; i++) {
+		assert_true(tw_is_launch_name(launches[i], strlen(launches[i])));
+		assert_false(tw_is_launch_name(others[i], strlen(others[i])));
+	}
 }
 
 static void check_copy_name(char *const *fields)
@@ -419,6 +436,7 @@ int main(void)
 		cmocka_unit_test(kernels_that_are_known),
 		cmocka_unit_test(every_collective_and_type_is_found),
 		cmocka_unit_test(every_host_and_copy_name_is_found),
+		cmocka_unit_test(calls_that_launch),
 		cmocka_unit_test(collectives_have_one_spelling),
 		cmocka_unit_test(stars_match_any_text),
 	};
