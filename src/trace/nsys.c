@@ -20,9 +20,9 @@
 /* Progress is told, and interruption asked for, this often. */
 #define ROWS_PER_REPORT 16384
 
-static const struct tw_nsys_table *const tables[] = {
-	&tw_nsys_kernel, &tw_nsys_memcpy,  &tw_nsys_memset, &tw_nsys_sync,
-	&tw_nsys_graph,	 &tw_nsys_runtime, &tw_nsys_nvtx,
+static const struct tw_export_table *const tables[] = {
+	&tw_export_kernel, &tw_export_memcpy,  &tw_export_memset, &tw_export_sync,
+	&tw_export_graph,  &tw_export_runtime, &tw_export_nvtx,
 };
 
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
@@ -31,7 +31,7 @@ struct crew {
 	const struct trawl_read_options *options;
 	struct trawl_trace *trace; /* of all parts in the end */
 	struct tw_database *main;
-	struct tw_nsys_part *parts;
+	struct tw_export_part *parts;
 	size_t count, capacity;
 
 	pthread_mutex_t lock; /* of what follows */
@@ -49,14 +49,14 @@ struct crew {
 
 /* ---- parts */
 
-static int add_part(struct crew *crew, const struct tw_nsys_table *table, int64_t first,
+static int add_part(struct crew *crew, const struct tw_export_table *table, int64_t first,
 		    int64_t last)
 {
 	if (crew->count == crew->capacity) {
 		size_t capacity = crew->capacity ? crew->capacity * 2 : 16;
-		struct tw_nsys_part *parts = tw_realloc(crew->options->allocator, crew->parts,
-							crew->capacity * sizeof(*parts),
-							capacity * sizeof(*parts));
+		struct tw_export_part *parts = tw_realloc(crew->options->allocator, crew->parts,
+							  crew->capacity * sizeof(*parts),
+							  capacity * sizeof(*parts));
 
 		if (!parts)
 			return -1;
@@ -64,11 +64,11 @@ static int add_part(struct crew *crew, const struct tw_nsys_table *table, int64_
 		crew->capacity = capacity;
 	}
 	crew->parts[crew->count++] =
-		(struct tw_nsys_part){ .table = table, .first = first, .last = last };
+		(struct tw_export_part){ .table = table, .first = first, .last = last };
 	return 0;
 }
 
-static int add_table(struct crew *crew, const struct tw_nsys_table *table)
+static int add_table(struct crew *crew, const struct tw_export_table *table)
 {
 	struct trawl_error ignored;
 	uint64_t rows, step, at, least = PART_ROWS;
@@ -102,7 +102,7 @@ static int add_table(struct crew *crew, const struct tw_nsys_table *table)
 
 /* ---- handles, one for each thread that reads */
 
-static int take_database(struct crew *crew, struct tw_nsys_part *part)
+static int take_database(struct crew *crew, struct tw_export_part *part)
 {
 	pthread_mutex_lock(&crew->lock);
 	if (crew->idle_count)
@@ -111,7 +111,7 @@ static int take_database(struct crew *crew, struct tw_nsys_part *part)
 	return part->database ? 0 : tw_database_open_again(&part->database, crew->main, &part->err);
 }
 
-static void give_database_back(struct crew *crew, struct tw_nsys_part *part)
+static void give_database_back(struct crew *crew, struct tw_export_part *part)
 {
 	pthread_mutex_lock(&crew->lock);
 	crew->texts_failed |= tw_database_text_failed(part->database);
@@ -147,25 +147,25 @@ static bool report_progress(struct crew *crew, uint64_t rows)
 	return stop;
 }
 
-static int take_row(struct tw_nsys_part *part)
+static int take_row(struct tw_export_part *part)
 {
 	uint32_t odd;
 
 	part->given = tw_scan_integers(part->scan, part->table->integers, part->values, &odd);
 	part->row = tw_scan_rowid(part->scan);
 	if (odd & part->table->needed) {
-		tw_nsys_count(part, TW_DEFECT_unreadable_row);
+		tw_export_count(part, TW_DEFECT_unreadable_row);
 		return 0;
 	}
 	if (odd)
-		tw_nsys_count(part, TW_DEFECT_odd_value);
+		tw_export_count(part, TW_DEFECT_odd_value);
 	return part->table->take(part) ?
 		       trawl_error_set(&part->err, TRAWL_ENOMEM, "out of memory") :
 		       0;
 }
 
 /* What cannot be read is over, and noted. */
-static int note_damage(struct tw_nsys_part *part, int status, int64_t row)
+static int note_damage(struct tw_export_part *part, int status, int64_t row)
 {
 	if (status == TRAWL_EFORMAT) {
 		tw_quality_add_row(&part->trace->quality, TW_DEFECT_table_damaged, 1,
@@ -175,7 +175,7 @@ static int note_damage(struct tw_nsys_part *part, int status, int64_t row)
 	return status;
 }
 
-static int scan_part(struct crew *crew, struct tw_nsys_part *part)
+static int scan_part(struct crew *crew, struct tw_export_part *part)
 {
 	uint64_t rows = 0;
 	int status = tw_scan_open(&part->scan, part->database, part->table->name,
@@ -213,7 +213,7 @@ static void join_parts(struct crew *crew, size_t i)
 	pthread_mutex_lock(&crew->joining);
 	crew->done[i] = true;
 	for (; crew->joined < crew->count && crew->done[crew->joined]; crew->joined++) {
-		struct tw_nsys_part *part = &crew->parts[crew->joined];
+		struct tw_export_part *part = &crew->parts[crew->joined];
 
 		if (!crew->status && part->status) {
 			crew->status = part->status;
@@ -228,13 +228,13 @@ static void join_parts(struct crew *crew, size_t i)
 	pthread_mutex_unlock(&crew->joining);
 }
 
-static int read_part(struct crew *crew, struct tw_nsys_part *part)
+static int read_part(struct crew *crew, struct tw_export_part *part)
 {
 	uint64_t rows = (uint64_t)part->last - (uint64_t)part->first;
 	int status = TRAWL_ENOMEM;
 
 	/* Room for all, which is mostly what there is. */
-	if (tw_nsys_part_init(part, crew->options->allocator) ||
+	if (tw_export_part_init(part, crew->options->allocator) ||
 	    tw_events_reserve(&part->trace->events, (rows < PART_ROWS ? rows : PART_ROWS - 1) + 1,
 			      part->trace->allocator))
 		trawl_error_set(&part->err, TRAWL_ENOMEM, "out of memory");
@@ -244,7 +244,7 @@ static int read_part(struct crew *crew, struct tw_nsys_part *part)
 		status = scan_part(crew, part);
 	if (part->database)
 		give_database_back(crew, part);
-	tw_nsys_part_release(part);
+	tw_export_part_release(part);
 	return status;
 }
 
@@ -297,11 +297,12 @@ static int read_tables(struct crew *crew, struct trawl_error *err)
 static int finish(struct crew *crew, struct trawl_error *err)
 {
 	struct trawl_trace *trace = crew->trace;
-	struct tw_nsys_part whole = { .trace = trace, .database = crew->main };
+	struct tw_export_part whole = { .trace = trace, .database = crew->main };
 	int failed;
 
 	if (crew->texts_failed)
-		tw_quality_add_row(&trace->quality, TW_DEFECT_table_damaged, 1, TW_NSYS_TEXTS, -1);
+		tw_quality_add_row(&trace->quality, TW_DEFECT_table_damaged, 1, TW_EXPORT_TEXTS,
+				   -1);
 	if (tw_database_cut(crew->main))
 		tw_quality_add(&trace->quality, TW_DEFECT_truncated, 1,
 			       tw_database_size(crew->main), -1);
@@ -311,8 +312,8 @@ static int finish(struct crew *crew, struct trawl_error *err)
 				       "export it again");
 	whole.names.allocator = whole.calls.allocator = trace->allocator;
 	tw_str_init(&whole.scratch, trace->allocator);
-	failed = tw_nsys_about(&whole) || tw_nsys_settle(&whole);
-	tw_nsys_part_release(&whole);
+	failed = tw_export_about(&whole) || tw_export_settle(&whole);
+	tw_export_part_release(&whole);
 	return failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
 }
 

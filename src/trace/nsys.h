@@ -18,35 +18,35 @@
 #include <pthread.h>
 
 /* Texts by their ids in the export; only those asked for. */
-struct tw_nsys_ids {
+struct tw_export_ids {
 	const struct trawl_allocator *allocator;
 	int64_t *ids;
-	uint32_t *texts; /* 0: free; 1 + text id; TW_NSYS_NO_TEXT: the export has none */
+	uint32_t *texts; /* 0: free; 1 + text id; TW_EXPORT_NO_TEXT: the export has none */
 	uint32_t count, size;
 };
 
-#define TW_NSYS_NO_TEXT UINT32_MAX
+#define TW_EXPORT_NO_TEXT UINT32_MAX
 /* Flag of a text of the table of texts that was no UTF-8. */
-#define TW_NSYS_REPAIRED 1
-#define TW_NSYS_TRIPLES 256
-#define TW_NSYS_TRACKS 64
+#define TW_EXPORT_REPAIRED 1
+#define TW_EXPORT_TRIPLES 256
+#define TW_EXPORT_TRACKS 64
 
-struct tw_nsys_part;
+struct tw_export_part;
 
-struct tw_nsys_table {
+struct tw_export_table {
 	const char *name;
 	const char *const *columns;
 	unsigned count;	   /* of columns, numbers first */
 	unsigned integers; /* of these */
 	uint32_t needed;   /* bits of columns without which a row is nothing, when they are odd */
 	/* Takes the present row: 0, or -1 when out of memory. */
-	int (*take)(struct tw_nsys_part *part);
+	int (*take)(struct tw_export_part *part);
 };
 
 /* A part of a table, read by one thread into a trace of its own. */
-struct tw_nsys_part {
+struct tw_export_part {
 	struct trawl_trace *trace;
-	const struct tw_nsys_table *table;
+	const struct tw_export_table *table;
 	int64_t first, last; /* rowids */
 	struct tw_database *database;
 	struct tw_scan *scan;
@@ -55,28 +55,28 @@ struct tw_nsys_part {
 	uint32_t given;			 /* bits of those that are there */
 	int64_t row;
 
-	struct tw_nsys_ids names, calls; /* calls: without the version in their names */
+	struct tw_export_ids names, calls; /* calls: without the version in their names */
 	struct tw_str scratch;
 	struct {
 		int64_t x, y, z;
 		uint32_t text;
-	} triples[TW_NSYS_TRIPLES];
+	} triples[TW_EXPORT_TRIPLES];
 	struct {
 		int64_t key[5];
 		uint32_t next; /* 1 + the track; 0: free */
-	} tracks[TW_NSYS_TRACKS];
+	} tracks[TW_EXPORT_TRACKS];
 
 	int status;
 	struct trawl_error err;
 };
 
-static inline bool tw_nsys_has(const struct tw_nsys_part *part, unsigned column)
+static inline bool tw_export_has(const struct tw_export_part *part, unsigned column)
 {
 	return part->given >> column & 1;
 }
 
 /* One event to keep. */
-struct tw_nsys_event {
+struct tw_export_event {
 	int64_t start_ns, dur_ns; /* TRAWL_TIME_NONE: not told */
 	uint32_t name, track, args;
 	tw_code correlation;
@@ -85,69 +85,69 @@ struct tw_nsys_event {
 };
 
 /* ---- nsys_part.c */
-int tw_nsys_part_init(struct tw_nsys_part *part, const struct trawl_allocator *allocator);
-void tw_nsys_part_release(struct tw_nsys_part *part);
+int tw_export_part_init(struct tw_export_part *part, const struct trawl_allocator *allocator);
+void tw_export_part_release(struct tw_export_part *part);
 
 /* The text id of a text as it stands, of one of the table of texts; 0: none, or out of memory. */
-uint32_t tw_nsys_intern(struct tw_nsys_part *part, const char *text, size_t len);
-uint32_t tw_nsys_pool_text(struct tw_nsys_part *part, int64_t id);
-uint32_t tw_nsys_call(struct tw_nsys_part *part, int64_t id);
+uint32_t tw_export_intern(struct tw_export_part *part, const char *text, size_t len);
+uint32_t tw_export_pool_text(struct tw_export_part *part, int64_t id);
+uint32_t tw_export_call(struct tw_export_part *part, int64_t id);
 
 /* Tracks, UINT32_MAX: out of memory. */
-uint32_t tw_nsys_host_track(struct tw_nsys_part *part, int64_t global_tid);
-uint32_t tw_nsys_gpu_track(struct tw_nsys_part *part, int64_t global_pid, int64_t device,
-			   int64_t context, int64_t green, int64_t stream);
+uint32_t tw_export_host_track(struct tw_export_part *part, int64_t global_tid);
+uint32_t tw_export_gpu_track(struct tw_export_part *part, int64_t global_pid, int64_t device,
+			     int64_t context, int64_t green, int64_t stream);
 
 /* Start and duration from two columns. */
-void tw_nsys_times(struct tw_nsys_part *part, unsigned start, unsigned end,
-		   struct tw_nsys_event *event);
+void tw_export_times(struct tw_export_part *part, unsigned start, unsigned end,
+		     struct tw_export_event *event);
 /* Adds it as a row: 0 or -1. */
-int tw_nsys_keep(struct tw_nsys_part *part, const struct tw_nsys_event *event);
+int tw_export_keep(struct tw_export_part *part, const struct tw_export_event *event);
 /* Counts something odd about the present row. */
-void tw_nsys_count(struct tw_nsys_part *part, enum tw_defect kind);
+void tw_export_count(struct tw_export_part *part, enum tw_defect kind);
 
 /* Arguments: integers that are there, and three as a list. */
-int tw_nsys_args_begin(struct tw_nsys_part *part, size_t most, size_t *start);
-void tw_nsys_put(struct tw_nsys_part *part, uint32_t key, unsigned column);
-int tw_nsys_put_triple(struct tw_nsys_part *part, uint32_t key, unsigned column);
-int tw_nsys_args_end(struct tw_nsys_part *part, size_t start, uint32_t *args);
+int tw_export_args_begin(struct tw_export_part *part, size_t most, size_t *start);
+void tw_export_put(struct tw_export_part *part, uint32_t key, unsigned column);
+int tw_export_put_triple(struct tw_export_part *part, uint32_t key, unsigned column);
+int tw_export_args_end(struct tw_export_part *part, size_t start, uint32_t *args);
 
 /* Adds a metadata event that names a thread or process (TW_KEY_thread_name, TW_KEY_process_name). */
-int tw_nsys_keep_name(struct tw_nsys_part *part, uint32_t kind, uint32_t track, uint32_t name);
+int tw_export_keep_name(struct tw_export_part *part, uint32_t kind, uint32_t track, uint32_t name);
 
-unsigned tw_nsys_category(struct tw_nsys_part *part, const char *name, enum trawl_class class);
+unsigned tw_export_category(struct tw_export_part *part, const char *name, enum trawl_class class);
 
 /* The process of a globalTid or globalPid, host included. */
-static inline int64_t tw_nsys_process(int64_t global)
+static inline int64_t tw_export_process(int64_t global)
 {
 	return (int64_t)((uint64_t)global >> 24);
 }
 
 /* ---- the tables */
-#define TW_NSYS_TEXTS "StringIds"
-extern const struct tw_nsys_table tw_nsys_kernel, tw_nsys_memcpy, tw_nsys_memset, tw_nsys_sync,
-	tw_nsys_graph, tw_nsys_runtime, tw_nsys_nvtx;
+#define TW_EXPORT_TEXTS "StringIds"
+extern const struct tw_export_table tw_export_kernel, tw_export_memcpy, tw_export_memset,
+	tw_export_sync, tw_export_graph, tw_export_runtime, tw_export_nvtx;
 
 /* Phase of a range without an end, and what a domain is called until its name is known. */
-#define TW_NSYS_OPEN 'o'
-#define TW_NSYS_DOMAIN "domain "
+#define TW_EXPORT_OPEN 'o'
+#define TW_EXPORT_DOMAIN "domain "
 
 /*
  * Rows of a small table, one after the other: 0, or -1 when out of memory.  Damage is noted.
  */
-int tw_nsys_each(struct tw_nsys_part *part, const char *table, const char *const *columns,
-		 unsigned count, unsigned integers,
-		 int (*take)(struct tw_nsys_part *part, void *context), void *context);
+int tw_export_each(struct tw_export_part *part, const char *table, const char *const *columns,
+		   unsigned count, unsigned integers,
+		   int (*take)(struct tw_export_part *part, void *context), void *context);
 
 /* ---- nsys_about.c */
 /* Names of processes and threads, the version, what the profiler complained of, what is absent. */
-int tw_nsys_about(struct tw_nsys_part *part);
+int tw_export_about(struct tw_export_part *part);
 
 /* ---- nsys_settle.c */
 /* Ids of tracks, ends of open ranges, names of domains: 0 or -1. */
-int tw_nsys_settle(struct tw_nsys_part *part);
+int tw_export_settle(struct tw_export_part *part);
 
 /* ---- nsys_tracks.c */
-int tw_nsys_settle_tracks(struct tw_nsys_part *part);
+int tw_export_settle_tracks(struct tw_export_part *part);
 
 #endif

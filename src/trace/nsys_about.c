@@ -8,9 +8,9 @@
 
 /* ---- small tables */
 
-int tw_nsys_each(struct tw_nsys_part *part, const char *table, const char *const *columns,
-		 unsigned count, unsigned integers,
-		 int (*take)(struct tw_nsys_part *part, void *context), void *context)
+int tw_export_each(struct tw_export_part *part, const char *table, const char *const *columns,
+		   unsigned count, unsigned integers,
+		   int (*take)(struct tw_export_part *part, void *context), void *context)
 {
 	int status = tw_scan_open(&part->scan, part->database, table, columns, count, INT64_MIN,
 				  INT64_MAX, &part->err);
@@ -32,12 +32,12 @@ int tw_nsys_each(struct tw_nsys_part *part, const char *table, const char *const
 /* ---- names of processes and threads */
 
 /* The track of a thread, or any one of a process; UINT32_MAX: nothing of it is in the trace. */
-static uint32_t track_of(struct tw_nsys_part *part, int64_t global, bool process)
+static uint32_t track_of(struct tw_export_part *part, int64_t global, bool process)
 {
 	struct tw_track track = { .device = TW_CODE_NONE, .stream = TW_CODE_NONE };
 	uint32_t t;
 
-	track.pid = tw_code_from_integer(part->trace, tw_nsys_process(global));
+	track.pid = tw_code_from_integer(part->trace, tw_export_process(global));
 	if (!process) {
 		track.tid = tw_code_from_integer(part->trace, global & 0xffffff);
 		return tw_trace_find_track(part->trace, &track);
@@ -48,49 +48,50 @@ static uint32_t track_of(struct tw_nsys_part *part, int64_t global, bool process
 	return UINT32_MAX;
 }
 
-static int take_process(struct tw_nsys_part *part, void *context)
+static int take_process(struct tw_export_part *part, void *context)
 {
 	size_t len;
 	const char *name = tw_scan_text(part->scan, 1, &len);
 	uint32_t track;
 
 	(void)context;
-	if (!name || !tw_nsys_has(part, 0))
+	if (!name || !tw_export_has(part, 0))
 		return 0;
 	track = track_of(part, part->values[0], true);
 	return track == UINT32_MAX ? 0 :
-				     tw_nsys_keep_name(part, TW_KEY_process_name, track,
-						       tw_nsys_intern(part, name, len));
+				     tw_export_keep_name(part, TW_KEY_process_name, track,
+							 tw_export_intern(part, name, len));
 }
 
-static int take_thread(struct tw_nsys_part *part, void *context)
+static int take_thread(struct tw_export_part *part, void *context)
 {
 	uint32_t track, name;
 
 	(void)context;
-	if (!tw_nsys_has(part, 0) || !tw_nsys_has(part, 1))
+	if (!tw_export_has(part, 0) || !tw_export_has(part, 1))
 		return 0;
 	track = track_of(part, part->values[0], false);
 	if (track == UINT32_MAX)
 		return 0;
-	name = tw_nsys_pool_text(part, part->values[1]);
-	return name ? tw_nsys_keep_name(part, TW_KEY_thread_name, track, name) : 0;
+	name = tw_export_pool_text(part, part->values[1]);
+	return name ? tw_export_keep_name(part, TW_KEY_thread_name, track, name) : 0;
 }
 
-static int take_names(struct tw_nsys_part *part)
+static int take_names(struct tw_export_part *part)
 {
 	static const char *const processes[] = { "globalPid", "name" };
 	static const char *const threads[] = { "globalTid", "nameId" };
 
-	return tw_nsys_each(part, "PROCESSES", processes, 2, 1, take_process, NULL) ||
-			       tw_nsys_each(part, "ThreadNames", threads, 2, 2, take_thread, NULL) ?
+	return tw_export_each(part, "PROCESSES", processes, 2, 1, take_process, NULL) ||
+			       tw_export_each(part, "ThreadNames", threads, 2, 2, take_thread,
+					      NULL) ?
 		       -1 :
 		       0;
 }
 
 /* ---- version, complaints, what is absent */
 
-static int take_version(struct tw_nsys_part *part, void *context)
+static int take_version(struct tw_export_part *part, void *context)
 {
 	static const char wanted[] = "EXPORT_PRODUCT_VERSION";
 	size_t name_len, len;
@@ -101,7 +102,7 @@ static int take_version(struct tw_nsys_part *part, void *context)
 	if (!name || name_len != sizeof(wanted) - 1 || memcmp(name, wanted, name_len))
 		return 0;
 	value = tw_scan_text(part->scan, 1, &len);
-	id = value ? tw_nsys_intern(part, value, len) : 0;
+	id = value ? tw_export_intern(part, value, len) : 0;
 	return id ? tw_trace_add_field(part->trace,
 				       tw_pool_intern_cstr(&part->trace->texts, "nsys version"),
 				       id) :
@@ -120,7 +121,7 @@ static bool is_complaint(const char *text, size_t len)
 	return false;
 }
 
-static int take_message(struct tw_nsys_part *part, void *context)
+static int take_message(struct tw_export_part *part, void *context)
 {
 	size_t len;
 	const char *text = tw_scan_text(part->scan, 0, &len);
@@ -133,24 +134,24 @@ static int take_message(struct tw_nsys_part *part, void *context)
 }
 
 /* Absent or empty: nothing was captured, which is no defect. */
-static bool is_empty(struct tw_nsys_part *part, const struct tw_nsys_table *table)
+static bool is_empty(struct tw_export_part *part, const struct tw_export_table *table)
 {
 	int64_t first, last;
 
 	return tw_database_range(part->database, table->name, &first, &last, &part->err) == 0;
 }
 
-static void note_absent(struct tw_nsys_part *part)
+static void note_absent(struct tw_export_part *part)
 {
 	struct tw_quality *quality = &part->trace->quality;
 
-	if (is_empty(part, &tw_nsys_kernel) && is_empty(part, &tw_nsys_graph))
+	if (is_empty(part, &tw_export_kernel) && is_empty(part, &tw_export_graph))
 		tw_quality_add(quality, TW_DEFECT_no_kernels, 1, -1, -1);
-	if (is_empty(part, &tw_nsys_runtime))
+	if (is_empty(part, &tw_export_runtime))
 		tw_quality_add(quality, TW_DEFECT_no_calls, 1, -1, -1);
-	if (is_empty(part, &tw_nsys_memcpy))
+	if (is_empty(part, &tw_export_memcpy))
 		tw_quality_add(quality, TW_DEFECT_no_copies, 1, -1, -1);
-	if (is_empty(part, &tw_nsys_nvtx))
+	if (is_empty(part, &tw_export_nvtx))
 		tw_quality_add(quality, TW_DEFECT_no_ranges, 1, -1, -1);
 }
 
@@ -170,7 +171,7 @@ static bool is_about_others(const char *table)
 }
 
 /* For who asks for a report of an export without anything to report. */
-static int tell_what_it_holds(struct tw_nsys_part *part)
+static int tell_what_it_holds(struct tw_export_part *part)
 {
 	const struct tw_database *db = part->database;
 	size_t count = tw_database_tables(db), named = 0, i;
@@ -195,14 +196,14 @@ static int tell_what_it_holds(struct tw_nsys_part *part)
 	return 0;
 }
 
-int tw_nsys_about(struct tw_nsys_part *part)
+int tw_export_about(struct tw_export_part *part)
 {
 	static const char *const pair[] = { "name", "value" };
 	static const char *const message[] = { "text" };
 
-	if (tw_nsys_each(part, "META_DATA_EXPORT", pair, 2, 0, take_version, NULL) ||
-	    tw_nsys_each(part, "EXPORT_META_DATA", pair, 2, 0, take_version, NULL) ||
-	    tw_nsys_each(part, "DIAGNOSTIC_EVENT", message, 1, 0, take_message, NULL) ||
+	if (tw_export_each(part, "META_DATA_EXPORT", pair, 2, 0, take_version, NULL) ||
+	    tw_export_each(part, "EXPORT_META_DATA", pair, 2, 0, take_version, NULL) ||
+	    tw_export_each(part, "DIAGNOSTIC_EVENT", message, 1, 0, take_message, NULL) ||
 	    take_names(part))
 		return -1;
 	note_absent(part);

@@ -42,14 +42,14 @@ enum event_type {
 };
 
 /* The text of the row, from where it stands; *len is 0 without one. */
-static const char *own_text(struct tw_nsys_part *part, size_t *len)
+static const char *own_text(struct tw_export_part *part, size_t *len)
 {
 	const char *text = tw_scan_text(part->scan, TEXT, len);
 	uint32_t id;
 
-	if (text || !tw_nsys_has(part, TEXT_ID))
+	if (text || !tw_export_has(part, TEXT_ID))
 		return text ? text : "";
-	id = tw_nsys_pool_text(part, part->values[TEXT_ID]);
+	id = tw_export_pool_text(part, part->values[TEXT_ID]);
 	return id ? tw_pool_text(&part->trace->texts, id, len) : "";
 }
 
@@ -143,7 +143,7 @@ static struct operation parse_operation(const char *text, size_t len)
 
 /* ---- arguments */
 
-static int put_domain(struct tw_nsys_part *part, int64_t domain)
+static int put_domain(struct tw_export_part *part, int64_t domain)
 {
 	char text[40];
 	uint32_t id;
@@ -152,22 +152,22 @@ static int put_domain(struct tw_nsys_part *part, int64_t domain)
 	if (!domain)
 		return 0;
 	/* Its name, if it has one, comes when all is read. */
-	len = snprintf(text, sizeof(text), TW_NSYS_DOMAIN "%lld", (long long)domain);
+	len = snprintf(text, sizeof(text), TW_EXPORT_DOMAIN "%lld", (long long)domain);
 	id = tw_pool_intern(&part->trace->texts, text, (size_t)len);
 	tw_args_put_text(&part->trace->args, TW_KEY_domain, TW_ARG_TEXT, id);
 	return id ? 0 : -1;
 }
 
-static int put_text(struct tw_nsys_part *part, uint32_t key, enum tw_arg_kind kind,
+static int put_text(struct tw_export_part *part, uint32_t key, enum tw_arg_kind kind,
 		    const char *text, size_t len)
 {
-	uint32_t id = tw_nsys_intern(part, text, len);
+	uint32_t id = tw_export_intern(part, text, len);
 
 	tw_args_put_text(&part->trace->args, key, kind, id);
 	return id ? 0 : -1;
 }
 
-static int put_unsigned(struct tw_nsys_part *part, uint64_t value)
+static int put_unsigned(struct tw_export_part *part, uint64_t value)
 {
 	char digits[24];
 
@@ -180,25 +180,25 @@ static int put_unsigned(struct tw_nsys_part *part, uint64_t value)
 					 (unsigned long long)value));
 }
 
-static int put_payload(struct tw_nsys_part *part)
+static int put_payload(struct tw_export_part *part)
 {
 	const char *json;
 	double real;
 	size_t len;
 
-	if (tw_nsys_has(part, INT64))
-		tw_nsys_put(part, TW_KEY_payload, INT64);
-	else if (tw_nsys_has(part, UINT64))
+	if (tw_export_has(part, INT64))
+		tw_export_put(part, TW_KEY_payload, INT64);
+	else if (tw_export_has(part, UINT64))
 		return put_unsigned(part, (uint64_t)part->values[UINT64]);
-	else if (tw_nsys_has(part, INT32))
-		tw_nsys_put(part, TW_KEY_payload, INT32);
-	else if (tw_nsys_has(part, UINT32))
-		tw_nsys_put(part, TW_KEY_payload, UINT32);
+	else if (tw_export_has(part, INT32))
+		tw_export_put(part, TW_KEY_payload, INT32);
+	else if (tw_export_has(part, UINT32))
+		tw_export_put(part, TW_KEY_payload, UINT32);
 	else if ((json = tw_scan_text(part->scan, JSON, &len)))
 		return put_text(part, TW_KEY_payload, TW_ARG_TEXT, json, len);
-	else if (tw_nsys_has(part, JSON_ID) && tw_nsys_pool_text(part, part->values[JSON_ID]))
+	else if (tw_export_has(part, JSON_ID) && tw_export_pool_text(part, part->values[JSON_ID]))
 		tw_args_put_text(&part->trace->args, TW_KEY_payload, TW_ARG_TEXT,
-				 tw_nsys_pool_text(part, part->values[JSON_ID]));
+				 tw_export_pool_text(part, part->values[JSON_ID]));
 	else if (real = tw_scan_real(part->scan, DOUBLE), isfinite(real))
 		tw_args_put_real(&part->trace->args, TW_KEY_payload, real);
 	else if (real = tw_scan_real(part->scan, FLOAT), isfinite(real))
@@ -206,7 +206,7 @@ static int put_payload(struct tw_nsys_part *part)
 	return 0;
 }
 
-static int put_operation(struct tw_nsys_part *part, const struct operation *op)
+static int put_operation(struct tw_export_part *part, const struct operation *op)
 {
 	/* A sequence number comes first, see store/args.h. */
 	if (op->has_sequence)
@@ -220,103 +220,103 @@ static int put_operation(struct tw_nsys_part *part, const struct operation *op)
 
 /* ---- rows */
 
-static int keep_event(struct tw_nsys_part *part, struct tw_nsys_event *e,
+static int keep_event(struct tw_export_part *part, struct tw_export_event *e,
 		      const struct operation *op)
 {
 	size_t start;
 
-	if (tw_nsys_args_begin(part, 6, &start) || put_operation(part, op) ||
+	if (tw_export_args_begin(part, 6, &start) || put_operation(part, op) ||
 	    put_domain(part, part->values[DOMAIN_ID]) || put_payload(part) ||
-	    tw_nsys_args_end(part, start, &e->args))
+	    tw_export_args_end(part, start, &e->args))
 		return -1;
-	return tw_nsys_keep(part, e);
+	return tw_export_keep(part, e);
 }
 
-static int take_range(struct tw_nsys_part *part, bool nested)
+static int take_range(struct tw_export_part *part, bool nested)
 {
-	struct tw_nsys_event e = { .phase = 'X', .correlation = TW_CODE_NONE };
+	struct tw_export_event e = { .phase = 'X', .correlation = TW_CODE_NONE };
 	struct operation op = { .id = -1 };
 	const char *text;
 	size_t len;
 
-	tw_nsys_times(part, START, END, &e);
+	tw_export_times(part, START, END, &e);
 	text = own_text(part, &len);
 	if (nested)
 		op = parse_operation(text, len);
 	e.category = op.name_len ?
-			     tw_nsys_category(part, "cpu_op", TRAWL_CLASS_CPU_OP) :
-			     tw_nsys_category(part, "user_annotation", TRAWL_CLASS_ANNOTATION);
+			     tw_export_category(part, "cpu_op", TRAWL_CLASS_CPU_OP) :
+			     tw_export_category(part, "user_annotation", TRAWL_CLASS_ANNOTATION);
 	if (op.name_len)
 		len = op.name_len;
 	if (len)
-		e.name = tw_nsys_intern(part, text, len);
+		e.name = tw_export_intern(part, text, len);
 	else
-		tw_nsys_count(part, TW_DEFECT_unnamed_range);
-	e.track = tw_nsys_host_track(part, part->values[THREAD]);
-	if (!tw_nsys_has(part, END)) {
+		tw_export_count(part, TW_DEFECT_unnamed_range);
+	e.track = tw_export_host_track(part, part->values[THREAD]);
+	if (!tw_export_has(part, END)) {
 		/* It lasts to the end of the trace, which is known when all is read. */
-		tw_nsys_count(part, TW_DEFECT_open_range);
-		e.phase = TW_NSYS_OPEN;
+		tw_export_count(part, TW_DEFECT_open_range);
+		e.phase = TW_EXPORT_OPEN;
 	}
 	return keep_event(part, &e, &op);
 }
 
-static int take_mark(struct tw_nsys_part *part)
+static int take_mark(struct tw_export_part *part)
 {
-	struct tw_nsys_event e = { .phase = 'i',
-				   .correlation = TW_CODE_NONE,
-				   .start_ns = part->values[START],
-				   .dur_ns = TRAWL_TIME_NONE };
+	struct tw_export_event e = { .phase = 'i',
+				     .correlation = TW_CODE_NONE,
+				     .start_ns = part->values[START],
+				     .dur_ns = TRAWL_TIME_NONE };
 	const struct operation none = { .id = -1 };
 	size_t len;
 	const char *text = own_text(part, &len);
 
-	e.name = len ? tw_nsys_intern(part, text, len) : 0;
-	e.category = tw_nsys_category(part, "mark", TRAWL_CLASS_OTHER);
-	e.track = tw_nsys_host_track(part, part->values[THREAD]);
+	e.name = len ? tw_export_intern(part, text, len) : 0;
+	e.category = tw_export_category(part, "mark", TRAWL_CLASS_OTHER);
+	e.track = tw_export_host_track(part, part->values[THREAD]);
 	return keep_event(part, &e, &none);
 }
 
-static int take_thread_name(struct tw_nsys_part *part)
+static int take_thread_name(struct tw_export_part *part)
 {
 	size_t len;
 	const char *text = own_text(part, &len);
 
-	return len ? tw_nsys_keep_name(part, TW_KEY_thread_name,
-				       tw_nsys_host_track(part, part->values[THREAD]),
-				       tw_nsys_intern(part, text, len)) :
+	return len ? tw_export_keep_name(part, TW_KEY_thread_name,
+					 tw_export_host_track(part, part->values[THREAD]),
+					 tw_export_intern(part, text, len)) :
 		     0;
 }
 
 /* Kept as a metadata event, for nsys_settle.c. */
-static int take_domain(struct tw_nsys_part *part)
+static int take_domain(struct tw_export_part *part)
 {
-	struct tw_nsys_event e = { .phase = 'M',
-				   .correlation = TW_CODE_NONE,
-				   .start_ns = TRAWL_TIME_NONE,
-				   .dur_ns = TRAWL_TIME_NONE,
-				   .name = TW_KEY_domain };
+	struct tw_export_event e = { .phase = 'M',
+				     .correlation = TW_CODE_NONE,
+				     .start_ns = TRAWL_TIME_NONE,
+				     .dur_ns = TRAWL_TIME_NONE,
+				     .name = TW_KEY_domain };
 	size_t len, start;
 	const char *text = own_text(part, &len);
 
 	if (!len || !part->values[DOMAIN_ID])
 		return 0;
-	e.track = tw_nsys_host_track(part, part->values[THREAD]);
-	if (tw_nsys_args_begin(part, 2, &start) || put_domain(part, part->values[DOMAIN_ID]) ||
+	e.track = tw_export_host_track(part, part->values[THREAD]);
+	if (tw_export_args_begin(part, 2, &start) || put_domain(part, part->values[DOMAIN_ID]) ||
 	    put_text(part, TW_KEY_name, TW_ARG_TEXT, text, len) ||
-	    tw_nsys_args_end(part, start, &e.args))
+	    tw_export_args_end(part, start, &e.args))
 		return -1;
-	return tw_nsys_keep(part, &e);
+	return tw_export_keep(part, &e);
 }
 
-static int take_row(struct tw_nsys_part *part)
+static int take_row(struct tw_export_part *part)
 {
 	/* What nearly all of them are. */
-	if (!tw_nsys_has(part, TYPE))
+	if (!tw_export_has(part, TYPE))
 		part->values[TYPE] = TYPE_PUSH_POP;
-	if (!tw_nsys_has(part, START) && part->values[TYPE] != TYPE_THREAD_NAME &&
+	if (!tw_export_has(part, START) && part->values[TYPE] != TYPE_THREAD_NAME &&
 	    part->values[TYPE] != TYPE_DOMAIN) {
-		tw_nsys_count(part, TW_DEFECT_unreadable_row);
+		tw_export_count(part, TW_DEFECT_unreadable_row);
 		return 0;
 	}
 	switch (part->values[TYPE]) {
@@ -339,9 +339,9 @@ static int take_row(struct tw_nsys_part *part)
 	}
 }
 
-const struct tw_nsys_table tw_nsys_nvtx = { "NVTX_EVENTS",
-					    columns,
-					    sizeof(columns) / sizeof(columns[0]),
-					    INTEGERS,
-					    1u << START | 1u << END | 1u << TYPE | 1u << THREAD,
-					    take_row };
+const struct tw_export_table tw_export_nvtx = { "NVTX_EVENTS",
+						columns,
+						sizeof(columns) / sizeof(columns[0]),
+						INTEGERS,
+						1u << START | 1u << END | 1u << TYPE | 1u << THREAD,
+						take_row };

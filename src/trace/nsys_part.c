@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int tw_nsys_part_init(struct tw_nsys_part *part, const struct trawl_allocator *allocator)
+int tw_export_part_init(struct tw_export_part *part, const struct trawl_allocator *allocator)
 {
 	part->names.allocator = part->calls.allocator = allocator;
 	tw_str_init(&part->scratch, allocator);
@@ -17,14 +17,14 @@ int tw_nsys_part_init(struct tw_nsys_part *part, const struct trawl_allocator *a
 	return part->trace ? 0 : -1;
 }
 
-static void release_ids(struct tw_nsys_ids *ids)
+static void release_ids(struct tw_export_ids *ids)
 {
 	tw_free(ids->allocator, ids->ids, ids->size * sizeof(*ids->ids));
 	tw_free(ids->allocator, ids->texts, ids->size * sizeof(*ids->texts));
-	*ids = (struct tw_nsys_ids){ .allocator = ids->allocator };
+	*ids = (struct tw_export_ids){ .allocator = ids->allocator };
 }
 
-void tw_nsys_part_release(struct tw_nsys_part *part)
+void tw_export_part_release(struct tw_export_part *part)
 {
 	release_ids(&part->names);
 	release_ids(&part->calls);
@@ -34,7 +34,7 @@ void tw_nsys_part_release(struct tw_nsys_part *part)
 /* ---- texts */
 
 /* Replaces what is no UTF-8; the text is then in part->scratch.  How often that was. */
-static int64_t repair_utf8(struct tw_nsys_part *part, const char *text, size_t len)
+static int64_t repair_utf8(struct tw_export_part *part, const char *text, size_t len)
 {
 	int64_t bad = 0;
 	size_t at, size;
@@ -57,7 +57,7 @@ static int64_t repair_utf8(struct tw_nsys_part *part, const char *text, size_t l
 }
 
 /* *repaired: the text has something that is no UTF-8. */
-static uint32_t intern(struct tw_nsys_part *part, const char *text, size_t len, bool *repaired)
+static uint32_t intern(struct tw_export_part *part, const char *text, size_t len, bool *repaired)
 {
 	unsigned char high = 0;
 	size_t i;
@@ -75,7 +75,7 @@ static uint32_t intern(struct tw_nsys_part *part, const char *text, size_t len, 
 	return tw_pool_intern(&part->trace->texts, part->scratch.ptr, part->scratch.len);
 }
 
-uint32_t tw_nsys_intern(struct tw_nsys_part *part, const char *text, size_t len)
+uint32_t tw_export_intern(struct tw_export_part *part, const char *text, size_t len)
 {
 	bool repaired;
 	uint32_t id = intern(part, text, len, &repaired);
@@ -86,7 +86,7 @@ uint32_t tw_nsys_intern(struct tw_nsys_part *part, const char *text, size_t len)
 	return id;
 }
 
-static uint32_t ids_slot(const struct tw_nsys_ids *ids, int64_t id)
+static uint32_t ids_slot(const struct tw_export_ids *ids, int64_t id)
 {
 	uint32_t at = (uint32_t)tw_hash_id((uint64_t)id) & (ids->size - 1);
 
@@ -95,9 +95,9 @@ static uint32_t ids_slot(const struct tw_nsys_ids *ids, int64_t id)
 	return at;
 }
 
-static int grow_ids(struct tw_nsys_ids *ids)
+static int grow_ids(struct tw_export_ids *ids)
 {
-	struct tw_nsys_ids grown = { .allocator = ids->allocator, .count = ids->count };
+	struct tw_export_ids grown = { .allocator = ids->allocator, .count = ids->count };
 	uint32_t i, at;
 
 	grown.size = ids->size ? ids->size * 2 : 256;
@@ -129,7 +129,7 @@ static size_t without_version(const char *name, size_t len)
 	return at < len && at > 2 && name[at - 1] == 'v' && name[at - 2] == '_' ? at - 2 : len;
 }
 
-static uint32_t look_up(struct tw_nsys_part *part, struct tw_nsys_ids *ids, int64_t id)
+static uint32_t look_up(struct tw_export_part *part, struct tw_export_ids *ids, int64_t id)
 {
 	const char *text;
 	uint32_t at, found;
@@ -142,33 +142,33 @@ static uint32_t look_up(struct tw_nsys_part *part, struct tw_nsys_ids *ids, int6
 	}
 	at = ids_slot(ids, id);
 	if (ids->texts[at])
-		return ids->texts[at] == TW_NSYS_NO_TEXT ? 0 : ids->texts[at] - 1;
-	text = tw_database_text(part->database, TW_NSYS_TEXTS, "value", id, &len);
+		return ids->texts[at] == TW_EXPORT_NO_TEXT ? 0 : ids->texts[at] - 1;
+	text = tw_database_text(part->database, TW_EXPORT_TEXTS, "value", id, &len);
 	if (text && ids == &part->calls)
 		len = without_version(text, len);
 	found = text ? intern(part, text, len, &repaired) : 0;
 	/* Several parts ask for it, and it counts once. */
 	if (repaired)
-		part->trace->texts.flags[found] |= TW_NSYS_REPAIRED;
+		part->trace->texts.flags[found] |= TW_EXPORT_REPAIRED;
 	ids->ids[at] = id;
-	ids->texts[at] = text ? found + 1 : TW_NSYS_NO_TEXT;
+	ids->texts[at] = text ? found + 1 : TW_EXPORT_NO_TEXT;
 	ids->count++;
 	return found;
 }
 
-uint32_t tw_nsys_pool_text(struct tw_nsys_part *part, int64_t id)
+uint32_t tw_export_pool_text(struct tw_export_part *part, int64_t id)
 {
 	return look_up(part, &part->names, id);
 }
 
-uint32_t tw_nsys_call(struct tw_nsys_part *part, int64_t id)
+uint32_t tw_export_call(struct tw_export_part *part, int64_t id)
 {
 	return look_up(part, &part->calls, id);
 }
 
 /* ---- tracks */
 
-static tw_code code_of_context(struct tw_nsys_part *part, int64_t context, int64_t green)
+static tw_code code_of_context(struct tw_export_part *part, int64_t context, int64_t green)
 {
 	char text[48];
 	int len;
@@ -179,11 +179,11 @@ static tw_code code_of_context(struct tw_nsys_part *part, int64_t context, int64
 	return tw_code_from_text(part->trace, text, (size_t)len);
 }
 
-static uint32_t find_track(struct tw_nsys_part *part, const int64_t key[5], bool gpu)
+static uint32_t find_track(struct tw_export_part *part, const int64_t key[5], bool gpu)
 {
 	uint64_t hash = (uint64_t)key[0] * 31 + (uint64_t)key[1] * 7 + (uint64_t)key[2] * 5 +
 			(uint64_t)key[3] * 3 + (uint64_t)key[4];
-	unsigned slot = hash % TW_NSYS_TRACKS;
+	unsigned slot = hash % TW_EXPORT_TRACKS;
 	struct tw_track track;
 
 	if (part->tracks[slot].next &&
@@ -205,17 +205,17 @@ static uint32_t find_track(struct tw_nsys_part *part, const int64_t key[5], bool
 /* No device has this number: keys of threads and streams differ. */
 #define THREAD_KEY INT64_MIN
 
-uint32_t tw_nsys_host_track(struct tw_nsys_part *part, int64_t global_tid)
+uint32_t tw_export_host_track(struct tw_export_part *part, int64_t global_tid)
 {
-	const int64_t key[5] = { tw_nsys_process(global_tid), global_tid & 0xffffff, THREAD_KEY };
+	const int64_t key[5] = { tw_export_process(global_tid), global_tid & 0xffffff, THREAD_KEY };
 
 	return find_track(part, key, false);
 }
 
-uint32_t tw_nsys_gpu_track(struct tw_nsys_part *part, int64_t global_pid, int64_t device,
-			   int64_t context, int64_t green, int64_t stream)
+uint32_t tw_export_gpu_track(struct tw_export_part *part, int64_t global_pid, int64_t device,
+			     int64_t context, int64_t green, int64_t stream)
 {
-	const int64_t key[5] = { tw_nsys_process(global_pid), device, context,
+	const int64_t key[5] = { tw_export_process(global_pid), device, context,
 				 green == UINT32_MAX ? 0 : green, stream };
 
 	return find_track(part, key, true);
@@ -223,27 +223,27 @@ uint32_t tw_nsys_gpu_track(struct tw_nsys_part *part, int64_t global_pid, int64_
 
 /* ---- events */
 
-void tw_nsys_count(struct tw_nsys_part *part, enum tw_defect kind)
+void tw_export_count(struct tw_export_part *part, enum tw_defect kind)
 {
 	tw_quality_add_row(&part->trace->quality, kind, 1, part->table->name, part->row);
 }
 
-void tw_nsys_times(struct tw_nsys_part *part, unsigned start, unsigned end,
-		   struct tw_nsys_event *event)
+void tw_export_times(struct tw_export_part *part, unsigned start, unsigned end,
+		     struct tw_export_event *event)
 {
 	event->start_ns = event->dur_ns = TRAWL_TIME_NONE;
-	if (!tw_nsys_has(part, start))
+	if (!tw_export_has(part, start))
 		return;
 	event->start_ns = part->values[start];
 	/* Told, and as impossible. */
 	if (event->start_ns == TRAWL_TIME_NONE)
 		event->start_ns++;
-	if (tw_nsys_has(part, end) &&
+	if (tw_export_has(part, end) &&
 	    __builtin_sub_overflow(part->values[end], event->start_ns, &event->dur_ns))
 		event->dur_ns = INT64_MAX;
 }
 
-static bool is_impossible(const struct tw_nsys_event *e)
+static bool is_impossible(const struct tw_export_event *e)
 {
 	return e->start_ns > TW_LATEST_TIME_NS || e->start_ns < -TW_LATEST_TIME_NS ||
 	       e->dur_ns > TW_LONGEST_DURATION_NS ||
@@ -251,7 +251,8 @@ static bool is_impossible(const struct tw_nsys_event *e)
 }
 
 /* Whether a slice's times can be used; counts why not. */
-static bool check_slice(struct tw_nsys_part *part, struct tw_nsys_event *e, enum trawl_class class)
+static bool check_slice(struct tw_export_part *part, struct tw_export_event *e,
+			enum trawl_class class)
 {
 	bool gpu = tw_class_is_gpu(class);
 	enum tw_defect kind;
@@ -271,14 +272,14 @@ static bool check_slice(struct tw_nsys_part *part, struct tw_nsys_event *e, enum
 	if (is_impossible(e) || e->dur_ns < 0)
 		e->dur_ns = TRAWL_TIME_NONE;
 	if (class != TRAWL_CLASS_OTHER)
-		tw_nsys_count(part, kind);
+		tw_export_count(part, kind);
 	return false;
 }
 
-int tw_nsys_keep(struct tw_nsys_part *part, const struct tw_nsys_event *event)
+int tw_export_keep(struct tw_export_part *part, const struct tw_export_event *event)
 {
 	struct tw_events *events = &part->trace->events;
-	struct tw_nsys_event e = *event;
+	struct tw_export_event e = *event;
 	uint64_t i = events->count;
 
 	if (e.phase == 'X' && !check_slice(part, &e, part->trace->categories[e.category].class))
@@ -303,23 +304,23 @@ int tw_nsys_keep(struct tw_nsys_part *part, const struct tw_nsys_event *event)
 	return 0;
 }
 
-int tw_nsys_keep_name(struct tw_nsys_part *part, uint32_t kind, uint32_t track, uint32_t name)
+int tw_export_keep_name(struct tw_export_part *part, uint32_t kind, uint32_t track, uint32_t name)
 {
-	struct tw_nsys_event e = { .phase = 'M',
-				   .correlation = TW_CODE_NONE,
-				   .start_ns = TRAWL_TIME_NONE,
-				   .dur_ns = TRAWL_TIME_NONE,
-				   .name = kind,
-				   .track = track };
+	struct tw_export_event e = { .phase = 'M',
+				     .correlation = TW_CODE_NONE,
+				     .start_ns = TRAWL_TIME_NONE,
+				     .dur_ns = TRAWL_TIME_NONE,
+				     .name = kind,
+				     .track = track };
 	size_t start;
 
-	if (tw_nsys_args_begin(part, 1, &start))
+	if (tw_export_args_begin(part, 1, &start))
 		return -1;
 	tw_args_put_text(&part->trace->args, TW_KEY_name, TW_ARG_TEXT, name);
-	return tw_nsys_args_end(part, start, &e.args) ? -1 : tw_nsys_keep(part, &e);
+	return tw_export_args_end(part, start, &e.args) ? -1 : tw_export_keep(part, &e);
 }
 
-unsigned tw_nsys_category(struct tw_nsys_part *part, const char *name, enum trawl_class class)
+unsigned tw_export_category(struct tw_export_part *part, const char *name, enum trawl_class class)
 {
 	return tw_trace_category(part->trace, tw_pool_intern_cstr(&part->trace->texts, name),
 				 class);
@@ -327,7 +328,7 @@ unsigned tw_nsys_category(struct tw_nsys_part *part, const char *name, enum traw
 
 /* ---- arguments */
 
-int tw_nsys_args_begin(struct tw_nsys_part *part, size_t most, size_t *start)
+int tw_export_args_begin(struct tw_export_part *part, size_t most, size_t *start)
 {
 	if (tw_args_reserve(&part->trace->args, (most + 1) * TW_ARG_MAX_BYTES))
 		return -1;
@@ -335,18 +336,18 @@ int tw_nsys_args_begin(struct tw_nsys_part *part, size_t most, size_t *start)
 	return 0;
 }
 
-void tw_nsys_put(struct tw_nsys_part *part, uint32_t key, unsigned column)
+void tw_export_put(struct tw_export_part *part, uint32_t key, unsigned column)
 {
-	if (tw_nsys_has(part, column))
+	if (tw_export_has(part, column))
 		tw_args_put_integer(&part->trace->args, key, part->values[column]);
 }
 
-int tw_nsys_put_triple(struct tw_nsys_part *part, uint32_t key, unsigned column)
+int tw_export_put_triple(struct tw_export_part *part, uint32_t key, unsigned column)
 {
 	const int64_t *v = part->values + column;
 	unsigned slot = (unsigned)(tw_hash_mix((uint64_t)v[0] ^ TW_HASH_K0,
 					       (uint64_t)v[1] * TW_HASH_K1 + (uint64_t)v[2]) %
-				   TW_NSYS_TRIPLES);
+				   TW_EXPORT_TRIPLES);
 	char text[80];
 	int len;
 
@@ -367,7 +368,7 @@ int tw_nsys_put_triple(struct tw_nsys_part *part, uint32_t key, unsigned column)
 	return 0;
 }
 
-int tw_nsys_args_end(struct tw_nsys_part *part, size_t start, uint32_t *args)
+int tw_export_args_end(struct tw_export_part *part, size_t start, uint32_t *args)
 {
 	*args = 0;
 	if (part->trace->args.len == start)

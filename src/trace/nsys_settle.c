@@ -33,7 +33,7 @@ static void close_ranges(struct tw_events *events)
 	uint64_t i;
 
 	for (i = 0; i < events->count; i++) {
-		if (events->phase[i] != TW_NSYS_OPEN)
+		if (events->phase[i] != TW_EXPORT_OPEN)
 			continue;
 		events->phase[i] = events->start_ns[i] == TRAWL_TIME_NONE ? 'x' : 'X';
 		if (events->phase[i] == 'X')
@@ -128,16 +128,16 @@ static void count_repaired(struct trawl_trace *trace)
 	uint32_t id;
 
 	for (id = 1; id < trace->texts.count; id++)
-		count += trace->texts.flags[id] & TW_NSYS_REPAIRED;
-	tw_quality_add_row(&trace->quality, TW_DEFECT_bad_utf8, count, TW_NSYS_TEXTS, -1);
+		count += trace->texts.flags[id] & TW_EXPORT_REPAIRED;
+	tw_quality_add_row(&trace->quality, TW_DEFECT_bad_utf8, count, TW_EXPORT_TEXTS, -1);
 }
 
-int tw_nsys_settle(struct tw_nsys_part *part)
+int tw_export_settle(struct tw_export_part *part)
 {
 	struct trawl_trace *trace = part->trace;
 
 	count_repaired(trace);
 	if (trace->quality.kinds[TW_DEFECT_open_range].count)
 		close_ranges(&trace->events);
-	return name_domains(trace) || tw_nsys_settle_tracks(part) ? -1 : 0;
+	return name_domains(trace) || tw_export_settle_tracks(part) ? -1 : 0;
 }

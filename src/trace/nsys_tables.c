@@ -18,25 +18,26 @@ enum { START, END, DEVICE, CONTEXT, GREEN, STREAM, CORRELATION, PROCESS, GPU_COL
 	(BIT(START) | BIT(END) | BIT(DEVICE) | BIT(CONTEXT) | BIT(GREEN) | BIT(STREAM) | \
 	 BIT(CORRELATION) | BIT(PROCESS))
 
-static tw_code correlation_of(struct tw_nsys_part *part, unsigned column)
+static tw_code correlation_of(struct tw_export_part *part, unsigned column)
 {
 	int64_t id = part->values[column];
 
 	/* -1 also when somebody wrote it without a sign. */
-	return tw_nsys_has(part, column) && id > 0 && id != UINT32_MAX ?
+	return tw_export_has(part, column) && id > 0 && id != UINT32_MAX ?
 		       tw_code_from_integer(part->trace, id) :
 		       TW_CODE_NONE;
 }
 
 /* What rows of GPU work have in common; the arguments are still to come. */
-static void gpu_event(struct tw_nsys_part *part, struct tw_nsys_event *e)
+static void gpu_event(struct tw_export_part *part, struct tw_export_event *e)
 {
 	const int64_t *v = part->values;
 
-	*e = (struct tw_nsys_event){ .phase = 'X' };
-	tw_nsys_times(part, START, END, e);
+	*e = (struct tw_export_event){ .phase = 'X' };
+	tw_export_times(part, START, END, e);
 	e->correlation = correlation_of(part, CORRELATION);
-	e->track = tw_nsys_gpu_track(part, v[PROCESS], v[DEVICE], v[CONTEXT], v[GREEN], v[STREAM]);
+	e->track =
+		tw_export_gpu_track(part, v[PROCESS], v[DEVICE], v[CONTEXT], v[GREEN], v[STREAM]);
 }
 
 /* ---- kernels */
@@ -75,48 +76,48 @@ static const char *const kernel_columns[] = {
 	"mangledName",
 };
 
-static uint32_t kernel_name(struct tw_nsys_part *part)
+static uint32_t kernel_name(struct tw_export_part *part)
 {
 	static const unsigned others[] = { SHORT, MANGLED };
 	uint32_t name = 0;
 	int64_t id;
 	unsigned i;
 
-	if (tw_nsys_has(part, DEMANGLED))
-		name = tw_nsys_pool_text(part, part->values[DEMANGLED]);
+	if (tw_export_has(part, DEMANGLED))
+		name = tw_export_pool_text(part, part->values[DEMANGLED]);
 	for (i = 0; i < COUNT(others) && !name; i++)
 		if (tw_scan_integer(part->scan, others[i], &id) == TW_VALUE_GIVEN)
-			name = tw_nsys_pool_text(part, id);
+			name = tw_export_pool_text(part, id);
 	if (!name)
-		tw_nsys_count(part, TW_DEFECT_unnamed_kernel);
+		tw_export_count(part, TW_DEFECT_unnamed_kernel);
 	return name;
 }
 
-static int take_kernel(struct tw_nsys_part *part)
+static int take_kernel(struct tw_export_part *part)
 {
-	struct tw_nsys_event e;
+	struct tw_export_event e;
 	size_t start;
 
 	gpu_event(part, &e);
 	e.name = kernel_name(part);
-	e.category = tw_nsys_category(part, "kernel", TRAWL_CLASS_KERNEL);
-	if (tw_nsys_args_begin(part, 6, &start))
+	e.category = tw_export_category(part, "kernel", TRAWL_CLASS_KERNEL);
+	if (tw_export_args_begin(part, 6, &start))
 		return -1;
-	tw_nsys_put(part, TW_KEY_context, CONTEXT);
-	if (tw_nsys_put_triple(part, TW_KEY_grid, GRID_X) ||
-	    tw_nsys_put_triple(part, TW_KEY_block, BLOCK_X))
+	tw_export_put(part, TW_KEY_context, CONTEXT);
+	if (tw_export_put_triple(part, TW_KEY_grid, GRID_X) ||
+	    tw_export_put_triple(part, TW_KEY_block, BLOCK_X))
 		return -1;
-	tw_nsys_put(part, TW_KEY_registers, REGISTERS);
+	tw_export_put(part, TW_KEY_registers, REGISTERS);
 	/* Kineto tells the sum. */
-	if (tw_nsys_has(part, STATIC_SHARED) &&
+	if (tw_export_has(part, STATIC_SHARED) &&
 	    !__builtin_add_overflow(part->values[STATIC_SHARED], part->values[DYNAMIC_SHARED],
 				    &part->values[STATIC_SHARED]))
-		tw_nsys_put(part, TW_KEY_shared_memory, STATIC_SHARED);
-	tw_nsys_put(part, TW_KEY_graph_node, KERNEL_NODE);
-	return tw_nsys_args_end(part, start, &e.args) ? -1 : tw_nsys_keep(part, &e);
+		tw_export_put(part, TW_KEY_shared_memory, STATIC_SHARED);
+	tw_export_put(part, TW_KEY_graph_node, KERNEL_NODE);
+	return tw_export_args_end(part, start, &e.args) ? -1 : tw_export_keep(part, &e);
 }
 
-const struct tw_nsys_table tw_nsys_kernel = {
+const struct tw_export_table tw_export_kernel = {
 	"CUPTI_ACTIVITY_KIND_KERNEL", kernel_columns, COUNT(kernel_columns),
 	COUNT(kernel_columns),	      GPU_NEEDED,     take_kernel
 };
@@ -139,14 +140,14 @@ static void name_number(enum tw_nsys_what what, int64_t number, char *buffer, si
 }
 
 /* As Kineto has it: "Memcpy HtoD (Pageable -> Device)". */
-static uint32_t memcpy_name(struct tw_nsys_part *part)
+static uint32_t memcpy_name(struct tw_export_part *part)
 {
 	char kind[40] = "Unknown", source[40], target[40], name[160];
 	int len;
 
-	if (tw_nsys_has(part, COPY_KIND))
+	if (tw_export_has(part, COPY_KIND))
 		name_number(TW_NSYS_COPY, part->values[COPY_KIND], kind, sizeof(kind));
-	if (tw_nsys_has(part, SOURCE_KIND) && tw_nsys_has(part, TARGET_KIND)) {
+	if (tw_export_has(part, SOURCE_KIND) && tw_export_has(part, TARGET_KIND)) {
 		name_number(TW_NSYS_MEMORY, part->values[SOURCE_KIND], source, sizeof(source));
 		name_number(TW_NSYS_MEMORY, part->values[TARGET_KIND], target, sizeof(target));
 		len = snprintf(name, sizeof(name), "Memcpy %s (%s -> %s)", kind, source, target);
@@ -156,29 +157,29 @@ static uint32_t memcpy_name(struct tw_nsys_part *part)
 	return tw_pool_intern(&part->trace->texts, name, (size_t)len);
 }
 
-static int put_memory_args(struct tw_nsys_part *part, unsigned node, uint32_t *args)
+static int put_memory_args(struct tw_export_part *part, unsigned node, uint32_t *args)
 {
 	size_t start;
 
-	if (tw_nsys_args_begin(part, 3, &start))
+	if (tw_export_args_begin(part, 3, &start))
 		return -1;
-	tw_nsys_put(part, TW_KEY_context, CONTEXT);
-	tw_nsys_put(part, TW_KEY_bytes, BYTES);
-	tw_nsys_put(part, TW_KEY_graph_node, node);
-	return tw_nsys_args_end(part, start, args);
+	tw_export_put(part, TW_KEY_context, CONTEXT);
+	tw_export_put(part, TW_KEY_bytes, BYTES);
+	tw_export_put(part, TW_KEY_graph_node, node);
+	return tw_export_args_end(part, start, args);
 }
 
-static int take_memcpy(struct tw_nsys_part *part)
+static int take_memcpy(struct tw_export_part *part)
 {
-	struct tw_nsys_event e;
+	struct tw_export_event e;
 
 	gpu_event(part, &e);
 	e.name = memcpy_name(part);
-	e.category = tw_nsys_category(part, "gpu_memcpy", TRAWL_CLASS_MEMCPY);
-	return put_memory_args(part, COPY_NODE, &e.args) ? -1 : tw_nsys_keep(part, &e);
+	e.category = tw_export_category(part, "gpu_memcpy", TRAWL_CLASS_MEMCPY);
+	return put_memory_args(part, COPY_NODE, &e.args) ? -1 : tw_export_keep(part, &e);
 }
 
-const struct tw_nsys_table tw_nsys_memcpy = {
+const struct tw_export_table tw_export_memcpy = {
 	"CUPTI_ACTIVITY_KIND_MEMCPY", memcpy_columns, COUNT(memcpy_columns),
 	COUNT(memcpy_columns),	      GPU_NEEDED,     take_memcpy
 };
@@ -187,22 +188,22 @@ enum { MEMORY_KIND = BYTES + 1, MEMSET_NODE };
 
 static const char *const memset_columns[] = { GPU_COLUMN_NAMES, "bytes", "memKind", "graphNodeId" };
 
-static int take_memset(struct tw_nsys_part *part)
+static int take_memset(struct tw_export_part *part)
 {
 	char kind[40] = "Unknown", name[64];
-	struct tw_nsys_event e;
+	struct tw_export_event e;
 	int len;
 
 	gpu_event(part, &e);
-	if (tw_nsys_has(part, MEMORY_KIND))
+	if (tw_export_has(part, MEMORY_KIND))
 		name_number(TW_NSYS_MEMORY, part->values[MEMORY_KIND], kind, sizeof(kind));
 	len = snprintf(name, sizeof(name), "Memset (%s)", kind);
 	e.name = tw_pool_intern(&part->trace->texts, name, (size_t)len);
-	e.category = tw_nsys_category(part, "gpu_memset", TRAWL_CLASS_MEMSET);
-	return put_memory_args(part, MEMSET_NODE, &e.args) ? -1 : tw_nsys_keep(part, &e);
+	e.category = tw_export_category(part, "gpu_memset", TRAWL_CLASS_MEMSET);
+	return put_memory_args(part, MEMSET_NODE, &e.args) ? -1 : tw_export_keep(part, &e);
 }
 
-const struct tw_nsys_table tw_nsys_memset = {
+const struct tw_export_table tw_export_memset = {
 	"CUPTI_ACTIVITY_KIND_MEMSET", memset_columns, COUNT(memset_columns),
 	COUNT(memset_columns),	      GPU_NEEDED,     take_memset
 };
@@ -214,43 +215,43 @@ enum { SYNC_TYPE = GPU_COLUMNS };
 static const char *const sync_columns[] = { GPU_COLUMN_NAMES, "syncType" };
 
 /* Beside the streams, as in traces of Kineto: a stream on which nothing but waiting is has no work. */
-static uint32_t sync_track(struct tw_nsys_part *part)
+static uint32_t sync_track(struct tw_export_part *part)
 {
 	int64_t stream = part->values[STREAM];
 	struct tw_track track = { .device = TW_CODE_NONE, .stream = TW_CODE_NONE };
 	char text[40];
 	int len;
 
-	if (tw_nsys_has(part, STREAM) && stream != UINT32_MAX && stream != -1)
+	if (tw_export_has(part, STREAM) && stream != UINT32_MAX && stream != -1)
 		len = snprintf(text, sizeof(text), "stream %lld", (long long)stream);
 	else
 		len = snprintf(text, sizeof(text), "synchronisation");
-	track.pid = tw_code_from_integer(part->trace, tw_nsys_process(part->values[PROCESS]));
+	track.pid = tw_code_from_integer(part->trace, tw_export_process(part->values[PROCESS]));
 	track.tid = tw_code_from_text(part->trace, text, (size_t)len);
 	return tw_trace_track(part->trace, &track);
 }
 
-static int take_sync(struct tw_nsys_part *part)
+static int take_sync(struct tw_export_part *part)
 {
-	struct tw_nsys_event e = { .phase = 'X' };
+	struct tw_export_event e = { .phase = 'X' };
 	char name[40] = "Unknown";
 
-	tw_nsys_times(part, START, END, &e);
-	if (tw_nsys_has(part, SYNC_TYPE))
+	tw_export_times(part, START, END, &e);
+	if (tw_export_has(part, SYNC_TYPE))
 		name_number(TW_NSYS_SYNC, part->values[SYNC_TYPE], name, sizeof(name));
 	e.name = tw_pool_intern_cstr(&part->trace->texts, name);
 	e.correlation = correlation_of(part, CORRELATION);
 	e.track = sync_track(part);
-	e.category = tw_nsys_category(part, "cuda_sync", TRAWL_CLASS_OTHER);
-	return tw_nsys_keep(part, &e);
+	e.category = tw_export_category(part, "cuda_sync", TRAWL_CLASS_OTHER);
+	return tw_export_keep(part, &e);
 }
 
-const struct tw_nsys_table tw_nsys_sync = { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-					    sync_columns,
-					    COUNT(sync_columns),
-					    COUNT(sync_columns),
-					    GPU_NEEDED,
-					    take_sync };
+const struct tw_export_table tw_export_sync = { "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+						sync_columns,
+						COUNT(sync_columns),
+						COUNT(sync_columns),
+						GPU_NEEDED,
+						take_sync };
 
 /* ---- graph launches that hide their kernels */
 
@@ -258,32 +259,32 @@ enum { GRAPH = GPU_COLUMNS, GRAPH_EXEC };
 
 static const char *const graph_columns[] = { GPU_COLUMN_NAMES, "graphId", "graphExecId" };
 
-static int take_graph(struct tw_nsys_part *part)
+static int take_graph(struct tw_export_part *part)
 {
-	struct tw_nsys_event e;
+	struct tw_export_event e;
 	char name[48];
 	int len;
 
-	if (!tw_nsys_has(part, END) || !part->values[END]) {
-		tw_nsys_count(part, TW_DEFECT_graph_incomplete);
+	if (!tw_export_has(part, END) || !part->values[END]) {
+		tw_export_count(part, TW_DEFECT_graph_incomplete);
 		return 0;
 	}
 	gpu_event(part, &e);
-	len = tw_nsys_has(part, GRAPH) ? snprintf(name, sizeof(name), "[CUDA graph %lld]",
-						  (long long)part->values[GRAPH]) :
-					 snprintf(name, sizeof(name), "[CUDA graph]");
+	len = tw_export_has(part, GRAPH) ? snprintf(name, sizeof(name), "[CUDA graph %lld]",
+						    (long long)part->values[GRAPH]) :
+					   snprintf(name, sizeof(name), "[CUDA graph]");
 	e.name = tw_pool_intern(&part->trace->texts, name, (size_t)len);
-	e.category = tw_nsys_category(part, "cuda_graph", TRAWL_CLASS_KERNEL);
-	tw_nsys_count(part, TW_DEFECT_graph_hidden);
-	return tw_nsys_keep(part, &e);
+	e.category = tw_export_category(part, "cuda_graph", TRAWL_CLASS_KERNEL);
+	tw_export_count(part, TW_DEFECT_graph_hidden);
+	return tw_export_keep(part, &e);
 }
 
-const struct tw_nsys_table tw_nsys_graph = { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-					     graph_columns,
-					     COUNT(graph_columns),
-					     COUNT(graph_columns),
-					     GPU_NEEDED,
-					     take_graph };
+const struct tw_export_table tw_export_graph = { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+						 graph_columns,
+						 COUNT(graph_columns),
+						 COUNT(graph_columns),
+						 GPU_NEEDED,
+						 take_graph };
 
 /* ---- calls of the runtime and of the driver */
 
@@ -292,34 +293,34 @@ enum { CALL_CLASS = 2, CALL_THREAD, CALL_CORRELATION, CALL_NAME, CALL_RESULT };
 static const char *const runtime_columns[] = { "start",		"end",	  "eventClass", "globalTid",
 					       "correlationId", "nameId", "returnValue" };
 
-static int take_call(struct tw_nsys_part *part)
+static int take_call(struct tw_export_part *part)
 {
-	struct tw_nsys_event e = { .phase = 'X' };
+	struct tw_export_event e = { .phase = 'X' };
 	size_t start;
 
-	tw_nsys_times(part, START, END, &e);
-	if (tw_nsys_has(part, CALL_NAME))
-		e.name = tw_nsys_call(part, part->values[CALL_NAME]);
+	tw_export_times(part, START, END, &e);
+	if (tw_export_has(part, CALL_NAME))
+		e.name = tw_export_call(part, part->values[CALL_NAME]);
 	e.correlation = correlation_of(part, CALL_CORRELATION);
-	e.track = tw_nsys_host_track(part, part->values[CALL_THREAD]);
+	e.track = tw_export_host_track(part, part->values[CALL_THREAD]);
 	e.category = part->values[CALL_CLASS] == 1 ?
-			     tw_nsys_category(part, "cuda_driver", TRAWL_CLASS_DRIVER) :
-			     tw_nsys_category(part, "cuda_runtime", TRAWL_CLASS_RUNTIME);
+			     tw_export_category(part, "cuda_driver", TRAWL_CLASS_DRIVER) :
+			     tw_export_category(part, "cuda_runtime", TRAWL_CLASS_RUNTIME);
 	/* Calls that succeed are all but all. */
 	if (part->values[CALL_RESULT]) {
-		if (tw_nsys_args_begin(part, 1, &start))
+		if (tw_export_args_begin(part, 1, &start))
 			return -1;
-		tw_nsys_put(part, TW_KEY_return_value, CALL_RESULT);
-		if (tw_nsys_args_end(part, start, &e.args))
+		tw_export_put(part, TW_KEY_return_value, CALL_RESULT);
+		if (tw_export_args_end(part, start, &e.args))
 			return -1;
 	}
-	return tw_nsys_keep(part, &e);
+	return tw_export_keep(part, &e);
 }
 
-const struct tw_nsys_table tw_nsys_runtime = { "CUPTI_ACTIVITY_KIND_RUNTIME",
-					       runtime_columns,
-					       COUNT(runtime_columns),
-					       COUNT(runtime_columns),
-					       BIT(START) | BIT(END) | BIT(CALL_THREAD) |
-						       BIT(CALL_CORRELATION),
-					       take_call };
+const struct tw_export_table tw_export_runtime = { "CUPTI_ACTIVITY_KIND_RUNTIME",
+						   runtime_columns,
+						   COUNT(runtime_columns),
+						   COUNT(runtime_columns),
+						   BIT(START) | BIT(END) | BIT(CALL_THREAD) |
+							   BIT(CALL_CORRELATION),
+						   take_call };

@@ -32,7 +32,7 @@ struct place {
 };
 
 struct settling {
-	struct tw_nsys_part *part;
+	struct tw_export_part *part;
 	struct mapping *mappings;
 	struct gpu *gpus;
 	size_t mapping_count, mapping_capacity, gpu_count, gpu_capacity;
@@ -62,14 +62,14 @@ static void *grow(const struct settling *s, void *list, size_t *capacity, size_t
 	return grown;
 }
 
-static int take_gpu(struct tw_nsys_part *part, void *context)
+static int take_gpu(struct tw_export_part *part, void *context)
 {
 	struct settling *s = context;
 	struct gpu *gpus = s->gpus;
 	const char *name;
 	size_t len;
 
-	if (!tw_nsys_has(part, 0))
+	if (!tw_export_has(part, 0))
 		return 0;
 	if (s->gpu_count == s->gpu_capacity) {
 		gpus = grow(s, s->gpus, &s->gpu_capacity, sizeof(*gpus));
@@ -80,13 +80,13 @@ static int take_gpu(struct tw_nsys_part *part, void *context)
 	name = tw_scan_text(part->scan, 2, &len);
 	gpus[s->gpu_count++] = (struct gpu){
 		.id = part->values[0],
-		.bytes = tw_nsys_has(part, 1) ? part->values[1] : -1,
-		.name = name ? tw_nsys_intern(part, name, len) : 0,
+		.bytes = tw_export_has(part, 1) ? part->values[1] : -1,
+		.name = name ? tw_export_intern(part, name, len) : 0,
 	};
 	return 0;
 }
 
-static int take_mapping(struct tw_nsys_part *part, void *context)
+static int take_mapping(struct tw_export_part *part, void *context)
 {
 	struct settling *s = context;
 	struct mapping *mappings = s->mappings;
@@ -118,9 +118,9 @@ static int read_gpus(struct settling *s)
 	static const char *const gpu_columns[] = { "id", "totalMemory", "name" };
 	static const char *const mapping_columns[] = { "pid", "cudaId", "gpuId" };
 
-	if (tw_nsys_each(s->part, "TARGET_INFO_GPU", gpu_columns, 3, 2, take_gpu, s) ||
-	    tw_nsys_each(s->part, "TARGET_INFO_CUDA_DEVICE", mapping_columns, 3, 3, take_mapping,
-			 s))
+	if (tw_export_each(s->part, "TARGET_INFO_GPU", gpu_columns, 3, 2, take_gpu, s) ||
+	    tw_export_each(s->part, "TARGET_INFO_CUDA_DEVICE", mapping_columns, 3, 3, take_mapping,
+			   s))
 		return -1;
 	if (s->mapping_count)
 		qsort(s->mappings, s->mapping_count, sizeof(*s->mappings), compare_mappings);
@@ -392,7 +392,7 @@ static void name_gpu(struct settling *s)
 		trace->device_name = tw_pool_text(&trace->texts, s->gpus[i].name, NULL);
 }
 
-int tw_nsys_settle_tracks(struct tw_nsys_part *part)
+int tw_export_settle_tracks(struct tw_export_part *part)
 {
 	const struct trawl_allocator *a = part->trace->allocator;
 	struct settling s = { .part = part };
