@@ -5,24 +5,35 @@
 #include "nsys/tables.h"
 
 struct query {
-	struct trawl_table *(*make)(bool compat, const struct trawl_allocator *allocator);
+	const struct tw_table_spec *spec;
+	size_t compat_columns; /* the first of them: those of the original scripts */
 	int (*fill)(struct tw_nsys_capture *capture, struct trawl_table *table,
 		    struct trawl_error *err);
 };
 
 static const struct query queries[] = {
-	[TW_NSYS_SETUP] = { tw_nsys_setup_table, tw_nsys_setup },
-	[TW_NSYS_WINDOWS] = { tw_nsys_windows_table, tw_nsys_windows },
-	[TW_NSYS_STREAMS] = { tw_nsys_streams_table, tw_nsys_streams },
-	[TW_NSYS_OVERLAP] = { tw_nsys_overlap_table, tw_nsys_overlap },
+	[TW_NSYS_SETUP] = { &tw_nsys_setup_spec, TW_SETUP_COMPAT, tw_nsys_setup },
+	[TW_NSYS_WINDOWS] = { &tw_nsys_windows_spec, TW_WINDOWS_COMPAT, tw_nsys_windows },
+	[TW_NSYS_STREAMS] = { &tw_nsys_streams_spec, TW_STREAMS_COMPAT, tw_nsys_streams },
+	[TW_NSYS_OVERLAP] = { &tw_nsys_overlap_spec, TW_OVERLAP_COMPAT, tw_nsys_overlap },
 };
+
+/* NULL: out of memory. */
+static struct trawl_table *new_table(enum tw_nsys_query query, bool compat,
+				     const struct trawl_allocator *allocator)
+{
+	const struct query *q = &queries[query];
+
+	return tw_table_new_columns(q->spec, q->spec->columns,
+				    compat ? q->compat_columns : q->spec->column_count, allocator);
+}
 
 /* Puts the sums over ranks in the place of a table. */
 static int group(struct trawl_table **table, enum tw_nsys_query query,
 		 struct tw_nsys_capture *capture, const char *by, struct trawl_error *err)
 {
 	const struct trawl_allocator *a = capture->source->allocator;
-	struct trawl_table *setup = tw_nsys_setup_table(false, a), *grouped = NULL;
+	struct trawl_table *setup = new_table(TW_NSYS_SETUP, false, a), *grouped = NULL;
 	int status = setup ? tw_nsys_setup(capture, setup, err) :
 			     trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 
@@ -74,7 +85,7 @@ int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *
 	if (!status)
 		status = tw_recognise_nsys(source.database, source.allocator, err);
 	if (!status) {
-		table = queries[query].make(options->compat, source.allocator);
+		table = new_table(query, options->compat, source.allocator);
 		status = table ? fill(&table, query, &source, options, err) :
 				 trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	}

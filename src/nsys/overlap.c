@@ -29,26 +29,13 @@ static const struct trawl_column columns[COLUMNS] = {
 	{ "comm_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of its communication kernels" },
 };
 
-static const struct tw_table_spec spec = {
+const struct tw_table_spec tw_nsys_overlap_spec = {
 	.name = "overlap",
 	.meaning = "communication of each rank and stage, and how much is hidden",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.keep_empty = true,
 };
-static const struct tw_table_spec compat_spec = {
-	.name = "overlap",
-	.meaning = "communication of each rank and stage, and how much is hidden",
-	.columns = columns,
-	.column_count = TW_OVERLAP_COMPAT,
-	.keep_empty = true,
-};
-
-struct trawl_table *tw_nsys_overlap_table(bool compat, const struct trawl_allocator *allocator)
-{
-	return tw_table_new(compat ? &compat_spec : &spec, allocator);
-}
-
 /* ---- sums */
 
 void tw_nsys_hidden_add(struct tw_nsys_hidden *hidden, const struct tw_spans *compute,

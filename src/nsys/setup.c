@@ -19,26 +19,13 @@ static const struct trawl_column columns[COLUMNS] = {
 	{ "tp", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank along tensor parallelism" },
 };
 
-static const struct tw_table_spec spec = {
+const struct tw_table_spec tw_nsys_setup_spec = {
 	.name = "setup",
 	.meaning = "ranks of the export",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.keep_empty = true,
 };
-static const struct tw_table_spec compat_spec = {
-	.name = "setup",
-	.meaning = "ranks of the export",
-	.columns = columns,
-	.column_count = TW_SETUP_COMPAT,
-	.keep_empty = true,
-};
-
-struct trawl_table *tw_nsys_setup_table(bool compat, const struct trawl_allocator *allocator)
-{
-	return tw_table_new(compat ? &compat_spec : &spec, allocator);
-}
-
 /* "pp=1/2" behind a blank or at the beginning: the number behind the sign, -1: there is none. */
 static int64_t coordinate(const char *label, const char *axis)
 {

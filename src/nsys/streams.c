@@ -38,26 +38,13 @@ static const struct trawl_column columns[COLUMNS] = {
 	{ "green_context", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "green context of the stream" },
 };
 
-static const struct tw_table_spec spec = {
+const struct tw_table_spec tw_nsys_streams_spec = {
 	.name = "streams",
 	.meaning = "streams with kernels in the window of their rank",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.keep_empty = true,
 };
-static const struct tw_table_spec compat_spec = {
-	.name = "streams",
-	.meaning = "streams with kernels in the window of their rank",
-	.columns = columns,
-	.column_count = TW_STREAMS_COMPAT,
-	.keep_empty = true,
-};
-
-struct trawl_table *tw_nsys_streams_table(bool compat, const struct trawl_allocator *allocator)
-{
-	return tw_table_new(compat ? &compat_spec : &spec, allocator);
-}
-
 #define NOT_SEEN NULL
 static const char unknown[] = "unknown", mixed[] = "mixed";
 

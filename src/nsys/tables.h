@@ -4,13 +4,10 @@
 
 #include "nsys/capture.h"
 
-/* `compat`: the columns of the original scripts alone.  NULL: out of memory. */
-struct trawl_table *tw_nsys_setup_table(bool compat, const struct trawl_allocator *allocator);
-struct trawl_table *tw_nsys_windows_table(bool compat, const struct trawl_allocator *allocator);
-struct trawl_table *tw_nsys_streams_table(bool compat, const struct trawl_allocator *allocator);
-struct trawl_table *tw_nsys_overlap_table(bool compat, const struct trawl_allocator *allocator);
+extern const struct tw_table_spec tw_nsys_setup_spec, tw_nsys_windows_spec, tw_nsys_streams_spec,
+	tw_nsys_overlap_spec;
 
-/* Fill a table of theirs from the export. */
+/* Each fills a table of its columns from the export. */
 int tw_nsys_setup(struct tw_nsys_capture *capture, struct trawl_table *table,
 		  struct trawl_error *err) TRAWL_MUST_CHECK;
 int tw_nsys_windows(struct tw_nsys_capture *capture, struct trawl_table *table,

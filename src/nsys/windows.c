@@ -12,26 +12,13 @@ static const struct trawl_column columns[COLUMNS] = {
 	{ "rule", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "how the window was chosen" },
 };
 
-static const struct tw_table_spec spec = {
+const struct tw_table_spec tw_nsys_windows_spec = {
 	.name = "windows",
 	.meaning = "part of each rank that is looked at",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.keep_empty = true,
 };
-static const struct tw_table_spec compat_spec = {
-	.name = "windows",
-	.meaning = "part of each rank that is looked at",
-	.columns = columns,
-	.column_count = TW_WINDOWS_COMPAT,
-	.keep_empty = true,
-};
-
-struct trawl_table *tw_nsys_windows_table(bool compat, const struct trawl_allocator *allocator)
-{
-	return tw_table_new(compat ? &compat_spec : &spec, allocator);
-}
-
 /* The end of the trace is looked for only when it ends a window. */
 static int end_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 {
