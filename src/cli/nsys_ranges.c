@@ -33,6 +33,12 @@ static struct trawl_table *rows_of_process(const struct trawl_table *table, cons
 		for (column = 0; column < trawl_table_columns(table); column++)
 			tw_table_copy_cell(of, to, column, table, row, column);
 	}
+	if (of && !trawl_table_rows(of))
+		tw_table_add_note(
+			of,
+			"the process of that rank, pid %s, has no rows: where hosts share "
+			"pids, its name has the host behind it",
+			pid);
 	for (i = 0; of && i < trawl_table_notes(table); i++)
 		tw_table_add_note(of, "%s", trawl_table_note(table, i));
 	if (of && tw_table_finish(of, NULL)) {
