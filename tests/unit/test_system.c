@@ -43,11 +43,11 @@ static void names_of_the_host(void **state)
 		unsigned kinds;
 	} names[] = {
 		{ "cudaDeviceSynchronize", TW_HOST_SYNCHRONISING },
-		{ "hipMemcpyWithStream", TW_HOST_SYNCHRONISING },
-		{ "cudaMemcpy", TW_HOST_SYNCHRONISING },
-		{ "cudaMemcpyAsync", 0 },
+		{ "hipMemcpyWithStream", TW_HOST_SYNCHRONISING | TW_HOST_LAUNCH },
+		{ "cudaMemcpy", TW_HOST_SYNCHRONISING | TW_HOST_LAUNCH },
+		{ "cudaMemcpyAsync", TW_HOST_LAUNCH },
 		{ "aten::item", TW_HOST_SYNCHRONISING },
-		{ "hipGraphLaunch", TW_HOST_GRAPH_LAUNCH },
+		{ "hipGraphLaunch", TW_HOST_GRAPH_LAUNCH | TW_HOST_LAUNCH },
 		{ "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
 		  TW_HOST_DATA_LOADING | TW_HOST_CONTAINER },
 		{ "Optimizer.step#SGD.step", TW_HOST_CONTAINER },
