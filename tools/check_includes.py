@@ -38,6 +38,9 @@ ALLOWED = {
     "render": "base io json table",
     "standalone": "base io json data table store derive model analysis findings render",
     "nsys": "base data db table",
+    "ranks": "base io json data store derive analysis model table",
+    "merge": "base io json data store trace derive analysis ranks table",
+    "cluster": "base",
     "cli": None,  # all
 }
 ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}

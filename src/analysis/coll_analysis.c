@@ -5,11 +5,10 @@
  */
 #include "analysis/analysis.h"
 
+#include "analysis/collective_args.h"
 #include "analysis/order.h"
-#include "analysis/signature.h"
 #include "analysis/stats.h"
 #include "base/alloc.h"
-#include "data/tables.h"
 
 #include <string.h>
 
@@ -71,20 +70,8 @@ static const struct trawl_column columns[] = {
 	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
 };
 
-/* Arguments that tell collectives apart, in the order of their columns from GROUP on. */
-static const uint32_t arg_keys[] = {
-	TW_KEY_process_group_name,
-	TW_KEY_process_group_ranks,
-	TW_KEY_collective_name,
-	TW_KEY_group_size,
-	TW_KEY_dtype,
-	TW_KEY_in_msg_nelems,
-	TW_KEY_out_msg_nelems,
-	TW_KEY_in_split_size,
-	TW_KEY_out_split_size,
-};
-
-#define ARGS (sizeof(arg_keys) / sizeof(arg_keys[0]))
+/* Arguments that have columns, in their order from GROUP on. */
+#define ARGS (TW_COLLECTIVE_OUT_SPLIT + 1)
 
 struct key {
 	const struct tw_kernel_name *kernel;
@@ -102,32 +89,10 @@ struct work {
 	int64_t *values;
 };
 
-/* An argument as text: numbers in digits, lists in Python's notation. */
 static uint32_t arg_text(struct work *w, const struct tw_arg *arg)
 {
-	const char *text;
-	size_t len;
-
 	tw_str_clear(&w->scratch);
-	switch (arg->kind) {
-	case TW_ARG_INTEGER:
-		tw_str_add_int(&w->scratch, arg->integer);
-		break;
-	case TW_ARG_REAL:
-		tw_str_add_real(&w->scratch, arg->real);
-		break;
-	case TW_ARG_TEXT:
-	case TW_ARG_NUMBER:
-		text = tw_pool_text(&w->in->trace->texts, arg->text, &len);
-		tw_str_add(&w->scratch, text, len);
-		break;
-	case TW_ARG_JSON:
-		text = tw_pool_text(&w->in->trace->texts, arg->text, &len);
-		tw_python_repr(text, len, &w->scratch);
-		break;
-	default:
-		return 0;
-	}
+	tw_collective_arg_text(w->in->trace, arg, &w->scratch);
 	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
 }
 
@@ -145,7 +110,7 @@ static struct key key_of(struct work *w, uint64_t g)
 	key.queue = gpu->queue[g];
 	while (at && tw_args_next(&trace->args, &at, &arg))
 		for (i = 0; i < ARGS; i++)
-			if (arg.key == arg_keys[i])
+			if (arg.key == tw_collective_arg_keys[i])
 				key.args[i] = arg_text(w, &arg);
 	return key;
 }
@@ -176,18 +141,12 @@ static const char *text_of(const struct work *w, const struct key *key, size_t c
 static void set_megabytes(const struct work *w, struct trawl_table *table, size_t row,
 			  size_t column, const struct key *key, size_t nelems_column)
 {
-	const char *nelems, *dtype;
-	size_t len, dtype_len, i;
-	double n = 0;
-	unsigned bytes;
+	size_t len, dtype_len;
+	const char *nelems = text_of(w, key, nelems_column, &len);
+	const char *dtype = text_of(w, key, DTYPE, &dtype_len);
 
-	nelems = text_of(w, key, nelems_column, &len);
-	dtype = text_of(w, key, DTYPE, &dtype_len);
-	bytes = tw_dtype_bytes(dtype, dtype_len);
-	for (i = 0; i < len && nelems[i] >= '0' && nelems[i] <= '9'; i++)
-		n = n * 10 + (nelems[i] - '0');
-	if (len && i == len && bytes)
-		tw_table_set_real(table, row, column, n * bytes / 1048576);
+	tw_table_set_real(table, row, column,
+			  tw_collective_megabytes(nelems, len, dtype, dtype_len));
 }
 
 static void set_kind(const struct work *w, struct trawl_table *table, size_t row,
@@ -195,14 +154,10 @@ static void set_kind(const struct work *w, struct trawl_table *table, size_t row
 {
 	size_t len;
 	const char *recorded = text_of(w, key, NAME, &len);
-	const char *kind = len ? tw_collective(recorded, len) : NULL;
+	const char *kind = tw_collective_kind(recorded, len, key->kernel);
 
-	if (!kind && len)
-		tw_table_set_text(table, row, COLLECTIVE, recorded, len);
-	else if (kind)
+	if (kind)
 		tw_table_set_str(table, row, COLLECTIVE, kind);
-	else if (key->kernel && key->kernel->collective[0])
-		tw_table_set_str(table, row, COLLECTIVE, key->kernel->collective);
 	if (key->kernel)
 		tw_table_set_str(table, row, LIBRARY, key->kernel->library);
 }

@@ -1,0 +1,98 @@
+/*
+ * A job: its ranks, each reduced from a trace to what looking across ranks needs, so that memory
+ * is that of a few thousand collectives a rank and not of traces.
+ *
+ * Times are integer nanoseconds on the rank's own clock, as its trace has them; the trace's base
+ * time is apart (base_time_ns), and what clocks are off is found later (clocks.h).
+ */
+#ifndef TW_RANKS_JOB_H
+#define TW_RANKS_JOB_H
+
+#include "analysis/analysis.h"
+#include "analysis/collective_args.h"
+#include "base/str.h"
+#include "ranks/set.h"
+#include "store/pool.h"
+#include "table/table.h"
+#include "trawl/trace.h"
+
+/* How a trace's rank is known, the surest first. */
+enum tw_rank_rule { TW_RANK_BY_METADATA, TW_RANK_BY_NAME, TW_RANK_BY_ORDER };
+
+/* What became of a file. */
+enum tw_rank_state {
+	TW_RANK_READ,
+	TW_RANK_DAMAGED,     /* read, but part of it is lost */
+	TW_RANK_NO_GPU,	     /* read; there is no GPU work in it */
+	TW_RANK_DUPLICATE,   /* left out: another trace is of the same rank */
+	TW_RANK_UNREADABLE,  /* left out: `message` says why */
+	TW_RANK_NOT_A_TRACE, /* ignored: found in a directory, and no trace by its content */
+};
+
+/* What the collectives of a rank have in common but their time: one for each distinct one. */
+struct tw_collective_kind {
+	uint32_t args[TW_COLLECTIVE_ARGS]; /* ids of the rank's `texts`, 0: not recorded */
+	uint32_t kernel;		   /* name of the kernel, id of `texts` */
+	uint32_t device, stream;	   /* ids of `texts` */
+};
+
+/* A communication kernel. */
+struct tw_collective {
+	int64_t start_ns, end_ns;
+	uint64_t comms_id; /* key of the collective over all ranks, 0: not recorded */
+	int64_t sequence;  /* "Seq", counts in the process group, -1: not recorded */
+	uint32_t kind;	   /* index of the rank's kinds */
+};
+
+struct tw_rank {
+	const struct trawl_allocator *allocator;
+	int64_t rank;
+	enum tw_rank_rule rule;
+	enum tw_rank_state state;
+	uint32_t file;			  /* index in the set */
+	int64_t name_rank;		  /* what the file's name says, -1: nothing */
+	int64_t world_size, base_time_ns; /* -1, TRAWL_TIME_NONE: not told */
+	int64_t device_count;		  /* GPUs of the host, 0: not told */
+	uint64_t bytes, events, gpu_events;
+	int64_t first_ns, last_ns;   /* of GPU work, where there is any */
+	struct tw_timeline timeline; /* of all GPU work */
+	char *host;		     /* "": not told */
+	char *device_name;	     /* "": not told */
+	char *message;		     /* why it is left out, or what is damaged; "" */
+
+	struct tw_pool texts;
+	struct tw_collective_kind *kinds;
+	uint32_t kind_count;
+	struct tw_collective *collectives; /* in order of start, then of the input */
+	uint64_t collective_count;
+
+	struct trawl_table **tables; /* the rank's own tables that were asked for */
+	size_t table_count;
+};
+
+struct tw_job {
+	const struct trawl_allocator *allocator;
+	struct tw_rank_set set;
+	struct tw_rank *ranks; /* what is analysed (READ, DAMAGED, NO_GPU), by rank */
+	size_t count;
+	struct tw_rank *left_out; /* the other files, by file */
+	size_t left_out_count;
+	int64_t world_size;	/* largest that a trace tells, -1: none does */
+	int64_t gpus_per_node;	/* asked for, else device_count of the lowest rank, 0: unknown */
+	const int64_t *missing; /* ranks below world_size without a trace */
+	size_t missing_count;
+};
+
+void tw_rank_release(struct tw_rank *rank);
+void tw_job_release(struct tw_job *job);
+
+/* rank / gpus_per_node, -1: unknown */
+int64_t tw_job_node(const struct tw_job *job, int64_t rank);
+/* Whether ranks are on several hosts, as far as names of hosts or gpus_per_node tell. */
+bool tw_job_several_hosts(const struct tw_job *job);
+
+/* The text of an argument of a collective, "" when it is not recorded; *len may be NULL. */
+const char *tw_collective_text(const struct tw_rank *rank, const struct tw_collective *c,
+			       enum tw_collective_arg arg, size_t *len);
+
+#endif

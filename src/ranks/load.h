@@ -1,0 +1,42 @@
+/* From files to a job: traces are read a few at a time and reduced at once. */
+#ifndef TW_RANKS_LOAD_H
+#define TW_RANKS_LOAD_H
+
+#include "ranks/job.h"
+#include "trawl/report.h"
+
+struct tw_load_options {
+	unsigned threads;   /* 0: one a core */
+	int64_t max_memory; /* bytes for traces that are held at once; 0: half of what there is */
+	int64_t gpus_per_node;			   /* 0: as the traces tell */
+	size_t block_size;			   /* of reading, 0: the default */
+	const struct trawl_report_options *report; /* view and so on; NULL: defaults */
+	/* Names of tables of the report of each rank to keep; NULL: none, which is quicker. */
+	const char *const *tables;
+	size_t table_count;
+	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
+	int (*progress)(void *context, size_t files_done, size_t files, int64_t bytes_done,
+			int64_t bytes);
+	void *progress_context;
+};
+
+/*
+ * Reads the traces of `set`, which the job takes over.  A file that cannot be read or is of a
+ * rank that was there before is in job->left_out; TRAWL_ENODATA when no file is left.
+ */
+int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_load_options *options,
+		const struct trawl_allocator *allocator, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/*
+ * The steps of it, for ranks that are reduced elsewhere: one file into one rank or, of an export
+ * of several GPUs, several (*count of them in *ranks, in memory of `allocator`); failures of the
+ * file are in their state and message, so the status is 0 or TRAWL_ENOMEM ...
+ */
+int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
+		   const struct tw_load_options *options, unsigned threads,
+		   const struct trawl_allocator *allocator, struct tw_rank **ranks, size_t *count);
+/* ... and all ranks of all files, in order of file, into a job; takes over what they hold. */
+int tw_job_settle(struct tw_job *job, struct tw_rank *ranks, size_t count,
+		  const struct tw_load_options *options, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+#endif

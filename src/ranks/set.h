@@ -1,0 +1,43 @@
+/*
+ * Which traces make up a job: what directories, patterns and names on the command line lead to.
+ *
+ * Files stand in the order of their names, numbers in names by value.  Nothing is read here but
+ * directories; which rank a file is of is known for certain once it has been read (reduce.h).
+ */
+#ifndef TW_RANKS_SET_H
+#define TW_RANKS_SET_H
+
+#include "base/str.h"
+#include "trawl/error.h"
+
+struct tw_rank_file {
+	const char *path;
+	int64_t bytes;	   /* of the file as it lies there, 0: unknown */
+	int64_t name_rank; /* the rank that its name or directories tell, -1: none */
+	bool named;	   /* asked for by its very name, not found in a directory */
+};
+
+struct tw_rank_set {
+	const struct trawl_allocator *allocator;
+	struct tw_rank_file *files;
+	size_t count, capacity;
+	char *directory; /* the deepest that holds them all, for output beside the input */
+};
+
+/*
+ * Directories are searched with all below them for names that traces have (.json, .json.gz,
+ * .json.zst, .sqlite); `arguments` with * ? [ that are no file are patterns.  TRAWL_EIO when an
+ * argument is not there, TRAWL_ENODATA when nothing is found.  Zeroed by the caller.
+ */
+int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size_t count,
+		     const struct trawl_allocator *allocator,
+		     struct trawl_error *err) TRAWL_MUST_CHECK;
+void tw_rank_set_release(struct tw_rank_set *set);
+
+/*
+ * The rank in a path: rank<N>, rank_<N>, rank-<N>, rank[<N>, rank/<N> or worker<N> with no letter
+ * before it, in the file's name first, then in its directories from the last; -1: none.
+ */
+int64_t tw_rank_in_path(const char *path);
+
+#endif
