@@ -56,9 +56,9 @@ struct tw_rank {
 	uint64_t bytes, events, gpu_events;
 	int64_t first_ns, last_ns;   /* of GPU work, where there is any */
 	struct tw_timeline timeline; /* of all GPU work */
-	char *host;		     /* "": not told */
-	char *device_name;	     /* "": not told */
-	char *message;		     /* why it is left out, or what is damaged; "" */
+	/* These are in `texts`, "" where nothing is told. */
+	const char *host, *device_name;
+	const char *message; /* why it is left out, or what is damaged */
 
 	struct tw_pool texts;
 	struct tw_collective_kind *kinds;
@@ -77,13 +77,19 @@ struct tw_job {
 	size_t count;
 	struct tw_rank *left_out; /* the other files, by file */
 	size_t left_out_count;
-	int64_t world_size;	/* largest that a trace tells, -1: none does */
-	int64_t gpus_per_node;	/* asked for, else device_count of the lowest rank, 0: unknown */
-	const int64_t *missing; /* ranks below world_size without a trace */
+	int64_t world_size;    /* largest that a trace tells, -1: none does */
+	int64_t gpus_per_node; /* asked for, else device_count of the lowest rank, 0: unknown */
+	int64_t *missing;      /* ranks below world_size without a trace */
 	size_t missing_count;
 };
 
+/* An empty one with its pool; -1 when out of memory, _release is due either way. */
+int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_rank_release(struct tw_rank *rank);
+/* Those of a list, and the list. */
+void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_allocator *allocator);
+/* Text into the rank's pool, "" when out of memory (which the pool remembers). */
+const char *tw_rank_keep(struct tw_rank *rank, const char *text);
 void tw_job_release(struct tw_job *job);
 
 /* rank / gpus_per_node, -1: unknown */

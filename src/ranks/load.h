@@ -22,7 +22,8 @@ struct tw_load_options {
 
 /*
  * Reads the traces of `set`, which the job takes over.  A file that cannot be read or is of a
- * rank that was there before is in job->left_out; TRAWL_ENODATA when no file is left.
+ * rank that was there before is in job->left_out; TRAWL_ENODATA when no file is left.  The job is
+ * to be released in any case.
  */
 int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_load_options *options,
 		const struct trawl_allocator *allocator, struct trawl_error *err) TRAWL_MUST_CHECK;
@@ -35,7 +36,10 @@ int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_loa
 int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
 		   const struct tw_load_options *options, unsigned threads,
 		   const struct trawl_allocator *allocator, struct tw_rank **ranks, size_t *count);
-/* ... and all ranks of all files, in order of file, into a job; takes over what they hold. */
+/*
+ * ... and all ranks of all files, in any order, into a job whose set is there; takes over what they
+ * hold and the list, also when it fails.
+ */
 int tw_job_settle(struct tw_job *job, struct tw_rank *ranks, size_t count,
 		  const struct tw_load_options *options, struct trawl_error *err) TRAWL_MUST_CHECK;
 

@@ -1,8 +1,8 @@
 /*
  * Which traces make up a job: what directories, patterns and names on the command line lead to.
  *
- * Files stand in the order of their names, numbers in names by value.  Nothing is read here but
- * directories; which rank a file is of is known for certain once it has been read (reduce.h).
+ * Files stand in the order of the arguments, those of one argument in that of their names, numbers
+ * in names by value.  Nothing is read here but directories; which rank a file is of is known for certain once it has been read (reduce.h).
  */
 #ifndef TW_RANKS_SET_H
 #define TW_RANKS_SET_H
@@ -35,8 +35,8 @@ int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size
 void tw_rank_set_release(struct tw_rank_set *set);
 
 /*
- * The rank in a path: rank<N>, rank_<N>, rank-<N>, rank[<N>, rank/<N> or worker<N> with no letter
- * before it, in the file's name first, then in its directories from the last; -1: none.
+ * The rank in a path: rank<N>, rank_<N>, rank-<N>, rank[<N> or rank/<N> with no letter before it,
+ * whatever its case, in the file's name first, then in its directories from the last; -1: none.
  */
 int64_t tw_rank_in_path(const char *path);
 

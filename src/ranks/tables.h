@@ -21,4 +21,16 @@ struct tw_ranks_table {
 		    struct trawl_table **table);
 };
 
+/* The parts of a timeline as gpu_timeline names and orders them, in nanoseconds. */
+#define TW_TIMELINE_PARTS 8
+extern const char *const tw_timeline_part_names[TW_TIMELINE_PARTS];
+int64_t tw_timeline_part(const struct tw_timeline *timeline, size_t part);
+
+/* The path of a rank's trace below the directory that holds all of them. */
+const char *tw_rank_file_name(const struct tw_job *job, const struct tw_rank *rank);
+
+extern const struct tw_ranks_table tw_ranks_table_ranks;
+extern const struct tw_ranks_table tw_ranks_table_rank_timeline;
+extern const struct tw_ranks_table tw_ranks_table_timeline_over_ranks;
+
 #endif

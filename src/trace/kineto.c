@@ -102,10 +102,10 @@ static int no_events(struct tw_kineto_part *part)
 				       "the file ends before its list of events (\"traceEvents\")");
 	for (i = 0; i < sizeof(other_documents) / sizeof(other_documents[0]); i++)
 		if (tw_trace_field(part->k.trace, other_documents[i].field, &len))
-			return trawl_error_set(&part->err, TRAWL_EFORMAT, "%s",
+			return trawl_error_set(&part->err, TRAWL_ENODATA, "%s",
 					       other_documents[i].what);
 	return trawl_error_set(
-		&part->err, TRAWL_EFORMAT,
+		&part->err, TRAWL_ENODATA,
 		"JSON without a list of events (\"traceEvents\"): not a profiler trace");
 }
 

@@ -1,0 +1,87 @@
+#include "ranks/job.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator)
+{
+	*rank = (struct tw_rank){
+		.allocator = allocator,
+		.rank = -1,
+		.name_rank = -1,
+		.world_size = -1,
+		.base_time_ns = TRAWL_TIME_NONE,
+		.host = "",
+		.device_name = "",
+		.message = "",
+	};
+	return tw_pool_init(&rank->texts, allocator);
+}
+
+void tw_rank_release(struct tw_rank *rank)
+{
+	const struct trawl_allocator *a = rank->allocator;
+	size_t i;
+
+	if (!a)
+		return;
+	for (i = 0; i < rank->table_count; i++)
+		tw_table_free(rank->tables[i]);
+	tw_free(a, rank->tables, rank->table_count * sizeof(*rank->tables));
+	tw_free(a, rank->collectives, rank->collective_count * sizeof(*rank->collectives));
+	tw_free(a, rank->kinds, rank->kind_count * sizeof(*rank->kinds));
+	tw_pool_release(&rank->texts);
+	memset(rank, 0, sizeof(*rank));
+}
+
+const char *tw_rank_keep(struct tw_rank *rank, const char *text)
+{
+	return tw_pool_text(&rank->texts, tw_pool_intern_cstr(&rank->texts, text), NULL);
+}
+
+void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_allocator *allocator)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		tw_rank_release(&ranks[i]);
+	tw_free(allocator, ranks, count * sizeof(*ranks));
+}
+
+void tw_job_release(struct tw_job *job)
+{
+	if (!job->allocator)
+		return;
+	tw_ranks_free(job->ranks, job->count, job->allocator);
+	tw_ranks_free(job->left_out, job->left_out_count, job->allocator);
+	tw_free(job->allocator, job->missing, job->missing_count * sizeof(*job->missing));
+	if (job->set.allocator)
+		tw_rank_set_release(&job->set);
+	memset(job, 0, sizeof(*job));
+}
+
+int64_t tw_job_node(const struct tw_job *job, int64_t rank)
+{
+	return job->gpus_per_node > 0 ? rank / job->gpus_per_node : -1;
+}
+
+bool tw_job_several_hosts(const struct tw_job *job)
+{
+	size_t i;
+
+	for (i = 1; i < job->count; i++) {
+		const struct tw_rank *first = &job->ranks[0], *other = &job->ranks[i];
+
+		if (tw_job_node(job, first->rank) != tw_job_node(job, other->rank) ||
+		    (first->host[0] && other->host[0] && strcmp(first->host, other->host)))
+			return true;
+	}
+	return false;
+}
+
+const char *tw_collective_text(const struct tw_rank *rank, const struct tw_collective *c,
+			       enum tw_collective_arg arg, size_t *len)
+{
+	return tw_pool_text(&rank->texts, rank->kinds[c->kind].args[arg], len);
+}

@@ -1,0 +1,392 @@
+/* One trace into one rank, or one a GPU of an export of several. */
+#include "ranks/load.h"
+
+#include "analysis/analysis.h"
+#include "analysis/groups.h"
+#include "base/alloc.h"
+#include "base/reuse.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct reduction {
+	const struct trawl_trace *trace;
+	const struct tw_derived *derived;
+	struct tw_rank *rank;
+	struct tw_groups kinds;
+	struct tw_str scratch;
+};
+
+/* ---- what a trace tells of itself */
+
+static void take_facts(struct tw_rank *rank, const struct trawl_trace *trace)
+{
+	size_t len, element, n = 0;
+	const char *devices = tw_trace_field(trace, "deviceProperties", &len);
+
+	/* A job of one process is rank 0 of 1, whichever part of a larger whole it is. */
+	rank->rank = trace->world_size == 1 ? -1 : trace->rank;
+	rank->world_size = trace->world_size == 1 ? -1 : trace->world_size;
+	rank->base_time_ns = trace->base_time_ns;
+	rank->device_name = tw_rank_keep(rank, trace->device_name);
+	rank->bytes = (uint64_t)trace->bytes;
+	rank->events = trace->events.count;
+	while (devices && tw_text_element(devices, len, n, &element))
+		n++;
+	rank->device_count = (int64_t)n;
+}
+
+/* The first thing that was lost, for the table of ranks. */
+static void take_damage(struct tw_rank *rank, const struct trawl_report *report)
+{
+	size_t i;
+
+	for (i = 0; i < trawl_report_defects(report); i++) {
+		struct trawl_defect defect = trawl_report_defect(report, i);
+
+		if (defect.severity != TRAWL_LOST)
+			continue;
+		rank->state = TW_RANK_DAMAGED;
+		rank->message = tw_rank_keep(rank, defect.meaning);
+		return;
+	}
+}
+
+/* ---- its collectives */
+
+static uint32_t keep_text(struct reduction *r, const char *text, size_t len)
+{
+	return len ? tw_pool_intern(&r->rank->texts, text, len) : 0;
+}
+
+static uint32_t keep_code(struct reduction *r, tw_code code)
+{
+	char buffer[24];
+	size_t len;
+	const char *text;
+
+	if (code == TW_CODE_NONE)
+		return 0;
+	text = tw_code_text(r->trace, code, buffer, &len);
+	return keep_text(r, text, len);
+}
+
+/* An id of 64 bits without sign, which a trace may write as a number of either sign or as text. */
+static uint64_t id_of(const struct trawl_trace *trace, const struct tw_arg *arg)
+{
+	const char *text;
+	uint64_t id = 0;
+	size_t len, i;
+
+	if (arg->kind == TW_ARG_INTEGER)
+		return (uint64_t)arg->integer;
+	if (arg->kind != TW_ARG_NUMBER && arg->kind != TW_ARG_TEXT)
+		return 0;
+	text = tw_pool_text(&trace->texts, arg->text, &len);
+	for (i = 0; i < len; i++) {
+		unsigned digit = (unsigned)(text[i] - '0');
+
+		if (digit > 9 || __builtin_mul_overflow(id, 10, &id) ||
+		    __builtin_add_overflow(id, digit, &id))
+			return 0;
+	}
+	return id;
+}
+
+static void take_arg(struct reduction *r, const struct tw_arg *arg, struct tw_collective *c,
+		     struct tw_collective_kind *kind)
+{
+	size_t i;
+
+	if (arg->key == TW_KEY_comms_id) {
+		c->comms_id = id_of(r->trace, arg);
+	} else if (arg->key == TW_KEY_collective_sequence) {
+		if (arg->kind == TW_ARG_INTEGER && arg->integer >= 0)
+			c->sequence = arg->integer;
+	} else {
+		for (i = 0; i < TW_COLLECTIVE_ARGS; i++) {
+			if (arg->key != tw_collective_arg_keys[i])
+				continue;
+			tw_str_clear(&r->scratch);
+			tw_collective_arg_text(r->trace, arg, &r->scratch);
+			kind->args[i] = keep_text(r, r->scratch.ptr, r->scratch.len);
+		}
+	}
+}
+
+static void take_collective(struct reduction *r, uint64_t g, struct tw_collective *c)
+{
+	const struct trawl_trace *trace = r->trace;
+	const struct tw_gpu *gpu = &r->derived->gpu;
+	uint64_t event = gpu->event[g];
+	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN, len;
+	const struct tw_queue *queue = &gpu->queues[gpu->queue[g]];
+	struct tw_collective_kind kind;
+	struct tw_arg arg;
+	const char *name;
+
+	memset(&kind, 0, sizeof(kind));
+	*c = (struct tw_collective){
+		.start_ns = tw_view_real_start(&r->derived->view, gpu->start_ns[g]),
+		.end_ns = tw_view_real_end(&r->derived->view, gpu->start_ns[g], gpu->end_ns[g]),
+		.sequence = -1,
+	};
+	while (at && tw_args_next(&trace->args, &at, &arg))
+		take_arg(r, &arg, c, &kind);
+	name = tw_pool_text(&trace->texts, trace->events.name[event], &len);
+	kind.kernel = keep_text(r, name, len);
+	kind.device = keep_code(r, queue->device);
+	kind.stream = keep_code(r, queue->stream);
+	c->kind = tw_groups_add(&r->kinds, &kind);
+}
+
+static int take_kinds(struct reduction *r)
+{
+	struct tw_rank *rank = r->rank;
+	uint32_t i;
+
+	if (r->kinds.failed || r->scratch.failed || rank->texts.failed)
+		return -1;
+	rank->kinds = tw_alloc_array(rank->allocator, r->kinds.count, sizeof(*rank->kinds));
+	if (!rank->kinds)
+		return r->kinds.count ? -1 : 0;
+	rank->kind_count = r->kinds.count;
+	for (i = 0; i < r->kinds.count; i++)
+		memcpy(&rank->kinds[i], tw_groups_key(&r->kinds, i), sizeof(rank->kinds[i]));
+	return 0;
+}
+
+static int take_collectives(struct reduction *r)
+{
+	const struct tw_gpu *gpu = &r->derived->gpu;
+	struct tw_rank *rank = r->rank;
+	uint64_t g, n = 0;
+
+	for (g = 0; g < gpu->count; g++)
+		n += gpu->bucket[g] == TW_COMMUNICATION;
+	if (!n)
+		return 0;
+	rank->collectives = tw_alloc_array(rank->allocator, n, sizeof(*rank->collectives));
+	if (!rank->collectives)
+		return -1;
+	rank->collective_count = n;
+	for (g = n = 0; g < gpu->count; g++)
+		if (gpu->bucket[g] == TW_COMMUNICATION)
+			take_collective(r, g, &rank->collectives[n++]);
+	return take_kinds(r);
+}
+
+/* ---- its GPU work */
+
+static int take_timeline(struct tw_rank *rank, const struct tw_derived *d, bool linked_only)
+{
+	const struct tw_gpu *gpu = &d->gpu;
+	uint64_t g;
+
+	rank->gpu_events = gpu->count;
+	if (!gpu->count) {
+		if (rank->state == TW_RANK_READ)
+			rank->state = TW_RANK_NO_GPU;
+		if (!rank->message[0])
+			rank->message = tw_rank_keep(rank, "no GPU work in it");
+		return 0;
+	}
+	rank->first_ns = tw_view_real_start(&d->view, gpu->start_ns[0]);
+	rank->last_ns = INT64_MIN;
+	for (g = 0; g < gpu->count; g++) {
+		int64_t end = tw_view_real_end(&d->view, gpu->start_ns[g], gpu->end_ns[g]);
+
+		if (end > rank->last_ns)
+			rank->last_ns = end;
+	}
+	return tw_timeline_of(&rank->timeline, d, NULL, gpu->count, linked_only, -1);
+}
+
+static int reduce_report(struct tw_rank *rank, const struct trawl_report *report, bool linked_only)
+{
+	const struct tw_analysis_input *in = tw_report_input(report);
+	struct reduction r = { .trace = in->trace, .derived = in->derived, .rank = rank };
+	int status;
+
+	tw_groups_init(&r.kinds, sizeof(struct tw_collective_kind), rank->allocator);
+	tw_str_init(&r.scratch, rank->allocator);
+	take_facts(rank, in->trace);
+	take_damage(rank, report);
+	status = take_timeline(rank, in->derived, linked_only) || take_collectives(&r) ||
+				 rank->texts.failed ?
+			 TRAWL_ENOMEM :
+			 0;
+	tw_str_release(&r.scratch);
+	tw_groups_release(&r.kinds);
+	return status;
+}
+
+/* ---- files */
+
+static void leave_out(struct tw_rank *rank, const struct tw_rank_file *file, int status,
+		      const struct trawl_error *err)
+{
+	const char *message = err->message;
+	size_t len = strlen(file->path);
+
+	/* The table of ranks names the file beside the message. */
+	if (!strncmp(message, file->path, len) && message[len] == ':')
+		message += len + 1 + (message[len + 1] == ' ');
+	rank->state = status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE :
+								TW_RANK_UNREADABLE;
+	rank->message = tw_rank_keep(rank, message);
+}
+
+/* The report that the rest is taken from: of one table, unless tables of it are to be kept. */
+static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
+		   const struct tw_load_options *options, unsigned threads, const char *device,
+		   struct trawl_error *err)
+{
+	struct trawl_report_options report_options;
+	struct trawl_report *report;
+	int status;
+
+	if (options->report)
+		report_options = *options->report;
+	else
+		trawl_report_options_init(&report_options);
+	report_options.threads = threads;
+	if (device)
+		report_options.device = device;
+	status = tw_report_new_only(&report, trace, &report_options,
+				    options->table_count ? NULL : &tw_analysis_quality, err);
+	if (status)
+		return status;
+	status = reduce_report(rank, report, report_options.linked_only);
+	trawl_report_free(report);
+	return status;
+}
+
+/* The GPUs of an export, which records those of a whole host, in order; of another trace, none. */
+struct devices {
+	tw_code *code; /* room for track_count */
+	size_t count;
+};
+
+static int find_devices(struct devices *devices, const struct trawl_trace *trace)
+{
+	uint32_t t;
+	size_t i, n = 0;
+
+	devices->code = tw_alloc_array(trace->allocator, (size_t)trace->track_count + 1,
+				       sizeof(*devices->code));
+	if (!devices->code)
+		return -1;
+	for (t = 0; t < trace->track_count && trace->by_process; t++) {
+		tw_code device = trace->tracks[t].device;
+
+		if (device == TW_CODE_NONE)
+			continue;
+		for (i = n; i && tw_code_compare(trace, devices->code[i - 1], device) > 0; i--)
+			;
+		if (i && devices->code[i - 1] == device)
+			continue;
+		memmove(devices->code + i + 1, devices->code + i, (n - i) * sizeof(tw_code));
+		devices->code[i] = device;
+		n++;
+	}
+	devices->count = n;
+	return 0;
+}
+
+static struct tw_rank *new_ranks(size_t count, uint32_t file, const struct tw_rank_set *set,
+				 const struct trawl_allocator *allocator)
+{
+	struct tw_rank *ranks = tw_alloc_array(allocator, count, sizeof(*ranks));
+	bool failed = false;
+	size_t i;
+
+	for (i = 0; i < count && ranks; i++) {
+		failed |= tw_rank_init(&ranks[i], allocator) != 0;
+		ranks[i].file = file;
+		ranks[i].name_rank = set->files[file].name_rank;
+	}
+	if (!failed)
+		return ranks;
+	for (i = 0; i < count && ranks; i++)
+		tw_rank_release(&ranks[i]);
+	tw_free(allocator, ranks, count * sizeof(*ranks));
+	return NULL;
+}
+
+/* A trace into `count` ranks: one for each device where there are several. */
+static int reduce_trace(struct tw_rank *ranks, size_t count, const struct trawl_trace *trace,
+			const struct devices *devices, const struct tw_rank_file *file,
+			const struct tw_load_options *options, unsigned threads)
+{
+	char buffer[24];
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const char *device =
+			count > 1 ? tw_code_text(trace, devices->code[i], buffer, NULL) : NULL;
+		struct trawl_error err = { 0 };
+		int status = analyse(&ranks[i], trace, options, threads, device, &err);
+
+		if (status == TRAWL_ENOMEM)
+			return status;
+		if (status)
+			leave_out(&ranks[i], file, status, &err);
+		/* Which of its ranks a device is, neither the trace nor its name tells. */
+		if (count > 1)
+			ranks[i].name_rank = -1;
+	}
+	return 0;
+}
+
+static int reduce_into(struct tw_rank **ranks, size_t *count, const struct trawl_trace *trace,
+		       uint32_t file, const struct tw_rank_set *set,
+		       const struct tw_load_options *options, unsigned threads,
+		       const struct trawl_allocator *allocator)
+{
+	bool one = options->report && options->report->device;
+	struct devices devices;
+	int status = TRAWL_ENOMEM;
+
+	if (find_devices(&devices, trace))
+		return TRAWL_ENOMEM;
+	*count = devices.count > 1 && !one ? devices.count : 1;
+	*ranks = new_ranks(*count, file, set, allocator);
+	if (*ranks)
+		status = reduce_trace(*ranks, *count, trace, &devices, &set->files[file], options,
+				      threads);
+	tw_free(trace->allocator, devices.code,
+		((size_t)trace->track_count + 1) * sizeof(*devices.code));
+	return status;
+}
+
+int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
+		   const struct tw_load_options *options, unsigned threads,
+		   const struct trawl_allocator *allocator, struct tw_rank **ranks, size_t *count)
+{
+	struct tw_reuse *memory = tw_reuse_new(allocator);
+	struct trawl_read_options read = { .threads = threads, .block_size = options->block_size };
+	struct trawl_error err = { 0 };
+	struct trawl_trace *trace;
+	int status;
+
+	*ranks = NULL;
+	*count = 0;
+	if (!memory)
+		return TRAWL_ENOMEM;
+	read.allocator = tw_reuse_allocator(memory);
+	status = trawl_trace_read(&trace, set->files[file].path, &read, &err);
+	if (!status) {
+		status = reduce_into(ranks, count, trace, file, set, options, threads, allocator);
+		trawl_trace_free(trace);
+	} else if (status != TRAWL_ENOMEM) {
+		*ranks = new_ranks(1, file, set, allocator);
+		*count = *ranks != NULL;
+		if (*ranks)
+			leave_out(*ranks, &set->files[file], status, &err);
+		status = *ranks ? 0 : TRAWL_ENOMEM;
+	}
+	tw_reuse_free(memory);
+	return status;
+}

@@ -1,0 +1,364 @@
+#include "ranks/set.h"
+
+#include "base/alloc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+/* Of directories in directories; a tree of traces is a handful deep. */
+#define DEEPEST 32
+
+/* ---- ranks in names */
+
+/* The number at p, -1: there is none, or one that is no rank. */
+static int64_t number_at(const char *p)
+{
+	enum { DIGITS = 9 };
+	int64_t value = 0;
+	size_t n;
+
+	for (n = 0; isdigit((unsigned char)p[n]); n++) {
+		if (n == DIGITS)
+			return -1;
+		value = value * 10 + (p[n] - '0');
+	}
+	return n ? value : -1;
+}
+
+/* The last rank<N> between `from` and `to`. */
+static int64_t rank_between(const char *path, const char *from, const char *to)
+{
+	static const char word[] = "rank";
+	const size_t len = sizeof(word) - 1;
+	const char *p;
+
+	for (p = to; p-- > from;) {
+		const char *digits = p + len;
+		int64_t rank;
+
+		if (strncasecmp(p, word, len) || (p > path && isalpha((unsigned char)p[-1])))
+			continue;
+		if (*digits && strchr("_-[/", *digits))
+			digits++;
+		rank = number_at(digits);
+		if (rank >= 0)
+			return rank;
+	}
+	return -1;
+}
+
+int64_t tw_rank_in_path(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	int64_t rank = rank_between(path, name, name + strlen(name));
+
+	return rank >= 0 ? rank : rank_between(path, path, name);
+}
+
+/* ---- order of names */
+
+/* Numbers in names by value, else bytes; equal only when the names are. */
+static int compare_names(const char *a, const char *b)
+{
+	const char *x = a, *y = b;
+
+	while (*x && *y) {
+		if (isdigit((unsigned char)*x) && isdigit((unsigned char)*y)) {
+			size_t n, m;
+			int order;
+
+			while (*x == '0' && isdigit((unsigned char)x[1]))
+				x++;
+			while (*y == '0' && isdigit((unsigned char)y[1]))
+				y++;
+			n = strspn(x, "0123456789");
+			m = strspn(y, "0123456789");
+			if (n != m)
+				return n < m ? -1 : 1;
+			order = strncmp(x, y, n);
+			if (order)
+				return order;
+			x += n;
+			y += n;
+		} else if (*x != *y) {
+			return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
+		} else {
+			x++;
+			y++;
+		}
+	}
+	if (*x || *y)
+		return *x ? 1 : -1;
+	return strcmp(a, b);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	return compare_names(((const struct tw_rank_file *)a)->path,
+			     ((const struct tw_rank_file *)b)->path);
+}
+
+/* ---- finding files */
+
+static int no_memory(struct trawl_error *err)
+{
+	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+}
+
+static int add_file(struct tw_rank_set *set, const char *path, int64_t bytes, bool named,
+		    struct trawl_error *err)
+{
+	size_t size = strlen(path) + 1;
+	char *copy;
+
+	if (set->count == set->capacity) {
+		size_t capacity = set->capacity ? set->capacity * 2 : 16;
+		struct tw_rank_file *files = tw_realloc(set->allocator, set->files,
+							set->capacity * sizeof(*files),
+							capacity * sizeof(*files));
+
+		if (!files)
+			return no_memory(err);
+		set->files = files;
+		set->capacity = capacity;
+	}
+	copy = tw_alloc(set->allocator, size);
+	if (!copy)
+		return no_memory(err);
+	memcpy(copy, path, size);
+	set->files[set->count++] = (struct tw_rank_file){ .path = copy,
+							  .bytes = bytes,
+							  .name_rank = tw_rank_in_path(path),
+							  .named = named };
+	return 0;
+}
+
+static bool has_trace_name(const char *name)
+{
+	static const char *const endings[] = { ".json", ".json.gz", ".json.zst", ".sqlite" };
+	size_t len = strlen(name), i;
+
+	if (name[0] == '.')
+		return false;
+	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t n = strlen(endings[i]);
+
+		if (len > n && !strcasecmp(name + len - n, endings[i]))
+			return true;
+	}
+	return false;
+}
+
+static int walk(struct tw_rank_set *set, struct tw_str *path, unsigned depth,
+		struct trawl_error *err);
+
+/* One entry of a directory; what is gone meanwhile is passed over. */
+static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *name,
+		      unsigned depth, struct trawl_error *err)
+{
+	size_t len = path->len;
+	struct stat info;
+	int status = 0;
+
+	if (name[0] == '.')
+		return 0;
+	tw_str_addf(path, "%s%s", len && path->ptr[len - 1] == '/' ? "" : "/", name);
+	if (path->failed)
+		return no_memory(err);
+	if (!stat(path->ptr, &info)) {
+		if (S_ISDIR(info.st_mode) && depth < DEEPEST)
+			status = walk(set, path, depth + 1, err);
+		else if (S_ISREG(info.st_mode) && has_trace_name(name))
+			status = add_file(set, path->ptr, info.st_size, false, err);
+	}
+	path->len = len;
+	path->ptr[len] = 0;
+	return status;
+}
+
+static int walk(struct tw_rank_set *set, struct tw_str *path, unsigned depth,
+		struct trawl_error *err)
+{
+	DIR *directory = opendir(path->ptr);
+	struct dirent *entry;
+	int status = 0;
+
+	if (!directory)
+		return trawl_error_set(err, TRAWL_EIO, "cannot read directory '%s': %s", path->ptr,
+				       strerror(errno));
+	while (!status && (entry = readdir(directory)))
+		status = walk_entry(set, path, entry->d_name, depth, err);
+	closedir(directory);
+	return status;
+}
+
+static int add_directory(struct tw_rank_set *set, const char *path, struct trawl_error *err)
+{
+	struct tw_str text;
+	int status;
+
+	tw_str_init(&text, set->allocator);
+	tw_str_add_cstr(&text, path);
+	status = text.failed ? no_memory(err) : walk(set, &text, 0, err);
+	tw_str_release(&text);
+	return status;
+}
+
+static int add_there(struct tw_rank_set *set, const char *path, const struct stat *info, bool named,
+		     struct trawl_error *err)
+{
+	if (S_ISDIR(info->st_mode))
+		return add_directory(set, path, err);
+	return add_file(set, path, S_ISREG(info->st_mode) ? info->st_size : 0, named, err);
+}
+
+static int add_pattern(struct tw_rank_set *set, const char *pattern, struct trawl_error *err)
+{
+	struct stat info;
+	glob_t found;
+	int status = 0;
+	size_t i;
+
+	switch (glob(pattern, GLOB_NOSORT, NULL, &found)) {
+	case 0:
+		break;
+	case GLOB_NOSPACE:
+		return no_memory(err);
+	default:
+		return trawl_error_set(err, TRAWL_EIO, "no file matches '%s'", pattern);
+	}
+	for (i = 0; i < found.gl_pathc && !status; i++)
+		if (!stat(found.gl_pathv[i], &info))
+			status = add_there(set, found.gl_pathv[i], &info, true, err);
+	globfree(&found);
+	return status;
+}
+
+static int add_argument(struct tw_rank_set *set, const char *argument, struct trawl_error *err)
+{
+	struct stat info;
+
+	if (!strcmp(argument, "-"))
+		return trawl_error_set(err, TRAWL_EUSAGE,
+				       "standard input holds one trace, not several ranks");
+	if (!stat(argument, &info))
+		return add_there(set, argument, &info, true, err);
+	if (strpbrk(argument, "*?["))
+		return add_pattern(set, argument, err);
+	return trawl_error_set(err, TRAWL_EIO, "cannot open '%s': %s", argument, strerror(errno));
+}
+
+/* ---- the set */
+
+static void free_path(const struct tw_rank_set *set, struct tw_rank_file *file)
+{
+	if (file->path)
+		tw_free(set->allocator, (char *)file->path, strlen(file->path) + 1);
+	file->path = NULL;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct tw_rank_file *x = *(const struct tw_rank_file *const *)a;
+	const struct tw_rank_file *y = *(const struct tw_rank_file *const *)b;
+	int order = strcmp(x->path, y->path);
+
+	return order ? order : x < y ? -1 : x > y;
+}
+
+/* The same file given twice is one file, at its first place. */
+static int drop_repeated(struct tw_rank_set *set, struct trawl_error *err)
+{
+	struct tw_rank_file **by_path =
+		tw_alloc_array(set->allocator, set->count, sizeof(struct tw_rank_file *));
+	size_t i, first = 0, n = 0;
+
+	if (!by_path)
+		return no_memory(err);
+	for (i = 0; i < set->count; i++)
+		by_path[i] = &set->files[i];
+	qsort(by_path, set->count, sizeof(struct tw_rank_file *), compare_places);
+	for (i = 1; i < set->count; i++) {
+		if (strcmp(by_path[first]->path, by_path[i]->path)) {
+			first = i;
+			continue;
+		}
+		by_path[first]->named |= by_path[i]->named;
+		free_path(set, by_path[i]);
+	}
+	tw_free(set->allocator, by_path, set->count * sizeof(struct tw_rank_file *));
+	for (i = 0; i < set->count; i++)
+		if (set->files[i].path)
+			set->files[n++] = set->files[i];
+	set->count = n;
+	return 0;
+}
+
+/* The directory above all files: what their paths begin with, up to a slash. */
+static int find_directory(struct tw_rank_set *set, struct trawl_error *err)
+{
+	const char *first = set->files[0].path, *slash = strrchr(first, '/');
+	size_t len = slash ? (size_t)(slash - first) : 0, i;
+
+	for (i = 1; i < set->count; i++) {
+		const char *path = set->files[i].path;
+
+		while (len && (strncmp(path, first, len) || path[len] != '/'))
+			while (--len && first[len] != '/')
+				;
+	}
+	set->directory = tw_alloc(set->allocator, len + 2);
+	if (!set->directory)
+		return no_memory(err);
+	if (len)
+		memcpy(set->directory, first, len);
+	else
+		set->directory[len++] = first[0] == '/' ? '/' : '.';
+	set->directory[len] = 0;
+	return 0;
+}
+
+int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size_t count,
+		     const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	int status = 0;
+	size_t i;
+
+	set->allocator = allocator;
+	for (i = 0; i < count && !status; i++) {
+		size_t before = set->count;
+
+		status = add_argument(set, arguments[i], err);
+		qsort(set->files + before, set->count - before, sizeof(*set->files), compare_files);
+	}
+	if (!status && !set->count)
+		status = trawl_error_set(err, TRAWL_ENODATA,
+					 "no traces (.json, .json.gz, .json.zst, .sqlite) in '%s'",
+					 count ? arguments[0] : ".");
+	if (!status)
+		status = drop_repeated(set, err);
+	if (!status)
+		status = find_directory(set, err);
+	if (status)
+		tw_rank_set_release(set);
+	return status;
+}
+
+void tw_rank_set_release(struct tw_rank_set *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->count; i++)
+		free_path(set, &set->files[i]);
+	tw_free(set->allocator, set->files, set->capacity * sizeof(*set->files));
+	if (set->directory)
+		tw_free(set->allocator, set->directory, strlen(set->directory) + 1);
+	memset(set, 0, sizeof(*set));
+}
