@@ -92,6 +92,38 @@ struct trawl_table *tw_table_new_columns(const struct tw_table_spec *spec,
 	return table;
 }
 
+static const char *own_string(struct trawl_table *table, const char *text)
+{
+	char *copy = text ? tw_arena_copy(&table->arena, text, strlen(text)) : NULL;
+
+	table->failed |= text && !copy;
+	return copy;
+}
+
+struct trawl_table *tw_table_new_owning(const struct tw_table_spec *spec,
+					const struct trawl_allocator *allocator)
+{
+	struct trawl_table *table =
+		tw_table_new_columns(spec, spec->columns, spec->column_count, allocator);
+	size_t i;
+
+	if (!table)
+		return NULL;
+	table->spec.name = own_string(table, spec->name);
+	table->spec.meaning = own_string(table, spec->meaning);
+	for (i = 0; i < spec->column_count; i++) {
+		struct trawl_column *column = &table->own_columns[i];
+
+		column->header = own_string(table, column->header);
+		column->unit = own_string(table, column->unit);
+		column->meaning = own_string(table, column->meaning);
+	}
+	if (!table->failed)
+		return table;
+	tw_table_free(table);
+	return NULL;
+}
+
 void tw_table_name_column(struct trawl_table *table, size_t column, const char *prefix,
 			  const char *name)
 {

@@ -34,6 +34,10 @@ struct trawl_table *tw_table_new_columns(const struct tw_table_spec *spec,
 					 const struct trawl_column *columns, size_t column_count,
 					 const struct trawl_allocator *allocator);
 
+/* A table that depends on nothing: its spec, columns and all their strings are copied. */
+struct trawl_table *tw_table_new_owning(const struct tw_table_spec *spec,
+					const struct trawl_allocator *allocator);
+
 /* Names a column of such a table; the text is copied. */
 void tw_table_name_column(struct trawl_table *table, size_t column, const char *prefix,
 			  const char *name);
