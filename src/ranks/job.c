@@ -28,7 +28,7 @@ void tw_rank_release(struct tw_rank *rank)
 		return;
 	for (i = 0; i < rank->table_count; i++)
 		tw_table_free(rank->tables[i]);
-	tw_free(a, rank->tables, rank->table_count * sizeof(*rank->tables));
+	tw_free(a, rank->tables, rank->table_capacity * sizeof(*rank->tables));
 	tw_free(a, rank->collectives, rank->collective_count * sizeof(*rank->collectives));
 	tw_free(a, rank->kinds, rank->kind_count * sizeof(*rank->kinds));
 	tw_pool_release(&rank->texts);

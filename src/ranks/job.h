@@ -67,7 +67,7 @@ struct tw_rank {
 	uint64_t collective_count;
 
 	struct trawl_table **tables; /* the rank's own tables that were asked for */
-	size_t table_count;
+	size_t table_count, table_capacity;
 };
 
 struct tw_job {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/reuse.h"
 #include "base/text.h"
+#include "table/pack.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -222,6 +223,47 @@ static int reduce_report(struct tw_rank *rank, const struct trawl_report *report
 	return status;
 }
 
+/* ---- its tables */
+
+/* A copy that needs neither the report nor the trace. */
+static int keep_table(struct tw_rank *rank, const struct trawl_table *table)
+{
+	struct tw_str bytes;
+	size_t used;
+	int status;
+
+	tw_str_init(&bytes, rank->allocator);
+	tw_table_pack(table, &bytes);
+	status = bytes.failed ? TRAWL_ENOMEM :
+				tw_table_unpack(&rank->tables[rank->table_count], bytes.ptr,
+						bytes.len, &used, rank->allocator, NULL);
+	tw_str_release(&bytes);
+	if (!status)
+		rank->table_count++;
+	return status;
+}
+
+static int keep_tables(struct tw_rank *rank, const struct trawl_report *report,
+		       const struct tw_load_options *options)
+{
+	size_t i, capacity = options->table_count;
+	int status = 0;
+
+	if (!capacity)
+		return 0;
+	rank->tables = tw_alloc_array(rank->allocator, capacity, sizeof(struct trawl_table *));
+	if (!rank->tables)
+		return TRAWL_ENOMEM;
+	rank->table_capacity = capacity;
+	for (i = 0; i < capacity && !status; i++) {
+		const struct trawl_table *table = trawl_report_find(report, options->tables[i]);
+
+		if (table)
+			status = keep_table(rank, table);
+	}
+	return status;
+}
+
 /* ---- files */
 
 static void leave_out(struct tw_rank *rank, const struct tw_rank_file *file, int status,
@@ -259,6 +301,8 @@ static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 	if (status)
 		return status;
 	status = reduce_report(rank, report, report_options.linked_only);
+	if (!status)
+		status = keep_tables(rank, report, options);
 	trawl_report_free(report);
 	return status;
 }
