@@ -64,6 +64,27 @@ static int parse_time_us(const struct cli_option *option, const char *text, stru
 	return 0;
 }
 
+static int parse_size(const struct cli_option *option, const char *text, struct trawl_error *err)
+{
+	static const char units[] = "KMGT";
+	const char *p, *unit;
+	int64_t value = 0;
+	bool good = parse_integer(text, &p, INT64_MAX, &value) && value > 0;
+
+	if (good && *p && (unit = strchr(units, *p & ~0x20))) {
+		unsigned shift = 10 * (unsigned)(unit - units + 1);
+
+		good = value <= INT64_MAX >> shift;
+		if (good)
+			value <<= shift;
+		p++;
+	}
+	if (!good || *p)
+		return bad_value(err, option, text, "a size in bytes, or with K, M, G or T");
+	*(int64_t *)option->value = value;
+	return 0;
+}
+
 static int parse_steps(const struct cli_option *option, const char *text, struct trawl_error *err)
 {
 	int64_t *steps = option->value;
@@ -120,6 +141,8 @@ static int set_value(const struct cli_option *option, const char *text, struct t
 		return 0;
 	case CLI_COUNT:
 		return parse_count(option, text, err);
+	case CLI_SIZE:
+		return parse_size(option, text, err);
 	case CLI_TIME_NS:
 		return parse_time_ns(option, text, err);
 	case CLI_TIME_US:

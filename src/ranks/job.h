@@ -49,6 +49,7 @@ struct tw_rank {
 	int64_t rank;
 	enum tw_rank_rule rule;
 	enum tw_rank_state state;
+	enum trawl_severity worst;	  /* of what is odd in the trace, TRAWL_NOTE: nothing is */
 	uint32_t file;			  /* index in the set */
 	int64_t name_rank;		  /* what the file's name says, -1: nothing */
 	int64_t world_size, base_time_ns; /* -1, TRAWL_TIME_NONE: not told */
@@ -58,7 +59,7 @@ struct tw_rank {
 	struct tw_timeline timeline; /* of all GPU work */
 	/* These are in `texts`, "" where nothing is told. */
 	const char *host, *device_name;
-	const char *message; /* why it is left out, or what is damaged */
+	const char *message; /* why it is left out, or what is odd in it */
 
 	struct tw_pool texts;
 	struct tw_collective_kind *kinds;

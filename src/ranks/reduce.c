@@ -9,6 +9,7 @@
 #include "table/pack.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 struct reduction {
@@ -38,20 +39,23 @@ static void take_facts(struct tw_rank *rank, const struct trawl_trace *trace)
 	rank->device_count = (int64_t)n;
 }
 
-/* The first thing that was lost, for the table of ranks. */
-static void take_damage(struct tw_rank *rank, const struct trawl_report *report)
+/* What is odd in the trace: the worst kind, and how many more. */
+static void take_defects(struct tw_rank *rank, const struct trawl_report *report)
 {
-	size_t i;
+	struct trawl_defect worst = trawl_report_defect(report, 0);
+	char message[512];
+	size_t i, n = 0;
 
-	for (i = 0; i < trawl_report_defects(report); i++) {
-		struct trawl_defect defect = trawl_report_defect(report, i);
-
-		if (defect.severity != TRAWL_LOST)
-			continue;
-		rank->state = TW_RANK_DAMAGED;
-		rank->message = tw_rank_keep(rank, defect.meaning);
+	for (i = 0; i < trawl_report_defects(report); i++)
+		n += trawl_report_defect(report, i).severity != TRAWL_NOTE;
+	if (!n)
 		return;
-	}
+	snprintf(message, sizeof(message), "%s %s (%" PRId64 "): %s",
+		 tw_severity_name(worst.severity), worst.kind, worst.count, worst.meaning);
+	rank->message = tw_rank_keep(rank, message);
+	rank->worst = worst.severity;
+	if (worst.severity == TRAWL_LOST)
+		rank->state = TW_RANK_DAMAGED;
 }
 
 /* ---- its collectives */
@@ -213,7 +217,8 @@ static int reduce_report(struct tw_rank *rank, const struct trawl_report *report
 	tw_groups_init(&r.kinds, sizeof(struct tw_collective_kind), rank->allocator);
 	tw_str_init(&r.scratch, rank->allocator);
 	take_facts(rank, in->trace);
-	take_damage(rank, report);
+	if (trawl_report_defects(report))
+		take_defects(rank, report);
 	status = take_timeline(rank, in->derived, linked_only) || take_collectives(&r) ||
 				 rank->texts.failed ?
 			 TRAWL_ENOMEM :

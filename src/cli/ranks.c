@@ -1,0 +1,189 @@
+#include "cli/ranks.h"
+
+#include "ranks/tables.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[3])
+{
+	const struct cli_option table[3] = {
+		{ "max-memory", 0, CLI_SIZE, "SIZE", &ranks->max_memory,
+		  "for traces held at once, such as 16G (default: half of the machine's)" },
+		{ "gpus-per-node", 0, CLI_COUNT, "N", &ranks->gpus_per_node,
+		  "GPUs of a host (default: as the traces tell)" },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+
+	memcpy(options, table, sizeof(table));
+}
+
+void cli_add_rank_list(struct tw_str *out, const int64_t *ranks, size_t count)
+{
+	enum { MOST = 20 };
+	size_t i = 0, parts;
+
+	for (parts = 0; i < count && parts < MOST; parts++) {
+		size_t last = i;
+
+		while (last + 1 < count && ranks[last + 1] == ranks[last] + 1)
+			last++;
+		tw_str_addf(out, "%s%lld", parts ? ", " : "", (long long)ranks[i]);
+		if (last > i)
+			tw_str_addf(out, "%s%lld", last > i + 1 ? "-" : ", ",
+				    (long long)ranks[last]);
+		i = last + 1;
+	}
+	if (i < count)
+		tw_str_addf(out, " and %zu more", count - i);
+}
+
+static void tell_left_out(const struct tw_job *job)
+{
+	size_t i;
+
+	for (i = 0; i < job->left_out_count; i++) {
+		const struct tw_rank *rank = &job->left_out[i];
+		const char *path = job->set.files[rank->file].path;
+
+		if (rank->state == TW_RANK_NOT_A_TRACE)
+			cli_message("%s: passed over: %s", path, rank->message);
+		else
+			cli_message("%s: left out: %s", path, rank->message);
+	}
+}
+
+static void tell_ranks(const struct tw_job *job)
+{
+	struct tw_str list;
+	size_t i;
+
+	for (i = 0; i < job->count; i++) {
+		const struct tw_rank *rank = &job->ranks[i];
+		const char *path = job->set.files[rank->file].path;
+
+		if (rank->message[0])
+			cli_message("%s: %s", path, rank->message);
+		if (rank->name_rank >= 0 && rank->name_rank != rank->rank)
+			cli_message("%s: its name says rank %lld, the trace rank %lld; the trace "
+				    "counts",
+				    path, (long long)rank->name_rank, (long long)rank->rank);
+	}
+	if (!job->missing_count)
+		return;
+	tw_str_init(&list, trawl_allocator_default());
+	cli_add_rank_list(&list, job->missing, job->missing_count);
+	if (!list.failed)
+		cli_message("no trace of rank%s %s (the job has %lld)",
+			    job->missing_count == 1 ? "" : "s", list.ptr,
+			    (long long)job->world_size);
+	tw_str_release(&list);
+}
+
+/* What a rank lacks is left out of the results: a part of its trace, or all of its GPU work. */
+static int incomplete(const struct tw_job *job)
+{
+	size_t i;
+
+	if (job->missing_count)
+		return CLI_INCOMPLETE;
+	for (i = 0; i < job->count; i++)
+		if (job->ranks[i].state != TW_RANK_READ)
+			return CLI_INCOMPLETE;
+	for (i = 0; i < job->left_out_count; i++)
+		if (job->left_out[i].state != TW_RANK_NOT_A_TRACE)
+			return CLI_INCOMPLETE;
+	return CLI_DONE;
+}
+
+static int strict_status(const struct tw_job *job)
+{
+	size_t i;
+
+	for (i = 0; i < job->count; i++) {
+		const struct tw_rank *rank = &job->ranks[i];
+
+		if (rank->worst == TRAWL_NOTE)
+			continue;
+		cli_message("%s: not accepted with --strict: %s", job->set.files[rank->file].path,
+			    rank->message);
+		return CLI_FAILED;
+	}
+	for (i = 0; i < job->left_out_count; i++) {
+		const struct tw_rank *rank = &job->left_out[i];
+
+		if (rank->state == TW_RANK_NOT_A_TRACE)
+			continue;
+		cli_message("%s: not accepted with --strict: %s", job->set.files[rank->file].path,
+			    rank->message);
+		return CLI_FAILED;
+	}
+	return CLI_DONE;
+}
+
+static int show_progress(void *context, size_t files_done, size_t files, int64_t bytes_done,
+			 int64_t bytes)
+{
+	struct cli_progress *progress = context;
+
+	(void)files_done;
+	(void)files;
+	return cli_progress_update(progress, bytes_done, bytes);
+}
+
+int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *const *arguments,
+		 size_t count)
+{
+	const struct cli_common *common = ranks->common;
+	struct cli_progress progress;
+	struct tw_load_options options = {
+		.threads = common->threads,
+		.max_memory = ranks->max_memory,
+		.gpus_per_node = ranks->gpus_per_node,
+		.block_size = cli_block_size(),
+		.report = ranks->report,
+		.tables = ranks->tables,
+		.table_count = ranks->table_count,
+		.progress = show_progress,
+		.progress_context = &progress,
+	};
+	struct tw_rank_set set = { 0 };
+	double start = cli_seconds();
+	struct trawl_error err;
+	int status;
+
+	memset(job, 0, sizeof(*job));
+	if (tw_rank_set_find(&set, arguments, count, trawl_allocator_default(), &err))
+		return cli_fail(&err);
+	cli_progress_begin(&progress, arguments[0], common->quiet);
+	status = tw_job_load(job, &set, &options, trawl_allocator_default(), &err);
+	cli_progress_end(&progress);
+	if (common->verbose)
+		cli_message("%zu ranks read in %.3f s", job->count, cli_seconds() - start);
+	if (!status && common->strict)
+		status = strict_status(job);
+	else if (status)
+		status = cli_fail(&err);
+	if (status) {
+		tw_job_release(job);
+		return status;
+	}
+	if (!common->quiet) {
+		tell_left_out(job);
+		tell_ranks(job);
+	}
+	return incomplete(job);
+}
+
+void cli_job_path(const struct tw_job *job, const struct cli_common *common, const char *name,
+		  struct tw_str *out)
+{
+	tw_str_clear(out);
+	if (common->output)
+		tw_str_add_cstr(out, common->output);
+	else
+		tw_str_addf(out, "%s/analysis_output", job->set.directory);
+	if (name)
+		tw_str_addf(out, "/%s", name);
+}
