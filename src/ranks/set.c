@@ -167,7 +167,8 @@ static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *
 	struct stat info;
 	int status = 0;
 
-	if (name[0] == '.')
+	/* Where results are written by default: no traces of the job. */
+	if (name[0] == '.' || !strcmp(name, "analysis_output"))
 		return 0;
 	tw_str_addf(path, "%s%s", len && path->ptr[len - 1] == '/' ? "" : "/", name);
 	if (path->failed)

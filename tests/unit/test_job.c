@@ -100,6 +100,8 @@ static void test_numbers_in_names_are_numbers(void **state)
 	scratch_write(&scratch, ".hidden.json", "{}");
 	directory("x");
 	scratch_write(&scratch, "x/w1.json.gz", "");
+	directory("analysis_output");
+	scratch_write(&scratch, "analysis_output/w2.json", "{}");
 	assert_int_equal(tw_rank_set_find(&set, arguments, 1, trawl_allocator_default(), NULL), 0);
 	assert_int_equal(set.count, 4);
 	assert_non_null(strstr(set.files[0].path, "/w9.json"));
