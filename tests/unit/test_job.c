@@ -89,7 +89,7 @@ static void test_ranks_in_paths(void **state)
 
 static void test_numbers_in_names_are_numbers(void **state)
 {
-	const char *const arguments[] = { scratch_path(&scratch, "") };
+	const char *arguments[1];
 	struct tw_rank_set set = { 0 };
 
 	(void)state;
@@ -102,6 +102,7 @@ static void test_numbers_in_names_are_numbers(void **state)
 	scratch_write(&scratch, "x/w1.json.gz", "");
 	directory("analysis_output");
 	scratch_write(&scratch, "analysis_output/w2.json", "{}");
+	arguments[0] = scratch_path(&scratch, "");
 	assert_int_equal(tw_rank_set_find(&set, arguments, 1, trawl_allocator_default(), NULL), 0);
 	assert_int_equal(set.count, 4);
 	assert_non_null(strstr(set.files[0].path, "/w9.json"));
