@@ -67,10 +67,11 @@ static bool is_near(const struct band *b, uint32_t known, uint32_t other)
 	int64_t limit = of_known < of_other ? of_known : of_other;
 
 	/* Calls that are as many and alike are more likely off than two others that are missing. */
-	if (!b->clean && limit > 2 * TW_MATCH_END_NOISE_NS &&
-	    b->a->work->natures[b->a->known->signature[known]].strict)
-		limit = 2 * TW_MATCH_END_NOISE_NS;
+	int64_t most =
+		(int64_t)TW_MATCH_END_NOISE_NS * (b->clean ? TW_MATCH_OFF_IN_PLACE : TW_MATCH_OFF);
 
+	if (b->a->work->natures[b->a->known->signature[known]].strict && limit > most)
+		limit = most;
 	return apart_of(b, known, other) <= (limit > b->noise ? limit : b->noise);
 }
 
