@@ -486,7 +486,9 @@ int tw_clocks_measure(struct tw_clocks *clocks, const struct tw_job *job,
 	for (r = 0; r < job->count; r++) {
 		if (clocks->based)
 			clocks->shift_ns[r] = job->ranks[r].base_time_ns;
-		if (clocks->align == TW_ALIGN_COLLECTIVES && clocks->of[r].known)
+		/* An offset that may as well be none would only add what ends scatter. */
+		if (clocks->align == TW_ALIGN_COLLECTIVES && clocks->of[r].known &&
+		    tw_match_apart(clocks->of[r].offset_ns, 0) > clocks->of[r].uncertainty_ns)
 			clocks->shift_ns[r] =
 				tw_match_minus(clocks->shift_ns[r], clocks->of[r].offset_ns);
 	}
