@@ -22,6 +22,8 @@ enum tw_match_limits {
 	 * where each call is like the one in its place. */
 	TW_MATCH_OFF = 2,
 	TW_MATCH_OFF_IN_PLACE = 20,
+	/* One in so many calls may seem out of its place where ends scatter. */
+	TW_MATCH_MOVED = 20,
 	/* Ends of one lane that tell a clock's offset before anything is matched by order. */
 	TW_MATCH_CLOCK_SAMPLES = 1024,
 	/* One end fits any offset, two fit by chance. */
