@@ -299,7 +299,7 @@ static int lay_band(struct band *b)
 	int status = TRAWL_ENOMEM;
 
 	b->low = tw_alloc_array(allocator, m, sizeof(*b->low));
-	b->steps = tw_alloc_array(allocator, m, width);
+	b->steps = tw_alloc(allocator, m * width); /* every step is written before it is read */
 	b->row = rows[0];
 	b->before = rows[1];
 	if (b->low && b->steps && rows[0] && rows[1]) {
