@@ -133,9 +133,12 @@ static int64_t corrected(const struct measuring *m, const struct sample *s, bool
 {
 	int64_t end = tw_match_minus(s->end, m->offset[s->rank]);
 
-	if (drift)
-		end -= (int64_t)(m->drift[s->rank] *
-				 (double)tw_match_minus(m->common[s->event], m->common[0]));
+	if (drift) {
+		double since = (double)tw_match_minus(m->common[s->event], m->common[0]);
+		double change = m->drift[s->rank] * since;
+
+		end = tw_match_minus(end, (int64_t)fmax(fmin(change, 4e18), -4e18));
+	}
 	return end;
 }
 

@@ -11,6 +11,7 @@
 #include "ranks/match.h"
 
 #define TW_MATCH_NONE UINT64_MAX
+#define TW_MATCH_UNKNOWN_GROUP "Unknown_Group"
 
 /* What is compared between ranks: ids of the work's texts, 0: not recorded. */
 struct tw_match_signature {

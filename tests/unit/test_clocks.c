@@ -308,6 +308,38 @@ static void test_offsets_lie_within_what_is_stated(void **state)
 		check_skew(seed);
 }
 
+/* Times of broken traces: any of 64 bits. */
+static void test_any_times(void **state)
+{
+	static const int64_t times[] = { INT64_MIN, INT64_MIN / 2, -1,	     0,
+					 1,	    INT64_MAX / 2, INT64_MAX };
+	uint64_t seed;
+
+	for (seed = 1; seed <= 200; seed++) {
+		uint64_t random = seed;
+		struct tw_clocks clocks;
+		struct tw_job job;
+		size_t r;
+		int i;
+
+		make_job(&job, 3);
+		for (r = 0; r < 3; r++) {
+			for (i = 0; i < 40; i++) {
+				add_end(&job, r, "dp", "allreduce", i, i * 1e6, i * 1e6 + 100);
+				if (next(&random) % 3 == 0)
+					job.ranks[r].collectives[i].end_ns =
+						times[next(&random) % 7];
+			}
+			job.ranks[r].base_time_ns = times[next(&random) % 7];
+		}
+		measure(&clocks, &job, TW_ALIGN_COLLECTIVES);
+		for (r = 0; r < 3; r++)
+			assert_true(clocks.of[r].known && clocks.of[r].uncertainty_ns >= 0);
+		tw_clocks_release(&clocks);
+		tw_job_release(&job);
+	}
+}
+
 static void test_no_ranks(void **state)
 {
 	struct tw_clocks clocks;
@@ -364,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_resolution),
 		cmocka_unit_test(test_offsets_lie_within_what_is_stated),
+		cmocka_unit_test(test_any_times),
 		cmocka_unit_test(test_no_ranks),
 		cmocka_unit_test(test_out_of_memory),
 	};

@@ -633,6 +633,38 @@ static void test_kernels_that_record_nothing(void **state)
 	tw_job_release(&job);
 }
 
+/* Only every other call has a number; one rank has none at all. */
+static void test_numbers_that_some_calls_lack(void **state)
+{
+	struct tw_matches m;
+	struct tw_job job;
+	int i, all;
+
+	for (all = 0; all < 2; all++) {
+		make_job(&job, 2);
+		for (i = 0; i < 10; i++) {
+			struct call call = { i * 1000 + i * i, i * 1000 + i * i + 50, ALLREDUCE };
+
+			call.sequence = i % 2 ? i : 0;
+			add_call(&job, 0, &call);
+			call.sequence = all ? 0 : call.sequence;
+			if (i != 4)
+				add_call(&job, 1, &call);
+		}
+		build(&m, &job);
+		assert_sound(&m, &job);
+		assert_int_equal(m.count, 10);
+		for (i = 0; i < 10; i++) {
+			assert_int_equal(m.matches[i].count, i == 4 ? 1 : 2);
+			assert_int_equal(m.matches[i].rule,
+					 i % 2 && !all ? TW_MATCH_BY_SEQUENCE : TW_MATCH_BY_ORDER);
+			assert_int_equal(match_of(&m, 0, (uint64_t)i)->index, i);
+		}
+		tw_matches_release(&m);
+		tw_job_release(&job);
+	}
+}
+
 static void test_few_ranks(void **state)
 {
 	struct tw_matches m;
@@ -800,6 +832,39 @@ static void test_random_jobs(void **state)
 	assert_true(doubtful <= seeds / 500);
 }
 
+/* Times of broken traces: any of 64 bits, ends before their starts. */
+static void test_any_times(void **state)
+{
+	static const int64_t times[] = { INT64_MIN, INT64_MIN / 2, -1,	     0,
+					 1,	    INT64_MAX / 2, INT64_MAX };
+	uint64_t seed;
+
+	for (seed = 1; seed <= 200; seed++) {
+		uint64_t random = seed;
+		struct truth truth;
+		struct tw_matches m;
+		struct tw_job job;
+		size_t r, i;
+
+		make_random(&job, &truth, seed);
+		for (r = 0; r < job.count; r++) {
+			for (i = 0; i < job.ranks[r].collective_count; i++) {
+				struct tw_collective *c = &job.ranks[r].collectives[i];
+
+				if (next(&random) % 3 == 0)
+					c->start_ns = times[next(&random) % LENGTH(times)];
+				if (next(&random) % 3 == 0)
+					c->end_ns = times[next(&random) % LENGTH(times)];
+			}
+			job.ranks[r].base_time_ns = times[next(&random) % LENGTH(times)];
+		}
+		build(&m, &job);
+		assert_sound(&m, &job);
+		tw_matches_release(&m);
+		tw_job_release(&job);
+	}
+}
+
 static void test_out_of_memory(void **state)
 {
 	struct truth truth;
@@ -847,8 +912,10 @@ int main(void)
 		cmocka_unit_test(test_periodic_calls_a_period_apart),
 		cmocka_unit_test(test_ends_that_tell_nothing),
 		cmocka_unit_test(test_kernels_that_record_nothing),
+		cmocka_unit_test(test_numbers_that_some_calls_lack),
 		cmocka_unit_test(test_few_ranks),
 		cmocka_unit_test(test_random_jobs),
+		cmocka_unit_test(test_any_times),
 		cmocka_unit_test(test_out_of_memory),
 	};
 
