@@ -266,6 +266,7 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	ranks->report = &r->options;
 	ranks->tables = names;
 	ranks->table_count = tw_sums_names(names, tw_analysis_count);
+	ranks->keep = tw_sums_keep;
 	/* Before traces are read, which may take its time. */
 	if ((r->options.platform && tw_platform_open(r->options.platform, &platform, &err)) ||
 	    (r->common.output && !(r->no_csv && r->no_xlsx) &&

@@ -333,6 +333,64 @@ int tw_sums_make(struct trawl_table **out, const struct tw_job *job, const char 
 	return status;
 }
 
+/* ---- what is kept of a rank's table */
+
+static void copy_rows(struct trawl_table *to, const struct trawl_table *from, const size_t *columns)
+{
+	size_t rows = trawl_table_rows(from), row, i;
+
+	tw_table_reserve(to, rows);
+	for (row = 0; row < rows; row++) {
+		/* Out of memory: as tw_table_finish() will say. */
+		if (tw_table_add_row(to) != row)
+			return;
+		for (i = 0; i < trawl_table_columns(to); i++)
+			tw_table_copy_cell(to, row, i, from, row, columns[i]);
+	}
+}
+
+static size_t choose_columns(const struct trawl_table *table, struct trawl_column *kept,
+			     size_t *columns)
+{
+	const struct tw_sum_declared *declared = tw_sum_declared_of(trawl_table_name(table));
+	size_t count = 0, i;
+
+	for (i = 0; declared && i < trawl_table_columns(table); i++) {
+		if (!tw_sum_declares(declared, trawl_table_column(table, i)->header))
+			continue;
+		kept[count] = *trawl_table_column(table, i);
+		columns[count++] = i;
+	}
+	return count;
+}
+
+struct trawl_table *tw_sums_keep(const struct trawl_table *table,
+				 const struct trawl_allocator *allocator)
+{
+	size_t most = trawl_table_columns(table) + 1;
+	struct tw_table_spec spec = { .name = trawl_table_name(table),
+				      .meaning = trawl_table_meaning(table),
+				      .keep_empty = tw_table_keep_empty(table) };
+	struct trawl_column *kept = tw_alloc_array(allocator, most, sizeof(*kept));
+	size_t *columns = tw_alloc_array(allocator, most, sizeof(*columns));
+	struct trawl_table *copy = NULL;
+
+	if (kept && columns) {
+		spec.columns = kept;
+		spec.column_count = choose_columns(table, kept, columns);
+		copy = tw_table_new_owning(&spec, allocator);
+	}
+	if (copy)
+		copy_rows(copy, table, columns);
+	if (copy && tw_table_finish(copy, NULL)) {
+		tw_table_free(copy);
+		copy = NULL;
+	}
+	tw_free(allocator, kept, most * sizeof(*kept));
+	tw_free(allocator, columns, most * sizeof(*columns));
+	return copy;
+}
+
 /* ---- all of them */
 
 size_t tw_sums_names(const char **names, size_t most)

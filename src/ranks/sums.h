@@ -17,6 +17,10 @@
  */
 size_t tw_sums_names(const char **names, size_t most);
 
+/* What summing needs of such a table, in a table of its own; NULL when out of memory. */
+struct trawl_table *tw_sums_keep(const struct trawl_table *table,
+				 const struct trawl_allocator *allocator);
+
 /*
  * The table of that name over the job's ranks, named and with keys as in a report of one.  *out
  * stays NULL when no rank has it.  It needs neither the job nor its ranks any more.  0 or

@@ -94,6 +94,14 @@ static bool matches(const char *declared, const char *header)
 	return !strcmp(declared, header);
 }
 
+bool tw_sum_declares(const struct tw_sum_declared *declared, const char *header)
+{
+	for (declared++; tw_sum_is_column(declared); declared++)
+		if (matches(declared->header, header))
+			return true;
+	return false;
+}
+
 /* What a declaration means of one rank's table. */
 static int take_columns(struct tw_sum_columns *c, const struct tw_sum_declared *declared,
 			size_t source)

@@ -29,6 +29,9 @@ const struct tw_sum_declared *tw_sum_declared_of(const char *table);
 /* Whether it is one of that table's columns, and not the next table. */
 bool tw_sum_is_column(const struct tw_sum_declared *declared);
 
+/* Whether what is declared of a table has this column. */
+bool tw_sum_declares(const struct tw_sum_declared *declared, const char *header);
+
 /* What a measured column becomes, beside each other. */
 enum { TW_SUM_OF_MEAN, TW_SUM_OF_MEDIAN, TW_SUM_OF_MIN, TW_SUM_OF_MAX, TW_SUM_OF_TOTAL };
 

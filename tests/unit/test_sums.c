@@ -334,6 +334,35 @@ static void nothing_to_sum(void **state)
 	end_job();
 }
 
+/* Summing what was kept of tables is as good as summing them. */
+static void what_is_kept_is_enough(void **state)
+{
+	struct trawl_table *whole, *kept;
+	size_t i, row;
+
+	begin_job("kernel_summary", 2);
+	kernel(0, "gemm", "0", 1000, 2, 0.5);
+	kernel(1, "gemm", "0", 2001, 5, 0.5);
+	kernel(1, "rare", "0", 2001, 5, 0.5);
+	whole = sum("kernel_summary");
+	for (i = 0; i < 2; i++) {
+		kept = tw_sums_keep(tables[i], trawl_allocator_default());
+		assert_non_null(kept);
+		assert_int_equal(trawl_table_columns(kept), trawl_table_columns(tables[i]) - 1);
+		assert_true(tw_table_column(kept, "Kernel device") == trawl_table_columns(kept));
+		tw_table_free(tables[i]);
+		tables[i] = kept;
+	}
+	kept = sum("kernel_summary");
+	assert_int_equal(trawl_table_rows(kept), trawl_table_rows(whole));
+	for (row = 0; row < trawl_table_rows(whole); row++)
+		assert_int_equal(integer(kept, row, "Kernel duration (µs)_sum_total"),
+				 integer(whole, row, "Kernel duration (µs)_sum_total"));
+	tw_table_free(whole);
+	tw_table_free(kept);
+	end_job();
+}
+
 static bool fits(enum tw_sum_role role, enum trawl_column_type type)
 {
 	bool exact = type == TRAWL_COLUMN_INTEGER || type == TRAWL_COLUMN_DECIMAL;
@@ -393,6 +422,16 @@ static void every_allocation_may_fail(void **state)
 	begin_job("kernel_summary", 2);
 	kernel(0, "gemm", "0", 1000, 2, 0.5);
 	kernel(1, "rare", "0", 9000, 1, 9);
+	for (n = 0;; n++) {
+		failing_init(&failing, n);
+		t = tw_sums_keep(tables[0], &failing.allocator);
+		assert_true((t != NULL) == !failing.failed);
+		tw_table_free(t);
+		assert_int_equal(failing.live_blocks, 0);
+		if (!failing.failed)
+			break;
+	}
+	assert_true(n > 5);
 	for (n = 0;; n++) {
 		int status;
 
@@ -483,6 +522,7 @@ int main(void)
 		cmocka_unit_test(columns_of_all_ranks),
 		cmocka_unit_test(rows_in_the_order_of_ranks),
 		cmocka_unit_test(nothing_to_sum),
+		cmocka_unit_test(what_is_kept_is_enough),
 		cmocka_unit_test(what_is_declared_is_there),
 		cmocka_unit_test(every_allocation_may_fail),
 		cmocka_unit_test(ranks_that_stand_out),
