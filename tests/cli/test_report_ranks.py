@@ -12,8 +12,8 @@ import unittest
 from fractions import Fraction
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import (SHARED, Case, Report, base_events, document, kernel, op, read_csv, trawl,
-                     tracegen)
+from support import (SHARED, TRAWL, Case, Report, base_events, document, kernel, op, read_csv,
+                     trawl, tracegen)
 
 CASES = SHARED / "cases/ranks"
 DLRM = SHARED / "traces_odd/dlrm_8rank_v100"
@@ -241,11 +241,10 @@ class Ranks(Case):
         over = self.over_ranks(self.tmp / "job")
         compute = next(r for r in over.table("gpu_timeline") if r["type"] == "computation_time")
         self.assertEqual(compute["slowest rank"], "2")
-        truth = [json.loads((self.tmp / f"truth/rank{i}_truth.json").read_text())["compute_ns"]
-                 for i in range(4)] if (self.tmp / "truth/rank0_truth.json").exists() else None
-        if truth:
-            self.assertEqual(Fraction(compute["time ms_max"]) * 10**6, truth[2])
-            self.assertEqual(Fraction(compute["time ms_total"]) * 10**6, sum(truth))
+        truth = [json.loads((self.tmp / f"truth/rank{i}.json").read_text())["compute_ns"]
+                 for i in range(4)]
+        self.assertEqual(Fraction(compute["time ms_max"]) * 10**6, truth[2])
+        self.assertEqual(Fraction(compute["time ms_total"]) * 10**6, sum(truth))
         found = [(r["rank"], r["type"]) for r in over.table("rank_outliers")]
         self.assertIn(("2", "computation_time"), found)
         self.assertNotIn(("0", "computation_time"), found)
@@ -434,7 +433,7 @@ class Ranks(Case):
         for width in (80, 140):
             # As wide as the terminal that it is told of.
             done = subprocess.run(
-                ["script", "-qec", f"stty cols {width}; {trawl_command()} report {self.tmp}/job "
+                ["script", "-qec", f"stty cols {width}; {TRAWL} report {self.tmp}/job "
                  "--no-csv --no-xlsx", "/dev/null"], capture_output=True, text=True, check=False)
             if done.returncode == 127:
                 self.skipTest("no script(1)")
@@ -456,11 +455,6 @@ class Ranks(Case):
         self.assertEqual([b[0] for b in blocks], [t["name"] for t in data["tables"]])
         for (_, header), table in zip(blocks, data["tables"]):
             self.assertEqual(next(csv.reader([header])), [c["header"] for c in table["columns"]])
-
-
-def trawl_command():
-    from support import TRAWL
-    return TRAWL
 
 
 if __name__ == "__main__":
