@@ -18,7 +18,7 @@ _trawl() {
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local analysing="--step --range --start --end --device --linked-only --short-kernel-us
 		--micro-idle-us --clip-overruns --platform"
-	local report="--top-ops --plots --no-xlsx --no-csv"
+	local report="--top-ops --plots --no-xlsx --no-csv --max-memory --gpus-per-node"
 	local analyze="--node --container --model --replay --no-replay --no-plots"
 	local tables="-h --help --format"
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
@@ -57,6 +57,7 @@ _trawl() {
 		return
 		;;
 	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops | \
+		--max-memory | --gpus-per-node | \
 		--dims | --dtype | --concrete | --strides | --time-us | --rank | --node | --container | --model | --replay | --ops)
 		return
 		;;
