@@ -19,6 +19,9 @@
 #define PIECE_BYTES ((size_t)1 << 30)
 #define LENGTH_BYTES 8u
 #define LOOK_AGAIN_NS 500000
+/* Whoever works says so every second; a machine that swaps may be slow to. */
+#define PATIENCE_MS 120000
+#define PATIENCE_WARNED_MS 10000
 
 struct tw_cluster {
 	const struct trawl_allocator *allocator;
@@ -26,6 +29,8 @@ struct tw_cluster {
 	void *library;
 	size_t piece;
 	int size, rank, here, processors;
+	bool *lost; /* by process */
+	bool any_lost;
 };
 
 /* ---- what the environment tells ---------------------------------------------------------- */
@@ -203,6 +208,12 @@ int tw_cluster_join(struct tw_cluster **out, int *process, const struct trawl_al
 		return status;
 	}
 	*process = c->rank;
+	c->lost = tw_alloc_array(allocator, (size_t)c->size, sizeof(*c->lost));
+	if (!c->lost) {
+		tw_cluster_abort(c, 1);
+		tw_free(allocator, c, sizeof(*c));
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	}
 	*out = c;
 	return 0;
 }
@@ -234,13 +245,42 @@ unsigned tw_cluster_threads(const struct tw_cluster *cluster)
 	return share < own ? share : own;
 }
 
-void tw_cluster_leave(struct tw_cluster *cluster, bool lost)
+void tw_cluster_lose(struct tw_cluster *cluster, int process)
+{
+	cluster->lost[process] = true;
+	cluster->any_lost = true;
+}
+
+bool tw_cluster_lost(const struct tw_cluster *cluster, int process)
+{
+	return cluster->lost[process];
+}
+
+int64_t tw_cluster_patience(const struct tw_cluster *cluster)
+{
+	return tw_cluster_warned(cluster) ? PATIENCE_WARNED_MS : PATIENCE_MS;
+}
+
+static void dismiss(struct tw_cluster *c)
+{
+	const char over = c->any_lost ? TW_TASK_LEAVE_AT_ONCE : TW_TASK_LEAVE;
+	int i;
+
+	for (i = 0; i < c->size; i++)
+		if (i != c->rank && !c->lost[i] && tw_cluster_send(c, i, &over, 1, NULL))
+			c->any_lost = true;
+}
+
+void tw_cluster_leave(struct tw_cluster *cluster)
 {
 	if (!cluster)
 		return;
+	if (cluster->mpi && cluster->rank == TW_CLUSTER_ROOT)
+		dismiss(cluster);
 	/* The library stays: an MPI has handlers that run when the process ends. */
-	if (cluster->mpi && !lost)
+	if (cluster->mpi && !cluster->any_lost)
 		cluster->mpi->leave();
+	tw_free(cluster->allocator, cluster->lost, (size_t)cluster->size * sizeof(*cluster->lost));
 	tw_free(cluster->allocator, cluster, sizeof(*cluster));
 }
 
@@ -301,7 +341,7 @@ static int receive_whole(struct tw_cluster *c, int from, struct tw_str *bytes,
 	return 0;
 }
 
-static int64_t clock_ms(void)
+int64_t tw_cluster_clock_ms(void)
 {
 	struct timespec t;
 
@@ -313,7 +353,7 @@ int tw_cluster_receive(struct tw_cluster *cluster, int *from, unsigned wait_ms, 
 		       struct tw_str *bytes, struct trawl_error *err)
 {
 	const struct timespec pause = { 0, LOOK_AGAIN_NS };
-	int64_t until = clock_ms() + wait_ms;
+	int64_t until = tw_cluster_clock_ms() + wait_ms;
 	int code;
 
 	*there = false;
@@ -325,8 +365,34 @@ int tw_cluster_receive(struct tw_cluster *cluster, int *from, unsigned wait_ms, 
 			return told(cluster, code, "cannot receive from another process", err);
 		if (*there)
 			return receive_whole(cluster, *from, bytes, err);
-		if (clock_ms() >= until)
+		if (tw_cluster_clock_ms() >= until)
 			return 0;
 		nanosleep(&pause, NULL);
 	}
+}
+
+int tw_cluster_await(struct tw_cluster *cluster, struct tw_str *task, bool *over,
+		     struct trawl_error *err)
+{
+	int64_t since = tw_cluster_clock_ms();
+	int root = TW_CLUSTER_ROOT, status;
+	bool there = false;
+
+	*over = false;
+	tw_str_clear(task);
+	while (!there) {
+		status = tw_cluster_receive(cluster, &root, 1000, &there, task, err);
+		if (status)
+			return status;
+		/* It may take its time, but not when it may be the one that is gone. */
+		if (!there && tw_cluster_warned(cluster) &&
+		    tw_cluster_clock_ms() - since > PATIENCE_WARNED_MS) {
+			cluster->any_lost = true;
+			*over = true;
+			return 0;
+		}
+	}
+	*over = !task->len || (unsigned char)task->ptr[0] <= TW_TASK_LEAVE_AT_ONCE;
+	cluster->any_lost |= *over && task->len && task->ptr[0] == TW_TASK_LEAVE_AT_ONCE;
+	return 0;
 }

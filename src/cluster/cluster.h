@@ -51,15 +51,40 @@ int tw_cluster_send(struct tw_cluster *cluster, int to, const char *bytes, size_
 int tw_cluster_receive(struct tw_cluster *cluster, int *from, unsigned wait_ms, bool *there,
 		       struct tw_str *bytes, struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* Whether some process is known to be gone: messages of one may no longer come. */
-bool tw_cluster_warned(const struct tw_cluster *cluster);
+/* ---- who leads, and who is led */
 
 /*
- * Leaves and frees; every process has to.  `lost`: some process never will, so that nobody waits
- * for all to do so.  NULL allowed.
+ * The first byte of a message from process 0 to another: what it is to do.  An empty message to
+ * process 0 says that its sender is alive.
  */
-void tw_cluster_leave(struct tw_cluster *cluster, bool lost);
+enum tw_task {
+	TW_TASK_LEAVE,
+	TW_TASK_LEAVE_AT_ONCE, /* not all are left, so nobody waits for all */
+	TW_TASK_REDUCE,	       /* files into ranks: ranks/gather.h */
+	TW_TASK_MERGE,
+};
+
+/*
+ * Of processes other than 0: waits for what to do next, the whole message in *task; *over: nothing
+ * more, because process 0 said so or is gone.  The failure of a message is one of TRAWL_EIO.
+ */
+int tw_cluster_await(struct tw_cluster *cluster, struct tw_str *task, bool *over,
+		     struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* Whether some process is known to be gone: messages of one may no longer come. */
+bool tw_cluster_warned(const struct tw_cluster *cluster);
+/* How long one that says nothing is waited for, in ms; less when some process is gone. */
+int64_t tw_cluster_patience(const struct tw_cluster *cluster);
+/* Process 0 has given up on another: it is not told to leave, and nobody waits for it. */
+void tw_cluster_lose(struct tw_cluster *cluster, int process);
+bool tw_cluster_lost(const struct tw_cluster *cluster, int process);
+
+/* Leaves and frees; process 0 tells the others to.  NULL allowed. */
+void tw_cluster_leave(struct tw_cluster *cluster);
 /* Ends all processes. */
 void tw_cluster_abort(struct tw_cluster *cluster, int status);
+
+/* A clock for waiting. */
+int64_t tw_cluster_clock_ms(void);
 
 #endif

@@ -28,7 +28,7 @@ static int64_t memory_for(const struct tw_rank_file *file)
 	return file->bytes > INT64_MAX / COMPRESSED ? INT64_MAX / 2 : file->bytes * halves / 2;
 }
 
-static int64_t half_of_memory(void)
+int64_t tw_half_of_memory(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
 
@@ -39,12 +39,9 @@ struct loading {
 	const struct tw_rank_set *set;
 	const struct tw_load_options *options;
 	const struct trawl_allocator *allocator;
+	tw_take_ranks *take;
+	void *context;
 	unsigned threads; /* for each trace */
-	struct part {
-		struct tw_rank *ranks;
-		size_t count;
-		int status;
-	} * parts; /* by file */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -89,85 +86,106 @@ static void end_file(struct loading *l, const struct tw_rank_file *file)
 static void load_file(void *context, size_t i)
 {
 	struct loading *l = context;
-	struct part *part = &l->parts[i];
+	struct tw_rank *ranks = NULL;
+	size_t count = 0;
+	int status = TRAWL_ECANCELED;
 
-	if (!begin_file(l, &l->set->files[i])) {
-		part->status = TRAWL_ECANCELED;
-		return;
+	if (begin_file(l, &l->set->files[i])) {
+		status = tw_rank_reduce(l->set, (uint32_t)i, l->options, l->threads, l->allocator,
+					&ranks, &count);
+		end_file(l, &l->set->files[i]);
 	}
-	part->status = tw_rank_reduce(l->set, (uint32_t)i, l->options, l->threads, l->allocator,
-				      &part->ranks, &part->count);
-	end_file(l, &l->set->files[i]);
+	l->take(l->context, (uint32_t)i, status, ranks, count);
 }
 
-/* All parts behind each other, in order of file; *ranks takes them over. */
-static int join_parts(struct loading *l, struct tw_rank **ranks, size_t *count)
+void tw_files_reduce(const struct tw_rank_set *set, const struct tw_load_options *options,
+		     const struct trawl_allocator *allocator, tw_take_ranks *take, void *context)
 {
-	size_t i, n = 0;
+	unsigned threads = options->threads ? options->threads : tw_thread_count();
+	size_t at_once = threads < set->count ? threads : set->count, i;
+	struct loading l = { .set = set,
+			     .options = options,
+			     .allocator = allocator,
+			     .take = take,
+			     .context = context };
+
+	l.budget = options->max_memory ? options->max_memory : tw_half_of_memory();
+	l.threads = at_once ? threads / (unsigned)at_once : 1;
+	for (i = 0; i < set->count; i++)
+		l.bytes += set->files[i].bytes;
+	pthread_mutex_init(&l.lock, NULL);
+	pthread_cond_init(&l.changed, NULL);
+	tw_parallel(threads, set->count, load_file, &l);
+	pthread_cond_destroy(&l.changed);
+	pthread_mutex_destroy(&l.lock);
+}
+
+/* ---- all of them into a job */
+
+static void take_file(void *context, uint32_t file, int status, struct tw_rank *ranks,
+		      size_t count)
+{
+	struct tw_file_ranks *files = context;
+
+	files[file] = (struct tw_file_ranks){ ranks, count, status };
+}
+
+/* All files' ranks behind each other; *ranks takes them over. */
+static int join_files(struct tw_file_ranks *files, size_t file_count,
+		      const struct trawl_allocator *allocator, struct tw_rank **ranks,
+		      size_t *count)
+{
+	size_t i, k, n = 0;
 	int status = 0;
 
-	*ranks = NULL;
 	*count = 0;
-	for (i = 0; i < l->set->count; i++) {
-		n += l->parts[i].count;
+	for (i = 0; i < file_count; i++) {
+		n += files[i].count;
 		if (!status)
-			status = l->parts[i].status;
+			status = files[i].status;
 	}
-	*ranks = tw_alloc_array(l->allocator, n, sizeof(**ranks));
-	if (!*ranks)
+	*ranks = tw_alloc_array(allocator, n, sizeof(**ranks));
+	if (!*ranks && !status)
 		status = TRAWL_ENOMEM;
-	for (i = 0; i < l->set->count; i++) {
-		struct part *part = &l->parts[i];
-		size_t k;
-
-		for (k = 0; k < part->count; k++) {
+	for (i = 0; i < file_count; i++) {
+		for (k = 0; k < files[i].count; k++) {
 			if (*ranks)
-				(*ranks)[(*count)++] = part->ranks[k];
+				(*ranks)[(*count)++] = files[i].ranks[k];
 			else
-				tw_rank_release(&part->ranks[k]);
+				tw_rank_release(&files[i].ranks[k]);
 		}
-		tw_free(l->allocator, part->ranks, part->count * sizeof(*part->ranks));
+		tw_free(allocator, files[i].ranks, files[i].count * sizeof(**ranks));
 	}
 	return status;
 }
 
-static void load_all(struct loading *l, unsigned threads)
+int tw_job_settle_files(struct tw_job *job, struct tw_file_ranks *files,
+			const struct tw_load_options *options, struct trawl_error *err)
 {
-	size_t at_once = threads < l->set->count ? threads : l->set->count, i;
+	struct tw_rank *ranks;
+	size_t count;
+	int status = join_files(files, job->set.count, job->allocator, &ranks, &count);
 
-	l->threads = at_once ? threads / (unsigned)at_once : 1;
-	for (i = 0; i < l->set->count; i++)
-		l->bytes += l->set->files[i].bytes;
-	pthread_mutex_init(&l->lock, NULL);
-	pthread_cond_init(&l->changed, NULL);
-	tw_parallel(threads, l->set->count, load_file, l);
-	pthread_cond_destroy(&l->changed);
-	pthread_mutex_destroy(&l->lock);
+	tw_free(job->allocator, files, job->set.count * sizeof(*files));
+	if (status) {
+		tw_ranks_free(ranks, count, job->allocator);
+		return trawl_error_set(err, status, "%s", trawl_status_name(status));
+	}
+	return tw_job_settle(job, ranks, count, options, err);
 }
 
 int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_load_options *options,
 		const struct trawl_allocator *allocator, struct trawl_error *err)
 {
-	struct loading l = { .set = set, .options = options, .allocator = allocator };
-	struct tw_rank *ranks;
-	size_t count;
-	int status;
+	struct tw_file_ranks *files;
 
 	memset(job, 0, sizeof(*job));
 	job->allocator = allocator;
 	job->set = *set;
 	memset(set, 0, sizeof(*set));
-	l.set = &job->set;
-	l.budget = options->max_memory ? options->max_memory : half_of_memory();
-	l.parts = tw_alloc_array(allocator, job->set.count, sizeof(*l.parts));
-	if (!l.parts)
+	files = tw_alloc_array(allocator, job->set.count, sizeof(*files));
+	if (!files)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	load_all(&l, options->threads ? options->threads : tw_thread_count());
-	status = join_parts(&l, &ranks, &count);
-	tw_free(allocator, l.parts, job->set.count * sizeof(*l.parts));
-	if (status) {
-		tw_ranks_free(ranks, count, allocator);
-		return trawl_error_set(err, status, "%s", trawl_status_name(status));
-	}
-	return tw_job_settle(job, ranks, count, options, err);
+	tw_files_reduce(&job->set, options, allocator, take_file, files);
+	return tw_job_settle_files(job, files, options, err);
 }

@@ -32,7 +32,35 @@ int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_loa
 		const struct trawl_allocator *allocator, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
- * The steps of it, for ranks that are reduced elsewhere: one file into one rank or, of an export
+ * The first step of it: reduces every file of a set, in the memory and on the threads of the
+ * options, and hands over what each gave, as tw_rank_reduce() has it, in any order and by several
+ * threads at once.
+ */
+typedef void tw_take_ranks(void *context, uint32_t file, int status, struct tw_rank *ranks,
+			   size_t count);
+void tw_files_reduce(const struct tw_rank_set *set, const struct tw_load_options *options,
+		     const struct trawl_allocator *allocator, tw_take_ranks *take, void *context);
+
+/* What became of a file of the set. */
+struct tw_file_ranks {
+	struct tw_rank *ranks;
+	size_t count;
+	int status;
+};
+
+/*
+ * The second step: ranks of all files, in order of file, into a job whose set is there.  Takes over
+ * `files`, an array of job->allocator as long as the set, and what it holds, also when it fails.
+ */
+int tw_job_settle_files(struct tw_job *job, struct tw_file_ranks *files,
+			const struct tw_load_options *options,
+			struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* Half of the memory of this machine, which traces get when nothing is said. */
+int64_t tw_half_of_memory(void);
+
+/*
+ * The steps of that, for ranks that are reduced elsewhere: one file into one rank or, of an export
  * of several GPUs, several (*count of them in *ranks, in memory of `allocator`); failures of the
  * file are in their state and message, so the status is 0 or TRAWL_ENOMEM ...
  */
