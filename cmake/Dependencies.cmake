@@ -3,7 +3,7 @@ include(FindPackageHandleStandardArgs)
 find_package(Threads REQUIRED)
 
 add_library(trawl_dependencies INTERFACE)
-target_link_libraries(trawl_dependencies INTERFACE Threads::Threads m)
+target_link_libraries(trawl_dependencies INTERFACE Threads::Threads m ${CMAKE_DL_LIBS})
 
 # trawl_dependency(NAME header library debian-package)
 function(trawl_dependency name header library package)

@@ -6,6 +6,10 @@ endif()
 if(TARGET trawl)
 	install(TARGETS trawl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(TARGET trawl_mpi)
+	# Where the program looks for it, seen from its own place.
+	install(TARGETS trawl_mpi LIBRARY DESTINATION lib/trawl)
+endif()
 install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trawl)
 
 # The .pc file finds its prefix from its own place, so an installed tree can be moved.

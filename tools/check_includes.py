@@ -38,9 +38,10 @@ ALLOWED = {
     "render": "base io json table",
     "standalone": "base io json data table store derive model analysis findings render",
     "nsys": "base data db table",
-    "ranks": "base io json data store derive analysis model table",
+    "ranks": "base io json data store derive analysis model table cluster",
     "merge": "base io json data store trace derive analysis ranks table",
     "cluster": "base",
+    "mpi": "cluster",
     "cli": None,  # all
 }
 ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}
@@ -55,6 +56,8 @@ LIBRARIES = {
     "sqlite3.h": {"db"},
     "zip.h": {"standalone"},
     "cmark-gfm.h": {"render"},
+    "dlfcn.h": {"cluster"},
+    "mpi.h": {"mpi"},
     "cmark-gfm-core-extensions.h": {"render"},
 }
 

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "cli/together.h"
 #include "render/escape.h"
 
 #include <errno.h>
@@ -56,6 +57,8 @@ void cli_message(const char *format, ...)
 	char text[2048];
 	va_list args;
 
+	if (cli_is_led())
+		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
@@ -85,7 +88,7 @@ int cli_fail(const struct trawl_error *err)
 
 int cli_print(const char *text, size_t len)
 {
-	if (fwrite(text, 1, len, stdout) == len)
+	if (cli_is_led() || fwrite(text, 1, len, stdout) == len)
 		return CLI_DONE;
 	return CLI_FAILED;
 }

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "cli/exporting.h"
+#include "cli/together.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -161,6 +162,7 @@ static int close_output(int status)
 int main(int argc, char **argv)
 {
 	const struct cli_command *command;
+	int status;
 
 	catch_signals();
 	if (argc < 2) {
@@ -178,5 +180,8 @@ int main(int argc, char **argv)
 		cli_message("no command '%.60s'; 'trawl help' lists them", argv[1]);
 		return CLI_USAGE;
 	}
-	return close_output(command->run(command, argc - 1, argv + 1));
+	status = cli_together_begin(command->name);
+	if (status < 0)
+		status = close_output(command->run(command, argc - 1, argv + 1));
+	return cli_together_end(status);
 }

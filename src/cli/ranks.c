@@ -1,5 +1,7 @@
 #include "cli/ranks.h"
 
+#include "cli/together.h"
+#include "ranks/gather.h"
 #include "ranks/tables.h"
 
 #include <stdio.h>
@@ -132,6 +134,34 @@ static int show_progress(void *context, size_t files_done, size_t files, int64_t
 	return cli_progress_update(progress, bytes_done, bytes);
 }
 
+/* In a process that is led: reduces what it is told to. */
+static int be_led(const struct tw_load_options *options)
+{
+	struct tw_str task;
+	struct trawl_error err;
+	bool over = false;
+	int status = 0;
+
+	tw_str_init(&task, trawl_allocator_default());
+	while (!status && !over) {
+		status = tw_cluster_await(cli_cluster(), &task, &over, &err);
+		if (!status && !over)
+			status = tw_gather_share(task.ptr, task.len, options, cli_cluster(),
+						 trawl_allocator_default(), &err);
+	}
+	tw_str_release(&task);
+	return status ? CLI_FAILED : CLI_LED;
+}
+
+/* By this process, or by those that were started with it. */
+static int gather_job(struct tw_job *job, struct tw_rank_set *set,
+		      const struct tw_load_options *options, struct trawl_error *err)
+{
+	if (!cli_cluster())
+		return tw_job_load(job, set, options, trawl_allocator_default(), err);
+	return tw_job_gather(job, set, options, cli_cluster(), trawl_allocator_default(), err);
+}
+
 int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *const *arguments,
 		 size_t count)
 {
@@ -155,10 +185,12 @@ int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *
 	int status;
 
 	memset(job, 0, sizeof(*job));
+	if (cli_is_led())
+		return be_led(&options);
 	if (tw_rank_set_find(&set, arguments, count, trawl_allocator_default(), &err))
 		return cli_fail(&err);
 	cli_progress_begin(&progress, arguments[0], common->quiet);
-	status = tw_job_load(job, &set, &options, trawl_allocator_default(), &err);
+	status = gather_job(job, &set, &options, &err);
 	cli_progress_end(&progress);
 	if (common->verbose)
 		cli_message("%zu ranks read in %.3f s", job->count, cli_seconds() - start);

@@ -27,7 +27,8 @@ void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[3]);
 /*
  * The job of the traces that the arguments lead to, with progress on a terminal; what was left out
  * is told on stderr.  With --strict whatever is odd in a trace fails.  The exit status, CLI_DONE
- * or CLI_INCOMPLETE; the job is to be released unless it is another one.
+ * or CLI_INCOMPLETE; the job is to be released unless it is another one (CLI_LED among them, of a
+ * process that reduces for another: together.h).
  */
 int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *const *arguments,
 		 size_t count);

@@ -131,10 +131,11 @@ static int load_module(struct tw_cluster *c, struct trawl_error *err)
 			continue;
 		return open_module(&c->library, path, err);
 	}
-	return trawl_error_set(err, TRAWL_EUSAGE,
-			       "started as one of several processes, and " MODULE_FILE
-			       " is not there to bring them together: build trawl where an MPI is "
-			       "installed, name the module in TRAWL_MPI_MODULE, or run one process");
+	return trawl_error_set(
+		err, TRAWL_EUSAGE,
+		"started as one of several processes, and " MODULE_FILE
+		" is not there to bring them together: build trawl where an MPI is "
+		"installed, name the module in TRAWL_MPI_MODULE, or run one process");
 }
 
 static int find_calls(struct tw_cluster *c, struct trawl_error *err)

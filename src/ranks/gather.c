@@ -263,9 +263,8 @@ int tw_gather_share(const char *task, size_t len, const struct tw_load_options *
 	if (!status && count) {
 		w.letters = tw_alloc_array(allocator, count, sizeof(*w.letters));
 		w.ready = tw_alloc_array(allocator, count, sizeof(*w.ready));
-		status = w.letters && w.ready ?
-				 work(&w, cluster, err) :
-				 trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = w.letters && w.ready ? work(&w, cluster, err) :
+						trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	}
 	tw_free(allocator, w.letters, count * sizeof(*w.letters));
 	tw_free(allocator, w.ready, count * sizeof(*w.ready));
@@ -509,9 +508,9 @@ static void tell_progress(struct gathering *g)
 
 	if (g->canceled || !o->progress)
 		return;
-	g->canceled = o->progress(o->progress_context,
-				  g->files_done + atomic_load(&g->own_files), g->job->set.count,
-				  g->bytes_done + atomic_load(&g->own_bytes), g->bytes) != 0;
+	g->canceled = o->progress(o->progress_context, g->files_done + atomic_load(&g->own_files),
+				  g->job->set.count, g->bytes_done + atomic_load(&g->own_bytes),
+				  g->bytes) != 0;
 	if (g->canceled)
 		atomic_store(&g->own_canceled, true);
 }

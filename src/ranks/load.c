@@ -122,8 +122,7 @@ void tw_files_reduce(const struct tw_rank_set *set, const struct tw_load_options
 
 /* ---- all of them into a job */
 
-static void take_file(void *context, uint32_t file, int status, struct tw_rank *ranks,
-		      size_t count)
+static void take_file(void *context, uint32_t file, int status, struct tw_rank *ranks, size_t count)
 {
 	struct tw_file_ranks *files = context;
 

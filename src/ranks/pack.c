@@ -108,27 +108,19 @@ static uint32_t id_of(const struct tw_rank *rank, const char *text)
 static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 {
 	const struct tw_timeline *t = &rank->timeline;
-	const int64_t times[] = { rank->rank,
-				  rank->name_rank,
-				  rank->world_size,
-				  rank->base_time_ns,
-				  rank->device_count,
-				  rank->first_ns,
-				  rank->last_ns,
-				  t->compute_ns,
-				  t->exposed_communication_ns,
-				  t->exposed_copy_ns,
-				  t->busy_ns,
-				  t->idle_ns,
-				  t->total_ns,
-				  t->communication_ns,
-				  t->copy_ns,
-				  t->micro_idle_ns,
-				  t->macro_idle_ns };
+	const int64_t times[] = {
+		rank->rank,	    rank->name_rank,	 rank->world_size,
+		rank->base_time_ns, rank->device_count,	 rank->first_ns,
+		rank->last_ns,	    t->compute_ns,	 t->exposed_communication_ns,
+		t->exposed_copy_ns, t->busy_ns,		 t->idle_ns,
+		t->total_ns,	    t->communication_ns, t->copy_ns,
+		t->micro_idle_ns,   t->macro_idle_ns
+	};
 	size_t i;
 
 	tw_pack_number(out, rank->rule);
 	tw_pack_number(out, rank->state);
+	tw_pack_number(out, rank->worst);
 	tw_pack_number(out, rank->file);
 	tw_pack_number(out, rank->bytes);
 	tw_pack_number(out, rank->events);
@@ -225,8 +217,7 @@ static void pack_collectives(const struct tw_rank *rank, struct tw_str *out)
 		if (has & HAS_IDS)
 			pack_id(c->comms_id, out);
 		if (has & HAS_SEQUENCES) {
-			tw_pack_signed(out,
-				       (int64_t)((uint64_t)c->sequence - (uint64_t)*sequence));
+			tw_pack_signed(out, (int64_t)((uint64_t)c->sequence - (uint64_t)*sequence));
 			*sequence = c->sequence;
 		}
 	}
@@ -292,27 +283,19 @@ static const char *unpack_kept(struct tw_unpacking *in, const struct tw_rank *ra
 static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 {
 	struct tw_timeline *t = &rank->timeline;
-	int64_t *const times[] = { &rank->rank,
-				   &rank->name_rank,
-				   &rank->world_size,
-				   &rank->base_time_ns,
-				   &rank->device_count,
-				   &rank->first_ns,
-				   &rank->last_ns,
-				   &t->compute_ns,
-				   &t->exposed_communication_ns,
-				   &t->exposed_copy_ns,
-				   &t->busy_ns,
-				   &t->idle_ns,
-				   &t->total_ns,
-				   &t->communication_ns,
-				   &t->copy_ns,
-				   &t->micro_idle_ns,
-				   &t->macro_idle_ns };
+	int64_t *const times[] = {
+		&rank->rank,	     &rank->name_rank,	   &rank->world_size,
+		&rank->base_time_ns, &rank->device_count,  &rank->first_ns,
+		&rank->last_ns,	     &t->compute_ns,	   &t->exposed_communication_ns,
+		&t->exposed_copy_ns, &t->busy_ns,	   &t->idle_ns,
+		&t->total_ns,	     &t->communication_ns, &t->copy_ns,
+		&t->micro_idle_ns,   &t->macro_idle_ns
+	};
 	size_t i;
 
 	rank->rule = (enum tw_rank_rule)tw_unpack_up_to(in, TW_RANK_BY_ORDER);
 	rank->state = (enum tw_rank_state)tw_unpack_up_to(in, TW_RANK_NOT_A_TRACE);
+	rank->worst = (enum trawl_severity)tw_unpack_up_to(in, TRAWL_NOTE);
 	rank->file = (uint32_t)tw_unpack_up_to(in, UINT32_MAX);
 	rank->bytes = tw_unpack_number(in);
 	rank->events = tw_unpack_number(in);

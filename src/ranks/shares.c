@@ -85,7 +85,6 @@ void tw_shares_release(struct tw_shares *shares)
 	if (!shares->allocator)
 		return;
 	tw_free(shares->allocator, shares->order, shares->files * sizeof(*shares->order));
-	tw_free(shares->allocator, shares->first,
-		(shares->processes + 1) * sizeof(*shares->first));
+	tw_free(shares->allocator, shares->first, (shares->processes + 1) * sizeof(*shares->first));
 	*shares = (struct tw_shares){ 0 };
 }
