@@ -298,8 +298,9 @@ static void take_contents(struct input *in, struct trawl_table *table)
 	tw_table_reserve(table, rows);
 	for (i = 0; i < rows; i++)
 		tw_table_add_row(table);
-	/* One that found no memory has less, and says so when it is finished. */
-	rows = trawl_table_rows(table);
+	/* One that found no memory has less, and says so when it is finished: the bytes are good. */
+	if (trawl_table_rows(table) < rows)
+		return;
 	for (i = 0; i < columns && !in->wrong; i++)
 		if (is_text(trawl_table_column(table, i)))
 			take_texts(in, table, i, rows);
