@@ -150,7 +150,7 @@ static int be_led(const struct tw_load_options *options)
 						 trawl_allocator_default(), &err);
 	}
 	tw_str_release(&task);
-	return status ? CLI_FAILED : CLI_LED;
+	return status ? cli_together_fail(&err) : CLI_LED;
 }
 
 /* By this process, or by those that were started with it. */

@@ -2,6 +2,7 @@
 
 #include "base/reuse.h"
 #include "cli/exporting.h"
+#include "cli/together.h"
 #include "store/trace.h"
 
 #include <errno.h>
@@ -266,6 +267,9 @@ int cli_reporting_run(const struct cli_reporting *r, bool writes,
 	struct trawl_error err;
 	int status;
 
+	/* One trace is work for one process. */
+	if (cli_is_led())
+		return CLI_LED;
 	/* Before the trace is read, which may take its time. */
 	if ((r->options.platform && tw_platform_open(r->options.platform, &platform, &err)) ||
 	    (writes && check_output(r, &err)))

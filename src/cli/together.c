@@ -29,6 +29,13 @@ bool cli_is_led(void)
 	return led;
 }
 
+static int refuse(const char *command, int started)
+{
+	cli_message("%s runs in one process, and %d were started; without mpirun or srun it does",
+		    command, started);
+	return CLI_USAGE;
+}
+
 int cli_together_begin(const char *command)
 {
 	struct trawl_error err;
@@ -37,19 +44,27 @@ int cli_together_begin(const char *command)
 	if (started == 1)
 		return -1;
 	led = process != TW_CLUSTER_ROOT;
-	if (!is_for_several(command) && started > 1) {
-		cli_message("%s runs in one process, and %d were started; without mpirun or srun "
-			    "it does",
-			    command, started);
-		return CLI_USAGE;
-	}
+	if (!strcmp(command, "help"))
+		return led ? CLI_DONE : -1;
+	if (started > 1 && !is_for_several(command))
+		return refuse(command, started);
 	/* Whatever keeps them apart, each would write the same files. */
 	if (tw_cluster_join(&cluster, &process, trawl_allocator_default(), &err)) {
 		cli_message("%s", err.message);
 		return CLI_FAILED;
 	}
 	led = process != TW_CLUSTER_ROOT;
+	if (tw_cluster_size(cluster) > 1 && !is_for_several(command))
+		return refuse(command, tw_cluster_size(cluster));
 	return -1;
+}
+
+int cli_together_fail(const struct trawl_error *err)
+{
+	led = false;
+	cli_message("process %d: %s", tw_cluster_rank(cluster), err->message);
+	tw_cluster_abort(cluster, CLI_FAILED);
+	return CLI_FAILED;
 }
 
 /* One that is led stays until process 0 is done, even when it has given up. */
@@ -66,7 +81,7 @@ static void await_end(void)
 
 int cli_together_end(int status)
 {
-	if (cluster && led && status != CLI_LED)
+	if (cluster && led)
 		await_end();
 	tw_cluster_leave(cluster);
 	cluster = NULL;

@@ -19,6 +19,12 @@ int cli_together_begin(const char *command);
 /* After it, with its status; the exit status of this process. */
 int cli_together_end(int status);
 
+/*
+ * In a process that is led and can do nothing for process 0 (it is of another version, or cut off):
+ * says so and ends all, for what it should have done is missing.
+ */
+int cli_together_fail(const struct trawl_error *err);
+
 /* The processes, NULL: this one alone. */
 struct tw_cluster *cli_cluster(void);
 /* Whether this process is led: it has nothing to print or write. */

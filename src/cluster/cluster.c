@@ -30,7 +30,7 @@ struct tw_cluster {
 	size_t piece;
 	int size, rank, here, processors;
 	bool *lost; /* by process */
-	bool any_lost;
+	bool any_lost, dismissed;
 };
 
 /* ---- what the environment tells ---------------------------------------------------------- */
@@ -379,21 +379,23 @@ int tw_cluster_await(struct tw_cluster *cluster, struct tw_str *task, bool *over
 	int root = TW_CLUSTER_ROOT, status;
 	bool there = false;
 
-	*over = false;
+	*over = cluster->dismissed;
 	tw_str_clear(task);
-	while (!there) {
+	while (!there && !*over) {
 		status = tw_cluster_receive(cluster, &root, 1000, &there, task, err);
-		if (status)
+		if (status) {
+			cluster->any_lost = true;
 			return status;
+		}
 		/* It may take its time, but not when it may be the one that is gone. */
 		if (!there && tw_cluster_warned(cluster) &&
 		    tw_cluster_clock_ms() - since > PATIENCE_WARNED_MS) {
 			cluster->any_lost = true;
 			*over = true;
-			return 0;
 		}
 	}
-	*over = !task->len || (unsigned char)task->ptr[0] <= TW_TASK_LEAVE_AT_ONCE;
+	*over |= !task->len || (unsigned char)task->ptr[0] <= TW_TASK_LEAVE_AT_ONCE;
 	cluster->any_lost |= *over && task->len && task->ptr[0] == TW_TASK_LEAVE_AT_ONCE;
+	cluster->dismissed = *over;
 	return 0;
 }
