@@ -109,6 +109,12 @@ static int open_module(void **library, const char *path, struct trawl_error *err
 {
 	const char *why;
 
+	/*
+	 * UCX, on which MPICH and Open MPI may be built, would put its own mremap() before the
+	 * system's, to learn of memory that moves.  That of UCX 1.13 drops the new address, so that
+	 * growing blocks (base/alloc.c) would move to anywhere.  It looks here as it is loaded.
+	 */
+	setenv("UCX_MEM_EVENTS", "n", 1);
 	/* An MPI loads parts of its own, which look for its names among those of the program. */
 	*library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 	if (*library)

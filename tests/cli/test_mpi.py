@@ -100,6 +100,11 @@ class SameBytes(JobCase):
         # As those of more than 1 GB are: here of seven bytes.
         self.assertSame(self.alone(), self.together(3, env=environment(TRAWL_MPI_PIECE=7)))
 
+    def test_large_traces(self):
+        # Their columns grow by moving memory, which an MPI may want to have a say in.
+        subprocess.run([tracegen(), "--ranks", "2", "--size", "64M", "-o", self.ranks], check=True)
+        self.assertSame(self.alone(), self.together(2))
+
     def test_unreadable_trace(self):
         (self.ranks / "rank3_trace.json").write_text("no trace")
         (self.ranks / "rank4_trace.json").unlink()
