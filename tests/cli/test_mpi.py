@@ -123,6 +123,14 @@ class SameBytes(JobCase):
         got = mpirun(3, "collectives", self.ranks, "-o", self.tmp / "out")
         self.assertEqual((got.rc, of_trawl(got)), (alone.rc, of_trawl(alone)))
 
+    def test_report_of_ranks(self):
+        # Each rank comes with tables of its own.
+        one = trawl("report", self.ranks, "-o", self.tmp / "alone")
+        two = mpirun(2, "report", self.ranks, "-o", self.tmp / "together2")
+        self.assertExit(one, 0)
+        self.assertSame((one, contents(self.tmp / "alone")),
+                        (two, contents(self.tmp / "together2")))
+
     def test_one_trace_is_for_one(self):
         trace = self.ranks / "rank0_trace.json"
         one = trawl("report", trace, "-o", self.tmp / "alone", "--no-xlsx")
