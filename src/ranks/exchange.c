@@ -45,7 +45,7 @@ bool tw_exchange_of(const struct tw_ranks_input *in, const struct tw_match *matc
 		    struct tw_exchange *x)
 {
 	const struct tw_match_member *m = tw_match_members(in, match);
-	int64_t last_start = INT64_MIN, last_end = INT64_MIN;
+	int64_t last_start = INT64_MIN, first_end = INT64_MAX, last_end = INT64_MIN;
 	uint32_t i;
 
 	if (!tw_match_is_shared(match) ||
@@ -53,14 +53,13 @@ bool tw_exchange_of(const struct tw_ranks_input *in, const struct tw_match *matc
 		return false;
 	*x = (struct tw_exchange){ .match = match,
 				   .first_start_ns = INT64_MAX,
-				   .first_end_ns = INT64_MAX,
 				   .shortest_ns = INT64_MAX };
 	for (i = 0; i < match->count; i++) {
 		int64_t start = tw_member_start(in, &m[i]), end = tw_member_end(in, &m[i]);
 
 		add_sizes(x, tw_member_rank(in, &m[i]), tw_member_collective(in, &m[i]));
 		x->first_start_ns = start < x->first_start_ns ? start : x->first_start_ns;
-		x->first_end_ns = end < x->first_end_ns ? end : x->first_end_ns;
+		first_end = end < first_end ? end : first_end;
 		last_start = start > last_start ? start : last_start;
 		last_end = end > last_end ? end : last_end;
 		x->longest_ns = end - start > x->longest_ns ? end - start : x->longest_ns;
@@ -69,7 +68,7 @@ bool tw_exchange_of(const struct tw_ranks_input *in, const struct tw_match *matc
 	x->mean_mb = x->total_mb / match->count;
 	x->wall_ns = last_end - x->first_start_ns;
 	x->start_skew_ns = last_start - x->first_start_ns;
-	x->end_skew_ns = last_end - x->first_end_ns;
+	x->end_skew_ns = last_end - first_end;
 	return true;
 }
 

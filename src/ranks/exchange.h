@@ -12,7 +12,7 @@ struct tw_exchange {
 	const struct tw_match *match;
 	double total_mb, largest_mb, mean_mb; /* sent, over the ranks; NaN: not known */
 	int64_t nelems;			      /* sent by all; -1: not known */
-	int64_t first_start_ns, first_end_ns; /* on the clock that all ranks share */
+	int64_t first_start_ns;		      /* on the clock that all ranks share */
 	int64_t wall_ns;		      /* last end - first start */
 	int64_t longest_ns, shortest_ns;      /* of the kernels */
 	int64_t start_skew_ns, end_skew_ns;

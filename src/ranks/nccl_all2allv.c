@@ -110,7 +110,7 @@ static const struct trawl_column skew_columns[SKEWS] = {
 	[R_START_SKEW] = { "skew in start time", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
 			   "this rank's start - first start" },
 	[R_END_SKEW] = { "skew in end time", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
-			 "this rank's end - first end" },
+			 "last end - this rank's end" },
 };
 
 struct work {
@@ -197,7 +197,7 @@ static void set_rank(const struct work *w, size_t row, const struct tw_exchange 
 	tw_table_set_integer(t, row, skew_at(w, m->rank, R_START_SKEW),
 			     tw_member_start(w->in, m) - x->first_start_ns);
 	tw_table_set_integer(t, row, skew_at(w, m->rank, R_END_SKEW),
-			     tw_member_end(w->in, m) - x->first_end_ns);
+			     x->first_start_ns + x->wall_ns - tw_member_end(w->in, m));
 }
 
 /* Rates and times over the ranks. */

@@ -298,7 +298,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_summary_implicit_sync = {
-	TW_TABLE("nccl_summary_implicit_sync",
+	TW_TABLE_KEPT("nccl_summary_implicit_sync",
 		 "collectives that make ranks wait for each other, by name, type and size",
 		 columns),
 	.make = make,

@@ -38,7 +38,7 @@ static const struct trawl_column columns[] = {
 	[COUNT] = { "num_collectives", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
 		    "collectives it took part in" },
 	[DURATION] = { "total_nccl_dur_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-		       "time of its kernels of these, waiting included" },
+		       "time of all its communication kernels, waiting included" },
 	[NODE] = TW_COLUMN_NODE_ID,
 	[CAUSED] = { "caused_wait_time_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
 		     "time others waited for it where it came last, over all others" },
@@ -48,7 +48,7 @@ static const struct trawl_column columns[] = {
 };
 
 struct waits {
-	tw_wide wait_ns, dur_ns, caused_ns;
+	tw_wide wait_ns, caused_ns;
 	int64_t caused_most_ns;
 	uint64_t last, first, count;
 };
@@ -69,7 +69,6 @@ static int add_sync(void *context, const struct tw_sync *sync)
 		struct waits *of = &w->of[members[i].rank];
 
 		of->wait_ns += sync->last_start_ns - tw_member_start(w->in, &members[i]);
-		of->dur_ns += tw_member_dur(w->in, &members[i]);
 		of->count++;
 	}
 	w->of[members[sync->earliest].rank].first++;
@@ -78,6 +77,16 @@ static int add_sync(void *context, const struct tw_sync *sync)
 	if (sync->start_skew_ns > last->caused_most_ns)
 		last->caused_most_ns = sync->start_skew_ns;
 	return 0;
+}
+
+static tw_wide duration_of(const struct tw_rank *rank)
+{
+	tw_wide sum = 0;
+	uint64_t i;
+
+	for (i = 0; i < rank->collective_count; i++)
+		sum += rank->collectives[i].end_ns - rank->collectives[i].start_ns;
+	return sum;
 }
 
 static void add_row(const struct work *w, struct trawl_table *table, uint32_t r)
@@ -93,7 +102,7 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t r)
 	tw_table_set_integer(table, row, FIRST, (int64_t)of->first);
 	tw_set_percent(table, row, LAST_SHARE, (double)of->last, (double)of->count);
 	tw_table_set_integer(table, row, COUNT, (int64_t)of->count);
-	tw_set_sum(table, row, DURATION, of->dur_ns);
+	tw_set_sum(table, row, DURATION, duration_of(rank));
 	tw_set_node(table, row, NODE, w->in->job, rank->rank);
 	tw_set_sum(table, row, CAUSED, of->caused_ns);
 	tw_table_set_integer(table, row, CAUSED_MOST, of->caused_most_ns);
@@ -140,7 +149,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 }
 
 const struct tw_ranks_table tw_ranks_table_straggler_summary = {
-	TW_TABLE("straggler_summary",
+	TW_TABLE_KEPT("straggler_summary",
 		 "how long each rank waits for others; the one that waits least is waited for",
 		 columns),
 	.make = make,

@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-#define TW_RANKS_TABLE(id) extern const struct tw_ranks_table tw_ranks_table_##id;
-#include "ranks/tables.def"
-#undef TW_RANKS_TABLE
-
 const struct tw_ranks_table *const tw_ranks_tables[] = {
 #define TW_RANKS_TABLE(id) &tw_ranks_table_##id,
 #include "ranks/tables.def"
