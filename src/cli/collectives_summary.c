@@ -20,6 +20,7 @@ struct part {
 struct excerpt {
 	const char *table, *heading;
 	size_t rows;
+	const char *by; /* largest first; NULL: in the table's order */
 	const struct part *parts;
 	size_t count;
 };
@@ -43,8 +44,20 @@ static const struct part of_collectives[] = {
 	{ "Total comm latency (ms)", "transfer" },
 	{ "Total wait time (ms)", "waiting, all ranks" },
 	{ "Waiting (%)", "waiting" },
+	{ "algo bw (GB/s)_mean", "bandwidth" },
+	{ "bus bw (GB/s)_mean", "of the bus" },
+};
+
+static const struct part of_waiting[] = {
+	{ "Collective name", "collective" },
+	{ "dtype", "dtype" },
+	{ "Full msg size (MB)", "size" },
+	{ "count", "count" },
+	{ "Total wait time (ms)", "waiting, all ranks" },
+	{ "Total rank time (ms)", "time, all ranks" },
+	{ "Waiting (%)", "waiting" },
+	{ "skew in start time_mean", "mean skew" },
 	{ "skew in start time_max", "worst skew" },
-	{ "bus bw (GB/s)_mean", "bus bandwidth" },
 };
 
 static const struct part of_stragglers[] = {
@@ -78,29 +91,50 @@ static const struct part of_mismatches[] = {
 	{ "what differs", "differs" },
 };
 
-#define EXCERPT(table, heading, rows, parts) \
-	{ table, heading, rows, parts, sizeof(parts) / sizeof((parts)[0]) }
+#define EXCERPT(table, heading, rows, by, parts) \
+	{ table, heading, rows, by, parts, sizeof(parts) / sizeof((parts)[0]) }
 
 static const struct excerpt excerpts[] = {
-	EXCERPT("timeline_over_ranks", "GPU time over the ranks", TOP, of_timeline),
-	EXCERPT("nccl_summary_implicit_sync", "collectives with the longest transfers", TOP,
-		of_collectives),
-	EXCERPT("straggler_summary", "ranks that others wait for, the most first", RANKS_SHOWN,
-		of_stragglers),
-	EXCERPT("collective_waits", "who waits for whom, the longest first", TOP, of_waits),
-	EXCERPT("transfers", "sends and receives, the first", TOP, of_transfers),
-	EXCERPT("collective_mismatches", "collectives that do not match", TOP, of_mismatches),
+	EXCERPT("timeline_over_ranks", "GPU time over the ranks", TOP, NULL, of_timeline),
+	EXCERPT("nccl_summary_implicit_sync", "collectives, the longest transfers first", TOP,
+		NULL, of_collectives),
+	EXCERPT("nccl_summary_implicit_sync", "collectives, the longest waits first", TOP,
+		"Total wait time (ms)", of_waiting),
+	EXCERPT("straggler_summary", "stragglers: ranks by how long they wait, the shortest first",
+		RANKS_SHOWN, NULL, of_stragglers),
+	EXCERPT("collective_waits", "who waits for whom, the longest first", TOP, NULL, of_waits),
+	EXCERPT("transfers", "sends and receives, the longest first", TOP, "time (us)",
+		of_transfers),
+	EXCERPT("collective_mismatches", "collectives that do not match, the most first", TOP,
+		"count", of_mismatches),
 };
+
+/* The next row behind `last` (their number: none yet): the largest by a column, else the next. */
+static size_t next_row(const struct trawl_table *from, const char *by, size_t last)
+{
+	size_t rows = trawl_table_rows(from), best = rows, row;
+	int64_t below = last < rows ? tw_table_cell(from, last, by).integer : INT64_MAX, most = 0;
+
+	for (row = 0; row < rows; row++) {
+		int64_t value = tw_table_cell(from, row, by).integer;
+		bool behind = last == rows || value < below || (value == below && row > last);
+
+		if (behind && (best == rows || value > most)) {
+			best = row;
+			most = value;
+		}
+	}
+	return best;
+}
 
 /* The columns of an excerpt, under shorter headers; NULL: out of memory. */
 static struct trawl_table *excerpt_of(const struct trawl_table *from, const struct excerpt *e)
 {
 	static const struct tw_table_spec spec = { .name = "excerpt", .meaning = "" };
 	struct trawl_column columns[PARTS_MOST];
-	size_t rows = trawl_table_rows(from), row, i;
+	size_t all = trawl_table_rows(from), rows = all > e->rows ? e->rows : all, at = all, row, i;
 	struct trawl_table *table;
 
-	rows = rows > e->rows ? e->rows : rows;
 	for (i = 0; i < e->count; i++) {
 		columns[i] = *trawl_table_column(from, tw_table_column(from, e->parts[i].from));
 		columns[i].header = e->parts[i].header;
@@ -108,13 +142,14 @@ static struct trawl_table *excerpt_of(const struct trawl_table *from, const stru
 	table = tw_table_new_columns(&spec, columns, e->count, trawl_allocator_default());
 	for (row = 0; table && row < rows; row++) {
 		tw_table_add_row(table);
+		at = e->by ? next_row(from, e->by, at) : row;
 		for (i = 0; i < e->count; i++)
-			tw_table_copy_cell(table, row, i, from, row,
+			tw_table_copy_cell(table, row, i, from, at,
 					   tw_table_column(from, e->parts[i].from));
 	}
-	if (table && rows < trawl_table_rows(from))
-		tw_table_add_note(table, "%zu of %zu rows: all are in %s", rows,
-				  trawl_table_rows(from), trawl_table_name(from));
+	if (table && rows < all)
+		tw_table_add_note(table, "%zu of %zu rows: all are in %s", rows, all,
+				  trawl_table_name(from));
 	if (table && tw_table_finish(table, NULL)) {
 		tw_table_free(table);
 		return NULL;
