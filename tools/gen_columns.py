@@ -27,23 +27,31 @@ LIBRARIES = ("-lisal", "-lzstd", "-lxlsxwriter", "-lm", "-pthread")
 
 LISTER = r"""
 #include "analysis/analysis.h"
+#include "ranks/all_tables.h"
 
 #include <stdio.h>
 
+static void list(const struct tw_table_spec *table, unsigned needs)
+{
+	size_t c;
+
+	printf("table\t%s\t%s\t%u\t%d\t%p\n", table->name, table->meaning, needs,
+	       table->keep_empty, (const void *)table->columns);
+	for (c = 0; c < table->column_count; c++)
+		printf("column\t%s\t%d\t%s\t%s\n", table->columns[c].header,
+		       (int)table->columns[c].type, table->columns[c].unit,
+		       table->columns[c].meaning);
+}
+
 int main(void)
 {
-	size_t i, c;
+	size_t i;
 
-	for (i = 0; i < tw_analysis_count; i++) {
-		const struct tw_table_spec *table = &tw_analyses[i]->table;
-
-		printf("table\t%s\t%s\t%u\t%d\t%p\n", table->name, table->meaning,
-		       tw_analyses[i]->needs, table->keep_empty, (const void *)table->columns);
-		for (c = 0; c < table->column_count; c++)
-			printf("column\t%s\t%d\t%s\t%s\n", table->columns[c].header,
-			       (int)table->columns[c].type, table->columns[c].unit,
-			       table->columns[c].meaning);
-	}
+	for (i = 0; i < tw_analysis_count; i++)
+		list(&tw_analyses[i]->table, tw_analyses[i]->needs);
+	printf("ranks\n");
+	for (i = 0; i < tw_ranks_table_count; i++)
+		list(&tw_ranks_tables[i]->table, 0);
 #define TW_DEFECT(id, severity, meaning) \
 	printf("kind\t%s\t%s\t%s\n", #id, tw_severity_name(TRAWL_##severity), meaning);
 #include "store/quality.def"
@@ -53,8 +61,8 @@ int main(void)
 
 HEAD = """# Tables and columns
 
-This page is written by `tools/gen_columns.py` from the declarations in `src/analysis/`; do not edit
-it. The same texts stand in the sheet `about` of every workbook. How the numbers are defined is said
+This page is written by `tools/gen_columns.py` from the declarations in `src/analysis/` and
+`src/ranks/`; do not edit it. The same texts stand in the sheet `about` of every workbook. How the numbers are defined is said
 in [METRICS.md](METRICS.md).
 
 Each table is a CSV file and a sheet of the workbook, in the order of this page. A table without
@@ -69,6 +77,14 @@ rows is left out, unless it says below that it is always written. Types:
 | id | what names or counts something: a number where it is one, else text |
 
 An empty cell (`null` in JSON) means that the value is not known; it never stands for 0.
+"""
+
+RANKS_HEAD = """
+# Tables over ranks
+
+`trawl collectives` writes these. In `nccl_implicit_sync` and `nccl_all2allv` columns of each rank
+stand before `node_span`: `rank_R_ts`, `rank_R_dur` and further ones, which the sheet `about`
+explains. For very many ranks they are left out, and a note says so: `nccl_long` has the same.
 """
 
 # Bits of enum tw_needs that a trace has or has not; what is made from it does not matter here.
@@ -107,7 +123,9 @@ def columns_page(lines):
     out.append(HEAD)
     out.append(" · ".join(f"[{n}](#{n.lower()})" for n in names) + "\n")
     for fields in lines:
-        if fields[0] == "table":
+        if fields[0] == "ranks":
+            out.append(RANKS_HEAD)
+        elif fields[0] == "table":
             _, name, meaning, needs, always, columns = fields
             show = columns not in first
             shown_at = first.setdefault(columns, name)

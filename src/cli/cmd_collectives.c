@@ -50,8 +50,8 @@ static int find_align(const struct collectives_command *c, enum tw_align *align)
 			*align = names[i].align;
 			return -1;
 		}
-	return cli_usage_error(c->command,
-			       "--align: not '%.60s'; collectives, base-time or none", c->align);
+	return cli_usage_error(c->command, "--align: not '%.60s'; collectives, base-time or none",
+			       c->align);
 }
 
 const struct trawl_table *cli_collectives_table(const struct cli_collectives *c, const char *name)
@@ -119,8 +119,8 @@ static void tell_where(const struct collectives_command *c, const struct results
 	cli_job_path(&r->job, &c->reporting.common, NULL, &path);
 	if (!path.failed)
 		cli_message("%zu tables written to %s/ (%s%s%s%s%s)", r->count, path.ptr, names[0],
-			    count > 1 ? ", " : "", count > 1 ? names[1] : "",
-			    count > 2 ? ", " : "", count > 2 ? names[2] : "");
+			    count > 1 ? ", " : "", count > 1 ? names[1] : "", count > 2 ? ", " : "",
+			    count > 2 ? names[2] : "");
 	tw_str_release(&path);
 }
 
@@ -128,8 +128,8 @@ static void tell_where(const struct collectives_command *c, const struct results
 
 static int print_result(const struct collectives_command *c, const struct cli_collectives *made)
 {
-	static const char *const names[] = { "ranks", "rank_timeline",
-					     "nccl_summary_implicit_sync", "straggler_summary" };
+	static const char *const names[] = { "ranks", "rank_timeline", "nccl_summary_implicit_sync",
+					     "straggler_summary" };
 	const struct trawl_table *shown[sizeof(names) / sizeof(names[0])];
 	const struct cli_common *common = &c->reporting.common;
 	struct tw_str out;

@@ -36,8 +36,8 @@ static size_t place(const int64_t *numbers, size_t count, int64_t number)
 	return (size_t)(found - numbers);
 }
 
-static int draw(const struct trawl_table *table, int64_t *rows, int64_t *columns,
-		const char *path, struct trawl_error *err)
+static int draw(const struct trawl_table *table, int64_t *rows, int64_t *columns, const char *path,
+		struct trawl_error *err)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
 	struct tw_heat_map map = {
@@ -59,8 +59,8 @@ static int draw(const struct trawl_table *table, int64_t *rows, int64_t *columns
 	for (i = 0; i < cells; i++)
 		values[i] = NAN;
 	for (i = 0; i < trawl_table_rows(table); i++) {
-		size_t row = place(rows, map.row_count,
-				   tw_table_cell(table, i, "src_rank").integer);
+		size_t row =
+			place(rows, map.row_count, tw_table_cell(table, i, "src_rank").integer);
 		size_t column = place(columns, map.column_count,
 				      tw_table_cell(table, i, "dst_rank").integer);
 
@@ -85,9 +85,9 @@ int cli_draw_all_to_all(const struct cli_collectives *c, const char *path, struc
 		return trawl_error_set(err, TRAWL_ENODATA, "no all_to_allv to draw");
 	rows = tw_alloc(a, size);
 	columns = tw_alloc(a, size);
-	status = rows && columns ?
-			 draw(table, rows, columns, path, err) :
-			 trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
+	status = rows && columns ? draw(table, rows, columns, path, err) :
+				   trawl_error_set(err, TRAWL_ENOMEM,
+						   "cannot draw '%s': out of memory", path);
 	tw_free(a, rows, size);
 	tw_free(a, columns, size);
 	return status;

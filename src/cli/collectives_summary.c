@@ -28,12 +28,8 @@ struct excerpt {
 #define PARTS_MOST 12
 
 static const struct part of_timeline[] = {
-	{ "type", "part" },
-	{ "time ms_mean", "mean" },
-	{ "time ms_median", "median" },
-	{ "time ms_min", "min" },
-	{ "time ms_max", "max" },
-	{ "slowest rank", "most on rank" },
+	{ "type", "part" },	  { "time ms_mean", "mean" }, { "time ms_median", "median" },
+	{ "time ms_min", "min" }, { "time ms_max", "max" },   { "slowest rank", "most on rank" },
 };
 
 static const struct part of_collectives[] = {
@@ -82,22 +78,24 @@ static const struct part of_waits[] = {
 
 static const struct part of_transfers[] = {
 	{ "src_rank", "from rank" },   { "dst_rank", "to rank" }, { "bytes", "size" },
-	{ "start skew (us)", "skew" }, { "time (us)", "time" },   { "GB/s", "rate" },
+	{ "start skew (us)", "skew" }, { "time (us)", "time" },	  { "GB/s", "rate" },
 };
 
 static const struct part of_mismatches[] = {
-	{ "collective_id", "first" }, { "count", "count" },	   { "Collective name", "name" },
-	{ "problem", "problem" },     { "ranks", "on ranks" },	   { "ranks missing", "not on" },
+	{ "collective_id", "first" },  { "count", "count" },	{ "Collective name", "name" },
+	{ "problem", "problem" },      { "ranks", "on ranks" }, { "ranks missing", "not on" },
 	{ "what differs", "differs" },
 };
 
-#define EXCERPT(table, heading, rows, by, parts) \
-	{ table, heading, rows, by, parts, sizeof(parts) / sizeof((parts)[0]) }
+#define EXCERPT(table, heading, rows, by, parts)                                    \
+	{                                                                           \
+		table, heading, rows, by, parts, sizeof(parts) / sizeof((parts)[0]) \
+	}
 
 static const struct excerpt excerpts[] = {
 	EXCERPT("timeline_over_ranks", "GPU time over the ranks", TOP, NULL, of_timeline),
-	EXCERPT("nccl_summary_implicit_sync", "collectives, the longest transfers first", TOP,
-		NULL, of_collectives),
+	EXCERPT("nccl_summary_implicit_sync", "collectives, the longest transfers first", TOP, NULL,
+		of_collectives),
 	EXCERPT("nccl_summary_implicit_sync", "collectives, the longest waits first", TOP,
 		"Total wait time (ms)", of_waiting),
 	EXCERPT("straggler_summary", "stragglers: ranks by how long they wait, the shortest first",
@@ -263,8 +261,7 @@ static void add_matches(const struct tw_matches *matches, struct tw_str *out)
 		different += match->sureness == TW_MATCH_DIFFERENT;
 	}
 	tw_str_addf(out, "%llu collectives: %llu on all ranks of their group",
-		    (unsigned long long)matches->count,
-		    (unsigned long long)states[TW_MATCH_WHOLE]);
+		    (unsigned long long)matches->count, (unsigned long long)states[TW_MATCH_WHOLE]);
 	if (states[TW_MATCH_PARTIAL])
 		tw_str_addf(out, ", %llu lacking on some",
 			    (unsigned long long)states[TW_MATCH_PARTIAL]);

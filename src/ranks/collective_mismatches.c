@@ -10,7 +10,20 @@
 
 #include <string.h>
 
-enum { ID, LAST_ID, COUNT, GROUP, GROUP_RANKS, NAME, PROBLEM, RANKS, LACKING, DETAIL, SEQUENCE, TS };
+enum {
+	ID,
+	LAST_ID,
+	COUNT,
+	GROUP,
+	GROUP_RANKS,
+	NAME,
+	PROBLEM,
+	RANKS,
+	LACKING,
+	DETAIL,
+	SEQUENCE,
+	TS
+};
 
 static const struct trawl_column columns[] = {
 	[ID] = { "collective_id", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the first of them" },
@@ -51,7 +64,7 @@ static const struct {
 };
 
 struct key {
-	uint32_t group;			      /* of the matches */
+	uint32_t group;			       /* of the matches */
 	uint32_t name, ranks, lacking, detail; /* ids of `texts` */
 	uint32_t problem;
 };
@@ -193,8 +206,7 @@ static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
 	const struct key *key = tw_groups_key(&w->groups, g);
 	const struct found *found = tw_groups_value(&w->groups, g);
 	const struct tw_match *first = &w->in->matches->matches[found->first];
-	const struct tw_collective *c =
-		tw_member_collective(w->in, tw_match_members(w->in, first));
+	const struct tw_collective *c = tw_member_collective(w->in, tw_match_members(w->in, first));
 	size_t row = tw_table_add_row(table);
 
 	tw_set_match_id(table, row, ID, w->in, first);

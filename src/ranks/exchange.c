@@ -20,8 +20,7 @@ static int64_t nelems_of(const struct tw_rank *rank, const struct tw_collective 
 	int64_t n = 0;
 
 	for (i = 0; i < len; i++)
-		if (text[i] < '0' || text[i] > '9' ||
-		    __builtin_mul_overflow(n, (int64_t)10, &n) ||
+		if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(n, (int64_t)10, &n) ||
 		    __builtin_add_overflow(n, (int64_t)(text[i] - '0'), &n))
 			return -1;
 	return len ? n : -1;
@@ -36,8 +35,7 @@ static void add_sizes(struct tw_exchange *x, const struct tw_rank *rank,
 	x->total_mb += megabytes;
 	if (!(x->largest_mb >= megabytes))
 		x->largest_mb = megabytes;
-	if (nelems < 0 || x->nelems < 0 ||
-	    __builtin_add_overflow(x->nelems, nelems, &x->nelems))
+	if (nelems < 0 || x->nelems < 0 || __builtin_add_overflow(x->nelems, nelems, &x->nelems))
 		x->nelems = -1;
 }
 

@@ -5,30 +5,50 @@
 #include "ranks/tables.h"
 
 /* Columns that several tables have, as TraceLens names them. */
-#define TW_COLUMN_COLLECTIVE_ID \
-	{ "collective_id", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "process group and index in it" }
-#define TW_COLUMN_GROUP \
-	{ "Process Group Name", TRAWL_COLUMN_ID, "", 0, 0, 14, \
-	  "process group; Unknown_Group: not recorded; all: no rank records one" }
-#define TW_COLUMN_GROUP_RANKS \
-	{ "Process Group Ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "ranks in the group" }
-#define TW_COLUMN_NAME \
-	{ "Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 22, \
-	  "name as recorded, else the kind that the kernel's name tells" }
-#define TW_COLUMN_GROUP_SIZE \
-	{ "Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "ranks in the group, as recorded" }
-#define TW_COLUMN_DTYPE \
-	{ "dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "type of the elements" }
-#define TW_COLUMN_NODE_ID \
-	{ "node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank / GPUs of a node" }
-#define TW_COLUMN_NODE_SPAN \
-	{ "node_span", TRAWL_COLUMN_TEXT, "", 0, 0, 12, \
-	  "intra_node, inter_node, or unknown: whether the group's ranks are on one node" }
-#define TW_COLUMN_KIND \
-	{ "Collective type", TRAWL_COLUMN_TEXT, "", 0, 0, 16, \
-	  "kind of collective, from its recorded name, else from the kernel's" }
-#define TW_COLUMN_KERNEL \
-	{ "kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the kernel on the lowest rank" }
+#define TW_COLUMN_COLLECTIVE_ID                                                                   \
+	{                                                                                         \
+		"collective_id", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "process group and index in it" \
+	}
+#define TW_COLUMN_GROUP                                                                        \
+	{                                                                                      \
+		"Process Group Name", TRAWL_COLUMN_ID, "", 0, 0, 14,                           \
+			"process group; Unknown_Group: not recorded; all: no rank records one" \
+	}
+#define TW_COLUMN_GROUP_RANKS                                                                \
+	{                                                                                    \
+		"Process Group Ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "ranks in the group" \
+	}
+#define TW_COLUMN_NAME                                                                 \
+	{                                                                              \
+		"Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 22,                    \
+			"name as recorded, else the kind that the kernel's name tells" \
+	}
+#define TW_COLUMN_GROUP_SIZE                                                                   \
+	{                                                                                      \
+		"Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "ranks in the group, as recorded" \
+	}
+#define TW_COLUMN_DTYPE                                                          \
+	{                                                                        \
+		"dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "type of the elements" \
+	}
+#define TW_COLUMN_NODE_ID                                                             \
+	{                                                                             \
+		"node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank / GPUs of a node" \
+	}
+#define TW_COLUMN_NODE_SPAN                                                                             \
+	{                                                                                               \
+		"node_span", TRAWL_COLUMN_TEXT, "", 0, 0, 12,                                           \
+			"intra_node, inter_node, or unknown: whether the group's ranks are on one node" \
+	}
+#define TW_COLUMN_KIND                                                                       \
+	{                                                                                    \
+		"Collective type", TRAWL_COLUMN_TEXT, "", 0, 0, 16,                          \
+			"kind of collective, from its recorded name, else from the kernel's" \
+	}
+#define TW_COLUMN_KERNEL                                                                           \
+	{                                                                                          \
+		"kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the kernel on the lowest rank" \
+	}
 
 static inline const struct tw_match_member *tw_match_members(const struct tw_ranks_input *in,
 							     const struct tw_match *match)
@@ -42,8 +62,8 @@ static inline const struct tw_rank *tw_member_rank(const struct tw_ranks_input *
 	return &in->job->ranks[member->rank];
 }
 
-static inline const struct tw_collective *
-tw_member_collective(const struct tw_ranks_input *in, const struct tw_match_member *member)
+static inline const struct tw_collective *tw_member_collective(const struct tw_ranks_input *in,
+							       const struct tw_match_member *member)
 {
 	return &in->job->ranks[member->rank].collectives[member->collective];
 }

@@ -6,11 +6,11 @@
 
 struct tw_lacking {
 	const struct tw_ranks_input *in;
-	size_t words;	 /* of a group's set */
-	uint64_t *sets;	 /* of ranks, by group */
-	bool *listed;	 /* by group: its ranks are recorded, all of them */
-	int64_t *ranks;	 /* room for an answer */
-	bool *here;	 /* room, by rank; all false between answers */
+	size_t words;	/* of a group's set */
+	uint64_t *sets; /* of ranks, by group */
+	bool *listed;	/* by group: its ranks are recorded, all of them */
+	int64_t *ranks; /* room for an answer */
+	bool *here;	/* room, by rank; all false between answers */
 };
 
 /*

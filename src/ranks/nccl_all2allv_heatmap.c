@@ -124,10 +124,9 @@ static int fill(struct work *w, struct trawl_table *table)
 		tw_table_set_real(table, row, MEAN, sent->megabytes / (double)sent->count);
 		tw_table_set_integer(table, row, COUNT, (int64_t)sent->count);
 		tw_table_set_str(table, row, SPAN,
-				 node < 0 || w->unplaced ? "unknown" :
-				 node == tw_job_node(w->in->job, pair->destination) ?
-							   "intra_node" :
-							   "inter_node");
+				 node < 0 || w->unplaced			    ? "unknown" :
+				 node == tw_job_node(w->in->job, pair->destination) ? "intra_node" :
+										      "inter_node");
 	}
 	tw_free(w->in->allocator, order, size);
 	return 0;

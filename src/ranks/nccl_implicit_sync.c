@@ -99,10 +99,12 @@ static const struct trawl_column columns[] = {
 };
 
 /* Those of a rank, the first two beside each other. */
-static const struct trawl_column ts_column = { "ts", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
-					       "start, on the clock of this rank's trace" };
-static const struct trawl_column dur_column = { "dur", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12,
-						"time on this rank, waiting included" };
+static const struct trawl_column ts_column = {
+	"ts", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20, "start, on the clock of this rank's trace"
+};
+static const struct trawl_column dur_column = {
+	"dur", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "time on this rank, waiting included"
+};
 static const struct trawl_column wait_column = {
 	"wait_time", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "last start - this rank's start"
 };

@@ -29,13 +29,13 @@ enum {
 	SPAN
 };
 
-#define REALS(at, name, unit, what)                                                    \
-	[at] = { name "_mean", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "mean of " what },   \
+#define REALS(at, name, unit, what)                                                            \
+	[at] = { name "_mean", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "mean of " what },           \
 	[(at) + 1] = { name "_median", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "median of " what }, \
-	[(at) + 2] = { name "_min", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "least of " what }, \
+	[(at) + 2] = { name "_min", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "least of " what },     \
 	[(at) + 3] = { name "_max", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "largest of " what }
 
-#define TIMES(at, name, what)                                                      \
+#define TIMES(at, name, what)                                                        \
 	[at] = { name "_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "mean of " what }, \
 	[(at) + 1] = { name "_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "largest of " what }
 
@@ -100,8 +100,8 @@ static int group(struct work *w)
 						       tw_member_collective(w->in, m),
 						       TW_COLLECTIVE_DTYPE, &len);
 
-		key.group = tw_pool_intern_cstr(&w->texts,
-						w->in->matches->groups[match->group].name);
+		key.group =
+			tw_pool_intern_cstr(&w->texts, w->in->matches->groups[match->group].name);
 		key.dtype = len ? tw_pool_intern(&w->texts, dtype, len) : 0;
 		w->of[i] = tw_groups_add(&w->groups, &key);
 	}

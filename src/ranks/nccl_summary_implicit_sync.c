@@ -104,8 +104,7 @@ struct work {
 
 static uint32_t known(struct work *w, const char *text, size_t len)
 {
-	return len ? tw_pool_intern(&w->texts, text, len) :
-		     tw_pool_intern_cstr(&w->texts, UNKNOWN);
+	return len ? tw_pool_intern(&w->texts, text, len) : tw_pool_intern_cstr(&w->texts, UNKNOWN);
 }
 
 static int count_sync(void *context, const struct tw_sync *sync)
@@ -299,7 +298,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 
 const struct tw_ranks_table tw_ranks_table_nccl_summary_implicit_sync = {
 	TW_TABLE_KEPT("nccl_summary_implicit_sync",
-		 "collectives that make ranks wait for each other, by name, type and size",
-		 columns),
+		      "collectives that make ranks wait for each other, by name, type and size",
+		      columns),
 	.make = make,
 };

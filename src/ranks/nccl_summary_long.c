@@ -180,8 +180,7 @@ static void set_recorded(const struct work *w, struct trawl_table *table, size_t
 	tw_table_set_real(table, row, OUT_MB,
 			  tw_collective_size(rank, c, TW_COLLECTIVE_OUT_NELEMS));
 	tw_set_node(table, row, NODE, w->in->job, rank->rank);
-	tw_table_set_str(table, row, SPAN,
-			 tw_node_span(group->ranks, w->in->job->gpus_per_node));
+	tw_table_set_str(table, row, SPAN, tw_node_span(group->ranks, w->in->job->gpus_per_node));
 }
 
 static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
@@ -237,7 +236,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_summary_long = {
-	TW_TABLE("nccl_summary_long",
-		 "communication kernels by rank, collective, size and stream", columns),
+	TW_TABLE("nccl_summary_long", "communication kernels by rank, collective, size and stream",
+		 columns),
 	.make = make,
 };

@@ -150,7 +150,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 
 const struct tw_ranks_table tw_ranks_table_straggler_summary = {
 	TW_TABLE_KEPT("straggler_summary",
-		 "how long each rank waits for others; the one that waits least is waited for",
-		 columns),
+		      "how long each rank waits for others; the one that waits least is waited for",
+		      columns),
 	.make = make,
 };

@@ -48,8 +48,7 @@ static bool counts(const struct tw_ranks_input *in, const struct tw_match *match
 	return find_kind(kind) < KINDS && !tw_is_all_to_allv(rank, c);
 }
 
-bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match,
-		struct tw_sync *sync)
+bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match, struct tw_sync *sync)
 {
 	const struct tw_match_member *m = tw_match_members(in, match);
 	const char *kind = tw_collective_type(tw_member_rank(in, m), tw_member_collective(in, m));

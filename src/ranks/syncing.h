@@ -10,14 +10,15 @@
 
 struct tw_sync {
 	const struct tw_match *match;
-	const char *kind;     /* NULL: not known */
-	int64_t latency_ns;   /* the shortest member: nobody waits in it */
-	int64_t transfer_ns;  /* last end - last start */
+	const char *kind;      /* NULL: not known */
+	int64_t latency_ns;    /* the shortest member: nobody waits in it */
+	int64_t transfer_ns;   /* last end - last start */
 	int64_t last_start_ns; /* the wait of a member is this less its start */
 	int64_t start_skew_ns, end_skew_ns;
-	tw_wide wait_ns;	/* of all members */
-	tw_wide dur_ns;		/* of all members */
-	uint32_t earliest, last; /* members; of several the last one came earliest, the first last */
+	tw_wide wait_ns; /* of all members */
+	tw_wide dur_ns;	 /* of all members */
+	uint32_t earliest,
+		last; /* members; of several the last one came earliest, the first last */
 };
 
 /* Whether the match is one of these, and if so what it comes to. */

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-#define SIDE 1000	     /* pixels of the picture's side */
-#define NUMBERS_MOST 16	     /* cells a side with their value written into them */
-#define LABELS_MOST 32	     /* labels an axis */
-#define DARK_FROM 0.55	     /* share of the largest value from which light text is readable */
+#define SIDE 1000	/* pixels of the picture's side */
+#define NUMBERS_MOST 16 /* cells a side with their value written into them */
+#define LABELS_MOST 32	/* labels an axis */
+#define DARK_FROM 0.55	/* share of the largest value from which light text is readable */
 
 static double largest(const struct tw_heat_map *map)
 {

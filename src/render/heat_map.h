@@ -7,9 +7,9 @@
 
 struct tw_heat_map {
 	const char *title;
-	const char *unit;		     /* of the values */
-	const char *row_axis, *column_axis;  /* what they are */
-	const int64_t *rows, *columns;	     /* their labels */
+	const char *unit;		    /* of the values */
+	const char *row_axis, *column_axis; /* what they are */
+	const int64_t *rows, *columns;	    /* their labels */
 	size_t row_count, column_count;
 	const double *values; /* by row, then column; NaN: no cell */
 };
