@@ -20,6 +20,11 @@ struct tw_clock {
 	int64_t uncertainty_ns; /* the true offset lies within offset +- uncertainty */
 	uint64_t samples;	/* collectives that it is measured from */
 	double drift_ppm;	/* change of the offset over time, NaN: not measurable */
+	/*
+	 * Index of the rank whose clock it is measured against: tw_clocks.reference, or the lowest
+	 * rank that it shares collectives with, over others, where it shares none with that one.
+	 */
+	uint32_t reference;
 };
 
 struct tw_clocks {
@@ -29,6 +34,7 @@ struct tw_clocks {
 	bool based;	     /* base times are applied */
 	uint32_t reference;  /* index of job->ranks: the lowest rank */
 	struct tw_clock *of; /* by index of job->ranks */
+	uint32_t count;	     /* of ranks */
 	int64_t *shift_ns;   /* by index of job->ranks: add to a time of the trace; 0 with NONE */
 };
 

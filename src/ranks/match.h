@@ -54,6 +54,7 @@ struct tw_match {
 	enum tw_match_rule rule;
 	enum tw_match_state state;
 	enum tw_match_sureness sureness;
+	bool together; /* see tw_match_ends_together() */
 };
 
 struct tw_matches {
@@ -65,6 +66,8 @@ struct tw_matches {
 	struct tw_match_member *members;
 	uint64_t member_count;
 	uint64_t **index_of; /* by rank and collective: its match */
+	uint32_t rank_count; /* of index_of, whose lists are one block */
+	uint64_t *index_block;
 	bool simplified;     /* no process groups are recorded, and a rank has one stream */
 	struct tw_str names; /* what the groups' texts point into */
 };
@@ -77,7 +80,10 @@ int tw_matches_build(struct tw_matches *matches, const struct tw_job *job,
 		     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_matches_release(struct tw_matches *matches);
 
-/* "dp_3"; with the ranks where another group has the same name: "tp[0, 1]_3". */
+/*
+ * "dp_3"; with the ranks where another group has the same name: "tp[0, 1]_3"; in simplified mode
+ * "3".
+ */
 void tw_match_id(const struct tw_matches *matches, const struct tw_match *match,
 		 struct tw_str *out);
 
