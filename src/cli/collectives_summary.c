@@ -40,8 +40,7 @@ static const struct part of_collectives[] = {
 	{ "Total comm latency (ms)", "transfer" },
 	{ "Total wait time (ms)", "waiting, all ranks" },
 	{ "Waiting (%)", "waiting" },
-	{ "algo bw (GB/s)_mean", "bandwidth" },
-	{ "bus bw (GB/s)_mean", "of the bus" },
+	{ "bus bw (GB/s)_mean", "bus bandwidth" },
 };
 
 static const struct part of_waiting[] = {
@@ -52,7 +51,6 @@ static const struct part of_waiting[] = {
 	{ "Total wait time (ms)", "waiting, all ranks" },
 	{ "Total rank time (ms)", "time, all ranks" },
 	{ "Waiting (%)", "waiting" },
-	{ "skew in start time_mean", "mean skew" },
 	{ "skew in start time_max", "worst skew" },
 };
 
@@ -63,7 +61,6 @@ static const struct part of_stragglers[] = {
 	{ "caused_wait_time_us", "others waited for it" },
 	{ "total_wait_time_us", "it waited" },
 	{ "num_collectives", "of collectives" },
-	{ "host", "host" },
 };
 
 static const struct part of_waits[] = {
@@ -314,7 +311,7 @@ static void add_clocks(const struct tw_ranks_input *in, struct tw_str *out)
 
 	tw_str_addf(out, "clocks: %s", applied[in->clocks->align]);
 	if (most) {
-		tw_str_add_cstr(out, "; furthest off is rank ");
+		tw_str_add_cstr(out, "\nfurthest off is the clock of rank ");
 		tw_str_add_int(out, in->job->ranks[rank].rank);
 		tw_str_add_cstr(out, " by ");
 		tw_str_add_decimal_fixed(out, most->offset_ns, 3, 1);
