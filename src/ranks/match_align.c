@@ -29,7 +29,7 @@ enum step { STEP_PAIR, STEP_OTHER, STEP_KNOWN };
 
 struct band {
 	struct tw_alignment *a;
-	bool ends;
+	bool ends, clean;
 	int64_t noise;
 	int64_t width;
 	int64_t *low;	/* by call of other: the first column of its row, -1: before all known */
@@ -65,6 +65,11 @@ static bool is_near(const struct band *b, uint32_t known, uint32_t other)
 {
 	int64_t of_known = reach(b->a->known, known), of_other = reach(b->a->other, other);
 	int64_t limit = of_known < of_other ? of_known : of_other;
+
+	/* Calls that are as many and alike are more likely off than two others that are missing. */
+	if (!b->clean && limit > 2 * TW_MATCH_END_NOISE_NS &&
+	    b->a->work->natures[b->a->known->signature[known]].strict)
+		limit = 2 * TW_MATCH_END_NOISE_NS;
 
 	return apart_of(b, known, other) <= (limit > b->noise ? limit : b->noise);
 }
@@ -316,7 +321,8 @@ int tw_align(struct tw_alignment *a)
 	int status;
 
 	a->ends = tw_align_fit(a, &fit);
-	if (!a->ends && tw_align_is_clean(a)) {
+	b.clean = tw_align_is_clean(a);
+	if (!a->ends && b.clean) {
 		for (i = 0; i < a->other->count; i++) {
 			a->to[i] = i;
 			a->sure[i] = false;

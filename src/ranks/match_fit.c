@@ -345,13 +345,14 @@ static void take_better(struct tw_alignment *a, struct tw_align_fit *best, struc
 static bool choose(struct tw_alignment *a, struct tw_align_fit *best)
 {
 	bool clean = tw_align_is_clean(a);
-	struct tw_align_fit in_place = { .free = true }, fit;
+	struct tw_align_fit in_place = { .free = true }, hint, fit;
 	struct places places = { .count = 0 };
 	unsigned i;
 
 	if (a->hinted) {
-		*best = (struct tw_align_fit){ .offset = a->hint, .at = a->other->count / 2 };
-		judge(a, best);
+		hint = (struct tw_align_fit){ .offset = a->hint, .at = a->other->count / 2 };
+		judge(a, &hint);
+		*best = hint;
 		if (holds(best))
 			return true;
 	}
@@ -377,6 +378,11 @@ static bool choose(struct tw_alignment *a, struct tw_align_fit *best)
 	if (clean && holds(best) && !is_convincing(a, best, &in_place) &&
 	    tw_match_apart(best->offset, in_place.offset) > TW_MATCH_END_NOISE_NS)
 		*best = in_place;
+	/* Where ends of this lane tell little, what those of others told stands. */
+	if (a->hinted && !(holds(best) && best->agree >= TW_MATCH_FEWEST_SAMPLES)) {
+		*best = hint;
+		return true;
+	}
 	return holds(best);
 }
 

@@ -17,18 +17,19 @@ static const struct nature {
 	bool same_in, same_out; /* elements are the same on all ranks */
 	bool together;		/* members end together */
 	bool apart;		/* members may well end apart */
+	bool strict;		/* none ends much before another: each needs the parts of all */
 } natures[] = {
-	{ "allreduce", true, true, true, false },
-	{ "allgather", false, true, true, false }, /* parts may differ, not the whole */
-	{ "reduce_scatter", true, false, true, false },
-	{ "all_to_all", false, false, true, false },
-	{ "barrier", false, false, true, false },
-	{ "broadcast", true, true, false, true },
-	{ "reduce", true, true, false, true },
-	{ "gather", false, false, false, true },
-	{ "scatter", false, false, false, true },
-	{ "send", false, false, false, true },
-	{ "recv", false, false, false, true },
+	{ "allreduce", true, true, true, false, true },
+	{ "allgather", false, true, true, false, true }, /* parts may differ, not the whole */
+	{ "reduce_scatter", true, false, true, false, true },
+	{ "all_to_all", false, false, true, false, false },
+	{ "barrier", false, false, true, false, true },
+	{ "broadcast", true, true, false, true, false },
+	{ "reduce", true, true, false, true, false },
+	{ "gather", false, false, false, true, false },
+	{ "scatter", false, false, false, true, false },
+	{ "send", false, false, false, true, false },
+	{ "recv", false, false, false, true, false },
 };
 
 static const struct nature *nature_of(const char *kind)
@@ -219,6 +220,7 @@ static int learn_kind(struct making *m, const struct tw_rank *rank, uint32_t k,
 		work->natures[work->nature_count++] = (struct tw_match_nature){
 			.together = nature->together,
 			.may = !nature->apart,
+			.strict = nature->strict,
 		};
 	}
 	return 0;

@@ -25,6 +25,7 @@ struct tw_match_signature {
 struct tw_match_nature {
 	bool together; /* known to end together */
 	bool may;      /* not known to end apart */
+	bool strict;   /* ends that are far apart are of two collectives */
 };
 
 struct tw_match_lane {
