@@ -7,6 +7,7 @@
 #include "ranks/all_tables.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define WORKBOOK "collective_all_ranks.xlsx"
 #define CSVS "collective_all_ranks_csvs"
@@ -124,6 +125,37 @@ static void tell_where(const struct collectives_command *c, const struct results
 	tw_str_release(&path);
 }
 
+static void tell_if_there(const struct tw_str *path)
+{
+	if (!path->failed && !access(path->ptr, F_OK))
+		cli_message("%s is of an earlier run: this job has nothing for it", path->ptr);
+}
+
+/* Files of what this job has nothing to say about: nothing is deleted here. */
+static void tell_stale(const struct collectives_command *c, const struct results *r)
+{
+	const struct cli_common *common = &c->reporting.common;
+	struct tw_str path;
+	size_t i;
+
+	if (common->quiet)
+		return;
+	tw_str_init(&path, trawl_allocator_default());
+	for (i = 0; i < tw_ranks_table_count && !c->reporting.no_csv; i++) {
+		const char *name = tw_ranks_tables[i]->table.name;
+
+		if (tw_ranks_tables_find(r->tables, r->count, name))
+			continue;
+		cli_job_path(&r->job, common, CSVS, &path);
+		tw_str_addf(&path, "/%s.csv", name);
+		tell_if_there(&path);
+	}
+	cli_job_path(&r->job, common, HEAT_MAP, &path);
+	if (!c->drawn && !(c->reporting.no_csv && c->reporting.no_xlsx))
+		tell_if_there(&path);
+	tw_str_release(&path);
+}
+
 /* ---- what is printed */
 
 static int print_result(const struct collectives_command *c, const struct cli_collectives *made)
@@ -181,8 +213,10 @@ static int write_and_print(struct collectives_command *c, const struct results *
 	if (!c->reporting.no_csv || !c->reporting.no_xlsx)
 		draw(c, &made);
 	status = print_result(c, &made);
-	if (status == CLI_DONE)
+	if (status == CLI_DONE) {
 		tell_where(c, r);
+		tell_stale(c, r);
+	}
 	return status;
 }
 

@@ -172,6 +172,26 @@ class Collectives(Case):
         self.assertAlmostEqual(float(row["algo bw (GB/s)"]), 2 / 1024 / 95e-6, places=9)
         self.assertAlmostEqual(float(row["bus bw (GB/s)"]), 1 / 1024 / 95e-6, places=9)
 
+    def test_custom_kernels(self):
+        """Kernels that describe nothing are matched, and known by their names."""
+        names = [("void vllm::cross_device_reduce_1stage<float, 4>(vllm::RankData*)", "allreduce"),
+                 ("multimem_all_reduce_kernel<float>", "allreduce"),
+                 ("quickreduce::allreduce_prototype_twoshot<float>", "allreduce"),
+                 ("void deep_ep::intranode::dispatch<8, 768>(int4*)", "all_to_all"),
+                 ("void deep_ep::intranode::combine<float, 8, 768>(int4*)", "all_to_all"),
+                 ("mscclKernel_Sum_half", ""),
+                 ("nvshmemi_barrier_all_kernel", "barrier"),
+                 ("rcclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)", "")]
+        ranks = [[kernel(name, 1000 * (i + 1) + 30 * r, 100 - 30 * r, i + 1, stream=9)
+                  for i, (name, _) in enumerate(names)] for r in range(2)]
+        tables = self.run_on(self.traces(*ranks), "--align", "none")
+        self.assertEqual([(r["kernel"], r["Collective type"], r["match"], r["matched by"])
+                          for r in tables["nccl_long"] if r["rank"] == "1"],
+                         [(name, kind, "whole", "order") for name, kind in names])
+        self.assertEqual([(r["Collective name"], r["skew in start time"], r["comm_latency"])
+                          for r in tables["nccl_implicit_sync"]],
+                         [(kind, "30", "70") for _, kind in names])
+
     # ---- all_to_allv
 
     def all_to_allv(self, ts, dur, splits, ranks):
@@ -187,7 +207,8 @@ class Collectives(Case):
         ranks = [[kernel("k", 1000, 10, 1)] for _ in range(4)]
         ranks[1] = [self.all_to_allv(1000, 100, [mega, 2 * mega], [1, 3])]
         ranks[3] = [self.all_to_allv(1020, 90, [3 * mega, 4 * mega], [1, 3])]
-        tables = self.run_on(self.traces(*ranks), "--align", "none")
+        place = self.traces(*ranks)
+        tables = self.run_on(place, "--align", "none")
         self.assertEqual([(r["src_rank"], r["dst_rank"], r["total_sent_MB"], r["count"])
                           for r in tables["nccl_all2allv_heatmap"]],
                          [("1", "1", "1", "1"), ("1", "3", "2", "1"), ("3", "1", "3", "1"),
@@ -201,7 +222,10 @@ class Collectives(Case):
         self.assertNotIn("nccl_implicit_sync", [t for t in tables if tables[t]])
         picture = self.out / "all2allv_heatmap.png"
         if "gnuplot" not in self.result.err:
-            self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+            first = picture.read_bytes()
+            self.assertEqual(first[:8], b"\x89PNG\r\n\x1a\n")
+            self.run_on(place, "--align", "none")
+            self.assertEqual((self.out / "all2allv_heatmap.png").read_bytes(), first)
         else:
             self.assertFalse(picture.exists())
 
@@ -304,6 +328,19 @@ class Collectives(Case):
         again = trawl("collectives", place, "--no-xlsx")
         self.assertExit(again, 0)
         self.assertNotIn("passed over", again.err)
+
+    def test_what_an_earlier_run_left(self):
+        place = self.traces([self.all_to_allv(1000, 100, [1, 2], [0, 1])],
+                            [self.all_to_allv(1000, 100, [3, 4], [0, 1])])
+        self.run_on(place)
+        out = self.out
+        (out / "all2allv_heatmap.png").write_bytes(b"")
+        lone = self.traces([kernel("k", 1, 5)], [kernel("k", 1, 5)])
+        result = trawl("collectives", lone, "-o", out, "--no-xlsx")
+        self.assertExit(result, 0)
+        for name in ("nccl_all2allv.csv", "all2allv_heatmap.png"):
+            self.assertRegex(result.err, f"{name} is of an earlier run")
+        self.assertNotRegex(result.err, "ranks.csv is of")
 
     def test_formats(self):
         place, _ = self.job(ranks=2)

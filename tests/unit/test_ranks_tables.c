@@ -99,11 +99,11 @@ static void make_all_kinds(struct tw_job *job)
 			  .out = 8, .sequence = 1, .stream = "7" },
 			{ 100, 160, "all_to_allv", WORLD, .dtype = "Float", .in = 8, .out = 8,
 			  .sequence = 2, .stream = "7" },
-			{ 200, 260, "allreduce", WORLD, .dtype = r == 1 ? "Half" : "Float",
-			  .in = 8, .out = 8, .sequence = 3, .stream = "7" },
+			{ 200, 260, "allreduce", WORLD, .dtype = r == 1 ? "Half" : "Float", .in = 8,
+			  .out = 8, .sequence = 3, .stream = "7" },
 			{ 300, 360, r ? "recv" : "send", .group = "1", .list = "[0, 1]",
-			  .dtype = "Float", .in = 8, .sequence = 1, .stream = "9",
-			  .source = "0", .destination = "1" },
+			  .dtype = "Float", .in = 8, .sequence = 1, .stream = "9", .source = "0",
+			  .destination = "1" },
 			{ 400, 460, "allgather", WORLD, .dtype = "Float", .in = 8, .out = 24,
 			  .sequence = 4, .stream = "7" },
 		};
@@ -151,8 +151,9 @@ static void test_no_memory(void **state)
 static void test_very_many_ranks(void **state)
 {
 	enum { RANKS = 6000 };
-	static const struct call call = { 10, 20, "allreduce", .dtype = "Float", .in = 8, .out = 8,
-					  .group = "0", .sequence = 1, .stream = "7" };
+	static const struct call call = { 10,		20,	  "allreduce",	.dtype = "Float",
+					  .in = 8,	.out = 8, .group = "0", .sequence = 1,
+					  .stream = "7" };
 	struct tw_ranks_input in;
 	struct trawl_table *table = NULL;
 	const struct tw_ranks_table *self = &tw_ranks_table_nccl_implicit_sync;
