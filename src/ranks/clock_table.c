@@ -24,8 +24,8 @@ static const struct trawl_column columns[] = {
 static const char *const words[] = {
 	[TW_ALIGN_AUTO] = "times of the traces",
 	[TW_ALIGN_COLLECTIVES] = "offsets measured from the ends of collectives are applied",
-	[TW_ALIGN_BASE_TIME] = "times are those of the traces and their base times; measured "
-			       "offsets are not applied",
+	[TW_ALIGN_BASE_TIME] = ("times are those of the traces and their base times; measured "
+				"offsets are not applied"),
 	[TW_ALIGN_NONE] = "times are those of the traces; measured offsets are not applied",
 };
 
