@@ -5,6 +5,7 @@
 #include "cli/collectives.h"
 
 #include "cli/ranks.h"
+#include "ranks/syncing.h"
 #include "table/table.h"
 
 #include <string.h>
@@ -244,8 +245,27 @@ static void add_ranks(const struct tw_job *job, struct tw_str *out)
 	add_left_out(job, out);
 }
 
-static void add_matches(const struct tw_matches *matches, struct tw_str *out)
+static int count_unsound(void *context, const struct tw_sync *sync)
 {
+	*(uint64_t *)context += !sync->sound;
+	return 0;
+}
+
+static void add_unsound(const struct tw_ranks_input *in, struct tw_str *out)
+{
+	uint64_t count = 0;
+
+	tw_visit_syncs(in, count_unsound, &count);
+	if (count)
+		tw_str_addf(out,
+			    "%llu of the doubtful did not run at one time: they are left out of "
+			    "waits\n",
+			    (unsigned long long)count);
+}
+
+static void add_matches(const struct tw_ranks_input *in, struct tw_str *out)
+{
+	const struct tw_matches *matches = in->matches;
 	uint64_t states[TW_MATCH_LOCAL + 1] = { 0 }, rules[TW_MATCH_BY_ORDER + 1] = { 0 };
 	uint64_t doubtful = 0, different = 0, m;
 
@@ -276,6 +296,7 @@ static void add_matches(const struct tw_matches *matches, struct tw_str *out)
 	if (different)
 		tw_str_addf(out, "; %llu record different things", (unsigned long long)different);
 	tw_str_add_char(out, '\n');
+	add_unsound(in, out);
 }
 
 /* Offset and its uncertainty of the rank whose clock is furthest off, NULL: none is known. */
@@ -335,7 +356,7 @@ void cli_summarise_collectives(const struct cli_collectives *c, unsigned width, 
 	if (!c->in->matches->count)
 		tw_str_add_cstr(out, "no communication kernels\n");
 	else
-		add_matches(c->in->matches, out);
+		add_matches(c->in, out);
 	if (c->in->matches->count && c->in->job->count > 1)
 		add_clocks(c->in, out);
 	for (i = 0; i < sizeof(excerpts) / sizeof(excerpts[0]); i++)

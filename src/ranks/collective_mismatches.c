@@ -85,8 +85,11 @@ struct work {
 static const char *value_of(const struct work *w, const struct tw_match_member *m,
 			    enum tw_collective_arg arg, size_t *len)
 {
-	return tw_collective_text(tw_member_rank(w->in, m), tw_member_collective(w->in, m), arg,
-				  len);
+	const struct tw_rank *rank = tw_member_rank(w->in, m);
+	const struct tw_collective *c = tw_member_collective(w->in, m);
+
+	return arg == TW_COLLECTIVE_NAME ? tw_collective_label(rank, c, len) :
+					   tw_collective_text(rank, c, arg, len);
 }
 
 static bool same_value(const struct work *w, const struct tw_match_member *a,
@@ -126,21 +129,35 @@ static void add_values(struct work *w, const struct tw_match *match, size_t whic
 	}
 }
 
+/* Whether two of those that record it record different things. */
+static bool disagree(const struct work *w, const struct tw_match *match, enum tw_collective_arg arg)
+{
+	const struct tw_match_member *m = tw_match_members(w->in, match), *known = NULL;
+	uint32_t i;
+	size_t len;
+
+	for (i = 0; i < match->count; i++) {
+		value_of(w, &m[i], arg, &len);
+		if (!len)
+			continue;
+		if (known && !same_value(w, known, &m[i], arg))
+			return true;
+		known = &m[i];
+	}
+	return false;
+}
+
 static uint32_t detail_of(struct work *w, const struct tw_match *match)
 {
 	const struct tw_match_member *m = tw_match_members(w->in, match);
 	bool varies = tw_is_all_to_allv(tw_member_rank(w->in, m), tw_member_collective(w->in, m));
 	size_t which;
-	uint32_t i;
 
 	tw_str_clear(&w->scratch);
-	for (which = 0; which < sizeof(compared) / sizeof(compared[0]); which++) {
-		for (i = 1; i < match->count; i++)
-			if (!same_value(w, &m[0], &m[i], compared[which].arg))
-				break;
-		if (i < match->count && (!varies || compared[which].of_all_to_allv))
+	for (which = 0; which < sizeof(compared) / sizeof(compared[0]); which++)
+		if ((!varies || compared[which].of_all_to_allv) &&
+		    disagree(w, match, compared[which].arg))
 			add_values(w, match, which);
-	}
 	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
 }
 

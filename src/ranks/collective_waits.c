@@ -39,6 +39,7 @@ struct wait {
 
 struct work {
 	const struct tw_ranks_input *in;
+	uint64_t unsound; /* collectives left out */
 	struct tw_groups pairs;
 };
 
@@ -49,6 +50,10 @@ static int add_sync(void *context, const struct tw_sync *sync)
 	struct pair pair;
 	uint32_t i;
 
+	if (!sync->sound) {
+		w->unsound++;
+		return 0;
+	}
 	memset(&pair, 0, sizeof(pair));
 	pair.late = members[sync->last].rank;
 	for (i = 0; i < sync->match->count; i++) {
@@ -136,6 +141,8 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 	status = *table ? tw_visit_syncs(in, add_sync, &w) : TRAWL_ENOMEM;
 	if (!status)
 		status = fill(&w, *table);
+	if (!status)
+		tw_note_unsound(*table, w.unsound);
 	tw_groups_release(&w.pairs);
 	return status;
 }

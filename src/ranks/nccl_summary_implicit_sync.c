@@ -92,6 +92,7 @@ struct sum {
 
 struct work {
 	const struct tw_ranks_input *in;
+	uint64_t unsound; /* collectives left out */
 	struct tw_pool texts;
 	struct tw_groups groups;
 	uint32_t *of;	       /* by collective that counts: its group */
@@ -128,6 +129,10 @@ static int add_sync(void *context, const struct tw_sync *sync)
 	uint32_t g;
 	size_t len;
 
+	if (!sync->sound) {
+		w->unsound++;
+		return 0;
+	}
 	memset(&key, 0, sizeof(key));
 	text = tw_collective_label(rank, c, &len);
 	key.name = len ? tw_pool_intern(&w->texts, text, len) : 0;
@@ -286,6 +291,8 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 		status = collect(&w);
 	if (!status)
 		status = fill(&w, *table);
+	if (!status)
+		tw_note_unsound(*table, w.unsound);
 	tw_members_release(&w.members);
 	tw_free(a, w.of, (w.capacity + 1) * sizeof(*w.of));
 	tw_free(a, w.syncs, (w.capacity + 1) * sizeof(*w.syncs));

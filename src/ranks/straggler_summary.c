@@ -55,6 +55,7 @@ struct waits {
 
 struct work {
 	const struct tw_ranks_input *in;
+	uint64_t unsound; /* collectives left out */
 	struct waits *of; /* by index of the rank */
 };
 
@@ -65,6 +66,10 @@ static int add_sync(void *context, const struct tw_sync *sync)
 	struct waits *last = &w->of[members[sync->last].rank];
 	uint32_t i;
 
+	if (!sync->sound) {
+		w->unsound++;
+		return 0;
+	}
 	for (i = 0; i < sync->match->count; i++) {
 		struct waits *of = &w->of[members[i].rank];
 
@@ -143,6 +148,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 	if (w.of && *table) {
 		tw_visit_syncs(in, add_sync, &w);
 		status = fill(&w, *table);
+		tw_note_unsound(*table, w.unsound);
 	}
 	tw_free(in->allocator, w.of, size);
 	return status;

@@ -48,6 +48,12 @@ static bool counts(const struct tw_ranks_input *in, const struct tw_match *match
 	return find_kind(kind) < KINDS && !tw_is_all_to_allv(rank, c);
 }
 
+static bool is_doubtful(const struct tw_match *match)
+{
+	return match->rule == TW_MATCH_BY_ORDER &&
+	       (match->sureness == TW_MATCH_DOUBTFUL || match->sureness == TW_MATCH_DIFFERENT);
+}
+
 bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match, struct tw_sync *sync)
 {
 	const struct tw_match_member *m = tw_match_members(in, match);
@@ -83,6 +89,7 @@ bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match, s
 	sync->start_skew_ns = sync->last_start_ns - first_start;
 	sync->end_skew_ns = last_end - first_end;
 	sync->transfer_ns = last_end - sync->last_start_ns;
+	sync->sound = sync->last_start_ns <= first_end || !is_doubtful(match);
 	return true;
 }
 
@@ -106,6 +113,15 @@ int tw_visit_syncs(const struct tw_ranks_input *in,
 	struct visit v = { in, visit, context };
 
 	return tw_visit_matches(in, visit_match, &v);
+}
+
+void tw_note_unsound(struct trawl_table *table, uint64_t count)
+{
+	if (count)
+		tw_table_add_note(table,
+				  "%llu collective%s left out, whose kernels did not run at the "
+				  "same time: their match is doubtful",
+				  (unsigned long long)count, count == 1 ? " is" : "s are");
 }
 
 double tw_sync_megabytes(const struct tw_ranks_input *in, const struct tw_sync *sync)

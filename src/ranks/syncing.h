@@ -17,8 +17,13 @@ struct tw_sync {
 	int64_t start_skew_ns, end_skew_ns;
 	tw_wide wait_ns; /* of all members */
 	tw_wide dur_ns;	 /* of all members */
-	uint32_t earliest,
-		last; /* members; of several the last one came earliest, the first last */
+	/* Members; of several that came first the last one, of several that came last the first. */
+	uint32_t earliest, last;
+	/*
+	 * Members can be one collective: false where they were matched by order, which is in
+	 * doubt, and one had ended before another began.  Its times then say nothing.
+	 */
+	bool sound;
 };
 
 /* Whether the match is one of these, and if so what it comes to. */
@@ -28,6 +33,9 @@ bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match,
 /* Visits those of all matches, in the order of tw_visit_matches(); other than 0 stops. */
 int tw_visit_syncs(const struct tw_ranks_input *in,
 		   int (*visit)(void *context, const struct tw_sync *sync), void *context);
+
+/* Tells of collectives that are not sound, and so not in the table's sums. */
+void tw_note_unsound(struct trawl_table *table, uint64_t count);
 
 /* Megabytes of the whole message, from the first member; NaN: not known. */
 double tw_sync_megabytes(const struct tw_ranks_input *in, const struct tw_sync *sync);

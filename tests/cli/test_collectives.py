@@ -158,6 +158,17 @@ class Collectives(Case):
         self.assertEqual([r["sureness"] for r in tables["nccl_implicit_sync"]],
                          ["certain", "different"])
 
+    def test_kinds_by_kernels_differ(self):
+        """What is recorded for no kernel may differ by their names."""
+        gather = ALLREDUCE.replace("AllReduce_Sum_f32", "AllGather")
+        seq = {"Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Seq": 4}
+        place = self.traces([kernel(ALLREDUCE, 1000, 50, 1, **seq)],
+                            [kernel(gather, 1000, 50, 1, **seq)])
+        tables = self.run_on(place, "--align", "none")
+        self.assertEqual([(r["problem"], r["what differs"])
+                          for r in tables["collective_mismatches"]],
+                         [("different", "name: allreduce (0), allgather (1)")])
+
     def test_other_names(self):
         """Spellings that TraceLens does not know are rows of the same kind."""
         ranks = [[kernel(GENERIC, 1000 + 5 * r, 100 - 5 * r, 1, **{

@@ -121,6 +121,20 @@ class Ranks(Case):
         want = {0: 11, 2: 8, 3: 8, 4: 87, 5: 11, 6: 23}
         self.assertEqual({k: int(rows[k]["last end - last start"]) for k in want}, want)
 
+    def test_no_wait_is_longer_than_its_kernel(self):
+        """An export without arguments, whose groups are not recorded: what is doubtful is left out."""
+        export = SHARED / "cases/nsys/basic_8rank/input.sqlite"
+        if not export.exists():
+            self.skipTest("given material absent: cases/nsys (TRAWL_SHARED)")
+        tables = self.collectives(export)
+        self.assertEqual(len(tables["ranks"]), 8)
+        for row in tables["straggler_summary"]:
+            self.assertLessEqual(Decimal(row["total_wait_time_us"]),
+                                 Decimal(row["total_nccl_dur_us"]), str(row))
+        for row in tables["nccl_summary_implicit_sync"]:
+            self.assertLessEqual(float(row["Waiting (%)"]), 100, str(row))
+        self.assertRegex(self.result.out, "did not run at one time")
+
     # ---- cases
 
     def test_091_windows_offset(self):
