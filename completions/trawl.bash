@@ -18,7 +18,7 @@ _trawl() {
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local analysing="--step --range --start --end --device --linked-only --short-kernel-us
 		--micro-idle-us --clip-overruns --platform"
-	local report="--top-ops --plots --no-xlsx --no-csv"
+	local report="--top-ops --plots --no-xlsx --no-csv --max-memory --gpus-per-node"
 	local analyze="--node --container --model --replay --no-replay --no-plots"
 	local part="--step --range --start --end --device"
 	local collectives="--align --gpus-per-node --max-memory --no-xlsx --no-csv"
@@ -63,8 +63,8 @@ _trawl() {
 		return
 		;;
 	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops | \
-		--dims | --dtype | --concrete | --strides | --time-us | --rank | --node | --container | --model | --replay | --ops | \
-		--gpus-per-node | --max-memory)
+		--max-memory | --gpus-per-node | \
+		--dims | --dtype | --concrete | --strides | --time-us | --rank | --node | --container | --model | --replay | --ops)
 		return
 		;;
 	esac

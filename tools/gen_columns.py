@@ -28,30 +28,74 @@ LIBRARIES = ("-lisal", "-lzstd", "-lxlsxwriter", "-lm", "-pthread")
 LISTER = r"""
 #include "analysis/analysis.h"
 #include "ranks/all_tables.h"
+#include "ranks/outliers.h"
 
 #include <stdio.h>
 
-static void list(const struct tw_table_spec *table, unsigned needs)
+static void list_columns(const struct tw_table_spec *table)
 {
 	size_t c;
 
-	printf("table\t%s\t%s\t%u\t%d\t%p\n", table->name, table->meaning, needs,
-	       table->keep_empty, (const void *)table->columns);
 	for (c = 0; c < table->column_count; c++)
 		printf("column\t%s\t%d\t%s\t%s\n", table->columns[c].header,
 		       (int)table->columns[c].type, table->columns[c].unit,
 		       table->columns[c].meaning);
 }
 
+static void list_ranks(void)
+{
+	static const struct tw_ranks_table *const tables[] = {
+		&tw_ranks_table_ranks,
+		&tw_ranks_table_rank_timeline,
+		&tw_ranks_table_rank_outliers,
+	};
+	size_t i;
+
+	printf("ranks\n");
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		const struct tw_table_spec *table = &tables[i]->table;
+
+		printf("table\t%s\t%s\t0\t%d\t%p\n", table->name, table->meaning,
+		       table->keep_empty, (const void *)table->columns);
+		list_columns(table);
+	}
+#define TW_SUM_TABLE(name) printf("sum\t%s\ttime\n", name);
+#define TW_SUM_IN_ORDER(name) printf("sum\t%s\torder\n", name);
+#define TW_SUM(role, header) printf("role\t%s\t%s\n", #role, header);
+#include "ranks/sums.def"
+}
+
+/* What "ranks" does not have already. */
+static void list_collectives(void)
+{
+	size_t i;
+
+	printf("collectives\n");
+	for (i = 0; i < tw_ranks_table_count; i++) {
+		const struct tw_table_spec *table = &tw_ranks_tables[i]->table;
+
+		if (tw_ranks_tables[i] == &tw_ranks_table_ranks ||
+		    tw_ranks_tables[i] == &tw_ranks_table_rank_timeline)
+			continue;
+		printf("table\t%s\t%s\t0\t%d\t%p\n", table->name, table->meaning,
+		       table->keep_empty, (const void *)table->columns);
+		list_columns(table);
+	}
+}
+
 int main(void)
 {
 	size_t i;
 
-	for (i = 0; i < tw_analysis_count; i++)
-		list(&tw_analyses[i]->table, tw_analyses[i]->needs);
-	printf("ranks\n");
-	for (i = 0; i < tw_ranks_table_count; i++)
-		list(&tw_ranks_tables[i]->table, 0);
+	for (i = 0; i < tw_analysis_count; i++) {
+		const struct tw_table_spec *table = &tw_analyses[i]->table;
+
+		printf("table\t%s\t%s\t%u\t%d\t%p\n", table->name, table->meaning,
+		       tw_analyses[i]->needs, table->keep_empty, (const void *)table->columns);
+		list_columns(table);
+	}
+	list_ranks();
+	list_collectives();
 #define TW_DEFECT(id, severity, meaning) \
 	printf("kind\t%s\t%s\t%s\n", #id, tw_severity_name(TRAWL_##severity), meaning);
 #include "store/quality.def"
@@ -61,8 +105,8 @@ int main(void)
 
 HEAD = """# Tables and columns
 
-This page is written by `tools/gen_columns.py` from the declarations in `src/analysis/` and
-`src/ranks/`; do not edit it. The same texts stand in the sheet `about` of every workbook. How the numbers are defined is said
+This page is written by `tools/gen_columns.py` from the declarations in `src/analysis/`; do not edit
+it. The same texts stand in the sheet `about` of every workbook. How the numbers are defined is said
 in [METRICS.md](METRICS.md).
 
 Each table is a CSV file and a sheet of the workbook, in the order of this page. A table without
@@ -79,12 +123,33 @@ rows is left out, unless it says below that it is always written. Types:
 An empty cell (`null` in JSON) means that the value is not known; it never stands for 0.
 """
 
-RANKS_HEAD = """
-# Tables over ranks
+OVER_RANKS = """
+# Over the ranks of a job
 
-`trawl collectives` writes these. In `nccl_implicit_sync` and `nccl_all2allv` columns of each rank
-stand before `node_span`: `rank_R_ts`, `rank_R_dur` and further ones, which the sheet `about`
-explains. For very many ranks they are left out, and a note says so: `nccl_long` has the same.
+`trawl report` of several ranks writes the three tables below, then those of one trace over the
+ranks: a row for each key that a rank has, with the same names of tables and columns. What of them
+is key and what is measured says the list; `*` stands for the tables of families of operations.
+
+| column | meaning |
+|---|---|
+| the keys | as of one trace. Devices, processes and threads are no keys, because ranks differ in them: rows of a rank that differ in nothing else are one, its times, numbers and shares added, its means weighted by the number of calls |
+| where ranks agree | the value that all ranks with the row have; empty where they differ |
+| `ranks` | how many ranks have the row |
+| `X_mean`, `X_median`, `X_min`, `X_max` | of the measured column X, over the ranks that have it. What is an exact number of one trace has an exact median, least and most |
+| `X_total` | its sum over all ranks, where X is a time or a number of things |
+| `slowest rank` | the rank with the most of the first measure, the lowest of several; `rank of most` in `quality` |
+
+Rows stand by the total of the first measure, the largest first, then by their keys; those of
+`gpu_timeline` and `quality` as the ranks have them.
+"""
+
+COLLECTIVES = """
+# Collectives over ranks
+
+`trawl collectives` writes `ranks` and `rank_timeline` as above, and these. In `nccl_implicit_sync`
+and `nccl_all2allv` columns of each rank stand before `node_span`: `rank_R_ts`, `rank_R_dur` and
+further ones, which the sheet `about` explains. For very many ranks they are left out, and a note
+says so: `nccl_long` has the same.
 """
 
 # Bits of enum tw_needs that a trace has or has not; what is made from it does not matter here.
@@ -124,7 +189,9 @@ def columns_page(lines):
     out.append(" · ".join(f"[{n}](#{n.lower()})" for n in names) + "\n")
     for fields in lines:
         if fields[0] == "ranks":
-            out.append(RANKS_HEAD)
+            out.append(OVER_RANKS)
+        elif fields[0] == "collectives":
+            out.append(COLLECTIVES)
         elif fields[0] == "table":
             _, name, meaning, needs, always, columns = fields
             show = columns not in first
@@ -146,7 +213,24 @@ def columns_page(lines):
             _, header, kind, unit, meaning = fields
             out.append(f"| `{cell(header)}` | {TYPES[int(kind)]} | {cell(unit)} | "
                        f"{cell(meaning)} |")
-    return "\n".join(out) + "\n"
+    return "\n".join(out + sums(lines)) + "\n"
+
+
+def sums(lines):
+    """A row a table that is summed over ranks."""
+    out = ["\n## What is summed\n", "| table | keys | where ranks agree | measured |\n|---|---|---|---|"]
+    table = None
+    for fields in [*(f for f in lines if f[0] in ("sum", "role")), ["sum", None]]:
+        if fields[0] == "role":
+            columns = table["KEY" if fields[1] == "KEY" else
+                            "SAME" if fields[1] == "SAME" else "measured"]
+            columns.append(f"`{cell(fields[2])}`")
+            continue
+        if table:
+            out.append(f"| `{table['name']}` | {', '.join(table['KEY'])} | "
+                       f"{', '.join(table['SAME']) or ' '} | {', '.join(table['measured'])} |")
+        table = {"name": fields[1], "KEY": [], "SAME": [], "measured": []}
+    return out
 
 
 def kinds(lines):

@@ -1,5 +1,5 @@
-/* trawl report: from a trace to its tables, as files and as a summary. */
-#include "cli/reporting.h"
+/* trawl report: from a trace to its tables, as files and as a summary; of ranks report_ranks.c. */
+#include "cli/report_ranks.h"
 
 #include "analysis/analysis.h"
 #include "table/table.h"
@@ -156,11 +156,31 @@ static int write_and_print(void *context, const struct trawl_report *report,
 	return status;
 }
 
+static int run_report(struct report_command *c, struct cli_ranks *ranks,
+		      const struct cli_command *command, const char *const *arguments, size_t count)
+{
+	struct cli_reporting *r = &c->reporting;
+	int status = cli_reporting_view(r, command);
+
+	if (status >= 0)
+		return status;
+	if (!count)
+		return cli_usage_error(command, "which trace, or which ranks? (none given)");
+	if (cli_is_rank_set(arguments, count)) {
+		if (c->plots)
+			return cli_usage_error(command, "--plots draws one trace, and not ranks");
+		return cli_report_ranks(r, ranks, arguments, count, c->top_ops);
+	}
+	r->path = arguments[0];
+	return cli_reporting_run(r, !r->no_csv || !r->no_xlsx || c->plots, write_and_print, c);
+}
+
 int cli_report(const struct cli_command *command, int argc, char **argv)
 {
 	struct report_command c = { .top_ops = 10 };
 	struct cli_reporting *r = &c.reporting;
-	struct cli_option counting[8], view[8], common[8];
+	struct cli_ranks ranks = { 0 };
+	struct cli_option counting[8], view[8], common[8], of_ranks[3];
 	const struct cli_option own[] = {
 		{ "top-ops", 0, CLI_COUNT, "N", &c.top_ops,
 		  "operations in the summary (default 10)" },
@@ -169,12 +189,13 @@ int cli_report(const struct cli_command *command, int argc, char **argv)
 		{ "no-csv", 0, CLI_FLAG, NULL, &r->no_csv, "write no CSV files" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
-	const struct cli_option *const tables[] = { counting, own, view, common };
-	int status;
+	const struct cli_option *const tables[] = { counting, own, of_ranks, view, common };
+	int status, count;
 
 	cli_reporting_init(r, counting, view, common);
-	status = cli_reporting_begin(r, command, tables, 4, argc, argv, false);
+	cli_ranks_options(&ranks, of_ranks);
+	status = cli_begin(command, tables, 5, argc, argv, &count);
 	if (status >= 0)
 		return status;
-	return cli_reporting_run(r, !r->no_csv || !r->no_xlsx || c.plots, write_and_print, &c);
+	return run_report(&c, &ranks, command, (const char *const *)argv, (size_t)count);
 }

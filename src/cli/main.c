@@ -9,12 +9,14 @@
 #include <string.h>
 
 const struct cli_command cli_commands[] = {
-	{ "report", "TRACE", "performance report: where the GPU time went",
+	{ "report", "TRACE...", "performance report: where the GPU time went",
 	  "Writes perf_report.xlsx and perf_report_csvs/*.csv into the output directory (default:\n"
 	  "analysis_output beside the trace) and prints a summary. TRACE is a PyTorch profiler trace:\n"
 	  "JSON, plain or compressed by gzip or zstd; '-' reads standard input. --plots adds\n"
-	  "roofline.png.\n\n"
-	  "  trawl report trace.json.gz -o report --step 3\n",
+	  "roofline.png. Several traces, a directory of them or a pattern are the ranks of a job:\n"
+	  "the same tables over the ranks, with means, extremes and the slowest rank.\n\n"
+	  "  trawl report trace.json.gz -o report --step 3\n"
+	  "  trawl report run/profiles -o report --gpus-per-node 8\n",
 	  cli_report },
 	{ "analyze", "[TRACE]", "the standalone analysis: what is worth changing, and why",
 	  "Writes two reports (standalone_analysis_fair.md, also as .html, and\n"

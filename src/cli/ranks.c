@@ -145,6 +145,7 @@ int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *
 		.report = ranks->report,
 		.tables = ranks->tables,
 		.table_count = ranks->table_count,
+		.keep = ranks->keep,
 		.progress = show_progress,
 		.progress_context = &progress,
 	};

@@ -16,6 +16,9 @@ struct cli_ranks {
 	unsigned gpus_per_node;			   /* 0: as the traces tell */
 	const char *const *tables;		   /* of the report of each rank, to keep */
 	size_t table_count;
+	/* What is kept of such a table, NULL: all of it. */
+	struct trawl_table *(*keep)(const struct trawl_table *table,
+				    const struct trawl_allocator *allocator);
 };
 
 /* Binds the options that say how: --max-memory, --gpus-per-node. */

@@ -221,26 +221,35 @@ static int read_and_report(const struct job *job, const struct trawl_allocator *
 	return status;
 }
 
-/* Whether the output directory can be one: it, or the nearest of its parents that there is. */
-static int check_output(const struct cli_reporting *r, struct trawl_error *err)
+int cli_check_output(const char *dir, struct trawl_error *err)
 {
-	struct tw_str path, there;
+	struct tw_str there;
 	struct stat info;
 	int status = 0;
 	char *slash;
 
-	tw_str_init(&path, trawl_allocator_default());
 	tw_str_init(&there, trawl_allocator_default());
-	cli_output_path(r, NULL, &path);
-	cli_output_path(r, NULL, &there);
+	tw_str_add_cstr(&there, dir);
 	while (!there.failed && stat(there.ptr, &info) && (errno == ENOENT || errno == ENOTDIR) &&
 	       (slash = strrchr(there.ptr, '/')) && slash > there.ptr)
 		*slash = 0;
-	if (!path.failed && !there.failed && !stat(there.ptr, &info) && !S_ISDIR(info.st_mode))
+	if (!there.failed && !stat(there.ptr, &info) && !S_ISDIR(info.st_mode))
 		status = trawl_error_set(err, TRAWL_EIO,
 					 "cannot create directory '%s': '%s' is not a directory",
-					 path.ptr, there.ptr);
+					 dir, there.ptr);
 	tw_str_release(&there);
+	return status;
+}
+
+static int check_output(const struct cli_reporting *r, struct trawl_error *err)
+{
+	struct tw_str path;
+	int status = 0;
+
+	tw_str_init(&path, trawl_allocator_default());
+	cli_output_path(r, NULL, &path);
+	if (!path.failed)
+		status = cli_check_output(path.ptr, err);
 	tw_str_release(&path);
 	return status;
 }

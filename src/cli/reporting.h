@@ -45,6 +45,9 @@ int cli_reporting_run(const struct cli_reporting *r, bool writes,
 /* DIR/name, NULL: DIR; the directory beside the trace when none was asked for. */
 void cli_output_path(const struct cli_reporting *r, const char *name, struct tw_str *out);
 
+/* Whether a directory for output can be one: it, or the nearest of its parents that there is. */
+int cli_check_output(const char *dir, struct trawl_error *err) TRAWL_MUST_CHECK;
+
 /* perf_report_csvs/ and perf_report.xlsx, as far as they are wanted. */
 int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,
 		     struct trawl_error *err) TRAWL_MUST_CHECK;

@@ -133,9 +133,12 @@ static int64_t corrected(const struct measuring *m, const struct sample *s, bool
 {
 	int64_t end = tw_match_minus(s->end, m->offset[s->rank]);
 
-	if (drift)
-		end -= (int64_t)(m->drift[s->rank] *
-				 (double)tw_match_minus(m->common[s->event], m->common[0]));
+	if (drift) {
+		double since = (double)tw_match_minus(m->common[s->event], m->common[0]);
+		double change = m->drift[s->rank] * since;
+
+		end = tw_match_minus(end, (int64_t)fmax(fmin(change, 4e18), -4e18));
+	}
 	return end;
 }
 
@@ -486,7 +489,9 @@ int tw_clocks_measure(struct tw_clocks *clocks, const struct tw_job *job,
 	for (r = 0; r < job->count; r++) {
 		if (clocks->based)
 			clocks->shift_ns[r] = job->ranks[r].base_time_ns;
-		if (clocks->align == TW_ALIGN_COLLECTIVES && clocks->of[r].known)
+		/* An offset that may as well be none would only add what ends scatter. */
+		if (clocks->align == TW_ALIGN_COLLECTIVES && clocks->of[r].known &&
+		    tw_match_apart(clocks->of[r].offset_ns, 0) > clocks->of[r].uncertainty_ns)
 			clocks->shift_ns[r] =
 				tw_match_minus(clocks->shift_ns[r], clocks->of[r].offset_ns);
 	}

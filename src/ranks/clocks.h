@@ -35,7 +35,11 @@ struct tw_clocks {
 	uint32_t reference;  /* index of job->ranks: the lowest rank */
 	struct tw_clock *of; /* by index of job->ranks */
 	uint32_t count;	     /* of ranks */
-	int64_t *shift_ns;   /* by index of job->ranks: add to a time of the trace; 0 with NONE */
+	/*
+	 * By index of job->ranks: add to a time of the trace; 0 with NONE.  An offset within its
+	 * uncertainty is not applied: it may as well be none.
+	 */
+	int64_t *shift_ns;
 };
 
 /* 0 or TRAWL_ENOMEM. */

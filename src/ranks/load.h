@@ -14,6 +14,9 @@ struct tw_load_options {
 	/* Names of tables of the report of each rank to keep; NULL: none, which is quicker. */
 	const char *const *tables;
 	size_t table_count;
+	/* What is kept of one; it has to need nothing else.  NULL: all of it. */
+	struct trawl_table *(*keep)(const struct trawl_table *table,
+				    const struct trawl_allocator *allocator);
 	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, size_t files_done, size_t files, int64_t bytes_done,
 			int64_t bytes);

@@ -73,13 +73,19 @@ static void set_frames(struct tw_match_work *work)
 static int match_items(struct tw_match_work *work)
 {
 	size_t items = work->first[work->job->count], lanes = work->lanes.count;
+	uint32_t r, item;
 	int status;
 
+	work->rank_of = tw_alloc_array(work->allocator, items, sizeof(*work->rank_of));
 	work->by_lane = tw_alloc_array(work->allocator, items, sizeof(*work->by_lane));
 	work->lane_first = tw_alloc_array(work->allocator, lanes + 1, sizeof(*work->lane_first));
 	work->restarted = tw_alloc_array(work->allocator, lanes, sizeof(*work->restarted));
-	if (!work->by_lane || !work->lane_first || !work->restarted)
+	if (!work->rank_of || !work->by_lane || !work->lane_first || !work->restarted)
 		return TRAWL_ENOMEM;
+	for (r = 0; r < work->job->count; r++) {
+		for (item = work->first[r]; item < work->first[r + 1]; item++)
+			work->rank_of[item] = r;
+	}
 	status = sort_by_lane(work);
 	if (!status)
 		status = tw_match_by_id(work);
@@ -106,6 +112,7 @@ static void release_work(struct tw_match_work *work)
 	}
 	tw_free(a, work->kinds, count * sizeof(*work->kinds));
 	tw_free(a, work->natures, kinds * sizeof(*work->natures));
+	tw_free(a, work->rank_of, items * sizeof(*work->rank_of));
 	tw_free(a, work->by_lane, items * sizeof(*work->by_lane));
 	tw_free(a, work->lane_first, (lanes + 1) * sizeof(*work->lane_first));
 	tw_free(a, work->restarted, lanes * sizeof(*work->restarted));

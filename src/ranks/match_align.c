@@ -30,6 +30,7 @@ enum step { STEP_PAIR, STEP_OTHER, STEP_KNOWN };
 struct band {
 	struct tw_alignment *a;
 	bool ends, clean;
+	bool loose; /* many ends are off: that one is says little */
 	int64_t noise;
 	int64_t width;
 	int64_t *low;	/* by call of other: the first column of its row, -1: before all known */
@@ -67,10 +68,13 @@ static bool is_near(const struct band *b, uint32_t known, uint32_t other)
 	int64_t limit = of_known < of_other ? of_known : of_other;
 
 	/* Calls that are as many and alike are more likely off than two others that are missing. */
-	if (!b->clean && limit > 2 * TW_MATCH_END_NOISE_NS &&
-	    b->a->work->natures[b->a->known->signature[known]].strict)
-		limit = 2 * TW_MATCH_END_NOISE_NS;
+	int64_t most =
+		(int64_t)TW_MATCH_END_NOISE_NS * (b->clean ? TW_MATCH_OFF_IN_PLACE : TW_MATCH_OFF);
 
+	if (b->loose)
+		limit = limit < INT64_MAX / 4 ? limit * 4 : limit;
+	else if (b->a->work->natures[b->a->known->signature[known]].strict && limit > most)
+		limit = most;
 	return apart_of(b, known, other) <= (limit > b->noise ? limit : b->noise);
 }
 
@@ -118,7 +122,7 @@ static int64_t worth_by_order(const struct band *b, uint32_t known, uint32_t oth
 /* Best worth with all calls before row `other` and the known ones up to `column`. */
 static int64_t value(const struct band *b, int64_t other, int64_t column)
 {
-	int64_t left_out = b->ends ? 0 : LEFT_OUT, last;
+	int64_t left_out = b->ends && !b->loose ? 0 : LEFT_OUT, last;
 
 	if (other < 0)
 		return left_out * (column + 1);
@@ -131,7 +135,7 @@ static int64_t value(const struct band *b, int64_t other, int64_t column)
 
 static void fill_row(struct band *b, uint32_t other)
 {
-	int64_t left_out = b->ends ? 0 : LEFT_OUT, n = b->a->known->count, k;
+	int64_t left_out = b->ends && !b->loose ? 0 : LEFT_OUT, n = b->a->known->count, k;
 	uint8_t *steps = b->steps + (size_t)other * (size_t)b->width;
 
 	for (k = 0; k < b->width; k++) {
@@ -164,7 +168,7 @@ static void fill_row(struct band *b, uint32_t other)
 static int64_t best_of(const struct band *b, uint32_t other, const int64_t *row)
 {
 	int64_t n = b->a->known->count, best = 0, k;
-	int64_t left_out = b->ends ? 0 : LEFT_OUT;
+	int64_t left_out = b->ends && !b->loose ? 0 : LEFT_OUT;
 
 	for (k = 1; k < b->width && b->low[other] + k < n; k++) {
 		if (row[k] > row[best] + left_out * (k - best))
@@ -254,6 +258,19 @@ static void lay(struct band *b)
 	read_back(b, best_of(b, m - 1, b->before));
 }
 
+/*
+ * Where calls are as many and alike and many ends are off, few that seem out of place are in it.
+ */
+static void stay_in_place(struct tw_alignment *a)
+{
+	uint32_t m = a->other->count, moved = 0, i;
+
+	for (i = 0; i < m; i++)
+		moved += a->to[i] != i;
+	for (i = 0; i < m && moved <= m / TW_MATCH_MOVED; i++)
+		a->to[i] = i;
+}
+
 /* Ends of a pair that decide, or that need not agree where both neighbours do. */
 static void be_sure(struct band *b)
 {
@@ -282,11 +299,13 @@ static int lay_band(struct band *b)
 	int status = TRAWL_ENOMEM;
 
 	b->low = tw_alloc_array(allocator, m, sizeof(*b->low));
-	b->steps = tw_alloc_array(allocator, m, width);
+	b->steps = tw_alloc(allocator, m * width); /* every step is written before it is read */
 	b->row = rows[0];
 	b->before = rows[1];
 	if (b->low && b->steps && rows[0] && rows[1]) {
 		lay(b);
+		if (b->clean && b->loose)
+			stay_in_place(b->a);
 		be_sure(b);
 		status = 0;
 	}
@@ -335,6 +354,7 @@ int tw_align(struct tw_alignment *a)
 	if (a->all && (!a->ends || fit.agree * (uint64_t)5 < fit.of * (uint64_t)4))
 		a->all = false;
 	b.ends = a->ends;
+	b.loose = b.ends && fit.agree * (uint64_t)5 < fit.of * (uint64_t)4;
 	b.noise = fit.median * TW_MATCH_NOISE_WIDTH;
 	b.noise = b.noise < TW_MATCH_LEAST_NOISE_NS ? TW_MATCH_LEAST_NOISE_NS : b.noise;
 	b.noise = b.noise > TW_MATCH_END_NOISE_NS ? TW_MATCH_END_NOISE_NS : b.noise;

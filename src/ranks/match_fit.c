@@ -160,11 +160,12 @@ static void walk(struct tw_alignment *a, struct tw_align_fit *fit, int64_t from,
 		ahead = tw_match_minus(time, a->known->end[known]);
 		fit->score += TW_MATCH_END_NOISE_NS - tw_match_apart(ahead, 0);
 		a->scratch[fit->agree++] = tw_match_apart(ahead, 0);
-		offset += ahead / 8; /* a mean over about eight calls: noise is out, drift is in */
+		/* A mean over about eight calls: noise is out, drift is in. */
+		offset = tw_match_plus(offset, ahead / 8);
 	}
 }
 
-/* Calls whose ends count, from `first` to `last` on the clock of `ahead` before it. */
+/* Calls whose ends count and lie from `first` to `last`. */
 static uint32_t within(const struct tw_alignment *a, const struct tw_align_side *side,
 		       int64_t first, int64_t last)
 {

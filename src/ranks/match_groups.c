@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#define UNKNOWN_GROUP "Unknown_Group"
 #define SIMPLIFIED_GROUP "all"
 
 /* The rank lists of a name. */
@@ -103,7 +102,7 @@ static int learn_lists(struct making *m)
 
 	for (r = 0; r < work->job->count; r++)
 		room += (size_t)work->job->ranks[r].kind_count * 3;
-	m->unknown = tw_pool_intern_cstr(&work->texts, UNKNOWN_GROUP);
+	m->unknown = tw_pool_intern_cstr(&work->texts, TW_MATCH_UNKNOWN_GROUP);
 	m->all = tw_pool_intern_cstr(&work->texts, SIMPLIFIED_GROUP);
 	m->list_capacity = room + m->all;
 	m->lists = tw_alloc_array(work->allocator, m->list_capacity, sizeof(*m->lists));

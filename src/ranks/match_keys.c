@@ -28,7 +28,7 @@ static bool is_known(const struct tw_match_work *work, uint32_t lane)
 	const struct tw_match_group *group =
 		&work->out->groups[tw_match_lane(work, lane)->group - 1];
 
-	return group->ranks[0] || strcmp(group->name, "Unknown_Group");
+	return group->ranks[0] || strcmp(group->name, TW_MATCH_UNKNOWN_GROUP);
 }
 
 /*
@@ -60,20 +60,67 @@ static int join_run(struct tw_match_work *work, const uint32_t *items, size_t co
 	return 0;
 }
 
-/* Items without a draft that have an id, or else a sequence number. */
-static size_t pick(const struct tw_match_work *work, uint32_t *list, bool by_id)
+static bool has_key(const struct tw_match_work *work, uint32_t item, bool by_id)
 {
-	uint32_t count = work->first[work->job->count], item;
-	size_t picked = 0;
+	const struct tw_collective *c = tw_match_collective(work, item);
 
-	for (item = 0; item < count; item++) {
-		const struct tw_collective *c = tw_match_collective(work, item);
+	return by_id ? c->comms_id != 0 : c->sequence >= 0;
+}
 
-		if (*tw_match_draft_of(work, item) == TW_MATCH_NONE &&
-		    (by_id ? c->comms_id != 0 : c->sequence >= 0))
-			list[picked++] = item;
+/* The end of the items of one rank in a lane, of which [from] is the first. */
+static size_t rank_end(const struct tw_match_work *work, size_t from, size_t end)
+{
+	uint32_t past = work->first[tw_match_rank_of(work, work->by_lane[from]) + 1];
+	size_t low = from, high = end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (work->by_lane[middle] < past)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return picked;
+	return low;
+}
+
+/*
+ * Whether keys tell what is one in a lane: not where a rank records none of them at all, for its
+ * calls are those that others number.
+ */
+static bool is_keyed(const struct tw_match_work *work, uint32_t lane, bool by_id)
+{
+	size_t end = work->lane_first[lane + 1], from, to, i;
+
+	for (from = work->lane_first[lane]; from < end; from = to) {
+		to = rank_end(work, from, end);
+		for (i = from; i < to && !has_key(work, work->by_lane[i], by_id);)
+			i++;
+		if (i == to)
+			return false;
+	}
+	return true;
+}
+
+/* Items without a draft that have an id, or else a sequence number, in order. */
+static int pick(const struct tw_match_work *work, uint32_t *list, size_t *picked, bool by_id)
+{
+	size_t lanes = work->lanes.count;
+	bool *keyed = tw_alloc_array(work->allocator, lanes, sizeof(*keyed));
+	uint32_t lane, item;
+
+	*picked = 0;
+	if (!keyed)
+		return TRAWL_ENOMEM;
+	for (lane = 1; lane < lanes; lane++)
+		keyed[lane] = is_keyed(work, lane, by_id);
+	for (item = 0; item < work->first[work->job->count]; item++) {
+		if (*tw_match_draft_of(work, item) == TW_MATCH_NONE &&
+		    keyed[lane_key(work, item)] && has_key(work, item, by_id))
+			list[(*picked)++] = item;
+	}
+	tw_free(work->allocator, keyed, lanes * sizeof(*keyed));
+	return 0;
 }
 
 int tw_match_by_id(struct tw_match_work *work)
@@ -81,10 +128,9 @@ int tw_match_by_id(struct tw_match_work *work)
 	const struct trawl_allocator *a = work->allocator;
 	size_t room = work->first[work->job->count], count, from, to;
 	uint32_t *list = tw_alloc_array(a, room, sizeof(*list));
-	int status = list ? 0 : TRAWL_ENOMEM;
+	int status = list ? pick(work, list, &count, true) : TRAWL_ENOMEM;
 
-	count = status ? 0 : pick(work, list, true);
-	if (count && tw_sort(list, count, id_key, work, a))
+	if (!status && tw_sort(list, count, id_key, work, a))
 		status = TRAWL_ENOMEM;
 	for (from = 0; !status && from < count; from = to) {
 		for (to = from + 1;
@@ -160,13 +206,12 @@ int tw_match_by_sequence(struct tw_match_work *work)
 	const struct trawl_allocator *a = work->allocator;
 	size_t room = work->first[work->job->count], count, from, to;
 	uint32_t *list = tw_alloc_array(a, room, sizeof(*list));
-	int status = list ? 0 : TRAWL_ENOMEM;
+	int status = list ? pick(work, list, &count, false) : TRAWL_ENOMEM;
 
-	count = status ? 0 : pick(work, list, false);
-	if (count && (tw_sort(list, count, sequence_key, work, a) ||
-		      tw_sort(list, count, lane_key, work, a)))
+	if (!status && (tw_sort(list, count, sequence_key, work, a) ||
+			tw_sort(list, count, lane_key, work, a)))
 		status = TRAWL_ENOMEM;
-	if (count && !status)
+	if (!status)
 		status = find_restarts(work, list, count);
 	for (from = 0; !status && from < count; from = to) {
 		uint64_t lane = lane_key(work, list[from]);
@@ -193,22 +238,6 @@ static bool tells_clocks(const struct tw_match_work *work, uint32_t item)
 {
 	return *tw_match_draft_of(work, item) != TW_MATCH_NONE &&
 	       work->natures[tw_match_kind_of(work, item).signature].together;
-}
-
-static size_t rank_end(const struct tw_match_work *work, size_t from, size_t end)
-{
-	uint32_t past = work->first[tw_match_rank_of(work, work->by_lane[from]) + 1];
-	size_t low = from, high = end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (work->by_lane[middle] < past)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 static void learn_rank(const struct learning *l, uint32_t lane, uint32_t anchor, size_t from,

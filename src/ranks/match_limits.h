@@ -17,6 +17,13 @@ enum tw_match_limits {
 	TW_MATCH_LEAST_NOISE_NS = 5000,
 	/* So many times the median of what ends differ are taken for agreement. */
 	TW_MATCH_NOISE_WIDTH = 6,
+	/* So many times the noise ends of one collective are off at the very most, of kinds where
+	 * none can end before all have come: among calls that are not as many on all ranks, and
+	 * where each call is like the one in its place. */
+	TW_MATCH_OFF = 2,
+	TW_MATCH_OFF_IN_PLACE = 20,
+	/* One in so many calls may seem out of its place where ends scatter. */
+	TW_MATCH_MOVED = 20,
 	/* Ends of one lane that tell a clock's offset before anything is matched by order. */
 	TW_MATCH_CLOCK_SAMPLES = 1024,
 	/* One end fits any offset, two fit by chance. */

@@ -3,21 +3,6 @@
 
 #include "base/alloc.h"
 
-uint32_t tw_match_rank_of(const struct tw_match_work *work, uint32_t item)
-{
-	uint32_t low = 0, high = (uint32_t)work->job->count;
-
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (work->first[middle] <= item)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 const struct tw_collective *tw_match_collective(const struct tw_match_work *work, uint32_t item)
 {
 	uint32_t r = tw_match_rank_of(work, item);

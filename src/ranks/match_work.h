@@ -11,6 +11,7 @@
 #include "ranks/match.h"
 
 #define TW_MATCH_NONE UINT64_MAX
+#define TW_MATCH_UNKNOWN_GROUP "Unknown_Group"
 
 /* What is compared between ranks: ids of the work's texts, 0: not recorded. */
 struct tw_match_signature {
@@ -64,6 +65,7 @@ struct tw_match_work {
 	struct tw_match_kind **kinds; /* by rank and kind */
 
 	uint32_t *first;      /* by rank: its first item, and the count of all behind the last */
+	uint32_t *rank_of;    /* by item */
 	uint32_t *by_lane;    /* all items by lane, rank and start */
 	uint64_t *lane_first; /* by lane (from 1): where it begins there, and the end */
 	bool *restarted;      /* by lane: sequence numbers begin again within a trace */
@@ -101,7 +103,11 @@ enum tw_match_likeness tw_match_likeness(const struct tw_match_work *work, uint3
 bool tw_match_conflict(const struct tw_match_work *work, uint32_t a, uint32_t b);
 
 /* match_work.c */
-uint32_t tw_match_rank_of(const struct tw_match_work *work, uint32_t item);
+static inline uint32_t tw_match_rank_of(const struct tw_match_work *work, uint32_t item)
+{
+	return work->rank_of[item];
+}
+
 const struct tw_collective *tw_match_collective(const struct tw_match_work *work, uint32_t item);
 struct tw_match_kind tw_match_kind_of(const struct tw_match_work *work, uint32_t item);
 /* The item's place in matches->index_of: its draft, TW_MATCH_NONE: none yet. */

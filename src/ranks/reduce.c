@@ -231,21 +231,31 @@ static int reduce_report(struct tw_rank *rank, const struct trawl_report *report
 /* ---- its tables */
 
 /* A copy that needs neither the report nor the trace. */
-static int keep_table(struct tw_rank *rank, const struct trawl_table *table)
+static struct trawl_table *copy_table(const struct trawl_table *table,
+				      const struct trawl_allocator *allocator)
 {
+	struct trawl_table *copy = NULL;
 	struct tw_str bytes;
 	size_t used;
-	int status;
 
-	tw_str_init(&bytes, rank->allocator);
+	tw_str_init(&bytes, allocator);
 	tw_table_pack(table, &bytes);
-	status = bytes.failed ? TRAWL_ENOMEM :
-				tw_table_unpack(&rank->tables[rank->table_count], bytes.ptr,
-						bytes.len, &used, rank->allocator, NULL);
+	if (!bytes.failed && tw_table_unpack(&copy, bytes.ptr, bytes.len, &used, allocator, NULL))
+		copy = NULL;
 	tw_str_release(&bytes);
-	if (!status)
-		rank->table_count++;
-	return status;
+	return copy;
+}
+
+static int keep_table(struct tw_rank *rank, const struct trawl_table *table,
+		      const struct tw_load_options *options)
+{
+	struct trawl_table *kept = options->keep ? options->keep(table, rank->allocator) :
+						   copy_table(table, rank->allocator);
+
+	if (!kept)
+		return TRAWL_ENOMEM;
+	rank->tables[rank->table_count++] = kept;
+	return 0;
 }
 
 static int keep_tables(struct tw_rank *rank, const struct trawl_report *report,
@@ -264,7 +274,7 @@ static int keep_tables(struct tw_rank *rank, const struct trawl_report *report,
 		const struct trawl_table *table = trawl_report_find(report, options->tables[i]);
 
 		if (table)
-			status = keep_table(rank, table);
+			status = keep_table(rank, table, options);
 	}
 	return status;
 }

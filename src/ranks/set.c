@@ -337,7 +337,9 @@ int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size
 		size_t before = set->count;
 
 		status = add_argument(set, arguments[i], err);
-		qsort(set->files + before, set->count - before, sizeof(*set->files), compare_files);
+		if (set->count > before)
+			qsort(set->files + before, set->count - before, sizeof(*set->files),
+			      compare_files);
 	}
 	if (!status && !set->count)
 		status = trawl_error_set(err, TRAWL_ENODATA,

@@ -295,6 +295,7 @@ static void take_contents(struct input *in, struct trawl_table *table)
 	for (i = 0; i < columns; i++)
 		bits += is_text(trawl_table_column(table, i)) ? 8 : 1;
 	rows = take_count(in, columns ? bits : SIZE_MAX);
+	tw_table_reserve(table, rows);
 	for (i = 0; i < rows; i++)
 		tw_table_add_row(table);
 	/* One that found no memory has less, and says so when it is finished. */

@@ -15,7 +15,7 @@ void tw_table_pack(const struct trawl_table *table, struct tw_str *out);
 /*
  * The table that begins at `bytes`, which owns all that it shows; *used says how many bytes it
  * took.  TRAWL_EFORMAT for whatever tw_table_pack() did not write.  Memory is bounded by a
- * multiple of `len` (about 150 at worst), whatever the bytes claim.
+ * multiple of `len` (about 65 at worst), whatever the bytes claim.
  */
 int tw_table_unpack(struct trawl_table **out, const char *bytes, size_t len, size_t *used,
 		    const struct trawl_allocator *allocator,

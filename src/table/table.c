@@ -195,6 +195,8 @@ static bool grow_column(struct trawl_table *table, size_t column, size_t capacit
 	}
 	if (is_text(declared->type) || cells->present_capacity >= capacity)
 		return true;
+	/* The bitmap has whole words. */
+	capacity += 63 - (capacity + 63) % 64;
 	if (!grow_zeroed(table->allocator, &present, cells->present_capacity / 64, capacity / 64,
 			 sizeof(uint64_t)))
 		return false;
@@ -203,12 +205,11 @@ static bool grow_column(struct trawl_table *table, size_t column, size_t capacit
 	return true;
 }
 
-/* Capacities are multiples of 64, so that the bitmap has whole words. */
-static bool grow_rows(struct trawl_table *table)
+static bool grow_rows(struct trawl_table *table, size_t capacity)
 {
-	size_t capacity = table->capacity ? table->capacity * 2 : FIRST_ROWS, i;
+	size_t i;
 
-	if (capacity < table->capacity)
+	if (capacity < table->capacity || capacity > SIZE_MAX - 64)
 		return false;
 	for (i = 0; i < table->spec.column_count; i++)
 		if (!grow_column(table, i, capacity))
@@ -217,9 +218,20 @@ static bool grow_rows(struct trawl_table *table)
 	return true;
 }
 
+static bool grow_more(struct trawl_table *table)
+{
+	return grow_rows(table, table->capacity ? table->capacity * 2 : FIRST_ROWS);
+}
+
+void tw_table_reserve(struct trawl_table *table, size_t rows)
+{
+	if (rows > table->capacity && !table->failed && !grow_rows(table, rows))
+		table->failed = true;
+}
+
 size_t tw_table_add_row(struct trawl_table *table)
 {
-	if (table->rows == table->capacity && (table->failed || !grow_rows(table))) {
+	if (table->rows == table->capacity && (table->failed || !grow_more(table))) {
 		table->failed = true;
 		return table->rows;
 	}

@@ -42,6 +42,8 @@ struct trawl_table *tw_table_new_owning(const struct tw_table_spec *spec,
 void tw_table_name_column(struct trawl_table *table, size_t column, const char *prefix,
 			  const char *name);
 
+/* Makes room for as many rows in all, and not for more. */
+void tw_table_reserve(struct trawl_table *table, size_t rows);
 /* Adds a row of missing cells and returns its number. */
 size_t tw_table_add_row(struct trawl_table *table);
 /* For INTEGER and DECIMAL columns alike: the stored integer. */

@@ -12,8 +12,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import (ROOT, Case, base_events, document, event, kernel, op, tracegen, trawl)
 
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
-           for name in ("report", "check", "model", "models", "platforms", "prepare", "analyze",
-                        "category", "replay", "nsys", "nsys_ranges", "collectives")}
+           for name in ("report", "report_ranks", "check", "model", "models", "platforms",
+                        "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
+                        "collectives")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -84,6 +85,28 @@ class Schema(Case):
         for name, (data, options) in cases.items():
             with self.subTest(name):
                 self.assertEqual(self.validate("report", self.printed(data, *options)), "")
+
+    def test_reports_of_ranks_fit(self):
+        good, host = document(base_events()), document([op("a", 1, 5)])
+        cases = {
+            "all": (good, good, good),
+            "one without GPU work, one damaged": (good, host, good[:-40], ""),
+            "no launches": (document([kernel("k", 1, 5)]), document([kernel("k", 1, 9)])),
+            "only hosts": (host, host),
+        }
+        for i, (name, traces) in enumerate(cases.items()):
+            for rank, trace in enumerate(traces):
+                (self.tmp / f"job{i}").mkdir(exist_ok=True)
+                self.write(trace, f"job{i}/rank{rank}.json")
+            with self.subTest(name):
+                text = self.printed(self.tmp / f"job{i}")
+                self.assertEqual(self.validate("report_ranks", text), "")
+                for change in (lambda d: d["tables"].pop(), lambda d: d["tables"][0].pop("notes"),
+                               lambda d: d["tables"][0]["rows"][0].pop(),
+                               lambda d: d.update(schema="trawl.report/1")):
+                    other = json.loads(text)
+                    change(other)
+                    self.assertNotEqual(self.validate("report_ranks", other), "")
 
     def test_ranges_fit(self):
         step = event("X", "user_annotation", "step", 31, 32, 100, 400)

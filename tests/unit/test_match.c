@@ -633,6 +633,38 @@ static void test_kernels_that_record_nothing(void **state)
 	tw_job_release(&job);
 }
 
+/* Only every other call has a number; one rank has none at all. */
+static void test_numbers_that_some_calls_lack(void **state)
+{
+	struct tw_matches m;
+	struct tw_job job;
+	int i, all;
+
+	for (all = 0; all < 2; all++) {
+		make_job(&job, 2);
+		for (i = 0; i < 10; i++) {
+			struct call call = { i * 1000 + i * i, i * 1000 + i * i + 50, ALLREDUCE };
+
+			call.sequence = i % 2 ? i : 0;
+			add_call(&job, 0, &call);
+			call.sequence = all ? 0 : call.sequence;
+			if (i != 4)
+				add_call(&job, 1, &call);
+		}
+		build(&m, &job);
+		assert_sound(&m, &job);
+		assert_int_equal(m.count, 10);
+		for (i = 0; i < 10; i++) {
+			assert_int_equal(m.matches[i].count, i == 4 ? 1 : 2);
+			assert_int_equal(m.matches[i].rule,
+					 i % 2 && !all ? TW_MATCH_BY_SEQUENCE : TW_MATCH_BY_ORDER);
+			assert_int_equal(match_of(&m, 0, (uint64_t)i)->index, i);
+		}
+		tw_matches_release(&m);
+		tw_job_release(&job);
+	}
+}
+
 static void test_few_ranks(void **state)
 {
 	struct tw_matches m;
@@ -741,46 +773,94 @@ static void make_random(struct tw_job *job, struct truth *truth, uint64_t seed)
 	}
 }
 
-/* Of a pair's group there may be too few for ends to tell; those of all ranks are many. */
-static void check_random(const struct tw_job *job, const struct truth *truth, uint64_t seed)
+static bool is_doubtful(const struct tw_match *match)
 {
-	int match_of_event[MOST_EVENTS];
+	return match->sureness == TW_MATCH_DOUBTFUL || match->sureness == TW_MATCH_DIFFERENT;
+}
+
+/*
+ * Calls of one event are one match, calls of two are two, unless the match says itself that it is
+ * doubtful: where each of two ranks lacks the call that the other has, their ends may be close
+ * enough for one.  Returns whether there is such a one.
+ */
+static bool check_random(const struct tw_job *job, const struct truth *truth, uint64_t seed)
+{
+	uint64_t match_of_event[MOST_EVENTS], event_of[MOST_RANKS * MOST_EVENTS];
 	struct tw_matches m;
+	bool doubtful = false;
 	size_t r;
 	int i;
 
 	memset(match_of_event, 0xff, sizeof(match_of_event));
+	memset(event_of, 0xff, sizeof(event_of));
 	build(&m, job);
 	assert_sound(&m, job);
 	for (r = 0; r < job->count; r++) {
 		for (i = 0; i < truth->count[r]; i++) {
-			int event = truth->event[r][i], match = (int)m.index_of[r][i];
+			uint64_t event = (uint64_t)truth->event[r][i], match = m.index_of[r][i];
 
-			if (match_of_event[event] < 0)
+			if (match_of_event[event] == UINT64_MAX)
 				match_of_event[event] = match;
-			if (match_of_event[event] != match)
-				fail_msg("seed %d: rank %d lacks event %d at call %d", (int)seed,
-					 (int)r, event, i);
+			if (event_of[match] == UINT64_MAX)
+				event_of[match] = event;
+			if (match_of_event[event] == match && event_of[match] == event)
+				continue;
+			doubtful = true;
+			if (!is_doubtful(&m.matches[match]) &&
+			    !is_doubtful(&m.matches[match_of_event[event]]))
+				fail_msg("seed %d: rank %d, call %d is not in its match", (int)seed,
+					 (int)r, i);
 		}
 	}
-	/* As many matches as events that some rank has: none holds two. */
-	for (i = 0, r = 0; i < MOST_EVENTS; i++)
-		r += match_of_event[i] >= 0;
-	if (r != m.count)
-		fail_msg("seed %d: %d matches for %d events", (int)seed, (int)m.count, (int)r);
 	tw_matches_release(&m);
+	return doubtful;
 }
 
 static void test_random_jobs(void **state)
 {
-	uint64_t seed, seeds = UNDER_TSAN ? 300 : 10000;
+	uint64_t seed, seeds = UNDER_TSAN ? 300 : 10000, doubtful = 0;
 
 	for (seed = 1; seed <= seeds; seed++) {
 		struct truth truth;
 		struct tw_job job;
 
 		make_random(&job, &truth, seed);
-		check_random(&job, &truth, seed);
+		doubtful += check_random(&job, &truth, seed);
+		tw_job_release(&job);
+	}
+	/* Up to 7 % of all calls are missing; one job in 500 is left with something unsure. */
+	assert_true(doubtful <= seeds / 500);
+}
+
+/* Times of broken traces: any of 64 bits, ends before their starts. */
+static void test_any_times(void **state)
+{
+	static const int64_t times[] = { INT64_MIN, INT64_MIN / 2, -1,	     0,
+					 1,	    INT64_MAX / 2, INT64_MAX };
+	uint64_t seed;
+
+	for (seed = 1; seed <= 200; seed++) {
+		uint64_t random = seed;
+		struct truth truth;
+		struct tw_matches m;
+		struct tw_job job;
+		size_t r, i;
+
+		make_random(&job, &truth, seed);
+		for (r = 0; r < job.count; r++) {
+			for (i = 0; i < job.ranks[r].collective_count; i++) {
+				struct tw_collective *c = &job.ranks[r].collectives[i];
+
+				if (next(&random) % 3 == 0)
+					c->start_ns = times[next(&random) % LENGTH(times)];
+				if (next(&random) % 3 == 0)
+					c->end_ns = times[next(&random) % LENGTH(times)];
+			}
+			job.ranks[r].base_time_ns = times[next(&random) % LENGTH(times)];
+		}
+		build(&m, &job);
+		assert_sound(&m, &job);
+		tw_matches_release(&m);
 		tw_job_release(&job);
 	}
 }
@@ -832,8 +912,10 @@ int main(void)
 		cmocka_unit_test(test_periodic_calls_a_period_apart),
 		cmocka_unit_test(test_ends_that_tell_nothing),
 		cmocka_unit_test(test_kernels_that_record_nothing),
+		cmocka_unit_test(test_numbers_that_some_calls_lack),
 		cmocka_unit_test(test_few_ranks),
 		cmocka_unit_test(test_random_jobs),
+		cmocka_unit_test(test_any_times),
 		cmocka_unit_test(test_out_of_memory),
 	};
 
