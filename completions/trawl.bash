@@ -14,12 +14,14 @@ _trawl_words() {
 }
 
 _trawl() {
-	local commands="report analyze prepare category check model platforms nsys replay help"
+	local commands="report analyze prepare category check model platforms collectives nsys replay help"
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local analysing="--step --range --start --end --device --linked-only --short-kernel-us
 		--micro-idle-us --clip-overruns --platform"
 	local report="--top-ops --plots --no-xlsx --no-csv --max-memory --gpus-per-node"
 	local analyze="--node --container --model --replay --no-replay --no-plots"
+	local part="--step --range --start --end --device"
+	local collectives="--align --gpus-per-node --max-memory --no-xlsx --no-csv"
 	local tables="-h --help --format"
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
 	local nsys="--rank --start --end --rules --by --compat --step --range --device"
@@ -30,7 +32,7 @@ _trawl() {
 	COMPREPLY=()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		report | analyze | prepare | category | check | model | platforms | nsys | replay | help)
+		report | analyze | prepare | category | check | model | platforms | collectives | nsys | replay | help)
 			command=$word
 			break
 			;;
@@ -50,6 +52,10 @@ _trawl() {
 		;;
 	--platform | --rules)
 		_trawl_files -f "$current"
+		return
+		;;
+	--align)
+		_trawl_words "collectives base-time none" "$current"
 		return
 		;;
 	--format)
@@ -77,6 +83,7 @@ _trawl() {
 			case $command in
 			report) _trawl_words "$common -o --output $analysing $report" "$current" ;;
 			analyze) _trawl_words "$common -o --output $analysing $analyze" "$current" ;;
+			collectives) _trawl_words "$common -o --output $part $collectives" "$current" ;;
 			prepare) _trawl_words "$common -o --output $analysing" "$current" ;;
 			category) _trawl_words "$tables" "$current" ;;
 			check) _trawl_words "$common" "$current" ;;

@@ -27,6 +27,7 @@ LIBRARIES = ("-lisal", "-lzstd", "-lxlsxwriter", "-lm", "-pthread")
 
 LISTER = r"""
 #include "analysis/analysis.h"
+#include "ranks/all_tables.h"
 #include "ranks/outliers.h"
 
 #include <stdio.h>
@@ -64,6 +65,24 @@ static void list_ranks(void)
 #include "ranks/sums.def"
 }
 
+/* What "ranks" does not have already. */
+static void list_collectives(void)
+{
+	size_t i;
+
+	printf("collectives\n");
+	for (i = 0; i < tw_ranks_table_count; i++) {
+		const struct tw_table_spec *table = &tw_ranks_tables[i]->table;
+
+		if (tw_ranks_tables[i] == &tw_ranks_table_ranks ||
+		    tw_ranks_tables[i] == &tw_ranks_table_rank_timeline)
+			continue;
+		printf("table\t%s\t%s\t0\t%d\t%p\n", table->name, table->meaning,
+		       table->keep_empty, (const void *)table->columns);
+		list_columns(table);
+	}
+}
+
 int main(void)
 {
 	size_t i;
@@ -76,6 +95,7 @@ int main(void)
 		list_columns(table);
 	}
 	list_ranks();
+	list_collectives();
 #define TW_DEFECT(id, severity, meaning) \
 	printf("kind\t%s\t%s\t%s\n", #id, tw_severity_name(TRAWL_##severity), meaning);
 #include "store/quality.def"
@@ -123,6 +143,15 @@ Rows stand by the total of the first measure, the largest first, then by their k
 `gpu_timeline` and `quality` as the ranks have them.
 """
 
+COLLECTIVES = """
+# Collectives over ranks
+
+`trawl collectives` writes `ranks` and `rank_timeline` as above, and these. In `nccl_implicit_sync`
+and `nccl_all2allv` columns of each rank stand before `node_span`: `rank_R_ts`, `rank_R_dur` and
+further ones, which the sheet `about` explains. For very many ranks they are left out, and a note
+says so: `nccl_long` has the same.
+"""
+
 # Bits of enum tw_needs that a trace has or has not; what is made from it does not matter here.
 NEEDS = {0: "", 1: "GPU events", 2: "host events", 3: "GPU events and host events"}
 NEEDS_EXPORT = 8
@@ -161,6 +190,8 @@ def columns_page(lines):
     for fields in lines:
         if fields[0] == "ranks":
             out.append(OVER_RANKS)
+        elif fields[0] == "collectives":
+            out.append(COLLECTIVES)
         elif fields[0] == "table":
             _, name, meaning, needs, always, columns = fields
             show = columns not in first

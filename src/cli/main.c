@@ -55,6 +55,13 @@ const struct cli_command cli_commands[] = {
 	  "source. Writes no file.\n\n"
 	  "  trawl platforms MI300X\n",
 	  cli_platforms },
+	{ "collectives", "RANKS", "collectives over all ranks: who waits for whom, and how long",
+	  "RANKS is a directory, a pattern or a list of the traces of one job, one a rank. Writes\n"
+	  "collective_all_ranks.xlsx, collective_all_ranks_csvs/*.csv and, where there are all_to_allv,\n"
+	  "all2allv_heatmap.png into the output directory (default: analysis_output beside the\n"
+	  "traces), and prints a summary. The exit status is 3 when a rank is missing or left out.\n\n"
+	  "  trawl collectives traces/ -o collectives --gpus-per-node 8\n",
+	  cli_collectives },
 	{ "nsys", "QUERY FILE", "queries on an export of Nsight Systems",
 	  "QUERY is one of\n"
 	  "  setup     the ranks: a process each, with the label that its trainer gave it\n"

@@ -380,11 +380,11 @@ static int reduce_trace(struct tw_rank *ranks, size_t count, const struct trawl_
 			const struct tw_load_options *options, unsigned threads)
 {
 	char buffer[24];
-	size_t i;
+	size_t i, len;
 
 	for (i = 0; i < count; i++) {
 		const char *device =
-			count > 1 ? tw_code_text(trace, devices->code[i], buffer, NULL) : NULL;
+			count > 1 ? tw_code_text(trace, devices->code[i], buffer, &len) : NULL;
 		struct trawl_error err = { 0 };
 		int status = analyse(&ranks[i], trace, options, threads, device, &err);
 

@@ -29,8 +29,8 @@ int64_t tw_timeline_part(const struct tw_timeline *timeline, size_t part);
 /* The path of a rank's trace below the directory that holds all of them. */
 const char *tw_rank_file_name(const struct tw_job *job, const struct tw_rank *rank);
 
-extern const struct tw_ranks_table tw_ranks_table_ranks;
-extern const struct tw_ranks_table tw_ranks_table_rank_timeline;
-extern const struct tw_ranks_table tw_ranks_table_timeline_over_ranks;
+#define TW_RANKS_TABLE(id) extern const struct tw_ranks_table tw_ranks_table_##id;
+#include "ranks/tables.def"
+#undef TW_RANKS_TABLE
 
 #endif

@@ -12,8 +12,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import (ROOT, Case, base_events, document, event, kernel, op, tracegen, trawl)
 
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
-           for name in ("report", "report_ranks", "check", "model", "models", "platforms", "prepare", "analyze",
-                        "category", "replay", "nsys", "nsys_ranges")}
+           for name in ("report", "report_ranks", "check", "model", "models", "platforms",
+                        "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
+                        "collectives")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -37,6 +38,32 @@ class Schema(Case):
         result = trawl("report", path, "--no-csv", "--no-xlsx", "--format", "json", *options)
         self.assertExit(result, 0, 3)
         return result.out
+
+    def collectives_document(self, *options):
+        place = self.tmp / "job"
+        subprocess.run([tracegen(), "--ranks", "2", "--steps", "1", "-o", place], check=True,
+                       capture_output=True)
+        result = trawl("collectives", place, "--no-csv", "--no-xlsx", "--format", "json",
+                       *options)
+        self.assertExit(result, 0)
+        return result.out
+
+    def test_collectives_fit(self):
+        text = self.collectives_document()
+        self.assertEqual(self.validate("collectives", text), "")
+        (self.tmp / "lone").mkdir()
+        (self.tmp / "lone/rank7.json").write_text(document([kernel("k", 1, 5)]))
+        lone = trawl("collectives", self.tmp / "lone", "--no-csv", "--no-xlsx", "--format",
+                     "json")
+        self.assertExit(lone, 0)
+        self.assertEqual(self.validate("collectives", lone.out), "")
+        for spoil in (lambda d: d["tables"].pop(),
+                      lambda d: d["tables"][3]["rows"][0].__setitem__(0, "rank"),
+                      lambda d: d["tables"][2]["columns"][0].__setitem__("id", "other"),
+                      lambda d: d["tables"][0]["rows"][0].__setitem__(1, "lost")):
+            other = json.loads(text)
+            spoil(other)
+            self.assertNotEqual(self.validate("collectives", other), "")
 
     def test_reports_fit(self):
         huge = [kernel("k", 1, 501120000000, None) for _ in range(40)]

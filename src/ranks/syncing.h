@@ -1,0 +1,46 @@
+/*
+ * Collectives that make ranks wait for each other: who came when, and how long the others waited.
+ * Source: TraceLens' nccl_implicit_sync; spec perf-report 7.3.
+ */
+#ifndef TW_RANKS_SYNCING_H
+#define TW_RANKS_SYNCING_H
+
+#include "base/wide.h"
+#include "ranks/facts.h"
+
+struct tw_sync {
+	const struct tw_match *match;
+	const char *kind;      /* NULL: not known */
+	int64_t latency_ns;    /* the shortest member: nobody waits in it */
+	int64_t transfer_ns;   /* last end - last start */
+	int64_t last_start_ns; /* the wait of a member is this less its start */
+	int64_t start_skew_ns, end_skew_ns;
+	tw_wide wait_ns; /* of all members */
+	tw_wide dur_ns;	 /* of all members */
+	/* Members; of several that came first the last one, of several that came last the first. */
+	uint32_t earliest, last;
+	/*
+	 * Members can be one collective: false where they were matched by order, which is in
+	 * doubt, and one had ended before another began.  Its times then say nothing.
+	 */
+	bool sound;
+};
+
+/* Whether the match is one of these, and if so what it comes to. */
+bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match,
+		struct tw_sync *sync);
+
+/* Visits those of all matches, in the order of tw_visit_matches(); other than 0 stops. */
+int tw_visit_syncs(const struct tw_ranks_input *in,
+		   int (*visit)(void *context, const struct tw_sync *sync), void *context);
+
+/* Tells of collectives that are not sound, and so not in the table's sums. */
+void tw_note_unsound(struct trawl_table *table, uint64_t count);
+
+/* Megabytes of the whole message, from the first member; NaN: not known. */
+double tw_sync_megabytes(const struct tw_ranks_input *in, const struct tw_sync *sync);
+/* GB/s (2^30); NaN: not known.  Of the bus: what links must carry, by the kind of collective. */
+double tw_sync_bandwidth(const struct tw_ranks_input *in, const struct tw_sync *sync);
+double tw_sync_bus_bandwidth(const struct tw_ranks_input *in, const struct tw_sync *sync);
+
+#endif
