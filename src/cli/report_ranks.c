@@ -14,12 +14,17 @@ static const struct tw_ranks_table *const of_job[] = {
 	&tw_ranks_table_ranks,
 	&tw_ranks_table_rank_timeline,
 	&tw_ranks_table_rank_outliers,
+	&tw_ranks_table_nccl_summary_implicit_sync,
+	&tw_ranks_table_nccl_summary_long,
+	&tw_ranks_table_straggler_summary,
 };
 #define OF_JOB (sizeof(of_job) / sizeof(of_job[0]))
 
 struct run {
 	const struct cli_reporting *r;
 	const struct tw_job *job;
+	struct tw_matches matches; /* which tables take texts from */
+	struct tw_clocks clocks;
 	struct trawl_table **tables; /* room for those of the job and one an analysis */
 	size_t count;
 	size_t top_ops;
@@ -38,29 +43,48 @@ bool cli_is_rank_set(const char *const *arguments, size_t count)
 
 /* ---- tables */
 
-static int make_tables(struct run *run)
+static int make_of_job(struct run *run, const struct tw_ranks_input *in)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
-	const struct tw_ranks_input in = { .job = run->job, .allocator = a };
-	double start = cli_seconds();
-	size_t i, count;
+	size_t i;
 
 	for (i = 0; i < OF_JOB; i++) {
 		struct trawl_table *table = NULL;
 
-		if (of_job[i]->make(&in, of_job[i], &table)) {
+		if (of_job[i]->make(in, of_job[i], &table)) {
 			tw_table_free(table);
 			return TRAWL_ENOMEM;
 		}
 		if (table)
 			run->tables[run->count++] = table;
 	}
-	if (tw_sums_make_all(run->tables + run->count, &count, run->job, run->r->common.threads, a))
-		return TRAWL_ENOMEM;
-	run->count += count;
-	if (run->r->common.verbose)
-		cli_message("summed in %.3f s", cli_seconds() - start);
 	return 0;
+}
+
+static int make_tables(struct run *run)
+{
+	const struct trawl_allocator *a = trawl_allocator_default();
+	const struct tw_ranks_input in = {
+		.job = run->job,
+		.matches = &run->matches,
+		.clocks = &run->clocks,
+		.allocator = a,
+	};
+	double start = cli_seconds();
+	size_t count = 0;
+	int status;
+
+	status = tw_matches_build(&run->matches, run->job, a) ||
+				 tw_clocks_measure(&run->clocks, run->job, &run->matches,
+						   TW_ALIGN_AUTO, a) ||
+				 make_of_job(run, &in) ||
+				 tw_sums_make_all(run->tables + run->count, &count, run->job,
+						  run->r->common.threads, a) ?
+			 TRAWL_ENOMEM :
+			 0;
+	run->count += count;
+	if (run->r->common.verbose && !status)
+		cli_message("summed in %.3f s", cli_seconds() - start);
+	return status;
 }
 
 /* Those with rows, or that are always there: what is written. */
@@ -244,6 +268,8 @@ static int report_job(const struct cli_reporting *r, const struct tw_job *job, s
 	status = write_and_print(&run);
 	while (run.count)
 		tw_table_free(run.tables[--run.count]);
+	tw_clocks_release(&run.clocks);
+	tw_matches_release(&run.matches);
 	tw_free(trawl_allocator_default(), run.tables, bytes);
 	return status;
 }

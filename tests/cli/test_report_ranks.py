@@ -80,7 +80,8 @@ TABLES = {
     "quality": {"keys": ("kind", "class"), "by": "count", "same": ("meaning",), "in order": True},
 }
 # One for each family of operations has its columns; these are of other things.
-OTHERS = {"ranks", "rank_timeline", "rank_outliers"}
+COLLECTIVES = ["nccl_summary_implicit_sync", "nccl_summary_long", "straggler_summary"]
+OTHERS = {"ranks", "rank_timeline", "rank_outliers", *COLLECTIVES}
 NOT_SUMMED = {"gpu_timeline_by_device", "coll_analysis", "short_kernel_histogram",
               "reconciliation"}
 
@@ -264,6 +265,16 @@ class Ranks(Case):
         over = self.over_ranks(folder)
         single = self.singles({i: folder / f"rank{i}_trace.json.gz" for i in range(8)})
         self.check_all(over, single, 8)
+
+    def test_collectives_are_those_of_collectives(self):
+        self.generate("--straggler", "1:1.3", ranks=3)
+        over = self.over_ranks(self.tmp / "job")
+        out = self.tmp / "collectives"
+        done = trawl("collectives", self.tmp / "job", "-o", out, "-q", "--no-xlsx")
+        self.assertEqual(done.rc, 0, done)
+        for name in COLLECTIVES:
+            self.assertEqual((over.csvs / f"{name}.csv").read_bytes(),
+                             (out / f"collective_all_ranks_csvs/{name}.csv").read_bytes(), name)
 
     def test_dlrm(self):
         self.needs(DLRM)
