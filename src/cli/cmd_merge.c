@@ -1,5 +1,5 @@
 /* trawl merge: one timeline of all ranks. */
-#include "cli/cli.h"
+#include "cli/ranks.h"
 
 #include "merge/compat.h"
 #include "merge/merge.h"
@@ -13,13 +13,11 @@
 
 #define DEFAULT_OUTPUT "merged_gpu_trace_enhanced.json"
 #define NO_COUNT UINT32_MAX
-/* Ranks that are named one by one in a message. */
-#define MOST_NAMED 20
 
 struct merge_command {
 	const struct cli_command *command;
 	struct cli_common common;
-	const char *output, *trace_name, *keep, *align, *memory;
+	const char *output, *trace_name, *keep, *align;
 	unsigned ranks;
 	bool compat;
 	struct tw_merge_options options;
@@ -57,26 +55,6 @@ static const struct tw_table_spec spec = {
 };
 
 /* ---- options */
-
-static int read_size(struct merge_command *m)
-{
-	static const char units[] = "KMGT";
-	const char *p = m->memory, *unit;
-	int64_t size = 0, factor = 1;
-
-	for (; *p >= '0' && *p <= '9' && size < INT64_MAX / 100; p++)
-		size = size * 10 + (*p - '0');
-	unit = *p ? strchr(units, *p >= 'a' ? *p - 32 : *p) : NULL;
-	if (unit) {
-		factor <<= 10 * (unit - units + 1);
-		p++;
-	}
-	if (p == m->memory || *p || !size || __builtin_mul_overflow(size, factor, &size))
-		return cli_usage_error(m->command, "--max-memory: '%.60s' is not a size (500M, 2G)",
-				       m->memory);
-	m->options.max_memory = size;
-	return -1;
-}
 
 static int read_align(struct merge_command *m)
 {
@@ -123,8 +101,6 @@ static int check_options(struct merge_command *m)
 		return cli_usage_error(m->command, "--compat writes no .gz");
 	if (m->align)
 		status = read_align(m);
-	if (status < 0 && m->memory)
-		status = read_size(m);
 	return status;
 }
 
@@ -167,24 +143,18 @@ static int print_ranks(const struct merge_command *m, const struct tw_merge *mer
 	return status;
 }
 
-/* Ranks that are not there, in one line. */
 static void tell_missing(const struct tw_merge *merge)
 {
-	size_t named = merge->missing_count < MOST_NAMED ? merge->missing_count : MOST_NAMED, i;
-	struct tw_str text;
+	struct tw_str list;
 
 	if (!merge->missing_count)
 		return;
-	tw_str_init(&text, trawl_allocator_default());
-	for (i = 0; i < named; i++)
-		tw_str_addf(&text, "%s%" PRId64, i ? ", " : "", merge->missing[i]);
-	if (named < merge->missing_count)
-		tw_str_addf(&text, " and %zu more", merge->missing_count - named);
-	if (!text.failed)
-		cli_message("%s of %" PRId64 " without a trace: %s",
-			    merge->missing_count == 1 ? "rank" : "ranks", merge->world_size,
-			    text.ptr);
-	tw_str_release(&text);
+	tw_str_init(&list, trawl_allocator_default());
+	cli_add_rank_list(&list, merge->missing, merge->missing_count);
+	if (!list.failed)
+		cli_message("no trace of rank%s %s (of %" PRId64 ")",
+			    merge->missing_count == 1 ? "" : "s", list.ptr, merge->world_size);
+	tw_str_release(&list);
 }
 
 /* Whatever is left out or odd, by name. */
@@ -214,6 +184,8 @@ static int tell_ranks(const struct merge_command *m, const struct tw_merge *merg
 			status = CLI_INCOMPLETE;
 	}
 	tell_missing(merge);
+	if (merge->unsure)
+		cli_message("clocks are aligned by base times where collectives do not tell");
 	return status;
 }
 
@@ -332,8 +304,8 @@ int cli_merge(const struct cli_command *command, int argc, char **argv)
 		  "clocks: by collectives (default on several hosts), base-time or none" },
 		{ "compat", 0, CLI_FLAG, NULL, &m.compat,
 		  "events, names and numbers of merge_gpu_trace_ranks.py" },
-		{ "max-memory", 0, CLI_TEXT, "SIZE", &m.memory,
-		  "bound for what is held at once (default: half of the memory)" },
+		{ "max-memory", 0, CLI_SIZE, "SIZE", &m.options.max_memory,
+		  "for traces held at once, such as 16G (default: half of the machine's)" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
 	struct cli_option common[8];

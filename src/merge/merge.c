@@ -148,6 +148,20 @@ static void add_field(struct tw_json *json, const char *key, const char *text, s
 		tw_json_number_as_written(json, text, len);
 }
 
+/* Keys of ours, and a path of the machine that the trace was written on. */
+static bool is_taken(const char *key)
+{
+	static const char *const keys[] = { "rank",	 "file",
+					    "shift_us",	 "clock_offset_us",
+					    "traceName", "clock_uncertainty_us" };
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
 /* What the trace tells of itself, for the list of ranks behind the events. */
 static int take_about(struct tw_merge *merge, struct tw_merged *rank,
 		      const struct trawl_trace *trace)
@@ -166,14 +180,19 @@ static int take_about(struct tw_merge *merge, struct tw_merged *rank,
 	tw_json_cstr(&json, slash ? slash + 1 : path);
 	tw_json_key(&json, "shift_us");
 	tw_json_decimal(&json, rank->shift_ns, 3);
+	if (rank->clock.known) {
+		tw_json_key(&json, "clock_offset_us");
+		tw_json_decimal(&json, rank->clock.offset_ns, 3);
+		tw_json_key(&json, "clock_uncertainty_us");
+		tw_json_decimal(&json, rank->clock.uncertainty_ns, 3);
+	}
 	for (i = 0; i < trace->field_count; i++) {
 		size_t key_len, len;
 		const char *key = tw_pool_text(&trace->texts, trace->fields[i].key, &key_len);
 		const char *value = tw_pool_text(&trace->texts, trace->fields[i].value, &len);
 
 		/* A path of the machine that the trace was written on. */
-		if (strcmp(key, "traceName") && strcmp(key, "rank") && strcmp(key, "file") &&
-		    strcmp(key, "shift_us") && strlen(key) == key_len)
+		if (!is_taken(key) && strlen(key) == key_len)
 			add_field(&json, key, value, len, merge->allocator);
 	}
 	tw_json_end(&json);

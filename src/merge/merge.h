@@ -33,8 +33,9 @@ struct tw_merged {
 	enum tw_rank_rule rule;
 	enum tw_rank_state state; /* READ, DAMAGED: it is in the output */
 	int64_t name_rank, device_count;
-	int64_t base_time_ns; /* TRAWL_TIME_NONE: not told */
-	int64_t shift_ns;     /* added to its times */
+	int64_t base_time_ns;  /* TRAWL_TIME_NONE: not told */
+	int64_t shift_ns;      /* added to its times */
+	struct tw_clock clock; /* where clocks are aligned by collectives */
 	uint64_t gpu_slices, host_slices, others, arrows;
 	uint64_t moved; /* slices on lanes of their own, since they partly overlap others */
 	uint64_t loose; /* ends of arrows that were left out, since what they join is not there */
@@ -56,7 +57,7 @@ struct tw_merge {
 	size_t missing_count;
 	int64_t base_time_ns; /* that all times are on, TRAWL_TIME_NONE: none */
 	enum tw_align align;  /* what was done */
-	bool unsure;	      /* clocks could not be aligned */
+	bool unsure;	      /* the clock of a rank could not be aligned */
 	struct tw_deflate *out;
 };
 
@@ -88,7 +89,7 @@ bool tw_merge_is_gzip(const char *path);
 /* Numbers the files and puts them in order; ENODATA when none is left. */
 int tw_merge_plan(struct tw_merge *merge, const struct tw_merge_options *options,
 		  struct trawl_error *err) TRAWL_MUST_CHECK;
-/* What is added to the times of each. */
+/* align.c: what is added to the times of each. */
 int tw_merge_align(struct tw_merge *merge, const struct tw_merge_options *options,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;
 /* A message, kept; what cannot be kept is a text all the same. */

@@ -5,7 +5,6 @@
 #include "base/thread.h"
 #include "merge/peek.h"
 #include "merge/texts.h"
-#include "ranks/load.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -194,50 +193,4 @@ int tw_merge_plan(struct tw_merge *merge, const struct tw_merge_options *options
 	if (find_missing(merge, options->most_ranks))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	return merge->count ? 0 : nothing_left(merge, err);
-}
-
-/* ---- times */
-
-/* Whether traces say that their ranks are on several hosts, as far as can be seen from outside. */
-static bool several_hosts(const struct tw_merge *merge)
-{
-	int64_t gpus = merge->ranks[0].device_count;
-	size_t i;
-
-	for (i = 1; i < merge->count && gpus > 0; i++)
-		if (merge->ranks[i].rank / gpus != merge->ranks[0].rank / gpus)
-			return true;
-	return false;
-}
-
-/* Times of all ranks on the earliest base time, where all tell one. */
-static void align_by_base(struct tw_merge *merge)
-{
-	size_t i;
-
-	for (i = 0; i < merge->count; i++) {
-		int64_t base = merge->ranks[i].base_time_ns;
-
-		if (base == TRAWL_TIME_NONE) {
-			merge->base_time_ns = TRAWL_TIME_NONE;
-			break;
-		}
-		if (!i || base < merge->base_time_ns)
-			merge->base_time_ns = base;
-	}
-	for (i = 0; i < merge->count && merge->base_time_ns != TRAWL_TIME_NONE; i++)
-		merge->ranks[i].shift_ns = merge->ranks[i].base_time_ns - merge->base_time_ns;
-}
-
-int tw_merge_align(struct tw_merge *merge, const struct tw_merge_options *options,
-		   struct trawl_error *err)
-{
-	merge->base_time_ns = TRAWL_TIME_NONE;
-	merge->align = options->align;
-	if (merge->align == TW_ALIGN_AUTO)
-		merge->align = several_hosts(merge) ? TW_ALIGN_COLLECTIVES : TW_ALIGN_BASE_TIME;
-	if (merge->align != TW_ALIGN_NONE)
-		align_by_base(merge);
-	(void)err;
-	return 0;
 }
