@@ -176,9 +176,13 @@ static int tell_ranks(const struct merge_command *m, const struct tw_merge *merg
 			continue;
 		if (rank->rule == TW_RANK_BY_METADATA && rank->name_rank >= 0 &&
 		    rank->name_rank != rank->rank)
-			cli_message("%s: it is of rank %" PRId64 ", as the trace tells; its name "
-				    "says %" PRId64,
-				    path, rank->rank, rank->name_rank);
+			cli_message("%s: its name says rank %" PRId64 ", the trace rank %" PRId64
+				    "; the trace counts",
+				    path, rank->name_rank, rank->rank);
+		if (rank->told_rank >= 0 && rank->told_rank != rank->rank)
+			cli_message("%s: merged as rank %" PRId64 "; that it is of rank %" PRId64
+				    " it tells behind its events only",
+				    path, rank->rank, rank->told_rank);
 		cli_tell_defects(path, rank->defects, rank->defect_count, &m->common);
 		if (rank->state == TW_RANK_DAMAGED)
 			status = CLI_INCOMPLETE;

@@ -43,7 +43,8 @@ static bool is_kept(struct tw_one *one, const bool *categories, uint64_t i)
 	const struct tw_events *events = &one->trace->events;
 	uint8_t phase = events->phase[i];
 
-	if (!phase || phase == '?' || !categories[events->category[i]])
+	/* Begins have become slices with the ends that they found. */
+	if (!phase || phase == '?' || phase == 'E' || !categories[events->category[i]])
 		return false;
 	if (phase == 'M')
 		return one->keep_all && !is_naming(one->trace, i);

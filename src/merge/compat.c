@@ -407,30 +407,30 @@ static int merge_text(struct merging *m, const struct tw_str *text, unsigned num
 		      struct trawl_error *err)
 {
 	const struct tw_json_value *document;
-	struct trawl_error reason = { 0 };
 	struct tw_arena arena;
-	int status = 0;
+	int status;
+	size_t start;
 
 	if (!is_utf8(text->ptr ? text->ptr : "", text->len))
 		return trawl_error_set(err, TRAWL_EFORMAT,
 				       "%s: no plain JSON text (UTF-8), and nothing else is read "
 				       "with --compat",
 				       m->path.ptr);
-	tw_arena_init(&arena, m->allocator);
-	document =
-		tw_json_parse(&arena, text->ptr ? text->ptr : "", text->len, m->path.ptr, &reason);
-	if (document && document->type == TW_JSON_OBJECT) {
-		status = merge_document(m, document, number) ? no_memory(err) : 0;
-	} else if (document) {
-		status = trawl_error_set(err, TRAWL_EFORMAT, "%s: no JSON object", m->path.ptr);
-	} else if (reason.status == TRAWL_ENOMEM) {
-		status = no_memory(err);
-	} else {
-		tw_str_addf(m->said, "  Error reading %s: ", m->path.ptr);
-		if (!tw_python_complaint(text->ptr ? text->ptr : "", text->len, m->said))
-			tw_str_add_cstr(m->said, reason.message);
+	start = m->said->len;
+	tw_str_addf(m->said, "  Error reading %s: ", m->path.ptr);
+	if (tw_python_complaint(text->ptr ? text->ptr : "", text->len, m->said)) {
 		tw_str_add_char(m->said, '\n');
+		return 0;
 	}
+	m->said->len = start;
+	tw_arena_init(&arena, m->allocator);
+	document = tw_json_parse(&arena, text->ptr, text->len, m->path.ptr, err);
+	if (!document)
+		status = err->status;
+	else if (document->type != TW_JSON_OBJECT)
+		status = trawl_error_set(err, TRAWL_EFORMAT, "%s: no JSON object", m->path.ptr);
+	else
+		status = merge_document(m, document, number) ? no_memory(err) : 0;
 	tw_arena_release(&arena);
 	return status;
 }

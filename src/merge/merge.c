@@ -216,6 +216,7 @@ static int merge_trace(struct merging *m, struct tw_merged *rank, const struct t
 	};
 	int status;
 
+	rank->told_rank = trace->world_size == 1 ? -1 : trace->rank;
 	if (tw_one_is_merged(trace))
 		return trawl_error_set(err, TRAWL_EUSAGE,
 				       "it is a merged trace, and no trace of one rank");

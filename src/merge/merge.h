@@ -33,6 +33,7 @@ struct tw_merged {
 	enum tw_rank_rule rule;
 	enum tw_rank_state state; /* READ, DAMAGED: it is in the output */
 	int64_t name_rank, device_count;
+	int64_t told_rank;     /* what the trace tells once it is read, -1: nothing */
 	int64_t base_time_ns;  /* TRAWL_TIME_NONE: not told */
 	int64_t shift_ns;      /* added to its times */
 	struct tw_clock clock; /* where clocks are aligned by collectives */

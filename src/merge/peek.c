@@ -6,9 +6,11 @@
 #include "io/feed.h"
 #include "trace/reader.h"
 
+#include <sys/stat.h>
+
 /* What stands in front of the events is smaller, and what stands behind them. */
 #define HEAD_SIZE ((size_t)4 << 20)
-#define TAIL_SIZE ((int64_t)1 << 20)
+#define TAIL_SIZE ((size_t)1 << 20)
 
 /* The value of a key, where it stands in `text` in front of `end`; NULL: it does not. */
 static const char *find_value(const char *text, const char *end, const char *key)
@@ -98,47 +100,60 @@ static int read_head(struct tw_feed *feed, struct tw_window *window, struct traw
 	return status;
 }
 
-static int peek_head(struct tw_peek *peek, struct tw_feed *feed, struct trawl_error *err)
+static int peek_head(struct tw_peek *peek, struct tw_feed *feed, struct tw_window *window,
+		     struct trawl_error *err)
 {
-	struct tw_window window;
-	const char *events, *end;
-	int status = read_head(feed, &window, err);
+	const char *events;
+	int status = read_head(feed, window, err);
+	size_t len;
 
 	if (status)
 		return status;
-	events = memmem(window.begin, (size_t)(window.end - window.begin), "\"traceEvents\"", 13);
-	end = events ? events : window.end;
+	len = (size_t)(window->end - window->begin);
+	events = memmem(window->begin, len, "\"traceEvents\"", 13);
 	/* A bare list of events is a trace, too. */
-	peek->is_trace = events ||
-			 (*tw_skip_space(window.begin) == '[' &&
-			  memmem(window.begin, (size_t)(window.end - window.begin), "\"ph\"", 4));
-	take_fields(peek, window.begin, end);
+	peek->is_trace = events || (*tw_skip_space(window->begin) == '[' &&
+				    memmem(window->begin, len, "\"ph\"", 4));
+	take_fields(peek, window->begin, events ? events : window->end);
 	return 0;
 }
 
-/* What stands behind the events, in the last part of a plain file. */
+/* The last of the text, as much as may stand behind the events; `window`: what was read last. */
+static int peek_end(struct tw_peek *peek, struct tw_feed *feed, struct tw_window *window,
+		    struct trawl_error *err)
+{
+	size_t len = (size_t)(window->end - window->begin);
+	int status = 0;
+
+	while (!status && !window->last) {
+		status = tw_feed_next(feed, len < TAIL_SIZE ? len : TAIL_SIZE, window, err);
+		len = (size_t)(window->end - window->begin);
+	}
+	if (status)
+		return status;
+	peek->is_trace |= memmem(window->begin, len, "\"ph\"", 4) != NULL;
+	take_fields(peek, window->begin, window->end);
+	return 0;
+}
+
+/* The same of a plain file, without what stands before. */
 static int peek_tail(struct tw_peek *peek, const struct tw_feed *feed,
 		     const struct trawl_allocator *allocator, struct trawl_error *err)
 {
-	struct tw_feed_options options = { .allocator = allocator, .end = -1 };
-	int64_t size = tw_feed_file_size(feed);
-	struct tw_feed *tail;
+	const struct tw_feed_options options = {
+		.allocator = allocator,
+		.start = tw_feed_file_size(feed) - (int64_t)TAIL_SIZE,
+		.end = -1,
+	};
 	struct tw_window window;
-	size_t keep = 0;
-	int status;
+	struct tw_feed *tail;
+	int status = tw_feed_open_again(&tail, feed, &options, err);
 
-	options.start = size > TAIL_SIZE ? size - TAIL_SIZE : 0;
-	status = tw_feed_open_again(&tail, feed, &options, err);
 	if (status)
 		return status;
-	do {
-		status = tw_feed_next(tail, keep, &window, err);
-		keep = (size_t)(window.end - window.begin);
-	} while (!status && !window.last && keep < 2 * (size_t)TAIL_SIZE);
-	if (!status) {
-		peek->is_trace |= memmem(window.begin, keep, "\"ph\"", 4) != NULL;
-		take_fields(peek, window.begin, window.end);
-	}
+	status = tw_feed_next(tail, 0, &window, err);
+	if (!status)
+		status = peek_end(peek, tail, &window, err);
 	tw_feed_close(tail);
 	return status;
 }
@@ -147,21 +162,25 @@ int tw_peek_file(struct tw_peek *peek, const char *path, const struct trawl_allo
 		 struct trawl_error *err)
 {
 	struct tw_feed_options options = { .allocator = allocator, .end = -1 };
+	struct tw_window window;
 	struct tw_feed *feed;
+	struct stat info;
 	int status;
 
 	*peek = (struct tw_peek){ .rank = -1, .world_size = -1, .base_time_ns = TRAWL_TIME_NONE };
-	if (tw_is_database(path)) {
+	/* What can be read but once is left to who reads it. */
+	if (tw_is_database(path) || (!stat(path, &info) && !S_ISREG(info.st_mode))) {
 		peek->is_trace = true;
 		return 0;
 	}
 	status = tw_feed_open(&feed, path, &options, err);
 	if (status)
 		return status;
-	status = peek_head(peek, feed, err);
-	if (!status && (peek->base_time_ns == TRAWL_TIME_NONE || peek->rank < 0) &&
-	    tw_feed_is_plain(feed))
-		status = peek_tail(peek, feed, allocator, err);
+	status = peek_head(peek, feed, &window, err);
+	if (!status && (peek->base_time_ns == TRAWL_TIME_NONE || peek->rank < 0))
+		status = tw_feed_is_plain(feed) && tw_feed_file_size(feed) > (int64_t)TAIL_SIZE ?
+				 peek_tail(peek, feed, allocator, err) :
+				 peek_end(peek, feed, &window, err);
 	tw_feed_close(feed);
 	/* A job of one process is rank 0 of 1, whichever part of a larger whole it is. */
 	if (peek->world_size == 1)

@@ -10,6 +10,7 @@ enum holds {
 	HOLDS_ANY = 1,	/* anything but ends of arrows */
 	HOLDS_HOST = 2, /* what only a host does */
 	HOLDS_WORK = 4, /* what only a GPU does */
+	HOLDS_NOTE = 8, /* annotations of a GPU */
 };
 
 struct placing {
@@ -45,6 +46,8 @@ static void look_at_events(struct placing *p)
 		*holds |= HOLDS_ANY;
 		if (tw_class_is_gpu(class))
 			*holds |= HOLDS_WORK;
+		if (class == TRAWL_CLASS_GPU_ANNOTATION)
+			*holds |= HOLDS_NOTE;
 	}
 	/* Calls that are not kept tell too whose a thread is. */
 	for (n = 0; n < events->count; n++)
@@ -129,7 +132,9 @@ static int compare_codes(const void *a, const void *b)
 
 static bool is_gpu(const struct placing *p, uint32_t track)
 {
-	return p->one->trace->tracks[track].device != TW_CODE_NONE;
+	/* Not each tells its device. */
+	return p->one->trace->tracks[track].device != TW_CODE_NONE ||
+	       p->holds[track] & (HOLDS_WORK | HOLDS_NOTE);
 }
 
 /* One process for each device, or for each pid of the host, in their order. */
