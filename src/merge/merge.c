@@ -21,7 +21,8 @@ struct merging {
 	struct tw_merge *merge;
 	const struct tw_merge_options *options;
 	struct tw_turns turns;
-	unsigned threads; /* for each trace */
+	unsigned threads;		      /* for each trace */
+	const struct trawl_allocator *memory; /* that one rank leaves to the next */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -239,9 +240,9 @@ static int read_rank(struct merging *m, struct tw_merged *rank, struct tw_lines 
 		     struct trawl_error *err)
 {
 	const struct tw_rank_file *file = &m->merge->set.files[rank->file];
-	struct tw_reuse *memory = tw_reuse_new(m->merge->allocator);
 	struct reading reading = { .m = m };
 	struct trawl_read_options read = {
+		.allocator = m->memory,
 		.threads = m->threads,
 		.block_size = m->options->block_size,
 		.progress = tell,
@@ -250,15 +251,11 @@ static int read_rank(struct merging *m, struct tw_merged *rank, struct tw_lines 
 	struct trawl_trace *trace;
 	int status;
 
-	if (!memory)
-		return tw_one_no_memory(err);
-	read.allocator = tw_reuse_allocator(memory);
 	status = trawl_trace_read(&trace, file->path, &read, err);
 	if (!status) {
-		status = merge_trace(m, rank, trace, lines, read.allocator, err);
+		status = merge_trace(m, rank, trace, lines, m->memory, err);
 		trawl_trace_free(trace);
 	}
-	tw_reuse_free(memory);
 	tell(&reading, file->bytes, file->bytes);
 	return status;
 }
@@ -274,7 +271,7 @@ static void merge_rank(void *context, size_t i)
 	struct trawl_error err = { 0 };
 	int status = TRAWL_ECANCELED;
 
-	tw_lines_init(&lines, &m->turns, i, m->merge->allocator);
+	tw_lines_init(&lines, &m->turns, i, m->memory);
 	if (go_on)
 		status = read_rank(m, rank, &lines, &err);
 	give_back(m, need);
@@ -374,6 +371,7 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 {
 	struct tw_merge_options options = *given;
 	struct merging m = { .merge = merge, .options = &options };
+	struct tw_reuse *memory;
 	int status;
 
 	*merge = (struct tw_merge){ .allocator = allocator, .set = *set };
@@ -387,8 +385,13 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 		status = tw_deflate_open(&merge->out, path, tw_merge_is_gzip(path), allocator, err);
 	if (status)
 		return status;
+	memory = tw_reuse_new(allocator);
+	if (!memory)
+		return tw_one_no_memory(err);
+	m.memory = tw_reuse_allocator(memory);
 	write_front(merge);
 	merge_ranks(&m);
+	tw_reuse_free(memory);
 	status = settle(merge, err);
 	if (!status)
 		write_back(merge);
