@@ -67,10 +67,6 @@ _trawl() {
 		_trawl_files -f "$current"
 		return
 		;;
-	--align)
-		_trawl_words "collectives base-time none" "$current"
-		return
-		;;
 	--format)
 		_trawl_words "table csv json markdown" "$current"
 		return
