@@ -14,7 +14,7 @@ _trawl_words() {
 }
 
 _trawl() {
-	local commands="report analyze prepare category check model platforms collectives nsys replay help"
+	local commands="report analyze prepare category check model platforms collectives merge nsys replay help"
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local analysing="--step --range --start --end --device --linked-only --short-kernel-us
 		--micro-idle-us --clip-overruns --platform"
@@ -24,6 +24,7 @@ _trawl() {
 	local collectives="--align --gpus-per-node --max-memory --no-xlsx --no-csv"
 	local tables="-h --help --format"
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
+	local merge="-n --ranks --trace-name --keep --align --compat --max-memory"
 	local nsys="--rank --start --end --rules --by --compat --step --range --device"
 	local queries="setup windows streams overlap ranges rules"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
@@ -32,7 +33,7 @@ _trawl() {
 	COMPREPLY=()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		report | analyze | prepare | category | check | model | platforms | collectives | nsys | replay | help)
+		report | analyze | prepare | category | check | model | platforms | collectives | merge | nsys | replay | help)
 			command=$word
 			break
 			;;
@@ -47,15 +48,23 @@ _trawl() {
 	fi
 	case $previous in
 	-o | --output)
-		_trawl_files -d "$current"
+		if [ "$command" = merge ]; then
+			_trawl_files -f "$current"
+		else
+			_trawl_files -d "$current"
+		fi
 		return
 		;;
-	--platform | --rules)
-		_trawl_files -f "$current"
+	--keep)
+		_trawl_words "gpu all" "$current"
 		return
 		;;
 	--align)
 		_trawl_words "collectives base-time none" "$current"
+		return
+		;;
+	--platform | --rules)
+		_trawl_files -f "$current"
 		return
 		;;
 	--format)
@@ -64,7 +73,8 @@ _trawl() {
 		;;
 	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops | \
 		--max-memory | --gpus-per-node | \
-		--dims | --dtype | --concrete | --strides | --time-us | --rank | --node | --container | --model | --replay | --ops)
+		--dims | --dtype | --concrete | --strides | --time-us | --rank | --node | --container | --model | --replay | --ops | \
+		-n | --ranks | --trace-name)
 		return
 		;;
 	esac
@@ -89,6 +99,7 @@ _trawl() {
 			check) _trawl_words "$common" "$current" ;;
 			model) _trawl_words "$tables $model" "$current" ;;
 			platforms) _trawl_words "$tables" "$current" ;;
+			merge) _trawl_words "$common -o --output $merge" "$current" ;;
 			nsys) _trawl_words "$common $nsys" "$current" ;;
 			replay) _trawl_words "$tables --ops" "$current" ;;
 			esac

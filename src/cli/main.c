@@ -62,6 +62,12 @@ const struct cli_command cli_commands[] = {
 	  "traces), and prints a summary. The exit status is 3 when a rank is missing or left out.\n\n"
 	  "  trawl collectives traces/ -o collectives --gpus-per-node 8\n",
 	  cli_collectives },
+	{ "merge", "RANKS", "one timeline of all ranks of a job, for Perfetto",
+	  "RANKS is a directory, a pattern or a list of traces. Writes FILE (default:\n"
+	  "merged_gpu_trace_enhanced.json here; a name that ends with .gz is compressed), a trace\n"
+	  "that https://ui.perfetto.dev opens, and prints what of each rank is in it.\n\n"
+	  "  trawl merge run/torch_profiler -o merged.json.gz\n",
+	  cli_merge },
 	{ "nsys", "QUERY FILE", "queries on an export of Nsight Systems",
 	  "QUERY is one of\n"
 	  "  setup     the ranks: a process each, with the label that its trainer gave it\n"

@@ -14,7 +14,7 @@ from support import (ROOT, Case, base_events, document, event, kernel, op, trace
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "report_ranks", "check", "model", "models", "platforms",
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
-                        "collectives")}
+                        "collectives", "merge")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -64,6 +64,16 @@ class Schema(Case):
             other = json.loads(text)
             spoil(other)
             self.assertNotEqual(self.validate("collectives", other), "")
+    def test_merges_fit(self):
+        for rank in range(2):
+            self.write(document(base_events()), f"rank{rank}.json")
+        result = trawl("merge", self.tmp, "-o", self.tmp / "merged", "--format", "json")
+        self.assertExit(result, 0)
+        self.assertEqual(self.validate("merge", result.out), "")
+        doc = json.loads(result.out)
+        self.assertEqual([r[0] for r in doc["tables"][0]["rows"]], [0, 1])
+        doc["tables"][0]["rows"][0][2] = -1
+        self.assertNotEqual(self.validate("merge", json.dumps(doc)), "")
 
     def test_reports_fit(self):
         huge = [kernel("k", 1, 501120000000, None) for _ in range(40)]

@@ -1,0 +1,433 @@
+#include "merge/merge.h"
+
+#include "base/alloc.h"
+#include "base/reuse.h"
+#include "base/thread.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "merge/one.h"
+#include "merge/peek.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* Text of a rank that waits for its turn: no more than this, and no more than a part of memory. */
+#define MOST_WAITING ((int64_t)48 << 20)
+
+struct merging {
+	struct tw_merge *merge;
+	const struct tw_merge_options *options;
+	struct tw_turns turns;
+	unsigned threads;		      /* for each trace */
+	const struct trawl_allocator *memory; /* that one rank leaves to the next */
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	size_t granted; /* ranks that memory was given to, in their order */
+	size_t running;
+	int64_t budget, taken;
+	int64_t bytes, bytes_done;
+	bool canceled;
+};
+
+bool tw_merge_is_gzip(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 3 && !strcasecmp(path + len - 3, ".gz");
+}
+
+/* ---- memory: ranks get it in their order, so that the one whose turn it is never waits */
+
+/*
+ * Bytes of memory for a file, in tenths of its size: a trace takes a quarter of its text
+ * (docs/PERFORMANCE.md) and its text here as much again; compressed ones hold about ten times as
+ * much text, exports are held twice over.
+ */
+static int64_t memory_for(const struct tw_rank_file *file)
+{
+	enum { TEXT = 6, COMPRESSED = 60, EXPORT = 30 };
+	size_t len = strlen(file->path);
+	int64_t tenths = TEXT;
+
+	if (tw_merge_is_gzip(file->path) || (len > 4 && !strcasecmp(file->path + len - 4, ".zst")))
+		tenths = COMPRESSED;
+	else if (len > 7 && !strcasecmp(file->path + len - 7, ".sqlite"))
+		tenths = EXPORT;
+	return file->bytes > INT64_MAX / COMPRESSED ? INT64_MAX / 2 : file->bytes * tenths / 10;
+}
+
+static int64_t half_of_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && size > 0 ? (int64_t)pages * size / 2 : INT64_C(1) << 31;
+}
+
+/* False when the work was called off. */
+static bool take_memory(struct merging *m, size_t i, int64_t need)
+{
+	bool go_on;
+
+	pthread_mutex_lock(&m->lock);
+	while (m->granted != i || (m->running && m->taken > m->budget - need && !m->canceled))
+		pthread_cond_wait(&m->changed, &m->lock);
+	m->granted++;
+	m->running++;
+	m->taken += need;
+	go_on = !m->canceled;
+	pthread_cond_broadcast(&m->changed);
+	pthread_mutex_unlock(&m->lock);
+	return go_on;
+}
+
+static void give_back(struct merging *m, int64_t need)
+{
+	pthread_mutex_lock(&m->lock);
+	m->running--;
+	m->taken -= need;
+	pthread_cond_broadcast(&m->changed);
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- a rank */
+
+struct reading {
+	struct merging *m;
+	int64_t told; /* bytes of the file that progress has heard of */
+};
+
+static int tell(void *context, int64_t bytes_read, int64_t file_size)
+{
+	struct reading *r = context;
+	struct merging *m = r->m;
+
+	(void)file_size;
+	pthread_mutex_lock(&m->lock);
+	m->bytes_done += bytes_read - r->told;
+	r->told = bytes_read;
+	if (m->options->progress &&
+	    m->options->progress(m->options->progress_context, m->bytes_done, m->bytes))
+		m->canceled = true;
+	pthread_mutex_unlock(&m->lock);
+	return m->canceled;
+}
+
+static int take_defects(struct tw_merge *merge, struct tw_merged *rank,
+			const struct trawl_trace *trace)
+{
+	size_t count = trawl_trace_defects(trace), i;
+
+	rank->defects = tw_alloc_array(merge->allocator, count, sizeof(*rank->defects));
+	if (!rank->defects)
+		return count ? -1 : 0;
+	rank->defect_count = count;
+	for (i = 0; i < count; i++) {
+		rank->defects[i] = trawl_trace_defect(trace, i);
+		if (rank->defects[i].severity == TRAWL_LOST)
+			rank->state = TW_RANK_DAMAGED;
+	}
+	return 0;
+}
+
+/* A field beside the events: as it is where that is JSON, else as a string. */
+static void add_field(struct tw_json *json, const char *key, const char *text, size_t len,
+		      const struct trawl_allocator *allocator)
+{
+	struct tw_json_reader reader;
+
+	tw_json_reader_init(&reader, text, len, allocator);
+	tw_json_next(&reader);
+	tw_json_skip(&reader);
+	tw_json_key(json, key);
+	if (tw_json_reader_end(&reader, "", NULL))
+		tw_json_string(json, text, len);
+	else
+		tw_json_number_as_written(json, text, len);
+}
+
+/* Keys of ours, and a path of the machine that the trace was written on. */
+static bool is_taken(const char *key)
+{
+	static const char *const keys[] = { "rank",	 "file",
+					    "shift_us",	 "clock_offset_us",
+					    "traceName", "clock_uncertainty_us" };
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
+/* What the trace tells of itself, for the list of ranks behind the events. */
+static int take_about(struct tw_merge *merge, struct tw_merged *rank,
+		      const struct trawl_trace *trace)
+{
+	const char *path = merge->set.files[rank->file].path, *slash = strrchr(path, '/');
+	struct tw_json json;
+	struct tw_str out;
+	uint32_t i;
+
+	tw_str_init(&out, merge->allocator);
+	tw_json_init(&json, &out);
+	tw_json_object(&json, TW_JSON_INLINE);
+	tw_json_key(&json, "rank");
+	tw_json_integer(&json, rank->rank);
+	tw_json_key(&json, "file");
+	tw_json_cstr(&json, slash ? slash + 1 : path);
+	tw_json_key(&json, "shift_us");
+	tw_json_decimal(&json, rank->shift_ns, 3);
+	if (rank->clock.known) {
+		tw_json_key(&json, "clock_offset_us");
+		tw_json_decimal(&json, rank->clock.offset_ns, 3);
+		tw_json_key(&json, "clock_uncertainty_us");
+		tw_json_decimal(&json, rank->clock.uncertainty_ns, 3);
+	}
+	for (i = 0; i < trace->field_count; i++) {
+		size_t key_len, len;
+		const char *key = tw_pool_text(&trace->texts, trace->fields[i].key, &key_len);
+		const char *value = tw_pool_text(&trace->texts, trace->fields[i].value, &len);
+
+		/* A path of the machine that the trace was written on. */
+		if (!is_taken(key) && strlen(key) == key_len)
+			add_field(&json, key, value, len, merge->allocator);
+	}
+	tw_json_end(&json);
+	rank->about = out.failed ? NULL : tw_alloc(merge->allocator, out.len + 1);
+	if (rank->about)
+		memcpy(rank->about, out.ptr, out.len + 1);
+	tw_str_release(&out);
+	return rank->about ? 0 : -1;
+}
+
+static int merge_trace(struct merging *m, struct tw_merged *rank, const struct trawl_trace *trace,
+		       struct tw_lines *lines, const struct trawl_allocator *allocator,
+		       struct trawl_error *err)
+{
+	struct tw_one one = {
+		.allocator = allocator,
+		.trace = trace,
+		.rank = rank->rank,
+		.shift_ns = rank->shift_ns,
+		.keep_all = m->options->keep_all,
+	};
+	int status;
+
+	rank->told_rank = trace->world_size == 1 ? -1 : trace->rank;
+	if (tw_one_is_merged(trace))
+		return trawl_error_set(err, TRAWL_EUSAGE,
+				       "it is a merged trace, and no trace of one rank");
+	if (!trace->events.count)
+		return trawl_error_set(err, TRAWL_ENODATA, "no events in it");
+	if (take_defects(m->merge, rank, trace) || take_about(m->merge, rank, trace))
+		return tw_one_no_memory(err);
+	status = tw_one_merge(&one, lines, err);
+	rank->gpu_slices = one.gpu_slices;
+	rank->host_slices = one.host_slices;
+	rank->others = one.others;
+	rank->arrows = one.arrows;
+	rank->moved = one.moved;
+	rank->loose = one.loose;
+	rank->timeless = one.timeless;
+	return status;
+}
+
+static int read_rank(struct merging *m, struct tw_merged *rank, struct tw_lines *lines,
+		     struct trawl_error *err)
+{
+	const struct tw_rank_file *file = &m->merge->set.files[rank->file];
+	struct reading reading = { .m = m };
+	struct trawl_read_options read = {
+		.allocator = m->memory,
+		.threads = m->threads,
+		.block_size = m->options->block_size,
+		.progress = tell,
+		.progress_context = &reading,
+	};
+	struct trawl_trace *trace;
+	int status;
+
+	status = trawl_trace_read(&trace, file->path, &read, err);
+	if (!status) {
+		status = merge_trace(m, rank, trace, lines, m->memory, err);
+		trawl_trace_free(trace);
+	}
+	tell(&reading, file->bytes, file->bytes);
+	return status;
+}
+
+static void merge_rank(void *context, size_t i)
+{
+	struct merging *m = context;
+	struct tw_merged *rank = &m->merge->ranks[i];
+	const struct tw_rank_file *file = &m->merge->set.files[rank->file];
+	int64_t need = memory_for(file);
+	bool go_on = take_memory(m, i, need);
+	struct tw_lines lines;
+	struct trawl_error err = { 0 };
+	int status = TRAWL_ECANCELED;
+
+	tw_lines_init(&lines, &m->turns, i, m->memory);
+	if (go_on)
+		status = read_rank(m, rank, &lines, &err);
+	give_back(m, need);
+	tw_lines_end(&lines);
+	if (status)
+		tw_merged_leave_out(m->merge, rank,
+				    status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE :
+									      TW_RANK_UNREADABLE,
+				    status, err.message);
+}
+
+static void merge_ranks(struct merging *m)
+{
+	size_t count = m->merge->count, i;
+	unsigned threads = m->options->threads;
+	int64_t share;
+
+	m->threads = threads > count ? threads / (unsigned)count : 1;
+	m->budget = m->options->max_memory ? m->options->max_memory : half_of_memory();
+	share = m->budget / (2 * (int64_t)(threads ? threads : 1));
+	tw_turns_init(&m->turns, m->merge->out,
+		      (size_t)(share < MOST_WAITING ? share : MOST_WAITING));
+	pthread_mutex_init(&m->lock, NULL);
+	pthread_cond_init(&m->changed, NULL);
+	for (i = 0; i < count; i++)
+		m->bytes += m->merge->set.files[m->merge->ranks[i].file].bytes;
+	tw_parallel(threads, count, merge_rank, m);
+	pthread_cond_destroy(&m->changed);
+	pthread_mutex_destroy(&m->lock);
+	tw_turns_destroy(&m->turns);
+}
+
+/* ---- around the events */
+
+static void put(struct tw_merge *merge, const char *text)
+{
+	tw_deflate_write(merge->out, text, strlen(text));
+}
+
+static void write_front(struct tw_merge *merge)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text), "{\"" TW_MERGED_KEY "\":%d,\n\"displayTimeUnit\":\"ms\",\n",
+		 TW_MERGED_VERSION);
+	put(merge, text);
+	if (merge->base_time_ns != TRAWL_TIME_NONE) {
+		snprintf(text, sizeof(text), "\"baseTimeNanoseconds\":%" PRId64 ",\n",
+			 merge->base_time_ns);
+		put(merge, text);
+	}
+	put(merge, "\"traceEvents\":[\n");
+}
+
+static void write_back(struct tw_merge *merge)
+{
+	bool any = false;
+	size_t i;
+
+	put(merge, "\n],\n\"ranks\":[\n");
+	for (i = 0; i < merge->count; i++) {
+		if (!tw_merged_is_in(&merge->ranks[i]))
+			continue;
+		put(merge, any ? ",\n" : "");
+		put(merge, merge->ranks[i].about);
+		any = true;
+	}
+	put(merge, "\n]}\n");
+}
+
+/* What ends the work: a failure that is not of one trace alone, or nothing written. */
+static int settle(struct tw_merge *merge, struct trawl_error *err)
+{
+	size_t i, in = 0;
+
+	for (i = 0; i < merge->count; i++) {
+		const struct tw_merged *rank = &merge->ranks[i];
+
+		if (rank->status == TRAWL_ENOMEM || rank->status == TRAWL_ECANCELED)
+			return trawl_error_set(err, rank->status, "%s",
+					       trawl_status_name(rank->status));
+		in += tw_merged_is_in(rank);
+	}
+	if (in)
+		return 0;
+	for (i = 0; i < merge->count; i++)
+		if (merge->ranks[i].message)
+			return trawl_error_set(err, TRAWL_ENODATA, "nothing to merge: %s: %s",
+					       merge->set.files[merge->ranks[i].file].path,
+					       merge->ranks[i].message);
+	return trawl_error_set(err, TRAWL_ENODATA, "nothing to merge");
+}
+
+int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *path,
+		 const struct tw_merge_options *given, const struct trawl_allocator *allocator,
+		 struct trawl_error *err)
+{
+	struct tw_merge_options options = *given;
+	struct merging m = { .merge = merge, .options = &options };
+	struct tw_reuse *memory;
+	int status;
+
+	*merge = (struct tw_merge){ .allocator = allocator, .set = *set };
+	memset(set, 0, sizeof(*set));
+	if (!options.threads)
+		options.threads = tw_thread_count();
+	status = tw_merge_plan(merge, &options, err);
+	if (!status)
+		status = tw_merge_align(merge, &options, err);
+	if (!status)
+		status = tw_deflate_open(&merge->out, path, tw_merge_is_gzip(path), allocator, err);
+	if (status)
+		return status;
+	memory = tw_reuse_new(allocator);
+	if (!memory)
+		return tw_one_no_memory(err);
+	m.memory = tw_reuse_allocator(memory);
+	write_front(merge);
+	merge_ranks(&m);
+	tw_reuse_free(memory);
+	status = settle(merge, err);
+	if (!status)
+		write_back(merge);
+	return status;
+}
+
+int tw_merge_commit(struct tw_merge *merge, struct trawl_error *err)
+{
+	struct tw_deflate *out = merge->out;
+
+	merge->out = NULL;
+	return tw_deflate_commit(out, err);
+}
+
+void tw_merge_release(struct tw_merge *merge)
+{
+	const struct trawl_allocator *a = merge->allocator;
+	size_t i;
+
+	if (!a)
+		return;
+	tw_deflate_abort(merge->out);
+	for (i = 0; i < merge->file_count && merge->ranks; i++) {
+		struct tw_merged *rank = &merge->ranks[i];
+
+		tw_free(a, rank->defects, rank->defect_count * sizeof(*rank->defects));
+		if (rank->message)
+			tw_free(a, rank->message, strlen(rank->message) + 1);
+		if (rank->about)
+			tw_free(a, rank->about, strlen(rank->about) + 1);
+	}
+	tw_free(a, merge->ranks, merge->file_count * sizeof(*merge->ranks));
+	/* As long as the world is large. */
+	if (merge->missing)
+		tw_free(a, merge->missing, (size_t)merge->world_size * sizeof(int64_t));
+	if (merge->set.allocator)
+		tw_rank_set_release(&merge->set);
+	memset(merge, 0, sizeof(*merge));
+}

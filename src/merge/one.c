@@ -1,0 +1,78 @@
+#include "merge/one.h"
+
+#include "base/alloc.h"
+
+int tw_one_no_memory(struct trawl_error *err)
+{
+	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+}
+
+static void release(struct tw_one *one)
+{
+	const struct trawl_allocator *a = one->allocator;
+	size_t events = one->trace->events.count + 1, tracks = (size_t)one->trace->track_count + 1;
+	uint32_t i;
+
+	for (i = 0; i < one->lane_count; i++)
+		tw_free(a, one->lanes[i].stack,
+			one->lanes[i].capacity * sizeof(*one->lanes[i].stack));
+	tw_free(a, one->lanes, one->lane_capacity * sizeof(*one->lanes));
+	tw_free(a, one->ends, one->end_capacity * sizeof(*one->ends));
+	tw_free(a, one->order, events * sizeof(*one->order));
+	tw_free(a, one->lane_of, events * sizeof(*one->lane_of));
+	tw_free(a, one->processes, tracks * sizeof(*one->processes));
+	tw_free(a, one->places, tracks * sizeof(*one->places));
+	tw_free(a, one->place_of, tracks * sizeof(*one->place_of));
+	tw_free(a, one->by_thread, tracks * sizeof(*one->by_thread));
+	tw_free(a, one->thread_first, tracks * sizeof(*one->thread_first));
+	tw_names_release(&one->names);
+	tw_merge_texts_release(&one->texts);
+}
+
+int tw_one_merge(struct tw_one *one, struct tw_lines *lines, struct trawl_error *err)
+{
+	int status = 0;
+
+	if (tw_merge_texts_init(&one->texts, one->trace, one->rank, lines, one->allocator))
+		status = tw_one_no_memory(err);
+	if (!status)
+		status = tw_one_choose(one, err);
+	if (!status)
+		status = tw_one_place(one, err);
+	if (!status)
+		status = tw_one_lay(one, err);
+	if (!status)
+		status = tw_one_join(one, err);
+	if (!status) {
+		tw_one_write(one);
+		if (one->texts.failed || lines->failed)
+			status = tw_one_no_memory(err);
+	}
+	release(one);
+	return status;
+}
+
+/* "Rank 3 - GPU Stream": the name that a merge gives to the process of a GPU. */
+static bool is_merged_name(const char *name)
+{
+	static const char front[] = "Rank ", behind[] = " - GPU Stream";
+
+	if (strncmp(name, front, sizeof(front) - 1))
+		return false;
+	for (name += sizeof(front) - 1; *name >= '0' && *name <= '9'; name++)
+		;
+	return !strncmp(name, behind, sizeof(behind) - 1);
+}
+
+bool tw_one_is_merged(const struct trawl_trace *trace)
+{
+	struct tw_arg arg;
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count; i++)
+		if (trace->events.phase[i] == 'M' && trace->events.name[i] == TW_KEY_process_name &&
+		    tw_trace_arg(trace, i, TW_KEY_name, &arg) && arg.kind == TW_ARG_TEXT &&
+		    is_merged_name(tw_pool_text(&trace->texts, arg.text, NULL)))
+			return true;
+	return false;
+}
