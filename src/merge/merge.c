@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* Text of a rank that waits for its turn: no more than this, and no more than a part of memory. */
-#define MOST_WAITING ((int64_t)48 << 20)
+#define MOST_WAITING ((int64_t)24 << 20)
 
 struct merging {
 	struct tw_merge *merge;
