@@ -39,7 +39,7 @@ ALLOWED = {
     "standalone": "base io json data table store derive model analysis findings render",
     "nsys": "base data db table",
     "ranks": "base io json data store derive analysis model table cluster",
-    "merge": "base io json data store trace derive analysis ranks table",
+    "merge": "base io json data store trace derive analysis cluster ranks table",
     "cluster": "base",
     "mpi": "cluster",
     "cli": None,  # all

@@ -1,8 +1,10 @@
 /* trawl merge: one timeline of all ranks. */
 #include "cli/ranks.h"
+#include "cli/together.h"
 
 #include "merge/compat.h"
 #include "merge/merge.h"
+#include "ranks/gather.h"
 #include "render/escape.h"
 #include "table/table.h"
 
@@ -271,6 +273,34 @@ static int run(struct merge_command *m, struct tw_rank_set *set)
 	return status ? status : told;
 }
 
+/* In a process that is led: reduces and merges what it is told to. */
+static int be_led(const struct merge_command *m)
+{
+	/* As alignment asks process 0 for: see align.c. */
+	const struct tw_load_options load = {
+		.threads = m->options.threads,
+		.max_memory = m->options.max_memory,
+		.block_size = m->options.block_size,
+	};
+	const struct trawl_allocator *a = trawl_allocator_default();
+	struct trawl_error err;
+	struct tw_str task;
+	bool over = false;
+	int status = 0;
+
+	tw_str_init(&task, a);
+	while (!status && !over) {
+		status = tw_cluster_await(cli_cluster(), &task, &over, &err);
+		if (status || over)
+			break;
+		status = task.len && task.ptr[0] == TW_TASK_MERGE ?
+				 tw_merge_share(task.ptr, task.len, &m->options, a, &err) :
+				 tw_gather_share(task.ptr, task.len, &load, cli_cluster(), a, &err);
+	}
+	tw_str_release(&task);
+	return status ? cli_together_fail(&err) : CLI_LED;
+}
+
 static int compat(const struct merge_command *m, int argc, char **argv)
 {
 	struct tw_merge_compat c = {
@@ -327,6 +357,9 @@ int cli_merge(const struct cli_command *command, int argc, char **argv)
 	status = check_options(&m);
 	if (status >= 0)
 		return status;
+	m.options.cluster = cli_cluster();
+	if (cli_is_led())
+		return be_led(&m);
 	if (m.compat)
 		return compat(&m, count, argv);
 	status = tw_merge_find(&set, (const char *const *)argv, (size_t)count, m.trace_name,

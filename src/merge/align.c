@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/times.h"
-#include "ranks/load.h"
+#include "ranks/gather.h"
 
 #include <string.h>
 
@@ -115,7 +115,9 @@ static int align_by_collectives(struct tw_merge *merge, const struct tw_merge_op
 
 	if (status)
 		return status;
-	status = tw_job_load(&job, &set, &load, merge->allocator, err);
+	status = options->cluster ?
+			 tw_job_gather(&job, &set, &load, options->cluster, merge->allocator, err) :
+			 tw_job_load(&job, &set, &load, merge->allocator, err);
 	/* Whoever reads them next says what is wrong with them. */
 	if (status && status != TRAWL_ENOMEM && status != TRAWL_ECANCELED) {
 		tw_job_release(&job);

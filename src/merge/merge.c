@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "json/reader.h"
 #include "json/writer.h"
+#include "merge/merging.h"
 #include "merge/one.h"
 #include "merge/peek.h"
 
@@ -16,22 +17,6 @@
 
 /* Text of a rank that waits for its turn: no more than this, and no more than a part of memory. */
 #define MOST_WAITING ((int64_t)24 << 20)
-
-struct merging {
-	struct tw_merge *merge;
-	const struct tw_merge_options *options;
-	struct tw_turns turns;
-	unsigned threads;		      /* for each trace */
-	const struct trawl_allocator *memory; /* that one rank leaves to the next */
-
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	size_t granted; /* ranks that memory was given to, in their order */
-	size_t running;
-	int64_t budget, taken;
-	int64_t bytes, bytes_done;
-	bool canceled;
-};
 
 bool tw_merge_is_gzip(const char *path)
 {
@@ -68,7 +53,7 @@ static int64_t half_of_memory(void)
 }
 
 /* False when the work was called off. */
-static bool take_memory(struct merging *m, size_t i, int64_t need)
+static bool take_memory(struct tw_merging *m, size_t i, int64_t need)
 {
 	bool go_on;
 
@@ -84,7 +69,7 @@ static bool take_memory(struct merging *m, size_t i, int64_t need)
 	return go_on;
 }
 
-static void give_back(struct merging *m, int64_t need)
+static void give_back(struct tw_merging *m, int64_t need)
 {
 	pthread_mutex_lock(&m->lock);
 	m->running--;
@@ -96,24 +81,32 @@ static void give_back(struct merging *m, int64_t need)
 /* ---- a rank */
 
 struct reading {
-	struct merging *m;
+	struct tw_merging *m;
 	int64_t told; /* bytes of the file that progress has heard of */
 };
 
-static int tell(void *context, int64_t bytes_read, int64_t file_size)
+void tw_merging_tell(struct tw_merging *m, int64_t bytes)
 {
-	struct reading *r = context;
-	struct merging *m = r->m;
-
-	(void)file_size;
 	pthread_mutex_lock(&m->lock);
-	m->bytes_done += bytes_read - r->told;
-	r->told = bytes_read;
+	m->bytes_done += bytes;
 	if (m->options->progress &&
 	    m->options->progress(m->options->progress_context, m->bytes_done, m->bytes))
 		m->canceled = true;
 	pthread_mutex_unlock(&m->lock);
-	return m->canceled;
+}
+
+static int tell(void *context, int64_t bytes_read, int64_t file_size)
+{
+	struct reading *r = context;
+	bool canceled;
+
+	(void)file_size;
+	tw_merging_tell(r->m, bytes_read - r->told);
+	r->told = bytes_read;
+	pthread_mutex_lock(&r->m->lock);
+	canceled = r->m->canceled;
+	pthread_mutex_unlock(&r->m->lock);
+	return canceled;
 }
 
 static int take_defects(struct tw_merge *merge, struct tw_merged *rank,
@@ -204,9 +197,9 @@ static int take_about(struct tw_merge *merge, struct tw_merged *rank,
 	return rank->about ? 0 : -1;
 }
 
-static int merge_trace(struct merging *m, struct tw_merged *rank, const struct trawl_trace *trace,
-		       struct tw_lines *lines, const struct trawl_allocator *allocator,
-		       struct trawl_error *err)
+static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
+		       const struct trawl_trace *trace, struct tw_lines *lines,
+		       const struct trawl_allocator *allocator, struct trawl_error *err)
 {
 	struct tw_one one = {
 		.allocator = allocator,
@@ -236,7 +229,7 @@ static int merge_trace(struct merging *m, struct tw_merged *rank, const struct t
 	return status;
 }
 
-static int read_rank(struct merging *m, struct tw_merged *rank, struct tw_lines *lines,
+static int read_rank(struct tw_merging *m, struct tw_merged *rank, struct tw_lines *lines,
 		     struct trawl_error *err)
 {
 	const struct tw_rank_file *file = &m->merge->set.files[rank->file];
@@ -260,22 +253,12 @@ static int read_rank(struct merging *m, struct tw_merged *rank, struct tw_lines 
 	return status;
 }
 
-static void merge_rank(void *context, size_t i)
+void tw_merging_read(struct tw_merging *m, struct tw_merged *rank, struct tw_lines *lines)
 {
-	struct merging *m = context;
-	struct tw_merged *rank = &m->merge->ranks[i];
 	const struct tw_rank_file *file = &m->merge->set.files[rank->file];
-	int64_t need = memory_for(file);
-	bool go_on = take_memory(m, i, need);
-	struct tw_lines lines;
 	struct trawl_error err = { 0 };
-	int status = TRAWL_ECANCELED;
+	int status = read_rank(m, rank, lines, &err);
 
-	tw_lines_init(&lines, &m->turns, i, m->memory);
-	if (go_on)
-		status = read_rank(m, rank, &lines, &err);
-	give_back(m, need);
-	tw_lines_end(&lines);
 	if (status)
 		tw_merged_leave_out(m->merge, rank,
 				    status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE :
@@ -283,7 +266,27 @@ static void merge_rank(void *context, size_t i)
 				    status, err.message);
 }
 
-static void merge_ranks(struct merging *m)
+void tw_merging_rank(void *context, size_t i)
+{
+	struct tw_merging *m = context;
+	struct tw_merged *rank = &m->merge->ranks[i];
+	bool elsewhere = m->together && tw_together_elsewhere(m->together, i);
+	int64_t need = elsewhere ? 0 : memory_for(&m->merge->set.files[rank->file]);
+	bool go_on = take_memory(m, i, need);
+	struct tw_lines lines;
+
+	tw_lines_init(&lines, &m->turns, i, m->memory);
+	if (elsewhere)
+		tw_together_take(m->together, i, rank, &lines);
+	else if (go_on)
+		tw_merging_read(m, rank, &lines);
+	else
+		tw_merged_leave_out(m->merge, rank, TW_RANK_UNREADABLE, TRAWL_ECANCELED, "");
+	give_back(m, need);
+	tw_lines_end(&lines);
+}
+
+static void merge_ranks(struct tw_merging *m)
 {
 	size_t count = m->merge->count, i;
 	unsigned threads = m->options->threads;
@@ -298,7 +301,10 @@ static void merge_ranks(struct merging *m)
 	pthread_cond_init(&m->changed, NULL);
 	for (i = 0; i < count; i++)
 		m->bytes += m->merge->set.files[m->merge->ranks[i].file].bytes;
-	tw_parallel(threads, count, merge_rank, m);
+	if (m->options->cluster && tw_cluster_size(m->options->cluster) > 1)
+		tw_together_merge(m, m->options->cluster, threads);
+	else
+		tw_parallel(threads, count, tw_merging_rank, m);
 	pthread_cond_destroy(&m->changed);
 	pthread_mutex_destroy(&m->lock);
 	tw_turns_destroy(&m->turns);
@@ -370,14 +376,15 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 		 struct trawl_error *err)
 {
 	struct tw_merge_options options = *given;
-	struct merging m = { .merge = merge, .options = &options };
+	struct tw_merging m = { .merge = merge, .options = &options };
 	struct tw_reuse *memory;
 	int status;
 
 	*merge = (struct tw_merge){ .allocator = allocator, .set = *set };
 	memset(set, 0, sizeof(*set));
 	if (!options.threads)
-		options.threads = tw_thread_count();
+		options.threads = options.cluster ? tw_cluster_threads(options.cluster) :
+						    tw_thread_count();
 	status = tw_merge_plan(merge, &options, err);
 	if (!status)
 		status = tw_merge_align(merge, &options, err);
@@ -386,8 +393,10 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 	if (status)
 		return status;
 	memory = tw_reuse_new(allocator);
-	if (!memory)
+	if (!memory || tw_pool_init(&merge->texts, allocator)) {
+		tw_reuse_free(memory);
 		return tw_one_no_memory(err);
+	}
 	m.memory = tw_reuse_allocator(memory);
 	write_front(merge);
 	merge_ranks(&m);
@@ -414,6 +423,8 @@ void tw_merge_release(struct tw_merge *merge)
 	if (!a)
 		return;
 	tw_deflate_abort(merge->out);
+	if (merge->texts.allocator)
+		tw_pool_release(&merge->texts);
 	for (i = 0; i < merge->file_count && merge->ranks; i++) {
 		struct tw_merged *rank = &merge->ranks[i];
 

@@ -8,7 +8,9 @@
 #ifndef TW_MERGE_MERGE_H
 #define TW_MERGE_MERGE_H
 
+#include "cluster/cluster.h"
 #include "ranks/clocks.h"
+#include "store/pool.h"
 #include "trawl/trace.h"
 
 /* Where frameworks that write a directory a rank put their trace. */
@@ -21,6 +23,7 @@ struct tw_merge_options {
 	bool keep_all;	    /* every event, not only what concerns the GPU */
 	int64_t most_ranks; /* ranks below this one, -1: all */
 	enum tw_align align;
+	struct tw_cluster *cluster; /* processes that merge together, NULL: this one alone */
 	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_done, int64_t bytes);
 	void *progress_context;
@@ -60,6 +63,7 @@ struct tw_merge {
 	enum tw_align align;  /* what was done */
 	bool unsure;	      /* the clock of a rank could not be aligned */
 	struct tw_deflate *out;
+	struct tw_pool texts; /* of defects that other processes told */
 };
 
 /*
@@ -81,6 +85,15 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 int tw_merge_commit(struct tw_merge *merge, struct trawl_error *err) TRAWL_MUST_CHECK;
 /* Without _commit what was written is removed. */
 void tw_merge_release(struct tw_merge *merge);
+
+/*
+ * In a process that is led by another, which merges: does one task of TW_TASK_MERGE as
+ * tw_cluster_await() gave it, with the options of process 0.  What goes wrong with files is sent;
+ * what is left is that process 0 cannot be reached.
+ */
+int tw_merge_share(const char *task, size_t len, const struct tw_merge_options *options,
+		   const struct trawl_allocator *allocator,
+		   struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* Whether a name asks for gzip. */
 bool tw_merge_is_gzip(const char *path);

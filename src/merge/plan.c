@@ -39,6 +39,18 @@ struct peeking {
 	int64_t *world_size; /* by file */
 };
 
+/* Of a file that does not look like a trace: what it is, or what is wrong with it. */
+static int ask_reader(const struct tw_rank_file *file, const struct trawl_allocator *allocator,
+		      struct trawl_error *err)
+{
+	const struct trawl_read_options options = { .allocator = allocator, .threads = 1 };
+	struct trawl_trace *trace = NULL;
+	int status = trawl_trace_read(&trace, file->path, &options, err);
+
+	trawl_trace_free(trace);
+	return status;
+}
+
 static void peek_file(void *context, size_t i)
 {
 	struct peeking *p = context;
@@ -55,10 +67,13 @@ static void peek_file(void *context, size_t i)
 	rank->device_count = peek.device_count;
 	p->world_size[i] = peek.world_size;
 	rank->state = TW_RANK_READ;
-	if (status && (file->named || status == TRAWL_EIO))
-		tw_merged_leave_out(p->merge, rank, TW_RANK_UNREADABLE, status, err.message);
-	else if (status || (!peek.is_trace && !file->named))
-		rank->state = TW_RANK_NOT_A_TRACE;
+	if (!status && !peek.is_trace)
+		status = ask_reader(file, p->merge->allocator, &err);
+	if (status)
+		tw_merged_leave_out(p->merge, rank,
+				    status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE :
+									      TW_RANK_UNREADABLE,
+				    status, err.message);
 	else if (peek.merged && file->named)
 		tw_merged_leave_out(p->merge, rank, TW_RANK_UNREADABLE, TRAWL_EUSAGE,
 				    "it is a merged trace, and no trace of one rank");

@@ -118,3 +118,18 @@ void tw_lines_end(struct tw_lines *lines)
 	pthread_cond_broadcast(&turns->changed);
 	pthread_mutex_unlock(&turns->lock);
 }
+
+void tw_lines_take(struct tw_lines *lines, struct tw_str *out)
+{
+	struct tw_page *page, *next;
+
+	if (!lines->failed)
+		close_page(lines);
+	out->failed |= lines->failed;
+	tw_str_reserve(out, lines->waiting);
+	for (page = lines->first; page; page = next) {
+		next = page->next;
+		tw_str_add(out, page->text, page->used);
+		free_page(lines, page);
+	}
+}

@@ -5,6 +5,7 @@
 #ifndef TW_MERGE_TURNS_H
 #define TW_MERGE_TURNS_H
 
+#include "base/str.h"
 #include "io/deflate.h"
 
 #include <pthread.h>
@@ -41,6 +42,9 @@ void tw_lines_init(struct tw_lines *lines, struct tw_turns *turns, size_t number
 bool tw_lines_more(struct tw_lines *lines, size_t need);
 /* Writes what there is, when it is its turn, and hands the turn on.  To be called in any case. */
 void tw_lines_end(struct tw_lines *lines);
+
+/* Instead: adds all text to `out`, where there was no turn; out->failed tells of a failure. */
+void tw_lines_take(struct tw_lines *lines, struct tw_str *out);
 
 static inline bool tw_lines_room(struct tw_lines *lines, size_t need)
 {

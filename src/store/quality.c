@@ -13,6 +13,22 @@ static const struct {
 #undef TW_DEFECT
 };
 
+bool tw_quality_find(const char *kind, size_t len, struct trawl_defect *out)
+{
+	size_t i;
+
+	*out = (struct trawl_defect){ .offset = -1, .event = -1, .row = -1 };
+	for (i = 0; i < TW_DEFECT_COUNT; i++) {
+		if (strlen(kinds[i].kind) != len || memcmp(kinds[i].kind, kind, len))
+			continue;
+		out->kind = kinds[i].kind;
+		out->severity = kinds[i].severity;
+		out->meaning = kinds[i].meaning;
+		return true;
+	}
+	return false;
+}
+
 void tw_quality_init(struct tw_quality *quality)
 {
 	size_t i;

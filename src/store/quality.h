@@ -34,6 +34,10 @@ void tw_quality_add_row(struct tw_quality *quality, enum tw_defect kind, int64_t
 void tw_quality_append(struct tw_quality *quality, const struct tw_quality *more, int64_t events);
 /* Kinds seen, worst first; at most TW_DEFECT_COUNT entries of `out` are filled. */
 size_t tw_quality_list(const struct tw_quality *quality, struct trawl_defect *out);
+
+/* What is the same in all defects of a kind, by its name; false when there is no such kind. */
+bool tw_quality_find(const char *kind, size_t len, struct trawl_defect *out);
+
 /* "table NAME, row N" of a defect that has a table. */
 const char *tw_defect_place(const struct trawl_defect *defect, char *buffer, size_t size);
 /* Something was left out. */

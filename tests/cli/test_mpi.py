@@ -81,6 +81,58 @@ class JobCase(Case):
         self.assertEqual(texts[0], texts[1])
 
 
+class Merge(JobCase):
+    def assertMerged(self, *options, rc=0, name="merged.json"):
+        alone = trawl("merge", self.ranks, "-o", self.tmp / name, *options)
+        self.assertExit(alone, rc)
+        merged = (self.tmp / name).read_bytes()
+        for processes in (1, 2, 4, 8):
+            with self.subTest(processes=processes):
+                (self.tmp / name).unlink()
+                got = mpirun(processes, "merge", self.ranks, "-o", self.tmp / name, *options)
+                self.assertEqual((got.rc, got.out, got.err), (rc, alone.out, alone.err))
+                self.assertEqual((self.tmp / name).read_bytes(), merged)
+        return alone
+
+    def test_any_number_of_processes(self):
+        self.assertMerged()
+
+    def test_everything_into_gzip_by_collectives(self):
+        self.assertMerged("--keep", "all", "--align", "collectives", name="merged.json.gz")
+
+    def test_what_is_odd(self):
+        # A rank that is cut off, one with a defect to tell of, one that is none, one not there.
+        path = self.ranks / "rank0_trace.json"
+        path.write_bytes(path.read_bytes()[:-3000])
+        path = self.ranks / "rank1_trace.json"
+        path.write_text(path.read_text().replace('"dur": ', '"dur": -', 1))
+        (self.ranks / "rank3_trace.json").write_text("no trace")
+        (self.ranks / "rank4_trace.json").unlink()
+        alone = self.assertMerged(rc=3)
+        for name in ("rank0_trace", "rank1_trace", "rank3_trace"):
+            self.assertIn(name, alone.err)
+
+    def test_nothing_to_read(self):
+        for path in self.ranks.iterdir():
+            path.write_text("{}")
+        alone = trawl("merge", self.ranks, "-o", self.tmp / "merged.json")
+        self.assertExit(alone, 1)
+        got = mpirun(3, "merge", self.ranks, "-o", self.tmp / "merged.json")
+        self.assertEqual((got.rc, of_trawl(got)), (alone.rc, of_trawl(alone)))
+        self.assertFalse((self.tmp / "merged.json").exists())
+
+    def test_compat_is_of_one(self):
+        (self.ranks / "rank0").mkdir()
+        (self.ranks / "rank0_trace.json").rename(self.ranks / "rank0/trace_step19.json")
+        outputs = []
+        for processes in (1, 3):
+            got = mpirun(processes, "merge", self.ranks, "--compat", "-n", "1", "-o",
+                         self.tmp / "merged.json")
+            self.assertExit(got, 0)
+            outputs.append((got.out, (self.tmp / "merged.json").read_bytes()))
+        self.assertEqual(outputs[0], outputs[1])
+
+
 class SameBytes(JobCase):
     def test_any_number_of_processes(self):
         alone = self.alone()
@@ -222,8 +274,8 @@ class Lost(JobCase):
         self.files = [self.ranks / f"rank{r}_trace.json" for r in (0, 1, 2)]
         self.out = self.tmp / "out"
 
-    def start(self, **keywords):
-        line = command(3, "collectives", *self.files, "-o", self.out, **keywords)
+    def start(self, name="collectives", **keywords):
+        line = command(3, name, *self.files, "-o", self.out, **keywords)
         # Into files, not pipes: of mpirun's children some may live on for a moment.
         self.said = [open(self.tmp / name, "w+b") for name in ("stdout", "stderr")]
         self.line = line
@@ -284,7 +336,8 @@ class Lost(JobCase):
                     self.assertFalse(self.out.exists(), str(result))
                     self.assertFalse(self.pids(), "still there")
 
-    def test_others_go_on(self):
+    def lose(self, victim, name="collectives"):
+        """A run that goes on without a process; the others' exit statuses, what was said."""
         # MPICH's mpirun leaves the others alone when asked to; as one of 4.0 often ends them all
         # the same when the process was its child, there is a shell between them.
         status = self.tmp / "status"
@@ -292,10 +345,14 @@ class Lost(JobCase):
         between.write_text(f"#!/bin/sh\ntrap '' USR1 PIPE\n'{TRAWL}' \"$@\"\n"
                            f"echo $? > '{status}'$PMI_RANK\n")
         between.chmod(0o755)
-        process = self.start(options=("-disable-auto-cleanup",), program=between)
-        os.kill(self.pids()[2], signal.SIGKILL)
+        process = self.start(name, options=("-disable-auto-cleanup",), program=between)
+        os.kill(self.pids()[victim], signal.SIGKILL)
         result = self.finish(process)
         self.assertEqual(pathlib.Path(f"{status}0").read_text().strip(), "3", str(result))
+        return result
+
+    def test_others_go_on(self):
+        result = self.lose(2)
         said = [x for x in of_trawl(result) if "process 2 of 3 was lost" in x]
         self.assertEqual(len(said), 1, str(result))
         self.assertIn(self.pipe.name, said[0])
@@ -305,6 +362,20 @@ class Lost(JobCase):
         alone = trawl("collectives", *self.files, "-o", self.tmp / "alone")
         self.assertExit(alone, 3)
         self.assertEqual(sorted(contents(self.tmp / "alone")), sorted(contents(self.out)))
+        self.assertEqual(result.out, alone.out)
+
+    def test_others_go_on_merging(self):
+        self.out = self.tmp / "merged.json"
+        # What is read from a pipe tells its base time too late.
+        result = self.lose(1, "merge")
+        said = [x for x in of_trawl(result) if "process 1 of 3: was lost" in x]
+        self.assertEqual(len(said), 1, str(result))
+        self.assertIn(self.pipe.name, said[0])
+        self.pipe.unlink()
+        self.pipe.write_text("no trace")
+        alone = trawl("merge", *self.files, "-o", self.tmp / "alone.json", "--align", "none")
+        self.assertExit(alone, 3)
+        self.assertEqual(self.out.read_bytes(), (self.tmp / "alone.json").read_bytes())
         self.assertEqual(result.out, alone.out)
 
 
