@@ -13,7 +13,7 @@ void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[3])
 	const struct cli_option table[3] = {
 		{ "max-memory", 0, CLI_SIZE, "SIZE", &ranks->max_memory,
 		  "for traces held at once, such as 16G (default: half of the machine's)" },
-		{ "gpus-per-node", 0, CLI_COUNT, "N", &ranks->gpus_per_node,
+		{ "gpus-per-node", 0, CLI_POSITIVE, "N", &ranks->gpus_per_node,
 		  "GPUs of a host (default: as the traces tell)" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
@@ -56,6 +56,35 @@ static void tell_left_out(const struct tw_job *job)
 	}
 }
 
+/* Ranks that show other steps than the first that shows any compare badly. */
+static void tell_steps(const struct tw_job *job)
+{
+	const struct tw_rank *first = NULL, *other = NULL;
+	size_t i, n = 0;
+
+	for (i = 0; i < job->count; i++) {
+		const struct tw_rank *rank = &job->ranks[i];
+
+		if (rank->first_step < 0)
+			continue;
+		if (!first)
+			first = rank;
+		if (rank->first_step == first->first_step && rank->last_step == first->last_step)
+			continue;
+		if (!other)
+			other = rank;
+		n++;
+	}
+	if (n)
+		cli_message("the traces are not of the same steps: rank %lld shows %lld-%lld, %zu "
+			    "other%s not, such as rank %lld with %lld-%lld (--step looks at those "
+			    "that all have)",
+			    (long long)first->rank, (long long)first->first_step,
+			    (long long)first->last_step, n, n == 1 ? " does" : "s do",
+			    (long long)other->rank, (long long)other->first_step,
+			    (long long)other->last_step);
+}
+
 static void tell_ranks(const struct tw_job *job)
 {
 	struct tw_str list;
@@ -72,6 +101,7 @@ static void tell_ranks(const struct tw_job *job)
 				    "counts",
 				    path, (long long)rank->name_rank, (long long)rank->rank);
 	}
+	tell_steps(job);
 	if (!job->missing_count)
 		return;
 	tw_str_init(&list, trawl_allocator_default());

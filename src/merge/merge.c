@@ -8,6 +8,7 @@
 #include "merge/merging.h"
 #include "merge/one.h"
 #include "merge/peek.h"
+#include "ranks/merged.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -211,9 +212,8 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	int status;
 
 	rank->told_rank = trace->world_size == 1 ? -1 : trace->rank;
-	if (tw_one_is_merged(trace))
-		return trawl_error_set(err, TRAWL_EUSAGE,
-				       "it is a merged trace, and no trace of one rank");
+	if (tw_is_merged_trace(trace))
+		return trawl_error_set(err, TRAWL_EUSAGE, TW_MERGED_TRACE);
 	if (!trace->events.count)
 		return trawl_error_set(err, TRAWL_ENODATA, "no events in it");
 	if (take_defects(m->merge, rank, trace) || take_about(m->merge, rank, trace))

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "merge/peek.h"
 #include "merge/texts.h"
+#include "ranks/merged.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,7 +77,7 @@ static void peek_file(void *context, size_t i)
 				    status, err.message);
 	else if (peek.merged && file->named)
 		tw_merged_leave_out(p->merge, rank, TW_RANK_UNREADABLE, TRAWL_EUSAGE,
-				    "it is a merged trace, and no trace of one rank");
+				    TW_MERGED_TRACE);
 	else if (peek.merged)
 		rank->state = TW_RANK_NOT_A_TRACE;
 }

@@ -11,6 +11,8 @@ int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator)
 		.rank = -1,
 		.worst = TRAWL_NOTE,
 		.name_rank = -1,
+		.first_step = -1,
+		.last_step = -1,
 		.world_size = -1,
 		.base_time_ns = TRAWL_TIME_NONE,
 		.host = "",

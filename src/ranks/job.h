@@ -49,11 +49,13 @@ struct tw_rank {
 	int64_t rank;
 	enum tw_rank_rule rule;
 	enum tw_rank_state state;
-	enum trawl_severity worst;	  /* of what is odd in the trace, TRAWL_NOTE: nothing is */
-	uint32_t file;			  /* index in the set */
-	int64_t name_rank;		  /* what the file's name says, -1: nothing */
+	enum trawl_severity worst; /* of what is odd in the trace, TRAWL_NOTE: nothing is */
+	int status;	   /* enum trawl_status of what kept it from being read, 0: nothing */
+	uint32_t file;	   /* index in the set */
+	int64_t name_rank; /* what the file's name says, -1: nothing */
 	int64_t world_size, base_time_ns; /* -1, TRAWL_TIME_NONE: not told */
 	int64_t device_count;		  /* GPUs of the host, 0: not told */
+	int64_t first_step, last_step;	  /* of the profiler, -1: none are told */
 	uint64_t bytes, events, gpu_events;
 	int64_t first_ns, last_ns;   /* of GPU work, where there is any */
 	struct tw_timeline timeline; /* of all GPU work */

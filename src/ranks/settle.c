@@ -121,16 +121,16 @@ static int share_out(struct tw_job *job, struct tw_rank *ranks, size_t count)
 	return 0;
 }
 
-/* Why there is no rank left: the first file's reason. */
+/* Why there is no rank left: the first file's reason, which may be what was asked for. */
 static int nothing_left(const struct tw_job *job, struct trawl_error *err)
 {
 	const struct tw_rank *first = &job->left_out[0];
+	int status = first->status == TRAWL_EUSAGE ? TRAWL_EUSAGE : TRAWL_ENODATA;
 
 	if (job->left_out_count == 1)
-		return trawl_error_set(err, TRAWL_ENODATA, "%s: %s",
-				       job->set.files[first->file].path, first->message);
-	return trawl_error_set(err, TRAWL_ENODATA,
-			       "none of %zu files can be analysed; the first, %s: %s",
+		return trawl_error_set(err, status, "%s: %s", job->set.files[first->file].path,
+				       first->message);
+	return trawl_error_set(err, status, "none of %zu files can be analysed; the first, %s: %s",
 			       job->left_out_count, job->set.files[first->file].path,
 			       first->message);
 }
