@@ -81,7 +81,7 @@ static void peek_file(void *context, size_t i)
 		rank->state = TW_RANK_NOT_A_TRACE;
 }
 
-/* By what the trace tells, else its name, else its place among those that are traces. */
+/* Of what is left out, the name tells it at the most. */
 static void number_ranks(struct tw_merge *merge)
 {
 	int64_t place = 0;
@@ -90,14 +90,11 @@ static void number_ranks(struct tw_merge *merge)
 	for (i = 0; i < merge->file_count; i++) {
 		struct tw_merged *rank = &merge->ranks[i];
 
-		if (rank->rank >= 0 && tw_merged_is_in(rank)) {
-			rank->rule = TW_RANK_BY_METADATA;
-		} else if (rank->name_rank >= 0) {
+		if (tw_merged_is_in(rank)) {
+			rank->rule = tw_rank_number(&rank->rank, rank->name_rank, place);
+		} else {
 			rank->rank = rank->name_rank;
 			rank->rule = TW_RANK_BY_NAME;
-		} else {
-			rank->rank = tw_merged_is_in(rank) ? place : -1;
-			rank->rule = TW_RANK_BY_ORDER;
 		}
 		place += rank->state != TW_RANK_NOT_A_TRACE;
 		if (tw_merged_is_in(rank) && rank->rank >= TW_MERGE_MOST_RANK)
