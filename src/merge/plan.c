@@ -23,15 +23,9 @@ static char *keep(const struct tw_merge *merge, const char *text)
 void tw_merged_leave_out(struct tw_merge *merge, struct tw_merged *rank, enum tw_rank_state state,
 			 int status, const char *message)
 {
-	const char *path = merge->set.files[rank->file].path;
-	size_t len = strlen(path);
-
-	/* Whoever tells of it names the file. */
-	if (!strncmp(message, path, len) && message[len] == ':')
-		message += len + 1 + (message[len + 1] == ' ');
 	rank->state = state;
 	rank->status = status;
-	rank->message = keep(merge, message);
+	rank->message = keep(merge, tw_without_path(message, merge->set.files[rank->file].path));
 }
 
 struct peeking {
