@@ -1,5 +1,5 @@
 /*
- * all_to_allv: each rank sends what it likes to each other.  Source: TraceLens; spec 7.4.
+ * all_to_allv: each rank sends what it likes to each other.  Source: TraceLens.
  */
 #ifndef TW_RANKS_EXCHANGE_H
 #define TW_RANKS_EXCHANGE_H

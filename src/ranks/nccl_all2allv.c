@@ -1,6 +1,6 @@
 /*
  * all_to_allv: a row each, with what each rank sent and received behind.
- * Source: TraceLens; spec 7.4.
+ * Source: TraceLens.
  */
 #include "ranks/exchange.h"
 

@@ -1,4 +1,4 @@
-/* all_to_allv by process group and type.  Source: TraceLens; spec 7.4. */
+/* all_to_allv by process group and type.  Source: TraceLens. */
 #include "ranks/exchange.h"
 
 #include "analysis/groups.h"

@@ -78,7 +78,7 @@ void tw_rank_list_add(struct tw_str *out, const int64_t *ranks, size_t count)
 	}
 }
 
-/* Source: TraceLens' node_span; spec 7.6. */
+/* Source: TraceLens' node_span. */
 const char *tw_node_span(const char *ranks, int64_t gpus_per_node)
 {
 	bool whole = true, first = true;
