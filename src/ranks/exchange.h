@@ -6,8 +6,6 @@
 
 #include "ranks/facts.h"
 
-#define TW_GB_IN_MB 1024.0
-
 struct tw_exchange {
 	const struct tw_match *match;
 	double total_mb, largest_mb, mean_mb; /* sent, over the ranks; NaN: not known */
@@ -26,8 +24,5 @@ bool tw_exchange_of(const struct tw_ranks_input *in, const struct tw_match *matc
 int tw_exchanges_list(const struct tw_ranks_input *in, struct tw_exchange **list,
 		      size_t *count) TRAWL_MUST_CHECK;
 void tw_exchanges_free(const struct tw_ranks_input *in, struct tw_exchange *list, size_t count);
-
-/* GB/s (2^30) of megabytes in a time; NaN without either. */
-double tw_exchange_rate(double megabytes, int64_t ns);
 
 #endif
