@@ -153,11 +153,6 @@ static struct trawl_table *excerpt_of(const struct trawl_table *from, const stru
 	return table;
 }
 
-static void add_heading(struct tw_str *out, const char *text, bool colour)
-{
-	tw_str_addf(out, "\n%s%s%s\n", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
-}
-
 static void add_excerpt(const struct cli_collectives *c, const struct excerpt *e, unsigned width,
 			bool colour, struct tw_str *out)
 {
@@ -167,7 +162,7 @@ static void add_excerpt(const struct cli_collectives *c, const struct excerpt *e
 	if (!from || !trawl_table_rows(from))
 		return;
 	table = excerpt_of(from, e);
-	add_heading(out, e->heading, colour);
+	cli_add_heading(out, e->heading, colour);
 	if (table)
 		tw_render_text(table, out, width, 0);
 	out->failed |= !table;

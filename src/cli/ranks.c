@@ -2,6 +2,7 @@
 
 #include "cli/together.h"
 #include "ranks/gather.h"
+#include "ranks/rank_list.h"
 #include "ranks/tables.h"
 
 #include <stdio.h>
@@ -24,21 +25,10 @@ void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[3])
 void cli_add_rank_list(struct tw_str *out, const int64_t *ranks, size_t count)
 {
 	enum { MOST = 20 };
-	size_t i = 0, parts;
+	size_t told = tw_rank_list_add_some(out, ranks, count, MOST);
 
-	for (parts = 0; i < count && parts < MOST; parts++) {
-		size_t last = i;
-
-		while (last + 1 < count && ranks[last + 1] == ranks[last] + 1)
-			last++;
-		tw_str_addf(out, "%s%lld", parts ? ", " : "", (long long)ranks[i]);
-		if (last > i)
-			tw_str_addf(out, "%s%lld", last > i + 1 ? "-" : ", ",
-				    (long long)ranks[last]);
-		i = last + 1;
-	}
-	if (i < count)
-		tw_str_addf(out, " and %zu more", count - i);
+	if (told < count)
+		tw_str_addf(out, " and %zu more", count - told);
 }
 
 static void tell_left_out(const struct tw_job *job)

@@ -5,13 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NS_PER_S 1e9
-
-double tw_exchange_rate(double megabytes, int64_t ns)
-{
-	return ns > 0 ? megabytes / TW_GB_IN_MB / ((double)ns / NS_PER_S) : (double)NAN;
-}
-
 /* -1: not recorded, or no number. */
 static int64_t nelems_of(const struct tw_rank *rank, const struct tw_collective *c)
 {

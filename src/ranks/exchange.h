@@ -1,12 +1,10 @@
 /*
- * all_to_allv: each rank sends what it likes to each other.  Source: TraceLens; spec 7.4.
+ * all_to_allv: each rank sends what it likes to each other.  Source: TraceLens.
  */
 #ifndef TW_RANKS_EXCHANGE_H
 #define TW_RANKS_EXCHANGE_H
 
 #include "ranks/facts.h"
-
-#define TW_GB_IN_MB 1024.0
 
 struct tw_exchange {
 	const struct tw_match *match;
@@ -26,8 +24,5 @@ bool tw_exchange_of(const struct tw_ranks_input *in, const struct tw_match *matc
 int tw_exchanges_list(const struct tw_ranks_input *in, struct tw_exchange **list,
 		      size_t *count) TRAWL_MUST_CHECK;
 void tw_exchanges_free(const struct tw_ranks_input *in, struct tw_exchange *list, size_t count);
-
-/* GB/s (2^30) of megabytes in a time; NaN without either. */
-double tw_exchange_rate(double megabytes, int64_t ns);
 
 #endif

@@ -38,6 +38,14 @@ void tw_rank_release(struct tw_rank *rank)
 	memset(rank, 0, sizeof(*rank));
 }
 
+enum tw_rank_rule tw_rank_number(int64_t *rank, int64_t name_rank, int64_t place)
+{
+	if (*rank >= 0)
+		return TW_RANK_BY_METADATA;
+	*rank = name_rank >= 0 ? name_rank : place;
+	return name_rank >= 0 ? TW_RANK_BY_NAME : TW_RANK_BY_ORDER;
+}
+
 const char *tw_rank_keep(struct tw_rank *rank, const char *text)
 {
 	return tw_pool_text(&rank->texts, tw_pool_intern_cstr(&rank->texts, text), NULL);

@@ -91,6 +91,11 @@ int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator) 
 void tw_rank_release(struct tw_rank *rank);
 /* Those of a list, and the list. */
 void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_allocator *allocator);
+/*
+ * Which rank a trace is: *rank as the trace tells it (-1: it does not), else as its name does, else
+ * its place among those that are traces.
+ */
+enum tw_rank_rule tw_rank_number(int64_t *rank, int64_t name_rank, int64_t place);
 /* Text into the rank's pool, "" when out of memory (which the pool remembers). */
 const char *tw_rank_keep(struct tw_rank *rank, const char *text);
 void tw_job_release(struct tw_job *job);

@@ -305,16 +305,10 @@ static int keep_tables(struct tw_rank *rank, const struct trawl_report *report,
 static void leave_out(struct tw_rank *rank, const struct tw_rank_file *file, int status,
 		      const struct trawl_error *err)
 {
-	const char *message = err->message;
-	size_t len = strlen(file->path);
-
-	/* The table of ranks names the file beside the message. */
-	if (!strncmp(message, file->path, len) && message[len] == ':')
-		message += len + 1 + (message[len + 1] == ' ');
 	rank->state = status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE :
 								TW_RANK_UNREADABLE;
 	rank->status = status;
-	rank->message = tw_rank_keep(rank, message);
+	rank->message = tw_rank_keep(rank, tw_without_path(err->message, file->path));
 }
 
 /* The report that the rest is taken from: of one table, unless tables of it are to be kept. */
