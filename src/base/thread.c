@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #define MAX_THREADS 64
 
@@ -78,4 +79,28 @@ void tw_gate_wait(struct tw_gate *gate)
 	while (!gate->open)
 		pthread_cond_wait(&gate->opened, &gate->lock);
 	pthread_mutex_unlock(&gate->lock);
+}
+
+void tw_cond_init(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+void tw_cond_wait_ms(pthread_cond_t *condition, pthread_mutex_t *lock, unsigned ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_cond_timedwait(condition, lock, &until);
 }

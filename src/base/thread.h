@@ -31,4 +31,8 @@ void tw_gate_destroy(struct tw_gate *gate);
 void tw_gate_open(struct tw_gate *gate);
 void tw_gate_wait(struct tw_gate *gate);
 
+/* A condition that is waited for with tw_cond_wait_ms(): whatever happens to the time of day. */
+void tw_cond_init(pthread_cond_t *condition);
+void tw_cond_wait_ms(pthread_cond_t *condition, pthread_mutex_t *lock, unsigned ms);
+
 #endif

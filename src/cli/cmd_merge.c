@@ -4,6 +4,7 @@
 
 #include "merge/compat.h"
 #include "merge/merge.h"
+#include "merge/peek.h"
 #include "ranks/gather.h"
 #include "render/escape.h"
 #include "table/table.h"
@@ -222,21 +223,6 @@ static void tell_output(const struct merge_command *m)
 
 /* ---- the command */
 
-/* What is to be written must be none of what is read. */
-static bool is_input(const struct tw_rank_set *set, const char *output)
-{
-	struct stat out, in;
-	size_t i;
-
-	if (stat(output, &out))
-		return false;
-	for (i = 0; i < set->count; i++)
-		if (set->files[i].named && !stat(set->files[i].path, &in) &&
-		    in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-			return true;
-	return false;
-}
-
 static int progress(void *context, int64_t bytes_done, int64_t bytes)
 {
 	return cli_progress_update(context, bytes_done, bytes);
@@ -273,6 +259,50 @@ static int run(struct merge_command *m, struct tw_rank_set *set)
 		cli_message("merged in %.3f s", cli_seconds() - start);
 	tw_merge_release(&merge);
 	return status ? status : told;
+}
+
+static bool is_same_file(const char *path, const struct stat *file)
+{
+	struct stat info;
+
+	return !stat(path, &info) && info.st_dev == file->st_dev && info.st_ino == file->st_ino;
+}
+
+/* What is to be written must be none of what is read, but what an earlier merge has written. */
+static bool is_input(const struct tw_rank_set *set, const char *output)
+{
+	struct tw_peek peek;
+	struct stat out;
+	size_t i;
+
+	if (stat(output, &out))
+		return false;
+	for (i = 0; i < set->count; i++)
+		if (is_same_file(set->files[i].path, &out))
+			return set->files[i].named ||
+			       tw_peek_file(&peek, output, trawl_allocator_default(), NULL) ||
+			       !peek.merged;
+	return false;
+}
+
+/* The same of what --compat reads. */
+static bool is_compat_input(const struct tw_merge_compat *c)
+{
+	struct tw_str path;
+	struct stat out;
+	bool is = false;
+	unsigned r;
+
+	if (stat(c->output, &out))
+		return false;
+	tw_str_init(&path, trawl_allocator_default());
+	for (r = 0; r < c->ranks && !is; r++) {
+		tw_str_clear(&path);
+		tw_str_addf(&path, "%s/rank%u/%s", c->directory, r, c->trace_name);
+		is = !path.failed && is_same_file(path.ptr, &out);
+	}
+	tw_str_release(&path);
+	return is;
 }
 
 /* In a process that is led: reduces and merges what it is told to. */
@@ -317,6 +347,8 @@ static int compat(const struct merge_command *m, int argc, char **argv)
 
 	if (argc != 1)
 		return cli_usage_error(m->command, "--compat takes one directory, not %d", argc);
+	if (is_compat_input(&c))
+		return cli_usage_error(m->command, "-o: '%.200s' is one of the traces", m->output);
 	tw_str_init(&said, trawl_allocator_default());
 	status = tw_merge_compat(&c, &said, trawl_allocator_default(), &err);
 	if (said.len)

@@ -273,6 +273,9 @@ static void merge_ranks(struct tw_merging *m)
 
 	m->threads = threads > count ? threads / (unsigned)count : 1;
 	m->budget = m->options->max_memory ? m->options->max_memory : tw_half_of_memory();
+	/* The processes of a machine share it, unless they were told how much to take. */
+	if (m->options->cluster && !m->options->max_memory)
+		m->budget /= tw_cluster_here(m->options->cluster);
 	share = m->budget / (2 * (int64_t)(threads ? threads : 1));
 	tw_turns_init(&m->turns, m->merge->out,
 		      (size_t)(share < MOST_WAITING ? share : MOST_WAITING));

@@ -12,77 +12,121 @@
 #define HEAD_SIZE ((size_t)4 << 20)
 #define TAIL_SIZE ((size_t)1 << 20)
 
-/* The value of a key, where it stands in `text` in front of `end`; NULL: it does not. */
-static const char *find_value(const char *text, const char *end, const char *key)
+static void take_distributed(struct tw_peek *peek, const char *value, size_t len)
 {
-	size_t len = strlen(key);
-	const char *p = text;
+	const char *member;
+	size_t member_len;
 
-	for (; (p = memmem(p, (size_t)(end - p), key, len)); p += len) {
-		const char *value = tw_skip_space(p + len);
-
-		if (value < end && *value == ':' && (value = tw_skip_space(value + 1)) < end)
-			return value;
-	}
-	return NULL;
-}
-
-static void take_number(const char *text, const char *end, const char *key, int64_t *number)
-{
-	const char *value = find_value(text, end, key), *behind = value;
-
-	if (!value)
-		return;
-	if (*behind == '"')
-		behind++;
-	while (behind < end && (tw_is_digit(*behind) || *behind == '-'))
-		behind++;
-	if (*value == '"' && behind < end && *behind == '"')
-		behind++;
-	if (behind < end)
-		tw_text_integer(value, (size_t)(behind - value), number);
-}
-
-static void take_distributed(struct tw_peek *peek, const char *text, const char *end)
-{
-	const char *value = find_value(text, end, "\"distributedInfo\""), *behind, *member;
-	size_t len;
-
-	if (!value || *value != '{' || !(behind = tw_scan_nested(value, end)))
-		return;
-	member = tw_text_member(value, (size_t)(behind - value), "rank", &len);
-	if (member && !tw_text_integer(member, len, &peek->rank))
+	member = tw_text_member(value, len, "rank", &member_len);
+	if (member && !tw_text_integer(member, member_len, &peek->rank))
 		peek->rank = -1;
-	member = tw_text_member(value, (size_t)(behind - value), "world_size", &len);
-	if (member && !tw_text_integer(member, len, &peek->world_size))
+	member = tw_text_member(value, len, "world_size", &member_len);
+	if (member && !tw_text_integer(member, member_len, &peek->world_size))
 		peek->world_size = -1;
 }
 
-static void take_devices(struct tw_peek *peek, const char *text, const char *end)
+static void take_devices(struct tw_peek *peek, const char *value, size_t len)
 {
-	const char *value = find_value(text, end, "\"deviceProperties\""), *behind;
-	size_t len, n = 0;
+	size_t element, n = 0;
 
-	if (!value || *value != '[' || !(behind = tw_scan_nested(value, end)))
-		return;
-	while (tw_text_element(value, (size_t)(behind - value), n, &len))
+	while (tw_text_element(value, len, n, &element))
 		n++;
 	peek->device_count = (int64_t)n;
 }
 
-/* Fields in a stretch of text; the end of it is a window's. */
-static void take_fields(struct tw_peek *peek, const char *text, const char *end)
+static bool is_key(const char *key, size_t len, const char *name)
 {
-	int64_t merged = -1;
+	return len == strlen(name) && !memcmp(key, name, len);
+}
 
-	if (peek->base_time_ns == TRAWL_TIME_NONE)
-		take_number(text, end, "\"baseTimeNanoseconds\"", &peek->base_time_ns);
-	if (peek->rank < 0 && peek->world_size < 0)
-		take_distributed(peek, text, end);
-	if (!peek->device_count)
-		take_devices(peek, text, end);
-	take_number(text, end, "\"" TW_MERGED_KEY "\"", &merged);
-	peek->merged |= merged >= 0;
+/* A field of the document. */
+static void take_field(struct tw_peek *peek, const char *key, size_t key_len, const char *value,
+		       size_t len)
+{
+	if (is_key(key, key_len, "distributedInfo") && *value == '{')
+		take_distributed(peek, value, len);
+	else if (is_key(key, key_len, "deviceProperties") && *value == '[')
+		take_devices(peek, value, len);
+	else if (is_key(key, key_len, "baseTimeNanoseconds") &&
+		 !tw_text_integer(value, len, &peek->base_time_ns))
+		peek->base_time_ns = TRAWL_TIME_NONE;
+	else if (is_key(key, key_len, TW_MERGED_KEY))
+		peek->merged = true;
+}
+
+/* The quote that ends the string whose text begins at p; `end`: none does. */
+static const char *end_of_string(const char *p, const char *end)
+{
+	for (p = tw_scan_string(p); p < end && *p != '"'; p = tw_scan_string(p))
+		p += *p == '\\' ? 2 : 1;
+	return p < end ? p : end;
+}
+
+/* Behind the value at p, NULL: it does not end here. */
+static const char *behind_value(const char *p, const char *end)
+{
+	if (*p == '{' || *p == '[')
+		return tw_scan_nested(p, end);
+	if (*p == '"') {
+		p = end_of_string(p + 1, end);
+		return p < end ? p + 1 : NULL;
+	}
+	while (p < end && *p != ',' && *p != '}' && *p != ']' && !tw_is_space(*p))
+		p++;
+	return p < end ? p : NULL;
+}
+
+/*
+ * Fields of the document from p on, as far as they are whole, with commas before or between them;
+ * where they end.  `peek` NULL: passes over them.
+ */
+static const char *take_fields(struct tw_peek *peek, const char *p, const char *end)
+{
+	for (;;) {
+		const char *key = tw_skip_space(p), *key_end, *value, *behind;
+
+		if (key < end && *key == ',')
+			key = tw_skip_space(key + 1);
+		if (key >= end || *key != '"')
+			return key;
+		key_end = end_of_string(++key, end);
+		if (key_end >= end)
+			return p;
+		value = tw_skip_space(key_end + 1);
+		if (value >= end || *value != ':')
+			return p;
+		value = tw_skip_space(value + 1);
+		if (value >= end || is_key(key, (size_t)(key_end - key), "traceEvents"))
+			return p;
+		behind = behind_value(value, end);
+		if (!behind)
+			return p;
+		if (peek)
+			take_field(peek, key, (size_t)(key_end - key), value,
+				   (size_t)(behind - value));
+		p = behind;
+	}
+}
+
+/*
+ * Fields behind the events, in text that begins somewhere: behind the first bracket after which
+ * there are only fields and the end of the document.
+ */
+static void take_last_fields(struct tw_peek *peek, const char *text, const char *end)
+{
+	const char *first = NULL, *p;
+
+	for (p = end; p-- > text;) {
+		const char *behind;
+
+		if (*p != ']')
+			continue;
+		behind = take_fields(NULL, p + 1, end);
+		if (behind < end && *behind == '}' && tw_skip_space(behind + 1) >= end)
+			first = p;
+	}
+	if (first)
+		take_fields(peek, first + 1, end);
 }
 
 /* Text from the beginning up to the events, or HEAD_SIZE of it, into the window. */
@@ -114,7 +158,8 @@ static int peek_head(struct tw_peek *peek, struct tw_feed *feed, struct tw_windo
 	/* A bare list of events is a trace, too. */
 	peek->is_trace = events || (*tw_skip_space(window->begin) == '[' &&
 				    memmem(window->begin, len, "\"ph\"", 4));
-	take_fields(peek, window->begin, events ? events : window->end);
+	if (*tw_skip_space(window->begin) == '{')
+		take_fields(peek, tw_skip_space(window->begin) + 1, window->end);
 	return 0;
 }
 
@@ -132,7 +177,7 @@ static int peek_end(struct tw_peek *peek, struct tw_feed *feed, struct tw_window
 	if (status)
 		return status;
 	peek->is_trace |= memmem(window->begin, len, "\"ph\"", 4) != NULL;
-	take_fields(peek, window->begin, window->end);
+	take_last_fields(peek, window->begin, window->end);
 	return 0;
 }
 

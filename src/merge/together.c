@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* A process that merges says that it is alive as often; see tw_cluster_patience(). */
 #define ALIVE_MS 1000
@@ -32,7 +31,7 @@ struct slot {
 static void init_slot(struct slot *slot)
 {
 	pthread_mutex_init(&slot->lock, NULL);
-	pthread_cond_init(&slot->changed, NULL);
+	tw_cond_init(&slot->changed);
 	slot->full = false;
 }
 
@@ -75,14 +74,11 @@ static void await_letter(struct slot *slot, size_t number, struct tw_str *letter
 /* The letter of whichever rank; false when there is none after ALIVE_MS. */
 static bool take_letter(struct slot *slot, struct tw_str *letter)
 {
-	struct timespec until;
 	bool there;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += ALIVE_MS / 1000;
 	pthread_mutex_lock(&slot->lock);
 	if (!slot->full)
-		pthread_cond_timedwait(&slot->changed, &slot->lock, &until);
+		tw_cond_wait_ms(&slot->changed, &slot->lock, ALIVE_MS);
 	there = slot->full;
 	if (there)
 		empty_slot(slot, letter);

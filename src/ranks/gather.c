@@ -1,6 +1,7 @@
 #include "ranks/gather.h"
 
 #include "base/alloc.h"
+#include "base/thread.h"
 #include "ranks/pack.h"
 
 #include <pthread.h>
@@ -194,14 +195,11 @@ static int send_letter(struct worker *w, uint32_t file, struct tw_cluster *clust
 /* Waits for the next file; false when there is none yet after ALIVE_MS. */
 static bool next_ready(struct worker *w, size_t sent)
 {
-	struct timespec until;
 	bool there;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += ALIVE_MS / 1000;
 	pthread_mutex_lock(&w->lock);
 	if (w->ready_count == sent)
-		pthread_cond_timedwait(&w->changed, &w->lock, &until);
+		tw_cond_wait_ms(&w->changed, &w->lock, ALIVE_MS);
 	there = w->ready_count > sent;
 	pthread_mutex_unlock(&w->lock);
 	return there;
@@ -237,7 +235,7 @@ static int work(struct worker *w, struct tw_cluster *cluster, struct trawl_error
 	int status;
 
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->changed, NULL);
+	tw_cond_init(&w->changed);
 	if (gethostname(w->host, sizeof(w->host) - 1) || !w->host[0])
 		snprintf(w->host, sizeof(w->host), "process %d", tw_cluster_rank(cluster));
 	beside = !pthread_create(&reducer, NULL, reduce_files, w);

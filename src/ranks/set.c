@@ -121,7 +121,7 @@ static int no_memory(struct trawl_error *err)
 	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 }
 
-static int add_file(struct tw_rank_set *set, const char *path, int64_t bytes, bool named,
+static int add_file(struct tw_rank_set *set, const char *path, const struct stat *info, bool named,
 		    struct trawl_error *err)
 {
 	size_t size = strlen(path) + 1;
@@ -142,10 +142,14 @@ static int add_file(struct tw_rank_set *set, const char *path, int64_t bytes, bo
 	if (!copy)
 		return no_memory(err);
 	memcpy(copy, path, size);
-	set->files[set->count++] = (struct tw_rank_file){ .path = copy,
-							  .bytes = bytes,
-							  .name_rank = tw_rank_in_path(path),
-							  .named = named };
+	set->files[set->count++] = (struct tw_rank_file){
+		.path = copy,
+		.bytes = S_ISREG(info->st_mode) ? info->st_size : 0,
+		.name_rank = tw_rank_in_path(path),
+		.device = info->st_dev,
+		.inode = info->st_ino,
+		.named = named,
+	};
 	return 0;
 }
 
@@ -165,12 +169,28 @@ static bool has_trace_name(const char *name)
 	return false;
 }
 
-static int walk(struct tw_rank_set *set, struct tw_str *path, unsigned depth,
-		struct trawl_error *err);
+/* The directories around the one that is searched: a link to one of them leads nowhere new. */
+struct above {
+	const struct above *next;
+	dev_t device;
+	ino_t inode;
+	unsigned depth;
+};
+
+static bool is_above(const struct above *above, const struct stat *info)
+{
+	for (; above; above = above->next)
+		if (above->device == info->st_dev && above->inode == info->st_ino)
+			return true;
+	return false;
+}
+
+static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat *info,
+		const struct above *above, struct trawl_error *err);
 
 /* One entry of a directory; what is gone meanwhile is passed over. */
 static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *name,
-		      unsigned depth, struct trawl_error *err)
+		      const struct above *above, struct trawl_error *err)
 {
 	size_t len = path->len;
 	struct stat info;
@@ -183,19 +203,21 @@ static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *
 	if (path->failed)
 		return no_memory(err);
 	if (!stat(path->ptr, &info)) {
-		if (S_ISDIR(info.st_mode) && depth < DEEPEST)
-			status = walk(set, path, depth + 1, err);
+		if (S_ISDIR(info.st_mode) && above->depth < DEEPEST && !is_above(above, &info))
+			status = walk(set, path, &info, above, err);
 		else if (S_ISREG(info.st_mode) && has_trace_name(name))
-			status = add_file(set, path->ptr, info.st_size, false, err);
+			status = add_file(set, path->ptr, &info, false, err);
 	}
 	path->len = len;
 	path->ptr[len] = 0;
 	return status;
 }
 
-static int walk(struct tw_rank_set *set, struct tw_str *path, unsigned depth,
-		struct trawl_error *err)
+static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat *info,
+		const struct above *above, struct trawl_error *err)
 {
+	const struct above here = { above, info->st_dev, info->st_ino,
+				    above ? above->depth + 1 : 0 };
 	DIR *directory = opendir(path->ptr);
 	struct dirent *entry;
 	int status = 0;
@@ -204,19 +226,20 @@ static int walk(struct tw_rank_set *set, struct tw_str *path, unsigned depth,
 		return trawl_error_set(err, TRAWL_EIO, "cannot read directory '%s': %s", path->ptr,
 				       strerror(errno));
 	while (!status && (entry = readdir(directory)))
-		status = walk_entry(set, path, entry->d_name, depth, err);
+		status = walk_entry(set, path, entry->d_name, &here, err);
 	closedir(directory);
 	return status;
 }
 
-static int add_directory(struct tw_rank_set *set, const char *path, struct trawl_error *err)
+static int add_directory(struct tw_rank_set *set, const char *path, const struct stat *info,
+			 struct trawl_error *err)
 {
 	struct tw_str text;
 	int status;
 
 	tw_str_init(&text, set->allocator);
 	tw_str_add_cstr(&text, path);
-	status = text.failed ? no_memory(err) : walk(set, &text, 0, err);
+	status = text.failed ? no_memory(err) : walk(set, &text, info, NULL, err);
 	tw_str_release(&text);
 	return status;
 }
@@ -225,8 +248,8 @@ static int add_there(struct tw_rank_set *set, const char *path, const struct sta
 		     struct trawl_error *err)
 {
 	if (S_ISDIR(info->st_mode))
-		return add_directory(set, path, err);
-	return add_file(set, path, S_ISREG(info->st_mode) ? info->st_size : 0, named, err);
+		return add_directory(set, path, info, err);
+	return add_file(set, path, info, named, err);
 }
 
 static int add_pattern(struct tw_rank_set *set, const char *pattern, struct trawl_error *err)
@@ -274,36 +297,53 @@ static void free_path(const struct tw_rank_set *set, struct tw_rank_file *file)
 	file->path = NULL;
 }
 
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Which file it is, and under a name of which rank: one trace may stand for several ranks. */
+static int compare_identities(const struct tw_rank_file *x, const struct tw_rank_file *y)
+{
+	int order = compare_numbers(x->device, y->device);
+
+	if (!order)
+		order = compare_numbers(x->inode, y->inode);
+	if (!order)
+		order = compare_numbers((uint64_t)x->name_rank, (uint64_t)y->name_rank);
+	return order;
+}
+
 static int compare_places(const void *a, const void *b)
 {
 	const struct tw_rank_file *x = *(const struct tw_rank_file *const *)a;
 	const struct tw_rank_file *y = *(const struct tw_rank_file *const *)b;
-	int order = strcmp(x->path, y->path);
+	int order = compare_identities(x, y);
 
 	return order ? order : x < y ? -1 : x > y;
 }
 
-/* The same file given twice is one file, at its first place. */
+/* The same file found twice, also by links, is one file, at its first place. */
 static int drop_repeated(struct tw_rank_set *set, struct trawl_error *err)
 {
-	struct tw_rank_file **by_path =
+	struct tw_rank_file **by_identity =
 		tw_alloc_array(set->allocator, set->count, sizeof(struct tw_rank_file *));
 	size_t i, first = 0, n = 0;
 
-	if (!by_path)
+	if (!by_identity)
 		return no_memory(err);
 	for (i = 0; i < set->count; i++)
-		by_path[i] = &set->files[i];
-	qsort(by_path, set->count, sizeof(struct tw_rank_file *), compare_places);
+		by_identity[i] = &set->files[i];
+	qsort(by_identity, set->count, sizeof(struct tw_rank_file *), compare_places);
 	for (i = 1; i < set->count; i++) {
-		if (strcmp(by_path[first]->path, by_path[i]->path)) {
+		if (compare_identities(by_identity[first], by_identity[i])) {
 			first = i;
 			continue;
 		}
-		by_path[first]->named |= by_path[i]->named;
-		free_path(set, by_path[i]);
+		by_identity[first]->named |= by_identity[i]->named;
+		free_path(set, by_identity[i]);
 	}
-	tw_free(set->allocator, by_path, set->count * sizeof(struct tw_rank_file *));
+	tw_free(set->allocator, by_identity, set->count * sizeof(struct tw_rank_file *));
 	for (i = 0; i < set->count; i++)
 		if (set->files[i].path)
 			set->files[n++] = set->files[i];

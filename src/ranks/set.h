@@ -13,9 +13,10 @@
 
 struct tw_rank_file {
 	const char *path;
-	int64_t bytes;	   /* of the file as it lies there, 0: unknown */
-	int64_t name_rank; /* the rank that its name or directories tell, -1: none */
-	bool named;	   /* asked for by its very name, not found in a directory */
+	int64_t bytes;		/* of the file as it lies there, 0: unknown */
+	int64_t name_rank;	/* the rank that its name or directories tell, -1: none */
+	uint64_t device, inode; /* which file it is, whatever its name */
+	bool named;		/* asked for by its very name, not found in a directory */
 };
 
 struct tw_rank_set {

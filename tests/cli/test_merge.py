@@ -566,6 +566,19 @@ class Sets(Merge):
         self.assertExit(strict, 1)
         self.assertFalse((self.tmp / "strict.json").exists())
 
+    def test_what_events_hold_is_no_field_of_the_trace(self):
+        self.one("rank0.json", baseTimeNanoseconds=1767225600000000000)
+        path = self.tmp / "job/rank3.json"
+        # Behind the events, with a list and a bracket in a string; in events and beside them.
+        path.write_text('{"note": "]\\"}", "traceEvents": [' + json.dumps(
+            kernel("k", 1, 2, 1, distributedInfo={"rank": 7, "world_size": 9},
+                   baseTimeNanoseconds=5)) +
+            '], "other": {"distributedInfo": {"rank": 8, "world_size": 9}}, "list": [1, [2]],'
+            ' "baseTimeNanoseconds": 1767225600000002000}')
+        merged = self.merge(self.tmp / "job")
+        self.assertEqual(self.ranks(merged), {0: "rank0.json", 3: "rank3.json"})
+        self.assertEqual([a["shift_us"] for a in merged["ranks"]], [0, 2])
+
     def test_unreadable_trace(self):
         self.one("rank0.json")
         path = self.tmp / "job/rank1.json.gz"
@@ -595,6 +608,17 @@ class Sets(Merge):
         result = trawl("merge", self.tmp / "job/rank0.json", "-o", self.tmp / "job/rank0.json")
         self.assertExit(result, 2)
         self.assertOneLine(result, "is one of the traces")
+        # Also one that was found in a directory, or by --compat.
+        before = (self.tmp / "job/rank1.json").read_bytes()
+        result = trawl("merge", self.tmp / "job", "-o", self.tmp / "job/rank1.json")
+        self.assertExit(result, 2)
+        (self.tmp / "one/rank0").mkdir(parents=True)
+        trace = self.tmp / "one/rank0/trace_step19.json"
+        trace.write_bytes(before)
+        result = trawl("merge", "--compat", self.tmp / "one", "-o", trace)
+        self.assertExit(result, 2)
+        self.assertEqual([trace.read_bytes(), (self.tmp / "job/rank1.json").read_bytes()],
+                         [before, before])
         # Merged by the original: no key tells, names of processes do.
         (self.tmp / "in").mkdir()
         for rank in (0, 1):

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -110,6 +111,29 @@ static void test_numbers_in_names_are_numbers(void **state)
 	assert_non_null(strstr(set.files[2].path, "/w10.json"));
 	assert_non_null(strstr(set.files[3].path, "x/w1.json.gz"));
 	assert_int_equal(strlen(set.directory), strlen(arguments[0]) - 1);
+	tw_rank_set_release(&set);
+}
+
+/* A link to a directory around it, one to a sibling, one to a file under another rank's name. */
+static void test_links(void **state)
+{
+	const char *arguments[1];
+	struct tw_rank_set set = { 0 };
+	char path[SCRATCH_NAME];
+
+	(void)state;
+	directory("run7");
+	scratch_write(&scratch, "run7/rank0.json", "{}");
+	snprintf(path, sizeof(path), "%s", scratch_path(&scratch, "run7/rank0.json"));
+	assert_int_equal(symlink(".", scratch_path(&scratch, "a")), 0);
+	assert_int_equal(symlink("..", scratch_path(&scratch, "run7/up")), 0);
+	assert_int_equal(symlink("run7", scratch_path(&scratch, "z")), 0);
+	assert_int_equal(symlink(path, scratch_path(&scratch, "run7/rank1.json")), 0);
+	arguments[0] = scratch_path(&scratch, "");
+	assert_int_equal(tw_rank_set_find(&set, arguments, 1, trawl_allocator_default(), NULL), 0);
+	assert_int_equal(set.count, 2);
+	assert_non_null(strstr(set.files[0].path, "/run7/rank0.json"));
+	assert_non_null(strstr(set.files[1].path, "/run7/rank1.json"));
 	tw_rank_set_release(&set);
 }
 
@@ -353,6 +377,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_scratch, remove_scratch)
 		TEST(test_ranks_in_paths),
 		TEST(test_numbers_in_names_are_numbers),
+		TEST(test_links),
 		TEST(test_files_stand_as_given_and_once),
 		TEST(test_patterns),
 		TEST(test_metadata_counts_before_names),
