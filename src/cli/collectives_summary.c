@@ -370,6 +370,7 @@ void cli_summarise_collectives(const struct cli_collectives *c, unsigned width, 
 {
 	add_ranks(c->in->job, out);
 	cli_add_verdict(cli_collectives_table(c, "verdict"), width, colour, out);
+	tw_str_add_char(out, '\n');
 	add_events(c->in->job, out);
 	if (!c->in->matches->count)
 		tw_str_add_cstr(out, "no communication kernels\n");

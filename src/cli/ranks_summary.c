@@ -391,8 +391,8 @@ struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report)
 /* ---- what stands out, what is odd */
 
 /*
- * For whom it waits most, and how much of its waiting that is: communication that is long because
- * the rank waits is another's doing.
+ * For whom it waits most, and how long: communication that is long because the rank waits is
+ * another's doing.
  */
 static void add_whom(const struct cli_ranks_report *report, int64_t rank, struct tw_str *out)
 {
@@ -405,10 +405,10 @@ static void add_whom(const struct cli_ranks_report *report, int64_t rank, struct
 			break;
 	if (row == rows)
 		return;
-	tw_str_addf(out, ": waits for rank %lld, ",
+	tw_str_addf(out, ": waits for rank %lld (",
 		    (long long)tw_table_cell(waits, row, "late rank").integer);
 	tw_str_add_decimal_fixed(out, tw_table_cell(waits, row, "total wait (us)").integer, 6, 3);
-	tw_str_add_cstr(out, " ms");
+	tw_str_add_cstr(out, " ms)");
 }
 
 static void add_outlier(const struct cli_ranks_report *report, const struct trawl_table *table,
@@ -500,12 +500,12 @@ void cli_summarise_ranks(const struct cli_ranks_report *report, unsigned width, 
 	struct trawl_table *top;
 
 	add_ranks(report->job, out);
-	cli_add_verdict(cli_ranks_table(report, "verdict"), width, colour, out);
 	if (report->view[0]) {
 		tw_str_add_cstr(out, "looking at ");
 		tw_escape_terminal(out, report->view, strlen(report->view));
 		tw_str_add_char(out, '\n');
 	}
+	cli_add_verdict(cli_ranks_table(report, "verdict"), width, colour, out);
 	if (sums) {
 		add_table(make_timeline(sums), timeline_spec.meaning, width, colour, out);
 		add_table(make_spread(report), rank_spec.meaning, width, colour, out);

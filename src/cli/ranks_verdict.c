@@ -133,7 +133,6 @@ void cli_add_verdict(const struct trawl_table *verdict, unsigned width, bool col
 		if (colour && !row)
 			tw_str_add_cstr(out, "\033[0m");
 	}
-	tw_str_add_char(out, '\n');
 	out->failed |= line.failed;
 	tw_str_release(&line);
 }

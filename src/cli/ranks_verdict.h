@@ -34,7 +34,7 @@ void cli_add_excerpt(const struct trawl_table *from, const struct cli_excerpt *e
 /* The first rows of table stragglers. */
 void cli_add_stragglers(const struct trawl_table *stragglers, size_t rows, unsigned width,
 			bool colour, struct tw_str *out);
-/* The sentences of table verdict between blank lines; NULL, or none: nothing. */
+/* The sentences of table verdict behind a blank line; NULL, or none: nothing. */
 void cli_add_verdict(const struct trawl_table *verdict, unsigned width, bool colour,
 		     struct tw_str *out);
 
