@@ -305,8 +305,8 @@ class Ranks(Case):
         self.assertExit(done, 0)
         # By DLRM_REFERENCE.md, whose table has the last and the total wait of each collective.
         text = (DLRM.parent / "DLRM_REFERENCE.md").read_text()
-        rows = re.findall(r"^\| \d \| nccl\w+ \| \d+ \| \d+ \| (\d) [^|]*\| \d+ \| \d+ \| (\d+) \|$",
-                          text, re.M)
+        rows = re.findall(r"^\| \d \| nccl\w+ \| \d+ \| \d+ \| (\d) [^|]*\| \d+ \| \d+ "
+                          r"\| (\d+) \|$", text, re.M)
         waited = [int(wait) for rank, wait in rows if rank == "7"]
         self.assertEqual((len(rows), len(waited)), (8, 5))
         words = " ".join(done.out.split())
