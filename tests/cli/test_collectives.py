@@ -118,7 +118,7 @@ class Collectives(Case):
         self.assertRegex(self.result.out, "clocks differ")
 
     def test_stragglers_are_exact(self):
-        """Times last, own waits and their sum as the generator knows them; the most caused first."""
+        """Times last, own waits and their sum as the generator knows them; most caused first."""
         for kind in ("infer", "compile"):
             place, truth = self.job("--straggler", "1:1.2", kind=kind)
             tables = self.run_on(place, "--align", "none")
