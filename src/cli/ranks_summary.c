@@ -264,7 +264,7 @@ static struct trawl_table *make_spread(const struct cli_ranks_report *report)
 	}
 	if (table && count < report->job->count && count == MOST_RANKS)
 		tw_table_add_note(table,
-				  "the %d whose computing differs most from the mean; all are in "
+				  "the %d with computing furthest from the mean; all are in "
 				  "rank_timeline",
 				  MOST_RANKS);
 	if (!shown) {

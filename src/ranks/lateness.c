@@ -63,10 +63,13 @@ static int64_t passed_on(const struct work *w, const struct tw_match_member *lat
 	tw_wide more;
 
 	while (of_late) {
-		uint64_t match = matches->index_of[late->rank][of_late - 1];
+		const struct tw_match_member m = { .rank = late->rank, .collective = of_late - 1 };
+		uint64_t match = matches->index_of[m.rank][m.collective];
 		const struct tw_match_member *shared = NULL;
 
-		if (w->last_start[match] != NOT_COUNTED)
+		/* One that still runs beside this one has not been left yet. */
+		if (w->last_start[match] != NOT_COUNTED &&
+		    tw_member_end(w->in, &m) <= tw_member_start(w->in, late))
 			shared = find_member(w->in, &matches->matches[match], waiting->rank);
 		if (shared) {
 			of_waiting = shared->collective + 1;

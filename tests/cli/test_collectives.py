@@ -210,6 +210,12 @@ class Collectives(Case):
         rows, _ = self.late(("w", [0, 1, 2, 3], [0, 0, 0, 0], 10),
                             ("tp", [0, 1], [100, 900], 920), ("dp", [0, 2], [500, 200], 510))
         self.assertEqual(rows[0][:4], (2, 300, 0, 0))
+        # Nor has a shared collective been left that still runs: what was before it counts.
+        rows, _ = self.late(("w", [0, 1, 2, 3], [0, 0, 0, 0], 10),
+                            ("tp", [0, 1], [100, 400], 420),
+                            ("w", [0, 1, 2, 3], [430, 430, 430, 430], 900),
+                            ("dp", [0, 2], [500, 190], 510))
+        self.assertEqual(rows[0][:4], (3, 310, 300, 1))
 
     def test_two_stragglers(self):
         """Ranks 2 and 5 of eight in turn: neither alone causes enough, both together do."""
