@@ -24,7 +24,7 @@ _trawl() {
 	local collectives="--align --gpus-per-node --max-memory --no-xlsx --no-csv"
 	local tables="-h --help --format"
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
-	local merge="-n --ranks --trace-name --keep --align --compat --max-memory"
+	local merge="-n --ranks --trace-name --keep --align --gpus-per-node --compat --max-memory"
 	local nsys="--rank --start --end --rules --by --compat --step --range --device"
 	local queries="setup windows streams overlap ranges rules"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}

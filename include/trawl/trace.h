@@ -43,8 +43,8 @@ struct trawl_read_options {
 
 /*
  * Reads a trace; "-" is standard input.  `options` may be NULL.  TRAWL_EFORMAT when it is no
- * trace, TRAWL_ENODATA when it is JSON of something else, TRAWL_EIO when it cannot be read.  A damaged trace is read as far as it goes: see
- * trawl_trace_defect().
+ * trace, TRAWL_ENODATA when it is JSON of something else, TRAWL_EIO when it cannot be read.  A
+ * damaged trace is read as far as it goes: see trawl_trace_defect().
  */
 TRAWL_API int trawl_trace_read(struct trawl_trace **out, const char *path,
 			       const struct trawl_read_options *options,

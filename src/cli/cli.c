@@ -128,6 +128,11 @@ bool cli_colour(void)
 	return isatty(STDOUT_FILENO) && (!none || !*none) && term && strcmp(term, "dumb");
 }
 
+void cli_add_heading(struct tw_str *out, const char *text, bool colour)
+{
+	tw_str_addf(out, "\n%s%s%s\n", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
+}
+
 size_t cli_block_size(void)
 {
 	const char *text = getenv("TRAWL_READ_BLOCK");

@@ -73,6 +73,8 @@ double cli_seconds(void);
 /* Columns of the terminal on stdout; 100 when it is none. */
 unsigned cli_width(void);
 bool cli_colour(void);
+/* A line of its own, bold with `colour`, below an empty one. */
+void cli_add_heading(struct tw_str *out, const char *text, bool colour);
 
 /* Bytes per read that the tests ask for through TRAWL_READ_BLOCK; 0: the default. */
 size_t cli_block_size(void);

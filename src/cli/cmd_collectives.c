@@ -277,7 +277,8 @@ int cli_collectives(const struct cli_command *command, int argc, char **argv)
 	const struct cli_option own[] = {
 		{ "align", 0, CLI_TEXT, "HOW", &c.align,
 		  "clocks of ranks: collectives (measured from their ends), base-time or none "
-		  "(default: collectives for several hosts, else base-time)" },
+		  "(default: collectives for several hosts or where clocks differ, else "
+		  "base-time)" },
 		{ "no-xlsx", 0, CLI_FLAG, NULL, &r->no_xlsx, "write no workbook" },
 		{ "no-csv", 0, CLI_FLAG, NULL, &r->no_csv, "write no CSV files" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },

@@ -20,7 +20,7 @@ struct merge_command {
 	const struct cli_command *command;
 	struct cli_common common;
 	const char *output, *trace_name, *keep, *align;
-	unsigned ranks;
+	unsigned ranks, gpus_per_node;
 	bool compat;
 	struct tw_merge_options options;
 	struct cli_progress progress;
@@ -42,8 +42,9 @@ static const struct trawl_column columns[] = {
 		     "arrows, each with its start and its end on a slice" },
 	[MOVED] = { "moved slices", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
 		    "slices that partly overlap others and are drawn on a lane of their own" },
-	[LOOSE] = { "loose flow ends", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
-		    "ends of arrows that are left out: their slice or other end is not there" },
+	[LOOSE] = { "flow ends left out", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
+		    "ends of arrows whose slice or other end is not in the output, mostly "
+		    "since --keep gpu leaves it out; they are left out too" },
 	[SHIFT] = { "shift us", TRAWL_COLUMN_DECIMAL, "us", 3, 3, 14, "added to all times" },
 	[FILE_NAME] = { "file", TRAWL_COLUMN_TEXT, "", 0, 0, 30, "the trace" },
 };
@@ -86,6 +87,7 @@ static int check_options(struct merge_command *m)
 	int status = -1;
 
 	m->options.threads = m->common.threads;
+	m->options.gpus_per_node = m->gpus_per_node;
 	m->options.block_size = cli_block_size();
 	m->options.most_ranks = m->ranks == NO_COUNT ? -1 : (int64_t)m->ranks;
 	if (!m->output)
@@ -329,13 +331,15 @@ int cli_merge(const struct cli_command *command, int argc, char **argv)
 	const struct cli_option own[] = {
 		{ "output", 'o', CLI_TEXT, "FILE", &m.output,
 		  "where to write, .gz for gzip (default: " DEFAULT_OUTPUT ")" },
-		{ "ranks", 'n', CLI_COUNT, "N", &m.ranks, "ranks 0 to N-1 (default: all)" },
+		{ "ranks", 'n', CLI_POSITIVE, "N", &m.ranks, "ranks 0 to N-1 (default: all)" },
 		{ "trace-name", 0, CLI_TEXT, "NAME", &m.trace_name,
 		  "file in each rank<N>/ (default: " TW_MERGE_TRACE_NAME ", if there is one)" },
 		{ "keep", 0, CLI_TEXT, "WHAT", &m.keep,
 		  "gpu: GPU work, its launches, annotations (default); all: every event" },
 		{ "align", 0, CLI_TEXT, "HOW", &m.align,
-		  "clocks: by collectives (default on several hosts), base-time or none" },
+		  "clocks: collectives (default on several hosts), base-time (else) or none" },
+		{ "gpus-per-node", 0, CLI_POSITIVE, "N", &m.gpus_per_node,
+		  "GPUs of a host (default: as the traces tell)" },
 		{ "compat", 0, CLI_FLAG, NULL, &m.compat,
 		  "events, names and numbers of merge_gpu_trace_ranks.py" },
 		{ "max-memory", 0, CLI_SIZE, "SIZE", &m.options.max_memory,

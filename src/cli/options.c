@@ -34,8 +34,11 @@ static int parse_count(const struct cli_option *option, const char *text, struct
 	const char *behind;
 	int64_t value;
 
-	if (!parse_integer(text, &behind, 1000000, &value) || *behind)
-		return bad_value(err, option, text, "a whole number from 0 to 1000000");
+	if (!parse_integer(text, &behind, 1000000, &value) || *behind ||
+	    (option->kind == CLI_POSITIVE && !value))
+		return bad_value(err, option, text,
+				 option->kind == CLI_POSITIVE ? "a whole number from 1 to 1000000" :
+								"a whole number from 0 to 1000000");
 	*(unsigned *)option->value = (unsigned)value;
 	return 0;
 }
@@ -140,6 +143,7 @@ static int set_value(const struct cli_option *option, const char *text, struct t
 		add_text(option->value, text);
 		return 0;
 	case CLI_COUNT:
+	case CLI_POSITIVE:
 		return parse_count(option, text, err);
 	case CLI_SIZE:
 		return parse_size(option, text, err);

@@ -8,15 +8,16 @@
 #include "trawl/error.h"
 
 enum cli_kind {
-	CLI_FLAG,    /* bool */
-	CLI_TEXT,    /* const char * */
-	CLI_TEXTS,   /* struct cli_texts: may be given several times */
-	CLI_COUNT,   /* unsigned, 0 to 1,000,000 */
-	CLI_SIZE,    /* int64_t bytes; K, M, G, T behind the number: times 1024 */
-	CLI_TIME_NS, /* int64_t nanoseconds */
-	CLI_TIME_US, /* int64_t nanoseconds, given in microseconds, fractions allowed */
-	CLI_STEPS,   /* int64_t[2]: N or N-M */
-	CLI_FORMAT,  /* enum tw_format */
+	CLI_FLAG,     /* bool */
+	CLI_TEXT,     /* const char * */
+	CLI_TEXTS,    /* struct cli_texts: may be given several times */
+	CLI_COUNT,    /* unsigned, 0 to 1,000,000 */
+	CLI_POSITIVE, /* unsigned, 1 to 1,000,000 */
+	CLI_SIZE,     /* int64_t bytes; K, M, G, T behind the number: times 1024 */
+	CLI_TIME_NS,  /* int64_t nanoseconds */
+	CLI_TIME_US,  /* int64_t nanoseconds, given in microseconds, fractions allowed */
+	CLI_STEPS,    /* int64_t[2]: N or N-M */
+	CLI_FORMAT,   /* enum tw_format */
 };
 
 /* Room for as many as there are arguments is the caller's. */

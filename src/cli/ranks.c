@@ -2,6 +2,7 @@
 
 #include "cli/together.h"
 #include "ranks/gather.h"
+#include "ranks/rank_list.h"
 #include "ranks/tables.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[3])
 	const struct cli_option table[3] = {
 		{ "max-memory", 0, CLI_SIZE, "SIZE", &ranks->max_memory,
 		  "for traces held at once, such as 16G (default: half of the machine's)" },
-		{ "gpus-per-node", 0, CLI_COUNT, "N", &ranks->gpus_per_node,
+		{ "gpus-per-node", 0, CLI_POSITIVE, "N", &ranks->gpus_per_node,
 		  "GPUs of a host (default: as the traces tell)" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
@@ -24,21 +25,10 @@ void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[3])
 void cli_add_rank_list(struct tw_str *out, const int64_t *ranks, size_t count)
 {
 	enum { MOST = 20 };
-	size_t i = 0, parts;
+	size_t told = tw_rank_list_add_some(out, ranks, count, MOST);
 
-	for (parts = 0; i < count && parts < MOST; parts++) {
-		size_t last = i;
-
-		while (last + 1 < count && ranks[last + 1] == ranks[last] + 1)
-			last++;
-		tw_str_addf(out, "%s%lld", parts ? ", " : "", (long long)ranks[i]);
-		if (last > i)
-			tw_str_addf(out, "%s%lld", last > i + 1 ? "-" : ", ",
-				    (long long)ranks[last]);
-		i = last + 1;
-	}
-	if (i < count)
-		tw_str_addf(out, " and %zu more", count - i);
+	if (told < count)
+		tw_str_addf(out, " and %zu more", count - told);
 }
 
 static void tell_left_out(const struct tw_job *job)
@@ -54,6 +44,35 @@ static void tell_left_out(const struct tw_job *job)
 		else
 			cli_message("%s: left out: %s", path, rank->message);
 	}
+}
+
+/* Ranks that show other steps than the first that shows any compare badly. */
+static void tell_steps(const struct tw_job *job)
+{
+	const struct tw_rank *first = NULL, *other = NULL;
+	size_t i, n = 0;
+
+	for (i = 0; i < job->count; i++) {
+		const struct tw_rank *rank = &job->ranks[i];
+
+		if (rank->first_step < 0)
+			continue;
+		if (!first)
+			first = rank;
+		if (rank->first_step == first->first_step && rank->last_step == first->last_step)
+			continue;
+		if (!other)
+			other = rank;
+		n++;
+	}
+	if (n)
+		cli_message("the traces are not of the same steps: rank %lld shows %lld-%lld, %zu "
+			    "other%s not, such as rank %lld with %lld-%lld (--step looks at those "
+			    "that all have)",
+			    (long long)first->rank, (long long)first->first_step,
+			    (long long)first->last_step, n, n == 1 ? " does" : "s do",
+			    (long long)other->rank, (long long)other->first_step,
+			    (long long)other->last_step);
 }
 
 static void tell_ranks(const struct tw_job *job)
@@ -72,6 +91,7 @@ static void tell_ranks(const struct tw_job *job)
 				    "counts",
 				    path, (long long)rank->name_rank, (long long)rank->rank);
 	}
+	tell_steps(job);
 	if (!job->missing_count)
 		return;
 	tw_str_init(&list, trawl_allocator_default());

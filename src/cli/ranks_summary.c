@@ -24,16 +24,11 @@ const struct trawl_table *cli_ranks_table(const struct cli_ranks_report *report,
 	return NULL;
 }
 
-static void add_heading(struct tw_str *out, const char *text, bool colour)
-{
-	tw_str_addf(out, "\n%s%s%s\n", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
-}
-
 static void add_table(struct trawl_table *table, const char *heading, unsigned width, bool colour,
 		      struct tw_str *out)
 {
 	if (table && trawl_table_rows(table)) {
-		add_heading(out, heading, colour);
+		cli_add_heading(out, heading, colour);
 		tw_render_text(table, out, width, 0);
 	}
 	out->failed |= !table;
@@ -473,7 +468,7 @@ static void add_quality(const struct cli_ranks_report *report, unsigned width, b
 
 	if (!rows)
 		return;
-	add_heading(out, "data quality, over the ranks", colour);
+	cli_add_heading(out, "data quality, over the ranks", colour);
 	tw_str_init(&line, trawl_allocator_default());
 	for (row = 0; row < rows; row++) {
 		struct trawl_cell class = tw_table_cell(table, row, "class");

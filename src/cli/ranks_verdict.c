@@ -22,11 +22,6 @@ static const struct cli_part of_stragglers[] = {
 	{ "median computing (us)", "median rank" },
 };
 
-static void add_heading(struct tw_str *out, const char *text, bool colour)
-{
-	tw_str_addf(out, "\n%s%s%s\n", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
-}
-
 /* The next row behind `last` (their number: none yet): the largest by a column, else the next. */
 static size_t next_row(const struct trawl_table *from, const char *by, size_t last)
 {
@@ -94,7 +89,7 @@ void cli_add_excerpt(const struct trawl_table *from, const struct cli_excerpt *e
 	if (!from || !trawl_table_rows(from))
 		return;
 	table = excerpt_of(from, e);
-	add_heading(out, e->heading, colour);
+	cli_add_heading(out, e->heading, colour);
 	if (table)
 		tw_render_text(table, out, width, 0);
 	out->failed |= !table;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "cli/ranks_summary.h"
+#include "ranks/all_tables.h"
 #include "ranks/outliers.h"
 #include "ranks/sums.h"
 
@@ -51,12 +52,10 @@ static int make_of_job(struct run *run, const struct tw_ranks_input *in)
 	size_t i;
 
 	for (i = 0; i < OF_JOB; i++) {
-		struct trawl_table *table = NULL;
+		struct trawl_table *table;
 
-		if (of_job[i]->make(in, of_job[i], &table)) {
-			tw_table_free(table);
+		if (tw_ranks_table_make(in, of_job[i], &table))
 			return TRAWL_ENOMEM;
-		}
 		if (table)
 			run->tables[run->count++] = table;
 	}

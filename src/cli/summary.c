@@ -35,11 +35,6 @@ static void add_grouped(struct tw_str *out, int64_t n)
 	}
 }
 
-static void add_heading(struct tw_str *out, const char *text, bool colour)
-{
-	tw_str_addf(out, "\n%s%s%s\n", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
-}
-
 /* First start and last end of anything that has them. */
 static bool find_span(const struct trawl_trace *trace, int64_t *first, int64_t *last)
 {
@@ -174,7 +169,7 @@ static void add_timeline(const struct trawl_report *report, bool several, unsign
 		}
 		return;
 	}
-	add_heading(out, several ? "GPU time, of all devices as one" : "GPU time", colour);
+	cli_add_heading(out, several ? "GPU time, of all devices as one" : "GPU time", colour);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double share;
 
@@ -345,7 +340,7 @@ static void add_top(const struct trawl_report *report, size_t top_ops, unsigned 
 	struct trawl_table *top = cli_top_operations(report, top_ops);
 
 	if (top && trawl_table_rows(top)) {
-		add_heading(out, trawl_table_meaning(top), colour);
+		cli_add_heading(out, trawl_table_meaning(top), colour);
 		tw_render_text(top, out, width, 0);
 	}
 	out->failed |= !top;
@@ -494,7 +489,7 @@ static void add_quality(const struct trawl_report *report, unsigned width, bool 
 		return;
 	for (i = 0; i < count; i++)
 		defects[i] = trawl_report_defect(report, i);
-	add_heading(out, "data quality", colour);
+	cli_add_heading(out, "data quality", colour);
 	cli_add_defects(defects, count, width, colour, out);
 }
 
@@ -508,7 +503,7 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 	add_trace_lines(report, trace, devices ? trawl_table_rows(devices) : 0, out);
 	add_timeline(report, several, width, colour, out);
 	if (several) {
-		add_heading(out, trawl_table_meaning(devices), colour);
+		cli_add_heading(out, trawl_table_meaning(devices), colour);
 		tw_render_text(devices, out, width, MOST_DEVICES);
 	}
 	tw_table_free(devices);

@@ -15,9 +15,9 @@ static bool tells_base(const struct tw_merged *rank)
 }
 
 /* Whether ranks are on several hosts, as far as the numbers of the GPUs of one tell. */
-static bool on_several_hosts(const struct tw_merge *merge)
+static bool on_several_hosts(const struct tw_merge *merge, int64_t asked)
 {
-	int64_t gpus = merge->ranks[0].device_count;
+	int64_t gpus = asked ? asked : merge->ranks[0].device_count;
 	size_t i;
 
 	for (i = 1; i < merge->count && gpus > 0; i++)
@@ -143,7 +143,8 @@ int tw_merge_align(struct tw_merge *merge, const struct tw_merge_options *option
 		   struct trawl_error *err)
 {
 	bool read = options->align == TW_ALIGN_COLLECTIVES ||
-		    (options->align == TW_ALIGN_AUTO && on_several_hosts(merge));
+		    (options->align == TW_ALIGN_AUTO &&
+		     on_several_hosts(merge, options->gpus_per_node));
 
 	merge->base_time_ns = TRAWL_TIME_NONE;
 	merge->align = options->align == TW_ALIGN_AUTO ? TW_ALIGN_BASE_TIME : options->align;

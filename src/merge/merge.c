@@ -8,13 +8,16 @@
 #include "merge/merging.h"
 #include "merge/one.h"
 #include "merge/peek.h"
+#include "ranks/load.h"
+#include "ranks/merged.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <unistd.h>
 
+/* Of a byte of text: a trace takes a quarter of it, and what is written of it as much again. */
+#define TENTHS_OF_TEXT 6
 /* Text of a rank that waits for its turn: no more than this, and no more than a part of memory. */
 #define MOST_WAITING ((int64_t)24 << 20)
 
@@ -26,31 +29,6 @@ bool tw_merge_is_gzip(const char *path)
 }
 
 /* ---- memory: ranks get it in their order, so that the one whose turn it is never waits */
-
-/*
- * Bytes of memory for a file, in tenths of its size: a trace takes a quarter of its text
- * (docs/PERFORMANCE.md) and its text here as much again; compressed ones hold about ten times as
- * much text, exports are held twice over.
- */
-static int64_t memory_for(const struct tw_rank_file *file)
-{
-	enum { TEXT = 6, COMPRESSED = 60, EXPORT = 30 };
-	size_t len = strlen(file->path);
-	int64_t tenths = TEXT;
-
-	if (tw_merge_is_gzip(file->path) || (len > 4 && !strcasecmp(file->path + len - 4, ".zst")))
-		tenths = COMPRESSED;
-	else if (len > 7 && !strcasecmp(file->path + len - 7, ".sqlite"))
-		tenths = EXPORT;
-	return file->bytes > INT64_MAX / COMPRESSED ? INT64_MAX / 2 : file->bytes * tenths / 10;
-}
-
-static int64_t half_of_memory(void)
-{
-	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-
-	return pages > 0 && size > 0 ? (int64_t)pages * size / 2 : INT64_C(1) << 31;
-}
 
 /* False when the work was called off. */
 static bool take_memory(struct tw_merging *m, size_t i, int64_t need)
@@ -211,9 +189,8 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	int status;
 
 	rank->told_rank = trace->world_size == 1 ? -1 : trace->rank;
-	if (tw_one_is_merged(trace))
-		return trawl_error_set(err, TRAWL_EUSAGE,
-				       "it is a merged trace, and no trace of one rank");
+	if (tw_is_merged_trace(trace))
+		return trawl_error_set(err, TRAWL_EUSAGE, TW_MERGED_TRACE);
 	if (!trace->events.count)
 		return trawl_error_set(err, TRAWL_ENODATA, "no events in it");
 	if (take_defects(m->merge, rank, trace) || take_about(m->merge, rank, trace))
@@ -271,7 +248,9 @@ void tw_merging_rank(void *context, size_t i)
 	struct tw_merging *m = context;
 	struct tw_merged *rank = &m->merge->ranks[i];
 	bool elsewhere = m->together && tw_together_elsewhere(m->together, i);
-	int64_t need = elsewhere ? 0 : memory_for(&m->merge->set.files[rank->file]);
+	int64_t need =
+		elsewhere ? 0 :
+			    tw_rank_file_memory(&m->merge->set.files[rank->file], TENTHS_OF_TEXT);
 	bool go_on = take_memory(m, i, need);
 	struct tw_lines lines;
 
@@ -293,7 +272,7 @@ static void merge_ranks(struct tw_merging *m)
 	int64_t share;
 
 	m->threads = threads > count ? threads / (unsigned)count : 1;
-	m->budget = m->options->max_memory ? m->options->max_memory : half_of_memory();
+	m->budget = m->options->max_memory ? m->options->max_memory : tw_half_of_memory();
 	share = m->budget / (2 * (int64_t)(threads ? threads : 1));
 	tw_turns_init(&m->turns, m->merge->out,
 		      (size_t)(share < MOST_WAITING ? share : MOST_WAITING));

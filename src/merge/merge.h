@@ -23,6 +23,7 @@ struct tw_merge_options {
 	bool keep_all;	    /* every event, not only what concerns the GPU */
 	int64_t most_ranks; /* ranks below this one, -1: all */
 	enum tw_align align;
+	int64_t gpus_per_node;	    /* 0: as the traces tell */
 	struct tw_cluster *cluster; /* processes that merge together, NULL: this one alone */
 	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_done, int64_t bytes);

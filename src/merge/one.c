@@ -51,28 +51,3 @@ int tw_one_merge(struct tw_one *one, struct tw_lines *lines, struct trawl_error 
 	release(one);
 	return status;
 }
-
-/* "Rank 3 - GPU Stream": the name that a merge gives to the process of a GPU. */
-static bool is_merged_name(const char *name)
-{
-	static const char front[] = "Rank ", behind[] = " - GPU Stream";
-
-	if (strncmp(name, front, sizeof(front) - 1))
-		return false;
-	for (name += sizeof(front) - 1; *name >= '0' && *name <= '9'; name++)
-		;
-	return !strncmp(name, behind, sizeof(behind) - 1);
-}
-
-bool tw_one_is_merged(const struct trawl_trace *trace)
-{
-	struct tw_arg arg;
-	uint64_t i;
-
-	for (i = 0; i < trace->events.count; i++)
-		if (trace->events.phase[i] == 'M' && trace->events.name[i] == TW_KEY_process_name &&
-		    tw_trace_arg(trace, i, TW_KEY_name, &arg) && arg.kind == TW_ARG_TEXT &&
-		    is_merged_name(tw_pool_text(&trace->texts, arg.text, NULL)))
-			return true;
-	return false;
-}

@@ -119,7 +119,4 @@ int tw_one_no_memory(struct trawl_error *err);
 int tw_one_merge(struct tw_one *one, struct tw_lines *lines,
 		 struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* Whether the trace came out of a merge. */
-bool tw_one_is_merged(const struct trawl_trace *trace);
-
 #endif

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "merge/peek.h"
 #include "merge/texts.h"
+#include "ranks/merged.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,15 +24,9 @@ static char *keep(const struct tw_merge *merge, const char *text)
 void tw_merged_leave_out(struct tw_merge *merge, struct tw_merged *rank, enum tw_rank_state state,
 			 int status, const char *message)
 {
-	const char *path = merge->set.files[rank->file].path;
-	size_t len = strlen(path);
-
-	/* Whoever tells of it names the file. */
-	if (!strncmp(message, path, len) && message[len] == ':')
-		message += len + 1 + (message[len + 1] == ' ');
 	rank->state = state;
 	rank->status = status;
-	rank->message = keep(merge, message);
+	rank->message = keep(merge, tw_without_path(message, merge->set.files[rank->file].path));
 }
 
 struct peeking {
@@ -76,12 +71,12 @@ static void peek_file(void *context, size_t i)
 				    status, err.message);
 	else if (peek.merged && file->named)
 		tw_merged_leave_out(p->merge, rank, TW_RANK_UNREADABLE, TRAWL_EUSAGE,
-				    "it is a merged trace, and no trace of one rank");
+				    TW_MERGED_TRACE);
 	else if (peek.merged)
 		rank->state = TW_RANK_NOT_A_TRACE;
 }
 
-/* By what the trace tells, else its name, else its place among those that are traces. */
+/* Of what is left out, the name tells it at the most. */
 static void number_ranks(struct tw_merge *merge)
 {
 	int64_t place = 0;
@@ -90,14 +85,11 @@ static void number_ranks(struct tw_merge *merge)
 	for (i = 0; i < merge->file_count; i++) {
 		struct tw_merged *rank = &merge->ranks[i];
 
-		if (rank->rank >= 0 && tw_merged_is_in(rank)) {
-			rank->rule = TW_RANK_BY_METADATA;
-		} else if (rank->name_rank >= 0) {
+		if (tw_merged_is_in(rank)) {
+			rank->rule = tw_rank_number(&rank->rank, rank->name_rank, place);
+		} else {
 			rank->rank = rank->name_rank;
 			rank->rule = TW_RANK_BY_NAME;
-		} else {
-			rank->rank = tw_merged_is_in(rank) ? place : -1;
-			rank->rule = TW_RANK_BY_ORDER;
 		}
 		place += rank->state != TW_RANK_NOT_A_TRACE;
 		if (tw_merged_is_in(rank) && rank->rank >= TW_MERGE_MOST_RANK)

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-#define PAGE_SIZE ((size_t)1 << 20)
+#define PAGE_BYTES ((size_t)1 << 20)
 
 struct tw_page {
 	struct tw_page *next;
@@ -77,7 +77,7 @@ static void close_page(struct tw_lines *lines)
 
 bool tw_lines_more(struct tw_lines *lines, size_t need)
 {
-	size_t size = need > PAGE_SIZE ? need : PAGE_SIZE;
+	size_t size = need > PAGE_BYTES ? need : PAGE_BYTES;
 	struct tw_page *page;
 
 	if (lines->failed)

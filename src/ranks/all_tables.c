@@ -14,6 +14,22 @@ const struct tw_ranks_table *const tw_ranks_tables[] = {
 
 const size_t tw_ranks_table_count = TABLES;
 
+int tw_ranks_table_make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+			struct trawl_table **table)
+{
+	int status;
+
+	*table = NULL;
+	status = self->make(in, self, table);
+	if (!status && *table)
+		status = tw_table_finish(*table, NULL);
+	if (!status)
+		return 0;
+	tw_table_free(*table);
+	*table = NULL;
+	return status;
+}
+
 struct making {
 	const struct tw_ranks_input *in;
 	struct trawl_table *made[TABLES];
@@ -24,9 +40,7 @@ static void make_one(void *context, size_t i)
 {
 	struct making *m = context;
 
-	m->status[i] = tw_ranks_tables[i]->make(m->in, tw_ranks_tables[i], &m->made[i]);
-	if (!m->status[i] && m->made[i])
-		m->status[i] = tw_table_finish(m->made[i], NULL);
+	m->status[i] = tw_ranks_table_make(m->in, tw_ranks_tables[i], &m->made[i]);
 }
 
 static bool is_wanted(const struct trawl_table *table)

@@ -7,6 +7,10 @@
 extern const struct tw_ranks_table *const tw_ranks_tables[];
 extern const size_t tw_ranks_table_count;
 
+/* One of them, whole: *table stays NULL when there is nothing to say.  0 or TRAWL_ENOMEM. */
+int tw_ranks_table_make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+			struct trawl_table **table) TRAWL_MUST_CHECK;
+
 /*
  * Makes those that have something to say: *tables has room for tw_ranks_table_count, and *count of
  * it are there.  The tables point into the job and the matches, which must outlive them.  They

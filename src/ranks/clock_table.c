@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { RANK, OFFSET, UNCERTAINTY, SAMPLES, DRIFT, SHIFT, NODE, HOST };
+enum { RANK, OFFSET, UNCERTAINTY, SAMPLES, DRIFT, SHIFT, NODE, HOST, REMARK };
 
 static const struct trawl_column columns[] = {
 	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
@@ -19,6 +19,7 @@ static const struct trawl_column columns[] = {
 		    "added to the trace's times where ranks are compared" },
 	[NODE] = { "node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank / GPUs of a node" },
 	[HOST] = { "host", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "its host, where recorded" },
+	[REMARK] = { "remark", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "what is odd about it" },
 };
 
 static const char *const words[] = {
@@ -48,6 +49,10 @@ static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, 
 		tw_table_set_integer(table, row, NODE, node);
 	if (rank->host[0])
 		tw_table_set_str(table, row, HOST, rank->host);
+	if (clock->suspect)
+		tw_table_set_str(table, row, REMARK,
+				 "far from the others of its node: its trace may be of another "
+				 "time, its collectives matched with others of the same kind");
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,

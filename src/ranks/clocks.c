@@ -5,6 +5,7 @@
  */
 #include "ranks/clocks.h"
 
+#include "analysis/stats.h"
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "ranks/match_limits.h"
@@ -450,6 +451,36 @@ static void release(struct measuring *m)
 	tw_free(a, m->reference, ranks * sizeof(*m->reference));
 }
 
+/*
+ * GPUs of one host have one clock, and their times agree within well below a millisecond: a rank
+ * that is far from the others of its host was recorded at another time, and its collectives were
+ * matched with later or earlier ones of the same kind.
+ */
+static void find_suspects(struct tw_clocks *clocks, const struct tw_job *job, int64_t *offsets)
+{
+	enum { FEWEST = 3 };
+	const int64_t far_ns = 10 * 1000000;
+	size_t first = 0, last, r, n;
+
+	for (; first < job->count; first = last) {
+		int64_t node = tw_job_node(job, job->ranks[first].rank), median;
+
+		for (last = first, n = 0; last < job->count; last++) {
+			if (tw_job_node(job, job->ranks[last].rank) != node)
+				break;
+			if (clocks->of[last].known)
+				offsets[n++] = clocks->of[last].offset_ns;
+		}
+		if (node < 0 || n < FEWEST)
+			continue;
+		median = tw_stats_of(offsets, n).middle[0];
+		for (r = first; r < last; r++)
+			clocks->of[r].suspect = clocks->of[r].known &&
+						tw_match_apart(clocks->of[r].offset_ns, median) >
+							far_ns;
+	}
+}
+
 static enum tw_align resolve(const struct tw_clocks *clocks, const struct tw_job *job,
 			     enum tw_align asked)
 {
@@ -478,6 +509,10 @@ int tw_clocks_measure(struct tw_clocks *clocks, const struct tw_job *job,
 		clocks->of = tw_alloc_array(allocator, job->count, sizeof(*clocks->of));
 		clocks->shift_ns = tw_alloc_array(allocator, job->count, sizeof(*clocks->shift_ns));
 		status = clocks->of && clocks->shift_ns ? measure(&m, matches) : TRAWL_ENOMEM;
+		if (!status)
+			find_suspects(clocks, job, clocks->shift_ns);
+		if (!status)
+			memset(clocks->shift_ns, 0, job->count * sizeof(*clocks->shift_ns));
 		release(&m);
 	}
 	if (status) {

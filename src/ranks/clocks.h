@@ -19,6 +19,7 @@ struct tw_clock {
 	int64_t offset_ns; /* clock of this rank less that of the reference, base times added */
 	int64_t uncertainty_ns; /* the true offset lies within offset +- uncertainty */
 	uint64_t samples;	/* collectives that it is measured from */
+	bool suspect;		/* ranks of its host agree on another offset: of another time? */
 	double drift_ppm;	/* change of the offset over time, NaN: not measurable */
 	/*
 	 * Index of the rank whose clock it is measured against: tw_clocks.reference, or the lowest

@@ -5,13 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NS_PER_S 1e9
-
-double tw_exchange_rate(double megabytes, int64_t ns)
-{
-	return ns > 0 ? megabytes / TW_GB_IN_MB / ((double)ns / NS_PER_S) : (double)NAN;
-}
-
 double tw_exchange_send_imbalance(const struct tw_exchange *x)
 {
 	return x->mean_mb > 0 ? x->largest_mb / x->mean_mb : (double)NAN;

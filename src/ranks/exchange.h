@@ -1,12 +1,10 @@
 /*
- * all_to_allv: each rank sends what it likes to each other.  Source: TraceLens; spec 7.4.
+ * all_to_allv: each rank sends what it likes to each other.  Source: TraceLens.
  */
 #ifndef TW_RANKS_EXCHANGE_H
 #define TW_RANKS_EXCHANGE_H
 
 #include "ranks/facts.h"
-
-#define TW_GB_IN_MB 1024.0
 
 struct tw_exchange {
 	const struct tw_match *match;
@@ -42,8 +40,5 @@ int tw_exchange_sum(const struct tw_ranks_input *in, struct tw_exchange_sum *sum
 /* Most that a rank sends, or receives, over the mean of the ranks; NaN: not known. */
 double tw_exchange_send_imbalance(const struct tw_exchange *exchange);
 double tw_exchange_receive_imbalance(const struct tw_exchange *exchange);
-
-/* GB/s (2^30) of megabytes in a time; NaN without either. */
-double tw_exchange_rate(double megabytes, int64_t ns);
 
 #endif

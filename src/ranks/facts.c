@@ -3,10 +3,13 @@
 #include "base/alloc.h"
 #include "ranks/rank_list.h"
 
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
 #define ALL_TO_ALLV "all_to_allv"
+#define MB_PER_GB 1024.0
+#define NS_PER_S 1e9
 
 bool tw_match_is_shared(const struct tw_match *match)
 {
@@ -81,6 +84,11 @@ double tw_collective_size(const struct tw_rank *rank, const struct tw_collective
 	const char *dtype = tw_collective_text(rank, c, TW_COLLECTIVE_DTYPE, &dtype_len);
 
 	return tw_collective_megabytes(text, len, dtype, dtype_len);
+}
+
+double tw_gigabytes_per_second(double megabytes, int64_t ns)
+{
+	return ns > 0 ? megabytes / MB_PER_GB / ((double)ns / NS_PER_S) : (double)NAN;
 }
 
 const char *tw_match_rule_name(enum tw_match_rule rule)

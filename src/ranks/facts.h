@@ -110,6 +110,9 @@ bool tw_is_all_to_allv(const struct tw_rank *rank, const struct tw_collective *c
 double tw_collective_size(const struct tw_rank *rank, const struct tw_collective *c,
 			  enum tw_collective_arg nelems);
 
+/* GB/s (2^30) of megabytes (2^20) in a time; NaN without either. */
+double tw_gigabytes_per_second(double megabytes, int64_t ns);
+
 /* "sequence", "whole", "certain": what the tables call them. */
 const char *tw_match_rule_name(enum tw_match_rule rule);
 const char *tw_match_state_name(enum tw_match_state state);

@@ -11,6 +11,8 @@ int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator)
 		.rank = -1,
 		.worst = TRAWL_NOTE,
 		.name_rank = -1,
+		.first_step = -1,
+		.last_step = -1,
 		.world_size = -1,
 		.base_time_ns = TRAWL_TIME_NONE,
 		.host = "",
@@ -34,6 +36,14 @@ void tw_rank_release(struct tw_rank *rank)
 	tw_free(a, rank->kinds, rank->kind_count * sizeof(*rank->kinds));
 	tw_pool_release(&rank->texts);
 	memset(rank, 0, sizeof(*rank));
+}
+
+enum tw_rank_rule tw_rank_number(int64_t *rank, int64_t name_rank, int64_t place)
+{
+	if (*rank >= 0)
+		return TW_RANK_BY_METADATA;
+	*rank = name_rank >= 0 ? name_rank : place;
+	return name_rank >= 0 ? TW_RANK_BY_NAME : TW_RANK_BY_ORDER;
 }
 
 const char *tw_rank_keep(struct tw_rank *rank, const char *text)

@@ -49,11 +49,13 @@ struct tw_rank {
 	int64_t rank;
 	enum tw_rank_rule rule;
 	enum tw_rank_state state;
-	enum trawl_severity worst;	  /* of what is odd in the trace, TRAWL_NOTE: nothing is */
-	uint32_t file;			  /* index in the set */
-	int64_t name_rank;		  /* what the file's name says, -1: nothing */
+	enum trawl_severity worst; /* of what is odd in the trace, TRAWL_NOTE: nothing is */
+	int status;	   /* enum trawl_status of what kept it from being read, 0: nothing */
+	uint32_t file;	   /* index in the set */
+	int64_t name_rank; /* what the file's name says, -1: nothing */
 	int64_t world_size, base_time_ns; /* -1, TRAWL_TIME_NONE: not told */
 	int64_t device_count;		  /* GPUs of the host, 0: not told */
+	int64_t first_step, last_step;	  /* of the profiler, -1: none are told */
 	uint64_t bytes, events, gpu_events;
 	int64_t first_ns, last_ns;   /* of GPU work, where there is any */
 	struct tw_timeline timeline; /* of all GPU work */
@@ -89,6 +91,11 @@ int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator) 
 void tw_rank_release(struct tw_rank *rank);
 /* Those of a list, and the list. */
 void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_allocator *allocator);
+/*
+ * Which rank a trace is: *rank as the trace tells it (-1: it does not), else as its name does, else
+ * its place among those that are traces.
+ */
+enum tw_rank_rule tw_rank_number(int64_t *rank, int64_t name_rank, int64_t place);
 /* Text into the rank's pool, "" when out of memory (which the pool remembers). */
 const char *tw_rank_keep(struct tw_rank *rank, const char *text);
 void tw_job_release(struct tw_job *job);

@@ -6,26 +6,26 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* ---- memory: traces wait until those before them have given back enough */
 
-/*
- * Bytes of memory for a byte of a file, in halves: a trace takes a quarter of its text and as much
- * again while it is analysed (docs/PERFORMANCE.md); compressed ones hold about ten times as much
- * text, exports are held twice over.
- */
-static int64_t memory_for(const struct tw_rank_file *file)
-{
-	enum { TEXT = 1, COMPRESSED = 10, EXPORT = 6 };
-	const char *dot = strrchr(file->path, '.');
-	int64_t halves = TEXT;
+/* A trace takes a quarter of its text, and as much again while it is analysed. */
+#define TENTHS_OF_TEXT 5
 
-	if (dot && (!strcmp(dot, ".gz") || !strcmp(dot, ".zst")))
-		halves = COMPRESSED;
-	else if (dot && !strcmp(dot, ".sqlite"))
-		halves = EXPORT;
-	return file->bytes > INT64_MAX / COMPRESSED ? INT64_MAX / 2 : file->bytes * halves / 2;
+int64_t tw_rank_file_memory(const struct tw_rank_file *file, unsigned tenths_of_text)
+{
+	/* Compressed files hold about ten times as much text; exports are held twice over. */
+	enum { TEXTS = 10, EXPORT = 30 };
+	const char *dot = strrchr(file->path, '.');
+	int64_t tenths = tenths_of_text;
+
+	if (dot && (!strcasecmp(dot, ".gz") || !strcasecmp(dot, ".zst")))
+		tenths *= TEXTS;
+	else if (dot && !strcasecmp(dot, ".sqlite"))
+		tenths = EXPORT;
+	return file->bytes > INT64_MAX / 10 / TEXTS ? INT64_MAX / 2 : file->bytes * tenths / 10;
 }
 
 int64_t tw_half_of_memory(void)
@@ -54,7 +54,7 @@ struct loading {
 /* False when the work was called off. */
 static bool begin_file(struct loading *l, const struct tw_rank_file *file)
 {
-	int64_t need = memory_for(file);
+	int64_t need = tw_rank_file_memory(file, TENTHS_OF_TEXT);
 	bool go_on;
 
 	pthread_mutex_lock(&l->lock);
@@ -72,7 +72,7 @@ static void end_file(struct loading *l, const struct tw_rank_file *file)
 	const struct tw_load_options *o = l->options;
 
 	pthread_mutex_lock(&l->lock);
-	l->taken -= memory_for(file);
+	l->taken -= tw_rank_file_memory(file, TENTHS_OF_TEXT);
 	l->running--;
 	l->done++;
 	l->bytes_done += file->bytes;

@@ -56,6 +56,12 @@ int tw_job_settle_files(struct tw_job *job, struct tw_file_ranks *files,
 			const struct tw_load_options *options,
 			struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/*
+ * Bytes of memory to count for a file while it is worked at, by what its name tells of it;
+ * `tenths_of_text`: what a byte of text takes, 10 at most (docs/PERFORMANCE.md).
+ */
+int64_t tw_rank_file_memory(const struct tw_rank_file *file, unsigned tenths_of_text);
+
 /* Half of the memory of this machine, which traces get when nothing is said. */
 int64_t tw_half_of_memory(void);
 

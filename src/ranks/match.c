@@ -194,14 +194,6 @@ void tw_match_id(const struct tw_matches *matches, const struct tw_match *match,
 	tw_str_addf(out, "%llu", (unsigned long long)match->index);
 }
 
-bool tw_match_ends_together(const struct tw_job *job, const struct tw_matches *matches,
-			    const struct tw_match *match)
-{
-	(void)job;
-	(void)matches;
-	return match->together;
-}
-
 bool tw_rank_tells_base(const struct tw_rank *rank)
 {
 	/* A time beyond what times can be leaves no room for sums. */

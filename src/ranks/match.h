@@ -54,7 +54,11 @@ struct tw_match {
 	enum tw_match_rule rule;
 	enum tw_match_state state;
 	enum tw_match_sureness sureness;
-	bool together; /* see tw_match_ends_together() */
+	/*
+	 * Its members end together by nature: those of allreduce, allgather, reduce-scatter,
+	 * all-to-all and barrier do; broadcast, reduce, gather, scatter, send and receive need not.
+	 */
+	bool together;
 };
 
 struct tw_matches {
@@ -86,12 +90,5 @@ void tw_matches_release(struct tw_matches *matches);
  */
 void tw_match_id(const struct tw_matches *matches, const struct tw_match *match,
 		 struct tw_str *out);
-
-/*
- * Whether its members end together by nature: those of allreduce, allgather, reduce-scatter,
- * all-to-all and barrier do; broadcast, reduce, gather, scatter, send and receive need not.
- */
-bool tw_match_ends_together(const struct tw_job *job, const struct tw_matches *matches,
-			    const struct tw_match *match);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * all_to_allv: a row each, with what each rank sent and received behind.
- * Source: TraceLens; spec 7.4.
+ * Source: TraceLens.
  */
 #include "ranks/exchange.h"
 
@@ -218,7 +218,7 @@ static void set_ranks(const struct work *w, size_t row, const struct tw_exchange
 		const struct tw_rank *rank = tw_member_rank(w->in, m);
 		double megabytes = tw_collective_size(rank, tw_member_collective(w->in, m),
 						      TW_COLLECTIVE_IN_NELEMS);
-		double rate = tw_exchange_rate(megabytes, tw_member_dur(w->in, m));
+		double rate = tw_gigabytes_per_second(megabytes, tw_member_dur(w->in, m));
 
 		if (w->ranks)
 			set_rank(w, row, x, m);
@@ -267,7 +267,7 @@ static void add_row(const struct work *w, const struct tw_exchange *x)
 	tw_table_set_integer(t, row, WALL, x->wall_ns);
 	tw_table_set_integer(t, row, LONGEST, x->longest_ns);
 	tw_table_set_integer(t, row, SHORTEST, x->shortest_ns);
-	tw_table_set_real(t, row, RATE, tw_exchange_rate(x->total_mb, x->wall_ns));
+	tw_table_set_real(t, row, RATE, tw_gigabytes_per_second(x->total_mb, x->wall_ns));
 	tw_table_set_real(t, row, IMBALANCE, tw_exchange_send_imbalance(x));
 	tw_table_set_integer(t, row, START_SKEW, x->start_skew_ns);
 	tw_table_set_integer(t, row, END_SKEW, x->end_skew_ns);

@@ -1,5 +1,5 @@
 /*
- * Who sends how much to whom in all_to_allv: pairs of ranks.  Source: TraceLens; spec 7.4, except
+ * Who sends how much to whom in all_to_allv: pairs of ranks.  Source: TraceLens, except
  * that the destination is the rank in the job, not its place in the process group, where the
  * group's ranks are recorded.
  */

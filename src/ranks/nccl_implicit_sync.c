@@ -1,6 +1,6 @@
 /*
  * Collectives that make ranks wait for each other: a row each, with what each rank did behind.
- * Source: TraceLens; spec 7.3.
+ * Source: TraceLens.
  */
 #include "ranks/syncing.h"
 

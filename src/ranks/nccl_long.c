@@ -1,4 +1,4 @@
-/* Every communication kernel of every rank: a row each.  Source: TraceLens; spec 7.1. */
+/* Every communication kernel of every rank: a row each.  Source: TraceLens. */
 #include "ranks/facts.h"
 
 #include "base/alloc.h"

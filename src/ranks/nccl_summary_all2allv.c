@@ -1,4 +1,4 @@
-/* all_to_allv by process group and type.  Source: TraceLens; spec 7.4. */
+/* all_to_allv by process group and type.  Source: TraceLens. */
 #include "ranks/exchange.h"
 
 #include "analysis/groups.h"
@@ -150,7 +150,7 @@ static double total_of(const struct tw_exchange *x)
 
 static double rate_of(const struct tw_exchange *x)
 {
-	return tw_exchange_rate(x->total_mb, x->wall_ns);
+	return tw_gigabytes_per_second(x->total_mb, x->wall_ns);
 }
 
 static struct tw_stats times_of(struct work *w, uint32_t g, time_of *time)

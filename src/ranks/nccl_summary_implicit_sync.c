@@ -1,6 +1,6 @@
 /*
  * Collectives that make ranks wait for each other, by name, type and size.
- * Source: TraceLens; spec 7.3.
+ * Source: TraceLens.
  */
 #include "ranks/syncing.h"
 

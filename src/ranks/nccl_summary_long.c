@@ -1,6 +1,6 @@
 /*
  * Communication kernels of all ranks by rank, process group, collective, type, size and stream.
- * Source: TraceLens; spec 7.2.  Unlike there, what is not recorded stays empty and keeps its row.
+ * Source: TraceLens.  Unlike there, what is not recorded stays empty and keeps its row.
  */
 #include "ranks/facts.h"
 

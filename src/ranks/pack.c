@@ -7,7 +7,7 @@
 
 /* "trawl rank", and a number that changes with the layout below or struct tw_rank. */
 #define MAGIC "twrk"
-#define VERSION 1u
+#define VERSION 2u
 #define MAGIC_BYTES 4u
 #define ID_BYTES 8u
 
@@ -114,13 +114,15 @@ static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 		rank->last_ns,	    t->compute_ns,	 t->exposed_communication_ns,
 		t->exposed_copy_ns, t->busy_ns,		 t->idle_ns,
 		t->total_ns,	    t->communication_ns, t->copy_ns,
-		t->micro_idle_ns,   t->macro_idle_ns
+		t->micro_idle_ns,   t->macro_idle_ns,	 rank->first_step,
+		rank->last_step,
 	};
 	size_t i;
 
 	tw_pack_number(out, rank->rule);
 	tw_pack_number(out, rank->state);
 	tw_pack_number(out, rank->worst);
+	tw_pack_number(out, (uint64_t)-rank->status);
 	tw_pack_number(out, rank->file);
 	tw_pack_number(out, rank->bytes);
 	tw_pack_number(out, rank->events);
@@ -289,13 +291,15 @@ static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 		&rank->last_ns,	     &t->compute_ns,	   &t->exposed_communication_ns,
 		&t->exposed_copy_ns, &t->busy_ns,	   &t->idle_ns,
 		&t->total_ns,	     &t->communication_ns, &t->copy_ns,
-		&t->micro_idle_ns,   &t->macro_idle_ns
+		&t->micro_idle_ns,   &t->macro_idle_ns,	   &rank->first_step,
+		&rank->last_step,
 	};
 	size_t i;
 
 	rank->rule = (enum tw_rank_rule)tw_unpack_up_to(in, TW_RANK_BY_ORDER);
 	rank->state = (enum tw_rank_state)tw_unpack_up_to(in, TW_RANK_NOT_A_TRACE);
 	rank->worst = (enum trawl_severity)tw_unpack_up_to(in, TRAWL_NOTE);
+	rank->status = -(int)tw_unpack_up_to(in, -TRAWL_ECANCELED);
 	rank->file = (uint32_t)tw_unpack_up_to(in, UINT32_MAX);
 	rank->bytes = tw_unpack_number(in);
 	rank->events = tw_unpack_number(in);

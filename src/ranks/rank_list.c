@@ -61,11 +61,11 @@ void tw_rank_list_release(struct tw_rank_list *list)
 	list->count = list->capacity = 0;
 }
 
-void tw_rank_list_add(struct tw_str *out, const int64_t *ranks, size_t count)
+size_t tw_rank_list_add_some(struct tw_str *out, const int64_t *ranks, size_t count, size_t most)
 {
 	size_t i, last;
 
-	for (i = 0; i < count; i = last + 1) {
+	for (i = 0; i < count && most; i = last + 1, most--) {
 		for (last = i; last + 1 < count && ranks[last + 1] == ranks[last] + 1; last++)
 			;
 		if (i)
@@ -76,9 +76,15 @@ void tw_rank_list_add(struct tw_str *out, const int64_t *ranks, size_t count)
 			tw_str_add_int(out, ranks[last]);
 		}
 	}
+	return i;
 }
 
-/* Source: TraceLens' node_span; spec 7.6. */
+void tw_rank_list_add(struct tw_str *out, const int64_t *ranks, size_t count)
+{
+	tw_rank_list_add_some(out, ranks, count, SIZE_MAX);
+}
+
+/* Source: TraceLens' node_span. */
 const char *tw_node_span(const char *ranks, int64_t gpus_per_node)
 {
 	bool whole = true, first = true;

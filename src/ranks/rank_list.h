@@ -19,6 +19,8 @@ void tw_rank_list_release(struct tw_rank_list *list);
 
 /* "0-3, 7" of numbers in increasing order. */
 void tw_rank_list_add(struct tw_str *out, const int64_t *ranks, size_t count);
+/* The same of the first `most` parts, and how many of the numbers are in them. */
+size_t tw_rank_list_add_some(struct tw_str *out, const int64_t *ranks, size_t count, size_t most);
 
 /*
  * Whether all are on one node: "intra_node", "inter_node", "unknown" where the text or the size of

@@ -12,6 +12,8 @@ enum {
 	NODE,
 	HOST,
 	DEVICE,
+	FIRST_STEP,
+	LAST_STEP,
 	EVENTS,
 	GPU_EVENTS,
 	COLLECTIVES,
@@ -34,6 +36,9 @@ static const struct trawl_column columns[] = {
 	[NODE] = { "node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 7, "rank / GPUs of a host" },
 	[HOST] = { "host", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "name of the host, where recorded" },
 	[DEVICE] = { "device name", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "its GPU" },
+	[FIRST_STEP] = { "first step", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+			 "first step of the profiler in the trace" },
+	[LAST_STEP] = { "last step", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "its last one" },
 	[EVENTS] = { "events", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "events of the trace" },
 	[GPU_EVENTS] = { "GPU events", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
 			 "kernels, copies and fills" },
@@ -93,6 +98,8 @@ static void set_read(struct trawl_table *table, size_t row, const struct tw_job 
 	set_positive(table, row, NODE, tw_job_node(job, rank->rank));
 	set_text(table, row, HOST, rank->host);
 	set_text(table, row, DEVICE, rank->device_name);
+	set_positive(table, row, FIRST_STEP, rank->first_step);
+	set_positive(table, row, LAST_STEP, rank->last_step);
 	tw_table_set_integer(table, row, EVENTS, (int64_t)rank->events);
 	tw_table_set_integer(table, row, GPU_EVENTS, (int64_t)rank->gpu_events);
 	tw_table_set_integer(table, row, COLLECTIVES, (int64_t)rank->collective_count);

@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/reuse.h"
 #include "base/text.h"
+#include "derive/view_names.h"
+#include "ranks/merged.h"
 #include "table/pack.h"
 
 #include <inttypes.h>
@@ -37,6 +39,24 @@ static void take_facts(struct tw_rank *rank, const struct trawl_trace *trace)
 	while (devices && tw_text_element(devices, len, n, &element))
 		n++;
 	rank->device_count = (int64_t)n;
+}
+
+/* The profiler's steps that it shows. */
+static void take_steps(struct tw_rank *rank, const struct trawl_trace *trace)
+{
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count; i++) {
+		int64_t step;
+
+		if (tw_class(trace, i) != TRAWL_CLASS_ANNOTATION ||
+		    (step = tw_step_of(trace, i)) < 0)
+			continue;
+		if (rank->first_step < 0 || step < rank->first_step)
+			rank->first_step = step;
+		if (step > rank->last_step)
+			rank->last_step = step;
+	}
 }
 
 /* What is odd in the trace: the worst kind, and how many more. */
@@ -217,6 +237,7 @@ static int reduce_report(struct tw_rank *rank, const struct trawl_report *report
 	tw_groups_init(&r.kinds, sizeof(struct tw_collective_kind), rank->allocator);
 	tw_str_init(&r.scratch, rank->allocator);
 	take_facts(rank, in->trace);
+	take_steps(rank, in->trace);
 	if (trawl_report_defects(report))
 		take_defects(rank, report);
 	status = take_timeline(rank, in->derived, linked_only) || take_collectives(&r) ||
@@ -284,15 +305,10 @@ static int keep_tables(struct tw_rank *rank, const struct trawl_report *report,
 static void leave_out(struct tw_rank *rank, const struct tw_rank_file *file, int status,
 		      const struct trawl_error *err)
 {
-	const char *message = err->message;
-	size_t len = strlen(file->path);
-
-	/* The table of ranks names the file beside the message. */
-	if (!strncmp(message, file->path, len) && message[len] == ':')
-		message += len + 1 + (message[len + 1] == ' ');
 	rank->state = status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE :
 								TW_RANK_UNREADABLE;
-	rank->message = tw_rank_keep(rank, message);
+	rank->status = status;
+	rank->message = tw_rank_keep(rank, tw_without_path(err->message, file->path));
 }
 
 /* The report that the rest is taken from: of one table, unless tables of it are to be kept. */
@@ -436,6 +452,10 @@ int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
 		return TRAWL_ENOMEM;
 	read.allocator = tw_reuse_allocator(memory);
 	status = trawl_trace_read(&trace, set->files[file].path, &read, &err);
+	if (!status && tw_is_merged_trace(trace)) {
+		trawl_trace_free(trace);
+		status = trawl_error_set(&err, TRAWL_ENODATA, TW_MERGED_TRACE);
+	}
 	if (!status) {
 		status = reduce_into(ranks, count, trace, file, set, options, threads, allocator);
 		trawl_trace_free(trace);

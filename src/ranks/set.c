@@ -62,6 +62,15 @@ int64_t tw_rank_in_path(const char *path)
 	return rank >= 0 ? rank : rank_between(path, path, name);
 }
 
+const char *tw_without_path(const char *message, const char *path)
+{
+	size_t len = strlen(path);
+
+	if (strncmp(message, path, len) || message[len] != ':')
+		return message;
+	return message + len + 1 + (message[len + 1] == ' ');
+}
+
 /* ---- order of names */
 
 /* Numbers in names by value, else bytes; equal only when the names are. */

@@ -2,7 +2,8 @@
  * Which traces make up a job: what directories, patterns and names on the command line lead to.
  *
  * Files stand in the order of the arguments, those of one argument in that of their names, numbers
- * in names by value.  Nothing is read here but directories; which rank a file is of is known for certain once it has been read (reduce.h).
+ * in names by value.  Nothing is read here but directories; which rank a file is of is known for
+ * certain once it has been read (load.h).
  */
 #ifndef TW_RANKS_SET_H
 #define TW_RANKS_SET_H
@@ -39,5 +40,8 @@ void tw_rank_set_release(struct tw_rank_set *set);
  * whatever its case, in the file's name first, then in its directories from the last; -1: none.
  */
 int64_t tw_rank_in_path(const char *path);
+
+/* A message without "PATH: " in front, for those who name the file beside it. */
+const char *tw_without_path(const char *message, const char *path);
 
 #endif

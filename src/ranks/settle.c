@@ -14,7 +14,7 @@ static bool is_left_out(const struct tw_rank *rank)
 	       rank->state == TW_RANK_NOT_A_TRACE;
 }
 
-/* By what the trace tells, else its name, else its place among those that are traces. */
+/* Of what is left out, the name tells it at the most. */
 static void number_ranks(struct tw_rank *ranks, size_t count)
 {
 	int64_t place = 0;
@@ -26,14 +26,8 @@ static void number_ranks(struct tw_rank *ranks, size_t count)
 		if (is_left_out(rank)) {
 			rank->rank = rank->name_rank;
 			rank->rule = TW_RANK_BY_NAME;
-		} else if (rank->rank >= 0) {
-			rank->rule = TW_RANK_BY_METADATA;
-		} else if (rank->name_rank >= 0) {
-			rank->rank = rank->name_rank;
-			rank->rule = TW_RANK_BY_NAME;
 		} else {
-			rank->rank = place;
-			rank->rule = TW_RANK_BY_ORDER;
+			rank->rule = tw_rank_number(&rank->rank, rank->name_rank, place);
 		}
 		place += rank->state != TW_RANK_NOT_A_TRACE;
 	}
@@ -121,16 +115,16 @@ static int share_out(struct tw_job *job, struct tw_rank *ranks, size_t count)
 	return 0;
 }
 
-/* Why there is no rank left: the first file's reason. */
+/* Why there is no rank left: the first file's reason, which may be what was asked for. */
 static int nothing_left(const struct tw_job *job, struct trawl_error *err)
 {
 	const struct tw_rank *first = &job->left_out[0];
+	int status = first->status == TRAWL_EUSAGE ? TRAWL_EUSAGE : TRAWL_ENODATA;
 
 	if (job->left_out_count == 1)
-		return trawl_error_set(err, TRAWL_ENODATA, "%s: %s",
-				       job->set.files[first->file].path, first->message);
-	return trawl_error_set(err, TRAWL_ENODATA,
-			       "none of %zu files can be analysed; the first, %s: %s",
+		return trawl_error_set(err, status, "%s: %s", job->set.files[first->file].path,
+				       first->message);
+	return trawl_error_set(err, status, "none of %zu files can be analysed; the first, %s: %s",
 			       job->left_out_count, job->set.files[first->file].path,
 			       first->message);
 }

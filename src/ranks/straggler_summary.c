@@ -1,6 +1,6 @@
 /*
  * How long each rank waits for others, the one that waits least first: it is waited for.
- * Source: TraceLens; spec 7.5.
+ * Source: TraceLens.
  */
 #include "ranks/syncing.h"
 

@@ -3,9 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MB_PER_GB 1024.0
-#define NS_PER_S 1e9
-
 /* Kinds in which every rank needs all others, and the steps of a ring that each takes. */
 static const struct {
 	const char *kind;
@@ -110,10 +107,8 @@ bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match, s
 bool tw_wait_of(const struct tw_ranks_input *in, const struct tw_match *match, struct tw_sync *sync)
 {
 	const char *kind = kind_of(in, match);
-	bool together = tw_match_is_shared(match) &&
-			tw_match_ends_together(in->job, in->matches, match);
 
-	if (!together && !counts(in, match, kind))
+	if (!(match->together && tw_match_is_shared(match)) && !counts(in, match, kind))
 		return false;
 	time_sync(in, match, kind, sync);
 	return true;
@@ -182,9 +177,7 @@ double tw_sync_megabytes(const struct tw_ranks_input *in, const struct tw_sync *
 
 double tw_sync_bandwidth(const struct tw_ranks_input *in, const struct tw_sync *sync)
 {
-	if (sync->latency_ns <= 0)
-		return NAN;
-	return tw_sync_megabytes(in, sync) / MB_PER_GB / ((double)sync->latency_ns / NS_PER_S);
+	return tw_gigabytes_per_second(tw_sync_megabytes(in, sync), sync->latency_ns);
 }
 
 /* The group's size as recorded; NaN when it is none. */

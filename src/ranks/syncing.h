@@ -1,6 +1,6 @@
 /*
  * Collectives that make ranks wait for each other: who came when, and how long the others waited.
- * Source: TraceLens' nccl_implicit_sync; spec perf-report 7.3.
+ * Source: TraceLens' nccl_implicit_sync.
  */
 #ifndef TW_RANKS_SYNCING_H
 #define TW_RANKS_SYNCING_H

@@ -14,8 +14,9 @@ struct tw_ranks_input {
 struct tw_ranks_table {
 	struct tw_table_spec table;
 	/*
-	 * Makes the table; *table stays NULL when there is nothing to say.  Its columns may depend
-	 * on the job; the spec's are those that it always has. 0 or TRAWL_ENOMEM.
+	 * For tw_ranks_table_make(): the table with its rows, finished or not; *table stays NULL
+	 * when there is nothing to say.  Its columns may depend on the job; the spec's are those
+	 * that it always has. 0 or TRAWL_ENOMEM.
 	 */
 	int (*make)(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
 		    struct trawl_table **table);

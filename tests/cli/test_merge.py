@@ -361,7 +361,7 @@ class Places(Merge):
         self.assertEqual(len(starts), 3)
         self.assertIn(9, [e["id"] for e in starts])
         row, = self.rows(trawl("merge", self.tmp / "job", "-o", self.out, "--format", "json").out)
-        self.assertEqual((row["flows"], row["loose flow ends"]), (3, 2))
+        self.assertEqual((row["flows"], row["flow ends left out"]), (3, 2))
 
     def test_arrows_between_operations(self):
         events = [op("forward", 0, 10), op("backward", 20, 10, tid=40),

@@ -101,6 +101,35 @@ static void test_one_clock_stays_as_it_is(void **state)
 }
 
 /* Base times are added where all ranks tell one, before anything else. */
+/* Of three ranks of a host one is 20 ms off, of the next host all are 5 s off. */
+static void test_rank_apart_from_its_host(void **state)
+{
+	static const double off[] = { 0, 20000, 3, 5000000, 5000001, 5000002 };
+	struct tw_clocks clocks;
+	struct tw_job job;
+	int i;
+	size_t r;
+
+	make_job(&job, 6);
+	job.gpus_per_node = 3;
+	for (i = 0; i < 10; i++)
+		for (r = 0; r < 6; r++)
+			add_end(&job, r, "dp", "allreduce", i, i * 1000 + off[r],
+				i * 1000 + 100 + off[r]);
+	measure(&clocks, &job, TW_ALIGN_AUTO);
+	for (r = 0; r < 6; r++)
+		assert_int_equal(clocks.of[r].suspect, r == 1);
+	tw_clocks_release(&clocks);
+	/* Two that differ do not say which of them is off. */
+	job.gpus_per_node = 2;
+	measure(&clocks, &job, TW_ALIGN_AUTO);
+	for (r = 0; r < 6; r++)
+		assert_false(clocks.of[r].suspect);
+	tw_clocks_release(&clocks);
+	tw_job_release(&job);
+	(void)state;
+}
+
 static void test_base_times(void **state)
 {
 	const int64_t base[] = { 1767189312000000000, 1767189312003000000 };
@@ -390,6 +419,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hosts_that_are_apart),
 		cmocka_unit_test(test_one_clock_stays_as_it_is),
+		cmocka_unit_test(test_rank_apart_from_its_host),
 		cmocka_unit_test(test_base_times),
 		cmocka_unit_test(test_what_nothing_connects),
 		cmocka_unit_test(test_a_chain_of_pairs),

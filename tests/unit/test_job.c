@@ -259,6 +259,45 @@ static void test_what_a_rank_is_reduced_to(void **state)
 	tw_job_release(&job);
 }
 
+static void test_merged_traces_are_of_no_rank(void **state)
+{
+	static const char merged[] =
+		"{\"traceEvents\": [{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0,\"tid\":0,"
+		"\"args\":{\"name\":\"Rank 0 - GPU Stream\"}},{\"ph\":\"X\",\"cat\":\"kernel\","
+		"\"name\":\"[R0] gemm\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":2}]}";
+	struct trawl_error err;
+	struct tw_job job;
+
+	(void)state;
+	scratch_write(&scratch, "a_merged.json", merged);
+	write_rank("rank0.json", 0, 1, 5);
+	assert_int_equal(load(&job, "", NULL), 0);
+	assert_int_equal(job.count, 1);
+	assert_int_equal(job.left_out[0].state, TW_RANK_NOT_A_TRACE);
+	tw_job_release(&job);
+	assert_int_equal(load(&job, "a_merged.json", &err), TRAWL_ENODATA);
+	assert_non_null(strstr(err.message, "merged trace"));
+	tw_job_release(&job);
+}
+
+static void test_steps(void **state)
+{
+	struct tw_job job;
+
+	(void)state;
+	scratch_write(&scratch, "rank0.json",
+		      "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":"
+		      "\"ProfilerStep#13\",\"pid\":1,\"tid\":1,\"ts\":5,\"dur\":2},{\"ph\":\"X\","
+		      "\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#12\",\"pid\":1,"
+		      "\"tid\":1,\"ts\":1,\"dur\":2}]}");
+	write_rank("rank1.json", 1, 2, 5);
+	assert_int_equal(load(&job, "", NULL), 0);
+	assert_int_equal(job.ranks[0].first_step, 12);
+	assert_int_equal(job.ranks[0].last_step, 13);
+	assert_int_equal(job.ranks[1].first_step, -1);
+	tw_job_release(&job);
+}
+
 static void test_timeline_over_ranks(void **state)
 {
 	struct tw_ranks_input in = { .allocator = trawl_allocator_default() };
@@ -320,6 +359,8 @@ int main(void)
 		TEST(test_world_of_one_tells_no_rank),
 		TEST(test_bad_files_are_named_and_the_rest_goes_on),
 		TEST(test_what_a_rank_is_reduced_to),
+		TEST(test_merged_traces_are_of_no_rank),
+		TEST(test_steps),
 		TEST(test_timeline_over_ranks),
 		TEST(test_budget_and_threads),
 	};

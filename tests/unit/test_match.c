@@ -295,8 +295,8 @@ static void test_a_transfer_with_a_number(void **state)
 	assert_together(&m, 0, 0, 1, 0);
 	assert_is(&m, 0, 0, 0, 2, TW_MATCH_BY_SEQUENCE, TW_MATCH_WHOLE, TW_MATCH_CERTAIN);
 	assert_is(&m, 0, 1, 1, 1, TW_MATCH_BY_SEQUENCE, TW_MATCH_ALONE, TW_MATCH_CERTAIN);
-	assert_false(tw_match_ends_together(&job, &m, match_of(&m, 0, 0)));
-	assert_true(tw_match_ends_together(&job, &m, match_of(&m, 0, 1)));
+	assert_false(match_of(&m, 0, 0)->together);
+	assert_true(match_of(&m, 0, 1)->together);
 	tw_matches_release(&m);
 	tw_job_release(&job);
 }
@@ -628,7 +628,7 @@ static void test_kernels_that_record_nothing(void **state)
 	assert_int_equal(m.count, 6);
 	assert_int_equal(m.matches[3].count, 1);
 	assert_together(&m, 0, 5, 1, 4);
-	assert_true(tw_match_ends_together(&job, &m, &m.matches[0]));
+	assert_true(m.matches[0].together);
 	tw_matches_release(&m);
 	tw_job_release(&job);
 }
