@@ -160,8 +160,22 @@ static void tell_stale(const struct collectives_command *c, const struct results
 
 static int print_result(const struct collectives_command *c, const struct cli_collectives *made)
 {
-	static const char *const names[] = { "ranks", "rank_timeline", "nccl_summary_implicit_sync",
-					     "straggler_summary" };
+	/* Those that are small however many collectives there are, in the order of the workbook. */
+	static const char *const names[] = {
+		"ranks",
+		"verdict",
+		"rank_timeline",
+		"timeline_over_ranks",
+		"nccl_summary_implicit_sync",
+		"nccl_summary_all2allv",
+		"straggler_summary",
+		"stragglers",
+		"collective_matches",
+		"collective_mismatches",
+		"collective_waits",
+		"transfers",
+		"clocks",
+	};
 	const struct trawl_table *shown[sizeof(names) / sizeof(names[0])];
 	const struct cli_common *common = &c->reporting.common;
 	struct tw_str out;
@@ -204,7 +218,7 @@ static int look_across(struct results *r, enum tw_align align, unsigned threads,
 
 static int write_and_print(struct collectives_command *c, const struct results *r)
 {
-	const struct cli_collectives made = { &r->in, r->tables, r->count };
+	struct cli_collectives made = { &r->in, r->tables, r->count, NULL };
 	struct trawl_error err;
 	int status;
 
@@ -212,6 +226,7 @@ static int write_and_print(struct collectives_command *c, const struct results *
 		return cli_fail(&err);
 	if (!c->reporting.no_csv || !c->reporting.no_xlsx)
 		draw(c, &made);
+	made.heat_map = c->drawn ? HEAT_MAP : NULL;
 	status = print_result(c, &made);
 	if (status == CLI_DONE) {
 		tell_where(c, r);

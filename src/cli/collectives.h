@@ -10,6 +10,7 @@ struct cli_collectives {
 	const struct tw_ranks_input *in;
 	struct trawl_table *const *tables;
 	size_t count;
+	const char *heat_map; /* its file, NULL: not drawn */
 };
 
 /* NULL: it is not among them. */

@@ -5,35 +5,20 @@
 #include "cli/collectives.h"
 
 #include "cli/ranks.h"
+#include "cli/ranks_verdict.h"
 #include "ranks/syncing.h"
 #include "table/table.h"
 
 #include <string.h>
 
 #define TOP 10
-#define RANKS_SHOWN 16
 
-struct part {
-	const char *from; /* header in the table */
-	const char *header;
-};
-
-struct excerpt {
-	const char *table, *heading;
-	size_t rows;
-	const char *by; /* largest first; NULL: in the table's order */
-	const struct part *parts;
-	size_t count;
-};
-
-#define PARTS_MOST 12
-
-static const struct part of_timeline[] = {
+static const struct cli_part of_timeline[] = {
 	{ "type", "part" },	  { "time ms_mean", "mean" }, { "time ms_median", "median" },
 	{ "time ms_min", "min" }, { "time ms_max", "max" },   { "slowest rank", "most on rank" },
 };
 
-static const struct part of_collectives[] = {
+static const struct cli_part of_collectives[] = {
 	{ "Collective name", "collective" },
 	{ "dtype", "dtype" },
 	{ "Full msg size (MB)", "size" },
@@ -44,7 +29,7 @@ static const struct part of_collectives[] = {
 	{ "bus bw (GB/s)_mean", "bus bandwidth" },
 };
 
-static const struct part of_waiting[] = {
+static const struct cli_part of_waiting[] = {
 	{ "Collective name", "collective" },
 	{ "dtype", "dtype" },
 	{ "Full msg size (MB)", "size" },
@@ -55,16 +40,19 @@ static const struct part of_waiting[] = {
 	{ "skew in start time_max", "worst skew" },
 };
 
-static const struct part of_stragglers[] = {
-	{ "rank", "rank" },
-	{ "times_arrived_last", "came last" },
-	{ "pct_arrived_last", "came last" },
-	{ "caused_wait_time_us", "others waited for it" },
-	{ "total_wait_time_us", "it waited" },
-	{ "num_collectives", "of collectives" },
+static const struct cli_part of_all_to_allv[] = {
+	{ "Process Group Name", "group" },
+	{ "dtype", "dtype" },
+	{ "count", "count" },
+	{ "Total wall_time (ms)", "first start to last end" },
+	{ "skew in start time_max", "worst skew" },
+	{ "receive imbalance_mean", "receive imbalance" },
+	{ "rank that receives most", "most to rank" },
+	{ "size_imbalance_mean", "send imbalance" },
+	{ "throughput (GB/s)_mean", "rate" },
 };
 
-static const struct part of_waits[] = {
+static const struct cli_part of_waits[] = {
 	{ "waiting rank", "rank" },
 	{ "late rank", "waits for" },
 	{ "times", "times" },
@@ -74,100 +62,36 @@ static const struct part of_waits[] = {
 	{ "node_span", "where" },
 };
 
-static const struct part of_transfers[] = {
+static const struct cli_part of_transfers[] = {
 	{ "src_rank", "from rank" },   { "dst_rank", "to rank" }, { "bytes", "size" },
 	{ "start skew (us)", "skew" }, { "time (us)", "time" },	  { "GB/s", "rate" },
 };
 
-static const struct part of_mismatches[] = {
+static const struct cli_part of_mismatches[] = {
 	{ "collective_id", "first" },  { "count", "count" },	{ "Collective name", "name" },
 	{ "problem", "problem" },      { "ranks", "on ranks" }, { "ranks missing", "not on" },
 	{ "what differs", "differs" },
 };
 
-#define EXCERPT(table, heading, rows, by, parts)                                    \
-	{                                                                           \
-		table, heading, rows, by, parts, sizeof(parts) / sizeof((parts)[0]) \
-	}
-
-static const struct excerpt excerpts[] = {
-	EXCERPT("timeline_over_ranks", "GPU time over the ranks", TOP, NULL, of_timeline),
-	EXCERPT("nccl_summary_implicit_sync", "collectives, the longest transfers first", TOP, NULL,
-		of_collectives),
-	EXCERPT("nccl_summary_implicit_sync", "collectives, the longest waits first", TOP,
-		"Total wait time (ms)", of_waiting),
-	EXCERPT("straggler_summary", "stragglers: ranks by how long they wait, the shortest first",
-		RANKS_SHOWN, NULL, of_stragglers),
-	EXCERPT("collective_waits", "who waits for whom, the longest first", TOP, NULL, of_waits),
-	EXCERPT("transfers", "sends and receives, the longest first", TOP, "time (us)",
-		of_transfers),
-	EXCERPT("collective_mismatches", "collectives that do not match, the most first", TOP,
-		"count", of_mismatches),
+static const struct cli_excerpt of_late_ranks[] = {
+	CLI_EXCERPT("collective_waits", "who waits for whom, the longest first", TOP, NULL,
+		    of_waits),
+	CLI_EXCERPT("nccl_summary_implicit_sync", "collectives, the longest waits first", TOP,
+		    "Total wait time (ms)", of_waiting),
+	CLI_EXCERPT("nccl_summary_implicit_sync", "collectives, the longest transfers first", TOP,
+		    NULL, of_collectives),
 };
 
-/* The next row behind `last` (their number: none yet): the largest by a column, else the next. */
-static size_t next_row(const struct trawl_table *from, const char *by, size_t last)
-{
-	size_t rows = trawl_table_rows(from), best = rows, row;
-	int64_t below = last < rows ? tw_table_cell(from, last, by).integer : INT64_MAX, most = 0;
+static const struct cli_excerpt of_exchanges = CLI_EXCERPT(
+	"nccl_summary_all2allv", "all_to_allv, the longest first", TOP, NULL, of_all_to_allv);
 
-	for (row = 0; row < rows; row++) {
-		int64_t value = tw_table_cell(from, row, by).integer;
-		bool behind = last == rows || value < below || (value == below && row > last);
-
-		if (behind && (best == rows || value > most)) {
-			best = row;
-			most = value;
-		}
-	}
-	return best;
-}
-
-/* The columns of an excerpt, under shorter headers; NULL: out of memory. */
-static struct trawl_table *excerpt_of(const struct trawl_table *from, const struct excerpt *e)
-{
-	static const struct tw_table_spec spec = { .name = "excerpt", .meaning = "" };
-	struct trawl_column columns[PARTS_MOST];
-	size_t all = trawl_table_rows(from), rows = all > e->rows ? e->rows : all, at = all, row, i;
-	struct trawl_table *table;
-
-	for (i = 0; i < e->count; i++) {
-		columns[i] = *trawl_table_column(from, tw_table_column(from, e->parts[i].from));
-		columns[i].header = e->parts[i].header;
-	}
-	table = tw_table_new_columns(&spec, columns, e->count, trawl_allocator_default());
-	for (row = 0; table && row < rows; row++) {
-		tw_table_add_row(table);
-		at = e->by ? next_row(from, e->by, at) : row;
-		for (i = 0; i < e->count; i++)
-			tw_table_copy_cell(table, row, i, from, at,
-					   tw_table_column(from, e->parts[i].from));
-	}
-	if (table && rows < all)
-		tw_table_add_note(table, "%zu of %zu rows: all are in %s", rows, all,
-				  trawl_table_name(from));
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
-}
-
-static void add_excerpt(const struct cli_collectives *c, const struct excerpt *e, unsigned width,
-			bool colour, struct tw_str *out)
-{
-	const struct trawl_table *from = cli_collectives_table(c, e->table);
-	struct trawl_table *table;
-
-	if (!from || !trawl_table_rows(from))
-		return;
-	table = excerpt_of(from, e);
-	cli_add_heading(out, e->heading, colour);
-	if (table)
-		tw_render_text(table, out, width, 0);
-	out->failed |= !table;
-	tw_table_free(table);
-}
+static const struct cli_excerpt of_the_rest[] = {
+	CLI_EXCERPT("transfers", "sends and receives, the longest first", TOP, "time (us)",
+		    of_transfers),
+	CLI_EXCERPT("collective_mismatches", "collectives that do not match, the most first", TOP,
+		    "count", of_mismatches),
+	CLI_EXCERPT("timeline_over_ranks", "GPU time over the ranks", TOP, NULL, of_timeline),
+};
 
 /* ---- the first lines */
 
@@ -220,6 +144,15 @@ static void add_left_out(const struct tw_job *job, struct tw_str *out)
 
 static void add_ranks(const struct tw_job *job, struct tw_str *out)
 {
+	tw_str_addf(out, "%zu rank%s", job->count, job->count == 1 ? "" : "s");
+	if (job->world_size > 0)
+		tw_str_addf(out, " of %lld", (long long)job->world_size);
+	tw_str_addf(out, ", known %s\n", rule_of(job));
+	add_left_out(job, out);
+}
+
+static void add_events(const struct tw_job *job, struct tw_str *out)
+{
 	uint64_t events = 0, kernels = 0;
 	size_t i;
 
@@ -227,17 +160,12 @@ static void add_ranks(const struct tw_job *job, struct tw_str *out)
 		events += job->ranks[i].events;
 		kernels += job->ranks[i].collective_count;
 	}
-	tw_str_addf(out, "%zu rank%s", job->count, job->count == 1 ? "" : "s");
-	if (job->world_size > 0)
-		tw_str_addf(out, " of %lld", (long long)job->world_size);
-	tw_str_addf(out, ", known %s\n", rule_of(job));
 	tw_str_addf(out, "%llu events, %llu communication kernels", (unsigned long long)events,
 		    (unsigned long long)kernels);
 	if (job->gpus_per_node > 0)
 		tw_str_addf(out, "; %lld GPU%s a node", (long long)job->gpus_per_node,
 			    job->gpus_per_node == 1 ? "" : "s");
 	tw_str_add_char(out, '\n');
-	add_left_out(job, out);
 }
 
 static int count_unsound(void *context, const struct tw_sync *sync)
@@ -250,7 +178,7 @@ static void add_unsound(const struct tw_ranks_input *in, struct tw_str *out)
 {
 	uint64_t count = 0;
 
-	tw_visit_syncs(in, count_unsound, &count);
+	tw_visit_waits(in, count_unsound, &count);
 	if (count)
 		tw_str_addf(out,
 			    "%llu of the doubtful did not run at one time: they are left out of "
@@ -258,39 +186,83 @@ static void add_unsound(const struct tw_ranks_input *in, struct tw_str *out)
 			    (unsigned long long)count);
 }
 
-static void add_matches(const struct tw_ranks_input *in, struct tw_str *out)
+/* "3 likely, 1 doubtful": how sure the matches of several ranks are; "all likely". */
+static void add_sureness(const uint64_t counts[], uint64_t all, struct tw_str *out)
 {
-	const struct tw_matches *matches = in->matches;
-	uint64_t states[TW_MATCH_LOCAL + 1] = { 0 }, rules[TW_MATCH_BY_ORDER + 1] = { 0 };
-	uint64_t doubtful = 0, different = 0, m;
+	const char *between = "";
+	size_t i;
+
+	for (i = TW_MATCH_CERTAIN; i <= TW_MATCH_DIFFERENT; i++) {
+		if (!counts[i])
+			continue;
+		tw_str_add_cstr(out, between);
+		if (counts[i] == all)
+			tw_str_add_cstr(out, "all");
+		else
+			tw_str_addf(out, "%llu", (unsigned long long)counts[i]);
+		tw_str_addf(out, " %s", tw_match_sureness_name((enum tw_match_sureness)i));
+		between = ", ";
+	}
+	if (counts[TW_MATCH_DIFFERENT])
+		tw_str_add_cstr(out, " (ranks record different things)");
+}
+
+/* "matched: 80 by sequence number, 4 by order: 80 certain, 4 likely" */
+static void add_rules(const struct tw_matches *matches, struct tw_str *out)
+{
+	static const char *const words[] = { "id", "sequence number", "order" };
+	uint64_t rules[TW_MATCH_BY_ORDER + 1] = { 0 }, sure[TW_MATCH_DIFFERENT + 1] = { 0 };
+	uint64_t all = 0, m;
+	size_t used = 0, i;
 
 	for (m = 0; m < matches->count; m++) {
 		const struct tw_match *match = &matches->matches[m];
 
-		states[match->state]++;
-		rules[match->rule] += match->count > 1;
-		doubtful += match->count > 1 && match->sureness == TW_MATCH_DOUBTFUL;
-		different += match->sureness == TW_MATCH_DIFFERENT;
+		if (!tw_match_is_shared(match))
+			continue;
+		rules[match->rule]++;
+		sure[match->sureness]++;
+		all++;
 	}
-	tw_str_addf(out, "%llu collectives: %llu on all ranks of their group",
+	tw_str_add_cstr(out, "matched: ");
+	for (i = 0; i <= TW_MATCH_BY_ORDER; i++)
+		if (rules[i])
+			tw_str_addf(out, "%s%llu by %s", used++ ? ", " : "",
+				    (unsigned long long)rules[i], words[i]);
+	if (!used)
+		tw_str_add_cstr(out, "none");
+	else
+		tw_str_add_cstr(out, used > 1 ? ": " : ", ");
+	add_sureness(sure, all, out);
+}
+
+static void add_matches(const struct tw_ranks_input *in, unsigned width, struct tw_str *out)
+{
+	const struct tw_matches *matches = in->matches;
+	uint64_t states[TW_MATCH_LOCAL + 1] = { 0 }, m;
+	struct tw_str line;
+
+	for (m = 0; m < matches->count; m++)
+		states[matches->matches[m].state]++;
+	tw_str_init(&line, trawl_allocator_default());
+	tw_str_addf(&line, "%llu collectives: %llu on all ranks of their group",
 		    (unsigned long long)matches->count, (unsigned long long)states[TW_MATCH_WHOLE]);
 	if (states[TW_MATCH_PARTIAL])
-		tw_str_addf(out, ", %llu lacking on some",
+		tw_str_addf(&line, ", %llu lacking on some",
 			    (unsigned long long)states[TW_MATCH_PARTIAL]);
 	if (states[TW_MATCH_ALONE])
-		tw_str_addf(out, ", %llu on one only", (unsigned long long)states[TW_MATCH_ALONE]);
+		tw_str_addf(&line, ", %llu on one only",
+			    (unsigned long long)states[TW_MATCH_ALONE]);
 	if (states[TW_MATCH_LOCAL])
-		tw_str_addf(out, ", %llu of ranks whose group has no other trace",
+		tw_str_addf(&line, ", %llu of ranks whose group has no other trace",
 			    (unsigned long long)states[TW_MATCH_LOCAL]);
-	tw_str_addf(out, "\nmatched: %llu by id, %llu by sequence number, %llu by order",
-		    (unsigned long long)rules[TW_MATCH_BY_ID],
-		    (unsigned long long)rules[TW_MATCH_BY_SEQUENCE],
-		    (unsigned long long)rules[TW_MATCH_BY_ORDER]);
-	if (doubtful)
-		tw_str_addf(out, "; %llu doubtful", (unsigned long long)doubtful);
-	if (different)
-		tw_str_addf(out, "; %llu record different things", (unsigned long long)different);
-	tw_str_add_char(out, '\n');
+	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);
+	out->failed |= line.failed;
+	tw_str_clear(&line);
+	add_rules(matches, &line);
+	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);
+	out->failed |= line.failed;
+	tw_str_release(&line);
 	add_unsound(in, out);
 }
 
@@ -314,7 +286,33 @@ static const struct tw_clock *furthest(const struct tw_ranks_input *in, size_t *
 	return most;
 }
 
-static void add_clocks(const struct tw_ranks_input *in, struct tw_str *out)
+/* Whether no clock is off by more than may be the measurement's. */
+static bool clocks_agree(const struct tw_ranks_input *in)
+{
+	size_t i;
+
+	for (i = 0; i < in->job->count; i++) {
+		const struct tw_clock *c = &in->clocks->of[i];
+		int64_t off = c->offset_ns < 0 ? -c->offset_ns : c->offset_ns;
+
+		if (c->known && off > c->uncertainty_ns)
+			return false;
+	}
+	return true;
+}
+
+static void add_offset(const struct tw_ranks_input *in, const struct tw_clock *clock, size_t rank,
+		       struct tw_str *out)
+{
+	tw_str_addf(out, "rank %lld is ", (long long)in->job->ranks[rank].rank);
+	tw_str_add_decimal_fixed(out, clock->offset_ns, 3, 1);
+	tw_str_add_cstr(out, " \xC2\xB1 ");
+	tw_str_add_decimal_fixed(out, clock->uncertainty_ns, 3, 1);
+	tw_str_addf(out, " \xC2\xB5s off from rank %lld",
+		    (long long)in->job->ranks[clock->reference].rank);
+}
+
+static void add_clocks(const struct tw_ranks_input *in, unsigned width, struct tw_str *out)
 {
 	static const char *const applied[] = {
 		[TW_ALIGN_AUTO] = "as they are",
@@ -324,36 +322,65 @@ static void add_clocks(const struct tw_ranks_input *in, struct tw_str *out)
 	};
 	size_t rank = 0;
 	const struct tw_clock *most = furthest(in, &rank);
+	struct tw_str line;
 
-	tw_str_addf(out, "clocks: %s", applied[in->clocks->align]);
-	if (most) {
-		tw_str_add_cstr(out, "\nfurthest off is the clock of rank ");
-		tw_str_add_int(out, in->job->ranks[rank].rank);
-		tw_str_add_cstr(out, " by ");
-		tw_str_add_decimal_fixed(out, most->offset_ns, 3, 1);
-		tw_str_add_cstr(out, " \xC2\xB1 ");
-		tw_str_add_decimal_fixed(out, most->uncertainty_ns, 3, 1);
-		tw_str_add_cstr(out, " \xC2\xB5s");
-	}
-	tw_str_add_char(out, '\n');
+	tw_str_init(&line, trawl_allocator_default());
+	tw_str_add_cstr(&line, "clocks: ");
+	if (most && clocks_agree(in))
+		tw_str_addf(&line, "they agree within their uncertainty, %s; at most, ",
+			    in->clocks->based ? "nothing but the base times is added" :
+						"nothing is shifted");
+	else
+		tw_str_addf(&line, "%s%s", applied[in->clocks->align], most ? "; at most, " : "");
+	if (most)
+		add_offset(in, most, rank, &line);
+	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);
+	out->failed |= line.failed;
+	tw_str_release(&line);
 	if (in->clocks->differ && in->clocks->align != TW_ALIGN_COLLECTIVES)
-		tw_str_add_cstr(out, "the ends of collectives say that clocks differ: skews and "
-				     "waits hold that\ndifference; --align collectives takes it "
-				     "out\n");
+		cli_add_wrapped(out,
+				"the ends of collectives say that clocks differ: skews and waits "
+				"hold that difference; --align collectives takes it out",
+				0, width);
 }
+
+static void add_excerpts(const struct cli_collectives *c, const struct cli_excerpt *excerpts,
+			 size_t count, unsigned width, bool colour, struct tw_str *out)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		cli_add_excerpt(cli_collectives_table(c, excerpts[i].table), &excerpts[i], width,
+				colour, out);
+}
+
+static void add_exchanges(const struct cli_collectives *c, unsigned width, bool colour,
+			  struct tw_str *out)
+{
+	add_excerpts(c, &of_exchanges, 1, width, colour, out);
+	if (cli_collectives_table(c, "nccl_all2allv_heatmap"))
+		tw_str_addf(out, "which rank sends what to which: %s\n",
+			    c->heat_map ? c->heat_map : "table nccl_all2allv_heatmap");
+}
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 void cli_summarise_collectives(const struct cli_collectives *c, unsigned width, bool colour,
 			       struct tw_str *out)
 {
-	size_t i;
-
 	add_ranks(c->in->job, out);
+	cli_add_verdict(cli_collectives_table(c, "verdict"), width, colour, out);
+	tw_str_add_char(out, '\n');
+	add_events(c->in->job, out);
 	if (!c->in->matches->count)
 		tw_str_add_cstr(out, "no communication kernels\n");
 	else
-		add_matches(c->in, out);
+		add_matches(c->in, width, out);
 	if (c->in->matches->count && c->in->job->count > 1)
-		add_clocks(c->in, out);
-	for (i = 0; i < sizeof(excerpts) / sizeof(excerpts[0]); i++)
-		add_excerpt(c, &excerpts[i], width, colour, out);
+		add_clocks(c->in, width, out);
+	cli_add_stragglers(cli_collectives_table(c, "stragglers"), CLI_STRAGGLERS_SHOWN, width,
+			   colour, out);
+	add_excerpts(c, of_late_ranks, COUNT(of_late_ranks), width, colour, out);
+	add_exchanges(c, width, colour, out);
+	add_excerpts(c, of_the_rest, COUNT(of_the_rest), width, colour, out);
 }

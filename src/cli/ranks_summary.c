@@ -1,6 +1,7 @@
 #include "cli/ranks_summary.h"
 
 #include "cli/ranks.h"
+#include "cli/ranks_verdict.h"
 #include "ranks/outliers.h"
 #include "render/escape.h"
 
@@ -11,6 +12,7 @@
 /* Of more ranks than this those are shown that differ most. */
 #define MOST_RANKS 16
 #define MOST_OUTLIERS 8
+#define MOST_STRAGGLERS 4
 
 const struct trawl_table *cli_ranks_table(const struct cli_ranks_report *report, const char *name)
 {
@@ -257,7 +259,7 @@ static struct trawl_table *make_spread(const struct cli_ranks_report *report)
 	}
 	if (table && count < report->job->count && count == MOST_RANKS)
 		tw_table_add_note(table,
-				  "the %d whose computing differs most from the mean; all are in "
+				  "the %d with computing furthest from the mean; all are in "
 				  "rank_timeline",
 				  MOST_RANKS);
 	if (!shown) {
@@ -383,39 +385,76 @@ struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report)
 
 /* ---- what stands out, what is odd */
 
+/*
+ * For whom it waits most, and how long: communication that is long because the rank waits is
+ * another's doing.
+ */
+static void add_whom(const struct cli_ranks_report *report, int64_t rank, struct tw_str *out)
+{
+	const struct trawl_table *waits = cli_ranks_table(report, "collective_waits");
+	size_t rows = waits ? trawl_table_rows(waits) : 0, row;
+
+	/* They stand by time, the longest first. */
+	for (row = 0; row < rows; row++)
+		if (tw_table_cell(waits, row, "waiting rank").integer == rank)
+			break;
+	if (row == rows)
+		return;
+	tw_str_addf(out, ": waits for rank %lld (",
+		    (long long)tw_table_cell(waits, row, "late rank").integer);
+	tw_str_add_decimal_fixed(out, tw_table_cell(waits, row, "total wait (us)").integer, 6, 3);
+	tw_str_add_cstr(out, " ms)");
+}
+
+static void add_outlier(const struct cli_ranks_report *report, const struct trawl_table *table,
+			size_t row, struct tw_str *out)
+{
+	struct trawl_cell type = tw_table_cell(table, row, "type");
+	struct trawl_cell more = tw_table_cell(table, row, "over median %");
+	int64_t rank = tw_table_cell(table, row, "rank").integer;
+	const char *name = "", *label = "";
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strlen(parts[i].type) == type.text_len &&
+		    !memcmp(parts[i].type, type.text, type.text_len)) {
+			name = parts[i].type;
+			label = parts[i].label;
+		}
+	tw_str_addf(out, "rank %-5lld %-22s ", (long long)rank, label);
+	tw_str_add_real_fixed(out, statistic(table, row, "time ms", ""), 3);
+	tw_str_add_cstr(out, " ms, ");
+	tw_str_add_real_fixed(out, statistic(table, row, "over median ms", ""), 3);
+	tw_str_add_cstr(out, " ms over");
+	if (more.state == TRAWL_CELL_VALUE) {
+		tw_str_add_cstr(out, " (");
+		tw_str_add_real_fixed(out, more.real, 1);
+		tw_str_add_cstr(out, " % more)");
+	}
+	if (!strcmp(name, "exposed_comm_time"))
+		add_whom(report, rank, out);
+}
+
 static void add_outliers(const struct cli_ranks_report *report, unsigned width, bool colour,
 			 struct tw_str *out)
 {
 	const struct trawl_table *table = cli_ranks_table(report, "rank_outliers");
-	size_t rows = table ? trawl_table_rows(table) : 0, row, i;
+	size_t rows = table ? trawl_table_rows(table) : 0, row;
+	struct tw_str line;
 
 	if (!rows)
 		return;
 	tw_str_addf(out, "\n%sranks that stand out%s, over the median rank by more than %d %%\n",
 		    colour ? "\033[1m" : "", colour ? "\033[0m" : "", TW_OUTLIER_PERCENT);
+	tw_str_init(&line, trawl_allocator_default());
 	for (row = 0; row < rows && row < MOST_OUTLIERS; row++) {
-		struct trawl_cell type = tw_table_cell(table, row, "type");
-		const char *label = "";
-
-		for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-			if (strlen(parts[i].type) == type.text_len &&
-			    !memcmp(parts[i].type, type.text, type.text_len))
-				label = parts[i].label;
-		tw_str_addf(out, "  rank %-5lld %-22s ",
-			    (long long)tw_table_cell(table, row, "rank").integer, label);
-		tw_str_add_real_fixed(out, statistic(table, row, "time ms", ""), 3);
-		tw_str_add_cstr(out, " ms, ");
-		tw_str_add_real_fixed(out, statistic(table, row, "over median ms", ""), 3);
-		tw_str_add_cstr(out, " ms over");
-		if (width >= 100 &&
-		    tw_table_cell(table, row, "over median %").state == TRAWL_CELL_VALUE) {
-			tw_str_add_cstr(out, " (");
-			tw_str_add_real_fixed(out, tw_table_cell(table, row, "over median %").real,
-					      1);
-			tw_str_add_cstr(out, " % more)");
-		}
-		tw_str_add_char(out, '\n');
+		tw_str_clear(&line);
+		add_outlier(report, table, row, &line);
+		tw_str_add_cstr(out, "  ");
+		cli_add_wrapped(out, line.failed ? "" : line.ptr, 4, width);
 	}
+	out->failed |= line.failed;
+	tw_str_release(&line);
 	if (rows > MOST_OUTLIERS)
 		tw_str_addf(out, "  and %zu more in rank_outliers\n", rows - MOST_OUTLIERS);
 }
@@ -461,6 +500,7 @@ void cli_summarise_ranks(const struct cli_ranks_report *report, unsigned width, 
 		tw_escape_terminal(out, report->view, strlen(report->view));
 		tw_str_add_char(out, '\n');
 	}
+	cli_add_verdict(cli_ranks_table(report, "verdict"), width, colour, out);
 	if (sums) {
 		add_table(make_timeline(sums), timeline_spec.meaning, width, colour, out);
 		add_table(make_spread(report), rank_spec.meaning, width, colour, out);
@@ -468,6 +508,8 @@ void cli_summarise_ranks(const struct cli_ranks_report *report, unsigned width, 
 		tw_str_add_cstr(out, "\nno rank has GPU events: host tables only\n");
 	}
 	add_outliers(report, width, colour, out);
+	cli_add_stragglers(cli_ranks_table(report, "stragglers"), MOST_STRAGGLERS, width, colour,
+			   out);
 	top = cli_top_over_ranks(report);
 	add_table(top, top ? trawl_table_meaning(top) : "", width, colour, out);
 	add_quality(report, width, colour, out);

@@ -13,11 +13,14 @@
 /* Of the job itself, before those summed over its ranks. */
 static const struct tw_ranks_table *const of_job[] = {
 	&tw_ranks_table_ranks,
+	&tw_ranks_table_verdict,
 	&tw_ranks_table_rank_timeline,
 	&tw_ranks_table_rank_outliers,
 	&tw_ranks_table_nccl_summary_implicit_sync,
 	&tw_ranks_table_nccl_summary_long,
 	&tw_ranks_table_straggler_summary,
+	&tw_ranks_table_stragglers,
+	&tw_ranks_table_collective_waits,
 };
 #define OF_JOB (sizeof(of_job) / sizeof(of_job[0]))
 
@@ -185,9 +188,9 @@ static void add_view(const struct cli_reporting *r, struct tw_str *out)
 static void print_tables(const struct cli_ranks_report *report, enum tw_format format,
 			 struct tw_str *out)
 {
-	static const char *const names[] = { "ranks", "gpu_timeline", "rank_timeline",
-					     "rank_outliers" };
-	const struct trawl_table *tables[8];
+	static const char *const names[] = { "ranks",	      "verdict",       "gpu_timeline",
+					     "rank_timeline", "rank_outliers", "stragglers" };
+	const struct trawl_table *tables[sizeof(names) / sizeof(names[0]) + 2];
 	struct trawl_table *top = cli_top_over_ranks(report);
 	size_t count = 0, i;
 

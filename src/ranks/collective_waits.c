@@ -1,4 +1,4 @@
-/* Who waits for whom: pairs of ranks, over the collectives that make ranks wait for each other. */
+/* Who waits for whom: pairs of ranks, over the collectives that end together. */
 #include "ranks/syncing.h"
 
 #include "analysis/groups.h"
@@ -15,7 +15,8 @@ static const struct trawl_column columns[] = {
 		   "rank that it waits for: the one that came last; of equals the lowest" },
 	[TIMES] = { "times", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "collectives it did so in" },
 	[TOTAL] = { "total wait (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-		    "sum of last start - own start, on the clock that all ranks share" },
+		    "sum of last start - own start, of no more than its kernel's time, on the "
+		    "clock that all ranks share" },
 	[MEAN] = { "mean wait (us)", TRAWL_COLUMN_REAL, "µs", 0, 1, 14, "mean of that" },
 	[LARGEST] = { "largest wait (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
 		      "largest of that" },
@@ -57,7 +58,7 @@ static int add_sync(void *context, const struct tw_sync *sync)
 	memset(&pair, 0, sizeof(pair));
 	pair.late = members[sync->last].rank;
 	for (i = 0; i < sync->match->count; i++) {
-		int64_t ns = sync->last_start_ns - tw_member_start(w->in, &members[i]);
+		int64_t ns = tw_member_wait(w->in, &members[i], sync->last_start_ns);
 		struct wait *wait;
 		uint32_t p;
 
@@ -138,7 +139,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 
 	tw_groups_init_values(&w.pairs, sizeof(struct pair), sizeof(struct wait), in->allocator);
 	*table = tw_table_new(&self->table, in->allocator);
-	status = *table ? tw_visit_syncs(in, add_sync, &w) : TRAWL_ENOMEM;
+	status = *table ? tw_visit_waits(in, add_sync, &w) : TRAWL_ENOMEM;
 	if (!status)
 		status = fill(&w, *table);
 	if (!status)

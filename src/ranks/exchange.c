@@ -5,6 +5,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+double tw_exchange_send_imbalance(const struct tw_exchange *x)
+{
+	return x->mean_mb > 0 ? x->largest_mb / x->mean_mb : (double)NAN;
+}
+
+double tw_exchange_receive_imbalance(const struct tw_exchange *x)
+{
+	return x->received_mb > 0 ? x->largest_received_mb * x->match->count / x->received_mb :
+				    (double)NAN;
+}
+
 /* -1: not recorded, or no number. */
 static int64_t nelems_of(const struct tw_rank *rank, const struct tw_collective *c)
 {
@@ -20,14 +31,22 @@ static int64_t nelems_of(const struct tw_rank *rank, const struct tw_collective 
 }
 
 static void add_sizes(struct tw_exchange *x, const struct tw_rank *rank,
-		      const struct tw_collective *c)
+		      const struct tw_collective *c, uint32_t member)
 {
 	double megabytes = tw_collective_size(rank, c, TW_COLLECTIVE_IN_NELEMS);
+	double received = tw_collective_size(rank, c, TW_COLLECTIVE_OUT_NELEMS);
 	int64_t nelems = nelems_of(rank, c);
 
 	x->total_mb += megabytes;
+	x->received_mb += received;
+	if (megabytes > x->largest_mb)
+		x->sends_most = member;
+	if (received > x->largest_received_mb)
+		x->receives_most = member;
 	if (!(x->largest_mb >= megabytes))
 		x->largest_mb = megabytes;
+	if (!(x->largest_received_mb >= received))
+		x->largest_received_mb = received;
 	if (nelems < 0 || x->nelems < 0 || __builtin_add_overflow(x->nelems, nelems, &x->nelems))
 		x->nelems = -1;
 }
@@ -48,7 +67,7 @@ bool tw_exchange_of(const struct tw_ranks_input *in, const struct tw_match *matc
 	for (i = 0; i < match->count; i++) {
 		int64_t start = tw_member_start(in, &m[i]), end = tw_member_end(in, &m[i]);
 
-		add_sizes(x, tw_member_rank(in, &m[i]), tw_member_collective(in, &m[i]));
+		add_sizes(x, tw_member_rank(in, &m[i]), tw_member_collective(in, &m[i]), i);
 		x->first_start_ns = start < x->first_start_ns ? start : x->first_start_ns;
 		first_end = end < first_end ? end : first_end;
 		last_start = start > last_start ? start : last_start;
@@ -112,4 +131,48 @@ int tw_exchanges_list(const struct tw_ranks_input *in, struct tw_exchange **list
 void tw_exchanges_free(const struct tw_ranks_input *in, struct tw_exchange *list, size_t count)
 {
 	tw_free(in->allocator, list, (count + 1) * sizeof(*list));
+}
+
+struct summing {
+	const struct tw_ranks_input *in;
+	struct tw_exchange_sum *sum;
+	double *received; /* by index of the rank */
+};
+
+static int add_received(void *context, const struct tw_match *match)
+{
+	struct summing *s = context;
+	struct tw_exchange x;
+	uint32_t i;
+
+	if (!tw_exchange_of(s->in, match, &x) || !(x.received_mb > 0))
+		return 0;
+	s->sum->largest_received_mb += x.largest_received_mb;
+	s->sum->mean_received_mb += x.received_mb / match->count;
+	for (i = 0; i < match->count; i++) {
+		const struct tw_match_member *m = &tw_match_members(s->in, match)[i];
+
+		s->received[m->rank] += tw_collective_size(tw_member_rank(s->in, m),
+							   tw_member_collective(s->in, m),
+							   TW_COLLECTIVE_OUT_NELEMS);
+	}
+	return 0;
+}
+
+int tw_exchange_sum(const struct tw_ranks_input *in, struct tw_exchange_sum *sum)
+{
+	struct summing s = { .in = in, .sum = sum };
+	size_t count = in->job->count + 1;
+	uint32_t r;
+
+	*sum = (struct tw_exchange_sum){ .mean_received_mb = 0 };
+	s.received = tw_alloc_array(in->allocator, count, sizeof(*s.received));
+	if (!s.received)
+		return TRAWL_ENOMEM;
+	tw_visit_matches(in, add_received, &s);
+	for (r = 1; r < in->job->count; r++)
+		if (s.received[r] > s.received[sum->receives_most])
+			sum->receives_most = r;
+	tw_free(in->allocator, s.received, count * sizeof(*s.received));
+	return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "ranks/rank_list.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define COLUMNS_MOST 16384 /* of a workbook's sheet */
@@ -38,6 +39,8 @@ enum {
 	MATCH,
 	RULE,
 	SURENESS,
+	RECEIVE_IMBALANCE,
+	RECEIVES_MOST,
 	COLUMNS
 };
 
@@ -74,13 +77,17 @@ static const struct trawl_column columns[] = {
 		       "last end - first end, on the clock that all ranks share" },
 	[SPAN] = TW_COLUMN_NODE_SPAN,
 	[MOST_RANK] = { "rank that sends most", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			"of equals the lowest" },
+			"of equals the lowest; empty where sizes are not known" },
 	[MATCH] = { "match", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
 		    "whole, or partial: a rank of the group that has a trace lacks it" },
 	[RULE] = { "matched by", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
 		   "id, sequence or order (see nccl_long)" },
 	[SURENESS] = { "sureness", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
 		       "certain, likely, doubtful or different (see nccl_long)" },
+	[RECEIVE_IMBALANCE] = { "receive imbalance", TRAWL_COLUMN_REAL, "", 0, 3, 12,
+				"most that a rank receives / mean over the ranks" },
+	[RECEIVES_MOST] = { "rank that receives most", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			    "of equals the lowest" },
 };
 
 /* Of each rank, beside each other. */
@@ -203,7 +210,7 @@ static void set_rank(const struct work *w, size_t row, const struct tw_exchange 
 static void set_ranks(const struct work *w, size_t row, const struct tw_exchange *x)
 {
 	const struct tw_match_member *members = tw_match_members(w->in, x->match);
-	double most = -1, rate_most = -1, rate_least = -1, sum = 0;
+	double rate_most = -1, rate_least = -1, sum = 0;
 	uint32_t i;
 
 	for (i = 0; i < x->match->count; i++) {
@@ -216,16 +223,28 @@ static void set_ranks(const struct work *w, size_t row, const struct tw_exchange
 		if (w->ranks)
 			set_rank(w, row, x, m);
 		sum += (double)tw_member_dur(w->in, m);
-		if (megabytes > most) {
-			most = megabytes;
-			tw_table_set_integer(w->table, row, at(w, MOST_RANK), rank->rank);
-		}
 		if (rate > rate_most)
 			tw_table_set_real(w->table, row, RATE_MOST, rate_most = rate);
 		if (rate >= 0 && (rate_least < 0 || rate < rate_least))
 			tw_table_set_real(w->table, row, RATE_LEAST, rate_least = rate);
 	}
 	tw_set_us(w->table, row, MEAN, sum / x->match->count);
+}
+
+/* Who sends and receives most, where that is known. */
+static void set_most(const struct work *w, size_t row, const struct tw_exchange *x)
+{
+	const struct tw_match_member *members = tw_match_members(w->in, x->match);
+
+	if (!isnan(x->total_mb))
+		tw_table_set_integer(w->table, row, at(w, MOST_RANK),
+				     tw_member_rank(w->in, &members[x->sends_most])->rank);
+	if (isnan(x->received_mb))
+		return;
+	tw_table_set_integer(w->table, row, at(w, RECEIVES_MOST),
+			     tw_member_rank(w->in, &members[x->receives_most])->rank);
+	tw_table_set_real(w->table, row, at(w, RECEIVE_IMBALANCE),
+			  tw_exchange_receive_imbalance(x));
 }
 
 static void add_row(const struct work *w, const struct tw_exchange *x)
@@ -249,11 +268,11 @@ static void add_row(const struct work *w, const struct tw_exchange *x)
 	tw_table_set_integer(t, row, LONGEST, x->longest_ns);
 	tw_table_set_integer(t, row, SHORTEST, x->shortest_ns);
 	tw_table_set_real(t, row, RATE, tw_gigabytes_per_second(x->total_mb, x->wall_ns));
-	if (x->mean_mb > 0)
-		tw_table_set_real(t, row, IMBALANCE, x->largest_mb / x->mean_mb);
+	tw_table_set_real(t, row, IMBALANCE, tw_exchange_send_imbalance(x));
 	tw_table_set_integer(t, row, START_SKEW, x->start_skew_ns);
 	tw_table_set_integer(t, row, END_SKEW, x->end_skew_ns);
 	set_ranks(w, row, x);
+	set_most(w, row, x);
 	tw_table_set_str(t, row, at(w, SPAN),
 			 tw_node_span(w->in->matches->groups[x->match->group].ranks,
 				      w->in->job->gpus_per_node));

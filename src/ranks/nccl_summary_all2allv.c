@@ -26,7 +26,10 @@ enum {
 	NAME,
 	GROUP_SIZE,
 	TOTAL_WALL_MS,
-	SPAN
+	SPAN,
+	RECEIVE_IMBALANCE,
+	RECEIVES_MOST = RECEIVE_IMBALANCE + 2,
+	RECEIVED
 };
 
 #define REALS(at, name, unit, what)                                                            \
@@ -68,6 +71,14 @@ static const struct trawl_column columns[] = {
 	[TOTAL_WALL_MS] = { "Total wall_time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
 			    "the total in ms" },
 	[SPAN] = TW_COLUMN_NODE_SPAN,
+	[RECEIVE_IMBALANCE] = { "receive imbalance_mean", TRAWL_COLUMN_REAL, "", 0, 3, 12,
+				"mean of most that a rank receives / mean over the ranks" },
+	[RECEIVE_IMBALANCE + 1] = { "receive imbalance_max", TRAWL_COLUMN_REAL, "", 0, 3, 12,
+				    "largest of that" },
+	[RECEIVES_MOST] = { "rank that receives most", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			    "in sum; of equals the lowest; empty where sizes are not known" },
+	[RECEIVED] = { "that it receives (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
+		       "what that rank receives, in sum" },
 };
 
 struct key {
@@ -85,6 +96,7 @@ struct work {
 	struct tw_members members;
 	int64_t *times;
 	double *reals;
+	double *received; /* by index of the rank */
 };
 
 static int group(struct work *w)
@@ -141,11 +153,6 @@ static double rate_of(const struct tw_exchange *x)
 	return tw_gigabytes_per_second(x->total_mb, x->wall_ns);
 }
 
-static double imbalance_of(const struct tw_exchange *x)
-{
-	return x->mean_mb > 0 ? x->largest_mb / x->mean_mb : (double)NAN;
-}
-
 static struct tw_stats times_of(struct work *w, uint32_t g, time_of *time)
 {
 	uint64_t first = w->members.first[g], n = w->members.first[g + 1] - first, i;
@@ -194,7 +201,7 @@ static void set_statistics(struct work *w, size_t row, uint32_t g)
 	tw_table_set_integer(w->table, row, COUNT, (int64_t)times.count);
 	reals = reals_of(w, g, rate_of);
 	set_reals(w, row, RATE, &reals);
-	reals = reals_of(w, g, imbalance_of);
+	reals = reals_of(w, g, tw_exchange_send_imbalance);
 	tw_table_set_real(w->table, row, IMBALANCE, reals.mean);
 	tw_table_set_real(w->table, row, IMBALANCE + 1, reals.max);
 	times = times_of(w, g, longest_of);
@@ -203,6 +210,38 @@ static void set_statistics(struct work *w, size_t row, uint32_t g)
 	set_mean_and_largest(w, row, START_SKEW, &times);
 	times = times_of(w, g, end_skew_of);
 	set_mean_and_largest(w, row, END_SKEW, &times);
+}
+
+/* Who receives most in sum, and how uneven it is. */
+static void set_receiving(struct work *w, size_t row, uint32_t g)
+{
+	struct tw_real_stats reals = reals_of(w, g, tw_exchange_receive_imbalance);
+	size_t ranks = w->in->job->count, most = 0, r;
+	uint64_t i;
+	uint32_t k;
+
+	tw_table_set_real(w->table, row, RECEIVE_IMBALANCE, reals.mean);
+	tw_table_set_real(w->table, row, RECEIVE_IMBALANCE + 1, reals.max);
+	memset(w->received, 0, ranks * sizeof(*w->received));
+	for (i = w->members.first[g]; i < w->members.first[g + 1]; i++) {
+		const struct tw_match *match = w->list[w->members.list[i]].match;
+		const struct tw_match_member *m = tw_match_members(w->in, match);
+
+		for (k = 0; k < match->count; k++)
+			w->received[m[k].rank] += tw_collective_size(
+				tw_member_rank(w->in, &m[k]), tw_member_collective(w->in, &m[k]),
+				TW_COLLECTIVE_OUT_NELEMS);
+	}
+	for (r = 0; r < ranks; r++) {
+		if (isnan(w->received[r]))
+			return;
+		if (w->received[r] > w->received[most])
+			most = r;
+	}
+	if (!(w->received[most] > 0))
+		return;
+	tw_table_set_integer(w->table, row, RECEIVES_MOST, w->in->job->ranks[most].rank);
+	tw_table_set_real(w->table, row, RECEIVED, w->received[most]);
 }
 
 /* Of the first in order of the matches: those of a group are sorted by data. */
@@ -231,6 +270,7 @@ static void add_row(struct work *w, uint32_t g)
 			      tw_member_collective(w->in, m), TW_COLLECTIVE_GROUP_SIZE);
 	tw_table_set_str(w->table, row, SPAN, tw_node_span(of->ranks, w->in->job->gpus_per_node));
 	set_statistics(w, row, g);
+	set_receiving(w, row, g);
 }
 
 static int fill(struct work *w)
@@ -266,8 +306,9 @@ static int summarise(struct work *w, const struct tw_ranks_table *self)
 	w->of = tw_alloc_array(a, w->count, sizeof(*w->of));
 	w->times = tw_alloc_array(a, w->count, sizeof(*w->times));
 	w->reals = tw_alloc_array(a, w->count, sizeof(*w->reals));
+	w->received = tw_alloc_array(a, w->in->job->count, sizeof(*w->received));
 	tw_groups_init(&w->groups, sizeof(struct key), a);
-	if (w->table && w->of && w->times && w->reals && !tw_pool_init(&w->texts, a))
+	if (w->table && w->of && w->times && w->reals && w->received && !tw_pool_init(&w->texts, a))
 		status = group(w);
 	if (!status)
 		status = fill(w);
@@ -277,6 +318,7 @@ static int summarise(struct work *w, const struct tw_ranks_table *self)
 	tw_free(a, w->of, w->count * sizeof(*w->of));
 	tw_free(a, w->times, w->count * sizeof(*w->times));
 	tw_free(a, w->reals, w->count * sizeof(*w->reals));
+	tw_free(a, w->received, w->in->job->count * sizeof(*w->received));
 	return status;
 }
 

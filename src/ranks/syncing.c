@@ -51,15 +51,20 @@ static bool is_doubtful(const struct tw_match *match)
 	       (match->sureness == TW_MATCH_DOUBTFUL || match->sureness == TW_MATCH_DIFFERENT);
 }
 
-bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match, struct tw_sync *sync)
+static const char *kind_of(const struct tw_ranks_input *in, const struct tw_match *match)
 {
 	const struct tw_match_member *m = tw_match_members(in, match);
-	const char *kind = tw_collective_type(tw_member_rank(in, m), tw_member_collective(in, m));
+
+	return tw_collective_type(tw_member_rank(in, m), tw_member_collective(in, m));
+}
+
+static void time_sync(const struct tw_ranks_input *in, const struct tw_match *match,
+		      const char *kind, struct tw_sync *sync)
+{
+	const struct tw_match_member *m = tw_match_members(in, match);
 	int64_t first_start = INT64_MAX, first_end = INT64_MAX, last_end = INT64_MIN;
 	uint32_t i;
 
-	if (!counts(in, match, kind))
-		return false;
 	*sync = (struct tw_sync){ .match = match,
 				  .kind = kind,
 				  .latency_ns = INT64_MAX,
@@ -87,11 +92,43 @@ bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match, s
 	sync->end_skew_ns = last_end - first_end;
 	sync->transfer_ns = last_end - sync->last_start_ns;
 	sync->sound = sync->last_start_ns <= first_end || !is_doubtful(match);
+}
+
+bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match, struct tw_sync *sync)
+{
+	const char *kind = kind_of(in, match);
+
+	if (!counts(in, match, kind))
+		return false;
+	time_sync(in, match, kind, sync);
 	return true;
 }
 
+bool tw_wait_of(const struct tw_ranks_input *in, const struct tw_match *match, struct tw_sync *sync)
+{
+	const char *kind = kind_of(in, match);
+
+	if (!(match->together && tw_match_is_shared(match)) && !counts(in, match, kind))
+		return false;
+	time_sync(in, match, kind, sync);
+	return true;
+}
+
+int64_t tw_member_wait(const struct tw_ranks_input *in, const struct tw_match_member *member,
+		       int64_t last_start_ns)
+{
+	int64_t start = tw_member_start(in, member), end = tw_member_end(in, member);
+	int64_t until = end < last_start_ns ? end : last_start_ns;
+
+	return until > start ? until - start : 0;
+}
+
+typedef bool sync_of(const struct tw_ranks_input *in, const struct tw_match *match,
+		     struct tw_sync *sync);
+
 struct visit {
 	const struct tw_ranks_input *in;
+	sync_of *of;
 	int (*visit)(void *context, const struct tw_sync *sync);
 	void *context;
 };
@@ -101,13 +138,21 @@ static int visit_match(void *context, const struct tw_match *match)
 	const struct visit *v = context;
 	struct tw_sync sync;
 
-	return tw_sync_of(v->in, match, &sync) ? v->visit(v->context, &sync) : 0;
+	return v->of(v->in, match, &sync) ? v->visit(v->context, &sync) : 0;
 }
 
 int tw_visit_syncs(const struct tw_ranks_input *in,
 		   int (*visit)(void *context, const struct tw_sync *sync), void *context)
 {
-	struct visit v = { in, visit, context };
+	struct visit v = { in, tw_sync_of, visit, context };
+
+	return tw_visit_matches(in, visit_match, &v);
+}
+
+int tw_visit_waits(const struct tw_ranks_input *in,
+		   int (*visit)(void *context, const struct tw_sync *sync), void *context)
+{
+	struct visit v = { in, tw_wait_of, visit, context };
 
 	return tw_visit_matches(in, visit_match, &v);
 }

@@ -30,8 +30,20 @@ struct tw_sync {
 bool tw_sync_of(const struct tw_ranks_input *in, const struct tw_match *match,
 		struct tw_sync *sync);
 
+/*
+ * The same for all whose members wait for each other: besides those above all_to_allv and barriers,
+ * which nccl_implicit_sync, as TraceLens has it, leaves out.
+ */
+bool tw_wait_of(const struct tw_ranks_input *in, const struct tw_match *match,
+		struct tw_sync *sync);
+/* How long a member waits for the last one; never longer than its kernel runs. */
+int64_t tw_member_wait(const struct tw_ranks_input *in, const struct tw_match_member *member,
+		       int64_t last_start_ns);
+
 /* Visits those of all matches, in the order of tw_visit_matches(); other than 0 stops. */
 int tw_visit_syncs(const struct tw_ranks_input *in,
+		   int (*visit)(void *context, const struct tw_sync *sync), void *context);
+int tw_visit_waits(const struct tw_ranks_input *in,
 		   int (*visit)(void *context, const struct tw_sync *sync), void *context);
 
 /* Tells of collectives that are not sound, and so not in the table's sums. */

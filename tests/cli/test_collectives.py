@@ -117,6 +117,157 @@ class Collectives(Case):
         self.run_on(place, "--align", "none")
         self.assertRegex(self.result.out, "clocks differ")
 
+    def test_stragglers_are_exact(self):
+        """Times last, own waits and their sum as the generator knows them; most caused first."""
+        for kind in ("infer", "compile"):
+            place, truth = self.job("--straggler", "1:1.2", kind=kind)
+            tables = self.run_on(place, "--align", "none")
+            rows = {int(r["rank"]): r for r in tables["stragglers"]}
+            for c in truth["collectives"]:
+                row = rows[c["rank"]]
+                self.assertEqual((int(row["collectives"]), int(row["times last"])),
+                                 (c["n"], c["n_last"]), kind)
+                self.assertEqual(Decimal(row["own wait (us)"]), microseconds(c["wait_ns"]))
+                facts = json.loads((pathlib.Path(str(place).replace("job", "truth")) /
+                                    f"rank{c['rank']}.json").read_text())
+                self.assertEqual(Decimal(row["computing (us)"]),
+                                 microseconds(facts["compute_ns"]))
+            caused = [Decimal(r["caused wait (us)"]) for r in tables["stragglers"]]
+            self.assertEqual(sum(caused),
+                             microseconds(sum(c["wait_ns"] for c in truth["collectives"])))
+            self.assertEqual(caused, sorted(caused, reverse=True))
+            self.assertEqual(tables["stragglers"][0]["rank"], "1")
+            # One group: whoever is late is so by itself.
+            self.assertEqual({r["passed on (us)"] for r in tables["stragglers"]}, {"0"})
+
+    # ---- the verdict
+
+    def verdict(self, tables):
+        return {r["finding"]: r for r in tables["verdict"]}
+
+    def test_verdict_names_the_straggler(self):
+        place, truth = self.job("--straggler", "2:1.5")
+        tables = self.run_on(place, "--align", "none")
+        said = self.verdict(tables)
+        self.assertEqual(said["straggler"]["ranks"], "2")
+        facts = {c["rank"]: c for c in truth["collectives"]}
+        self.assertIn(f"last in {facts[2]['n_last']} of {facts[2]['n']} collectives",
+                      said["straggler"]["text"])
+        self.assertRegex(said["reason"]["text"], r"^it computes [\d.]+ ms, the median rank")
+        lines = self.result.out.splitlines()
+        self.assertRegex(lines[0], "^4 ranks of 4")
+        self.assertRegex(lines[2], "^rank 2 is the straggler: last in")
+
+    def groups(self, *calls, size=4):
+        """Traces of calls (name, ranks, starts, end): all members end together."""
+        ranks, counts = [[] for _ in range(size)], {}
+        for name, members, starts, end in calls:
+            seq = counts[name, tuple(members)] = counts.get((name, tuple(members)), -1) + 1
+            for rank, start in zip(members, starts):
+                ranks[rank].append(kernel(ALLREDUCE, start, end - start, len(ranks[rank]) + 1,
+                                          stream={"tp": 8, "dp": 9}.get(name, 7), **{
+                    "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1 << 20,
+                    "Out msg nelems": 1 << 20, "Group size": len(members), "Seq": seq,
+                    "Process Group Name": name, "Process Group Ranks": str(members)}))
+        return self.traces(*ranks)
+
+    def late(self, *calls):
+        """{rank: (times last, caused, passed on, times passed on, own wait)}"""
+        tables = self.run_on(self.groups(*calls), "--align", "none")
+        return {int(r["rank"]): tuple(int(r[c]) for c in (
+            "times last", "caused wait (us)", "passed on (us)", "times passed on",
+            "own wait (us)")) for r in tables["stragglers"]}, self.verdict(tables)
+
+    def test_delay_is_passed_on(self):
+        """Rank 0 waits 300 µs for rank 1 in tp, and so comes late in dp, where 2 waits for it."""
+        world = ("w", [0, 1, 2, 3], [0, 0, 0, 0], 10)
+        tp = [("tp", [0, 1], [100, 400], 420), ("tp", [2, 3], [100, 100], 120)]
+        rows, said = self.late(world, *tp, ("dp", [0, 2], [500, 190], 510))
+        # All of the 300 of 310 that it waited; 10 are its own.
+        self.assertEqual(rows[0], (2, 310, 300, 1, 300))  # of the world's equals the first
+        self.assertEqual(rows[1], (1, 300, 0, 0, 0))
+        self.assertEqual(rows[2], (1, 0, 0, 0, 310))
+        self.assertEqual(said["straggler"]["ranks"], "1")
+        self.assertEqual(said["passed on"]["ranks"], "0")
+        self.assertIn("0.300 ms of the 0.310 ms", said["passed on"]["text"])
+
+    def test_what_both_waited_is_not_passed_on(self):
+        """Rank 2 waited as well, for rank 3: only what rank 0 waited longer than that."""
+        rows, _ = self.late(("tp", [0, 1], [100, 400], 420), ("tp", [2, 3], [100, 220], 240),
+                            ("dp", [0, 2], [700, 400], 710))
+        self.assertEqual(rows[0], (1, 300, 180, 1, 300))
+
+    def test_what_was_before_a_shared_collective_is_not_passed_on(self):
+        """All left it together: what is late behind it is so by itself."""
+        rows, said = self.late(("tp", [0, 1], [100, 400], 420),
+                               ("w", [0, 1, 2, 3], [430, 430, 430, 430], 450),
+                               ("dp", [0, 2], [800, 500], 810))
+        self.assertEqual(rows[0], (2, 300, 0, 0, 300))
+        self.assertNotIn("passed on", said)
+
+    def test_what_runs_beside_is_not_passed_on(self):
+        """The wait in tp had not ended when dp began."""
+        rows, _ = self.late(("w", [0, 1, 2, 3], [0, 0, 0, 0], 10),
+                            ("tp", [0, 1], [100, 900], 920), ("dp", [0, 2], [500, 200], 510))
+        self.assertEqual(rows[0][:4], (2, 300, 0, 0))
+        # Nor has a shared collective been left that still runs: what was before it counts.
+        rows, _ = self.late(("w", [0, 1, 2, 3], [0, 0, 0, 0], 10),
+                            ("tp", [0, 1], [100, 400], 420),
+                            ("w", [0, 1, 2, 3], [430, 430, 430, 430], 900),
+                            ("dp", [0, 2], [500, 190], 510))
+        self.assertEqual(rows[0][:4], (3, 310, 300, 1))
+
+    def test_two_stragglers(self):
+        """Ranks 2 and 5 of eight in turn: neither alone causes enough, both together do."""
+        calls = [("w", list(range(8)), [1000 * i + (200 if r == (2, 5)[i % 2] else 0)
+                                        for r in range(8)], 1000 * i + 250) for i in range(4)]
+        said = self.verdict(self.run_on(self.groups(*calls, size=8), "--align", "none"))
+        self.assertEqual(said["straggler"]["ranks"], "2, 5")
+        self.assertIn("last in 4 of 4 collectives, the others waited 5.60 ms for them (100 % of "
+                      "all waiting, in allreduce 4 MB)", said["straggler"]["text"])
+
+    def test_no_straggler(self):
+        """Waits of 4 % of communication, then of 44 % that every rank causes alike."""
+        calls = [("w", [0, 1, 2, 3], [1000 * i + (40 if r == 1 else 0) for r in range(4)],
+                  1000 * i + 760) for i in range(3)]
+        said = self.verdict(self.run_on(self.groups(*calls), "--align", "none"))
+        self.assertNotIn("straggler", said)
+        # 3 of 4 ranks wait 40 of 760 µs; the fourth runs 720.
+        self.assertIn("waits are 4.0 % of the time of collectives, most of them for rank 1",
+                      said["no straggler"]["text"])
+        self.assertIn("communication is transfers: 96 % of 9.00 ms over the ranks, most in "
+                      "allreduce 4 MB (8.64 ms, bus bandwidth 8.14 GB/s)",
+                      said["transfers"]["text"])
+        calls = [("w", [0, 1, 2, 3], [1000 * i + (300 if r == i % 4 else 0) for r in range(4)],
+                  1000 * i + 500) for i in range(4)]
+        said = self.verdict(self.run_on(self.groups(*calls), "--align", "none"))
+        self.assertIn("waits are 53 % of the time of collectives and spread over the ranks: most "
+                      "for rank 0 (25 % of all waiting)", said["no straggler"]["text"])
+        self.assertIn("communication is waiting: 53 %", said["waiting"]["text"])
+
+    def test_verdict_doubts_clocks(self):
+        place, _ = self.job("--clock-skew-us", "700")
+        said = self.verdict(self.run_on(place, "--align", "none"))
+        self.assertIn("clocks differ and are not aligned", said["clocks"]["text"])
+        self.assertNotIn("clocks", self.verdict(self.run_on(place, "--align", "collectives")))
+
+    def test_matches_and_clocks_in_words(self):
+        """How sure matches are; clocks that agree are not called aligned."""
+        calls = [("w", [0, 1], [1000 * i, 1000 * i], 1000 * i + 100) for i in range(5)]
+        self.run_on(self.groups(*calls, size=2), "--align", "collectives")
+        words = " ".join(self.result.out.split())
+        self.assertIn("matched: 5 by sequence number, all certain", words)
+        self.assertRegex(words, r"clocks: they agree within their uncertainty, nothing is shifted; "
+                         r"at most, rank 1 is 0\.0 ± [\d.]+ µs off from rank 0")
+        self.assertNotIn("aligned", words)
+        place, truth = self.job("--clock-skew-us", "700")
+        self.run_on(place, "--align", "collectives")
+        off = [o - truth["clock_offsets_ns"][0] for o in truth["clock_offsets_ns"]]
+        most = max(range(4), key=lambda r: abs(off[r]))
+        words = " ".join(self.result.out.split())
+        self.assertRegex(words, r"clocks: aligned by the ends of collectives; at most, rank "
+                         rf"{most} is -?[\d.]+ ± [\d.]+ µs off from rank 0")
+
     # ---- what does not match
 
     def allreduce(self, ts, dur, index, ranks="[0, 1, 2]", **args):
@@ -240,6 +391,59 @@ class Collectives(Case):
         else:
             self.assertFalse(picture.exists())
 
+    def exchange(self, ts, dur, seq, sent, received):
+        ranks = list(range(len(sent)))
+        return kernel(GENERIC, ts, dur, seq + 1, **{
+            "Collective name": "all_to_allv", "dtype": "Float", "In msg nelems": sum(sent),
+            "Out msg nelems": sum(received), "In split size": json.dumps(sent), "Seq": seq,
+            "Out split size": json.dumps(received), "Group size": len(sent),
+            "Process Group Name": "ep", "Process Group Ranks": json.dumps(ranks)})
+
+    def test_waits_in_all_to_allv(self):
+        """Rank 2 receives most and is late by 500 µs in every call, as in a job of experts."""
+        mega = 1 << 18  # floats of 1 MB
+        sent = [1 * mega, 1 * mega, 4 * mega]
+        ranks = [[self.exchange(2000 * i + (500 if r == 2 else 0), 600 - (500 if r == 2 else 0), i,
+                                sent, [sent[r]] * 3) for i in range(4)] for r in range(3)]
+        tables = self.run_on(self.traces(*ranks), "--align", "none")
+        self.assertNotIn("nccl_implicit_sync", tables)
+        self.assertEqual(tables["straggler_summary"], [])
+        self.assertEqual([(r["waiting rank"], r["late rank"], r["times"], r["total wait (us)"])
+                          for r in tables["collective_waits"]],
+                         [("0", "2", "4", "2000"), ("1", "2", "4", "2000")])
+        self.assertEqual([(r["rank"], r["times last"], r["last (%)"], r["caused wait (us)"],
+                           r["own wait (us)"]) for r in tables["stragglers"]],
+                         [("2", "4", "100", "4000", "0"), ("0", "0", "0", "0", "2000"),
+                          ("1", "0", "0", "0", "2000")])
+        # Each receives 3, 3 and 12 MB of a mean of 6; all send 6.
+        self.assertEqual({(r["size_imbalance"], r["receive imbalance"],
+                           r["rank that sends most"], r["rank that receives most"])
+                          for r in tables["nccl_all2allv"]}, {("1", "2", "0", "2")})
+        total, = tables["nccl_summary_all2allv"]
+        self.assertEqual([total[c] for c in ("receive imbalance_mean", "receive imbalance_max",
+                                             "rank that receives most", "that it receives (MB)",
+                                             "size_imbalance_max")], ["2", "2", "2", "48", "1"])
+        said = self.verdict(tables)
+        self.assertIn("rank 2 is the straggler: last in 4 of 4 collectives, the others waited "
+                      "4.00 ms for it (100 % of all waiting, in all_to_allv)",
+                      said["straggler"]["text"])
+        self.assertEqual(said["imbalance"]["ranks"], "2")
+        self.assertIn("receives 2.00 x the mean", said["imbalance"]["text"])
+        # Milliseconds on the terminal; the pointer to the picture.
+        self.assertRegex(self.result.out, r"(?m)^ +2 +4 +4 +4\.000 +100\.0 ")
+        self.assertRegex(self.result.out, r"(?m)^ +0 +2 +4 +2\.000 +0\.500 +ep_0")
+        drawn = (self.out / "all2allv_heatmap.png").exists()
+        self.assertRegex(self.result.out, "sends what to which: " +
+                         ("all2allv_heatmap.png" if drawn else "table nccl_all2allv_heatmap"))
+
+    def test_no_wait_is_longer_than_its_kernel(self):
+        """Rank 0 had nothing to do with rank 1, and was gone before that came."""
+        ranks = [[self.exchange(1000, 30, 0, [1, 0], [1, 0])],
+                 [self.exchange(1100, 30, 0, [0, 1], [0, 1])]]
+        tables = self.run_on(self.traces(*ranks), "--align", "none")
+        self.assertEqual([r["caused wait (us)"] for r in tables["stragglers"]], ["30", "0"])
+        self.assertEqual(tables["collective_waits"][0]["total wait (us)"], "30")
+
     def test_without_gnuplot(self):
         """The picture is missing, the rest is there."""
         place = self.traces([self.all_to_allv(1000, 100, [1, 2], [0, 1])],
@@ -355,7 +559,9 @@ class Collectives(Case):
 
     def test_formats(self):
         place, _ = self.job(ranks=2)
-        names = ["ranks", "rank_timeline", "nccl_summary_implicit_sync", "straggler_summary"]
+        names = ["ranks", "verdict", "rank_timeline", "timeline_over_ranks",
+                 "nccl_summary_implicit_sync", "straggler_summary", "stragglers",
+                 "collective_matches", "collective_waits", "clocks"]
         for form in ("json", "csv", "markdown"):
             result = trawl("collectives", place, "--no-csv", "--no-xlsx", "--format", form)
             self.assertExit(result, 0)
@@ -364,8 +570,9 @@ class Collectives(Case):
                 self.assertEqual(data["schema"], "trawl.collectives/1")
                 self.assertEqual([t["name"] for t in data["tables"]], names)
             else:
-                places = [result.out.index(n) for n in names]
-                self.assertEqual(places, sorted(places))
+                mark = {"csv": "# ", "markdown": "### "}[form]
+                found = re.findall(rf"^{mark}(\w+)$", result.out, re.M)
+                self.assertEqual(found, names)
 
     def test_a_part(self):
         """One step of the two: half of the collectives."""

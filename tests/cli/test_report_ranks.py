@@ -80,7 +80,8 @@ TABLES = {
     "quality": {"keys": ("kind", "class"), "by": "count", "same": ("meaning",), "in order": True},
 }
 # One for each family of operations has its columns; these are of other things.
-COLLECTIVES = ["nccl_summary_implicit_sync", "nccl_summary_long", "straggler_summary"]
+COLLECTIVES = ["verdict", "nccl_summary_implicit_sync", "nccl_summary_long", "straggler_summary",
+               "stragglers", "collective_waits"]
 OTHERS = {"ranks", "rank_timeline", "rank_outliers", *COLLECTIVES}
 NOT_SUMMED = {"gpu_timeline_by_device", "coll_analysis", "short_kernel_histogram",
               "reconciliation"}
@@ -297,6 +298,26 @@ class Ranks(Case):
                 self.assertEqual(Fraction(row[f"{name} ms"]) * 1000,
                                  want[int(row["rank"])][short], f"rank {row['rank']} {name}")
 
+    def test_who_is_waited_for(self):
+        """The first line names the culprit; those that stand out for waiting say for whom."""
+        self.needs(DLRM)
+        done = trawl("report", DLRM, "--no-csv", "--no-xlsx")
+        self.assertExit(done, 0)
+        # By DLRM_REFERENCE.md, whose table has the last and the total wait of each collective.
+        text = (DLRM.parent / "DLRM_REFERENCE.md").read_text()
+        rows = re.findall(r"^\| \d \| nccl\w+ \| \d+ \| \d+ \| (\d) [^|]*\| \d+ \| \d+ "
+                          r"\| (\d+) \|$", text, re.M)
+        waited = [int(wait) for rank, wait in rows if rank == "7"]
+        self.assertEqual((len(rows), len(waited)), (8, 5))
+        words = " ".join(done.out.split())
+        self.assertIn("rank 7 is the straggler: last in 5 of 8 collectives, the others waited "
+                      f"{sum(waited) / 1000:.1f} ms for it", words)
+        self.assertLess(done.out.index("rank 7 is the straggler"), done.out.index("GPU time over"))
+        for rank in (1, 3):
+            self.assertRegex(words, rf"rank {rank} exposed communication [\d.]+ ms, [\d.]+ ms over "
+                             r"\([\d.]+ % more\): waits for rank 7 \([\d.]+ ms\)")
+        self.assertRegex(done.out, r"(?m)^stragglers: .*\n(?:.*\n){3,5}[- ]+\n +7 +5 +8 ")
+
     # ---- which ranks
 
     def test_one_bad_rank(self):
@@ -459,8 +480,8 @@ class Ranks(Case):
         data = json.loads(done.out)
         self.assertEqual(data["schema"], "trawl.report_ranks/1")
         self.assertEqual([t["name"] for t in data["tables"]],
-                         ["ranks", "gpu_timeline", "rank_timeline", "rank_outliers",
-                          "top_operations", "quality"])
+                         ["ranks", "verdict", "gpu_timeline", "rank_timeline", "rank_outliers",
+                          "stragglers", "top_operations", "quality"])
         done = trawl("report", self.tmp / "job", "--no-csv", "--no-xlsx", "--format", "csv")
         blocks = re.findall(r"^# (\w+)\n(.*)$", done.out, re.M)
         self.assertEqual([b[0] for b in blocks], [t["name"] for t in data["tables"]])

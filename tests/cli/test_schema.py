@@ -57,13 +57,45 @@ class Schema(Case):
                      "json")
         self.assertExit(lone, 0)
         self.assertEqual(self.validate("collectives", lone.out), "")
+        names = [t["name"] for t in json.loads(text)["tables"]]
+
+        def of(d, name):
+            return d["tables"][names.index(name)]
         for spoil in (lambda d: d["tables"].pop(),
-                      lambda d: d["tables"][3]["rows"][0].__setitem__(0, "rank"),
-                      lambda d: d["tables"][2]["columns"][0].__setitem__("id", "other"),
-                      lambda d: d["tables"][0]["rows"][0].__setitem__(1, "lost")):
+                      lambda d: d["tables"].remove(of(d, "verdict")),
+                      lambda d: d["tables"].append(of(d, "stragglers")),
+                      lambda d: of(d, "straggler_summary")["rows"][0].__setitem__(0, "rank"),
+                      lambda d: of(d, "stragglers")["rows"][0].__setitem__(4, -1),
+                      lambda d: of(d, "verdict")["rows"][0].__setitem__(0, "guess"),
+                      lambda d: of(d, "collective_waits")["columns"][0].__setitem__("id", "x"),
+                      lambda d: of(d, "ranks")["rows"][0].__setitem__(1, "lost")):
             other = json.loads(text)
             spoil(other)
             self.assertNotEqual(self.validate("collectives", other), "")
+
+    def test_all_tables_of_collectives_fit(self):
+        """A job with a transfer, an exchange and a collective that one rank lacks."""
+        (self.tmp / "job").mkdir()
+
+        def described(name, ts, seq, **args):
+            return kernel("ncclDevKernel_x(", ts, 50, seq + 1, **{
+                "Collective name": name, "dtype": "Float", "In msg nelems": 4, "Seq": seq,
+                "Out msg nelems": 4, "Group size": 2, "Process Group Name": "0",
+                "Process Group Ranks": "[0, 1]", **args})
+        for rank in range(2):
+            events = [described("all_to_allv", 1000 + 9 * rank, 0), described(
+                "recv" if rank else "send", 2000, 1, **{"Src Rank": 0, "Dst Rank": 1})]
+            events += [described("allreduce", 3000, 2)] * rank
+            self.write(document(events, distributedInfo={"rank": rank, "world_size": 2}),
+                       f"job/rank{rank}.json")
+        result = trawl("collectives", self.tmp / "job", "--no-csv", "--no-xlsx", "--format",
+                       "json")
+        self.assertExit(result, 0)
+        self.assertEqual(self.validate("collectives", result.out), "")
+        schema = json.loads(SCHEMAS["collectives"].read_text())
+        self.assertEqual([t["name"] for t in json.loads(result.out)["tables"]],
+                         [d for d in schema["$defs"] if d not in ("text", "id")])
+
     def test_merges_fit(self):
         for rank in range(2):
             self.write(document(base_events()), f"rank{rank}.json")
