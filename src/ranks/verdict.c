@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Waits below this share of communication are no matter: without them it is hardly shorter. */
@@ -442,8 +443,37 @@ static int tell_imbalance(struct work *w)
 	return 0;
 }
 
+/* Such a rank's collectives are matched with others of the same kind: of another step, maybe. */
+static void tell_suspect(struct work *w)
+{
+	const struct tw_rank *first = NULL;
+	double off_ms = 0;
+	char number[24];
+	size_t i, n = 0;
+
+	for (i = 0; i < w->in->job->count; i++) {
+		if (!w->in->clocks->of[i].suspect)
+			continue;
+		if (!n++) {
+			first = &w->in->job->ranks[i];
+			off_ms = (double)w->in->clocks->of[i].offset_ns / 1e6;
+		}
+	}
+	if (!first)
+		return;
+	tw_str_addf(&w->text, "not sure: the clock of rank %lld is ", (long long)first->rank);
+	tw_str_add_real_fixed(&w->text, off_ms, 1);
+	tw_str_add_cstr(&w->text, " ms off, those of its node are not");
+	if (n > 1)
+		tw_str_addf(&w->text, " (and %zu more ranks)", n - 1);
+	tw_str_add_cstr(&w->text, ": its trace may be of another time");
+	snprintf(number, sizeof(number), "%lld", (long long)first->rank);
+	add_finding(w, "clocks", number, NAN);
+}
+
 static void tell_clocks(struct work *w)
 {
+	tell_suspect(w);
 	if (!w->in->clocks->differ || w->in->clocks->align == TW_ALIGN_COLLECTIVES)
 		return;
 	tw_str_add_cstr(&w->text, "not sure: the ranks' clocks differ and are not aligned, which "
