@@ -391,9 +391,10 @@ int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size
 			      compare_files);
 	}
 	if (!status && !set->count)
-		status = trawl_error_set(err, TRAWL_ENODATA,
-					 "no traces (.json, .json.gz, .json.zst, .sqlite) in '%s'",
-					 count ? arguments[0] : ".");
+		status = trawl_error_set(
+			err, TRAWL_ENODATA,
+			"no traces (.json, .json.gz, .json.zst, .sqlite) in directory '%s'",
+			count ? arguments[0] : ".");
 	if (!status)
 		status = drop_repeated(set, err);
 	if (!status)
