@@ -475,11 +475,12 @@ static void test_no_trace(void **state)
 	no_trace(" \n", TRAWL_EFORMAT);
 	no_trace("hello", TRAWL_EFORMAT);
 	no_trace("5", TRAWL_EFORMAT);
-	no_trace("{}", TRAWL_EFORMAT);
-	no_trace("{\"a\":1}", TRAWL_EFORMAT);
-	no_trace("{\"a\":[{\"ph\":\"X\"}]}", TRAWL_EFORMAT);
-	no_trace("{\"traceEvents\":5}", TRAWL_EFORMAT);
-	no_trace("{\"traceEvents\":null}", TRAWL_EFORMAT);
+	/* Whole JSON of something else is no broken trace. */
+	no_trace("{}", TRAWL_ENODATA);
+	no_trace("{\"a\":1}", TRAWL_ENODATA);
+	no_trace("{\"a\":[{\"ph\":\"X\"}]}", TRAWL_ENODATA);
+	no_trace("{\"traceEvents\":5}", TRAWL_ENODATA);
+	no_trace("{\"traceEvents\":null}", TRAWL_ENODATA);
 	no_trace("{\"traceEvents\"", TRAWL_EFORMAT);
 	no_trace("{", TRAWL_EFORMAT);
 	no_trace("{a", TRAWL_EFORMAT);
