@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define DEFAULT_OUTPUT "merged_gpu_trace_enhanced.json"
 #define NO_COUNT UINT32_MAX
@@ -222,21 +221,6 @@ static void tell_output(const struct merge_command *m)
 
 /* ---- the command */
 
-/* What is to be written must be none of what is read. */
-static bool is_input(const struct tw_rank_set *set, const char *output)
-{
-	struct stat out, in;
-	size_t i;
-
-	if (stat(output, &out))
-		return false;
-	for (i = 0; i < set->count; i++)
-		if (set->files[i].named && !stat(set->files[i].path, &in) &&
-		    in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-			return true;
-	return false;
-}
-
 static int progress(void *context, int64_t bytes_done, int64_t bytes)
 {
 	return cli_progress_update(context, bytes_done, bytes);
@@ -370,9 +354,5 @@ int cli_merge(const struct cli_command *command, int argc, char **argv)
 			       trawl_allocator_default(), &err);
 	if (status)
 		return cli_fail(&err);
-	if (is_input(&set, m.output)) {
-		tw_rank_set_release(&set);
-		return cli_usage_error(command, "-o: '%.200s' is one of the traces", m.output);
-	}
 	return run(&m, &set);
 }

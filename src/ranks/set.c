@@ -121,7 +121,7 @@ static int no_memory(struct trawl_error *err)
 	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 }
 
-static int add_file(struct tw_rank_set *set, const char *path, int64_t bytes, bool named,
+static int add_file(struct tw_rank_set *set, const char *path, const struct stat *info, bool named,
 		    struct trawl_error *err)
 {
 	size_t size = strlen(path) + 1;
@@ -142,10 +142,14 @@ static int add_file(struct tw_rank_set *set, const char *path, int64_t bytes, bo
 	if (!copy)
 		return no_memory(err);
 	memcpy(copy, path, size);
-	set->files[set->count++] = (struct tw_rank_file){ .path = copy,
-							  .bytes = bytes,
-							  .name_rank = tw_rank_in_path(path),
-							  .named = named };
+	set->files[set->count++] = (struct tw_rank_file){
+		.path = copy,
+		.bytes = S_ISREG(info->st_mode) ? info->st_size : 0,
+		.name_rank = tw_rank_in_path(path),
+		.device = (uint64_t)info->st_dev,
+		.inode = (uint64_t)info->st_ino,
+		.named = named,
+	};
 	return 0;
 }
 
@@ -165,12 +169,28 @@ static bool has_trace_name(const char *name)
 	return false;
 }
 
-static int walk(struct tw_rank_set *set, struct tw_str *path, unsigned depth,
-		struct trawl_error *err);
+/* A directory that is being walked, and those above it: links may lead back to one of them. */
+struct level {
+	dev_t device;
+	ino_t inode;
+	unsigned depth;
+	const struct level *above;
+};
+
+static bool is_within(const struct level *level, const struct stat *info)
+{
+	for (; level; level = level->above)
+		if (level->device == info->st_dev && level->inode == info->st_ino)
+			return true;
+	return false;
+}
+
+static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat *info,
+		const struct level *above, struct trawl_error *err);
 
 /* One entry of a directory; what is gone meanwhile is passed over. */
 static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *name,
-		      unsigned depth, struct trawl_error *err)
+		      const struct level *level, struct trawl_error *err)
 {
 	size_t len = path->len;
 	struct stat info;
@@ -183,19 +203,23 @@ static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *
 	if (path->failed)
 		return no_memory(err);
 	if (!stat(path->ptr, &info)) {
-		if (S_ISDIR(info.st_mode) && depth < DEEPEST)
-			status = walk(set, path, depth + 1, err);
+		if (S_ISDIR(info.st_mode) && level->depth < DEEPEST && !is_within(level, &info))
+			status = walk(set, path, &info, level, err);
 		else if (S_ISREG(info.st_mode) && has_trace_name(name))
-			status = add_file(set, path->ptr, info.st_size, false, err);
+			status = add_file(set, path->ptr, &info, false, err);
 	}
 	path->len = len;
 	path->ptr[len] = 0;
 	return status;
 }
 
-static int walk(struct tw_rank_set *set, struct tw_str *path, unsigned depth,
-		struct trawl_error *err)
+static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat *info,
+		const struct level *above, struct trawl_error *err)
 {
+	const struct level level = { .device = info->st_dev,
+				     .inode = info->st_ino,
+				     .depth = above ? above->depth + 1 : 0,
+				     .above = above };
 	DIR *directory = opendir(path->ptr);
 	struct dirent *entry;
 	int status = 0;
@@ -204,19 +228,20 @@ static int walk(struct tw_rank_set *set, struct tw_str *path, unsigned depth,
 		return trawl_error_set(err, TRAWL_EIO, "cannot read directory '%s': %s", path->ptr,
 				       strerror(errno));
 	while (!status && (entry = readdir(directory)))
-		status = walk_entry(set, path, entry->d_name, depth, err);
+		status = walk_entry(set, path, entry->d_name, &level, err);
 	closedir(directory);
 	return status;
 }
 
-static int add_directory(struct tw_rank_set *set, const char *path, struct trawl_error *err)
+static int add_directory(struct tw_rank_set *set, const char *path, const struct stat *info,
+			 struct trawl_error *err)
 {
 	struct tw_str text;
 	int status;
 
 	tw_str_init(&text, set->allocator);
 	tw_str_add_cstr(&text, path);
-	status = text.failed ? no_memory(err) : walk(set, &text, 0, err);
+	status = text.failed ? no_memory(err) : walk(set, &text, info, NULL, err);
 	tw_str_release(&text);
 	return status;
 }
@@ -225,8 +250,8 @@ static int add_there(struct tw_rank_set *set, const char *path, const struct sta
 		     struct trawl_error *err)
 {
 	if (S_ISDIR(info->st_mode))
-		return add_directory(set, path, err);
-	return add_file(set, path, S_ISREG(info->st_mode) ? info->st_size : 0, named, err);
+		return add_directory(set, path, info, err);
+	return add_file(set, path, info, named, err);
 }
 
 static int add_pattern(struct tw_rank_set *set, const char *pattern, struct trawl_error *err)
@@ -274,36 +299,59 @@ static void free_path(const struct tw_rank_set *set, struct tw_rank_file *file)
 	file->path = NULL;
 }
 
+/* 0: it is the same file.  Where a file system numbers none, names have to tell. */
+static int compare_identity(const struct tw_rank_file *x, const struct tw_rank_file *y)
+{
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	return x->inode ? 0 : strcmp(x->path, y->path);
+}
+
+/* Files that are one beside each other, those whose names tell a rank first. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct tw_rank_file *x = *(const struct tw_rank_file *const *)a;
 	const struct tw_rank_file *y = *(const struct tw_rank_file *const *)b;
-	int order = strcmp(x->path, y->path);
+	int order = compare_identity(x, y);
 
-	return order ? order : x < y ? -1 : x > y;
+	if (order)
+		return order;
+	if (x->name_rank != y->name_rank)
+		return x->name_rank > y->name_rank ? -1 : 1;
+	return x < y ? -1 : x > y;
 }
 
-/* The same file given twice is one file, at its first place. */
+/*
+ * The same file given twice, or under several names, is one file, at its first place; but names of
+ * several ranks make it one for each, and then one that tells none adds nothing.
+ */
 static int drop_repeated(struct tw_rank_set *set, struct trawl_error *err)
 {
-	struct tw_rank_file **by_path =
+	struct tw_rank_file **places =
 		tw_alloc_array(set->allocator, set->count, sizeof(struct tw_rank_file *));
-	size_t i, first = 0, n = 0;
+	struct tw_rank_file *kept;
+	size_t i, n = 0;
 
-	if (!by_path)
+	if (!places)
 		return no_memory(err);
 	for (i = 0; i < set->count; i++)
-		by_path[i] = &set->files[i];
-	qsort(by_path, set->count, sizeof(struct tw_rank_file *), compare_places);
+		places[i] = &set->files[i];
+	qsort(places, set->count, sizeof(struct tw_rank_file *), compare_places);
+	kept = places[0];
 	for (i = 1; i < set->count; i++) {
-		if (strcmp(by_path[first]->path, by_path[i]->path)) {
-			first = i;
+		struct tw_rank_file *file = places[i];
+
+		if (compare_identity(kept, file) ||
+		    (kept->name_rank != file->name_rank && file->name_rank >= 0)) {
+			kept = file;
 			continue;
 		}
-		by_path[first]->named |= by_path[i]->named;
-		free_path(set, by_path[i]);
+		kept->named |= file->named;
+		free_path(set, file);
 	}
-	tw_free(set->allocator, by_path, set->count * sizeof(struct tw_rank_file *));
+	tw_free(set->allocator, places, set->count * sizeof(struct tw_rank_file *));
 	for (i = 0; i < set->count; i++)
 		if (set->files[i].path)
 			set->files[n++] = set->files[i];
@@ -351,9 +399,10 @@ int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size
 			      compare_files);
 	}
 	if (!status && !set->count)
-		status = trawl_error_set(err, TRAWL_ENODATA,
-					 "no traces (.json, .json.gz, .json.zst, .sqlite) in '%s'",
-					 count ? arguments[0] : ".");
+		status = trawl_error_set(
+			err, TRAWL_ENODATA,
+			"no traces (.json, .json.gz, .json.zst, .sqlite) in '%s'",
+			count ? arguments[0] : ".");
 	if (!status)
 		status = drop_repeated(set, err);
 	if (!status)
