@@ -4,7 +4,6 @@
 
 #include "merge/compat.h"
 #include "merge/merge.h"
-#include "merge/peek.h"
 #include "ranks/gather.h"
 #include "render/escape.h"
 #include "table/table.h"
@@ -268,24 +267,7 @@ static bool is_same_file(const char *path, const struct stat *file)
 	return !stat(path, &info) && info.st_dev == file->st_dev && info.st_ino == file->st_ino;
 }
 
-/* What is to be written must be none of what is read, but what an earlier merge has written. */
-static bool is_input(const struct tw_rank_set *set, const char *output)
-{
-	struct tw_peek peek;
-	struct stat out;
-	size_t i;
-
-	if (stat(output, &out))
-		return false;
-	for (i = 0; i < set->count; i++)
-		if (is_same_file(set->files[i].path, &out))
-			return set->files[i].named ||
-			       tw_peek_file(&peek, output, trawl_allocator_default(), NULL) ||
-			       !peek.merged;
-	return false;
-}
-
-/* The same of what --compat reads. */
+/* What is to be written must be none of what is read. */
 static bool is_compat_input(const struct tw_merge_compat *c)
 {
 	struct tw_str path;
@@ -402,9 +384,5 @@ int cli_merge(const struct cli_command *command, int argc, char **argv)
 			       trawl_allocator_default(), &err);
 	if (status)
 		return cli_fail(&err);
-	if (is_input(&set, m.output)) {
-		tw_rank_set_release(&set);
-		return cli_usage_error(command, "-o: '%.200s' is one of the traces", m.output);
-	}
 	return run(&m, &set);
 }

@@ -15,6 +15,9 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Ranks on an axis: more are not told apart. */
+#define RANKS_MOST 4096
+
 /* The distinct numbers of a column, in order; how many. */
 static size_t collect(const struct trawl_table *table, const char *header, int64_t *numbers)
 {
@@ -51,9 +54,14 @@ static int draw(const struct trawl_table *table, int64_t *rows, int64_t *columns
 		.column_count = collect(table, "dst_rank", columns),
 	};
 	size_t cells = map.row_count * map.column_count, i;
-	double *values = tw_alloc_array(a, cells, sizeof(*values));
+	double *values;
 	int status;
 
+	if (map.row_count > RANKS_MOST || map.column_count > RANKS_MOST)
+		return trawl_error_set(err, TRAWL_ELIMIT,
+				       "cannot draw '%s': more than %d ranks send or receive", path,
+				       RANKS_MOST);
+	values = tw_alloc_array(a, cells, sizeof(*values));
 	if (!values)
 		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
 	for (i = 0; i < cells; i++)

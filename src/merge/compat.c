@@ -6,6 +6,7 @@
 #include "io/sink.h"
 #include "json/value.h"
 #include "merge/complaint.h"
+#include "store/pool.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -16,29 +17,19 @@
 #define PIDS 1000
 #define HOST_PIDS 500
 
-/* A value as a key of a dict: a number and a text of the same digits differ. */
-struct key {
-	enum tw_json_token type;
-	const char *text;
-};
-
 struct pid {
-	struct key key;
+	uint32_t id; /* from 1 */
 	bool gpu, host;
-};
-
-struct tid {
-	const struct pid *pid; /* the old one */
-	struct key key;
-	unsigned number;
 };
 
 struct rank {
 	const struct tw_json_value *events;
 	unsigned number;
+	struct tw_pool keys;	/* of processes: ids are places in `pids` + 1 */
+	struct tw_pool threads; /* process and key: ids are places in `tids` + 1 */
 	struct pid *pids;
 	size_t pid_count, pid_capacity;
-	struct tid *tids;
+	unsigned *tids;
 	size_t tid_count, tid_capacity;
 	unsigned next_tid[2]; /* of the host, of the GPU */
 	uint64_t kept[2];
@@ -50,7 +41,7 @@ struct merging {
 	struct tw_sink *sink;
 	struct tw_str *said;
 	struct tw_str out; /* text that is not written yet */
-	struct tw_str path;
+	struct tw_str path, scratch;
 	uint64_t events;
 };
 
@@ -90,33 +81,31 @@ static const char *const kept_categories[] = {
 
 /* ---- pass 1: what processes are, by the categories of their events */
 
-static struct key key_of(const struct tw_json_value *value)
+/* A value as a key of a dict: a number and a text of the same digits differ. */
+static void add_identity(struct tw_str *out, const struct tw_json_value *value)
 {
-	return (struct key){ value->type, value->type == TW_JSON_BOOL ?
-						  (value->boolean ? "true" : "false") :
-					  value->text ? value->text :
-							"" };
+	tw_str_add_char(out, (char)('a' + value->type));
+	if (value->type == TW_JSON_BOOL)
+		tw_str_add_char(out, value->boolean ? '1' : '0');
+	else if (value->text)
+		tw_str_add(out, value->text, value->text_len);
 }
 
-static bool key_equal(const struct key *a, const struct key *b)
+static struct pid *find_pid(struct merging *m, const struct rank *rank,
+			    const struct tw_json_value *value)
 {
-	return a->type == b->type && !strcmp(a->text, b->text);
-}
+	uint32_t id;
 
-static struct pid *find_pid(const struct rank *rank, const struct tw_json_value *value)
-{
-	struct key key = key_of(value);
-	size_t i;
-
-	for (i = 0; i < rank->pid_count; i++)
-		if (key_equal(&rank->pids[i].key, &key))
-			return &rank->pids[i];
-	return NULL;
+	tw_str_clear(&m->scratch);
+	add_identity(&m->scratch, value);
+	id = m->scratch.failed ? 0 : tw_pool_find(&rank->keys, m->scratch.ptr, m->scratch.len);
+	return id ? &rank->pids[id - 1] : NULL;
 }
 
 static struct pid *add_pid(struct merging *m, struct rank *rank, const struct tw_json_value *value)
 {
-	struct pid *pid = find_pid(rank, value);
+	struct pid *pid = find_pid(m, rank, value);
+	uint32_t id;
 
 	if (pid)
 		return pid;
@@ -130,7 +119,10 @@ static struct pid *add_pid(struct merging *m, struct rank *rank, const struct tw
 		rank->pids = pid;
 		rank->pid_capacity = capacity;
 	}
-	rank->pids[rank->pid_count] = (struct pid){ .key = key_of(value) };
+	id = m->scratch.failed ? 0 : tw_pool_intern(&rank->keys, m->scratch.ptr, m->scratch.len);
+	if (!id)
+		return NULL;
+	rank->pids[rank->pid_count] = (struct pid){ .id = id };
 	return &rank->pids[rank->pid_count++];
 }
 
@@ -243,26 +235,32 @@ static void add_value(struct tw_str *out, const struct tw_json_value *value)
 static int64_t tid_of(struct merging *m, struct rank *rank, const struct pid *pid,
 		      const struct tw_json_value *value, bool there)
 {
-	struct key key = there ? key_of(value) : (struct key){ TW_JSON_NUMBER, "0" };
-	struct tid *tid;
-	size_t i;
+	static const struct tw_json_value zero = { .type = TW_JSON_NUMBER,
+						   .text = "0",
+						   .text_len = 1 };
+	unsigned *tids;
+	uint32_t id;
 
-	for (i = 0; i < rank->tid_count; i++)
-		if (rank->tids[i].pid == pid && key_equal(&rank->tids[i].key, &key))
-			return rank->tids[i].number;
+	tw_str_clear(&m->scratch);
+	tw_str_add(&m->scratch, (const char *)&pid->id, sizeof(pid->id));
+	add_identity(&m->scratch, there ? value : &zero);
+	id = m->scratch.failed ? 0 : tw_pool_intern(&rank->threads, m->scratch.ptr, m->scratch.len);
+	if (!id)
+		return -1;
+	if (id <= rank->tid_count)
+		return rank->tids[id - 1];
 	if (rank->tid_count == rank->tid_capacity) {
 		size_t capacity = rank->tid_capacity ? rank->tid_capacity * 2 : 64;
 
-		tid = tw_realloc(m->allocator, rank->tids, rank->tid_capacity * sizeof(*tid),
-				 capacity * sizeof(*tid));
-		if (!tid)
+		tids = tw_realloc(m->allocator, rank->tids, rank->tid_capacity * sizeof(*tids),
+				  capacity * sizeof(*tids));
+		if (!tids)
 			return -1;
-		rank->tids = tid;
+		rank->tids = tids;
 		rank->tid_capacity = capacity;
 	}
-	tid = &rank->tids[rank->tid_count++];
-	*tid = (struct tid){ pid, key, rank->next_tid[pid->gpu]++ };
-	return tid->number;
+	rank->tids[rank->tid_count++] = rank->next_tid[pid->gpu]++;
+	return rank->tids[id - 1];
 }
 
 static const struct tw_json_value *member(const struct tw_json_value *event, const char *key)
@@ -360,7 +358,7 @@ static int add_events(struct merging *m, struct rank *rank)
 			continue;
 		pid_value = tw_json_get(event, "pid");
 		if (!tw_json_is_null(pid_value)) {
-			pid = find_pid(rank, pid_value);
+			pid = find_pid(m, rank, pid_value);
 			if (!pid || (!pid->gpu && !pid->host))
 				continue;
 			tid = tid_of(m, rank, pid, tid_value, tid_value != NULL);
@@ -392,12 +390,17 @@ static bool is_utf8(const char *text, size_t len)
 static int merge_document(struct merging *m, const struct tw_json_value *document, unsigned number)
 {
 	struct rank rank = { .events = tw_json_get(document, "traceEvents"), .number = number };
-	int status = look_at_pids(m, &rank);
+	int status = tw_pool_init(&rank.keys, m->allocator) ||
+				     tw_pool_init(&rank.threads, m->allocator) ?
+			     -1 :
+			     look_at_pids(m, &rank);
 
 	if (!status)
 		status = add_events(m, &rank);
 	tw_free(m->allocator, rank.pids, rank.pid_capacity * sizeof(*rank.pids));
 	tw_free(m->allocator, rank.tids, rank.tid_capacity * sizeof(*rank.tids));
+	tw_pool_release(&rank.keys);
+	tw_pool_release(&rank.threads);
 	tw_str_addf(m->said, "    Added %llu GPU events, %llu CPU context events\n",
 		    (unsigned long long)rank.kept[true], (unsigned long long)rank.kept[false]);
 	return status;
@@ -435,6 +438,32 @@ static int merge_text(struct merging *m, const struct tw_str *text, unsigned num
 	return status;
 }
 
+static void set_path(struct merging *m, unsigned number)
+{
+	tw_str_clear(&m->path);
+	tw_str_addf(&m->path, "%s/rank%u/%s", m->compat->directory, number, m->compat->trace_name);
+}
+
+/* What is to be written must be none of what is read. */
+static int check_output(struct merging *m, struct trawl_error *err)
+{
+	struct stat out, in;
+	unsigned i;
+
+	if (stat(m->compat->output, &out))
+		return 0;
+	for (i = 0; i < m->compat->ranks; i++) {
+		set_path(m, i);
+		if (m->path.failed)
+			return no_memory(err);
+		if (!stat(m->path.ptr, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+			return trawl_error_set(err, TRAWL_EUSAGE,
+					       "cannot write '%.200s': it is one of the traces",
+					       m->compat->output);
+	}
+	return 0;
+}
+
 static int merge_rank(struct merging *m, unsigned number, struct trawl_error *err)
 {
 	struct trawl_error reason;
@@ -442,8 +471,7 @@ static int merge_rank(struct merging *m, unsigned number, struct trawl_error *er
 	struct stat info;
 	int status;
 
-	tw_str_clear(&m->path);
-	tw_str_addf(&m->path, "%s/rank%u/%s", m->compat->directory, number, m->compat->trace_name);
+	set_path(m, number);
 	if (m->path.failed)
 		return no_memory(err);
 	if (stat(m->path.ptr, &info)) {
@@ -507,17 +535,21 @@ int tw_merge_compat(const struct tw_merge_compat *compat, struct tw_str *said,
 		    const struct trawl_allocator *allocator, struct trawl_error *err)
 {
 	struct merging m = { .compat = compat, .allocator = allocator, .said = said };
-	int status = tw_sink_open(&m.sink, compat->output, allocator, err);
+	int status;
 
-	if (status)
-		return status;
 	tw_str_init(&m.out, allocator);
 	tw_str_init(&m.path, allocator);
-	status = merge_all(&m, err);
-	if (status)
-		tw_sink_abort(m.sink);
-	else
-		status = tw_sink_commit(m.sink, err);
+	tw_str_init(&m.scratch, allocator);
+	status = check_output(&m, err);
+	if (!status)
+		status = tw_sink_open(&m.sink, compat->output, allocator, err);
+	if (!status) {
+		status = merge_all(&m, err);
+		if (status)
+			tw_sink_abort(m.sink);
+		else
+			status = tw_sink_commit(m.sink, err);
+	}
 	if (!status)
 		tw_str_addf(said,
 			    "\n Successfully merged traces\n Total events: %llu\n\n"
@@ -528,5 +560,6 @@ int tw_merge_compat(const struct tw_merge_compat *compat, struct tw_str *said,
 			    (unsigned long long)m.events);
 	tw_str_release(&m.out);
 	tw_str_release(&m.path);
+	tw_str_release(&m.scratch);
 	return status;
 }

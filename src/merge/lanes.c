@@ -8,7 +8,7 @@
 
 /* Lanes that are looked at for a slice to nest in; behind them only those that are empty count. */
 #define NESTING_LANES 32
-/* Lanes that are looked at for the slice that an end of an arrow lies on. */
+/* Lanes, and tracks, that are looked at for the slice that an end of an arrow lies on. */
 #define ARROW_LANES 1024
 
 struct laying {
@@ -200,9 +200,12 @@ static uint32_t lane_under(const struct tw_one *one, uint64_t end)
 	uint32_t i = one->thread_first[track], first = i;
 	unsigned best = is_exact(one, end) ? 2 : 0, looked_at = 0, fits;
 
-	for (; i < trace->track_count && one->thread_first[one->by_thread[i]] == first; i++) {
+	for (; i < trace->track_count && one->thread_first[one->by_thread[i]] == first &&
+	       looked_at < ARROW_LANES;
+	     i++) {
 		uint32_t place = one->place_of[one->by_thread[i]];
 
+		looked_at++;
 		lane = place == TW_NOWHERE ? TW_NOWHERE : one->places[place].first_lane;
 		for (; lane != TW_NOWHERE && looked_at < ARROW_LANES;
 		     lane = one->lanes[lane].next) {

@@ -192,7 +192,7 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	if (tw_is_merged_trace(trace))
 		return trawl_error_set(err, TRAWL_EUSAGE, TW_MERGED_TRACE);
 	if (!trace->events.count)
-		return trawl_error_set(err, TRAWL_ENODATA, "no events in it");
+		return trawl_error_set(err, TRAWL_EFORMAT, "no events in it");
 	if (take_defects(m->merge, rank, trace) || take_about(m->merge, rank, trace))
 		return tw_one_no_memory(err);
 	status = tw_one_merge(&one, lines, err);
@@ -367,7 +367,7 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 	if (!options.threads)
 		options.threads = options.cluster ? tw_cluster_threads(options.cluster) :
 						    tw_thread_count();
-	status = tw_merge_plan(merge, &options, err);
+	status = tw_merge_plan(merge, path, &options, err);
 	if (!status)
 		status = tw_merge_align(merge, &options, err);
 	if (!status)

@@ -101,8 +101,11 @@ bool tw_merge_is_gzip(const char *path);
 
 /* ---- inside: plan.c */
 
-/* Numbers the files and puts them in order; ENODATA when none is left. */
-int tw_merge_plan(struct tw_merge *merge, const struct tw_merge_options *options,
+/*
+ * Numbers the files and puts them in order; ENODATA when none is left, EUSAGE when one of them is
+ * the file to be written.
+ */
+int tw_merge_plan(struct tw_merge *merge, const char *path, const struct tw_merge_options *options,
 		  struct trawl_error *err) TRAWL_MUST_CHECK;
 /* align.c: what is added to the times of each. */
 int tw_merge_align(struct tw_merge *merge, const struct tw_merge_options *options,

@@ -84,24 +84,6 @@ static void group_by_thread(struct placing *p)
 	}
 }
 
-/* The track with GPU work that has the same pid and tid, TW_NOWHERE: none. */
-static uint32_t work_beside(const struct placing *p, uint32_t track)
-{
-	const struct trawl_trace *trace = p->one->trace;
-	const struct tw_track *t = &trace->tracks[track];
-	uint32_t i = p->one->thread_first[track];
-
-	for (; i < trace->track_count; i++) {
-		uint32_t other = p->one->by_thread[i];
-
-		if (trace->tracks[other].pid != t->pid || trace->tracks[other].tid != t->tid)
-			break;
-		if (p->holds[other] & HOLDS_WORK)
-			return other;
-	}
-	return TW_NOWHERE;
-}
-
 /*
  * Events of other kinds on a stream (waiting, annotations that do not name their stream) have a
  * track of their own, and belong to the work there; not so where a thread of the host has the same
@@ -109,13 +91,20 @@ static uint32_t work_beside(const struct placing *p, uint32_t track)
  */
 static void join_tracks(struct placing *p)
 {
-	uint32_t count = p->one->trace->track_count, t;
+	const uint32_t *tracks = p->one->by_thread, *first = p->one->thread_first;
+	uint32_t count = p->one->trace->track_count, begin, end, i, work;
 
-	for (t = 0; t < count; t++) {
-		uint32_t work = p->holds[t] & (HOLDS_WORK | HOLDS_HOST) ? TW_NOWHERE :
-									  work_beside(p, t);
-
-		p->same[t] = work == TW_NOWHERE ? t : work;
+	for (begin = 0; begin < count; begin = end) {
+		work = TW_NOWHERE;
+		for (end = begin; end < count && first[tracks[end]] == begin; end++)
+			if (work == TW_NOWHERE && p->holds[tracks[end]] & HOLDS_WORK)
+				work = tracks[end];
+		for (i = begin; i < end; i++)
+			p->same[tracks[i]] = work == TW_NOWHERE ||
+							     p->holds[tracks[i]] &
+								     (HOLDS_WORK | HOLDS_HOST) ?
+						     tracks[i] :
+						     work;
 	}
 }
 

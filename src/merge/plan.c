@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static char *keep(const struct tw_merge *merge, const char *text)
 {
@@ -42,6 +43,8 @@ static int ask_reader(const struct tw_rank_file *file, const struct trawl_alloca
 	struct trawl_trace *trace = NULL;
 	int status = trawl_trace_read(&trace, file->path, &options, err);
 
+	if (!status && tw_is_other_list(trace))
+		status = trawl_error_set(err, TRAWL_ENODATA, TW_OTHER_LIST);
 	trawl_trace_free(trace);
 	return status;
 }
@@ -107,10 +110,13 @@ static int compare_ranks(const void *a, const void *b)
 		return x_in ? -1 : 1;
 	if (x_in && x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
+	/* What a trace tells itself counts more than its name, and that more than its place. */
+	if (x_in && x->rule != y->rule)
+		return x->rule < y->rule ? -1 : 1;
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
-/* Of several traces of a rank the first stays; ranks that were not asked for go. */
+/* Of several traces of a rank the surest stays, of equals the first; ranks that were not asked for go. */
 static void choose_ranks(struct tw_merge *merge, int64_t most)
 {
 	const struct tw_merged *kept = NULL;
@@ -172,10 +178,32 @@ static int nothing_left(const struct tw_merge *merge, struct trawl_error *err)
 			       merge->set.directory);
 }
 
-int tw_merge_plan(struct tw_merge *merge, const struct tw_merge_options *options,
+/* What is to be written must be none of what is read; what was merged before may be. */
+static int check_output(const struct tw_merge *merge, const char *path, struct trawl_error *err)
+{
+	struct stat info;
+	size_t i;
+
+	if (stat(path, &info))
+		return 0;
+	for (i = 0; i < merge->file_count; i++) {
+		const struct tw_merged *rank = &merge->ranks[i];
+		const struct tw_rank_file *file = &merge->set.files[rank->file];
+
+		if (rank->state != TW_RANK_NOT_A_TRACE && file->device == (uint64_t)info.st_dev &&
+		    file->inode == (uint64_t)info.st_ino)
+			return trawl_error_set(err, TRAWL_EUSAGE,
+					       "cannot write '%.200s': it is one of the traces",
+					       path);
+	}
+	return 0;
+}
+
+int tw_merge_plan(struct tw_merge *merge, const char *path, const struct tw_merge_options *options,
 		  struct trawl_error *err)
 {
 	struct peeking p = { .merge = merge };
+	int status;
 	size_t i;
 
 	merge->world_size = -1;
@@ -191,6 +219,9 @@ int tw_merge_plan(struct tw_merge *merge, const struct tw_merge_options *options
 		if (tw_merged_is_in(&merge->ranks[i]) && p.world_size[i] > merge->world_size)
 			merge->world_size = p.world_size[i];
 	tw_free(merge->allocator, p.world_size, merge->file_count * sizeof(int64_t));
+	status = check_output(merge, path, err);
+	if (status)
+		return status;
 	number_ranks(merge);
 	qsort(merge->ranks, merge->file_count, sizeof(*merge->ranks), compare_ranks);
 	choose_ranks(merge, options->most_ranks);

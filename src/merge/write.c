@@ -20,7 +20,9 @@ struct writing {
 	struct tw_merge_texts *texts;
 	struct heads heads;
 	uint32_t rank_key; /* text id of "rank", 0: not there */
-	bool any;	   /* an event was written */
+	/* By text: where the last argument of this key ends; NULL: no key came twice so far. */
+	size_t *last;
+	bool any; /* an event was written */
 };
 
 static void put_comma(struct writing *w)
@@ -125,17 +127,6 @@ static void put_arg(struct writing *w, const struct tw_arg *arg)
 	}
 }
 
-/* Whether a later argument of the record has the same key: the last one counts. */
-static bool is_given_again(const struct writing *w, size_t at, uint32_t key)
-{
-	struct tw_arg next;
-
-	while (tw_args_next(&w->one->trace->args, &at, &next))
-		if (next.key == key)
-			return true;
-	return false;
-}
-
 /* Keys met in a record: by number where they are known, else by a hash that may err. */
 struct seen {
 	uint64_t bits[4];
@@ -162,6 +153,25 @@ static bool may_repeat(const struct tw_args *args, size_t at)
 	return repeats;
 }
 
+/* Where keys come again, the last one counts: notes which that is. */
+static bool find_last(struct writing *w, size_t at)
+{
+	const struct trawl_trace *trace = w->one->trace;
+	struct tw_arg arg;
+
+	if (!at || !may_repeat(&trace->args, at))
+		return false;
+	if (!w->last)
+		w->last = tw_alloc_array(w->one->allocator, trace->texts.count, sizeof(*w->last));
+	if (!w->last) {
+		w->texts->failed = true;
+		return false;
+	}
+	while (tw_args_next(&trace->args, &at, &arg))
+		w->last[arg.key] = at;
+	return true;
+}
+
 static void put_link(struct writing *w, const char *key, tw_code code)
 {
 	if (!code || code == TW_CODE_NONE)
@@ -176,12 +186,12 @@ static void put_args(struct writing *w, uint64_t event)
 	const struct trawl_trace *trace = w->one->trace;
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
 	struct tw_merge_texts *t = w->texts;
-	bool repeats = at && may_repeat(&trace->args, at);
+	bool repeats = find_last(w, at);
 	struct tw_arg arg;
 
 	TW_MERGE_PUT(t, ",\"args\":{");
 	while (at && tw_args_next(&trace->args, &at, &arg)) {
-		if (arg.key == w->rank_key || (repeats && is_given_again(w, at, arg.key)))
+		if (arg.key == w->rank_key || (repeats && w->last[arg.key] != at))
 			continue;
 		put_arg(w, &arg);
 		TW_MERGE_PUT(t, ",");
@@ -208,12 +218,12 @@ static void put_counter(struct writing *w, uint64_t event)
 	const struct trawl_trace *trace = w->one->trace;
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
 	struct tw_merge_texts *t = w->texts;
+	bool any = false, repeats = find_last(w, at);
 	struct tw_arg arg;
-	bool any = false;
 
 	TW_MERGE_PUT(t, ",\"args\":{");
 	while (at && tw_args_next(&trace->args, &at, &arg)) {
-		if (is_given_again(w, at, arg.key))
+		if (repeats && w->last[arg.key] != at)
 			continue;
 		if (any)
 			TW_MERGE_PUT(t, ",");
@@ -413,4 +423,5 @@ void tw_one_write(struct tw_one *one)
 		else
 			put_other(&w, event, &one->lanes[one->lane_of[n]]);
 	}
+	tw_free(one->allocator, w.last, one->trace->texts.count * sizeof(*w.last));
 }

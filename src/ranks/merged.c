@@ -26,3 +26,9 @@ bool tw_is_merged_trace(const struct trawl_trace *trace)
 			return true;
 	return false;
 }
+
+bool tw_is_other_list(const struct trawl_trace *trace)
+{
+	return trace->bare && !tw_quality_lost(&trace->quality) &&
+	       (uint64_t)trace->quality.kinds[TW_DEFECT_not_an_event].count == trace->events.count;
+}

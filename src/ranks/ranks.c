@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Missing ranks with a row each: a number of ranks may be broken, and the file millions of lines. */
+#define MISSING_MOST 65536
+
 enum {
 	RANK,
 	STATE,
@@ -142,13 +145,18 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 		add_rank(*table, job, &job->ranks[i], true);
 	for (i = 0; i < job->left_out_count; i++)
 		add_rank(*table, job, &job->left_out[i], false);
-	for (i = 0; i < job->missing_count; i++) {
+	for (i = 0; i < job->missing_count && i < MISSING_MOST; i++) {
 		size_t row = tw_table_add_row(*table);
 
 		tw_table_set_integer(*table, row, RANK, job->missing[i]);
 		tw_table_set_str(*table, row, STATE, "missing");
 	}
-	if (job->missing_count)
+	if (job->missing_count > MISSING_MOST)
+		tw_table_add_note(*table,
+				  "%zu of the job's %lld ranks have no trace here; rows tell the "
+				  "first %d of them",
+				  job->missing_count, (long long)job->world_size, MISSING_MOST);
+	else if (job->missing_count)
 		tw_table_add_note(*table, "%zu of the job's %lld ranks have no trace here",
 				  job->missing_count, (long long)job->world_size);
 	return tw_table_finish(*table, NULL);

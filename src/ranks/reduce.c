@@ -305,8 +305,7 @@ static int keep_tables(struct tw_rank *rank, const struct trawl_report *report,
 static void leave_out(struct tw_rank *rank, const struct tw_rank_file *file, int status,
 		      const struct trawl_error *err)
 {
-	rank->state = status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE :
-								TW_RANK_UNREADABLE;
+	rank->state = TW_RANK_UNREADABLE;
 	rank->status = status;
 	rank->message = tw_rank_keep(rank, tw_without_path(err->message, file->path));
 }
@@ -452,9 +451,10 @@ int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
 		return TRAWL_ENOMEM;
 	read.allocator = tw_reuse_allocator(memory);
 	status = trawl_trace_read(&trace, set->files[file].path, &read, &err);
-	if (!status && tw_is_merged_trace(trace)) {
+	if (!status && (tw_is_merged_trace(trace) || tw_is_other_list(trace))) {
+		status = trawl_error_set(&err, TRAWL_ENODATA, "%s",
+					 tw_is_other_list(trace) ? TW_OTHER_LIST : TW_MERGED_TRACE);
 		trawl_trace_free(trace);
-		status = trawl_error_set(&err, TRAWL_ENODATA, TW_MERGED_TRACE);
 	}
 	if (!status) {
 		status = reduce_into(ranks, count, trace, file, set, options, threads, allocator);
@@ -464,6 +464,8 @@ int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
 		*count = *ranks != NULL;
 		if (*ranks)
 			leave_out(*ranks, &set->files[file], status, &err);
+		if (*ranks && status == TRAWL_ENODATA && !set->files[file].named)
+			(*ranks)->state = TW_RANK_NOT_A_TRACE;
 		status = *ranks ? 0 : TRAWL_ENOMEM;
 	}
 	tw_reuse_free(memory);

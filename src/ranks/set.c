@@ -146,8 +146,8 @@ static int add_file(struct tw_rank_set *set, const char *path, const struct stat
 		.path = copy,
 		.bytes = S_ISREG(info->st_mode) ? info->st_size : 0,
 		.name_rank = tw_rank_in_path(path),
-		.device = info->st_dev,
-		.inode = info->st_ino,
+		.device = (uint64_t)info->st_dev,
+		.inode = (uint64_t)info->st_ino,
 		.named = named,
 	};
 	return 0;
@@ -169,28 +169,28 @@ static bool has_trace_name(const char *name)
 	return false;
 }
 
-/* The directories around the one that is searched: a link to one of them leads nowhere new. */
-struct above {
-	const struct above *next;
+/* A directory that is being walked, and those above it: links may lead back to one of them. */
+struct level {
 	dev_t device;
 	ino_t inode;
 	unsigned depth;
+	const struct level *above;
 };
 
-static bool is_above(const struct above *above, const struct stat *info)
+static bool is_within(const struct level *level, const struct stat *info)
 {
-	for (; above; above = above->next)
-		if (above->device == info->st_dev && above->inode == info->st_ino)
+	for (; level; level = level->above)
+		if (level->device == info->st_dev && level->inode == info->st_ino)
 			return true;
 	return false;
 }
 
 static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat *info,
-		const struct above *above, struct trawl_error *err);
+		const struct level *above, struct trawl_error *err);
 
 /* One entry of a directory; what is gone meanwhile is passed over. */
 static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *name,
-		      const struct above *above, struct trawl_error *err)
+		      const struct level *level, struct trawl_error *err)
 {
 	size_t len = path->len;
 	struct stat info;
@@ -203,8 +203,8 @@ static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *
 	if (path->failed)
 		return no_memory(err);
 	if (!stat(path->ptr, &info)) {
-		if (S_ISDIR(info.st_mode) && above->depth < DEEPEST && !is_above(above, &info))
-			status = walk(set, path, &info, above, err);
+		if (S_ISDIR(info.st_mode) && level->depth < DEEPEST && !is_within(level, &info))
+			status = walk(set, path, &info, level, err);
 		else if (S_ISREG(info.st_mode) && has_trace_name(name))
 			status = add_file(set, path->ptr, &info, false, err);
 	}
@@ -214,10 +214,12 @@ static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *
 }
 
 static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat *info,
-		const struct above *above, struct trawl_error *err)
+		const struct level *above, struct trawl_error *err)
 {
-	const struct above here = { above, info->st_dev, info->st_ino,
-				    above ? above->depth + 1 : 0 };
+	const struct level level = { .device = info->st_dev,
+				     .inode = info->st_ino,
+				     .depth = above ? above->depth + 1 : 0,
+				     .above = above };
 	DIR *directory = opendir(path->ptr);
 	struct dirent *entry;
 	int status = 0;
@@ -226,7 +228,7 @@ static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat 
 		return trawl_error_set(err, TRAWL_EIO, "cannot read directory '%s': %s", path->ptr,
 				       strerror(errno));
 	while (!status && (entry = readdir(directory)))
-		status = walk_entry(set, path, entry->d_name, &here, err);
+		status = walk_entry(set, path, entry->d_name, &level, err);
 	closedir(directory);
 	return status;
 }
@@ -297,53 +299,59 @@ static void free_path(const struct tw_rank_set *set, struct tw_rank_file *file)
 	file->path = NULL;
 }
 
-static int compare_numbers(uint64_t a, uint64_t b)
+/* 0: it is the same file.  Where a file system numbers none, names have to tell. */
+static int compare_identity(const struct tw_rank_file *x, const struct tw_rank_file *y)
 {
-	return a < b ? -1 : a > b;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	return x->inode ? 0 : strcmp(x->path, y->path);
 }
 
-/* Which file it is, and under a name of which rank: one trace may stand for several ranks. */
-static int compare_identities(const struct tw_rank_file *x, const struct tw_rank_file *y)
-{
-	int order = compare_numbers(x->device, y->device);
-
-	if (!order)
-		order = compare_numbers(x->inode, y->inode);
-	if (!order)
-		order = compare_numbers((uint64_t)x->name_rank, (uint64_t)y->name_rank);
-	return order;
-}
-
+/* Files that are one beside each other, those whose names tell a rank first. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct tw_rank_file *x = *(const struct tw_rank_file *const *)a;
 	const struct tw_rank_file *y = *(const struct tw_rank_file *const *)b;
-	int order = compare_identities(x, y);
+	int order = compare_identity(x, y);
 
-	return order ? order : x < y ? -1 : x > y;
+	if (order)
+		return order;
+	if (x->name_rank != y->name_rank)
+		return x->name_rank > y->name_rank ? -1 : 1;
+	return x < y ? -1 : x > y;
 }
 
-/* The same file found twice, also by links, is one file, at its first place. */
+/*
+ * The same file given twice, or under several names, is one file, at its first place; but names of
+ * several ranks make it one for each, and then one that tells none adds nothing.
+ */
 static int drop_repeated(struct tw_rank_set *set, struct trawl_error *err)
 {
-	struct tw_rank_file **by_identity =
+	struct tw_rank_file **places =
 		tw_alloc_array(set->allocator, set->count, sizeof(struct tw_rank_file *));
-	size_t i, first = 0, n = 0;
+	struct tw_rank_file *kept;
+	size_t i, n = 0;
 
-	if (!by_identity)
+	if (!places)
 		return no_memory(err);
 	for (i = 0; i < set->count; i++)
-		by_identity[i] = &set->files[i];
-	qsort(by_identity, set->count, sizeof(struct tw_rank_file *), compare_places);
+		places[i] = &set->files[i];
+	qsort(places, set->count, sizeof(struct tw_rank_file *), compare_places);
+	kept = places[0];
 	for (i = 1; i < set->count; i++) {
-		if (compare_identities(by_identity[first], by_identity[i])) {
-			first = i;
+		struct tw_rank_file *file = places[i];
+
+		if (compare_identity(kept, file) ||
+		    (kept->name_rank != file->name_rank && file->name_rank >= 0)) {
+			kept = file;
 			continue;
 		}
-		by_identity[first]->named |= by_identity[i]->named;
-		free_path(set, by_identity[i]);
+		kept->named |= file->named;
+		free_path(set, file);
 	}
-	tw_free(set->allocator, by_identity, set->count * sizeof(struct tw_rank_file *));
+	tw_free(set->allocator, places, set->count * sizeof(struct tw_rank_file *));
 	for (i = 0; i < set->count; i++)
 		if (set->files[i].path)
 			set->files[n++] = set->files[i];

@@ -15,7 +15,7 @@ struct tw_rank_file {
 	const char *path;
 	int64_t bytes;		/* of the file as it lies there, 0: unknown */
 	int64_t name_rank;	/* the rank that its name or directories tell, -1: none */
-	uint64_t device, inode; /* which file it is, whatever its name */
+	uint64_t device, inode; /* what it is, whatever its name; only in the set as it was found */
 	bool named;		/* asked for by its very name, not found in a directory */
 };
 
@@ -29,7 +29,8 @@ struct tw_rank_set {
 /*
  * Directories are searched with all below them for names that traces have (.json, .json.gz,
  * .json.zst, .sqlite); `arguments` with * ? [ that are no file are patterns.  TRAWL_EIO when an
- * argument is not there, TRAWL_ENODATA when nothing is found.  Zeroed by the caller.
+ * argument is not there, TRAWL_ENODATA when nothing is found.  A file that several names lead to
+ * is there once, unless they are names of several ranks.  Zeroed by the caller.
  */
 int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size_t count,
 		     const struct trawl_allocator *allocator,

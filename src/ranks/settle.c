@@ -41,10 +41,13 @@ static int compare_ranks(const void *a, const void *b)
 		return is_left_out(x) ? 1 : -1;
 	if (!is_left_out(x) && x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
+	/* What a trace tells itself counts more than its name, and that more than its place. */
+	if (!is_left_out(x) && x->rule != y->rule)
+		return x->rule < y->rule ? -1 : 1;
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
-/* Of several traces of a rank the first stays. */
+/* Of several traces of a rank the surest stays, of equals the first. */
 static void find_duplicates(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set)
 {
 	const struct tw_rank *kept = NULL;

@@ -85,6 +85,7 @@ struct trawl_trace {
 	size_t defect_count;
 
 	const char *format;	  /* what was read, such as "Kineto JSON" */
+	bool bare;		  /* of JSON: a list of events, and nothing around it */
 	const char *holds;	  /* where it has no events: what else is in the input; NULL */
 	int64_t bytes;		  /* of text read, decompressed */
 	int64_t rank, world_size; /* -1: not told */

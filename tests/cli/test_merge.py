@@ -477,6 +477,18 @@ class Values(Merge):
 class Times(Merge):
     BASE = 1767225600000000000
 
+    def test_many_arguments(self):
+        """As many as there are keys: each is looked at once."""
+        many = {f"k{i}": i for i in range(20000 if SANITIZED else 100000)}
+        ranks = self.write_ranks([event("C", "cpu_instant_event", "c", 1, 1, 2, ABSENT, many),
+                                  kernel("k", 1, 2, **many)])
+        start = time.monotonic()
+        merged = self.merge(ranks)
+        self.assertLess(time.monotonic() - start, 20)
+        for e in merged["traceEvents"]:
+            if e["ph"] in "CX":
+                self.assertEqual({k: v for k, v in e["args"].items() if k in many}, many)
+
     def test_base_times(self):
         job = self.tmp / "job"
         job.mkdir()
@@ -589,6 +601,30 @@ class Sets(Merge):
         self.merge(path, self.tmp / "job/rank0.json", codes=(3,))
         self.assertRegex(self.result.err, "rank1.json.gz: left out: ")
 
+    def test_trace_without_events(self):
+        self.one("rank0.json", 0, 3)
+        for text in ('{"traceEvents": [', '{"traceEvents": []}'):
+            (self.tmp / "job/rank1.json").write_text(text)
+            self.merge(self.tmp / "job", codes=(3,))
+            self.assertRegex(self.result.err, "rank1.json: left out: no events in it")
+
+    def test_lists_that_are_no_traces(self):
+        self.one("rank0.json", 0, 1)
+        for text in ('[{"loss": 1}]', "[1, 2]", "[]"):
+            (self.tmp / "job/metrics.json").write_text(text)
+            merged = self.merge(self.tmp / "job")
+            self.assertEqual(self.ranks(merged), {0: "rank0.json"})
+
+    def test_surest_trace_of_a_rank_stays(self):
+        self.one("a.json")
+        self.one("rank0.json")
+        merged = self.merge(self.tmp / "job", codes=(3,))
+        self.assertEqual(self.ranks(merged), {0: "rank0.json"})
+        self.assertRegex(self.result.err, "a.json: left out: rank 0 is taken from .*rank0.json")
+        self.one("z.json", 0)
+        merged = self.merge(self.tmp / "job", codes=(3,))
+        self.assertEqual(self.ranks(merged), {0: "z.json"})
+
     def test_nothing(self):
         (self.tmp / "empty").mkdir()
         (self.tmp / "empty/notes.json").write_text('{"x": 1}')
@@ -619,6 +655,13 @@ class Sets(Merge):
         self.assertExit(result, 2)
         self.assertEqual([trace.read_bytes(), (self.tmp / "job/rank1.json").read_bytes()],
                          [before, before])
+        # One that was found in a directory is as dear, whoever is asked to leave it out.
+        before = (self.tmp / "job/rank1.json").read_bytes()
+        for args in ((), ("-n", "1")):
+            result = trawl("merge", self.tmp / "job", *args, "-o", self.tmp / "job/rank1.json")
+            self.assertExit(result, 2)
+            self.assertOneLine(result, "is one of the traces")
+        self.assertEqual((self.tmp / "job/rank1.json").read_bytes(), before)
         # Merged by the original: no key tells, names of processes do.
         (self.tmp / "in").mkdir()
         for rank in (0, 1):
@@ -629,6 +672,12 @@ class Sets(Merge):
                               "t.json"), 0)
         self.merge(compat, codes=(1,))
         self.assertOneLine(self.result, "merged trace")
+        result = trawl("merge", "--compat", self.tmp / "in", "--trace-name", "t.json", "-o",
+                       self.tmp / "in/rank1/t.json")
+        self.assertExit(result, 2)
+        self.assertOneLine(result, "is one of the traces")
+        self.assertEqual((self.tmp / "in/rank1/t.json").read_bytes(),
+                         (self.tmp / "job/rank0.json").read_bytes())
 
     def test_output(self):
         self.one("rank0.json")

@@ -155,6 +155,63 @@ static void test_files_stand_as_given_and_once(void **state)
 	tw_rank_set_release(&set);
 }
 
+static size_t count_found(const char *name)
+{
+	const char *arguments[1] = { scratch_path(&scratch, name) };
+	struct tw_rank_set set = { 0 };
+	size_t count;
+
+	assert_int_equal(tw_rank_set_find(&set, arguments, 1, trawl_allocator_default(), NULL), 0);
+	count = set.count;
+	tw_rank_set_release(&set);
+	return count;
+}
+
+static void make_link(const char *target, const char *name)
+{
+	assert_int_equal(symlink(target, scratch_path(&scratch, name)), 0);
+}
+
+/* Two links to where they are double what is found at every level. */
+static void test_directories_that_lead_back_to_themselves(void **state)
+{
+	(void)state;
+	directory("job");
+	directory("job/more");
+	write_rank("job/rank0.json", 0, 2, 5);
+	write_rank("job/more/rank1.json", 1, 2, 5);
+	make_link(".", "job/here");
+	make_link(".", "job/also");
+	make_link("..", "job/more/up");
+	make_link("../more", "job/more/same");
+	assert_int_equal(count_found("job"), 2);
+}
+
+static void test_a_file_of_two_names_is_one(void **state)
+{
+	struct tw_job job;
+	size_t i;
+
+	(void)state;
+	directory("job");
+	write_rank("job/rank0.json", -1, 0, 5);
+	write_rank("job/rank1.json", -1, 0, 5);
+	/* One before, one behind; neither tells a rank. */
+	make_link("rank0.json", "job/latest.json");
+	make_link("rank1.json", "job/zz.json");
+	assert_int_equal(load(&job, "job", NULL), 0);
+	assert_int_equal(job.count, 2);
+	assert_int_equal(job.left_out_count, 0);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(job.ranks[i].rank, i);
+		assert_int_equal(job.ranks[i].rule, TW_RANK_BY_NAME);
+	}
+	tw_job_release(&job);
+	/* But whoever calls it another rank wants it to be one. */
+	make_link("rank1.json", "job/rank2.json");
+	assert_int_equal(count_found("job"), 3);
+}
+
 static void test_patterns(void **state)
 {
 	struct trawl_error err;
@@ -246,6 +303,47 @@ static void test_bad_files_are_named_and_the_rest_goes_on(void **state)
 	/* By its very name it should have been a trace. */
 	assert_int_equal(load(&job, "settings.json", NULL), TRAWL_ENODATA);
 	assert_int_equal(job.left_out[0].state, TW_RANK_UNREADABLE);
+	tw_job_release(&job);
+}
+
+/* Metrics beside the traces, say; a list that is broken may have been one of events. */
+static void test_lists_that_are_no_traces(void **state)
+{
+	struct tw_job job;
+
+	(void)state;
+	directory("job");
+	write_rank("job/rank0.json", 0, 3, 5);
+	scratch_write(&scratch, "job/a.json", "[{\"loss\": 1}, 2]");
+	scratch_write(&scratch, "job/b.json", "[]");
+	scratch_write(&scratch, "job/rank1.json", "[{\"ph\": ");
+	scratch_write(&scratch, "job/rank2.json", "{\"traceEvents\": []}");
+	assert_int_equal(load(&job, "job", NULL), 0);
+	assert_int_equal(job.left_out_count, 2);
+	assert_int_equal(job.left_out[0].state, TW_RANK_NOT_A_TRACE);
+	assert_int_equal(job.left_out[1].state, TW_RANK_NOT_A_TRACE);
+	assert_non_null(strstr(job.left_out[0].message, "list"));
+	assert_int_equal(job.count, 3);
+	assert_string_equal(job.ranks[0].message, "");
+	assert_int_equal(job.ranks[1].state, TW_RANK_DAMAGED);
+	assert_int_equal(job.ranks[2].state, TW_RANK_NO_GPU);
+	tw_job_release(&job);
+}
+
+static void test_surest_trace_of_a_rank_stays(void **state)
+{
+	struct tw_job job;
+
+	(void)state;
+	directory("job");
+	write_rank("job/a.json", -1, 0, 5); /* the first, so rank 0 by its place */
+	write_rank("job/rank0.json", -1, 0, 5);
+	write_rank("job/z.json", 0, 1, 5);
+	assert_int_equal(load(&job, "job", NULL), 0);
+	assert_int_equal(job.count, 1);
+	assert_int_equal(job.ranks[0].rule, TW_RANK_BY_METADATA);
+	assert_int_equal(job.left_out_count, 2);
+	assert_non_null(strstr(job.left_out[0].message, "z.json"));
 	tw_job_release(&job);
 }
 
@@ -379,10 +477,14 @@ int main(void)
 		TEST(test_numbers_in_names_are_numbers),
 		TEST(test_links),
 		TEST(test_files_stand_as_given_and_once),
+		TEST(test_directories_that_lead_back_to_themselves),
+		TEST(test_a_file_of_two_names_is_one),
 		TEST(test_patterns),
 		TEST(test_metadata_counts_before_names),
 		TEST(test_world_of_one_tells_no_rank),
 		TEST(test_bad_files_are_named_and_the_rest_goes_on),
+		TEST(test_lists_that_are_no_traces),
+		TEST(test_surest_trace_of_a_rank_stays),
 		TEST(test_what_a_rank_is_reduced_to),
 		TEST(test_merged_traces_are_of_no_rank),
 		TEST(test_steps),
