@@ -338,7 +338,7 @@ static void test_surest_trace_of_a_rank_stays(void **state)
 	directory("job");
 	write_rank("job/a.json", -1, 0, 5); /* the first, so rank 0 by its place */
 	write_rank("job/rank0.json", -1, 0, 5);
-	write_rank("job/z.json", 0, 1, 5);
+	write_rank("job/z.json", 0, 4, 5);
 	assert_int_equal(load(&job, "job", NULL), 0);
 	assert_int_equal(job.count, 1);
 	assert_int_equal(job.ranks[0].rule, TW_RANK_BY_METADATA);
