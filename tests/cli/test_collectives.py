@@ -453,7 +453,23 @@ class Collectives(Case):
         self.assertRegex(self.result.err, "all2allv_heatmap.png.*no gnuplot")
         self.assertFalse((self.out / "all2allv_heatmap.png").exists())
 
+    def test_more_ranks_than_a_picture_shows(self):
+        splits = [1] * 5000
+        place = self.traces([self.all_to_allv(1000, 100, splits, [])],
+                            [self.all_to_allv(1000, 100, splits, [])])
+        tables = self.run_on(place)
+        self.assertEqual(len(tables["nccl_all2allv_heatmap"]), 10000)
+        self.assertRegex(self.result.err, "cannot draw.*more than 4096 ranks")
+        self.assertFalse((self.out / "all2allv_heatmap.png").exists())
+
     # ---- ranks, statuses, output
+
+    def test_number_of_ranks_that_is_broken(self):
+        """Millions of ranks are told as missing, but not one by one."""
+        place = self.traces([kernel(ALLREDUCE, 1, 2)], size=10000000)
+        tables = self.run_on(place, codes=(3,))
+        self.assertRegex(self.result.err, "no trace of ranks 1-9999999 ")
+        self.assertEqual([r["state"] for r in tables["ranks"]], ["read"] + ["missing"] * 65536)
 
     def test_missing_and_double_ranks(self):
         place, _ = self.job(ranks=3)

@@ -336,6 +336,15 @@ class Ranks(Case):
         total = next(r for r in over.table("gpu_timeline") if r["type"] == "total_time")
         self.assertEqual((total["ranks"], total["time ms_mean"]), ("2", "0.32"))
 
+    def test_trace_without_events(self):
+        """A rank of which nothing is left is left out, and not passed over."""
+        ranks = self.tmp / "job"
+        ranks.mkdir()
+        (ranks / "rank0.json").write_text(document([kernel("k", 1, 2, 1)]))
+        (ranks / "rank1.json").write_text('{"traceEvents": [')
+        over = self.over_ranks(ranks, rc=3)
+        self.assertRegex(over.err, "rank1.json: left out: no GPU events")
+
     def test_only_hosts(self):
         for rank in (0, 1):
             self.write(document([op("a", 1, 5 + rank)]), f"job/rank{rank}.json")
