@@ -42,6 +42,7 @@ struct tw_match_member {
 struct tw_match_group {
 	const char *name;  /* "Unknown_Group" where none is recorded, "all" in simplified mode */
 	const char *ranks; /* as recorded, "": not recorded */
+	const char *span;  /* tw_node_span() of them */
 	bool shared_name;  /* another group has this name and other ranks */
 	uint64_t count;	   /* matches in it */
 };

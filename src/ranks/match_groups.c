@@ -2,6 +2,7 @@
 #include "ranks/match_work.h"
 
 #include "base/alloc.h"
+#include "ranks/rank_list.h"
 
 #include <string.h>
 
@@ -287,6 +288,7 @@ static int show_groups(struct making *m)
 		text += strlen(text) + 1;
 		out->groups[g].ranks = text;
 		text += strlen(text) + 1;
+		out->groups[g].span = tw_node_span(out->groups[g].ranks, work->job->gpus_per_node);
 		out->groups[g].shared_name = names[key->name] > 1;
 	}
 	tw_free(work->allocator, names, work->texts.count * sizeof(*names));

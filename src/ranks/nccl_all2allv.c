@@ -5,7 +5,6 @@
 #include "ranks/exchange.h"
 
 #include "base/alloc.h"
-#include "ranks/rank_list.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -273,9 +272,7 @@ static void add_row(const struct work *w, const struct tw_exchange *x)
 	tw_table_set_integer(t, row, END_SKEW, x->end_skew_ns);
 	set_ranks(w, row, x);
 	set_most(w, row, x);
-	tw_table_set_str(t, row, at(w, SPAN),
-			 tw_node_span(w->in->matches->groups[x->match->group].ranks,
-				      w->in->job->gpus_per_node));
+	tw_table_set_str(t, row, at(w, SPAN), w->in->matches->groups[x->match->group].span);
 	tw_table_set_str(t, row, at(w, MATCH), tw_match_state_name(x->match->state));
 	tw_table_set_str(t, row, at(w, RULE), tw_match_rule_name(x->match->rule));
 	tw_table_set_str(t, row, at(w, SURENESS), tw_match_sureness_name(x->match->sureness));

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "ranks/lacking.h"
-#include "ranks/rank_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -230,9 +229,7 @@ static int add_row(void *context, const struct tw_sync *sync)
 	tw_table_set_integer(t, row, END_SKEW, sync->end_skew_ns);
 	tw_table_set_real(t, row, BANDWIDTH, tw_sync_bandwidth(w->in, sync));
 	tw_table_set_real(t, row, BUS_BANDWIDTH, tw_sync_bus_bandwidth(w->in, sync));
-	tw_table_set_str(t, row, at(w, SPAN),
-			 tw_node_span(w->in->matches->groups[sync->match->group].ranks,
-				      w->in->job->gpus_per_node));
+	tw_table_set_str(t, row, at(w, SPAN), w->in->matches->groups[sync->match->group].span);
 	tw_table_set_integer(t, row, at(w, LAST),
 			     tw_member_rank(w->in, &members[sync->last])->rank);
 	tw_table_set_integer(t, row, at(w, TRANSFER), sync->transfer_ns);

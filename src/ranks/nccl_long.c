@@ -2,7 +2,6 @@
 #include "ranks/facts.h"
 
 #include "base/alloc.h"
-#include "ranks/rank_list.h"
 
 #include <string.h>
 
@@ -118,7 +117,7 @@ static void set_recorded(struct trawl_table *table, size_t row, const struct tw_
 }
 
 static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, uint32_t r,
-		    uint64_t i, const char *const *spans)
+		    uint64_t i)
 {
 	const struct tw_rank *rank = &in->job->ranks[r];
 	const struct tw_collective *c = &rank->collectives[i];
@@ -134,7 +133,7 @@ static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, 
 	tw_table_set_integer(table, row, DUR, c->end_ns - c->start_ns);
 	tw_table_set_integer(table, row, ALIGNED, c->start_ns + in->clocks->shift_ns[r]);
 	tw_set_node(table, row, NODE, in->job, rank->rank);
-	tw_table_set_str(table, row, SPAN, spans[match->group]);
+	tw_table_set_str(table, row, SPAN, in->matches->groups[match->group].span);
 	tw_table_set_str(table, row, MATCH, tw_match_state_name(match->state));
 	tw_table_set_str(table, row, RULE, tw_match_rule_name(match->rule));
 	tw_table_set_str(table, row, SURENESS, tw_match_sureness_name(match->sureness));
@@ -143,19 +142,14 @@ static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
 		struct trawl_table **table)
 {
-	size_t groups = in->matches->group_count, g;
-	const char **spans = tw_alloc_array(in->allocator, groups + 1, sizeof(*spans));
 	uint32_t r;
 	uint64_t i;
 
 	*table = tw_table_new(&self->table, in->allocator);
-	for (g = 0; spans && g < groups; g++)
-		spans[g] = tw_node_span(in->matches->groups[g].ranks, in->job->gpus_per_node);
-	for (r = 0; spans && *table && r < in->job->count; r++)
+	for (r = 0; *table && r < in->job->count; r++)
 		for (i = 0; i < in->job->ranks[r].collective_count; i++)
-			add_row(in, *table, r, i, spans);
-	tw_free(in->allocator, spans, (groups + 1) * sizeof(*spans));
-	return spans && *table ? 0 : TRAWL_ENOMEM;
+			add_row(in, *table, r, i);
+	return *table ? 0 : TRAWL_ENOMEM;
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_long = {

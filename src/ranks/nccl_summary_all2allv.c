@@ -5,7 +5,6 @@
 #include "analysis/order.h"
 #include "analysis/stats.h"
 #include "base/alloc.h"
-#include "ranks/rank_list.h"
 
 #include <math.h>
 #include <string.h>
@@ -268,7 +267,7 @@ static void add_row(struct work *w, uint32_t g)
 				tw_member_collective(w->in, m));
 	tw_set_collective_arg(w->table, row, GROUP_SIZE, tw_member_rank(w->in, m),
 			      tw_member_collective(w->in, m), TW_COLLECTIVE_GROUP_SIZE);
-	tw_table_set_str(w->table, row, SPAN, tw_node_span(of->ranks, w->in->job->gpus_per_node));
+	tw_table_set_str(w->table, row, SPAN, of->span);
 	set_statistics(w, row, g);
 	set_receiving(w, row, g);
 }

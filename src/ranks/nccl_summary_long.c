@@ -8,7 +8,6 @@
 #include "analysis/order.h"
 #include "analysis/stats.h"
 #include "base/alloc.h"
-#include "ranks/rank_list.h"
 
 #include <string.h>
 
@@ -180,7 +179,7 @@ static void set_recorded(const struct work *w, struct trawl_table *table, size_t
 	tw_table_set_real(table, row, OUT_MB,
 			  tw_collective_size(rank, c, TW_COLLECTIVE_OUT_NELEMS));
 	tw_set_node(table, row, NODE, w->in->job, rank->rank);
-	tw_table_set_str(table, row, SPAN, tw_node_span(group->ranks, w->in->job->gpus_per_node));
+	tw_table_set_str(table, row, SPAN, group->span);
 }
 
 static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
