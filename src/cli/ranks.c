@@ -75,6 +75,27 @@ static void tell_steps(const struct tw_job *job)
 			    (long long)other->last_step);
 }
 
+/* Traces that do not fit into one job: of other sizes, or of ranks that it does not have. */
+static void tell_world(const struct tw_job *job)
+{
+	size_t i;
+
+	for (i = 0; i < job->count; i++) {
+		const struct tw_rank *rank = &job->ranks[i];
+
+		if (rank->world_size >= 0 && rank->world_size != job->world_size) {
+			cli_message("the traces are not of one job: that of rank %lld says it has "
+				    "%lld ranks, another %lld; %lld counts",
+				    (long long)rank->rank, (long long)rank->world_size,
+				    (long long)job->world_size, (long long)job->world_size);
+			break;
+		}
+	}
+	if (job->world_size >= 0 && job->ranks[job->count - 1].rank >= job->world_size)
+		cli_message("rank %lld is beyond the %lld ranks that the traces tell of",
+			    (long long)job->ranks[job->count - 1].rank, (long long)job->world_size);
+}
+
 static void tell_ranks(const struct tw_job *job)
 {
 	struct tw_str list;
@@ -92,6 +113,7 @@ static void tell_ranks(const struct tw_job *job)
 				    path, (long long)rank->name_rank, (long long)rank->rank);
 	}
 	tell_steps(job);
+	tell_world(job);
 	if (!job->missing_count)
 		return;
 	tw_str_init(&list, trawl_allocator_default());

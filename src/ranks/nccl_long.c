@@ -1,8 +1,6 @@
 /* Every communication kernel of every rank: a row each.  Source: TraceLens. */
 #include "ranks/facts.h"
 
-#include "base/alloc.h"
-
 #include <string.h>
 
 enum {

@@ -224,6 +224,9 @@ static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat 
 	struct dirent *entry;
 	int status = 0;
 
+	/* One below is left out as a trace that cannot be read is, by whoever tries. */
+	if (!directory && above)
+		return add_file(set, path->ptr, info, false, err);
 	if (!directory)
 		return trawl_error_set(err, TRAWL_EIO, "cannot read directory '%s': %s", path->ptr,
 				       strerror(errno));

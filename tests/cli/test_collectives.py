@@ -471,6 +471,19 @@ class Collectives(Case):
         self.assertRegex(self.result.err, "no trace of ranks 1-9999999 ")
         self.assertEqual([r["state"] for r in tables["ranks"]], ["read"] + ["missing"] * 65536)
 
+    def test_traces_of_jobs_of_other_sizes(self):
+        place = self.traces([kernel(ALLREDUCE, 1, 2)], [kernel(ALLREDUCE, 1, 2)], size=2)
+        self.run_on(place)
+        self.assertEqual(self.result.err.count("not of one job"), 0)
+        trace = sorted(place.iterdir())[1]
+        text = trace.read_text()
+        trace.write_text(re.sub(r'"world_size": *2', '"world_size": 1000', text))
+        self.run_on(place, codes=(3,))
+        self.assertRegex(self.result.err, "that of rank 0 says it has 2 ranks, another 1000; 1000")
+        trace.write_text(re.sub(r'"rank": *1\b', '"rank": 7', text))
+        self.run_on(place, codes=(3,))
+        self.assertRegex(self.result.err, "rank 7 is beyond the 2 ranks that the traces tell of")
+
     def test_missing_and_double_ranks(self):
         place, _ = self.job(ranks=3)
         (place / "rank1_trace.json").unlink()

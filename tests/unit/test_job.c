@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -135,6 +136,48 @@ static void test_links(void **state)
 	assert_non_null(strstr(set.files[0].path, "/run7/rank0.json"));
 	assert_non_null(strstr(set.files[1].path, "/run7/rank1.json"));
 	tw_rank_set_release(&set);
+}
+
+/* In a process that is no root: to that one everything opens. */
+static void load_beside_closed_directory(const char *path)
+{
+	const char *const arguments[] = { path };
+	struct tw_load_options options = { .threads = 1 };
+	struct tw_rank_set set = { 0 };
+	struct tw_job job;
+	bool good;
+
+	if (!geteuid() && setuid(65534))
+		_exit(2);
+	good = !tw_rank_set_find(&set, arguments, 1, trawl_allocator_default(), NULL) &&
+	       !tw_job_load(&job, &set, &options, trawl_allocator_default(), NULL) &&
+	       job.count == 1 && job.left_out_count == 1 &&
+	       job.left_out[0].state == TW_RANK_UNREADABLE &&
+	       strstr(job.left_out[0].message, "Permission denied") &&
+	       strstr(job.set.files[job.left_out[0].file].path, "/closed");
+	_exit(good ? 0 : 1);
+}
+
+static void test_directory_that_cannot_be_read_is_left_out(void **state)
+{
+	char path[SCRATCH_NAME];
+	int status;
+	pid_t child;
+
+	(void)state;
+	write_rank("rank0.json", 0, 1, 5);
+	directory("closed");
+	assert_int_equal(chmod(scratch_path(&scratch, "closed"), 0), 0);
+	snprintf(path, sizeof(path), "%s", scratch_path(&scratch, ""));
+	assert_int_equal(chmod(path, 0755), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child)
+		load_beside_closed_directory(path);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(chmod(scratch_path(&scratch, "closed"), 0755), 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void test_files_stand_as_given_and_once(void **state)
@@ -476,6 +519,7 @@ int main(void)
 		TEST(test_ranks_in_paths),
 		TEST(test_numbers_in_names_are_numbers),
 		TEST(test_links),
+		TEST(test_directory_that_cannot_be_read_is_left_out),
 		TEST(test_files_stand_as_given_and_once),
 		TEST(test_directories_that_lead_back_to_themselves),
 		TEST(test_a_file_of_two_names_is_one),
