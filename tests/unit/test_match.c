@@ -818,7 +818,7 @@ static bool check_random(const struct tw_job *job, const struct truth *truth, ui
 
 static void test_random_jobs(void **state)
 {
-	uint64_t seed, seeds = UNDER_TSAN ? 300 : 10000, doubtful = 0;
+	uint64_t seed, seeds = UNDER_TSAN ? 500 : 10000, doubtful = 0;
 
 	for (seed = 1; seed <= seeds; seed++) {
 		struct truth truth;
