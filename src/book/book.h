@@ -1,0 +1,45 @@
+/*
+ * Reports read back: a workbook (.xlsx), a directory of CSV files, one CSV file, or tables that are
+ * still in memory, all as sheets of text by name.  Columns are found by their headers, never by
+ * their place.
+ *
+ * Numbers of a workbook come as the shortest text that reads back to the same double, whole ones
+ * without a point; booleans as True and False; formulas as the value that was stored with them;
+ * dates as their numbers.  A sheet is read when it is first asked for; one thread at a time.
+ */
+#ifndef TW_BOOK_BOOK_H
+#define TW_BOOK_BOOK_H
+
+#include "table/csv.h"
+#include "trawl/table.h"
+
+struct tw_book;
+
+/*
+ * Opens by content, not by name.  TRAWL_EIO when it is not there, TRAWL_EFORMAT when it is none of
+ * these or is damaged; `path` is named in the message.
+ */
+int tw_book_open(struct tw_book **out, const char *path, const struct trawl_allocator *allocator,
+		 struct trawl_error *err) TRAWL_MUST_CHECK;
+/*
+ * The same of tables, which the caller keeps until the book is freed; cells as tw_render_csv() has
+ * them, before any escaping.
+ */
+int tw_book_of_tables(struct tw_book **out, const char *name,
+		      const struct trawl_table *const *tables, size_t count,
+		      const struct trawl_allocator *allocator,
+		      struct trawl_error *err) TRAWL_MUST_CHECK;
+void tw_book_free(struct tw_book *book);
+
+/* Its path, or the name of tables. */
+const char *tw_book_name(const struct tw_book *book);
+size_t tw_book_sheets(const struct tw_book *book);
+const char *tw_book_sheet_name(const struct tw_book *book, size_t index);
+/*
+ * The sheet of a name (case counts), *sheet NULL when there is none.  It belongs to the book.  A
+ * sheet that is damaged is TRAWL_EFORMAT; others of the book can still be read.
+ */
+int tw_book_sheet(struct tw_book *book, const char *name, const struct tw_csv **sheet,
+		  struct trawl_error *err) TRAWL_MUST_CHECK;
+
+#endif
