@@ -17,6 +17,7 @@ struct trawl_report_options {
 	int64_t short_kernel_ns; /* kernels below it are short; default 10 us */
 	int64_t micro_idle_ns;	 /* splits idle time at this gap; -1: no split */
 	bool exposed_time; /* unified_perf_summary also has the time that nothing else hides */
+	bool gemm_instances; /* the table of that name is made too */
 	unsigned threads;  /* 0: one a core */
 
 	/*
