@@ -127,7 +127,7 @@ static void report_options(const struct cli_sweep_made *made, struct trawl_repor
 {
 	trawl_report_options_init(options);
 	options->short_kernel_ns = SHORT_KERNEL_NS;
-	(void)made;
+	options->gemm_instances = made->makes & CLI_MAKE_INSTANCES;
 }
 
 static void load_options(struct cli_sweep_made *made, struct each *each,
