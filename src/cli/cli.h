@@ -152,6 +152,7 @@ int cli_model(const struct cli_command *command, int argc, char **argv);
 int cli_nsys(const struct cli_command *command, int argc, char **argv);
 int cli_platforms(const struct cli_command *command, int argc, char **argv);
 int cli_replay(const struct cli_command *command, int argc, char **argv);
+int cli_sweep(const struct cli_command *command, int argc, char **argv);
 int cli_help(const struct cli_command *command, int argc, char **argv);
 
 #endif

@@ -80,6 +80,8 @@ const struct cli_command cli_commands[] = {
 	  "PATH. Prints a table and writes no file.\n\n"
 	  "  trawl nsys overlap profile.sqlite --format csv\n",
 	  cli_nsys },
+	{ "sweep", "STAGE DIR", "configurations of a training run side by side, in stages",
+	  "'trawl sweep' lists the stages.\n", cli_sweep },
 	{ "replay", "DIR", "packages with which operations can be run again elsewhere",
 	  "DIR is the directory of an analysis. Writes\n"
 	  "DIR/replay_packages/<op>_replay_package.zip for each operation named, else for those\n"
@@ -123,6 +125,7 @@ static int list_commands(void)
 int cli_help(const struct cli_command *self, int argc, char **argv)
 {
 	char option[] = "--help", *help[] = { NULL, option, NULL };
+	char *stage[] = { NULL, NULL, option, NULL };
 	const struct cli_command *command;
 
 	if (argc < 2)
@@ -130,6 +133,12 @@ int cli_help(const struct cli_command *self, int argc, char **argv)
 	if (argv[1][0] == '-' && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
 		return list_commands();
 	command = find_command(argv[1]);
+	if (command && command->run == cli_sweep && argc == 3) {
+		/* A stage has options of its own. */
+		stage[0] = argv[1];
+		stage[1] = argv[2];
+		return command->run(command, 3, stage);
+	}
 	if (!command || argc > 2)
 		return cli_usage_error(self, "no command '%.60s'", argv[argc > 2 ? 2 : 1]);
 	if (command == self)
