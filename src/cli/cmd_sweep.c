@@ -31,14 +31,14 @@ static int list_stages(void)
 	int status;
 
 	tw_str_init(&out, trawl_allocator_default());
-	tw_str_add_cstr(&out,
-			"trawl sweep: configurations of a training run side by side\n\n"
-			"usage: trawl sweep STAGE [OPTIONS] DIR\n\n");
+	tw_str_add_cstr(&out, "trawl sweep: configurations of a training run side by side\n\n"
+			      "usage: trawl sweep STAGE [OPTIONS] DIR\n\n");
 	for (stage = cli_sweep_stages; stage->name; stage++)
 		tw_str_addf(&out, "  %-10s %s\n", stage_name(stage), stage->summary);
-	tw_str_add_cstr(&out, "\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
-			      "on in it.\n'trawl help sweep STAGE' tells the options of a stage.\n\n"
-			      "  trawl sweep all experiments/sweep_20251124_222204\n");
+	tw_str_add_cstr(&out,
+			"\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
+			"on in it.\n'trawl help sweep STAGE' tells the options of a stage.\n\n"
+			"  trawl sweep all experiments/sweep_20251124_222204\n");
 	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
 	tw_str_release(&out);
 	return status;
