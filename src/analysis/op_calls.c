@@ -211,7 +211,12 @@ struct trawl_table *tw_op_calls_table(const struct tw_op_calls *c,
 				      const struct trawl_column *columns, size_t count)
 {
 	static const struct trawl_column parameter = {
-		"param", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
+		"param",
+		TRAWL_COLUMN_TEXT,
+		"",
+		0,
+		0,
+		16,
 		"what the cost model took from the arguments"
 	};
 	size_t p, total = count + c->parameter_count;
