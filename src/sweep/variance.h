@@ -99,13 +99,13 @@ bool tw_variance_point(const struct tw_csv *in, size_t row, int64_t *threads, in
 		       int64_t *rank);
 
 /*
- * A sheet of any step as a table with typed columns, for printing; the caller's to free.  NULL when
- * out of memory.
+ * A sheet of any step as the table gemm_variance, for printing: the same columns whatever the step,
+ * without those of the report; the caller's to free.  NULL when out of memory.
  */
-struct trawl_table *tw_variance_table(const struct tw_csv *csv, const char *name,
-				      const struct trawl_allocator *allocator);
+struct trawl_table *tw_variance_table(const struct tw_csv *csv,
+				      const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
-/* What the three say together, for people: lines that end with a line feed. */
-void tw_variance_digest(const struct tw_csv *overlap, unsigned width, struct tw_str *out);
+/* What a sheet of any step says, for people: lines that end with a line feed. */
+void tw_variance_digest(const struct tw_csv *csv, unsigned width, struct tw_str *out);
 
 #endif
