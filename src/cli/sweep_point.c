@@ -174,7 +174,7 @@ static void tell_merged(struct cli_sweep_made *made, const struct tw_merge *merg
 {
 	size_t i;
 
-	for (i = 0; i < merge->count; i++) {
+	for (i = 0; i < merge->file_count; i++) {
 		const struct tw_merged *rank = &merge->ranks[i];
 
 		if (tw_merged_is_in(rank))
@@ -317,7 +317,8 @@ static void tell_job(struct cli_sweep_made *made)
 				    path, rank->name_rank, rank->rank);
 		made->incomplete |= rank->state != TW_RANK_READ;
 	}
-	if (job->missing_count) {
+	/* Unless only some were asked for. */
+	if (job->missing_count && !made->of->filter.rank_count) {
 		tw_str_addf(&made->told, "%s: no trace of rank%s ", made->point->name,
 			    job->missing_count == 1 ? "" : "s");
 		cli_add_rank_list(&made->told, job->missing, job->missing_count);
@@ -480,6 +481,32 @@ static void make_one(void *context, size_t i)
 	cli_sweep_make(&made[i]);
 }
 
+/* With --strict, the first thing that is odd in a trace or not there. */
+static int strict_status(const struct cli_sweep *s, const struct cli_sweep_made *made)
+{
+	size_t i, k;
+
+	if (!s->common.strict)
+		return CLI_DONE;
+	for (i = 0; i < s->sweep.count; i++) {
+		const struct tw_job *job = &made[i].job;
+
+		for (k = 0; k < job->count; k++) {
+			if (job->ranks[k].worst == TRAWL_NOTE)
+				continue;
+			cli_message("%s: not accepted with --strict: %s",
+				    job->set.files[job->ranks[k].file].path, job->ranks[k].message);
+			return CLI_FAILED;
+		}
+		if (made[i].incomplete) {
+			cli_message("%s: not accepted with --strict: something was left out",
+				    made[i].point->name);
+			return CLI_FAILED;
+		}
+	}
+	return CLI_DONE;
+}
+
 /* Lines, each as a message. */
 static void tell_lines(const struct tw_str *lines)
 {
@@ -523,7 +550,7 @@ int cli_sweep_make_all(const struct cli_sweep *s, unsigned makes, struct cli_swe
 		else if (made[i].incomplete && status == CLI_DONE)
 			status = CLI_INCOMPLETE;
 	}
-	return status;
+	return strict_status(s, made) ? CLI_FAILED : status;
 }
 
 const struct tw_rank *cli_sweep_job_rank(const struct cli_sweep_made *made, int64_t rank)
