@@ -40,8 +40,7 @@ static double read_number(const char *p)
 
 	p += strspn(p, " :");
 	/* np.float64( */
-	if (*p >= 'a' && *p <= 'z' && strchr(p, '(') &&
-	    strcspn(p, "(") < strcspn(p, ",}"))
+	if (*p >= 'a' && *p <= 'z' && strchr(p, '(') && strcspn(p, "(") < strcspn(p, ",}"))
 		p += strcspn(p, "(") + 1;
 	len = strspn(p, "0123456789+-.eE");
 	if (!len || len > sizeof(copy) - 9)

@@ -26,12 +26,8 @@ enum {
 	FIRST, /* columns in front of those of the sheet */
 };
 static const char *const headers[FIRST] = {
-	[THREADS] = "threads",
-	[CHANNEL] = "channel",
-	[RANK] = "rank",
-	[KERNEL] = "kernel_name",
-	[MIN] = "kernel_time_min_us",
-	[MAX] = "kernel_time_max_us",
+	[THREADS] = "threads",	  [CHANNEL] = "channel",	[RANK] = "rank",
+	[KERNEL] = "kernel_name", [MIN] = "kernel_time_min_us", [MAX] = "kernel_time_max_us",
 	[DIFF] = "time_diff_us",
 };
 
@@ -52,9 +48,9 @@ struct sheet {
 struct row {
 	int64_t threads, channels, rank;
 	double diff_us;
-	size_t order;	     /* in which rows were added */
-	size_t sheet;	     /* index of its report's */
-	const char **cells;  /* as long as the sheet has columns */
+	size_t order;	    /* in which rows were added */
+	size_t sheet;	    /* index of its report's */
+	const char **cells; /* as long as the sheet has columns */
 	const char *min, *max, *diff, *kernel, *names;
 	int64_t kernel_total_ns, kernel_count;
 };
@@ -206,8 +202,8 @@ static double difference(const struct tw_csv *gemm, const struct place *place, s
 {
 	int64_t ns;
 
-	if (exact_difference(tw_csv_text(gemm, row, place->min),
-			     tw_csv_text(gemm, row, place->max), &ns))
+	if (exact_difference(tw_csv_text(gemm, row, place->min), tw_csv_text(gemm, row, place->max),
+			     &ns))
 		return (double)ns / 1000;
 	return tw_csv_number(gemm, row, place->max) - tw_csv_number(gemm, row, place->min);
 }
@@ -227,7 +223,8 @@ static int keep_difference(struct tw_variance *v, struct row *row)
 		tw_str_add_decimal(&text, ns, 3);
 	else
 		tw_str_add_real(&text, row->diff_us);
-	row->diff = text.failed ? NULL : tw_arena_copy(&v->arena, text.ptr ? text.ptr : "", text.len);
+	row->diff = text.failed ? NULL :
+				  tw_arena_copy(&v->arena, text.ptr ? text.ptr : "", text.len);
 	tw_str_release(&text);
 	return row->diff ? 0 : -1;
 }
@@ -285,8 +282,9 @@ static int add_row(struct adding *a, const struct candidate *candidate, struct t
 	struct tw_variance *v = a->v;
 	struct tw_listed_kernels kernels;
 	struct row row = a->like, *rows;
-	int status = tw_listed_kernels_read(
-		&kernels, tw_csv_text(a->gemm, candidate->row, a->place.details), v->allocator, err);
+	int status = tw_listed_kernels_read(&kernels,
+					    tw_csv_text(a->gemm, candidate->row, a->place.details),
+					    v->allocator, err);
 
 	if (!status && !kernels.count) {
 		a->without_kernel++;

@@ -25,12 +25,12 @@
 	{                                                            \
 		header, TRAWL_COLUMN_REAL, unit, 0, digits, 12, what \
 	}
-#define US(header, what)                                              \
-	{                                                             \
+#define US(header, what)                                           \
+	{                                                          \
 		header, TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, what \
 	}
-#define MS(header, what)                                             \
-	{                                                            \
+#define MS(header, what)                                           \
+	{                                                          \
 		header, TRAWL_COLUMN_DECIMAL, "ms", 6, 6, 20, what \
 	}
 
@@ -240,7 +240,7 @@ static void add_shown(struct trawl_table *table, const struct tw_csv *csv, size_
 		return;
 	tw_table_set_real(table, at, S_OVERLAP, overlap_percent(csv, row));
 	if (strcmp(level->level, "unknown") != 0)
-		tw_table_set_str(table, at, S_READING, level->text);
+		tw_table_set_str(table, at, S_READING, level->level);
 }
 
 static void add_table(const struct tw_csv *csv, bool overlap, unsigned width, struct tw_str *out)
@@ -320,21 +320,23 @@ static void add_readings(const struct tw_csv *csv, struct tw_str *out)
 	static const struct {
 		const char *level, *what;
 	} lines[] = {
-		{ "blocked", "collectives run in over 50 % of the longest call: blocked by "
-			     "communication" },
-		{ "heavy", "several collectives run during it: communication-heavy" },
-		{ "partly", "one collective runs during it, half of it at most" },
-		{ "pure", "no collective runs during it: pure computation" },
-		{ "unknown", "not known: no times or no collectives" },
+		{ "heavy", "several collectives run meanwhile: communication-heavy" },
+		{ "partly", "one collective runs meanwhile" },
+		{ "pure", "no collective runs meanwhile: pure computation" },
+		{ "unknown", "times or collectives are not known" },
 	};
-	size_t i;
+	size_t i, n = count_level(csv, "blocked");
 
+	if (n)
+		tw_str_addf(out,
+			    "  blocked  %6zu row%s: collectives run in over %d %% of the longest "
+			    "call: blocked by communication\n",
+			    n, n == 1 ? " " : "s", (int)tw_level_bound(LADDER, "blocked"));
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		size_t n = count_level(csv, lines[i].level);
-
+		n = count_level(csv, lines[i].level);
 		if (n)
-			tw_str_addf(out, "  %zu of %zu row%s: %s\n", n, csv->rows,
-				    csv->rows == 1 ? "" : "s", lines[i].what);
+			tw_str_addf(out, "  %-7s  %6zu row%s: %s\n", lines[i].level, n,
+				    n == 1 ? " " : "s", lines[i].what);
 	}
 }
 
@@ -359,7 +361,7 @@ void tw_variance_digest(const struct tw_csv *csv, unsigned width, struct tw_str 
 			       "Between the shortest and the longest call", "ms", out);
 	}
 	if (overlap) {
-		tw_str_add_cstr(out, "During the longest call:\n");
+		tw_str_add_cstr(out, "What communicates during the longest call:\n");
 		add_readings(csv, out);
 	}
 }
