@@ -109,20 +109,34 @@ static int open_workbook(struct tw_book *book, struct trawl_error *err)
 	return status;
 }
 
+/* A sheet that has none of these texts can be read without them. */
+static int read_shared_texts(struct tw_book *book, struct trawl_error *err)
+{
+	struct trawl_error own = { 0 };
+	int status;
+
+	if (book->shared_ready || !book->shared_part)
+		return 0;
+	status = tw_shared_texts_read(&book->shared, book->package, book->shared_part, &book->arena,
+				      &own);
+	if (status == TRAWL_EFORMAT)
+		book->shared.problem =
+			tw_arena_copy(&book->arena, own.message, strlen(own.message));
+	book->shared_ready = !status || book->shared.problem;
+	return book->shared_ready ? 0 : trawl_error_set(err, status, "%s", own.message);
+}
+
 static int read_worksheet(struct tw_book *book, struct entry *entry, struct trawl_error *err)
 {
-	int status = 0;
+	int status;
 
 	if (entry->again)
 		return trawl_error_set(err, TRAWL_EFORMAT, "several sheets have this name");
 	if (!entry->part)
 		return trawl_error_set(err, TRAWL_EFORMAT, "the workbook does not say where it is");
-	if (!book->shared_ready && book->shared_part)
-		status = tw_shared_texts_read(&book->shared, book->package, book->shared_part,
-					      &book->arena, err);
+	status = read_shared_texts(book, err);
 	if (status)
 		return status;
-	book->shared_ready = true;
 	return tw_sheet_read(&entry->csv, book->package, entry->part, &book->shared, &book->arena,
 			     err);
 }

@@ -162,6 +162,10 @@ static void end_shared(struct sheet *sheet)
 			return;
 		}
 	}
+	if (sheet->texts->problem) {
+		tw_part_fail(&sheet->part, TRAWL_EFORMAT, "%s", sheet->texts->problem);
+		return;
+	}
 	tw_part_fail(&sheet->part, TRAWL_EFORMAT,
 		     "row %u, column %u: its text is not among the %zu of the workbook",
 		     sheet->row + 1, sheet->column + 1, sheet->texts->count);

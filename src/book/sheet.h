@@ -12,6 +12,7 @@
 struct tw_shared_texts {
 	const char *const *items; /* in the arena */
 	size_t count;
+	const char *problem; /* why they could not be read, NULL: they were */
 };
 
 int tw_shared_texts_read(struct tw_shared_texts *texts, const struct tw_package *package,

@@ -140,7 +140,8 @@ void tw_escape_csv(struct tw_str *out, const char *text, size_t len)
 
 void tw_escape_csv_exact(struct tw_str *out, const char *text, size_t len)
 {
-	bool quoted = false;
+	/* A byte order mark at the beginning of a file is none of its text. */
+	bool quoted = len >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3);
 	size_t i;
 
 	for (i = 0; i < len && !quoted; i++)
