@@ -11,6 +11,16 @@ static const char *stage_name(const struct cli_command *stage)
 }
 
 const struct cli_command cli_sweep_stages[] = {
+	{ "sweep run", "[DIR] [-- COMMAND...]", "the training runs, one for each configuration",
+	  "Runs COMMAND once for each number of threads and channels, with\n"
+	  "RCCL_THREADS_PER_BLOCK and NCCL_MAX_NCHANNELS set; {out}, {config}, {nproc}, {threads} and\n"
+	  "{channels} in it are replaced (default: torchrun with train.py). Writes, into DIR,\n"
+	  "<T>thread/nccl_<C>channels/ with run_output.log, run_status.json and what COMMAND writes to\n"
+	  "{out}, nccl_thread_sweep_<time>.log and nccl_thread_sweep_summary_<time>.txt, and prints the\n"
+	  "summary. A run that fails does not stop the others. Ctrl-C ends what runs; --skip-existing\n"
+	  "goes on later.\n\n"
+	  "  trawl sweep run -c 28,42 -t 256,512 -f config/gemm.yaml --timeout 1800 experiments/gemm\n",
+	  cli_sweep_run },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -31,14 +41,14 @@ static int list_stages(void)
 	int status;
 
 	tw_str_init(&out, trawl_allocator_default());
-	tw_str_add_cstr(&out,
-			"trawl sweep: configurations of a training run side by side\n\n"
-			"usage: trawl sweep STAGE [OPTIONS] DIR\n\n");
+	tw_str_add_cstr(&out, "trawl sweep: configurations of a training run side by side\n\n"
+			      "usage: trawl sweep STAGE [OPTIONS] DIR\n\n");
 	for (stage = cli_sweep_stages; stage->name; stage++)
 		tw_str_addf(&out, "  %-10s %s\n", stage_name(stage), stage->summary);
-	tw_str_add_cstr(&out, "\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
-			      "on in it.\n'trawl help sweep STAGE' tells the options of a stage.\n\n"
-			      "  trawl sweep all experiments/sweep_20251124_222204\n");
+	tw_str_add_cstr(&out,
+			"\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
+			"on in it.\n'trawl help sweep STAGE' tells the options of a stage.\n\n"
+			"  trawl sweep all experiments/sweep_20251124_222204\n");
 	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
 	tw_str_release(&out);
 	return status;
