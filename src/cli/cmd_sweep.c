@@ -21,6 +21,19 @@ const struct cli_command cli_sweep_stages[] = {
 	  "goes on later.\n\n"
 	  "  trawl sweep run -c 28,42 -t 256,512 -f config/gemm.yaml --timeout 1800 experiments/gemm\n",
 	  cli_sweep_run },
+	{ "sweep report", "DIR", "reports of every rank and configuration, and these side by side",
+	  "Writes into tracelens_analysis: <T>thread/individual_reports/perf_<C>ch_rank<R>.xlsx,\n"
+	  "<T>thread/collective_reports/collective_<C>ch.xlsx,\n"
+	  "comparisons/compare_<C>ch_rank<R>_across_threads.xlsx, gpu_timeline_all_configs_mean.xlsx,\n"
+	  "gpu_timeline_all_configs_geomean.xlsx, nccl_master_all_configs.xlsx and .csv. Traces are\n"
+	  "read where they are and stay there. Prints the configurations, the best one first.\n\n"
+	  "  trawl sweep report experiments/sweep_20251124_222204\n",
+	  cli_sweep_report },
+	{ "sweep merge", "DIR", "one timeline a configuration, of all its ranks",
+	  "Writes merged_traces/<T>thread_<C>ch_merged.json for each configuration, traces that\n"
+	  "https://ui.perfetto.dev opens, and prints what is in them.\n\n"
+	  "  trawl sweep merge experiments/sweep_20251124_222204 --threads 256 --channels 28\n",
+	  cli_sweep_merge },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 

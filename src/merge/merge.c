@@ -224,6 +224,8 @@ static int read_rank(struct tw_merging *m, struct tw_merged *rank, struct tw_lin
 	status = trawl_trace_read(&trace, file->path, &read, err);
 	if (!status) {
 		status = merge_trace(m, rank, trace, lines, m->memory, err);
+		if (m->options->visit && !tw_is_merged_trace(trace))
+			m->options->visit(m->options->visit_context, rank->file, trace, m->threads);
 		trawl_trace_free(trace);
 	}
 	tell(&reading, file->bytes, file->bytes);

@@ -17,6 +17,13 @@ struct tw_load_options {
 	/* What is kept of one; it has to need nothing else.  NULL: all of it. */
 	struct trawl_table *(*keep)(const struct trawl_table *table,
 				    const struct trawl_allocator *allocator);
+	/*
+	 * Called with the report of each rank while its trace is there, by several threads at once;
+	 * `number` counts the ranks of a file.  The report has all tables when some are kept.
+	 */
+	void (*each)(void *context, uint32_t file, size_t number,
+		     const struct trawl_report *report);
+	void *each_context;
 	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, size_t files_done, size_t files, int64_t bytes_done,
 			int64_t bytes);
@@ -73,6 +80,11 @@ int64_t tw_half_of_memory(void);
 int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
 		   const struct tw_load_options *options, unsigned threads,
 		   const struct trawl_allocator *allocator, struct tw_rank **ranks, size_t *count);
+/* The same of a trace that has been read. */
+int tw_rank_reduce_trace(const struct tw_rank_set *set, uint32_t file,
+			 const struct trawl_trace *trace, const struct tw_load_options *options,
+			 unsigned threads, const struct trawl_allocator *allocator,
+			 struct tw_rank **ranks, size_t *count);
 /*
  * ... and all ranks of all files, in any order, into a job whose set is there; takes over what they
  * hold and the list, also when it fails.

@@ -313,7 +313,7 @@ static void leave_out(struct tw_rank *rank, const struct tw_rank_file *file, int
 /* The report that the rest is taken from: of one table, unless tables of it are to be kept. */
 static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 		   const struct tw_load_options *options, unsigned threads, const char *device,
-		   struct trawl_error *err)
+		   size_t number, struct trawl_error *err)
 {
 	struct trawl_report_options report_options;
 	struct trawl_report *report;
@@ -333,6 +333,8 @@ static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 	status = reduce_report(rank, report, report_options.linked_only);
 	if (!status)
 		status = keep_tables(rank, report, options);
+	if (!status && options->each)
+		options->each(options->each_context, rank->file, number, report);
 	trawl_report_free(report);
 	return status;
 }
@@ -401,7 +403,7 @@ static int reduce_trace(struct tw_rank *ranks, size_t count, const struct trawl_
 		const char *device =
 			count > 1 ? tw_code_text(trace, devices->code[i], buffer, &len) : NULL;
 		struct trawl_error err = { 0 };
-		int status = analyse(&ranks[i], trace, options, threads, device, &err);
+		int status = analyse(&ranks[i], trace, options, threads, device, i, &err);
 
 		if (status == TRAWL_ENOMEM)
 			return status;
@@ -435,6 +437,31 @@ static int reduce_into(struct tw_rank **ranks, size_t *count, const struct trawl
 	return status;
 }
 
+int tw_rank_reduce_trace(const struct tw_rank_set *set, uint32_t file,
+			 const struct trawl_trace *trace, const struct tw_load_options *options,
+			 unsigned threads, const struct trawl_allocator *allocator,
+			 struct tw_rank **ranks, size_t *count)
+{
+	*ranks = NULL;
+	*count = 0;
+	return reduce_into(ranks, count, trace, file, set, options, threads, allocator);
+}
+
+/* A file of which there is no trace to be had. */
+static int reduce_failure(const struct tw_rank_set *set, uint32_t file, int status,
+			  const struct trawl_error *err, const struct trawl_allocator *allocator,
+			  struct tw_rank **ranks, size_t *count)
+{
+	*ranks = new_ranks(1, file, set, allocator);
+	*count = *ranks != NULL;
+	if (!*ranks)
+		return TRAWL_ENOMEM;
+	leave_out(*ranks, &set->files[file], status, err);
+	if (status == TRAWL_ENODATA && !set->files[file].named)
+		(*ranks)->state = TW_RANK_NOT_A_TRACE;
+	return 0;
+}
+
 int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
 		   const struct tw_load_options *options, unsigned threads,
 		   const struct trawl_allocator *allocator, struct tw_rank **ranks, size_t *count)
@@ -457,16 +484,11 @@ int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
 		trawl_trace_free(trace);
 	}
 	if (!status) {
-		status = reduce_into(ranks, count, trace, file, set, options, threads, allocator);
+		status = tw_rank_reduce_trace(set, file, trace, options, threads, allocator, ranks,
+					      count);
 		trawl_trace_free(trace);
 	} else if (status != TRAWL_ENOMEM) {
-		*ranks = new_ranks(1, file, set, allocator);
-		*count = *ranks != NULL;
-		if (*ranks)
-			leave_out(*ranks, &set->files[file], status, &err);
-		if (*ranks && status == TRAWL_ENODATA && !set->files[file].named)
-			(*ranks)->state = TW_RANK_NOT_A_TRACE;
-		status = *ranks ? 0 : TRAWL_ENOMEM;
+		status = reduce_failure(set, file, status, &err, allocator, ranks, count);
 	}
 	tw_reuse_free(memory);
 	return status;
