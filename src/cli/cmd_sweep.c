@@ -34,6 +34,12 @@ const struct cli_command cli_sweep_stages[] = {
 	  "https://ui.perfetto.dev opens, and prints what is in them.\n\n"
 	  "  trawl sweep merge experiments/sweep_20251124_222204 --threads 256 --channels 28\n",
 	  cli_sweep_merge },
+	{ "sweep timeline", "DIR", "compute and communication in the steps of a trainer",
+	  "Reads rank_<RR>_metrics.jsonl in DIR, which the trainer writes, prints what ran when on\n"
+	  "each stream, with the overlap of compute and communication, and draws it into\n"
+	  "DIR/rank_<RR>_timeline.png.\n\n"
+	  "  trawl sweep timeline sweep/256thread/nccl_28channels --start-step 5 --num-steps 2\n",
+	  cli_sweep_timeline },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
