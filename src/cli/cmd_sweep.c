@@ -40,6 +40,12 @@ const struct cli_command cli_sweep_stages[] = {
 	  "DIR/rank_<RR>_timeline.png.\n\n"
 	  "  trawl sweep timeline sweep/256thread/nccl_28channels --start-step 5 --num-steps 2\n",
 	  cli_sweep_timeline },
+	{ "sweep trials", "DIR", "which trials of a search for settings overlapped best",
+	  "Reads trial_<N>/trial_metrics.json of each trial in DIR that has a config.yaml, prints the\n"
+	  "best and the worst and how they compare with a baseline, and writes\n"
+	  "DIR/analysis_summary.json.\n\n"
+	  "  trawl sweep trials experiments/search --top-n 5 --baseline 0.01\n",
+	  cli_sweep_trials },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 

@@ -190,7 +190,7 @@ void tw_lanes_script(const struct tw_lane_panel *panels, size_t count, struct tw
 		    "set terminal pngcairo size %d,%zu noenhanced font 'sans,9' fontscale 2 "
 		    "background rgb '#ffffff'\n"
 		    "unset key\nset border lc rgb '#222222'\nset grid x lc rgb '#dddddd' lt 1\n"
-		    "set xlabel 'Time (ms)' offset 0,1.1\nset xtics out nomirror offset 0,0.3\n"
+		    "set xlabel 'Time (ms)' offset 0,0.8\nset xtics out nomirror offset 0,0.3\n"
 		    "set multiplot\n",
 		    WIDTH, LEGEND + count * PANEL);
 	for (i = 0; i < count; i++)

@@ -10,7 +10,7 @@
 
 struct tw_lane_bar {
 	size_t lane;
-	unsigned kind; /* less than TW_LANE_KINDS */
+	unsigned kind;		  /* less than TW_LANE_KINDS */
 	int64_t start_ns, end_ns; /* from 0 on */
 	const char *label;
 };

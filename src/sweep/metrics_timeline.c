@@ -43,8 +43,7 @@ static void note(struct reading *r, const char *text)
 	tw_str_init(&line, t->allocator);
 	tw_str_addf(&line, "%s:%lld%s%s", r->path, (long long)r->line, *text == ':' ? "" : ": ",
 		    text);
-	t->notes[t->note_count] =
-		line.failed ? NULL : tw_arena_copy(&t->arena, line.ptr, line.len);
+	t->notes[t->note_count] = line.failed ? NULL : tw_arena_copy(&t->arena, line.ptr, line.len);
 	if (t->notes[t->note_count])
 		t->note_count++;
 	else
@@ -206,8 +205,7 @@ static bool cover(const struct tw_metrics_step *step, enum tw_metrics_category c
 static bool measure_overlap(struct reading *r, struct tw_metrics_step *step)
 {
 	const struct trawl_allocator *a = r->timeline->allocator;
-	struct tw_interval *scratch =
-		tw_arena_alloc(&r->scratch, step->count * sizeof(*scratch));
+	struct tw_interval *scratch = tw_arena_alloc(&r->scratch, step->count * sizeof(*scratch));
 	struct tw_intervals compute, communication, alone;
 	bool done;
 
@@ -251,9 +249,9 @@ static struct tw_metrics_step *add_step(struct tw_metrics_timeline *t)
 {
 	if (t->count == t->capacity) {
 		size_t capacity = t->capacity ? t->capacity * 2 : 16;
-		struct tw_metrics_step *steps =
-			tw_realloc(t->allocator, t->steps, t->capacity * sizeof(*steps),
-				   capacity * sizeof(*steps));
+		struct tw_metrics_step *steps = tw_realloc(t->allocator, t->steps,
+							   t->capacity * sizeof(*steps),
+							   capacity * sizeof(*steps));
 
 		if (!steps)
 			return NULL;
@@ -279,13 +277,11 @@ static void take_step(struct reading *r, const struct tw_json_value *record, int
 	step->step = number;
 	if (epoch >= 0 && epoch < 1e9)
 		step->epoch = (int64_t)epoch;
-	step->ranges =
-		tw_arena_alloc(&r->timeline->arena, ranges->count * sizeof(*step->ranges));
+	step->ranges = tw_arena_alloc(&r->timeline->arena, ranges->count * sizeof(*step->ranges));
 	streams = tw_arena_alloc(&r->scratch, ranges->count * sizeof(*streams));
 	r->failed = r->failed || !step->ranges || !streams;
 	for (value = ranges->first; value && !r->failed; value = value->next) {
-		problem = take_range(r, value, &step->ranges[step->count],
-				     &streams[step->count]);
+		problem = take_range(r, value, &step->ranges[step->count], &streams[step->count]);
 		if (problem)
 			note(r, problem);
 		else
@@ -391,8 +387,8 @@ int tw_metrics_timeline_read(struct tw_metrics_timeline *timeline, const char *p
 		take_lines(&r, text.ptr, text.len);
 	tw_str_release(&text);
 	if (!status && (r.failed || !mark_repeated(timeline)))
-		status = trawl_error_set(err, TRAWL_ENOMEM, "cannot read '%s': out of memory",
-					 path);
+		status =
+			trawl_error_set(err, TRAWL_ENOMEM, "cannot read '%s': out of memory", path);
 	return status;
 }
 

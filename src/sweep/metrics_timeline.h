@@ -22,15 +22,15 @@ struct tw_metrics_range {
 /* One line of the file that has ranges. */
 struct tw_metrics_step {
 	int64_t step;
-	int64_t epoch;	/* -1: not known */
-	bool repeated;	/* another line has the same number: told apart by the epoch */
+	int64_t epoch;	    /* -1: not known */
+	bool repeated;	    /* another line has the same number: told apart by the epoch */
 	const char **lanes; /* streams, by their bytes */
 	size_t lane_count;
 	struct tw_metrics_range *ranges; /* as in the file */
 	size_t count;
-	int64_t total_ns; /* from the first start to the last end */
+	int64_t total_ns;		      /* from the first start to the last end */
 	int64_t compute_ns, communication_ns; /* sums over ranges */
-	int64_t overlap_ns; /* with at least one of both at the same time */
+	int64_t overlap_ns;		      /* with at least one of both at the same time */
 };
 
 struct tw_metrics_timeline {
