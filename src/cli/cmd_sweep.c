@@ -11,6 +11,16 @@ static const char *stage_name(const struct cli_command *stage)
 }
 
 const struct cli_command cli_sweep_stages[] = {
+	{ "sweep run", "[DIR] [-- COMMAND...]", "the training runs, one for each configuration",
+	  "Runs COMMAND once for each number of threads and channels, with\n"
+	  "RCCL_THREADS_PER_BLOCK and NCCL_MAX_NCHANNELS set; {out}, {config}, {nproc}, {threads} and\n"
+	  "{channels} in it are replaced (default: torchrun with train.py). Writes, into DIR,\n"
+	  "<T>thread/nccl_<C>channels/ with run_output.log, run_status.json and what COMMAND writes to\n"
+	  "{out}, nccl_thread_sweep_<time>.log and nccl_thread_sweep_summary_<time>.txt, and prints the\n"
+	  "summary. A run that fails does not stop the others. Ctrl-C ends what runs; --skip-existing\n"
+	  "goes on later.\n\n"
+	  "  trawl sweep run -c 28,42 -t 256,512 -f config/gemm.yaml --timeout 1800 experiments/gemm\n",
+	  cli_sweep_run },
 	{ "sweep report", "DIR", "reports of every rank and configuration, and these side by side",
 	  "Writes into tracelens_analysis: <T>thread/individual_reports/perf_<C>ch_rank<R>.xlsx,\n"
 	  "<T>thread/collective_reports/collective_<C>ch.xlsx,\n"
@@ -64,6 +74,18 @@ const struct cli_command cli_sweep_stages[] = {
 	  "  trawl sweep all experiments/sweep_20251124_222204\n"
 	  "  trawl sweep all experiments/sweep_20251124_222204 -o results --no-plots --max-memory 16G\n",
 	  cli_sweep_all },
+	{ "sweep timeline", "DIR", "compute and communication in the steps of a trainer",
+	  "Reads rank_<RR>_metrics.jsonl in DIR, which the trainer writes, prints what ran when on\n"
+	  "each stream, with the overlap of compute and communication, and draws it into\n"
+	  "DIR/rank_<RR>_timeline.png.\n\n"
+	  "  trawl sweep timeline sweep/256thread/nccl_28channels --start-step 5 --num-steps 2\n",
+	  cli_sweep_timeline },
+	{ "sweep trials", "DIR", "which trials of a search for settings overlapped best",
+	  "Reads trial_<N>/trial_metrics.json of each trial in DIR that has a config.yaml, prints the\n"
+	  "best and the worst and how they compare with a baseline, and writes\n"
+	  "DIR/analysis_summary.json.\n\n"
+	  "  trawl sweep trials experiments/search --top-n 5 --baseline 0.01\n",
+	  cli_sweep_trials },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 

@@ -26,14 +26,15 @@ int cli_sweep_report(const struct cli_command *command, int argc, char **argv)
 	}
 	status = cli_sweep_results_make(&r, &s, CLI_MAKE_REPORTS | CLI_MAKE_COLLECTIVES);
 	if (status != CLI_FAILED) {
-		//written = cli_sweep_write_comparisons(&r);
-		written = 0;
+		written = cli_sweep_write_comparisons(&r);
+		if (written == CLI_DONE)
+			written = cli_sweep_write_aggregates(&r);
 		if (written == CLI_DONE)
 			written = cli_sweep_print_results(&r);
 		status = written == CLI_DONE ? status : written;
 	}
-	//if (status != CLI_FAILED)
-	//	cli_sweep_tell_where(&r);
+	if (status != CLI_FAILED)
+		cli_sweep_tell_where(&r);
 	cli_sweep_results_release(&r);
 	tw_sweep_release(&s.sweep);
 	return status;
