@@ -29,6 +29,23 @@ const struct cli_command cli_sweep_stages[] = {
 	  "read where they are and stay there. Prints the configurations, the best one first.\n\n"
 	  "  trawl sweep report experiments/sweep_20251124_222204\n",
 	  cli_sweep_report },
+	{ "sweep variance", "DIR", "operations whose calls differ most in time",
+	  "Of the sheet GEMM of each report in tracelens_analysis, or of the trace where there is\n"
+	  "none, the rows whose longest and shortest call differ most. Writes\n"
+	  "top5_gemm_kernels_time_variance.csv into tracelens_analysis, and prints what it says.\n\n"
+	  "  trawl sweep variance experiments/sweep_20251124_222204 --top-k 5\n",
+	  cli_sweep_variance },
+	{ "sweep timestamps", "DIR", "when the shortest and the longest of those calls ran",
+	  "Finds both calls in the traces: the operation itself, not whatever has the kernel's name.\n"
+	  "Writes top5_gemm_kernels_time_variance_with_timestamps.csv; match_status tells how well\n"
+	  "the times are those of the report.\n\n"
+	  "  trawl sweep timestamps experiments/sweep_20251124_222204\n",
+	  cli_sweep_timestamps },
+	{ "sweep overlap", "DIR", "what communicated during the longest of those calls",
+	  "Collectives of the same rank, from its trace, else from the collective report. Writes\n"
+	  "top5_gemm_kernels_time_variance_with_collective_overlap.csv.\n\n"
+	  "  trawl sweep overlap experiments/sweep_20251124_222204\n",
+	  cli_sweep_overlap },
 	{ "sweep merge", "DIR", "one timeline a configuration, of all its ranks",
 	  "Writes merged_traces/<T>thread_<C>ch_merged.json for each configuration, traces that\n"
 	  "https://ui.perfetto.dev opens, and prints what is in them.\n\n"
@@ -46,6 +63,29 @@ const struct cli_command cli_sweep_stages[] = {
 	  "DIR/analysis_summary.json.\n\n"
 	  "  trawl sweep trials experiments/search --top-n 5 --baseline 0.01\n",
 	  cli_sweep_trials },
+	{ "sweep plots", "[DIR]", "pictures of how the time differences of operations are spread",
+	  "Draws what 'trawl sweep variance' found, top5_gemm_kernels_time_variance.csv or another\n"
+	  "such table, with gnuplot into tracelens_analysis/plots: variance_by_threads_boxplot.png,\n"
+	  "variance_by_channels_boxplot.png, variance_by_ranks_boxplot.png,\n"
+	  "variance_violin_combined.png and variance_thread_channel_interaction.png, of 300 dots an\n"
+	  "inch. Prints mean, median and maximum by threads, channels and rank.\n\n"
+	  "  trawl sweep plots experiments/sweep_20251124_222204\n"
+	  "  trawl sweep plots --input-csv variance.csv -o pictures --svg\n",
+	  cli_sweep_plots },
+	{ "sweep aggregate", "DIR", "reports that are there, all configurations in one table",
+	  "Writes into tracelens_analysis: gpu_timeline_all_configs_mean.xlsx,\n"
+	  "gpu_timeline_all_configs_geomean.xlsx, nccl_master_all_configs.xlsx and .csv, from the\n"
+	  "reports that 'trawl sweep report' or TraceLens wrote there, workbooks or directories of\n"
+	  "CSV files. Prints the configuration with the least time, by part and by collective.\n\n"
+	  "  trawl sweep aggregate experiments/sweep_20251124_222204\n",
+	  cli_sweep_aggregate },
+	{ "sweep all", "DIR", "every stage in one run: which configuration is the best, and why",
+	  "Writes what 'sweep report', 'variance', 'timestamps', 'overlap', 'plots' and 'merge' write,\n"
+	  "each trace being read once, and prints the configurations, the best one first, by how much\n"
+	  "it is ahead, what it trades for that, and what held up its matrix products.\n\n"
+	  "  trawl sweep all experiments/sweep_20251124_222204\n"
+	  "  trawl sweep all experiments/sweep_20251124_222204 -o results --no-plots --max-memory 16G\n",
+	  cli_sweep_all },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -69,7 +109,7 @@ static int list_stages(void)
 	tw_str_add_cstr(&out, "trawl sweep: configurations of a training run side by side\n\n"
 			      "usage: trawl sweep STAGE [OPTIONS] DIR\n\n");
 	for (stage = cli_sweep_stages; stage->name; stage++)
-		tw_str_addf(&out, "  %-10s %s\n", stage_name(stage), stage->summary);
+		tw_str_addf(&out, "  %-11s %s\n", stage_name(stage), stage->summary);
 	tw_str_add_cstr(&out,
 			"\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
 			"on in it.\n'trawl help sweep STAGE' tells the options of a stage.\n\n"

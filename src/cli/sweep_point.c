@@ -205,6 +205,7 @@ static int merge(struct cli_sweep_made *made, struct tw_rank_set *set,
 		.max_memory = made->max_memory,
 		.block_size = cli_block_size(),
 		.most_ranks = -1,
+		.align = made->of->align,
 		.visit = load ? visit_trace : NULL,
 		.visit_context = &visit,
 		.progress = tell_progress,
@@ -380,7 +381,7 @@ static void make_collectives(struct cli_sweep_made *made)
 	size_t count = 0;
 
 	if (!tables || tw_matches_build(&matches, &made->job, a) ||
-	    tw_clocks_measure(&clocks, &made->job, &matches, TW_ALIGN_AUTO, a))
+	    tw_clocks_measure(&clocks, &made->job, &matches, made->of->align, a))
 		fail_memory(made);
 	else if (tw_ranks_tables_make(&in, made->threads, tables, &count, &err) ||
 		 write_collectives(made, tables, count, &err))
