@@ -214,7 +214,7 @@ int tw_render_lanes(const struct tw_lane_panel *panels, size_t count, const char
 		status =
 			trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
 	else
-		status = tw_gnuplot_png(&script, path, allocator, err);
+		status = tw_gnuplot_draw(&script, path, allocator, err);
 	tw_str_release(&script);
 	return status;
 }
