@@ -31,10 +31,11 @@ struct tw_analysis_input {
 /* What an analysis needs to say anything; without it, it makes no table. */
 enum tw_needs {
 	TW_NEEDS_NOTHING = 0,
-	TW_NEEDS_GPU = 1,    /* GPU events */
-	TW_NEEDS_HOST = 2,   /* host events */
-	TW_NEEDS_MODELS = 4, /* what calls were modelled: it runs after those that do not */
-	TW_NEEDS_EXPORT = 8, /* an export of Nsight Systems, unless it alone was asked for */
+	TW_NEEDS_GPU = 1,     /* GPU events */
+	TW_NEEDS_HOST = 2,    /* host events */
+	TW_NEEDS_MODELS = 4,  /* what calls were modelled: it runs after those that do not */
+	TW_NEEDS_EXPORT = 8,  /* an export of Nsight Systems, unless it alone was asked for */
+	TW_NEEDS_ASKING = 16, /* options ask for it by name: gemm_instances */
 };
 
 struct tw_analysis {

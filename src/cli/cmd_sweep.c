@@ -11,6 +11,19 @@ static const char *stage_name(const struct cli_command *stage)
 }
 
 const struct cli_command cli_sweep_stages[] = {
+	{ "sweep report", "DIR", "reports of every rank and configuration, and these side by side",
+	  "Writes into tracelens_analysis: <T>thread/individual_reports/perf_<C>ch_rank<R>.xlsx,\n"
+	  "<T>thread/collective_reports/collective_<C>ch.xlsx,\n"
+	  "comparisons/compare_<C>ch_rank<R>_across_threads.xlsx, gpu_timeline_all_configs_mean.xlsx,\n"
+	  "gpu_timeline_all_configs_geomean.xlsx, nccl_master_all_configs.xlsx and .csv. Traces are\n"
+	  "read where they are and stay there. Prints the configurations, the best one first.\n\n"
+	  "  trawl sweep report experiments/sweep_20251124_222204\n",
+	  cli_sweep_report },
+	{ "sweep merge", "DIR", "one timeline a configuration, of all its ranks",
+	  "Writes merged_traces/<T>thread_<C>ch_merged.json for each configuration, traces that\n"
+	  "https://ui.perfetto.dev opens, and prints what is in them.\n\n"
+	  "  trawl sweep merge experiments/sweep_20251124_222204 --threads 256 --channels 28\n",
+	  cli_sweep_merge },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -31,14 +44,14 @@ static int list_stages(void)
 	int status;
 
 	tw_str_init(&out, trawl_allocator_default());
-	tw_str_add_cstr(&out,
-			"trawl sweep: configurations of a training run side by side\n\n"
-			"usage: trawl sweep STAGE [OPTIONS] DIR\n\n");
+	tw_str_add_cstr(&out, "trawl sweep: configurations of a training run side by side\n\n"
+			      "usage: trawl sweep STAGE [OPTIONS] DIR\n\n");
 	for (stage = cli_sweep_stages; stage->name; stage++)
 		tw_str_addf(&out, "  %-10s %s\n", stage_name(stage), stage->summary);
-	tw_str_add_cstr(&out, "\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
-			      "on in it.\n'trawl help sweep STAGE' tells the options of a stage.\n\n"
-			      "  trawl sweep all experiments/sweep_20251124_222204\n");
+	tw_str_add_cstr(&out,
+			"\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
+			"on in it.\n'trawl help sweep STAGE' tells the options of a stage.\n\n"
+			"  trawl sweep all experiments/sweep_20251124_222204\n");
 	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
 	tw_str_release(&out);
 	return status;

