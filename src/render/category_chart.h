@@ -34,7 +34,7 @@ struct tw_category_chart {
 
 /* Height of the picture in pixels; 0: there is no bar to draw. */
 unsigned tw_category_chart_height(const struct tw_category_chart *chart);
-/* The script for tw_gnuplot_png() or tw_gnuplot_begin(). */
+/* The script for tw_gnuplot_draw() or tw_gnuplot_begin(). */
 void tw_category_chart_script(const struct tw_category_chart *chart, struct tw_str *script);
 
 #endif

@@ -152,13 +152,15 @@ void tw_gnuplot_begin(struct tw_gnuplot *drawing, const struct tw_str *const *sc
 		d->error = spawn(d);
 }
 
-static bool is_png(int fd)
+/* PNG or SVG. */
+static bool is_picture(int fd)
 {
-	static const unsigned char signature[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' };
-	unsigned char head[sizeof(signature)];
+	static const unsigned char png[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' };
+	static const unsigned char svg[] = { '<', '?', 'x', 'm', 'l', ' ', 'v', 'e' };
+	unsigned char head[sizeof(png)];
 
 	return pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-	       !memcmp(head, signature, sizeof(head));
+	       (!memcmp(head, png, sizeof(head)) || !memcmp(head, svg, sizeof(head)));
 }
 
 /* The last line that says something; gnuplot shows the place of a mistake above it. */
@@ -253,8 +255,8 @@ int tw_gnuplot_end(struct tw_gnuplot *drawing, const char *const *paths, bool *d
 		int kept;
 
 		/* The last picture that it began when it failed is not whole. */
-		done[i] = !d->error && is_png(d->pictures[i]) &&
-			  (fine || (i + 1 < d->count && is_png(d->pictures[i + 1])));
+		done[i] = !d->error && is_picture(d->pictures[i]) &&
+			  (fine || (i + 1 < d->count && is_picture(d->pictures[i + 1])));
 		kept = done[i] ? keep(d->pictures[i], paths[i], allocator, &why) :
 				 fail(d, paths[i], &why);
 		done[i] = !kept;
@@ -285,8 +287,8 @@ void tw_gnuplot_abandon(struct tw_gnuplot *drawing)
 	close_file(d->messages);
 }
 
-int tw_gnuplot_png(const struct tw_str *script, const char *path,
-		   const struct trawl_allocator *allocator, struct trawl_error *err)
+int tw_gnuplot_draw(const struct tw_str *script, const char *path,
+		    const struct trawl_allocator *allocator, struct trawl_error *err)
 {
 	struct tw_gnuplot drawing;
 	bool done;

@@ -12,12 +12,12 @@
 void tw_gnuplot_quote(struct tw_str *out, const char *text, size_t width);
 
 /*
- * Runs the script, whose output (no "set output" in it) must be a PNG, and puts that at `path`,
- * whole or not at all.
+ * Runs the script, whose output (no "set output" in it) must be a PNG or SVG, and puts that at
+ * `path`, whole or not at all.  Several threads may draw at the same time.
  */
-int tw_gnuplot_png(const struct tw_str *script, const char *path,
-		   const struct trawl_allocator *allocator,
-		   struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_gnuplot_draw(const struct tw_str *script, const char *path,
+		    const struct trawl_allocator *allocator,
+		    struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* ---- several pictures by one gnuplot, which costs half of one each, while other work goes on */
 
@@ -30,7 +30,7 @@ struct tw_gnuplot {
 	int error; /* an errno: it does not run */
 };
 
-/* Starts drawing; scripts as for tw_gnuplot_png().  A failure is told by _end. */
+/* Starts drawing; scripts as for tw_gnuplot_draw().  A failure is told by _end. */
 void tw_gnuplot_begin(struct tw_gnuplot *drawing, const struct tw_str *const *scripts,
 		      size_t count);
 /*

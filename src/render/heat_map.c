@@ -111,7 +111,7 @@ int tw_render_heat_map(const struct tw_heat_map *map, const char *path,
 		status =
 			trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
 	else
-		status = tw_gnuplot_png(&script, path, allocator, err);
+		status = tw_gnuplot_draw(&script, path, allocator, err);
 	tw_str_release(&script);
 	return status;
 }

@@ -653,7 +653,7 @@ int tw_render_roofline_chart(const struct tw_roofline_chart *chart, const char *
 	tw_str_init(&script, allocator);
 	status = tw_roofline_chart_script(chart, path, &script, err);
 	if (!status)
-		status = tw_gnuplot_png(&script, path, allocator, err);
+		status = tw_gnuplot_draw(&script, path, allocator, err);
 	tw_str_release(&script);
 	return status;
 }
