@@ -8,14 +8,6 @@
 
 #define TOTAL "total_time"
 
-/* Parts of a timeline as reports name and order them. */
-static const char *const parts[] = {
-	"computation_time", "exposed_comm_time", "exposed_memcpy_time", "busy_time",
-	"idle_time",	    "micro_idle_time",	 "macro_idle_time",	TOTAL,
-	"total_comm_time",  "total_memcpy_time",
-};
-#define PARTS (sizeof(parts) / sizeof(parts[0]))
-
 /* Which kinds of items a side has in a configuration, a bit each. */
 struct has {
 	unsigned kinds[2];
@@ -148,6 +140,18 @@ static struct tw_spread spread_of(struct work *w, const struct run runs[2], unsi
 	return tw_spread_of(w->values[side], runs[side].count);
 }
 
+/* Judges as if the test had as many calls as the baseline. */
+static void judge_by_call(const struct tw_spread spreads[2], int64_t total2,
+			  struct tw_change *change)
+{
+	struct tw_spread test = spreads[1];
+
+	change->by_call = true;
+	change->ratio = change->ns[0] > 0 ? change->call_ns[1] / change->call_ns[0] : (double)NAN;
+	test.median2 = (int64_t)llround(change->call_ns[1] * (double)change->calls[0] * 2);
+	change->judged = tw_judge(&spreads[0], &test, total2);
+}
+
 static void compare_runs(struct work *w, const struct run runs[2], uint32_t config,
 			 struct tw_change *change)
 {
@@ -157,23 +161,30 @@ static void compare_runs(struct work *w, const struct run runs[2], uint32_t conf
 	*change = (struct tw_change){ .config = config, .worst_config = TW_ALL_CONFIGS };
 	take_pairs(w, runs, change);
 	for (side = 0; side < 2; side++) {
+		change->unranked |= runs[side].count && runs[side].items[0].rank == TW_NO_RANK;
 		spreads[side] = spread_of(w, runs, side, change->paired);
 		change->ranks[side] = spreads[side].count;
 		change->ns[side] = spreads[side].count ? (double)spreads[side].median2 / 2 :
 							 (double)NAN;
 		change->spread_ns[side] = spread_ns(spreads[side].mad4);
 		change->calls[side] = middle_calls(w->values[side], &runs[side], &runs[!side]);
+		change->call_ns[side] = change->calls[side] > 0 ?
+						change->ns[side] / (double)change->calls[side] :
+						(double)NAN;
 	}
 	change->judged = tw_judge(&spreads[0], &spreads[1], w->totals2[config]);
 	change->noise_ns = spread_ns(change->judged.noise4);
 	change->ratio = change->ns[0] > 0 ? change->ns[1] / change->ns[0] : (double)NAN;
 	change->configs = spreads[0].count && spreads[1].count;
+	if (change->configs && runs[0].items[0].kind == TW_COLLECTIVE_SYNC &&
+	    change->calls[0] > 0 && change->calls[1] > 0 && change->calls[0] != change->calls[1])
+		judge_by_call(spreads, w->totals2[config], change);
 }
 
 /* ---- one item over all configurations */
 
 struct over_all {
-	double ns[2], totals, log_ratios, ratio_noises, noises;
+	double ns[2], call_ns[2], compared_ns, totals, log_ratios, ratio_noises, noises;
 	size_t n, ratios, noisy, one_sided[2];
 };
 
@@ -182,6 +193,8 @@ static void add_config(struct over_all *o, const struct tw_change *c, struct tw_
 {
 	all->ranks[0] += c->ranks[0];
 	all->ranks[1] += c->ranks[1];
+	all->unranked |= c->unranked;
+	all->by_call |= c->by_call;
 	all->paired += c->paired;
 	all->slower += c->slower;
 	all->better += c->judged.verdict == TW_BETTER;
@@ -196,6 +209,9 @@ static void add_config(struct over_all *o, const struct tw_change *c, struct tw_
 	o->n++;
 	o->ns[0] += c->ns[0];
 	o->ns[1] += c->ns[1];
+	o->call_ns[0] += c->call_ns[0];
+	o->call_ns[1] += c->call_ns[1];
+	o->compared_ns += c->by_call ? c->ns[0] * c->ratio : c->ns[1];
 	o->totals += total2 < 0 ? (double)NAN : (double)total2 / 2;
 	if (!isnan(c->noise_ns)) {
 		o->noisy++;
@@ -206,7 +222,8 @@ static void add_config(struct over_all *o, const struct tw_change *c, struct tw_
 		o->ratios++;
 		o->log_ratios += log(c->ratio);
 	}
-	if (!isnan(c->ratio) && (all->worst_config == TW_ALL_CONFIGS || c->ratio > all->worst_ratio)) {
+	if (!isnan(c->ratio) &&
+	    (all->worst_config == TW_ALL_CONFIGS || c->ratio > all->worst_ratio)) {
 		all->worst_config = c->config;
 		all->worst_ratio = c->ratio;
 	}
@@ -219,11 +236,14 @@ static void judge_all(const struct over_all *o, struct tw_change *all)
 	double times[2] = { o->ns[0] / n, o->ns[1] / n };
 
 	all->configs = o->n;
+	all->call_ns[0] = o->n ? o->call_ns[0] / n : (double)NAN;
+	all->call_ns[1] = o->n ? o->call_ns[1] / n : (double)NAN;
 	all->noise_ns = o->noisy ? o->noises / (double)o->noisy : (double)NAN;
 	all->spread_ns[0] = all->spread_ns[1] = (double)NAN;
 	all->ns[0] = o->n || o->one_sided[0] ? times[0] : (double)NAN;
 	all->ns[1] = o->n || o->one_sided[1] ? times[1] : (double)NAN;
 	all->ratio = o->ratios ? exp(o->log_ratios / (double)o->ratios) : (double)NAN;
+	times[1] = o->compared_ns / n;
 	if (!o->n) {
 		all->judged = (struct tw_judgement){ o->one_sided[0] ? TW_GONE : TW_NEW,
 						     TW_WHY_ONE_SIDE, -1 };
@@ -235,8 +255,8 @@ static void judge_all(const struct over_all *o, struct tw_change *all)
 			times, o->totals / n);
 	} else {
 		/* The baseline takes no time anywhere: only what it adds can be told. */
-		all->judged = tw_judge_ratio(times[1] > 0 ? 2 : 1, (double)NAN, times,
-					     o->totals / n);
+		all->judged =
+			tw_judge_ratio(times[1] > 0 ? 2 : 1, (double)NAN, times, o->totals / n);
 	}
 }
 
@@ -416,7 +436,7 @@ static size_t part_of(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < PARTS && strcmp(parts[i], name); i++)
+	for (i = 0; tw_compared_parts[i] && strcmp(tw_compared_parts[i], name); i++)
 		;
 	return i;
 }
@@ -538,7 +558,7 @@ const struct tw_change *tw_changes_part(const struct tw_changes *changes, const 
 
 double tw_change_faster(const struct tw_change *change)
 {
-	if (change->configs <= 1)
+	if (change->configs <= 1 && !change->by_call)
 		return change->ns[0] > 0 ? (change->ns[0] - change->ns[1]) / change->ns[0] * 100 :
 					   (double)NAN;
 	return (1 - change->ratio) * 100;

@@ -20,6 +20,13 @@ struct tw_change {
 	double noise_ns;     /* the larger of them; over configurations the mean; NaN: not known */
 	double ratio;	     /* test / baseline; over configurations the geometric mean; NaN */
 	int64_t calls[2];    /* of the rank in the middle; TW_NO_CALLS: not told */
+	double call_ns[2];   /* ns a call; over configurations the mean; NaN: not known */
+	/*
+	 * Which collectives of ranks belong together is not always known, so that one side may have
+	 * more of the same: then ratio and verdict are of the time per call.
+	 */
+	bool by_call;
+	bool unranked;	       /* values are not of ranks, or of which is not known */
 	size_t slower, paired; /* ranks of both sides, and those where the test takes longer */
 	struct tw_judgement judged;
 	/* Over configurations. */
@@ -42,9 +49,9 @@ struct tw_changes {
 	struct tw_change_list each[TW_COMPARED_KINDS];
 	/* The total time of each configuration that a side has, in their order. */
 	struct tw_change_list totals;
-	size_t common;	     /* configurations of both sides */
-	double total_ns[2];  /* mean over these of the medians of total_time; NaN: not known */
-	size_t best[2];	     /* index of `totals` with the least total time, SIZE_MAX: not known */
+	size_t common;	    /* configurations of both sides */
+	double total_ns[2]; /* mean over these of the medians of total_time; NaN: not known */
+	size_t best[2];	    /* index of `totals` with the least total time, SIZE_MAX: not known */
 };
 
 /* Of finished samples, which it needs from then on.  TRAWL_ENOMEM; _release is due either way. */

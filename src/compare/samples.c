@@ -8,11 +8,23 @@
 #include <string.h>
 
 const char *const tw_compared_sheet_names[TW_COMPARED_KINDS] = {
-	[TW_TIMELINE_PART] = "gpu_timeline",
-	[TW_OPERATION] = "ops_summary",
-	[TW_KERNEL] = "kernel_summary",
-	[TW_COLLECTIVE_SYNC] = "nccl_summary_implicit_sync",
+	[TW_TIMELINE_PART] = "gpu_timeline",	[TW_OPERATION] = "ops_summary",
+	[TW_KERNEL] = "kernel_summary",		[TW_COLLECTIVE_SYNC] = "nccl_summary_implicit_sync",
 	[TW_COLLECTIVE_RANK] = "coll_analysis",
+};
+
+const char *const tw_compared_parts[] = {
+	"computation_time",
+	"exposed_comm_time",
+	"exposed_memcpy_time",
+	"busy_time",
+	"idle_time",
+	"micro_idle_time",
+	"macro_idle_time",
+	"total_time",
+	"total_comm_time",
+	"total_memcpy_time",
+	NULL,
 };
 
 /* Columns of a sheet.  A name may be written in several ways; of a report over ranks the last is. */
@@ -274,6 +286,14 @@ static int compare_samples(const void *a, const void *b)
 	if (x->side != y->side)
 		return x->side < y->side ? -1 : 1;
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+const struct tw_sample *tw_samples_find(const struct tw_samples *samples,
+					const struct tw_sample *place)
+{
+	return samples->count ? bsearch(place, samples->items, samples->count,
+					sizeof(*samples->items), compare_samples) :
+				NULL;
 }
 
 /* One configuration on each side: they are what is compared. */

@@ -10,9 +10,9 @@
 #include "table/csv.h"
 
 enum tw_compared_kind {
-	TW_TIMELINE_PART,   /* gpu_timeline */
-	TW_OPERATION,	    /* ops_summary */
-	TW_KERNEL,	    /* kernel_summary, by name */
+	TW_TIMELINE_PART, /* gpu_timeline */
+	TW_OPERATION,	  /* ops_summary */
+	TW_KERNEL,	  /* kernel_summary, by name */
 	TW_COLLECTIVE_SYNC, /* nccl_summary_implicit_sync: the shortest time over the ranks, no rank */
 	TW_COLLECTIVE_RANK, /* coll_analysis: the time on the rank, waiting included */
 	TW_COMPARED_KINDS,
@@ -35,15 +35,16 @@ struct tw_sample {
 /* One configuration; -1 in both of the one that has no name. */
 struct tw_sample_config {
 	int64_t threads, channels;
-	const char *name;	/* "256thread_28ch", "" */
-	const char *test_name;	/* of the other side where that is called otherwise, NULL: not */
-	bool there[2];		/* a side has a report or trace of it */
+	const char *name;      /* "256thread_28ch", "" */
+	const char *test_name; /* of the other side where that is called otherwise, NULL: not */
+	bool there[2];	       /* a side has a report or trace of it */
 };
 
 struct tw_samples {
 	const struct trawl_allocator *allocator;
 	struct tw_pool texts;
-	struct tw_sample *items; /* once finished: by kind, name, configuration, side, rank; each once */
+	struct tw_sample
+		*items; /* once finished: by kind, name, configuration, side, rank; each once */
 	size_t count, capacity;
 	struct tw_sample_config *configs; /* once finished: by threads, channels */
 	size_t config_count, config_capacity;
@@ -85,6 +86,13 @@ extern const char *const tw_compared_sheet_names[TW_COMPARED_KINDS];
  * has exactly one configuration, they are one, whatever they are called.  TRAWL_ENOMEM.
  */
 int tw_samples_finish(struct tw_samples *samples, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* Of finished samples: the one of a place, NULL: there is none. */
+const struct tw_sample *tw_samples_find(const struct tw_samples *samples,
+					const struct tw_sample *place);
+
+/* Parts of a timeline as reports name and order them; ends with NULL. */
+extern const char *const tw_compared_parts[];
 
 /* Milliseconds, microseconds and so on as nanoseconds, rounded; -1: no such number. */
 int64_t tw_compared_ns(double value, double ns_per_unit);

@@ -5,17 +5,17 @@
 
 /* ---- columns */
 
-#define TIME(header, meaning)                                                \
-	{                                                                    \
-		header, TRAWL_COLUMN_REAL, "ms", 0, 3, 14, (meaning)         \
+#define TIME(header, meaning)                                        \
+	{                                                            \
+		header, TRAWL_COLUMN_REAL, "ms", 0, 3, 14, (meaning) \
 	}
-#define COUNT(header, width, meaning)                                        \
-	{                                                                    \
-		header, TRAWL_COLUMN_INTEGER, "", 0, 0, (width), (meaning)   \
+#define COUNT(header, width, meaning)                                      \
+	{                                                                  \
+		header, TRAWL_COLUMN_INTEGER, "", 0, 0, (width), (meaning) \
 	}
-#define TEXT(header, width, meaning)                                         \
-	{                                                                    \
-		header, TRAWL_COLUMN_TEXT, "", 0, 0, (width), (meaning)      \
+#define TEXT(header, width, meaning)                                    \
+	{                                                               \
+		header, TRAWL_COLUMN_TEXT, "", 0, 0, (width), (meaning) \
 	}
 
 /* Behind the keys of every table of changes, in this order. */
@@ -35,53 +35,78 @@ enum {
 	SLOWER,
 	CALLS,
 	TEST_CALLS,
+	PER_CALL,
+	TEST_PER_CALL,
 	MEASURES,
 	CONFIGS = MEASURES, /* of tables over configurations */
 	WORST,
 	WORST_FASTER,
 };
 
-#define MEASURE_COLUMNS                                                                       \
-	TIME("baseline ms", "median over the ranks; over configurations the mean of those"),  \
-		TIME("test ms", "the same of the test"),                                      \
-		TIME("difference ms", "test - baseline: below 0 is less time"),               \
-		{ "faster (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,                             \
-		  "(baseline - test) / baseline: above 0 the test is faster; over "           \
-		  "configurations by the geometric mean of the ratios" },                     \
-		{ "of total (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,                           \
-		  "baseline time as a share of the baseline's total_time; streams overlap" }, \
-		TIME("noise ms", "the larger spread of the two sides; empty: one rank each"), \
-		TEXT("verdict", 8,                                                            \
-		     "better, worse, same (no more than noise, or next to nothing), new, "    \
-		     "gone"),                                                                 \
-		TEXT("why", 40, "why that is the verdict"),                                   \
-		TIME("baseline spread ms",                                                    \
-		     "1.4826 x median absolute deviation over the ranks"),                    \
-		TIME("test spread ms", "the same of the test"),                               \
-		COUNT("baseline ranks", 8, "ranks that have it and count"),                   \
-		COUNT("test ranks", 8, "the same of the test"),                               \
-		COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"), \
-		COUNT("baseline calls", 10, "how often, of the rank in the middle"),          \
-		COUNT("test calls", 10, "the same of the test")
+#define MEASURE_COLUMNS                                                                          \
+	TIME("baseline ms", "median over the ranks; over configurations the mean of those"),     \
+		TIME("test ms", "the same of the test"),                                         \
+		TIME("difference ms", "test - baseline: below 0 is less time"),                  \
+		{ "faster (%)",                                                                  \
+		  TRAWL_COLUMN_REAL,                                                             \
+		  "%",                                                                           \
+		  0,                                                                             \
+		  2,                                                                             \
+		  10,                                                                            \
+		  "(baseline - test) / baseline: above 0 the test is faster; over "              \
+		  "configurations by the geometric mean of the ratios" },                        \
+		{ "of total (%)",                                                                \
+		  TRAWL_COLUMN_REAL,                                                             \
+		  "%",                                                                           \
+		  0,                                                                             \
+		  2,                                                                             \
+		  10,                                                                            \
+		  "baseline time as a share of the baseline's total_time; streams overlap" },    \
+		TIME("noise ms", "the larger spread of the two sides; empty: one rank each"),    \
+		TEXT("verdict", 8,                                                               \
+		     "better, worse, same (no more than noise, or next to nothing), new, "       \
+		     "gone"),                                                                    \
+		TEXT("why", 40, "why that is the verdict"),                                      \
+		TIME("baseline spread ms", "1.4826 x median absolute deviation over the ranks"), \
+		TIME("test spread ms", "the same of the test"),                                  \
+		COUNT("baseline ranks", 8, "ranks that have it and count"),                      \
+		COUNT("test ranks", 8, "the same of the test"),                                  \
+		COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),    \
+		COUNT("baseline calls", 10, "how often, of the rank in the middle"),             \
+		COUNT("test calls", 10, "the same of the test"), { "baseline per call",          \
+								   TRAWL_COLUMN_REAL,            \
+								   "µs",                         \
+								   0,                            \
+								   3,                            \
+								   12,                           \
+								   "baseline time / calls" },    \
+	{                                                                                        \
+		"test per call", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "the same of the test"       \
+	}
 
-#define OVER_CONFIGURATIONS                                                             \
-	COUNT("configurations", 8, "configurations in which both sides have it"),       \
-		TEXT("worst configuration", 20, "where the test does worst against the " \
-						"baseline"),                            \
-		{ "worst faster (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,                 \
-		  "by how much it is faster there" }
+#define OVER_CONFIGURATIONS                                                       \
+	COUNT("configurations", 8, "configurations in which both sides have it"), \
+		TEXT("worst configuration", 20,                                   \
+		     "where the test does worst against the "                     \
+		     "baseline"),                                                 \
+	{                                                                         \
+		"worst faster (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,             \
+			"by how much it is faster there"                          \
+	}
 
 #define CONFIGURATION TEXT("configuration", 20, "threads and channels")
-#define TYPE                                                                              \
-	TEXT("type", 22,                                                                  \
+#define TYPE                                                                               \
+	TEXT("type", 22,                                                                   \
 	     "part of the timeline; more idle_time counts as worse only where total_time " \
 	     "is worse too")
 #define OPERATION TEXT("name", 48, "name of the operation")
 #define KERNEL TEXT("Kernel name", 60, "name of the kernel, on any stream and for any operation")
-#define COLLECTIVE                                                      \
-	TEXT("Collective name", 24, "which collective"),                \
-		TEXT("dtype", 12, "type of the elements"),              \
-		{ "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" }
+#define COLLECTIVE                                                              \
+	TEXT("Collective name", 24, "which collective"),                        \
+		TEXT("dtype", 12, "type of the elements"),                      \
+	{                                                                       \
+		"In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" \
+	}
 
 static const struct trawl_column timeline[] = { TYPE, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
 static const struct trawl_column operations[] = { OPERATION, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
@@ -124,8 +149,9 @@ static const struct trawl_column configurations[] = {
 	[OF_RANKS] = COUNT("baseline ranks", 8, "ranks that count"),
 	[OF_TEST_RANKS] = COUNT("test ranks", 8, "the same of the test"),
 	[OF_SLOWER] = COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),
-	[OF_BEST] = TEXT("best of", 10, "of which side it is the configuration with the least "
-					"total_time"),
+	[OF_BEST] = TEXT("best of", 10,
+			 "of which side it is the configuration with the least "
+			 "total_time"),
 };
 
 enum {
@@ -159,19 +185,18 @@ static const struct trawl_column summary[] = {
 	[BEST_TOTAL] = TIME("best total ms", "total_time there"),
 };
 
-#define SPEC(name, meaning, columns)                                                         \
-	{                                                                                    \
-		name, (meaning), (columns), sizeof(columns) / sizeof((columns)[0]), true     \
+#define SPEC(name, meaning, columns)                                                     \
+	{                                                                                \
+		name, (meaning), (columns), sizeof(columns) / sizeof((columns)[0]), true \
 	}
 
 const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 	[TW_COMPARISON_SUMMARY] = SPEC("comparison_summary", "what is compared with what", summary),
-	[TW_CONFIGURATION_CHANGES] =
-		SPEC("configuration_changes",
-		     "total time of each configuration, of both sides and of one alone",
-		     configurations),
-	[TW_TIMELINE_CHANGES] = SPEC("timeline_changes",
-				     "where the time of the GPU goes on both sides", timeline),
+	[TW_CONFIGURATION_CHANGES] = SPEC(
+		"configuration_changes",
+		"total time of each configuration, of both sides and of one alone", configurations),
+	[TW_TIMELINE_CHANGES] =
+		SPEC("timeline_changes", "where the time of the GPU goes on both sides", timeline),
 	[TW_OPERATION_CHANGES] = SPEC("operation_changes",
 				      "time of kernels that operations launch, largest difference "
 				      "first",
@@ -185,15 +210,15 @@ const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 	[TW_TIMELINE_BY_CONFIGURATION] = SPEC("timeline_by_configuration",
 					      "the timeline in each configuration of both sides",
 					      timeline_each),
-	[TW_OPERATIONS_BY_CONFIGURATION] =
-		SPEC("operations_by_configuration",
-		     "operations in each configuration of both sides", operations_each),
+	[TW_OPERATIONS_BY_CONFIGURATION] = SPEC("operations_by_configuration",
+						"operations in each configuration of both sides",
+						operations_each),
 	[TW_KERNELS_BY_CONFIGURATION] = SPEC("kernels_by_configuration",
 					     "kernels in each configuration of both sides",
 					     kernels_each),
-	[TW_COLLECTIVES_BY_CONFIGURATION] =
-		SPEC("collectives_by_configuration",
-		     "collectives in each configuration of both sides", collectives_each),
+	[TW_COLLECTIVES_BY_CONFIGURATION] = SPEC("collectives_by_configuration",
+						 "collectives in each configuration of both sides",
+						 collectives_each),
 };
 
 /* ---- cells */
@@ -268,12 +293,16 @@ static void set_measures(const struct tw_changes *changes, const struct tw_chang
 	set_text_of(table, row, at + WHY, text);
 	set_ms(table, row, at + SPREAD, c->spread_ns[0]);
 	set_ms(table, row, at + TEST_SPREAD, c->spread_ns[1]);
-	set_count(table, row, at + RANKS, (int64_t)c->ranks[0]);
-	set_count(table, row, at + TEST_RANKS, (int64_t)c->ranks[1]);
-	if (c->paired)
+	if (!c->unranked) {
+		set_count(table, row, at + RANKS, (int64_t)c->ranks[0]);
+		set_count(table, row, at + TEST_RANKS, (int64_t)c->ranks[1]);
+	}
+	if (!c->unranked && c->paired)
 		set_count(table, row, at + SLOWER, (int64_t)c->slower);
 	set_count(table, row, at + CALLS, c->calls[0]);
 	set_count(table, row, at + TEST_CALLS, c->calls[1]);
+	tw_table_set_real(table, row, at + PER_CALL, c->call_ns[0] / 1e3);
+	tw_table_set_real(table, row, at + TEST_PER_CALL, c->call_ns[1] / 1e3);
 }
 
 static void add_change(const struct tw_changes *changes, const struct tw_change *c,
@@ -313,8 +342,8 @@ static struct trawl_table *of_changes(const struct tw_changes *changes,
 static struct trawl_table *of_configurations(const struct tw_changes *changes, struct tw_str *text)
 {
 	const struct tw_samples *samples = changes->samples;
-	struct trawl_table *table = tw_table_new(&tw_compare_specs[TW_CONFIGURATION_CHANGES],
-						 samples->allocator);
+	struct trawl_table *table =
+		tw_table_new(&tw_compare_specs[TW_CONFIGURATION_CHANGES], samples->allocator);
 	static const char *const best[] = { NULL, "baseline", "test", "both" };
 	size_t i, row;
 
@@ -378,8 +407,8 @@ static void add_side(const struct tw_changes *changes, const struct tw_compared_
 static struct trawl_table *of_sides(const struct tw_changes *changes,
 				    const struct tw_compared_side sides[2], struct tw_str *text)
 {
-	struct trawl_table *table = tw_table_new(&tw_compare_specs[TW_COMPARISON_SUMMARY],
-						 changes->samples->allocator);
+	struct trawl_table *table =
+		tw_table_new(&tw_compare_specs[TW_COMPARISON_SUMMARY], changes->samples->allocator);
 
 	if (table) {
 		add_side(changes, &sides[0], 0, table, text);
@@ -425,7 +454,9 @@ static bool make_lists(const struct tw_changes *changes, struct trawl_table **ta
 				  lists[3].kind == TW_COLLECTIVE_SYNC ?
 					  "time is the sum of the shortest time over the ranks, "
 					  "which leaves out waiting; of a configuration it is one "
-					  "number, so that its noise is not known" :
+					  "number, so that its noise is not known; where the sides "
+					  "have different numbers of calls, faster and verdict are "
+					  "of the time per call" :
 					  "time is that of the kernels on each rank, waiting for "
 					  "others included");
 	return whole;

@@ -8,10 +8,10 @@
 /* What a side is, for people. */
 struct tw_compared_side {
 	const char *label;
-	const char *what;     /* "sweep", "report", "trace", "ranks" */
-	const char *name;     /* base name of what was given */
-	size_t reports;	      /* reports and traces that were read */
-	const char *ranks;    /* their ranks as a list, "0-7"; "": not known */
+	const char *what;  /* "sweep", "report", "trace", "ranks" */
+	const char *name;  /* base name of what was given */
+	size_t reports;	   /* reports and traces that were read */
+	const char *ranks; /* their ranks as a list, "0-7"; "": not known */
 };
 
 enum tw_compare_table {

@@ -56,8 +56,7 @@ struct tw_judgement tw_judge(const struct tw_spread *baseline, const struct tw_s
 		j.why = TW_WHY_NOISE;
 	} else if (size2 * 100 < (tw_wide)baseline->median2 * TW_SAME_BELOW_PERCENT) {
 		j.why = TW_WHY_SMALL;
-	} else if (total2 >= 0 &&
-		   size2 * 1000 < (tw_wide)total2 * TW_SAME_BELOW_TOTAL_PERMILLE) {
+	} else if (total2 >= 0 && size2 * 1000 < (tw_wide)total2 * TW_SAME_BELOW_TOTAL_PERMILLE) {
 		j.why = TW_WHY_SMALL_OF_TOTAL;
 	} else {
 		j.verdict = apart2 < 0 ? TW_BETTER : TW_WORSE;

@@ -33,7 +33,7 @@
 struct tw_spread {
 	size_t count;	 /* ranks; 0: nothing is there */
 	int64_t median2; /* twice the median */
-	int64_t mad4;	 /* four times the median absolute deviation; -1: of one rank it is unknown */
+	int64_t mad4; /* four times the median absolute deviation; -1: of one rank it is unknown */
 };
 
 /* Reorders `values`, each of 0 to TW_LONGEST_COMPARED_NS. */

@@ -25,7 +25,11 @@ void tw_add_percent(struct tw_str *out, double percent)
 {
 	double size = fabs(percent);
 
-	tw_str_add_real_fixed(out, size, size >= 99.95 ? 0 : size >= 0.95 ? 1 : size >= 0.01 ? 2 : 4);
+	tw_str_add_real_fixed(out, size,
+			      size >= 99.95 ? 0 :
+			      size >= 0.95  ? 1 :
+			      size >= 0.01  ? 2 :
+					      4);
 	tw_str_add_cstr(out, " %");
 }
 
@@ -100,7 +104,8 @@ void tw_change_why(const struct tw_changes *changes, const struct tw_change *c, 
 		add_noise(out, c);
 		break;
 	case TW_WHY_NO_NOISE:
-		tw_str_addf(out, "over %d %%; no noise is known of one rank", TW_SAME_BELOW_PERCENT);
+		tw_str_addf(out, "over %d %%; of one value a side noise is not known",
+			    TW_SAME_BELOW_PERCENT);
 		break;
 	case TW_WHY_ONE_SIDE:
 		add_one_side(out, c);
@@ -115,8 +120,10 @@ void tw_change_why(const struct tw_changes *changes, const struct tw_change *c, 
 		tw_str_addf(out, "; better in %zu, worse in %zu of %zu", c->better, c->worse,
 			    c->configs);
 	if (c->calls[0] >= 0 && c->calls[1] >= 0 && c->calls[0] != c->calls[1])
-		tw_str_addf(out, "; calls %lld -> %lld", (long long)c->calls[0],
-			    (long long)c->calls[1]);
+		tw_str_addf(out, "%s; calls %lld -> %lld", c->by_call ? ", per call" : "",
+			    (long long)c->calls[0], (long long)c->calls[1]);
+	else if (c->by_call)
+		tw_str_add_cstr(out, "; per call");
 }
 
 /* ---- the answer */
@@ -345,6 +352,7 @@ static void say_best(const struct tw_changes *changes, const char *const labels[
 	const struct tw_change *items = changes->totals.items;
 	size_t a = changes->best[0], b = changes->best[1];
 	struct tw_str *out;
+	double apart;
 
 	if (changes->totals.count < 2 || a == SIZE_MAX || b == SIZE_MAX)
 		return;
@@ -354,10 +362,13 @@ static void say_best(const struct tw_changes *changes, const char *const labels[
 	tw_add_ms(out, items[a].ns[0]);
 	tw_str_addf(out, "), of %s: %s (", labels[1], config_of(changes->samples, b, 1));
 	tw_add_ms(out, items[b].ns[1]);
-	tw_str_add_cstr(out, "; ");
-	tw_add_percent(out, (1 - items[b].ns[1] / items[a].ns[0]) * 100);
-	tw_str_addf(out, " %s than the best of %s).",
-		    items[b].ns[1] <= items[a].ns[0] ? "less" : "more", labels[0]);
+	apart = (1 - items[b].ns[1] / items[a].ns[0]) * 100;
+	if (fabs(apart) >= TW_SAME_BELOW_PERCENT) {
+		tw_str_add_cstr(out, "; ");
+		tw_add_percent(out, apart);
+		tw_str_addf(out, " %s than the best of %s", apart > 0 ? "less" : "more", labels[0]);
+	}
+	tw_str_add_cstr(out, ").");
 }
 
 void tw_compare_answer(const struct tw_changes *changes, const char *const labels[2],

@@ -174,13 +174,15 @@ static void test_gnuplot_fails(void **state)
 		skip();
 	tw_str_init(&script, trawl_allocator_default());
 	tw_str_add_cstr(&script, "set nonsense\n");
-	assert_int_equal(tw_gnuplot_draw(&script, path, trawl_allocator_default(), &err), TRAWL_EIO);
+	assert_int_equal(tw_gnuplot_draw(&script, path, trawl_allocator_default(), &err),
+			 TRAWL_EIO);
 	assert_non_null(strstr(err.message, "gnuplot failed: "));
 	assert_non_null(strstr(err.message, "line 0"));
 	/* It ends well, and has drawn nothing. */
 	tw_str_clear(&script);
 	tw_str_add_cstr(&script, "x = 1\n");
-	assert_int_equal(tw_gnuplot_draw(&script, path, trawl_allocator_default(), &err), TRAWL_EIO);
+	assert_int_equal(tw_gnuplot_draw(&script, path, trawl_allocator_default(), &err),
+			 TRAWL_EIO);
 	assert_non_null(strstr(err.message, "it drew nothing"));
 	tw_str_release(&script);
 	assert_false(scratch_exists(&scratch, "failed.png"));
