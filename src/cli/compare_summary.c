@@ -124,6 +124,12 @@ static void add_items(const struct tw_changes *changes, enum tw_compared_kind ki
 	add_table(table, heading, width, colour, out);
 	if (differ > MOST_ROWS)
 		tw_str_addf(out, "and %zu more that differ\n", differ - MOST_ROWS);
+	for (i = 0; i < list->count && differ; i++)
+		if (list->items[i].by_call && list->items[i].judged.verdict != TW_SAME) {
+			tw_str_add_cstr(out, "faster is per call where the sides have different "
+					     "numbers of calls\n");
+			break;
+		}
 	if (list->count && !differ) {
 		cli_add_heading(out, heading, colour);
 		tw_str_addf(out, "none of %zu differs by more than noise or thresholds\n",

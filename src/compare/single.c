@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MOST_COLUMNS 32
+#define NS_PER_MS 1e6
 
 /* Columns whose names hold the labels of the sides. */
 struct columns {
@@ -73,13 +74,13 @@ static double percent(double part, double whole)
 
 /* ---- the timeline */
 
-/* What both sides take, in ms, and the totals that shares are of. */
+/* What both sides take, in ns, and the totals that shares are of. */
 struct pair {
-	double ms[2], total[2];
+	double ns[2], total[2];
 };
 
-/* ms of a part on a side and rank, NaN: not there. */
-static double find_ms(const struct tw_samples *samples, const char *part, uint32_t side,
+/* ns of a part on a side and rank, NaN: not there. */
+static double find_ns(const struct tw_samples *samples, const char *part, uint32_t side,
 		      int64_t rank)
 {
 	const struct tw_sample place = {
@@ -90,11 +91,11 @@ static double find_ms(const struct tw_samples *samples, const char *part, uint32
 	};
 	const struct tw_sample *found = place.name ? tw_samples_find(samples, &place) : NULL;
 
-	return found ? (double)found->ns / 1e6 : (double)NAN;
+	return found ? (double)found->ns : (double)NAN;
 }
 
 /* Mean over the ranks that have it. */
-static double mean_ms(const struct tw_samples *samples, const char *part, uint32_t side)
+static double mean_ns(const struct tw_samples *samples, const char *part, uint32_t side)
 {
 	uint32_t name = tw_pool_find(&samples->texts, part, strlen(part));
 	double sum = 0;
@@ -105,12 +106,12 @@ static double mean_ms(const struct tw_samples *samples, const char *part, uint32
 			sum += (double)samples->items[i].ns;
 			n++;
 		}
-	return n ? sum / (double)n / 1e6 : (double)NAN;
+	return n ? sum / (double)n : (double)NAN;
 }
 
 static bool is_pair(const struct pair *pair)
 {
-	return !isnan(pair->ms[0]) && !isnan(pair->ms[1]);
+	return !isnan(pair->ns[0]) && !isnan(pair->ns[1]);
 }
 
 static struct trawl_table *new_timeline(const struct tw_changes *changes,
@@ -145,12 +146,12 @@ static struct trawl_table *new_timeline(const struct tw_changes *changes,
 static void set_pair(struct trawl_table *table, size_t row, size_t column, const struct pair *p,
 		     const char *status)
 {
-	double base = p->ms[0], test = p->ms[1];
+	double base = p->ns[0], test = p->ns[1];
 	double shares[2] = { percent(base, p->total[0]), percent(test, p->total[1]) };
 
-	tw_table_set_real(table, row, column++, base);
-	tw_table_set_real(table, row, column++, test);
-	tw_table_set_real(table, row, column++, test - base);
+	tw_table_set_real(table, row, column++, base / NS_PER_MS);
+	tw_table_set_real(table, row, column++, test / NS_PER_MS);
+	tw_table_set_real(table, row, column++, (test - base) / NS_PER_MS);
 	tw_table_set_real(table, row, column++, percent(base - test, base));
 	if (status)
 		tw_table_set_str(table, row, column++, status);
@@ -169,9 +170,9 @@ static struct trawl_table *make_summary(const struct tw_changes *changes,
 
 	for (i = 0; table && tw_compared_parts[i]; i++) {
 		const char *part = tw_compared_parts[i];
-		const struct pair p = { { mean_ms(s, part, 0), mean_ms(s, part, 1) },
-					{ mean_ms(s, "total_time", 0),
-					  mean_ms(s, "total_time", 1) } };
+		const struct pair p = { { mean_ns(s, part, 0), mean_ns(s, part, 1) },
+					{ mean_ns(s, "total_time", 0),
+					  mean_ns(s, "total_time", 1) } };
 
 		if (!is_pair(&p))
 			continue;
@@ -201,7 +202,7 @@ static struct trawl_table *make_dashboard(const struct tw_changes *changes,
 	for (i = 0; table && tw_compared_parts[i]; i++) {
 		const char *part = tw_compared_parts[i];
 		const struct tw_change *change = tw_changes_part(changes, part);
-		double base = mean_ms(s, part, 0), test = mean_ms(s, part, 1);
+		double base = mean_ns(s, part, 0), test = mean_ns(s, part, 1);
 		char metric[64];
 
 		if (!change || isnan(base) || isnan(test))
@@ -209,8 +210,8 @@ static struct trawl_table *make_dashboard(const struct tw_changes *changes,
 		row = tw_table_add_row(table);
 		snprintf(metric, sizeof(metric), "GPU_%s", part);
 		tw_table_set_str(table, row, 0, metric);
-		tw_table_set_real(table, row, 1, base);
-		tw_table_set_real(table, row, 2, test);
+		tw_table_set_real(table, row, 1, base / NS_PER_MS);
+		tw_table_set_real(table, row, 2, test / NS_PER_MS);
 		tw_table_set_real(table, row, 3, percent(base - test, base));
 		tw_table_set_str(table, row, 4, status_of(change->judged.verdict));
 	}
@@ -225,11 +226,11 @@ static const char *rank_status(const struct pair *p)
 	size_t side;
 
 	for (side = 0; side < 2; side++) {
-		value = (int64_t)llround(p->ms[side] * 1e6);
+		value = (int64_t)llround(p->ns[side]);
 		spreads[side] = tw_spread_of(&value, 1);
 	}
 	return status_of(tw_judge(&spreads[0], &spreads[1],
-				  isnan(p->total[0]) ? -1 : (int64_t)llround(p->total[0] * 2e6))
+				  isnan(p->total[0]) ? -1 : (int64_t)llround(p->total[0] * 2))
 				 .verdict);
 }
 
@@ -239,9 +240,9 @@ static void add_rank(const struct tw_samples *s, int64_t rank, struct trawl_tabl
 
 	for (i = 0; tw_compared_parts[i]; i++) {
 		const char *part = tw_compared_parts[i];
-		const struct pair p = { { find_ms(s, part, 0, rank), find_ms(s, part, 1, rank) },
-					{ find_ms(s, "total_time", 0, rank),
-					  find_ms(s, "total_time", 1, rank) } };
+		const struct pair p = { { find_ns(s, part, 0, rank), find_ns(s, part, 1, rank) },
+					{ find_ns(s, "total_time", 0, rank),
+					  find_ns(s, "total_time", 1, rank) } };
 
 		if (!is_pair(&p))
 			continue;

@@ -238,12 +238,12 @@ static void say_cause(const struct tw_changes *changes, const struct tw_change *
 	tw_str_add_char(out, ')');
 	item = most_moved(&changes->all[TW_OPERATION], sign);
 	if (item) {
-		tw_str_add_cstr(out, ", of operations ");
+		tw_str_add_cstr(out, "; of operations the most is ");
 		add_moved(out, changes, item);
 	}
 	item = most_moved(&changes->all[TW_KERNEL], sign);
 	if (item) {
-		tw_str_add_cstr(out, ", of kernels ");
+		tw_str_add_cstr(out, "; of kernels ");
 		add_moved(out, changes, item);
 	}
 	tw_str_add_char(out, '.');
