@@ -35,7 +35,7 @@ ALLOWED = {
     "model": "base json data store derive",
     "analysis": "base data store derive model table",
     "findings": "base data table",
-    "render": "base io json table",
+    "render": "base io json data table",
     "standalone": "base io json data table store derive model analysis findings render",
     "nsys": "base data db table",
     "ranks": "base io json data store derive analysis model table cluster",

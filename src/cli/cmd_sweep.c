@@ -24,6 +24,15 @@ const struct cli_command cli_sweep_stages[] = {
 	  "https://ui.perfetto.dev opens, and prints what is in them.\n\n"
 	  "  trawl sweep merge experiments/sweep_20251124_222204 --threads 256 --channels 28\n",
 	  cli_sweep_merge },
+	{ "sweep plots", "[DIR]", "pictures of how the time differences of operations are spread",
+	  "Draws what 'trawl sweep variance' found, top5_gemm_kernels_time_variance.csv or another\n"
+	  "such table, with gnuplot into tracelens_analysis/plots: variance_by_threads_boxplot.png,\n"
+	  "variance_by_channels_boxplot.png, variance_by_ranks_boxplot.png,\n"
+	  "variance_violin_combined.png and variance_thread_channel_interaction.png, of 300 dots an\n"
+	  "inch. Prints mean, median and maximum by threads, channels and rank.\n\n"
+	  "  trawl sweep plots experiments/sweep_20251124_222204\n"
+	  "  trawl sweep plots --input-csv variance.csv -o pictures --svg\n",
+	  cli_sweep_plots },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 

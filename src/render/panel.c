@@ -62,13 +62,14 @@ double tw_picture_point_size(const struct tw_picture *p, double radius)
 
 void tw_picture_at(const struct tw_picture *p, double x, double y)
 {
-	add_number(p->out, " at screen ", x / p->width);
+	add_number(p->out, " screen ", x / p->width);
 	add_number(p->out, ",", y / p->height);
 }
 
 void tw_picture_text(const struct tw_picture *p, const char *text, struct tw_picture_text place)
 {
 	tw_str_addf(p->out, place.bold ? "set label '{/:Bold %s}'" : "set label '%s'", text);
+	tw_str_add_cstr(p->out, " at");
 	tw_picture_at(p, place.x, place.y);
 	tw_str_add_cstr(p->out, place.align == TW_TEXT_LEFT ? " left" : " center");
 	tw_str_add_cstr(p->out, place.turned ? " rotate by 90" : "");

@@ -28,7 +28,7 @@ struct tw_picture_text {
 void tw_picture_text(const struct tw_picture *p, const char *text, struct tw_picture_text place);
 /* gnuplot's size of a point with that radius. */
 double tw_picture_point_size(const struct tw_picture *p, double radius);
-/* " at screen x,y" */
+/* " screen x,y" */
 void tw_picture_at(const struct tw_picture *p, double x, double y);
 
 /* Axes; numbers of groups, from 1 on, on one of them, numbers on the other. */

@@ -101,19 +101,30 @@ static uint32_t box_colour(enum tw_variance_by by, size_t i, size_t count)
 
 /* ---- pieces */
 
+static void add_numbers(struct drawing *d, const double *numbers, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		tw_str_add_real(d->out, numbers[i]);
+		tw_str_add_char(d->out, ' ');
+	}
+}
+
 static void add_pair(struct drawing *d, double x, double y)
 {
-	tw_str_add_real(d->out, x);
-	tw_str_add_char(d->out, ' ');
-	tw_str_add_real(d->out, y);
+	const double columns[] = { x, y };
+
+	add_numbers(d, columns, 2);
 	tw_str_add_char(d->out, '\n');
 }
 
-/* A line of its own: an empty line ends it. */
+/* From one point to another, as "vectors" have it: drawn by itself, with square ends. */
 static void add_line(struct drawing *d, double x1, double y1, double x2, double y2)
 {
-	add_pair(d, x1, y1);
-	add_pair(d, x2, y2);
+	const double columns[] = { x1, y1, x2 - x1, y2 - y1 };
+
+	add_numbers(d, columns, 4);
 	tw_str_add_char(d->out, '\n');
 }
 
@@ -215,12 +226,8 @@ static void add_boxes(struct drawing *d, const struct tw_variance_group *groups,
 					   x + BOX_HALF,
 					   groups[i].spread.low,
 					   groups[i].spread.high };
-		size_t k;
 
-		for (k = 0; k < 6; k++) {
-			tw_str_add_real(d->out, columns[k]);
-			tw_str_add_char(d->out, ' ');
-		}
+		add_numbers(d, columns, 6);
 		tw_str_addf(d->out, "%u\n", box_colour(by, i, count));
 	}
 	end_block(d);
@@ -304,9 +311,9 @@ static bool draw_boxes(struct drawing *d, const struct look *look)
 	tw_str_add_cstr(d->out,
 			"plot $boxes using 1:2:3:4:5:6:7 with boxxyerror fs solid 1 border lc rgb "
 			"'#000000' lc rgb variable lw 1, "
-			"$whiskers with lines lc rgb '#000000' lw 1, "
-			"$medians with lines lc rgb '#ff7f0e' lw 1.4, "
-			"$means with lines lc rgb '#2ca02c' lw 1.4 dt (6,3)");
+			"$whiskers with vectors nohead lc rgb '#000000' lw 1, "
+			"$medians with vectors nohead lc rgb '#ff7f0e' lw 1.4, "
+			"$means with vectors nohead lc rgb '#2ca02c' lw 1.4 dt (16,8)");
 	if (fliers) {
 		tw_str_add_cstr(d->out, ", $fliers with points pt 6 lw 1 lc rgb '#000000' ps ");
 		tw_str_add_real(d->out, tw_picture_point_size(&d->picture, FLIER_RADIUS));
@@ -374,7 +381,11 @@ static bool add_violins(struct drawing *d, struct tw_panel panel, const struct l
 			    "$bodies with filledcurves closed fs transparent solid 0.7 noborder "
 			    "fc rgb '%s', ",
 			    colour);
-	tw_str_add_cstr(d->out, "$bars with lines lc rgb '#1f77b4' lw 2\nunset label\n");
+	tw_str_add_cstr(d->out, "$bars with vectors nohead lc rgb '#1f77b4' lw ");
+	/* Where violins are narrow, lines that leave them to be seen. */
+	tw_str_add_real(d->out,
+			fmax(fmin((panel.right - panel.left) / (double)count / 12, 2), 0.5));
+	tw_str_add_cstr(d->out, "\nunset label\n");
 	return true;
 }
 
@@ -533,7 +544,7 @@ static void add_legend_line(struct drawing *d, const struct interaction *n, size
 	tw_picture_at(&d->picture, x, y);
 	tw_str_add_cstr(d->out, " to");
 	tw_picture_at(&d->picture, x + LEGEND_LINE, y);
-	tw_str_addf(d->out, " nohead lw 2.2 lc rgb '#%06x'\nset label ''", line_colour(i));
+	tw_str_addf(d->out, " nohead lw 2.2 lc rgb '#%06x'\nset label '' at", line_colour(i));
 	tw_picture_at(&d->picture, x + LEGEND_LINE / 2, y);
 	tw_str_addf(d->out, " point pt %d lc rgb '#%06x' ps ", i == n->circle ? 7 : 5,
 		    line_colour(i));
@@ -574,7 +585,7 @@ static double legend_width(const struct interaction *n)
 
 		letters = own > letters ? own : letters;
 	}
-	return LEGEND_LINE + 2 * GAP + (double)(letters + strlen(" threads")) * LEGEND_SIZE * 0.62;
+	return LEGEND_LINE + 2 * GAP + (double)(letters + strlen(" threads")) * LEGEND_SIZE * 0.6;
 }
 
 static void plot_interaction(struct drawing *d, const struct interaction *n)

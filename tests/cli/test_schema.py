@@ -3,6 +3,7 @@ import copy
 import csv
 import json
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from support import (ROOT, Case, base_events, document, event, kernel, op, trace
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "report_ranks", "check", "model", "models", "platforms",
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
-                        "collectives", "merge")}
+                        "collectives", "merge", "sweep_plots")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -106,6 +107,17 @@ class Schema(Case):
         self.assertEqual([r[0] for r in doc["tables"][0]["rows"]], [0, 1])
         doc["tables"][0]["rows"][0][2] = -1
         self.assertNotEqual(self.validate("merge", json.dumps(doc)), "")
+
+    def test_plots_fit(self):
+        if not shutil.which("gnuplot"):
+            self.skipTest("no gnuplot: no picture was drawn")
+        path = self.write("threads,channel,rank,time_diff_us\n256,28,0,1.5\n512,28,3,2\n", "t.csv")
+        result = trawl("sweep", "plots", "--input-csv", path, "--format", "json")
+        self.assertExit(result, 0)
+        self.assertEqual(self.validate("sweep_plots", result.out), "")
+        doc = json.loads(result.out)
+        doc["tables"][0]["rows"][0][0] = "x"
+        self.assertNotEqual(self.validate("sweep_plots", json.dumps(doc)), "")
 
     def test_reports_fit(self):
         huge = [kernel("k", 1, 501120000000, None) for _ in range(40)]
