@@ -19,6 +19,13 @@ const struct cli_command cli_sweep_stages[] = {
 	  "read where they are and stay there. Prints the configurations, the best one first.\n\n"
 	  "  trawl sweep report experiments/sweep_20251124_222204\n",
 	  cli_sweep_report },
+	{ "sweep aggregate", "DIR", "reports that are there, all configurations in one table",
+	  "Writes into tracelens_analysis: gpu_timeline_all_configs_mean.xlsx,\n"
+	  "gpu_timeline_all_configs_geomean.xlsx, nccl_master_all_configs.xlsx and .csv, from the\n"
+	  "reports that 'trawl sweep report' or TraceLens wrote there, workbooks or directories of\n"
+	  "CSV files. Prints the configuration with the least time, by part and by collective.\n\n"
+	  "  trawl sweep aggregate experiments/sweep_20251124_222204\n",
+	  cli_sweep_aggregate },
 	{ "sweep merge", "DIR", "one timeline a configuration, of all its ranks",
 	  "Writes merged_traces/<T>thread_<C>ch_merged.json for each configuration, traces that\n"
 	  "https://ui.perfetto.dev opens, and prints what is in them.\n\n"
@@ -56,7 +63,7 @@ static int list_stages(void)
 	tw_str_add_cstr(&out, "trawl sweep: configurations of a training run side by side\n\n"
 			      "usage: trawl sweep STAGE [OPTIONS] DIR\n\n");
 	for (stage = cli_sweep_stages; stage->name; stage++)
-		tw_str_addf(&out, "  %-10s %s\n", stage_name(stage), stage->summary);
+		tw_str_addf(&out, "  %-11s %s\n", stage_name(stage), stage->summary);
 	tw_str_add_cstr(&out,
 			"\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
 			"on in it.\n'trawl help sweep STAGE' tells the options of a stage.\n\n"

@@ -41,6 +41,7 @@ int cli_numbers(const struct cli_command *command, const char *option, const cha
 
 int cli_sweep_run(const struct cli_command *command, int argc, char **argv);
 int cli_sweep_report(const struct cli_command *command, int argc, char **argv);
+int cli_sweep_aggregate(const struct cli_command *command, int argc, char **argv);
 int cli_sweep_variance(const struct cli_command *command, int argc, char **argv);
 int cli_sweep_timestamps(const struct cli_command *command, int argc, char **argv);
 int cli_sweep_overlap(const struct cli_command *command, int argc, char **argv);
