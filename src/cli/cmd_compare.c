@@ -5,9 +5,6 @@
 #include "cli/sweep.h"
 #include "compare/report_tables.h"
 #include "compare/single.h"
-#include "io/sink.h"
-#include "render/compare_page.h"
-#include "render/variance_plots.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +12,6 @@
 
 #define PAGE "sweep_comparison_report.html"
 #define MOST_SIDES 16
-/* Rows of a table of the page before "show all". */
-#define SHOWN_ROWS 20
 
 struct compare_command {
 	struct cli_comparing c;
@@ -258,197 +253,6 @@ static int compare(struct compare_command *cmd)
 	return -1;
 }
 
-/* ---- the page */
-
-/* Tables of the page in their order; those of many rows per configuration are in the workbook. */
-static const struct {
-	enum tw_compare_table table;
-	const char *heading, *text;
-} on_page[] = {
-	{ TW_COMPARISON_SUMMARY, "What Is Compared", NULL },
-	{ TW_CONFIGURATION_CHANGES, "Configurations", NULL },
-	{ TW_TIMELINE_CHANGES, "Timeline",
-	  "Computing, communication and copies that nothing hides and idle time make up the total. "
-	  "What is faster leaves more idle time in the same total: that is no loss." },
-	{ TW_OPERATION_CHANGES, "Operations", NULL },
-	{ TW_KERNEL_CHANGES, "Kernels", NULL },
-	{ TW_COLLECTIVE_CHANGES, "Collectives", NULL },
-	{ TW_TIMELINE_BY_CONFIGURATION, "Timeline by Configuration", NULL },
-};
-#define ON_PAGE (sizeof(on_page) / sizeof(on_page[0]))
-
-static size_t list_page_tables(const struct compare_command *cmd, struct tw_page_table *list)
-{
-	size_t count = 0, i;
-
-	for (i = 0; i < ON_PAGE; i++) {
-		const struct trawl_table *table = cmd->tables[on_page[i].table];
-		size_t verdict = table ? tw_table_column(table, "verdict") : 0;
-
-		if (!table || !trawl_table_rows(table) ||
-		    (on_page[i].table == TW_CONFIGURATION_CHANGES && trawl_table_rows(table) < 2))
-			continue;
-		list[count++] = (struct tw_page_table){
-			on_page[i].heading, on_page[i].text, table,
-			verdict < trawl_table_columns(table) ? verdict : SIZE_MAX, SHOWN_ROWS
-		};
-	}
-	return count;
-}
-
-static const char *const picture_headings[TW_VARIANCE_PLOTS] = {
-	[TW_PLOT_THREADS] = "Variance by Thread Count",
-	[TW_PLOT_CHANNELS] = "Variance by Channel Count",
-	[TW_PLOT_RANKS] = "Variance by Rank",
-	[TW_PLOT_VIOLINS] = "Variance Distribution (Violin Plots)",
-	[TW_PLOT_INTERACTION] = "Thread-Channel Interaction",
-};
-
-/* Of sweeps: pictures that the stage before has drawn. */
-static size_t list_pictures(const struct compare_command *cmd, struct tw_str paths[2][5],
-			    struct tw_page_pictures *list)
-{
-	size_t side, i;
-
-	if (cmd->sides[0].kind != CLI_SIDE_SWEEP || cmd->sides[1].kind != CLI_SIDE_SWEEP)
-		return 0;
-	for (i = 0; i < TW_VARIANCE_PLOTS; i++) {
-		list[i] = (struct tw_page_pictures){ .heading = picture_headings[i] };
-		for (side = 0; side < 2; side++) {
-			struct tw_str *path = &paths[side][i];
-			struct tw_str name;
-
-			tw_str_init(&name, trawl_allocator_default());
-			tw_str_addf(&name, "plots/%s.png", tw_variance_plot_names[i]);
-			tw_sweep_analysis_path(&cmd->sides[side].sweep,
-					       name.failed ? "plots" : name.ptr, path);
-			tw_str_release(&name);
-			list[i].paths[side] = path->failed ? NULL : path->ptr;
-		}
-	}
-	return TW_VARIANCE_PLOTS;
-}
-
-/* "Data Files Information": what kinds of data each side has. */
-static void describe_files(const struct cli_side *s, struct tw_str lines[4], const char *list[5])
-{
-	size_t count = 0;
-
-	tw_str_addf(&lines[count++], "%s: %s", cli_side_what(s), s->name.ptr);
-	if (s->kind == CLI_SIDE_SWEEP)
-		tw_str_addf(&lines[count++], "%zu configuration%s", s->sweep.count,
-			    s->sweep.count == 1 ? "" : "s");
-	tw_str_addf(&lines[count++], "%zu %s%s of ranks%s%s%s", s->reports,
-		    s->traces ? "trace" : "report", s->reports == 1 ? "" : "s",
-		    s->rank_list.len ? " (" : "", s->rank_list.len ? s->rank_list.ptr : "",
-		    s->rank_list.len ? ")" : "");
-	if (s->collective_reports && !s->traces)
-		tw_str_addf(&lines[count++], "%zu report%s of collectives", s->collective_reports,
-			    s->collective_reports == 1 ? "" : "s");
-	list[count] = NULL;
-	while (count--)
-		list[count] = lines[count].failed ? "" : lines[count].ptr;
-}
-
-struct page_texts {
-	struct tw_str files[2][4], pictures[2][5], html, told;
-};
-
-static void texts_init(struct page_texts *t)
-{
-	struct tw_str *all = &t->files[0][0];
-	size_t i;
-
-	for (i = 0; i < sizeof(*t) / sizeof(*all); i++)
-		tw_str_init(&all[i], trawl_allocator_default());
-}
-
-static void texts_release(struct page_texts *t)
-{
-	struct tw_str *all = &t->files[0][0];
-	size_t i;
-
-	for (i = 0; i < sizeof(*t) / sizeof(*all); i++)
-		tw_str_release(&all[i]);
-}
-
-static int render_page(const struct compare_command *cmd, struct page_texts *t,
-		       struct trawl_error *err)
-{
-	struct tw_page_table tables[ON_PAGE];
-	struct tw_page_pictures pictures[TW_VARIANCE_PLOTS];
-	const char *files[2][5], *lines[TW_ANSWER_LINES];
-	struct tw_compare_page page = {
-		.labels = { cmd->side_labels[0], cmd->side_labels[1] },
-		.directories = { cmd->sides[0].name.ptr, cmd->sides[1].name.ptr },
-		.lines = lines,
-		.line_count = cmd->answer.count,
-		.tables = tables,
-		.pictures = pictures,
-		.files = files[0],
-		.other_files = files[1],
-	};
-	size_t i;
-
-	for (i = 0; i < cmd->answer.count; i++)
-		lines[i] = cmd->answer.lines[i].ptr;
-	page.table_count = list_page_tables(cmd, tables);
-	page.picture_count = list_pictures(cmd, t->pictures, pictures);
-	page.title = page.picture_count ? "GEMM Kernel Variance - Sweep Comparison" :
-					  "Performance Comparison";
-	describe_files(&cmd->sides[0], t->files[0], files[0]);
-	describe_files(&cmd->sides[1], t->files[1], files[1]);
-	return tw_render_compare_page(&page, &t->html, &t->told, err);
-}
-
-static int write_text(const struct tw_str *text, const char *path, struct trawl_error *err)
-{
-	struct tw_sink *sink;
-	int status = tw_sink_open(&sink, path, trawl_allocator_default(), err);
-
-	if (status)
-		return status;
-	tw_sink_write(sink, text->ptr, text->len);
-	return tw_sink_commit(sink, err);
-}
-
-static void tell_lines(const struct tw_str *told)
-{
-	const char *p = told->len ? told->ptr : "";
-
-	while (*p) {
-		size_t len = strcspn(p, "\n");
-
-		cli_message("%.*s", (int)len, p);
-		p += len + (p[len] == '\n');
-	}
-}
-
-static int write_page(const struct compare_command *cmd, bool *lacking)
-{
-	const char *path = cmd->reporting.common.output ? cmd->reporting.common.output : PAGE;
-	struct page_texts texts;
-	struct trawl_error err;
-	int status;
-
-	texts_init(&texts);
-	status = render_page(cmd, &texts, &err);
-	if (!status)
-		status = texts.html.failed ? trawl_error_set(&err, TRAWL_ENOMEM, "out of memory") :
-					     write_text(&texts.html, path, &err);
-	if (status) {
-		cli_fail(&err);
-	} else {
-		*lacking |= texts.told.len != 0;
-		if (!cmd->reporting.common.quiet) {
-			tell_lines(&texts.told);
-			cli_message("page written to %s", path);
-		}
-	}
-	texts_release(&texts);
-	return status ? CLI_FAILED : CLI_DONE;
-}
-
 /* ---- the workbook */
 
 struct workbook {
@@ -477,7 +281,7 @@ static int add_report_tables(const struct compare_command *cmd, struct workbook 
 	status = tw_compare_reports(sides, cmd->side_count, cmd->sheets, w->sheets, &w->sheet_count,
 				    &told, trawl_allocator_default(), err);
 	if (!status && !cmd->reporting.common.quiet)
-		tell_lines(&told);
+		cli_tell_lines(&told);
 	tw_str_release(&told);
 	for (i = 0; i < w->sheet_count && !status; i++)
 		w->list[w->count++] = w->sheets[i];
@@ -626,7 +430,10 @@ static int compare_two(struct compare_command *cmd)
 	if (status >= 0)
 		return status;
 	/* What was found is printed also where it cannot be written. */
-	written = write_page(cmd, &incomplete);
+	written = cli_write_comparison_page(
+		cmd->sides, cmd->tables, &cmd->answer,
+		cmd->reporting.common.output ? cmd->reporting.common.output : PAGE,
+		cmd->reporting.common.quiet, &incomplete);
 	if (written == CLI_DONE && cmd->xlsx)
 		written = write_workbook(cmd);
 	status = print_result(cmd);

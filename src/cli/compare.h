@@ -69,6 +69,15 @@ void cli_side_release(struct cli_side *side);
 
 const char *cli_side_what(const struct cli_side *side);
 
+/* ---- compare_page.c */
+
+/* *lacking: something of it is there and cannot be read, which is told. */
+int cli_write_comparison_page(const struct cli_side sides[2], struct trawl_table *const *tables,
+			      const struct tw_answer *answer, const char *path, bool quiet,
+			      bool *lacking);
+/* A message for each line. */
+void cli_tell_lines(const struct tw_str *told);
+
 /* ---- compare_summary.c: the answer, then the tables as far as they fit a screen */
 void cli_summarise_comparison(const struct tw_changes *changes, const struct tw_answer *answer,
 			      const char *const labels[2], unsigned width, bool colour,
