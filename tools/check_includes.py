@@ -42,7 +42,7 @@ ALLOWED = {
     "merge": "base io json data store trace derive analysis cluster ranks table",
     "book": "base io table render",
     "sweep": "base io json data store derive analysis findings table render ranks book",
-    "compare": "base io json table render ranks book sweep analysis",
+    "compare": "base io json store table render ranks book sweep analysis",
     "cluster": "base",
     "mpi": "cluster",
     "cli": None,  # all
