@@ -78,9 +78,9 @@ const char *const tw_compare_style[] = {
 	"tbody th { font-weight: normal; }",
 	"tbody tr { background: var(--card); }",
 	"tbody tr:nth-child(even) { background: var(--stripe); }",
-	"th.text, td.text { min-width: 5rem; max-width: 26rem; overflow-wrap: anywhere; }",
-	".data tbody th.text { min-width: 8rem; position: sticky; left: 0; background: inherit; }",
-	".data th:has(details), .data td:has(details) { min-width: 14rem; }",
+	"th.text, td.text { min-width: 5.5rem; max-width: 26rem; overflow-wrap: anywhere; }",
+	"thead th.wide { min-width: 14rem; }",
+	".data tbody th.text { position: sticky; left: 0; background: inherit; }",
 	".n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }",
 	"thead .n { white-space: normal; }",
 	"tbody tr.better { background: var(--better-back); }",
@@ -118,7 +118,7 @@ const char *const tw_compare_style[] = {
 	"  h2 { font-size: 1.15rem; }",
 	"  .pair, .files { grid-template-columns: minmax(0, 1fr); }",
 	"  th.text, td.text { max-width: 15rem; }",
-	"  .data tbody th.text, .data th:has(details) { min-width: 7rem; max-width: 9rem; }",
+	"  thead th.wide:first-child { min-width: 9rem; }",
 	"}",
 	"@media print {",
 	"  body { background: none; padding: 0; font-size: 11px; }",
@@ -132,4 +132,4 @@ const char *const tw_compare_style[] = {
 
 const size_t tw_compare_style_lines = 126;
 
-const char tw_compare_style_hash[] = "sha256-WzWPm57Slym8dPa66a3FM2e4K7mvNIo8ohaMNp5mJYo=";
+const char tw_compare_style_hash[] = "sha256-v2ycJOfE6X4SnA9IUmlH0o1Lwi6Pa4LZcfwAO7eoRlo=";

@@ -12,6 +12,8 @@
 #define PICTURE_LIMIT ((size_t)16 << 20)
 /* A text that takes more cells is shown in short, and whole when one opens it. */
 #define TEXT_CELLS 72
+/* A column with longer ones is given room. */
+#define WIDE_CELLS 20
 
 static void add(struct tw_str *out, const char *html)
 {
@@ -129,6 +131,21 @@ static bool is_number(const struct trawl_table *table, size_t column)
 	return tw_column_is_number(trawl_table_column(table, column));
 }
 
+/* Whether a column has a text that takes a line of its own on a phone. */
+static bool is_wide(const struct trawl_table *table, size_t column)
+{
+	size_t rows = trawl_table_rows(table), r;
+
+	for (r = 0; r < rows && !is_number(table, column); r++) {
+		struct trawl_cell cell = trawl_table_cell(table, r, column);
+
+		if (cell.state == TRAWL_CELL_VALUE &&
+		    tw_text_width(cell.text, cell.text_len) > WIDE_CELLS)
+			return true;
+	}
+	return false;
+}
+
 static void add_header(const struct trawl_table *table, struct tw_str *out)
 {
 	size_t columns = trawl_table_columns(table), c;
@@ -142,7 +159,9 @@ static void add_header(const struct trawl_table *table, struct tw_str *out)
 		tw_str_clear(&text);
 		tw_header_with_unit(&text, column);
 		tw_str_addf(out, "<th scope=\"col\" class=\"%s\" title=\"",
-			    is_number(table, c) ? "n" : "text");
+			    is_number(table, c) ? "n" :
+			    is_wide(table, c)	? "text wide" :
+						  "text");
 		add_text(out, column->meaning ? column->meaning : "");
 		add(out, "\">");
 		tw_escape_html(out, text.ptr ? text.ptr : "", text.len);
