@@ -11,7 +11,9 @@ RATIOS = ["ratio", "value", "target", "verdict"]
 
 
 class Sample:
-    """A finished program: wall seconds, those in its own code, peak memory, what it printed."""
+    """A finished program: wall seconds, those in its own code, peak memory, what it printed; cpu:
+    seconds in it, in the system for it, and in the programs that it ran."""
+    cpu = 0.0
 
     def __init__(self, seconds, user, peak, out, err):
         self.seconds, self.user, self.peak, self.out, self.err = seconds, user, peak, out, err
@@ -34,7 +36,9 @@ def run(command, env=None, discard=False):
     if process.returncode != 0:
         sys.exit(f"bench: {' '.join(str(c) for c in command)}: exit {process.returncode}\n"
                  f"{texts[1][-2000:]}")
-    return Sample(seconds, usage.ru_utime, usage.ru_maxrss * 1024, *texts)
+    sample = Sample(seconds, usage.ru_utime, usage.ru_maxrss * 1024, *texts)
+    sample.cpu = usage.ru_utime + usage.ru_stime
+    return sample
 
 
 class Bench:

@@ -23,6 +23,7 @@ trawl_dependency(ZSTD zstd.h zstd libzstd-dev)
 trawl_dependency(XLSXWRITER xlsxwriter.h xlsxwriter libxlsxwriter-dev)
 trawl_dependency(SQLITE sqlite3.h sqlite3 libsqlite3-dev)
 trawl_dependency(ZIP zip.h zip libzip-dev)
+trawl_dependency(EXPAT expat.h expat libexpat1-dev)
 trawl_dependency(CMARK_GFM cmark-gfm.h cmark-gfm libcmark-gfm-dev)
 trawl_dependency(CMARK_GFM_EXTENSIONS cmark-gfm-core-extensions.h cmark-gfm-extensions
 	libcmark-gfm-extensions-dev)

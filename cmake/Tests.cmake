@@ -47,6 +47,15 @@ if(build_tests)
 		add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
 	endforeach()
 
+	# Programs that tests in Python run, for what no command shows.
+	file(GLOB tool_sources CONFIGURE_DEPENDS tests/tools/*.c)
+	foreach(source ${tool_sources})
+		get_filename_component(name ${source} NAME_WE)
+		trawl_program(${name} ${source})
+		set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+			"${CMAKE_BINARY_DIR}/tools")
+	endforeach()
+
 	# C callers see public headers and the library alone.
 	file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
 	foreach(source ${example_sources})

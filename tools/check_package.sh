@@ -20,7 +20,7 @@ field() {
 	dpkg-deb -f "$deb" "$1"
 }
 [ "$(field Package)" = trawl ] || bad "the package is named '$(field Package)'"
-for library in libc6 libisal2 libzstd1 libxlsxwriter libzip4 libsqlite3-0 libcmark-gfm; do
+for library in libc6 libisal2 libzstd1 libxlsxwriter libzip4 libexpat1 libsqlite3-0 libcmark-gfm; do
 	case "$(field Depends)" in
 	*"$library"*) ;;
 	*) bad "Depends lacks $library: $(field Depends)" ;;

@@ -1,5 +1,8 @@
 #include "base/scan.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 /* Scalar continuation of tw_scan_nested from inside or outside a string. */
 static const char *scan_nested_slow(const char *p, const char *end, size_t depth, bool in_string)
 {
@@ -184,4 +187,42 @@ const char *tw_parse_real(const char *p, double *value)
 	if (d.negative)
 		*value = -*value;
 	return p;
+}
+
+/* Digits without a point and an exponent: the same number in any locale. */
+static double exact_real(const char *text, size_t len)
+{
+	char out[96];
+	size_t used = 0, i = 0;
+	bool behind_point = false;
+	long exponent = 0;
+
+	for (; i < len && text[i] != 'e' && text[i] != 'E'; i++) {
+		if (text[i] == '.') {
+			behind_point = true;
+			continue;
+		}
+		out[used++] = text[i];
+		exponent -= behind_point;
+	}
+	if (i < len)
+		exponent += strtol(text + i + 1, NULL, 10);
+	snprintf(out + used, sizeof(out) - used, "e%ld", exponent);
+	return strtod(out, NULL);
+}
+
+bool tw_text_real(const char *text, size_t len, double *value)
+{
+	char copy[64] = ""; /* tw_parse_real() looks at eight bytes at once */
+	struct decimal d;
+
+	if (!len || len > sizeof(copy) - 9)
+		return false;
+	memcpy(copy, text, len);
+	if (tw_parse_real(copy, value) != copy + len)
+		return false;
+	parse_decimal(copy, &d);
+	if (d.digits >= (uint64_t)1 << 53 || d.exponent < -22 || d.exponent > 22)
+		*value = exact_real(copy, len);
+	return true;
 }

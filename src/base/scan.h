@@ -124,4 +124,10 @@ const char *tw_parse_time_ns(const char *p, int64_t *ns);
 /* The number at p as a double, correct to the last bit or two; NULL when there is none. */
 const char *tw_parse_real(const char *p, double *value);
 
+/*
+ * A text of up to 55 bytes that is one number and nothing else, no blanks either, as the double
+ * that is nearest to it; it need not end in any way.
+ */
+bool tw_text_real(const char *text, size_t len, double *value);
+
 #endif

@@ -5,7 +5,11 @@
  *
  * Numbers of a workbook come as the shortest text that reads back to the same double, whole ones
  * without a point; booleans as True and False; formulas as the value that was stored with them;
- * dates as their numbers.  A sheet is read when it is first asked for; one thread at a time.
+ * errors as their text (#DIV/0!); dates as their numbers.  The header is the first row that has a
+ * cell.  A sheet is read when it is first asked for; one thread at a time.
+ *
+ * What is read is bounded, and a file that is beyond it TRAWL_EFORMAT: 1 GB of a part of a workbook
+ * or of a CSV file, 2^26 cells of a sheet, of which more than a few must hold something.
  */
 #ifndef TW_BOOK_BOOK_H
 #define TW_BOOK_BOOK_H
@@ -29,6 +33,10 @@ int tw_book_of_tables(struct tw_book **out, const char *name,
 		      const struct trawl_table *const *tables, size_t count,
 		      const struct trawl_allocator *allocator,
 		      struct trawl_error *err) TRAWL_MUST_CHECK;
+/* A workbook as bytes, which the caller keeps until the book is freed. */
+int tw_book_of_bytes(struct tw_book **out, const char *name, const char *bytes, size_t len,
+		     const struct trawl_allocator *allocator,
+		     struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_book_free(struct tw_book *book);
 
 /* Its path, or the name of tables. */
@@ -37,7 +45,8 @@ size_t tw_book_sheets(const struct tw_book *book);
 const char *tw_book_sheet_name(const struct tw_book *book, size_t index);
 /*
  * The sheet of a name (case counts), *sheet NULL when there is none.  It belongs to the book.  A
- * sheet that is damaged is TRAWL_EFORMAT; others of the book can still be read.
+ * sheet that is damaged, or one of two that have the name, is TRAWL_EFORMAT; others of the book can
+ * still be read.  A sheet without cells has no columns.
  */
 int tw_book_sheet(struct tw_book *book, const char *name, const struct tw_csv **sheet,
 		  struct trawl_error *err) TRAWL_MUST_CHECK;

@@ -174,7 +174,7 @@ static void tell_merged(struct cli_sweep_made *made, const struct tw_merge *merg
 {
 	size_t i;
 
-	for (i = 0; i < merge->count; i++) {
+	for (i = 0; i < merge->file_count; i++) {
 		const struct tw_merged *rank = &merge->ranks[i];
 
 		if (tw_merged_is_in(rank))
@@ -205,6 +205,7 @@ static int merge(struct cli_sweep_made *made, struct tw_rank_set *set,
 		.max_memory = made->max_memory,
 		.block_size = cli_block_size(),
 		.most_ranks = -1,
+		.align = made->of->align,
 		.visit = load ? visit_trace : NULL,
 		.visit_context = &visit,
 		.progress = tell_progress,
@@ -317,7 +318,8 @@ static void tell_job(struct cli_sweep_made *made)
 				    path, rank->name_rank, rank->rank);
 		made->incomplete |= rank->state != TW_RANK_READ;
 	}
-	if (job->missing_count) {
+	/* Unless only some were asked for. */
+	if (job->missing_count && !made->of->filter.rank_count) {
 		tw_str_addf(&made->told, "%s: no trace of rank%s ", made->point->name,
 			    job->missing_count == 1 ? "" : "s");
 		cli_add_rank_list(&made->told, job->missing, job->missing_count);
@@ -352,7 +354,7 @@ static int write_collectives(struct cli_sweep_made *made, struct trawl_table **t
 	struct tw_str path;
 	int status;
 
-	if (comms) {
+	if (comms && trawl_table_rows(comms)) {
 		made->comms = copy_table(comms);
 		if (!made->comms)
 			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
@@ -379,7 +381,7 @@ static void make_collectives(struct cli_sweep_made *made)
 	size_t count = 0;
 
 	if (!tables || tw_matches_build(&matches, &made->job, a) ||
-	    tw_clocks_measure(&clocks, &made->job, &matches, TW_ALIGN_AUTO, a))
+	    tw_clocks_measure(&clocks, &made->job, &matches, made->of->align, a))
 		fail_memory(made);
 	else if (tw_ranks_tables_make(&in, made->threads, tables, &count, &err) ||
 		 write_collectives(made, tables, count, &err))
@@ -480,6 +482,32 @@ static void make_one(void *context, size_t i)
 	cli_sweep_make(&made[i]);
 }
 
+/* With --strict, the first thing that is odd in a trace or not there. */
+static int strict_status(const struct cli_sweep *s, const struct cli_sweep_made *made)
+{
+	size_t i, k;
+
+	if (!s->common.strict)
+		return CLI_DONE;
+	for (i = 0; i < s->sweep.count; i++) {
+		const struct tw_job *job = &made[i].job;
+
+		for (k = 0; k < job->count; k++) {
+			if (job->ranks[k].worst == TRAWL_NOTE)
+				continue;
+			cli_message("%s: not accepted with --strict: %s",
+				    job->set.files[job->ranks[k].file].path, job->ranks[k].message);
+			return CLI_FAILED;
+		}
+		if (made[i].incomplete) {
+			cli_message("%s: not accepted with --strict: something was left out",
+				    made[i].point->name);
+			return CLI_FAILED;
+		}
+	}
+	return CLI_DONE;
+}
+
 /* Lines, each as a message. */
 static void tell_lines(const struct tw_str *lines)
 {
@@ -523,7 +551,7 @@ int cli_sweep_make_all(const struct cli_sweep *s, unsigned makes, struct cli_swe
 		else if (made[i].incomplete && status == CLI_DONE)
 			status = CLI_INCOMPLETE;
 	}
-	return status;
+	return strict_status(s, made) ? CLI_FAILED : status;
 }
 
 const struct tw_rank *cli_sweep_job_rank(const struct cli_sweep_made *made, int64_t rank)

@@ -138,6 +138,27 @@ void tw_escape_csv(struct tw_str *out, const char *text, size_t len)
 		tw_str_add_char(out, '"');
 }
 
+void tw_escape_csv_exact(struct tw_str *out, const char *text, size_t len)
+{
+	/* A byte order mark at the beginning of a file is none of its text. */
+	bool quoted = len >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3);
+	size_t i;
+
+	for (i = 0; i < len && !quoted; i++)
+		quoted = text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r';
+	if (quoted)
+		tw_str_add_char(out, '"');
+	if (needs_apostrophe(text, len))
+		tw_str_add_char(out, '\'');
+	for (i = 0; i < len; i++) {
+		if (text[i] == '"')
+			tw_str_add_char(out, '"');
+		tw_str_add_char(out, text[i]);
+	}
+	if (quoted)
+		tw_str_add_char(out, '"');
+}
+
 /* --- terminal, Markdown, HTML ------------------------------------------------------------- */
 
 static const char *replace_terminal(const char *text, size_t at, size_t len)

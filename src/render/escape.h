@@ -26,6 +26,12 @@
  */
 void tw_escape_csv(struct tw_str *out, const char *text, size_t len);
 
+/*
+ * The same for a cell that came from a file and goes into another: quoted as needed, with the
+ * apostrophe, and otherwise byte for byte what it is.
+ */
+void tw_escape_csv_exact(struct tw_str *out, const char *text, size_t len);
+
 /* A line of a terminal: line feed and tab are \n and \t. */
 void tw_escape_terminal(struct tw_str *out, const char *text, size_t len);
 

@@ -5,6 +5,7 @@
 #ifndef TW_SWEEP_AGGREGATES_H
 #define TW_SWEEP_AGGREGATES_H
 
+#include "base/str.h"
 #include "book/book.h"
 #include "table/table.h"
 

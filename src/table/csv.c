@@ -137,12 +137,31 @@ int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, s
 	return status;
 }
 
+/* The micro sign, and the Greek letter that looks like it. */
+static size_t micro_len(const char *text)
+{
+	return !strncmp(text, "\xC2\xB5", 2) || !strncmp(text, "\xCE\xBC", 2) ? 2 : 0;
+}
+
+static bool same_header(const char *a, const char *b)
+{
+	while (*a || *b) {
+		size_t len = micro_len(a);
+
+		if (len != micro_len(b) || (!len && *a != *b))
+			return false;
+		a += len ? len : 1;
+		b += len ? len : 1;
+	}
+	return true;
+}
+
 size_t tw_csv_column(const struct tw_csv *csv, const char *header)
 {
 	size_t i;
 
 	for (i = 0; i < csv->columns; i++)
-		if (!strcmp(csv->cells[i], header))
+		if (same_header(csv->cells[i], header))
 			return i;
 	return TW_CSV_NO_COLUMN;
 }
@@ -156,15 +175,8 @@ const char *tw_csv_text(const struct tw_csv *csv, size_t row, size_t column)
 
 double tw_csv_number(const struct tw_csv *csv, size_t row, size_t column)
 {
-	const char *text = tw_csv_text(csv, row, column), *behind;
-	char copy[64] = "";
-	size_t len = strlen(text);
+	const char *text = tw_csv_text(csv, row, column);
 	double value;
 
-	/* tw_parse_real() looks at eight bytes at once. */
-	if (!len || len > sizeof(copy) - 9)
-		return NAN;
-	memcpy(copy, text, len);
-	behind = tw_parse_real(copy, &value);
-	return behind == copy + len ? value : (double)NAN;
+	return tw_text_real(text, strlen(text), &value) ? value : (double)NAN;
 }

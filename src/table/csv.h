@@ -23,7 +23,10 @@ struct tw_csv {
 int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
 		 const char *name, struct trawl_error *err) TRAWL_MUST_CHECK;
 
-/* The column with that header, TW_CSV_NO_COLUMN when there is none. */
+/*
+ * The first column with that header, TW_CSV_NO_COLUMN when there is none.  The micro sign (U+00B5)
+ * and the Greek letter (U+03BC) are the same in it: files have either.
+ */
 size_t tw_csv_column(const struct tw_csv *csv, const char *header);
 /* "" for a column or row that is not there. */
 const char *tw_csv_text(const struct tw_csv *csv, size_t row, size_t column);

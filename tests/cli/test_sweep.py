@@ -1,0 +1,226 @@
+"""trawl sweep: what lies in a sweep is found, and every stage's files are there."""
+import json
+import pathlib
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import Case, NCCL, document, kernel, launch, op, trawl
+
+TIMES = {(256, 28): 100, (256, 56): 90, (512, 28): 95, (512, 56): 80}
+
+
+def events(gemm_us, rank=0, collective=True, calls=4):
+    """`calls` matrix products of growing length, the last under a collective."""
+    out, at = [], 1000
+    for call in range(calls):
+        out += [op("aten::mm", at, 20, **{"External id": 10 + call,
+                                          "Input Dims": [[64, 32], [32, 16]],
+                                          "Input type": ["float", "float"],
+                                          "Input Strides": [[32, 1], [16, 1]],
+                                          "Concrete Inputs": ["", ""]}),
+                launch(at + 5, 4, 10 + call, **{"External id": 10 + call}),
+                kernel("gemm_kernel", at + 30, gemm_us + 5 * call + rank, 10 + call)]
+        at += gemm_us + 100
+    if collective:
+        out += [op("c10d::allreduce_", at - 78, 12, **{"External id": 90}),
+                launch(at - 75, 4, 90, **{"External id": 90}),
+                kernel(NCCL, at - 60, 80, 90, stream=9, **{
+                    "Collective name": "allreduce", "In msg nelems": 1024, "Out msg nelems": 1024,
+                    "Group size": 2, "dtype": "Float", "Process Group Name": "0",
+                    "Process Group Ranks": "[0, 1]", "Process Group Description": "default_pg"})]
+    return out
+
+
+class Sweep(Case):
+    def sweep(self, points=None, ranks=2, name="trace_step9.json", place=None, **keywords):
+        """A sweep of small traces, in a directory of its own."""
+        self._runs += 1
+        place = self.tmp / (place or f"sweep{self._runs}")
+        for threads, channels in points or TIMES:
+            for rank in range(ranks):
+                directory = place / f"{threads}thread/nccl_{channels}channels/torch_profiler" \
+                    / f"rank{rank}"
+                directory.mkdir(parents=True)
+                info = {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": ranks}}
+                (directory / name).write_text(document(
+                    events(TIMES[threads, channels], rank, **keywords), **info))
+        return place
+
+    def files(self, place):
+        return sorted(str(p.relative_to(place)) for p in place.rglob("*") if p.is_file())
+
+    def run_on(self, stage, place, *options, codes=(0,), **keywords):
+        result = trawl("sweep", stage, place, *options, timeout=120, **keywords)
+        self.assertAlive(result)
+        self.assertExit(result, *codes)
+        return result
+
+    # ---- reports
+
+    def test_reports_lie_where_the_layout_says(self):
+        place = self.sweep()
+        before = self.files(place)
+        self.run_on("report", place)
+        written = set(self.files(place)) - set(before)
+        for threads, channels in TIMES:
+            base = f"tracelens_analysis/{threads}thread"
+            self.assertIn(f"{base}/collective_reports/collective_{channels}ch.xlsx", written)
+            for rank in range(2):
+                self.assertIn(f"{base}/individual_reports/perf_{channels}ch_rank{rank}.xlsx",
+                              written)
+                self.assertIn("tracelens_analysis/comparisons/"
+                              f"compare_{channels}ch_rank{rank}_across_threads.xlsx", written)
+        self.assertTrue(set(before) <= set(self.files(place)), "traces are not moved")
+
+    def test_best_configuration_is_named(self):
+        result = self.run_on("report", self.sweep())
+        self.assertIn("Best: 512thread_56ch", result.out)
+
+    def test_second_run_gives_the_same(self):
+        place, out = self.sweep(), self.tmp / "out"
+        self.run_on("report", place, "-o", out)
+        first = {f: (out / f).read_bytes() for f in self.files(out)}
+        self.run_on("report", place, "-o", out, "-j", "1")
+        self.assertEqual(first, {f: (out / f).read_bytes() for f in self.files(out)})
+
+    def test_results_go_elsewhere(self):
+        place, out = self.sweep(), self.tmp / "else where"
+        before = {f: (place / f).stat().st_mtime_ns for f in self.files(place)}
+        self.run_on("report", place, "-o", out)
+        self.assertEqual(before, {f: (place / f).stat().st_mtime_ns for f in self.files(place)})
+        self.assertTrue((out / "tracelens_analysis/256thread/individual_reports"
+                         / "perf_28ch_rank0.xlsx").exists())
+
+    # ---- what is not there, or odd
+
+    def test_missing_rank_is_named(self):
+        place = self.sweep()
+        shutil.rmtree(place / "512thread/nccl_56channels/torch_profiler/rank1")
+        result = self.run_on("report", place, codes=(3,))
+        self.assertIn("512thread_56ch: nothing of rank 1", result.err)
+
+    def test_corrupt_trace_is_named(self):
+        place = self.sweep()
+        bad = place / "256thread/nccl_28channels/torch_profiler/rank1/trace_step9.json"
+        bad.write_bytes(b"\x00\x01\x02 no trace")
+        for stage in ("report", "merge", "all"):
+            result = self.run_on(stage, place, codes=(3,))
+            self.assertIn("rank1/trace_step9.json: left out", result.err)
+
+    def test_missing_configuration_is_named(self):
+        place = self.sweep(points=[(256, 28), (256, 56), (512, 28)])
+        result = self.run_on("report", place, codes=(3,))
+        self.assertIn("no configuration of 512 threads and 56 channels", result.err)
+
+    def test_interrupted_sweep(self):
+        """The run was ended: its directory has a log, and no traces."""
+        place = self.sweep(points=[(256, 28), (256, 56), (512, 28)])
+        half = place / "512thread/nccl_56channels"
+        half.mkdir(parents=True)
+        (half / "run_output.log").write_text("Traceback")
+        result = self.run_on("all", place, codes=(3,))
+        self.assertIn("512thread/nccl_56channels: no traces in it", result.err)
+        self.assertIn("Best: 256thread_56ch", result.out)
+
+    def test_one_configuration(self):
+        result = self.run_on("report", self.sweep(points=[(256, 28)]))
+        self.assertIn("there is no other to compare with", result.out)
+
+    def test_one_thread_count_has_no_comparisons(self):
+        place = self.sweep(points=[(256, 28), (256, 56)])
+        self.run_on("report", place)
+        self.assertFalse((place / "tracelens_analysis/comparisons").exists())
+
+    def test_no_collectives(self):
+        place = self.sweep(collective=False)
+        result = self.run_on("all", place)
+        self.assertIn("no collectives in it", result.err)
+        self.assertIn("Best:", result.out)
+
+    def test_names_with_blanks(self):
+        place = self.sweep(name="trace step 9.json", place="my sweep 'x' $(y)")
+        self.run_on("all", place)
+        self.assertTrue((place / "merged_traces/256thread_28ch_merged.json").exists())
+
+    def test_several_traces_of_a_rank(self):
+        """Of those that trainers name the latest step is taken, and said; none is touched."""
+        place = self.sweep(points=[(256, 28)])
+        rank = place / "256thread/nccl_28channels/torch_profiler/rank0"
+        old = (rank / "trace_step9.json").read_bytes()
+        (rank / "trace_step19.json").write_bytes(old)
+        (rank / "host_1.2.pt.trace.json").write_bytes(b"{}")
+        (rank / "zzz_trace.json").write_bytes(b"{}")
+        result = self.run_on("report", place)
+        self.assertRegex(result.err, r"rank 0 has 4 traces; taken is .*rank0/trace_step19\.json")
+        self.assertEqual((rank / "trace_step9.json").read_bytes(), old)
+
+    def test_ranks_have_their_exact_numbers(self):
+        """rank1 is not rank10, and rank1 above the sweep is no rank at all."""
+        place = self.sweep(points=[(256, 28)], ranks=11, place="rank1/sweep")
+        self.run_on("report", place)
+        reports = place / "tracelens_analysis/256thread/individual_reports"
+        self.assertEqual(len(list(reports.iterdir())), 11)
+
+    def test_filters(self):
+        place, out = self.sweep(), self.tmp / "out"
+        self.run_on("report", place, "-o", out, "--threads", "512", "--channels=28",
+                    "--ranks", "1-1")
+        self.assertEqual([f for f in self.files(out) if "individual" in f],
+                         ["tracelens_analysis/512thread/individual_reports/perf_28ch_rank1.xlsx"])
+        result = self.run_on("report", place, "-o", out, "--threads", "512,1024", codes=(3,))
+        self.assertIn("no configuration of 1024 threads", result.err)
+        for bad in ("x", "1-", "5-3", "1,,2", "99999999999", "-1"):
+            self.assertExit(trawl("sweep", "report", place, f"--ranks={bad}"), 2)
+
+    def test_no_sweep(self):
+        empty = self.tmp / "empty"
+        empty.mkdir()
+        self.assertIn("no configuration in",
+                      self.run_on("report", empty, codes=(1,)).err)
+        self.run_on("report", self.tmp / "absent", codes=(1,))
+        self.assertExit(trawl("sweep"), 2)
+        self.assertExit(trawl("sweep", "nonsense", empty), 2)
+        self.assertExit(trawl("sweep", "report"), 2)
+
+    def test_nothing_can_be_read(self):
+        place = self.sweep(points=[(256, 28)])
+        for trace in place.rglob("*.json"):
+            trace.write_text("nothing")
+        result = self.run_on("report", place, codes=(1,))
+        self.assertIn("no trace in it could be read", result.err)
+
+    def test_strict(self):
+        place = self.sweep(points=[(256, 28)])
+        self.run_on("report", place, "--strict")
+        bad = place / "256thread/nccl_28channels/torch_profiler/rank1/trace_step9.json"
+        bad.write_text(bad.read_text()[:-40])
+        self.run_on("report", place, "--strict", codes=(1,))
+
+    # ---- merged timelines
+
+    def test_merged_timelines(self):
+        place = self.sweep()
+        self.run_on("merge", place)
+        for threads, channels in TIMES:
+            merged = json.loads((place / f"merged_traces/{threads}thread_{channels}ch_merged.json")
+                                .read_text())
+            names = {e["name"] for e in merged["traceEvents"] if e["ph"] == "X"}
+            self.assertIn("[R1] gemm_kernel", names)
+
+    def test_merged_as_by_the_command(self):
+        """Also where the traces are read once for everything."""
+        place = self.sweep(points=[(256, 28)])
+        one = self.tmp / "one.json"
+        self.assertExit(trawl("merge", place / "256thread/nccl_28channels/torch_profiler",
+                              "-o", one), 0)
+        for stage in ("merge", "all"):
+            out = self.tmp / stage
+            self.run_on(stage, place, "-o", out)
+            self.assertEqual((out / "merged_traces/256thread_28ch_merged.json").read_bytes(),
+                             one.read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()
