@@ -15,7 +15,7 @@ from support import (ROOT, Case, base_events, document, event, kernel, op, trace
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "report_ranks", "check", "model", "models", "platforms",
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
-                        "collectives", "merge", "sweep_plots")}
+                        "collectives", "merge", "sweep_plots", "sweep_variance")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -118,6 +118,27 @@ class Schema(Case):
         doc = json.loads(result.out)
         doc["tables"][0]["rows"][0][0] = "x"
         self.assertNotEqual(self.validate("sweep_plots", json.dumps(doc)), "")
+
+    def test_variance_fits(self):
+        place, made = self.tmp / "sweep", self.tmp / "made"
+        subprocess.run([tracegen(), "--ranks", "2", "--steps", "2", "-o", made], check=True,
+                       capture_output=True)
+        for rank in range(2):
+            run = place / f"256thread/nccl_28channels/torch_profiler/rank{rank}"
+            run.mkdir(parents=True)
+            shutil.move(next(made.glob(f"rank{rank}*")), run / "trace.json")
+        for stage in ("variance", "timestamps", "overlap"):
+            result = trawl("sweep", stage, place, "--format", "json")
+            self.assertExit(result, 0)
+            self.assertEqual(self.validate("sweep_variance", result.out), "")
+        doc = json.loads(result.out)
+        self.assertEqual(len(doc["tables"][0]["rows"]), 10)
+        doc["tables"][0]["rows"][0][0] = "256"
+        self.assertNotEqual(self.validate("sweep_variance", json.dumps(doc)), "")
+        empty = self.write("threads,channel,rank,kernel_name,max_duration_timestamp_ms\n", "t.csv")
+        result = trawl("sweep", "overlap", place, "--input-csv", empty, "--format", "json")
+        self.assertExit(result, 0)
+        self.assertEqual(self.validate("sweep_variance", result.out), "")
 
     def test_reports_fit(self):
         huge = [kernel("k", 1, 501120000000, None) for _ in range(40)]
