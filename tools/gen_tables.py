@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Turn data/*.tsv, data/nsys_rules/, data/replay.py and data/report.css into src/data/*.gen.c.
+"""Turn data/*.tsv, data/nsys_rules/, data/replay.py, data/report.css and data/compare.* into src/data/*.gen.c.
 
 usage: gen_tables.py [--check]
 
 Each table is one fact a line, its source last; lines that begin with # are comments. --check compares with
 what is there and changes nothing. Standard library only.
 """
+import base64
+import hashlib
 import os
 import re
 import sys
@@ -308,6 +310,27 @@ def report_style():
         f"\n}};\n\nconst size_t tw_report_style_lines = {len(lines)};\n"
 
 
+def page_part(name, file, never):
+    """A file that stands inside a page as it is, by lines, and the hash that lets it."""
+    with open(os.path.join(ROOT, "data", file), encoding="utf-8") as f:
+        whole = f.read().replace("\t", "  ")
+    if any(word in whole for word in never):
+        sys.exit(f"data/{file}: it stands inside a page, and loads nothing")
+    lines = whole.split("\n")[:-1]
+    digest = hashlib.sha256(("\n" + whole).encode()).digest()
+    return f"const char *const tw_{name}[] = {{\n" + "\n".join(f"\t{text(line)}," for line in lines) + \
+        f"\n}};\n\nconst size_t tw_{name}_lines = {len(lines)};\n\n" \
+        f"const char tw_{name}_hash[] = \"sha256-{base64.b64encode(digest).decode()}\";\n"
+
+
+def compare_style():
+    return page_part("compare_style", "compare.css", ("</", "url(", "@import"))
+
+
+def compare_script():
+    return page_part("compare_script", "compare.js", ("</", "<!--", "innerHTML", "eval(", "fetch(", "import("))
+
+
 NSYS_RULES = ("pithtrain", "megatron", "nemo", "pytorch", "torchtitan")  # the default first; of equals the first
 
 
@@ -326,7 +349,8 @@ def nsys_rules():
         f"\n}};\n\nconst size_t tw_nsys_preset_count = {len(NSYS_RULES)};\n"
 
 
-SOURCES = {"replay_script": "replay.py", "report_style": "report.css", "nsys_rules": "nsys_rules/"}  # of what is no table
+SOURCES = {"replay_script": "replay.py", "report_style": "report.css", "compare_style": "compare.css",
+           "compare_script": "compare.js", "nsys_rules": "nsys_rules/"}  # of what is no table
 
 
 def main():
@@ -336,7 +360,8 @@ def main():
     stale = 0
     for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
-                 category_families, metrics_tags, op_arguments, replay_script, report_style, nsys_rules):
+                  category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
+                  compare_script, nsys_rules):
         name = make.__name__
         source = SOURCES.get(name, name + ".tsv")
         body = f"/* Made from data/{source} by tools/gen_tables.py. DO NOT EDIT. */\n" \

@@ -148,6 +148,7 @@ int cli_category(const struct cli_command *command, int argc, char **argv);
 int cli_check(const struct cli_command *command, int argc, char **argv);
 int cli_collectives(const struct cli_command *command, int argc, char **argv);
 int cli_merge(const struct cli_command *command, int argc, char **argv);
+int cli_compare(const struct cli_command *command, int argc, char **argv);
 int cli_model(const struct cli_command *command, int argc, char **argv);
 int cli_nsys(const struct cli_command *command, int argc, char **argv);
 int cli_platforms(const struct cli_command *command, int argc, char **argv);

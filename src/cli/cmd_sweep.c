@@ -51,18 +51,6 @@ const struct cli_command cli_sweep_stages[] = {
 	  "https://ui.perfetto.dev opens, and prints what is in them.\n\n"
 	  "  trawl sweep merge experiments/sweep_20251124_222204 --threads 256 --channels 28\n",
 	  cli_sweep_merge },
-	{ "sweep timeline", "DIR", "compute and communication in the steps of a trainer",
-	  "Reads rank_<RR>_metrics.jsonl in DIR, which the trainer writes, prints what ran when on\n"
-	  "each stream, with the overlap of compute and communication, and draws it into\n"
-	  "DIR/rank_<RR>_timeline.png.\n\n"
-	  "  trawl sweep timeline sweep/256thread/nccl_28channels --start-step 5 --num-steps 2\n",
-	  cli_sweep_timeline },
-	{ "sweep trials", "DIR", "which trials of a search for settings overlapped best",
-	  "Reads trial_<N>/trial_metrics.json of each trial in DIR that has a config.yaml, prints the\n"
-	  "best and the worst and how they compare with a baseline, and writes\n"
-	  "DIR/analysis_summary.json.\n\n"
-	  "  trawl sweep trials experiments/search --top-n 5 --baseline 0.01\n",
-	  cli_sweep_trials },
 	{ "sweep plots", "[DIR]", "pictures of how the time differences of operations are spread",
 	  "Draws what 'trawl sweep variance' found, top5_gemm_kernels_time_variance.csv or another\n"
 	  "such table, with gnuplot into tracelens_analysis/plots: variance_by_threads_boxplot.png,\n"
@@ -86,6 +74,18 @@ const struct cli_command cli_sweep_stages[] = {
 	  "  trawl sweep all experiments/sweep_20251124_222204\n"
 	  "  trawl sweep all experiments/sweep_20251124_222204 -o results --no-plots --max-memory 16G\n",
 	  cli_sweep_all },
+	{ "sweep timeline", "DIR", "compute and communication in the steps of a trainer",
+	  "Reads rank_<RR>_metrics.jsonl in DIR, which the trainer writes, prints what ran when on\n"
+	  "each stream, with the overlap of compute and communication, and draws it into\n"
+	  "DIR/rank_<RR>_timeline.png.\n\n"
+	  "  trawl sweep timeline sweep/256thread/nccl_28channels --start-step 5 --num-steps 2\n",
+	  cli_sweep_timeline },
+	{ "sweep trials", "DIR", "which trials of a search for settings overlapped best",
+	  "Reads trial_<N>/trial_metrics.json of each trial in DIR that has a config.yaml, prints the\n"
+	  "best and the worst and how they compare with a baseline, and writes\n"
+	  "DIR/analysis_summary.json.\n\n"
+	  "  trawl sweep trials experiments/search --top-n 5 --baseline 0.01\n",
+	  cli_sweep_trials },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 

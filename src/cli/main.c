@@ -82,6 +82,16 @@ const struct cli_command cli_commands[] = {
 	  cli_nsys },
 	{ "sweep", "STAGE DIR", "configurations of a training run side by side, in stages",
 	  "'trawl sweep' lists the stages.\n", cli_sweep },
+	{ "compare", "A B",
+	  "two sweeps, reports or traces: what got faster, what slower, and noise",
+	  "A (the baseline) and B are each a sweep, a report (perf_report.xlsx, a directory of CSV\n"
+	  "files), a trace, or the traces of one job. Writes a page, sweep_comparison_report.html in\n"
+	  "the current directory, with --xlsx a workbook, and prints a summary. A difference counts\n"
+	  "when it is over the noise of the ranks and over 1 %. With --fail-on the exit status is 4\n"
+	  "when the total time, or an item of 1 % of it, got worse by more than PERCENT. More than\n"
+	  "two reports go into a workbook.\n\n"
+	  "  trawl compare sweep_before sweep_after --label1 'ROCm 6.4' --label2 'ROCm 7.0'\n",
+	  cli_compare },
 	{ "replay", "DIR", "packages with which operations can be run again elsewhere",
 	  "DIR is the directory of an analysis. Writes\n"
 	  "DIR/replay_packages/<op>_replay_package.zip for each operation named, else for those\n"

@@ -354,7 +354,7 @@ static int write_collectives(struct cli_sweep_made *made, struct trawl_table **t
 	struct tw_str path;
 	int status;
 
-	if (comms) {
+	if (comms && trawl_table_rows(comms)) {
 		made->comms = copy_table(comms);
 		if (!made->comms)
 			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");

@@ -367,6 +367,15 @@ extern const char *const tw_report_style[];
 extern const size_t tw_report_style_lines;
 
 /*
+ * Style sheet and script of the page that compares, data/compare.css and data/compare.js, by
+ * lines.  The hashes, as a Content-Security-Policy has them, are of a line feed and then all lines,
+ * each with its line feed.
+ */
+extern const char *const tw_compare_style[], *const tw_compare_script[];
+extern const size_t tw_compare_style_lines, tw_compare_script_lines;
+extern const char tw_compare_style_hash[], tw_compare_script_hash[];
+
+/*
  * Whether `text` matches `pattern`, in which * stands for any text and letters match either
  * case.  The pattern is in lower case.
  */

@@ -1,7 +1,7 @@
 /*
  * A page that shows two sides next to each other and needs nothing else: its style, pictures and
- * the script that sorts its tables are inside; without the script it is whole too.  All text is
- * escaped here.
+ * the script that sorts and filters its tables are inside; without the script it is whole too.
+ * Nothing else runs in it and nothing is loaded.  All text is escaped here.
  */
 #ifndef TW_RENDER_COMPARE_PAGE_H
 #define TW_RENDER_COMPARE_PAGE_H
@@ -15,8 +15,8 @@ struct tw_page_table {
 	const char *heading;
 	const char *text; /* a paragraph below the heading, NULL: none */
 	const struct trawl_table *table;
-	size_t verdict; /* column whose text (better, worse, same, ...) colours the row, SIZE_MAX: none */
-	size_t shown; /* rows shown at first, further ones on demand; 0: all */
+	size_t verdict; /* column whose text colours the row (better, worse), SIZE_MAX: none */
+	size_t shown;	/* rows shown at first, further ones on demand; 0: all */
 };
 
 /* A picture of each side. */
@@ -27,6 +27,7 @@ struct tw_page_pictures {
 
 struct tw_compare_page {
 	const char *title;
+	const char *what; /* a side is: "Sweep", "Report", "Trace"; NULL: "Sweep" */
 	const char *labels[2],
 		*directories[2];  /* directories: base names, shown beside the labels */
 	const char *const *lines; /* the answer in sentences, first of all */
@@ -35,12 +36,15 @@ struct tw_compare_page {
 	size_t table_count;
 	const struct tw_page_pictures *pictures;
 	size_t picture_count;
-	const char *const
-		*files; /* "Data Files Information": lines of text for each side, NULL ends */
+	/* "Data Files Information": lines of text for each side, NULL ends; both NULL: no such part. */
+	const char *const *files;
 	const char *const *other_files;
 };
 
-/* Pictures that cannot be read are lines in `told`. */
+/*
+ * Appends the page to `out`.  Pictures that cannot be read are lines in `told`, each with a line
+ * feed.  TRAWL_ENOMEM.
+ */
 int tw_render_compare_page(const struct tw_compare_page *page, struct tw_str *out,
 			   struct tw_str *told, struct trawl_error *err) TRAWL_MUST_CHECK;
 

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "render/base64.h"
 #include "render/escape.h"
 
 #include <cmark-gfm-core-extensions.h>
@@ -125,26 +126,6 @@ static void heading_text(cmark_node *heading, struct tw_str *out)
 
 /* ---- pictures */
 
-static void add_base64(struct tw_str *out, const unsigned char *bytes, size_t len)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t i;
-
-	tw_str_reserve(out, (len + 2) / 3 * 4);
-	for (i = 0; i < len; i += 3) {
-		size_t left = len - i;
-		uint32_t group = (uint32_t)bytes[i] << 16;
-
-		group |= left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
-		group |= left > 2 ? bytes[i + 2] : 0;
-		tw_str_add_char(out, digits[group >> 18]);
-		tw_str_add_char(out, digits[group >> 12 & 63]);
-		tw_str_add_char(out, left > 1 ? digits[group >> 6 & 63] : '=');
-		tw_str_add_char(out, left > 2 ? digits[group & 63] : '=');
-	}
-}
-
 /* A name that leads nowhere else. */
 static bool is_plain_png(const char *name)
 {
@@ -182,7 +163,7 @@ static void embed(cmark_node *image, const char *dir, struct anchors *list)
 	}
 	if (!status) {
 		tw_str_add_cstr(&url, DATA_PNG);
-		add_base64(&url, (const unsigned char *)bytes.ptr, bytes.len);
+		tw_add_base64(&url, (const unsigned char *)bytes.ptr, bytes.len);
 		if (!url.failed)
 			cmark_node_set_url(image, url.ptr);
 	} else {

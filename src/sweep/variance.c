@@ -175,6 +175,7 @@ static int keep_sheet(struct tw_variance *v, const struct tw_csv *gemm)
 struct candidate {
 	double diff_us;
 	size_t row;
+	bool has_time; /* the longest call is over 0 */
 };
 
 /* Largest difference first, of equals the earlier row. */
@@ -287,7 +288,8 @@ static int add_row(struct adding *a, const struct candidate *candidate, struct t
 					    v->allocator, err);
 
 	if (!status && !kernels.count) {
-		a->without_kernel++;
+		/* Calls without any GPU work are no loss. */
+		a->without_kernel += candidate->has_time;
 	} else if (!status && a->kept < v->top_k) {
 		rows = grow(v, v->rows, v->count, &v->capacity, sizeof(*rows));
 		if (rows)
@@ -315,7 +317,9 @@ static int add_rows(struct adding *a, struct trawl_error *err)
 		double diff = difference(a->gemm, &a->place, i);
 
 		if (isfinite(diff))
-			a->candidates[a->count++] = (struct candidate){ diff, i };
+			a->candidates[a->count++] = (struct candidate){
+				diff, i, tw_csv_number(a->gemm, i, a->place.max) > 0
+			};
 		else
 			a->without_times++;
 	}

@@ -22,7 +22,8 @@ struct tw_variance *tw_variance_new(size_t top_k, const struct trawl_allocator *
 void tw_variance_free(struct tw_variance *variance);
 /*
  * The rows of one report; the sheet is not needed afterwards.  Rows that have no times or name no
- * kernel are left out: a line for each kind in `told`, which the caller clears.  TRAWL_EFORMAT: a
+ * kernel are left out: a line for each kind in `told`, which the caller clears, but none for calls
+ * without GPU work.  TRAWL_EFORMAT: a
  * column is not there, so nothing could be taken from it.
  */
 int tw_variance_add(struct tw_variance *variance, int64_t threads, int64_t channels, int64_t rank,

@@ -1,0 +1,479 @@
+#include "compare/words.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Rows named in a sentence. */
+#define MOST_NAMED 3
+/* Longer names, such as those of templates, are cut. */
+#define NAME_LENGTH 60
+/* Calls that differ by more than this many percent: not the same work. */
+#define SAME_WORK_PERCENT 1
+
+/* ---- numbers and names */
+
+void tw_add_ms(struct tw_str *out, double ns)
+{
+	double ms = fabs(ns) / 1e6;
+	unsigned digits = ms >= 100 ? 1 : ms >= 1 ? 2 : ms >= 0.01 ? 4 : 6;
+
+	tw_str_add_real_fixed(out, ms, digits);
+	tw_str_add_cstr(out, " ms");
+}
+
+void tw_add_percent(struct tw_str *out, double percent)
+{
+	double size = fabs(percent);
+
+	tw_str_add_real_fixed(out, size,
+			      size >= 99.95 ? 0 :
+			      size >= 0.95  ? 1 :
+			      size >= 0.01  ? 2 :
+					      4);
+	tw_str_add_cstr(out, " %");
+}
+
+static const char *name_of(const struct tw_changes *changes, const struct tw_change *c)
+{
+	return tw_pool_text(&changes->samples->texts, c->name, NULL);
+}
+
+/* For people: the parts of a collective's name with blanks between them. */
+static void add_name(struct tw_str *out, const struct tw_changes *changes,
+		     const struct tw_change *c)
+{
+	const char *name = name_of(changes, c);
+	size_t len = strlen(name), cut = len, i;
+
+	if (len > NAME_LENGTH)
+		for (cut = NAME_LENGTH - 3; cut && ((unsigned char)name[cut] & 0xc0) == 0x80; cut--)
+			;
+	for (i = 0; i < cut; i++)
+		tw_str_add_char(out, name[i] == TW_KEY_SEPARATOR ? ' ' : name[i]);
+	if (cut < len)
+		tw_str_add_cstr(out, "...");
+}
+
+/* ---- why */
+
+static void add_noise(struct tw_str *out, const struct tw_change *c)
+{
+	double apart = fabs(c->ns[1] - c->ns[0]);
+
+	if (!(c->noise_ns > 0)) {
+		tw_str_add_cstr(out, "the ranks of each side agree");
+		return;
+	}
+	if (apart / c->noise_ns < 1000) {
+		tw_str_add_real_fixed(out, apart / c->noise_ns, 1);
+		tw_str_add_cstr(out, " x the noise of the ranks (");
+	} else {
+		tw_str_add_cstr(out, "far over the noise of the ranks (");
+	}
+	tw_add_ms(out, c->noise_ns);
+	tw_str_add_char(out, ')');
+}
+
+static void add_one_side(struct tw_str *out, const struct tw_change *c)
+{
+	if (c->ranks[0] && c->ranks[1])
+		tw_str_add_cstr(out, "in no configuration on both sides");
+	else
+		tw_str_addf(out, "not in the %s", c->ranks[0] ? "test" : "baseline");
+}
+
+void tw_change_why(const struct tw_changes *changes, const struct tw_change *c, struct tw_str *out)
+{
+	(void)changes;
+	switch (c->judged.why) {
+	case TW_WHY_EQUAL:
+		tw_str_add_cstr(out, "no difference");
+		break;
+	case TW_WHY_NOISE:
+		tw_str_add_cstr(out, "within the noise of the ranks (");
+		tw_add_ms(out, c->noise_ns);
+		tw_str_add_char(out, ')');
+		break;
+	case TW_WHY_SMALL:
+		tw_str_addf(out, "below %d %% of the baseline", TW_SAME_BELOW_PERCENT);
+		break;
+	case TW_WHY_SMALL_OF_TOTAL:
+		tw_str_addf(out, "below 0.%d %% of the total time", TW_SAME_BELOW_TOTAL_PERMILLE);
+		break;
+	case TW_WHY_OVER_NOISE:
+		add_noise(out, c);
+		break;
+	case TW_WHY_NO_NOISE:
+		tw_str_addf(out, "over %d %%; of one value a side noise is not known",
+			    TW_SAME_BELOW_PERCENT);
+		break;
+	case TW_WHY_ONE_SIDE:
+		add_one_side(out, c);
+		break;
+	case TW_WHY_TOTAL:
+		tw_str_add_cstr(out, c->ns[1] > c->ns[0] ?
+					     "more idle, but total_time is not worse" :
+					     "less idle, but total_time is worse");
+		break;
+	}
+	if (c->better + c->worse)
+		tw_str_addf(out, "; better in %zu, worse in %zu of %zu", c->better, c->worse,
+			    c->configs);
+	if (c->calls[0] >= 0 && c->calls[1] >= 0 && c->calls[0] != c->calls[1])
+		tw_str_addf(out, "%s; calls %lld -> %lld", c->by_call ? ", per call" : "",
+			    (long long)c->calls[0], (long long)c->calls[1]);
+	else if (c->by_call)
+		tw_str_add_cstr(out, "; per call");
+}
+
+/* ---- the answer */
+
+static struct tw_str *next_line(struct tw_answer *answer)
+{
+	return &answer->lines[answer->count++];
+}
+
+static void add_over(struct tw_str *out, const struct tw_changes *changes,
+		     const struct tw_change *total)
+{
+	if (changes->common > 1)
+		tw_str_addf(out, "over %zu configurations (geometric mean)", changes->common);
+	else if (total->ranks[0] > 1 || total->ranks[1] > 1)
+		tw_str_addf(out, "median of %zu rank%s", total->ranks[1],
+			    total->ranks[1] == 1 ? "" : "s");
+}
+
+static void say_total(const struct tw_changes *changes, const struct tw_change *total,
+		      const char *const labels[2], struct tw_answer *answer)
+{
+	struct tw_str *out = next_line(answer);
+	double faster = tw_change_faster(total);
+
+	if (total->judged.verdict == TW_SAME) {
+		tw_str_addf(out, "%s and %s take the same time: ", labels[1], labels[0]);
+	} else {
+		tw_str_addf(out, "%s is ", labels[1]);
+		tw_add_percent(out, faster);
+		tw_str_addf(out, " %s than %s: ",
+			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
+	}
+	tw_add_ms(out, total->ns[1]);
+	tw_str_add_cstr(out, " instead of ");
+	tw_add_ms(out, total->ns[0]);
+	tw_str_add_cstr(out, " of total time");
+	if (changes->common > 1 || total->ranks[0] > 1 || total->ranks[1] > 1) {
+		tw_str_add_cstr(out, ", ");
+		add_over(out, changes, total);
+	}
+	tw_str_add_cstr(out, "; ");
+	tw_change_why(changes, total, out);
+	tw_str_add_char(out, '.');
+}
+
+/* The parts that make up the total without overlapping. */
+static const struct {
+	const char *type, *label;
+} whole[] = {
+	{ "computation_time", "computing" },
+	{ "exposed_comm_time", "communication that nothing hides" },
+	{ "exposed_memcpy_time", "copies that nothing hides" },
+	{ "idle_time", "idle time" },
+};
+
+static double apart_of(const struct tw_change *c)
+{
+	double from = isnan(c->ns[0]) ? 0 : c->ns[0], to = isnan(c->ns[1]) ? 0 : c->ns[1];
+
+	return to - from;
+}
+
+/* The item that moved most in the direction of `sign`; NULL: none did. */
+static const struct tw_change *most_moved(const struct tw_change_list *list, double sign)
+{
+	const struct tw_change *most = NULL;
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].judged.verdict != TW_SAME &&
+		    apart_of(&list->items[i]) * sign > 0 &&
+		    (!most || apart_of(&list->items[i]) * sign > apart_of(most) * sign))
+			most = &list->items[i];
+	return most;
+}
+
+static void add_moved(struct tw_str *out, const struct tw_changes *changes,
+		      const struct tw_change *c)
+{
+	add_name(out, changes, c);
+	tw_str_add_cstr(out, apart_of(c) > 0 ? " (+" : " (-");
+	tw_add_ms(out, apart_of(c));
+	tw_str_add_char(out, ')');
+}
+
+/* What made most of the difference of the total: its part, and the operation and kernel. */
+static void say_cause(const struct tw_changes *changes, const struct tw_change *total,
+		      struct tw_answer *answer)
+{
+	double sign = apart_of(total) < 0 ? -1 : 1, size = 0;
+	const struct tw_change *part, *item;
+	const char *label = NULL;
+	struct tw_str *out;
+	size_t i;
+
+	for (i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+		part = tw_changes_part(changes, whole[i].type);
+		if (part && apart_of(part) * sign > size) {
+			size = apart_of(part) * sign;
+			label = whole[i].label;
+		}
+	}
+	if (total->judged.verdict == TW_SAME || !label)
+		return;
+	out = next_line(answer);
+	tw_str_addf(out, "Most of that is %s (%c", label, sign < 0 ? '-' : '+');
+	tw_add_ms(out, size);
+	tw_str_add_cstr(out, " of ");
+	tw_str_add_char(out, sign < 0 ? '-' : '+');
+	tw_add_ms(out, apart_of(total));
+	tw_str_add_char(out, ')');
+	item = most_moved(&changes->all[TW_OPERATION], sign);
+	if (item) {
+		tw_str_add_cstr(out, "; of operations the most is ");
+		add_moved(out, changes, item);
+	}
+	item = most_moved(&changes->all[TW_KERNEL], sign);
+	if (item) {
+		tw_str_add_cstr(out, "; of kernels ");
+		add_moved(out, changes, item);
+	}
+	tw_str_add_char(out, '.');
+}
+
+/* What got worse although the whole did not, or beside it, largest first. */
+static void say_worse(const struct tw_changes *changes, struct tw_answer *answer)
+{
+	static const struct {
+		enum tw_compared_kind kind;
+		const char *what;
+	} kinds[] = { { TW_OPERATION, "operation" }, { TW_KERNEL, "kernel" } };
+	struct tw_str *out = next_line(answer);
+	size_t k, i, named = 0;
+
+	for (k = 0; k < 2; k++) {
+		const struct tw_change_list *list = &changes->all[kinds[k].kind];
+		size_t worse = 0;
+
+		for (i = 0; i < list->count; i++) {
+			if (list->items[i].judged.verdict != TW_WORSE)
+				continue;
+			if (worse < MOST_NAMED) {
+				tw_str_add_cstr(out, !named ? "Slower: " : worse ? ", " : "; ");
+				if (!worse)
+					tw_str_addf(out, "of %ss ", kinds[k].what);
+				add_moved(out, changes, &list->items[i]);
+				named++;
+			}
+			worse++;
+		}
+		if (worse > MOST_NAMED)
+			tw_str_addf(out, " and %zu more", worse - MOST_NAMED);
+	}
+	if (!named && !changes->all[TW_OPERATION].count && !changes->all[TW_KERNEL].count) {
+		answer->count--;
+		return;
+	}
+	tw_str_add_cstr(out, named ? "." : "No operation or kernel is slower beyond noise.");
+}
+
+static void say_one_sided(const struct tw_changes *changes, const char *const labels[2],
+			  struct tw_answer *answer)
+{
+	const struct tw_change_list *list = &changes->all[TW_KERNEL];
+	size_t counts[2] = { 0, 0 }, i, side;
+	double ns[2] = { 0, 0 };
+	struct tw_str *out;
+
+	for (i = 0; i < list->count; i++) {
+		side = list->items[i].judged.verdict == TW_NEW;
+		if (!side && list->items[i].judged.verdict != TW_GONE)
+			continue;
+		counts[side]++;
+		ns[side] += list->items[i].ns[side];
+	}
+	if (!counts[0] && !counts[1])
+		return;
+	out = next_line(answer);
+	tw_str_add_cstr(out, "Kernels of one side alone: ");
+	for (side = 2; side--;) {
+		if (!counts[side])
+			continue;
+		tw_str_addf(out, "%zu of %s (", counts[side], labels[side]);
+		tw_add_ms(out, ns[side]);
+		tw_str_add_cstr(out, side && counts[0] ? "), " : ")");
+	}
+	tw_str_add_char(out, '.');
+}
+
+/* Different numbers of calls are different work: then times per call are what to look at. */
+static void say_work(const struct tw_changes *changes, const char *const labels[2],
+		     struct tw_answer *answer)
+{
+	const struct tw_change_list *list = &changes->all[TW_KERNEL];
+	double calls[2] = { 0, 0 };
+	struct tw_str *out;
+	size_t i;
+
+	if (changes->common > 1)
+		list = &changes->each[TW_KERNEL];
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].calls[0] >= 0 && list->items[i].calls[1] >= 0) {
+			calls[0] += (double)list->items[i].calls[0];
+			calls[1] += (double)list->items[i].calls[1];
+		}
+	if (!(calls[0] > 0) || fabs(calls[1] / calls[0] - 1) * 100 <= SAME_WORK_PERCENT)
+		return;
+	out = next_line(answer);
+	tw_str_addf(out, "They did not do the same work: %s ran the same kernels ", labels[1]);
+	tw_str_add_real_fixed(out, calls[1] / calls[0], 2);
+	tw_str_addf(out, " times as often as %s, so that times per call say more than sums.",
+		    labels[0]);
+}
+
+static const char *config_of(const struct tw_samples *samples, size_t config, unsigned side)
+{
+	const struct tw_sample_config *c = &samples->configs[config];
+
+	return side && c->test_name ? c->test_name : c->name;
+}
+
+static void say_best(const struct tw_changes *changes, const char *const labels[2],
+		     struct tw_answer *answer)
+{
+	const struct tw_change *items = changes->totals.items;
+	size_t a = changes->best[0], b = changes->best[1];
+	struct tw_str *out;
+	double apart;
+
+	if (changes->totals.count < 2 || a == SIZE_MAX || b == SIZE_MAX)
+		return;
+	out = next_line(answer);
+	tw_str_addf(out, "Best configuration of %s: %s (", labels[0],
+		    config_of(changes->samples, a, 0));
+	tw_add_ms(out, items[a].ns[0]);
+	tw_str_addf(out, "), of %s: %s (", labels[1], config_of(changes->samples, b, 1));
+	tw_add_ms(out, items[b].ns[1]);
+	apart = (1 - items[b].ns[1] / items[a].ns[0]) * 100;
+	if (fabs(apart) >= TW_SAME_BELOW_PERCENT) {
+		tw_str_add_cstr(out, "; ");
+		tw_add_percent(out, apart);
+		tw_str_addf(out, " %s than the best of %s", apart > 0 ? "less" : "more", labels[0]);
+	}
+	tw_str_add_cstr(out, ").");
+}
+
+void tw_compare_answer(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_answer *answer)
+{
+	const struct tw_change *total = tw_changes_part(changes, "total_time");
+	size_t i;
+
+	*answer = (struct tw_answer){ 0 };
+	for (i = 0; i < TW_ANSWER_LINES; i++)
+		tw_str_init(&answer->lines[i], changes->samples->allocator);
+	if (total) {
+		say_total(changes, total, labels, answer);
+		say_cause(changes, total, answer);
+	} else {
+		tw_str_addf(next_line(answer),
+			    changes->common ? "The total time of %s and %s is not in both." :
+					      "No configuration is in both %s and %s.",
+			    labels[0], labels[1]);
+	}
+	say_worse(changes, answer);
+	say_one_sided(changes, labels, answer);
+	say_work(changes, labels, answer);
+	say_best(changes, labels, answer);
+}
+
+void tw_answer_release(struct tw_answer *answer)
+{
+	size_t i;
+
+	for (i = 0; i < TW_ANSWER_LINES; i++)
+		tw_str_release(&answer->lines[i]);
+}
+
+/* ---- the gate */
+
+struct gate {
+	const struct tw_changes *changes;
+	double percent;
+	void (*tell)(void *context, const char *line);
+	void *context;
+	size_t count;
+};
+
+static void fail_row(struct gate *g, const struct tw_change *c, const char *what)
+{
+	struct tw_str line;
+
+	tw_str_init(&line, g->changes->samples->allocator);
+	tw_str_addf(&line, "%s ", what);
+	add_name(&line, g->changes, c);
+	if (c->config != TW_ALL_CONFIGS && g->changes->samples->configs[c->config].name[0])
+		tw_str_addf(&line, " in %s", g->changes->samples->configs[c->config].name);
+	tw_str_add_cstr(&line, " is ");
+	if (c->ns[0] > 0) {
+		tw_add_percent(&line, tw_change_faster(c));
+		tw_str_add_char(&line, ' ');
+	}
+	tw_str_add_cstr(&line, "slower: ");
+	tw_add_ms(&line, c->ns[1]);
+	tw_str_add_cstr(&line, " instead of ");
+	tw_add_ms(&line, c->ns[0]);
+	tw_str_add_cstr(&line, "; ");
+	tw_change_why(g->changes, c, &line);
+	g->tell(g->context, line.failed ? what : line.ptr);
+	g->count++;
+	tw_str_release(&line);
+}
+
+static bool is_over(const struct gate *g, const struct tw_change *c)
+{
+	double slower = -tw_change_faster(c);
+
+	/* From nothing to something is over any percentage. */
+	return c->judged.verdict == TW_WORSE && (isnan(slower) || slower > g->percent);
+}
+
+static void check_list(struct gate *g, enum tw_compared_kind kind, const char *what)
+{
+	const struct tw_change_list *list = &g->changes->all[kind];
+	double total = g->changes->total_ns[0];
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct tw_change *c = &list->items[i];
+		bool is_total = !strcmp(name_of(g->changes, c), "total_time");
+
+		if (is_over(g, c) &&
+		    (is_total || !(c->ns[0] * 100 < total * TW_GATE_OF_TOTAL_PERCENT)))
+			fail_row(g, c, what);
+	}
+}
+
+size_t tw_compare_gate(const struct tw_changes *changes, double percent,
+		       void (*tell)(void *context, const char *line), void *context)
+{
+	struct gate g = { changes, percent, tell, context, 0 };
+	size_t i;
+
+	check_list(&g, TW_TIMELINE_PART, "timeline part");
+	for (i = 0; changes->common > 1 && i < changes->totals.count; i++)
+		if (changes->totals.items[i].configs && is_over(&g, &changes->totals.items[i]))
+			fail_row(&g, &changes->totals.items[i], "timeline part");
+	check_list(&g, TW_OPERATION, "operation");
+	check_list(&g, TW_KERNEL, "kernel");
+	check_list(&g, tw_changes_collectives(changes), "collective");
+	return g.count;
+}

@@ -1,0 +1,32 @@
+/* The first answer, and the gate. */
+#ifndef TW_COMPARE_WORDS_H
+#define TW_COMPARE_WORDS_H
+
+#include "compare/tables.h"
+
+#define TW_ANSWER_LINES 8
+
+struct tw_answer {
+	struct tw_str lines[TW_ANSWER_LINES]; /* sentences */
+	size_t count;
+};
+
+/*
+ * Which side is faster by how much, what made it so, what got worse, whether the work is the same,
+ * the best configuration of each.  _release is due; a line that failed is out of memory.
+ */
+void tw_compare_answer(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_answer *answer);
+void tw_answer_release(struct tw_answer *answer);
+
+/* An item counts for the gate from this share of the baseline's total time on. */
+#define TW_GATE_OF_TOTAL_PERCENT 1
+
+/*
+ * What got worse by more than `percent`: total_time over all and of each configuration, and items
+ * that are large enough; a line for each.  How many.
+ */
+size_t tw_compare_gate(const struct tw_changes *changes, double percent,
+		       void (*tell)(void *context, const char *line), void *context);
+
+#endif

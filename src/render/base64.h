@@ -1,0 +1,9 @@
+/* Bytes as text, for what stands inside a page. */
+#ifndef TW_RENDER_BASE64_H
+#define TW_RENDER_BASE64_H
+
+#include "base/str.h"
+
+void tw_add_base64(struct tw_str *out, const unsigned char *bytes, size_t len);
+
+#endif

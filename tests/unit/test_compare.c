@@ -1,0 +1,496 @@
+/* Two sides compared: medians and spreads, verdicts at their edges, configurations, the gate. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "compare/single.h"
+#include "compare/words.h"
+#include "failing.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct trawl_error err;
+
+#define SPREAD(...)                              \
+	tw_spread_of((int64_t[]){ __VA_ARGS__ }, \
+		     sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
+
+static void medians_and_deviations(void **state)
+{
+	struct tw_spread s = SPREAD(7);
+
+	assert_int_equal(s.median2, 14);
+	assert_int_equal(s.mad4, -1);
+	/* The middle of 3 and 8 is 5.5, both 2.5 away. */
+	s = SPREAD(8, 3);
+	assert_int_equal(s.median2, 11);
+	assert_int_equal(s.mad4, 10);
+	/* Away from 10: 0, 1, 2, 3, 990; in the middle 2. */
+	s = SPREAD(1000, 10, 11, 8, 13);
+	assert_int_equal(s.median2, 22);
+	/* Away from 11: 989, 1, 0, 3, 2; in the middle 2. */
+	assert_int_equal(s.mad4, 8);
+	s = SPREAD(5, 5, 5, 5);
+	assert_int_equal(s.mad4, 0);
+	s = tw_spread_of(NULL, 0);
+	assert_int_equal(s.count, 0);
+	assert_int_equal(s.mad4, -1);
+	s = SPREAD(TW_LONGEST_COMPARED_NS, TW_LONGEST_COMPARED_NS);
+	assert_true(s.median2 == 2 * TW_LONGEST_COMPARED_NS);
+}
+
+static struct tw_judgement judge(struct tw_spread a, struct tw_spread b, int64_t total)
+{
+	return tw_judge(&a, &b, total < 0 ? -1 : total * 2);
+}
+
+static void one_percent_is_the_edge(void **state)
+{
+	struct tw_judgement j = judge(SPREAD(100000), SPREAD(100999), -1);
+
+	assert_int_equal(j.verdict, TW_SAME);
+	assert_int_equal(j.why, TW_WHY_SMALL);
+	j = judge(SPREAD(100000), SPREAD(101000), -1);
+	assert_int_equal(j.verdict, TW_WORSE);
+	assert_int_equal(j.why, TW_WHY_NO_NOISE);
+	assert_int_equal(judge(SPREAD(100000), SPREAD(99001), -1).verdict, TW_SAME);
+	assert_int_equal(judge(SPREAD(100000), SPREAD(99000), -1).verdict, TW_BETTER);
+	j = judge(SPREAD(100000), SPREAD(100000), -1);
+	assert_int_equal(j.verdict, TW_SAME);
+	assert_int_equal(j.why, TW_WHY_EQUAL);
+}
+
+static void so_is_a_thousandth_of_the_total(void **state)
+{
+	assert_int_equal(judge(SPREAD(1000), SPREAD(1500), 500001).why, TW_WHY_SMALL_OF_TOTAL);
+	assert_int_equal(judge(SPREAD(1000), SPREAD(1500), 500000).verdict, TW_WORSE);
+	assert_int_equal(judge(SPREAD(0), SPREAD(499), 500000).verdict, TW_SAME);
+	assert_int_equal(judge(SPREAD(0), SPREAD(500), 500000).verdict, TW_WORSE);
+}
+
+/* Deviations of 10000 make a noise of 14826. */
+static void and_the_noise_of_the_ranks(void **state)
+{
+	const struct tw_spread wide = SPREAD(90000, 100000, 110000);
+	struct tw_judgement j;
+
+	assert_int_equal(wide.mad4, 40000);
+	j = judge(wide, SPREAD(114826, 114826, 114826), -1);
+	assert_int_equal(j.why, TW_WHY_NOISE);
+	assert_int_equal(j.noise4, 40000);
+	j = judge(wide, SPREAD(114827, 114827, 114827), -1);
+	assert_int_equal(j.verdict, TW_WORSE);
+	assert_int_equal(j.why, TW_WHY_OVER_NOISE);
+	assert_int_equal(judge(wide, SPREAD(85174), -1).verdict, TW_SAME);
+	assert_int_equal(judge(wide, SPREAD(85173), -1).verdict, TW_BETTER);
+	/* The larger of the two counts, whichever side it is of. */
+	assert_int_equal(judge(SPREAD(114826, 114826), wide, -1).why, TW_WHY_NOISE);
+}
+
+static void what_one_side_lacks_is_new_or_gone(void **state)
+{
+	const struct tw_spread none = { .mad4 = -1 };
+
+	assert_int_equal(judge(none, SPREAD(5), -1).verdict, TW_NEW);
+	assert_int_equal(judge(SPREAD(5), none, -1).verdict, TW_GONE);
+}
+
+static void ratios_have_the_same_edges(void **state)
+{
+	const double times[2] = { 100, 150 };
+
+	assert_int_equal(tw_judge_ratio(1, NAN, times, 100).why, TW_WHY_EQUAL);
+	assert_int_equal(tw_judge_ratio(1.009, NAN, times, 100).why, TW_WHY_SMALL);
+	assert_int_equal(tw_judge_ratio(1.02, 0.03, times, 100).why, TW_WHY_NOISE);
+	assert_int_equal(tw_judge_ratio(1.5, 0.03, times, 100).verdict, TW_WORSE);
+	assert_int_equal(tw_judge_ratio(1.5, 0.03, times, 50001).why, TW_WHY_SMALL_OF_TOTAL);
+	assert_int_equal(tw_judge_ratio(0.5, NAN, times, NAN).why, TW_WHY_NO_NOISE);
+	assert_int_equal(tw_judge_ratio(0.5, NAN, times, NAN).verdict, TW_BETTER);
+}
+
+/* ---- samples */
+
+static void add(struct tw_samples *s, unsigned side, int64_t threads, int64_t rank,
+		enum tw_compared_kind kind, const char *name, int64_t ns)
+{
+	char config[32];
+	struct tw_sample_place place = { side, threads, threads < 0 ? -1 : 28, config, rank };
+
+	snprintf(config, sizeof(config), threads < 0 ? "" : "%dthread_28ch", (int)threads);
+	tw_samples_add(s, &place, kind, name, ns, 4);
+}
+
+static void add_total(struct tw_samples *s, unsigned side, int64_t threads, int64_t rank,
+		      int64_t ns)
+{
+	add(s, side, threads, rank, TW_TIMELINE_PART, "total_time", ns);
+}
+
+static const struct tw_change *named(const struct tw_changes *c, enum tw_compared_kind kind,
+				     const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < c->all[kind].count; i++)
+		if (!strcmp(tw_pool_text(&c->samples->texts, c->all[kind].items[i].name, NULL),
+			    name))
+			return &c->all[kind].items[i];
+	return NULL;
+}
+
+static void changes_of(struct tw_samples *s, struct tw_changes *c)
+{
+	assert_int_equal(tw_samples_finish(s, &err), 0);
+	assert_int_equal(tw_changes_make(c, s, &err), 0);
+}
+
+static void init(struct tw_samples *s)
+{
+	assert_int_equal(tw_samples_init(s, trawl_allocator_default()), 0);
+}
+
+static void release(struct tw_samples *s, struct tw_changes *c)
+{
+	tw_changes_release(c);
+	tw_samples_release(s);
+}
+
+static void rows_of_a_kernel_are_added(void **state)
+{
+	const struct tw_change *k;
+	struct tw_samples s;
+	struct tw_changes c;
+
+	init(&s);
+	add(&s, 0, -1, 0, TW_KERNEL, "k", 1000000);
+	add(&s, 0, -1, 0, TW_KERNEL, "k", 2000000);
+	add(&s, 1, -1, 0, TW_KERNEL, "k", 1500000);
+	add(&s, 0, -1, 0, TW_KERNEL, "old", 10);
+	add(&s, 1, -1, 0, TW_KERNEL, "new", 20);
+	/* A kind that one side has alone is not compared. */
+	add(&s, 1, -1, 0, TW_OPERATION, "op", 20);
+	changes_of(&s, &c);
+	k = named(&c, TW_KERNEL, "k");
+	assert_non_null(k);
+	assert_true(k->ns[0] > 2999999 && k->ns[0] < 3000001);
+	assert_int_equal(k->calls[0], 8);
+	assert_int_equal(k->judged.verdict, TW_BETTER);
+	assert_true(fabs(tw_change_faster(k) - 50) < 1e-12);
+	assert_int_equal(named(&c, TW_KERNEL, "old")->judged.verdict, TW_GONE);
+	assert_int_equal(named(&c, TW_KERNEL, "new")->judged.verdict, TW_NEW);
+	assert_int_equal(c.all[TW_OPERATION].count, 0);
+	release(&s, &c);
+}
+
+/* Rank 7 of the baseline is not there in the test: it says nothing of the difference. */
+static void ranks_of_both_sides_count(void **state)
+{
+	const struct tw_change *t;
+	struct tw_samples s;
+	struct tw_changes c;
+
+	init(&s);
+	add_total(&s, 0, -1, 0, 100);
+	add_total(&s, 0, -1, 1, 110);
+	add_total(&s, 0, -1, 7, 900);
+	add_total(&s, 1, -1, 1, 210);
+	add_total(&s, 1, -1, 0, 200);
+	changes_of(&s, &c);
+	t = tw_changes_part(&c, "total_time");
+	assert_int_equal(t->ranks[0], 2);
+	assert_true(fabs(t->ns[0] - 105) < 1e-9);
+	assert_true(fabs(t->ns[1] - 205) < 1e-9);
+	assert_int_equal(t->slower, 2);
+	assert_int_equal(t->paired, 2);
+	assert_true(fabs(t->noise_ns - 1.4826 * 5) < 1e-9);
+	release(&s, &c);
+}
+
+static void no_common_rank_leaves_all(void **state)
+{
+	struct tw_samples s;
+	struct tw_changes c;
+
+	init(&s);
+	add_total(&s, 0, -1, 0, 100);
+	add_total(&s, 0, -1, 1, 300);
+	add_total(&s, 1, -1, TW_NO_RANK, 400);
+	changes_of(&s, &c);
+	assert_true(fabs(tw_changes_part(&c, "total_time")->ns[0] - 200) < 1e-9);
+	assert_true(tw_changes_part(&c, "total_time")->unranked);
+	release(&s, &c);
+}
+
+static void configurations_by_their_ratios(void **state)
+{
+	const struct tw_change *t;
+	struct tw_samples s;
+	struct tw_changes c;
+
+	init(&s);
+	add_total(&s, 0, 512, 0, 200);
+	add_total(&s, 1, 512, 0, 400);
+	add_total(&s, 0, 256, 0, 100);
+	add_total(&s, 1, 256, 0, 50);
+	add_total(&s, 0, 1024, 0, 7);
+	changes_of(&s, &c);
+	t = tw_changes_part(&c, "total_time");
+	assert_int_equal(c.common, 2);
+	assert_true(fabs(t->ratio - 1) < 1e-12);
+	assert_int_equal(t->better, 1);
+	assert_int_equal(t->worse, 1);
+	assert_int_equal(t->worst_config, 1);
+	assert_int_equal(s.configs[0].threads, 256);
+	assert_int_equal(s.configs[2].threads, 1024);
+	assert_int_equal(c.best[0], 2);
+	assert_int_equal(c.best[1], 0);
+	assert_int_equal(c.totals.items[2].judged.verdict, TW_GONE);
+	assert_int_equal(c.each[TW_TIMELINE_PART].count, 2);
+	release(&s, &c);
+}
+
+static void lone_configurations_are_compared(void **state)
+{
+	struct tw_samples s;
+	struct tw_changes c;
+
+	init(&s);
+	add_total(&s, 1, 512, 0, 200);
+	add_total(&s, 0, 256, 0, 100);
+	changes_of(&s, &c);
+	assert_int_equal(s.config_count, 1);
+	assert_string_equal(s.configs[0].name, "256thread_28ch");
+	assert_string_equal(s.configs[0].test_name, "512thread_28ch");
+	assert_int_equal(c.common, 1);
+	assert_int_equal(tw_changes_part(&c, "total_time")->judged.verdict, TW_WORSE);
+	release(&s, &c);
+}
+
+static void idle_time_follows_the_total(void **state)
+{
+	const char *const idle = "idle_time";
+	struct tw_samples s;
+	struct tw_changes c;
+	int total;
+
+	for (total = 0; total < 3; total++) {
+		static const int64_t totals[] = { 1000, 1200, 700 };
+		static const enum tw_verdict want[] = { TW_SAME, TW_WORSE, TW_SAME };
+
+		init(&s);
+		add_total(&s, 0, -1, 0, 1000);
+		add_total(&s, 1, -1, 0, totals[total]);
+		add(&s, 0, -1, 0, TW_TIMELINE_PART, idle, 100);
+		add(&s, 1, -1, 0, TW_TIMELINE_PART, idle, 400);
+		changes_of(&s, &c);
+		assert_int_equal(tw_changes_part(&c, idle)->judged.verdict, want[total]);
+		release(&s, &c);
+	}
+}
+
+/* As many as were matched: what one takes is what is compared. */
+static void collectives_by_call(void **state)
+{
+	struct tw_sample_place place = { 0, -1, -1, "", TW_NO_RANK };
+	const struct tw_change *k;
+	struct tw_samples s;
+	struct tw_changes c;
+
+	init(&s);
+	tw_samples_add(&s, &place, TW_COLLECTIVE_SYNC,
+		       "allreduce\x1f"
+		       "Float\x1f"
+		       "4",
+		       9000, 9);
+	place.side = 1;
+	tw_samples_add(&s, &place, TW_COLLECTIVE_SYNC,
+		       "allreduce\x1f"
+		       "Float\x1f"
+		       "4",
+		       12000, 12);
+	changes_of(&s, &c);
+	k = &c.all[TW_COLLECTIVE_SYNC].items[0];
+	assert_true(k->by_call);
+	assert_int_equal(k->judged.verdict, TW_SAME);
+	assert_true(fabs(tw_change_faster(k)) < 1e-12);
+	release(&s, &c);
+}
+
+/* ---- sheets */
+
+static void cells_that_are_no_times_do_not_count(void **state)
+{
+	const char *cells[] = { "type", "time ms", "total_time", "1.5",	 "busy_time", "-1",
+				"x",	"nan",	   "y",		 "1e99", "z",	      "" };
+	const struct tw_csv sheet = { 2, 5, cells };
+	struct tw_sample_place place = { 0, -1, -1, "", 0 };
+	struct tw_samples s;
+	struct tw_str lacks;
+
+	init(&s);
+	tw_str_init(&lacks, trawl_allocator_default());
+	assert_true(tw_samples_add_sheet(&s, &place, TW_TIMELINE_PART, &sheet, &lacks));
+	assert_int_equal(s.count, 1);
+	assert_int_equal(s.items[0].ns, 1500000);
+	assert_false(tw_samples_add_sheet(&s, &place, TW_OPERATION, &sheet, &lacks));
+	assert_string_equal(lacks.ptr, "ops_summary has no column 'name'");
+	tw_str_release(&lacks);
+	tw_samples_release(&s);
+}
+
+static void both_letters_for_micro_are_read(void **state)
+{
+	static const char *const headers[] = { "Kernel duration (\u00b5s)_sum",
+					       "Kernel duration (\u03bcs)_sum" };
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		const char *cells[] = { headers[i], "Kernel name", "2.5", "k" };
+		const struct tw_csv sheet = { 2, 1, cells };
+		struct tw_sample_place place = { 0, -1, -1, "", 0 };
+		struct tw_samples s;
+
+		init(&s);
+		assert_true(tw_samples_add_sheet(&s, &place, TW_KERNEL, &sheet, NULL));
+		assert_int_equal(s.items[0].ns, 2500);
+		assert_int_equal(s.items[0].calls, TW_NO_CALLS);
+		tw_samples_release(&s);
+	}
+}
+
+/* ---- the gate */
+
+static void count_line(void *context, const char *line)
+{
+	assert_non_null(strstr(line, "slower"));
+	++*(size_t *)context;
+}
+
+static void the_gate_has_its_edges(void **state)
+{
+	struct tw_samples s;
+	struct tw_changes c;
+	size_t lines = 0;
+
+	init(&s);
+	add_total(&s, 0, -1, 0, 100000);
+	add_total(&s, 1, -1, 0, 105000);
+	/* 1 % of the total, and less than that. */
+	add(&s, 0, -1, 0, TW_KERNEL, "large", 1000);
+	add(&s, 1, -1, 0, TW_KERNEL, "large", 1100);
+	add(&s, 0, -1, 0, TW_KERNEL, "small", 999);
+	add(&s, 1, -1, 0, TW_KERNEL, "small", 9999);
+	changes_of(&s, &c);
+	assert_int_equal(tw_compare_gate(&c, 0, count_line, &lines), 2);
+	assert_int_equal(lines, 2);
+	assert_int_equal(tw_compare_gate(&c, 4.999, count_line, &lines), 2);
+	assert_int_equal(tw_compare_gate(&c, 5, count_line, &lines), 1);
+	assert_int_equal(tw_compare_gate(&c, 10, count_line, &lines), 0);
+	release(&s, &c);
+}
+
+/* ---- memory */
+
+static int whole_run(const struct trawl_allocator *a)
+{
+	const char *cells[] = { "Collective name",
+				"dtype",
+				"In msg nelems",
+				"count",
+				"Total comm latency (ms)",
+				"allreduce",
+				"Float",
+				"4",
+				"2",
+				"3" };
+	const struct tw_csv sheet = { 5, 1, cells };
+	static const char *const labels[2] = { "a", "b" };
+	const struct tw_single_side single[2] = { { "a", &sheet, NULL }, { "b", &sheet, NULL } };
+	const struct tw_compared_side sides[2] = { { "a", "ranks", "a", 2, "0-1" },
+						   { "b", "ranks", "b", 2, "" } };
+	struct trawl_table *tables[TW_COMPARE_TABLES] = { NULL },
+			   *more[TW_SINGLE_TABLES] = { NULL };
+	struct tw_changes c = { 0 };
+	struct tw_answer answer;
+	struct tw_samples s;
+	size_t i;
+	int status = tw_samples_init(&s, a);
+
+	for (i = 0; i < 400 && !status; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "k%d", (int)(i % 50));
+		add(&s, i & 1, -1, (int64_t)(i / 200), TW_KERNEL, name, (int64_t)(i * i));
+		add_total(&s, i & 1, -1, (int64_t)(i / 200), 1000);
+	}
+	if (!status)
+		status = tw_samples_finish(&s, &err);
+	if (!status)
+		status = tw_changes_make(&c, &s, &err);
+	if (!status)
+		status = tw_compare_tables(&c, sides, tables, &err);
+	if (!status)
+		status = tw_single_tables(&c, single, more, &err);
+	if (!status) {
+		tw_compare_answer(&c, labels, &answer);
+		for (i = 0; i < answer.count; i++)
+			status |= answer.lines[i].failed ? TRAWL_ENOMEM : 0;
+		tw_answer_release(&answer);
+	}
+	for (i = 0; i < TW_COMPARE_TABLES; i++)
+		tw_table_free(tables[i]);
+	for (i = 0; i < TW_SINGLE_TABLES; i++)
+		tw_table_free(more[i]);
+	tw_changes_release(&c);
+	tw_samples_release(&s);
+	return status;
+}
+
+static void every_failure_of_memory_is_told(void **state)
+{
+	struct failing failing;
+	long n;
+	int status;
+
+	for (n = 0;; n++) {
+		failing_init(&failing, n);
+		status = whole_run(&failing.allocator);
+		assert_int_equal(failing.live_blocks, 0);
+		assert_false(failing.wrong_size);
+		if (!failing.failed)
+			break;
+		assert_int_equal(status, TRAWL_ENOMEM);
+	}
+	assert_int_equal(status, 0);
+	assert_true(n > 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(medians_and_deviations),
+		cmocka_unit_test(one_percent_is_the_edge),
+		cmocka_unit_test(so_is_a_thousandth_of_the_total),
+		cmocka_unit_test(and_the_noise_of_the_ranks),
+		cmocka_unit_test(what_one_side_lacks_is_new_or_gone),
+		cmocka_unit_test(ratios_have_the_same_edges),
+		cmocka_unit_test(rows_of_a_kernel_are_added),
+		cmocka_unit_test(ranks_of_both_sides_count),
+		cmocka_unit_test(no_common_rank_leaves_all),
+		cmocka_unit_test(configurations_by_their_ratios),
+		cmocka_unit_test(lone_configurations_are_compared),
+		cmocka_unit_test(idle_time_follows_the_total),
+		cmocka_unit_test(collectives_by_call),
+		cmocka_unit_test(cells_that_are_no_times_do_not_count),
+		cmocka_unit_test(both_letters_for_micro_are_read),
+		cmocka_unit_test(the_gate_has_its_edges),
+		cmocka_unit_test(every_failure_of_memory_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
