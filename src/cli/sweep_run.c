@@ -70,6 +70,8 @@ static void catch_signals(void)
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
+	/* Nobody who has stopped reading our messages ends the runs with that. */
+	signal(SIGPIPE, SIG_IGN);
 }
 
 /* ---- progress */

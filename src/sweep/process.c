@@ -61,7 +61,7 @@ static int64_t now_ns(void)
 
 /*
  * As they came to this program: no handler of ours runs in the child, and what is ignored stays so,
- * but for the limit on file sizes, which this program ignores by itself.
+ * but for two that this program ignores by itself.
  */
 static void restore_signals(const sigset_t *mask)
 {
@@ -73,6 +73,7 @@ static void restore_signals(const sigset_t *mask)
 		if (!sigaction(handled[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			signal(handled[i], SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 }
 

@@ -314,6 +314,18 @@ class TestResults(Runs):
             self.assertNotIn("of the run", done.out)
             self.assertEqual((self.point("s", 1, 1) / "run_output.log").read_text(), "of the run\n")
 
+    def test_nobody_reads_the_messages(self):
+        ours, theirs = os.pipe()
+        os.close(ours)
+        done = self.run_sweep("-v", "-c", "1,2", "-t", "1", "s", "--", "sh", "-c",
+                              "echo of the run; yes | head -1", stderr=theirs)
+        os.close(theirs)
+        self.assertEqual(done.rc, 0, done)
+        self.assertEqual(self.status("s", 1, 2)["status"], "SUCCESS")
+        # In the run itself the signal is what it always is.
+        self.run_sweep("-c", "1", "-t", "1", "s", "--", "sh", "-c", "kill -PIPE $$")
+        self.assertEqual(self.status("s", 1, 1)["signal"], signal.SIGPIPE)
+
     def test_quiet(self):
         done = self.run_sweep("-q", "-c", "1", "-t", "1", "s", "--", "true")
         self.assertEqual(done.err, "")
