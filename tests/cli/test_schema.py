@@ -15,7 +15,8 @@ from support import (ROOT, Case, base_events, document, event, kernel, op, trace
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "report_ranks", "check", "model", "models", "platforms",
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
-                        "collectives", "merge", "sweep_plots", "sweep_variance")}
+                         "collectives", "merge", "sweep_plots", "sweep_variance", "sweep_run",
+                         "sweep_runs", "sweep_timeline", "sweep_trials")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -139,6 +140,39 @@ class Schema(Case):
         result = trawl("sweep", "overlap", place, "--input-csv", empty, "--format", "json")
         self.assertExit(result, 0)
         self.assertEqual(self.validate("sweep_variance", result.out), "")
+
+    def test_runs_fit(self):
+        script = 'case $NCCL_MAX_NCHANNELS in 2) exit 7;; 3) kill $$;; 4) sleep 60;; esac'
+        result = trawl("sweep", "run", "-c", "1,2,3,4", "-t", "1", "--timeout", "0.5", "-o",
+                       self.tmp / "s", "--format", "json", "--", "sh", "-c", script)
+        self.assertExit(result, 3)
+        self.assertEqual(self.validate("sweep_runs", result.out), "")
+        doc = json.loads(result.out)
+        self.assertEqual([r[2] for r in doc["tables"][0]["rows"]],
+                         ["SUCCESS", "FAILED", "FAILED", "TIMEOUT"])
+        doc["tables"][0]["rows"][0][2] = "FINE"
+        self.assertNotEqual(self.validate("sweep_runs", json.dumps(doc)), "")
+        files = [p.read_text() for p in (self.tmp / "s").glob("*/*/run_status.json")]
+        self.assertEqual(len(files), 4)
+        self.assertEqual(self.validate("sweep_run", *files), "")
+        self.assertNotEqual(self.validate("sweep_run", files[0].replace('"status"', '"x"')), "")
+
+    def test_tools_of_sweeps_fit(self):
+        ranges = [{"stream": "a", "tag": "forward", "start_ms": 0, "end_ms": 1.5}]
+        self.write("".join(json.dumps({"step": s, "profile": {"ranges": ranges}, **more}) + "\n"
+                           for s, more in ((5, {}), (6, {"epoch": 0}))), "rank_00_metrics.jsonl")
+        trial = self.tmp / "trial_0001"
+        trial.mkdir()
+        (trial / "config.yaml").write_text("")
+        (trial / "trial_metrics.json").write_text('{"overlap_ratio": 0.5}')
+        for name, args in (("sweep_timeline", ("timeline", self.tmp, "--text-only")),
+                           ("sweep_trials", ("trials", self.tmp))):
+            result = trawl("sweep", *args, "--format", "json")
+            self.assertExit(result, 0)
+            self.assertEqual(self.validate(name, result.out), "")
+            doc = json.loads(result.out)
+            doc["tables"][0]["rows"][0][0] = "x"
+            self.assertNotEqual(self.validate(name, json.dumps(doc)), "")
 
     def test_reports_fit(self):
         huge = [kernel("k", 1, 501120000000, None) for _ in range(40)]
