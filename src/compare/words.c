@@ -210,6 +210,28 @@ static void add_moved(struct tw_str *out, const struct tw_changes *changes,
 	tw_str_add_char(out, ')');
 }
 
+/* The same total, but spent on other things. */
+static void say_shift(const struct tw_changes *changes, struct tw_answer *answer)
+{
+	struct tw_str *out = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+		const struct tw_change *part = tw_changes_part(changes, whole[i].type);
+
+		if (!part || (part->judged.verdict == TW_SAME && part->judged.why != TW_WHY_TOTAL))
+			continue;
+		if (out)
+			tw_str_add_cstr(out, ", ");
+		else
+			tw_str_add_cstr(out = next_line(answer), "Of it go ");
+		tw_add_ms(out, apart_of(part));
+		tw_str_addf(out, " %s to %s", apart_of(part) < 0 ? "less" : "more", whole[i].label);
+	}
+	if (out)
+		tw_str_add_char(out, '.');
+}
+
 /* What made most of the difference of the total: its part, and the operation and kernel. */
 static void say_cause(const struct tw_changes *changes, const struct tw_change *total,
 		      struct tw_answer *answer)
@@ -227,7 +249,11 @@ static void say_cause(const struct tw_changes *changes, const struct tw_change *
 			label = whole[i].label;
 		}
 	}
-	if (total->judged.verdict == TW_SAME || !label)
+	if (total->judged.verdict == TW_SAME) {
+		say_shift(changes, answer);
+		return;
+	}
+	if (!label)
 		return;
 	out = next_line(answer);
 	tw_str_addf(out, "Most of that is %s (%c", label, sign < 0 ? '-' : '+');
