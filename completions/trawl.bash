@@ -14,7 +14,7 @@ _trawl_words() {
 }
 
 _trawl() {
-	local commands="report analyze prepare category check model platforms collectives merge nsys replay help"
+	local commands="report analyze prepare category check model platforms collectives merge nsys sweep compare replay help"
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local analysing="--step --range --start --end --device --linked-only --short-kernel-us
 		--micro-idle-us --clip-overruns --platform"
@@ -26,19 +26,27 @@ _trawl() {
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
 	local merge="-n --ranks --trace-name --keep --align --gpus-per-node --compat --max-memory"
 	local nsys="--rank --start --end --rules --by --compat --step --range --device"
+	local stages="run report variance timestamps overlap merge plots aggregate all timeline trials"
+	local sweep="-o --output --threads --channels --ranks --max-memory"
+	local run="-c --channels -t --threads -f --config -o --output-dir -p --nproc -s --skip-existing
+		-n --no-aggregate -r --rocprof -m --stats --rocprof-input --timeout --retries --grace
+		--pause --container --dry-run"
 	local queries="setup windows streams overlap ranges rules"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local command="" word
+	local command="" stage="" word
 
 	COMPREPLY=()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		report | analyze | prepare | category | check | model | platforms | collectives | merge | nsys | replay | help)
+		report | analyze | prepare | category | check | model | platforms | collectives | merge | nsys | sweep | compare | replay | help)
 			command=$word
 			break
 			;;
 		esac
 	done
+	if [ "$command" = sweep ] && [ "$COMP_CWORD" -gt 2 ]; then
+		stage=${COMP_WORDS[2]}
+	fi
 
 	# "--format=j" comes as three words: --format, =, j.
 	if [ "$current" = "=" ]; then
@@ -72,7 +80,8 @@ _trawl() {
 		return
 		;;
 	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops | \
-		--max-memory | --gpus-per-node | \
+		--max-memory | --gpus-per-node | --threads | --channels | --top-k | --tolerance | --nproc | \
+		--timeout | --retries | --grace | --pause | --start-step | --num-steps | --resolution | --top-n | --baseline | \
 		--dims | --dtype | --concrete | --strides | --time-us | --rank | --node | --container | --model | --replay | --ops | \
 		-n | --ranks | --trace-name)
 		return
@@ -102,11 +111,27 @@ _trawl() {
 			merge) _trawl_words "$common -o --output $merge" "$current" ;;
 			nsys) _trawl_words "$common $nsys" "$current" ;;
 			replay) _trawl_words "$tables --ops" "$current" ;;
+			compare) _trawl_words "$common -o --output $part $compare" "$current" ;;
+			sweep)
+				case $stage in
+				run) _trawl_words "$common $run" "$current" ;;
+				report) _trawl_words "$common $sweep --align" "$current" ;;
+				variance) _trawl_words "$common $sweep --top-k --output-csv" "$current" ;;
+				timestamps) _trawl_words "$common $sweep --top-k --input-csv --output-csv --tolerance" "$current" ;;
+				overlap) _trawl_words "$common $sweep --top-k --input-csv --output-csv" "$current" ;;
+				merge | aggregate) _trawl_words "$common $sweep" "$current" ;;
+				plots) _trawl_words "$common -o --output --threads --channels --ranks --input-csv --svg" "$current" ;;
+				all) _trawl_words "$common $sweep --top-k --no-plots --svg --align" "$current" ;;
+				timeline) _trawl_words "$common -o --output --rank --start-step --num-steps --text-only --resolution" "$current" ;;
+				trials) _trawl_words "$common -o --output --top-n --baseline" "$current" ;;
+				esac
+				;;
 			esac
 			;;
 		*)
 			case $command,$previous in
 			nsys,nsys) _trawl_words "$queries" "$current" ;;
+			sweep,sweep) _trawl_words "$stages" "$current" ;;
 			*) _trawl_files -f "$current" ;;
 			esac
 			;;

@@ -73,13 +73,16 @@ def main():
 
     everywhere = {"-h", "--help"}
     every = options_of_help(overview) | everywhere | {"-V", "--version"}
-    for command in sorted(commands - {"help"}):
-        own = options_of_help(run(program, "help", command))
+    lines = [[c] for c in sorted(commands - {"help", "sweep"})]
+    stages = set(re.findall(r"^  ([a-z]+)\s{2,}", run(program, "sweep", "--help"), re.M))
+    compare("completion (stages of a sweep)", stages, completion_of(["sweep", ""]))
+    for command in lines + [["sweep", stage] for stage in sorted(stages)]:
+        own = options_of_help(run(program, "help", *command))
+        name = " ".join(command)
         if not own:
-            problems.append(f"help {command} shows no options")
+            problems.append(f"help {name} shows no options")
         every |= own
-        offered = completion_of([command, "-"])
-        compare(f"completion of {command}", own | everywhere, offered)
+        compare(f"completion of {name}", own | everywhere, completion_of([*command, "-"]))
     compare("man page", every, options_of_man())
 
     for line in problems:

@@ -41,7 +41,7 @@ ALLOWED = {
     "ranks": "base io json data store derive analysis model table cluster",
     "merge": "base io json data store trace derive analysis cluster ranks table",
     "book": "base io table render",
-    "sweep": "base io json data store derive analysis table render ranks book",
+    "sweep": "base io json data store derive analysis findings table render ranks book",
     "compare": "base io json store table render ranks book sweep analysis",
     "cluster": "base",
     "mpi": "cluster",

@@ -77,6 +77,14 @@ def collective_names():
         f"\n}};\n\nconst size_t tw_collective_name_count = {len(table)};\n"
 
 
+def metrics_tags():
+    table = rows("metrics_tags", 3)
+    no_duplicates("metrics_tags", [r[0] for r in table])
+    lines = [f"\t{{ {text(word.lower())}, TW_METRICS_{category.upper()} }}," for word, category, _ in table]
+    return "const struct tw_metrics_tag tw_metrics_tags[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_metrics_tag_count = {len(table)};\n"
+
+
 def host_names():
     kinds = ("synchronising", "graph_launch", "data_loading", "container", "python_code", "python_internal",
              "gradient_buckets", "framework_range", "autograd_thread", "launch",
@@ -352,8 +360,8 @@ def main():
     stale = 0
     for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
-                 category_families, op_arguments, replay_script, report_style, compare_style, compare_script,
-                 nsys_rules):
+                  category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
+                  compare_script, nsys_rules):
         name = make.__name__
         source = SOURCES.get(name, name + ".tsv")
         body = f"/* Made from data/{source} by tools/gen_tables.py. DO NOT EDIT. */\n" \

@@ -31,30 +31,6 @@ struct results {
 	size_t count;
 };
 
-static int find_align(const struct collectives_command *c, enum tw_align *align)
-{
-	static const struct {
-		const char *name;
-		enum tw_align align;
-	} names[] = {
-		{ "collectives", TW_ALIGN_COLLECTIVES },
-		{ "base-time", TW_ALIGN_BASE_TIME },
-		{ "none", TW_ALIGN_NONE },
-	};
-	size_t i;
-
-	*align = TW_ALIGN_AUTO;
-	if (!c->align)
-		return -1;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(names[i].name, c->align)) {
-			*align = names[i].align;
-			return -1;
-		}
-	return cli_usage_error(c->command, "--align: not '%.60s'; collectives, base-time or none",
-			       c->align);
-}
-
 const struct trawl_table *cli_collectives_table(const struct cli_collectives *c, const char *name)
 {
 	return tw_ranks_tables_find(c->tables, c->count, name);
@@ -284,7 +260,7 @@ int cli_collectives(const struct cli_command *command, int argc, char **argv)
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
 	const struct cli_option *const tables[] = { own, of_ranks, view, common };
-	enum tw_align align;
+	enum tw_align align = TW_ALIGN_AUTO;
 	int count, status;
 
 	cli_reporting_init(r, counting, view, common);
@@ -297,7 +273,7 @@ int cli_collectives(const struct cli_command *command, int argc, char **argv)
 	status = cli_reporting_view(r, command);
 	if (status >= 0)
 		return status;
-	status = find_align(&c, &align);
+	status = cli_read_align(command, c.align, &align);
 	if (status >= 0)
 		return status;
 	c.ranks.common = &r->common;

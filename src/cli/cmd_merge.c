@@ -59,33 +59,9 @@ static const struct tw_table_spec spec = {
 
 /* ---- options */
 
-static int read_align(struct merge_command *m)
-{
-	static const struct {
-		const char *name;
-		enum tw_align align;
-	} names[] = {
-		{ "collectives", TW_ALIGN_COLLECTIVES },
-		{ "base-time", TW_ALIGN_BASE_TIME },
-		{ "none", TW_ALIGN_NONE },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(m->align, names[i].name)) {
-			m->options.align = names[i].align;
-			return -1;
-		}
-	}
-	return cli_usage_error(m->command, "--align: '%.60s' is not collectives, base-time or none",
-			       m->align);
-}
-
 /* What the options say together; -1 to go on. */
 static int check_options(struct merge_command *m)
 {
-	int status = -1;
-
 	m->options.threads = m->common.threads;
 	m->options.gpus_per_node = m->gpus_per_node;
 	m->options.block_size = cli_block_size();
@@ -103,9 +79,7 @@ static int check_options(struct merge_command *m)
 						   "--keep or --align with it");
 	if (m->compat && tw_merge_is_gzip(m->output))
 		return cli_usage_error(m->command, "--compat writes no .gz");
-	if (m->align)
-		status = read_align(m);
-	return status;
+	return cli_read_align(m->command, m->align, &m->options.align);
 }
 
 /* ---- what is said of it */

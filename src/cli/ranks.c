@@ -22,6 +22,29 @@ void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[3])
 	memcpy(options, table, sizeof(table));
 }
 
+int cli_read_align(const struct cli_command *command, const char *text, enum tw_align *align)
+{
+	static const struct {
+		const char *name;
+		enum tw_align align;
+	} names[] = {
+		{ "collectives", TW_ALIGN_COLLECTIVES },
+		{ "base-time", TW_ALIGN_BASE_TIME },
+		{ "none", TW_ALIGN_NONE },
+	};
+	size_t i;
+
+	for (i = 0; text && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i].name, text)) {
+			*align = names[i].align;
+			return -1;
+		}
+	return text ? cli_usage_error(command,
+				      "--align: '%.60s' is not collectives, base-time or none",
+				      text) :
+		      -1;
+}
+
 void cli_add_rank_list(struct tw_str *out, const int64_t *ranks, size_t count)
 {
 	enum { MOST = 20 };

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 
+#include "ranks/clocks.h"
 #include "ranks/load.h"
 
 struct cli_ranks {
@@ -32,6 +33,9 @@ void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[3]);
  */
 int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *const *arguments,
 		 size_t count);
+
+/* collectives, base-time or none; `text` NULL leaves *align.  -1 to go on, else CLI_USAGE. */
+int cli_read_align(const struct cli_command *command, const char *text, enum tw_align *align);
 
 /* DIR/name, NULL: DIR; without -o the directory analysis_output beside the traces. */
 void cli_job_path(const struct tw_job *job, const struct cli_common *common, const char *name,

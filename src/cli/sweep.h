@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 
+#include "ranks/clocks.h"
 #include "sweep/sweep.h"
 
 /* Stages as commands: their names are "sweep run", ...; ends with a NULL name. */
@@ -14,11 +15,16 @@ extern const struct cli_command cli_sweep_stages[];
 
 #define CLI_SWEEP_NUMBERS 256
 
+#define CLI_SWEEP_ALIGN_HELP                                                                    \
+	"clocks of ranks: collectives (measured from their ends), base-time or none (default: " \
+	"collectives for several hosts or where clocks differ, else base-time)"
+
 /* Options of stages that read a sweep: --threads, --channels, --ranks (lists as 256,512 or 0-7). */
 struct cli_sweep {
 	const struct cli_command *command;
 	struct cli_common common;
 	const char *threads, *channels, *ranks; /* as given */
+	enum tw_align align;			/* of the clocks of ranks */
 	int64_t max_memory;
 	int64_t numbers[3][CLI_SWEEP_NUMBERS];
 	struct tw_sweep_filter filter;

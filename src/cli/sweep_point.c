@@ -205,6 +205,7 @@ static int merge(struct cli_sweep_made *made, struct tw_rank_set *set,
 		.max_memory = made->max_memory,
 		.block_size = cli_block_size(),
 		.most_ranks = -1,
+		.align = made->of->align,
 		.visit = load ? visit_trace : NULL,
 		.visit_context = &visit,
 		.progress = tell_progress,
@@ -353,7 +354,7 @@ static int write_collectives(struct cli_sweep_made *made, struct trawl_table **t
 	struct tw_str path;
 	int status;
 
-	if (comms) {
+	if (comms && trawl_table_rows(comms)) {
 		made->comms = copy_table(comms);
 		if (!made->comms)
 			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
@@ -380,7 +381,7 @@ static void make_collectives(struct cli_sweep_made *made)
 	size_t count = 0;
 
 	if (!tables || tw_matches_build(&matches, &made->job, a) ||
-	    tw_clocks_measure(&clocks, &made->job, &matches, TW_ALIGN_AUTO, a))
+	    tw_clocks_measure(&clocks, &made->job, &matches, made->of->align, a))
 		fail_memory(made);
 	else if (tw_ranks_tables_make(&in, made->threads, tables, &count, &err) ||
 		 write_collectives(made, tables, count, &err))

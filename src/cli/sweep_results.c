@@ -1,6 +1,7 @@
 #include "cli/sweep_results.h"
 
 #include "base/alloc.h"
+#include "cli/aggregating.h"
 #include "table/table.h"
 
 #include <math.h>
@@ -92,6 +93,66 @@ void cli_sweep_results_release(struct cli_sweep_results *r)
 	tw_free(a, r->list, count * sizeof(*r->list));
 }
 
+/* ---- files of all configurations together */
+
+static struct tw_book *book_of(const char *name, const struct trawl_table *const *tables,
+			       size_t count)
+{
+	struct tw_book *book = NULL;
+	struct trawl_error err;
+
+	if (count &&
+	    tw_book_of_tables(&book, name, tables, count, trawl_allocator_default(), &err)) {
+		cli_fail(&err);
+		return NULL;
+	}
+	return book;
+}
+
+static int gather(struct cli_aggregate *a, const struct cli_sweep_made *made)
+{
+	const struct trawl_table *const comms = made->comms;
+	struct tw_book *book;
+	size_t i;
+
+	for (i = 0; i < made->point->rank_count; i++) {
+		int64_t rank = made->point->ranks[i].rank;
+		const struct trawl_table *timeline =
+			cli_sweep_rank_table(made, rank, "gpu_timeline");
+
+		if (!timeline)
+			continue;
+		book = book_of(made->point->name, &timeline, 1);
+		if (!book)
+			return CLI_FAILED;
+		cli_aggregate_report(a, made->point, rank, book);
+		tw_book_free(book);
+	}
+	if (!comms)
+		return CLI_DONE;
+	book = book_of(made->point->name, &comms, 1);
+	if (!book)
+		return CLI_FAILED;
+	cli_aggregate_collective(a, made->point, book);
+	tw_book_free(book);
+	return CLI_DONE;
+}
+
+int cli_sweep_write_aggregates(struct cli_sweep_results *r)
+{
+	struct cli_aggregate aggregate;
+	int status = cli_aggregate_begin(&aggregate);
+	size_t i;
+
+	for (i = 0; i < r->s->sweep.count && status == CLI_DONE; i++)
+		status = gather(&aggregate, &r->made[i]);
+	if (status == CLI_DONE)
+		status = cli_aggregate_write(&aggregate, &r->s->sweep);
+	r->aggregates = aggregate.files;
+	cli_aggregate_end(&aggregate);
+	return status;
+}
+
 /* ---- what is said */
 
 static void add_answer(const struct cli_sweep_results *r, struct tw_str *out)
@@ -131,4 +192,30 @@ int cli_sweep_print_results(const struct cli_sweep_results *r)
 	tw_table_free(table);
 	tw_str_release(&out);
 	return status;
+}
+
+static void add_count(struct tw_str *out, size_t count, const char *one, const char *many)
+{
+	if (count)
+		tw_str_addf(out, "%s%zu %s", out->len ? ", " : "", count, count == 1 ? one : many);
+}
+
+void cli_sweep_tell_where(const struct cli_sweep_results *r)
+{
+	struct tw_str text;
+
+	if (r->s->common.quiet)
+		return;
+	tw_str_init(&text, trawl_allocator_default());
+	add_count(&text, r->reports, "report of a rank", "reports of ranks");
+	add_count(&text, r->collectives, "collective report", "collective reports");
+	add_count(&text, r->comparisons, "comparison", "comparisons");
+	add_count(&text, r->aggregates, "table of all configurations",
+		  "tables of all configurations");
+	add_count(&text, r->variance, "variance table", "variance tables");
+	add_count(&text, r->pictures, "picture", "pictures");
+	add_count(&text, r->merged, "merged trace", "merged traces");
+	if (text.len && !text.failed)
+		cli_message("written to %s: %s", r->s->sweep.output, text.ptr);
+	tw_str_release(&text);
 }

@@ -8,9 +8,10 @@
 
 struct cli_sweep_results {
 	const struct cli_sweep *s;
-	struct cli_sweep_made *made;			  /* by configuration */
-	struct tw_configuration *list;			  /* the same */
-	size_t reports, collectives, comparisons, merged; /* files that were written */
+	struct cli_sweep_made *made;   /* by configuration */
+	struct tw_configuration *list; /* the same */
+	/* Files that were written. */
+	size_t reports, collectives, comparisons, aggregates, variance, pictures, merged;
 };
 
 /*
@@ -20,8 +21,10 @@ struct cli_sweep_results {
 int cli_sweep_results_make(struct cli_sweep_results *r, const struct cli_sweep *s, unsigned makes);
 void cli_sweep_results_release(struct cli_sweep_results *r);
 
-/* comparisons/ and the files of all configurations together; CLI_DONE, or told. */
+/* comparisons/; CLI_DONE, or told. */
 int cli_sweep_write_comparisons(struct cli_sweep_results *r);
+/* The timelines and collectives of all configurations in one table; CLI_DONE, or told. */
+int cli_sweep_write_aggregates(struct cli_sweep_results *r);
 
 /* The answer and the table of configurations. */
 int cli_sweep_print_results(const struct cli_sweep_results *r);

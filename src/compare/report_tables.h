@@ -5,6 +5,7 @@
 #ifndef TW_COMPARE_REPORT_TABLES_H
 #define TW_COMPARE_REPORT_TABLES_H
 
+#include "base/str.h"
 #include "book/book.h"
 #include "table/table.h"
 
@@ -22,12 +23,17 @@ enum tw_compared_sheets {
 	TW_COMPARE_EVERYTHING = 31,
 };
 
-#define TW_COMPARE_MOST_TABLES 64
+#define TW_COMPARE_MOST_TABLES 256
 
 /*
- * The first is the baseline; two or more.  Sheets that a side lacks are told in `told` and left
- * out.  The tables, *count of them, depend on nothing and are the caller's to free, also after a
- * failure.
+ * The first is the baseline; 2 to 64.  Of the timeline, operations and kernels a table has all
+ * sides; of the other sheets there are three for each variant: SHEET_intersect_NAME,
+ * SHEET_only_baseline_NAME, SHEET_only_variant_NAME, without those that have no row.  Rows of one
+ * side that have the same key are added up first.  Columns stand as: the key, differences to the
+ * baseline (COLUMN__NAME_diff, COLUMN__NAME_pct), the columns of each side.
+ *
+ * What a side lacks (a sheet, a column of its key) is a line in `told`, and left out.  The tables,
+ * *count of them, depend on nothing and are the caller's to free, also after a failure.
  */
 int tw_compare_reports(const struct tw_compared *sides, size_t side_count, unsigned sheets,
 		       struct trawl_table *tables[TW_COMPARE_MOST_TABLES], size_t *count,

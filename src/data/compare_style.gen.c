@@ -76,8 +76,11 @@ const char *const tw_compare_style[] = {
 	"th, td { border: 1px solid var(--line); padding: 0.35em 0.6em; text-align: left; vertical-align: top; }",
 	"thead th { background: var(--head); color: var(--head-text); vertical-align: bottom; }",
 	"tbody th { font-weight: normal; }",
+	"tbody tr { background: var(--card); }",
 	"tbody tr:nth-child(even) { background: var(--stripe); }",
-	"th.text, td.text { min-width: 7rem; max-width: 26rem; overflow-wrap: anywhere; }",
+	"th.text, td.text { min-width: 5rem; max-width: 26rem; overflow-wrap: anywhere; }",
+	".data tbody th.text { min-width: 8rem; position: sticky; left: 0; background: inherit; }",
+	".data th:has(details), .data td:has(details) { min-width: 14rem; }",
 	".n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }",
 	"thead .n { white-space: normal; }",
 	"tbody tr.better { background: var(--better-back); }",
@@ -95,9 +98,9 @@ const char *const tw_compare_style[] = {
 	"  width: 100%;",
 	"  cursor: pointer;",
 	"}",
-	"thead button::after { content: \" \\2195\"; opacity: 0.65; }",
-	"th[aria-sort=\"ascending\"] button::after { content: \" \\2191\"; opacity: 1; }",
-	"th[aria-sort=\"descending\"] button::after { content: \" \\2193\"; opacity: 1; }",
+	"thead button::after { content: \"\\a0\\2195\"; opacity: 0.65; }",
+	"th[aria-sort=\"ascending\"] button::after { content: \"\\a0\\2191\"; opacity: 1; }",
+	"th[aria-sort=\"descending\"] button::after { content: \"\\a0\\2193\"; opacity: 1; }",
 	"summary { cursor: pointer; }",
 	".tools { display: flex; flex-wrap: wrap; gap: 0.4em 1em; align-items: center; font-size: 0.92rem; }",
 	".tools input { font: inherit; width: 14rem; max-width: 100%; padding: 0.25em 0.5em; color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: 4px; }",
@@ -115,6 +118,7 @@ const char *const tw_compare_style[] = {
 	"  h2 { font-size: 1.15rem; }",
 	"  .pair, .files { grid-template-columns: minmax(0, 1fr); }",
 	"  th.text, td.text { max-width: 15rem; }",
+	"  .data tbody th.text, .data th:has(details) { min-width: 7rem; max-width: 9rem; }",
 	"}",
 	"@media print {",
 	"  body { background: none; padding: 0; font-size: 11px; }",
@@ -126,6 +130,6 @@ const char *const tw_compare_style[] = {
 	"}",
 };
 
-const size_t tw_compare_style_lines = 122;
+const size_t tw_compare_style_lines = 126;
 
-const char tw_compare_style_hash[] = "sha256-ag6lkz45SD25YpCD8GbOqsd4mrssYnSNU8ETc2RbUrA=";
+const char tw_compare_style_hash[] = "sha256-WzWPm57Slym8dPa66a3FM2e4K7mvNIo8ohaMNp5mJYo=";

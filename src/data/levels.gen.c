@@ -256,6 +256,16 @@ const struct tw_level tw_levels[] = {
 	  1, { { TW_FACT_idle_most_gaps, TW_AT_MOST, 5 } } },
 	{ "few_gaps", "no", NULL,
 	  0, { { 0, TW_KNOWN, 0 } } },
+	{ "gemm_overlap", "blocked", "blocked by communication",
+	  1, { { TW_FACT_collective_percent, TW_OVER, 50 } } },
+	{ "gemm_overlap", "heavy", "communication-heavy",
+	  1, { { TW_FACT_collectives_at_once, TW_OVER, 1 } } },
+	{ "gemm_overlap", "partly", "partly beside communication",
+	  1, { { TW_FACT_collective_percent, TW_OVER, 0 } } },
+	{ "gemm_overlap", "pure", "pure computation",
+	  1, { { TW_FACT_collectives_at_once, TW_IS, 0 } } },
+	{ "gemm_overlap", "unknown", NULL,
+	  0, { { 0, TW_KNOWN, 0 } } },
 };
 
-const size_t tw_level_count = 127;
+const size_t tw_level_count = 132;

@@ -296,6 +296,17 @@ bool tw_kernel_has(enum tw_trait trait, const char *name)
 	return has(trait, true, name);
 }
 
+enum tw_metrics_category tw_metrics_category(const char *tag)
+{
+	size_t len = strlen(tag), i;
+
+	for (i = 0; i < tw_metrics_tag_count; i++)
+		if (find_folded(tag, len, tw_metrics_tags[i].word,
+				strlen(tw_metrics_tags[i].word)))
+			return tw_metrics_tags[i].category;
+	return TW_METRICS_OTHER;
+}
+
 const struct tw_category_family *tw_category_family(const char *category)
 {
 	size_t i = 0, len = strlen(category);

@@ -284,6 +284,27 @@ extern const size_t tw_category_family_count;
 
 const struct tw_category_family *tw_category_family(const char *category);
 
+/* ---- ranges in the metrics of a trainer */
+
+enum tw_metrics_category {
+	TW_METRICS_COMPUTE,
+	TW_METRICS_COMMUNICATION,
+	TW_METRICS_OPTIMIZER,
+	TW_METRICS_PREFETCH,
+	TW_METRICS_OTHER,
+};
+
+struct tw_metrics_tag {
+	const char *word; /* in lower case, anywhere in the tag */
+	enum tw_metrics_category category;
+};
+
+/* The first row that matches counts. */
+extern const struct tw_metrics_tag tw_metrics_tags[];
+extern const size_t tw_metrics_tag_count;
+
+enum tw_metrics_category tw_metrics_category(const char *tag);
+
 /* ---- rules: conditions on facts, and what is said when they hold */
 
 enum tw_fact {

@@ -271,6 +271,62 @@ static void stay_in_place(struct tw_alignment *a)
 		a->to[i] = i;
 }
 
+/* How far the end of a call is from those of the calls before and behind it that are like it. */
+static int64_t reach_of_like(const struct tw_align_side *side, uint32_t call)
+{
+	int64_t reach = INT64_MAX, apart;
+	uint32_t i;
+
+	for (i = call; i-- > 0;) {
+		if (side->signature[i] != side->signature[call])
+			continue;
+		reach = tw_match_apart(side->end[i], side->end[call]);
+		break;
+	}
+	for (i = call + 1; i < side->count; i++) {
+		if (side->signature[i] != side->signature[call])
+			continue;
+		apart = tw_match_apart(side->end[i], side->end[call]);
+		return apart < reach ? apart : reach;
+	}
+	return reach;
+}
+
+/* Whether a call is far nearer to the one in its place than to another that is like it. */
+static bool is_in_place(const struct band *b, uint32_t i)
+{
+	int64_t known = reach_of_like(b->a->known, i), other = reach_of_like(b->a->other, i);
+
+	int64_t near = (known < other ? known : other) / 4, most = 4 * TW_MATCH_END_NOISE_NS;
+
+	return apart_of(b, i, i) < (near < most ? near : most);
+}
+
+/*
+ * Where calls are as many and alike and ends scatter, two that are left over in the same place on
+ * both sides are one whose ends are off, rather than two that the other rank lacks.
+ */
+static void fill_gaps(const struct band *b)
+{
+	struct tw_alignment *a = b->a;
+	uint32_t m = a->other->count, next = m, i;
+	int64_t before = -1;
+
+	for (i = 0; i < m; i++) {
+		if (a->to[i] != TW_ALIGN_NONE) {
+			before = a->to[i];
+			continue;
+		}
+		if (next <= i || next == m)
+			for (next = i; next < m && a->to[next] == TW_ALIGN_NONE; next++)
+				;
+		if (before < i && (next == m || a->to[next] > i) && is_in_place(b, i)) {
+			a->to[i] = i;
+			before = i;
+		}
+	}
+}
+
 /* Ends of a pair that decide, or that need not agree where both neighbours do. */
 static void be_sure(struct band *b)
 {
@@ -306,6 +362,8 @@ static int lay_band(struct band *b)
 		lay(b);
 		if (b->clean && b->loose)
 			stay_in_place(b->a);
+		if (b->clean)
+			fill_gaps(b);
 		be_sure(b);
 		status = 0;
 	}

@@ -327,7 +327,10 @@ static bool is_convincing(const struct tw_alignment *a, const struct tw_align_fi
 {
 	uint32_t n = a->other->count;
 
-	if (fit->agree < TW_MATCH_FEWEST_SAMPLES - 1 || fit->agree * (uint64_t)4 < n)
+	if (fit->agree < TW_MATCH_FEWEST_SAMPLES - 1 || fit->agree * (uint64_t)2 < n)
+		return false;
+	/* Steps that repeat fit at another place by chance where ends scatter: in part. */
+	if (fit->agree * (uint64_t)4 < fit->of * (uint64_t)3)
 		return false;
 	if (!in_place->agree || fit->score >= 2 * in_place->score + TW_MATCH_END_NOISE_NS)
 		return true;

@@ -122,7 +122,7 @@ class Sweep(Case):
         (half / "run_output.log").write_text("Traceback")
         result = self.run_on("all", place, codes=(3,))
         self.assertIn("512thread/nccl_56channels: no traces in it", result.err)
-        self.assertIn("Best: 512thread_28ch", result.out)
+        self.assertIn("Best: 256thread_56ch", result.out)
 
     def test_one_configuration(self):
         result = self.run_on("report", self.sweep(points=[(256, 28)]))

@@ -85,6 +85,8 @@ static void every_threshold(void **state)
 		{ "workload", TW_FACT_context_share, 0.2, "decode_heavy", "mixed", "mixed" },
 		{ "attention_phase", TW_FACT_query_share, 0.8, "mixed", "mixed", "prefill" },
 		{ "attention_phase", TW_FACT_query_share, 0.2, "decode", "mixed", "mixed" },
+		{ "gemm_overlap", TW_FACT_collective_percent, 50, "partly", "partly", "blocked" },
+		{ "gemm_overlap", TW_FACT_collectives_at_once, 1, "unknown", "unknown", "heavy" },
 	};
 	size_t i;
 

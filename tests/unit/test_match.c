@@ -816,6 +816,58 @@ static bool check_random(const struct tw_job *job, const struct truth *truth, ui
 	return doubtful;
 }
 
+/*
+ * Three equal steps on ranks whose ends scatter by far more than a clock does: each rank has every
+ * call, so that no step of one is taken for another of the others.
+ */
+static void test_steps_whose_ends_scatter(void **state)
+{
+	static const struct {
+		double at; /* its end in the step, us */
+		const char *name;
+		double bytes;
+	} step[] = { { 1269, "allreduce", 200 },
+		     { 2288, "allreduce", 200 },
+		     { 2301, "broadcast", 1 },
+		     { 3279, "allreduce", 200 },
+		     { 3505, "_allgather_base", 100 } };
+	enum { RANKS = 8, STEPS = 3, CALLS = 5 };
+	uint64_t seed, i;
+
+	for (seed = 1; seed <= 200; seed++) {
+		uint64_t random = seed;
+		struct tw_matches m;
+		struct tw_job job;
+		size_t r, s, c;
+
+		make_job(&job, RANKS);
+		for (r = 0; r < RANKS; r++) {
+			double off = 0;
+
+			for (s = 0; s < STEPS; s++)
+				for (c = 0; c < CALLS; c++) {
+					struct call call = { .name = step[c].name,
+							     .group = "0",
+							     .dtype = "Float",
+							     .out = step[c].bytes };
+
+					/* What follows closely ends as much later. */
+					if (c != 2 && c != 4)
+						off = (double)(next(&random) % 130000) / 1000;
+					call.end = 1e6 + 3550.0 * (double)s + step[c].at + off;
+					call.start = call.end - 10;
+					add_call(&job, r, &call);
+				}
+		}
+		build(&m, &job);
+		assert_int_equal(m.count, STEPS * CALLS);
+		for (i = 0; i < m.count; i++)
+			assert_int_equal(m.matches[i].state, TW_MATCH_WHOLE);
+		tw_matches_release(&m);
+		tw_job_release(&job);
+	}
+}
+
 static void test_random_jobs(void **state)
 {
 	uint64_t seed, seeds = UNDER_TSAN ? 500 : 10000, doubtful = 0;
@@ -914,6 +966,7 @@ int main(void)
 		cmocka_unit_test(test_kernels_that_record_nothing),
 		cmocka_unit_test(test_numbers_that_some_calls_lack),
 		cmocka_unit_test(test_few_ranks),
+		cmocka_unit_test(test_steps_whose_ends_scatter),
 		cmocka_unit_test(test_random_jobs),
 		cmocka_unit_test(test_any_times),
 		cmocka_unit_test(test_out_of_memory),

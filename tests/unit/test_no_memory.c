@@ -149,6 +149,7 @@ static int use_all(const struct trawl_allocator *allocator, const char *text, in
 	options.step_first = options.step_last = step;
 	options.clip_overruns = step >= 0;
 	options.platform = "MI300X";
+	options.gemm_instances = true;
 	if (!status)
 		status = trawl_report_new(&report, trace, &options, NULL);
 	tw_str_init(&out, allocator);

@@ -1,0 +1,415 @@
+/*
+ * Step 2: when the shortest and the longest call of a row ran.  A row is matched to an operation of
+ * its rank's trace by what says which operation it is; rows of older files that do not, by a kernel
+ * of exactly that name and the nearest times.  How well it fits is told in match_status.
+ */
+#include "sweep/variance.h"
+
+#include "sweep/kernel_details.h"
+#include "sweep/sheet.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARAMETER "param: "
+
+enum {
+	MIN_TS,
+	MAX_TS,
+	BETWEEN,
+	MIN_FOUND,
+	MAX_FOUND,
+	STATUS,
+	MATCHED_BY,
+	MAIN,
+	MIN_TIME,
+	MAX_TIME,
+	MIN_START,
+	MIN_END,
+	MAX_START,
+	MAX_END,
+	MIN_EVENT,
+	MAX_EVENT,
+	OWN
+};
+static const char *const own_headers[OWN] = {
+	[MIN_TS] = "min_duration_timestamp_ms",
+	[MAX_TS] = "max_duration_timestamp_ms",
+	[BETWEEN] = "time_between_min_max_ms",
+	[MIN_FOUND] = "min_duration_found_us",
+	[MAX_FOUND] = "max_duration_found_us",
+	[STATUS] = "match_status",
+	[MATCHED_BY] = "matched_by",
+	[MAIN] = "main_kernel",
+	[MIN_TIME] = "min_call_time_us",
+	[MAX_TIME] = "max_call_time_us",
+	[MIN_START] = "min_call_start_us",
+	[MIN_END] = "min_call_end_us",
+	[MAX_START] = "max_call_start_us",
+	[MAX_END] = "max_call_end_us",
+	[MIN_EVENT] = "min_call_event",
+	[MAX_EVENT] = "max_call_event",
+};
+
+struct step {
+	const struct tw_csv *in;
+	struct tw_sheet out;
+	double tolerance;
+	struct tw_arena scratch; /* of one row */
+	struct tw_str *told;
+	size_t lost; /* rows without times */
+	bool no_memory;
+};
+
+/* What is looked for, of a row. */
+struct wanted {
+	size_t row;
+	const char *kernel;
+	double min_us, max_us; /* NaN: not told */
+};
+
+/* A row of a trace's table that may be it. */
+struct fit {
+	size_t row;
+	bool found;
+	unsigned differences; /* of arguments besides name and shapes */
+	double distance_us;   /* of the two times */
+};
+
+/* ---- cells */
+
+static const char *cell_of(const struct step *s, size_t row, const char *header)
+{
+	return tw_csv_text(s->in, row, tw_csv_column(s->in, header));
+}
+
+/* Text of a table, which need not end with a NUL; "" when it is not there. */
+static const char *text_of(struct step *s, const struct trawl_cell *cell)
+{
+	const char *copy;
+
+	if (cell->state == TRAWL_CELL_MISSING)
+		return "";
+	copy = tw_arena_copy(&s->scratch, cell->text, cell->text_len);
+	s->no_memory |= !copy;
+	return copy ? copy : "";
+}
+
+static const char *text_at(struct step *s, const struct trawl_table *table, size_t row,
+			   const char *header)
+{
+	struct trawl_cell cell = tw_table_cell(table, row, header);
+
+	return text_of(s, &cell);
+}
+
+/* ---- which row of the trace's table */
+
+static bool differs(const char *a, const char *b)
+{
+	return *a && *b && !tw_same_arguments(a, b);
+}
+
+/* Whether a cell of the row and one of the trace's table say something else. */
+static bool cells_differ(struct step *s, size_t row, const struct trawl_table *table, size_t at,
+			 const char *header)
+{
+	char name[256] = "col_";
+
+	if (strlen(header) + sizeof("col_") > sizeof(name))
+		return false;
+	strncat(name, header, sizeof(name) - strlen(name) - 1);
+	return differs(cell_of(s, row, name), text_at(s, table, at, header));
+}
+
+static unsigned count_differences(struct step *s, size_t row, const struct trawl_table *table,
+				  size_t at)
+{
+	static const char *const arguments[] = { "Input type_first", "Input Strides_first",
+						 "Concrete Inputs_first" };
+	unsigned n = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
+		n += cells_differ(s, row, table, at, arguments[i]);
+	for (i = 0; i < trawl_table_columns(table); i++) {
+		const char *header = trawl_table_column(table, i)->header;
+
+		if (!strncmp(header, PARAMETER, strlen(PARAMETER)))
+			n += cells_differ(s, row, table, at, header);
+	}
+	return n;
+}
+
+static double ns_at(const struct trawl_table *table, size_t row, const char *header)
+{
+	struct trawl_cell cell = tw_table_cell(table, row, header);
+
+	return cell.state == TRAWL_CELL_MISSING ? (double)NAN : (double)cell.integer;
+}
+
+/* How far the times of a row of the table are from those looked for; what is not told is no distance. */
+static double distance(const struct wanted *w, const struct trawl_table *table, size_t at)
+{
+	double min = fabs(ns_at(table, at, "min_time_ns") / 1000 - w->min_us);
+	double max = fabs(ns_at(table, at, "max_time_ns") / 1000 - w->max_us);
+
+	return (isnan(min) ? 0 : min) + (isnan(max) ? 0 : max);
+}
+
+static void take_better(struct fit *best, const struct fit *fit)
+{
+	if (!best->found || fit->differences < best->differences ||
+	    (fit->differences == best->differences && fit->distance_us < best->distance_us))
+		*best = *fit;
+}
+
+static struct fit find_operation(struct step *s, const struct wanted *w,
+				 const struct trawl_table *table)
+{
+	const char *name = cell_of(s, w->row, "col_name");
+	const char *dims = cell_of(s, w->row, "col_Input Dims_first");
+	struct fit best = { .found = false };
+	size_t i;
+
+	/* Without both, it is not known which operation it is. */
+	for (i = 0; *name && *dims && i < trawl_table_rows(table); i++) {
+		struct fit fit = { .row = i, .found = true };
+
+		if (strcmp(name, text_at(s, table, i, "name")) != 0 ||
+		    !tw_same_arguments(dims, text_at(s, table, i, "Input Dims_first")))
+			continue;
+		fit.differences = count_differences(s, w->row, table, i);
+		fit.distance_us = distance(w, table, i);
+		take_better(&best, &fit);
+	}
+	return best;
+}
+
+static bool has_kernel(struct step *s, const struct trawl_table *table, size_t at,
+		       const char *kernel)
+{
+	struct tw_listed_kernels kernels;
+	bool has = !strcmp(text_at(s, table, at, "main kernel"), kernel);
+	size_t i;
+
+	if (has)
+		return true;
+	if (tw_listed_kernels_read(&kernels,
+				   text_at(s, table, at, "kernel_details__summarize_kernel_stats"),
+				   s->scratch.allocator, NULL))
+		s->no_memory = true;
+	for (i = 0; i < kernels.count && !has; i++)
+		has = !strcmp(kernels.items[i].name, kernel);
+	tw_listed_kernels_release(&kernels);
+	return has;
+}
+
+static struct fit find_kernel(struct step *s, const struct wanted *w,
+			      const struct trawl_table *table)
+{
+	struct fit best = { .found = false };
+	size_t i;
+
+	for (i = 0; *w->kernel && i < trawl_table_rows(table); i++) {
+		struct fit fit = { .row = i, .found = true };
+
+		if (!has_kernel(s, table, i, w->kernel))
+			continue;
+		fit.distance_us = distance(w, table, i);
+		take_better(&best, &fit);
+	}
+	return best;
+}
+
+/* ---- how well it fits */
+
+/* What sums and differences of microseconds in doubles are off by, where a trace's clock is at. */
+static double rounding_us(double ts_ns)
+{
+	const double half_ns = 0.0005, roundings = 4;
+
+	return half_ns + roundings * DBL_EPSILON * fabs(ts_ns) / 1000;
+}
+
+/* 0: equal, 1: within the tolerance, 2: further off; what is not told is equal. */
+static int time_fits(const struct step *s, double wanted_us, double found_ns, double end_ns)
+{
+	double off = fabs(found_ns / 1000 - wanted_us);
+
+	if (isnan(wanted_us) || off <= rounding_us(isnan(end_ns) ? 0 : end_ns))
+		return 0;
+	return off <= s->tolerance * fabs(wanted_us) ? 1 : 2;
+}
+
+static const char *status_of(const struct step *s, const struct wanted *w,
+			     const struct trawl_table *table, size_t at)
+{
+	static const char *const names[] = { "exact", "within_tol", "nearest" };
+	int min = time_fits(s, w->min_us, ns_at(table, at, "min_time_ns"),
+			    ns_at(table, at, "min_end_ns"));
+	int max = time_fits(s, w->max_us, ns_at(table, at, "max_time_ns"),
+			    ns_at(table, at, "max_end_ns"));
+
+	return names[min > max ? min : max];
+}
+
+/* ---- the cells of a row */
+
+static void set_us(struct step *s, size_t row, int column, const struct trawl_table *table,
+		   size_t at, const char *header, unsigned scale)
+{
+	struct trawl_cell cell = tw_table_cell(table, at, header);
+
+	if (cell.state != TRAWL_CELL_MISSING)
+		tw_sheet_decimal(&s->out, row, s->out.own + (size_t)column, cell.integer, scale);
+}
+
+static void set_timestamps(struct step *s, size_t row, const struct trawl_table *table, size_t at)
+{
+	enum { MS = 6 };
+	struct trawl_cell min = tw_table_cell(table, at, "min_main_start_ns");
+	struct trawl_cell max = tw_table_cell(table, at, "max_main_start_ns");
+	int64_t between;
+
+	if (min.state != TRAWL_CELL_MISSING)
+		tw_sheet_fixed(&s->out, row, s->out.own + MIN_TS, min.integer, MS, MS);
+	if (max.state != TRAWL_CELL_MISSING)
+		tw_sheet_fixed(&s->out, row, s->out.own + MAX_TS, max.integer, MS, MS);
+	if (min.state == TRAWL_CELL_MISSING || max.state == TRAWL_CELL_MISSING ||
+	    __builtin_sub_overflow(max.integer, min.integer, &between) || between == INT64_MIN)
+		return;
+	tw_sheet_fixed(&s->out, row, s->out.own + BETWEEN, between < 0 ? -between : between, MS,
+		       MS);
+}
+
+static void set_row(struct step *s, const struct wanted *w, const struct trawl_table *table,
+		    size_t at, const char *matched_by)
+{
+	static const struct {
+		int column;
+		const char *header;
+		unsigned scale;
+	} cells[] = {
+		{ MIN_FOUND, "min_main_dur_ns", 3 }, { MAX_FOUND, "max_main_dur_ns", 3 },
+		{ MIN_TIME, "min_time_ns", 3 },	     { MAX_TIME, "max_time_ns", 3 },
+		{ MIN_START, "min_start_ns", 3 },    { MIN_END, "min_end_ns", 3 },
+		{ MAX_START, "max_start_ns", 3 },    { MAX_END, "max_end_ns", 3 },
+		{ MIN_EVENT, "min_event", 0 },	     { MAX_EVENT, "max_event", 0 },
+	};
+	const char *main = text_at(s, table, at, "main kernel");
+	size_t i, own = s->out.own;
+
+	set_timestamps(s, w->row, table, at);
+	for (i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
+		set_us(s, w->row, cells[i].column, table, at, cells[i].header, cells[i].scale);
+	tw_sheet_text(&s->out, w->row, own + STATUS, status_of(s, w, table, at));
+	tw_sheet_text(&s->out, w->row, own + MATCHED_BY, matched_by);
+	tw_sheet_copy(&s->out, w->row, own + MAIN, main, strlen(main));
+}
+
+static void fill_row(struct step *s, size_t row, const struct trawl_table *table)
+{
+	struct wanted w = {
+		.row = row,
+		.kernel = cell_of(s, row, "kernel_name"),
+		.min_us = tw_csv_number(s->in, row, tw_csv_column(s->in, "kernel_time_min_us")),
+		.max_us = tw_csv_number(s->in, row, tw_csv_column(s->in, "kernel_time_max_us")),
+	};
+	const char *matched_by = "operation";
+	struct fit fit = { .found = false };
+
+	if (table)
+		fit = find_operation(s, &w, table);
+	if (table && !fit.found) {
+		fit = find_kernel(s, &w, table);
+		matched_by = "kernel";
+	}
+	if (fit.found) {
+		set_row(s, &w, table, fit.row, matched_by);
+	} else {
+		tw_sheet_text(&s->out, row, s->out.own + STATUS, "none");
+		s->lost++;
+	}
+}
+
+/* ---- the step */
+
+/* Rows of one rank that found nothing. */
+static void tell_lost(const struct step *s)
+{
+	size_t own = s->out.own, column = own + STATUS, i, k;
+
+	for (i = 0; i < s->in->rows; i++) {
+		const char *at[3] = { cell_of(s, i, "threads"), cell_of(s, i, "channel"),
+				      cell_of(s, i, "rank") };
+		size_t n = 0, first = i;
+
+		if (strcmp(tw_csv_text(s->out.csv, i, column), "none") != 0)
+			continue;
+		for (k = 0; k < s->in->rows; k++) {
+			if (strcmp(tw_csv_text(s->out.csv, k, column), "none") != 0 ||
+			    strcmp(cell_of(s, k, "threads"), at[0]) != 0 ||
+			    strcmp(cell_of(s, k, "channel"), at[1]) != 0 ||
+			    strcmp(cell_of(s, k, "rank"), at[2]) != 0)
+				continue;
+			first = k < first ? k : first;
+			n++;
+		}
+		if (first == i)
+			tw_str_addf(s->told,
+				    "%.20sthread_%.20sch rank %.20s: %zu row%s without times: not "
+				    "in its trace, or there is none\n",
+				    at[0], at[1], at[2], n, n == 1 ? "" : "s");
+	}
+}
+
+static int check_columns(const struct tw_csv *in, struct trawl_error *err)
+{
+	static const char *const needed[] = { "threads", "channel", "rank", "kernel_name" };
+	size_t i;
+
+	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (tw_csv_column(in, needed[i]) == TW_CSV_NO_COLUMN)
+			return trawl_error_set(err, TRAWL_EFORMAT,
+					       "no column '%s': not a file of the step before",
+					       needed[i]);
+	return 0;
+}
+
+bool tw_variance_point(const struct tw_csv *in, size_t row, int64_t *threads, int64_t *channels,
+		       int64_t *rank)
+{
+	return tw_whole_of(tw_csv_text(in, row, tw_csv_column(in, "threads")), threads) &&
+	       tw_whole_of(tw_csv_text(in, row, tw_csv_column(in, "channel")), channels) &&
+	       tw_whole_of(tw_csv_text(in, row, tw_csv_column(in, "rank")), rank);
+}
+
+int tw_variance_timestamps(const struct tw_csv *in, tw_instances_fn *instances, void *context,
+			   double tolerance, struct tw_arena *arena, struct tw_csv *out,
+			   struct tw_str *told, struct trawl_error *err)
+{
+	struct step s = { .in = in, .tolerance = tolerance, .told = told };
+	int status = check_columns(in, err);
+	size_t i;
+
+	*out = (struct tw_csv){ 0 };
+	if (status)
+		return status;
+	tw_sheet_extend(&s.out, out, arena, in, own_headers, OWN);
+	for (i = 0; i < in->rows && !s.out.failed; i++) {
+		int64_t threads, channels, rank;
+		bool known = tw_variance_point(in, i, &threads, &channels, &rank);
+
+		tw_arena_init(&s.scratch, arena->allocator);
+		fill_row(&s, i, known ? instances(context, threads, channels, rank) : NULL);
+		tw_arena_release(&s.scratch);
+	}
+	s.out.failed |= s.no_memory;
+	if (!s.out.failed && s.lost)
+		tell_lost(&s);
+	return tw_sheet_end(&s.out, err);
+}

@@ -1,0 +1,77 @@
+"""trawl sweep report on a sweep whose reports another program made: sheet by sheet."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import SHARED, Case, trawl
+
+CASE = SHARED / "cases/sweep/e2e_tracelens"
+TOOL = SHARED / "tools/compare_reference.py"
+ALLOWED = pathlib.Path(__file__).resolve().parent
+PYTHON = "/usr/bin/python3"  # openpyxl is Debian's
+POINTS = [(256, 28), (256, 56), (512, 28), (512, 56)]
+
+
+def csvs(place, *workbooks):
+    subprocess.run([PYTHON, str(ALLOWED / "xlsx_csvs.py"), str(place), *map(str, workbooks)],
+                   check=True)
+
+
+class SweepReport(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="trawl-sweep-")
+        cls.place = pathlib.Path(cls.temporary.name)
+        cls.there = CASE.exists()
+        if cls.there:
+            cls.result = trawl("sweep", "report", CASE / "in/sweep", "-o", cls.place, "--align",
+                               "none", timeout=120)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def setUp(self):
+        super().setUp()
+        if not self.there:
+            self.skipTest("given material absent: cases/sweep/e2e_tracelens (TRAWL_SHARED)")
+        self.assertExit(self.result, 0)
+
+    def compare(self, name, allowed=None):
+        """A workbook below tracelens_analysis against that of the other program."""
+        theirs = CASE / "out/sweep/tracelens_analysis" / name
+        for place, workbook in (("theirs", theirs), ("ours", self.place / "tracelens_analysis" /
+                                                     name)):
+            csvs(self.tmp / place, workbook)
+        done = subprocess.run(
+            [sys.executable, str(TOOL), str(self.tmp / "theirs" / theirs.stem),
+             str(self.tmp / "ours" / theirs.stem),
+             *(("--allow", str(ALLOWED / allowed)) if allowed else ())], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, f"{name}\n" + "\n".join(
+            x for x in done.stdout.splitlines() if not x.endswith(" ok")) + done.stderr)
+
+    def test_every_file_is_there(self):
+        theirs = {str(p.relative_to(CASE / "out/sweep"))
+                  for p in (CASE / "out/sweep").rglob("*.xlsx")}
+        ours = {str(p.relative_to(self.place)) for p in self.place.rglob("*.xlsx")}
+        self.assertEqual(len(theirs), 52)
+        self.assertEqual(theirs - ours, set())
+
+    def test_individual_reports(self):
+        for threads, channels in POINTS:
+            for rank in (0, 3, 7):
+                self.compare(f"{threads}thread/individual_reports/"
+                             f"perf_{channels}ch_rank{rank}.xlsx", "sweep_individual.tsv")
+
+    def test_collective_reports(self):
+        for threads, channels in POINTS:
+            self.compare(f"{threads}thread/collective_reports/collective_{channels}ch.xlsx",
+                         # Of the four, one sum is rounded there.
+                         "sweep_collective.tsv" if (threads, channels) == (256, 56) else None)
+
+
+if __name__ == "__main__":
+    unittest.main()
