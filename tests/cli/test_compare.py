@@ -357,20 +357,22 @@ class Sides(Compare):
 
 
 class Sweeps(Compare):
-    points = {(256, 28): [100, 102], (256, 56): [80, 82], (512, 28): [120, 121]}
+    points = {(256, 28): [100, 102], (256, 56): [80, 82], (512, 28): [120, 121],
+              (512, 56): [110, 112]}
 
     def test_geometric_mean_and_the_worst_configuration(self):
         a = self.sweep("a", self.points)
-        b = self.sweep("b", {(256, 28): [50, 51], (256, 56): [160, 164], (512, 28): [120, 121]})
+        b = self.sweep("b", {(256, 28): [50, 51], (256, 56): [160, 164], (512, 28): [120, 121],
+                             (512, 56): [110, 112]})
         t = self.tables(a, b)
         row = self.by(t["operation_changes"], "aten::mm", "name")
         self.assertAlmostEqual(row["faster (%)"], 0, delta=1e-9)
         self.assertEqual((row["configurations"], row["worst configuration"]),
-                         (3, "256thread_56ch"))
+                         (4, "256thread_56ch"))
         self.assertAlmostEqual(row["worst faster (%)"], -100, delta=1e-9)
         each = {(r["configuration"], r["verdict"]) for r in t["operations_by_configuration"]}
         self.assertEqual(each, {("256thread_28ch", "better"), ("256thread_56ch", "worse"),
-                                ("512thread_28ch", "same")})
+                                ("512thread_28ch", "same"), ("512thread_56ch", "same")})
         best = {r["best of"]: r["configuration"] for r in t["configuration_changes"]}
         self.assertEqual((best["baseline"], best["test"]), ("256thread_56ch", "256thread_28ch"))
         text = self.compare(a, b).out
@@ -378,15 +380,17 @@ class Sweeps(Compare):
 
     def test_configurations_of_one_side_alone(self):
         a = self.sweep("a", self.points)
-        b = self.sweep("b", {(256, 28): [100, 102], (1024, 28): [50, 51], (256, 56): [80, 82]})
+        b = self.sweep("b", {(256, 28): [100, 102], (1024, 28): [50, 51], (256, 56): [80, 82],
+                             (1024, 56): [50, 51]})
         t = self.tables(a, b)
         rows = {r["configuration"]: r for r in t["configuration_changes"]}
-        self.assertEqual(list(rows), ["256thread_28ch", "256thread_56ch", "512thread_28ch",
-                                      "1024thread_28ch"])
+        self.assertEqual(list(rows), [f"{x}thread_{c}ch" for x in (256, 512, 1024)
+                                      for c in (28, 56)])
         self.assertEqual(rows["512thread_28ch"]["verdict"], "gone")
         self.assertEqual(rows["1024thread_28ch"]["verdict"], "new")
         self.assertEqual([r["only here"] for r in t["comparison_summary"]],
-                         ["512thread_28ch", "1024thread_28ch"])
+                         ["512thread_28ch, 512thread_56ch",
+                          "1024thread_28ch, 1024thread_56ch"])
         self.assertEqual([r["in both"] for r in t["comparison_summary"]], [2, 2])
 
     def test_no_common_configuration(self):
@@ -428,7 +432,7 @@ class Sweeps(Compare):
         t = self.tables(a, b, codes=(3,))
         rows = {r["configuration"]: r["verdict"] for r in t["configuration_changes"]}
         self.assertEqual(rows, {"256thread_28ch": "gone", "256thread_56ch": "same",
-                                "512thread_28ch": "same"})
+                                "512thread_28ch": "same", "512thread_56ch": "same"})
         self.assertIn("256thread_28ch", self.result.err)
         self.compare(a, b, "--strict", codes=(1,))
 
