@@ -38,20 +38,35 @@ static const char *name_of(const struct tw_changes *changes, const struct tw_cha
 	return tw_pool_text(&changes->samples->texts, c->name, NULL);
 }
 
-/* For people: the parts of a collective's name with blanks between them. */
+void tw_change_name(const struct tw_changes *changes, const struct tw_change *c, struct tw_str *out)
+{
+	const char *name = name_of(changes, c);
+
+	if (strspn(name, (const char[]){ TW_KEY_SEPARATOR, '\0' }) == strlen(name))
+		name = "(not named)";
+	for (; *name; name++)
+		tw_str_add_char(out, *name == TW_KEY_SEPARATOR ? ' ' : *name);
+}
+
+/* The same, cut where it is long. */
 static void add_name(struct tw_str *out, const struct tw_changes *changes,
 		     const struct tw_change *c)
 {
-	const char *name = name_of(changes, c);
-	size_t len = strlen(name), cut = len, i;
+	struct tw_str name;
+	size_t cut = NAME_LENGTH - 3;
 
-	if (len > NAME_LENGTH)
-		for (cut = NAME_LENGTH - 3; cut && ((unsigned char)name[cut] & 0xc0) == 0x80; cut--)
-			;
-	for (i = 0; i < cut; i++)
-		tw_str_add_char(out, name[i] == TW_KEY_SEPARATOR ? ' ' : name[i]);
-	if (cut < len)
+	tw_str_init(&name, out->allocator);
+	tw_change_name(changes, c, &name);
+	out->failed |= name.failed;
+	if (name.len > NAME_LENGTH) {
+		while (cut && ((unsigned char)name.ptr[cut] & 0xc0) == 0x80)
+			cut--;
+		tw_str_add(out, name.ptr, cut);
 		tw_str_add_cstr(out, "...");
+	} else if (name.len) {
+		tw_str_add(out, name.ptr, name.len);
+	}
+	tw_str_release(&name);
 }
 
 /* ---- why */
