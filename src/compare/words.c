@@ -173,7 +173,7 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
 	}
 	tw_add_ms(out, total->ns[1]);
-	tw_str_add_cstr(out, " instead of ");
+	tw_str_add_cstr(out, total->judged.verdict == TW_SAME ? " and " : " instead of ");
 	tw_add_ms(out, total->ns[0]);
 	tw_str_add_cstr(out, " of total time");
 	if (changes->common > 1 || total->ranks[0] > 1 || total->ranks[1] > 1) {
