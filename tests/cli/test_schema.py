@@ -16,7 +16,7 @@ SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "report_ranks", "check", "model", "models", "platforms",
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
                          "collectives", "merge", "sweep_plots", "sweep_variance", "sweep_run",
-                         "sweep_runs", "sweep_timeline", "sweep_trials")}
+                         "sweep_runs", "sweep_timeline", "sweep_trials", "compare")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -173,6 +173,36 @@ class Schema(Case):
             doc = json.loads(result.out)
             doc["tables"][0]["rows"][0][0] = "x"
             self.assertNotEqual(self.validate(name, json.dumps(doc)), "")
+
+    def test_comparisons_fit(self):
+        """Of two traces, and of sweeps with several configurations."""
+        paths = [self.write(document([*base_events(), kernel("k", 900, dur)]), name)
+                 for name, dur in (("a.json", 10), ("b.json", 30))]
+        for name, dur in (("s1", 10), ("s2", 30)):
+            for threads in (256, 512):
+                place = f"{name}/{threads}thread/nccl_28channels/torch_profiler/rank0"
+                (self.tmp / place).mkdir(parents=True)
+                self.write(document([*base_events(), kernel("k", 900, dur)]),
+                           f"{place}/trace.json")
+        texts = []
+        for a, b in (paths, (self.tmp / "s1", self.tmp / "s2")):
+            result = trawl("compare", a, b, "-o", self.tmp / "page.html", "--format", "json")
+            self.assertExit(result, 0)
+            self.assertEqual(self.validate("compare", result.out), "")
+            texts.append(result.out)
+        schema = json.loads(SCHEMAS["compare"].read_text())
+        names = [t["name"] for t in json.loads(texts[1])["tables"]]
+        self.assertEqual(names, [d for d in schema["$defs"] if d in names])
+        at = names.index("kernel_changes")
+        for spoil in (lambda d: d["tables"].pop(),
+                      lambda d: d["tables"][at]["rows"][0].__setitem__(7, "slower"),
+                      lambda d: d["tables"][at]["rows"][0].__setitem__(1, -1),
+                      lambda d: d["tables"][at]["rows"][0].pop(),
+                      lambda d: d["tables"][0]["rows"].pop(),
+                      lambda d: d["tables"][at]["columns"][0].__setitem__("header", "x")):
+            other = json.loads(texts[1])
+            spoil(other)
+            self.assertNotEqual(self.validate("compare", json.dumps(other)), "")
 
     def test_reports_fit(self):
         huge = [kernel("k", 1, 501120000000, None) for _ in range(40)]
