@@ -208,7 +208,7 @@ static int print_tables(const struct cli_aggregate *a, enum tw_format format)
 	if (comms)
 		shown[count++] = comms;
 	status = status ? cli_fail(&err) :
-			  cli_print_tables(shown, count, format, "sweep", cli_width());
+			  cli_print_tables(shown, count, format, "sweep_aggregate", cli_width());
 	for (i = 0; i < TW_TIMELINE_TABLES; i++)
 		tw_table_free(tables[i]);
 	tw_table_free(comms);

@@ -16,7 +16,8 @@ SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "report_ranks", "check", "model", "models", "platforms",
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
                          "collectives", "merge", "sweep_plots", "sweep_variance", "sweep_run",
-                         "sweep_runs", "sweep_timeline", "sweep_trials", "compare")}
+                         "sweep_runs", "sweep_timeline", "sweep_trials", "compare", "sweep",
+                         "sweep_merge", "sweep_aggregate")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -140,6 +141,21 @@ class Schema(Case):
         result = trawl("sweep", "overlap", place, "--input-csv", empty, "--format", "json")
         self.assertExit(result, 0)
         self.assertEqual(self.validate("sweep_variance", result.out), "")
+
+    def test_stages_of_sweeps_fit(self):
+        sweep = self.tmp / "sweep"
+        for threads in (256, 512):
+            subprocess.run([tracegen(), "--ranks", "2", "--steps", "1", "--seed", str(threads), "-o",
+                            sweep / f"{threads}thread/nccl_28channels/torch_profiler"], check=True,
+                           capture_output=True)
+        for stage, schema in (("report", "sweep"), ("all", "sweep"), ("merge", "sweep_merge"),
+                              ("aggregate", "sweep_aggregate")):
+            result = trawl("sweep", stage, sweep, "--format", "json")
+            self.assertExit(result, 0)
+            self.assertEqual(self.validate(schema, result.out), "", stage)
+            doc = json.loads(result.out)
+            doc["tables"][0]["rows"][0][0] = 1
+            self.assertNotEqual(self.validate(schema, json.dumps(doc)), "", stage)
 
     def test_runs_fit(self):
         script = 'case $NCCL_MAX_NCHANNELS in 2) exit 7;; 3) kill $$;; 4) sleep 60;; esac'
