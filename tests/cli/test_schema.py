@@ -145,9 +145,10 @@ class Schema(Case):
     def test_stages_of_sweeps_fit(self):
         sweep = self.tmp / "sweep"
         for threads in (256, 512):
+            traces = sweep / f"{threads}thread/nccl_28channels/torch_profiler"
+            traces.parent.mkdir(parents=True)
             subprocess.run([tracegen(), "--ranks", "2", "--steps", "1", "--seed", str(threads), "-o",
-                            sweep / f"{threads}thread/nccl_28channels/torch_profiler"], check=True,
-                           capture_output=True)
+                            traces], check=True, capture_output=True)
         for stage, schema in (("report", "sweep"), ("all", "sweep"), ("merge", "sweep_merge"),
                               ("aggregate", "sweep_aggregate")):
             result = trawl("sweep", stage, sweep, "--format", "json")
