@@ -276,9 +276,11 @@ struct stage {
 	struct tw_str table, dir; /* paths: the table's, of the pictures */
 };
 
-/* The stage's own options; memory is no matter here. */
+/* The stage's own options; memory is no matter here.  Some others are taken without effect. */
 static void set_options(struct stage *s, struct cli_option own[6], struct cli_option common[8])
 {
+	struct cli_option *option;
+
 	cli_sweep_options(&s->sweep, own, common);
 	own[3] = (struct cli_option){
 		"input-csv",   0,
@@ -289,6 +291,9 @@ static void set_options(struct stage *s, struct cli_option own[6], struct cli_op
 	own[5] = (struct cli_option){ NULL, 0, CLI_FLAG, NULL, NULL, NULL };
 	common[0].help = "where results go, laid out as in a sweep (default: into the sweep); "
 			 "without DIR: where the pictures go (default: plots beside the table)";
+	for (option = common; option->name; option++)
+		if (!strcmp(option->name, "verbose") || !strcmp(option->name, "strict"))
+			option->help = NULL;
 }
 
 static int parse_lists(struct cli_sweep *s)
