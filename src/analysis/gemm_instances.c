@@ -233,10 +233,10 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 		struct trawl_table **table)
 {
 	struct work w = { .names.allocator = NULL };
-	int status = tw_op_calls_collect(&w.calls, in, self);
+	int status = tw_op_calls_collect(&w.calls, in, &tw_analysis_sheet_GEMM);
 
 	if (!status && w.calls.rows.count) {
-		*table = tw_op_calls_table(&w.calls, columns, COLUMNS);
+		*table = tw_op_calls_table(&w.calls, &self->table);
 		status = *table && !fill(&w, *table) && !tw_op_calls_failed(&w.calls) ? 0 : -1;
 	}
 	tw_op_calls_release(&w.calls);
@@ -250,6 +250,4 @@ const struct tw_analysis tw_analysis_gemm_instances = {
 		columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS | TW_NEEDS_ASKING,
 	.make = make,
-	.family = "GEMM",
-	.passes = TW_BOTH_PASSES,
 };

@@ -207,8 +207,7 @@ bool tw_op_calls_failed(const struct tw_op_calls *c)
 	return tw_signatures_failed(&c->signatures) || c->rows.failed;
 }
 
-struct trawl_table *tw_op_calls_table(const struct tw_op_calls *c,
-				      const struct trawl_column *columns, size_t count)
+struct trawl_table *tw_op_calls_table(const struct tw_op_calls *c, const struct tw_table_spec *spec)
 {
 	static const struct trawl_column parameter = {
 		"param",
@@ -219,17 +218,17 @@ struct trawl_table *tw_op_calls_table(const struct tw_op_calls *c,
 		16,
 		"what the cost model took from the arguments"
 	};
-	size_t p, total = count + c->parameter_count;
+	size_t p, total = spec->column_count + c->parameter_count;
 	struct trawl_column *all = tw_alloc_array(c->in->allocator, total, sizeof(*all));
 	struct trawl_table *table;
 
 	if (!all)
 		return NULL;
-	all[0] = columns[0];
+	all[0] = spec->columns[0];
 	for (p = 0; p < c->parameter_count; p++)
 		all[1 + p] = parameter;
-	memcpy(all + 1 + p, columns + 1, (count - 1) * sizeof(*columns));
-	table = tw_table_new_columns(&c->sheet->table, all, total, c->in->allocator);
+	memcpy(all + 1 + p, spec->columns + 1, (spec->column_count - 1) * sizeof(*all));
+	table = tw_table_new_columns(spec, all, total, c->in->allocator);
 	tw_free(c->in->allocator, all, total * sizeof(*all));
 	for (p = 0; table && p < c->parameter_count; p++)
 		tw_table_name_column(table, 1 + p, "param: ", c->parameters[p]);

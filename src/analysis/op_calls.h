@@ -33,11 +33,11 @@ void tw_op_calls_release(struct tw_op_calls *calls);
 bool tw_op_calls_failed(const struct tw_op_calls *calls);
 
 /*
- * A table for them: the first of the columns is the operation's name, behind it stands one for each
- * parameter, "param: ...", then the others.  NULL when out of memory.
+ * A table for them: the first of the spec's columns is the operation's name, behind it stands one for
+ * each parameter, "param: ...", then the others.  NULL when out of memory.
  */
 struct trawl_table *tw_op_calls_table(const struct tw_op_calls *calls,
-				      const struct trawl_column *columns, size_t count);
+				      const struct tw_table_spec *spec);
 /* The cells of the parameters; those that another model of the family has stay missing. */
 void tw_op_calls_set_parameters(const struct tw_op_calls *calls, struct trawl_table *table,
 				size_t row, const struct tw_op_work *work);

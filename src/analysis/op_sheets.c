@@ -158,7 +158,7 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 	int status = tw_op_calls_collect(&c, in, self);
 
 	if (!status && c.rows.count) {
-		*table = tw_op_calls_table(&c, columns, COLUMNS);
+		*table = tw_op_calls_table(&c, &self->table);
 		status = *table && !fill(&c, *table) && !tw_op_calls_failed(&c) ? 0 : -1;
 	}
 	tw_op_calls_release(&c);

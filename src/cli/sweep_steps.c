@@ -210,7 +210,8 @@ static int find_gemm(struct cli_sweep_steps *steps, const struct tw_sweep_point 
 	if (!rank->report) {
 		/* Of a trace that could not be read this was told before. */
 		if (!rank->trace || !made)
-			tell(steps, "%s: rank %" PRId64 ": no report", point->name, rank->rank);
+			tell(steps, "%s: rank %" PRId64 ": neither a report nor a trace",
+			     point->name, rank->rank);
 		steps->incomplete = true;
 		return CLI_DONE;
 	}

@@ -15,6 +15,7 @@
 #include "table/table.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DETAILS "kernel_details__summarize_kernel_stats"
@@ -158,6 +159,45 @@ static void kernels_of_a_cell(void **state)
 	assert_kernels("[{'name': ''}]", 0, NULL, 0);
 	assert_kernels("{'name': 5}", 0, NULL, 0);
 	assert_kernels("[{'name': 'a', 'total_duration_us': 1e300}]", 1, "a", 0);
+}
+
+/* Whatever a cell holds, it is read to its end and no further; each name is there once. */
+static void damaged_cells(void **state)
+{
+	static const char whole[] =
+		"[{'name': \"it's\", 'stream': 7, 'count': 4, 'total_duration_us': "
+		"np.float64(3.5), 'mean_duration_us': 0.875}, {'name': 'b\\'', "
+		"'total_duration_us': 1e2}]";
+	static const char letters[] = "'\"\\:,{}[]() n0.e-";
+	uint32_t random = 12345;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 20000; round++) {
+		struct tw_listed_kernels kernels;
+		char *cell = strdup(whole);
+		size_t i, k;
+
+		assert_non_null(cell);
+		for (i = 0; i < 3; i++) {
+			random = random * 1664525 + 1013904223;
+			cell[(random >> 8) % (sizeof(whole) - 1)] =
+				letters[(random >> 24) % (sizeof(letters) - 1)];
+		}
+		if (round % 3 == 0)
+			cell[(random >> 4) % (sizeof(whole) - 1)] = '\0';
+		assert_int_equal(
+			tw_listed_kernels_read(&kernels, cell, trawl_allocator_default(), &err), 0);
+		for (i = 0; i < kernels.count; i++) {
+			assert_true(*kernels.items[i].name);
+			assert_true(kernels.items[i].total_ns >= 0);
+			for (k = 0; k < i; k++)
+				assert_string_not_equal(kernels.items[i].name,
+							kernels.items[k].name);
+		}
+		tw_listed_kernels_release(&kernels);
+		free(cell);
+	}
 }
 
 /* ---- the first step */
@@ -824,6 +864,7 @@ int main(void)
 		cmocka_unit_test(whole_numbers),
 		cmocka_unit_test(headers_and_arguments),
 		cmocka_unit_test(kernels_of_a_cell),
+		cmocka_unit_test(damaged_cells),
 		cmocka_unit_test(rows_by_difference),
 		cmocka_unit_test(columns_in_order),
 		cmocka_unit_test(rows_left_out),
