@@ -301,8 +301,7 @@ enum tw_metrics_category tw_metrics_category(const char *tag)
 	size_t len = strlen(tag), i;
 
 	for (i = 0; i < tw_metrics_tag_count; i++)
-		if (find_folded(tag, len, tw_metrics_tags[i].word,
-				strlen(tw_metrics_tags[i].word)))
+		if (find_folded(tag, len, tw_metrics_tags[i].word, strlen(tw_metrics_tags[i].word)))
 			return tw_metrics_tags[i].category;
 	return TW_METRICS_OTHER;
 }

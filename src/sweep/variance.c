@@ -317,9 +317,9 @@ static int add_rows(struct adding *a, struct trawl_error *err)
 		double diff = difference(a->gemm, &a->place, i);
 
 		if (isfinite(diff))
-			a->candidates[a->count++] = (struct candidate){
-				diff, i, tw_csv_number(a->gemm, i, a->place.max) > 0
-			};
+			a->candidates[a->count++] =
+				(struct candidate){ diff, i,
+						    tw_csv_number(a->gemm, i, a->place.max) > 0 };
 		else
 			a->without_times++;
 	}

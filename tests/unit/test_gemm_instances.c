@@ -50,7 +50,7 @@ static void release(struct fixture *f)
 static void assert_cells(const struct fixture *f, size_t row, const char *prefix,
 			 const char *const values[7])
 {
-	static const char *const names[] = { "event",	   "time_ns",	  "start_ns", "end_ns",
+	static const char *const names[] = { "event",	      "time_ns",     "start_ns", "end_ns",
 					     "main_start_ns", "main_dur_ns", "kernels" };
 	char header[64];
 	size_t i;
@@ -190,7 +190,7 @@ static void without_kernels(void **state)
 	script_begin(&s);
 	script_op_us(&s, "aten::mm", 0, 10, MM);
 	script_launch_us(&s, 1, 1, "gemm", 20, 5);
-	script_op_us(&s, "aten::mm", 40, 10, MM); /* event 3 */
+	script_op_us(&s, "aten::mm", 40, 10, MM);	/* event 3 */
 	script_op_us(&s, "aten::mm", 60, 10, OTHER_MM); /* event 4 */
 	f = report(&s, 0, 0);
 	assert_int_equal(rows_of(f.report, TABLE), 2);
@@ -223,10 +223,14 @@ static void in_a_window(void **state)
 /* The rows are those of GEMM, in its order. */
 static void rows_of_gemm(void **state)
 {
-	static const char *const same[] = { "name",	       "UID_first",
-					    "name_count",      "Input Dims_first",
-					    "Input type_first", "Concrete Inputs_first",
-					    "param: M",	       "param: N",
+	static const char *const same[] = { "name",
+					    "UID_first",
+					    "name_count",
+					    "Input Dims_first",
+					    "Input type_first",
+					    "Concrete Inputs_first",
+					    "param: M",
+					    "param: N",
 					    "kernel_details__summarize_kernel_stats" };
 	struct script s;
 	struct fixture f;
@@ -249,16 +253,16 @@ static void rows_of_gemm(void **state)
 		for (i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
 			char text[512];
 
-			snprintf(text, sizeof(text), "%s",
-				 cell_at(f.report, "GEMM", row, same[i]));
+			snprintf(text, sizeof(text), "%s", cell_at(f.report, "GEMM", row, same[i]));
 			assert_string_equal(cell_at(f.report, TABLE, row, same[i]), text);
 		}
-		assert_int_equal(
-			tw_table_cell(trawl_report_find(f.report, TABLE), row, "min_time_ns").integer,
-			(int64_t)(1000 * tw_table_cell(trawl_report_find(f.report, "GEMM"), row,
-						       "Kernel Time (µs)_min")
-						   .real +
-				  0.5));
+		assert_int_equal(tw_table_cell(trawl_report_find(f.report, TABLE), row,
+					       "min_time_ns")
+					 .integer,
+				 (int64_t)(1000 * tw_table_cell(trawl_report_find(f.report, "GEMM"),
+								row, "Kernel Time (µs)_min")
+							   .real +
+					   0.5));
 	}
 	release(&f);
 }
@@ -266,10 +270,14 @@ static void rows_of_gemm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_when_asked),	 cmocka_unit_test(shortest_and_longest),
-		cmocka_unit_test(equals),		 cmocka_unit_test(several_kernels),
-		cmocka_unit_test(main_kernel_elsewhere), cmocka_unit_test(without_kernels),
-		cmocka_unit_test(in_a_window),		 cmocka_unit_test(rows_of_gemm),
+		cmocka_unit_test(only_when_asked),
+		cmocka_unit_test(shortest_and_longest),
+		cmocka_unit_test(equals),
+		cmocka_unit_test(several_kernels),
+		cmocka_unit_test(main_kernel_elsewhere),
+		cmocka_unit_test(without_kernels),
+		cmocka_unit_test(in_a_window),
+		cmocka_unit_test(rows_of_gemm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,8 +227,8 @@ static void rows_by_difference(void **state)
 	(void)state;
 	begin(&s, trawl_allocator_default());
 	assert_int_equal(variance_of(&s,
-				     REPORT_HEADER "a,1,3," K("ka") "b,1.1,4.3," K("kb")
-				     "c,5,4," K("kc") "d,2,4," K("kd"),
+				     REPORT_HEADER "a,1,3," K("ka") "b,1.1,4.3," K("kb") "c,5,4," K(
+					     "kc") "d,2,4," K("kd"),
 				     3),
 			 0);
 	assert_string_equal(told(&s), "");
@@ -250,12 +250,22 @@ static void rows_by_difference(void **state)
 
 static void columns_in_order(void **state)
 {
-	static const char *const want[] = {
-		"threads", "channel", "rank", "kernel_name", "kernel_time_min_us",
-		"kernel_time_max_us", "time_diff_us", "col_Kernel Time (µs)_max",
-		"col_Kernel Time (µs)_min", "col_Zeta", "col_a", "col_" DETAILS, "col_name",
-		"kernel_total_time_us", "kernel_count", "kernel_names"
-	};
+	static const char *const want[] = { "threads",
+					    "channel",
+					    "rank",
+					    "kernel_name",
+					    "kernel_time_min_us",
+					    "kernel_time_max_us",
+					    "time_diff_us",
+					    "col_Kernel Time (µs)_max",
+					    "col_Kernel Time (µs)_min",
+					    "col_Zeta",
+					    "col_a",
+					    "col_" DETAILS,
+					    "col_name",
+					    "kernel_total_time_us",
+					    "kernel_count",
+					    "kernel_names" };
 	struct steps s;
 	struct tw_csv one, two;
 	struct tw_variance *v = tw_variance_new(5, trawl_allocator_default());
@@ -265,12 +275,13 @@ static void columns_in_order(void **state)
 	begin(&s, trawl_allocator_default());
 	assert_int_equal(parse(&s, &one,
 			       "name,,Kernel Time (µs)_min,Kernel Time (µs)_max," DETAILS
-			       ",Zeta\nx,unseen,1,2," "\"[{'name': 'k'}]\",z\n"),
+			       ",Zeta\nx,unseen,1,2,"
+			       "\"[{'name': 'k'}]\",z\n"),
 			 0);
 	/* The other letter micro is a column of its own in the result. */
 	assert_int_equal(parse(&s, &two,
-			       "Kernel Time (µs)_min,Kernel Time (µs)_max," DETAILS
-			       ",a\n3,9.5," "\"[{'name': 'k'}]\",\"=1+1\"\n"),
+			       "Kernel Time (µs)_min,Kernel Time (µs)_max," DETAILS ",a\n3,9.5,"
+			       "\"[{'name': 'k'}]\",\"=1+1\"\n"),
 			 0);
 	assert_int_equal(tw_variance_add(v, 256, 28, 0, &one, &s.told, &err), 0);
 	assert_int_equal(tw_variance_add(v, 512, 28, 1, &two, &s.told, &err), 0);
@@ -294,9 +305,10 @@ static void rows_left_out(void **state)
 	(void)state;
 	begin(&s, trawl_allocator_default());
 	assert_int_equal(variance_of(&s,
-				     REPORT_HEADER "a,,3," K("k") "b,x,4," K("k") "c,1,4,\n"
-						   "d,1,4,nothing\ne,1,inf," K("k")
-						   "f,0,0," K("zero") "g,2,1," K("less") "h,0,0,[]\n",
+				     REPORT_HEADER "a,,3," K("k") "b,x,4," K(
+					     "k") "c,1,4,\n"
+						  "d,1,4,nothing\ne,1,inf," K("k") "f,0,0," K(
+							  "zero") "g,2,1," K("less") "h,0,0,[]\n",
 				     9),
 			 0);
 	assert_string_equal(told(&s), "3 of 8 rows of sheet GEMM have no times\n"
@@ -359,9 +371,8 @@ static const struct tw_table_spec instance_spec = {
 static void add_instance(struct trawl_table *table, const char *const texts[6], int64_t min_start,
 			 int64_t min_dur, int64_t max_start, int64_t max_dur)
 {
-	const int64_t numbers[] = { min_dur,   min_start, min_start + min_dur,
-				    min_start, min_dur,	  max_dur,
-				    max_start, max_start + max_dur, max_start, max_dur };
+	const int64_t numbers[] = { min_dur, min_start, min_start + min_dur, min_start, min_dur,
+				    max_dur, max_start, max_start + max_dur, max_start, max_dur };
 	size_t row = tw_table_add_row(table), i;
 
 	for (i = 0; i < 6; i++)
@@ -495,10 +506,11 @@ static void rows_without_calls(void **state)
 	(void)state;
 	begin(&s, trawl_allocator_default());
 	assert_int_equal(timestamps_of(&s,
-				       STEP_HEADER ",min_duration_timestamp_ms,note\n"
-						   "512,28,0,gemm,4,9,5,7,a\n"
-						   "256,28,1,gemm,4,9,5,7,\"b,\"\"c\"\n"
-						   "x,28,0,gemm,4,9,5,7,d\n512,28,0,gemm,1,2,1,7,e\n",
+				       STEP_HEADER
+				       ",min_duration_timestamp_ms,note\n"
+				       "512,28,0,gemm,4,9,5,7,a\n"
+				       "256,28,1,gemm,4,9,5,7,\"b,\"\"c\"\n"
+				       "x,28,0,gemm,4,9,5,7,d\n512,28,0,gemm,1,2,1,7,e\n",
 				       0.01),
 			 0);
 	assert_int_equal(s.csv.rows, 4);
@@ -523,7 +535,7 @@ static void rows_without_calls(void **state)
 /* ---- the third step */
 
 static const struct tw_sweep_collective list[] = {
-	{ 30000, 40000, "last" },      { 0, 10000, "touches" },	 { 12000, 20000, "b" },
+	{ 30000, 40000, "last" },      { 0, 10000, "touches" },	  { 12000, 20000, "b" },
 	{ 10000, 14000, "a" },	       { 20000, 30000, "after" }, { 15000, 15000, "empty" },
 	{ 13000, 16000, "allreduce" },
 };
@@ -536,8 +548,8 @@ static struct tw_sweep_collectives collectives(void *context, int64_t threads, i
 	assert_int_equal(channels, 28);
 	assert_int_equal(rank, 3);
 	*known = threads != 1024;
-	return (struct tw_sweep_collectives){ list, threads == 256 ? sizeof(list) / sizeof(list[0]) :
-								     0 };
+	return (struct tw_sweep_collectives){ list,
+					      threads == 256 ? sizeof(list) / sizeof(list[0]) : 0 };
 }
 
 static int overlap_of(struct steps *s, const char *text)
@@ -587,10 +599,9 @@ static void overlaps(void **state)
 	assert_string_equal(cell(&s.csv, 5, "overlapping_collective_count"), "0");
 	assert_string_equal(cell(&s.csv, 5, "max_overlap_percentage"), "");
 	assert_string_equal(cell(&s.csv, 6, "overlapping_collective_count"), "");
-	assert_string_equal(
-		told(&s),
-		"2 of 7 rows have no times, so nothing is known to overlap\n"
-		"1 of 7 rows: neither a trace nor a report tells the collectives\n");
+	assert_string_equal(told(&s),
+			    "2 of 7 rows have no times, so nothing is known to overlap\n"
+			    "1 of 7 rows: neither a trace nor a report tells the collectives\n");
 	end(&s);
 }
 
@@ -762,8 +773,8 @@ static int all_steps(const struct trawl_allocator *allocator)
 
 	begin(&s, allocator);
 	tw_str_init(&out, allocator);
-	status = variance_of(&s,
-			     REPORT_HEADER "a,1,3," K("ka") "b,1.1,4.3," K("kb") "c,,4," K("kc"), 2);
+	status = variance_of(
+		&s, REPORT_HEADER "a,1,3," K("ka") "b,1.1,4.3," K("kb") "c,,4," K("kc"), 2);
 	if (!status)
 		status = timestamps_of(&s,
 				       OP_HEADER "256,28,0,gemm,4,9,5,aten::mm,\"((8, 16), (16, 4))"
