@@ -453,6 +453,7 @@ static int run(struct compare_command *cmd, char **arguments, size_t count)
 	cmd->c.common = cmd->reporting.common;
 	cmd->c.ranks.common = &cmd->reporting.common;
 	cmd->c.ranks.report = &cmd->reporting.options;
+	cmd->c.ranks.chosen = cmd->c.filter.rank_count != 0;
 	cmd->c.for_workbook = cmd->xlsx != NULL;
 	if (tw_samples_init(&cmd->c.samples, trawl_allocator_default()))
 		return no_memory();

@@ -110,15 +110,11 @@ static void add_items(const struct tw_changes *changes, enum tw_compared_kind ki
 	tw_str_init(&name, trawl_allocator_default());
 	for (i = 0; table && i < list->count; i++) {
 		const struct tw_change *c = &list->items[i];
-		const char *text = tw_pool_text(&changes->samples->texts, c->name, NULL);
-		char *blank;
 
 		if (c->judged.verdict == TW_SAME || differ++ >= MOST_ROWS)
 			continue;
 		tw_str_clear(&name);
-		tw_str_add_cstr(&name, text);
-		while (name.ptr && (blank = strchr(name.ptr, TW_KEY_SEPARATOR)) != NULL)
-			*blank = ' ';
+		tw_change_name(changes, c, &name);
 		add_row(table, c, name.ptr ? name.ptr : "");
 	}
 	add_table(table, heading, width, colour, out);

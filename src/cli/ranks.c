@@ -119,7 +119,7 @@ static void tell_world(const struct tw_job *job)
 			    (long long)job->ranks[job->count - 1].rank, (long long)job->world_size);
 }
 
-static void tell_ranks(const struct tw_job *job)
+static void tell_ranks(const struct tw_job *job, bool chosen)
 {
 	struct tw_str list;
 	size_t i;
@@ -137,7 +137,7 @@ static void tell_ranks(const struct tw_job *job)
 	}
 	tell_steps(job);
 	tell_world(job);
-	if (!job->missing_count)
+	if (!job->missing_count || chosen)
 		return;
 	tw_str_init(&list, trawl_allocator_default());
 	cli_add_rank_list(&list, job->missing, job->missing_count);
@@ -149,11 +149,11 @@ static void tell_ranks(const struct tw_job *job)
 }
 
 /* What a rank lacks is left out of the results: a part of its trace, or all of its GPU work. */
-static int incomplete(const struct tw_job *job)
+static int incomplete(const struct tw_job *job, bool chosen)
 {
 	size_t i;
 
-	if (job->missing_count)
+	if (job->missing_count && !chosen)
 		return CLI_INCOMPLETE;
 	for (i = 0; i < job->count; i++)
 		if (job->ranks[i].state != TW_RANK_READ)
@@ -269,9 +269,9 @@ int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *
 	}
 	if (!common->quiet) {
 		tell_left_out(job);
-		tell_ranks(job);
+		tell_ranks(job, ranks->chosen);
 	}
-	return incomplete(job);
+	return incomplete(job, ranks->chosen);
 }
 
 void cli_job_path(const struct tw_job *job, const struct cli_common *common, const char *name,

@@ -250,6 +250,9 @@ static void judge_all(const struct over_all *o, struct tw_change *all)
 		if (o->one_sided[0] && o->one_sided[1])
 			all->judged.verdict = TW_SAME;
 	} else if (o->ratios) {
+		/* Where nothing differs anywhere, none is the worst. */
+		if (!(all->worst_ratio > 1 || all->ratio < 1))
+			all->worst_config = TW_ALL_CONFIGS;
 		all->judged = tw_judge_ratio(
 			all->ratio, o->noisy ? o->ratio_noises / (double)o->noisy : (double)NAN,
 			times, o->totals / n);

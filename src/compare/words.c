@@ -38,20 +38,35 @@ static const char *name_of(const struct tw_changes *changes, const struct tw_cha
 	return tw_pool_text(&changes->samples->texts, c->name, NULL);
 }
 
-/* For people: the parts of a collective's name with blanks between them. */
+void tw_change_name(const struct tw_changes *changes, const struct tw_change *c, struct tw_str *out)
+{
+	const char *name = name_of(changes, c);
+
+	if (strspn(name, (const char[]){ TW_KEY_SEPARATOR, '\0' }) == strlen(name))
+		name = "(not named)";
+	for (; *name; name++)
+		tw_str_add_char(out, *name == TW_KEY_SEPARATOR ? ' ' : *name);
+}
+
+/* The same, cut where it is long. */
 static void add_name(struct tw_str *out, const struct tw_changes *changes,
 		     const struct tw_change *c)
 {
-	const char *name = name_of(changes, c);
-	size_t len = strlen(name), cut = len, i;
+	struct tw_str name;
+	size_t cut = NAME_LENGTH - 3;
 
-	if (len > NAME_LENGTH)
-		for (cut = NAME_LENGTH - 3; cut && ((unsigned char)name[cut] & 0xc0) == 0x80; cut--)
-			;
-	for (i = 0; i < cut; i++)
-		tw_str_add_char(out, name[i] == TW_KEY_SEPARATOR ? ' ' : name[i]);
-	if (cut < len)
+	tw_str_init(&name, out->allocator);
+	tw_change_name(changes, c, &name);
+	out->failed |= name.failed;
+	if (name.len > NAME_LENGTH) {
+		while (cut && ((unsigned char)name.ptr[cut] & 0xc0) == 0x80)
+			cut--;
+		tw_str_add(out, name.ptr, cut);
 		tw_str_add_cstr(out, "...");
+	} else if (name.len) {
+		tw_str_add(out, name.ptr, name.len);
+	}
+	tw_str_release(&name);
 }
 
 /* ---- why */
@@ -158,7 +173,7 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
 	}
 	tw_add_ms(out, total->ns[1]);
-	tw_str_add_cstr(out, " instead of ");
+	tw_str_add_cstr(out, total->judged.verdict == TW_SAME ? " and " : " instead of ");
 	tw_add_ms(out, total->ns[0]);
 	tw_str_add_cstr(out, " of total time");
 	if (changes->common > 1 || total->ranks[0] > 1 || total->ranks[1] > 1) {
@@ -210,6 +225,28 @@ static void add_moved(struct tw_str *out, const struct tw_changes *changes,
 	tw_str_add_char(out, ')');
 }
 
+/* The same total, but spent on other things. */
+static void say_shift(const struct tw_changes *changes, struct tw_answer *answer)
+{
+	struct tw_str *out = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+		const struct tw_change *part = tw_changes_part(changes, whole[i].type);
+
+		if (!part || (part->judged.verdict == TW_SAME && part->judged.why != TW_WHY_TOTAL))
+			continue;
+		if (out)
+			tw_str_add_cstr(out, ", ");
+		else
+			tw_str_add_cstr(out = next_line(answer), "Of it go ");
+		tw_add_ms(out, apart_of(part));
+		tw_str_addf(out, " %s to %s", apart_of(part) < 0 ? "less" : "more", whole[i].label);
+	}
+	if (out)
+		tw_str_add_char(out, '.');
+}
+
 /* What made most of the difference of the total: its part, and the operation and kernel. */
 static void say_cause(const struct tw_changes *changes, const struct tw_change *total,
 		      struct tw_answer *answer)
@@ -227,7 +264,11 @@ static void say_cause(const struct tw_changes *changes, const struct tw_change *
 			label = whole[i].label;
 		}
 	}
-	if (total->judged.verdict == TW_SAME || !label)
+	if (total->judged.verdict == TW_SAME) {
+		say_shift(changes, answer);
+		return;
+	}
+	if (!label)
 		return;
 	out = next_line(answer);
 	tw_str_addf(out, "Most of that is %s (%c", label, sign < 0 ? '-' : '+');

@@ -1,0 +1,570 @@
+"""trawl compare: sweeps, reports and traces side by side, with expectations worked out by hand."""
+import csv
+import html
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import sys
+import unittest
+import zipfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import (Case, document, kernel, launch, op, trawl)
+
+SHEETS = ("comparison_summary", "configuration_changes", "timeline_changes", "operation_changes",
+          "kernel_changes", "collective_changes")
+
+
+def trace(mm, comm=50, rank=0, extra=(), steps=1, world=2):
+    """A rank: a matrix product of `mm` µs, an allreduce behind it, `steps` times."""
+    events = []
+    for i in range(steps):
+        at, corr = 1000 * (i + 1), 10 * i
+        events += [op("aten::mm", at, 20, **{"External id": corr + 1}),
+                   launch(at + 5, 5, corr + 1, **{"External id": corr + 1}),
+                   kernel("gemm", at + 30, mm, corr + 1),
+                   kernel("ncclDevKernel_AllReduce", at + 30 + mm, comm, corr + 2, stream=9,
+                          **{"Collective name": "allreduce", "dtype": "Float",
+                             "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": world,
+                             "Process Group Name": "0", "Process Group Ranks":
+                             str(list(range(world))), "Seq": i})]
+    return document(events + list(extra),
+                    distributedInfo={"rank": rank, "world_size": world})
+
+
+class Compare(Case):
+    def setUp(self):
+        super().setUp()
+        self.page = self.tmp / "page.html"
+
+    def compare(self, *arguments, codes=(0,), page=True, **keywords):
+        output = ("-o", self.page) if page else ()
+        result = trawl("compare", *arguments, *output, **keywords)
+        self.assertAlive(result)
+        self.assertExit(result, *codes)
+        return result
+
+    def tables(self, *arguments, codes=(0,)):
+        """{table: [row as a dict]}"""
+        self.result = self.compare(*arguments, "--format", "json", codes=codes)
+        return {t["name"]: [dict(zip([c["header"] for c in t["columns"]], r)) for r in t["rows"]]
+                for t in json.loads(self.result.out)["tables"]}
+
+    def job(self, name, times, **keywords):
+        """A directory of traces, one a rank."""
+        for rank, mm in enumerate(times):
+            path = self.tmp / name / f"rank{rank}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(trace(mm, rank=rank, world=len(times), **keywords))
+        return self.tmp / name
+
+    def sweep(self, name, points, **keywords):
+        """{(threads, channels): times of the ranks}"""
+        for (threads, channels), times in points.items():
+            for rank, mm in enumerate(times):
+                path = (self.tmp / name / f"{threads}thread/nccl_{channels}channels" /
+                        f"torch_profiler/rank{rank}/trace.json")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(trace(mm, rank=rank, world=len(times), **keywords))
+        return self.tmp / name
+
+    def csvs(self, name, timeline, ops=(), kernels=()):
+        """A report as CSV files."""
+        place = self.tmp / name
+        place.mkdir(parents=True)
+
+        def put(sheet, header, rows):
+            with open(place / f"{sheet}.csv", "w", newline="", encoding="utf-8") as f:
+                csv.writer(f).writerows([header, *rows])
+        put("gpu_timeline", ["type", "time ms", "percent"], [(*r, 1) for r in timeline])
+        if ops:
+            put("ops_summary", ["name", "Count", "total_direct_kernel_time_ms"], ops)
+        if kernels:
+            put("kernel_summary", ["Kernel name", "Kernel duration (µs)_sum",
+                                   "Kernel duration (µs)_count"], kernels)
+        return place
+
+    def by(self, rows, name, key="type"):
+        found = [r for r in rows if r[key] == name]
+        self.assertEqual(len(found), 1, rows)
+        return found[0]
+
+
+class Verdicts(Compare):
+    def test_medians_spreads_and_verdicts_over_ranks(self):
+        first, second = [100, 104, 102, 120], [80, 83, 82, 81]
+        t = self.tables(self.job("a", first), self.job("b", second))
+        row = self.by(t["operation_changes"], "aten::mm", "name")
+
+        def spread(values):
+            middle = statistics.median(values)
+            return 1.4826 * statistics.median(abs(v - middle) for v in values)
+        self.assertEqual(row["baseline ms"], 0.103)
+        self.assertEqual(row["test ms"], 0.0815)
+        self.assertAlmostEqual(row["baseline spread ms"], spread(first) / 1000, delta=1e-15)
+        self.assertAlmostEqual(row["test spread ms"], spread(second) / 1000, delta=1e-15)
+        self.assertEqual(row["noise ms"], max(row["baseline spread ms"], row["test spread ms"]))
+        self.assertAlmostEqual(row["faster (%)"], (103 - 81.5) / 103 * 100, delta=1e-12)
+        self.assertEqual(row["verdict"], "better")
+        self.assertEqual((row["baseline ranks"], row["test ranks"], row["ranks slower"]),
+                         (4, 4, 0))
+        total = self.by(t["timeline_changes"], "total_time")
+        self.assertEqual((total["baseline ms"], total["test ms"]), (0.153, 0.1315))
+        self.assertEqual(total["of total (%)"], 100)
+        self.assertRegex(self.compare(self.tmp / "a", self.tmp / "b").out,
+                         r"b is 14\.1 % faster than a: .*median of 4\s+ranks")
+
+    def test_within_noise_is_the_same(self):
+        t = self.tables(self.job("a", [100, 110, 120]), self.job("b", [104, 114, 124]))
+        row = self.by(t["operation_changes"], "aten::mm", "name")
+        self.assertEqual(row["verdict"], "same")
+        self.assertIn("within the noise", row["why"])
+        self.assertEqual(row["ranks slower"], 3)
+
+    def test_single_traces_go_by_thresholds(self):
+        paths = [self.write(trace(mm, world=1), name) for mm, name in
+                 ((1000, "a.json"), (1009, "b.json"), (1011, "c.json"))]
+        self.assertEqual(self.by(self.tables(*paths[:2])["operation_changes"], "aten::mm",
+                                 "name")["verdict"], "same")
+        row = self.by(self.tables(paths[0], paths[2])["operation_changes"], "aten::mm", "name")
+        self.assertEqual(row["verdict"], "worse")
+        self.assertIsNone(row["noise ms"])
+        self.assertIn("noise is not known", row["why"])
+
+    def test_ranks_that_one_side_lacks_do_not_count(self):
+        first = self.job("a", [100, 100, 900])
+        second = self.job("b", [100, 100, 900])
+        (second / "rank2.json").unlink()
+        t = self.tables(first, second, codes=(3,))
+        row = self.by(t["operation_changes"], "aten::mm", "name")
+        self.assertEqual((row["baseline ms"], row["baseline ranks"]), (0.1, 2))
+        self.assertIn("no trace of rank 2", self.result.err)
+
+    def test_new_and_gone(self):
+        first = self.write(document([kernel("old", 1, 50), kernel("k", 100, 50)]), "a.json")
+        second = self.write(document([kernel("new", 1, 50), kernel("k", 100, 50)]), "b.json")
+        t = self.tables(first, second)
+        self.assertEqual({r["Kernel name"]: r["verdict"] for r in t["kernel_changes"]},
+                         {"old": "gone", "new": "new", "k": "same"})
+        self.assertIsNone(self.by(t["kernel_changes"], "new", "Kernel name")["baseline ms"])
+        self.assertIn("Kernels of one side alone", self.compare(first, second).out)
+
+    def test_more_idle_time_in_the_same_total_is_no_loss(self):
+        first = self.write(document([kernel("k", 0, 90), kernel("end", 95, 5)]), "a.json")
+        second = self.write(document([kernel("k", 0, 40), kernel("end", 95, 5)]), "b.json")
+        idle = self.by(self.tables(first, second)["timeline_changes"], "idle_time")
+        self.assertEqual((idle["verdict"], idle["baseline ms"], idle["test ms"]),
+                         ("same", 0.005, 0.055))
+        self.assertIn("total_time is not worse", idle["why"])
+        # The other way round nothing is faster: idle time goes, work comes.
+        text = self.compare(second, first).out
+        self.assertRegex(text, r"Of it go [\d.]+ ms more to computing")
+
+    def test_different_work_is_said(self):
+        first, second = self.job("a", [100, 100]), self.job("b", [100, 100], steps=3)
+        self.assertRegex(self.compare(first, second).out,
+                         r"not do the same work: b ran the same\s+kernels 3\.00 times as often")
+        # Three times as many collectives of the same length are not slower ones.
+        row = self.tables(first, second)["collective_changes"][0]
+        self.assertEqual((row["verdict"], row["baseline calls"], row["test calls"]),
+                         ("same", 1, 3))
+        self.assertEqual((row["baseline per call"], row["test per call"]), (50, 50))
+
+    def test_collectives_by_name_type_and_size(self):
+        t = self.tables(self.job("a", [100, 100], comm=50), self.job("b", [100, 100], comm=60))
+        row = t["collective_changes"][0]
+        self.assertEqual([row[k] for k in ("Collective name", "dtype", "In msg nelems", "verdict",
+                                           "baseline ms", "test ms")],
+                         ["allreduce", "Float", 1024, "worse", 0.05, 0.06])
+        self.assertAlmostEqual(row["faster (%)"], -20, delta=1e-12)
+
+    def test_the_same_twice_is_the_same(self):
+        job = self.job("a", [100, 104])
+        t = self.tables(job, job, "--fail-on", "0")
+        for name in SHEETS[2:]:
+            self.assertEqual({r["verdict"] for r in t[name]}, {"same"}, name)
+        labels = [r["label"] for r in t["comparison_summary"]]
+        self.assertEqual(labels, ["a", "a (2)"])
+
+
+class Sides(Compare):
+    def test_all_kinds_say_the_same_of_one_job(self):
+        """Traces, the report of one, its CSV files, its directory: nothing differs."""
+        path = self.write(trace(100, world=1), "rank0.json")
+        self.assertExit(trawl("report", path, "-o", self.tmp / "out"), 0)
+        for other in (self.tmp / "out", self.tmp / "out/perf_report.xlsx",
+                      self.tmp / "out/perf_report_csvs", path):
+            t = self.tables(path, other, "--fail-on", "0")
+            for name in ("timeline_changes", "operation_changes", "kernel_changes",
+                         "collective_changes"):
+                self.assertTrue(t[name], (name, other))
+                self.assertEqual({r["verdict"] for r in t[name]}, {"same"}, (name, other))
+
+    def test_reports_over_ranks_have_each_rank(self):
+        job, other = self.job("a", [100, 110, 104]), self.job("b", [140, 150, 145])
+        self.assertExit(trawl("report", job, "-o", self.tmp / "ra"), 0)
+        self.assertExit(trawl("report", other, "-o", self.tmp / "rb"), 0)
+        want = self.tables(job, other)
+        got = self.tables(self.tmp / "ra", self.tmp / "rb")
+        self.assertEqual(got["timeline_changes"], want["timeline_changes"])
+        for a, b in zip(got["kernel_changes"], want["kernel_changes"]):
+            self.assertEqual((a["Kernel name"], a["baseline ms"], a["test ms"]),
+                             (b["Kernel name"], b["baseline ms"], b["test ms"]))
+
+    def test_reports_of_ranks_in_a_directory(self):
+        for name, times in (("a", [100, 108]), ("b", [90, 96])):
+            job = self.job(name, times)
+            for rank in range(2):
+                out = self.tmp / f"reports_{name}"
+                self.assertExit(trawl("report", job / f"rank{rank}.json", "-o",
+                                      self.tmp / "one", "--no-csv"), 0)
+                out.mkdir(exist_ok=True)
+                shutil.move(self.tmp / "one/perf_report.xlsx", out / f"perf_rank{rank}.xlsx")
+        t = self.tables(self.tmp / "reports_a", self.tmp / "reports_b")
+        row = self.by(t["operation_changes"], "aten::mm", "name")
+        self.assertEqual((row["baseline ms"], row["test ms"], row["test ranks"]),
+                         (0.104, 0.093, 2))
+        self.assertEqual(t["comparison_summary"][0]["what"], "reports")
+
+    def test_a_sheet_that_one_side_lacks_is_told(self):
+        a = self.csvs("a", [("total_time", 10)], ops=[("mm", 1, 5)])
+        b = self.csvs("b", [("total_time", 10)])
+        t = self.tables(a, b)
+        self.assertEqual(t["operation_changes"], [])
+        self.assertIn("b has no ops_summary: operations are not compared", self.result.err)
+
+    def test_odd_cells_of_reports(self):
+        a = self.csvs("a", [("total_time", 10), ("busy_time", ""), ("x", "abc"), ("y", -4)])
+        b = self.csvs("b", [("total_time", "1e1"), ("busy_time", 3), ("x", 1), ("y", 1)])
+        t = self.tables(a, b)
+        self.assertEqual([r["type"] for r in t["timeline_changes"]], ["total_time"])
+        self.assertEqual(t["timeline_changes"][0]["verdict"], "same")
+
+    def test_broken_reports(self):
+        good = self.csvs("good", [("total_time", 10)])
+        bad = self.write(b"PK\x03\x04 this is no workbook", "bad.xlsx")
+        result = self.compare(good, bad, codes=(1,))
+        self.assertIn("bad.xlsx", result.err)
+        self.assertFalse(self.page.exists())
+        (self.tmp / "ragged").mkdir()
+        self.write("type,time ms\ntotal_time,1,2\n", "ragged/gpu_timeline.csv")
+        result = self.compare(good, self.tmp / "ragged", codes=(1,))
+        self.assertIn("gpu_timeline", result.err)
+        (self.tmp / "other").mkdir()
+        self.write("kind,ms\ntotal_time,1\n", "other/gpu_timeline.csv")
+        result = self.compare(good, self.tmp / "other", codes=(1,))
+        self.assertIn("no column 'type'", result.err)
+
+    def test_what_is_not_there(self):
+        good = self.write(trace(10, world=1))
+        (self.tmp / "empty").mkdir()
+        for bad in ("no-such", "empty"):
+            result = self.compare(good, self.tmp / bad, codes=(1,))
+            self.assertIn(bad, result.err)
+            self.assertEqual(result.out, "")
+            self.assertFalse(self.page.exists())
+
+    def test_without_gpu_work_there_is_nothing_to_compare(self):
+        host = self.write(document([op("aten::mm", 1, 5)]), "host.json")
+        result = self.compare(self.write(trace(10, world=1)), host, codes=(1,))
+        self.assertIn("nothing to compare", result.err)
+
+    def test_labels_come_from_what_differs(self):
+        for run in ("before", "after"):
+            out = self.tmp / run / "analysis_output"
+            self.assertExit(trawl("report", self.write(trace(10, world=1)), "-o", out), 0)
+        t = self.tables(self.tmp / "before/analysis_output",
+                        self.tmp / "after/analysis_output/perf_report.xlsx")
+        self.assertEqual([r["label"] for r in t["comparison_summary"]], ["before", "after"])
+        t = self.tables(self.tmp / "before/analysis_output/", self.tmp / "after/analysis_output",
+                        "--label1", "x", "--label2", "x")
+        self.assertEqual([r["label"] for r in t["comparison_summary"]], ["x", "x (2)"])
+
+    def test_odd_names(self):
+        name = "=1+1 <b>'\"|`\x1b[31m\u202e, void k<int>(*)"
+        first = self.write(document([kernel(name, 1, 50)]), "a b.json")
+        second = self.write(document([kernel(name, 1, 80)]), "c\u00e9.json")
+        label = "<script>alert(1)</script>\"'=2+3\x1b[2J"
+        result = self.compare(first, second, "--label1", label, "--xlsx", self.tmp / "w.xlsx")
+        self.assertNotIn("\x1b", result.out)
+        text = self.page.read_text()
+        self.assertNotIn("<script>alert", text)
+        self.assertNotIn("\x1b", text)
+        self.assertIn(html.escape("<script>alert(1)</script>", quote=True), text)
+        with zipfile.ZipFile(self.tmp / "w.xlsx") as z:
+            for part in z.namelist():
+                self.assertNotIn(b"<f>", z.read(part), part)
+
+    def test_usage(self):
+        a = self.write(trace(10, world=1))
+        for arguments in ((), (a,), (a, a, a), (a, a, "--fail-on", "x"), (a, a, "--fail-on", "-1"),
+                          (a, a, "--fail-on", ""), (a, a, "--sheets", "gpu_timeline"),
+                          (a, a, "--xlsx", "w.xlsx", "--sheets", "gpu"),
+                          (a, a, "--threads", "x"), (a, a, "--step", "1", "--range", "x")):
+            result = trawl("compare", *arguments, cwd=self.tmp)
+            self.assertExit(result, 2)
+            self.assertEqual(len(result.err.splitlines()), 1, str(result))
+        self.assertFalse((self.tmp / "sweep_comparison_report.html").exists())
+
+    def test_a_part_of_the_traces(self):
+        first, second = (self.write(document(
+            [kernel("k", 0, 10), kernel("k", 100, mm)]), name) for mm, name in
+            ((50, "a.json"), (70, "b.json")))
+        t = self.tables(first, second, "--end", "50000")
+        self.assertEqual(self.by(t["kernel_changes"], "k", "Kernel name")["verdict"], "same")
+        t = self.tables(first, second)
+        self.assertEqual(self.by(t["kernel_changes"], "k", "Kernel name")["verdict"], "worse")
+
+    def test_a_directory_that_cannot_be_written(self):
+        if os.geteuid() == 0:
+            place = pathlib.Path("/proc")
+        else:
+            place = self.tmp / "closed"
+            place.mkdir(mode=0o555)
+        a = self.write(trace(10, world=1))
+        result = self.compare(a, a, page=False, codes=(1,), cwd=place)
+        self.assertIn("sweep_comparison_report.html", result.err)
+        # What was found is not lost.
+        self.assertIn("take the same time", result.out)
+
+    def test_same_bytes_for_any_number_of_threads(self):
+        first, second = self.job("a", [100, 104, 99]), self.job("b", [90, 94, 97])
+        seen = set()
+        for jobs in ("1", "2", "7"):
+            result = self.compare(first, second, "-j", jobs, "--xlsx", self.tmp / "w.xlsx",
+                                  "--format", "csv")
+            seen.add((result.raw, self.page.read_bytes(), (self.tmp / "w.xlsx").read_bytes()))
+        self.assertEqual(len(seen), 1)
+
+    def test_no_path_of_the_machine_in_the_results(self):
+        first, second = self.job("a", [100, 104]), self.job("b", [90, 94])
+        result = self.compare(first, second, "--xlsx", self.tmp / "w.xlsx", "--format", "json")
+        self.assertNotIn(str(self.tmp), result.out)
+        self.assertNotIn(str(self.tmp), self.page.read_text())
+        with zipfile.ZipFile(self.tmp / "w.xlsx") as z:
+            for part in z.namelist():
+                self.assertNotIn(str(self.tmp).encode(), z.read(part))
+
+    def test_it_compares_on_the_terminal_width(self):
+        first, second = self.job("a", [100, 104]), self.job("b", [90, 94])
+        for width in (80, 140):
+            env = dict(os.environ, COLUMNS=str(width), LC_ALL="C")
+            for line in self.compare(first, second, env=env).out.splitlines():
+                self.assertLessEqual(len(line), width)
+
+
+class Sweeps(Compare):
+    points = {(256, 28): [100, 102], (256, 56): [80, 82], (512, 28): [120, 121],
+              (512, 56): [110, 112]}
+
+    def test_geometric_mean_and_the_worst_configuration(self):
+        a = self.sweep("a", self.points)
+        b = self.sweep("b", {(256, 28): [50, 51], (256, 56): [160, 164], (512, 28): [120, 121],
+                             (512, 56): [110, 112]})
+        t = self.tables(a, b)
+        row = self.by(t["operation_changes"], "aten::mm", "name")
+        self.assertAlmostEqual(row["faster (%)"], 0, delta=1e-9)
+        self.assertEqual((row["configurations"], row["worst configuration"]),
+                         (4, "256thread_56ch"))
+        self.assertAlmostEqual(row["worst faster (%)"], -100, delta=1e-9)
+        each = {(r["configuration"], r["verdict"]) for r in t["operations_by_configuration"]}
+        self.assertEqual(each, {("256thread_28ch", "better"), ("256thread_56ch", "worse"),
+                                ("512thread_28ch", "same"), ("512thread_56ch", "same")})
+        best = {r["best of"]: r["configuration"] for r in t["configuration_changes"]}
+        self.assertEqual((best["baseline"], best["test"]), ("256thread_56ch", "256thread_28ch"))
+        text = self.compare(a, b).out
+        self.assertRegex(text, r"Best configuration of a: 256thread_56ch")
+
+    def test_configurations_of_one_side_alone(self):
+        a = self.sweep("a", self.points)
+        b = self.sweep("b", {(256, 28): [100, 102], (1024, 28): [50, 51], (256, 56): [80, 82],
+                             (1024, 56): [50, 51]})
+        t = self.tables(a, b)
+        rows = {r["configuration"]: r for r in t["configuration_changes"]}
+        self.assertEqual(list(rows), [f"{x}thread_{c}ch" for x in (256, 512, 1024)
+                                      for c in (28, 56)])
+        self.assertEqual(rows["512thread_28ch"]["verdict"], "gone")
+        self.assertEqual(rows["1024thread_28ch"]["verdict"], "new")
+        self.assertEqual([r["only here"] for r in t["comparison_summary"]],
+                         ["512thread_28ch, 512thread_56ch",
+                          "1024thread_28ch, 1024thread_56ch"])
+        self.assertEqual([r["in both"] for r in t["comparison_summary"]], [2, 2])
+
+    def test_no_common_configuration(self):
+        a = self.sweep("a", self.points)
+        b = self.sweep("b", {(1024, 28): [50, 51], (1024, 56): [40, 41]})
+        result = self.compare(a, b, codes=(3,))
+        self.assertIn("No configuration is in both a and b", result.out)
+        self.assertIn("Best configuration", result.out)
+        result = self.compare(a, b, "--fail-on", "5", codes=(1,))
+        self.assertIn("no configuration is in both", result.err)
+        # One of each is a comparison.
+        t = self.tables(self.sweep("c", {(256, 28): [100, 102]}),
+                        self.sweep("d", {(1024, 28): [50, 51]}))
+        row = t["configuration_changes"][0]
+        self.assertEqual((row["configuration"], row["test configuration"], row["verdict"]),
+                         ("256thread_28ch", "1024thread_28ch", "better"))
+
+    def test_filters(self):
+        a, b = self.sweep("a", self.points), self.sweep("b", self.points)
+        t = self.tables(a, b, "--threads", "256", "--channels", "56", "--ranks", "1")
+        self.assertEqual([(r["configuration"], r["baseline ranks"])
+                          for r in t["configuration_changes"]], [("256thread_56ch", 1)])
+        result = self.compare(a, b, "--threads", "7", codes=(1,))
+        self.assertIn("asked for", result.err)
+
+    def test_a_rank_that_one_configuration_lacks(self):
+        a, b = self.sweep("a", self.points), self.sweep("b", self.points)
+        (b / "256thread/nccl_28channels/torch_profiler/rank1/trace.json").unlink()
+        t = self.tables(a, b, codes=(3,))
+        rows = {r["configuration"]: r for r in t["configuration_changes"]}
+        self.assertEqual(rows["256thread_28ch"]["baseline ranks"], 1)
+        self.assertEqual(rows["256thread_56ch"]["baseline ranks"], 2)
+
+    def test_a_broken_trace_leaves_the_others(self):
+        a, b = self.sweep("a", self.points), self.sweep("b", self.points)
+        for rank in range(2):
+            self.write("no trace", f"b/256thread/nccl_28channels/torch_profiler/rank{rank}/"
+                                   "trace.json")
+        t = self.tables(a, b, codes=(3,))
+        rows = {r["configuration"]: r["verdict"] for r in t["configuration_changes"]}
+        self.assertEqual(rows, {"256thread_28ch": "gone", "256thread_56ch": "same",
+                                "512thread_28ch": "same", "512thread_56ch": "same"})
+        self.assertIn("256thread_28ch", self.result.err)
+        self.compare(a, b, "--strict", codes=(1,))
+
+    def reports(self, sweep):
+        """As an earlier stage leaves them."""
+        for place in sweep.glob("*thread/nccl_*channels"):
+            threads = place.parent.name
+            channels = re.search(r"\d+", place.name).group()
+            out = sweep / "tracelens_analysis" / threads / "individual_reports"
+            out.mkdir(parents=True, exist_ok=True)
+            for rank in range(2):
+                self.assertExit(trawl("report", place / f"torch_profiler/rank{rank}/trace.json",
+                                      "-o", self.tmp / "one", "--no-csv"), 0)
+                shutil.move(self.tmp / "one/perf_report.xlsx",
+                            out / f"perf_{channels}ch_rank{rank}.xlsx")
+            group = out.parent / "collective_reports"
+            group.mkdir(exist_ok=True)
+            self.assertExit(trawl("collectives", place, "-o", self.tmp / "all", "--no-csv"), 0)
+            shutil.move(self.tmp / "all/collective_all_ranks.xlsx",
+                        group / f"collective_{channels}ch.xlsx")
+
+    def test_reports_of_a_sweep_are_as_good_as_its_traces(self):
+        a = self.sweep("a", self.points)
+        b = self.sweep("b", {k: [v * 1.3 for v in times] for k, times in self.points.items()})
+        want = self.tables(a, b)
+        for s in (a, b):
+            self.reports(s)
+            for place in s.glob("*thread"):
+                shutil.rmtree(place)
+        self.assertEqual(self.tables(a, b), want)
+        # What one report lacks is told, and the rest compared.
+        broken = b / "tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx"
+        broken.write_bytes(b"PK\x03\x04junk")
+        self.tables(a, b, codes=(3,))
+        self.assertIn("perf_28ch_rank0.xlsx", self.result.err)
+        self.compare(a, b, "--strict", codes=(1,))
+
+    def test_the_page_of_sweeps(self):
+        a = self.sweep("a", self.points)
+        b = self.sweep("b", {k: [v * 2 for v in times] for k, times in self.points.items()})
+        result = self.compare(a, b, "--label1", "Base <ROCm>", "--label2", "ROCm 7.0")
+        self.assertIn("not all pictures are there", result.err)
+        text = self.page.read_text()
+        self.assertIn("<title>GEMM Kernel Variance - Sweep Comparison</title>", text)
+        for heading in ("Sweep Information", "Variance by Thread Count",
+                        "Variance by Channel Count", "Variance by Rank",
+                        "Variance Distribution (Violin Plots)", "Thread-Channel Interaction",
+                        "Data Files Information"):
+            self.assertIn(heading, text)
+        self.assertLess(text.index("Timeline"), text.index("Variance by Rank"))
+        self.assertIn("Base &lt;ROCm&gt;", text)
+        self.assertNotIn("<ROCm>", text)
+        self.assertIn("aten::mm", text)
+        plots = a / "tracelens_analysis/plots"
+        plots.mkdir(parents=True)
+        (plots / "variance_by_ranks_boxplot.png").write_bytes(b"no picture")
+        result = self.compare(a, b, codes=(3,))
+        self.assertIn("variance_by_ranks_boxplot.png", result.err)
+
+    def test_a_sweep_against_a_run(self):
+        a = self.sweep("a", self.points)
+        result = self.compare(a, self.job("b", [100, 102]), codes=(1,))
+        self.assertIn("--threads and --channels choose one", result.err)
+        t = self.tables(a, self.tmp / "b", "--threads", "256", "--channels", "28")
+        self.assertEqual(self.by(t["operation_changes"], "aten::mm", "name")["verdict"], "same")
+
+
+class Gate(Compare):
+    def test_statuses(self):
+        a, b = self.job("a", [1000, 1000]), self.job("b", [1100, 1100])
+        result = self.compare(a, b, "--fail-on", "5", codes=(4,))
+        for what in ("total_time", "aten::mm", "gemm"):
+            self.assertRegex(result.err, rf"over the limit: [a-z ]+ {what} is \d")
+        self.assertIn("9.5 % slower", result.err)
+        self.compare(a, b, "--fail-on", "12")
+        self.compare(b, a, "--fail-on", "0")
+        self.compare(a, b)
+
+    def test_quiet_still_names_what_failed(self):
+        a, b = self.job("a", [1000, 1000]), self.job("b", [1100, 1100])
+        result = self.compare(a, b, "--fail-on", "2.5", "-q", codes=(4,))
+        self.assertIn("total_time", result.err)
+
+    def test_small_items_and_noise_do_not_fail(self):
+        a = self.csvs("a", [("total_time", 100)], kernels=[("small", 900, 1), ("large", 1000, 1)])
+        b = self.csvs("b", [("total_time", 100)], kernels=[("small", 1800, 1), ("large", 1000, 1)])
+        self.compare(a, b, "--fail-on", "0")
+        self.compare(self.job("c", [1000, 1100, 1200]), self.job("d", [1050, 1150, 1250]),
+                     "--fail-on", "0")
+
+    def test_one_configuration_of_a_sweep_fails(self):
+        a = self.sweep("a", {(256, 28): [1000, 1000], (512, 28): [1000, 1000]})
+        b = self.sweep("b", {(256, 28): [500, 500], (512, 28): [1500, 1500]})
+        result = self.compare(a, b, "--fail-on", "10", codes=(4,))
+        self.assertIn("total_time in 512thread_28ch", result.err)
+
+
+class Workbook(Compare):
+    def sheets(self, path):
+        with zipfile.ZipFile(path) as z:
+            return re.findall(r'<sheet name="([^"]+)"', z.read("xl/workbook.xml").decode())
+
+    def test_two_runs_of_several_ranks(self):
+        a, b = self.job("a", [100, 104]), self.job("b", [90, 110])
+        self.compare(a, b, "--xlsx", self.tmp / "w.xlsx")
+        names = self.sheets(self.tmp / "w.xlsx")
+        for name in (*SHEETS, "Summary_Dashboard", "GPU_Summary_Cmp", "GPU_ByRank_Cmp",
+                     "NCCL_ImplicitSyncCmp", "NCCL_LongCmp"):
+            self.assertIn(name, names)
+
+    def test_two_reports(self):
+        a = self.csvs("a", [("total_time", 10)], ops=[("mm", 1, 5)], kernels=[("k", 5000, 2)])
+        b = self.csvs("b", [("total_time", 11)], ops=[("mm", 1, 6)], kernels=[("k", 6000, 2)])
+        self.compare(a, b, "--xlsx", self.tmp / "w.xlsx", "--sheets", "gpu_timeline,ops_summary")
+        names = self.sheets(self.tmp / "w.xlsx")
+        self.assertIn("gpu_timeline", names)
+        self.assertIn("ops_summary", names)
+        self.assertNotIn("kernel_summary", names)
+        self.assertNotIn("Summary_Dashboard", names)
+
+    def test_three_reports(self):
+        paths = [self.csvs(name, [("total_time", 10)], kernels=[("k", ms, 2)]) for name, ms in
+                 (("a", 10), ("b", 20), ("c", 30))]
+        self.compare(*paths, "--xlsx", self.tmp / "w.xlsx", page=False)
+        self.assertIn("gpu_timeline", self.sheets(self.tmp / "w.xlsx"))
+        self.compare(*paths, page=False, codes=(2,))
+        self.compare(*paths, "--xlsx", self.tmp / "w.xlsx", codes=(2,))
+        result = self.compare(*paths, self.job("d", [1, 2]), "--xlsx", self.tmp / "x.xlsx",
+                              page=False, codes=(1,))
+        self.assertIn("no single report", result.err)
+        self.assertFalse((self.tmp / "x.xlsx").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
