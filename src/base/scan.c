@@ -205,8 +205,12 @@ static double exact_real(const char *text, size_t len)
 		out[used++] = text[i];
 		exponent -= behind_point;
 	}
-	if (i < len)
-		exponent += strtol(text + i + 1, NULL, 10);
+	if (i < len) {
+		long given = strtol(text + i + 1, NULL, 10);
+
+		/* Beyond this it is 0 or infinite either way. */
+		exponent += given > 100000 ? 100000 : given < -100000 ? -100000 : given;
+	}
 	snprintf(out + used, sizeof(out) - used, "e%ld", exponent);
 	return strtod(out, NULL);
 }

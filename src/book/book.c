@@ -270,7 +270,7 @@ static int open_file(struct tw_book *book, const char *path, struct trawl_error 
 
 	if (status)
 		return status;
-	if (begins(head, len, "PK", 2)) {
+	if (begins(head, len, "PK\3\4", 4) || begins(head, len, "PK\5\6", 4)) {
 		status = tw_package_open(&book->package, path, book->allocator, err);
 		if (!status)
 			status = open_workbook(book, err);

@@ -414,6 +414,10 @@ static void directories_of_csv_files(void **state)
 	assert_int_equal(tw_book_sheet(book, "b", &csv, &err), 0);
 	assert_cells(csv, "name|n\nx, y|1\n");
 	tw_book_free(book);
+	/* Not every file that begins so is an archive. */
+	scratch_write(&scratch, "pk.csv", "PKG,n\nx,1\n");
+	open_path(scratch_path(&scratch, "pk.csv"), 0, NULL);
+	tw_book_free(book);
 	book = NULL;
 	scratch_remove(&scratch);
 }

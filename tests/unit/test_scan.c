@@ -947,9 +947,79 @@ static void test_integer(void **state)
 	integer_is("\"x\"", false, 0);
 }
 
+/* ---- a whole text as a number ---- */
+
+static void real_is(const char *text)
+{
+	double value = 0, expected = strtod(text, NULL);
+
+	assert_true(tw_text_real(text, strlen(text), &value));
+	if (memcmp(&value, &expected, sizeof(value)) != 0)
+		print_message("%s: %.17g, not %.17g\n", text, value, expected);
+	assert_memory_equal(&value, &expected, sizeof(value));
+}
+
+/* Every bit, for doubles in 15 to 20 digits and texts of any digits. */
+static void test_text_real_random(void **state)
+{
+	char text[64];
+	int i;
+
+	for (i = 0; i < 200000; i++) {
+		uint64_t bits = (uint64_t)random_below(UINT32_MAX) << 32 | random_below(UINT32_MAX);
+		double value;
+
+		memcpy(&value, &bits, sizeof(value));
+		if (value != value || value - value != 0)
+			continue;
+		snprintf(text, sizeof(text), "%.*g", (int)(15 + random_below(6)), value);
+		real_is(text);
+		snprintf(text, sizeof(text), "%s%u.%09u%09ue%d", i % 2 ? "-" : "",
+			 random_below(1000000000), random_below(1000000000),
+			 random_below(1000000000), (int)random_below(40) - 20);
+		real_is(text);
+	}
+}
+
+static void test_text_real_forms(void **state)
+{
+	static const char *const numbers[] = { "0",
+					       "-0",
+					       "+5",
+					       "1.",
+					       ".5",
+					       "1e400",
+					       "-1e400",
+					       "1e-400",
+					       "5e-324",
+					       "007",
+					       "1E+2",
+					       "2.2250738585072011e-308",
+					       "1.5e-99999999999999999999",
+					       "1.5e99999999999999999999" };
+	static const char *const others[] = { "",   " 1",  "1 ",  "1x",	  "-",	 ".",  "e5",
+					      "1e", "nan", "inf", "0x10", "1,5", "--1" };
+	char longest[64];
+	double value;
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		real_is(numbers[i]);
+	for (i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(tw_text_real(others[i], strlen(others[i]), &value));
+	memset(longest, '7', sizeof(longest));
+	assert_true(tw_text_real(longest, 55, &value));
+	assert_false(tw_text_real(longest, 56, &value));
+	/* What stands behind it is not looked at. */
+	assert_true(tw_text_real("12345", 2, &value));
+	assert_int_equal((int)value, 12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text_real_random),
+		cmocka_unit_test(test_text_real_forms),
 		cmocka_unit_test(test_time_plain),
 		cmocka_unit_test(test_time_halves),
 		cmocka_unit_test(test_time_exponents),
