@@ -166,7 +166,7 @@ static const char *const trace_tables[] = { "gpu_timeline", "ops_summary", "kern
 					    "coll_analysis" };
 #define TRACE_TABLES (sizeof(trace_tables) / sizeof(trace_tables[0]))
 
-static int load_traces(struct tw_job *job, const struct cli_comparing *c,
+static int load_traces(struct cli_side *side, const struct cli_comparing *c,
 		       const char *const *arguments, size_t count)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
@@ -179,9 +179,10 @@ static int load_traces(struct tw_job *job, const struct cli_comparing *c,
 		return no_memory();
 	for (i = 0; i < tw_analysis_count; i++)
 		names[i] = tw_analyses[i]->table.name;
-	ranks.tables = c->for_workbook ? names : trace_tables;
-	ranks.table_count = c->for_workbook ? tw_analysis_count : TRACE_TABLES;
-	status = cli_load_job(job, &ranks, arguments, count);
+	/* Of one trace alone the workbook has all tables; of many they would fill the memory. */
+	ranks.tables = c->for_workbook && side->lone ? names : trace_tables;
+	ranks.table_count = c->for_workbook && side->lone ? tw_analysis_count : TRACE_TABLES;
+	status = cli_load_job(&side->job, &ranks, arguments, count);
 	tw_free(a, names, tw_analysis_count * sizeof(*names));
 	return status;
 }
@@ -227,7 +228,7 @@ static int add_rank(struct cli_side *side, struct cli_comparing *c, const struct
 	side->traces++;
 	status = add_book(side, c, book, &at);
 	/* That of the only rank is what its side is in the workbook. */
-	if (side->job.count == 1 && side->kind == CLI_SIDE_TRACES)
+	if (side->job.count == 1 && side->lone)
 		side->book = book;
 	else
 		tw_book_free(book);
@@ -278,7 +279,7 @@ static int read_traces(struct cli_side *side, struct cli_comparing *c, const cha
 	int status;
 
 	release_job(side);
-	status = load_traces(&side->job, c, arguments, count);
+	status = load_traces(side, c, arguments, count);
 	if (status != CLI_DONE && status != CLI_INCOMPLETE)
 		return status;
 	side->loaded = true;

@@ -159,11 +159,16 @@ int cli_side_open(struct cli_side *side, const struct cli_comparing *c, const ch
 	side->kind = CLI_SIDE_TRACES;
 	if (strpbrk(path, "*?["))
 		return -1;
+	if (!strcmp(path, "-")) {
+		cli_message("standard input cannot be a side of a comparison: name a file");
+		return CLI_FAILED;
+	}
 	if (stat(path, &info)) {
 		cli_message("cannot read '%s': %s", path, strerror(errno));
 		return CLI_FAILED;
 	}
-	if (is_report_file(path)) {
+	side->lone = !is_report_file(path);
+	if (!side->lone) {
 		side->kind = CLI_SIDE_REPORT;
 		tw_str_add_cstr(&side->from, path);
 	}
