@@ -27,6 +27,7 @@ struct cli_side {
 	struct tw_str rank_list;
 	struct tw_sweep sweep;
 	bool swept;	/* `sweep` is to be released */
+	bool lone;	/* one file with a trace */
 	size_t reports; /* reports and traces that were read */
 	size_t traces;	/* of these */
 	size_t collective_reports;
