@@ -13,7 +13,7 @@
 /* What a side turned out to be. */
 enum cli_side_kind {
 	CLI_SIDE_SWEEP,	  /* several configurations */
-	CLI_SIDE_REPORTS, /* reports of the ranks of one configuration */
+	CLI_SIDE_REPORTS, /* reports of ranks, of one configuration or by channels */
 	CLI_SIDE_REPORT,
 	CLI_SIDE_TRACES, /* one, or those of the ranks of a job */
 };

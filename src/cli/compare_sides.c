@@ -329,6 +329,16 @@ static bool add_name(struct cli_side *side, const char *path)
 	return !side->name.failed;
 }
 
+/* "." and "..": what they are called says nothing. */
+static bool last_is_dots(const char *path)
+{
+	size_t end = strlen(path), len;
+	const char *part;
+
+	len = part_before(path, &end, &part);
+	return len && len <= 2 && strspn(part, ".") >= len;
+}
+
 bool cli_sides_label(struct cli_side *sides, size_t count)
 {
 	enum { HIGHEST = 4 };
@@ -337,8 +347,7 @@ bool cli_sides_label(struct cli_side *sides, size_t count)
 	size_t i, up;
 
 	for (i = 0; i < count && whole; i++) {
-		/* "." and "..": what they are called. */
-		paths[i] = ends_with(sides[i].path, ".") ? realpath(sides[i].path, NULL) : NULL;
+		paths[i] = last_is_dots(sides[i].path) ? realpath(sides[i].path, NULL) : NULL;
 		if (!paths[i])
 			paths[i] = strdup(sides[i].path);
 		whole = paths[i] && add_name(&sides[i], paths[i]);
