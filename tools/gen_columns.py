@@ -27,6 +27,7 @@ LIBRARIES = ("-lisal", "-lzstd", "-lxlsxwriter", "-lm", "-pthread")
 
 LISTER = r"""
 #include "analysis/analysis.h"
+#include "compare/tables.h"
 #include "ranks/all_tables.h"
 #include "ranks/outliers.h"
 
@@ -83,6 +84,20 @@ static void list_collectives(void)
 	}
 }
 
+static void list_compare(void)
+{
+	size_t i;
+
+	printf("compare\n");
+	for (i = 0; i < TW_COMPARE_TABLES; i++) {
+		const struct tw_table_spec *table = &tw_compare_specs[i];
+
+		printf("table\t%s\t%s\t0\t%d\t%p\n", table->name, table->meaning, 0,
+		       (const void *)table->columns);
+		list_columns(table);
+	}
+}
+
 int main(void)
 {
 	size_t i;
@@ -96,6 +111,7 @@ int main(void)
 	}
 	list_ranks();
 	list_collectives();
+	list_compare();
 #define TW_DEFECT(id, severity, meaning) \
 	printf("kind\t%s\t%s\t%s\n", #id, tw_severity_name(TRAWL_##severity), meaning);
 #include "store/quality.def"
@@ -152,6 +168,16 @@ further ones, which the sheet `about` explains. For very many ranks they are lef
 says so: `nccl_long` has the same.
 """
 
+COMPARE = """
+# Comparisons
+
+`trawl compare` prints these tables with `--format csv`, `json` or `markdown` and puts them into its
+workbook; the page shows the columns that it has room for. Tables by configuration are there where
+both sides have several. Behind them the workbook has the sheets of two runs of several ranks
+(`Summary_Dashboard`, `GPU_Summary_Cmp`, `GPU_ByRank_Cmp`, `NCCL_ImplicitSyncCmp`, `NCCL_LongCmp`) or
+of two reports, which its sheet `about` explains.
+"""
+
 # Bits of enum tw_needs that a trace has or has not; what is made from it does not matter here.
 NEEDS = {0: "", 1: "GPU events", 2: "host events", 3: "GPU events and host events"}
 NEEDS_EXPORT = 8
@@ -192,6 +218,8 @@ def columns_page(lines):
             out.append(OVER_RANKS)
         elif fields[0] == "collectives":
             out.append(COLLECTIVES)
+        elif fields[0] == "compare":
+            out.append(COMPARE)
         elif fields[0] == "table":
             _, name, meaning, needs, always, columns = fields
             show = columns not in first

@@ -13,7 +13,7 @@
 /* What a side turned out to be. */
 enum cli_side_kind {
 	CLI_SIDE_SWEEP,	  /* several configurations */
-	CLI_SIDE_REPORTS, /* reports of the ranks of one configuration */
+	CLI_SIDE_REPORTS, /* reports of ranks, of one configuration or by channels */
 	CLI_SIDE_REPORT,
 	CLI_SIDE_TRACES, /* one, or those of the ranks of a job */
 };
@@ -27,6 +27,7 @@ struct cli_side {
 	struct tw_str rank_list;
 	struct tw_sweep sweep;
 	bool swept;	/* `sweep` is to be released */
+	bool lone;	/* one file with a trace */
 	size_t reports; /* reports and traces that were read */
 	size_t traces;	/* of these */
 	size_t collective_reports;

@@ -33,8 +33,14 @@ void cli_tell_lines(const struct tw_str *told)
 
 /* ---- tables */
 
-/* Columns that a page has room for; the workbook has the others too. */
+/*
+ * Columns that a page has room for; the workbook has the others too.  The verdict is where a phone
+ * shows it.
+ */
 static const char *const shown_columns[] = {
+	"side",
+	"label",
+	"what",
 	"configuration",
 	"test configuration",
 	"type",
@@ -43,16 +49,24 @@ static const char *const shown_columns[] = {
 	"Collective name",
 	"dtype",
 	"In msg nelems",
+	"verdict",
 	"baseline ms",
 	"test ms",
 	"difference ms",
 	"faster (%)",
 	"of total (%)",
 	"noise ms",
-	"verdict",
 	"why",
 	"worst configuration",
 	"best of",
+	"configurations",
+	"in both",
+	"only here",
+	"reports",
+	"ranks",
+	"total ms",
+	"best configuration",
+	"best total ms",
 };
 #define SHOWN_COLUMNS (sizeof(shown_columns) / sizeof(shown_columns[0]))
 
@@ -64,6 +78,14 @@ static bool has_values(const struct trawl_table *table, size_t column)
 		if (trawl_table_cell(table, row, column).state == TRAWL_CELL_VALUE)
 			return true;
 	return false;
+}
+
+/* Names are in the table before, and how many configurations an item is in is no news. */
+static bool is_said_elsewhere(const char *table, const char *column)
+{
+	bool summary = !strcmp(table, tw_compare_specs[TW_COMPARISON_SUMMARY].name);
+
+	return !strcmp(column, summary ? "name" : "configurations");
 }
 
 /* Those of its columns that are shown and say something; NULL when out of memory. */
@@ -79,7 +101,8 @@ static struct trawl_table *narrowed(const struct trawl_table *table)
 	for (i = 0; i < SHOWN_COLUMNS && count < MOST_COLUMNS; i++) {
 		size_t column = tw_table_column(table, shown_columns[i]);
 
-		if (column == trawl_table_columns(table) || !has_values(table, column))
+		if (column == trawl_table_columns(table) || !has_values(table, column) ||
+		    is_said_elsewhere(trawl_table_name(table), shown_columns[i]))
 			continue;
 		columns[count] = *trawl_table_column(table, column);
 		from[count++] = column;
@@ -130,12 +153,10 @@ static int list_tables(const struct page *p, struct tw_page_table *list, size_t 
 		if (!table || !trawl_table_rows(table) ||
 		    (on_page[i].table == TW_CONFIGURATION_CHANGES && trawl_table_rows(table) < 2))
 			continue;
-		if (on_page[i].table != TW_COMPARISON_SUMMARY) {
-			narrow[i] = narrowed(table);
-			if (!narrow[i])
-				return TRAWL_ENOMEM;
-			table = narrow[i];
-		}
+		narrow[i] = narrowed(table);
+		if (!narrow[i])
+			return TRAWL_ENOMEM;
+		table = narrow[i];
 		verdict = tw_table_column(table, "verdict");
 		list[(*count)++] = (struct tw_page_table){
 			on_page[i].heading, on_page[i].text, table,

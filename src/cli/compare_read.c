@@ -8,6 +8,7 @@
 #include "ranks/tables.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -166,7 +167,7 @@ static const char *const trace_tables[] = { "gpu_timeline", "ops_summary", "kern
 					    "coll_analysis" };
 #define TRACE_TABLES (sizeof(trace_tables) / sizeof(trace_tables[0]))
 
-static int load_traces(struct tw_job *job, const struct cli_comparing *c,
+static int load_traces(struct cli_side *side, const struct cli_comparing *c,
 		       const char *const *arguments, size_t count)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
@@ -179,9 +180,10 @@ static int load_traces(struct tw_job *job, const struct cli_comparing *c,
 		return no_memory();
 	for (i = 0; i < tw_analysis_count; i++)
 		names[i] = tw_analyses[i]->table.name;
-	ranks.tables = c->for_workbook ? names : trace_tables;
-	ranks.table_count = c->for_workbook ? tw_analysis_count : TRACE_TABLES;
-	status = cli_load_job(job, &ranks, arguments, count);
+	/* Of one trace alone the workbook has all tables; of many they would fill the memory. */
+	ranks.tables = c->for_workbook && side->lone ? names : trace_tables;
+	ranks.table_count = c->for_workbook && side->lone ? tw_analysis_count : TRACE_TABLES;
+	status = cli_load_job(&side->job, &ranks, arguments, count);
 	tw_free(a, names, tw_analysis_count * sizeof(*names));
 	return status;
 }
@@ -227,7 +229,7 @@ static int add_rank(struct cli_side *side, struct cli_comparing *c, const struct
 	side->traces++;
 	status = add_book(side, c, book, &at);
 	/* That of the only rank is what its side is in the workbook. */
-	if (side->job.count == 1 && side->kind == CLI_SIDE_TRACES)
+	if (side->job.count == 1 && side->lone)
 		side->book = book;
 	else
 		tw_book_free(book);
@@ -278,7 +280,7 @@ static int read_traces(struct cli_side *side, struct cli_comparing *c, const cha
 	int status;
 
 	release_job(side);
-	status = load_traces(&side->job, c, arguments, count);
+	status = load_traces(side, c, arguments, count);
 	if (status != CLI_DONE && status != CLI_INCOMPLETE)
 		return status;
 	side->loaded = true;
@@ -423,6 +425,13 @@ static int read_sweep(struct cli_side *side, struct cli_comparing *c, uint32_t w
 
 /* ---- one report, or those of the ranks of one configuration */
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static int read_report(struct cli_side *side, struct cli_comparing *c,
 		       const struct tw_sample_place *place)
 {
@@ -431,7 +440,7 @@ static int read_report(struct cli_side *side, struct cli_comparing *c,
 	struct trawl_error err;
 	int status;
 
-	at.rank = tw_rank_in_path(strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+	at.rank = tw_rank_in_path(base_name(path));
 	if (tw_book_open(&side->book, path, trawl_allocator_default(), &err))
 		return cli_fail(&err);
 	status = add_book(side, c, side->book, &at);
@@ -477,44 +486,87 @@ static char **list_reports(const char *path, size_t *count)
 	return paths;
 }
 
+/* Of perf_28ch_rank0.xlsx 28; -1: the name tells none. */
+static int64_t channels_in(const char *path)
+{
+	enum { DIGITS = 9 };
+	const char *digits = base_name(path) + strlen("perf_");
+	size_t count = strspn(digits, "0123456789");
+
+	return count && count <= DIGITS && !strncmp(digits + count, "ch_", 3) ?
+		       strtoll(digits, NULL, 10) :
+		       -1;
+}
+
+static bool channels_wanted(const struct cli_comparing *c, int64_t channels)
+{
+	size_t i;
+
+	for (i = 0; i < c->filter.channel_count; i++)
+		if (c->filter.channels[i] == channels)
+			return true;
+	return !c->filter.channel_count || channels < 0;
+}
+
 /* The first of a rank: workbook and CSV files of the same report say the same. */
 static bool is_again(char *const *paths, size_t i)
 {
 	size_t k;
 
-	for (k = 0; k < i; k++)
-		if (tw_rank_in_path(strrchr(paths[k], '/') + 1) ==
-		    tw_rank_in_path(strrchr(paths[i], '/') + 1))
+	for (k = i; k-- && channels_in(paths[k]) == channels_in(paths[i]);)
+		if (tw_rank_in_path(base_name(paths[k])) == tw_rank_in_path(base_name(paths[i])))
 			return true;
 	return false;
+}
+
+/* Reports of ranks with the same number of channels, and the one of their collectives. */
+static int read_group(struct cli_side *side, struct cli_comparing *c, char *const *paths,
+		      size_t count, struct tw_sample_place place)
+{
+	struct batch batch = { .count = 0 };
+	struct tw_str collective;
+	char name[32] = "";
+	int status = -1;
+	size_t i;
+
+	place.channels = channels_in(paths[0]);
+	if (place.channels >= 0)
+		snprintf(name, sizeof(name), "%lldch", (long long)place.channels);
+	place.config = name;
+	for (i = 0; i < count && status < 0; i++) {
+		int64_t rank = tw_rank_in_path(base_name(paths[i]));
+
+		if (rank_wanted(c, rank) && !is_again(paths, i))
+			status = add_to_batch(side, c, &batch, paths[i], rank, &place);
+	}
+	if (status < 0)
+		status = read_batch(side, c, &batch, &place);
+	tw_str_init(&collective, trawl_allocator_default());
+	tw_str_addf(&collective, "%s/../collective_reports/collective_%s.xlsx", side->from.ptr,
+		    name[0] ? name : "all_ranks");
+	if (status < 0 && !collective.failed && !access(collective.ptr, R_OK))
+		status = add_collective_report(side, c, collective.ptr, &place);
+	tw_str_release(&collective);
+	return status;
 }
 
 static int read_reports(struct cli_side *side, struct cli_comparing *c,
 			const struct tw_sample_place *place)
 {
-	struct batch batch = { .count = 0 };
-	size_t count, i;
+	size_t count, first, end;
 	char **paths = list_reports(side->from.ptr, &count);
-	struct tw_str collective;
 	int status = -1;
 
-	for (i = 0; i < count && status < 0; i++) {
-		int64_t rank = tw_rank_in_path(strrchr(paths[i], '/') + 1);
-
-		if (rank_wanted(c, rank) && !is_again(paths, i))
-			status = add_to_batch(side, c, &batch, paths[i], rank, place);
+	for (first = 0; first < count && status < 0; first = end) {
+		for (end = first + 1;
+		     end < count && channels_in(paths[end]) == channels_in(paths[first]); end++)
+			;
+		if (channels_wanted(c, channels_in(paths[first])))
+			status = read_group(side, c, paths + first, end - first, *place);
 	}
-	if (status < 0)
-		status = read_batch(side, c, &batch, place);
-	for (i = 0; i < count; i++)
-		free(paths[i]);
+	for (first = 0; first < count; first++)
+		free(paths[first]);
 	free(paths);
-	tw_str_init(&collective, trawl_allocator_default());
-	tw_str_addf(&collective, "%s/../collective_reports/collective_all_ranks.xlsx",
-		    side->from.ptr);
-	if (status < 0 && !collective.failed && !access(collective.ptr, R_OK))
-		status = add_collective_report(side, c, collective.ptr, place);
-	tw_str_release(&collective);
 	return status;
 }
 

@@ -159,11 +159,16 @@ int cli_side_open(struct cli_side *side, const struct cli_comparing *c, const ch
 	side->kind = CLI_SIDE_TRACES;
 	if (strpbrk(path, "*?["))
 		return -1;
+	if (!strcmp(path, "-")) {
+		cli_message("standard input cannot be a side of a comparison: name a file");
+		return CLI_FAILED;
+	}
 	if (stat(path, &info)) {
 		cli_message("cannot read '%s': %s", path, strerror(errno));
 		return CLI_FAILED;
 	}
-	if (is_report_file(path)) {
+	side->lone = !is_report_file(path);
+	if (!side->lone) {
 		side->kind = CLI_SIDE_REPORT;
 		tw_str_add_cstr(&side->from, path);
 	}
@@ -324,6 +329,16 @@ static bool add_name(struct cli_side *side, const char *path)
 	return !side->name.failed;
 }
 
+/* "." and "..": what they are called says nothing. */
+static bool last_is_dots(const char *path)
+{
+	size_t end = strlen(path), len;
+	const char *part;
+
+	len = part_before(path, &end, &part);
+	return len && len <= 2 && strspn(part, ".") >= len;
+}
+
 bool cli_sides_label(struct cli_side *sides, size_t count)
 {
 	enum { HIGHEST = 4 };
@@ -332,8 +347,7 @@ bool cli_sides_label(struct cli_side *sides, size_t count)
 	size_t i, up;
 
 	for (i = 0; i < count && whole; i++) {
-		/* "." and "..": what they are called. */
-		paths[i] = ends_with(sides[i].path, ".") ? realpath(sides[i].path, NULL) : NULL;
+		paths[i] = last_is_dots(sides[i].path) ? realpath(sides[i].path, NULL) : NULL;
 		if (!paths[i])
 			paths[i] = strdup(sides[i].path);
 		whole = paths[i] && add_name(&sides[i], paths[i]);

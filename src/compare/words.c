@@ -119,7 +119,7 @@ void tw_change_why(const struct tw_changes *changes, const struct tw_change *c, 
 		add_noise(out, c);
 		break;
 	case TW_WHY_NO_NOISE:
-		tw_str_addf(out, "over %d %%; of one value a side noise is not known",
+		tw_str_addf(out, "over %d %%; noise not known (one value a side)",
 			    TW_SAME_BELOW_PERCENT);
 		break;
 	case TW_WHY_ONE_SIDE:

@@ -132,7 +132,7 @@ class Verdicts(Compare):
         row = self.by(self.tables(paths[0], paths[2])["operation_changes"], "aten::mm", "name")
         self.assertEqual(row["verdict"], "worse")
         self.assertIsNone(row["noise ms"])
-        self.assertIn("noise is not known", row["why"])
+        self.assertIn("noise not known", row["why"])
 
     def test_ranks_that_one_side_lacks_do_not_count(self):
         first = self.job("a", [100, 100, 900])
@@ -282,6 +282,14 @@ class Sides(Compare):
         t = self.tables(self.tmp / "before/analysis_output/", self.tmp / "after/analysis_output",
                         "--label1", "x", "--label2", "x")
         self.assertEqual([r["label"] for r in t["comparison_summary"]], ["x", "x (2)"])
+
+    def test_labels_of_dots(self):
+        self.job("a/b", [10, 10])
+        self.job("c", [10, 10])
+        result = self.compare(".", "../../c//", cwd=self.tmp / "a/b")
+        self.assertIn("baseline: b\ntest:     c\n", result.out)
+        result = self.compare("..", "../../c", cwd=self.tmp / "a/b")
+        self.assertIn("baseline: a\n", result.out)
 
     def test_odd_names(self):
         name = "=1+1 <b>'\"|`\x1b[31m\u202e, void k<int>(*)"
@@ -469,6 +477,20 @@ class Sweeps(Compare):
         self.tables(a, b, codes=(3,))
         self.assertIn("perf_28ch_rank0.xlsx", self.result.err)
         self.compare(a, b, "--strict", codes=(1,))
+
+    def test_thread_counts_of_one_sweep(self):
+        """Their directories of reports: what they have in common is the channels."""
+        place = self.sweep("a", self.points) / "tracelens_analysis"
+        self.reports(self.tmp / "a")
+        t = self.tables(place / "256thread", place / "512thread")
+        rows = {r["configuration"]: r for r in t["configuration_changes"]}
+        self.assertEqual(list(rows), ["28ch", "56ch"])
+        self.assertEqual(rows["56ch"]["baseline ms"], 0.131)
+        self.assertEqual(rows["56ch"]["test ms"], 0.161)
+        self.assertTrue(t["collectives_by_configuration"])
+        t = self.tables(place / "256thread/individual_reports", place / "512thread",
+                        "--channels", "28")
+        self.assertEqual([r["configuration"] for r in t["configuration_changes"]], ["28ch"])
 
     def test_the_page_of_sweeps(self):
         a = self.sweep("a", self.points)
