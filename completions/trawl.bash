@@ -31,6 +31,7 @@ _trawl() {
 	local run="-c --channels -t --threads -f --config -o --output-dir -p --nproc -s --skip-existing
 		-n --no-aggregate -r --rocprof -m --stats --rocprof-input --timeout --retries --grace
 		--pause --container --dry-run"
+	local compare="--label1 --label2 --fail-on --xlsx --sheets --threads --channels --ranks --max-memory"
 	local queries="setup windows streams overlap ranges rules"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local command="" stage="" word
@@ -56,7 +57,7 @@ _trawl() {
 	fi
 	case $previous in
 	-o | --output)
-		if [ "$command" = merge ]; then
+		if [ "$command" = merge ] || [ "$command" = compare ]; then
 			_trawl_files -f "$current"
 		else
 			_trawl_files -d "$current"
@@ -71,7 +72,7 @@ _trawl() {
 		_trawl_words "collectives base-time none" "$current"
 		return
 		;;
-	--platform | --rules)
+	--platform | --rules | --xlsx | --input-csv | --output-csv | --config | --rocprof-input)
 		_trawl_files -f "$current"
 		return
 		;;
@@ -82,6 +83,7 @@ _trawl() {
 	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops | \
 		--max-memory | --gpus-per-node | --threads | --channels | --top-k | --tolerance | --nproc | \
 		--timeout | --retries | --grace | --pause | --start-step | --num-steps | --resolution | --top-n | --baseline | \
+		--label1 | --label2 | --fail-on | --sheets | \
 		--dims | --dtype | --concrete | --strides | --time-us | --rank | --node | --container | --model | --replay | --ops | \
 		-n | --ranks | --trace-name)
 		return
@@ -111,7 +113,7 @@ _trawl() {
 			merge) _trawl_words "$common -o --output $merge" "$current" ;;
 			nsys) _trawl_words "$common $nsys" "$current" ;;
 			replay) _trawl_words "$tables --ops" "$current" ;;
-			compare) _trawl_words "$common -o --output $part $compare" "$current" ;;
+			compare) _trawl_words "$common -o --output $analysing $compare" "$current" ;;
 			sweep)
 				case $stage in
 				run) _trawl_words "$common $run" "$current" ;;
