@@ -54,8 +54,8 @@ static const struct trawl_column columns[COLUMNS] = {
 	TEXT("main kernel", 40, "the kernel with the most time over all calls, of equals by name"),
 	TEXT("kernel_details__summarize_kernel_stats", 40,
 	     "its kernels with their statistics, by position"),
-	CALL("min", "the shortest call, of equals the first"),
-	CALL("max", "the longest call, of equals the last"),
+	CALL("min", "the shortest call (of equals the first)"),
+	CALL("max", "the longest call (of equals the last)"),
 };
 
 /* ---- the main kernel */
@@ -244,7 +244,10 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 }
 
 const struct tw_analysis tw_analysis_gemm_instances = {
-	TW_TABLE("gemm_instances", "shortest and longest call of each row of GEMM", columns),
+	TW_TABLE(
+		"gemm_instances",
+		"shortest and longest call of each row of GEMM; made for stages of a sweep, in no report",
+		columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS | TW_NEEDS_ASKING,
 	.make = make,
 	.family = "GEMM",

@@ -31,6 +31,13 @@ static void left_out(struct cli_aggregate *a, const char *name, const char *why)
 	cli_message("%s: left out: %s", name, why);
 }
 
+/* The message names the report. */
+static void unreadable(struct cli_aggregate *a, const struct trawl_error *err)
+{
+	a->incomplete = true;
+	cli_message("left out: %s", err->message);
+}
+
 void cli_aggregate_report(struct cli_aggregate *a, const struct tw_sweep_point *point, int64_t rank,
 			  struct tw_book *book)
 {
@@ -38,7 +45,7 @@ void cli_aggregate_report(struct cli_aggregate *a, const struct tw_sweep_point *
 	struct trawl_error err;
 
 	if (tw_book_sheet(book, "gpu_timeline", &sheet, &err))
-		left_out(a, tw_book_name(book), err.message);
+		unreadable(a, &err);
 	else if (!sheet)
 		left_out(a, tw_book_name(book), "no sheet 'gpu_timeline'");
 	else if (tw_timelines_add(a->timelines, point->threads, point->channels, rank, sheet, &err))
@@ -60,7 +67,7 @@ void cli_aggregate_collective(struct cli_aggregate *a, const struct tw_sweep_poi
 	struct trawl_error err;
 
 	if (tw_book_sheet(book, "nccl_summary_implicit_sync", &sheet, &err))
-		left_out(a, name, err.message);
+		unreadable(a, &err);
 	else if (!sheet || !sheet->rows)
 		cli_message("%s: no collectives that ranks wait for: not in the master table",
 			    name);
@@ -201,7 +208,7 @@ static int print_tables(const struct cli_aggregate *a, enum tw_format format)
 	if (comms)
 		shown[count++] = comms;
 	status = status ? cli_fail(&err) :
-			  cli_print_tables(shown, count, format, "sweep", cli_width());
+			  cli_print_tables(shown, count, format, "sweep_aggregate", cli_width());
 	for (i = 0; i < TW_TIMELINE_TABLES; i++)
 		tw_table_free(tables[i]);
 	tw_table_free(comms);

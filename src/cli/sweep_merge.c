@@ -62,7 +62,7 @@ static int print(const struct cli_sweep *s, const struct cli_sweep_made *made)
 		cli_message("%s: nothing to merge", s->sweep.directory);
 	else
 		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
-					  s->common.format, "sweep", cli_width());
+					  s->common.format, "sweep_merge", cli_width());
 	tw_table_free(table);
 	return status;
 }

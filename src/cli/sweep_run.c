@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define NS 1000000000
-#define LONGEST_S 1e7
+#define LONGEST_S 1e6 /* twelve days */
 /* A trainer gives its workers as long to end. */
 #define GRACE_NS (INT64_C(30) * NS)
 #define TICK_NS (INT64_C(500000000))
@@ -70,6 +70,8 @@ static void catch_signals(void)
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
+	/* Nobody who has stopped reading our messages ends the runs with that. */
+	signal(SIGPIPE, SIG_IGN);
 }
 
 /* ---- progress */
@@ -232,7 +234,7 @@ static int take_seconds(const struct run_command *r, const char *option, const c
 	if (!behind || *behind || !(value <= LONGEST_S))
 		return cli_usage_error(r->command, "--%s: '%.60s' is not a number of seconds",
 				       option, text);
-	*ns = llround(value * NS);
+	*ns = llround(ceil(value * NS));
 	return -1;
 }
 
@@ -390,6 +392,8 @@ static int run_all(struct run_command *r, struct tw_runs *runs)
 		cli_message("interrupted; to go on, give the same options with --skip-existing -o "
 			    "'%s'",
 			    runs->directory);
+	else if (status != CLI_FAILED && !r->common.quiet)
+		cli_message("what came of them: trawl sweep all '%s'", runs->directory);
 	return printed ? printed : status;
 }
 

@@ -219,7 +219,7 @@ static int print(const struct cli_sweep_steps *steps, const struct tw_csv *csv)
 	if (format != TW_FORMAT_TABLE) {
 		table = tw_variance_table(csv, a);
 		status = table ? cli_print_tables((const struct trawl_table *const *)&table, 1,
-						  format, "sweep", 0) :
+						  format, "sweep_variance", 0) :
 				 no_memory();
 		tw_table_free(table);
 		return status;

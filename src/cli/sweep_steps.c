@@ -199,6 +199,8 @@ static int find_gemm(struct cli_sweep_steps *steps, const struct tw_sweep_point 
 {
 	const struct cli_sweep_made *made = made_of(steps, point->threads, point->channels);
 	const struct trawl_table *table;
+	const struct tw_csv *other;
+	int status;
 
 	*sheet = NULL;
 	if (traced(steps, point->threads, point->channels, rank->rank)) {
@@ -212,7 +214,15 @@ static int find_gemm(struct cli_sweep_steps *steps, const struct tw_sweep_point 
 		steps->incomplete = true;
 		return CLI_DONE;
 	}
-	return open_sheet(steps, rank->report, "GEMM", sheet);
+	status = open_sheet(steps, rank->report, "GEMM", sheet);
+	/* Operations need not be there; what every report has must. */
+	if (status == CLI_DONE && !*sheet) {
+		status = open_sheet(steps, rank->report, "gpu_timeline", &other);
+		if (status == CLI_DONE && !other)
+			tell(steps, "%s: no report: neither a sheet GEMM nor gpu_timeline is in it",
+			     rank->report);
+	}
+	return status;
 }
 
 static int add_rank(struct cli_sweep_steps *steps, struct tw_variance *variance,

@@ -153,7 +153,7 @@ static int print(const struct timeline_command *c)
 	table = tw_metrics_timeline_table(&c->timeline);
 	if (table)
 		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
-					  c->common.format, "metrics_timeline", cli_width());
+					  c->common.format, "sweep_timeline", cli_width());
 	else
 		cli_message("out of memory");
 	tw_table_free(table);

@@ -34,7 +34,7 @@ static int print(const struct trials_command *c, const struct tw_trials *trials)
 	table = tw_trials_table(trials, c->baseline);
 	if (table)
 		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
-					  c->common.format, "trials", cli_width());
+					  c->common.format, "sweep_trials", cli_width());
 	else
 		cli_message("out of memory");
 	tw_table_free(table);

@@ -5,18 +5,18 @@
 
 #include <string.h>
 
-/* Whether a report has a sheet that can be read; what it lacks is told when it is used. */
-static bool is_readable(const char *path)
+/* Whether a report has the sheet; what is wrong with it is told when it is used. */
+static bool has_sheet(const char *path)
 {
-	const struct tw_csv *sheet;
+	const struct tw_csv *sheet = NULL;
 	struct tw_book *book;
-	bool readable;
+	bool has;
 
 	if (tw_book_open(&book, path, trawl_allocator_default(), NULL))
 		return false;
-	readable = !tw_book_sheet(book, "GEMM", &sheet, NULL);
+	has = !tw_book_sheet(book, "GEMM", &sheet, NULL) && sheet;
 	tw_book_free(book);
-	return readable;
+	return has;
 }
 
 /* Ranks whose report is not there, or damaged, and whose trace can stand in for it. */
@@ -30,7 +30,7 @@ static bool *choose(const struct tw_sweep *sweep)
 		for (k = 0; k < sweep->points[i].rank_count; k++, n++) {
 			const struct tw_sweep_rank *rank = &sweep->points[i].ranks[k];
 
-			wanted[n] = rank->trace && (!rank->report || !is_readable(rank->report));
+			wanted[n] = rank->trace && (!rank->report || !has_sheet(rank->report));
 		}
 	return wanted;
 }

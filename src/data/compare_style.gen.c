@@ -73,14 +73,16 @@ const char *const tw_compare_style[] = {
 	"}",
 	"table { border-collapse: collapse; width: 100%; font-size: 0.9rem; overflow-wrap: normal; }",
 	"caption { text-align: left; color: var(--faint); font-size: 0.92rem; padding-bottom: 0.4em; }",
+	"caption span { display: inline-block; max-width: calc(100vw - 2rem); position: sticky; left: 0; }",
 	"th, td { border: 1px solid var(--line); padding: 0.35em 0.6em; text-align: left; vertical-align: top; }",
 	"thead th { background: var(--head); color: var(--head-text); vertical-align: bottom; }",
 	"tbody th { font-weight: normal; }",
 	"tbody tr { background: var(--card); }",
 	"tbody tr:nth-child(even) { background: var(--stripe); }",
-	"th.text, td.text { min-width: 5rem; max-width: 26rem; overflow-wrap: anywhere; }",
-	".data tbody th.text { min-width: 8rem; position: sticky; left: 0; background: inherit; }",
-	".data th:has(details), .data td:has(details) { min-width: 14rem; }",
+	"tbody .text { white-space: nowrap; }",
+	"tbody .wide { white-space: normal; max-width: 26rem; overflow-wrap: anywhere; }",
+	".data thead .wide { min-width: 14rem; }",
+	".data tbody th.text { position: sticky; left: 0; background: inherit; }",
 	".n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }",
 	"thead .n { white-space: normal; }",
 	"tbody tr.better { background: var(--better-back); }",
@@ -117,19 +119,21 @@ const char *const tw_compare_style[] = {
 	"  h1 { font-size: 1.35rem; }",
 	"  h2 { font-size: 1.15rem; }",
 	"  .pair, .files { grid-template-columns: minmax(0, 1fr); }",
-	"  th.text, td.text { max-width: 15rem; }",
-	"  .data tbody th.text, .data th:has(details) { min-width: 7rem; max-width: 9rem; }",
+	"  tbody .wide { max-width: 15rem; }",
+	"  .data thead .wide:first-child { min-width: 9rem; }",
 	"}",
 	"@media print {",
 	"  body { background: none; padding: 0; font-size: 11px; }",
 	"  main { max-width: none; padding: 0; box-shadow: none; }",
-	"  h2 { break-before: page; break-after: avoid; }",
+	"  h2 { break-after: avoid; }",
+	"  .pictures h2 { break-before: page; }",
 	"  figure, tr { break-inside: avoid; }",
 	"  .scroll { overflow: visible; }",
+	"  caption span { max-width: none; }",
 	"  .tools, nav { display: none; }",
 	"}",
 };
 
-const size_t tw_compare_style_lines = 126;
+const size_t tw_compare_style_lines = 130;
 
-const char tw_compare_style_hash[] = "sha256-WzWPm57Slym8dPa66a3FM2e4K7mvNIo8ohaMNp5mJYo=";
+const char tw_compare_style_hash[] = "sha256-kGVfT8gRFqy7xwcfD14DDyU2c/thp/tZO4d77f8JqcA=";

@@ -12,6 +12,8 @@
 #define PICTURE_LIMIT ((size_t)16 << 20)
 /* A text that takes more cells is shown in short, and whole when one opens it. */
 #define TEXT_CELLS 72
+/* A column with longer ones is given room. */
+#define WIDE_CELLS 20
 
 static void add(struct tw_str *out, const char *html)
 {
@@ -113,9 +115,9 @@ static void add_sides(const struct tw_compare_page *page, struct tw_str *out)
 		    "<tbody>\n",
 		    what_of(page));
 	for (i = 0; i < 2; i++) {
-		add(out, "<tr><th scope=\"row\" class=\"text\">");
+		add(out, "<tr><th scope=\"row\" class=\"text wide\">");
 		add_text(out, page->labels[i]);
-		add(out, "</th><td class=\"text\">");
+		add(out, "</th><td class=\"text wide\">");
 		add_text(out, page->directories[i] ? page->directories[i] : "");
 		add(out, "</td></tr>\n");
 	}
@@ -124,25 +126,70 @@ static void add_sides(const struct tw_compare_page *page, struct tw_str *out)
 
 /* ---- tables */
 
+/* Columns that are looked at; further ones are as if they were wide. */
+#define COLUMNS_SEEN 64
+
+/* What is the same for a whole column. */
+struct columns {
+	const char *looks[COLUMNS_SEEN];
+};
+
 static bool is_number(const struct trawl_table *table, size_t column)
 {
 	return tw_column_is_number(trawl_table_column(table, column));
 }
 
-static void add_header(const struct trawl_table *table, struct tw_str *out)
+/* Whether a column has a text that may be broken, so that the table is not too wide. */
+static bool is_wide(const struct trawl_table *table, size_t column)
 {
-	size_t columns = trawl_table_columns(table), c;
+	size_t rows = trawl_table_rows(table), r;
+
+	for (r = 0; r < rows; r++) {
+		struct trawl_cell cell = trawl_table_cell(table, r, column);
+
+		if (cell.state == TRAWL_CELL_VALUE &&
+		    tw_text_width(cell.text, cell.text_len) > WIDE_CELLS)
+			return true;
+	}
+	return false;
+}
+
+static struct columns look_at(const struct trawl_table *table)
+{
+	struct columns columns = { { NULL } };
+	size_t c;
+
+	for (c = 0; c < trawl_table_columns(table) && c < COLUMNS_SEEN; c++)
+		columns.looks[c] = is_number(table, c) ? "n" :
+				   is_wide(table, c)   ? "text wide" :
+							 "text";
+	return columns;
+}
+
+/* Classes of its cells. */
+static const char *look_of(const struct columns *columns, const struct trawl_table *table,
+			   size_t column)
+{
+	if (column < COLUMNS_SEEN)
+		return columns->looks[column];
+	return is_number(table, column) ? "n" : "text wide";
+}
+
+static void add_header(const struct trawl_table *table, const struct columns *columns,
+		       struct tw_str *out)
+{
+	size_t count = trawl_table_columns(table), c;
 	struct tw_str text;
 
 	tw_str_init(&text, out->allocator);
 	add(out, "<thead><tr>");
-	for (c = 0; c < columns; c++) {
+	for (c = 0; c < count; c++) {
 		const struct trawl_column *column = trawl_table_column(table, c);
 
 		tw_str_clear(&text);
 		tw_header_with_unit(&text, column);
 		tw_str_addf(out, "<th scope=\"col\" class=\"%s\" title=\"",
-			    is_number(table, c) ? "n" : "text");
+			    look_of(columns, table, c));
 		add_text(out, column->meaning ? column->meaning : "");
 		add(out, "\">");
 		tw_escape_html(out, text.ptr ? text.ptr : "", text.len);
@@ -179,15 +226,16 @@ static void add_number(struct tw_str *out, const struct trawl_column *column,
 	tw_number_rounded(out, column, cell);
 }
 
-static void add_cell(const struct tw_page_table *t, size_t row, size_t c, struct tw_str *out)
+static void add_cell(const struct tw_page_table *t, const struct columns *columns, size_t row,
+		     size_t c, struct tw_str *out)
 {
 	const struct trawl_column *column = trawl_table_column(t->table, c);
 	struct trawl_cell cell = trawl_table_cell(t->table, row, c);
 	bool number = is_number(t->table, c), head = !c && !number;
 
 	add(out, head ? "<th scope=\"row\" class=\"" : "<td class=\"");
-	add(out, number ? "n" : c == t->verdict ? "text verdict" : "text");
-	add(out, "\"");
+	add(out, look_of(columns, t->table, c));
+	add(out, c == t->verdict ? " verdict\"" : "\"");
 	if (number && cell.state == TRAWL_CELL_VALUE) {
 		add_number(out, column, &cell);
 	} else {
@@ -218,9 +266,10 @@ static const char *row_class(const struct tw_page_table *t, size_t row)
 	return "";
 }
 
-static void add_rows(const struct tw_page_table *t, struct tw_str *out)
+static void add_rows(const struct tw_page_table *t, const struct columns *columns,
+		     struct tw_str *out)
 {
-	size_t rows = trawl_table_rows(t->table), columns = trawl_table_columns(t->table), r, c;
+	size_t rows = trawl_table_rows(t->table), count = trawl_table_columns(t->table), r, c;
 
 	add(out, "<tbody>\n");
 	for (r = 0; r < rows && !out->failed; r++) {
@@ -230,8 +279,8 @@ static void add_rows(const struct tw_page_table *t, struct tw_str *out)
 			tw_str_addf(out, "<tr class=\"%s\">", look);
 		else
 			add(out, "<tr>");
-		for (c = 0; c < columns; c++)
-			add_cell(t, r, c, out);
+		for (c = 0; c < count; c++)
+			add_cell(t, columns, r, c, out);
 		add(out, "</tr>\n");
 	}
 	add(out, "</tbody>\n");
@@ -255,6 +304,7 @@ static void add_notes(const struct trawl_table *table, struct tw_str *out)
 static void add_table(const struct tw_page_table *t, size_t number, struct tw_str *out)
 {
 	const char *meaning = trawl_table_meaning(t->table);
+	struct columns columns = look_at(t->table);
 
 	tw_str_addf(out, "<section>\n<h2 id=\"table%zu\">", number);
 	add_text(out, t->heading);
@@ -268,12 +318,12 @@ static void add_table(const struct tw_page_table *t, size_t number, struct tw_st
 		tw_str_addf(out,
 			    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
 			    "aria-labelledby=\"table%zu\">\n"
-			    "<table class=\"data\" data-shown=\"%zu\">\n<caption>",
+			    "<table class=\"data\" data-shown=\"%zu\">\n<caption><span>",
 			    number, t->shown);
 		add_text(out, meaning && *meaning ? meaning : t->heading);
-		add(out, "</caption>\n");
-		add_header(t->table, out);
-		add_rows(t, out);
+		add(out, "</span></caption>\n");
+		add_header(t->table, &columns, out);
+		add_rows(t, &columns, out);
 		add(out, "</table>\n</div>\n");
 	} else {
 		add(out, "<p class=\"faint\">There are no rows.</p>\n");
@@ -370,7 +420,7 @@ static int add_pictures(const struct tw_compare_page *page, size_t i, struct tw_
 	size_t side;
 	int status = 0;
 
-	tw_str_addf(out, "<section>\n<h2 id=\"pictures%zu\">", i + 1);
+	tw_str_addf(out, "<section class=\"pictures\">\n<h2 id=\"pictures%zu\">", i + 1);
 	add_text(out, p->heading);
 	add(out, "</h2>\n<div class=\"pair\">\n");
 	for (side = 0; side < 2 && !status; side++)

@@ -83,6 +83,23 @@ static void add_legend(struct tw_str *out, size_t count)
 	}
 }
 
+/* The label of a tick is a format for its number. */
+static void add_tick_label(struct tw_str *out, const char *text)
+{
+	struct tw_str quoted;
+	size_t i;
+
+	tw_str_init(&quoted, out->allocator);
+	tw_gnuplot_quote(&quoted, text, NAME_CELLS);
+	for (i = 0; i < quoted.len; i++) {
+		if (quoted.ptr[i] == '%')
+			tw_str_add_char(out, '%');
+		tw_str_add_char(out, quoted.ptr[i]);
+	}
+	out->failed = out->failed || quoted.failed;
+	tw_str_release(&quoted);
+}
+
 static void add_lanes(struct tw_str *out, const struct tw_lane_panel *panel)
 {
 	size_t i;
@@ -90,7 +107,7 @@ static void add_lanes(struct tw_str *out, const struct tw_lane_panel *panel)
 	tw_str_add_cstr(out, "set ytics (");
 	for (i = 0; i < panel->lane_count; i++) {
 		tw_str_add_cstr(out, i ? ", " : "");
-		tw_gnuplot_quote(out, panel->lanes[i], NAME_CELLS);
+		add_tick_label(out, panel->lanes[i]);
 		tw_str_addf(out, " %zu", i);
 	}
 	tw_str_addf(out, ") out nomirror\nset yrange [-0.5:%zu.5]\nset xrange [0:",

@@ -86,7 +86,7 @@ static const struct tw_json_value *parse(struct reading *r, const char *text, si
 {
 	static const char name[] = "line", place[] = "line:1:"; /* a line is a document */
 	const struct tw_json_value *value;
-	struct trawl_error err = { 0 };
+	struct trawl_error err = { 0 }, again = { 0 };
 	struct tw_str mended;
 
 	value = tw_json_parse(&r->scratch, text, len, name, &err);
@@ -95,7 +95,8 @@ static const struct tw_json_value *parse(struct reading *r, const char *text, si
 	tw_str_init(&mended, r->timeline->allocator);
 	mend_numbers(text, len, &mended);
 	if (!mended.failed && mended.len != len)
-		value = tw_json_parse(&r->scratch, mended.ptr, mended.len, name, NULL);
+		value = tw_json_parse(&r->scratch, mended.ptr, mended.len, name, &again);
+	r->failed = r->failed || mended.failed || again.status == TRAWL_ENOMEM;
 	tw_str_release(&mended);
 	if (value)
 		return value;

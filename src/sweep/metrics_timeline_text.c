@@ -189,7 +189,7 @@ static const struct trawl_column columns[COLUMNS] = {
 };
 
 static const struct tw_table_spec spec = {
-	.name = "metrics_timeline",
+	.name = "sweep_timeline",
 	.meaning = "compute and communication of each step",
 	.columns = columns,
 	.column_count = COLUMNS,

@@ -61,7 +61,7 @@ static int64_t now_ns(void)
 
 /*
  * As they came to this program: no handler of ours runs in the child, and what is ignored stays so,
- * but for the limit on file sizes, which this program ignores by itself.
+ * but for two that this program ignores by itself.
  */
 static void restore_signals(const sigset_t *mask)
 {
@@ -73,6 +73,7 @@ static void restore_signals(const sigset_t *mask)
 		if (!sigaction(handled[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			signal(handled[i], SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
@@ -261,7 +262,9 @@ static void signal_all(struct running *r, int signal_number)
 
 	if (p->reach)
 		p->reach(p->context, signal_number);
-	kill(-r->pid, signal_number);
+	/* A command may have left its group. */
+	if (kill(-r->pid, signal_number) && !r->ended)
+		kill(r->pid, signal_number);
 	/* What is stopped sees no other signal. */
 	if (signal_number != SIGKILL)
 		kill(-r->pid, SIGCONT);
@@ -417,6 +420,8 @@ int tw_process_run(const struct tw_process *process, struct tw_process_result *r
 		   const struct trawl_allocator *allocator, struct trawl_error *err)
 {
 	struct running r = { .process = process, .result = result, .output = -1 };
+	/* Where it is ignored the system keeps no status for us. */
+	struct sigaction children = { .sa_handler = SIG_DFL }, before;
 	int reaper = 0, status;
 
 	*result = (struct tw_process_result){ 0 };
@@ -425,6 +430,7 @@ int tw_process_run(const struct tw_process *process, struct tw_process_result *r
 		tw_free(allocator, r.block, BLOCK);
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	}
+	sigaction(SIGCHLD, &children, &before);
 	prctl(PR_GET_CHILD_SUBREAPER, &reaper);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	r.started_ns = now_ns();
@@ -434,6 +440,7 @@ int tw_process_run(const struct tw_process *process, struct tw_process_result *r
 	if (r.output >= 0)
 		close(r.output);
 	prctl(PR_SET_CHILD_SUBREAPER, reaper);
+	sigaction(SIGCHLD, &before, NULL);
 	tw_children_release(&r.before);
 	tw_free(allocator, r.block, BLOCK);
 	return status;

@@ -131,7 +131,8 @@ static int compare_values(const void *x, const void *y)
 
 /* Sums in the order of ranks, so that they are the same whoever came first. */
 struct mean {
-	double sum, log_sum;
+	double sum;
+	long double log_sum; /* more digits than the result, which equal values then are */
 	int64_t count, positive;
 };
 
@@ -142,7 +143,7 @@ static void add_to_mean(struct mean *mean, double value)
 	mean->sum += value;
 	mean->count++;
 	if (value > 0) {
-		mean->log_sum += log(value);
+		mean->log_sum += logl((long double)value);
 		mean->positive++;
 	}
 }
@@ -154,7 +155,7 @@ static double mean_of(const struct mean *mean, bool geometric)
 		return NAN;
 	if (!geometric)
 		return mean->sum / (double)mean->count;
-	return mean->positive ? exp(mean->log_sum / (double)mean->positive) : 0;
+	return mean->positive ? (double)expl(mean->log_sum / (long double)mean->positive) : 0;
 }
 
 static int64_t count_ranks(const struct tw_timelines *timelines, const struct value *of)

@@ -472,7 +472,7 @@ static const struct trawl_column columns[COLUMNS] = {
 };
 
 static const struct tw_table_spec spec = {
-	.name = "trials",
+	.name = "sweep_trials",
 	.meaning = "the trials, the largest overlap ratio first",
 	.columns = columns,
 	.column_count = COLUMNS,

@@ -230,7 +230,7 @@ static struct fit find_kernel(struct step *s, const struct wanted *w,
 /* What sums and differences of microseconds in doubles are off by, where a trace's clock is at. */
 static double rounding_us(double ts_ns)
 {
-	const double half_ns = 0.0005, roundings = 4;
+	const double half_ns = 0.0005, roundings = 2;
 
 	return half_ns + roundings * DBL_EPSILON * fabs(ts_ns) / 1000;
 }
@@ -338,33 +338,48 @@ static void fill_row(struct step *s, size_t row, const struct trawl_table *table
 
 /* ---- the step */
 
-/* Rows of one rank that found nothing. */
-static void tell_lost(const struct step *s)
-{
-	size_t own = s->out.own, column = own + STATUS, i, k;
+/* Rows of a rank that found nothing. */
+struct lost {
+	const char *at[3]; /* threads, channel, rank as they stand there */
+	size_t count;
+};
 
-	for (i = 0; i < s->in->rows; i++) {
+static struct lost *find_lost(struct lost *list, size_t count, const char *const at[3])
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(list[i].at[0], at[0]) && !strcmp(list[i].at[1], at[1]) &&
+		    !strcmp(list[i].at[2], at[2]))
+			break;
+	return &list[i];
+}
+
+static void tell_lost(struct step *s, struct tw_arena *arena)
+{
+	size_t column = s->out.own + STATUS, count = 0, i;
+	struct lost *list = tw_arena_alloc(arena, (s->lost + 1) * sizeof(*list));
+
+	for (i = 0; list && i < s->in->rows; i++) {
 		const char *at[3] = { cell_of(s, i, "threads"), cell_of(s, i, "channel"),
 				      cell_of(s, i, "rank") };
-		size_t n = 0, first = i;
+		struct lost *lost = find_lost(list, count, at);
 
 		if (strcmp(tw_csv_text(s->out.csv, i, column), "none") != 0)
 			continue;
-		for (k = 0; k < s->in->rows; k++) {
-			if (strcmp(tw_csv_text(s->out.csv, k, column), "none") != 0 ||
-			    strcmp(cell_of(s, k, "threads"), at[0]) != 0 ||
-			    strcmp(cell_of(s, k, "channel"), at[1]) != 0 ||
-			    strcmp(cell_of(s, k, "rank"), at[2]) != 0)
-				continue;
-			first = k < first ? k : first;
-			n++;
+		if (lost == &list[count]) {
+			*lost = (struct lost){ { at[0], at[1], at[2] }, 0 };
+			count++;
 		}
-		if (first == i)
-			tw_str_addf(s->told,
-				    "%.20sthread_%.20sch rank %.20s: %zu row%s without times: not "
-				    "in its trace, or there is none\n",
-				    at[0], at[1], at[2], n, n == 1 ? "" : "s");
+		lost->count++;
 	}
+	for (i = 0; i < count; i++)
+		tw_str_addf(s->told,
+			    "%.20sthread_%.20sch rank %.20s: %zu row%s without times: not in its "
+			    "trace, or there is none\n",
+			    list[i].at[0], list[i].at[1], list[i].at[2], list[i].count,
+			    list[i].count == 1 ? "" : "s");
+	s->no_memory |= !list;
 }
 
 static int check_columns(const struct tw_csv *in, struct trawl_error *err)
@@ -408,8 +423,8 @@ int tw_variance_timestamps(const struct tw_csv *in, tw_instances_fn *instances, 
 		fill_row(&s, i, known ? instances(context, threads, channels, rank) : NULL);
 		tw_arena_release(&s.scratch);
 	}
-	s.out.failed |= s.no_memory;
 	if (!s.out.failed && s.lost)
-		tell_lost(&s);
+		tell_lost(&s, arena);
+	s.out.failed |= s.no_memory;
 	return tw_sheet_end(&s.out, err);
 }

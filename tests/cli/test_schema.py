@@ -15,7 +15,9 @@ from support import (ROOT, Case, base_events, document, event, kernel, op, trace
 SCHEMAS = {name: ROOT / f"schema/trawl.{name}-1.json"
            for name in ("report", "report_ranks", "check", "model", "models", "platforms",
                         "prepare", "analyze", "category", "replay", "nsys", "nsys_ranges",
-                        "collectives", "merge", "sweep_plots", "compare")}
+                         "collectives", "merge", "sweep_plots", "sweep_variance", "sweep_run",
+                         "sweep_runs", "sweep_timeline", "sweep_trials", "compare", "sweep",
+                         "sweep_merge", "sweep_aggregate")}
 CHECKER = pathlib.Path(__file__).resolve().parent / "check_schema.py"
 
 
@@ -118,6 +120,75 @@ class Schema(Case):
         doc = json.loads(result.out)
         doc["tables"][0]["rows"][0][0] = "x"
         self.assertNotEqual(self.validate("sweep_plots", json.dumps(doc)), "")
+
+    def test_variance_fits(self):
+        place, made = self.tmp / "sweep", self.tmp / "made"
+        subprocess.run([tracegen(), "--ranks", "2", "--steps", "2", "-o", made], check=True,
+                       capture_output=True)
+        for rank in range(2):
+            run = place / f"256thread/nccl_28channels/torch_profiler/rank{rank}"
+            run.mkdir(parents=True)
+            shutil.move(next(made.glob(f"rank{rank}*")), run / "trace.json")
+        for stage in ("variance", "timestamps", "overlap"):
+            result = trawl("sweep", stage, place, "--format", "json")
+            self.assertExit(result, 0)
+            self.assertEqual(self.validate("sweep_variance", result.out), "")
+        doc = json.loads(result.out)
+        self.assertEqual(len(doc["tables"][0]["rows"]), 10)
+        doc["tables"][0]["rows"][0][0] = "256"
+        self.assertNotEqual(self.validate("sweep_variance", json.dumps(doc)), "")
+        empty = self.write("threads,channel,rank,kernel_name,max_duration_timestamp_ms\n", "t.csv")
+        result = trawl("sweep", "overlap", place, "--input-csv", empty, "--format", "json")
+        self.assertExit(result, 0)
+        self.assertEqual(self.validate("sweep_variance", result.out), "")
+
+    def test_stages_of_sweeps_fit(self):
+        sweep = self.tmp / "sweep"
+        for threads in (256, 512):
+            subprocess.run([tracegen(), "--ranks", "2", "--steps", "1", "--seed", str(threads), "-o",
+                            sweep / f"{threads}thread/nccl_28channels/torch_profiler"], check=True,
+                           capture_output=True)
+        for stage, schema in (("report", "sweep"), ("all", "sweep"), ("merge", "sweep_merge"),
+                              ("aggregate", "sweep_aggregate")):
+            result = trawl("sweep", stage, sweep, "--format", "json")
+            self.assertExit(result, 0)
+            self.assertEqual(self.validate(schema, result.out), "", stage)
+            doc = json.loads(result.out)
+            doc["tables"][0]["rows"][0][0] = 1
+            self.assertNotEqual(self.validate(schema, json.dumps(doc)), "", stage)
+
+    def test_runs_fit(self):
+        script = 'case $NCCL_MAX_NCHANNELS in 2) exit 7;; 3) kill $$;; 4) sleep 60;; esac'
+        result = trawl("sweep", "run", "-c", "1,2,3,4", "-t", "1", "--timeout", "0.5", "-o",
+                       self.tmp / "s", "--format", "json", "--", "sh", "-c", script)
+        self.assertExit(result, 3)
+        self.assertEqual(self.validate("sweep_runs", result.out), "")
+        doc = json.loads(result.out)
+        self.assertEqual([r[2] for r in doc["tables"][0]["rows"]],
+                         ["SUCCESS", "FAILED", "FAILED", "TIMEOUT"])
+        doc["tables"][0]["rows"][0][2] = "FINE"
+        self.assertNotEqual(self.validate("sweep_runs", json.dumps(doc)), "")
+        files = [p.read_text() for p in (self.tmp / "s").glob("*/*/run_status.json")]
+        self.assertEqual(len(files), 4)
+        self.assertEqual(self.validate("sweep_run", *files), "")
+        self.assertNotEqual(self.validate("sweep_run", files[0].replace('"status"', '"x"')), "")
+
+    def test_tools_of_sweeps_fit(self):
+        ranges = [{"stream": "a", "tag": "forward", "start_ms": 0, "end_ms": 1.5}]
+        self.write("".join(json.dumps({"step": s, "profile": {"ranges": ranges}, **more}) + "\n"
+                           for s, more in ((5, {}), (6, {"epoch": 0}))), "rank_00_metrics.jsonl")
+        trial = self.tmp / "trial_0001"
+        trial.mkdir()
+        (trial / "config.yaml").write_text("")
+        (trial / "trial_metrics.json").write_text('{"overlap_ratio": 0.5}')
+        for name, args in (("sweep_timeline", ("timeline", self.tmp, "--text-only")),
+                           ("sweep_trials", ("trials", self.tmp))):
+            result = trawl("sweep", *args, "--format", "json")
+            self.assertExit(result, 0)
+            self.assertEqual(self.validate(name, result.out), "")
+            doc = json.loads(result.out)
+            doc["tables"][0]["rows"][0][0] = "x"
+            self.assertNotEqual(self.validate(name, json.dumps(doc)), "")
 
     def test_comparisons_fit(self):
         """Of two traces, and of sweeps with several configurations."""

@@ -2,19 +2,21 @@
 
 Commands are small shell and Python programs; docker is a stand-in that runs what it is given here.
 """
+import fcntl
 import json
 import os
 import pathlib
-import re
+import pty
 import shlex
 import signal
 import subprocess
 import sys
+import termios
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import SLOWER, TRAWL, Case, environment, read_csv, trawl
+from support import SLOWER, TRAWL, Case, environment, trawl
 
 ENVIRONMENT = ("RCCL_THREADS_PER_BLOCK", "NCCL_MAX_NCHANNELS", "HSA_ENABLE_SDMA",
                "PYTORCH_ROCM_PROFILER_ENABLE_TRACING")
@@ -312,6 +314,18 @@ class TestResults(Runs):
             self.assertNotIn("of the run", done.out)
             self.assertEqual((self.point("s", 1, 1) / "run_output.log").read_text(), "of the run\n")
 
+    def test_nobody_reads_the_messages(self):
+        ours, theirs = os.pipe()
+        os.close(ours)
+        done = self.run_sweep("-v", "-c", "1,2", "-t", "1", "s", "--", "sh", "-c",
+                              "echo of the run; yes | head -1", stderr=theirs)
+        os.close(theirs)
+        self.assertEqual(done.rc, 0, done)
+        self.assertEqual(self.status("s", 1, 2)["status"], "SUCCESS")
+        # In the run itself the signal is what it always is.
+        self.run_sweep("-c", "1", "-t", "1", "s", "--", "sh", "-c", "kill -PIPE $$")
+        self.assertEqual(self.status("s", 1, 1)["signal"], signal.SIGPIPE)
+
     def test_quiet(self):
         done = self.run_sweep("-q", "-c", "1", "-t", "1", "s", "--", "true")
         self.assertEqual(done.err, "")
@@ -410,6 +424,17 @@ class TestEnds(Runs):
                               "echo x; exec >&- 2>&-; sleep 0.5; exit 5")
         self.assertEqual(self.status("s", 1, 1)["exit_code"], 5, done)
 
+    def test_where_ended_children_are_ignored(self):
+        done = self.run_sweep("-c", "1", "-t", "1", "s", "--", "sh", "-c", "exit 6", timeout=20,
+                              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(self.status("s", 1, 1)["exit_code"], 6, done)
+
+    def test_that_leaves_its_group(self):
+        script = "import os, time; os.setpgid(0, os.getppid() and os.getpgid(os.getppid())); time.sleep(600)"
+        done = self.run_sweep("-c", "1", "-t", "1", "--timeout", "0.5", "--grace", "0.5", "s", "--",
+                              sys.executable, "-c", script)
+        self.assertEqual(self.status("s", 1, 1)["status"], "TIMEOUT", done)
+
     def test_when_trawl_is_killed(self):
         process = self.start_sweep("-c", "1", "-t", "1", "s", "--", "sh", "-c",
                                    "echo up; exec sleep 600")
@@ -492,6 +517,48 @@ class TestInterrupt(Runs):
         finally:
             other.kill()
             other.wait()
+
+
+class TestTerminal(Runs):
+    """On a terminal: a line that tells how long it has been, and Ctrl-C."""
+
+    def start(self, *command):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([TRAWL, "sweep", "run", "-c", "1,2", "-t", "1", "s", "--",
+                                    *command], cwd=self.work, env=self.env(), stdin=theirs,
+                                   stdout=theirs, stderr=theirs, start_new_session=True,
+                                   preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(theirs)
+        return process, ours
+
+    def read_until(self, file, word, seconds=20):
+        text, end = "", time.monotonic() + seconds * SLOWER
+        while word not in text:
+            self.assertLess(time.monotonic(), end, text)
+            try:
+                text += os.read(file, 4096).decode()
+            except OSError:
+                break
+        return text
+
+    def test_progress(self):
+        process, terminal = self.start("sleep", "1.2")
+        text = self.read_until(terminal, "sweep_runs:")
+        self.assertIn("\r[1/2] 1 threads, 1 channels: ", text)
+        self.assertRegex(text, r"\r\[2/2\] 1 threads, 2 channels: \d\.?\d* s; about \d")
+        self.read_until(terminal, "no such word")
+        self.assertEqual(process.wait(30 * SLOWER), 0)
+        os.close(terminal)
+
+    def test_ctrl_c(self):
+        process, terminal = self.start("sh", "-c", "echo up; sleep 600")
+        self.read_until(terminal, "\r[1/2]")
+        os.write(terminal, b"\x03")
+        text = self.read_until(terminal, "UNKNOWN")
+        self.assertIn("INTERRUPTED", text)
+        self.read_until(terminal, "no such word")
+        self.assertEqual(process.wait(30 * SLOWER), 130)
+        os.close(terminal)
 
 
 class TestAttempts(Runs):

@@ -182,13 +182,13 @@ static void test_structure(void **state)
 	has("<title>GEMM Kernel Variance - Sweep Comparison</title>");
 	has("<h1>GEMM Kernel Variance - Sweep Comparison</h1>");
 	has("<h2>Sweep Information</h2>");
-	has("<th scope=\"row\" class=\"text\">Base ROCm</th><td class=\"text\">sweep_20251121_155219</td>");
+	has("<th scope=\"row\" class=\"text wide\">Base ROCm</th><td class=\"text wide\">sweep_20251121_155219</td>");
 	has("<p>after is 3.1 % faster than before.</p>");
 	has("<a href=\"#table2\">Kernels &amp; more</a>");
-	has("<caption>kernels of both sides &amp; what changed</caption>");
+	has("<caption><span>kernels of both sides &amp; what changed</span></caption>");
 	has("<th scope=\"col\" class=\"n\" title=\"its time on the first side\">before (us)</th>");
 	has("title=\"of the &quot;kernel&quot;\"");
-	has("<tr class=\"better\"><th scope=\"row\" class=\"text\">gemm 10</th>"
+	has("<tr class=\"better\"><th scope=\"row\" class=\"text wide\">gemm 10</th>"
 	    "<td class=\"n\" data-value=\"1\">1.0</td><td class=\"n\" data-value=\"0.9\">0.9</td>"
 	    "<td class=\"n\" data-value=\"-10\">-10.0</td><td class=\"n\" data-value=\"5\">5</td>"
 	    "<td class=\"text verdict\">better</td>");

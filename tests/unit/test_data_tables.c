@@ -216,6 +216,31 @@ static void test_collectives(void **state)
 	free(f.text);
 }
 
+static void test_metrics_tags(void **state)
+{
+	static const char *const names[] = {
+		[TW_METRICS_COMPUTE] = "compute",     [TW_METRICS_COMMUNICATION] = "communication",
+		[TW_METRICS_OPTIMIZER] = "optimizer", [TW_METRICS_PREFETCH] = "prefetch",
+		[TW_METRICS_OTHER] = "other",
+	};
+	char tag[100];
+	struct file f;
+	size_t i;
+
+	read_file(&f, "data/metrics_tags.tsv", 3, NONE_EMPTY);
+	assert_int_equal(f.rows, tw_metrics_tag_count);
+	for (i = 0; i < f.rows; i++) {
+		snprintf(tag, sizeof(tag), "epoch0_step5_%s_0", f.field[i][0]);
+		assert_string_equal(names[tw_metrics_category(tag)], f.field[i][1]);
+	}
+	assert_int_equal(tw_metrics_category("Grad_CLIP"), TW_METRICS_OPTIMIZER);
+	assert_int_equal(tw_metrics_category("forwar"), TW_METRICS_OTHER);
+	assert_int_equal(tw_metrics_category(""), TW_METRICS_OTHER);
+	/* The first row counts. */
+	assert_int_equal(tw_metrics_category("prefetch_all_gather"), TW_METRICS_COMMUNICATION);
+	free(f.text);
+}
+
 static void test_types(void **state)
 {
 	char name[100];
@@ -251,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_operations_that_begin_others),
 		cmocka_unit_test(test_kernels),
 		cmocka_unit_test(test_collectives),
+		cmocka_unit_test(test_metrics_tags),
 		cmocka_unit_test(test_types),
 	};
 

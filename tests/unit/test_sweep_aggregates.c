@@ -1,0 +1,203 @@
+/* Timelines and collectives of a sweep, gathered in any order, and without memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "failing.h"
+#include "render/render.h"
+#include "sweep/aggregates.h"
+#include "table/table.h"
+
+#include <string.h>
+
+static struct tw_arena arena;
+static struct trawl_error err;
+
+static int setup(void **state)
+{
+	tw_arena_init(&arena, trawl_allocator_default());
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	tw_arena_release(&arena);
+	return 0;
+}
+
+static struct tw_csv csv_of(const char *text)
+{
+	struct tw_csv csv;
+
+	assert_int_equal(tw_csv_parse(&csv, &arena, text, strlen(text), "t.csv", &err), 0);
+	return csv;
+}
+
+/* Of ranks 0 to 2. */
+static const char *const timelines[] = {
+	"type,time ms,percent\nbusy_time,1,10\ntotal_time,10,100\n",
+	"type,time ms,percent\nbusy_time,0,0\ntotal_time,10,100\n",
+	"percent,type,time ms\n40,busy_time,4\n100,total_time,10\n,odd,\n1,,1\n",
+};
+
+static const char collectives[] =
+	"Collective name,dtype,Full msg size (MB),comm_latency_mean,Total comm latency (ms)\n"
+	"allreduce,Float,16,2.5,1\nallreduce,Float,2,1.5,3\n,,,,\n";
+
+static void assert_csv(const struct trawl_table *table, const char *expected)
+{
+	struct tw_str out;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_render_csv(table, &out);
+	assert_string_equal(out.ptr, expected);
+	tw_str_release(&out);
+}
+
+static void means_do_not_depend_on_the_order(void **state)
+{
+	static const int orders[][3] = { { 0, 1, 2 }, { 2, 0, 1 }, { 1, 2, 0 } };
+	struct trawl_table *tables[TW_TIMELINE_TABLES];
+	size_t i, k;
+
+	for (i = 0; i < 3; i++) {
+		struct tw_timelines *t = tw_timelines_new(trawl_allocator_default());
+
+		for (k = 0; k < 3; k++) {
+			const struct tw_csv csv = csv_of(timelines[orders[i][k]]);
+
+			assert_int_equal(tw_timelines_add(t, 256, 28, orders[i][k], &csv, &err), 0);
+		}
+		assert_int_equal(tw_timelines_tables(t, true, tables, &err), 0);
+		/* The geometric mean is that of 1 and 4, and of 10 and 40 percent. */
+		assert_csv(tables[0],
+			   "full_config,threads_num,thread_config,channels_num,channel_config,"
+			   "num_ranks,type,time ms,percent,ranks_used,time ms_min,time ms_max,"
+			   "time ms_std,worst_rank,zeros,percent_of_total\n"
+			   "256thread_28ch,256,256thread,28,28ch,3,busy_time,2,20,3,0,4,"
+			   "2.0816659994661326,2,1,20\n"
+			   "256thread_28ch,256,256thread,28,28ch,3,total_time,10,"
+			   "100,3,10,10,0,0,0,100\n");
+		assert_csv(tables[3], "full_config,threads_num,channels_num,num_ranks,"
+				      "computation_time_ms,exposed_comm_time_ms,busy_time_ms,"
+				      "idle_time_ms,total_time_ms\n"
+				      "256thread_28ch,256,28,3,,,2,,10\n");
+		for (k = 0; k < TW_TIMELINE_TABLES; k++)
+			tw_table_free(tables[k]);
+		tw_timelines_free(t);
+	}
+}
+
+static void nothing_was_added(void **state)
+{
+	struct tw_timelines *t = tw_timelines_new(trawl_allocator_default());
+	struct tw_comms *c = tw_comms_new(trawl_allocator_default());
+	struct trawl_table *tables[TW_TIMELINE_TABLES], *table;
+	struct tw_str out;
+
+	tw_str_init(&out, trawl_allocator_default());
+	assert_int_equal(tw_timelines_tables(t, false, tables, &err), 0);
+	assert_null(tables[0]);
+	assert_int_equal(tw_comms_table(c, &table, &err), 0);
+	assert_null(table);
+	tw_timelines_digest(t, 80, &out);
+	tw_comms_digest(c, 80, &out);
+	assert_int_equal(out.len, 0);
+	assert_false(out.failed);
+	tw_timelines_free(t);
+	tw_comms_free(c);
+}
+
+static void sheets_that_are_none(void **state)
+{
+	struct tw_timelines *t = tw_timelines_new(trawl_allocator_default());
+	struct tw_comms *c = tw_comms_new(trawl_allocator_default());
+	const struct tw_csv csv = csv_of("type,percent\n"), empty = csv_of("");
+	struct tw_str many;
+	struct tw_csv large;
+	int i;
+
+	tw_str_init(&many, trawl_allocator_default());
+	tw_str_add_cstr(&many, "type,time ms,percent\n");
+	for (i = 0; i < 1001; i++)
+		tw_str_addf(&many, "t%d,1,1\n", i);
+	large = csv_of(many.ptr);
+	assert_int_equal(tw_timelines_add(t, 1, 1, 0, &csv, &err), TRAWL_EFORMAT);
+	assert_non_null(strstr(err.message, "'time ms'"));
+	assert_int_equal(tw_timelines_add(t, 1, 1, 0, &empty, &err), TRAWL_EFORMAT);
+	assert_int_equal(tw_timelines_add(t, 1, 1, 0, &large, &err), TRAWL_EFORMAT);
+	assert_int_equal(tw_comms_add(c, 1, 1, "f", &csv, &err), TRAWL_EFORMAT);
+	assert_int_equal(tw_comms_add(c, 1, 1, "f", &empty, &err), TRAWL_EFORMAT);
+	tw_str_release(&many);
+	tw_timelines_free(t);
+	tw_comms_free(c);
+}
+
+static int use_all(const struct trawl_allocator *allocator, const struct tw_csv *timeline,
+		   const struct tw_csv *summary)
+{
+	struct trawl_table *tables[TW_TIMELINE_TABLES] = { NULL }, *table = NULL;
+	struct tw_timelines *t = tw_timelines_new(allocator);
+	struct tw_comms *c = tw_comms_new(allocator);
+	int status = t && c ? 0 : TRAWL_ENOMEM;
+	struct tw_str out;
+	size_t i;
+
+	tw_str_init(&out, allocator);
+	if (!status)
+		status = tw_timelines_add(t, 256, 28, 0, timeline, &err);
+	if (!status)
+		status = tw_comms_add(c, 256, 28, "f.xlsx", summary, &err);
+	if (!status)
+		status = tw_timelines_tables(t, false, tables, &err);
+	if (!status)
+		status = tw_comms_table(c, &table, &err);
+	if (!status) {
+		tw_timelines_digest(t, 80, &out);
+		tw_comms_digest(c, 80, &out);
+		status = out.failed ? TRAWL_ENOMEM : 0;
+	}
+	for (i = 0; i < TW_TIMELINE_TABLES; i++)
+		tw_table_free(tables[i]);
+	tw_table_free(table);
+	tw_timelines_free(t);
+	tw_comms_free(c);
+	tw_str_release(&out);
+	return status;
+}
+
+static void each_allocation_fails_once(void **state)
+{
+	const struct tw_csv timeline = csv_of(timelines[0]), summary = csv_of(collectives);
+	struct failing failing;
+	int status;
+	long n;
+
+	for (n = 0;; n++) {
+		failing_init(&failing, n);
+		status = use_all(&failing.allocator, &timeline, &summary);
+		assert_int_equal(failing.live_blocks, 0);
+		assert_false(failing.wrong_size);
+		if (!failing.failed)
+			break;
+		assert_int_equal(status, TRAWL_ENOMEM);
+	}
+	assert_int_equal(status, 0);
+	assert_true(n > 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(means_do_not_depend_on_the_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(nothing_was_added, setup, teardown),
+		cmocka_unit_test_setup_teardown(sheets_that_are_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_allocation_fails_once, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
