@@ -7,12 +7,13 @@ import pathlib
 import re
 import shutil
 import statistics
+import subprocess
 import sys
 import unittest
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import (Case, document, kernel, launch, op, trawl)
+from support import (SANITIZED, Case, document, kernel, launch, op, trawl)
 
 SHEETS = ("comparison_summary", "configuration_changes", "timeline_changes", "operation_changes",
           "kernel_changes", "collective_changes")
@@ -522,6 +523,44 @@ class Sweeps(Compare):
         self.assertEqual(self.by(t["operation_changes"], "aten::mm", "name")["verdict"], "same")
 
 
+class Browser(Compare):
+    """The page of a whole run; test_compare_page.py looks at the page itself more closely."""
+
+    @unittest.skipIf(SANITIZED, "the page is that of the ordinary build")
+    @unittest.skipUnless(shutil.which("chromium"), "no chromium: the page was not looked at")
+    def test_nothing_is_said_and_nothing_is_too_wide(self):
+        names = [f"void at::native::vectorized_elementwise_kernel<{i}, at::native::CUDAFunctor_add"
+                 f"<float>, std::array<char*, 3ul> >(int, {'x' * 200})" for i in range(60)]
+        for side, factor in (("a", 1), ("b", 1.4)):
+            events = [kernel(name, 1000 * i, (50 + i) * factor) for i, name in enumerate(names)]
+            self.write(document(events), f"{side}.json")
+        self.compare(self.tmp / "a.json", self.tmp / "b.json", "--label2", "<b>&\"'" + "w" * 90)
+        text = self.page.read_text()
+        policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+        self.assertEqual(len(policy.findall(text)), 1)
+        script = ("addEventListener('load', () => parent.postMessage("
+                  "document.documentElement.scrollWidth - document.documentElement.clientWidth,"
+                  " '*'))")
+        self.write(policy.sub("", text).replace("</body>", f"<script>{script}</script></body>"),
+                   "inner.html")
+        said = self.chromium(self.page)
+        self.assertNotIn("CONSOLE", said.stderr)
+        self.assertIn('aria-sort="none"', said.stdout)
+        for width in (390, 1280):
+            probe = self.write("<title></title><script>addEventListener('message', e => "
+                               "document.title = 'wider by ' + e.data)</script><iframe "
+                               f"src='inner.html' width='{width}' height='900'></iframe>",
+                               "probe.html")
+            self.assertIn("<title>wider by 0</title>", self.chromium(probe).stdout, width)
+
+    def chromium(self, page):
+        return subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu",
+                               "--enable-logging=stderr", "--window-size=2000,1000",
+                               f"--user-data-dir={self.tmp / 'profile'}", "--dump-dom",
+                               page.as_uri()], check=True, timeout=120, capture_output=True,
+                              text=True)
+
+
 class Gate(Compare):
     def test_statuses(self):
         a, b = self.job("a", [1000, 1000]), self.job("b", [1100, 1100])
@@ -564,6 +603,16 @@ class Workbook(Compare):
         for name in (*SHEETS, "Summary_Dashboard", "GPU_Summary_Cmp", "GPU_ByRank_Cmp",
                      "NCCL_ImplicitSyncCmp", "NCCL_LongCmp"):
             self.assertIn(name, names)
+
+    def test_two_traces(self):
+        """Sheets that are made for the workbook alone are of both traces."""
+        a, b = (self.write(trace(mm, world=1), name) for mm, name in ((100, "a.json"),
+                                                                      (150, "b.json")))
+        self.compare(a, b, "--xlsx", self.tmp / "w.xlsx")
+        names = self.sheets(self.tmp / "w.xlsx")
+        for name in ("gpu_timeline", "ops_summary", "kernel_summary"):
+            self.assertIn(name, names)
+        self.assertTrue([n for n in names if n.startswith("ops_unique_args")], names)
 
     def test_two_reports(self):
         a = self.csvs("a", [("total_time", 10)], ops=[("mm", 1, 5)], kernels=[("k", 5000, 2)])
