@@ -116,13 +116,13 @@ _trawl() {
 			compare) _trawl_words "$common -o --output $analysing $compare" "$current" ;;
 			sweep)
 				case $stage in
-				run) _trawl_words "$common $run" "$current" ;;
+				run) _trawl_words "-q --quiet -v --verbose -h --help --format $run" "$current" ;;
 				report) _trawl_words "$common $sweep --align" "$current" ;;
 				variance) _trawl_words "$common $sweep --top-k --output-csv" "$current" ;;
 				timestamps) _trawl_words "$common $sweep --top-k --input-csv --output-csv --tolerance" "$current" ;;
 				overlap) _trawl_words "$common $sweep --top-k --input-csv --output-csv" "$current" ;;
 				merge | aggregate) _trawl_words "$common $sweep" "$current" ;;
-				plots) _trawl_words "$common -o --output --threads --channels --ranks --input-csv --svg" "$current" ;;
+				plots) _trawl_words "-j --jobs -q --quiet -h --help --format -o --output --threads --channels --ranks --input-csv --svg" "$current" ;;
 				all) _trawl_words "$common $sweep --top-k --no-plots --svg --align" "$current" ;;
 				timeline) _trawl_words "$common -o --output --rank --start-step --num-steps --text-only --resolution" "$current" ;;
 				trials) _trawl_words "$common -o --output --top-n --baseline" "$current" ;;

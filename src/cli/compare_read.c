@@ -183,6 +183,7 @@ static int load_traces(struct cli_side *side, const struct cli_comparing *c,
 	/* Of one trace alone the workbook has all tables; of many they would fill the memory. */
 	ranks.tables = c->for_workbook && side->lone ? names : trace_tables;
 	ranks.table_count = c->for_workbook && side->lone ? tw_analysis_count : TRACE_TABLES;
+	ranks.chosen |= side->lone;
 	status = cli_load_job(&side->job, &ranks, arguments, count);
 	tw_free(a, names, tw_analysis_count * sizeof(*names));
 	return status;

@@ -17,7 +17,7 @@ struct cli_ranks {
 	unsigned gpus_per_node;			   /* 0: as the traces tell */
 	const char *const *tables;		   /* of the report of each rank, to keep */
 	size_t table_count;
-	bool chosen; /* ranks were asked for: that others are not there is no omission */
+	bool chosen; /* ranks, or a trace, were asked for: that others are not there is no omission */
 	/* What is kept of such a table, NULL: all of it. */
 	struct trawl_table *(*keep)(const struct trawl_table *table,
 				    const struct trawl_allocator *allocator);
