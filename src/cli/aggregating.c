@@ -2,6 +2,8 @@
 
 #include "table/table.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static int no_memory(void)
@@ -65,14 +67,19 @@ void cli_aggregate_collective(struct cli_aggregate *a, const struct tw_sweep_poi
 	const char *name = tw_book_name(book);
 	const struct tw_csv *sheet;
 	struct trawl_error err;
+	char source[64];
+
+	if (strcmp(name, point->name) != 0)
+		snprintf(source, sizeof(source), "%s", file_name(name));
+	else
+		snprintf(source, sizeof(source), "collective_%" PRId64 "ch.xlsx", point->channels);
 
 	if (tw_book_sheet(book, "nccl_summary_implicit_sync", &sheet, &err))
 		unreadable(a, &err);
 	else if (!sheet || !sheet->rows)
 		cli_message("%s: no collectives that ranks wait for: not in the master table",
 			    name);
-	else if (tw_comms_add(a->comms, point->threads, point->channels, file_name(name), sheet,
-			      &err))
+	else if (tw_comms_add(a->comms, point->threads, point->channels, source, sheet, &err))
 		left_out(a, name, err.message);
 	else
 		a->collectives++;

@@ -24,7 +24,10 @@ struct cli_aggregate {
 int cli_aggregate_begin(struct cli_aggregate *a);
 void cli_aggregate_end(struct cli_aggregate *a);
 
-/* The report of a rank, and the collective report, of a configuration. */
+/*
+ * The report of a rank, and the collective report, of a configuration.  One that is in memory has
+ * the name of the configuration; its rows name the file that it is written to.
+ */
 void cli_aggregate_report(struct cli_aggregate *a, const struct tw_sweep_point *point, int64_t rank,
 			  struct tw_book *book);
 void cli_aggregate_collective(struct cli_aggregate *a, const struct tw_sweep_point *point,
