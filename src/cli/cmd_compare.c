@@ -39,20 +39,21 @@ static int no_memory(void)
 
 static int parse_percent(struct compare_command *cmd)
 {
+	const char *text = cmd->fail_on;
+	size_t len = text ? strspn(text, "0123456789.") : 0;
 	char *end;
 
 	cmd->percent = (double)NAN;
-	if (!cmd->fail_on)
+	if (!text)
 		return -1;
 	/* Digits and a point: strtod() would take more, and this is the C locale. */
-	if (strspn(cmd->fail_on, "0123456789.") == strlen(cmd->fail_on) && cmd->fail_on[0]) {
-		cmd->percent = strtod(cmd->fail_on, &end);
-		if (!*end && end != cmd->fail_on)
+	if (len) {
+		cmd->percent = strtod(text, &end);
+		if (end == text + len && (!*end || !strcmp(end, "%")))
 			return -1;
 	}
 	return cli_usage_error(cmd->c.command,
-			       "--fail-on: '%.60s' is no percentage such as 5 or 2.5",
-			       cmd->fail_on);
+			       "--fail-on: '%.60s' is no percentage such as 5 or 2.5", text);
 }
 
 static int parse_sheets(struct compare_command *cmd)

@@ -310,7 +310,9 @@ class Sides(Compare):
     def test_usage(self):
         a = self.write(trace(10, world=1))
         for arguments in ((), (a,), (a, a, a), (a, a, "--fail-on", "x"), (a, a, "--fail-on", "-1"),
-                          (a, a, "--fail-on", ""), (a, a, "--sheets", "gpu_timeline"),
+                          (a, a, "--fail-on", ""),
+                          (a, a, "--fail-on", "1e3"), (a, a, "--fail-on", "."),
+                          (a, a, "--fail-on", "5%%"), (a, a, "--sheets", "gpu_timeline"),
                           (a, a, "--xlsx", "w.xlsx", "--sheets", "gpu"),
                           (a, a, "--threads", "x"), (a, a, "--step", "1", "--range", "x")):
             result = trawl("compare", *arguments, cwd=self.tmp)
@@ -568,7 +570,7 @@ class Gate(Compare):
         for what in ("total_time", "aten::mm", "gemm"):
             self.assertRegex(result.err, rf"over the limit: [a-z ]+ {what} is \d")
         self.assertIn("9.5 % slower", result.err)
-        self.compare(a, b, "--fail-on", "12")
+        self.compare(a, b, "--fail-on", "12%")
         self.compare(b, a, "--fail-on", "0")
         self.compare(a, b)
 
