@@ -116,18 +116,30 @@ static bool find_main(struct work *w, const struct tw_derived *d, uint32_t group
 
 /* ---- the two calls */
 
-/* Of equals the shortest is the first in the input, the longest the last. */
+static bool has_gpu_work(const struct tw_op_rows *rows, uint32_t call)
+{
+	return rows->gpu.first[call + 1] > rows->gpu.first[call];
+}
+
+/*
+ * Of equals the shortest is the first in the input, the longest the last.  A call whose GPU work was
+ * not recorded took no time that is known: others count, where there are any.
+ */
 static void find_calls(const struct tw_op_rows *rows, uint32_t group, uint32_t found[2])
 {
 	const uint32_t *list = rows->members.list + rows->members.first[group];
-	uint32_t n = rows->members.first[group + 1] - rows->members.first[group], i;
+	uint32_t n = rows->members.first[group + 1] - rows->members.first[group], first, i;
 
-	found[0] = found[1] = list[0];
-	for (i = 1; i < n; i++) {
+	for (first = 0; first + 1 < n && !has_gpu_work(rows, list[first]); first++)
+		;
+	found[0] = found[1] = list[first];
+	for (i = first + 1; i < n; i++) {
 		const struct tw_op_row *row = &rows->items[list[i]];
 		const struct tw_op_row *least = &rows->items[found[0]];
 		const struct tw_op_row *most = &rows->items[found[1]];
 
+		if (!has_gpu_work(rows, list[i]))
+			continue;
 		if (row->kernel_ns < least->kernel_ns ||
 		    (row->kernel_ns == least->kernel_ns && row->event < least->event))
 			found[0] = list[i];

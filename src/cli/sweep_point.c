@@ -18,8 +18,6 @@
 static const char *const kept_tables[] = { "gpu_timeline", "ops_summary", "GEMM",
 					   "gemm_instances" };
 #define KEPT (sizeof(kept_tables) / sizeof(kept_tables[0]))
-/* The last is asked for where it is needed, and is in no workbook. */
-#define INSTANCES (KEPT - 1)
 
 /* ---- what went wrong */
 
@@ -93,7 +91,7 @@ static void write_report(void *context, uint32_t file, size_t number,
 {
 	const struct each *each = context;
 	struct cli_sweep_made *made = each->made;
-	size_t i = rank_of_file(made, each->set, file), n = trawl_report_tables(report), count = 0;
+	size_t i = rank_of_file(made, each->set, file), n = trawl_report_tables(report);
 	const struct trawl_allocator *a = trawl_allocator_default();
 	const struct trawl_table **tables;
 	struct trawl_error err;
@@ -108,13 +106,9 @@ static void write_report(void *context, uint32_t file, size_t number,
 	if (!tables || path.failed) {
 		fail_memory(made);
 	} else {
-		for (k = 0; k < n; k++) {
-			const struct trawl_table *table = trawl_report_table(report, k);
-
-			if (strcmp(trawl_table_name(table), kept_tables[INSTANCES]))
-				tables[count++] = table;
-		}
-		if (trawl_write_xlsx(tables, count, path.ptr, &err))
+		for (k = 0; k < n; k++)
+			tables[k] = trawl_report_table(report, k);
+		if (trawl_write_xlsx(tables, n, path.ptr, &err))
 			fail(made, &err);
 		else
 			made->reported[i] = true;
@@ -127,7 +121,7 @@ static void report_options(const struct cli_sweep_made *made, struct trawl_repor
 {
 	trawl_report_options_init(options);
 	options->short_kernel_ns = SHORT_KERNEL_NS;
-	options->gemm_instances = made->makes & CLI_MAKE_INSTANCES;
+	options->gemm_instances = made->makes & (CLI_MAKE_REPORTS | CLI_MAKE_INSTANCES);
 }
 
 static void load_options(struct cli_sweep_made *made, struct each *each,

@@ -193,19 +193,26 @@ static int sheet_of_table(struct cli_sweep_steps *steps, const struct trawl_tabl
 									   CLI_DONE;
 }
 
-/* The sheet GEMM of a rank: of its trace, else of its report; NULL: it has none. */
+/*
+ * The sheet GEMM of a rank and that of its instances: of its trace, else of its report, where the
+ * second may not be there; NULL: it has none.
+ */
 static int find_gemm(struct cli_sweep_steps *steps, const struct tw_sweep_point *point,
-		     const struct tw_sweep_rank *rank, const struct tw_csv **sheet)
+		     const struct tw_sweep_rank *rank, const struct tw_csv **sheet,
+		     const struct tw_csv **instances)
 {
 	const struct cli_sweep_made *made = made_of(steps, point->threads, point->channels);
 	const struct trawl_table *table;
 	const struct tw_csv *other;
 	int status;
 
-	*sheet = NULL;
+	*sheet = *instances = NULL;
 	if (traced(steps, point->threads, point->channels, rank->rank)) {
 		table = cli_sweep_rank_table(made, rank->rank, "GEMM");
-		return table ? sheet_of_table(steps, table, sheet) : CLI_DONE;
+		status = table ? sheet_of_table(steps, table, sheet) : CLI_DONE;
+		table = cli_sweep_rank_table(made, rank->rank, "gemm_instances");
+		return table && status == CLI_DONE ? sheet_of_table(steps, table, instances) :
+						     status;
 	}
 	if (!rank->report) {
 		/* Of a trace that could not be read this was told before. */
@@ -216,6 +223,8 @@ static int find_gemm(struct cli_sweep_steps *steps, const struct tw_sweep_point 
 		return CLI_DONE;
 	}
 	status = open_sheet(steps, rank->report, "GEMM", sheet);
+	if (status == CLI_DONE && *sheet)
+		status = open_sheet(steps, rank->report, "gemm_instances", instances);
 	/* Operations need not be there; what every report has must. */
 	if (status == CLI_DONE && !*sheet) {
 		status = open_sheet(steps, rank->report, "gpu_timeline", &other);
@@ -231,15 +240,15 @@ static int add_rank(struct cli_sweep_steps *steps, struct tw_variance *variance,
 		    struct tw_str *told)
 {
 	const char *of = rank->report ? rank->report : rank->trace ? rank->trace : point->name;
-	const struct tw_csv *sheet;
+	const struct tw_csv *sheet, *instances;
 	struct trawl_error err;
-	int status = find_gemm(steps, point, rank, &sheet);
+	int status = find_gemm(steps, point, rank, &sheet, &instances);
 
 	if (status != CLI_DONE || !sheet)
 		return status == CLI_FAILED ? status : CLI_DONE;
 	tw_str_clear(told);
-	status = tw_variance_add(variance, point->threads, point->channels, rank->rank, sheet, told,
-				 &err);
+	status = tw_variance_add(variance, point->threads, point->channels, rank->rank, sheet,
+				 instances, told, &err);
 	if (status == TRAWL_EFORMAT) {
 		tell(steps, "%s: %s", of, err.message);
 		return CLI_DONE;

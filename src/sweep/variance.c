@@ -175,7 +175,8 @@ static int keep_sheet(struct tw_variance *v, const struct tw_csv *gemm)
 struct candidate {
 	double diff_us;
 	size_t row;
-	bool has_time; /* the longest call is over 0 */
+	bool has_time;	 /* the longest call is over 0 */
+	const char *min; /* of the shortest call that has GPU work */
 };
 
 /* Largest difference first, of equals the earlier row. */
@@ -199,12 +200,12 @@ static bool exact_difference(const char *min, const char *max, int64_t *diff_ns)
 	       tw_decimal_of(max, NS, &to) && !__builtin_sub_overflow(to, from, diff_ns);
 }
 
-static double difference(const struct tw_csv *gemm, const struct place *place, size_t row)
+static double difference(const struct tw_csv *gemm, const struct place *place, size_t row,
+			 const char *min)
 {
 	int64_t ns;
 
-	if (exact_difference(tw_csv_text(gemm, row, place->min), tw_csv_text(gemm, row, place->max),
-			     &ns))
+	if (exact_difference(min, tw_csv_text(gemm, row, place->max), &ns))
 		return (double)ns / 1000;
 	return tw_csv_number(gemm, row, place->max) - tw_csv_number(gemm, row, place->min);
 }
@@ -251,7 +252,7 @@ static int keep_kernels(struct tw_variance *v, struct row *row,
 }
 
 static int keep_cells(struct tw_variance *v, struct row *row, const struct tw_csv *gemm,
-		      const struct place *place, size_t number)
+		      const struct place *place, size_t number, const char *min)
 {
 	size_t i;
 
@@ -263,20 +264,53 @@ static int keep_cells(struct tw_variance *v, struct row *row, const struct tw_cs
 		if (!row->cells[i])
 			return -1;
 	}
-	row->min = row->cells[place->min];
+	row->min = keep(v, min);
 	row->max = row->cells[place->max];
-	return keep_difference(v, row);
+	return row->min ? keep_difference(v, row) : -1;
 }
 
 /* Rows of one report, with what is wrong with some. */
 struct adding {
 	struct tw_variance *v;
-	const struct tw_csv *gemm;
+	const struct tw_csv *gemm, *instances;
 	struct place place;
 	struct row like; /* threads, channels, rank */
 	struct candidate *candidates;
-	size_t count, kept, without_times, without_kernel;
+	size_t count, kept, without_times, without_kernel, without_min;
 };
+
+/*
+ * The time of the shortest call in the sheet's unit.  A call whose GPU work was not recorded counts
+ * there as 0, which is no time of it: of those that have some, the table of instances tells.  NULL:
+ * it is not known.
+ */
+static const char *shortest(struct adding *a, size_t row)
+{
+	const char *min = tw_csv_text(a->gemm, row, a->place.min), *uid;
+	size_t of_gemm = tw_csv_column(a->gemm, "UID_first"), of_instances, time, i;
+	struct tw_str text;
+	int64_t ns;
+
+	if (tw_csv_number(a->gemm, row, a->place.min) != 0 ||
+	    !(tw_csv_number(a->gemm, row, a->place.max) > 0))
+		return min;
+	if (!a->instances || of_gemm == TW_CSV_NO_COLUMN)
+		return NULL;
+	uid = tw_csv_text(a->gemm, row, of_gemm);
+	of_instances = tw_csv_column(a->instances, "UID_first");
+	time = tw_csv_column(a->instances, "min_time_ns");
+	for (i = 0; i < a->instances->rows; i++)
+		if (!strcmp(tw_csv_text(a->instances, i, of_instances), uid))
+			break;
+	if (i == a->instances->rows ||
+	    !tw_decimal_of(tw_csv_text(a->instances, i, time), 0, &ns) || ns <= 0)
+		return NULL;
+	tw_str_init(&text, a->v->allocator);
+	tw_str_add_decimal(&text, ns, 3);
+	min = text.failed ? NULL : keep(a->v, text.ptr);
+	tw_str_release(&text);
+	return min;
+}
 
 static int add_row(struct adding *a, const struct candidate *candidate, struct trawl_error *err)
 {
@@ -296,7 +330,7 @@ static int add_row(struct adding *a, const struct candidate *candidate, struct t
 			v->rows = rows;
 		row.diff_us = candidate->diff_us;
 		row.order = v->count;
-		if (!rows || keep_cells(v, &row, a->gemm, &a->place, candidate->row) ||
+		if (!rows || keep_cells(v, &row, a->gemm, &a->place, candidate->row, candidate->min) ||
 		    keep_kernels(v, &row, &kernels)) {
 			status = no_memory(err);
 		} else {
@@ -314,14 +348,17 @@ static int add_rows(struct adding *a, struct trawl_error *err)
 	int status = 0;
 
 	for (i = 0; i < a->gemm->rows; i++) {
-		double diff = difference(a->gemm, &a->place, i);
+		const char *min = shortest(a, i);
+		double diff = min ? difference(a->gemm, &a->place, i, min) : NAN;
 
 		if (isfinite(diff))
-			a->candidates[a->count++] =
-				(struct candidate){ diff, i,
-						    tw_csv_number(a->gemm, i, a->place.max) > 0 };
-		else
+			a->candidates[a->count++] = (struct candidate){
+				diff, i, tw_csv_number(a->gemm, i, a->place.max) > 0, min
+			};
+		else if (min)
 			a->without_times++;
+		else
+			a->without_min++;
 	}
 	if (a->count)
 		qsort(a->candidates, a->count, sizeof(*a->candidates), compare_candidates);
@@ -336,15 +373,21 @@ static void tell_rows(const struct adding *a, struct tw_str *told)
 	if (a->without_times)
 		tw_str_addf(told, "%zu of %zu rows of sheet GEMM have no times\n", a->without_times,
 			    a->gemm->rows);
+	if (a->without_min)
+		tw_str_addf(told,
+			    "%zu of %zu rows of sheet GEMM have calls without recorded GPU work: how "
+			    "long the shortest took is not known\n",
+			    a->without_min, a->gemm->rows);
 	if (a->without_kernel)
 		tw_str_addf(told, "%zu of %zu rows of sheet GEMM name no kernel\n",
 			    a->without_kernel, a->gemm->rows);
 }
 
 int tw_variance_add(struct tw_variance *v, int64_t threads, int64_t channels, int64_t rank,
-		    const struct tw_csv *gemm, struct tw_str *told, struct trawl_error *err)
+		    const struct tw_csv *gemm, const struct tw_csv *instances, struct tw_str *told,
+		    struct trawl_error *err)
 {
-	struct adding a = { .v = v, .gemm = gemm };
+	struct adding a = { .v = v, .gemm = gemm, .instances = instances };
 	size_t bytes = (gemm->rows + 1) * sizeof(*a.candidates);
 	int status;
 

@@ -21,13 +21,14 @@ struct tw_variance; /* rows as they are gathered */
 struct tw_variance *tw_variance_new(size_t top_k, const struct trawl_allocator *allocator);
 void tw_variance_free(struct tw_variance *variance);
 /*
- * The rows of one report; the sheet is not needed afterwards.  Rows that have no times or name no
- * kernel are left out: a line for each kind in `told`, which the caller clears, but none for calls
- * without GPU work.  TRAWL_EFORMAT: a
+ * The rows of one report; the sheets are not needed afterwards.  `instances` is its sheet
+ * gemm_instances, NULL: it has none; the shortest time of a row with calls whose GPU work was not
+ * recorded comes from there.  Rows that have no times or name no kernel are left out: a line for each
+ * kind in `told`, which the caller clears, but none for calls without GPU work.  TRAWL_EFORMAT: a
  * column is not there, so nothing could be taken from it.
  */
 int tw_variance_add(struct tw_variance *variance, int64_t threads, int64_t channels, int64_t rank,
-		    const struct tw_csv *gemm, struct tw_str *told,
+		    const struct tw_csv *gemm, const struct tw_csv *instances, struct tw_str *told,
 		    struct trawl_error *err) TRAWL_MUST_CHECK;
 /*
  * All rows, those with the largest difference first, of equals in the order in which reports were

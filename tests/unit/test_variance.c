@@ -250,7 +250,7 @@ static int variance_of(struct steps *s, const char *text, size_t top_k)
 		return TRAWL_ENOMEM;
 	status = parse(s, &gemm, text);
 	if (!status)
-		status = tw_variance_add(v, 256, 28, 0, &gemm, &s->told, &err);
+		status = tw_variance_add(v, 256, 28, 0, &gemm, NULL, &s->told, &err);
 	if (!status)
 		status = tw_variance_finish(v, &s->arena, &s->csv, &err);
 	tw_variance_free(v);
@@ -323,8 +323,8 @@ static void columns_in_order(void **state)
 			       "Kernel Time (µs)_min,Kernel Time (µs)_max," DETAILS ",a\n3,9.5,"
 			       "\"[{'name': 'k'}]\",\"=1+1\"\n"),
 			 0);
-	assert_int_equal(tw_variance_add(v, 256, 28, 0, &one, &s.told, &err), 0);
-	assert_int_equal(tw_variance_add(v, 512, 28, 1, &two, &s.told, &err), 0);
+	assert_int_equal(tw_variance_add(v, 256, 28, 0, &one, NULL, &s.told, &err), 0);
+	assert_int_equal(tw_variance_add(v, 512, 28, 1, &two, NULL, &s.told, &err), 0);
 	assert_int_equal(tw_variance_finish(v, &s.arena, &s.csv, &err), 0);
 	tw_variance_free(v);
 	assert_int_equal(s.csv.columns, sizeof(want) / sizeof(want[0]));
