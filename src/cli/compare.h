@@ -31,6 +31,7 @@ struct cli_side {
 	size_t reports; /* reports and traces that were read */
 	size_t traces;	/* of these */
 	size_t collective_reports;
+	size_t stale;			  /* reports that are older than their traces */
 	size_t having[TW_COMPARED_KINDS]; /* reports with such a sheet */
 	int64_t *ranks;			  /* of what was read, in order, each once */
 	size_t rank_count, rank_capacity;

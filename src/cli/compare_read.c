@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SYNC_SHEET "nccl_summary_implicit_sync"
@@ -350,6 +351,15 @@ static int add_to_batch(struct cli_side *side, struct cli_comparing *c, struct b
 								    -1;
 }
 
+/* A run that was done again: its reports are of the one before. */
+static bool is_stale(const struct tw_sweep_rank *rank)
+{
+	struct stat trace, report;
+
+	return rank->trace && !stat(rank->trace, &trace) && !stat(rank->report, &report) &&
+	       trace.st_mtime > report.st_mtime;
+}
+
 static int read_point_reports(struct cli_side *side, struct cli_comparing *c,
 			      const struct tw_sweep_point *point,
 			      const struct tw_sample_place *place)
@@ -358,10 +368,13 @@ static int read_point_reports(struct cli_side *side, struct cli_comparing *c,
 	int status = -1;
 	size_t i;
 
-	for (i = 0; i < point->rank_count && status < 0; i++)
-		if (point->ranks[i].report)
-			status = add_to_batch(side, c, &batch, point->ranks[i].report,
-					      point->ranks[i].rank, place);
+	for (i = 0; i < point->rank_count && status < 0; i++) {
+		if (!point->ranks[i].report)
+			continue;
+		side->stale += is_stale(&point->ranks[i]);
+		status = add_to_batch(side, c, &batch, point->ranks[i].report, point->ranks[i].rank,
+				      place);
+	}
 	if (status < 0)
 		status = read_batch(side, c, &batch, place);
 	if (status < 0 && point->collective_report)
@@ -421,6 +434,10 @@ static int read_sweep(struct cli_side *side, struct cli_comparing *c, uint32_t w
 	side->incomplete |= side->sweep.incomplete;
 	for (i = 0; i < side->sweep.count && status < 0; i++)
 		status = read_point(side, c, &side->sweep.points[i], which);
+	if (side->stale && !c->common.quiet)
+		cli_message("%s: %zu report%s older than the traces; 'trawl sweep report' makes "
+			    "them anew",
+			    side->label, side->stale, side->stale == 1 ? " is" : "s are");
 	return status;
 }
 

@@ -9,6 +9,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 import unittest
 import zipfile
 
@@ -471,6 +472,14 @@ class Sweeps(Compare):
         want = self.tables(a, b)
         for s in (a, b):
             self.reports(s)
+        self.tables(a, b)
+        self.assertNotIn("older", self.result.err)
+        # A run that was done again after its report was made.
+        later = time.time() + 100
+        os.utime(b / "256thread/nccl_28channels/torch_profiler/rank0/trace.json", (later, later))
+        self.tables(a, b)
+        self.assertIn("b: 1 report is older than the traces", self.result.err)
+        for s in (a, b):
             for place in s.glob("*thread"):
                 shutil.rmtree(place)
         self.assertEqual(self.tables(a, b), want)

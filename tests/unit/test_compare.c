@@ -394,6 +394,97 @@ static void the_gate_has_its_edges(void **state)
 	release(&s, &c);
 }
 
+/* ---- single configurations */
+
+static double real_cell(const struct trawl_table *table, size_t row, const char *header)
+{
+	struct trawl_cell cell = tw_table_cell(table, row, header);
+
+	return cell.state == TRAWL_CELL_VALUE ? cell.real : (double)NAN;
+}
+
+/* Two process groups of the baseline are one row: 2 calls of 10 µs and 6 of 30. */
+static void all_rows_of_a_collective_are_one(void **state)
+{
+	const char *first[] = {
+		"Collective name",
+		"dtype",
+		"In msg nelems",
+		"comm_latency_mean",
+		"bus bw (GB/s)_mean",
+		"Total comm latency (ms)",
+		"count",
+		"allreduce",
+		"Float",
+		"4",
+		"10",
+		"8",
+		"0.02",
+		"2",
+		"allreduce",
+		"Float",
+		"4",
+		"30",
+		"4",
+		"0.18",
+		"6",
+		"broadcast",
+		"Float",
+		"4",
+		"1",
+		"1",
+		"0.001",
+		"1",
+	};
+	const char *second[] = {
+		"Collective name",
+		"dtype",
+		"In msg nelems",
+		"comm_latency_mean",
+		"bus bw (GB/s)_mean",
+		"Total comm latency (ms)",
+		"count",
+		"allreduce",
+		"Float",
+		"4",
+		"20",
+		"10",
+		"0.16",
+		"8",
+	};
+	const struct tw_csv sheets[2] = { { 7, 3, first }, { 7, 1, second } };
+	const struct tw_single_side sides[2] = { { "a", &sheets[0], NULL },
+						 { "b", &sheets[1], NULL } };
+	struct trawl_table *tables[TW_SINGLE_TABLES];
+	struct tw_samples s;
+	struct tw_changes c;
+	size_t i;
+
+	init(&s);
+	add_total(&s, 0, -1, 3, 2000000);
+	add_total(&s, 1, -1, 3, 1000000);
+	changes_of(&s, &c);
+	assert_int_equal(tw_single_tables(&c, sides, tables, &err), 0);
+	assert_int_equal(trawl_table_rows(tables[3]), 2);
+	assert_true(fabs(real_cell(tables[3], 0, "a_comm_latency_mean") - 25) < 1e-9);
+	assert_true(fabs(real_cell(tables[3], 0, "percent_change_comm_latency_mean") - 20) < 1e-9);
+	assert_true(fabs(real_cell(tables[3], 0, "a_bus bw (GB/s)_mean") - 5) < 1e-9);
+	/* More bandwidth is better. */
+	assert_true(fabs(real_cell(tables[3], 0, "percent_change_bus bw (GB/s)_mean") - 100) <
+		    1e-9);
+	assert_true(fabs(real_cell(tables[3], 0, "a_Total comm latency (ms)") - 0.2) < 1e-9);
+	assert_true(fabs(real_cell(tables[3], 0, "a_count") - 8) < 1e-9);
+	assert_true(isnan(real_cell(tables[3], 0, "percent_change_count")));
+	assert_true(isnan(real_cell(tables[3], 1, "b_count")));
+	assert_null(tables[4]);
+	assert_int_equal(tw_table_cell(tables[2], 0, "rank").integer, 3);
+	assert_true(fabs(real_cell(tables[2], 0, "percent_change") - 50) < 1e-9);
+	assert_memory_equal(tw_table_cell(tables[2], 0, "status").text, "Better", 6);
+	for (i = 0; i < TW_SINGLE_TABLES; i++)
+		tw_table_free(tables[i]);
+	release(&s, &c);
+}
+
 /* ---- memory */
 
 static int whole_run(const struct trawl_allocator *a)
@@ -489,6 +580,7 @@ int main(void)
 		cmocka_unit_test(cells_that_are_no_times_do_not_count),
 		cmocka_unit_test(both_letters_for_micro_are_read),
 		cmocka_unit_test(the_gate_has_its_edges),
+		cmocka_unit_test(all_rows_of_a_collective_are_one),
 		cmocka_unit_test(every_failure_of_memory_is_told),
 	};
 
