@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A call is held up by communication when more than this share of it overlaps, in per cent. */
-#define BLOCKED_PERCENT 50
-
 struct all_command {
 	struct cli_sweep s;
 	const char *align;
@@ -53,7 +50,7 @@ static void add_operations(struct cli_sweep_results *r, const struct tw_csv *csv
 {
 	size_t threads = tw_csv_column(csv, "threads"), channels = tw_csv_column(csv, "channel");
 	size_t difference = tw_csv_column(csv, "time_diff_us");
-	size_t overlap = tw_csv_column(csv, "max_overlap_percentage"), row, i;
+	size_t row, i;
 
 	for (i = 0; i < r->s->sweep.count; i++) {
 		struct tw_configuration *c = &r->list[i];
@@ -65,7 +62,7 @@ static void add_operations(struct cli_sweep_results *r, const struct tw_csv *csv
 				continue;
 			c->gemm_rows++;
 			sum += tw_csv_number(csv, row, difference);
-			c->gemm_blocked += tw_csv_number(csv, row, overlap) > BLOCKED_PERCENT;
+			c->gemm_blocked += tw_variance_is_blocked(csv, row);
 		}
 		if (c->gemm_rows)
 			c->gemm_difference_us = sum / (double)c->gemm_rows;

@@ -302,8 +302,8 @@ static const char *shortest(struct adding *a, size_t row)
 	for (i = 0; i < a->instances->rows; i++)
 		if (!strcmp(tw_csv_text(a->instances, i, of_instances), uid))
 			break;
-	if (i == a->instances->rows ||
-	    !tw_decimal_of(tw_csv_text(a->instances, i, time), 0, &ns) || ns <= 0)
+	if (i == a->instances->rows || !tw_decimal_of(tw_csv_text(a->instances, i, time), 0, &ns) ||
+	    ns <= 0)
 		return NULL;
 	tw_str_init(&text, a->v->allocator);
 	tw_str_add_decimal(&text, ns, 3);
@@ -330,7 +330,8 @@ static int add_row(struct adding *a, const struct candidate *candidate, struct t
 			v->rows = rows;
 		row.diff_us = candidate->diff_us;
 		row.order = v->count;
-		if (!rows || keep_cells(v, &row, a->gemm, &a->place, candidate->row, candidate->min) ||
+		if (!rows ||
+		    keep_cells(v, &row, a->gemm, &a->place, candidate->row, candidate->min) ||
 		    keep_kernels(v, &row, &kernels)) {
 			status = no_memory(err);
 		} else {
@@ -374,10 +375,11 @@ static void tell_rows(const struct adding *a, struct tw_str *told)
 		tw_str_addf(told, "%zu of %zu rows of sheet GEMM have no times\n", a->without_times,
 			    a->gemm->rows);
 	if (a->without_min)
-		tw_str_addf(told,
-			    "%zu of %zu rows of sheet GEMM have calls without recorded GPU work: how "
-			    "long the shortest took is not known\n",
-			    a->without_min, a->gemm->rows);
+		tw_str_addf(
+			told,
+			"%zu of %zu rows of sheet GEMM have calls without recorded GPU work: how "
+			"long the shortest took is not known\n",
+			a->without_min, a->gemm->rows);
 	if (a->without_kernel)
 		tw_str_addf(told, "%zu of %zu rows of sheet GEMM name no kernel\n",
 			    a->without_kernel, a->gemm->rows);

@@ -107,6 +107,9 @@ bool tw_variance_point(const struct tw_csv *in, size_t row, int64_t *threads, in
 struct trawl_table *tw_variance_table(const struct tw_csv *csv,
 				      const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
+/* Whether a row's longest call was blocked by communication (ladder gemm_overlap). */
+bool tw_variance_is_blocked(const struct tw_csv *csv, size_t row);
+
 /* What a sheet of any step says, for people: lines that end with a line feed. */
 void tw_variance_digest(const struct tw_csv *csv, unsigned width, struct tw_str *out);
 

@@ -133,6 +133,11 @@ static const struct tw_level *level_of(const struct tw_csv *csv, size_t row)
 	return tw_level_of(LADDER, &facts);
 }
 
+bool tw_variance_is_blocked(const struct tw_csv *csv, size_t row)
+{
+	return !strcmp(level_of(csv, row)->level, "blocked");
+}
+
 /* ---- the table */
 
 static void set_cell(struct trawl_table *table, const struct tw_csv *csv, size_t row, size_t column)
