@@ -121,7 +121,9 @@ static void add(struct tw_samples *s, unsigned side, int64_t threads, int64_t ra
 	char config[32];
 	struct tw_sample_place place = { side, threads, threads < 0 ? -1 : 28, config, rank };
 
-	snprintf(config, sizeof(config), threads < 0 ? "" : "%dthread_28ch", (int)threads);
+	config[0] = 0;
+	if (threads >= 0)
+		snprintf(config, sizeof(config), "%dthread_28ch", (int)threads);
 	tw_samples_add(s, &place, kind, name, ns, 4);
 }
 

@@ -301,7 +301,7 @@ static void columns_in_order(void **state)
 					    "col_Kernel Time (µs)_min",
 					    "col_Zeta",
 					    "col_a",
-					    "col_" DETAILS,
+					    ("col_" DETAILS),
 					    "col_name",
 					    "kernel_total_time_us",
 					    "kernel_count",
