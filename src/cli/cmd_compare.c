@@ -88,23 +88,6 @@ static int parse_sheets(struct compare_command *cmd)
 	return cli_usage_error(cmd->c.command, "--sheets: which?");
 }
 
-static int parse_lists(struct compare_command *cmd)
-{
-	static const char *const names[] = { "threads", "channels", "ranks" };
-	struct tw_sweep_filter *f = &cmd->c.filter;
-	size_t *const counts[] = { &f->thread_count, &f->channel_count, &f->rank_count };
-	int status = -1;
-	size_t i;
-
-	for (i = 0; i < 3 && status < 0; i++)
-		status = cli_numbers(cmd->c.command, names[i], cmd->lists[i], cmd->numbers[i],
-				     counts[i]);
-	f->threads = cmd->numbers[0];
-	f->channels = cmd->numbers[1];
-	f->ranks = cmd->numbers[2];
-	return status;
-}
-
 static int check_options(struct compare_command *cmd, size_t count)
 {
 	const struct cli_command *command = cmd->c.command;
@@ -113,7 +96,7 @@ static int check_options(struct compare_command *cmd, size_t count)
 	if (status < 0)
 		status = parse_sheets(cmd);
 	if (status < 0)
-		status = parse_lists(cmd);
+		status = cli_read_filter(command, cmd->lists, cmd->numbers, &cmd->c.filter);
 	if (status < 0)
 		status = cli_reporting_view(&cmd->reporting, command);
 	if (status >= 0)

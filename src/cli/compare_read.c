@@ -70,12 +70,7 @@ static void note_rank(struct cli_side *side, int64_t rank)
 
 static bool rank_wanted(const struct cli_comparing *c, int64_t rank)
 {
-	size_t i;
-
-	for (i = 0; i < c->filter.rank_count; i++)
-		if (c->filter.ranks[i] == rank)
-			return true;
-	return !c->filter.rank_count;
+	return tw_sweep_is_wanted(c->filter.ranks, c->filter.rank_count, rank);
 }
 
 /* ---- sheets of a book into samples */
@@ -518,12 +513,8 @@ static int64_t channels_in(const char *path)
 
 static bool channels_wanted(const struct cli_comparing *c, int64_t channels)
 {
-	size_t i;
-
-	for (i = 0; i < c->filter.channel_count; i++)
-		if (c->filter.channels[i] == channels)
-			return true;
-	return !c->filter.channel_count || channels < 0;
+	return channels < 0 ||
+	       tw_sweep_is_wanted(c->filter.channels, c->filter.channel_count, channels);
 }
 
 /* The first of a rank: workbook and CSV files of the same report say the same. */

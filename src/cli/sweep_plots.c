@@ -86,21 +86,11 @@ static void tell_row(const struct rows *r, size_t row, size_t which)
 				    "");
 }
 
-static bool is_listed(const int64_t *list, size_t count, int64_t number)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (list[i] == number)
-			return true;
-	return !count;
-}
-
 static bool is_wanted(const struct tw_sweep_filter *f, const struct tw_variance_point *p)
 {
-	return !f || (is_listed(f->threads, f->thread_count, p->threads) &&
-		      is_listed(f->channels, f->channel_count, p->channels) &&
-		      is_listed(f->ranks, f->rank_count, p->rank));
+	return !f || (tw_sweep_is_wanted(f->threads, f->thread_count, p->threads) &&
+		      tw_sweep_is_wanted(f->channels, f->channel_count, p->channels) &&
+		      tw_sweep_is_wanted(f->ranks, f->rank_count, p->rank));
 }
 
 static int take_rows(struct rows *r)
@@ -296,20 +286,6 @@ static void set_options(struct stage *s, struct cli_option own[6], struct cli_op
 			option->help = NULL;
 }
 
-static int parse_lists(struct cli_sweep *s)
-{
-	const char *const given[] = { s->threads, s->channels, s->ranks };
-	static const char *const names[] = { "threads", "channels", "ranks" };
-	size_t counts[3] = { 0 }, i;
-	int status = -1;
-
-	for (i = 0; i < 3 && status < 0; i++)
-		status = cli_numbers(s->command, names[i], given[i], s->numbers[i], &counts[i]);
-	s->filter = (struct tw_sweep_filter){ s->numbers[0], s->numbers[1], s->numbers[2],
-					      counts[0],     counts[1],	    counts[2] };
-	return status;
-}
-
 /* Where below a sweep, or a directory of reports alone, its table is: "" or "/...", NULL: nowhere. */
 static const char *find_table(struct tw_str *path, const char *root)
 {
@@ -411,7 +387,7 @@ int cli_sweep_plots(const struct cli_command *command, int argc, char **argv)
 	set_options(&s, own, common);
 	status = cli_begin(command, tables, 2, argc, argv, &count);
 	if (status < 0)
-		status = parse_lists(&s.sweep);
+		status = cli_read_filter(command, s.sweep.lists, s.sweep.numbers, &s.sweep.filter);
 	if (status >= 0)
 		return status;
 	if (count > 1 || (!count && !s.input_csv))

@@ -45,20 +45,12 @@ void cli_sweep_step_options(struct cli_sweep_step_options *o, enum cli_sweep_ste
 /* Whether a row is of the configurations and ranks asked for. */
 static bool is_wanted(const struct tw_sweep_filter *f, const struct tw_csv *csv, size_t row)
 {
-	const int64_t *lists[] = { f->threads, f->channels, f->ranks };
-	const size_t counts[] = { f->thread_count, f->channel_count, f->rank_count };
-	int64_t numbers[3];
-	size_t i, k;
+	int64_t threads, channels, rank;
 
-	if (!tw_variance_point(csv, row, &numbers[0], &numbers[1], &numbers[2]))
-		return true;
-	for (i = 0; i < 3; i++) {
-		for (k = 0; k < counts[i] && lists[i][k] != numbers[i]; k++)
-			;
-		if (counts[i] && k == counts[i])
-			return false;
-	}
-	return true;
+	return !tw_variance_point(csv, row, &threads, &channels, &rank) ||
+	       (tw_sweep_is_wanted(f->threads, f->thread_count, threads) &&
+		tw_sweep_is_wanted(f->channels, f->channel_count, channels) &&
+		tw_sweep_is_wanted(f->ranks, f->rank_count, rank));
 }
 
 static int choose_rows(struct cli_sweep_steps *steps, const struct tw_csv *all, struct tw_csv *in)
