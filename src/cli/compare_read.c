@@ -23,12 +23,6 @@ static const enum tw_compared_kind of_rank[] = { TW_TIMELINE_PART, TW_OPERATION,
 
 /* ---- notes */
 
-static int no_memory(void)
-{
-	cli_message("out of memory");
-	return CLI_FAILED;
-}
-
 /* Something that is there cannot be read: told, and left out. */
 static int leave_out(struct cli_side *side, const struct cli_comparing *c,
 		     const struct trawl_error *err)
@@ -173,7 +167,7 @@ static int load_traces(struct cli_side *side, const struct cli_comparing *c,
 	int status;
 
 	if (!names)
-		return no_memory();
+		return cli_no_memory();
 	for (i = 0; i < tw_analysis_count; i++)
 		names[i] = tw_analyses[i]->table.name;
 	/* Of one trace alone the workbook has all tables; of many they would fill the memory. */
@@ -241,7 +235,7 @@ static int add_job(struct cli_side *side, struct cli_comparing *c,
 	size_t i;
 
 	if (make_job_tables(side))
-		return no_memory();
+		return cli_no_memory();
 	for (i = 0; i < side->job.count && status < 0; i++)
 		status = add_rank(side, c, &side->job.ranks[i], place);
 	if (status >= 0 || !side->job_table_count)
@@ -386,7 +380,7 @@ static int read_point_traces(struct cli_side *side, struct cli_comparing *c,
 	int status;
 
 	if (!paths)
-		return no_memory();
+		return cli_no_memory();
 	for (i = 0; i < point->rank_count; i++)
 		if (point->ranks[i].trace)
 			paths[count++] = point->ranks[i].trace;
@@ -601,5 +595,5 @@ int cli_side_read(struct cli_side *side, struct cli_comparing *c, uint32_t which
 	if (status >= 0)
 		return status;
 	tw_rank_list_add_some(&side->rank_list, side->ranks, side->rank_count, 20);
-	return c->samples.failed || side->rank_list.failed ? no_memory() : -1;
+	return c->samples.failed || side->rank_list.failed ? cli_no_memory() : -1;
 }

@@ -236,12 +236,9 @@ int cli_sweep_draw(const struct cli_sweep_plots *plots, struct trawl_table **sta
 	if (status != CLI_DONE)
 		return status;
 	r.points = tw_alloc_array(a, room, sizeof(*r.points));
-	if (r.points)
-		status = take_rows(&r);
-	else
-		cli_message("cannot draw '%s': out of memory", plots->name);
 	if (!r.points)
-		return CLI_FAILED;
+		return cli_no_memory();
+	status = take_rows(&r);
 	if (status != CLI_FAILED) {
 		drawn = draw(&r);
 		status = drawn == CLI_DONE ? status : drawn;
@@ -249,8 +246,7 @@ int cli_sweep_draw(const struct cli_sweep_plots *plots, struct trawl_table **sta
 	if (status != CLI_FAILED && statistics) {
 		*statistics = make_statistics(&r);
 		if (!*statistics) {
-			cli_message("out of memory");
-			status = CLI_FAILED;
+			status = cli_no_memory();
 		}
 	}
 	tw_free(a, r.points, room * sizeof(*r.points));
@@ -335,8 +331,7 @@ static int choose_places(struct stage *s, const char *sweep)
 		beside(&s->dir, s->input_csv);
 	if (!s->table.failed && !s->dir.failed)
 		return -1;
-	cli_message("out of memory");
-	return CLI_FAILED;
+	return cli_no_memory();
 }
 
 static int draw_table(struct stage *s, const struct tw_csv *csv)
@@ -351,9 +346,7 @@ static int draw_table(struct stage *s, const struct tw_csv *csv)
 	plots.threads = common->threads ? common->threads : tw_thread_count();
 	status = cli_sweep_draw(&plots, &table);
 	if (table)
-		printed = cli_print_tables((const struct trawl_table *const *)&table, 1,
-					   common->format, "sweep_plots", cli_width());
-	tw_table_free(table);
+		printed = cli_print_table(table, common->format, "sweep_plots");
 	return printed == CLI_DONE ? status : printed;
 }
 
