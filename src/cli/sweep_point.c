@@ -286,6 +286,16 @@ static int merge_and_load(struct cli_sweep_made *made, struct tw_rank_set *set,
 
 /* ---- what of a job there is to tell */
 
+/* An export holds all GPUs of its host. */
+static bool is_second_of_file(const struct tw_job *job, size_t i)
+{
+	size_t k, before = 0;
+
+	for (k = 0; k < i; k++)
+		before += job->ranks[k].file == job->ranks[i].file;
+	return before == 1;
+}
+
 static void tell_job(struct cli_sweep_made *made)
 {
 	const struct tw_job *job = &made->job;
@@ -310,6 +320,12 @@ static void tell_job(struct cli_sweep_made *made)
 				    ", the trace rank %" PRId64
 				    "; reports are named by the directory\n",
 				    path, rank->name_rank, rank->rank);
+		if (is_second_of_file(job, i)) {
+			tw_str_addf(&made->told,
+				    "%s: it is of several GPUs; its report is of the first alone\n",
+				    path);
+			made->incomplete = true;
+		}
 		made->incomplete |= rank->state != TW_RANK_READ;
 	}
 	/* Unless only some were asked for. */

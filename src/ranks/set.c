@@ -375,7 +375,7 @@ static int find_directory(struct tw_rank_set *set, struct trawl_error *err)
 			while (--len && first[len] != '/')
 				;
 	}
-	set->directory = tw_alloc(set->allocator, len + 2);
+	set->directory = tw_alloc(set->allocator, len ? len + 1 : 2);
 	if (!set->directory)
 		return no_memory(err);
 	if (len)

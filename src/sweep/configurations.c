@@ -195,14 +195,19 @@ static size_t counted(const struct tw_configuration *list, size_t count)
 	return n;
 }
 
+/* Shares are told to a tenth of a per cent. */
+#define LEAST_PERCENT 0.05
+
 static void add_less(struct tw_str *out, const struct tw_configuration *best,
 		     const struct tw_configuration *other)
 {
 	double less = other->part_ms[TOTAL] - best->part_ms[TOTAL];
+	double percent = other->part_ms[TOTAL] > 0 ? 100 * less / other->part_ms[TOTAL] : 0;
 
-	tw_str_addf(out, "%.1f %% (%.3f ms) less than %s",
-		    other->part_ms[TOTAL] > 0 ? 100 * less / other->part_ms[TOTAL] : 0, less,
-		    other->name);
+	if (percent < LEAST_PERCENT)
+		tw_str_addf(out, "as long as %s", other->name);
+	else
+		tw_str_addf(out, "%.1f %% (%.3f ms) less than %s", percent, less, other->name);
 }
 
 static void add_noise(struct tw_str *out, const struct tw_configuration *best,

@@ -2,11 +2,12 @@
 import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import Case, NCCL, document, kernel, launch, op, trawl
+from support import ROOT, Case, NCCL, document, kernel, launch, op, trawl
 
 TIMES = {(256, 28): 100, (256, 56): 90, (512, 28): 95, (512, 56): 80}
 
@@ -155,6 +156,16 @@ class Sweep(Case):
         result = self.run_on("report", place)
         self.assertRegex(result.err, r"rank 0 has 4 traces; taken is .*rank0/trace_step19\.json")
         self.assertEqual((rank / "trace_step9.json").read_bytes(), old)
+
+    def test_export_of_several_gpus(self):
+        """A rank is one GPU: of an export of a host the first one is taken, which is said."""
+        place = self.tmp / "sweep"
+        rank = place / "256thread/nccl_28channels/torch_profiler/rank0"
+        rank.mkdir(parents=True)
+        subprocess.run([sys.executable, str(ROOT / "tests/gen/nsys_export.py"), "--ranks", "2", "-o",
+                        str(rank / "export.sqlite")], check=True, capture_output=True)
+        result = self.run_on("report", place, codes=(3,))
+        self.assertRegex(result.err, r"export\.sqlite: it is of several GPUs")
 
     def test_ranks_have_their_exact_numbers(self):
         """rank1 is not rank10, and rank1 above the sweep is no rank at all."""

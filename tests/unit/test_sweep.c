@@ -1,0 +1,294 @@
+/* What lies in a sweep, and which of its configurations is the best. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "failing.h"
+#include "io/sink.h"
+#include "scratch.h"
+#include "sweep/configurations.h"
+#include "sweep/sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct scratch scratch;
+
+static int setup(void **state)
+{
+	scratch_make(&scratch);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	scratch_remove(&scratch);
+	return 0;
+}
+
+/* An empty file, with the directories above it. */
+static void put(const char *name)
+{
+	char *path = strdup(scratch_path(&scratch, name));
+	struct trawl_error err;
+	char *slash = strrchr(path, '/');
+
+	*slash = 0;
+	assert_int_equal(tw_make_directories(path, &err), 0);
+	scratch_write(&scratch, name, "");
+	free(path);
+}
+
+static int find(struct tw_sweep *sweep, const char *output, const struct trawl_allocator *a)
+{
+	static const struct tw_sweep_filter all;
+	struct trawl_error err;
+
+	return tw_sweep_find(sweep, scratch.dir, output ? scratch_path(&scratch, output) : NULL,
+			     &all, a, &err);
+}
+
+static const char *name_in(const char *path)
+{
+	return path ? path + strlen(scratch.dir) + 1 : "";
+}
+
+static bool is_noted(const struct tw_sweep *sweep, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < sweep->note_count; i++)
+		if (strstr(sweep->notes[i], what))
+			return true;
+	return false;
+}
+
+#define RUN "256thread/nccl_28channels/torch_profiler/"
+
+/* ---- what is there */
+
+static void test_order_is_by_number(void **state)
+{
+	struct tw_sweep sweep;
+
+	put("1024thread/nccl_4channels/torch_profiler/rank10/trace.json");
+	put("256thread/nccl_112channels/torch_profiler/rank_2/trace.json.gz");
+	put("256thread/nccl_28channels/torch_profiler/rank-0/trace.json");
+	put("256thread/nccl_28channels/torch_profiler/rank12/trace.json");
+	put("256thread/nccl_28channels/torch_profiler/rank2/trace.json");
+	put("xthread/nccl_1channels/torch_profiler/rank0/trace.json");
+	assert_int_equal(find(&sweep, NULL, trawl_allocator_default()), 0);
+	assert_int_equal(sweep.count, 3);
+	assert_string_equal(sweep.points[0].name, "256thread_28ch");
+	assert_string_equal(sweep.points[1].name, "256thread_112ch");
+	assert_string_equal(sweep.points[2].name, "1024thread_4ch");
+	assert_int_equal(sweep.points[0].rank_count, 3);
+	assert_int_equal(sweep.points[0].ranks[0].rank, 0);
+	assert_int_equal(sweep.points[0].ranks[1].rank, 2);
+	assert_int_equal(sweep.points[0].ranks[2].rank, 12);
+	assert_int_equal(sweep.points[2].ranks[0].rank, 10);
+	assert_true(sweep.incomplete);
+	assert_true(is_noted(&sweep, "no configuration of 1024 threads and 28 channels"));
+	assert_true(is_noted(&sweep, "256thread_112ch: nothing of ranks 0, 12"));
+	tw_sweep_release(&sweep);
+}
+
+static void test_which_of_several_traces(void **state)
+{
+	struct tw_sweep sweep;
+
+	put(RUN "rank0/zz.json");
+	put(RUN "rank0/my_trace.json");
+	put(RUN "rank0/host_1.pt.trace.json");
+	put(RUN "rank0/trace_step9.json");
+	put(RUN "rank0/trace_step19.json");
+	put(RUN "rank1/customer_trace_step3.json");
+	put(RUN "rank1/trace_step19.json");
+	put(RUN "rank2/trace/pt.trace.json");
+	assert_int_equal(find(&sweep, NULL, trawl_allocator_default()), 0);
+	assert_string_equal(name_in(sweep.points[0].ranks[0].trace), RUN "rank0/trace_step19.json");
+	assert_int_equal(sweep.points[0].ranks[0].other_traces, 4);
+	assert_string_equal(name_in(sweep.points[0].ranks[1].trace),
+			    RUN "rank1/customer_trace_step3.json");
+	assert_string_equal(name_in(sweep.points[0].ranks[2].trace),
+			    RUN "rank2/trace/pt.trace.json");
+	assert_true(is_noted(&sweep, "rank 0 has 5 traces"));
+	assert_false(sweep.incomplete);
+	tw_sweep_release(&sweep);
+}
+
+static void test_reports_of_the_output_come_first(void **state)
+{
+	const char *in = "tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx";
+	const char *out =
+		"out/tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx";
+	struct tw_sweep sweep;
+
+	put(RUN "rank0/trace.json");
+	put(RUN "rank1/trace.json");
+	put(in);
+	put("tracelens_analysis/256thread/individual_reports/perf_28ch_rank1_csvs/GEMM.csv");
+	put("tracelens_analysis/256thread/collective_reports/collective_28ch.xlsx");
+	assert_int_equal(find(&sweep, NULL, trawl_allocator_default()), 0);
+	assert_string_equal(name_in(sweep.points[0].ranks[0].report), in);
+	assert_string_equal(name_in(sweep.points[0].ranks[1].report),
+			    "tracelens_analysis/256thread/individual_reports/perf_28ch_rank1_csvs");
+	assert_string_equal(name_in(sweep.points[0].collective_report),
+			    "tracelens_analysis/256thread/collective_reports/collective_28ch.xlsx");
+	tw_sweep_release(&sweep);
+
+	put(out);
+	assert_int_equal(find(&sweep, "out", trawl_allocator_default()), 0);
+	assert_string_equal(name_in(sweep.points[0].ranks[0].report), out);
+	/* What the output lacks is taken from the sweep. */
+	assert_non_null(sweep.points[0].collective_report);
+	tw_sweep_release(&sweep);
+}
+
+static void test_reports_alone(void **state)
+{
+	struct tw_sweep sweep;
+	struct tw_str path;
+
+	put("512thread/individual_reports/perf_56ch_rank3.xlsx");
+	assert_int_equal(find(&sweep, NULL, trawl_allocator_default()), 0);
+	assert_true(sweep.only_reports);
+	assert_int_equal(sweep.points[0].ranks[0].rank, 3);
+	assert_null(sweep.points[0].ranks[0].trace);
+	tw_str_init(&path, trawl_allocator_default());
+	tw_sweep_analysis_path(&sweep, "x.csv", &path);
+	assert_string_equal(name_in(path.ptr), "x.csv");
+	tw_str_release(&path);
+	tw_sweep_release(&sweep);
+}
+
+static void test_nothing_there(void **state)
+{
+	struct tw_sweep sweep;
+
+	assert_int_equal(find(&sweep, NULL, trawl_allocator_default()), TRAWL_ENODATA);
+	tw_sweep_release(&sweep);
+}
+
+static void test_out_of_memory(void **state)
+{
+	long n;
+
+	put(RUN "rank0/trace.json");
+	put(RUN "rank0/trace2.json");
+	put("512thread/nccl_56channels/torch_profiler/rank1/trace.json");
+	put("tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx");
+	for (n = 0;; n++) {
+		struct failing failing;
+		struct tw_sweep sweep;
+		int status;
+
+		failing_init(&failing, n);
+		status = find(&sweep, "out", &failing.allocator);
+		assert_true(status == 0 || status == TRAWL_ENOMEM);
+		if (!failing.failed)
+			assert_int_equal(status, 0);
+		tw_sweep_release(&sweep);
+		assert_int_equal(failing.live_blocks, 0);
+		assert_false(failing.wrong_size);
+		if (!failing.failed)
+			break;
+	}
+}
+
+/* ---- which is the best */
+
+/* computing, exposed comm, exposed copies, busy, idle, total, comm, copies */
+#define CONFIGURATION(name_, ranks_, computing, exposed, idle, total, spread)                    \
+	{                                                                                        \
+		.name = name_, .ranks = ranks_,                                                  \
+		.part_ms = { computing, exposed, 0, 0, idle, total, 0, 0 }, .spread_ms = spread, \
+		.steps = 1, .gemm_difference_us = NAN                                            \
+	}
+
+static void assert_answer(const struct tw_configuration *list, size_t count, const char *expected)
+{
+	struct tw_str out;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_configurations_answer(list, count, &out);
+	assert_string_equal(out.len ? out.ptr : "", expected);
+	tw_str_release(&out);
+}
+
+static void test_answer(void **state)
+{
+	const struct tw_configuration list[] = {
+		CONFIGURATION("a", 8, 80, 15, 5, 100, 1),
+		CONFIGURATION("b", 8, 82, 8, 0, 90, 2),
+		CONFIGURATION("c", 8, 80, 40, 0, 120, 1),
+		CONFIGURATION("none", 0, NAN, NAN, NAN, NAN, NAN),
+	};
+
+	assert_answer(list, 4,
+		      "Best: b, 90.000 ms of GPU time (mean of 8 ranks): 10.0 % (10.000 ms) less "
+		      "than a, the next, and 25.0 % (30.000 ms) less than c, the slowest.\n"
+		      "The difference to the next is 5.0 times the noise of the ranks.\n"
+		      "It trades 2.000 ms more computing than a.\n");
+}
+
+static void test_answer_within_noise(void **state)
+{
+	const struct tw_configuration list[] = {
+		CONFIGURATION("a", 2, 80, 15, 5, 100, 3),
+		CONFIGURATION("b", 2, 80, 14, 5, 99, 0.5),
+	};
+
+	assert_answer(
+		list, 2,
+		"Best: b, 99.000 ms of GPU time (mean of 2 ranks): 1.0 % (1.000 ms) less than "
+		"a.\n"
+		"The difference to the next is within the noise of the ranks (3.000 ms): "
+		"either will do.\n"
+		"It trades nothing: no other has less computing, exposed communication or "
+		"idle time worth telling.\n");
+}
+
+static void test_answer_of_few(void **state)
+{
+	struct tw_configuration list[] = {
+		CONFIGURATION("a", 1, 80, 15, 5, 100, NAN),
+		CONFIGURATION("b", 1, 80, 15, 5, 100, NAN),
+	};
+
+	assert_answer(list, 0, "");
+	assert_answer(
+		list, 1,
+		"Best: a, 100.000 ms of GPU time (mean of 1 rank); there is no other to compare "
+		"with.\n");
+	list[1].steps = 2;
+	assert_answer(list, 2,
+		      "Best: a, 100.000 ms of GPU time (mean of 1 rank): as long as b.\n"
+		      "With one rank each, how much of that is noise is not known.\n"
+		      "It trades nothing: no other has less computing, exposed communication or "
+		      "idle time worth telling.\n"
+		      "Their traces do not show the same number of steps (a 1, b 2): total times "
+		      "compare badly.\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_order_is_by_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_which_of_several_traces, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reports_of_the_output_come_first, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_reports_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_there, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_out_of_memory, setup, teardown),
+		cmocka_unit_test(test_answer),
+		cmocka_unit_test(test_answer_within_noise),
+		cmocka_unit_test(test_answer_of_few),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
