@@ -119,24 +119,11 @@ static int write_timelines(struct cli_aggregate *a, const struct tw_sweep *sweep
 	return status;
 }
 
-static int write_text(struct cli_aggregate *a, const char *path, const struct tw_str *text)
-{
-	struct trawl_error err;
-	struct tw_sink *sink;
-	int status = tw_sink_open(&sink, path, trawl_allocator_default(), &err);
-
-	if (!status) {
-		tw_sink_write(sink, text->ptr, text->len);
-		status = tw_sink_commit(sink, &err);
-	}
-	a->files += !status;
-	return status ? cli_fail(&err) : CLI_DONE;
-}
-
 /* The CSV file is named like the workbook, not like its sheet. */
 static int write_csv(struct cli_aggregate *a, const struct tw_sweep *sweep,
 		     const struct trawl_table *table)
 {
+	struct trawl_error err;
 	struct tw_str path, text;
 	int status;
 
@@ -144,10 +131,14 @@ static int write_csv(struct cli_aggregate *a, const struct tw_sweep *sweep,
 	tw_str_init(&text, trawl_allocator_default());
 	tw_sweep_analysis_path(sweep, "nccl_master_all_configs.csv", &path);
 	tw_render_csv(table, &text);
-	status = path.failed || text.failed ? cli_no_memory() : write_text(a, path.ptr, &text);
+	if (path.failed)
+		status = trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
+	else
+		status = tw_sink_write_text(path.ptr, &text, trawl_allocator_default(), &err);
 	tw_str_release(&path);
 	tw_str_release(&text);
-	return status;
+	a->files += !status;
+	return status ? cli_fail(&err) : CLI_DONE;
 }
 
 static int write_comms(struct cli_aggregate *a, const struct tw_sweep *sweep)

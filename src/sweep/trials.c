@@ -434,21 +434,12 @@ static void write_all(const struct tw_trials *t, struct tw_str *out)
 
 int tw_trials_write(const struct tw_trials *t, const char *path, struct trawl_error *err)
 {
-	struct tw_sink *sink;
 	struct tw_str text;
 	int status;
 
 	tw_str_init(&text, t->allocator);
 	write_all(t, &text);
-	if (text.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "cannot write '%s': out of memory",
-					 path);
-	else
-		status = tw_sink_open(&sink, path, t->allocator, err);
-	if (!status) {
-		tw_sink_write(sink, text.ptr, text.len);
-		status = tw_sink_commit(sink, err);
-	}
+	status = tw_sink_write_text(path, &text, t->allocator, err);
 	tw_str_release(&text);
 	return status;
 }
