@@ -2,6 +2,7 @@
 #include "cli/compare.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/thread.h"
 #include "ranks/all_tables.h"
 #include "ranks/rank_list.h"
@@ -40,22 +41,15 @@ static int leave_out(struct cli_side *side, const struct cli_comparing *c,
 
 static void note_rank(struct cli_side *side, int64_t rank)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
-	size_t i = side->rank_count, more = side->rank_capacity ? side->rank_capacity * 2 : 16;
-	int64_t *ranks;
+	size_t i = side->rank_count;
 
 	while (i && side->ranks[i - 1] > rank)
 		i--;
 	if (rank < 0 || (i && side->ranks[i - 1] == rank))
 		return;
-	if (side->rank_count == side->rank_capacity) {
-		ranks = tw_realloc(a, side->ranks, side->rank_capacity * sizeof(*ranks),
-				   more * sizeof(*ranks));
-		if (!ranks)
-			return;
-		side->ranks = ranks;
-		side->rank_capacity = more;
-	}
+	if (!tw_list_grow(&side->ranks, &side->rank_capacity, side->rank_count,
+			  sizeof(*side->ranks), trawl_allocator_default()))
+		return;
 	memmove(&side->ranks[i + 1], &side->ranks[i],
 		(side->rank_count - i) * sizeof(*side->ranks));
 	side->ranks[i] = rank;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/list.h"
 #include "io/sink.h"
 #include "json/value.h"
 #include "table/table.h"
@@ -47,17 +48,9 @@ static int note(struct tw_trials *t, const char *line, struct trawl_error *err)
 {
 	if (!line)
 		return no_memory(err);
-	if (t->note_count == t->note_capacity) {
-		size_t capacity = t->note_capacity ? t->note_capacity * 2 : 16;
-		const char **notes = tw_realloc(t->allocator, t->notes,
-						t->note_capacity * sizeof(*notes),
-						capacity * sizeof(*notes));
-
-		if (!notes)
-			return no_memory(err);
-		t->notes = notes;
-		t->note_capacity = capacity;
-	}
+	if (!tw_list_grow(&t->notes, &t->note_capacity, t->note_count, sizeof(*t->notes),
+			  t->allocator))
+		return no_memory(err);
 	t->notes[t->note_count++] = line;
 	return 0;
 }
@@ -75,17 +68,8 @@ static int leave_out(struct tw_trials *t, const char *trial, const char *why,
 
 static int add_trial(struct tw_trials *t, const struct tw_trial *trial, struct trawl_error *err)
 {
-	if (t->count == t->capacity) {
-		size_t capacity = t->capacity ? t->capacity * 2 : 64;
-		struct tw_trial *trials = tw_realloc(t->allocator, t->trials,
-						     t->capacity * sizeof(*trials),
-						     capacity * sizeof(*trials));
-
-		if (!trials)
-			return no_memory(err);
-		t->trials = trials;
-		t->capacity = capacity;
-	}
+	if (!tw_list_grow(&t->trials, &t->capacity, t->count, sizeof(*t->trials), t->allocator))
+		return no_memory(err);
 	t->trials[t->count++] = *trial;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "sweep/variance.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "derive/intervals.h"
 #include "sweep/sheet.h"
 
@@ -89,21 +90,12 @@ static void gather(struct step *s, const struct tw_sweep_collectives *all,
 
 	s->count = 0;
 	for (i = 0; i < all->count && !s->failed; i++) {
-		size_t more = s->capacity ? 2 * s->capacity : 32;
-		void *grown;
-
 		if (!overlap(&all->items[i], span))
 			continue;
-		if (s->count == s->capacity) {
-			grown = tw_realloc(s->allocator, s->found, s->capacity * sizeof(*s->found),
-					   more * sizeof(*s->found));
-			s->failed = !grown;
-			if (!grown)
-				return;
-			s->found = grown;
-			s->capacity = more;
-		}
-		s->found[s->count++] = all->items[i];
+		s->failed = !tw_list_grow(&s->found, &s->capacity, s->count, sizeof(*s->found),
+					  s->allocator);
+		if (!s->failed)
+			s->found[s->count++] = all->items[i];
 	}
 	if (s->count)
 		qsort(s->found, s->count, sizeof(*s->found), compare);
