@@ -3,7 +3,8 @@
 
 usage: tools/check_includes.py [--root DIR] [--self-test]
 
-- A module under src/ includes only the modules that ALLOWED names, itself, and trawl/*.h.
+- A module under src/ includes only the modules that ALLOWED names, itself, and trawl/*.h; the
+  table of modules in docs/ARCHITECTURE.md says the same.
   Own headers are written "module/file.h"; a .c with a header of its own includes it first.
 - Public headers include public and system headers only.
 - A library outside the C library is used by the one module that wraps it.
@@ -40,9 +41,9 @@ ALLOWED = {
     "nsys": "base data db table",
     "ranks": "base io json data store derive analysis model table cluster",
     "merge": "base io json data store trace derive analysis cluster ranks table",
-    "book": "base io table render",
-    "sweep": "base io json data store derive analysis findings table render ranks book",
-    "compare": "base io json store table render ranks book sweep analysis",
+    "book": "base table render",
+    "sweep": "base io json data derive analysis findings table render ranks book",
+    "compare": "base store analysis table book",
     "cluster": "base",
     "mpi": "cluster",
     "cli": None,  # all
@@ -81,6 +82,7 @@ BANNED = {
     "rand": "not reproducible",
 }
 BANNED_CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
+MODULE_ROW = re.compile(r"^\| `src/(\w+)/` \|[^|]*\|([^|]*)\|$", re.M)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -127,6 +129,7 @@ class Check:
         for path in sorted(self.root.glob("src/*")):
             if path.is_dir() and path.name not in ALLOWED:
                 self.say(path, 0, "a module that the include order does not name")
+        self.module_table(self.root / "docs/ARCHITECTURE.md")
         for path in sorted(self.root.glob("include/trawl/*.h")):
             self.public_header(path)
         for folder in ("tests", "bench", "examples"):
@@ -135,6 +138,14 @@ class Check:
         if not seen:
             self.violations.append("src: no sources found, nothing was checked")
         return self.violations
+
+    def module_table(self, path):
+        if not path.exists():
+            return
+        told = {m: set(names.split()) for m, names in MODULE_ROW.findall(path.read_text())}
+        for module, allowed in ALLOWED.items():
+            if told.get(module) != (allowed if allowed is not None else {"all"}):
+                self.say(path, 0, f"src/{module}/: not what {module} may include")
 
     def source(self, path):
         text = path.read_text(errors="replace")
@@ -222,6 +233,8 @@ GOOD = {
     "src/cli/main.c": '#include "analysis/idle.h"\n#include "render/csv.h"\n',
 }
 LONG_BODY = "int y(void)\n{\n" + "\ta();\n" * FUNCTION_LINES + "}\n"
+WRONG_TABLE = "".join(f"| `src/{m}/` | x | {'all' if a is None else ' '.join(a)} |\n"
+                      for m, a in ALLOWED.items() if m != "mpi")
 # name of the trouble -> (file, contents, text that the message has)
 BAD = {
     "order": ("src/base/up.c", '#include "io/gz.h"\n', "base may not include io"),
@@ -234,6 +247,7 @@ BAD = {
     "own header late": ("src/base/text.c", '#include <a.h>\n#include "base/text.h"\n', "first"),
     "own header absent": ("src/base/kind.c", "int x;\n", "first"),
     "library": ("src/trace/k.c", "#include <zstd.h>\n", "for io alone"),
+    "module table": ("docs/ARCHITECTURE.md", WRONG_TABLE, "what mpi may include"),
     "module": ("src/extra/e.c", "int x;\n", "does not name"),
     "banned": ("src/io/d.c", "int x(void)\n{\n\treturn atoi (s);\n}\n", ":3: atoi"),
     "long function": ("src/io/e.c", LONG_BODY, "y: 103 lines"),

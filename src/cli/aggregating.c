@@ -6,19 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static int no_memory(void)
-{
-	cli_message("out of memory");
-	return CLI_FAILED;
-}
-
 int cli_aggregate_begin(struct cli_aggregate *a)
 {
 	*a = (struct cli_aggregate){
 		.timelines = tw_timelines_new(trawl_allocator_default()),
 		.comms = tw_comms_new(trawl_allocator_default()),
 	};
-	return a->timelines && a->comms ? CLI_DONE : no_memory();
+	return a->timelines && a->comms ? CLI_DONE : cli_no_memory();
 }
 
 void cli_aggregate_end(struct cli_aggregate *a)
@@ -150,7 +144,7 @@ static int write_csv(struct cli_aggregate *a, const struct tw_sweep *sweep,
 	tw_str_init(&text, trawl_allocator_default());
 	tw_sweep_analysis_path(sweep, "nccl_master_all_configs.csv", &path);
 	tw_render_csv(table, &text);
-	status = path.failed || text.failed ? no_memory() : write_text(a, path.ptr, &text);
+	status = path.failed || text.failed ? cli_no_memory() : write_text(a, path.ptr, &text);
 	tw_str_release(&path);
 	tw_str_release(&text);
 	return status;
@@ -186,18 +180,13 @@ int cli_aggregate_write(struct cli_aggregate *a, const struct tw_sweep *sweep)
 static int print_digests(const struct cli_aggregate *a)
 {
 	struct tw_str out;
-	size_t begin;
-	int status;
 
 	tw_str_init(&out, trawl_allocator_default());
 	tw_timelines_digest(a->timelines, cli_width(), &out);
-	begin = out.len;
-	if (begin && a->collectives)
+	if (out.len && a->collectives)
 		tw_str_add_char(&out, '\n');
 	tw_comms_digest(a->comms, cli_width(), &out);
-	status = out.failed ? no_memory() : cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 static int print_tables(const struct cli_aggregate *a, enum tw_format format)

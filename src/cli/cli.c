@@ -2,6 +2,7 @@
 
 #include "cli/together.h"
 #include "render/escape.h"
+#include "table/table.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -86,6 +87,12 @@ int cli_fail(const struct trawl_error *err)
 	return err->status == TRAWL_EUSAGE ? CLI_USAGE : CLI_FAILED;
 }
 
+int cli_no_memory(void)
+{
+	cli_message("out of memory");
+	return CLI_FAILED;
+}
+
 int cli_print(const char *text, size_t len)
 {
 	if (cli_is_led() || fwrite(text, 1, len, stdout) == len)
@@ -93,19 +100,32 @@ int cli_print(const char *text, size_t len)
 	return CLI_FAILED;
 }
 
+int cli_print_str(struct tw_str *text)
+{
+	int status = text->failed ? cli_no_memory() :
+				    cli_print(text->ptr ? text->ptr : "", text->len);
+
+	tw_str_release(text);
+	return status;
+}
+
 int cli_print_tables(const struct trawl_table *const *tables, size_t count, enum tw_format format,
 		     const char *schema, unsigned width)
 {
 	struct tw_str out;
-	int status = CLI_FAILED;
 
 	tw_str_init(&out, trawl_allocator_default());
 	tw_render(tables, count, format, schema, width, &out);
-	if (out.failed)
-		cli_message("out of memory");
-	else
-		status = cli_print(out.ptr ? out.ptr : "", out.len);
-	tw_str_release(&out);
+	return cli_print_str(&out);
+}
+
+int cli_print_table(struct trawl_table *table, enum tw_format format, const char *schema)
+{
+	const struct trawl_table *const tables[] = { table };
+	int status = table ? cli_print_tables(tables, 1, format, schema, cli_width()) :
+			     cli_no_memory();
+
+	tw_table_free(table);
 	return status;
 }
 

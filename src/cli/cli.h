@@ -59,13 +59,19 @@ void cli_message(const char *format, ...) TRAWL_PRINTF(1, 2);
 int cli_usage_error(const struct cli_command *command, const char *format, ...) TRAWL_PRINTF(2, 3);
 /* Tells of a failure; the exit status for it. */
 int cli_fail(const struct trawl_error *err);
+/* Tells that memory is out; CLI_FAILED. */
+int cli_no_memory(void);
 
 /* Writes text to stdout; CLI_FAILED when that fails. */
 int cli_print(const char *text, size_t len);
+/* The same of text that was put together, and is released; told when memory was out for it. */
+int cli_print_str(struct tw_str *text);
 
 /* Prints tables in the form asked for; `width` as tw_render() has it. */
 int cli_print_tables(const struct trawl_table *const *tables, size_t count, enum tw_format format,
 		     const char *schema, unsigned width);
+/* The same of one, which is freed; NULL: memory was out for it, which is told. */
+int cli_print_table(struct trawl_table *table, enum tw_format format, const char *schema);
 
 /* A clock, for what --verbose tells. */
 double cli_seconds(void);

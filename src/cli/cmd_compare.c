@@ -29,12 +29,6 @@ struct compare_command {
 	struct tw_answer answer;
 };
 
-static int no_memory(void)
-{
-	cli_message("out of memory");
-	return CLI_FAILED;
-}
-
 /* ---- options */
 
 static int parse_percent(struct compare_command *cmd)
@@ -88,23 +82,6 @@ static int parse_sheets(struct compare_command *cmd)
 	return cli_usage_error(cmd->c.command, "--sheets: which?");
 }
 
-static int parse_lists(struct compare_command *cmd)
-{
-	static const char *const names[] = { "threads", "channels", "ranks" };
-	struct tw_sweep_filter *f = &cmd->c.filter;
-	size_t *const counts[] = { &f->thread_count, &f->channel_count, &f->rank_count };
-	int status = -1;
-	size_t i;
-
-	for (i = 0; i < 3 && status < 0; i++)
-		status = cli_numbers(cmd->c.command, names[i], cmd->lists[i], cmd->numbers[i],
-				     counts[i]);
-	f->threads = cmd->numbers[0];
-	f->channels = cmd->numbers[1];
-	f->ranks = cmd->numbers[2];
-	return status;
-}
-
 static int check_options(struct compare_command *cmd, size_t count)
 {
 	const struct cli_command *command = cmd->c.command;
@@ -113,7 +90,7 @@ static int check_options(struct compare_command *cmd, size_t count)
 	if (status < 0)
 		status = parse_sheets(cmd);
 	if (status < 0)
-		status = parse_lists(cmd);
+		status = cli_read_filter(command, cmd->lists, cmd->numbers, &cmd->c.filter);
 	if (status < 0)
 		status = cli_reporting_view(&cmd->reporting, command);
 	if (status >= 0)
@@ -146,11 +123,11 @@ static int open_sides(struct compare_command *cmd, char **arguments)
 		if (i < 2 && cmd->labels[i] && cmd->labels[i][0]) {
 			cmd->sides[i].label = strdup(cmd->labels[i]);
 			if (!cmd->sides[i].label)
-				return no_memory();
+				return cli_no_memory();
 		}
 	}
 	if (!cli_sides_label(cmd->sides, cmd->side_count))
-		return no_memory();
+		return cli_no_memory();
 	for (i = 0; i < cmd->side_count; i++)
 		cmd->side_labels[i] = cmd->sides[i].label;
 	return -1;
@@ -250,7 +227,7 @@ static int compare(struct compare_command *cmd)
 	tw_compare_answer(&cmd->changes, cmd->side_labels, &cmd->answer);
 	for (i = 0; i < cmd->answer.count; i++)
 		if (cmd->answer.lines[i].failed)
-			return no_memory();
+			return cli_no_memory();
 	return -1;
 }
 
@@ -331,7 +308,7 @@ static int write_workbook(const struct compare_command *cmd)
 	size_t i;
 
 	if (!w)
-		return no_memory();
+		return cli_no_memory();
 	for (i = 0; i < TW_COMPARE_TABLES; i++)
 		if (cmd->tables[i] && trawl_table_rows(cmd->tables[i]))
 			w->list[w->count++] = cmd->tables[i];
@@ -361,7 +338,6 @@ static int print_result(const struct compare_command *cmd)
 	const struct trawl_table *list[TW_COMPARE_TABLES];
 	struct tw_str out;
 	size_t count = 0, i;
-	int status;
 
 	if (cmd->reporting.common.format != TW_FORMAT_TABLE) {
 		/* The first six are always there: readers by program find them by place too. */
@@ -373,9 +349,7 @@ static int print_result(const struct compare_command *cmd)
 	tw_str_init(&out, trawl_allocator_default());
 	cli_summarise_comparison(&cmd->changes, &cmd->answer, cmd->side_labels, cli_width(),
 				 cli_colour(), &out);
-	status = out.failed ? no_memory() : cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 static void tell_failed(void *context, const char *line)
@@ -457,7 +431,7 @@ static int run(struct compare_command *cmd, char **arguments, size_t count)
 	cmd->c.ranks.chosen = cmd->c.filter.rank_count != 0;
 	cmd->c.for_workbook = cmd->xlsx != NULL;
 	if (tw_samples_init(&cmd->c.samples, trawl_allocator_default()))
-		return no_memory();
+		return cli_no_memory();
 	status = open_sides(cmd, arguments);
 	if (status < 0)
 		status = count > 2 ? compare_many(cmd) : compare_two(cmd);
@@ -479,7 +453,7 @@ int cli_compare(const struct cli_command *command, int argc, char **argv)
 	int count, status;
 
 	if (!cmd)
-		return no_memory();
+		return cli_no_memory();
 	cmd->c.command = command;
 	{
 		const struct cli_option own[] = {

@@ -23,12 +23,6 @@ static const enum tw_compared_kind of_rank[] = { TW_TIMELINE_PART, TW_OPERATION,
 
 /* ---- notes */
 
-static int no_memory(void)
-{
-	cli_message("out of memory");
-	return CLI_FAILED;
-}
-
 /* Something that is there cannot be read: told, and left out. */
 static int leave_out(struct cli_side *side, const struct cli_comparing *c,
 		     const struct trawl_error *err)
@@ -70,12 +64,7 @@ static void note_rank(struct cli_side *side, int64_t rank)
 
 static bool rank_wanted(const struct cli_comparing *c, int64_t rank)
 {
-	size_t i;
-
-	for (i = 0; i < c->filter.rank_count; i++)
-		if (c->filter.ranks[i] == rank)
-			return true;
-	return !c->filter.rank_count;
+	return tw_sweep_is_wanted(c->filter.ranks, c->filter.rank_count, rank);
 }
 
 /* ---- sheets of a book into samples */
@@ -178,7 +167,7 @@ static int load_traces(struct cli_side *side, const struct cli_comparing *c,
 	int status;
 
 	if (!names)
-		return no_memory();
+		return cli_no_memory();
 	for (i = 0; i < tw_analysis_count; i++)
 		names[i] = tw_analyses[i]->table.name;
 	/* Of one trace alone the workbook has all tables; of many they would fill the memory. */
@@ -246,7 +235,7 @@ static int add_job(struct cli_side *side, struct cli_comparing *c,
 	size_t i;
 
 	if (make_job_tables(side))
-		return no_memory();
+		return cli_no_memory();
 	for (i = 0; i < side->job.count && status < 0; i++)
 		status = add_rank(side, c, &side->job.ranks[i], place);
 	if (status >= 0 || !side->job_table_count)
@@ -391,7 +380,7 @@ static int read_point_traces(struct cli_side *side, struct cli_comparing *c,
 	int status;
 
 	if (!paths)
-		return no_memory();
+		return cli_no_memory();
 	for (i = 0; i < point->rank_count; i++)
 		if (point->ranks[i].trace)
 			paths[count++] = point->ranks[i].trace;
@@ -518,12 +507,8 @@ static int64_t channels_in(const char *path)
 
 static bool channels_wanted(const struct cli_comparing *c, int64_t channels)
 {
-	size_t i;
-
-	for (i = 0; i < c->filter.channel_count; i++)
-		if (c->filter.channels[i] == channels)
-			return true;
-	return !c->filter.channel_count || channels < 0;
+	return channels < 0 ||
+	       tw_sweep_is_wanted(c->filter.channels, c->filter.channel_count, channels);
 }
 
 /* The first of a rank: workbook and CSV files of the same report say the same. */
@@ -610,5 +595,5 @@ int cli_side_read(struct cli_side *side, struct cli_comparing *c, uint32_t which
 	if (status >= 0)
 		return status;
 	tw_rank_list_add_some(&side->rank_list, side->ranks, side->rank_count, 20);
-	return c->samples.failed || side->rank_list.failed ? no_memory() : -1;
+	return c->samples.failed || side->rank_list.failed ? cli_no_memory() : -1;
 }

@@ -23,8 +23,8 @@ extern const struct cli_command cli_sweep_stages[];
 struct cli_sweep {
 	const struct cli_command *command;
 	struct cli_common common;
-	const char *threads, *channels, *ranks; /* as given */
-	enum tw_align align;			/* of the clocks of ranks */
+	const char *lists[3]; /* --threads, --channels, --ranks as given; NULL: not */
+	enum tw_align align;  /* of the clocks of ranks */
 	int64_t max_memory;
 	int64_t numbers[3][CLI_SWEEP_NUMBERS];
 	struct tw_sweep_filter filter;
@@ -41,9 +41,15 @@ void cli_sweep_options(struct cli_sweep *s, struct cli_option own[5], struct cli
 int cli_sweep_begin(struct cli_sweep *s, const struct cli_option *const *tables, size_t table_count,
 		    int argc, char **argv);
 
-/* "256,512", "0-7": numbers in order, each once; *count of at most CLI_SWEEP_NUMBERS. */
+/*
+ * "256,512", "0-7": numbers in order, each once; *count of at most CLI_SWEEP_NUMBERS.  `text` NULL:
+ * none.  -1 to go on, else the exit status, a mistake told.
+ */
 int cli_numbers(const struct cli_command *command, const char *option, const char *text,
 		int64_t *numbers, size_t *count);
+/* The lists of --threads, --channels and --ranks; *filter points into `numbers`.  As cli_numbers(). */
+int cli_read_filter(const struct cli_command *command, const char *const lists[3],
+		    int64_t numbers[3][CLI_SWEEP_NUMBERS], struct tw_sweep_filter *filter);
 
 int cli_sweep_run(const struct cli_command *command, int argc, char **argv);
 int cli_sweep_report(const struct cli_command *command, int argc, char **argv);

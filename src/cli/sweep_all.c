@@ -79,9 +79,7 @@ static int print(const struct cli_sweep_results *r, const struct cli_sweep_steps
 	tw_str_init(&out, trawl_allocator_default());
 	tw_str_add_char(&out, '\n');
 	tw_variance_digest(&steps->overlap, cli_width(), &out);
-	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 /* ---- the stages behind the reading; the worst status of what they told */

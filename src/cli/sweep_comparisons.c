@@ -134,10 +134,8 @@ int cli_sweep_write_comparisons(struct cli_sweep_results *r)
 	for (i = 0; i < r->s->sweep.count; i++)
 		most += r->made[i].point->rank_count;
 	list = tw_alloc_array(a, most, sizeof(*list));
-	if (!list) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!list)
+		return cli_no_memory();
 	count = list_comparisons(list, r);
 	tw_parallel(threads, count, compare, list);
 	for (i = 0; i < count; i++) {

@@ -91,8 +91,7 @@ int cli_sweep_merge(const struct cli_command *command, int argc, char **argv)
 			cli_sweep_made_release(&made[i]);
 		tw_free(trawl_allocator_default(), made, s.sweep.count * sizeof(*made));
 	} else {
-		cli_message("out of memory");
-		status = CLI_FAILED;
+		status = cli_no_memory();
 	}
 	tw_sweep_release(&s.sweep);
 	return status;

@@ -86,21 +86,11 @@ static void tell_row(const struct rows *r, size_t row, size_t which)
 				    "");
 }
 
-static bool is_listed(const int64_t *list, size_t count, int64_t number)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (list[i] == number)
-			return true;
-	return !count;
-}
-
 static bool is_wanted(const struct tw_sweep_filter *f, const struct tw_variance_point *p)
 {
-	return !f || (is_listed(f->threads, f->thread_count, p->threads) &&
-		      is_listed(f->channels, f->channel_count, p->channels) &&
-		      is_listed(f->ranks, f->rank_count, p->rank));
+	return !f || (tw_sweep_is_wanted(f->threads, f->thread_count, p->threads) &&
+		      tw_sweep_is_wanted(f->channels, f->channel_count, p->channels) &&
+		      tw_sweep_is_wanted(f->ranks, f->rank_count, p->rank));
 }
 
 static int take_rows(struct rows *r)
@@ -246,12 +236,9 @@ int cli_sweep_draw(const struct cli_sweep_plots *plots, struct trawl_table **sta
 	if (status != CLI_DONE)
 		return status;
 	r.points = tw_alloc_array(a, room, sizeof(*r.points));
-	if (r.points)
-		status = take_rows(&r);
-	else
-		cli_message("cannot draw '%s': out of memory", plots->name);
 	if (!r.points)
-		return CLI_FAILED;
+		return cli_no_memory();
+	status = take_rows(&r);
 	if (status != CLI_FAILED) {
 		drawn = draw(&r);
 		status = drawn == CLI_DONE ? status : drawn;
@@ -259,8 +246,7 @@ int cli_sweep_draw(const struct cli_sweep_plots *plots, struct trawl_table **sta
 	if (status != CLI_FAILED && statistics) {
 		*statistics = make_statistics(&r);
 		if (!*statistics) {
-			cli_message("out of memory");
-			status = CLI_FAILED;
+			status = cli_no_memory();
 		}
 	}
 	tw_free(a, r.points, room * sizeof(*r.points));
@@ -294,20 +280,6 @@ static void set_options(struct stage *s, struct cli_option own[6], struct cli_op
 	for (option = common; option->name; option++)
 		if (!strcmp(option->name, "verbose") || !strcmp(option->name, "strict"))
 			option->help = NULL;
-}
-
-static int parse_lists(struct cli_sweep *s)
-{
-	const char *const given[] = { s->threads, s->channels, s->ranks };
-	static const char *const names[] = { "threads", "channels", "ranks" };
-	size_t counts[3] = { 0 }, i;
-	int status = -1;
-
-	for (i = 0; i < 3 && status < 0; i++)
-		status = cli_numbers(s->command, names[i], given[i], s->numbers[i], &counts[i]);
-	s->filter = (struct tw_sweep_filter){ s->numbers[0], s->numbers[1], s->numbers[2],
-					      counts[0],     counts[1],	    counts[2] };
-	return status;
 }
 
 /* Where below a sweep, or a directory of reports alone, its table is: "" or "/...", NULL: nowhere. */
@@ -359,8 +331,7 @@ static int choose_places(struct stage *s, const char *sweep)
 		beside(&s->dir, s->input_csv);
 	if (!s->table.failed && !s->dir.failed)
 		return -1;
-	cli_message("out of memory");
-	return CLI_FAILED;
+	return cli_no_memory();
 }
 
 static int draw_table(struct stage *s, const struct tw_csv *csv)
@@ -375,9 +346,7 @@ static int draw_table(struct stage *s, const struct tw_csv *csv)
 	plots.threads = common->threads ? common->threads : tw_thread_count();
 	status = cli_sweep_draw(&plots, &table);
 	if (table)
-		printed = cli_print_tables((const struct trawl_table *const *)&table, 1,
-					   common->format, "sweep_plots", cli_width());
-	tw_table_free(table);
+		printed = cli_print_table(table, common->format, "sweep_plots");
 	return printed == CLI_DONE ? status : printed;
 }
 
@@ -411,7 +380,7 @@ int cli_sweep_plots(const struct cli_command *command, int argc, char **argv)
 	set_options(&s, own, common);
 	status = cli_begin(command, tables, 2, argc, argv, &count);
 	if (status < 0)
-		status = parse_lists(&s.sweep);
+		status = cli_read_filter(command, s.sweep.lists, s.sweep.numbers, &s.sweep.filter);
 	if (status >= 0)
 		return status;
 	if (count > 1 || (!count && !s.input_csv))

@@ -340,22 +340,6 @@ static void tell_job(struct cli_sweep_made *made)
 
 /* ---- collectives */
 
-/* A copy that needs nothing else. */
-static struct trawl_table *copy_table(const struct trawl_table *table)
-{
-	const struct trawl_allocator *a = trawl_allocator_default();
-	struct trawl_table *copy = NULL;
-	struct tw_str bytes;
-	size_t used;
-
-	tw_str_init(&bytes, a);
-	tw_table_pack(table, &bytes);
-	if (!bytes.failed && tw_table_unpack(&copy, bytes.ptr, bytes.len, &used, a, NULL))
-		copy = NULL;
-	tw_str_release(&bytes);
-	return copy;
-}
-
 static int write_collectives(struct cli_sweep_made *made, struct trawl_table **tables, size_t count,
 			     struct trawl_error *err)
 {
@@ -365,7 +349,7 @@ static int write_collectives(struct cli_sweep_made *made, struct trawl_table **t
 	int status;
 
 	if (comms && trawl_table_rows(comms)) {
-		made->comms = copy_table(comms);
+		made->comms = tw_table_copy(comms, trawl_allocator_default());
 		if (!made->comms)
 			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	} else {

@@ -7,12 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static int no_memory(void)
-{
-	cli_message("out of memory");
-	return CLI_FAILED;
-}
-
 /* ---- the list */
 
 static int make_list(struct cli_sweep_results *r)
@@ -27,7 +21,7 @@ static int make_list(struct cli_sweep_results *r)
 							.channels = point->channels,
 							.gemm_difference_us = NAN };
 		if (tw_configuration_of(&r->list[i], &r->made[i].job, trawl_allocator_default()))
-			return no_memory();
+			return cli_no_memory();
 	}
 	return CLI_DONE;
 }
@@ -66,7 +60,7 @@ int cli_sweep_results_make(struct cli_sweep_results *r, const struct cli_sweep *
 	r->made = tw_alloc_array(a, s->sweep.count, sizeof(*r->made));
 	r->list = tw_alloc_array(a, s->sweep.count, sizeof(*r->list));
 	if (!r->made || !r->list)
-		return no_memory();
+		return cli_no_memory();
 	status = cli_sweep_make_all(s, makes, r->made);
 	if (s->common.verbose)
 		cli_message("%zu configurations made in %.3f s", s->sweep.count,
@@ -177,21 +171,16 @@ int cli_sweep_print_results(const struct cli_sweep_results *r)
 	enum tw_format format = r->s->common.format;
 	struct trawl_table *table = tw_configurations_table(r->list, r->s->sweep.count, a);
 	struct tw_str out;
-	int status = CLI_FAILED;
 
 	tw_str_init(&out, a);
+	out.failed = !table;
 	if (table && format == TW_FORMAT_TABLE)
 		add_answer(r, &out);
 	if (table)
 		tw_render((const struct trawl_table *const *)&table, 1, format, "sweep",
 			  cli_width(), &out);
-	if (!table || out.failed)
-		no_memory();
-	else
-		status = cli_print(out.ptr, out.len);
 	tw_table_free(table);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 static void add_count(struct tw_str *out, size_t count, const char *one, const char *many)

@@ -311,7 +311,6 @@ static int split_command(struct run_command *r, int argc, char **argv)
 static int show_commands(struct tw_runs *runs)
 {
 	struct tw_str out;
-	int status = CLI_FAILED;
 	size_t i, v;
 
 	tw_str_init(&out, trawl_allocator_default());
@@ -335,26 +334,7 @@ static int show_commands(struct tw_runs *runs)
 		}
 		out.failed = out.failed || !word;
 	}
-	if (out.failed)
-		cli_message("out of memory");
-	else
-		status = cli_print(out.len ? out.ptr : "", out.len);
-	tw_str_release(&out);
-	return status;
-}
-
-static int print_table(const struct tw_runs *runs, enum tw_format format)
-{
-	struct trawl_table *table = tw_runs_table(runs);
-	int status = CLI_FAILED;
-
-	if (table)
-		status = cli_print_tables((const struct trawl_table *const *)&table, 1, format,
-					  "sweep_runs", cli_width());
-	else
-		cli_message("out of memory");
-	tw_table_free(table);
-	return status;
+	return cli_print_str(&out);
 }
 
 static int exit_status(const struct tw_runs *runs)
@@ -387,7 +367,7 @@ static int run_all(struct run_command *r, struct tw_runs *runs)
 		return cli_fail(&err);
 	status = exit_status(runs);
 	if (!r->options.no_summary)
-		printed = print_table(runs, r->common.format);
+		printed = cli_print_table(tw_runs_table(runs), r->common.format, "sweep_runs");
 	if (stop.signal && status > CLI_GATE)
 		cli_message("interrupted; to go on, give the same options with --skip-existing -o "
 			    "'%s'",

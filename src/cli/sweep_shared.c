@@ -65,11 +65,11 @@ int cli_numbers(const struct cli_command *command, const char *option, const cha
 void cli_sweep_options(struct cli_sweep *s, struct cli_option own[5], struct cli_option common[8])
 {
 	const struct cli_option table[5] = {
-		{ "threads", 0, CLI_TEXT, "LIST", &s->threads,
+		{ "threads", 0, CLI_TEXT, "LIST", &s->lists[0],
 		  "these thread counts alone, such as 256,512 (default: all)" },
-		{ "channels", 0, CLI_TEXT, "LIST", &s->channels,
+		{ "channels", 0, CLI_TEXT, "LIST", &s->lists[1],
 		  "these channel counts alone, such as 28,42 (default: all)" },
-		{ "ranks", 0, CLI_TEXT, "LIST", &s->ranks,
+		{ "ranks", 0, CLI_TEXT, "LIST", &s->lists[2],
 		  "these ranks alone, such as 0-7 (default: all)" },
 		{ "max-memory", 0, CLI_SIZE, "SIZE", &s->max_memory,
 		  "for traces held at once, such as 16G (default: half of the machine's)" },
@@ -81,20 +81,19 @@ void cli_sweep_options(struct cli_sweep *s, struct cli_option own[5], struct cli
 	common[0].help = "where results go, laid out as in a sweep (default: into the sweep)";
 }
 
-static int parse_lists(struct cli_sweep *s)
+int cli_read_filter(const struct cli_command *command, const char *const lists[3],
+		    int64_t numbers[3][CLI_SWEEP_NUMBERS], struct tw_sweep_filter *f)
 {
-	struct tw_sweep_filter *f = &s->filter;
-	int status =
-		cli_numbers(s->command, "threads", s->threads, s->numbers[0], &f->thread_count);
+	static const char *const names[] = { "threads", "channels", "ranks" };
+	size_t *const counts[] = { &f->thread_count, &f->channel_count, &f->rank_count };
+	int status = -1;
+	size_t i;
 
-	if (status < 0)
-		status = cli_numbers(s->command, "channels", s->channels, s->numbers[1],
-				     &f->channel_count);
-	if (status < 0)
-		status = cli_numbers(s->command, "ranks", s->ranks, s->numbers[2], &f->rank_count);
-	f->threads = s->numbers[0];
-	f->channels = s->numbers[1];
-	f->ranks = s->numbers[2];
+	for (i = 0; i < 3 && status < 0; i++)
+		status = cli_numbers(command, names[i], lists[i], numbers[i], counts[i]);
+	f->threads = numbers[0];
+	f->channels = numbers[1];
+	f->ranks = numbers[2];
 	return status;
 }
 
@@ -107,7 +106,7 @@ int cli_sweep_begin(struct cli_sweep *s, const struct cli_option *const *tables,
 
 	status = cli_begin(s->command, tables, table_count, argc, argv, &count);
 	if (status < 0)
-		status = parse_lists(s);
+		status = cli_read_filter(s->command, s->lists, s->numbers, &s->filter);
 	if (status >= 0)
 		return status;
 	if (count != 1)

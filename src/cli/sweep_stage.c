@@ -7,12 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int no_memory(void)
-{
-	cli_message("out of memory");
-	return CLI_FAILED;
-}
-
 /* ---- options */
 
 void cli_sweep_step_options(struct cli_sweep_step_options *o, enum cli_sweep_step_kind kind,
@@ -45,20 +39,12 @@ void cli_sweep_step_options(struct cli_sweep_step_options *o, enum cli_sweep_ste
 /* Whether a row is of the configurations and ranks asked for. */
 static bool is_wanted(const struct tw_sweep_filter *f, const struct tw_csv *csv, size_t row)
 {
-	const int64_t *lists[] = { f->threads, f->channels, f->ranks };
-	const size_t counts[] = { f->thread_count, f->channel_count, f->rank_count };
-	int64_t numbers[3];
-	size_t i, k;
+	int64_t threads, channels, rank;
 
-	if (!tw_variance_point(csv, row, &numbers[0], &numbers[1], &numbers[2]))
-		return true;
-	for (i = 0; i < 3; i++) {
-		for (k = 0; k < counts[i] && lists[i][k] != numbers[i]; k++)
-			;
-		if (counts[i] && k == counts[i])
-			return false;
-	}
-	return true;
+	return !tw_variance_point(csv, row, &threads, &channels, &rank) ||
+	       (tw_sweep_is_wanted(f->threads, f->thread_count, threads) &&
+		tw_sweep_is_wanted(f->channels, f->channel_count, channels) &&
+		tw_sweep_is_wanted(f->ranks, f->rank_count, rank));
 }
 
 static int choose_rows(struct cli_sweep_steps *steps, const struct tw_csv *all, struct tw_csv *in)
@@ -69,7 +55,7 @@ static int choose_rows(struct cli_sweep_steps *steps, const struct tw_csv *all, 
 	in->cells = tw_arena_alloc(&steps->arena,
 				   ((all->rows + 1) * all->columns + 1) * sizeof(*in->cells));
 	if (!in->cells)
-		return no_memory();
+		return cli_no_memory();
 	if (all->columns)
 		memcpy(in->cells, all->cells, all->columns * sizeof(*in->cells));
 	in->rows = 0;
@@ -100,7 +86,7 @@ static int find_input(const struct cli_sweep_steps *steps, const struct cli_swee
 	if (!path->failed && !first.failed && !name.failed && access(path->ptr, F_OK))
 		tw_sweep_analysis_path(&inside, name.ptr, path);
 	if (name.failed || first.failed || path->failed) {
-		status = no_memory();
+		status = cli_no_memory();
 	} else if (access(path->ptr, F_OK)) {
 		cli_message("%s is not there: 'trawl sweep %s' makes it, or give --input-csv",
 			    first.ptr, stage->before);
@@ -167,7 +153,7 @@ static int find_and_read(struct cli_sweep_steps *steps, const struct cli_sweep_f
 	else
 		status = find_input(steps, stage, path);
 	if (status == CLI_DONE && path->failed)
-		status = no_memory();
+		status = cli_no_memory();
 	return status == CLI_DONE ? read_input(steps, path->ptr, in) : status;
 }
 
@@ -212,26 +198,13 @@ static int print(const struct cli_sweep_steps *steps, const struct tw_csv *csv)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
 	enum tw_format format = steps->s->common.format;
-	struct trawl_table *table;
 	struct tw_str out;
-	int status = CLI_FAILED;
 
-	if (format != TW_FORMAT_TABLE) {
-		table = tw_variance_table(csv, a);
-		status = table ? cli_print_tables((const struct trawl_table *const *)&table, 1,
-						  format, "sweep_variance", 0) :
-				 no_memory();
-		tw_table_free(table);
-		return status;
-	}
+	if (format != TW_FORMAT_TABLE)
+		return cli_print_table(tw_variance_table(csv, a), format, "sweep_variance");
 	tw_str_init(&out, a);
 	tw_variance_digest(csv, cli_width(), &out);
-	if (out.failed)
-		no_memory();
-	else
-		status = cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 int cli_sweep_step_finish(struct cli_sweep_steps *steps, const struct tw_csv *csv, const char *path)
@@ -259,7 +232,7 @@ static int choose_ranks(struct cli_sweep_part *part, const struct tw_sweep *all,
 	sweep->count = 0;
 	sweep->points = tw_arena_alloc(&part->arena, (all->count + 1) * sizeof(*sweep->points));
 	if (!sweep->points)
-		return no_memory();
+		return cli_no_memory();
 	for (i = 0; i < all->count; i++) {
 		const struct tw_sweep_point *point = &all->points[i];
 		struct tw_sweep_point *to = &sweep->points[sweep->count];
@@ -269,7 +242,7 @@ static int choose_ranks(struct cli_sweep_part *part, const struct tw_sweep *all,
 		to->ranks =
 			tw_arena_alloc(&part->arena, (point->rank_count + 1) * sizeof(*to->ranks));
 		if (!to->ranks)
-			return no_memory();
+			return cli_no_memory();
 		for (k = 0; k < point->rank_count; k++)
 			if (wanted[k] && point->ranks[k].trace)
 				to->ranks[to->rank_count++] = point->ranks[k];
@@ -295,7 +268,7 @@ int cli_sweep_part_make(struct cli_sweep_part *part, const struct cli_sweep *s, 
 		return status;
 	part->made =
 		tw_alloc_array(trawl_allocator_default(), part->s.sweep.count, sizeof(*part->made));
-	return part->made ? cli_sweep_make_all(&part->s, makes, part->made) : no_memory();
+	return part->made ? cli_sweep_make_all(&part->s, makes, part->made) : cli_no_memory();
 }
 
 void cli_sweep_part_release(struct cli_sweep_part *part)
@@ -338,7 +311,7 @@ static int finish(struct cli_sweep_steps *steps, const struct cli_sweep_followin
 	tw_str_init(&path, trawl_allocator_default());
 	find_output(steps, stage, o, input, &path);
 	if (path.failed)
-		status = no_memory();
+		status = cli_no_memory();
 	else
 		status = cli_sweep_step_finish(steps,
 					       stage->kind == CLI_STEP_OVERLAP ? &steps->overlap :
@@ -358,7 +331,7 @@ static int follow(struct cli_sweep_steps *steps, const struct cli_sweep_followin
 	int status;
 
 	if (!wanted)
-		return no_memory();
+		return cli_no_memory();
 	status = cli_sweep_part_make(&part, steps->s, wanted, stage->makes);
 	if (status == CLI_DONE || status == CLI_INCOMPLETE) {
 		steps->incomplete |= status == CLI_INCOMPLETE;

@@ -13,12 +13,6 @@ struct cli_sweep_slot {
 	struct tw_sweep_collectives collectives;
 };
 
-static int no_memory(void)
-{
-	cli_message("out of memory");
-	return CLI_FAILED;
-}
-
 /* Something that was left out. */
 static void tell(struct cli_sweep_steps *steps, const char *format, ...) TRAWL_PRINTF(2, 3);
 
@@ -142,7 +136,7 @@ int cli_sweep_keep_book(struct cli_sweep_steps *steps, struct tw_book *book)
 				   more * sizeof(struct tw_book *));
 		if (!books) {
 			tw_book_free(book);
-			return no_memory();
+			return cli_no_memory();
 		}
 		steps->books = books;
 		steps->book_capacity = more;
@@ -265,7 +259,7 @@ int cli_sweep_step_variance(struct cli_sweep_steps *steps)
 	struct tw_variance *variance = tw_variance_new(steps->top_k, a);
 	struct trawl_error err;
 	struct tw_str told;
-	int status = variance ? CLI_DONE : no_memory();
+	int status = variance ? CLI_DONE : cli_no_memory();
 	size_t i, k;
 
 	tw_str_init(&told, a);
@@ -364,7 +358,7 @@ int cli_sweep_step_overlap(struct cli_sweep_steps *steps, const struct tw_csv *i
 	steps->slots = tw_alloc_array(a, steps->slot_count, sizeof(*steps->slots));
 	if (!steps->slots) {
 		if (steps->slot_count)
-			return no_memory();
+			return cli_no_memory();
 	}
 	tw_str_init(&told, a);
 	status = tw_variance_overlap(in, collectives_of, steps, &steps->arena, &steps->overlap,
@@ -396,7 +390,7 @@ static int write_sheet(const struct cli_sweep_steps *steps, const struct tw_csv 
 	if (!name.failed)
 		tw_sweep_analysis_path(&steps->s->sweep, name.ptr, &path);
 	if (name.failed || path.failed)
-		no_memory();
+		cli_no_memory();
 	else
 		status = tw_write_csv_text(csv, path.ptr, a, &err) ? cli_fail(&err) : CLI_DONE;
 	tw_str_release(&path);

@@ -128,36 +128,16 @@ static int64_t usable_resolution(const struct timeline_command *c)
 	return longest / MOST_CELLS + 1;
 }
 
-static int print_text(const struct timeline_command *c)
-{
-	struct tw_str out;
-	int status = CLI_FAILED;
-
-	tw_str_init(&out, trawl_allocator_default());
-	tw_metrics_timeline_text(&c->timeline, usable_resolution(c), &out);
-	if (out.failed)
-		cli_message("out of memory");
-	else
-		status = cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
-}
-
 static int print(const struct timeline_command *c)
 {
-	struct trawl_table *table;
-	int status = CLI_FAILED;
+	struct tw_str out;
 
-	if (c->common.format == TW_FORMAT_TABLE)
-		return print_text(c);
-	table = tw_metrics_timeline_table(&c->timeline);
-	if (table)
-		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
-					  c->common.format, "sweep_timeline", cli_width());
-	else
-		cli_message("out of memory");
-	tw_table_free(table);
-	return status;
+	if (c->common.format != TW_FORMAT_TABLE)
+		return cli_print_table(tw_metrics_timeline_table(&c->timeline), c->common.format,
+				       "sweep_timeline");
+	tw_str_init(&out, trawl_allocator_default());
+	tw_metrics_timeline_text(&c->timeline, usable_resolution(c), &out);
+	return cli_print_str(&out);
 }
 
 /* ---- the command */

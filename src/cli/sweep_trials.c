@@ -17,28 +17,14 @@ struct trials_command {
 
 static int print(const struct trials_command *c, const struct tw_trials *trials)
 {
-	struct trawl_table *table;
 	struct tw_str out;
-	int status = CLI_FAILED;
 
-	if (c->common.format == TW_FORMAT_TABLE) {
-		tw_str_init(&out, trawl_allocator_default());
-		tw_trials_text(trials, c->top, c->baseline, &out);
-		if (out.failed)
-			cli_message("out of memory");
-		else
-			status = cli_print(out.ptr, out.len);
-		tw_str_release(&out);
-		return status;
-	}
-	table = tw_trials_table(trials, c->baseline);
-	if (table)
-		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
-					  c->common.format, "sweep_trials", cli_width());
-	else
-		cli_message("out of memory");
-	tw_table_free(table);
-	return status;
+	if (c->common.format != TW_FORMAT_TABLE)
+		return cli_print_table(tw_trials_table(trials, c->baseline), c->common.format,
+				       "sweep_trials");
+	tw_str_init(&out, trawl_allocator_default());
+	tw_trials_text(trials, c->top, c->baseline, &out);
+	return cli_print_str(&out);
 }
 
 static int write_summary(const struct trials_command *c, const struct tw_trials *trials,

@@ -55,8 +55,7 @@ static int make(struct cli_sweep_steps *steps, const struct cli_sweep_step_optio
 	else if (!name.failed)
 		tw_sweep_analysis_path(&steps->s->sweep, name.ptr, &path);
 	if (name.failed || path.failed) {
-		cli_message("out of memory");
-		status = CLI_FAILED;
+		status = cli_no_memory();
 	} else {
 		status = cli_sweep_step_finish(steps, &steps->variance, path.ptr);
 	}
@@ -73,10 +72,8 @@ static int run(const struct cli_sweep *s, const struct cli_sweep_step_options *o
 	struct cli_sweep_steps steps;
 	int loaded, status;
 
-	if (!wanted) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!wanted)
+		return cli_no_memory();
 	loaded = cli_sweep_part_make(&part, s, wanted, CLI_MAKE_INSTANCES);
 	status = loaded;
 	if (loaded == CLI_DONE || loaded == CLI_INCOMPLETE) {

@@ -251,27 +251,11 @@ static int reduce_report(struct tw_rank *rank, const struct trawl_report *report
 
 /* ---- its tables */
 
-/* A copy that needs neither the report nor the trace. */
-static struct trawl_table *copy_table(const struct trawl_table *table,
-				      const struct trawl_allocator *allocator)
-{
-	struct trawl_table *copy = NULL;
-	struct tw_str bytes;
-	size_t used;
-
-	tw_str_init(&bytes, allocator);
-	tw_table_pack(table, &bytes);
-	if (!bytes.failed && tw_table_unpack(&copy, bytes.ptr, bytes.len, &used, allocator, NULL))
-		copy = NULL;
-	tw_str_release(&bytes);
-	return copy;
-}
-
 static int keep_table(struct tw_rank *rank, const struct trawl_table *table,
 		      const struct tw_load_options *options)
 {
 	struct trawl_table *kept = options->keep ? options->keep(table, rank->allocator) :
-						   copy_table(table, rank->allocator);
+						   tw_table_copy(table, rank->allocator);
 
 	if (!kept)
 		return TRAWL_ENOMEM;

@@ -85,7 +85,7 @@ static bool is_directory(const char *path)
 	return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
-static bool is_wanted(const int64_t *list, size_t count, int64_t number)
+bool tw_sweep_is_wanted(const int64_t *list, size_t count, int64_t number)
 {
 	size_t i;
 
@@ -216,7 +216,7 @@ static void take_trace(struct finding *f, struct tw_sweep_point *point, const ch
 		     "%s: left out: neither its name nor its directory tells a rank", path);
 		return;
 	}
-	if (!is_wanted(f->filter->ranks, f->filter->rank_count, rank))
+	if (!tw_sweep_is_wanted(f->filter->ranks, f->filter->rank_count, rank))
 		return;
 	r = rank_of(f, point, rank);
 	if (!r)
@@ -267,7 +267,7 @@ static void found_run(struct finding *f, const char *path, const char *name)
 	struct tw_sweep_point *point;
 
 	if (channels < 0 || !is_directory(path) ||
-	    !is_wanted(f->filter->channels, f->filter->channel_count, channels))
+	    !tw_sweep_is_wanted(f->filter->channels, f->filter->channel_count, channels))
 		return;
 	point = point_of(f, f->threads, channels);
 	if (!point)
@@ -324,8 +324,8 @@ static void found_report(struct finding *f, const char *path, const char *name)
 
 	if (channels < 0 || (rank = number_between(rest, "ch_rank", NULL, &rest)) < 0 ||
 	    !is_report(path, rest) ||
-	    !is_wanted(f->filter->channels, f->filter->channel_count, channels) ||
-	    !is_wanted(f->filter->ranks, f->filter->rank_count, rank))
+	    !tw_sweep_is_wanted(f->filter->channels, f->filter->channel_count, channels) ||
+	    !tw_sweep_is_wanted(f->filter->ranks, f->filter->rank_count, rank))
 		return;
 	point = point_of(f, f->threads, channels);
 	r = point ? rank_of(f, point, rank) : NULL;
@@ -340,7 +340,7 @@ static void found_collective_report(struct finding *f, const char *path, const c
 	struct tw_sweep_point *point;
 
 	if (channels < 0 || strncmp(rest, "ch", 2) || !is_report(path, rest + 2) ||
-	    !is_wanted(f->filter->channels, f->filter->channel_count, channels))
+	    !tw_sweep_is_wanted(f->filter->channels, f->filter->channel_count, channels))
 		return;
 	point = point_of(f, f->threads, channels);
 	if (point && is_preferred(f, path, point->collective_report))
@@ -363,7 +363,7 @@ static bool take_threads(struct finding *f, const char *path, const char *name)
 
 	f->threads = number_between(name, "", NULL, &rest);
 	return f->threads >= 0 && !strcmp(rest, "thread") && is_directory(path) &&
-	       is_wanted(f->filter->threads, f->filter->thread_count, f->threads);
+	       tw_sweep_is_wanted(f->filter->threads, f->filter->thread_count, f->threads);
 }
 
 static void found_threads(struct finding *f, const char *path, const char *name)

@@ -40,6 +40,9 @@ struct tw_sweep_filter {
 	size_t thread_count, channel_count, rank_count;
 };
 
+/* Whether a number is asked for by one of these lists. */
+bool tw_sweep_is_wanted(const int64_t *list, size_t count, int64_t number);
+
 struct tw_sweep {
 	const struct trawl_allocator *allocator;
 	struct tw_arena arena;	       /* all of it */

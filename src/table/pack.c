@@ -386,3 +386,18 @@ int tw_table_unpack(struct trawl_table **out, const char *bytes, size_t len, siz
 	*out = table;
 	return 0;
 }
+
+struct trawl_table *tw_table_copy(const struct trawl_table *table,
+				  const struct trawl_allocator *allocator)
+{
+	struct trawl_table *copy = NULL;
+	struct tw_str bytes;
+	size_t used;
+
+	tw_str_init(&bytes, allocator);
+	tw_table_pack(table, &bytes);
+	if (!bytes.failed && tw_table_unpack(&copy, bytes.ptr, bytes.len, &used, allocator, NULL))
+		copy = NULL;
+	tw_str_release(&bytes);
+	return copy;
+}

@@ -21,4 +21,8 @@ int tw_table_unpack(struct trawl_table **out, const char *bytes, size_t len, siz
 		    const struct trawl_allocator *allocator,
 		    struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/* A copy by that way, which needs nothing of the original; NULL when out of memory. */
+struct trawl_table *tw_table_copy(const struct trawl_table *table,
+				  const struct trawl_allocator *allocator);
+
 #endif
