@@ -448,3 +448,18 @@ int tw_book_sheet(struct tw_book *book, const char *name, const struct tw_csv **
 	*sheet = &entry->csv;
 	return 0;
 }
+
+int tw_book_is_damaged(struct tw_book *book, bool *damaged, struct trawl_error *err)
+{
+	const struct tw_csv *quality;
+	size_t column, row;
+	int status = tw_book_sheet(book, "quality", &quality, err);
+
+	*damaged = false;
+	if (status || !quality)
+		return status;
+	column = tw_csv_column(quality, "class");
+	for (row = 0; row < quality->rows && !*damaged; row++)
+		*damaged = !strcmp(tw_csv_text(quality, row, column), "lost");
+	return 0;
+}

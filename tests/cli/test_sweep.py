@@ -7,7 +7,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import ROOT, Case, NCCL, document, kernel, launch, op, trawl
+from support import (ROOT, Case, NCCL, document, kernel, launch, op, read_csv, trawl)
 
 TIMES = {(256, 28): 100, (256, 56): 90, (512, 28): 95, (512, 56): 80}
 
@@ -208,6 +208,22 @@ class Sweep(Case):
         bad = place / "256thread/nccl_28channels/torch_profiler/rank1/trace_step9.json"
         bad.write_text(bad.read_text()[:-40])
         self.run_on("report", place, "--strict", codes=(1,))
+
+    def test_calls_without_recorded_work_are_not_the_shortest(self):
+        """Of three products of 100, 105 and 110 us a fourth has no kernel: its 0 is no time."""
+        place = self.sweep(points=[(256, 28)], ranks=1)
+        trace = place / "256thread/nccl_28channels/torch_profiler/rank0/trace_step9.json"
+        kept = [e for e in events(100)
+                if not (e["cat"] == "kernel" and e["args"].get("correlation") == 13)]
+        trace.write_text(document(kept))
+        name = "tracelens_analysis/top5_gemm_kernels_time_variance.csv"
+        for stages in (("all",), ("report", "variance")):
+            out = self.tmp / "-".join(stages)
+            for stage in stages:
+                self.run_on(stage, place, "-o", out)
+            row = read_csv(out / name)[0]
+            self.assertEqual((row["kernel_time_min_us"], row["kernel_time_max_us"],
+                              row["time_diff_us"]), ("100", "110", "10"))
 
     # ---- merged timelines
 
