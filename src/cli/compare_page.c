@@ -116,10 +116,7 @@ static struct trawl_table *narrowed(const struct trawl_table *table)
 	}
 	for (i = 0; i < trawl_table_notes(table) && out; i++)
 		tw_table_add_note(out, "%s", trawl_table_note(table, i));
-	if (out && !tw_table_finish(out, NULL))
-		return out;
-	tw_table_free(out);
-	return NULL;
+	return tw_table_finished(out);
 }
 
 /* Tables of the page in their order; those of many rows per configuration are in the workbook. */

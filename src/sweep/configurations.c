@@ -176,11 +176,7 @@ struct trawl_table *tw_configurations_table(const struct tw_configuration *list,
 
 	for (i = 0; table && i < count; i++)
 		add_row(table, &list[in_place(list, count, i)], &list[in_place(list, count, 0)]);
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
+	return tw_table_finished(table);
 }
 
 /* ---- the answer */

@@ -202,9 +202,5 @@ struct trawl_table *tw_runs_table(const struct tw_runs *runs)
 		tw_table_set_str(table, row, DIRECTORY, point->directory);
 		tw_table_set_str(table, row, PROBLEM, point->problem);
 	}
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
+	return tw_table_finished(table);
 }

@@ -472,9 +472,5 @@ struct trawl_table *tw_trials_table(const struct tw_trials *t, double baseline)
 			tw_table_set_integer(table, row, ITERATIONS, trial->iterations);
 		tw_table_set_str(table, row, VERDICT, words[verdict_of(trial, baseline)]);
 	}
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
+	return tw_table_finished(table);
 }
