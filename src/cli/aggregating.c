@@ -1,5 +1,6 @@
 #include "cli/aggregating.h"
 
+#include "base/file.h"
 #include "table/table.h"
 
 #include <inttypes.h>
@@ -50,11 +51,6 @@ void cli_aggregate_report(struct cli_aggregate *a, const struct tw_sweep_point *
 		a->reports++;
 }
 
-static const char *file_name(const char *path)
-{
-	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-}
-
 void cli_aggregate_collective(struct cli_aggregate *a, const struct tw_sweep_point *point,
 			      struct tw_book *book)
 {
@@ -64,7 +60,7 @@ void cli_aggregate_collective(struct cli_aggregate *a, const struct tw_sweep_poi
 	char source[64];
 
 	if (strcmp(name, point->name) != 0)
-		snprintf(source, sizeof(source), "%s", file_name(name));
+		snprintf(source, sizeof(source), "%s", tw_file_name(name));
 	else
 		snprintf(source, sizeof(source), "collective_%" PRId64 "ch.xlsx", point->channels);
 
