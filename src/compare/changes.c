@@ -1,5 +1,6 @@
 #include "compare/changes.h"
 
+#include "analysis/stats.h"
 #include "base/alloc.h"
 #include "base/list.h"
 
