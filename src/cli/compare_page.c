@@ -19,18 +19,6 @@ struct page {
 	const struct tw_answer *answer;
 };
 
-void cli_tell_lines(const struct tw_str *told)
-{
-	const char *p = told->len ? told->ptr : "";
-
-	while (*p) {
-		size_t len = strcspn(p, "\n");
-
-		cli_message("%.*s", (int)len, p);
-		p += len + (p[len] == '\n');
-	}
-}
-
 /* ---- tables */
 
 /*
