@@ -35,3 +35,10 @@ int tw_file_read(const char *path, size_t limit, struct tw_str *text, struct tra
 		return trawl_error_set(err, TRAWL_ELIMIT, "'%s' is over %zu MB", path, limit >> 20);
 	return 0;
 }
+
+const char *tw_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

@@ -228,7 +228,7 @@ static int open_directory(struct tw_book *book, const char *path, struct trawl_e
 
 static int open_csv(struct tw_book *book, const char *path, struct trawl_error *err)
 {
-	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *file = tw_file_name(path);
 	size_t len = stem_len(file) ? stem_len(file) : strlen(file);
 
 	if (!make_entries(book, 1))

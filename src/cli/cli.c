@@ -87,6 +87,18 @@ int cli_fail(const struct trawl_error *err)
 	return err->status == TRAWL_EUSAGE ? CLI_USAGE : CLI_FAILED;
 }
 
+void cli_tell_lines(const struct tw_str *lines)
+{
+	const char *p = lines->len ? lines->ptr : "";
+
+	while (*p) {
+		size_t len = strcspn(p, "\n");
+
+		cli_message("%.*s", (int)len, p);
+		p += len + (p[len] == '\n');
+	}
+}
+
 int cli_no_memory(void)
 {
 	cli_message("out of memory");

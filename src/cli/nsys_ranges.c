@@ -41,11 +41,7 @@ static struct trawl_table *rows_of_process(const struct trawl_table *table, cons
 			pid);
 	for (i = 0; of && i < trawl_table_notes(table); i++)
 		tw_table_add_note(of, "%s", trawl_table_note(table, i));
-	if (of && tw_table_finish(of, NULL)) {
-		tw_table_free(of);
-		return NULL;
-	}
-	return of;
+	return tw_table_finished(of);
 }
 
 /* A trace that is no export is of one rank, and may say which. */

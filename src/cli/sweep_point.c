@@ -448,8 +448,10 @@ static int read_traces(struct cli_sweep_made *made, struct tw_rank_set *set)
 	return 0;
 }
 
-void cli_sweep_make(struct cli_sweep_made *made)
+/* Makes what made->makes asks for.  Several configurations are made at the same time. */
+static void make_point(void *context, size_t number)
 {
+	struct cli_sweep_made *made = (struct cli_sweep_made *)context + number;
 	struct tw_rank_set set = { 0 };
 	struct trawl_error err;
 
@@ -505,13 +507,6 @@ static int64_t bytes_of(const struct tw_sweep *sweep)
 	return bytes;
 }
 
-static void make_one(void *context, size_t i)
-{
-	struct cli_sweep_made *made = context;
-
-	cli_sweep_make(&made[i]);
-}
-
 /* With --strict, the first thing that is odd in a trace or not there. */
 static int strict_status(const struct cli_sweep *s, const struct cli_sweep_made *made)
 {
@@ -538,19 +533,6 @@ static int strict_status(const struct cli_sweep *s, const struct cli_sweep_made 
 	return CLI_DONE;
 }
 
-/* Lines, each as a message. */
-static void tell_lines(const struct tw_str *lines)
-{
-	const char *line = lines->ptr, *end;
-
-	for (; line && *line; line = end + 1) {
-		end = strchr(line, '\n');
-		if (!end)
-			return;
-		cli_message("%.*s", (int)(end - line), line);
-	}
-}
-
 int cli_sweep_make_all(const struct cli_sweep *s, unsigned makes, struct cli_sweep_made *made)
 {
 	unsigned threads = s->common.threads ? s->common.threads : tw_thread_count();
@@ -570,12 +552,12 @@ int cli_sweep_make_all(const struct cli_sweep *s, unsigned makes, struct cli_swe
 			.max_memory = memory / (int64_t)at_once,
 			.progress = &progress,
 		};
-	tw_parallel(threads, count, make_one, made);
+	tw_parallel(threads, count, make_point, made);
 	cli_progress_end(&progress.shown);
 	pthread_mutex_destroy(&progress.lock);
 	for (i = 0; i < count; i++) {
 		if (!s->common.quiet)
-			tell_lines(&made[i].told);
+			cli_tell_lines(&made[i].told);
 		if (made[i].status && status != CLI_FAILED)
 			status = cli_fail(&made[i].failure);
 		else if (made[i].incomplete && status == CLI_DONE)

@@ -2,6 +2,7 @@
 #include "cli/sweep_steps.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -127,21 +128,12 @@ static const struct tw_rank *traced(const struct cli_sweep_steps *steps, int64_t
 
 int cli_sweep_keep_book(struct cli_sweep_steps *steps, struct tw_book *book)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
-	size_t more = steps->book_capacity ? 2 * steps->book_capacity : 32;
-	struct tw_book **books = steps->books;
-
-	if (steps->book_count == steps->book_capacity) {
-		books = tw_realloc(a, books, steps->book_capacity * sizeof(struct tw_book *),
-				   more * sizeof(struct tw_book *));
-		if (!books) {
-			tw_book_free(book);
-			return cli_no_memory();
-		}
-		steps->books = books;
-		steps->book_capacity = more;
+	if (!tw_list_grow(&steps->books, &steps->book_capacity, steps->book_count,
+			  sizeof(struct tw_book *), trawl_allocator_default())) {
+		tw_book_free(book);
+		return cli_no_memory();
 	}
-	books[steps->book_count++] = book;
+	steps->books[steps->book_count++] = book;
 	return CLI_DONE;
 }
 

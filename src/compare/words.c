@@ -12,7 +12,8 @@
 
 /* ---- numbers and names */
 
-void tw_add_ms(struct tw_str *out, double ns)
+/* Nanoseconds as milliseconds, without their sign, with the digits that a person reads. */
+static void add_ms(struct tw_str *out, double ns)
 {
 	double ms = fabs(ns) / 1e6;
 	unsigned digits = ms >= 100 ? 1 : ms >= 1 ? 2 : ms >= 0.01 ? 4 : 6;
@@ -21,7 +22,8 @@ void tw_add_ms(struct tw_str *out, double ns)
 	tw_str_add_cstr(out, " ms");
 }
 
-void tw_add_percent(struct tw_str *out, double percent)
+/* Without its sign. */
+static void add_percent(struct tw_str *out, double percent)
 {
 	double size = fabs(percent);
 
@@ -85,7 +87,7 @@ static void add_noise(struct tw_str *out, const struct tw_change *c)
 	} else {
 		tw_str_add_cstr(out, "far over the noise of the ranks (");
 	}
-	tw_add_ms(out, c->noise_ns);
+	add_ms(out, c->noise_ns);
 	tw_str_add_char(out, ')');
 }
 
@@ -97,16 +99,15 @@ static void add_one_side(struct tw_str *out, const struct tw_change *c)
 		tw_str_addf(out, "not in the %s", c->ranks[0] ? "test" : "baseline");
 }
 
-void tw_change_why(const struct tw_changes *changes, const struct tw_change *c, struct tw_str *out)
+void tw_change_why(const struct tw_change *c, struct tw_str *out)
 {
-	(void)changes;
 	switch (c->judged.why) {
 	case TW_WHY_EQUAL:
 		tw_str_add_cstr(out, "no difference");
 		break;
 	case TW_WHY_NOISE:
 		tw_str_add_cstr(out, "within the noise of the ranks (");
-		tw_add_ms(out, c->noise_ns);
+		add_ms(out, c->noise_ns);
 		tw_str_add_char(out, ')');
 		break;
 	case TW_WHY_SMALL:
@@ -168,20 +169,20 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 		tw_str_addf(out, "%s and %s take the same time: ", labels[1], labels[0]);
 	} else {
 		tw_str_addf(out, "%s is ", labels[1]);
-		tw_add_percent(out, faster);
+		add_percent(out, faster);
 		tw_str_addf(out, " %s than %s: ",
 			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
 	}
-	tw_add_ms(out, total->ns[1]);
+	add_ms(out, total->ns[1]);
 	tw_str_add_cstr(out, total->judged.verdict == TW_SAME ? " and " : " instead of ");
-	tw_add_ms(out, total->ns[0]);
+	add_ms(out, total->ns[0]);
 	tw_str_add_cstr(out, " of total time");
 	if (changes->common > 1 || total->ranks[0] > 1 || total->ranks[1] > 1) {
 		tw_str_add_cstr(out, ", ");
 		add_over(out, changes, total);
 	}
 	tw_str_add_cstr(out, "; ");
-	tw_change_why(changes, total, out);
+	tw_change_why(total, out);
 	tw_str_add_char(out, '.');
 }
 
@@ -221,7 +222,7 @@ static void add_moved(struct tw_str *out, const struct tw_changes *changes,
 {
 	add_name(out, changes, c);
 	tw_str_add_cstr(out, apart_of(c) > 0 ? " (+" : " (-");
-	tw_add_ms(out, apart_of(c));
+	add_ms(out, apart_of(c));
 	tw_str_add_char(out, ')');
 }
 
@@ -240,7 +241,7 @@ static void say_shift(const struct tw_changes *changes, struct tw_answer *answer
 			tw_str_add_cstr(out, ", ");
 		else
 			tw_str_add_cstr(out = next_line(answer), "Of it go ");
-		tw_add_ms(out, apart_of(part));
+		add_ms(out, apart_of(part));
 		tw_str_addf(out, " %s to %s", apart_of(part) < 0 ? "less" : "more", whole[i].label);
 	}
 	if (out)
@@ -272,10 +273,10 @@ static void say_cause(const struct tw_changes *changes, const struct tw_change *
 		return;
 	out = next_line(answer);
 	tw_str_addf(out, "Most of that is %s (%c", label, sign < 0 ? '-' : '+');
-	tw_add_ms(out, size);
+	add_ms(out, size);
 	tw_str_add_cstr(out, " of ");
 	tw_str_add_char(out, sign < 0 ? '-' : '+');
-	tw_add_ms(out, apart_of(total));
+	add_ms(out, apart_of(total));
 	tw_str_add_char(out, ')');
 	item = most_moved(&changes->all[TW_OPERATION], sign);
 	if (item) {
@@ -349,7 +350,7 @@ static void say_one_sided(const struct tw_changes *changes, const char *const la
 		if (!counts[side])
 			continue;
 		tw_str_addf(out, "%zu of %s (", counts[side], labels[side]);
-		tw_add_ms(out, ns[side]);
+		add_ms(out, ns[side]);
 		tw_str_add_cstr(out, side && counts[0] ? "), " : ")");
 	}
 	tw_str_add_char(out, '.');
@@ -400,13 +401,13 @@ static void say_best(const struct tw_changes *changes, const char *const labels[
 	out = next_line(answer);
 	tw_str_addf(out, "Best configuration of %s: %s (", labels[0],
 		    config_of(changes->samples, a, 0));
-	tw_add_ms(out, items[a].ns[0]);
+	add_ms(out, items[a].ns[0]);
 	tw_str_addf(out, "), of %s: %s (", labels[1], config_of(changes->samples, b, 1));
-	tw_add_ms(out, items[b].ns[1]);
+	add_ms(out, items[b].ns[1]);
 	apart = (1 - items[b].ns[1] / items[a].ns[0]) * 100;
 	if (fabs(apart) >= TW_SAME_BELOW_PERCENT) {
 		tw_str_add_cstr(out, "; ");
-		tw_add_percent(out, apart);
+		add_percent(out, apart);
 		tw_str_addf(out, " %s than the best of %s", apart > 0 ? "less" : "more", labels[0]);
 	}
 	tw_str_add_cstr(out, ").");
@@ -465,15 +466,15 @@ static void fail_row(struct gate *g, const struct tw_change *c, const char *what
 		tw_str_addf(&line, " in %s", g->changes->samples->configs[c->config].name);
 	tw_str_add_cstr(&line, " is ");
 	if (c->ns[0] > 0) {
-		tw_add_percent(&line, tw_change_faster(c));
+		add_percent(&line, tw_change_faster(c));
 		tw_str_add_char(&line, ' ');
 	}
 	tw_str_add_cstr(&line, "slower: ");
-	tw_add_ms(&line, c->ns[1]);
+	add_ms(&line, c->ns[1]);
 	tw_str_add_cstr(&line, " instead of ");
-	tw_add_ms(&line, c->ns[0]);
+	add_ms(&line, c->ns[0]);
 	tw_str_add_cstr(&line, "; ");
-	tw_change_why(g->changes, c, &line);
+	tw_change_why(c, &line);
 	g->tell(g->context, line.failed ? what : line.ptr);
 	g->count++;
 	tw_str_release(&line);

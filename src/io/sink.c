@@ -2,6 +2,7 @@
 #include "io/sink.h"
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/str.h"
 #include "io/temporary.h"
 
 #include <errno.h>
@@ -436,6 +437,22 @@ void tw_sink_abort(struct tw_sink *sink)
 	if (sink->noted && !sink->in_place)
 		unlink(sink->temporary);
 	free_sink(sink);
+}
+
+int tw_sink_write_text(const char *path, const struct tw_str *text,
+		       const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	struct tw_sink *sink;
+	int status;
+
+	if (text->failed)
+		return trawl_error_set(err, TRAWL_ENOMEM, "cannot write '%s': out of memory", path);
+	status = tw_sink_open(&sink, path, allocator, err);
+	if (status)
+		return status;
+	if (text->len)
+		tw_sink_write(sink, text->ptr, text->len);
+	return tw_sink_commit(sink, err);
 }
 
 void tw_sink_unlink_open(void)

@@ -12,8 +12,6 @@ enum { COMPUTING, EXPOSED_COMM, EXPOSED_COPY, BUSY, IDLE, TOTAL, COMM, COPY };
 
 /* A difference below this share of the total time is not worth a word. */
 #define WORTH_TELLING 0.01
-/* From the median absolute deviation to the standard deviation of a normal distribution. */
-#define MAD_TO_SIGMA 1.4826
 
 /* ---- one configuration */
 
@@ -27,7 +25,7 @@ static double spread_of(double *values, double *room, size_t count)
 		return NAN;
 	for (i = 0; i < count; i++)
 		room[i] = fabs(values[i] - median);
-	return MAD_TO_SIGMA * tw_real_stats_of(room, count).median;
+	return TW_SPREAD_PER_10000 / 10000.0 * tw_real_stats_of(room, count).median;
 }
 
 static int64_t steps_of(const struct tw_job *job)
@@ -237,11 +235,7 @@ struct trawl_table *tw_configurations_table(const struct tw_configuration *list,
 	for (i = 0; table && i < count; i++)
 		add_row(table, &list[in_place(list, count, i)], &list[in_place(list, count, 0)],
 			step);
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
+	return tw_table_finished(table);
 }
 
 /* ---- the answer */

@@ -116,20 +116,14 @@ int tw_run_record(struct tw_runs *runs, const struct tw_run_point *point, enum t
 		  time_t start, struct trawl_error *err)
 {
 	const char *path = path_in(runs, point, "run_status.json");
-	struct tw_sink *sink;
 	struct tw_str text;
 	int result;
 
 	tw_str_init(&text, runs->allocator);
-	if (!path || !write_record(&text, runs, point, status, start)) {
+	if (!path || !write_record(&text, runs, point, status, start))
 		result = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	} else {
-		result = tw_sink_open(&sink, path, runs->allocator, err);
-		if (!result) {
-			tw_sink_write(sink, text.ptr, text.len);
-			result = tw_sink_commit(sink, err);
-		}
-	}
+	else
+		result = tw_sink_write_text(path, &text, runs->allocator, err);
 	tw_str_release(&text);
 	return result;
 }

@@ -1,6 +1,7 @@
 #include "sweep/sweep.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "ranks/rank_list.h"
 #include "sweep/runs.h"
 
@@ -196,7 +197,7 @@ static const char *keep(struct finding *f, const char *text)
  */
 static int likeness(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = tw_file_name(path);
 
 	if (!strncmp(name, "customer_trace", strlen("customer_trace")))
 		return 4;
