@@ -40,9 +40,14 @@ void cli_aggregate_report(struct cli_aggregate *a, const struct tw_sweep_point *
 {
 	const struct tw_csv *sheet;
 	struct trawl_error err;
+	bool damaged;
 
-	if (tw_book_sheet(book, "gpu_timeline", &sheet, &err))
+	if (tw_book_sheet(book, "gpu_timeline", &sheet, &err) ||
+	    tw_book_is_damaged(book, &damaged, &err))
 		unreadable(a, &err);
+	else if (damaged)
+		left_out(a, tw_book_name(book),
+			 "parts of its trace are lost: its times are too short for the means");
 	else if (!sheet)
 		left_out(a, tw_book_name(book), "no sheet 'gpu_timeline'");
 	else if (tw_timelines_add(a->timelines, point->threads, point->channels, rank, sheet, &err))

@@ -179,6 +179,17 @@ static int sheet_of_table(struct cli_sweep_steps *steps, const struct trawl_tabl
 									   CLI_DONE;
 }
 
+/* A report that was opened last: of what was lost nothing is in its rows. */
+static void tell_damage(struct cli_sweep_steps *steps, const char *path)
+{
+	struct tw_book *book = steps->books[steps->book_count - 1];
+	struct trawl_error err;
+	bool damaged;
+
+	if (tw_book_is_damaged(book, &damaged, &err) || damaged)
+		tell(steps, "%s: parts of its trace are lost; calls in them do not count", path);
+}
+
 /*
  * The sheet GEMM of a rank and that of its instances: of its trace, else of its report, where the
  * second may not be there; NULL: it has none.
@@ -209,6 +220,8 @@ static int find_gemm(struct cli_sweep_steps *steps, const struct tw_sweep_point 
 		return CLI_DONE;
 	}
 	status = open_sheet(steps, rank->report, "GEMM", sheet);
+	if (status == CLI_DONE)
+		tell_damage(steps, rank->report);
 	if (status == CLI_DONE && *sheet)
 		status = open_sheet(steps, rank->report, "gemm_instances", instances);
 	/* Operations need not be there; what every report has must. */

@@ -211,3 +211,21 @@ bool tw_runs_is_done(struct tw_runs *runs, const struct tw_run_point *point)
 	tw_str_release(&text);
 	return done;
 }
+
+const char *tw_run_status_in(const char *directory, struct tw_arena *arena)
+{
+	const struct tw_json_value *record = NULL;
+	struct tw_str path, text;
+	const char *status = NULL;
+
+	tw_str_init(&path, arena->allocator);
+	tw_str_init(&text, arena->allocator);
+	tw_str_addf(&path, "%s/run_status.json", directory);
+	if (!path.failed && is_there(path.ptr) && !tw_file_read(path.ptr, MOST_BYTES, &text, NULL))
+		record = tw_json_parse(arena, text.len ? text.ptr : "", text.len, path.ptr, NULL);
+	if (record)
+		status = tw_json_text(tw_json_get(record, "status"));
+	tw_str_release(&text);
+	tw_str_release(&path);
+	return status;
+}
