@@ -14,5 +14,6 @@ int tw_file_read(const char *path, size_t limit, struct tw_str *text,
 
 /* A path without the directories in front. */
 const char *tw_file_name(const char *path);
+bool tw_file_is_directory(const char *path);
 
 #endif

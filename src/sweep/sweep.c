@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define ANALYSIS "tracelens_analysis"
 #define INDIVIDUAL "individual_reports"
@@ -78,13 +77,6 @@ static int64_t number_between(const char *name, const char *front, const char *b
 	if (rest)
 		*rest = name + len + digits;
 	return number;
-}
-
-static bool is_directory(const char *path)
-{
-	struct stat info;
-
-	return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
 bool tw_sweep_is_wanted(const int64_t *list, size_t count, int64_t number)
@@ -245,7 +237,7 @@ static void find_traces(struct finding *f, struct tw_sweep_point *point, const c
 
 	tw_str_init(&path, f->sweep->allocator);
 	tw_str_addf(&path, "%s/torch_profiler", directory);
-	f->in_profiler = !path.failed && is_directory(path.ptr);
+	f->in_profiler = !path.failed && tw_file_is_directory(path.ptr);
 	if (!path.failed && !f->in_profiler) {
 		path.len = strlen(directory);
 		path.ptr[path.len] = 0;
@@ -274,7 +266,7 @@ static void found_run(struct finding *f, const char *path, const char *name)
 	int64_t channels = number_between(name, "nccl_", "channels", NULL);
 	struct tw_sweep_point *point;
 
-	if (channels < 0 || !is_directory(path) ||
+	if (channels < 0 || !tw_file_is_directory(path) ||
 	    !tw_sweep_is_wanted(f->filter->channels, f->filter->channel_count, channels))
 		return;
 	point = point_of(f, f->threads, channels);
@@ -296,9 +288,9 @@ static void found_run(struct finding *f, const char *path, const char *name)
 static bool is_report(const char *path, const char *ending)
 {
 	if (!strcmp(ending, ".xlsx"))
-		return !is_directory(path);
+		return !tw_file_is_directory(path);
 	return (!strcmp(ending, "_csvs") || !strcmp(ending, "_perf_report_csvs")) &&
-	       is_directory(path);
+	       tw_file_is_directory(path);
 }
 
 static bool is_workbook(const char *path)
@@ -376,7 +368,7 @@ static bool take_threads(struct finding *f, const char *path, const char *name)
 	const char *rest;
 
 	f->threads = number_between(name, "", NULL, &rest);
-	return f->threads >= 0 && !strcmp(rest, "thread") && is_directory(path) &&
+	return f->threads >= 0 && !strcmp(rest, "thread") && tw_file_is_directory(path) &&
 	       tw_sweep_is_wanted(f->filter->threads, f->filter->thread_count, f->threads);
 }
 
@@ -566,7 +558,7 @@ static int note_all(struct tw_sweep *sweep, const struct tw_sweep_filter *filter
 static void found_kind(struct finding *f, const char *path, const char *name)
 {
 	if (!strcmp(name, INDIVIDUAL) || !strcmp(name, COLLECTIVE))
-		f->sweep->only_reports = is_directory(path);
+		f->sweep->only_reports = tw_file_is_directory(path);
 }
 
 static void found_kind_of_threads(struct finding *f, const char *path, const char *name)

@@ -153,13 +153,6 @@ static int64_t number_of(const char *name)
 	return n && n <= MOST_DIGITS && !digits[n] ? strtoll(digits, NULL, 10) : -1;
 }
 
-static bool is_directory(const char *path)
-{
-	struct stat info;
-
-	return path && !stat(path, &info) && S_ISDIR(info.st_mode);
-}
-
 static int is_trial(const struct dirent *entry)
 {
 	return !strncmp(entry->d_name, PREFIX, strlen(PREFIX));
@@ -207,7 +200,7 @@ static int read_all(struct tw_trials *t, const char *directory, struct dirent **
 
 		if (!path)
 			status = no_memory(err);
-		else if (!is_directory(path))
+		else if (!tw_file_is_directory(path))
 			continue;
 		else if (number < 0)
 			status = leave_out(t, path, "no number behind trial_", err);
