@@ -257,18 +257,33 @@ static void add_trades(struct tw_str *out, const struct tw_configuration *list, 
 				   "communication or idle time worth telling.\n");
 }
 
+static void add_its_steps(struct tw_str *out, const struct tw_configuration *c)
+{
+	if (c->steps < 0)
+		tw_str_addf(out, "%s not told", c->name);
+	else
+		tw_str_addf(out, "%s %" PRId64, c->name, c->steps);
+}
+
+/* Configurations without GPU work are told elsewhere. */
 static void add_steps(struct tw_str *out, const struct tw_configuration *list, size_t count)
 {
+	const struct tw_configuration *first = NULL;
 	size_t i;
 
-	for (i = 1; i < count; i++)
-		if (list[i].steps != list[0].steps) {
-			tw_str_addf(out,
-				    "Their traces do not show the same number of steps (%s %" PRId64
-				    ", %s %" PRId64 "): total times compare badly.\n",
-				    list[0].name, list[0].steps, list[i].name, list[i].steps);
-			return;
-		}
+	for (i = 0; i < count; i++) {
+		if (!list[i].ranks)
+			continue;
+		first = first ? first : &list[i];
+		if (list[i].steps == first->steps)
+			continue;
+		tw_str_add_cstr(out, "Their traces do not show the same number of steps (");
+		add_its_steps(out, first);
+		tw_str_add_cstr(out, ", ");
+		add_its_steps(out, &list[i]);
+		tw_str_add_cstr(out, "): total times compare badly.\n");
+		return;
+	}
 }
 
 void tw_configurations_answer(const struct tw_configuration *list, size_t count, struct tw_str *out)
