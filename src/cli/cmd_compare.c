@@ -348,7 +348,7 @@ static int print_result(const struct compare_command *cmd)
 	size_t count = 0, i;
 
 	if (cmd->reporting.common.format != TW_FORMAT_TABLE) {
-		/* The first six are always there: readers by program find them by place too. */
+		/* The first seven are always there: readers by program find them by place too. */
 		for (i = 0; i < TW_COMPARE_TABLES; i++)
 			if (cmd->tables[i])
 				list[count++] = cmd->tables[i];
