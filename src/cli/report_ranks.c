@@ -211,7 +211,6 @@ static int print_result(const struct run *run, struct cli_ranks_report *report)
 {
 	enum tw_format format = run->r->common.format;
 	struct tw_str out, view;
-	int status;
 
 	tw_str_init(&out, trawl_allocator_default());
 	tw_str_init(&view, trawl_allocator_default());
@@ -222,12 +221,8 @@ static int print_result(const struct run *run, struct cli_ranks_report *report)
 	else
 		print_tables(report, format, &out);
 	out.failed |= view.failed;
-	if (out.failed)
-		cli_message("out of memory");
-	status = out.failed ? CLI_FAILED : cli_print(out.ptr ? out.ptr : "", out.len);
 	tw_str_release(&view);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 static int write_and_print(struct run *run)
