@@ -37,11 +37,13 @@ static const char *const shown_columns[] = {
 	"Collective name",
 	"dtype",
 	"In msg nelems",
+	"rank",
 	"verdict",
 	"baseline ms",
 	"test ms",
 	"difference ms",
 	"faster (%)",
+	"others difference ms",
 	"of total (%)",
 	"noise ms",
 	"why",
@@ -117,12 +119,30 @@ static const struct {
 	{ TW_TIMELINE_CHANGES, "Timeline",
 	  "Computing, communication and copies that nothing hides and idle time make up the total. "
 	  "What is faster leaves more idle time in the same total: that is no loss." },
+	{ TW_RANK_CHANGES, "Computing by Rank",
+	  "One that computes far longer than before, where others do not, makes the others wait: "
+	  "their communication grows." },
 	{ TW_OPERATION_CHANGES, "Operations", NULL },
 	{ TW_KERNEL_CHANGES, "Kernels", NULL },
 	{ TW_COLLECTIVE_CHANGES, "Collectives", NULL },
 	{ TW_TIMELINE_BY_CONFIGURATION, "Timeline by Configuration", NULL },
 };
 #define ON_PAGE (sizeof(on_page) / sizeof(on_page[0]))
+
+/* Ranks are only shown where one stands out. */
+static bool is_shown(enum tw_compare_table which, const struct trawl_table *table)
+{
+	size_t verdict, row;
+
+	if (!table || !trawl_table_rows(table) ||
+	    (which == TW_CONFIGURATION_CHANGES && trawl_table_rows(table) < 2))
+		return false;
+	verdict = tw_table_column(table, "verdict");
+	for (row = 0; which == TW_RANK_CHANGES && row < trawl_table_rows(table); row++)
+		if (strcmp(trawl_table_cell(table, row, verdict).text, tw_verdict_names[TW_SAME]))
+			return true;
+	return which != TW_RANK_CHANGES;
+}
 
 /* The narrowed ones are the caller's to free; *count of tables. */
 static int list_tables(const struct page *p, struct tw_page_table *list, size_t *count,
@@ -135,8 +155,7 @@ static int list_tables(const struct page *p, struct tw_page_table *list, size_t 
 		const struct trawl_table *table = p->tables[on_page[i].table];
 		size_t verdict;
 
-		if (!table || !trawl_table_rows(table) ||
-		    (on_page[i].table == TW_CONFIGURATION_CHANGES && trawl_table_rows(table) < 2))
+		if (!is_shown(on_page[i].table, table))
 			continue;
 		narrow[i] = narrowed(table);
 		if (!narrow[i])

@@ -517,6 +517,8 @@ int tw_changes_make(struct tw_changes *changes, const struct tw_samples *samples
 	w.has = tw_alloc_array(a, configs, sizeof(*w.has));
 	if (w.values[0] && w.values[1] && w.totals2 && w.has)
 		status = make(&w);
+	if (!status)
+		status = tw_rank_changes_make(&changes->ranks, samples);
 	tw_free(a, w.values[0], room * sizeof(**w.values));
 	tw_free(a, w.values[1], room * sizeof(**w.values));
 	tw_free(a, w.totals2, configs * sizeof(*w.totals2));
@@ -536,6 +538,7 @@ void tw_changes_release(struct tw_changes *changes)
 		tw_free(changes->samples->allocator, changes->each[i].items,
 			changes->each[i].capacity * sizeof(struct tw_change));
 	}
+	tw_rank_changes_release(&changes->ranks, changes->samples);
 	tw_free(changes->samples->allocator, changes->totals.items,
 		changes->totals.capacity * sizeof(struct tw_change));
 	*changes = (struct tw_changes){ 0 };

@@ -5,6 +5,7 @@
 #ifndef TW_COMPARE_CHANGES_H
 #define TW_COMPARE_CHANGES_H
 
+#include "compare/rank_changes.h"
 #include "compare/samples.h"
 #include "compare/verdict.h"
 
@@ -52,6 +53,7 @@ struct tw_changes {
 	size_t common;	    /* configurations of both sides */
 	double total_ns[2]; /* mean over these of the medians of total_time; NaN: not known */
 	size_t best[2];	    /* index of `totals` with the least total time, SIZE_MAX: not known */
+	struct tw_rank_changes ranks;
 };
 
 /* Of finished samples, which it needs from then on.  TRAWL_ENOMEM; _release is due either way. */

@@ -155,6 +155,34 @@ static const struct trawl_column configurations[] = {
 };
 
 enum {
+	RANK_CONFIG,
+	RANK,
+	RANK_BASELINE,
+	RANK_TEST,
+	RANK_DIFFERENCE,
+	RANK_FASTER,
+	RANK_OTHERS,
+	RANK_VERDICT,
+	RANK_WHY,
+};
+
+static const struct trawl_column ranks[] = {
+	[RANK_CONFIG] = CONFIGURATION,
+	[RANK] = COUNT("rank", 6, "rank that both sides have"),
+	[RANK_BASELINE] = TIME("baseline ms", "computation_time of the rank"),
+	[RANK_TEST] = TIME("test ms", "the same of the test"),
+	[RANK_DIFFERENCE] = TIME("difference ms", "test - baseline: below 0 is less time"),
+	[RANK_FASTER] = { "faster (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
+			  "(baseline - test) / baseline: above 0 the test is faster" },
+	[RANK_OTHERS] =
+		TIME("others difference ms", "median of test - baseline of the other ranks"),
+	[RANK_VERDICT] = TEXT("verdict", 8,
+			      "worse, better: it computes far longer, far less against the "
+			      "others; same: it does not stand out"),
+	[RANK_WHY] = TEXT("why", 40, "why that is the verdict"),
+};
+
+enum {
 	SIDE,
 	LABEL,
 	WHAT,
@@ -207,6 +235,8 @@ const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 				       "time of collectives by name, type and size, largest "
 				       "difference first",
 				       collectives),
+	[TW_RANK_CHANGES] = SPEC(
+		"rank_changes", "computing of each rank of both sides, and which stand out", ranks),
 	[TW_TIMELINE_BY_CONFIGURATION] = SPEC("timeline_by_configuration",
 					      "the timeline in each configuration of both sides",
 					      timeline_each),
@@ -417,6 +447,47 @@ static struct trawl_table *of_sides(const struct tw_changes *changes,
 	return table;
 }
 
+static void why_of_rank(const struct tw_rank_change *c, struct tw_str *out)
+{
+	if (!c->more && !c->less) {
+		tw_str_add_cstr(out, "it does not stand out");
+		return;
+	}
+	tw_add_ms(out, c->apart_ns);
+	tw_str_addf(out, " %s than if it had changed as the others did", c->more ? "more" : "less");
+}
+
+static struct trawl_table *of_ranks(const struct tw_changes *changes, struct tw_str *text)
+{
+	const struct tw_samples *samples = changes->samples;
+	struct trawl_table *table =
+		tw_table_new(&tw_compare_specs[TW_RANK_CHANGES], samples->allocator);
+	size_t i;
+
+	for (i = 0; table && i < changes->ranks.count; i++) {
+		const struct tw_rank_change *c = &changes->ranks.items[i];
+		size_t row = tw_table_add_row(table);
+
+		set_config(table, row, RANK_CONFIG, samples->configs[c->config].name);
+		tw_table_set_integer(table, row, RANK, c->rank);
+		set_ms(table, row, RANK_BASELINE, (double)c->ns[0]);
+		set_ms(table, row, RANK_TEST, (double)c->ns[1]);
+		set_ms(table, row, RANK_DIFFERENCE, (double)(c->ns[1] - c->ns[0]));
+		tw_table_set_real(table, row, RANK_FASTER,
+				  c->ns[0] ?
+					  (double)(c->ns[0] - c->ns[1]) / (double)c->ns[0] * 100 :
+					  (double)NAN);
+		set_ms(table, row, RANK_OTHERS, c->others_ns);
+		tw_table_set_str(table, row, RANK_VERDICT,
+				 tw_verdict_names[c->more ? TW_WORSE :
+						  c->less ? TW_BETTER :
+							    TW_SAME]);
+		why_of_rank(c, text);
+		set_text_of(table, row, RANK_WHY, text);
+	}
+	return table;
+}
+
 /* Tables of items, and where their rows are. */
 struct listed {
 	enum tw_compare_table all, each;
@@ -473,8 +544,9 @@ int tw_compare_tables(const struct tw_changes *changes, const struct tw_compared
 	tw_str_init(&text, changes->samples->allocator);
 	tables[TW_COMPARISON_SUMMARY] = of_sides(changes, sides, &text);
 	tables[TW_CONFIGURATION_CHANGES] = of_configurations(changes, &text);
+	tables[TW_RANK_CHANGES] = of_ranks(changes, &text);
 	whole = make_lists(changes, tables, &text) && tables[TW_COMPARISON_SUMMARY] &&
-		tables[TW_CONFIGURATION_CHANGES] && !text.failed;
+		tables[TW_CONFIGURATION_CHANGES] && tables[TW_RANK_CHANGES] && !text.failed;
 	tw_str_release(&text);
 	for (i = 0; i < TW_COMPARE_TABLES && whole; i++)
 		if (tables[i] && tw_table_finish(tables[i], NULL))

@@ -21,6 +21,7 @@ enum tw_compare_table {
 	TW_OPERATION_CHANGES,
 	TW_KERNEL_CHANGES,
 	TW_COLLECTIVE_CHANGES,
+	TW_RANK_CHANGES,
 	/* These for several configurations, row by row. */
 	TW_TIMELINE_BY_CONFIGURATION,
 	TW_OPERATIONS_BY_CONFIGURATION,

@@ -1,6 +1,9 @@
 #include "compare/words.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Rows named in a sentence. */
@@ -226,6 +229,120 @@ static void add_moved(struct tw_str *out, const struct tw_changes *changes,
 	tw_str_add_char(out, ')');
 }
 
+/* ---- ranks that others wait for */
+
+static int compare_apart(const void *a, const void *b)
+{
+	const struct tw_rank_change *x = *(const struct tw_rank_change *const *)a;
+	const struct tw_rank_change *y = *(const struct tw_rank_change *const *)b;
+
+	if (fabs(x->apart_ns) > fabs(y->apart_ns) || fabs(x->apart_ns) < fabs(y->apart_ns))
+		return fabs(x->apart_ns) > fabs(y->apart_ns) ? -1 : 1;
+	return x->config != y->config ? (x->config < y->config ? -1 : 1) :
+	       x->rank != y->rank     ? (x->rank < y->rank ? -1 : 1) :
+					0;
+}
+
+static void add_rank(struct tw_str *out, const struct tw_rank_change *c, bool first)
+{
+	double longer = (c->ratio - 1) * 100;
+
+	tw_str_addf(out, "%s %lld computes ", first ? "ank" : ", rank", (long long)c->rank);
+	if (fabs(longer) < TW_SAME_BELOW_PERCENT) {
+		tw_str_add_cstr(out, "as long as before");
+	} else {
+		tw_add_percent(out, longer);
+		tw_str_add_cstr(out, longer > 0 ? " longer" : " less");
+	}
+	tw_str_add_cstr(out, " (");
+	tw_add_ms(out, (double)c->ns[0]);
+	tw_str_add_cstr(out, " -> ");
+	tw_add_ms(out, (double)c->ns[1]);
+	tw_str_add_char(out, ')');
+}
+
+/* Whether the time in which communication is not hidden is that of waiting for a rank. */
+static void add_waiting(struct tw_str *out, const struct tw_changes *changes,
+			const struct tw_rank_change *c)
+{
+	const struct tw_change_list *list = changes->common > 1 ? &changes->each[TW_TIMELINE_PART] :
+								  &changes->all[TW_TIMELINE_PART];
+	double apart = 0;
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if ((changes->common < 2 || list->items[i].config == c->config) &&
+		    !strcmp(name_of(changes, &list->items[i]), "exposed_comm_time"))
+			apart = list->items[i].ns[1] - list->items[i].ns[0];
+	if (!(apart * c->apart_ns > 0))
+		return;
+	tw_str_addf(out, ": they wait %s for it", c->more ? "longer" : "less long");
+	if (fabs(c->apart_ns) * 2 < fabs(apart))
+		return;
+	tw_str_addf(out, ", and most of the %s exposed communication (%c",
+		    c->more ? "longer" : "shorter", apart > 0 ? '+' : '-');
+	tw_add_ms(out, apart);
+	tw_str_add_cstr(out, ") is that waiting");
+}
+
+/* Of the configuration where one stands out most. */
+static void add_odd_ranks(struct tw_str *out, const struct tw_changes *changes,
+			  const struct tw_rank_change *const *odd, size_t count)
+{
+	const struct tw_rank_change *first = odd[0];
+	size_t named = 0, here = 0, i;
+
+	if (changes->common > 1)
+		tw_str_addf(out, "In %s r", changes->samples->configs[first->config].name);
+	else
+		tw_str_add_char(out, 'R');
+	for (i = 0; i < count; i++) {
+		if (odd[i]->config != first->config)
+			continue;
+		if (named < MOST_NAMED) {
+			add_rank(out, odd[i], !named);
+			named++;
+		}
+		here++;
+	}
+	if (here > named)
+		tw_str_addf(out, " and %zu more", here - named);
+	if (fabs(first->others_ns) * 100 < (double)first->ns[0] * TW_SAME_BELOW_PERCENT) {
+		tw_str_add_cstr(out, ", the others as long as before");
+	} else {
+		tw_str_addf(out, ", the others %c", first->others_ns > 0 ? '+' : '-');
+		tw_add_ms(out, first->others_ns);
+		tw_str_add_cstr(out, " (median)");
+	}
+	add_waiting(out, changes, first);
+	tw_str_add_char(out, '.');
+	if (count > here)
+		tw_str_addf(out, " In other configurations %zu rank%s out too.", count - here,
+			    count - here == 1 ? " stands" : "s stand");
+}
+
+static void say_ranks(const struct tw_changes *changes, struct tw_answer *answer)
+{
+	const struct trawl_allocator *a = changes->samples->allocator;
+	const struct tw_rank_changes *ranks = &changes->ranks;
+	const struct tw_rank_change **odd;
+	size_t count = 0, i;
+
+	if (!ranks->odd)
+		return;
+	odd = tw_alloc_array(a, ranks->odd, sizeof(*odd));
+	for (i = 0; odd && i < ranks->count; i++)
+		if (ranks->items[i].more || ranks->items[i].less)
+			odd[count++] = &ranks->items[i];
+	if (odd) {
+		qsort(odd, count, sizeof(*odd), compare_apart);
+		add_odd_ranks(next_line(answer), changes, odd, count);
+	} else {
+		next_line(answer)->failed = true;
+	}
+	tw_free(a, odd, ranks->odd * sizeof(*odd));
+}
+
 /* The same total, but spent on other things. */
 static void say_shift(const struct tw_changes *changes, struct tw_answer *answer)
 {
@@ -424,6 +541,7 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 		tw_str_init(&answer->lines[i], changes->samples->allocator);
 	if (total) {
 		say_total(changes, total, labels, answer);
+		say_ranks(changes, answer);
 		say_cause(changes, total, answer);
 	} else {
 		tw_str_addf(next_line(answer),

@@ -4,7 +4,7 @@
 
 #include "compare/tables.h"
 
-#define TW_ANSWER_LINES 8
+#define TW_ANSWER_LINES 10
 
 struct tw_answer {
 	struct tw_str lines[TW_ANSWER_LINES]; /* sentences */
@@ -12,8 +12,8 @@ struct tw_answer {
 };
 
 /*
- * Which side is faster by how much, what made it so, what got worse, whether the work is the same,
- * the best configuration of each.  _release is due; a line that failed is out of memory.
+ * Which side is faster by how much, which rank the others wait for, what made it so, what got worse,
+ * whether the work is the same, the best configuration of each.  _release is due; a line that failed is out of memory.
  */
 void tw_compare_answer(const struct tw_changes *changes, const char *const labels[2],
 		       struct tw_answer *answer);

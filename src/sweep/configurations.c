@@ -257,6 +257,35 @@ static size_t all_ranks(const struct tw_configuration *c)
 	return c->ranks == c->damaged ? c->ranks : c->ranks + c->damaged;
 }
 
+static void add_its_steps(struct tw_str *out, const struct tw_configuration *c)
+{
+	if (c->steps < 0)
+		tw_str_addf(out, "%s not told", c->name);
+	else
+		tw_str_addf(out, "%s %" PRId64, c->name, c->steps);
+}
+
+/* Where the steps of some are not told, or differ between ranks, times are compared as they are. */
+static void add_steps(struct tw_str *out, const struct tw_configuration *list, size_t count)
+{
+	const struct tw_configuration *first = NULL;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!list[i].ranks)
+			continue;
+		first = first ? first : &list[i];
+		if (list[i].steps == first->steps)
+			continue;
+		tw_str_add_cstr(out, "The traces do not show the same number of steps (");
+		add_its_steps(out, first);
+		tw_str_add_cstr(out, ", ");
+		add_its_steps(out, &list[i]);
+		tw_str_add_cstr(out, "): times compare badly.\n");
+		return;
+	}
+}
+
 /* What keeps the answer from being the whole one. */
 static void add_caveats(struct tw_str *out, const struct tw_configuration *list, size_t count)
 {
@@ -286,6 +315,8 @@ static void add_caveats(struct tw_str *out, const struct tw_configuration *list,
 	if (by_step(list, count))
 		tw_str_add_cstr(out, "The traces do not show the same number of steps: what is "
 				     "compared is the time of a step.\n");
+	else
+		add_steps(out, list, count);
 }
 
 /* Shares are told to a tenth of a per cent. */

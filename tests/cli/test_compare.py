@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from support import (SANITIZED, Case, document, kernel, launch, op, trawl)
 
 SHEETS = ("comparison_summary", "configuration_changes", "timeline_changes", "operation_changes",
-          "kernel_changes", "collective_changes")
+          "kernel_changes", "collective_changes", "rank_changes")
 
 
 def trace(mm, comm=50, rank=0, extra=(), steps=1, world=2):
@@ -153,6 +153,38 @@ class Verdicts(Compare):
                          {"old": "gone", "new": "new", "k": "same"})
         self.assertIsNone(self.by(t["kernel_changes"], "new", "Kernel name")["baseline ms"])
         self.assertIn("Kernels of one side alone", self.compare(first, second).out)
+
+    def waiting(self, name, times):
+        """A job whose ranks end their collective together: others wait for the longest."""
+        for rank, mm in enumerate(times):
+            path = self.tmp / name / f"rank{rank}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(trace(mm, comm=max(times) + 50 - mm, rank=rank, world=len(times)))
+        return self.tmp / name
+
+    def test_the_rank_that_others_wait_for(self):
+        a, b = self.waiting("a", [100] * 5), self.waiting("b", [100, 100, 160, 100, 100])
+        text = " ".join(self.compare(a, b).out.split())
+        self.assertIn("Rank 2 computes 60.0 % longer (0.1000 ms -> 0.1600 ms), the others as long "
+                      "as before: they wait longer for it, and most of the longer exposed "
+                      "communication (+0.0600 ms) is that waiting.", text)
+        page = self.page.read_text()
+        self.assertIn("Rank 2 computes 60.0 % longer", page)
+        self.assertIn("Computing by Rank", page)
+        rows = self.tables(a, b)["rank_changes"]
+        self.assertEqual([(r["rank"], r["baseline ms"], r["test ms"], r["others difference ms"],
+                           r["verdict"]) for r in rows],
+                         [(i, 0.1, 0.16 if i == 2 else 0.1, 0, "worse" if i == 2 else "same")
+                          for i in range(5)])
+        # The other way round nobody waits any more.
+        text = " ".join(self.compare(b, a).out.split())
+        self.assertIn("Rank 2 computes 37.5 % less (0.1600 ms -> 0.1000 ms), the others as long "
+                      "as before: they wait less long for it", text)
+        self.assertEqual(self.tables(b, a)["rank_changes"][2]["verdict"], "better")
+        # All of them longer: no one stands out.
+        c = self.waiting("c", [160] * 5)
+        self.assertNotIn("Rank", self.compare(a, c).out)
+        self.assertNotIn("Computing by Rank", self.page.read_text())
 
     def test_more_idle_time_in_the_same_total_is_no_loss(self):
         first = self.write(document([kernel("k", 0, 90), kernel("end", 95, 5)]), "a.json")
@@ -315,11 +347,14 @@ class Sides(Compare):
                           (a, a, "--fail-on", "1e3"), (a, a, "--fail-on", "."),
                           (a, a, "--fail-on", "5%%"), (a, a, "--sheets", "gpu_timeline"),
                           (a, a, "--xlsx", "w.xlsx", "--sheets", "gpu"),
+                          (a, a, "-o", "both", "--xlsx", "both"),
+                          (a, a, "--xlsx", "sweep_comparison_report.html"),
                           (a, a, "--threads", "x"), (a, a, "--step", "1", "--range", "x")):
             result = trawl("compare", *arguments, cwd=self.tmp)
             self.assertExit(result, 2)
             self.assertEqual(len(result.err.splitlines()), 1, str(result))
-        self.assertFalse((self.tmp / "sweep_comparison_report.html").exists())
+        for name in ("sweep_comparison_report.html", "both"):
+            self.assertFalse((self.tmp / name).exists())
 
     def test_a_part_of_the_traces(self):
         first, second = (self.write(document(

@@ -80,6 +80,30 @@ class Sweep(Case):
         result = self.run_on("report", self.sweep())
         self.assertIn("Best: 512thread_56ch", result.out)
 
+    def test_steps_of_configurations_are_compared(self):
+        """Ranks of 256thread_56ch show one and two steps; 512thread_56ch was interrupted."""
+        place = self.sweep(points=[(256, 28), (256, 56), (512, 28)])
+        (place / "512thread/nccl_56channels").mkdir()
+
+        def add_steps(threads, channels, rank, steps):
+            trace = place / f"{threads}thread/nccl_{channels}channels/torch_profiler" \
+                / f"rank{rank}/trace_step9.json"
+            data = json.loads(trace.read_text())
+            data["traceEvents"] += [
+                {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1,
+                 "tid": 1, "ts": 1000 + 200 * step, "dur": 200} for step in range(steps)]
+            trace.write_text(json.dumps(data))
+
+        for threads, channels in ((256, 28), (256, 56), (512, 28)):
+            for rank in range(2):
+                add_steps(threads, channels, rank, 1)
+        same = self.run_on("report", place, "-o", self.tmp / "same", codes=(3,))
+        self.assertNotIn("number of steps", same.out)
+        add_steps(256, 56, 1, 2)
+        unlike = self.run_on("report", place, "-o", self.tmp / "unlike", codes=(3,))
+        self.assertIn("the same number of steps (256thread_28ch 1, 256thread_56ch not told)",
+                      " ".join(unlike.out.split()))
+
     def test_second_run_gives_the_same(self):
         place, out = self.sweep(), self.tmp / "out"
         self.run_on("report", place, "-o", out)

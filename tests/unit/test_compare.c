@@ -323,6 +323,105 @@ static void collectives_by_call(void **state)
 	release(&s, &c);
 }
 
+/* ---- ranks that stand out */
+
+static void add_computing(struct tw_samples *s, unsigned side, int64_t threads, const int64_t *ns,
+			  size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		add(s, side, threads, (int64_t)i, TW_TIMELINE_PART, "computation_time", ns[i]);
+}
+
+/*
+ * Ratios 1.01, 1, 0.99, 1.02, 1.3: the middle 1.01, away from it 0, 0.01, 0.02, 0.01, 0.29, of which
+ * 0.01 is the middle: five spreads are 0.07413.
+ */
+static void one_rank_that_computes_longer(void **state)
+{
+	const int64_t first[] = { 1000, 1000, 1000, 1000, 1000 };
+	const int64_t second[] = { 1010, 1000, 990, 1020, 1300 };
+	const struct tw_rank_change *r;
+	struct tw_samples s;
+	struct tw_changes c;
+	size_t i;
+
+	init(&s);
+	add_computing(&s, 0, -1, first, 5);
+	add_computing(&s, 1, -1, second, 5);
+	changes_of(&s, &c);
+	assert_int_equal(c.ranks.count, 5);
+	assert_int_equal(c.ranks.odd, 1);
+	r = c.ranks.items;
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(r[i].rank, i);
+		assert_int_equal(r[i].more, i == 4);
+		assert_false(r[i].less);
+	}
+	assert_true(fabs(r[4].apart_ns - 290) < 1e-9);
+	/* Of 10, 0, -10, 20 the middle; of 0, -10, 20, 300 that for rank 0. */
+	assert_true(fabs(r[4].others_ns - 5) < 1e-9);
+	assert_true(fabs(r[0].others_ns - 10) < 1e-9);
+	release(&s, &c);
+}
+
+/* All a tenth longer, one of them three times as large: nothing is odd.  Then one that is not. */
+static void ranks_of_a_pipeline(void **state)
+{
+	const int64_t first[] = { 1000, 3000, 1000, 1000 }, second[] = { 1100, 3300, 1100, 1100 };
+	const int64_t third[] = { 1100, 3300, 1100, 1000 };
+	struct tw_samples s;
+	struct tw_changes c;
+
+	init(&s);
+	add_computing(&s, 0, -1, first, 4);
+	add_computing(&s, 1, -1, second, 4);
+	changes_of(&s, &c);
+	assert_int_equal(c.ranks.odd, 0);
+	release(&s, &c);
+	init(&s);
+	add_computing(&s, 0, -1, first, 4);
+	add_computing(&s, 1, -1, third, 4);
+	changes_of(&s, &c);
+	assert_int_equal(c.ranks.odd, 1);
+	assert_true(c.ranks.items[3].less);
+	assert_true(fabs(c.ranks.items[3].apart_ns + 100) < 1e-9);
+	release(&s, &c);
+}
+
+/* Of two ranks neither is the odd one; 5 % is the edge, and so is 1 % of the total. */
+static void what_is_not_odd(void **state)
+{
+	const int64_t first[] = { 1000, 1000, 1000 };
+	static const struct {
+		int64_t last, total;
+		size_t ranks, odd;
+	} cases[] = {
+		{ 2000, 2000, 2, 0 }, { 1050, 2000, 3, 0 }, { 1051, 2000, 3, 1 },
+		{ 1060, 6001, 3, 0 }, { 1060, 6000, 3, 1 },
+	};
+	struct tw_samples s;
+	struct tw_changes c;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int64_t second[] = { 1000, 1000, 1000 };
+
+		second[cases[i].ranks - 1] = cases[i].last;
+		init(&s);
+		add_computing(&s, 0, 256, first, cases[i].ranks);
+		add_computing(&s, 1, 256, second, cases[i].ranks);
+		for (k = 0; k < cases[i].ranks; k++) {
+			add_total(&s, 0, 256, (int64_t)k, cases[i].total);
+			add_total(&s, 1, 256, (int64_t)k, cases[i].total);
+		}
+		changes_of(&s, &c);
+		assert_int_equal(c.ranks.odd, cases[i].odd);
+		release(&s, &c);
+	}
+}
+
 /* ---- sheets */
 
 static void cells_that_are_no_times_do_not_count(void **state)
@@ -520,6 +619,9 @@ static int whole_run(const struct trawl_allocator *a)
 		snprintf(name, sizeof(name), "k%d", (int)(i % 50));
 		add(&s, i & 1, -1, (int64_t)(i / 200), TW_KERNEL, name, (int64_t)(i * i));
 		add_total(&s, i & 1, -1, (int64_t)(i / 200), 1000);
+		/* The last of its ranks stands out. */
+		add(&s, i & 1, -1, (int64_t)(i / 2 % 4), TW_TIMELINE_PART, "computation_time",
+		    i % 8 == 7 ? 9 : 1);
 	}
 	if (!status)
 		status = tw_samples_finish(&s, &err);
@@ -579,6 +681,9 @@ int main(void)
 		cmocka_unit_test(lone_configurations_are_compared),
 		cmocka_unit_test(idle_time_follows_the_total),
 		cmocka_unit_test(collectives_by_call),
+		cmocka_unit_test(one_rank_that_computes_longer),
+		cmocka_unit_test(ranks_of_a_pipeline),
+		cmocka_unit_test(what_is_not_odd),
 		cmocka_unit_test(cells_that_are_no_times_do_not_count),
 		cmocka_unit_test(both_letters_for_micro_are_read),
 		cmocka_unit_test(the_gate_has_its_edges),
