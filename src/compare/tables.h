@@ -47,4 +47,7 @@ void tw_change_why(const struct tw_change *change, struct tw_str *out);
 void tw_change_name(const struct tw_changes *changes, const struct tw_change *change,
 		    struct tw_str *out);
 
+/* Nanoseconds as milliseconds, without their sign, with the digits that a person reads. */
+void tw_add_ms(struct tw_str *out, double ns);
+
 #endif

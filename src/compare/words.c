@@ -15,8 +15,7 @@
 
 /* ---- numbers and names */
 
-/* Nanoseconds as milliseconds, without their sign, with the digits that a person reads. */
-static void add_ms(struct tw_str *out, double ns)
+void tw_add_ms(struct tw_str *out, double ns)
 {
 	double ms = fabs(ns) / 1e6;
 	unsigned digits = ms >= 100 ? 1 : ms >= 1 ? 2 : ms >= 0.01 ? 4 : 6;
@@ -90,7 +89,7 @@ static void add_noise(struct tw_str *out, const struct tw_change *c)
 	} else {
 		tw_str_add_cstr(out, "far over the noise of the ranks (");
 	}
-	add_ms(out, c->noise_ns);
+	tw_add_ms(out, c->noise_ns);
 	tw_str_add_char(out, ')');
 }
 
@@ -110,7 +109,7 @@ void tw_change_why(const struct tw_change *c, struct tw_str *out)
 		break;
 	case TW_WHY_NOISE:
 		tw_str_add_cstr(out, "within the noise of the ranks (");
-		add_ms(out, c->noise_ns);
+		tw_add_ms(out, c->noise_ns);
 		tw_str_add_char(out, ')');
 		break;
 	case TW_WHY_SMALL:
@@ -176,9 +175,9 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 		tw_str_addf(out, " %s than %s: ",
 			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
 	}
-	add_ms(out, total->ns[1]);
+	tw_add_ms(out, total->ns[1]);
 	tw_str_add_cstr(out, total->judged.verdict == TW_SAME ? " and " : " instead of ");
-	add_ms(out, total->ns[0]);
+	tw_add_ms(out, total->ns[0]);
 	tw_str_add_cstr(out, " of total time");
 	if (changes->common > 1 || total->ranks[0] > 1 || total->ranks[1] > 1) {
 		tw_str_add_cstr(out, ", ");
@@ -225,7 +224,7 @@ static void add_moved(struct tw_str *out, const struct tw_changes *changes,
 {
 	add_name(out, changes, c);
 	tw_str_add_cstr(out, apart_of(c) > 0 ? " (+" : " (-");
-	add_ms(out, apart_of(c));
+	tw_add_ms(out, apart_of(c));
 	tw_str_add_char(out, ')');
 }
 
@@ -251,7 +250,7 @@ static void add_rank(struct tw_str *out, const struct tw_rank_change *c, bool fi
 	if (fabs(longer) < TW_SAME_BELOW_PERCENT) {
 		tw_str_add_cstr(out, "as long as before");
 	} else {
-		tw_add_percent(out, longer);
+		add_percent(out, longer);
 		tw_str_add_cstr(out, longer > 0 ? " longer" : " less");
 	}
 	tw_str_add_cstr(out, " (");
@@ -358,7 +357,7 @@ static void say_shift(const struct tw_changes *changes, struct tw_answer *answer
 			tw_str_add_cstr(out, ", ");
 		else
 			tw_str_add_cstr(out = next_line(answer), "Of it go ");
-		add_ms(out, apart_of(part));
+		tw_add_ms(out, apart_of(part));
 		tw_str_addf(out, " %s to %s", apart_of(part) < 0 ? "less" : "more", whole[i].label);
 	}
 	if (out)
@@ -390,10 +389,10 @@ static void say_cause(const struct tw_changes *changes, const struct tw_change *
 		return;
 	out = next_line(answer);
 	tw_str_addf(out, "Most of that is %s (%c", label, sign < 0 ? '-' : '+');
-	add_ms(out, size);
+	tw_add_ms(out, size);
 	tw_str_add_cstr(out, " of ");
 	tw_str_add_char(out, sign < 0 ? '-' : '+');
-	add_ms(out, apart_of(total));
+	tw_add_ms(out, apart_of(total));
 	tw_str_add_char(out, ')');
 	item = most_moved(&changes->all[TW_OPERATION], sign);
 	if (item) {
@@ -467,7 +466,7 @@ static void say_one_sided(const struct tw_changes *changes, const char *const la
 		if (!counts[side])
 			continue;
 		tw_str_addf(out, "%zu of %s (", counts[side], labels[side]);
-		add_ms(out, ns[side]);
+		tw_add_ms(out, ns[side]);
 		tw_str_add_cstr(out, side && counts[0] ? "), " : ")");
 	}
 	tw_str_add_char(out, '.');
@@ -518,9 +517,9 @@ static void say_best(const struct tw_changes *changes, const char *const labels[
 	out = next_line(answer);
 	tw_str_addf(out, "Best configuration of %s: %s (", labels[0],
 		    config_of(changes->samples, a, 0));
-	add_ms(out, items[a].ns[0]);
+	tw_add_ms(out, items[a].ns[0]);
 	tw_str_addf(out, "), of %s: %s (", labels[1], config_of(changes->samples, b, 1));
-	add_ms(out, items[b].ns[1]);
+	tw_add_ms(out, items[b].ns[1]);
 	apart = (1 - items[b].ns[1] / items[a].ns[0]) * 100;
 	if (fabs(apart) >= TW_SAME_BELOW_PERCENT) {
 		tw_str_add_cstr(out, "; ");
@@ -588,9 +587,9 @@ static void fail_row(struct gate *g, const struct tw_change *c, const char *what
 		tw_str_add_char(&line, ' ');
 	}
 	tw_str_add_cstr(&line, "slower: ");
-	add_ms(&line, c->ns[1]);
+	tw_add_ms(&line, c->ns[1]);
 	tw_str_add_cstr(&line, " instead of ");
-	add_ms(&line, c->ns[0]);
+	tw_add_ms(&line, c->ns[0]);
 	tw_str_add_cstr(&line, "; ");
 	tw_change_why(c, &line);
 	g->tell(g->context, line.failed ? what : line.ptr);
