@@ -304,6 +304,8 @@ int tw_gnuplot_draw(const struct tw_str *script, const char *path,
 	struct tw_gnuplot drawing;
 	bool done;
 
+	if (script->failed)
+		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
 	tw_gnuplot_begin(&drawing, &script, 1);
 	return tw_gnuplot_end(&drawing, &path, &done, allocator, err);
 }
