@@ -206,8 +206,7 @@ static int list_presets(const struct nsys_command *n)
 		tw_table_add_note(table,
 				  "'trawl nsys rules NAME' prints one, to start a file from");
 	if (!table || tw_table_finish(table, &err)) {
-		cli_message("out of memory");
-		status = CLI_FAILED;
+		status = cli_no_memory();
 	} else {
 		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
 					  n->reporting.common.format, "nsys", cli_width());

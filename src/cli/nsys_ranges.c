@@ -64,10 +64,8 @@ static int print_ranges(void *context, const struct trawl_report *report,
 				       q->reporting->path, (long long)q->rank);
 	if (pid) {
 		of = rows_of_process(table, pid);
-		if (!of) {
-			cli_message("out of memory");
-			return CLI_FAILED;
-		}
+		if (!of)
+			return cli_no_memory();
 		table = of;
 	}
 	status = cli_print_tables(&table, 1, q->reporting->common.format, "nsys_ranges",

@@ -258,10 +258,8 @@ static int report_job(const struct cli_reporting *r, const struct tw_job *job, s
 	int status;
 
 	run.tables = tw_alloc(trawl_allocator_default(), bytes);
-	if (!run.tables) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!run.tables)
+		return cli_no_memory();
 	status = write_and_print(&run);
 	while (run.count)
 		tw_table_free(run.tables[--run.count]);
@@ -281,10 +279,8 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	struct tw_job job;
 	int loaded, status;
 
-	if (!names) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!names)
+		return cli_no_memory();
 	ranks->common = &r->common;
 	ranks->report = &r->options;
 	ranks->tables = names;
