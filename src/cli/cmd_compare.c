@@ -365,8 +365,27 @@ static void tell_failed(void *context, const char *line)
 	cli_message("over the limit: %s", line);
 }
 
+/* A gate on what cannot be compared must neither pass nor fail as if it could. */
+static int tell_uneven(const struct compare_command *cmd)
+{
+	struct tw_str line;
+	bool uneven, gate = !isnan(cmd->percent);
+
+	tw_str_init(&line, trawl_allocator_default());
+	uneven = tw_compare_uneven(&cmd->changes, cmd->side_labels, &line);
+	if (uneven && (gate || !cmd->reporting.common.quiet))
+		cli_message("%s%s", gate ? "--fail-on cannot be decided: " : "",
+			    line.failed ? "the sides are not comparable" : line.ptr);
+	tw_str_release(&line);
+	return uneven && gate ? CLI_FAILED : CLI_DONE;
+}
+
 static int check_gate(const struct compare_command *cmd)
 {
+	int status = tell_uneven(cmd);
+
+	if (status != CLI_DONE)
+		return status;
 	if (isnan(cmd->percent) || !tw_compare_gate(&cmd->changes, cmd->percent, tell_failed, NULL))
 		return CLI_DONE;
 	return CLI_GATE;

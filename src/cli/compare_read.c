@@ -198,6 +198,13 @@ static int make_job_tables(struct cli_side *side)
 	return 0;
 }
 
+/* Whether a part was asked for: then how many steps the whole has does not matter. */
+static bool is_part(const struct trawl_report_options *options)
+{
+	return options->step_first >= 0 || options->range || options->start_ns != TRAWL_TIME_NONE ||
+	       options->end_ns != TRAWL_TIME_NONE;
+}
+
 static int add_rank(struct cli_side *side, struct cli_comparing *c, const struct tw_rank *rank,
 		    const struct tw_sample_place *place)
 {
@@ -213,6 +220,8 @@ static int add_rank(struct cli_side *side, struct cli_comparing *c, const struct
 			      rank->table_count, trawl_allocator_default(), &err))
 		return cli_fail(&err);
 	side->traces++;
+	if (!is_part(c->ranks.report))
+		tw_samples_note_steps(&c->samples, &at, rank->first_step, rank->last_step);
 	status = add_book(side, c, book, &at);
 	/* That of the only rank is what its side is in the workbook. */
 	if (side->job.count == 1 && side->lone)

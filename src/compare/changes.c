@@ -3,6 +3,7 @@
 #include "analysis/stats.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "compare/steps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -519,6 +520,8 @@ int tw_changes_make(struct tw_changes *changes, const struct tw_samples *samples
 		status = make(&w);
 	if (!status)
 		status = tw_rank_changes_make(&changes->ranks, samples);
+	if (!status)
+		status = tw_changes_find_uneven(changes);
 	tw_free(a, w.values[0], room * sizeof(**w.values));
 	tw_free(a, w.values[1], room * sizeof(**w.values));
 	tw_free(a, w.totals2, configs * sizeof(*w.totals2));
@@ -539,6 +542,7 @@ void tw_changes_release(struct tw_changes *changes)
 			changes->each[i].capacity * sizeof(struct tw_change));
 	}
 	tw_rank_changes_release(&changes->ranks, changes->samples);
+	tw_uneven_release(changes);
 	tw_free(changes->samples->allocator, changes->totals.items,
 		changes->totals.capacity * sizeof(struct tw_change));
 	*changes = (struct tw_changes){ 0 };

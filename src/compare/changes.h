@@ -54,6 +54,11 @@ struct tw_changes {
 	double total_ns[2]; /* mean over these of the medians of total_time; NaN: not known */
 	size_t best[2];	    /* index of `totals` with the least total time, SIZE_MAX: not known */
 	struct tw_rank_changes ranks;
+	/* Configurations whose sides do not show the same number of steps (steps.h). */
+	struct {
+		double *ratios; /* by configuration: how many times as many the test has; NaN */
+		size_t count;	/* that are not NaN */
+	} uneven;
 };
 
 /* Of finished samples, which it needs from then on.  TRAWL_ENOMEM; _release is due either way. */

@@ -116,7 +116,9 @@ static uint32_t config_of(struct tw_samples *samples, const struct tw_sample_pla
 	configs = samples->configs;
 	configs[i] = (struct tw_sample_config){ .threads = place->threads,
 						.channels = place->channels,
-						.name = kept(samples, place->config) };
+						.name = kept(samples, place->config),
+						.first_step = { -1, -1 },
+						.last_step = { -1, -1 } };
 	configs[i].there[place->side] = true;
 	samples->config_count++;
 	return i;
@@ -142,6 +144,21 @@ void tw_samples_add(struct tw_samples *samples, const struct tw_sample_place *pl
 		.ns = ns,
 		.calls = calls,
 	};
+}
+
+void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_place *place,
+			   int64_t first, int64_t last)
+{
+	uint32_t number = config_of(samples, place);
+	struct tw_sample_config *config;
+
+	if (number == UINT32_MAX || first < 0)
+		return;
+	config = &samples->configs[number];
+	if (config->first_step[place->side] < 0 || first < config->first_step[place->side])
+		config->first_step[place->side] = first;
+	if (last > config->last_step[place->side])
+		config->last_step[place->side] = last;
 }
 
 /* The first of the names that is a column. */
@@ -288,6 +305,9 @@ static void join_lone_configs(struct tw_samples *samples)
 	if (samples->config_count != 2 || (c[0].there[0] && c[0].there[1]) ||
 	    (c[1].there[0] && c[1].there[1]) || c[0].there[0] == c[1].there[0])
 		return;
+	i = c[1].there[1];
+	c[0].first_step[i] = c[1].first_step[i];
+	c[0].last_step[i] = c[1].last_step[i];
 	if (!c[0].there[0]) {
 		const char *name = c[0].name;
 

@@ -38,6 +38,8 @@ struct tw_sample_config {
 	const char *name;      /* "256thread_28ch", "" */
 	const char *test_name; /* of the other side where that is called otherwise, NULL: not */
 	bool there[2];	       /* a side has a report or trace of it */
+	/* Of the profiler, that traces of a side show; -1: they do not tell. */
+	int64_t first_step[2], last_step[2];
 };
 
 struct tw_samples {
@@ -65,6 +67,10 @@ struct tw_sample_place {
 
 void tw_samples_add(struct tw_samples *samples, const struct tw_sample_place *place,
 		    enum tw_compared_kind kind, const char *name, int64_t ns, int64_t calls);
+
+/* Which steps of the profiler a trace shows. */
+void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_place *place,
+			   int64_t first, int64_t last);
 
 /*
  * The rows of a sheet, by the columns that its kind has.  Of a report over ranks these are the

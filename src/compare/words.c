@@ -472,6 +472,59 @@ static void say_one_sided(const struct tw_changes *changes, const char *const la
 	tw_str_add_char(out, '.');
 }
 
+static void add_steps(struct tw_str *out, const struct tw_sample_config *c, unsigned side,
+		      const char *label)
+{
+	int64_t first = c->first_step[side], last = c->last_step[side];
+
+	tw_str_addf(out, "%s shows %lld step%s (%lld", label, (long long)(last - first + 1),
+		    first == last ? "" : "s", (long long)first);
+	if (last > first)
+		tw_str_addf(out, "-%lld", (long long)last);
+	tw_str_add_char(out, ')');
+}
+
+bool tw_compare_uneven(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_str *out)
+{
+	const struct tw_sample_config *c;
+	size_t i;
+
+	if (!changes->uneven.count)
+		return false;
+	for (i = 0; isnan(changes->uneven.ratios[i]); i++)
+		;
+	c = &changes->samples->configs[i];
+	if (c->first_step[0] >= 0 && c->first_step[1] >= 0) {
+		add_steps(out, c, 0, labels[0]);
+		tw_str_add_cstr(out, ", ");
+		add_steps(out, c, 1, labels[1]);
+	} else {
+		tw_str_addf(out,
+			    "%s and %s probably do not show the same number of steps: what both "
+			    "run %s calls ",
+			    labels[0], labels[1], labels[1]);
+		tw_str_add_real_fixed(out, changes->uneven.ratios[i], 2);
+		tw_str_add_cstr(out, " times as often");
+	}
+	if (changes->common > 1)
+		tw_str_addf(out, " (%s", c->name);
+	if (changes->common > 1 && changes->uneven.count > 1)
+		tw_str_addf(out, " and %zu more", changes->uneven.count - 1);
+	tw_str_addf(out,
+		    "%s. Times are not comparable as they stand; of traces --step looks at the "
+		    "same ones.",
+		    changes->common > 1 ? ")" : "");
+	return true;
+}
+
+static void say_uneven(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_answer *answer)
+{
+	if (changes->uneven.count)
+		tw_compare_uneven(changes, labels, next_line(answer));
+}
+
 /* Different numbers of calls are different work: then times per call are what to look at. */
 static void say_work(const struct tw_changes *changes, const char *const labels[2],
 		     struct tw_answer *answer)
@@ -488,7 +541,8 @@ static void say_work(const struct tw_changes *changes, const char *const labels[
 			calls[0] += (double)list->items[i].calls[0];
 			calls[1] += (double)list->items[i].calls[1];
 		}
-	if (!(calls[0] > 0) || fabs(calls[1] / calls[0] - 1) * 100 <= SAME_WORK_PERCENT)
+	if (changes->uneven.count || !(calls[0] > 0) ||
+	    fabs(calls[1] / calls[0] - 1) * 100 <= SAME_WORK_PERCENT)
 		return;
 	out = next_line(answer);
 	tw_str_addf(out, "They did not do the same work: %s ran the same kernels ", labels[1]);
@@ -538,6 +592,7 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 	*answer = (struct tw_answer){ 0 };
 	for (i = 0; i < TW_ANSWER_LINES; i++)
 		tw_str_init(&answer->lines[i], changes->samples->allocator);
+	say_uneven(changes, labels, answer);
 	if (total) {
 		say_total(changes, total, labels, answer);
 		say_ranks(changes, answer);

@@ -19,6 +19,13 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 		       struct tw_answer *answer);
 void tw_answer_release(struct tw_answer *answer);
 
+/*
+ * Where sides do not show the same number of steps, so that times are not comparable, says so; false:
+ * they do, as far as it is known.  The first sentence of the answer then.
+ */
+bool tw_compare_uneven(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_str *out);
+
 /* An item counts for the gate from this share of the baseline's total time on. */
 #define TW_GATE_OF_TOTAL_PERCENT 1
 

@@ -14,7 +14,7 @@ import unittest
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import (SANITIZED, Case, document, kernel, launch, op, trawl)
+from support import (SANITIZED, Case, document, event, kernel, launch, op, trawl)
 
 SHEETS = ("comparison_summary", "configuration_changes", "timeline_changes", "operation_changes",
           "kernel_changes", "collective_changes", "rank_changes")
@@ -198,14 +198,57 @@ class Verdicts(Compare):
         self.assertRegex(text, r"Of it go [\d.]+ ms more to computing")
 
     def test_different_work_is_said(self):
+        """Of three kernels one runs three times: no factor that all have."""
+        first = self.write(document([kernel(n, i * 100, 50) for i, n in enumerate("abc")]), "a.json")
+        second = self.write(document([kernel(n, i * 100, 50) for i, n in enumerate("abccc")]),
+                            "b.json")
+        result = self.compare(first, second)
+        self.assertRegex(result.out,
+                         r"not do the same work: b\.json ran\s+the\s+same\s+kernels 1\.67 times as\s+often")
+        self.assertNotIn("number of steps", result.out + result.err)
+
+    def test_different_numbers_of_steps(self):
         first, second = self.job("a", [100, 100]), self.job("b", [100, 100], steps=3)
-        self.assertRegex(self.compare(first, second).out,
-                         r"not do the same work: b ran the same\s+kernels 3\.00 times as often")
+        said = ("a and b probably do not show the same number of steps: what both run b calls "
+                "3.00 times as often. Times are not comparable as they stand; of traces --step "
+                "looks at the same ones.")
+        result = self.compare(first, second)
+        # Before everything else.
+        self.assertEqual(" ".join(result.out.split("\n\n")[1].split())[:len(said)], said)
+        self.assertIn(f"trawl: {said}\n", result.err)
+        self.assertNotIn("same work", result.out)
+        self.assertIn(said, html.unescape(self.page.read_text()))
+        result = self.compare(first, second, "-q")
+        self.assertEqual(result.err, "")
+        # The gate does not pretend to know.
+        result = self.compare(first, second, "--fail-on", "5", "-q", codes=(1,))
+        self.assertEqual(result.err, f"trawl: --fail-on cannot be decided: {said}\n")
+        self.compare(second, first, "--fail-on", "5", codes=(1,))
         # Three times as many collectives of the same length are not slower ones.
         row = self.tables(first, second)["collective_changes"][0]
         self.assertEqual((row["verdict"], row["baseline calls"], row["test calls"]),
                          ("same", 1, 3))
         self.assertEqual((row["baseline per call"], row["test per call"]), (50, 50))
+
+    def test_steps_that_traces_tell(self):
+        def steps(name, count, start=12, mm=100):
+            events = []
+            for i in range(count):
+                at = 1000 * (i + 1)
+                events += [event("X", "user_annotation", f"ProfilerStep#{start + i}", 1, 1, at, 900),
+                           op("aten::mm", at, 20, **{"External id": 10 * i + 1}),
+                           launch(at + 5, 5, 10 * i + 1, **{"External id": 10 * i + 1}),
+                           kernel("gemm", at + 30, mm, 10 * i + 1)]
+            return self.write(document(events), name)
+        one, two = steps("one.json", 1), steps("two.json", 2)
+        result = self.compare(one, two)
+        self.assertIn("trawl: one.json shows 1 step (12), two.json shows 2 steps (12-13). Times are "
+                      "not comparable", result.err)
+        # The same ones, asked for; others, but as many.
+        self.compare(one, two, "--step", "12", "--fail-on", "5")
+        self.compare(one, steps("later.json", 1, start=40), "--fail-on", "5")
+        result = self.compare(one, steps("slow.json", 1, mm=200), "--fail-on", "5", codes=(4,))
+        self.assertNotIn("step", result.err)
 
     def test_collectives_by_name_type_and_size(self):
         t = self.tables(self.job("a", [100, 100], comm=50), self.job("b", [100, 100], comm=60))

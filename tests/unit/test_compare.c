@@ -323,6 +323,101 @@ static void collectives_by_call(void **state)
 	release(&s, &c);
 }
 
+/* ---- steps */
+
+static void add_calls(struct tw_samples *s, unsigned side, int64_t threads, const char *name,
+		      int64_t calls)
+{
+	const struct tw_sample_place place = { side, threads, 28, threads < 500 ? "a" : "b", 0 };
+
+	tw_samples_add(s, &place, TW_KERNEL, name, 1000, calls);
+}
+
+/* Three kernels, each so often: in hundreds, so that factors are exact. */
+static void sides_with_other_steps(void **state)
+{
+	static const struct {
+		int64_t calls[3];
+		int64_t steps[2]; /* 0: not told */
+		double want;	  /* 0: none */
+	} cases[] = {
+		{ { 200, 200, 200 }, { 0, 0 }, 2 },   { { 50, 50, 100 }, { 0, 0 }, 0.5 },
+		{ { 120, 120, 100 }, { 0, 0 }, 1.2 }, { { 119, 119, 119 }, { 0, 0 }, 0 },
+		{ { 200, 210, 191 }, { 0, 0 }, 2 },   { { 200, 300, 400 }, { 0, 0 }, 0 },
+		{ { 200, 200, 200 }, { 4, 4 }, 0 },   { { 100, 100, 100 }, { 4, 6 }, 1.5 },
+		{ { 200, 200, 200 }, { 0, 6 }, 2 },
+	};
+	static const char *const names[] = { "x", "y", "z" };
+	struct tw_samples s;
+	struct tw_changes c;
+	size_t i, k, side;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		init(&s);
+		for (k = 0; k < 3; k++) {
+			add_calls(&s, 0, 256, names[k], 100);
+			add_calls(&s, 1, 512, names[k], cases[i].calls[k]);
+		}
+		for (side = 0; side < 2; side++) {
+			const struct tw_sample_place place = { side, side ? 512 : 256, 28, "", 0 };
+
+			if (cases[i].steps[side])
+				tw_samples_note_steps(&s, &place, 7, 6 + cases[i].steps[side]);
+		}
+		changes_of(&s, &c);
+		assert_int_equal(c.uneven.count, cases[i].want > 0);
+		assert_true(cases[i].want > 0 ? fabs(c.uneven.ratios[0] - cases[i].want) < 1e-12 :
+						isnan(c.uneven.ratios[0]));
+		release(&s, &c);
+	}
+}
+
+/* Of two configurations the second; the third is on one side alone. */
+static void steps_of_configurations(void **state)
+{
+	static const char *const labels[2] = { "left", "right" };
+	struct tw_samples s;
+	struct tw_changes c;
+	struct tw_str line;
+	int64_t threads;
+
+	init(&s);
+	tw_str_init(&line, trawl_allocator_default());
+	for (threads = 256; threads <= 512; threads += 256) {
+		add_calls(&s, 0, threads, "x", 10);
+		add_calls(&s, 0, threads, "y", 20);
+		add_calls(&s, 1, threads, "x", threads == 512 ? 5 : 10);
+		add_calls(&s, 1, threads, "y", threads == 512 ? 10 : 20);
+	}
+	add_calls(&s, 1, 1024, "x", 500);
+	changes_of(&s, &c);
+	assert_int_equal(c.uneven.count, 1);
+	assert_true(isnan(c.uneven.ratios[0]) && isnan(c.uneven.ratios[2]));
+	assert_true(tw_compare_uneven(&c, labels, &line));
+	assert_non_null(strstr(line.ptr, "right calls 0.50 times as often (b). Times"));
+	tw_str_release(&line);
+	release(&s, &c);
+}
+
+/* One kernel that runs twice as often is no number of steps. */
+static void one_kernel_tells_no_steps(void **state)
+{
+	static const char *const labels[2] = { "left", "right" };
+	struct tw_samples s;
+	struct tw_changes c;
+	struct tw_str line;
+
+	init(&s);
+	tw_str_init(&line, trawl_allocator_default());
+	add_calls(&s, 0, 256, "x", 10);
+	add_calls(&s, 1, 256, "x", 20);
+	changes_of(&s, &c);
+	assert_false(tw_compare_uneven(&c, labels, &line));
+	assert_int_equal(line.len, 0);
+	tw_str_release(&line);
+	release(&s, &c);
+}
+
 /* ---- ranks that stand out */
 
 static void add_computing(struct tw_samples *s, unsigned side, int64_t threads, const int64_t *ns,
@@ -681,6 +776,9 @@ int main(void)
 		cmocka_unit_test(lone_configurations_are_compared),
 		cmocka_unit_test(idle_time_follows_the_total),
 		cmocka_unit_test(collectives_by_call),
+		cmocka_unit_test(sides_with_other_steps),
+		cmocka_unit_test(steps_of_configurations),
+		cmocka_unit_test(one_kernel_tells_no_steps),
 		cmocka_unit_test(one_rank_that_computes_longer),
 		cmocka_unit_test(ranks_of_a_pipeline),
 		cmocka_unit_test(what_is_not_odd),
