@@ -6,7 +6,6 @@
 
 #include "table/table.h"
 
-#include <math.h>
 #include <string.h>
 
 struct all_command {
