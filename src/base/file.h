@@ -12,4 +12,11 @@
 int tw_file_read(const char *path, size_t limit, struct tw_str *text,
 		 struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/*
+ * The same of a file that was found under its name, not named by the user: a pipe or a device,
+ * which may be waited for for ever, cannot be read.
+ */
+int tw_file_read_found(const char *path, size_t limit, struct tw_str *text,
+		       struct trawl_error *err) TRAWL_MUST_CHECK;
+
 #endif
