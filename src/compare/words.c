@@ -10,6 +10,8 @@
 #define MOST_NAMED 3
 /* Longer names, such as those of templates, are cut. */
 #define NAME_LENGTH 60
+/* More than this is not told exactly. */
+#define MOST_PERCENT 1000000
 /* Calls that differ by more than this many percent: not the same work. */
 #define SAME_WORK_PERCENT 1
 
@@ -29,6 +31,10 @@ static void add_percent(struct tw_str *out, double percent)
 {
 	double size = fabs(percent);
 
+	if (size > MOST_PERCENT) {
+		tw_str_addf(out, "over %d %%", MOST_PERCENT);
+		return;
+	}
 	tw_str_add_real_fixed(out, size,
 			      size >= 99.95 ? 0 :
 			      size >= 0.95  ? 1 :
@@ -171,8 +177,11 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 		tw_str_addf(out, "%s and %s take the same time: ", labels[1], labels[0]);
 	} else {
 		tw_str_addf(out, "%s is ", labels[1]);
-		add_percent(out, faster);
-		tw_str_addf(out, " %s than %s: ",
+		if (total->ns[0] > 0) {
+			add_percent(out, faster);
+			tw_str_add_char(out, ' ');
+		}
+		tw_str_addf(out, "%s than %s: ",
 			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
 	}
 	tw_add_ms(out, total->ns[1]);
