@@ -409,6 +409,30 @@ class Sides(Compare):
                         "--label1", "x", "--label2", "x")
         self.assertEqual([r["label"] for r in t["comparison_summary"]], ["x", "x (2)"])
 
+    def test_labels_of_configurations(self):
+        for name in ("s", "t"):
+            self.sweep(name, {(256, 28): [10, 10], (512, 56): [10, 10]})
+
+        def labels(a, b):
+            head = self.compare(self.tmp / a, self.tmp / b).out.split("\n\n")[0]
+            return [line.split(":", 1)[1].strip() for line in head.splitlines()]
+        few, many = "256thread/nccl_28channels", "512thread/nccl_56channels"
+        below = "/torch_profiler"
+        self.assertEqual(labels(f"s/{few}{below}", f"s/{many}{below}"),
+                         ["256thread_28ch", "512thread_56ch"])
+        self.assertEqual(labels(f"s/{few}/", f"s/{many}{below}/rank0/trace.json"),
+                         ["256thread_28ch", "trace.json"])
+        self.assertEqual(labels(f"s/{few}{below}/rank1/trace.json",
+                                f"s/{many}{below}/rank1/trace.json"),
+                         ["256thread_28ch", "512thread_56ch"])
+        # The same configuration of two sweeps is told apart by what is above.
+        self.assertEqual(labels(f"s/{few}{below}", f"t/{few}{below}"), ["s", "t"])
+        # What only looks like one.
+        for place in ("256threads/nccl_28channels", "xthread/nccl_28channels", "nccl_28channels"):
+            shutil.copytree(self.tmp / "s" / few, self.tmp / "odd" / place)
+            self.assertEqual(labels(f"odd/{place}", f"s/{many}"),
+                             ["nccl_28channels", "512thread_56ch"])
+
     def test_labels_of_dots(self):
         self.job("a/b", [10, 10])
         self.job("c", [10, 10])
