@@ -6,6 +6,14 @@
 
 #include "base/wide.h"
 
+/*
+ * The spread of values: this many ten-thousandths of their median absolute deviation from the
+ * median.  1.4826 makes it the standard deviation where they are normally distributed, and one odd
+ * value does not move it.  Source: Rousseeuw and Croux, Alternatives to the Median Absolute
+ * Deviation, 1993.
+ */
+#define TW_SPREAD_PER_10000 14826
+
 struct tw_stats {
 	uint64_t count;
 	tw_wide sum;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int tw_file_read(const char *path, size_t limit, struct tw_str *text, struct trawl_error *err)
@@ -34,4 +35,18 @@ int tw_file_read(const char *path, size_t limit, struct tw_str *text, struct tra
 	if (text->len - before > limit)
 		return trawl_error_set(err, TRAWL_ELIMIT, "'%s' is over %zu MB", path, limit >> 20);
 	return 0;
+}
+
+const char *tw_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool tw_file_is_directory(const char *path)
+{
+	struct stat info;
+
+	return !stat(path, &info) && S_ISDIR(info.st_mode);
 }

@@ -1,4 +1,4 @@
-/* A small file as a whole. */
+/* A small file as a whole, and its name. */
 #ifndef TW_BASE_FILE_H
 #define TW_BASE_FILE_H
 
@@ -11,5 +11,9 @@
  */
 int tw_file_read(const char *path, size_t limit, struct tw_str *text,
 		 struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* A path without the directories in front. */
+const char *tw_file_name(const char *path);
+bool tw_file_is_directory(const char *path);
 
 #endif

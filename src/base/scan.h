@@ -31,6 +31,18 @@ static inline bool tw_is_digit(char c)
 	return (unsigned char)(c - '0') < 10;
 }
 
+/* 0 to 15, -1: it is none. */
+static inline int tw_hex_digit(char c)
+{
+	if (tw_is_digit(c))
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
 /* First byte from p on that is '"', '\\', a control character or not ASCII. */
 static inline const char *tw_scan_string(const char *p)
 {

@@ -384,3 +384,10 @@ void tw_str_add_real_fixed(struct tw_str *str, double value, unsigned digits)
 			tw_str_add_char(str, '.');
 	}
 }
+
+bool tw_ends_with(const char *text, const char *ending)
+{
+	size_t len = strlen(text), ending_len = strlen(ending);
+
+	return len >= ending_len && !strcmp(text + len - ending_len, ending);
+}

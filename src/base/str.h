@@ -39,4 +39,6 @@ void tw_str_add_real_fixed(struct tw_str *str, double value, unsigned digits);
 /* As printf.  Not for floating point: that would follow the locale. */
 void tw_str_addf(struct tw_str *str, const char *format, ...) TRAWL_PRINTF(2, 3);
 
+bool tw_ends_with(const char *text, const char *ending);
+
 #endif

@@ -10,17 +10,6 @@ static void add_code_point(struct tw_str *out, uint32_t c)
 	tw_str_add(out, bytes, tw_utf8_put(bytes, c));
 }
 
-static int hex_digit(char c)
-{
-	if (tw_is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* Four hex digits at p, -1 when they are not. */
 static int32_t hex4(const char *p, const char *end)
 {
@@ -30,7 +19,7 @@ static int32_t hex4(const char *p, const char *end)
 	if (end - p < 4)
 		return -1;
 	for (i = 0; i < 4; i++) {
-		digit = hex_digit(p[i]);
+		digit = tw_hex_digit(p[i]);
 		if (digit < 0)
 			return -1;
 		v = v << 4 | digit;

@@ -228,7 +228,7 @@ static int open_directory(struct tw_book *book, const char *path, struct trawl_e
 
 static int open_csv(struct tw_book *book, const char *path, struct trawl_error *err)
 {
-	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *file = tw_file_name(path);
 	size_t len = stem_len(file) ? stem_len(file) : strlen(file);
 
 	if (!make_entries(book, 1))
@@ -446,5 +446,20 @@ int tw_book_sheet(struct tw_book *book, const char *name, const struct tw_csv **
 		return status;
 	entry->ready = true;
 	*sheet = &entry->csv;
+	return 0;
+}
+
+int tw_book_is_damaged(struct tw_book *book, bool *damaged, struct trawl_error *err)
+{
+	const struct tw_csv *quality;
+	size_t column, row;
+	int status = tw_book_sheet(book, "quality", &quality, err);
+
+	*damaged = false;
+	if (status || !quality)
+		return status;
+	column = tw_csv_column(quality, "class");
+	for (row = 0; row < quality->rows && !*damaged; row++)
+		*damaged = !strcmp(tw_csv_text(quality, row, column), "lost");
 	return 0;
 }

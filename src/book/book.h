@@ -51,4 +51,11 @@ const char *tw_book_sheet_name(const struct tw_book *book, size_t index);
 int tw_book_sheet(struct tw_book *book, const char *name, const struct tw_csv **sheet,
 		  struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/*
+ * Whether a report's own record of its trace (sheet quality) tells of lost parts: *damaged is false
+ * for a report without such a record.
+ */
+int tw_book_is_damaged(struct tw_book *book, bool *damaged,
+		       struct trawl_error *err) TRAWL_MUST_CHECK;
+
 #endif

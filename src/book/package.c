@@ -106,7 +106,8 @@ bool tw_package_has(const struct tw_package *package, const char *name)
 
 /* ---- elements */
 
-const char *tw_part_local_name(const char *name)
+/* "c" of "x:c" */
+static const char *local_name(const char *name)
 {
 	const char *colon = strrchr(name, ':');
 
@@ -118,7 +119,7 @@ const char *tw_part_attribute(const char **attributes, const char *name)
 	size_t i;
 
 	for (i = 0; attributes[i]; i += 2)
-		if (!strcmp(tw_part_local_name(attributes[i]), name))
+		if (!strcmp(local_name(attributes[i]), name))
 			return attributes[i + 1];
 	return NULL;
 }
@@ -145,7 +146,7 @@ static void on_begin(void *context, const char *name, const char **attributes)
 		tw_part_fail(part, TRAWL_EFORMAT, "more than %d elements inside each other",
 			     MOST_DEPTH);
 	if (!part->status && part->ops->begin)
-		part->ops->begin(part, tw_part_local_name(name), attributes);
+		part->ops->begin(part, local_name(name), attributes);
 }
 
 static void on_end(void *context, const char *name)
@@ -154,7 +155,7 @@ static void on_end(void *context, const char *name)
 
 	part->depth--;
 	if (!part->status && part->ops->end)
-		part->ops->end(part, tw_part_local_name(name));
+		part->ops->end(part, local_name(name));
 }
 
 static void on_text(void *context, const char *text, int len)

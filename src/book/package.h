@@ -52,7 +52,5 @@ int tw_package_read(const struct tw_package *package, const char *name, struct t
 void tw_part_fail(struct tw_part *part, int status, const char *format, ...) TRAWL_PRINTF(3, 4);
 /* The value of an attribute by its name without prefix, NULL when it is not there. */
 const char *tw_part_attribute(const char **attributes, const char *name);
-/* "c" of "x:c" */
-const char *tw_part_local_name(const char *name);
 
 #endif

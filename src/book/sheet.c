@@ -55,17 +55,6 @@ static void keep_text(struct tw_part *part, const char *text, size_t len)
 
 /* ---- texts */
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* The character of _xHHHH_, which is how workbooks write what XML cannot; -1: it is none. */
 static int escaped(const char *text, size_t len)
 {
@@ -74,7 +63,7 @@ static int escaped(const char *text, size_t len)
 	if (len < 7 || text[0] != '_' || text[1] != 'x' || text[6] != '_')
 		return -1;
 	for (i = 2; i < 6; i++) {
-		int digit = hex(text[i]);
+		int digit = tw_hex_digit(text[i]);
 
 		if (digit < 0)
 			return -1;

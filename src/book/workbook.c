@@ -1,5 +1,7 @@
 #include "book/workbook.h"
 
+#include "base/file.h"
+
 #include <string.h>
 
 #define MOST_SHEETS 10000
@@ -92,7 +94,7 @@ static void relation_begin(struct tw_part *part, const char *name, const char **
 
 	if (strcmp(name, "Relationship") || !id || !type || !target)
 		return;
-	type = strrchr(type, '/') ? strrchr(type, '/') + 1 : type;
+	type = tw_file_name(type);
 	relation = (struct relation){ keep(reading, id), keep(reading, type),
 				      target_part(reading, target) };
 	if (!part->status)
@@ -211,7 +213,7 @@ int tw_workbook_read(struct tw_workbook *book, const struct tw_package *package,
 					 "%.100s is not in it",
 					 part);
 	if (!status) {
-		file = strrchr(part, '/') ? strrchr(part, '/') + 1 : part;
+		file = tw_file_name(part);
 		folder = tw_arena_copy(arena, part, (size_t)(file - part));
 		if (folder)
 			status = read_relations(&reading, package, folder, file, err);

@@ -1,5 +1,6 @@
 #include "cli/aggregating.h"
 
+#include "base/file.h"
 #include "table/table.h"
 
 #include <inttypes.h>
@@ -39,20 +40,20 @@ void cli_aggregate_report(struct cli_aggregate *a, const struct tw_sweep_point *
 {
 	const struct tw_csv *sheet;
 	struct trawl_error err;
+	bool damaged;
 
-	if (tw_book_sheet(book, "gpu_timeline", &sheet, &err))
+	if (tw_book_sheet(book, "gpu_timeline", &sheet, &err) ||
+	    tw_book_is_damaged(book, &damaged, &err))
 		unreadable(a, &err);
+	else if (damaged)
+		left_out(a, tw_book_name(book),
+			 "parts of its trace are lost: its times are too short for the means");
 	else if (!sheet)
 		left_out(a, tw_book_name(book), "no sheet 'gpu_timeline'");
 	else if (tw_timelines_add(a->timelines, point->threads, point->channels, rank, sheet, &err))
 		left_out(a, tw_book_name(book), err.message);
 	else
 		a->reports++;
-}
-
-static const char *file_name(const char *path)
-{
-	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 }
 
 void cli_aggregate_collective(struct cli_aggregate *a, const struct tw_sweep_point *point,
@@ -64,7 +65,7 @@ void cli_aggregate_collective(struct cli_aggregate *a, const struct tw_sweep_poi
 	char source[64];
 
 	if (strcmp(name, point->name) != 0)
-		snprintf(source, sizeof(source), "%s", file_name(name));
+		snprintf(source, sizeof(source), "%s", tw_file_name(name));
 	else
 		snprintf(source, sizeof(source), "collective_%" PRId64 "ch.xlsx", point->channels);
 
@@ -119,24 +120,11 @@ static int write_timelines(struct cli_aggregate *a, const struct tw_sweep *sweep
 	return status;
 }
 
-static int write_text(struct cli_aggregate *a, const char *path, const struct tw_str *text)
-{
-	struct trawl_error err;
-	struct tw_sink *sink;
-	int status = tw_sink_open(&sink, path, trawl_allocator_default(), &err);
-
-	if (!status) {
-		tw_sink_write(sink, text->ptr, text->len);
-		status = tw_sink_commit(sink, &err);
-	}
-	a->files += !status;
-	return status ? cli_fail(&err) : CLI_DONE;
-}
-
 /* The CSV file is named like the workbook, not like its sheet. */
 static int write_csv(struct cli_aggregate *a, const struct tw_sweep *sweep,
 		     const struct trawl_table *table)
 {
+	struct trawl_error err;
 	struct tw_str path, text;
 	int status;
 
@@ -144,10 +132,14 @@ static int write_csv(struct cli_aggregate *a, const struct tw_sweep *sweep,
 	tw_str_init(&text, trawl_allocator_default());
 	tw_sweep_analysis_path(sweep, "nccl_master_all_configs.csv", &path);
 	tw_render_csv(table, &text);
-	status = path.failed || text.failed ? cli_no_memory() : write_text(a, path.ptr, &text);
+	if (path.failed)
+		status = trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
+	else
+		status = tw_sink_write_text(path.ptr, &text, trawl_allocator_default(), &err);
 	tw_str_release(&path);
 	tw_str_release(&text);
-	return status;
+	a->files += !status;
+	return status ? cli_fail(&err) : CLI_DONE;
 }
 
 static int write_comms(struct cli_aggregate *a, const struct tw_sweep *sweep)

@@ -87,6 +87,18 @@ int cli_fail(const struct trawl_error *err)
 	return err->status == TRAWL_EUSAGE ? CLI_USAGE : CLI_FAILED;
 }
 
+void cli_tell_lines(const struct tw_str *lines)
+{
+	const char *p = lines->len ? lines->ptr : "";
+
+	while (*p) {
+		size_t len = strcspn(p, "\n");
+
+		cli_message("%.*s", (int)len, p);
+		p += len + (p[len] == '\n');
+	}
+}
+
 int cli_no_memory(void)
 {
 	cli_message("out of memory");
@@ -166,7 +178,6 @@ static int show_help(const struct cli_command *command, const struct cli_option 
 {
 	struct tw_str out;
 	size_t t;
-	int status;
 
 	tw_str_init(&out, trawl_allocator_default());
 	tw_str_addf(&out, "usage: trawl %s [OPTIONS] %s\n\n%s.\n%s\noptions\n", command->name,
@@ -176,9 +187,7 @@ static int show_help(const struct cli_command *command, const struct cli_option 
 	tw_str_add_cstr(&out, "  -h, --help                this text\n\n"
 			      "exit status: 0 done; 1 cannot be read or written; 2 wrong usage; "
 			      "3 done, but something\nwas left out, each thing named\n");
-	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 int cli_begin(const struct cli_command *command, const struct cli_option *const *tables,

@@ -59,6 +59,8 @@ void cli_message(const char *format, ...) TRAWL_PRINTF(1, 2);
 int cli_usage_error(const struct cli_command *command, const char *format, ...) TRAWL_PRINTF(2, 3);
 /* Tells of a failure; the exit status for it. */
 int cli_fail(const struct trawl_error *err);
+/* A message for each line. */
+void cli_tell_lines(const struct tw_str *lines);
 /* Tells that memory is out; CLI_FAILED. */
 int cli_no_memory(void);
 

@@ -140,10 +140,8 @@ int cli_analyze(const struct cli_command *command, int argc, char **argv)
 	struct cli_answers answers;
 	int status;
 
-	if (!list) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!list)
+		return cli_no_memory();
 	cli_answers_init(&answers);
 	status = analyze(command, argc, argv, &answers, &(struct words){ list, list + room });
 	cli_answers_release(&answers);

@@ -66,10 +66,8 @@ static int print_category(struct tw_prepared *prepared, const char *name,
 	struct trawl_error err;
 	int status;
 
-	if (!table) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!table)
+		return cli_no_memory();
 	cli_add_category(table, prepared, name, result);
 	if (tw_table_finish(table, &err))
 		status = cli_fail(&err);

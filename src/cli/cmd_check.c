@@ -183,10 +183,8 @@ int cli_check(const struct cli_command *command, int argc, char **argv)
 		return cli_usage_error(command, "which trace?");
 	tw_str_init(&c.text, trawl_allocator_default());
 	c.table = new_table();
-	if (!c.table) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!c.table)
+		return cli_no_memory();
 	for (i = 0; i < count; i++) {
 		status = check_trace(&c, argv[i]);
 		if (status == CLI_FAILED || worst == CLI_DONE)

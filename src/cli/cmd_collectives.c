@@ -156,7 +156,6 @@ static int print_result(const struct collectives_command *c, const struct cli_co
 	const struct cli_common *common = &c->reporting.common;
 	struct tw_str out;
 	size_t count = 0, i;
-	int status = CLI_FAILED;
 
 	if (common->format != TW_FORMAT_TABLE) {
 		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -167,12 +166,7 @@ static int print_result(const struct collectives_command *c, const struct cli_co
 	}
 	tw_str_init(&out, trawl_allocator_default());
 	cli_summarise_collectives(made, cli_width(), cli_colour(), &out);
-	if (out.failed)
-		cli_message("out of memory");
-	else
-		status = cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 /* ---- the steps */

@@ -82,6 +82,11 @@ static int parse_sheets(struct compare_command *cmd)
 	return cli_usage_error(cmd->c.command, "--sheets: which?");
 }
 
+static const char *page_of(const struct compare_command *cmd)
+{
+	return cmd->reporting.common.output ? cmd->reporting.common.output : PAGE;
+}
+
 static int check_options(struct compare_command *cmd, size_t count)
 {
 	const struct cli_command *command = cmd->c.command;
@@ -106,6 +111,9 @@ static int check_options(struct compare_command *cmd, size_t count)
 				       "without --output and --fail-on");
 	if (cmd->sheet_list && !cmd->xlsx)
 		return cli_usage_error(command, "--sheets is of the workbook: --xlsx FILE");
+	if (cmd->xlsx && !strcmp(cmd->xlsx, page_of(cmd)))
+		return cli_usage_error(command, "the page and the workbook are two files, not '%s'",
+				       cmd->xlsx);
 	return -1;
 }
 
@@ -424,10 +432,8 @@ static int compare_two(struct compare_command *cmd)
 	if (status >= 0)
 		return status;
 	/* What was found is printed also where it cannot be written. */
-	written = cli_write_comparison_page(
-		cmd->sides, cmd->tables, &cmd->answer,
-		cmd->reporting.common.output ? cmd->reporting.common.output : PAGE,
-		cmd->reporting.common.quiet, &incomplete);
+	written = cli_write_comparison_page(cmd->sides, cmd->tables, &cmd->answer, page_of(cmd),
+					    cmd->reporting.common.quiet, &incomplete);
 	if (written == CLI_DONE && cmd->xlsx)
 		written = write_workbook(cmd);
 	status = print_result(cmd);

@@ -1,5 +1,6 @@
 /* trawl merge: one timeline of all ranks. */
 #include "cli/ranks.h"
+#include "base/file.h"
 #include "cli/together.h"
 
 #include "merge/compat.h"
@@ -88,7 +89,7 @@ static void add_row(struct trawl_table *table, const struct tw_merge *merge,
 		    const struct tw_merged *rank)
 {
 	static const char *const rules[] = { "trace", "name", "order" };
-	const char *path = merge->set.files[rank->file].path, *slash = strrchr(path, '/');
+	const char *path = merge->set.files[rank->file].path;
 	size_t row = tw_table_add_row(table);
 
 	tw_table_set_integer(table, row, RANK, rank->rank);
@@ -100,7 +101,7 @@ static void add_row(struct trawl_table *table, const struct tw_merge *merge,
 	tw_table_set_integer(table, row, MOVED, (int64_t)rank->moved);
 	tw_table_set_integer(table, row, LOOSE, (int64_t)rank->loose);
 	tw_table_set_integer(table, row, SHIFT, rank->shift_ns);
-	tw_table_set_str(table, row, FILE_NAME, slash ? slash + 1 : path);
+	tw_table_set_str(table, row, FILE_NAME, tw_file_name(path));
 }
 
 static int print_ranks(const struct merge_command *m, const struct tw_merge *merge)

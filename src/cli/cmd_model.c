@@ -47,10 +47,8 @@ static int print_table(struct trawl_table *table, enum tw_format format, const c
 	const struct trawl_table *tables[] = { table };
 	struct trawl_error err;
 
-	if (!table) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!table)
+		return cli_no_memory();
 	if (tw_table_finish(table, &err))
 		return cli_fail(&err);
 	return cli_print_tables(tables, 1, format, schema, cli_width());

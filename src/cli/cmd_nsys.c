@@ -33,18 +33,12 @@ struct nsys_query {
 static int print_answer(const struct nsys_command *n, const struct trawl_table *table)
 {
 	struct tw_str out;
-	int status = CLI_FAILED;
 
 	if (!n->options.compat || n->reporting.common.format != TW_FORMAT_TABLE)
 		return cli_print_tables(&table, 1, n->reporting.common.format, "nsys", cli_width());
 	tw_str_init(&out, trawl_allocator_default());
 	tw_render_fixed(table, &out);
-	if (out.failed)
-		cli_message("out of memory");
-	else
-		status = cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 /* A line each; whatever was left out is named. */
@@ -212,8 +206,7 @@ static int list_presets(const struct nsys_command *n)
 		tw_table_add_note(table,
 				  "'trawl nsys rules NAME' prints one, to start a file from");
 	if (!table || tw_table_finish(table, &err)) {
-		cli_message("out of memory");
-		status = CLI_FAILED;
+		status = cli_no_memory();
 	} else {
 		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
 					  n->reporting.common.format, "nsys", cli_width());

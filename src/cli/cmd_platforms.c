@@ -144,10 +144,8 @@ static int print_tables(struct trawl_table *const *tables, size_t count, enum tw
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		if (!tables[i]) {
-			cli_message("out of memory");
-			return CLI_FAILED;
-		}
+		if (!tables[i])
+			return cli_no_memory();
 		if (tw_table_finish(tables[i], &err))
 			return cli_fail(&err);
 	}

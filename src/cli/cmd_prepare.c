@@ -1,6 +1,7 @@
 /* trawl prepare: the first steps of the standalone analysis, for who does the others by themselves. */
 #include "cli/prepare.h"
 
+#include "base/file.h"
 #include "table/table.h"
 
 #include <stdio.h>
@@ -8,11 +9,7 @@
 
 const char *cli_trace_name(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	if (!strcmp(path, "-"))
-		return "stdin";
-	return slash ? slash + 1 : path;
+	return strcmp(path, "-") ? tw_file_name(path) : "stdin";
 }
 
 int cli_prepare_files(const struct cli_reporting *r, const struct trawl_report *report,

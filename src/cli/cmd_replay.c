@@ -52,10 +52,8 @@ static int print_packages(const struct tw_replay_ops *ops, const bool *chosen, b
 	size_t i, written = 0;
 	int status;
 
-	if (!table) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!table)
+		return cli_no_memory();
 	for (i = 0; i < ops->count; i++) {
 		if (chosen[i])
 			add_package(table, &ops->op[i]);
@@ -111,10 +109,8 @@ int cli_replay(const struct cli_command *command, int argc, char **argv)
 	const struct cli_option *const tables[] = { own, options };
 	int count, status, i;
 
-	if (!names.text) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!names.text)
+		return cli_no_memory();
 	cli_table_options(&common, options);
 	status = cli_begin(command, tables, 2, argc, argv, &count);
 	if (status < 0 && !count)

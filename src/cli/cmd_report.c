@@ -108,7 +108,6 @@ static int print_result(const struct report_command *c, const struct trawl_repor
 	struct trawl_table *top = NULL;
 	struct tw_str out;
 	size_t count = 0;
-	int status;
 
 	tw_str_init(&out, trawl_allocator_default());
 	if (c->reporting.common.format == TW_FORMAT_TABLE) {
@@ -124,12 +123,8 @@ static int print_result(const struct report_command *c, const struct trawl_repor
 		tw_render(tables, count, c->reporting.common.format, "report", 0, &out);
 		out.failed |= !top;
 	}
-	if (out.failed)
-		cli_message("out of memory");
-	status = out.failed ? CLI_FAILED : cli_print(out.ptr ? out.ptr : "", out.len);
 	tw_table_free(top);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 static int write_and_print(void *context, const struct trawl_report *report,

@@ -103,7 +103,6 @@ static int list_stages(void)
 {
 	const struct cli_command *stage;
 	struct tw_str out;
-	int status;
 
 	tw_str_init(&out, trawl_allocator_default());
 	tw_str_add_cstr(&out, "trawl sweep: configurations of a training run side by side\n\n"
@@ -114,9 +113,7 @@ static int list_stages(void)
 			"\nDIR is the directory of a sweep: 256thread/nccl_28channels and so "
 			"on in it.\n'trawl help sweep STAGE' tells the options of a stage.\n\n"
 			"  trawl sweep all experiments/sweep_20251124_222204\n");
-	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 static int no_stage(const struct cli_command *command, const char *name)

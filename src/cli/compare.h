@@ -77,8 +77,6 @@ const char *cli_side_what(const struct cli_side *side);
 int cli_write_comparison_page(const struct cli_side sides[2], struct trawl_table *const *tables,
 			      const struct tw_answer *answer, const char *path, bool quiet,
 			      bool *lacking);
-/* A message for each line. */
-void cli_tell_lines(const struct tw_str *told);
 
 /* ---- compare_summary.c: the answer, then the tables as far as they fit a screen */
 void cli_summarise_comparison(const struct tw_changes *changes, const struct tw_answer *answer,

@@ -19,18 +19,6 @@ struct page {
 	const struct tw_answer *answer;
 };
 
-void cli_tell_lines(const struct tw_str *told)
-{
-	const char *p = told->len ? told->ptr : "";
-
-	while (*p) {
-		size_t len = strcspn(p, "\n");
-
-		cli_message("%.*s", (int)len, p);
-		p += len + (p[len] == '\n');
-	}
-}
-
 /* ---- tables */
 
 /*
@@ -118,10 +106,7 @@ static struct trawl_table *narrowed(const struct trawl_table *table)
 	}
 	for (i = 0; i < trawl_table_notes(table) && out; i++)
 		tw_table_add_note(out, "%s", trawl_table_note(table, i));
-	if (out && !tw_table_finish(out, NULL))
-		return out;
-	tw_table_free(out);
-	return NULL;
+	return tw_table_finished(out);
 }
 
 /* Tables of the page in their order; those of many rows per configuration are in the workbook. */
@@ -310,17 +295,6 @@ static int render_page(const struct page *p, struct page_texts *t,
 	return tw_render_compare_page(&page, &t->html, &t->told, err);
 }
 
-static int write_text(const struct tw_str *text, const char *path, struct trawl_error *err)
-{
-	struct tw_sink *sink;
-	int status = tw_sink_open(&sink, path, trawl_allocator_default(), err);
-
-	if (status)
-		return status;
-	tw_sink_write(sink, text->ptr, text->len);
-	return tw_sink_commit(sink, err);
-}
-
 int cli_write_comparison_page(const struct cli_side sides[2], struct trawl_table *const *tables,
 			      const struct tw_answer *answer, const char *path, bool quiet,
 			      bool *lacking)
@@ -336,8 +310,7 @@ int cli_write_comparison_page(const struct cli_side sides[2], struct trawl_table
 	texts_init(&texts);
 	status = render_page(&page, &texts, narrow, missing, &err);
 	if (!status)
-		status = texts.html.failed ? trawl_error_set(&err, TRAWL_ENOMEM, "out of memory") :
-					     write_text(&texts.html, path, &err);
+		status = tw_sink_write_text(path, &texts.html, trawl_allocator_default(), &err);
 	for (i = 0; i < 2 && !status && !quiet; i++)
 		if (missing[i])
 			cli_message("%s: not all pictures are there; 'trawl sweep plots' draws "

@@ -2,6 +2,8 @@
 #include "cli/compare.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
+#include "base/list.h"
 #include "base/thread.h"
 #include "ranks/all_tables.h"
 #include "ranks/rank_list.h"
@@ -40,22 +42,15 @@ static int leave_out(struct cli_side *side, const struct cli_comparing *c,
 
 static void note_rank(struct cli_side *side, int64_t rank)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
-	size_t i = side->rank_count, more = side->rank_capacity ? side->rank_capacity * 2 : 16;
-	int64_t *ranks;
+	size_t i = side->rank_count;
 
 	while (i && side->ranks[i - 1] > rank)
 		i--;
 	if (rank < 0 || (i && side->ranks[i - 1] == rank))
 		return;
-	if (side->rank_count == side->rank_capacity) {
-		ranks = tw_realloc(a, side->ranks, side->rank_capacity * sizeof(*ranks),
-				   more * sizeof(*ranks));
-		if (!ranks)
-			return;
-		side->ranks = ranks;
-		side->rank_capacity = more;
-	}
+	if (!tw_list_grow(&side->ranks, &side->rank_capacity, side->rank_count,
+			  sizeof(*side->ranks), trawl_allocator_default()))
+		return;
 	memmove(&side->ranks[i + 1], &side->ranks[i],
 		(side->rank_count - i) * sizeof(*side->ranks));
 	side->ranks[i] = rank;
@@ -441,13 +436,6 @@ static int read_sweep(struct cli_side *side, struct cli_comparing *c, uint32_t w
 
 /* ---- one report, or those of the ranks of one configuration */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int read_report(struct cli_side *side, struct cli_comparing *c,
 		       const struct tw_sample_place *place)
 {
@@ -456,7 +444,7 @@ static int read_report(struct cli_side *side, struct cli_comparing *c,
 	struct trawl_error err;
 	int status;
 
-	at.rank = tw_rank_in_path(base_name(path));
+	at.rank = tw_rank_in_path(tw_file_name(path));
 	if (tw_book_open(&side->book, path, trawl_allocator_default(), &err))
 		return cli_fail(&err);
 	status = add_book(side, c, side->book, &at);
@@ -506,7 +494,7 @@ static char **list_reports(const char *path, size_t *count)
 static int64_t channels_in(const char *path)
 {
 	enum { DIGITS = 9 };
-	const char *digits = base_name(path) + strlen("perf_");
+	const char *digits = tw_file_name(path) + strlen("perf_");
 	size_t count = strspn(digits, "0123456789");
 
 	return count && count <= DIGITS && !strncmp(digits + count, "ch_", 3) ?
@@ -526,7 +514,8 @@ static bool is_again(char *const *paths, size_t i)
 	size_t k;
 
 	for (k = i; k-- && channels_in(paths[k]) == channels_in(paths[i]);)
-		if (tw_rank_in_path(base_name(paths[k])) == tw_rank_in_path(base_name(paths[i])))
+		if (tw_rank_in_path(tw_file_name(paths[k])) ==
+		    tw_rank_in_path(tw_file_name(paths[i])))
 			return true;
 	return false;
 }
@@ -546,7 +535,7 @@ static int read_group(struct cli_side *side, struct cli_comparing *c, char *cons
 		snprintf(name, sizeof(name), "%lldch", (long long)place.channels);
 	place.config = name;
 	for (i = 0; i < count && status < 0; i++) {
-		int64_t rank = tw_rank_in_path(base_name(paths[i]));
+		int64_t rank = tw_rank_in_path(tw_file_name(paths[i]));
 
 		if (rank_wanted(c, rank) && !is_again(paths, i))
 			status = add_to_batch(side, c, &batch, paths[i], rank, &place);

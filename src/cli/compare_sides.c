@@ -2,6 +2,8 @@
 #include "cli/compare.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
+#include "base/str.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,20 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static bool is_directory(const char *path)
-{
-	struct stat info;
-
-	return !stat(path, &info) && S_ISDIR(info.st_mode);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), n = strlen(end);
-
-	return len >= n && !strcmp(text + len - n, end);
-}
 
 /* ---- what it is */
 
@@ -36,7 +24,7 @@ static bool is_report_file(const char *path)
 	if (file)
 		fclose(file);
 	return (n == sizeof(mark) && !memcmp(mark, "PK\003\004", sizeof(mark))) ||
-	       ends_with(path, ".csv");
+	       tw_ends_with(path, ".csv");
 }
 
 struct contents {
@@ -47,7 +35,7 @@ struct contents {
 static bool is_ranked_report(const char *name)
 {
 	return !strncmp(name, "perf_", 5) && tw_rank_in_path(name) >= 0 &&
-	       (ends_with(name, ".xlsx") || ends_with(name, "_csvs"));
+	       (tw_ends_with(name, ".xlsx") || tw_ends_with(name, "_csvs"));
 }
 
 static struct contents look_into(const char *path)
@@ -154,7 +142,7 @@ int cli_side_open(struct cli_side *side, const struct cli_comparing *c, const ch
 	tw_str_init(&side->name, a);
 	tw_str_init(&side->from, a);
 	tw_str_init(&side->rank_list, a);
-	if (is_directory(path))
+	if (tw_file_is_directory(path))
 		return open_directory(side, c);
 	side->kind = CLI_SIDE_TRACES;
 	if (strpbrk(path, "*?["))

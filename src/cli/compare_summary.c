@@ -44,7 +44,8 @@ static void add_row(struct trawl_table *table, const struct tw_change *c, const 
 static void add_table(struct trawl_table *table, const char *heading, unsigned width, bool colour,
 		      struct tw_str *out)
 {
-	if (table && !tw_table_finish(table, NULL) && trawl_table_rows(table)) {
+	table = tw_table_finished(table);
+	if (table && trawl_table_rows(table)) {
 		cli_add_heading(out, heading, colour);
 		tw_render_text(table, out, width, 0);
 	}

@@ -118,7 +118,6 @@ static int list_commands(void)
 {
 	const struct cli_command *command;
 	struct tw_str out;
-	int status;
 
 	tw_str_init(&out, trawl_allocator_default());
 	tw_str_add_cstr(&out, "trawl: where the GPU time of AI training and inference goes\n\n"
@@ -127,9 +126,7 @@ static int list_commands(void)
 		tw_str_addf(&out, "  %-9s %-10s  %s\n", command->name, command->arguments,
 			    command->summary);
 	tw_str_add_cstr(&out, "\n'trawl help COMMAND' tells the options of a command.\n");
-	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 int cli_help(const struct cli_command *self, int argc, char **argv)

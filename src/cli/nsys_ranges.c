@@ -41,11 +41,7 @@ static struct trawl_table *rows_of_process(const struct trawl_table *table, cons
 			pid);
 	for (i = 0; of && i < trawl_table_notes(table); i++)
 		tw_table_add_note(of, "%s", trawl_table_note(table, i));
-	if (of && tw_table_finish(of, NULL)) {
-		tw_table_free(of);
-		return NULL;
-	}
-	return of;
+	return tw_table_finished(of);
 }
 
 /* A trace that is no export is of one rank, and may say which. */
@@ -68,10 +64,8 @@ static int print_ranges(void *context, const struct trawl_report *report,
 				       q->reporting->path, (long long)q->rank);
 	if (pid) {
 		of = rows_of_process(table, pid);
-		if (!of) {
-			cli_message("out of memory");
-			return CLI_FAILED;
-		}
+		if (!of)
+			return cli_no_memory();
 		table = of;
 	}
 	status = cli_print_tables(&table, 1, q->reporting->common.format, "nsys_ranges",

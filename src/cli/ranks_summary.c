@@ -35,14 +35,6 @@ static void add_table(struct trawl_table *table, const char *heading, unsigned w
 	tw_table_free(table);
 }
 
-static struct trawl_table *finished(struct trawl_table *table)
-{
-	if (!table || !tw_table_finish(table, NULL))
-		return table;
-	tw_table_free(table);
-	return NULL;
-}
-
 /* ---- which ranks */
 
 static size_t count_hosts(const struct tw_job *job)
@@ -172,7 +164,7 @@ static struct trawl_table *make_timeline(const struct trawl_table *sums)
 			tw_table_copy_cell(table, row, column, sums, source,
 					   tw_table_column(sums, from[column]));
 	}
-	return finished(table);
+	return tw_table_finished(table);
 }
 
 /* ---- the ranks beside each other */
@@ -267,7 +259,7 @@ static struct trawl_table *make_spread(const struct cli_ranks_report *report)
 		return NULL;
 	}
 	free(shown);
-	return finished(table);
+	return tw_table_finished(table);
 }
 
 /* ---- operations */
@@ -380,7 +372,7 @@ struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report)
 		tw_table_set_real(top, row, TOP_SHARE,
 				  statistic(from, row, source->share, "_mean"));
 	}
-	return finished(top);
+	return tw_table_finished(top);
 }
 
 /* ---- what stands out, what is odd */

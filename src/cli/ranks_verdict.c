@@ -74,11 +74,7 @@ static struct trawl_table *excerpt_of(const struct trawl_table *from, const stru
 	if (table && rows < all)
 		tw_table_add_note(table, "%zu of %zu rows: all are in %s", rows, all,
 				  trawl_table_name(from));
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
+	return tw_table_finished(table);
 }
 
 void cli_add_excerpt(const struct trawl_table *from, const struct cli_excerpt *e, unsigned width,

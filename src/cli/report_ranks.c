@@ -211,7 +211,6 @@ static int print_result(const struct run *run, struct cli_ranks_report *report)
 {
 	enum tw_format format = run->r->common.format;
 	struct tw_str out, view;
-	int status;
 
 	tw_str_init(&out, trawl_allocator_default());
 	tw_str_init(&view, trawl_allocator_default());
@@ -222,12 +221,8 @@ static int print_result(const struct run *run, struct cli_ranks_report *report)
 	else
 		print_tables(report, format, &out);
 	out.failed |= view.failed;
-	if (out.failed)
-		cli_message("out of memory");
-	status = out.failed ? CLI_FAILED : cli_print(out.ptr ? out.ptr : "", out.len);
 	tw_str_release(&view);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 static int write_and_print(struct run *run)
@@ -263,10 +258,8 @@ static int report_job(const struct cli_reporting *r, const struct tw_job *job, s
 	int status;
 
 	run.tables = tw_alloc(trawl_allocator_default(), bytes);
-	if (!run.tables) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!run.tables)
+		return cli_no_memory();
 	status = write_and_print(&run);
 	while (run.count)
 		tw_table_free(run.tables[--run.count]);
@@ -286,10 +279,8 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	struct tw_job job;
 	int loaded, status;
 
-	if (!names) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!names)
+		return cli_no_memory();
 	ranks->common = &r->common;
 	ranks->report = &r->options;
 	ranks->tables = names;

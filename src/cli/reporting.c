@@ -275,10 +275,8 @@ int cli_reporting_run(const struct cli_reporting *r, bool writes,
 	    (writes && check_output(r, &err)))
 		return cli_fail(&err);
 	memory = tw_reuse_new(trawl_allocator_default());
-	if (!memory) {
-		cli_message("out of memory");
-		return CLI_FAILED;
-	}
+	if (!memory)
+		return cli_no_memory();
 	status = read_and_report(&job, tw_reuse_allocator(memory));
 	tw_reuse_free(memory);
 	return status;

@@ -418,7 +418,6 @@ static int print_text(const struct tw_json_value *manifest,
 {
 	bool has_work = has_cell(tables[0], 0, 5) && trawl_table_cell(tables[0], 0, 5).real > 0;
 	struct tw_str out;
-	int status = CLI_FAILED;
 
 	tw_str_init(&out, trawl_allocator_default());
 	add_platform(&out, manifest);
@@ -433,12 +432,7 @@ static int print_text(const struct tw_json_value *manifest,
 		tw_str_add_cstr(&out, "the trace has no GPU work: there is nothing to rank\n");
 		add_missing(&out, manifest);
 	}
-	if (out.failed)
-		cli_message("out of memory");
-	else
-		status = cli_print(out.ptr, out.len);
-	tw_str_release(&out);
-	return status;
+	return cli_print_str(&out);
 }
 
 int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categories,

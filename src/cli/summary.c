@@ -327,11 +327,7 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 	}
 	if (trawl_report_view(report)[0])
 		tw_table_add_note(top, "of a part of the trace: %s", trawl_report_view(report));
-	if (tw_table_finish(top, NULL)) {
-		tw_table_free(top);
-		return NULL;
-	}
-	return top;
+	return tw_table_finished(top);
 }
 
 static void add_top(const struct trawl_report *report, size_t top_ops, unsigned width, bool colour,

@@ -69,17 +69,36 @@ static void add_operations(struct cli_sweep_results *r, const struct tw_csv *csv
 	}
 }
 
+/* For people the table of variance is a digest; for programs it is whole. */
+static int print_tables(const struct cli_sweep_results *r, const struct cli_sweep_steps *steps)
+{
+	struct trawl_table *table = tw_variance_table(&steps->overlap, trawl_allocator_default());
+	int status = CLI_FAILED;
+
+	if (table)
+		status = cli_sweep_print_results(r, table);
+	else
+		cli_message("out of memory");
+	tw_table_free(table);
+	return status;
+}
+
 static int print(const struct cli_sweep_results *r, const struct cli_sweep_steps *steps)
 {
 	struct tw_str out;
-	int status = cli_sweep_print_results(r);
+	int status;
 
-	if (status != CLI_DONE || r->s->common.format != TW_FORMAT_TABLE || !steps->overlap.rows)
+	if (r->s->common.format != TW_FORMAT_TABLE && steps->overlap.rows)
+		return print_tables(r, steps);
+	status = cli_sweep_print_results(r, NULL);
+	if (status != CLI_DONE || !steps->overlap.rows)
 		return status;
 	tw_str_init(&out, trawl_allocator_default());
 	tw_str_add_char(&out, '\n');
 	tw_variance_digest(&steps->overlap, cli_width(), &out);
-	return cli_print_str(&out);
+	status = out.failed ? CLI_FAILED : cli_print(out.ptr, out.len);
+	tw_str_release(&out);
+	return status;
 }
 
 /* ---- the stages behind the reading; the worst status of what they told */

@@ -50,21 +50,17 @@ static void add_row(struct trawl_table *table, const struct cli_sweep_made *made
 static int print(const struct cli_sweep *s, const struct cli_sweep_made *made)
 {
 	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
-	int status = CLI_FAILED;
 	size_t i;
 
 	for (i = 0; table && i < s->sweep.count; i++)
 		if (made[i].merged_slices)
 			add_row(table, &made[i]);
-	if (!table || tw_table_finish(table, NULL))
-		cli_message("out of memory");
-	else if (!trawl_table_rows(table))
-		cli_message("%s: nothing to merge", s->sweep.directory);
-	else
-		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
-					  s->common.format, "sweep_merge", cli_width());
+	table = tw_table_finished(table);
+	if (!table || trawl_table_rows(table))
+		return cli_print_table(table, s->common.format, "sweep_merge");
+	cli_message("%s: nothing to merge", s->sweep.directory);
 	tw_table_free(table);
-	return status;
+	return CLI_FAILED;
 }
 
 int cli_sweep_merge(const struct cli_command *command, int argc, char **argv)

@@ -164,10 +164,10 @@ static struct trawl_table *make_statistics(const struct rows *r)
 {
 	static const char *const by[] = { "threads", "channels", "rank" };
 	struct trawl_table *table = tw_table_new(&statistics_spec, trawl_allocator_default());
-	bool fine = table != NULL;
+	bool fine = true;
 	size_t i, count;
 
-	for (i = 0; i < 3 && fine; i++) {
+	for (i = 0; i < 3 && table && fine; i++) {
 		struct tw_variance_group *groups;
 		struct tw_arena arena;
 
@@ -179,8 +179,8 @@ static struct trawl_table *make_statistics(const struct rows *r)
 		fine = groups != NULL;
 		tw_arena_release(&arena);
 	}
-	if (fine && !tw_table_finish(table, NULL))
-		return table;
+	if (fine)
+		return tw_table_finished(table);
 	tw_table_free(table);
 	return NULL;
 }

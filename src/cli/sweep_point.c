@@ -8,6 +8,7 @@
 #include "table/table.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,8 +16,8 @@
 #define SHORT_KERNEL_NS 50000
 
 /* Of each rank's report, what later stages look at. */
-static const char *const kept_tables[] = { "gpu_timeline", "ops_summary", "GEMM",
-					   "gemm_instances" };
+static const char *const kept_tables[] = { "gpu_timeline", "ops_summary", "GEMM", "gemm_instances",
+					   "quality" };
 #define KEPT (sizeof(kept_tables) / sizeof(kept_tables[0]))
 
 /* ---- what went wrong */
@@ -286,6 +287,17 @@ static int merge_and_load(struct cli_sweep_made *made, struct tw_rank_set *set,
 
 /* ---- what of a job there is to tell */
 
+static bool has_most_ranks(const struct cli_sweep_made *made)
+{
+	const struct tw_sweep *sweep = &made->of->sweep;
+	size_t i;
+
+	for (i = 0; i < sweep->count; i++)
+		if (sweep->points[i].rank_count > made->point->rank_count)
+			return false;
+	return true;
+}
+
 /* An export holds all GPUs of its host. */
 static bool is_second_of_file(const struct tw_job *job, size_t i)
 {
@@ -328,8 +340,8 @@ static void tell_job(struct cli_sweep_made *made)
 		}
 		made->incomplete |= rank->state != TW_RANK_READ;
 	}
-	/* Unless only some were asked for. */
-	if (job->missing_count && !made->of->filter.rank_count) {
+	/* Unless only some were asked for, or what others have was told to be missing here. */
+	if (job->missing_count && !made->of->filter.rank_count && has_most_ranks(made)) {
 		tw_str_addf(&made->told, "%s: no trace of rank%s ", made->point->name,
 			    job->missing_count == 1 ? "" : "s");
 		cli_add_rank_list(&made->told, job->missing, job->missing_count);
@@ -364,6 +376,28 @@ static int write_collectives(struct cli_sweep_made *made, struct trawl_table **t
 	return status;
 }
 
+/* Skews and waits are not those of the times as recorded then: nobody shall take them for it. */
+static void tell_clocks(struct cli_sweep_made *made, const struct tw_clocks *clocks)
+{
+	uint32_t worst = clocks->reference, i;
+
+	if (clocks->align != TW_ALIGN_COLLECTIVES || made->of->align == TW_ALIGN_COLLECTIVES)
+		return;
+	for (i = 0; i < clocks->count; i++)
+		if (clocks->shift_ns[i] && clocks->of[i].known &&
+		    llabs(clocks->of[i].offset_ns) > llabs(clocks->of[worst].offset_ns))
+			worst = i;
+	if (worst != clocks->reference)
+		tw_str_addf(
+			&made->told,
+			"%s: by the ends of collectives the clocks of its ranks differ, that of "
+			"rank %" PRId64 " by %.1f ± %.1f µs; skews are without that (--align "
+			"none: as recorded)\n",
+			made->point->name, made->job.ranks[worst].rank,
+			(double)clocks->of[worst].offset_ns / 1e3,
+			(double)clocks->of[worst].uncertainty_ns / 1e3);
+}
+
 static void make_collectives(struct cli_sweep_made *made)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
@@ -380,6 +414,8 @@ static void make_collectives(struct cli_sweep_made *made)
 	else if (tw_ranks_tables_make(&in, made->threads, tables, &count, &err) ||
 		 write_collectives(made, tables, count, &err))
 		fail(made, &err);
+	else
+		tell_clocks(made, &clocks);
 	if (tables)
 		tw_ranks_tables_free(tables, count);
 	tw_free(a, tables, tw_ranks_table_count * sizeof(*tables));
@@ -412,8 +448,10 @@ static int read_traces(struct cli_sweep_made *made, struct tw_rank_set *set)
 	return 0;
 }
 
-void cli_sweep_make(struct cli_sweep_made *made)
+/* Makes what made->makes asks for.  Several configurations are made at the same time. */
+static void make_point(void *context, size_t number)
 {
+	struct cli_sweep_made *made = (struct cli_sweep_made *)context + number;
 	struct tw_rank_set set = { 0 };
 	struct trawl_error err;
 
@@ -469,13 +507,6 @@ static int64_t bytes_of(const struct tw_sweep *sweep)
 	return bytes;
 }
 
-static void make_one(void *context, size_t i)
-{
-	struct cli_sweep_made *made = context;
-
-	cli_sweep_make(&made[i]);
-}
-
 /* With --strict, the first thing that is odd in a trace or not there. */
 static int strict_status(const struct cli_sweep *s, const struct cli_sweep_made *made)
 {
@@ -502,19 +533,6 @@ static int strict_status(const struct cli_sweep *s, const struct cli_sweep_made 
 	return CLI_DONE;
 }
 
-/* Lines, each as a message. */
-static void tell_lines(const struct tw_str *lines)
-{
-	const char *line = lines->ptr, *end;
-
-	for (; line && *line; line = end + 1) {
-		end = strchr(line, '\n');
-		if (!end)
-			return;
-		cli_message("%.*s", (int)(end - line), line);
-	}
-}
-
 int cli_sweep_make_all(const struct cli_sweep *s, unsigned makes, struct cli_sweep_made *made)
 {
 	unsigned threads = s->common.threads ? s->common.threads : tw_thread_count();
@@ -534,12 +552,12 @@ int cli_sweep_make_all(const struct cli_sweep *s, unsigned makes, struct cli_swe
 			.max_memory = memory / (int64_t)at_once,
 			.progress = &progress,
 		};
-	tw_parallel(threads, count, make_one, made);
+	tw_parallel(threads, count, make_point, made);
 	cli_progress_end(&progress.shown);
 	pthread_mutex_destroy(&progress.lock);
 	for (i = 0; i < count; i++) {
 		if (!s->common.quiet)
-			tell_lines(&made[i].told);
+			cli_tell_lines(&made[i].told);
 		if (made[i].status && status != CLI_FAILED)
 			status = cli_fail(&made[i].failure);
 		else if (made[i].incomplete && status == CLI_DONE)

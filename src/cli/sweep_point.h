@@ -49,11 +49,6 @@ struct cli_sweep_made {
 	bool *visited;
 };
 
-/*
- * Makes what of->makes asks for.  Nothing is printed; cli_sweep_made_release() is due.  Several
- * configurations may be made at the same time.
- */
-void cli_sweep_make(struct cli_sweep_made *made);
 void cli_sweep_made_release(struct cli_sweep_made *made);
 
 /*

@@ -30,7 +30,7 @@ int cli_sweep_report(const struct cli_command *command, int argc, char **argv)
 		if (written == CLI_DONE)
 			written = cli_sweep_write_aggregates(&r);
 		if (written == CLI_DONE)
-			written = cli_sweep_print_results(&r);
+			written = cli_sweep_print_results(&r, NULL);
 		status = written == CLI_DONE ? status : written;
 	}
 	if (status != CLI_FAILED)

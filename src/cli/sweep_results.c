@@ -4,7 +4,9 @@
 #include "cli/aggregating.h"
 #include "table/table.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the list */
@@ -19,6 +21,7 @@ static int make_list(struct cli_sweep_results *r)
 		r->list[i] = (struct tw_configuration){ .name = point->name,
 							.threads = point->threads,
 							.channels = point->channels,
+							.ended = point->ended,
 							.gemm_difference_us = NAN };
 		if (tw_configuration_of(&r->list[i], &r->made[i].job, trawl_allocator_default()))
 			return cli_no_memory();
@@ -107,16 +110,20 @@ static int gather(struct cli_aggregate *a, const struct cli_sweep_made *made)
 {
 	const struct trawl_table *const comms = made->comms;
 	struct tw_book *book;
+	char name[96];
 	size_t i;
 
 	for (i = 0; i < made->point->rank_count; i++) {
 		int64_t rank = made->point->ranks[i].rank;
-		const struct trawl_table *timeline =
-			cli_sweep_rank_table(made, rank, "gpu_timeline");
+		const struct trawl_table *tables[] = {
+			cli_sweep_rank_table(made, rank, "gpu_timeline"),
+			cli_sweep_rank_table(made, rank, "quality"),
+		};
 
-		if (!timeline)
+		if (!tables[0])
 			continue;
-		book = book_of(made->point->name, &timeline, 1);
+		snprintf(name, sizeof(name), "%s rank %" PRId64, made->point->name, rank);
+		book = book_of(name, tables, tables[1] ? 2 : 1);
 		if (!book)
 			return CLI_FAILED;
 		cli_aggregate_report(a, made->point, rank, book);
@@ -165,22 +172,27 @@ static void add_answer(const struct cli_sweep_results *r, struct tw_str *out)
 	tw_str_release(&answer);
 }
 
-int cli_sweep_print_results(const struct cli_sweep_results *r)
+int cli_sweep_print_results(const struct cli_sweep_results *r, const struct trawl_table *more)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
 	enum tw_format format = r->s->common.format;
 	struct trawl_table *table = tw_configurations_table(r->list, r->s->sweep.count, a);
+	const struct trawl_table *tables[] = { table, more };
 	struct tw_str out;
+	int status = CLI_FAILED;
 
 	tw_str_init(&out, a);
-	out.failed = !table;
 	if (table && format == TW_FORMAT_TABLE)
 		add_answer(r, &out);
 	if (table)
-		tw_render((const struct trawl_table *const *)&table, 1, format, "sweep",
-			  cli_width(), &out);
+		tw_render(tables, more ? 2 : 1, format, "sweep", cli_width(), &out);
+	if (!table || out.failed)
+		cli_no_memory();
+	else
+		status = cli_print(out.ptr, out.len);
 	tw_table_free(table);
-	return cli_print_str(&out);
+	tw_str_release(&out);
+	return status;
 }
 
 static void add_count(struct tw_str *out, size_t count, const char *one, const char *many)

@@ -26,8 +26,8 @@ int cli_sweep_write_comparisons(struct cli_sweep_results *r);
 /* The timelines and collectives of all configurations in one table; CLI_DONE, or told. */
 int cli_sweep_write_aggregates(struct cli_sweep_results *r);
 
-/* The answer and the table of configurations. */
-int cli_sweep_print_results(const struct cli_sweep_results *r);
+/* The answer and the table of configurations, and `more` behind it unless NULL. */
+int cli_sweep_print_results(const struct cli_sweep_results *r, const struct trawl_table *more);
 /* Where the files are. */
 void cli_sweep_tell_where(const struct cli_sweep_results *r);
 

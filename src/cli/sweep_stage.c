@@ -2,6 +2,7 @@
 #include "cli/sweep_steps.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +169,7 @@ static void find_output(const struct cli_sweep_steps *steps,
 			const struct cli_sweep_step_options *o, const char *input,
 			struct tw_str *path)
 {
-	const char *name = strrchr(input, '/') ? strrchr(input, '/') + 1 : input;
+	const char *name = tw_file_name(input);
 	size_t len = strlen(name), from_len = strlen(stage->from);
 	struct tw_str file;
 

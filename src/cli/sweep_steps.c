@@ -2,6 +2,7 @@
 #include "cli/sweep_steps.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -127,21 +128,12 @@ static const struct tw_rank *traced(const struct cli_sweep_steps *steps, int64_t
 
 int cli_sweep_keep_book(struct cli_sweep_steps *steps, struct tw_book *book)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
-	size_t more = steps->book_capacity ? 2 * steps->book_capacity : 32;
-	struct tw_book **books = steps->books;
-
-	if (steps->book_count == steps->book_capacity) {
-		books = tw_realloc(a, books, steps->book_capacity * sizeof(struct tw_book *),
-				   more * sizeof(struct tw_book *));
-		if (!books) {
-			tw_book_free(book);
-			return cli_no_memory();
-		}
-		steps->books = books;
-		steps->book_capacity = more;
+	if (!tw_list_grow(&steps->books, &steps->book_capacity, steps->book_count,
+			  sizeof(struct tw_book *), trawl_allocator_default())) {
+		tw_book_free(book);
+		return cli_no_memory();
 	}
-	books[steps->book_count++] = book;
+	steps->books[steps->book_count++] = book;
 	return CLI_DONE;
 }
 
@@ -187,6 +179,17 @@ static int sheet_of_table(struct cli_sweep_steps *steps, const struct trawl_tabl
 									   CLI_DONE;
 }
 
+/* A report that was opened last: of what was lost nothing is in its rows. */
+static void tell_damage(struct cli_sweep_steps *steps, const char *path)
+{
+	struct tw_book *book = steps->books[steps->book_count - 1];
+	struct trawl_error err;
+	bool damaged;
+
+	if (tw_book_is_damaged(book, &damaged, &err) || damaged)
+		tell(steps, "%s: parts of its trace are lost; calls in them do not count", path);
+}
+
 /*
  * The sheet GEMM of a rank and that of its instances: of its trace, else of its report, where the
  * second may not be there; NULL: it has none.
@@ -217,6 +220,8 @@ static int find_gemm(struct cli_sweep_steps *steps, const struct tw_sweep_point 
 		return CLI_DONE;
 	}
 	status = open_sheet(steps, rank->report, "GEMM", sheet);
+	if (status == CLI_DONE)
+		tell_damage(steps, rank->report);
 	if (status == CLI_DONE && *sheet)
 		status = open_sheet(steps, rank->report, "gemm_instances", instances);
 	/* Operations need not be there; what every report has must. */

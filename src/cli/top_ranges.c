@@ -139,9 +139,5 @@ struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t mos
 	tw_free(a, ranges, (rows + 1) * sizeof(*ranges));
 	if (top && trawl_report_view(report)[0])
 		tw_table_add_note(top, "of a part of the trace: %s", trawl_report_view(report));
-	if (top && tw_table_finish(top, NULL)) {
-		tw_table_free(top);
-		return NULL;
-	}
-	return top;
+	return tw_table_finished(top);
 }

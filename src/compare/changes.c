@@ -1,6 +1,8 @@
 #include "compare/changes.h"
 
+#include "analysis/stats.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "compare/steps.h"
 
 #include <math.h>
@@ -30,19 +32,10 @@ static const char *text(const struct tw_samples *samples, uint32_t id)
 
 static struct tw_change *append(struct tw_changes *changes, struct tw_change_list *list)
 {
-	const struct trawl_allocator *a = changes->samples->allocator;
-	size_t more = list->capacity ? list->capacity * 2 : 64;
-	struct tw_change *items = list->items;
-
-	if (list->count == list->capacity) {
-		items = tw_realloc(a, items, list->capacity * sizeof(*items),
-				   more * sizeof(*items));
-		if (!items)
-			return NULL;
-		list->items = items;
-		list->capacity = more;
-	}
-	return &items[list->count++];
+	if (!tw_list_grow(&list->items, &list->capacity, list->count, sizeof(*list->items),
+			  changes->samples->allocator))
+		return NULL;
+	return &list->items[list->count++];
 }
 
 /* ---- one item in one configuration */

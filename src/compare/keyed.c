@@ -11,28 +11,21 @@
 /* What becomes of a column where rows are added up. */
 enum rule { KEEP_IF_SAME, SUM, MEAN, LEAST, LARGEST };
 
-static bool ends_with(const char *text, const char *ending)
-{
-	size_t len = strlen(text), ending_len = strlen(ending);
-
-	return len >= ending_len && !strcmp(text + len - ending_len, ending);
-}
-
 static enum rule rule_of(const char *header)
 {
 	static const char *const sums[] = { "_sum", "_count", "Count", "_ms", "time ms" };
 	size_t i;
 
 	for (i = 0; i < sizeof(sums) / sizeof(*sums); i++)
-		if (ends_with(header, sums[i]))
+		if (tw_ends_with(header, sums[i]))
 			return SUM;
 	if (!strncmp(header, "Percent", 7))
 		return SUM;
-	if (ends_with(header, "_mean"))
+	if (tw_ends_with(header, "_mean"))
 		return MEAN;
-	if (ends_with(header, "_min"))
+	if (tw_ends_with(header, "_min"))
 		return LEAST;
-	return ends_with(header, "_max") ? LARGEST : KEEP_IF_SAME;
+	return tw_ends_with(header, "_max") ? LARGEST : KEEP_IF_SAME;
 }
 
 /* The column that says of how many calls a row is: means count by it. */

@@ -1,5 +1,6 @@
 #include "compare/rank_changes.h"
 
+#include "analysis/stats.h"
 #include "base/alloc.h"
 #include "compare/verdict.h"
 

@@ -1,6 +1,7 @@
 #include "compare/report_tables.h"
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "compare/joined.h"
 
 #include <string.h>
@@ -25,18 +26,11 @@ static bool not_of_ops(size_t side, const char *header)
 	       (side > 0 && !strcmp(header, "Cumulative Percentage (%)"));
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-	size_t len = strlen(text), ending_len = strlen(ending);
-
-	return len >= ending_len && !strcmp(text + len - ending_len, ending);
-}
-
 static bool not_of_kernels(size_t side, const char *header)
 {
 	(void)side;
-	return ends_with(header, "_min") || ends_with(header, "_max") ||
-	       ends_with(header, "category");
+	return tw_ends_with(header, "_min") || tw_ends_with(header, "_max") ||
+	       tw_ends_with(header, "category");
 }
 
 static const struct kind timeline = {

@@ -1,6 +1,7 @@
 #include "compare/samples.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "compare/verdict.h"
 
 #include <math.h>
@@ -90,21 +91,6 @@ void tw_samples_release(struct tw_samples *samples)
 	*samples = (struct tw_samples){ 0 };
 }
 
-/* Room for one more of `size` bytes; NULL when out of memory, and then the old block stays. */
-static void *grow(const struct trawl_allocator *a, void *items, size_t count, size_t *capacity,
-		  size_t size)
-{
-	size_t more = *capacity ? *capacity * 2 : 64;
-	void *larger;
-
-	if (count < *capacity)
-		return items;
-	larger = tw_realloc(a, items, *capacity * size, more * size);
-	if (larger)
-		*capacity = more;
-	return larger;
-}
-
 static const char *kept(struct tw_samples *samples, const char *text)
 {
 	return tw_pool_text(&samples->texts, tw_pool_intern_cstr(&samples->texts, text), NULL);
@@ -122,13 +108,12 @@ static uint32_t config_of(struct tw_samples *samples, const struct tw_sample_pla
 			samples->configs[i].there[place->side] = true;
 			return i;
 		}
-	configs = grow(samples->allocator, samples->configs, samples->config_count,
-		       &samples->config_capacity, sizeof(*configs));
-	if (!configs) {
+	if (!tw_list_grow(&samples->configs, &samples->config_capacity, samples->config_count,
+			  sizeof(*configs), samples->allocator)) {
 		samples->failed = true;
 		return UINT32_MAX;
 	}
-	samples->configs = configs;
+	configs = samples->configs;
 	configs[i] = (struct tw_sample_config){ .threads = place->threads,
 						.channels = place->channels,
 						.name = kept(samples, place->config),
@@ -143,16 +128,14 @@ void tw_samples_add(struct tw_samples *samples, const struct tw_sample_place *pl
 		    enum tw_compared_kind kind, const char *name, int64_t ns, int64_t calls)
 {
 	uint32_t config = config_of(samples, place);
-	struct tw_sample *items = grow(samples->allocator, samples->items, samples->count,
-				       &samples->capacity, sizeof(*items));
 
-	if (items)
-		samples->items = items;
-	if (!items || config == UINT32_MAX) {
+	if (config == UINT32_MAX ||
+	    !tw_list_grow(&samples->items, &samples->capacity, samples->count,
+			  sizeof(*samples->items), samples->allocator)) {
 		samples->failed = true;
 		return;
 	}
-	items[samples->count++] = (struct tw_sample){
+	samples->items[samples->count++] = (struct tw_sample){
 		.kind = kind,
 		.name = tw_pool_intern_cstr(&samples->texts, name),
 		.config = config,

@@ -319,7 +319,7 @@ static void set_measures(const struct tw_changes *changes, const struct tw_chang
 	tw_table_set_real(table, row, at + SHARE, share_of_total(changes, c));
 	set_ms(table, row, at + NOISE, c->noise_ns);
 	tw_table_set_str(table, row, at + VERDICT, tw_verdict_names[c->judged.verdict]);
-	tw_change_why(changes, c, text);
+	tw_change_why(c, text);
 	set_text_of(table, row, at + WHY, text);
 	set_ms(table, row, at + SPREAD, c->spread_ns[0]);
 	set_ms(table, row, at + TEST_SPREAD, c->spread_ns[1]);
@@ -392,7 +392,7 @@ static struct trawl_table *of_configurations(const struct tw_changes *changes, s
 		tw_table_set_real(table, row, OF_FASTER, tw_change_faster(c));
 		set_ms(table, row, OF_NOISE, c->noise_ns);
 		tw_table_set_str(table, row, OF_VERDICT, tw_verdict_names[c->judged.verdict]);
-		tw_change_why(changes, c, text);
+		tw_change_why(c, text);
 		set_text_of(table, row, OF_WHY, text);
 		set_count(table, row, OF_RANKS, (int64_t)c->ranks[0]);
 		set_count(table, row, OF_TEST_RANKS, (int64_t)c->ranks[1]);

@@ -41,16 +41,13 @@ int tw_compare_tables(const struct tw_changes *changes, const struct tw_compared
 		      struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* Why the verdict of a change is what it is, in a few words. */
-void tw_change_why(const struct tw_changes *changes, const struct tw_change *change,
-		   struct tw_str *out);
+void tw_change_why(const struct tw_change *change, struct tw_str *out);
 
 /* The name of an item for people: parts of that of a collective with blanks between them. */
 void tw_change_name(const struct tw_changes *changes, const struct tw_change *change,
 		    struct tw_str *out);
 
-/* Nanoseconds as milliseconds with the digits that a person reads: "80.1", "0.0042". */
+/* Nanoseconds as milliseconds, without their sign, with the digits that a person reads. */
 void tw_add_ms(struct tw_str *out, double ns);
-/* "12.3 %" of a number of percent, without its sign. */
-void tw_add_percent(struct tw_str *out, double percent);
 
 #endif

@@ -13,12 +13,6 @@
 #include <stdbool.h>
 
 /*
- * The spread: this many ten-thousandths of the median absolute deviation from the median.  1.4826
- * makes it the standard deviation where values are normally distributed, and one odd rank does not
- * move it.  Source: Rousseeuw and Croux, Alternatives to the Median Absolute Deviation, 1993.
- */
-#define TW_SPREAD_PER_10000 14826
-/*
  * Less than this share of the baseline counts for nothing, whatever ranks agree on: clocks of GPUs
  * and runs of the same program differ by as much.  The same 1 % is what the comparison of single
  * configurations calls Similar.

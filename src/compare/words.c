@@ -25,7 +25,8 @@ void tw_add_ms(struct tw_str *out, double ns)
 	tw_str_add_cstr(out, " ms");
 }
 
-void tw_add_percent(struct tw_str *out, double percent)
+/* Without its sign. */
+static void add_percent(struct tw_str *out, double percent)
 {
 	double size = fabs(percent);
 
@@ -131,9 +132,8 @@ static void add_one_side(struct tw_str *out, const struct tw_change *c)
 		tw_str_addf(out, "not in the %s", c->ranks[0] ? "test" : "baseline");
 }
 
-void tw_change_why(const struct tw_changes *changes, const struct tw_change *c, struct tw_str *out)
+void tw_change_why(const struct tw_change *c, struct tw_str *out)
 {
-	(void)changes;
 	switch (c->judged.why) {
 	case TW_WHY_EQUAL:
 		tw_str_add_cstr(out, "no difference");
@@ -202,7 +202,7 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 		tw_str_addf(out, "%s and %s take the same time: ", labels[1], labels[0]);
 	} else {
 		tw_str_addf(out, "%s is ", labels[1]);
-		tw_add_percent(out, faster);
+		add_percent(out, faster);
 		tw_str_addf(out, " %s than %s: ",
 			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
 	}
@@ -215,7 +215,7 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 		add_over(out, changes, total);
 	}
 	tw_str_add_cstr(out, "; ");
-	tw_change_why(changes, total, out);
+	tw_change_why(total, out);
 	tw_str_add_char(out, '.');
 }
 
@@ -259,7 +259,7 @@ static void add_rank(struct tw_str *out, const struct tw_rank_change *c, bool fi
 	if (fabs(longer) < TW_SAME_BELOW_PERCENT) {
 		tw_str_add_cstr(out, "as long as before");
 	} else {
-		tw_add_percent(out, longer);
+		add_percent(out, longer);
 		tw_str_add_cstr(out, longer > 0 ? " longer" : " less");
 	}
 	tw_str_add_cstr(out, " (");
@@ -633,7 +633,7 @@ static void say_best(const struct tw_changes *changes, const char *const labels[
 	apart = (1 - items[b].ns[1] / items[a].ns[0]) * 100;
 	if (fabs(apart) >= TW_SAME_BELOW_PERCENT) {
 		tw_str_add_cstr(out, "; ");
-		tw_add_percent(out, apart);
+		add_percent(out, apart);
 		tw_str_addf(out, " %s than the best of %s", apart > 0 ? "less" : "more", labels[0]);
 	}
 	tw_str_add_cstr(out, ").");
@@ -695,7 +695,7 @@ static void fail_row(struct gate *g, const struct tw_change_list *list, const st
 		tw_str_addf(&line, " in %s", g->changes->samples->configs[c->config].name);
 	tw_str_add_cstr(&line, " is ");
 	if (c->ns[0] > 0) {
-		tw_add_percent(&line, tw_change_faster(c));
+		add_percent(&line, tw_change_faster(c));
 		tw_str_add_char(&line, ' ');
 	}
 	tw_str_add_cstr(&line, "slower: ");
@@ -703,7 +703,7 @@ static void fail_row(struct gate *g, const struct tw_change_list *list, const st
 	tw_str_add_cstr(&line, " instead of ");
 	tw_add_ms(&line, c->ns[0]);
 	tw_str_add_cstr(&line, "; ");
-	tw_change_why(g->changes, c, &line);
+	tw_change_why(c, &line);
 	g->tell(g->context, line.failed ? what : line.ptr);
 	g->count++;
 	tw_str_release(&line);

@@ -1,7 +1,9 @@
 #define _GNU_SOURCE
 #include "io/sink.h"
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/hash.h"
+#include "base/str.h"
 #include "io/temporary.h"
 
 #include <errno.h>
@@ -64,13 +66,6 @@ static int fail(struct trawl_error *err, const char *path, int number)
 
 /* --- directories -------------------------------------------------------------------------- */
 
-static bool is_directory(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int make_directory(const char *path, const char *whole, struct trawl_error *err)
 {
 	char text[256];
@@ -80,7 +75,7 @@ static int make_directory(const char *path, const char *whole, struct trawl_erro
 		return 0;
 	/* Before errno: a directory that is there also gives EROFS or EACCES. */
 	number = errno;
-	if (is_directory(path))
+	if (tw_file_is_directory(path))
 		return 0;
 	if (number == EEXIST || number == ENOTDIR)
 		return trawl_error_set(err, TRAWL_EIO,
@@ -99,7 +94,7 @@ int tw_make_directories(const char *path, struct trawl_error *err)
 	size_t len = strlen(path), i;
 	int status;
 
-	if (len == 0 || is_directory(path))
+	if (len == 0 || tw_file_is_directory(path))
 		return 0;
 	if (len >= sizeof(part))
 		return trawl_error_set(err, TRAWL_EIO, "cannot create directory '%.60s...': %s",
@@ -436,6 +431,22 @@ void tw_sink_abort(struct tw_sink *sink)
 	if (sink->noted && !sink->in_place)
 		unlink(sink->temporary);
 	free_sink(sink);
+}
+
+int tw_sink_write_text(const char *path, const struct tw_str *text,
+		       const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	struct tw_sink *sink;
+	int status;
+
+	if (text->failed)
+		return trawl_error_set(err, TRAWL_ENOMEM, "cannot write '%s': out of memory", path);
+	status = tw_sink_open(&sink, path, allocator, err);
+	if (status)
+		return status;
+	if (text->len)
+		tw_sink_write(sink, text->ptr, text->len);
+	return tw_sink_commit(sink, err);
 }
 
 void tw_sink_unlink_open(void)

@@ -12,6 +12,7 @@
 
 #include "trawl/error.h"
 
+struct tw_str;
 struct tw_sink;
 
 /* Missing directories of `path` are created. */
@@ -27,6 +28,11 @@ int tw_sink_finish(struct tw_sink *sink, struct trawl_error *err) TRAWL_MUST_CHE
 int tw_sink_commit(struct tw_sink *sink, struct trawl_error *err) TRAWL_MUST_CHECK;
 /* Removes what was written and frees the sink; NULL allowed. */
 void tw_sink_abort(struct tw_sink *sink);
+
+/* All of it: a file with that text.  TRAWL_ENOMEM also for a text that failed. */
+int tw_sink_write_text(const char *path, const struct tw_str *text,
+		       const struct trawl_allocator *allocator,
+		       struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
  * A place for a file that a library writes by itself: gives the temporary name to write to

@@ -2,6 +2,7 @@
 #include "merge/merge.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -94,9 +95,7 @@ static int find_named(struct tw_rank_set *set, const char *const *arguments, siz
 		return status;
 	tw_str_init(&paths.text, allocator);
 	for (i = 0; i < all.count; i++) {
-		const char *slash = strrchr(all.files[i].path, '/');
-
-		if (strcmp(slash ? slash + 1 : all.files[i].path, name) && !all.files[i].named)
+		if (strcmp(tw_file_name(all.files[i].path), name) && !all.files[i].named)
 			continue;
 		tw_str_add(&paths.text, all.files[i].path, strlen(all.files[i].path) + 1);
 		paths.count++;

@@ -1,6 +1,7 @@
 #include "merge/merge.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/reuse.h"
 #include "base/thread.h"
 #include "json/reader.h"
@@ -138,7 +139,7 @@ static bool is_taken(const char *key)
 static int take_about(struct tw_merge *merge, struct tw_merged *rank,
 		      const struct trawl_trace *trace)
 {
-	const char *path = merge->set.files[rank->file].path, *slash = strrchr(path, '/');
+	const char *path = merge->set.files[rank->file].path;
 	struct tw_json json;
 	struct tw_str out;
 	uint32_t i;
@@ -149,7 +150,7 @@ static int take_about(struct tw_merge *merge, struct tw_merged *rank,
 	tw_json_key(&json, "rank");
 	tw_json_integer(&json, rank->rank);
 	tw_json_key(&json, "file");
-	tw_json_cstr(&json, slash ? slash + 1 : path);
+	tw_json_cstr(&json, tw_file_name(path));
 	tw_json_key(&json, "shift_us");
 	tw_json_decimal(&json, rank->shift_ns, 3);
 	if (rank->clock.known) {

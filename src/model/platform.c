@@ -1,5 +1,6 @@
 #include "model/platform.h"
 
+#include "base/file.h"
 #include "json/reader.h"
 
 #include <math.h>
@@ -294,7 +295,7 @@ static void take_platform(struct parser *parser)
 /* The file's name without directories and ".json". */
 static void name_by_file(struct tw_platform *platform, const char *file)
 {
-	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+	const char *base = tw_file_name(file);
 	size_t len = strlen(base);
 
 	if (len > 5 && !strcmp(base + len - 5, ".json"))

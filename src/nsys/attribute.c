@@ -1,7 +1,7 @@
 #include "nsys/attribute.h"
 
+#include "base/list.h"
 #include "base/sort.h"
-#include "nsys/list.h"
 
 #define NO_THREAD UINT32_MAX
 #define NO_KEY UINT32_MAX

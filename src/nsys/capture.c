@@ -1,7 +1,7 @@
 #include "nsys/capture.h"
 
+#include "base/list.h"
 #include "base/sort.h"
-#include "nsys/list.h"
 #include "nsys/survey.h"
 #include "nsys/work.h"
 
@@ -68,7 +68,7 @@ static int choose_rules(struct tw_nsys_capture *c, struct tw_nsys_survey *survey
 
 static bool add_rank(struct tw_nsys_capture *c, int64_t process, int64_t rank, const char *label)
 {
-	if (!tw_list_grow((void **)&c->ranks, &c->rank_capacity, c->rank_count, sizeof(*c->ranks),
+	if (!tw_list_grow(&c->ranks, &c->rank_capacity, c->rank_count, sizeof(*c->ranks),
 			  c->source->allocator))
 		return false;
 	c->ranks[c->rank_count++] =

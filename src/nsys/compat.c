@@ -5,9 +5,9 @@
  */
 #include "nsys/tables.h"
 
+#include "base/list.h"
 #include "base/scan.h"
 #include "nsys/compat_ranges.h"
-#include "nsys/list.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -142,8 +142,8 @@ static int read_ranks(struct compat *c, struct trawl_error *err)
 					       "of a rank, but '%.100s' (without --compat its "
 					       "label may stand anywhere)",
 					       (long long)rank.pid, rank.label ? rank.label : "");
-		if (!tw_list_grow((void **)&c->ranks, &c->rank_capacity, c->rank_count,
-				  sizeof(rank), c->source->allocator))
+		if (!tw_list_grow(&c->ranks, &c->rank_capacity, c->rank_count, sizeof(rank),
+				  c->source->allocator))
 			return no_memory(err);
 		c->ranks[c->rank_count++] = rank;
 	}
@@ -190,8 +190,8 @@ static int add_window(struct compat *c, struct rank *rank, struct trawl_error *e
 	rank->window = (uint32_t)i;
 	if (i < c->window_count)
 		return 0;
-	if (!tw_list_grow((void **)&c->windows, &c->window_capacity, c->window_count,
-			  sizeof(window), c->source->allocator))
+	if (!tw_list_grow(&c->windows, &c->window_capacity, c->window_count, sizeof(window),
+			  c->source->allocator))
 		return no_memory(err);
 	c->windows[c->window_count++] = window;
 	return 0;

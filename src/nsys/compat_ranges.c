@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "nsys/compat_ranges.h"
 
+#include "base/list.h"
 #include "base/scan.h"
 #include "base/sort.h"
-#include "nsys/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +140,7 @@ static bool add_first(struct tw_compat_ranges *r, const struct tw_compat_first *
 
 	if (known == TW_IDS_NONE) {
 		known = (uint32_t)r->start_count;
-		if (!tw_list_grow((void **)&r->starts, &r->start_capacity, r->start_count,
+		if (!tw_list_grow(&r->starts, &r->start_capacity, r->start_count,
 				  sizeof(*r->starts), r->allocator) ||
 		    !tw_ids_put(&r->start_ids, first->pid, known, r->allocator))
 			return false;
@@ -149,7 +149,7 @@ static bool add_first(struct tw_compat_ranges *r, const struct tw_compat_first *
 		return true;
 	}
 	r->starts[known] = first->start_ns;
-	if (!tw_list_grow((void **)&r->firsts, &r->first_capacity, r->first_count, sizeof(*first),
+	if (!tw_list_grow(&r->firsts, &r->first_capacity, r->first_count, sizeof(*first),
 			  r->allocator))
 		return false;
 	r->firsts[r->first_count++] = *first;
@@ -168,7 +168,7 @@ static void drop_later(struct tw_compat_ranges *r)
 
 static bool add_chunk(struct tw_compat_ranges *r, const struct tw_compat_chunk *chunk)
 {
-	if (!tw_list_grow((void **)&r->chunks, &r->chunk_capacity, r->chunk_count, sizeof(*chunk),
+	if (!tw_list_grow(&r->chunks, &r->chunk_capacity, r->chunk_count, sizeof(*chunk),
 			  r->allocator))
 		return false;
 	r->chunks[r->chunk_count++] = *chunk;
@@ -193,7 +193,7 @@ static bool add_candidate(struct tw_compat_ranges *r, int64_t pid,
 {
 	candidate.process = intern_pid(r, pid);
 	if (candidate.process == TW_IDS_NONE ||
-	    !tw_list_grow((void **)&r->candidates, &r->candidate_capacity, r->candidate_count,
+	    !tw_list_grow(&r->candidates, &r->candidate_capacity, r->candidate_count,
 			  sizeof(candidate), r->allocator))
 		return false;
 	r->candidates[r->candidate_count++] = candidate;

@@ -1,9 +1,9 @@
 #include "nsys/kernels.h"
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/sort.h"
 #include "data/tables.h"
-#include "nsys/list.h"
 #include "nsys/ranges.h"
 
 #include <string.h>
@@ -184,8 +184,8 @@ static uint32_t intern_cover(struct tw_nsys_kernels *k, uint32_t window, int64_t
 
 	if (cover != TW_IDS_NONE)
 		return cover;
-	if (!tw_list_grow((void **)&k->covers, &k->cover_capacity, k->cover_count,
-			  sizeof(*k->covers), k->allocator) ||
+	if (!tw_list_grow(&k->covers, &k->cover_capacity, k->cover_count, sizeof(*k->covers),
+			  k->allocator) ||
 	    !tw_ids_put(&k->cover_ids, key, (uint32_t)k->cover_count, k->allocator))
 		return UINT32_MAX;
 	k->covers[k->cover_count] = (struct tw_nsys_cover){ .window = window, .device = device };
@@ -205,8 +205,8 @@ static uint32_t intern_stream(struct tw_nsys_kernels *k, const struct tw_nsys_st
 	     hash = (int64_t)((uint64_t)hash + 1))
 		if (same_stream(&k->streams[i], stream))
 			return i;
-	if (!tw_list_grow((void **)&k->streams, &k->stream_capacity, k->stream_count,
-			  sizeof(*stream), k->allocator) ||
+	if (!tw_list_grow(&k->streams, &k->stream_capacity, k->stream_count, sizeof(*stream),
+			  k->allocator) ||
 	    !tw_ids_put(&k->stream_ids, hash, (uint32_t)k->stream_count, k->allocator))
 		return UINT32_MAX;
 	k->streams[k->stream_count] = *stream;
@@ -241,8 +241,7 @@ static uint32_t stream_of_row(struct part *p, const struct numbers *n, uint32_t 
 
 static bool add_comm(struct tw_nsys_kernels *k, const struct tw_nsys_comm *comm)
 {
-	if (!tw_list_grow((void **)&k->comm, &k->comm_capacity, k->comm_count, sizeof(*comm),
-			  k->allocator))
+	if (!tw_list_grow(&k->comm, &k->comm_capacity, k->comm_count, sizeof(*comm), k->allocator))
 		return false;
 	k->comm[k->comm_count++] = *comm;
 	return true;

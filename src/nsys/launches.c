@@ -1,9 +1,9 @@
 #include "nsys/launches.h"
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "data/tables.h"
 #include "nsys/ids.h"
-#include "nsys/list.h"
 #include "nsys/ranges.h"
 
 #include <string.h>
@@ -72,8 +72,7 @@ uint32_t tw_nsys_launches_want(struct tw_nsys_launches *l, int64_t process, int6
 	at = place_of(l, process, correlation);
 	if (l->places[at])
 		return l->places[at] - 1;
-	if (!tw_list_grow((void **)&l->keys, &l->key_capacity, l->key_count, sizeof(*l->keys),
-			  l->allocator))
+	if (!tw_list_grow(&l->keys, &l->key_capacity, l->key_count, sizeof(*l->keys), l->allocator))
 		return UINT32_MAX;
 	l->keys[l->key_count] = (struct tw_nsys_key){ process, correlation };
 	l->places[at] = (uint32_t)++l->key_count;
@@ -133,7 +132,7 @@ static int on_row(void *part, const struct tw_scan *scan)
 		return 0;
 	call.tid = (uint32_t)(gid & 0xffffff);
 	if (!is_launch(p, scan, &call.is_launch) ||
-	    !tw_list_grow((void **)&p->calls, &p->call_capacity, p->call_count, sizeof(call),
+	    !tw_list_grow(&p->calls, &p->call_capacity, p->call_count, sizeof(call),
 			  p->part.allocator))
 		return tw_nsys_no_memory(&p->part);
 	p->calls[p->call_count++] = call;
@@ -156,7 +155,7 @@ static bool join(struct tw_nsys_launches *l, struct part *parts, size_t count)
 
 	for (i = 0; i < count; i++) {
 		for (k = 0; k < parts[i].call_count; k++) {
-			if (!tw_list_grow((void **)&l->calls, &l->call_capacity, l->call_count,
+			if (!tw_list_grow(&l->calls, &l->call_capacity, l->call_count,
 					  sizeof(*l->calls), l->allocator))
 				return false;
 			l->calls[l->call_count++] = parts[i].calls[k];

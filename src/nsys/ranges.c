@@ -1,7 +1,7 @@
 #include "nsys/ranges.h"
 
 #include "base/hash.h"
-#include "nsys/list.h"
+#include "base/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,8 +97,7 @@ static uint32_t intern_mark(struct tw_nsys_ranges *r, const char *stage, const c
 	mark.stage = tw_arena_copy(&r->arena, stage, strlen(stage));
 	mark.purpose = tw_arena_copy(&r->arena, purpose, strlen(purpose));
 	if (!mark.stage || !mark.purpose ||
-	    !tw_list_grow((void **)&r->marks, &r->mark_capacity, r->mark_count, sizeof(mark),
-			  r->allocator))
+	    !tw_list_grow(&r->marks, &r->mark_capacity, r->mark_count, sizeof(mark), r->allocator))
 		return 0;
 	r->marks[r->mark_count++] = mark;
 	return i + 1;
@@ -202,7 +201,7 @@ static int meaning_of_id(struct part *p, int64_t id, struct meaning *meaning)
 	status = text && len ? find_meaning(p, text, len, meaning) : 0;
 	if (status)
 		return status;
-	if (!tw_list_grow((void **)&p->by_id, &p->by_id_capacity, p->by_id_count, sizeof(*p->by_id),
+	if (!tw_list_grow(&p->by_id, &p->by_id_capacity, p->by_id_count, sizeof(*p->by_id),
 			  p->part.allocator) ||
 	    !tw_ids_put(&p->text_ids, id, (uint32_t)p->by_id_count, p->part.allocator))
 		return tw_nsys_no_memory(&p->part);
@@ -234,7 +233,7 @@ static uint32_t intern_process(struct tw_nsys_ranges *r, int64_t process)
 	if (known != TW_IDS_NONE)
 		return known;
 	if (r->process_count == TW_NSYS_MOST_PROCESSES ||
-	    !tw_list_grow((void **)&r->processes, &r->process_capacity, r->process_count,
+	    !tw_list_grow(&r->processes, &r->process_capacity, r->process_count,
 			  sizeof(*r->processes), r->allocator) ||
 	    !tw_ids_put(&r->process_ids, process, (uint32_t)r->process_count, r->allocator))
 		return UINT32_MAX;
@@ -267,8 +266,8 @@ static bool keep_label(struct tw_nsys_ranges *r, struct tw_nsys_process *process
 
 static bool keep_window(struct tw_nsys_ranges *r, const struct tw_nsys_range *range)
 {
-	if (!tw_list_grow((void **)&r->windows, &r->window_capacity, r->window_count,
-			  sizeof(*range), r->allocator))
+	if (!tw_list_grow(&r->windows, &r->window_capacity, r->window_count, sizeof(*range),
+			  r->allocator))
 		return false;
 	r->windows[r->window_count++] = *range;
 	return true;
@@ -276,8 +275,8 @@ static bool keep_window(struct tw_nsys_ranges *r, const struct tw_nsys_range *ra
 
 static bool keep_marker(struct tw_nsys_ranges *r, const struct tw_nsys_marker *marker)
 {
-	if (!tw_list_grow((void **)&r->markers, &r->marker_capacity, r->marker_count,
-			  sizeof(*marker), r->allocator))
+	if (!tw_list_grow(&r->markers, &r->marker_capacity, r->marker_count, sizeof(*marker),
+			  r->allocator))
 		return false;
 	r->markers[r->marker_count++] = *marker;
 	return true;

@@ -2,8 +2,8 @@
 #include "nsys/rules.h"
 
 #include "base/file.h"
+#include "base/list.h"
 #include "data/tables.h"
-#include "nsys/list.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -288,7 +288,7 @@ static int parse_line(struct tw_nsys_rules *rules, const struct place *place, ch
 		return status;
 	if (!add_pieces(&rule, rule.pattern, 0, &rules->arena))
 		rule.piece_count = 0;
-	if (!tw_list_grow((void **)&rules->rules, &rules->capacity, rules->count, sizeof(rule),
+	if (!tw_list_grow(&rules->rules, &rules->capacity, rules->count, sizeof(rule),
 			  rules->arena.allocator))
 		return trawl_error_set(place->err, TRAWL_ENOMEM, "out of memory");
 	rules->rules[rules->count++] = rule;

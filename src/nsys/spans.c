@@ -1,13 +1,12 @@
 #include "nsys/spans.h"
 
+#include "base/list.h"
 #include "base/sort.h"
-#include "nsys/list.h"
 
 bool tw_spans_add(struct tw_spans *spans, int64_t start_ns, int64_t end_ns,
 		  const struct trawl_allocator *a)
 {
-	if (!tw_list_grow((void **)&spans->at, &spans->capacity, spans->count, sizeof(*spans->at),
-			  a))
+	if (!tw_list_grow(&spans->at, &spans->capacity, spans->count, sizeof(*spans->at), a))
 		return false;
 	spans->at[spans->count++] = (struct tw_span){ start_ns, end_ns };
 	return true;

@@ -2,9 +2,9 @@
 #include "nsys/survey.h"
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/scan.h"
 #include "data/tables.h"
-#include "nsys/list.h"
 
 #include <string.h>
 
@@ -285,8 +285,8 @@ static bool choose(struct tw_nsys_survey *s, const struct names *all)
 		known = tw_ids_get(&s->process_ids, name->process);
 		if (known == TW_IDS_NONE) {
 			known = (uint32_t)s->process_count;
-			if (!tw_list_grow((void **)&s->busiest, &s->process_capacity,
-					  s->process_count, sizeof(*s->busiest), s->allocator) ||
+			if (!tw_list_grow(&s->busiest, &s->process_capacity, s->process_count,
+					  sizeof(*s->busiest), s->allocator) ||
 			    !tw_ids_put(&s->process_ids, name->process, known, s->allocator))
 				return false;
 			s->busiest[s->process_count++] = (struct tw_nsys_busiest){ 0 };
@@ -441,8 +441,7 @@ static int on_instance(void *part, const struct tw_scan *scan)
 	if (!text || !survey->busiest[process].name || !is_of_program(scan, text, len) ||
 	    hash_without_digits(text, len, &p->text) != survey->busiest[process].name)
 		return 0;
-	if (!tw_list_grow((void **)&p->at, &p->capacity, p->count, sizeof(*p->at),
-			  p->part.allocator))
+	if (!tw_list_grow(&p->at, &p->capacity, p->count, sizeof(*p->at), p->part.allocator))
 		return tw_nsys_no_memory(&p->part);
 	p->at[p->count++] =
 		(struct tw_nsys_range){ row.start_ns, row.end_ns, tw_scan_rowid(scan), process, 0 };
@@ -501,7 +500,7 @@ int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_s
 			struct tw_nsys_range range = parts[i].at[k];
 
 			range.process = numbers[range.process];
-			good = tw_list_grow((void **)&ranges->windows, &ranges->window_capacity,
+			good = tw_list_grow(&ranges->windows, &ranges->window_capacity,
 					    ranges->window_count, sizeof(range), ranges->allocator);
 			if (good)
 				ranges->windows[ranges->window_count++] = range;

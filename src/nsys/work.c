@@ -1,7 +1,7 @@
 #include "nsys/work.h"
 
+#include "base/list.h"
 #include "base/sort.h"
-#include "nsys/list.h"
 #include "nsys/ranges.h"
 
 #include <stdlib.h>
@@ -24,8 +24,7 @@ static bool add(struct tw_nsys_workers *w, const struct tw_nsys_work *work, uint
 		known = tw_ids_get(&w->ids, work->process);
 	if (known == TW_IDS_NONE) {
 		known = (uint32_t)w->count;
-		if (!tw_list_grow((void **)&w->at, &w->capacity, w->count, sizeof(*w->at),
-				  w->allocator) ||
+		if (!tw_list_grow(&w->at, &w->capacity, w->count, sizeof(*w->at), w->allocator) ||
 		    !tw_ids_put(&w->ids, work->process, known, w->allocator))
 			return false;
 		w->at[w->count++] = *work;

@@ -1,6 +1,7 @@
 #include "ranks/set.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -55,8 +56,7 @@ static int64_t rank_between(const char *path, const char *from, const char *to)
 
 int64_t tw_rank_in_path(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = tw_file_name(path);
 	int64_t rank = rank_between(path, name, name + strlen(name));
 
 	return rank >= 0 ? rank : rank_between(path, path, name);

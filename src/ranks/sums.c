@@ -382,10 +382,7 @@ struct trawl_table *tw_sums_keep(const struct trawl_table *table,
 	}
 	if (copy)
 		copy_rows(copy, table, columns);
-	if (copy && tw_table_finish(copy, NULL)) {
-		tw_table_free(copy);
-		copy = NULL;
-	}
+	copy = tw_table_finished(copy);
 	tw_free(allocator, kept, most * sizeof(*kept));
 	tw_free(allocator, columns, most * sizeof(*columns));
 	return copy;

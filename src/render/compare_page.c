@@ -374,12 +374,10 @@ static void add_image(const struct tw_page_pictures *p, const char *label,
 
 static void add_missing(const char *path, struct tw_str *out)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
 	add(out, "<p class=\"missing\">There is no picture");
 	if (path) {
 		add(out, ": ");
-		add_text(out, slash ? slash + 1 : path);
+		add_text(out, tw_file_name(path));
 	}
 	add(out, "</p>");
 }

@@ -30,22 +30,12 @@ void tw_render_csv_text(const struct tw_csv *csv, struct tw_str *out)
 int tw_write_csv_text(const struct tw_csv *csv, const char *path,
 		      const struct trawl_allocator *allocator, struct trawl_error *err)
 {
-	struct tw_sink *sink;
 	struct tw_str out;
-	int status = 0;
+	int status;
 
 	tw_str_init(&out, allocator);
 	tw_render_csv_text(csv, &out);
-	if (out.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "cannot write '%s': out of memory",
-					 path);
-	if (!status)
-		status = tw_sink_open(&sink, path, allocator, err);
-	if (!status) {
-		if (out.len)
-			tw_sink_write(sink, out.ptr, out.len);
-		status = tw_sink_commit(sink, err);
-	}
+	status = tw_sink_write_text(path, &out, allocator, err);
 	tw_str_release(&out);
 	return status;
 }

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "render/gnuplot.h"
 
+#include "base/child.h"
 #include "io/sink.h"
 #include "render/escape.h"
 #include "render/width.h"
@@ -8,7 +9,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,29 +105,35 @@ static int write_scripts(int fd, const struct tw_str *const *scripts, size_t cou
 	return error;
 }
 
-/* 0 or an errno. */
-static int spawn(struct tw_gnuplot *d)
+/* In the child: no memory, no locks. */
+static void become(const struct tw_gnuplot *d)
 {
 	char name[] = "gnuplot", defaults[] = "-d", *arguments[] = { name, defaults, NULL };
-	posix_spawn_file_actions_t actions;
-	int error = posix_spawn_file_actions_init(&actions);
+	bool fine = dup2(d->script, STDIN_FILENO) >= 0;
 	size_t i;
-	pid_t pid;
+	int error;
 
-	if (error)
-		return error;
-	error = posix_spawn_file_actions_adddup2(&actions, d->script, STDIN_FILENO);
-	for (i = 0; i < d->count && !error; i++)
-		error = posix_spawn_file_actions_adddup2(&actions, d->pictures[i],
-							 picture_descriptor(i));
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(&actions, d->messages, STDERR_FILENO);
-	if (!error)
-		error = posix_spawnp(&pid, name, &actions, NULL, arguments, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (!error)
+	for (i = 0; i < d->count && fine; i++)
+		fine = dup2(d->pictures[i], picture_descriptor(i)) >= 0;
+	if (fine && dup2(d->messages, STDERR_FILENO) >= 0)
+		execvp(name, arguments);
+	error = errno;
+	if (write(d->failure, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* It ends with this program: nobody else would end one that hangs. */
+static void start(struct tw_gnuplot *d)
+{
+	pid_t pid = tw_fork(SIGKILL);
+
+	if (!pid)
+		become(d);
+	if (pid < 0)
+		d->error = errno;
+	else
 		d->pid = pid;
-	return error;
 }
 
 void tw_gnuplot_begin(struct tw_gnuplot *drawing, const struct tw_str *const *scripts, size_t count)
@@ -139,7 +145,8 @@ void tw_gnuplot_begin(struct tw_gnuplot *drawing, const struct tw_str *const *sc
 	*d = (struct tw_gnuplot){ .count = count };
 	d->script = memory_file("script");
 	d->messages = memory_file("messages");
-	if (d->script < 0 || d->messages < 0)
+	d->failure = memory_file("failure");
+	if (d->script < 0 || d->messages < 0 || d->failure < 0)
 		d->error = errno;
 	for (i = 0; i < count; i++) {
 		d->pictures[i] = memory_file("picture");
@@ -149,7 +156,7 @@ void tw_gnuplot_begin(struct tw_gnuplot *drawing, const struct tw_str *const *sc
 	if (!d->error)
 		d->error = write_scripts(d->script, scripts, count);
 	if (!d->error)
-		d->error = spawn(d);
+		start(d);
 }
 
 /* PNG or SVG. */
@@ -222,10 +229,10 @@ static int fail(const struct tw_gnuplot *d, const char *path, struct trawl_error
 	return trawl_error_set(err, TRAWL_EIO, "cannot draw '%s': gnuplot failed: %s", path, line);
 }
 
-/* Whether it ended well. */
+/* Whether it ran and ended well. */
 static bool wait_for(struct tw_gnuplot *d)
 {
-	int status;
+	int status, error;
 
 	while (waitpid((pid_t)d->pid, &status, 0) < 0) {
 		if (errno != EINTR) {
@@ -233,6 +240,8 @@ static bool wait_for(struct tw_gnuplot *d)
 			return false;
 		}
 	}
+	if (pread(d->failure, &error, sizeof(error), 0) == sizeof(error))
+		d->error = error;
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
@@ -269,6 +278,7 @@ int tw_gnuplot_end(struct tw_gnuplot *drawing, const char *const *paths, bool *d
 	}
 	close_file(d->script);
 	close_file(d->messages);
+	close_file(d->failure);
 	return status;
 }
 
@@ -285,6 +295,7 @@ void tw_gnuplot_abandon(struct tw_gnuplot *drawing)
 		close_file(d->pictures[i]);
 	close_file(d->script);
 	close_file(d->messages);
+	close_file(d->failure);
 }
 
 int tw_gnuplot_draw(const struct tw_str *script, const char *path,
@@ -293,6 +304,8 @@ int tw_gnuplot_draw(const struct tw_str *script, const char *path,
 	struct tw_gnuplot drawing;
 	bool done;
 
+	if (script->failed)
+		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
 	tw_gnuplot_begin(&drawing, &script, 1);
 	return tw_gnuplot_end(&drawing, &path, &done, allocator, err);
 }

@@ -13,7 +13,8 @@ void tw_gnuplot_quote(struct tw_str *out, const char *text, size_t width);
 
 /*
  * Runs the script, whose output (no "set output" in it) must be a PNG or SVG, and puts that at
- * `path`, whole or not at all.  Several threads may draw at the same time.
+ * `path`, whole or not at all.  Several threads may draw at the same time.  gnuplot does not
+ * outlive this program.
  */
 int tw_gnuplot_draw(const struct tw_str *script, const char *path,
 		    const struct trawl_allocator *allocator,
@@ -26,11 +27,15 @@ int tw_gnuplot_draw(const struct tw_str *script, const char *path,
 struct tw_gnuplot {
 	size_t count;
 	int script, messages, pictures[TW_GNUPLOT_MOST]; /* files in memory */
+	int failure;					 /* another: the errno if it does not run */
 	int pid;
 	int error; /* an errno: it does not run */
 };
 
-/* Starts drawing; scripts as for tw_gnuplot_draw().  A failure is told by _end. */
+/*
+ * Starts drawing, until _end on the same thread; scripts as for tw_gnuplot_draw().  A failure is
+ * told by _end.
+ */
 void tw_gnuplot_begin(struct tw_gnuplot *drawing, const struct tw_str *const *scripts,
 		      size_t count);
 /*

@@ -107,11 +107,7 @@ int tw_render_heat_map(const struct tw_heat_map *map, const char *path,
 
 	tw_str_init(&script, allocator);
 	tw_heat_map_script(map, &script);
-	if (script.failed)
-		status =
-			trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
-	else
-		status = tw_gnuplot_draw(&script, path, allocator, err);
+	status = tw_gnuplot_draw(&script, path, allocator, err);
 	tw_str_release(&script);
 	return status;
 }

@@ -227,11 +227,7 @@ int tw_render_lanes(const struct tw_lane_panel *panels, size_t count, const char
 				       TW_LANE_PANELS_MOST);
 	tw_str_init(&script, allocator);
 	tw_lanes_script(panels, count, &script);
-	if (script.failed)
-		status =
-			trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
-	else
-		status = tw_gnuplot_draw(&script, path, allocator, err);
+	status = tw_gnuplot_draw(&script, path, allocator, err);
 	tw_str_release(&script);
 	return status;
 }

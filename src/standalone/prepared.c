@@ -104,20 +104,15 @@ const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, c
 int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, const char *name,
 		      const struct tw_str *text, struct trawl_error *err)
 {
-	struct tw_sink *sink;
 	struct tw_str path;
 	int status;
 
 	tw_str_init(&path, prepared->allocator);
 	tw_prepared_path(prepared, folder, name, &path);
-	if (path.failed || text->failed)
+	if (path.failed)
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	else
-		status = tw_sink_open(&sink, path.ptr, prepared->allocator, err);
-	if (!status) {
-		tw_sink_write(sink, text->ptr ? text->ptr : "", text->len);
-		status = tw_sink_commit(sink, err);
-	}
+		status = tw_sink_write_text(path.ptr, text, prepared->allocator, err);
 	tw_str_release(&path);
 	return status;
 }

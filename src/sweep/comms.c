@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/list.h"
 #include "base/scan.h"
 #include "render/escape.h"
 
@@ -97,17 +98,17 @@ struct row {
 
 struct tw_comms {
 	struct tw_arena arena;
-	struct tw_str rows; /* struct row, as bytes */
+	struct row *rows;
+	size_t count, capacity;
 };
 
 struct tw_comms *tw_comms_new(const struct trawl_allocator *allocator)
 {
-	struct tw_comms *comms = tw_alloc(allocator, sizeof(*comms));
+	struct tw_comms *comms = tw_alloc_array(allocator, 1, sizeof(*comms));
 
 	if (!comms)
 		return NULL;
 	tw_arena_init(&comms->arena, allocator);
-	tw_str_init(&comms->rows, allocator);
 	return comms;
 }
 
@@ -118,7 +119,7 @@ void tw_comms_free(struct tw_comms *comms)
 	if (!comms)
 		return;
 	allocator = comms->arena.allocator;
-	tw_str_release(&comms->rows);
+	tw_free(allocator, comms->rows, comms->capacity * sizeof(*comms->rows));
 	tw_arena_release(&comms->arena);
 	tw_free(allocator, comms, sizeof(*comms));
 }
@@ -165,10 +166,11 @@ int tw_comms_add(struct tw_comms *comms, int64_t threads, int64_t channels, cons
 			failed = *text && !row.cells[k];
 		}
 		row.size = tw_csv_number(sheet, i, found[SIZE]);
-		row.number = comms->rows.len;
-		if (row.cells[COLLECTIVE])
-			tw_str_add(&comms->rows, (const char *)&row, sizeof(row));
-		failed |= comms->rows.failed;
+		row.number = comms->count;
+		failed |= !tw_list_grow(&comms->rows, &comms->capacity, comms->count, sizeof(row),
+					comms->arena.allocator);
+		if (row.cells[COLLECTIVE] && !failed)
+			comms->rows[comms->count++] = row;
 	}
 	if (!status && failed)
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
@@ -232,11 +234,11 @@ static struct row *ordered_rows(const struct tw_comms *comms, size_t *count)
 	struct row *rows;
 	size_t i;
 
-	*count = comms->rows.len / sizeof(*rows);
+	*count = comms->count;
 	rows = tw_alloc_array(comms->arena.allocator, *count, sizeof(*rows));
 	if (!rows)
 		return NULL;
-	memcpy(rows, comms->rows.ptr, comms->rows.len);
+	memcpy(rows, comms->rows, *count * sizeof(*rows));
 	qsort(rows, *count, sizeof(*rows), compare_rows);
 	for (i = 0; i < *count; i++)
 		rows[i].operation =
@@ -316,7 +318,7 @@ int tw_comms_table(const struct tw_comms *comms, struct trawl_table **table,
 	int status = 0;
 
 	*table = NULL;
-	if (!comms->rows.len)
+	if (!comms->count)
 		return 0;
 	rows = ordered_rows(comms, &count);
 	*table = rows ? tw_table_new(&spec, comms->arena.allocator) : NULL;
@@ -460,7 +462,7 @@ void tw_comms_digest(const struct tw_comms *comms, unsigned width, struct tw_str
 	struct row *rows = NULL;
 	size_t count = 0, made, i;
 
-	if (!comms->rows.len)
+	if (!comms->count)
 		return;
 	rows = ordered_rows(comms, &count);
 	if (rows)

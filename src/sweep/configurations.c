@@ -12,8 +12,6 @@ enum { COMPUTING, EXPOSED_COMM, EXPOSED_COPY, BUSY, IDLE, TOTAL, COMM, COPY };
 
 /* A difference below this share of the total time is not worth a word. */
 #define WORTH_TELLING 0.01
-/* From the median absolute deviation to the standard deviation of a normal distribution. */
-#define MAD_TO_SIGMA 1.4826
 
 /* ---- one configuration */
 
@@ -27,7 +25,7 @@ static double spread_of(double *values, double *room, size_t count)
 		return NAN;
 	for (i = 0; i < count; i++)
 		room[i] = fabs(values[i] - median);
-	return MAD_TO_SIGMA * tw_real_stats_of(room, count).median;
+	return TW_SPREAD_PER_10000 / 10000.0 * tw_real_stats_of(room, count).median;
 }
 
 static int64_t steps_of(const struct tw_job *job)
@@ -46,25 +44,36 @@ static int64_t steps_of(const struct tw_job *job)
 	return steps;
 }
 
+/* Of a trace that lost parts no time is the rank's; but they are better than nothing. */
+static bool counts(const struct tw_rank *rank, bool damaged)
+{
+	return rank->gpu_events && (rank->state == TW_RANK_DAMAGED) == damaged;
+}
+
 int tw_configuration_of(struct tw_configuration *out, const struct tw_job *job,
 			const struct trawl_allocator *allocator)
 {
 	double *values = tw_alloc_array(allocator, 2 * job->count + 1, sizeof(*values));
-	size_t part, i, n = 0;
+	size_t part, i, n, whole = 0;
 
 	if (!values)
 		return TRAWL_ENOMEM;
+	out->damaged = 0;
+	for (i = 0; i < job->count; i++) {
+		whole += counts(&job->ranks[i], false);
+		out->damaged += counts(&job->ranks[i], true);
+	}
+	out->ranks = whole ? whole : out->damaged;
 	for (part = 0; part < TW_TIMELINE_PARTS; part++) {
 		for (i = n = 0; i < job->count; i++)
-			if (job->ranks[i].gpu_events)
+			if (counts(&job->ranks[i], !whole))
 				values[n++] =
 					(double)tw_timeline_part(&job->ranks[i].timeline, part) /
 					1e6;
 		if (part == TOTAL)
 			out->spread_ms = spread_of(values, values + job->count, n);
-		out->part_ms[part] = tw_real_stats_of(values, n).mean;
+		out->part_ms[part] = tw_real_stats_of(values, n).median;
 	}
-	out->ranks = n;
 	out->steps = steps_of(job);
 	tw_free(allocator, values, (2 * job->count + 1) * sizeof(*values));
 	return 0;
@@ -72,22 +81,56 @@ int tw_configuration_of(struct tw_configuration *out, const struct tw_job *job,
 
 /* ---- their order */
 
-/* Number of the configuration in `place`, by total time; those without GPU work are the last. */
+/* Whether steps are told of all that have ranks, and are not the same: then steps compare. */
+static bool by_step(const struct tw_configuration *list, size_t count)
+{
+	const struct tw_configuration *first = NULL;
+	bool differ = false;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!list[i].ranks)
+			continue;
+		if (list[i].steps <= 0)
+			return false;
+		if (!first)
+			first = &list[i];
+		differ |= list[i].steps != first->steps;
+	}
+	return differ;
+}
+
+/* What configurations are compared by. */
+static double time_of(const struct tw_configuration *c, bool step)
+{
+	return step ? c->part_ms[TOTAL] / (double)c->steps : c->part_ms[TOTAL];
+}
+
+/* 0: it can be the best. */
+static int class_of(const struct tw_configuration *c)
+{
+	return !c->ranks ? 2 : c->ended ? 1 : 0;
+}
+
+static bool is_before(const struct tw_configuration *a, const struct tw_configuration *b, bool step)
+{
+	if (class_of(a) != class_of(b))
+		return class_of(a) < class_of(b);
+	return class_of(a) < 2 && time_of(a, step) < time_of(b, step);
+}
+
+/* Number of the configuration in `place`. */
 static size_t in_place(const struct tw_configuration *list, size_t count, size_t place)
 {
+	bool step = by_step(list, count);
 	size_t i, k;
 
 	for (i = 0; i < count; i++) {
-		double time = list[i].part_ms[TOTAL];
 		size_t before = 0;
 
-		for (k = 0; k < count; k++) {
-			double other = list[k].part_ms[TOTAL];
-
-			if (isnan(time) ? !isnan(other) || k < i :
-					  other < time || (other == time && k < i))
-				before++;
-		}
+		for (k = 0; k < count; k++)
+			before += is_before(&list[k], &list[i], step) ||
+				  (k < i && !is_before(&list[i], &list[k], step));
 		if (before == place)
 			return i;
 	}
@@ -98,45 +141,54 @@ static size_t in_place(const struct tw_configuration *list, size_t count, size_t
 
 enum {
 	NAME,
-	THREADS,
-	CHANNELS,
-	RANKS,
 	TOTAL_MS,
-	SPREAD_MS,
 	BEHIND,
+	SPREAD_MS,
 	COMPUTING_MS,
 	EXPOSED_COMM_MS,
 	IDLE_MS,
-	COMM_MS,
+	BLOCKED,
 	DIFFERENCE_US,
-	BLOCKED
+	COMM_MS,
+	RANKS,
+	STEPS,
+	RUN,
+	THREADS,
+	CHANNELS
 };
 
 static const struct trawl_column columns[] = {
 	[NAME] = { "configuration", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "threads and channels" },
+	[TOTAL_MS] = { "total ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
+		       "time from the first to the last GPU work, median over the ranks" },
+	[BEHIND] = { "behind best %", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
+		     "time above that of the best configuration, of a step where the numbers of steps "
+		     "are told and differ" },
+	[SPREAD_MS] = { "spread ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
+			"noise of the total time: 1.4826 times the median absolute deviation over "
+			"the ranks" },
+	[COMPUTING_MS] = { "compute ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
+			   "computation time, median over the ranks" },
+	[EXPOSED_COMM_MS] = { "exposed comm ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
+			      "communication that no computing hides, median over the ranks" },
+	[IDLE_MS] = { "idle ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
+		      "time without any GPU work, median over the ranks" },
+	[BLOCKED] = { "blocked", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+		      "of the matrix products that differ most: longest call over half in "
+		      "collectives" },
+	[DIFFERENCE_US] = { "GEMM max-min µs", TRAWL_COLUMN_REAL, "µs", 0, 1, 12,
+			    "longest less shortest call, mean over the matrix products that differ "
+			    "most" },
+	[COMM_MS] = { "comm ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
+		      "time with communication, median over the ranks" },
+	[RANKS] = { "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
+		    "ranks that count: with GPU work and, where there are any, whole traces" },
+	[STEPS] = { "steps", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
+		    "profiler steps that each rank shows" },
+	[RUN] = { "run", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+		  "how its run ended, where that is told and no success" },
 	[THREADS] = { "threads", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "RCCL threads a block" },
 	[CHANNELS] = { "channels", TRAWL_COLUMN_INTEGER, "", 0, 0, 9, "most NCCL channels" },
-	[RANKS] = { "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "ranks with GPU work" },
-	[TOTAL_MS] = { "total ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
-		       "time from the first to the last GPU work, mean over the ranks" },
-	[SPREAD_MS] = { "spread ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
-			"noise of that: 1.4826 times the median absolute deviation over the "
-			"ranks" },
-	[BEHIND] = { "behind best %", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-		     "total time above that of the best configuration" },
-	[COMPUTING_MS] = { "compute ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
-			   "computation time, mean over the ranks" },
-	[EXPOSED_COMM_MS] = { "exposed comm ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
-			      "communication that no computing hides, mean over the ranks" },
-	[IDLE_MS] = { "idle ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
-		      "time without any GPU work, mean over the ranks" },
-	[COMM_MS] = { "comm ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
-		      "time with communication, mean over the ranks" },
-	[DIFFERENCE_US] = { "GEMM max-min us", TRAWL_COLUMN_REAL, "us", 0, 1, 12,
-			    "longest less shortest call, mean over the operations that differ "
-			    "most" },
-	[BLOCKED] = { "blocked", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-		      "of those operations: longest call over half in collectives" },
 };
 
 static const struct tw_table_spec spec = {
@@ -148,7 +200,7 @@ static const struct tw_table_spec spec = {
 };
 
 static void add_row(struct trawl_table *table, const struct tw_configuration *c,
-		    const struct tw_configuration *best)
+		    const struct tw_configuration *best, bool step)
 {
 	size_t row = tw_table_add_row(table);
 
@@ -158,7 +210,9 @@ static void add_row(struct trawl_table *table, const struct tw_configuration *c,
 	tw_table_set_integer(table, row, RANKS, (int64_t)c->ranks);
 	tw_table_set_real(table, row, TOTAL_MS, c->part_ms[TOTAL]);
 	tw_table_set_real(table, row, SPREAD_MS, c->spread_ms);
-	tw_table_set_real(table, row, BEHIND, 100 * (c->part_ms[TOTAL] / best->part_ms[TOTAL] - 1));
+	if (c->ranks)
+		tw_table_set_real(table, row, BEHIND,
+				  100 * (time_of(c, step) / time_of(best, step) - 1));
 	tw_table_set_real(table, row, COMPUTING_MS, c->part_ms[COMPUTING]);
 	tw_table_set_real(table, row, EXPOSED_COMM_MS, c->part_ms[EXPOSED_COMM]);
 	tw_table_set_real(table, row, IDLE_MS, c->part_ms[IDLE]);
@@ -166,43 +220,113 @@ static void add_row(struct trawl_table *table, const struct tw_configuration *c,
 	tw_table_set_real(table, row, DIFFERENCE_US, c->gemm_difference_us);
 	if (c->gemm_rows)
 		tw_table_set_integer(table, row, BLOCKED, (int64_t)c->gemm_blocked);
+	if (c->steps >= 0)
+		tw_table_set_integer(table, row, STEPS, c->steps);
+	tw_table_set_str(table, row, RUN, c->ended);
 }
 
 struct trawl_table *tw_configurations_table(const struct tw_configuration *list, size_t count,
 					    const struct trawl_allocator *allocator)
 {
 	struct trawl_table *table = tw_table_new(&spec, allocator);
+	bool step = by_step(list, count);
 	size_t i;
 
 	for (i = 0; table && i < count; i++)
-		add_row(table, &list[in_place(list, count, i)], &list[in_place(list, count, 0)]);
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
+		add_row(table, &list[in_place(list, count, i)], &list[in_place(list, count, 0)],
+			step);
+	return tw_table_finished(table);
 }
 
 /* ---- the answer */
 
-/* How many have GPU work. */
-static size_t counted(const struct tw_configuration *list, size_t count)
+/* How many can be the best; none: those whose runs failed are what there is. */
+static size_t candidates(const struct tw_configuration *list, size_t count)
 {
-	size_t i, n = 0;
+	size_t i, n = 0, ended = 0;
+
+	for (i = 0; i < count; i++) {
+		n += class_of(&list[i]) == 0;
+		ended += class_of(&list[i]) == 1;
+	}
+	return n ? n : ended;
+}
+
+static size_t all_ranks(const struct tw_configuration *c)
+{
+	return c->ranks == c->damaged ? c->ranks : c->ranks + c->damaged;
+}
+
+static void add_its_steps(struct tw_str *out, const struct tw_configuration *c)
+{
+	if (c->steps < 0)
+		tw_str_addf(out, "%s not told", c->name);
+	else
+		tw_str_addf(out, "%s %" PRId64, c->name, c->steps);
+}
+
+/* Where the steps of some are not told, or differ between ranks, times are compared as they are. */
+static void add_steps(struct tw_str *out, const struct tw_configuration *list, size_t count)
+{
+	const struct tw_configuration *first = NULL;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!list[i].ranks)
+			continue;
+		first = first ? first : &list[i];
+		if (list[i].steps == first->steps)
+			continue;
+		tw_str_add_cstr(out, "The traces do not show the same number of steps (");
+		add_its_steps(out, first);
+		tw_str_add_cstr(out, ", ");
+		add_its_steps(out, &list[i]);
+		tw_str_add_cstr(out, "): times compare badly.\n");
+		return;
+	}
+}
+
+/* What keeps the answer from being the whole one. */
+static void add_caveats(struct tw_str *out, const struct tw_configuration *list, size_t count)
+{
+	size_t most = 0, i;
 
 	for (i = 0; i < count; i++)
-		n += list[i].ranks > 0;
-	return n;
+		most = all_ranks(&list[i]) > most ? all_ranks(&list[i]) : most;
+
+	for (i = 0; i < count; i++) {
+		const struct tw_configuration *c = &list[i];
+
+		if (!c->ranks)
+			tw_str_addf(out, "%s has no trace that can be read.\n", c->name);
+		else if (c->ended)
+			tw_str_addf(out, "%s is no candidate: its run ended with %s.\n", c->name,
+				    c->ended);
+		else if (c->damaged)
+			tw_str_addf(out,
+				    "%s: parts of the traces of %zu of %zu ranks are lost; %s.\n",
+				    c->name, c->damaged, all_ranks(c),
+				    c->ranks == c->damaged ? "its times are too short" :
+							     "these do not count");
+		if (c->ranks && all_ranks(c) < most)
+			tw_str_addf(out, "%s has %zu rank%s, others up to %zu.\n", c->name,
+				    all_ranks(c), all_ranks(c) == 1 ? "" : "s", most);
+	}
+	if (by_step(list, count))
+		tw_str_add_cstr(out, "The traces do not show the same number of steps: what is "
+				     "compared is the time of a step.\n");
+	else
+		add_steps(out, list, count);
 }
 
 /* Shares are told to a tenth of a per cent. */
 #define LEAST_PERCENT 0.05
 
 static void add_less(struct tw_str *out, const struct tw_configuration *best,
-		     const struct tw_configuration *other)
+		     const struct tw_configuration *other, bool step)
 {
-	double less = other->part_ms[TOTAL] - best->part_ms[TOTAL];
-	double percent = other->part_ms[TOTAL] > 0 ? 100 * less / other->part_ms[TOTAL] : 0;
+	double less = time_of(other, step) - time_of(best, step);
+	double percent = time_of(other, step) > 0 ? 100 * less / time_of(other, step) : 0;
 
 	if (percent < LEAST_PERCENT)
 		tw_str_addf(out, "as long as %s", other->name);
@@ -211,12 +335,19 @@ static void add_less(struct tw_str *out, const struct tw_configuration *best,
 }
 
 static void add_noise(struct tw_str *out, const struct tw_configuration *best,
-		      const struct tw_configuration *next)
+		      const struct tw_configuration *next, bool step)
 {
 	double noise = fmax(best->spread_ms, next->spread_ms); /* NaN: the other one */
-	double less = next->part_ms[TOTAL] - best->part_ms[TOTAL];
+	double less = time_of(next, step) - time_of(best, step);
 
-	if (isnan(noise))
+	if (step)
+		noise = fmax(best->spread_ms / (double)best->steps,
+			     next->spread_ms / (double)next->steps);
+	if (less < WORTH_TELLING * time_of(best, step))
+		tw_str_add_cstr(out,
+				"The difference to the next is below 1 %, which another run may "
+				"turn round: either will do.\n");
+	else if (isnan(noise))
 		tw_str_add_cstr(out, "With one rank each, how much of that is noise is not "
 				     "known.\n");
 	else if (less <= noise)
@@ -226,8 +357,9 @@ static void add_noise(struct tw_str *out, const struct tw_configuration *best,
 			    noise);
 	else if (noise > 0)
 		tw_str_addf(out,
-			    "The difference to the next is %.1f times the noise of the ranks.\n",
-			    less / noise);
+			    "The difference to the next is %.1f times the noise of the ranks "
+			    "(%.3f ms); another run may differ by more than ranks do.\n",
+			    less / noise, noise);
 }
 
 /* Parts in which another configuration does better by what is worth telling. */
@@ -239,7 +371,7 @@ static void add_trades(struct tw_str *out, const struct tw_configuration *list, 
 		const char *name;
 	} parts[] = { { COMPUTING, "computing" },
 		      { EXPOSED_COMM, "exposed communication" },
-		      { IDLE, "idle" } };
+		      { IDLE, "idle time" } };
 	bool any = false;
 	size_t p, i;
 
@@ -248,7 +380,8 @@ static void add_trades(struct tw_str *out, const struct tw_configuration *list, 
 		double more;
 
 		for (i = 0; i < count; i++)
-			if (list[i].part_ms[parts[p].part] < least->part_ms[parts[p].part])
+			if (class_of(&list[i]) == class_of(best) &&
+			    list[i].part_ms[parts[p].part] < least->part_ms[parts[p].part])
 				least = &list[i];
 		more = best->part_ms[parts[p].part] - least->part_ms[parts[p].part];
 		if (more <= WORTH_TELLING * best->part_ms[TOTAL])
@@ -259,33 +392,23 @@ static void add_trades(struct tw_str *out, const struct tw_configuration *list, 
 	}
 	tw_str_add_cstr(out, any ? ".\n" :
 				   "It trades nothing: no other has less computing, exposed "
-				   "communication or idle time worth telling.\n");
-}
-
-static void add_steps(struct tw_str *out, const struct tw_configuration *list, size_t count)
-{
-	size_t i;
-
-	for (i = 1; i < count; i++)
-		if (list[i].steps != list[0].steps) {
-			tw_str_addf(out,
-				    "Their traces do not show the same number of steps (%s %" PRId64
-				    ", %s %" PRId64 "): total times compare badly.\n",
-				    list[0].name, list[0].steps, list[i].name, list[i].steps);
-			return;
-		}
+				   "communication or idle time by 1 % of the total time.\n");
 }
 
 void tw_configurations_answer(const struct tw_configuration *list, size_t count, struct tw_str *out)
 {
 	const struct tw_configuration *best = count ? &list[in_place(list, count, 0)] : NULL;
-	size_t n = counted(list, count);
 	const struct tw_configuration *next, *last;
+	size_t n = candidates(list, count);
+	bool step = by_step(list, count);
 
 	if (!n)
 		return;
-	tw_str_addf(out, "Best: %s, %.3f ms of GPU time (mean of %zu rank%s)", best->name,
-		    best->part_ms[TOTAL], best->ranks, best->ranks == 1 ? "" : "s");
+	add_caveats(out, list, count);
+	tw_str_addf(out, "Best%s: %s, %.3f ms of GPU time%s (median of %zu rank%s)",
+		    n < count ? " of those that can be compared" : "", best->name,
+		    time_of(best, step), step ? " a step" : "", best->ranks,
+		    best->ranks == 1 ? "" : "s");
 	if (n < 2) {
 		tw_str_add_cstr(out, "; there is no other to compare with.\n");
 		return;
@@ -293,14 +416,14 @@ void tw_configurations_answer(const struct tw_configuration *list, size_t count,
 	next = &list[in_place(list, count, 1)];
 	last = &list[in_place(list, count, n - 1)];
 	tw_str_add_cstr(out, ": ");
-	add_less(out, best, next);
+	add_less(out, best, next, step);
 	if (n > 2) {
 		tw_str_add_cstr(out, ", the next, and ");
-		add_less(out, best, last);
+		add_less(out, best, last, step);
 		tw_str_add_cstr(out, ", the slowest");
 	}
 	tw_str_add_cstr(out, ".\n");
-	add_noise(out, best, next);
-	add_trades(out, list, count, best);
-	add_steps(out, list, count);
+	add_noise(out, best, next, step);
+	if (!step)
+		add_trades(out, list, count, best);
 }

@@ -12,8 +12,10 @@
 struct tw_configuration {
 	const char *name; /* "256thread_28ch", borrowed */
 	int64_t threads, channels;
-	size_t ranks;			   /* that have GPU work */
-	double part_ms[TW_TIMELINE_PARTS]; /* mean over the ranks, NaN without any */
+	const char *ended; /* how its run ended, NULL: well, or not told; borrowed */
+	size_t ranks;	   /* that count: with GPU work, and whole, where any are */
+	size_t damaged;	   /* that do not count, since parts of their traces are lost */
+	double part_ms[TW_TIMELINE_PARTS]; /* median over the ranks, NaN without any */
 	double spread_ms;		   /* of the total time over the ranks, NaN below two */
 	int64_t steps;		   /* that each of its ranks shows, -1: not told, or unlike */
 	double gemm_difference_us; /* mean of the variance rows, NaN: none */
@@ -21,17 +23,19 @@ struct tw_configuration {
 		gemm_blocked; /* rows, and those with over half their time in collectives */
 };
 
-/* Of the ranks of a job; name, threads, channels and the figures of GEMMs stay the caller's. */
+/* Of the ranks of a job; name, threads, channels, how it ended and the figures of GEMMs stay the
+ * caller's. */
 int tw_configuration_of(struct tw_configuration *out, const struct tw_job *job,
 			const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
-/* The best first; NULL when out of memory. */
+/* The best first, then others, those whose runs failed and those without ranks; NULL: no memory. */
 struct trawl_table *tw_configurations_table(const struct tw_configuration *list, size_t count,
 					    const struct trawl_allocator *allocator);
 
 /*
- * The answer in sentences, one a line: the best configuration, by how much, whether that is more
- * than noise, what it trades.  Nothing when no configuration has GPU work.
+ * The answer in sentences, one a line: what does not count, the best configuration, by how much,
+ * whether that is more than noise, what it trades.  Where all tell their steps and these differ, by
+ * the time of a step.  Nothing when no configuration has GPU work.
  */
 void tw_configurations_answer(const struct tw_configuration *list, size_t count,
 			      struct tw_str *out);

@@ -1,6 +1,7 @@
 #include "sweep/descendants.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -48,17 +49,9 @@ static bool read_process(const char *pid, struct process *process)
 
 static bool add_process(struct processes *list, const struct process *process)
 {
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 256;
-		struct process *items = tw_realloc(list->allocator, list->items,
-						   list->capacity * sizeof(*items),
-						   capacity * sizeof(*items));
-
-		if (!items)
-			return false;
-		list->items = items;
-		list->capacity = capacity;
-	}
+	if (!tw_list_grow(&list->items, &list->capacity, list->count, sizeof(*list->items),
+			  list->allocator))
+		return false;
 	list->items[list->count++] = *process;
 	return true;
 }

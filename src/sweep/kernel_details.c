@@ -1,6 +1,7 @@
 #include "sweep/kernel_details.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/scan.h"
 
 #include <math.h>
@@ -72,17 +73,9 @@ static size_t find_kernel(struct reading *r, const char *name)
 	for (i = 0; i < k->count; i++)
 		if (!strcmp(k->items[i].name, name))
 			return i;
-	if (k->count == k->capacity) {
-		size_t more = k->capacity ? 2 * k->capacity : 4;
-		void *items = tw_realloc(k->allocator, k->items, k->capacity * sizeof(*k->items),
-					 more * sizeof(*k->items));
-
-		if (!items) {
-			r->failed = true;
-			return SIZE_MAX;
-		}
-		k->items = items;
-		k->capacity = more;
+	if (!tw_list_grow(&k->items, &k->capacity, k->count, sizeof(*k->items), k->allocator)) {
+		r->failed = true;
+		return SIZE_MAX;
 	}
 	k->items[i].total_ns = 0;
 	k->items[i].name = tw_alloc(k->allocator, size);

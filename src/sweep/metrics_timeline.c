@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/list.h"
 #include "derive/intervals.h"
 #include "json/value.h"
 
@@ -248,17 +249,8 @@ static void shift(struct tw_metrics_step *step)
 
 static struct tw_metrics_step *add_step(struct tw_metrics_timeline *t)
 {
-	if (t->count == t->capacity) {
-		size_t capacity = t->capacity ? t->capacity * 2 : 16;
-		struct tw_metrics_step *steps = tw_realloc(t->allocator, t->steps,
-							   t->capacity * sizeof(*steps),
-							   capacity * sizeof(*steps));
-
-		if (!steps)
-			return NULL;
-		t->steps = steps;
-		t->capacity = capacity;
-	}
+	if (!tw_list_grow(&t->steps, &t->capacity, t->count, sizeof(*t->steps), t->allocator))
+		return NULL;
 	t->steps[t->count] = (struct tw_metrics_step){ .epoch = -1 };
 	return &t->steps[t->count];
 }

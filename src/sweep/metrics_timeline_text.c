@@ -215,9 +215,5 @@ struct trawl_table *tw_metrics_timeline_table(const struct tw_metrics_timeline *
 		if (step->compute_ns > 0)
 			tw_table_set_real(table, row, RATIO, overlap_ratio(step));
 	}
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
+	return tw_table_finished(table);
 }

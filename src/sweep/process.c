@@ -2,6 +2,7 @@
 #include "sweep/process.h"
 
 #include "base/alloc.h"
+#include "base/child.h"
 #include "sweep/descendants.h"
 
 #include <errno.h>
@@ -59,36 +60,12 @@ static int64_t now_ns(void)
 
 /* ---- starting */
 
-/*
- * As they came to this program: no handler of ours runs in the child, and what is ignored stays so,
- * but for two that this program ignores by itself.
- */
-static void restore_signals(const sigset_t *mask)
-{
-	static const int handled[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction old;
-	size_t i;
-
-	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-		if (!sigaction(handled[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			signal(handled[i], SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
-	signal(SIGPIPE, SIG_DFL);
-	sigprocmask(SIG_SETMASK, mask, NULL);
-}
-
 /* In the child: no memory, no locks. */
-static void become(const struct tw_process *p, int output, int failure, pid_t parent,
-		   const sigset_t *signals)
+static void become(const struct tw_process *p, int output, int failure)
 {
 	int error, nothing;
 
 	setpgid(0, 0);
-	/* The end of this program, whatever its cause, is the end of what it runs. */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(127);
-	restore_signals(signals);
 	nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
 	    dup2(output, STDERR_FILENO) >= 0)
@@ -141,8 +118,6 @@ static int open_pipe(int ends[2])
 static int start(struct running *r, struct trawl_error *err)
 {
 	int output[2], failure[2];
-	sigset_t all, signals;
-	pid_t parent = getpid();
 
 	if (open_pipe(output))
 		return no_start(err);
@@ -152,12 +127,9 @@ static int start(struct running *r, struct trawl_error *err)
 		close(output[1]);
 		return TRAWL_EIO;
 	}
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &signals);
-	r->pid = fork();
+	r->pid = tw_fork(SIGTERM);
 	if (!r->pid)
-		become(r->process, output[1], failure[1], parent, &signals);
-	sigprocmask(SIG_SETMASK, &signals, NULL);
+		become(r->process, output[1], failure[1]);
 	close(output[1]);
 	close(failure[1]);
 	r->output = output[0];

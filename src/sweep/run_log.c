@@ -132,7 +132,6 @@ static void add_directories(struct tw_str *out, const struct tw_runs *runs)
 
 int tw_run_write_summary(struct tw_runs *runs, struct trawl_error *err)
 {
-	struct tw_sink *sink;
 	struct tw_str out;
 	char when[80];
 	int status;
@@ -149,14 +148,7 @@ int tw_run_write_summary(struct tw_runs *runs, struct trawl_error *err)
 			tw_str_add_char(&out, '\n');
 	}
 	add_directories(&out, runs);
-	if (out.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	else
-		status = tw_sink_open(&sink, runs->summary, runs->allocator, err);
-	if (!status) {
-		tw_sink_write(sink, out.ptr, out.len);
-		status = tw_sink_commit(sink, err);
-	}
+	status = tw_sink_write_text(runs->summary, &out, runs->allocator, err);
 	tw_str_release(&out);
 	return status;
 }
@@ -210,9 +202,5 @@ struct trawl_table *tw_runs_table(const struct tw_runs *runs)
 		tw_table_set_str(table, row, DIRECTORY, point->directory);
 		tw_table_set_str(table, row, PROBLEM, point->problem);
 	}
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
+	return tw_table_finished(table);
 }

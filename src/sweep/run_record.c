@@ -116,20 +116,14 @@ int tw_run_record(struct tw_runs *runs, const struct tw_run_point *point, enum t
 		  time_t start, struct trawl_error *err)
 {
 	const char *path = path_in(runs, point, "run_status.json");
-	struct tw_sink *sink;
 	struct tw_str text;
 	int result;
 
 	tw_str_init(&text, runs->allocator);
-	if (!path || !write_record(&text, runs, point, status, start)) {
+	if (!path || !write_record(&text, runs, point, status, start))
 		result = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	} else {
-		result = tw_sink_open(&sink, path, runs->allocator, err);
-		if (!result) {
-			tw_sink_write(sink, text.ptr, text.len);
-			result = tw_sink_commit(sink, err);
-		}
-	}
+	else
+		result = tw_sink_write_text(path, &text, runs->allocator, err);
 	tw_str_release(&text);
 	return result;
 }
@@ -216,4 +210,22 @@ bool tw_runs_is_done(struct tw_runs *runs, const struct tw_run_point *point)
 		warn(runs, point, "skipped although it was run with another command");
 	tw_str_release(&text);
 	return done;
+}
+
+const char *tw_run_status_in(const char *directory, struct tw_arena *arena)
+{
+	const struct tw_json_value *record = NULL;
+	struct tw_str path, text;
+	const char *status = NULL;
+
+	tw_str_init(&path, arena->allocator);
+	tw_str_init(&text, arena->allocator);
+	tw_str_addf(&path, "%s/run_status.json", directory);
+	if (!path.failed && is_there(path.ptr) && !tw_file_read(path.ptr, MOST_BYTES, &text, NULL))
+		record = tw_json_parse(arena, text.len ? text.ptr : "", text.len, path.ptr, NULL);
+	if (record)
+		status = tw_json_text(tw_json_get(record, "status"));
+	tw_str_release(&text);
+	tw_str_release(&path);
+	return status;
 }

@@ -151,4 +151,10 @@ int64_t tw_run_seconds(int64_t ns);
 /* "3.5 s", "42 s", "5 min 3 s", "2 h 15 min". */
 void tw_run_add_time(struct tw_str *out, int64_t ns);
 
+/*
+ * How the run in a directory ended, as its run_status.json says ("SUCCESS"), in the arena; NULL: there
+ * is none that can be read.
+ */
+const char *tw_run_status_in(const char *directory, struct tw_arena *arena);
+
 #endif

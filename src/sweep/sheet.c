@@ -233,6 +233,19 @@ size_t tw_sheet_column(const struct tw_csv *csv, const char *header)
 	return TW_CSV_NO_COLUMN;
 }
 
+int tw_sheet_needs(const struct tw_csv *csv, const char *const *headers, size_t count,
+		   struct trawl_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (tw_csv_column(csv, headers[i]) == TW_CSV_NO_COLUMN)
+			return trawl_error_set(err, TRAWL_EFORMAT,
+					       "no column '%s': not a file of the step before",
+					       headers[i]);
+	return 0;
+}
+
 /* The next character that counts; a comma in front of the end of a list does not. */
 static char argument_letter(const char **p)
 {

@@ -54,6 +54,9 @@ bool tw_whole_of(const char *text, int64_t *value);
 /* A header as tables have it, whichever of its two letters micro is written with, or with u. */
 bool tw_same_header(const char *a, const char *b);
 size_t tw_sheet_column(const struct tw_csv *csv, const char *header);
+/* TRAWL_EFORMAT, with its name, when one of the headers is not there. */
+int tw_sheet_needs(const struct tw_csv *csv, const char *const *headers, size_t count,
+		   struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* Whether two cells mean the same arguments: blanks, kinds of quotes and of brackets do not count. */
 bool tw_same_arguments(const char *a, const char *b);

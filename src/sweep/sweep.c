@@ -1,7 +1,9 @@
 #include "sweep/sweep.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "ranks/rank_list.h"
+#include "sweep/runs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define ANALYSIS "tracelens_analysis"
 #define INDIVIDUAL "individual_reports"
@@ -78,13 +79,6 @@ static int64_t number_between(const char *name, const char *front, const char *b
 	return number;
 }
 
-static bool is_directory(const char *path)
-{
-	struct stat info;
-
-	return !stat(path, &info) && S_ISDIR(info.st_mode);
-}
-
 bool tw_sweep_is_wanted(const int64_t *list, size_t count, int64_t number)
 {
 	size_t i;
@@ -99,7 +93,8 @@ bool tw_sweep_is_wanted(const int64_t *list, size_t count, int64_t number)
 struct finding {
 	struct tw_sweep *sweep;
 	const struct tw_sweep_filter *filter;
-	int64_t threads;	       /* of the directory that is looked at */
+	int64_t threads;  /* of the directory that is looked at */
+	bool in_profiler; /* it is a directory of traces, not of whatever a run writes */
 	const char *reports_of_output; /* where they lie, NULL: in the sweep */
 	int status;
 };
@@ -194,7 +189,7 @@ static const char *keep(struct finding *f, const char *text)
  */
 static int likeness(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = tw_file_name(path);
 
 	if (!strncmp(name, "customer_trace", strlen("customer_trace")))
 		return 4;
@@ -205,26 +200,30 @@ static int likeness(const char *path)
 	return strstr(name, "trace") ? 1 : 0;
 }
 
-static void take_trace(struct finding *f, struct tw_sweep_point *point, const char *path,
+/* Whether it is a trace, or may be one; those of ranks that are not wanted are too. */
+static bool take_trace(struct finding *f, struct tw_sweep_point *point, const char *path,
 		       size_t base)
 {
 	int64_t rank = tw_rank_in_path(path + base);
 	struct tw_sweep_rank *r;
 
+	if (rank < 0 && !f->in_profiler)
+		return false;
 	if (rank < 0) {
 		note(f->sweep, true,
 		     "%s: left out: neither its name nor its directory tells a rank", path);
-		return;
+		return true;
 	}
 	if (!tw_sweep_is_wanted(f->filter->ranks, f->filter->rank_count, rank))
-		return;
+		return true;
 	r = rank_of(f, point, rank);
 	if (!r)
-		return;
+		return false;
 	r->other_traces += r->trace != NULL;
 	/* Names come in order: of those that are alike the last, which is of the latest step. */
 	if (!r->trace || likeness(path) >= likeness(r->trace))
 		r->trace = keep(f, path);
+	return true;
 }
 
 /* Traces below a directory of the point: torch_profiler where that is there. */
@@ -233,12 +232,13 @@ static void find_traces(struct finding *f, struct tw_sweep_point *point, const c
 	struct tw_rank_set set = { 0 };
 	struct trawl_error err;
 	struct tw_str path;
-	size_t i;
+	size_t i, found = 0;
 	int status;
 
 	tw_str_init(&path, f->sweep->allocator);
 	tw_str_addf(&path, "%s/torch_profiler", directory);
-	if (!path.failed && !is_directory(path.ptr)) {
+	f->in_profiler = !path.failed && tw_file_is_directory(path.ptr);
+	if (!path.failed && !f->in_profiler) {
 		path.len = strlen(directory);
 		path.ptr[path.len] = 0;
 	}
@@ -250,12 +250,12 @@ static void find_traces(struct finding *f, struct tw_sweep_point *point, const c
 		status = tw_rank_set_find(&set, &argument, 1, f->sweep->allocator, &err);
 		if (status == TRAWL_ENOMEM)
 			f->status = status;
-		else if (status == TRAWL_ENODATA)
-			note(f->sweep, true, "%s: no traces in it", path.ptr);
-		else if (status)
+		else if (status && status != TRAWL_ENODATA)
 			note(f->sweep, true, "%s: left out: %s", path.ptr, err.message);
 		for (i = 0; !status && i < set.count && !f->status; i++)
-			take_trace(f, point, set.files[i].path, path.len);
+			found += take_trace(f, point, set.files[i].path, path.len);
+		if (!found && (!status || status == TRAWL_ENODATA))
+			note(f->sweep, true, "%s: no traces in it", path.ptr);
 	}
 	tw_rank_set_release(&set);
 	tw_str_release(&path);
@@ -266,13 +266,19 @@ static void found_run(struct finding *f, const char *path, const char *name)
 	int64_t channels = number_between(name, "nccl_", "channels", NULL);
 	struct tw_sweep_point *point;
 
-	if (channels < 0 || !is_directory(path) ||
+	if (channels < 0 || !tw_file_is_directory(path) ||
 	    !tw_sweep_is_wanted(f->filter->channels, f->filter->channel_count, channels))
 		return;
 	point = point_of(f, f->threads, channels);
 	if (!point)
 		return;
 	point->directory = keep(f, path);
+	point->ended = tw_run_status_in(path, &f->sweep->arena);
+	if (point->ended && !strcmp(point->ended, tw_run_status_name(TW_RUN_SUCCESS)))
+		point->ended = NULL;
+	if (point->ended)
+		note(f->sweep, true, "%s: its run ended with %.20s, as run_status.json says",
+		     point->name, point->ended);
 	find_traces(f, point, path);
 }
 
@@ -282,9 +288,9 @@ static void found_run(struct finding *f, const char *path, const char *name)
 static bool is_report(const char *path, const char *ending)
 {
 	if (!strcmp(ending, ".xlsx"))
-		return !is_directory(path);
+		return !tw_file_is_directory(path);
 	return (!strcmp(ending, "_csvs") || !strcmp(ending, "_perf_report_csvs")) &&
-	       is_directory(path);
+	       tw_file_is_directory(path);
 }
 
 static bool is_workbook(const char *path)
@@ -362,7 +368,7 @@ static bool take_threads(struct finding *f, const char *path, const char *name)
 	const char *rest;
 
 	f->threads = number_between(name, "", NULL, &rest);
-	return f->threads >= 0 && !strcmp(rest, "thread") && is_directory(path) &&
+	return f->threads >= 0 && !strcmp(rest, "thread") && tw_file_is_directory(path) &&
 	       tw_sweep_is_wanted(f->filter->threads, f->filter->thread_count, f->threads);
 }
 
@@ -552,7 +558,7 @@ static int note_all(struct tw_sweep *sweep, const struct tw_sweep_filter *filter
 static void found_kind(struct finding *f, const char *path, const char *name)
 {
 	if (!strcmp(name, INDIVIDUAL) || !strcmp(name, COLLECTIVE))
-		f->sweep->only_reports = is_directory(path);
+		f->sweep->only_reports = tw_file_is_directory(path);
 }
 
 static void found_kind_of_threads(struct finding *f, const char *path, const char *name)

@@ -27,8 +27,9 @@ struct tw_sweep_rank {
 /* One configuration. */
 struct tw_sweep_point {
 	int64_t threads, channels;
-	const char *name;	     /* "256thread_28ch" */
-	const char *directory;	     /* of the run, NULL: only reports are there */
+	const char *name;      /* "256thread_28ch" */
+	const char *directory; /* of the run, NULL: only reports are there */
+	const char *ended;     /* how its run ended, where that is told and no success; else NULL */
 	struct tw_sweep_rank *ranks; /* by rank */
 	size_t rank_count;
 	const char *collective_report; /* NULL: none is there */

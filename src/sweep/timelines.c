@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/list.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,8 +26,10 @@ struct rank {
 
 struct tw_timelines {
 	struct tw_arena arena;
-	struct tw_str values; /* struct value, as bytes */
-	struct tw_str ranks;  /* struct rank, as bytes: one for each sheet */
+	struct value *values;
+	size_t value_count, value_capacity;
+	struct rank *ranks; /* one for each sheet */
+	size_t rank_count, rank_capacity;
 };
 
 /* A type of time in a configuration, over its ranks. */
@@ -47,13 +50,11 @@ struct groups {
 
 struct tw_timelines *tw_timelines_new(const struct trawl_allocator *allocator)
 {
-	struct tw_timelines *timelines = tw_alloc(allocator, sizeof(*timelines));
+	struct tw_timelines *timelines = tw_alloc_array(allocator, 1, sizeof(*timelines));
 
 	if (!timelines)
 		return NULL;
 	tw_arena_init(&timelines->arena, allocator);
-	tw_str_init(&timelines->values, allocator);
-	tw_str_init(&timelines->ranks, allocator);
 	return timelines;
 }
 
@@ -64,8 +65,9 @@ void tw_timelines_free(struct tw_timelines *timelines)
 	if (!timelines)
 		return;
 	allocator = timelines->arena.allocator;
-	tw_str_release(&timelines->values);
-	tw_str_release(&timelines->ranks);
+	tw_free(allocator, timelines->values,
+		timelines->value_capacity * sizeof(*timelines->values));
+	tw_free(allocator, timelines->ranks, timelines->rank_capacity * sizeof(*timelines->ranks));
 	tw_arena_release(&timelines->arena);
 	tw_free(allocator, timelines, sizeof(*timelines));
 }
@@ -93,16 +95,19 @@ int tw_timelines_add(struct tw_timelines *timelines, int64_t threads, int64_t ch
 
 		value.ms = tw_csv_number(sheet, row, columns[1]);
 		value.percent = tw_csv_number(sheet, row, columns[2]);
-		value.number = timelines->values.len;
+		value.number = timelines->value_count;
 		value.type = tw_arena_copy(&timelines->arena, type, strlen(type));
-		if (!value.type)
+		if (!value.type || !tw_list_grow(&timelines->values, &timelines->value_capacity,
+						 timelines->value_count, sizeof(value),
+						 timelines->arena.allocator))
 			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 		if (*type && !isnan(value.ms))
-			tw_str_add(&timelines->values, (const char *)&value, sizeof(value));
+			timelines->values[timelines->value_count++] = value;
 	}
-	tw_str_add(&timelines->ranks, (const char *)&whose, sizeof(whose));
-	if (timelines->values.failed || timelines->ranks.failed)
+	if (!tw_list_grow(&timelines->ranks, &timelines->rank_capacity, timelines->rank_count,
+			  sizeof(whose), timelines->arena.allocator))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	timelines->ranks[timelines->rank_count++] = whose;
 	return 0;
 }
 
@@ -160,11 +165,11 @@ static double mean_of(const struct mean *mean, bool geometric)
 
 static int64_t count_ranks(const struct tw_timelines *timelines, const struct value *of)
 {
-	const struct rank *ranks = (const void *)timelines->ranks.ptr;
-	size_t count = timelines->ranks.len / sizeof(*ranks), i;
+	const struct rank *ranks = timelines->ranks;
 	int64_t found = 0;
+	size_t i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < timelines->rank_count; i++)
 		found += ranks[i].threads == of->threads && ranks[i].channels == of->channels;
 	return found;
 }
@@ -209,7 +214,7 @@ static void free_groups(struct groups *groups)
 static int make_groups(const struct tw_timelines *timelines, bool geometric, struct groups *groups,
 		       struct trawl_error *err)
 {
-	size_t count = timelines->values.len / sizeof(struct value), i, n;
+	size_t count = timelines->value_count, i, n;
 
 	*groups = (struct groups){ .allocator = timelines->arena.allocator, .value_count = count };
 	if (!count)
@@ -218,7 +223,7 @@ static int make_groups(const struct tw_timelines *timelines, bool geometric, str
 	groups->items = tw_alloc_array(groups->allocator, count, sizeof(*groups->items));
 	if (!groups->values || !groups->items)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	memcpy(groups->values, timelines->values.ptr, timelines->values.len);
+	memcpy(groups->values, timelines->values, count * sizeof(*groups->values));
 	qsort(groups->values, count, sizeof(*groups->values), compare_values);
 	for (i = 0; i < count; i += n) {
 		const struct value *first = &groups->values[i];

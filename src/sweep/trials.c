@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/list.h"
 #include "io/sink.h"
 #include "json/value.h"
 #include "table/table.h"
@@ -47,17 +48,9 @@ static int note(struct tw_trials *t, const char *line, struct trawl_error *err)
 {
 	if (!line)
 		return no_memory(err);
-	if (t->note_count == t->note_capacity) {
-		size_t capacity = t->note_capacity ? t->note_capacity * 2 : 16;
-		const char **notes = tw_realloc(t->allocator, t->notes,
-						t->note_capacity * sizeof(*notes),
-						capacity * sizeof(*notes));
-
-		if (!notes)
-			return no_memory(err);
-		t->notes = notes;
-		t->note_capacity = capacity;
-	}
+	if (!tw_list_grow(&t->notes, &t->note_capacity, t->note_count, sizeof(*t->notes),
+			  t->allocator))
+		return no_memory(err);
 	t->notes[t->note_count++] = line;
 	return 0;
 }
@@ -75,17 +68,8 @@ static int leave_out(struct tw_trials *t, const char *trial, const char *why,
 
 static int add_trial(struct tw_trials *t, const struct tw_trial *trial, struct trawl_error *err)
 {
-	if (t->count == t->capacity) {
-		size_t capacity = t->capacity ? t->capacity * 2 : 64;
-		struct tw_trial *trials = tw_realloc(t->allocator, t->trials,
-						     t->capacity * sizeof(*trials),
-						     capacity * sizeof(*trials));
-
-		if (!trials)
-			return no_memory(err);
-		t->trials = trials;
-		t->capacity = capacity;
-	}
+	if (!tw_list_grow(&t->trials, &t->capacity, t->count, sizeof(*t->trials), t->allocator))
+		return no_memory(err);
 	t->trials[t->count++] = *trial;
 	return 0;
 }
@@ -169,13 +153,6 @@ static int64_t number_of(const char *name)
 	return n && n <= MOST_DIGITS && !digits[n] ? strtoll(digits, NULL, 10) : -1;
 }
 
-static bool is_directory(const char *path)
-{
-	struct stat info;
-
-	return path && !stat(path, &info) && S_ISDIR(info.st_mode);
-}
-
 static int is_trial(const struct dirent *entry)
 {
 	return !strncmp(entry->d_name, PREFIX, strlen(PREFIX));
@@ -223,7 +200,7 @@ static int read_all(struct tw_trials *t, const char *directory, struct dirent **
 
 		if (!path)
 			status = no_memory(err);
-		else if (!is_directory(path))
+		else if (!tw_file_is_directory(path))
 			continue;
 		else if (number < 0)
 			status = leave_out(t, path, "no number behind trial_", err);
@@ -434,21 +411,12 @@ static void write_all(const struct tw_trials *t, struct tw_str *out)
 
 int tw_trials_write(const struct tw_trials *t, const char *path, struct trawl_error *err)
 {
-	struct tw_sink *sink;
 	struct tw_str text;
 	int status;
 
 	tw_str_init(&text, t->allocator);
 	write_all(t, &text);
-	if (text.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "cannot write '%s': out of memory",
-					 path);
-	else
-		status = tw_sink_open(&sink, path, t->allocator, err);
-	if (!status) {
-		tw_sink_write(sink, text.ptr, text.len);
-		status = tw_sink_commit(sink, err);
-	}
+	status = tw_sink_write_text(path, &text, t->allocator, err);
 	tw_str_release(&text);
 	return status;
 }
@@ -497,9 +465,5 @@ struct trawl_table *tw_trials_table(const struct tw_trials *t, double baseline)
 			tw_table_set_integer(table, row, ITERATIONS, trial->iterations);
 		tw_table_set_str(table, row, VERDICT, words[verdict_of(trial, baseline)]);
 	}
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
+	return tw_table_finished(table);
 }

@@ -2,6 +2,7 @@
 #include "sweep/variance.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/scan.h"
 #include "sweep/kernel_details.h"
 #include "sweep/sheet.h"
@@ -92,20 +93,6 @@ static int no_memory(struct trawl_error *err)
 	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 }
 
-/* Room for one more of `size` bytes. */
-static void *grow(struct tw_variance *v, void *items, size_t count, size_t *capacity, size_t size)
-{
-	size_t more = *capacity ? 2 * *capacity : 64;
-	void *grown;
-
-	if (count < *capacity)
-		return items;
-	grown = tw_realloc(v->allocator, items, *capacity * size, more * size);
-	if (grown)
-		*capacity = more;
-	return grown;
-}
-
 /* ---- the columns of a sheet */
 
 struct place {
@@ -143,14 +130,12 @@ static int find_columns(const struct tw_csv *gemm, struct place *place, struct t
 /* Names of the columns as the result has them. */
 static int keep_sheet(struct tw_variance *v, const struct tw_csv *gemm)
 {
-	struct sheet *sheets =
-		grow(v, v->sheets, v->sheet_count, &v->sheet_capacity, sizeof(*sheets));
 	struct sheet sheet = { .columns = gemm->columns };
 	size_t i, k;
 
-	if (!sheets)
+	if (!tw_list_grow(&v->sheets, &v->sheet_capacity, v->sheet_count, sizeof(sheet),
+			  v->allocator))
 		return -1;
-	v->sheets = sheets;
 	sheet.headers = tw_arena_alloc(&v->arena, (gemm->columns + 1) * sizeof(*sheet.headers));
 	if (!sheet.headers)
 		return -1;
@@ -166,7 +151,7 @@ static int keep_sheet(struct tw_variance *v, const struct tw_csv *gemm)
 			;
 		sheet.headers[i] = len && k == i ? header : NULL;
 	}
-	sheets[v->sheet_count++] = sheet;
+	v->sheets[v->sheet_count++] = sheet;
 	return 0;
 }
 
@@ -316,7 +301,7 @@ static int add_row(struct adding *a, const struct candidate *candidate, struct t
 {
 	struct tw_variance *v = a->v;
 	struct tw_listed_kernels kernels;
-	struct row row = a->like, *rows;
+	struct row row = a->like;
 	int status = tw_listed_kernels_read(&kernels,
 					    tw_csv_text(a->gemm, candidate->row, a->place.details),
 					    v->allocator, err);
@@ -325,17 +310,14 @@ static int add_row(struct adding *a, const struct candidate *candidate, struct t
 		/* Calls without any GPU work are no loss. */
 		a->without_kernel += candidate->has_time;
 	} else if (!status && a->kept < v->top_k) {
-		rows = grow(v, v->rows, v->count, &v->capacity, sizeof(*rows));
-		if (rows)
-			v->rows = rows;
 		row.diff_us = candidate->diff_us;
 		row.order = v->count;
-		if (!rows ||
+		if (!tw_list_grow(&v->rows, &v->capacity, v->count, sizeof(row), v->allocator) ||
 		    keep_cells(v, &row, a->gemm, &a->place, candidate->row, candidate->min) ||
 		    keep_kernels(v, &row, &kernels)) {
 			status = no_memory(err);
 		} else {
-			rows[v->count++] = row;
+			v->rows[v->count++] = row;
 			a->kept++;
 		}
 	}

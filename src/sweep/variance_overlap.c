@@ -5,6 +5,7 @@
 #include "sweep/variance.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "derive/intervals.h"
 #include "sweep/sheet.h"
 
@@ -89,21 +90,12 @@ static void gather(struct step *s, const struct tw_sweep_collectives *all,
 
 	s->count = 0;
 	for (i = 0; i < all->count && !s->failed; i++) {
-		size_t more = s->capacity ? 2 * s->capacity : 32;
-		void *grown;
-
 		if (!overlap(&all->items[i], span))
 			continue;
-		if (s->count == s->capacity) {
-			grown = tw_realloc(s->allocator, s->found, s->capacity * sizeof(*s->found),
-					   more * sizeof(*s->found));
-			s->failed = !grown;
-			if (!grown)
-				return;
-			s->found = grown;
-			s->capacity = more;
-		}
-		s->found[s->count++] = all->items[i];
+		s->failed = !tw_list_grow(&s->found, &s->capacity, s->count, sizeof(*s->found),
+					  s->allocator);
+		if (!s->failed)
+			s->found[s->count++] = all->items[i];
 	}
 	if (s->count)
 		qsort(s->found, s->count, sizeof(*s->found), compare);
@@ -187,17 +179,15 @@ int tw_variance_overlap(const struct tw_csv *in, tw_collectives_fn *collectives,
 			struct tw_arena *arena, struct tw_csv *out, struct tw_str *told,
 			struct trawl_error *err)
 {
-	struct step s = { .in = in, .allocator = arena->allocator };
 	static const char *const needed[] = { "threads", "channel", "rank",
 					      "max_duration_timestamp_ms" };
+	struct step s = { .in = in, .allocator = arena->allocator };
+	int status = tw_sheet_needs(in, needed, sizeof(needed) / sizeof(needed[0]), err);
 	size_t i;
 
 	*out = (struct tw_csv){ 0 };
-	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (tw_csv_column(in, needed[i]) == TW_CSV_NO_COLUMN)
-			return trawl_error_set(err, TRAWL_EFORMAT,
-					       "no column '%s': not a file of the step before",
-					       needed[i]);
+	if (status)
+		return status;
 	tw_sheet_extend(&s.out, out, arena, in, own_headers, OWN);
 	for (i = 0; i < in->rows && !s.failed && !s.out.failed; i++)
 		fill_row(&s, i, collectives, context);

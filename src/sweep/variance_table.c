@@ -181,11 +181,7 @@ struct trawl_table *tw_variance_table(const struct tw_csv *csv,
 		if (strcmp(level->level, "unknown") != 0)
 			tw_table_set_str(table, row, READING, level->text);
 	}
-	if (table && tw_table_finish(table, NULL)) {
-		tw_table_free(table);
-		return NULL;
-	}
-	return table;
+	return tw_table_finished(table);
 }
 
 /* ---- for people */

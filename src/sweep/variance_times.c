@@ -382,19 +382,6 @@ static void tell_lost(struct step *s, struct tw_arena *arena)
 	s->no_memory |= !list;
 }
 
-static int check_columns(const struct tw_csv *in, struct trawl_error *err)
-{
-	static const char *const needed[] = { "threads", "channel", "rank", "kernel_name" };
-	size_t i;
-
-	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (tw_csv_column(in, needed[i]) == TW_CSV_NO_COLUMN)
-			return trawl_error_set(err, TRAWL_EFORMAT,
-					       "no column '%s': not a file of the step before",
-					       needed[i]);
-	return 0;
-}
-
 bool tw_variance_point(const struct tw_csv *in, size_t row, int64_t *threads, int64_t *channels,
 		       int64_t *rank)
 {
@@ -407,8 +394,9 @@ int tw_variance_timestamps(const struct tw_csv *in, tw_instances_fn *instances, 
 			   double tolerance, struct tw_arena *arena, struct tw_csv *out,
 			   struct tw_str *told, struct trawl_error *err)
 {
+	static const char *const needed[] = { "threads", "channel", "rank", "kernel_name" };
 	struct step s = { .in = in, .tolerance = tolerance, .told = told };
-	int status = check_columns(in, err);
+	int status = tw_sheet_needs(in, needed, sizeof(needed) / sizeof(needed[0]), err);
 	size_t i;
 
 	*out = (struct tw_csv){ 0 };

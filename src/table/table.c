@@ -353,6 +353,14 @@ int tw_table_finish(struct trawl_table *table, struct trawl_error *err)
 	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory for table '%s'", table->spec.name);
 }
 
+struct trawl_table *tw_table_finished(struct trawl_table *table)
+{
+	if (!table || !tw_table_finish(table, NULL))
+		return table;
+	tw_table_free(table);
+	return NULL;
+}
+
 bool tw_table_keep_empty(const struct trawl_table *table)
 {
 	return table->spec.keep_empty;

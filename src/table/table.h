@@ -64,6 +64,8 @@ void tw_table_add_note(struct trawl_table *table, const char *format, ...) TRAWL
 
 /* Asked once after filling: 0, or TRAWL_ENOMEM when anything above failed. */
 int tw_table_finish(struct trawl_table *table, struct trawl_error *err) TRAWL_MUST_CHECK;
+/* The same: the table, or NULL, and it is freed.  Of NULL it is NULL. */
+struct trawl_table *tw_table_finished(struct trawl_table *table);
 
 /* The column of that header; their number, where every cell is missing, when there is none. */
 size_t tw_table_column(const struct trawl_table *table, const char *header);

@@ -463,11 +463,14 @@ class Sides(Compare):
                           (a, a, "--fail-on", "1e3"), (a, a, "--fail-on", "."),
                           (a, a, "--fail-on", "5%%"), (a, a, "--sheets", "gpu_timeline"),
                           (a, a, "--xlsx", "w.xlsx", "--sheets", "gpu"),
+                          (a, a, "-o", "both", "--xlsx", "both"),
+                          (a, a, "--xlsx", "sweep_comparison_report.html"),
                           (a, a, "--threads", "x"), (a, a, "--step", "1", "--range", "x")):
             result = trawl("compare", *arguments, cwd=self.tmp)
             self.assertExit(result, 2)
             self.assertEqual(len(result.err.splitlines()), 1, str(result))
-        self.assertFalse((self.tmp / "sweep_comparison_report.html").exists())
+        for name in ("sweep_comparison_report.html", "both"):
+            self.assertFalse((self.tmp / name).exists())
 
     def test_a_part_of_the_traces(self):
         first, second = (self.write(document(

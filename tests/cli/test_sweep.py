@@ -1,4 +1,5 @@
 """trawl sweep: what lies in a sweep is found, and every stage's files are there."""
+import csv
 import json
 import pathlib
 import shutil
@@ -79,6 +80,30 @@ class Sweep(Case):
         result = self.run_on("report", self.sweep())
         self.assertIn("Best: 512thread_56ch", result.out)
 
+    def test_steps_of_configurations_are_compared(self):
+        """Ranks of 256thread_56ch show one and two steps; 512thread_56ch was interrupted."""
+        place = self.sweep(points=[(256, 28), (256, 56), (512, 28)])
+        (place / "512thread/nccl_56channels").mkdir()
+
+        def add_steps(threads, channels, rank, steps):
+            trace = place / f"{threads}thread/nccl_{channels}channels/torch_profiler" \
+                / f"rank{rank}/trace_step9.json"
+            data = json.loads(trace.read_text())
+            data["traceEvents"] += [
+                {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1,
+                 "tid": 1, "ts": 1000 + 200 * step, "dur": 200} for step in range(steps)]
+            trace.write_text(json.dumps(data))
+
+        for threads, channels in ((256, 28), (256, 56), (512, 28)):
+            for rank in range(2):
+                add_steps(threads, channels, rank, 1)
+        same = self.run_on("report", place, "-o", self.tmp / "same", codes=(3,))
+        self.assertNotIn("number of steps", same.out)
+        add_steps(256, 56, 1, 2)
+        unlike = self.run_on("report", place, "-o", self.tmp / "unlike", codes=(3,))
+        self.assertIn("the same number of steps (256thread_28ch 1, 256thread_56ch not told)",
+                      " ".join(unlike.out.split()))
+
     def test_second_run_gives_the_same(self):
         place, out = self.sweep(), self.tmp / "out"
         self.run_on("report", place, "-o", out)
@@ -110,6 +135,43 @@ class Sweep(Case):
             result = self.run_on(stage, place, codes=(3,))
             self.assertIn("rank1/trace_step9.json: left out", result.err)
 
+    def test_damaged_trace_does_not_win(self):
+        """What is shorter since the end of a trace is lost counts in no time."""
+        place = self.sweep(ranks=3)
+        trace = place / "256thread/nccl_28channels/torch_profiler/rank1/trace_step9.json"
+        trace.write_text(trace.read_text()[:1400])
+        result = self.run_on("all", place, "--no-plots", codes=(3,))
+        self.assertIn("256thread_28ch: parts of the traces of 1 of 3 ranks are lost; these do not "
+                      "count.", result.out)
+        self.assertIn("512thread_56ch, 0.", result.out)
+        rows = {r["configuration"]: r for r in csv.DictReader(
+            self.run_on("report", place, "--format", "csv", codes=(3,)).out.splitlines())}
+        self.assertEqual(rows["256thread_28ch"]["ranks"], "2")
+        # Of ranks 0 and 2: the first kernel starts at 1030, the collective ends 20 after the last.
+        self.assertEqual(rows["256thread_28ch"]["total ms"], "0.79")
+        result = self.run_on("aggregate", place, codes=(3,))
+        self.assertIn("perf_28ch_rank1.xlsx: left out: parts of its trace are lost", result.err)
+        result = self.run_on("variance", place, codes=(3,))
+        self.assertIn("perf_28ch_rank1.xlsx: parts of its trace are lost", result.err)
+
+    def test_failed_run_does_not_win(self):
+        place = self.sweep()
+        (place / "512thread/nccl_56channels/run_status.json").write_text(
+            '{"schema": "trawl.sweep_run/1", "status": "FAILED"}')
+        result = self.run_on("report", place, codes=(3,))
+        self.assertIn("512thread_56ch: its run ended with FAILED", result.err)
+        self.assertIn("Best of those that can be compared: 256thread_56ch", result.out)
+
+    def test_files_of_the_run_are_no_traces(self):
+        place = self.sweep(points=[(256, 28), (256, 56)])
+        half = place / "256thread/nccl_56channels"
+        shutil.rmtree(half)
+        half.mkdir()
+        (half / "run_status.json").write_text('{"status": "INTERRUPTED"}')
+        result = self.run_on("report", place, codes=(3,))
+        self.assertNotIn("run_status.json: left out", result.err)
+        self.assertIn("nccl_56channels: no traces in it", result.err)
+
     def test_missing_configuration_is_named(self):
         place = self.sweep(points=[(256, 28), (256, 56), (512, 28)])
         result = self.run_on("report", place, codes=(3,))
@@ -123,7 +185,7 @@ class Sweep(Case):
         (half / "run_output.log").write_text("Traceback")
         result = self.run_on("all", place, codes=(3,))
         self.assertIn("512thread/nccl_56channels: no traces in it", result.err)
-        self.assertIn("Best: 256thread_56ch", result.out)
+        self.assertIn("Best of those that can be compared: 256thread_56ch", result.out)
 
     def test_one_configuration(self):
         result = self.run_on("report", self.sweep(points=[(256, 28)]))

@@ -4,15 +4,18 @@ import io
 import json
 import pathlib
 import shutil
+import signal
 import statistics
 import struct
+import subprocess
 import sys
+import time
 import unittest
 import xml.etree.ElementTree
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import Case, environment, trawl
+from support import TRAWL, Case, environment, trawl
 
 GNUPLOT = shutil.which("gnuplot")
 # Inches, at 300 dots each.
@@ -210,6 +213,55 @@ class SweepPlots(Case):
                        env=environment(PATH=self.tmp / "empty"))
         self.assertExit(result, 1)
         self.assertOneLine(result, "no gnuplot on the PATH", file="variance_by_threads_boxplot.png")
+
+    def hanging(self):
+        """A gnuplot that never ends, on a PATH of its own; it writes its number to tmp/started."""
+        directory = self.tmp / "hanging"
+        directory.mkdir()
+        program = directory / "gnuplot"
+        program.write_text(f"#!/bin/sh\necho $$ > {self.tmp}/number\n"
+                           f"mv {self.tmp}/number {self.tmp}/started\nexec sleep 60\n")
+        program.chmod(0o755)
+        return environment(PATH=f"{directory}:/usr/bin:/bin")
+
+    def test_gnuplot_ends_with_the_program(self):
+        path = self.write(sheet(), "t.csv")
+        env = self.hanging()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            started = self.tmp / "started"
+            started.unlink(missing_ok=True)
+            with subprocess.Popen([TRAWL, "sweep", "plots", "--input-csv", path, "-j", "1",
+                                   "-o", self.tmp / "out"], env=env) as program:
+                self.wait_for(started.exists)
+                program.send_signal(number)
+                program.wait(20)
+            self.assertEqual(program.returncode, -number)
+            gnuplot = pathlib.Path("/proc") / started.read_text().strip()
+            self.wait_for(lambda: not self.is_running(gnuplot))
+        self.assertEqual([p for p in (self.tmp / "out").rglob("*") if p.is_file()], [])
+
+    def wait_for(self, what):
+        end = time.monotonic() + 20
+        while not what() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertTrue(what())
+
+    @staticmethod
+    def is_running(process):
+        try:
+            return (process / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+        except OSError:
+            return False
+
+    def test_a_gnuplot_that_cannot_be_run(self):
+        directory = self.tmp / "broken"
+        directory.mkdir()
+        (directory / "gnuplot").write_text("no program")
+        result = trawl("sweep", "plots", "--input-csv", self.write(sheet(), "t.csv"),
+                       "-o", self.tmp / "out", env=environment(PATH=directory))
+        self.assertExit(result, 1)
+        self.assertOneLine(result, "gnuplot cannot be run: Permission denied",
+                           file="variance_by_threads_boxplot.png")
 
     def test_a_place_that_cannot_be_written(self):
         (self.tmp / "out").write_text("a file")

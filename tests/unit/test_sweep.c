@@ -226,53 +226,119 @@ static void test_answer(void **state)
 		CONFIGURATION("a", 8, 80, 15, 5, 100, 1),
 		CONFIGURATION("b", 8, 82, 8, 0, 90, 2),
 		CONFIGURATION("c", 8, 80, 40, 0, 120, 1),
-		CONFIGURATION("none", 0, NAN, NAN, NAN, NAN, NAN),
 	};
 
-	assert_answer(list, 4,
-		      "Best: b, 90.000 ms of GPU time (mean of 8 ranks): 10.0 % (10.000 ms) less "
+	assert_answer(list, 3,
+		      "Best: b, 90.000 ms of GPU time (median of 8 ranks): 10.0 % (10.000 ms) less "
 		      "than a, the next, and 25.0 % (30.000 ms) less than c, the slowest.\n"
-		      "The difference to the next is 5.0 times the noise of the ranks.\n"
+		      "The difference to the next is 5.0 times the noise of the ranks (2.000 ms); "
+		      "another run may differ by more than ranks do.\n"
 		      "It trades 2.000 ms more computing than a.\n");
 }
 
+#define NOTHING_TRADED                                                                        \
+	"It trades nothing: no other has less computing, exposed communication or idle time " \
+	"by 1 % of the total time.\n"
+
 static void test_answer_within_noise(void **state)
 {
-	const struct tw_configuration list[] = {
-		CONFIGURATION("a", 2, 80, 15, 5, 100, 3),
-		CONFIGURATION("b", 2, 80, 14, 5, 99, 0.5),
+	struct tw_configuration list[] = {
+		CONFIGURATION("a", 2, 80, 15, 5, 102, 3),
+		CONFIGURATION("b", 2, 80, 14, 5, 100, 0.5),
 	};
 
-	assert_answer(
-		list, 2,
-		"Best: b, 99.000 ms of GPU time (mean of 2 ranks): 1.0 % (1.000 ms) less than "
-		"a.\n"
-		"The difference to the next is within the noise of the ranks (3.000 ms): "
-		"either will do.\n"
-		"It trades nothing: no other has less computing, exposed communication or "
-		"idle time worth telling.\n");
+	assert_answer(list, 2,
+		      "Best: b, 100.000 ms of GPU time (median of 2 ranks): 2.0 % (2.000 ms) less "
+		      "than a.\n"
+		      "The difference to the next is within the noise of the ranks (3.000 ms): "
+		      "either will do.\n" NOTHING_TRADED);
+	list[0].part_ms[5] = 100.9;
+	list[0].spread_ms = 0.1;
+	assert_answer(list, 2,
+		      "Best: b, 100.000 ms of GPU time (median of 2 ranks): 0.9 % (0.900 ms) less "
+		      "than a.\n"
+		      "The difference to the next is below 1 %, which another run may turn round: "
+		      "either will do.\n" NOTHING_TRADED);
 }
 
 static void test_answer_of_few(void **state)
 {
-	struct tw_configuration list[] = {
+	const struct tw_configuration list[] = {
 		CONFIGURATION("a", 1, 80, 15, 5, 100, NAN),
-		CONFIGURATION("b", 1, 80, 15, 5, 100, NAN),
+		CONFIGURATION("b", 1, 80, 15, 5, 110, NAN),
 	};
 
 	assert_answer(list, 0, "");
+	assert_answer(list, 1,
+		      "Best: a, 100.000 ms of GPU time (median of 1 rank); there is no other to "
+		      "compare with.\n");
 	assert_answer(
-		list, 1,
-		"Best: a, 100.000 ms of GPU time (mean of 1 rank); there is no other to compare "
-		"with.\n");
+		list, 2,
+		"Best: a, 100.000 ms of GPU time (median of 1 rank): 9.1 % (10.000 ms) less "
+		"than b.\n"
+		"With one rank each, how much of that is noise is not known.\n" NOTHING_TRADED);
+}
+
+/* What is shorter since less of it was recorded, or since it failed, is not the best. */
+static void test_what_cannot_be_the_best(void **state)
+{
+	struct tw_configuration list[] = {
+		CONFIGURATION("whole", 8, 80, 15, 5, 100, 1),
+		CONFIGURATION("failed", 8, 40, 5, 0, 45, 1),
+		CONFIGURATION("none", 0, NAN, NAN, NAN, NAN, NAN),
+		CONFIGURATION("damaged", 7, 90, 15, 5, 110, 1),
+	};
+
+	list[1].ended = "TIMEOUT";
+	list[3].damaged = 1;
+	assert_answer(
+		list, 4,
+		"failed is no candidate: its run ended with TIMEOUT.\n"
+		"none has no trace that can be read.\n"
+		"damaged: parts of the traces of 1 of 8 ranks are lost; these do not count.\n"
+		"Best of those that can be compared: whole, 100.000 ms of GPU time (median of "
+		"8 ranks): 9.1 % (10.000 ms) less than damaged.\n"
+		"The difference to the next is 10.0 times the noise of the ranks (1.000 ms); "
+		"another run may differ by more than ranks do.\n" NOTHING_TRADED);
+	list[3].ranks = list[3].damaged = 1;
+	assert_answer(list + 2, 2,
+		      "none has no trace that can be read.\n"
+		      "damaged: parts of the traces of 1 of 1 ranks are lost; its times are too "
+		      "short.\n"
+		      "Best of those that can be compared: damaged, 110.000 ms of GPU time (median "
+		      "of 1 rank); there is no other to compare with.\n");
+}
+
+static void test_steps_compare_where_their_numbers_differ(void **state)
+{
+	struct tw_configuration list[] = {
+		CONFIGURATION("one", 2, 80, 15, 5, 100, 1),
+		CONFIGURATION("two", 2, 160, 20, 0, 180, 2),
+	};
+
 	list[1].steps = 2;
-	assert_answer(list, 2,
-		      "Best: a, 100.000 ms of GPU time (mean of 1 rank): as long as b.\n"
-		      "With one rank each, how much of that is noise is not known.\n"
-		      "It trades nothing: no other has less computing, exposed communication or "
-		      "idle time worth telling.\n"
-		      "Their traces do not show the same number of steps (a 1, b 2): total times "
-		      "compare badly.\n");
+	assert_answer(
+		list, 2,
+		"The traces do not show the same number of steps: what is compared is the time "
+		"of a step.\n"
+		"Best: two, 90.000 ms of GPU time a step (median of 2 ranks): 10.0 % (10.000 "
+		"ms) less than one.\n"
+		"The difference to the next is 10.0 times the noise of the ranks (1.000 ms); "
+		"another run may differ by more than ranks do.\n");
+}
+
+static void test_ranks_that_others_have(void **state)
+{
+	const struct tw_configuration list[] = {
+		CONFIGURATION("a", 8, 80, 15, 5, 100, 1),
+		CONFIGURATION("b", 7, 80, 15, 5, 120, 1),
+	};
+	struct tw_str out;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_configurations_answer(list, 2, &out);
+	assert_non_null(strstr(out.ptr, "b has 7 ranks, others up to 8.\n"));
+	tw_str_release(&out);
 }
 
 int main(void)
@@ -288,6 +354,9 @@ int main(void)
 		cmocka_unit_test(test_answer),
 		cmocka_unit_test(test_answer_within_noise),
 		cmocka_unit_test(test_answer_of_few),
+		cmocka_unit_test(test_what_cannot_be_the_best),
+		cmocka_unit_test(test_steps_compare_where_their_numbers_differ),
+		cmocka_unit_test(test_ranks_that_others_have),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

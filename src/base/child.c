@@ -1,0 +1,40 @@
+#define _GNU_SOURCE
+#include "base/child.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static void restore_signals(const sigset_t *mask)
+{
+	static const int handled[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old;
+	size_t i;
+
+	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		if (!sigaction(handled[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			signal(handled[i], SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
+pid_t tw_fork(int death)
+{
+	pid_t parent = getpid(), child;
+	sigset_t all, signals;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &signals);
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, death);
+		if (getppid() != parent)
+			_exit(127);
+		restore_signals(&signals);
+	} else {
+		pthread_sigmask(SIG_SETMASK, &signals, NULL);
+	}
+	return child;
+}

@@ -1,0 +1,15 @@
+/* Starting a process that does not outlive this one. */
+#ifndef TW_BASE_CHILD_H
+#define TW_BASE_CHILD_H
+
+#include <sys/types.h>
+
+/*
+ * fork() from any thread.  When this program ends, whatever its cause, or the calling thread does,
+ * the child is sent the signal `death`.  In the child, which may only call what is safe in a
+ * signal handler, signals are as they came to this program: no handler of ours runs there, and
+ * what is ignored stays so, but for two that this program ignores by itself.
+ */
+pid_t tw_fork(int death);
+
+#endif
