@@ -248,12 +248,13 @@ class Verdicts(Compare):
 
     def test_different_work_is_said(self):
         """Of three kernels one runs three times: no factor that all have."""
-        first = self.write(document([kernel(n, i * 100, 50) for i, n in enumerate("abc")]), "a.json")
-        second = self.write(document([kernel(n, i * 100, 50) for i, n in enumerate("abccc")]),
-                            "b.json")
+        first, second = (self.write(document([kernel(n, i * 100, 50) for i, n in enumerate(names)]),
+                                    name) for names, name in (("abc", "a.json"),
+                                                              ("abccc", "b.json")))
         result = self.compare(first, second)
         self.assertRegex(result.out,
-                         r"not do the same work: b\.json ran\s+the\s+same\s+kernels 1\.67 times as\s+often")
+                         r"not do the same work: b\.json ran\s+the\s+same\s+kernels 1\.67 times as\s+"
+                         "often")
         self.assertNotIn("number of steps", result.out + result.err)
 
     def test_different_numbers_of_steps(self):
@@ -284,15 +285,16 @@ class Verdicts(Compare):
             events = []
             for i in range(count):
                 at = 1000 * (i + 1)
-                events += [event("X", "user_annotation", f"ProfilerStep#{start + i}", 1, 1, at, 900),
+                events += [event("X", "user_annotation", f"ProfilerStep#{start + i}", 1, 1, at,
+                                 900),
                            op("aten::mm", at, 20, **{"External id": 10 * i + 1}),
                            launch(at + 5, 5, 10 * i + 1, **{"External id": 10 * i + 1}),
                            kernel("gemm", at + 30, mm, 10 * i + 1)]
             return self.write(document(events), name)
         one, two = steps("one.json", 1), steps("two.json", 2)
         result = self.compare(one, two)
-        self.assertIn("trawl: one.json shows 1 step (12), two.json shows 2 steps (12-13). Times are "
-                      "not comparable", result.err)
+        self.assertIn("trawl: one.json shows 1 step (12), two.json shows 2 steps (12-13). Times "
+                      "are not comparable", result.err)
         # The same ones, asked for; others, but as many.
         self.compare(one, two, "--step", "12", "--fail-on", "5")
         self.compare(one, steps("later.json", 1, start=40), "--fail-on", "5")
@@ -368,6 +370,48 @@ class Sides(Compare):
         t = self.tables(a, b)
         self.assertEqual([r["type"] for r in t["timeline_changes"]], ["total_time"])
         self.assertEqual(t["timeline_changes"][0]["verdict"], "same")
+
+    def test_damaged_traces_do_not_count(self):
+        """Of 100, 100 and a third that ends early."""
+        a, b = self.job("a", [100] * 3), self.job("b", [100] * 3)
+        whole = trace(900, rank=2, world=3)
+        (b / "rank2.json").write_text(whole[:whole.rindex("ncclDevKernel")])
+        t = self.tables(a, b, codes=(3,))
+        self.assertIn("trawl: b: rank 2 is damaged, a part of the trace is lost: its times do not "
+                      "count\n", self.result.err)
+        total = self.by(t["timeline_changes"], "total_time")
+        self.assertEqual((total["test ms"], total["baseline ranks"], total["test ranks"]),
+                         (0.15, 2, 2))
+        # Of the only one they do.
+        result = self.compare(a / "rank2.json", b / "rank2.json", codes=(3,))
+        self.assertIn("trawl: b: rank 2 is damaged, a part of the trace is lost: its times are of "
+                      "what is left\n", result.err)
+        self.assertIn("0.9000 ms instead of 0.1500 ms", result.out)
+        # And in reports of both kinds.
+        self.assertExit(trawl("report", b / "rank2.json", "-o", self.tmp / "one"), 3)
+        result = self.compare(a / "rank2.json", self.tmp / "one", codes=(3,))
+        self.assertRegex(result.err, "one: .* is damaged, a part of the trace is lost: its times "
+                                     "are of what is left\n")
+        self.assertExit(trawl("report", b, "-o", self.tmp / "all"), 3)
+        t = self.tables(a, self.tmp / "all", codes=(3,))
+        self.assertIn("all: rank 2 is damaged, a part of the trace is lost: its times do not "
+                      "count\n", self.result.err)
+        self.assertEqual(self.by(t["timeline_changes"], "total_time")["test ranks"], 2)
+        self.compare(a / "rank2.json", self.tmp / "one", self.tmp / "one", "--xlsx",
+                     self.tmp / "w.xlsx", page=False, codes=(3,))
+
+    def test_damaged_reports_of_ranks(self):
+        for name in ("a", "b"):
+            for rank in range(3):
+                place = self.csvs(f"{name}/perf_rank{rank}_csvs", [("total_time", 10)])
+        (place / "quality.csv").write_text("kind,class,count\nx,note,1\nend,lost,1\n")
+        (place / "gpu_timeline.csv").write_text("type,time ms\ntotal_time,1\n")
+        t = self.tables(self.tmp / "a", self.tmp / "b", codes=(3,))
+        self.assertIn("b: rank 2 is damaged", self.result.err)
+        self.assertEqual(t["timeline_changes"][0]["test ranks"], 2)
+        # What only looks odd is whole.
+        (place / "quality.csv").write_text("kind,class,count\nx,note,1\nend,defect,1\n")
+        self.tables(self.tmp / "a", self.tmp / "b")
 
     def test_broken_reports(self):
         good = self.csvs("good", [("total_time", 10)])
