@@ -1,7 +1,6 @@
 /* trawl compare: two sweeps, reports or traces side by side. */
 #include "cli/compare.h"
 
-#include "base/alloc.h"
 #include "cli/sweep.h"
 #include "compare/report_tables.h"
 #include "compare/single.h"

@@ -51,6 +51,14 @@ int cli_numbers(const struct cli_command *command, const char *option, const cha
 int cli_read_filter(const struct cli_command *command, const char *const lists[3],
 		    int64_t numbers[3][CLI_SWEEP_NUMBERS], struct tw_sweep_filter *filter);
 
+/* Of two exit statuses: failed, else left out, else done. */
+static inline int cli_worse(int status, int other)
+{
+	if (status == CLI_FAILED || other == CLI_FAILED)
+		return CLI_FAILED;
+	return status == CLI_DONE ? other : status;
+}
+
 int cli_sweep_run(const struct cli_command *command, int argc, char **argv);
 int cli_sweep_report(const struct cli_command *command, int argc, char **argv);
 int cli_sweep_aggregate(const struct cli_command *command, int argc, char **argv);

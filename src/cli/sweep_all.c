@@ -6,7 +6,6 @@
 
 #include "table/table.h"
 
-#include <math.h>
 #include <string.h>
 
 struct all_command {
@@ -103,13 +102,6 @@ static int print(const struct cli_sweep_results *r, const struct cli_sweep_steps
 
 /* ---- the stages behind the reading; the worst status of what they told */
 
-static int worse(int status, int other)
-{
-	if (status == CLI_FAILED || other == CLI_FAILED)
-		return CLI_FAILED;
-	return status == CLI_DONE ? other : status;
-}
-
 static int go_on(const struct all_command *c, struct cli_sweep_results *r)
 {
 	struct cli_sweep_steps steps;
@@ -121,18 +113,18 @@ static int go_on(const struct all_command *c, struct cli_sweep_results *r)
 	status = cli_sweep_steps_all(&steps);
 	r->variance = steps.variance.rows ? 3 : 0;
 	if (status != CLI_FAILED)
-		status = worse(status, draw(c, r, &steps.variance));
+		status = cli_worse(status, draw(c, r, &steps.variance));
 	if (status != CLI_FAILED)
-		status = worse(status, cli_sweep_write_comparisons(r));
+		status = cli_worse(status, cli_sweep_write_comparisons(r));
 	if (status != CLI_FAILED)
-		status = worse(status, cli_sweep_write_aggregates(r));
+		status = cli_worse(status, cli_sweep_write_aggregates(r));
 	if (steps.incomplete)
-		status = worse(status, CLI_INCOMPLETE);
+		status = cli_worse(status, CLI_INCOMPLETE);
 	if (c->s.common.verbose)
 		cli_message("compared in %.3f s", cli_seconds() - start);
 	if (status != CLI_FAILED) {
 		add_operations(r, &steps.overlap);
-		status = worse(status, print(r, &steps));
+		status = cli_worse(status, print(r, &steps));
 	}
 	cli_sweep_steps_release(&steps);
 	return status;
@@ -146,7 +138,7 @@ static int run(const struct all_command *c)
 						    CLI_MAKE_MERGED | CLI_MAKE_INSTANCES);
 
 	if (status != CLI_FAILED)
-		status = worse(status, go_on(c, &r));
+		status = cli_worse(status, go_on(c, &r));
 	if (status != CLI_FAILED)
 		cli_sweep_tell_where(&r);
 	cli_sweep_results_release(&r);

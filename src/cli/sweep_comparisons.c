@@ -21,6 +21,7 @@ struct comparison {
 	int64_t channels, rank;
 	const struct cli_sweep_made *sides[MOST_SIDES]; /* by threads */
 	size_t count;
+	bool cut; /* there are more */
 	bool written;
 	struct trawl_error err; /* of what failed, status 0: nothing did */
 };
@@ -113,7 +114,8 @@ static size_t list_comparisons(struct comparison *list, const struct cli_sweep_r
 			if (!cli_sweep_rank_table(made, rank, sheets[0]))
 				continue;
 			c = comparison_of(list, &count, r, made->point->channels, rank);
-			if (c->count < MOST_SIDES)
+			c->cut |= c->count == MOST_SIDES;
+			if (!c->cut)
 				c->sides[c->count++] = made;
 		}
 	}
@@ -140,6 +142,12 @@ int cli_sweep_write_comparisons(struct cli_sweep_results *r)
 	tw_parallel(threads, count, compare, list);
 	for (i = 0; i < count; i++) {
 		r->comparisons += list[i].written;
+		if (list[i].cut) {
+			cli_message("comparison of %" PRId64 " channels, rank %" PRId64
+				    ": of the first %d thread counts alone",
+				    list[i].channels, list[i].rank, MOST_SIDES);
+			status = status == CLI_DONE ? CLI_INCOMPLETE : status;
+		}
 		if (list[i].err.status && status == CLI_DONE)
 			status = cli_fail(&list[i].err);
 	}

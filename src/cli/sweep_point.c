@@ -352,6 +352,29 @@ static void tell_job(struct cli_sweep_made *made)
 
 /* ---- collectives */
 
+/* What the collectives say: ranks that the others wait for. */
+static int take_straggler(struct cli_sweep_made *made, const struct trawl_table *verdict)
+{
+	size_t row;
+
+	for (row = 0; verdict && row < trawl_table_rows(verdict); row++) {
+		struct trawl_cell finding = tw_table_cell(verdict, row, "finding");
+		struct trawl_cell ranks = tw_table_cell(verdict, row, "ranks");
+
+		if (finding.state != TRAWL_CELL_VALUE || finding.text_len != strlen("straggler") ||
+		    memcmp(finding.text, "straggler", finding.text_len) ||
+		    ranks.state != TRAWL_CELL_VALUE)
+			continue;
+		made->straggler = tw_alloc(trawl_allocator_default(), ranks.text_len + 1);
+		if (!made->straggler)
+			return -1;
+		memcpy(made->straggler, ranks.text, ranks.text_len);
+		made->straggler[ranks.text_len] = 0;
+		break;
+	}
+	return 0;
+}
+
 static int write_collectives(struct cli_sweep_made *made, struct trawl_table **tables, size_t count,
 			     struct trawl_error *err)
 {
@@ -367,6 +390,8 @@ static int write_collectives(struct cli_sweep_made *made, struct trawl_table **t
 	} else {
 		tw_str_addf(&made->told, "%s: no collectives in it\n", made->point->name);
 	}
+	if (take_straggler(made, tw_ranks_tables_find(tables, count, "verdict")))
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	tw_str_init(&path, trawl_allocator_default());
 	tw_sweep_collective_path(&made->of->sweep, made->point, &path);
 	status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
@@ -487,6 +512,8 @@ void cli_sweep_made_release(struct cli_sweep_made *made)
 	if (made->loaded)
 		tw_job_release(&made->job);
 	tw_table_free(made->comms);
+	if (made->straggler)
+		tw_free(trawl_allocator_default(), made->straggler, strlen(made->straggler) + 1);
 	tw_str_release(&made->told);
 	pthread_mutex_destroy(&made->lock);
 }

@@ -36,6 +36,7 @@ struct cli_sweep_made {
 	bool loaded;	   /* the job is there */
 	bool *reported;	   /* by rank of the point: its report was written */
 	struct trawl_table *comms; /* nccl_summary_implicit_sync, NULL: no collectives */
+	char *straggler;	   /* ranks that the others wait for, NULL: none */
 	uint64_t merged_slices;
 	struct tw_str told; /* lines for stderr, in order */
 	bool incomplete;    /* something was left out */

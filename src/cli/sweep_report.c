@@ -13,7 +13,7 @@ int cli_sweep_report(const struct cli_command *command, int argc, char **argv)
 	struct cli_option own[5], common[8];
 	const struct cli_option *const tables[] = { of_report, own, common };
 	struct cli_sweep_results r;
-	int status, written;
+	int status;
 
 	cli_sweep_options(&s, own, common);
 	status = cli_sweep_begin(&s, tables, 3, argc, argv);
@@ -26,12 +26,11 @@ int cli_sweep_report(const struct cli_command *command, int argc, char **argv)
 	}
 	status = cli_sweep_results_make(&r, &s, CLI_MAKE_REPORTS | CLI_MAKE_COLLECTIVES);
 	if (status != CLI_FAILED) {
-		written = cli_sweep_write_comparisons(&r);
-		if (written == CLI_DONE)
-			written = cli_sweep_write_aggregates(&r);
-		if (written == CLI_DONE)
-			written = cli_sweep_print_results(&r, NULL);
-		status = written == CLI_DONE ? status : written;
+		status = cli_worse(status, cli_sweep_write_comparisons(&r));
+		if (status != CLI_FAILED)
+			status = cli_worse(status, cli_sweep_write_aggregates(&r));
+		if (status != CLI_FAILED)
+			status = cli_worse(status, cli_sweep_print_results(&r, NULL));
 	}
 	if (status != CLI_FAILED)
 		cli_sweep_tell_where(&r);

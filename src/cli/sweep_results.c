@@ -22,6 +22,7 @@ static int make_list(struct cli_sweep_results *r)
 							.threads = point->threads,
 							.channels = point->channels,
 							.ended = point->ended,
+							.straggler = r->made[i].straggler,
 							.gemm_difference_us = NAN };
 		if (tw_configuration_of(&r->list[i], &r->made[i].job, trawl_allocator_default()))
 			return cli_no_memory();

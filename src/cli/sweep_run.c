@@ -5,7 +5,6 @@
 #include "base/scan.h"
 #include "cli/remote.h"
 #include "sweep/runs.h"
-#include "table/table.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /* What stages of a sweep share: their options, and finding the sweep. */
 #include "cli/sweep.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

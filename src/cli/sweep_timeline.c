@@ -1,11 +1,9 @@
 /* trawl sweep timeline: what a trainer did in its steps, from its metrics. */
 #include "cli/sweep.h"
 
-#include "base/alloc.h"
 #include "base/scan.h"
 #include "render/metrics_timeline_plot.h"
 #include "sweep/metrics_timeline.h"
-#include "table/table.h"
 
 #include <ctype.h>
 #include <math.h>

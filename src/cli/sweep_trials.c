@@ -3,7 +3,6 @@
 
 #include "base/scan.h"
 #include "sweep/trials.h"
-#include "table/table.h"
 
 #include <math.h>
 

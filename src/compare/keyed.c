@@ -1,6 +1,5 @@
 #include "compare/keyed.h"
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/scan.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 #include "nsys/attribute.h"
 
-#include "base/list.h"
+#include "base/alloc.h"
 #include "base/sort.h"
 
 #define NO_THREAD UINT32_MAX

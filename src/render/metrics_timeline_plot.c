@@ -1,7 +1,6 @@
 #include "render/metrics_timeline_plot.h"
 
 #include "render/gnuplot.h"
-#include "render/width.h"
 
 #include <string.h>
 

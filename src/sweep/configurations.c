@@ -151,6 +151,7 @@ enum {
 	DIFFERENCE_US,
 	COMM_MS,
 	RANKS,
+	STRAGGLER,
 	STEPS,
 	RUN,
 	THREADS,
@@ -183,6 +184,8 @@ static const struct trawl_column columns[] = {
 		      "time with communication, median over the ranks" },
 	[RANKS] = { "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
 		    "ranks that count: with GPU work and, where there are any, whole traces" },
+	[STRAGGLER] = { "waits for rank", TRAWL_COLUMN_TEXT, "", 0, 0, 8,
+			"ranks that the others wait for, as its collective report says" },
 	[STEPS] = { "steps", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
 		    "profiler steps that each rank shows" },
 	[RUN] = { "run", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
@@ -220,6 +223,7 @@ static void add_row(struct trawl_table *table, const struct tw_configuration *c,
 	tw_table_set_real(table, row, DIFFERENCE_US, c->gemm_difference_us);
 	if (c->gemm_rows)
 		tw_table_set_integer(table, row, BLOCKED, (int64_t)c->gemm_blocked);
+	tw_table_set_str(table, row, STRAGGLER, c->straggler);
 	if (c->steps >= 0)
 		tw_table_set_integer(table, row, STEPS, c->steps);
 	tw_table_set_str(table, row, RUN, c->ended);
@@ -395,6 +399,42 @@ static void add_trades(struct tw_str *out, const struct tw_configuration *list, 
 				   "communication or idle time by 1 % of the total time.\n");
 }
 
+static bool waits_alike(const struct tw_configuration *a, const struct tw_configuration *b)
+{
+	return a->straggler && b->straggler && !strcmp(a->straggler, b->straggler);
+}
+
+static bool is_told(const struct tw_configuration *list, size_t i)
+{
+	size_t k;
+
+	for (k = 0; k < i && !waits_alike(&list[k], &list[i]); k++)
+		;
+	return k < i;
+}
+
+/* For whom ranks wait, and where: a line for each. */
+static void add_stragglers(struct tw_str *out, const struct tw_configuration *list, size_t count)
+{
+	size_t i, k, n;
+	bool first;
+
+	for (i = 0; i < count; i++) {
+		if (!list[i].straggler || is_told(list, i))
+			continue;
+		for (k = n = 0; k < count; k++)
+			n += waits_alike(&list[k], &list[i]);
+		tw_str_add_cstr(out, n == count && n > 1 ? "In all of them" : "In ");
+		for (k = 0, first = true; k < count && (n < count || n == 1); k++)
+			if (waits_alike(&list[k], &list[i])) {
+				tw_str_addf(out, "%s%s", first ? "" : ", ", list[k].name);
+				first = false;
+			}
+		tw_str_addf(out, " the ranks wait for %s %s (verdict in the collective report).\n",
+			    strpbrk(list[i].straggler, ",-") ? "ranks" : "rank", list[i].straggler);
+	}
+}
+
 void tw_configurations_answer(const struct tw_configuration *list, size_t count, struct tw_str *out)
 {
 	const struct tw_configuration *best = count ? &list[in_place(list, count, 0)] : NULL;
@@ -411,6 +451,7 @@ void tw_configurations_answer(const struct tw_configuration *list, size_t count,
 		    best->ranks == 1 ? "" : "s");
 	if (n < 2) {
 		tw_str_add_cstr(out, "; there is no other to compare with.\n");
+		add_stragglers(out, list, count);
 		return;
 	}
 	next = &list[in_place(list, count, 1)];
@@ -426,4 +467,5 @@ void tw_configurations_answer(const struct tw_configuration *list, size_t count,
 	add_noise(out, best, next, step);
 	if (!step)
 		add_trades(out, list, count, best);
+	add_stragglers(out, list, count);
 }

@@ -12,9 +12,10 @@
 struct tw_configuration {
 	const char *name; /* "256thread_28ch", borrowed */
 	int64_t threads, channels;
-	const char *ended; /* how its run ended, NULL: well, or not told; borrowed */
-	size_t ranks;	   /* that count: with GPU work, and whole, where any are */
-	size_t damaged;	   /* that do not count, since parts of their traces are lost */
+	const char *ended;     /* how its run ended, NULL: well, or not told; borrowed */
+	const char *straggler; /* ranks that the others wait for, "2", NULL: none; borrowed */
+	size_t ranks;	       /* that count: with GPU work, and whole, where any are */
+	size_t damaged;	       /* that do not count, since parts of their traces are lost */
 	double part_ms[TW_TIMELINE_PARTS]; /* median over the ranks, NaN without any */
 	double spread_ms;		   /* of the total time over the ranks, NaN below two */
 	int64_t steps;		   /* that each of its ranks shows, -1: not told, or unlike */

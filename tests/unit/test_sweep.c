@@ -327,6 +327,30 @@ static void test_steps_compare_where_their_numbers_differ(void **state)
 		"another run may differ by more than ranks do.\n");
 }
 
+static void test_whom_ranks_wait_for(void **state)
+{
+	struct tw_configuration list[] = {
+		CONFIGURATION("a", 8, 80, 15, 5, 100, 1),
+		CONFIGURATION("b", 8, 80, 15, 5, 120, 1),
+		CONFIGURATION("c", 8, 80, 15, 5, 130, 1),
+	};
+	struct tw_str out;
+
+	list[0].straggler = list[2].straggler = "3";
+	tw_str_init(&out, trawl_allocator_default());
+	tw_configurations_answer(list, 3, &out);
+	assert_non_null(strstr(out.ptr, "In a, c the ranks wait for rank 3 ("));
+	tw_str_clear(&out);
+	list[1].straggler = "1, 4";
+	tw_configurations_answer(list, 3, &out);
+	assert_non_null(strstr(out.ptr, "In b the ranks wait for ranks 1, 4 ("));
+	tw_str_clear(&out);
+	list[1].straggler = "3";
+	tw_configurations_answer(list, 3, &out);
+	assert_non_null(strstr(out.ptr, "In all of them the ranks wait for rank 3 ("));
+	tw_str_release(&out);
+}
+
 static void test_ranks_that_others_have(void **state)
 {
 	const struct tw_configuration list[] = {
@@ -356,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_answer_of_few),
 		cmocka_unit_test(test_what_cannot_be_the_best),
 		cmocka_unit_test(test_steps_compare_where_their_numbers_differ),
+		cmocka_unit_test(test_whom_ranks_wait_for),
 		cmocka_unit_test(test_ranks_that_others_have),
 	};
 
