@@ -43,7 +43,7 @@ ALLOWED = {
     "merge": "base io json data store trace derive analysis cluster ranks table",
     "book": "base table render",
     "sweep": "base io json data derive analysis findings table render ranks book",
-    "compare": "base store analysis table book",
+    "compare": "base store analysis table book render",
     "cluster": "base",
     "mpi": "cluster",
     "cli": None,  # all

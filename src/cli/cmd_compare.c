@@ -6,6 +6,7 @@
 #include "compare/single.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,6 +209,27 @@ static int check_common(const struct compare_command *cmd)
 	return CLI_FAILED;
 }
 
+/* Which ranks have lost a part of their traces, and whether their times count. */
+static void tell_damaged(const struct compare_command *cmd)
+{
+	const struct tw_samples *s = &cmd->c.samples;
+	size_t i;
+
+	for (i = 0; i < s->damaged_count; i++) {
+		const struct tw_sample_damage *d = &s->damaged[i];
+		const struct tw_sample_config *config = &s->configs[d->config];
+		const char *name = d->side && config->test_name ? config->test_name : config->name;
+		char rank[48] = "its trace";
+
+		if (d->rank >= 0)
+			snprintf(rank, sizeof(rank), "rank %lld", (long long)d->rank);
+		cli_message("%s%s%s: %s is damaged, a part of the trace is lost: %s",
+			    cmd->side_labels[d->side], name[0] ? " " : "", name, rank,
+			    d->left_out ? "its times do not count" :
+					  "its times are of what is left");
+	}
+}
+
 static int compare(struct compare_command *cmd)
 {
 	struct tw_compared_side sides[2];
@@ -218,6 +240,7 @@ static int compare(struct compare_command *cmd)
 	if (tw_samples_finish(&cmd->c.samples, &err) ||
 	    tw_changes_make(&cmd->changes, &cmd->c.samples, &err))
 		return cli_fail(&err);
+	tell_damaged(cmd);
 	status = check_common(cmd);
 	if (status >= 0)
 		return status;
@@ -397,7 +420,7 @@ static int check_gate(const struct compare_command *cmd)
 static int compare_many(struct compare_command *cmd)
 {
 	bool incomplete = false;
-	size_t i;
+	size_t damaged = 0, i;
 	int status;
 
 	for (i = 0; i < cmd->side_count; i++) {
@@ -405,6 +428,10 @@ static int compare_many(struct compare_command *cmd)
 		if (status >= 0)
 			return status;
 		incomplete |= cmd->sides[i].incomplete;
+		if (cmd->c.samples.damaged_count > damaged)
+			cli_message("%s: its trace is damaged, a part of it is lost",
+				    cmd->side_labels[i]);
+		damaged = cmd->c.samples.damaged_count;
 		if (!cmd->sides[i].book) {
 			cli_message("%s is no single report or trace: more than two of those alone "
 				    "can be compared",

@@ -108,10 +108,52 @@ static bool add_rank_timeline(struct cli_side *side, struct cli_comparing *c, st
 	return true;
 }
 
+static void note_damage(struct cli_side *side, struct cli_comparing *c,
+			const struct tw_sample_place *place)
+{
+	tw_samples_note_damage(&c->samples, place);
+	side->incomplete = true;
+}
+
+/* Of a report over ranks the sheet of that name says which; how many. */
+static size_t note_damaged_ranks(struct cli_side *side, struct cli_comparing *c,
+				 struct tw_book *book, const struct tw_sample_place *place)
+{
+	const struct tw_csv *ranks;
+	struct tw_sample_place at = *place;
+	size_t n = 0, row;
+
+	if (tw_book_sheet(book, "ranks", &ranks, NULL) || !ranks)
+		return 0;
+	for (row = 0; row < ranks->rows; row++) {
+		if (strcmp(tw_csv_text(ranks, row, tw_csv_column(ranks, "state")), "damaged") != 0)
+			continue;
+		at.rank =
+			tw_compared_ns(tw_csv_number(ranks, row, tw_csv_column(ranks, "rank")), 1);
+		note_damage(side, c, &at);
+		n++;
+	}
+	return n;
+}
+
+/* What a report itself says of the trace that it is of. */
+static int check_damage(struct cli_side *side, struct cli_comparing *c, struct tw_book *book,
+			const struct tw_sample_place *place)
+{
+	struct trawl_error err;
+	bool damaged;
+
+	if (tw_book_is_damaged(book, &damaged, &err))
+		return leave_out(side, c, &err);
+	if (damaged && !note_damaged_ranks(side, c, book, place))
+		note_damage(side, c, place);
+	return -1;
+}
+
 static int add_book(struct cli_side *side, struct cli_comparing *c, struct tw_book *book,
 		    const struct tw_sample_place *place)
 {
-	int status = -1;
+	int status = check_damage(side, c, book, place);
 	size_t i;
 
 	side->reports++;
@@ -220,6 +262,8 @@ static int add_rank(struct cli_side *side, struct cli_comparing *c, const struct
 			      rank->table_count, trawl_allocator_default(), &err))
 		return cli_fail(&err);
 	side->traces++;
+	if (rank->state == TW_RANK_DAMAGED)
+		note_damage(side, c, &at);
 	if (!is_part(c->ranks.report))
 		tw_samples_note_steps(&c->samples, &at, rank->first_step, rank->last_step);
 	status = add_book(side, c, book, &at);

@@ -237,15 +237,61 @@ static size_t part_before(const char *path, size_t *end, const char **part)
 	return stop - start;
 }
 
+/* Of "nccl_28channels" the length of "28"; 0: it is no number between the two. */
+static size_t digits_between(const char *part, size_t len, const char *before, const char *after)
+{
+	size_t head = strlen(before), tail = strlen(after), digits;
+
+	if (len <= head + tail || memcmp(part, before, head) != 0 ||
+	    memcmp(part + len - tail, after, tail) != 0)
+		return 0;
+	digits = strspn(part + head, "0123456789");
+	return digits == len - head - tail ? digits : 0;
+}
+
+/*
+ * Of <T>thread/nccl_<C>channels, the directory of a configuration, its name as a sweep calls it; NULL:
+ * it is none.  `end` is where `part` begins, and moves before the thread count.
+ */
+static char *configuration_part(const char *path, const char *part, size_t len, size_t *end)
+{
+	size_t channels = digits_between(part, len, "nccl_", "channels"), before = *end, threads;
+	const char *above;
+	struct tw_str name;
+	char *copy = NULL;
+
+	if (!channels)
+		return NULL;
+	len = part_before(path, &before, &above);
+	threads = digits_between(above, len, "", "thread");
+	if (!threads)
+		return NULL;
+	tw_str_init(&name, trawl_allocator_default());
+	tw_str_addf(&name, "%.*sthread_%.*sch", (int)threads, above, (int)channels,
+		    part + strlen("nccl_"));
+	if (!name.failed)
+		copy = strdup(name.ptr);
+	tw_str_release(&name);
+	*end = before;
+	return copy;
+}
+
 /* The `up`-th part of a path from its end that says something; NULL: it has not so many. */
 static char *label_part(const char *path, size_t up)
 {
 	size_t end = strlen(path), len, seen = 0;
 	const char *part;
 
-	while ((len = part_before(path, &end, &part)) != 0)
-		if (!is_common(part, len) && seen++ == up)
-			return strndup(part, len);
+	while ((len = part_before(path, &end, &part)) != 0) {
+		char *configuration;
+
+		if (is_common(part, len))
+			continue;
+		configuration = configuration_part(path, part, len, &end);
+		if (seen++ == up)
+			return configuration ? configuration : strndup(part, len);
+		free(configuration);
+	}
 	return NULL;
 }
 

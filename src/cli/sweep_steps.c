@@ -295,6 +295,7 @@ int cli_sweep_step_timestamps(struct cli_sweep_steps *steps, const struct tw_csv
 {
 	struct trawl_error err;
 	struct tw_str told;
+	size_t nearest;
 	int status;
 
 	tw_str_init(&told, trawl_allocator_default());
@@ -303,7 +304,14 @@ int cli_sweep_step_timestamps(struct cli_sweep_steps *steps, const struct tw_csv
 	if (!status)
 		tell_lines(steps, "", &told);
 	tw_str_release(&told);
-	return status ? cli_fail(&err) : CLI_DONE;
+	if (status)
+		return cli_fail(&err);
+	nearest = tw_variance_matched(&steps->timestamps, "nearest");
+	if (nearest && !steps->s->common.quiet)
+		cli_message("%zu of %zu rows: no call is within the tolerance of the report's "
+			    "times, the nearest stands for it (match_status nearest)",
+			    nearest, steps->timestamps.rows);
+	return CLI_DONE;
 }
 
 /* ---- the third */

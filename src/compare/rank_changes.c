@@ -2,6 +2,7 @@
 
 #include "analysis/stats.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "compare/verdict.h"
 
 #include <math.h>
@@ -36,18 +37,10 @@ static double sorted_median(double *values, size_t count)
 static int append(struct tw_rank_changes *changes, const struct tw_samples *samples,
 		  const struct tw_sample *baseline, const struct tw_sample *test)
 {
-	size_t more = changes->capacity ? changes->capacity * 2 : 64;
-	struct tw_rank_change *items = changes->items;
-
-	if (changes->count == changes->capacity) {
-		items = tw_realloc(samples->allocator, items, changes->capacity * sizeof(*items),
-				   more * sizeof(*items));
-		if (!items)
-			return TRAWL_ENOMEM;
-		changes->items = items;
-		changes->capacity = more;
-	}
-	items[changes->count++] = (struct tw_rank_change){
+	if (!tw_list_grow(&changes->items, &changes->capacity, changes->count,
+			  sizeof(*changes->items), samples->allocator))
+		return TRAWL_ENOMEM;
+	changes->items[changes->count++] = (struct tw_rank_change){
 		.config = baseline->config,
 		.rank = baseline->rank,
 		.ns = { baseline->ns, test->ns },

@@ -88,6 +88,7 @@ void tw_samples_release(struct tw_samples *samples)
 	tw_pool_release(&samples->texts);
 	tw_free(a, samples->items, samples->capacity * sizeof(*samples->items));
 	tw_free(a, samples->configs, samples->config_capacity * sizeof(*samples->configs));
+	tw_free(a, samples->damaged, samples->damaged_capacity * sizeof(*samples->damaged));
 	*samples = (struct tw_samples){ 0 };
 }
 
@@ -143,6 +144,23 @@ void tw_samples_add(struct tw_samples *samples, const struct tw_sample_place *pl
 		.rank = place->rank,
 		.ns = ns,
 		.calls = calls,
+	};
+}
+
+void tw_samples_note_damage(struct tw_samples *samples, const struct tw_sample_place *place)
+{
+	uint32_t config = config_of(samples, place);
+
+	if (config == UINT32_MAX ||
+	    !tw_list_grow(&samples->damaged, &samples->damaged_capacity, samples->damaged_count,
+			  sizeof(*samples->damaged), samples->allocator)) {
+		samples->failed = true;
+		return;
+	}
+	samples->damaged[samples->damaged_count++] = (struct tw_sample_damage){
+		.config = config,
+		.side = place->side,
+		.rank = place->rank,
 	};
 }
 
@@ -322,6 +340,8 @@ static void join_lone_configs(struct tw_samples *samples)
 	samples->config_count = 1;
 	for (i = 0; i < samples->count; i++)
 		samples->items[i].config = 0;
+	for (i = 0; i < samples->damaged_count; i++)
+		samples->damaged[i].config = 0;
 }
 
 /* Their numbers in order, for samples that have the old ones. */
@@ -343,6 +363,8 @@ static int sort_configs(struct tw_samples *samples)
 					now[i] = (uint32_t)k;
 		for (i = 0; i < samples->count; i++)
 			samples->items[i].config = now[samples->items[i].config];
+		for (i = 0; i < samples->damaged_count; i++)
+			samples->damaged[i].config = now[samples->damaged[i].config];
 	}
 	k = old && now;
 	tw_free(a, old, (count + 1) * sizeof(*old));
@@ -374,10 +396,81 @@ static void add_up(struct tw_samples *samples)
 	samples->count = n;
 }
 
+/* ---- damaged ranks */
+
+static int compare_damage(const void *a, const void *b)
+{
+	const struct tw_sample_damage *x = a, *y = b;
+
+	if (x->config != y->config)
+		return x->config < y->config ? -1 : 1;
+	if (x->side != y->side)
+		return x->side < y->side ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static struct tw_sample_damage *damage_of(const struct tw_samples *samples,
+					  const struct tw_sample *s)
+{
+	const struct tw_sample_damage place = { s->config, s->side, s->rank, false };
+
+	return samples->damaged_count ? bsearch(&place, samples->damaged, samples->damaged_count,
+						sizeof(place), compare_damage) :
+					NULL;
+}
+
+static void sort_damaged(struct tw_samples *samples)
+{
+	struct tw_sample_damage *d = samples->damaged;
+	size_t n = 0, i;
+
+	qsort(d, samples->damaged_count, sizeof(*d), compare_damage);
+	for (i = 0; i < samples->damaged_count; i++)
+		if (!n || compare_damage(&d[n - 1], &d[i]))
+			d[n++] = d[i];
+	samples->damaged_count = n;
+}
+
+/* Unless nothing would be left of the side: a part of the times is better than none. */
+static int leave_out_damaged(struct tw_samples *samples)
+{
+	const struct trawl_allocator *a = samples->allocator;
+	size_t room = samples->config_count * 2 + 1, n = 0, i;
+	bool *whole;
+
+	if (!samples->damaged_count)
+		return 0;
+	whole = tw_alloc_array(a, room, sizeof(*whole));
+	if (!whole)
+		return TRAWL_ENOMEM;
+	sort_damaged(samples);
+	for (i = 0; i < samples->count; i++) {
+		const struct tw_sample *s = &samples->items[i];
+
+		if (s->rank != TW_NO_RANK && !damage_of(samples, s))
+			whole[s->config * 2 + s->side] = true;
+	}
+	for (i = 0; i < samples->damaged_count; i++) {
+		struct tw_sample_damage *d = &samples->damaged[i];
+
+		d->left_out = d->rank != TW_NO_RANK && whole[d->config * 2 + d->side];
+	}
+	for (i = 0; i < samples->count; i++) {
+		const struct tw_sample_damage *d = damage_of(samples, &samples->items[i]);
+
+		if (!d || !d->left_out)
+			samples->items[n++] = samples->items[i];
+	}
+	samples->count = n;
+	tw_free(a, whole, room * sizeof(*whole));
+	return 0;
+}
+
 int tw_samples_finish(struct tw_samples *samples, struct trawl_error *err)
 {
 	join_lone_configs(samples);
-	if (samples->failed || samples->texts.failed || sort_configs(samples))
+	if (samples->failed || samples->texts.failed || sort_configs(samples) ||
+	    leave_out_damaged(samples))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (samples->count)
 		qsort(samples->items, samples->count, sizeof(*samples->items), compare_samples);

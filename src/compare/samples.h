@@ -42,6 +42,13 @@ struct tw_sample_config {
 	int64_t first_step[2], last_step[2];
 };
 
+/* A rank whose trace has lost a part. */
+struct tw_sample_damage {
+	uint32_t config, side;
+	int64_t rank;  /* TW_NO_RANK: not known */
+	bool left_out; /* once finished: its times do not count, others of the side are whole */
+};
+
 struct tw_samples {
 	const struct trawl_allocator *allocator;
 	struct tw_pool texts;
@@ -50,6 +57,8 @@ struct tw_samples {
 	size_t count, capacity;
 	struct tw_sample_config *configs; /* once finished: by threads, channels */
 	size_t config_count, config_capacity;
+	struct tw_sample_damage *damaged; /* once finished: in order, each once */
+	size_t damaged_count, damaged_capacity;
 	bool failed; /* out of memory, sticky */
 };
 
@@ -67,6 +76,9 @@ struct tw_sample_place {
 
 void tw_samples_add(struct tw_samples *samples, const struct tw_sample_place *place,
 		    enum tw_compared_kind kind, const char *name, int64_t ns, int64_t calls);
+
+/* The trace that times of a place are from has lost a part. */
+void tw_samples_note_damage(struct tw_samples *samples, const struct tw_sample_place *place);
 
 /* Which steps of the profiler a trace shows. */
 void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_place *place,
@@ -89,7 +101,8 @@ extern const char *const tw_compared_sheet_names[TW_COMPARED_KINDS];
 
 /*
  * Puts everything in order and adds up what has the same place: kernels by name.  Where each side
- * has exactly one configuration, they are one, whatever they are called.  TRAWL_ENOMEM.
+ * has exactly one configuration, they are one, whatever they are called.  Damaged ranks are left out
+ * where the side has whole ones in that configuration.  TRAWL_ENOMEM.
  */
 int tw_samples_finish(struct tw_samples *samples, struct trawl_error *err) TRAWL_MUST_CHECK;
 

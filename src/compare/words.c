@@ -1,6 +1,7 @@
 #include "compare/words.h"
 
 #include "base/alloc.h"
+#include "render/width.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,12 +9,12 @@
 
 /* Rows named in a sentence. */
 #define MOST_NAMED 3
-/* Longer names, such as those of templates, are cut. */
-#define NAME_LENGTH 60
 /* More than this is not told exactly. */
 #define MOST_PERCENT 1000000
 /* Calls that differ by more than this many percent: not the same work. */
 #define SAME_WORK_PERCENT 1
+/* What parts leave of the total is said from this share of the largest part on. */
+#define REST_PERCENT 1
 
 /* ---- numbers and names */
 
@@ -58,24 +59,54 @@ void tw_change_name(const struct tw_changes *changes, const struct tw_change *c,
 		tw_str_add_char(out, *name == TW_KEY_SEPARATOR ? ' ' : *name);
 }
 
-/* The same, cut where it is long. */
-static void add_name(struct tw_str *out, const struct tw_changes *changes,
-		     const struct tw_change *c)
+/* Whether another item of the list, cut to `width`, looks the same. */
+static bool looks_same(const struct tw_changes *changes, const struct tw_change_list *list,
+		       const struct tw_change *c, const struct tw_str *shown, size_t width)
 {
-	struct tw_str name;
-	size_t cut = NAME_LENGTH - 3;
+	struct tw_str name, other;
+	bool same = false;
+	size_t i;
+
+	tw_str_init(&name, shown->allocator);
+	tw_str_init(&other, shown->allocator);
+	for (i = 0; i < list->count && !same; i++) {
+		if (list->items[i].name == c->name)
+			continue;
+		tw_str_clear(&name);
+		tw_str_clear(&other);
+		tw_change_name(changes, &list->items[i], &name);
+		if (name.len)
+			tw_shorten_middle(&other, name.ptr, name.len, width);
+		same = other.len == shown->len && !memcmp(other.ptr, shown->ptr, shown->len);
+	}
+	same |= name.failed || other.failed;
+	tw_str_release(&name);
+	tw_str_release(&other);
+	return same;
+}
+
+/* The same, cut in the middle where it is long, but not so that another one looks like it. */
+static void add_name(struct tw_str *out, const struct tw_changes *changes,
+		     const struct tw_change_list *list, const struct tw_change *c)
+{
+	static const size_t widths[] = { 60, 90, 120 };
+	struct tw_str name, shown;
+	bool done = false;
+	size_t i;
 
 	tw_str_init(&name, out->allocator);
+	tw_str_init(&shown, out->allocator);
 	tw_change_name(changes, c, &name);
-	out->failed |= name.failed;
-	if (name.len > NAME_LENGTH) {
-		while (cut && ((unsigned char)name.ptr[cut] & 0xc0) == 0x80)
-			cut--;
-		tw_str_add(out, name.ptr, cut);
-		tw_str_add_cstr(out, "...");
-	} else if (name.len) {
-		tw_str_add(out, name.ptr, name.len);
+	for (i = 0; i < sizeof(widths) / sizeof(widths[0]) && name.len && !done; i++) {
+		tw_str_clear(&shown);
+		tw_shorten_middle(&shown, name.ptr, name.len, widths[i]);
+		done = !shown.failed &&
+		       (shown.len == name.len || !looks_same(changes, list, c, &shown, widths[i]));
 	}
+	out->failed |= name.failed || shown.failed;
+	if (name.len)
+		tw_str_add(out, done ? shown.ptr : name.ptr, done ? shown.len : name.len);
+	tw_str_release(&shown);
 	tw_str_release(&name);
 }
 
@@ -202,39 +233,17 @@ static const struct {
 	const char *type, *label;
 } whole[] = {
 	{ "computation_time", "computing" },
-	{ "exposed_comm_time", "communication that nothing hides" },
-	{ "exposed_memcpy_time", "copies that nothing hides" },
+	{ "exposed_comm_time", "exposed communication" },
+	{ "exposed_memcpy_time", "exposed copies" },
 	{ "idle_time", "idle time" },
 };
+#define WHOLE_PARTS (sizeof(whole) / sizeof(whole[0]))
 
 static double apart_of(const struct tw_change *c)
 {
 	double from = isnan(c->ns[0]) ? 0 : c->ns[0], to = isnan(c->ns[1]) ? 0 : c->ns[1];
 
 	return to - from;
-}
-
-/* The item that moved most in the direction of `sign`; NULL: none did. */
-static const struct tw_change *most_moved(const struct tw_change_list *list, double sign)
-{
-	const struct tw_change *most = NULL;
-	size_t i;
-
-	for (i = 0; i < list->count; i++)
-		if (list->items[i].judged.verdict != TW_SAME &&
-		    apart_of(&list->items[i]) * sign > 0 &&
-		    (!most || apart_of(&list->items[i]) * sign > apart_of(most) * sign))
-			most = &list->items[i];
-	return most;
-}
-
-static void add_moved(struct tw_str *out, const struct tw_changes *changes,
-		      const struct tw_change *c)
-{
-	add_name(out, changes, c);
-	tw_str_add_cstr(out, apart_of(c) > 0 ? " (+" : " (-");
-	tw_add_ms(out, apart_of(c));
-	tw_str_add_char(out, ')');
 }
 
 /* ---- ranks that others wait for */
@@ -351,105 +360,152 @@ static void say_ranks(const struct tw_changes *changes, struct tw_answer *answer
 	tw_free(a, odd, ranks->odd * sizeof(*odd));
 }
 
-/* The same total, but spent on other things. */
-static void say_shift(const struct tw_changes *changes, struct tw_answer *answer)
+/* Why a part does not count, in brackets. */
+static void add_doubt(struct tw_str *out, const struct tw_change *c)
 {
-	struct tw_str *out = NULL;
-	size_t i;
-
-	for (i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
-		const struct tw_change *part = tw_changes_part(changes, whole[i].type);
-
-		if (!part || (part->judged.verdict == TW_SAME && part->judged.why != TW_WHY_TOTAL))
-			continue;
-		if (out)
-			tw_str_add_cstr(out, ", ");
-		else
-			tw_str_add_cstr(out = next_line(answer), "Of it go ");
-		tw_add_ms(out, apart_of(part));
-		tw_str_addf(out, " %s to %s", apart_of(part) < 0 ? "less" : "more", whole[i].label);
-	}
-	if (out)
-		tw_str_add_char(out, '.');
+	if (c->judged.why == TW_WHY_NOISE)
+		tw_str_add_cstr(out, " (within noise)");
+	else if (c->judged.why == TW_WHY_SMALL)
+		tw_str_addf(out, " (below %d %%)", TW_SAME_BELOW_PERCENT);
+	else if (c->judged.why == TW_WHY_SMALL_OF_TOTAL)
+		tw_str_addf(out, " (below 0.%d %% of the total)", TW_SAME_BELOW_TOTAL_PERMILLE);
 }
 
-/* What made most of the difference of the total: its part, and the operation and kernel. */
-static void say_cause(const struct tw_changes *changes, const struct tw_change *total,
+static void add_signed(struct tw_str *out, double ns)
+{
+	tw_str_add_char(out, ns < 0 ? '-' : '+');
+	tw_add_ms(out, ns);
+}
+
+struct part {
+	const struct tw_change *change;
+	const char *label;
+	size_t place;
+};
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+	double p = fabs(apart_of(x->change)), q = fabs(apart_of(y->change));
+
+	if (p > q || p < q)
+		return p > q ? -1 : 1;
+	return x->place < y->place ? -1 : 1;
+}
+
+/* Those that moved, the largest first. */
+static size_t take_parts(const struct tw_changes *changes, struct part parts[WHOLE_PARTS])
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < WHOLE_PARTS; i++) {
+		const struct tw_change *c = tw_changes_part(changes, whole[i].type);
+
+		if (c && fabs(apart_of(c)) > 0)
+			parts[n++] = (struct part){ c, whole[i].label, i };
+	}
+	qsort(parts, n, sizeof(*parts), compare_parts);
+	return n;
+}
+
+/*
+ * What the difference of the total is made of.  Where that is none, only what moved inside is worth
+ * a sentence.  Medians of parts need not add up to that of the total.
+ */
+static void say_parts(const struct tw_changes *changes, const struct tw_change *total,
 		      struct tw_answer *answer)
 {
-	double sign = apart_of(total) < 0 ? -1 : 1, size = 0;
-	const struct tw_change *part, *item;
-	const char *label = NULL;
+	bool same = total->judged.verdict == TW_SAME, moved = false;
+	struct part parts[WHOLE_PARTS];
+	size_t count = take_parts(changes, parts), i;
+	double rest = apart_of(total);
 	struct tw_str *out;
-	size_t i;
 
-	for (i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
-		part = tw_changes_part(changes, whole[i].type);
-		if (part && apart_of(part) * sign > size) {
-			size = apart_of(part) * sign;
-			label = whole[i].label;
-		}
-	}
-	if (total->judged.verdict == TW_SAME) {
-		say_shift(changes, answer);
-		return;
-	}
-	if (!label)
+	for (i = 0; i < count; i++)
+		moved |= parts[i].change->judged.verdict != TW_SAME ||
+			 parts[i].change->judged.why == TW_WHY_TOTAL;
+	if (!count || (same && !moved))
 		return;
 	out = next_line(answer);
-	tw_str_addf(out, "Most of that is %s (%c", label, sign < 0 ? '-' : '+');
-	tw_add_ms(out, size);
-	tw_str_add_cstr(out, " of ");
-	tw_str_add_char(out, sign < 0 ? '-' : '+');
-	tw_add_ms(out, apart_of(total));
-	tw_str_add_char(out, ')');
-	item = most_moved(&changes->all[TW_OPERATION], sign);
-	if (item) {
-		tw_str_add_cstr(out, "; of operations the most is ");
-		add_moved(out, changes, item);
+	if (same) {
+		tw_str_add_cstr(out, "Within it moved: ");
+	} else {
+		tw_str_add_cstr(out, "The ");
+		add_signed(out, apart_of(total));
+		tw_str_add_cstr(out, " are: ");
 	}
-	item = most_moved(&changes->all[TW_KERNEL], sign);
-	if (item) {
-		tw_str_add_cstr(out, "; of kernels ");
-		add_moved(out, changes, item);
+	for (i = 0; i < count; i++) {
+		tw_str_addf(out, "%s%s ", i ? ", " : "", parts[i].label);
+		add_signed(out, apart_of(parts[i].change));
+		add_doubt(out, parts[i].change);
+		rest -= apart_of(parts[i].change);
+	}
+	if (fabs(rest) * 100 >= fabs(apart_of(parts[0].change)) * REST_PERCENT) {
+		tw_str_add_cstr(out, "; ");
+		add_signed(out, rest);
+		tw_str_addf(out, " is left%s",
+			    total->ranks[0] > 1 ? ", as medians need not add up" : "");
 	}
 	tw_str_add_char(out, '.');
 }
 
-/* What got worse although the whole did not, or beside it, largest first. */
-static void say_worse(const struct tw_changes *changes, struct tw_answer *answer)
-{
-	static const struct {
-		enum tw_compared_kind kind;
-		const char *what;
-	} kinds[] = { { TW_OPERATION, "operation" }, { TW_KERNEL, "kernel" } };
-	struct tw_str *out = next_line(answer);
-	size_t k, i, named = 0;
+static const struct {
+	enum tw_compared_kind kind;
+	const char *what;
+} moving[] = { { TW_OPERATION, "operations" }, { TW_KERNEL, "kernels" } };
 
-	for (k = 0; k < 2; k++) {
-		const struct tw_change_list *list = &changes->all[kinds[k].kind];
-		size_t worse = 0;
+/* What has a verdict, largest first; how many. */
+static size_t add_moved(struct tw_str *out, const struct tw_changes *changes,
+			enum tw_verdict verdict, const char *heading)
+{
+	size_t k, i, all = 0;
+
+	for (k = 0; k < sizeof(moving) / sizeof(moving[0]); k++) {
+		const struct tw_change_list *list = &changes->all[moving[k].kind];
+		size_t n = 0;
 
 		for (i = 0; i < list->count; i++) {
-			if (list->items[i].judged.verdict != TW_WORSE)
+			const struct tw_change *c = &list->items[i];
+
+			if (c->judged.verdict != verdict || n++ >= MOST_NAMED)
 				continue;
-			if (worse < MOST_NAMED) {
-				tw_str_add_cstr(out, !named ? "Slower: " : worse ? ", " : "; ");
-				if (!worse)
-					tw_str_addf(out, "of %ss ", kinds[k].what);
-				add_moved(out, changes, &list->items[i]);
-				named++;
-			}
-			worse++;
+			if (n == 1)
+				tw_str_addf(out, "%s%s ", all ? "; of " : heading, moving[k].what);
+			else
+				tw_str_add_cstr(out, ", ");
+			add_name(out, changes, list, c);
+			tw_str_add_cstr(out, " (");
+			add_signed(out, apart_of(c));
+			tw_str_add_char(out, ')');
 		}
-		if (worse > MOST_NAMED)
-			tw_str_addf(out, " and %zu more", worse - MOST_NAMED);
+		if (n > MOST_NAMED)
+			tw_str_addf(out, " and %zu more", n - MOST_NAMED);
+		all += n;
 	}
-	if (!named && !changes->all[TW_OPERATION].count && !changes->all[TW_KERNEL].count) {
+	if (all)
+		tw_str_add_char(out, '.');
+	return all;
+}
+
+static void say_moved(const struct tw_changes *changes, struct tw_answer *answer)
+{
+	struct tw_str *out = next_line(answer);
+	size_t worse, better;
+
+	if (!changes->all[TW_OPERATION].count && !changes->all[TW_KERNEL].count) {
 		answer->count--;
 		return;
 	}
-	tw_str_add_cstr(out, named ? "." : "No operation or kernel is slower beyond noise.");
+	worse = add_moved(out, changes, TW_WORSE, "Slower: of ");
+	if (worse)
+		out = next_line(answer);
+	better = add_moved(out, changes, TW_BETTER, "Faster: of ");
+	if (!worse && better)
+		tw_str_add_cstr(out, " No operation or kernel is slower beyond noise.");
+	else if (!worse)
+		tw_str_add_cstr(out, "No operation or kernel is slower or faster beyond noise.");
+	else if (!better)
+		answer->count--;
 }
 
 static void say_one_sided(const struct tw_changes *changes, const char *const labels[2],
@@ -605,14 +661,14 @@ void tw_compare_answer(const struct tw_changes *changes, const char *const label
 	if (total) {
 		say_total(changes, total, labels, answer);
 		say_ranks(changes, answer);
-		say_cause(changes, total, answer);
+		say_parts(changes, total, answer);
 	} else {
 		tw_str_addf(next_line(answer),
 			    changes->common ? "The total time of %s and %s is not in both." :
 					      "No configuration is in both %s and %s.",
 			    labels[0], labels[1]);
 	}
-	say_worse(changes, answer);
+	say_moved(changes, answer);
 	say_one_sided(changes, labels, answer);
 	say_work(changes, labels, answer);
 	say_best(changes, labels, answer);
@@ -636,13 +692,14 @@ struct gate {
 	size_t count;
 };
 
-static void fail_row(struct gate *g, const struct tw_change *c, const char *what)
+static void fail_row(struct gate *g, const struct tw_change_list *list, const struct tw_change *c,
+		     const char *what)
 {
 	struct tw_str line;
 
 	tw_str_init(&line, g->changes->samples->allocator);
 	tw_str_addf(&line, "%s ", what);
-	add_name(&line, g->changes, c);
+	add_name(&line, g->changes, list, c);
 	if (c->config != TW_ALL_CONFIGS && g->changes->samples->configs[c->config].name[0])
 		tw_str_addf(&line, " in %s", g->changes->samples->configs[c->config].name);
 	tw_str_add_cstr(&line, " is ");
@@ -681,7 +738,7 @@ static void check_list(struct gate *g, enum tw_compared_kind kind, const char *w
 
 		if (is_over(g, c) &&
 		    (is_total || !(c->ns[0] * 100 < total * TW_GATE_OF_TOTAL_PERCENT)))
-			fail_row(g, c, what);
+			fail_row(g, list, c, what);
 	}
 }
 
@@ -694,7 +751,7 @@ size_t tw_compare_gate(const struct tw_changes *changes, double percent,
 	check_list(&g, TW_TIMELINE_PART, "timeline part");
 	for (i = 0; changes->common > 1 && i < changes->totals.count; i++)
 		if (changes->totals.items[i].configs && is_over(&g, &changes->totals.items[i]))
-			fail_row(&g, &changes->totals.items[i], "timeline part");
+			fail_row(&g, &changes->totals, &changes->totals.items[i], "timeline part");
 	check_list(&g, TW_OPERATION, "operation");
 	check_list(&g, TW_KERNEL, "kernel");
 	check_list(&g, tw_changes_collectives(changes), "collective");

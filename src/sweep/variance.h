@@ -107,6 +107,9 @@ bool tw_variance_point(const struct tw_csv *in, size_t row, int64_t *threads, in
 struct trawl_table *tw_variance_table(const struct tw_csv *csv,
 				      const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
+/* Rows whose match_status is that. */
+size_t tw_variance_matched(const struct tw_csv *csv, const char *status);
+
 /* Whether a row's longest call was blocked by communication (ladder gemm_overlap). */
 bool tw_variance_is_blocked(const struct tw_csv *csv, size_t row);
 

@@ -4,10 +4,12 @@
 #include "base/alloc.h"
 #include "findings/findings.h"
 #include "render/render.h"
+#include "render/width.h"
 #include "sweep/sheet.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,18 +190,19 @@ struct trawl_table *tw_variance_table(const struct tw_csv *csv,
 
 #define SHOWN 10
 
-enum { S_CONFIGURATION, S_RANK, S_NAME, S_DIMS, S_MIN, S_MAX, S_DIFF, S_OVERLAP, S_READING, S_END };
+/* A narrow terminal has no room for the last ones. */
+enum { S_CONFIGURATION, S_RANK, S_DIFF, S_OVERLAP, S_READING, S_NAME, S_DIMS, S_MIN, S_MAX, S_END };
 
 static const struct trawl_column shown_columns[S_END] = {
 	TEXT("configuration", 18, "threads and channels"),
 	INTEGER("rank", 6, "rank"),
+	REAL("diff", "µs", 1, "what min and max differ by"),
+	REAL("overlap", "%", 0, "share of the longest call beside collectives"),
+	TEXT("reading", 8, "what that says"),
 	TEXT("operation", 20, "name of the operation"),
 	TEXT("input dims", 30, "shapes of its inputs"),
 	REAL("min", "µs", 1, "kernel time of its shortest call"),
 	REAL("max", "µs", 1, "kernel time of its longest call"),
-	REAL("diff", "µs", 1, "what they differ by"),
-	REAL("overlap", "%", 0, "share of the longest call beside collectives"),
-	TEXT("reading", 24, "what that says"),
 };
 
 static const struct tw_table_spec shown_spec = {
@@ -207,6 +210,12 @@ static const struct tw_table_spec shown_spec = {
 	.meaning = "operations whose calls differ most in time",
 	.columns = shown_columns,
 };
+
+/* Before the step that looks for communication two columns are not there. */
+static size_t shown_at(size_t column, bool overlap)
+{
+	return overlap || column < S_OVERLAP ? column : column - (S_NAME - S_OVERLAP);
+}
 
 /* The operation, or the kernel where the file does not tell it. */
 static const char *operation_of(const struct tw_csv *csv, size_t row)
@@ -231,11 +240,13 @@ static void add_shown(struct trawl_table *table, const struct tw_csv *csv, size_
 		tw_table_set_integer(table, at, S_RANK, rank);
 	}
 	tw_str_release(&text);
-	tw_table_set_str(table, at, S_NAME, operation_of(csv, row));
+	tw_table_set_str(table, at, shown_at(S_NAME, overlap), operation_of(csv, row));
 	if (*dims)
-		tw_table_set_str(table, at, S_DIMS, dims);
-	tw_table_set_real(table, at, S_MIN, number_at(csv, row, columns[MIN].header));
-	tw_table_set_real(table, at, S_MAX, number_at(csv, row, columns[MAX].header));
+		tw_table_set_str(table, at, shown_at(S_DIMS, overlap), dims);
+	tw_table_set_real(table, at, shown_at(S_MIN, overlap),
+			  number_at(csv, row, columns[MIN].header));
+	tw_table_set_real(table, at, shown_at(S_MAX, overlap),
+			  number_at(csv, row, columns[MAX].header));
 	tw_table_set_real(table, at, S_DIFF, number_at(csv, row, columns[DIFF].header));
 	if (!overlap)
 		return;
@@ -246,10 +257,14 @@ static void add_shown(struct trawl_table *table, const struct tw_csv *csv, size_
 
 static void add_table(const struct tw_csv *csv, bool overlap, unsigned width, struct tw_str *out)
 {
-	struct trawl_table *table = tw_table_new_columns(
-		&shown_spec, shown_columns, overlap ? S_END : S_OVERLAP, out->allocator);
-	size_t row, count = csv->rows < SHOWN ? csv->rows : SHOWN;
+	struct trawl_column own[S_END];
+	struct trawl_table *table;
+	size_t row, count = csv->rows < SHOWN ? csv->rows : SHOWN, i;
 
+	for (i = 0; i < S_END; i++)
+		if (overlap || i < S_OVERLAP || i >= S_NAME)
+			own[shown_at(i, overlap)] = shown_columns[i];
+	table = tw_table_new_columns(&shown_spec, own, shown_at(S_END, overlap), out->allocator);
 	for (row = 0; table && row < count; row++)
 		add_shown(table, csv, row, overlap);
 	if (!table || tw_table_finish(table, NULL))
@@ -266,10 +281,35 @@ static int compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* "mean 12.3, median 11.0, largest 20.0 us, least 4.0" of the numbers of a column. */
-static void add_statistics(const struct tw_csv *csv, const char *header, const char *what,
-			   const char *unit, struct tw_str *out)
+/* Whole words on lines of at most `width`, those after the first indented. */
+static void add_wrapped(struct tw_str *out, const struct tw_str *text, unsigned indent,
+			unsigned width)
 {
+	const char *p = text->len ? text->ptr : "";
+	size_t used = 0;
+
+	while (*p) {
+		size_t blanks = strspn(p, " "), len = blanks + strcspn(p + blanks, " ");
+
+		if (width && used > indent && used + tw_text_width(p, len) > width) {
+			tw_str_addf(out, "\n%*s", (int)indent, "");
+			used = indent;
+			p += blanks;
+			len -= blanks;
+		}
+		tw_str_add(out, p, len);
+		used += tw_text_width(p, len);
+		p += len;
+	}
+	tw_str_add_char(out, '\n');
+	out->failed |= text->failed;
+}
+
+/* "mean 12.3, median 11.0, least 4.0, largest 20.0 µs" of the numbers of a column. */
+static void add_statistics(const struct tw_csv *csv, const char *header, const char *what,
+			   double us_per_unit, unsigned width, struct tw_str *out)
+{
+	struct tw_str line;
 	double *values = tw_alloc_array(out->allocator, csv->rows + 1, sizeof(*values)), sum = 0;
 	size_t i, n = 0;
 
@@ -277,22 +317,25 @@ static void add_statistics(const struct tw_csv *csv, const char *header, const c
 		double value = number_at(csv, i, header);
 
 		if (isfinite(value)) {
-			values[n++] = value;
-			sum += value;
+			values[n++] = value * us_per_unit;
+			sum += value * us_per_unit;
 		}
 	}
 	out->failed |= !values;
 	if (n) {
 		qsort(values, n, sizeof(*values), compare_numbers);
-		tw_str_addf(out, "%s: mean ", what);
-		tw_str_add_real_fixed(out, sum / (double)n, 3);
-		tw_str_add_cstr(out, ", median ");
-		tw_str_add_real_fixed(out, (values[(n - 1) / 2] + values[n / 2]) / 2, 3);
-		tw_str_add_cstr(out, ", least ");
-		tw_str_add_real_fixed(out, values[0], 3);
-		tw_str_add_cstr(out, ", largest ");
-		tw_str_add_real_fixed(out, values[n - 1], 3);
-		tw_str_addf(out, " %s\n", unit);
+		tw_str_init(&line, out->allocator);
+		tw_str_addf(&line, "%s: mean ", what);
+		tw_str_add_real_fixed(&line, sum / (double)n, 3);
+		tw_str_add_cstr(&line, ", median ");
+		tw_str_add_real_fixed(&line, (values[(n - 1) / 2] + values[n / 2]) / 2, 3);
+		tw_str_add_cstr(&line, ", least ");
+		tw_str_add_real_fixed(&line, values[0], 3);
+		tw_str_add_cstr(&line, ", largest ");
+		tw_str_add_real_fixed(&line, values[n - 1], 3);
+		tw_str_add_cstr(&line, " µs");
+		add_wrapped(out, &line, 2, width);
+		tw_str_release(&line);
 	}
 	tw_free(out->allocator, values, (csv->rows + 1) * sizeof(*values));
 }
@@ -306,6 +349,47 @@ static size_t count_with(const struct tw_csv *csv, const char *header)
 	return n;
 }
 
+size_t tw_variance_matched(const struct tw_csv *csv, const char *status)
+{
+	size_t column = tw_csv_column(csv, columns[STATUS].header), i, n = 0;
+
+	for (i = 0; i < csv->rows; i++)
+		n += !strcmp(tw_csv_text(csv, i, column), status);
+	return n;
+}
+
+/* How well they were found; of files without that how many have times. */
+static void add_matches(const struct tw_csv *csv, unsigned width, struct tw_str *out)
+{
+	static const struct {
+		const char *status, *what;
+	} list[] = {
+		{ "exact", "exact" },
+		{ "within_tol", "within tolerance" },
+		{ "nearest", "nearest" },
+	};
+	struct tw_str line;
+	size_t counts[3], found = 0, i;
+	bool first = true;
+
+	for (i = 0; i < 3; i++)
+		found += counts[i] = tw_variance_matched(csv, list[i].status);
+	tw_str_init(&line, out->allocator);
+	tw_str_addf(&line, "Found in the traces: %zu of %zu row%s",
+		    found ? found : count_with(csv, columns[MIN_TS].header), csv->rows,
+		    csv->rows == 1 ? "" : "s");
+	for (i = 0; i < 3; i++)
+		if (counts[i]) {
+			tw_str_addf(&line, "%s%zu %s", first ? " (" : ", ", counts[i],
+				    list[i].what);
+			first = false;
+		}
+	if (found)
+		tw_str_add_char(&line, ')');
+	add_wrapped(out, &line, 2, width);
+	tw_str_release(&line);
+}
+
 static size_t count_level(const struct tw_csv *csv, const char *level)
 {
 	size_t i, n = 0;
@@ -315,8 +399,19 @@ static size_t count_level(const struct tw_csv *csv, const char *level)
 	return n;
 }
 
+static void add_reading(const char *level, size_t n, const char *what, unsigned width,
+			struct tw_str *out)
+{
+	struct tw_str line;
+
+	tw_str_init(&line, out->allocator);
+	tw_str_addf(&line, "  %-7s  %6zu row%s: %s", level, n, n == 1 ? " " : "s", what);
+	add_wrapped(out, &line, 24, width);
+	tw_str_release(&line);
+}
+
 /* A line for each reading that rows have. */
-static void add_readings(const struct tw_csv *csv, struct tw_str *out)
+static void add_readings(const struct tw_csv *csv, unsigned width, struct tw_str *out)
 {
 	static const struct {
 		const char *level, *what;
@@ -327,17 +422,17 @@ static void add_readings(const struct tw_csv *csv, struct tw_str *out)
 		{ "unknown", "times or collectives are not known" },
 	};
 	size_t i, n = count_level(csv, "blocked");
+	char blocked[112];
 
+	snprintf(blocked, sizeof(blocked),
+		 "collectives run in over %d %% of the longest call: blocked by communication",
+		 (int)tw_level_bound(LADDER, "blocked"));
 	if (n)
-		tw_str_addf(out,
-			    "  blocked  %6zu row%s: collectives run in over %d %% of the longest "
-			    "call: blocked by communication\n",
-			    n, n == 1 ? " " : "s", (int)tw_level_bound(LADDER, "blocked"));
+		add_reading("blocked", n, blocked, width, out);
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		n = count_level(csv, lines[i].level);
 		if (n)
-			tw_str_addf(out, "  %-7s  %6zu row%s: %s\n", lines[i].level, n,
-				    n == 1 ? " " : "s", lines[i].what);
+			add_reading(lines[i].level, n, lines[i].what, width, out);
 	}
 }
 
@@ -353,16 +448,14 @@ void tw_variance_digest(const struct tw_csv *csv, unsigned width, struct tw_str 
 		return;
 	add_table(csv, overlap, width, out);
 	tw_str_add_char(out, '\n');
-	add_statistics(csv, columns[DIFF].header, "Difference", "µs", out);
+	add_statistics(csv, columns[DIFF].header, "Difference", 1, width, out);
 	if (times) {
-		tw_str_addf(out, "Found in the traces: %zu of %zu row%s\n",
-			    count_with(csv, columns[MIN_TS].header), csv->rows,
-			    csv->rows == 1 ? "" : "s");
+		add_matches(csv, width, out);
 		add_statistics(csv, columns[BETWEEN].header,
-			       "Between the shortest and the longest call", "ms", out);
+			       "Between the shortest and the longest call", 1000, width, out);
 	}
 	if (overlap) {
 		tw_str_add_cstr(out, "What communicates during the longest call:\n");
-		add_readings(csv, out);
+		add_readings(csv, width, out);
 	}
 }

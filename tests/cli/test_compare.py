@@ -195,16 +195,66 @@ class Verdicts(Compare):
         self.assertIn("total_time is not worse", idle["why"])
         # The other way round nothing is faster: idle time goes, work comes.
         text = self.compare(second, first).out
-        self.assertRegex(text, r"Of it go [\d.]+ ms more to computing")
+        self.assertIn("Within it moved: computing +0.0500 ms, idle time -0.0500 ms.", text)
+
+    def said(self, *arguments, **keywords):
+        return " ".join(self.compare(*arguments, **keywords).out.split())
+
+    def test_what_the_difference_is_made_of(self):
+        a = self.csvs("a", [("computation_time", 5), ("exposed_comm_time", 3),
+                            ("exposed_memcpy_time", 1), ("idle_time", 1), ("total_time", 10)],
+                      ops=[("mm", 1, 1), ("add", 1, 2)])
+        b = self.csvs("b", [("computation_time", 5.04), ("exposed_comm_time", 4.5),
+                            ("exposed_memcpy_time", 1), ("idle_time", 1.46), ("total_time", 12)],
+                      ops=[("mm", 1, 2), ("add", 1, 1.5)])
+        text = self.said(a, b)
+        self.assertIn(". The +2.00 ms are: exposed communication +1.50 ms, idle time +0.4600 ms, "
+                      "computing +0.0400 ms (below 1 %). Slower: of operations mm (+1.00 ms). "
+                      "Faster: of operations add (-0.5000 ms). timeline", text)
+        text = self.said(b, a)
+        self.assertIn("The -2.00 ms are: exposed communication -1.50 ms, idle time -0.4600 ms, "
+                      "computing -0.0400 ms (below 1 %). Slower: of operations add (+0.5000 ms). "
+                      "Faster: of operations mm (-1.00 ms).", text)
+        # Medians 110 and 114 that scatter by 10, communication 50 and 90.
+        text = self.said(self.job("c", [100, 110, 120]), self.job("d", [104, 114, 124], comm=90))
+        self.assertIn("The +0.0440 ms are: exposed communication +0.0400 ms, computing +0.004000 "
+                      "ms (within noise).", text)
+        a = self.csvs("e", [("computation_time", 5), ("total_time", 10)])
+        b = self.csvs("f", [("computation_time", 6), ("total_time", 13)])
+        self.assertIn("The +3.00 ms are: computing +1.00 ms; +2.00 ms is left.", self.said(a, b))
+        # Computing 100, 100, 140 and communication 92, 52, 52 have medians 100 and 52, the sums
+        # 192, 152, 192 that of 192.
+        self.job("g", [100, 100, 100])
+        for rank, (mm, comm) in enumerate(((100, 92), (100, 52), (140, 52))):
+            path = self.tmp / f"h/rank{rank}.json"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(trace(mm, comm=comm, rank=rank, world=3))
+        self.assertIn("The +0.0420 ms are: exposed communication +0.002000 ms; +0.0400 ms is left, "
+                      "as medians need not add up.", self.said(self.tmp / "g", self.tmp / "h"))
+
+    def test_names_that_are_cut_differ(self):
+        """Two that differ behind what 60 cells show, two whose middle nothing shows."""
+        near = ["n" * 35 + f"<{n}>" + "m" * 70 for n in ("128", "256")]
+        far = ["a" * 70 + f"<{n}>" + "b" * 70 for n in ("64x32", "32x64")]
+        alone = "c" * 100
+        rows = [(n, 1000 * (i + 1), 1) for i, n in enumerate([*near, *far, alone])]
+        a = self.csvs("a", [("total_time", 100)], kernels=rows)
+        b = self.csvs("b", [("total_time", 120)], kernels=[(n, us * 2, 1) for n, us, _ in rows])
+        result = self.compare(a, b, "--fail-on", "5", codes=(4,))
+        shown = re.findall(r"kernel (\S+) is 100 % slower", result.err)
+        self.assertEqual(shown, ["c" * 30 + "…" + "c" * 29, far[1], far[0],
+                                 *(n[:45] + "…" + n[-44:] for n in reversed(near))])
+        self.assertIn("Slower: of kernels " + shown[0], " ".join(result.out.split()))
 
     def test_different_work_is_said(self):
         """Of three kernels one runs three times: no factor that all have."""
-        first = self.write(document([kernel(n, i * 100, 50) for i, n in enumerate("abc")]), "a.json")
-        second = self.write(document([kernel(n, i * 100, 50) for i, n in enumerate("abccc")]),
-                            "b.json")
+        first, second = (self.write(document([kernel(n, i * 100, 50) for i, n in enumerate(names)]),
+                                    name) for names, name in (("abc", "a.json"),
+                                                              ("abccc", "b.json")))
         result = self.compare(first, second)
         self.assertRegex(result.out,
-                         r"not do the same work: b\.json ran\s+the\s+same\s+kernels 1\.67 times as\s+often")
+                         r"not do the same work: b\.json ran\s+the\s+same\s+kernels 1\.67 times as\s+"
+                         "often")
         self.assertNotIn("number of steps", result.out + result.err)
 
     def test_different_numbers_of_steps(self):
@@ -235,15 +285,16 @@ class Verdicts(Compare):
             events = []
             for i in range(count):
                 at = 1000 * (i + 1)
-                events += [event("X", "user_annotation", f"ProfilerStep#{start + i}", 1, 1, at, 900),
+                events += [event("X", "user_annotation", f"ProfilerStep#{start + i}", 1, 1, at,
+                                 900),
                            op("aten::mm", at, 20, **{"External id": 10 * i + 1}),
                            launch(at + 5, 5, 10 * i + 1, **{"External id": 10 * i + 1}),
                            kernel("gemm", at + 30, mm, 10 * i + 1)]
             return self.write(document(events), name)
         one, two = steps("one.json", 1), steps("two.json", 2)
         result = self.compare(one, two)
-        self.assertIn("trawl: one.json shows 1 step (12), two.json shows 2 steps (12-13). Times are "
-                      "not comparable", result.err)
+        self.assertIn("trawl: one.json shows 1 step (12), two.json shows 2 steps (12-13). Times "
+                      "are not comparable", result.err)
         # The same ones, asked for; others, but as many.
         self.compare(one, two, "--step", "12", "--fail-on", "5")
         self.compare(one, steps("later.json", 1, start=40), "--fail-on", "5")
@@ -320,6 +371,48 @@ class Sides(Compare):
         self.assertEqual([r["type"] for r in t["timeline_changes"]], ["total_time"])
         self.assertEqual(t["timeline_changes"][0]["verdict"], "same")
 
+    def test_damaged_traces_do_not_count(self):
+        """Of 100, 100 and a third that ends early."""
+        a, b = self.job("a", [100] * 3), self.job("b", [100] * 3)
+        whole = trace(900, rank=2, world=3)
+        (b / "rank2.json").write_text(whole[:whole.rindex("ncclDevKernel")])
+        t = self.tables(a, b, codes=(3,))
+        self.assertIn("trawl: b: rank 2 is damaged, a part of the trace is lost: its times do not "
+                      "count\n", self.result.err)
+        total = self.by(t["timeline_changes"], "total_time")
+        self.assertEqual((total["test ms"], total["baseline ranks"], total["test ranks"]),
+                         (0.15, 2, 2))
+        # Of the only one they do.
+        result = self.compare(a / "rank2.json", b / "rank2.json", codes=(3,))
+        self.assertIn("trawl: b: rank 2 is damaged, a part of the trace is lost: its times are of "
+                      "what is left\n", result.err)
+        self.assertIn("0.9000 ms instead of 0.1500 ms", result.out)
+        # And in reports of both kinds.
+        self.assertExit(trawl("report", b / "rank2.json", "-o", self.tmp / "one"), 3)
+        result = self.compare(a / "rank2.json", self.tmp / "one", codes=(3,))
+        self.assertRegex(result.err, "one: .* is damaged, a part of the trace is lost: its times "
+                                     "are of what is left\n")
+        self.assertExit(trawl("report", b, "-o", self.tmp / "all"), 3)
+        t = self.tables(a, self.tmp / "all", codes=(3,))
+        self.assertIn("all: rank 2 is damaged, a part of the trace is lost: its times do not "
+                      "count\n", self.result.err)
+        self.assertEqual(self.by(t["timeline_changes"], "total_time")["test ranks"], 2)
+        self.compare(a / "rank2.json", self.tmp / "one", self.tmp / "one", "--xlsx",
+                     self.tmp / "w.xlsx", page=False, codes=(3,))
+
+    def test_damaged_reports_of_ranks(self):
+        for name in ("a", "b"):
+            for rank in range(3):
+                place = self.csvs(f"{name}/perf_rank{rank}_csvs", [("total_time", 10)])
+        (place / "quality.csv").write_text("kind,class,count\nx,note,1\nend,lost,1\n")
+        (place / "gpu_timeline.csv").write_text("type,time ms\ntotal_time,1\n")
+        t = self.tables(self.tmp / "a", self.tmp / "b", codes=(3,))
+        self.assertIn("b: rank 2 is damaged", self.result.err)
+        self.assertEqual(t["timeline_changes"][0]["test ranks"], 2)
+        # What only looks odd is whole.
+        (place / "quality.csv").write_text("kind,class,count\nx,note,1\nend,defect,1\n")
+        self.tables(self.tmp / "a", self.tmp / "b")
+
     def test_broken_reports(self):
         good = self.csvs("good", [("total_time", 10)])
         bad = self.write(b"PK\x03\x04 this is no workbook", "bad.xlsx")
@@ -359,6 +452,30 @@ class Sides(Compare):
         t = self.tables(self.tmp / "before/analysis_output/", self.tmp / "after/analysis_output",
                         "--label1", "x", "--label2", "x")
         self.assertEqual([r["label"] for r in t["comparison_summary"]], ["x", "x (2)"])
+
+    def test_labels_of_configurations(self):
+        for name in ("s", "t"):
+            self.sweep(name, {(256, 28): [10, 10], (512, 56): [10, 10]})
+
+        def labels(a, b):
+            head = self.compare(self.tmp / a, self.tmp / b).out.split("\n\n")[0]
+            return [line.split(":", 1)[1].strip() for line in head.splitlines()]
+        few, many = "256thread/nccl_28channels", "512thread/nccl_56channels"
+        below = "/torch_profiler"
+        self.assertEqual(labels(f"s/{few}{below}", f"s/{many}{below}"),
+                         ["256thread_28ch", "512thread_56ch"])
+        self.assertEqual(labels(f"s/{few}/", f"s/{many}{below}/rank0/trace.json"),
+                         ["256thread_28ch", "trace.json"])
+        self.assertEqual(labels(f"s/{few}{below}/rank1/trace.json",
+                                f"s/{many}{below}/rank1/trace.json"),
+                         ["256thread_28ch", "512thread_56ch"])
+        # The same configuration of two sweeps is told apart by what is above.
+        self.assertEqual(labels(f"s/{few}{below}", f"t/{few}{below}"), ["s", "t"])
+        # What only looks like one.
+        for place in ("256threads/nccl_28channels", "xthread/nccl_28channels", "nccl_28channels"):
+            shutil.copytree(self.tmp / "s" / few, self.tmp / "odd" / place)
+            self.assertEqual(labels(f"odd/{place}", f"s/{many}"),
+                             ["nccl_28channels", "512thread_56ch"])
 
     def test_labels_of_dots(self):
         self.job("a/b", [10, 10])

@@ -355,11 +355,16 @@ class Variance(Case):
         self.assertEqual([(r["match_status"], r["matched_by"]) for r in rows],
                          [("within_tol", "kernel"), ("exact", "kernel"), ("none", ""),
                           ("none", ""), ("none", ""), ("none", "")])
+        self.assertNotIn("nearest", self.result.err)
+        self.assertIn("2 of 6 rows (1 exact, 1 within tolerance)\n", self.result.out)
         self.assertEqual((rows[0]["threads"], rows[0]["'=note"]), ("256.0", '1,"50'))
         self.assertEqual(rows[0]["min_duration_timestamp_ms"], "2.050000")
         self.stage("timestamps", place, "--input-csv", path, "--tolerance", "0", codes=(3,))
         self.assertEqual(read_csv(self.tmp / "mine_with_timestamps.csv")[0]["match_status"],
                          "nearest")
+        self.assertIn("trawl: 1 of 6 rows: no call is within the tolerance of the report's times, the "
+                      "nearest stands for it (match_status nearest)\n", self.result.err)
+        self.assertRegex(self.result.out, r"Found in the traces: 2 of 6 rows \(1 exact, 1 nearest\)")
         for wrong in ("x", "-1", "2", "nan", "", "0.1x"):
             self.stage("timestamps", place, "--input-csv", path, "--tolerance", wrong, codes=(2,))
         # Of the next stage the name follows.

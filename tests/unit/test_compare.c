@@ -418,6 +418,46 @@ static void one_kernel_tells_no_steps(void **state)
 	release(&s, &c);
 }
 
+/* ---- damaged ranks */
+
+static void note_damage(struct tw_samples *s, unsigned side, int64_t threads, int64_t rank)
+{
+	const struct tw_sample_place place = { side, threads, 28, "", rank };
+
+	tw_samples_note_damage(s, &place);
+}
+
+/* Of 300, 300 and what is left of a third; where all of a side are damaged, all count. */
+static void damaged_ranks_do_not_count(void **state)
+{
+	struct tw_samples s;
+	struct tw_changes c;
+	int64_t rank;
+
+	init(&s);
+	for (rank = 0; rank < 3; rank++) {
+		add_total(&s, 0, 512, rank, 300);
+		add_total(&s, 1, 512, rank, rank == 1 ? 20 : 310);
+		add_total(&s, 0, 256, rank, 300);
+		add_total(&s, 1, 256, rank, 100 + rank);
+		note_damage(&s, 1, 256, 2 - rank);
+	}
+	note_damage(&s, 1, 512, 1);
+	note_damage(&s, 1, 512, 1);
+	note_damage(&s, 0, 512, TW_NO_RANK);
+	changes_of(&s, &c);
+	assert_int_equal(c.totals.items[0].ranks[1], 3);
+	assert_true(fabs(c.totals.items[0].ns[1] - 101) < 1e-9);
+	assert_int_equal(c.totals.items[1].paired, 2);
+	assert_true(fabs(c.totals.items[1].ns[1] - 310) < 1e-9);
+	/* Of the first configuration three, of the second the unknown one and rank 1. */
+	assert_int_equal(s.damaged_count, 5);
+	assert_false(s.damaged[0].left_out || s.damaged[2].left_out || s.damaged[3].left_out);
+	assert_int_equal(s.damaged[4].rank, 1);
+	assert_true(s.damaged[4].left_out);
+	release(&s, &c);
+}
+
 /* ---- ranks that stand out */
 
 static void add_computing(struct tw_samples *s, unsigned side, int64_t threads, const int64_t *ns,
@@ -718,6 +758,8 @@ static int whole_run(const struct trawl_allocator *a)
 		add(&s, i & 1, -1, (int64_t)(i / 2 % 4), TW_TIMELINE_PART, "computation_time",
 		    i % 8 == 7 ? 9 : 1);
 	}
+	for (i = 0; i < 70 && !status; i++)
+		note_damage(&s, 0, -1, (int64_t)(i + 1));
 	if (!status)
 		status = tw_samples_finish(&s, &err);
 	if (!status)
@@ -779,6 +821,7 @@ int main(void)
 		cmocka_unit_test(sides_with_other_steps),
 		cmocka_unit_test(steps_of_configurations),
 		cmocka_unit_test(one_kernel_tells_no_steps),
+		cmocka_unit_test(damaged_ranks_do_not_count),
 		cmocka_unit_test(one_rank_that_computes_longer),
 		cmocka_unit_test(ranks_of_a_pipeline),
 		cmocka_unit_test(what_is_not_odd),

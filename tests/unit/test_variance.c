@@ -784,7 +784,7 @@ static void digest(void **state)
 	tw_variance_digest(&csv, 100, &out);
 	assert_non_null(strstr(out.ptr, "5 rows\n"));
 	assert_non_null(strstr(out.ptr, "mean 1.150, median 1.000, least 1.000, largest 1.750 µs"));
-	assert_non_null(strstr(out.ptr, "Found in the traces: 1 of 5 rows"));
+	assert_non_null(strstr(out.ptr, "Found in the traces: 1 of 5 rows\n"));
 	assert_non_null(strstr(out.ptr, "1 row : collectives run in over 50 %"));
 	assert_non_null(strstr(out.ptr, "pure computation"));
 	tw_str_clear(&out);
@@ -798,6 +798,77 @@ static void digest(void **state)
 	assert_non_null(strstr(out.ptr, "1 row\n"));
 	assert_null(strstr(out.ptr, "communic"));
 	assert_null(strstr(out.ptr, "traces"));
+	tw_str_release(&out);
+	end(&s);
+}
+
+/* Lines of a text, none wider than `width`; µ is one cell. */
+static void assert_narrow(const char *text, size_t width)
+{
+	size_t cells = 0;
+
+	for (; *text; text++) {
+		if (*text == '\n')
+			cells = 0;
+		else if (((unsigned char)*text & 0xc0) != 0x80)
+			cells++;
+		assert_true(cells <= width);
+	}
+}
+
+/* Whether the words stand in the text in that order. */
+static void assert_in_order(const char *text, const char *const *words)
+{
+	for (; *words; words++) {
+		text = strstr(text, *words);
+		assert_non_null(text);
+		text += strlen(*words);
+	}
+}
+
+#define FOUND_HEADER ALL_HEADER_LINE ",match_status,time_between_min_max_ms\n"
+#define ALL_HEADER_LINE                                                                     \
+	STEP_HEADER ",col_name,col_Input Dims_first,min_duration_timestamp_ms,overlapping_" \
+		    "collective_count,total_overlap_percentage"
+
+/* Of 7 rows 3 exact, 1 within, 2 the nearest, 1 not found; 1.5 ms apart in the middle. */
+static void digest_of_a_narrow_terminal(void **state)
+{
+	static const char *const order[] = { "diff",	"overlap",   "configuration",
+					     "rank",	"(µs)",	     "(%)",
+					     "reading", "operation", "256thread_28ch",
+					     "blocked", "aten::mm",  NULL };
+	static const char text[] = FOUND_HEADER
+		"256,28,0,k,1,3,2,aten::mm,\"[(2048, 1024), (1024, 4096)]\",5,2,60,exact,1\n"
+		"256,28,0,k,1,3,2,aten::mm,,5,2,60,exact,2\n256,28,0,k,1,3,2,aten::mm,,5,2,60,exact,\n"
+		"256,28,0,k,1,3,2,aten::mm,,5,0,0,within_tol,\n256,28,0,k,1,3,2,x,,5,1,9,nearest,\n"
+		"256,28,0,k,1,3,2,aten::mm,,5,0,0,nearest,\n256,28,0,k,1,3,2,aten::mm,,,,,none,\n";
+	struct steps s;
+	struct tw_csv csv;
+	struct tw_str out;
+	size_t width;
+
+	(void)state;
+	begin(&s, trawl_allocator_default());
+	tw_str_init(&out, trawl_allocator_default());
+	assert_int_equal(parse(&s, &csv, text), 0);
+	for (width = 80; width >= 60; width -= 20) {
+		tw_str_clear(&out);
+		tw_variance_digest(&csv, (unsigned)width, &out);
+		assert_narrow(out.ptr, width);
+		assert_in_order(out.ptr,
+				width == 80 ? order : (const char *const[]){ "diff", NULL });
+	}
+	tw_str_clear(&out);
+	tw_variance_digest(&csv, 80, &out);
+	assert_non_null(strstr(out.ptr, "Found in the traces: 6 of 7 rows (3 exact, 1 within "
+					"tolerance, 2 nearest)\n"));
+	assert_non_null(strstr(out.ptr, "call: mean 1500.000, median 1500.000,"));
+	assert_non_null(strstr(out.ptr, "blocked       3 rows: collectives run in over 50 % of the "
+					"longest call:\n                        blocked by "
+					"communication\n"));
+	assert_null(strstr(out.ptr, " ms"));
+	assert_int_equal(tw_variance_matched(&csv, "nearest"), 2);
 	tw_str_release(&out);
 	end(&s);
 }
@@ -878,6 +949,7 @@ int main(void)
 		cmocka_unit_test(collectives_of_a_trace),
 		cmocka_unit_test(readings),
 		cmocka_unit_test(digest),
+		cmocka_unit_test(digest_of_a_narrow_terminal),
 		cmocka_unit_test(each_allocation_fails_once),
 	};
 
