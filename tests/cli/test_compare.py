@@ -259,9 +259,9 @@ class Verdicts(Compare):
 
     def test_different_numbers_of_steps(self):
         first, second = self.job("a", [100, 100]), self.job("b", [100, 100], steps=3)
-        said = ("a and b probably do not show the same number of steps: what both run b calls "
-                "3.00 times as often. Times are not comparable as they stand; of traces --step "
-                "looks at the same ones.")
+        said = ("a and b probably do not show the same number of steps: b calls the operations "
+                "and kernels that both have 3.00 times as often. Times are not comparable as they "
+                "stand; --step compares the same steps of traces.")
         result = self.compare(first, second)
         # Before everything else.
         self.assertEqual(" ".join(result.out.split("\n\n")[1].split())[:len(said)], said)
@@ -606,8 +606,8 @@ class Sweeps(Compare):
         b = self.sweep("b", {k: v for k, v in self.points.items() if k != (512, 28)})
         self.sweep("b", {(512, 28): self.points[(512, 28)]}, steps=2)
         result = self.compare(a, b)
-        self.assertIn("what both run b calls 2.00 times as often (512thread_28ch). Times are not "
-                      "comparable", result.err)
+        self.assertIn("b calls the operations and kernels that both have 2.00 times as often "
+                      "(512thread_28ch). Times are not comparable", result.err)
         result = self.compare(a, b, "--fail-on", "5", codes=(1,))
         self.assertNotIn("over the limit", result.err)
         self.compare(a, b, "--fail-on", "5", "--threads", "256")
