@@ -24,7 +24,7 @@ enum trawl_column_type {
 struct trawl_column {
 	const char *header; /* as written in CSV and workbooks */
 	enum trawl_column_type type;
-	const char *unit;     /* "ns", "µs", "ms", "%", "MB", "" */
+	const char *unit;     /* "ns", "µs", "ms", "%", "MB", ""; "bool" of TEXT: True or False */
 	unsigned char scale;  /* DECIMAL: digits after the point in the exact value */
 	unsigned char digits; /* digits after the point where people read: terminal, workbook */
 	unsigned char width;  /* preferred width in a workbook, in characters; 0: by contents */

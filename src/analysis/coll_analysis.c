@@ -40,7 +40,7 @@ enum {
 static const struct trawl_column columns[] = {
 	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
 		   "0: one trace is looked at; missing where it is an export of several" },
-	[GROUP] = { "Process Group Name", TRAWL_COLUMN_ID, "", 0, 0, 14, "process group" },
+	[GROUP] = { "Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "process group" },
 	[GROUP_RANKS] = { "Process Group Ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 24,
 			  "ranks in the group" },
 	[NAME] = { "Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 22,

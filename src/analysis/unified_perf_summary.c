@@ -119,7 +119,8 @@ static const struct trawl_column columns[] = {
 	[SHORT_DETAILS] =
 		TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
 	[PARAMETERS] = TEXT("perf_params", 40, "what the cost model took from the arguments"),
-	[HAS_MODEL] = TEXT("has_perf_model", 8, "whether the operation has a cost model"),
+	[HAS_MODEL] = { "has_perf_model", TRAWL_COLUMN_TEXT, "bool", 0, 0, 8,
+			"True or False: whether the operation has a cost model" },
 	[PERCENTAGE] = REAL("Percentage (%)", "%", 2, "share of the kernel time of this table"),
 	[CUMULATIVE] =
 		REAL("Cumulative Percentage (%)", "%", 2, "share of this row and those above"),

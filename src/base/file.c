@@ -6,16 +6,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int tw_file_read(const char *path, size_t limit, struct tw_str *text, struct trawl_error *err)
+static int fail_to_open(const char *path, struct trawl_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path, strerror(errno));
+}
+
+/* Closes it. */
+static int read_from(int fd, const char *path, size_t limit, struct tw_str *text,
+		     struct trawl_error *err)
+{
 	size_t before = text->len;
 	ssize_t n = -1;
 	int number;
 
-	if (fd < 0)
-		return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path,
-				       strerror(errno));
 	while (text->len - before <= limit && tw_str_reserve(text, 1 << 16)) {
 		n = read(fd, text->ptr + text->len, 1 << 16);
 		if (n < 0 && errno == EINTR)
@@ -35,6 +38,26 @@ int tw_file_read(const char *path, size_t limit, struct tw_str *text, struct tra
 	if (text->len - before > limit)
 		return trawl_error_set(err, TRAWL_ELIMIT, "'%s' is over %zu MB", path, limit >> 20);
 	return 0;
+}
+
+int tw_file_read(const char *path, size_t limit, struct tw_str *text, struct trawl_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? fail_to_open(path, err) : read_from(fd, path, limit, text, err);
+}
+
+int tw_file_read_found(const char *path, size_t limit, struct tw_str *text, struct trawl_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat info;
+
+	if (fd < 0)
+		return fail_to_open(path, err);
+	if (!fstat(fd, &info) && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)))
+		return read_from(fd, path, limit, text, err);
+	close(fd);
+	return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': it is no file", path);
 }
 
 const char *tw_file_name(const char *path)

@@ -467,6 +467,10 @@ static int compare_two(struct compare_command *cmd)
 		return CLI_FAILED;
 	gate = check_gate(cmd);
 	incomplete |= !cmd->changes.common;
+	if (!isnan(cmd->percent) && !tw_changes_part(&cmd->changes, "total_time")) {
+		cli_message("--fail-on: the total time is not in both, and was not checked");
+		incomplete = true;
+	}
 	return gate != CLI_DONE ? gate : incomplete ? CLI_INCOMPLETE : CLI_DONE;
 }
 

@@ -360,7 +360,8 @@ static int run(struct stage *s)
 
 	tw_str_init(&text, trawl_allocator_default());
 	tw_arena_init(&arena, trawl_allocator_default());
-	status = tw_file_read(s->table.ptr, TABLE_LIMIT, &text, &err);
+	status = s->input_csv ? tw_file_read(s->table.ptr, TABLE_LIMIT, &text, &err) :
+				tw_file_read_found(s->table.ptr, TABLE_LIMIT, &text, &err);
 	if (!status)
 		status = tw_csv_parse(&csv, &arena, text.ptr ? text.ptr : "", text.len,
 				      s->table.ptr, &err);

@@ -9,6 +9,8 @@
 
 /* Rows named in a sentence. */
 #define MOST_NAMED 3
+/* More than this is not told exactly. */
+#define MOST_PERCENT 1000000
 /* Calls that differ by more than this many percent: not the same work. */
 #define SAME_WORK_PERCENT 1
 /* What parts leave of the total is said from this share of the largest part on. */
@@ -30,6 +32,10 @@ static void add_percent(struct tw_str *out, double percent)
 {
 	double size = fabs(percent);
 
+	if (size > MOST_PERCENT) {
+		tw_str_addf(out, "over %d %%", MOST_PERCENT);
+		return;
+	}
 	tw_str_add_real_fixed(out, size,
 			      size >= 99.95 ? 0 :
 			      size >= 0.95  ? 1 :
@@ -202,8 +208,11 @@ static void say_total(const struct tw_changes *changes, const struct tw_change *
 		tw_str_addf(out, "%s and %s take the same time: ", labels[1], labels[0]);
 	} else {
 		tw_str_addf(out, "%s is ", labels[1]);
-		add_percent(out, faster);
-		tw_str_addf(out, " %s than %s: ",
+		if (total->ns[0] > 0) {
+			add_percent(out, faster);
+			tw_str_add_char(out, ' ');
+		}
+		tw_str_addf(out, "%s than %s: ",
 			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
 	}
 	tw_add_ms(out, total->ns[1]);

@@ -480,7 +480,7 @@ static int merge_rank(struct merging *m, unsigned number, struct trawl_error *er
 	}
 	tw_str_addf(m->said, "  Processing rank %u...\n", number);
 	tw_str_init(&text, m->allocator);
-	status = tw_file_read(m->path.ptr, SIZE_MAX / 2, &text, &reason);
+	status = tw_file_read_found(m->path.ptr, SIZE_MAX / 2, &text, &reason);
 	if (status == TRAWL_ENOMEM) {
 		no_memory(err);
 	} else if (status) {

@@ -11,7 +11,7 @@
 	}
 #define TW_COLUMN_GROUP                                                                        \
 	{                                                                                      \
-		"Process Group Name", TRAWL_COLUMN_ID, "", 0, 0, 14,                           \
+		"Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14,                         \
 			"process group; Unknown_Group: not recorded; all: no rank records one" \
 	}
 #define TW_COLUMN_GROUP_RANKS                                                                \

@@ -54,7 +54,7 @@ static const struct trawl_column columns[] = {
 		    "type of the elements; Unknown: not recorded" },
 	[IN_NELEMS] = { "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14,
 			"elements sent; Unknown: not recorded" },
-	[GROUP] = { "Process Group Name", TRAWL_COLUMN_ID, "", 0, 0, 14,
+	[GROUP] = { "Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
 		    "process group of the first" },
 	[GROUP_SIZE] = { "Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "its ranks" },
 	[FULL_MB] = { "Full msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,

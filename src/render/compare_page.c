@@ -392,7 +392,7 @@ static int add_picture(const struct tw_page_pictures *p, size_t side, const char
 
 	tw_str_init(&bytes, out->allocator);
 	if (path) {
-		status = tw_file_read(path, PICTURE_LIMIT, &bytes, &err);
+		status = tw_file_read_found(path, PICTURE_LIMIT, &bytes, &err);
 		type = status ? NULL : type_of(&bytes);
 		if (status)
 			tw_str_addf(told, "%s\n", err.message);

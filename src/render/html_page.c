@@ -159,7 +159,7 @@ static void embed(cmark_node *image, const char *dir, struct anchors *list)
 	if (is_plain_png(name)) {
 		tw_str_addf(&path, "%s/%s", dir, name);
 		status = path.failed ? TRAWL_ENOMEM :
-				       tw_file_read(path.ptr, PICTURE_LIMIT, &bytes, &err);
+				       tw_file_read_found(path.ptr, PICTURE_LIMIT, &bytes, &err);
 	}
 	if (!status) {
 		tw_str_add_cstr(&url, DATA_PNG);

@@ -310,13 +310,27 @@ static void put_number(struct book *book, lxw_worksheet *sheet, size_t row, size
 	book->cells++;
 }
 
+/* Readers of workbooks take the text "False" for something that is there. */
+static void put_boolean(struct book *book, lxw_worksheet *sheet, size_t row, size_t column,
+			const struct trawl_cell *cell)
+{
+	bool is_true = cell->text_len == strlen("True") &&
+		       !memcmp(cell->text, "True", cell->text_len);
+
+	keep_error(book, worksheet_write_boolean(sheet, (lxw_row_t)row, (lxw_col_t)column, is_true,
+						 NULL));
+	book->cells++;
+}
+
 static void put_cell(struct book *book, lxw_worksheet *sheet, size_t row, size_t column,
 		     const struct trawl_column *declared, const struct trawl_cell *cell)
 {
 	static const struct trawl_column plain = { .type = TRAWL_COLUMN_INTEGER };
 	struct trawl_cell number = *cell;
 
-	if (tw_column_is_number(declared))
+	if (declared->unit && !strcmp(declared->unit, "bool"))
+		put_boolean(book, sheet, row, column, cell);
+	else if (tw_column_is_number(declared))
 		put_number(book, sheet, row, column, declared, cell);
 	else if (tw_id_is_number(declared, cell, &number.integer))
 		put_number(book, sheet, row, column, &plain, &number);

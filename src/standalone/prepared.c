@@ -48,7 +48,7 @@ static int read_text(const struct tw_prepared *prepared, const char *folder, con
 	tw_prepared_path(prepared, folder, name, path);
 	if (path->failed)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	return tw_file_read(path->ptr, FILE_LIMIT, text, err);
+	return tw_file_read_found(path->ptr, FILE_LIMIT, text, err);
 }
 
 const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const char *folder,

@@ -50,7 +50,7 @@ static const struct trawl_column columns[] = {
 	OF_RATES("bus bw (GB/s)", "what links carry"),
 	OF_TIMES("skew in start time", "last start - first start"),
 	OF_TIMES("skew in end time", "last end - first end"),
-	{ "Process Group Name", TRAWL_COLUMN_ID, "", 0, 0, 14, "process group of the first" },
+	{ "Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "process group of the first" },
 	{ "source_file", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "report that the row is from" },
 };
 

@@ -375,7 +375,7 @@ int tw_metrics_timeline_read(struct tw_metrics_timeline *timeline, const char *p
 	*timeline = (struct tw_metrics_timeline){ .allocator = allocator };
 	tw_arena_init(&timeline->arena, allocator);
 	tw_str_init(&text, allocator);
-	status = tw_file_read(path, MOST_BYTES, &text, err);
+	status = tw_file_read_found(path, MOST_BYTES, &text, err);
 	if (!status)
 		take_lines(&r, text.ptr, text.len);
 	tw_str_release(&text);

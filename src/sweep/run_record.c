@@ -199,7 +199,7 @@ bool tw_runs_is_done(struct tw_runs *runs, const struct tw_run_point *point)
 	if (!is_there(path))
 		return is_done_by_others(runs, point);
 	tw_str_init(&text, runs->allocator);
-	if (!tw_file_read(path, MOST_BYTES, &text, &err))
+	if (!tw_file_read_found(path, MOST_BYTES, &text, &err))
 		record =
 			tw_json_parse(&runs->arena, text.len ? text.ptr : "", text.len, path, &err);
 	if (!record)

@@ -87,7 +87,7 @@ static const struct tw_json_value *read_metrics(struct tw_trials *t, struct tw_a
 	struct tw_str text;
 
 	tw_str_init(&text, t->allocator);
-	if (!tw_file_read(path, MOST_BYTES, &text, why))
+	if (!tw_file_read_found(path, MOST_BYTES, &text, why))
 		value = tw_json_parse(scratch, text.ptr, text.len, path, why);
 	tw_str_release(&text);
 	if (value && !isfinite(tw_json_number(tw_json_get(value, "overlap_ratio")))) {

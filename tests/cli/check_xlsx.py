@@ -64,7 +64,9 @@ def same(text, cell):
     value = cell.value
     if value is None:
         return text == ""
-    if isinstance(value, bool) or cell.data_type not in ("n", "s"):
+    if isinstance(value, bool):
+        return text == str(value)
+    if cell.data_type not in ("n", "s"):
         return False
     if isinstance(value, (int, float)):
         return NUMBER.fullmatch(text) is not None and same_number(text, value)
@@ -114,8 +116,8 @@ def check_dress(name, sheet, rows, differences):
             differences.say(f"{name}: column {column} has width {widths.get(column)}")
         if len(rows) > 1:
             cell = sheet.cell(2, column)
-            if isinstance(cell.value, (int, float)) and not re.fullmatch(r"0(\.0+)?",
-                                                                          cell.number_format):
+            if isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool) and \
+                    not re.fullmatch(r"0(\.0+)?", cell.number_format):
                 differences.say(f"{name}: column {column} has format {cell.number_format!r}")
 
 

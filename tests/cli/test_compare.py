@@ -810,6 +810,21 @@ class Gate(Compare):
         result = self.compare(a, b, "--fail-on", "2.5", "-q", codes=(4,))
         self.assertIn("total_time", result.err)
 
+    def test_a_total_time_that_one_side_lacks_does_not_pass(self):
+        a, b = self.csvs("a", [("total_time", "1e308"), ("busy_time", 1)]), \
+            self.csvs("b", [("total_time", 10), ("busy_time", 1)])
+        result = self.compare(a, b, "--fail-on", "5", codes=(3,))
+        self.assertIn("the total time is not in both", result.err)
+        self.compare(a, b)
+
+    def test_from_nothing_to_something(self):
+        b = self.csvs("b", [("total_time", 10)])
+        for name, value, said in (("none", 0, "b is slower than none: "),
+                                  ("hardly", "0.00001", "b is over 1000000 % slower than hardly")):
+            result = self.compare(self.csvs(name, [("total_time", value)]), b,
+                                  "--fail-on", "5", codes=(4,))
+            self.assertIn(said, result.out)
+
     def test_small_items_and_noise_do_not_fail(self):
         a = self.csvs("a", [("total_time", 100)], kernels=[("small", 900, 1), ("large", 1000, 1)])
         b = self.csvs("b", [("total_time", 100)], kernels=[("small", 1800, 1), ("large", 1000, 1)])

@@ -1,5 +1,6 @@
 """trawl sweep timeline and trials on small, odd and damaged inputs."""
 import json
+import os
 import pathlib
 import sys
 import unittest
@@ -163,6 +164,19 @@ class TestTimeline(Tool):
         before = (self.tmp / "rank_12_timeline.png").read_bytes()
         self.timeline("--rank", "12", text_only=False)
         self.assertEqual((self.tmp / "rank_12_timeline.png").read_bytes(), before)
+
+    def test_a_pipe_is_not_waited_for(self):
+        os.mkfifo(self.tmp / "rank_00_metrics.jsonl")
+        done = self.timeline()
+        self.assertEqual(done.rc, 1, done)
+        self.assertIn("it is no file", done.err)
+        trial = self.tmp / "trial_1"
+        trial.mkdir()
+        (trial / "config.yaml").touch()
+        os.mkfifo(trial / "trial_metrics.json")
+        done = trawl("sweep", "trials", self.tmp)
+        self.assertEqual(done.rc, 1, done)
+        self.assertIn("it is no file", done.err)
 
     def test_too_many_panels(self):
         self.write("".join(line(i, span("a", "forward", 0, 1)) for i in range(50)))

@@ -74,6 +74,26 @@ class SweepReport(Case):
                              self.allow("short_kernels_summary", "record_param_comms", "*row*",
                                         "short-kernels-without-arguments"))
 
+    def test_types_of_cells(self):
+        """Where the other program has text or a truth value, so does trawl."""
+        script = ("import openpyxl, sys\n"
+                  "a, b = (openpyxl.load_workbook(p) for p in sys.argv[1:3])\n"
+                  "for sheet in a:\n"
+                  "    other = {c.value: c.column for c in b[sheet.title][1]}\n"
+                  "    for cell in sheet[2]:\n"
+                  "        name = sheet.cell(1, cell.column).value\n"
+                  "        value = b[sheet.title].cell(2, other[name]).value\n"
+                  "        if isinstance(cell.value, (str, bool)) and value is not None and \\\n"
+                  "                type(value) is not type(cell.value):\n"
+                  "            print(sheet.title, name, repr(cell.value), repr(value))\n")
+        for name in ("individual_reports/perf_28ch_rank0.xlsx",
+                     "collective_reports/collective_28ch.xlsx"):
+            paths = [str(p / "tracelens_analysis/256thread" / name)
+                     for p in (CASE / "out/sweep", self.place)]
+            done = subprocess.run([PYTHON, "-c", script, *paths], capture_output=True, text=True,
+                                  check=True)
+            self.assertEqual(done.stdout, "", name)
+
     # Sums and means that differ in the last digit of a double: the key of the row, its column.
     rounded = {(256, 56): ("_allgather_base", "Total comm latency (ms)"),
                (512, 28): ("_allgather_base", "comm_latency_mean"),
