@@ -566,8 +566,8 @@ bool tw_compare_uneven(const struct tw_changes *changes, const char *const label
 		add_steps(out, c, 1, labels[1]);
 	} else {
 		tw_str_addf(out,
-			    "%s and %s probably do not show the same number of steps: what both "
-			    "run %s calls ",
+			    "%s and %s probably do not show the same number of steps: %s calls "
+			    "the operations and kernels that both have ",
 			    labels[0], labels[1], labels[1]);
 		tw_str_add_real_fixed(out, changes->uneven.ratios[i], 2);
 		tw_str_add_cstr(out, " times as often");
@@ -577,8 +577,8 @@ bool tw_compare_uneven(const struct tw_changes *changes, const char *const label
 	if (changes->common > 1 && changes->uneven.count > 1)
 		tw_str_addf(out, " and %zu more", changes->uneven.count - 1);
 	tw_str_addf(out,
-		    "%s. Times are not comparable as they stand; of traces --step looks at the "
-		    "same ones.",
+		    "%s. Times are not comparable as they stand; --step compares the same steps of "
+		    "traces.",
 		    changes->common > 1 ? ")" : "");
 	return true;
 }

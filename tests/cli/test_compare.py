@@ -259,9 +259,9 @@ class Verdicts(Compare):
 
     def test_different_numbers_of_steps(self):
         first, second = self.job("a", [100, 100]), self.job("b", [100, 100], steps=3)
-        said = ("a and b probably do not show the same number of steps: what both run b calls "
-                "3.00 times as often. Times are not comparable as they stand; of traces --step "
-                "looks at the same ones.")
+        said = ("a and b probably do not show the same number of steps: b calls the operations "
+                "and kernels that both have 3.00 times as often. Times are not comparable as they "
+                "stand; --step compares the same steps of traces.")
         result = self.compare(first, second)
         # Before everything else.
         self.assertEqual(" ".join(result.out.split("\n\n")[1].split())[:len(said)], said)
@@ -584,6 +584,33 @@ class Sweeps(Compare):
         self.assertEqual((best["baseline"], best["test"]), ("256thread_56ch", "256thread_28ch"))
         text = self.compare(a, b).out
         self.assertRegex(text, r"Best configuration of a: 256thread_56ch")
+
+    def test_ranks_that_stand_out_by_configuration(self):
+        """The largest is named with its configuration; the others there beside it, and elsewhere."""
+        points = {(256, 28): [100] * 9, (512, 28): [100] * 9}
+        a = self.sweep("a", points)
+        points[(256, 28)][8] = 120
+        points[(512, 28)][1:5] = [150, 160, 170, 180]
+        b = self.sweep("b", points)
+        text = " ".join(self.compare(a, b).out.split())
+        self.assertIn("In 512thread_28ch rank 4 computes 80.0 % longer (0.1000 ms -> 0.1800 ms), "
+                      "rank 3 computes 70.0 % longer (0.1000 ms -> 0.1700 ms), rank 2 computes "
+                      "60.0 % longer (0.1000 ms -> 0.1600 ms) and 1 more, the others as long as "
+                      "before. In other configurations 1 rank stands out too.", text)
+        rows = self.tables(a, b)["rank_changes"]
+        self.assertEqual([(r["configuration"], r["rank"]) for r in rows if r["verdict"] == "worse"],
+                         [("256thread_28ch", 8), *(("512thread_28ch", i) for i in range(1, 5))])
+
+    def test_steps_of_one_configuration(self):
+        a = self.sweep("a", self.points)
+        b = self.sweep("b", {k: v for k, v in self.points.items() if k != (512, 28)})
+        self.sweep("b", {(512, 28): self.points[(512, 28)]}, steps=2)
+        result = self.compare(a, b)
+        self.assertIn("b calls the operations and kernels that both have 2.00 times as often "
+                      "(512thread_28ch). Times are not comparable", result.err)
+        result = self.compare(a, b, "--fail-on", "5", codes=(1,))
+        self.assertNotIn("over the limit", result.err)
+        self.compare(a, b, "--fail-on", "5", "--threads", "256")
 
     def test_configurations_of_one_side_alone(self):
         a = self.sweep("a", self.points)

@@ -394,7 +394,7 @@ static void steps_of_configurations(void **state)
 	assert_int_equal(c.uneven.count, 1);
 	assert_true(isnan(c.uneven.ratios[0]) && isnan(c.uneven.ratios[2]));
 	assert_true(tw_compare_uneven(&c, labels, &line));
-	assert_non_null(strstr(line.ptr, "right calls 0.50 times as often (b). Times"));
+	assert_non_null(strstr(line.ptr, "both have 0.50 times as often (b). Times"));
 	tw_str_release(&line);
 	release(&s, &c);
 }
