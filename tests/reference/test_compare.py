@@ -143,12 +143,12 @@ class Sweeps(Compare):
         rows = [r for r in sheets["GPU_ByRank_Cmp"] if r["type"] == "total_time"]
         self.assertEqual([int(float(r["rank"])) for r in rows], list(range(8)))
         for r in rows:
-            a, b = float(r["256thread_time_ms"]), float(r["512thread_time_ms"])
+            a, b = float(r["256thread_56ch_time_ms"]), float(r["512thread_56ch_time_ms"])
             self.assertAlmostEqual(float(r["percent_change"]), (a - b) / a * 100, delta=1e-9)
             self.assertEqual(r["status"], "Better" if a - b >= a / 100 else "Similar")
         mean = {r["type"]: r for r in sheets["GPU_Summary_Cmp"]}["total_time"]
-        self.assertAlmostEqual(float(mean["256thread_time_ms"]), statistics.mean(
-            float(r["256thread_time_ms"]) for r in rows), delta=1e-9)
+        self.assertAlmostEqual(float(mean["256thread_56ch_time_ms"]), statistics.mean(
+            float(r["256thread_56ch_time_ms"]) for r in rows), delta=1e-9)
         self.assertEqual(sheets["Summary_Dashboard"][0]["Metric"], "GPU_computation_time")
         self.assertTrue(sheets["NCCL_ImplicitSyncCmp"])
         self.assertTrue(sheets["NCCL_LongCmp"])
