@@ -13,7 +13,8 @@
 /* Stages as commands: their names are "sweep run", ...; ends with a NULL name. */
 extern const struct cli_command cli_sweep_stages[];
 
-#define CLI_SWEEP_NUMBERS 256
+/* Jobs have thousands of ranks. */
+#define CLI_SWEEP_NUMBERS 4096
 
 #define CLI_SWEEP_ALIGN_HELP                                                                    \
 	"clocks of ranks: collectives (measured from their ends), base-time or none (default: " \

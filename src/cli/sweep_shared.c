@@ -38,7 +38,7 @@ int cli_numbers(const struct cli_command *command, const char *option, const cha
 			p++;
 			last = take_number(&p);
 		}
-		if (first < 0 || last < first || last - first >= CLI_SWEEP_NUMBERS)
+		if (first < 0 || last < first)
 			return cli_usage_error(command,
 					       "--%s: '%.60s' is no list of numbers such as "
 					       "256,512 or 0-7",

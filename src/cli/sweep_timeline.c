@@ -84,11 +84,11 @@ static int draw(struct timeline_command *c, const char *directory)
 	struct tw_lane_panel *panels = tw_arena_alloc(&t->arena, t->count * sizeof(*panels));
 	struct trawl_error err;
 	struct tw_str path;
+	size_t count = t->count < TW_LANE_PANELS_MOST ? t->count : TW_LANE_PANELS_MOST, i;
 	bool ready = panels;
 	int status;
-	size_t i;
 
-	for (i = 0; ready && i < t->count; i++)
+	for (i = 0; ready && i < count; i++)
 		ready = fill_panel(t, &t->steps[i], &panels[i]);
 	tw_str_init(&path, t->allocator);
 	if (c->picture)
@@ -98,11 +98,18 @@ static int draw(struct timeline_command *c, const char *directory)
 	if (!ready || path.failed)
 		status = trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
 	else
-		status = tw_render_lanes(panels, t->count, path.ptr, t->allocator, &err);
+		status = tw_render_lanes(panels, count, path.ptr, t->allocator, &err);
 	if (status)
 		status = cli_fail(&err);
 	else if (!c->common.quiet)
 		cli_message("picture in '%s'", path.ptr);
+	if (status == CLI_DONE && count < t->count) {
+		cli_message(
+			"the picture has the first %zu of %zu steps; --start-step and --num-steps "
+			"choose others",
+			count, t->count);
+		status = CLI_INCOMPLETE;
+	}
 	tw_str_release(&path);
 	return status;
 }
@@ -178,10 +185,12 @@ static int show(struct timeline_command *c, const char *directory)
 	status = status ? cli_fail(&err) : tell(c, path.ptr);
 	if (status < 0 && !c->text_only)
 		status = draw(c, directory);
-	if (status <= 0) {
-		status = print(c);
-		if (!status && c->timeline.note_count)
-			status = c->common.strict ? CLI_FAILED : CLI_INCOMPLETE;
+	if (status <= 0 || status == CLI_INCOMPLETE) {
+		int printed = print(c);
+
+		if (!printed && c->timeline.note_count)
+			printed = c->common.strict ? CLI_FAILED : CLI_INCOMPLETE;
+		status = cli_worse(status < 0 ? CLI_DONE : status, printed);
 	}
 	tw_str_release(&path);
 	return status;

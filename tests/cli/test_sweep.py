@@ -244,7 +244,9 @@ class Sweep(Case):
                          ["tracelens_analysis/512thread/individual_reports/perf_28ch_rank1.xlsx"])
         result = self.run_on("report", place, "-o", out, "--threads", "512,1024", codes=(3,))
         self.assertIn("no configuration of 1024 threads", result.err)
-        for bad in ("x", "1-", "5-3", "1,,2", "99999999999", "-1"):
+        self.run_on("report", place, "-o", out, "--ranks", "0-1999", codes=(3,))
+        self.assertIn("more than", trawl("sweep", "report", place, "--ranks", "0-5000").err)
+        for bad in ("x", "1-", "5-3", "1,,2", "99999999999", "-1", "0-5000"):
             self.assertExit(trawl("sweep", "report", place, f"--ranks={bad}"), 2)
 
     def test_no_sweep(self):
