@@ -69,6 +69,7 @@ in_root() {
 		root=$1
 		shift
 		mount -t proc proc "$root/proc"
+		mount --rbind /sys "$root/sys"
 		mount --rbind /dev "$root/dev"
 		mount -t tmpfs tmpfs "$root/tmp"
 		exec chroot "$root" /usr/bin/env -i HOME=/root TERM=dumb LC_ALL=C.UTF-8 \

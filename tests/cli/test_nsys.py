@@ -425,9 +425,13 @@ class Reports(Export):
         self.assertEqual(process.wait(20), -signal.SIGTERM)
         self.assertEqual(self.left(), [])
         for _ in range(500):
+            # It may stay as a zombie where nobody takes over what lost its parent.
+            stat = pathlib.Path(f"/proc/{pid.read_text().strip()}/stat")
             try:
-                os.kill(int(pid.read_text()), 0)
-            except ProcessLookupError:
+                state = stat.read_text().rpartition(")")[2].split()[0]
+            except (FileNotFoundError, ProcessLookupError):
+                break
+            if state in "ZX":
                 break
             time.sleep(0.01)
         else:
