@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the parts of a timeline, in their order (tw_timeline_part_names). */
@@ -112,29 +113,35 @@ static int class_of(const struct tw_configuration *c)
 	return !c->ranks ? 2 : c->ended ? 1 : 0;
 }
 
-static bool is_before(const struct tw_configuration *a, const struct tw_configuration *b, bool step)
+struct ordered {
+	const struct tw_configuration *of;
+	double time_ms; /* what it is compared by */
+};
+
+static int compare_configurations(const void *a, const void *b)
 {
-	if (class_of(a) != class_of(b))
-		return class_of(a) < class_of(b);
-	return class_of(a) < 2 && time_of(a, step) < time_of(b, step);
+	const struct ordered *x = a, *y = b;
+	int class = class_of(x->of);
+
+	if (class != class_of(y->of))
+		return class - class_of(y->of);
+	if (class < 2 && x->time_ms != y->time_ms)
+		return x->time_ms < y->time_ms ? -1 : 1;
+	return x->of < y->of ? -1 : x->of > y->of;
 }
 
-/* Number of the configuration in `place`. */
-static size_t in_place(const struct tw_configuration *list, size_t count, size_t place)
+/* The best first, of equals in the order of the list; NULL: no memory. */
+static struct ordered *in_order(const struct tw_configuration *list, size_t count, bool step,
+				const struct trawl_allocator *allocator)
 {
-	bool step = by_step(list, count);
-	size_t i, k;
+	struct ordered *order = tw_alloc_array(allocator, count + 1, sizeof(*order));
+	size_t i;
 
-	for (i = 0; i < count; i++) {
-		size_t before = 0;
-
-		for (k = 0; k < count; k++)
-			before += is_before(&list[k], &list[i], step) ||
-				  (k < i && !is_before(&list[i], &list[k], step));
-		if (before == place)
-			return i;
-	}
-	return 0;
+	for (i = 0; order && i < count; i++)
+		order[i] = (struct ordered){ &list[i], time_of(&list[i], step) };
+	if (order && count)
+		qsort(order, count, sizeof(*order), compare_configurations);
+	return order;
 }
 
 /* ---- the table */
@@ -232,13 +239,14 @@ static void add_row(struct trawl_table *table, const struct tw_configuration *c,
 struct trawl_table *tw_configurations_table(const struct tw_configuration *list, size_t count,
 					    const struct trawl_allocator *allocator)
 {
-	struct trawl_table *table = tw_table_new(&spec, allocator);
 	bool step = by_step(list, count);
+	struct ordered *order = in_order(list, count, step, allocator);
+	struct trawl_table *table = order ? tw_table_new(&spec, allocator) : NULL;
 	size_t i;
 
 	for (i = 0; table && i < count; i++)
-		add_row(table, &list[in_place(list, count, i)], &list[in_place(list, count, 0)],
-			step);
+		add_row(table, order[i].of, order[0].of, step);
+	tw_free(allocator, order, (count + 1) * sizeof(*order));
 	return tw_table_finished(table);
 }
 
@@ -435,37 +443,47 @@ static void add_stragglers(struct tw_str *out, const struct tw_configuration *li
 	}
 }
 
-void tw_configurations_answer(const struct tw_configuration *list, size_t count, struct tw_str *out)
+/* Of `n` that can be the best, in their order; the list has all. */
+static void add_best(struct tw_str *out, const struct ordered *order, size_t n,
+		     const struct tw_configuration *list, size_t count, bool step)
 {
-	const struct tw_configuration *best = count ? &list[in_place(list, count, 0)] : NULL;
-	const struct tw_configuration *next, *last;
-	size_t n = candidates(list, count);
-	bool step = by_step(list, count);
+	const struct tw_configuration *best = order[0].of;
 
-	if (!n)
-		return;
-	add_caveats(out, list, count);
 	tw_str_addf(out, "Best%s: %s, %.3f ms of GPU time%s (median of %zu rank%s)",
-		    n < count ? " of those that can be compared" : "", best->name,
-		    time_of(best, step), step ? " a step" : "", best->ranks,
-		    best->ranks == 1 ? "" : "s");
+		    n < count ? " of those that can be compared" : "", best->name, order[0].time_ms,
+		    step ? " a step" : "", best->ranks, best->ranks == 1 ? "" : "s");
 	if (n < 2) {
 		tw_str_add_cstr(out, "; there is no other to compare with.\n");
-		add_stragglers(out, list, count);
 		return;
 	}
-	next = &list[in_place(list, count, 1)];
-	last = &list[in_place(list, count, n - 1)];
 	tw_str_add_cstr(out, ": ");
-	add_less(out, best, next, step);
+	add_less(out, best, order[1].of, step);
 	if (n > 2) {
 		tw_str_add_cstr(out, ", the next, and ");
-		add_less(out, best, last, step);
+		add_less(out, best, order[n - 1].of, step);
 		tw_str_add_cstr(out, ", the slowest");
 	}
 	tw_str_add_cstr(out, ".\n");
-	add_noise(out, best, next, step);
+	add_noise(out, best, order[1].of, step);
 	if (!step)
 		add_trades(out, list, count, best);
+}
+
+void tw_configurations_answer(const struct tw_configuration *list, size_t count, struct tw_str *out)
+{
+	bool step = by_step(list, count);
+	size_t n = candidates(list, count);
+	struct ordered *order;
+
+	if (!n)
+		return;
+	order = in_order(list, count, step, out->allocator);
+	if (!order) {
+		out->failed = true;
+		return;
+	}
+	add_caveats(out, list, count);
+	add_best(out, order, n, list, count, step);
 	add_stragglers(out, list, count);
+	tw_free(out->allocator, order, (count + 1) * sizeof(*order));
 }

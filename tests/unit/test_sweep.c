@@ -327,6 +327,34 @@ static void test_steps_compare_where_their_numbers_differ(void **state)
 		"another run may differ by more than ranks do.\n");
 }
 
+static void test_answer_out_of_memory(void **state)
+{
+	const struct tw_configuration list[] = {
+		CONFIGURATION("a", 8, 80, 15, 5, 100, 1),
+		CONFIGURATION("b", 8, 80, 15, 5, 90, 1),
+	};
+	long n;
+
+	for (n = 0;; n++) {
+		struct failing failing;
+		struct trawl_table *table;
+		struct tw_str out;
+
+		failing_init(&failing, n);
+		tw_str_init(&out, &failing.allocator);
+		tw_configurations_answer(list, 2, &out);
+		table = tw_configurations_table(list, 2, &failing.allocator);
+		assert_int_equal(failing.failed, out.failed || !table);
+		tw_table_free(table);
+		tw_str_release(&out);
+		assert_int_equal(failing.live_blocks, 0);
+		assert_false(failing.wrong_size);
+		if (!failing.failed)
+			break;
+	}
+	assert_true(n > 2);
+}
+
 static void test_whom_ranks_wait_for(void **state)
 {
 	struct tw_configuration list[] = {
@@ -380,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_answer_of_few),
 		cmocka_unit_test(test_what_cannot_be_the_best),
 		cmocka_unit_test(test_steps_compare_where_their_numbers_differ),
+		cmocka_unit_test(test_answer_out_of_memory),
 		cmocka_unit_test(test_whom_ranks_wait_for),
 		cmocka_unit_test(test_ranks_that_others_have),
 	};
