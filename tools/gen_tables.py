@@ -116,18 +116,22 @@ def nsys_numbers():
 
 
 def dtypes():
-    table = rows("dtypes", 4)
+    kinds = {"bool": "TW_BOOL", "integer": "TW_INTEGER", "float": "TW_FLOAT", "complex": "TW_COMPLEX",
+             "-": "TW_NO_KIND"}
+    table = rows("dtypes", 7)
     no_duplicates("dtypes", [r[0] for r in table])
-    lines = [f"\t{{ {text(n.lower())}, {int(b)}, {text('' if p == '-' else p)} }}," for n, b, p, _ in table]
+    no_duplicates("dtypes", [r[5] for r in table if r[5] != "-"])
+    lines = [f"\t{{ {text(n.lower())}, {int(b)}, {text('' if p == '-' else p)}, {int(v)}, {kinds[k]}, "
+             f"{-1 if c == '-' else int(c)} }}," for n, b, p, v, k, c, _ in table]
     return "const struct tw_dtype tw_dtypes[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_dtype_count = {len(table)};\n"
 
 
 def triton_ops():
-    table = rows("triton_ops", 3)
+    table = rows("triton_ops", 4)
     no_duplicates("triton_ops", [r[0] for r in table])
     table.sort(key=lambda r: r[0].encode())
-    lines = [f"\t{{ {text(op)}, {int(cost)} }}," for op, cost, _ in table]
+    lines = [f"\t{{ {text(op)}, {int(cost)}, {int(inputs)} }}," for op, cost, inputs, _ in table]
     return "const struct tw_triton_op tw_triton_ops[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_triton_op_count = {len(table)};\n"
 

@@ -607,6 +607,7 @@ void tw_pairs_under(const struct tw_modelled *m, uint64_t node, uint64_t *first,
 void tw_op_parameters(const struct tw_modelled *m, const struct tw_op_work *work,
 		      struct tw_str *out)
 {
+	const char *between = "";
 	uint32_t i;
 
 	tw_str_add_char(out, '{');
@@ -615,8 +616,11 @@ void tw_op_parameters(const struct tw_modelled *m, const struct tw_op_work *work
 		size_t len;
 		const char *text = tw_pool_text(&m->texts, p->text, &len);
 
-		tw_str_addf(out, "%s'%s': ", i ? ", " : "", p->name);
+		if (!len)
+			continue; /* not recorded */
+		tw_str_addf(out, "%s'%s': ", between, p->name);
 		tw_str_add(out, text, len);
+		between = ", ";
 	}
 	tw_str_add_char(out, '}');
 }

@@ -149,6 +149,8 @@ const struct tw_op_category tw_op_categories[] = {
 	{ "aten::_scaled_dot_product_flash_attention", "SDPA_fwd" },
 	{ "aten::_scaled_dot_product_flash_attention_backward", "SDPA_bwd" },
 	{ "aten::_scaled_mm", "GEMM" },
+	{ "aten::_weight_int4pack_mm", "GEMM" },
+	{ "aten::_weight_int8pack_mm", "GEMM" },
 	{ "aten::add", "elementwise" },
 	{ "aten::add_", "elementwise" },
 	{ "aten::addmm", "GEMM" },
@@ -300,4 +302,4 @@ const struct tw_op_category tw_op_categories[] = {
 	{ "vllm::unified_attention_with_output", "InferenceAttention" },
 };
 
-const size_t tw_op_category_count = 296;
+const size_t tw_op_category_count = 298;

@@ -114,6 +114,8 @@ const struct tw_op_model tw_op_models[] = {
 	{ "aten::_scaled_mm", "scaled_mm" },
 	{ "aten::_softmax", "softmax" },
 	{ "aten::_softmax_backward_data", "softmax_backward" },
+	{ "aten::_weight_int4pack_mm", "int4_weight_mm" },
+	{ "aten::_weight_int8pack_mm", "int8_weight_mm" },
 	{ "aten::add", "binary" },
 	{ "aten::add_", "binary" },
 	{ "aten::addmm", "addmm" },
@@ -129,8 +131,8 @@ const struct tw_op_model tw_op_models[] = {
 	{ "aten::clamp_min_", "unary" },
 	{ "aten::convolution", "convolution" },
 	{ "aten::convolution_backward", "convolution_backward" },
-	{ "aten::copy", "unary" },
-	{ "aten::copy_", "unary" },
+	{ "aten::copy", "copy" },
+	{ "aten::copy_", "copy" },
 	{ "aten::cudnn_batch_norm", "batch_norm" },
 	{ "aten::cudnn_batch_norm_backward", "batch_norm_backward" },
 	{ "aten::cudnn_group_norm", "group_norm" },
@@ -271,4 +273,4 @@ const struct tw_op_model tw_op_models[] = {
 	{ "vllm::unified_attention_with_output", "unified_attention" },
 };
 
-const size_t tw_op_model_count = 267;
+const size_t tw_op_model_count = 269;

@@ -147,7 +147,7 @@ const struct tw_op_arguments *tw_op_arguments(const char *op, size_t len)
 	return NULL;
 }
 
-int tw_triton_op_cost(const char *op, size_t len)
+const struct tw_triton_op *tw_triton_op(const char *op, size_t len)
 {
 	size_t low = 0, high = tw_triton_op_count;
 
@@ -156,13 +156,13 @@ int tw_triton_op_cost(const char *op, size_t len)
 		int order = compare_name(tw_triton_ops[middle].op, op, len);
 
 		if (!order)
-			return tw_triton_ops[middle].cost;
+			return &tw_triton_ops[middle];
 		if (order < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return -1;
+	return NULL;
 }
 
 const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len)
@@ -243,6 +243,16 @@ const struct tw_dtype *tw_dtype(const char *name, size_t len)
 	}
 	for (i = 0; i < tw_dtype_count; i++)
 		if (strlen(tw_dtypes[i].name) == len && equal_folded(tw_dtypes[i].name, len, name))
+			return &tw_dtypes[i];
+	return NULL;
+}
+
+const struct tw_dtype *tw_dtype_of_number(int64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < tw_dtype_count; i++)
+		if (number >= 0 && tw_dtypes[i].number == number)
 			return &tw_dtypes[i];
 	return NULL;
 }

@@ -56,15 +56,16 @@ extern const size_t tw_replay_script_lines;
 
 struct tw_triton_op {
 	const char *op;
-	int cost;
+	int cost;   /* operations an element */
+	int inputs; /* tensors that it takes */
 };
 
 /* In byte order of `op`. */
 extern const struct tw_triton_op tw_triton_ops[];
 extern const size_t tw_triton_op_count;
 
-/* Operations an element of what is fused under exactly this name, -1: no operation's name. */
-int tw_triton_op_cost(const char *op, size_t len);
+/* What is fused under exactly this name, NULL: no operation's name. */
+const struct tw_triton_op *tw_triton_op(const char *op, size_t len);
 
 enum tw_kernel_class {
 	TW_KERNEL_COMPUTE,
@@ -157,10 +158,16 @@ extern const size_t tw_nsys_number_count;
 /* NULL: not known. */
 const char *tw_nsys_name(enum tw_nsys_what what, int64_t number);
 
+/* In the order in which the type of a result follows from those of its inputs. */
+enum tw_dtype_kind { TW_NO_KIND, TW_BOOL, TW_INTEGER, TW_FLOAT, TW_COMPLEX };
+
 struct tw_dtype {
 	const char *name;
 	unsigned bits;
 	const char *precision; /* what peaks are given for, such as "bf16"; "": none */
+	unsigned values;       /* in an element: 2 where two of four bits are packed into a byte */
+	enum tw_dtype_kind kind;
+	int number; /* as arguments name it, -1: they do not */
 };
 
 extern const struct tw_dtype tw_dtypes[];
@@ -168,6 +175,8 @@ extern const size_t tw_dtype_count;
 
 /* A type by its name in either case, with or without "c10::"; NULL when unknown. */
 const struct tw_dtype *tw_dtype(const char *name, size_t len);
+/* The type that an argument names by its number, NULL when unknown. */
+const struct tw_dtype *tw_dtype_of_number(int64_t number);
 
 /* Bytes of an element of a type, 0 when the type is unknown or smaller than a byte. */
 unsigned tw_dtype_bytes(const char *name, size_t len);

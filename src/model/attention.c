@@ -237,9 +237,9 @@ static void add_parameters(struct tw_work *work, const struct attention *a, cons
 	tw_param_integer(work, "d_h_qk", a->d_qk);
 	tw_param_integer(work, "d_h_v", a->d_v);
 	if (l->strides) {
-		tw_param_dims(work, "q_stride", &a->q->strides);
-		tw_param_dims(work, "k_stride", &a->k->strides);
-		tw_param_dims(work, "v_stride", &a->v->strides);
+		tw_param_strides(work, "q_stride", a->q);
+		tw_param_strides(work, "k_stride", a->k);
+		tw_param_strides(work, "v_stride", a->v);
 	}
 	tw_param_real(work, "dropout", a->dropout);
 	tw_param_bool(work, "causal", a->causal);

@@ -130,14 +130,14 @@ static void test_fused_operations(void **state)
 	struct file f;
 	size_t i;
 
-	read_file(&f, "data/triton_ops.tsv", 3, NONE_EMPTY);
+	read_file(&f, "data/triton_ops.tsv", 4, NONE_EMPTY);
 	assert_int_equal(f.rows, tw_triton_op_count);
 	for (i = 0; i < f.rows; i++)
-		assert_int_equal(tw_triton_op_cost(f.field[i][0], strlen(f.field[i][0])),
+		assert_int_equal(tw_triton_op(f.field[i][0], strlen(f.field[i][0]))->cost,
 				 strtol(f.field[i][1], NULL, 10));
-	assert_int_equal(tw_triton_op_cost("add_and_more", 3), 1);
-	assert_int_equal(tw_triton_op_cost("adding", 6), -1);
-	assert_int_equal(tw_triton_op_cost("", 0), -1);
+	assert_int_equal(tw_triton_op("add_and_more", 3)->cost, 1);
+	assert_null(tw_triton_op("adding", 6));
+	assert_null(tw_triton_op("", 0));
 	free(f.text);
 }
 
