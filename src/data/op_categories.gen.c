@@ -221,6 +221,7 @@ const struct tw_op_category tw_op_categories[] = {
 	{ "aten::replication_pad1d", "elementwise" },
 	{ "aten::replication_pad2d", "elementwise" },
 	{ "aten::replication_pad3d", "elementwise" },
+	{ "aten::rms_norm", "NORM_fwd" },
 	{ "aten::rms_norm_backward", "NORM_bwd" },
 	{ "aten::rsqrt", "elementwise" },
 	{ "aten::sigmoid", "elementwise" },
@@ -302,4 +303,4 @@ const struct tw_op_category tw_op_categories[] = {
 	{ "vllm::unified_attention_with_output", "InferenceAttention" },
 };
 
-const size_t tw_op_category_count = 298;
+const size_t tw_op_category_count = 299;

@@ -191,6 +191,7 @@ const struct tw_op_model tw_op_models[] = {
 	{ "aten::replication_pad1d", "replication_pad" },
 	{ "aten::replication_pad2d", "replication_pad" },
 	{ "aten::replication_pad3d", "replication_pad" },
+	{ "aten::rms_norm", "rms_norm_composite" },
 	{ "aten::rms_norm_backward", "rms_norm_backward" },
 	{ "aten::rsqrt", "unary" },
 	{ "aten::scaled_dot_product_attention", "sdpa" },
@@ -273,4 +274,4 @@ const struct tw_op_model tw_op_models[] = {
 	{ "vllm::unified_attention_with_output", "unified_attention" },
 };
 
-const size_t tw_op_model_count = 269;
+const size_t tw_op_model_count = 270;

@@ -30,6 +30,79 @@ extern const size_t tw_op_model_count;
 /* The name of the cost model of the operation of exactly this name, NULL: it has none. */
 const char *tw_op_model(const char *op, size_t len);
 
+/* How many elements a result of an operation of ATen has: data/aten_ops.tsv. */
+enum tw_aten_result {
+	TW_ATEN_SAME,
+	TW_ATEN_NONE,
+	TW_ATEN_ONE,
+	TW_ATEN_AT,
+	TW_ATEN_DIMS,
+	TW_ATEN_AXIS,
+	TW_ATEN_LAST,
+	TW_ATEN_LIST,
+	TW_ATEN_NUMBER,
+	TW_ATEN_RANGE,
+	TW_ATEN_SUM,
+	TW_ATEN_EACH,
+	TW_ATEN_HALF,
+	TW_ATEN_TIMES,
+	TW_ATEN_REPEAT,
+	TW_ATEN_INTERLEAVE,
+	TW_ATEN_TRIANGLE,
+	TW_ATEN_PAD,
+	TW_ATEN_SPATIAL,
+	TW_ATEN_POOL,
+	TW_ATEN_AVGPOOL,
+	TW_ATEN_GRID,
+	TW_ATEN_LOSS,
+	TW_ATEN_TOPK,
+	TW_ATEN_ROWS,
+	TW_ATEN_INDEX,
+	TW_ATEN_ALONG,
+	TW_ATEN_PUT,
+	TW_ATEN_BAG,
+	TW_ATEN_TABLE,
+};
+
+struct tw_aten_op {
+	const char *op;	    /* without "aten::" */
+	const char *inputs; /* a letter for each argument */
+	enum tw_aten_result result;
+	unsigned position;
+	const char *types;
+	int operations;
+};
+
+/* In byte order of `op`. */
+extern const struct tw_aten_op tw_aten_ops[];
+extern const size_t tw_aten_op_count;
+
+/*
+ * The row of an operation, NULL when unknown; "aten::_foreach_add_.List" has that of add.  Sets
+ * *in_place when the name says so and the row is that of the other form.
+ */
+const struct tw_aten_op *tw_aten_op(const char *op, size_t len, bool *in_place);
+
+/* Whether an operation of the table has lists of tensors among its arguments. */
+bool tw_aten_takes_lists(const char *op, size_t len);
+
+/* What is behind a part of a kernel's name and "<". */
+enum tw_element_form { TW_ELEMENT_SIZE, TW_ELEMENT_TYPE, TW_ELEMENT_TYPES };
+
+struct tw_element_type {
+	const char *part;
+	enum tw_element_form form;
+};
+
+extern const struct tw_element_type tw_element_types[];
+extern const size_t tw_element_type_count;
+
+/*
+ * Bytes of an element of the first tensor that a kernel works on and of the others, where its name
+ * shows them; 0: it does not.
+ */
+void tw_element_bytes_of_kernel(const char *name, unsigned bytes[2]);
+
 /* An argument of an operation as its schema has it: "Tensor(a!)", "self". */
 struct tw_op_argument {
 	const char *type, *name;

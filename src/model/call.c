@@ -397,6 +397,18 @@ static bool take_real(struct reader *r, double *value)
 	return behind && r->p <= r->end;
 }
 
+double tw_value_real(const struct tw_call *call, unsigned position)
+{
+	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	struct reader r = { value->ptr, value->ptr + value->len };
+	double real;
+
+	if (!value->len || !take_real(&r, &real))
+		return NAN;
+	skip_blanks(&r);
+	return r.p == r.end ? real : NAN;
+}
+
 unsigned tw_value_reals(const struct tw_call *call, unsigned position, double *list, unsigned most)
 {
 	const struct tw_slice *value = &tw_operand_of(call, position)->value;

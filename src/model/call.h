@@ -99,6 +99,8 @@ int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t 
 bool tw_value_true(const struct tw_call *call, unsigned position, bool fallback);
 /* A list of integers, "[1, 1]"; false when it is none. "[]" is a list of none. */
 bool tw_value_list(const struct tw_call *call, unsigned position, struct tw_dims *list);
+/* A number, be it written with a point; NaN when it is none. */
+double tw_value_real(const struct tw_call *call, unsigned position);
 /* A list of numbers, "[2., 2.]": how many there are, at most `most`; 0 when it is none. */
 unsigned tw_value_reals(const struct tw_call *call, unsigned position, double *list, unsigned most);
 

@@ -469,5 +469,12 @@ NORM(instance_norm);
 NORM(instance_norm_backward);
 NORM(rms_norm);
 NORM(rms_norm_backward);
+/* Made of others, or of _fused_rms_norm, where those were recorded. */
+const struct tw_model tw_model_rms_norm_composite = { .name = "rms_norm_composite",
+						      .sheet = "Normalization",
+						      .unit = TW_UNIT_VECTOR,
+						      .forward = rms_norm,
+						      .backward_category = "NORM_bwd",
+						      .composite = true };
 NORM(fused_ln_modulate);
 NORM(fused_ln_modulate_backward);
