@@ -195,10 +195,18 @@ static unsigned result_types(const struct tw_aten *a, struct type types[2])
 
 /* ---- what moves */
 
+/* Indices stand from a place on, in a list or each for itself. */
+static bool is_index(const struct tw_aten *a, unsigned position)
+{
+	return (a->row->result == TW_ATEN_INDEX && position >= a->row->position) ||
+	       (a->row->result == TW_ATEN_PUT && position == a->row->position);
+}
+
 /* An operand that was given for a result: a tensor where the row has none. */
 static bool is_output(const struct tw_aten *a, unsigned position)
 {
-	return tw_aten_role(a->row, position) == '-' && is_given(at(a->call, position));
+	return tw_aten_role(a->row, position) == '-' && is_given(at(a->call, position)) &&
+	       !is_index(a, position);
 }
 
 /* What is not known stays so. */
@@ -235,23 +243,18 @@ static double read_of(struct tw_aten *a, unsigned position, char role)
 	}
 }
 
-/* Where indices are given apart, and nothing else is: they are read. */
+/* Indices in a list are of long as a rule. */
 static double read_all(struct tw_aten *a)
 {
 	double bytes = 0;
 	unsigned i;
 
-	for (i = 0; i < a->call->count; i++) {
-		char role = tw_aten_role(a->row, i);
-
-		if (i >= a->row->position && is_given(at(a->call, i)) &&
-		    (a->row->result == TW_ATEN_INDEX ||
-		     (a->row->result == TW_ATEN_PUT && i == a->row->position)))
+	for (i = 0; i < a->call->count; i++)
+		if (is_index(a, i) && is_given(at(a->call, i)))
 			bytes += tw_distinct(at(a->call, i)) *
 				 (at(a->call, i)->is_list ? 8 : element_bytes(a->call, i));
 		else
-			bytes += read_of(a, i, role);
-	}
+			bytes += read_of(a, i, tw_aten_role(a->row, i));
 	return bytes;
 }
 
@@ -335,7 +338,7 @@ static int aten(const struct tw_call *call, struct tw_work *work)
 	work->bytes = read_all(&a) + written(&a, types, count);
 	if (isnan(work->bytes) && a.reason)
 		return tw_work_fail(work, a.reason);
-	if (isnan(work->bytes) && isnan(work->flops))
+	if (isnan(work->bytes) && tw_aten_takes_lists(call->name.ptr, call->name.len))
 		return tw_work_fail(work, "the shapes or types of its lists were not recorded");
 	describe(&a, work);
 	return 0;

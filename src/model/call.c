@@ -186,6 +186,7 @@ static void read_list(struct tw_call *call, struct tw_slice text, enum what what
 	}
 	if (i > call->count)
 		call->count = i;
+	call->values_recorded |= what == VALUES && i;
 	if (!r.p && what != STRIDES && !call->reason)
 		call->reason = what == DIMS  ? "its shapes cannot be read" :
 			       what == TYPES ? "its types cannot be read" :
@@ -197,7 +198,6 @@ void tw_call_read(struct tw_call *call, const struct tw_call_texts *texts)
 	memset(call, 0, sizeof(*call));
 	call->name = texts->name;
 	call->list_bytes[0] = call->list_bytes[1] = NAN;
-	call->values_recorded = texts->concrete.len;
 	read_list(call, texts->dims, DIMS);
 	read_list(call, texts->types, TYPES);
 	read_list(call, texts->strides, STRIDES);

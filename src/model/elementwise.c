@@ -36,6 +36,34 @@ static bool is_named(const struct tw_call *call, const char *part)
 	return false;
 }
 
+static bool is_in_place(const struct tw_slice *name)
+{
+	return name->len && name->ptr[name->len - 1] == '_';
+}
+
+static bool is_number(const struct tw_operand *operand)
+{
+	return operand->type.len == 6 && !memcmp(operand->type.ptr, "Scalar", 6);
+}
+
+/* Bytes of an output element: of the given output, else of the wider input. */
+static double output_bytes(const struct tw_call *call)
+{
+	double a = tw_element_bytes(at(call, 0)), b = tw_element_bytes(at(call, 1));
+
+	if (tw_has_tensor(call, 2))
+		return tw_element_bytes(at(call, 2));
+	/* In place it has the type of the first. */
+	if (is_number(at(call, 1)) || is_in_place(&call->name))
+		return a;
+	/* A tensor without dimensions does not widen the other. */
+	if (!tw_has_tensor(call, 1) && tw_has_tensor(call, 0))
+		return a;
+	if (isnan(a) || isnan(b))
+		return NAN;
+	return a > b ? a : b;
+}
+
 /* ---- unary */
 
 static void describe_unary(const struct tw_operand *in, const struct tw_operand *out,
@@ -70,9 +98,11 @@ static int unary(const struct tw_call *call, struct tw_work *work)
 	if (isnan(n))
 		return tw_work_fail(work, "its sizes are larger than any memory");
 	work->flops = n;
-	work->bytes = tw_bytes(in) + n * tw_element_bytes(out && !second ? out : in);
+	work->bytes = tw_bytes(in);
 	if (second)
-		work->bytes += tw_bytes(out);
+		work->bytes += tw_bytes(out) + n * output_bytes(call);
+	else
+		work->bytes += n * tw_element_bytes(out ? out : in);
 	describe_unary(in, second ? NULL : out, work);
 	return 0;
 }
@@ -257,28 +287,6 @@ static bool broadcast(const struct tw_dims *a, const struct tw_dims *b, struct t
 		out->size[rank - i] = x == 1 ? y : x;
 	}
 	return true;
-}
-
-static bool is_number(const struct tw_operand *operand)
-{
-	return operand->type.len == 6 && !memcmp(operand->type.ptr, "Scalar", 6);
-}
-
-/* Bytes of an output element: of the given output, else of the wider input. */
-static double output_bytes(const struct tw_call *call)
-{
-	double a = tw_element_bytes(at(call, 0)), b = tw_element_bytes(at(call, 1));
-
-	if (tw_has_tensor(call, 2))
-		return tw_element_bytes(at(call, 2));
-	if (is_number(at(call, 1)))
-		return a;
-	/* A tensor without dimensions does not widen the other. */
-	if (!tw_has_tensor(call, 1) && tw_has_tensor(call, 0))
-		return a;
-	if (isnan(a) || isnan(b))
-		return NAN;
-	return a > b ? a : b;
 }
 
 static int two_inputs(const struct tw_call *call, double flops_each, struct tw_work *work)

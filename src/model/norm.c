@@ -122,7 +122,7 @@ static int take_normalized(const struct tw_call *call, unsigned position, unsign
 	const struct tw_dims *dims = &norm->input->dims;
 	struct tw_dims shape;
 
-	if (!tw_value_list(call, position, &shape))
+	if (!tw_value_list(call, position, &shape) && !tw_operand_of(call, position)->value.len)
 		shape = tw_operand_of(call, weight)->dims;
 	if (!shape.rank)
 		return tw_work_fail(work, "its normalized shape was not recorded");

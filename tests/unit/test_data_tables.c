@@ -16,7 +16,7 @@
 /* ---- rows of a file */
 
 #define MOST_ROWS 1000
-#define MOST_FIELDS 5
+#define MOST_FIELDS 7
 
 struct file {
 	char *text;
