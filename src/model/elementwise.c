@@ -57,8 +57,8 @@ static double output_bytes(const struct tw_call *call)
 	if (is_number(at(call, 1)) || is_in_place(&call->name))
 		return a;
 	/* A tensor without dimensions does not widen the other. */
-	if (!tw_has_tensor(call, 1) && tw_has_tensor(call, 0))
-		return a;
+	if (tw_has_tensor(call, 0) != tw_has_tensor(call, 1))
+		return tw_has_tensor(call, 0) ? a : b;
 	if (isnan(a) || isnan(b))
 		return NAN;
 	return a > b ? a : b;

@@ -401,7 +401,7 @@ static void expect_no_roofline(const struct tw_platform *p, double flops, double
 {
 	struct tw_roofline r;
 
-	tw_roofline(&r, p, flops, bytes, spec, 1000);
+	tw_roofline(&r, p, flops, bytes, spec, 1000000000);
 	assert_true(isnan(r.time_us) && isnan(r.percent));
 	assert_null(r.bound);
 	assert_false(r.anomaly);
