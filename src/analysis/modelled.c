@@ -31,9 +31,9 @@ struct builder {
 	struct tw_modelled *m;
 	const struct tw_derived *d;
 	const struct tw_model **of_name; /* by text id */
-	uint8_t *asked; /* by text id: the model was looked up, then takes_lists() */
-	uint8_t *said;			 /* by text id: transposition_of() and ASKED */
-	uint8_t *elements;		 /* by text id: elements_of() and ASKED */
+	uint8_t *asked;	   /* by text id: the model was looked up, then takes_lists() */
+	uint8_t *said;	   /* by text id: transposition_of() and ASKED */
+	uint8_t *elements; /* by text id: elements_of() and ASKED */
 	struct tw_call *call, *forward;
 	struct tw_work work;
 	struct step *steps; /* in order of start */
@@ -260,8 +260,7 @@ static unsigned elements_under(const struct builder *b, uint64_t node)
 
 		if (!b->elements[name])
 			b->elements[name] =
-				(uint8_t)(ASKED |
-					  elements_of(d->trace->texts.entries[name].ptr));
+				(uint8_t)(ASKED | elements_of(d->trace->texts.entries[name].ptr));
 		if (b->elements[name] != ASKED)
 			return b->elements[name] & ~ASKED;
 	}

@@ -473,12 +473,13 @@ static void note_over_roofline(const struct walk *w, struct trawl_table *table)
 		worst = fmax(worst, percent_of(w, table, row));
 	}
 	if (count)
-		tw_table_add_note(table,
-				  "%zu %s over %d %% of the roofline, the highest at %.0f %%: the data "
-				  "was in a cache, or the time, the cost model or the platform's peak "
-				  "is wrong",
-				  count, count == 1 ? "row is" : "rows are",
-				  (int)TW_ROOFLINE_ANOMALY_PERCENT, worst);
+		tw_table_add_note(
+			table,
+			"%zu %s over %d %% of the roofline, the highest at %.0f %%: the data "
+			"was in a cache, or the time, the cost model or the platform's peak "
+			"is wrong",
+			count, count == 1 ? "row is" : "rows are", (int)TW_ROOFLINE_ANOMALY_PERCENT,
+			worst);
 	for (row = 0; row < rows; row++) {
 		double percent = percent_of(w, table, row);
 		struct trawl_cell bound = trawl_table_cell(table, row, BOUND);
@@ -486,12 +487,11 @@ static void note_over_roofline(const struct walk *w, struct trawl_table *table)
 
 		if (percent <= 100)
 			continue;
-		tw_table_add_note(
-			table, "row %zu, %.*s: %.1f %% of the %s", row + 1, (int)name.text_len,
-			name.text, percent,
-			bound.state != TRAWL_CELL_VALUE || bound.text[0] == 'M' ?
-				"memory bandwidth" :
-				"compute peak");
+		tw_table_add_note(table, "row %zu, %.*s: %.1f %% of the %s", row + 1,
+				  (int)name.text_len, name.text, percent,
+				  bound.state != TRAWL_CELL_VALUE || bound.text[0] == 'M' ?
+					  "memory bandwidth" :
+					  "compute peak");
 	}
 }
 

@@ -46,10 +46,9 @@ static bool is_given(const struct tw_operand *operand)
 {
 	static const char scalar[] = "Scalar";
 
-	return operand->is_list ||
-	       (operand->type.len && !operand->value.len &&
-		(operand->type.len < sizeof(scalar) - 1 ||
-		 memcmp(operand->type.ptr, scalar, sizeof(scalar) - 1)));
+	return operand->is_list || (operand->type.len && !operand->value.len &&
+				    (operand->type.len < sizeof(scalar) - 1 ||
+				     memcmp(operand->type.ptr, scalar, sizeof(scalar) - 1)));
 }
 
 /* Bytes of an element, of a list as a kernel showed it: of the first list or of another. */

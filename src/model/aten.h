@@ -10,11 +10,11 @@
 struct tw_aten {
 	const struct tw_call *call;
 	const struct tw_aten_op *row;
-	bool in_place;	/* the first operand is the result */
-	double results; /* elements of a result; NaN: not known */
-	double picked;	/* elements that are looked up, or put into the first operand */
-	double window;	/* elements that make one of the result, 1 but for windows */
-	double read;	/* of the first operand's elements, where not all are read; NaN: all */
+	bool in_place;	    /* the first operand is the result */
+	double results;	    /* elements of a result; NaN: not known */
+	double picked;	    /* elements that are looked up, or put into the first operand */
+	double window;	    /* elements that make one of the result, 1 but for windows */
+	double read;	    /* of the first operand's elements, where not all are read; NaN: all */
 	const char *reason; /* why `results` is not known */
 };
 

@@ -40,8 +40,7 @@ bool tw_aten_broadcast(const struct tw_aten *a, struct tw_dims *shape)
 		if (role != 'r' && role != 'c')
 			continue;
 		for (; shape->rank < dims->rank; shape->rank++) {
-			memmove(shape->size + 1, shape->size,
-				shape->rank * sizeof(shape->size[0]));
+			memmove(shape->size + 1, shape->size, shape->rank * sizeof(shape->size[0]));
 			shape->size[0] = 1;
 		}
 		for (k = 1; k <= dims->rank; k++) {
@@ -223,8 +222,8 @@ static double above(double rows, double columns, double diagonal)
 	double first = fmax(0, -diagonal), last = fmin(rows, columns - diagonal);
 	double count = fmax(0, last - first);
 
-	return fmin(first, rows) * columns +
-	       count * (columns - diagonal) - (first + last - 1) * count / 2;
+	return fmin(first, rows) * columns + count * (columns - diagonal) -
+	       (first + last - 1) * count / 2;
 }
 
 static void triangle(struct tw_aten *a, unsigned position)
@@ -363,8 +362,8 @@ static void grid(struct tw_aten *a, unsigned position)
 	if (x->rank < 2 || grid->rank != x->rank || grid->size[grid->rank - 1] < 1)
 		fail(a, "its grid does not fit its input");
 	else
-		a->results = (double)x->size[1] * of(a, position) /
-			     (double)grid->size[grid->rank - 1];
+		a->results =
+			(double)x->size[1] * of(a, position) / (double)grid->size[grid->rank - 1];
 }
 
 /* ---- what is looked up, put and sorted */
@@ -438,8 +437,7 @@ static void picked_by(struct tw_aten *a, unsigned first, unsigned end)
 
 static void along(struct tw_aten *a, unsigned position)
 {
-	double size = size_of(&at(a, 0)->dims,
-			      tw_value_integer(a->call, position - 1, INT64_MIN));
+	double size = size_of(&at(a, 0)->dims, tw_value_integer(a->call, position - 1, INT64_MIN));
 
 	a->results = of(a, 0) / size * of(a, position);
 	if (isnan(a->results))
@@ -462,36 +460,96 @@ void tw_aten_results(struct tw_aten *a)
 	a->results = a->picked = a->read = NAN;
 	a->window = 1;
 	switch (a->row->result) {
-	case TW_ATEN_SAME: same(a); break;
-	case TW_ATEN_NONE: a->results = 0; break;
-	case TW_ATEN_ONE: a->results = 1; break;
-	case TW_ATEN_AT: a->results = of(a, p); break;
-	case TW_ATEN_DIMS: reduced(a, p, true); break;
-	case TW_ATEN_AXIS: reduced(a, p, false); break;
-	case TW_ATEN_LAST: without_last(a, p); break;
-	case TW_ATEN_LIST: listed(a, p); break;
-	case TW_ATEN_NUMBER: number(a, p, 1); break;
-	case TW_ATEN_RANGE: range(a); break;
-	case TW_ATEN_SUM: sum(a); break;
-	case TW_ATEN_EACH: each(a); break;
-	case TW_ATEN_HALF: half(a); break;
-	case TW_ATEN_TIMES: number(a, p, of(a, 0)); break;
-	case TW_ATEN_REPEAT: repeated(a, p); break;
-	case TW_ATEN_INTERLEAVE: interleave(a); break;
-	case TW_ATEN_TRIANGLE: triangle(a, p); break;
-	case TW_ATEN_PAD: pad(a, p); break;
-	case TW_ATEN_SPATIAL: spatial(a, p); break;
-	case TW_ATEN_POOL: pool(a, p, true); break;
-	case TW_ATEN_AVGPOOL: pool(a, p, false); break;
-	case TW_ATEN_GRID: grid(a, p); break;
-	case TW_ATEN_LOSS: loss(a, p); break;
-	case TW_ATEN_TOPK: topk(a, p); break;
-	case TW_ATEN_ROWS: by_rows(a, p); break;
-	case TW_ATEN_INDEX: picked_by(a, p, a->call->count); break;
-	case TW_ATEN_ALONG: along(a, p); break;
-	case TW_ATEN_PUT: picked_by(a, p, p + 1); break;
-	case TW_ATEN_BAG: bag(a, p); break;
-	case TW_ATEN_TABLE: number(a, p, size_of(&at(a, 0)->dims, -1)); break;
+	case TW_ATEN_SAME:
+		same(a);
+		break;
+	case TW_ATEN_NONE:
+		a->results = 0;
+		break;
+	case TW_ATEN_ONE:
+		a->results = 1;
+		break;
+	case TW_ATEN_AT:
+		a->results = of(a, p);
+		break;
+	case TW_ATEN_DIMS:
+		reduced(a, p, true);
+		break;
+	case TW_ATEN_AXIS:
+		reduced(a, p, false);
+		break;
+	case TW_ATEN_LAST:
+		without_last(a, p);
+		break;
+	case TW_ATEN_LIST:
+		listed(a, p);
+		break;
+	case TW_ATEN_NUMBER:
+		number(a, p, 1);
+		break;
+	case TW_ATEN_RANGE:
+		range(a);
+		break;
+	case TW_ATEN_SUM:
+		sum(a);
+		break;
+	case TW_ATEN_EACH:
+		each(a);
+		break;
+	case TW_ATEN_HALF:
+		half(a);
+		break;
+	case TW_ATEN_TIMES:
+		number(a, p, of(a, 0));
+		break;
+	case TW_ATEN_REPEAT:
+		repeated(a, p);
+		break;
+	case TW_ATEN_INTERLEAVE:
+		interleave(a);
+		break;
+	case TW_ATEN_TRIANGLE:
+		triangle(a, p);
+		break;
+	case TW_ATEN_PAD:
+		pad(a, p);
+		break;
+	case TW_ATEN_SPATIAL:
+		spatial(a, p);
+		break;
+	case TW_ATEN_POOL:
+		pool(a, p, true);
+		break;
+	case TW_ATEN_AVGPOOL:
+		pool(a, p, false);
+		break;
+	case TW_ATEN_GRID:
+		grid(a, p);
+		break;
+	case TW_ATEN_LOSS:
+		loss(a, p);
+		break;
+	case TW_ATEN_TOPK:
+		topk(a, p);
+		break;
+	case TW_ATEN_ROWS:
+		by_rows(a, p);
+		break;
+	case TW_ATEN_INDEX:
+		picked_by(a, p, a->call->count);
+		break;
+	case TW_ATEN_ALONG:
+		along(a, p);
+		break;
+	case TW_ATEN_PUT:
+		picked_by(a, p, p + 1);
+		break;
+	case TW_ATEN_BAG:
+		bag(a, p);
+		break;
+	case TW_ATEN_TABLE:
+		number(a, p, size_of(&at(a, 0)->dims, -1));
+		break;
 	}
 	if (isnan(a->results) && !a->reason)
 		a->reason = not_recorded;

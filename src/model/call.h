@@ -24,12 +24,12 @@ struct tw_dims {
 };
 
 struct tw_operand {
-	bool is_list;	       /* a list of tensors: `dims` has rank 0, its shapes are in `list_dims` */
+	bool is_list; /* a list of tensors: `dims` has rank 0, its shapes are in `list_dims` */
 	bool strides_recorded; /* else `strides` has rank 0 and says nothing */
 	struct tw_dims dims, strides;
 	struct tw_slice list_dims, list_strides; /* behind their bracket; empty: not recorded */
-	struct tw_slice type;	      /* "c10::BFloat16", "Scalar", "" */
-	const struct tw_dtype *dtype; /* NULL: unknown */
+	struct tw_slice type;			 /* "c10::BFloat16", "Scalar", "" */
+	const struct tw_dtype *dtype;		 /* NULL: unknown */
 	struct tw_slice value; /* concrete value of what is no tensor: "[1, 1]", "True", "" */
 };
 
@@ -54,7 +54,7 @@ struct tw_call {
 	/* Bytes of an element of the first list and of the others, as a kernel's name shows them. */
 	double list_bytes[2];
 	bool values_recorded; /* concrete values: what has none was not given */
-	const char *reason;	       /* why the arguments cannot be read, NULL: they could */
+	const char *reason;   /* why the arguments cannot be read, NULL: they could */
 };
 
 /* The texts of a call's arguments: JSON lists, empty when not recorded. */

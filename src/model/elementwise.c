@@ -230,8 +230,8 @@ static int gated(const struct tw_call *call, double flops_each, struct tw_work *
 	if (!out->dims.rank || isnan(n))
 		return tw_work_fail(work, "its output is no tensor");
 	work->flops = flops_each * n;
-	work->bytes = 2 * n * tw_element_bytes(in) * tw_distinct_share(in) +
-		      n * tw_element_bytes(out);
+	work->bytes =
+		2 * n * tw_element_bytes(in) * tw_distinct_share(in) + n * tw_element_bytes(out);
 	describe_unary(in, out, work);
 	return 0;
 }

@@ -126,9 +126,8 @@ static int take_normalized(const struct tw_call *call, unsigned position, unsign
 		shape = tw_operand_of(call, weight)->dims;
 	if (!shape.rank)
 		return tw_work_fail(work, "its normalized shape was not recorded");
-	if (shape.rank > dims->rank ||
-	    memcmp(shape.size, dims->size + dims->rank - shape.rank,
-		   shape.rank * sizeof(shape.size[0])))
+	if (shape.rank > dims->rank || memcmp(shape.size, dims->size + dims->rank - shape.rank,
+					      shape.rank * sizeof(shape.size[0])))
 		return tw_work_fail(work, "its normalized shape does not fit its input");
 	norm->channels = tw_elements(&shape);
 	return 0;
@@ -217,8 +216,8 @@ static int finish_backward(struct tw_work *work, const struct norm *norm,
 	bool training = norm->training, gradient = norm->mask[0];
 	double n = norm->n, c = norm->channels;
 	/* The input is read where it trains. */
-	double tensors = tw_distinct_share(dy) + gradient +
-			 (training || !gradient ? norm->read : 0);
+	double tensors =
+		tw_distinct_share(dy) + gradient + (training || !gradient ? norm->read : 0);
 	double vectors = training;
 
 	if (norm->affine)

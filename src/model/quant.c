@@ -138,8 +138,7 @@ static int quantize_mxfp4_dual(const struct tw_call *call, struct tw_work *work)
 	m = (double)x->dims.size[0];
 	k = (double)x->dims.size[1];
 	work->flops = n;
-	work->bytes =
-		tw_bytes(x) + 2 * ceil(n / 2) + m * ceil(k / 32) + k * ceil(m / 32);
+	work->bytes = tw_bytes(x) + 2 * ceil(n / 2) + m * ceil(k / 32) + k * ceil(m / 32);
 	add_parameters(work, x);
 	return 0;
 }

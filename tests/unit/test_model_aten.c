@@ -77,8 +77,7 @@ static void types_of_results(void **state)
 	model("aten::sub", "[[8], [], []]", "['int', 'double', 'Scalar']", "['', '', '1']");
 	expect_work(8, 32 + 8 + 64, "vector_fp64");
 	/* a number with a point makes floats of integers, one without does not */
-	model("aten::sub", "[[8], [], []]", "['long int', 'Scalar', 'Scalar']",
-	      "['', '0.5', '1']");
+	model("aten::sub", "[[8], [], []]", "['long int', 'Scalar', 'Scalar']", "['', '0.5', '1']");
 	expect_work(8, 64 + 32, "");
 	model("aten::sub", "[[8], [], []]", "['short int', 'Scalar', 'Scalar']", "['', '3', '1']");
 	expect_work(8, 16 + 16, "");
@@ -307,9 +306,8 @@ static void optimizers(void **state)
 	      4, 4);
 	expect_work(14 * 144, 4 * 144 * 7 + 2 * 4, "");
 	/* with the greatest second moments: one more of each */
-	lists("aten::_fused_adam_",
-	      "[[[8]], [[8]], [[8]], [[8]], [[8]], [[]]]", FIVE_LISTS "'TensorList']",
-	      "['', '', '', '', '', '']", 4, 4);
+	lists("aten::_fused_adam_", "[[[8]], [[8]], [[8]], [[8]], [[8]], [[]]]",
+	      FIVE_LISTS "'TensorList']", "['', '', '', '', '', '']", 4, 4);
 	expect_work(15 * 8, 4 * 8 * 9 + 4, "");
 	lists("aten::_foreach_add_", "[[[128, 128], [128]], [[128, 128], [128]], []]",
 	      "['TensorList', 'TensorList', 'Scalar']", "['', '', '-0.001']", 4, 4);
@@ -336,7 +334,8 @@ static void names_of_kernels(void **state)
 	} kernels[] = {
 		{ "void at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>, unsigned int, 3>",
 		  { 2, 2 } },
-		{ "CatArrayBatchedCopy_aligned16_contig<float, unsigned int, 1, 128, 1>", { 4, 4 } },
+		{ "CatArrayBatchedCopy_aligned16_contig<float, unsigned int, 1, 128, 1>",
+		  { 4, 4 } },
 		{ "multi_tensor_apply_kernel<TensorListMetadata<2>, CopyFunctor<int, long, 2, 1, 1>>",
 		  { 4, 8 } },
 		{ "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, "
@@ -387,13 +386,20 @@ static void names_of_operations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(examples),	     cmocka_unit_test(element_by_element),
-		cmocka_unit_test(types_of_results),  cmocka_unit_test(in_place_and_into),
-		cmocka_unit_test(written_alone),     cmocka_unit_test(copies),
-		cmocka_unit_test(reductions),	     cmocka_unit_test(joined),
-		cmocka_unit_test(looked_up),	     cmocka_unit_test(losses),
-		cmocka_unit_test(windows),	     cmocka_unit_test(sorted_and_shaped),
-		cmocka_unit_test(optimizers),	     cmocka_unit_test(names_of_kernels),
+		cmocka_unit_test(examples),
+		cmocka_unit_test(element_by_element),
+		cmocka_unit_test(types_of_results),
+		cmocka_unit_test(in_place_and_into),
+		cmocka_unit_test(written_alone),
+		cmocka_unit_test(copies),
+		cmocka_unit_test(reductions),
+		cmocka_unit_test(joined),
+		cmocka_unit_test(looked_up),
+		cmocka_unit_test(losses),
+		cmocka_unit_test(windows),
+		cmocka_unit_test(sorted_and_shaped),
+		cmocka_unit_test(optimizers),
+		cmocka_unit_test(names_of_kernels),
 		cmocka_unit_test(names_of_operations),
 	};
 

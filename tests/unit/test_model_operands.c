@@ -66,18 +66,18 @@ static void kinds_of_strides(void **state)
 		int64_t size[6], stride[6];
 		double distinct;
 	} tensors[] = {
-		{ 2, { 4, 6 }, { 6, 1 }, 24 },		       /* as it is */
-		{ 2, { 6, 4 }, { 1, 6 }, 24 },		       /* transposed */
-		{ 2, { 4, 6 }, { 12, 2 }, 24 },		       /* every second of both */
-		{ 2, { 4, 6 }, { 0, 1 }, 6 },		       /* one row, four times */
-		{ 2, { 4, 6 }, { 1, 0 }, 4 },		       /* one column */
-		{ 3, { 4, 5, 6 }, { 0, 0, 0 }, 1 },	       /* one number */
-		{ 3, { 2, 1, 6 }, { 6, 999, 1 }, 12 },	       /* a size of 1 has any stride */
-		{ 2, { 8, 3 }, { 1, 1 }, 10 },		       /* windows of 3 over 10 */
-		{ 2, { 4, 3 }, { 2, 1 }, 9 },		       /* every second of them */
-		{ 2, { 4, 3 }, { 3, 1 }, 12 },		       /* side by side */
-		{ 4, { 8, 3, 8, 3 }, { 10, 10, 1, 1 }, 100 },  /* of 3 x 3 over 10 x 10 */
-		{ 4, { 4, 3, 4, 3 }, { 22, 11, 2, 1 }, 81 },   /* every second, in rows of 11 */
+		{ 2, { 4, 6 }, { 6, 1 }, 24 },		      /* as it is */
+		{ 2, { 6, 4 }, { 1, 6 }, 24 },		      /* transposed */
+		{ 2, { 4, 6 }, { 12, 2 }, 24 },		      /* every second of both */
+		{ 2, { 4, 6 }, { 0, 1 }, 6 },		      /* one row, four times */
+		{ 2, { 4, 6 }, { 1, 0 }, 4 },		      /* one column */
+		{ 3, { 4, 5, 6 }, { 0, 0, 0 }, 1 },	      /* one number */
+		{ 3, { 2, 1, 6 }, { 6, 999, 1 }, 12 },	      /* a size of 1 has any stride */
+		{ 2, { 8, 3 }, { 1, 1 }, 10 },		      /* windows of 3 over 10 */
+		{ 2, { 4, 3 }, { 2, 1 }, 9 },		      /* every second of them */
+		{ 2, { 4, 3 }, { 3, 1 }, 12 },		      /* side by side */
+		{ 4, { 8, 3, 8, 3 }, { 10, 10, 1, 1 }, 100 }, /* of 3 x 3 over 10 x 10 */
+		{ 4, { 4, 3, 4, 3 }, { 22, 11, 2, 1 }, 81 },  /* every second, in rows of 11 */
 		{ 5, { 2, 4, 3, 4, 3 }, { 0, 22, 11, 2, 1 }, 81 },
 		{ 2, { 0, 6 }, { 6, 1 }, 0 },
 	};
@@ -157,8 +157,8 @@ static void broadcast_by_stride_or_shape(void **state)
 	double bytes;
 
 	(void)state;
-	model_strided("aten::mul", "[[1, 5184, 1024], [1, 5184, 1024]]",
-		      "['" BF16 "', '" BF16 "']", "[[5308416, 1024, 1], [1024, 0, 1]]", "['', '']");
+	model_strided("aten::mul", "[[1, 5184, 1024], [1, 5184, 1024]]", "['" BF16 "', '" BF16 "']",
+		      "[[5308416, 1024, 1], [1024, 0, 1]]", "['', '']");
 	expect_work(5308416, (2. * 5308416 + 1024) * 2, "vector_bf16");
 	bytes = model_bytes();
 	model("aten::mul", "[[1, 5184, 1024], [1, 1, 1024]]", "['" BF16 "', '" BF16 "']",
@@ -166,11 +166,11 @@ static void broadcast_by_stride_or_shape(void **state)
 	assert_true(bytes == model_bytes());
 	/* one number of each of 64 pages, to 4194304 */
 	model_strided("aten::copy_", "[[64, 8192, 8], [64, 8192, 8], []]",
-		      "['" BF16 "', '" BF16 "', 'Scalar']",
-		      "[[65536, 8, 1], [1, 0, 0], []]", "['', '', 'False']");
+		      "['" BF16 "', '" BF16 "', 'Scalar']", "[[65536, 8, 1], [1, 0, 0], []]",
+		      "['', '', 'False']");
 	expect_work(4194304, 2. * (4194304 + 64), "vector_bf16");
-	model("aten::copy_", "[[64, 8192, 8], [64, 1, 1], []]", "['" BF16 "', '" BF16 "', 'Scalar']",
-	      "['', '', 'False']");
+	model("aten::copy_", "[[64, 8192, 8], [64, 1, 1], []]",
+	      "['" BF16 "', '" BF16 "', 'Scalar']", "['', '', 'False']");
 	expect_work(4194304, 2. * (4194304 + 64), "vector_bf16");
 	/* a tensor without dimensions */
 	model("aten::copy_", "[[4, 8], [], []]", "['float', 'double', 'Scalar']",
@@ -195,12 +195,13 @@ static void in_every_family(void **state)
 		      "['', '[6]', '', '', '1e-05']");
 	expect_work(24 + 120, 4 * (6 + 24 + 8), "vector_fp32");
 	/* the gradient of a mean is one number: 8 x 2 x 2 of the others */
-	model_strided("aten::convolution_backward",
-		      "[[1, 8, 2, 2], [1, 3, 4, 4], [8, 3, 3, 3], [], [], [], [], [], [], [], []]",
-		      "['float', 'float', 'float', '', '', '', '', '', '', '', '']",
-		      "[[0, 0, 0, 0], [48, 16, 4, 1], [27, 9, 3, 1], [], [], [], [], [], [], [], []]",
-		      "['', '', '', '[0]', '[1, 1]', '[0, 0]', '[1, 1]', 'False', '[0, 0]', '1', "
-		      "'[True, True, False]']");
+	model_strided(
+		"aten::convolution_backward",
+		"[[1, 8, 2, 2], [1, 3, 4, 4], [8, 3, 3, 3], [], [], [], [], [], [], [], []]",
+		"['float', 'float', 'float', '', '', '', '', '', '', '', '']",
+		"[[0, 0, 0, 0], [48, 16, 4, 1], [27, 9, 3, 1], [], [], [], [], [], [], [], []]",
+		"['', '', '', '[0]', '[1, 1]', '[0, 0]', '[1, 1]', 'False', '[0, 0]', '1', "
+		"'[True, True, False]']");
 	expect_work(2 * 2 * 27 * 32, 4 * (2 * (1 + 216 + 48)), "matrix_fp32");
 	/* keys and values of one head for all four */
 	model_strided("aten::_scaled_dot_product_flash_attention",
