@@ -56,11 +56,12 @@ bool tw_aten_broadcast(const struct tw_aten *a, struct tw_dims *shape)
 }
 
 /* A list in the first place is as it is; else what all broadcast to. */
-static void same(struct tw_aten *a)
+static void same(struct tw_aten *a, unsigned position)
 {
 	struct tw_dims shape;
 	unsigned i;
 
+	(void)position;
 	for (i = 0; i < a->call->count; i++)
 		if (at(a, i)->is_list && strchr("rc", tw_aten_role(a->row, i))) {
 			a->results = of(a, i);
@@ -72,26 +73,26 @@ static void same(struct tw_aten *a)
 		fail(a, "its shapes do not fit each other");
 }
 
-static void half(struct tw_aten *a)
+static void half(struct tw_aten *a, unsigned position)
 {
-	a->results = floor(of(a, 0) / 2);
+	a->results = floor(of(a, position) / 2);
 }
 
 /* All elements of a list, or of all tensors where they were recorded apart. */
-static void sum(struct tw_aten *a)
+static void sum(struct tw_aten *a, unsigned position)
 {
-	a->results = of(a, 0);
+	a->results = of(a, position);
 }
 
 /* One for each tensor of a list: as many as brackets are opened. */
-static void each(struct tw_aten *a)
+static void each(struct tw_aten *a, unsigned position)
 {
-	const struct tw_slice *text = &at(a, 0)->list_dims;
+	const struct tw_slice *text = &at(a, position)->list_dims;
 	size_t i;
 
-	if (at(a, 0)->is_list && !text->len)
+	if (at(a, position)->is_list && !text->len)
 		fail(a, not_recorded);
-	a->results = at(a, 0)->is_list ? 0 : 1;
+	a->results = at(a, position)->is_list ? 0 : 1;
 	for (i = 0; i < text->len; i++)
 		a->results += text->ptr[i] == '[';
 }
@@ -148,6 +149,16 @@ static void reduced(struct tw_aten *a, unsigned position, bool list)
 	}
 }
 
+static void without_dims(struct tw_aten *a, unsigned position)
+{
+	reduced(a, position, true);
+}
+
+static void without_axis(struct tw_aten *a, unsigned position)
+{
+	reduced(a, position, false);
+}
+
 /* Without one given the last dimension goes. */
 static void without_last(struct tw_aten *a, unsigned position)
 {
@@ -176,11 +187,12 @@ static void number(struct tw_aten *a, unsigned position, double times)
 }
 
 /* arange(end, out) and arange(start, end, step, out): of other forms the numbers can mean others. */
-static void range(struct tw_aten *a)
+static void range(struct tw_aten *a, unsigned position)
 {
 	double start = 0, end, step = 1;
 	unsigned out = a->call->count - 1;
 
+	(void)position;
 	if ((out != 1 && out != 3) || !at(a, out)->dtype || at(a, out)->value.len) {
 		fail(a, not_recorded);
 		return;
@@ -202,11 +214,12 @@ static void repeated(struct tw_aten *a, unsigned position)
 }
 
 /* repeat_interleave(x, how often, dim, size of the result along it) */
-static void interleave(struct tw_aten *a)
+static void interleave(struct tw_aten *a, unsigned position)
 {
 	int64_t times = tw_value_integer(a->call, 1, -1), size = tw_value_integer(a->call, 3, -1);
 	int64_t dim = tw_value_integer(a->call, 2, INT64_MIN);
 
+	(void)position;
 	if (times >= 0)
 		a->results = of(a, 0) * (double)times;
 	else if (size >= 0 && dim != INT64_MIN)
@@ -306,6 +319,16 @@ static void pool(struct tw_aten *a, unsigned first, bool dilates)
 	}
 	if (isnan(a->results))
 		fail(a, "its windows do not fit its input");
+}
+
+static void max_pool(struct tw_aten *a, unsigned position)
+{
+	pool(a, position, true);
+}
+
+static void avg_pool(struct tw_aten *a, unsigned position)
+{
+	pool(a, position, false);
 }
 
 /* Sizes behind batch and channels, or in a later place what these are multiplied by. */
@@ -435,6 +458,16 @@ static void picked_by(struct tw_aten *a, unsigned first, unsigned end)
 	a->results = n;
 }
 
+static void indexed_from(struct tw_aten *a, unsigned position)
+{
+	picked_by(a, position, a->call->count);
+}
+
+static void indexed_by(struct tw_aten *a, unsigned position)
+{
+	picked_by(a, position, position + 1);
+}
+
 static void along(struct tw_aten *a, unsigned position)
 {
 	double size = size_of(&at(a, 0)->dims, tw_value_integer(a->call, position - 1, INT64_MIN));
@@ -453,104 +486,61 @@ static void bag(struct tw_aten *a, unsigned position)
 	a->results = (of(a, position) - tw_value_true(a->call, 7, false)) * width;
 }
 
+static void none(struct tw_aten *a, unsigned position)
+{
+	(void)position;
+	a->results = 0;
+}
+
+static void one(struct tw_aten *a, unsigned position)
+{
+	(void)position;
+	a->results = 1;
+}
+
+static void as_operand(struct tw_aten *a, unsigned position)
+{
+	a->results = of(a, position);
+}
+
+static void count(struct tw_aten *a, unsigned position)
+{
+	number(a, position, 1);
+}
+
+static void for_each(struct tw_aten *a, unsigned position)
+{
+	number(a, position, of(a, 0));
+}
+
+static void rows_of_table(struct tw_aten *a, unsigned position)
+{
+	number(a, position, size_of(&at(a, 0)->dims, -1));
+}
+
 void tw_aten_results(struct tw_aten *a)
 {
-	unsigned p = a->row->position;
+	static void (*const rules[])(struct tw_aten *, unsigned) = {
+		[TW_ATEN_SAME] = same,	       [TW_ATEN_NONE] = none,
+		[TW_ATEN_ONE] = one,	       [TW_ATEN_AT] = as_operand,
+		[TW_ATEN_DIMS] = without_dims, [TW_ATEN_AXIS] = without_axis,
+		[TW_ATEN_LAST] = without_last, [TW_ATEN_LIST] = listed,
+		[TW_ATEN_NUMBER] = count,      [TW_ATEN_RANGE] = range,
+		[TW_ATEN_SUM] = sum,	       [TW_ATEN_EACH] = each,
+		[TW_ATEN_HALF] = half,	       [TW_ATEN_TIMES] = for_each,
+		[TW_ATEN_REPEAT] = repeated,   [TW_ATEN_INTERLEAVE] = interleave,
+		[TW_ATEN_TRIANGLE] = triangle, [TW_ATEN_PAD] = pad,
+		[TW_ATEN_SPATIAL] = spatial,   [TW_ATEN_POOL] = max_pool,
+		[TW_ATEN_AVGPOOL] = avg_pool,  [TW_ATEN_GRID] = grid,
+		[TW_ATEN_LOSS] = loss,	       [TW_ATEN_TOPK] = topk,
+		[TW_ATEN_ROWS] = by_rows,      [TW_ATEN_INDEX] = indexed_from,
+		[TW_ATEN_ALONG] = along,       [TW_ATEN_PUT] = indexed_by,
+		[TW_ATEN_BAG] = bag,	       [TW_ATEN_TABLE] = rows_of_table,
+	};
 
 	a->results = a->picked = a->read = NAN;
 	a->window = 1;
-	switch (a->row->result) {
-	case TW_ATEN_SAME:
-		same(a);
-		break;
-	case TW_ATEN_NONE:
-		a->results = 0;
-		break;
-	case TW_ATEN_ONE:
-		a->results = 1;
-		break;
-	case TW_ATEN_AT:
-		a->results = of(a, p);
-		break;
-	case TW_ATEN_DIMS:
-		reduced(a, p, true);
-		break;
-	case TW_ATEN_AXIS:
-		reduced(a, p, false);
-		break;
-	case TW_ATEN_LAST:
-		without_last(a, p);
-		break;
-	case TW_ATEN_LIST:
-		listed(a, p);
-		break;
-	case TW_ATEN_NUMBER:
-		number(a, p, 1);
-		break;
-	case TW_ATEN_RANGE:
-		range(a);
-		break;
-	case TW_ATEN_SUM:
-		sum(a);
-		break;
-	case TW_ATEN_EACH:
-		each(a);
-		break;
-	case TW_ATEN_HALF:
-		half(a);
-		break;
-	case TW_ATEN_TIMES:
-		number(a, p, of(a, 0));
-		break;
-	case TW_ATEN_REPEAT:
-		repeated(a, p);
-		break;
-	case TW_ATEN_INTERLEAVE:
-		interleave(a);
-		break;
-	case TW_ATEN_TRIANGLE:
-		triangle(a, p);
-		break;
-	case TW_ATEN_PAD:
-		pad(a, p);
-		break;
-	case TW_ATEN_SPATIAL:
-		spatial(a, p);
-		break;
-	case TW_ATEN_POOL:
-		pool(a, p, true);
-		break;
-	case TW_ATEN_AVGPOOL:
-		pool(a, p, false);
-		break;
-	case TW_ATEN_GRID:
-		grid(a, p);
-		break;
-	case TW_ATEN_LOSS:
-		loss(a, p);
-		break;
-	case TW_ATEN_TOPK:
-		topk(a, p);
-		break;
-	case TW_ATEN_ROWS:
-		by_rows(a, p);
-		break;
-	case TW_ATEN_INDEX:
-		picked_by(a, p, a->call->count);
-		break;
-	case TW_ATEN_ALONG:
-		along(a, p);
-		break;
-	case TW_ATEN_PUT:
-		picked_by(a, p, p + 1);
-		break;
-	case TW_ATEN_BAG:
-		bag(a, p);
-		break;
-	case TW_ATEN_TABLE:
-		number(a, p, size_of(&at(a, 0)->dims, -1));
-		break;
-	}
+	rules[a->row->result](a, a->row->position);
 	if (isnan(a->results) && !a->reason)
 		a->reason = not_recorded;
 	if (isnan(a->picked))
