@@ -32,7 +32,6 @@ static inline uint64_t tw_hash_u64(uint64_t value)
  */
 extern uint64_t tw_hash_secret[2];
 
-
 /*
  * For ids, which come in runs: eight in a row get places beside each other, in one line of the
  * cache.  (More would make runs that collide too long to probe.)

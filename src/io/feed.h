@@ -38,10 +38,9 @@ struct tw_feed_note {
 
 struct tw_feed_options {
 	const struct trawl_allocator *allocator;
-	size_t block_size; /* 0: 1 MB; tests use 1, 7, 4096 */
-	bool threaded;	   /* decompress in a thread of its own */
-	int64_t start,
-		end; /* plain text only: bytes [start, end) of it; end <= 0: to its end */
+	size_t block_size;  /* 0: 1 MB; tests use 1, 7, 4096 */
+	bool threaded;	    /* decompress in a thread of its own */
+	int64_t start, end; /* plain text only: bytes [start, end) of it; end <= 0: to its end */
 };
 
 struct tw_window {

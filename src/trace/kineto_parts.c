@@ -196,7 +196,7 @@ static int join_parts(struct crew *crew, size_t count)
 static size_t part_count(int64_t rest, const struct trawl_read_options *options)
 {
 	int64_t size = options->part_size ? (int64_t)options->part_size : SMALLEST_PART;
-	int64_t most = options->part_size	       ? MOST_GIVEN_PARTS :
+	int64_t most = options->part_size	     ? MOST_GIVEN_PARTS :
 		       options->threads < MOST_PARTS ? options->threads :
 						       MOST_PARTS;
 

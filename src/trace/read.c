@@ -61,19 +61,14 @@ static int read_database(struct trawl_trace *trace, const char *path,
 	return status ? trawl_error_context(err, status, "%s", path) : 0;
 }
 
-/*
- * Programs made for tests can be told to read small files as large ones are read: in parts, and in
- * small blocks.
- */
+/* Builds with sanitizers can be told to read small files as large ones are read: in parts. */
 static void take_test_settings(struct trawl_read_options *options)
 {
 #ifdef TRAWL_TEST_SETTINGS
-	const char *part = getenv("TRAWL_TEST_PART_SIZE"), *block = getenv("TRAWL_TEST_BLOCK_SIZE");
+	const char *part = getenv("TRAWL_READ_PART");
 
 	if (part && !options->part_size)
 		options->part_size = strtoul(part, NULL, 10);
-	if (block && !options->block_size)
-		options->block_size = strtoul(block, NULL, 10);
 #else
 	(void)options;
 #endif

@@ -132,8 +132,8 @@ struct trawl_trace *script_read(struct script *s)
 
 struct trawl_trace *read_text(const char *text, size_t len, size_t block, struct trawl_error *err)
 {
-	return read_in_parts(text, len, &(struct trawl_read_options){ .threads = 1, .block_size = block },
-			     err);
+	return read_in_parts(
+		text, len, &(struct trawl_read_options){ .threads = 1, .block_size = block }, err);
 }
 
 struct trawl_trace *read_in_parts(const char *text, size_t len,
