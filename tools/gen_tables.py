@@ -132,6 +132,7 @@ def triton_ops():
         f"\n}};\n\nconst size_t tw_triton_op_count = {len(table)};\n"
 
 
+PLATFORM_IDENTITY = ["units", "compute"]
 PLATFORM_PEAKS = [f"matrix_{p}" for p in ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp6", "fp4", "int8")] + \
     [f"vector_{p}" for p in ("fp64", "fp32", "fp16", "bf16")]
 
@@ -148,11 +149,11 @@ def platforms():
     for name, key, value, mark, source in table:
         if key == "device":
             number, pattern = 0.0, value
-        elif key in ("mem_bw_gbps", "memory_gb", *PLATFORM_PEAKS):
+        elif key in ("mem_bw_gbps", "memory_gb", *PLATFORM_IDENTITY, *PLATFORM_PEAKS):
             number, pattern = float(value), ""
         else:
             sys.exit(f"data/platforms.tsv: no such key: {key!r}")
-        if (mark == "-") != (key == "device") or not (key == "device" or 0 < number < 1e6):
+        if (mark == "-") != (key in ("device", *PLATFORM_IDENTITY)) or not (key == "device" or 0 < number < 1e6):
             sys.exit(f"data/platforms.tsv: {name}, {key}: {value!r}, {mark!r}")
         lines.append(f"\t{{ {text(name)}, {text(key)}, {number:.12g}, {text(pattern)}, {marks[mark]},\n"
                      f"\t  {text(source)} }},")

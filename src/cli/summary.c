@@ -64,11 +64,28 @@ static uint64_t count_gpu(const struct trawl_trace *trace)
 	return n;
 }
 
+static void add_platform_line(const struct trawl_report *report, const struct trawl_trace *trace,
+			      struct tw_str *out)
+{
+	bool guessed;
+	const char *platform = trawl_report_platform(report, &guessed);
+
+	if (platform) {
+		tw_str_add_cstr(out, "roofline peaks: ");
+		add_escaped(out, platform);
+		tw_str_add_cstr(out, guessed ? " (from the device in the trace)\n" : "\n");
+	} else if (count_gpu(trace)) {
+		tw_str_add_cstr(out, trace->device_name[0] ?
+					     "no roofline: peaks of this device are not known" :
+					     "no roofline: the trace does not name its device");
+		tw_str_add_cstr(out, "; use --platform NAME (see 'trawl platforms')\n");
+	}
+}
+
 static void add_trace_lines(const struct trawl_report *report, const struct trawl_trace *trace,
 			    size_t devices, struct tw_str *out)
 {
 	int64_t first, last;
-	bool guessed;
 
 	add_escaped(out, trace->device_name[0] ? trace->device_name : "device not named");
 	if (trace->rank >= 0)
@@ -85,11 +102,7 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 	if (find_span(trace, &first, &last))
 		tw_str_addf(out, "%.3f ms recorded, from %lld to %lld ns\n",
 			    (double)(last - first) / 1e6, (long long)first, (long long)last);
-	if (trawl_report_platform(report, &guessed)) {
-		tw_str_add_cstr(out, "roofline of ");
-		add_escaped(out, trawl_report_platform(report, NULL));
-		tw_str_add_cstr(out, guessed ? ", by the name of the device\n" : "\n");
-	}
+	add_platform_line(report, trace, out);
 	if (trawl_report_view(report)[0]) {
 		tw_str_add_cstr(out, "looking at ");
 		add_escaped(out, trawl_report_view(report));
