@@ -300,6 +300,7 @@ static void work_out(struct builder *b, const struct tw_model *model, const stru
 	out->reason = b->work.reason;
 	out->flops = b->work.flops;
 	out->bytes = b->work.bytes;
+	out->at_least = b->work.at_least;
 	if (!out->reason) {
 		char text[32];
 
@@ -490,6 +491,9 @@ static int find_calls(struct builder *b)
 		if (work == TW_NO_GROUP || b->failed)
 			return -1;
 		if (!is_usable(&m->works[work]))
+			continue;
+		/* A lower bound says less than its parts do. */
+		if (m->works[work].at_least && has_modelled_parts(b, node))
 			continue;
 		m->of_node[node] = TW_NODE_MODELLED | work;
 		if (add_call(m, node))
