@@ -397,6 +397,18 @@ static bool has_modelled_parts(struct builder *b, uint64_t node)
 	return false;
 }
 
+/* Whether GPU work was launched by the node, not by an operation inside it. */
+static bool launches_itself(const struct builder *b, uint64_t node)
+{
+	uint64_t count, i;
+	const uint32_t *gpu = tw_gpu_under(b->m, node, &count);
+
+	for (i = 0; i < count; i++)
+		if (tw_launching_op(b->d, b->d->gpu.launch[gpu[i]], false) == node)
+			return true;
+	return false;
+}
+
 /* Compiled kernels are known by name only; without usable arguments they have no model. */
 static bool is_usable(const struct tw_op_work *work)
 {
@@ -492,8 +504,9 @@ static int find_calls(struct builder *b)
 			return -1;
 		if (!is_usable(&m->works[work]))
 			continue;
-		/* A lower bound says less than its parts do. */
-		if (m->works[work].at_least && has_modelled_parts(b, node))
+		/* A lower bound says less than its parts do, if they are all. */
+		if (m->works[work].at_least && has_modelled_parts(b, node) &&
+		    !launches_itself(b, node))
 			continue;
 		m->of_node[node] = TW_NODE_MODELLED | work;
 		if (add_call(m, node))

@@ -355,6 +355,21 @@ class Serving(Case):
         self.assertEqual(figure(rows[0], "GFLOPS", 1e9), 3 * 2 * 64 * 2 * 256 * 64 + 64 * 256 * 3)
 
 
+    def test_a_layer_that_launches_is_one_row(self):
+        """Its own kernels are in no part: the lower bound is that of all."""
+        def made(name, at, dur, ident, operands):
+            dims, types, values = zip(*operands)
+            return op(name, at, dur, **{"External id": ident, "Input Dims": dims, "Input type": types,
+                                        "Concrete Inputs": values})
+        events = [made("vllm::moe_forward", 100, 90, 1, [t(BF16, 64, 256), t(BF16, 64, 8), n("layers.0")]),
+                  made("_moe_C::topk_softmax", 105, 10, 2, [t(FP32, 64, 2), t(INT32, 64, 2), t(INT32, 64, 2), t(FP32, 64, 8)]),
+                  launch(107, 5, 1, **{"External id": 2}), kernel("topk", 130, 4, 1),
+                  launch(120, 5, 2, **{"External id": 1}), kernel("fused_moe_kernel", 140, 40, 2)]
+        rows = self.rows(self.report(document(events)))
+        self.assertEqual([(r["name"], r["Kernel Time (µs)_sum"]) for r in rows], [("vllm::moe_forward", "44")])
+        self.assertEqual(figure(rows[0], "Data Moved (MB)", 1 << 20), 2 * (2 * 64 * 256 + 64 * 8))
+
+
 @unittest.skipUnless((SHARED / "cases/found").is_dir(), "without the given cases")
 class Given(Case):
     """The given traces: what is named there has its category and its bytes."""
