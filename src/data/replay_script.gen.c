@@ -224,7 +224,7 @@ const char *const tw_replay_script[] = {
 	"    if entry.get(\"left_out\"):",
 	"        raise LeftOut(f\"{recorded}: {entry['left_out']}\")",
 	"    name, _, overload = recorded.partition(\".\")",
-	"    if name.count(\"::\") != 1 or not all(part.isidentifier() for part in name.split(\"::\")):",
+	"    if name.count(\"::\") != 1 or not all(part.isidentifier() for part in [*name.split(\"::\"), overload or \"none\"]):",
 	"        raise LeftOut(f\"{recorded}: no operation of PyTorch\")",
 	"    schemas = torch._C._jit_get_schemas_for_operator(name)",
 	"    if not schemas:",
