@@ -29,17 +29,6 @@
 
 #include <math.h>
 
-/* TEMPORARY until the tables have it */
-#include <string.h>
-static double tw_packed_values(const struct tw_operand *operand)
-{
-	return operand->dtype && operand->dtype->bits == 8 &&
-			       !strcmp(operand->dtype->precision, "fp4") ?
-		       2 :
-		       1;
-}
-/* TEMPORARY ends */
-
 struct grouped {
 	const struct tw_operand *a, *b;
 	const struct tw_operand *out; /* NULL: it is no argument */
