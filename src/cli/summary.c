@@ -107,6 +107,7 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 		tw_str_add_cstr(out, "looking at ");
 		add_escaped(out, trawl_report_view(report));
 		tw_str_add_char(out, '\n');
+		tw_describe_step_work(&tw_report_input(report)->derived->steps, out);
 	}
 }
 
