@@ -41,22 +41,26 @@ def no_duplicates(name, keys):
         seen.add(key)
 
 
+def by_operation(table, what):
+    """Names in byte order, for a search; and patterns, with a *, apart, the longest of them first."""
+    no_duplicates(table, [r[0] for r in rows(table, 3)])
+    exact = sorted((r for r in rows(table, 3) if "*" not in r[0]), key=lambda r: r[0].encode())
+    patterns = sorted((r for r in rows(table, 3) if "*" in r[0]), key=lambda r: (-len(r[0]), r[0]))
+    parts = []
+    for array, found in ((table, exact), (what + "_patterns", patterns)):
+        lines = [f"\t{{ {text(r[0].lower() if found is patterns else r[0])}, {text(r[1])} }}," for r in found]
+        count = what + ("_count" if array == table else "_pattern_count")
+        parts.append(f"const struct tw_{what} tw_{array}[] = {{\n" + "\n".join(lines) +
+                     f"\n}};\n\nconst size_t tw_{count} = {len(found)};\n")
+    return "\n".join(parts)
+
+
 def op_categories():
-    table = rows("op_categories", 3)
-    no_duplicates("op_categories", [r[0] for r in table])
-    table.sort(key=lambda r: r[0].encode())
-    lines = [f"\t{{ {text(op)}, {text(category)} }}," for op, category, _ in table]
-    return "const struct tw_op_category tw_op_categories[] = {\n" + "\n".join(lines) + \
-        f"\n}};\n\nconst size_t tw_op_category_count = {len(table)};\n"
+    return by_operation("op_categories", "op_category")
 
 
 def op_models():
-    table = rows("op_models", 3)
-    no_duplicates("op_models", [r[0] for r in table])
-    table.sort(key=lambda r: r[0].encode())
-    lines = [f"\t{{ {text(op)}, {text(model)} }}," for op, model, _ in table]
-    return "const struct tw_op_model tw_op_models[] = {\n" + "\n".join(lines) + \
-        f"\n}};\n\nconst size_t tw_op_model_count = {len(table)};\n"
+    return by_operation("op_models", "op_model")
 
 
 def kernel_names():
@@ -67,6 +71,42 @@ def kernel_names():
              for p, c, collective, library, _ in table]
     return "const struct tw_kernel_name tw_kernel_names[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_kernel_name_count = {len(table)};\n"
+
+
+def word_mask(words):
+    """As mask_of() in src/data/kernel_category.c."""
+    mask = 0
+    for word in words:
+        mask |= 1 << ((ord(word[0]) * 7 + ord(word[-1]) * 3 + len(word) + 1) & 63)
+    return mask
+
+
+def as_words(pattern):
+    """"* layer norm *" as "*<layer><norm>*"."""
+    return "".join("*" if w == "*" else f"<{w}>" for w in pattern.split())
+
+
+def kernel_categories():
+    table = rows("kernel_categories", 4)
+    no_duplicates("kernel_categories", [tuple(r[:2]) for r in table])
+    names = list(dict.fromkeys(["other", "communication", "copy", "fill"] + [r[2] for r in table]))
+    lines = []
+    for function, inside, category, _ in table:
+        if not re.fullmatch(r"[a-z0-9* ]+", function) or not re.fullmatch(r"-|=? ?[a-z0-9* ]+", inside):
+            sys.exit(f"data/kernel_categories.tsv: {function!r}, {inside!r}: words of lower case, numbers and *")
+        core = "NULL"
+        if inside[0] == "=":
+            if not re.fullmatch(r"\* [^*]+ \*", function):
+                sys.exit(f"data/kernel_categories.tsv: {function!r} with a list: '* words *'")
+            core = text(as_words(function[2:-2]))
+        mask = word_mask(w for w in function.split() if w != "*")
+        lines.append(f"\t{{ {mask:#x}, {text(as_words(function))},\n\t  "
+                     f"{'NULL' if inside == '-' else text(as_words(inside.lstrip('= ')))}, {core}, "
+                     f"{names.index(category)} }},")
+    return "const char *const tw_kernel_category_names[] = {\n" + "".join(f"\t{text(n)},\n" for n in names) + \
+        f"}};\n\nconst size_t tw_kernel_category_count = {len(names)};\n\n" \
+        "const struct tw_kernel_pattern tw_kernel_patterns[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_kernel_pattern_count = {len(table)};\n"
 
 
 def collective_names():
@@ -359,7 +399,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
+    for make in (op_categories, op_models, kernel_names, kernel_categories, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
                   category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
                   compare_script, nsys_rules):

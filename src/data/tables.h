@@ -4,30 +4,39 @@
 #ifndef TW_DATA_TABLES_H
 #define TW_DATA_TABLES_H
 
+#include "trawl/api.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * The length of an operation's name without its overload: 8 for "aten::mm.out", whose operation is
+ * aten::mm.  `len` for all that is not a name of words joined by "::", a "." and one more word.
+ * What is looked up by the name of an operation goes by the exact name first, then by this one.
+ */
+size_t tw_op_base(const char *op, size_t len);
 
 struct tw_op_category {
 	const char *op, *category;
 };
 
-/* In byte order of `op`. */
-extern const struct tw_op_category tw_op_categories[];
-extern const size_t tw_op_category_count;
+/* In byte order of `op`; patterns, in lower case, the longest first. */
+extern const struct tw_op_category tw_op_categories[], tw_op_category_patterns[];
+extern const size_t tw_op_category_count, tw_op_category_pattern_count;
 
-/* The category of the operation of exactly this name, NULL when unknown. */
+/* The category of an operation, NULL when unknown. */
 const char *tw_op_category(const char *op, size_t len);
 
 struct tw_op_model {
 	const char *op, *model;
 };
 
-/* In byte order of `op`. */
-extern const struct tw_op_model tw_op_models[];
-extern const size_t tw_op_model_count;
+/* In byte order of `op`; patterns, in lower case, the longest first. */
+extern const struct tw_op_model tw_op_models[], tw_op_model_patterns[];
+extern const size_t tw_op_model_count, tw_op_model_pattern_count;
 
-/* The name of the cost model of the operation of exactly this name, NULL: it has none. */
+/* The name of the cost model of an operation, NULL: it has none. */
 const char *tw_op_model(const char *op, size_t len);
 
 /* An argument of an operation as its schema has it: "Tensor(a!)", "self". */
@@ -86,6 +95,35 @@ extern const size_t tw_kernel_name_count;
 
 /* The first row that matches a kernel's name, NULL: it computes. */
 const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len);
+
+/* What a kernel does, by its name; those without a number of their own follow. */
+enum tw_kernel_category {
+	TW_KERNEL_CATEGORY_OTHER,
+	TW_KERNEL_CATEGORY_COMMUNICATION,
+	TW_KERNEL_CATEGORY_COPY,
+	TW_KERNEL_CATEGORY_FILL,
+};
+
+extern const char *const tw_kernel_category_names[];
+extern const size_t tw_kernel_category_count;
+
+/* In order of precedence; words are "<word>", in lower case. */
+struct tw_kernel_pattern {
+	uint64_t mask; /* of the words of `function` */
+	const char *function;
+	const char *inside; /* NULL: none; with `core` a list of the words that may follow it */
+	const char *core;
+	uint8_t category;
+};
+
+extern const struct tw_kernel_pattern tw_kernel_patterns[];
+extern const size_t tw_kernel_pattern_count;
+
+/*
+ * The category of a kernel of this name, of those that data/kernel_categories.tsv has: what
+ * communicates is asked elsewhere.  -1: out of memory.
+ */
+int tw_kernel_category(const char *name, size_t len, const struct trawl_allocator *allocator);
 
 struct tw_collective_name {
 	const char *name, *collective;
