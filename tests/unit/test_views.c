@@ -192,7 +192,7 @@ static void test_several_windows(void **state)
 	expect_gpu(d, 0, over_both, 300, 350);
 	expect_gpu(d, 1, from_gap, 300, 310);
 	expect_gpu(d, 2, in_second, 350, 360);
-	assert_string_equal(d->view.label, "step 2");
+	assert_string_equal(d->view.label, "step 2, by time");
 	tw_derived_free(d);
 	trawl_trace_free(trace);
 }
