@@ -281,9 +281,9 @@ class Reference(Case):
             self.skipTest("given material absent: traces (TRAWL_SHARED)")
         tool, whole, right = load_module(TOOL), 0, 0
         for directory in sorted(p for p in TRACES.iterdir() if p.is_dir()):
-            for reference, rep, sheets in self.comparisons(directory):
+            for reference, _, sheets, csvs in self.corrected(directory)[0]:
                 for name in set(MODEL_SHEETS.split(",")) & set(sheets.split(",")):
-                    ref, out = reference / f"{name}.csv", rep.csvs / f"{name}.csv"
+                    ref, out = reference / f"{name}.csv", csvs / f"{name}.csv"
                     if not ref.exists():
                         continue
                     head, rows = tool.read(str(ref))
