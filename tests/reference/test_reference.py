@@ -38,8 +38,8 @@ MI300X_TB_PER_S = 5.3
 UNLINKED_SHEETS = "gpu_timeline,kernel_summary,short_kernels_summary,short_kernel_histogram"
 # Compressed bytes above which Python needs more than a few seconds for a trace.
 SLOW = 2 << 20
-# The largest that is read again for its allowances; those of a larger one let any value pass.
-RECOMPUTED = 3 << 20
+# Compressed bytes up to which a trace is read again for its allowances; those of a larger one let any value pass.
+RECOMPUTED = 8 << 20
 
 
 class Reference(Case):
