@@ -2,19 +2,20 @@
 #include "data/tables.h"
 
 const struct tw_copy_name tw_copy_names[] = {
-	{ "*dtoh*", TW_COPY_D2H },
-	{ "*device -> host*", TW_COPY_D2H },
-	{ "*devicetohost*", TW_COPY_D2H },
-	{ "*device_to_host*", TW_COPY_D2H },
-	{ "*htod*", TW_COPY_H2D },
-	{ "*host -> device*", TW_COPY_H2D },
-	{ "*hosttodevice*", TW_COPY_H2D },
-	{ "*host_to_device*", TW_COPY_H2D },
-	{ "*dtod*", TW_COPY_D2D },
-	{ "*ptop*", TW_COPY_D2D },
-	{ "*device -> device*", TW_COPY_D2D },
-	{ "*devicetodevice*", TW_COPY_D2D },
-	{ "*device_to_device*", TW_COPY_D2D },
+	{ "*dtoh*", TW_COPY_D2H, false },
+	{ "*device -> host*", TW_COPY_D2H, false },
+	{ "*devicetohost*", TW_COPY_D2H, false },
+	{ "*device_to_host*", TW_COPY_D2H, false },
+	{ "*htod*", TW_COPY_H2D, false },
+	{ "*host -> device*", TW_COPY_H2D, false },
+	{ "*hosttodevice*", TW_COPY_H2D, false },
+	{ "*host_to_device*", TW_COPY_H2D, false },
+	{ "*peertopeer*", TW_COPY_D2D, true },
+	{ "*dtod*", TW_COPY_D2D, false },
+	{ "*ptop*", TW_COPY_D2D, true },
+	{ "*device -> device*", TW_COPY_D2D, false },
+	{ "*devicetodevice*", TW_COPY_D2D, false },
+	{ "*device_to_device*", TW_COPY_D2D, false },
 };
 
-const size_t tw_copy_name_count = 13;
+const size_t tw_copy_name_count = 14;
