@@ -13,6 +13,12 @@ static int64_t end_of(const struct tw_events *events, uint32_t event)
 	return events->start_ns[event] + events->dur_ns[event];
 }
 
+static bool is_range(const struct trawl_trace *trace, uint64_t i)
+{
+	return tw_class(trace, i) == TRAWL_CLASS_ANNOTATION &&
+	       tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION);
+}
+
 /* Marks the names of host ranges that communicate; how many ranges have one. */
 static uint64_t mark_range_names(const struct tw_derived *d, uint8_t *asked)
 {
@@ -23,7 +29,7 @@ static uint64_t mark_range_names(const struct tw_derived *d, uint8_t *asked)
 	for (i = 0; i < events->count; i++) {
 		uint32_t name = events->name[i];
 
-		if (!tw_is_range(d->trace, i, TRAWL_CLASS_ANNOTATION))
+		if (!is_range(d->trace, i))
 			continue;
 		if (!asked[name])
 			asked[name] = tw_host_kinds_of(texts->entries[name].ptr,
@@ -84,8 +90,7 @@ static int list_ranges(struct tw_derived *d)
 	}
 	if (count && ranges->event && ranges->parent) {
 		for (i = 0; i < d->trace->events.count; i++)
-			if (tw_is_range(d->trace, i, TRAWL_CLASS_ANNOTATION) &&
-			    asked[d->trace->events.name[i]] == 2)
+			if (is_range(d->trace, i) && asked[d->trace->events.name[i]] == 2)
 				ranges->event[n++] = (uint32_t)i;
 		qsort_r(ranges->event, count, sizeof(*ranges->event), compare_ranges, context.out);
 		nest_ranges(ranges, &d->trace->events);
@@ -167,25 +172,21 @@ static bool is_ordinary(const struct tw_derived *d, uint32_t node)
 	return flags_of(d, node) & TW_NAMES_ORDINARY;
 }
 
+#define KEY_BIT(half, key) (TW_KEY_##key / 64 == (half) ? (uint64_t)1 << TW_KEY_##key % 64 : 0)
+#define KEY_BITS(half)                                                   \
+	(KEY_BIT(half, collective_name) | KEY_BIT(half, in_msg_nelems) | \
+	 KEY_BIT(half, out_msg_nelems) | KEY_BIT(half, process_group_name))
+
 /* Whether an event has arguments of a collective. */
 static bool has_arguments(const struct trawl_trace *trace, uint64_t event)
 {
+	static const struct tw_arg_keys keys = { { KEY_BITS(0), KEY_BITS(1) } };
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
 	struct tw_arg arg;
 
-	while (at && tw_args_next(&trace->args, &at, &arg)) {
-		switch (arg.key) {
-		case TW_KEY_collective_name:
-		case TW_KEY_in_msg_nelems:
-		case TW_KEY_out_msg_nelems:
-		case TW_KEY_process_group_name:
-			if (arg.kind != TW_ARG_NULL)
-				return true;
-			break;
-		default:
-			break;
-		}
-	}
+	while (at && tw_args_seek(&trace->args, &at, &keys))
+		if (tw_args_next(&trace->args, &at, &arg) && arg.kind != TW_ARG_NULL)
+			return true;
 	return false;
 }
 
@@ -330,9 +331,10 @@ static enum tw_evidence evidence_of(const struct tw_derived *d, uint64_t g,
 	uint32_t launch = d->gpu.launch[g], event = d->gpu.event[g];
 	bool arguments;
 
-	*launched = launch != TW_NONE && find_launcher(d, launch, launcher);
+	*launched = false;
 	if (known && known->class == TW_KERNEL_COMPUTE)
 		return TW_EVIDENCE_NONE;
+	*launched = launch != TW_NONE && find_launcher(d, launch, launcher);
 	arguments = has_arguments(d->trace, event);
 	if ((arguments || *launched) &&
 	    (!is_copy(d, g, known) ||
