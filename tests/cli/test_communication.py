@@ -1,5 +1,6 @@
 """What counts as communication, seen from outside: the given cases and more of their kinds, each
 with its right value worked out by hand, in all tables that tell of it alike."""
+import json
 import pathlib
 import sys
 import unittest
@@ -183,6 +184,39 @@ class Launches(Case):
                              (launch(1020, 30, 4, cat=runtime), "duplicate_correlation")):
             rep = self.report([op("aten::mm", 1000, 100), first, second, kernel("gemm", 1100, 70, 4)])
             self.assertEqual(rep.counted(kind), 1, f"{second}\n{rep}")
+
+
+class Waiting(Case):
+    """A host that waits for the device explains idle time, whoever made the device."""
+
+    def causes(self, path):
+        out = self.tmp / f"analysis{self._runs}"
+        self._runs += 1
+        self.assertExit(trawl("analyze", path, "-o", out), 0)
+        idle = json.loads((out / "category_data/cpu_idle_data.json").read_text())
+        return {name: c["total_time_us"] for name, c in idle["causes"].items() if c["count"]}
+
+    def test_given_case(self):
+        found = list(CASES.glob("kineto-04-*")) if CASES.exists() else []
+        if not found:
+            self.skipTest("no case kineto-04: TRAWL_SHARED is not there")
+        self.assertEqual(self.causes(found[0] / "trace.json"), {"synchronisation": 910})
+
+    def test_calls_of_vendors(self):
+        """From 1120 to 2030 the device is idle, and the host in the call from 1030 to 2000."""
+        for name, launching, cat, cause in (
+                ("zeCommandListHostSynchronize", "zeCommandListAppendLaunchKernel", "xpu_driver", "synchronisation"),
+                ("musaStreamSynchronize", "musaLaunchKernel", "musa_runtime", "synchronisation"),
+                ("aclrtSynchronizeStreamWithTimeout", "aclrtLaunchKernel", "privateuse1_runtime", "synchronisation"),
+                ("synStreamSynchronize", "synLaunch", "hpu_op", "synchronisation"),
+                ("synchronizeStream", "runFunction launch", "mtia_runtime", "synchronisation"),
+                ("urQueueFlush", "urEnqueueKernelLaunch", "xpu_runtime", "launch_bound")):
+            with self.subTest(call=name):
+                path = self.write(document([
+                    op("aten::mm", 1000, 20), launch(1005, 5, 1, launching, cat=cat), kernel("gemm", 1020, 100, 1),
+                    launch(1030, 970, None, name, cat=cat),
+                    op("aten::mm", 2010, 20), launch(2015, 5, 2, launching, cat=cat), kernel("gemm", 2030, 100, 2)]))
+                self.assertEqual(self.causes(path), {cause: 910})
 
 
 class Devices(Case):
