@@ -16,6 +16,27 @@ const struct tw_copy_name tw_copy_names[] = {
 	{ "*device -> device*", TW_COPY_D2D, false },
 	{ "*devicetodevice*", TW_COPY_D2D, false },
 	{ "*device_to_device*", TW_COPY_D2D, false },
+	{ "memcpy atoh*", TW_COPY_D2H, false },
+	{ "memcpy htoa*", TW_COPY_H2D, false },
+	{ "memcpy atod*", TW_COPY_D2D, false },
+	{ "memcpy dtoa*", TW_COPY_D2D, false },
+	{ "memcpy atoa*", TW_COPY_D2D, false },
+	{ "*device* -> pageable*", TW_COPY_D2H, false },
+	{ "*device* -> pinned*", TW_COPY_D2H, false },
+	{ "*pageable -> device*", TW_COPY_H2D, false },
+	{ "*pinned -> device*", TW_COPY_H2D, false },
+	{ "*array -> pageable*", TW_COPY_D2H, false },
+	{ "*array -> pinned*", TW_COPY_D2H, false },
+	{ "*pageable -> array*", TW_COPY_H2D, false },
+	{ "*pinned -> array*", TW_COPY_H2D, false },
+	{ "memcpy d2h*", TW_COPY_D2H, false },
+	{ "memcpy d2m*", TW_COPY_D2H, false },
+	{ "memcpy h2d*", TW_COPY_H2D, false },
+	{ "memcpy m2d*", TW_COPY_H2D, false },
+	{ "memcpy d2d*", TW_COPY_D2D, false },
+	{ "*device-to-host*", TW_COPY_D2H, false },
+	{ "*host-to-device*", TW_COPY_H2D, false },
+	{ "*device-to-device*", TW_COPY_D2D, false },
 };
 
-const size_t tw_copy_name_count = 14;
+const size_t tw_copy_name_count = 35;

@@ -297,17 +297,35 @@ static bool is_size_of(const struct trawl_trace *trace, uint64_t recorded, int64
 	return false;
 }
 
+/* Whether a copy says, in its name or in an argument, that it goes from one device to another. */
+static bool is_between_devices(const struct trawl_trace *trace, uint64_t event)
+{
+	static const uint32_t keys[] = { TW_KEY_copy_kind, TW_KEY_kind };
+	const char *text;
+	struct tw_arg arg;
+	size_t i, len;
+
+	text = tw_pool_text(&trace->texts, trace->events.name[event], &len);
+	if (tw_copy_is_between_devices(text, len))
+		return true;
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (!tw_trace_arg(trace, event, keys[i], &arg) || arg.kind != TW_ARG_TEXT)
+			continue;
+		text = tw_pool_text(&trace->texts, arg.text, &len);
+		if (tw_copy_is_between_devices(text, len))
+			return true;
+	}
+	return false;
+}
+
 /* Whether a copy or fill is between devices, or of the collective's bytes. */
 static bool moves_collective(const struct tw_derived *d, uint64_t g, uint32_t recorded)
 {
 	const struct trawl_trace *trace = d->trace;
 	uint64_t event = d->gpu.event[g];
-	const char *name;
 	int64_t bytes;
-	size_t len;
 
-	name = tw_pool_text(&trace->texts, trace->events.name[event], &len);
-	if (tw_copy_is_between_devices(name, len) ||
+	if (is_between_devices(trace, event) ||
 	    (d->gpu.launch[g] != TW_NONE && flags_of(d, d->gpu.launch[g]) & TW_NAMES_PEER_COPY))
 		return true;
 	return recorded != TW_NONE && integer_arg(trace, event, TW_KEY_bytes, &bytes) &&
