@@ -31,8 +31,8 @@ MODEL_SHEETS = ("unified_perf_summary,GEMM,SDPA_fwd,CONV_fwd,CONV_bwd,BinaryElem
 UNLINKED_SHEETS = "gpu_timeline,kernel_summary,short_kernels_summary,short_kernel_histogram"
 # Compressed bytes above which Python needs more than a few seconds for a trace.
 SLOW = 2 << 20
-# The largest that is read again for its allowances; those of a larger one let any value pass.
-RECOMPUTED = 3 << 20
+# Compressed bytes up to which a trace is read again for its allowances; those of a larger one let any value pass.
+RECOMPUTED = 8 << 20
 
 
 class Reference(Case):
