@@ -97,9 +97,12 @@ def element_types():
 
 
 def kernel_names():
-    classes = {"communication": "TW_KERNEL_COMMUNICATION", "copy": "TW_KERNEL_COPY", "fill": "TW_KERNEL_FILL"}
+    classes = {"communication": "TW_KERNEL_COMMUNICATION", "copy": "TW_KERNEL_COPY", "fill": "TW_KERNEL_FILL",
+               "compute": "TW_KERNEL_COMPUTE", "unknown": "TW_KERNEL_UNKNOWN"}
     table = rows("kernel_names", 5)
     no_duplicates("kernel_names", [r[0] for r in table])
+    for pattern in (r[0] for r in table if "^" in r[0][1:]):
+        sys.exit(f"data/kernel_names.tsv: {pattern!r}: ^ stands at the beginning")
     lines = [f"\t{{ {text(p.lower())}, {classes[c]}, {text(collective)}, {text(library)} }},"
              for p, c, collective, library, _ in table]
     return "const struct tw_kernel_name tw_kernel_names[] = {\n" + "\n".join(lines) + \
@@ -161,7 +164,7 @@ def metrics_tags():
 def host_names():
     kinds = ("synchronising", "graph_launch", "data_loading", "container", "python_code", "python_internal",
              "gradient_buckets", "framework_range", "autograd_thread", "launch",
-             "no_launch")
+             "no_launch", "communication", "ordinary", "peer_copy")
     table = rows("host_names", 3)
     no_duplicates("host_names", [tuple(r[:2]) for r in table])
     for pattern, kind, _ in table:
@@ -173,9 +176,10 @@ def host_names():
 
 
 def copy_directions():
-    table = rows("copy_directions", 3)
+    table = rows("copy_directions", 4)
     no_duplicates("copy_directions", [r[0].lower() for r in table])
-    lines = [f"\t{{ {text(p.lower())}, TW_COPY_{direction} }}," for p, direction, _ in table]
+    lines = [f"\t{{ {text(p.lower())}, TW_COPY_{direction}, {'true' if devices == 'two' else 'false'} }},"
+             for p, direction, devices, _ in table]
     return "const struct tw_copy_name tw_copy_names[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_copy_name_count = {len(table)};\n"
 
@@ -325,7 +329,7 @@ def libraries():
 # enum tw_trait of src/data/tables.h
 TRAITS = ("quantized", "flash", "paged", "fused_attention", "layout_transpose", "softmax", "gemm", "triton_pointwise",
           "triton_reduction", "triton_persistent", "moe_routing", "batch_norm", "layer_norm", "power", "mean", "rsqrt", "copy",
-          "host_copy", "graph_launch", "communication", "no_operation", "backward", "infrastructure",
+          "host_copy", "graph_launch", "no_operation", "backward", "infrastructure",
           "weight", "batched", "group_norm", "rms_norm", "compiled_region", "compiled", "kind_attention", "kind_moe",
           "kind_gemm", "kind_norm", "unfused_attention")
 

@@ -1,7 +1,7 @@
 /*
  * Communication kernels by process group, collective, type, size and stream: what TraceLens
- * calls nccl_summary_long, of one trace.  What a kernel's arguments do not tell stays empty; the
- * kind of collective then comes from its name (data/kernel_names.tsv).
+ * calls nccl_summary_long, of one trace.  What neither a kernel's arguments nor those of the
+ * operation that launched it tell stays empty; the kind of collective then comes from their names.
  */
 #include "analysis/analysis.h"
 
@@ -34,7 +34,8 @@ enum {
 	COUNT,
 	COLLECTIVE,
 	LIBRARY,
-	DEVICE
+	DEVICE,
+	EVIDENCE
 };
 
 static const struct trawl_column columns[] = {
@@ -64,10 +65,14 @@ static const struct trawl_column columns[] = {
 	[MAX] = { "dur_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest" },
 	[COUNT] = { "operation_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
 	[COLLECTIVE] = { "Collective type", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
-			 "kind of collective, from its recorded name, else from the kernel's" },
+			 "kind of collective, from its recorded name, else from the operation's that "
+			 "launched it, else from the kernel's" },
 	[LIBRARY] = { "Library", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
 		      "whose kernel it is, by its name" },
 	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
+	[EVIDENCE] = { "Evidence", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+		       "why it counts as communication: arguments of a collective on the event "
+		       "itself; operation: the one that launched it communicates; kernel name" },
 };
 
 /* Arguments that have columns, in their order from GROUP on. */
@@ -77,6 +82,8 @@ struct key {
 	const struct tw_kernel_name *kernel;
 	uint32_t args[ARGS]; /* ids of `texts`, 0: not recorded */
 	uint32_t queue;
+	uint32_t operation; /* its name, id of the trace's texts; 0: none */
+	enum tw_evidence evidence;
 };
 
 struct work {
@@ -98,20 +105,21 @@ static uint32_t arg_text(struct work *w, const struct tw_arg *arg)
 
 static struct key key_of(struct work *w, uint64_t g)
 {
-	const struct trawl_trace *trace = w->in->trace;
-	const struct tw_gpu *gpu = &w->in->derived->gpu;
-	uint64_t event = gpu->event[g];
-	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN, i;
-	struct tw_arg arg;
+	const struct tw_derived *d = w->in->derived;
+	struct tw_collective_facts facts;
 	struct key key;
+	size_t i;
 
 	memset(&key, 0, sizeof(key));
-	key.kernel = tw_gpu_known(w->in->derived, g);
-	key.queue = gpu->queue[g];
-	while (at && tw_args_next(&trace->args, &at, &arg))
-		for (i = 0; i < ARGS; i++)
-			if (arg.key == tw_collective_arg_keys[i])
-				key.args[i] = arg_text(w, &arg);
+	tw_collective_facts_of(d, g, &facts);
+	key.kernel = tw_gpu_known(d, g);
+	key.queue = d->gpu.queue[g];
+	key.evidence = facts.why.evidence;
+	for (i = 0; i < ARGS; i++)
+		key.args[i] = arg_text(w, &facts.args[i]);
+	/* A recorded name says it all. */
+	if (!key.args[TW_COLLECTIVE_NAME] && facts.why.operation != TW_NONE)
+		key.operation = d->trace->events.name[facts.why.operation];
 	return key;
 }
 
@@ -152,14 +160,16 @@ static void set_megabytes(const struct work *w, struct trawl_table *table, size_
 static void set_kind(const struct work *w, struct trawl_table *table, size_t row,
 		     const struct key *key)
 {
-	size_t len;
+	size_t len, operation_len;
 	const char *recorded = text_of(w, key, NAME, &len);
-	const char *kind = tw_collective_kind(recorded, len, key->kernel);
+	const char *operation = tw_pool_text(&w->in->trace->texts, key->operation, &operation_len);
+	const char *kind = tw_collective_kind(recorded, len, operation, operation_len, key->kernel);
 
 	if (kind)
 		tw_table_set_str(table, row, COLLECTIVE, kind);
 	if (key->kernel)
 		tw_table_set_str(table, row, LIBRARY, key->kernel->library);
+	tw_table_set_str(table, row, EVIDENCE, tw_evidence_name(key->evidence));
 }
 
 static void add_row(struct work *w, struct trawl_table *table, uint32_t group)

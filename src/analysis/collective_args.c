@@ -57,12 +57,60 @@ double tw_collective_megabytes(const char *nelems, size_t nelems_len, const char
 	return nelems_len && i == nelems_len && bytes ? n * bytes / 1048576 : (double)NAN;
 }
 
-const char *tw_collective_kind(const char *recorded, size_t len,
-			       const struct tw_kernel_name *kernel)
+static void take_args(const struct trawl_trace *trace, uint64_t event,
+		      struct tw_collective_facts *facts)
+{
+	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN, i;
+	struct tw_arg arg;
+
+	while (at && tw_args_next(&trace->args, &at, &arg)) {
+		if (arg.key == TW_KEY_comms_id)
+			facts->comms_id = arg;
+		else if (arg.key == TW_KEY_collective_sequence)
+			facts->sequence = arg;
+		for (i = 0; i < TW_COLLECTIVE_ARGS; i++)
+			if (arg.key == tw_collective_arg_keys[i])
+				facts->args[i] = arg;
+	}
+}
+
+static void take_missing(struct tw_arg *arg, const struct tw_arg *other)
+{
+	if (arg->kind == TW_ARG_NULL)
+		*arg = *other;
+}
+
+void tw_collective_facts_of(const struct tw_derived *d, uint64_t g,
+			    struct tw_collective_facts *facts)
+{
+	struct tw_collective_facts more = { 0 };
+	const struct tw_arg *name, *other;
+	size_t i;
+
+	*facts = (struct tw_collective_facts){ .why = tw_communication_of(d, g) };
+	take_args(d->trace, d->gpu.event[g], facts);
+	if (facts->why.recorded == TW_NONE)
+		return;
+	take_args(d->trace, facts->why.recorded, &more);
+	name = &facts->args[TW_COLLECTIVE_NAME];
+	other = &more.args[TW_COLLECTIVE_NAME];
+	if (name->kind != TW_ARG_NULL && (other->kind != name->kind || other->text != name->text))
+		return;
+	for (i = 0; i < TW_COLLECTIVE_ARGS; i++)
+		take_missing(&facts->args[i], &more.args[i]);
+	take_missing(&facts->comms_id, &more.comms_id);
+	take_missing(&facts->sequence, &more.sequence);
+}
+
+const char *tw_collective_kind(const char *recorded, size_t len, const char *operation,
+			       size_t operation_len, const struct tw_kernel_name *kernel)
 {
 	const char *kind = len ? tw_collective(recorded, len) : NULL;
 
 	if (len)
 		return kind ? kind : recorded;
+	kind = operation_len ? tw_collective_of_operation(operation, operation_len) : NULL;
+	if (kind)
+		return kind;
 	return kernel && kernel->collective[0] ? kernel->collective : NULL;
 }

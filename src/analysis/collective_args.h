@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "data/tables.h"
+#include "derive/communication.h"
 #include "store/trace.h"
 
 /* Arguments that tell collectives apart. */
@@ -39,12 +40,26 @@ void tw_collective_arg_text(const struct trawl_trace *trace, const struct tw_arg
 double tw_collective_megabytes(const char *nelems, size_t nelems_len, const char *dtype,
 			       size_t dtype_len);
 
+/* What is recorded of the collective that a GPU event is of, and why it is one. */
+struct tw_collective_facts {
+	struct tw_communication why;
+	/* TW_ARG_NULL: not recorded. */
+	struct tw_arg args[TW_COLLECTIVE_ARGS], comms_id, sequence;
+};
+
+/*
+ * The event's own arguments; what it does not have is taken from the operation around its launch,
+ * unless that is of another collective.
+ */
+void tw_collective_facts_of(const struct tw_derived *d, uint64_t g,
+			    struct tw_collective_facts *facts);
+
 /*
  * The kind of collective ("allreduce", "all_to_all", ...; data/collective_names.tsv): by its
- * recorded name, else by the kernel's (data/kernel_names.tsv); a recorded name that is not known
- * stands for itself.  `kernel` may be NULL.  NULL: neither tells.
+ * recorded name, else by that of the operation, else by the kernel's (data/kernel_names.tsv); a
+ * recorded name that is not known stands for itself.  `kernel` may be NULL.  NULL: none tells.
  */
-const char *tw_collective_kind(const char *recorded, size_t len,
-			       const struct tw_kernel_name *kernel);
+const char *tw_collective_kind(const char *recorded, size_t len, const char *operation,
+			       size_t operation_len, const struct tw_kernel_name *kernel);
 
 #endif

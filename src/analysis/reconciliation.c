@@ -125,7 +125,7 @@ static void fill(struct trawl_table *table, const struct amounts *a, const struc
 {
 	add_row(table, "op_rows", a->operations,
 		"operations with what they launched, copies too: the sum of ops_summary");
-	add_row(table, "communication", a->communication, "kernels that communicate");
+	add_row(table, "communication", a->communication, "work that communicates");
 	add_row(table, "copies", a->copies, "copies without a recorded launch");
 	add_row(table, "unlinked", a->unlinked, "other GPU events without a recorded launch");
 	add_row(table, "overlap", a->overlap,

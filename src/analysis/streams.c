@@ -49,7 +49,8 @@ static void add_event(struct stream *s, const struct tw_analysis_input *in, uint
 	default:
 		s->sets++;
 	}
-	s->communication += gpu->bucket[g] == TW_COMMUNICATION;
+	s->communication += gpu->bucket[g] == TW_COMMUNICATION &&
+			    tw_class(in->trace, gpu->event[g]) == TRAWL_CLASS_KERNEL;
 	s->sum += gpu->end_ns[g] - gpu->start_ns[g];
 	tw_union_add(&s->busy, gpu->start_ns[g], gpu->end_ns[g]);
 }

@@ -83,12 +83,6 @@ const struct tw_name_trait tw_name_traits[] = {
 	{ TW_TRAIT_HOST_COPY, true, "memory_copy_host_to_device*" },
 	{ TW_TRAIT_HOST_COPY, true, "memory_copy_device_to_host*" },
 	{ TW_TRAIT_GRAPH_LAUNCH, false, "*graphlaunch*" },
-	{ TW_TRAIT_COMMUNICATION, false, "*all_reduce*" },
-	{ TW_TRAIT_COMMUNICATION, false, "*collective*" },
-	{ TW_TRAIT_COMMUNICATION, false, "*ncclkernel*" },
-	{ TW_TRAIT_COMMUNICATION, false, "*rccl*" },
-	{ TW_TRAIT_COMMUNICATION, false, "*broadcast*" },
-	{ TW_TRAIT_COMMUNICATION, false, "*allgather*" },
 	{ TW_TRAIT_NO_OPERATION, false, "*launchkernel*->*" },
 	{ TW_TRAIT_NO_OPERATION, false, "*launchcooperativekernel*->*" },
 	{ TW_TRAIT_BACKWARD, false, "*backward*" },
@@ -126,4 +120,4 @@ const struct tw_name_trait tw_name_traits[] = {
 	{ TW_TRAIT_UNFUSED_ATTENTION, false, "*scaled_dot_product_attention_math*" },
 };
 
-const size_t tw_name_trait_count = 122;
+const size_t tw_name_trait_count = 116;

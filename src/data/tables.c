@@ -50,7 +50,7 @@ static const char *find_folded(const char *text, size_t len, const char *needle,
 /* A name of megabytes is no name: a piece that is so far behind the one before is not looked for. */
 #define FAR ((size_t)1 << 16)
 
-bool tw_name_matches(const char *pattern, const char *text, size_t len)
+static bool matches(const char *pattern, const char *text, size_t len)
 {
 	const char *end = text + len;
 	bool anchored = true;
@@ -80,6 +80,113 @@ bool tw_name_matches(const char *pattern, const char *text, size_t len)
 	if (len > (size_t)(end - text) || (anchored && len != (size_t)(end - text)))
 		return false;
 	return equal_folded(pattern, len, end - len);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_word(char c)
+{
+	return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c) || c == '_';
+}
+
+/* Where the identifiers of a kernel's own name begin, behind their underscores. */
+struct heads {
+	const char *begin, *end; /* the name */
+	const char *next;	 /* what is not looked at yet; NULL: all is */
+	unsigned depth;		 /* of template arguments there */
+	unsigned count;
+	const char *at[16]; /* the first ones */
+};
+
+static const char *behind_underscores(const char *at, const char *end)
+{
+	while (at < end && *at == '_')
+		at++;
+	return at;
+}
+
+/* Of a mangled name: each identifier with its length before it, up to the template arguments. */
+static const char *next_mangled(struct heads *h)
+{
+	const char *p = h->next;
+	size_t len = 0;
+
+	while (p < h->end && (*p == 'N' || *p == 'L' || *p == 'K'))
+		p++;
+	for (; p < h->end && is_digit(*p) && len < FAR; p++)
+		len = len * 10 + (size_t)(*p - '0');
+	h->next = len && len <= (size_t)(h->end - p) ? p + len : NULL;
+	return h->next ? behind_underscores(p, h->next) : NULL;
+}
+
+/* The next one, NULL: no more. */
+static const char *next_head(struct heads *h)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	const char *p = h->next;
+
+	if (p && h->end - h->begin > 2 && h->begin[0] == '_' && h->begin[1] == 'Z') {
+		h->next = p == h->begin ? p + 2 : p;
+		return next_mangled(h);
+	}
+	h->next = NULL;
+	for (; p && p < h->end; p++) {
+		if (*p == '<') {
+			h->depth++;
+		} else if (*p == '>') {
+			h->depth -= h->depth && p[-1] != '-';
+		} else if (h->depth) {
+			continue;
+		} else if (*p == '(') {
+			size_t len = sizeof(anonymous) - 1;
+
+			if (len > (size_t)(h->end - p) || memcmp(p, anonymous, len) != 0)
+				return NULL;
+			p += len - 1;
+		} else if (is_word(*p) && (p == h->begin || !is_word(p[-1]))) {
+			h->next = p + 1;
+			return behind_underscores(p, h->end);
+		}
+	}
+	return NULL;
+}
+
+static void find_heads(struct heads *h, const char *name, size_t len)
+{
+	const char *head;
+
+	*h = (struct heads){ .begin = name, .end = name + len, .next = name };
+	while (h->count < sizeof(h->at) / sizeof(*h->at) && (head = next_head(h)) != NULL)
+		h->at[h->count++] = head;
+}
+
+/* Whether a pattern matches from a head on; `given` stays as it is. */
+static bool matches_at_head(const char *pattern, const struct heads *given)
+{
+	struct heads rest = *given;
+	const char *head;
+	unsigned i;
+
+	for (i = 0; i < given->count; i++)
+		if (matches(pattern, given->at[i], (size_t)(given->end - given->at[i])))
+			return true;
+	while (rest.next && (head = next_head(&rest)) != NULL)
+		if (matches(pattern, head, (size_t)(rest.end - head)))
+			return true;
+	return false;
+}
+
+bool tw_name_matches(const char *pattern, const char *text, size_t len)
+{
+	struct heads heads;
+
+	if (*pattern != '^')
+		return matches(pattern, text, len);
+	find_heads(&heads, text, len);
+	return matches_at_head(pattern + 1, &heads);
 }
 
 /* strcmp of a name and a text with its length, which may hold NULs. */
@@ -280,11 +387,17 @@ const struct tw_triton_op *tw_triton_op(const char *op, size_t len)
 
 const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len)
 {
+	struct heads heads;
 	size_t i;
 
-	for (i = 0; i < tw_kernel_name_count; i++)
-		if (tw_name_matches(tw_kernel_names[i].pattern, name, len))
+	find_heads(&heads, name, len);
+	for (i = 0; i < tw_kernel_name_count; i++) {
+		const char *pattern = tw_kernel_names[i].pattern;
+
+		if (*pattern == '^' ? matches_at_head(pattern + 1, &heads) :
+				      matches(pattern, name, len))
 			return &tw_kernel_names[i];
+	}
 	return NULL;
 }
 
@@ -297,6 +410,20 @@ const char *tw_collective(const char *name, size_t len)
 		    equal_folded(tw_collective_names[i].name, len, name))
 			return tw_collective_names[i].collective;
 	return NULL;
+}
+
+const char *tw_collective_of_operation(const char *name, size_t len)
+{
+	size_t i, first = 0, end;
+
+	for (i = 0; i < len; i++)
+		if (name[i] == ':')
+			first = i + 1;
+	for (end = first; end < len && name[end] != '.' && name[end] != ' '; end++)
+		;
+	if (end - first > 1 && name[end - 1] == '_')
+		end--;
+	return tw_collective(name + first, end - first);
 }
 
 unsigned tw_host_kinds_of(const char *name, size_t len)
@@ -335,14 +462,28 @@ const char *tw_nsys_name(enum tw_nsys_what what, int64_t number)
 	return NULL;
 }
 
-enum tw_copy_direction tw_copy_direction(const char *name, size_t len)
+static const struct tw_copy_name *copy_name(const char *name, size_t len)
 {
 	size_t i;
 
 	for (i = 0; i < tw_copy_name_count; i++)
 		if (tw_name_matches(tw_copy_names[i].pattern, name, len))
-			return tw_copy_names[i].direction;
-	return TW_COPY_OTHER;
+			return &tw_copy_names[i];
+	return NULL;
+}
+
+enum tw_copy_direction tw_copy_direction(const char *name, size_t len)
+{
+	const struct tw_copy_name *row = copy_name(name, len);
+
+	return row ? row->direction : TW_COPY_OTHER;
+}
+
+bool tw_copy_is_between_devices(const char *name, size_t len)
+{
+	const struct tw_copy_name *row = copy_name(name, len);
+
+	return row && row->between_devices;
 }
 
 const struct tw_dtype *tw_dtype(const char *name, size_t len)

@@ -150,10 +150,11 @@ extern const size_t tw_triton_op_count;
 const struct tw_triton_op *tw_triton_op(const char *op, size_t len);
 
 enum tw_kernel_class {
-	TW_KERNEL_COMPUTE,
+	TW_KERNEL_COMPUTE, /* whatever launched it */
 	TW_KERNEL_COMMUNICATION,
 	TW_KERNEL_COPY,
 	TW_KERNEL_FILL,
+	TW_KERNEL_UNKNOWN, /* the name is no evidence */
 };
 
 /* In order of precedence; patterns in lower case. */
@@ -167,7 +168,7 @@ struct tw_kernel_name {
 extern const struct tw_kernel_name tw_kernel_names[];
 extern const size_t tw_kernel_name_count;
 
-/* The first row that matches a kernel's name, NULL: it computes. */
+/* The first row that matches a kernel's name, NULL: the name is no evidence. */
 const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len);
 
 /* What a kernel does, by its name; those without a number of their own follow. */
@@ -208,6 +209,8 @@ extern const size_t tw_collective_name_count;
 
 /* The kind of collective that a "Collective name" means, NULL when unknown. */
 const char *tw_collective(const char *name, size_t len);
+/* The same by the name of an operation that communicates, such as "c10d::allreduce_". */
+const char *tw_collective_of_operation(const char *name, size_t len);
 
 /* What an event of the host is by its name: a set. */
 enum tw_host_kind {
@@ -223,6 +226,9 @@ enum tw_host_kind {
 	TW_HOST_AUTOGRAD_THREAD = 256,
 	TW_HOST_LAUNCH = 512,
 	TW_HOST_NO_LAUNCH = 1024,
+	TW_HOST_COMMUNICATION = 2048,
+	TW_HOST_ORDINARY = 4096,
+	TW_HOST_PEER_COPY = 8192,
 };
 
 struct tw_host_name_kind {
@@ -246,6 +252,7 @@ extern const char *const tw_copy_direction_names[TW_COPY_DIRECTIONS];
 struct tw_copy_name {
 	const char *pattern; /* in lower case */
 	enum tw_copy_direction direction;
+	bool between_devices;
 };
 
 extern const struct tw_copy_name tw_copy_names[];
@@ -253,6 +260,8 @@ extern const size_t tw_copy_name_count;
 
 /* TW_COPY_OTHER when the name does not tell. */
 enum tw_copy_direction tw_copy_direction(const char *name, size_t len);
+/* Whether the name says that it goes from one device to another. */
+bool tw_copy_is_between_devices(const char *name, size_t len);
 
 enum tw_nsys_what { TW_NSYS_COPY, TW_NSYS_MEMORY, TW_NSYS_SYNC };
 
@@ -362,7 +371,6 @@ enum tw_trait {
 	TW_TRAIT_COPY,
 	TW_TRAIT_HOST_COPY,
 	TW_TRAIT_GRAPH_LAUNCH,
-	TW_TRAIT_COMMUNICATION,
 	TW_TRAIT_NO_OPERATION,
 	TW_TRAIT_BACKWARD,
 	TW_TRAIT_INFRASTRUCTURE, /* a frame that says nothing of its own */
@@ -497,7 +505,8 @@ extern const char tw_compare_style_hash[], tw_compare_script_hash[];
 
 /*
  * Whether `text` matches `pattern`, in which * stands for any text and letters match either
- * case.  The pattern is in lower case.
+ * case.  The pattern is in lower case.  One that begins with ^ matches from where an identifier of
+ * a kernel's own name begins, underscores before it aside.
  */
 bool tw_name_matches(const char *pattern, const char *text, size_t len);
 

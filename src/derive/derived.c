@@ -32,7 +32,8 @@ static void run_second(void *context, size_t i)
 	struct tw_derived *d = steps->derived;
 
 	if (i == 0)
-		steps->status[i] = tw_links_build(d) || tw_steps_apply(d, &steps->options->view) ||
+		steps->status[i] = tw_links_build(d) || tw_communication_build(d) ||
+						   tw_steps_apply(d, &steps->options->view) ||
 						   tw_links_count(d) ?
 					   -1 :
 					   tw_unknown_count(d);
@@ -109,6 +110,9 @@ void tw_derived_free(struct tw_derived *d)
 	tw_free(a, d->host.parent, (d->host.count + 1) * sizeof(*d->host.parent));
 	tw_free(a, d->host.op[0], (d->host.count + 1) * sizeof(*d->host.op[0]));
 	tw_free(a, d->host.op[1], (d->host.count + 1) * sizeof(*d->host.op[0]));
+	tw_free(a, d->host.decider, (d->host.count + 1) * sizeof(*d->host.decider));
+	tw_free(a, d->comm_ranges.event, d->comm_ranges.count * sizeof(*d->comm_ranges.event));
+	tw_free(a, d->comm_ranges.parent, d->comm_ranges.count * sizeof(*d->comm_ranges.parent));
 	tw_free(a, d->host.call, (d->host.call_count + 1) * sizeof(*d->host.call));
 	tw_free(a, d->host.name, d->trace->texts.count);
 	tw_free(a, gpu->event, (gpu->allocated + 1) * sizeof(*gpu->event));

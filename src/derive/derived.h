@@ -24,11 +24,12 @@
 struct tw_host {
 	uint64_t count;
 	uint32_t *event;
-	uint32_t *parent; /* node, TW_NONE: top level */
-	uint64_t depth;	  /* of the deepest node */
-	uint32_t *op[2];  /* of a deep tree, by node: tw_launching_op(), without and with
+	uint32_t *parent;  /* node, TW_NONE: top level */
+	uint64_t depth;	   /* of the deepest node */
+	uint32_t *op[2];   /* of a deep tree, by node: tw_launching_op(), without and with
 				    * passing over "execute"; else NULL */
-	uint32_t *call;	  /* nodes of runtime and driver calls, in order */
+	uint32_t *decider; /* then also: the nearest operation that communicates or is ordinary */
+	uint32_t *call;	   /* nodes of runtime and driver calls, in order */
 	uint64_t call_count;
 	uint8_t *name;		   /* by text id: enum tw_host_name */
 	struct tw_quality quality; /* found while building it */
@@ -37,6 +38,10 @@ struct tw_host {
 enum tw_host_name {
 	TW_NAMES_NODES = 1,  /* host events have this name */
 	TW_NAMES_LAUNCH = 2, /* calls of this name should have GPU work */
+	/* As TW_HOST_COMMUNICATION and so on. */
+	TW_NAMES_COMMUNICATION = 4,
+	TW_NAMES_ORDINARY = 8,
+	TW_NAMES_PEER_COPY = 16,
 };
 
 enum tw_bucket { TW_COMPUTE, TW_COMMUNICATION, TW_COPY, TW_BUCKETS };
@@ -72,6 +77,13 @@ struct tw_gpu {
 	struct tw_quality quality; /* found while building it */
 };
 
+/* Ranges of the host that communicate, by track; an outer one before those that it holds. */
+struct tw_comm_ranges {
+	uint32_t count;
+	uint32_t *event;
+	uint32_t *parent; /* the range around it, TW_NONE: none */
+};
+
 struct tw_derive_options {
 	bool clip_overruns; /* end a kernel that runs over whole later ones at the next start */
 	bool autograd;	    /* pair forward with backward operations */
@@ -89,6 +101,7 @@ struct tw_derived {
 	struct tw_steps steps;
 	struct tw_host host;
 	struct tw_gpu gpu;
+	struct tw_comm_ranges comm_ranges;
 	struct tw_names names;
 	struct tw_autograd autograd; /* where it was asked for */
 	struct tw_quality quality;   /* found here, beside the trace's own */
@@ -103,6 +116,8 @@ void tw_derived_free(struct tw_derived *derived);
 int tw_host_build(struct tw_derived *d, bool python) TRAWL_MUST_CHECK;
 int tw_gpu_build(struct tw_derived *d, bool clip_overruns) TRAWL_MUST_CHECK;
 int tw_links_build(struct tw_derived *d) TRAWL_MUST_CHECK;
+/* Kinds of GPU work, which follow from launches too. */
+int tw_communication_build(struct tw_derived *d) TRAWL_MUST_CHECK;
 /* Counts what links of the view lack, once that has been applied. */
 int tw_links_count(struct tw_derived *d) TRAWL_MUST_CHECK;
 /* Counts what looks like GPU work and is not known as such. */
@@ -165,6 +180,12 @@ static inline bool tw_is_launch_call(const struct tw_derived *d, uint64_t node)
 	return tw_class_is_launch(tw_node_class(d, node)) &&
 	       d->host.name[d->trace->events.name[d->host.event[node]]] & TW_NAMES_LAUNCH;
 }
+
+/*
+ * Whether a call of the driver is within one of the runtime with its correlation id: the runtime
+ * hands on to the driver, and both are one launch.
+ */
+bool tw_is_inner_call(const struct tw_derived *d, uint64_t node);
 
 /*
  * The operation that a launch call belongs to: the nearest above it, TW_NONE when there is none.

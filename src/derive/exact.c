@@ -58,7 +58,8 @@ static void add_call(struct tw_derived *d, struct calls *calls, uint32_t node)
 		*slot = (struct call){ pid, id, node };
 		return;
 	}
-	tw_quality_add(&d->quality, TW_DEFECT_duplicate_call, 1, -1, (int64_t)event);
+	if (!tw_is_inner_call(d, node))
+		tw_quality_add(&d->quality, TW_DEFECT_duplicate_call, 1, -1, (int64_t)event);
 	if (is_better(d, slot->node, node))
 		slot->node = node;
 }

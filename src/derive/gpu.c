@@ -1,5 +1,5 @@
 /*
- * The GPU work of the view: which events, clipped how, on which stream, of which kind.
+ * The GPU work of the view: which events, clipped how, on which stream.
  */
 #define _GNU_SOURCE
 #include "derive/derived.h"
@@ -141,7 +141,7 @@ static int assign_queues(struct tw_derived *d)
 	return status;
 }
 
-/* ---- kinds of work */
+/* ---- what their names tell */
 
 static int find_known_name(struct tw_derived *d, uint32_t name)
 {
@@ -174,31 +174,6 @@ static int find_known_names(struct tw_derived *d)
 	}
 	tw_free(d->allocator, asked, texts->count);
 	return status;
-}
-
-static enum tw_bucket bucket_of(const struct tw_derived *d, uint64_t g)
-{
-	enum trawl_class class = tw_class(d->trace, d->gpu.event[g]);
-	const struct tw_kernel_name *known = tw_gpu_known(d, g);
-
-	if (class == TRAWL_CLASS_MEMCPY)
-		return TW_COPY;
-	if (known && known->class == TW_KERNEL_COMMUNICATION)
-		return TW_COMMUNICATION;
-	if (known && known->class == TW_KERNEL_COPY && class == TRAWL_CLASS_KERNEL)
-		return TW_COPY;
-	return TW_COMPUTE;
-}
-
-static int assign_buckets(struct tw_derived *d)
-{
-	uint64_t g;
-
-	if (find_known_names(d))
-		return -1;
-	for (g = 0; g < d->gpu.count; g++)
-		d->gpu.bucket[g] = (uint8_t)bucket_of(d, g);
-	return 0;
 }
 
 /* ---- ends that run over */
@@ -251,5 +226,5 @@ int tw_gpu_build(struct tw_derived *d, bool clip_overruns)
 {
 	if (list_events(d) || assign_queues(d) || find_overruns(d, clip_overruns))
 		return -1;
-	return assign_buckets(d);
+	return find_known_names(d);
 }

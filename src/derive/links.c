@@ -152,6 +152,24 @@ static uint64_t map_find(const struct tw_derived *d, const struct id_map *map, t
 
 /* ---- correlation */
 
+bool tw_is_inner_call(const struct tw_derived *d, uint64_t node)
+{
+	tw_code id = d->trace->events.correlation[d->host.event[node]];
+	uint32_t at;
+
+	if (tw_node_class(d, node) != TRAWL_CLASS_DRIVER || !tw_is_link_id(id))
+		return false;
+	for (at = d->host.parent[node]; at != TW_NONE; at = d->host.parent[at]) {
+		enum trawl_class class = tw_node_class(d, at);
+
+		if (class == TRAWL_CLASS_RUNTIME)
+			return d->trace->events.correlation[d->host.event[at]] == id;
+		if (class != TRAWL_CLASS_DRIVER)
+			break;
+	}
+	return false;
+}
+
 static int link_by_correlation(struct tw_derived *d)
 {
 	const struct tw_events *events = &d->trace->events;
@@ -167,7 +185,7 @@ static int link_by_correlation(struct tw_derived *d)
 		uint64_t e = d->host.event[d->host.call[i]];
 		int added;
 
-		if (!tw_is_link_id(events->correlation[e]))
+		if (!tw_is_link_id(events->correlation[e]) || tw_is_inner_call(d, d->host.call[i]))
 			continue;
 		added = map_add(d, &map, events->correlation[e], d->host.call[i]);
 		if (added < 0)
@@ -418,16 +436,27 @@ static int link_by_flow(struct tw_derived *d)
 	return status;
 }
 
-/* Whether calls of this name should have GPU work. */
-static void find_launch_names(struct tw_derived *d)
+/* What names of host events tell, each asked once. */
+static void find_host_names(struct tw_derived *d)
 {
 	const struct tw_pool *texts = &d->trace->texts;
 	uint32_t name;
 
-	for (name = 0; name < texts->count; name++)
-		if (d->host.name[name] &&
-		    tw_is_launch_name(texts->entries[name].ptr, texts->entries[name].len))
+	for (name = 0; name < texts->count; name++) {
+		unsigned kinds;
+
+		if (!d->host.name[name])
+			continue;
+		kinds = tw_host_kinds_of(texts->entries[name].ptr, texts->entries[name].len);
+		if (kinds & TW_HOST_LAUNCH && !(kinds & TW_HOST_NO_LAUNCH))
 			d->host.name[name] |= TW_NAMES_LAUNCH;
+		if (kinds & TW_HOST_COMMUNICATION)
+			d->host.name[name] |= TW_NAMES_COMMUNICATION;
+		if (kinds & TW_HOST_ORDINARY)
+			d->host.name[name] |= TW_NAMES_ORDINARY;
+		if (kinds & TW_HOST_PEER_COPY)
+			d->host.name[name] |= TW_NAMES_PEER_COPY;
+	}
 }
 
 static void count_gpu_links(struct tw_derived *d)
@@ -461,7 +490,8 @@ static int count_barren_launches(struct tw_derived *d)
 		if (d->gpu.launch[i] != TW_NONE)
 			used[d->gpu.launch[i]] = 1;
 	for (i = 0; i < d->host.call_count; i++)
-		if (!used[d->host.call[i]] && tw_is_launch_call(d, d->host.call[i]))
+		if (!used[d->host.call[i]] && tw_is_launch_call(d, d->host.call[i]) &&
+		    !tw_is_inner_call(d, d->host.call[i]))
 			tw_quality_add(&d->quality, TW_DEFECT_launch_without_kernel, 1, -1,
 				       (int64_t)d->host.event[d->host.call[i]]);
 	tw_free(d->allocator, used, d->host.count + 1);
@@ -480,7 +510,7 @@ static int link_loosely(struct tw_derived *d)
 
 int tw_links_build(struct tw_derived *d)
 {
-	find_launch_names(d);
+	find_host_names(d);
 	return d->trace->by_process ? tw_links_exact(d) : link_loosely(d);
 }
 

@@ -84,7 +84,7 @@ static int list_calls(struct work *w)
 		uint64_t e = d->host.event[i];
 
 		if (tw_class_is_launch(tw_class(d->trace, e)) &&
-		    tw_is_link_id(events->correlation[e]))
+		    tw_is_link_id(events->correlation[e]) && !tw_is_inner_call(d, i))
 			w->calls[w->count++] =
 				(struct process_call){ events->correlation[e],
 						       d->trace->tracks[events->track[e]].pid,

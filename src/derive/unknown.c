@@ -10,8 +10,10 @@
 #include <strings.h>
 
 /* On streams too, but no work: waiting, and what the profiler did. */
-static const char *const no_work[] = { "cuda_sync", "xpu_sync", "cuda_profiler_range", "overhead",
-				       "trace" };
+static const char *const no_work[] = {
+	"cuda_sync",	       "cuda_event", "xpu_sync", "mtia_ccp_events",
+	"cuda_profiler_range", "overhead",   "trace",
+};
 
 struct place {
 	tw_code pid, tid;

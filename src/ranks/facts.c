@@ -39,21 +39,20 @@ int tw_visit_matches(const struct tw_ranks_input *in,
 	return 0;
 }
 
-static const struct tw_kernel_name *kernel_of(const struct tw_rank *rank,
-					      const struct tw_collective *c)
+const char *tw_kind_type(const struct tw_rank *rank, const struct tw_collective_kind *kind)
 {
-	size_t len;
-	const char *name = tw_pool_text(&rank->texts, rank->kinds[c->kind].kernel, &len);
+	size_t len, operation_len, kernel_len;
+	const char *recorded = tw_pool_text(&rank->texts, kind->args[TW_COLLECTIVE_NAME], &len);
+	const char *operation = tw_pool_text(&rank->texts, kind->operation, &operation_len);
+	const char *kernel = tw_pool_text(&rank->texts, kind->kernel, &kernel_len);
 
-	return tw_kernel_name(name, len);
+	return tw_collective_kind(recorded, len, operation, operation_len,
+				  len ? NULL : tw_kernel_name(kernel, kernel_len));
 }
 
 const char *tw_collective_type(const struct tw_rank *rank, const struct tw_collective *c)
 {
-	size_t len;
-	const char *recorded = tw_collective_text(rank, c, TW_COLLECTIVE_NAME, &len);
-
-	return tw_collective_kind(recorded, len, len ? NULL : kernel_of(rank, c));
+	return tw_kind_type(rank, &rank->kinds[c->kind]);
 }
 
 const char *tw_collective_label(const struct tw_rank *rank, const struct tw_collective *c,

@@ -18,10 +18,10 @@
 	{                                                                                    \
 		"Process Group Ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "ranks in the group" \
 	}
-#define TW_COLUMN_NAME                                                                 \
-	{                                                                              \
-		"Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 22,                    \
-			"name as recorded, else the kind that the kernel's name tells" \
+#define TW_COLUMN_NAME                                                                                \
+	{                                                                                             \
+		"Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 22,                                   \
+			"name as recorded, else the kind that the operation's or kernel's name tells" \
 	}
 #define TW_COLUMN_GROUP_SIZE                                                                   \
 	{                                                                                      \
@@ -40,10 +40,11 @@
 		"node_span", TRAWL_COLUMN_TEXT, "", 0, 0, 12,                                           \
 			"intra_node, inter_node, or unknown: whether the group's ranks are on one node" \
 	}
-#define TW_COLUMN_KIND                                                                       \
-	{                                                                                    \
-		"Collective type", TRAWL_COLUMN_TEXT, "", 0, 0, 16,                          \
-			"kind of collective, from its recorded name, else from the kernel's" \
+#define TW_COLUMN_KIND                                                                                \
+	{                                                                                             \
+		"Collective type", TRAWL_COLUMN_TEXT, "", 0, 0, 16,                                   \
+			"kind of collective, from its recorded name, else from the operation's that " \
+			"launched it, else from the kernel's"                                         \
 	}
 #define TW_COLUMN_KERNEL                                                                           \
 	{                                                                                          \
@@ -99,10 +100,11 @@ bool tw_match_is_shared(const struct tw_match *match);
 int tw_visit_matches(const struct tw_ranks_input *in,
 		     int (*visit)(void *context, const struct tw_match *match), void *context);
 
-/* The recorded name, else the kind that the kernel's name tells; "" when neither is there. */
+/* The recorded name, else its kind; "" when that is not known. */
 const char *tw_collective_label(const struct tw_rank *rank, const struct tw_collective *c,
 				size_t *len);
 /* The kind of collective, NULL: not known. */
+const char *tw_kind_type(const struct tw_rank *rank, const struct tw_collective_kind *kind);
 const char *tw_collective_type(const struct tw_rank *rank, const struct tw_collective *c);
 /* all_to_allv: its sizes differ between ranks, so that it has tables of its own. */
 bool tw_is_all_to_allv(const struct tw_rank *rank, const struct tw_collective *c);

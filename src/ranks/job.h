@@ -34,6 +34,9 @@ struct tw_collective_kind {
 	uint32_t args[TW_COLLECTIVE_ARGS]; /* ids of the rank's `texts`, 0: not recorded */
 	uint32_t kernel;		   /* name of the kernel, id of `texts` */
 	uint32_t device, stream;	   /* ids of `texts` */
+	/* Name of the operation that launched it, where no name is recorded: id of `texts`, 0: none. */
+	uint32_t operation;
+	uint32_t evidence; /* enum tw_evidence */
 };
 
 /* A communication kernel. */

@@ -2,6 +2,7 @@
 #include "ranks/match_work.h"
 
 #include "base/alloc.h"
+#include "ranks/facts.h"
 #include "ranks/rank_list.h"
 
 #include <string.h>
@@ -194,11 +195,7 @@ static int learn_kind(struct making *m, const struct tw_rank *rank, uint32_t k,
 	struct tw_match_work *work = m->work;
 	const uint32_t *args = args_of(rank, k);
 	struct tw_match_signature s = { 0 };
-	size_t name_len, kernel_len;
-	const char *name = tw_pool_text(&rank->texts, args[TW_COLLECTIVE_NAME], &name_len);
-	const char *kernel = tw_pool_text(&rank->texts, rank->kinds[k].kernel, &kernel_len);
-	const char *kind = tw_collective_kind(name, name_len,
-					      name_len ? NULL : tw_kernel_name(kernel, kernel_len));
+	const char *kind = tw_kind_type(rank, &rank->kinds[k]);
 	const struct nature *nature = nature_of(kind);
 
 	s.kind = kind ? tw_pool_intern_cstr(&work->texts, kind) : 0;

@@ -32,7 +32,8 @@ enum {
 	SOURCE,
 	DESTINATION,
 	DEVICE,
-	KERNEL
+	KERNEL,
+	EVIDENCE
 };
 
 static const struct trawl_column columns[] = {
@@ -79,6 +80,9 @@ static const struct trawl_column columns[] = {
 			  "rank that receives, as recorded" },
 	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
 	[KERNEL] = { "kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the kernel" },
+	[EVIDENCE] = { "evidence", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+		       "why it counts as communication: arguments of a collective on the event "
+		       "itself; operation: the one that launched it communicates; kernel name" },
 };
 
 static const struct {
@@ -108,6 +112,7 @@ static void set_recorded(struct trawl_table *table, size_t row, const struct tw_
 	tw_set_rank_text(table, row, STREAM, rank, kind->stream);
 	tw_set_rank_text(table, row, DEVICE, rank, kind->device);
 	tw_set_rank_text(table, row, KERNEL, rank, kind->kernel);
+	tw_table_set_str(table, row, EVIDENCE, tw_evidence_name((enum tw_evidence)kind->evidence));
 	if (type)
 		tw_table_set_text_borrowed(table, row, KIND, type, strlen(type));
 	if (c->sequence >= 0)

@@ -7,14 +7,14 @@
 
 /* "trawl rank", and a number that changes with the layout below or struct tw_rank. */
 #define MAGIC "twrk"
-#define VERSION 2u
+#define VERSION 3u
 #define MAGIC_BYTES 4u
 #define ID_BYTES 8u
 
 /* What the collectives of a rank have; what none has takes no bytes. */
 enum { HAS_IDS = 1, HAS_SEQUENCES = 2, HAS_ALL = HAS_IDS | HAS_SEQUENCES };
 /* Fewest bytes of a kind, and of a collective without ids and sequences. */
-enum { KIND_BYTES = TW_COLLECTIVE_ARGS + 3, COLLECTIVE_BYTES = 3 };
+enum { KIND_BYTES = TW_COLLECTIVE_ARGS + 5, COLLECTIVE_BYTES = 3 };
 
 /* ---- numbers and texts ------------------------------------------------------------------- */
 
@@ -162,6 +162,8 @@ static void pack_kinds(const struct tw_rank *rank, struct tw_str *out)
 		tw_pack_number(out, kind->kernel);
 		tw_pack_number(out, kind->device);
 		tw_pack_number(out, kind->stream);
+		tw_pack_number(out, kind->operation);
+		tw_pack_number(out, kind->evidence);
 	}
 }
 
@@ -334,6 +336,8 @@ static int unpack_kinds(struct tw_unpacking *in, struct tw_rank *rank)
 		kind->kernel = unpack_id(in, rank);
 		kind->device = unpack_id(in, rank);
 		kind->stream = unpack_id(in, rank);
+		kind->operation = unpack_id(in, rank);
+		kind->evidence = (uint32_t)tw_unpack_up_to(in, TW_EVIDENCES - 1);
 	}
 	return 0;
 }

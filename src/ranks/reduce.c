@@ -97,6 +97,14 @@ static uint32_t keep_code(struct reduction *r, tw_code code)
 	return keep_text(r, text, len);
 }
 
+static uint32_t keep_name(struct reduction *r, uint32_t event)
+{
+	size_t len;
+	const char *name = tw_pool_text(&r->trace->texts, r->trace->events.name[event], &len);
+
+	return keep_text(r, name, len);
+}
+
 /* An id of 64 bits without sign, which a trace may write as a number of either sign or as text. */
 static uint64_t id_of(const struct trawl_trace *trace, const struct tw_arg *arg)
 {
@@ -119,48 +127,32 @@ static uint64_t id_of(const struct trawl_trace *trace, const struct tw_arg *arg)
 	return id;
 }
 
-static void take_arg(struct reduction *r, const struct tw_arg *arg, struct tw_collective *c,
-		     struct tw_collective_kind *kind)
-{
-	size_t i;
-
-	if (arg->key == TW_KEY_comms_id) {
-		c->comms_id = id_of(r->trace, arg);
-	} else if (arg->key == TW_KEY_collective_sequence) {
-		if (arg->kind == TW_ARG_INTEGER && arg->integer >= 0)
-			c->sequence = arg->integer;
-	} else {
-		for (i = 0; i < TW_COLLECTIVE_ARGS; i++) {
-			if (arg->key != tw_collective_arg_keys[i])
-				continue;
-			tw_str_clear(&r->scratch);
-			tw_collective_arg_text(r->trace, arg, &r->scratch);
-			kind->args[i] = keep_text(r, r->scratch.ptr, r->scratch.len);
-		}
-	}
-}
-
-static void take_collective(struct reduction *r, uint64_t g, struct tw_collective *c)
+static void take_collective(struct reduction *r, uint64_t g,
+			    const struct tw_collective_facts *facts, struct tw_collective *c)
 {
 	const struct trawl_trace *trace = r->trace;
 	const struct tw_gpu *gpu = &r->derived->gpu;
-	uint64_t event = gpu->event[g];
-	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN, len;
 	const struct tw_queue *queue = &gpu->queues[gpu->queue[g]];
 	struct tw_collective_kind kind;
-	struct tw_arg arg;
-	const char *name;
 
 	memset(&kind, 0, sizeof(kind));
 	*c = (struct tw_collective){
 		.start_ns = tw_view_real_start(&r->derived->view, gpu->start_ns[g]),
 		.end_ns = tw_view_real_end(&r->derived->view, gpu->start_ns[g], gpu->end_ns[g]),
+		.comms_id = id_of(trace, &facts->comms_id),
 		.sequence = -1,
 	};
-	while (at && tw_args_next(&trace->args, &at, &arg))
-		take_arg(r, &arg, c, &kind);
-	name = tw_pool_text(&trace->texts, trace->events.name[event], &len);
-	kind.kernel = keep_text(r, name, len);
+	if (facts->sequence.kind == TW_ARG_INTEGER && facts->sequence.integer >= 0)
+		c->sequence = facts->sequence.integer;
+	for (size_t i = 0; i < TW_COLLECTIVE_ARGS; i++) {
+		tw_str_clear(&r->scratch);
+		tw_collective_arg_text(trace, &facts->args[i], &r->scratch);
+		kind.args[i] = keep_text(r, r->scratch.ptr, r->scratch.len);
+	}
+	kind.kernel = keep_name(r, gpu->event[g]);
+	if (!kind.args[TW_COLLECTIVE_NAME] && facts->why.operation != TW_NONE)
+		kind.operation = keep_name(r, facts->why.operation);
+	kind.evidence = facts->why.evidence;
 	kind.device = keep_code(r, queue->device);
 	kind.stream = keep_code(r, queue->stream);
 	c->kind = tw_groups_add(&r->kinds, &kind);
@@ -182,11 +174,69 @@ static int take_kinds(struct reduction *r)
 	return 0;
 }
 
+/*
+ * Copies that one operation launched are one collective: whether the event is a piece of one that
+ * is in the list, to which it is added then.  `places` has the place of each by operation.
+ */
+static bool is_piece(struct reduction *r, struct tw_groups *places, uint64_t g,
+		     const struct tw_collective_facts *facts)
+{
+	struct tw_rank *rank = r->rank;
+	uint32_t operation = facts->why.recorded != TW_NONE ? facts->why.recorded :
+							      facts->why.operation;
+	uint32_t before = places->count, group;
+	struct tw_collective *whole;
+	uint64_t *place;
+	int64_t end;
+
+	if (operation == TW_NONE ||
+	    tw_class(r->trace, r->derived->gpu.event[g]) == TRAWL_CLASS_KERNEL)
+		return false;
+	group = tw_groups_add(places, &operation);
+	if (places->failed)
+		return false;
+	place = tw_groups_value(places, group);
+	if (group == before) {
+		*place = rank->collective_count;
+		return false;
+	}
+	whole = &rank->collectives[*place];
+	end = tw_view_real_end(&r->derived->view, r->derived->gpu.start_ns[g],
+			       r->derived->gpu.end_ns[g]);
+	if (end > whole->end_ns)
+		whole->end_ns = end;
+	return true;
+}
+
+static int list_collectives(struct reduction *r)
+{
+	const struct tw_gpu *gpu = &r->derived->gpu;
+	struct tw_rank *rank = r->rank;
+	struct tw_collective_facts facts;
+	struct tw_groups places;
+	uint64_t g;
+	bool failed;
+
+	tw_groups_init_values(&places, sizeof(uint32_t), sizeof(uint64_t), rank->allocator);
+	for (g = 0; g < gpu->count; g++) {
+		if (gpu->bucket[g] != TW_COMMUNICATION)
+			continue;
+		tw_collective_facts_of(r->derived, g, &facts);
+		if (!is_piece(r, &places, g, &facts))
+			take_collective(r, g, &facts, &rank->collectives[rank->collective_count++]);
+	}
+	failed = places.failed;
+	tw_groups_release(&places);
+	return failed ? -1 : 0;
+}
+
 static int take_collectives(struct reduction *r)
 {
 	const struct tw_gpu *gpu = &r->derived->gpu;
 	struct tw_rank *rank = r->rank;
+	struct tw_collective *list;
 	uint64_t g, n = 0;
+	int status;
 
 	for (g = 0; g < gpu->count; g++)
 		n += gpu->bucket[g] == TW_COMMUNICATION;
@@ -195,11 +245,15 @@ static int take_collectives(struct reduction *r)
 	rank->collectives = tw_alloc_array(rank->allocator, n, sizeof(*rank->collectives));
 	if (!rank->collectives)
 		return -1;
-	rank->collective_count = n;
-	for (g = n = 0; g < gpu->count; g++)
-		if (gpu->bucket[g] == TW_COMMUNICATION)
-			take_collective(r, g, &rank->collectives[n++]);
-	return take_kinds(r);
+	status = list_collectives(r);
+	list = tw_realloc(rank->allocator, rank->collectives, n * sizeof(*list),
+			  rank->collective_count * sizeof(*list));
+	if (!list) {
+		rank->collective_count = n;
+		return -1;
+	}
+	rank->collectives = list;
+	return status ? status : take_kinds(r);
 }
 
 /* ---- its GPU work */

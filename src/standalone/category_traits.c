@@ -207,7 +207,8 @@ void tw_category_traits(struct tw_category_row *row)
 	value[TW_FACT_copy] = tw_operation_has(TW_TRAIT_COPY, row->name);
 	value[TW_FACT_cast] = value[TW_FACT_copy] > 0 && is_cast(row);
 	value[TW_FACT_graph_launch] = tw_operation_has(TW_TRAIT_GRAPH_LAUNCH, row->name);
-	value[TW_FACT_communication] = tw_operation_has(TW_TRAIT_COMMUNICATION, row->name);
+	value[TW_FACT_communication] =
+		(tw_host_kinds_of(row->name, strlen(row->name)) & TW_HOST_COMMUNICATION) != 0;
 	value[TW_FACT_no_operation] = tw_operation_has(TW_TRAIT_NO_OPERATION, row->name);
 	visibility_facts(row, value);
 }

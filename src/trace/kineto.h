@@ -91,6 +91,7 @@ struct tw_kineto {
 	/* The last category, those seen, a few tracks: neighbours repeat. */
 	uint32_t last_category_name;
 	unsigned last_category;
+	bool last_is_mixed; /* what its events are is told by their names */
 	struct {
 		uint32_t name;
 		unsigned category;

@@ -9,6 +9,18 @@
 #include <string.h>
 #include <strings.h>
 
+/* What MTIA does is of one category; what is not a kernel there is told by its name. */
+#define MIXED_CATEGORY "mtia_ccp_events"
+
+static const struct {
+	const char *name;
+	enum trawl_class class;
+} mixed_names[] = {
+	{ "dma_request", TRAWL_CLASS_MEMCPY },
+	{ "event_wait", TRAWL_CLASS_OTHER },
+	{ "event_record", TRAWL_CLASS_OTHER },
+};
+
 /* How the categories of the PyTorch profiler are spelled, now and in 2021, in lower case. */
 static const struct {
 	const char *name;
@@ -17,6 +29,7 @@ static const struct {
 	{ "cpu_op", TRAWL_CLASS_CPU_OP },
 	{ "operator", TRAWL_CLASS_CPU_OP },
 	{ "kernel", TRAWL_CLASS_KERNEL },
+	{ MIXED_CATEGORY, TRAWL_CLASS_KERNEL },
 	{ "gpu_memcpy", TRAWL_CLASS_MEMCPY },
 	{ "memcpy", TRAWL_CLASS_MEMCPY },
 	{ "gpu_memset", TRAWL_CLASS_MEMSET },
@@ -25,11 +38,14 @@ static const struct {
 	{ "hip_runtime", TRAWL_CLASS_RUNTIME },
 	{ "xpu_runtime", TRAWL_CLASS_RUNTIME },
 	{ "mtia_runtime", TRAWL_CLASS_RUNTIME },
+	{ "musa_runtime", TRAWL_CLASS_RUNTIME },
+	{ "hpu_op", TRAWL_CLASS_RUNTIME }, /* calls of the host, in spite of its name */
 	{ "privateuse1_runtime", TRAWL_CLASS_RUNTIME },
 	{ "runtime", TRAWL_CLASS_RUNTIME },
 	{ "cuda_driver", TRAWL_CLASS_DRIVER },
 	{ "hip_driver", TRAWL_CLASS_DRIVER },
 	{ "xpu_driver", TRAWL_CLASS_DRIVER },
+	{ "musa_driver", TRAWL_CLASS_DRIVER },
 	{ "privateuse1_driver", TRAWL_CLASS_DRIVER },
 	{ "driver", TRAWL_CLASS_DRIVER },
 	{ "python_function", TRAWL_CLASS_PYTHON },
@@ -68,12 +84,26 @@ static unsigned find_category(struct tw_kineto *k, uint32_t id)
 	return k->categories[slot].category;
 }
 
+/* The class of an event of a mixed category, by its name. */
+static enum trawl_class class_of_mixed(const struct tw_kineto *k)
+{
+	const char *name = tw_pool_text(&k->trace->texts, k->fields.name, NULL);
+	size_t i;
+
+	for (i = 0; i < sizeof(mixed_names) / sizeof(mixed_names[0]); i++)
+		if (!strcmp(name, mixed_names[i].name))
+			return mixed_names[i].class;
+	return TRAWL_CLASS_KERNEL;
+}
+
 void tw_kineto_set_category(struct tw_kineto *k)
 {
 	if (k->fields.category == k->last_category_name)
 		return;
 	k->last_category = find_category(k, k->fields.category);
 	k->last_category_name = k->fields.category;
+	k->last_is_mixed = !strcasecmp(tw_pool_text(&k->trace->texts, k->fields.category, NULL),
+				       MIXED_CATEGORY);
 }
 
 /* Stream numbers of 2021 stand in the thread id as "stream 7". */
@@ -147,10 +177,13 @@ enum tw_attempt tw_kineto_keep_event(struct tw_kineto *k, const char *at)
 	struct tw_event_fields *f = &k->fields;
 	enum trawl_class class;
 	uint64_t i;
-	unsigned n;
+	unsigned n, category;
 
 	tw_kineto_set_category(k);
-	class = k->trace->categories[k->last_category].class;
+	category = k->last_category;
+	if (__builtin_expect(k->last_is_mixed, 0))
+		category = tw_trace_category(k->trace, f->category, class_of_mixed(k));
+	class = k->trace->categories[category].class;
 	if (f->phase == 'X' && !check_slice(k, class, at))
 		f->phase = 'x';
 	if (f->phase == 'X' && !f->category)
@@ -174,7 +207,7 @@ enum tw_attempt tw_kineto_keep_event(struct tw_kineto *k, const char *at)
 		f->id != TW_CODE_NONE && f->correlation == TW_CODE_NONE ? f->id : f->correlation;
 	events->external[i] = f->external;
 	events->args[i] = f->args;
-	events->category[i] = (uint8_t)k->last_category;
+	events->category[i] = (uint8_t)category;
 	events->phase[i] = f->phase;
 	for (n = 0; n < k->flaw_kinds; n++)
 		tw_quality_add(&k->trace->quality, k->flaws[n].kind, k->flaws[n].count,

@@ -13,7 +13,12 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 GPU_CATS = ("kernel", "gpu_memcpy", "gpu_memset")
 HOST_CATS = ("cpu_op", "cuda_runtime", "cuda_driver", "python_function")
-COMMUNICATION = re.compile(r"nccl|rccl|cross_device_reduce", re.I)
+COMMUNICATION = re.compile(r"(^|\W)_*(nccl|rccl|one_shot_all_reduce)|cross_device_reduce", re.I)
+COMPILED = re.compile(r"triton_(poi|red|per|for|tem)_fused_")
+COMPUTES = re.compile(r"(void )?(at::native::|c10d::checkForNaN)")
+COLLECTIVE_ARGS = ("Collective name", "In msg nelems", "Out msg nelems", "Process Group Name")
+COLLECTIVE_OPS = re.compile(r"record_param_comms$|(nccl|xccl|hccl):|c10d::|_c10d_functional::")
+ELEMENT = {"Float": 4, "BFloat16": 2, "Long": 8}
 LEGACY_COPY = re.compile(r"(MEMORY_COPY_(HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)"
                          r"|__amd_rocclr_copyBuffer(Rect)?(Aligned)?)(\.kd)?")
 
@@ -77,6 +82,7 @@ class Event:
         self.device = args.get("device", self.pid)
         self.stream = args.get("stream", self.tid)
         self.parent, self.launch = None, None
+        self.communicates = None  # why, of GPU events of a Trace
 
     @property
     def span(self):
@@ -84,9 +90,15 @@ class Event:
 
     def kind(self):
         """copy, communication or compute."""
-        if self.cat == "gpu_memcpy" or (self.cat == "kernel" and LEGACY_COPY.fullmatch(self.name)):
-            return "copy"
-        return "communication" if COMMUNICATION.search(self.name) else "compute"
+        if self.communicates:
+            return "communication"
+        return "copy" if self.is_copy() else "compute"
+
+    def is_copy(self):
+        return self.cat == "gpu_memcpy" or (self.cat == "kernel" and bool(LEGACY_COPY.fullmatch(self.name)))
+
+    def has_collective(self):
+        return any(self.args.get(k) is not None for k in COLLECTIVE_ARGS)
 
 
 def usable(raw):
@@ -103,8 +115,11 @@ class Trace:
         self.gpu = [Event(i, e) for i, e in events if e.get("cat") in GPU_CATS and usable(e)]
         self.host = [Event(i, e) for i, e in events
                      if e.get("cat") in HOST_CATS and e.get("ph") == "X"]
+        self.ranges = [Event(i, e) for i, e in events if e.get("cat") == "user_annotation" and e.get("ph") == "X"]
         self.nest()
         self.link()
+        for g in self.gpu:
+            g.communicates = self.evidence(g)
 
     def nest(self):
         """Parent of each host event: the innermost one of its thread that is still open."""
@@ -129,6 +144,47 @@ class Trace:
                 if g.args.get(key) not in (None, 0) and g.args[key] in table:
                     g.launch = table[g.args[key]]
                     break
+
+    def around(self, g):
+        """What communicates around a launch, the nearest first, up to an operation of ATen."""
+        if g.launch is None:
+            return []
+        held = [e for e in self.host + self.ranges
+                if (e.cat == "cpu_op" or COLLECTIVE_OPS.match(e.name) and e.cat == "user_annotation") and
+                (e.pid, e.tid) == (g.launch.pid, g.launch.tid) and e.ts <= g.launch.ts < e.end]
+        out = []
+        for e in sorted(held, key=lambda e: (e.ts, -e.end), reverse=True):
+            if e.name.startswith("aten::"):
+                break
+            if COLLECTIVE_OPS.match(e.name):
+                out.append(e)
+        return out
+
+    def moves(self, g, who):
+        """Whether a copy or fill is between devices, or of the bytes of the collective that `who` records."""
+        if "PtoP" in g.name or (g.launch and g.launch.name.startswith("cudaMemcpyPeer")):
+            return True
+        size = ELEMENT.get(who.args.get("dtype")) if who else None
+        if size is None or "bytes" not in g.args:
+            return False
+        ranks = who.args.get("Group size", 1)
+        counts = [who.args[k] for k in ("In msg nelems", "Out msg nelems") if who.args.get(k)]
+        return any(g.args["bytes"] in (n * size, n * size / ranks if n % ranks == 0 else None) for n in counts)
+
+    def evidence(self, g):
+        """"arguments", "operation" or "name", else None: why a GPU event is communication."""
+        if COMPUTES.match(g.name):
+            return None
+        around = self.around(g)
+        who = g if g.has_collective() else next((e for e in around if e.has_collective() and e.cat == "cpu_op"), None)
+        moved = (g.cat == "kernel" and not g.is_copy() and "fillBuffer" not in g.name) or self.moves(g, who)
+        if moved and g.has_collective():
+            return "arguments"
+        if moved and around:
+            return "operation"
+        if g.cat != "gpu_memcpy" and not COMPILED.match(g.name) and COMMUNICATION.search(g.name):
+            return "name"
+        return None
 
     def launcher(self, g):
         """The event that a GPU event's time is charged to; None where no launch is recorded."""

@@ -9,12 +9,16 @@ COMPUTE = ["gemm_tn_128x64", "void at::native::vectorized_elementwise_kernel<4, 
 COMMUNICATION = ["ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
                  "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
                  "void vllm::cross_device_reduce_1stage<half, 8>(vllm::RankData*)"]
-COPIES = ["Memcpy HtoD (Pinned -> Device)", "Memcpy DtoH (Device -> Pageable)",
+NAMED_AFTER = ["triton_red_fused_all_reduce_nccl_1", "void block_one_shot_all_reduce<4>(int)",
+               "void c10d::checkForNaN<float>(float*, unsigned long)"]
+COPIES = ["Memcpy PtoP (Device -> Device)", "Memcpy HtoD (Pinned -> Device)", "Memcpy DtoH (Device -> Pageable)",
           "Memcpy DtoD (Device -> Device)"]
 OPS = ["aten::mm", "aten::add_", "aten::sum", "aten::copy_", "aten::linear", "MyFunction",
        "aten::_softmax", "execute", "triton_poi_fused_add_0", "c10d::allreduce_"]
+COLLECTIVE_OPS = ["record_param_comms", "c10d::_allgather_base_", "xccl:all_reduce", "_c10d_functional::broadcast"]
 LAUNCHES = [("cudaLaunchKernel", "cuda_runtime"), ("cuLaunchKernelEx", "cuda_driver"),
-            ("hipExtModuleLaunchKernel", "cuda_runtime"), ("cudaMemcpyAsync", "cuda_runtime")]
+            ("hipExtModuleLaunchKernel", "cuda_runtime"), ("cudaMemcpyAsync", "cuda_runtime"),
+            ("cudaMemcpyPeerAsync", "cuda_runtime")]
 
 
 def us(ns):
@@ -40,13 +44,26 @@ class Maker:
         """One kernel, copy or fill at about `after`, linked by the ids of `link`."""
         r = self.r
         cat = cat or r.choices(["kernel", "gpu_memcpy", "gpu_memset"], [8, 1, 1])[0]
-        name = {"kernel": r.choice(COMPUTE * 2 + COMMUNICATION), "gpu_memcpy": r.choice(COPIES),
+        name = {"kernel": r.choice(COMPUTE * 2 + COMMUNICATION + NAMED_AFTER), "gpu_memcpy": r.choice(COPIES),
                 "gpu_memset": "Memset (Device)"}[cat]
+        more = self.collective() if r.random() < 0.05 else {}
+        if cat != "kernel" and r.random() < 0.8:
+            more["bytes"] = r.choice([4096, 8192, 1024, 2048, 4097])
         device, stream = r.randrange(self.devices), r.choice([7, 7, 7, 20, 24])
         dur = r.choice([0, 1, 999, 1000, r.randrange(1, 200000)])
         ts = after + r.randrange(-2000, 60000)
         self.put(cat, name, device, stream, ts, max(dur, 1), {"device": device, "stream": stream,
-                                                              **link})
+                                                              **link, **more})
+
+    def collective(self):
+        """Arguments of a collective: 4096 or 8192 bytes, 1024 or 2048 of each of 4 ranks."""
+        out = {"Collective name": self.r.choice(["allreduce", "_allgather_base"]), "In msg nelems": 1024,
+               "Out msg nelems": 2048, "dtype": self.r.choice(["Float", "BFloat16", "Strange"]), "Group size": 4,
+               "Process Group Name": "0"}
+        for key in list(out):
+            if self.r.random() < 0.2:
+                del out[key]
+        return out
 
     def launch(self, pid, tid, lo, hi):
         """A launch inside [lo, hi) with its GPU events: none, one, or a graph's many."""
@@ -66,7 +83,11 @@ class Maker:
     def op(self, pid, tid, lo, hi, depth):
         """An operation over [lo, hi) with nested operations and launches, strictly inside."""
         cat = self.r.choices(["cpu_op", "python_function"], [6, 1])[0]
-        self.put(cat, self.r.choice(OPS), pid, tid, lo, hi - lo, {})
+        name, args = self.r.choice(OPS), {}
+        if self.r.random() < 0.3:
+            name, args = self.r.choice(COLLECTIVE_OPS), self.collective() if self.r.random() < 0.7 else {}
+            cat = self.r.choices(["cpu_op", "user_annotation"], [3, 1])[0]
+        self.put(cat, name, pid, tid, lo, hi - lo, args)
         at = lo + 1
         while hi - at > 400:
             size = self.r.randrange(10, hi - at)

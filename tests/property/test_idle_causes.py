@@ -59,7 +59,7 @@ class Second:
             return None
         name = g.name.lower()
         for key, words in (("D2H", ("dtoh", "device_to_host")), ("H2D", ("htod", "host_to_device")),
-                           ("D2D", ("dtod", "device_to_device"))):
+                           ("D2D", ("dtod", "ptop", "device_to_device"))):
             if any(w in name for w in words):
                 return key
         return "other"

@@ -31,6 +31,7 @@ class Random(Case):
         self.tracks(rep, truth)
         self.calls(rep, truth)
         self.balance(rep, truth)
+        self.evidence(rep, truth)
         self.window(text, truth, seed)
         self.windows(text, truth, seed)
         self.launched(text, truth, seed)
@@ -83,6 +84,19 @@ class Random(Case):
         got = {n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()} \
             if rep.has("kernel_summary") else {}
         self.assertEqual(got, oracle.kernel_sums(whole.values()))
+
+    def evidence(self, rep, truth):
+        """Why GPU events are communication, by count and time."""
+        want, got = {}, {}
+        for g in truth.gpu:
+            if g.communicates:
+                c, d = want.get(g.communicates, (0, 0))
+                want[g.communicates] = (c + 1, d + g.dur)
+        for r in rep.table("coll_analysis") if rep.has("coll_analysis") else []:
+            key = r["Evidence"].replace("kernel ", "")
+            c, d = got.get(key, (0, 0))
+            got[key] = (c + int(r["operation_count"]), d + ns(Decimal(r["dur_sum"])))
+        self.assertEqual(got, want)
 
     def launched(self, text, truth, seed):
         """What calls within some ranges launched, whenever it ran; the rest of the time is apart."""

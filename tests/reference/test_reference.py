@@ -322,7 +322,7 @@ def has_gpu(path):
     import gzip
     data = path.read_bytes()
     data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    return bool(re.search(rb'"cat"\s*:\s*"([Kk]ernel|gpu_mem(cpy|set)|Memcpy|Memset)"', data))
+    return bool(re.search(rb'"cat"\s*:\s*"([Kk]ernel|gpu_mem(cpy|set)|Memcpy|Memset|mtia_ccp_events)"', data))
 
 
 def add(name, function):

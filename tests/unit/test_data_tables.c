@@ -148,7 +148,7 @@ static void sample(char *out, size_t size, const char *pattern, const char *fill
 {
 	size_t n = 0;
 
-	for (; *pattern; pattern++) {
+	for (pattern += *pattern == '^'; *pattern; pattern++) {
 		n += (size_t)snprintf(out + n, size - n, "%.*s", *pattern == '*' ? 99 : 1,
 				      *pattern == '*' ? filler : pattern);
 		assert_true(n < size);
@@ -161,6 +161,10 @@ static enum tw_kernel_class class_of(const char *name)
 		return TW_KERNEL_COPY;
 	if (!strcmp(name, "fill"))
 		return TW_KERNEL_FILL;
+	if (!strcmp(name, "compute"))
+		return TW_KERNEL_COMPUTE;
+	if (!strcmp(name, "unknown"))
+		return TW_KERNEL_UNKNOWN;
 	assert_string_equal(name, "communication");
 	return TW_KERNEL_COMMUNICATION;
 }

@@ -46,7 +46,18 @@ static void names_of_the_host(void **state)
 		{ "hipMemcpyWithStream", TW_HOST_SYNCHRONISING | TW_HOST_LAUNCH },
 		{ "cudaMemcpy", TW_HOST_SYNCHRONISING | TW_HOST_LAUNCH },
 		{ "cudaMemcpyAsync", TW_HOST_LAUNCH },
-		{ "aten::item", TW_HOST_SYNCHRONISING },
+		{ "aten::item", TW_HOST_SYNCHRONISING | TW_HOST_ORDINARY },
+		{ "urQueueFinish", TW_HOST_SYNCHRONISING },
+		{ "zeEventHostSynchronize", TW_HOST_SYNCHRONISING },
+		{ "musaStreamSynchronize_ptsz", TW_HOST_SYNCHRONISING },
+		{ "aclrtSynchronizeStreamWithTimeout", TW_HOST_SYNCHRONISING },
+		{ "synDeviceSynchronize", TW_HOST_SYNCHRONISING },
+		{ "synchronizeStream", TW_HOST_SYNCHRONISING },
+		{ "urQueueFlush", 0 },
+		{ "musaMemcpyAsync", TW_HOST_LAUNCH },
+		{ "cudaMemcpyPeerAsync", TW_HOST_LAUNCH | TW_HOST_PEER_COPY },
+		{ "nccl:all_reduce", TW_HOST_COMMUNICATION | TW_HOST_FRAMEWORK_RANGE },
+		{ "symm_mem::_async_input_mm", TW_HOST_COMMUNICATION | TW_HOST_ORDINARY },
 		{ "hipGraphLaunch", TW_HOST_GRAPH_LAUNCH | TW_HOST_LAUNCH },
 		{ "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
 		  TW_HOST_DATA_LOADING | TW_HOST_CONTAINER },
@@ -55,7 +66,7 @@ static void names_of_the_host(void **state)
 		{ "torch/nn/modules/module.py(1): _call_impl",
 		  TW_HOST_PYTHON_CODE | TW_HOST_PYTHON_INTERNAL },
 		{ "<built-in method item of Tensor object at 0x7f>", 0 },
-		{ "aten::mm", 0 },
+		{ "aten::mm", TW_HOST_ORDINARY },
 	};
 	size_t i;
 

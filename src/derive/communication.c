@@ -1,0 +1,417 @@
+#define _GNU_SOURCE
+#include "derive/communication.h"
+
+#include "base/alloc.h"
+#include "derive/view_names.h"
+
+#include <stdlib.h>
+
+/* ---- host ranges that communicate, such as "nccl:all_reduce" */
+
+static int64_t end_of(const struct tw_events *events, uint32_t event)
+{
+	return events->start_ns[event] + events->dur_ns[event];
+}
+
+static bool is_range(const struct trawl_trace *trace, uint64_t i)
+{
+	return tw_class(trace, i) == TRAWL_CLASS_ANNOTATION &&
+	       tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION);
+}
+
+/* Marks the names of host ranges that communicate; how many ranges have one. */
+static uint64_t mark_range_names(const struct tw_derived *d, uint8_t *asked)
+{
+	const struct tw_pool *texts = &d->trace->texts;
+	const struct tw_events *events = &d->trace->events;
+	uint64_t i, n = 0;
+
+	for (i = 0; i < events->count; i++) {
+		uint32_t name = events->name[i];
+
+		if (!is_range(d->trace, i))
+			continue;
+		if (!asked[name])
+			asked[name] = tw_host_kinds_of(texts->entries[name].ptr,
+						       texts->entries[name].len) &
+						      TW_HOST_COMMUNICATION ?
+					      2 :
+					      1;
+		n += asked[name] == 2;
+	}
+	return n;
+}
+
+/* On one track the outer ones come before those that they hold. */
+static int compare_ranges(const void *a, const void *b, void *context)
+{
+	const struct tw_events *events = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (events->track[x] != events->track[y])
+		return events->track[x] < events->track[y] ? -1 : 1;
+	if (events->start_ns[x] != events->start_ns[y])
+		return events->start_ns[x] < events->start_ns[y] ? -1 : 1;
+	if (events->dur_ns[x] != events->dur_ns[y])
+		return events->dur_ns[x] > events->dur_ns[y] ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void nest_ranges(struct tw_comm_ranges *ranges, const struct tw_events *events)
+{
+	uint32_t i, top = TW_NONE;
+
+	for (i = 0; i < ranges->count; i++) {
+		uint32_t e = ranges->event[i];
+
+		while (top != TW_NONE &&
+		       (events->track[ranges->event[top]] != events->track[e] ||
+			end_of(events, ranges->event[top]) <= events->start_ns[e]))
+			top = ranges->parent[top];
+		ranges->parent[i] = top;
+		top = i;
+	}
+}
+
+static int list_ranges(struct tw_derived *d)
+{
+	union {
+		const struct tw_events *in;
+		void *out;
+	} context = { .in = &d->trace->events };
+	struct tw_comm_ranges *ranges = &d->comm_ranges;
+	uint8_t *asked = tw_alloc_array(d->allocator, d->trace->texts.count, 1);
+	uint64_t count = asked ? mark_range_names(d, asked) : 0, i, n = 0;
+
+	if (count) {
+		ranges->event = tw_alloc_array(d->allocator, count, sizeof(*ranges->event));
+		ranges->parent = tw_alloc_array(d->allocator, count, sizeof(*ranges->parent));
+		ranges->count = (uint32_t)count;
+	}
+	if (count && ranges->event && ranges->parent) {
+		for (i = 0; i < d->trace->events.count; i++)
+			if (is_range(d->trace, i) && asked[d->trace->events.name[i]] == 2)
+				ranges->event[n++] = (uint32_t)i;
+		qsort_r(ranges->event, count, sizeof(*ranges->event), compare_ranges, context.out);
+		nest_ranges(ranges, &d->trace->events);
+	}
+	tw_free(d->allocator, asked, d->trace->texts.count);
+	return !asked || (count && (!ranges->event || !ranges->parent)) ? -1 : 0;
+}
+
+/* The innermost range around a moment of a track, TW_NONE: none. */
+static uint32_t range_around(const struct tw_derived *d, uint32_t track, int64_t time_ns)
+{
+	const struct tw_comm_ranges *ranges = &d->comm_ranges;
+	const struct tw_events *events = &d->trace->events;
+	uint32_t low = 0, high = ranges->count, i;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2, e = ranges->event[middle];
+
+		if (events->track[e] < track ||
+		    (events->track[e] == track && events->start_ns[e] <= time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	i = low ? low - 1 : TW_NONE;
+	if (i != TW_NONE && events->track[ranges->event[i]] != track)
+		return TW_NONE;
+	while (i != TW_NONE && end_of(events, ranges->event[i]) <= time_ns)
+		i = ranges->parent[i];
+	return i == TW_NONE ? TW_NONE : ranges->event[i];
+}
+
+/* ---- the operation that launched it */
+
+static unsigned flags_of(const struct tw_derived *d, uint32_t node)
+{
+	return d->host.name[d->trace->events.name[d->host.event[node]]];
+}
+
+static bool decides(const struct tw_derived *d, uint32_t node)
+{
+	return flags_of(d, node) & (TW_NAMES_COMMUNICATION | TW_NAMES_ORDINARY) &&
+	       tw_node_class(d, node) == TRAWL_CLASS_CPU_OP;
+}
+
+/* The nearest operation at or above a node that communicates or that is ordinary. */
+static uint32_t decider(const struct tw_derived *d, uint32_t node)
+{
+	if (d->host.decider)
+		return node == TW_NONE ? TW_NONE : d->host.decider[node];
+	while (node != TW_NONE && !decides(d, node))
+		node = d->host.parent[node];
+	return node;
+}
+
+static int list_deciders(struct tw_derived *d)
+{
+	struct tw_host *host = &d->host;
+	uint32_t node;
+
+	/* As for launching operations: in a deep tree all nodes at once. */
+	if (!host->op[0])
+		return 0;
+	host->decider = tw_alloc(d->allocator, (host->count + 1) * sizeof(*host->decider));
+	if (!host->decider)
+		return -1;
+	for (node = 0; node < host->count; node++) {
+		uint32_t parent = host->parent[node];
+
+		host->decider[node] = decides(d, node)	? node :
+				      parent == TW_NONE ? TW_NONE :
+							  host->decider[parent];
+	}
+	return 0;
+}
+
+static bool is_ordinary(const struct tw_derived *d, uint32_t node)
+{
+	return flags_of(d, node) & TW_NAMES_ORDINARY;
+}
+
+#define KEY_BIT(half, key) (TW_KEY_##key / 64 == (half) ? (uint64_t)1 << TW_KEY_##key % 64 : 0)
+#define KEY_BITS(half)                                                   \
+	(KEY_BIT(half, collective_name) | KEY_BIT(half, in_msg_nelems) | \
+	 KEY_BIT(half, out_msg_nelems) | KEY_BIT(half, process_group_name))
+
+/* Whether an event has arguments of a collective. */
+static bool has_arguments(const struct trawl_trace *trace, uint64_t event)
+{
+	static const struct tw_arg_keys keys = { { KEY_BITS(0), KEY_BITS(1) } };
+	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
+	struct tw_arg arg;
+
+	while (at && tw_args_seek(&trace->args, &at, &keys))
+		if (tw_args_next(&trace->args, &at, &arg) && arg.kind != TW_ARG_NULL)
+			return true;
+	return false;
+}
+
+/* The nearest operation or range around a launch that communicates, and the nearest operation. */
+struct launcher {
+	uint32_t range, node; /* event; host node; TW_NONE: none */
+};
+
+/* Of a launch call; false when the nearest is ordinary, or there is none. */
+static bool find_launcher(const struct tw_derived *d, uint32_t launch, struct launcher *out)
+{
+	const struct tw_events *events = &d->trace->events;
+	uint32_t call = d->host.event[launch], e;
+
+	*out = (struct launcher){ TW_NONE, decider(d, launch) };
+	if (d->comm_ranges.count)
+		out->range = range_around(d, events->track[call], events->start_ns[call]);
+	if (out->node != TW_NONE && out->range != TW_NONE) {
+		e = d->host.event[out->node];
+		/* The operation is within the range: it is nearer. */
+		if (events->start_ns[out->range] < events->start_ns[e] ||
+		    (events->start_ns[out->range] == events->start_ns[e] &&
+		     end_of(events, out->range) > end_of(events, e)))
+			out->range = TW_NONE;
+	}
+	return out->range != TW_NONE || (out->node != TW_NONE && !is_ordinary(d, out->node));
+}
+
+/* The next operation that communicates around one, TW_NONE: none, or something ordinary between. */
+static uint32_t next_around(const struct tw_derived *d, uint32_t node)
+{
+	node = decider(d, d->host.parent[node]);
+	return node == TW_NONE || is_ordinary(d, node) ? TW_NONE : node;
+}
+
+static bool tells_collective(const struct trawl_trace *trace, uint32_t event)
+{
+	size_t len;
+	const char *name = tw_pool_text(&trace->texts, trace->events.name[event], &len);
+
+	return tw_collective_of_operation(name, len) != NULL;
+}
+
+/* The event around a launch that has the arguments of its collective, TW_NONE: none has. */
+static uint32_t recorded_of(const struct tw_derived *d, const struct launcher *launcher)
+{
+	uint32_t node = launcher->node;
+
+	if (node != TW_NONE && is_ordinary(d, node))
+		return TW_NONE;
+	while (node != TW_NONE && !has_arguments(d->trace, d->host.event[node]))
+		node = next_around(d, node);
+	return node == TW_NONE ? TW_NONE : d->host.event[node];
+}
+
+/* The nearest whose name tells the collective, else the nearest. */
+static uint32_t operation_of(const struct tw_derived *d, const struct launcher *launcher)
+{
+	uint32_t node = launcher->node, e = launcher->range;
+
+	if (e != TW_NONE && tells_collective(d->trace, e))
+		return e;
+	if (node == TW_NONE || is_ordinary(d, node))
+		return e;
+	if (e == TW_NONE)
+		e = d->host.event[node];
+	for (; node != TW_NONE; node = next_around(d, node))
+		if (tells_collective(d->trace, d->host.event[node]))
+			return d->host.event[node];
+	return e;
+}
+
+/* ---- copies and fills */
+
+static bool integer_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key,
+			int64_t *value)
+{
+	struct tw_arg arg;
+
+	if (!tw_trace_arg(trace, event, key, &arg) || arg.kind != TW_ARG_INTEGER)
+		return false;
+	*value = arg.integer;
+	return true;
+}
+
+/* Whether so many bytes are what a rank gives to a collective or gets, or each rank's part of it. */
+static bool is_size_of(const struct trawl_trace *trace, uint64_t recorded, int64_t bytes)
+{
+	static const uint32_t keys[] = { TW_KEY_in_msg_nelems, TW_KEY_out_msg_nelems };
+	int64_t ranks = 1, nelems, element, all;
+	const char *text;
+	struct tw_arg arg;
+	size_t i, len;
+
+	if (!tw_trace_arg(trace, recorded, TW_KEY_dtype, &arg) || arg.kind != TW_ARG_TEXT)
+		return false;
+	text = tw_pool_text(&trace->texts, arg.text, &len);
+	element = tw_dtype_bytes(text, len);
+	if (!integer_arg(trace, recorded, TW_KEY_group_size, &ranks) || ranks < 1)
+		ranks = 1;
+	for (i = 0; element && i < sizeof(keys) / sizeof(*keys); i++) {
+		if (!integer_arg(trace, recorded, keys[i], &nelems) || nelems <= 0 ||
+		    __builtin_mul_overflow(nelems, element, &all))
+			continue;
+		if (bytes == all || (nelems % ranks == 0 && bytes == all / ranks))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a copy says, in its name or in an argument, that it goes from one device to another. */
+static bool is_between_devices(const struct trawl_trace *trace, uint64_t event)
+{
+	static const uint32_t keys[] = { TW_KEY_copy_kind, TW_KEY_kind };
+	const char *text;
+	struct tw_arg arg;
+	size_t i, len;
+
+	text = tw_pool_text(&trace->texts, trace->events.name[event], &len);
+	if (tw_copy_is_between_devices(text, len))
+		return true;
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (!tw_trace_arg(trace, event, keys[i], &arg) || arg.kind != TW_ARG_TEXT)
+			continue;
+		text = tw_pool_text(&trace->texts, arg.text, &len);
+		if (tw_copy_is_between_devices(text, len))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a copy or fill is between devices, or of the collective's bytes. */
+static bool moves_collective(const struct tw_derived *d, uint64_t g, uint32_t recorded)
+{
+	const struct trawl_trace *trace = d->trace;
+	uint64_t event = d->gpu.event[g];
+	int64_t bytes;
+
+	if (is_between_devices(trace, event) ||
+	    (d->gpu.launch[g] != TW_NONE && flags_of(d, d->gpu.launch[g]) & TW_NAMES_PEER_COPY))
+		return true;
+	return recorded != TW_NONE && integer_arg(trace, event, TW_KEY_bytes, &bytes) &&
+	       is_size_of(trace, recorded, bytes);
+}
+
+static bool is_copy(const struct tw_derived *d, uint64_t g, const struct tw_kernel_name *known)
+{
+	if (tw_class(d->trace, d->gpu.event[g]) != TRAWL_CLASS_KERNEL)
+		return true;
+	return known && (known->class == TW_KERNEL_COPY || known->class == TW_KERNEL_FILL);
+}
+
+/* ---- the decision */
+
+/* `launcher` is that of a launch, where there is one. */
+static enum tw_evidence evidence_of(const struct tw_derived *d, uint64_t g,
+				    struct launcher *launcher, bool *launched)
+{
+	const struct tw_kernel_name *known = tw_gpu_known(d, g);
+	uint32_t launch = d->gpu.launch[g], event = d->gpu.event[g];
+	bool arguments;
+
+	*launched = false;
+	if (known && known->class == TW_KERNEL_COMPUTE)
+		return TW_EVIDENCE_NONE;
+	*launched = launch != TW_NONE && find_launcher(d, launch, launcher);
+	arguments = has_arguments(d->trace, event);
+	if ((arguments || *launched) &&
+	    (!is_copy(d, g, known) ||
+	     moves_collective(d, g, arguments ? event : recorded_of(d, launcher))))
+		return arguments ? TW_EVIDENCE_ARGUMENTS : TW_EVIDENCE_OPERATION;
+	if (known && known->class == TW_KERNEL_COMMUNICATION &&
+	    tw_class(d->trace, event) != TRAWL_CLASS_MEMCPY)
+		return TW_EVIDENCE_NAME;
+	return TW_EVIDENCE_NONE;
+}
+
+struct tw_communication tw_communication_of(const struct tw_derived *d, uint64_t g)
+{
+	struct tw_communication c = { TW_EVIDENCE_NONE, TW_NONE, TW_NONE };
+	struct launcher launcher;
+	bool launched;
+
+	c.evidence = evidence_of(d, g, &launcher, &launched);
+	if (c.evidence != TW_EVIDENCE_NONE && launched) {
+		c.operation = operation_of(d, &launcher);
+		c.recorded = recorded_of(d, &launcher);
+	}
+	return c;
+}
+
+const char *tw_evidence_name(enum tw_evidence evidence)
+{
+	static const char *const names[TW_EVIDENCES] = {
+		[TW_EVIDENCE_NONE] = "",
+		[TW_EVIDENCE_ARGUMENTS] = "arguments",
+		[TW_EVIDENCE_OPERATION] = "operation",
+		[TW_EVIDENCE_NAME] = "kernel name",
+	};
+
+	return names[evidence];
+}
+
+static enum tw_bucket bucket_of(const struct tw_derived *d, uint64_t g)
+{
+	enum trawl_class class = tw_class(d->trace, d->gpu.event[g]);
+	const struct tw_kernel_name *known = tw_gpu_known(d, g);
+	struct launcher launcher;
+	bool launched;
+
+	if (evidence_of(d, g, &launcher, &launched) != TW_EVIDENCE_NONE)
+		return TW_COMMUNICATION;
+	if (class == TRAWL_CLASS_MEMCPY ||
+	    (class == TRAWL_CLASS_KERNEL && known && known->class == TW_KERNEL_COPY))
+		return TW_COPY;
+	return TW_COMPUTE;
+}
+
+int tw_communication_build(struct tw_derived *d)
+{
+	uint64_t g;
+
+	if (list_ranges(d) || list_deciders(d))
+		return -1;
+	for (g = 0; g < d->gpu.count; g++)
+		d->gpu.bucket[g] = (uint8_t)bucket_of(d, g);
+	return 0;
+}
