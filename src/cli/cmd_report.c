@@ -175,7 +175,7 @@ int cli_report(const struct cli_command *command, int argc, char **argv)
 	struct report_command c = { .top_ops = 10 };
 	struct cli_reporting *r = &c.reporting;
 	struct cli_ranks ranks = { 0 };
-	struct cli_option counting[8], view[8], common[8], of_ranks[3];
+	struct cli_option counting[8], view[8], common[8], of_ranks[4];
 	const struct cli_option own[] = {
 		{ "top-ops", 0, CLI_COUNT, "N", &c.top_ops,
 		  "operations in the summary (default 10)" },

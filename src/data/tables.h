@@ -97,6 +97,10 @@ extern const size_t tw_collective_name_count;
 /* The kind of collective that a "Collective name" means, NULL when unknown. */
 const char *tw_collective(const char *name, size_t len);
 
+/* Kinds of collectives whose argument "Rank" is that of who recorded them, in its group. */
+extern const char *const tw_own_rank_kinds[];
+extern const size_t tw_own_rank_kind_count;
+
 /* What an event of the host is by its name: a set. */
 enum tw_host_kind {
 	TW_HOST_SYNCHRONISING = 1,

@@ -1,12 +1,14 @@
 /*
  * Launches to GPU work.  By correlation id; GPU events without one by External id; those without
- * either by the flow arrows that the profiler drew.  A graph launch may have many kernels.
+ * either by the flow arrows that the profiler drew.  A graph launch may have many kernels.  All
+ * that within each part of a merged trace.
  */
 #include "derive/flows.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/sort.h"
+#include "store/parts.h"
 
 #include <stdlib.h>
 
@@ -150,7 +152,15 @@ static uint64_t map_find(const struct tw_derived *d, const struct id_map *map, t
 
 /* ---- correlation */
 
-static int link_by_correlation(struct tw_derived *d)
+/*
+ * Whether an event is of the part that is being linked: ids of launches count within a part.
+ */
+static bool is_of(const struct tw_derived *d, uint32_t part, uint64_t event)
+{
+	return !d->trace->part_of_track || tw_part_of(d->trace, event) == part;
+}
+
+static int link_by_correlation(struct tw_derived *d, uint32_t part)
 {
 	const struct tw_events *events = &d->trace->events;
 	struct id_map map;
@@ -158,14 +168,15 @@ static int link_by_correlation(struct tw_derived *d)
 	int status = -1;
 
 	for (i = 0; i < d->host.call_count; i++)
-		n += tw_is_link_id(events->correlation[d->host.event[d->host.call[i]]]);
+		n += is_of(d, part, d->host.event[d->host.call[i]]) &&
+		     tw_is_link_id(events->correlation[d->host.event[d->host.call[i]]]);
 	if (map_init(&map, n, d->allocator))
 		goto out;
 	for (i = 0; i < d->host.call_count; i++) {
 		uint64_t e = d->host.event[d->host.call[i]];
 		int added;
 
-		if (!tw_is_link_id(events->correlation[e]))
+		if (!is_of(d, part, e) || !tw_is_link_id(events->correlation[e]))
 			continue;
 		added = map_add(d, &map, events->correlation[e], d->host.call[i]);
 		if (added < 0)
@@ -178,11 +189,11 @@ static int link_by_correlation(struct tw_derived *d)
 	for (i = 0; i < d->gpu.count; i++) {
 		tw_code id = events->correlation[d->gpu.event[i]];
 
-		if (tw_is_link_id(id))
+		if (is_of(d, part, d->gpu.event[i]) && tw_is_link_id(id))
 			d->gpu.launch[i] = map_find(d, &map, id, events->start_ns[d->gpu.event[i]]);
 	}
 	if (map.several_processes) {
-		status = tw_links_by_process(d);
+		status = tw_links_by_process(d, part);
 		goto out;
 	}
 	tw_quality_add(&d->quality, TW_DEFECT_duplicate_correlation, (int64_t)map.shared_count, -1,
@@ -262,17 +273,17 @@ static void merge_external(struct tw_derived *d, const struct external *calls, u
 	}
 }
 
-static bool needs_external(const struct tw_derived *d, uint64_t g)
+static bool needs_external(const struct tw_derived *d, uint32_t part, uint64_t g)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t e = d->gpu.event[g];
 
-	return d->gpu.launch[g] == TW_NONE && !tw_is_link_id(events->correlation[e]) &&
-	       tw_is_link_id(events->external[e]);
+	return d->gpu.launch[g] == TW_NONE && is_of(d, part, e) &&
+	       !tw_is_link_id(events->correlation[e]) && tw_is_link_id(events->external[e]);
 }
 
 /* One pass with the calls, or with the operations themselves where no call is recorded. */
-static int link_by_external(struct tw_derived *d, bool operations)
+static int link_by_external(struct tw_derived *d, uint32_t part, bool operations)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t work_count = 0, call_count = 0, i, n;
@@ -280,7 +291,7 @@ static int link_by_external(struct tw_derived *d, bool operations)
 	int status = -1;
 
 	for (i = 0; i < d->gpu.count; i++)
-		work_count += needs_external(d, i);
+		work_count += needs_external(d, part, i);
 	if (!work_count)
 		return 0;
 	work = tw_alloc_array(d->allocator, work_count, sizeof(*work));
@@ -288,13 +299,13 @@ static int link_by_external(struct tw_derived *d, bool operations)
 	if (!work || !calls)
 		goto out;
 	for (i = 0, n = 0; i < d->gpu.count; i++)
-		if (needs_external(d, i))
+		if (needs_external(d, part, i))
 			work[n++] = (struct external){ events->external[d->gpu.event[i]],
 						       d->gpu.start_ns[i], i };
 	for (i = 0; i < d->host.count; i++) {
 		uint64_t e = d->host.event[i];
 
-		if (tw_is_link_id(events->external[e]) &&
+		if (is_of(d, part, e) && tw_is_link_id(events->external[e]) &&
 		    tw_class_is_launch(tw_class(d->trace, e)) == !operations)
 			calls[call_count++] =
 				(struct external){ events->external[e], events->start_ns[e], i };
@@ -311,14 +322,14 @@ out:
 
 /* ---- flow arrows */
 
-static bool needs_flow(const struct tw_derived *d, uint64_t g)
+static bool needs_flow(const struct tw_derived *d, uint32_t part, uint64_t g)
 {
-	return d->gpu.launch[g] == TW_NONE &&
+	return d->gpu.launch[g] == TW_NONE && is_of(d, part, d->gpu.event[g]) &&
 	       !tw_is_link_id(d->trace->events.correlation[d->gpu.event[g]]);
 }
 
 /* An arrow's end at the GPU event, its start by id, the call at the start. */
-static void follow_flows(struct tw_derived *d, const struct tw_flows *flows,
+static void follow_flows(struct tw_derived *d, uint32_t part, const struct tw_flows *flows,
 			 const struct tw_flow_end *calls, uint64_t call_count)
 {
 	uint64_t g;
@@ -327,7 +338,7 @@ static void follow_flows(struct tw_derived *d, const struct tw_flows *flows,
 		const struct tw_flow_end *start, *call;
 		struct tw_flow_end place;
 
-		if (!needs_flow(d, g))
+		if (!needs_flow(d, part, g))
 			continue;
 		place = tw_flow_place(d, d->gpu.event[g], g);
 		start = tw_flows_start_of(flows, &place);
@@ -337,7 +348,7 @@ static void follow_flows(struct tw_derived *d, const struct tw_flows *flows,
 	}
 }
 
-static int link_by_flow(struct tw_derived *d)
+static int link_by_flow(struct tw_derived *d, uint32_t part)
 {
 	struct tw_flows flows = { 0 };
 	struct tw_flow_end *calls = NULL;
@@ -345,10 +356,10 @@ static int link_by_flow(struct tw_derived *d)
 	int status;
 
 	for (i = 0; i < d->gpu.count; i++)
-		work += needs_flow(d, i);
+		work += needs_flow(d, part, i);
 	if (!work)
 		return 0;
-	status = tw_flows_build(&flows, d);
+	status = tw_flows_build(&flows, d, part);
 	if (!status && flows.capacity) {
 		calls = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*calls));
 		status = calls ? 0 : -1;
@@ -358,7 +369,7 @@ static int link_by_flow(struct tw_derived *d)
 			calls[n++] =
 				tw_flow_place(d, d->host.event[d->host.call[i]], d->host.call[i]);
 		tw_flow_sort_places(calls, n);
-		follow_flows(d, &flows, calls, n);
+		follow_flows(d, part, &flows, calls, n);
 	}
 	tw_free(d->allocator, calls, (d->host.count + 1) * sizeof(*calls));
 	tw_flows_release(&flows);
@@ -418,10 +429,13 @@ static int count_barren_launches(struct tw_derived *d)
 /* Profilers leave out one or the other. */
 static int link_loosely(struct tw_derived *d)
 {
-	return link_by_correlation(d) || link_by_external(d, false) || link_by_external(d, true) ||
-			       link_by_flow(d) ?
-		       -1 :
-		       0;
+	uint32_t part;
+
+	for (part = 0; part < tw_part_count(d->trace); part++)
+		if (link_by_correlation(d, part) || link_by_external(d, part, false) ||
+		    link_by_external(d, part, true) || link_by_flow(d, part))
+			return -1;
+	return 0;
 }
 
 int tw_links_build(struct tw_derived *d)

@@ -61,13 +61,14 @@ static int take_set(struct tw_rank_set *set, const struct tw_merge *merge, struc
 	return status;
 }
 
-/* The rank of the job that is of a file; its first where there are several. */
-static size_t find_rank(const struct tw_job *job, const char *path)
+/* The rank of the job that is of a file, or of a part of it. */
+static size_t find_rank(const struct tw_job *job, const char *path, uint32_t part)
 {
 	size_t i;
 
 	for (i = 0; i < job->count; i++)
-		if (!strcmp(job->set.files[job->ranks[i].file].path, path))
+		if (job->ranks[i].who.part == part &&
+		    !strcmp(job->set.files[job->ranks[i].file].path, path))
 			return i;
 	return job->count;
 }
@@ -83,7 +84,7 @@ static void take_clocks(struct tw_merge *merge, const struct tw_job *job,
 	merge->align = clocks->align;
 	for (i = 0; i < merge->count && clocks->align == TW_ALIGN_COLLECTIVES; i++) {
 		struct tw_merged *rank = &merge->ranks[i];
-		size_t at = find_rank(job, merge->set.files[rank->file].path);
+		size_t at = find_rank(job, merge->set.files[rank->file].path, rank->part);
 		int64_t shift;
 
 		if (at == job->count || !clocks->of[at].known) {

@@ -7,7 +7,7 @@
 
 /* "trawl rank", and a number that changes with the layout below or struct tw_rank. */
 #define MAGIC "twrk"
-#define VERSION 2u
+#define VERSION 3u
 #define MAGIC_BYTES 4u
 #define ID_BYTES 8u
 
@@ -105,6 +105,16 @@ static uint32_t id_of(const struct tw_rank *rank, const char *text)
 	return text && *text ? tw_pool_find(&rank->texts, text, strlen(text)) : 0;
 }
 
+static void pack_id(uint64_t id, struct tw_str *out)
+{
+	char bytes[ID_BYTES];
+	size_t i;
+
+	for (i = 0; i < ID_BYTES; i++)
+		bytes[i] = (char)(id >> 8 * i);
+	tw_str_add(out, bytes, sizeof(bytes));
+}
+
 static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 {
 	const struct tw_timeline *t = &rank->timeline;
@@ -115,7 +125,8 @@ static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 		t->exposed_copy_ns, t->busy_ns,		 t->idle_ns,
 		t->total_ns,	    t->communication_ns, t->copy_ns,
 		t->micro_idle_ns,   t->macro_idle_ns,	 rank->first_step,
-		rank->last_step,
+		rank->last_step,    rank->who.recorded_rank, rank->who.recorded_world,
+		rank->who.pid,	    rank->who.first_ns,	 rank->who.last_ns,
 	};
 	size_t i;
 
@@ -133,6 +144,12 @@ static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 	tw_pack_number(out, id_of(rank, rank->host));
 	tw_pack_number(out, id_of(rank, rank->device_name));
 	tw_pack_number(out, id_of(rank, rank->message));
+	tw_pack_number(out, id_of(rank, rank->who.members));
+	tw_pack_number(out, rank->who.part);
+	tw_pack_number(out, rank->who.labelled);
+	tw_pack_number(out, rank->who.sketch_count);
+	for (i = 0; i < rank->who.sketch_count; i++)
+		pack_id(rank->who.sketch[i], out);
 }
 
 static void pack_texts(const struct tw_pool *texts, struct tw_str *out)
@@ -163,16 +180,6 @@ static void pack_kinds(const struct tw_rank *rank, struct tw_str *out)
 		tw_pack_number(out, kind->device);
 		tw_pack_number(out, kind->stream);
 	}
-}
-
-static void pack_id(uint64_t id, struct tw_str *out)
-{
-	char bytes[ID_BYTES];
-	size_t i;
-
-	for (i = 0; i < ID_BYTES; i++)
-		bytes[i] = (char)(id >> 8 * i);
-	tw_str_add(out, bytes, sizeof(bytes));
 }
 
 /*
@@ -282,6 +289,19 @@ static const char *unpack_kept(struct tw_unpacking *in, const struct tw_rank *ra
 	return text;
 }
 
+static uint64_t unpack_fixed(struct tw_unpacking *in)
+{
+	uint64_t id = 0;
+	size_t i;
+
+	if ((size_t)(in->end - in->at) < ID_BYTES)
+		return refuse(in);
+	for (i = 0; i < ID_BYTES; i++)
+		id |= (uint64_t)in->at[i] << 8 * i;
+	in->at += ID_BYTES;
+	return id;
+}
+
 static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 {
 	struct tw_timeline *t = &rank->timeline;
@@ -292,7 +312,8 @@ static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 		&t->exposed_copy_ns, &t->busy_ns,	   &t->idle_ns,
 		&t->total_ns,	     &t->communication_ns, &t->copy_ns,
 		&t->micro_idle_ns,   &t->macro_idle_ns,	   &rank->first_step,
-		&rank->last_step,
+		&rank->last_step,    &rank->who.recorded_rank, &rank->who.recorded_world,
+		&rank->who.pid,	     &rank->who.first_ns,  &rank->who.last_ns,
 	};
 	size_t i;
 
@@ -310,6 +331,12 @@ static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 	rank->host = unpack_kept(in, rank);
 	rank->device_name = unpack_kept(in, rank);
 	rank->message = unpack_kept(in, rank);
+	rank->who.members = unpack_kept(in, rank);
+	rank->who.part = (uint32_t)tw_unpack_up_to(in, UINT32_MAX);
+	rank->who.labelled = tw_unpack_up_to(in, true);
+	rank->who.sketch_count = (uint32_t)tw_unpack_up_to(in, TW_SKETCH);
+	for (i = 0; i < rank->who.sketch_count; i++)
+		rank->who.sketch[i] = unpack_fixed(in);
 }
 
 static int unpack_kinds(struct tw_unpacking *in, struct tw_rank *rank)
@@ -336,19 +363,6 @@ static int unpack_kinds(struct tw_unpacking *in, struct tw_rank *rank)
 		kind->stream = unpack_id(in, rank);
 	}
 	return 0;
-}
-
-static uint64_t unpack_fixed(struct tw_unpacking *in)
-{
-	uint64_t id = 0;
-	size_t i;
-
-	if ((size_t)(in->end - in->at) < ID_BYTES)
-		return refuse(in);
-	for (i = 0; i < ID_BYTES; i++)
-		id |= (uint64_t)in->at[i] << 8 * i;
-	in->at += ID_BYTES;
-	return id;
 }
 
 /* The next collective behind one that starts at `before`. */
