@@ -273,8 +273,7 @@ static int take_missing(struct tw_merge *merge, const struct tw_job *job, int64_
 	return 0;
 }
 
-static int take_job(struct tw_merge *merge, const struct tw_job *job, int64_t most,
-		    struct trawl_error *err)
+static int take_job(struct tw_merge *merge, const struct tw_job *job, struct trawl_error *err)
 {
 	const struct tw_job *at;
 	size_t room = job->left_out_count, i;
@@ -288,6 +287,16 @@ static int take_job(struct tw_merge *merge, const struct tw_job *job, int64_t mo
 	take_groups(merge, job);
 	for (i = 0; i < job->left_out_count; i++)
 		take_rank(merge, &job->left_out[i]);
+	merge->is_unlike = job->is_unlike;
+	return 0;
+}
+
+/* Ranks below `most`, in order, and which of those are not there. */
+static int choose_ranks(struct tw_merge *merge, const struct tw_job *job, int64_t most,
+			struct trawl_error *err)
+{
+	size_t i;
+
 	for (i = 0; i < merge->file_count; i++)
 		if (most >= 0 && tw_merged_is_in(&merge->ranks[i]) && merge->ranks[i].rank >= most)
 			merge->ranks[i].state = TW_RANK_NOT_A_TRACE;
@@ -297,7 +306,6 @@ static int take_job(struct tw_merge *merge, const struct tw_job *job, int64_t mo
 		merge->count++;
 	if (take_missing(merge, job, most))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	merge->is_unlike = job->is_unlike;
 	return 0;
 }
 
@@ -375,10 +383,12 @@ int tw_merge_plan(struct tw_merge *merge, const char *path, const struct tw_merg
 		p.files[0].status = TRAWL_ENOMEM;
 	status = tw_job_settle_files(&job, p.files, &load, err);
 	if (!status || status == TRAWL_ENODATA || status == TRAWL_EUSAGE)
-		status = take_job(merge, &job, options->most_ranks, err);
-	tw_job_release(&job);
+		status = take_job(merge, &job, err);
 	if (!status)
 		status = check_output(merge, path, err);
+	if (!status)
+		status = choose_ranks(merge, &job, options->most_ranks, err);
+	tw_job_release(&job);
 	if (status)
 		return status;
 	return merge->count ? 0 : nothing_left(merge, err);

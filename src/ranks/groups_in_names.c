@@ -122,13 +122,27 @@ static bool try_word(struct named *list, size_t count, const char *word, size_t 
 	return tells_apart(list, count);
 }
 
+/* Of sorted groups, whether all have the same ranks: else a directory more is no replica. */
+static bool have_same_ranks(const struct named *list, size_t count)
+{
+	size_t size = 1, i;
+
+	while (size < count && !compare_values(&list[0], &list[size]))
+		size++;
+	for (i = size; i < count; i++)
+		if (list[i].rank->rank != list[i - size].rank->rank ||
+		    !compare_values(&list[i], &list[i - size]))
+			return false;
+	return count % size == 0;
+}
+
 static bool try_directories(struct named *list, size_t count, const char *above)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++)
 		take_directory(&list[i], above);
-	return tells_apart(list, count);
+	return tells_apart(list, count) && have_same_ranks(list, count);
 }
 
 static bool try_words(struct named *list, size_t count)

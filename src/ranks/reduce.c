@@ -436,18 +436,23 @@ static int reduce_trace(struct tw_rank *ranks, size_t count, const struct trawl_
 	return 0;
 }
 
+/* One GPU of all is asked for; or whose each GPU is says nothing of who the trace is. */
+static bool is_one(const struct ranks_of *of, const struct tw_load_options *options)
+{
+	return (options->report && options->report->device) || (options->who_only && !of->parts);
+}
+
 static int reduce_into(struct tw_rank **ranks, size_t *count, const struct trawl_trace *trace,
 		       uint32_t file, const struct tw_rank_set *set,
 		       const struct tw_load_options *options, unsigned threads,
 		       const struct trawl_allocator *allocator)
 {
-	bool one = options->report && options->report->device;
 	struct ranks_of of;
 	int status = TRAWL_ENOMEM;
 
 	if (find_ranks(&of, trace))
 		return TRAWL_ENOMEM;
-	*count = one ? 1 : of.count;
+	*count = is_one(&of, options) ? 1 : of.count;
 	*ranks = new_ranks(*count, file, set, allocator);
 	if (*ranks)
 		status = reduce_trace(*ranks, *count, trace, &of, &set->files[file], options,

@@ -62,34 +62,17 @@ static int compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/*
- * By order: the place among what are traces, unless another has that number for better reasons.
- * `ranks` are in the order of their files.
- */
-static int number_by_order(struct tw_rank *ranks, size_t count,
-			   const struct trawl_allocator *allocator)
+/* By order: the place among what are traces, but for earlier captures. */
+static void number_by_order(struct tw_rank *ranks, size_t count)
 {
-	int64_t *taken = tw_alloc_array(allocator, count, sizeof(*taken)), place = 0;
-	size_t i, n = 0;
+	int64_t place = 0;
+	size_t i;
 
-	if (!taken)
-		return count ? -1 : 0;
-	for (i = 0; i < count; i++)
-		if (ranks[i].rule != TW_RANK_BY_ORDER && !tw_rank_is_left_out(&ranks[i]))
-			taken[n++] = ranks[i].rank;
-	qsort(taken, n, sizeof(*taken), compare_numbers);
 	for (i = 0; i < count; i++) {
-		struct tw_rank *rank = &ranks[i];
-
-		if (rank->rule == TW_RANK_BY_ORDER && !tw_rank_is_left_out(rank)) {
-			while (bsearch(&place, taken, n, sizeof(*taken), compare_numbers))
-				place++;
-			rank->rank = place;
-		}
-		place += rank->state != TW_RANK_NOT_A_TRACE && rank->state != TW_RANK_CAPTURE;
+		if (ranks[i].rule == TW_RANK_BY_ORDER && !tw_rank_is_left_out(&ranks[i]))
+			ranks[i].rank = place;
+		place += ranks[i].state != TW_RANK_NOT_A_TRACE && ranks[i].state != TW_RANK_CAPTURE;
 	}
-	tw_free(allocator, taken, count * sizeof(*taken));
-	return 0;
 }
 
 /* Of several traces of a rank the surest stays, of equals the first. */
@@ -132,28 +115,40 @@ static int add_expected(struct expected *e, int64_t rank)
 	return 0;
 }
 
+/* The members of the groups of a rank; what does not have the rank itself numbers otherwise. */
+static int add_groups(struct expected *e, const struct tw_rank *rank)
+{
+	struct tw_rank_list list;
+	bool failed, known = false;
+	size_t i;
+
+	tw_rank_list_parse(&list, rank->who.members, e->allocator);
+	failed = list.failed;
+	for (i = 0; i < list.count; i++)
+		known |= list.ranks[i] == rank->rank;
+	for (i = 0; i < list.count && !failed && known; i++)
+		failed = list.ranks[i] < MOST_RANKS && add_expected(e, list.ranks[i]);
+	tw_rank_list_release(&list);
+	return failed ? -1 : 0;
+}
+
 /* The members of all recorded groups, each once, in order. */
 static int add_members(struct expected *e, const struct tw_job *job)
 {
 	const char *before = "";
-	size_t i, k, n = 0;
+	size_t i, n = 0, count;
 
 	for (i = 0; i < job->count; i++) {
 		const char *text = job->ranks[i].who.members;
-		struct tw_rank_list list;
-		bool failed;
 
 		/* Mostly all have the same. */
 		if (!*text || !strcmp(text, before))
 			continue;
-		before = text;
-		tw_rank_list_parse(&list, text, e->allocator);
-		failed = list.failed;
-		for (k = 0; k < list.count && !failed; k++)
-			failed = list.ranks[k] < MOST_RANKS && add_expected(e, list.ranks[k]);
-		tw_rank_list_release(&list);
-		if (failed)
+		count = e->count;
+		if (add_groups(e, &job->ranks[i]))
 			return -1;
+		if (e->count > count)
+			before = text;
 	}
 	if (e->count)
 		qsort(e->ranks, e->count, sizeof(*e->ranks), compare_numbers);
@@ -179,7 +174,8 @@ static int find_world(struct tw_job *job, struct expected *e)
 	for (i = 0; i < job->count; i++) {
 		if (job->ranks[i].world_size > told)
 			told = job->ranks[i].world_size;
-		if (job->ranks[i].who.recorded_world > recorded)
+		if (job->ranks[i].who.recorded_world > recorded &&
+		    job->ranks[i].rank < job->ranks[i].who.recorded_world)
 			recorded = job->ranks[i].who.recorded_world;
 	}
 	if (recorded < 0 && members > 1 && e->ranks[members - 1] == members - 1)
@@ -316,9 +312,10 @@ static int settle(struct tw_job *job, struct tw_rank *ranks, size_t count, struc
 
 	for (i = 0; i < count; i++)
 		number_rank(&ranks[i]);
-	if (tw_find_captures(ranks, count, &job->set, job->allocator) ||
-	    number_by_order(ranks, count, job->allocator) ||
-	    tw_find_groups(ranks, count, &job->set, job->allocator, names))
+	if (tw_find_captures(ranks, count, &job->set, job->allocator))
+		return -1;
+	number_by_order(ranks, count);
+	if (tw_find_groups(ranks, count, &job->set, job->allocator, names))
 		return -1;
 	qsort(ranks, count, sizeof(*ranks), compare_ranks);
 	find_duplicates(ranks, count, &job->set);
