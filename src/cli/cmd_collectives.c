@@ -216,8 +216,7 @@ static void release(struct results *r)
 	tw_matches_release(&r->matches);
 }
 
-static int analyse_job(struct collectives_command *c, enum tw_align align,
-		       const struct tw_job *job)
+static int analyse_job(struct collectives_command *c, enum tw_align align, const struct tw_job *job)
 {
 	struct results r = { .job = job };
 	double start = cli_seconds();

@@ -161,7 +161,7 @@ static void tell_numbers(const struct tw_merge *merge)
 		if (rank->world_size >= 0 && rank->world_size != merge->told_world)
 			other = rank;
 	}
-	cli_tell_order(by_order, merge->count);
+	cli_tell_order(merge->clashes, by_order, merge->count);
 	cli_tell_world(other ? other->rank : -1, other ? other->world_size : -1,
 		       merge->ranks[merge->count - 1].rank, merge->told_world);
 	if (merge->is_unlike)
@@ -189,7 +189,7 @@ static int tell_ranks(const struct merge_command *m, const struct tw_merge *merg
 		}
 		if (!tw_merged_is_in(rank))
 			continue;
-		if (rank->rule == TW_RANK_BY_METADATA && rank->name_rank >= 0 &&
+		if (rank->rule < TW_RANK_BY_NAME && rank->name_rank >= 0 &&
 		    rank->name_rank != rank->rank)
 			cli_message("%s: its name says rank %" PRId64 ", the trace rank %" PRId64
 				    "; the trace counts",

@@ -98,12 +98,17 @@ void cli_add_ranks_known(struct tw_str *out, const struct tw_job *job)
 	tw_str_add_char(out, ')');
 }
 
-void cli_tell_order(size_t by_order, size_t count)
+void cli_tell_order(size_t clashes, size_t by_order, size_t count)
 {
+	if (clashes)
+		cli_message("the recorded collectives of %zu traces say the same rank as those of "
+			    "others: names or the order of the files count",
+			    clashes);
 	if (by_order && count > 1)
-		cli_message("%zu of %zu ranks have their number from the order of the files: neither "
-			    "the traces nor their names say which rank each is",
-			    by_order, count);
+		cli_message(
+			"%zu of %zu ranks have their number from the order of the files: neither "
+			"the traces nor their names say which rank each is",
+			by_order, count);
 }
 
 /* Ranks that show other steps than the first that shows any compare badly. */
@@ -177,7 +182,7 @@ static void tell_ranks(const struct tw_job *job, bool chosen)
 				    "counts",
 				    path, (long long)rank->name_rank, (long long)rank->rank);
 	}
-	cli_tell_order(by_order, job->count);
+	cli_tell_order(job->clashes, by_order, job->count);
 	tell_steps(job);
 	tell_world(job);
 	if (!job->missing_count || chosen)
@@ -232,8 +237,9 @@ static int check_alike(const struct tw_job *job, bool as_ranks)
 			    "process group and %d %% of their operators and kernels%s",
 			    job->set.files[a->file].path, job->set.files[b->file].path,
 			    (int)(job->unlike.alike * 100),
-			    as_ranks ? "" : "; report --each reports them one by one, --as-ranks "
-					    "takes them for ranks");
+			    as_ranks ? "" :
+				       "; report --each reports them one by one, --as-ranks "
+				       "takes them for ranks");
 		if (!as_ranks)
 			return CLI_FAILED;
 	}

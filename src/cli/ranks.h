@@ -53,8 +53,11 @@ void cli_job_path(const struct tw_job *job, const struct cli_common *common, con
  */
 void cli_add_ranks_known(struct tw_str *out, const struct tw_job *job);
 
-/* Says, where that is so, that ranks have their numbers from the order of the files alone. */
-void cli_tell_order(size_t by_order, size_t count);
+/*
+ * Says, where that is so, that collectives of several traces say one rank, and that ranks have their
+ * numbers from the order of the files alone.
+ */
+void cli_tell_order(size_t clashes, size_t by_order, size_t count);
 
 /*
  * Says where traces do not fit into one job: `rank` says another size (its_world, -1: none does),

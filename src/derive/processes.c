@@ -24,7 +24,7 @@ struct owner {
 
 struct work {
 	struct tw_derived *d;
-	uint32_t part; /* of a merged trace */
+	uint32_t part;		    /* of a merged trace */
 	struct process_call *calls; /* by id, process, start, node */
 	uint64_t count;
 	struct tw_flows flows;

@@ -254,8 +254,9 @@ static int read_part(struct tw_merging *m, struct tw_merged *rank,
 		status = trawl_error_set(err, TRAWL_EFORMAT, "the file changed while it was read");
 	if (!status) {
 		part = tw_trace_part(held->trace, rank->part - 1);
-		status = part ? merge_trace(m, rank, part, lines, m->memory, err) :
-				tw_one_no_memory(err);
+		status = part ? tw_merge_add_arrows(part, err) : tw_one_no_memory(err);
+		if (!status)
+			status = merge_trace(m, rank, part, lines, m->memory, err);
 	}
 	if (part)
 		tw_trace_free_part(part);
@@ -308,9 +309,12 @@ static int read_rank(struct tw_merging *m, struct tw_merged *rank, struct tw_lin
 		return read_part(m, rank, &read, lines, err);
 	status = trawl_trace_read(&trace, file->path, &read, err);
 	if (!status) {
-		status = merge_trace(m, rank, trace, lines, m->memory, err);
+		/* Without what is added to it. */
 		if (m->options->visit && !tw_is_merged_trace(trace))
 			m->options->visit(m->options->visit_context, rank->file, trace, m->threads);
+		status = tw_merge_add_arrows(trace, err);
+		if (!status)
+			status = merge_trace(m, rank, trace, lines, m->memory, err);
 		trawl_trace_free(trace);
 	}
 	tell(&reading, file->bytes, file->bytes);

@@ -40,6 +40,9 @@ struct tw_merging {
 /* Reads a rank's trace and puts its events into lines; what fails is in the rank. */
 void tw_merging_read(struct tw_merging *m, struct tw_merged *rank, struct tw_lines *lines);
 
+/* Of an export: adds the arrows from its calls to what they launched.  0, or why not. */
+int tw_merge_add_arrows(struct trawl_trace *trace, struct trawl_error *err) TRAWL_MUST_CHECK;
+
 /* Before ranks are read, and when all are done. */
 int tw_merging_hold(struct tw_merging *m) TRAWL_MUST_CHECK;
 void tw_merging_let_go(struct tw_merging *m);

@@ -142,7 +142,8 @@ static int list_again(struct peeking *p)
 			told[n++] = p->files[i].ranks;
 	qsort(told, n, sizeof(const struct tw_rank *), compare_told);
 	for (i = 0; i < n; i++)
-		if (((told[i]->rank < 0 && (n > 1 || p->several[told[i]->file])) || (i && told[i - 1]->rank == told[i]->rank) ||
+		if (((told[i]->rank < 0 && (n > 1 || p->several[told[i]->file])) ||
+		     (i && told[i - 1]->rank == told[i]->rank) ||
 		     (i + 1 < n && told[i + 1]->rank == told[i]->rank)) &&
 		    can_read_twice(merge->set.files[told[i]->file].path))
 			p->again[p->again_count++] = told[i]->file;
@@ -288,6 +289,7 @@ static int take_job(struct tw_merge *merge, const struct tw_job *job, struct tra
 	for (i = 0; i < job->left_out_count; i++)
 		take_rank(merge, &job->left_out[i]);
 	merge->is_unlike = job->is_unlike;
+	merge->clashes = job->clashes;
 	return 0;
 }
 

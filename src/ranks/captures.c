@@ -152,7 +152,8 @@ static int by_worker(const void *a, const void *b)
 static int by_number(const void *a, const void *b)
 {
 	const struct capture *x = a, *y = b;
-	bool x_order = x->rank->rule == TW_RANK_BY_ORDER, y_order = y->rank->rule == TW_RANK_BY_ORDER;
+	bool x_order = x->rank->rule == TW_RANK_BY_ORDER,
+	     y_order = y->rank->rule == TW_RANK_BY_ORDER;
 
 	if (x_order != y_order)
 		return x_order ? 1 : -1;

@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <strings.h>
 
 /* A trace, and what it has for the word that is looked at. */
 struct named {
@@ -151,9 +152,29 @@ static bool try_words(struct named *list, size_t count)
 	size_t len;
 
 	for (; (p = next_word(p, &len, &end)); p = end)
-		if (try_word(list, count, p, len))
+		if (!(len == 4 && !strncasecmp(p, "rank", len)) && try_word(list, count, p, len))
 			return true;
 	return false;
+}
+
+/*
+ * Groups of a rank each are groups only where that is the rank of their names too, or the whole
+ * job: some versions of PyTorch record rank 0 for all.
+ */
+static bool are_groups(const struct named *list, size_t count)
+{
+	bool named = true, whole = true;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct tw_rank *rank = list[i].rank;
+
+		if (i && !compare_values(&list[i - 1], &list[i]))
+			return true;
+		named &= rank->name_rank == rank->rank;
+		whole &= !strchr(rank->who.members, ',') && rank->who.recorded_world <= 1;
+	}
+	return named || whole;
 }
 
 static bool has_duplicates(struct named *list, size_t count)
@@ -183,7 +204,8 @@ int tw_find_groups(struct tw_rank *ranks, size_t count, const struct tw_rank_set
 			list[n++] = (struct named){ .rank = &ranks[i],
 						    .path = set->files[ranks[i].file].path };
 	if (n && has_duplicates(list, n) &&
-	    (try_directories(list, n, set->directory) || try_words(list, n)))
+	    (try_directories(list, n, set->directory) || try_words(list, n)) &&
+	    are_groups(list, n))
 		for (i = 0; i < n; i++) {
 			if (!i || compare_values(&list[i - 1], &list[i])) {
 				group += i != 0;

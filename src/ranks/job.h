@@ -95,6 +95,8 @@ struct tw_job {
 	int64_t gpus_per_node; /* asked for, else device_count of the lowest rank, 0: unknown */
 	int64_t *missing;      /* ranks of the world, or of a recorded group, without a trace */
 	size_t missing_count;
+	/* Traces whose collectives say the same rank as others', which does not count then. */
+	size_t clashes;
 	/* Traces that look like those of several programs: two of them, as indices of ranks. */
 	bool is_unlike;
 	struct tw_unlike unlike;

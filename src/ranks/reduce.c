@@ -246,8 +246,8 @@ static int reduce_report(struct tw_rank *rank, const struct trawl_report *report
 	take_steps(rank, in->trace);
 	if (trawl_report_defects(report))
 		take_defects(rank, report);
-	status = take_facts(rank, in->trace) || take_timeline(rank, in->derived, linked_only) || take_collectives(&r) ||
-				 rank->texts.failed ?
+	status = take_facts(rank, in->trace) || take_timeline(rank, in->derived, linked_only) ||
+				 take_collectives(&r) || rank->texts.failed ?
 			 TRAWL_ENOMEM :
 			 0;
 	tw_str_release(&r.scratch);
@@ -457,8 +457,7 @@ static int reduce_into(struct tw_rank **ranks, size_t *count, const struct trawl
 	if (*ranks)
 		status = reduce_trace(*ranks, *count, trace, &of, &set->files[file], options,
 				      threads);
-	tw_free(trace->allocator, of.device,
-		((size_t)trace->track_count + 1) * sizeof(*of.device));
+	tw_free(trace->allocator, of.device, ((size_t)trace->track_count + 1) * sizeof(*of.device));
 	return status;
 }
 

@@ -75,6 +75,47 @@ static void number_by_order(struct tw_rank *ranks, size_t count)
 	}
 }
 
+/*
+ * Traces of one group whose collectives say the same rank: some versions of PyTorch record 0 for
+ * all.  Then names count, else the lowest number that no other has.  `ranks` are sorted.
+ */
+static size_t drop_clashes(struct tw_rank *ranks, size_t count)
+{
+	size_t first, end, i, clashes = 0;
+	int64_t number = 0;
+
+	for (first = 0; first < count && !tw_rank_is_left_out(&ranks[first]); first = end) {
+		size_t said = 0;
+
+		for (end = first; end < count && !tw_rank_is_left_out(&ranks[end]) &&
+				  ranks[end].rank == ranks[first].rank &&
+				  ranks[end].group == ranks[first].group;
+		     end++)
+			said += ranks[end].rule == TW_RANK_BY_COLLECTIVES;
+		for (i = first; i < end && said > 1; i++) {
+			if (ranks[i].rule != TW_RANK_BY_COLLECTIVES)
+				continue;
+			ranks[i].rule =
+				ranks[i].name_rank >= 0 ? TW_RANK_BY_NAME : TW_RANK_BY_ORDER;
+			ranks[i].rank = ranks[i].name_rank;
+			clashes++;
+		}
+	}
+	/* In the order of their files, which those of one number are in. */
+	for (i = 0; i < count && clashes; i++) {
+		if (tw_rank_is_left_out(&ranks[i]) || ranks[i].rank >= 0)
+			continue;
+		for (first = 0; first < count;)
+			first = !tw_rank_is_left_out(&ranks[first]) &&
+						ranks[first].group == ranks[i].group &&
+						ranks[first].rank == number ?
+					(number++, 0) :
+					first + 1;
+		ranks[i].rank = number;
+	}
+	return clashes;
+}
+
 /* Of several traces of a rank the surest stays, of equals the first. */
 static void find_duplicates(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set)
 {
@@ -90,8 +131,6 @@ static void find_duplicates(struct tw_rank *ranks, size_t count, const struct tw
 		tw_str_init(&text, ranks[i].allocator);
 		tw_str_addf(&text, "rank %" PRId64 " is taken from '%s'", kept->rank,
 			    set->files[kept->file].path);
-		if (ranks[i].rule == TW_RANK_BY_COLLECTIVES && kept->rule == ranks[i].rule)
-			tw_str_add_cstr(&text, " (the recorded collectives of both say this rank)");
 		ranks[i].state = TW_RANK_DUPLICATE;
 		ranks[i].message = text.failed ? "" : tw_rank_keep(&ranks[i], text.ptr);
 		ranks[i].texts.failed |= text.failed;
@@ -261,8 +300,8 @@ static int share_out(struct tw_job *job, const struct tw_rank *ranks, size_t cou
 			job->next = tw_alloc_array(job->allocator, 1, sizeof(*job));
 			if (!job->next)
 				return -1;
-			*job->next = (struct tw_job){ .allocator = job->allocator,
-						      .set = job->set };
+			*job->next =
+				(struct tw_job){ .allocator = job->allocator, .set = job->set };
 			job = job->next;
 			job->set.allocator = NULL;
 		}
@@ -298,8 +337,8 @@ static int finish(struct tw_job *job, const struct tw_load_options *options)
 {
 	job->gpus_per_node = options->gpus_per_node ? options->gpus_per_node :
 						      job->ranks[0].device_count;
-	if (find_missing(job) || tw_find_unlike(job->ranks, job->count, job->allocator,
-						&job->is_unlike, &job->unlike))
+	if (find_missing(job) ||
+	    tw_find_unlike(job->ranks, job->count, job->allocator, &job->is_unlike, &job->unlike))
 		return -1;
 	return job->next ? finish(job->next, options) : 0;
 }
@@ -318,6 +357,9 @@ static int settle(struct tw_job *job, struct tw_rank *ranks, size_t count, struc
 	if (tw_find_groups(ranks, count, &job->set, job->allocator, names))
 		return -1;
 	qsort(ranks, count, sizeof(*ranks), compare_ranks);
+	job->clashes = drop_clashes(ranks, count);
+	if (job->clashes)
+		qsort(ranks, count, sizeof(*ranks), compare_ranks);
 	find_duplicates(ranks, count, &job->set);
 	qsort(ranks, count, sizeof(*ranks), compare_ranks);
 	for (i = 0; i < count; i++)
@@ -337,8 +379,8 @@ int tw_job_settle(struct tw_job *job, struct tw_rank *ranks, size_t count,
 	status = settle(job, ranks, count, &names);
 	if (!status)
 		status = share_out(job, ranks, count, names.len ? names.ptr : "", &done);
-	if (!status && !take_ranks(&job->left_out, &job->left_out_count, ranks + done,
-				   count - done, job->allocator))
+	if (!status && !take_ranks(&job->left_out, &job->left_out_count, ranks + done, count - done,
+				   job->allocator))
 		done = count;
 	else
 		status = -1;

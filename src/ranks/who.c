@@ -176,8 +176,8 @@ static void take_collective(struct looking *l, uint64_t event)
 	}
 	*tries = 0;
 	list = r.list ? list_of(l, r.list) : NULL;
-	default_group = r.description && !strcmp(tw_pool_text(&l->trace->texts, r.description, NULL),
-						 DEFAULT_GROUP);
+	default_group = r.description &&
+			!strcmp(tw_pool_text(&l->trace->texts, r.description, NULL), DEFAULT_GROUP);
 	if (default_group && r.size > l->who->recorded_world)
 		l->who->recorded_world = r.size;
 	if (r.rank < 0 || !tells_own_rank(l, r.name))

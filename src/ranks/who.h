@@ -13,13 +13,13 @@
 
 /* Of the whole trace, whatever part of it is looked at. */
 struct tw_who {
-	uint32_t part;		   /* of a file with several ranks, from 1; 0: the file is one */
-	bool labelled;		   /* its rank is that of a label of the process */
-	int64_t recorded_rank;	   /* in the job, by its collectives; -1: they do not say */
-	int64_t recorded_world;	   /* ranks of the default group, -1: not recorded */
-	int64_t pid;		   /* of the host process with most events, -1: none, or no number */
+	uint32_t part;		/* of a file with several ranks, from 1; 0: the file is one */
+	bool labelled;		/* its rank is that of a label of the process */
+	int64_t recorded_rank;	/* in the job, by its collectives; -1: they do not say */
+	int64_t recorded_world; /* ranks of the default group, -1: not recorded */
+	int64_t pid;		/* of the host process with most events, -1: none, or no number */
 	int64_t first_ns, last_ns; /* of its slices, on its clock; first_ns > last_ns: none */
-	const char *members;	   /* "[0, 1]": ranks of its recorded groups; "": none is recorded */
+	const char *members; /* "[0, 1]": ranks of its recorded groups; "": none is recorded */
 	/* The smallest hashes of the names of its operators and kernels, in order. */
 	uint64_t sketch[TW_SKETCH];
 	uint32_t sketch_count;

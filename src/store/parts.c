@@ -30,7 +30,9 @@ static size_t mark_len(const char *text, size_t len)
 
 	while (at && text[at - 1] >= '0' && text[at - 1] <= '9')
 		at--;
-	return at < len ? at : 0;
+	if (at == len)
+		return 0;
+	return at > 1 && text[at - 1] == '-' && text[at - 2] == ' ' ? at - 1 : at;
 }
 
 /* A mark, and what the processes that have it do. */
@@ -38,7 +40,8 @@ struct mark {
 	const char *text;
 	size_t len;
 	uint32_t track; /* one of them */
-	bool launches, works;
+	bool launches, works, operates;
+	uint32_t part;
 };
 
 static int compare_marks(const void *a, const void *b)
@@ -88,27 +91,31 @@ static uint32_t find_mark(const struct trawl_trace *trace, uint32_t track, const
 	return found ? (uint32_t)(found - marks) : TW_NO_PART;
 }
 
-/* A rank launches and has a GPU that works: "CPU 1" and "GPU 0" are no ranks. */
+/*
+ * A rank launches and has a GPU that works: "CPU 1" and "GPU 0" are no ranks.  Where several do,
+ * others that have operators or calls alone are ranks too.  How many there are, numbered by part.
+ */
 static uint32_t count_ranks(const struct trawl_trace *trace, struct mark *marks, uint32_t count)
 {
-	uint32_t n = 0, i, part;
+	uint32_t n = 0, both = 0, i, part;
 	uint64_t e;
 
 	for (e = 0; e < trace->events.count; e++) {
 		enum trawl_class class = tw_class(trace, e);
-		bool launch = tw_class_is_launch(class);
+		bool launch = tw_class_is_launch(class), gpu = tw_class_is_gpu(class);
 
-		if (!launch && !tw_class_is_gpu(class))
-			continue;
 		part = trace->part_of_track[trace->events.track[e]];
 		if (part == TW_NO_PART)
 			continue;
 		marks[part].launches |= launch;
-		marks[part].works |= !launch;
+		marks[part].works |= gpu;
+		marks[part].operates |= launch || gpu || class == TRAWL_CLASS_CPU_OP;
 	}
-	for (i = 0; i < count; i++)
-		n += marks[i].launches && marks[i].works;
-	return n;
+	for (i = 0; i < count; i++) {
+		both += marks[i].launches && marks[i].works;
+		marks[i].part = marks[i].operates ? n++ : TW_NO_PART;
+	}
+	return both < 2 ? 0 : n;
 }
 
 /* The one number of a mark, such as that of "[TP01] "; -1: none, or several. */
@@ -171,8 +178,8 @@ static int separate_devices(struct trawl_trace *trace, const struct mark *marks)
 		return -1;
 	for (t = 0; t < trace->track_count; t++)
 		if (trace->tracks[t].device != TW_CODE_NONE)
-			list[n++] = (struct used){ trace->tracks[t].device,
-						   trace->part_of_track[t], t };
+			list[n++] = (struct used){ trace->tracks[t].device, trace->part_of_track[t],
+						   t };
 	if (n)
 		qsort(list, n, sizeof(*list), compare_used);
 	for (first = 0; first < n; first = end) {
@@ -201,28 +208,35 @@ static void forget_parts(struct trawl_trace *trace)
 static int take_marks(struct trawl_trace *trace, struct mark *marks, uint32_t count)
 {
 	bool numbered = true;
-	uint32_t t, i;
+	uint32_t t, i, n = 0, ranks;
 
 	if (tw_trace_new_parts(trace, count))
 		return -1;
 	for (t = 0; t < trace->track_count; t++)
 		trace->part_of_track[t] = find_mark(trace, t, marks, count);
-	if (count_ranks(trace, marks, count) < 2) {
+	ranks = count_ranks(trace, marks, count);
+	if (ranks < 2) {
 		forget_parts(trace);
 		return 0;
 	}
+	/* What is no rank stands beside the ranks, and is of the first. */
+	for (t = 0; t < trace->track_count; t++) {
+		i = trace->part_of_track[t];
+		trace->part_of_track[t] =
+			i == TW_NO_PART || marks[i].part == TW_NO_PART ? 0 : marks[i].part;
+	}
+	for (i = 0; i < count; i++)
+		if (marks[i].part != TW_NO_PART)
+			marks[n++] = marks[i];
+	trace->part_count = count = ranks;
 	for (i = 0; i < count; i++) {
 		trace->parts[i].rank = number_in(&marks[i]);
 		numbered &= trace->parts[i].rank >= 0;
 		for (t = 0; t < i; t++)
 			numbered &= trace->parts[t].rank != trace->parts[i].rank;
 	}
-	/* What has no mark stands beside the ranks, and is of the first. */
 	for (i = 0; i < count && !numbered; i++)
 		trace->parts[i].rank = -1;
-	for (t = 0; t < trace->track_count; t++)
-		if (trace->part_of_track[t] == TW_NO_PART)
-			trace->part_of_track[t] = 0;
 	return separate_devices(trace, marks);
 }
 

@@ -11,6 +11,9 @@
 /* Tracks of no part: what an export recorded of processes that are no ranks. */
 #define TW_NO_PART UINT32_MAX
 
+/* The category that exports have for the arrows that they do not record. */
+#define TW_EXPORT_ARROWS "ac2g"
+
 /*
  * Finds the parts of a merged trace by the marks of its processes, and gives devices that several
  * parts have names of their own.  Before the trace is finished; 0 or -1.

@@ -59,7 +59,8 @@ static void list_processes(struct finding *f)
 
 /* ---- labels */
 
-static void look_for_labels(struct finding *f, const struct tw_matcher *matcher, struct tw_str *text)
+static void look_for_labels(struct finding *f, const struct tw_matcher *matcher,
+			    struct tw_str *text)
 {
 	const struct tw_pool *texts = &f->trace->texts;
 	uint32_t id;
@@ -123,8 +124,8 @@ static int read_labels(struct finding *f)
 /* The first label of a process; one from before the capture only when it has no other. */
 static void take_label(struct process *p, int64_t rank, int64_t start)
 {
-	if (p->rank >= 0 && ((start >= 0) == (p->label_start >= 0) ? start >= p->label_start :
-								     start < 0))
+	if (p->rank >= 0 &&
+	    ((start >= 0) == (p->label_start >= 0) ? start >= p->label_start : start < 0))
 		return;
 	p->rank = rank;
 	p->label_start = start;
@@ -146,7 +147,8 @@ static void look_at_events(struct finding *f)
 			if (!p->works || tw_code_compare(trace, device, p->device) < 0)
 				p->device = device;
 			p->works = true;
-		} else if (f->labels && events->phase[i] != 'M' && f->rank_of_name[events->name[i]] >= 0) {
+		} else if (f->labels && events->phase[i] != 'M' &&
+			   f->rank_of_name[events->name[i]] >= 0) {
 			take_label(p, f->rank_of_name[events->name[i]], events->start_ns[i]);
 		}
 	}
@@ -212,6 +214,9 @@ int tw_export_find_ranks(struct tw_export_part *part)
 	uint32_t *part_of = tw_alloc_array(a, tracks, sizeof(*part_of));
 	int status = -1;
 
+	/* For who draws arrows, when nothing can be added to texts any more. */
+	tw_export_category(part, TW_EXPORT_ARROWS, TRAWL_CLASS_OTHER);
+	texts = trace->texts.count;
 	f.processes = tw_alloc_array(a, tracks, sizeof(*f.processes));
 	f.process_of = tw_alloc_array(a, tracks, sizeof(*f.process_of));
 	f.rank_of_name = tw_alloc_array(a, texts, sizeof(*f.rank_of_name));
