@@ -22,12 +22,13 @@ bool tw_rank_is_left_out(const struct tw_rank *rank)
  * What a trace says itself, else its collectives, else its name.  Of what is left out, the name
  * says it at the most.
  */
-static void number_rank(struct tw_rank *rank)
+static void number_rank(struct tw_rank *rank, bool recorded)
 {
 	rank->rule = TW_RANK_BY_NAME;
 	if (!tw_rank_is_left_out(rank) && rank->rank >= 0) {
 		rank->rule = rank->who.labelled ? TW_RANK_BY_LABEL : TW_RANK_BY_METADATA;
-	} else if (!tw_rank_is_left_out(rank) && rank->who.recorded_rank >= 0) {
+	} else if (!tw_rank_is_left_out(rank) && rank->who.recorded_rank >= 0 &&
+		   (recorded || rank->name_rank < 0)) {
 		rank->rank = rank->who.recorded_rank;
 		rank->rule = TW_RANK_BY_COLLECTIVES;
 	} else {
@@ -346,11 +347,14 @@ static int finish(struct tw_job *job, const struct tw_load_options *options)
 /* Numbers, captures, groups, duplicates: who each is, then those that count first, in order. */
 static int settle(struct tw_job *job, struct tw_rank *ranks, size_t count, struct tw_str *names)
 {
-	bool failed = false;
+	bool failed = false, recorded = false;
 	size_t i;
 
+	/* Where none is recorded but 0, which some versions of PyTorch do for all, names say more. */
 	for (i = 0; i < count; i++)
-		number_rank(&ranks[i]);
+		recorded |= ranks[i].who.recorded_rank > 0;
+	for (i = 0; i < count; i++)
+		number_rank(&ranks[i], recorded);
 	if (tw_find_captures(ranks, count, &job->set, job->allocator))
 		return -1;
 	number_by_order(ranks, count);

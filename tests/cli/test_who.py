@@ -157,6 +157,12 @@ class Collectives(Who):
         self.everywhere(self.tmp / "job", {n: f"host-rank{n}.json" for n in range(4)},
                         source="name")
 
+    def test_a_zero_that_all_record(self):
+        self.job(rank5=rank_trace(0, list(range(8))))
+        done = self.run_one("report", self.tmp / "job", rc=3)
+        self.assertIn("1 of 8 ranks (from file names): 5", done.out)
+        self.assertIn("no trace of ranks 0-4, 6, 7", done.err)
+
     def test_order_is_a_guess(self):
         job = self.job(a=rank_trace(), b=rank_trace())
         self.everywhere(job, {0: "a.json", 1: "b.json"}, source="order", says=(
