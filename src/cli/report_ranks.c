@@ -274,7 +274,6 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 {
 	const char **names =
 		tw_alloc_array(trawl_allocator_default(), tw_analysis_count, sizeof(*names));
-	struct tw_platform platform;
 	struct trawl_error err;
 	const struct tw_job *at;
 	struct tw_job job;
@@ -289,7 +288,7 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	ranks->keep = tw_sums_keep;
 	ranks->groups = true;
 	/* Before traces are read, which may take its time. */
-	if ((r->options.platform && tw_platform_open(r->options.platform, &platform, &err)) ||
+	if ((r->options.platform && tw_platform_check(r->options.platform, &err)) ||
 	    (r->common.output && !(r->no_csv && r->no_xlsx) &&
 	     cli_check_output(r->common.output, &err)))
 		loaded = cli_fail(&err);
