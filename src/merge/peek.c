@@ -235,7 +235,8 @@ int tw_peek_file(struct tw_peek *peek, const char *path, const struct trawl_allo
 
 	*peek = (struct tw_peek){ .rank = -1, .world_size = -1, .base_time_ns = TRAWL_TIME_NONE };
 	/* What can be read but once is left to who reads it. */
-	if (tw_is_database(path) || (!stat(path, &info) && !S_ISREG(info.st_mode))) {
+	if (tw_is_database(path) ||
+	    (!stat(path, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
 		peek->is_trace = true;
 		return 0;
 	}

@@ -204,8 +204,7 @@ int tw_find_groups(struct tw_rank *ranks, size_t count, const struct tw_rank_set
 			list[n++] = (struct named){ .rank = &ranks[i],
 						    .path = set->files[ranks[i].file].path };
 	if (n && has_duplicates(list, n) &&
-	    (try_directories(list, n, set->directory) || try_words(list, n)) &&
-	    are_groups(list, n))
+	    (try_directories(list, n, set->directory) || try_words(list, n)) && are_groups(list, n))
 		for (i = 0; i < n; i++) {
 			if (!i || compare_values(&list[i - 1], &list[i])) {
 				group += i != 0;

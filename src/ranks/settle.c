@@ -88,16 +88,16 @@ static size_t drop_clashes(struct tw_rank *ranks, size_t count)
 	for (first = 0; first < count && !tw_rank_is_left_out(&ranks[first]); first = end) {
 		size_t said = 0;
 
-		for (end = first; end < count && !tw_rank_is_left_out(&ranks[end]) &&
-				  ranks[end].rank == ranks[first].rank &&
-				  ranks[end].group == ranks[first].group;
+		for (end = first;
+		     end < count && !tw_rank_is_left_out(&ranks[end]) &&
+		     ranks[end].rank == ranks[first].rank && ranks[end].group == ranks[first].group;
 		     end++)
 			said += ranks[end].rule == TW_RANK_BY_COLLECTIVES;
 		for (i = first; i < end && said > 1; i++) {
 			if (ranks[i].rule != TW_RANK_BY_COLLECTIVES)
 				continue;
-			ranks[i].rule =
-				ranks[i].name_rank >= 0 ? TW_RANK_BY_NAME : TW_RANK_BY_ORDER;
+			ranks[i].rule = ranks[i].name_rank >= 0 ? TW_RANK_BY_NAME :
+								  TW_RANK_BY_ORDER;
 			ranks[i].rank = ranks[i].name_rank;
 			clashes++;
 		}
