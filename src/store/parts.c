@@ -8,14 +8,14 @@ int tw_trace_new_parts(struct trawl_trace *trace, uint32_t count)
 {
 	uint32_t i;
 
-	trace->parts = tw_alloc_array(trace->allocator, count, sizeof(*trace->parts));
+	trace->rank_parts = tw_alloc_array(trace->allocator, count, sizeof(*trace->rank_parts));
 	trace->part_of_track = tw_alloc_array(trace->allocator, trace->track_capacity,
 					      sizeof(*trace->part_of_track));
-	if (!trace->parts || !trace->part_of_track)
+	if (!trace->rank_parts || !trace->part_of_track)
 		return -1;
 	trace->part_count = trace->part_room = count;
 	for (i = 0; i < count; i++)
-		trace->parts[i].rank = -1;
+		trace->rank_parts[i].rank = -1;
 	for (i = 0; i < trace->track_capacity; i++)
 		trace->part_of_track[i] = TW_NO_PART;
 	return 0;
@@ -197,10 +197,10 @@ static int separate_devices(struct trawl_trace *trace, const struct mark *marks)
 
 static void forget_parts(struct trawl_trace *trace)
 {
-	tw_free(trace->allocator, trace->parts, trace->part_room * sizeof(*trace->parts));
+	tw_free(trace->allocator, trace->rank_parts, trace->part_room * sizeof(*trace->rank_parts));
 	tw_free(trace->allocator, trace->part_of_track,
 		trace->track_capacity * sizeof(*trace->part_of_track));
-	trace->parts = NULL;
+	trace->rank_parts = NULL;
 	trace->part_of_track = NULL;
 	trace->part_count = trace->part_room = 0;
 }
@@ -230,13 +230,13 @@ static int take_marks(struct trawl_trace *trace, struct mark *marks, uint32_t co
 			marks[n++] = marks[i];
 	trace->part_count = count = ranks;
 	for (i = 0; i < count; i++) {
-		trace->parts[i].rank = number_in(&marks[i]);
-		numbered &= trace->parts[i].rank >= 0;
+		trace->rank_parts[i].rank = number_in(&marks[i]);
+		numbered &= trace->rank_parts[i].rank >= 0;
 		for (t = 0; t < i; t++)
-			numbered &= trace->parts[t].rank != trace->parts[i].rank;
+			numbered &= trace->rank_parts[t].rank != trace->rank_parts[i].rank;
 	}
 	for (i = 0; i < count && !numbered; i++)
-		trace->parts[i].rank = -1;
+		trace->rank_parts[i].rank = -1;
 	return separate_devices(trace, marks);
 }
 
@@ -319,9 +319,9 @@ struct trawl_trace *tw_trace_part(const struct trawl_trace *trace, uint32_t numb
 		part->track_count = 0;
 		part->track_capacity = trace->track_count + 1;
 		part->part_of_track = NULL;
-		part->parts = NULL;
+		part->rank_parts = NULL;
 		part->part_count = 0;
-		part->rank = trace->parts[number].rank;
+		part->rank = trace->rank_parts[number].rank;
 		part->labelled = trace->by_process && part->rank >= 0;
 		part->marked = !trace->by_process;
 		for (t = 0; t < trace->track_count && part->tracks; t++) {

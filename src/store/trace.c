@@ -95,7 +95,7 @@ void trawl_trace_free(struct trawl_trace *trace)
 		return;
 	a = trace->allocator;
 	tw_events_release(&trace->events, a);
-	tw_free(a, trace->parts, trace->part_room * sizeof(*trace->parts));
+	tw_free(a, trace->rank_parts, trace->part_room * sizeof(*trace->rank_parts));
 	if (trace->part_of_track)
 		tw_free(a, trace->part_of_track,
 			trace->track_capacity * sizeof(*trace->part_of_track));

@@ -83,7 +83,7 @@ struct trawl_trace {
 	uint32_t field_count, field_capacity;
 
 	struct tw_origins origins; /* of events that come from a database */
-	struct tw_part *parts;
+	struct tw_part *rank_parts;
 	uint32_t part_count, part_room; /* 0: the trace is one */
 	uint32_t *part_of_track;	/* as many as track_capacity; NULL: the trace is one */
 	bool labelled;			/* `rank` is from a label of the process */

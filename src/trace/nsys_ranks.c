@@ -196,7 +196,7 @@ static int take_ranks(struct finding *f, struct rank *ranks, uint32_t *part_of)
 	if (tw_trace_new_parts(trace, n))
 		return -1;
 	for (i = 0; i < n; i++) {
-		trace->parts[i].rank = ranks[i].rank;
+		trace->rank_parts[i].rank = ranks[i].rank;
 		part_of[ranks[i].process] = i;
 	}
 	for (i = 0; i < trace->track_count; i++)
