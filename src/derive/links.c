@@ -1,7 +1,8 @@
 /*
  * Launches to GPU work.  By correlation id; GPU events without one by External id; those without
- * either by the flow arrows that the profiler drew.  A graph launch may have many kernels.  All
- * that within each part of a merged trace.
+ * either by the flow arrows that the profiler drew.  Where the call of a correlation id was not
+ * recorded, an External id that is sure to name an operation names it.  A graph launch may have
+ * many kernels.  All that within each part of a merged trace.
  */
 #include "derive/flows.h"
 
@@ -223,6 +224,14 @@ static int compare_external(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* An event whose call was not recorded goes to the only operation of its id, if that began before. */
+static bool is_for(const struct tw_derived *d, const struct external *work,
+		   const struct external *calls, uint64_t call_count)
+{
+	return !tw_is_link_id(d->trace->events.correlation[d->gpu.event[work->index]]) ||
+	       (call_count == 1 && calls[0].start_ns <= work->start_ns);
+}
+
 /*
  * Calls and GPU events of one External id: in order when there are as many of each, else each
  * event to the last call before it.
@@ -233,6 +242,8 @@ static void pair_external(struct tw_derived *d, const struct external *calls, ui
 	uint64_t i, c = 0;
 
 	for (i = 0; i < work_count; i++) {
+		if (!is_for(d, &work[i], calls, call_count))
+			continue;
 		if (call_count == work_count) {
 			c = i;
 		} else {
@@ -273,17 +284,61 @@ static void merge_external(struct tw_derived *d, const struct external *calls, u
 	}
 }
 
-static bool needs_external(const struct tw_derived *d, uint32_t part, uint64_t g)
+/* Which GPU events a pass by External id is about. */
+enum external_pass {
+	BY_CALL,      /* calls that the id names, for events without a correlation id */
+	BY_OPERATION, /* operations that it names, for the same events */
+	BY_ANY,	      /* operations, also for events whose call was not recorded */
+};
+
+static bool needs_external(const struct tw_derived *d, uint32_t part, uint64_t g,
+			   enum external_pass pass)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t e = d->gpu.event[g];
 
 	return d->gpu.launch[g] == TW_NONE && is_of(d, part, e) &&
-	       !tw_is_link_id(events->correlation[e]) && tw_is_link_id(events->external[e]);
+	       tw_is_link_id(events->external[e]) &&
+	       (pass == BY_ANY || !tw_is_link_id(events->correlation[e]));
 }
 
-/* One pass with the calls, or with the operations themselves where no call is recorded. */
-static int link_by_external(struct tw_derived *d, uint32_t part, bool operations)
+/* Whether the call of a GPU event, or the operation it is in, has the event's External id. */
+static bool agrees(const struct tw_derived *d, uint64_t g)
+{
+	const tw_code *external = d->trace->events.external;
+	tw_code id = external[d->gpu.event[g]];
+	uint64_t launch = d->gpu.launch[g], op = tw_launching_op(d, launch, false);
+
+	return external[d->host.event[launch]] == id ||
+	       (op != TW_NONE && external[d->host.event[op]] == id);
+}
+
+/*
+ * External ids of GPU events name operations with most exporters; with some they repeat the
+ * correlation id, or count something else.  What links are known decides, and where none are,
+ * whether the two ids are one.
+ */
+static bool names_operations(const struct tw_derived *d, uint32_t part)
+{
+	const struct tw_events *events = &d->trace->events;
+	uint64_t g, agreeing = 0, others = 0, linked = 0, unlike = 0;
+
+	for (g = 0; g < d->gpu.count; g++) {
+		uint64_t e = d->gpu.event[g];
+
+		if (!is_of(d, part, e) || !tw_is_link_id(events->external[e]) ||
+		    !tw_is_link_id(events->correlation[e]))
+			continue;
+		unlike += events->external[e] != events->correlation[e];
+		if (d->gpu.launch[g] == TW_NONE)
+			others++;
+		else if (++linked)
+			agreeing += agrees(d, g);
+	}
+	return others && (linked ? agreeing > linked - agreeing : unlike);
+}
+
+static int link_by_external(struct tw_derived *d, uint32_t part, enum external_pass pass)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t work_count = 0, call_count = 0, i, n;
@@ -291,7 +346,7 @@ static int link_by_external(struct tw_derived *d, uint32_t part, bool operations
 	int status = -1;
 
 	for (i = 0; i < d->gpu.count; i++)
-		work_count += needs_external(d, part, i);
+		work_count += needs_external(d, part, i, pass);
 	if (!work_count)
 		return 0;
 	work = tw_alloc_array(d->allocator, work_count, sizeof(*work));
@@ -299,14 +354,14 @@ static int link_by_external(struct tw_derived *d, uint32_t part, bool operations
 	if (!work || !calls)
 		goto out;
 	for (i = 0, n = 0; i < d->gpu.count; i++)
-		if (needs_external(d, part, i))
+		if (needs_external(d, part, i, pass))
 			work[n++] = (struct external){ events->external[d->gpu.event[i]],
 						       d->gpu.start_ns[i], i };
 	for (i = 0; i < d->host.count; i++) {
 		uint64_t e = d->host.event[i];
 
 		if (is_of(d, part, e) && tw_is_link_id(events->external[e]) &&
-		    tw_class_is_launch(tw_class(d->trace, e)) == !operations)
+		    tw_class_is_launch(tw_class(d->trace, e)) == (pass == BY_CALL))
 			calls[call_count++] =
 				(struct external){ events->external[e], events->start_ns[e], i };
 	}
@@ -432,8 +487,9 @@ static int link_loosely(struct tw_derived *d)
 	uint32_t part;
 
 	for (part = 0; part < tw_part_count(d->trace); part++)
-		if (link_by_correlation(d, part) || link_by_external(d, part, false) ||
-		    link_by_external(d, part, true) || link_by_flow(d, part))
+		if (link_by_correlation(d, part) || link_by_external(d, part, BY_CALL) ||
+		    link_by_external(d, part, names_operations(d, part) ? BY_ANY : BY_OPERATION) ||
+		    link_by_flow(d, part))
 			return -1;
 	return 0;
 }
