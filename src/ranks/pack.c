@@ -7,7 +7,7 @@
 
 /* "trawl rank", and a number that changes with the layout below or struct tw_rank. */
 #define MAGIC "twrk"
-#define VERSION 3u
+#define VERSION 4u
 #define MAGIC_BYTES 4u
 #define ID_BYTES 8u
 
@@ -143,6 +143,7 @@ static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 		rank->who.pid,
 		rank->who.first_ns,
 		rank->who.last_ns,
+		t->other_ns,
 	};
 	size_t i;
 
@@ -346,6 +347,7 @@ static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 		&rank->who.pid,
 		&rank->who.first_ns,
 		&rank->who.last_ns,
+		&t->other_ns,
 	};
 	size_t i;
 
