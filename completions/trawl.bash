@@ -18,10 +18,10 @@ _trawl() {
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
 	local analysing="--step --range --start --end --device --by --linked-only --short-kernel-us
 		--micro-idle-us --clip-overruns --platform"
-	local report="--top-ops --plots --no-xlsx --no-csv --max-memory --gpus-per-node"
+	local report="--top-ops --plots --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks --each"
 	local analyze="--node --container --model --replay --no-replay --no-plots"
 	local part="--step --range --start --end --device --by"
-	local collectives="--align --gpus-per-node --max-memory --no-xlsx --no-csv"
+	local collectives="--align --gpus-per-node --max-memory --as-ranks --no-xlsx --no-csv"
 	local tables="-h --help --format"
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
 	local merge="-n --ranks --trace-name --keep --align --gpus-per-node --compat --max-memory"

@@ -31,7 +31,7 @@ ALLOWED = {
     "table": "base",
     "store": "base",
     "db": "base",
-    "trace": "base io json data db store",
+    "trace": "base io json data db store nsys",
     "derive": "base data store",
     "model": "base json data store derive",
     "analysis": "base data store derive model table",

@@ -153,6 +153,17 @@ def collective_names():
         f"\n}};\n\nconst size_t tw_collective_name_count = {len(table)};\n"
 
 
+def collective_ranks():
+    table = rows("collective_ranks", 3)
+    no_duplicates("collective_ranks", [r[0] for r in table])
+    for kind, whose, _ in table:
+        if whose not in ("own", "root", "peer"):
+            sys.exit(f"data/collective_ranks.tsv: {kind}: not own, root or peer: {whose!r}")
+    lines = [f"\t{text(kind)}," for kind, whose, _ in table if whose == "own"]
+    return "const char *const tw_own_rank_kinds[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_own_rank_kind_count = {len(lines)};\n"
+
+
 def metrics_tags():
     table = rows("metrics_tags", 3)
     no_duplicates("metrics_tags", [r[0] for r in table])
@@ -440,7 +451,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
+    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, collective_ranks, host_names, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
                   category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
                   compare_script, nsys_rules):

@@ -23,7 +23,7 @@ struct collectives_command {
 
 /* What is made of the traces. */
 struct results {
-	struct tw_job job;
+	const struct tw_job *job;
 	struct tw_matches matches;
 	struct tw_clocks clocks;
 	struct tw_ranks_input in;
@@ -48,12 +48,12 @@ static int write_tables(const struct collectives_command *c, const struct result
 
 	tw_str_init(&path, trawl_allocator_default());
 	if (!c->reporting.no_csv) {
-		cli_job_path(&r->job, common, CSVS, &path);
+		cli_job_path(r->job, common, CSVS, &path);
 		status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
 				       trawl_write_csv(tables, r->count, path.ptr, err);
 	}
 	if (!status && !c->reporting.no_xlsx) {
-		cli_job_path(&r->job, common, WORKBOOK, &path);
+		cli_job_path(r->job, common, WORKBOOK, &path);
 		status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
 				       trawl_write_xlsx(tables, r->count, path.ptr, err);
 	}
@@ -93,7 +93,7 @@ static void tell_where(const struct collectives_command *c, const struct results
 	if (c->reporting.common.quiet || !count)
 		return;
 	tw_str_init(&path, trawl_allocator_default());
-	cli_job_path(&r->job, &c->reporting.common, NULL, &path);
+	cli_job_path(r->job, &c->reporting.common, NULL, &path);
 	if (!path.failed)
 		cli_message("%zu tables written to %s/ (%s%s%s%s%s)", r->count, path.ptr, names[0],
 			    count > 1 ? ", " : "", count > 1 ? names[1] : "", count > 2 ? ", " : "",
@@ -122,11 +122,11 @@ static void tell_stale(const struct collectives_command *c, const struct results
 
 		if (tw_ranks_tables_find(r->tables, r->count, name))
 			continue;
-		cli_job_path(&r->job, common, CSVS, &path);
+		cli_job_path(r->job, common, CSVS, &path);
 		tw_str_addf(&path, "/%s.csv", name);
 		tell_if_there(&path);
 	}
-	cli_job_path(&r->job, common, HEAT_MAP, &path);
+	cli_job_path(r->job, common, HEAT_MAP, &path);
 	if (!c->drawn && !(c->reporting.no_csv && c->reporting.no_xlsx))
 		tell_if_there(&path);
 	tw_str_release(&path);
@@ -176,9 +176,9 @@ static int look_across(struct results *r, enum tw_align align, unsigned threads,
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
 
-	r->in = (struct tw_ranks_input){ &r->job, &r->matches, &r->clocks, a };
-	if (tw_matches_build(&r->matches, &r->job, a) ||
-	    tw_clocks_measure(&r->clocks, &r->job, &r->matches, align, a))
+	r->in = (struct tw_ranks_input){ r->job, &r->matches, &r->clocks, a };
+	if (tw_matches_build(&r->matches, r->job, a) ||
+	    tw_clocks_measure(&r->clocks, r->job, &r->matches, align, a))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	r->tables = tw_alloc_array(a, tw_ranks_table_count, sizeof(struct trawl_table *));
 	if (!r->tables)
@@ -214,21 +214,15 @@ static void release(struct results *r)
 	tw_free(a, r->tables, tw_ranks_table_count * sizeof(struct trawl_table *));
 	tw_clocks_release(&r->clocks);
 	tw_matches_release(&r->matches);
-	tw_job_release(&r->job);
 }
 
-static int analyse(struct collectives_command *c, enum tw_align align, char **arguments,
-		   size_t count)
+static int analyse_job(struct collectives_command *c, enum tw_align align, const struct tw_job *job)
 {
-	struct results r = { 0 };
+	struct results r = { .job = job };
+	double start = cli_seconds();
 	struct trawl_error err;
-	double start;
-	int loaded, status;
+	int status;
 
-	loaded = cli_load_job(&r.job, &c->ranks, (const char *const *)arguments, count);
-	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
-		return loaded;
-	start = cli_seconds();
 	status = look_across(&r, align, c->reporting.common.threads, &err) ? cli_fail(&err) :
 									     CLI_DONE;
 	if (c->reporting.common.verbose)
@@ -236,6 +230,22 @@ static int analyse(struct collectives_command *c, enum tw_align align, char **ar
 	if (status == CLI_DONE)
 		status = write_and_print(c, &r);
 	release(&r);
+	return status;
+}
+
+static int analyse(struct collectives_command *c, enum tw_align align, char **arguments,
+		   size_t count)
+{
+	const struct tw_job *at;
+	struct tw_job job;
+	int loaded, status = CLI_DONE;
+
+	loaded = cli_load_job(&job, &c->ranks, (const char *const *)arguments, count);
+	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
+		return loaded;
+	for (at = &job; at && status == CLI_DONE; at = at->next)
+		status = analyse_job(c, align, at);
+	tw_job_release(&job);
 	return status == CLI_DONE ? loaded : status;
 }
 
@@ -243,7 +253,7 @@ int cli_collectives(const struct cli_command *command, int argc, char **argv)
 {
 	struct collectives_command c = { .command = command };
 	struct cli_reporting *r = &c.reporting;
-	struct cli_option counting[8], view[8], common[8], of_ranks[3];
+	struct cli_option counting[8], view[8], common[8], of_ranks[4];
 	const struct cli_option own[] = {
 		{ "align", 0, CLI_TEXT, "HOW", &c.align,
 		  "clocks of ranks: collectives (measured from their ends), base-time or none "
@@ -271,6 +281,7 @@ int cli_collectives(const struct cli_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	c.ranks.common = &r->common;
+	c.ranks.groups = true;
 	c.ranks.report = &r->options;
 	return analyse(&c, align, argv, (size_t)count);
 }

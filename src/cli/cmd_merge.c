@@ -32,7 +32,8 @@ enum { RANK, RULE, GPU_SLICES, HOST_SLICES, OTHERS, ARROWS, MOVED, LOOSE, SHIFT,
 static const struct trawl_column columns[] = {
 	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
 	[RULE] = { "rank from", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		   "where the rank is known from: the trace, its name, or the order of the files" },
+		   "where the rank comes from: the trace (distributedInfo), a label of the process, "
+		   "recorded collectives, the name of the file, or the order of the files" },
 	[GPU_SLICES] = { "gpu slices", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
 			 "slices on streams of GPUs" },
 	[HOST_SLICES] = { "host slices", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
@@ -88,7 +89,13 @@ static int check_options(struct merge_command *m)
 static void add_row(struct trawl_table *table, const struct tw_merge *merge,
 		    const struct tw_merged *rank)
 {
-	static const char *const rules[] = { "trace", "name", "order" };
+	static const char *const rules[] = {
+		[TW_RANK_BY_METADATA] = "trace",
+		[TW_RANK_BY_LABEL] = "label",
+		[TW_RANK_BY_COLLECTIVES] = "collectives",
+		[TW_RANK_BY_NAME] = "name",
+		[TW_RANK_BY_ORDER] = "order",
+	};
 	const char *path = merge->set.files[rank->file].path;
 	size_t row = tw_table_add_row(table);
 
@@ -130,10 +137,36 @@ static void tell_missing(const struct tw_merge *merge)
 		return;
 	tw_str_init(&list, trawl_allocator_default());
 	cli_add_rank_list(&list, merge->missing, merge->missing_count);
-	if (!list.failed)
+	if (list.failed)
+		tw_str_clear(&list);
+	else if (merge->world_size > 0)
 		cli_message("no trace of rank%s %s (of %" PRId64 ")",
 			    merge->missing_count == 1 ? "" : "s", list.ptr, merge->world_size);
+	else
+		cli_message("no trace of rank%s %s, which recorded process groups name",
+			    merge->missing_count == 1 ? "" : "s", list.ptr);
 	tw_str_release(&list);
+}
+
+/* Where numbers are a guess, or do not fit together. */
+static void tell_numbers(const struct tw_merge *merge)
+{
+	const struct tw_merged *other = NULL;
+	size_t by_order = 0, i;
+
+	for (i = 0; i < merge->count; i++) {
+		const struct tw_merged *rank = &merge->ranks[i];
+
+		by_order += rank->rule == TW_RANK_BY_ORDER;
+		if (rank->world_size >= 0 && rank->world_size != merge->told_world)
+			other = rank;
+	}
+	cli_tell_order(merge->clashes, by_order, merge->count);
+	cli_tell_world(other ? other->rank : -1, other ? other->world_size : -1,
+		       merge->ranks[merge->count - 1].rank, merge->told_world);
+	if (merge->is_unlike)
+		cli_message("the traces do not look like ranks of one job: some share no process "
+			    "group and few operators and kernels");
 }
 
 /* Whatever is left out or odd, by name. */
@@ -146,14 +179,17 @@ static int tell_ranks(const struct merge_command *m, const struct tw_merge *merg
 		const struct tw_merged *rank = &merge->ranks[i];
 		const char *path = merge->set.files[rank->file].path;
 
-		if (rank->state == TW_RANK_UNREADABLE || rank->state == TW_RANK_DUPLICATE) {
+		if (rank->state == TW_RANK_NOT_A_TRACE && rank->message && !m->common.quiet)
+			cli_message("%s: passed over: %s", path, rank->message);
+		if (rank->state == TW_RANK_UNREADABLE || rank->state == TW_RANK_DUPLICATE ||
+		    rank->state == TW_RANK_CAPTURE) {
 			cli_message("%s: left out: %s", path,
 				    rank->message ? rank->message : "out of memory");
 			status = CLI_INCOMPLETE;
 		}
 		if (!tw_merged_is_in(rank))
 			continue;
-		if (rank->rule == TW_RANK_BY_METADATA && rank->name_rank >= 0 &&
+		if (rank->rule < TW_RANK_BY_NAME && rank->name_rank >= 0 &&
 		    rank->name_rank != rank->rank)
 			cli_message("%s: its name says rank %" PRId64 ", the trace rank %" PRId64
 				    "; the trace counts",
@@ -166,6 +202,7 @@ static int tell_ranks(const struct merge_command *m, const struct tw_merge *merg
 		if (rank->state == TW_RANK_DAMAGED)
 			status = CLI_INCOMPLETE;
 	}
+	tell_numbers(merge);
 	tell_missing(merge);
 	if (merge->unsure)
 		cli_message("clocks are aligned by base times where collectives do not tell");

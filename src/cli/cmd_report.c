@@ -2,6 +2,8 @@
 #include "cli/report_ranks.h"
 
 #include "analysis/analysis.h"
+#include "cli/together.h"
+#include "merge/peek.h"
 #include "table/table.h"
 
 #include <string.h>
@@ -12,7 +14,7 @@
 struct report_command {
 	struct cli_reporting reporting;
 	unsigned top_ops;
-	bool plots;
+	bool plots, each;
 };
 
 /* A report with nothing to draw is done without the picture. */
@@ -153,6 +155,107 @@ static int write_and_print(void *context, const struct trawl_report *report,
 	return status;
 }
 
+/* ---- each trace of several by itself */
+
+/* A path without what the kind of its file adds: how long that is. */
+static size_t stem_len(const char *path)
+{
+	static const char *const endings[] = { ".gz", ".zst", ".sqlite", ".json", ".trace", ".pt" };
+	size_t len = strlen(path), i;
+
+	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t n = strlen(endings[i]);
+
+		if (len > n && !memcmp(path + len - n, endings[i], n))
+			len -= n;
+	}
+	return len;
+}
+
+/* The name of a trace below the directory of all; with its ending where others have the same. */
+static void add_trace_name(struct tw_str *out, const struct tw_rank_set *set, size_t number)
+{
+	const char *path = set->files[number].path;
+	size_t above = strlen(set->directory), len = stem_len(path), i;
+
+	for (i = 0; i < set->count; i++)
+		if (i != number && stem_len(set->files[i].path) == len &&
+		    !memcmp(set->files[i].path, path, len))
+			break;
+	if (i < set->count)
+		len = strlen(path);
+	if (strncmp(path, set->directory, above))
+		above = 0;
+	above += strspn(path + above, "/");
+	tw_str_add(out, path + above, len - above);
+}
+
+/* One of them, into a directory of its own; *wrong: there is no report of it. */
+static int report_one_of(struct report_command *c, const struct tw_rank_set *set, size_t i,
+			 bool *wrong)
+{
+	struct cli_reporting *r = &c->reporting;
+	const char *asked = r->common.output;
+	const struct trawl_allocator *a = trawl_allocator_default();
+	struct tw_peek peek;
+	struct trawl_error err;
+	struct tw_str path;
+	int status;
+
+	r->path = set->files[i].path;
+	if (!set->files[i].named && !tw_peek_file(&peek, r->path, a, &err) && !peek.is_trace) {
+		if (!r->common.quiet)
+			cli_message("%s: skipped: not a profiler trace", r->path);
+		return CLI_DONE;
+	}
+	tw_str_init(&path, a);
+	if (asked)
+		tw_str_addf(&path, "%s/", asked);
+	else
+		tw_str_addf(&path, "%s/analysis_output/", set->directory);
+	add_trace_name(&path, set, i);
+	if (path.failed) {
+		tw_str_release(&path);
+		return cli_no_memory();
+	}
+	r->common.output = path.ptr;
+	if (r->common.format == TW_FORMAT_TABLE && i)
+		cli_print("\n", 1);
+	status = cli_reporting_run(r, !r->no_csv || !r->no_xlsx || c->plots, write_and_print, c);
+	r->common.output = asked;
+	tw_str_release(&path);
+	*wrong |= status == CLI_FAILED;
+	return status == CLI_FAILED ? CLI_INCOMPLETE : status;
+}
+
+static int report_each(struct report_command *c, const char *const *arguments, size_t count)
+{
+	struct tw_rank_set set = { 0 };
+	struct trawl_error err;
+	int status = CLI_DONE, one;
+	size_t i, failed = 0;
+
+	if (cli_is_led())
+		return CLI_LED;
+	if (tw_rank_set_find(&set, arguments, count, trawl_allocator_default(), &err))
+		return cli_fail(&err);
+	for (i = 0; i < set.count; i++) {
+		bool wrong = false;
+
+		one = report_one_of(c, &set, i, &wrong);
+		failed += wrong;
+		if (one != CLI_DONE && one != CLI_INCOMPLETE) {
+			status = one;
+			break;
+		}
+		status = one == CLI_DONE ? status : one;
+	}
+	if (failed == set.count)
+		status = CLI_FAILED;
+	tw_rank_set_release(&set);
+	return status;
+}
+
 static int run_report(struct report_command *c, struct cli_ranks *ranks,
 		      const struct cli_command *command, const char *const *arguments, size_t count)
 {
@@ -163,6 +266,8 @@ static int run_report(struct report_command *c, struct cli_ranks *ranks,
 		return status;
 	if (!count)
 		return cli_usage_error(command, "which trace, or which ranks? (none given)");
+	if (c->each)
+		return report_each(c, arguments, count);
 	if (cli_is_rank_set(arguments, count)) {
 		if (c->plots)
 			return cli_usage_error(command, "--plots draws one trace, and not ranks");
@@ -177,11 +282,13 @@ int cli_report(const struct cli_command *command, int argc, char **argv)
 	struct report_command c = { .top_ops = 10 };
 	struct cli_reporting *r = &c.reporting;
 	struct cli_ranks ranks = { 0 };
-	struct cli_option counting[8], view[8], common[8], of_ranks[3];
+	struct cli_option counting[8], view[8], common[8], of_ranks[4];
 	const struct cli_option own[] = {
 		{ "top-ops", 0, CLI_COUNT, "N", &c.top_ops,
 		  "operations in the summary (default 10)" },
 		{ "plots", 0, CLI_FLAG, NULL, &c.plots, "draw " ROOFLINE " too, with gnuplot" },
+		{ "each", 0, CLI_FLAG, NULL, &c.each,
+		  "report each trace by itself, in a directory of its name" },
 		{ "no-xlsx", 0, CLI_FLAG, NULL, &r->no_xlsx, "write no workbook" },
 		{ "no-csv", 0, CLI_FLAG, NULL, &r->no_csv, "write no CSV files" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },

@@ -95,22 +95,6 @@ static const struct cli_excerpt of_the_rest[] = {
 
 /* ---- the first lines */
 
-/* How the ranks are known, when all are known in the same way. */
-static const char *rule_of(const struct tw_job *job)
-{
-	static const char *const words[] = {
-		[TW_RANK_BY_METADATA] = "by the traces themselves",
-		[TW_RANK_BY_NAME] = "by names of files",
-		[TW_RANK_BY_ORDER] = "by the order of files",
-	};
-	size_t i;
-
-	for (i = 1; i < job->count; i++)
-		if (job->ranks[i].rule != job->ranks[0].rule)
-			return "in several ways (see table ranks)";
-	return words[job->ranks[0].rule];
-}
-
 static void add_left_out(const struct tw_job *job, struct tw_str *out)
 {
 	static const struct {
@@ -118,6 +102,7 @@ static void add_left_out(const struct tw_job *job, struct tw_str *out)
 		const char *words;
 	} states[] = {
 		{ TW_RANK_DUPLICATE, "of a rank that is there already" },
+		{ TW_RANK_CAPTURE, "of an earlier capture" },
 		{ TW_RANK_UNREADABLE, "unreadable" },
 		{ TW_RANK_DAMAGED, "damaged" },
 		{ TW_RANK_NO_GPU, "without GPU work" },
@@ -144,10 +129,8 @@ static void add_left_out(const struct tw_job *job, struct tw_str *out)
 
 static void add_ranks(const struct tw_job *job, struct tw_str *out)
 {
-	tw_str_addf(out, "%zu rank%s", job->count, job->count == 1 ? "" : "s");
-	if (job->world_size > 0)
-		tw_str_addf(out, " of %lld", (long long)job->world_size);
-	tw_str_addf(out, ", known %s\n", rule_of(job));
+	cli_add_ranks_known(out, job);
+	tw_str_add_char(out, '\n');
 	add_left_out(job, out);
 }
 

@@ -9,13 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[3])
+void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[4])
 {
-	const struct cli_option table[3] = {
+	const struct cli_option table[4] = {
 		{ "max-memory", 0, CLI_SIZE, "SIZE", &ranks->max_memory,
 		  "for traces held at once, such as 16G (default: half of the machine's)" },
 		{ "gpus-per-node", 0, CLI_POSITIVE, "N", &ranks->gpus_per_node,
 		  "GPUs of a host (default: as the traces tell)" },
+		{ "as-ranks", 0, CLI_FLAG, NULL, &ranks->as_ranks,
+		  "analyse traces as ranks of one job though they do not look like that" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
 
@@ -69,6 +71,46 @@ static void tell_left_out(const struct tw_job *job)
 	}
 }
 
+void cli_add_ranks_known(struct tw_str *out, const struct tw_job *job)
+{
+	bool used[TW_RANK_BY_ORDER + 1] = { false };
+	const char *between = "from ";
+	size_t i;
+
+	for (i = 0; i < job->count; i++)
+		used[job->ranks[i].rule] = true;
+	if (job->group)
+		tw_str_addf(out, "group %s: ", job->group);
+	tw_str_addf(out, "%zu ", job->count);
+	if (job->world_size > 0)
+		tw_str_addf(out, "of %lld ", (long long)job->world_size);
+	tw_str_addf(out, "rank%s", job->count == 1 && job->world_size <= 1 ? "" : "s");
+	/* The only one is 0 wherever it stands. */
+	if (job->count == 1 && used[TW_RANK_BY_ORDER])
+		return;
+	tw_str_add_cstr(out, " (");
+	for (i = 0; i <= TW_RANK_BY_ORDER; i++) {
+		if (!used[i])
+			continue;
+		tw_str_addf(out, "%s%s", between, tw_rank_rule_words((enum tw_rank_rule)i));
+		between = ", ";
+	}
+	tw_str_add_char(out, ')');
+}
+
+void cli_tell_order(size_t clashes, size_t by_order, size_t count)
+{
+	if (clashes)
+		cli_message("the recorded collectives of %zu traces say the same rank as those of "
+			    "others: names or the order of the files count",
+			    clashes);
+	if (by_order && count > 1)
+		cli_message(
+			"%zu of %zu ranks have their number from the order of the files: neither "
+			"the traces nor their names say which rank each is",
+			by_order, count);
+}
+
 /* Ranks that show other steps than the first that shows any compare badly. */
 static void tell_steps(const struct tw_job *job)
 {
@@ -98,36 +140,41 @@ static void tell_steps(const struct tw_job *job)
 			    (long long)other->last_step);
 }
 
+void cli_tell_world(int64_t rank, int64_t its_world, int64_t last_rank, int64_t world)
+{
+	if (its_world >= 0)
+		cli_message("the traces are not of one job: that of rank %lld says it has %lld "
+			    "ranks, another %lld; %lld counts",
+			    (long long)rank, (long long)its_world, (long long)world,
+			    (long long)world);
+	if (world >= 0 && last_rank >= world)
+		cli_message("rank %lld is beyond the %lld ranks that the traces tell of",
+			    (long long)last_rank, (long long)world);
+}
+
 /* Traces that do not fit into one job: of other sizes, or of ranks that it does not have. */
 static void tell_world(const struct tw_job *job)
 {
+	const struct tw_rank *other = NULL;
 	size_t i;
 
-	for (i = 0; i < job->count; i++) {
-		const struct tw_rank *rank = &job->ranks[i];
-
-		if (rank->world_size >= 0 && rank->world_size != job->world_size) {
-			cli_message("the traces are not of one job: that of rank %lld says it has "
-				    "%lld ranks, another %lld; %lld counts",
-				    (long long)rank->rank, (long long)rank->world_size,
-				    (long long)job->world_size, (long long)job->world_size);
-			break;
-		}
-	}
-	if (job->world_size >= 0 && job->ranks[job->count - 1].rank >= job->world_size)
-		cli_message("rank %lld is beyond the %lld ranks that the traces tell of",
-			    (long long)job->ranks[job->count - 1].rank, (long long)job->world_size);
+	for (i = 0; i < job->count && !other; i++)
+		if (job->ranks[i].world_size >= 0 && job->ranks[i].world_size != job->world_size)
+			other = &job->ranks[i];
+	cli_tell_world(other ? other->rank : -1, other ? other->world_size : -1,
+		       job->ranks[job->count - 1].rank, job->world_size);
 }
 
 static void tell_ranks(const struct tw_job *job, bool chosen)
 {
 	struct tw_str list;
-	size_t i;
+	size_t i, by_order = 0;
 
 	for (i = 0; i < job->count; i++) {
 		const struct tw_rank *rank = &job->ranks[i];
 		const char *path = job->set.files[rank->file].path;
 
+		by_order += rank->rule == TW_RANK_BY_ORDER;
 		if (rank->message[0])
 			cli_message("%s: %s", path, rank->message);
 		if (rank->name_rank >= 0 && rank->name_rank != rank->rank)
@@ -135,57 +182,107 @@ static void tell_ranks(const struct tw_job *job, bool chosen)
 				    "counts",
 				    path, (long long)rank->name_rank, (long long)rank->rank);
 	}
+	cli_tell_order(job->clashes, by_order, job->count);
 	tell_steps(job);
 	tell_world(job);
 	if (!job->missing_count || chosen)
 		return;
 	tw_str_init(&list, trawl_allocator_default());
 	cli_add_rank_list(&list, job->missing, job->missing_count);
-	if (!list.failed)
-		cli_message("no trace of rank%s %s (the job has %lld)",
+	if (list.failed)
+		tw_str_clear(&list);
+	else if (job->world_size > 0)
+		cli_message("no trace of rank%s %s (%s%s has %lld)",
 			    job->missing_count == 1 ? "" : "s", list.ptr,
+			    job->group ? "group " : "the ", job->group ? job->group : "job",
 			    (long long)job->world_size);
+	else
+		cli_message("no trace of rank%s %s, which recorded process groups name",
+			    job->missing_count == 1 ? "" : "s", list.ptr);
 	tw_str_release(&list);
 }
 
+/* Groups whose ranks are the same numbers: which, and what becomes of them. */
+static void tell_groups(const struct tw_job *job, bool all)
+{
+	const struct tw_job *at;
+	struct tw_str list;
+	size_t count = 0;
+
+	if (!job->next)
+		return;
+	tw_str_init(&list, trawl_allocator_default());
+	for (at = job; at; at = at->next, count++)
+		tw_str_addf(&list, "%s%s (%zu)", count ? ", " : "", at->group, at->count);
+	if (!list.failed)
+		cli_message("%zu groups of traces have the same ranks and no collective in common: "
+			    "%s; %s%s",
+			    count, list.ptr,
+			    all ? "each is analysed by itself" : "only the first is taken: ",
+			    all ? "" : job->group);
+	tw_str_release(&list);
+}
+
+/* CLI_DONE, or what keeps traces of different programs from being averaged. */
+static int check_alike(const struct tw_job *job, bool as_ranks)
+{
+	const struct tw_rank *a, *b;
+
+	for (; job; job = job->next) {
+		if (!job->is_unlike)
+			continue;
+		a = &job->ranks[job->unlike.a];
+		b = &job->ranks[job->unlike.b];
+		cli_message("the traces do not look like ranks of one job: '%s' and '%s' share no "
+			    "process group and %d %% of their operators and kernels%s",
+			    job->set.files[a->file].path, job->set.files[b->file].path,
+			    (int)(job->unlike.alike * 100),
+			    as_ranks ? "" :
+				       "; report --each reports them one by one, --as-ranks "
+				       "takes them for ranks");
+		if (!as_ranks)
+			return CLI_FAILED;
+	}
+	return CLI_DONE;
+}
+
 /* What a rank lacks is left out of the results: a part of its trace, or all of its GPU work. */
-static int incomplete(const struct tw_job *job, bool chosen)
+static int incomplete(const struct tw_job *job, bool chosen, bool groups)
 {
 	size_t i;
 
-	if (job->missing_count && !chosen)
-		return CLI_INCOMPLETE;
-	for (i = 0; i < job->count; i++)
-		if (job->ranks[i].state != TW_RANK_READ)
-			return CLI_INCOMPLETE;
 	for (i = 0; i < job->left_out_count; i++)
 		if (job->left_out[i].state != TW_RANK_NOT_A_TRACE)
 			return CLI_INCOMPLETE;
+	for (; job; job = groups ? job->next : NULL) {
+		if ((job->missing_count && !chosen) || (job->next && !groups))
+			return CLI_INCOMPLETE;
+		for (i = 0; i < job->count; i++)
+			if (job->ranks[i].state != TW_RANK_READ)
+				return CLI_INCOMPLETE;
+	}
 	return CLI_DONE;
+}
+
+static int not_accepted(const struct tw_job *job, const struct tw_rank *rank)
+{
+	cli_message("%s: not accepted with --strict: %s", job->set.files[rank->file].path,
+		    rank->message);
+	return CLI_FAILED;
 }
 
 static int strict_status(const struct tw_job *job)
 {
+	const struct tw_job *at;
 	size_t i;
 
-	for (i = 0; i < job->count; i++) {
-		const struct tw_rank *rank = &job->ranks[i];
-
-		if (rank->worst == TRAWL_NOTE)
-			continue;
-		cli_message("%s: not accepted with --strict: %s", job->set.files[rank->file].path,
-			    rank->message);
-		return CLI_FAILED;
-	}
-	for (i = 0; i < job->left_out_count; i++) {
-		const struct tw_rank *rank = &job->left_out[i];
-
-		if (rank->state == TW_RANK_NOT_A_TRACE)
-			continue;
-		cli_message("%s: not accepted with --strict: %s", job->set.files[rank->file].path,
-			    rank->message);
-		return CLI_FAILED;
-	}
+	for (at = job; at; at = at->next)
+		for (i = 0; i < at->count; i++)
+			if (at->ranks[i].worst != TRAWL_NOTE)
+				return not_accepted(at, &at->ranks[i]);
+	for (i = 0; i < job->left_out_count; i++)
+		if (job->left_out[i].state != TW_RANK_NOT_A_TRACE)
+			return not_accepted(job, &job->left_out[i]);
 	return CLI_DONE;
 }
 
@@ -225,6 +322,14 @@ static int gather_job(struct tw_job *job, struct tw_rank_set *set,
 	if (!cli_cluster())
 		return tw_job_load(job, set, options, trawl_allocator_default(), err);
 	return tw_job_gather(job, set, options, cli_cluster(), trawl_allocator_default(), err);
+}
+
+static void tell_job(const struct tw_job *job, const struct cli_ranks *ranks)
+{
+	tell_left_out(job);
+	tell_groups(job, ranks->groups);
+	for (; job; job = ranks->groups ? job->next : NULL)
+		tell_ranks(job, ranks->chosen);
 }
 
 int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *const *arguments,
@@ -267,11 +372,14 @@ int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *
 		tw_job_release(job);
 		return status;
 	}
-	if (!common->quiet) {
-		tell_left_out(job);
-		tell_ranks(job, ranks->chosen);
+	status = check_alike(job, ranks->as_ranks);
+	if (status) {
+		tw_job_release(job);
+		return status;
 	}
-	return incomplete(job, ranks->chosen);
+	if (!common->quiet)
+		tell_job(job, ranks);
+	return incomplete(job, ranks->chosen, ranks->groups);
 }
 
 void cli_job_path(const struct tw_job *job, const struct cli_common *common, const char *name,
@@ -282,6 +390,8 @@ void cli_job_path(const struct tw_job *job, const struct cli_common *common, con
 		tw_str_add_cstr(out, common->output);
 	else
 		tw_str_addf(out, "%s/analysis_output", job->set.directory);
+	if (job->group)
+		tw_str_addf(out, "/%s", job->group);
 	if (name)
 		tw_str_addf(out, "/%s", name);
 }

@@ -68,13 +68,11 @@ static void add_ranks(const struct tw_job *job, struct tw_str *out)
 	for (i = 0; i < job->left_out_count; i++)
 		left_out += job->left_out[i].state != TW_RANK_NOT_A_TRACE;
 	if (ranks) {
-		tw_str_addf(out, "%zu rank%s (", job->count, job->count == 1 ? "" : "s");
+		cli_add_ranks_known(out, job);
+		tw_str_add_cstr(out, ": ");
 		cli_add_rank_list(out, ranks, job->count);
-		tw_str_add_char(out, ')');
 	}
 	free(ranks);
-	if (job->world_size > 0)
-		tw_str_addf(out, " of %lld", (long long)job->world_size);
 	if (hosts)
 		tw_str_addf(out, " on %zu host%s", hosts, hosts == 1 ? "" : "s");
 	if (device[0]) {

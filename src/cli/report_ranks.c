@@ -275,6 +275,7 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	const char **names =
 		tw_alloc_array(trawl_allocator_default(), tw_analysis_count, sizeof(*names));
 	struct trawl_error err;
+	const struct tw_job *at;
 	struct tw_job job;
 	int loaded, status;
 
@@ -285,6 +286,7 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	ranks->tables = names;
 	ranks->table_count = tw_sums_names(names, tw_analysis_count);
 	ranks->keep = tw_sums_keep;
+	ranks->groups = true;
 	/* Before traces are read, which may take its time. */
 	if ((r->options.platform && tw_platform_check(r->options.platform, &err)) ||
 	    (r->common.output && !(r->no_csv && r->no_xlsx) &&
@@ -295,7 +297,8 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	tw_free(trawl_allocator_default(), names, tw_analysis_count * sizeof(*names));
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;
-	status = report_job(r, &job, top_ops);
+	for (at = &job, status = CLI_DONE; at && status == CLI_DONE; at = at->next)
+		status = report_job(r, at, top_ops);
 	tw_job_release(&job);
 	return status == CLI_DONE ? loaded : status;
 }

@@ -175,7 +175,8 @@ static void tell_merged(struct cli_sweep_made *made, const struct tw_merge *merg
 
 		if (tw_merged_is_in(rank))
 			made->merged_slices += rank->gpu_slices + rank->host_slices;
-		if (rank->state != TW_RANK_UNREADABLE && rank->state != TW_RANK_DUPLICATE)
+		if (rank->state != TW_RANK_UNREADABLE && rank->state != TW_RANK_DUPLICATE &&
+		    rank->state != TW_RANK_CAPTURE)
 			continue;
 		made->incomplete = true;
 		/* Where ranks are loaded too, that tells of them. */

@@ -212,6 +212,10 @@ const char *tw_collective(const char *name, size_t len);
 /* The same by the name of an operation that communicates, such as "c10d::allreduce_". */
 const char *tw_collective_of_operation(const char *name, size_t len);
 
+/* Kinds of collectives whose argument "Rank" is that of who recorded them, in its group. */
+extern const char *const tw_own_rank_kinds[];
+extern const size_t tw_own_rank_kind_count;
+
 /* What an event of the host is by its name: a set. */
 enum tw_host_kind {
 	TW_HOST_SYNCHRONISING = 1,

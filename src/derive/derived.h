@@ -123,7 +123,7 @@ int tw_links_count(struct tw_derived *d) TRAWL_MUST_CHECK;
 /* Counts what looks like GPU work and is not known as such. */
 int tw_unknown_count(struct tw_derived *d) TRAWL_MUST_CHECK;
 /* Of links by correlation: again, where several processes share ids. */
-int tw_links_by_process(struct tw_derived *d) TRAWL_MUST_CHECK;
+int tw_links_by_process(struct tw_derived *d, uint32_t part) TRAWL_MUST_CHECK;
 
 /* By (process, correlation), for traces where that is exact. */
 int tw_links_exact(struct tw_derived *d) TRAWL_MUST_CHECK;

@@ -1,6 +1,7 @@
 #include "derive/flows.h"
 
 #include "base/alloc.h"
+#include "store/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +59,13 @@ static const struct tw_flow_end *find_first(const struct tw_flow_end *list, uint
 	return low < count && !compare(&list[low], key) ? &list[low] : NULL;
 }
 
-static bool is_launch_flow(const struct trawl_trace *trace, uint64_t i)
+static bool is_launch_flow(const struct trawl_trace *trace, uint32_t part, uint64_t i)
 {
 	const char *name;
 
 	if (trace->events.phase[i] != 's' && trace->events.phase[i] != 'f')
+		return false;
+	if (tw_part_of(trace, i) != part)
 		return false;
 	name = trace->texts.entries[trace->categories[trace->events.category[i]].name].ptr;
 	return !strcmp(name, "ac2g") || !strcmp(name, "async_cpu_to_gpu") ||
@@ -81,14 +84,14 @@ static void mark_mixed(struct tw_flow_end *starts, uint64_t count)
 	}
 }
 
-int tw_flows_build(struct tw_flows *flows, const struct tw_derived *d)
+int tw_flows_build(struct tw_flows *flows, const struct tw_derived *d, uint32_t part)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t i;
 
 	*flows = (struct tw_flows){ .allocator = d->allocator };
 	for (i = 0; i < events->count; i++)
-		flows->capacity += is_launch_flow(d->trace, i);
+		flows->capacity += is_launch_flow(d->trace, part, i);
 	if (!flows->capacity)
 		return 0;
 	flows->starts = tw_alloc(d->allocator, flows->capacity * sizeof(*flows->starts));
@@ -96,7 +99,7 @@ int tw_flows_build(struct tw_flows *flows, const struct tw_derived *d)
 	if (!flows->starts || !flows->ends)
 		return -1;
 	for (i = 0; i < events->count; i++) {
-		if (!is_launch_flow(d->trace, i))
+		if (!is_launch_flow(d->trace, part, i))
 			continue;
 		if (events->phase[i] == 's')
 			flows->starts[flows->start_count++] = tw_flow_place(d, i, i);

@@ -23,7 +23,8 @@ struct tw_flows {
 	uint64_t start_count, end_count, capacity;
 };
 
-int tw_flows_build(struct tw_flows *flows, const struct tw_derived *derived) TRAWL_MUST_CHECK;
+int tw_flows_build(struct tw_flows *flows, const struct tw_derived *derived,
+		   uint32_t part) TRAWL_MUST_CHECK;
 void tw_flows_release(struct tw_flows *flows);
 
 /* The place of an event. */

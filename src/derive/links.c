@@ -2,13 +2,14 @@
  * Launches to GPU work.  By correlation id; GPU events without one by External id; those without
  * either by the flow arrows that the profiler drew.  Where the call of a correlation id was not
  * recorded, an External id that is sure to name an operation names it.  A graph launch may have
- * many kernels.
+ * many kernels.  All that within each part of a merged trace.
  */
 #include "derive/flows.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/sort.h"
+#include "store/parts.h"
 
 #include <stdlib.h>
 
@@ -170,7 +171,15 @@ bool tw_is_inner_call(const struct tw_derived *d, uint64_t node)
 	return false;
 }
 
-static int link_by_correlation(struct tw_derived *d)
+/*
+ * Whether an event is of the part that is being linked: ids of launches count within a part.
+ */
+static bool is_of(const struct tw_derived *d, uint32_t part, uint64_t event)
+{
+	return !d->trace->part_of_track || tw_part_of(d->trace, event) == part;
+}
+
+static int link_by_correlation(struct tw_derived *d, uint32_t part)
 {
 	const struct tw_events *events = &d->trace->events;
 	struct id_map map;
@@ -178,14 +187,16 @@ static int link_by_correlation(struct tw_derived *d)
 	int status = -1;
 
 	for (i = 0; i < d->host.call_count; i++)
-		n += tw_is_link_id(events->correlation[d->host.event[d->host.call[i]]]);
+		n += is_of(d, part, d->host.event[d->host.call[i]]) &&
+		     tw_is_link_id(events->correlation[d->host.event[d->host.call[i]]]);
 	if (map_init(&map, n, d->allocator))
 		goto out;
 	for (i = 0; i < d->host.call_count; i++) {
 		uint64_t e = d->host.event[d->host.call[i]];
 		int added;
 
-		if (!tw_is_link_id(events->correlation[e]) || tw_is_inner_call(d, d->host.call[i]))
+		if (!is_of(d, part, e) || !tw_is_link_id(events->correlation[e]) ||
+		    tw_is_inner_call(d, d->host.call[i]))
 			continue;
 		added = map_add(d, &map, events->correlation[e], d->host.call[i]);
 		if (added < 0)
@@ -198,11 +209,11 @@ static int link_by_correlation(struct tw_derived *d)
 	for (i = 0; i < d->gpu.count; i++) {
 		tw_code id = events->correlation[d->gpu.event[i]];
 
-		if (tw_is_link_id(id))
+		if (is_of(d, part, d->gpu.event[i]) && tw_is_link_id(id))
 			d->gpu.launch[i] = map_find(d, &map, id, events->start_ns[d->gpu.event[i]]);
 	}
 	if (map.several_processes) {
-		status = tw_links_by_process(d);
+		status = tw_links_by_process(d, part);
 		goto out;
 	}
 	tw_quality_add(&d->quality, TW_DEFECT_duplicate_correlation, (int64_t)map.shared_count, -1,
@@ -299,12 +310,14 @@ enum external_pass {
 	BY_ANY,	      /* operations, also for events whose call was not recorded */
 };
 
-static bool needs_external(const struct tw_derived *d, uint64_t g, enum external_pass pass)
+static bool needs_external(const struct tw_derived *d, uint32_t part, uint64_t g,
+			   enum external_pass pass)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t e = d->gpu.event[g];
 
-	return d->gpu.launch[g] == TW_NONE && tw_is_link_id(events->external[e]) &&
+	return d->gpu.launch[g] == TW_NONE && is_of(d, part, e) &&
+	       tw_is_link_id(events->external[e]) &&
 	       (pass == BY_ANY || !tw_is_link_id(events->correlation[e]));
 }
 
@@ -324,7 +337,7 @@ static bool agrees(const struct tw_derived *d, uint64_t g)
  * correlation id, or count something else.  What links are known decides, and where none are,
  * whether the two ids are one.
  */
-static bool names_operations(const struct tw_derived *d)
+static bool names_operations(const struct tw_derived *d, uint32_t part)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t g, agreeing = 0, others = 0, linked = 0, unlike = 0;
@@ -332,7 +345,8 @@ static bool names_operations(const struct tw_derived *d)
 	for (g = 0; g < d->gpu.count; g++) {
 		uint64_t e = d->gpu.event[g];
 
-		if (!tw_is_link_id(events->external[e]) || !tw_is_link_id(events->correlation[e]))
+		if (!is_of(d, part, e) || !tw_is_link_id(events->external[e]) ||
+		    !tw_is_link_id(events->correlation[e]))
 			continue;
 		unlike += events->external[e] != events->correlation[e];
 		if (d->gpu.launch[g] == TW_NONE)
@@ -343,7 +357,7 @@ static bool names_operations(const struct tw_derived *d)
 	return others && (linked ? agreeing > linked - agreeing : unlike);
 }
 
-static int link_by_external(struct tw_derived *d, enum external_pass pass)
+static int link_by_external(struct tw_derived *d, uint32_t part, enum external_pass pass)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t work_count = 0, call_count = 0, i, n;
@@ -351,7 +365,7 @@ static int link_by_external(struct tw_derived *d, enum external_pass pass)
 	int status = -1;
 
 	for (i = 0; i < d->gpu.count; i++)
-		work_count += needs_external(d, i, pass);
+		work_count += needs_external(d, part, i, pass);
 	if (!work_count)
 		return 0;
 	work = tw_alloc_array(d->allocator, work_count, sizeof(*work));
@@ -359,13 +373,13 @@ static int link_by_external(struct tw_derived *d, enum external_pass pass)
 	if (!work || !calls)
 		goto out;
 	for (i = 0, n = 0; i < d->gpu.count; i++)
-		if (needs_external(d, i, pass))
+		if (needs_external(d, part, i, pass))
 			work[n++] = (struct external){ events->external[d->gpu.event[i]],
 						       d->gpu.start_ns[i], i };
 	for (i = 0; i < d->host.count; i++) {
 		uint64_t e = d->host.event[i];
 
-		if (tw_is_link_id(events->external[e]) &&
+		if (is_of(d, part, e) && tw_is_link_id(events->external[e]) &&
 		    tw_class_is_launch(tw_class(d->trace, e)) == (pass == BY_CALL))
 			calls[call_count++] =
 				(struct external){ events->external[e], events->start_ns[e], i };
@@ -382,14 +396,14 @@ out:
 
 /* ---- flow arrows */
 
-static bool needs_flow(const struct tw_derived *d, uint64_t g)
+static bool needs_flow(const struct tw_derived *d, uint32_t part, uint64_t g)
 {
-	return d->gpu.launch[g] == TW_NONE &&
+	return d->gpu.launch[g] == TW_NONE && is_of(d, part, d->gpu.event[g]) &&
 	       !tw_is_link_id(d->trace->events.correlation[d->gpu.event[g]]);
 }
 
 /* An arrow's end at the GPU event, its start by id, the call at the start. */
-static void follow_flows(struct tw_derived *d, const struct tw_flows *flows,
+static void follow_flows(struct tw_derived *d, uint32_t part, const struct tw_flows *flows,
 			 const struct tw_flow_end *calls, uint64_t call_count)
 {
 	uint64_t g;
@@ -398,7 +412,7 @@ static void follow_flows(struct tw_derived *d, const struct tw_flows *flows,
 		const struct tw_flow_end *start, *call;
 		struct tw_flow_end place;
 
-		if (!needs_flow(d, g))
+		if (!needs_flow(d, part, g))
 			continue;
 		place = tw_flow_place(d, d->gpu.event[g], g);
 		start = tw_flows_start_of(flows, &place);
@@ -408,7 +422,7 @@ static void follow_flows(struct tw_derived *d, const struct tw_flows *flows,
 	}
 }
 
-static int link_by_flow(struct tw_derived *d)
+static int link_by_flow(struct tw_derived *d, uint32_t part)
 {
 	struct tw_flows flows = { 0 };
 	struct tw_flow_end *calls = NULL;
@@ -416,10 +430,10 @@ static int link_by_flow(struct tw_derived *d)
 	int status;
 
 	for (i = 0; i < d->gpu.count; i++)
-		work += needs_flow(d, i);
+		work += needs_flow(d, part, i);
 	if (!work)
 		return 0;
-	status = tw_flows_build(&flows, d);
+	status = tw_flows_build(&flows, d, part);
 	if (!status && flows.capacity) {
 		calls = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*calls));
 		status = calls ? 0 : -1;
@@ -429,7 +443,7 @@ static int link_by_flow(struct tw_derived *d)
 			calls[n++] =
 				tw_flow_place(d, d->host.event[d->host.call[i]], d->host.call[i]);
 		tw_flow_sort_places(calls, n);
-		follow_flows(d, &flows, calls, n);
+		follow_flows(d, part, &flows, calls, n);
 	}
 	tw_free(d->allocator, calls, (d->host.count + 1) * sizeof(*calls));
 	tw_flows_release(&flows);
@@ -501,11 +515,14 @@ static int count_barren_launches(struct tw_derived *d)
 /* Profilers leave out one or the other. */
 static int link_loosely(struct tw_derived *d)
 {
-	return link_by_correlation(d) || link_by_external(d, BY_CALL) ||
-			       link_by_external(d, names_operations(d) ? BY_ANY : BY_OPERATION) ||
-			       link_by_flow(d) ?
-		       -1 :
-		       0;
+	uint32_t part;
+
+	for (part = 0; part < tw_part_count(d->trace); part++)
+		if (link_by_correlation(d, part) || link_by_external(d, part, BY_CALL) ||
+		    link_by_external(d, part, names_operations(d, part) ? BY_ANY : BY_OPERATION) ||
+		    link_by_flow(d, part))
+			return -1;
+	return 0;
 }
 
 int tw_links_build(struct tw_derived *d)

@@ -6,6 +6,7 @@
 #include "derive/flows.h"
 
 #include "base/alloc.h"
+#include "store/parts.h"
 
 #include <stdlib.h>
 
@@ -23,6 +24,7 @@ struct owner {
 
 struct work {
 	struct tw_derived *d;
+	uint32_t part;		    /* of a merged trace */
 	struct process_call *calls; /* by id, process, start, node */
 	uint64_t count;
 	struct tw_flows flows;
@@ -84,7 +86,8 @@ static int list_calls(struct work *w)
 		uint64_t e = d->host.event[i];
 
 		if (tw_class_is_launch(tw_class(d->trace, e)) &&
-		    tw_is_link_id(events->correlation[e]) && !tw_is_inner_call(d, i))
+		    tw_part_of(d->trace, e) == w->part && tw_is_link_id(events->correlation[e]) &&
+		    !tw_is_inner_call(d, i))
 			w->calls[w->count++] =
 				(struct process_call){ events->correlation[e],
 						       d->trace->tracks[events->track[e]].pid,
@@ -157,7 +160,8 @@ static void link_the_sure(struct work *w)
 		uint64_t e = d->gpu.event[g];
 		tw_code id = d->trace->events.correlation[e];
 
-		if (!tw_is_link_id(id) || d->gpu.launch[g] == TW_NONE)
+		if (!tw_is_link_id(id) || d->gpu.launch[g] == TW_NONE ||
+		    tw_part_of(d->trace, e) != w->part)
 			continue;
 		if (!is_of_one_process(w, id)) {
 			d->gpu.launch[g] = find_by_event(w, e);
@@ -179,7 +183,8 @@ static void link_the_rest(struct work *w, const uint32_t *nearest)
 		uint64_t e = d->gpu.event[g];
 		const struct owner *owner = &w->owners[events->track[e]];
 
-		if (d->gpu.launch[g] != TW_NONE || nearest[g] == TW_NONE)
+		if (d->gpu.launch[g] != TW_NONE || nearest[g] == TW_NONE ||
+		    tw_part_of(d->trace, e) != w->part)
 			continue;
 		if (!owner->several)
 			d->gpu.launch[g] = find_call(w, events->correlation[e], owner->pid,
@@ -191,16 +196,16 @@ static void link_the_rest(struct work *w, const uint32_t *nearest)
 	}
 }
 
-int tw_links_by_process(struct tw_derived *d)
+int tw_links_by_process(struct tw_derived *d, uint32_t part)
 {
 	size_t owner_bytes = (d->trace->track_count + 1) * sizeof(struct owner);
 	size_t bytes = (d->gpu.count + 1) * sizeof(uint32_t);
 	uint32_t *nearest = tw_alloc(d->allocator, bytes), t;
-	struct work w = { .d = d, .owners = tw_alloc(d->allocator, owner_bytes) };
+	struct work w = { .d = d, .part = part, .owners = tw_alloc(d->allocator, owner_bytes) };
 	int status = -1;
 	uint64_t g;
 
-	if (nearest && w.owners && !list_calls(&w) && !tw_flows_build(&w.flows, d)) {
+	if (nearest && w.owners && !list_calls(&w) && !tw_flows_build(&w.flows, d, part)) {
 		for (t = 0; t < d->trace->track_count; t++)
 			w.owners[t] = (struct owner){ TW_CODE_NONE, false };
 		for (g = 0; g < d->gpu.count; g++)

@@ -20,8 +20,10 @@ static bool on_several_hosts(const struct tw_merge *merge, int64_t asked)
 	int64_t gpus = asked ? asked : merge->ranks[0].device_count;
 	size_t i;
 
+	/* Ranks of one file have one clock. */
 	for (i = 1; i < merge->count && gpus > 0; i++)
-		if (merge->ranks[i].rank / gpus != merge->ranks[0].rank / gpus)
+		if (merge->ranks[i].file != merge->ranks[0].file &&
+		    merge->ranks[i].rank / gpus != merge->ranks[0].rank / gpus)
 			return true;
 	return false;
 }
@@ -61,13 +63,14 @@ static int take_set(struct tw_rank_set *set, const struct tw_merge *merge, struc
 	return status;
 }
 
-/* The rank of the job that is of a file; its first where there are several. */
-static size_t find_rank(const struct tw_job *job, const char *path)
+/* The rank of the job that is of a part of a file; part 0: of the file, its first. */
+static size_t find_rank(const struct tw_job *job, const char *path, uint32_t part)
 {
 	size_t i;
 
 	for (i = 0; i < job->count; i++)
-		if (!strcmp(job->set.files[job->ranks[i].file].path, path))
+		if ((!part || job->ranks[i].who.part == part) &&
+		    !strcmp(job->set.files[job->ranks[i].file].path, path))
 			return i;
 	return job->count;
 }
@@ -83,7 +86,7 @@ static void take_clocks(struct tw_merge *merge, const struct tw_job *job,
 	merge->align = clocks->align;
 	for (i = 0; i < merge->count && clocks->align == TW_ALIGN_COLLECTIVES; i++) {
 		struct tw_merged *rank = &merge->ranks[i];
-		size_t at = find_rank(job, merge->set.files[rank->file].path);
+		size_t at = find_rank(job, merge->set.files[rank->file].path, rank->part);
 		int64_t shift;
 
 		if (at == job->count || !clocks->of[at].known) {

@@ -11,6 +11,7 @@
 #include "merge/peek.h"
 #include "ranks/load.h"
 #include "ranks/merged.h"
+#include "store/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -194,7 +195,7 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	};
 	int status;
 
-	rank->told_rank = trace->world_size == 1 ? -1 : trace->rank;
+	rank->told_rank = trace->world_size == 1 || trace->marked ? -1 : trace->rank;
 	if (tw_is_merged_trace(trace))
 		return trawl_error_set(err, TRAWL_EUSAGE, TW_MERGED_TRACE);
 	if (!trace->events.count)
@@ -215,6 +216,88 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	return status;
 }
 
+/* ---- files with several ranks: read once, held until the last of its ranks is done */
+
+static int hold(struct tw_merging *m, struct tw_held *held, const char *path,
+		const struct trawl_read_options *read, struct trawl_error *err)
+{
+	int status = 0;
+
+	if (!held->trace && !held->status) {
+		held->status = trawl_trace_read(&held->trace, path, read, &held->err);
+		if (!held->status && m->options->visit)
+			m->options->visit(m->options->visit_context, held->file, held->trace,
+					  m->threads);
+	}
+	if (held->status) {
+		status = held->status;
+		*err = held->err;
+	}
+	return status;
+}
+
+static void let_go(struct tw_merging *m, struct tw_held *held)
+{
+	pthread_mutex_lock(&m->holding);
+	if (!--held->ranks) {
+		trawl_trace_free(held->trace);
+		held->trace = NULL;
+	}
+	pthread_mutex_unlock(&m->holding);
+}
+
+static int read_part(struct tw_merging *m, struct tw_merged *rank,
+		     const struct trawl_read_options *read, struct tw_lines *lines,
+		     struct trawl_error *err)
+{
+	const char *path = m->merge->set.files[rank->file].path;
+	struct tw_held *held = &m->held[rank->file];
+	struct trawl_trace *part = NULL;
+	int status;
+
+	pthread_mutex_lock(&m->holding);
+	status = hold(m, held, path, read, err);
+	pthread_mutex_unlock(&m->holding);
+	if (!status && rank->part > held->trace->part_count)
+		status = trawl_error_set(err, TRAWL_EFORMAT, "the file changed while it was read");
+	if (!status) {
+		part = tw_trace_part(held->trace, rank->part - 1);
+		status = part ? tw_merge_add_arrows(part, err) : tw_one_no_memory(err);
+		if (!status)
+			status = merge_trace(m, rank, part, lines, m->memory, err);
+	}
+	if (part)
+		tw_trace_free_part(part);
+	let_go(m, held);
+	return status;
+}
+
+int tw_merging_hold(struct tw_merging *m)
+{
+	size_t i;
+
+	m->held = tw_alloc_array(m->merge->allocator, m->merge->set.count, sizeof(*m->held));
+	if (!m->held)
+		return -1;
+	for (i = 0; i < m->merge->set.count; i++)
+		m->held[i].file = (uint32_t)i;
+	for (i = 0; i < m->merge->count; i++)
+		m->held[m->merge->ranks[i].file].ranks++;
+	pthread_mutex_init(&m->holding, NULL);
+	return 0;
+}
+
+/* Also what other processes had a part of. */
+void tw_merging_let_go(struct tw_merging *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->merge->set.count; i++)
+		trawl_trace_free(m->held[i].trace);
+	tw_free(m->merge->allocator, m->held, m->merge->set.count * sizeof(*m->held));
+	pthread_mutex_destroy(&m->holding);
+}
+
 static int read_rank(struct tw_merging *m, struct tw_merged *rank, struct tw_lines *lines,
 		     struct trawl_error *err)
 {
@@ -230,11 +313,16 @@ static int read_rank(struct tw_merging *m, struct tw_merged *rank, struct tw_lin
 	struct trawl_trace *trace;
 	int status;
 
+	if (rank->part)
+		return read_part(m, rank, &read, lines, err);
 	status = trawl_trace_read(&trace, file->path, &read, err);
 	if (!status) {
-		status = merge_trace(m, rank, trace, lines, m->memory, err);
+		/* Without what is added to it. */
 		if (m->options->visit && !tw_is_merged_trace(trace))
 			m->options->visit(m->options->visit_context, rank->file, trace, m->threads);
+		status = tw_merge_add_arrows(trace, err);
+		if (!status)
+			status = merge_trace(m, rank, trace, lines, m->memory, err);
 		trawl_trace_free(trace);
 	}
 	tell(&reading, file->bytes, file->bytes);
@@ -391,8 +479,13 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 		return tw_one_no_memory(err);
 	}
 	m.memory = tw_reuse_allocator(memory);
+	if (tw_merging_hold(&m)) {
+		tw_reuse_free(memory);
+		return tw_one_no_memory(err);
+	}
 	write_front(merge);
 	merge_ranks(&m);
+	tw_merging_let_go(&m);
 	tw_reuse_free(memory);
 	status = settle(merge, err);
 	if (!status)
@@ -427,10 +520,8 @@ void tw_merge_release(struct tw_merge *merge)
 		if (rank->about)
 			tw_free(a, rank->about, strlen(rank->about) + 1);
 	}
-	tw_free(a, merge->ranks, merge->file_count * sizeof(*merge->ranks));
-	/* As long as the world is large. */
-	if (merge->missing)
-		tw_free(a, merge->missing, (size_t)merge->world_size * sizeof(int64_t));
+	tw_free(a, merge->ranks, merge->rank_room * sizeof(*merge->ranks));
+	tw_free(a, merge->missing, merge->missing_room * sizeof(int64_t));
 	if (merge->set.allocator)
 		tw_rank_set_release(&merge->set);
 	memset(merge, 0, sizeof(*merge));

@@ -40,10 +40,11 @@ struct tw_merge_options {
 /* One file, and what became of it. */
 struct tw_merged {
 	uint32_t file; /* in the set */
+	uint32_t part; /* of a file with several ranks, from 1; 0: the file is one */
 	int64_t rank;
 	enum tw_rank_rule rule;
 	enum tw_rank_state state; /* READ, DAMAGED: it is in the output */
-	int64_t name_rank, device_count;
+	int64_t name_rank, device_count, world_size;
 	int64_t told_rank;     /* what the trace tells once it is read, -1: nothing */
 	int64_t base_time_ns;  /* TRAWL_TIME_NONE: not told */
 	int64_t shift_ns;      /* added to its times */
@@ -63,10 +64,13 @@ struct tw_merge {
 	const struct trawl_allocator *allocator;
 	struct tw_rank_set set;
 	struct tw_merged *ranks; /* by rank, then what is left out, by file */
-	size_t count, file_count;
-	int64_t world_size; /* -1: not told */
+	size_t count, file_count, rank_room;
+	int64_t world_size; /* of the ranks that were asked for; -1: not known */
+	int64_t told_world; /* of the job */
 	int64_t *missing;   /* ranks without a trace */
-	size_t missing_count;
+	size_t missing_count, missing_room;
+	size_t clashes;	      /* as of struct tw_job */
+	bool is_unlike;	      /* they do not look like ranks of one job */
 	int64_t base_time_ns; /* that all times are on, TRAWL_TIME_NONE: none */
 	enum tw_align align;  /* what was done */
 	bool unsure;	      /* the clock of a rank could not be aligned */

@@ -8,6 +8,15 @@
 
 struct tw_together;
 
+/* A file with several ranks. */
+struct tw_held {
+	struct trawl_trace *trace; /* NULL: not read yet, or no longer held */
+	uint32_t file;
+	size_t ranks; /* that are still to be merged */
+	int status;
+	struct trawl_error err;
+};
+
 struct tw_merging {
 	struct tw_merge *merge;
 	const struct tw_merge_options *options;
@@ -15,6 +24,9 @@ struct tw_merging {
 	unsigned threads;		      /* for each trace */
 	const struct trawl_allocator *memory; /* that one rank leaves to the next */
 	struct tw_together *together;	      /* other processes, NULL: none */
+
+	struct tw_held *held; /* by file of the set */
+	pthread_mutex_t holding;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -27,6 +39,13 @@ struct tw_merging {
 
 /* Reads a rank's trace and puts its events into lines; what fails is in the rank. */
 void tw_merging_read(struct tw_merging *m, struct tw_merged *rank, struct tw_lines *lines);
+
+/* Of an export: adds the arrows from its calls to what they launched.  0, or why not. */
+int tw_merge_add_arrows(struct trawl_trace *trace, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* Before ranks are read, and when all are done. */
+int tw_merging_hold(struct tw_merging *m) TRAWL_MUST_CHECK;
+void tw_merging_let_go(struct tw_merging *m);
 
 /* Tells progress of `bytes` more. */
 void tw_merging_tell(struct tw_merging *m, int64_t bytes);

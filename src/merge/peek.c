@@ -144,6 +144,26 @@ static int read_head(struct tw_feed *feed, struct tw_window *window, struct traw
 	return status;
 }
 
+/* Whether the first events have pids such as "[TP00] 4242": texts with a number behind a mark. */
+static bool has_marked_pids(const char *p, const char *end)
+{
+	static const char key[] = "\"pid\"";
+	const char *value;
+
+	while ((p = memmem(p, (size_t)(end - p), key, sizeof(key) - 1))) {
+		p = tw_skip_space(p + sizeof(key) - 1);
+		if (p >= end || *p != ':')
+			continue;
+		value = tw_skip_space(p + 1);
+		if (value >= end || *value != '"')
+			continue;
+		p = end_of_string(value + 1, end);
+		if (p < end && tw_is_digit(p[-1]) && !tw_is_digit(value[1]))
+			return true;
+	}
+	return false;
+}
+
 static int peek_head(struct tw_peek *peek, struct tw_feed *feed, struct tw_window *window,
 		     struct trawl_error *err)
 {
@@ -158,6 +178,7 @@ static int peek_head(struct tw_peek *peek, struct tw_feed *feed, struct tw_windo
 	/* A bare list of events is a trace, too. */
 	peek->is_trace = events || (*tw_skip_space(window->begin) == '[' &&
 				    memmem(window->begin, len, "\"ph\"", 4));
+	peek->marked = has_marked_pids(window->begin, window->end);
 	if (*tw_skip_space(window->begin) == '{')
 		take_fields(peek, tw_skip_space(window->begin) + 1, window->end);
 	return 0;
@@ -214,7 +235,8 @@ int tw_peek_file(struct tw_peek *peek, const char *path, const struct trawl_allo
 
 	*peek = (struct tw_peek){ .rank = -1, .world_size = -1, .base_time_ns = TRAWL_TIME_NONE };
 	/* What can be read but once is left to who reads it. */
-	if (tw_is_database(path) || (!stat(path, &info) && !S_ISREG(info.st_mode))) {
+	if (tw_is_database(path) ||
+	    (!stat(path, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
 		peek->is_trace = true;
 		return 0;
 	}

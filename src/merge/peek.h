@@ -10,6 +10,7 @@
 struct tw_peek {
 	bool is_trace;		  /* it looks like one */
 	bool merged;		  /* it is what a merge has written */
+	bool marked;		  /* pids have marks, as where other tools merged ranks */
 	int64_t rank, world_size; /* -1: not told */
 	int64_t base_time_ns;	  /* TRAWL_TIME_NONE: not told */
 	int64_t device_count;	  /* 0: not told */

@@ -5,9 +5,10 @@
 #include "base/thread.h"
 #include "merge/peek.h"
 #include "merge/texts.h"
+#include "ranks/load.h"
 #include "ranks/merged.h"
+#include "trace/reader.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -32,7 +33,11 @@ void tw_merged_leave_out(struct tw_merge *merge, struct tw_merged *rank, enum tw
 
 struct peeking {
 	struct tw_merge *merge;
-	int64_t *world_size; /* by file */
+	const struct tw_load_options *load;
+	struct tw_file_ranks *files;
+	bool *several; /* by file: it may hold several ranks */
+	size_t *again; /* files that are read, because what stands around the events says too little */
+	size_t again_count;
 };
 
 /* Of a file that does not look like a trace: what it is, or what is wrong with it. */
@@ -49,56 +54,161 @@ static int ask_reader(const struct tw_rank_file *file, const struct trawl_alloca
 	return status;
 }
 
+static void leave_out(struct tw_rank *rank, const struct tw_rank_file *file,
+		      enum tw_rank_state state, int status, const char *message)
+{
+	rank->state = state;
+	rank->status = status;
+	rank->message = tw_rank_keep(rank, tw_without_path(message, file->path));
+}
+
+static void take_peek(struct tw_rank *rank, const struct tw_peek *peek,
+		      const struct tw_rank_file *file, int status, const struct trawl_error *err)
+{
+	rank->rank = peek->rank;
+	rank->world_size = peek->world_size;
+	rank->base_time_ns = peek->base_time_ns;
+	rank->device_count = peek->device_count;
+	/* One of several, which only its events tell. */
+	if (peek->marked)
+		rank->rank = -1;
+	if (status)
+		leave_out(rank, file,
+			  status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE :
+								    TW_RANK_UNREADABLE,
+			  status, err->message);
+	else if (peek->merged)
+		leave_out(rank, file, file->named ? TW_RANK_UNREADABLE : TW_RANK_NOT_A_TRACE,
+			  TRAWL_EUSAGE, TW_MERGED_TRACE);
+}
+
 static void peek_file(void *context, size_t i)
 {
 	struct peeking *p = context;
-	struct tw_merged *rank = &p->merge->ranks[i];
+	const struct trawl_allocator *a = p->merge->allocator;
 	const struct tw_rank_file *file = &p->merge->set.files[i];
+	struct tw_rank *rank = tw_alloc_array(a, 1, sizeof(*rank));
 	struct trawl_error err;
 	struct tw_peek peek;
-	int status = tw_peek_file(&peek, file->path, p->merge->allocator, &err);
+	int status;
 
+	p->files[i] = (struct tw_file_ranks){ rank, rank != NULL, rank ? 0 : TRAWL_ENOMEM };
+	if (!rank)
+		return;
+	if (tw_rank_init(rank, a)) {
+		p->files[i].status = TRAWL_ENOMEM;
+		return;
+	}
 	rank->file = (uint32_t)i;
 	rank->name_rank = file->name_rank;
-	rank->rank = peek.rank;
-	rank->base_time_ns = peek.base_time_ns;
-	rank->device_count = peek.device_count;
-	p->world_size[i] = peek.world_size;
-	rank->state = TW_RANK_READ;
+	status = tw_peek_file(&peek, file->path, a, &err);
+	p->several[i] = peek.marked || tw_is_database(file->path);
 	if (!status && !peek.is_trace)
-		status = ask_reader(file, p->merge->allocator, &err);
-	if (status)
-		tw_merged_leave_out(p->merge, rank,
-				    status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE :
-									      TW_RANK_UNREADABLE,
-				    status, err.message);
-	else if (peek.merged && file->named)
-		tw_merged_leave_out(p->merge, rank, TW_RANK_UNREADABLE, TRAWL_EUSAGE,
-				    TW_MERGED_TRACE);
-	else if (peek.merged)
-		rank->state = TW_RANK_NOT_A_TRACE;
+		status = ask_reader(file, a, &err);
+	take_peek(rank, &peek, file, status, &err);
 }
 
-/* Of what is left out, the name tells it at the most. */
-static void number_ranks(struct tw_merge *merge)
+/* ---- where that says no rank, or the same twice, the trace is read */
+
+static int compare_told(const void *a, const void *b)
 {
-	int64_t place = 0;
+	const struct tw_rank *x = *(const struct tw_rank *const *)a;
+	const struct tw_rank *y = *(const struct tw_rank *const *)b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+static bool can_read_twice(const char *path)
+{
+	struct stat info;
+
+	return !stat(path, &info) && S_ISREG(info.st_mode);
+}
+
+/* Lists the files to read; -1: out of memory. */
+static int list_again(struct peeking *p)
+{
+	const struct tw_merge *merge = p->merge;
+	const struct tw_rank **told =
+		tw_alloc_array(merge->allocator, merge->set.count, sizeof(const struct tw_rank *));
+	size_t i, n = 0;
+
+	if (!told)
+		return -1;
+	for (i = 0; i < merge->set.count; i++)
+		if (p->files[i].count && p->files[i].ranks->state == TW_RANK_READ)
+			told[n++] = p->files[i].ranks;
+	qsort(told, n, sizeof(const struct tw_rank *), compare_told);
+	for (i = 0; i < n; i++)
+		if (((told[i]->rank < 0 && (n > 1 || p->several[told[i]->file])) ||
+		     (i && told[i - 1]->rank == told[i]->rank) ||
+		     (i + 1 < n && told[i + 1]->rank == told[i]->rank)) &&
+		    can_read_twice(merge->set.files[told[i]->file].path))
+			p->again[p->again_count++] = told[i]->file;
+	tw_free(merge->allocator, told, merge->set.count * sizeof(const struct tw_rank *));
+	return 0;
+}
+
+static void take_again(void *context, uint32_t file, int status, struct tw_rank *ranks,
+		       size_t count)
+{
+	struct peeking *p = context;
+	struct tw_file_ranks *f = &p->files[p->again[file]];
 	size_t i;
 
-	for (i = 0; i < merge->file_count; i++) {
-		struct tw_merged *rank = &merge->ranks[i];
+	for (i = 0; i < count; i++)
+		ranks[i].file = (uint32_t)p->again[file];
+	tw_ranks_free(f->ranks, f->count, p->merge->allocator);
+	*f = (struct tw_file_ranks){ ranks, count, status };
+}
 
-		if (tw_merged_is_in(rank)) {
-			rank->rule = tw_rank_number(&rank->rank, rank->name_rank, place);
-		} else {
-			rank->rank = rank->name_rank;
-			rank->rule = TW_RANK_BY_NAME;
-		}
-		place += rank->state != TW_RANK_NOT_A_TRACE;
-		if (tw_merged_is_in(rank) && rank->rank >= TW_MERGE_MOST_RANK)
-			tw_merged_leave_out(merge, rank, TW_RANK_UNREADABLE, TRAWL_ELIMIT,
-					    "its rank is too large for a merged trace");
+static int read_again(struct peeking *p)
+{
+	const struct trawl_allocator *a = p->merge->allocator;
+	struct tw_rank_set some = { .allocator = a };
+	size_t count = p->merge->set.count, i;
+	int status = -1;
+
+	p->again = tw_alloc_array(a, count, sizeof(*p->again));
+	some.files = tw_alloc_array(a, count, sizeof(*some.files));
+	if (p->again && some.files && !list_again(p)) {
+		for (i = 0; i < p->again_count; i++)
+			some.files[i] = p->merge->set.files[p->again[i]];
+		some.count = p->again_count;
+		if (some.count)
+			tw_files_reduce(&some, p->load, a, take_again, p);
+		status = 0;
 	}
+	tw_free(a, some.files, count * sizeof(*some.files));
+	tw_free(a, p->again, count * sizeof(*p->again));
+	return status;
+}
+
+/* ---- the ranks of a settled job as those of the merge */
+
+static void take_rank(struct tw_merge *merge, const struct tw_rank *from)
+{
+	struct tw_merged *rank = &merge->ranks[merge->file_count++];
+
+	*rank = (struct tw_merged){
+		.file = from->file,
+		.part = from->who.part,
+		.rank = from->rank,
+		.rule = from->rule,
+		.state = from->state,
+		.name_rank = from->name_rank,
+		.world_size = from->world_size,
+		.device_count = from->device_count,
+		.told_rank = -1,
+		.base_time_ns = from->base_time_ns,
+		.status = from->status,
+		.message = from->message[0] ? keep(merge, from->message) : NULL,
+	};
+	if (tw_merged_is_in(rank) && rank->rank >= TW_MERGE_MOST_RANK)
+		tw_merged_leave_out(merge, rank, TW_RANK_UNREADABLE, TRAWL_ELIMIT,
+				    "its rank is too large for a merged trace");
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -110,56 +220,94 @@ static int compare_ranks(const void *a, const void *b)
 		return x_in ? -1 : 1;
 	if (x_in && x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
-	/* What a trace tells itself counts more than its name, and that more than its place. */
-	if (x_in && x->rule != y->rule)
-		return x->rule < y->rule ? -1 : 1;
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
-/* Of several traces of a rank the surest stays, of equals the first; ranks that were not asked for go. */
-static void choose_ranks(struct tw_merge *merge, int64_t most)
+/* Of several groups the first; the others are left out by name. */
+static void take_groups(struct tw_merge *merge, const struct tw_job *job)
 {
-	const struct tw_merged *kept = NULL;
-	char message[512];
+	const struct tw_job *at;
+	char message[320];
 	size_t i;
 
-	for (i = 0; i < merge->file_count && tw_merged_is_in(&merge->ranks[i]); i++) {
-		struct tw_merged *rank = &merge->ranks[i];
-
-		if (most >= 0 && rank->rank >= most) {
-			rank->state = TW_RANK_NOT_A_TRACE;
-		} else if (kept && rank->rank == kept->rank) {
-			snprintf(message, sizeof(message), "rank %" PRId64 " is taken from '%s'",
-				 kept->rank, merge->set.files[kept->file].path);
-			tw_merged_leave_out(merge, rank, TW_RANK_DUPLICATE, 0, message);
-		} else {
-			kept = rank;
+	for (at = job; at; at = at->next)
+		for (i = 0; i < at->count; i++) {
+			take_rank(merge, &at->ranks[i]);
+			if (at == job)
+				continue;
+			snprintf(message, sizeof(message),
+				 "of group %.60s, which has the same ranks as group %.60s and no "
+				 "collective in common with it (merge each group by itself)",
+				 at->group, job->group);
+			tw_merged_leave_out(merge, &merge->ranks[merge->file_count - 1],
+					    TW_RANK_DUPLICATE, 0, message);
 		}
-	}
 }
 
-/* Ranks that should be there: all of the world, of those that were asked for. */
-static int find_missing(struct tw_merge *merge, int64_t most)
+/* Ranks that should be there, of those that were asked for. */
+static int take_missing(struct tw_merge *merge, const struct tw_job *job, int64_t most)
 {
-	int64_t world = merge->world_size, rank;
-	size_t i, n = 0;
+	bool asked = most >= 0 && most <= TW_MERGE_MOST_RANK;
+	size_t room = job->missing_count + (asked ? (size_t)most : 0), i, n = 0;
+	int64_t rank;
 
-	if (most >= 0 && (world < 0 || world > most))
-		world = most;
-	/* A world of millions is a broken number, and its ranks are no list to read. */
-	if (world <= 0 || world > TW_MERGE_MOST_RANK)
-		return 0;
-	merge->missing = tw_alloc_array(merge->allocator, (size_t)world, sizeof(int64_t));
-	if (!merge->missing)
+	merge->world_size = merge->told_world = job->world_size;
+	merge->missing_room = room;
+	merge->missing = tw_alloc_array(merge->allocator, room, sizeof(int64_t));
+	if (room && !merge->missing)
 		return -1;
-	for (i = 0, rank = 0; rank < world; rank++) {
-		if (i < merge->count && merge->ranks[i].rank == rank)
-			i++;
-		else
-			merge->missing[n++] = rank;
+	if (asked && (merge->world_size < 0 || merge->world_size > most)) {
+		/* All that were asked for. */
+		merge->world_size = most;
+		for (i = 0, rank = 0; rank < most; rank++) {
+			if (i < merge->count && merge->ranks[i].rank == rank)
+				i++;
+			else
+				merge->missing[n++] = rank;
+		}
+	} else {
+		for (i = 0; i < job->missing_count; i++)
+			if (most < 0 || job->missing[i] < most)
+				merge->missing[n++] = job->missing[i];
 	}
 	merge->missing_count = n;
-	merge->world_size = world;
+	return 0;
+}
+
+static int take_job(struct tw_merge *merge, const struct tw_job *job, struct trawl_error *err)
+{
+	const struct tw_job *at;
+	size_t room = job->left_out_count, i;
+
+	for (at = job; at; at = at->next)
+		room += at->count;
+	merge->ranks = tw_alloc_array(merge->allocator, room, sizeof(*merge->ranks));
+	if (room && !merge->ranks)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	merge->rank_room = room;
+	take_groups(merge, job);
+	for (i = 0; i < job->left_out_count; i++)
+		take_rank(merge, &job->left_out[i]);
+	merge->is_unlike = job->is_unlike;
+	merge->clashes = job->clashes;
+	return 0;
+}
+
+/* Ranks below `most`, in order, and which of those are not there. */
+static int choose_ranks(struct tw_merge *merge, const struct tw_job *job, int64_t most,
+			struct trawl_error *err)
+{
+	size_t i;
+
+	for (i = 0; i < merge->file_count; i++)
+		if (most >= 0 && tw_merged_is_in(&merge->ranks[i]) && merge->ranks[i].rank >= most)
+			merge->ranks[i].state = TW_RANK_NOT_A_TRACE;
+	if (merge->file_count)
+		qsort(merge->ranks, merge->file_count, sizeof(*merge->ranks), compare_ranks);
+	while (merge->count < merge->file_count && tw_merged_is_in(&merge->ranks[merge->count]))
+		merge->count++;
+	if (take_missing(merge, job, most))
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	return 0;
 }
 
@@ -199,36 +347,51 @@ static int check_output(const struct tw_merge *merge, const char *path, struct t
 	return 0;
 }
 
+/* A set that is borrowed: the job of it releases nothing of it. */
+static struct tw_rank_set borrowed(const struct tw_rank_set *set)
+{
+	struct tw_rank_set copy = *set;
+
+	copy.allocator = NULL;
+	return copy;
+}
+
 int tw_merge_plan(struct tw_merge *merge, const char *path, const struct tw_merge_options *options,
 		  struct trawl_error *err)
 {
-	struct peeking p = { .merge = merge };
+	const struct tw_load_options load = {
+		.threads = options->threads,
+		.max_memory = options->max_memory,
+		.block_size = options->block_size,
+		.who_only = true,
+	};
+	struct tw_job job = { .allocator = merge->allocator, .set = borrowed(&merge->set) };
+	struct peeking p = { .merge = merge, .load = &load };
 	int status;
-	size_t i;
 
 	merge->world_size = -1;
-	merge->file_count = merge->set.count;
-	merge->ranks = tw_alloc_array(merge->allocator, merge->file_count, sizeof(*merge->ranks));
-	p.world_size = tw_alloc_array(merge->allocator, merge->file_count, sizeof(int64_t));
-	if (!merge->ranks || !p.world_size) {
-		tw_free(merge->allocator, p.world_size, merge->file_count * sizeof(int64_t));
+	p.files = tw_alloc_array(merge->allocator, merge->set.count, sizeof(*p.files));
+	p.several = tw_alloc_array(merge->allocator, merge->set.count, sizeof(*p.several));
+	if (!p.files || !p.several) {
+		tw_free(merge->allocator, p.files, merge->set.count * sizeof(*p.files));
+		tw_free(merge->allocator, p.several, merge->set.count * sizeof(*p.several));
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	}
-	tw_parallel(options->threads, merge->file_count, peek_file, &p);
-	for (i = 0; i < merge->file_count; i++)
-		if (tw_merged_is_in(&merge->ranks[i]) && p.world_size[i] > merge->world_size)
-			merge->world_size = p.world_size[i];
-	tw_free(merge->allocator, p.world_size, merge->file_count * sizeof(int64_t));
-	status = check_output(merge, path, err);
+	tw_parallel(options->threads, merge->set.count, peek_file, &p);
+	status = read_again(&p);
+	tw_free(merge->allocator, p.several, merge->set.count * sizeof(*p.several));
+	/* Takes over the files, also when memory is out. */
+	if (status)
+		p.files[0].status = TRAWL_ENOMEM;
+	status = tw_job_settle_files(&job, p.files, &load, err);
+	if (!status || status == TRAWL_ENODATA || status == TRAWL_EUSAGE)
+		status = take_job(merge, &job, err);
+	if (!status)
+		status = check_output(merge, path, err);
+	if (!status)
+		status = choose_ranks(merge, &job, options->most_ranks, err);
+	tw_job_release(&job);
 	if (status)
 		return status;
-	number_ranks(merge);
-	qsort(merge->ranks, merge->file_count, sizeof(*merge->ranks), compare_ranks);
-	choose_ranks(merge, options->most_ranks);
-	qsort(merge->ranks, merge->file_count, sizeof(*merge->ranks), compare_ranks);
-	while (merge->count < merge->file_count && tw_merged_is_in(&merge->ranks[merge->count]))
-		merge->count++;
-	if (find_missing(merge, options->most_ranks))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	return merge->count ? 0 : nothing_left(merge, err);
 }

@@ -158,6 +158,7 @@ static void pack_task(const struct tw_together *t, int process, struct tw_str *o
 			continue;
 		tw_pack_number(out, i);
 		tw_pack_signed(out, rank->rank);
+		tw_pack_number(out, rank->part);
 		tw_pack_signed(out, rank->shift_ns);
 		tw_pack_number(out, rank->clock.known);
 		tw_pack_signed(out, rank->clock.offset_ns);
@@ -262,7 +263,7 @@ struct worker {
 
 static int unpack_task(struct worker *w, const char *task, size_t len, struct trawl_error *err)
 {
-	enum { RANK_BYTES = 9 };
+	enum { RANK_BYTES = 10 };
 	struct tw_unpacking in = { (const uint8_t *)task, (const uint8_t *)task + len, !len };
 	const struct trawl_allocator *a = w->merge.allocator;
 	const char *version;
@@ -279,6 +280,7 @@ static int unpack_task(struct worker *w, const char *task, size_t len, struct tr
 	w->merge.ranks = tw_alloc_array(a, count, sizeof(*w->merge.ranks));
 	w->numbers = tw_alloc_array(a, count, sizeof(*w->numbers));
 	w->merge.count = w->merge.file_count = w->merge.set.count = count;
+	w->merge.rank_room = count;
 	if (count && (!w->merge.set.files || !w->merge.ranks || !w->numbers))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	for (i = 0; i < count; i++) {
@@ -288,6 +290,7 @@ static int unpack_task(struct worker *w, const char *task, size_t len, struct tr
 		w->numbers[i] = (size_t)tw_unpack_number(&in);
 		rank->file = (uint32_t)i;
 		rank->rank = tw_unpack_signed(&in);
+		rank->part = (uint32_t)tw_unpack_up_to(&in, UINT32_MAX);
 		rank->shift_ns = tw_unpack_signed(&in);
 		rank->clock.known = tw_unpack_up_to(&in, true);
 		rank->clock.offset_ns = tw_unpack_signed(&in);
@@ -369,6 +372,10 @@ static int work(struct worker *w, struct trawl_error *err)
 	w->m.threads = w->options.threads ? w->options.threads :
 					    tw_cluster_threads(w->options.cluster);
 	/* Its turn never comes: all of a rank waits to be taken. */
+	if (tw_merging_hold(&w->m)) {
+		tw_reuse_free(memory);
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	}
 	tw_turns_init(&w->m.turns, NULL, SIZE_MAX);
 	pthread_mutex_init(&w->m.lock, NULL);
 	init_slot(&w->slot);
@@ -381,6 +388,7 @@ static int work(struct worker *w, struct trawl_error *err)
 	destroy_slot(&w->slot);
 	pthread_mutex_destroy(&w->m.lock);
 	tw_turns_destroy(&w->m.turns);
+	tw_merging_let_go(&w->m);
 	tw_reuse_free(memory);
 	return status;
 }

@@ -137,11 +137,8 @@ static int find_meaning(struct part *p, const char *text, size_t len, struct mea
 	if (p->value.failed)
 		return tw_nsys_no_memory(&p->part);
 	if (rule && p->value.len) {
-		char *end;
-		long long rank = strtoll(p->value.ptr, &end, 10);
-
-		meaning->label = !*end && rank >= 0 && rank < INT32_MAX;
-		meaning->rank = rank;
+		meaning->rank = tw_nsys_label_rank(p->value.ptr);
+		meaning->label = meaning->rank >= 0;
 	}
 	rule = tw_matcher_find(&p->matcher, TW_NSYS_WINDOW, text, len, NULL);
 	if (rule)

@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -576,4 +577,12 @@ const struct tw_nsys_rule *tw_matcher_find(const struct tw_matcher *m, enum tw_r
 		}
 	}
 	return NULL;
+}
+
+int64_t tw_nsys_label_rank(const char *value)
+{
+	char *end;
+	long long rank = strtoll(value, &end, 10);
+
+	return end != value && !*end && rank >= 0 && rank < INT32_MAX ? rank : -1;
 }

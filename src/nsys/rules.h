@@ -97,6 +97,9 @@ void tw_matcher_release(struct tw_matcher *matcher);
 bool tw_matcher_might(const struct tw_matcher *matcher, unsigned kinds, const char *text,
 		      size_t len);
 
+/* The rank that the value of a label stands for, -1: none. */
+int64_t tw_nsys_label_rank(const char *value);
+
 /*
  * The first rule of a kind that matches, NULL: none.  Appends its value to *value (may be NULL),
  * groups put in; for a label that is the text of group 1.

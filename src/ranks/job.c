@@ -11,6 +11,12 @@ int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator)
 		.rank = -1,
 		.worst = TRAWL_NOTE,
 		.name_rank = -1,
+		.who = { .recorded_rank = -1,
+			 .recorded_world = -1,
+			 .pid = -1,
+			 .first_ns = INT64_MAX,
+			 .last_ns = INT64_MIN,
+			 .members = "" },
 		.first_step = -1,
 		.last_step = -1,
 		.world_size = -1,
@@ -38,12 +44,17 @@ void tw_rank_release(struct tw_rank *rank)
 	memset(rank, 0, sizeof(*rank));
 }
 
-enum tw_rank_rule tw_rank_number(int64_t *rank, int64_t name_rank, int64_t place)
+const char *tw_rank_rule_words(enum tw_rank_rule rule)
 {
-	if (*rank >= 0)
-		return TW_RANK_BY_METADATA;
-	*rank = name_rank >= 0 ? name_rank : place;
-	return name_rank >= 0 ? TW_RANK_BY_NAME : TW_RANK_BY_ORDER;
+	static const char *const words[] = {
+		[TW_RANK_BY_METADATA] = "distributedInfo",
+		[TW_RANK_BY_LABEL] = "process labels",
+		[TW_RANK_BY_COLLECTIVES] = "recorded collectives",
+		[TW_RANK_BY_NAME] = "file names",
+		[TW_RANK_BY_ORDER] = "file order",
+	};
+
+	return words[rule];
 }
 
 const char *tw_rank_keep(struct tw_rank *rank, const char *text)
@@ -67,6 +78,12 @@ void tw_job_release(struct tw_job *job)
 	tw_ranks_free(job->ranks, job->count, job->allocator);
 	tw_ranks_free(job->left_out, job->left_out_count, job->allocator);
 	tw_free(job->allocator, job->missing, job->missing_count * sizeof(*job->missing));
+	if (job->group)
+		tw_free(job->allocator, job->group, strlen(job->group) + 1);
+	if (job->next) {
+		tw_job_release(job->next);
+		tw_free(job->allocator, job->next, sizeof(*job->next));
+	}
 	if (job->set.allocator)
 		tw_rank_set_release(&job->set);
 	memset(job, 0, sizeof(*job));

@@ -12,12 +12,19 @@
 #include "analysis/collective_args.h"
 #include "base/str.h"
 #include "ranks/set.h"
+#include "ranks/who.h"
 #include "store/pool.h"
 #include "table/table.h"
 #include "trawl/trace.h"
 
 /* How a trace's rank is known, the surest first. */
-enum tw_rank_rule { TW_RANK_BY_METADATA, TW_RANK_BY_NAME, TW_RANK_BY_ORDER };
+enum tw_rank_rule {
+	TW_RANK_BY_METADATA,	/* distributedInfo */
+	TW_RANK_BY_LABEL,	/* a label of the process */
+	TW_RANK_BY_COLLECTIVES, /* what is recorded of its collectives */
+	TW_RANK_BY_NAME,	/* of the file or its directories */
+	TW_RANK_BY_ORDER,	/* of the files, which is a guess */
+};
 
 /* What became of a file. */
 enum tw_rank_state {
@@ -25,6 +32,7 @@ enum tw_rank_state {
 	TW_RANK_DAMAGED,     /* read, but part of it is lost */
 	TW_RANK_NO_GPU,	     /* read; there is no GPU work in it */
 	TW_RANK_DUPLICATE,   /* left out: another trace is of the same rank */
+	TW_RANK_CAPTURE,     /* left out: an earlier capture of the same process */
 	TW_RANK_UNREADABLE,  /* left out: `message` says why */
 	TW_RANK_NOT_A_TRACE, /* ignored: found in a directory, and no trace by its content */
 };
@@ -59,6 +67,8 @@ struct tw_rank {
 	int64_t world_size, base_time_ns; /* -1, TRAWL_TIME_NONE: not told */
 	int64_t device_count;		  /* GPUs of the host, 0: not told */
 	int64_t first_step, last_step;	  /* of the profiler, -1: none are told */
+	struct tw_who who;
+	uint32_t group; /* of several in one set: see struct tw_job */
 	uint64_t bytes, events, gpu_events;
 	int64_t first_ns, last_ns;   /* of GPU work, where there is any */
 	struct tw_timeline timeline; /* of all GPU work */
@@ -83,10 +93,19 @@ struct tw_job {
 	size_t count;
 	struct tw_rank *left_out; /* the other files, by file */
 	size_t left_out_count;
-	int64_t world_size;    /* largest that a trace tells, -1: none does */
+	/* Largest that a trace tells, else the ranks of recorded groups; -1: neither is known. */
+	int64_t world_size;
 	int64_t gpus_per_node; /* asked for, else device_count of the lowest rank, 0: unknown */
-	int64_t *missing;      /* ranks below world_size without a trace */
+	int64_t *missing;      /* ranks of the world, or of a recorded group, without a trace */
 	size_t missing_count;
+	/* Traces whose collectives say the same rank as others', which does not count then. */
+	size_t clashes;
+	/* Traces that look like those of several programs: two of them, as indices of ranks. */
+	bool is_unlike;
+	struct tw_unlike unlike;
+	/* Replicas of one program in one set, each with ranks of its own, are a job each. */
+	char *group;	     /* what tells this one: "dp1"; NULL: there is only one */
+	struct tw_job *next; /* the set and what is left out are in the first */
 };
 
 /* An empty one with its pool; -1 when out of memory, _release is due either way. */
@@ -94,11 +113,10 @@ int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator) 
 void tw_rank_release(struct tw_rank *rank);
 /* Those of a list, and the list. */
 void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_allocator *allocator);
-/*
- * Which rank a trace is: *rank as the trace tells it (-1: it does not), else as its name does, else
- * its place among those that are traces.
- */
-enum tw_rank_rule tw_rank_number(int64_t *rank, int64_t name_rank, int64_t place);
+/* Whether it has no part in the job. */
+bool tw_rank_is_left_out(const struct tw_rank *rank);
+/* "distributedInfo", "file order": where the number of a rank comes from, in words. */
+const char *tw_rank_rule_words(enum tw_rank_rule rule);
 /* Text into the rank's pool, "" when out of memory (which the pool remembers). */
 const char *tw_rank_keep(struct tw_rank *rank, const char *text);
 void tw_job_release(struct tw_job *job);

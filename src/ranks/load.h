@@ -11,6 +11,7 @@ struct tw_load_options {
 	int64_t gpus_per_node;			   /* 0: as the traces tell */
 	size_t block_size;			   /* of reading, 0: the default */
 	const struct trawl_report_options *report; /* view and so on; NULL: defaults */
+	bool who_only; /* no more than who each is: ranks without work, collectives and tables */
 	/* Names of tables of the report of each rank to keep; NULL: none, which is quicker. */
 	const char *const *tables;
 	size_t table_count;

@@ -7,7 +7,7 @@
 
 /* "trawl rank", and a number that changes with the layout below or struct tw_rank. */
 #define MAGIC "twrk"
-#define VERSION 3u
+#define VERSION 5u
 #define MAGIC_BYTES 4u
 #define ID_BYTES 8u
 
@@ -105,17 +105,45 @@ static uint32_t id_of(const struct tw_rank *rank, const char *text)
 	return text && *text ? tw_pool_find(&rank->texts, text, strlen(text)) : 0;
 }
 
+static void pack_id(uint64_t id, struct tw_str *out)
+{
+	char bytes[ID_BYTES];
+	size_t i;
+
+	for (i = 0; i < ID_BYTES; i++)
+		bytes[i] = (char)(id >> 8 * i);
+	tw_str_add(out, bytes, sizeof(bytes));
+}
+
 static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 {
 	const struct tw_timeline *t = &rank->timeline;
 	const int64_t times[] = {
-		rank->rank,	    rank->name_rank,	 rank->world_size,
-		rank->base_time_ns, rank->device_count,	 rank->first_ns,
-		rank->last_ns,	    t->compute_ns,	 t->exposed_communication_ns,
-		t->exposed_copy_ns, t->busy_ns,		 t->idle_ns,
-		t->total_ns,	    t->communication_ns, t->copy_ns,
-		t->micro_idle_ns,   t->macro_idle_ns,	 rank->first_step,
-		rank->last_step,    t->other_ns,
+		rank->rank,
+		rank->name_rank,
+		rank->world_size,
+		rank->base_time_ns,
+		rank->device_count,
+		rank->first_ns,
+		rank->last_ns,
+		t->compute_ns,
+		t->exposed_communication_ns,
+		t->exposed_copy_ns,
+		t->busy_ns,
+		t->idle_ns,
+		t->total_ns,
+		t->communication_ns,
+		t->copy_ns,
+		t->micro_idle_ns,
+		t->macro_idle_ns,
+		rank->first_step,
+		rank->last_step,
+		rank->who.recorded_rank,
+		rank->who.recorded_world,
+		rank->who.pid,
+		rank->who.first_ns,
+		rank->who.last_ns,
+		t->other_ns,
 	};
 	size_t i;
 
@@ -133,6 +161,12 @@ static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 	tw_pack_number(out, id_of(rank, rank->host));
 	tw_pack_number(out, id_of(rank, rank->device_name));
 	tw_pack_number(out, id_of(rank, rank->message));
+	tw_pack_number(out, id_of(rank, rank->who.members));
+	tw_pack_number(out, rank->who.part);
+	tw_pack_number(out, rank->who.labelled);
+	tw_pack_number(out, rank->who.sketch_count);
+	for (i = 0; i < rank->who.sketch_count; i++)
+		pack_id(rank->who.sketch[i], out);
 }
 
 static void pack_texts(const struct tw_pool *texts, struct tw_str *out)
@@ -165,16 +199,6 @@ static void pack_kinds(const struct tw_rank *rank, struct tw_str *out)
 		tw_pack_number(out, kind->operation);
 		tw_pack_number(out, kind->evidence);
 	}
-}
-
-static void pack_id(uint64_t id, struct tw_str *out)
-{
-	char bytes[ID_BYTES];
-	size_t i;
-
-	for (i = 0; i < ID_BYTES; i++)
-		bytes[i] = (char)(id >> 8 * i);
-	tw_str_add(out, bytes, sizeof(bytes));
 }
 
 /*
@@ -284,17 +308,48 @@ static const char *unpack_kept(struct tw_unpacking *in, const struct tw_rank *ra
 	return text;
 }
 
+static uint64_t unpack_fixed(struct tw_unpacking *in)
+{
+	uint64_t id = 0;
+	size_t i;
+
+	if ((size_t)(in->end - in->at) < ID_BYTES)
+		return refuse(in);
+	for (i = 0; i < ID_BYTES; i++)
+		id |= (uint64_t)in->at[i] << 8 * i;
+	in->at += ID_BYTES;
+	return id;
+}
+
 static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 {
 	struct tw_timeline *t = &rank->timeline;
 	int64_t *const times[] = {
-		&rank->rank,	     &rank->name_rank,	   &rank->world_size,
-		&rank->base_time_ns, &rank->device_count,  &rank->first_ns,
-		&rank->last_ns,	     &t->compute_ns,	   &t->exposed_communication_ns,
-		&t->exposed_copy_ns, &t->busy_ns,	   &t->idle_ns,
-		&t->total_ns,	     &t->communication_ns, &t->copy_ns,
-		&t->micro_idle_ns,   &t->macro_idle_ns,	   &rank->first_step,
-		&rank->last_step,    &t->other_ns,
+		&rank->rank,
+		&rank->name_rank,
+		&rank->world_size,
+		&rank->base_time_ns,
+		&rank->device_count,
+		&rank->first_ns,
+		&rank->last_ns,
+		&t->compute_ns,
+		&t->exposed_communication_ns,
+		&t->exposed_copy_ns,
+		&t->busy_ns,
+		&t->idle_ns,
+		&t->total_ns,
+		&t->communication_ns,
+		&t->copy_ns,
+		&t->micro_idle_ns,
+		&t->macro_idle_ns,
+		&rank->first_step,
+		&rank->last_step,
+		&rank->who.recorded_rank,
+		&rank->who.recorded_world,
+		&rank->who.pid,
+		&rank->who.first_ns,
+		&rank->who.last_ns,
+		&t->other_ns,
 	};
 	size_t i;
 
@@ -312,6 +367,12 @@ static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 	rank->host = unpack_kept(in, rank);
 	rank->device_name = unpack_kept(in, rank);
 	rank->message = unpack_kept(in, rank);
+	rank->who.members = unpack_kept(in, rank);
+	rank->who.part = (uint32_t)tw_unpack_up_to(in, UINT32_MAX);
+	rank->who.labelled = tw_unpack_up_to(in, true);
+	rank->who.sketch_count = (uint32_t)tw_unpack_up_to(in, TW_SKETCH);
+	for (i = 0; i < rank->who.sketch_count; i++)
+		rank->who.sketch[i] = unpack_fixed(in);
 }
 
 static int unpack_kinds(struct tw_unpacking *in, struct tw_rank *rank)
@@ -340,19 +401,6 @@ static int unpack_kinds(struct tw_unpacking *in, struct tw_rank *rank)
 		kind->evidence = (uint32_t)tw_unpack_up_to(in, TW_EVIDENCES - 1);
 	}
 	return 0;
-}
-
-static uint64_t unpack_fixed(struct tw_unpacking *in)
-{
-	uint64_t id = 0;
-	size_t i;
-
-	if ((size_t)(in->end - in->at) < ID_BYTES)
-		return refuse(in);
-	for (i = 0; i < ID_BYTES; i++)
-		id |= (uint64_t)in->at[i] << 8 * i;
-	in->at += ID_BYTES;
-	return id;
 }
 
 /* The next collective behind one that starts at `before`. */

@@ -29,11 +29,13 @@ enum {
 static const struct trawl_column columns[] = {
 	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
 	[STATE] = { "state", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-		    "read, damaged, no GPU work, duplicate, unreadable, not a trace, missing" },
+		    "read, damaged, no GPU work, duplicate, earlier capture, unreadable, not a trace, "
+		    "missing" },
 	[FILE_NAME] = { "file", TRAWL_COLUMN_TEXT, "", 0, 0, 28,
 			"its trace, below the directory that holds all of them" },
 	[RULE] = { "rank from", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		   "how the rank is known: metadata of the trace, name of the file, order" },
+		   "where the rank comes from: metadata of the trace (distributedInfo), label of "
+		   "the process, recorded collectives, name of the file, order of the files" },
 	[NAME_RANK] = { "rank in name", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
 			"the rank that the file's name tells" },
 	[NODE] = { "node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 7, "rank / GPUs of a host" },
@@ -61,12 +63,15 @@ static const char *const states[] = {
 	[TW_RANK_DAMAGED] = "damaged",
 	[TW_RANK_NO_GPU] = "no GPU work",
 	[TW_RANK_DUPLICATE] = "duplicate",
+	[TW_RANK_CAPTURE] = "earlier capture",
 	[TW_RANK_UNREADABLE] = "unreadable",
 	[TW_RANK_NOT_A_TRACE] = "not a trace",
 };
 
 static const char *const rules[] = {
 	[TW_RANK_BY_METADATA] = "metadata",
+	[TW_RANK_BY_LABEL] = "label",
+	[TW_RANK_BY_COLLECTIVES] = "collectives",
 	[TW_RANK_BY_NAME] = "name",
 	[TW_RANK_BY_ORDER] = "order",
 };
@@ -156,6 +161,10 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 				  "%zu of the job's %lld ranks have no trace here; rows tell the "
 				  "first %d of them",
 				  job->missing_count, (long long)job->world_size, MISSING_MOST);
+	else if (job->missing_count && job->world_size < 0)
+		tw_table_add_note(*table,
+				  "%zu ranks that recorded process groups name have no trace here",
+				  job->missing_count);
 	else if (job->missing_count)
 		tw_table_add_note(*table, "%zu of the job's %lld ranks have no trace here",
 				  job->missing_count, (long long)job->world_size);

@@ -1,4 +1,4 @@
-/* One trace into one rank, or one a GPU of an export of several. */
+/* One trace into one rank, or into those of a trace of several. */
 #include "ranks/load.h"
 
 #include "analysis/analysis.h"
@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "derive/view_names.h"
 #include "ranks/merged.h"
+#include "store/parts.h"
 #include "table/pack.h"
 
 #include <inttypes.h>
@@ -24,7 +25,7 @@ struct reduction {
 
 /* ---- what a trace tells of itself */
 
-static void take_facts(struct tw_rank *rank, const struct trawl_trace *trace)
+static int take_facts(struct tw_rank *rank, const struct trawl_trace *trace)
 {
 	size_t len, element, n = 0;
 	const char *devices = tw_trace_field(trace, "deviceProperties", &len);
@@ -32,6 +33,11 @@ static void take_facts(struct tw_rank *rank, const struct trawl_trace *trace)
 	/* A job of one process is rank 0 of 1, whichever part of a larger whole it is. */
 	rank->rank = trace->world_size == 1 ? -1 : trace->rank;
 	rank->world_size = trace->world_size == 1 ? -1 : trace->world_size;
+	rank->who.labelled = trace->labelled;
+	if (trace->marked) {
+		rank->name_rank = trace->rank;
+		rank->rank = -1;
+	}
 	rank->base_time_ns = trace->base_time_ns;
 	rank->device_name = tw_rank_keep(rank, trace->device_name);
 	rank->bytes = (uint64_t)trace->bytes;
@@ -39,6 +45,7 @@ static void take_facts(struct tw_rank *rank, const struct trawl_trace *trace)
 	while (devices && tw_text_element(devices, len, n, &element))
 		n++;
 	rank->device_count = (int64_t)n;
+	return tw_who_take(rank, trace);
 }
 
 /* The profiler's steps that it shows. */
@@ -290,12 +297,11 @@ static int reduce_report(struct tw_rank *rank, const struct trawl_report *report
 
 	tw_groups_init(&r.kinds, sizeof(struct tw_collective_kind), rank->allocator);
 	tw_str_init(&r.scratch, rank->allocator);
-	take_facts(rank, in->trace);
 	take_steps(rank, in->trace);
 	if (trawl_report_defects(report))
 		take_defects(rank, report);
-	status = take_timeline(rank, in->derived, linked_only) || take_collectives(&r) ||
-				 rank->texts.failed ?
+	status = take_facts(rank, in->trace) || take_timeline(rank, in->derived, linked_only) ||
+				 take_collectives(&r) || rank->texts.failed ?
 			 TRAWL_ENOMEM :
 			 0;
 	tw_str_release(&r.scratch);
@@ -357,6 +363,8 @@ static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 	struct trawl_report *report;
 	int status;
 
+	if (options->who_only)
+		return take_facts(rank, trace) ? TRAWL_ENOMEM : 0;
 	if (options->report)
 		report_options = *options->report;
 	else
@@ -377,35 +385,43 @@ static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 	return status;
 }
 
-/* The GPUs of an export, which records those of a whole host, in order; of another trace, none. */
-struct devices {
-	tw_code *code; /* room for track_count */
+/*
+ * What of a trace is a rank each: its parts; of an export of one process, which may work on the
+ * GPUs of a whole host, those.
+ */
+struct ranks_of {
+	tw_code *device; /* room for track_count */
+	size_t devices;
 	size_t count;
+	bool parts;
 };
 
-static int find_devices(struct devices *devices, const struct trawl_trace *trace)
+static int find_ranks(struct ranks_of *of, const struct trawl_trace *trace)
 {
 	uint32_t t;
 	size_t i, n = 0;
 
-	devices->code = tw_alloc_array(trace->allocator, (size_t)trace->track_count + 1,
-				       sizeof(*devices->code));
-	if (!devices->code)
+	*of = (struct ranks_of){ .count = trace->part_count, .parts = trace->part_count > 0 };
+	of->device = tw_alloc_array(trace->allocator, (size_t)trace->track_count + 1,
+				    sizeof(*of->device));
+	if (!of->device)
 		return -1;
-	for (t = 0; t < trace->track_count && trace->by_process; t++) {
+	for (t = 0; t < trace->track_count && trace->by_process && !of->parts; t++) {
 		tw_code device = trace->tracks[t].device;
 
 		if (device == TW_CODE_NONE)
 			continue;
-		for (i = n; i && tw_code_compare(trace, devices->code[i - 1], device) > 0; i--)
+		for (i = n; i && tw_code_compare(trace, of->device[i - 1], device) > 0; i--)
 			;
-		if (i && devices->code[i - 1] == device)
+		if (i && of->device[i - 1] == device)
 			continue;
-		memmove(devices->code + i + 1, devices->code + i, (n - i) * sizeof(tw_code));
-		devices->code[i] = device;
+		memmove(of->device + i + 1, of->device + i, (n - i) * sizeof(tw_code));
+		of->device[i] = device;
 		n++;
 	}
-	devices->count = n;
+	of->devices = n;
+	if (!of->parts)
+		of->count = n > 1 ? n : 1;
 	return 0;
 }
 
@@ -419,7 +435,9 @@ static struct tw_rank *new_ranks(size_t count, uint32_t file, const struct tw_ra
 	for (i = 0; i < count && ranks; i++) {
 		failed |= tw_rank_init(&ranks[i], allocator) != 0;
 		ranks[i].file = file;
-		ranks[i].name_rank = set->files[file].name_rank;
+		/* Which of its ranks it is, the name of a file of several does not say. */
+		ranks[i].name_rank = count > 1 ? -1 : set->files[file].name_rank;
+		ranks[i].who.part = count > 1 ? (uint32_t)i + 1 : 0;
 	}
 	if (!failed)
 		return ranks;
@@ -429,29 +447,53 @@ static struct tw_rank *new_ranks(size_t count, uint32_t file, const struct tw_ra
 	return NULL;
 }
 
-/* A trace into `count` ranks: one for each device where there are several. */
+/* A rank of a trace of several. */
+static int reduce_part(struct tw_rank *rank, const struct trawl_trace *trace,
+		       const struct ranks_of *of, size_t number,
+		       const struct tw_load_options *options, unsigned threads,
+		       struct trawl_error *err)
+{
+	struct trawl_trace *part;
+	char buffer[24];
+	size_t len;
+	int status;
+
+	if (!of->parts)
+		return analyse(rank, trace, options, threads,
+			       tw_code_text(trace, of->device[number], buffer, &len), number, err);
+	part = tw_trace_part(trace, (uint32_t)number);
+	if (!part)
+		return TRAWL_ENOMEM;
+	status = analyse(rank, part, options, threads, NULL, number, err);
+	tw_trace_free_part(part);
+	return status;
+}
+
+/* A trace into its ranks. */
 static int reduce_trace(struct tw_rank *ranks, size_t count, const struct trawl_trace *trace,
-			const struct devices *devices, const struct tw_rank_file *file,
+			const struct ranks_of *of, const struct tw_rank_file *file,
 			const struct tw_load_options *options, unsigned threads)
 {
-	char buffer[24];
-	size_t i, len;
+	size_t i;
 
 	for (i = 0; i < count; i++) {
-		const char *device =
-			count > 1 ? tw_code_text(trace, devices->code[i], buffer, &len) : NULL;
 		struct trawl_error err = { 0 };
-		int status = analyse(&ranks[i], trace, options, threads, device, i, &err);
+		int status = count > 1 ?
+				     reduce_part(&ranks[i], trace, of, i, options, threads, &err) :
+				     analyse(&ranks[i], trace, options, threads, NULL, i, &err);
 
 		if (status == TRAWL_ENOMEM)
 			return status;
 		if (status)
 			leave_out(&ranks[i], file, status, &err);
-		/* Which of its ranks a device is, neither the trace nor its name tells. */
-		if (count > 1)
-			ranks[i].name_rank = -1;
 	}
 	return 0;
+}
+
+/* One GPU of all is asked for; or whose each GPU is says nothing of who the trace is. */
+static bool is_one(const struct ranks_of *of, const struct tw_load_options *options)
+{
+	return (options->report && options->report->device) || (options->who_only && !of->parts);
 }
 
 static int reduce_into(struct tw_rank **ranks, size_t *count, const struct trawl_trace *trace,
@@ -459,19 +501,17 @@ static int reduce_into(struct tw_rank **ranks, size_t *count, const struct trawl
 		       const struct tw_load_options *options, unsigned threads,
 		       const struct trawl_allocator *allocator)
 {
-	bool one = options->report && options->report->device;
-	struct devices devices;
+	struct ranks_of of;
 	int status = TRAWL_ENOMEM;
 
-	if (find_devices(&devices, trace))
+	if (find_ranks(&of, trace))
 		return TRAWL_ENOMEM;
-	*count = devices.count > 1 && !one ? devices.count : 1;
+	*count = is_one(&of, options) ? 1 : of.count;
 	*ranks = new_ranks(*count, file, set, allocator);
 	if (*ranks)
-		status = reduce_trace(*ranks, *count, trace, &devices, &set->files[file], options,
+		status = reduce_trace(*ranks, *count, trace, &of, &set->files[file], options,
 				      threads);
-	tw_free(trace->allocator, devices.code,
-		((size_t)trace->track_count + 1) * sizeof(*devices.code));
+	tw_free(trace->allocator, of.device, ((size_t)trace->track_count + 1) * sizeof(*of.device));
 	return status;
 }
 

@@ -2,34 +2,39 @@
 #include "ranks/load.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
+#include "ranks/rank_list.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_left_out(const struct tw_rank *rank)
+/* A world of millions is a broken number, and its ranks are no list to read. */
+#define MOST_RANKS (INT64_C(1) << 24)
+
+bool tw_rank_is_left_out(const struct tw_rank *rank)
 {
-	return rank->state == TW_RANK_DUPLICATE || rank->state == TW_RANK_UNREADABLE ||
-	       rank->state == TW_RANK_NOT_A_TRACE;
+	return rank->state == TW_RANK_DUPLICATE || rank->state == TW_RANK_CAPTURE ||
+	       rank->state == TW_RANK_UNREADABLE || rank->state == TW_RANK_NOT_A_TRACE;
 }
 
-/* Of what is left out, the name tells it at the most. */
-static void number_ranks(struct tw_rank *ranks, size_t count)
+/*
+ * What a trace says itself, else its collectives, else its name.  Of what is left out, the name
+ * says it at the most.
+ */
+static void number_rank(struct tw_rank *rank, bool recorded)
 {
-	int64_t place = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		struct tw_rank *rank = &ranks[i];
-
-		if (is_left_out(rank)) {
-			rank->rank = rank->name_rank;
-			rank->rule = TW_RANK_BY_NAME;
-		} else {
-			rank->rule = tw_rank_number(&rank->rank, rank->name_rank, place);
-		}
-		place += rank->state != TW_RANK_NOT_A_TRACE;
+	rank->rule = TW_RANK_BY_NAME;
+	if (!tw_rank_is_left_out(rank) && rank->rank >= 0) {
+		rank->rule = rank->who.labelled ? TW_RANK_BY_LABEL : TW_RANK_BY_METADATA;
+	} else if (!tw_rank_is_left_out(rank) && rank->who.recorded_rank >= 0 &&
+		   (recorded || rank->name_rank < 0)) {
+		rank->rank = rank->who.recorded_rank;
+		rank->rule = TW_RANK_BY_COLLECTIVES;
+	} else {
+		rank->rank = rank->name_rank;
+		if (rank->rank < 0 && !tw_rank_is_left_out(rank))
+			rank->rule = TW_RANK_BY_ORDER;
 	}
 }
 
@@ -37,84 +42,280 @@ static int compare_ranks(const void *a, const void *b)
 {
 	const struct tw_rank *x = a, *y = b;
 
-	if (is_left_out(x) != is_left_out(y))
-		return is_left_out(x) ? 1 : -1;
-	if (!is_left_out(x) && x->rank != y->rank)
+	if (tw_rank_is_left_out(x) != tw_rank_is_left_out(y))
+		return tw_rank_is_left_out(x) ? 1 : -1;
+	if (!tw_rank_is_left_out(x) && x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (!tw_rank_is_left_out(x) && x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	/* What a trace tells itself counts more than its name, and that more than its place. */
-	if (!is_left_out(x) && x->rule != y->rule)
+	if (!tw_rank_is_left_out(x) && x->rule != y->rule)
 		return x->rule < y->rule ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->who.part < y->who.part ? -1 : x->who.part > y->who.part;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* By order: the place among what are traces, but for earlier captures. */
+static void number_by_order(struct tw_rank *ranks, size_t count)
+{
+	int64_t place = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (ranks[i].rule == TW_RANK_BY_ORDER && !tw_rank_is_left_out(&ranks[i]))
+			ranks[i].rank = place;
+		place += ranks[i].state != TW_RANK_NOT_A_TRACE && ranks[i].state != TW_RANK_CAPTURE;
+	}
+}
+
+/*
+ * Traces of one group whose collectives say the same rank: some versions of PyTorch record 0 for
+ * all.  Then names count, else the lowest number that no other has.  `ranks` are sorted.
+ */
+static size_t drop_clashes(struct tw_rank *ranks, size_t count)
+{
+	size_t first, end, i, clashes = 0;
+	int64_t number = 0;
+
+	for (first = 0; first < count && !tw_rank_is_left_out(&ranks[first]); first = end) {
+		size_t said = 0;
+
+		for (end = first;
+		     end < count && !tw_rank_is_left_out(&ranks[end]) &&
+		     ranks[end].rank == ranks[first].rank && ranks[end].group == ranks[first].group;
+		     end++)
+			said += ranks[end].rule == TW_RANK_BY_COLLECTIVES;
+		for (i = first; i < end && said > 1; i++) {
+			if (ranks[i].rule != TW_RANK_BY_COLLECTIVES)
+				continue;
+			ranks[i].rule = ranks[i].name_rank >= 0 ? TW_RANK_BY_NAME :
+								  TW_RANK_BY_ORDER;
+			ranks[i].rank = ranks[i].name_rank;
+			clashes++;
+		}
+	}
+	/* In the order of their files, which those of one number are in. */
+	for (i = 0; i < count && clashes; i++) {
+		if (tw_rank_is_left_out(&ranks[i]) || ranks[i].rank >= 0)
+			continue;
+		for (first = 0; first < count;)
+			first = !tw_rank_is_left_out(&ranks[first]) &&
+						ranks[first].group == ranks[i].group &&
+						ranks[first].rank == number ?
+					(number++, 0) :
+					first + 1;
+		ranks[i].rank = number;
+	}
+	return clashes;
 }
 
 /* Of several traces of a rank the surest stays, of equals the first. */
 static void find_duplicates(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set)
 {
 	const struct tw_rank *kept = NULL;
-	char message[512];
+	struct tw_str text;
 	size_t i;
 
-	for (i = 0; i < count && !is_left_out(&ranks[i]); i++) {
-		if (!kept || ranks[i].rank != kept->rank) {
+	for (i = 0; i < count && !tw_rank_is_left_out(&ranks[i]); i++) {
+		if (!kept || ranks[i].rank != kept->rank || ranks[i].group != kept->group) {
 			kept = &ranks[i];
 			continue;
 		}
-		snprintf(message, sizeof(message), "rank %" PRId64 " is taken from '%s'",
-			 kept->rank, set->files[kept->file].path);
+		tw_str_init(&text, ranks[i].allocator);
+		tw_str_addf(&text, "rank %" PRId64 " is taken from '%s'", kept->rank,
+			    set->files[kept->file].path);
 		ranks[i].state = TW_RANK_DUPLICATE;
-		ranks[i].message = tw_rank_keep(&ranks[i], message);
+		ranks[i].message = text.failed ? "" : tw_rank_keep(&ranks[i], text.ptr);
+		ranks[i].texts.failed |= text.failed;
+		tw_str_release(&text);
 	}
+}
+
+/* ---- which ranks there should be */
+
+struct expected {
+	const struct trawl_allocator *allocator;
+	int64_t *ranks;
+	size_t count, capacity;
+};
+
+static int add_expected(struct expected *e, int64_t rank)
+{
+	if (!tw_list_grow(&e->ranks, &e->capacity, e->count, sizeof(*e->ranks), e->allocator))
+		return -1;
+	e->ranks[e->count++] = rank;
+	return 0;
+}
+
+/* The members of the groups of a rank; what does not have the rank itself numbers otherwise. */
+static int add_groups(struct expected *e, const struct tw_rank *rank)
+{
+	struct tw_rank_list list;
+	bool failed, known = false;
+	size_t i;
+
+	tw_rank_list_parse(&list, rank->who.members, e->allocator);
+	failed = list.failed;
+	for (i = 0; i < list.count; i++)
+		known |= list.ranks[i] == rank->rank;
+	for (i = 0; i < list.count && !failed && known; i++)
+		failed = list.ranks[i] < MOST_RANKS && add_expected(e, list.ranks[i]);
+	tw_rank_list_release(&list);
+	return failed ? -1 : 0;
+}
+
+/* The members of all recorded groups, each once, in order. */
+static int add_members(struct expected *e, const struct tw_job *job)
+{
+	const char *before = "";
+	size_t i, n = 0, count;
+
+	for (i = 0; i < job->count; i++) {
+		const char *text = job->ranks[i].who.members;
+
+		/* Mostly all have the same. */
+		if (!*text || !strcmp(text, before))
+			continue;
+		count = e->count;
+		if (add_groups(e, &job->ranks[i]))
+			return -1;
+		if (e->count > count)
+			before = text;
+	}
+	if (e->count)
+		qsort(e->ranks, e->count, sizeof(*e->ranks), compare_numbers);
+	for (i = 0; i < e->count; i++)
+		if (!i || e->ranks[i] != e->ranks[n - 1])
+			e->ranks[n++] = e->ranks[i];
+	e->count = n;
+	return 0;
+}
+
+/*
+ * The size of the job: as the traces say it, else that of the default group, else that of groups
+ * whose ranks are all there are up to the last.  Expected are all ranks of it, and of the groups.
+ */
+static int find_world(struct tw_job *job, struct expected *e)
+{
+	int64_t members, rank, told = -1, recorded = -1;
+	size_t i;
+
+	if (add_members(e, job))
+		return -1;
+	members = (int64_t)e->count;
+	for (i = 0; i < job->count; i++) {
+		if (job->ranks[i].world_size > told)
+			told = job->ranks[i].world_size;
+		if (job->ranks[i].who.recorded_world > recorded &&
+		    job->ranks[i].rank < job->ranks[i].who.recorded_world)
+			recorded = job->ranks[i].who.recorded_world;
+	}
+	if (recorded < 0 && members > 1 && e->ranks[members - 1] == members - 1)
+		recorded = members;
+	job->world_size = told >= 0 ? told : recorded > 1 ? recorded : -1;
+	if (job->world_size < 0 || job->world_size > MOST_RANKS)
+		return 0;
+	/* Those behind the world that groups name are expected too. */
+	for (rank = 0; rank < job->world_size; rank++)
+		if ((!members || !bsearch(&rank, e->ranks, (size_t)members, sizeof(*e->ranks),
+					  compare_numbers)) &&
+		    add_expected(e, rank))
+			return -1;
+	qsort(e->ranks, e->count, sizeof(*e->ranks), compare_numbers);
+	return 0;
 }
 
 static int find_missing(struct tw_job *job)
 {
-	int64_t rank = 0;
-	size_t i, n = 0;
+	struct expected e = { .allocator = job->allocator };
+	int status = find_world(job, &e);
+	size_t i, k = 0, n = 0;
 
-	/* A world of millions is a broken number, and its ranks are no list to read. */
-	if (job->world_size <= 0 || job->world_size > INT64_C(1) << 24)
-		return 0;
-	for (i = 0; i < job->count; i++)
-		n += job->ranks[i].rank < job->world_size;
-	job->missing_count = (size_t)job->world_size - n;
-	job->missing = tw_alloc_array(job->allocator, job->missing_count, sizeof(int64_t));
-	if (!job->missing) {
-		n = job->missing_count;
-		job->missing_count = 0;
-		return n ? -1 : 0;
+	for (i = 0; i < e.count && !status; i++) {
+		while (k < job->count && job->ranks[k].rank < e.ranks[i])
+			k++;
+		if (k == job->count || job->ranks[k].rank != e.ranks[i])
+			e.ranks[n++] = e.ranks[i];
 	}
-	for (i = n = 0; rank < job->world_size; rank++) {
-		if (i < job->count && job->ranks[i].rank == rank)
-			i++;
-		else
-			job->missing[n++] = rank;
+	job->missing = tw_alloc_array(job->allocator, status ? 0 : n, sizeof(int64_t));
+	if (n && !status && !job->missing)
+		status = -1;
+	if (n && !status) {
+		memcpy(job->missing, e.ranks, n * sizeof(*e.ranks));
+		job->missing_count = n;
 	}
+	tw_free(job->allocator, e.ranks, e.capacity * sizeof(*e.ranks));
+	return status;
+}
+
+/* ---- jobs of ranks */
+
+/* A list of its own of some ranks; -1: out of memory. */
+static int take_ranks(struct tw_rank **list, size_t *count, const struct tw_rank *ranks, size_t n,
+		      const struct trawl_allocator *allocator)
+{
+	*list = tw_alloc_array(allocator, n, sizeof(*ranks));
+	if (n && !*list)
+		return -1;
+	if (n)
+		memcpy(*list, ranks, n * sizeof(*ranks));
+	*count = n;
 	return 0;
 }
 
-/* The sorted ranks into the two lists of the job. */
-static int share_out(struct tw_job *job, struct tw_rank *ranks, size_t count)
+static char *take_name(const char **names, const struct trawl_allocator *allocator)
 {
-	size_t kept = 0, rest;
+	size_t len = strcspn(*names, "\n");
+	char *name = tw_alloc(allocator, len + 1);
 
-	while (kept < count && !is_left_out(&ranks[kept]))
-		kept++;
-	rest = count - kept;
-	job->ranks = tw_alloc_array(job->allocator, kept, sizeof(*ranks));
-	job->left_out = tw_alloc_array(job->allocator, rest, sizeof(*ranks));
-	if ((kept && !job->ranks) || (rest && !job->left_out)) {
-		tw_free(job->allocator, job->ranks, kept * sizeof(*ranks));
-		tw_free(job->allocator, job->left_out, rest * sizeof(*ranks));
-		job->ranks = job->left_out = NULL;
-		return -1;
+	if (name) {
+		memcpy(name, *names, len);
+		name[len] = 0;
+		*names += len + 1;
 	}
-	if (kept)
-		memcpy(job->ranks, ranks, kept * sizeof(*ranks));
-	if (rest)
-		memcpy(job->left_out, ranks + kept, rest * sizeof(*ranks));
-	job->count = kept;
-	job->left_out_count = rest;
-	tw_free(job->allocator, ranks, count * sizeof(*ranks));
+	return name;
+}
+
+/*
+ * The sorted ranks into the lists of the job, and of one more for each further group.  What is
+ * shared out is no longer of `ranks`: *done of them.
+ */
+static int share_out(struct tw_job *job, const struct tw_rank *ranks, size_t count,
+		     const char *names, size_t *done)
+{
+	size_t kept = 0, i, end;
+	bool several = *names;
+
+	while (kept < count && !tw_rank_is_left_out(&ranks[kept]))
+		kept++;
+	for (i = 0; i < kept || !i; i = end) {
+		if (i) {
+			job->next = tw_alloc_array(job->allocator, 1, sizeof(*job));
+			if (!job->next)
+				return -1;
+			*job->next =
+				(struct tw_job){ .allocator = job->allocator, .set = job->set };
+			job = job->next;
+			job->set.allocator = NULL;
+		}
+		for (end = i; end < kept && ranks[end].group == ranks[i].group; end++)
+			;
+		if (several && kept && !(job->group = take_name(&names, job->allocator)))
+			return -1;
+		if (take_ranks(&job->ranks, &job->count, ranks + i, end - i, job->allocator))
+			return -1;
+		*done = end;
+		if (end == i)
+			break;
+	}
 	return 0;
 }
 
@@ -132,31 +333,68 @@ static int nothing_left(const struct tw_job *job, struct trawl_error *err)
 			       first->message);
 }
 
+/* What a job of certain ranks has beside them. */
+static int finish(struct tw_job *job, const struct tw_load_options *options)
+{
+	job->gpus_per_node = options->gpus_per_node ? options->gpus_per_node :
+						      job->ranks[0].device_count;
+	if (find_missing(job) ||
+	    tw_find_unlike(job->ranks, job->count, job->allocator, &job->is_unlike, &job->unlike))
+		return -1;
+	return job->next ? finish(job->next, options) : 0;
+}
+
+/* Numbers, captures, groups, duplicates: who each is, then those that count first, in order. */
+static int settle(struct tw_job *job, struct tw_rank *ranks, size_t count, struct tw_str *names)
+{
+	bool failed = false, recorded = false;
+	size_t i;
+
+	/* Where none is recorded but 0, which some versions of PyTorch do for all, names say more. */
+	for (i = 0; i < count; i++)
+		recorded |= ranks[i].who.recorded_rank > 0;
+	for (i = 0; i < count; i++)
+		number_rank(&ranks[i], recorded);
+	if (tw_find_captures(ranks, count, &job->set, job->allocator))
+		return -1;
+	number_by_order(ranks, count);
+	if (tw_find_groups(ranks, count, &job->set, job->allocator, names))
+		return -1;
+	qsort(ranks, count, sizeof(*ranks), compare_ranks);
+	job->clashes = drop_clashes(ranks, count);
+	if (job->clashes)
+		qsort(ranks, count, sizeof(*ranks), compare_ranks);
+	find_duplicates(ranks, count, &job->set);
+	qsort(ranks, count, sizeof(*ranks), compare_ranks);
+	for (i = 0; i < count; i++)
+		failed |= ranks[i].texts.failed;
+	return failed ? -1 : 0;
+}
+
 int tw_job_settle(struct tw_job *job, struct tw_rank *ranks, size_t count,
 		  const struct tw_load_options *options, struct trawl_error *err)
 {
-	bool failed = false;
-	size_t i;
+	struct tw_str names;
+	size_t done = 0, i;
+	int status;
 
 	job->world_size = -1;
-	number_ranks(ranks, count);
-	qsort(ranks, count, sizeof(*ranks), compare_ranks);
-	find_duplicates(ranks, count, &job->set);
-	qsort(ranks, count, sizeof(*ranks), compare_ranks);
-	for (i = 0; i < count; i++) {
-		failed |= ranks[i].texts.failed;
-		if (!is_left_out(&ranks[i]) && ranks[i].world_size > job->world_size)
-			job->world_size = ranks[i].world_size;
-	}
-	if (failed || share_out(job, ranks, count)) {
-		tw_ranks_free(ranks, count, job->allocator);
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	}
-	if (!job->count)
+	tw_str_init(&names, job->allocator);
+	status = settle(job, ranks, count, &names);
+	if (!status)
+		status = share_out(job, ranks, count, names.len ? names.ptr : "", &done);
+	if (!status && !take_ranks(&job->left_out, &job->left_out_count, ranks + done, count - done,
+				   job->allocator))
+		done = count;
+	else
+		status = -1;
+	for (i = done; i < count; i++)
+		tw_rank_release(&ranks[i]);
+	tw_free(job->allocator, ranks, count * sizeof(*ranks));
+	tw_str_release(&names);
+	if (!status && !job->count)
 		return nothing_left(job, err);
-	job->gpus_per_node = options->gpus_per_node ? options->gpus_per_node :
-						      job->ranks[0].device_count;
-	if (find_missing(job))
+	if (status || finish(job, options))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	return 0;
 }

@@ -78,16 +78,27 @@ struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator)
 	return trace;
 }
 
+void tw_events_release(struct tw_events *events, const struct trawl_allocator *allocator)
+{
+	size_t i;
+
+	for (i = 0; i < TW_EVENT_COLUMN_COUNT; i++)
+		tw_free(allocator, column_get(events, i), events->column_bytes[i]);
+	memset(events, 0, sizeof(*events));
+}
+
 void trawl_trace_free(struct trawl_trace *trace)
 {
 	const struct trawl_allocator *a;
-	size_t i;
 
 	if (!trace)
 		return;
 	a = trace->allocator;
-	for (i = 0; i < TW_EVENT_COLUMN_COUNT; i++)
-		tw_free(a, column_get(&trace->events, i), trace->events.column_bytes[i]);
+	tw_events_release(&trace->events, a);
+	tw_free(a, trace->rank_parts, trace->part_room * sizeof(*trace->rank_parts));
+	if (trace->part_of_track)
+		tw_free(a, trace->part_of_track,
+			trace->track_capacity * sizeof(*trace->part_of_track));
 	tw_args_release(&trace->args);
 	tw_pool_release(&trace->texts);
 	tw_free(a, trace->tracks, trace->track_capacity * sizeof(*trace->tracks));

@@ -58,6 +58,11 @@ struct tw_field {
 	uint32_t key, value; /* text ids */
 };
 
+/* A rank of several in one trace: store/parts.h. */
+struct tw_part {
+	int64_t rank; /* by its label or mark, -1: not known */
+};
+
 #define TW_MAX_CATEGORIES 255
 
 struct trawl_trace {
@@ -78,6 +83,11 @@ struct trawl_trace {
 	uint32_t field_count, field_capacity;
 
 	struct tw_origins origins; /* of events that come from a database */
+	struct tw_part *rank_parts;
+	uint32_t part_count, part_room; /* 0: the trace is one */
+	uint32_t *part_of_track;	/* as many as track_capacity; NULL: the trace is one */
+	bool labelled;			/* `rank` is from a label of the process */
+	bool marked;			/* `rank` is from the mark of the processes of its part */
 	bool by_process; /* correlation ids count per process: (pid, correlation) is exact */
 
 	struct tw_quality quality;
@@ -112,6 +122,9 @@ int tw_events_reserve(struct tw_events *events, uint64_t more,
  */
 void tw_events_take_column(struct tw_events *events, struct tw_events *more, size_t column,
 			   const struct trawl_allocator *allocator);
+
+/* What columns hold. */
+void tw_events_release(struct tw_events *events, const struct trawl_allocator *allocator);
 
 /* The index of a track, adding it when new; UINT32_MAX when out of memory. */
 uint32_t tw_trace_track(struct trawl_trace *trace, const struct tw_track *track);

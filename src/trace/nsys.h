@@ -147,6 +147,10 @@ int tw_export_about(struct tw_export_part *part);
 /* Ids of tracks, ends of open ranges, names of domains: 0 or -1. */
 int tw_export_settle(struct tw_export_part *part);
 
+/* ---- nsys_ranks.c */
+/* Which processes are ranks: the parts of the trace.  0 or -1. */
+int tw_export_find_ranks(struct tw_export_part *part);
+
 /* ---- nsys_tracks.c */
 int tw_export_settle_tracks(struct tw_export_part *part);
 

@@ -139,5 +139,7 @@ int tw_export_settle(struct tw_export_part *part)
 	count_repaired(trace);
 	if (trace->quality.kinds[TW_DEFECT_open_range].count)
 		close_ranges(&trace->events);
-	return name_domains(trace) || tw_export_settle_tracks(part) ? -1 : 0;
+	return name_domains(trace) || tw_export_settle_tracks(part) || tw_export_find_ranks(part) ?
+		       -1 :
+		       0;
 }

@@ -1,6 +1,7 @@
 /* Opening an input: what it is decides its content, then its reader fills a trace. */
 #include "base/thread.h"
 #include "io/sniff.h"
+#include "store/parts.h"
 #include "trace/reader.h"
 
 #include <fcntl.h>
@@ -115,7 +116,8 @@ int trawl_trace_read(struct trawl_trace **out, const char *path,
 		return trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", path);
 	status = tw_is_database(path) ? read_database(trace, path, &options, err) :
 					read_text(trace, path, &options, err);
-	if (!status && tw_trace_finish(trace))
+	if (!status &&
+	    ((!trace->by_process && tw_trace_find_parts(trace)) || tw_trace_finish(trace)))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", path);
 	if (status) {
 		trawl_trace_free(trace);

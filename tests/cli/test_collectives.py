@@ -155,7 +155,7 @@ class Collectives(Case):
                       said["straggler"]["text"])
         self.assertRegex(said["reason"]["text"], r"^it computes [\d.]+ ms, the median rank")
         lines = self.result.out.splitlines()
-        self.assertRegex(lines[0], "^4 ranks of 4")
+        self.assertRegex(lines[0], "^4 of 4 ranks")
         self.assertRegex(lines[2], "^rank 2 is the straggler: last in")
 
     def groups(self, *calls, size=4):
@@ -559,7 +559,7 @@ class Collectives(Case):
                            env=environment(COLUMNS=str(width)))
             self.assertExit(result, 0)
             self.assertLessEqual(max(map(len, result.out.splitlines())), width)
-            for words in ("4 ranks of 4", "clocks:", "the longest transfers", "stragglers",
+            for words in ("4 of 4 ranks", "clocks:", "the longest transfers", "stragglers",
                           "who waits for whom"):
                 self.assertIn(words, result.out)
         self.assertFalse((place / "analysis_output").exists())

@@ -446,7 +446,7 @@ class Ranks(Case):
         # What was written there is no rank of the next run.
         again = trawl("report", self.tmp / "job")
         self.assertExit(again, 0)
-        self.assertIn("2 ranks (0, 1)", again.out)
+        self.assertIn("2 ranks (from file names): 0, 1", again.out)
 
     def test_stale_tables_are_named(self):
         path = self.write(document(base_events()), "job/rank0.json")

@@ -1,0 +1,239 @@
+/*
+ * Which processes of an export are ranks: those that carry a label of a trainer, as `nsys setup`
+ * reads it (data/nsys_rules/), else those with work on a GPU where there are several.
+ */
+#include "trace/nsys.h"
+
+#include "base/alloc.h"
+#include "nsys/rules.h"
+#include "store/parts.h"
+
+#include <stdlib.h>
+
+/* A process of the trace. */
+struct process {
+	tw_code pid;
+	bool works; /* has work on a GPU */
+	tw_code device;
+	int64_t rank, label_start; /* -1: no label */
+};
+
+struct finding {
+	struct trawl_trace *trace;
+	struct process *processes; /* by pid */
+	uint32_t *process_of;	   /* by track */
+	uint32_t count;
+	int64_t *rank_of_name; /* by text id: the rank that a label says, -1: it is none */
+	bool labels;
+};
+
+/* ---- processes */
+
+static int compare_pids(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static void list_processes(struct finding *f)
+{
+	const struct trawl_trace *trace = f->trace;
+	struct process key, *found;
+	uint32_t t, n = 0;
+
+	for (t = 0; t < trace->track_count; t++)
+		f->processes[t] = (struct process){ trace->tracks[t].pid, false, TW_CODE_NONE, -1,
+						    INT64_MAX };
+	qsort(f->processes, trace->track_count, sizeof(*f->processes), compare_pids);
+	for (t = 0; t < trace->track_count; t++)
+		if (!t || f->processes[t].pid != f->processes[n - 1].pid)
+			f->processes[n++] = f->processes[t];
+	f->count = n;
+	for (t = 0; t < trace->track_count; t++) {
+		key.pid = trace->tracks[t].pid;
+		found = bsearch(&key, f->processes, n, sizeof(key), compare_pids);
+		f->process_of[t] = (uint32_t)(found - f->processes);
+	}
+}
+
+/* ---- labels */
+
+static void look_for_labels(struct finding *f, const struct tw_matcher *matcher,
+			    struct tw_str *text)
+{
+	const struct tw_pool *texts = &f->trace->texts;
+	uint32_t id;
+
+	for (id = 1; id < texts->count; id++) {
+		const struct tw_pool_entry *name = &texts->entries[id];
+		int64_t rank;
+
+		if (f->rank_of_name[id] >= 0 ||
+		    !tw_matcher_might(matcher, 1u << TW_NSYS_LABEL, name->ptr, name->len))
+			continue;
+		tw_str_clear(text);
+		if (!tw_matcher_find(matcher, TW_NSYS_LABEL, name->ptr, name->len, text) ||
+		    text->failed || !text->ptr)
+			continue;
+		rank = tw_nsys_label_rank(text->ptr);
+		if (rank < 0)
+			continue;
+		f->rank_of_name[id] = rank;
+		f->labels = true;
+	}
+}
+
+/* By the labels of all presets: a trainer's rules say nothing of the others' names. */
+static int read_labels(struct finding *f)
+{
+	const struct trawl_allocator *a = f->trace->allocator;
+	size_t i;
+	int status = 0;
+
+	for (i = 0; i < tw_nsys_presets_count() && !status; i++) {
+		struct tw_nsys_rules rules;
+		struct tw_matcher matcher;
+		struct trawl_error err;
+		struct tw_str text;
+		size_t k, labels = 0;
+
+		if (tw_nsys_rules_open(&rules, tw_nsys_preset_name(i), a, &err)) {
+			tw_nsys_rules_release(&rules);
+			return -1;
+		}
+		for (k = 0; k < rules.count; k++)
+			labels += rules.rules[k].kind == TW_NSYS_LABEL;
+		if (labels) {
+			tw_str_init(&text, a);
+			if (tw_matcher_init(&matcher, &rules, a))
+				look_for_labels(f, &matcher, &text);
+			else
+				status = -1;
+			status = text.failed ? -1 : status;
+			tw_matcher_release(&matcher);
+			tw_str_release(&text);
+		}
+		tw_nsys_rules_release(&rules);
+	}
+	return status;
+}
+
+/* ---- what processes do */
+
+/* The first label of a process; one from before the capture only when it has no other. */
+static void take_label(struct process *p, int64_t rank, int64_t start)
+{
+	if (p->rank >= 0 &&
+	    ((start >= 0) == (p->label_start >= 0) ? start >= p->label_start : start < 0))
+		return;
+	p->rank = rank;
+	p->label_start = start;
+}
+
+static void look_at_events(struct finding *f)
+{
+	const struct trawl_trace *trace = f->trace;
+	const struct tw_events *events = &trace->events;
+	uint64_t i;
+
+	for (i = 0; i < events->count; i++) {
+		struct process *p = &f->processes[f->process_of[events->track[i]]];
+		tw_code device = trace->tracks[events->track[i]].device;
+
+		if (tw_class_is_gpu(tw_class(trace, i))) {
+			if (events->phase[i] != 'X')
+				continue;
+			if (!p->works || tw_code_compare(trace, device, p->device) < 0)
+				p->device = device;
+			p->works = true;
+		} else if (f->labels && events->phase[i] != 'M' &&
+			   f->rank_of_name[events->name[i]] >= 0) {
+			take_label(p, f->rank_of_name[events->name[i]], events->start_ns[i]);
+		}
+	}
+}
+
+/* ---- ranks */
+
+struct rank {
+	const struct trawl_trace *trace;
+	uint32_t process;
+	int64_t rank;
+	tw_code device, pid;
+};
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->device != y->device)
+		return tw_code_compare(x->trace, x->device, y->device);
+	return tw_code_compare(x->trace, x->pid, y->pid);
+}
+
+static int take_ranks(struct finding *f, struct rank *ranks, uint32_t *part_of)
+{
+	struct trawl_trace *trace = f->trace;
+	uint32_t n = 0, i;
+
+	for (i = 0; i < f->count; i++) {
+		const struct process *p = &f->processes[i];
+
+		part_of[i] = TW_NO_PART;
+		if (f->labels ? p->rank >= 0 : p->works)
+			ranks[n++] = (struct rank){ trace, i, p->rank, p->device, p->pid };
+	}
+	qsort(ranks, n, sizeof(*ranks), compare_ranks);
+	if (n == 1 && f->labels) {
+		trace->rank = ranks[0].rank;
+		trace->labelled = true;
+	}
+	if (n < 2)
+		return 0;
+	if (tw_trace_new_parts(trace, n))
+		return -1;
+	for (i = 0; i < n; i++) {
+		trace->rank_parts[i].rank = ranks[i].rank;
+		part_of[ranks[i].process] = i;
+	}
+	for (i = 0; i < trace->track_count; i++)
+		trace->part_of_track[i] = part_of[f->process_of[i]];
+	return 0;
+}
+
+int tw_export_find_ranks(struct tw_export_part *part)
+{
+	struct trawl_trace *trace = part->trace;
+	const struct trawl_allocator *a = trace->allocator;
+	size_t tracks = (size_t)trace->track_count + 1, texts = trace->texts.count, i;
+	struct finding f = { .trace = trace };
+	struct rank *ranks = tw_alloc_array(a, tracks, sizeof(*ranks));
+	uint32_t *part_of = tw_alloc_array(a, tracks, sizeof(*part_of));
+	int status = -1;
+
+	/* For who draws arrows, when nothing can be added to texts any more. */
+	tw_export_category(part, TW_EXPORT_ARROWS, TRAWL_CLASS_OTHER);
+	texts = trace->texts.count;
+	f.processes = tw_alloc_array(a, tracks, sizeof(*f.processes));
+	f.process_of = tw_alloc_array(a, tracks, sizeof(*f.process_of));
+	f.rank_of_name = tw_alloc_array(a, texts, sizeof(*f.rank_of_name));
+	if (ranks && part_of && f.processes && f.process_of && f.rank_of_name) {
+		for (i = 0; i < texts; i++)
+			f.rank_of_name[i] = -1;
+		list_processes(&f);
+		status = read_labels(&f);
+		if (!status) {
+			look_at_events(&f);
+			status = take_ranks(&f, ranks, part_of);
+		}
+	}
+	tw_free(a, f.processes, tracks * sizeof(*f.processes));
+	tw_free(a, f.process_of, tracks * sizeof(*f.process_of));
+	tw_free(a, f.rank_of_name, texts * sizeof(*f.rank_of_name));
+	tw_free(a, ranks, tracks * sizeof(*ranks));
+	tw_free(a, part_of, tracks * sizeof(*part_of));
+	return status;
+}
