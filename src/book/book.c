@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/inputs.h"
 #include "book/sheet.h"
 #include "book/workbook.h"
 #include "render/cell.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MOST_CSV_BYTES ((size_t)1 << 30)
 
@@ -246,15 +248,21 @@ static int open_csv(struct tw_book *book, const char *path, struct trawl_error *
 
 static int read_head(const char *path, char head[8], size_t *len, struct trawl_error *err)
 {
-	FILE *file = fopen(path, "re");
+	int fd, status = tw_file_open(path, &fd, err);
+	ssize_t got;
 
 	*len = 0;
-	if (!file)
-		return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path,
-				       strerror(errno));
-	*len = fread(head, 1, 8, file);
-	fclose(file);
-	return 0;
+	if (status)
+		return status;
+	got = pread(fd, head, 8, 0);
+	if (got < 0)
+		status = trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path,
+					 strerror(errno));
+	else
+		*len = (size_t)got;
+	close(fd);
+	tw_inputs_note(path);
+	return status;
 }
 
 static bool begins(const char *head, size_t len, const char *mark, size_t mark_len)
