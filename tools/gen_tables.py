@@ -69,6 +69,42 @@ def kernel_names():
         f"\n}};\n\nconst size_t tw_kernel_name_count = {len(table)};\n"
 
 
+def word_mask(words):
+    """As mask_of() in src/data/kernel_category.c."""
+    mask = 0
+    for word in words:
+        mask |= 1 << ((ord(word[0]) * 7 + ord(word[-1]) * 3 + len(word) + 1) & 63)
+    return mask
+
+
+def as_words(pattern):
+    """"* layer norm *" as "*<layer><norm>*"."""
+    return "".join("*" if w == "*" else f"<{w}>" for w in pattern.split())
+
+
+def kernel_categories():
+    table = rows("kernel_categories", 4)
+    no_duplicates("kernel_categories", [tuple(r[:2]) for r in table])
+    names = list(dict.fromkeys(["other", "communication", "copy", "fill"] + [r[2] for r in table]))
+    lines = []
+    for function, inside, category, _ in table:
+        if not re.fullmatch(r"[a-z0-9* ]+", function) or not re.fullmatch(r"-|=? ?[a-z0-9* ]+", inside):
+            sys.exit(f"data/kernel_categories.tsv: {function!r}, {inside!r}: words of lower case, numbers and *")
+        core = "NULL"
+        if inside[0] == "=":
+            if not re.fullmatch(r"\* [^*]+ \*", function):
+                sys.exit(f"data/kernel_categories.tsv: {function!r} with a list: '* words *'")
+            core = text(as_words(function[2:-2]))
+        mask = word_mask(w for w in function.split() if w != "*")
+        lines.append(f"\t{{ {mask:#x}, {text(as_words(function))},\n\t  "
+                     f"{'NULL' if inside == '-' else text(as_words(inside.lstrip('= ')))}, {core}, "
+                     f"{names.index(category)} }},")
+    return "const char *const tw_kernel_category_names[] = {\n" + "".join(f"\t{text(n)},\n" for n in names) + \
+        f"}};\n\nconst size_t tw_kernel_category_count = {len(names)};\n\n" \
+        "const struct tw_kernel_pattern tw_kernel_patterns[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_kernel_pattern_count = {len(table)};\n"
+
+
 def collective_names():
     table = rows("collective_names", 3)
     no_duplicates("collective_names", [r[0] for r in table])
@@ -132,6 +168,7 @@ def triton_ops():
         f"\n}};\n\nconst size_t tw_triton_op_count = {len(table)};\n"
 
 
+PLATFORM_IDENTITY = ["units", "compute"]
 PLATFORM_PEAKS = [f"matrix_{p}" for p in ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp6", "fp4", "int8")] + \
     [f"vector_{p}" for p in ("fp64", "fp32", "fp16", "bf16")]
 
@@ -148,11 +185,11 @@ def platforms():
     for name, key, value, mark, source in table:
         if key == "device":
             number, pattern = 0.0, value
-        elif key in ("mem_bw_gbps", "memory_gb", *PLATFORM_PEAKS):
+        elif key in ("mem_bw_gbps", "memory_gb", *PLATFORM_IDENTITY, *PLATFORM_PEAKS):
             number, pattern = float(value), ""
         else:
             sys.exit(f"data/platforms.tsv: no such key: {key!r}")
-        if (mark == "-") != (key == "device") or not (key == "device" or 0 < number < 1e6):
+        if (mark == "-") != (key in ("device", *PLATFORM_IDENTITY)) or not (key == "device" or 0 < number < 1e6):
             sys.exit(f"data/platforms.tsv: {name}, {key}: {value!r}, {mark!r}")
         lines.append(f"\t{{ {text(name)}, {text(key)}, {number:.12g}, {text(pattern)}, {marks[mark]},\n"
                      f"\t  {text(source)} }},")
@@ -358,7 +395,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, kernel_names, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
+    for make in (op_categories, op_models, kernel_names, kernel_categories, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
                   category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
                   compare_script, nsys_rules):

@@ -1,22 +1,24 @@
 #!/bin/bash
-# Tries the tree on a Debian 12 that has nothing but git and a shell, as a stranger would: copies
-# it in, runs ./dev demo, and on request more. Needs root and debootstrap; not part of the tests,
-# for it downloads a system.
+# Tries the tree on a Debian or Ubuntu that has nothing but git and a shell, as a stranger would:
+# copies it in, runs ./dev demo, and on request more. Needs root and debootstrap (for Ubuntu also
+# the keys of its archive, in the file of the environment variable KEYRING unless ubuntu-keyring is
+# installed); not part of the tests, for it downloads a system.
 #
-# usage: tools/try_clean_chroot.sh [--test] [--full] [--package] DIR
+# usage: tools/try_clean_chroot.sh [--release NAME] [--test] [--full] [--package] DIR
 #
+#   --release   bookworm (Debian 12, the default), trixie (Debian 13) or noble (Ubuntu 24.04)
 #   --test      also ./dev test          --full     also ./dev test --full
 #   --package   also ./dev package, and install the package in a second clean system
 #
-# DIR gets base/ (the clean system, kept for the next run), work/ and install/ (made anew). The
-# Debian mirror is that of the environment variable MIRROR, else of this machine's apt. Mounts
+# DIR gets base-NAME/ (the clean system, kept for the next run), work-NAME/ and install-NAME/ (made
+# anew). The mirror is that of the environment variable MIRROR, else of this machine's apt. Mounts
 # live in a mount namespace of the run and vanish with it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-suite=bookworm
+release=bookworm
 
 usage() {
-	sed -n 's/^# \{0,1\}//p' "${BASH_SOURCE[0]}" | sed -n '5,8p' >&2
+	sed -n 's/^# \{0,1\}//p' "${BASH_SOURCE[0]}" | sed -n '6,11p' >&2
 	exit 2
 }
 
@@ -28,6 +30,11 @@ fail() {
 run_test='' run_full='' run_package='' directory=''
 while [ $# -gt 0 ]; do
 	case $1 in
+	--release)
+		[ $# -gt 1 ] || usage
+		release=$2
+		shift
+		;;
 	--test) run_test=1 ;;
 	--full) run_full=1 ;;
 	--package) run_package=1 ;;
@@ -45,20 +52,25 @@ command -v debootstrap >/dev/null || fail "debootstrap is missing: apt-get insta
 mkdir -p "$directory"
 directory=$(cd "$directory" && pwd)
 
-# The first mirror of this machine's apt that has the suite.
+# The script of debootstrap is named, for one that is older than the release does not know its name.
+case $release in
+bookworm | trixie) vendor=debian components=main script=sid ;;
+noble) vendor=ubuntu components=main,universe script=gutsy ;;
+*) fail "no release '$release' known: bookworm, trixie or noble" ;;
+esac
+
+# The first archive of the vendor that this machine's apt uses; its other releases are there too.
 host_mirror() {
 	{
-		sed -n "s/^deb  *\(\[[^]]*\]  *\)\{0,1\}\([^ ]*\)  *$suite  *main.*/\2/p" \
+		sed -n "s/^deb  *\(\[[^]]*\]  *\)\{0,1\}\([^ ]*\)  *.*/\2/p" \
 			/etc/apt/sources.list /etc/apt/sources.list.d/*.list
-		awk -v suite="$suite" '
-			/^URIs:/ { uri = $2 }
-			/^Suites:/ { for (i = 2; i <= NF; i++) if ($i == suite) print uri }
-		' /etc/apt/sources.list.d/*.sources
-	} 2>/dev/null | head -n 1
+		sed -n 's/^URIs: *\([^ ]*\).*/\1/p' /etc/apt/sources.list.d/*.sources
+	} 2>/dev/null | grep "/$vendor/\{0,1\}$" | head -n 1
 }
 
 mirror=${MIRROR:-$(host_mirror)}
-[ -n "$mirror" ] || fail "no mirror known: set MIRROR"
+[ -n "$mirror" ] || fail "no mirror of $vendor known: set MIRROR"
+base=$directory/base-$release
 
 # in_root ROOT COMMAND...: in its own mount and process namespaces.
 in_root() {
@@ -79,47 +91,51 @@ in_root() {
 	' bash "$root" "$@"
 }
 
-if [ ! -e "$directory/base/etc/apt/sources.list" ]; then
-	echo "== a clean $suite in $directory/base"
-	rm -rf "$directory/base"
-	debootstrap --variant=minbase "$suite" "$directory/base" "$mirror" >"$directory/debootstrap.log"
+if [ ! -e "$base/etc/apt/sources.list" ]; then
+	echo "== a clean $release in $base"
+	rm -rf "$base"
+	debootstrap --variant=minbase --components="$components" ${KEYRING:+--keyring="$KEYRING"} \
+		"$release" "$base" "$mirror" "/usr/share/debootstrap/scripts/$script" \
+		>"$directory/debootstrap.log" || fail "debootstrap: see $directory/debootstrap.log"
 	# The mirror this machine uses may be a frozen one, whose lists are past their date.
 	apt-config dump | grep -E '^Acquire::Check-(Valid-Until|Date) ' \
-		>"$directory/base/etc/apt/apt.conf.d/90host" || true
+		>"$base/etc/apt/apt.conf.d/90host" || true
 fi
-cp --remove-destination -L /etc/resolv.conf "$directory/base/etc/resolv.conf"
-cp --remove-destination -L /etc/hosts "$directory/base/etc/hosts"
+cp --remove-destination -L /etc/resolv.conf "$base/etc/resolv.conf"
+cp --remove-destination -L /etc/hosts "$base/etc/hosts"
 
+# fresh ROOT
 fresh() {
-	rm -rf "${directory:?}/$1"
-	cp -a "$directory/base" "$directory/$1"
+	rm -rf "${1:?}"
+	cp -a "$base" "$1"
 }
+work=$directory/work-$release install=$directory/install-$release
 
 echo "== the tree, in a system with git and a shell"
-fresh work
-in_root "$directory/work" sh -c 'apt-get -q update && DEBIAN_FRONTEND=noninteractive \
+fresh "$work"
+in_root "$work" sh -c 'apt-get -q update && DEBIAN_FRONTEND=noninteractive \
 	apt-get -q -y install --no-install-recommends git' >"$directory/git.log" 2>&1
 # A clone of what the checkout holds: tracked files, and new ones that git does not ignore.
-mkdir "$directory/work/root/trawl"
+mkdir "$work/root/trawl"
 git ls-files -z --cached --others --exclude-standard |
-	tar -c --null -T - --ignore-failed-read | tar -x -C "$directory/work/root/trawl"
-in_root "$directory/work" sh -ec 'cd /root/trawl; git init -q .; git add -A
+	tar -c --null -T - --ignore-failed-read | tar -x -C "$work/root/trawl"
+in_root "$work" sh -ec 'cd /root/trawl; git init -q .; git add -A
 	git -c user.name=trial -c user.email=trial@localhost commit -q -m "trial: the tree"'
 
 run_dev() {
 	echo "== ./dev $*"
-	in_root "$directory/work" sh -c 'cd /root/trawl && exec ./dev "$@"' sh "$@"
+	in_root "$work" sh -c 'cd /root/trawl && exec ./dev "$@"' sh "$@"
 }
 
 run_dev demo
-[ -s "$directory/work/root/trawl/demo_output/perf_report.xlsx" ] || fail "no workbook from ./dev demo"
+[ -s "$work/root/trawl/demo_output/perf_report.xlsx" ] || fail "no workbook from ./dev demo"
 if [ -n "$run_package" ]; then
 	run_dev package
 	echo "== the package, in another clean system"
-	fresh install
-	cp "$directory"/work/root/trawl/build/package/*.deb "$directory/install/root/"
-	cp "$directory/work/root/trawl/examples/sample.json.gz" "$directory/install/root/"
-	in_root "$directory/install" sh -ec '
+	fresh "$install"
+	cp "$work"/root/trawl/build/package/*.deb "$install/root/"
+	cp "$work/root/trawl/examples/sample.json.gz" "$install/root/"
+	in_root "$install" sh -ec '
 		cd /root
 		{
 			apt-get -q update

@@ -7,7 +7,21 @@
 
 #include <string.h>
 
-enum { CATEGORY, PARENT, NAME, STREAM, SUM, COUNT, MEAN, MIN, MAX, OF_KERNELS, OF_TOTAL, DEVICE };
+enum {
+	CATEGORY,
+	PARENT,
+	NAME,
+	STREAM,
+	SUM,
+	COUNT,
+	MEAN,
+	MIN,
+	MAX,
+	OF_KERNELS,
+	OF_TOTAL,
+	DEVICE,
+	KIND
+};
 
 static const struct trawl_column columns[] = {
 	[CATEGORY] = { "Parent op category", TRAWL_COLUMN_TEXT, "", 0, 0, 18,
@@ -26,11 +40,13 @@ static const struct trawl_column columns[] = {
 	[OF_TOTAL] = { "Percent of total time (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
 		       "share of total_time of gpu_timeline; streams overlap" },
 	[DEVICE] = { "Kernel device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
+	[KIND] = { "Kernel category", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
+		   "what the kernel does, by its name; communication as in gpu_timeline" },
 };
 
 struct key {
 	const char *category; /* NULL: none; one of the library's texts, compared as pointers */
-	uint32_t parent, name, queue, padding;
+	uint32_t parent, name, queue, kind;
 };
 
 struct sum {
@@ -65,6 +81,7 @@ static int group_kernels(struct work *w)
 			.parent = parent.event == TW_NONE ? 0 : events->name[parent.event],
 			.name = events->name[gpu->event[g]],
 			.queue = gpu->queue[g],
+			.kind = tw_gpu_category(w->in->derived, g),
 		};
 		w->of[g] = tw_groups_add(&w->groups, &key);
 	}
@@ -113,6 +130,7 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 	tw_set_percent(table, row, OF_KERNELS, (double)sum->ns, (double)w->total_ns);
 	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)w->in->timeline->total_ns);
 	tw_set_code(table, row, DEVICE, w->in->trace, queue->device);
+	tw_table_set_str(table, row, KIND, tw_kernel_category_names[key->kind]);
 }
 
 static int fill(struct work *w, struct trawl_table *table)

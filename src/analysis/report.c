@@ -236,14 +236,13 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 static int find_platform(struct trawl_report *report, const struct trawl_trace *trace,
 			 struct trawl_error *err)
 {
-	const char *device = trace->device_name;
-	double bytes = trace->device_bytes > 0 ? (double)trace->device_bytes : 0;
+	const struct tw_device device = tw_device_of(trace);
 
 	if (report->options.platform) {
 		report->has_platform = true;
-		return tw_platform_open(report->options.platform, &report->platform, err);
+		return tw_platform_open(report->options.platform, &device, &report->platform, err);
 	}
-	report->has_platform = tw_platform_guess(device, strlen(device), bytes, &report->platform);
+	report->has_platform = tw_platform_of_device(&device, &report->platform);
 	return 0;
 }
 

@@ -286,7 +286,7 @@ static int run(const struct cli_command *command, const struct model_command *c)
 
 	if (!model)
 		return no_model(command, c->call.op);
-	if (c->platform && tw_platform_open(c->platform, &platform, &err))
+	if (c->platform && tw_platform_open(c->platform, NULL, &platform, &err))
 		return cli_fail(&err);
 	tw_str_init(&texts, allocator);
 	tw_work_init(&work, allocator);

@@ -3,6 +3,7 @@
 
 #include "table/table.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,15 @@ struct parts {
 	size_t first_peak, end_peak;
 };
 
+/* Such peaks are in the thousands: without decimals all of them fit a terminal. */
+static bool is_of_few_bits(const char *peak)
+{
+	size_t len = strlen(peak);
+
+	/* One digit in "fp8", "fp6", "fp4", "int8". */
+	return !isdigit((unsigned char)peak[len - 2]);
+}
+
 static size_t add_columns(const struct parts *parts, struct trawl_column *columns)
 {
 	static const struct trawl_column figure = { .type = TRAWL_COLUMN_REAL, .digits = 0 };
@@ -80,7 +90,7 @@ static size_t add_columns(const struct parts *parts, struct trawl_column *column
 	}
 	for (i = parts->first_peak; i < parts->end_peak; i++) {
 		columns[n] = figure;
-		columns[n].digits = 1;
+		columns[n].digits = parts->short_names && is_of_few_bits(tw_peak_keys[i]) ? 0 : 1;
 		columns[n].header = tw_peak_keys[i] + (parts->short_names ? 7 : 0);
 		columns[n++].meaning = "peak in TFLOP/s (TOP/s for int8)";
 	}
@@ -185,19 +195,19 @@ static int list_all(enum tw_format format)
 
 /* ---- one */
 
-static const char *source_of(const char *platform, const char *key)
+static const char *unit_of(const char *key)
 {
-	size_t i;
-
-	for (i = 0; i < tw_platform_fact_count; i++)
-		if (!strcmp(tw_platform_facts[i].platform, platform) &&
-		    !strcmp(tw_platform_facts[i].key, key))
-			return tw_platform_facts[i].source;
-	return NULL;
+	if (!strcmp(key, "mem_bw_gbps"))
+		return "GB/s";
+	if (!strcmp(key, "memory_gb"))
+		return "GB";
+	if (!strcmp(key, "units") || !strcmp(key, "compute"))
+		return NULL;
+	return strstr(key, "int") ? "TOP/s" : "TFLOP/s";
 }
 
-static void add_fact(struct trawl_table *table, const char *key, double value, const char *unit,
-		     enum tw_mark mark, const char *source)
+static void add_fact(struct trawl_table *table, const char *key, double value, enum tw_mark mark,
+		     const char *source)
 {
 	size_t row;
 
@@ -206,9 +216,32 @@ static void add_fact(struct trawl_table *table, const char *key, double value, c
 	row = tw_table_add_row(table);
 	tw_table_set_str(table, row, 0, key);
 	tw_table_set_real(table, row, 1, value);
-	tw_table_set_str(table, row, 2, unit);
+	tw_table_set_str(table, row, 2, unit_of(key));
 	tw_table_set_str(table, row, 3, *tw_mark_name(mark) ? tw_mark_name(mark) : NULL);
 	tw_table_set_str(table, row, 4, source);
+}
+
+static void add_facts_of_file(struct trawl_table *table, const struct tw_platform *p,
+			      const char *file)
+{
+	size_t i;
+
+	add_fact(table, "mem_bw_gbps", p->mem_bw_gbps, TW_MARK_NONE, file);
+	add_fact(table, "memory_gb", p->memory_gb, TW_MARK_NONE, file);
+	for (i = 0; i < TW_PEAK_COUNT; i++)
+		add_fact(table, tw_peak_keys[i], p->peak_tflops[i], TW_MARK_NONE, file);
+}
+
+static void add_known_facts(struct trawl_table *table, const char *platform)
+{
+	size_t i;
+
+	for (i = 0; i < tw_platform_fact_count; i++) {
+		const struct tw_platform_fact *fact = &tw_platform_facts[i];
+
+		if (!strcmp(fact->platform, platform) && !*fact->pattern)
+			add_fact(table, fact->key, fact->value, fact->mark, fact->source);
+	}
 }
 
 static void add_devices(struct trawl_table *table, const char *platform)
@@ -237,23 +270,17 @@ static int show_one(const char *name, enum tw_format format)
 	struct tw_platform p;
 	struct trawl_error err;
 	bool from_file;
-	size_t i;
 	int status;
 
-	if (tw_platform_open(name, &p, &err))
+	if (tw_platform_open(name, NULL, &p, &err))
 		return cli_fail(&err);
 	table = tw_table_new(&fact_spec, trawl_allocator_default());
 	from_file = p.mem_bw_mark == TW_MARK_NONE;
 	if (table) {
-		add_fact(table, "mem_bw_gbps", p.mem_bw_gbps, "GB/s", p.mem_bw_mark,
-			 from_file ? name : source_of(p.name, "mem_bw_gbps"));
-		add_fact(table, "memory_gb", p.memory_gb, "GB", p.memory_mark,
-			 from_file ? name : source_of(p.name, "memory_gb"));
-		for (i = 0; i < TW_PEAK_COUNT; i++)
-			add_fact(table, tw_peak_keys[i], p.peak_tflops[i],
-				 strstr(tw_peak_keys[i], "int") ? "TOP/s" : "TFLOP/s",
-				 p.peak_mark[i],
-				 from_file ? name : source_of(p.name, tw_peak_keys[i]));
+		if (from_file)
+			add_facts_of_file(table, &p, name);
+		else
+			add_known_facts(table, p.name);
 		tw_table_add_note(table, "these are figures of %s", p.name);
 		if (!from_file)
 			add_devices(table, p.name);

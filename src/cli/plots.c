@@ -82,7 +82,7 @@ static void add_platform(struct tw_str *text, const struct trawl_report *report)
 
 	if (name)
 		tw_str_addf(text, "roofline of %s%s", name,
-			    guessed ? ", by the name of the device" : "");
+			    guessed ? "; from the device in the trace" : "");
 	else
 		tw_str_add_cstr(text,
 				"no roofline: the platform is not known; --platform names it");

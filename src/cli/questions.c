@@ -4,6 +4,7 @@
 #include "render/escape.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,11 +49,15 @@ static void add_offered(struct tw_str *out, size_t i)
 
 	tw_str_addf(out, "   %zu. %s", i + 1, offered[i]);
 	if (tw_platform_find(offered[i], &platform)) {
+		double bf16 = tw_platform_peak(&platform, "matrix_bf16", NULL);
+
 		tw_str_add_cstr(out, " - ");
 		tw_str_add_real_fixed(out, platform.mem_bw_gbps / 1000, 1);
 		tw_str_add_cstr(out, " TB/s HBM, ");
-		tw_str_add_real(out, tw_platform_peak(&platform, "matrix_bf16", NULL));
-		tw_str_add_cstr(out, " TFLOPS BF16, ");
+		if (!isnan(bf16)) {
+			tw_str_add_real(out, bf16);
+			tw_str_add_cstr(out, " TFLOPS BF16, ");
+		}
 		tw_str_add_real(out, platform.memory_gb);
 		tw_str_add_cstr(out, " GB");
 	}

@@ -267,7 +267,6 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 {
 	const char **names =
 		tw_alloc_array(trawl_allocator_default(), tw_analysis_count, sizeof(*names));
-	struct tw_platform platform;
 	struct trawl_error err;
 	struct tw_job job;
 	int loaded, status;
@@ -280,7 +279,7 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	ranks->table_count = tw_sums_names(names, tw_analysis_count);
 	ranks->keep = tw_sums_keep;
 	/* Before traces are read, which may take its time. */
-	if ((r->options.platform && tw_platform_open(r->options.platform, &platform, &err)) ||
+	if ((r->options.platform && tw_platform_check(r->options.platform, &err)) ||
 	    (r->common.output && !(r->no_csv && r->no_xlsx) &&
 	     cli_check_output(r->common.output, &err)))
 		loaded = cli_fail(&err);

@@ -280,7 +280,6 @@ int cli_reporting_run(const struct cli_reporting *r, bool writes,
 {
 	const struct job job = { r, use, context };
 	struct tw_reuse *memory;
-	struct tw_platform platform;
 	struct trawl_error err;
 	int status;
 
@@ -288,7 +287,7 @@ int cli_reporting_run(const struct cli_reporting *r, bool writes,
 	if (cli_is_led())
 		return CLI_LED;
 	/* Before the trace is read, which may take its time. */
-	if ((r->options.platform && tw_platform_open(r->options.platform, &platform, &err)) ||
+	if ((r->options.platform && tw_platform_check(r->options.platform, &err)) ||
 	    (writes && check_output(r, &err)))
 		return cli_fail(&err);
 	memory = tw_reuse_new(trawl_allocator_default());

@@ -102,7 +102,7 @@ static const struct trawl_column analysis_columns[] = {
 	{ "view", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the part looked at; missing: all" },
 	{ "platform", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the GPU of the roofline" },
 	{ "platform by", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
-	  "option: named by --platform; device name: guessed by it" },
+	  "option: named by --platform; device: from its name or properties" },
 	{ "device", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "the device's name in the trace" },
 	{ "total", TRAWL_COLUMN_REAL, "ms", 0, 3, 10, "time looked at" },
 	{ "computation", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of it with computation" },
@@ -141,7 +141,7 @@ static struct trawl_table *analysis_table(const struct tw_json_value *manifest)
 
 	if (!table)
 		return NULL;
-	by = tw_json_true(tw_json_get(manifest, "platform_guessed")) ? "device name" : "option";
+	by = tw_json_true(tw_json_get(manifest, "platform_guessed")) ? "device" : "option";
 	tw_table_add_row(table);
 	tw_table_set_str(table, 0, 0, text_of(manifest, "trace_path"));
 	tw_table_set_str(table, 0, 1, text_of(manifest, "view"));
@@ -263,7 +263,7 @@ static void add_platform_text(struct tw_str *out, const struct tw_json_value *ma
 	}
 	tw_escape_terminal(out, platform, strlen(platform));
 	if (tw_json_true(tw_json_get(manifest, "platform_guessed"))) {
-		tw_str_add_cstr(out, ", guessed from the device name");
+		tw_str_add_cstr(out, ", from the device in the trace");
 		if (device) {
 			tw_str_add_cstr(out, " (");
 			tw_escape_terminal(out, device, strlen(device));

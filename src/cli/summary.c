@@ -64,11 +64,28 @@ static uint64_t count_gpu(const struct trawl_trace *trace)
 	return n;
 }
 
+static void add_platform_line(const struct trawl_report *report, const struct trawl_trace *trace,
+			      struct tw_str *out)
+{
+	bool guessed;
+	const char *platform = trawl_report_platform(report, &guessed);
+
+	if (platform) {
+		tw_str_add_cstr(out, "roofline peaks: ");
+		add_escaped(out, platform);
+		tw_str_add_cstr(out, guessed ? " (from the device in the trace)\n" : "\n");
+	} else if (count_gpu(trace)) {
+		tw_str_add_cstr(out, trace->device_name[0] ?
+					     "no roofline: peaks of this device are not known" :
+					     "no roofline: the trace does not name its device");
+		tw_str_add_cstr(out, "; use --platform NAME (see 'trawl platforms')\n");
+	}
+}
+
 static void add_trace_lines(const struct trawl_report *report, const struct trawl_trace *trace,
 			    size_t devices, struct tw_str *out)
 {
 	int64_t first, last;
-	bool guessed;
 
 	add_escaped(out, trace->device_name[0] ? trace->device_name : "device not named");
 	if (trace->rank >= 0)
@@ -85,11 +102,7 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 	if (find_span(trace, &first, &last))
 		tw_str_addf(out, "%.3f ms recorded, from %lld to %lld ns\n",
 			    (double)(last - first) / 1e6, (long long)first, (long long)last);
-	if (trawl_report_platform(report, &guessed)) {
-		tw_str_add_cstr(out, "roofline of ");
-		add_escaped(out, trawl_report_platform(report, NULL));
-		tw_str_add_cstr(out, guessed ? ", by the name of the device\n" : "\n");
-	}
+	add_platform_line(report, trace, out);
 	if (trawl_report_view(report)[0]) {
 		tw_str_add_cstr(out, "looking at ");
 		add_escaped(out, trawl_report_view(report));
@@ -343,6 +356,59 @@ static void add_top(const struct trawl_report *report, size_t top_ops, unsigned 
 	tw_table_free(top);
 }
 
+static const struct trawl_column kernel_kinds[] = {
+	{ "kernel category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "what kernels do, by their names" },
+	{ "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "how many" },
+	{ "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "sum of their time" },
+	{ "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the time of all kernels" },
+};
+
+static const struct tw_table_spec kernel_kinds_spec = {
+	"kernel_kinds", "GPU time by kernel category (most of it not launched by a known op)",
+	kernel_kinds, sizeof(kernel_kinds) / sizeof(kernel_kinds[0]), true
+};
+
+static const char *const kernel_kind_sources[] = { "kernel category", "kernels", "kernel time (ms)",
+						   "Percentage (%)" };
+
+/* Whether operations explain less than half of the kernels' time, and names more. */
+static bool names_tell_more(const struct trawl_table *kinds)
+{
+	tw_wide total = 0, alone = 0;
+	size_t row, rows = kinds ? trawl_table_rows(kinds) : 0;
+
+	for (row = 0; row < rows; row++) {
+		total += tw_table_cell(kinds, row, "kernel time (ms)").integer;
+		alone += tw_table_cell(kinds, row, "without operation (ms)").integer;
+	}
+	return rows > 1 && 2 * alone > total;
+}
+
+static void add_kernel_kinds(const struct trawl_report *report, size_t most, unsigned width,
+			     bool colour, struct tw_str *out)
+{
+	const struct trawl_table *from = trawl_report_find(report, "kernel_categories");
+	struct trawl_table *table;
+	size_t row, column;
+
+	if (!names_tell_more(from))
+		return;
+	table = tw_table_new(&kernel_kinds_spec, trawl_allocator_default());
+	for (row = 0; table && row < trawl_table_rows(from) && row < most; row++) {
+		tw_table_add_row(table);
+		for (column = 0; column < trawl_table_columns(table); column++)
+			tw_table_copy_cell(table, row, column, from, row,
+					   tw_table_column(from, kernel_kind_sources[column]));
+	}
+	table = table ? tw_table_finished(table) : NULL;
+	if (table) {
+		cli_add_heading(out, trawl_table_meaning(table), colour);
+		tw_render_text(table, out, width, 0);
+	}
+	out->failed |= !table;
+	tw_table_free(table);
+}
+
 static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 {
 	const struct trawl_table *table = trawl_report_find(report, "unlinked");
@@ -504,6 +570,7 @@ void cli_summarise(const struct trawl_report *report, const struct trawl_trace *
 	}
 	tw_table_free(devices);
 	add_top(report, top_ops, width, colour, out);
+	add_kernel_kinds(report, top_ops, width, colour, out);
 	add_over_roofline(report, width, out);
 	add_without_figures(report, width, out);
 	add_unlinked(report, out);

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME, COUNT, TIME, MEAN };
+enum { NAME, KIND, COUNT, TIME, MEAN };
 
 static const struct trawl_column columns[] = {
 	[NAME] = { "kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the kernel" },
+	[KIND] = { "category", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "what it does, by its name" },
 	[COUNT] = { "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "kernels of this name" },
 	[TIME] = { "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "sum of their time" },
 	[MEAN] = { "mean (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "time of one on average" },
@@ -20,7 +21,8 @@ static const struct tw_table_spec spec = { "top_kernels", "kernels with the most
 					   sizeof(columns) / sizeof(columns[0]), true };
 
 struct kernel {
-	uint32_t name; /* text id */
+	uint32_t name;	   /* text id */
+	uint32_t category; /* enum tw_kernel_category, of the first */
 	int64_t count;
 	tw_wide ns;
 };
@@ -46,6 +48,8 @@ static size_t add_up(const struct tw_analysis_input *in, struct kernel *kernels)
 
 		if (tw_class(in->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL)
 			continue;
+		if (!kernels[name].count)
+			kernels[name].category = tw_gpu_category(in->derived, g);
 		kernels[name].name = name;
 		kernels[name].count++;
 		kernels[name].ns += gpu->end_ns[g] - gpu->start_ns[g];
@@ -70,6 +74,7 @@ struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t mo
 		size_t row = tw_table_add_row(top);
 
 		tw_set_name(top, row, NAME, in->trace, kernels[i].name);
+		tw_table_set_str(top, row, KIND, tw_kernel_category_names[kernels[i].category]);
 		tw_table_set_integer(top, row, COUNT, kernels[i].count);
 		tw_set_sum(top, row, TIME, kernels[i].ns);
 		tw_set_us(top, row, MEAN, (double)kernels[i].ns / (double)kernels[i].count);

@@ -28,9 +28,9 @@ static bool not_of_ops(size_t side, const char *header)
 
 static bool not_of_kernels(size_t side, const char *header)
 {
-	(void)side;
 	return tw_ends_with(header, "_min") || tw_ends_with(header, "_max") ||
-	       tw_ends_with(header, "category");
+	       tw_ends_with(header, "op category") ||
+	       (side > 0 && !strcmp(header, "Kernel category"));
 }
 
 static const struct kind timeline = {

@@ -4,6 +4,8 @@
 #ifndef TW_DATA_TABLES_H
 #define TW_DATA_TABLES_H
 
+#include "trawl/api.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -86,6 +88,35 @@ extern const size_t tw_kernel_name_count;
 
 /* The first row that matches a kernel's name, NULL: it computes. */
 const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len);
+
+/* What a kernel does, by its name; those without a number of their own follow. */
+enum tw_kernel_category {
+	TW_KERNEL_CATEGORY_OTHER,
+	TW_KERNEL_CATEGORY_COMMUNICATION,
+	TW_KERNEL_CATEGORY_COPY,
+	TW_KERNEL_CATEGORY_FILL,
+};
+
+extern const char *const tw_kernel_category_names[];
+extern const size_t tw_kernel_category_count;
+
+/* In order of precedence; words are "<word>", in lower case. */
+struct tw_kernel_pattern {
+	uint64_t mask; /* of the words of `function` */
+	const char *function;
+	const char *inside; /* NULL: none; with `core` a list of the words that may follow it */
+	const char *core;
+	uint8_t category;
+};
+
+extern const struct tw_kernel_pattern tw_kernel_patterns[];
+extern const size_t tw_kernel_pattern_count;
+
+/*
+ * The category of a kernel of this name, of those that data/kernel_categories.tsv has: what
+ * communicates is asked elsewhere.  -1: out of memory.
+ */
+int tw_kernel_category(const char *name, size_t len, const struct trawl_allocator *allocator);
 
 struct tw_collective_name {
 	const char *name, *collective;

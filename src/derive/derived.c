@@ -114,6 +114,7 @@ void tw_derived_free(struct tw_derived *d)
 	tw_free(a, gpu->queue, (gpu->allocated + 1) * sizeof(*gpu->queue));
 	tw_free(a, gpu->bucket, (gpu->allocated + 1) * sizeof(*gpu->bucket));
 	tw_free(a, gpu->known_name, d->trace->texts.count * sizeof(*gpu->known_name));
+	tw_free(a, gpu->category, d->trace->texts.count);
 	tw_free(a, gpu->queues, (d->trace->track_count + 1) * sizeof(*gpu->queues));
 	tw_free(a, d, sizeof(*d));
 }

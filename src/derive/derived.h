@@ -57,6 +57,7 @@ struct tw_gpu {
 	uint32_t *queue;	 /* index into queues */
 	uint8_t *bucket;	 /* enum tw_bucket */
 	uint16_t *known_name;	 /* by text id: 1 + row of tw_kernel_names, 0: none */
+	uint8_t *category;	 /* by text id: enum tw_kernel_category, communication aside */
 	struct tw_queue *queues; /* in order of device, stream */
 	uint32_t queue_count;
 	struct tw_quality quality; /* found while building it */
@@ -111,6 +112,20 @@ static inline const struct tw_kernel_name *tw_gpu_known(const struct tw_derived 
 	unsigned row = d->gpu.known_name[d->trace->events.name[d->gpu.event[g]]];
 
 	return row ? &tw_kernel_names[row - 1] : NULL;
+}
+
+/* The category of a kernel: enum tw_kernel_category. */
+static inline unsigned tw_gpu_category(const struct tw_derived *d, uint64_t g)
+{
+	const struct tw_kernel_name *known = tw_gpu_known(d, g);
+
+	if (d->gpu.bucket[g] == TW_COMMUNICATION)
+		return TW_KERNEL_CATEGORY_COMMUNICATION;
+	if (known && known->class == TW_KERNEL_COPY)
+		return TW_KERNEL_CATEGORY_COPY;
+	if (known && known->class == TW_KERNEL_FILL)
+		return TW_KERNEL_CATEGORY_FILL;
+	return d->gpu.category[d->trace->events.name[d->gpu.event[g]]];
 }
 
 /* Whether there is GPU work to tell of: none in a window of a trace that has some is idle time. */

@@ -140,26 +140,37 @@ static int assign_queues(struct tw_derived *d)
 
 /* ---- kinds of work */
 
+static int find_known_name(struct tw_derived *d, uint32_t name)
+{
+	const struct tw_pool_entry *text = &d->trace->texts.entries[name];
+	const struct tw_kernel_name *known = tw_kernel_name(text->ptr, text->len);
+	int category = tw_kernel_category(text->ptr, text->len, d->allocator);
+
+	d->gpu.known_name[name] = known ? (uint16_t)(known - tw_kernel_names + 1) : 0;
+	d->gpu.category[name] = (uint8_t)category;
+	return category < 0 ? -1 : 0;
+}
+
 /* Looks up the name of every GPU event, each name once. */
 static int find_known_names(struct tw_derived *d)
 {
 	const struct tw_pool *texts = &d->trace->texts;
 	uint8_t *asked = tw_alloc_array(d->allocator, texts->count, 1);
+	int status;
 	uint64_t g;
 
 	d->gpu.known_name = tw_alloc_array(d->allocator, texts->count, sizeof(*d->gpu.known_name));
-	for (g = 0; asked && d->gpu.known_name && g < d->gpu.count; g++) {
+	d->gpu.category = tw_alloc_array(d->allocator, texts->count, 1);
+	status = asked && d->gpu.known_name && d->gpu.category ? 0 : -1;
+	for (g = 0; !status && g < d->gpu.count; g++) {
 		uint32_t name = d->trace->events.name[d->gpu.event[g]];
-		const struct tw_kernel_name *known;
 
-		if (asked[name])
-			continue;
+		if (!asked[name])
+			status = find_known_name(d, name);
 		asked[name] = 1;
-		known = tw_kernel_name(texts->entries[name].ptr, texts->entries[name].len);
-		d->gpu.known_name[name] = known ? (uint16_t)(known - tw_kernel_names + 1) : 0;
 	}
 	tw_free(d->allocator, asked, texts->count);
-	return asked && d->gpu.known_name ? 0 : -1;
+	return status;
 }
 
 static enum tw_bucket bucket_of(const struct tw_derived *d, uint64_t g)

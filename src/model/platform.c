@@ -125,76 +125,106 @@ static const char *behind_vendor(const char *name)
 	return name;
 }
 
-static bool same_name(const char *a, const char *b)
+/* How `name` goes on behind the words it begins with: "" when these are all, NULL when it does not. */
+static const char *behind_words(const char *name, const char *words)
 {
-	for (;;) {
-		while (is_separator(*a))
-			a++;
-		while (is_separator(*b))
-			b++;
-		if (!*a || strncasecmp(a, b, 1))
-			return !*a && !*b;
-		a++;
-		b++;
+	for (;; name++, words++) {
+		while (is_separator(*words))
+			words++;
+		if (!*words && *name && !is_separator(*name))
+			return NULL;
+		while (is_separator(*name))
+			name++;
+		if (!*words)
+			return name;
+		if (!*name || strncasecmp(name, words, 1))
+			return NULL;
 	}
 }
 
 bool tw_platform_find(const char *name, struct tw_platform *platform)
 {
+	const char *rest;
 	size_t i;
 
 	name = behind_vendor(name);
 	for (i = 0; i < tw_platform_fact_count; i = next_platform(i)) {
-		if (same_name(tw_platform_facts[i].platform, name)) {
+		rest = behind_words(tw_platform_facts[i].platform, name);
+		if (rest && !*rest) {
 			load(i, platform);
 			return true;
 		}
 	}
 	return false;
 }
-
-void tw_platform_list(struct tw_str *out)
+bool tw_platform_is_variant(const char *platform, const char *words)
 {
-	size_t i;
-
-	for (i = 0; i < tw_platform_fact_count; i = next_platform(i)) {
-		if (i)
-			tw_str_add_cstr(out, ", ");
-		tw_str_add_cstr(out, tw_platform_facts[i].platform);
-	}
+	return behind_words(platform, behind_vendor(words));
 }
 
 /* ---- devices */
 
-/* By its very name, or also by names with wildcards. */
-static bool matches(size_t first, const char *device, size_t len, bool by_wildcard)
+/* The number that a platform has under `key`, NaN: none. */
+static double number_of(size_t first, const char *key)
+{
+	size_t end = next_platform(first), i;
+
+	for (i = first; i < end; i++)
+		if (!strcmp(tw_platform_facts[i].key, key))
+			return tw_platform_facts[i].value;
+	return NAN;
+}
+
+/* By which a device may be one of a platform, the surest first. */
+enum sign { BY_NAME, BY_WILDCARD, BY_PROPERTIES, SIGNS };
+
+static bool has_name(size_t first, const struct tw_device *device, bool by_wildcard)
 {
 	size_t end = next_platform(first), i;
 
 	for (i = first; i < end; i++)
 		if (!strcmp(tw_platform_facts[i].key, "device") &&
 		    (by_wildcard || !strchr(tw_platform_facts[i].pattern, '*')) &&
-		    tw_name_matches(tw_platform_facts[i].pattern, device, len))
+		    tw_name_matches(tw_platform_facts[i].pattern, device->name,
+				    strlen(device->name)))
 			return true;
 	return false;
 }
 
-/* The platform of that name whose memory is nearest; false unless it is the only one. */
-static bool guess(const char *device, size_t len, double memory_bytes, bool by_wildcard,
-		  struct tw_platform *platform)
+/* ROCm has the second for a product whose name its driver does not know. */
+static bool is_nameless(const struct tw_device *device)
+{
+	return !*device->name || !strcasecmp(device->name, "AMD Radeon Graphics");
+}
+
+static bool has_properties(size_t first, const struct tw_device *device)
+{
+	double compute = number_of(first, "compute");
+
+	return is_nameless(device) && device->memory_bytes > 0 && device->units > 0 &&
+	       number_of(first, "units") == (double)device->units &&
+	       (device->compute <= 0 || lround(10 * compute) == device->compute);
+}
+
+static bool has_sign(size_t first, const struct tw_device *device, enum sign sign)
+{
+	return sign == BY_PROPERTIES ? has_properties(first, device) :
+				       has_name(first, device, sign == BY_WILDCARD);
+}
+
+/* The platform with that sign whose memory is nearest; false unless it is the only one. */
+static bool find_by(const struct tw_device *device, enum sign sign, struct tw_platform *platform)
 {
 	struct tw_platform candidate;
-	double nearest = INFINITY, away;
+	double nearest = INFINITY, away, memory = (double)device->memory_bytes / GIB;
 	unsigned found = 0;
 	size_t i;
 
 	for (i = 0; i < tw_platform_fact_count; i = next_platform(i)) {
-		if (!matches(i, device, len, by_wildcard))
+		if (!has_sign(i, device, sign))
 			continue;
 		load(i, &candidate);
-		away = memory_bytes > 0 ? fabs(memory_bytes / GIB - candidate.memory_gb) /
-						  candidate.memory_gb :
-					  0;
+		away = memory > 0 ? fabs(memory - candidate.memory_gb) / candidate.memory_gb : 0;
 		if (away > MEMORY_TOLERANCE || away > nearest)
 			continue;
 		found = away < nearest ? 1 : found + 1;
@@ -204,11 +234,24 @@ static bool guess(const char *device, size_t len, double memory_bytes, bool by_w
 	return found == 1;
 }
 
-bool tw_platform_guess(const char *device, size_t len, double memory_bytes,
-		       struct tw_platform *platform)
+bool tw_platform_of_device(const struct tw_device *device, struct tw_platform *platform)
 {
-	return guess(device, len, memory_bytes, false, platform) ||
-	       guess(device, len, memory_bytes, true, platform);
+	enum sign sign;
+
+	for (sign = BY_NAME; sign < SIGNS; sign++)
+		if (find_by(device, sign, platform))
+			return true;
+	return false;
+}
+
+struct tw_device tw_device_of(const struct trawl_trace *trace)
+{
+	return (struct tw_device){
+		.name = trace->device_name,
+		.memory_bytes = trace->device_bytes,
+		.units = trace->device_units,
+		.compute = trace->device_compute,
+	};
 }
 
 /* ---- files */

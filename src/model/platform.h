@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "data/tables.h"
+#include "store/trace.h"
 #include "trawl/error.h"
 
 struct tw_platform {
@@ -27,16 +28,25 @@ const char *tw_platform_name(size_t i);
  */
 bool tw_platform_find(const char *name, struct tw_platform *platform);
 
-/* "MI300X, MI325X, ...", for messages. */
-void tw_platform_list(struct tw_str *out);
+/* Whether the first words of a platform's name are `words`, as "H100" those of "H100 SXM". */
+bool tw_platform_is_variant(const char *platform, const char *words);
+
+/* A GPU as a trace describes it. */
+struct tw_device {
+	const char *name; /* "": not recorded */
+	/* 0 or less: not recorded.  `compute` is 94 for a compute capability of 9.4. */
+	int64_t memory_bytes, units, compute;
+};
+
+struct tw_device tw_device_of(const struct trawl_trace *trace);
 
 /*
- * The platform of a device as a trace describes it: its name, and the bytes of its memory (0:
- * not recorded).  A device whose memory does not agree with the platform's within 10 % is none of
- * it: it is another variant, or a part of a GPU.  False when unknown or when it could be several.
+ * The platform of a device: by its name, or, where it has none, by its memory, its multiprocessors
+ * or compute units and its compute capability.  A device whose memory does not agree with the
+ * platform's within 10 % is none of it: it is another variant, or a part of a GPU.  False when
+ * unknown or when it could be several.
  */
-bool tw_platform_guess(const char *device, size_t len, double memory_bytes,
-		       struct tw_platform *platform);
+bool tw_platform_of_device(const struct tw_device *device, struct tw_platform *platform);
 
 /*
  * A platform from JSON text: {"name": "...", "mem_bw_gbps": 5300, "memory_gb": 192,
@@ -48,11 +58,15 @@ int tw_platform_parse(const char *text, size_t len, const char *file, struct tw_
 		      struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
- * A platform by what a user says: a known name, or the path of such a file.  TRAWL_EUSAGE, with
- * the names there are, when it is neither.
+ * A platform by what a user says: a known name, the first words of several (of "H100" the variant
+ * that `device` is, which may be NULL), or the path of such a file.  TRAWL_EUSAGE, with the names
+ * that come near, when it is none of them or does not say which variant.
  */
-int tw_platform_open(const char *text, struct tw_platform *platform,
+int tw_platform_open(const char *text, const struct tw_device *device, struct tw_platform *platform,
 		     struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* Whether tw_platform_open() may find one, for before the device is known. */
+int tw_platform_check(const char *text, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* The peak of a Compute Spec such as "matrix_bf16", NaN when unknown; *mark may be NULL. */
 double tw_platform_peak(const struct tw_platform *platform, const char *spec, enum tw_mark *mark);

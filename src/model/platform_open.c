@@ -1,5 +1,6 @@
 #include "model/platform.h"
 #include "base/file.h"
+#include "base/likeness.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -32,20 +33,68 @@ static bool looks_like_file(const char *text)
 	       !stat(text, &st);
 }
 
-int tw_platform_open(const char *text, struct tw_platform *platform, struct trawl_error *err)
+/* The names of variants of `words`, and how many there are. */
+static size_t list_variants(const char *words, struct tw_str *out)
 {
-	struct tw_str list;
+	size_t count = 0, i;
+
+	for (i = 0; i < tw_platform_count(); i++)
+		if (tw_platform_is_variant(tw_platform_name(i), words))
+			tw_str_addf(out, "%s%s", count++ ? ", " : "", tw_platform_name(i));
+	return count;
+}
+
+static int unknown(const char *text, struct trawl_error *err)
+{
+	struct tw_nearest nearest = { .count = 0 };
+	struct tw_str names;
+	size_t i;
+	int status;
+
+	for (i = 0; i < tw_platform_count(); i++)
+		tw_nearest_add(&nearest, text, tw_platform_name(i));
+	tw_str_init(&names, trawl_allocator_default());
+	for (i = 0; i < nearest.count; i++)
+		tw_str_addf(&names, "%s%s", i ? ", " : "", nearest.name[i]);
+	status = trawl_error_set(err, TRAWL_EUSAGE,
+				 "no platform '%.100s'; nearest: %s; 'trawl platforms' lists all, "
+				 "and a JSON file may have another",
+				 text, names.failed ? "" : names.ptr);
+	tw_str_release(&names);
+	return status;
+}
+
+int tw_platform_open(const char *text, const struct tw_device *device, struct tw_platform *platform,
+		     struct trawl_error *err)
+{
+	struct tw_str variants;
 	int status;
 
 	if (tw_platform_find(text, platform))
 		return 0;
 	if (looks_like_file(text))
 		return from_file(text, platform, err);
-	tw_str_init(&list, trawl_allocator_default());
-	tw_platform_list(&list);
-	status = trawl_error_set(err, TRAWL_EUSAGE,
-				 "no platform '%.100s'; known: %s; or the name of a JSON file",
-				 text, list.failed ? "" : list.ptr);
-	tw_str_release(&list);
+	if (device && tw_platform_of_device(device, platform) &&
+	    tw_platform_is_variant(platform->name, text))
+		return 0;
+	tw_str_init(&variants, trawl_allocator_default());
+	if (list_variants(text, &variants))
+		status = trawl_error_set(err, TRAWL_EUSAGE,
+					 "platform '%.100s' has several variants: name one of %s",
+					 text, variants.failed ? "" : variants.ptr);
+	else
+		status = unknown(text, err);
+	tw_str_release(&variants);
 	return status;
+}
+
+int tw_platform_check(const char *text, struct trawl_error *err)
+{
+	struct tw_platform platform;
+	size_t i;
+
+	for (i = 0; i < tw_platform_count(); i++)
+		if (tw_platform_is_variant(tw_platform_name(i), text))
+			return 0;
+	return tw_platform_open(text, NULL, &platform, err);
 }

@@ -195,14 +195,11 @@ static void add_recorded(struct tw_json *json, const struct tw_manifest *m)
 /* What the device's name says, whatever the user named. */
 static void add_platform_of_device(struct tw_json *json, const struct trawl_trace *trace)
 {
-	double bytes = trace->device_bytes > 0 ? (double)trace->device_bytes : 0;
+	const struct tw_device device = tw_device_of(trace);
 	struct tw_platform platform;
 
 	tw_field_text(json, "platform_of_device",
-		      tw_platform_guess(trace->device_name, strlen(trace->device_name), bytes,
-					&platform) ?
-			      platform.name :
-			      NULL);
+		      tw_platform_of_device(&device, &platform) ? platform.name : NULL);
 }
 
 static void add_cell_text(struct tw_json *json, const char *key, struct trawl_cell cell)

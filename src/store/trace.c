@@ -61,7 +61,7 @@ struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator)
 	trace->args.allocator = allocator;
 	trace->origins.allocator = allocator;
 	trace->rank = -1;
-	trace->device_bytes = -1;
+	trace->device_bytes = trace->device_units = trace->device_compute = -1;
 	trace->world_size = -1;
 	trace->device_name = "";
 	trace->format = "";

@@ -91,6 +91,8 @@ struct trawl_trace {
 	int64_t rank, world_size; /* -1: not told */
 	const char *device_name;  /* of the first device, "": not told */
 	int64_t device_bytes;	  /* its memory, -1: not told */
+	int64_t device_units;	  /* its multiprocessors or compute units, -1: not told */
+	int64_t device_compute;	  /* its compute capability, 94 for 9.4, -1: not told */
 	int64_t base_time_ns;	  /* TRAWL_TIME_NONE: not told */
 };
 

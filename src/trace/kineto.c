@@ -181,11 +181,22 @@ static void take_device_name(struct trawl_trace *trace, const char *text, size_t
 	tw_str_release(&name);
 }
 
+/* A number that `field` has of the first device, -1: none. */
+static int64_t device_property(const char *field, size_t len, const char *name)
+{
+	size_t value_len;
+	const char *value = field ? tw_text_member(field, len, name, &value_len) : NULL;
+	int64_t number;
+
+	return value && tw_text_integer(value, value_len, &number) ? number : -1;
+}
+
 /* Facts about the run that stand beside the events. */
 static void take_facts(struct trawl_trace *trace)
 {
 	const char *field, *value;
 	size_t len, value_len;
+	int64_t major, minor;
 
 	field = tw_trace_field(trace, "distributedInfo", &len);
 	if (field && (value = tw_text_member(field, len, "rank", &value_len)))
@@ -202,9 +213,12 @@ static void take_facts(struct trawl_trace *trace)
 	value = field ? tw_text_member(field, len, "name", &value_len) : NULL;
 	if (value && value_len > 2 && value[0] == '"')
 		take_device_name(trace, value + 1, value_len - 2);
-	value = field ? tw_text_member(field, len, "totalGlobalMem", &value_len) : NULL;
-	if (value && !tw_text_integer(value, value_len, &trace->device_bytes))
-		trace->device_bytes = -1;
+	trace->device_bytes = device_property(field, len, "totalGlobalMem");
+	trace->device_units = device_property(field, len, "numSms");
+	major = device_property(field, len, "computeMajor");
+	minor = device_property(field, len, "computeMinor");
+	if (major >= 0 && major < 1000 && minor >= 0 && minor < 10)
+		trace->device_compute = 10 * major + minor;
 }
 
 int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed,

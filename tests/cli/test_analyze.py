@@ -43,7 +43,7 @@ class Analyze(Case):
                      f"{folder}_findings/{category['name']}_findings.md"}
         self.assertEqual(want - files, set())
         self.assertTrue(manifest["platform_guessed"])
-        self.assertRegex(result.out, rf"{manifest['platform']}, guessed from the device name.*"
+        self.assertRegex(result.out, rf"{manifest['platform']}, from the device in the trace.*"
                                      r"--platform names another")
         # What is most worth changing stands last, most first.
         said = result.out.split("most worth changing\n")[1]

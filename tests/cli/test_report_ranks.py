@@ -51,7 +51,11 @@ TABLES = {
         "share": ("Percentage (%)",),
         "same": ("GFLOPS", "Data Moved (MB)", "FLOPS/Byte", "Compute Spec", "Roofline Bound",
                  "Roofline Time (µs)_first", "has_perf_model")},
+    "kernel_categories": {
+        "keys": ("kernel category",), "by": "kernel time (ms)", "count": "kernels",
+        "added": ("without operation (ms)",), "share": ("Percentage (%)",)},
     "kernel_summary": {
+        "same": ("Kernel category",),
         "keys": ("Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"),
         "by": "Kernel duration (µs)_sum", "count": "Kernel duration (µs)_count",
         "mean": ("Kernel duration (µs)_mean",), "least": ("Kernel duration (µs)_min",),
