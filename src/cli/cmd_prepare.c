@@ -107,7 +107,8 @@ int cli_prepare(const struct cli_command *command, int argc, char **argv)
 {
 	struct cli_option counting[8], view[8], common[8];
 	struct cli_reporting r;
-	const struct cli_option own[] = { CLI_NO_XLSX(&r), { NULL, 0, CLI_FLAG, NULL, NULL, NULL } };
+	const struct cli_option own[] = { CLI_NO_XLSX(&r),
+					  { NULL, 0, CLI_FLAG, NULL, NULL, NULL } };
 	const struct cli_option *const tables[] = { own, counting, view, common };
 	int status;
 

@@ -23,8 +23,14 @@ void cli_reporting_init(struct cli_reporting *r, struct cli_option counting[8],
 			struct cli_option view[8], struct cli_option common[8]);
 
 /* Options of which files there are to be; bound to *r. */
-#define CLI_NO_XLSX(r) { "no-xlsx", 0, CLI_FLAG, NULL, &(r)->no_xlsx, "write no workbook" }
-#define CLI_NO_CSV(r) { "no-csv", 0, CLI_FLAG, NULL, &(r)->no_csv, "write no CSV files" }
+#define CLI_NO_XLSX(r)                                                           \
+	{                                                                        \
+		"no-xlsx", 0, CLI_FLAG, NULL, &(r)->no_xlsx, "write no workbook" \
+	}
+#define CLI_NO_CSV(r)                                                           \
+	{                                                                       \
+		"no-csv", 0, CLI_FLAG, NULL, &(r)->no_csv, "write no CSV files" \
+	}
 
 /*
  * Parses the arguments, of which one is the trace; -1 to go on, else the exit status.  With

@@ -124,8 +124,8 @@ struct size {
 static void *take(size_t size)
 {
 	struct size *block = size < SIZE_MAX - sizeof(*block) ?
-				    tw_arena_alloc(memory.arena, sizeof(*block) + size) :
-				    NULL;
+				     tw_arena_alloc(memory.arena, sizeof(*block) + size) :
+				     NULL;
 
 	if (!block)
 		longjmp(memory.out, 1);
@@ -409,7 +409,5 @@ int tw_render_html_page(const struct tw_html_page *page, const struct tw_str *ma
 	for (i = 0; i < sizeof(list.texts) / sizeof(list.texts[0]); i++)
 		tw_str_release(&list.texts[i]);
 	tw_arena_release(&list.arena);
-	return list.failed || out->failed ?
-		       trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
-		       0;
+	return list.failed || out->failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
 }

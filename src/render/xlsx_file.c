@@ -255,8 +255,8 @@ int tw_xlsx_make(struct tw_xlsx_file *file, int (*fill)(void *context, struct tr
 		 void *context, struct trawl_error *err)
 {
 	struct trawl_error ignored;
-	struct outcome *out = mmap(NULL, sizeof(*out), PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct outcome *out =
+		mmap(NULL, sizeof(*out), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t child;
 	int status;
 

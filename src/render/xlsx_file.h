@@ -16,8 +16,8 @@ struct tw_xlsx_file {
 	const struct trawl_allocator *allocator;
 	const char *path; /* the caller's */
 	struct tw_sink *sink;
-	int stage;	   /* the file that the library writes */
-	bool in_memory;	   /* the stage is one, of this name */
+	int stage;	/* the file that the library writes */
+	bool in_memory; /* the stage is one, of this name */
 	char stage_name[32];
 	bool large;
 	char tmpdir[4096]; /* for the library's temporary files, which have no names */
