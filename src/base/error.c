@@ -56,8 +56,8 @@ int trawl_error_context(struct trawl_error *err, int status, const char *format,
 	vsnprintf(err->message, sizeof(err->message), format, args);
 	va_end(args);
 	len = strlen(err->message);
-	mark_cut(err, (int)len + snprintf(err->message + len, sizeof(err->message) - len, ": %s",
-					  old));
+	mark_cut(err,
+		 (int)len + snprintf(err->message + len, sizeof(err->message) - len, ": %s", old));
 	return status;
 }
 

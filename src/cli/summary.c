@@ -158,10 +158,16 @@ static void add_lost_launches(const struct trawl_report *report, unsigned width,
 {
 	size_t i;
 
+	/* The losses come first: records that are there, and cannot be used, are told as such. */
 	for (i = 0; i < trawl_report_defects(report); i++) {
 		const struct trawl_defect defect = trawl_report_defect(report, i);
 		char text[512];
 
+		if (!strcmp(defect.kind, "gpu_overflow"))
+			cli_add_wrapped(out, "times belong in microseconds: are these nanoseconds?",
+					0, width);
+		if (!strncmp(defect.kind, "gpu_", 4))
+			return;
 		if (strcmp(defect.kind, "launch_without_kernel") != 0)
 			continue;
 		snprintf(

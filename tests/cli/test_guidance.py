@@ -40,9 +40,17 @@ class Reason(Case):
         return document(events)
 
     def test_nanoseconds(self):
-        """4 GPU events and 8 of the host, all of them of more than a week."""
-        self.refused(self.scaled(10 ** 11), r"none of its 12 events", r"\b4 x GPU events",
-                     r"\b8 x host events", r"impossible time", r"microseconds", r"nanoseconds\?")
+        """4 GPU events and 8 of the host, all of them behind the end of time."""
+        self.refused(self.scaled(10 ** 6, offset=37 * 10 ** 11), r"none of its 12 events",
+                     r"\b4 x GPU events", r"\b8 x host events", r"impossible time",
+                     r"microseconds", r"nanoseconds\?")
+
+    def test_durations_alone(self):
+        """Operations are there, without times: a report, which says why it has no more."""
+        done = trawl("report", self.write(self.scaled(10 ** 12)), "-o", self.tmp / "out")
+        self.assertExit(done, 3)
+        self.assertRegex(done.out, r"nanoseconds\?")
+        self.assertNotRegex(done.out, "Out-of-range")
 
     def test_times_beyond_the_clock(self):
         self.refused(self.scaled(1000, offset=10 ** 16), r"none of its 12 events", r"nanoseconds\?")
@@ -86,6 +94,15 @@ class LostLaunches(Case):
         self.assertTold(self.write(document([
             op("aten::mm", 0, 50), launch(10, 5, 1, "hipLaunchKernel"),
             op("aten::mm", 100, 50), launch(110, 5, 2, "hipLaunchKernel")])), 2)
+
+    def test_records_that_are_there_and_unusable(self):
+        """They are told as what they are."""
+        done = trawl("report", self.write(document([
+            op("aten::mm", 0, 50), launch(10, 5, 1), kernel("k", 0, 0, 1)])), "-o",
+            self.tmp / "out")
+        self.assertExit(done, 3)
+        self.assertRegex(done.out, "1 x GPU events with time 0")
+        self.assertNotRegex(done.out, "Out-of-range")
 
     def test_a_trace_of_the_host_is_none(self):
         """Operations without a launch, and calls that launch nothing."""
