@@ -31,6 +31,8 @@ if(TRAWL_SANITIZE)
 	endif()
 	target_compile_options(trawl_flags INTERFACE ${sanitize} -fno-omit-frame-pointer)
 	target_link_options(trawl_flags INTERFACE ${sanitize})
+	# These builds can be told to read small files as large ones are read (src/trace/read.c).
+	target_compile_definitions(trawl_flags INTERFACE TRAWL_TEST_SETTINGS)
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
 	# And no path of the building machine in the binaries.
 	target_compile_options(trawl_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2

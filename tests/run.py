@@ -25,7 +25,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
-DEFAULT_BUILDS = ("release", "clang", "asan", "tsan", "fuzz")
+DEFAULT_BUILDS = ("release", "clang", "asan", "clang-asan", "tsan", "fuzz")
 GROUPS = ("cli", "golden", "property", "reference")
 # Python modules that run again on instrumented and other builds.
 AGAIN = {
@@ -36,6 +36,10 @@ AGAIN = {
              "property/test_oracle", "property/test_truth"),
     "clang": ("cli/test_cases_kineto", "property/test_oracle"),
 }
+# What gcc's sanitizers do not see, clang's may.
+AGAIN["clang-asan"] = AGAIN["asan"]
+# There even small files are read in parts, as large ones are.
+SANITIZED = {"TRAWL_SANITIZED": "1", "TRAWL_READ_PART": "4096"}
 SANITIZERS = {
     "ASAN_OPTIONS": "exitcode=99:detect_leaks=1:allocator_may_return_null=1:"
                     "detect_stack_use_after_return=1",
@@ -62,7 +66,8 @@ class Job:
         self.timeout, self.env, self.cwd, self.cost = timeout, env or {}, cwd, cost
 
     def run(self):
-        env = {**os.environ, **SANITIZERS, "LC_ALL": "C.UTF-8", **self.env}
+        # A seed, so that a failure repeats; test_same_bytes has others.
+        env = {**os.environ, **SANITIZERS, "LC_ALL": "C.UTF-8", "TRAWL_HASH_SEED": "1", **self.env}
         try:
             process = subprocess.Popen(self.command, cwd=self.cwd, env=env, text=True,
                                        errors="replace", stdin=subprocess.DEVNULL,
@@ -144,7 +149,7 @@ def programs(directory, pattern):
 
 # ---- what there is to run ---------------------------------------------------------------------
 
-def unit_jobs(builds):
+def unit_jobs(builds, full):
     for build in builds:
         if build.name == "fuzz":
             continue
@@ -153,7 +158,9 @@ def unit_jobs(builds):
             yield Failure(f"unit {build.name}", f"no unit tests under {build}/unit")
         for p in found:
             yield Job(f"unit {build.name} {p.name}", [p], tap=True, cost=2,
-                      env={"CMOCKA_MESSAGE_OUTPUT": "TAP", "TRAWL_BUILD": str(build)})
+                      timeout=(20 if full else 10) * MINUTE,
+                      env={"CMOCKA_MESSAGE_OUTPUT": "TAP", "TRAWL_BUILD": str(build),
+                           **({"TRAWL_FULL": "1"} if full else {})})
 
 
 def fuzz_jobs(builds, full):
@@ -204,7 +211,7 @@ def python_jobs(builds, options):
                 yield Job(f"{name}: {label}", [sys.executable, TESTS / "tap.py", p, *only],
                           tap=True, timeout=20 * MINUTE, cost=90,
                           env={"TRAWL_BUILD": str(named[name]),
-                               **({"TRAWL_SANITIZED": "1"} if name != "clang" else {})})
+                               **(SANITIZED if name != "clang" else {})})
     for name, again in AGAIN.items():
         for label in again if name in named else ():
             if not (TESTS / f"{label}.py").exists():
@@ -328,8 +335,8 @@ def collect(options, scratch):
         # What is shown in the documents is kept output, too.
         return jobs + [j for j in python_jobs(builds, options)
                        if j.name.startswith("golden/") or j.name == "cli/test_docs"]
-    plain = [*unit_jobs(builds), *fuzz_jobs(builds, options.full), *memory_jobs(builds, scratch),
-             *check_jobs(builds, options.full)]
+    plain = [*unit_jobs(builds, options.full), *fuzz_jobs(builds, options.full),
+             *memory_jobs(builds, scratch), *check_jobs(builds, options.full)]
     if options.only:
         plain = [j for j in plain if re.search(options.only, j.name)]
     return jobs + plain + list(python_jobs(builds, options))

@@ -36,6 +36,8 @@ struct trawl_read_options {
 	const struct trawl_allocator *allocator; /* NULL: the default */
 	unsigned threads;			 /* 0: one a core */
 	size_t block_size;			 /* bytes per read; 0: 1 MB */
+	/* A large plain file is read in parts of this size, several at once; 0: chosen by threads. */
+	size_t part_size;
 	/* Called now and then with bytes of the file read; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_read, int64_t file_size);
 	void *progress_context;

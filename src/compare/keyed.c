@@ -54,8 +54,7 @@ static uint64_t hash_key(const struct tw_keyed *keyed, size_t row)
 	for (i = 0; i < keyed->key_count; i++) {
 		const char *text = key_text(keyed, row, i);
 
-		hash = tw_hash_mix(hash ^ TW_HASH_K0,
-				   tw_hash_bytes(text, strlen(text)) ^ TW_HASH_K1);
+		hash = tw_hash_mix(hash ^ tw_hash_secret[0], tw_hash_bytes(text, strlen(text)));
 	}
 	return hash;
 }

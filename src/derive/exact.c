@@ -21,7 +21,7 @@ struct calls {
 static struct call *find(const struct calls *calls, tw_code pid, tw_code id)
 {
 	/* Ids of a process come in runs. */
-	uint64_t at = (tw_hash_id(id) + tw_hash_u64(pid)) & (calls->size - 1);
+	uint64_t at = (tw_hash_id(id) + tw_hash_id(pid)) & (calls->size - 1);
 
 	while (calls->slots[at].id != TW_CODE_NONE &&
 	       (calls->slots[at].id != id || calls->slots[at].pid != pid))

@@ -34,6 +34,7 @@ struct tw_feed {
 	struct tw_source *source;
 	struct tw_ring *ring; /* NULL: read by who asks for windows */
 	int fd;		      /* -1: memory */
+	const char *memory;   /* NULL: a file */
 	bool owns_fd;
 	bool regular;
 	bool plain;
@@ -301,7 +302,7 @@ static int begin_text(struct tw_feed *feed, const struct tw_sniff *sniff, struct
 	int status = 0;
 
 	/* Standard input has one place for all who read it. */
-	feed->plain = feed->regular && feed->owns_fd && !feed->compressions;
+	feed->plain = (feed->memory || (feed->regular && feed->owns_fd)) && !feed->compressions;
 	tw_source_skip(feed->source, sniff->mark);
 	input->text_offset = 0;
 	if (sniff->kind == TW_SNIFF_UTF8_MARK) {
@@ -361,13 +362,19 @@ static int find_text(struct tw_feed *feed, struct trawl_error *err)
 	}
 }
 
-/* Bytes [start, end) of the file. */
+/* Bytes [start, end) of the file, or of the memory. */
 static int open_part(struct tw_feed *feed, int64_t start, int64_t end, struct trawl_error *err)
 {
 	struct tw_input *input = &feed->input;
 
 	input->text_offset = start;
 	feed->end_offset = start;
+	if (feed->memory) {
+		if (end < 0 || end > feed->file_size)
+			end = feed->file_size;
+		return tw_source_open_memory(&feed->source, input, feed->memory + start,
+					     (size_t)(end > start ? end - start : 0), err);
+	}
 	return tw_source_open_file(&feed->source, input, feed->fd, start, end, err);
 }
 
@@ -506,12 +513,15 @@ int tw_feed_open_again(struct tw_feed **out, const struct tw_feed *feed,
 	status = feed_new(&again, NULL, feed->input.name, options, err);
 	if (status)
 		return status;
-	again->owns_fd = again->regular = again->plain = true;
+	again->plain = true;
+	again->memory = feed->memory;
 	again->file_size = feed->file_size;
 	/* What was odd at the beginning is odd about the part that ends the reading, too. */
 	memcpy(again->input.notes, feed->input.notes, sizeof(again->input.notes));
-	again->fd = fcntl(feed->fd, F_DUPFD_CLOEXEC, 0);
-	if (again->fd < 0)
+	again->owns_fd = again->regular = !feed->memory;
+	if (!feed->memory)
+		again->fd = fcntl(feed->fd, F_DUPFD_CLOEXEC, 0);
+	if (!feed->memory && again->fd < 0)
 		status = trawl_error_set(err, TRAWL_EIO, "cannot open %s again: %s",
 					 feed->input.name, strerror(errno));
 	if (!status)
@@ -533,6 +543,8 @@ int tw_feed_open_memory(struct tw_feed **out, const void *bytes, size_t len,
 
 	if (status)
 		return status;
+	feed->memory = bytes;
+	feed->file_size = (int64_t)len;
 	status = tw_source_open_memory(&feed->source, &feed->input, bytes, len, err);
 	if (!status)
 		status = open_rest(feed, options, err);

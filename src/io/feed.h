@@ -38,10 +38,9 @@ struct tw_feed_note {
 
 struct tw_feed_options {
 	const struct trawl_allocator *allocator;
-	size_t block_size; /* 0: 1 MB; tests use 1, 7, 4096 */
-	bool threaded;	   /* decompress in a thread of its own */
-	int64_t start,
-		end; /* plain text only: bytes [start, end) of the file; end <= 0: to its end */
+	size_t block_size;  /* 0: 1 MB; tests use 1, 7, 4096 */
+	bool threaded;	    /* decompress in a thread of its own */
+	int64_t start, end; /* plain text only: bytes [start, end) of it; end <= 0: to its end */
 };
 
 struct tw_window {
@@ -68,7 +67,7 @@ int tw_feed_open_memory(struct tw_feed **out, const void *bytes, size_t len,
 			struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
- * Another feed of the same file, which has to be plain, from options->start on.  It is the file
+ * Another feed of the same file or memory, which has to be plain, from options->start on.  It is the file
  * that was opened, also when another has taken its name since.  Both may be read at the same time,
  * and closed in any order.
  */
@@ -91,11 +90,14 @@ void tw_feed_close(struct tw_feed *feed);
 
 /* TW_FEED_NOTE_KINDS of them: what was seen up to the present window. */
 const struct tw_feed_note *tw_feed_notes(const struct tw_feed *feed);
-/* Bytes on disk; -1 when it is not a regular file. */
+/* Bytes on disk, or in memory; -1 when it is not a regular file. */
 int64_t tw_feed_file_size(const struct tw_feed *feed);
 /* Bytes of the file read so far, for progress. */
 int64_t tw_feed_bytes_read(const struct tw_feed *feed);
-/* A regular file of plain UTF-8 text, not standard input: may be read in parts. */
+/*
+ * A regular file of plain UTF-8 text, not standard input, or such text in memory: may be read in
+ * parts.
+ */
 bool tw_feed_is_plain(const struct tw_feed *feed);
 
 #endif

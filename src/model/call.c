@@ -141,7 +141,7 @@ static void take_operand(struct reader *r, struct tw_operand *operand, enum what
 /* One of the four lists; the longest says how many operands there are. */
 static void read_list(struct tw_call *call, struct tw_slice text, enum what what)
 {
-	struct reader r = { text.ptr, text.ptr + text.len };
+	struct reader r = { text.ptr, tw_slice_end(&text) };
 	unsigned i = 0;
 
 	if (!text.len)
@@ -217,7 +217,7 @@ const char *tw_precision(const struct tw_operand *operand)
 int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t fallback)
 {
 	const struct tw_slice *value = &tw_operand_of(call, position)->value;
-	struct reader r = { value->ptr, value->ptr + value->len };
+	struct reader r = { value->ptr, tw_slice_end(value) };
 	int64_t integer;
 
 	if (!value->len)
@@ -241,7 +241,7 @@ bool tw_value_true(const struct tw_call *call, unsigned position, bool fallback)
 bool tw_value_list(const struct tw_call *call, unsigned position, struct tw_dims *list)
 {
 	const struct tw_slice *value = &tw_operand_of(call, position)->value;
-	struct reader r = { value->ptr, value->ptr + value->len };
+	struct reader r = { value->ptr, tw_slice_end(value) };
 	bool nested = false;
 
 	list->rank = 0;
@@ -272,7 +272,7 @@ static bool take_real(struct reader *r, double *value)
 unsigned tw_value_reals(const struct tw_call *call, unsigned position, double *list, unsigned most)
 {
 	const struct tw_slice *value = &tw_operand_of(call, position)->value;
-	struct reader r = { value->ptr, value->ptr + value->len };
+	struct reader r = { value->ptr, tw_slice_end(value) };
 	unsigned count = 0;
 
 	if (!value->len || !take(&r, '['))

@@ -17,6 +17,12 @@ struct tw_slice {
 	size_t len;
 };
 
+/* A text that is not there ends where it begins: to NULL nothing is added. */
+static inline const char *tw_slice_end(const struct tw_slice *text)
+{
+	return text->len ? text->ptr + text->len : text->ptr;
+}
+
 /* Sizes of a tensor's dimensions, or its strides; rank 0 for a number or what was not given. */
 struct tw_dims {
 	unsigned rank;

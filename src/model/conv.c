@@ -246,7 +246,7 @@ static int convolution_gradients(const struct tw_call *call, struct tw_work *wor
 /* Whether a gradient is asked for: "[False, True, False]", of x, w and the bias. */
 static bool is_asked_for(const struct tw_slice *mask, unsigned which)
 {
-	const char *p = mask->ptr, *end = mask->ptr + mask->len;
+	const char *p = mask->ptr, *end = tw_slice_end(mask);
 
 	for (; which && p < end; p++)
 		which -= *p == ',';

@@ -170,9 +170,10 @@ static bool same_stream(const struct tw_nsys_stream *a, const struct tw_nsys_str
 
 static int64_t stream_hash(const struct tw_nsys_stream *s)
 {
-	uint64_t h = tw_hash_mix(s->window ^ TW_HASH_K0, (uint64_t)s->stream ^ TW_HASH_K1);
+	uint64_t h =
+		tw_hash_mix(s->window ^ tw_hash_secret[0], (uint64_t)s->stream ^ tw_hash_secret[1]);
 
-	h = tw_hash_mix(h ^ (uint64_t)s->device, (uint64_t)s->context ^ TW_HASH_K0);
+	h = tw_hash_mix(h ^ (uint64_t)s->device, (uint64_t)s->context ^ tw_hash_secret[0]);
 	return (int64_t)(h ^ (uint64_t)s->green);
 }
 

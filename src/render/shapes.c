@@ -19,7 +19,7 @@ void tw_short_shapes(struct tw_str *out, const char *dims, size_t len)
 				tw_str_add_char(out, ',');
 			tw_str_add_char(out, c);
 		} else if (c >= '0' && c <= '9') {
-			if (dims[i - 1] == ' ')
+			if (i && dims[i - 1] == ' ')
 				tw_str_add_char(out, 'x');
 			tw_str_add_char(out, c);
 		}

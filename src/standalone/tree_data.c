@@ -469,9 +469,9 @@ static void add_chain(struct writer *w, const struct tw_siblings *s, const struc
 			&w->in->trace->texts.entries[tw_signature_texts(w->in->trace, member).dims];
 
 		tw_json_cstr(&w->json, event_text(w, member));
-		id = tw_hash_mix(id ^ tw_hash_bytes(event_text(w, member),
+		id = tw_hash_mix(id ^ tw_hash_fixed(event_text(w, member),
 						    strlen(event_text(w, member))),
-				 TW_HASH_K1 ^ tw_hash_bytes(dims->ptr, dims->len));
+				 TW_HASH_K1 ^ tw_hash_fixed(dims->ptr, dims->len));
 		same += same_call(w, member, event[s->items[s->self].node]);
 	}
 	tw_json_end(&w->json);

@@ -38,7 +38,7 @@ bool tw_args_next(const struct tw_args *args, size_t *at, struct tw_arg *arg)
 {
 	const uint8_t *p = args->bytes + *at;
 	uint64_t raw = 0;
-	unsigned n;
+	unsigned tag, n;
 
 	arg->key = *p++;
 	if (!arg->key)
@@ -47,18 +47,17 @@ bool tw_args_next(const struct tw_args *args, size_t *at, struct tw_arg *arg)
 		memcpy(&arg->key, p, 4);
 		p += 4;
 	}
-	arg->kind = (enum tw_arg_kind)(*p >> 4);
-	n = *p++ & 15;
+	tag = *p++;
+	arg->kind = (enum tw_arg_kind)(tag >> 4);
+	n = tw_args_payload(tag);
 	arg->integer = 0;
 	arg->text = 0;
 	arg->real = 0;
 	switch (arg->kind) {
 	case TW_ARG_NULL:
-		n = 0;
 		break;
 	case TW_ARG_BOOL:
-		arg->integer = n;
-		n = 0;
+		arg->integer = tag & 15;
 		break;
 	case TW_ARG_INTEGER:
 		memcpy(&raw, p, n);
@@ -101,10 +100,9 @@ static uint8_t *translate_id(uint8_t *p, const uint32_t *texts)
 void tw_args_translate(struct tw_args *args, const uint32_t *texts)
 {
 	uint8_t *p = args->bytes + TW_ARGS_ALIGN, *end = args->bytes + args->len;
-	enum tw_arg_kind kind;
 
 	while (p < end) {
-		unsigned key = *p++, n;
+		unsigned key = *p++, tag;
 
 		if (!key) {
 			size_t len = (size_t)(p - args->bytes);
@@ -116,11 +114,10 @@ void tw_args_translate(struct tw_args *args, const uint32_t *texts)
 		/* Keys of one byte are the ones every pool begins with. */
 		if (key == 128)
 			p = translate_id(p, texts);
-		kind = (enum tw_arg_kind)(*p >> 4);
-		n = *p++ & 15;
-		if (kind >= TW_ARG_TEXT)
+		tag = *p++;
+		if (tag >> 4 >= TW_ARG_TEXT)
 			p = translate_id(p, texts);
-		else if (kind != TW_ARG_BOOL)
-			p += n;
+		else
+			p += tw_args_payload(tag);
 	}
 }

@@ -101,11 +101,17 @@ static inline void tw_args_put_text(struct tw_args *args, uint32_t key, enum tw_
 	args->len += 4;
 }
 
-/* NULL or BOOL */
+/* NULL or BOOL: no payload; what a BOOL is stands in its place in the tag. */
 static inline void tw_args_put_flag(struct tw_args *args, uint32_t key, enum tw_arg_kind kind,
 				    bool value)
 {
-	tw_args_put_head(args, key, kind, value);
+	tw_args_put_head(args, key, kind, kind == TW_ARG_BOOL && value);
+}
+
+/* Bytes of payload behind a tag. */
+static inline unsigned tw_args_payload(unsigned tag)
+{
+	return tag >> 4 > TW_ARG_BOOL ? tag & 15 : 0;
 }
 
 /* Moves the argument that begins at `last`, the last one, before all others of its record. */
@@ -147,7 +153,7 @@ static inline bool tw_args_seek(const struct tw_args *args, size_t *at,
 			break;
 		p += key == 128 ? 5 : 1;
 		tag = *p;
-		p += 1 + (tag >> 4 > TW_ARG_BOOL ? tag & 15 : 0);
+		p += 1 + tw_args_payload(tag);
 	}
 	*at = (size_t)(p - args->bytes);
 	return true;
@@ -164,7 +170,7 @@ static inline uint32_t tw_args_take_text(const struct tw_args *args, size_t *at)
 	kind = *p >> 4;
 	if (kind == TW_ARG_TEXT || kind == TW_ARG_JSON)
 		memcpy(&text, p + 1, 4);
-	*at = (size_t)(p - args->bytes) + 1 + (kind > TW_ARG_BOOL ? *p & 15 : 0);
+	*at = (size_t)(p - args->bytes) + 1 + tw_args_payload(*p);
 	return text;
 }
 

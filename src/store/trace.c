@@ -158,8 +158,8 @@ uint64_t tw_events_start_key(const void *events, uint32_t event)
 
 static uint32_t track_hash(const struct tw_track *t)
 {
-	return (uint32_t)tw_hash_mix(((uint64_t)t->pid << 32 | t->tid) ^ TW_HASH_K1,
-				     ((uint64_t)t->device << 32 | t->stream) ^ TW_HASH_K0);
+	return (uint32_t)tw_hash_mix(((uint64_t)t->pid << 32 | t->tid) ^ tw_hash_secret[0],
+				     ((uint64_t)t->device << 32 | t->stream) ^ tw_hash_secret[1]);
 }
 
 static bool track_equal(const struct tw_track *a, const struct tw_track *b)

@@ -88,6 +88,7 @@ struct trawl_trace {
 	bool bare;		  /* of JSON: a list of events, and nothing around it */
 	const char *holds;	  /* where it has no events: what else is in the input; NULL */
 	int64_t bytes;		  /* of text read, decompressed */
+	uint32_t parts;		  /* that were read by other threads, and joined */
 	int64_t rank, world_size; /* -1: not told */
 	const char *device_name;  /* of the first device, "": not told */
 	int64_t device_bytes;	  /* its memory, -1: not told */

@@ -147,7 +147,7 @@ void tw_table_pack(const struct trawl_table *table, struct tw_str *out)
 	if (out->failed)
 		return;
 	head[0] = out->len - start - HEAD_BYTES;
-	head[1] = tw_hash_bytes(out->ptr + start + HEAD_BYTES, head[0]);
+	head[1] = tw_hash_fixed(out->ptr + start + HEAD_BYTES, head[0]);
 	memcpy(out->ptr + start + MARK_BYTES, head, sizeof(head));
 }
 
@@ -352,7 +352,7 @@ static bool take_head(struct input *in)
 	if (!head || memcmp(head, MARK, MARK_BYTES) != 0)
 		return false;
 	memcpy(sizes, head + MARK_BYTES, sizeof(sizes));
-	if (sizes[0] > left(in) || tw_hash_bytes(in->at, (size_t)sizes[0]) != sizes[1])
+	if (sizes[0] > left(in) || tw_hash_fixed(in->at, (size_t)sizes[0]) != sizes[1])
 		return false;
 	in->end = in->at + sizes[0];
 	return true;

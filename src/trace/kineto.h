@@ -34,7 +34,8 @@ struct tw_literal {
 /*
  * Loops repeat: an operation of the same name mostly has an argument it had before, an event of
  * one name mostly follows one of another.  A text that stood in the same place is compared before
- * it is scanned and looked up.
+ * it is scanned and looked up.  Strings are kept apart from lists and objects: the text of an
+ * object has quotes, which in a string would end it.
  */
 struct tw_guess {
 	const char *text; /* in the pool */
@@ -42,7 +43,7 @@ struct tw_guess {
 	uint32_t id; /* 0: no guess */
 };
 
-#define TW_GUESS_SETS 4096
+#define TW_GUESS_SETS 4096 /* of strings; as many of lists and objects follow */
 #define TW_GUESS_WAYS 2
 
 /* The fields of the event being read. */
@@ -84,7 +85,7 @@ struct tw_kineto {
 	uint32_t context;				/* row of `literals` in use */
 	struct tw_literal (*literals)[TW_LITERAL_KEYS]; /* [TW_LITERAL_CONTEXTS] */
 
-	struct tw_guess (*guesses)[TW_GUESS_WAYS]; /* [TW_GUESS_SETS] */
+	struct tw_guess (*guesses)[TW_GUESS_WAYS]; /* [2 * TW_GUESS_SETS] */
 	uint32_t last_name;			   /* text id of the name of the event before */
 
 	/* The last category, those seen, a few tracks: neighbours repeat. */

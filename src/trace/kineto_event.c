@@ -67,10 +67,15 @@ static uint32_t intern(struct tw_kineto *k, const char *text, size_t len)
 	return id;
 }
 
-/* Where a text is remembered: by the key before it and what else it may depend on. */
-static inline struct tw_guess *guess_set(struct tw_kineto *k, uint32_t key, uint32_t other)
+/* Where a text is remembered: by its kind, the key before it, and what else it may depend on. */
+enum guess_kind { GUESS_STRING, GUESS_NESTED = TW_GUESS_SETS };
+
+static inline struct tw_guess *guess_set(struct tw_kineto *k, enum guess_kind kind, uint32_t key,
+					 uint32_t other)
 {
-	return k->guesses[(key * 0x9e3779b1u ^ other * 0x85ebca6bu) >> 7 & (TW_GUESS_SETS - 1)];
+	uint32_t hash = key * 0x9e3779b1u ^ other * 0x85ebca6bu;
+
+	return k->guesses[kind + (hash >> 7 & (TW_GUESS_SETS - 1))];
 }
 
 /*
@@ -149,7 +154,7 @@ static inline const char *read_string(struct tw_kineto *k, const char *p, bool i
 static inline const char *read_guessed_string(struct tw_kineto *k, const char *p, uint32_t key,
 					      uint32_t other, uint32_t *id)
 {
-	struct tw_guess *set = guess_set(k, key, other);
+	struct tw_guess *set = guess_set(k, GUESS_STRING, key, other);
 	const struct tw_guess *guess = guess_text(k, set, p + 1, '"');
 	const char *text = p + 1;
 
@@ -183,7 +188,7 @@ static uint32_t mend_nested(struct tw_kineto *k, const char *text, size_t len)
 /* A list or object, kept as its text; each distinct text is checked once. */
 static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key, uint32_t *id)
 {
-	struct tw_guess *set = guess_set(k, key, k->fields.name);
+	struct tw_guess *set = guess_set(k, GUESS_NESTED, key, k->fields.name);
 	const struct tw_guess *guess = guess_text(k, set, p, 0);
 	struct tw_pool *texts = &k->trace->texts;
 	const char *behind, *near;
@@ -707,6 +712,9 @@ static inline const char *read_label(struct tw_kineto *k, const char *p, uint32_
 	if (!behind)
 		return NULL;
 	*id = 0;
+	/* Cut by the end of the window: it is read again, and shall be no category before. */
+	if (behind >= k->window.end)
+		return fail(k, behind);
 	if (arg.kind != TW_ARG_NULL && arg.kind != TW_ARG_BOOL)
 		*id = intern(k, p, (size_t)(behind - p));
 	return behind;

@@ -27,7 +27,7 @@ int tw_kineto_part_init(struct tw_kineto_part *part, struct trawl_trace *trace,
 		k->tracks[i].index = UINT32_MAX;
 	tw_str_init(&k->scratch, trace->allocator);
 	k->literals = tw_alloc_array(trace->allocator, TW_LITERAL_CONTEXTS, sizeof(*k->literals));
-	k->guesses = tw_alloc_array(trace->allocator, TW_GUESS_SETS, sizeof(*k->guesses));
+	k->guesses = tw_alloc_array(trace->allocator, 2 * TW_GUESS_SETS, sizeof(*k->guesses));
 	return k->literals && k->guesses ? 0 : tw_kineto_no_memory(part);
 }
 
@@ -38,7 +38,7 @@ void tw_kineto_part_release(struct tw_kineto_part *part)
 	if (!k->trace)
 		return;
 	tw_free(k->trace->allocator, k->literals, TW_LITERAL_CONTEXTS * sizeof(*k->literals));
-	tw_free(k->trace->allocator, k->guesses, TW_GUESS_SETS * sizeof(*k->guesses));
+	tw_free(k->trace->allocator, k->guesses, 2 * TW_GUESS_SETS * sizeof(*k->guesses));
 	tw_str_release(&k->scratch);
 }
 

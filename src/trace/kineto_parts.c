@@ -2,6 +2,10 @@
  * A large plain file by several threads: it is split at event boundaries.  A part is used only
  * when the one before it ended exactly where it began, so a wrong guess of a boundary costs
  * time, not correctness.
+ *
+ * What the reader carries from event to event beside its place decides nothing: caches hold what
+ * reading would give again, and tables are joined in the order in which one reader would have
+ * filled them.  Only a table that was full may have been filled otherwise: that part is read again.
  */
 #include "trace/kineto.h"
 
@@ -11,6 +15,8 @@
 /* A part smaller than this is not worth a thread. */
 #define SMALLEST_PART ((int64_t)8 << 20)
 #define MOST_PARTS 16
+/* Of a size that was asked for. */
+#define MOST_GIVEN_PARTS 256
 
 /* Reads from somewhere in the middle of the file: finds an event start, reads up to `stop`. */
 static void read_part(struct tw_kineto_part *part)
@@ -79,7 +85,7 @@ static int open_part(struct crew *crew, struct tw_kineto_part *part, int64_t sta
 	struct tw_feed_options options = {
 		.allocator = allocator,
 		.block_size = crew->block_size,
-		.start = start - TW_BOUNDARY_CONTEXT,
+		.start = start > TW_BOUNDARY_CONTEXT ? start - TW_BOUNDARY_CONTEXT : 0,
 		.end = -1,
 	};
 	struct trawl_trace *trace;
@@ -127,6 +133,7 @@ static int adopt_part(struct tw_kineto_part *main, struct tw_kineto_part *part)
 	main->p = part->p;
 	main->place = part->place;
 	main->ended = part->ended;
+	trace->parts++;
 	/* Joining renumbers nothing that the main part has: its caches stay right. */
 	tw_kineto_part_release(part);
 	if (tw_trace_append(trace, part->k.trace)) {
@@ -150,6 +157,13 @@ static void discard_part(struct tw_kineto_part *part)
 	part->k.trace = NULL;
 }
 
+/* Whether the main part, where it ended, would read what this one has read. */
+static bool goes_on_with(const struct tw_kineto_part *main, const struct tw_kineto_part *part)
+{
+	return !part->status && part->first == main->ended &&
+	       part->k.trace->category_count < TW_MAX_CATEGORIES;
+}
+
 /* Joins the parts in order as long as each began where the one before it ended. */
 static int join_parts(struct crew *crew, size_t count)
 {
@@ -160,7 +174,7 @@ static int join_parts(struct crew *crew, size_t count)
 		struct tw_kineto_part *part = &crew->parts[i];
 
 		if (!main->status && main->ended >= 0) {
-			if (!part->status && part->first == main->ended) {
+			if (goes_on_with(main, part)) {
 				main->status = adopt_part(main, part);
 			} else {
 				/* Wrong guess: read this stretch from where we are. */
@@ -178,20 +192,31 @@ static int join_parts(struct crew *crew, size_t count)
 	return main->status;
 }
 
+/* In how many parts `rest` bytes are read. */
+static size_t part_count(int64_t rest, const struct trawl_read_options *options)
+{
+	int64_t size = options->part_size ? (int64_t)options->part_size : SMALLEST_PART;
+	int64_t most = options->part_size	     ? MOST_GIVEN_PARTS :
+		       options->threads < MOST_PARTS ? options->threads :
+						       MOST_PARTS;
+
+	if (options->threads < 2 || rest < 2 * size)
+		return 1;
+	return (size_t)(rest / size < most ? rest / size : most);
+}
+
 int tw_kineto_take_events_parallel(struct tw_kineto_part *main,
 				   const struct trawl_read_options *options)
 {
 	int64_t here = tw_kineto_offset(&main->k, main->p);
 	int64_t rest = tw_feed_file_size(main->k.feed) - here;
-	size_t count = rest > 0 ? (size_t)(rest / SMALLEST_PART) : 0, i;
+	size_t count = part_count(rest, options), i;
 	struct crew crew = { .main = main, .options = options, .block_size = options->block_size };
 	unsigned threads = options->threads;
 	int status;
 
-	if (count > threads)
-		count = threads;
-	if (count > MOST_PARTS)
-		count = MOST_PARTS;
+	/* That of the last part of a list before this one may be left. */
+	main->k.stop = INT64_MAX;
 	if (count < 2 || !tw_feed_is_plain(main->k.feed))
 		return tw_kineto_take_events(main);
 	crew.parts = tw_alloc_array(main->k.trace->allocator, count, sizeof(*crew.parts));

@@ -5,6 +5,7 @@
 #include "io/sniff.h"
 #include "trace/reader.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -51,6 +52,19 @@ static int read_database(struct trawl_trace *trace, const char *path,
 	return status ? trawl_error_context(err, status, "%s", path) : 0;
 }
 
+/* Builds with sanitizers can be told to read small files as large ones are read: in parts. */
+static void take_test_settings(struct trawl_read_options *options)
+{
+#ifdef TRAWL_TEST_SETTINGS
+	const char *part = getenv("TRAWL_READ_PART");
+
+	if (part && !options->part_size)
+		options->part_size = strtoul(part, NULL, 10);
+#else
+	(void)options;
+#endif
+}
+
 static int read_text(struct trawl_trace *trace, const char *path,
 		     const struct trawl_read_options *options, struct trawl_error *err)
 {
@@ -88,6 +102,7 @@ int trawl_trace_read(struct trawl_trace **out, const char *path,
 		options.threads = tw_thread_count();
 	if (!is_stdin(path))
 		tw_inputs_note(path);
+	take_test_settings(&options);
 	trace = tw_trace_new(options.allocator);
 	if (!trace)
 		return trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", path);

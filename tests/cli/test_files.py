@@ -134,7 +134,7 @@ class Fifo(Case):
                 done = trawl(*args, cwd=self.tmp, timeout=10)
                 self.assertAlive(done)
                 self.assertNotEqual(done.rc, 0, done)
-                self.assertRegex(done.err, r"f\.(json|csv|nsys-rep).*(FIFO|pipe)", str(done))
+                self.assertRegex(done.err, r"f\.(json|csv|nsys-rep).*(FIFO|pipe|neither a file)", str(done))
 
     def test_pipes_without_a_name_are_read(self):
         command = 'cat trace.json | "$T" check /dev/stdin && "$T" check <(cat trace.json) && ' \

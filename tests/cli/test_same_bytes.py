@@ -12,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "property"))
 from random_trace import random_trace
-from support import (SANITIZED, TRAWL, Case, base_events, document, environment, kernel, report)
+from support import (SANITIZED, TRAWL, Case, base_events, document, environment, kernel, report, trawl)
 
 
 def broken_trace():
@@ -94,6 +94,49 @@ class SameBytes(Case):
     def test_no_zstd(self):
         if not shutil.which("zstd"):
             self.skipTest("no zstd program here: .json.zst was not compared")
+
+    def test_parts(self):
+        """Parts of a few kB, which builds with sanitizers can be told to read."""
+        if not SANITIZED:
+            self.skipTest("only builds with sanitizers hear TRAWL_READ_PART")
+        for name, text in self.traces():
+            with self.subTest(name):
+                path = self.write(text, f"{name}.json")
+                self.assertSame({
+                    f"-j{n}, parts of {size}": self.outcome(path, f"-j{n}", xlsx=False,
+                                                            env=environment(TRAWL_READ_PART=size))
+                    for n, size in ((1, 0), (2, 4096), (3, 1500), (8, 700))})
+
+    def test_hash_seeds(self):
+        """Tables in memory are in another order in each process; nothing that is written is."""
+        seeds = {"1": {"TRAWL_HASH_SEED": 1}, "2": {"TRAWL_HASH_SEED": 2},
+                 "none": {"TRAWL_HASH_SEED": ""}}
+        for name, text in self.traces():
+            with self.subTest(name):
+                path = self.write(text, f"{name}.json")
+                self.assertSame({seed: self.outcome(path, env=environment(**env))
+                                 for seed, env in seeds.items()})
+
+    def test_hash_seeds_of_other_commands(self):
+        path = self.write(random_trace(8), "rank0.json")
+        other = self.write(random_trace(9), "rank1.json")
+        commands = {"analyze": ("analyze", path, "-o"), "merge": ("merge", path, other, "-o"),
+                    "collectives": ("collectives", path, other, "-o"),
+                    "compare": ("compare", path, other, "-o")}
+        for name, command in commands.items():
+            with self.subTest(name):
+                outcomes = {}
+                for seed in (1, 2, 3):
+                    out = self.tmp / f"{name}{seed}" / "out"
+                    out.parent.mkdir()
+                    ran = trawl(*command, out, env=environment(TRAWL_HASH_SEED=seed))
+                    self.assertAlive(ran)
+                    self.assertIn(ran.rc, (0, 3), str(ran))
+                    outcomes[f"seed {seed}"] = {
+                        str(f.relative_to(out.parent)): hashlib.sha256(f.read_bytes()).hexdigest()
+                        for f in out.parent.rglob("*") if f.is_file()}
+                    self.assertTrue(outcomes[f"seed {seed}"])
+                self.assertSame(outcomes)
 
     def test_place_and_name_of_the_input(self):
         (self.tmp / "elsewhere").mkdir()

@@ -1,6 +1,7 @@
 /*
  * Any bytes as an input: the feed neither crashes nor hangs, and windows of all sizes, with and
- * without a thread, give the same text, notes and failure.
+ * without a thread, give the same text, notes and failure.  Plain text opened again from anywhere
+ * is the rest of it.
  */
 #include "io/feed.h"
 
@@ -104,6 +105,31 @@ static void run(const uint8_t *data, size_t size, size_t block, size_t keep, boo
 	tw_feed_close(feed);
 }
 
+/* Plain text again, from `start` on. */
+static void run_part(const uint8_t *data, size_t size, size_t start, size_t block)
+{
+	struct tw_feed_options options = {
+		.allocator = trawl_allocator_default(),
+		.block_size = block,
+		.end = -1,
+	};
+	struct outcome part = { 0 }, rest = { 0 };
+	struct tw_feed *feed, *again;
+
+	if (tw_feed_open_memory(&feed, data, size, &options, NULL))
+		return;
+	options.start = (int64_t)start;
+	if (tw_feed_is_plain(feed) && !tw_feed_open_again(&again, feed, &options, NULL)) {
+		tw_feed_close(feed);
+		read_windows(again, 0, &part);
+		tw_feed_close(again);
+		take(&rest, (const char *)data + start, size - start);
+		check(part.len == rest.len && part.hash == rest.hash, "a part");
+		return;
+	}
+	tw_feed_close(feed);
+}
+
 static void compare(const struct outcome *a, const struct outcome *b)
 {
 	int i;
@@ -136,5 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		block = 65536;
 	run(data, size, block, keeps[choice / 5 % 5], choice % 16 == 3, &b);
 	compare(&a, &b);
+	if (size)
+		run_part(data, size, choice % size, block);
 	return 0;
 }

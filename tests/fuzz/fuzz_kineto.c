@@ -1,8 +1,8 @@
 /*
  * Any bytes as a trace: read, derived, reported, rendered.  Whatever the input, nothing may
  * crash, no duration is negative, busy and idle make the total, and the tables account for all
- * the time; and blocks of every size read the same.  The first byte chooses that size and what
- * is asked for.
+ * the time; and blocks of every size read the same, and parts of several threads.  The first byte
+ * chooses these sizes and what is asked for.
  */
 #include "derive/derived.h"
 #include "render/render.h"
@@ -92,7 +92,7 @@ static void use_trace(const struct trawl_trace *trace, unsigned choice)
 	trawl_report_free(report);
 }
 
-/* ---- the same of every size of block */
+/* ---- the same of every size of block and part */
 
 static void check_texts(const struct trawl_trace *a, uint32_t x, const struct trawl_trace *b,
 			uint32_t y)
@@ -162,10 +162,15 @@ static void check_same(const struct trawl_trace *a, const struct trawl_trace *b)
 		      a->quality.kinds[i].event == b->quality.kinds[i].event);
 }
 
-static struct trawl_trace *read_trace(const uint8_t *data, size_t size, size_t block_size)
+/* part_size 0: by one thread. */
+static struct trawl_trace *read_trace(const uint8_t *data, size_t size, size_t block_size,
+				      size_t part_size)
 {
 	const struct trawl_allocator *allocator = trawl_allocator_default();
-	const struct trawl_read_options read = { .allocator = allocator, .threads = 1 };
+	const struct trawl_read_options read = { .allocator = allocator,
+						 .threads = part_size ? 2 : 1,
+						 .block_size = block_size,
+						 .part_size = part_size };
 	const struct tw_feed_options options = { .allocator = allocator,
 						 .block_size = block_size,
 						 .end = -1 };
@@ -180,28 +185,40 @@ static struct trawl_trace *read_trace(const uint8_t *data, size_t size, size_t b
 	return NULL;
 }
 
+static void check_reading(const struct trawl_trace *trace, const uint8_t *data, size_t size,
+			  size_t block_size, size_t part_size)
+{
+	struct trawl_trace *other = read_trace(data, size, block_size, part_size);
+
+	check(!trace == !other);
+	if (trace)
+		check_same(trace, other);
+	trawl_trace_free(other);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t block_sizes[] = { 0, 1, 7, 64, 4096 };
-	struct trawl_trace *trace, *other = NULL;
-	size_t block_size;
+	static const size_t part_sizes[] = { 1000, 200, 4096 };
+	struct trawl_trace *trace;
+	size_t block_size, part_size;
 
 	if (!size)
 		return 0;
 	block_size = block_sizes[data[0] % 5];
+	part_size = part_sizes[data[0] / 40 % 3];
+	while (size / part_size > 20)
+		part_size *= 2;
 	/* Large texts in small blocks take long and show nothing more. */
 	if (block_size && size / block_size > 5000)
 		block_size = 4096;
-	trace = read_trace(data + 1, size - 1, 0);
-	if (block_size) {
-		other = read_trace(data + 1, size - 1, block_size);
-		check(!trace == !other);
-		if (trace)
-			check_same(trace, other);
-	}
+	trace = read_trace(data + 1, size - 1, 0, 0);
+	if (block_size)
+		check_reading(trace, data + 1, size - 1, block_size, 0);
+	if (size > 2 * part_size)
+		check_reading(trace, data + 1, size - 1, block_size, part_size);
 	if (trace)
 		use_trace(trace, data[0] / 5);
-	trawl_trace_free(other);
 	trawl_trace_free(trace);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
+#include "in_parts.h"
 #include "trace/reader.h"
 
 #include <stdio.h>
@@ -59,6 +60,7 @@ static struct trawl_trace *read_text(const char *text, size_t len, size_t block_
 	struct trawl_trace *trace;
 
 	assert_int_equal(try_read(&trace, text, len, block_size, trawl_allocator_default()), 0);
+	assert_same_in_parts(trace, text, len, block_size);
 	return trace;
 }
 

@@ -12,6 +12,7 @@
 #include "instrumented.h"
 #include "base/str.h"
 #include "feed_inputs.h"
+#include "in_parts.h"
 #include "trace/reader.h"
 
 #include <isa-l/igzip_lib.h>
@@ -55,9 +56,11 @@ static struct trawl_trace *try_read(const char *text, size_t len, size_t block_s
 	if (status) {
 		assert_int_equal(status, TRAWL_EFORMAT);
 		trawl_trace_free(trace);
+		assert_same_in_parts(NULL, text, len, block_size);
 		return NULL;
 	}
 	assert_int_equal(tw_trace_finish(trace), 0);
+	assert_same_in_parts(trace, text, len, block_size);
 	return trace;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "in_parts.h"
 #include "instrumented.h"
 #include "io/feed.h"
 #include "render/cell.h"
@@ -131,17 +132,23 @@ struct trawl_trace *script_read(struct script *s)
 
 struct trawl_trace *read_text(const char *text, size_t len, size_t block, struct trawl_error *err)
 {
+	return read_in_parts(
+		text, len, &(struct trawl_read_options){ .threads = 1, .block_size = block }, err);
+}
+
+struct trawl_trace *read_in_parts(const char *text, size_t len,
+				  const struct trawl_read_options *given, struct trawl_error *err)
+{
 	const struct trawl_allocator *allocator = trawl_allocator_default();
-	struct trawl_read_options options = { .allocator = allocator,
-					      .threads = 1,
-					      .block_size = block };
+	struct trawl_read_options options = *given;
 	struct tw_feed_options feed_options = { .allocator = allocator,
-						.block_size = block,
+						.block_size = given->block_size,
 						.end = -1 };
 	struct trawl_trace *trace = tw_trace_new(allocator);
 	struct tw_feed *feed;
 	int status;
 
+	options.allocator = allocator;
 	assert_non_null(trace);
 	status = tw_feed_open_memory(&feed, text, len, &feed_options, err);
 	if (!status)
@@ -202,7 +209,28 @@ struct trawl_trace *trace_in_blocks(const char *text, size_t len)
 		}
 		trawl_trace_free(trace);
 	}
+	assert_same_in_parts(whole, text, len, 0);
 	return whole;
+}
+
+unsigned assert_same_in_parts(const struct trawl_trace *one, const char *text, size_t len,
+			      size_t block)
+{
+	const size_t part = len / 5 > 40 ? len / 5 : 40;
+	const struct trawl_read_options options = { .threads = 3,
+						    .block_size = block,
+						    .part_size = part };
+	struct trawl_trace *several = read_in_parts(text, len, &options, NULL);
+	unsigned parts = several ? several->parts : 0;
+	char where[64];
+
+	snprintf(where, sizeof(where), "parts of %zu, blocks of %zu", part, block);
+	if (one && several ? !same_trace(one, several, where) : one || several) {
+		print_error("of this text:\n%.*s\n", len < 1000 ? (int)len : 1000, text);
+		fail();
+	}
+	trawl_trace_free(several);
+	return parts;
 }
 
 /* ---- questions */
@@ -430,6 +458,8 @@ static bool same_trace(const struct trawl_trace *a, const struct trawl_trace *b,
 	describe_rest(b, &second);
 	tw_str_addf(&first, "%llu events\n", (unsigned long long)a->events.count);
 	tw_str_addf(&second, "%llu events\n", (unsigned long long)b->events.count);
+	tw_str_addf(&first, "%u tracks, %u categories\n", a->track_count, a->category_count);
+	tw_str_addf(&second, "%u tracks, %u categories\n", b->track_count, b->category_count);
 	same = same_text(&first, &second, where, i) && same;
 	tw_str_release(&first);
 	tw_str_release(&second);

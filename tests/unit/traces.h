@@ -50,12 +50,16 @@ struct trawl_trace *script_read(struct script *s);
 
 /* A read from memory in blocks of `block` bytes (0: 1 MB), NULL with *err when it fails. */
 struct trawl_trace *read_text(const char *text, size_t len, size_t block, struct trawl_error *err);
+/* The same in parts, if `options` say so; their allocator is the default. */
+struct trawl_trace *read_in_parts(const char *text, size_t len,
+				  const struct trawl_read_options *options,
+				  struct trawl_error *err);
 /* A read that has to succeed. */
 struct trawl_trace *trace_of(const char *text);
 /* The same of a list of these events. */
 struct trawl_trace *trace_of_list(const char *const *events);
 #define TRACE_OF(...) trace_of_list((const char *const[]){ __VA_ARGS__, NULL })
-/* The same of every block size there is, which have to agree; gives that of whole blocks. */
+/* The same of every block size there is and in parts, which agree; gives that of whole blocks. */
 struct trawl_trace *trace_in_blocks(const char *text, size_t len);
 /* Block sizes that tests use, 0 at the end. */
 extern const size_t block_sizes[];
