@@ -48,7 +48,7 @@ int tw_recognise_nsys(const struct tw_database *db, const struct trawl_allocator
 
 	if (has_prefix(db, "rocpd_"))
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "a rocpd database of rocprofv3" TW_ADVICE_ROCPROF);
+				       "a rocpd database, not an nsys export" TW_ADVICE_ROCPROF);
 	if (tw_database_has_table(db, "StringTable"))
 		return trawl_error_set(err, TRAWL_EFORMAT,
 				       "a database of nvprof, not an nsys export");

@@ -87,7 +87,7 @@ static int not_json(struct tw_kineto_part *part)
 static const struct {
 	const char *field, *what;
 } other_documents[] = {
-	{ "rocprofiler-sdk-tool", "JSON of rocprofv3" TW_ADVICE_ROCPROF },
+	{ "rocprofiler-sdk-tool", "rocprofv3 JSON, not a Chrome trace" TW_ADVICE_ROCPROF },
 	{ "nodes", "an execution trace (of ExecutionTraceObserver), not a profiler trace: give the "
 		   "trace that torch.profiler exported" },
 	{ "deviceProperties", "a trace without its list of events (\"traceEvents\")" },

@@ -58,24 +58,28 @@ class Limits(Case):
         good, files = self.run_in(None, *args)
         self.assertAlive(good)
         self.assertTrue(files, str(good))
-        low, high = 4 * MB, 400 * MB
+        low, high, failures = 4 * MB, 400 * MB, 0
         while high - low > MB:
             middle = (low + high) // 2
-            done, _ = self.run_in(middle, *args)
+            done, written = self.run_in(middle, *args)
+            failures += self.verify(middle, done, written, good, files)
             low, high = (low, middle) if done.rc == good.rc else (middle, high)
-        failures = 0
         for limit in range(high - 20 * MB, high + 4 * MB, 24 * MB // steps):
             done, written = self.run_in(limit, *args)
-            with self.subTest(args[0], limit=limit // 1024):
-                if done.rc == 127 or done.rc == good.rc and written == files:
-                    continue  # the system could not start it; or enough
-                failures += 1
-                self.assertEqual(done.rc, 1, str(done))
-                self.assertRegex(done.err, "out of memory|[Cc]annot allocate memory", str(done))
-                self.assertEqual([f for f in written if "trawl-" in f], [], str(done))
-                self.assertEqual([f for f in written if f in files and written[f] != files[f]
-                                  and not f.endswith((".md", ".html"))], [], str(done))
+            failures += self.verify(limit, done, written, good, files)
         self.assertGreater(failures, 1, "no limit was too low")
+
+    def verify(self, limit, done, written, good, files):
+        """1 where memory was out, as it should be."""
+        with self.subTest(done.args[1], limit=limit // 1024):
+            if done.rc == 127 or done.rc == good.rc and written == files:
+                return 0  # the system could not start it; or enough
+            self.assertEqual(done.rc, 1, str(done))
+            self.assertRegex(done.err, "out of memory|[Cc]annot allocate memory", str(done))
+            self.assertEqual([f for f in written if "trawl-" in f], [], str(done))
+            self.assertEqual([f for f in written if f in files and written[f] != files[f]
+                              and not f.endswith((".md", ".html"))], [], str(done))
+        return 1
 
     def test_report(self):
         self.check("report", self.trace, "-o", self.out, "-q")

@@ -505,7 +505,7 @@ static void test_other_kinds(void **state)
 static void test_text_of_all_kinds(void **state)
 {
 	static const char *const texts[] = {
-		"\n{\"a\":1}", "\r\n\t [", "<htm>", "x",	 "xyz",	 "B",	       "PK",
+		"\n{\"a\":1}", "\r\n\t [", "<html>", "x",	 "xyz",	 "B",	       "PK",
 		"7",	       "(\xb5",	   "P*M",    "\xef\xbb", "\xff", "not json\n", "\x1f",
 	};
 	struct bytes input = { 0 }, text = { 0 };
