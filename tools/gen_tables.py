@@ -41,22 +41,26 @@ def no_duplicates(name, keys):
         seen.add(key)
 
 
+def by_operation(table, what):
+    """Names in byte order, for a search; and patterns, with a *, apart, the longest of them first."""
+    no_duplicates(table, [r[0] for r in rows(table, 3)])
+    exact = sorted((r for r in rows(table, 3) if "*" not in r[0]), key=lambda r: r[0].encode())
+    patterns = sorted((r for r in rows(table, 3) if "*" in r[0]), key=lambda r: (-len(r[0]), r[0]))
+    parts = []
+    for array, found in ((table, exact), (what + "_patterns", patterns)):
+        lines = [f"\t{{ {text(r[0].lower() if found is patterns else r[0])}, {text(r[1])} }}," for r in found]
+        count = what + ("_count" if array == table else "_pattern_count")
+        parts.append(f"const struct tw_{what} tw_{array}[] = {{\n" + "\n".join(lines) +
+                     f"\n}};\n\nconst size_t tw_{count} = {len(found)};\n")
+    return "\n".join(parts)
+
+
 def op_categories():
-    table = rows("op_categories", 3)
-    no_duplicates("op_categories", [r[0] for r in table])
-    table.sort(key=lambda r: r[0].encode())
-    lines = [f"\t{{ {text(op)}, {text(category)} }}," for op, category, _ in table]
-    return "const struct tw_op_category tw_op_categories[] = {\n" + "\n".join(lines) + \
-        f"\n}};\n\nconst size_t tw_op_category_count = {len(table)};\n"
+    return by_operation("op_categories", "op_category")
 
 
 def op_models():
-    table = rows("op_models", 3)
-    no_duplicates("op_models", [r[0] for r in table])
-    table.sort(key=lambda r: r[0].encode())
-    lines = [f"\t{{ {text(op)}, {text(model)} }}," for op, model, _ in table]
-    return "const struct tw_op_model tw_op_models[] = {\n" + "\n".join(lines) + \
-        f"\n}};\n\nconst size_t tw_op_model_count = {len(table)};\n"
+    return by_operation("op_models", "op_model")
 
 
 def kernel_names():

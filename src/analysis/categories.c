@@ -30,10 +30,6 @@ static uint16_t by_op_name(struct tw_categories *c, const struct tw_pool_entry *
 {
 	const char *known = tw_op_category(name->ptr, name->len);
 
-	if (!known && starts_with(name->ptr, "triton"))
-		known = "triton";
-	if (!known && starts_with(name->ptr, "record_param_comms"))
-		known = "record_param_comms";
 	return known ? (uint16_t)(1 + number_of(c, known)) : 0;
 }
 

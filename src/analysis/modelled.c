@@ -300,6 +300,7 @@ static void work_out(struct builder *b, const struct tw_model *model, const stru
 	out->reason = b->work.reason;
 	out->flops = b->work.flops;
 	out->bytes = b->work.bytes;
+	out->at_least = b->work.at_least;
 	if (!out->reason) {
 		char text[32];
 
@@ -392,6 +393,18 @@ static bool has_modelled_parts(struct builder *b, uint64_t node)
 
 	for (i = node + 1; i < b->m->end[node]; i++)
 		if (model_of(b, i))
+			return true;
+	return false;
+}
+
+/* Whether GPU work was launched by the node, not by an operation inside it. */
+static bool launches_itself(const struct builder *b, uint64_t node)
+{
+	uint64_t count, i;
+	const uint32_t *gpu = tw_gpu_under(b->m, node, &count);
+
+	for (i = 0; i < count; i++)
+		if (tw_launching_op(b->d, b->d->gpu.launch[gpu[i]], false) == node)
 			return true;
 	return false;
 }
@@ -490,6 +503,10 @@ static int find_calls(struct builder *b)
 		if (work == TW_NO_GROUP || b->failed)
 			return -1;
 		if (!is_usable(&m->works[work]))
+			continue;
+		/* A lower bound says less than its parts do, if they are all. */
+		if (m->works[work].at_least && has_modelled_parts(b, node) &&
+		    !launches_itself(b, node))
 			continue;
 		m->of_node[node] = TW_NODE_MODELLED | work;
 		if (add_call(m, node))

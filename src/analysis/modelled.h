@@ -23,6 +23,7 @@ struct tw_op_parameter {
 struct tw_op_work {
 	const struct tw_model *model;
 	double flops, bytes; /* NaN: unknown */
+	bool at_least;	     /* more moves than that */
 	const char *reason;  /* why nothing is known, NULL: something is */
 	char spec[24];	     /* "matrix_bf16", "": unknown */
 	uint32_t name;	     /* of the calls, text id */

@@ -164,6 +164,12 @@ static bool have_same_work(const struct tw_op_rows *rows, const uint32_t *list, 
 	return true;
 }
 
+/* Rates and rooflines of what is known only in part would be those of other work. */
+static double all_bytes(const struct tw_op_work *work)
+{
+	return work->at_least ? NAN : work->bytes;
+}
+
 /* FLOPs per ns are 10^-3 TFLOP/s, bytes per ns 10^-3 TB/s. */
 #define PER_NS_TO_TERA 1e-3
 
@@ -172,7 +178,7 @@ static void add_common_rates(struct tw_op_rows *rows, struct tw_op_group *group)
 	struct tw_real_stats inverse = tw_rate_stats_of(rows->times, group->count);
 
 	group->tflops_per_s = tw_scaled(&inverse, group->work->flops * PER_NS_TO_TERA);
-	group->tb_per_s = tw_scaled(&inverse, group->work->bytes * PER_NS_TO_TERA);
+	group->tb_per_s = tw_scaled(&inverse, all_bytes(group->work) * PER_NS_TO_TERA);
 	group->percent = tw_scaled(&inverse, group->roofline_us * 1000 * 100);
 }
 
@@ -194,9 +200,9 @@ static struct tw_real_stats measure(struct tw_op_rows *rows, const uint32_t *lis
 		if (!work || work->reason)
 			continue;
 		if (rows->in->platform)
-			tw_roofline(&roofline, rows->in->platform, work->flops, work->bytes,
+			tw_roofline(&roofline, rows->in->platform, work->flops, all_bytes(work),
 				    work->spec, row->kernel_ns);
-		tw_rates(&rates, work->flops, work->bytes, row->kernel_ns);
+		tw_rates(&rates, work->flops, all_bytes(work), row->kernel_ns);
 		rows->values[i] = which == PERCENT ? roofline.percent :
 				  which == TFLOPS  ? rates.tflops_per_s :
 						     rates.tb_per_s;
@@ -209,8 +215,8 @@ static void add_rates(struct tw_op_rows *rows, const uint32_t *list, struct tw_o
 	struct tw_roofline roofline;
 
 	if (group->work && rows->in->platform) {
-		tw_roofline(&roofline, rows->in->platform, group->work->flops, group->work->bytes,
-			    group->work->spec, 0);
+		tw_roofline(&roofline, rows->in->platform, group->work->flops,
+			    all_bytes(group->work), group->work->spec, 0);
 		group->roofline_us = roofline.time_us;
 		group->bound = roofline.bound;
 	}

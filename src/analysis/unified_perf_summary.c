@@ -431,7 +431,7 @@ static int add_row(struct walk *w, struct trawl_table *table, uint32_t number)
 struct totals {
 	tw_wide kernel_ns, unmodelled_ns;
 	uint64_t rows, unmodelled, calls;
-	uint64_t anomalies;
+	uint64_t anomalies, at_least;
 	double worst; /* percent of the roofline */
 };
 
@@ -454,6 +454,13 @@ static void add_notes(const struct walk *w, struct trawl_table *table, const str
 				(unsigned long long)t->calls, share.ptr);
 		tw_str_release(&share);
 	}
+	if (t->at_least)
+		tw_table_add_note(
+			table,
+			"%llu %s of data moved: expert weights or cached keys are not among "
+			"the arguments",
+			(unsigned long long)t->at_least,
+			t->at_least == 1 ? "row has a lower bound" : "rows have lower bounds");
 	if (w->in->platform)
 		tw_table_add_note(table, "roofline of %s", w->in->platform->name);
 	else
@@ -481,6 +488,7 @@ static void add_to_totals(const struct walk *w, uint32_t group, struct totals *t
 		t->unmodelled_ns += kernel_ns;
 		t->calls += w->rows.members.first[group + 1] - first;
 	}
+	t->at_least += row->work != TW_NO_GROUP && w->m->works[row->work].at_least;
 	if (percent > TW_ROOFLINE_ANOMALY_PERCENT) {
 		t->anomalies++;
 		if (percent > t->worst)

@@ -264,8 +264,12 @@ static int print_work(const struct model_command *c, const struct tw_work *work,
 		add_number(&out, "FLOPS/Byte", rates.flops_per_byte, "");
 		add_text(&out, "Compute Spec", spec, strlen(spec));
 		add_parameters(&out, work);
-		add_rates(&out, work, c->time_ns);
-		if (platform)
+		if (work->at_least)
+			tw_table_add_note(out.table, "the data moved are a lower bound: not all "
+						     "operands are among the arguments");
+		else
+			add_rates(&out, work, c->time_ns);
+		if (platform && !work->at_least)
 			add_roofline(&out, platform, work, spec, c->time_ns);
 	}
 	status = print_table(out.table, c->common.format, "model");

@@ -220,14 +220,18 @@ const char *const tw_replay_script[] = {
 	"",
 	"def prepare(torch, entry, device, list_type=None):",
 	"    \"\"\"The call as a function without arguments.\"\"\"",
-	"    name, ir = entry[\"op_name\"], entry[\"replay_ir\"]",
+	"    recorded, ir = entry[\"op_name\"], entry[\"replay_ir\"]",
 	"    if entry.get(\"left_out\"):",
-	"        raise LeftOut(f\"{name}: {entry['left_out']}\")",
-	"    if name.count(\"::\") != 1 or not all(part.isidentifier() for part in name.split(\"::\")):",
-	"        raise LeftOut(f\"{name}: no operation of PyTorch\")",
+	"        raise LeftOut(f\"{recorded}: {entry['left_out']}\")",
+	"    name, _, overload = recorded.partition(\".\")",
+	"    if name.count(\"::\") != 1 or not all(part.isidentifier() for part in [*name.split(\"::\"), overload or \"none\"]):",
+	"        raise LeftOut(f\"{recorded}: no operation of PyTorch\")",
 	"    schemas = torch._C._jit_get_schemas_for_operator(name)",
 	"    if not schemas:",
 	"        raise LeftOut(f\"{name}: this PyTorch ({torch.__version__}) has no such operation\")",
+	"    if overload:",
+	"        wanted = \"\" if overload == \"default\" else overload",
+	"        schemas = [one for one in schemas if one.overload_name == wanted] or schemas",
 	"    schema, given = choose(schemas, [one[\"value\"] for one in ir[\"list_pos_args\"] + ir[\"list_kwargs\"]], name)",
 	"    positional, keywords = Builder(torch, name, given, device, list_type).values(schema)",
 	"    function = operation(torch, name, schema)",
@@ -400,4 +404,4 @@ const char *const tw_replay_script[] = {
 	"    sys.exit(main())",
 };
 
-const size_t tw_replay_script_lines = 396;
+const size_t tw_replay_script_lines = 400;

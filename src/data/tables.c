@@ -93,76 +93,116 @@ static int compare_name(const char *name, const char *text, size_t len)
 	return name_len < len ? -1 : name_len > len;
 }
 
-const char *tw_op_category(const char *op, size_t len)
+/* A word of C: where it ends, `text` itself when there is none. */
+static const char *behind_word(const char *text, const char *end)
 {
-	size_t low = 0, high = tw_op_category_count;
+	const char *p = text;
+
+	while (p < end && (lower(*p) == '_' || (lower(*p) >= 'a' && lower(*p) <= 'z') ||
+			   (p > text && *p >= '0' && *p <= '9')))
+		p++;
+	return p;
+}
+
+size_t tw_op_base(const char *op, size_t len)
+{
+	const char *end = op + len, *p = op, *word;
+	unsigned words = 0;
+
+	for (;; p += 2) {
+		word = behind_word(p, end);
+		if (word == p)
+			return len;
+		words++;
+		p = word;
+		if (end - p < 2 || p[0] != ':' || p[1] != ':')
+			break;
+	}
+	if (words < 2 || p == end || *p != '.' || p + 1 == end || behind_word(p + 1, end) != end)
+		return len;
+	return (size_t)(p - op);
+}
+
+/* The first row of a name in a table that is in order of names; NULL: it has none. */
+static const void *find_exact(const void *rows, size_t count, size_t size, const char *op,
+			      size_t len)
+{
+	size_t low = 0, high = count;
+	const char *row;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = compare_name(tw_op_categories[middle].op, op, len);
 
-		if (!order)
-			return tw_op_categories[middle].category;
-		if (order < 0)
+		row = (const char *)rows + middle * size;
+		if (compare_name(*(const char *const *)row, op, len) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	row = (const char *)rows + low * size;
+	return low < count && !compare_name(*(const char *const *)row, op, len) ? row : NULL;
+}
+
+/* By the exact name, else by that of the operation whose overload it is. */
+static const void *find_operation(const void *rows, size_t count, size_t size, const char *op,
+				  size_t len)
+{
+	const void *row = find_exact(rows, count, size, op, len);
+	size_t base = row ? len : tw_op_base(op, len);
+
+	return base < len ? find_exact(rows, count, size, op, base) : row;
+}
+
+/* The first pattern that matches; NULL: none does. */
+static const void *find_pattern(const void *rows, size_t count, size_t size, const char *op,
+				size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const char *row = (const char *)rows + i * size;
+
+		if (tw_name_matches(*(const char *const *)row, op, len))
+			return row;
+	}
 	return NULL;
+}
+
+#define FIND(what, rows, count, op, len) what(rows, count, sizeof(*(rows)), op, len)
+
+const char *tw_op_category(const char *op, size_t len)
+{
+	const struct tw_op_category *row =
+		FIND(find_operation, tw_op_categories, tw_op_category_count, op, len);
+
+	row = row ? row :
+		    FIND(find_pattern, tw_op_category_patterns, tw_op_category_pattern_count, op,
+			 len);
+	return row ? row->category : NULL;
 }
 
 const char *tw_op_model(const char *op, size_t len)
 {
-	size_t low = 0, high = tw_op_model_count;
+	const struct tw_op_model *row =
+		FIND(find_operation, tw_op_models, tw_op_model_count, op, len);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare_name(tw_op_models[middle].op, op, len);
-
-		if (!order)
-			return tw_op_models[middle].model;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	row = row ? row :
+		    FIND(find_pattern, tw_op_model_patterns, tw_op_model_pattern_count, op, len);
+	return row ? row->model : NULL;
 }
 
 const struct tw_op_arguments *tw_op_arguments(const char *op, size_t len)
 {
-	size_t low = 0, high = tw_op_arguments_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		/* The first of a name: equal ones stay in the upper part. */
-		if (compare_name(tw_op_arguments_known[middle].op, op, len) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < tw_op_arguments_count && !compare_name(tw_op_arguments_known[low].op, op, len))
-		return &tw_op_arguments_known[low];
-	return NULL;
+	return find_operation(tw_op_arguments_known, tw_op_arguments_count,
+			      sizeof(*tw_op_arguments_known), op, len);
 }
 
 int tw_triton_op_cost(const char *op, size_t len)
 {
-	size_t low = 0, high = tw_triton_op_count;
+	const struct tw_triton_op *row =
+		find_exact(tw_triton_ops, tw_triton_op_count, sizeof(*row), op, len);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare_name(tw_triton_ops[middle].op, op, len);
-
-		if (!order)
-			return tw_triton_ops[middle].cost;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return -1;
+	return row ? row->cost : -1;
 }
 
 const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len)
@@ -272,9 +312,9 @@ const struct tw_fact_info tw_facts_known[TW_FACT_COUNT] = {
 #undef TW_FACT
 };
 
-static bool has(enum tw_trait trait, bool of_kernel, const char *name)
+static bool has(enum tw_trait trait, bool of_kernel, const char *name, size_t len)
 {
-	size_t i, len = strlen(name);
+	size_t i;
 
 	for (i = 0; i < tw_name_trait_count; i++) {
 		const struct tw_name_trait *row = &tw_name_traits[i];
@@ -288,12 +328,14 @@ static bool has(enum tw_trait trait, bool of_kernel, const char *name)
 
 bool tw_operation_has(enum tw_trait trait, const char *name)
 {
-	return has(trait, false, name);
+	size_t len = strlen(name);
+
+	return has(trait, false, name, len) || has(trait, false, name, tw_op_base(name, len));
 }
 
 bool tw_kernel_has(enum tw_trait trait, const char *name)
 {
-	return has(trait, true, name);
+	return has(trait, true, name, strlen(name));
 }
 
 enum tw_metrics_category tw_metrics_category(const char *tag)

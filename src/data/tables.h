@@ -10,26 +10,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * The length of an operation's name without its overload: 8 for "aten::mm.out", whose operation is
+ * aten::mm.  `len` for all that is not a name of words joined by "::", a "." and one more word.
+ * What is looked up by the name of an operation goes by the exact name first, then by this one.
+ */
+size_t tw_op_base(const char *op, size_t len);
+
 struct tw_op_category {
 	const char *op, *category;
 };
 
-/* In byte order of `op`. */
-extern const struct tw_op_category tw_op_categories[];
-extern const size_t tw_op_category_count;
+/* In byte order of `op`; patterns, in lower case, the longest first. */
+extern const struct tw_op_category tw_op_categories[], tw_op_category_patterns[];
+extern const size_t tw_op_category_count, tw_op_category_pattern_count;
 
-/* The category of the operation of exactly this name, NULL when unknown. */
+/* The category of an operation, NULL when unknown. */
 const char *tw_op_category(const char *op, size_t len);
 
 struct tw_op_model {
 	const char *op, *model;
 };
 
-/* In byte order of `op`. */
-extern const struct tw_op_model tw_op_models[];
-extern const size_t tw_op_model_count;
+/* In byte order of `op`; patterns, in lower case, the longest first. */
+extern const struct tw_op_model tw_op_models[], tw_op_model_patterns[];
+extern const size_t tw_op_model_count, tw_op_model_pattern_count;
 
-/* The name of the cost model of the operation of exactly this name, NULL: it has none. */
+/* The name of the cost model of an operation, NULL: it has none. */
 const char *tw_op_model(const char *op, size_t len);
 
 /* An argument of an operation as its schema has it: "Tensor(a!)", "self". */

@@ -344,8 +344,11 @@ static int efficient_backward_of_forward(const struct tw_call *call, struct tw_w
  */
 static int flash_3(const struct tw_call *call, bool backward, struct tw_work *work)
 {
-	static const struct layout l = { .causal = 24, .lengths = 7, .longest = 12, .flash = true };
+	struct layout l = { .causal = 24, .lengths = 7, .longest = 12, .flash = true };
 
+	/* As one operation around it has it, of queries, keys and values alone: nothing masked. */
+	if (call->count == 3)
+		l.causal = 0;
 	if (tw_has_tensor(call, 5))
 		return tw_work_fail(work, "it has values of queries");
 	if (tw_has_tensor(call, 3) || tw_has_tensor(call, 11) || tw_has_tensor(call, 14))
@@ -459,6 +462,26 @@ BACKWARD(sdpa_efficient_backward, .q = 1, .heads_first = true, .dropout = 9, .ca
 BACKWARD(sdpa_cudnn_backward, .q = 1, .heads_first = true, .dropout = 13, .causal = 14,
 	 .align = TOP_LEFT);
 
+/* (q, k, v, attn_bias, dropout, is_causal, return_debug_mask, scale) */
+FORWARD(sdpa_overrideable, .heads_first = true, .dropout = 4, .causal = 5, .align = TOP_LEFT);
+/*
+ * (dout, q, k, v, attn_bias, grad_input_mask, out, lse, cum_seq_q, cum_seq_k, max_q, max_k,
+ * dropout, is_causal, seed, offset, scale)
+ */
+BACKWARD(sdpa_overrideable_backward, .q = 1, .heads_first = true, .dropout = 12, .causal = 13,
+	 .align = TOP_LEFT);
+/*
+ * (q, k, v, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, compute_log_sumexp, dropout, is_causal,
+ * ...)
+ */
+FORWARD(aten_cudnn_attention, .heads_first = true, .dropout = 9, .causal = 10, .align = TOP_LEFT);
+/*
+ * Compiled flex attention (q, k, v, lse, ...): which blocks its mask leaves out is data on the
+ * GPU, so that all pairs are counted.
+ */
+FORWARD(flex_attention, .heads_first = true, .flash = true);
+BACKWARD(flex_attention_backward, .heads_first = true, .flash = true);
+
 /* (q, k, v, cum_seq_q, cum_seq_k, max_q, max_k, dropout, is_causal, return_debug_mask, ...) */
 FORWARD(aten_flash_attention, .dropout = 7, .causal = 8, .lengths = 3, .longest = 5, .flash = true);
 /* as sdpa_flash_backward, but (B, N, H, D) */
@@ -481,6 +504,12 @@ BACKWARD(aiter_fmha_v3_wrapper_backward, .q = 1, .dropout = 7, .causal = 9, .fla
 /* (dout, q, k, v, out, lse, dropout, scale, is_causal, ...) */
 BACKWARD(aiter_mha_backward, .q = 1, .dropout = 6, .causal = 8, .flash = true);
 MODEL(flash_attention_3, flash_3_forward, flash_3_backward, "SDPA_bwd");
+/*
+ * (dout, q, k, v, out, lse, dq, dk, dv, cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k,
+ * max_seqlen_q, max_seqlen_k, scale, is_causal, ...)
+ */
+BACKWARD(flash_attention_3_backward, .q = 1, .causal = 16, .lengths = 9, .longest = 13,
+	 .flash = true);
 MODEL(evoformer_attention, evoformer_forward, evoformer_backward, "SDPA_bwd");
 
 /*

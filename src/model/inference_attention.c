@@ -27,6 +27,7 @@
  * 2 heads, 1 of keys, of size 8, in bf16: 2 x 2 x 4 x 16 = 256 FLOPs; 3 x 16 x 2 bytes for
  * its token and 3 x 16 x 2 from the cache, 192.
  */
+#include "model/arguments.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -368,6 +369,141 @@ static int tilelang_sparse(const struct tw_call *call, struct tw_work *work)
 	return finish_sparse(&h, n, pairs, r, work);
 }
 
+/* ---- by the names of arguments */
+
+#define NAMES_Q "query|q|q_nope|ql_nope"
+#define NAMES_K "key_cache|k_cache|key|k"
+#define NAMES_CACHE "kv_c_and_k_pe_cache|kv_cache|kcache|k_cache|ckv_cache"
+#define NAMES_OUT "out|output|o"
+
+/* What another model said, which cannot know enough. */
+static void forget(struct tw_work *work)
+{
+	enum tw_unit unit = work->unit;
+
+	tw_work_clear(work);
+	work->unit = unit;
+}
+
+/* Queries and a result of N heads by dv; what is cached is not counted: nobody knows how much. */
+static int at_least(const struct tw_arguments *a, const struct heads *h, double bytes,
+		    struct tw_work *work)
+{
+	static const struct tw_requests none = { false };
+	const struct tw_operand *out = tw_argument(a, NAMES_OUT);
+
+	work->bytes = tw_bytes(h->q) + bytes;
+	if (out->dims.rank)
+		work->bytes += tw_bytes(out);
+	else
+		work->bytes += tw_elements(&h->q->dims) / h->d_qk * h->d_v *
+			       (tw_element_bytes(h->q) == 1 ? 2 : tw_element_bytes(h->q));
+	work->at_least = true;
+	work->precision = tw_precision(h->q);
+	add_parameters(h, &none, work);
+	return 0;
+}
+
+/*
+ * Queries (N, HQ, d) of all requests, and keys and values that are new (N, HKV, d) or in pages: of
+ * the step's requests, else a lower bound.
+ */
+static int layer_attention(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	unsigned k = tw_argument_at(&a, NAMES_K);
+	struct heads h;
+
+	if (take_heads(&h, call, tw_argument_at(&a, NAMES_Q), k, work))
+		return -1;
+	if (call->requests.known) {
+		if (finish(&h, &call->requests, work))
+			return -1;
+		if (!isnan(work->flops) || !isnan(work->bytes))
+			return 0;
+		forget(work);
+	}
+	/* What is in pages is the whole cache. */
+	return at_least(&a, &h,
+			h.kv->dims.rank > 3 ? 0 : tw_bytes(h.kv) + tw_bytes(at(call, k + 1)), work);
+}
+
+/* Flash attention 3: without a cache it is attention of sequences whose lengths are recorded. */
+static int flash_named(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	bool cached =
+		tw_has_tensor(call, tw_argument_at(&a, "page_table|block_table|block_table_")) ||
+		tw_has_tensor(call, tw_argument_at(&a, "seqused_k|k_new"));
+	int status;
+
+	if (!call->requests.known && !cached && !tw_model_flash_attention_3.forward(call, work))
+		return 0;
+	forget(work);
+	status = layer_attention(call, work);
+	if (!status && !cached && !call->requests.known)
+		work->at_least = false;
+	return status;
+}
+
+/* paged_attention_v1 and _v2: of requests that write. */
+static int paged_decode(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	struct tw_requests r = call->requests;
+	struct heads h;
+
+	if (take_heads(&h, call, tw_argument_at(&a, NAMES_Q), tw_argument_at(&a, NAMES_K), work))
+		return -1;
+	if (!r.known)
+		return at_least(&a, &h, 0, work);
+	only_generation(&r);
+	return finish(&h, &r, work);
+}
+
+/* Decode of MLA: q (B, HQ, d) or (B, S, HQ, d), with the turned part in it or apart. */
+static int latent_decode(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	const struct tw_operand *pe = tw_argument(&a, "q_pe"), *out = tw_argument(&a, NAMES_OUT);
+	struct heads h = { .h_kv = 1,
+			   .q = tw_argument(&a, NAMES_Q),
+			   .kv = tw_argument(&a, NAMES_CACHE),
+			   .latent = true };
+	struct tw_requests r = call->requests;
+
+	if (h.q->dims.rank < 3 || h.kv->dims.rank < 2)
+		return tw_work_fail(work, "its operands are no queries and cache");
+	h.h_q = last(&h.q->dims, 2);
+	h.d_qk = last(&h.kv->dims, 1);
+	h.d_v = tw_argument_integer(&a, "head_size_v|d_v", NAN);
+	if (isnan(h.d_v))
+		h.d_v = last(out->dims.rank ? &out->dims : &h.q->dims, 1);
+	if (!r.known)
+		return at_least(&a, &h, pe->dims.rank ? tw_bytes(pe) : 0, work);
+	if (r.generation_sq > 0)
+		only_generation(&r);
+	return finish(&h, &r, work);
+}
+
+/* Keys and values, or their compressed form: read, and written in the type of the cache. */
+static int store_named(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	const struct tw_operand *k = tw_argument(&a, "key|k|kv_c");
+	const struct tw_operand *v = tw_argument(&a, "value|v|k_pe");
+	const struct tw_operand *cache = tw_argument(&a, "key_cache|k_cache|kv_cache");
+	double n = tw_elements(&k->dims) + (v->dims.rank ? tw_elements(&v->dims) : 0);
+
+	if (!k->dims.rank || !cache->dims.rank)
+		return tw_work_fail(work, "its operands are no keys and cache");
+	work->flops = 0;
+	work->bytes = tw_bytes(k) + (v->dims.rank ? tw_bytes(v) : 0) + n * tw_element_bytes(cache);
+	work->precision = tw_precision(k);
+	tw_param_dims(work, "op_shape", &k->dims);
+	return 0;
+}
+
 /* ---- not attention proper */
 
 /*
@@ -430,4 +566,9 @@ INFERENCE(v4_paged_decode_hca, v4_hca, TW_UNIT_MATRIX);
 INFERENCE(sparse_prefill, sparse_prefill, TW_UNIT_MATRIX);
 INFERENCE(mla_tilelang_sparse, tilelang_sparse, TW_UNIT_MATRIX);
 INFERENCE(gated_delta_net, gated_delta_net, TW_UNIT_MATRIX);
+INFERENCE(layer_attention, layer_attention, TW_UNIT_MATRIX);
+INFERENCE(flash_attention_named, flash_named, TW_UNIT_MATRIX);
+INFERENCE(paged_decode, paged_decode, TW_UNIT_MATRIX);
+INFERENCE(latent_decode, latent_decode, TW_UNIT_MATRIX);
+INFERENCE(store_named, store_named, TW_UNIT_VECTOR);
 INFERENCE(store_cache, store_cache, TW_UNIT_VECTOR);

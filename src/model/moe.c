@@ -21,6 +21,7 @@
  * Example: 4 tokens of 8, 2 experts of N = 16, gated, topk 1, all in bf16: FLOPs 2 x 4 x 8 x 16 x 3
  * + 4 x 8 = 3104; Ea = 2 (1 - 1/16) = 1.875; bytes (32 + 1.875 x 3 x 128 + 32) x 2 = 1568.
  */
+#include "model/arguments.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -337,6 +338,90 @@ static int grouped_gemm(const struct tw_call *call, struct tw_work *work)
 	return finish(&x, narrow(&x), work);
 }
 
+/* ---- by the names of arguments */
+
+#define NAMES_TOKENS "hidden_states|x|input|a|a1q"
+#define NAMES_UP "w1|w13|gemm1_weights|fc1_expert_weights|w13_weight"
+#define NAMES_DOWN "w2|gemm2_weights|fc2_expert_weights|w2_weight"
+#define NAMES_IDS "topk_ids|token_selected_experts|topk_indices"
+#define NAMES_TOPK "top_k|topk"
+
+/*
+ * Weights that Marlin kernels have in tiles of 16 rows, 32 bits an element: up (E, K / 16, ...),
+ * down (E, N / 16, ...); of four bits eight are packed into an element, of eight bits four.
+ */
+static bool take_marlin(struct experts *x)
+{
+	double packed;
+
+	if (!integers(x->up) || !integers(x->down) || x->up->dims.rank != 3 ||
+	    x->down->dims.rank != 3 || size(x->up, 1) * 16 != size(x->input, 1))
+		return false;
+	x->m = size(x->input, 0);
+	x->k = size(x->input, 1);
+	x->e = size(x->up, 0);
+	x->n = size(x->down, 1) * 16;
+	/* Of both kinds the elements of down are K N: what up has more is the gate. */
+	packed = size(x->down, 1) * size(x->down, 2);
+	x->gated = packed > 0 && size(x->up, 1) * size(x->up, 2) >= 2 * packed;
+	return true;
+}
+
+/* All of it: tokens, both weights, and how many experts a token has. */
+static int fused_named(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	const struct tw_operand *out = tw_argument(&a, "output|out|result");
+	struct experts x = { .input = tw_argument(&a, NAMES_TOKENS),
+			     .up = tw_argument(&a, NAMES_UP),
+			     .down = tw_argument(&a, NAMES_DOWN) };
+	bool marlin;
+	double element;
+
+	if (x.input->dims.rank != 2)
+		return tw_work_fail(work, "its operands are no tokens and weights of experts");
+	marlin = take_marlin(&x);
+	if (!marlin && take_both(&x, work))
+		return -1;
+	x.topk = ids_topk(tw_argument(&a, NAMES_IDS), x.m);
+	if (isnan(x.topk))
+		x.topk = tw_argument_integer(&a, NAMES_TOPK, NAN);
+	if (check_topk(&x, work))
+		return -1;
+	element = tw_element_bytes(out->dims.rank ? out : x.input);
+	x.input_bytes = tw_bytes(x.input);
+	x.output_bytes = x.m * x.k * (element == 1 ? 2 : element);
+	return finish(&x, marlin ? tw_precision(x.input) : narrow(&x), work);
+}
+
+/*
+ * One of its two products with quantized weights: size_m rows of size_k, each by the weights (size_k,
+ * size_n) of top_k experts.
+ */
+static int quantized_experts(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	const struct tw_operand *out = tw_argument(&a, "output|c_or_none|c");
+	struct experts x = { .input = tw_argument(&a, NAMES_TOKENS),
+			     .up = tw_argument(&a, "b_q_weight|b_qweight|b_q_weights") };
+
+	if (x.input->dims.rank != 2 || x.up->dims.rank != 3)
+		return tw_work_fail(work, "its operands are no tokens and weights of experts");
+	x.m = tw_argument_integer(&a, "size_m", size(x.input, 0));
+	x.k = tw_argument_integer(&a, "size_k", size(x.input, 1));
+	x.n = tw_argument_integer(&a, "size_n",
+				  out->dims.rank ? size(out, out->dims.rank - 1) : NAN);
+	x.e = size(x.up, 0);
+	x.topk = tw_argument_integer(&a, NAMES_TOPK, NAN);
+	if (isnan(x.n))
+		return tw_work_fail(work, "the sizes of its weights were not recorded");
+	if (check_topk(&x, work))
+		return -1;
+	x.input_bytes = tw_bytes(x.input);
+	x.output_bytes = x.m * x.topk * x.n * tw_element_bytes(x.input);
+	return finish(&x, tw_precision(x.input), work);
+}
+
 /* ---- around the experts */
 
 /* Each operand is read or written once; an operation for each element of the largest. */
@@ -458,6 +543,8 @@ MOE(moe_gptq_awq_down, "MoE_unfused", TW_UNIT_MATRIX, wide_down);
 MOE(moe_flydsl_stage1, "MoE_unfused", TW_UNIT_MATRIX, narrow_up);
 MOE(moe_flydsl_stage2, "MoE_unfused", TW_UNIT_MATRIX, narrow_down);
 MOE(moe_triton_grouped_gemm, "MoE_unfused", TW_UNIT_MATRIX, grouped_gemm);
+MOE(moe_fused_named, "MoE_fused", TW_UNIT_MATRIX, fused_named);
+MOE(moe_quantized_experts, "MoE_unfused", TW_UNIT_MATRIX, quantized_experts);
 MOE(biased_grouped_topk, "MoE_aux", TW_UNIT_VECTOR, all_operands);
 MOE(moe_sorting, "MoE_aux", TW_UNIT_VECTOR, all_operands);
 MOE(topk_softplus, "MoE_aux", TW_UNIT_VECTOR, topk_softplus);

@@ -10,6 +10,10 @@
  *	quantize_mxfp4_dual		n FLOPs; n b + 2 (n / 2) + M (N / 32) + N (M / 32) bytes, for
  *					the matrix (M, N) and its transpose
  *
+ *	by name				83 / 32 n FLOPs, n with a given scale; bytes of input, result
+ *					and scales; with a gated activation before, that of half
+ *					the input: 5 FLOPs each more
+ *
  * Quotients for a row are rounded up, those of whole tensors n / 2 up and n / 32 down.  Source:
  * TraceLens 0.1; operands as in the Python signatures of aiter (ops/quant.py), vLLM, SGLang and
  * Primus-Turbo.  The input of the MXFP4 kernels is the first tensor in floating point of 16 or
@@ -18,6 +22,7 @@
  * Example: dynamic_per_token_scaled_quant into fp8 (4, 32) of bf16 (4, 32), 4 scales of float:
  * 83 / 32 x 128 = 332 FLOPs, 128 + 256 + 16 = 400 bytes.
  */
+#include "model/arguments.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -144,6 +149,44 @@ static int quantize_mxfp4_dual(const struct tw_call *call, struct tw_work *work)
 	return 0;
 }
 
+/* By the names of arguments.  Whether the scales are found is whether they are written. */
+static int quantize_named(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	const struct tw_operand *out =
+		tw_argument(&a, "result|output|out|output_q|quant_output|y_q|out_q");
+	const struct tw_operand *input = tw_argument(&a, "input|x|inp|act");
+	const struct tw_operand *scales = tw_argument(
+		&a, "output_scale|result_block_scale|scale|scales|output_s|scale_factor|y_s");
+	const struct tw_operand *types[2] = { input, out };
+	double n = tw_elements(&input->dims);
+	bool given = tw_name_matches("*static*", call->name.ptr, call->name.len);
+	bool gated = tw_name_matches("*silu*mul*", call->name.ptr, call->name.len);
+
+	if (!input->dims.rank)
+		return tw_work_fail(work, "its input is no tensor");
+	work->bytes = tw_bytes(input) + (scales->dims.rank ? tw_bytes(scales) : 0);
+	if (gated) {
+		n /= 2;
+		work->flops = 5 * n;
+	} else {
+		work->flops = 0;
+	}
+	work->flops += (given ? 1 : 83. / 32) * n;
+	/* A result that is no argument: 8 bits an element, in fp4 half of that and block scales. */
+	if (out->dims.rank)
+		work->bytes += tw_bytes(out);
+	else if (tw_name_matches("*fp4*", call->name.ptr, call->name.len))
+		work->bytes += n / 2 + n / 16;
+	else
+		work->bytes += n;
+	work->precision = tw_precision(input);
+	tw_param_dims(work, "op_shape", &input->dims);
+	tw_param_types(work, "dtype_in_out", types, out->dims.rank ? 2 : 1);
+	tw_param_dims(work, "stride_input", &input->strides);
+	return 0;
+}
+
 #define QUANT(id, its_sheet, function)                                  \
 	const struct tw_model tw_model_##id = { .name = #id,            \
 						.sheet = its_sheet,     \
@@ -156,4 +199,5 @@ QUANT(mx_quant_moe_sort, "GroupQuant", mxfp4_into);
 QUANT(flatten_mxfp4_quant, "GroupQuant", flatten_mxfp4_quant);
 QUANT(dynamic_mxfp4_quant, "GroupQuant", mxfp4_into);
 QUANT(quantize_fp8, "UnaryElementwise", quantize_fp8);
+QUANT(quantize_named, "GroupQuant", quantize_named);
 QUANT(quantize_mxfp4_dual, "UnaryElementwise", quantize_mxfp4_dual);

@@ -11,6 +11,7 @@
  *	n b				as it is, or rows padded to a multiple of some width
  *	n + (n / C) 4 groups		in 8 bits, a scale of 4 bytes for each group of a row
  *	n / 2 + n / 32			as MXFP4, a scale of a byte for each 32
+ *	the recorded result and scales	where they are arguments that have a name
  *
  * Source: TraceLens 0.1; operands as in the Python signatures of aiter (ops/rmsnorm.py) and of
  * vLLM's and SGLang's wrappers.  The sum that is written beside a quantized result is counted.
@@ -18,6 +19,7 @@
  * Example: aiter::rmsnorm2d_fwd_ck of bf16 (4, 8) with a weight of 8: n = 32, 4 rows:
  * 4 x 18 + 64 = 136 FLOPs, 64 + 16 + 64 = 144 bytes.
  */
+#include "model/arguments.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -184,6 +186,28 @@ static int rms_norm_mxfp4_quant(const struct tw_call *call, struct tw_work *work
 	return finish(work, &r, r.n / 2 + floor(r.n / 32));
 }
 
+/*
+ * By the names of arguments: a residual is added and written back, a result in fewer bits is
+ * quantized, with one scale for all or with those that it writes; the result may be the input.
+ */
+static int rms_norm_named(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	const struct tw_operand *out = tw_argument(&a, "result|output|out");
+	const struct tw_operand *scales = tw_argument(&a, "scale|scales|output_scale");
+	struct rms r;
+	double result;
+
+	if (take(call, tw_argument_at(&a, "input|x|hidden_states|inp"),
+		 tw_argument_at(&a, "weight|gamma|norm_weight"), &r, work))
+		return -1;
+	r.out = out->dims.rank ? out : NULL;
+	r.add = tw_has_tensor(call, tw_argument_at(&a, "residual|residual_in"));
+	r.quantize = r.out && tw_element_bytes(out) < r.b;
+	result = r.out ? tw_bytes(out) : r.n * r.b;
+	return finish(work, &r, result + (scales->dims.rank ? tw_bytes(scales) : 0));
+}
+
 #define RMS_NORM(id)                                                    \
 	const struct tw_model tw_model_##id = { .name = #id,            \
 						.sheet = "RMSNorm",     \
@@ -199,3 +223,4 @@ RMS_NORM(rms_norm_group_quant);
 RMS_NORM(rms_norm_add_group_quant);
 RMS_NORM(rms_norm_mxfp4_quant);
 RMS_NORM(rms_norm_quant);
+RMS_NORM(rms_norm_named);

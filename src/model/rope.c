@@ -4,7 +4,9 @@
  *	FLOPs = 3 n		two products and a sum for each of n elements
  *	bytes = 2 n b		read and written; cosines and sines are few and shared
  *
- * n counts queries and keys where an operation turns both.  The fused one writes the query and the
+ * n counts queries and keys where an operation turns both; where only the first elements of a head
+ * are turned in place, these.  With an RMS norm of each head before, 4 n + 2 a head FLOPs more, n
+ * then all elements.  The fused one writes the query and the
  * compressed key of MLA to where they are kept, QH and KH heads of T tokens, D_pe turned elements:
  *
  *	FLOPs = 3 T D_pe (QH + KH)
@@ -15,7 +17,10 @@
  *
  * Example: FusedRoPEFunc of bf16 (16, 2, 4, 8): n = 1024, 3072 FLOPs, 4096 bytes.
  */
+#include "model/arguments.h"
 #include "model/model.h"
+
+#include <math.h>
 
 static const struct tw_operand *at(const struct tw_call *call, unsigned position)
 {
@@ -66,6 +71,54 @@ static int rotary_embedding(const struct tw_call *call, struct tw_work *work)
 }
 
 /*
+ * By the names of arguments: the cache has a cosine and a sine for each pair that is turned, and
+ * a head more elements than that where its size is known.
+ */
+static int rope_named(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	const struct tw_operand *cache = tw_argument(&a, "cos_sin_cache");
+	unsigned q = tw_argument_at(&a, "query|q"), k = tw_argument_at(&a, "key|k");
+	double head = tw_argument_integer(&a, "head_size|head_dim", NAN), turned;
+
+	if (turn(call, q, k, work))
+		return -1;
+	if (!(head > 0) && at(call, q)->dims.rank > 2)
+		head = size(at(call, q), at(call, q)->dims.rank - 1);
+	if (!(head > 0) || cache->dims.rank != 2 ||
+	    tw_has_tensor(call, tw_argument_at(&a, "q_rope|q_out")))
+		return 0;
+	turned = size(cache, 1);
+	if (turned < head) {
+		work->flops *= turned / head;
+		work->bytes *= turned / head;
+	}
+	return 0;
+}
+
+/* fused_qk_norm_rope(qkv, heads of q, of k, of v, their size, ...): of q and k in place. */
+static int qk_norm_rope(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	const struct tw_operand *qkv = tw_argument(&a, "qkv"), *cache;
+	double q = tw_argument_integer(&a, "num_heads_q", NAN);
+	double k = tw_argument_integer(&a, "num_heads_k", NAN);
+	double head = tw_argument_integer(&a, "head_dim", NAN), rows, turned;
+
+	cache = tw_argument(&a, "cos_sin_cache");
+	if (!qkv->dims.rank || !(q + k > 0) || !(head > 0))
+		return tw_work_fail(work, "its heads were not recorded");
+	turned = cache->dims.rank == 2 && size(cache, 1) < head ? size(cache, 1) : head;
+	rows = tw_elements(&qkv->dims) / size(qkv, qkv->dims.rank - 1) * (q + k);
+	work->flops = rows * (4 * head + 2 + 3 * turned);
+	work->bytes = 2 * rows * head * tw_element_bytes(qkv) +
+		      tw_argument_bytes(&a, "q_weight|k_weight");
+	work->precision = tw_precision(qkv);
+	tw_param_dims(work, "op_shape", &qkv->dims);
+	return 0;
+}
+
+/*
  * fused_qk_rope_concat_and_cache_mla(q_nope (T, QH, D), q_pe (T, QH, D_pe), kv_c (T, D_kv) or
  * (T, KH, D_kv), k_pe alike, kv_cache, q_out, ...); the one named cat has q_out elsewhere, and
  * what is at its place is no matrix of heads.
@@ -112,4 +165,6 @@ static int qk_rope_cache(const struct tw_call *call, struct tw_work *work)
 ROPE(fused_rope, "RoPE", fused_rope);
 ROPE(rope_cached_positions, "RoPE", cached_positions);
 ROPE(rotary_embedding, "RoPE", rotary_embedding);
+ROPE(rope_named, "RoPE", rope_named);
+ROPE(qk_norm_rope, "RoPE", qk_norm_rope);
 ROPE(qk_rope_cache_mla, "FusedRoPE", qk_rope_cache);

@@ -15,12 +15,18 @@
  * the products of C and B and of what they give with x within a chunk, the states that chunks
  * make, and what the states give.
  *
- * Sources: T. Dao and A. Gu, Transformers are SSMs, arXiv 2405.21060; operands as in causal_conv1d
+ * Mamba 1's selective scan of u (B, D, L), or of all sequences (D, L), with states of N:
+ *
+ *	FLOPs = 9 B L D N + B L D each for D and for a gate
+ *	bytes = what is read, a result like u and the states that B sequences leave
+ *
+ * Sources: A. Gu and T. Dao, Mamba, arXiv 2312.00752, and its count of operations; T. Dao and A. Gu, Transformers are SSMs, arXiv 2405.21060; operands as in causal_conv1d
  * and mamba_ssm (MambaSplitConv1dScanCombinedFn); TraceLens 0.1.
  *
  * Example: convolution of bf16 (2, 4, 16) by filters of 4 with a bias: 2 x 2 x 4 x 16 x 4 = 1024
  * FLOPs, (256 + 16 + 4) x 2 = 552 bytes.
  */
+#include "model/arguments.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -121,6 +127,85 @@ static int mamba_ssd(const struct tw_call *call, struct tw_work *work)
 	return 0;
 }
 
+/* ---- by the names of arguments */
+
+/* Sequences: as many as u has, or as the starts of all are for. */
+static double sequences(const struct tw_arguments *a, const struct tw_operand *u)
+{
+	const struct tw_operand *starts = tw_argument(a, "query_start_loc");
+
+	if (u->dims.rank == 3)
+		return size(u, 0);
+	return starts->dims.rank == 1 ? size(starts, 0) - 1 : NAN;
+}
+
+static int selective_scan(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	const struct tw_operand *u = tw_argument(&a, "u"), *states = tw_argument(&a, "A");
+	double n = tw_elements(&u->dims), count = sequences(&a, u), width, left;
+	double extra =
+		(tw_argument(&a, "D_")->dims.rank > 0) + (tw_argument(&a, "z_")->dims.rank > 0);
+
+	if (u->dims.rank < 2 || u->dims.rank > 3)
+		return tw_work_fail(work, "its first operand is no sequence");
+	work->precision = tw_precision(u);
+	tw_param_dims(work, "op_shape", &u->dims);
+	if (states->dims.rank != 2) {
+		work->bytes = 2 * tw_bytes(u);
+		work->at_least = true;
+		return 0;
+	}
+	width = size(states, 1);
+	left = count * size(states, 0) * width *
+	       tw_element_bytes(tw_argument(&a, "ssm_states")->dims.rank ?
+					tw_argument(&a, "ssm_states") :
+					u);
+	work->flops = n * (9 * width + extra);
+	work->bytes = 2 * tw_bytes(u) + tw_bytes(states) + (isnan(left) ? 0 : left);
+	work->bytes += tw_argument_bytes(&a, "delta|z_");
+	work->bytes += tw_bytes(tw_argument(&a, "B")) + tw_bytes(tw_argument(&a, "C"));
+	if (tw_argument(&a, "D_")->dims.rank)
+		work->bytes += tw_bytes(tw_argument(&a, "D_"));
+	tw_param_integer(work, "N", width);
+	return 0;
+}
+
+/* Of an update, the last inputs of each channel are read and written too. */
+static int causal_conv1d_named(const struct tw_call *call, struct tw_work *work)
+{
+	struct tw_arguments a = tw_arguments_of(call);
+	const struct tw_operand *x = tw_argument(&a, "x"), *weight = tw_argument(&a, "weight");
+	const struct tw_operand *state = tw_argument(&a, "conv_state");
+	double n = tw_elements(&x->dims), width;
+
+	if (x->dims.rank < 2 || weight->dims.rank != 2)
+		return tw_work_fail(work, "its operands are no sequences and filters");
+	width = size(weight, 1);
+	work->flops = 2 * n * width;
+	work->bytes = 2 * tw_bytes(x) + tw_bytes(weight) + tw_argument_bytes(&a, "bias");
+	if (state->dims.rank == 3)
+		work->bytes +=
+			2 * size(x, 0) * size(weight, 0) * (width - 1) * tw_element_bytes(state);
+	work->precision = tw_precision(x);
+	tw_param_dims(work, "op_shape", &x->dims);
+	tw_param_integer(work, "kernel_width", width);
+	tw_param_bool(work, "bias", tw_has_tensor(call, tw_argument_at(&a, "bias_")));
+	return 0;
+}
+
+const struct tw_model tw_model_selective_scan = {
+	.name = "selective_scan",
+	.sheet = "SSM",
+	.unit = TW_UNIT_VECTOR,
+	.forward = selective_scan,
+};
+const struct tw_model tw_model_causal_conv1d_named = {
+	.name = "causal_conv1d_named",
+	.sheet = "SSM",
+	.unit = TW_UNIT_MATRIX,
+	.forward = causal_conv1d_named,
+};
 const struct tw_model tw_model_causal_conv1d = {
 	.name = "causal_conv1d",
 	.sheet = "SSM",

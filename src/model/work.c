@@ -19,6 +19,7 @@ void tw_work_release(struct tw_work *work)
 void tw_work_clear(struct tw_work *work)
 {
 	work->flops = work->bytes = NAN;
+	work->at_least = false;
 	work->unit = TW_UNIT_NONE;
 	work->precision = "";
 	work->reason = NULL;

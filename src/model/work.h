@@ -24,6 +24,7 @@ struct tw_parameter {
 
 struct tw_work {
 	double flops, bytes;   /* NaN: unknown */
+	bool at_least;	       /* more moves than `bytes`: not all operands are arguments */
 	enum tw_unit unit;     /* set from the model before it runs; a model may change it */
 	const char *precision; /* "bf16"; "": none or unknown */
 	const char *reason;    /* why there is no result: a literal; NULL: there is one */

@@ -225,12 +225,11 @@ static bool fits(const char *type, const struct operand *o)
 static const struct tw_op_arguments *arguments_of(const char *op, size_t len,
 						  const struct operand *operands, size_t count)
 {
-	const struct tw_op_arguments *known = tw_op_arguments(op, len);
+	const struct tw_op_arguments *first = tw_op_arguments(op, len), *known = first;
 	const struct tw_op_arguments *end = tw_op_arguments_known + tw_op_arguments_count;
 	size_t i;
 
-	for (; known && known < end && strlen(known->op) == len && !memcmp(known->op, op, len);
-	     known++) {
+	for (; known && known < end && !strcmp(known->op, first->op); known++) {
 		for (i = 0; i < count && known->count == count; i++)
 			if (!fits(tw_op_argument_list[known->first + i].type, &operands[i]))
 				break;
@@ -364,10 +363,10 @@ static void add_ir(struct tw_json *json, const char *op, size_t len, const struc
 		   size_t count)
 {
 	const struct tw_op_arguments *known = arguments_of(op, len, operands, count);
-	size_t positional = known ? known->positional : count, i;
+	size_t positional = known ? known->positional : count, base = tw_op_base(op, len), i;
 	/* Only the first argument of these is written and never read. */
-	bool overwrites = (len == 11 && !memcmp(op, "aten::copy_", 11)) ||
-			  (len == 11 && !memcmp(op, "aten::fill_", 11));
+	bool overwrites = (base == 11 && !memcmp(op, "aten::copy_", 11)) ||
+			  (base == 11 && !memcmp(op, "aten::fill_", 11));
 
 	tw_json_key(json, "replay_ir");
 	tw_json_object(json, TW_JSON_LINES);

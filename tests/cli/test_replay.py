@@ -6,11 +6,12 @@ import pathlib
 import socket
 import subprocess
 import sys
+import types
 import unittest
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import ROOT, SHARED, Case, environment, trawl
+from support import ROOT, SHARED, Case, environment, load_module, trawl
 
 TRACE = SHARED / "traces/mi300_bert/trace.json.gz"
 REFERENCE = SHARED / "cases/replay/mi300_bert/event_replay_ir.json"
@@ -215,6 +216,21 @@ class Contents(Replay):
                 self.assertNotIn(word.encode(), raw)
             self.assertEqual(parts["replay.py"], (ROOT / "data/replay.py").read_text(encoding="utf-8"))
 
+    def test_overloads_have_the_names_of_their_arguments(self):
+        shapes, kinds = ((2, 3), (3, 4), (2, 4)), ("float",) * 3
+        made = self.directory([row("aten::mm.out", shapes, kinds, None, ("",) * 3),
+                               row("_C::cutlass_scaled_mm.default", ((2, 4), (2, 3), (3, 4), (1,), (1,), ()),
+                                   (BF16, "c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "float", "float", ""), None,
+                                   ("",) * 6)])
+        names = {}
+        for name, package in self.replay(made, "aten::mm.out", "_C::cutlass_scaled_mm.default").items():
+            entry, = json.loads(self.unzip(package)["event_replay_ir.json"])
+            self.assertEqual(entry["op_name"], name)
+            names[name] = [[one["arg_name"] for one in entry["replay_ir"][part]]
+                           for part in ("list_pos_args", "list_kwargs")]
+        self.assertEqual(names, {"aten::mm.out": [["self", "mat2"], ["out"]], "_C::cutlass_scaled_mm.default": [
+            ["out", "a", "b", "a_scales", "b_scales", "bias"], []]})
+
     def test_same_bytes(self):
         rows = [row(*call, time_us=100 - i) for i, call in enumerate(CALLS)]
         names = [call[0] for call in CALLS]
@@ -269,6 +285,24 @@ class Contents(Replay):
 
 
 class Script(Replay):
+    def test_the_overload_that_was_recorded_is_called(self):
+        """With what stands in for PyTorch: three overloads without arguments, each says its name."""
+        called = {"default": "mm", "out": "mm.out", "dtype": "mm.dtype"}
+        packet = types.SimpleNamespace(**{key: lambda value=value: value for key, value in called.items()})
+        schemas = [types.SimpleNamespace(overload_name=name, arguments=[]) for name in ("", "out", "dtype")]
+        torch = types.SimpleNamespace(
+            __version__="stand-in", ops=types.SimpleNamespace(aten=types.SimpleNamespace(mm=packet)),
+            _C=types.SimpleNamespace(_jit_get_schemas_for_operator=lambda name: schemas if name == "aten::mm" else []))
+        script = load_module(ROOT / "data/replay.py")
+        for name, wanted in (("aten::mm", "mm"), ("aten::mm.default", "mm"), ("aten::mm.out", "mm.out"),
+                             ("aten::mm.dtype", "mm.dtype"), ("aten::mm.unknown", "mm")):
+            entry = {"op_name": name, "replay_ir": {"list_pos_args": [], "list_kwargs": []}}
+            self.assertEqual(script.prepare(torch, entry, "cpu")(), wanted)
+        for name in ("aten::bmm.out", "aten::mm.out.more.x y", "mm.out"):
+            entry = {"op_name": name, "replay_ir": {"list_pos_args": [], "list_kwargs": []}}
+            with self.assertRaises(script.LeftOut):
+                script.prepare(torch, entry, "cpu")
+
     def test_runs_every_kind_of_call(self):
         made = self.directory([row(*call, time_us=100 - i, GFLOPS="0.25") for i, call in enumerate(CALLS)])
         where = self.unpacked(self.replay(made, *{call[0] for call in CALLS}).values())

@@ -25,6 +25,22 @@ static struct tw_slice json(const char *text, char *buffer, size_t size)
 	return (struct tw_slice){ buffer, len };
 }
 
+/* src/model/sheets.def has every parameter, so that the columns of a table are always the same. */
+static void expect_declared(const struct tw_model *found)
+{
+	const char *const *declared;
+	unsigned i;
+
+	for (i = 0; i < work.parameter_count; i++) {
+		for (declared = tw_sheet_parameters(found->sheet); *declared; declared++)
+			if (!strcmp(*declared, work.parameters[i].name))
+				break;
+		if (!*declared)
+			fail_msg("src/model/sheets.def: %s has no %s, of model %s", found->sheet,
+				 work.parameters[i].name, found->name);
+	}
+}
+
 static void run(const char *op, bool backward, const char *dims, const char *types,
 		const char *concrete, void (*change)(struct tw_call *, const void *),
 		const void *context)
@@ -46,6 +62,7 @@ static void run(const char *op, bool backward, const char *dims, const char *typ
 	if (change)
 		change(&call, context);
 	status = tw_model_run(found, backward, &call, &work);
+	expect_declared(found);
 }
 
 void model(const char *op, const char *dims, const char *types, const char *concrete)

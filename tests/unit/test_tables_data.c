@@ -69,7 +69,8 @@ static void every_operation_has_its_category(void **state)
 {
 	size_t i;
 
-	assert_int_equal(each_row("data/op_categories.tsv", 3, check_op), tw_op_category_count);
+	assert_int_equal(each_row("data/op_categories.tsv", 3, check_op),
+			 tw_op_category_count + tw_op_category_pattern_count);
 	assert_true(tw_op_category_count > 200);
 	for (i = 1; i < tw_op_category_count; i++)
 		assert_true(strcmp(tw_op_categories[i - 1].op, tw_op_categories[i].op) < 0);
@@ -107,6 +108,59 @@ static void only_exact_names_are_found(void **state)
 				assert_string_equal(found, tw_op_categories[j].category);
 		}
 	}
+}
+
+static void overloads_are_their_operation(void **state)
+{
+	static const char *const overloads[][2] = {
+		{ "aten::mm.out", "aten::mm" },
+		{ "aten::convolution.default", "aten::convolution" },
+		{ "aten::sum.dim_IntList", "aten::sum" },
+		{ "_C::rms_norm.default", "_C::rms_norm" },
+		{ "_C_custom_ar::all_reduce.default", "_C_custom_ar::all_reduce" },
+	};
+	static const char *const others[] = {
+		"aten::mm.",	"aten::mm.out.out",
+		"mm.out",	".out",
+		"aten::.out",	"aten::mm.out (x)",
+		"aten::mm.1",	"aten:mm.out",
+		"aten::m.out",	"a.aten::mm.out",
+		"aten::mm::.x", "aten::mm out.x",
+		"aten.mm::mm",	"torch.distributed.ddp.reducer::copy_bucket_to_grad",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(overloads) / sizeof(overloads[0]); i++) {
+		const char *name = overloads[i][0], *base = overloads[i][1];
+		size_t len = strlen(name), base_len = strlen(base);
+
+		assert_int_equal(tw_op_base(name, len), base_len);
+		assert_int_equal(tw_op_base(base, base_len), base_len);
+		assert_ptr_equal(tw_op_category(name, len), tw_op_category(base, base_len));
+		assert_non_null(tw_op_category(name, len));
+		assert_ptr_equal(tw_op_model(name, len), tw_op_model(base, base_len));
+		assert_non_null(tw_op_model(name, len));
+		assert_ptr_equal(tw_op_arguments(name, len), tw_op_arguments(base, base_len));
+	}
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		assert_null(tw_op_category(others[i], strlen(others[i])));
+		assert_null(tw_op_model(others[i], strlen(others[i])));
+	}
+	assert_true(tw_operation_has(TW_TRAIT_GEMM, "aten::mm.out"));
+	assert_true(tw_operation_has(TW_TRAIT_GEMM, "aten::linear.default"));
+	assert_false(tw_operation_has(TW_TRAIT_GEMM, "aten::mm.out.x"));
+}
+
+static void patterns_come_after_names(void **state)
+{
+	assert_string_equal(tw_op_category("triton_poi_fused_add_0", 22), "triton");
+	assert_string_equal(tw_op_category("triton_tem_fused_clone_flex_attention_3", 39),
+			    "SDPA_fwd");
+	assert_string_equal(tw_op_category("triton_tem_fused_flex_attention_backward_5", 42),
+			    "SDPA_bwd");
+	assert_string_equal(tw_op_category("triton_tem_fused_addmm_relu_1", 29), "GEMM");
+	assert_string_equal(tw_op_model("triton_tem_fused_bmm_12", 23), "template_gemm");
+	assert_null(tw_op_category("a_triton_poi_fused_add_0", 24));
 }
 
 /* ---- names of kernels */
@@ -432,6 +486,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_operation_has_its_category),
 		cmocka_unit_test(only_exact_names_are_found),
+		cmocka_unit_test(overloads_are_their_operation),
+		cmocka_unit_test(patterns_come_after_names),
 		cmocka_unit_test(every_kernel_name_can_be_met),
 		cmocka_unit_test(kernels_that_are_known),
 		cmocka_unit_test(every_collective_and_type_is_found),
