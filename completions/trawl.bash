@@ -19,7 +19,7 @@ _trawl() {
 	local analysing="--step --range --start --end --device --by --linked-only --short-kernel-us
 		--micro-idle-us --clip-overruns --platform"
 	local report="--top-ops --plots --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks --each"
-	local analyze="--node --container --model --replay --no-replay --no-plots"
+	local analyze="--node --container --model --replay --no-replay --no-plots --no-xlsx"
 	local part="--step --range --start --end --device --by"
 	local collectives="--align --gpus-per-node --max-memory --as-ranks --no-xlsx --no-csv"
 	local tables="-h --help --format"
@@ -105,7 +105,7 @@ _trawl() {
 			report) _trawl_words "$common -o --output $analysing $report" "$current" ;;
 			analyze) _trawl_words "$common -o --output $analysing $analyze" "$current" ;;
 			collectives) _trawl_words "$common -o --output $part $collectives" "$current" ;;
-			prepare) _trawl_words "$common -o --output $analysing" "$current" ;;
+			prepare) _trawl_words "$common -o --output $analysing --no-xlsx" "$current" ;;
 			category) _trawl_words "$tables" "$current" ;;
 			check) _trawl_words "$common" "$current" ;;
 			model) _trawl_words "$tables $model" "$current" ;;

@@ -5,7 +5,7 @@
  * long as the object it was asked of; a `T **out` parameter gives the caller something to free.
  * Times are signed 64-bit nanoseconds, sizes bytes.  No function prints or exits, and none
  * keeps state between calls but the list of temporary files being written, which a program that
- * ends early may remove.  Unless a header says otherwise, a const object may be read by several threads at once
+ * ends early may remove, and which directories were looked through for those of killed programs.  Unless a header says otherwise, a const object may be read by several threads at once
  * and an object under construction belongs to one thread.
  */
 #ifndef TRAWL_API_H

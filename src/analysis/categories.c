@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool starts_with(const char *text, const char *prefix)
@@ -17,6 +18,8 @@ static unsigned number_of(struct tw_categories *c, const char *name)
 	for (i = 0; i < c->count; i++)
 		if (!strcmp(c->names[i], name))
 			return i;
+	/* Names are those of our own tables, a few dozen. */
+	assert(c->count < TW_MOST_OP_CATEGORIES);
 	if (c->count == TW_MOST_OP_CATEGORIES)
 		return 0;
 	c->names[c->count] = name;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* What a work is to the family. */
@@ -27,6 +28,7 @@ static uint32_t column_of(struct tw_op_calls *c, const char *name)
 		if (!strcmp(c->parameters[p], name))
 			return p;
 	/* As many parameters as no family has. */
+	assert(p < TW_MOST_SHEET_PARAMETERS);
 	if (p == TW_MOST_SHEET_PARAMETERS)
 		return p - 1;
 	c->parameters[c->parameter_count++] = name;

@@ -259,18 +259,41 @@ static bool has_ranges(const struct trawl_trace *trace)
 	return false;
 }
 
+/* What kept events out of the tables, where that is known. */
+static void add_reasons(const struct tw_quality *quality, struct tw_str *out)
+{
+	struct trawl_defect defects[TW_DEFECT_COUNT];
+	size_t count = tw_quality_list(quality, defects), i;
+
+	for (i = 0; i < count; i++)
+		if (defects[i].severity == TRAWL_LOST || defects[i].severity == TRAWL_DEFECT)
+			tw_str_addf(out, "%s%lld x %s", out->len ? ", " : "",
+				    (long long)defects[i].count, defects[i].meaning);
+	if (quality->kinds[TW_DEFECT_gpu_overflow].count ||
+	    quality->kinds[TW_DEFECT_overflow].count)
+		tw_str_add_cstr(out, ". Times belong in microseconds: are these nanoseconds?");
+}
+
 /* A trace in which nothing was recorded that any table counts. */
 static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err)
 {
-	struct tw_str found;
+	struct tw_str found, reasons;
 
 	tw_str_init(&found, d->allocator);
+	tw_str_init(&reasons, d->allocator);
 	tw_describe_found(d, &found);
-	trawl_error_set(err, TRAWL_ENODATA,
+	add_reasons(&d->trace->quality, &reasons);
+	if (reasons.len)
+		trawl_error_set(err, TRAWL_ENODATA, "none of its %llu events can be used: %s",
+				(unsigned long long)d->trace->events.count, reasons.ptr);
+	else
+		trawl_error_set(
+			err, TRAWL_ENODATA,
 			"no GPU events recognised and no host operations among its %llu events%s%s",
 			(unsigned long long)d->trace->events.count,
 			found.len ? "; " : ": was the profiler running?",
 			found.len ? found.ptr : "");
+	tw_str_release(&reasons);
 	tw_str_release(&found);
 	return TRAWL_ENODATA;
 }

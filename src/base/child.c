@@ -8,13 +8,13 @@
 
 static void restore_signals(const sigset_t *mask)
 {
-	static const int handled[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction old;
-	size_t i;
+	int number;
 
-	for (i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
-		if (!sigaction(handled[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			signal(handled[i], SIG_DFL);
+	for (number = 1; number <= SIGRTMAX; number++)
+		if (!sigaction(number, NULL, &old) && old.sa_handler != SIG_IGN &&
+		    old.sa_handler != SIG_DFL)
+			signal(number, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 	pthread_sigmask(SIG_SETMASK, mask, NULL);

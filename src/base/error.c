@@ -4,6 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A message that does not fit shows that it is cut. */
+static void mark_cut(struct trawl_error *err, int len)
+{
+	static const char mark[] = "...";
+
+	if (len >= (int)sizeof(err->message))
+		memcpy(err->message + sizeof(err->message) - sizeof(mark), mark, sizeof(mark));
+}
+
 static void set_message(struct trawl_error *err, int status, int64_t offset, const char *format,
 			va_list args)
 {
@@ -11,7 +20,7 @@ static void set_message(struct trawl_error *err, int status, int64_t offset, con
 		return;
 	err->status = status;
 	err->offset = offset;
-	vsnprintf(err->message, sizeof(err->message), format, args);
+	mark_cut(err, vsnprintf(err->message, sizeof(err->message), format, args));
 }
 
 int trawl_error_set(struct trawl_error *err, int status, const char *format, ...)
@@ -47,7 +56,8 @@ int trawl_error_context(struct trawl_error *err, int status, const char *format,
 	vsnprintf(err->message, sizeof(err->message), format, args);
 	va_end(args);
 	len = strlen(err->message);
-	snprintf(err->message + len, sizeof(err->message) - len, ": %s", old);
+	mark_cut(err,
+		 (int)len + snprintf(err->message + len, sizeof(err->message) - len, ": %s", old));
 	return status;
 }
 

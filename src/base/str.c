@@ -77,24 +77,31 @@ void tw_str_add_char(struct tw_str *str, char c)
 	tw_str_add(str, &c, 1);
 }
 
-void tw_str_addf(struct tw_str *str, const char *format, ...)
+void tw_str_addv(struct tw_str *str, const char *format, va_list args)
 {
-	va_list args;
+	va_list again;
 	int len;
 
-	va_start(args, format);
-	len = vsnprintf(NULL, 0, format, args);
-	va_end(args);
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, format, again);
+	va_end(again);
 	if (len < 0) {
 		str->failed = true;
 		return;
 	}
 	if (!tw_str_reserve(str, (size_t)len))
 		return;
-	va_start(args, format);
 	vsnprintf(str->ptr + str->len, (size_t)len + 1, format, args);
-	va_end(args);
 	str->len += (size_t)len;
+}
+
+void tw_str_addf(struct tw_str *str, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	tw_str_addv(str, format, args);
+	va_end(args);
 }
 
 /* --- integers and exact decimals ---------------------------------------------------------- */

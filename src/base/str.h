@@ -7,6 +7,8 @@
 
 #include "trawl/api.h"
 
+#include <stdarg.h>
+
 struct tw_str {
 	const struct trawl_allocator *allocator;
 	char *ptr;
@@ -38,6 +40,7 @@ void tw_str_add_real(struct tw_str *str, double value);
 void tw_str_add_real_fixed(struct tw_str *str, double value, unsigned digits);
 /* As printf.  Not for floating point: that would follow the locale. */
 void tw_str_addf(struct tw_str *str, const char *format, ...) TRAWL_PRINTF(2, 3);
+void tw_str_addv(struct tw_str *str, const char *format, va_list args) TRAWL_PRINTF(2, 0);
 
 bool tw_ends_with(const char *text, const char *ending);
 

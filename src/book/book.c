@@ -2,9 +2,11 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/inputs.h"
 #include "book/sheet.h"
 #include "book/workbook.h"
 #include "render/cell.h"
+#include "render/escape.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MOST_CSV_BYTES ((size_t)1 << 30)
 
@@ -246,15 +249,21 @@ static int open_csv(struct tw_book *book, const char *path, struct trawl_error *
 
 static int read_head(const char *path, char head[8], size_t *len, struct trawl_error *err)
 {
-	FILE *file = fopen(path, "re");
+	int fd, status = tw_file_open(path, &fd, err);
+	ssize_t got;
 
 	*len = 0;
-	if (!file)
-		return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path,
-				       strerror(errno));
-	*len = fread(head, 1, 8, file);
-	fclose(file);
-	return 0;
+	if (status)
+		return status;
+	got = pread(fd, head, 8, 0);
+	if (got < 0)
+		status = trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path,
+					 strerror(errno));
+	else
+		*len = (size_t)got;
+	close(fd);
+	tw_inputs_note(path);
+	return status;
 }
 
 static bool begins(const char *head, size_t len, const char *mark, size_t mark_len)
@@ -337,6 +346,8 @@ int tw_book_of_bytes(struct tw_book **out, const char *name, const char *bytes, 
 
 /* ---- tables */
 
+/* Sheets of tables read as those of files do, for one is compared with the other. */
+
 int tw_book_of_tables(struct tw_book **out, const char *name,
 		      const struct trawl_table *const *tables, size_t count,
 		      const struct trawl_allocator *allocator, struct trawl_error *err)
@@ -358,19 +369,27 @@ int tw_book_of_tables(struct tw_book **out, const char *name,
 	return 0;
 }
 
+static const char *keep(struct tw_book *book, const struct tw_str *text)
+{
+	return text->failed ? NULL : tw_arena_copy(&book->arena, text->ptr, text->len);
+}
+
 static const char *cell_text(struct tw_book *book, const struct trawl_table *table, size_t row,
-			     size_t column, struct tw_str *number)
+			     size_t column, struct tw_str *text)
 {
 	const struct trawl_column *declared = trawl_table_column(table, column);
 	struct trawl_cell cell = trawl_table_cell(table, row, column);
 
 	if (cell.state == TRAWL_CELL_MISSING)
 		return "";
-	if (!tw_column_is_number(declared))
-		return cell.text_len ? tw_arena_copy(&book->arena, cell.text, cell.text_len) : "";
-	tw_str_clear(number);
-	tw_number_exact(number, declared, &cell);
-	return number->failed ? NULL : tw_arena_copy(&book->arena, number->ptr, number->len);
+	tw_str_clear(text);
+	if (tw_column_is_number(declared))
+		tw_number_exact(text, declared, &cell);
+	else if (cell.text_len)
+		tw_escape_cell(text, cell.text, cell.text_len);
+	else
+		return "";
+	return keep(book, text);
 }
 
 static int read_table(struct tw_book *book, struct entry *entry, struct trawl_error *err)
@@ -378,17 +397,23 @@ static int read_table(struct tw_book *book, struct entry *entry, struct trawl_er
 	const struct trawl_table *table = entry->table;
 	size_t columns = trawl_table_columns(table), rows = trawl_table_rows(table), i;
 	const char **cells = tw_arena_alloc(&book->arena, (rows + 1) * columns * sizeof(*cells));
-	struct tw_str number;
+	struct tw_str text;
 	bool ok = cells;
 
-	tw_str_init(&number, book->allocator);
-	for (i = 0; i < columns && ok; i++)
-		cells[i] = trawl_table_column(table, i)->header;
-	for (; i < (rows + 1) * columns && ok; i++) {
-		cells[i] = cell_text(book, table, i / columns - 1, i % columns, &number);
+	tw_str_init(&text, book->allocator);
+	for (i = 0; i < columns && ok; i++) {
+		const char *header = trawl_table_column(table, i)->header;
+
+		tw_str_clear(&text);
+		tw_escape_cell(&text, header, strlen(header));
+		cells[i] = *header ? keep(book, &text) : header;
 		ok = cells[i];
 	}
-	tw_str_release(&number);
+	for (; i < (rows + 1) * columns && ok; i++) {
+		cells[i] = cell_text(book, table, i / columns - 1, i % columns, &text);
+		ok = cells[i];
+	}
+	tw_str_release(&text);
 	if (!ok)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	entry->csv = (struct tw_csv){ columns, rows, cells };

@@ -62,22 +62,26 @@ void cli_aggregate_collective(struct cli_aggregate *a, const struct tw_sweep_poi
 	const char *name = tw_book_name(book);
 	const struct tw_csv *sheet;
 	struct trawl_error err;
-	char source[64];
+	struct tw_str source;
 
+	tw_str_init(&source, trawl_allocator_default());
 	if (strcmp(name, point->name) != 0)
-		snprintf(source, sizeof(source), "%s", tw_file_name(name));
+		tw_str_add_cstr(&source, tw_file_name(name));
 	else
-		snprintf(source, sizeof(source), "collective_%" PRId64 "ch.xlsx", point->channels);
+		tw_str_addf(&source, "collective_%" PRId64 "ch.xlsx", point->channels);
 
 	if (tw_book_sheet(book, "nccl_summary_implicit_sync", &sheet, &err))
 		unreadable(a, &err);
 	else if (!sheet || !sheet->rows)
 		cli_message("%s: no collectives that ranks wait for: not in the master table",
 			    name);
-	else if (tw_comms_add(a->comms, point->threads, point->channels, source, sheet, &err))
+	else if (source.failed)
+		left_out(a, name, "out of memory");
+	else if (tw_comms_add(a->comms, point->threads, point->channels, source.ptr, sheet, &err))
 		left_out(a, name, err.message);
 	else
 		a->collectives++;
+	tw_str_release(&source);
 }
 
 /* ---- files */

@@ -169,7 +169,8 @@ static int analyse(struct run *run, struct trawl_error *err)
 {
 	const struct cli_analysing *a = run->a;
 	const struct tw_reports_options options = {
-		a->model ? a->model : title_of(a->reporting.path),
+		.model = a->model ? a->model : title_of(a->reporting.path),
+		.no_workbook = a->reporting.no_xlsx,
 	};
 	struct tw_pictures *pictures = NULL;
 	double start;
@@ -230,9 +231,10 @@ static void tell_where(const struct run *run)
 	const char *slash = strrchr(run->prepared.dir, '/');
 
 	cli_message("written to %s%s: standalone_analysis_fair.md and .html, "
-		    "standalone_analysis_rough.md, %zu replay package%s, perf_report.xlsx",
+		    "standalone_analysis_rough.md, %zu replay package%s%s",
 		    run->prepared.dir, slash && !slash[1] ? "" : "/", run->packages,
-		    run->packages == 1 ? "" : "s");
+		    run->packages == 1 ? "" : "s",
+		    run->a->reporting.no_xlsx ? "" : ", perf_report.xlsx");
 }
 
 static int write_and_print(struct run *run, const struct trawl_report *report)

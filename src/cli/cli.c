@@ -55,29 +55,34 @@ static void escape_to_stderr(const char *text)
 
 void cli_message(const char *format, ...)
 {
-	char text[2048];
+	struct tw_str text;
 	va_list args;
 
 	if (cli_is_led())
 		return;
+	tw_str_init(&text, trawl_allocator_default());
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	tw_str_addv(&text, format, args);
 	va_end(args);
-	escape_to_stderr(text);
+	escape_to_stderr(text.failed ? "out of memory" : text.ptr);
+	tw_str_release(&text);
 }
 
 int cli_usage_error(const struct cli_command *command, const char *format, ...)
 {
-	char text[1024];
+	struct tw_str text;
 	va_list args;
 
+	tw_str_init(&text, trawl_allocator_default());
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	tw_str_addv(&text, format, args);
 	va_end(args);
 	/* "help help" would be no help. */
-	cli_message("%s: %s; see 'trawl help%s%s'", command->name, text,
+	cli_message("%s: %s; see 'trawl help%s%s'", command->name,
+		    text.failed ? "out of memory" : text.ptr,
 		    strcmp(command->name, "help") ? " " : "",
 		    strcmp(command->name, "help") ? command->name : "");
+	tw_str_release(&text);
 	return CLI_USAGE;
 }
 

@@ -26,6 +26,7 @@ static void bind_options(struct analyze_command *c)
 		{ "no-replay", 0, CLI_FLAG, NULL, &c->analysing.no_replay,
 		  "write no replay packages" },
 		{ "no-plots", 0, CLI_FLAG, NULL, &c->analysing.no_plots, "draw no charts" },
+		CLI_NO_XLSX(&c->analysing.reporting),
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
 

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "analysis/analysis.h"
+#include "base/alloc.h"
 #include "cli/exporting.h"
 #include "render/escape.h"
 #include "table/table.h"
@@ -30,11 +31,18 @@ struct check_command {
 static struct trawl_table *new_table(void)
 {
 	const struct tw_table_spec *quality = &tw_analysis_quality.table;
-	struct trawl_column columns[16] = { trace_column };
+	const struct trawl_allocator *a = trawl_allocator_default();
+	size_t count = 1 + quality->column_count;
+	struct trawl_column *columns = tw_alloc_array(a, count, sizeof(*columns));
+	struct trawl_table *table;
 
+	if (!columns)
+		return NULL;
+	columns[0] = trace_column;
 	memcpy(columns + 1, quality->columns, quality->column_count * sizeof(*columns));
-	return tw_table_new_columns(&spec, columns, 1 + quality->column_count,
-				    trawl_allocator_default());
+	table = tw_table_new_columns(&spec, columns, count, a);
+	tw_free(a, columns, count * sizeof(*columns));
+	return table;
 }
 
 static void add_rows(struct trawl_table *table, const char *path,

@@ -43,22 +43,13 @@ static int write_tables(const struct collectives_command *c, const struct result
 {
 	const struct trawl_table *const *tables = (const struct trawl_table *const *)r->tables;
 	const struct cli_common *common = &c->reporting.common;
-	struct tw_str path;
-	int status = 0;
+	struct tw_str csvs, xlsx;
 
-	tw_str_init(&path, trawl_allocator_default());
-	if (!c->reporting.no_csv) {
-		cli_job_path(r->job, common, CSVS, &path);
-		status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
-				       trawl_write_csv(tables, r->count, path.ptr, err);
-	}
-	if (!status && !c->reporting.no_xlsx) {
-		cli_job_path(r->job, common, WORKBOOK, &path);
-		status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
-				       trawl_write_xlsx(tables, r->count, path.ptr, err);
-	}
-	tw_str_release(&path);
-	return status;
+	tw_str_init(&csvs, trawl_allocator_default());
+	tw_str_init(&xlsx, trawl_allocator_default());
+	cli_job_path(r->job, common, CSVS, &csvs);
+	cli_job_path(r->job, common, WORKBOOK, &xlsx);
+	return cli_write_tables(&c->reporting, tables, r->count, &csvs, &xlsx, err);
 }
 
 /* Nobody asked for the picture: without it, the rest is as good. */
@@ -190,14 +181,16 @@ static int write_and_print(struct collectives_command *c, const struct results *
 {
 	struct cli_collectives made = { &r->in, r->tables, r->count, NULL };
 	struct trawl_error err;
-	int status;
+	int failed = write_tables(c, r, &err), status;
 
-	if (write_tables(c, r, &err))
+	if (failed && failed != TRAWL_EIO)
 		return cli_fail(&err);
-	if (!c->reporting.no_csv || !c->reporting.no_xlsx)
+	if (!failed && (!c->reporting.no_csv || !c->reporting.no_xlsx))
 		draw(c, &made);
 	made.heat_map = c->drawn ? HEAT_MAP : NULL;
 	status = print_result(c, &made);
+	if (failed)
+		return cli_fail_output(&err);
 	if (status == CLI_DONE) {
 		tell_where(c, r);
 		tell_stale(c, r);
@@ -259,8 +252,8 @@ int cli_collectives(const struct cli_command *command, int argc, char **argv)
 		  "clocks of ranks: collectives (measured from their ends), base-time or none "
 		  "(default: collectives for several hosts or where clocks differ, else "
 		  "base-time)" },
-		{ "no-xlsx", 0, CLI_FLAG, NULL, &r->no_xlsx, "write no workbook" },
-		{ "no-csv", 0, CLI_FLAG, NULL, &r->no_csv, "write no CSV files" },
+		CLI_NO_XLSX(r),
+		CLI_NO_CSV(r),
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
 	const struct cli_option *const tables[] = { own, of_ranks, view, common };

@@ -4,6 +4,7 @@
 #include "cli/sweep.h"
 #include "compare/report_tables.h"
 #include "compare/single.h"
+#include "io/sink.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -119,6 +120,17 @@ static int check_options(struct compare_command *cmd, size_t count)
 
 /* ---- sides */
 
+/* None of the inputs that are known is written over; -1, else the exit status. */
+static int check_outputs(const struct compare_command *cmd)
+{
+	struct trawl_error err;
+
+	if ((cmd->side_count == 2 && tw_sink_check(page_of(cmd), &err)) ||
+	    (cmd->xlsx && tw_sink_check(cmd->xlsx, &err)))
+		return cli_fail(&err);
+	return -1;
+}
+
 static int open_sides(struct compare_command *cmd, char **arguments)
 {
 	size_t i;
@@ -138,7 +150,8 @@ static int open_sides(struct compare_command *cmd, char **arguments)
 		return cli_no_memory();
 	for (i = 0; i < cmd->side_count; i++)
 		cmd->side_labels[i] = cmd->sides[i].label;
-	return -1;
+	/* Files that were named, before they are read; what directories hold shows later. */
+	return check_outputs(cmd);
 }
 
 static const char *what_of(enum tw_compared_kind kind)
@@ -453,6 +466,8 @@ static int compare_two(struct compare_command *cmd)
 		status = cli_side_read(&cmd->sides[i], &cmd->c, i);
 		incomplete |= cmd->sides[i].incomplete;
 	}
+	if (status < 0)
+		status = check_outputs(cmd);
 	if (status < 0)
 		status = compare(cmd);
 	if (status >= 0)

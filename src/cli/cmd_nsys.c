@@ -260,16 +260,19 @@ static const struct nsys_query *find_query(const char *name)
 
 static int no_query(const struct cli_command *command, const char *name)
 {
-	char list[200] = "";
-	size_t i, len = 0;
+	struct tw_str list;
+	size_t i;
+	int status;
 
+	tw_str_init(&list, trawl_allocator_default());
 	for (i = 0; i < QUERIES; i++)
-		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "",
-					queries[i].name);
-	return cli_usage_error(command,
-			       name ? "no query '%.60s'; there are: %s" :
-				      "which query?%.60s there are: %s",
-			       name ? name : "", list);
+		tw_str_addf(&list, "%s%s", i ? ", " : "", queries[i].name);
+	status = cli_usage_error(command,
+				 name ? "no query '%.60s'; there are: %s" :
+					"which query?%.60s there are: %s",
+				 name ? name : "", list.failed ? "" : list.ptr);
+	tw_str_release(&list);
+	return status;
 }
 
 /* What the options say together. */

@@ -106,12 +106,14 @@ static int prepare(void *context, const struct trawl_report *report,
 int cli_prepare(const struct cli_command *command, int argc, char **argv)
 {
 	struct cli_option counting[8], view[8], common[8];
-	const struct cli_option *const tables[] = { counting, view, common };
 	struct cli_reporting r;
+	const struct cli_option own[] = { CLI_NO_XLSX(&r),
+					  { NULL, 0, CLI_FLAG, NULL, NULL, NULL } };
+	const struct cli_option *const tables[] = { own, counting, view, common };
 	int status;
 
 	cli_reporting_init(&r, counting, view, common);
 	r.options.exposed_time = true;
-	status = cli_reporting_begin(&r, command, tables, 3, argc, argv, false);
+	status = cli_reporting_begin(&r, command, tables, 4, argc, argv, false);
 	return status >= 0 ? status : cli_reporting_run(&r, true, prepare, &r);
 }

@@ -138,16 +138,20 @@ static int write_and_print(void *context, const struct trawl_report *report,
 	struct trawl_error err;
 	double start = cli_seconds();
 	bool drawn = false;
-	int status;
+	int status, failed;
 
 	status = cli_write_report(&c->reporting, report, &err);
 	if (!status && c->plots)
 		status = draw_plots(c, report, trace, &drawn, &err);
 	if (c->reporting.common.verbose)
 		cli_message("written in %.3f s", cli_seconds() - start);
-	if (status)
+	/* What was found out is printed all the same where it cannot be written. */
+	if (status && status != TRAWL_EIO)
 		return cli_fail(&err);
+	failed = status;
 	status = print_result(c, report, trace);
+	if (failed)
+		return cli_fail_output(&err);
 	if (status == CLI_DONE) {
 		tell_where(c, report, drawn);
 		tell_stale(c, report, drawn);
@@ -289,8 +293,8 @@ int cli_report(const struct cli_command *command, int argc, char **argv)
 		{ "plots", 0, CLI_FLAG, NULL, &c.plots, "draw " ROOFLINE " too, with gnuplot" },
 		{ "each", 0, CLI_FLAG, NULL, &c.each,
 		  "report each trace by itself, in a directory of its name" },
-		{ "no-xlsx", 0, CLI_FLAG, NULL, &r->no_xlsx, "write no workbook" },
-		{ "no-csv", 0, CLI_FLAG, NULL, &r->no_csv, "write no CSV files" },
+		CLI_NO_XLSX(r),
+		CLI_NO_CSV(r),
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
 	const struct cli_option *const tables[] = { counting, own, of_ranks, view, common };

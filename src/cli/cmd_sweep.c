@@ -119,16 +119,18 @@ static int list_stages(void)
 static int no_stage(const struct cli_command *command, const char *name)
 {
 	const struct cli_command *stage;
-	char list[400] = "";
-	size_t len = 0;
+	struct tw_str list;
+	int status;
 
-	for (stage = cli_sweep_stages; stage->name && len < sizeof(list); stage++)
-		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", len ? ", " : "",
-					stage_name(stage));
-	return cli_usage_error(command,
-			       name ? "no stage '%.60s'; there are: %s" :
-				      "which stage?%.60s there are: %s",
-			       name ? name : "", list);
+	tw_str_init(&list, trawl_allocator_default());
+	for (stage = cli_sweep_stages; stage->name; stage++)
+		tw_str_addf(&list, "%s%s", list.len ? ", " : "", stage_name(stage));
+	status = cli_usage_error(command,
+				 name ? "no stage '%.60s'; there are: %s" :
+					"which stage?%.60s there are: %s",
+				 name ? name : "", list.failed ? "" : list.ptr);
+	tw_str_release(&list);
+	return status;
 }
 
 int cli_sweep(const struct cli_command *command, int argc, char **argv)

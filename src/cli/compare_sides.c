@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/inputs.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -18,12 +19,9 @@
 static bool is_report_file(const char *path)
 {
 	char mark[4] = "";
-	FILE *file = fopen(path, "rb");
-	size_t n = file ? fread(mark, 1, sizeof(mark), file) : 0;
+	ssize_t n = tw_file_read_head(path, mark, sizeof(mark));
 
-	if (file)
-		fclose(file);
-	return (n == sizeof(mark) && !memcmp(mark, "PK\003\004", sizeof(mark))) ||
+	return (n == (ssize_t)sizeof(mark) && !memcmp(mark, "PK\003\004", sizeof(mark))) ||
 	       tw_ends_with(path, ".csv");
 }
 
@@ -155,6 +153,7 @@ int cli_side_open(struct cli_side *side, const struct cli_comparing *c, const ch
 		cli_message("cannot read '%s': %s", path, strerror(errno));
 		return CLI_FAILED;
 	}
+	tw_inputs_note(path);
 	side->lone = !is_report_file(path);
 	if (!side->lone) {
 		side->kind = CLI_SIDE_REPORT;

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "cli/exporting.h"
 
+#include "base/file.h"
+#include "base/inputs.h"
 #include "io/temporary.h"
 
 #include <errno.h>
@@ -48,8 +50,13 @@ static int no_memory(struct trawl_error *err)
 static int make_directory(struct cli_exported *e, const char *path, struct trawl_error *err)
 {
 	const char *where = getenv("TMPDIR");
+	char ending[TW_TEMPORARY_ENDING];
 
-	tw_str_addf(&e->directory, "%s/trawl-XXXXXX", where && *where ? where : "/tmp");
+	if (!where || !*where)
+		where = "/tmp";
+	tw_temporary_clean(where);
+	tw_temporary_ending_of_name(ending);
+	tw_str_addf(&e->directory, "%s/%s", where, ending);
 	if (e->directory.failed)
 		return no_memory(err);
 	if (!mkdtemp(e->directory.ptr)) {
@@ -181,7 +188,7 @@ int cli_export(struct cli_exported *e, const char *path, const struct cli_common
 	       struct trawl_error *err)
 {
 	struct stat info;
-	int status;
+	int status, fd;
 
 	*e = (struct cli_exported){ .path = path };
 	tw_str_init(&e->directory, trawl_allocator_default());
@@ -189,9 +196,11 @@ int cli_export(struct cli_exported *e, const char *path, const struct cli_common
 	tw_str_init(&e->journal, trawl_allocator_default());
 	if (!is_report(path))
 		return 0;
-	if (stat(path, &info))
-		return trawl_error_set(err, TRAWL_EIO, "cannot open '%s': %s", path,
-				       strerror(errno));
+	status = tw_file_open(path, &fd, err);
+	if (status)
+		return status;
+	close(fd);
+	tw_inputs_note(path);
 	status = make_directory(e, path, err);
 	if (!status && common->verbose)
 		cli_message("%s: exported by nsys", path);

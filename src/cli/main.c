@@ -1,6 +1,7 @@
 /* The hub: finds the command and runs it. */
 #include "cli/cli.h"
 
+#include "base/inputs.h"
 #include "cli/exporting.h"
 #include "cli/together.h"
 
@@ -163,15 +164,33 @@ static void on_signal(int signal_number)
 	raise(signal_number);
 }
 
+/* Every signal does but these, and one that nobody can catch. */
+static bool ends_process(int number)
+{
+	switch (number) {
+	case SIGKILL:
+	case SIGSTOP:
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
+	case SIGCONT:
+	case SIGCHLD:
+	case SIGURG:
+	case SIGWINCH:
+		return false;
+	}
+	return true;
+}
+
 static void catch_signals(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_NODEFER }, old;
-	size_t i;
+	int number;
 
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
+	for (number = 1; number <= SIGRTMAX; number++)
+		if (ends_process(number) && !sigaction(number, NULL, &old) &&
+		    old.sa_handler == SIG_DFL)
+			sigaction(number, &action, NULL);
 	/* A limit on file sizes is an error of writing, told like any other. */
 	signal(SIGXFSZ, SIG_IGN);
 }
@@ -194,6 +213,7 @@ int main(int argc, char **argv)
 	int status;
 
 	catch_signals();
+	tw_inputs_begin();
 	if (argc < 2) {
 		cli_message("which command? 'trawl help' lists them");
 		return CLI_USAGE;

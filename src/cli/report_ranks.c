@@ -106,22 +106,13 @@ static int write_files(const struct run *run, const struct trawl_table *const *t
 		       struct trawl_error *err)
 {
 	const struct cli_common *common = &run->r->common;
-	struct tw_str path;
-	int status = 0;
+	struct tw_str csvs, xlsx;
 
-	tw_str_init(&path, trawl_allocator_default());
-	if (!run->r->no_csv) {
-		cli_job_path(run->job, common, "perf_report_csvs", &path);
-		status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
-				       trawl_write_csv(tables, count, path.ptr, err);
-	}
-	if (!status && !run->r->no_xlsx) {
-		cli_job_path(run->job, common, "perf_report.xlsx", &path);
-		status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
-				       trawl_write_xlsx(tables, count, path.ptr, err);
-	}
-	tw_str_release(&path);
-	return status;
+	tw_str_init(&csvs, trawl_allocator_default());
+	tw_str_init(&xlsx, trawl_allocator_default());
+	cli_job_path(run->job, common, "perf_report_csvs", &csvs);
+	cli_job_path(run->job, common, "perf_report.xlsx", &xlsx);
+	return cli_write_tables(run->r, tables, count, &csvs, &xlsx, err);
 }
 
 static void tell_where(const struct run *run, size_t count)
@@ -233,16 +224,18 @@ static int write_and_print(struct run *run)
 					   .tables = list,
 					   .top_ops = run->top_ops };
 	struct trawl_error err;
-	int status;
+	int status, failed = TRAWL_ENOMEM;
 
 	if (!list || make_tables(run)) {
 		trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
-		status = cli_fail(&err);
 	} else {
 		report.count = list_tables(run, list);
-		status = write_files(run, list, report.count, &err) ? cli_fail(&err) :
-								      print_result(run, &report);
+		failed = write_files(run, list, report.count, &err);
 	}
+	/* What was found out is printed all the same where it cannot be written. */
+	status = failed && failed != TRAWL_EIO ? CLI_FAILED : print_result(run, &report);
+	if (failed)
+		status = cli_fail_output(&err);
 	if (status == CLI_DONE) {
 		tell_where(run, report.count);
 		tell_stale(run, &report);

@@ -1,8 +1,11 @@
 #include "cli/reporting.h"
 
+#include "base/alloc.h"
 #include "base/reuse.h"
 #include "cli/exporting.h"
 #include "cli/together.h"
+#include "io/sink.h"
+#include "store/quality.h"
 #include "store/trace.h"
 
 #include <errno.h>
@@ -106,46 +109,60 @@ void cli_output_path(const struct cli_reporting *r, const char *name, struct tw_
 			    name);
 }
 
-/* The tables of the report as a list. */
-static size_t list_tables(const struct trawl_report *report, const struct trawl_table **tables,
-			  size_t most)
+int cli_write_tables(const struct cli_reporting *r, const struct trawl_table *const *tables,
+		     size_t count, struct tw_str *csvs, struct tw_str *xlsx,
+		     struct trawl_error *err)
 {
-	size_t count = trawl_report_tables(report), i;
+	int status = 0;
 
-	if (count > most)
-		count = most;
-	for (i = 0; i < count; i++)
-		tables[i] = trawl_report_table(report, i);
-	return count;
+	if (csvs->failed || xlsx->failed)
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	/* When the workbook may not be written, neither are the others. */
+	if (!status && !r->no_xlsx)
+		status = tw_sink_check(xlsx->ptr, err);
+	if (!status && !r->no_csv)
+		status = trawl_write_csv(tables, count, csvs->ptr, err);
+	if (!status && !r->no_xlsx)
+		status = trawl_write_xlsx(tables, count, xlsx->ptr, err);
+	tw_str_release(csvs);
+	tw_str_release(xlsx);
+	return status;
 }
 
 int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,
 		     struct trawl_error *err)
 {
-	const struct trawl_table *tables[64];
-	size_t count = list_tables(report, tables, 64);
-	struct tw_str path;
-	int status = 0;
+	const struct trawl_allocator *a = trawl_allocator_default();
+	size_t count = trawl_report_tables(report), i;
+	const struct trawl_table **tables = tw_alloc_array(a, count, sizeof(*tables));
+	struct tw_str csvs, xlsx;
+	int status;
 
-	tw_str_init(&path, trawl_allocator_default());
-	if (!r->no_csv) {
-		cli_output_path(r, "perf_report_csvs", &path);
-		status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
-				       trawl_write_csv(tables, count, path.ptr, err);
-	}
-	if (!status && !r->no_xlsx) {
-		cli_output_path(r, "perf_report.xlsx", &path);
-		status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
-				       trawl_write_xlsx(tables, count, path.ptr, err);
-	}
-	tw_str_release(&path);
+	if (!tables)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	for (i = 0; i < count; i++)
+		tables[i] = trawl_report_table(report, i);
+	tw_str_init(&csvs, a);
+	tw_str_init(&xlsx, a);
+	cli_output_path(r, "perf_report_csvs", &csvs);
+	cli_output_path(r, "perf_report.xlsx", &xlsx);
+	status = cli_write_tables(r, tables, count, &csvs, &xlsx, err);
+	tw_free(a, tables, count * sizeof(*tables));
 	return status;
+}
+
+int cli_fail_output(const struct trawl_error *err)
+{
+	if (err->status != TRAWL_EIO)
+		return cli_fail(err);
+	cli_message("%s (-o DIR writes to another directory)", err->message);
+	return CLI_FAILED;
 }
 
 /* Where there will be no report: what was odd in the trace itself, which may be why. */
 static void tell_trace_defects(const struct cli_reporting *r, const struct trawl_trace *trace)
 {
-	struct trawl_defect defects[128];
+	struct trawl_defect defects[TW_DEFECT_COUNT];
 	size_t count = trawl_trace_defects(trace), i;
 
 	for (i = 0; i < count; i++)
@@ -164,7 +181,7 @@ struct job {
 static int report_trace(const struct job *job, const struct trawl_trace *trace)
 {
 	const struct cli_reporting *r = job->r;
-	struct trawl_defect defects[128];
+	struct trawl_defect defects[TW_DEFECT_COUNT];
 	struct trawl_report *report;
 	struct trawl_error err;
 	double start = cli_seconds();

@@ -23,6 +23,16 @@ struct cli_reporting {
 void cli_reporting_init(struct cli_reporting *r, struct cli_option counting[8],
 			struct cli_option view[8], struct cli_option common[8]);
 
+/* Options of which files there are to be; bound to *r. */
+#define CLI_NO_XLSX(r)                                                           \
+	{                                                                        \
+		"no-xlsx", 0, CLI_FLAG, NULL, &(r)->no_xlsx, "write no workbook" \
+	}
+#define CLI_NO_CSV(r)                                                           \
+	{                                                                       \
+		"no-csv", 0, CLI_FLAG, NULL, &(r)->no_csv, "write no CSV files" \
+	}
+
 /*
  * Parses the arguments, of which one is the trace; -1 to go on, else the exit status.  With
  * `optional`, no trace leaves path NULL.
@@ -48,6 +58,17 @@ void cli_output_path(const struct cli_reporting *r, const char *name, struct tw_
 
 /* Whether a directory for output can be one: it, or the nearest of its parents that there is. */
 int cli_check_output(const char *dir, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/*
+ * Tables into a directory and a workbook, as far as they are wanted; TRAWL_EUSAGE, and neither is
+ * written, when the workbook is one of the inputs.  Releases the two paths.
+ */
+int cli_write_tables(const struct cli_reporting *r, const struct trawl_table *const *tables,
+		     size_t count, struct tw_str *csvs, struct tw_str *xlsx,
+		     struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* cli_fail() where an output directory could not be written to: which option names another. */
+int cli_fail_output(const struct trawl_error *err);
 
 /* perf_report_csvs/ and perf_report.xlsx, as far as they are wanted. */
 int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,

@@ -44,25 +44,46 @@ static double time_of(const struct tw_json_value *metrics)
 	return overlap->type == TW_JSON_OBJECT ? moved / 1000 : idle;
 }
 
-static const struct tw_json_value *metrics_of(struct tw_prepared *prepared, const char *name)
+/* Into `own`, which is to be released: they are as large as the category has operations. */
+static const struct tw_json_value *metrics_of(struct tw_prepared *own,
+					      const struct tw_prepared *prepared, const char *name)
 {
-	const char *file = tw_prepared_name(prepared, name, "_metrics.json");
+	const char *file;
 	struct trawl_error err;
 
-	return file ? tw_prepared_json(prepared, TW_CATEGORY_DATA, file, &err) : NULL;
+	tw_prepared_init(own, prepared->dir, prepared->allocator);
+	file = tw_prepared_name(own, name, "_metrics.json");
+	return file ? tw_prepared_json(own, TW_CATEGORY_DATA, file, &err) : NULL;
 }
 
 double cli_category_time(struct tw_prepared *prepared, const char *name)
 {
-	const struct tw_json_value *metrics = metrics_of(prepared, name);
+	struct tw_prepared own;
+	const struct tw_json_value *metrics = metrics_of(&own, prepared, name);
 	double time = metrics ? time_of(metrics) : -1;
 
+	tw_prepared_release(&own);
 	return time >= 0 ? time : -1;
 }
 
 struct trawl_table *cli_category_table(void)
 {
 	return tw_table_new(&category_spec, trawl_allocator_default());
+}
+
+static void add_figures(struct trawl_table *table, size_t row, const struct tw_json_value *metrics)
+{
+	const struct tw_json_value *found;
+
+	tw_table_set_real(table, row, 2, time_of(metrics));
+	tw_table_set_real(table, row, 3,
+			  tw_json_number(tw_json_get(metrics, "percent_of_compute")));
+	found = tw_json_get(metrics, "bottlenecks");
+	/* Areas of the system have findings instead. */
+	if (found->type != TW_JSON_ARRAY)
+		found = tw_json_get(metrics, "findings");
+	if (found->type == TW_JSON_ARRAY)
+		tw_table_set_integer(table, row, 4, (int64_t)found->count);
 }
 
 void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, const char *name,
@@ -73,26 +94,20 @@ void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, c
 		[TW_CATEGORY_NO_DATA] = "no data",
 		[TW_CATEGORY_FAILED] = "failed",
 	};
-	const struct tw_json_value *metrics = NULL, *found;
+	const struct tw_json_value *metrics;
+	struct tw_prepared own;
 	size_t row = tw_table_add_row(table);
 
 	tw_table_set_str(table, row, 0, name);
 	tw_table_set_str(table, row, 1, words[result->status]);
 	if (result->status == TW_CATEGORY_FAILED)
 		tw_table_add_note(table, "%s failed: %s", name, result->message);
-	if (result->status == TW_CATEGORY_DONE)
-		metrics = metrics_of(prepared, name);
-	if (!metrics)
+	if (result->status != TW_CATEGORY_DONE)
 		return;
-	tw_table_set_real(table, row, 2, time_of(metrics));
-	tw_table_set_real(table, row, 3,
-			  tw_json_number(tw_json_get(metrics, "percent_of_compute")));
-	found = tw_json_get(metrics, "bottlenecks");
-	/* Areas of the system have findings instead. */
-	if (found->type != TW_JSON_ARRAY)
-		found = tw_json_get(metrics, "findings");
-	if (found->type == TW_JSON_ARRAY)
-		tw_table_set_integer(table, row, 4, (int64_t)found->count);
+	metrics = metrics_of(&own, prepared, name);
+	if (metrics)
+		add_figures(table, row, metrics);
+	tw_prepared_release(&own);
 }
 
 /* ---- what was analysed */

@@ -154,6 +154,36 @@ static void add_bar(struct tw_str *out, double share, unsigned width, const char
 		tw_str_add_cstr(out, "\033[0m");
 }
 
+/* Work was launched, and what became of it is not there: no trace of the host alone. */
+static void add_lost_launches(const struct trawl_report *report, unsigned width, struct tw_str *out)
+{
+	size_t i;
+
+	/* The losses come first: records that are there, and cannot be used, are told as such. */
+	for (i = 0; i < trawl_report_defects(report); i++) {
+		const struct trawl_defect defect = trawl_report_defect(report, i);
+		char text[512];
+
+		if (!strcmp(defect.kind, "gpu_overflow"))
+			cli_add_wrapped(out, "times belong in microseconds: are these nanoseconds?",
+					0, width);
+		if (!strncmp(defect.kind, "gpu_", 4))
+			return;
+		if (strcmp(defect.kind, "launch_without_kernel") != 0)
+			continue;
+		snprintf(
+			text, sizeof(text),
+			"%lld launch call%s recorded, and the device's record of %s: the profiler "
+			"lost what ran on the GPU. It drops records that its clock puts outside of "
+			"the recording (\"Out-of-range\" in its log, KINETO_LOG_LEVEL=0), those not "
+			"flushed when it stops (synchronize the device first), and all while another "
+			"profiler holds the GPU",
+			(long long)defect.count, defect.count == 1 ? " was" : "s were",
+			defect.count == 1 ? "it is not there" : "none of them is there");
+		cli_add_wrapped(out, text, 0, width);
+	}
+}
+
 static void add_timeline(const struct trawl_report *report, bool several, unsigned width,
 			 bool colour, struct tw_str *out)
 {
@@ -182,6 +212,7 @@ static void add_timeline(const struct trawl_report *report, bool several, unsign
 			add_escaped(out, trawl_table_note(quality, 0));
 			tw_str_add_char(out, '\n');
 		}
+		add_lost_launches(report, width, out);
 		return;
 	}
 	cli_add_heading(out, several ? "GPU time, of all devices as one" : "GPU time", colour);

@@ -19,15 +19,17 @@ static void tell(struct cli_sweep_steps *steps, const char *format, ...) TRAWL_P
 
 static void tell(struct cli_sweep_steps *steps, const char *format, ...)
 {
-	char text[1024];
+	struct tw_str text;
 	va_list args;
 
+	tw_str_init(&text, trawl_allocator_default());
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	tw_str_addv(&text, format, args);
 	va_end(args);
 	steps->incomplete = true;
 	if (!steps->s->common.quiet)
-		cli_message("%s", text);
+		cli_message("%s", text.failed ? "out of memory" : text.ptr);
+	tw_str_release(&text);
 }
 
 /* Lines, each behind what they are of. */

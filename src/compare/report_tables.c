@@ -344,21 +344,26 @@ static bool is_roofline(const struct tw_csv *csv)
 }
 
 /* The key: the name, and parameters that every side has. */
-static void find_parameters(const struct comparing *c, struct sheet *sheet)
+static int find_parameters(const struct comparing *c, struct sheet *sheet)
 {
 	const struct tw_csv *base = sheet->csv[0];
 	size_t i, side;
 
-	for (i = 0; i < base->columns && sheet->key_count < TW_KEYED_MOST; i++) {
+	for (i = 0; i < base->columns; i++) {
 		bool common = is_parameter(base->cells[i]);
 
 		for (side = 1; side < c->side_count && common; side++)
 			common = !sheet->csv[side] ||
 				 tw_csv_column(sheet->csv[side], base->cells[i]) !=
 					 TW_CSV_NO_COLUMN;
+		if (common && sheet->key_count == TW_KEYED_MOST)
+			return trawl_error_set(c->err, TRAWL_ELIMIT,
+					       "%s has more than %d parameters in common",
+					       sheet->name, TW_KEYED_MOST - 1);
 		if (common)
 			sheet->keys[sheet->key_count++] = base->cells[i];
 	}
+	return 0;
 }
 
 static int compare_roofline(struct comparing *c, const char *name)
@@ -371,7 +376,7 @@ static int compare_roofline(struct comparing *c, const char *name)
 	tw_arena_init(&sheet.arena, c->allocator);
 	status = open_sheet(c, &sheet, &have);
 	if (!status && sheet.csv[0] && have > 1) {
-		find_parameters(c, &sheet);
+		status = find_parameters(c, &sheet);
 		for (i = 1; i < c->side_count && !status; i++)
 			if (sheet.csv[i])
 				status = join_pair(c, &sheet, i);

@@ -1,5 +1,6 @@
 #include "db/recognise.h"
 
+#include "base/advice.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -47,9 +48,7 @@ int tw_recognise_nsys(const struct tw_database *db, const struct trawl_allocator
 
 	if (has_prefix(db, "rocpd_"))
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "a rocpd database, not an nsys export: profile with "
-				       "torch.profiler, or write a trace with rocprofv3 "
-				       "--output-format pftrace and convert it (traceconv json)");
+				       "a rocpd database, not an nsys export" TW_ADVICE_ROCPROF);
 	if (tw_database_has_table(db, "StringTable"))
 		return trawl_error_set(err, TRAWL_EFORMAT,
 				       "a database of nvprof, not an nsys export");

@@ -495,7 +495,7 @@ static int count_barren_launches(struct tw_derived *d)
 	uint8_t *used;
 	uint64_t i;
 
-	if (d->view.limited || d->view.device != TW_CODE_NONE || !d->gpu.count)
+	if (d->view.limited || d->view.device != TW_CODE_NONE)
 		return 0;
 	used = tw_alloc_array(d->allocator, d->host.count + 1, 1);
 	if (!used)

@@ -4,6 +4,7 @@
 #include "io/sniff.h"
 #include "io/source.h"
 #include "base/alloc.h"
+#include "base/file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -447,11 +448,12 @@ static int open_file(struct tw_feed *feed, const char *path, struct trawl_error 
 	feed->owns_fd = strcmp(path, "-") != 0;
 	feed->fd = STDIN_FILENO;
 	if (feed->owns_fd) {
-		do {
-			feed->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		} while (feed->fd < 0 && errno == EINTR);
+		int status = tw_file_open(path, &feed->fd, err);
+
+		if (status)
+			return status;
 	}
-	if (feed->fd < 0 || fstat(feed->fd, &st))
+	if (fstat(feed->fd, &st))
 		return trawl_error_set(err, TRAWL_EIO, "cannot open %s: %s", name, strerror(errno));
 	if (S_ISDIR(st.st_mode))
 		return trawl_error_set(err, TRAWL_EIO, "%s is a directory", name);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/inputs.h"
 #include "base/str.h"
 #include "io/temporary.h"
 
@@ -18,10 +19,6 @@
 #include <unistd.h>
 
 #define BUFFER_SIZE ((size_t)256 << 10)
-/* ".NAME.trawl-XXXXXX" */
-#define PREFIX "."
-#define SUFFIX ".trawl-"
-#define RANDOM_PART 6
 #define ATTEMPTS 100
 
 struct tw_sink {
@@ -199,7 +196,7 @@ static int find_target(struct tw_sink *sink, mode_t *mode)
 	return sink->target ? 0 : ENOMEM;
 }
 
-static void random_name(char part[RANDOM_PART])
+static void random_name(char part[TW_TEMPORARY_RANDOM])
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 	static _Atomic unsigned counter;
@@ -211,7 +208,7 @@ static void random_name(char part[RANDOM_PART])
 	value = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	value = tw_hash_u64(value ^ tw_hash_u64((uint64_t)getpid()));
 	value = tw_hash_u64(value + atomic_fetch_add(&counter, 1));
-	for (i = 0; i < RANDOM_PART; i++, value /= sizeof(letters) - 1)
+	for (i = 0; i < TW_TEMPORARY_RANDOM; i++, value /= sizeof(letters) - 1)
 		part[i] = letters[value % (sizeof(letters) - 1)];
 }
 
@@ -220,28 +217,33 @@ static int name_temporary(struct tw_sink *sink, char **random_part)
 {
 	size_t directory = directory_length(sink->target);
 	size_t name = strlen(sink->target) - directory;
-	size_t extra = strlen(PREFIX) + strlen(SUFFIX) + RANDOM_PART, size;
-	char *p;
+	char ending[TW_TEMPORARY_ENDING];
+	size_t ending_len = tw_temporary_ending_of_name(ending), size;
 
 	/* A name as long as names may be leaves no room for ours. */
-	if (name > NAME_MAX - extra)
-		name = NAME_MAX - extra;
-	size = directory + name + extra + 1;
-	p = tw_alloc(sink->allocator, size);
-	if (!p)
+	if (name > NAME_MAX - 2 - ending_len)
+		name = NAME_MAX - 2 - ending_len;
+	size = directory + 1 + name + 1 + ending_len + 1;
+	sink->temporary = tw_alloc(sink->allocator, size);
+	if (!sink->temporary)
 		return ENOMEM;
-	memset(p, 'x', size - 1);
-	p[size - 1] = '\0';
-	sink->temporary = p;
-	memcpy(p, sink->target, directory);
-	p += directory;
-	memcpy(p, PREFIX, strlen(PREFIX));
-	p += strlen(PREFIX);
-	memcpy(p, sink->target + directory, name);
-	p += name;
-	memcpy(p, SUFFIX, strlen(SUFFIX));
-	*random_part = p + strlen(SUFFIX);
+	snprintf(sink->temporary, size, "%.*s.%.*s.%s", (int)directory, sink->target, (int)name,
+		 sink->target + directory, ending);
+	*random_part = sink->temporary + size - 1 - TW_TEMPORARY_RANDOM;
 	return 0;
+}
+
+/* What processes left there that could not clean up. */
+static void clean_directory(const char *target)
+{
+	size_t len = directory_length(target);
+	char directory[PATH_MAX];
+
+	if (len >= sizeof(directory))
+		return;
+	memcpy(directory, target, len);
+	directory[len] = '\0';
+	tw_temporary_clean(len ? directory : ".");
 }
 
 /*
@@ -253,6 +255,8 @@ static int create_temporary(struct tw_sink *sink, mode_t mode)
 	char *random_part;
 	int error = name_temporary(sink, &random_part), i;
 
+	if (!error)
+		clean_directory(sink->target);
 	for (i = 0; !error && i < ATTEMPTS; i++) {
 		random_name(random_part);
 		sink->noted = tw_temporary_note(sink->temporary);
@@ -305,6 +309,14 @@ static int open_sink(struct tw_sink *sink, const char *path)
 	return sink->in_place ? open_in_place(sink) : create_temporary(sink, mode);
 }
 
+int tw_sink_check(const char *path, struct trawl_error *err)
+{
+	return tw_inputs_have(path) ?
+		       trawl_error_set(err, TRAWL_EUSAGE,
+				       "cannot write '%s': it is one of the inputs", path) :
+		       0;
+}
+
 static int open_any(struct tw_sink **out, const char *path, bool buffered,
 		    const struct trawl_allocator *allocator, struct trawl_error *err)
 {
@@ -314,7 +326,9 @@ static int open_any(struct tw_sink **out, const char *path, bool buffered,
 	*out = NULL;
 	if (!*path)
 		return trawl_error_set(err, TRAWL_EUSAGE, "cannot write: the file name is empty");
-	status = make_parent(path, err);
+	status = tw_sink_check(path, err);
+	if (!status)
+		status = make_parent(path, err);
 	if (status)
 		return status;
 	sink = tw_alloc_array(allocator, 1, sizeof(*sink));
@@ -415,6 +429,9 @@ int tw_sink_commit(struct tw_sink *sink, struct trawl_error *err)
 {
 	int status = tw_sink_finish(sink, err);
 
+	/* It may have become one meanwhile. */
+	if (!status)
+		status = tw_sink_check(sink->path, err);
 	if (!status && !sink->in_place && rename(sink->temporary, sink->target) != 0)
 		status = fail(err, sink->path, tw_temporary_ending() ? ECANCELED : errno);
 	if (status)

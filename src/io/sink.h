@@ -1,11 +1,12 @@
 /*
  * Output files that appear whole or not at all: written beside their place as
- * ".NAME.trawl-XXXXXX" and renamed by _commit.  Errors are sticky; _finish and _commit report
- * the first, in one line that names the file.
+ * ".NAME.trawl-HOST-PROCESS-XXXXXX" and renamed by _commit.  Errors are sticky; _finish and _commit
+ * report the first, in one line that names the file.
  *
  * An existing file is replaced and keeps its permissions; a symbolic link stays, the file it
  * leads to is replaced.  A device, FIFO or socket is written in place: there is nothing to
- * rename.  A directory, or a file without write permission, is refused at once.
+ * rename.  A directory, or a file without write permission, is refused at once, and so is a file
+ * that is one of the inputs (base/inputs.h): TRAWL_EUSAGE.
  */
 #ifndef TW_IO_SINK_H
 #define TW_IO_SINK_H
@@ -14,6 +15,9 @@
 
 struct tw_str;
 struct tw_sink;
+
+/* Whether `path` may be an output as far as the inputs are known: 0, else TRAWL_EUSAGE. */
+int tw_sink_check(const char *path, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* Missing directories of `path` are created. */
 int tw_sink_open(struct tw_sink **out, const char *path, const struct trawl_allocator *allocator,

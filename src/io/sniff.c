@@ -1,9 +1,13 @@
 #include "io/sniff.h"
 
+#include "base/advice.h"
+
 #include <string.h>
 
 #define NO_TRACE ", not a profiler trace in JSON"
 #define PROTOBUF "binary (protobuf, as Perfetto writes it)"
+#define XPLANE "an XPlane file, a profile of JAX, TensorFlow or XLA"
+#define NOT_READ ", which is not supported yet"
 
 struct signature {
 	size_t offset;
@@ -45,6 +49,9 @@ static const struct signature signatures[] = {
 	{ 0, MARK("\x89HDF\r\n\x1a\n"), TW_SNIFF_OTHER, "an HDF5 file", NO_TRACE },
 	{ 0, MARK("%PDF-"), TW_SNIFF_OTHER, "a PDF document", NO_TRACE },
 	{ 0, MARK("\x89PNG\r\n\x1a\n"), TW_SNIFF_OTHER, "a PNG picture", NO_TRACE },
+	{ 0, MARK("# tracer:"), TW_SNIFF_OTHER, "a log of ftrace (systrace)", NO_TRACE },
+	{ 0, MARK("TRACE:\n# tracer:"), TW_SNIFF_OTHER, "a log of ftrace (systrace)", NO_TRACE },
+	{ 0, MARK("\"Kind\","), TW_SNIFF_OTHER, "a CSV table of rocprofv3", TW_ADVICE_ROCPROF },
 	{ 0, MARK("\x7f\x45LF"), TW_SNIFF_OTHER, "a program or library (ELF)", NO_TRACE },
 	{ 0, MARK("{\0\0\0"), TW_SNIFF_OTHER, "UTF-32 text",
 	  ": convert it first (iconv -f UTF-32LE -t UTF-8)" },
@@ -89,6 +96,57 @@ static bool is_protobuf(const char *bytes, size_t len)
 	return false;
 }
 
+/* A number of a protobuf; what follows it, NULL when it is not whole. */
+static const char *take_number(const char *p, const char *end, uint64_t *value)
+{
+	unsigned shift;
+
+	*value = 0;
+	for (shift = 0; p < end && shift < 64; shift += 7) {
+		unsigned char c = (unsigned char)*p++;
+
+		*value |= (uint64_t)(c & 0x7f) << shift;
+		if (c < 0x80)
+			return p;
+	}
+	return NULL;
+}
+
+static bool is_plane_name(const char *name, size_t len)
+{
+	static const char *const beginnings[] = { "/host:", "/device:", "Task Environment" };
+	size_t i;
+
+	for (i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+		if (len >= strlen(beginnings[i]) &&
+		    !memcmp(name, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
+/*
+ * XSpace: its field 1 is a plane, with a number (1) and a name (2), in front of all that is long
+ * (tsl/profiler/protobuf/xplane.proto).  In Perfetto's first packet field 2 is no text.
+ */
+static bool is_xplane(const char *bytes, size_t len)
+{
+	const char *end = bytes + len, *p = take_number(bytes + 1, end, &(uint64_t){ 0 });
+	uint64_t tag, value;
+
+	while (p && (p = take_number(p, end, &tag)) && (p = take_number(p, end, &value))) {
+		/* A number is all of its field; of text it is the length. */
+		if ((tag & 7) == 0)
+			continue;
+		if ((tag & 7) != 2)
+			return false;
+		if (tag >> 3 == 2)
+			return is_plane_name(p, value < (size_t)(end - p) ? (size_t)value :
+									    (size_t)(end - p));
+		p = value < (size_t)(end - p) ? p + value : NULL;
+	}
+	return false;
+}
+
 static size_t mark_size(const struct signature *signature)
 {
 	unsigned char c = (unsigned char)signature->bytes[0];
@@ -116,6 +174,8 @@ struct tw_sniff tw_sniff(const char *bytes, size_t len)
 	}
 	if (is_zstd_skippable(bytes, len))
 		return (struct tw_sniff){ TW_SNIFF_ZSTD, 0, "zstd", NULL };
+	if (is_protobuf(bytes, len) && is_xplane(bytes, len))
+		return (struct tw_sniff){ TW_SNIFF_OTHER, 0, XPLANE, NOT_READ };
 	if (is_protobuf(bytes, len))
 		return (struct tw_sniff){ TW_SNIFF_OTHER, 0, PROTOBUF,
 					  ": convert it to JSON first (traceconv json)" };

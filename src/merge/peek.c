@@ -1,12 +1,14 @@
 #define _GNU_SOURCE
 #include "merge/peek.h"
 
+#include "base/file.h"
 #include "base/scan.h"
 #include "base/text.h"
 #include "io/feed.h"
 #include "trace/reader.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What stands in front of the events is smaller, and what stands behind them. */
 #define HEAD_SIZE ((size_t)4 << 20)
@@ -231,14 +233,17 @@ int tw_peek_file(struct tw_peek *peek, const char *path, const struct trawl_allo
 	struct tw_window window;
 	struct tw_feed *feed;
 	struct stat info;
-	int status;
+	int status, fd;
 
 	*peek = (struct tw_peek){ .rank = -1, .world_size = -1, .base_time_ns = TRAWL_TIME_NONE };
 	/* What can be read but once is left to who reads it. */
 	if (tw_is_database(path) ||
 	    (!stat(path, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))) {
 		peek->is_trace = true;
-		return 0;
+		status = tw_file_open(path, &fd, err);
+		if (!status)
+			close(fd);
+		return status;
 	}
 	status = tw_feed_open(&feed, path, &options, err);
 	if (status)

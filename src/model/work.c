@@ -1,5 +1,6 @@
 #include "model/work.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -37,7 +38,8 @@ static struct tw_parameter *begin(struct tw_work *work, const char *name)
 {
 	struct tw_parameter *p = &work->parameters[work->parameter_count];
 
-	/* Models are fixed and their parameters few; one more than fits takes the last place. */
+	/* Models are fixed, and their parameters few. */
+	assert(work->parameter_count + 1 < TW_MOST_PARAMETERS);
 	if (work->parameter_count + 1 < TW_MOST_PARAMETERS)
 		work->parameter_count++;
 	p->name = name;

@@ -122,6 +122,17 @@ static const char *replace_csv(const char *text, size_t at, size_t len)
 	return NULL;
 }
 
+static const char *replace_cell(const char *text, size_t at, size_t len)
+{
+	(void)len;
+	return text[at] == '\n' ? "\n" : text[at] == '\t' ? "\t" : NULL;
+}
+
+void tw_escape_cell(struct tw_str *out, const char *text, size_t len)
+{
+	add_safe(out, text, len, CSV, replace_cell);
+}
+
 void tw_escape_csv(struct tw_str *out, const char *text, size_t len)
 {
 	bool quoted = false;

@@ -15,6 +15,9 @@
 
 #include "base/str.h"
 
+/* What is read back from a cell of a CSV file or workbook: line feed and tab stay. */
+void tw_escape_cell(struct tw_str *out, const char *text, size_t len);
+
 /*
  * A cell of a CSV file (RFC 4180).  Line feed and tab stay.  Quoted only when it holds a comma,
  * a quote or a line feed.

@@ -8,7 +8,7 @@
 
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
-#include <stdlib.h>
+#include <setjmp.h>
 #include <string.h>
 
 #define PICTURE_LIMIT ((size_t)16 << 20)
@@ -60,6 +60,7 @@ struct anchor {
 struct anchors {
 	struct tw_arena arena;
 	struct anchor *first, *last;
+	struct tw_str texts[5]; /* at work; here, so that they are released in any case */
 	bool failed;
 };
 
@@ -103,6 +104,60 @@ static void add_anchor(struct anchors *list, struct tw_str *text, const struct t
 		list->first = a;
 	list->last = a;
 }
+
+/* ---- memory of cmark */
+
+/*
+ * cmark ends the program when memory runs out, unless it is given another way to allocate: from the
+ * arena of the page, and out of all its functions when there is none.
+ */
+static _Thread_local struct {
+	struct tw_arena *arena;
+	jmp_buf out;
+} memory;
+
+/* In front of each block, for realloc. */
+struct size {
+	size_t size;
+};
+
+static void *take(size_t size)
+{
+	struct size *block = size < SIZE_MAX - sizeof(*block) ?
+				     tw_arena_alloc(memory.arena, sizeof(*block) + size) :
+				     NULL;
+
+	if (!block)
+		longjmp(memory.out, 1);
+	block->size = size;
+	return block + 1;
+}
+
+static void *take_zeroed(size_t count, size_t size)
+{
+	return memset(take(size && count > SIZE_MAX / size ? SIZE_MAX : count * size), 0,
+		      count * size);
+}
+
+static void *take_again(void *old, size_t size)
+{
+	size_t had = old ? ((struct size *)old - 1)->size : 0;
+	void *block = take(size);
+
+	if (old)
+		memcpy(block, old, had < size ? had : size);
+	return block;
+}
+
+/* With all others, at the end. */
+static void give_back(void *block)
+{
+	(void)block;
+}
+
+static cmark_mem cmark_memory = { take_zeroed, take_again, give_back };
+
+/* ---- headings */
 
 /* What is seen of a heading. */
 static void heading_text(cmark_node *heading, struct tw_str *out)
@@ -149,30 +204,27 @@ static void drop_picture(cmark_node *image)
 static void embed(cmark_node *image, const char *dir, struct anchors *list)
 {
 	const char *name = cmark_node_get_url(image);
-	struct tw_str path, bytes, url;
+	struct tw_str *path = &list->texts[0], *bytes = &list->texts[1], *url = &list->texts[2];
 	struct trawl_error err;
 	int status = TRAWL_EIO;
 
-	tw_str_init(&path, list->arena.allocator);
-	tw_str_init(&bytes, list->arena.allocator);
-	tw_str_init(&url, list->arena.allocator);
+	tw_str_clear(path);
+	tw_str_clear(bytes);
+	tw_str_clear(url);
 	if (is_plain_png(name)) {
-		tw_str_addf(&path, "%s/%s", dir, name);
-		status = path.failed ? TRAWL_ENOMEM :
-				       tw_file_read_found(path.ptr, PICTURE_LIMIT, &bytes, &err);
+		tw_str_addf(path, "%s/%s", dir, name);
+		status = path->failed ? TRAWL_ENOMEM :
+					tw_file_read_found(path->ptr, PICTURE_LIMIT, bytes, &err);
 	}
 	if (!status) {
-		tw_str_add_cstr(&url, DATA_PNG);
-		tw_add_base64(&url, (const unsigned char *)bytes.ptr, bytes.len);
-		if (!url.failed)
-			cmark_node_set_url(image, url.ptr);
+		tw_str_add_cstr(url, DATA_PNG);
+		tw_add_base64(url, (const unsigned char *)bytes->ptr, bytes->len);
+		if (!url->failed)
+			cmark_node_set_url(image, url->ptr);
 	} else {
 		drop_picture(image);
 	}
-	list->failed |= url.failed || status == TRAWL_ENOMEM;
-	tw_str_release(&url);
-	tw_str_release(&bytes);
-	tw_str_release(&path);
+	list->failed |= url->failed || status == TRAWL_ENOMEM;
 }
 
 /* ---- the page */
@@ -184,7 +236,7 @@ static cmark_node *parse(const struct tw_str *markdown)
 	cmark_node *document;
 
 	cmark_gfm_core_extensions_ensure_registered();
-	parser = cmark_parser_new(CMARK_OPT_DEFAULT);
+	parser = cmark_parser_new_with_mem(CMARK_OPT_DEFAULT, &cmark_memory);
 	tables = cmark_find_syntax_extension("table");
 	if (tables)
 		cmark_parser_attach_syntax_extension(parser, tables);
@@ -199,11 +251,9 @@ static cmark_node *parse(const struct tw_str *markdown)
 static void prepare(cmark_node *document, const char *dir, struct anchors *list)
 {
 	cmark_iter *iter = cmark_iter_new(document);
-	struct tw_str text, anchor;
+	struct tw_str *text = &list->texts[3], *anchor = &list->texts[4];
 	cmark_event_type event;
 
-	tw_str_init(&text, list->arena.allocator);
-	tw_str_init(&anchor, list->arena.allocator);
 	while ((event = cmark_iter_next(iter)) != CMARK_EVENT_DONE) {
 		cmark_node *node = cmark_iter_get_node(iter);
 		cmark_node_type type = cmark_node_get_type(node);
@@ -212,16 +262,14 @@ static void prepare(cmark_node *document, const char *dir, struct anchors *list)
 		if (event == CMARK_EVENT_EXIT && type == CMARK_NODE_IMAGE) {
 			embed(node, dir, list);
 		} else if (event == CMARK_EVENT_ENTER && type == CMARK_NODE_HEADING) {
-			tw_str_clear(&text);
-			tw_str_clear(&anchor);
-			heading_text(node, &text);
-			tw_heading_anchor(&anchor, text.ptr ? text.ptr : "", text.len);
-			add_anchor(list, &anchor, &text, cmark_node_get_heading_level(node));
-			list->failed |= text.failed;
+			tw_str_clear(text);
+			tw_str_clear(anchor);
+			heading_text(node, text);
+			tw_heading_anchor(anchor, text->ptr ? text->ptr : "", text->len);
+			add_anchor(list, anchor, text, cmark_node_get_heading_level(node));
+			list->failed |= text->failed;
 		}
 	}
-	tw_str_release(&anchor);
-	tw_str_release(&text);
 	cmark_iter_free(iter);
 }
 
@@ -329,22 +377,37 @@ static void add_page(struct tw_str *out, const struct tw_html_page *page, const 
 	tw_str_add_cstr(out, "</main>\n</body>\n</html>\n");
 }
 
+/* Which may end in the middle, without memory. */
+static void render(const struct tw_html_page *page, const struct tw_str *markdown,
+		   struct tw_str *out, struct anchors *list)
+{
+	cmark_node *document = parse(markdown);
+
+	prepare(document, page->dir, list);
+	if (!list->failed)
+		add_page(out, page,
+			 cmark_render_html_with_mem(document, CMARK_OPT_DEFAULT, NULL,
+						    &cmark_memory),
+			 list);
+}
+
 int tw_render_html_page(const struct tw_html_page *page, const struct tw_str *markdown,
 			struct tw_str *out, struct trawl_error *err)
 {
 	struct anchors list = { .failed = false };
-	cmark_node *document = parse(markdown);
-	char *html;
-	bool failed;
+	size_t i;
 
 	tw_arena_init(&list.arena, out->allocator);
-	prepare(document, page->dir, &list);
-	html = cmark_render_html(document, CMARK_OPT_DEFAULT, NULL);
-	if (!list.failed)
-		add_page(out, page, html, &list);
-	failed = list.failed || out->failed;
-	free(html);
-	cmark_node_free(document);
+	for (i = 0; i < sizeof(list.texts) / sizeof(list.texts[0]); i++)
+		tw_str_init(&list.texts[i], out->allocator);
+	memory.arena = &list.arena;
+	if (setjmp(memory.out))
+		list.failed = true;
+	else
+		render(page, markdown, out, &list);
+	memory.arena = NULL;
+	for (i = 0; i < sizeof(list.texts) / sizeof(list.texts[0]); i++)
+		tw_str_release(&list.texts[i]);
 	tw_arena_release(&list.arena);
-	return failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+	return list.failed || out->failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
 }

@@ -32,7 +32,6 @@ static const char *const colours[] = { "0072b2", "d55e00", "009e73", "cc79a7",
 				       "e69f00", "56b4e9", "8c6d1f", "444444" };
 #define COLOURS (sizeof(colours) / sizeof(colours[0]))
 #define NO_SPEC_COLOUR "888888"
-#define MOST_SPECS 16
 
 struct spec {
 	const char *name;
@@ -49,7 +48,7 @@ struct drawing {
 	struct tw_str out;
 	const struct tw_chart_point **points; /* that can be drawn, the largest first */
 	size_t count;
-	struct spec specs[MOST_SPECS];
+	struct spec *specs; /* room for one of each point */
 	size_t spec_count;
 	double x_low, x_high, y_low, y_high; /* of the axes */
 	struct box taken[4 * TW_CHART_NAMED];
@@ -95,8 +94,6 @@ static void collect_specs(struct drawing *d)
 		struct spec *spec = find_spec(d, p->spec);
 
 		if (!spec) {
-			if (d->spec_count == MOST_SPECS)
-				continue;
 			spec = &d->specs[d->spec_count];
 			*spec = (struct spec){ .name = p->spec, .tflops = NAN };
 			spec->colour = *p->spec ? colours[d->spec_count % COLOURS] : NO_SPEC_COLOUR;
@@ -627,8 +624,12 @@ int tw_roofline_chart_script(const struct tw_roofline_chart *chart, const char *
 	int status = 0;
 
 	d.points = tw_alloc_array(allocator, chart->point_count + 1, sizeof(*d.points));
-	if (!d.points)
+	d.specs = tw_alloc_array(allocator, chart->point_count + 1, sizeof(*d.specs));
+	if (!d.points || !d.specs) {
+		tw_free(allocator, d.points, (chart->point_count + 1) * sizeof(*d.points));
+		tw_free(allocator, d.specs, (chart->point_count + 1) * sizeof(*d.specs));
 		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
+	}
 	d.out = *script;
 	for (i = 0; i < chart->point_count; i++)
 		if (can_be_drawn(&chart->points[i]))
@@ -641,6 +642,7 @@ int tw_roofline_chart_script(const struct tw_roofline_chart *chart, const char *
 					 path);
 	*script = d.out;
 	tw_free(allocator, d.points, (chart->point_count + 1) * sizeof(*d.points));
+	tw_free(allocator, d.specs, (chart->point_count + 1) * sizeof(*d.specs));
 	return status;
 }
 

@@ -54,7 +54,6 @@ struct book {
 	lxw_format *by_digits[MOST_DIGITS + 1];
 	char (*names)[SHEET_NAME_BYTES]; /* of count + 1 sheets, about as the last */
 	struct tw_str text;
-	uint64_t cells;
 	lxw_error error; /* the first */
 	int number;	 /* its errno */
 };
@@ -258,7 +257,7 @@ static void put_string(struct book *book, lxw_worksheet *sheet, size_t row, size
 		return;
 	keep_error(book, worksheet_write_string(sheet, (lxw_row_t)row, (lxw_col_t)column,
 						book->text.ptr, format));
-	book->cells++;
+	book->file.cells++;
 }
 
 static void put_text(struct book *book, lxw_worksheet *sheet, size_t row, size_t column,
@@ -307,7 +306,7 @@ static void put_number(struct book *book, lxw_worksheet *sheet, size_t row, size
 	}
 	keep_error(book,
 		   worksheet_write_number(sheet, (lxw_row_t)row, (lxw_col_t)column, value, NULL));
-	book->cells++;
+	book->file.cells++;
 }
 
 /* Readers of workbooks take the text "False" for something that is there. */
@@ -319,7 +318,7 @@ static void put_boolean(struct book *book, lxw_worksheet *sheet, size_t row, siz
 
 	keep_error(book, worksheet_write_boolean(sheet, (lxw_row_t)row, (lxw_col_t)column, is_true,
 						 NULL));
-	book->cells++;
+	book->file.cells++;
 }
 
 static void put_cell(struct book *book, lxw_worksheet *sheet, size_t row, size_t column,
@@ -506,10 +505,13 @@ static bool is_large(const struct trawl_table *const *tables, size_t count)
 	return cells > CELLS_IN_MEMORY;
 }
 
-static int fill(struct book *book, struct trawl_error *err)
+static int fill(void *context, struct trawl_error *err)
 {
+	struct book *book = context;
 	size_t i;
 
+	/* Not the caller's allocator: who knows which locks it has. */
+	tw_str_init(&book->text, trawl_allocator_default());
 	for (i = 0; i < book->count; i++)
 		name_sheet(book, i, trawl_table_name(book->tables[i]));
 	name_sheet(book, book->count, "about");
@@ -518,7 +520,8 @@ static int fill(struct book *book, struct trawl_error *err)
 		add_table(book, i);
 	add_about(book);
 	if (book->text.failed)
-		return tw_xlsx_error(&book->file, LXW_ERROR_MEMORY_MALLOC_FAILED, 0, err);
+		keep_error(book, LXW_ERROR_MEMORY_MALLOC_FAILED);
+	tw_str_release(&book->text);
 	return tw_xlsx_error(&book->file, book->error, book->number, err);
 }
 
@@ -530,17 +533,15 @@ int tw_render_xlsx(const struct trawl_table *const *tables, size_t count, const 
 
 	if (status)
 		return status;
-	tw_str_init(&book.text, allocator);
 	book.names = tw_alloc_array(allocator, count + 1, sizeof(*book.names));
 	if (book.names)
-		status = fill(&book, err);
+		status = tw_xlsx_make(&book.file, fill, &book, err);
 	else
 		status = tw_xlsx_error(&book.file, LXW_ERROR_MEMORY_MALLOC_FAILED, 0, err);
 	if (status)
 		tw_xlsx_abort(&book.file);
 	else
-		status = tw_xlsx_close(&book.file, book.cells, err);
+		status = tw_xlsx_close(&book.file, err);
 	tw_free(allocator, book.names, (count + 1) * sizeof(*book.names));
-	tw_str_release(&book.text);
 	return status;
 }

@@ -1,5 +1,7 @@
 /*
- * libxlsxwriter is a fine writer with four habits to work around here:
+ * libxlsxwriter is a fine writer with five habits to work around here:
+ * - It does not survive memory that runs out.  So it works in a process of its own, whose end
+ *   without a word is that.
  * - It reports failures of the output on standard error.  So it writes into memory (compressed: a
  *   few MB), and the bytes go to their place as those of any other output, with one message.
  * - It gathers the XML of each sheet in temporary files and does not notice when these cannot
@@ -11,15 +13,18 @@
 #define _GNU_SOURCE
 #include "render/xlsx_file.h"
 
+#include "base/child.h"
 #include "base/creation.h"
 #include "io/unzip.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* --- errors ------------------------------------------------------------------------------- */
@@ -107,16 +112,14 @@ static int choose_tmpdir(struct tw_xlsx_file *file, bool large, struct trawl_err
  * The stage is memory, under the name that the kernel gives an open file; where there is no such
  * name (no /proc), the temporary file of the output itself.
  */
-static int open_stage(struct tw_xlsx_file *file, char name[64], const char **workbook_name,
-		      struct trawl_error *err)
+static int open_stage(struct tw_xlsx_file *file, struct trawl_error *err)
 {
 	int status;
 
 	file->stage = memfd_create("trawl workbook", MFD_CLOEXEC);
-	snprintf(name, 64, "/proc/self/fd/%d", file->stage);
-	if (file->stage >= 0 && access(name, W_OK) == 0) {
+	snprintf(file->stage_name, sizeof(file->stage_name), "/proc/self/fd/%d", file->stage);
+	if (file->stage >= 0 && access(file->stage_name, W_OK) == 0) {
 		file->in_memory = true;
-		*workbook_name = name;
 		return tw_sink_open(&file->sink, file->path, file->allocator, err);
 	}
 	if (file->stage >= 0)
@@ -125,8 +128,7 @@ static int open_stage(struct tw_xlsx_file *file, char name[64], const char **wor
 	file->stage = -1;
 	if (status)
 		return status;
-	*workbook_name = tw_sink_temporary(file->sink);
-	file->stage = open(*workbook_name, O_RDONLY | O_CLOEXEC);
+	file->stage = open(tw_sink_temporary(file->sink), O_RDONLY | O_CLOEXEC);
 	if (file->stage < 0)
 		return tw_xlsx_error(file, LXW_ERROR_CREATING_XLSX_FILE, errno, err);
 	return 0;
@@ -148,7 +150,7 @@ static void leave_c_locale(struct tw_xlsx_file *file)
 	file->locale = (locale_t)0;
 }
 
-static void release(struct tw_xlsx_file *file)
+void tw_xlsx_abort(struct tw_xlsx_file *file)
 {
 	leave_c_locale(file);
 	if (file->stage >= 0)
@@ -161,41 +163,123 @@ static void release(struct tw_xlsx_file *file)
 int tw_xlsx_open(struct tw_xlsx_file *file, const char *path, bool large,
 		 const struct trawl_allocator *allocator, struct trawl_error *err)
 {
-	lxw_workbook_options options = { 0 };
-	lxw_doc_properties properties = { 0 };
-	const char *workbook_name = NULL;
-	char stage_name[64];
 	int status;
 
 	memset(file, 0, sizeof(*file));
 	file->path = path;
 	file->allocator = allocator;
 	file->stage = -1;
-	status = open_stage(file, stage_name, &workbook_name, err);
+	file->large = large;
+	status = open_stage(file, err);
 	if (!status)
 		status = choose_tmpdir(file, large, err);
-	if (status) {
-		release(file);
-		return status;
-	}
-	enter_c_locale(file);
-	options.constant_memory = large;
-	options.tmpdir = file->tmpdir;
-	file->workbook = workbook_new_opt(workbook_name, &options);
-	properties.created = tw_creation_time();
-	if (!file->workbook || workbook_set_properties(file->workbook, &properties)) {
+	if (status)
 		tw_xlsx_abort(file);
+	else
+		enter_c_locale(file);
+	return status;
+}
+
+/* --- making ------------------------------------------------------------------------------- */
+
+/* What comes back from the process that makes the workbook. */
+struct outcome {
+	bool told;
+	int status;
+	uint64_t cells;
+	struct trawl_error err;
+};
+
+static int begin_workbook(struct tw_xlsx_file *file, struct trawl_error *err)
+{
+	lxw_workbook_options options = { .constant_memory = file->large, .tmpdir = file->tmpdir };
+	lxw_doc_properties properties = { .created = tw_creation_time() };
+	const char *name = file->in_memory ? file->stage_name : tw_sink_temporary(file->sink);
+
+	file->workbook = workbook_new_opt(name, &options);
+	if (!file->workbook || workbook_set_properties(file->workbook, &properties))
 		return tw_xlsx_error(file, LXW_ERROR_MEMORY_MALLOC_FAILED, 0, err);
-	}
 	return 0;
 }
 
-void tw_xlsx_abort(struct tw_xlsx_file *file)
+static void make(struct tw_xlsx_file *file, int (*fill)(void *context, struct trawl_error *err),
+		 void *context, struct outcome *out)
 {
-	if (file->workbook)
+	lxw_error error;
+
+	out->status = begin_workbook(file, &out->err);
+	if (!out->status)
+		out->status = fill(context, &out->err);
+	if (!out->status) {
+		errno = 0;
+		error = workbook_close(file->workbook);
+		out->status = tw_xlsx_error(file, error, errno, &out->err);
+	} else if (file->workbook) {
 		lxw_workbook_free(file->workbook);
+	}
 	file->workbook = NULL;
-	release(file);
+	out->cells = file->cells;
+	out->told = true;
+}
+
+/* The library complains on standard error, which is ours to write to. */
+static void be_quiet(void)
+{
+	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (nowhere >= 0)
+		dup2(nowhere, STDERR_FILENO);
+	/* Files that grow too large are an error of writing. */
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+static int tell_end(const struct tw_xlsx_file *file, pid_t child, const struct outcome *out,
+		    struct trawl_error *err)
+{
+	int state = 0;
+
+	while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+		;
+	if (out->told) {
+		if (out->status)
+			*err = out->err;
+		return out->status;
+	}
+	return trawl_error_set(err, TRAWL_ENOMEM,
+			       "cannot write '%s': out of memory (the writer of workbooks ended by "
+			       "signal %d)",
+			       file->path, WIFSIGNALED(state) ? WTERMSIG(state) : 0);
+}
+
+int tw_xlsx_make(struct tw_xlsx_file *file, int (*fill)(void *context, struct trawl_error *err),
+		 void *context, struct trawl_error *err)
+{
+	struct trawl_error ignored;
+	struct outcome *out =
+		mmap(NULL, sizeof(*out), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+	int status;
+
+	if (out == MAP_FAILED)
+		return tw_xlsx_error(file, LXW_ERROR_MEMORY_MALLOC_FAILED, 0, err);
+	child = tw_fork(SIGKILL);
+	if (!child) {
+		be_quiet();
+		make(file, fill, context, out);
+		_exit(0);
+	}
+	if (child > 0) {
+		status = tell_end(file, child, out, err ? err : &ignored);
+	} else {
+		/* There may be no more processes: then here. */
+		make(file, fill, context, out);
+		status = out->status;
+		if (status && err)
+			*err = out->err;
+	}
+	file->cells = out->cells;
+	munmap(out, sizeof(*out));
+	return status;
 }
 
 /* --- reading back ------------------------------------------------------------------------- */
@@ -291,14 +375,14 @@ static int check_piece(void *context, const char *name, const char *bytes, size_
 }
 
 /* What the library has put on the stage is all that it was given. */
-static int read_back(struct tw_xlsx_file *file, uint64_t cells, struct trawl_error *err)
+static int read_back(struct tw_xlsx_file *file, struct trawl_error *err)
 {
 	struct check check = { .whole = true };
 	int status = tw_unzip(file->stage, check_piece, &check, file->allocator, err);
 
 	if (status == TRAWL_ENOMEM)
 		return tw_xlsx_error(file, LXW_ERROR_MEMORY_MALLOC_FAILED, 0, err);
-	if (status || !check.whole || check.cells != cells)
+	if (status || !check.whole || check.cells != file->cells)
 		return temporary_error(file, "could not be written whole", err);
 	return 0;
 }
@@ -318,24 +402,18 @@ static int copy_out(struct tw_xlsx_file *file, struct trawl_error *err)
 	return 0;
 }
 
-int tw_xlsx_close(struct tw_xlsx_file *file, uint64_t cells, struct trawl_error *err)
+int tw_xlsx_close(struct tw_xlsx_file *file, struct trawl_error *err)
 {
-	lxw_error error;
 	int status;
 
-	errno = 0;
-	error = workbook_close(file->workbook);
-	file->workbook = NULL;
-	status = tw_xlsx_error(file, error, errno, err);
 	leave_c_locale(file);
-	if (!status)
-		status = read_back(file, cells, err);
+	status = read_back(file, err);
 	if (!status && file->in_memory)
 		status = copy_out(file, err);
 	if (!status) {
 		status = tw_sink_commit(file->sink, err);
 		file->sink = NULL;
 	}
-	release(file);
+	tw_xlsx_abort(file);
 	return status;
 }

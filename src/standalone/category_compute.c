@@ -104,7 +104,9 @@ static int analyse(struct tw_category_data *data, struct tw_category_result *res
 int tw_category_compute(struct tw_prepared *prepared, const char *name,
 			struct tw_category_result *result, struct trawl_error *err)
 {
-	struct tw_category_data data = { .prepared = prepared,
+	/* What a category needs is as much as its operations, and only while it is analysed. */
+	struct tw_prepared own;
+	struct tw_category_data data = { .prepared = &own,
 					 .name = name,
 					 .display_name = name,
 					 .family = tw_category_family(name),
@@ -116,6 +118,7 @@ int tw_category_compute(struct tw_prepared *prepared, const char *name,
 	*result = (struct tw_category_result){ .status = TW_CATEGORY_DONE };
 	if (!*name || strchr(name, '/') || *name == '.')
 		return trawl_error_set(err, TRAWL_EUSAGE, "no name of a category: '%s'", name);
+	tw_prepared_init(&own, prepared->dir, prepared->allocator);
 	tw_str_init(&metrics, prepared->allocator);
 	status = analyse(&data, result, &metrics, err);
 	if (!status && metrics.failed)
@@ -123,5 +126,6 @@ int tw_category_compute(struct tw_prepared *prepared, const char *name,
 	if (!status)
 		status = write_files(&data, &metrics, err);
 	tw_str_release(&metrics);
+	tw_prepared_release(&own);
 	return status;
 }

@@ -1,9 +1,11 @@
 #include "standalone/category.h"
 
+#include "base/alloc.h"
 #include "base/sort.h"
 #include "standalone/literal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TIME_COLUMN "Kernel Time (µs)_sum"
@@ -307,26 +309,49 @@ static void find_uneven(struct tw_category_data *data)
 		data->rows[i].facts.value[TW_FACT_uneven] = lengths || has_mask(&data->rows[i]);
 }
 
-/* Rows that look alike are told apart by strides, else by the thread that launched them. */
-static void find_distinct(struct tw_category_data *data)
+/* 0: they look alike. */
+static int compare_looks(const void *a, const void *b)
 {
-	uint32_t i, k;
+	const struct tw_category_row *x = *(struct tw_category_row *const *)a;
+	const struct tw_category_row *y = *(struct tw_category_row *const *)b;
+	int order = strcmp(x->name, y->name);
 
-	for (i = 0; i < data->row_count; i++) {
-		struct tw_category_row *row = &data->rows[i];
+	return order ? order : strcmp(x->args, y->args);
+}
 
-		for (k = 0; k < data->row_count && row->distinct != row->strides; k++) {
-			const struct tw_category_row *other = &data->rows[k];
+/* Of rows that look alike: by what they differ. */
+static void tell_apart(struct tw_category_row *const *rows, size_t count)
+{
+	bool strides = false, threads = false;
+	size_t i;
 
-			if (k == i || strcmp(row->name, other->name) ||
-			    strcmp(row->args, other->args))
-				continue;
-			if (strcmp(row->strides, other->strides) != 0)
-				row->distinct = row->strides;
-			else if (strcmp(row->thread, other->thread) != 0)
-				row->distinct = row->thread;
-		}
+	for (i = 1; i < count; i++) {
+		strides |= strcmp(rows[i]->strides, rows[0]->strides) != 0;
+		threads |= strcmp(rows[i]->thread, rows[0]->thread) != 0;
 	}
+	for (i = 0; i < count && (strides || threads); i++)
+		rows[i]->distinct = strides ? rows[i]->strides : rows[i]->thread;
+}
+
+/* Rows that look alike are told apart by strides, else by the thread that launched them. */
+static int find_distinct(struct tw_category_data *data, struct trawl_error *err)
+{
+	const struct trawl_allocator *a = data->prepared->allocator;
+	struct tw_category_row **rows = tw_alloc_array(a, data->row_count, sizeof(*rows));
+	size_t i, first;
+
+	if (!rows)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	for (i = 0; i < data->row_count; i++)
+		rows[i] = &data->rows[i];
+	qsort(rows, data->row_count, sizeof(struct tw_category_row *), compare_looks);
+	for (first = 0; first < data->row_count; first = i) {
+		for (i = first + 1; i < data->row_count && !compare_looks(&rows[first], &rows[i]);)
+			i++;
+		tell_apart(rows + first, i - first);
+	}
+	tw_free(a, rows, data->row_count * sizeof(*rows));
+	return 0;
 }
 
 static int derive(struct tw_category_data *data, struct trawl_error *err)
@@ -355,7 +380,8 @@ static int derive(struct tw_category_data *data, struct trawl_error *err)
 	}
 	data->average_efficiency_percent = known_us > 0 ? weighted / known_us : NAN;
 	find_uneven(data);
-	find_distinct(data);
+	if (find_distinct(data, err))
+		return TRAWL_ENOMEM;
 	tw_facts_init(&data->facts);
 	value[TW_FACT_not_visible_percent] = data->time_ms > 0 ? hidden_us / 10 / data->time_ms :
 								 NAN;

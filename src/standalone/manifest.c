@@ -1,6 +1,7 @@
 #include "standalone/manifest.h"
 
 #include "analysis/analysis.h"
+#include "base/alloc.h"
 #include "findings/findings.h"
 #include "json/writer.h"
 #include "standalone/json_fields.h"
@@ -243,13 +244,13 @@ static void add_top_operations(struct tw_json *json, const struct tw_manifest *m
 static void add_file(struct tw_json *json, const char *key, const char *folder, const char *name,
 		     const char *ending)
 {
-	char path[512] = "";
+	struct tw_str path;
 
-	strncat(path, folder, sizeof(path) - 1);
-	strncat(path, "/", sizeof(path) - strlen(path) - 1);
-	strncat(path, name, sizeof(path) - strlen(path) - 1);
-	strncat(path, ending, sizeof(path) - strlen(path) - 1);
-	tw_field_text(json, key, path);
+	tw_str_init(&path, trawl_allocator_default());
+	tw_str_addf(&path, "%s/%s%s", folder, name, ending);
+	tw_field_text(json, key, path.failed ? "" : path.ptr);
+	json->out->failed |= path.failed;
+	tw_str_release(&path);
 }
 
 static void add_sync(struct tw_json *json, const struct tw_category_rows *category)

@@ -1,6 +1,7 @@
 /* Steps 2 to 5: what the analysis of each category needs, in files of its own. */
 #include "standalone/standalone.h"
 
+#include "base/alloc.h"
 #include "render/render.h"
 #include "standalone/manifest.h"
 #include "standalone/tree_data.h"
@@ -15,7 +16,6 @@ static const struct trawl_column added_columns[] = {
 	{ "display_name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "the category's name for people" },
 };
 #define ADDED (sizeof(added_columns) / sizeof(added_columns[0]))
-#define MOST_COLUMNS 80
 
 static const struct tw_table_spec ops_spec = { "ops", "operations of a category", NULL, 0, true };
 
@@ -25,15 +25,16 @@ static struct trawl_table *ops_table(const struct trawl_table *all,
 				     const struct trawl_allocator *allocator)
 {
 	size_t columns = trawl_table_columns(all), i, column;
-	struct trawl_column list[MOST_COLUMNS];
+	struct trawl_column *list = tw_alloc_array(allocator, columns + ADDED, sizeof(*list));
 	struct trawl_table *table;
 
-	if (columns > MOST_COLUMNS - ADDED)
-		columns = MOST_COLUMNS - ADDED;
+	if (!list)
+		return NULL;
 	for (i = 0; i < columns; i++)
 		list[i] = *trawl_table_column(all, i);
 	memcpy(list + columns, added_columns, sizeof(added_columns));
 	table = tw_table_new_columns(&ops_spec, list, columns + ADDED, allocator);
+	tw_free(allocator, list, (columns + ADDED) * sizeof(*list));
 	for (i = 0; table && i < category->count; i++) {
 		tw_table_add_row(table);
 		for (column = 0; column < columns; column++)

@@ -24,6 +24,7 @@ struct tw_report_category {
 struct tw_report_material {
 	struct tw_prepared *prepared;
 	const char *model;
+	bool no_workbook;
 	const char *platform; /* NULL: not known */
 	const struct tw_json_value *manifest;
 	const struct tw_json_value *peaks; /* metadata of a category, a null value without any */

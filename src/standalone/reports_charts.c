@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define CHARTS 2
-#define MOST_CEILINGS 64
 
 struct tw_pictures {
 	struct tw_prepared prepared; /* with an arena of its own: others read at the same time */
@@ -221,7 +220,7 @@ static size_t ceilings_of(const struct tw_report_material *m, struct tw_chart_ce
 	const struct tw_json_value *peak = tw_json_get(m->peaks, "max_achievable_tflops")->first;
 	size_t count = 0;
 
-	for (; peak && count < MOST_CEILINGS; peak = peak->next)
+	for (; peak; peak = peak->next)
 		if (peak->key)
 			ceilings[count++] =
 				(struct tw_chart_ceiling){ peak->key, tw_json_number(peak) };
@@ -232,7 +231,9 @@ static size_t ceilings_of(const struct tw_report_material *m, struct tw_chart_ce
 static bool add_roofline(const struct tw_report_material *m, const char *path,
 			 struct tw_str *script)
 {
-	struct tw_chart_ceiling ceilings[MOST_CEILINGS];
+	size_t most = tw_json_get(m->peaks, "max_achievable_tflops")->count + 1;
+	struct tw_chart_ceiling *ceilings =
+		tw_alloc_array(script->allocator, most, sizeof(*ceilings));
 	struct tw_roofline_chart chart = { .ceilings = ceilings };
 	struct trawl_error err;
 	struct tw_str title, platform;
@@ -248,14 +249,16 @@ static bool add_roofline(const struct tw_report_material *m, const char *path,
 	chart.title = title.ptr ? title.ptr : "";
 	chart.platform = platform.ptr ? platform.ptr : "";
 	chart.mem_bw_gbps = tw_report_number(m->peaks, "peak_hbm_bw_tbs") * 1000;
-	chart.ceiling_count = ceilings_of(m, ceilings);
-	if (title.failed || platform.failed || !collect_points(m, &chart))
+	if (ceilings)
+		chart.ceiling_count = ceilings_of(m, ceilings);
+	if (!ceilings || title.failed || platform.failed || !collect_points(m, &chart))
 		status = TRAWL_ENOMEM;
 	else if (!shows_enough(&chart))
 		status = TRAWL_ENODATA;
 	else
 		status = tw_roofline_chart_script(&chart, path, script, &err);
 	script->failed |= status == TRAWL_ENOMEM;
+	tw_free(script->allocator, ceilings, most * sizeof(*ceilings));
 	tw_str_release(&platform);
 	tw_str_release(&title);
 	return !status;

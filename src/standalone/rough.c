@@ -50,8 +50,9 @@ static void add_generation(const struct tw_report_material *m, struct tw_str *ou
 	const struct tw_json_value *d = tw_json_get(m->manifest, "defects")->first;
 
 	tw_str_add_cstr(out, "### Step 2: Generate Reports\n"
-			     "The performance report is in `perf_report.xlsx` and "
-			     "`perf_report_csvs/`. What was odd in the trace:\n\n");
+			     "The performance report is in ");
+	tw_str_add_cstr(out, m->no_workbook ? "" : "`perf_report.xlsx` and ");
+	tw_str_add_cstr(out, "`perf_report_csvs/`. What was odd in the trace:\n\n");
 	if (!d)
 		tw_str_add_cstr(out, "Nothing.\n\n");
 	else

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/inputs.h"
 #include "base/list.h"
 #include "derive/intervals.h"
 #include "json/value.h"
@@ -375,6 +376,7 @@ int tw_metrics_timeline_read(struct tw_metrics_timeline *timeline, const char *p
 	*timeline = (struct tw_metrics_timeline){ .allocator = allocator };
 	tw_arena_init(&timeline->arena, allocator);
 	tw_str_init(&text, allocator);
+	tw_inputs_note(path);
 	status = tw_file_read_found(path, MOST_BYTES, &text, err);
 	if (!status)
 		take_lines(&r, text.ptr, text.len);

@@ -221,7 +221,8 @@ const char *tw_run_status_in(const char *directory, struct tw_arena *arena)
 	tw_str_init(&path, arena->allocator);
 	tw_str_init(&text, arena->allocator);
 	tw_str_addf(&path, "%s/run_status.json", directory);
-	if (!path.failed && is_there(path.ptr) && !tw_file_read(path.ptr, MOST_BYTES, &text, NULL))
+	if (!path.failed && is_there(path.ptr) &&
+	    !tw_file_read_found(path.ptr, MOST_BYTES, &text, NULL))
 		record = tw_json_parse(arena, text.len ? text.ptr : "", text.len, path.ptr, NULL);
 	if (record)
 		status = tw_json_text(tw_json_get(record, "status"));

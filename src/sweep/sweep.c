@@ -44,18 +44,20 @@ static void note(struct tw_sweep *sweep, bool incomplete, const char *format, ..
 static void note(struct tw_sweep *sweep, bool incomplete, const char *format, ...)
 {
 	const char **notes = grow(&sweep->arena, sweep->notes, sweep->note_count, sizeof(*notes));
-	char text[1024];
+	struct tw_str text;
 	va_list args;
 
+	tw_str_init(&text, sweep->arena.allocator);
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	tw_str_addv(&text, format, args);
 	va_end(args);
 	sweep->incomplete |= incomplete;
-	if (!notes)
-		return;
-	sweep->notes = notes;
-	notes[sweep->note_count] = tw_arena_copy(&sweep->arena, text, strlen(text));
-	sweep->note_count += notes[sweep->note_count] != NULL;
+	if (notes && !text.failed) {
+		sweep->notes = notes;
+		notes[sweep->note_count] = tw_arena_copy(&sweep->arena, text.ptr, text.len);
+		sweep->note_count += notes[sweep->note_count] != NULL;
+	}
+	tw_str_release(&text);
 }
 
 /* ---- names */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/inputs.h"
 #include "base/list.h"
 #include "io/sink.h"
 #include "json/value.h"
@@ -87,6 +88,7 @@ static const struct tw_json_value *read_metrics(struct tw_trials *t, struct tw_a
 	struct tw_str text;
 
 	tw_str_init(&text, t->allocator);
+	tw_inputs_note(path);
 	if (!tw_file_read_found(path, MOST_BYTES, &text, why))
 		value = tw_json_parse(scratch, text.ptr, text.len, path, why);
 	tw_str_release(&text);

@@ -4,6 +4,7 @@
  */
 #include "trace/kineto.h"
 
+#include "base/advice.h"
 #include "base/scan.h"
 #include "trace/pairs.h"
 #include "trace/reader.h"
@@ -86,8 +87,7 @@ static int not_json(struct tw_kineto_part *part)
 static const struct {
 	const char *field, *what;
 } other_documents[] = {
-	{ "rocprofiler-sdk-tool", "rocprofv3 JSON, not a Chrome trace: write it with rocprofv3 "
-				  "--output-format pftrace, or profile with torch.profiler" },
+	{ "rocprofiler-sdk-tool", "rocprofv3 JSON, not a Chrome trace" TW_ADVICE_ROCPROF },
 	{ "nodes", "an execution trace (of ExecutionTraceObserver), not a profiler trace: give the "
 		   "trace that torch.profiler exported" },
 	{ "deviceProperties", "a trace without its list of events (\"traceEvents\")" },

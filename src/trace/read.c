@@ -1,15 +1,14 @@
 /* Opening an input: what it is decides its content, then its reader fills a trace. */
+#include "base/file.h"
+#include "base/inputs.h"
 #include "base/thread.h"
 #include "io/sniff.h"
 #include "store/parts.h"
 #include "trace/reader.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static bool is_stdin(const char *path)
 {
@@ -32,19 +31,11 @@ static bool has_database_name(const char *path)
 bool tw_is_database(const char *path)
 {
 	char head[512];
-	struct stat info;
-	ssize_t got = -1, i;
-	int fd;
+	ssize_t got, i;
 
 	if (is_stdin(path))
 		return false;
-	/* A pipe is left to who reads it from its beginning. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return false;
-	if (!fstat(fd, &info) && S_ISREG(info.st_mode))
-		got = pread(fd, head, sizeof(head), 0);
-	close(fd);
+	got = tw_file_read_head(path, head, sizeof(head));
 	if (got < 0)
 		return false;
 	if (tw_sniff(head, (size_t)got).kind == TW_SNIFF_DATABASE)
@@ -110,6 +101,8 @@ int trawl_trace_read(struct trawl_trace **out, const char *path,
 		options.allocator = trawl_allocator_default();
 	if (!options.threads)
 		options.threads = tw_thread_count();
+	if (!is_stdin(path))
+		tw_inputs_note(path);
 	take_test_settings(&options);
 	trace = tw_trace_new(options.allocator);
 	if (!trace)

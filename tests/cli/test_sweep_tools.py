@@ -169,14 +169,14 @@ class TestTimeline(Tool):
         os.mkfifo(self.tmp / "rank_00_metrics.jsonl")
         done = self.timeline()
         self.assertEqual(done.rc, 1, done)
-        self.assertIn("it is no file", done.err)
+        self.assertIn("is a FIFO", done.err)
         trial = self.tmp / "trial_1"
         trial.mkdir()
         (trial / "config.yaml").touch()
         os.mkfifo(trial / "trial_metrics.json")
         done = trawl("sweep", "trials", self.tmp)
         self.assertEqual(done.rc, 1, done)
-        self.assertIn("it is no file", done.err)
+        self.assertIn("is a FIFO", done.err)
 
     def test_too_many_panels(self):
         self.write("".join(line(i, span("a", "forward", 0, 1)) for i in range(50)))
