@@ -16,9 +16,10 @@ struct trawl_report_options {
 	bool clip_overruns;	 /* end kernels that run over whole later ones at the next start */
 	int64_t short_kernel_ns; /* kernels below it are short; default 10 us */
 	int64_t micro_idle_ns;	 /* splits idle time at this gap; -1: no split */
-	bool exposed_time;   /* unified_perf_summary also has the time that nothing else hides */
-	bool gemm_instances; /* the table of that name is made too */
-	unsigned threads;    /* 0: one a core */
+	bool exposed_time;     /* unified_perf_summary also has the time that nothing else hides */
+	bool gemm_instances;   /* the table of that name is made too */
+	bool kernel_instances; /* and that of runs of kernels without an operation */
+	unsigned threads;      /* 0: one a core */
 
 	/*
 	 * Peaks for the roofline: the name of a GPU that trawl knows ("MI300X") or the path of a

@@ -35,7 +35,7 @@ enum tw_needs {
 	TW_NEEDS_HOST = 2,    /* host events */
 	TW_NEEDS_MODELS = 4,  /* what calls were modelled: it runs after those that do not */
 	TW_NEEDS_EXPORT = 8,  /* an export of Nsight Systems, unless it alone was asked for */
-	TW_NEEDS_ASKING = 16, /* options ask for it by name: gemm_instances */
+	TW_NEEDS_ASKING = 16, /* options ask for it by name: gemm_instances, kernel_instances */
 };
 
 struct tw_analysis {

@@ -3,21 +3,48 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 
+#include <stdio.h>
+#include <string.h>
+
+/* Text of an argument, "" when it is none. */
+static const char *text_of(const struct trawl_trace *trace, uint64_t event, uint32_t key)
+{
+	struct tw_arg arg;
+
+	return tw_trace_arg(trace, event, key, &arg) && arg.kind == TW_ARG_TEXT ?
+		       tw_pool_text(&trace->texts, arg.text, NULL) :
+		       "";
+}
+
+enum tw_copy_direction tw_copy_direction_of(const struct tw_derived *d, uint64_t g)
+{
+	const struct trawl_trace *trace = d->trace;
+	uint64_t event = d->gpu.event[g];
+	enum tw_copy_direction direction;
+	char composed[128];
+	const char *name, *kind;
+	size_t len;
+
+	name = tw_pool_text(&trace->texts, trace->events.name[event], &len);
+	direction = tw_copy_direction(name, len);
+	if (direction != TW_COPY_OTHER)
+		return direction;
+	kind = text_of(trace, event, TW_KEY_copy_kind);
+	if (!*kind)
+		kind = text_of(trace, event, TW_KEY_kind);
+	snprintf(composed, sizeof(composed), "Memcpy %.30s (%.30s -> %.30s)", kind,
+		 text_of(trace, event, TW_KEY_source_kind),
+		 text_of(trace, event, TW_KEY_destination_kind));
+	return tw_copy_direction(composed, strlen(composed));
+}
+
 void tw_copy_directions(const struct tw_derived *d, uint8_t *directions)
 {
-	const struct tw_gpu *gpu = &d->gpu;
 	uint64_t g;
 
-	for (g = 0; g < gpu->count; g++) {
-		const char *name;
-		size_t len;
-
-		directions[g] = TW_COPY_OTHER;
-		if (gpu->bucket[g] != TW_COPY)
-			continue;
-		name = tw_pool_text(&d->trace->texts, d->trace->events.name[gpu->event[g]], &len);
-		directions[g] = (uint8_t)tw_copy_direction(name, len);
-	}
+	for (g = 0; g < d->gpu.count; g++)
+		directions[g] = d->gpu.bucket[g] == TW_COPY ? (uint8_t)tw_copy_direction_of(d, g) :
+							      TW_COPY_OTHER;
 }
 
 struct running {

@@ -15,7 +15,10 @@ struct tw_overlap {
 	int64_t exposed_direction_ns[TW_COPY_DIRECTIONS];
 };
 
-/* The direction of each GPU event that is a copy, by its name: the caller's array, one each. */
+/* The direction of a copy by its name, else by its arguments. */
+enum tw_copy_direction tw_copy_direction_of(const struct tw_derived *derived, uint64_t g);
+
+/* The same of each GPU event: the caller's array, one each. */
 void tw_copy_directions(const struct tw_derived *derived, uint8_t *directions);
 
 /* Of all GPU events, with tw_copy_directions() of them.  0, or -1 when out of memory. */

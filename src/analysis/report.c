@@ -206,7 +206,9 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.has = TW_NEEDS_MODELS | (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) |
 		       (d->host.count ? TW_NEEDS_HOST : 0) |
 		       (trace->by_process ? TW_NEEDS_EXPORT : 0) |
-		       (report->options.gemm_instances ? TW_NEEDS_ASKING : 0),
+		       (report->options.gemm_instances || report->options.kernel_instances ?
+				TW_NEEDS_ASKING :
+				0),
 	};
 	int status = TRAWL_ENOMEM;
 

@@ -16,8 +16,8 @@
 #define SHORT_KERNEL_NS 50000
 
 /* Of each rank's report, what later stages look at. */
-static const char *const kept_tables[] = { "gpu_timeline", "ops_summary", "GEMM", "gemm_instances",
-					   "quality" };
+static const char *const kept_tables[] = { "gpu_timeline",   "ops_summary",	 "GEMM",
+					   "gemm_instances", "kernel_instances", "quality" };
 #define KEPT (sizeof(kept_tables) / sizeof(kept_tables[0]))
 
 /* ---- what went wrong */
@@ -123,6 +123,7 @@ static void report_options(const struct cli_sweep_made *made, struct trawl_repor
 	trawl_report_options_init(options);
 	options->short_kernel_ns = SHORT_KERNEL_NS;
 	options->gemm_instances = made->makes & (CLI_MAKE_REPORTS | CLI_MAKE_INSTANCES);
+	options->kernel_instances = made->makes & CLI_MAKE_INSTANCES;
 }
 
 static void load_options(struct cli_sweep_made *made, struct each *each,

@@ -283,12 +283,12 @@ int cli_sweep_step_variance(struct cli_sweep_steps *steps)
 /* ---- the second */
 
 static const struct trawl_table *instances_of(void *context, int64_t threads, int64_t channels,
-					      int64_t rank)
+					      int64_t rank, const char *name)
 {
 	const struct cli_sweep_steps *steps = context;
 	const struct cli_sweep_made *made = made_of(steps, threads, channels);
 
-	return made ? cli_sweep_rank_table(made, rank, "gemm_instances") : NULL;
+	return made ? cli_sweep_rank_table(made, rank, name) : NULL;
 }
 
 int cli_sweep_step_timestamps(struct cli_sweep_steps *steps, const struct tw_csv *in)

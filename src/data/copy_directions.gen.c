@@ -15,6 +15,27 @@ const struct tw_copy_name tw_copy_names[] = {
 	{ "*device -> device*", TW_COPY_D2D },
 	{ "*devicetodevice*", TW_COPY_D2D },
 	{ "*device_to_device*", TW_COPY_D2D },
+	{ "memcpy atoh*", TW_COPY_D2H },
+	{ "memcpy htoa*", TW_COPY_H2D },
+	{ "memcpy atod*", TW_COPY_D2D },
+	{ "memcpy dtoa*", TW_COPY_D2D },
+	{ "memcpy atoa*", TW_COPY_D2D },
+	{ "*device* -> pageable*", TW_COPY_D2H },
+	{ "*device* -> pinned*", TW_COPY_D2H },
+	{ "*pageable -> device*", TW_COPY_H2D },
+	{ "*pinned -> device*", TW_COPY_H2D },
+	{ "*array -> pageable*", TW_COPY_D2H },
+	{ "*array -> pinned*", TW_COPY_D2H },
+	{ "*pageable -> array*", TW_COPY_H2D },
+	{ "*pinned -> array*", TW_COPY_H2D },
+	{ "memcpy d2h*", TW_COPY_D2H },
+	{ "memcpy d2m*", TW_COPY_D2H },
+	{ "memcpy h2d*", TW_COPY_H2D },
+	{ "memcpy m2d*", TW_COPY_H2D },
+	{ "memcpy d2d*", TW_COPY_D2D },
+	{ "*device-to-host*", TW_COPY_D2H },
+	{ "*host-to-device*", TW_COPY_H2D },
+	{ "*device-to-device*", TW_COPY_D2D },
 };
 
-const size_t tw_copy_name_count = 13;
+const size_t tw_copy_name_count = 34;

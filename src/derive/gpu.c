@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "data/tables.h"
+#include "derive/repeats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +58,10 @@ static int list_events(struct tw_derived *d)
 	for (i = 0, n = 0; i < events->count; i++)
 		if (is_looked_at(d, i))
 			gpu->event[n++] = (uint32_t)i;
-	if (tw_sort(gpu->event, n, tw_events_start_key, events, d->allocator))
+	if (tw_sort(gpu->event, n, tw_events_start_key, events, d->allocator) ||
+	    tw_repeats_drop(d->trace, gpu->event, &n, &gpu->quality, d->allocator))
 		return -1;
+	gpu->count = n;
 	for (i = 0; i < n; i++) {
 		gpu->start_ns[i] = events->start_ns[gpu->event[i]];
 		gpu->end_ns[i] = gpu->start_ns[i] + events->dur_ns[gpu->event[i]];

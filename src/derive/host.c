@@ -9,6 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "derive/repeats.h"
+
+#include <string.h>
 
 /* Real trees are a few dozen deep: from here on asking each node's ancestors takes too long. */
 #define DEEP 100
@@ -86,7 +89,6 @@ static int group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
 			continue;
 		first[events->track[i]]++;
 		d->host.name[events->name[i]] = TW_NAMES_NODES;
-		d->host.call_count += tw_class_is_launch(tw_class(d->trace, i));
 	}
 	for (t = 0; t < d->trace->track_count; t++) {
 		n = first[t];
@@ -95,8 +97,7 @@ static int group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
 	}
 	d->host.count = sum;
 	d->host.event = tw_alloc(d->allocator, (sum + 1) * sizeof(*d->host.event));
-	d->host.call = tw_alloc(d->allocator, (d->host.call_count + 1) * sizeof(*d->host.call));
-	if (!d->host.event || !d->host.call)
+	if (!d->host.event)
 		return -1;
 	for (i = 0; i < events->count; i++)
 		if (is_node(d->trace, i, python))
@@ -104,11 +105,37 @@ static int group_by_thread(struct tw_derived *d, bool python, uint64_t *first)
 	return 0;
 }
 
+/* The events of one thread in order; what was recorded twice is dropped. */
+static int order_thread(struct tw_derived *d, uint32_t *event, uint64_t *count)
+{
+	if (tw_sort(event, *count, tw_events_start_key, &d->trace->events, d->allocator) ||
+	    order_ties(d, event, *count))
+		return -1;
+	return tw_repeats_drop(d->trace, event, count, &d->host.quality, d->allocator);
+}
+
+/* Gives back the room of what was dropped. */
+static int shrink(struct tw_derived *d, uint64_t count)
+{
+	size_t size = sizeof(*d->host.event);
+	uint32_t *event;
+
+	if (count == d->host.count)
+		return 0;
+	event = tw_realloc(d->allocator, d->host.event, (d->host.count + 1) * size,
+			   (count + 1) * size);
+	if (!event)
+		return -1;
+	d->host.event = event;
+	d->host.count = count;
+	return 0;
+}
+
 static int find_nodes(struct tw_derived *d, bool python)
 {
 	const struct trawl_trace *trace = d->trace;
 	uint64_t *first = tw_alloc_array(d->allocator, trace->track_count + 1, sizeof(*first));
-	uint64_t begin = 0;
+	uint64_t begin = 0, kept = 0;
 	uint32_t t;
 	int status;
 
@@ -118,12 +145,13 @@ static int find_nodes(struct tw_derived *d, bool python)
 		uint32_t *event = d->host.event + begin;
 		uint64_t count = first[t] - begin;
 
-		status = tw_sort(event, count, tw_events_start_key, &trace->events, d->allocator);
-		if (!status)
-			status = order_ties(d, event, count);
+		status = order_thread(d, event, &count);
+		if (kept != begin)
+			memmove(d->host.event + kept, event, count * sizeof(*event));
+		kept += count;
 	}
 	tw_free(d->allocator, first, (trace->track_count + 1) * sizeof(*first));
-	return status;
+	return status ? status : shrink(d, kept);
 }
 
 /* The stack is the chain of parents of the last event placed: no memory of its own. */
@@ -194,13 +222,19 @@ static int find_ops(struct tw_derived *d)
 	return 0;
 }
 
-static void list_calls(struct tw_derived *d)
+static int list_calls(struct tw_derived *d)
 {
 	uint64_t node, n = 0;
 
 	for (node = 0; node < d->host.count; node++)
+		d->host.call_count += tw_class_is_launch(tw_node_class(d, node));
+	d->host.call = tw_alloc(d->allocator, (d->host.call_count + 1) * sizeof(*d->host.call));
+	if (!d->host.call)
+		return -1;
+	for (node = 0; node < d->host.count; node++)
 		if (tw_class_is_launch(tw_node_class(d, node)))
 			d->host.call[n++] = (uint32_t)node;
+	return 0;
 }
 
 int tw_host_build(struct tw_derived *d, bool python)
@@ -208,9 +242,8 @@ int tw_host_build(struct tw_derived *d, bool python)
 	if (find_nodes(d, python))
 		return -1;
 	d->host.parent = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*d->host.parent));
-	if (!d->host.parent)
+	if (!d->host.parent || list_calls(d))
 		return -1;
-	list_calls(d);
 	nest(d);
 	return d->host.depth > DEEP ? find_ops(d) : 0;
 }

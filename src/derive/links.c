@@ -1,6 +1,8 @@
 /*
  * Launches to GPU work.  By correlation id; GPU events without one by External id; those without
- * either by the flow arrows that the profiler drew.  A graph launch may have many kernels.
+ * either by the flow arrows that the profiler drew.  Where the call of a correlation id was not
+ * recorded, an External id that is sure to name an operation names it.  A graph launch may have
+ * many kernels.
  */
 #include "derive/flows.h"
 
@@ -212,6 +214,14 @@ static int compare_external(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* An event whose call was not recorded goes to the only operation of its id, if that began before. */
+static bool is_for(const struct tw_derived *d, const struct external *work,
+		   const struct external *calls, uint64_t call_count)
+{
+	return !tw_is_link_id(d->trace->events.correlation[d->gpu.event[work->index]]) ||
+	       (call_count == 1 && calls[0].start_ns <= work->start_ns);
+}
+
 /*
  * Calls and GPU events of one External id: in order when there are as many of each, else each
  * event to the last call before it.
@@ -222,6 +232,8 @@ static void pair_external(struct tw_derived *d, const struct external *calls, ui
 	uint64_t i, c = 0;
 
 	for (i = 0; i < work_count; i++) {
+		if (!is_for(d, &work[i], calls, call_count))
+			continue;
 		if (call_count == work_count) {
 			c = i;
 		} else {
@@ -262,17 +274,58 @@ static void merge_external(struct tw_derived *d, const struct external *calls, u
 	}
 }
 
-static bool needs_external(const struct tw_derived *d, uint64_t g)
+/* Which GPU events a pass by External id is about. */
+enum external_pass {
+	BY_CALL,      /* calls that the id names, for events without a correlation id */
+	BY_OPERATION, /* operations that it names, for the same events */
+	BY_ANY,	      /* operations, also for events whose call was not recorded */
+};
+
+static bool needs_external(const struct tw_derived *d, uint64_t g, enum external_pass pass)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t e = d->gpu.event[g];
 
-	return d->gpu.launch[g] == TW_NONE && !tw_is_link_id(events->correlation[e]) &&
-	       tw_is_link_id(events->external[e]);
+	return d->gpu.launch[g] == TW_NONE && tw_is_link_id(events->external[e]) &&
+	       (pass == BY_ANY || !tw_is_link_id(events->correlation[e]));
 }
 
-/* One pass with the calls, or with the operations themselves where no call is recorded. */
-static int link_by_external(struct tw_derived *d, bool operations)
+/* Whether the call of a GPU event, or the operation it is in, has the event's External id. */
+static bool agrees(const struct tw_derived *d, uint64_t g)
+{
+	const tw_code *external = d->trace->events.external;
+	tw_code id = external[d->gpu.event[g]];
+	uint64_t launch = d->gpu.launch[g], op = tw_launching_op(d, launch, false);
+
+	return external[d->host.event[launch]] == id ||
+	       (op != TW_NONE && external[d->host.event[op]] == id);
+}
+
+/*
+ * External ids of GPU events name operations with most exporters; with some they repeat the
+ * correlation id, or count something else.  What links are known decides, and where none are,
+ * whether the two ids are one.
+ */
+static bool names_operations(const struct tw_derived *d)
+{
+	const struct tw_events *events = &d->trace->events;
+	uint64_t g, agreeing = 0, others = 0, linked = 0, unlike = 0;
+
+	for (g = 0; g < d->gpu.count; g++) {
+		uint64_t e = d->gpu.event[g];
+
+		if (!tw_is_link_id(events->external[e]) || !tw_is_link_id(events->correlation[e]))
+			continue;
+		unlike += events->external[e] != events->correlation[e];
+		if (d->gpu.launch[g] == TW_NONE)
+			others++;
+		else if (++linked)
+			agreeing += agrees(d, g);
+	}
+	return others && (linked ? agreeing > linked - agreeing : unlike);
+}
+
+static int link_by_external(struct tw_derived *d, enum external_pass pass)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint64_t work_count = 0, call_count = 0, i, n;
@@ -280,7 +333,7 @@ static int link_by_external(struct tw_derived *d, bool operations)
 	int status = -1;
 
 	for (i = 0; i < d->gpu.count; i++)
-		work_count += needs_external(d, i);
+		work_count += needs_external(d, i, pass);
 	if (!work_count)
 		return 0;
 	work = tw_alloc_array(d->allocator, work_count, sizeof(*work));
@@ -288,14 +341,14 @@ static int link_by_external(struct tw_derived *d, bool operations)
 	if (!work || !calls)
 		goto out;
 	for (i = 0, n = 0; i < d->gpu.count; i++)
-		if (needs_external(d, i))
+		if (needs_external(d, i, pass))
 			work[n++] = (struct external){ events->external[d->gpu.event[i]],
 						       d->gpu.start_ns[i], i };
 	for (i = 0; i < d->host.count; i++) {
 		uint64_t e = d->host.event[i];
 
 		if (tw_is_link_id(events->external[e]) &&
-		    tw_class_is_launch(tw_class(d->trace, e)) == !operations)
+		    tw_class_is_launch(tw_class(d->trace, e)) == (pass == BY_CALL))
 			calls[call_count++] =
 				(struct external){ events->external[e], events->start_ns[e], i };
 	}
@@ -418,7 +471,8 @@ static int count_barren_launches(struct tw_derived *d)
 /* Profilers leave out one or the other. */
 static int link_loosely(struct tw_derived *d)
 {
-	return link_by_correlation(d) || link_by_external(d, false) || link_by_external(d, true) ||
+	return link_by_correlation(d) || link_by_external(d, BY_CALL) ||
+			       link_by_external(d, names_operations(d) ? BY_ANY : BY_OPERATION) ||
 			       link_by_flow(d) ?
 		       -1 :
 		       0;

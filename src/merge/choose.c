@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "derive/repeats.h"
 
 #include <strings.h>
 
@@ -115,7 +116,8 @@ int tw_one_choose(struct tw_one *one, struct trawl_error *err)
 	for (i = 0; i < events->count; i++)
 		if (is_kept(one, categories, i))
 			one->order[one->count++] = (uint32_t)i;
-	if (tw_sort(one->order, one->count, start_of, events, one->allocator) || sort_ties(one))
+	if (tw_sort(one->order, one->count, start_of, events, one->allocator) || sort_ties(one) ||
+	    tw_repeats_drop(one->trace, one->order, &one->count, &one->quality, one->allocator))
 		return tw_one_no_memory(err);
 	return 0;
 }

@@ -88,18 +88,23 @@ static int tell(void *context, int64_t bytes_read, int64_t file_size)
 	return canceled;
 }
 
+/* Those of the trace, and what merging it found. */
 static int take_defects(struct tw_merge *merge, struct tw_merged *rank,
-			const struct trawl_trace *trace)
+			const struct trawl_trace *trace, const struct tw_quality *found)
 {
-	size_t count = trawl_trace_defects(trace), i;
+	struct tw_quality quality = trace->quality;
+	struct trawl_defect list[TW_DEFECT_COUNT];
+	size_t count, i;
 
+	tw_quality_append(&quality, found, 0);
+	count = tw_trace_list_defects(trace, &quality, list);
 	rank->defects = tw_alloc_array(merge->allocator, count, sizeof(*rank->defects));
 	if (!rank->defects)
 		return count ? -1 : 0;
 	rank->defect_count = count;
 	for (i = 0; i < count; i++) {
-		rank->defects[i] = trawl_trace_defect(trace, i);
-		if (rank->defects[i].severity == TRAWL_LOST)
+		rank->defects[i] = list[i];
+		if (list[i].severity == TRAWL_LOST)
 			rank->state = TW_RANK_DAMAGED;
 	}
 	return 0;
@@ -194,9 +199,12 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 		return trawl_error_set(err, TRAWL_EUSAGE, TW_MERGED_TRACE);
 	if (!trace->events.count)
 		return trawl_error_set(err, TRAWL_EFORMAT, "no events in it");
-	if (take_defects(m->merge, rank, trace) || take_about(m->merge, rank, trace))
+	if (take_about(m->merge, rank, trace))
 		return tw_one_no_memory(err);
+	tw_quality_init(&one.quality);
 	status = tw_one_merge(&one, lines, err);
+	if (!status && take_defects(m->merge, rank, trace, &one.quality))
+		status = tw_one_no_memory(err);
 	rank->gpu_slices = one.gpu_slices;
 	rank->host_slices = one.host_slices;
 	rank->others = one.others;

@@ -91,9 +91,10 @@ struct tw_one {
 
 	/* What became of it. */
 	uint64_t gpu_slices, host_slices, others, arrows;
-	uint64_t moved;	   /* slices on a lane other than the first */
-	uint64_t loose;	   /* ends of arrows that were left out */
-	uint64_t timeless; /* events that were left out for want of a time */
+	uint64_t moved;		   /* slices on a lane other than the first */
+	uint64_t loose;		   /* ends of arrows that were left out */
+	uint64_t timeless;	   /* events that were left out for want of a time */
+	struct tw_quality quality; /* what was found on the way */
 };
 
 /* The phases of events that are ends of arrows: start, step, finish. */

@@ -1,6 +1,7 @@
 #include "standalone/idle_gaps.h"
 
 #include "analysis/host_names.h"
+#include "analysis/overlap.h"
 #include "base/alloc.h"
 #include "findings/findings.h"
 
@@ -68,14 +69,7 @@ static bool is_copy(const struct work *w, uint32_t g)
 
 static bool is_input_copy(const struct work *w, uint32_t g)
 {
-	const struct tw_derived *d = w->in->derived;
-	const char *name;
-	size_t len;
-
-	if (!is_copy(w, g))
-		return false;
-	name = tw_pool_text(&d->trace->texts, d->trace->events.name[d->gpu.event[g]], &len);
-	return tw_copy_direction(name, len) == TW_COPY_H2D;
+	return is_copy(w, g) && tw_copy_direction_of(w->in->derived, g) == TW_COPY_H2D;
 }
 
 /* Whether the device took longer from the call to the start than such a call takes. */

@@ -40,19 +40,19 @@ int tw_variance_finish(struct tw_variance *variance, struct tw_arena *arena, str
 /* ---- when: the calls themselves, from the traces */
 
 /*
- * The table gemm_instances (analysis/gemm_instances.c) of the trace of a rank, NULL: there is
+ * The table gemm_instances or kernel_instances of the trace of a rank (analysis/), NULL: there is
  * none.  It must live until the step is done.
  */
 typedef const struct trawl_table *tw_instances_fn(void *context, int64_t threads, int64_t channels,
-						  int64_t rank);
+						  int64_t rank, const char *name);
 
 /*
  * `tolerance`: a fraction of the expected time.  Cells of `in` are borrowed: it must outlive `out`.
  * Behind the columns of `in` stand when the main kernel of the shortest and of the longest call ran,
  * in ms, and how long it took; then match_status, which says how well the calls' times are those
  * of `in` (exact: but for the rounding of doubles; within_tol; nearest; none: no such operation),
- * matched_by (operation, or kernel: by its exact name), and the calls themselves.  Rows that
- * find nothing are told.  TRAWL_EFORMAT: `in` is no file of step 1.
+ * matched_by (operation, or kernel: by its exact name), and the calls themselves; of kernels without
+ * an operation those runs whose durations are nearest.  Rows that find nothing are told.  TRAWL_EFORMAT: `in` is no file of step 1.
  */
 int tw_variance_timestamps(const struct tw_csv *in, tw_instances_fn *instances, void *context,
 			   double tolerance, struct tw_arena *arena, struct tw_csv *out,

@@ -1,7 +1,8 @@
 /*
  * Step 2: when the shortest and the longest call of a row ran.  A row is matched to an operation of
  * its rank's trace by what says which operation it is; rows of older files that do not, by a kernel
- * of exactly that name and the nearest times.  How well it fits is told in match_status.
+ * of exactly that name and the nearest times: of an operation, else of runs for which no operation
+ * is known.  How well it fits is told in match_status.
  */
 #include "sweep/variance.h"
 
@@ -245,16 +246,21 @@ static int time_fits(const struct step *s, double wanted_us, double found_ns, do
 	return off <= s->tolerance * fabs(wanted_us) ? 1 : 2;
 }
 
+/* Of the worse of the two. */
+static const char *status_name(int min, int max)
+{
+	static const char *const names[] = { "exact", "within_tol", "nearest" };
+
+	return names[min > max ? min : max];
+}
+
 static const char *status_of(const struct step *s, const struct wanted *w,
 			     const struct trawl_table *table, size_t at)
 {
-	static const char *const names[] = { "exact", "within_tol", "nearest" };
-	int min = time_fits(s, w->min_us, ns_at(table, at, "min_time_ns"),
-			    ns_at(table, at, "min_end_ns"));
-	int max = time_fits(s, w->max_us, ns_at(table, at, "max_time_ns"),
-			    ns_at(table, at, "max_end_ns"));
-
-	return names[min > max ? min : max];
+	return status_name(time_fits(s, w->min_us, ns_at(table, at, "min_time_ns"),
+				     ns_at(table, at, "min_end_ns")),
+			   time_fits(s, w->max_us, ns_at(table, at, "max_time_ns"),
+				     ns_at(table, at, "max_end_ns")));
 }
 
 /* ---- the cells of a row */
@@ -268,19 +274,18 @@ static void set_us(struct step *s, size_t row, int column, const struct trawl_ta
 		tw_sheet_decimal(&s->out, row, s->out.own + (size_t)column, cell.integer, scale);
 }
 
-static void set_timestamps(struct step *s, size_t row, const struct trawl_table *table, size_t at)
+static void set_timestamps(struct step *s, size_t row, const struct trawl_cell *min,
+			   const struct trawl_cell *max)
 {
 	enum { MS = 6 };
-	struct trawl_cell min = tw_table_cell(table, at, "min_main_start_ns");
-	struct trawl_cell max = tw_table_cell(table, at, "max_main_start_ns");
 	int64_t between;
 
-	if (min.state != TRAWL_CELL_MISSING)
-		tw_sheet_fixed(&s->out, row, s->out.own + MIN_TS, min.integer, MS, MS);
-	if (max.state != TRAWL_CELL_MISSING)
-		tw_sheet_fixed(&s->out, row, s->out.own + MAX_TS, max.integer, MS, MS);
-	if (min.state == TRAWL_CELL_MISSING || max.state == TRAWL_CELL_MISSING ||
-	    __builtin_sub_overflow(max.integer, min.integer, &between) || between == INT64_MIN)
+	if (min->state != TRAWL_CELL_MISSING)
+		tw_sheet_fixed(&s->out, row, s->out.own + MIN_TS, min->integer, MS, MS);
+	if (max->state != TRAWL_CELL_MISSING)
+		tw_sheet_fixed(&s->out, row, s->out.own + MAX_TS, max->integer, MS, MS);
+	if (min->state == TRAWL_CELL_MISSING || max->state == TRAWL_CELL_MISSING ||
+	    __builtin_sub_overflow(max->integer, min->integer, &between) || between == INT64_MIN)
 		return;
 	tw_sheet_fixed(&s->out, row, s->out.own + BETWEEN, between < 0 ? -between : between, MS,
 		       MS);
@@ -301,9 +306,11 @@ static void set_row(struct step *s, const struct wanted *w, const struct trawl_t
 		{ MIN_EVENT, "min_event", 0 },	     { MAX_EVENT, "max_event", 0 },
 	};
 	const char *main = text_at(s, table, at, "main kernel");
+	struct trawl_cell min = tw_table_cell(table, at, "min_main_start_ns");
+	struct trawl_cell max = tw_table_cell(table, at, "max_main_start_ns");
 	size_t i, own = s->out.own;
 
-	set_timestamps(s, w->row, table, at);
+	set_timestamps(s, w->row, &min, &max);
 	for (i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
 		set_us(s, w->row, cells[i].column, table, at, cells[i].header, cells[i].scale);
 	tw_sheet_text(&s->out, w->row, own + STATUS, status_of(s, w, table, at));
@@ -311,7 +318,76 @@ static void set_row(struct step *s, const struct wanted *w, const struct trawl_t
 	tw_sheet_copy(&s->out, w->row, own + MAIN, main, strlen(main));
 }
 
-static void fill_row(struct step *s, size_t row, const struct trawl_table *table)
+/* ---- runs of a kernel without an operation */
+
+/*
+ * The row of the runs of a kernel whose duration is nearest; of equally near ones, and where no time
+ * is told, the shortest or the longest.  False: none is of that name.
+ */
+static bool find_runs(struct step *s, const char *kernel, double wanted_us, bool longest,
+		      const struct trawl_table *runs, size_t *found)
+{
+	double best = INFINITY, best_ns = 0;
+	size_t i;
+
+	for (i = 0; i < trawl_table_rows(runs); i++) {
+		double ns = ns_at(runs, i, "dur_ns");
+		double off = isnan(wanted_us) ? 0 : fabs(ns / 1000 - wanted_us);
+
+		if (off > best || (off == best && (longest ? ns <= best_ns : ns >= best_ns)) ||
+		    strcmp(text_at(s, runs, i, "name"), kernel) != 0)
+			continue;
+		best = off;
+		best_ns = ns;
+		*found = i;
+	}
+	return isfinite(best);
+}
+
+/* A run is its call: its start, end and duration are those of both. */
+static void set_run(struct step *s, size_t row, const struct trawl_table *runs, size_t at,
+		    const char *start, const char *event, const int columns[5])
+{
+	int64_t start_ns = tw_table_cell(runs, at, start).integer;
+	int64_t dur_ns = tw_table_cell(runs, at, "dur_ns").integer;
+	size_t own = s->out.own;
+
+	tw_sheet_decimal(&s->out, row, own + (size_t)columns[0], dur_ns, 3);
+	tw_sheet_decimal(&s->out, row, own + (size_t)columns[1], dur_ns, 3);
+	tw_sheet_decimal(&s->out, row, own + (size_t)columns[2], start_ns, 3);
+	tw_sheet_decimal(&s->out, row, own + (size_t)columns[3], start_ns + dur_ns, 3);
+	set_us(s, row, columns[4], runs, at, event, 0);
+}
+
+/* False when no run is of that name. */
+static bool set_runs(struct step *s, const struct wanted *w, const struct trawl_table *runs)
+{
+	static const int of_min[] = { MIN_FOUND, MIN_TIME, MIN_START, MIN_END, MIN_EVENT };
+	static const int of_max[] = { MAX_FOUND, MAX_TIME, MAX_START, MAX_END, MAX_EVENT };
+	struct trawl_cell first, last;
+	size_t min, max, own = s->out.own;
+
+	if (!*w->kernel || !find_runs(s, w->kernel, w->min_us, false, runs, &min) ||
+	    !find_runs(s, w->kernel, w->max_us, true, runs, &max))
+		return false;
+	first = tw_table_cell(runs, min, "first_start_ns");
+	last = tw_table_cell(runs, max, "last_start_ns");
+	set_timestamps(s, w->row, &first, &last);
+	set_run(s, w->row, runs, min, "first_start_ns", "first_event", of_min);
+	set_run(s, w->row, runs, max, "last_start_ns", "last_event", of_max);
+	tw_sheet_text(
+		&s->out, w->row, own + STATUS,
+		status_name(
+			time_fits(s, w->min_us, ns_at(runs, min, "dur_ns"), (double)first.integer),
+			time_fits(s, w->max_us, ns_at(runs, max, "dur_ns"), (double)last.integer)));
+	tw_sheet_text(&s->out, w->row, own + MATCHED_BY, "kernel");
+	tw_sheet_text(&s->out, w->row, own + MAIN, w->kernel);
+	return true;
+}
+
+/* `table`: calls by operation, `runs`: of kernels without one; NULL: there is none. */
+static void fill_row(struct step *s, size_t row, const struct trawl_table *table,
+		     const struct trawl_table *runs)
 {
 	struct wanted w = {
 		.row = row,
@@ -330,7 +406,7 @@ static void fill_row(struct step *s, size_t row, const struct trawl_table *table
 	}
 	if (fit.found) {
 		set_row(s, &w, table, fit.row, matched_by);
-	} else {
+	} else if (!runs || !set_runs(s, &w, runs)) {
 		tw_sheet_text(&s->out, row, s->out.own + STATUS, "none");
 		s->lost++;
 	}
@@ -408,7 +484,11 @@ int tw_variance_timestamps(const struct tw_csv *in, tw_instances_fn *instances, 
 		bool known = tw_variance_point(in, i, &threads, &channels, &rank);
 
 		tw_arena_init(&s.scratch, arena->allocator);
-		fill_row(&s, i, known ? instances(context, threads, channels, rank) : NULL);
+		fill_row(&s, i,
+			 known ? instances(context, threads, channels, rank, "gemm_instances") :
+				 NULL,
+			 known ? instances(context, threads, channels, rank, "kernel_instances") :
+				 NULL);
 		tw_arena_release(&s.scratch);
 	}
 	if (!s.out.failed && s.lost)

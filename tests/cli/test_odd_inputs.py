@@ -16,7 +16,7 @@ import zlib
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import (ABSENT, BASE, BASE_HEAD, NCCL, ONE, SANITIZED, Case, base_events, copy,
+from support import (ABSENT, BASE, BASE_HEAD, NCCL, ONE, SANITIZED, SHARED, Case, base_events, copy,
                      document, event, join, kernel, launch, op)
 
 PYTHON = '{"ph":"X","cat":"python_function","name":"%s","pid":31,"tid":32,"ts":90,"dur":400}'
@@ -1266,9 +1266,16 @@ class Kernels(Odd):
         self.assertFigures(clipped, {"total": 300, "busy": 250, "idle": 50})
         self.assertEqual(clipped.kernels()["long"][1], 100)
 
-    def test_identical_kernels_are_two(self):
+    def test_identical_kernels_are_one(self):
         rep = self.report([kernel("k", 100, 50, 1), kernel("k", 100, 50, 1)])
+        self.assertEqual(rep.kernels()["k"][0], 1)
+        self.assertEqual(rep.counted("repeated_gpu"), 1)
+        self.assertFigures(rep, ONE)
+
+    def test_kernels_of_two_launches_are_two(self):
+        rep = self.report([kernel("k", 100, 50, 1), kernel("k", 100, 50, 2)])
         self.assertEqual(rep.kernels()["k"][0], 2)
+        self.assertEqual(rep.counted("repeated_gpu"), 0)
         self.assertFigures(rep, ONE)
 
     def test_names_that_break_tables(self):
@@ -1282,6 +1289,13 @@ class Kernels(Odd):
         for r in rep.table("kernel_summary"):
             # A signed number is one in any reader; anything else after a sign is a formula.
             self.assertNotRegex(r["Kernel name"], r"^[=@\t\r]|^[-+](?![\d.]*$)", "a formula")
+
+    @unittest.skipUnless(SHARED.is_dir(), "needs the given cases")
+    def test_given_external_ids_without_calls(self):
+        report = self.report(SHARED / "cases/found/kineto-08-external-id-no-runtime/trace.json")
+        self.assertExit(report, 0)
+        self.assertEqual(report.ops(), {"aten::mm": (3, 90, 90)})
+        self.assertEqual(report.counted("unlinked_gpu"), 0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import Case, document, environment, kernel, launch, op, read_csv, trawl
+from support import SHARED, Case, document, environment, kernel, launch, op, read_csv, trawl
 
 NAME = "top5_gemm_kernels_time_variance"
 SUFFIX = {"variance": "", "timestamps": "_with_timestamps", "overlap": "_with_collective_overlap"}
@@ -326,6 +326,55 @@ class Variance(Case):
         self.assertOneLine(self.result, "no report or trace in it has rows of sheet GEMM")
         place = self.sweep({(256, 28): {0: calls([4, 9]), 1: [kernel("k", 1, 5)]}})
         self.assertEqual([r["rank"] for r in self.all_stages(place)], ["0"])
+
+    def test_kernels_without_operations(self):
+        """Runs of exactly the name, nearest in time: of equal ones the first and the last."""
+        runs = [kernel("gemm", 300, 4), kernel("gemm", 100, 4), kernel("gemm", 200, 9),
+                kernel("gemm", 400, 9), kernel("gemm", 500, 6.5), kernel("gemm_post", 600, 2),
+                kernel("gemm_post", 700, 50), kernel("other", 800, 5)]
+        linked = [op("aten::relu", 890, 5), launch(891, 1, 77), kernel("relu", 900, 3, 77)]
+        place = self.sweep({(256, 28): {0: runs + linked, 1: calls([4, 9]) + [
+            kernel("gemm", 9000, 4), kernel("alone", 9100, 30)]}})
+        path = self.write("threads,channel,rank,kernel_name,kernel_time_min_us,kernel_time_max_us,"
+                          "time_diff_us\n256,28,0,gemm,4,9,5\n256,28,0,gemm,6.52,9.05,3\n"
+                          "256,28,0,gemm,,,\n256,28,0,other,1,100,99\n256,28,0,gem,4,9,5\n"
+                          "256,28,0,relu,3,3,0\n256,28,1,gemm,4,9,5\n256,28,1,alone,30,30,0\n",
+                          "mine.csv")
+        self.stage("timestamps", place, "--input-csv", path, codes=(3,))
+        rows = read_csv(self.tmp / "mine_with_timestamps.csv")
+        self.assertEqual([(r["match_status"], r["matched_by"], r["min_duration_timestamp_ms"],
+                           r["max_duration_timestamp_ms"], r["min_duration_found_us"],
+                           r["max_duration_found_us"]) for r in rows],
+                         [("exact", "kernel", "0.100000", "0.400000", "4", "9"),
+                          ("within_tol", "kernel", "0.500000", "0.400000", "6.5", "9"),
+                          ("exact", "kernel", "0.100000", "0.400000", "4", "9"),
+                          ("nearest", "kernel", "0.800000", "0.800000", "5", "5"),
+                          ("none", "", "", "", "", ""),
+                          # An operation that is no matrix product has its own times.
+                          ("none", "", "", "", "", ""),
+                          # Calls come before runs that no operation is known of.
+                          ("exact", "kernel", "1.050000", "1.150000", "4", "9"),
+                          ("exact", "kernel", "9.100000", "9.100000", "30", "30")])
+        self.assertEqual([rows[0][k] for k in ("min_call_event", "max_call_event", "main_kernel",
+                                               "max_call_start_us", "max_call_end_us")],
+                         ["1", "3", "gemm", "400", "409"])
+        self.assertFalse(list(place.rglob("kernel_instances*")))
+
+    @unittest.skipUnless(SHARED.is_dir(), "needs the given cases")
+    def test_given_kernels_only(self):
+        given = SHARED / "cases/found/sweep-04-timestamps-kernel-only/in"
+        self.result = trawl("sweep", "timestamps", given / "sweep", "--input-csv", given / "var.csv",
+                            "--output-csv", self.tmp / "out.csv", "-q")
+        self.assertExit(self.result, 3)  # a trace is damaged, and a configuration not there
+        rows = read_csv(self.tmp / "out.csv")
+        self.assertEqual([(r["match_status"], r["min_duration_timestamp_ms"],
+                           r["max_duration_timestamp_ms"]) for r in rows],
+                         [("exact", "0.500000", "4.000000"), ("exact", "7.100000", "7.600000"),
+                          ("exact", "7.000000", "7.400000"), ("none", "", ""), ("none", "", ""),
+                          ("within_tol", "1682725898082.228000", "2211714297.371865"),
+                          ("within_tol", "0.011000", "0.021000"),
+                          ("exact", "0.011000", "0.011000"), ("none", "", "")])
+        self.assertEqual({r["matched_by"] for r in rows}, {"kernel", ""})
 
     def test_nothing_to_read(self):
         place = self.sweep({(256, 28): {0: calls([4, 9])}})

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import ROOT, Case, copy, document, event, kernel, launch, op, read_csv, trawl
+from support import ROOT, SHARED, Case, copy, document, event, kernel, launch, op, read_csv, trawl
 
 MULTI_KERNEL = """# Multi-Kernel Issue Analysis Findings
 **Status**: SUCCESS
@@ -190,6 +190,16 @@ class System(Case):
         manifest = json.loads((self.out / "category_manifest.json").read_text())
         self.assertEqual(self.metrics("cpu_idle")["gpu_utilization"]["idle_time_ms"],
                          round(manifest["gpu_utilization"]["idle_time_ms"], 3))
+
+    @unittest.skipUnless(SHARED.is_dir(), "needs the given cases")
+    def test_given_copy_kind_in_arguments(self):
+        out = self.tmp / "prepared"
+        self.assertExit(trawl("prepare", SHARED / "cases/found/kineto-02-copy-kind-in-args/trace.json",
+                              "-o", out), 0)
+        data = json.loads((out / "category_data/multi_kernel_data.json").read_text())
+        self.assertEqual(list(data["memcpy_summary"]["by_direction"]), ["D2H"])
+        copy = data["memcpy_summary"]["by_direction"]["D2H"]
+        self.assertEqual([copy[k] for k in ("count", "total_time_us", "total_bytes")], [1, 20, 1048576])
 
 
 if __name__ == "__main__":

@@ -328,6 +328,123 @@ static void names_of_processes_and_threads(void **state)
 	trawl_trace_free(t);
 }
 
+/* ---- events recorded twice */
+
+static void gpu_events_recorded_twice(void **state)
+{
+	struct script s;
+	struct trawl_trace *t;
+	struct tw_derived *d;
+	int i;
+
+	script_begin(&s);
+	script_kernel(&s, "a", 7, 1000, 10, 1);
+	script_kernel(&s, "b", 7, 1000, 10, 1); /* another name */
+	script_kernel(&s, "a", 8, 1000, 10, 1); /* another stream */
+	script_kernel(&s, "a", 7, 1000, 11, 1); /* another end */
+	script_kernel(&s, "a", 7, 1000, 10, 2); /* another correlation */
+	script_kernel(&s, "a", 7, 1001, 10, 1); /* another start */
+	script_slice(&s, "kernel", "a", 1, 7, 1000, 10,
+		     "\"device\":1,\"stream\":7,\"correlation\":1"); /* another device */
+	for (i = 0; i < 2; i++)
+		script_kernel(&s, "a", 7, 1000, 10, 1); /* again, and again */
+	script_kernel(&s, "z", 9, 5001, 0, 3);
+	script_kernel(&s, "z", 9, 5001, 0, 3); /* without length, but to the nanosecond */
+	for (i = 0; i < 2; i++)
+		script_slice(&s, "kernel", "g", 0, 7, 6000, 10,
+			     i ? "\"device\":0,\"stream\":7,\"correlation\":4,\"graph node id\":2" :
+				 "\"device\":0,\"stream\":7,\"correlation\":4,\"graph node id\":1");
+	t = script_read(&s);
+	d = derive(t, NULL);
+	assert_int_equal(d->gpu.count, 7 + 1 + 2);
+	assert_int_equal(DERIVED(d, repeated_gpu), 3);
+	assert_int_equal(DERIVED_EVENT(d, repeated_gpu), 7);
+	tw_derived_free(d);
+	trawl_trace_free(t);
+}
+
+/* In whole microseconds short nodes of a graph are without length, one like the other. */
+static void moments_of_whole_microseconds(void **state)
+{
+	struct script s;
+	struct trawl_trace *t;
+	struct tw_derived *d;
+	int i;
+
+	script_begin(&s);
+	for (i = 0; i < 3; i++)
+		script_kernel(&s, "node", 7, 5000, 0, 3);
+	for (i = 0; i < 2; i++)
+		script_kernel(&s, "long", 7, 7000, 4000, 3);
+	t = script_read(&s);
+	d = derive(t, NULL);
+	assert_int_equal(d->gpu.count, 3 + 1);
+	assert_int_equal(DERIVED(d, repeated_gpu), 1);
+	tw_derived_free(d);
+	trawl_trace_free(t);
+}
+
+/* A thousand that start together, on several streams, in an order of their own: each twice. */
+static void many_recorded_twice(void **state)
+{
+	enum { MANY = 1000 };
+	struct script s;
+	struct trawl_trace *t;
+	struct tw_derived *d;
+	uint64_t g;
+	int i;
+
+	script_begin(&s);
+	for (i = 0; i < 2 * MANY; i++) {
+		int n = i < MANY ? i : 2 * MANY - 1 - i;
+
+		script_kernel(&s, n % 3 ? "a" : "b", n % 7, 1001, 5 + n % 11, n + 1);
+	}
+	t = script_read(&s);
+	d = derive(t, NULL);
+	assert_int_equal(d->gpu.count, MANY);
+	assert_int_equal(DERIVED(d, repeated_gpu), MANY);
+	assert_int_equal(DERIVED_EVENT(d, repeated_gpu), MANY);
+	for (g = 0; g < MANY; g++)
+		assert_int_equal(d->gpu.event[g], g);
+	tw_derived_free(d);
+	trawl_trace_free(t);
+}
+
+/* Of the host those with an id: loops without one may call the same twice in no time. */
+static void host_events_recorded_twice(void **state)
+{
+	struct script s;
+	struct trawl_trace *t;
+	struct tw_derived *d;
+	int i;
+
+	script_begin(&s);
+	for (i = 0; i < 2; i++) {
+		script_slice(&s, "cpu_op", "outer", 1, 1, 1000, 100, "\"External id\":1");
+		script_slice(&s, "cpu_op", "inner", 1, 1, 1000, 100, "\"External id\":2");
+		script_call(&s, "cudaLaunchKernel", 1000, 100, 5);
+		script_kernel(&s, "k", 7, 2001, 10, 5);
+		script_op(&s, "without", 3000, 10);
+		script_call(&s, "cudaEventRecord", 3100, 0, 0);
+		script_slice(&s, "cpu_op", "next", 1, 1, 4000, 100,
+			     i ? "\"External id\":4" : "\"External id\":3");
+		script_slice(&s, "cpu_op", "outer", 1, 2 + i, 5000, 100, "\"External id\":6");
+	}
+	t = script_read(&s);
+	d = derive(t, NULL);
+	assert_int_equal(d->host.count, 3 + 2 * 4);
+	assert_int_equal(d->host.call_count, 1 + 2);
+	assert_int_equal(DERIVED(d, repeated_host), 3);
+	assert_int_equal(DERIVED_EVENT(d, repeated_host), 8);
+	assert_int_equal(DERIVED(d, duplicate_correlation), 0);
+	assert_int_equal(DERIVED(d, repeated_gpu), 1);
+	assert_string_equal(parent_of(d, "inner"), "outer");
+	assert_string_equal(launch_of(d, "k"), "cudaLaunchKernel");
+	tw_derived_free(d);
+	trawl_trace_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +456,10 @@ int main(void)
 		cmocka_unit_test(overruns_are_clipped_when_asked_for),
 		cmocka_unit_test(one_kernel_over_several),
 		cmocka_unit_test(moments_at_the_edges_of_a_view),
+		cmocka_unit_test(gpu_events_recorded_twice),
+		cmocka_unit_test(moments_of_whole_microseconds),
+		cmocka_unit_test(many_recorded_twice),
+		cmocka_unit_test(host_events_recorded_twice),
 		cmocka_unit_test(no_gpu_events),
 		cmocka_unit_test(names_of_processes_and_threads),
 	};

@@ -96,8 +96,8 @@ static void test_sums_of_hostile_durations(void **state)
 		    "'args':{'device':0,'stream':7,'correlation':%d}}",
 		    (long long)LONG_US, i + 1);
 		add("{'ph':'X','cat':'gpu_memcpy','name':'Memcpy','pid':0,'tid':8,'ts':5,"
-		    "'dur':%lld,'args':{'device':0,'stream':8}}",
-		    (long long)LONG_US);
+		    "'dur':%lld,'args':{'device':0,'stream':8,'correlation':%d}}",
+		    (long long)LONG_US, 1000000 + i);
 	}
 	/* Shorter than the rest, as a wrapped sum is not: it must come last. */
 	add("{'ph':'X','cat':'kernel','name':'short','pid':0,'tid':7,'ts':9,'dur':1000,"

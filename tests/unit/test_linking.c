@@ -422,6 +422,82 @@ static void test_external_only_without_correlation(void **state)
 	release(&l);
 }
 
+/* The calls were not recorded at all: External ids name the operations. */
+static void test_external_without_calls(void **state)
+{
+	uint64_t a, b, twice, later, k[6];
+	struct links l;
+
+	begin();
+	a = call("cpu_op", "aten::mm", 1, 0, "'External id':1");
+	b = call("cpu_op", "aten::add", 1, 10, "'External id':2");
+	twice = call("cpu_op", "aten::mul", 1, 20, "'External id':3");
+	call("cpu_op", "aten::mul", 2, 20, "'External id':3");
+	later = call("cpu_op", "aten::sum", 1, 900, "'External id':4");
+	k[0] = kernel(100, "'correlation':700,'External id':1");
+	k[1] = kernel(110, "'correlation':701,'External id':2");
+	k[2] = kernel(120, "'correlation':702,'External id':2");
+	k[3] = kernel(130, "'correlation':703,'External id':3"); /* of which of the two? */
+	k[4] = kernel(140, "'correlation':704,'External id':4"); /* before its operation */
+	k[5] = kernel(150, "'correlation':705,'External id':9"); /* of none that is there */
+	l = build();
+	assert_int_equal(launch_of(&l, k[0]), a);
+	assert_int_equal(launch_of(&l, k[1]), b);
+	assert_int_equal(launch_of(&l, k[2]), b);
+	assert_int_equal(launch_of(&l, k[3]), NONE);
+	assert_int_equal(launch_of(&l, k[4]), NONE);
+	assert_int_equal(launch_of(&l, k[5]), NONE);
+	assert_int_equal(defects(&l, TW_DEFECT_unlinked_gpu), 3);
+	assert_int_equal(defects(&l, TW_DEFECT_ambiguous_link), 0);
+	assert_true(twice < later);
+	release(&l);
+}
+
+/* Where External ids repeat correlation ids they name no operation. */
+static void test_external_that_repeats_the_correlation(void **state)
+{
+	uint64_t k;
+	struct links l;
+
+	begin();
+	call("cpu_op", "aten::mm", 1, 0, "'External id':1");
+	call("cpu_op", "aten::add", 1, 10, "'External id':2");
+	kernel(100, "'correlation':1,'External id':1");
+	k = kernel(110, "'correlation':2,'External id':2");
+	l = build();
+	assert_int_equal(launch_of(&l, k), NONE);
+	assert_int_equal(defects(&l, TW_DEFECT_unlinked_gpu), 2);
+	release(&l);
+}
+
+/* One call of several is missing; what the others' External ids are tells what its is. */
+static void test_external_where_one_call_is_missing(void **state)
+{
+	static const char *const ids[] = { "'correlation':%d,'External id':%d",
+					   "'correlation':%d,'External id':1%d" };
+	uint64_t op = 0, k = 0;
+	struct links l;
+	char args[60];
+	int i, wrong;
+
+	for (wrong = 0; wrong < 2; wrong++) {
+		begin();
+		for (i = 1; i <= 3; i++) {
+			snprintf(args, sizeof(args), "'External id':%d", i);
+			op = call("cpu_op", "aten::mm", 1, 20 * i, args);
+			snprintf(args, sizeof(args), "'correlation':%d", 70 + i);
+			if (i < 3)
+				launch(1, 20 * i, args);
+			snprintf(args, sizeof(args), ids[wrong && i < 3], 70 + i, i);
+			k = kernel(100 + 10 * i, args);
+		}
+		l = build();
+		assert_int_equal(launch_of(&l, k), wrong ? NONE : op);
+		assert_int_equal(defects(&l, TW_DEFECT_unlinked_gpu), wrong);
+		release(&l);
+	}
+}
+
 /* ---- arrows */
 
 static void arrow(const char *cat, int id, int tid, int ts, int gpu_ts)
@@ -697,7 +773,9 @@ static void test_random_correlations(void **state)
 		for (i = 0; i < KERNELS; i++) {
 			k[i].id = random_below(ids);
 			k[i].ts = CALLS * 10 / 2 + random_below(CALLS * 10);
-			snprintf(args, sizeof(args), "'correlation':%d", k[i].id);
+			/* Those that are alike else are nodes of a graph. */
+			snprintf(args, sizeof(args), "'correlation':%d,'graph node id':%d", k[i].id,
+				 i);
 			k[i].event = kernel(k[i].ts, args);
 		}
 		l = build();
@@ -743,6 +821,9 @@ int main(void)
 		cmocka_unit_test(test_external_ambiguous),
 		cmocka_unit_test(test_external_of_an_operation),
 		cmocka_unit_test(test_external_only_without_correlation),
+		cmocka_unit_test(test_external_without_calls),
+		cmocka_unit_test(test_external_that_repeats_the_correlation),
+		cmocka_unit_test(test_external_where_one_call_is_missing),
 		cmocka_unit_test(test_arrows_only),
 		cmocka_unit_test(test_arrows_that_lead_nowhere),
 		cmocka_unit_test(test_order_of_precedence),

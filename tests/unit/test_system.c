@@ -86,6 +86,50 @@ static void directions_of_copies(void **state)
 				 names[i].direction);
 }
 
+/* Names without a direction, which the arguments have. */
+static void directions_in_arguments(void **state)
+{
+	static const struct {
+		const char *args;
+		enum tw_copy_direction direction;
+	} copies[] = {
+		{ "\"copy kind\":\"DtoH\",\"src kind\":\"device\",\"dst kind\":\"pinned\"",
+		  TW_COPY_D2H },
+		{ "\"copy kind\":\"HtoD\"", TW_COPY_H2D },
+		{ "\"copy kind\":\"PtoP\"", TW_COPY_D2D },
+		{ "\"copy kind\":\"AtoH\"", TW_COPY_D2H },
+		{ "\"copy kind\":\"HtoH\"", TW_COPY_OTHER },
+		{ "\"kind\":\"DtoD\"", TW_COPY_D2D },
+		{ "\"kind\":\"HostToDevice\"", TW_COPY_H2D },
+		/* A kind that the exporter had no name for. */
+		{ "\"copy kind\":0,\"src kind\":\"pageable\",\"dst kind\":\"device\"",
+		  TW_COPY_H2D },
+		{ "\"src kind\":\"device_static\",\"dst kind\":\"pageable\"", TW_COPY_D2H },
+		{ "\"src kind\":\"managed\",\"dst kind\":\"device\"", TW_COPY_OTHER },
+		{ "\"src kind\":\"Device\",\"dst kind\":\"Pageable\"", TW_COPY_D2H },
+		{ "\"src kind\":\"device\",\"dst kind\":\"device\"", TW_COPY_D2D },
+		{ "\"copy kind\":\"DTOH\"", TW_COPY_D2H },
+		{ "\"bytes\":4", TW_COPY_OTHER },
+	};
+	enum { N = sizeof(copies) / sizeof(copies[0]) };
+	struct trawl_trace *trace;
+	struct tw_derived *d;
+	uint8_t directions[N];
+	int i;
+
+	script_begin(&script);
+	for (i = 0; i < N; i++)
+		script_slice(&script, "gpu_memcpy", "Memcpy", 0, 7, 1000 * i, 10, copies[i].args);
+	trace = script_read(&script);
+	d = derive(trace, NULL);
+	assert_int_equal(d->gpu.count, N);
+	tw_copy_directions(d, directions);
+	for (i = 0; i < N; i++)
+		assert_int_equal(directions[i], copies[i].direction);
+	tw_derived_free(d);
+	trawl_trace_free(trace);
+}
+
 static void paths_are_not_told(void **state)
 {
 	static const char *const names[][2] = {
@@ -980,6 +1024,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_the_host),
 		cmocka_unit_test(directions_of_copies),
+		cmocka_unit_test(directions_in_arguments),
 		cmocka_unit_test(paths_are_not_told),
 		cmocka_unit_test(launches_that_come_late),
 		cmocka_unit_test(work_that_starts_late),

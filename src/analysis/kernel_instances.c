@@ -1,0 +1,105 @@
+/*
+ * Runs of kernels that no operation is known for, by name and duration: which of them a time was
+ * of is found here where there are no calls to look at.
+ */
+#include "analysis/analysis.h"
+
+#include "analysis/groups.h"
+
+enum { NAME, DURATION, RUNS, FIRST_START, LAST_START, FIRST_EVENT, LAST_EVENT };
+
+static const struct trawl_column columns[] = {
+	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 48, "name of the kernel" },
+	[DURATION] = { "dur_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "duration" },
+	[RUNS] = { "runs", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "runs of that duration" },
+	[FIRST_START] = { "first_start_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 20,
+			  "start of the first of them, trace clock" },
+	[LAST_START] = { "last_start_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 20,
+			 "start of the last" },
+	[FIRST_EVENT] = { "first_event", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			  "event number of the first" },
+	[LAST_EVENT] = { "last_event", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			 "event number of the last" },
+};
+
+struct key {
+	int64_t dur_ns;
+	uint32_t name, unused;
+};
+
+struct runs {
+	struct key key;
+	int64_t count, first_ns, last_ns;
+	uint32_t first, last; /* event numbers */
+};
+
+static bool has_operation(const struct tw_derived *d, uint64_t g)
+{
+	return d->gpu.launch[g] != TW_NONE &&
+	       tw_launching_op(d, d->gpu.launch[g], false) != TW_NONE;
+}
+
+static void add_run(struct tw_groups *groups, const struct tw_derived *d, uint64_t g)
+{
+	const struct tw_gpu *gpu = &d->gpu;
+	struct key key = { .dur_ns = gpu->end_ns[g] - gpu->start_ns[g],
+			   .name = d->trace->events.name[gpu->event[g]] };
+	uint32_t group = tw_groups_add(groups, &key);
+	struct runs *runs;
+
+	if (group == TW_NO_GROUP)
+		return;
+	runs = tw_groups_value(groups, group);
+	runs->key = key;
+	runs->last_ns = tw_view_real_start(&d->view, gpu->start_ns[g]);
+	runs->last = gpu->event[g];
+	if (runs->count++)
+		return;
+	runs->first_ns = runs->last_ns;
+	runs->first = runs->last;
+}
+
+static void add_row(const struct tw_analysis_input *in, struct trawl_table *table,
+		    const struct runs *runs)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_set_name(table, row, NAME, in->trace, runs->key.name);
+	tw_table_set_integer(table, row, DURATION, runs->key.dur_ns);
+	tw_table_set_integer(table, row, RUNS, runs->count);
+	tw_table_set_integer(table, row, FIRST_START, runs->first_ns);
+	tw_table_set_integer(table, row, LAST_START, runs->last_ns);
+	tw_table_set_integer(table, row, FIRST_EVENT, runs->first);
+	tw_table_set_integer(table, row, LAST_EVENT, runs->last);
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct tw_derived *d = in->derived;
+	struct tw_groups groups;
+	uint64_t g;
+	uint32_t i;
+	int status;
+
+	if (!in->options->kernel_instances)
+		return 0;
+	tw_groups_init_values(&groups, sizeof(struct key), sizeof(struct runs), in->allocator);
+	for (g = 0; g < d->gpu.count && !groups.failed; g++)
+		if (tw_class(in->trace, d->gpu.event[g]) == TRAWL_CLASS_KERNEL &&
+		    !has_operation(d, g))
+			add_run(&groups, d, g);
+	for (i = 0; i < groups.count && !groups.failed; i++)
+		add_row(in, table, tw_groups_value(&groups, i));
+	status = groups.failed ? TRAWL_ENOMEM : 0;
+	tw_groups_release(&groups);
+	return status;
+}
+
+const struct tw_analysis tw_analysis_kernel_instances = {
+	TW_TABLE(
+		"kernel_instances",
+		"runs of kernels without an operation, by name and duration; made for stages of a sweep, in no report",
+		columns),
+	.needs = TW_NEEDS_GPU | TW_NEEDS_ASKING,
+	.run = run,
+};

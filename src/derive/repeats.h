@@ -1,0 +1,21 @@
+/*
+ * Events that were recorded twice: by two profilers at once, or by a trace that was joined with
+ * itself.  One of each counts.
+ */
+#ifndef TW_DERIVE_REPEATS_H
+#define TW_DERIVE_REPEATS_H
+
+#include "store/trace.h"
+
+/*
+ * Drops from a list of events, sorted by start, those that are an earlier one again, and counts
+ * them: GPU events of one stream with the same name, times and correlation id; operations and calls
+ * of one thread with the same name, times and id.  GPU events without length in a trace of whole
+ * microseconds stay, since nodes of a graph look so; events with different graph nodes stay too.
+ * 0, or -1: out of memory.
+ */
+int tw_repeats_drop(const struct trawl_trace *trace, uint32_t *list, uint64_t *count,
+		    struct tw_quality *quality,
+		    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,140 @@
+"""Events that were recorded twice: every table is as if they were there once, and it is said."""
+import gzip
+import json
+import pathlib
+import shutil
+import sqlite3
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import ROOT, SHARED, Case, kernel, launch, op, trawl
+
+GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
+SAMPLE = ROOT / "examples/sample.json.gz"
+FOUND = SHARED / "cases/found"
+
+
+def sample():
+    return json.loads(gzip.decompress(SAMPLE.read_bytes()))
+
+
+class Twice(Case):
+    def tables(self, report, but=("quality",)):
+        return {p.name: p.read_text() for p in sorted(report.csvs.glob("*.csv"))
+                if p.stem not in but}
+
+    def kinds(self, report):
+        return {r["kind"]: r["count"] for r in report.quality()}
+
+    def same_as_once(self, document):
+        once, twice = self.report(SAMPLE), self.report(self.write(json.dumps(document), "t.json"))
+        self.assertExit(twice, 0)
+        self.assertEqual(self.tables(once), self.tables(twice))
+        return self.kinds(twice)
+
+    def test_gpu_events(self):
+        document = sample()
+        gpu = [e for e in document["traceEvents"] if e.get("cat") in GPU]
+        document["traceEvents"] += gpu
+        kinds = self.same_as_once(document)
+        self.assertEqual(kinds["repeated_gpu"], str(len(gpu)))
+        self.assertNotIn("repeated_host", kinds)
+
+    def test_each_behind_itself(self):
+        document = sample()
+        document["traceEvents"] = [e for e in document["traceEvents"]
+                                   for _ in range(2 if e.get("cat") in GPU else 1)]
+        report = self.report(self.write(json.dumps(document), "t.json"))
+        self.assertEqual(self.report(SAMPLE).kernels(), report.kernels())
+
+    def test_all_of_a_trace(self):
+        """The list behind itself: operations, calls and arrows too."""
+        document = sample()
+        events = document["traceEvents"]
+        gpu = sum(e.get("cat") in GPU for e in events)
+        document["traceEvents"] = events + events
+        kinds = self.same_as_once(document)
+        self.assertEqual(kinds["repeated_gpu"], str(gpu))
+        host = sum(e.get("cat") in ("cpu_op", "cuda_runtime", "cuda_driver") and e["ph"] == "X"
+                   for e in events)
+        self.assertEqual(kinds["repeated_host"], str(host))
+
+    def test_three_times(self):
+        events = [op("aten::mm", 1000, 20, **{"External id": 1}), launch(1005, 5, 1),
+                  *[kernel("gemm", 1050.5, 100, 1)] * 3]
+        report = self.report(self.write(json.dumps({"traceEvents": events}), "t.json"))
+        self.assertEqual(report.kernels(), {"gemm": (1, 100, 100, 100)})
+        self.assertEqual(report.direct("aten::mm"), 100)
+        self.assertEqual(self.kinds(report)["repeated_gpu"], "2")
+
+    def test_check(self):
+        document = sample()
+        document["traceEvents"] += [e for e in document["traceEvents"] if e.get("cat") in GPU][:5]
+        path = self.write(json.dumps(document), "t.json")
+        result = trawl("check", path)
+        self.assertExit(result, 0)
+        self.assertRegex(result.out, r"defect +5 x GPU events recorded twice")
+        self.assertExit(trawl("check", "--strict", path), 1)
+        self.assertExit(trawl("check", "--strict", SAMPLE), 0)
+
+    def ranks(self, twice):
+        place = self.tmp / ("twice" if twice else "once")
+        place.mkdir()
+        for rank in range(2):
+            document = sample()
+            document["distributedInfo"].update(rank=rank, world_size=2)
+            if twice:
+                document["traceEvents"] += [e for e in document["traceEvents"]
+                                            if e.get("cat") in GPU]
+            (place / f"rank{rank}.json").write_text(json.dumps(document))
+        return place
+
+    def test_collectives_and_merge(self):
+        tables, slices = {}, {}
+        for twice in (False, True):
+            place, out = self.ranks(twice), self.tmp / f"collectives{twice}"
+            result = trawl("collectives", place, "-o", out, "--no-xlsx")
+            self.assertExit(result, 0)
+            self.assertEqual("repeated_gpu" in result.err, twice, result.err)
+            tables[twice] = {p.name: p.read_text() for p in sorted(out.rglob("*.csv"))
+                             if p.stem != "ranks"}
+            result = trawl("merge", place, "-o", self.tmp / "merged.json")
+            self.assertExit(result, 0)
+            self.assertEqual("repeated_gpu" in result.err, twice, result.err)
+            merged = json.loads((self.tmp / "merged.json").read_text())
+            slices[twice] = sum(e.get("cat") in GPU for e in merged["traceEvents"])
+        self.assertGreater(len(tables[False]), 5)
+        self.assertEqual(tables[False], tables[True])
+        self.assertEqual(slices[False], slices[True])
+
+    def test_export(self):
+        path = self.tmp / "twice.sqlite"
+        shutil.copy(ROOT / "examples/sample.sqlite", path)
+        path.chmod(0o644)
+        with sqlite3.connect(path) as db:
+            count = db.execute("SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchone()[0]
+            db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL "
+                       "SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL")
+        db.close()
+        once, twice = self.report(ROOT / "examples/sample.sqlite"), self.report(path)
+        self.assertEqual(once.kernels(), twice.kernels())
+        for table in ("gpu_timeline", "coll_analysis", "streams", "launches"):
+            self.assertEqual(once.table(table), twice.table(table))
+        self.assertEqual(self.kinds(twice)["repeated_gpu"], str(count))
+
+    @unittest.skipUnless(FOUND.is_dir(), "needs the given cases")
+    def test_given_cases(self):
+        case = FOUND / "attack-01-duplicate-gpu-events"
+        report = self.report(case / "kdup.json.gz")
+        self.assertEqual(self.kinds(report)["repeated_gpu"], "487")
+        self.assertEqual(self.tables(self.report(SAMPLE)), self.tables(report))
+        result = trawl("check", "--strict", case / "g2.json")
+        self.assertExit(result, 1)
+        self.assertRegex(result.out, r"200 x GPU events recorded twice")
+        case = FOUND / "kineto-34-duplicate-events"
+        self.assertEqual(self.kinds(self.report(case / "trace.json"))["repeated_gpu"], "3")
+
+
+if __name__ == "__main__":
+    unittest.main()
