@@ -400,7 +400,7 @@ class Given(Case):
     FIGURES = {
         "aten::mm": (2 << 30, 6 << 20), "aten::mm.out": (2 << 30, 6 << 20), "aten::add.Tensor": (1 << 20, 6 << 20),
         "aten::convolution.default": (2 * 8 * 56 * 56 * 64 * 64 * 9, 4 * (2 * 8 * 64 * 56 * 56 + 64 * 64 * 9)),
-        "aten::_softmax.out": (5 << 20, 8 << 20),
+        "aten::_softmax.out": (5 << 20, 8 << 20), "aten::_flash_attention_forward": (None, 80 << 20),
         "aten::_grouped_mm": (GROUPED, 152 << 20), "aten::_scaled_grouped_mm": (GROUPED, 98 << 20),
         "aten::_scaled_mm_v2": (PRODUCT, 112 << 20), "_C::cutlass_scaled_mm": (PRODUCT, (112 << 20) + 8),
         "sgl_kernel::fp8_scaled_mm": (PRODUCT, 112 << 20), "deep_gemm::fp8_gemm_nt": (PRODUCT, 112 << 20),
