@@ -44,13 +44,19 @@ static bool is_number(const struct tw_operand *operand)
 	return operand->type.len == 6 && !memcmp(operand->type.ptr, "Scalar", 6);
 }
 
+/* The output that was given, behind a number where there is one (alpha); NULL: none was. */
+static const struct tw_operand *given_output(const struct tw_call *call)
+{
+	return tw_has_tensor(call, 2) ? at(call, 2) : tw_has_tensor(call, 3) ? at(call, 3) : NULL;
+}
+
 /* Bytes of an output element: of the given output, else of the wider input. */
 static double output_bytes(const struct tw_call *call)
 {
 	double a = tw_element_bytes(at(call, 0)), b = tw_element_bytes(at(call, 1));
 
-	if (tw_has_tensor(call, 2))
-		return tw_element_bytes(at(call, 2));
+	if (given_output(call))
+		return tw_element_bytes(given_output(call));
 	/* In place it has the type of the first. */
 	if (is_number(at(call, 1)) || is_in_place(&call->name))
 		return a;
@@ -240,7 +246,7 @@ static bool broadcast(const struct tw_dims *a, const struct tw_dims *b, struct t
 static int two_inputs(const struct tw_call *call, double flops_each, struct tw_work *work)
 {
 	const struct tw_operand *a = at(call, 0), *b = at(call, 1);
-	const struct tw_operand *out = tw_has_tensor(call, 2) ? at(call, 2) : NULL;
+	const struct tw_operand *out = given_output(call);
 	const struct tw_operand *types[] = { a, b, out };
 	struct tw_dims shape;
 	double n;
