@@ -44,7 +44,7 @@ static bool is_number(const struct tw_operand *operand)
 	return operand->type.len == 6 && !memcmp(operand->type.ptr, "Scalar", 6);
 }
 
-/* The output that was given, behind a number where there is one (alpha); NULL: none was. */
+/* Of two inputs, behind a factor where there is one; NULL: none was given. */
 static const struct tw_operand *given_output(const struct tw_call *call)
 {
 	return tw_has_tensor(call, 2) ? at(call, 2) : tw_has_tensor(call, 3) ? at(call, 3) : NULL;

@@ -107,6 +107,25 @@ class SameBytes(Case):
                                                             env=environment(TRAWL_READ_PART=size))
                     for n, size in ((1, 0), (2, 4096), (3, 1500), (8, 700))})
 
+    def test_values_left_out_in_a_large_file(self):
+        """A bare ... and an empty value behind an integer, in what the second thread reads."""
+        events = []
+        for i in range(45000):
+            odd = {30000: '"x":5,"y":...,', 35000: '"x":-70000,"y":,', 40000: '"x":2,"y":None,'}
+            events.append('{"ph":"X","cat":"kernel","name":"k%d","pid":0,"tid":7,"ts":%d,"dur":5,'
+                          '"args":{%s"device":0,"stream":7,"correlation":%d,"note":"%s"}}'
+                          % (i % 9, 10 * i, odd.get(i, ""), i, "x" * 260))
+        path = self.write('{"traceEvents":[\n' + ",\n".join(events) + "\n]}", "large.json")
+        self.assertGreater(path.stat().st_size, 16 << 20)
+        outcomes = {}
+        for n in (1, 2, 3, 8):
+            ran = trawl("check", path, f"-j{n}")
+            self.assertAlive(ran)
+            self.assertExit(ran, 0)
+            self.assertRegex(ran.out, r"repair\s+2 x lists or objects")
+            outcomes[f"-j{n}"] = {"stdout": ran.out}
+        self.assertSame(outcomes)
+
     def test_hash_seeds(self):
         """Tables in memory are in another order in each process; nothing that is written is."""
         seeds = {"1": {"TRAWL_HASH_SEED": 1}, "2": {"TRAWL_HASH_SEED": 2},

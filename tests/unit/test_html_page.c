@@ -198,6 +198,9 @@ static void short_shapes(void **state)
 		{ "((512,), (141, 512), (), (3,))", "512,141x512,-,3" },
 		{ "((), (), ())", "" },
 		{ "", "" },
+		/* No list: its first digit has nothing before it, whatever stands there in memory. */
+		{ &" 512, 3"[1], "512x3" },
+		{ &" 7"[1], "7" },
 	};
 	struct tw_str out;
 	size_t i;

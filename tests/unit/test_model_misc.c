@@ -374,6 +374,36 @@ static void sizes_scale(void **state)
 	expect_work(f, NAN, "");
 }
 
+/* Nothing was recorded, or less than the sizes tell: what is asked has its fallback. */
+static void values_that_were_not_recorded(void **state)
+{
+	static const char dims[] = "[[8, 16], [16, 4], []]", values[] = "['', '2']";
+	struct tw_call_texts texts[] = {
+		{ .name = { "x", 1 }, .dims = { dims, sizeof(dims) - 1 } },
+		{ .name = { "x", 1 },
+		  .dims = { dims, sizeof(dims) - 1 },
+		  .concrete = { values, sizeof(values) - 1 } },
+		{ .name = { "x", 1 } },
+	};
+	struct tw_dims list;
+	struct tw_call call;
+	double real;
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		tw_call_read(&call, &texts[i]);
+		assert_int_equal(tw_value_integer(&call, 2, 7), 7);
+		assert_false(tw_value_true(&call, 2, false));
+		assert_false(tw_value_list(&call, 2, &list));
+		assert_int_equal(tw_value_reals(&call, 2, &real, 1), 0);
+	}
+	/* The mask of the gradients that are asked for was not recorded: all of them are. */
+	model("aten::convolution_backward",
+	      "[[1, 4, 8, 8], [1, 3, 8, 8], [4, 3, 1, 1], [], [], [], [], [], [], [], []]",
+	      "['float', 'float', 'float']", "");
+	assert_true(model_flops() > 0 || isnan(model_flops()));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +416,7 @@ int main(void)
 		cmocka_unit_test(cross_entropy),
 		cmocka_unit_test(hyper_connections),
 		cmocka_unit_test(sizes_scale),
+		cmocka_unit_test(values_that_were_not_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "instrumented.h"
 #include "scratch.h"
 #include "trace/reader.h"
+#include "traces.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,102 +187,6 @@ static struct trawl_trace *read_file(const char *name, unsigned threads, size_t 
 
 /* ---- comparison ---- */
 
-static bool same_id(const struct trawl_trace *a, tw_code x, const struct trawl_trace *b, tw_code y)
-{
-	char x_buffer[24], y_buffer[24];
-	size_t x_len, y_len;
-	const char *x_text, *y_text;
-
-	if (x == TW_CODE_NONE || y == TW_CODE_NONE)
-		return x == y;
-	x_text = tw_code_text(a, x, x_buffer, &x_len);
-	y_text = tw_code_text(b, y, y_buffer, &y_len);
-	return x_len == y_len && !memcmp(x_text, y_text, x_len);
-}
-
-static bool same_text(const struct trawl_trace *a, uint32_t x, const struct trawl_trace *b,
-		      uint32_t y)
-{
-	size_t x_len, y_len;
-	const char *x_text = tw_pool_text(&a->texts, x, &x_len);
-	const char *y_text = tw_pool_text(&b->texts, y, &y_len);
-
-	return x_len == y_len && !memcmp(x_text, y_text, x_len);
-}
-
-static bool same_args(const struct trawl_trace *a, const struct trawl_trace *b, uint64_t i)
-{
-	size_t x_at = (size_t)a->events.args[i] * TW_ARGS_ALIGN;
-	size_t y_at = (size_t)b->events.args[i] * TW_ARGS_ALIGN;
-	struct tw_arg x, y;
-	bool more;
-
-	if (!x_at || !y_at)
-		return x_at == y_at;
-	do {
-		more = tw_args_next(&a->args, &x_at, &x);
-		if (tw_args_next(&b->args, &y_at, &y) != more)
-			return false;
-		if (more &&
-		    (!same_text(a, x.key, b, y.key) || x.kind != y.kind || x.integer != y.integer ||
-		     memcmp(&x.real, &y.real, sizeof(x.real)) || !same_text(a, x.text, b, y.text)))
-			return false;
-	} while (more);
-	return true;
-}
-
-static bool same_event(const struct trawl_trace *a, const struct trawl_trace *b, uint64_t i)
-{
-	const struct tw_events *x = &a->events, *y = &b->events;
-	const struct tw_track *p = &a->tracks[x->track[i]], *q = &b->tracks[y->track[i]];
-
-	return x->start_ns[i] == y->start_ns[i] && x->dur_ns[i] == y->dur_ns[i] &&
-	       x->phase[i] == y->phase[i] && tw_class(a, i) == tw_class(b, i) &&
-	       same_text(a, x->name[i], b, y->name[i]) &&
-	       same_text(a, a->categories[x->category[i]].name, b,
-			 b->categories[y->category[i]].name) &&
-	       same_id(a, p->pid, b, q->pid) && same_id(a, p->tid, b, q->tid) &&
-	       same_id(a, p->device, b, q->device) && same_id(a, p->stream, b, q->stream) &&
-	       same_id(a, x->correlation[i], b, y->correlation[i]) &&
-	       same_id(a, x->external[i], b, y->external[i]) && same_args(a, b, i);
-}
-
-static void same_trace(const struct trawl_trace *a, const struct trawl_trace *b)
-{
-	uint64_t i;
-	size_t n;
-
-	for (n = 0; n < trawl_trace_defects(b); n++) {
-		struct trawl_defect x = trawl_trace_defect(a, n), y = trawl_trace_defect(b, n);
-
-		if (strcmp(x.kind, y.kind) || x.count != y.count || x.offset != y.offset ||
-		    x.event != y.event)
-			print_error("%s %lld at %lld, event %lld; %s %lld at %lld, event %lld\n",
-				    x.kind, (long long)x.count, (long long)x.offset,
-				    (long long)x.event, y.kind, (long long)y.count,
-				    (long long)y.offset, (long long)y.event);
-		assert_string_equal(x.kind, y.kind);
-		assert_int_equal(x.count, y.count);
-		assert_int_equal(x.offset, y.offset);
-		assert_int_equal(x.event, y.event);
-	}
-	assert_int_equal(trawl_trace_defects(a), trawl_trace_defects(b));
-	assert_int_equal(a->events.count, b->events.count);
-	for (i = 0; i < a->events.count; i++) {
-		if (!same_event(a, b, i))
-			print_error("event %llu\n", (unsigned long long)i);
-		assert_true(same_event(a, b, i));
-	}
-	assert_int_equal(a->field_count, b->field_count);
-	for (i = 0; i < a->field_count; i++) {
-		assert_true(same_text(a, a->fields[i].key, b, b->fields[i].key));
-		assert_true(same_text(a, a->fields[i].value, b, b->fields[i].value));
-	}
-	assert_int_equal(a->track_count, b->track_count);
-	assert_int_equal(a->rank, b->rank);
-	assert_int_equal(a->bytes, b->bytes);
-}
-
 /* Event `at` of the trace is event i of write_event(). */
 static void check_event(const struct trawl_trace *trace, uint64_t at, uint32_t i)
 {
@@ -320,7 +225,7 @@ static void check_threads(const char *name, const struct trawl_trace *one)
 	for (i = UNDER_TSAN; i < count; i++) {
 		struct trawl_trace *trace = read_file(name, ways[i].threads, ways[i].block_size);
 
-		same_trace(one, trace);
+		assert_same_trace(one, trace, name);
 		trawl_trace_free(trace);
 	}
 }
@@ -503,7 +408,7 @@ static void check_seam(const char *odd, size_t event_count)
 		if (one->events.count != count + 1)
 			print_error("%s at -%zu\n", odd, shift);
 		assert_int_equal(one->events.count, count + 1);
-		same_trace(one, two);
+		assert_same_trace(one, two, odd);
 		trawl_trace_free(one);
 		trawl_trace_free(two);
 	}
@@ -542,7 +447,7 @@ static void test_file_is_replaced(void **state)
 	assert_int_equal(rename(scratch_path(&scratch, "replacing.json"), to), 0);
 	assert_int_equal(tw_kineto_read(two, feed, &read, NULL), 0);
 	assert_int_equal(tw_trace_finish(two), 0);
-	same_trace(one, two);
+	assert_same_trace(one, two, "replaced");
 	trawl_trace_free(one);
 	trawl_trace_free(two);
 	free(to);
