@@ -28,6 +28,7 @@ LIBRARIES = ("-lisal", "-lzstd", "-lxlsxwriter", "-lm", "-pthread")
 LISTER = r"""
 #include "analysis/analysis.h"
 #include "compare/tables.h"
+#include "model/model.h"
 #include "ranks/all_tables.h"
 #include "ranks/outliers.h"
 
@@ -105,8 +106,15 @@ int main(void)
 	for (i = 0; i < tw_analysis_count; i++) {
 		const struct tw_table_spec *table = &tw_analyses[i]->table;
 
-		printf("table\t%s\t%s\t%u\t%d\t%p\n", table->name, table->meaning,
+		const char *const *parameter;
+
+		printf("table\t%s\t%s\t%u\t%d\t%p", table->name, table->meaning,
 		       tw_analyses[i]->needs, table->keep_empty, (const void *)table->columns);
+		for (parameter = tw_sheet_parameters(
+			     tw_analyses[i]->family ? tw_analyses[i]->family : "");
+		     *parameter; parameter++)
+			printf("\t%s", *parameter);
+		printf("\n");
 		list_columns(table);
 	}
 	list_ranks();
@@ -221,12 +229,14 @@ def columns_page(lines):
         elif fields[0] == "compare":
             out.append(COMPARE)
         elif fields[0] == "table":
-            _, name, meaning, needs, always, columns = fields
+            _, name, meaning, needs, always, columns, *parameters = fields
+            parameters = "Parameters: " + ", ".join(f"`{p}`" for p in parameters) + "." if parameters else ""
             show = columns not in first
             shown_at = first.setdefault(columns, name)
             out.append(f"\n## {name}\n")
             if not show:
-                out.append(f"{sentence(meaning)} Columns as of [{shown_at}](#{shown_at.lower()}).")
+                out.append(f"{sentence(meaning)} Columns as of [{shown_at}](#{shown_at.lower()}). "
+                           f"{parameters}".rstrip())
                 continue
             said = [sentence(meaning)]
             if NEEDS[int(needs) & 3]:
@@ -235,7 +245,7 @@ def columns_page(lines):
                 said.append("Made from exports of Nsight Systems.")
             if int(always):
                 said.append("Written even when it has no rows.")
-            out.append(" ".join(said) + "\n")
+            out.append(" ".join([*said, parameters]).rstrip() + "\n")
             out.append("| column | type | unit | meaning |\n|---|---|---|---|")
         elif fields[0] == "column" and show:
             _, header, kind, unit, meaning = fields

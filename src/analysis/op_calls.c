@@ -175,6 +175,8 @@ static int group(struct tw_op_calls *c)
 int tw_op_calls_collect(struct tw_op_calls *c, const struct tw_analysis_input *in,
 			const struct tw_analysis *sheet)
 {
+	const char *const *parameter;
+
 	memset(c, 0, sizeof(*c));
 	c->in = in;
 	c->m = in->modelled;
@@ -190,6 +192,8 @@ int tw_op_calls_collect(struct tw_op_calls *c, const struct tw_analysis_input *i
 	if (!c->group_of_work || !c->member || tw_signatures_init(&c->signatures, in->trace))
 		return -1;
 	c->signatures.lists = true;
+	for (parameter = tw_sheet_parameters(sheet->family); *parameter; parameter++)
+		column_of(c, *parameter);
 	return group(c);
 }
 

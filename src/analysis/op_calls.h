@@ -20,7 +20,7 @@ struct tw_op_calls {
 	size_t works;
 	uint32_t *group_of_work; /* by work: TW_NO_GROUP: not asked yet */
 	uint8_t *member;	 /* by work: whether it is of the family, and forward */
-	const char *parameters[TW_MOST_SHEET_PARAMETERS]; /* names, in order of appearance */
+	const char *parameters[TW_MOST_SHEET_PARAMETERS]; /* names, as sheets.def has them */
 	size_t parameter_count;
 	struct tw_signatures signatures;
 };

@@ -13,6 +13,28 @@ const struct tw_model *const tw_models[] = {
 
 const size_t tw_model_count = sizeof(tw_models) / sizeof(tw_models[0]);
 
+struct sheet {
+	const char *name;
+	const char *const *parameters;
+};
+
+#define TW_SHEET(id, ...) { #id, (const char *const[]){ __VA_ARGS__, NULL } },
+static const struct sheet sheets[] = {
+#include "model/sheets.def"
+};
+#undef TW_SHEET
+
+const char *const *tw_sheet_parameters(const char *sheet)
+{
+	static const char *const none[] = { NULL };
+	size_t i;
+
+	for (i = 0; i < sizeof(sheets) / sizeof(sheets[0]); i++)
+		if (!strcmp(sheets[i].name, sheet))
+			return sheets[i].parameters;
+	return none;
+}
+
 static const struct tw_model *by_name(const char *name)
 {
 	size_t i;

