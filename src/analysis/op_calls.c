@@ -70,7 +70,7 @@ static bool is_in_view(const struct tw_op_calls *c, uint64_t node)
 		return false;
 	start = events->start_ns[event];
 	end = start + events->dur_ns[event];
-	return tw_view_clip(&d->view, &start, &end);
+	return tw_view_clip(tw_host_view(d), &start, &end);
 }
 
 static void add_call(struct tw_op_calls *c, uint64_t node, uint32_t work)

@@ -107,6 +107,7 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 		tw_str_add_cstr(out, "looking at ");
 		add_escaped(out, trawl_report_view(report));
 		tw_str_add_char(out, '\n');
+		tw_describe_step_work(&tw_report_input(report)->derived->steps, out);
 	}
 }
 
@@ -162,6 +163,7 @@ static void add_timeline(const struct trawl_report *report, bool several, unsign
 		{ "computation_time", "computing", "32" },
 		{ "exposed_comm_time", "exposed communication", "33" },
 		{ "exposed_memcpy_time", "exposed copies", "36" },
+		{ "other_work_time", "other work", "35" },
 		{ "idle_time", "idle", "31" },
 		{ "micro_idle_time", "idle, short gaps", "31" },
 		{ "macro_idle_time", "idle, long gaps", "31" },
@@ -186,7 +188,8 @@ static void add_timeline(const struct trawl_report *report, bool several, unsign
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double share;
 
-		if (!timeline_row(table, rows[i].type, &ns))
+		if (!timeline_row(table, rows[i].type, &ns) ||
+		    (!ns && !strcmp(rows[i].type, "other_work_time")))
 			continue;
 		share = total > 0 ? (double)ns / (double)total : 0;
 		tw_str_addf(out, "  %-22s %12.3f ms %5.1f %%", rows[i].label, (double)ns / 1e6,
