@@ -38,8 +38,8 @@ MI300X_TB_PER_S = 5.3
 UNLINKED_SHEETS = "gpu_timeline,kernel_summary,short_kernels_summary,short_kernel_histogram"
 # Compressed bytes above which Python needs more than a few seconds for a trace.
 SLOW = 2 << 20
-# The largest that is read again for its allowances; those of a larger one let any value pass.
-RECOMPUTED = 3 << 20
+# Compressed bytes up to which a trace is read again for its allowances; those of a larger one let any value pass.
+RECOMPUTED = 8 << 20
 
 
 class Reference(Case):
@@ -281,9 +281,9 @@ class Reference(Case):
             self.skipTest("given material absent: traces (TRAWL_SHARED)")
         tool, whole, right = load_module(TOOL), 0, 0
         for directory in sorted(p for p in TRACES.iterdir() if p.is_dir()):
-            for reference, rep, sheets in self.comparisons(directory):
+            for reference, _, sheets, csvs in self.corrected(directory)[0]:
                 for name in set(MODEL_SHEETS.split(",")) & set(sheets.split(",")):
-                    ref, out = reference / f"{name}.csv", rep.csvs / f"{name}.csv"
+                    ref, out = reference / f"{name}.csv", csvs / f"{name}.csv"
                     if not ref.exists():
                         continue
                     head, rows = tool.read(str(ref))
