@@ -3,7 +3,7 @@
  * (M, K) by B in whatever order or packing, of which only the bytes count.
  *
  *	FLOPs = batch (2 M N K + (M N when a bias is added))
- *	bytes = A + B + result + bias, and the scales where values have four bits or only B is quantized
+ *	bytes = A + B + result + bias + scales and zeros
  *
  * N is the result's width, or a number among the arguments, or that of the scales of a packed B,
  * or what B has beside K.  The result is as recorded, in the type that an argument names, or in 16
@@ -29,26 +29,6 @@
 #define NAMES_WIDTH                                                                     \
 	"b_scales|_scaling_factors|b_gptq_scales|group_scales|scales|b_scale|_wscales|" \
 	"weight_scale|channel_scales"
-
-/* TEMPORARY until the tables have it */
-static double tw_packed_values(const struct tw_operand *operand)
-{
-	return operand->dtype && operand->dtype->bits == 8 &&
-			       !strcmp(operand->dtype->precision, "fp4") ?
-		       2 :
-		       1;
-}
-
-static const struct tw_dtype *tw_dtype_of_number(int64_t number)
-{
-	return number == 5  ? tw_dtype("half", 4) :
-	       number == 6  ? tw_dtype("float", 5) :
-	       number == 15 ? tw_dtype("bfloat16", 8) :
-			      NULL;
-}
-
-#define tw_param_strides(w, n, o) tw_param_dims(w, n, &(o)->strides)
-/* TEMPORARY ends */
 
 enum kind { PLAIN, FOUR_BITS, QUANTIZED_WEIGHT };
 
@@ -148,8 +128,10 @@ static int product(const struct tw_call *call, enum kind kind, struct tw_work *w
 	work->flops = results * (2 * p.k + (bias ? 1 : 0));
 	work->bytes = tw_bytes(p.a) + tw_bytes(p.b) + results * p.out_bytes +
 		      (bias ? tw_bytes(p.bias) : 0);
-	if (kind != PLAIN)
-		work->bytes += tw_argument_bytes(&p.arguments, "scal|zero|act_sf|sfa|sfb");
+	work->bytes += tw_argument_bytes(&p.arguments, "scal|zero|act_sf|sfa|sfb");
+	if (is_tensor(tw_argument(&p.arguments, "As")))
+		work->bytes += tw_bytes(tw_argument(&p.arguments, "As")) +
+			       tw_bytes(tw_argument(&p.arguments, "Bs"));
 	work->precision = kind == FOUR_BITS ? "fp4" : tw_precision(p.a);
 	types[0] = p.a;
 	types[1] = p.b;

@@ -81,6 +81,10 @@ static void binary_agrees_with_loops(void **state)
 		model("aten::add", dims, "['float', 'c10::Half', 'Scalar']", "['', '', '1']");
 		expect_work(n, p[0] * p[1] * 4 + p[2] * p[3] * 2 + n * 4, "vector_fp32");
 	}
+	/* into a tensor of doubles, behind alpha: 24 x 2 and 6 x 4 read, 24 x 8 written */
+	model("aten::add.out", "[[4, 6], [6], [], [4, 6]]",
+	      "['c10::Half', 'float', 'Scalar', 'double']", "['', '', '1', '']");
+	expect_work(24, 48 + 24 + 192, "vector_fp16");
 	model("aten::add", "[[3, 5], [3, 4]]", "['float', 'float']", "[]");
 	expect_failure("do not fit");
 }
@@ -94,6 +98,12 @@ static void numbers(void **state)
 	/* a double without dimensions does not widen */
 	model("aten::mul", "[[8], []]", "['c10::Half', 'double']", "['', '']");
 	expect_work(8, 16 + 8 + 16, "vector_fp16");
+	/* nor does one that comes first */
+	model("aten::mul", "[[], [8]]", "['float', 'c10::Half']", "['', '']");
+	expect_work(8, 4 + 16 + 16, "vector_fp32");
+	/* in place it is half whatever is added */
+	model("aten::add_", "[[8], [8], []]", "['c10::Half', 'float', 'Scalar']", "['', '', '1']");
+	expect_work(8, 16 + 32 + 16, "vector_fp16");
 	/* into a given output */
 	model("aten::div", "[[8], [8], [8]]", "['float', 'float', 'c10::Half']", "['', '', '']");
 	expect_work(8, 32 + 32 + 16, "vector_fp32");
