@@ -308,14 +308,12 @@ const struct tw_aten_op *tw_aten_op(const char *op, size_t len, bool *in_place)
 	static const char aten[] = "aten::", foreach[] = "_foreach_";
 	const size_t skip = sizeof(aten) - 1, each = sizeof(foreach) - 1;
 	const struct tw_aten_op *found;
-	const char *overload;
 
 	*in_place = false;
 	if (len <= skip || memcmp(op, aten, skip))
 		return NULL;
+	len = tw_op_base(op, len) - skip;
 	op += skip;
-	overload = memchr(op, '.', len - skip);
-	len = overload ? (size_t)(overload - op) : len - skip;
 	for (;;) {
 		found = find_aten(op, len);
 		if (!found && len > 1 && op[len - 1] == '_' && op[len - 2] != '_') {
@@ -379,10 +377,7 @@ const struct tw_op_arguments *tw_op_arguments(const char *op, size_t len)
 
 const struct tw_triton_op *tw_triton_op(const char *op, size_t len)
 {
-	const struct tw_triton_op *row =
-		find_exact(tw_triton_ops, tw_triton_op_count, sizeof(*row), op, len);
-
-	return row;
+	return find_exact(tw_triton_ops, tw_triton_op_count, sizeof(*tw_triton_ops), op, len);
 }
 
 const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len)

@@ -19,6 +19,7 @@
  *
  * Of sequences of several lengths packed one after another only the number, the sum and the
  * longest are known: one has the longest length, the others share the rest evenly, rounded down.
+ * Where their number was not recorded only the bytes are known.
  *
  * Example: q, k, v of bf16 (2, 4, 8, 16) as B, H, N, D: 2 x 4 x 2 x 8 x 8 x 32 = 32768 FLOPs,
  * 4 x 1024 x 2 = 8192 bytes; backward by flash attention 2 x 4 x 128 x 80 = 81920 FLOPs, 7 x 1024
@@ -138,7 +139,7 @@ static bool take_sizes(const struct tw_dims *dims, const struct layout *l, bool 
 			s[0] *= (double)size[i];
 		return true;
 	}
-	if (r != 4 && !(packed && r == 3))
+	if (r != 4 && !((packed || l->lengths) && r == 3))
 		return false;
 	if (r == 4)
 		s[0] = (double)size[0];
@@ -200,7 +201,14 @@ static int take(struct attention *a, const struct tw_call *call, const struct la
 	if (!take_sizes(&a->q->dims, l, a->packed, q) ||
 	    !take_sizes(&a->k->dims, l, a->packed, k) || !take_sizes(&a->v->dims, l, a->packed, v))
 		return tw_work_fail(work, "its operands are no queries, keys and values");
-	if (check_sizes(a, q, k, v, work) || take_causal(a, call, l, work))
+	if (check_sizes(a, q, k, v, work))
+		return -1;
+	/* Sequences one after another whose lengths are not recorded: what moves is known. */
+	if (l->lengths && !a->packed && a->q->dims.rank == 3) {
+		a->pairs = NAN;
+		return 0;
+	}
+	if (take_causal(a, call, l, work))
 		return -1;
 	a->dropout = l->dropout ? tw_value_real(call, l->dropout) : 0;
 	if (a->packed)

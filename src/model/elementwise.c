@@ -4,13 +4,11 @@
  *	unary:   FLOPs = n		bytes = n (in + out)
  *	copy:    FLOPs = n_to		bytes = n_to to + n_from from
  *	binary:  FLOPs = n_out		bytes = n1 in1 + n2 in2 + n_out out
- *	gated:   FLOPs = c n		bytes = 2 n in + n out
  *
  * n: elements, of what is read those that are distinct in memory: an expanded operand (stride 0)
  * counts as one of the smaller shape does; in, out: bytes of an element; n_out by broadcasting the two shapes.  A number
  * passed by value counts as one element of four bytes.  An operation on an element is one FLOP
- * whatever it costs the GPU, save for the gated activations, whose parts are counted: silu 4 and
- * gelu 7 or, by tanh, 9, and the product.  Source: TraceLens' conventions; operands as in
+ * whatever it costs the GPU.  Source: TraceLens' conventions; operands as in
  * PyTorch's native_functions.yaml.
  *
  * Example: mul of float (4, 1, 8) and (5, 1): 4 x 5 x 8 = 160 FLOPs,
@@ -224,56 +222,6 @@ const struct tw_model tw_model_upsample_nearest = {
 	.sheet = "UnaryElementwise",
 	.unit = TW_UNIT_VECTOR,
 	.forward = upsample_nearest,
-};
-
-/* ---- gated activations (output (..., n), input (..., 2 n)) */
-
-static int gated(const struct tw_call *call, double flops_each, struct tw_work *work)
-{
-	const struct tw_operand *out = at(call, 0), *in = at(call, 1);
-	double n = tw_elements(&out->dims);
-
-	if (!out->dims.rank || isnan(n))
-		return tw_work_fail(work, "its output is no tensor");
-	work->flops = flops_each * n;
-	work->bytes =
-		2 * n * tw_element_bytes(in) * tw_distinct_share(in) + n * tw_element_bytes(out);
-	describe_unary(in, out, work);
-	return 0;
-}
-
-static int silu_and_mul(const struct tw_call *call, struct tw_work *work)
-{
-	return gated(call, 5, work);
-}
-
-static int gelu_and_mul(const struct tw_call *call, struct tw_work *work)
-{
-	return gated(call, 8, work);
-}
-
-static int gelu_tanh_and_mul(const struct tw_call *call, struct tw_work *work)
-{
-	return gated(call, 10, work);
-}
-
-const struct tw_model tw_model_silu_and_mul = {
-	.name = "silu_and_mul",
-	.sheet = "UnaryElementwise",
-	.unit = TW_UNIT_VECTOR,
-	.forward = silu_and_mul,
-};
-const struct tw_model tw_model_gelu_and_mul = {
-	.name = "gelu_and_mul",
-	.sheet = "UnaryElementwise",
-	.unit = TW_UNIT_VECTOR,
-	.forward = gelu_and_mul,
-};
-const struct tw_model tw_model_gelu_tanh_and_mul = {
-	.name = "gelu_tanh_and_mul",
-	.sheet = "UnaryElementwise",
-	.unit = TW_UNIT_VECTOR,
-	.forward = gelu_tanh_and_mul,
 };
 
 /* ---- binary */

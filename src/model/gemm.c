@@ -514,7 +514,8 @@ static int batched_a8w8(const struct tw_call *call, struct tw_work *work)
 
 /*
  * aten::_weight_int4pack_mm(A (M, K), weight, group size, scales and zeros): the weight's shape is
- * that of tiles, of words of eight or bytes of two values: N follows from how many there are.
+ * that of tiles, of words of eight or bytes of two values: N is that of the scales (groups, N, 2),
+ * or follows from how many values there are.
  */
 static int int4_weight(const struct tw_call *call, struct tw_work *work)
 {
@@ -524,8 +525,10 @@ static int int4_weight(const struct tw_call *call, struct tw_work *work)
 		return tw_work_fail(work, "its operands are no matrix and weight");
 	g.m = size(g.a, 0);
 	g.k = size(g.a, 1);
-	g.n = g.k > 0 ? tw_elements(&g.b->dims) * tw_element_bytes(g.b) * 2 / g.k : 0;
-	g.b_bytes = 0.5;
+	g.n = at(call, 3)->dims.rank == 3 ? size(at(call, 3), 1) :
+	      g.k > 0 ? tw_elements(&g.b->dims) * tw_element_bytes(g.b) * 2 / g.k :
+			0;
+	g.b_bytes = g.k * g.n > 0 ? tw_bytes(g.b) / (g.k * g.n) : 0;
 	g.scale_bytes = tw_has_tensor(call, 3) ? tw_bytes(at(call, 3)) : 0;
 	if (g.n != floor(g.n))
 		return tw_work_fail(work, "its weight does not fit its matrix");

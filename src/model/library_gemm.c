@@ -3,7 +3,7 @@
  * (M, K) by B in whatever order or packing, of which only the bytes count.
  *
  *	FLOPs = batch (2 M N K + (M N when a bias is added))
- *	bytes = A + B + result + bias, and the scales where values have four bits or only B is quantized
+ *	bytes = A + B + result + bias + scales and zeros
  *
  * N is the result's width, or a number among the arguments, or that of the scales of a packed B,
  * or what B has beside K.  The result is as recorded, in the type that an argument names, or in 16
@@ -128,8 +128,10 @@ static int product(const struct tw_call *call, enum kind kind, struct tw_work *w
 	work->flops = results * (2 * p.k + (bias ? 1 : 0));
 	work->bytes = tw_bytes(p.a) + tw_bytes(p.b) + results * p.out_bytes +
 		      (bias ? tw_bytes(p.bias) : 0);
-	if (kind != PLAIN)
-		work->bytes += tw_argument_bytes(&p.arguments, "scal|zero|act_sf|sfa|sfb");
+	work->bytes += tw_argument_bytes(&p.arguments, "scal|zero|act_sf|sfa|sfb");
+	if (is_tensor(tw_argument(&p.arguments, "As")))
+		work->bytes += tw_bytes(tw_argument(&p.arguments, "As")) +
+			       tw_bytes(tw_argument(&p.arguments, "Bs"));
 	work->precision = kind == FOUR_BITS ? "fp4" : tw_precision(p.a);
 	types[0] = p.a;
 	types[1] = p.b;

@@ -58,17 +58,17 @@ static int activation_into(const struct tw_call *call, struct tw_work *work)
 	return activation(call, 1, 1, work);
 }
 
-static int gated_silu(const struct tw_call *call, struct tw_work *work)
+static int silu_and_mul(const struct tw_call *call, struct tw_work *work)
 {
 	return activation(call, 2, 5, work);
 }
 
-static int gated_gelu(const struct tw_call *call, struct tw_work *work)
+static int gelu_and_mul(const struct tw_call *call, struct tw_work *work)
 {
 	return activation(call, 2, 8, work);
 }
 
-static int gated_gelu_tanh(const struct tw_call *call, struct tw_work *work)
+static int gelu_tanh_and_mul(const struct tw_call *call, struct tw_work *work)
 {
 	return activation(call, 2, 10, work);
 }
@@ -148,9 +148,9 @@ static int layer(const struct tw_call *call, struct tw_work *work)
 						.forward = function }
 
 SERVING(activation_into, "UnaryElementwise", TW_UNIT_VECTOR, activation_into);
-SERVING(gated_silu, "UnaryElementwise", TW_UNIT_VECTOR, gated_silu);
-SERVING(gated_gelu, "UnaryElementwise", TW_UNIT_VECTOR, gated_gelu);
-SERVING(gated_gelu_tanh, "UnaryElementwise", TW_UNIT_VECTOR, gated_gelu_tanh);
+SERVING(silu_and_mul, "UnaryElementwise", TW_UNIT_VECTOR, silu_and_mul);
+SERVING(gelu_and_mul, "UnaryElementwise", TW_UNIT_VECTOR, gelu_and_mul);
+SERVING(gelu_tanh_and_mul, "UnaryElementwise", TW_UNIT_VECTOR, gelu_tanh_and_mul);
 SERVING(gated_threshold, "UnaryElementwise", TW_UNIT_VECTOR, gated_threshold);
 SERVING(gated_swiglu_limited, "UnaryElementwise", TW_UNIT_VECTOR, gated_swiglu_limited);
 SERVING(moved_operands, "UnaryElementwise", TW_UNIT_VECTOR, moved_operands);

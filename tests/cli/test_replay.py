@@ -213,7 +213,9 @@ class Contents(Replay):
             for word in words:
                 for name in ("README.md", "event_replay_ir.json"):
                     self.assertNotIn(word, parts[name], (package.name, name))
-                self.assertNotIn(word.encode(), raw)
+                # Compressed bytes hold every short word by chance.
+                if len(word) > 3:
+                    self.assertNotIn(word.encode(), raw)
             self.assertEqual(parts["replay.py"], (ROOT / "data/replay.py").read_text(encoding="utf-8"))
 
     def test_overloads_have_the_names_of_their_arguments(self):

@@ -117,23 +117,26 @@ N, K = 8192, 4096
 PRODUCT = 2 * M * N * K
 a8, b8, out = t(FP8, M, K), t(FP8, K, N), t(BF16, M, N)
 scale = t(FP32, 1)
-call("_C::cutlass_scaled_mm", "GEMM", PRODUCT, M * K + K * N + 2 * M * N, out, a8, b8, scale, scale, NONE)
-call("_C::cutlass_scaled_mm", "GEMM", PRODUCT + M * N, M * K + K * N + 2 * M * N + 2 * N, out, a8, b8, scale, scale,
+# a scale for each row of both, or for 128 elements of a row of A and 128 x 128 of B
+ROWS = 4 * (M + N)
+BLOCKS = 4 * (M * K // 128 + K // 128 * (N // 128))
+call("_C::cutlass_scaled_mm", "GEMM", PRODUCT, M * K + K * N + 2 * M * N + 8, out, a8, b8, scale, scale, NONE)
+call("_C::cutlass_scaled_mm", "GEMM", PRODUCT + M * N, M * K + K * N + 2 * M * N + 2 * N + 8, out, a8, b8, scale, scale,
      t(BF16, N))
-call("_C::cutlass_scaled_mm_azp", "GEMM", PRODUCT, M * K + K * N + 2 * M * N, out, t(INT8, M, K), t(INT8, K, N),
+call("_C::cutlass_scaled_mm_azp", "GEMM", PRODUCT, M * K + K * N + 2 * M * N + ROWS, out, t(INT8, M, K), t(INT8, K, N),
      t(FP32, M, 1), t(FP32, N, 1), t(INT32, N), NONE, NONE)
-call("sgl_kernel::fp8_scaled_mm", "GEMM", PRODUCT, M * K + K * N + 2 * M * N, a8, b8, t(FP32, M, 1), t(FP32, N, 1), n(15),
+call("sgl_kernel::fp8_scaled_mm", "GEMM", PRODUCT, M * K + K * N + 2 * M * N + ROWS, a8, b8, t(FP32, M, 1), t(FP32, N, 1), n(15),
      NONE)
-call("sgl_kernel::int8_scaled_mm", "GEMM", PRODUCT, M * K + K * N + 4 * M * N, t(INT8, M, K), t(INT8, K, N),
+call("sgl_kernel::int8_scaled_mm", "GEMM", PRODUCT, M * K + K * N + 4 * M * N + ROWS, t(INT8, M, K), t(INT8, K, N),
      t(FP32, M, 1), t(FP32, N, 1), n(6), NONE)
-call("sgl_kernel::fp8_blockwise_scaled_mm", "GEMM", PRODUCT, M * K + K * N + 2 * M * N, a8, b8, t(FP32, M, K // 128),
+call("sgl_kernel::fp8_blockwise_scaled_mm", "GEMM", PRODUCT, M * K + K * N + 2 * M * N + BLOCKS, a8, b8, t(FP32, M, K // 128),
      t(FP32, K // 128, N // 128), n(15))
-call("vllm::w8a8_triton_block_scaled_mm_func", "GEMM", PRODUCT, M * K + K * N + 2 * M * N, a8, t(FP8, N, K),
+call("vllm::w8a8_triton_block_scaled_mm_func", "GEMM", PRODUCT, M * K + K * N + 2 * M * N + BLOCKS, a8, t(FP8, N, K),
      t(FP32, M, K // 128), t(FP32, N // 128, K // 128), lists("[128, 128]"), n(15))
 call("deep_gemm::fp8_gemm_nt", "GEMM", PRODUCT, M * K + K * N + 2 * M * N, a8, t(FP8, N, K))
-call("trtllm::fp8_block_scaling_gemm", "GEMM", PRODUCT, M * K + K * N + 2 * M * N, a8, t(FP8, N, K), t(FP32, 32, M),
+call("trtllm::fp8_block_scaling_gemm", "GEMM", PRODUCT, M * K + K * N + 2 * M * N + BLOCKS, a8, t(FP8, N, K), t(FP32, 32, M),
      t(FP32, 64, 32))
-call("sgl_kernel::bmm_fp8", "GEMM", 2 * 128 * 64 * 512 * 128, 128 * (64 * 128 + 128 * 512 + 64 * 512 * 2),
+call("sgl_kernel::bmm_fp8", "GEMM", 2 * 128 * 64 * 512 * 128, 128 * (64 * 128 + 128 * 512 + 64 * 512 * 2) + 8,
      t(FP8, 128, 64, 128), t(FP8, 128, 128, 512), t(BF16, 128, 64, 512), scale, scale, t(BYTE, 1 << 25), n(1), n(0))
 FP4 = M * K // 2 + N * K // 2 + 2 * M * N + M * K // 16 + N * K // 16
 call("_C::cutlass_scaled_fp4_mm", "GEMM", PRODUCT, FP4, out, t(BYTE, M, K // 2), t(BYTE, N, K // 2), t(FP8, M, K // 16),
@@ -156,6 +159,10 @@ call("aten::_scaled_mm_v2", "GEMM", PRODUCT, M * K + K * N + 2 * M * N, a8, b8, 
      lists("[0]"), lists("[0]"), NONE, n(15), lists("[]"), n("True"))
 call("aten::_int_mm", "GEMM", PRODUCT, M * K + K * N + 4 * M * N, t(INT8, M, K), t(INT8, K, N))
 call("aten::_int_mm.out", "GEMM", PRODUCT, M * K + K * N + 4 * M * N, t(INT8, M, K), t(INT8, K, N), t(INT32, M, N))
+call("aten::_weight_int4pack_mm", "GEMM", 2 * 16 * 4096 * 4096, 2 * 16 * 4096 + 4096 * 2048 + 2 * 16 * 4096 + 32 * 4096 * 4,
+     t(BF16, 16, 4096), t(INT32, 512, 32, 32, 4), n(128), t(BF16, 32, 4096, 2))
+call("aten::_weight_int8pack_mm", "GEMM", 2 * 16 * N * K, 2 * 16 * K + N * K + 2 * 16 * N + 2 * N, t(BF16, 16, K),
+     t(INT8, N, K), t(BF16, N))
 call("triton_tem_fused_addmm_relu_3", "GEMM", 2 * M * N * K, 2 * (N + M * K + K * N + M * N), t(BF16, N), t(BF16, M, K),
      t(BF16, K, N), t(BF16, M, N))
 call("triton_tem_fused_bmm_7", "GEMM", 2 * 16 * 512 * 512 * 64, 2 * 16 * (2 * 512 * 64 + 512 * 512), t(BF16, 16, 512, 64),
@@ -378,7 +385,7 @@ class Given(Case):
                                      "aten::sum.dim_IntList": "reduce", "aten::convolution.default": "CONV_fwd"},
         "kineto-07-new-ops": {
             "aten::_grouped_mm": "GroupedGEMM_fwd", "aten::_scaled_grouped_mm": "GroupedGEMM_fwd",
-            "aten::_scaled_mm_v2": "GEMM", "aten::_int_mm": "GEMM",
+            "aten::_scaled_mm_v2": "GEMM", "aten::_int_mm": "GEMM", "aten::_weight_int4pack_mm": "GEMM",
             "aten::_scaled_dot_product_fused_attention_overrideable": "SDPA_fwd", "_C::cutlass_scaled_mm": "GEMM",
             "triton_tem_fused_flex_attention_0": "SDPA_fwd", "flash_attn_3::_flash_attn_forward": "SDPA_fwd"},
         "kineto-47-serving-ops": {
@@ -393,12 +400,13 @@ class Given(Case):
     FIGURES = {
         "aten::mm": (2 << 30, 6 << 20), "aten::mm.out": (2 << 30, 6 << 20), "aten::add.Tensor": (1 << 20, 6 << 20),
         "aten::convolution.default": (2 * 8 * 56 * 56 * 64 * 64 * 9, 4 * (2 * 8 * 64 * 56 * 56 + 64 * 64 * 9)),
-        "aten::_softmax.out": (5 << 20, 8 << 20),
+        "aten::_softmax.out": (5 << 20, 8 << 20), "aten::_flash_attention_forward": (None, 80 << 20),
         "aten::_grouped_mm": (GROUPED, 152 << 20), "aten::_scaled_grouped_mm": (GROUPED, 98 << 20),
-        "aten::_scaled_mm_v2": (PRODUCT, 112 << 20), "_C::cutlass_scaled_mm": (PRODUCT, 112 << 20),
+        "aten::_scaled_mm_v2": (PRODUCT, 112 << 20), "_C::cutlass_scaled_mm": (PRODUCT, (112 << 20) + 8),
         "sgl_kernel::fp8_scaled_mm": (PRODUCT, 112 << 20), "deep_gemm::fp8_gemm_nt": (PRODUCT, 112 << 20),
         "triton_tem_fused_flex_attention_0": (PAIRS, 32 << 20), "flash_attn_3::_flash_attn_forward": (PAIRS, 32 << 20),
-        "vllm::outplace_fused_experts": (EXPERTS, 2 * (2 * M * K + W1 + W2)), "_C::rms_norm": (NORM, 2 * M * C * 2 + C * 2),
+        "vllm::outplace_fused_experts": (EXPERTS, 2 * (2 * M * K + W1 + W2)), "aten::_weight_int4pack_mm": (2 * 16 * 4096 * 4096, 2 * 2 * 16 * 4096 + 4 * 512 * 128 * 32 * 4 + 2 * 32 * 4096 * 2),
+        "_C::rms_norm": (NORM, 2 * M * C * 2 + C * 2),
     }
 
     def test_given(self):

@@ -81,6 +81,10 @@ static void binary_agrees_with_loops(void **state)
 		model("aten::add", dims, "['float', 'c10::Half', 'Scalar']", "['', '', '1']");
 		expect_work(n, p[0] * p[1] * 4 + p[2] * p[3] * 2 + n * 4, "vector_fp32");
 	}
+	/* into a tensor of doubles, behind alpha: 24 x 2 and 6 x 4 read, 24 x 8 written */
+	model("aten::add.out", "[[4, 6], [6], [], [4, 6]]",
+	      "['c10::Half', 'float', 'Scalar', 'double']", "['', '', '1', '']");
+	expect_work(24, 48 + 24 + 192, "vector_fp16");
 	model("aten::add", "[[3, 5], [3, 4]]", "['float', 'float']", "[]");
 	expect_failure("do not fit");
 }
