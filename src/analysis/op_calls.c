@@ -250,7 +250,7 @@ void tw_op_calls_set_parameters(const struct tw_op_calls *c, struct trawl_table 
 		const char *text = tw_pool_text(&c->m->texts, parameter->text, &len);
 
 		for (p = 0; p < c->parameter_count; p++)
-			if (!strcmp(c->parameters[p], parameter->name))
+			if (len && !strcmp(c->parameters[p], parameter->name))
 				tw_table_set_text(table, row, 1 + p, text, len);
 	}
 }
