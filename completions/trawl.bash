@@ -16,11 +16,11 @@ _trawl_words() {
 _trawl() {
 	local commands="report analyze prepare category check model platforms collectives merge nsys sweep compare replay help"
 	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
-	local analysing="--step --range --start --end --device --linked-only --short-kernel-us
+	local analysing="--step --range --start --end --device --by --linked-only --short-kernel-us
 		--micro-idle-us --clip-overruns --platform"
 	local report="--top-ops --plots --no-xlsx --no-csv --max-memory --gpus-per-node"
 	local analyze="--node --container --model --replay --no-replay --no-plots --no-xlsx"
-	local part="--step --range --start --end --device"
+	local part="--step --range --start --end --device --by"
 	local collectives="--align --gpus-per-node --max-memory --no-xlsx --no-csv"
 	local tables="-h --help --format"
 	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
@@ -80,7 +80,7 @@ _trawl() {
 		_trawl_words "table csv json markdown" "$current"
 		return
 		;;
-	-j | --jobs | --step | --range | --start | --end | --device | --short-kernel-us | --micro-idle-us | --top-ops | \
+	-j | --jobs | --step | --range | --start | --end | --device | --by | --short-kernel-us | --micro-idle-us | --top-ops | \
 		--max-memory | --gpus-per-node | --threads | --channels | --top-k | --tolerance | --nproc | \
 		--timeout | --retries | --grace | --pause | --start-step | --num-steps | --resolution | --top-n | --baseline | \
 		--label1 | --label2 | --fail-on | --sheets | \

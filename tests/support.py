@@ -383,7 +383,7 @@ class Case(unittest.TestCase):
         q = rep.reconciliation()
         self.assertEqual(q["op_rows"] + q["communication"] + q["copies"] + q["unlinked"]
                          - q["overlap"], q["busy"], f"does not close: {q}")
-        self.assertEqual(q["busy"] + q["idle"], q["total"], f"does not close: {q}")
+        self.assertEqual(q["busy"] + q.get("other_work", 0) + q["idle"], q["total"], f"does not close: {q}")
         self.assertTrue(all(v >= 0 for v in q.values()), f"negative: {q}")
         f = rep.figures()
         if f["idle"] is not None:

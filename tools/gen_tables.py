@@ -63,6 +63,39 @@ def op_models():
     return by_operation("op_models", "op_model")
 
 
+ATEN_RESULTS = ("same", "none", "one", "at", "dims", "axis", "last", "list", "number", "range", "sum", "each", "half",
+                "times", "repeat", "interleave", "triangle", "pad", "spatial", "pool", "avgpool", "grid", "loss",
+                "topk", "rows", "index", "along", "put", "bag", "table")
+
+
+def aten_ops():
+    table = rows("aten_ops", 6)
+    no_duplicates("aten_ops", [r[0] for r in table])
+    table.sort(key=lambda r: r[0].encode())
+    lines = []
+    for op, inputs, result, types, operations, _ in table:
+        kind, _, position = result.partition(":")
+        if kind not in ATEN_RESULTS or not re.fullmatch(r"[rcagxmwsRAMO-]+", inputs):
+            sys.exit(f"data/aten_ops.tsv: {op}: what is {inputs} or {result}?")
+        if not re.fullmatch(r"-|((in|float|bool|byte|long|pair|f|n?\d)(,|$))+", types):
+            sys.exit(f"data/aten_ops.tsv: {op}: no types: {types}")
+        lines.append(f"\t{{ {text(op)}, {text(inputs)}, TW_ATEN_{kind.upper()}, {int(position or 0)}, "
+                     f"{text(types)}, {int(operations)} }},")
+    return "const struct tw_aten_op tw_aten_ops[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_aten_op_count = {len(table)};\n"
+
+
+def element_types():
+    table = rows("element_types", 3)
+    no_duplicates("element_types", [r[0] for r in table])
+    for pattern, form, _ in table:
+        if form not in ("type", "types", "size"):
+            sys.exit(f"data/element_types.tsv: {pattern}: no such form: {form!r}")
+    lines = [f"\t{{ {text(p)}, TW_ELEMENT_{form.upper()} }}," for p, form, _ in table]
+    return "const struct tw_element_type tw_element_types[] = {\n" + "\n".join(lines) + \
+        f"\n}};\n\nconst size_t tw_element_type_count = {len(table)};\n"
+
+
 def kernel_names():
     classes = {"communication": "TW_KERNEL_COMMUNICATION", "copy": "TW_KERNEL_COPY", "fill": "TW_KERNEL_FILL"}
     table = rows("kernel_names", 5)
@@ -156,18 +189,22 @@ def nsys_numbers():
 
 
 def dtypes():
-    table = rows("dtypes", 4)
+    kinds = {"bool": "TW_BOOL", "integer": "TW_INTEGER", "float": "TW_FLOAT", "complex": "TW_COMPLEX",
+             "-": "TW_NO_KIND"}
+    table = rows("dtypes", 7)
     no_duplicates("dtypes", [r[0] for r in table])
-    lines = [f"\t{{ {text(n.lower())}, {int(b)}, {text('' if p == '-' else p)} }}," for n, b, p, _ in table]
+    no_duplicates("dtypes", [r[5] for r in table if r[5] != "-"])
+    lines = [f"\t{{ {text(n.lower())}, {int(b)}, {text('' if p == '-' else p)}, {int(v)}, {kinds[k]}, "
+             f"{-1 if c == '-' else int(c)} }}," for n, b, p, v, k, c, _ in table]
     return "const struct tw_dtype tw_dtypes[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_dtype_count = {len(table)};\n"
 
 
 def triton_ops():
-    table = rows("triton_ops", 3)
+    table = rows("triton_ops", 4)
     no_duplicates("triton_ops", [r[0] for r in table])
     table.sort(key=lambda r: r[0].encode())
-    lines = [f"\t{{ {text(op)}, {int(cost)} }}," for op, cost, _ in table]
+    lines = [f"\t{{ {text(op)}, {int(cost)}, {int(inputs)} }}," for op, cost, inputs, _ in table]
     return "const struct tw_triton_op tw_triton_ops[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_triton_op_count = {len(table)};\n"
 
@@ -399,7 +436,7 @@ def main():
     if sys.argv[1:] and not check:
         sys.exit(__doc__.strip())
     stale = 0
-    for make in (op_categories, op_models, kernel_names, kernel_categories, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
+    for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, host_names, copy_directions, nsys_numbers, dtypes,
                  triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
                   category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
                   compare_script, nsys_rules):

@@ -30,8 +30,9 @@ struct trawl_report_options {
 	/* The part of the trace to look at. */
 	const char *range;	       /* name of an annotation; NULL: none */
 	int64_t step_first, step_last; /* profiler steps; -1: none */
-	int64_t start_ns, end_ns;      /* TRAWL_TIME_NONE: none */
-	const char *device;	       /* NULL: all */
+	bool by_time;		  /* of these the time, not the GPU work that was launched within */
+	int64_t start_ns, end_ns; /* TRAWL_TIME_NONE: none */
+	const char *device;	  /* NULL: all */
 };
 
 struct trawl_report;

@@ -110,16 +110,21 @@ struct tw_timeline {
 	int64_t compute_ns, exposed_communication_ns, exposed_copy_ns, busy_ns, idle_ns, total_ns;
 	int64_t communication_ns, copy_ns;
 	int64_t micro_idle_ns, macro_idle_ns; /* gaps below and from the threshold on */
+	int64_t other_ns; /* in a view by launch: only work that is not of the view */
 	uint64_t events;
 };
 
 /*
  * Of `count` GPU events: those of `list`, in order of start, or with NULL the first ones; those
- * with a recorded launch only when asked.  Source: perf-report definitions of busy, exposed and
- * idle; see docs/METRICS.md.
+ * with a recorded launch only when asked; other work of a device, TW_CODE_NONE: of all.  Source:
+ * perf-report definitions of busy, exposed and idle; see docs/METRICS.md.
  */
 int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *derived, const uint32_t *list,
-		   uint64_t count, bool linked_only, int64_t micro_idle_ns) TRAWL_MUST_CHECK;
+		   uint64_t count, tw_code device, bool linked_only,
+		   int64_t micro_idle_ns) TRAWL_MUST_CHECK;
+
+/* How what steps launched lies to their time: lines that end with a line feed; none where it is not known. */
+void tw_describe_step_work(const struct tw_steps *steps, struct tw_str *out);
 
 /* A stretch of the total in which nothing is busy, on the clock of the view. */
 typedef void tw_visit_gap(void *context, int64_t from_ns, int64_t to_ns);

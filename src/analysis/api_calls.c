@@ -42,7 +42,7 @@ static bool time_of(const struct tw_analysis_input *in, uint32_t event, int64_t 
 	if (events->phase[event] != 'X')
 		return false;
 	end = start + events->dur_ns[event];
-	if (!tw_view_clip(&in->derived->view, &start, &end))
+	if (!tw_view_clip(tw_host_view(in->derived), &start, &end))
 		return false;
 	*ns = end - start;
 	return true;

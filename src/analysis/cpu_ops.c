@@ -107,7 +107,7 @@ static void open_call(struct work *w, uint32_t node)
 	*call = (struct open_call){ .node = node, .children = TW_UNION_INIT };
 	if (events->phase[event] == 'X') {
 		end = start + events->dur_ns[event];
-		call->timed = tw_view_clip(&w->d->view, &start, &end);
+		call->timed = tw_view_clip(tw_host_view(w->d), &start, &end);
 	}
 	call->own_ns = end > start ? end - start : 0;
 	if (call->timed && w->depth)

@@ -4,8 +4,8 @@
  * Busy is the union of all GPU events; computing the union of kernels that neither communicate
  * nor copy; exposed communication what of the union of communication lies outside computing;
  * exposed copies what lies outside both.  Idle is the rest of the total.  The total runs from the
- * first start to the last end, or over the windows of a view.  Source: the definitions of
- * TraceLens' gpu_timeline.
+ * first start to the last end, or over the windows of a view.  In a view by launch what other work
+ * does in them is apart, neither busy nor idle.  Source: the definitions of TraceLens' gpu_timeline.
  */
 #include "analysis/analysis.h"
 
@@ -13,7 +13,7 @@
 
 struct sets {
 	struct tw_intervals buckets[TW_BUCKETS];
-	struct tw_intervals busy, span, exposed, rest, gaps;
+	struct tw_intervals busy, span, exposed, rest, gaps, others, other_alone;
 };
 
 static void sets_init(struct sets *s, const struct trawl_allocator *allocator)
@@ -107,9 +107,26 @@ static void add_gap(void *context, int64_t from_ns, int64_t to_ns)
 		idle->timeline->macro_idle_ns += to_ns - from_ns;
 }
 
+/* What other work there is in the stretch. */
+static void fill_others(struct sets *s, const struct tw_derived *d, tw_code device,
+			bool linked_only)
+{
+	const struct tw_gpu *gpu = &d->gpu;
+	uint64_t i;
+
+	for (i = 0; i < gpu->other_count; i++) {
+		const struct tw_other *other = &gpu->others[i];
+
+		if ((device == TW_CODE_NONE || gpu->queues[other->queue].device == device) &&
+		    (other->launched || !linked_only))
+			tw_intervals_add(&s->others, other->start_ns, other->end_ns);
+	}
+	tw_intervals_subtract(&s->others, &s->busy, &s->other_alone);
+}
+
 /* The events, and the stretch they stand in. */
 static void fill_sets(struct sets *s, const struct tw_derived *d, const uint32_t *list,
-		      uint64_t count, bool linked_only, uint64_t *events)
+		      uint64_t count, tw_code device, bool linked_only, uint64_t *events)
 {
 	const struct tw_gpu *gpu = &d->gpu;
 	uint64_t i;
@@ -124,7 +141,14 @@ static void fill_sets(struct sets *s, const struct tw_derived *d, const uint32_t
 		tw_intervals_add(&s->buckets[gpu->bucket[g]], gpu->start_ns[g], gpu->end_ns[g]);
 	}
 	find_span(d, s);
-	tw_intervals_subtract(&s->span, &s->busy, &s->gaps);
+	if (!d->gpu.other_count) {
+		tw_intervals_subtract(&s->span, &s->busy, &s->gaps);
+		return;
+	}
+	fill_others(s, d, device, linked_only);
+	tw_intervals_subtract(&s->span, &s->busy, &s->rest);
+	tw_intervals_subtract(&s->rest, &s->other_alone, &s->gaps);
+	s->rest.count = 0;
 }
 
 static void fill(struct tw_timeline *t, struct sets *s, const struct tw_view *view,
@@ -135,7 +159,8 @@ static void fill(struct tw_timeline *t, struct sets *s, const struct tw_view *vi
 	t->copy_ns = tw_intervals_length(&s->buckets[TW_COPY]);
 	t->busy_ns = tw_intervals_length(&s->busy);
 	t->total_ns = tw_intervals_length(&s->span);
-	t->idle_ns = t->total_ns - t->busy_ns;
+	t->other_ns = tw_intervals_length(&s->other_alone);
+	t->idle_ns = t->total_ns - t->busy_ns - t->other_ns;
 	tw_intervals_subtract(&s->buckets[TW_COMMUNICATION], &s->buckets[TW_COMPUTE], &s->exposed);
 	t->exposed_communication_ns = tw_intervals_length(&s->exposed);
 	tw_intervals_subtract(&s->buckets[TW_COPY], &s->buckets[TW_COMPUTE], &s->rest);
@@ -146,13 +171,13 @@ static void fill(struct tw_timeline *t, struct sets *s, const struct tw_view *vi
 }
 
 int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, const uint32_t *list,
-		   uint64_t count, bool linked_only, int64_t micro_idle_ns)
+		   uint64_t count, tw_code device, bool linked_only, int64_t micro_idle_ns)
 {
 	struct sets s;
 
 	*out = (struct tw_timeline){ 0 };
 	sets_init(&s, d->allocator);
-	fill_sets(&s, d, list, count, linked_only, &out->events);
+	fill_sets(&s, d, list, count, device, linked_only, &out->events);
 	fill(out, &s, &d->view, micro_idle_ns);
 	return sets_release(&s) ? TRAWL_ENOMEM : 0;
 }
@@ -164,7 +189,7 @@ int tw_timeline_gaps(const struct tw_derived *d, bool linked_only, tw_visit_gap 
 	struct sets s;
 
 	sets_init(&s, d->allocator);
-	fill_sets(&s, d, NULL, d->gpu.count, linked_only, &events);
+	fill_sets(&s, d, NULL, d->gpu.count, TW_CODE_NONE, linked_only, &events);
 	visit_gaps(&d->view, &s.gaps, visit, context);
 	return sets_release(&s) ? TRAWL_ENOMEM : 0;
 }
@@ -197,6 +222,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	add_row(table, "exposed_comm_time", t.exposed_communication_ns, t.total_ns);
 	add_row(table, "exposed_memcpy_time", t.exposed_copy_ns, t.total_ns);
 	add_row(table, "busy_time", t.busy_ns, t.total_ns);
+	if (in->derived->steps.by_launch)
+		add_row(table, "other_work_time", t.other_ns, t.total_ns);
 	if (options->micro_idle_ns < 0) {
 		add_row(table, "idle_time", t.idle_ns, t.total_ns);
 	} else {

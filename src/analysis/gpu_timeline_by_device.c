@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 
+#include <string.h>
+
 enum { DEVICE, TYPE, TIME, PERCENT };
 
 static const struct trawl_column columns[] = {
@@ -24,6 +26,7 @@ static void add_device(const struct tw_analysis_input *in, struct trawl_table *t
 		{ "exposed_comm_time", t->exposed_communication_ns },
 		{ "exposed_memcpy_time", t->exposed_copy_ns },
 		{ "busy_time", t->busy_ns },
+		{ "other_work_time", t->other_ns },
 		{ "idle_time", t->idle_ns },
 		{ "total_time", t->total_ns },
 		{ "total_comm_time", t->communication_ns },
@@ -32,6 +35,8 @@ static void add_device(const struct tw_analysis_input *in, struct trawl_table *t
 	size_t i, row;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!in->derived->steps.by_launch && !strcmp(rows[i].type, "other_work_time"))
+			continue;
 		row = tw_table_add_row(table);
 		tw_set_code(table, row, DEVICE, in->trace, device);
 		tw_table_set_str(table, row, TYPE, rows[i].type);
@@ -74,9 +79,9 @@ static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
 		if (codes[device] == TW_CODE_NONE ||
 		    (!count && !is_idle_device(&d->view, codes[device])))
 			continue;
-		if (count == d->gpu.count)
+		if (count == d->gpu.count && !d->gpu.other_count)
 			t = *in->timeline;
-		else if (tw_timeline_of(&t, d, members->list + first, count,
+		else if (tw_timeline_of(&t, d, members->list + first, count, codes[device],
 					in->options->linked_only, -1))
 			return TRAWL_ENOMEM;
 		if (t.events || is_idle_device(&d->view, codes[device]))

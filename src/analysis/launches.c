@@ -101,7 +101,7 @@ static int find_calls(struct work *w)
 		int64_t start = d->trace->events.start_ns[host->event[node]];
 		int64_t end = node_end(d, node);
 
-		if (tw_is_launch_call(d, node) && tw_view_clip(&d->view, &start, &end))
+		if (tw_is_launch_call(d, node) && tw_view_clip(tw_host_view(d), &start, &end))
 			w->call_of[node] = 0;
 	}
 	/* What launched need not be a call: an External id may lead to an operation. */

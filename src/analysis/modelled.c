@@ -15,6 +15,7 @@ struct key {
 	uint32_t signature;
 	uint32_t annotation; /* of the step around it, where the model asks for it */
 	uint32_t transposed; /* what its kernel's name says of the matrices */
+	uint32_t elements;   /* and of the elements of lists: see elements_of() */
 	uint32_t backward;   /* 1: of its backward pass */
 	uint32_t forward;    /* signature of its forward call, where the model asks for it */
 };
@@ -30,8 +31,9 @@ struct builder {
 	struct tw_modelled *m;
 	const struct tw_derived *d;
 	const struct tw_model **of_name; /* by text id */
-	uint8_t *asked;			 /* by text id: the model was looked up */
-	uint8_t *said;			 /* by text id: transposition_of() and ASKED */
+	uint8_t *asked;	   /* by text id: the model was looked up, then takes_lists() */
+	uint8_t *said;	   /* by text id: transposition_of() and ASKED */
+	uint8_t *elements; /* by text id: elements_of() and ASKED */
 	struct tw_call *call, *forward;
 	struct tw_work work;
 	struct step *steps; /* in order of start */
@@ -231,6 +233,45 @@ static void add_transposition(struct tw_work *work, unsigned said)
 		tw_param_text(work, "transpose", texts[a][b]);
 }
 
+/*
+ * Bytes of the elements that a kernel works on, as its name shows them: of the first tensor in the
+ * low three bits, of others in the next three, 0 or the number's bits, as sizes are powers of 2.
+ */
+static unsigned elements_of(const char *name)
+{
+	unsigned bytes[2], code[2] = { 0, 0 }, i;
+
+	tw_element_bytes_of_kernel(name, bytes);
+	for (i = 0; i < 2; i++)
+		for (; bytes[i]; bytes[i] >>= 1)
+			code[i]++;
+	return code[0] | code[1] << 3;
+}
+
+/* Of the first kernel under the node whose name shows them. */
+static unsigned elements_under(const struct builder *b, uint64_t node)
+{
+	const struct tw_derived *d = b->d;
+	uint64_t count, i;
+	const uint32_t *gpu = tw_gpu_under(b->m, node, &count);
+
+	for (i = 0; i < count; i++) {
+		uint32_t name = d->trace->events.name[d->gpu.event[gpu[i]]];
+
+		if (!b->elements[name])
+			b->elements[name] =
+				(uint8_t)(ASKED | elements_of(d->trace->texts.entries[name].ptr));
+		if (b->elements[name] != ASKED)
+			return b->elements[name] & ~ASKED;
+	}
+	return 0;
+}
+
+static double element_bytes(unsigned code)
+{
+	return code ? (double)(1u << (code - 1)) : NAN;
+}
+
 /* ---- working out a signature */
 
 static struct tw_slice text_of(const struct builder *b, uint32_t text)
@@ -288,6 +329,8 @@ static void work_out(struct builder *b, const struct tw_model *model, const stru
 	read_call(b, b->call, key->name, key->signature);
 	if (step)
 		b->call->requests = step->requests;
+	b->call->list_bytes[0] = element_bytes(key->elements & 7);
+	b->call->list_bytes[1] = element_bytes(key->elements >> 3);
 	if (key->forward) {
 		read_call(b, b->forward, key->name, key->forward);
 		b->call->forward = b->forward;
@@ -325,6 +368,17 @@ static uint64_t forward_of(const struct builder *b, uint64_t node)
 	return TW_NONE;
 }
 
+/* Whether an operation is one of those whose arguments can be lists of tensors. */
+static bool takes_lists(struct builder *b, uint32_t name)
+{
+	if (b->asked[name] == 1) {
+		const struct tw_pool_entry *text = &b->d->trace->texts.entries[name];
+
+		b->asked[name] = tw_aten_takes_lists(text->ptr, text->len) ? 3 : 2;
+	}
+	return b->asked[name] == 3;
+}
+
 /* Work of a call, or of its backward pass; worked out when its signature is new. */
 static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_t node,
 			bool backward)
@@ -343,6 +397,8 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 		step = step_at(b, b->d->trace->events.start_ns[event]);
 		key.annotation = step ? step->text : 0;
 	}
+	if (model->general && takes_lists(b, key.name))
+		key.elements = elements_under(b, node);
 	if (!backward && !strcmp(model->sheet, "GEMM"))
 		key.transposed = transposition_under(b, node);
 	if (model == &tw_model_conv_bias_backward && (forward = forward_of(b, node)) != TW_NONE)
@@ -392,7 +448,7 @@ static bool has_modelled_parts(struct builder *b, uint64_t node)
 	uint64_t i;
 
 	for (i = node + 1; i < b->m->end[node]; i++)
-		if (model_of(b, i))
+		if (model_of(b, i) && !model_of(b, i)->general)
 			return true;
 	return false;
 }
@@ -470,6 +526,27 @@ struct around {
 	unsigned count;
 };
 
+/*
+ * The work of a general model, of what has GPU work below it; what its arguments do not tell stays
+ * without one. It makes no rows of its own, so nothing counts within it.
+ */
+static int add_general(struct builder *b, const struct tw_model *model, uint64_t node)
+{
+	uint64_t gpu;
+	uint32_t work;
+
+	tw_gpu_under(b->m, node, &gpu);
+	if (!gpu)
+		return 0;
+	work = work_of(b, model, node, false);
+	if (work == TW_NO_GROUP || b->failed)
+		return -1;
+	if (!b->m->works[work].reason)
+		b->m->of_node[node] = (b->m->of_node[node] & TW_NODE_ABOVE) | TW_NODE_MODELLED |
+				      work;
+	return 0;
+}
+
 /* Whether a call of a family counts here, for itself: none of its family is around it. */
 static bool counts(struct around *around, uint64_t node, const char *family)
 {
@@ -496,6 +573,11 @@ static int find_calls(struct builder *b)
 		const struct tw_model *model = model_of(b, node);
 		uint32_t work;
 
+		if (model && model->general) {
+			if (add_general(b, model, node))
+				return -1;
+			continue;
+		}
 		if (!model || !counts(&around, node, model->sheet) ||
 		    (model->composite && has_modelled_parts(b, node)))
 			continue;
@@ -624,6 +706,7 @@ void tw_pairs_under(const struct tw_modelled *m, uint64_t node, uint64_t *first,
 void tw_op_parameters(const struct tw_modelled *m, const struct tw_op_work *work,
 		      struct tw_str *out)
 {
+	const char *between = "";
 	uint32_t i;
 
 	tw_str_add_char(out, '{');
@@ -632,8 +715,11 @@ void tw_op_parameters(const struct tw_modelled *m, const struct tw_op_work *work
 		size_t len;
 		const char *text = tw_pool_text(&m->texts, p->text, &len);
 
-		tw_str_addf(out, "%s'%s': ", i ? ", " : "", p->name);
+		if (!len)
+			continue; /* not recorded */
+		tw_str_addf(out, "%s'%s': ", between, p->name);
 		tw_str_add(out, text, len);
+		between = ", ";
 	}
 	tw_str_add_char(out, '}');
 }
@@ -648,9 +734,10 @@ static int build(struct builder *b)
 	b->of_name = tw_alloc_array(m->allocator, texts, sizeof(*b->of_name));
 	b->asked = tw_alloc_array(m->allocator, texts, 1);
 	b->said = tw_alloc_array(m->allocator, texts, 1);
+	b->elements = tw_alloc_array(m->allocator, texts, 1);
 	b->call = tw_alloc(m->allocator, sizeof(*b->call));
 	b->forward = tw_alloc(m->allocator, sizeof(*b->forward));
-	if (!b->of_name || !b->asked || !b->said || !b->call || !b->forward ||
+	if (!b->of_name || !b->asked || !b->said || !b->elements || !b->call || !b->forward ||
 	    tw_pool_init(&m->texts, m->allocator) || find_ends(m) || find_launched(m) ||
 	    find_steps(b) || find_pairs(m))
 		return -1;
@@ -677,6 +764,7 @@ int tw_modelled_build(struct tw_modelled *m, const struct tw_derived *d)
 	tw_free(d->allocator, b.of_name, texts * sizeof(*b.of_name));
 	tw_free(d->allocator, b.asked, texts);
 	tw_free(d->allocator, b.said, texts);
+	tw_free(d->allocator, b.elements, texts);
 	tw_free(d->allocator, b.call, sizeof(*b.call));
 	tw_free(d->allocator, b.forward, sizeof(*b.forward));
 	tw_free(d->allocator, b.steps, b.step_capacity * sizeof(*b.steps));

@@ -71,11 +71,19 @@ enum {
 };
 #define TW_NODE_MODELLED 0x80000000u
 
-/* Work of a call of its own, TW_NO_GROUP: none. */
+/* Work of a call of its own by the model of a family, or by a general one; TW_NO_GROUP: none. */
+static inline uint32_t tw_work_by(const struct tw_modelled *m, uint64_t node, bool general)
+{
+	uint32_t number = m->of_node[node] & TW_NODE_NUMBER;
+
+	return m->of_node[node] & TW_NODE_MODELLED && m->works[number].model->general == general ?
+		       number :
+		       TW_NO_GROUP;
+}
+
 static inline uint32_t tw_work_at(const struct tw_modelled *m, uint64_t node)
 {
-	return m->of_node[node] & TW_NODE_MODELLED ? m->of_node[node] & TW_NODE_NUMBER :
-						     TW_NO_GROUP;
+	return tw_work_by(m, node, false);
 }
 
 /* Number of its arguments among `signatures`. */

@@ -72,7 +72,7 @@ static bool is_in_view(const struct tw_op_calls *c, uint64_t node)
 		return false;
 	start = events->start_ns[event];
 	end = start + events->dur_ns[event];
-	return tw_view_clip(&d->view, &start, &end);
+	return tw_view_clip(tw_host_view(d), &start, &end);
 }
 
 static void add_call(struct tw_op_calls *c, uint64_t node, uint32_t work)
@@ -252,7 +252,7 @@ void tw_op_calls_set_parameters(const struct tw_op_calls *c, struct trawl_table 
 		const char *text = tw_pool_text(&c->m->texts, parameter->text, &len);
 
 		for (p = 0; p < c->parameter_count; p++)
-			if (!strcmp(c->parameters[p], parameter->name))
+			if (len && !strcmp(c->parameters[p], parameter->name))
 				tw_table_set_text(table, row, 1 + p, text, len);
 	}
 }

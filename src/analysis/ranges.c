@@ -288,7 +288,7 @@ static int assign_rows(struct work *w)
 		struct tw_range_row *row = &w->out->rows[w->row[i]];
 		int64_t start = events->start_ns[w->range[i]], end = end_of(events, w->range[i]);
 
-		if (!tw_view_clip(&w->d->view, &start, &end))
+		if (!tw_view_clip(tw_host_view(w->d), &start, &end))
 			continue;
 		row->instances++;
 		row->host_ns += end - start;

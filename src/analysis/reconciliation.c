@@ -120,7 +120,8 @@ static void add_row(struct trawl_table *table, const char *quantity, tw_wide ns,
 	tw_table_set_str(table, row, MEANING, meaning);
 }
 
-static void fill(struct trawl_table *table, const struct amounts *a, const struct tw_timeline *t)
+static void fill(struct trawl_table *table, const struct amounts *a, const struct tw_timeline *t,
+		 bool by_launch)
 {
 	add_row(table, "op_rows", a->operations,
 		"operations with what they launched, copies too: the sum of ops_summary");
@@ -130,7 +131,10 @@ static void fill(struct trawl_table *table, const struct amounts *a, const struc
 	add_row(table, "overlap", a->overlap,
 		"what runs at the same time as other rows, measured by a sweep; to subtract");
 	add_row(table, "busy", t->busy_ns, "union of all GPU events");
-	add_row(table, "idle", t->idle_ns, "total without busy");
+	if (by_launch)
+		add_row(table, "other_work", t->other_ns,
+			"only other work ran, in what looks at work by launch");
+	add_row(table, "idle", t->idle_ns, "total without busy and other work");
 	add_row(table, "total", t->total_ns, "first start to last end, or the windows of the view");
 	add_row(table, "difference",
 		a->operations + a->communication + a->copies + a->unlinked - a->overlap -
@@ -160,12 +164,13 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 
 	if (p.start_ns && p.end_ns && p.by_start && p.by_end &&
 	    (!in->options->linked_only ||
-	     !tw_timeline_of(&timeline, in->derived, NULL, in->derived->gpu.count, false, -1))) {
+	     !tw_timeline_of(&timeline, in->derived, NULL, in->derived->gpu.count, TW_CODE_NONE,
+			     false, -1))) {
 		add_all(in, &p, &amounts);
 		if (!tw_sort(p.by_start, p.count, time_key, p.start_ns, a) &&
 		    !tw_sort(p.by_end, p.count, time_key, p.end_ns, a)) {
 			amounts.overlap = sweep(&p);
-			fill(table, &amounts, &timeline);
+			fill(table, &amounts, &timeline, in->derived->steps.by_launch);
 			status = 0;
 		}
 	}

@@ -103,7 +103,7 @@ static int make_launchers(struct trawl_report *report, struct tw_timeline *timel
 
 	return tw_launchers_build(&report->launchers, d) ||
 			       tw_parents_init(&report->parents, d, &report->launchers) ||
-			       tw_timeline_of(timeline, d, NULL, d->gpu.count,
+			       tw_timeline_of(timeline, d, NULL, d->gpu.count, TW_CODE_NONE,
 					      report->options.linked_only,
 					      report->options.micro_idle_ns) ?
 		       TRAWL_ENOMEM :
@@ -323,6 +323,7 @@ int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trac
 	derive.view = (struct tw_view_options){
 		report->options.range,	  report->options.step_first, report->options.step_last,
 		report->options.start_ns, report->options.end_ns,     report->options.device,
+		report->options.by_time,
 	};
 	report->scratch = tw_reuse_new(report->allocator);
 	if (!report->scratch) {

@@ -290,8 +290,23 @@ static uint64_t visit(struct walk *w, uint64_t node)
 	if (!w->launches[node])
 		return node + 1;
 	if (!has_communication(w, node))
-		collect(w, node, TW_NO_GROUP, NULL);
+		collect(w, node, tw_work_by(w->m, node, true), NULL);
 	return end;
+}
+
+/*
+ * The work of an operation whose parts have rows of their own, for its only kernel that no row has
+ * yet.
+ */
+static uint32_t work_beside_parts(const struct walk *w, uint64_t op)
+{
+	const struct tw_gpu *gpu = &w->d->gpu;
+	uint64_t count, i, left = 0;
+	const uint32_t *under = tw_gpu_under(w->m, op, &count);
+
+	for (i = 0; i < count; i++)
+		left += !w->counted[under[i]] && gpu->bucket[under[i]] != TW_COMMUNICATION;
+	return left == 1 ? tw_work_by(w->m, op, true) : TW_NO_GROUP;
 }
 
 /* Kernels that no row has yet: one row each, named after the operation or call above them. */
@@ -317,7 +332,8 @@ static void collect_rest(struct walk *w)
 		if (!category)
 			category = op != TW_NONE ? c->names[tw_category_of_kernel(c, g)] : "other";
 		tw_op_rows_gpu(&w->rows, &g, 1);
-		tw_op_rows_end(&w->rows, event, TW_NO_GROUP,
+		tw_op_rows_end(&w->rows, event,
+			       op != TW_NONE ? work_beside_parts(w, op) : TW_NO_GROUP,
 			       tw_op_key_of(&w->keys, node, kernel, category));
 	}
 }
@@ -431,9 +447,54 @@ static int add_row(struct walk *w, struct trawl_table *table, uint32_t number)
 struct totals {
 	tw_wide kernel_ns, unmodelled_ns;
 	uint64_t rows, unmodelled, calls;
-	uint64_t anomalies, at_least;
-	double worst; /* percent of the roofline */
+	uint64_t at_least;
 };
+
+/* Percent of the roofline or, where there is none, of the bandwidth; 0: not known. */
+static double percent_of(const struct walk *w, const struct trawl_table *table, size_t row)
+{
+	struct trawl_cell percent = trawl_table_cell(table, row, PERCENT_MEAN);
+	struct trawl_cell rate = trawl_table_cell(table, row, TB_MEAN);
+
+	if (percent.state == TRAWL_CELL_VALUE)
+		return percent.real;
+	return w->in->platform && rate.state == TRAWL_CELL_VALUE ?
+		       rate.real * 1e3 / w->in->platform->mem_bw_gbps * 100 :
+		       0;
+}
+
+/* What is over the roofline: how much, and row by row. */
+static void note_over_roofline(const struct walk *w, struct trawl_table *table)
+{
+	size_t rows = trawl_table_rows(table), row, count = 0;
+	double worst = 0;
+
+	for (row = 0; row < rows; row++) {
+		count += percent_of(w, table, row) > TW_ROOFLINE_ANOMALY_PERCENT;
+		worst = fmax(worst, percent_of(w, table, row));
+	}
+	if (count)
+		tw_table_add_note(
+			table,
+			"%zu %s over %d %% of the roofline, the highest at %.0f %%: the data "
+			"was in a cache, or the time, the cost model or the platform's peak "
+			"is wrong",
+			count, count == 1 ? "row is" : "rows are", (int)TW_ROOFLINE_ANOMALY_PERCENT,
+			worst);
+	for (row = 0; row < rows; row++) {
+		double percent = percent_of(w, table, row);
+		struct trawl_cell bound = trawl_table_cell(table, row, BOUND);
+		struct trawl_cell name = trawl_table_cell(table, row, 0);
+
+		if (percent <= 100)
+			continue;
+		tw_table_add_note(table, "row %zu, %.*s: %.1f %% of the %s", row + 1,
+				  (int)name.text_len, name.text, percent,
+				  bound.state != TRAWL_CELL_VALUE || bound.text[0] == 'M' ?
+					  "memory bandwidth" :
+					  "compute peak");
+	}
+}
 
 static void add_notes(const struct walk *w, struct trawl_table *table, const struct totals *t)
 {
@@ -466,18 +527,11 @@ static void add_notes(const struct walk *w, struct trawl_table *table, const str
 	else
 		tw_table_add_note(table, "no roofline: the platform is not known; name one with "
 					 "--platform ('trawl platforms' lists them)");
-	if (t->anomalies)
-		tw_table_add_note(table,
-				  "%llu %s over %d %% of the roofline, the highest at %.0f %%: "
-				  "the time, the cost model or the platform's peak is wrong there",
-				  (unsigned long long)t->anomalies,
-				  t->anomalies == 1 ? "row is" : "rows are",
-				  (int)TW_ROOFLINE_ANOMALY_PERCENT, t->worst);
+	note_over_roofline(w, table);
 }
 
 /* What the notes say, by group. */
-static void add_to_totals(const struct walk *w, uint32_t group, struct totals *t, tw_wide kernel_ns,
-			  double percent)
+static void add_to_totals(const struct walk *w, uint32_t group, struct totals *t, tw_wide kernel_ns)
 {
 	uint64_t first = w->rows.members.first[group];
 	const struct tw_op_row *row = &w->rows.items[w->rows.members.list[first]];
@@ -489,11 +543,6 @@ static void add_to_totals(const struct walk *w, uint32_t group, struct totals *t
 		t->calls += w->rows.members.first[group + 1] - first;
 	}
 	t->at_least += row->work != TW_NO_GROUP && w->m->works[row->work].at_least;
-	if (percent > TW_ROOFLINE_ANOMALY_PERCENT) {
-		t->anomalies++;
-		if (percent > t->worst)
-			t->worst = percent;
-	}
 }
 
 /* By group, for those whose events are in the order of its rows. NULL: out of memory. */
@@ -546,16 +595,12 @@ static int fill(struct walk *w, struct trawl_table *table)
 		return -1;
 	tw_op_rows_order(&w->rows, order, &totals.kernel_ns);
 	for (g = 0; g < count && !status; g++) {
-		struct trawl_cell percent;
-
 		status = add_row(w, table, order[g].index);
 		running += order[g].value;
 		tw_set_percent(table, g, PERCENTAGE, (double)order[g].value,
 			       (double)totals.kernel_ns);
 		tw_set_percent(table, g, CUMULATIVE, (double)running, (double)totals.kernel_ns);
-		percent = trawl_table_cell(table, g, PERCENT_MEAN);
-		add_to_totals(w, order[g].index, &totals, order[g].value,
-			      percent.state == TRAWL_CELL_VALUE ? percent.real : 0);
+		add_to_totals(w, order[g].index, &totals, order[g].value);
 	}
 	if (!status && trawl_table_columns(table) > EXPOSED)
 		status = fill_exposed(w, table, order);

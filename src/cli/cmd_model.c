@@ -198,14 +198,10 @@ static void add_rates(struct output *out, const struct tw_work *work, int64_t ti
 static void note_no_roofline(struct output *out, const struct tw_platform *p,
 			     const struct tw_work *work, const char *spec)
 {
-	if (!(work->flops > 0))
-		tw_table_add_note(out->table, "no roofline: %s",
-				  isnan(work->flops) ? "the operations are not known" :
-						       "it computes nothing");
-	else if (isnan(work->bytes))
+	if (isnan(work->bytes))
 		tw_table_add_note(out->table, "no roofline: the bytes are not known");
-	else if (!*spec)
-		tw_table_add_note(out->table, "no roofline: the precision is not known");
+	else if (!(work->bytes > 0))
+		tw_table_add_note(out->table, "no roofline: nothing is moved");
 	else
 		tw_table_add_note(out->table, "no roofline: no %s peak of %s is known", spec,
 				  p->name);

@@ -164,12 +164,10 @@ static int show_ranges(const struct nsys_command *n, const struct nsys_query *qu
 	(void)query;
 	if (status >= 0)
 		return status;
-	if (n->options.by)
-		return cli_usage_error(n->command,
-				       "--by is of the queries 'streams' and 'overlap'");
 	if (n->options.compat)
 		return cli_usage_error(n->command, "the original scripts have no query 'ranges'");
 	reporting.path = argv[0];
+	reporting.by = n->options.by;
 	return cli_nsys_ranges(n->command, &reporting, &n->options);
 }
 
@@ -300,6 +298,15 @@ static int check_options(struct nsys_command *n)
 	return -1;
 }
 
+/* Takes an option out of a table: a query has one of the same name. */
+static void leave_out(struct cli_option *table, const char *name)
+{
+	while (table->name && strcmp(table->name, name) != 0)
+		table++;
+	for (; table->name; table++)
+		table[0] = table[1];
+}
+
 int cli_nsys(const struct cli_command *command, int argc, char **argv)
 {
 	struct nsys_command n = { .command = command, .rank = NO_RANK };
@@ -308,7 +315,8 @@ int cli_nsys(const struct cli_command *command, int argc, char **argv)
 		{ "rules", 0, CLI_TEXT, "NAME|FILE", &n.options.rules,
 		  "what names of ranges mean: a preset or a file (default: what fits)" },
 		{ "by", 0, CLI_TEXT, "COLUMN", &n.options.by,
-		  "add rows up over ranks: by stage, purpose, rank, pp, dp, cp, ep or tp" },
+		  "add rows up over ranks: by stage, purpose, rank, pp, dp, cp, ep or tp; of 'ranges' "
+		  "what --step and --range look at: launch or time" },
 		{ "compat", 0, CLI_FLAG, NULL, &n.options.compat,
 		  "numbers, columns and layout of the scripts of analyze-nsys-profile" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
@@ -320,6 +328,7 @@ int cli_nsys(const struct cli_command *command, int argc, char **argv)
 
 	cli_reporting_init(&n.reporting, counting, view, common);
 	cli_common_options(&n.reporting.common, false, common);
+	leave_out(view, "by");
 	status = cli_begin(command, tables, 3, argc, argv, &count);
 	if (status >= 0)
 		return status;

@@ -104,7 +104,7 @@ static void tell_where(const struct report_command *c, const struct trawl_report
 static int print_result(const struct report_command *c, const struct trawl_report *report,
 			const struct trawl_trace *trace)
 {
-	const struct trawl_table *tables[3];
+	const struct trawl_table *tables[4];
 	struct trawl_table *top = NULL;
 	struct tw_str out;
 	size_t count = 0;
@@ -115,6 +115,8 @@ static int print_result(const struct report_command *c, const struct trawl_repor
 	} else {
 		top = cli_top_operations(report, c->top_ops);
 		tables[count] = trawl_report_find(report, "gpu_timeline");
+		count += tables[count] != NULL;
+		tables[count] = trawl_report_find(report, "step_work");
 		count += tables[count] != NULL;
 		tables[count] = top;
 		count += top != NULL;

@@ -37,6 +37,8 @@ void cli_reporting_init(struct cli_reporting *r, struct cli_option counting[8],
 		  "look at the time from T ns on, on the clock of the trace" },
 		{ "end", 0, CLI_TIME_NS, "T", &o->end_ns, "look at the time before T ns" },
 		{ "device", 0, CLI_TEXT, "N", &o->device, "look at one device" },
+		{ "by", 0, CLI_TEXT, "HOW", &r->by,
+		  "of steps and ranges the GPU work launched in them (launch) or at their time (time)" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
 
@@ -54,6 +56,11 @@ int cli_reporting_view(struct cli_reporting *r, const struct cli_command *comman
 	o->threads = r->common.threads;
 	o->step_first = r->steps[0];
 	o->step_last = r->steps[1];
+	if (r->by && strcmp(r->by, "launch") != 0 && strcmp(r->by, "time") != 0)
+		return cli_usage_error(command, "--by: '%.100s' is not launch or time", r->by);
+	o->by_time = r->by && !strcmp(r->by, "time");
+	if (r->by && !o->range && o->step_first < 0)
+		return cli_usage_error(command, "--by needs --step or --range");
 	if (o->range && o->step_first >= 0)
 		return cli_usage_error(command, "--step and --range exclude each other");
 	return -1;

@@ -13,6 +13,7 @@ struct cli_reporting {
 	struct cli_common common;
 	struct trawl_report_options options;
 	int64_t steps[2];
+	const char *by;	  /* what of steps and ranges is looked at; NULL: the default */
 	const char *path; /* of the trace */
 	bool no_xlsx, no_csv;
 	const struct tw_analysis *only; /* the one table that is wanted; NULL: all */

@@ -107,6 +107,7 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 		tw_str_add_cstr(out, "looking at ");
 		add_escaped(out, trawl_report_view(report));
 		tw_str_add_char(out, '\n');
+		tw_describe_step_work(&tw_report_input(report)->derived->steps, out);
 	}
 }
 
@@ -192,6 +193,7 @@ static void add_timeline(const struct trawl_report *report, bool several, unsign
 		{ "computation_time", "computing", "32" },
 		{ "exposed_comm_time", "exposed communication", "33" },
 		{ "exposed_memcpy_time", "exposed copies", "36" },
+		{ "other_work_time", "other work", "35" },
 		{ "idle_time", "idle", "31" },
 		{ "micro_idle_time", "idle, short gaps", "31" },
 		{ "macro_idle_time", "idle, long gaps", "31" },
@@ -217,7 +219,8 @@ static void add_timeline(const struct trawl_report *report, bool several, unsign
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double share;
 
-		if (!timeline_row(table, rows[i].type, &ns))
+		if (!timeline_row(table, rows[i].type, &ns) ||
+		    (!ns && !strcmp(rows[i].type, "other_work_time")))
 			continue;
 		share = total > 0 ? (double)ns / (double)total : 0;
 		tw_str_addf(out, "  %-22s %12.3f ms %5.1f %%", rows[i].label, (double)ns / 1e6,
@@ -488,30 +491,42 @@ void cli_add_wrapped(struct tw_str *out, const char *text, size_t indent, size_t
 	tw_str_add_char(out, '\n');
 }
 
-/* What cannot be: the time, the cost model or the peak is wrong there. */
+/*
+ * What cannot be, row by row: the data was in a cache, or the time, the cost model or the peak is
+ * wrong there. The notes of the table have what is over by less, too.
+ */
 static void add_over_roofline(const struct trawl_report *report, unsigned width, struct tw_str *out)
 {
 	const struct trawl_table *table = trawl_report_find(report, "unified_perf_summary");
 	size_t row, count = 0;
 	double worst = 0;
-	char line[256];
+	struct tw_str list, line;
 
+	tw_str_init(&list, out->allocator);
+	tw_str_init(&line, out->allocator);
 	for (row = 0; table && row < trawl_table_rows(table); row++) {
 		double percent = percent_of_roofline(table, row);
+		struct trawl_cell name = tw_table_cell(table, row, "name");
 
 		if (!(percent > TW_ROOFLINE_ANOMALY_PERCENT))
 			continue;
-		count++;
 		worst = fmax(worst, percent);
+		tw_str_add_cstr(&list, count++ ? ", " : "");
+		tw_escape_terminal(&list, name.text, name.text_len < 60 ? name.text_len : 60);
+		tw_str_addf(&list, " (row %zu) %.0f %%", row + 1, percent);
 	}
-	if (!count)
-		return;
-	snprintf(line, sizeof(line),
-		 "%zu row%s of unified_perf_summary over %.0f %% of the roofline, up to %.0f %%: "
-		 "the time, the cost model or the peak is wrong there",
-		 count, count == 1 ? "" : "s", TW_ROOFLINE_ANOMALY_PERCENT, worst);
-	tw_str_add_char(out, '\n');
-	cli_add_wrapped(out, line, 0, width);
+	tw_str_addf(
+		&line,
+		"%zu row%s of unified_perf_summary over %.0f %% of the roofline, up to %.0f %%: "
+		"%s; the data was in a cache, or the time, the cost model or the peak is wrong",
+		count, count == 1 ? "" : "s", TW_ROOFLINE_ANOMALY_PERCENT, worst,
+		list.len ? list.ptr : "");
+	if (count && !line.failed && !list.failed) {
+		tw_str_add_char(out, '\n');
+		cli_add_wrapped(out, line.ptr, 0, width);
+	}
+	tw_str_release(&line);
+	tw_str_release(&list);
 }
 
 /* How much of the work is without figures: no model, or its arguments say nothing. */

@@ -239,6 +239,8 @@ const struct tw_op_category tw_op_categories[] = {
 	{ "aten::_scaled_grouped_mm_v2", "GroupedGEMM_fwd" },
 	{ "aten::_scaled_mm", "GEMM" },
 	{ "aten::_scaled_mm_v2", "GEMM" },
+	{ "aten::_weight_int4pack_mm", "GEMM" },
+	{ "aten::_weight_int8pack_mm", "GEMM" },
 	{ "aten::add", "elementwise" },
 	{ "aten::add_", "elementwise" },
 	{ "aten::addmm", "GEMM" },
@@ -311,6 +313,7 @@ const struct tw_op_category tw_op_categories[] = {
 	{ "aten::replication_pad1d", "elementwise" },
 	{ "aten::replication_pad2d", "elementwise" },
 	{ "aten::replication_pad3d", "elementwise" },
+	{ "aten::rms_norm", "NORM_fwd" },
 	{ "aten::rms_norm_backward", "NORM_bwd" },
 	{ "aten::rsqrt", "elementwise" },
 	{ "aten::scaled_dot_product_attention", "SDPA_fwd" },
@@ -538,7 +541,7 @@ const struct tw_op_category tw_op_categories[] = {
 	{ "vllm::w8a8_triton_block_scaled_mm_func", "GEMM" },
 };
 
-const size_t tw_op_category_count = 534;
+const size_t tw_op_category_count = 537;
 
 const struct tw_op_category tw_op_category_patterns[] = {
 	{ "aiter::allgather_lastdim<std::bfloat16_t, 2>(aiter::rankdata*, aiter::ranksignals, aiter::signal*, std::bfloat16_t*, int, int, int) (synthetic op)", "CustomCollective" },

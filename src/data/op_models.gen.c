@@ -208,6 +208,8 @@ const struct tw_op_model tw_op_models[] = {
 	{ "aten::_scaled_mm_v2", "library_gemm" },
 	{ "aten::_softmax", "softmax" },
 	{ "aten::_softmax_backward_data", "softmax_backward" },
+	{ "aten::_weight_int4pack_mm", "int4_weight_mm" },
+	{ "aten::_weight_int8pack_mm", "int8_weight_mm" },
 	{ "aten::add", "binary" },
 	{ "aten::add_", "binary" },
 	{ "aten::addmm", "addmm" },
@@ -223,8 +225,8 @@ const struct tw_op_model tw_op_models[] = {
 	{ "aten::clamp_min_", "unary" },
 	{ "aten::convolution", "convolution" },
 	{ "aten::convolution_backward", "convolution_backward" },
-	{ "aten::copy", "unary" },
-	{ "aten::copy_", "unary" },
+	{ "aten::copy", "copy" },
+	{ "aten::copy_", "copy" },
 	{ "aten::cudnn_batch_norm", "batch_norm" },
 	{ "aten::cudnn_batch_norm_backward", "batch_norm_backward" },
 	{ "aten::cudnn_group_norm", "group_norm" },
@@ -283,6 +285,7 @@ const struct tw_op_model tw_op_models[] = {
 	{ "aten::replication_pad1d", "replication_pad" },
 	{ "aten::replication_pad2d", "replication_pad" },
 	{ "aten::replication_pad3d", "replication_pad" },
+	{ "aten::rms_norm", "rms_norm_composite" },
 	{ "aten::rms_norm_backward", "rms_norm_backward" },
 	{ "aten::rsqrt", "unary" },
 	{ "aten::scaled_dot_product_attention", "sdpa" },
@@ -510,7 +513,7 @@ const struct tw_op_model tw_op_models[] = {
 	{ "vllm::w8a8_triton_block_scaled_mm_func", "library_gemm" },
 };
 
-const size_t tw_op_model_count = 506;
+const size_t tw_op_model_count = 509;
 
 const struct tw_op_model tw_op_model_patterns[] = {
 	{ "triton_tem_fused*flex_attention_backward*", "flex_attention_backward" },

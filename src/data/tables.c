@@ -191,18 +191,91 @@ const char *tw_op_model(const char *op, size_t len)
 	return row ? row->model : NULL;
 }
 
+static const struct tw_aten_op *find_aten(const char *op, size_t len)
+{
+	return find_exact(tw_aten_ops, tw_aten_op_count, sizeof(*tw_aten_ops), op, len);
+}
+
+const struct tw_aten_op *tw_aten_op(const char *op, size_t len, bool *in_place)
+{
+	static const char aten[] = "aten::", foreach[] = "_foreach_";
+	const size_t skip = sizeof(aten) - 1, each = sizeof(foreach) - 1;
+	const struct tw_aten_op *found;
+	const char *overload;
+
+	*in_place = false;
+	if (len <= skip || memcmp(op, aten, skip))
+		return NULL;
+	op += skip;
+	overload = memchr(op, '.', len - skip);
+	len = overload ? (size_t)(overload - op) : len - skip;
+	for (;;) {
+		found = find_aten(op, len);
+		if (!found && len > 1 && op[len - 1] == '_' && op[len - 2] != '_') {
+			found = find_aten(op, len - 1);
+			*in_place = found;
+		}
+		if (found || len <= each || memcmp(op, foreach, each))
+			return found;
+		op += each;
+		len -= each;
+	}
+}
+
+bool tw_aten_takes_lists(const char *op, size_t len)
+{
+	static const char foreach[] = "aten::_foreach_";
+	bool in_place;
+	const struct tw_aten_op *row = tw_aten_op(op, len, &in_place);
+
+	return row && (strpbrk(row->inputs, "RAMO") ||
+		       (len >= sizeof(foreach) - 1 && !memcmp(op, foreach, sizeof(foreach) - 1)));
+}
+
+/* Behind "<": a number, or the name of a type; 0: neither. */
+static unsigned element_bytes(const char *text, bool size, const char **end)
+{
+	size_t len = strcspn(text, ",>");
+	unsigned bytes = 0;
+
+	*end = text + len;
+	if (!size)
+		return tw_dtype_bytes(text, len);
+	for (; *text >= '0' && *text <= '9' && bytes < 64; text++)
+		bytes = bytes * 10 + (unsigned)(*text - '0');
+	return bytes <= 16 ? bytes : 0;
+}
+
+void tw_element_bytes_of_kernel(const char *name, unsigned bytes[2])
+{
+	size_t i;
+
+	bytes[0] = bytes[1] = 0;
+	for (i = 0; i < tw_element_type_count && !bytes[0]; i++) {
+		const char *at = strstr(name, tw_element_types[i].part);
+
+		at = at ? strchr(at, '<') : NULL;
+		if (!at)
+			continue;
+		bytes[0] = element_bytes(at + 1, tw_element_types[i].form == TW_ELEMENT_SIZE, &at);
+		if (*at == ',' && tw_element_types[i].form == TW_ELEMENT_TYPES)
+			bytes[1] = element_bytes(at + 1 + strspn(at + 1, " "), false, &at);
+		bytes[1] = bytes[1] ? bytes[1] : bytes[0];
+	}
+}
+
 const struct tw_op_arguments *tw_op_arguments(const char *op, size_t len)
 {
 	return find_operation(tw_op_arguments_known, tw_op_arguments_count,
 			      sizeof(*tw_op_arguments_known), op, len);
 }
 
-int tw_triton_op_cost(const char *op, size_t len)
+const struct tw_triton_op *tw_triton_op(const char *op, size_t len)
 {
 	const struct tw_triton_op *row =
 		find_exact(tw_triton_ops, tw_triton_op_count, sizeof(*row), op, len);
 
-	return row ? row->cost : -1;
+	return row;
 }
 
 const struct tw_kernel_name *tw_kernel_name(const char *name, size_t len)
@@ -283,6 +356,16 @@ const struct tw_dtype *tw_dtype(const char *name, size_t len)
 	}
 	for (i = 0; i < tw_dtype_count; i++)
 		if (strlen(tw_dtypes[i].name) == len && equal_folded(tw_dtypes[i].name, len, name))
+			return &tw_dtypes[i];
+	return NULL;
+}
+
+const struct tw_dtype *tw_dtype_of_number(int64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < tw_dtype_count; i++)
+		if (number >= 0 && tw_dtypes[i].number == number)
 			return &tw_dtypes[i];
 	return NULL;
 }

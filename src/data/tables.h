@@ -39,6 +39,79 @@ extern const size_t tw_op_model_count, tw_op_model_pattern_count;
 /* The name of the cost model of an operation, NULL: it has none. */
 const char *tw_op_model(const char *op, size_t len);
 
+/* How many elements a result of an operation of ATen has: data/aten_ops.tsv. */
+enum tw_aten_result {
+	TW_ATEN_SAME,
+	TW_ATEN_NONE,
+	TW_ATEN_ONE,
+	TW_ATEN_AT,
+	TW_ATEN_DIMS,
+	TW_ATEN_AXIS,
+	TW_ATEN_LAST,
+	TW_ATEN_LIST,
+	TW_ATEN_NUMBER,
+	TW_ATEN_RANGE,
+	TW_ATEN_SUM,
+	TW_ATEN_EACH,
+	TW_ATEN_HALF,
+	TW_ATEN_TIMES,
+	TW_ATEN_REPEAT,
+	TW_ATEN_INTERLEAVE,
+	TW_ATEN_TRIANGLE,
+	TW_ATEN_PAD,
+	TW_ATEN_SPATIAL,
+	TW_ATEN_POOL,
+	TW_ATEN_AVGPOOL,
+	TW_ATEN_GRID,
+	TW_ATEN_LOSS,
+	TW_ATEN_TOPK,
+	TW_ATEN_ROWS,
+	TW_ATEN_INDEX,
+	TW_ATEN_ALONG,
+	TW_ATEN_PUT,
+	TW_ATEN_BAG,
+	TW_ATEN_TABLE,
+};
+
+struct tw_aten_op {
+	const char *op;	    /* without "aten::" */
+	const char *inputs; /* a letter for each argument */
+	enum tw_aten_result result;
+	unsigned position;
+	const char *types;
+	int operations;
+};
+
+/* In byte order of `op`. */
+extern const struct tw_aten_op tw_aten_ops[];
+extern const size_t tw_aten_op_count;
+
+/*
+ * The row of an operation, NULL when unknown; "aten::_foreach_add_.List" has that of add.  Sets
+ * *in_place when the name says so and the row is that of the other form.
+ */
+const struct tw_aten_op *tw_aten_op(const char *op, size_t len, bool *in_place);
+
+/* Whether an operation of the table has lists of tensors among its arguments. */
+bool tw_aten_takes_lists(const char *op, size_t len);
+
+/* What is behind a part of a kernel's name and "<". */
+enum tw_element_form { TW_ELEMENT_SIZE, TW_ELEMENT_TYPE, TW_ELEMENT_TYPES };
+
+struct tw_element_type {
+	const char *part;
+	enum tw_element_form form;
+};
+
+extern const struct tw_element_type tw_element_types[];
+extern const size_t tw_element_type_count;
+
+/*
+ * Bytes of an element of the first tensor that a kernel works on and of the others, where its name
+ * shows them; 0: it does not.
+ */
+void tw_element_bytes_of_kernel(const char *name, unsigned bytes[2]);
+
 /* An argument of an operation as its schema has it: "Tensor(a!)", "self". */
 struct tw_op_argument {
 	const char *type, *name;
@@ -65,15 +138,16 @@ extern const size_t tw_replay_script_lines;
 
 struct tw_triton_op {
 	const char *op;
-	int cost;
+	int cost;   /* operations an element */
+	int inputs; /* tensors that it takes */
 };
 
 /* In byte order of `op`. */
 extern const struct tw_triton_op tw_triton_ops[];
 extern const size_t tw_triton_op_count;
 
-/* Operations an element of what is fused under exactly this name, -1: no operation's name. */
-int tw_triton_op_cost(const char *op, size_t len);
+/* What is fused under exactly this name, NULL: no operation's name. */
+const struct tw_triton_op *tw_triton_op(const char *op, size_t len);
 
 enum tw_kernel_class {
 	TW_KERNEL_COMPUTE,
@@ -195,10 +269,16 @@ extern const size_t tw_nsys_number_count;
 /* NULL: not known. */
 const char *tw_nsys_name(enum tw_nsys_what what, int64_t number);
 
+/* In the order in which the type of a result follows from those of its inputs. */
+enum tw_dtype_kind { TW_NO_KIND, TW_BOOL, TW_INTEGER, TW_FLOAT, TW_COMPLEX };
+
 struct tw_dtype {
 	const char *name;
 	unsigned bits;
 	const char *precision; /* what peaks are given for, such as "bf16"; "": none */
+	unsigned values;       /* in an element: 2 where two of four bits are packed into a byte */
+	enum tw_dtype_kind kind;
+	int number; /* as arguments name it, -1: they do not */
 };
 
 extern const struct tw_dtype tw_dtypes[];
@@ -206,6 +286,8 @@ extern const size_t tw_dtype_count;
 
 /* A type by its name in either case, with or without "c10::"; NULL when unknown. */
 const struct tw_dtype *tw_dtype(const char *name, size_t len);
+/* The type that an argument names by its number, NULL when unknown. */
+const struct tw_dtype *tw_dtype_of_number(int64_t number);
 
 /* Bytes of an element of a type, 0 when the type is unknown or smaller than a byte. */
 unsigned tw_dtype_bytes(const char *name, size_t len);

@@ -32,7 +32,10 @@ static void run_second(void *context, size_t i)
 	struct tw_derived *d = steps->derived;
 
 	if (i == 0)
-		steps->status[i] = tw_links_build(d) ? -1 : tw_unknown_count(d);
+		steps->status[i] = tw_links_build(d) || tw_steps_apply(d, &steps->options->view) ||
+						   tw_links_count(d) ?
+					   -1 :
+					   tw_unknown_count(d);
 	else if (steps->options->autograd)
 		steps->status[i] = tw_autograd_build(&d->autograd, d);
 }
@@ -99,6 +102,7 @@ void tw_derived_free(struct tw_derived *d)
 	a = d->allocator;
 	gpu = &d->gpu;
 	tw_view_release(&d->view);
+	tw_steps_release(d);
 	tw_names_release(&d->names);
 	tw_autograd_release(&d->autograd);
 	tw_free(a, d->host.event, (d->host.count + 1) * sizeof(*d->host.event));

@@ -8,7 +8,7 @@
 #include "data/tables.h"
 #include "derive/autograd.h"
 #include "derive/names.h"
-#include "derive/view.h"
+#include "derive/steps.h"
 
 /*
  * Events, host nodes and GPU events have numbers of 32 bits here, which halves the memory of most
@@ -46,6 +46,13 @@ struct tw_queue {
 	tw_code device, stream;
 };
 
+/* Work that is not looked at, in the windows of a view by launch, on its clock; by start. */
+struct tw_other {
+	int64_t start_ns, end_ns;
+	uint32_t queue;
+	bool launched; /* its launch is recorded */
+};
+
 /* GPU events of the view with usable times, in order of start, then of the input. */
 struct tw_gpu {
 	uint64_t count;
@@ -60,6 +67,8 @@ struct tw_gpu {
 	uint8_t *category;	 /* by text id: enum tw_kernel_category, communication aside */
 	struct tw_queue *queues; /* in order of device, stream */
 	uint32_t queue_count;
+	struct tw_other *others;
+	uint64_t other_count, others_allocated;
 	struct tw_quality quality; /* found while building it */
 };
 
@@ -76,6 +85,8 @@ struct tw_derived {
 	const struct trawl_trace *trace;
 	const struct trawl_allocator *allocator;
 	struct tw_view view;
+	struct tw_view host_view; /* of the host, where its time is another: by launch */
+	struct tw_steps steps;
 	struct tw_host host;
 	struct tw_gpu gpu;
 	struct tw_names names;
@@ -92,6 +103,8 @@ void tw_derived_free(struct tw_derived *derived);
 int tw_host_build(struct tw_derived *d, bool python) TRAWL_MUST_CHECK;
 int tw_gpu_build(struct tw_derived *d, bool clip_overruns) TRAWL_MUST_CHECK;
 int tw_links_build(struct tw_derived *d) TRAWL_MUST_CHECK;
+/* Counts what links of the view lack, once that has been applied. */
+int tw_links_count(struct tw_derived *d) TRAWL_MUST_CHECK;
 /* Counts what looks like GPU work and is not known as such. */
 int tw_unknown_count(struct tw_derived *d) TRAWL_MUST_CHECK;
 /* Of links by correlation: again, where several processes share ids. */
@@ -132,6 +145,12 @@ static inline unsigned tw_gpu_category(const struct tw_derived *d, uint64_t g)
 static inline bool tw_has_gpu(const struct tw_derived *d)
 {
 	return d->gpu.count || (d->view.limited && d->gpu.allocated);
+}
+
+/* The view that host events are clipped by. */
+static inline const struct tw_view *tw_host_view(const struct tw_derived *d)
+{
+	return d->steps.by_launch ? &d->host_view : &d->view;
 }
 
 /* Class of a host node. */

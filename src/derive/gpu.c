@@ -247,32 +247,9 @@ static int find_overruns(struct tw_derived *d, bool clip)
 	return 0;
 }
 
-/* Applies the view's windows: what lies outside is dropped, edges are clipped. */
-static void clip_to_view(struct tw_derived *d)
-{
-	struct tw_gpu *gpu = &d->gpu;
-	uint64_t g, kept = 0;
-
-	if (!d->view.limited)
-		return;
-	for (g = 0; g < gpu->count; g++) {
-		int64_t start = gpu->start_ns[g], end = gpu->end_ns[g];
-
-		if (!tw_view_clip(&d->view, &start, &end))
-			continue;
-		gpu->event[kept] = gpu->event[g];
-		gpu->start_ns[kept] = start;
-		gpu->end_ns[kept] = end;
-		gpu->queue[kept] = gpu->queue[g];
-		kept++;
-	}
-	gpu->count = kept;
-}
-
 int tw_gpu_build(struct tw_derived *d, bool clip_overruns)
 {
 	if (list_events(d) || assign_queues(d) || find_overruns(d, clip_overruns))
 		return -1;
-	clip_to_view(d);
 	return assign_buckets(d);
 }

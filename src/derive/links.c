@@ -481,8 +481,11 @@ static int link_loosely(struct tw_derived *d)
 int tw_links_build(struct tw_derived *d)
 {
 	find_launch_names(d);
-	if (d->trace->by_process ? tw_links_exact(d) : link_loosely(d))
-		return -1;
+	return d->trace->by_process ? tw_links_exact(d) : link_loosely(d);
+}
+
+int tw_links_count(struct tw_derived *d)
+{
 	count_gpu_links(d);
 	return count_barren_launches(d);
 }

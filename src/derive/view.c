@@ -42,14 +42,30 @@ static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_
 }
 
 /* An annotation that was asked for; one on a GPU only of the device looked at. */
-static bool is_window(const struct tw_view *view, const struct trawl_trace *trace, uint64_t i,
-		      const struct tw_view_options *o, enum trawl_class class)
+static bool is_asked_for(const struct trawl_trace *trace, uint64_t i,
+			 const struct tw_view_options *o, enum trawl_class class, tw_code device)
 {
-	tw_code device = trace->tracks[trace->events.track[i]].device;
-
 	return tw_is_range(trace, i, class) && wanted(trace, i, o) &&
-	       (class != TRAWL_CLASS_GPU_ANNOTATION || view->device == TW_CODE_NONE ||
-		device == view->device);
+	       (class != TRAWL_CLASS_GPU_ANNOTATION || device == TW_CODE_NONE ||
+		trace->tracks[trace->events.track[i]].device == device);
+}
+
+int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_options *o,
+			enum trawl_class class, tw_code device, uint32_t **list, uint64_t *count)
+{
+	const struct tw_events *events = &trace->events;
+	uint64_t i, n = 0;
+
+	*count = 0;
+	for (i = 0; i < events->count; i++)
+		n += is_asked_for(trace, i, o, class, device);
+	*list = tw_alloc(trace->allocator, (n + 1) * sizeof(**list));
+	if (!*list)
+		return -1;
+	for (i = 0; i < events->count; i++)
+		if (is_asked_for(trace, i, o, class, device))
+			(*list)[(*count)++] = (uint32_t)i;
+	return tw_sort(*list, n, tw_events_start_key, events, trace->allocator);
 }
 
 /* Adds the windows of the annotations of a class that are asked for. */
@@ -57,26 +73,15 @@ static int collect_windows(struct tw_view *view, const struct trawl_trace *trace
 			   const struct tw_view_options *o, enum trawl_class class)
 {
 	const struct tw_events *events = &trace->events;
-	uint64_t i, n = 0, k = 0;
+	uint64_t i, n;
 	uint32_t *list;
-	int status = -1;
+	int status = tw_view_annotations(trace, o, class, view->device, &list, &n);
 
-	for (i = 0; i < events->count; i++)
-		n += is_window(view, trace, i, o, class);
-	list = tw_alloc(trace->allocator, (n + 1) * sizeof(*list));
-	if (!list)
-		return -1;
-	for (i = 0; i < events->count; i++)
-		if (is_window(view, trace, i, o, class))
-			list[k++] = (uint32_t)i;
-	if (!tw_sort(list, n, tw_events_start_key, events, trace->allocator)) {
-		for (i = 0; i < n; i++)
-			tw_intervals_add(&view->windows, events->start_ns[list[i]],
-					 events->start_ns[list[i]] + events->dur_ns[list[i]]);
-		status = view->windows.failed ? -1 : 0;
-	}
+	for (i = 0; i < n && !status; i++)
+		tw_intervals_add(&view->windows, events->start_ns[list[i]],
+				 events->start_ns[list[i]] + events->dur_ns[list[i]]);
 	tw_free(trace->allocator, list, (n + 1) * sizeof(*list));
-	return status;
+	return status || view->windows.failed ? -1 : 0;
 }
 
 /* A range on the GPU that is shorter than this part of the host's is not the whole of it. */
@@ -234,6 +239,23 @@ static void label_time(struct tw_view *view, const struct tw_view_options *o)
 			 (long long)o->end_ns);
 }
 
+void tw_view_cut(struct tw_view *view, const struct tw_view_options *o)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < view->windows.count; i++) {
+		struct tw_interval w = view->windows.items[i];
+
+		if (o->start_ns != TRAWL_TIME_NONE && w.start_ns < o->start_ns)
+			w.start_ns = o->start_ns;
+		if (o->end_ns != TRAWL_TIME_NONE && w.end_ns > o->end_ns)
+			w.end_ns = o->end_ns;
+		if (w.start_ns < w.end_ns)
+			view->windows.items[kept++] = w;
+	}
+	view->windows.count = kept;
+}
+
 /*
  * Cuts the windows, or the whole of time, to [start, end).  A bound outside what was recorded is
  * moved to its edge: nothing is known of the time beyond.
@@ -244,7 +266,6 @@ static int by_time(struct tw_view *view, const struct trawl_trace *trace,
 	int64_t start = o->start_ns != TRAWL_TIME_NONE ? o->start_ns : INT64_MIN / 4;
 	int64_t end = o->end_ns != TRAWL_TIME_NONE ? o->end_ns : INT64_MAX / 4;
 	struct tw_interval recorded;
-	size_t i, kept = 0;
 
 	if (start >= end)
 		return trawl_error_set(err, TRAWL_EUSAGE, "--start must be before --end");
@@ -263,17 +284,7 @@ static int by_time(struct tw_view *view, const struct trawl_trace *trace,
 	}
 	if (!view->windows.count)
 		tw_intervals_add(&view->windows, start, end);
-	for (i = 0; i < view->windows.count; i++) {
-		struct tw_interval w = view->windows.items[i];
-
-		if (w.start_ns < start)
-			w.start_ns = start;
-		if (w.end_ns > end)
-			w.end_ns = end;
-		if (w.start_ns < w.end_ns)
-			view->windows.items[kept++] = w;
-	}
-	view->windows.count = kept;
+	tw_view_cut(view, o);
 	label_time(view, o);
 	return view->windows.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
 }
@@ -300,6 +311,13 @@ static int by_device(struct tw_view *view, const struct trawl_trace *trace,
 	return tw_no_such_device(trace, o->device, err);
 }
 
+void tw_view_say(struct tw_view *view, const char *what)
+{
+	size_t used = strlen(view->label);
+
+	snprintf(view->label + used, sizeof(view->label) - used, "%s%s", used ? ", " : "", what);
+}
+
 int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
 		 const struct tw_view_options *o, struct trawl_error *err)
 {
@@ -310,11 +328,11 @@ int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
 	tw_intervals_init(&view->windows, trace->allocator);
 	if (o->device)
 		status = by_device(view, trace, o, err);
-	if (!status && (o->range || o->step_first >= 0))
+	if (!status && tw_view_asks_for_annotation(o))
 		status = by_annotation(view, trace, o, err);
 	if (!status && (o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE))
 		status = by_time(view, trace, o, err);
-	view->limited = view->windows.count || o->range || o->step_first >= 0 ||
+	view->limited = view->windows.count || tw_view_asks_for_annotation(o) ||
 			o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE;
 	if (!status && tw_view_settle(view))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
@@ -345,12 +363,17 @@ int tw_view_settle(struct tw_view *view)
 	return 0;
 }
 
-void tw_view_release(struct tw_view *view)
+void tw_view_unsettle(struct tw_view *view)
 {
 	if (view->windows.allocator)
 		tw_free(view->windows.allocator, view->skipped_ns,
 			view->windows.count * sizeof(*view->skipped_ns));
 	view->skipped_ns = NULL;
+}
+
+void tw_view_release(struct tw_view *view)
+{
+	tw_view_unsettle(view);
 	tw_intervals_release(&view->windows);
 }
 

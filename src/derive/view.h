@@ -17,12 +17,18 @@ struct tw_view_options {
 	int64_t step_first, step_last; /* profiler steps, -1: not asked for */
 	int64_t start_ns, end_ns;      /* TRAWL_TIME_NONE: not asked for */
 	const char *device;	       /* NULL: all */
+	bool by_time; /* of a range or step the time, not what was launched in it */
 };
 
-#define TW_VIEW_OPTIONS_INIT                                         \
-	{                                                            \
-		NULL, -1, -1, TRAWL_TIME_NONE, TRAWL_TIME_NONE, NULL \
+#define TW_VIEW_OPTIONS_INIT                                                \
+	{                                                                   \
+		NULL, -1, -1, TRAWL_TIME_NONE, TRAWL_TIME_NONE, NULL, false \
 	}
+
+static inline bool tw_view_asks_for_annotation(const struct tw_view_options *options)
+{
+	return options->range || options->step_first >= 0;
+}
 
 struct tw_view {
 	bool limited;		     /* windows apply */
@@ -40,6 +46,23 @@ void tw_view_release(struct tw_view *view);
 
 /* Makes what follows from `windows`, as tw_view_init() does: 0 or -1. */
 int tw_view_settle(struct tw_view *view) TRAWL_MUST_CHECK;
+/* Before windows are made anew. */
+void tw_view_unsettle(struct tw_view *view);
+
+/*
+ * The annotations of a class that are asked for, in order of start, into a list of *count, which
+ * has room for one more and is the caller's to free; those on a GPU of one device, TW_CODE_NONE:
+ * of any.  0 or -1.
+ */
+int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_options *options,
+			enum trawl_class class, tw_code device, uint32_t **list,
+			uint64_t *count) TRAWL_MUST_CHECK;
+
+/* Cuts windows to what is asked for with start and end. */
+void tw_view_cut(struct tw_view *view, const struct tw_view_options *options);
+
+/* Adds to the label. */
+void tw_view_say(struct tw_view *view, const char *what);
 
 /* tw_view_clip() of a view that has windows. */
 bool tw_view_clip_to_windows(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns);

@@ -72,20 +72,6 @@ static bool read_flag(const struct tw_call *call, unsigned position, bool *flag)
 	return integer == 0 || *flag == tw_value_true(call, position, true);
 }
 
-static double read_real(const struct tw_call *call, unsigned position)
-{
-	const struct tw_slice *value = &at(call, position)->value;
-	char text[128];
-	double real;
-
-	if (!value->len || value->len > 32)
-		return NAN;
-	/* The scanner looks at whole words and stops at quotes. */
-	memset(text, '"', sizeof(text));
-	memcpy(text, value->ptr, value->len);
-	return tw_parse_real(text, &real) ? real : NAN;
-}
-
 /* ---- query-key pairs */
 
 static double visible(double n_q, double n_kv, enum align align)
@@ -216,7 +202,7 @@ static int take(struct attention *a, const struct tw_call *call, const struct la
 		return tw_work_fail(work, "its operands are no queries, keys and values");
 	if (check_sizes(a, q, k, v, work) || take_causal(a, call, l, work))
 		return -1;
-	a->dropout = l->dropout ? read_real(call, l->dropout) : 0;
+	a->dropout = l->dropout ? tw_value_real(call, l->dropout) : 0;
 	if (a->packed)
 		return take_packed(a, call, l, work);
 	a->pairs = a->batch * count_pairs(a, a->n_q, a->n_kv);
@@ -237,9 +223,9 @@ static void add_parameters(struct tw_work *work, const struct attention *a, cons
 	tw_param_integer(work, "d_h_qk", a->d_qk);
 	tw_param_integer(work, "d_h_v", a->d_v);
 	if (l->strides) {
-		tw_param_dims(work, "q_stride", &a->q->strides);
-		tw_param_dims(work, "k_stride", &a->k->strides);
-		tw_param_dims(work, "v_stride", &a->v->strides);
+		tw_param_strides(work, "q_stride", a->q);
+		tw_param_strides(work, "k_stride", a->k);
+		tw_param_strides(work, "v_stride", a->v);
 	}
 	tw_param_real(work, "dropout", a->dropout);
 	tw_param_bool(work, "causal", a->causal);

@@ -109,28 +109,53 @@ static struct tw_slice take_text(struct reader *r)
 
 enum what { DIMS, STRIDES, TYPES, VALUES };
 
-static void take_operand(struct reader *r, struct tw_operand *operand, enum what what)
+static void take_sizes(struct reader *r, struct tw_operand *operand, bool strides)
 {
+	const char *start;
 	bool nested;
 
+	if (!take(r, '[')) {
+		take_text(r);
+		return;
+	}
+	start = r->p;
+	take_dims(r, strides ? &operand->strides : &operand->dims, strides ? INT64_MIN : 0,
+		  &nested);
+	operand->is_list |= nested;
+	operand->strides_recorded |= strides;
+	if (nested && r->p)
+		*(strides ? &operand->list_strides : &operand->list_dims) =
+			(struct tw_slice){ start, (size_t)(r->p - start) };
+}
+
+/* The types of a list are those of its first tensor. */
+static void take_type(struct reader *r, struct tw_operand *operand)
+{
+	static const char list[] = "TensorList";
+	struct reader inner;
+
+	if (take(r, '[')) {
+		inner = *r;
+		skip_list(r);
+		operand->is_list = true;
+		operand->type = take_text(&inner);
+	} else {
+		operand->type = take_text(r);
+	}
+	operand->is_list |= operand->type.len == sizeof(list) - 1 &&
+			    !memcmp(operand->type.ptr, list, sizeof(list) - 1);
+	operand->dtype = tw_dtype(operand->type.ptr, operand->type.len);
+}
+
+static void take_operand(struct reader *r, struct tw_operand *operand, enum what what)
+{
 	switch (what) {
 	case DIMS:
 	case STRIDES:
-		if (!take(r, '[')) {
-			take_text(r);
-			break;
-		}
-		take_dims(r, what == DIMS ? &operand->dims : &operand->strides,
-			  what == DIMS ? 0 : INT64_MIN, &nested);
-		operand->is_list |= what == DIMS && nested;
+		take_sizes(r, operand, what == STRIDES);
 		break;
 	case TYPES:
-		if (take(r, '[')) {
-			skip_list(r);
-			break;
-		}
-		operand->type = take_text(r);
-		operand->dtype = tw_dtype(operand->type.ptr, operand->type.len);
+		take_type(r, operand);
 		break;
 	case VALUES:
 		operand->value = take_text(r);
@@ -161,6 +186,7 @@ static void read_list(struct tw_call *call, struct tw_slice text, enum what what
 	}
 	if (i > call->count)
 		call->count = i;
+	call->values_recorded |= what == VALUES && i;
 	if (!r.p && what != STRIDES && !call->reason)
 		call->reason = what == DIMS  ? "its shapes cannot be read" :
 			       what == TYPES ? "its types cannot be read" :
@@ -171,6 +197,7 @@ void tw_call_read(struct tw_call *call, const struct tw_call_texts *texts)
 {
 	memset(call, 0, sizeof(*call));
 	call->name = texts->name;
+	call->list_bytes[0] = call->list_bytes[1] = NAN;
 	read_list(call, texts->dims, DIMS);
 	read_list(call, texts->types, TYPES);
 	read_list(call, texts->strides, STRIDES);
@@ -204,9 +231,110 @@ double tw_element_bytes(const struct tw_operand *operand)
 	return operand->dtype ? operand->dtype->bits / 8.0 : NAN;
 }
 
+/* ---- distinct elements */
+
+/* Dimensions that reach other elements, by growing stride: how many. */
+static unsigned stepping(const struct tw_operand *operand, double size[TW_MOST_DIMS],
+			 double stride[TW_MOST_DIMS])
+{
+	unsigned count = 0, i, k;
+
+	for (i = 0; i < operand->dims.rank; i++) {
+		double s = fabs((double)operand->strides.size[i]);
+
+		if (operand->dims.size[i] == 1 || s == 0)
+			continue;
+		for (k = count++; k && stride[k - 1] > s; k--) {
+			stride[k] = stride[k - 1];
+			size[k] = size[k - 1];
+		}
+		stride[k] = s;
+		size[k] = (double)operand->dims.size[i];
+	}
+	return count;
+}
+
+static double distinct_of_tensor(const struct tw_operand *operand)
+{
+	double size[TW_MOST_DIMS], stride[TW_MOST_DIMS], all = tw_elements(&operand->dims);
+	/* What is complete, times a run of `run` steps of `step`; the last address of all. */
+	double complete = 1, run = 1, step = 0, last = 0;
+	unsigned count, i;
+
+	if (operand->strides.rank != operand->dims.rank || !(all > 0))
+		return all;
+	count = stepping(operand, size, stride);
+	for (i = 0; i < count; i++) {
+		if (stride[i] > last) {
+			complete *= run;
+			step = stride[i];
+			run = size[i];
+		} else if (step > 0 && fmod(stride[i], step) == 0 && stride[i] / step <= run) {
+			run += (size[i] - 1) * (stride[i] / step);
+		} else {
+			run *= size[i];
+			step = 0;
+		}
+		last += (size[i] - 1) * stride[i];
+	}
+	return fmin(fmin(complete * run, last + 1), all);
+}
+
+/* Elements of all tensors of a list; with strides of those that are distinct. */
+static double of_list(const struct tw_operand *operand, bool distinct)
+{
+	struct reader dims = { operand->list_dims.ptr,
+			       operand->list_dims.ptr + operand->list_dims.len };
+	struct reader strides = { operand->list_strides.ptr,
+				  operand->list_strides.ptr + operand->list_strides.len };
+	double sum = 0;
+	bool nested;
+
+	if (!operand->list_dims.len)
+		return NAN;
+	if (!operand->list_strides.len)
+		give_up(&strides);
+	do {
+		struct tw_operand one = { .strides_recorded = distinct };
+
+		if (!take(&dims, '['))
+			return NAN;
+		take_dims(&dims, &one.dims, 0, &nested);
+		if (!take(&strides, '['))
+			give_up(&strides);
+		else
+			take_dims(&strides, &one.strides, INT64_MIN, &nested);
+		sum += distinct ? distinct_of_tensor(&one) : tw_elements(&one.dims);
+		take(&strides, ',');
+	} while (take(&dims, ','));
+	return dims.p ? sum : NAN;
+}
+
+double tw_distinct(const struct tw_operand *operand)
+{
+	return operand->is_list ? of_list(operand, true) : distinct_of_tensor(operand);
+}
+
+double tw_operand_elements(const struct tw_operand *operand)
+{
+	return operand->is_list ? of_list(operand, false) : tw_elements(&operand->dims);
+}
+
+double tw_distinct_share(const struct tw_operand *operand)
+{
+	double share = tw_distinct(operand) / tw_operand_elements(operand);
+
+	return share < 1 ? share : 1;
+}
+
 double tw_bytes(const struct tw_operand *operand)
 {
-	return tw_elements(&operand->dims) * tw_element_bytes(operand);
+	return tw_distinct(operand) * tw_element_bytes(operand);
+}
+
+double tw_packed_values(const struct tw_operand *operand)
+{
+	return operand->dtype ? operand->dtype->values : 1;
 }
 
 const char *tw_precision(const struct tw_operand *operand)
@@ -267,6 +395,18 @@ static bool take_real(struct reader *r, double *value)
 	if (behind)
 		r->p += behind - copy;
 	return behind && r->p <= r->end;
+}
+
+double tw_value_real(const struct tw_call *call, unsigned position)
+{
+	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	struct reader r = { value->ptr, value->ptr + value->len };
+	double real;
+
+	if (!value->len || !take_real(&r, &real))
+		return NAN;
+	skip_blanks(&r);
+	return r.p == r.end ? real : NAN;
 }
 
 unsigned tw_value_reals(const struct tw_call *call, unsigned position, double *list, unsigned most)

@@ -30,10 +30,12 @@ struct tw_dims {
 };
 
 struct tw_operand {
-	bool is_list; /* a list of tensors: its shapes are not kept, `dims` has rank 0 */
+	bool is_list; /* a list of tensors: `dims` has rank 0, its shapes are in `list_dims` */
+	bool strides_recorded; /* else `strides` has rank 0 and says nothing */
 	struct tw_dims dims, strides;
-	struct tw_slice type;	      /* "c10::BFloat16", "Scalar", "" */
-	const struct tw_dtype *dtype; /* NULL: unknown */
+	struct tw_slice list_dims, list_strides; /* behind their bracket; empty: not recorded */
+	struct tw_slice type;			 /* "c10::BFloat16", "Scalar", "" */
+	const struct tw_dtype *dtype;		 /* NULL: unknown */
 	struct tw_slice value; /* concrete value of what is no tensor: "[1, 1]", "True", "" */
 };
 
@@ -55,7 +57,10 @@ struct tw_call {
 	/* What is known of the call from elsewhere. */
 	struct tw_requests requests;
 	const struct tw_call *forward; /* of a backward call, NULL: not recorded */
-	const char *reason;	       /* why the arguments cannot be read, NULL: they could */
+	/* Bytes of an element of the first list and of the others, as a kernel's name shows them. */
+	double list_bytes[2];
+	bool values_recorded; /* concrete values: what has none was not given */
+	const char *reason;   /* why the arguments cannot be read, NULL: they could */
 };
 
 /* The texts of a call's arguments: JSON lists, empty when not recorded. */
@@ -78,7 +83,20 @@ bool tw_has_tensor(const struct tw_call *call, unsigned position);
 double tw_elements(const struct tw_dims *dims);
 /* Bytes of an element, NaN when the type is unknown. */
 double tw_element_bytes(const struct tw_operand *operand);
-double tw_bytes(const struct tw_operand *operand); /* of all elements; NaN: unknown */
+/*
+ * How many different elements of memory an operand has: an expanded dimension (stride 0) has one.
+ * Of overlapping strides the count is exact where each dimension, by growing stride, goes on in
+ * steps of those before it or steps over all of them, as windows do; else it is the smaller of
+ * the elements and the addresses between the first and the last one.
+ */
+double tw_distinct(const struct tw_operand *operand);
+/* That as a share of all its elements, 1 where nothing is counted twice or nothing is known. */
+double tw_distinct_share(const struct tw_operand *operand);
+double tw_bytes(const struct tw_operand *operand); /* of distinct elements; NaN: unknown */
+/* Elements of a tensor, or of all tensors of a list; NaN when the shapes were not recorded. */
+double tw_operand_elements(const struct tw_operand *operand);
+/* Values in an element: 2 where two of four bits are packed into a byte. */
+double tw_packed_values(const struct tw_operand *operand);
 /* The precision of an operand's type, "": none or unknown. */
 const char *tw_precision(const struct tw_operand *operand);
 
@@ -87,6 +105,8 @@ int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t 
 bool tw_value_true(const struct tw_call *call, unsigned position, bool fallback);
 /* A list of integers, "[1, 1]"; false when it is none. "[]" is a list of none. */
 bool tw_value_list(const struct tw_call *call, unsigned position, struct tw_dims *list);
+/* A number, be it written with a point; NaN when it is none. */
+double tw_value_real(const struct tw_call *call, unsigned position);
 /* A list of numbers, "[2., 2.]": how many there are, at most `most`; 0 when it is none. */
 unsigned tw_value_reals(const struct tw_call *call, unsigned position, double *list, unsigned most);
 

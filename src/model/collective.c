@@ -94,7 +94,7 @@ static int allreduce_rms_norm(const struct tw_call *call, struct tw_work *work)
 	c = (double)in->dims.size[in->dims.rank - 1];
 	rows = c > 0 ? n / c : 0;
 	work->flops = n + rows * (2 * c + 2) + 2 * n;
-	work->bytes = (4 * n + c) * tw_element_bytes(in);
+	work->bytes = (n * (3 + tw_distinct_share(in)) + c) * tw_element_bytes(in);
 	add_parameters(work, in, NULL);
 	tw_param_integer(work, "num_channels", c);
 	return 0;

@@ -37,7 +37,8 @@ struct conv {
 	unsigned spatial; /* dimensions */
 	struct tw_dims stride, padding, dilation, output_padding;
 	bool transposed, bias;
-	unsigned gradients;		  /* of x and w, how many are asked for */
+	const struct tw_operand *dy;	  /* of the pass back, NULL: not recorded */
+	bool gradient_x, gradient_w;	  /* what is asked for */
 	const struct tw_dims *bias_sizes; /* of the pass back, which is told them; else NULL */
 	int64_t groups;
 	struct tw_dims out;
@@ -128,7 +129,7 @@ static int take_conv(struct conv *c, const struct tw_call *call, unsigned x, uns
 		     struct tw_work *work)
 {
 	memset(c, 0, sizeof(*c));
-	c->gradients = 2;
+	c->gradient_x = c->gradient_w = true;
 	c->x = tw_operand_of(call, x);
 	c->w = tw_operand_of(call, x + 1);
 	c->spatial = c->x->dims.rank > 2 ? c->x->dims.rank - 2 : 0;
@@ -171,8 +172,8 @@ static void describe(const struct conv *c, struct tw_work *work)
 	tw_param_dims(work, "input_shape", &c->x->dims);
 	tw_param_dims(work, "filter_shape", &c->w->dims);
 	tw_param_types(work, "dtype_input_weight", types, 2);
-	tw_param_dims(work, "input_stride", &c->x->strides);
-	tw_param_dims(work, "weight_stride", &c->w->strides);
+	tw_param_strides(work, "input_stride", c->x);
+	tw_param_strides(work, "weight_stride", c->w);
 	describe_bias(c, work);
 	tw_param_dims(work, "stride", &c->stride);
 	tw_param_dims(work, "padding", &c->padding);
@@ -198,8 +199,7 @@ static int forward_work(const struct conv *c, struct tw_work *work)
 	double out = tw_elements(&c->out), bias = c->bias ? (double)c->out.size[1] : 0;
 
 	work->flops = products(c) + (c->bias ? out : 0);
-	work->bytes = (tw_elements(&c->x->dims) + tw_elements(&c->w->dims) + out + bias) *
-		      tw_element_bytes(c->x);
+	work->bytes = (tw_distinct(c->x) + tw_distinct(c->w) + out + bias) * tw_element_bytes(c->x);
 	if (isnan(work->flops))
 		return tw_work_fail(work, "its sizes are larger than any memory");
 	describe(c, work);
@@ -208,12 +208,15 @@ static int forward_work(const struct conv *c, struct tw_work *work)
 
 static int backward_work(const struct conv *c, struct tw_work *work)
 {
-	double out = tw_elements(&c->out), bias = c->bias ? out + (double)c->out.size[1] : 0;
+	double out = tw_elements(&c->out), dy = out * (c->dy ? tw_distinct_share(c->dy) : 1);
+	double moved = c->bias ? dy + (double)c->out.size[1] : 0;
 
-	work->flops = c->gradients * products(c) + (c->bias ? out : 0);
-	work->bytes = (c->gradients * (out + tw_elements(&c->w->dims) + tw_elements(&c->x->dims)) +
-		       bias) *
-		      tw_element_bytes(c->x);
+	work->flops = (c->gradient_x + c->gradient_w) * products(c) + (c->bias ? out : 0);
+	if (c->gradient_x)
+		moved += dy + tw_distinct(c->w) + tw_elements(&c->x->dims);
+	if (c->gradient_w)
+		moved += dy + tw_distinct(c->x) + tw_elements(&c->w->dims);
+	work->bytes = moved * tw_element_bytes(c->x);
 	if (isnan(work->flops))
 		return tw_work_fail(work, "its sizes are larger than any memory");
 	describe(c, work);
@@ -270,7 +273,9 @@ static int convolution_backward(const struct tw_call *call, struct tw_work *work
 	c.bias = tw_value_list(call, 3, &sizes) && sizes.rank && sizes.size[0];
 	c.bias_sizes = &sizes;
 	c.bias = c.bias && is_asked_for(mask, 2);
-	c.gradients = is_asked_for(mask, 0) + is_asked_for(mask, 1);
+	c.gradient_x = is_asked_for(mask, 0);
+	c.gradient_w = is_asked_for(mask, 1);
+	c.dy = tw_operand_of(call, 0);
 	return backward_work(&c, work);
 }
 
@@ -281,7 +286,7 @@ static int take_conv_bias(struct conv *c, const struct tw_call *call, unsigned p
 	unsigned i;
 
 	memset(c, 0, sizeof(*c));
-	c->gradients = 2;
+	c->gradient_x = c->gradient_w = true;
 	c->x = tw_operand_of(call, 0);
 	c->w = tw_operand_of(call, 1);
 	c->spatial = c->x->dims.rank > 2 ? c->x->dims.rank - 2 : 0;

@@ -2,10 +2,12 @@
  * Operations element by element.
  *
  *	unary:   FLOPs = n		bytes = n (in + out)
+ *	copy:    FLOPs = n_to		bytes = n_to to + n_from from
  *	binary:  FLOPs = n_out		bytes = n1 in1 + n2 in2 + n_out out
  *	gated:   FLOPs = c n		bytes = 2 n in + n out
  *
- * n: elements; in, out: bytes of an element; n_out by broadcasting the two shapes.  A number
+ * n: elements, of what is read those that are distinct in memory: an expanded operand (stride 0)
+ * counts as one of the smaller shape does; in, out: bytes of an element; n_out by broadcasting the two shapes.  A number
  * passed by value counts as one element of four bytes.  An operation on an element is one FLOP
  * whatever it costs the GPU, save for the gated activations, whose parts are counted: silu 4 and
  * gelu 7 or, by tanh, 9, and the product.  Source: TraceLens' conventions; operands as in
@@ -34,6 +36,40 @@ static bool is_named(const struct tw_call *call, const char *part)
 	return false;
 }
 
+static bool is_in_place(const struct tw_slice *name)
+{
+	return name->len && name->ptr[name->len - 1] == '_';
+}
+
+static bool is_number(const struct tw_operand *operand)
+{
+	return operand->type.len == 6 && !memcmp(operand->type.ptr, "Scalar", 6);
+}
+
+/* Of two inputs, behind a factor where there is one; NULL: none was given. */
+static const struct tw_operand *given_output(const struct tw_call *call)
+{
+	return tw_has_tensor(call, 2) ? at(call, 2) : tw_has_tensor(call, 3) ? at(call, 3) : NULL;
+}
+
+/* Bytes of an output element: of the given output, else of the wider input. */
+static double output_bytes(const struct tw_call *call)
+{
+	double a = tw_element_bytes(at(call, 0)), b = tw_element_bytes(at(call, 1));
+
+	if (given_output(call))
+		return tw_element_bytes(given_output(call));
+	/* In place it has the type of the first. */
+	if (is_number(at(call, 1)) || is_in_place(&call->name))
+		return a;
+	/* A tensor without dimensions does not widen the other. */
+	if (tw_has_tensor(call, 0) != tw_has_tensor(call, 1))
+		return tw_has_tensor(call, 0) ? a : b;
+	if (isnan(a) || isnan(b))
+		return NAN;
+	return a > b ? a : b;
+}
+
 /* ---- unary */
 
 static void describe_unary(const struct tw_operand *in, const struct tw_operand *out,
@@ -44,9 +80,9 @@ static void describe_unary(const struct tw_operand *in, const struct tw_operand 
 	work->precision = tw_precision(in);
 	tw_param_dims(work, "op_shape", &in->dims);
 	tw_param_types(work, "dtype_in_out", types, 2);
-	tw_param_dims(work, "stride_input", &in->strides);
+	tw_param_strides(work, "stride_input", in);
 	if (out)
-		tw_param_dims(work, "stride_output", &out->strides);
+		tw_param_strides(work, "stride_output", out);
 	else
 		tw_param_none(work, "stride_output");
 }
@@ -57,7 +93,7 @@ static bool has_second_input(const struct tw_call *call)
 	return tw_has_tensor(call, 1) && (is_named(call, "pow") || is_named(call, "clamp"));
 }
 
-/* The output follows where one is given, as in copy_(to, from); else it is like the input. */
+/* The output follows where one is given; else it is like the input. */
 static int unary(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *in = at(call, 0);
@@ -68,12 +104,40 @@ static int unary(const struct tw_call *call, struct tw_work *work)
 	if (isnan(n))
 		return tw_work_fail(work, "its sizes are larger than any memory");
 	work->flops = n;
-	work->bytes = n * tw_element_bytes(in) + n * tw_element_bytes(out && !second ? out : in);
+	work->bytes = tw_bytes(in);
 	if (second)
-		work->bytes += tw_bytes(out);
+		work->bytes += tw_bytes(out) + n * output_bytes(call);
+	else
+		work->bytes += n * tw_element_bytes(out ? out : in);
 	describe_unary(in, second ? NULL : out, work);
 	return 0;
 }
+
+/*
+ * copy_(to, from): what is copied may be smaller, and is repeated then; numbers are tensors
+ * without dimensions.
+ */
+static int copy(const struct tw_call *call, struct tw_work *work)
+{
+	const struct tw_operand *to = at(call, 0), *from = at(call, 1);
+	double n = tw_elements(&to->dims);
+
+	if (isnan(n))
+		return tw_work_fail(work, "its sizes are larger than any memory");
+	work->flops = n;
+	/* What was not recorded is as large as its copy. */
+	work->bytes = n * tw_element_bytes(to) +
+		      (from->type.len ? tw_bytes(from) : n * tw_element_bytes(to));
+	describe_unary(to, tw_has_tensor(call, 1) ? from : NULL, work);
+	return 0;
+}
+
+const struct tw_model tw_model_copy = {
+	.name = "copy",
+	.sheet = "UnaryElementwise",
+	.unit = TW_UNIT_VECTOR,
+	.forward = copy,
+};
 
 const struct tw_model tw_model_unary = {
 	.name = "unary",
@@ -95,7 +159,7 @@ static int resize(const struct tw_operand *in, const struct tw_dims *out, struct
 	work->precision = tw_precision(in);
 	tw_param_dims(work, "op_shape", out);
 	tw_param_types(work, "dtype_in_out", types, 2);
-	tw_param_dims(work, "stride_input", &in->strides);
+	tw_param_strides(work, "stride_input", in);
 	tw_param_none(work, "stride_output");
 	tw_param_dims(work, "input_shape", &in->dims);
 	tw_param_dims(work, "output_shape", out);
@@ -172,7 +236,8 @@ static int gated(const struct tw_call *call, double flops_each, struct tw_work *
 	if (!out->dims.rank || isnan(n))
 		return tw_work_fail(work, "its output is no tensor");
 	work->flops = flops_each * n;
-	work->bytes = 2 * n * tw_element_bytes(in) + n * tw_element_bytes(out);
+	work->bytes =
+		2 * n * tw_element_bytes(in) * tw_distinct_share(in) + n * tw_element_bytes(out);
 	describe_unary(in, out, work);
 	return 0;
 }
@@ -230,32 +295,10 @@ static bool broadcast(const struct tw_dims *a, const struct tw_dims *b, struct t
 	return true;
 }
 
-static bool is_number(const struct tw_operand *operand)
-{
-	return operand->type.len == 6 && !memcmp(operand->type.ptr, "Scalar", 6);
-}
-
-/* Bytes of an output element: of the given output, else of the wider input. */
-static double output_bytes(const struct tw_call *call)
-{
-	double a = tw_element_bytes(at(call, 0)), b = tw_element_bytes(at(call, 1));
-
-	if (tw_has_tensor(call, 2))
-		return tw_element_bytes(at(call, 2));
-	if (is_number(at(call, 1)))
-		return a;
-	/* A tensor without dimensions does not widen the other. */
-	if (!tw_has_tensor(call, 1) && tw_has_tensor(call, 0))
-		return a;
-	if (isnan(a) || isnan(b))
-		return NAN;
-	return a > b ? a : b;
-}
-
 static int two_inputs(const struct tw_call *call, double flops_each, struct tw_work *work)
 {
 	const struct tw_operand *a = at(call, 0), *b = at(call, 1);
-	const struct tw_operand *out = tw_has_tensor(call, 2) ? at(call, 2) : NULL;
+	const struct tw_operand *out = given_output(call);
 	const struct tw_operand *types[] = { a, b, out };
 	struct tw_dims shape;
 	double n;
@@ -271,10 +314,10 @@ static int two_inputs(const struct tw_call *call, double flops_each, struct tw_w
 	tw_param_dims(work, "shape_in1", &a->dims);
 	tw_param_dims(work, "shape_in2", &b->dims);
 	tw_param_types(work, "dtype_in1_in2_out", types, 3);
-	tw_param_dims(work, "stride_input1", &a->strides);
-	tw_param_dims(work, "stride_input2", &b->strides);
+	tw_param_strides(work, "stride_input1", a);
+	tw_param_strides(work, "stride_input2", b);
 	if (out)
-		tw_param_dims(work, "stride_output", &out->strides);
+		tw_param_strides(work, "stride_output", out);
 	else
 		tw_param_none(work, "stride_output");
 	return 0;

@@ -5,7 +5,8 @@
  *	look-up	 FLOPs = 0		bytes = min(m, p) b + m b + i
  *	backward FLOPs = n		bytes = n b + V H b + i		n: elements of the gradient
  *
- * What is looked up twice is read once: a table is read whole at most.  The backward pass adds
+ * What is looked up twice is read once: a table is read whole at most, and of indices or a table
+ * that are expanded (stride 0) what is distinct in memory.  The backward pass adds
  * every row of the gradient to a row of a table of V rows of H, which is written once.  Derived
  * from the definitions; operands as in PyTorch's native_functions.yaml, where embedding is made of
  * index_select.
@@ -17,15 +18,15 @@
 
 #include <math.h>
 
+/* `different` elements of the table are looked up at most. */
 static int finish(const struct tw_operand *table, const struct tw_operand *indices, double results,
-		  struct tw_work *work)
+		  double different, struct tw_work *work)
 {
 	const struct tw_operand *types[2] = { table, indices };
 
 	work->flops = 0;
-	work->bytes =
-		(fmin(results, tw_elements(&table->dims)) + results) * tw_element_bytes(table) +
-		tw_bytes(indices);
+	work->bytes = (fmin(different, tw_distinct(table)) + results) * tw_element_bytes(table) +
+		      tw_bytes(indices);
 	work->precision = tw_precision(table);
 	tw_param_dims(work, "op_shape", &table->dims);
 	tw_param_dims(work, "index_shape", &indices->dims);
@@ -42,7 +43,7 @@ static int embedding(const struct tw_call *call, struct tw_work *work)
 	if (table->dims.rank != 2)
 		return tw_work_fail(work, "its table has no rows");
 	return finish(table, indices, tw_elements(&indices->dims) * (double)table->dims.size[1],
-		      work);
+		      tw_distinct(indices) * (double)table->dims.size[1], work);
 }
 
 /* index_select(x, dim, indices): what the indices say replaces one dimension. */
@@ -59,7 +60,8 @@ static int index_select(const struct tw_call *call, struct tw_work *work)
 	if (indices->dims.rank > 1)
 		return tw_work_fail(work, "its indices are no vector");
 	rest.size[dim < 0 ? dim + rank : dim] = 1;
-	return finish(table, indices, tw_elements(&rest) * tw_elements(&indices->dims), work);
+	return finish(table, indices, tw_elements(&rest) * tw_elements(&indices->dims),
+		      tw_elements(&rest) * tw_distinct(indices), work);
 }
 
 /* gather(x, dim, indices, ...): an element for each index. */
@@ -69,7 +71,8 @@ static int gather(const struct tw_call *call, struct tw_work *work)
 
 	if (table->dims.rank != indices->dims.rank)
 		return tw_work_fail(work, "its indices do not fit its input");
-	return finish(table, indices, tw_elements(&indices->dims), work);
+	return finish(table, indices, tw_elements(&indices->dims), tw_elements(&indices->dims),
+		      work);
 }
 
 /* embedding_dense_backward(gradient, indices, rows of the table, ...) */
@@ -88,7 +91,8 @@ static int embedding_backward(const struct tw_call *call, struct tw_work *work)
 	if (tw_elements(&indices->dims) * width != n)
 		return tw_work_fail(work, "its indices do not fit its gradient");
 	work->flops = n;
-	work->bytes = (n + (rows < 0 ? NAN : (double)rows) * width) * tw_element_bytes(gradient) +
+	work->bytes = (tw_distinct(gradient) + (rows < 0 ? NAN : (double)rows) * width) *
+			      tw_element_bytes(gradient) +
 		      tw_bytes(indices);
 	work->precision = tw_precision(gradient);
 	tw_param_dims(work, "op_shape", &gradient->dims);

@@ -5,7 +5,10 @@
  *	bytes = batch (M K a + K N b + M N out + (N bias))	a, b, out, bias: bytes of an element
  *
  * A multiply and an add are two operations.  Every matrix moves once: what a kernel with enough
- * cache needs.  Source: the definition of the product; operands as in PyTorch's
+ * cache needs; of A and B what is distinct in memory, as one matrix that is expanded over a batch.
+ * Types that pack several values into an element (Float4_e2m1fn_x2) do so along K: K is as many
+ * times what the shapes say, and an element holds as many of it.  Scales of blocks, rows or all
+ * move too.  Source: the definition of the product; operands as in PyTorch's
  * native_functions.yaml and, for other libraries, their Python signatures.
  *
  * Example: mm of float (8, 16) and (16, 4): 2 x 8 x 4 x 16 = 1024 FLOPs,
@@ -18,7 +21,8 @@
 
 struct gemm {
 	double batch, m, n, k;
-	double a_bytes, b_bytes, out_bytes, bias_bytes; /* of an element */
+	double a_values, b_values;			/* in an element, along K */
+	double a_bytes, b_bytes, out_bytes, bias_bytes; /* of a value */
 	double scale_bytes;				/* of all block scales that are read */
 	bool bias;
 	const struct tw_operand *a, *b;
@@ -33,7 +37,8 @@ static int finish(struct tw_work *work, const struct gemm *g)
 	double mn = g->m * g->n;
 
 	work->flops = g->batch * (2 * mn * g->k + (g->bias ? mn : 0));
-	work->bytes = g->batch * (g->m * g->k * g->a_bytes + g->k * g->n * g->b_bytes +
+	work->bytes = g->batch * (g->m * g->k * g->a_bytes * tw_distinct_share(g->a) +
+				  g->k * g->n * g->b_bytes * tw_distinct_share(g->b) +
 				  mn * g->out_bytes + (g->bias ? g->n * g->bias_bytes : 0)) +
 		      g->scale_bytes;
 	if (!work->precision[0])
@@ -45,8 +50,8 @@ static int finish(struct tw_work *work, const struct gemm *g)
 	tw_param_integer(work, "K", g->k);
 	tw_param_bool(work, "bias", g->bias);
 	if (!g->no_strides) {
-		tw_param_dims(work, "stride_A", &g->a->strides);
-		tw_param_dims(work, "stride_B", &g->b->strides);
+		tw_param_strides(work, "stride_A", g->a);
+		tw_param_strides(work, "stride_B", g->b);
 	}
 	tw_param_types(work, "dtype_A_B", g->types, g->type_count);
 	if (!g->batch_first)
@@ -64,6 +69,11 @@ static double size(const struct tw_operand *operand, unsigned dimension)
 	return (double)operand->dims.size[dimension];
 }
 
+static double value_bytes(const struct tw_operand *operand)
+{
+	return tw_element_bytes(operand) / tw_packed_values(operand);
+}
+
 /* A and B at two positions, all matrices with elements as large as A's. */
 static struct gemm pair(const struct tw_call *call, unsigned a, unsigned b)
 {
@@ -71,8 +81,17 @@ static struct gemm pair(const struct tw_call *call, unsigned a, unsigned b)
 
 	g.types[0] = g.a;
 	g.types[1] = g.b;
-	g.a_bytes = g.b_bytes = g.out_bytes = g.bias_bytes = tw_element_bytes(g.a);
+	g.a_values = tw_packed_values(g.a);
+	g.b_values = tw_packed_values(g.b);
+	g.a_bytes = g.b_bytes = g.out_bytes = g.bias_bytes = value_bytes(g.a);
 	return g;
+}
+
+/* Whether a size of A and one of B are the same K; it is that of A then. */
+static bool take_k(struct gemm *g, unsigned of_a, unsigned of_b)
+{
+	g->k = size(g->a, of_a) * g->a_values;
+	return g->k == size(g->b, of_b) * g->b_values;
 }
 
 /* Sizes from A (M, K) and B (K, N). */
@@ -80,10 +99,9 @@ static int take_matrices(struct gemm *g, struct tw_work *work)
 {
 	if (g->a->dims.rank != 2 || g->b->dims.rank != 2)
 		return tw_work_fail(work, "its operands are no matrices");
-	if (g->a->dims.size[1] != g->b->dims.size[0])
+	if (!take_k(g, 1, 0))
 		return tw_work_fail(work, "the inner sizes of its matrices differ");
 	g->m = size(g->a, 0);
-	g->k = size(g->a, 1);
 	g->n = size(g->b, 1);
 	return 0;
 }
@@ -95,11 +113,10 @@ static int take_weight(struct gemm *g, struct tw_work *work)
 
 	if (rank < 1 || g->b->dims.rank != 2)
 		return tw_work_fail(work, "its operands are no matrix and weight");
-	if (g->a->dims.size[rank - 1] != g->b->dims.size[1])
+	if (!take_k(g, rank - 1, 1))
 		return tw_work_fail(work, "the inner sizes of its matrices differ");
-	g->k = size(g->b, 1);
 	g->n = size(g->b, 0);
-	g->m = g->k ? tw_elements(&g->a->dims) / g->k : 0;
+	g->m = g->k ? tw_elements(&g->a->dims) * g->a_values / g->k : 0;
 	return 0;
 }
 
@@ -108,12 +125,11 @@ static int take_batches(struct gemm *g, struct tw_work *work)
 {
 	if (g->a->dims.rank != 3 || g->b->dims.rank != 3)
 		return tw_work_fail(work, "its operands are no batches of matrices");
-	if (g->a->dims.size[2] != g->b->dims.size[1] || g->a->dims.size[0] != g->b->dims.size[0])
+	if (!take_k(g, 2, 1) || g->a->dims.size[0] != g->b->dims.size[0])
 		return tw_work_fail(work, "the sizes of its batches differ");
 	g->batch_first = true;
 	g->batch = size(g->a, 0);
 	g->m = size(g->a, 1);
-	g->k = size(g->a, 2);
 	g->n = size(g->b, 2);
 	return 0;
 }
@@ -171,10 +187,9 @@ static int matmul(const struct tw_call *call, struct tw_work *work)
 		return take_matrices(&g, work) ? -1 : finish(work, &g);
 	if (a < 2 || b < 2)
 		return tw_work_fail(work, "its operands are no matrices");
-	if (g.a->dims.size[a - 1] != g.b->dims.size[b - 2])
+	if (!take_k(&g, a - 1, b - 2))
 		return tw_work_fail(work, "the inner sizes of its matrices differ");
 	g.m = size(g.a, a - 2);
-	g.k = size(g.a, a - 1);
 	g.n = size(g.b, b - 1);
 	if (b == 2) {
 		/* One B for all: a taller A. */
@@ -196,26 +211,39 @@ static double wide_output(double a_bytes)
 	return a_bytes == 1 ? 2 : a_bytes;
 }
 
+/* Scales of A and B, where they are numbers of their own. */
+static double scales_of(const struct tw_call *call, unsigned first)
+{
+	double bytes = 0;
+	unsigned i;
+
+	for (i = first; i < first + 2; i++)
+		if (tw_has_tensor(call, i) && at(call, i)->dtype)
+			bytes += tw_bytes(at(call, i));
+	return bytes;
+}
+
 /*
- * aten::_scaled_mm, aten::_int_mm and kin (A, B, scale_a, scale_b, bias, ...): B is (K, N) or, in
- * bitsandbytes, (N, K).
+ * aten::_scaled_mm, aten::_int_mm and kin (A, B, scale_a, scale_b, bias, scale of the result, its
+ * type, ...): B is (K, N) or, in bitsandbytes, (N, K).
  */
 static int scaled_mm(const struct tw_call *call, struct tw_work *work)
 {
 	struct gemm g = pair(call, 0, 1);
+	const struct tw_dtype *out = tw_dtype_of_number(tw_value_integer(call, 6, -1));
 
 	if (g.a->dims.rank != 2 || g.b->dims.rank != 2)
 		return tw_work_fail(work, "its operands are no matrices");
 	g.m = size(g.a, 0);
-	g.k = size(g.a, 1);
-	if (g.b->dims.size[0] == g.a->dims.size[1])
+	if (take_k(&g, 1, 0))
 		g.n = size(g.b, 1);
-	else if (g.b->dims.size[1] == g.a->dims.size[1])
+	else if (take_k(&g, 1, 1))
 		g.n = size(g.b, 0);
 	else
 		return tw_work_fail(work, "the inner sizes of its matrices differ");
-	g.b_bytes = tw_element_bytes(g.b);
-	g.out_bytes = wide_output(g.a_bytes);
+	g.b_bytes = value_bytes(g.b);
+	g.out_bytes = out ? out->bits / 8.0 : wide_output(tw_element_bytes(g.a));
+	g.scale_bytes = scales_of(call, 2);
 	g.bias = tw_operand_of(call, 4)->dims.rank == 1 && size(at(call, 4), 0) == g.n;
 	if (g.bias)
 		g.bias_bytes = tw_element_bytes(at(call, 4));
@@ -227,7 +255,7 @@ static int int_mm(const struct tw_call *call, struct tw_work *work)
 {
 	struct gemm g = pair(call, 0, 1);
 
-	g.b_bytes = tw_element_bytes(g.b);
+	g.b_bytes = value_bytes(g.b);
 	g.out_bytes = 4;
 	return take_matrices(&g, work) ? -1 : finish(work, &g);
 }
@@ -245,7 +273,7 @@ static int dynamic_quant(const struct tw_call *call, struct tw_work *work)
 		return tw_work_fail(work, "it has no two matrices");
 	g = pair(call, position[0], position[1]);
 	g.m = size(g.a, 0);
-	g.k = size(g.a, 1);
+	g.k = size(g.a, 1) * g.a_values;
 	g.n = size(g.b, 0);
 	return finish(work, &g);
 }
@@ -264,10 +292,10 @@ static int te_gemm(const struct tw_call *call, struct tw_work *work)
 	if (g.a->dims.rank != 2 || g.b->dims.rank != 2)
 		return tw_work_fail(work, "its operands are no matrices");
 	g.m = size(g.a, a_transposed ? 0 : 1);
-	g.k = size(g.a, a_transposed ? 1 : 0);
+	g.k = size(g.a, a_transposed ? 1 : 0) * g.a_values;
 	g.n = size(g.b, b_transposed ? 1 : 0);
 	g.bias = at(call, 14)->value.len > 0;
-	g.b_bytes = tw_element_bytes(g.b);
+	g.b_bytes = value_bytes(g.b);
 	g.out_bytes = tw_element_bytes(at(call, 10));
 	g.bias_bytes = tw_element_bytes(at(call, 18));
 	g.types[2] = at(call, 10);
@@ -281,7 +309,7 @@ static int te_linear(const struct tw_call *call, struct tw_work *work)
 {
 	struct gemm g = pair(call, 0, 1);
 
-	g.b_bytes = tw_element_bytes(g.b);
+	g.b_bytes = value_bytes(g.b);
 	g.out_bytes = 2;
 	return take_matrices(&g, work) ? -1 : finish(work, &g);
 }
@@ -306,11 +334,12 @@ static int take_hipblaslt(const struct tw_call *call, struct gemm *g, struct tw_
 		trans_a = !trans_b;
 		trans_b = !was;
 	}
+	g->a_values = tw_packed_values(g->a);
 	g->m = size(g->a, trans_a ? 1 : 0);
-	g->k = size(g->a, trans_a ? 0 : 1);
+	g->k = size(g->a, trans_a ? 0 : 1) * g->a_values;
 	g->n = size(g->b, trans_b ? 0 : 1);
-	g->a_bytes = tw_element_bytes(g->a);
-	g->b_bytes = tw_element_bytes(g->b);
+	g->a_bytes = value_bytes(g->a);
+	g->b_bytes = value_bytes(g->b);
 	g->types[0] = g->a;
 	g->types[1] = g->b;
 	return 0;
@@ -334,10 +363,13 @@ static double mx_scales(const struct gemm *g, const struct tw_operand *scale)
 	return (g->m + g->n) * ceil(g->k / 32) * bytes;
 }
 
-/* Two 4-bit values a byte: K is twice what the shapes say, and a byte holds two of it. */
+/*
+ * Two 4-bit values a byte: K is twice what the shapes say, and a byte holds two of it. Types that
+ * say so themselves have been counted as such.
+ */
 static int finish_fp4(struct gemm *g, const struct tw_operand *scale, struct tw_work *work)
 {
-	g->k *= 2;
+	g->k *= 2 / g->a_values;
 	g->a_bytes = g->b_bytes = 0.5;
 	g->out_bytes = 2;
 	g->scale_bytes = mx_scales(g, scale);
@@ -367,7 +399,7 @@ static int a8w8_blockscale(const struct tw_call *call, struct tw_work *work)
 
 	if (take_weight(&g, work))
 		return -1;
-	g.b_bytes = tw_element_bytes(g.b);
+	g.b_bytes = value_bytes(g.b);
 	g.out_bytes = 2;
 	g.batch_first = true;
 	g.no_strides = true;
@@ -380,7 +412,7 @@ static int take_a16w16(struct gemm *g, const struct tw_call *call, struct tw_wor
 	*g = pair(call, 0, 1);
 	if (take_weight(g, work))
 		return -1;
-	g->b_bytes = tw_element_bytes(g->b);
+	g->b_bytes = value_bytes(g->b);
 	g->bias = tw_has_tensor(call, 2);
 	if (g->bias)
 		g->bias_bytes = tw_element_bytes(at(call, 2));
@@ -419,7 +451,7 @@ static int a16w16_into(const struct tw_call *call, struct tw_work *work)
 
 	if (take_weight(&g, work))
 		return -1;
-	g.b_bytes = tw_element_bytes(g.b);
+	g.b_bytes = value_bytes(g.b);
 	for (i = 2; i < 4; i++)
 		if (at(call, i)->dims.rank == 2 && at(call, i)->dtype)
 			g.out_bytes = tw_element_bytes(at(call, i));
@@ -434,7 +466,7 @@ static int afp4wfp4(const struct tw_call *call, struct tw_work *work)
 
 	if (take_weight(&g, work))
 		return -1;
-	g.k *= 2;
+	g.k *= 2 / g.a_values;
 	g.a_bytes = g.b_bytes = 0.5;
 	g.out_bytes = 2;
 	work->precision = "fp4";
@@ -473,10 +505,42 @@ static int batched_a8w8(const struct tw_call *call, struct tw_work *work)
 	g.n = size(g.b, 1);
 	g.k = size(g.a, 2);
 	g.m = g.a->dims.size[0] == g.b->dims.size[0] ? size(g.a, 1) : size(g.a, 0);
-	g.b_bytes = tw_element_bytes(g.b);
+	g.b_bytes = value_bytes(g.b);
 	g.out_bytes = 2;
 	work->precision = tw_precision(g.b);
 	g.no_strides = true;
+	return finish(work, &g);
+}
+
+/*
+ * aten::_weight_int4pack_mm(A (M, K), weight, group size, scales and zeros): the weight's shape is
+ * that of tiles, of words of eight or bytes of two values: N follows from how many there are.
+ */
+static int int4_weight(const struct tw_call *call, struct tw_work *work)
+{
+	struct gemm g = pair(call, 0, 1);
+
+	if (g.a->dims.rank != 2 || !g.b->dims.rank)
+		return tw_work_fail(work, "its operands are no matrix and weight");
+	g.m = size(g.a, 0);
+	g.k = size(g.a, 1);
+	g.n = g.k > 0 ? tw_elements(&g.b->dims) * tw_element_bytes(g.b) * 2 / g.k : 0;
+	g.b_bytes = 0.5;
+	g.scale_bytes = tw_has_tensor(call, 3) ? tw_bytes(at(call, 3)) : 0;
+	if (g.n != floor(g.n))
+		return tw_work_fail(work, "its weight does not fit its matrix");
+	return finish(work, &g);
+}
+
+/* aten::_weight_int8pack_mm(A (M, K), weight (N, K), scales) */
+static int int8_weight(const struct tw_call *call, struct tw_work *work)
+{
+	struct gemm g = pair(call, 0, 1);
+
+	if (take_weight(&g, work))
+		return -1;
+	g.b_bytes = value_bytes(g.b);
+	g.scale_bytes = tw_has_tensor(call, 2) ? tw_bytes(at(call, 2)) : 0;
 	return finish(work, &g);
 }
 
@@ -492,6 +556,8 @@ GEMM(bmm, bmm);
 GEMM(baddbmm, baddbmm);
 GEMM(scaled_mm, scaled_mm);
 GEMM(int_mm, int_mm);
+GEMM(int4_weight_mm, int4_weight);
+GEMM(int8_weight_mm, int8_weight);
 GEMM(dynamic_quant_gemm, dynamic_quant);
 GEMM(te_gemm, te_gemm);
 GEMM(te_linear_gemm, te_linear);

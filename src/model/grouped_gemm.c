@@ -29,17 +29,6 @@
 
 #include <math.h>
 
-/* TEMPORARY until the tables have it */
-#include <string.h>
-static double tw_packed_values(const struct tw_operand *operand)
-{
-	return operand->dtype && operand->dtype->bits == 8 &&
-			       !strcmp(operand->dtype->precision, "fp4") ?
-		       2 :
-		       1;
-}
-/* TEMPORARY ends */
-
 struct grouped {
 	const struct tw_operand *a, *b;
 	const struct tw_operand *out; /* NULL: it is no argument */
@@ -54,8 +43,9 @@ static int finish(struct tw_work *work, const struct grouped *g, bool backward)
 	const struct tw_operand *types[2] = { g->a, g->b };
 
 	work->flops = 2 * g->m * g->n * g->k;
-	work->bytes =
-		g->a_elements * a_bytes + g->b_elements * b_bytes + g->out_elements * out_bytes;
+	work->bytes = g->a_elements * a_bytes * tw_distinct_share(g->a) +
+		      g->b_elements * b_bytes * tw_distinct_share(g->b) +
+		      g->out_elements * out_bytes;
 	if (backward) {
 		work->flops *= 2;
 		/* Gradients of A and B are as wide as results are. */
@@ -66,8 +56,8 @@ static int finish(struct tw_work *work, const struct grouped *g, bool backward)
 	tw_param_integer(work, "N", g->n);
 	tw_param_integer(work, "K", g->k);
 	tw_param_integer(work, "G", g->groups);
-	tw_param_dims(work, "stride_A", &g->a->strides);
-	tw_param_dims(work, "stride_B", &g->b->strides);
+	tw_param_strides(work, "stride_A", g->a);
+	tw_param_strides(work, "stride_B", g->b);
 	tw_param_types(work, "dtype_A_B", types, 2);
 	return 0;
 }

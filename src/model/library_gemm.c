@@ -30,26 +30,6 @@
 	"b_scales|_scaling_factors|b_gptq_scales|group_scales|scales|b_scale|_wscales|" \
 	"weight_scale|channel_scales"
 
-/* TEMPORARY until the tables have it */
-static double tw_packed_values(const struct tw_operand *operand)
-{
-	return operand->dtype && operand->dtype->bits == 8 &&
-			       !strcmp(operand->dtype->precision, "fp4") ?
-		       2 :
-		       1;
-}
-
-static const struct tw_dtype *tw_dtype_of_number(int64_t number)
-{
-	return number == 5  ? tw_dtype("half", 4) :
-	       number == 6  ? tw_dtype("float", 5) :
-	       number == 15 ? tw_dtype("bfloat16", 8) :
-			      NULL;
-}
-
-#define tw_param_strides(w, n, o) tw_param_dims(w, n, &(o)->strides)
-/* TEMPORARY ends */
-
 enum kind { PLAIN, FOUR_BITS, QUANTIZED_WEIGHT };
 
 struct product {

@@ -48,8 +48,11 @@ static const struct tw_model *by_name(const char *name)
 const struct tw_model *tw_model_of(const char *op, size_t len)
 {
 	const char *name = tw_op_model(op, len);
+	bool in_place;
 
-	return name ? by_name(name) : tw_triton_model_of(op, len);
+	if (name)
+		return by_name(name);
+	return tw_aten_op(op, len, &in_place) ? &tw_model_aten : tw_triton_model_of(op, len);
 }
 
 /* 9 PB, and two weeks of 10^15 a second: dims beyond it are no dims of a call that was made. */

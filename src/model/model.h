@@ -12,7 +12,7 @@
 
 struct tw_model {
 	const char *name;
-	const char *sheet; /* the report's table of its operations, one of sheets.def */
+	const char *sheet; /* the report's table of its operations, one of sheets.def; "": none */
 	enum tw_unit unit;
 	/* 0, or -1 with work->reason. `work` is cleared. */
 	int (*forward)(const struct tw_call *call, struct tw_work *work);
@@ -24,6 +24,11 @@ struct tw_model {
 	 * the rows, else it does.
 	 */
 	bool composite;
+	/*
+	 * The work is that of the operation that launches: it makes no rows that would not be there
+	 * without it, and is no family of its own.
+	 */
+	bool general;
 };
 
 #define TW_MODEL(id) extern const struct tw_model tw_model_##id;

@@ -2,7 +2,7 @@
  * Normalizations: y = (x - mean) / sqrt(variance + eps) * weight + bias, the statistics of each
  * channel, row or group.  n: elements, C: channels, b: bytes of an element; [x] is 1 where x holds.
  *
- * Batch, layer and instance norm (C: channels of the input, or elements of the normalized shape):
+ * Batch and instance norm (C: channels of the input):
  *
  *	forward	 FLOPs = 6 C + 3 n [training] + 2 n
  *		 bytes = 2 n b + C b (2 + [weight] + [weight and bias] + 2 [training])
@@ -12,18 +12,24 @@
  *
  * 3 n add up sum and squares, 2 n scale and shift, 6 C make mean, 1 / deviation, scale and shift.
  * A training pass writes its statistics and updates the running ones.  Source: TraceLens 0.1; the
- * flag of training is the recorded one, weight and bias count when they were given (in the backward
- * pass of layer norm: when their gradients are asked for).
+ * flag of training is the recorded one, weight and bias count when they were given.  The backward
+ * passes of MIOpen and cuDNN are those of training: PyTorch takes them for nothing else
+ * (_batch_norm_impl_index_backward in aten/src/ATen/native/Normalization.cpp).
  *
- * Group norm has S = samples x groups statistics, each over n / S elements, and keeps mean and
- * 1 / deviation of each for the backward pass.  With weight and bias for each of C channels:
+ * Group norm has S = samples x groups statistics, layer norm one for each of S rows; each is over
+ * n / S elements, and mean and 1 / deviation of each are kept, in s bytes, for the backward pass.
+ * With weight and bias of C elements, the channels or the normalized shape:
  *
  *	forward	 FLOPs = 6 S + 3 n + 2 n
- *		 bytes = 2 n b + 2 S b + C b ([weight] + [weight and bias])
+ *		 bytes = 2 n b + 2 S s + C b ([weight] + [weight and bias])
  *	backward FLOPs = 4 n + (input gradient ? 5 n : 2 n)
- *		 bytes = n b + n b (input gradient ? 2 : 1) + 2 S b + [weight] (2 C b + C b [bias])
+ *		 bytes = n b + n b (input gradient ? 2 : 1) + 2 S s
+ *			 + C b ([weight] + [its gradient] + [gradient of the bias])
  *
- * Derived from the above: the same operations of an element, the statistics counted where they are.
+ * s = b for group norm, for layer norm 4, of double 8: its statistics are of the type in which it
+ * adds up (aten/src/ATen/native/cuda/layer_norm_kernel.cu).  Derived from the above: the same
+ * operations of an element, the statistics counted where they are.  An input that is expanded is
+ * read once.
  *
  * RMS norm, y = x / sqrt(mean(x^2) + eps) * weight over rows of C elements, n / C rows:
  *
@@ -52,6 +58,8 @@
 struct norm {
 	const struct tw_operand *input;
 	double n, channels, b;
+	double statistics, statistic_bytes; /* means, and bytes of each; of group and layer norm */
+	double read;			    /* share of the input that is distinct in memory */
 	bool affine, bias, training;
 	bool mask[3]; /* gradients that are asked for: of input, weight, bias */
 	unsigned mask_count;
@@ -89,6 +97,7 @@ static int take_input(const struct tw_call *call, unsigned position, struct norm
 	*norm = (struct norm){ .input = tw_operand_of(call, position) };
 	norm->n = tw_elements(&norm->input->dims);
 	norm->b = tw_element_bytes(norm->input);
+	norm->read = tw_distinct_share(norm->input);
 	if (!norm->input->dims.rank)
 		return tw_work_fail(work, "it has no input tensor");
 	return 0;
@@ -103,18 +112,22 @@ static int take_channels(struct norm *norm, struct tw_work *work)
 	return 0;
 }
 
-/* The elements of the normalized shape, which are the last dimensions of the input. */
-static int take_normalized(const struct tw_call *call, unsigned position, struct norm *norm,
-			   struct tw_work *work)
+/*
+ * The elements of the normalized shape, which are the last dimensions of the input; where the list
+ * was not recorded it is the shape of the weight.
+ */
+static int take_normalized(const struct tw_call *call, unsigned position, unsigned weight,
+			   struct norm *norm, struct tw_work *work)
 {
 	const struct tw_dims *dims = &norm->input->dims;
 	struct tw_dims shape;
 
-	if (!tw_value_list(call, position, &shape))
+	if (!tw_value_list(call, position, &shape) && !tw_operand_of(call, position)->value.len)
+		shape = tw_operand_of(call, weight)->dims;
+	if (!shape.rank)
 		return tw_work_fail(work, "its normalized shape was not recorded");
-	if (!shape.rank || shape.rank > dims->rank ||
-	    memcmp(shape.size, dims->size + dims->rank - shape.rank,
-		   shape.rank * sizeof(shape.size[0])))
+	if (shape.rank > dims->rank || memcmp(shape.size, dims->size + dims->rank - shape.rank,
+					      shape.rank * sizeof(shape.size[0])))
 		return tw_work_fail(work, "its normalized shape does not fit its input");
 	norm->channels = tw_elements(&shape);
 	return 0;
@@ -175,7 +188,7 @@ static int finish(struct tw_work *work, const struct norm *norm, double flops, d
 	work->precision = tw_precision(norm->input);
 	tw_param_dims(work, "op_shape", &norm->input->dims);
 	tw_param_types(work, "dtype_in_out", types, 2);
-	tw_param_dims(work, "stride_input", &norm->input->strides);
+	tw_param_strides(work, "stride_input", norm->input);
 	tw_param_none(work, "stride_output");
 	tw_param_integer(work, "num_channels", norm->channels);
 	tw_param_bool(work, "has_bias", norm->bias);
@@ -186,7 +199,7 @@ static int finish(struct tw_work *work, const struct norm *norm, double flops, d
 	return 0;
 }
 
-/* ---- batch, layer and instance norm */
+/* ---- batch and instance norm */
 
 static int finish_forward(struct tw_work *work, const struct norm *norm)
 {
@@ -194,14 +207,18 @@ static int finish_forward(struct tw_work *work, const struct norm *norm)
 	double vectors = 2 + norm->affine + (norm->affine && norm->bias) + 2 * norm->training;
 
 	return finish(work, norm, 6 * c + (norm->training ? 3 * n : 0) + 2 * n,
-		      2 * n * norm->b + c * norm->b * vectors);
+		      (1 + norm->read) * n * norm->b + c * norm->b * vectors);
 }
 
-static int finish_backward(struct tw_work *work, const struct norm *norm)
+static int finish_backward(struct tw_work *work, const struct norm *norm,
+			   const struct tw_operand *dy)
 {
 	bool training = norm->training, gradient = norm->mask[0];
 	double n = norm->n, c = norm->channels;
-	double tensors = 1 + (gradient && training ? 2 : 1), vectors = training;
+	/* The input is read where it trains. */
+	double tensors =
+		tw_distinct_share(dy) + gradient + (training || !gradient ? norm->read : 0);
+	double vectors = training;
 
 	if (norm->affine)
 		vectors += 1 + (training ? 1 + norm->bias : 0);
@@ -228,8 +245,8 @@ static bool starts_with(const struct tw_slice *text, const char *start)
 
 /*
  * native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean,
- * save_invstd, train, eps, output_mask); MIOpen's and cuDNN's have the input first and no flag
- * of training: counted as inference.  Weight and bias come and go together.
+ * save_invstd, train, eps, output_mask); MIOpen's and cuDNN's have the input first and no flag,
+ * as they are for training alone.  Weight and bias come and go together.
  */
 static int batch_norm_backward(const struct tw_call *call, struct tw_work *work)
 {
@@ -241,8 +258,9 @@ static int batch_norm_backward(const struct tw_call *call, struct tw_work *work)
 	    take_affine(call, 2, 2, &norm, work) ||
 	    (!library && take_training(call, 7, &norm, work)))
 		return -1;
+	norm.training |= library;
 	norm.mask[norm.mask_count++] = tw_has_tensor(call, 0);
-	return finish_backward(work, &norm);
+	return finish_backward(work, &norm, tw_operand_of(call, library ? 1 : 0));
 }
 
 /* instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, ...) */
@@ -258,16 +276,46 @@ static int instance_norm_backward(const struct tw_call *call, struct tw_work *wo
 	return tw_work_fail(work, "its arguments are not known");
 }
 
+/* ---- layer and group norm */
+
+static int finish_statistics(struct tw_work *work, const struct norm *norm, double vectors)
+{
+	double n = norm->n, s = norm->statistics;
+
+	return finish(work, norm, 6 * s + 3 * n + 2 * n,
+		      ((1 + norm->read) * n + norm->channels * vectors) * norm->b +
+			      2 * s * norm->statistic_bytes);
+}
+
+static int finish_statistics_backward(struct tw_work *work, const struct norm *norm,
+				      const struct tw_operand *gradient, double vectors)
+{
+	double n = norm->n;
+
+	return finish(work, norm, 4 * n + (norm->mask[0] ? 5 * n : 2 * n),
+		      ((tw_distinct_share(gradient) + norm->read + norm->mask[0]) * n +
+		       norm->channels * vectors) *
+				      norm->b +
+			      2 * norm->statistics * norm->statistic_bytes);
+}
+
+static void take_rows(struct norm *norm)
+{
+	norm->training = true;
+	norm->statistics = norm->channels > 0 ? norm->n / norm->channels : 0;
+	norm->statistic_bytes = norm->b == 8 ? 8 : 4;
+}
+
 /* layer_norm(input, normalized_shape, weight, bias, eps, ...) */
 static int layer_norm(const struct tw_call *call, struct tw_work *work)
 {
 	struct norm norm;
 
-	if (take_input(call, 0, &norm, work) || take_normalized(call, 1, &norm, work) ||
+	if (take_input(call, 0, &norm, work) || take_normalized(call, 1, 2, &norm, work) ||
 	    take_affine(call, 2, 3, &norm, work))
 		return -1;
-	norm.training = true;
-	return finish_forward(work, &norm);
+	take_rows(&norm);
+	return finish_statistics(work, &norm, norm.affine + (norm.affine && norm.bias));
 }
 
 /* native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask) */
@@ -275,20 +323,19 @@ static int layer_norm_backward(const struct tw_call *call, struct tw_work *work)
 {
 	struct norm norm;
 
-	if (take_input(call, 1, &norm, work) || take_normalized(call, 2, &norm, work) ||
+	if (take_input(call, 1, &norm, work) || take_normalized(call, 2, 5, &norm, work) ||
 	    take_mask(call, 7, &norm, work))
 		return -1;
 	norm.affine = norm.mask[1];
 	norm.bias = norm.mask[2];
-	norm.training = true;
-	return finish_backward(work, &norm);
+	take_rows(&norm);
+	return finish_statistics_backward(work, &norm, tw_operand_of(call, 0),
+					  tw_has_tensor(call, 5) + norm.affine + norm.bias);
 }
 
-/* ---- group norm */
-
-/* Sets *statistics: how many means there are. */
+/* Sets how many means there are, one for each group of each sample. */
 static int take_groups(const struct tw_call *call, unsigned position, struct norm *norm,
-		       double *statistics, struct tw_work *work)
+		       struct tw_work *work)
 {
 	int64_t groups = tw_value_integer(call, position, 0);
 
@@ -296,7 +343,8 @@ static int take_groups(const struct tw_call *call, unsigned position, struct nor
 		return tw_work_fail(work, "its number of groups was not recorded");
 	if (norm->input->dims.size[1] % groups)
 		return tw_work_fail(work, "its groups do not divide its channels");
-	*statistics = (double)norm->input->dims.size[0] * (double)groups;
+	norm->statistics = (double)norm->input->dims.size[0] * (double)groups;
+	norm->statistic_bytes = norm->b;
 	norm->training = true;
 	return 0;
 }
@@ -309,33 +357,26 @@ static int group_norm(const struct tw_call *call, struct tw_work *work)
 {
 	bool native = !tw_operand_of(call, 1)->value.len;
 	struct norm norm;
-	double n, s = 0, vectors;
 
 	if (take_input(call, 0, &norm, work) || take_channels(&norm, work) ||
 	    take_affine(call, native ? 1 : 2, native ? 2 : 3, &norm, work) ||
-	    take_groups(call, native ? 6 : 1, &norm, &s, work))
+	    take_groups(call, native ? 6 : 1, &norm, work))
 		return -1;
-	n = norm.n;
-	vectors = norm.affine + (norm.affine && norm.bias);
-	return finish(work, &norm, 6 * s + 3 * n + 2 * n,
-		      (2 * n + 2 * s + norm.channels * vectors) * norm.b);
+	return finish_statistics(work, &norm, norm.affine + (norm.affine && norm.bias));
 }
 
 /* native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, groups, mask) */
 static int group_norm_backward(const struct tw_call *call, struct tw_work *work)
 {
 	struct norm norm;
-	double n, s = 0, vectors;
 
 	if (take_input(call, 1, &norm, work) || take_channels(&norm, work) ||
-	    take_affine(call, 4, 4, &norm, work) || take_groups(call, 8, &norm, &s, work) ||
+	    take_affine(call, 4, 4, &norm, work) || take_groups(call, 8, &norm, work) ||
 	    take_mask(call, 9, &norm, work))
 		return -1;
-	n = norm.n;
 	norm.bias = norm.affine && norm.mask[2];
-	vectors = norm.affine ? 2 + norm.bias : 0;
-	return finish(work, &norm, 4 * n + (norm.mask[0] ? 5 * n : 2 * n),
-		      (n + n * (norm.mask[0] ? 2 : 1) + 2 * s + norm.channels * vectors) * norm.b);
+	return finish_statistics_backward(work, &norm, tw_operand_of(call, 0),
+					  norm.affine ? 2 + norm.bias : 0);
 }
 
 /* ---- RMS norm */
@@ -346,14 +387,14 @@ static int rms_norm(const struct tw_call *call, struct tw_work *work)
 	struct norm norm;
 	double n, c, rows;
 
-	if (take_input(call, 0, &norm, work) || take_normalized(call, 1, &norm, work) ||
+	if (take_input(call, 0, &norm, work) || take_normalized(call, 1, 2, &norm, work) ||
 	    take_affine(call, 2, TW_CALL_MOST_OPERANDS, &norm, work))
 		return -1;
 	n = norm.n;
 	c = norm.channels;
 	rows = c > 0 ? n / c : 0;
 	return finish(work, &norm, rows * (2 * c + 2) + n * (1 + norm.affine),
-		      (2 * n + (norm.affine ? c : 0)) * norm.b);
+		      ((1 + norm.read) * n + (norm.affine ? c : 0)) * norm.b);
 }
 
 /* _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask) */
@@ -362,7 +403,7 @@ static int rms_norm_backward(const struct tw_call *call, struct tw_work *work)
 	struct norm norm;
 	double n, flops;
 
-	if (take_input(call, 1, &norm, work) || take_normalized(call, 2, &norm, work) ||
+	if (take_input(call, 1, &norm, work) || take_normalized(call, 2, 4, &norm, work) ||
 	    take_affine(call, 4, TW_CALL_MOST_OPERANDS, &norm, work) ||
 	    take_mask(call, 5, &norm, work))
 		return -1;
@@ -370,7 +411,10 @@ static int rms_norm_backward(const struct tw_call *call, struct tw_work *work)
 	flops = n * (1 + norm.affine) + (norm.mask[0] ? 6 * n : 0);
 	if (norm.affine && norm.mask[1])
 		flops += n + (n > norm.channels ? n : 0);
-	return finish(work, &norm, flops, (3 * n + (norm.affine ? 2 * norm.channels : 0)) * norm.b);
+	return finish(work, &norm, flops,
+		      ((1 + norm.read + tw_distinct_share(tw_operand_of(call, 0))) * n +
+		       (norm.affine ? 2 * norm.channels : 0)) *
+			      norm.b);
 }
 
 /* ---- layer norm with modulation */
@@ -391,7 +435,9 @@ static int modulate(const struct tw_call *call, struct tw_work *work, double per
 	norm.affine = norm.bias = norm.training = true;
 	/* As many vectors (B, H) as tensors (T, B, H): shift, scale and, backward, its gradients. */
 	return finish(work, &norm, per_element * norm.n,
-		      tensors * (norm.n + (double)size[1] * (double)size[2]) * norm.b +
+		      (tensors * (norm.n + (double)size[1] * (double)size[2]) -
+		       norm.n * (1 - norm.read)) *
+				      norm.b +
 			      8 * (double)size[0] * (double)size[1]);
 }
 
@@ -422,5 +468,12 @@ NORM(instance_norm);
 NORM(instance_norm_backward);
 NORM(rms_norm);
 NORM(rms_norm_backward);
+/* Made of others, or of _fused_rms_norm, where those were recorded. */
+const struct tw_model tw_model_rms_norm_composite = { .name = "rms_norm_composite",
+						      .sheet = "Normalization",
+						      .unit = TW_UNIT_VECTOR,
+						      .forward = rms_norm,
+						      .backward_category = "NORM_bwd",
+						      .composite = true };
 NORM(fused_ln_modulate);
 NORM(fused_ln_modulate_backward);

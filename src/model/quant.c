@@ -43,9 +43,9 @@ static int per_group_quant(const struct tw_call *call, struct tw_work *work)
 	tw_param_dims(work, "shape_in1", &input->dims);
 	tw_param_dims(work, "shape_in2", &scales->dims);
 	tw_param_types(work, "dtype_in1_in2_out", types, 3);
-	tw_param_dims(work, "stride_input1", &input->strides);
-	tw_param_dims(work, "stride_input2", &scales->strides);
-	tw_param_dims(work, "stride_output", &out->strides);
+	tw_param_strides(work, "stride_input1", input);
+	tw_param_strides(work, "stride_input2", scales);
+	tw_param_strides(work, "stride_output", out);
 	return 0;
 }
 
@@ -56,7 +56,7 @@ static void add_parameters(struct tw_work *work, const struct tw_operand *input)
 	work->precision = tw_precision(input);
 	tw_param_dims(work, "op_shape", &input->dims);
 	tw_param_types(work, "dtype_in_out", types, 2);
-	tw_param_dims(work, "stride_input", &input->strides);
+	tw_param_strides(work, "stride_input", input);
 	tw_param_none(work, "stride_output");
 }
 
@@ -72,7 +72,7 @@ static int per_token_group_quant_fp8(const struct tw_call *call, struct tw_work 
 	width = (double)x->dims.size[x->dims.rank - 1];
 	groups = group > 0 ? ceil(width / (double)group) : NAN;
 	work->flops = 6 * n;
-	work->bytes = n * tw_element_bytes(x) + n + (width > 0 ? n / width * groups * 4 : 0);
+	work->bytes = tw_bytes(x) + n + (width > 0 ? n / width * groups * 4 : 0);
 	add_parameters(work, x);
 	tw_param_integer(work, "group_size", group > 0 ? (double)group : NAN);
 	return 0;
@@ -92,7 +92,7 @@ static int finish_mxfp4(const struct tw_operand *input, struct tw_work *work)
 	double n = tw_elements(&input->dims);
 
 	work->flops = 2 * n;
-	work->bytes = n * tw_element_bytes(input) + ceil(n / 2) + floor(n / 32);
+	work->bytes = tw_bytes(input) + ceil(n / 2) + floor(n / 32);
 	add_parameters(work, input);
 	return 0;
 }
@@ -127,7 +127,7 @@ static int quantize_fp8(const struct tw_call *call, struct tw_work *work)
 	if (!x->dims.rank)
 		return tw_work_fail(work, "its input is no tensor");
 	work->flops = n;
-	work->bytes = n * tw_element_bytes(x) + n;
+	work->bytes = tw_bytes(x) + n;
 	add_parameters(work, x);
 	return 0;
 }
@@ -143,8 +143,7 @@ static int quantize_mxfp4_dual(const struct tw_call *call, struct tw_work *work)
 	m = (double)x->dims.size[0];
 	k = (double)x->dims.size[1];
 	work->flops = n;
-	work->bytes =
-		n * tw_element_bytes(x) + 2 * ceil(n / 2) + m * ceil(k / 32) + k * ceil(m / 32);
+	work->bytes = tw_bytes(x) + 2 * ceil(n / 2) + m * ceil(k / 32) + k * ceil(m / 32);
 	add_parameters(work, x);
 	return 0;
 }
@@ -183,7 +182,7 @@ static int quantize_named(const struct tw_call *call, struct tw_work *work)
 	work->precision = tw_precision(input);
 	tw_param_dims(work, "op_shape", &input->dims);
 	tw_param_types(work, "dtype_in_out", types, out->dims.rank ? 2 : 1);
-	tw_param_dims(work, "stride_input", &input->strides);
+	tw_param_strides(work, "stride_input", input);
 	return 0;
 }
 

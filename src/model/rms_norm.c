@@ -57,13 +57,14 @@ static int finish(struct tw_work *work, const struct rms *r, double result_bytes
 
 	work->flops = r->rows * (2 * r->c + 2) + 2 * r->n + (r->add ? r->n : 0) +
 		      (r->quantize ? 2 * r->n : 0);
-	work->bytes = (r->n * (r->add ? 3 : 1) + r->c) * r->b + result_bytes;
+	work->bytes = (r->n * ((r->add ? 2 : 0) + tw_distinct_share(r->input)) + r->c) * r->b +
+		      result_bytes;
 	work->precision = tw_precision(r->input);
 	tw_param_dims(work, "op_shape", &r->input->dims);
 	tw_param_types(work, "dtype_in_out", types, 2);
-	tw_param_dims(work, "stride_input", &r->input->strides);
+	tw_param_strides(work, "stride_input", r->input);
 	if (r->out)
-		tw_param_dims(work, "stride_output", &r->out->strides);
+		tw_param_strides(work, "stride_output", r->out);
 	else
 		tw_param_none(work, "stride_output");
 	tw_param_integer(work, "num_channels", r->c);

@@ -22,12 +22,18 @@ void tw_roofline(struct tw_roofline *roofline, const struct tw_platform *platfor
 	*roofline = (struct tw_roofline){ .time_us = NAN, .percent = NAN };
 	roofline->memory_us = bytes / (platform->mem_bw_gbps * 1e9) * 1e6;
 	roofline->memory_percent = roofline->memory_us / time_us * 100;
-	/* Written so that what is not known does not pass. */
-	if (!(flops > 0) || isnan(compute_us) || isnan(roofline->memory_us))
+	roofline->anomaly = roofline->memory_percent > TW_ROOFLINE_ANOMALY_PERCENT;
+	/* What computes nothing, or something for which there is no peak, is bound by memory alone.
+	 * Written so that what is not known does not pass. */
+	if (!(flops > 0) || !spec[0]) {
+		compute_us = 0;
+		peak_mark = TW_MARK_NONE;
+	}
+	if (isnan(compute_us) || !(roofline->memory_us > 0))
 		return;
 	roofline->bound = compute_us >= roofline->memory_us ? "COMPUTE_BOUND" : "MEMORY_BOUND";
 	roofline->time_us = fmax(compute_us, roofline->memory_us);
 	roofline->percent = roofline->time_us / time_us * 100;
-	roofline->anomaly = roofline->percent > TW_ROOFLINE_ANOMALY_PERCENT;
+	roofline->anomaly |= roofline->percent > TW_ROOFLINE_ANOMALY_PERCENT;
 	roofline->mark = peak_mark > platform->mem_bw_mark ? peak_mark : platform->mem_bw_mark;
 }

@@ -7,6 +7,9 @@
  *	roofline time = max(tc, tm)			COMPUTE_BOUND when tc >= tm, else MEMORY_BOUND
  *	percent of roofline = roofline time / time x 100
  *
+ * Where there are no FLOPs, or they are unknown or of a type without peaks, as integers are, tc is 0:
+ * the bytes alone bound the time.
+ *
  * Source: Williams, Waterman, Patterson, "Roofline: an insightful visual performance model",
  * CACM 52(4), 2009; in this form, and with these words, TraceLens 0.1.
  *
@@ -32,15 +35,12 @@ struct tw_rates {
 void tw_rates(struct tw_rates *rates, double flops, double bytes, int64_t time_ns);
 
 struct tw_roofline {
-	double time_us;	   /* NaN: there is no roofline, for the peak or the bytes are unknown, or
-			      there are no FLOPs; `bound` is then NULL */
+	double time_us;	   /* NaN: there is no roofline, for the peak or the bytes are unknown;
+			      `bound` is then NULL */
 	const char *bound; /* "COMPUTE_BOUND", "MEMORY_BOUND" */
 	double percent;	   /* of the roofline; NaN without one, or without a time */
-	bool anomaly;	   /* over TW_ROOFLINE_ANOMALY_PERCENT */
-	/*
-	 * Beside the roofline, and so for copies too: how long the bytes need at full bandwidth,
-	 * and what that is of the time.
-	 */
+	bool anomaly;	   /* over TW_ROOFLINE_ANOMALY_PERCENT, of the bandwidth or the roofline */
+	/* How long the bytes need at full bandwidth, and what that is of the time. */
 	double memory_us, memory_percent;
 	enum tw_mark mark; /* the worse of the bandwidth's and the peak's; NONE without a roofline */
 };

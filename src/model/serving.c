@@ -18,10 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-/* TEMPORARY until the tables have it */
-#define tw_param_strides(w, n, o) tw_param_dims(w, n, &(o)->strides)
-/* TEMPORARY ends */
-
 #define NAMES_OUT "out|output|result"
 #define NAMES_IN "input|x|inp|hidden_states"
 

@@ -19,20 +19,11 @@
 
 #include <math.h>
 
-/* Numbers of types as they are recorded for arguments: c10/core/ScalarType.h. */
 static double bytes_of_type(int64_t number, double fallback)
 {
-	switch (number) {
-	case 5:	 /* Half */
-	case 15: /* BFloat16 */
-		return 2;
-	case 6: /* Float */
-		return 4;
-	case 7: /* Double */
-		return 8;
-	default:
-		return fallback;
-	}
+	const struct tw_dtype *dtype = tw_dtype_of_number(number);
+
+	return dtype ? dtype->bits / 8.0 : fallback;
 }
 
 static int take(const struct tw_call *call, unsigned dim_at, struct tw_work *work)
@@ -48,16 +39,10 @@ static int take(const struct tw_call *call, unsigned dim_at, struct tw_work *wor
 	work->precision = tw_precision(types[0]);
 	tw_param_dims(work, "op_shape", &types[0]->dims);
 	tw_param_types(work, "dtype_in_out", types, 2);
-	tw_param_dims(work, "stride_input", &types[0]->strides);
+	tw_param_strides(work, "stride_input", types[0]);
 	tw_param_none(work, "stride_output");
 	tw_param_integer(work, "dim", known ? (double)(dim < 0 ? dim + rank : dim) : NAN);
 	return 0;
-}
-
-static void set(struct tw_work *work, double flops_each, double n, double bytes_each)
-{
-	work->flops = flops_each * n;
-	work->bytes = n * bytes_each;
 }
 
 /* Bytes of an element of the result: half to float, or of the type that was asked for. */
@@ -74,7 +59,8 @@ static int forward(const struct tw_call *call, struct tw_work *work)
 
 	if (take(call, 1, work))
 		return -1;
-	set(work, 5, tw_elements(&x->dims), b + out_bytes(call, b));
+	work->flops = 5 * tw_elements(&x->dims);
+	work->bytes = tw_bytes(x) + tw_elements(&x->dims) * out_bytes(call, b);
 	return 0;
 }
 
@@ -86,7 +72,8 @@ static int backward_of_forward(const struct tw_call *call, struct tw_work *work)
 
 	if (take(call, 1, work))
 		return -1;
-	set(work, 4, tw_elements(&x->dims), 2 * out_bytes(call, b) + b);
+	work->flops = 4 * tw_elements(&x->dims);
+	work->bytes = tw_elements(&x->dims) * (2 * out_bytes(call, b) + b);
 	return 0;
 }
 
@@ -100,8 +87,9 @@ static int backward(const struct tw_call *call, struct tw_work *work)
 		return -1;
 	if (tw_elements(&dy->dims) != tw_elements(&y->dims))
 		return tw_work_fail(work, "its gradient does not fit its result");
-	set(work, 4, tw_elements(&dy->dims),
-	    b + tw_element_bytes(y) + bytes_of_type(tw_value_integer(call, 3, -1), b));
+	work->flops = 4 * tw_elements(&dy->dims);
+	work->bytes = tw_bytes(dy) + tw_bytes(y) +
+		      tw_elements(&dy->dims) * bytes_of_type(tw_value_integer(call, 3, -1), b);
 	return 0;
 }
 

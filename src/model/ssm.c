@@ -112,7 +112,9 @@ static int mamba_ssd(const struct tw_call *call, struct tw_work *work)
 	inner = s.heads * s.p;
 	work->flops = 2 * rows * s.channels * s.width + 2 * rows * s.groups * s.chunk * s.n +
 		      2 * rows * inner * s.chunk + 4 * rows * inner * s.n;
-	work->bytes = (rows * s.dim + s.channels * s.width + s.channels + rows * inner) * b +
+	work->bytes = (rows * s.dim * tw_distinct_share(at(call, 0)) + s.channels * s.width +
+		       s.channels + rows * inner) *
+			      b +
 		      s.heads * (tw_element_bytes(at(call, 3)) + tw_element_bytes(at(call, 4)) +
 				 tw_element_bytes(at(call, 5)));
 	work->precision = tw_precision(at(call, 0));

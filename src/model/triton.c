@@ -1,15 +1,25 @@
 /*
  * Kernels that Inductor compiles with Triton.  Their names tell what was fused:
- * triton_{poi,red,per}_fused_<operations>_<number>, pointwise or a reduction.  The last integers
- * among their arguments are the sizes: x and, of a reduction with two or more, x and r.
+ * triton_{poi,red,per}_fused_<operations>_<number>, pointwise or a reduction.  Behind their tensors
+ * are the sizes: x, or y and x, or z, y and x; of a reduction x and r, with up to two more.  n is
+ * their product, the elements that are computed.
  *
- *	FLOPs = x r (sum of the costs of the operations): data/triton_ops.tsv
- *	bytes = all tensors among the arguments, and of a pointwise kernel the result: x b, b bytes
- *		of an element of the first tensor
+ *	FLOPs = n (sum of the costs of the operations): data/triton_ops.tsv
+ *	bytes = sum over tensors of min(n, distinct elements) b
+ *		+ n b, b bytes of an element of the first tensor, of a pointwise kernel that works
+ *		in place
+ *
+ * Sizes that are symbols stand before x, so the last integers count of which the product is that
+ * of a tensor's shape: four or three of them where that fits, else fewer.  A kernel makes n results
+ * and reads of each tensor no more than one element for each.  What it writes is among its tensors;
+ * one is read and written when operations that compute need as many inputs as there are tensors
+ * (two for add, three for add and mul), and then its second way is not among them.  Operations that
+ * only move data never work in place.
  *
  * Names of operations may contain "_", as does what joins them: of the ways to cut the text into
  * names the one is taken whose last name is longest, and so on before it.  When there is none the
- * FLOPs are unknown.  Source: TraceLens 0.1; types and precisions are those of data/dtypes.tsv.
+ * FLOPs are unknown.  Source: TraceLens 0.1 for names and costs, torch/_inductor/codegen/triton.py
+ * for arguments; types and precisions are those of data/dtypes.tsv.
  *
  * Example: triton_red_fused_add_mean_mul_pow_rsqrt_0 of bf16 (4, 8), (8) and (4, 8), x = 4, r = 8:
  * 1 + 1 + 1 + 2 + 2 = 7 operations: 224 FLOPs, 64 + 16 + 64 = 144 bytes.
@@ -19,6 +29,7 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST_SIZES 4
 #define MOST_PARTS 128
 #define MOST_PARTS_OF_NAME 12
 
@@ -88,7 +99,7 @@ static bool find_names(const struct tw_slice *text, struct cut *cut)
 		for (j = i > MOST_PARTS_OF_NAME ? i - MOST_PARTS_OF_NAME : 0; j < i; j++) {
 			struct tw_slice name = joined(text, cut, j, i);
 
-			if (!reached[j] || tw_triton_op_cost(name.ptr, name.len) < 0)
+			if (!reached[j] || !tw_triton_op(name.ptr, name.len))
 				continue;
 			reached[i] = true;
 			cut->name[i] = j;
@@ -97,8 +108,9 @@ static bool find_names(const struct tw_slice *text, struct cut *cut)
 	return reached[cut->count];
 }
 
-/* The cost of all, and "aten.add, aten.mul"; NaN when the names are not known. */
-static double cost_of_all(const struct tw_slice *text, struct tw_work *work)
+/* The cost of all, and "aten.add, aten.mul"; NaN when the names are not known. Sets how many
+ * tensors those take that compute, which is 1 at least. */
+static double cost_of_all(const struct tw_slice *text, unsigned *inputs, struct tw_work *work)
 {
 	static const char prefix[] = ", aten.";
 	char list[1024], *p = list + sizeof(list) - 1;
@@ -106,6 +118,7 @@ static double cost_of_all(const struct tw_slice *text, struct tw_work *work)
 	double cost = 0;
 	unsigned i;
 
+	*inputs = 1;
 	if (!find_names(text, &cut)) {
 		tw_param_none(work, "fused_ops");
 		return NAN;
@@ -114,9 +127,11 @@ static double cost_of_all(const struct tw_slice *text, struct tw_work *work)
 	*p = '\0';
 	for (i = cut.count; i; i = cut.name[i]) {
 		struct tw_slice name = joined(text, &cut, cut.name[i], i);
+		const struct tw_triton_op *op = tw_triton_op(name.ptr, name.len);
 		const char *before = cut.name[i] ? prefix : prefix + 2;
 
-		cost += tw_triton_op_cost(name.ptr, name.len);
+		cost += op->cost;
+		*inputs += (unsigned)op->inputs - 1;
 		if ((size_t)(p - list) < name.len + sizeof(prefix))
 			continue; /* more than a name holds: the list has the last ones */
 		p -= name.len;
@@ -136,49 +151,94 @@ static bool is_tensor(const struct tw_operand *operand)
 				     memcmp(operand->type.ptr, scalar, sizeof(scalar) - 1));
 }
 
-/* The last two integers: *x alone when there is one, or of a pointwise kernel. */
-static int take_sizes(const struct tw_call *call, bool reduction, double *x, double *r)
+/* How many elements a tensor of the call has at most, and whether one has exactly `n`. */
+static double most_elements(const struct tw_call *call, double n, bool *exactly)
 {
-	int64_t last[2] = { -1, -1 }, value;
+	double most = 0;
+	unsigned i;
+
+	*exactly = false;
+	for (i = 0; i < call->count; i++) {
+		if (!is_tensor(&call->operand[i]))
+			continue;
+		most = fmax(most, tw_elements(&call->operand[i].dims));
+		*exactly |= tw_elements(&call->operand[i].dims) == n;
+	}
+	return most;
+}
+
+/* The last integers, from the last one on: how many. */
+static unsigned last_integers(const struct tw_call *call, double last[MOST_SIZES])
+{
 	unsigned i, found = 0;
 
-	for (i = 0; i < call->count; i++) {
-		value = tw_value_integer(call, i, INT64_MIN);
-		if (value == INT64_MIN)
-			continue;
-		last[0] = last[1];
-		last[1] = value;
-		found++;
+	for (i = call->count; i-- > 0 && found < MOST_SIZES;) {
+		int64_t value = tw_value_integer(call, i, INT64_MIN);
+
+		if (value >= 0)
+			last[found++] = (double)value;
+		else if (is_tensor(&call->operand[i]))
+			break;
 	}
-	reduction = reduction && found >= 2;
-	*x = (double)last[reduction ? 0 : 1];
-	*r = reduction ? (double)last[1] : 1;
-	return found && *x >= 0 && *r >= 0 ? 0 : -1;
+	return found;
+}
+
+/* The product of the sizes, and of a reduction the last one. */
+static int take_sizes(const struct tw_call *call, bool reduction, double *n, double *r)
+{
+	double last[MOST_SIZES], product[MOST_SIZES + 1] = { 1 };
+	unsigned count = last_integers(call, last), least, i;
+	bool exactly;
+
+	if (!reduction && count == MOST_SIZES)
+		count--;
+	least = reduction && count >= 2 ? 2 : 1;
+	for (i = 0; i < count; i++)
+		product[i + 1] = product[i] * last[i];
+	if (!count)
+		return -1;
+	*r = least == 2 ? last[0] : 1;
+	for (i = count; i >= least; i--) {
+		*n = product[i];
+		most_elements(call, *n, &exactly);
+		if (exactly)
+			return 0;
+	}
+	for (i = count; i > least && product[i] > most_elements(call, 0, &exactly); i--)
+		;
+	*n = product[i];
+	return 0;
 }
 
 static int kernel(const struct tw_call *call, struct tw_work *work, bool reduction)
 {
 	const struct tw_operand *first = NULL;
 	struct tw_slice operations;
-	double x, r, bytes = 0;
-	unsigned i;
+	unsigned i, tensors = 0, inputs;
+	double n, r, cost;
 
 	if (!take_operations(call->name.ptr, call->name.len, &operations))
 		return tw_work_fail(work, "its name does not tell what was fused");
-	if (take_sizes(call, reduction, &x, &r))
+	if (take_sizes(call, reduction, &n, &r))
 		return tw_work_fail(work, "its sizes were not recorded");
+	work->bytes = 0;
 	for (i = 0; i < call->count; i++) {
-		if (!is_tensor(&call->operand[i]))
+		const struct tw_operand *operand = &call->operand[i];
+
+		if (!is_tensor(operand))
 			continue;
-		bytes += tw_bytes(&call->operand[i]);
-		first = first ? first : &call->operand[i];
+		work->bytes += fmin(tw_distinct(operand), n) * tw_element_bytes(operand);
+		first = first ? first : operand;
+		tensors++;
 	}
 	if (!first)
 		return tw_work_fail(work, "it has no tensor");
-	work->flops = x * r * cost_of_all(&operations, work);
-	work->bytes = bytes + (reduction ? 0 : x * tw_element_bytes(first));
+	cost = cost_of_all(&operations, &inputs, work);
+	work->flops = n * cost;
+	if (!reduction && cost != 0 && tensors <= inputs)
+		work->bytes += n * tw_element_bytes(first);
 	work->precision = tw_precision(first);
-	tw_param_integer(work, "xnumel", x);
+	tw_param_integer(work, "xnumel", r > 0 ? n / r : n);
 	tw_param_integer(work, "rnumel", r);
 	return 0;
 }

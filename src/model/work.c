@@ -112,6 +112,14 @@ void tw_param_dims(struct tw_work *work, const char *name, const struct tw_dims 
 	end(work, p);
 }
 
+void tw_param_strides(struct tw_work *work, const char *name, const struct tw_operand *operand)
+{
+	if (operand->strides_recorded)
+		tw_param_dims(work, name, &operand->strides);
+	else
+		tw_param_text(work, name, "");
+}
+
 void tw_param_types(struct tw_work *work, const char *name, const struct tw_operand *const *list,
 		    unsigned count)
 {

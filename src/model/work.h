@@ -50,6 +50,8 @@ void tw_param_none(struct tw_work *work, const char *name);
 void tw_param_text(struct tw_work *work, const char *name, const char *text);
 /* "(16, 8)" */
 void tw_param_dims(struct tw_work *work, const char *name, const struct tw_dims *dims);
+/* Those of an operand; empty where none were recorded. */
+void tw_param_strides(struct tw_work *work, const char *name, const struct tw_operand *operand);
 /* "('float', None)": types of operands; NULL stands for None. */
 void tw_param_types(struct tw_work *work, const char *name, const struct tw_operand *const *list,
 		    unsigned count);

@@ -115,7 +115,7 @@ static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 		t->exposed_copy_ns, t->busy_ns,		 t->idle_ns,
 		t->total_ns,	    t->communication_ns, t->copy_ns,
 		t->micro_idle_ns,   t->macro_idle_ns,	 rank->first_step,
-		rank->last_step,
+		rank->last_step,    t->other_ns,
 	};
 	size_t i;
 
@@ -292,7 +292,7 @@ static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 		&t->exposed_copy_ns, &t->busy_ns,	   &t->idle_ns,
 		&t->total_ns,	     &t->communication_ns, &t->copy_ns,
 		&t->micro_idle_ns,   &t->macro_idle_ns,	   &rank->first_step,
-		&rank->last_step,
+		&rank->last_step,    &t->other_ns,
 	};
 	size_t i;
 

@@ -225,7 +225,7 @@ static int take_timeline(struct tw_rank *rank, const struct tw_derived *d, bool 
 		if (end > rank->last_ns)
 			rank->last_ns = end;
 	}
-	return tw_timeline_of(&rank->timeline, d, NULL, gpu->count, linked_only, -1);
+	return tw_timeline_of(&rank->timeline, d, NULL, gpu->count, TW_CODE_NONE, linked_only, -1);
 }
 
 static int reduce_report(struct tw_rank *rank, const struct trawl_report *report, bool linked_only)

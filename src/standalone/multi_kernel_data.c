@@ -275,7 +275,8 @@ int tw_prepare_multi_kernel(struct tw_prepared *prepared, const struct tw_analys
 		tw_copy_directions(d, directions);
 		made = !tw_memory_copies_init(&w.copies, d, directions, a) &&
 		       !tw_overlap_of(&w.overlap, d, directions, a) &&
-		       !tw_timeline_of(&w.timeline, d, NULL, d->gpu.count, false, -1) &&
+		       !tw_timeline_of(&w.timeline, d, NULL, d->gpu.count, TW_CODE_NONE, false,
+				       -1) &&
 		       !find_buckets(&w);
 	}
 	if (made)

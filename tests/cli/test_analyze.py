@@ -96,7 +96,7 @@ class Analyze(Case):
     def test_a_part_of_the_trace_is_named(self):
         result = self.analyze("--step", "12")
         self.assertExit(result, 0)
-        self.assertIn(" of step 12: ", result.out)
+        self.assertIn(" of step 12, by launch: ", result.out)
 
     def test_model(self):
         self.analyze("--model", "My Model")

@@ -364,7 +364,7 @@ def nvtx_forms(run):
 def range_of(name, first_us, last_us):
     """An NVTX range covers this time: looking at it clips at its edges."""
     def check(run):
-        part = run.test.report(run.input, "--range", name)
+        part = run.test.report(run.input, "--range", name, "--by", "time")
         run.test.assertExit(part, 0)
         run.test.assertEqual(part.figures()["total"], last_us - first_us)
     return check

@@ -9,7 +9,7 @@ import unittest
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import (BASE, BASE_HEAD, NCCL, Case, base_events, document, event, kernel, launch,
+from support import (BASE, BASE_HEAD, NCCL, SHARED, Case, base_events, document, event, kernel, launch,
                      number, op, trawl)
 
 
@@ -53,18 +53,41 @@ class Views(Case):
 
     def test_step(self):
         # Step 5 is [300,500): copy [300,340) and the last kernel [400,430).
-        rep = self.report(steps(), "--step", 5)
+        rep = self.report(steps(), "--step", 5, "--by", "time")
         self.assertExit(rep, 0)
         self.assertFigures(rep, {"busy": 70, "compute": 30, "memcpy": 40, "comm": 0})
-        both = self.report(steps(), "--step", "4-5")
+        both = self.report(steps(), "--step", "4-5", "--by", "time")
         self.assertFigures(both, {"busy": 220, "compute": 130, "memcpy": 50, "comm": 100})
         self.assertReconciles(rep)
 
     def test_range(self):
         # [180,220): gemm over all of it, the collective from 200.
-        rep = self.report(steps(), "--range", "forward pass")
+        rep = self.report(steps(), "--range", "forward pass", "--by", "time")
         self.assertExit(rep, 0)
         self.assertFigures(rep, {"busy": 40, "compute": 40, "comm": 20, "exposed_comm": 0})
+
+    def test_step_by_launch(self):
+        """Steps 4 [100,300) and 5 [300,500) on the host: all four calls are before 300."""
+        for options in ((), ("--by", "launch")):
+            rep = self.report(steps(), "--step", 4, *options)
+            self.assertExit(rep, 0)
+            self.assertFigures(rep, BASE)
+            self.assertReconciles(rep)
+            self.assertRegex(rep.out, "looking at step 4, by launch\nlaunched in it: 0.220 ms of GPU "
+                             r"work, 0.070 ms of it \(31.8 %\) after it ended on the host")
+        for wrong in (("--step", 4, "--by", "x"), ("--by", "time")):
+            self.assertExit(self.report(steps(), *wrong), 2)
+
+    @unittest.skipUnless(SHARED.is_dir(), "needs the given cases")
+    def test_given_steps_of_a_gpu_one_behind(self):
+        trace = SHARED / "cases/found/kineto-31c-step-one-behind/trace.json"
+        ops = {0: ("aten::mm", 900), 1: ("aten::add", 800), 2: ("aten::mul", 700), 3: ("aten::sum", 600)}
+        for step, (name, us) in ops.items():
+            rep = self.report(trace, "--step", step)
+            self.assertEqual(rep.ops(), {name: (1, us, us)})
+            self.assertFigures(rep, {"busy": us, "total": us, "idle": 0})
+        rep = self.report(trace, "--step", 1, "--by", "time")
+        self.assertEqual(rep.direct("aten::mm"), 900)
 
     def test_annotations_do_not_change_the_report(self):
         rep = self.report(steps())

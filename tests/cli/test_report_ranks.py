@@ -87,7 +87,7 @@ TABLES = {
 COLLECTIVES = ["verdict", "nccl_summary_implicit_sync", "nccl_summary_long", "straggler_summary",
                "stragglers", "collective_waits"]
 OTHERS = {"ranks", "rank_timeline", "rank_outliers", *COLLECTIVES}
-NOT_SUMMED = {"gpu_timeline_by_device", "coll_analysis", "short_kernel_histogram",
+NOT_SUMMED = {"step_work", "gpu_timeline_by_device", "coll_analysis", "short_kernel_histogram",
               "reconciliation"}
 
 

@@ -207,7 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	block_size = block_sizes[data[0] % 5];
 	part_size = part_sizes[data[0] / 40 % 3];
-	while (size / part_size > 20)
+	while (size / part_size > 6)
 		part_size *= 2;
 	/* Large texts in small blocks take long and show nothing more. */
 	if (block_size && size / block_size > 5000)

@@ -179,6 +179,51 @@ def cut(gpu, lo, hi):
     return out
 
 
+def launched(trace, windows):
+    """What was launched within windows of the host: the events; their spans; the timeline; a row a
+    window. None where no launch is known. Of windows around a call the one that began last counts,
+    of those the shorter, of those the later one."""
+    if not any(g.launch for g in trace.gpu):
+        return None
+    order = sorted(range(len(windows)), key=lambda i: (windows[i][0], i))
+    windows = [windows[i] for i in order]
+
+    def window_of(time):
+        around = [i for i, (lo, hi) in enumerate(windows) if lo <= time < hi]
+        return max(around, default=None)
+
+    of = {g.index: window_of(g.launch.ts) for g in trace.gpu if g.launch}
+    by_start = [g for g in trace.gpu if not g.launch and window_of(g.ts) is not None]
+    own = [g for g in trace.gpu if of.get(g.index) is not None] + by_start
+    own.sort(key=lambda g: (g.ts, g.index))
+    everything = union([(g.ts, g.end) for g in trace.gpu])
+    rows, spans = [], [(g.ts, g.end) for g in by_start]
+
+    def within(intervals, lo, hi):
+        return sum(max(0, min(b, hi) - max(a, lo)) for a, b in intervals)
+
+    for i, (lo, hi) in enumerate(windows):
+        mine = [g for g in trace.gpu if of.get(g.index) == i]
+        busy = union([(g.ts, g.end) for g in mine])
+        a, b = min([g.ts for g in mine], default=0), max([g.end for g in mine], default=0)
+        if mine:
+            spans.append((a, b + (a == b)))
+        rows.append((lo, len(mine), length(busy), within(busy, hi, 1 << 62),
+                     within(everything, a, b) - length(busy), within(everything, lo, hi),
+                     within(busy, lo, hi)))
+    # Where nothing was launched the windows themselves are looked at.
+    spans = union(spans or windows)
+    figures = timeline(own) if own else dict.fromkeys(timeline(trace.gpu), 0)
+    busy = union([(g.ts, g.end) for g in own])
+    mine = {g.index for g in own}
+    others = [x for lo, hi in spans
+              for x in cut([g for g in trace.gpu if g.index not in mine], lo, hi)]
+    figures["total"] = length(spans)
+    figures["other"] = minus([(g.ts, g.end) for g in others], busy)
+    figures["idle"] = figures["total"] - figures["busy"] - figures["other"]
+    return own, spans, figures, rows
+
+
 def kernel_sums(gpu):
     """Name -> (count, sum, min, max) in ns over kernels."""
     out = {}

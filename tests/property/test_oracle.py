@@ -33,6 +33,7 @@ class Random(Case):
         self.balance(rep, truth)
         self.window(text, truth, seed)
         self.windows(text, truth, seed)
+        self.launched(text, truth, seed)
         linked = [g for g in truth.gpu if g.launch]
         if linked:
             again = self.report(text, "--linked-only")
@@ -66,7 +67,7 @@ class Random(Case):
         more = "".join(',\n{"ph":"X","cat":"user_annotation","name":"part","pid":31,"tid":1,'
                        f'"ts":{Decimal(lo) / 1000:f},"dur":{Decimal(hi - lo) / 1000:f}}}'
                        for lo, hi in windows)
-        rep = self.report(text.removesuffix("\n]}\n") + more + "\n]}\n", "--range", "part")
+        rep = self.report(text.removesuffix("\n]}\n") + more + "\n]}\n", "--range", "part", "--by", "time")
         self.assertExit(rep, 0)
         want = oracle.timeline(parts) if parts else dict.fromkeys(oracle.timeline(truth.gpu), 0)
         total = sum(hi - lo for lo, hi in windows)
@@ -82,6 +83,43 @@ class Random(Case):
         got = {n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()} \
             if rep.has("kernel_summary") else {}
         self.assertEqual(got, oracle.kernel_sums(whole.values()))
+
+    def launched(self, text, truth, seed):
+        """What calls within some ranges launched, whenever it ran; the rest of the time is apart."""
+        r = random.Random(seed + 1000)
+        first = min([h.ts for h in truth.host] + [g.ts for g in truth.gpu])
+        last = max([h.end for h in truth.host] + [g.end for g in truth.gpu])
+        windows = []
+        for _ in range(r.choice([1, 2, 4])):
+            lo, hi = sorted(r.sample(range(first, last + 20), 2))
+            windows.append((lo, hi))
+        path = text.removesuffix("\n]}\n") + "".join(
+            ',\n{"ph":"X","cat":"user_annotation","name":"part","pid":31,"tid":1,'
+            f'"ts":{Decimal(lo) / 1000:f},"dur":{Decimal(hi - lo) / 1000:f}}}'
+            for lo, hi in windows) + "\n]}\n"
+        want = oracle.launched(truth, windows)
+        rep = self.report(path, "--range", "part")
+        self.assertExit(rep, 0)
+        rows = {k: ns(v) for k, v in rep.timeline().items()}
+        if want is None:
+            self.assertIn("by time (no launches recorded)", rep.out)
+            return
+        self.assertIn("by launch", rep.out)
+        own, spans, figures, table = want
+        self.assertEqual({k: rows[v] for k, v in (
+            ("busy", "busy_time"), ("compute", "computation_time"), ("comm", "total_comm_time"),
+            ("memcpy", "total_memcpy_time"), ("exposed_comm", "exposed_comm_time"),
+            ("exposed_memcpy", "exposed_memcpy_time"), ("other", "other_work_time"),
+            ("idle", "idle_time"), ("total", "total_time"))}, figures, (seed, windows))
+        got = {n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()} \
+            if rep.has("kernel_summary") else {}
+        self.assertEqual(got, oracle.kernel_sums(own))
+        self.assertReconciles(rep)
+        self.assertEqual([(ns(Decimal(x["host start (µs)"])), int(x["GPU events"]),
+                           *(int(Decimal(x[c]) * 1000000) for c in (
+                               "busy (ms)", "after its end (ms)", "other work (ms)",
+                               "GPU busy during it (ms)", "own during it (ms)")))
+                          for x in rep.table("step_work")], table, (seed, windows))
 
     def timelines(self, rep, truth):
         self.assertEqual({k: ns(v) for k, v in rep.figures().items()}, oracle.timeline(truth.gpu))

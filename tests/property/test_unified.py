@@ -25,7 +25,7 @@ MODELLED = {line.split("\t")[0] for line in
 COMPILED = re.compile(r"triton_(poi|red|per)_fused_.+_\d+")
 # Made of others, which make the rows where they were recorded.
 COMPOSITES = {"aten::linear", "aten::matmul", "aten::softmax", "aten::log_softmax",
-              "aten::embedding", "aten::index_select", "aten::scaled_dot_product_attention",
+              "aten::embedding", "aten::index_select", "aten::rms_norm", "aten::scaled_dot_product_attention",
               "aten::_scaled_dot_product_attention_math"}
 
 
@@ -173,7 +173,9 @@ class Unified(Case):
         unified, families = collections.Counter(), collections.Counter()
         calls, counted = collections.Counter(), collections.Counter()
         for r in rows:
-            if r["has_perf_model"] == "True" and r["GFLOPS"]:
+            # Those of the general model (data/aten_ops.tsv) are in no family.
+            if r["has_perf_model"] == "True" and r["GFLOPS"] and \
+                    (r["name"] in MODELLED or COMPILED.fullmatch(r["name"])):
                 unified[r["name"]] += ns(r["Kernel Time (µs)_sum"])
                 calls[r["name"]] += int(r["operation_count"])
         for path in sorted(rep.csvs.glob("*.csv")):

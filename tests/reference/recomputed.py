@@ -179,7 +179,7 @@ class Truth:
         for prefix, amount in (("TB/s_", lambda: moved(row, suffix)),
                                ("TFLOPS/s_", lambda: float(row["GFLOPS" + suffix]) * 1e9)):
             if column.startswith(prefix):
-                return statistic(column, [amount() / t / 1e3 for t in ran])
+                return statistic(column, [amount() / t / 1e3 for t in ran]) if ran else math.nan
         if column.startswith("Pct Roofline"):
             return statistic(column, [float(row["Roofline Time (µs)_first"]) * 1e5 / t for t in ran])
         return statistic(column, [t / 1e3 for t in ns]) if column.startswith("Kernel Time") else None

@@ -25,13 +25,16 @@ static struct tw_slice json(const char *text, char *buffer, size_t size)
 	return (struct tw_slice){ buffer, len };
 }
 
+static const char *with_strides = "";
+
 /* src/model/sheets.def has every parameter, so that the columns of a table are always the same. */
 static void expect_declared(const struct tw_model *found)
 {
 	const char *const *declared;
 	unsigned i;
 
-	for (i = 0; i < work.parameter_count; i++) {
+	/* What is in no table has the parameters that it has. */
+	for (i = 0; i < work.parameter_count && found->sheet[0]; i++) {
 		for (declared = tw_sheet_parameters(found->sheet); *declared; declared++)
 			if (!strcmp(*declared, work.parameters[i].name))
 				break;
@@ -45,13 +48,14 @@ static void run(const char *op, bool backward, const char *dims, const char *typ
 		const char *concrete, void (*change)(struct tw_call *, const void *),
 		const void *context)
 {
-	static char buffer[3][8192];
+	static char buffer[4][8192];
 	const struct tw_model *found = tw_model_of(op, strlen(op));
 	struct tw_call_texts texts = {
 		.name = { op, strlen(op) },
 		.dims = json(dims, buffer[0], sizeof(buffer[0])),
 		.types = json(types, buffer[1], sizeof(buffer[1])),
 		.concrete = json(concrete, buffer[2], sizeof(buffer[2])),
+		.strides = json(with_strides, buffer[3], sizeof(buffer[3])),
 	};
 
 	if (!found)
@@ -68,6 +72,14 @@ static void run(const char *op, bool backward, const char *dims, const char *typ
 void model(const char *op, const char *dims, const char *types, const char *concrete)
 {
 	run(op, false, dims, types, concrete, NULL, NULL);
+}
+
+void model_strided(const char *op, const char *dims, const char *types, const char *strides,
+		   const char *concrete)
+{
+	with_strides = strides;
+	run(op, false, dims, types, concrete, NULL, NULL);
+	with_strides = "";
 }
 
 void model_backward(const char *op, const char *dims, const char *types, const char *concrete)
@@ -110,6 +122,14 @@ void expect_parameter(const char *name, const char *text)
 		fail_msg("no parameter %s", name);
 	if (found.len != strlen(text) || memcmp(found.ptr, text, found.len))
 		fail_msg("%s is %.*s, expected %s", name, (int)found.len, found.ptr, text);
+}
+
+void expect_empty_parameter(const char *name)
+{
+	struct tw_slice found;
+
+	if (!tw_param_find(&work, name, &found) || found.len)
+		fail_msg("%s is %.*s, expected nothing", name, (int)found.len, found.ptr);
 }
 
 void expect_failure(const char *part)

@@ -14,6 +14,9 @@
 
 /* Runs the forward model of an operation; the result is what the expect_ functions look at. */
 void model(const char *op, const char *dims, const char *types, const char *concrete);
+/* The same with strides, written as shapes are. */
+void model_strided(const char *op, const char *dims, const char *types, const char *strides,
+		   const char *concrete);
 /* The same for its backward pass. */
 void model_backward(const char *op, const char *dims, const char *types, const char *concrete);
 /* For calls that need more than their arguments: changes the call before the model runs. */
@@ -25,6 +28,9 @@ void expect_work(double flops, double bytes, const char *spec);
 void expect_parameter(const char *name, const char *text);
 /* The model must have failed, with a reason that contains `part`. */
 void expect_failure(const char *part);
+
+/* Whether the parameter is there and has no text. */
+void expect_empty_parameter(const char *name);
 
 double model_flops(void);
 double model_bytes(void);

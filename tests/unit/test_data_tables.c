@@ -16,7 +16,7 @@
 /* ---- rows of a file */
 
 #define MOST_ROWS 1000
-#define MOST_FIELDS 5
+#define MOST_FIELDS 7
 
 struct file {
 	char *text;
@@ -130,14 +130,14 @@ static void test_fused_operations(void **state)
 	struct file f;
 	size_t i;
 
-	read_file(&f, "data/triton_ops.tsv", 3, NONE_EMPTY);
+	read_file(&f, "data/triton_ops.tsv", 4, NONE_EMPTY);
 	assert_int_equal(f.rows, tw_triton_op_count);
 	for (i = 0; i < f.rows; i++)
-		assert_int_equal(tw_triton_op_cost(f.field[i][0], strlen(f.field[i][0])),
+		assert_int_equal(tw_triton_op(f.field[i][0], strlen(f.field[i][0]))->cost,
 				 strtol(f.field[i][1], NULL, 10));
-	assert_int_equal(tw_triton_op_cost("add_and_more", 3), 1);
-	assert_int_equal(tw_triton_op_cost("adding", 6), -1);
-	assert_int_equal(tw_triton_op_cost("", 0), -1);
+	assert_int_equal(tw_triton_op("add_and_more", 3)->cost, 1);
+	assert_null(tw_triton_op("adding", 6));
+	assert_null(tw_triton_op("", 0));
 	free(f.text);
 }
 
@@ -247,7 +247,7 @@ static void test_types(void **state)
 	struct file f;
 	size_t i;
 
-	read_file(&f, "data/dtypes.tsv", 4, NONE_EMPTY);
+	read_file(&f, "data/dtypes.tsv", 7, NONE_EMPTY);
 	assert_int_equal(f.rows, tw_dtype_count);
 	for (i = 0; i < f.rows; i++) {
 		unsigned bits = (unsigned)strtoul(f.field[i][1], NULL, 10);
@@ -259,6 +259,11 @@ static void test_types(void **state)
 		assert_int_equal(tw_dtype_bytes(name, strlen(name)), bits / 8);
 		assert_int_equal(tw_dtype_bytes(name + 5, strlen(name + 5)), bits / 8);
 		assert_string_equal(tw_dtype(name, strlen(name))->precision, precision);
+		assert_int_equal(tw_dtype(name, strlen(name))->values,
+				 strtoul(f.field[i][3], NULL, 10));
+		if (strcmp(f.field[i][5], "-"))
+			assert_ptr_equal(tw_dtype_of_number(strtol(f.field[i][5], NULL, 10)),
+					 tw_dtype(name, strlen(name)));
 	}
 	assert_int_equal(tw_dtype_bytes("BFloat16", 8), 2);
 	assert_int_equal(tw_dtype_bytes("FLOAT", 5), 4);

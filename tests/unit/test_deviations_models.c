@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/roofline.h"
 #include "models.h"
 #include "traces.h"
 
@@ -60,6 +61,116 @@ static void test_deviation_more_models(void **state)
 	model("aten::_softmax", "[[2, 3], [], []]", "['float', 'Scalar', 'Scalar']",
 	      "['', '-1', 'False']");
 	expect_work(5 * 6, 2 * 6 * 4, "vector_fp32");
+}
+
+/* A row of 6 numbers, 4 times: 24 sums, and 4 x 6 bytes are not read again. */
+static void test_deviation_expanded_operands(void **state)
+{
+	(void)state;
+	model_strided("aten::add", "[[4, 6], [4, 6], []]", "['float', 'float', 'Scalar']",
+		      "[[6, 1], [0, 1], []]", "['', '', '1']");
+	expect_work(24, 4 * (24 + 6 + 24), "vector_fp32");
+	model("aten::copy_", "[[4, 6], [1], []]", "['float', 'float', 'Scalar']",
+	      "['', '', 'False']");
+	expect_work(24, 4 * (24 + 1), "vector_fp32");
+}
+
+/* 8 halves and a float without dimensions give halves; in place they stay what they are. */
+static void test_deviation_result_types(void **state)
+{
+	(void)state;
+	model("aten::mul", "[[], [8]]", "['float', 'c10::Half']", "['', '']");
+	expect_work(8, 4 + 16 + 16, "vector_fp32");
+	model("aten::mul_", "[[8], [8]]", "['c10::Half', 'float']", "['', '']");
+	expect_work(8, 16 + 32 + 16, "vector_fp16");
+}
+
+/* 8 rows of 16384: 5 n + 6 x 8 operations, 8 means and deviations of 4 bytes. */
+static void test_deviation_layer_norm_statistics(void **state)
+{
+	(void)state;
+	model("aten::layer_norm", "[[8, 16, 32, 32], [], [], [], [], []]",
+	      "['float', 'ScalarList', '', '', 'Scalar', 'Scalar']",
+	      "['', '[16, 32, 32]', '', '', '1e-05', 'True']");
+	expect_work(655408, 1048576 + 64, "vector_fp32");
+	/* as many of bf16, in float all the same, and of double */
+	model("aten::native_layer_norm", "[[32, 10], [], [10], [10], []]",
+	      "['c10::BFloat16', 'ScalarList', 'c10::BFloat16', 'c10::BFloat16', 'Scalar']",
+	      "['', '[10]', '', '', '1e-05']");
+	expect_work(6 * 32 + 5 * 320, 2 * 640 + 2 * 20 + 8 * 32, "vector_bf16");
+	model("aten::native_layer_norm", "[[2, 3, 10], [], [], [], []]",
+	      "['double', 'ScalarList', '', '', 'Scalar']", "['', '[10]', '', '', '1e-05']");
+	expect_work(6 * 6 + 5 * 60, 8 * 120 + 16 * 6, "vector_fp64");
+}
+
+#define BACKWARD_TYPES "['float', 'float', 'float', 'float', 'float', 'float', 'float', "
+
+/* 9 n operations; dy, x and dx, the weight, its gradient and that of the bias, a statistic. */
+static void test_deviation_library_batch_norm_backward(void **state)
+{
+	static const char *const names[] = { "aten::cudnn_batch_norm_backward",
+					     "aten::miopen_batch_norm_backward" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		model(names[i], "[[2, 3, 4], [2, 3, 4], [3], [3], [3], [3], [3], [], [0]]",
+		      BACKWARD_TYPES "'Scalar', 'unsigned char']",
+		      "['', '', '', '', '', '', '', '1e-05', '']");
+		expect_work(9 * 24, 4 * (3 * 24 + 4 * 3), "vector_fp32");
+		expect_parameter("is_training", "True");
+	}
+	model("aten::native_batch_norm_backward",
+	      "[[2, 3, 4], [2, 3, 4], [3], [3], [3], [3], [3], [], [], []]",
+	      BACKWARD_TYPES "'Scalar', 'Scalar', '']",
+	      "['', '', '', '', '', '', '', 'True', '1e-05', '[True, True, True]']");
+	expect_work(9 * 24, 4 * (3 * 24 + 4 * 3), "vector_fp32");
+}
+
+static void test_deviation_triton_sizes(void **state)
+{
+	(void)state;
+	/* two that are joined, and the result, which is the third */
+	model("triton_poi_fused_cat_transpose_view_1", "[[10, 8], [6, 8], [2, 8, 8], []]",
+	      "['float', 'float', 'float', 'Scalar']", "['', '', '', '128']");
+	expect_work(0, 4 * (80 + 48 + 128), "vector_fp32");
+	/* 48 of 200 are read for 48 */
+	model("triton_poi_fused_clone_slice_2", "[[2, 10, 10], [6, 8], []]",
+	      "['float', 'float', 'Scalar']", "['', '', '48']");
+	expect_work(0, 4 * (48 + 48), "vector_fp32");
+	/* y and x; two inputs of one addition that are all tensors: one is the result too */
+	model("triton_poi_fused_add_3", "[[4, 6], [4, 6], [], []]",
+	      "['float', 'float', 'Scalar', 'Scalar']", "['', '', '4', '6']");
+	expect_work(24, 4 * 3 * 24, "vector_fp32");
+	/* a bias of 6 is no reason to take x alone */
+	model("triton_poi_fused_add_3", "[[4, 6], [6], [4, 6], [], []]",
+	      "['float', 'float', 'float', 'Scalar', 'Scalar']", "['', '', '', '4', '6']");
+	expect_work(24, 4 * (24 + 6 + 24), "vector_fp32");
+	/* x and two of the reduction */
+	model("triton_red_fused_add_mul_4", "[[12, 10], [4, 3], [], [], []]",
+	      "['c10::BFloat16', 'float', 'Scalar', 'Scalar', 'Scalar']",
+	      "['', '', '4', '3', '10']");
+	expect_work(2 * 120, 2 * 120 + 4 * 12, "vector_bf16");
+	/* a symbol before x is none of the sizes */
+	model("triton_poi_fused_relu_5", "[[7, 6], [7, 6], [], []]",
+	      "['float', 'float', 'Scalar', 'Scalar']", "['', '', '7', '42']");
+	expect_work(42, 4 * 84, "vector_fp32");
+}
+
+/* 512 MB looked up in 20 us of 203: 1013 %. */
+static void test_deviation_roofline_by_bandwidth(void **state)
+{
+	struct tw_platform p;
+	struct tw_roofline r;
+
+	(void)state;
+	assert_true(tw_platform_find("MI300X", &p));
+	model("aten::index_select", "[[151936, 4096], [], [65536]]",
+	      "['c10::BFloat16', 'Scalar', 'long int']", "['', '0', '']");
+	expect_work(0, 2. * 2 * 65536 * 4096 + 8 * 65536, "vector_bf16");
+	tw_roofline(&r, &p, 0, model_bytes(), "vector_bf16", 20000);
+	assert_true(fabs(r.percent - 1013.4585962264) < 1e-6 && r.anomaly);
+	assert_string_equal(r.bound, "MEMORY_BOUND");
 }
 
 /* Output (1, 3, 3, 3) by 2 x 9 weights, and an addition each. */
@@ -189,6 +300,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_deviation_nested_models),
+		cmocka_unit_test(test_deviation_expanded_operands),
+		cmocka_unit_test(test_deviation_result_types),
+		cmocka_unit_test(test_deviation_layer_norm_statistics),
+		cmocka_unit_test(test_deviation_library_batch_norm_backward),
+		cmocka_unit_test(test_deviation_triton_sizes),
+		cmocka_unit_test(test_deviation_roofline_by_bandwidth),
 		cmocka_unit_test(test_deviation_more_models),
 		cmocka_unit_test(test_deviation_convolution_bias),
 		cmocka_unit_test(test_deviation_convolution_gradients),

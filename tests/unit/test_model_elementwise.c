@@ -94,6 +94,12 @@ static void numbers(void **state)
 	/* a double without dimensions does not widen */
 	model("aten::mul", "[[8], []]", "['c10::Half', 'double']", "['', '']");
 	expect_work(8, 16 + 8 + 16, "vector_fp16");
+	/* nor does one that comes first */
+	model("aten::mul", "[[], [8]]", "['float', 'c10::Half']", "['', '']");
+	expect_work(8, 4 + 16 + 16, "vector_fp32");
+	/* in place it is half whatever is added */
+	model("aten::add_", "[[8], [8], []]", "['c10::Half', 'float', 'Scalar']", "['', '', '1']");
+	expect_work(8, 16 + 32 + 16, "vector_fp16");
 	/* into a given output */
 	model("aten::div", "[[8], [8], [8]]", "['float', 'float', 'c10::Half']", "['', '', '']");
 	expect_work(8, 32 + 32 + 16, "vector_fp32");

@@ -516,6 +516,7 @@ static void test_a_view_of_a_step(void **state)
 	(void)state;
 	for (i = 1; i <= 2; i++) {
 		trawl_report_options_init(&options);
+		options.by_time = true;
 		options.step_first = options.step_last = (int64_t)i;
 		f.report = report_of(f.trace, &options);
 		assert_string_equal(cell_of(f.report, "GEMM", "name", "aten::mm", KERNEL_SUM),

@@ -101,7 +101,7 @@ static int make_rank(struct tw_rank *rank, const struct trawl_allocator *a)
 	rank->gpu_events = 128;
 	rank->first_ns = INT64_MIN + 1;
 	rank->last_ns = INT64_MAX;
-	rank->timeline = (struct tw_timeline){ 1, -2, 3, 4, 5, 6, 7, 8, 9, INT64_MIN, 10 };
+	rank->timeline = (struct tw_timeline){ 1, -2, 3, 4, 5, 6, 7, 8, 9, INT64_MIN, 10, 11 };
 	rank->host = tw_rank_keep(rank, "node-3");
 	rank->message = tw_rank_keep(rank, "the file ends early");
 	while (rank->table_count < 2) {

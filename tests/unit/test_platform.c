@@ -401,11 +401,37 @@ static void expect_no_roofline(const struct tw_platform *p, double flops, double
 {
 	struct tw_roofline r;
 
-	tw_roofline(&r, p, flops, bytes, spec, 1000);
+	tw_roofline(&r, p, flops, bytes, spec, 1000000000);
 	assert_true(isnan(r.time_us) && isnan(r.percent));
 	assert_null(r.bound);
 	assert_false(r.anomaly);
 	assert_int_equal(r.mark, TW_MARK_NONE);
+}
+
+/* What computes nothing, or what no peak is for, is bound by its bytes: 5.3 GB at 5.3 TB/s. */
+static void test_roofline_of_bytes(void **state)
+{
+	static const struct {
+		double flops;
+		const char *spec;
+	} calls[] = { { 0, "vector_bf16" }, { 0, "" }, { NAN, "matrix_bf16" }, { 1e9, "" } };
+	struct tw_platform p = platform("MI300X");
+	struct tw_roofline r;
+	size_t i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		tw_roofline(&r, &p, calls[i].flops, 5300e6, calls[i].spec, 2000000);
+		assert_string_equal(r.bound, "MEMORY_BOUND");
+		expect_near(r.time_us, 1000);
+		expect_near(r.percent, 50);
+		expect_near(r.memory_percent, 50);
+		assert_false(r.anomaly);
+	}
+	tw_roofline(&r, &p, 0, 5300e6, "", 900000);
+	assert_true(r.anomaly);
+	/* Over the bandwidth, where the peak is not known. */
+	tw_roofline(&r, &p, 1e9, 5300e6, "matrix_mystery", 900000);
+	assert_true(r.anomaly && !r.bound);
 }
 
 static void test_roofline_absent(void **state)
@@ -414,18 +440,12 @@ static void test_roofline_absent(void **state)
 	struct tw_roofline r;
 	struct tw_rates rates;
 
-	expect_no_roofline(&p, 1e9, 1e9, "");
 	expect_no_roofline(&p, 1e9, 1e9, "matrix_fp4");
 	expect_no_roofline(&p, 1e9, 1e9, "vector_bfloat16");
-	expect_no_roofline(&p, NAN, 1e9, "matrix_bf16");
 	expect_no_roofline(&p, 1e9, NAN, "matrix_bf16");
-	expect_no_roofline(&p, 0, 1e9, "matrix_bf16");
+	expect_no_roofline(&p, 0, 0, "matrix_bf16");
 	bare.mem_bw_gbps = NAN;
 	expect_no_roofline(&bare, 1e9, 1e9, "matrix_bf16");
-	/* A copy has the bytes alone. */
-	tw_roofline(&r, &p, 0, 5.3e9, "", 2000000);
-	expect_near(r.memory_us, 1000);
-	expect_near(r.memory_percent, 50);
 	/* Without a time there is a roofline, but no share of it. */
 	tw_roofline(&r, &p, 1e9, 1e9, "matrix_bf16", 0);
 	assert_true(r.time_us > 0 && isnan(r.percent) && isnan(r.memory_percent) && !r.anomaly);
@@ -449,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_roofline_example),
 		cmocka_unit_test(test_roofline_memory),
 		cmocka_unit_test(test_roofline_absent),
+		cmocka_unit_test(test_roofline_of_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,7 +134,7 @@ static void parts_of_a_trace(void **state)
 	trawl_report_options_init(&options);
 	options.step_first = options.step_last = 1;
 	assert_int_equal(trawl_report_new(&report, trace, &options, &err), 0);
-	assert_string_equal(trawl_report_view(report), "step 1");
+	assert_string_equal(trawl_report_view(report), "step 1, by launch");
 	trawl_report_free(report);
 	options.step_first = options.step_last = 2;
 	assert_int_equal(trawl_report_new(&report, trace, &options, &err), TRAWL_EUSAGE);

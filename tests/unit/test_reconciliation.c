@@ -116,7 +116,8 @@ static int64_t difference_of(const struct trawl_trace *t, const struct tw_derive
 
 	trawl_report_options_init(&options);
 	in.options = &options;
-	assert_int_equal(tw_timeline_of(&timeline, d, NULL, d->gpu.count, false, -1), 0);
+	assert_int_equal(tw_timeline_of(&timeline, d, NULL, d->gpu.count, TW_CODE_NONE, false, -1),
+			 0);
 	in.timeline = &timeline;
 	assert_non_null(table);
 	assert_int_equal(analysis->run(&in, table), 0);

@@ -362,7 +362,7 @@ static void check_overlap(const struct tw_analysis_input *in)
 
 	tw_copy_directions(d, directions);
 	assert_int_equal(tw_overlap_of(&x, d, directions, in->allocator), 0);
-	assert_int_equal(tw_timeline_of(&t, d, NULL, d->gpu.count, false, -1), 0);
+	assert_int_equal(tw_timeline_of(&t, d, NULL, d->gpu.count, TW_CODE_NONE, false, -1), 0);
 	assert_int_equal(x.compute_ns, t.compute_ns);
 	assert_int_equal(x.communication_ns, t.communication_ns);
 	assert_int_equal(x.copy_ns, t.copy_ns);

@@ -60,6 +60,7 @@ static struct tw_view_options steps(int64_t first, int64_t last)
 
 	o.step_first = first;
 	o.step_last = last;
+	o.by_time = true;
 	return o;
 }
 
@@ -68,6 +69,7 @@ static struct tw_view_options annotation(const char *name)
 	struct tw_view_options o = TW_VIEW_OPTIONS_INIT;
 
 	o.range = name;
+	o.by_time = true;
 	return o;
 }
 
@@ -182,7 +184,7 @@ static void test_several_windows(void **state)
 	expect_gpu(d, 2, over_both, 190, 250);
 	expect_gpu(d, 3, from_gap, 200, 210);
 	expect_gpu(d, 4, in_second, 250, 260);
-	assert_string_equal(d->view.label, "steps 1-2");
+	assert_string_equal(d->view.label, "steps 1-2, by time");
 	tw_derived_free(d);
 
 	d = derived_of(trace, steps(2, 2));
@@ -190,7 +192,7 @@ static void test_several_windows(void **state)
 	expect_gpu(d, 0, over_both, 300, 350);
 	expect_gpu(d, 1, from_gap, 300, 310);
 	expect_gpu(d, 2, in_second, 350, 360);
-	assert_string_equal(d->view.label, "step 2");
+	assert_string_equal(d->view.label, "step 2, by time");
 	tw_derived_free(d);
 	trawl_trace_free(trace);
 }
@@ -529,6 +531,7 @@ static struct trawl_report_options report_options(struct tw_view_options view)
 	options.start_ns = view.start_ns;
 	options.end_ns = view.end_ns;
 	options.device = view.device;
+	options.by_time = view.by_time;
 	return options;
 }
 
@@ -614,6 +617,7 @@ static void test_kernel_over_several_windows(void **state)
 	assert_int_equal(timeline(trace, o, "total_time"), 300 * 1000);
 
 	trawl_report_options_init(&options);
+	options.by_time = true;
 	options.step_first = 1;
 	options.step_last = 3;
 	/* The gap before it and the one behind it, 50 each: in windows of their own. */
@@ -654,6 +658,7 @@ static void test_gaps_end_with_their_window(void **state)
 	kernel(0, 240, 60); /* 40 idle before it; the third is idle for 50 */
 	trace = end();
 	trawl_report_options_init(&options);
+	options.by_time = true;
 	options.step_first = 1;
 	options.step_last = 3;
 	options.micro_idle_ns = 45 * 1000;

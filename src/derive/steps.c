@@ -1,0 +1,594 @@
+#include "derive/steps.h"
+
+#include "derive/derived.h"
+
+#include "base/alloc.h"
+#include "base/sort.h"
+#include "derive/view_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which annotation a call is in: the innermost of its process */
+
+/* From a time to the next segment of the process: in an annotation, or in none. */
+struct segment {
+	int64_t start_ns;
+	uint32_t step; /* TW_NONE: in none */
+};
+
+struct process {
+	tw_code pid;
+	size_t first, end; /* segments */
+};
+
+struct work {
+	struct tw_derived *d;
+	const struct tw_view_options *options;
+	struct tw_steps *steps;
+	struct segment *segments; /* by process and start */
+	size_t segment_count;
+	struct process *processes;
+	size_t process_count;
+	uint32_t *owner;	 /* by GPU event: its step, TW_NONE: none */
+	struct tw_intervals all; /* GPU busy */
+	int64_t *before;	 /* by interval of `all`: length of those before it */
+	struct tw_intervals own; /* busy with what was launched in any step */
+};
+
+#define BY_START (TW_NONE - 1) /* owner of events that go by the time of their start */
+
+static tw_code pid_of(const struct tw_derived *d, uint32_t event)
+{
+	return d->trace->tracks[d->trace->events.track[event]].pid;
+}
+
+static int list_steps(struct work *w)
+{
+	struct tw_derived *d = w->d;
+	const struct tw_events *events = &d->trace->events;
+	struct tw_steps *steps = w->steps;
+	uint64_t count, i;
+	uint32_t *list;
+	int status = tw_view_annotations(d->trace, w->options, TRAWL_CLASS_ANNOTATION, TW_CODE_NONE,
+					 &list, &count);
+
+	if (!status)
+		steps->items = tw_alloc_array(d->allocator, count + 1, sizeof(*steps->items));
+	if (steps->items) {
+		steps->count = count;
+		for (i = 0; i < count; i++)
+			steps->items[i] = (struct tw_step){
+				.event = list[i],
+				.start_ns = events->start_ns[list[i]],
+				.end_ns = events->start_ns[list[i]] + events->dur_ns[list[i]],
+			};
+	}
+	tw_free(d->trace->allocator, list, (count + 1) * sizeof(*list));
+	return steps->items ? 0 : -1;
+}
+
+static void add_segment(struct work *w, int64_t start_ns, uint32_t step)
+{
+	struct segment *last = w->segment_count ? &w->segments[w->segment_count - 1] : NULL;
+
+	if (last && w->segment_count > w->processes[w->process_count - 1].first &&
+	    last->start_ns == start_ns)
+		last->step = step;
+	else
+		w->segments[w->segment_count++] = (struct segment){ start_ns, step };
+}
+
+/* Closes annotations that end by a time: then the one around them goes on. */
+static size_t close_until(struct work *w, const uint32_t *open, size_t depth, int64_t time_ns)
+{
+	const struct tw_step *items = w->steps->items;
+
+	while (depth && items[open[depth - 1]].end_ns <= time_ns) {
+		int64_t end_ns = items[open[--depth]].end_ns;
+
+		while (depth && items[open[depth - 1]].end_ns <= end_ns)
+			depth--;
+		add_segment(w, end_ns, depth ? open[depth - 1] : TW_NONE);
+	}
+	return depth;
+}
+
+static uint64_t pid_key(const void *context, uint32_t step)
+{
+	const struct tw_derived *d = context;
+
+	return pid_of(d, d->steps.items[step].event);
+}
+
+/* Steps by process, in order of start; `open` has room for all of them. */
+static void make_segments(struct work *w, const uint32_t *sorted, uint32_t *open)
+{
+	const struct tw_step *items = w->steps->items;
+	size_t depth = 0;
+	uint64_t i;
+
+	for (i = 0; i < w->steps->count; i++) {
+		const struct tw_step *step = &items[sorted[i]];
+		tw_code pid = pid_of(w->d, step->event);
+
+		if (!w->process_count || w->processes[w->process_count - 1].pid != pid) {
+			if (w->process_count) {
+				depth = close_until(w, open, depth, INT64_MAX);
+				w->processes[w->process_count - 1].end = w->segment_count;
+			}
+			w->processes[w->process_count++] =
+				(struct process){ pid, w->segment_count, 0 };
+		}
+		depth = close_until(w, open, depth, step->start_ns);
+		add_segment(w, step->start_ns, sorted[i]);
+		open[depth++] = sorted[i];
+	}
+	close_until(w, open, depth, INT64_MAX);
+	if (w->process_count)
+		w->processes[w->process_count - 1].end = w->segment_count;
+}
+
+static int index_steps(struct work *w)
+{
+	const struct trawl_allocator *a = w->d->allocator;
+	size_t n = w->steps->count + 1;
+	uint32_t *sorted = tw_alloc(a, n * sizeof(*sorted));
+	uint32_t *open = tw_alloc(a, n * sizeof(*open));
+	int status = -1;
+	uint64_t i;
+
+	w->segments = tw_alloc(a, 2 * n * sizeof(*w->segments));
+	w->processes = tw_alloc(a, n * sizeof(*w->processes));
+	if (sorted && open && w->segments && w->processes) {
+		for (i = 0; i < w->steps->count; i++)
+			sorted[i] = (uint32_t)i;
+		status = tw_sort(sorted, w->steps->count, pid_key, w->d, a);
+		if (!status)
+			make_segments(w, sorted, open);
+	}
+	tw_free(a, sorted, n * sizeof(*sorted));
+	tw_free(a, open, n * sizeof(*open));
+	return status;
+}
+
+/* Where all annotations are of one process, calls of any count: some exporters number them apart. */
+static const struct process *find_process(const struct work *w, tw_code pid)
+{
+	size_t i;
+
+	if (w->process_count == 1)
+		return w->processes;
+	for (i = 0; i < w->process_count; i++)
+		if (w->processes[i].pid == pid)
+			return &w->processes[i];
+	return NULL;
+}
+
+static uint32_t step_at(const struct work *w, tw_code pid, int64_t time_ns)
+{
+	const struct process *process = find_process(w, pid);
+	size_t low, high;
+
+	if (!process)
+		return TW_NONE;
+	low = process->first;
+	high = process->end;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->segments[middle].start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > process->first ? w->segments[low - 1].step : TW_NONE;
+}
+
+/* ---- whose each GPU event is */
+
+static void find_owners(struct work *w)
+{
+	struct tw_derived *d = w->d;
+	uint64_t g;
+
+	for (g = 0; g < d->gpu.count; g++) {
+		int64_t start = d->gpu.start_ns[g], end = start;
+
+		w->owner[g] = TW_NONE;
+		if (d->gpu.launch[g] != TW_NONE) {
+			uint32_t call = d->host.event[d->gpu.launch[g]];
+
+			w->steps->has_launches = true;
+			w->owner[g] = step_at(w, pid_of(d, call), d->trace->events.start_ns[call]);
+		} else if (tw_view_clip(&d->view, &start, &end)) {
+			w->owner[g] = BY_START;
+		}
+	}
+}
+
+/* ---- how it lies */
+
+/* Adds the part of an interval that is within [from, to). */
+static void add_within(struct tw_union *u, int64_t start_ns, int64_t end_ns, int64_t from_ns,
+		       int64_t to_ns)
+{
+	start_ns = start_ns < from_ns ? from_ns : start_ns;
+	end_ns = end_ns > to_ns ? to_ns : end_ns;
+	if (start_ns < end_ns)
+		tw_union_add(u, start_ns, end_ns);
+}
+
+/* GPU events come by start, so the unions of each step can be made side by side. */
+static int measure_own(struct work *w)
+{
+	const struct tw_gpu *gpu = &w->d->gpu;
+	struct sums {
+		struct tw_union busy, during, after;
+	} *sums = tw_alloc(w->d->allocator, (w->steps->count + 1) * sizeof(*sums));
+	uint64_t i, g;
+
+	for (i = 0; sums && i < w->steps->count; i++)
+		sums[i] = (struct sums){ TW_UNION_INIT, TW_UNION_INIT, TW_UNION_INIT };
+	for (g = 0; sums && g < gpu->count; g++) {
+		int64_t start = gpu->start_ns[g], end = gpu->end_ns[g];
+		struct tw_step *step;
+		struct sums *sum;
+
+		tw_intervals_add(&w->all, start, end);
+		if (w->owner[g] >= BY_START)
+			continue;
+		step = &w->steps->items[w->owner[g]];
+		sum = &sums[w->owner[g]];
+		tw_intervals_add(&w->own, start, end);
+		if (!step->launched++)
+			step->first_ns = start;
+		if (step->launched == 1 || end > step->last_ns)
+			step->last_ns = end;
+		tw_union_add(&sum->busy, start, end);
+		add_within(&sum->during, start, end, step->start_ns, step->end_ns);
+		add_within(&sum->after, start, end, step->end_ns, INT64_MAX);
+	}
+	for (i = 0; sums && i < w->steps->count; i++) {
+		w->steps->items[i].busy_ns = sums[i].busy.length_ns;
+		w->steps->items[i].during_ns = sums[i].during.length_ns;
+		w->steps->items[i].after_ns = sums[i].after.length_ns;
+		w->steps->launched += w->steps->items[i].launched;
+	}
+	tw_free(w->d->allocator, sums, (w->steps->count + 1) * sizeof(*sums));
+	return sums && !w->all.failed && !w->own.failed ? 0 : -1;
+}
+
+/* Length of what is busy before a time. */
+static int64_t busy_before(const struct work *w, int64_t time_ns)
+{
+	size_t low = 0, high = w->all.count;
+	int64_t part;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (w->all.items[middle].start_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return 0;
+	part = (time_ns < w->all.items[low - 1].end_ns ? time_ns : w->all.items[low - 1].end_ns) -
+	       w->all.items[low - 1].start_ns;
+	return w->before[low - 1] + part;
+}
+
+/* What any work does at the time of a step, and at that of its own. */
+static int measure_all(struct work *w)
+{
+	struct tw_steps *steps = w->steps;
+	int64_t ns = 0;
+	size_t i;
+
+	w->before = tw_alloc(w->d->allocator, (w->all.count + 1) * sizeof(*w->before));
+	if (!w->before)
+		return -1;
+	for (i = 0; i < w->all.count; i++) {
+		w->before[i] = ns;
+		ns += w->all.items[i].end_ns - w->all.items[i].start_ns;
+	}
+	for (i = 0; i < steps->count; i++) {
+		struct tw_step *step = &steps->items[i];
+
+		step->gpu_ns = busy_before(w, step->end_ns) - busy_before(w, step->start_ns);
+		if (step->launched)
+			step->other_ns = busy_before(w, step->last_ns) -
+					 busy_before(w, step->first_ns) - step->busy_ns;
+	}
+	return 0;
+}
+
+/* Length of the part of `a` outside of `b`; -1: out of memory. */
+static int64_t length_outside(const struct tw_intervals *a, const struct tw_intervals *b)
+{
+	struct tw_intervals rest;
+	int64_t length;
+
+	tw_intervals_init(&rest, a->allocator);
+	tw_intervals_subtract(a, b, &rest);
+	length = rest.failed ? -1 : tw_intervals_length(&rest);
+	tw_intervals_release(&rest);
+	return length;
+}
+
+/* The annotations of the GPU, and how much of the work is outside of them. */
+static int compare_annotations(struct work *w)
+{
+	struct tw_derived *d = w->d;
+	const struct tw_events *events = &d->trace->events;
+	struct tw_intervals set;
+	uint64_t count, i;
+	uint32_t *list;
+	int status = tw_view_annotations(d->trace, w->options, TRAWL_CLASS_GPU_ANNOTATION,
+					 d->view.device, &list, &count);
+
+	tw_intervals_init(&set, d->allocator);
+	for (i = 0; i < count && !status; i++)
+		tw_intervals_add(&set, events->start_ns[list[i]],
+				 events->start_ns[list[i]] + events->dur_ns[list[i]]);
+	tw_free(d->trace->allocator, list, (count + 1) * sizeof(*list));
+	w->steps->annotated = set.count;
+	w->steps->outside_ns = set.count ? length_outside(&w->own, &set) : 0;
+	if (set.failed || w->steps->outside_ns < 0)
+		status = -1;
+	tw_intervals_release(&set);
+	return status;
+}
+
+/* Times of the annotations on the host, as the view of the host has them. */
+static int make_host_view(struct work *w)
+{
+	struct tw_view *host = &w->d->host_view;
+	uint64_t i;
+
+	host->limited = true;
+	host->device = TW_CODE_NONE;
+	host->recorded = w->d->view.recorded;
+	for (i = 0; i < w->steps->count; i++)
+		tw_intervals_add(&host->windows, w->steps->items[i].start_ns,
+				 w->steps->items[i].end_ns);
+	return host->windows.failed ? -1 : 0;
+}
+
+static int measure(struct work *w)
+{
+	struct tw_steps *steps = w->steps;
+	const struct tw_intervals *host = &w->d->host_view.windows;
+	int64_t own_outside, all_outside;
+
+	if (measure_own(w) || measure_all(w) || compare_annotations(w) || make_host_view(w))
+		return -1;
+	own_outside = length_outside(&w->own, host);
+	all_outside = length_outside(&w->all, host);
+	steps->busy_ns = tw_intervals_length(&w->own);
+	steps->during_ns = steps->busy_ns - own_outside;
+	steps->gpu_ns = tw_intervals_length(&w->all) - all_outside;
+	return own_outside < 0 || all_outside < 0 ? -1 : 0;
+}
+
+/* ---- the view */
+
+static int compare_intervals(const void *a, const void *b)
+{
+	const struct tw_interval *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+/* Whether a step goes on where one before it ended: then the time between them is of both. */
+static bool follows(const struct work *w, const struct tw_step *last, const struct tw_step *next)
+{
+	int64_t by;
+
+	if (!last || w->options->range)
+		return false;
+	by = tw_step_of(w->d->trace, next->event) - tw_step_of(w->d->trace, last->event);
+	return by == 0 || by == 1;
+}
+
+/* The time of what annotations launched, with that between steps that follow each other. */
+static uint64_t list_spans(struct work *w, struct tw_interval *list)
+{
+	const struct tw_step *last = NULL;
+	uint64_t n = 0, i;
+
+	for (i = 0; i < w->steps->count; i++) {
+		const struct tw_step *step = &w->steps->items[i];
+		struct tw_interval *span = n ? &list[n - 1] : NULL;
+
+		if (!step->launched)
+			continue;
+		if (!follows(w, last, step)) {
+			list[n++] = (struct tw_interval){ step->first_ns, step->last_ns };
+		} else {
+			if (step->first_ns < span->start_ns)
+				span->start_ns = step->first_ns;
+			if (step->last_ns > span->end_ns)
+				span->end_ns = step->last_ns;
+		}
+		last = step;
+	}
+	/* A window has a length. */
+	for (i = 0; i < n; i++)
+		list[i].end_ns += list[i].start_ns == list[i].end_ns;
+	return n;
+}
+
+/*
+ * The windows by launch: spans of what was launched, and events that go by their start.  Where
+ * nothing is launched the time on the host stays.
+ */
+static int make_windows(struct work *w)
+{
+	const struct tw_gpu *gpu = &w->d->gpu;
+	struct tw_intervals *windows = &w->d->view.windows;
+	size_t bytes = (w->steps->count + w->steps->by_start + 1) * sizeof(struct tw_interval);
+	struct tw_interval *list = tw_alloc(w->d->allocator, bytes);
+	uint64_t n, i;
+
+	if (!list)
+		return -1;
+	n = list_spans(w, list);
+	for (i = 0; i < gpu->count; i++)
+		if (w->owner[i] == BY_START)
+			list[n++] = (struct tw_interval){ gpu->start_ns[i], gpu->end_ns[i] };
+	qsort(list, n, sizeof(*list), compare_intervals);
+	if (n)
+		windows->count = 0;
+	for (i = 0; i < n; i++)
+		tw_intervals_add(windows, list[i].start_ns, list[i].end_ns);
+	tw_free(w->d->allocator, list, bytes);
+	tw_view_cut(&w->d->view, w->options);
+	return windows->failed ? -1 : 0;
+}
+
+static void keep_event(struct tw_gpu *gpu, uint64_t to, uint64_t from, int64_t start_ns,
+		       int64_t end_ns)
+{
+	gpu->event[to] = gpu->event[from];
+	gpu->start_ns[to] = start_ns;
+	gpu->end_ns[to] = end_ns;
+	gpu->queue[to] = gpu->queue[from];
+	gpu->launch[to] = gpu->launch[from];
+	gpu->bucket[to] = gpu->bucket[from];
+}
+
+/* A moment at the end of what was launched is part of it, though outside of its half-open window. */
+static bool clip_moment(const struct work *w, int64_t *start_ns, int64_t *end_ns)
+{
+	int64_t before = *start_ns - 1;
+
+	if (*start_ns != *end_ns ||
+	    (w->options->end_ns != TRAWL_TIME_NONE && *start_ns >= w->options->end_ns) ||
+	    !tw_view_clip(&w->d->view, &before, end_ns))
+		return false;
+	*start_ns = *end_ns;
+	return true;
+}
+
+/* Keeps events in the view, with edges clipped: by launch those that have an owner. */
+static void select_events(const struct work *w, bool by_launch)
+{
+	struct tw_gpu *gpu = &w->d->gpu;
+	uint64_t g, kept = 0;
+
+	for (g = 0; g < gpu->count; g++) {
+		int64_t start = gpu->start_ns[g], end = gpu->end_ns[g];
+
+		if (by_launch && w->owner[g] == TW_NONE)
+			continue;
+		if (tw_view_clip(&w->d->view, &start, &end) ||
+		    (by_launch && clip_moment(w, &start, &end)))
+			keep_event(gpu, kept++, g, start, end);
+	}
+	gpu->count = kept;
+}
+
+/* The time of other work in the view. */
+static int keep_others(struct work *w)
+{
+	struct tw_gpu *gpu = &w->d->gpu;
+	uint64_t g;
+
+	for (g = 0; g < gpu->count; g++)
+		gpu->others_allocated += w->owner[g] == TW_NONE;
+	gpu->others = tw_alloc(w->d->allocator, (gpu->others_allocated + 1) * sizeof(*gpu->others));
+	if (!gpu->others)
+		return -1;
+	for (g = 0; g < gpu->count; g++) {
+		struct tw_other other = { gpu->start_ns[g], gpu->end_ns[g], gpu->queue[g],
+					  gpu->launch[g] != TW_NONE };
+
+		if (w->owner[g] == TW_NONE &&
+		    tw_view_clip(&w->d->view, &other.start_ns, &other.end_ns))
+			gpu->others[gpu->other_count++] = other;
+	}
+	return 0;
+}
+
+static int apply_by_launch(struct work *w)
+{
+	struct tw_derived *d = w->d;
+	uint64_t g;
+
+	for (g = 0; g < d->gpu.count; g++)
+		w->steps->by_start += w->owner[g] == BY_START;
+	tw_view_unsettle(&d->view);
+	if (make_windows(w) || tw_view_settle(&d->view))
+		return -1;
+	tw_view_cut(&d->host_view, w->options);
+	if (tw_view_settle(&d->host_view) || keep_others(w))
+		return -1;
+	select_events(w, true);
+	return 0;
+}
+
+static int apply(struct work *w)
+{
+	struct tw_steps *steps = w->steps;
+
+	if (list_steps(w) || index_steps(w))
+		return -1;
+	w->owner = tw_alloc(w->d->allocator, (w->d->gpu.count + 1) * sizeof(*w->owner));
+	if (!w->owner)
+		return -1;
+	find_owners(w);
+	steps->by_launch = !w->options->by_time && steps->count && steps->has_launches;
+	tw_view_say(&w->d->view, steps->by_launch     ? "by launch" :
+				 w->options->by_time  ? "by time" :
+				 !steps->has_launches ? "by time (no launches recorded)" :
+							"by time (no such annotation of the host)");
+	if (measure(w))
+		return -1;
+	if (steps->by_launch)
+		return apply_by_launch(w);
+	select_events(w, false);
+	return 0;
+}
+
+int tw_steps_apply(struct tw_derived *d, const struct tw_view_options *options)
+{
+	const struct trawl_allocator *a = d->allocator;
+	struct work w = { .d = d, .options = options, .steps = &d->steps };
+	uint64_t events = d->gpu.count;
+	size_t n;
+	int status = 0;
+
+	if (!d->view.limited)
+		return 0;
+	tw_intervals_init(&w.all, a);
+	tw_intervals_init(&w.own, a);
+	tw_intervals_init(&d->host_view.windows, a);
+	if (tw_view_asks_for_annotation(options))
+		status = apply(&w);
+	else
+		select_events(&w, false);
+	n = d->steps.count + 1;
+	tw_free(a, w.before, (w.all.count + 1) * sizeof(*w.before));
+	tw_free(a, w.segments, 2 * n * sizeof(*w.segments));
+	tw_free(a, w.processes, n * sizeof(*w.processes));
+	tw_free(a, w.owner, (events + 1) * sizeof(*w.owner));
+	tw_intervals_release(&w.all);
+	tw_intervals_release(&w.own);
+	return status;
+}
+
+void tw_steps_release(struct tw_derived *d)
+{
+	const struct trawl_allocator *a = d->allocator;
+
+	if (d->steps.items)
+		tw_free(a, d->steps.items, (d->steps.count + 1) * sizeof(*d->steps.items));
+	if (d->gpu.others)
+		tw_free(a, d->gpu.others, (d->gpu.others_allocated + 1) * sizeof(*d->gpu.others));
+	tw_view_release(&d->host_view);
+}
