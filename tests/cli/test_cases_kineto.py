@@ -283,15 +283,21 @@ def distinct_ops(name, *counts):
     return check
 
 
-def products(elements_in, elements_out, sizes, unknown):
-    """Each type's bytes by its size, 8-bit or not; FLOPs also where the size is not known."""
+def products(elements_in, elements_out, sizes, unknown, packed):
+    """Each type's bytes by its size, 8-bit or not; FLOPs also where the size is not known. `packed`
+    has two values in a byte, along K: the bytes of its operands stay, K and the FLOPs double, and the
+    values of the result take half a byte each."""
     def check(run):
         rows = run.rep.table("GEMM")
         found = {ast.literal_eval(r["param: dtype_A_B"])[0]: r for r in rows}
         for dtype, size in sizes.items():
             run.test.assertEqual(float(found[dtype]["Data Moved (MB)_first"]) * 2**20,
                                  (elements_in + elements_out) * size, dtype)
-        run.test.assertEqual({r["GFLOPS_first"] for r in rows}, {"0.000524288"})
+        run.test.assertEqual({r["GFLOPS_first"] for r in rows if r is not found[packed]},
+                             {"0.000524288"})
+        run.test.assertEqual(found[packed]["GFLOPS_first"], "0.001048576")
+        run.test.assertEqual(float(found[packed]["Data Moved (MB)_first"]) * 2**20,
+                             elements_in + elements_out / 2)
         run.test.assertEqual(found[unknown]["Data Moved (MB)_first"], "")
     return check
 
@@ -461,8 +467,8 @@ CHECKS = {
                                "c10::BFloat16": 2, "c10::Half": 2, "float": 4, "double": 8,
                                "c10::Float8_e4m3fn": 1, "c10::Float8_e4m3fnuz": 1,
                                "c10::Float8_e5m2": 1, "signed char": 1, "unsigned char": 1,
-                               "c10::Float4_e2m1fn_x2": 1, "long int": 8,
-                               "c10::complex<float>": 8}, "UnknownT")],
+                               "long int": 8, "c10::complex<float>": 8}, "UnknownT",
+                               packed="c10::Float4_e2m1fn_x2")],
     "089-sequence-number-odd": CONTROL + [direct("aten::mm", 100)],
     "110-nsys-base": CONTROL + [clean, copies(1), range_of("forward", 990, 1500)],
     "112-nsys-times-above-2pow53": CONTROL + [clean],
