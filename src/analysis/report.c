@@ -283,7 +283,7 @@ static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err
 	tw_str_init(&reasons, d->allocator);
 	tw_describe_found(d, &found);
 	add_reasons(&d->trace->quality, &reasons);
-	if (reasons.len)
+	if (reasons.len && d->trace->events.count)
 		trawl_error_set(err, TRAWL_ENODATA, "none of its %llu events can be used: %s",
 				(unsigned long long)d->trace->events.count, reasons.ptr);
 	else

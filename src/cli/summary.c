@@ -78,7 +78,7 @@ static void add_platform_line(const struct trawl_report *report, const struct tr
 		tw_str_add_cstr(out, trace->device_name[0] ?
 					     "no roofline: peaks of this device are not known" :
 					     "no roofline: the trace does not name its device");
-		tw_str_add_cstr(out, "; use --platform NAME (see 'trawl platforms')\n");
+		tw_str_add_cstr(out, "; use --platform NAME\n");
 	}
 }
 

@@ -43,7 +43,7 @@ class Prepare(Case):
         manifest = self.json("category_manifest.json")
         self.assertEqual(manifest, self.json("category_data/category_manifest.json"))
         self.assertEqual([c["name"] for c in manifest["categories"]],
-                         ["cpu_idle", "other", "elementwise", "multi_kernel"])
+                         ["cpu_idle", "gemm", "elementwise", "multi_kernel"])
         # BASE: total 280 µs, computing 130, exposed communication 50, copies 40, idle 60.
         u = manifest["gpu_utilization"]
         self.assertEqual(u["total_time_ms"], 0.28)

@@ -255,7 +255,7 @@ class Schema(Case):
                 (self.tmp / f"job{i}").mkdir(exist_ok=True)
                 self.write(trace, f"job{i}/rank{rank}.json")
             with self.subTest(name):
-                text = self.printed(self.tmp / f"job{i}")
+                text = self.printed(self.tmp / f"job{i}", "--as-ranks")
                 self.assertEqual(self.validate("report_ranks", text), "")
                 for change in (lambda d: d["tables"].pop(), lambda d: d["tables"][0].pop("notes"),
                                lambda d: d["tables"][0]["rows"][0].pop(),
