@@ -116,6 +116,12 @@ class Trace:
         self.host = [Event(i, e) for i, e in events
                      if e.get("cat") in HOST_CATS and e.get("ph") == "X"]
         self.ranges = [Event(i, e) for i, e in events if e.get("cat") == "user_annotation" and e.get("ph") == "X"]
+        self.collective, self.aten = collections.defaultdict(list), collections.defaultdict(list)
+        for e in self.host + self.ranges:
+            if COLLECTIVE_OPS.match(e.name) and e.cat in ("cpu_op", "user_annotation"):
+                self.collective[e.pid, e.tid].append(e)
+            elif e.cat == "cpu_op" and e.name.startswith("aten::"):
+                self.aten[e.pid, e.tid].append(e)
         self.nest()
         self.link()
         for g in self.gpu:
@@ -147,11 +153,14 @@ class Trace:
 
     def around(self, g):
         """What communicates around a launch, the nearest first, up to an operation of ATen."""
-        if g.launch is None:
+        def holds(e):
+            return e.ts <= g.launch.ts < e.end
+
+        thread = g.launch and (g.launch.pid, g.launch.tid)
+        if not any(holds(e) for e in self.collective[thread]):
             return []
-        held = [e for e in self.host + self.ranges
-                if (e.cat == "cpu_op" or COLLECTIVE_OPS.match(e.name) and e.cat == "user_annotation") and
-                (e.pid, e.tid) == (g.launch.pid, g.launch.tid) and e.ts <= g.launch.ts < e.end]
+        held = self.collective[thread] + self.aten[thread]
+        held = [e for e in held if holds(e)]
         out = []
         for e in sorted(held, key=lambda e: (e.ts, -e.end), reverse=True):
             if e.name.startswith("aten::"):
