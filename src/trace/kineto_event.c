@@ -91,8 +91,8 @@ static inline const struct tw_guess *guess_text(const struct tw_kineto *k, struc
 	for (way = 0; way < TW_GUESS_WAYS && !k->lenient; way++) {
 		const struct tw_guess *guess = &set[way];
 
-		/* A shorter rest of the window cannot hold it. */
-		if (guess->id && guess->len + 1 < (size_t)(k->window.end - p) &&
+		/* A shorter rest of the window cannot hold it, nor one that ends before p. */
+		if (guess->id && (ptrdiff_t)guess->len + 1 < k->window.end - p &&
 		    !memcmp(guess->text, p, guess->len) && (!end || p[guess->len] == end))
 			return guess;
 	}
