@@ -50,6 +50,8 @@ static void escape_to_stderr(const char *text)
 	tw_escape_terminal(&out, text, strlen(text));
 	if (!out.failed && out.ptr)
 		fprintf(stderr, "trawl: %s\n", out.ptr);
+	else
+		fputs("trawl: out of memory\n", stderr);
 	tw_str_release(&out);
 }
 

@@ -43,9 +43,15 @@ int tw_xlsx_error(const struct tw_xlsx_file *file, lxw_error error, int number,
 {
 	const char *why = number ? strerror(number) : lxw_strerror(error);
 
+	if (error && number == ENOMEM)
+		error = LXW_ERROR_MEMORY_MALLOC_FAILED;
 	switch (error) {
 	case LXW_NO_ERROR:
 		return 0;
+	/* What follows in the library from memory that it did not get: of its own, and of zip. */
+	case LXW_ERROR_SHARED_STRING_INDEX_NOT_FOUND:
+	case LXW_ERROR_NULL_PARAMETER_IGNORED:
+	case LXW_ERROR_ZIP_INTERNAL_ERROR:
 	case LXW_ERROR_MEMORY_MALLOC_FAILED:
 		return trawl_error_set(err, TRAWL_ENOMEM, "cannot write '%s': out of memory",
 				       file->path);
@@ -207,6 +213,7 @@ static void make(struct tw_xlsx_file *file, int (*fill)(void *context, struct tr
 {
 	lxw_error error;
 
+	errno = 0;
 	out->status = begin_workbook(file, &out->err);
 	if (!out->status)
 		out->status = fill(context, &out->err);

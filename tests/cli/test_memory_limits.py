@@ -84,6 +84,19 @@ class Limits(Case):
     def test_report(self):
         self.check("report", self.trace, "-o", self.out, "-q")
 
+    def test_least(self):
+        """There is a message however little is left for it where the program can just start."""
+        low, high = 4 * MB, 400 * MB
+        while high - low > 4096:
+            middle = (low + high) // 2
+            done, _ = self.run_in(middle, "--version")
+            low, high = (low, middle) if done.rc == 0 else (middle, high)
+        for limit in range(high, high + MB, 8192):
+            done, written = self.run_in(limit, "report", self.trace, "-o", self.out, "-q")
+            if done.rc != 127:
+                self.assertEqual((done.rc, written), (1, {}), str(done))
+                self.assertRegex(done.err, "out of memory", str(done))
+
     def test_analyze(self):
         self.check("analyze", self.trace, "-o", self.out, "-q", "--platform", "MI300X",
                    "--no-plots")
