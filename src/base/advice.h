@@ -6,7 +6,7 @@
  * Of rocprofv3, whatever its output format: none of them is read.  PyTorch for ROCm records the
  * same kernels through the same library, into a trace that is.
  */
-#define TW_ADVICE_ROCPROF                                                                \
+#define TW_ADVICE_ROCPROF                                                                   \
 	": what rocprofv3 writes is not supported yet; record the run with torch.profiler " \
 	"(PyTorch for ROCm) and give the trace that it exports"
 

@@ -83,7 +83,7 @@ static int compare_values(const struct named *a, const struct named *b)
 	/* Numbers behind one word: the shorter is the smaller. */
 	if (a->len != b->len)
 		return a->len < b->len ? -1 : 1;
-	return memcmp(a->value, b->value, a->len);
+	return a->len ? memcmp(a->value, b->value, a->len) : 0;
 }
 
 static int by_value(const void *a, const void *b)

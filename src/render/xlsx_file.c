@@ -238,6 +238,9 @@ static void be_quiet(void)
 		dup2(nowhere, STDERR_FILENO);
 	/* Files that grow too large are an error of writing. */
 	signal(SIGXFSZ, SIG_IGN);
+	/* What launchers of MPI send when a process is lost is for the program, not for its writer. */
+	signal(SIGUSR1, SIG_IGN);
+	signal(SIGUSR2, SIG_IGN);
 }
 
 static int tell_end(const struct tw_xlsx_file *file, pid_t child, const struct outcome *out,

@@ -12,6 +12,7 @@ import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 GPU_CATS = ("kernel", "gpu_memcpy", "gpu_memset")
+MTIA = {"dma_request": "gpu_memcpy", "event_wait": "waiting", "event_record": "waiting"}
 HOST_CATS = ("cpu_op", "cuda_runtime", "cuda_driver", "python_function")
 COMMUNICATION = re.compile(r"(^|\W)_*(nccl|rccl|one_shot_all_reduce)|cross_device_reduce", re.I)
 COMPILED = re.compile(r"triton_(poi|red|per|for|tem)_fused_")
@@ -112,6 +113,12 @@ def usable(raw):
 class Trace:
     def __init__(self, source):
         events = [(i, e) for i, e in enumerate(load(source)) if isinstance(e, dict)]
+        for _, e in events:
+            # MTIA has one category for all that its device does.
+            if e.get("cat") == "mtia_ccp_events":
+                e["cat"] = MTIA.get(e.get("name"), "kernel")
+            elif e.get("cat") == "mtia_runtime":
+                e["cat"] = "cuda_runtime"
         self.gpu = [Event(i, e) for i, e in events if e.get("cat") in GPU_CATS and usable(e)]
         self.host = [Event(i, e) for i, e in events
                      if e.get("cat") in HOST_CATS and e.get("ph") == "X"]
