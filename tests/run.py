@@ -177,7 +177,7 @@ def fuzz_jobs(builds, full):
             if not kept.is_dir() or not any(kept.iterdir()):
                 yield Failure(name, f"no kept corpus {kept.relative_to(ROOT)}")
                 continue
-            yield Job(f"{name} corpus", [p, "-runs=0", "-rss_limit_mb=2048", "-malloc_limit_mb=2560",
+            yield Job(f"{name} corpus", [p, "-runs=0", "-rss_limit_mb=2048",
                                          f"-artifact_prefix={build}/broken-", kept], cost=5)
             if build.name == "fuzz":
                 yield fuzz_search(p, kept, name, 120 if full else 20)
@@ -187,7 +187,7 @@ def fuzz_search(program, kept, name, seconds):
     """Searches from the kept corpus into a temporary one; what breaks stays under build/."""
     crashes = program.parent.parent / "crashes"
     script = (f'mkdir -p "{crashes}"; new=$(mktemp -d); trap \'rm -rf "$new"\' EXIT; '
-              f'"{program}" -max_total_time={seconds} -timeout=20 -rss_limit_mb=2048 -malloc_limit_mb=2560 '
+              f'"{program}" -max_total_time={seconds} -timeout=20 -rss_limit_mb=2048 '
               f'-close_fd_mask=1 -artifact_prefix="{crashes}/" "$new" "{kept}"')
     return Job(f"{name} {seconds} s", ["sh", "-c", script], timeout=seconds + 3 * MINUTE,
                cost=seconds)

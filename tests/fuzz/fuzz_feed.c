@@ -40,6 +40,8 @@ static void limited_free(void *context, void *block, size_t size)
 	free(block);
 }
 
+static const struct trawl_allocator limited = { limited_realloc, limited_free, NULL };
+
 static void check(bool good, const char *what)
 {
 	if (good)
@@ -84,9 +86,8 @@ static void read_windows(struct tw_feed *feed, size_t keep_wish, struct outcome 
 static void run(const uint8_t *data, size_t size, size_t block, size_t keep, bool threaded,
 		struct outcome *o)
 {
-	static const struct trawl_allocator allocator = { limited_realloc, limited_free, NULL };
 	struct tw_feed_options options = {
-		.allocator = &allocator,
+		.allocator = &limited,
 		.block_size = block,
 		.threaded = threaded,
 		.end = -1,
@@ -109,7 +110,7 @@ static void run(const uint8_t *data, size_t size, size_t block, size_t keep, boo
 static void run_part(const uint8_t *data, size_t size, size_t start, size_t block)
 {
 	struct tw_feed_options options = {
-		.allocator = trawl_allocator_default(),
+		.allocator = &limited,
 		.block_size = block,
 		.end = -1,
 	};
