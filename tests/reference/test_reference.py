@@ -275,8 +275,9 @@ class Reference(Case):
                 self.skipTest(f"given material absent: {place.relative_to(SHARED)} (TRAWL_SHARED); "
                               "no real trace was compared")
 
-    def test_allowances_cover_a_tenth_of_the_modelled_cells_at_most(self):
-        """Of all tables with cost models; a row without its like counts with all its cells."""
+    def test_allowances_cover_few_of_the_modelled_cells(self):
+        """Cells of tables with cost models that may differ and whose value is not worked out; a row
+        without its like counts with all its cells."""
         if not TRACES.exists():
             self.skipTest("given material absent: traces (TRAWL_SHARED)")
         tool, whole, right = load_module(TOOL), 0, 0
@@ -292,7 +293,7 @@ class Reference(Case):
                     if out.exists():
                         right += tool.compare(name, str(ref), str(out), tool.Allow(None), 0)[3]
         self.assertGreater(whole, 30000)
-        self.assertLess((whole - right) / whole, 0.10)
+        self.assertLess((whole - right) / whole, 0.035)
 
     def test_every_allowance_file_has_its_trace(self):
         if not TRACES.exists():
