@@ -3,7 +3,15 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 
+#include <stdalign.h>
+#include <stddef.h>
 #include <string.h>
+
+/* A value may be of any type, whatever the size of its key. */
+static size_t aligned(size_t size)
+{
+	return (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+}
 
 void tw_groups_init_values(struct tw_groups *groups, size_t key_size, size_t value_size,
 			   const struct trawl_allocator *allocator)
@@ -11,7 +19,8 @@ void tw_groups_init_values(struct tw_groups *groups, size_t key_size, size_t val
 	memset(groups, 0, sizeof(*groups));
 	groups->allocator = allocator;
 	groups->key_size = key_size;
-	groups->stride = key_size + value_size;
+	groups->value_at = value_size ? aligned(key_size) : key_size;
+	groups->stride = value_size ? aligned(groups->value_at + value_size) : key_size;
 }
 
 void tw_groups_init(struct tw_groups *groups, size_t key_size,
@@ -106,7 +115,7 @@ const void *tw_groups_key(const struct tw_groups *groups, uint32_t group)
 
 void *tw_groups_value(struct tw_groups *groups, uint32_t group)
 {
-	return groups->keys + group * groups->stride + groups->key_size;
+	return groups->keys + group * groups->stride + groups->value_at;
 }
 
 int tw_members_build(struct tw_members *members, const uint32_t *of, uint64_t count,

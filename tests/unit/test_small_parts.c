@@ -19,6 +19,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,6 +234,39 @@ static void test_groups(void **state)
 		tw_groups_release(&groups);
 	}
 	free(seen);
+}
+
+/* Keys of any size, with values that have to be aligned. */
+static void test_groups_with_values(void **state)
+{
+	size_t key_size;
+
+	for (key_size = 1; key_size <= 40; key_size++) {
+		struct tw_groups groups;
+		char key[40] = { 0 };
+		int i;
+
+		tw_groups_init_values(&groups, key_size, sizeof(uint64_t),
+				      trawl_allocator_default());
+		for (i = 0; i < 200; i++) {
+			uint32_t group;
+
+			key[key_size - 1] = (char)(i % 100);
+			group = tw_groups_add(&groups, key);
+			assert_int_equal(group, i % 100);
+			assert_int_equal((uintptr_t)tw_groups_value(&groups, group) %
+						 alignof(max_align_t),
+					 0);
+			*(uint64_t *)tw_groups_value(&groups, group) += (uint64_t)i;
+		}
+		for (i = 0; i < 100; i++) {
+			key[key_size - 1] = (char)i;
+			assert_memory_equal(tw_groups_key(&groups, (uint32_t)i), key, key_size);
+			assert_int_equal(*(uint64_t *)tw_groups_value(&groups, (uint32_t)i),
+					 2 * i + 100);
+		}
+		tw_groups_release(&groups);
+	}
 }
 
 static void test_groups_out_of_memory(void **state)
@@ -671,6 +705,7 @@ int main(void)
 		cmocka_unit_test(test_stats_of_many),
 		cmocka_unit_test(test_stats_by_hand),
 		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_groups_with_values),
 		cmocka_unit_test(test_groups_out_of_memory),
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_no_members),
