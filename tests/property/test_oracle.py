@@ -18,6 +18,12 @@ def ns(us):
     return None if us is None else int(us * 1000)
 
 
+def kernels(rep):
+    """In nanoseconds; a window may hold none (copies alone), and has no table then."""
+    return {n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()} \
+        if rep.has("kernel_summary") else {}
+
+
 class Random(Case):
     def one(self, seed, **options):
         text = random_trace(seed, **options)
@@ -54,8 +60,7 @@ class Random(Case):
         want = oracle.timeline(inside)
         want.update(total=hi - lo, idle=hi - lo - want["busy"])
         self.assertEqual({k: ns(v) for k, v in rep.figures().items()}, want)
-        self.assertEqual({n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()},
-                         oracle.kernel_sums(inside))
+        self.assertEqual(kernels(rep), oracle.kernel_sums(inside))
         self.assertReconciles(rep)
 
     def windows(self, text, truth, seed):
@@ -81,8 +86,7 @@ class Random(Case):
                 whole[p.index].dur += p.dur
             else:
                 whole[p.index] = p
-        got = {n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()} \
-            if rep.has("kernel_summary") else {}
+        got = kernels(rep)
         self.assertEqual(got, oracle.kernel_sums(whole.values()))
 
     def evidence(self, rep, truth):
@@ -125,8 +129,7 @@ class Random(Case):
             ("memcpy", "total_memcpy_time"), ("exposed_comm", "exposed_comm_time"),
             ("exposed_memcpy", "exposed_memcpy_time"), ("other", "other_work_time"),
             ("idle", "idle_time"), ("total", "total_time"))}, figures, (seed, windows))
-        got = {n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()} \
-            if rep.has("kernel_summary") else {}
+        got = kernels(rep)
         self.assertEqual(got, oracle.kernel_sums(own))
         self.assertReconciles(rep)
         self.assertEqual([(ns(Decimal(x["host start (µs)"])), int(x["GPU events"]),
@@ -143,8 +146,7 @@ class Random(Case):
                              oracle.timeline([g for g in truth.gpu if g.device == device]))
 
     def kernels(self, rep, truth):
-        self.assertEqual({n: (c, *map(ns, t)) for n, (c, *t) in rep.kernels().items()},
-                         oracle.kernel_sums(truth.gpu))
+        self.assertEqual(kernels(rep), oracle.kernel_sums(truth.gpu))
         want = {}
         for g in truth.gpu:
             if g.cat == "kernel":
