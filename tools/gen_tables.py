@@ -41,6 +41,11 @@ def no_duplicates(name, keys):
         seen.add(key)
 
 
+def at_most(count, limit):
+    """A line of C that does not compile where the table has more than the code has room for."""
+    return f'_Static_assert({count} <= {limit}, "{limit} is too small for the data");\n\n'
+
+
 def by_operation(table, what):
     """Names in byte order, for a search; and patterns, with a *, apart, the longest of them first."""
     no_duplicates(table, [r[0] for r in rows(table, 3)])
@@ -56,7 +61,8 @@ def by_operation(table, what):
 
 
 def op_categories():
-    return by_operation("op_categories", "op_category")
+    names = {r[1] for r in rows("op_categories", 3)}
+    return at_most(len(names), "TW_MOST_OP_CATEGORY_NAMES") + by_operation("op_categories", "op_category")
 
 
 def op_models():
@@ -199,7 +205,8 @@ def nsys_numbers():
     table = rows("nsys_numbers", 4)
     no_duplicates("nsys_numbers", [(what, number) for what, number, _, _ in table])
     lines = [f"\t{{ TW_NSYS_{what.upper()}, {int(number)}, {text(name)} }}," for what, number, name, _ in table]
-    return "const struct tw_nsys_number tw_nsys_numbers[] = {\n" + "\n".join(lines) + \
+    return at_most(max(len(r[2].encode()) + 1 for r in table), "TW_NSYS_NAME_BYTES") + \
+        "const struct tw_nsys_number tw_nsys_numbers[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_nsys_number_count = {len(table)};\n"
 
 
@@ -220,7 +227,8 @@ def triton_ops():
     no_duplicates("triton_ops", [r[0] for r in table])
     table.sort(key=lambda r: r[0].encode())
     lines = [f"\t{{ {text(op)}, {int(cost)}, {int(inputs)} }}," for op, cost, inputs, _ in table]
-    return "const struct tw_triton_op tw_triton_ops[] = {\n" + "\n".join(lines) + \
+    return at_most(max(r[0].count("_") + 1 for r in table), "TW_TRITON_MOST_PARTS") + \
+        "const struct tw_triton_op tw_triton_ops[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_triton_op_count = {len(table)};\n"
 
 
@@ -312,7 +320,9 @@ def rules():
     lines = [f"\t{{ {text(scope)}, {text(name)}, {or_none(issue)},\n\t  {or_none(algorithmic)},\n\t  "
              f"{or_none(kernel)},\n\t  {conditions('rules.tsv', condition, known)} }},"
              for scope, name, condition, issue, algorithmic, kernel, _ in table]
-    return "const struct tw_rule tw_rules[] = {\n" + "\n".join(lines) + \
+    scopes, families = [r[0] for r in table], {r[1] for r in rows("category_families", 5)} | {"any_overall"}
+    return at_most(f"{max(map(scopes.count, families))} + TW_ADVICE_PARTS", "TW_MOST_ADVICE") + \
+        "const struct tw_rule tw_rules[] = {\n" + "\n".join(lines) + \
         f"\n}};\n\nconst size_t tw_rule_count = {len(table)};\n"
 
 

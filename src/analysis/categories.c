@@ -10,7 +10,7 @@ static bool starts_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* The number of a category; past the limit all are the last one, "other". */
+/* The number of a category. */
 static unsigned number_of(struct tw_categories *c, const char *name)
 {
 	unsigned i;
@@ -18,10 +18,7 @@ static unsigned number_of(struct tw_categories *c, const char *name)
 	for (i = 0; i < c->count; i++)
 		if (!strcmp(c->names[i], name))
 			return i;
-	/* Names are those of our own tables, a few dozen. */
 	assert(c->count < TW_MOST_OP_CATEGORIES);
-	if (c->count == TW_MOST_OP_CATEGORIES)
-		return 0;
 	c->names[c->count] = name;
 	return c->count++;
 }

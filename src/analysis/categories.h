@@ -6,9 +6,11 @@
 #ifndef TW_ANALYSIS_CATEGORIES_H
 #define TW_ANALYSIS_CATEGORIES_H
 
+#include "data/tables.h"
 #include "derive/derived.h"
 
-#define TW_MOST_OP_CATEGORIES 256
+/* Those of operations, three of kernels, and "other". */
+#define TW_MOST_OP_CATEGORIES (TW_MOST_OP_CATEGORY_NAMES + 4)
 
 struct tw_categories {
 	const struct tw_derived *derived;

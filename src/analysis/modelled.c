@@ -425,9 +425,6 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 
 /* ---- which calls count */
 
-/* So many families deep calls are looked for in each other. */
-#define MOST_AROUND 8
-
 static const struct tw_model *model_of(struct builder *b, uint64_t node)
 {
 	uint32_t name = b->d->trace->events.name[b->d->host.event[node]];
@@ -517,12 +514,12 @@ static int find_signatures(struct builder *b)
 	return m->signatures.failed ? -1 : 0;
 }
 
-/* The modelled calls around a node, outermost first. */
+/* The modelled calls around a node, outermost first: one of a family, and of those without. */
 struct around {
 	struct {
 		uint64_t end;
 		const char *family;
-	} calls[MOST_AROUND];
+	} calls[TW_SHEETS + 1];
 	unsigned count;
 };
 
@@ -557,7 +554,7 @@ static bool counts(struct around *around, uint64_t node, const char *family)
 	for (i = 0; i < around->count; i++)
 		if (!strcmp(around->calls[i].family, family))
 			return false;
-	return around->count < MOST_AROUND;
+	return true;
 }
 
 static int find_calls(struct builder *b)

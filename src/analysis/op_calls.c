@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* What a work is to the family. */
@@ -19,19 +18,14 @@ static bool is_backward(const struct tw_pool_entry *name)
 	return strstr(name->ptr, "_backward") != NULL;
 }
 
-/* The column of a parameter, counted among the parameters. */
-static uint32_t column_of(struct tw_op_calls *c, const char *name)
+/* The column of a parameter, counted among the parameters: sheets.def has each. */
+static uint32_t column_of(const struct tw_op_calls *c, const char *name)
 {
 	uint32_t p;
 
 	for (p = 0; p < c->parameter_count; p++)
 		if (!strcmp(c->parameters[p], name))
-			return p;
-	/* As many parameters as no family has. */
-	assert(p < TW_MOST_SHEET_PARAMETERS);
-	if (p == TW_MOST_SHEET_PARAMETERS)
-		return p - 1;
-	c->parameters[c->parameter_count++] = name;
+			break;
 	return p;
 }
 
@@ -177,8 +171,6 @@ static int group(struct tw_op_calls *c)
 int tw_op_calls_collect(struct tw_op_calls *c, const struct tw_analysis_input *in,
 			const struct tw_analysis *sheet)
 {
-	const char *const *parameter;
-
 	memset(c, 0, sizeof(*c));
 	c->in = in;
 	c->m = in->modelled;
@@ -194,8 +186,9 @@ int tw_op_calls_collect(struct tw_op_calls *c, const struct tw_analysis_input *i
 	if (!c->group_of_work || !c->member || tw_signatures_init(&c->signatures, in->trace))
 		return -1;
 	c->signatures.lists = true;
-	for (parameter = tw_sheet_parameters(sheet->family); *parameter; parameter++)
-		column_of(c, *parameter);
+	c->parameters = tw_sheet_parameters(sheet->family);
+	while (c->parameters[c->parameter_count])
+		c->parameter_count++;
 	return group(c);
 }
 

@@ -9,8 +9,6 @@
 #include "analysis/op_rows.h"
 #include "analysis/signature.h"
 
-#define TW_MOST_SHEET_PARAMETERS 64
-
 struct tw_op_calls {
 	const struct tw_analysis_input *in;
 	const struct tw_modelled *m;
@@ -18,9 +16,9 @@ struct tw_op_calls {
 	struct tw_groups groups;
 	struct tw_op_rows rows; /* by group; count 0: none in this trace */
 	size_t works;
-	uint32_t *group_of_work; /* by work: TW_NO_GROUP: not asked yet */
-	uint8_t *member;	 /* by work: whether it is of the family, and forward */
-	const char *parameters[TW_MOST_SHEET_PARAMETERS]; /* names, as sheets.def has them */
+	uint32_t *group_of_work;       /* by work: TW_NO_GROUP: not asked yet */
+	uint8_t *member;	       /* by work: whether it is of the family, and forward */
+	const char *const *parameters; /* names, as sheets.def has them */
 	size_t parameter_count;
 	struct tw_signatures signatures;
 };

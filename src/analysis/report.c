@@ -77,8 +77,9 @@ static void make_table(const struct job *job, size_t i)
 	job->report->all[i] = table;
 	if (!table)
 		return;
-	if (input.derived->view.label[0])
-		tw_table_add_note(table, "of a part of the trace: %s", input.derived->view.label);
+	if (input.derived->view.label.len)
+		tw_table_add_note(table, "of a part of the trace: %s",
+				  tw_view_label(&input.derived->view));
 	if (!job->status[i])
 		job->status[i] = tw_table_finish(table, NULL);
 }
@@ -409,7 +410,7 @@ struct trawl_defect trawl_report_defect(const struct trawl_report *report, size_
 
 const char *trawl_report_view(const struct trawl_report *report)
 {
-	return report->derived->view.label;
+	return tw_view_label(&report->derived->view);
 }
 
 const struct tw_platform *tw_report_platform(const struct trawl_report *report)

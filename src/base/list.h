@@ -6,6 +6,14 @@
 
 #include <string.h>
 
+/* How many items an array has; it does not compile with more than `most`. */
+#define TW_COUNT_UP_TO(most, array)                                                             \
+	(sizeof(array) / sizeof((array)[0]) +                                                   \
+	 0 * sizeof(struct {                                                                    \
+		 _Static_assert(sizeof(array) / sizeof((array)[0]) <= (most), "more than fit"); \
+		 char at_all;                                                                   \
+	 }))
+
 /*
  * Room for one more item behind `count` in the list that the pointer at `at` is of; false: out of
  * memory, and the list is as before.

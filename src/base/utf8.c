@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* For a lead byte: how many bytes follow and what the first of them may be (Unicode table 3-7). */
 static unsigned followers(unsigned char lead, unsigned char *low, unsigned char *high)
 {
@@ -86,4 +88,16 @@ size_t tw_utf8_put(char out[4], uint32_t code)
 	out[2] = (char)(0x80 | (code >> 6 & 0x3F));
 	out[3] = (char)(0x80 | (code & 0x3F));
 	return 4;
+}
+
+void tw_cut_into(char *to, size_t size, const char *text, size_t len)
+{
+	static const char mark[] = "...";
+	bool whole = len < size;
+
+	if (!whole)
+		for (len = size - sizeof(mark); len && (text[len] & 0xc0) == 0x80;)
+			len--;
+	memcpy(to, text, len);
+	memcpy(to + len, mark + (whole ? sizeof(mark) - 1 : 0), whole ? 1 : sizeof(mark));
 }

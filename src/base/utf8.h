@@ -26,6 +26,12 @@ size_t tw_utf8_next(const char *text, size_t len, uint32_t *code);
  */
 bool tw_utf8_is_unsafe(uint32_t code);
 
+/*
+ * Copies a text into `size` bytes (4 at least), with a NUL; of a longer one what fits of it, never a
+ * part of a character, with "..." behind it.
+ */
+void tw_cut_into(char *to, size_t size, const char *text, size_t len);
+
 /* Writes up to 4 bytes, gives their number; code is not checked. */
 size_t tw_utf8_put(char out[4], uint32_t code);
 

@@ -10,7 +10,6 @@
 
 /* Rows of a table before "show all". */
 #define SHOWN_ROWS 20
-#define MOST_COLUMNS 16
 
 /* What the page is made of. */
 struct page {
@@ -81,14 +80,14 @@ static bool is_said_elsewhere(const char *table, const char *column)
 /* Those of its columns that are shown and say something; NULL when out of memory. */
 static struct trawl_table *narrowed(const struct trawl_table *table)
 {
-	struct trawl_column columns[MOST_COLUMNS];
-	size_t from[MOST_COLUMNS], count = 0, i, row;
+	struct trawl_column columns[SHOWN_COLUMNS];
+	size_t from[SHOWN_COLUMNS], count = 0, i, row;
 	const struct tw_table_spec spec = { .name = trawl_table_name(table),
 					    .meaning = trawl_table_meaning(table),
 					    .keep_empty = true };
 	struct trawl_table *out;
 
-	for (i = 0; i < SHOWN_COLUMNS && count < MOST_COLUMNS; i++) {
+	for (i = 0; i < SHOWN_COLUMNS; i++) {
 		size_t column = tw_table_column(table, shown_columns[i]);
 
 		if (column == trawl_table_columns(table) || !has_values(table, column) ||

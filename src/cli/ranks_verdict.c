@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define PARTS_MOST 12
 #define INDENT 2
 #define US_IN_MS_DIGITS 3
 
@@ -52,7 +51,7 @@ static void show_in_ms(struct trawl_column *column)
 static struct trawl_table *excerpt_of(const struct trawl_table *from, const struct cli_excerpt *e)
 {
 	static const struct tw_table_spec spec = { .name = "excerpt", .meaning = "" };
-	struct trawl_column columns[PARTS_MOST];
+	struct trawl_column columns[CLI_EXCERPT_MOST];
 	size_t all = trawl_table_rows(from), rows = all > e->rows ? e->rows : all, at = all, row, i;
 	struct trawl_table *table;
 

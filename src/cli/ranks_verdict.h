@@ -5,6 +5,7 @@
 #ifndef TW_CLI_RANKS_VERDICT_H
 #define TW_CLI_RANKS_VERDICT_H
 
+#include "base/list.h"
 #include "base/str.h"
 #include "trawl/table.h"
 
@@ -23,9 +24,11 @@ struct cli_excerpt {
 	size_t count;
 };
 
-#define CLI_EXCERPT(table, heading, rows, by, parts)                                \
-	{                                                                           \
-		table, heading, rows, by, parts, sizeof(parts) / sizeof((parts)[0]) \
+/* Columns of an excerpt at most; more do not compile. */
+#define CLI_EXCERPT_MOST 12
+#define CLI_EXCERPT(table, heading, rows, by, parts)                                     \
+	{                                                                                \
+		table, heading, rows, by, parts, TW_COUNT_UP_TO(CLI_EXCERPT_MOST, parts) \
 	}
 
 /* The rows of an excerpt under its heading, with exact times in milliseconds; NULL: nothing. */

@@ -1,19 +1,18 @@
 #include "compare/single.h"
 
-#include "base/alloc.h"
+#include "base/list.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_COLUMNS 32
 #define NS_PER_MS 1e6
 
 /* Columns whose names hold the labels of the sides. */
 struct columns {
 	struct tw_arena arena;
-	struct trawl_column items[MOST_COLUMNS];
-	size_t count;
+	struct trawl_column *items;
+	size_t count, capacity;
 	bool failed;
 };
 
@@ -33,8 +32,9 @@ static void add_column(struct columns *c, const char *prefix, const char *suffix
 	tw_str_addf(&name, "%s%s%s", prefix, model.header, suffix);
 	model.header = name.failed ? NULL : tw_arena_copy(&c->arena, name.ptr, name.len);
 	tw_str_release(&name);
-	c->failed |= !model.header;
-	if (model.header)
+	c->failed |= !model.header || !tw_list_grow(&c->items, &c->capacity, c->count,
+						    sizeof(model), c->arena.allocator);
+	if (!c->failed)
 		c->items[c->count++] = model;
 }
 
@@ -45,6 +45,7 @@ static struct trawl_table *make_table(struct columns *c, const char *name, const
 	struct trawl_table *table = c->failed ? NULL :
 						tw_table_new_owning(&spec, c->arena.allocator);
 
+	tw_free(c->arena.allocator, c->items, c->capacity * sizeof(*c->items));
 	tw_arena_release(&c->arena);
 	return table;
 }

@@ -1,6 +1,8 @@
 /* Made from data/nsys_numbers.tsv by tools/gen_tables.py. DO NOT EDIT. */
 #include "data/tables.h"
 
+_Static_assert(18 <= TW_NSYS_NAME_BYTES, "TW_NSYS_NAME_BYTES is too small for the data");
+
 const struct tw_nsys_number tw_nsys_numbers[] = {
 	{ TW_NSYS_COPY, 0, "Unknown" },
 	{ TW_NSYS_COPY, 1, "HtoD" },

@@ -1,6 +1,8 @@
 /* Made from data/rules.tsv by tools/gen_tables.py. DO NOT EDIT. */
 #include "data/tables.h"
 
+_Static_assert(8 + TW_ADVICE_PARTS <= TW_MOST_ADVICE, "TW_MOST_ADVICE is too small for the data");
+
 const struct tw_rule tw_rules[] = {
 	{ "achieved", "not_visible", "In a GPU graph or a compiled region, or launched by no recorded operation: {count} calls of {mean_us} µs, whose operation and shapes the trace does not show",
 	  NULL,

@@ -21,6 +21,9 @@ struct tw_op_category {
 	const char *op, *category;
 };
 
+/* Different categories at most. */
+#define TW_MOST_OP_CATEGORY_NAMES 60
+
 /* In byte order of `op`; patterns, in lower case, the longest first. */
 extern const struct tw_op_category tw_op_categories[], tw_op_category_patterns[];
 extern const size_t tw_op_category_count, tw_op_category_pattern_count;
@@ -141,6 +144,9 @@ struct tw_triton_op {
 	int cost;   /* operations an element */
 	int inputs; /* tensors that it takes */
 };
+
+/* Parts of a name between its "_", at most. */
+#define TW_TRITON_MOST_PARTS 12
 
 /* In byte order of `op`. */
 extern const struct tw_triton_op tw_triton_ops[];
@@ -275,6 +281,9 @@ struct tw_nsys_number {
 	int64_t number;
 	const char *name;
 };
+
+/* For a name with its NUL; "kind " and a number need no more. */
+#define TW_NSYS_NAME_BYTES 40
 
 extern const struct tw_nsys_number tw_nsys_numbers[];
 extern const size_t tw_nsys_number_count;
@@ -490,6 +499,13 @@ struct tw_rule {
 	unsigned condition_count;
 	struct tw_condition conditions[TW_MOST_CONDITIONS];
 };
+
+/*
+ * What rules say of an operation: all rules of its family that hold, and of those that fill gaps one
+ * for each part at most.
+ */
+enum tw_advice_part { TW_ADVICE_ISSUE, TW_ADVICE_ALGORITHMIC, TW_ADVICE_KERNEL, TW_ADVICE_PARTS };
+#define TW_MOST_ADVICE 12
 
 extern const struct tw_rule tw_rules[];
 extern const size_t tw_rule_count;

@@ -1,6 +1,8 @@
 /* Made from data/triton_ops.tsv by tools/gen_tables.py. DO NOT EDIT. */
 #include "data/tables.h"
 
+_Static_assert(8 <= TW_TRITON_MOST_PARTS, "TW_TRITON_MOST_PARTS is too small for the data");
+
 const struct tw_triton_op tw_triton_ops[] = {
 	{ "_adaptive_avg_pool2d", 0, 1 },
 	{ "_adaptive_avg_pool2d_backward", 0, 1 },

@@ -80,14 +80,14 @@ int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 	d->trace = trace;
 	d->allocator = allocator;
 	status = tw_view_init(&d->view, trace, &options->view, err);
-	if (!status && build_all(d, options))
+	if (!status && (build_all(d, options) || d->view.label.failed))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (status) {
 		tw_derived_free(d);
 		return status;
 	}
 	/* In a part of the trace the GPU may just be idle. */
-	if (!d->gpu.count && !d->view.label[0])
+	if (!d->gpu.count && !d->view.label.len)
 		tw_quality_add(&d->quality, TW_DEFECT_no_gpu_events, 1, -1, -1);
 	*out = d;
 	return 0;

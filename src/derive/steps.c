@@ -543,10 +543,11 @@ static int apply(struct work *w)
 		return -1;
 	find_owners(w);
 	steps->by_launch = !w->options->by_time && steps->count && steps->has_launches;
-	tw_view_say(&w->d->view, steps->by_launch     ? "by launch" :
-				 w->options->by_time  ? "by time" :
-				 !steps->has_launches ? "by time (no launches recorded)" :
-							"by time (no such annotation of the host)");
+	tw_view_say(&w->d->view, "%s",
+		    steps->by_launch	 ? "by launch" :
+		    w->options->by_time	 ? "by time" :
+		    !steps->has_launches ? "by time (no launches recorded)" :
+					   "by time (no such annotation of the host)");
 	if (measure(w))
 		return -1;
 	if (steps->by_launch)

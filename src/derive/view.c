@@ -4,7 +4,7 @@
 #include "base/sort.h"
 #include "derive/view_names.h"
 
-#include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,26 +182,19 @@ static bool has_steps(const struct trawl_trace *trace, const struct tw_view_opti
 static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
 			 const struct tw_view_options *o, struct trawl_error *err)
 {
-	size_t used;
-	char *at;
-
 	if (!o->range && !has_steps(trace, o))
 		return tw_no_such_annotation(trace, o, err);
 	if (o->range ? windows_of(view, trace, o) : windows_of_steps(view, trace, o))
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (!view->windows.count)
 		return tw_no_such_annotation(trace, o, err);
-	used = strlen(view->label);
-	at = view->label + used;
 	if (o->range)
-		snprintf(at, sizeof(view->label) - used, "%srange '%.150s'", used ? ", " : "",
-			 o->range);
+		tw_view_say(view, "range '%s'", o->range);
 	else if (o->step_first == o->step_last)
-		snprintf(at, sizeof(view->label) - used, "%sstep %lld", used ? ", " : "",
-			 (long long)o->step_first);
+		tw_view_say(view, "step %lld", (long long)o->step_first);
 	else
-		snprintf(at, sizeof(view->label) - used, "%ssteps %lld-%lld", used ? ", " : "",
-			 (long long)o->step_first, (long long)o->step_last);
+		tw_view_say(view, "steps %lld-%lld", (long long)o->step_first,
+			    (long long)o->step_last);
 	return 0;
 }
 
@@ -225,18 +218,12 @@ static bool find_recorded(const struct trawl_trace *trace, struct tw_interval *r
 
 static void label_time(struct tw_view *view, const struct tw_view_options *o)
 {
-	size_t used = strlen(view->label);
-	char *at = view->label + used;
-	size_t room = sizeof(view->label) - used;
-	const char *comma = used ? ", " : "";
-
 	if (o->start_ns == TRAWL_TIME_NONE)
-		snprintf(at, room, "%sbefore %lld ns", comma, (long long)o->end_ns);
+		tw_view_say(view, "before %lld ns", (long long)o->end_ns);
 	else if (o->end_ns == TRAWL_TIME_NONE)
-		snprintf(at, room, "%sfrom %lld ns on", comma, (long long)o->start_ns);
+		tw_view_say(view, "from %lld ns on", (long long)o->start_ns);
 	else
-		snprintf(at, room, "%s%lld to %lld ns", comma, (long long)o->start_ns,
-			 (long long)o->end_ns);
+		tw_view_say(view, "%lld to %lld ns", (long long)o->start_ns, (long long)o->end_ns);
 }
 
 void tw_view_cut(struct tw_view *view, const struct tw_view_options *o)
@@ -292,8 +279,8 @@ static int by_time(struct tw_view *view, const struct trawl_trace *trace,
 static int by_device(struct tw_view *view, const struct trawl_trace *trace,
 		     const struct tw_view_options *o, struct trawl_error *err)
 {
-	size_t used = strlen(view->label), len;
 	char buffer[24];
+	size_t len;
 	uint32_t t;
 
 	for (t = 0; t < trace->track_count; t++) {
@@ -304,18 +291,21 @@ static int by_device(struct tw_view *view, const struct trawl_trace *trace,
 		    memcmp(text, o->device, len))
 			continue;
 		view->device = device;
-		snprintf(view->label + used, sizeof(view->label) - used, "%sdevice %.60s",
-			 used ? ", " : "", o->device);
+		tw_view_say(view, "device %s", o->device);
 		return 0;
 	}
 	return tw_no_such_device(trace, o->device, err);
 }
 
-void tw_view_say(struct tw_view *view, const char *what)
+void tw_view_say(struct tw_view *view, const char *format, ...)
 {
-	size_t used = strlen(view->label);
+	va_list args;
 
-	snprintf(view->label + used, sizeof(view->label) - used, "%s%s", used ? ", " : "", what);
+	if (view->label.len)
+		tw_str_add_cstr(&view->label, ", ");
+	va_start(args, format);
+	tw_str_addv(&view->label, format, args);
+	va_end(args);
 }
 
 int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
@@ -326,6 +316,7 @@ int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
 	memset(view, 0, sizeof(*view));
 	view->device = TW_CODE_NONE;
 	tw_intervals_init(&view->windows, trace->allocator);
+	tw_str_init(&view->label, trace->allocator);
 	if (o->device)
 		status = by_device(view, trace, o, err);
 	if (!status && tw_view_asks_for_annotation(o))
@@ -334,7 +325,7 @@ int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
 		status = by_time(view, trace, o, err);
 	view->limited = view->windows.count || tw_view_asks_for_annotation(o) ||
 			o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE;
-	if (!status && tw_view_settle(view))
+	if (!status && (tw_view_settle(view) || view->label.failed))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (status)
 		tw_view_release(view);
@@ -375,6 +366,7 @@ void tw_view_release(struct tw_view *view)
 {
 	tw_view_unsettle(view);
 	tw_intervals_release(&view->windows);
+	tw_str_release(&view->label);
 }
 
 /* The first window that ends behind a time. */

@@ -9,6 +9,7 @@
 #ifndef TW_DERIVE_VIEW_H
 #define TW_DERIVE_VIEW_H
 
+#include "base/str.h"
 #include "derive/intervals.h"
 #include "store/trace.h"
 
@@ -36,7 +37,7 @@ struct tw_view {
 	int64_t *skipped_ns;	     /* by window: time between windows before it */
 	struct tw_interval recorded; /* first start, last end of anything; when limited by time */
 	tw_code device;		     /* TW_CODE_NONE: all */
-	char label[256];	     /* what was asked for, for people; "": the whole trace */
+	struct tw_str label;	     /* what was asked for, for people; empty: the whole trace */
 };
 
 /* TRAWL_EUSAGE when the step, range or device is not in the trace (the message lists what is). */
@@ -61,8 +62,12 @@ int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_op
 /* Cuts windows to what is asked for with start and end. */
 void tw_view_cut(struct tw_view *view, const struct tw_view_options *options);
 
-/* Adds to the label. */
-void tw_view_say(struct tw_view *view, const char *what);
+/* Adds to the label, behind a comma. */
+void tw_view_say(struct tw_view *view, const char *format, ...) TRAWL_PRINTF(2, 3);
+static inline const char *tw_view_label(const struct tw_view *view)
+{
+	return view->label.ptr ? view->label.ptr : "";
+}
 
 /* tw_view_clip() of a view that has windows. */
 bool tw_view_clip_to_windows(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns);

@@ -3,14 +3,17 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 /* A message names so many, and says how many there are. */
 #define MOST_NAMED 12
-#define MOST_NAME_BYTES 60
+#define MOST_NAME_BYTES 64
 
 /* Adds a name of a list: those behind the first few are only counted. */
 static void add_name(struct tw_str *out, uint64_t index, const char *name, size_t len)
 {
+	char shown[MOST_NAME_BYTES];
+
 	if (index > MOST_NAMED)
 		return;
 	tw_str_add_cstr(out, index ? ", " : "");
@@ -18,15 +21,8 @@ static void add_name(struct tw_str *out, uint64_t index, const char *name, size_
 		tw_str_add_cstr(out, "...");
 		return;
 	}
-	/* Never in the middle of a character. */
-	if (len > MOST_NAME_BYTES) {
-		for (len = MOST_NAME_BYTES; len && (name[len] & 0xc0) == 0x80;)
-			len--;
-		tw_str_add(out, name, len);
-		tw_str_add_cstr(out, "...");
-		return;
-	}
-	tw_str_add(out, name, len);
+	tw_cut_into(shown, sizeof(shown), name, len);
+	tw_str_add_cstr(out, shown);
 }
 
 static void add_total(struct tw_str *out, uint64_t count)

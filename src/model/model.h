@@ -31,6 +31,14 @@ struct tw_model {
 	bool general;
 };
 
+/* How many sheets there are. */
+#define TW_SHEET(id, ...) TW_SHEET_##id,
+enum {
+#include "model/sheets.def"
+	TW_SHEETS
+};
+#undef TW_SHEET
+
 #define TW_MODEL(id) extern const struct tw_model tw_model_##id;
 #include "model/models.def"
 #undef TW_MODEL

@@ -1,6 +1,7 @@
 #include "model/platform.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "json/reader.h"
 
 #include <math.h>
@@ -89,7 +90,8 @@ static void load(size_t first, struct tw_platform *platform)
 	size_t end = next_platform(first), i;
 
 	clear(platform);
-	snprintf(platform->name, sizeof(platform->name), "%s", tw_platform_facts[first].platform);
+	tw_cut_into(platform->name, sizeof(platform->name), tw_platform_facts[first].platform,
+		    strlen(tw_platform_facts[first].platform));
 	for (i = first; i < end; i++) {
 		const struct tw_platform_fact *fact = &tw_platform_facts[i];
 		enum tw_mark *mark;
@@ -309,7 +311,8 @@ static void take_name(struct parser *parser)
 		return;
 	}
 	parser->key = NULL;
-	snprintf(parser->platform->name, sizeof(parser->platform->name), "%s", r->string);
+	tw_cut_into(parser->platform->name, sizeof(parser->platform->name), r->string,
+		    strlen(r->string));
 }
 
 static void take_platform(struct parser *parser)
@@ -343,7 +346,7 @@ static void name_by_file(struct tw_platform *platform, const char *file)
 
 	if (len > 5 && !strcmp(base + len - 5, ".json"))
 		len -= 5;
-	snprintf(platform->name, sizeof(platform->name), "%.*s", (int)len, base);
+	tw_cut_into(platform->name, sizeof(platform->name), base, len);
 }
 
 int tw_platform_parse(const char *text, size_t len, const char *file, struct tw_platform *platform,

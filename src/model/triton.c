@@ -26,12 +26,12 @@
  */
 #include "model/triton.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
 #include <string.h>
 
 #define MOST_SIZES 4
-#define MOST_PARTS 128
-#define MOST_PARTS_OF_NAME 12
 
 static const char start[] = "triton_", fused[] = "_fused_";
 
@@ -64,82 +64,105 @@ const struct tw_model *tw_triton_model_of(const char *op, size_t len)
 }
 
 /*
- * Cuts the text at "_" into parts, and joins parts into names that are known.  name[i] is then
- * the part with which the name begins that ends before part i.
+ * The text, cut at "_" into parts that are joined into names that are known: where each part begins,
+ * and behind the last one's "_"; the part with which a known name begins that ends before it.
  */
-struct cut {
-	unsigned count;
-	size_t part[MOST_PARTS + 1]; /* where each begins, and behind the last one's "_" */
-	unsigned name[MOST_PARTS + 1];
+struct part {
+	size_t begin;
+	uint32_t name;
+	bool reached;
 };
 
-static struct tw_slice joined(const struct tw_slice *text, const struct cut *cut, unsigned from,
-			      unsigned to)
+struct cut {
+	struct part *parts; /* count + 1 */
+	size_t count;
+};
+
+static struct tw_slice joined(const struct tw_slice *text, const struct cut *cut, size_t from,
+			      size_t to)
 {
-	return (struct tw_slice){ text->ptr + cut->part[from],
-				  cut->part[to] - 1 - cut->part[from] };
+	size_t begin = cut->parts[from].begin;
+
+	return (struct tw_slice){ text->ptr + begin, cut->parts[to].begin - 1 - begin };
 }
 
 static bool find_names(const struct tw_slice *text, struct cut *cut)
 {
-	bool reached[MOST_PARTS + 1] = { true };
-	unsigned i, j;
-	size_t at;
+	size_t at, i, j;
 
 	cut->count = 0;
-	cut->part[0] = 0;
-	for (at = 0; at <= text->len; at++) {
-		if (at < text->len && text->ptr[at] != '_')
-			continue;
-		if (cut->count == MOST_PARTS)
-			return false;
-		cut->part[++cut->count] = at + 1;
-	}
+	cut->parts[0] = (struct part){ .reached = true };
+	for (at = 0; at <= text->len; at++)
+		if (at == text->len || text->ptr[at] == '_')
+			cut->parts[++cut->count] = (struct part){ .begin = at + 1 };
 	for (i = 1; i <= cut->count; i++)
-		for (j = i > MOST_PARTS_OF_NAME ? i - MOST_PARTS_OF_NAME : 0; j < i; j++) {
+		for (j = i > TW_TRITON_MOST_PARTS ? i - TW_TRITON_MOST_PARTS : 0; j < i; j++) {
 			struct tw_slice name = joined(text, cut, j, i);
 
-			if (!reached[j] || !tw_triton_op(name.ptr, name.len))
+			if (!cut->parts[j].reached || !tw_triton_op(name.ptr, name.len))
 				continue;
-			reached[i] = true;
-			cut->name[i] = j;
+			cut->parts[i].reached = true;
+			cut->parts[i].name = (uint32_t)j;
 			break;
 		}
-	return reached[cut->count];
+	return cut->parts[cut->count].reached;
 }
 
-/* The cost of all, and "aten.add, aten.mul"; NaN when the names are not known. Sets how many
- * tensors those take that compute, which is 1 at least. */
-static double cost_of_all(const struct tw_slice *text, unsigned *inputs, struct tw_work *work)
+/* The other way round: of the part with which a name begins, where it ends; 0 at the end. */
+static void turn_names(struct cut *cut)
 {
-	static const char prefix[] = ", aten.";
-	char list[1024], *p = list + sizeof(list) - 1;
-	struct cut cut;
-	double cost = 0;
-	unsigned i;
+	uint32_t i = (uint32_t)cut->count, behind = 0;
 
-	*inputs = 1;
-	if (!find_names(text, &cut)) {
-		tw_param_none(work, "fused_ops");
-		return NAN;
+	while (i) {
+		uint32_t from = cut->parts[i].name;
+
+		cut->parts[i].name = behind;
+		behind = i;
+		i = from;
 	}
-	/* From the last to the first. */
-	*p = '\0';
-	for (i = cut.count; i; i = cut.name[i]) {
-		struct tw_slice name = joined(text, &cut, cut.name[i], i);
+	cut->parts[0].name = behind;
+}
+
+/* The cost of all, and "aten.add, aten.mul" into `list`. */
+static double add_costs(const struct tw_slice *text, struct cut *cut, unsigned *inputs,
+			struct tw_str *list)
+{
+	double cost = 0;
+	uint32_t from, to;
+
+	turn_names(cut);
+	for (from = 0; (to = cut->parts[from].name) != 0; from = to) {
+		struct tw_slice name = joined(text, cut, from, to);
 		const struct tw_triton_op *op = tw_triton_op(name.ptr, name.len);
-		const char *before = cut.name[i] ? prefix : prefix + 2;
 
 		cost += op->cost;
 		*inputs += (unsigned)op->inputs - 1;
-		if ((size_t)(p - list) < name.len + sizeof(prefix))
-			continue; /* more than a name holds: the list has the last ones */
-		p -= name.len;
-		memcpy(p, name.ptr, name.len);
-		p -= strlen(before);
-		memcpy(p, before, strlen(before));
+		tw_str_add_cstr(list, from ? ", aten." : "aten.");
+		tw_str_add(list, name.ptr, name.len);
 	}
-	tw_param_text(work, "fused_ops", p);
+	return cost;
+}
+
+/* The cost of all, NaN when the names are not known.  Sets how many tensors those take that
+ * compute, which is 1 at least. */
+static double cost_of_all(const struct tw_slice *text, unsigned *inputs, struct tw_work *work)
+{
+	const struct trawl_allocator *a = work->texts.allocator;
+	struct cut cut = { .parts = tw_alloc_array(a, text->len + 2, sizeof(*cut.parts)) };
+	struct tw_str list;
+	double cost = NAN;
+
+	*inputs = 1;
+	tw_str_init(&list, a);
+	if (cut.parts && find_names(text, &cut))
+		cost = add_costs(text, &cut, inputs, &list);
+	if (list.len)
+		tw_param_text(work, "fused_ops", list.ptr);
+	else
+		tw_param_none(work, "fused_ops");
+	work->texts.failed |= !cut.parts || list.failed;
+	tw_str_release(&list);
+	tw_free(a, cut.parts, (text->len + 2) * sizeof(*cut.parts));
 	return cost;
 }
 

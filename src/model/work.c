@@ -38,7 +38,7 @@ static struct tw_parameter *begin(struct tw_work *work, const char *name)
 {
 	struct tw_parameter *p = &work->parameters[work->parameter_count];
 
-	/* Models are fixed, and their parameters few. */
+	/* sheets.def has all parameters of a model. */
 	assert(work->parameter_count + 1 < TW_MOST_PARAMETERS);
 	if (work->parameter_count + 1 < TW_MOST_PARAMETERS)
 		work->parameter_count++;

@@ -11,7 +11,13 @@
 #include "base/str.h"
 #include "model/call.h"
 
-#define TW_MOST_PARAMETERS 32
+/* As many parameters as any sheet of sheets.def has, and one. */
+#define TW_SHEET(id, ...) char id[sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)];
+union tw_sheet_sizes {
+#include "model/sheets.def"
+};
+#undef TW_SHEET
+#define TW_MOST_PARAMETERS (sizeof(union tw_sheet_sizes) + 1)
 
 /* Which units of the GPU do the work, for the peak. */
 enum tw_unit { TW_UNIT_NONE, TW_UNIT_MATRIX, TW_UNIT_VECTOR };

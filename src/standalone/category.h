@@ -10,9 +10,6 @@
 #include "standalone/json_fields.h"
 #include "standalone/standalone.h"
 
-/* Rules beyond are left out of a bottleneck's texts. */
-#define TW_MOST_ADVICE 8
-
 /* What rules say of an operation, in the order in which it is told. */
 struct tw_advice {
 	const struct tw_rule *achieved; /* begins the issue; NULL: nothing does */
@@ -97,7 +94,6 @@ void tw_category_choose(struct tw_category_data *data);
 /* ---- category_chains.c: marks rows that are in one; 0 or TRAWL_ENOMEM */
 int tw_category_chains(struct tw_category_data *data, struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_category_advise(struct tw_advice *advice, const char *family, const struct tw_facts *facts);
-enum tw_advice_part { TW_ADVICE_ISSUE, TW_ADVICE_ALGORITHMIC, TW_ADVICE_KERNEL };
 /* The texts of a part, ". " between them, as a JSON string; null when there is none. */
 void tw_advice_string(struct tw_json *json, const struct tw_advice *advice,
 		      enum tw_advice_part part, const struct tw_facts *facts);

@@ -14,6 +14,8 @@ static const char *text_of(const struct tw_rule *rule, enum tw_advice_part part)
 		return rule->algorithmic;
 	case TW_ADVICE_KERNEL:
 		return rule->kernel;
+	case TW_ADVICE_PARTS:
+		break;
 	}
 	return NULL;
 }
@@ -44,7 +46,7 @@ static void take(struct tw_advice *advice, const char *scope, const struct tw_fa
 {
 	const struct tw_rule *rule = NULL;
 
-	while ((rule = tw_rule_next(scope, facts, rule)) && advice->count < TW_MOST_ADVICE)
+	while ((rule = tw_rule_next(scope, facts, rule)))
 		if (!only_gaps || fills(advice, rule))
 			advice->rules[advice->count++] = rule;
 }

@@ -363,8 +363,7 @@ static void write_patterns(struct tw_json *json, const struct tw_category_data *
 
 	tw_json_key(json, "patterns");
 	tw_json_array(json, TW_JSON_LINES);
-	while ((rule = tw_rule_next("any_overall", &whole.facts, rule)) &&
-	       whole.advice.count < TW_MOST_ADVICE)
+	while ((rule = tw_rule_next("any_overall", &whole.facts, rule)))
 		whole.advice.rules[whole.advice.count++] = rule;
 	whole.advice.patterns = whole.advice.count;
 	for (i = 0; i <= data->row_count; i++) {

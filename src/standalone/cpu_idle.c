@@ -10,6 +10,7 @@
 
 #define NAME_WIDTH 80
 
+_Static_assert(TW_IDLE_CAUSES <= TW_MOST_SYSTEM_FINDINGS, "each cause may have a finding");
 static const struct tw_system_area areas[TW_IDLE_CAUSES] = {
 	[TW_IDLE_LAUNCH_BOUND] = { "cpu_idle_launch_bound", "launch_bound",
 				   "The GPU waits for launches", TW_FACT_idle_ms, NULL },

@@ -9,7 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct tw_system_area copy_areas[TW_COPY_DIRECTIONS] = {
+/* Of copies in each direction, and: */
+enum { ALL_COPIES = TW_COPY_DIRECTIONS, BLOCKING, OVERLAP, AREAS };
+_Static_assert(AREAS <= TW_MOST_SYSTEM_FINDINGS, "each area may have a finding");
+
+static const struct tw_system_area areas[AREAS] = {
 	[TW_COPY_D2H] = { "multi_kernel_d2h", "high_d2h_memcpy",
 			  "Device-to-host (D2H) memory copies", TW_FACT_exposed_copy_ms, NULL },
 	[TW_COPY_H2D] = { "multi_kernel_h2d", "high_h2d_memcpy",
@@ -19,18 +23,14 @@ static const struct tw_system_area copy_areas[TW_COPY_DIRECTIONS] = {
 	[TW_COPY_OTHER] = { "multi_kernel_other", "high_other_memcpy",
 			    "Memory copies without a recorded direction", TW_FACT_exposed_copy_ms,
 			    NULL },
+	[ALL_COPIES] = { "multi_kernel_memcpy", "high_memcpy", "Memory copies that nothing hides",
+			 TW_FACT_exposed_copy_ms, NULL },
+	[BLOCKING] = { "multi_kernel_blocking", "nccl_blocking_compute",
+		       "Communication blocks compute", TW_FACT_comm_gain_ms, NULL },
+	[OVERLAP] = { "multi_kernel_overlap", "poor_comm_compute_overlap",
+		      "Poor compute/communication overlap", TW_FACT_hideable_ms,
+		      "nccl_blocking_compute" },
 };
-static const struct tw_system_area all_copies_area = { "multi_kernel_memcpy", "high_memcpy",
-						       "Memory copies that nothing hides",
-						       TW_FACT_exposed_copy_ms, NULL };
-static const struct tw_system_area blocking_area = { "multi_kernel_blocking",
-						     "nccl_blocking_compute",
-						     "Communication blocks compute",
-						     TW_FACT_comm_gain_ms, NULL };
-static const struct tw_system_area overlap_area = { "multi_kernel_overlap",
-						    "poor_comm_compute_overlap",
-						    "Poor compute/communication overlap",
-						    TW_FACT_hideable_ms, "nccl_blocking_compute" };
 
 struct direction {
 	const struct tw_json_value *json; /* null: none of that kind */
@@ -163,8 +163,8 @@ static void judge_direction(struct work *w, enum tw_copy_direction which)
 				  &d->facts);
 	d->level = worse(d->by_time, d->by_count);
 	if (count > 0)
-		finding = tw_system_findings_add(&w->findings, &copy_areas[which], d->level,
-						 &d->facts, w->total_ms);
+		finding = tw_system_findings_add(&w->findings, &areas[which], d->level, &d->facts,
+						 w->total_ms);
 	if (finding)
 		finding->lead = lead_of(w, tw_json_get(d->json, "callers")->first);
 }
@@ -217,7 +217,7 @@ static void judge_gain(double *fact, double free_ms)
 static void add_blocking(struct work *w)
 {
 	w->blocking = tw_level_of("comm_blocking", &w->communication);
-	tw_system_findings_add(&w->findings, &blocking_area, w->blocking, &w->communication,
+	tw_system_findings_add(&w->findings, &areas[BLOCKING], w->blocking, &w->communication,
 			       w->total_ms);
 }
 
@@ -245,7 +245,7 @@ static void judge_communication(struct work *w)
 	w->overlap_judged = tw_level_is_yes("overlap_judged", &w->communication);
 	add_blocking(w);
 	if (w->overlap_judged)
-		tw_system_findings_add(&w->findings, &overlap_area, w->overlap, &w->communication,
+		tw_system_findings_add(&w->findings, &areas[OVERLAP], w->overlap, &w->communication,
 				       w->total_ms);
 }
 
@@ -265,8 +265,8 @@ static void judge_manifest(struct work *w)
 	w->communication.value[TW_FACT_gradient_buckets] = 0;
 	if (!isnan(copies)) {
 		w->copies_level = tw_level_of("memcpy_time", &w->copies);
-		tw_system_findings_add(&w->findings, &all_copies_area, w->copies_level, &w->copies,
-				       w->total_ms);
+		tw_system_findings_add(&w->findings, &areas[ALL_COPIES], w->copies_level,
+				       &w->copies, w->total_ms);
 	}
 	if (!isnan(communication))
 		add_blocking(w);
@@ -347,7 +347,7 @@ static void add_direction(struct work *w, enum tw_copy_direction which)
 	add_level(json, "count_severity", d->by_count);
 	add_level(json, "severity", d->level);
 	tw_field_bool(json, "flagged", is_flagged(d->level));
-	add_root_cause(w, d, copy_areas[which].scope);
+	add_root_cause(w, d, areas[which].scope);
 	tw_field_copy(json, "caller_count", tw_json_get(d->json, "caller_count"));
 	tw_field_copy(json, "callers", tw_json_get(d->json, "callers"));
 	tw_json_end(json);
@@ -382,7 +382,7 @@ static void add_copies(struct work *w)
 	tw_json_array(json, TW_JSON_INLINE);
 	for (i = 0; w->data && i < TW_COPY_DIRECTIONS; i++)
 		if (is_flagged(w->directions[i].level))
-			tw_json_cstr(json, copy_areas[i].id);
+			tw_json_cstr(json, areas[i].id);
 	tw_json_end(json);
 	tw_json_end(json);
 }

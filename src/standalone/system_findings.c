@@ -28,10 +28,7 @@ struct tw_system_finding *tw_system_findings_add(struct tw_system_findings *find
 	new.rule = tw_rule_next(area->scope, facts, NULL);
 	if (!new.rule)
 		return NULL;
-	/* An area is found once, and there are fewer. */
 	assert(at < TW_MOST_SYSTEM_FINDINGS);
-	if (at == TW_MOST_SYSTEM_FINDINGS)
-		return NULL;
 	new.recoverable_ms = facts->value[area->time];
 	new.percent_of_total = total_ms > 0 ? 100 * new.recoverable_ms / total_ms : (double)NAN;
 	for (; at && comes_first(&new, &findings->items[at - 1]); at--)

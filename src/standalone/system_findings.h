@@ -36,6 +36,7 @@ struct tw_system_finding {
 	double recoverable_ms, percent_of_total; /* NaN: not known */
 };
 
+/* As many as an analysis has areas: each is found once, and more do not compile. */
 #define TW_MOST_SYSTEM_FINDINGS 12
 
 struct tw_system_findings {

@@ -129,27 +129,28 @@ enum { BYTES = GPU_COLUMNS, COPY_KIND, SOURCE_KIND, TARGET_KIND, COPY_NODE };
 static const char *const memcpy_columns[] = { GPU_COLUMN_NAMES, "bytes",   "copyKind",
 					      "srcKind",	"dstKind", "graphNodeId" };
 
-static void name_number(enum tw_nsys_what what, int64_t number, char *buffer, size_t size)
+static void name_number(enum tw_nsys_what what, int64_t number, char buffer[TW_NSYS_NAME_BYTES])
 {
 	const char *name = tw_nsys_name(what, number);
 
 	if (name)
-		snprintf(buffer, size, "%s", name);
+		snprintf(buffer, TW_NSYS_NAME_BYTES, "%s", name);
 	else
-		snprintf(buffer, size, "kind %lld", (long long)number);
+		snprintf(buffer, TW_NSYS_NAME_BYTES, "kind %lld", (long long)number);
 }
 
 /* As Kineto has it: "Memcpy HtoD (Pageable -> Device)". */
 static uint32_t memcpy_name(struct tw_export_part *part)
 {
-	char kind[40] = "Unknown", source[40], target[40], name[160];
+	char kind[TW_NSYS_NAME_BYTES] = "Unknown", source[TW_NSYS_NAME_BYTES],
+	     target[TW_NSYS_NAME_BYTES], name[4 * TW_NSYS_NAME_BYTES];
 	int len;
 
 	if (tw_export_has(part, COPY_KIND))
-		name_number(TW_NSYS_COPY, part->values[COPY_KIND], kind, sizeof(kind));
+		name_number(TW_NSYS_COPY, part->values[COPY_KIND], kind);
 	if (tw_export_has(part, SOURCE_KIND) && tw_export_has(part, TARGET_KIND)) {
-		name_number(TW_NSYS_MEMORY, part->values[SOURCE_KIND], source, sizeof(source));
-		name_number(TW_NSYS_MEMORY, part->values[TARGET_KIND], target, sizeof(target));
+		name_number(TW_NSYS_MEMORY, part->values[SOURCE_KIND], source);
+		name_number(TW_NSYS_MEMORY, part->values[TARGET_KIND], target);
 		len = snprintf(name, sizeof(name), "Memcpy %s (%s -> %s)", kind, source, target);
 	} else {
 		len = snprintf(name, sizeof(name), "Memcpy %s", kind);
@@ -190,13 +191,13 @@ static const char *const memset_columns[] = { GPU_COLUMN_NAMES, "bytes", "memKin
 
 static int take_memset(struct tw_export_part *part)
 {
-	char kind[40] = "Unknown", name[64];
+	char kind[TW_NSYS_NAME_BYTES] = "Unknown", name[2 * TW_NSYS_NAME_BYTES];
 	struct tw_export_event e;
 	int len;
 
 	gpu_event(part, &e);
 	if (tw_export_has(part, MEMORY_KIND))
-		name_number(TW_NSYS_MEMORY, part->values[MEMORY_KIND], kind, sizeof(kind));
+		name_number(TW_NSYS_MEMORY, part->values[MEMORY_KIND], kind);
 	len = snprintf(name, sizeof(name), "Memset (%s)", kind);
 	e.name = tw_pool_intern(&part->trace->texts, name, (size_t)len);
 	e.category = tw_export_category(part, "gpu_memset", TRAWL_CLASS_MEMSET);
@@ -234,11 +235,11 @@ static uint32_t sync_track(struct tw_export_part *part)
 static int take_sync(struct tw_export_part *part)
 {
 	struct tw_export_event e = { .phase = 'X' };
-	char name[40] = "Unknown";
+	char name[TW_NSYS_NAME_BYTES] = "Unknown";
 
 	tw_export_times(part, START, END, &e);
 	if (tw_export_has(part, SYNC_TYPE))
-		name_number(TW_NSYS_SYNC, part->values[SYNC_TYPE], name, sizeof(name));
+		name_number(TW_NSYS_SYNC, part->values[SYNC_TYPE], name);
 	e.name = tw_pool_intern_cstr(&part->trace->texts, name);
 	e.correlation = correlation_of(part, CORRELATION);
 	e.track = sync_track(part);

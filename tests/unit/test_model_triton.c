@@ -116,21 +116,32 @@ static void names_are_cut(void **state)
 /* Far more names than any kernel has. */
 static void long_names(void **state)
 {
-	char name[2000];
+	char name[2000], list[2200] = "aten.reciprocal";
 	size_t len, i;
 
 	(void)state;
-	len = (size_t)snprintf(name, sizeof(name), "triton_poi_fused");
-	for (i = 0; i < 100; i++)
+	len = (size_t)snprintf(name, sizeof(name), "triton_poi_fused_reciprocal");
+	for (i = 1; i < 100; i++) {
 		len += (size_t)snprintf(name + len, sizeof(name) - len, "_reciprocal");
+		strcat(list, ", aten.reciprocal");
+	}
 	snprintf(name + len, sizeof(name) - len, "_5");
 	model(name, "[[8], []]", "['float', 'Scalar']", "['', '8']");
 	expect_work(2 * 100 * 8, 64, "vector_fp32");
-	for (; i < 160; i++)
+	expect_parameter("fused_ops", list);
+	for (; i < 128; i++) {
 		len += (size_t)snprintf(name + len, sizeof(name) - len, "_add");
+		strcat(list, ", aten.add");
+	}
 	snprintf(name + len, sizeof(name) - len, "_5");
 	model(name, "[[8], []]", "['float', 'Scalar']", "['', '8']");
-	expect_work(NAN, 64, "vector_fp32");
+	expect_work((2 * 100 + 28) * 8, 64, "vector_fp32");
+	/* one more operation than a cut of 128 parts holds */
+	snprintf(name + len, sizeof(name) - len, "_mul_5");
+	strcat(list, ", aten.mul");
+	model(name, "[[8], []]", "['float', 'Scalar']", "['', '8']");
+	expect_work((2 * 100 + 29) * 8, 64, "vector_fp32");
+	expect_parameter("fused_ops", list);
 }
 
 static void scales_with_each_size(void **state)

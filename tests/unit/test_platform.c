@@ -315,6 +315,25 @@ static void test_file(void **state)
 	assert_string_equal(p.name, "mine");
 }
 
+/* A name may be as long as there is room for; of a longer one it is seen that it is cut. */
+static void test_long_names(void **state)
+{
+	char text[200], name[100];
+	struct tw_platform p;
+	struct trawl_error err;
+	size_t most = sizeof(p.name) - 1;
+
+	memset(name, 'n', sizeof(name));
+	snprintf(text, sizeof(text), "{\"name\": \"%.*s\", \"mem_bw_gbps\": 1}", (int)most, name);
+	assert_int_equal(parse(text, &p, &err), 0);
+	assert_memory_equal(p.name, name, most);
+	snprintf(text, sizeof(text), "{\"name\": \"%.*s\", \"mem_bw_gbps\": 1}", (int)most + 1,
+		 name);
+	assert_int_equal(parse(text, &p, &err), 0);
+	assert_int_equal(strlen(p.name), most);
+	assert_string_equal(p.name + most - 4, "n...");
+}
+
 static void test_bad_files(void **state)
 {
 	static const char *const bad[][2] = {
@@ -465,6 +484,7 @@ int main(void)
 		cmocka_unit_test(test_devices_without_name),
 		cmocka_unit_test(test_variants),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_bad_files),
 		cmocka_unit_test(test_roofline_example),
 		cmocka_unit_test(test_roofline_memory),

@@ -306,6 +306,29 @@ static void utf8_is_checked(void **state)
 	}
 }
 
+/* "..." stands for what there was no room for, and no character is cut in two. */
+static void cuts_are_seen(void **state)
+{
+	static const struct {
+		const char *text, *cut; /* to 8 bytes with the NUL */
+	} cases[] = {
+		{ "", "" },
+		{ "1234567", "1234567" },
+		{ "12345678", "1234..." },
+		{ "123\xC3\xA9\xC3\xA9", "123\xC3\xA9\xC3\xA9" },
+		{ "123\xC3\xA9\xC3\xA9.", "123..." },
+		{ "\xF0\x9F\x98\x80\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80..." },
+	};
+	char to[8];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		tw_cut_into(to, sizeof(to), cases[i].text, strlen(cases[i].text));
+		assert_string_equal(to, cases[i].cut);
+	}
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -321,6 +344,7 @@ int main(void)
 		TEST(rounded_reals),
 		TEST(locale_does_not_matter),
 		TEST(utf8_is_checked),
+		TEST(cuts_are_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

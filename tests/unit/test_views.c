@@ -126,7 +126,7 @@ static void test_whole_trace(void **state)
 	trace = end();
 	d = derived_of(trace, whole);
 	assert_false(d->view.limited);
-	assert_string_equal(d->view.label, "");
+	assert_string_equal(tw_view_label(&d->view), "");
 	assert_int_equal(d->gpu.count, 2);
 	expect_gpu(d, 0, a, 0, 60);
 	expect_gpu(d, 1, b, 50, 60);
@@ -184,7 +184,7 @@ static void test_several_windows(void **state)
 	expect_gpu(d, 2, over_both, 190, 250);
 	expect_gpu(d, 3, from_gap, 200, 210);
 	expect_gpu(d, 4, in_second, 250, 260);
-	assert_string_equal(d->view.label, "steps 1-2, by time");
+	assert_string_equal(tw_view_label(&d->view), "steps 1-2, by time");
 	tw_derived_free(d);
 
 	d = derived_of(trace, steps(2, 2));
@@ -192,7 +192,7 @@ static void test_several_windows(void **state)
 	expect_gpu(d, 0, over_both, 300, 350);
 	expect_gpu(d, 1, from_gap, 300, 310);
 	expect_gpu(d, 2, in_second, 350, 360);
-	assert_string_equal(d->view.label, "step 2, by time");
+	assert_string_equal(tw_view_label(&d->view), "step 2, by time");
 	tw_derived_free(d);
 	trawl_trace_free(trace);
 }
@@ -244,6 +244,26 @@ static void test_annotations_of_the_gpu_before_those_of_the_host(void **state)
 		     "backward, loss");
 	expect_error(trace, annotation("forwar"), "no annotation is named 'forwar'");
 	expect_error(trace, annotation(""), "no annotation is named ''");
+	trawl_trace_free(trace);
+}
+
+/* What was asked for is told whole, however long the name. */
+static void test_label_of_a_long_name(void **state)
+{
+	char name[301], label[320];
+	struct trawl_trace *trace;
+	struct tw_derived *d;
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	begin();
+	range("user_annotation", name, 10, 20);
+	op(0, 50);
+	trace = end();
+	d = derived_of(trace, annotation(name));
+	snprintf(label, sizeof(label), "range '%s', by", name);
+	assert_memory_equal(tw_view_label(&d->view), label, strlen(label));
+	tw_derived_free(d);
 	trawl_trace_free(trace);
 }
 
@@ -391,7 +411,7 @@ static void test_device(void **state)
 	o.device = "10";
 	d = derived_of(trace, o);
 	assert_false(d->view.limited);
-	assert_string_equal(d->view.label, "device 10");
+	assert_string_equal(tw_view_label(&d->view), "device 10");
 	assert_int_equal(d->gpu.count, 2);
 	expect_gpu(d, 0, a, 5, 15);
 	expect_gpu(d, 1, b, 25, 35);
@@ -810,6 +830,7 @@ int main(void)
 		cmocka_unit_test(test_clipping_at_the_edges),
 		cmocka_unit_test(test_several_windows),
 		cmocka_unit_test(test_annotations_of_the_gpu_before_those_of_the_host),
+		cmocka_unit_test(test_label_of_a_long_name),
 		cmocka_unit_test(test_overlapping_and_touching_windows_are_one),
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_a_range_on_the_gpu_that_covers_next_to_nothing),

@@ -18,11 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "book/book.h"
 #include "failing.h"
 #include "io/unzip.h"
 #include "render/render.h"
 #include "scratch.h"
 #include "table/table.h"
+#include "trawl/render.h"
 
 static const struct trawl_column columns[] = {
 	{ "Kernel name", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "Name of the kernel." },
@@ -465,6 +467,39 @@ static void every_failed_allocation_is_reported(void **state)
 	tw_table_free(table);
 }
 
+/* The 65th is there as the first, in every form of output. */
+static void sixty_five_tables(void **state)
+{
+	enum { COUNT = 65 };
+	const struct trawl_table *borrowed[COUNT];
+	struct trawl_table *tables[COUNT];
+	const struct tw_csv *sheet;
+	struct tw_book *book;
+	char name[16];
+	size_t i;
+
+	for (i = 0; i < COUNT; i++) {
+		struct tw_table_spec one = spec;
+
+		one.name = name;
+		snprintf(name, sizeof(name), "table_%zu", i + 1);
+		borrowed[i] = tables[i] = tw_table_new_owning(&one, trawl_allocator_default());
+		add(tables[i], name, (int64_t)i + 1, 0, 0);
+	}
+	assert_int_equal(trawl_write_csv(borrowed, COUNT, scratch_path(&scratch, "csv"), &err), 0);
+	assert_int_equal(scratch_count(&scratch, "csv"), COUNT);
+	assert_int_equal(write_book(borrowed, COUNT, "book.xlsx"), 0);
+	assert_int_equal(tw_book_open(&book, scratch_path(&scratch, "book.xlsx"),
+				      trawl_allocator_default(), &err),
+			 0);
+	assert_int_equal(tw_book_sheets(book), 1 + COUNT); /* and the contents */
+	assert_int_equal(tw_book_sheet(book, "table_65", &sheet, &err), 0);
+	assert_string_equal(tw_csv_text(sheet, 0, 1), "65");
+	tw_book_free(book);
+	for (i = 0; i < COUNT; i++)
+		tw_table_free(tables[i]);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -482,6 +517,7 @@ int main(void)
 		TEST(full_device),
 		TEST(cut_temporary_files_are_noticed),
 		TEST(tmpdir_may_be_useless),
+		TEST(sixty_five_tables),
 		TEST(every_failed_allocation_is_reported),
 	};
 
