@@ -127,9 +127,14 @@ class Twice(Case):
     @unittest.skipUnless(FOUND.is_dir(), "needs the given cases")
     def test_given_cases(self):
         case = FOUND / "attack-01-duplicate-gpu-events"
+        document = json.loads(gzip.decompress((case / "kdup.json.gz").read_bytes()))
+        gpu = set()
+        document["traceEvents"] = [e for e in document["traceEvents"] if e.get("cat") not in GPU or
+                                   not (json.dumps(e) in gpu or gpu.add(json.dumps(e)))]
         report = self.report(case / "kdup.json.gz")
         self.assertEqual(self.kinds(report)["repeated_gpu"], "487")
-        self.assertEqual(self.tables(self.report(SAMPLE)), self.tables(report))
+        once = self.report(self.write(json.dumps(document), "once.json"))
+        self.assertEqual(self.tables(once), self.tables(report))
         result = trawl("check", "--strict", case / "g2.json")
         self.assertExit(result, 1)
         self.assertRegex(result.out, r"200 x GPU events recorded twice")

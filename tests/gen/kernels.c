@@ -134,28 +134,37 @@
 	     "vllm::RankData*, vllm::RankSignals, " \
 	     "vllm::Signal*, " t "*, int, int")
 
-/* Kernels whose name both vendors share, or not. */
-#define K2(key, nv, amd, api, stream, ns, gx, gy, block, regs, shmem)                         \
-	{                                                                                     \
-		key, nv, amd, CAT_KERNEL, CLS_COMPUTE, api, stream, ns, { gx, gy, 1 }, block, \
-			regs, shmem, 0                                                        \
+/* Compute kernels: pct of the device's peak, or, without an op that tells the work, ns. */
+#define KERNEL(key, nv, amd, api, stream, pct, ns, gx, gy, block, regs, shmem)                     \
+	{                                                                                          \
+		key, nv, amd, CAT_KERNEL, CLS_COMPUTE, api, stream, pct, ns, { gx, gy, 1 }, block, \
+			regs, shmem, 0                                                             \
 	}
-#define K(key, name, ns, gx, block, regs, shmem) \
-	K2(key, name, name, API_LAUNCH, ST_MAIN, ns, gx, 1, block, regs, shmem)
-#define GEMM(key, nv, amd, ns, gx, gy) \
-	K2(key, nv, amd, API_EX, ST_MAIN, ns, gx, gy, 384, 168, 213248)
-#define COMM(key, nv, api, ns)                                                                    \
-	{                                                                                         \
-		key, nv, NCCL_AMD, CAT_KERNEL, CLS_COMM, api, ST_COMM, ns, { 24, 1, 1 }, 544, 96, \
-			0, 0                                                                      \
+/* Names that both vendors share, or not. */
+#define K2(key, nv, amd, api, stream, pct, gx, gy, block, regs, shmem) \
+	KERNEL(key, nv, amd, api, stream, pct, 0, gx, gy, block, regs, shmem)
+#define K(key, name, pct, gx, block, regs, shmem) \
+	K2(key, name, name, API_LAUNCH, ST_MAIN, pct, gx, 1, block, regs, shmem)
+#define GEMM(key, nv, amd, pct, gx, gy) \
+	K2(key, nv, amd, API_EX, ST_MAIN, pct, gx, gy, 384, 168, 213248)
+#define TRITON(key, name, pct, gx, block, shmem) \
+	K2(key, name, name, API_DRIVER, ST_MAIN, pct, gx, 1, block, 48, shmem)
+/* Of graphs only. */
+#define G2(key, nv, amd, ns, gx, gy, block, regs, shmem) \
+	KERNEL(key, nv, amd, API_LAUNCH, ST_MAIN, 0, ns, gx, gy, block, regs, shmem)
+#define G(key, name, ns, gx, block, regs, shmem) G2(key, name, name, ns, gx, 1, block, regs, shmem)
+#define GRAPH_GEMM(key, nv, amd, stream, ns, gx, shmem) \
+	KERNEL(key, nv, amd, API_EX, stream, 0, ns, gx, 1, 384, 168, shmem)
+#define COMM(key, nv, api)                                                                      \
+	{                                                                                       \
+		key, nv, NCCL_AMD, CAT_KERNEL, CLS_COMM, api, ST_COMM, 0, 0, { 24, 1, 1 }, 544, \
+			96, 0, 0                                                                \
 	}
 #define COPY(key, nv, amd, stream, ns, bytes)                                                    \
 	{                                                                                        \
-		key, nv, amd, CAT_MEMCPY, CLS_MEMCPY, API_MEMCPY, stream, ns, { 1, 1, 1 }, 1, 0, \
-			0, bytes                                                                 \
+		key, nv, amd, CAT_MEMCPY, CLS_MEMCPY, API_MEMCPY, stream, 0, ns, { 1, 1, 1 }, 1, \
+			0, 0, bytes                                                              \
 	}
-#define TRITON(key, name, ns, gx, block, shmem) \
-	K2(key, name, name, API_DRIVER, ST_MAIN, ns, gx, 1, block, 48, shmem)
 
 const struct kern_def kern_defs[] = {
 	COPY("h2d", "Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Host -> Device)", ST_COPY,
@@ -171,6 +180,7 @@ const struct kern_def kern_defs[] = {
 	  CLS_COMPUTE,
 	  API_MEMSET,
 	  ST_MAIN,
+	  0,
 	  2400,
 	  { 1, 1, 1 },
 	  1,
@@ -178,133 +188,127 @@ const struct kern_def kern_defs[] = {
 	  0,
 	  4194304 },
 
-	K("embed", EMBED, 14200, 8192, 128, 32, 0),
-	K("embed_bwd", EMBED_BWD, 38100, 128, 512, 40, 12288),
-	K("ln", LN_FWD, 9800, 4096, 128, 40, 24),
-	K("ln_bwd", LN_GRAD, 17300, 4096, 128, 48, 128),
-	K("ln_gamma", LN_GAMMA, 21400, 32, 512, 56, 8448),
-	K("dropout", DROPOUT, 13700, 528, 256, 40, 0),
-	K("add", VEC("4", F_ADD, "3"), 10300, 4096, 128, 32, 0),
-	K("mul", VEC("4", F_MUL, "3"), 10900, 4096, 128, 32, 0),
-	K("scale", VEC("4", F_SCALE, "2"), 6100, 2048, 128, 20, 0),
-	/* of an embedding table: 125 MB at 2.4 TB/s */
-	K("scale_table", VEC("4", F_SCALE, "2"), 54600, 64000, 128, 20, 0),
-	K("gelu", VEC("4", F_GELU, "2"), 27200, 16384, 128, 24, 0),
-	K("gelu_bwd", VEC("4", F_GELUB, "3"), 36800, 16384, 128, 32, 0),
-	K("copy", ELEM("128", "4", F_COPY), 12200, 8192, 128, 26, 0),
-	K("copy_slow", UNROLL(F_COPY), 8900, 4096, 128, 30, 0),
-	K("to_float", VEC("4", F_COPYF, "2"), 3900, 512, 128, 18, 0),
-	K("fill", VEC("4", F_FILL, "1"), 5200, 2048, 128, 16, 0),
-	K("bias_sum", REDUCE(R_SUM, BF), 11800, 96, 512, 32, 16),
-	K("log_softmax", SOFTMAX("Forward", "LogSoftMaxForwardEpilogue"), 218500, 4096, 1024, 34,
+	K("embed", EMBED, 60, 8192, 128, 32, 0),
+	K("embed_bwd", EMBED_BWD, 45, 128, 512, 40, 12288),
+	K("ln", LN_FWD, 70, 4096, 128, 40, 24),
+	K("ln_bwd", LN_GRAD, 72, 4096, 128, 48, 128),
+	K("ln_gamma", LN_GAMMA, 22, 32, 512, 56, 8448),
+	K("dropout", DROPOUT, 62, 528, 256, 40, 0),
+	K("add", VEC("4", F_ADD, "3"), 80, 4096, 128, 32, 0),
+	K("mul", VEC("4", F_MUL, "3"), 78, 4096, 128, 32, 0),
+	K("scale", VEC("4", F_SCALE, "2"), 80, 2048, 128, 20, 0),
+	/* of an embedding table */
+	K("scale_table", VEC("4", F_SCALE, "2"), 80, 64000, 128, 20, 0),
+	K("gelu", VEC("4", F_GELU, "2"), 78, 16384, 128, 24, 0),
+	K("gelu_bwd", VEC("4", F_GELUB, "3"), 80, 16384, 128, 32, 0),
+	K("copy", ELEM("128", "4", F_COPY), 58, 8192, 128, 26, 0),
+	K("copy_slow", UNROLL(F_COPY), 36, 4096, 128, 30, 0),
+	K("to_float", VEC("4", F_COPYF, "2"), 70, 512, 128, 18, 0),
+	K("fill", VEC("4", F_FILL, "1"), 80, 2048, 128, 16, 0),
+	K("bias_sum", REDUCE(R_SUM, BF), 66, 96, 512, 32, 16),
+	K("log_softmax", SOFTMAX("Forward", "LogSoftMaxForwardEpilogue"), 72, 4096, 1024, 34, 128),
+	K("log_softmax_bwd", SOFTMAX("Backward", "LogSoftMaxBackwardEpilogue"), 78, 4096, 1024, 34,
 	  128),
-	K("log_softmax_bwd", SOFTMAX("Backward", "LogSoftMaxBackwardEpilogue"), 327800, 4096, 1024,
-	  34, 128),
-	K("nll", NLL("forward"), 6800, 1, 32, 32, 0),
-	K("nll_bwd", NLL("backward"), 4100, 1, 32, 32, 0),
-	K("norm", MTA(META("1"), M_NORM), 18600, 320, 512, 40, 2048),
-	K("clip", MTA(META("1"), M_SCALE), 22300, 320, 512, 32, 0),
-	K("adam", MTA(META_ADAM, M_ADAM), 62400, 320, 512, 62, 0),
-	K("pow", VEC("4", F_POW, "2"), 3300, 512, 128, 18, 0),
-	K("mean", REDUCE(R_MEAN, "float"), 4600, 128, 512, 32, 2048),
-	K("addf", VEC("4", F_ADDF, "2"), 1900, 1, 128, 16, 0),
-	K("rsqrt", VEC("4", F_RSQRT, "2"), 1900, 1, 128, 18, 0),
-	K("silu", VEC("4", F_SILU, "2"), 5100, 1408, 128, 24, 0),
-	K("neg", VEC("4", F_NEG, "2"), 2600, 256, 128, 18, 0),
-	K("cat", CAT, 5800, 512, 128, 30, 0),
-	K("softmax", SOFTMAX("Forward", "SoftMaxForwardEpilogue"), 11300, 2048, 256, 34, 512),
-	K("argmax", REDUCE(R_ARGMAX, "float"), 14900, 1, 512, 40, 8192),
+	K("nll", NLL("forward"), 8, 1, 32, 32, 0),
+	K("nll_bwd", NLL("backward"), 8, 1, 32, 32, 0),
+	K("norm", MTA(META("1"), M_NORM), 62, 320, 512, 40, 2048),
+	K("clip", MTA(META("1"), M_SCALE), 70, 320, 512, 32, 0),
+	K("adam", MTA(META_ADAM, M_ADAM), 30, 320, 512, 62, 0),
+	K("pow", VEC("4", F_POW, "2"), 76, 512, 128, 18, 0),
+	K("mean", REDUCE(R_MEAN, "float"), 64, 128, 512, 32, 2048),
+	K("addf", VEC("4", F_ADDF, "2"), 70, 1, 128, 16, 0),
+	K("rsqrt", VEC("4", F_RSQRT, "2"), 70, 1, 128, 18, 0),
+	K("silu", VEC("4", F_SILU, "2"), 78, 1408, 128, 24, 0),
+	K("neg", VEC("4", F_NEG, "2"), 76, 256, 128, 18, 0),
+	K("cat", CAT, 74, 512, 128, 30, 0),
+	K("softmax", SOFTMAX("Forward", "SoftMaxForwardEpilogue"), 66, 2048, 256, 34, 512),
+	K("argmax", REDUCE(R_ARGMAX, "float"), 60, 1, 512, 40, 8192),
 	K("arange",
 	  "void (anonymous namespace)::elementwise_kernel_with_index<int, " F_ARANGE
 	  ">(int, " F_ARANGE ", function_traits<" F_ARANGE ">::result_type*)",
-	  1800, 1, 64, 16, 0),
+	  70, 1, 64, 16, 0),
 
 	K2("flash",
 	   FLASH("fwd", FLASH_TRAITS("fwd", "128", "64"),
 		 "false, true, false, false, true, true, false"),
-	   "attn_fwd.kd", API_LAUNCH, ST_MAIN, 58400, 4, 128, 256, 255, 81920),
+	   "attn_fwd.kd", API_LAUNCH, ST_MAIN, 38, 4, 128, 256, 255, 81920),
 	K2("flash_dot", FLASH("bwd_dot_do_o", FLASH_TRAITS("bwd", "64", "128"), "true"),
-	   "bwd_preprocess.kd", API_LAUNCH, ST_MAIN, 7900, 8, 128, 256, 48, 0),
+	   "bwd_preprocess.kd", API_LAUNCH, ST_MAIN, 74, 8, 128, 256, 48, 0),
 	K2("flash_bwd",
 	   FLASH("bwd_dq_dk_dv_loop_seqk_parallel", FLASH_TRAITS("bwd", "64", "128"),
 		 "false, true, false, false, true, true, false"),
-	   "bwd_kernel_dk_dv.kd", API_LAUNCH, ST_MAIN, 143200, 4, 128, 256, 255, 147456),
+	   "bwd_kernel_dk_dv.kd", API_LAUNCH, ST_MAIN, 14, 4, 128, 256, 255, 147456),
 	K2("flash_dq", FLASH("bwd_convert_dq", FLASH_TRAITS("bwd", "64", "128"), "true"),
-	   "bwd_kernel_dq.kd", API_LAUNCH, ST_MAIN, 9300, 8, 128, 256, 96, 16384),
+	   "bwd_kernel_dq.kd", API_LAUNCH, ST_MAIN, 70, 8, 128, 256, 96, 16384),
 
-	GEMM("gemm_qkv", XMMA("tn"), CIJK("Alik_Bljk", "256x192x64", "_VWA4"), 66300, 24, 32),
+	GEMM("gemm_qkv", XMMA("tn"), CIJK("Alik_Bljk", "256x192x64", "_VWA4"), 63, 24, 32),
 	GEMM("gemm_proj", CUTLASS("relu_bf16_128x256_32x3_tn_align8"),
-	     CIJK("Alik_Bljk", "256x128x64", "_VWA4"), 24600, 8, 32),
-	GEMM("gemm_fc1", XMMA("tn"), CIJK("Alik_Bljk", "256x256x64", "_VWA4"), 88200, 32, 32),
-	GEMM("gemm_fc2", XMMA("tn"), CIJK("Alik_Bljk", "256x128x64", "_VWA8"), 86100, 8, 32),
+	     CIJK("Alik_Bljk", "256x128x64", "_VWA4"), 46, 8, 32),
+	GEMM("gemm_fc1", XMMA("tn"), CIJK("Alik_Bljk", "256x256x64", "_VWA4"), 67, 32, 32),
+	GEMM("gemm_fc2", XMMA("tn"), CIJK("Alik_Bljk", "256x128x64", "_VWA8"), 62, 8, 32),
 	GEMM("gemm_head", "nvjet_tst_128x256_64x4_2x1_v_bz_coopA_TNT",
-	     CIJK("Alik_Bljk", "256x256x32", "_VWA8"), 612000, 250, 32),
-	GEMM("gemm_dgrad", XMMA("nn"), CIJK("Ailk_Bljk", "256x192x64", "_VWA4"), 67400, 8, 32),
+	     CIJK("Alik_Bljk", "256x256x32", "_VWA8"), 71, 250, 32),
+	GEMM("gemm_dgrad", XMMA("nn"), CIJK("Ailk_Bljk", "256x192x64", "_VWA4"), 61, 8, 32),
 	GEMM("gemm_wgrad", "nvjet_tst_192x192_64x4_1x2_h_bz_coopB_NTN",
-	     CIJK("Ailk_Bjlk", "256x160x64", "_VWA4"), 71300, 16, 16),
+	     CIJK("Ailk_Bjlk", "256x160x64", "_VWA4"), 36, 16, 16),
 	GEMM("bmm_qk", CUTLASS("bf16_128x128_64x3_tn_align8"),
-	     CIJK("Alik_Bljk", "64x64x64", "_VWA2"), 7300, 2, 32),
+	     CIJK("Alik_Bljk", "64x64x64", "_VWA2"), 42, 2, 32),
 	GEMM("bmm_av", CUTLASS("bf16_64x64_64x6_nn_align8"), CIJK("Ailk_Bljk", "64x64x64", "_VWA2"),
-	     6900, 2, 32),
-	GEMM("gemm_small", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
-	     CIJK("Alik_Bljk", "32x32x256", "_VWA1"), 11600, 32, 1),
-	GEMM("gemm_big", "nvjet_tst_128x8_64x12_2x1_v_bz_TNT",
-	     CIJK("Alik_Bljk", "64x32x256", "_VWA1"), 22400, 88, 1),
+	     44, 2, 32),
 	K2("gemm_side", "nvjet_tst_64x64_64x13_1x1_h_bz_TNT",
-	   CIJK("Alik_Bljk", "64x96x128", "_VWA1"), API_EX, ST_SIDE, 21300, 44, 4, 384, 168,
-	   180224),
+	   CIJK("Alik_Bljk", "64x96x128", "_VWA1"), API_EX, ST_SIDE, 57, 44, 4, 384, 168, 180224),
 
 	/* Kernels inside decode graphs. */
-	K("rms_fused",
+	GRAPH_GEMM("gemm_small", "nvjet_tst_64x8_64x16_4x1_v_bz_TNT",
+		   CIJK("Alik_Bljk", "32x32x256", "_VWA1"), ST_MAIN, 11600, 32, 213248),
+	GRAPH_GEMM("gemm_big", "nvjet_tst_128x8_64x12_2x1_v_bz_TNT",
+		   CIJK("Alik_Bljk", "64x32x256", "_VWA1"), ST_MAIN, 22400, 88, 213248),
+	G("rms_fused",
 	  VLLM("fused_add_rms_norm_kernel", BF ", 8", PTR ", " PTR ", " CPTR ", float, int, int"),
 	  3900, 32, 256, 40, 0),
-	K("rope", VLLM("rotary_embedding_kernel", BF ", true", ROPE_ARGS), 2700, 32, 512, 32, 0),
-	K2("kv_store",
+	G("rope", VLLM("rotary_embedding_kernel", BF ", true", ROPE_ARGS), 2700, 32, 512, 32, 0),
+	G2("kv_store",
 	   VLLM("reshape_and_cache_flash_kernel", "__nv_bfloat16, __nv_bfloat16, " FP8_NONE,
 		KV_ARGS("__nv_bfloat16")),
 	   VLLM("reshape_and_cache_flash_kernel", "__hip_bfloat16, __hip_bfloat16, " FP8_NONE,
 		KV_ARGS("__hip_bfloat16")),
-	   API_LAUNCH, ST_MAIN, 2300, 32, 1, 512, 24, 0),
-	K2("paged",
+	   2300, 32, 1, 512, 24, 0),
+	G2("paged",
 	   VLLM("paged_attention_v2_kernel",
 		"__nv_bfloat16, 128, 16, 128, " FP8_NONE ", false, 512",
 		"float*, float*, __nv_bfloat16*, __nv_bfloat16 const*, int, float"),
 	   "paged_attention_ll4mi_QKV_mfma16_kernel<0, __hip_bfloat16, 1, 128, 256, false, 4>",
-	   API_LAUNCH, ST_MAIN, 34800, 512, 1, 128, 128, 2112),
-	K2("paged_reduce",
+	   34800, 512, 1, 128, 128, 2112),
+	G2("paged_reduce",
 	   VLLM("paged_attention_v2_reduce_kernel", "__nv_bfloat16, 128, 128, 512",
 		"__nv_bfloat16*, float const*, float const*, int const*, int"),
-	   "paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128, 128, 256, 1>", API_LAUNCH,
-	   ST_MAIN, 4100, 32, 16, 128, 40, 4096),
-	K("act_mul",
+	   "paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128, 128, 256, 1>", 4100, 32, 16,
+	   128, 40, 4096),
+	G("act_mul",
 	  VLLM("act_and_mul_kernel",
 	       BF ", &(" BF " vllm::silu_kernel<" BF ">(" BF " const&)), true",
 	       PTR ", " CPTR ", int"),
 	  3100, 32, 1024, 28, 0),
-	K2("shared_up", "nvjet_tst_64x16_64x13_1x1_h_bz_TNT",
-	   CIJK("Alik_Bljk", "16x16x256", "_VWA1"), API_EX, ST_SIDE, 9700, 44, 1, 384, 168, 0),
+	GRAPH_GEMM("shared_up", "nvjet_tst_64x16_64x13_1x1_h_bz_TNT",
+		   CIJK("Alik_Bljk", "16x16x256", "_VWA1"), ST_SIDE, 9700, 44, 0),
 	/* A copy made by a kernel, known by its name only, and a fill alike. */
-	K2("copy_kernel", "void at::native::copy_device_to_device_kernel(char*, char const*, long)",
-	   "__amd_rocclr_copyBuffer", API_LAUNCH, ST_MAIN, 3600, 64, 1, 256, 16, 0),
-	K2("fill_kernel", VEC("4", F_FILL, "1"), "__amd_rocclr_fillBufferAligned", API_LAUNCH,
-	   ST_MAIN, 2900, 64, 1, 256, 16, 0),
+	G2("copy_kernel", "void at::native::copy_device_to_device_kernel(char*, char const*, long)",
+	   "__amd_rocclr_copyBuffer", 3600, 64, 1, 256, 16, 0),
+	G2("fill_kernel", VEC("4", F_FILL, "1"), "__amd_rocclr_fillBufferAligned", 2900, 64, 1, 256,
+	   16, 0),
 
-	TRITON("t_rms", "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0", 11700, 4096, 512,
-	       4096),
-	TRITON("t_rope", "triton_poi_fused_add_cat_cos_mul_neg_sin_slice_1", 8600, 8192, 128, 0),
-	TRITON("t_res", "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_2", 15300, 4096, 512,
-	       4096),
-	TRITON("t_act", "triton_poi_fused_mul_silu_3", 24700, 16384, 256, 0),
-	TRITON("t_loss", "triton_per_fused__log_softmax_nll_loss_forward_4", 64200, 4096, 1024,
-	       8192),
-	TRITON("t_act_bwd", "triton_poi_fused_add_mul_sigmoid_silu_sub_5", 38200, 16384, 256, 0),
-	TRITON("t_rms_bwd", "triton_red_fused__to_copy_add_div_mul_pow_sum_6", 29500, 4096, 512,
-	       8192),
-	TRITON("t_rope_bwd", "triton_poi_fused_add_mul_neg_slice_backward_7", 10200, 8192, 128, 0),
+	TRITON("t_rms", "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0", 68, 4096, 512, 4096),
+	TRITON("t_rope", "triton_poi_fused_add_cat_cos_mul_neg_sin_slice_1", 62, 8192, 128, 0),
+	TRITON("t_res", "triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_2", 71, 4096, 512, 4096),
+	TRITON("t_act", "triton_poi_fused_mul_silu_3", 78, 16384, 256, 0),
+	TRITON("t_loss", "triton_per_fused__log_softmax_nll_loss_forward_4", 70, 4096, 1024, 8192),
+	TRITON("t_act_bwd", "triton_poi_fused_add_mul_sigmoid_silu_sub_5", 66, 16384, 256, 0),
+	TRITON("t_rms_bwd", "triton_red_fused__to_copy_add_div_mul_pow_sum_6", 58, 4096, 512, 8192),
+	TRITON("t_rope_bwd", "triton_poi_fused_add_mul_neg_slice_backward_7", 44, 8192, 128, 0),
 
-	COMM("allreduce", NCCL("AllReduce_Sum_bf16_RING_LL"), API_COMM, 0),
-	COMM("broadcast", NCCL("Broadcast_RING_LL"), API_COMM, 0),
-	COMM("allgather", NCCL("AllGather_RING_LL"), API_COMM, 0),
+	COMM("allreduce", NCCL("AllReduce_Sum_bf16_RING_LL"), API_COMM),
+	COMM("broadcast", NCCL("Broadcast_RING_LL"), API_COMM),
+	COMM("allgather", NCCL("AllGather_RING_LL"), API_COMM),
 	{ "custom_ar",
 	  CUSTOM_AR("__nv_bfloat16"),
 	  CUSTOM_AR("__hip_bfloat16"),
@@ -312,6 +316,7 @@ const struct kern_def kern_defs[] = {
 	  CLS_COMM,
 	  API_LAUNCH,
 	  ST_MAIN,
+	  0,
 	  0,
 	  { 36, 1, 1 },
 	  512,
@@ -346,9 +351,9 @@ const struct api_def api_defs[N_APIS] = {
 /* Elements in dimension letters; see the plans. W is the number of ranks. */
 const struct coll_def coll_defs[] = {
 	{ "ddp_layer", "allreduce", "allreduce", "nccl:all_reduce", "12HH", "12HH", "0",
-	  "default_pg", false, false, 64 },
+	  "default_pg", false, false, 110 },
 	{ "ddp_embed", "allreduce", "allreduce", "nccl:all_reduce", "VH", "VH", "0", "default_pg",
-	  false, false, 80 },
+	  false, false, 130 },
 	{ "ddp_buffers", "broadcast", "broadcast", "nccl:broadcast", "64H", "64H", "0",
 	  "default_pg", true, false, 40 },
 	{ "tp_attn", "allreduce", "allreduce", "nccl:all_reduce", "BSH", "BSH", "1",

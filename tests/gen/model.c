@@ -6,6 +6,18 @@
 
 #include "ops.h"
 
+/* What a device can do: bytes and FLOPs in a nanosecond, bfloat16 in matrix units. */
+static const struct {
+	double bytes, flops;
+} peaks[] = {
+	[VENDOR_NVIDIA] = { 3350, 989000 }, /* H100 SXM, data sheet */
+	[VENDOR_AMD] = { 5300, 708000 },    /* MI300X, of products as measured */
+};
+
+/* Of any kernel, and of kernels of which nothing is known. */
+#define STARTUP_NS 1600
+#define UNKNOWN_NS 12000
+
 #define HEAD(ph_cat) "{\n\"ph\":\"X\",\"cat\":\"" ph_cat "\",\"name\":\""
 #define ON_HOST "\",\"pid\":" T_PID ",\"tid\":" T_TID
 #define ON_GPU "\",\"pid\":" T_DEV ",\"tid\":" T_STREAM
@@ -156,6 +168,7 @@ static void compile_kernels(struct model *m)
 		k->def = &kern_defs[i];
 		k->name = vendor_name(m, k->def->nvidia, k->def->amd);
 		k->cls = class_of(k->def, k->name);
+		k->mean_ns = k->def->mean_ns ? k->def->mean_ns : UNKNOWN_NS;
 		k->name_id = name_id(&m->kern_names, &m->n_kern_names, k->name);
 		k->tm_linked = add_gpu_tmpl(m, k, true, "");
 		k->tm_bare = add_gpu_tmpl(m, k, false, "");
@@ -258,6 +271,14 @@ static int add_memory_tmpl(struct model *m, int64_t bytes)
 	return add_tmpl(m, b->s);
 }
 
+static int64_t best_ns(const struct model *m, const struct op_info *info)
+{
+	double moving = (double)info->moved / peaks[m->vendor].bytes;
+	double computing = (double)info->computed / peaks[m->vendor].flops;
+
+	return (int64_t)(moving > computing ? moving : computing);
+}
+
 static void compile_op(struct model *m, struct cline *c)
 {
 	const struct line *l = c->src;
@@ -287,6 +308,7 @@ static void compile_op(struct model *m, struct cline *c)
 	sb_put(b, ",\"Ev Idx\":" T_EV END_ARGS);
 	c->tm = add_tmpl(m, b->s);
 	c->flops = info.flops;
+	c->best_ns = best_ns(m, &info);
 	c->index = name_id(&m->op_names, &m->n_op_names, l->name);
 	if (m->kind == KIND_INFER && !strcmp(l->name, "aten::empty"))
 		c->tm_aux = add_memory_tmpl(m, info.bytes);
@@ -352,6 +374,46 @@ static void compile_line(struct model *m, struct script *s, struct cline *c)
 	}
 }
 
+/* The op around line k; NULL for none. */
+static struct cline *op_around(const struct script *s, size_t k)
+{
+	int depth = s->src[k].depth;
+
+	while (k--) {
+		if (s->src[k].depth >= depth)
+			continue;
+		if (s->src[k].kind == L_OP)
+			return &s->lines[k];
+		depth = s->src[k].depth;
+	}
+	return NULL;
+}
+
+/* The kernels of an op share its work, and each attains its part of the device's peak. */
+static void set_lengths(struct model *m, struct script *s)
+{
+	for (size_t k = 0; k < s->n; k++)
+		if (s->src[k].kind == L_KERN && op_around(s, k))
+			op_around(s, k)->n_kernels += m->kerns[s->lines[k].index].def->pct > 0;
+	for (size_t k = 0; k < s->n; k++) {
+		struct cline *c = &s->lines[k];
+		struct kern *kern;
+
+		if (s->src[k].kind != L_KERN && s->src[k].kind != L_GKERN)
+			continue;
+		kern = &m->kerns[c->index];
+		c->mean_ns = kern->def->mean_ns;
+		if (kern->def->pct) {
+			const struct cline *op = op_around(s, k);
+
+			c->mean_ns =
+				STARTUP_NS + op->best_ns * 100 / (kern->def->pct * op->n_kernels);
+		}
+		if (c->mean_ns > kern->mean_ns)
+			kern->mean_ns = c->mean_ns;
+	}
+}
+
 static size_t find_script(struct model *m, const struct line *lines, size_t n)
 {
 	for (size_t i = 0; i < m->n_scripts; i++)
@@ -384,6 +446,7 @@ static void compile_scripts(struct model *m)
 			s->lines[k].src = &s->src[k];
 			compile_line(m, s, &s->lines[k]);
 		}
+		set_lengths(m, s);
 	}
 }
 

@@ -61,7 +61,8 @@ struct kern_def {
 	const char *key;
 	const char *nvidia, *amd; /* names in the trace */
 	uint8_t cat, cls, api, stream;
-	int mean_ns;
+	uint8_t pct; /* of what the device can do, attained on its part of the op's work */
+	int mean_ns; /* its length where pct is 0 */
 	int grid[3];
 	int block;
 	int regs, shmem;
@@ -122,7 +123,8 @@ struct kern {
 	const struct kern_def *def;
 	const char *name;
 	enum gpu_class cls;
-	int name_id; /* index in model.kern_names */
+	int name_id;	 /* index in model.kern_names */
+	int64_t mean_ns; /* where no op tells the work: the longest of the scripts */
 	int tm_linked, tm_bare, tm_launch, tm_launch_bare;
 };
 
@@ -140,6 +142,9 @@ struct cline {
 	int tm_aux; /* [memory] instant of an op, GPU side of an annotation */
 	int index;  /* in kerns, colls or api_defs; name id of an op */
 	int64_t flops;
+	int64_t best_ns;   /* of an op's work, were it all done at the device's peaks */
+	int64_t n_kernels; /* that share it */
+	int64_t mean_ns;   /* of a kernel */
 };
 
 struct segment {

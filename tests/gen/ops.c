@@ -176,15 +176,113 @@ static void put_shape(struct sb *b, const struct input *in, bool strides)
 	sb_put(b, "]");
 }
 
-static int64_t op_flops(const char *op, const struct input *in, int n)
+/* ---- the least work of an op ------------------------------------------------ */
+
+/* What an op moves, where that is not all operands and a result like the largest of them. */
+enum moves { OPERANDS_AND_RESULT, ONLY_OPERANDS, ROWS, ELEMENTS };
+
+static const struct {
+	const char *op;
+	enum moves moves;
+} least_moves[] = {
+	/* The result is small, or one of the operands. */
+	{ "aten::copy_", ONLY_OPERANDS },
+	{ "aten::zero_", ONLY_OPERANDS },
+	{ "aten::sum", ONLY_OPERANDS },
+	{ "aten::mean", ONLY_OPERANDS },
+	{ "aten::argmax", ONLY_OPERANDS },
+	{ "aten::_foreach_norm", ONLY_OPERANDS },
+	/* Of the first tensor only what the indices name. */
+	{ "aten::embedding", ROWS },
+	{ "aten::index_select", ROWS },
+	{ "aten::nll_loss_forward", ELEMENTS },
+	{ "aten::nll_loss_backward", ELEMENTS },
+};
+
+static int64_t input_elems(const struct input *in)
 {
-	if (!strcmp(op, "aten::mm") && n >= 2)
-		return 2 * in[0].dim[0] * in[0].dim[1] * in[1].dim[1];
-	if (!strcmp(op, "aten::addmm") && n >= 3)
-		return 2 * in[1].dim[0] * in[1].dim[1] * in[2].dim[1] + in[1].dim[0] * in[2].dim[1];
-	if (!strcmp(op, "aten::bmm") && n >= 2)
-		return 2 * in[0].dim[0] * in[0].dim[1] * in[0].dim[2] * in[1].dim[2];
-	return 0;
+	int64_t n = in->copies ? in->copies : 1;
+
+	for (int i = 0; i < in->n; i++)
+		n *= in->dim[i];
+	return is_tensor(in) ? n : 0;
+}
+
+static int64_t input_bytes(const struct input *in)
+{
+	return input_elems(in) * (in->dtype == 'l' ? 8 :
+				  in->dtype == 'f' ? 4 :
+				  in->dtype == 'c' ? 1 :
+						     2);
+}
+
+static enum moves moves_of(const char *op, const struct input *in, int n)
+{
+	for (size_t i = 0; i < ARRAY_LEN(least_moves); i++)
+		if (!strcmp(op, least_moves[i].op))
+			return least_moves[i].moves;
+	/* Generated kernels have their results among the operands, as has mul() with a third. */
+	if (!strncmp(op, "triton_", 7) || (!strcmp(op, "aten::mul") && n > 2 && is_tensor(&in[2])))
+		return ONLY_OPERANDS;
+	return OPERANDS_AND_RESULT;
+}
+
+/* Elements of a matrix product, each a sum of *len products; 0 for other ops. */
+static int64_t product_elems(const char *op, const struct input *in, int n, int64_t *len)
+{
+	int64_t elems = 1;
+
+	if (!strcmp(op, "aten::addmm"))
+		in++, n--;
+	else if (strcmp(op, "aten::mm") && strcmp(op, "aten::bmm"))
+		return 0;
+	if (n < 2)
+		return 0;
+	for (int i = 0; i < in[0].n - 1; i++)
+		elems *= in[0].dim[i];
+	*len = in[0].dim[in[0].n - 1];
+	return elems * in[1].dim[in[1].n - 1];
+}
+
+/* Of causal attention, whose half of the scores is needed: two products, backward five. */
+static int64_t attention_flops(const char *op, const struct input *in)
+{
+	const char *name = strstr(op, "_flash_attention");
+	bool heads_first = !strncmp(op, "aten::_scaled", 13);
+
+	if (!name)
+		return 0;
+	return (strstr(name, "backward") ? 5 : 2) * input_elems(in) * in->dim[heads_first ? 2 : 1];
+}
+
+static int64_t least_bytes(const char *op, const struct input *in, int n, int64_t product)
+{
+	enum moves moves = moves_of(op, in, n);
+	int64_t sum = 0, largest = 0, indices = 0;
+
+	for (int i = 0; i < n; i++) {
+		int64_t bytes = input_bytes(&in[i]);
+
+		sum += bytes;
+		if (bytes > largest)
+			largest = bytes;
+		if (in[i].dtype == 'l')
+			indices += input_elems(&in[i]);
+	}
+	if (moves == ROWS)
+		return 2 * indices * 2 * in[0].dim[in[0].n - 1];
+	if (moves == ELEMENTS)
+		return 2 * indices * 2;
+	return sum + (product ? 2 * product : moves == ONLY_OPERANDS ? 0 : largest);
+}
+
+static void set_work(struct op_info *info, const char *op, const struct input *in, int n)
+{
+	int64_t len = 0, product = product_elems(op, in, n, &len);
+
+	info->flops = product * 2 * len + (strcmp(op, "aten::addmm") ? 0 : product);
+	info->computed = info->flops + (n ? attention_flops(op, in) : 0);
+	info->moved = least_bytes(op, in, n, product);
 }
 
 struct op_info ops_put_inputs(struct sb *out, const struct dims *d, const char *op,
@@ -214,7 +312,7 @@ struct op_info ops_put_inputs(struct sb *out, const struct dims *d, const char *
 		}
 		sb_put(out, "]");
 	}
-	info.flops = op_flops(op, in, n);
+	set_work(&info, op, in, n);
 	if (n) {
 		info.bytes = in[0].dtype == 'f' ? 4 : 2;
 		for (int i = 0; i < in[0].n; i++)

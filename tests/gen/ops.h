@@ -22,8 +22,10 @@
 int64_t dim_value(const struct dims *d, const char **s);
 
 struct op_info {
-	int64_t flops; /* of mm, addmm and bmm; 0 for the rest */
-	int64_t bytes; /* of the first tensor or size list, for [memory] events */
+	int64_t flops;	  /* of mm, addmm and bmm; 0 for the rest */
+	int64_t bytes;	  /* of the first tensor or size list, for [memory] events */
+	int64_t computed; /* FLOPs of matrix products, those of attention too */
+	int64_t moved;	  /* bytes that no implementation does without */
 };
 
 /* Appends "Concrete Inputs", "Input type", "Input Strides" and "Input Dims" to out. */

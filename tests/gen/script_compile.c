@@ -106,7 +106,8 @@ static const struct line compiled_layer_backward[] = {
 
 static const struct line compiled_backward_end[] = {
 	OP(0, "aten::embedding_dense_backward", "b[" X "] l[B,S] d=V s=-1 s=False"),
-	KERN(1, "fill"),
+	OP(1, "aten::zero_", "b[V,H]"),
+	KERN(2, "fill"),
 	KERN(1, "embed_bwd"),
 	CLOSE,
 	CLOSE,

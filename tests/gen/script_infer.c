@@ -152,7 +152,7 @@ static const struct line eager_begin[] = {
 
 static const struct line eager_head[] = {
 	RMS_NORM(0, 100),
-	LINEAR(0, 700, "H", "V", "gemm_big"),
+	LINEAR(0, 700, "H", "V", "gemm_head"),
 };
 
 static const struct line eager_end[] = {

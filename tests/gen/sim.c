@@ -129,7 +129,7 @@ static void touch_annotations(struct thread_state *th, int stream, int64_t start
  * follow each other closely, at times without any gap.
  */
 static struct rec *add_gpu(struct sim *s, const struct model *m, struct recs *r, int kern,
-			   bool linked, int64_t earliest)
+			   int64_t mean_ns, bool linked, int64_t earliest)
 {
 	const struct kern *k = &m->kerns[kern];
 	int stream = k->def->stream;
@@ -141,7 +141,7 @@ static struct rec *add_gpu(struct sim *s, const struct model *m, struct recs *r,
 		start = earliest;
 	g = add_rec(r, G_GPU, linked ? k->tm_linked : k->tm_bare, stream, start);
 	g->kern = (int16_t)kern;
-	g->dur = rng_jitter(&s->rng, k->def->mean_ns);
+	g->dur = rng_jitter(&s->rng, mean_ns);
 	if (k->cls == CLS_COMPUTE)
 		g->dur = g->dur * s->slow_ppm / 1000000;
 	s->stream_free[stream] = start + g->dur;
@@ -154,7 +154,7 @@ static void add_leftovers(struct sim *s, const struct model *m, struct recs *r)
 
 	for (int i = 0; i < N_LEFTOVERS; i++) {
 		int kern = m->leftovers[rng_range(&s->rng, 0, ARRAY_LEN(m->leftovers) - 1)];
-		struct rec *g = add_gpu(s, m, r, kern, false, at);
+		struct rec *g = add_gpu(s, m, r, kern, m->kerns[kern].mean_ns, false, at);
 
 		g->corr = ++s->corr;
 		g->flags = R_UNLINKED;
@@ -306,7 +306,7 @@ static void run_kernel(struct sim *s, const struct model *m, struct recs *r, int
 	no_launch |= s->launches == LOST_LAUNCH_AT;
 	no_kernel = (no_kernel || s->launches == LOST_KERNEL_AT) && !no_launch;
 	if (!no_kernel) {
-		struct rec *g = add_gpu(s, m, r, c->index, op != NO_REC && !no_launch,
+		struct rec *g = add_gpu(s, m, r, c->index, c->mean_ns, op != NO_REC && !no_launch,
 					th->now + 700 + latency);
 
 		gpu = (uint32_t)r->n - 1;
@@ -352,7 +352,7 @@ static void run_graph_kernel(struct sim *s, const struct model *m, struct recs *
 {
 	struct thread_state *th = &s->th[thread];
 	uint32_t graph = open_graph(th);
-	struct rec *g = add_gpu(s, m, r, c->index, false, s->graph_ready);
+	struct rec *g = add_gpu(s, m, r, c->index, c->mean_ns, false, s->graph_ready);
 
 	assert(graph != NO_REC);
 	g->corr = r->v[graph].corr;
@@ -376,7 +376,7 @@ static void run_collective(struct sim *s, const struct model *m, struct recs *r,
 		launch = s->graph_ready;
 	if (launch > earliest)
 		earliest = launch;
-	g = add_gpu(s, m, r, coll->kern, true, earliest);
+	g = add_gpu(s, m, r, coll->kern, 0, true, earliest);
 	g->tm = coll->tm_kernel;
 	g->aux = s->coll_seq++;
 	s->pending = (uint32_t)r->n - 1;

@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import oracle
-from support import FULL, ROOT, SANITIZED, Case, report, tracegen
+from support import FULL, ROOT, SANITIZED, Case, number, report, tracegen
 
 KINDS = ("train", "infer", "decode", "compile")
 VENDORS = ("nvidia", "amd")
@@ -69,7 +69,13 @@ class Truth(Case):
         self.assertEqual(sum(int(r["calls without kernel"]) for r in launches),
                          truth["n_launches_without_kernel"], str(launches))
         self.assertEqual(sum(int(r["GPU events"]) for r in launches), truth["n_links"], str(launches))
+        self.assertPossible(rep)
         self.assertSummary(rep, truth)
+
+    def assertPossible(self, rep):
+        """No op is faster than the device (the median: of some calls a kernel is not recorded)."""
+        for row in rep.table("unified_perf_summary"):
+            self.assertLessEqual(number(row["Pct Roofline_median"]) or 0, 90, row["name"])
 
     def assertSummary(self, rep, truth):
         """The console summary names the device and the rank."""
