@@ -62,6 +62,13 @@ struct tw_event_fields {
 #define TW_EVENT_FLAWS 20
 #define TW_CATEGORY_CACHE 64
 
+/* Few categories, and one is asked for with every event of another kind than the last. */
+struct tw_category_seen {
+	uint32_t name; /* text id */
+	uint16_t category;
+	bool mixed; /* what its events are is told by their names */
+};
+
 struct tw_kineto {
 	struct trawl_trace *trace;
 	struct tw_feed *feed;
@@ -89,13 +96,7 @@ struct tw_kineto {
 	uint32_t last_name;			   /* text id of the name of the event before */
 
 	/* The last category, those seen, a few tracks: neighbours repeat. */
-	uint32_t last_category_name;
-	unsigned last_category;
-	bool last_is_mixed; /* what its events are is told by their names */
-	struct {
-		uint32_t name;
-		unsigned category;
-	} categories[TW_CATEGORY_CACHE];
+	struct tw_category_seen last_category, categories[TW_CATEGORY_CACHE];
 	struct {
 		struct tw_track track;
 		uint32_t index;
@@ -115,8 +116,22 @@ enum tw_attempt { TW_EVENT_READ, TW_EVENT_MORE, TW_EVENT_BAD };
 enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **p);
 
 /* ---- kineto_keep.c */
+/* Looks up what the category of the event that is read means. */
+void tw_kineto_find_category(struct tw_kineto *k, struct tw_category_seen *seen);
+
 /* Called as soon as the category is read: the keys of the arguments are guessed by it. */
-void tw_kineto_set_category(struct tw_kineto *k);
+static inline void tw_kineto_set_category(struct tw_kineto *k)
+{
+	uint32_t id = k->fields.category;
+	struct tw_category_seen *seen = &k->categories[id % TW_CATEGORY_CACHE];
+
+	if (id == k->last_category.name)
+		return;
+	if (seen->name != id)
+		tw_kineto_find_category(k, seen);
+	k->last_category = *seen;
+}
+
 /* Adds the event that was read as a row; TW_EVENT_BAD only when out of memory. */
 enum tw_attempt tw_kineto_keep_event(struct tw_kineto *k, const char *at);
 

@@ -599,7 +599,7 @@ static void keep_arg(struct tw_kineto *k, uint32_t key, const struct tw_arg *arg
 static const char *read_args(struct tw_kineto *k, const char *p)
 {
 	struct tw_args *args = &k->trace->args;
-	uint32_t context = k->last_category % (TW_LITERAL_CONTEXTS - 8), key = 0;
+	uint32_t context = k->last_category.category % (TW_LITERAL_CONTEXTS - 8), key = 0;
 	size_t start, last;
 	struct tw_arg arg;
 

@@ -69,19 +69,16 @@ static enum trawl_class class_of(const char *name, size_t len)
 	return TRAWL_CLASS_OTHER;
 }
 
-/* The category of a name: few, and asked for with every event of another kind than the last. */
-static unsigned find_category(struct tw_kineto *k, uint32_t id)
+__attribute__((cold)) void tw_kineto_find_category(struct tw_kineto *k,
+						   struct tw_category_seen *seen)
 {
-	uint32_t slot = id % TW_CATEGORY_CACHE;
-	const char *name;
+	uint32_t id = k->fields.category;
 	size_t len;
+	const char *name = tw_pool_text(&k->trace->texts, id, &len);
 
-	if (k->categories[slot].name != id) {
-		name = tw_pool_text(&k->trace->texts, id, &len);
-		k->categories[slot].category = tw_trace_category(k->trace, id, class_of(name, len));
-		k->categories[slot].name = id;
-	}
-	return k->categories[slot].category;
+	seen->name = id;
+	seen->category = (uint16_t)tw_trace_category(k->trace, id, class_of(name, len));
+	seen->mixed = !strcasecmp(name, MIXED_CATEGORY);
 }
 
 /* The class of an event of a mixed category, by its name. */
@@ -94,16 +91,6 @@ static enum trawl_class class_of_mixed(const struct tw_kineto *k)
 		if (!strcmp(name, mixed_names[i].name))
 			return mixed_names[i].class;
 	return TRAWL_CLASS_KERNEL;
-}
-
-void tw_kineto_set_category(struct tw_kineto *k)
-{
-	if (k->fields.category == k->last_category_name)
-		return;
-	k->last_category = find_category(k, k->fields.category);
-	k->last_category_name = k->fields.category;
-	k->last_is_mixed = !strcasecmp(tw_pool_text(&k->trace->texts, k->fields.category, NULL),
-				       MIXED_CATEGORY);
 }
 
 /* Stream numbers of 2021 stand in the thread id as "stream 7". */
@@ -180,8 +167,8 @@ enum tw_attempt tw_kineto_keep_event(struct tw_kineto *k, const char *at)
 	unsigned n, category;
 
 	tw_kineto_set_category(k);
-	category = k->last_category;
-	if (__builtin_expect(k->last_is_mixed, 0))
+	category = k->last_category.category;
+	if (__builtin_expect(k->last_category.mixed, 0))
 		category = tw_trace_category(k->trace, f->category, class_of_mixed(k));
 	class = k->trace->categories[category].class;
 	if (f->phase == 'X' && !check_slice(k, class, at))

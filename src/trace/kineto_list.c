@@ -21,9 +21,7 @@ int tw_kineto_part_init(struct tw_kineto_part *part, struct trawl_trace *trace,
 	k->trace = trace;
 	k->feed = feed;
 	k->stop = INT64_MAX;
-	k->last_category_name = 0;
-	k->last_category = 0;
-	k->last_is_mixed = false;
+	k->last_category = (struct tw_category_seen){ 0 };
 	for (i = 0; i < 64; i++)
 		k->tracks[i].index = UINT32_MAX;
 	tw_str_init(&k->scratch, trace->allocator);
