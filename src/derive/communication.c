@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "derive/communication.h"
 
-#include "base/alloc.h"
+#include "base/list.h"
 #include "derive/view_names.h"
 
 #include <stdlib.h>
@@ -19,27 +19,35 @@ static bool is_range(const struct trawl_trace *trace, uint64_t i)
 	       tw_is_range(trace, i, TRAWL_CLASS_ANNOTATION);
 }
 
-/* Marks the names of host ranges that communicate; how many ranges have one. */
-static uint64_t mark_range_names(const struct tw_derived *d, uint8_t *asked)
+/* Whether ranges of this name communicate; asked[name]: 0 not asked yet, else 1 more than that. */
+static bool names_communication(const struct tw_pool *texts, uint32_t name, uint8_t *asked)
 {
-	const struct tw_pool *texts = &d->trace->texts;
-	const struct tw_events *events = &d->trace->events;
-	uint64_t i, n = 0;
+	const struct tw_pool_entry *text = &texts->entries[name];
 
-	for (i = 0; i < events->count; i++) {
-		uint32_t name = events->name[i];
+	if (!asked[name])
+		asked[name] =
+			1 + !!(tw_host_kinds_of(text->ptr, text->len) & TW_HOST_COMMUNICATION);
+	return asked[name] - 1;
+}
 
-		if (!is_range(d->trace, i))
+/* In the order of the input. */
+static int find_ranges(struct tw_derived *d, uint8_t *asked)
+{
+	const struct trawl_trace *trace = d->trace;
+	struct tw_comm_ranges *ranges = &d->comm_ranges;
+	uint64_t i;
+
+	for (i = 0; i < trace->events.count; i++) {
+		if (!is_range(trace, i) ||
+		    !names_communication(&trace->texts, trace->events.name[i], asked))
 			continue;
-		if (!asked[name])
-			asked[name] = tw_host_kinds_of(texts->entries[name].ptr,
-						       texts->entries[name].len) &
-						      TW_HOST_COMMUNICATION ?
-					      2 :
-					      1;
-		n += asked[name] == 2;
+		if (!tw_list_grow(&ranges->event, &ranges->room, ranges->count,
+				  sizeof(*ranges->event), d->allocator))
+			return -1;
+		ranges->event[ranges->count++] = (uint32_t)i;
 	}
-	return n;
+	ranges->parent = tw_alloc_array(d->allocator, ranges->count + 1, sizeof(*ranges->parent));
+	return ranges->parent ? 0 : -1;
 }
 
 /* On one track the outer ones come before those that they hold. */
@@ -81,22 +89,14 @@ static int list_ranges(struct tw_derived *d)
 	} context = { .in = &d->trace->events };
 	struct tw_comm_ranges *ranges = &d->comm_ranges;
 	uint8_t *asked = tw_alloc_array(d->allocator, d->trace->texts.count, 1);
-	uint64_t count = asked ? mark_range_names(d, asked) : 0, i, n = 0;
+	int status = asked ? find_ranges(d, asked) : -1;
 
-	if (count) {
-		ranges->event = tw_alloc_array(d->allocator, count, sizeof(*ranges->event));
-		ranges->parent = tw_alloc_array(d->allocator, count, sizeof(*ranges->parent));
-		ranges->count = (uint32_t)count;
-	}
-	if (count && ranges->event && ranges->parent) {
-		for (i = 0; i < d->trace->events.count; i++)
-			if (is_range(d->trace, i) && asked[d->trace->events.name[i]] == 2)
-				ranges->event[n++] = (uint32_t)i;
-		qsort_r(ranges->event, count, sizeof(*ranges->event), compare_ranges, context.out);
-		nest_ranges(ranges, &d->trace->events);
-	}
 	tw_free(d->allocator, asked, d->trace->texts.count);
-	return !asked || (count && (!ranges->event || !ranges->parent)) ? -1 : 0;
+	if (status || !ranges->count)
+		return status;
+	qsort_r(ranges->event, ranges->count, sizeof(*ranges->event), compare_ranges, context.out);
+	nest_ranges(ranges, &d->trace->events);
+	return 0;
 }
 
 /* The innermost range around a moment of a track, TW_NONE: none. */

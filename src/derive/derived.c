@@ -111,8 +111,9 @@ void tw_derived_free(struct tw_derived *d)
 	tw_free(a, d->host.op[0], (d->host.count + 1) * sizeof(*d->host.op[0]));
 	tw_free(a, d->host.op[1], (d->host.count + 1) * sizeof(*d->host.op[0]));
 	tw_free(a, d->host.decider, (d->host.count + 1) * sizeof(*d->host.decider));
-	tw_free(a, d->comm_ranges.event, d->comm_ranges.count * sizeof(*d->comm_ranges.event));
-	tw_free(a, d->comm_ranges.parent, d->comm_ranges.count * sizeof(*d->comm_ranges.parent));
+	tw_free(a, d->comm_ranges.event, d->comm_ranges.room * sizeof(*d->comm_ranges.event));
+	tw_free(a, d->comm_ranges.parent,
+		(d->comm_ranges.count + 1) * sizeof(*d->comm_ranges.parent));
 	tw_free(a, d->host.call, (d->host.call_count + 1) * sizeof(*d->host.call));
 	tw_free(a, d->host.name, d->trace->texts.count);
 	tw_free(a, gpu->event, (gpu->allocated + 1) * sizeof(*gpu->event));

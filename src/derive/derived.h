@@ -80,6 +80,7 @@ struct tw_gpu {
 /* Ranges of the host that communicate, by track; an outer one before those that it holds. */
 struct tw_comm_ranges {
 	uint32_t count;
+	size_t room;
 	uint32_t *event;
 	uint32_t *parent; /* the range around it, TW_NONE: none */
 };

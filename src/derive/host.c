@@ -62,10 +62,7 @@ static int order_ties(const struct tw_derived *d, uint32_t *event, uint64_t coun
 	uint64_t first, end;
 
 	for (first = 0; first < count; first = end) {
-		for (end = first + 1;
-		     end < count && events->start_ns[event[end]] == events->start_ns[event[first]];
-		     end++)
-			;
+		first = tw_find_tie(d->trace, event, first, count, &end);
 		if (end - first <= 32)
 			order_few(events, event + first, end - first);
 		else if (tw_sort(event + first, end - first, longest_key, events, d->allocator))

@@ -340,8 +340,13 @@ static bool agrees(const struct tw_derived *d, uint64_t g)
 static bool names_operations(const struct tw_derived *d, uint32_t part)
 {
 	const struct tw_events *events = &d->trace->events;
-	uint64_t g, agreeing = 0, others = 0, linked = 0, unlike = 0;
+	uint64_t g, agreeing = 0, linked = 0, unlike = 0;
 
+	for (g = 0; g < d->gpu.count && !needs_external(d, part, g, BY_ANY); g++)
+		;
+	/* Where nothing is without a link, nothing is asked. */
+	if (g == d->gpu.count)
+		return false;
 	for (g = 0; g < d->gpu.count; g++) {
 		uint64_t e = d->gpu.event[g];
 
@@ -349,12 +354,12 @@ static bool names_operations(const struct tw_derived *d, uint32_t part)
 		    !tw_is_link_id(events->correlation[e]))
 			continue;
 		unlike += events->external[e] != events->correlation[e];
-		if (d->gpu.launch[g] == TW_NONE)
-			others++;
-		else if (++linked)
+		if (d->gpu.launch[g] != TW_NONE) {
+			linked++;
 			agreeing += agrees(d, g);
+		}
 	}
-	return others && (linked ? agreeing > linked - agreeing : unlike);
+	return linked ? agreeing > linked - agreeing : unlike;
 }
 
 static int link_by_external(struct tw_derived *d, uint32_t part, enum external_pass pass)

@@ -149,24 +149,43 @@ static int drop_of_many(struct work *w, uint32_t *list, uint64_t *count)
 	return status;
 }
 
+uint64_t tw_find_tie(const struct trawl_trace *trace, const uint32_t *list, uint64_t from,
+		     uint64_t count, uint64_t *end)
+{
+	const int64_t *start_ns = trace->events.start_ns;
+	int64_t before, start = from < count ? start_ns[list[from]] : 0;
+	uint64_t i;
+
+	for (i = from + 1; i < count; i++) {
+		before = start;
+		start = start_ns[list[i]];
+		if (start == before)
+			break;
+	}
+	if (i >= count)
+		return *end = count;
+	for (*end = i + 1; *end < count && start_ns[list[*end]] == start; ++*end)
+		;
+	return i - 1;
+}
+
 int tw_repeats_drop(const struct trawl_trace *trace, uint32_t *list, uint64_t *count,
 		    struct tw_quality *quality, const struct trawl_allocator *allocator)
 {
 	struct work w = { trace, quality, allocator, -1 };
-	const int64_t *start_ns = trace->events.start_ns;
-	uint64_t first, end, n, kept = 0;
+	uint64_t from, tie, end, n, kept = 0;
 
-	for (first = 0; first < *count; first = end) {
-		for (end = first + 1; end < *count && start_ns[list[end]] == start_ns[list[first]];
-		     end++)
-			;
-		n = end - first;
-		if (n > FEW && drop_of_many(&w, list + first, &n))
+	for (from = 0; from < *count; from = end) {
+		tie = tw_find_tie(trace, list, from, *count, &end);
+		n = end - tie;
+		if (n > FEW && drop_of_many(&w, list + tie, &n))
 			return -1;
 		if (n > 1 && n <= FEW)
-			n = drop_of_few(&w, list + first, n);
-		if (kept != first)
-			memmove(list + kept, list + first, n * sizeof(*list));
+			n = drop_of_few(&w, list + tie, n);
+		/* What stands before the tie, and what is left of it. */
+		n += tie - from;
+		if (kept != from)
+			memmove(list + kept, list + from, n * sizeof(*list));
 		kept += n;
 	}
 	*count = kept;

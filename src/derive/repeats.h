@@ -18,4 +18,11 @@ int tw_repeats_drop(const struct trawl_trace *trace, uint32_t *list, uint64_t *c
 		    struct tw_quality *quality,
 		    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
+/*
+ * The first of two or more events of a list in order of start, from `from` on, that start
+ * together; *end is behind the last of them.  Both are `count` when there are none.
+ */
+uint64_t tw_find_tie(const struct trawl_trace *trace, const uint32_t *list, uint64_t from,
+		     uint64_t count, uint64_t *end);
+
 #endif
