@@ -4,36 +4,6 @@
 
 #include <string.h>
 
-int tw_parents_init(struct tw_parents *p, const struct tw_derived *d,
-		    const struct tw_launchers *launchers)
-{
-	uint64_t n = d->host.count, g, node;
-
-	p->derived = d;
-	p->categories = &launchers->categories;
-	p->first_gpu = tw_alloc(d->allocator, (n + 1) * sizeof(*p->first_gpu));
-	if (!p->first_gpu)
-		return -1;
-	for (node = 0; node < n; node++)
-		p->first_gpu[node] = TW_NONE;
-	for (g = 0; g < d->gpu.count; g++) {
-		if (d->gpu.launch[g] == TW_NONE || d->gpu.bucket[g] == TW_COMMUNICATION)
-			continue;
-		node = tw_launching_op(d, d->gpu.launch[g], false);
-		if (node != TW_NONE && p->first_gpu[node] == TW_NONE)
-			p->first_gpu[node] = (uint32_t)g;
-	}
-	return 0;
-}
-
-void tw_parents_release(struct tw_parents *p)
-{
-	if (p->derived)
-		tw_free(p->derived->allocator, p->first_gpu,
-			(p->derived->host.count + 1) * sizeof(*p->first_gpu));
-	p->derived = NULL;
-}
-
 /* Letters of `needle` (lower case) in any case. */
 static bool contains_folded(const char *text, const char *needle)
 {
@@ -48,12 +18,64 @@ static bool contains_folded(const char *text, const char *needle)
 	return false;
 }
 
+/* Kernels of a graph have nothing but the call that launched it above them. */
+static void find_graph_calls(struct tw_parents *p)
+{
+	const struct tw_pool *texts = &p->derived->trace->texts;
+	uint32_t i;
+
+	for (i = 0; i < texts->count; i++)
+		p->is_graph[i] = p->derived->host.name[i] &&
+				 (contains_folded(texts->entries[i].ptr, "graphlaunch") ||
+				  contains_folded(texts->entries[i].ptr, "cudagraph"));
+}
+
+static void find_first_gpu(struct tw_parents *p)
+{
+	const struct tw_derived *d = p->derived;
+	uint64_t g, node;
+
+	for (node = 0; node < d->host.count; node++)
+		p->first_gpu[node] = TW_NONE;
+	for (g = 0; g < d->gpu.count; g++) {
+		if (d->gpu.launch[g] == TW_NONE || d->gpu.bucket[g] == TW_COMMUNICATION)
+			continue;
+		node = tw_launching_op(d, d->gpu.launch[g], false);
+		if (node != TW_NONE && p->first_gpu[node] == TW_NONE)
+			p->first_gpu[node] = (uint32_t)g;
+	}
+}
+
+int tw_parents_init(struct tw_parents *p, const struct tw_derived *d,
+		    const struct tw_launchers *launchers)
+{
+	p->derived = d;
+	p->categories = &launchers->categories;
+	p->first_gpu = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*p->first_gpu));
+	p->is_graph = tw_alloc(d->allocator, d->trace->texts.count);
+	if (!p->first_gpu || !p->is_graph)
+		return -1;
+	find_graph_calls(p);
+	find_first_gpu(p);
+	return 0;
+}
+
+void tw_parents_release(struct tw_parents *p)
+{
+	const struct tw_derived *d = p->derived;
+
+	if (!d)
+		return;
+	tw_free(d->allocator, p->first_gpu, (d->host.count + 1) * sizeof(*p->first_gpu));
+	tw_free(d->allocator, p->is_graph, d->trace->texts.count);
+	p->derived = NULL;
+}
+
 struct tw_parent tw_parent_of(const struct tw_parents *p, uint64_t gpu)
 {
 	const struct tw_derived *d = p->derived;
 	struct tw_parent parent = { TW_NONE, TW_NONE, false, NULL };
 	uint32_t launch = d->gpu.launch[gpu], node;
-	const char *name;
 
 	if (launch == TW_NONE)
 		return parent;
@@ -66,10 +88,6 @@ struct tw_parent tw_parent_of(const struct tw_parents *p, uint64_t gpu)
 								      p->first_gpu[node])];
 		return parent;
 	}
-	name = d->trace->texts.entries[d->trace->events.name[parent.event]].ptr;
-	parent.category = contains_folded(name, "graphlaunch") ||
-					  contains_folded(name, "cudagraph") ?
-				  "graph" :
-				  "runtime";
+	parent.category = p->is_graph[d->trace->events.name[parent.event]] ? "graph" : "runtime";
 	return parent;
 }

@@ -11,6 +11,7 @@ struct tw_parents {
 	const struct tw_derived *derived;
 	const struct tw_categories *categories;
 	uint32_t *first_gpu; /* by host node: its first GPU event that does not communicate */
+	bool *is_graph;	     /* by text id, of host events: named as a launch of a graph */
 };
 
 struct tw_parent {

@@ -135,10 +135,11 @@ struct walk {
 	const struct tw_modelled *m;
 	struct tw_op_keys keys;
 	struct tw_op_rows rows;
-	uint8_t *launches; /* by host node: it launches GPU work itself */
-	uint32_t *sole;	   /* by pair: the only operation, see sole_operation(); 0: not asked */
-	uint8_t *counted;  /* by GPU event: it is in a row */
-	int64_t *times;	   /* room for the largest group */
+	uint8_t *launches;     /* by host node: it launches GPU work itself */
+	uint32_t *sole;	       /* by pair: the only operation, see sole_operation(); 0: not asked */
+	uint8_t *counted;      /* by GPU event: it is in a row */
+	struct tw_groups rest; /* struct rest, with the category as its value */
+	int64_t *times;	       /* room for the largest group */
 	struct tw_str text;
 };
 
@@ -296,45 +297,69 @@ static uint64_t visit(struct walk *w, uint64_t node)
 
 /*
  * The work of an operation whose parts have rows of their own, for its only kernel that no row has
- * yet.
+ * yet; TW_NO_GROUP: not known, or more than one.
  */
 static uint32_t work_beside_parts(const struct walk *w, uint64_t op)
 {
 	const struct tw_gpu *gpu = &w->d->gpu;
 	uint64_t count, i, left = 0;
-	const uint32_t *under = tw_gpu_under(w->m, op, &count);
+	const uint32_t *under = op != TW_NONE ? tw_gpu_under(w->m, op, &count) : NULL;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; under && i < count && left < 2; i++)
 		left += !w->counted[under[i]] && gpu->bucket[under[i]] != TW_COMMUNICATION;
 	return left == 1 ? tw_work_by(w->m, op, true) : TW_NO_GROUP;
+}
+
+/* What the category of a kernel with a row of its own follows from. */
+struct rest {
+	uint32_t name; /* of the operation or call above it */
+	uint32_t kernel, is_of_op;
+};
+
+static const char *category_of_rest(struct walk *w, const struct rest *rest, uint32_t g)
+{
+	const struct tw_categories *c = &w->in->launchers->categories;
+	uint32_t before = w->rest.count, at = tw_groups_add(&w->rest, rest);
+	const char **category;
+
+	if (w->rest.failed)
+		return "other";
+	category = tw_groups_value(&w->rest, at);
+	if (w->rest.count == before)
+		return *category;
+	tw_str_clear(&w->text);
+	tw_synthetic_name(w->d->trace, rest->name, rest->kernel, &w->text);
+	*category = w->text.failed ? NULL : tw_op_category(w->text.ptr, w->text.len);
+	if (!*category)
+		*category = rest->is_of_op ? c->names[tw_category_of_kernel(c, g)] : "other";
+	return *category;
 }
 
 /* Kernels that no row has yet: one row each, named after the operation or call above them. */
 static void collect_rest(struct walk *w)
 {
 	const struct tw_gpu *gpu = &w->d->gpu;
-	const struct tw_categories *c = &w->in->launchers->categories;
-	uint32_t g;
+	const uint32_t *names = w->d->trace->events.name;
+	uint64_t asked = TW_NONE;
+	uint32_t g, work = TW_NO_GROUP;
 
 	for (g = 0; g < gpu->count; g++) {
 		uint64_t node = gpu->launch[g], op, event;
-		uint32_t kernel = w->d->trace->events.name[gpu->event[g]];
-		const char *category;
+		struct rest rest;
 
 		if (w->counted[g] || node == TW_NONE || gpu->bucket[g] == TW_COMMUNICATION)
 			continue;
 		op = tw_launching_op(w->d, node, false);
+		if (op != asked)
+			work = work_beside_parts(w, op);
+		asked = op;
 		node = op != TW_NONE ? op : node;
 		event = w->d->host.event[node];
-		tw_str_clear(&w->text);
-		tw_synthetic_name(w->d->trace, w->d->trace->events.name[event], kernel, &w->text);
-		category = w->text.failed ? NULL : tw_op_category(w->text.ptr, w->text.len);
-		if (!category)
-			category = op != TW_NONE ? c->names[tw_category_of_kernel(c, g)] : "other";
+		rest = (struct rest){ names[event], names[gpu->event[g]], op != TW_NONE };
 		tw_op_rows_gpu(&w->rows, &g, 1);
-		tw_op_rows_end(&w->rows, event,
-			       op != TW_NONE ? work_beside_parts(w, op) : TW_NO_GROUP,
-			       tw_op_key_of(&w->keys, node, kernel, category));
+		tw_op_rows_end(&w->rows, event, work,
+			       tw_op_key_of(&w->keys, node, rest.kernel,
+					    category_of_rest(w, &rest, g)));
 	}
 }
 
@@ -619,12 +644,13 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 
 	tw_op_rows_init(&w.rows, in);
 	tw_str_init(&w.text, a);
+	tw_groups_init_values(&w.rest, sizeof(struct rest), sizeof(const char *), a);
 	w.launches = tw_alloc_array(a, d->host.count + 1, 1);
 	w.sole = tw_alloc_array(a, in->derived->autograd.count + 1, sizeof(*w.sole));
 	w.counted = tw_alloc_array(a, d->gpu.count + 1, 1);
 	if (!tw_op_keys_init(&w.keys, in) && w.launches && w.sole && w.counted) {
 		collect_all(&w);
-		if (!tw_op_keys_failed(&w.keys) && !w.text.failed &&
+		if (!tw_op_keys_failed(&w.keys) && !w.text.failed && !w.rest.failed &&
 		    !tw_op_rows_group(&w.rows, w.keys.groups.count))
 			w.times = tw_alloc(a, (w.rows.largest + 1) * sizeof(*w.times));
 		if (w.times && !fill(&w, table) && !w.rows.failed)
@@ -634,6 +660,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	tw_op_keys_release(&w.keys);
 	tw_op_rows_release(&w.rows);
 	tw_str_release(&w.text);
+	tw_groups_release(&w.rest);
 	tw_free(a, w.launches, d->host.count + 1);
 	tw_free(a, w.sole, (in->derived->autograd.count + 1) * sizeof(*w.sole));
 	tw_free(a, w.counted, d->gpu.count + 1);
