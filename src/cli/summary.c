@@ -35,37 +35,35 @@ static void add_grouped(struct tw_str *out, int64_t n)
 	}
 }
 
-/* First start and last end of anything that has them. */
-static bool find_span(const struct trawl_trace *trace, int64_t *first, int64_t *last)
+/* First start and last end of anything that has them, and how many are GPU events. */
+struct recorded {
+	int64_t first_ns, last_ns;
+	uint64_t gpu;
+};
+
+static struct recorded find_recorded(const struct trawl_trace *trace)
 {
+	const struct tw_events *events = &trace->events;
+	struct recorded all = { INT64_MAX, INT64_MIN, 0 };
 	uint64_t i;
 
-	*first = INT64_MAX;
-	*last = INT64_MIN;
-	for (i = 0; i < trace->events.count; i++) {
-		int64_t start = trace->events.start_ns[i];
+	for (i = 0; i < events->count; i++) {
+		enum trawl_class class = tw_class(trace, i);
+		int64_t start = events->start_ns[i];
 
-		if (trace->events.phase[i] != 'X' || tw_class(trace, i) == TRAWL_CLASS_OTHER)
+		if (events->phase[i] != 'X' || class == TRAWL_CLASS_OTHER)
 			continue;
-		if (start < *first)
-			*first = start;
-		if (start + trace->events.dur_ns[i] > *last)
-			*last = start + trace->events.dur_ns[i];
+		if (start < all.first_ns)
+			all.first_ns = start;
+		if (start + events->dur_ns[i] > all.last_ns)
+			all.last_ns = start + events->dur_ns[i];
+		all.gpu += tw_class_is_gpu(class);
 	}
-	return *first < *last;
-}
-
-static uint64_t count_gpu(const struct trawl_trace *trace)
-{
-	uint64_t i, n = 0;
-
-	for (i = 0; i < trace->events.count; i++)
-		n += trace->events.phase[i] == 'X' && tw_class_is_gpu(tw_class(trace, i));
-	return n;
+	return all;
 }
 
 static void add_platform_line(const struct trawl_report *report, const struct trawl_trace *trace,
-			      struct tw_str *out)
+			      bool gpu, struct tw_str *out)
 {
 	bool guessed;
 	const char *platform = trawl_report_platform(report, &guessed);
@@ -74,7 +72,7 @@ static void add_platform_line(const struct trawl_report *report, const struct tr
 		tw_str_add_cstr(out, "roofline peaks: ");
 		add_escaped(out, platform);
 		tw_str_add_cstr(out, guessed ? " (from the device in the trace)\n" : "\n");
-	} else if (count_gpu(trace)) {
+	} else if (gpu) {
 		tw_str_add_cstr(out, trace->device_name[0] ?
 					     "no roofline: peaks of this device are not known" :
 					     "no roofline: the trace does not name its device");
@@ -85,7 +83,7 @@ static void add_platform_line(const struct trawl_report *report, const struct tr
 static void add_trace_lines(const struct trawl_report *report, const struct trawl_trace *trace,
 			    size_t devices, struct tw_str *out)
 {
-	int64_t first, last;
+	const struct recorded all = find_recorded(trace);
 
 	add_escaped(out, trace->device_name[0] ? trace->device_name : "device not named");
 	if (trace->rank >= 0)
@@ -97,12 +95,13 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 	tw_str_add_cstr(out, ", ");
 	add_grouped(out, (int64_t)trace->events.count);
 	tw_str_add_cstr(out, " events, ");
-	add_grouped(out, (int64_t)count_gpu(trace));
+	add_grouped(out, (int64_t)all.gpu);
 	tw_str_add_cstr(out, " of them on the GPU\n");
-	if (find_span(trace, &first, &last))
+	if (all.first_ns < all.last_ns)
 		tw_str_addf(out, "%.3f ms recorded, from %lld to %lld ns\n",
-			    (double)(last - first) / 1e6, (long long)first, (long long)last);
-	add_platform_line(report, trace, out);
+			    (double)(all.last_ns - all.first_ns) / 1e6, (long long)all.first_ns,
+			    (long long)all.last_ns);
+	add_platform_line(report, trace, all.gpu, out);
 	if (trawl_report_view(report)[0]) {
 		tw_str_add_cstr(out, "looking at ");
 		add_escaped(out, trawl_report_view(report));
