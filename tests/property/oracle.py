@@ -122,6 +122,7 @@ class Trace:
         self.gpu = [Event(i, e) for i, e in events if e.get("cat") in GPU_CATS and usable(e)]
         self.host = [Event(i, e) for i, e in events
                      if e.get("cat") in HOST_CATS and e.get("ph") == "X"]
+        self.metadata = [e for _, e in events if e.get("ph") == "M"]
         self.ranges = [Event(i, e) for i, e in events if e.get("cat") == "user_annotation" and e.get("ph") == "X"]
         self.collective, self.aten = collections.defaultdict(list), collections.defaultdict(list)
         for e in self.host + self.ranges:

@@ -43,6 +43,7 @@ class Call:
         cell = {c: ast.literal_eval(row[c + suffix] or "()")
                 for c in ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")}
         dims, strides = cell["Input Dims"], cell["Input Strides"]
+        self.name = row["name"].split("->")[0].split("::")[-1]
         self.values, self.types = cell["Concrete Inputs"], cell["Input type"]
         self.dims, self.strides = dims, strides
         self.tensors = [Tensor(tuple(d), strides[i] if i < len(strides) else (), t)
@@ -165,28 +166,150 @@ def softmax(call):
     return 5 * n, read(x) + n * size
 
 
-def layer_norm(call):
+def reduction(call):
+    """Number of elements left, and the work; max and min of two tensors are a comparison for each result."""
+    inputs = call.given(0, 1)
+    x, picks = inputs[0], call.name in ("max", "min")
+    if picks and len(inputs) == 2:
+        n = elements(*inputs)
+        return n, n, read(*inputs) + n * SIZES[x.dtype]
+    at = 2 if "norm" in call.name else 1
+    text = call.values[at] if at < len(call.values) else ""
+    dims = ast.literal_eval(text) if text[:1] == "[" else [int(text)] if text and picks else []
+    kept = [d for i, d in enumerate(x.dims) if i not in [k % len(x.dims) for k in dims]] if dims else []
+    left = math.prod(x.dims if call.name.startswith("cum") else kept)
+    return left, math.prod(x.dims), read(x) + left * SIZES[x.dtype]
+
+
+def convolution(call):
+    """Each output is a product over the weight's other dimensions; not transposed."""
+    x, weight, *bias = call.given(0, 1, 2)
+    stride, padding, dilation = (ast.literal_eval(v) for v in call.values[3:6])
+    assert call.values[6] == "False"
+    sizes = [(size + 2 * p - d * (k - 1) - 1) // s + 1
+             for size, k, s, p, d in zip(x.dims[2:], weight.dims[2:], stride, padding, dilation)]
+    n = x.dims[0] * weight.dims[0] * math.prod(sizes)
+    return 2 * math.prod(weight.dims[1:]) * n + n * len(bias), read(x, weight, *bias) + n * SIZES[x.dtype]
+
+
+def convolution_backward(call):
+    """A product as large as the forward one, and all three tensors, for each of the gradients that are asked for."""
+    out, x, weight = call.given(0, 1, 2)
+    asked = ast.literal_eval(call.values[-1])
+    assert not asked[2] and call.values[9] == "1"
+    return 2 * sum(asked) * math.prod(weight.dims[1:]) * math.prod(out.dims), sum(asked) * read(out, x, weight)
+
+
+class Norm:
+    """A normalization: what is normalized, its weight, bias, flag of training, gradients that are asked for."""
+
+    def __init__(self, call):
+        self.name, self.tensors, backward = call.name, call.given, call.name.endswith("backward")
+        library = call.name.startswith(("miopen", "cudnn"))
+        self.batch = "batch_norm" in call.name or call.name == "instance_norm"
+        self.rms = "rms" in call.name
+        self.dy = call.given(1 if library else 0) if backward else []
+        self.x, = call.given(1 if backward and not library else 0)
+        self.n, self.c = math.prod(self.x.dims), self.x.dims[1]
+        first = {"layer_norm": (2, 3), "native_layer_norm": (2, 3), "group_norm": (2, 3), "_groupnorm_run": (2, 3),
+                 "native_layer_norm_backward": (5, 6), "native_group_norm_backward": (4,),
+                 "native_batch_norm_backward": (2,), "_fused_rms_norm": (2,), "_fused_rms_norm_backward": (4,),
+                 "miopen_batch_norm_backward": (2,)}.get(call.name, (1, 2))
+        self.affine = len(call.given(first[0]))
+        self.bias = len(call.given(first[1])) if len(first) > 1 else self.affine * (not self.rms)
+        self.training, self.mask = not self.rms, []
+        if "layer" in self.name or self.rms:
+            self.c = math.prod(ast.literal_eval(call.values[2 if backward else 1]))
+        if self.batch:
+            self.training = library and backward or call.values[7 if backward else 5] == "True"
+        if backward:
+            self.mask = [True] * 3 if library else ast.literal_eval(call.values[-1])
+        if "group" in call.name:
+            self.statistics = self.x.dims[0] * int(call.values[{"native_group_norm": 6,
+                                                                "native_group_norm_backward": 8}.get(call.name, 1)])
+            self.bias = self.mask[2] if backward else self.bias
+        else:
+            self.statistics = self.c if self.batch else self.n // self.c
+
+    def forward(self):
+        """Sum and sum of squares are three operations of an element, scaling and shifting two; six a statistic."""
+        n, affine = self.n, self.affine + self.affine * self.bias
+        if self.rms:
+            return 3 * n + 2 * self.statistics + n * self.affine, (n + self.c * self.affine, 0)
+        flops = (5 if self.training else 2) * n + 6 * self.statistics
+        # Batch norm updates the running statistics that it reads.
+        kept = self.statistics * (2 if not self.batch or not self.training else 4)
+        return flops, (n + self.c * affine, kept)
+
+    def backward(self):
+        n, asked = self.n, self.mask[0]
+        if self.rms:
+            weight = self.affine * n + (len(self.mask) > 1 and self.mask[1]) * n * (1 + (self.statistics > 1))
+            return n + weight + 6 * n * asked, (asked * n + self.c * (self.affine + self.mask[1]), 0)
+        assert self.training
+        if self.batch:
+            # Weight and its and the bias's gradients come together; one statistic of each channel is read.
+            vectors, kept = 3 * self.affine, self.statistics
+        else:
+            vectors, kept = self.affine + self.mask[1] + self.mask[2], 2 * self.statistics
+        return (9 if asked else 6) * n, (asked * n + self.c * vectors, kept)
+
+    def work(self):
+        flops, (others, kept) = self.backward() if self.mask else self.forward()
+        size = SIZES[self.x.dtype]
+        # Layer norm keeps its statistics in float at least.
+        own = max(4, size) if "layer" in self.name else size
+        return flops, read(self.x, *self.dy) + others * size + kept * own
+
+    def parameters(self):
+        mask = self.mask[:1] if self.batch else self.mask
+        return {"op_shape": self.x.dims, "dtype_in_out": (self.x.dtype, None),
+                "stride_input": tuple(self.x.strides), "stride_output": None, "num_channels": self.c,
+                "has_bias": bool(self.bias), "is_affine": bool(self.affine), "is_training": bool(self.training),
+                "output_mask": mask or ""}
+
+
+def upsampled(call):
+    """Input, and shape of the result: by its sizes, or by factors."""
     x = call.given(0)[0]
-    shape = ast.literal_eval(call.values[1])
-    n, c = math.prod(x.dims), math.prod(shape)
-    rows, affine = n // c, len(call.given(2, 3))
-    return 5 * n + 6 * rows, read(x) + (n + c * affine) * SIZES[x.dtype] + 8 * rows
+    sizes = ast.literal_eval(call.values[1] or "[]") or \
+        [int(d * f) for d, f in zip(x.dims[2:], ast.literal_eval(call.values[2]))]
+    return x, (*x.dims[:2], *sizes)
 
 
-def layer_norm_backward(call):
-    gradient, x = call.given(0, 1)
-    shape, mask = ast.literal_eval(call.values[2]), ast.literal_eval(call.values[7])
-    n, c = math.prod(x.dims), math.prod(shape)
-    vectors = len(call.given(5)) + mask[1] + mask[2]
-    return (9 if mask[0] else 6) * n, read(gradient, x) + \
-        (mask[0] * n + c * vectors) * SIZES[x.dtype] + 8 * (n // c)
+def upsample(call):
+    x, shape = upsampled(call)
+    return math.prod(shape), read(x) + math.prod(shape) * SIZES[x.dtype]
 
 
-def library_batch_norm_backward(call):
-    x, gradient = call.given(0, 1)
-    n, c = math.prod(x.dims), x.dims[1]
-    affine = 3 * len(call.given(2))
-    return 9 * n, read(x, gradient) + (n + c * (1 + affine)) * SIZES[x.dtype]
+def parameters(row):
+    """What makes a row of a table of a family, beside the name; None: not known."""
+    call = Call(row, "")
+    if call.name in REDUCTIONS:
+        x = call.given(0)[0]
+        return {"num_input_elems": math.prod(x.dims), "num_output_elems": reduction(call)[0],
+                "dtype_in_out": (x.dtype, None),
+                "reduce_type": next((t for t in ("mean", "max", "min", "norm") if t in call.name), "sum")}
+    if call.name == "convolution":
+        x, weight = call.given(0, 1)
+        stride, padding, dilation, transposed, output_padding, groups = map(ast.literal_eval, call.values[3:9])
+        return {"convNd": f"conv{len(x.dims) - 2}d", "input_shape": x.dims, "filter_shape": weight.dims,
+                "dtype_input_weight": (x.dtype, weight.dtype), "input_stride": tuple(x.strides),
+                "weight_stride": tuple(weight.strides), "bias": len(call.given(2)) > 0, "stride": tuple(stride),
+                "padding": tuple(padding), "dilation": tuple(dilation), "transposed_conv": transposed,
+                "output_padding": tuple(output_padding), "groups": groups}
+    if call.name.startswith("upsample_nearest"):
+        x, shape = upsampled(call)
+        return {"op_shape": shape, "dtype_in_out": (x.dtype, x.dtype), "stride_input": tuple(x.strides),
+                "stride_output": None, "input_shape": x.dims, "output_shape": shape}
+    return Norm(call).parameters() if call.name in NORMS else None
+
+
+NORMS = {"batch_norm", "native_batch_norm", "miopen_batch_norm", "instance_norm", "layer_norm", "native_layer_norm",
+         "group_norm", "native_group_norm", "_groupnorm_run", "_fused_rms_norm", "native_batch_norm_backward",
+         "miopen_batch_norm_backward", "native_layer_norm_backward", "native_group_norm_backward",
+         "_fused_rms_norm_backward"}
+REDUCTIONS = {"sum", "mean", "max", "min", "linalg_norm", "cumsum"}
 
 
 OTHERS = {"copy_": copy, "where": where, "masked_fill_": masked_fill, "fill_": written,
@@ -195,9 +318,8 @@ OTHERS = {"copy_": copy, "where": where, "masked_fill_": masked_fill, "fill_": w
           "_local_scalar_dense": scalar, "max_pool2d_with_indices": pool,
           "max_pool2d_with_indices_backward": pool_backward, "index_select": index_select,
           "gather": lambda c: looked_up(c, lambda t, i: math.prod(i.dims)), "_softmax": softmax,
-          "layer_norm": layer_norm, "native_layer_norm": layer_norm,
-          "native_layer_norm_backward": layer_norm_backward,
-          "miopen_batch_norm_backward": library_batch_norm_backward}
+          "convolution": convolution, "convolution_backward": convolution_backward, "upsample_nearest1d": upsample, "upsample_nearest2d": upsample,
+          **dict.fromkeys(REDUCTIONS, lambda c: reduction(c)[1:]), **dict.fromkeys(NORMS, lambda c: Norm(c).work())}
 
 
 def work(row):
@@ -207,15 +329,7 @@ def work(row):
     if name.startswith("triton_poi_fused__unsafe_view_add_"):
         x = call.given(*range(3))
         return math.prod(x[0].dims), read(*x)
-    name = name.removeprefix("aten::")
+    name = name.split("::")[-1]
     if name.rstrip("_") in POINTWISE:
         return pointwise(name, call)
     return OTHERS[name](call) if name in OTHERS else None
-
-
-def is_right(row, found):
-    """Whether the figures of a row are those."""
-    suffix = "" if "Data Moved (MB)" in row else "_first"
-    have = (row["GFLOPS" + suffix], row["Data Moved (MB)" + suffix])
-    return "" not in have and round(float(have[0]) * 1e9) == found[0] and \
-        round(float(have[1]) * (1 << 20)) == found[1]
