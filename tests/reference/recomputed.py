@@ -18,7 +18,6 @@ from test_unified import Rows
 CATEGORIES = {"aten::_flash_attention_forward": "SDPA_fwd"}
 CATEGORY_COLUMNS = {"kernel_summary": ("Parent op category", "Parent cpu_op"), "ops_unique_args": ("op category", "name")}
 ARGUMENTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
-SHORT_NS = 10_000
 TYPES = {"computation_time": "compute", "exposed_comm_time": "exposed_comm", "busy_time": "busy",
          "exposed_memcpy_time": "exposed_memcpy", "idle_time": "idle", "total_time": "total",
          "total_comm_time": "comm", "total_memcpy_time": "memcpy"}
@@ -30,7 +29,7 @@ PEAKS = {"matrix_fp64": 81, "matrix_fp32": 163, "matrix_fp16": 654, "matrix_bf16
 # Bytes are taken for numbers of 8 bits, which have no peak as vectors.
 PRECISIONS = {"c10::BFloat16": "bf16", "c10::Half": "fp16", "float": "fp32", "double": "fp64", "unsigned char": "fp8"}
 # Worked out values agree with those of a report to this, which is what sums of doubles leave.
-EXACT = 1e-9
+EXACT = 1e-12
 
 
 def value(text):
@@ -58,9 +57,10 @@ def statistic(column, values):
 
 
 class Truth:
-    """What a trace says, GPU events with a recorded launch alone."""
+    """What a trace says, GPU events with a recorded launch alone; kernels below `short_ns` are short."""
 
-    def __init__(self, path):
+    def __init__(self, path, short_ns=10_000):
+        self.short_ns = short_ns
         self.trace = oracle.Trace(path)
         self.every = list(self.trace.gpu)
         self.names = {(m["name"], m["pid"], m.get("tid") if m["name"] == "thread_name" else None):
@@ -250,23 +250,13 @@ class Truth:
         return [oracle.length([g.span for g in gpu])
                 for _, gpu in self.calls_in_family(row["name"], family)[arguments(row, "_first")[:3]]]
 
-    def collectives(self, head):
-        """Rows of communication that nothing described, by stream."""
-        groups = collections.defaultdict(list)
-        for g in self.every:
-            if g.kind() == "communication" and not g.has_collective():
-                groups[g.stream].append(g.dur / 1e3)
-        for stream, times in groups.items():
-            row = dict.fromkeys(head, "") | {"rank": 0, "stream": stream, "operation_count": len(times)}
-            yield row | {c: statistic(c, times) for c in head if c.startswith("dur_")}
-
     def short_kernels(self, head, linked):
         """Rows of short kernels that lack an argument of the operation, or the operation."""
         sums, counts = collections.Counter(), collections.Counter()
         for g in self.every:
             at = self.trace.parent_op(g) or g.launch
             args = [at.args.get(k) if at else None for k in ("Input Dims", "Input Strides", "Concrete Inputs")]
-            if g.cat == "kernel" and g.dur < SHORT_NS and not all(args):
+            if g.cat == "kernel" and g.dur < self.short_ns and not all(args):
                 key = (at.name if at else "", *(repr(self.tuples(a)) if a else "" for a in args), g.name)
                 sums[key] += g.dur
                 counts[key] += 1
@@ -277,6 +267,105 @@ class Truth:
     @classmethod
     def tuples(cls, v):
         return tuple(cls.tuples(x) for x in v) if isinstance(v, list) else v
+
+
+    def others(self, sheet, head, corrected):
+        """Rows that the reference has not, where they are allowed."""
+        if sheet == "short_kernels_summary":
+            yield from self.short_kernels(head, "unlinked" not in corrected.reference.name)
+        elif sheet == "coll_analysis":
+            yield from undescribed([g for g in self.every if g.kind() == "communication"], head, {"rank": 0})
+        elif sheet == "ops_summary_by_category":
+            there = {r["op category"] for r in corrected.rows(sheet, corrected.reference)[1]}
+            for category in sorted(set(CATEGORIES.values()) - there):
+                row = {"op category": category}
+                if self.ops_summary_by_category(row, "Count"):
+                    yield row | {c: self.ops_summary_by_category(row, c) for c in head[1:]}
+
+
+def kind_of(g):
+    """What its name tells of a kernel of communication."""
+    return "allreduce" if "cross_device_reduce" in g.name else ""
+
+
+def undescribed(gpu, head, known):
+    """Rows of communication without arguments, by stream; the kind is told by the kernel's name, if at all."""
+    groups = collections.defaultdict(list)
+    for g in gpu:
+        if not g.has_collective():
+            groups[g.stream, kind_of(g)].append(g.dur / 1e3)
+    for (stream, kind), times in groups.items():
+        row = dict.fromkeys(head, "") | {"stream": stream, "operation_count": len(times)} | known
+        row["Collective name"] = kind
+        yield row | {c: statistic(c, times) for c in head if c.startswith("dur_")}
+
+
+class Job:
+    """What the traces of several ranks, {rank: path}, say of collectives; those of a group are in one order."""
+
+    def __init__(self, traces):
+        self.gpu = {rank: list(self.communication(path)) for rank, path in traces.items()}
+        self.matched = collections.defaultdict(list)  # by process group and index in it
+        for gpu in self.gpu.values():
+            index = collections.Counter()
+            for g in sorted(gpu, key=lambda g: g.ts):
+                group = self.told(g, "Process Group Name")
+                self.matched[f"{group}_{index[group]}"].append(g)
+                index[group] += 1
+
+    @staticmethod
+    def communication(path):
+        """By arguments and names alone: no copies take part."""
+        for i, raw in enumerate(oracle.load(path)):
+            if raw.get("cat") == "kernel" and oracle.usable(raw):
+                g = oracle.Event(i, raw)
+                if g.has_collective() or oracle.COMMUNICATION.search(g.name):
+                    yield g
+
+    def others(self, sheet, head, _):
+        if sheet == "nccl_summary_long":
+            for rank, gpu in self.gpu.items():
+                yield from undescribed(gpu, head, {"rank": rank, "Process Group Name": "Unknown_Group"})
+
+    @staticmethod
+    def told(g, name):
+        others = {"Process Group Name": "Unknown_Group", "Collective name": kind_of(g)}
+        return str(g.args.get(name, others.get(name, "Unknown")))
+
+    def like(self, row, *names):
+        """Collectives with the arguments of a row."""
+        return [c for c in self.matched.values()
+                if all(self.told(c[0], n) == row[n].removesuffix(".0") for n in names)]
+
+    def nccl_summary_implicit_sync(self, row, column):
+        calls = self.like(row, "Process Group Name", "Collective name", "dtype", "In msg nelems")
+        shortest = [min(g.dur for g in c) for c in calls]
+        if column == "Total comm latency (ms)":
+            return sum(shortest) / 1e6
+        return statistic(column, shortest) / 1e3 if column.startswith("comm_latency_") else None
+
+    @staticmethod
+    def exchange(calls):
+        """Of an all_to_allv: what each rank sends, in which time."""
+        size = oracle.ELEMENT[calls[0].args["dtype"]] / 2**30
+        sent = [g.args["In msg nelems"] * size for g in calls]
+        wall = max(g.end for g in calls) - min(g.ts for g in calls)
+        rates = [s / g.dur * 1e9 for s, g in zip(sent, calls)]
+        return {"wall_time (us)": wall / 1e3, "throughput (GB/s)": sum(sent) / wall * 1e9,
+                "max_rank_throughput (GB/s)": max(rates), "min_rank_throughput (GB/s)": min(rates),
+                "avg_rank_dur (us)": statistics.fmean(g.dur for g in calls) / 1e3,
+                "max_rank_dur (us)": max(g.dur for g in calls) / 1e3,
+                "size_imbalance": max(sent) / statistics.fmean(sent)}
+
+    def nccl_all2allv(self, row, column):
+        return self.exchange(self.matched[row["collective_id"]]).get(column)
+
+    def nccl_summary_all2allv(self, row, column):
+        every = [self.exchange(c) for c in self.like(row, "Process Group Name", "Collective name", "dtype")]
+        if column.startswith("Total wall_time"):
+            return sum(e["wall_time (us)"] for e in every) / (1e3 if "(ms)" in column else 1)
+        name = column.rpartition("_")[0]
+        return statistic(column, [e[name] for e in every]) if name in every[0] else None
 
 
 class Rules:
@@ -371,12 +460,13 @@ class Corrected:
         if isinstance(found, list):
             found = min(found, key=lambda v: abs(v - (self.tool.num(own.get(column)) or 0)))
         text = found if isinstance(found, str) else repr(found)
-        if new or not self.tool.same(sheet, column, row[column], text):
-            row[column] = text
+        have = own.get(column, "")
+        if new or not all(self.tool.same(sheet, column, row[column], x) for x in (text, have)):
             self.rules.used.add(line)
             self.changed += 1
-            if not self.agrees(found, own.get(column, "")):
-                self.wrong.append(f"{sheet}, {self.key(row)}, {column}: {own.get(column)}, worked out {text}")
+            row[column] = have if self.agrees(found, have) else text
+            if row[column] != have:
+                self.wrong.append(f"{sheet}, {self.key(row)}, {column}: {have}, worked out {text}")
 
     def allowed(self, sheet, row):
         """The allowance of a row that the reference has and that should not be, or the other way round."""
@@ -403,7 +493,7 @@ class Corrected:
                 yield from self.row(sheet, row)
         for row in (r for rows in made.values() for r in rows):
             yield from self.added(sheet, head, row)
-        for row in self.others(sheet, head):
+        for row in self.truth.others(sheet, head, self):
             yield from self.added(sheet, head, row)
 
     def row(self, sheet, row):
@@ -425,16 +515,3 @@ class Corrected:
         line = self.allowed(sheet, row)
         if line is not None:
             yield row, made, line
-
-    def others(self, sheet, head):
-        """Rows that the reference has not, where they are allowed."""
-        if sheet == "short_kernels_summary":
-            yield from self.truth.short_kernels(head, "unlinked" not in self.reference.name)
-        elif sheet == "coll_analysis":
-            yield from self.truth.collectives(head)
-        elif sheet == "ops_summary_by_category":
-            there = {r["op category"] for r in self.rows(sheet, self.reference)[1]}
-            for category in sorted(set(CATEGORIES.values()) - there):
-                row = {"op category": category}
-                if self.truth.ops_summary_by_category(row, "Count"):
-                    yield row | {c: self.truth.ops_summary_by_category(row, c) for c in head[1:]}
