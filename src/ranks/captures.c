@@ -79,41 +79,50 @@ static bool has_times(const struct tw_rank *rank)
 	return rank->who.first_ns <= rank->who.last_ns;
 }
 
-/* Whether `b` begins when `a` is over, as far as their clocks can be compared. */
-static bool is_before(const struct tw_rank *a, const struct tw_rank *b, bool one_clock)
+/* Whether their times can be compared: on one clock, or those of both with their base times. */
+static bool are_comparable(const struct tw_rank *a, const struct tw_rank *b, bool one_clock)
 {
 	bool based = a->base_time_ns != TRAWL_TIME_NONE;
 
-	if (!has_times(a) || !has_times(b) || based != (b->base_time_ns != TRAWL_TIME_NONE) ||
-	    (!based && !one_clock))
-		return false;
-	return at(a, a->who.last_ns) <= at(b, b->who.first_ns);
+	return has_times(a) && has_times(b) && based == (b->base_time_ns != TRAWL_TIME_NONE) &&
+	       (based || one_clock);
 }
 
-static bool other_pids(const struct tw_rank *a, const struct tw_rank *b)
+/* Whether `b` begins when `a` is over, as far as their clocks can be compared. */
+static bool is_before(const struct tw_rank *a, const struct tw_rank *b, bool one_clock)
 {
-	return a->who.pid >= 0 && b->who.pid >= 0 && a->who.pid != b->who.pid;
+	return are_comparable(a, b, one_clock) && at(a, a->who.last_ns) <= at(b, b->who.first_ns);
 }
 
-/* Whether names say that they are of different workers. */
-static bool other_workers(const struct capture *a, const struct capture *b)
+static bool are_numbered(const struct capture *a, const struct capture *b)
 {
+	return a->rank->rule != TW_RANK_BY_ORDER && b->rank->rule != TW_RANK_BY_ORDER;
+}
+
+/* What traces say of their process counts more than the names of their files. */
+static bool other_processes(const struct capture *a, const struct capture *b)
+{
+	if (a->rank->who.pid >= 0 && b->rank->who.pid >= 0)
+		return a->rank->who.pid != b->rank->who.pid;
 	return has_stamp(a) && has_stamp(b) && compare_workers(a, b);
 }
 
 /* ---- the pairs: `b` begins last */
 
+/* By the names of their files, unless they have other numbers, or ran at the same time. */
 static bool same_worker(const struct capture *a, const struct capture *b)
 {
-	return has_stamp(a) && has_stamp(b) && !compare_workers(a, b) &&
-	       (a->of_process || is_before(a->rank, b->rank, true));
+	if (!has_stamp(a) || !has_stamp(b) || compare_workers(a, b) ||
+	    (are_numbered(a, b) && a->rank->rank != b->rank->rank))
+		return false;
+	return is_before(a->rank, b->rank, true) ||
+	       (a->of_process && !are_comparable(a->rank, b->rank, true));
 }
 
 static bool same_number(const struct capture *a, const struct capture *b)
 {
-	return a->rank->rule != TW_RANK_BY_ORDER && b->rank->rule != TW_RANK_BY_ORDER &&
-	       a->rank->rank == b->rank->rank && !other_pids(a->rank, b->rank) &&
-	       !other_workers(a, b) && is_before(a->rank, b->rank, true);
+	return are_numbered(a, b) && a->rank->rank == b->rank->rank && !other_processes(a, b) &&
+	       is_before(a->rank, b->rank, true);
 }
 
 /* Without any number, by the process alone ... */
@@ -121,7 +130,7 @@ static bool same_pid(const struct capture *a, const struct capture *b)
 {
 	return a->rank->rule == TW_RANK_BY_ORDER && b->rank->rule == TW_RANK_BY_ORDER &&
 	       a->rank->who.pid >= 0 && a->rank->who.pid == b->rank->who.pid &&
-	       !other_workers(a, b) && is_before(a->rank, b->rank, true);
+	       is_before(a->rank, b->rank, true);
 }
 
 /* ... or by their times, where these are on one clock. */
@@ -149,6 +158,15 @@ static int by_worker(const void *a, const void *b)
 	return order ? order : compare_times(a, b);
 }
 
+static int by_pid(const void *a, const void *b)
+{
+	const struct capture *x = a, *y = b;
+
+	if (x->rank->who.pid != y->rank->who.pid)
+		return x->rank->who.pid < y->rank->who.pid ? -1 : 1;
+	return compare_times(x, y);
+}
+
 static int by_number(const void *a, const void *b)
 {
 	const struct capture *x = a, *y = b;
@@ -159,16 +177,7 @@ static int by_number(const void *a, const void *b)
 		return x_order ? 1 : -1;
 	if (!x_order && x->rank->rank != y->rank->rank)
 		return x->rank->rank < y->rank->rank ? -1 : 1;
-	return compare_times(x, y);
-}
-
-static int by_pid(const void *a, const void *b)
-{
-	const struct capture *x = a, *y = b;
-
-	if (x->rank->who.pid != y->rank->who.pid)
-		return x->rank->who.pid < y->rank->who.pid ? -1 : 1;
-	return compare_times(x, y);
+	return by_pid(x, y);
 }
 
 static int by_time(const void *a, const void *b)

@@ -248,6 +248,36 @@ class Captures(Who):
         self.job(a=rank_trace(pid=100), b=rank_trace(pid=100), c=rank_trace(pid=100))
         self.everywhere(self.tmp / "job", {0: "a.json", 1: "b.json", 2: "c.json"})
 
+    def test_containers_with_one_name(self):
+        """Containers on one host have its name, and the same process ids."""
+        for told in ((0, 2), (1, 2)), (None, None):
+            members = None if told[0] else [0, 1]
+            self.job(**{f"localhost_7.{1751410836123 + 17 * r}.pt.trace":
+                        rank_trace(r if members else None, members, pid=7, base=10 ** 18,
+                                   told=told[r]) for r in (0, 1)})
+            self.everywhere(self.tmp / "job", {0: "localhost_7.1751410836123.pt.trace.json",
+                                               1: "localhost_7.1751410836140.pt.trace.json"})
+        # Nothing but that they ran at the same time.
+        self.job(**{f"localhost_7.{1751410836123 + 17 * r}.pt.trace":
+                    rank_trace(pid=7, base=10 ** 18, compute=100 + r) for r in (0, 1)})
+        self.everywhere(self.tmp / "job", {0: "localhost_7.1751410836123.pt.trace.json",
+                                           1: "localhost_7.1751410836140.pt.trace.json"})
+
+    def test_stages_of_a_process(self):
+        """Names of one time, but for the stage; of times of their own, and numbers of names."""
+        for names, members, told in (("1741234567.89-TP-{r}-{s}", [0, 1], False),
+                                     ("1741234567.89-TP-{r}-{s}", None, True),
+                                     ("{t}-rank{r}-{s}", None, False)):
+            stages = {(r, s): names.format(r=r, s=s, t=1741234567 + i) for r in (0, 1)
+                      for i, s in enumerate(("EXTEND", "DECODE"))}
+            self.job(**{name: rank_trace(r if members else None, members, pid=100 + r,
+                                         start=1000 + 5000000 * (s == "DECODE"), base=10 ** 18,
+                                         told=(r, 2) if told else None)
+                        for (r, s), name in stages.items()})
+            self.everywhere(self.tmp / "job",
+                            {r: stages[r, "DECODE"] + ".json" for r in (0, 1)}, rc=3,
+                            says=(r"EXTEND\.json: left out: an earlier capture .*DECODE",))
+
     def test_each(self):
         job = self.job(**{"node7_4711.1751410836123.pt.trace": rank_trace(start=1000, steps=2),
                           "node7_4711.1751410841456.pt.trace": rank_trace(start=9000000, steps=3)})
