@@ -458,9 +458,14 @@ static int reduce_part(struct tw_rank *rank, const struct trawl_trace *trace,
 	size_t len;
 	int status;
 
-	if (!of->parts)
-		return analyse(rank, trace, options, threads,
-			       tw_code_text(trace, of->device[number], buffer, &len), number, err);
+	if (!of->parts) {
+		status = analyse(rank, trace, options, threads,
+				 tw_code_text(trace, of->device[number], buffer, &len), number,
+				 err);
+		/* The label of a process is none of its GPUs. */
+		rank->rank = -1;
+		return status;
+	}
 	part = tw_trace_part(trace, (uint32_t)number);
 	if (!part)
 		return TRAWL_ENOMEM;

@@ -63,27 +63,13 @@ static int compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* By order: the place among what are traces, but for earlier captures. */
-static void number_by_order(struct tw_rank *ranks, size_t count)
-{
-	int64_t place = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		if (ranks[i].rule == TW_RANK_BY_ORDER && !tw_rank_is_left_out(&ranks[i]))
-			ranks[i].rank = place;
-		place += ranks[i].state != TW_RANK_NOT_A_TRACE && ranks[i].state != TW_RANK_CAPTURE;
-	}
-}
-
 /*
  * Traces of one group whose collectives say the same rank: some versions of PyTorch record 0 for
- * all.  Then names count, else the lowest number that no other has.  `ranks` are sorted.
+ * all.  Then names count, else their order.  `ranks` are sorted.
  */
 static size_t drop_clashes(struct tw_rank *ranks, size_t count)
 {
 	size_t first, end, i, clashes = 0;
-	int64_t number = 0;
 
 	for (first = 0; first < count && !tw_rank_is_left_out(&ranks[first]); first = end) {
 		size_t said = 0;
@@ -102,20 +88,82 @@ static size_t drop_clashes(struct tw_rank *ranks, size_t count)
 			clashes++;
 		}
 	}
-	/* In the order of their files, which those of one number are in. */
-	for (i = 0; i < count && clashes; i++) {
-		if (tw_rank_is_left_out(&ranks[i]) || ranks[i].rank >= 0)
-			continue;
-		for (first = 0; first < count;)
-			first = !tw_rank_is_left_out(&ranks[first]) &&
-						ranks[first].group == ranks[i].group &&
-						ranks[first].rank == number ?
-					(number++, 0) :
-					first + 1;
-		ranks[i].rank = number;
-	}
 	return clashes;
 }
+
+/* ---- numbers by order */
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct tw_rank *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->who.part < y->who.part ? -1 : x->who.part > y->who.part;
+}
+
+static bool needs_number(const struct tw_rank *rank, uint32_t group)
+{
+	return !tw_rank_is_left_out(rank) && rank->group == group && rank->rank < 0;
+}
+
+/* Whether a rank has a place in the order of its group: what is there, or would be. */
+static bool has_place(const struct tw_rank *rank, uint32_t group)
+{
+	return rank->group == group && rank->state != TW_RANK_NOT_A_TRACE &&
+	       rank->state != TW_RANK_CAPTURE;
+}
+
+static bool is_taken(const int64_t *taken, size_t n, int64_t number)
+{
+	return n && bsearch(&number, taken, n, sizeof(*taken), compare_numbers);
+}
+
+/* The place, unless another has that number; then the lowest that none has. */
+static void number_group(struct tw_rank *ranks, size_t count, uint32_t group, int64_t *taken)
+{
+	int64_t place = 0, number = 0;
+	size_t n = 0, told, i;
+
+	for (i = 0; i < count; i++)
+		if (!tw_rank_is_left_out(&ranks[i]) && ranks[i].group == group &&
+		    ranks[i].rank >= 0)
+			taken[n++] = ranks[i].rank;
+	qsort(taken, n, sizeof(*taken), compare_numbers);
+	for (i = 0, told = n; i < count; i++) {
+		if (needs_number(&ranks[i], group) && !is_taken(taken, told, place))
+			ranks[i].rank = taken[n++] = place;
+		place += has_place(&ranks[i], group);
+	}
+	qsort(taken, n, sizeof(*taken), compare_numbers);
+	for (i = 0; i < count; i++) {
+		if (!needs_number(&ranks[i], group))
+			continue;
+		while (is_taken(taken, n, number))
+			number++;
+		ranks[i].rank = number++;
+	}
+}
+
+static int number_by_order(struct tw_rank *ranks, size_t count,
+			   const struct trawl_allocator *allocator)
+{
+	int64_t *taken = tw_alloc_array(allocator, count, sizeof(*taken));
+	uint32_t groups = 0, group;
+	size_t i;
+
+	if (!taken)
+		return -1;
+	qsort(ranks, count, sizeof(*ranks), compare_places);
+	for (i = 0; i < count; i++)
+		groups = ranks[i].group >= groups ? ranks[i].group + 1 : groups;
+	for (group = 0; group < groups; group++)
+		number_group(ranks, count, group, taken);
+	tw_free(allocator, taken, count * sizeof(*taken));
+	return 0;
+}
+
+/* ---- duplicates */
 
 /* Of several traces of a rank the surest stays, of equals the first. */
 static void find_duplicates(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set)
@@ -357,13 +405,13 @@ static int settle(struct tw_job *job, struct tw_rank *ranks, size_t count, struc
 		number_rank(&ranks[i], recorded);
 	if (tw_find_captures(ranks, count, &job->set, job->allocator))
 		return -1;
-	number_by_order(ranks, count);
 	if (tw_find_groups(ranks, count, &job->set, job->allocator, names))
 		return -1;
 	qsort(ranks, count, sizeof(*ranks), compare_ranks);
 	job->clashes = drop_clashes(ranks, count);
-	if (job->clashes)
-		qsort(ranks, count, sizeof(*ranks), compare_ranks);
+	if (number_by_order(ranks, count, job->allocator))
+		return -1;
+	qsort(ranks, count, sizeof(*ranks), compare_ranks);
 	find_duplicates(ranks, count, &job->set);
 	qsort(ranks, count, sizeof(*ranks), compare_ranks);
 	for (i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 /*
- * Which processes of an export are ranks: those that carry a label of a trainer, as `nsys setup`
- * reads it (data/nsys_rules/), else those with work on a GPU where there are several.
+ * Which processes of an export are ranks: those with work on a GPU, or a label of a trainer, as
+ * `nsys setup` reads it (data/nsys_rules/).  The label is the number; without one it is not known.
  */
 #include "trace/nsys.h"
 
@@ -159,6 +159,7 @@ static void look_at_events(struct finding *f)
 struct rank {
 	const struct trawl_trace *trace;
 	uint32_t process;
+	bool works;
 	int64_t rank;
 	tw_code device, pid;
 };
@@ -169,25 +170,57 @@ static int compare_ranks(const void *a, const void *b)
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
+	if (x->works != y->works)
+		return x->works ? -1 : 1;
 	if (x->device != y->device)
 		return tw_code_compare(x->trace, x->device, y->device);
 	return tw_code_compare(x->trace, x->pid, y->pid);
 }
 
-static int take_ranks(struct finding *f, struct rank *ranks, uint32_t *part_of)
+/* Processes that have a label or work, in order. */
+static uint32_t list_ranks(const struct finding *f, struct rank *ranks)
 {
-	struct trawl_trace *trace = f->trace;
 	uint32_t n = 0, i;
 
 	for (i = 0; i < f->count; i++) {
 		const struct process *p = &f->processes[i];
 
-		part_of[i] = TW_NO_PART;
-		if (f->labels ? p->rank >= 0 : p->works)
-			ranks[n++] = (struct rank){ trace, i, p->rank, p->device, p->pid };
+		if (p->rank >= 0 || p->works)
+			ranks[n++] =
+				(struct rank){ f->trace, i, p->works, p->rank, p->device, p->pid };
 	}
 	qsort(ranks, n, sizeof(*ranks), compare_ranks);
-	if (n == 1 && f->labels) {
+	return n;
+}
+
+/* A label of several processes that work on GPUs does not say which rank each is. */
+static void drop_labels(struct rank *ranks, uint32_t n)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < n; i = k) {
+		for (k = i + 1; k < n && ranks[k].works && ranks[k].rank == ranks[i].rank; k++)
+			ranks[k].rank = -1;
+		if (k > i + 1)
+			ranks[i].rank = -1;
+	}
+	qsort(ranks, n, sizeof(*ranks), compare_ranks);
+}
+
+static int take_ranks(struct finding *f, struct rank *ranks, uint32_t *part_of)
+{
+	struct trawl_trace *trace = f->trace;
+	uint32_t listed = list_ranks(f, ranks), n = 0, i;
+
+	drop_labels(ranks, listed);
+	for (i = 0; i < f->count; i++)
+		part_of[i] = TW_NO_PART;
+	for (i = 0; i < listed; i++) {
+		/* Processes beside the one that works have its label too. */
+		n += !i || ranks[i].rank < 0 || ranks[i].rank != ranks[i - 1].rank;
+		part_of[ranks[i].process] = n - 1;
+	}
+	if (n == 1 && ranks[0].rank >= 0) {
 		trace->rank = ranks[0].rank;
 		trace->labelled = true;
 	}
@@ -195,10 +228,8 @@ static int take_ranks(struct finding *f, struct rank *ranks, uint32_t *part_of)
 		return 0;
 	if (tw_trace_new_parts(trace, n))
 		return -1;
-	for (i = 0; i < n; i++) {
-		trace->rank_parts[i].rank = ranks[i].rank;
-		part_of[ranks[i].process] = i;
-	}
+	for (i = 0; i < listed; i++)
+		trace->rank_parts[part_of[ranks[i].process]].rank = ranks[i].rank;
 	for (i = 0; i < trace->track_count; i++)
 		trace->part_of_track[i] = part_of[f->process_of[i]];
 	return 0;

@@ -517,6 +517,46 @@ class Exports(Who):
         # Each event is of one process.
         self.assertEqual(sum(int(r["events"]) for r in rows), self.events(path))
 
+    def check_export(self, path, want, rc=0):
+        """rank -> where its number comes from; no event and no kernel of any is lost."""
+        done = trawl("collectives", path, "-o", self.tmp / "c", "--no-xlsx")
+        self.assertExit(done, rc)
+        rows = read_csv(self.tmp / "c/collective_all_ranks_csvs/ranks.csv")
+        self.assertEqual({int(r["rank"]): r["rank from"] for r in rows}, want)
+        self.assertEqual(sum(int(r["events"]) for r in rows), self.events(path))
+        guessed = list(want.values()).count("order")
+        self.assertIn(f"{guessed} of {len(want)} ranks have their number", done.err)
+        done = trawl("merge", path, "-o", self.tmp / "m.json")
+        self.assertExit(done, rc)
+        with sqlite3.connect(path) as db:
+            kernels = dict(db.execute("SELECT globalPid, count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL "
+                                      "GROUP BY globalPid"))
+        got = {}
+        for e in load(self.tmp / "m.json")["traceEvents"]:
+            if e.get("cat") == "kernel":
+                got[e["args"]["rank"]] = got.get(e["args"]["rank"], 0) + 1
+        self.assertEqual(sorted(got), sorted(want))
+        self.assertEqual(sorted(got.values()), sorted(kernels.values()))
+
+    def unlabel(self, path, those):
+        with sqlite3.connect(path) as db:
+            db.execute(f"DELETE FROM NVTX_EVENTS WHERE coalesce(text, (SELECT value FROM StringIds "
+                       f"WHERE id = textId)) LIKE 'rank=%' AND NOT ({those})",)
+
+    def test_a_process_without_a_label(self):
+        path = self.export(ranks=4, pipeline=2)
+        self.unlabel(path, "text NOT LIKE 'rank=2%'")
+        self.check_export(path, {0: "label", 1: "label", 2: "order", 3: "label"})
+
+    def test_one_process_with_a_label(self):
+        path = self.export(ranks=4, pipeline=2)
+        self.unlabel(path, "text LIKE 'rank=2%'")
+        self.check_export(path, {0: "order", 1: "order", 2: "label", 3: "order"})
+
+    def test_one_label_in_all(self):
+        path = self.export(ranks=4, pipeline=2, shift=lambda n: 0)
+        self.check_export(path, dict.fromkeys(range(4), "order"))
+
     def test_labels_against_the_database(self):
         """Kernels of a rank are those of the process that has its label."""
         path = self.export(ranks=4, pipeline=2, shift=lambda n: 3 - n)
