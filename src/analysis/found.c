@@ -1,10 +1,13 @@
 #include "analysis/found.h"
 
+#include "base/alloc.h"
+
 #define MOST_NAMED 8
 
+/* Slices of a category. */
 struct found {
-	int64_t counts[TW_MAX_CATEGORIES];
-	uint64_t first[TW_MAX_CATEGORIES];
+	int64_t count;
+	uint64_t first;
 };
 
 static void count_slices(const struct trawl_trace *trace, struct found *found)
@@ -16,19 +19,19 @@ static void count_slices(const struct trawl_trace *trace, struct found *found)
 
 		if ((trace->events.phase[i] | 0x20) != 'x')
 			continue;
-		if (!found->counts[category]++)
-			found->first[category] = i;
+		if (!found[category].count++)
+			found[category].first = i;
 	}
 }
 
 /* The category with the most slices that has not been named yet; -1: none. */
-static int take_largest(struct found *found, unsigned count)
+static int find_largest(const struct found *found, unsigned count)
 {
 	int best = -1;
 	unsigned i;
 
 	for (i = 0; i < count; i++)
-		if (found->counts[i] && (best < 0 || found->counts[i] > found->counts[best]))
+		if (found[i].count && (best < 0 || found[i].count > found[best].count))
 			best = (int)i;
 	return best;
 }
@@ -45,23 +48,28 @@ static void add_unnamed(const struct tw_derived *d, int64_t count, uint64_t firs
 
 void tw_describe_found(const struct tw_derived *d, struct tw_str *out)
 {
-	struct found found = { { 0 }, { 0 } };
-	int named, category;
+	unsigned count = d->trace->category_count, named;
+	struct found *found = tw_alloc_array(d->allocator, count, sizeof(*found));
+	int best = -1;
 
-	count_slices(d->trace, &found);
-	for (named = 0; named < MOST_NAMED; named++) {
-		category = take_largest(&found, d->trace->category_count);
-		if (category < 0)
-			return;
+	out->failed |= !found;
+	if (found)
+		count_slices(d->trace, found);
+	for (named = 0; found && (best = find_largest(found, count)) >= 0; named++) {
+		const struct found *most = &found[best];
+		uint32_t name = d->trace->categories[best].name;
+
+		if (named == MOST_NAMED) {
+			tw_str_add_cstr(out, ", ...");
+			break;
+		}
 		tw_str_add_cstr(out, named ? ", " : "events with a duration: ");
-		if (d->trace->categories[category].name)
-			tw_str_addf(out, "%s %lld",
-				    trawl_trace_text(d->trace, d->trace->categories[category].name,
-						     NULL),
-				    (long long)found.counts[category]);
+		if (name)
+			tw_str_addf(out, "%s %lld", trawl_trace_text(d->trace, name, NULL),
+				    (long long)most->count);
 		else
-			add_unnamed(d, found.counts[category], found.first[category], out);
-		found.counts[category] = 0;
+			add_unnamed(d, most->count, most->first, out);
+		found[best].count = 0;
 	}
-	tw_str_add_cstr(out, ", ...");
+	tw_free(d->allocator, found, count * sizeof(*found));
 }

@@ -69,25 +69,23 @@ static bool is_on_stream(const struct trawl_trace *trace, uint64_t event,
 int tw_unknown_count(struct tw_derived *d)
 {
 	const struct trawl_trace *trace = d->trace;
-	bool candidate[TW_MAX_CATEGORIES] = { false }, any = false;
+	bool *candidate = tw_alloc_array(d->allocator, trace->category_count, sizeof(bool));
+	bool any = false;
 	size_t bytes = ((size_t)trace->track_count + 1) * sizeof(struct place), count;
 	struct place *places;
 	unsigned c;
 	uint64_t i;
 
-	for (c = 0; c < trace->category_count; c++)
+	for (c = 0; candidate && c < trace->category_count; c++)
 		any |= candidate[c] = may_be_work(trace, c);
-	if (!any)
-		return 0;
-	places = tw_alloc(d->allocator, bytes);
-	if (!places)
-		return -1;
-	count = list_places(trace, places);
-	for (i = 0; i < trace->events.count; i++)
+	places = any ? tw_alloc(d->allocator, bytes) : NULL;
+	count = places ? list_places(trace, places) : 0;
+	for (i = 0; places && i < trace->events.count; i++)
 		if (candidate[trace->events.category[i]] && trace->events.phase[i] == 'X' &&
 		    is_on_stream(trace, i, places, count))
 			tw_quality_add(&d->quality, TW_DEFECT_unknown_gpu_category, 1, -1,
 				       (int64_t)i);
 	tw_free(d->allocator, places, bytes);
-	return 0;
+	tw_free(d->allocator, candidate, trace->category_count * sizeof(bool));
+	return !candidate || (any && !places) ? -1 : 0;
 }

@@ -106,7 +106,8 @@ static int join_all(struct tw_one *one, struct mark *marks, uint32_t count)
 				    marks[i].id == marks[first].id;
 		     i++)
 			;
-		if (join(one, marks + first, i - first, one->launches[marks[first].category]))
+		if (join(one, marks + first, i - first,
+			 one->categories[marks[first].category].launches))
 			return -1;
 	}
 	for (i = 0; i < count; i++)

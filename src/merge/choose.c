@@ -39,13 +39,13 @@ static bool is_naming(const struct trawl_trace *trace, uint64_t i)
 	return name >= TW_KEY_process_name && name <= TW_KEY_thread_sort_index;
 }
 
-static bool is_kept(struct tw_one *one, const bool *categories, uint64_t i)
+static bool is_kept(struct tw_one *one, uint64_t i)
 {
 	const struct tw_events *events = &one->trace->events;
 	uint8_t phase = events->phase[i];
 
 	/* Begins have become slices with the ends that they found. */
-	if (!phase || phase == '?' || phase == 'E' || !categories[events->category[i]])
+	if (!phase || phase == '?' || phase == 'E' || !one->categories[events->category[i]].kept)
 		return false;
 	if (phase == 'M')
 		return one->keep_all && !is_naming(one->trace, i);
@@ -94,27 +94,29 @@ static int sort_ties(struct tw_one *one)
 int tw_one_choose(struct tw_one *one, struct trawl_error *err)
 {
 	const struct tw_events *events = &one->trace->events;
-	bool categories[TW_MAX_CATEGORIES];
 	uint64_t i;
 	unsigned c;
 
 	if (events->count >= UINT32_MAX)
 		return trawl_error_set(err, TRAWL_ELIMIT, "more than %u events", UINT32_MAX);
-	for (c = 0; c < one->trace->category_count; c++) {
+	one->categories = tw_alloc_array(one->allocator, one->trace->category_count,
+					 sizeof(*one->categories));
+	for (c = 0; one->categories && c < one->trace->category_count; c++) {
 		const struct tw_category *category = &one->trace->categories[c];
 
-		one->launches[c] =
-			is_one_of(one->trace, category, launch_categories,
-				  sizeof(launch_categories) / sizeof(launch_categories[0]));
-		categories[c] = one->keep_all || one->launches[c] ||
-				is_for_gpu(one->trace, category);
+		bool launches = is_one_of(one->trace, category, launch_categories,
+					  sizeof(launch_categories) / sizeof(launch_categories[0]));
+
+		one->categories[c].launches = launches;
+		one->categories[c].kept = one->keep_all || launches ||
+					  is_for_gpu(one->trace, category);
 	}
 	one->order = tw_alloc(one->allocator, (events->count + 1) * sizeof(*one->order));
 	one->lane_of = tw_alloc(one->allocator, (events->count + 1) * sizeof(*one->lane_of));
-	if (!one->order || !one->lane_of)
+	if (!one->categories || !one->order || !one->lane_of)
 		return tw_one_no_memory(err);
 	for (i = 0; i < events->count; i++)
-		if (is_kept(one, categories, i))
+		if (is_kept(one, i))
 			one->order[one->count++] = (uint32_t)i;
 	if (tw_sort(one->order, one->count, start_of, events, one->allocator) || sort_ties(one) ||
 	    tw_repeats_drop(one->trace, one->order, &one->count, &one->quality, one->allocator))

@@ -21,7 +21,7 @@ static void add_end(struct trawl_trace *trace, uint64_t event, uint8_t phase, un
 	events->correlation[i] = id;
 	events->external[i] = TW_CODE_NONE;
 	events->args[i] = 0;
-	events->category[i] = (uint8_t)category;
+	events->category[i] = (uint16_t)category;
 	events->phase[i] = phase;
 }
 

@@ -189,7 +189,7 @@ static unsigned fit(const struct tw_events *events, const struct tw_open *open, 
  */
 static bool is_exact(const struct tw_one *one, uint64_t end)
 {
-	return !one->keep_all && !one->launches[one->trace->events.category[end]];
+	return !one->keep_all && !one->categories[one->trace->events.category[end]].launches;
 }
 
 /* The lane of the slice that an end lies on, TW_NOWHERE: there is none. */

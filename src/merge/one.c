@@ -18,6 +18,7 @@ static void release(struct tw_one *one)
 			one->lanes[i].capacity * sizeof(*one->lanes[i].stack));
 	tw_free(a, one->lanes, one->lane_capacity * sizeof(*one->lanes));
 	tw_free(a, one->ends, one->end_capacity * sizeof(*one->ends));
+	tw_free(a, one->categories, one->trace->category_count * sizeof(*one->categories));
 	tw_free(a, one->order, events * sizeof(*one->order));
 	tw_free(a, one->lane_of, events * sizeof(*one->lane_of));
 	tw_free(a, one->processes, tracks * sizeof(*one->processes));

@@ -66,7 +66,9 @@ struct tw_one {
 	int64_t shift_ns; /* added to all times */
 	bool keep_all;
 
-	bool launches[TW_MAX_CATEGORIES]; /* categories of arrows from a launch to its work */
+	struct tw_merge_category {
+		bool kept, launches; /* arrows from a launch to its work */
+	} * categories;
 	struct tw_names names;
 	struct tw_merge_texts texts;
 

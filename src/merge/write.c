@@ -7,19 +7,17 @@
 #include <stdio.h>
 
 /* What all events of one phase and category begin with. */
-struct heads {
-	struct head {
-		char *text; /* {"ph":"X","cat":"kernel","name":"[R0] */
-		size_t len;
-		uint8_t phase;
-	} of[TW_MAX_CATEGORIES];
+struct head {
+	char *text; /* {"ph":"X","cat":"kernel","name":"[R0] */
+	size_t len;
+	uint8_t phase;
 };
 
 struct writing {
 	struct tw_one *one;
 	struct tw_merge_texts *texts;
-	struct heads heads;
-	uint32_t rank_key; /* text id of "rank", 0: not there */
+	struct head *heads; /* by category */
+	uint32_t rank_key;  /* text id of "rank", 0: not there */
 	/* By text: where the last argument of this key ends; NULL: no key came twice so far. */
 	size_t *last;
 	bool any; /* an event was written */
@@ -68,7 +66,7 @@ static void put_head(struct writing *w, uint64_t event, const struct tw_merge_la
 {
 	const struct tw_events *events = &w->one->trace->events;
 	unsigned category = events->category[event];
-	struct head *head = &w->heads.of[category];
+	struct head *head = &w->heads[category];
 
 	put_comma(w);
 	if (head->phase != events->phase[event] &&
@@ -407,9 +405,15 @@ static void head_lanes(struct tw_one *one)
 void tw_one_write(struct tw_one *one)
 {
 	const struct tw_events *events = &one->trace->events;
+	size_t categories = one->trace->category_count;
 	struct writing w = { .one = one, .texts = &one->texts };
 	uint64_t n;
 
+	w.heads = tw_alloc_array(one->allocator, categories, sizeof(*w.heads));
+	if (!w.heads) {
+		one->texts.failed = true;
+		return;
+	}
 	w.rank_key = tw_pool_find(&one->trace->texts, "rank", 4);
 	head_lanes(one);
 	put_names(&w);
@@ -423,5 +427,6 @@ void tw_one_write(struct tw_one *one)
 		else
 			put_other(&w, event, &one->lanes[one->lane_of[n]]);
 	}
+	tw_free(one->allocator, w.heads, categories * sizeof(*w.heads));
 	tw_free(one->allocator, w.last, one->trace->texts.count * sizeof(*w.last));
 }

@@ -5,7 +5,7 @@
 #ifndef TW_NSYS_COMPAT_RANGES_H
 #define TW_NSYS_COMPAT_RANGES_H
 
-#include "nsys/ids.h"
+#include "base/ids.h"
 #include "nsys/scan.h"
 
 /* A row at the first time of its process. */

@@ -6,7 +6,7 @@
 #define TW_NSYS_KERNELS_H
 
 #include "base/wide.h"
-#include "nsys/ids.h"
+#include "base/ids.h"
 #include "nsys/rules.h"
 #include "nsys/scan.h"
 #include "nsys/spans.h"

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "data/tables.h"
-#include "nsys/ids.h"
+#include "base/ids.h"
 #include "nsys/ranges.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #define TW_NSYS_RANGES_H
 
 #include "base/times.h"
-#include "nsys/ids.h"
+#include "base/ids.h"
 #include "nsys/rules.h"
 #include "nsys/scan.h"
 

@@ -2,7 +2,7 @@
 #ifndef TW_NSYS_WORK_H
 #define TW_NSYS_WORK_H
 
-#include "nsys/ids.h"
+#include "base/ids.h"
 #include "nsys/scan.h"
 
 struct tw_nsys_work {

@@ -15,7 +15,7 @@ struct translation {
 	struct trawl_trace *trace, *more;
 	uint32_t *texts; /* by text id of `more` */
 	uint32_t *tracks;
-	uint8_t categories[TW_MAX_CATEGORIES];
+	uint16_t *categories; /* by category of `more` */
 	uint32_t args_shift;
 };
 
@@ -59,16 +59,17 @@ static int translate_tracks(struct trawl_trace *trace, struct translation *t)
 	return 0;
 }
 
-static void translate_categories(struct trawl_trace *trace, struct translation *t)
+static int translate_categories(struct trawl_trace *trace, struct translation *t)
 {
 	unsigned i;
 
 	for (i = 0; i < t->more->category_count; i++) {
 		const struct tw_category *category = &t->more->categories[i];
 
-		t->categories[i] = (uint8_t)tw_trace_category(trace, t->texts[category->name],
-							      category->class);
+		t->categories[i] = (uint16_t)tw_trace_category(trace, t->texts[category->name],
+							       category->class);
 	}
+	return trace->texts.failed ? -1 : 0;
 }
 
 /* Piece 0 translates the arguments, piece 1 the columns: both take about as long. */
@@ -130,9 +131,9 @@ static int append_all(struct trawl_trace *trace, struct translation *t)
 	uint64_t events = trace->events.count;
 	unsigned threads = more->events.count < WORTH_A_THREAD ? 1 : 2;
 
-	if (translate_texts(trace, t) || translate_tracks(trace, t))
+	if (translate_texts(trace, t) || translate_tracks(trace, t) ||
+	    translate_categories(trace, t))
 		return -1;
-	translate_categories(trace, t);
 	if (more->args.len) {
 		/* The records of `more` begin at TW_ARGS_ALIGN. */
 		if (tw_args_reserve(&trace->args, more->args.len) ||
@@ -158,14 +159,17 @@ int tw_trace_append(struct trawl_trace *trace, struct trawl_trace *more)
 	struct translation t = { .trace = trace, .more = more };
 	size_t text_bytes = more->texts.count * sizeof(*t.texts);
 	size_t track_bytes = (more->track_count + 1) * sizeof(*t.tracks);
+	size_t category_bytes = more->category_count * sizeof(*t.categories);
 	int status = -1;
 
 	t.texts = tw_alloc(trace->allocator, text_bytes);
 	t.tracks = tw_alloc(trace->allocator, track_bytes);
-	if (t.texts && t.tracks)
+	t.categories = tw_alloc(trace->allocator, category_bytes);
+	if (t.texts && t.tracks && t.categories)
 		status = append_all(trace, &t);
 	tw_free(trace->allocator, t.texts, text_bytes);
 	tw_free(trace->allocator, t.tracks, track_bytes);
+	tw_free(trace->allocator, t.categories, category_bytes);
 	trawl_trace_free(more);
 	return status;
 }

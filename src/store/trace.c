@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/sort.h"
 
 #include <stdio.h>
@@ -50,6 +51,15 @@ static int intern_keys(struct tw_pool *texts)
 	return 0;
 }
 
+static bool add_category(struct trawl_trace *trace, uint32_t name, enum trawl_class class)
+{
+	if (!tw_list_grow(&trace->categories, &trace->category_capacity, trace->category_count,
+			  sizeof(*trace->categories), trace->allocator))
+		return false;
+	trace->categories[trace->category_count++] = (struct tw_category){ name, class };
+	return true;
+}
+
 struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator)
 {
 	struct trawl_trace *trace = tw_alloc_array(allocator, 1, sizeof(*trace));
@@ -67,14 +77,15 @@ struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator)
 	trace->format = "";
 	trace->base_time_ns = TRAWL_TIME_NONE;
 	tw_quality_init(&trace->quality);
-	if (tw_pool_init(&trace->texts, allocator) || intern_keys(&trace->texts)) {
+	/* Each class has a place of its own, for events without a category. */
+	for (class = TRAWL_CLASS_OTHER; class <= TRAWL_CLASS_MEMSET; class ++)
+		if (!add_category(trace, 0, class))
+			break;
+	if (class <= TRAWL_CLASS_MEMSET || tw_pool_init(&trace->texts, allocator) ||
+	    intern_keys(&trace->texts)) {
 		trawl_trace_free(trace);
 		return NULL;
 	}
-	/* Each class has a place of its own, for names that come when the table is full. */
-	for (class = TRAWL_CLASS_OTHER; class <= TRAWL_CLASS_MEMSET; class ++)
-		trace->categories[class] = (struct tw_category){ 0, class };
-	trace->category_count = TRAWL_CLASS_MEMSET + 1;
 	return trace;
 }
 
@@ -103,6 +114,8 @@ void trawl_trace_free(struct trawl_trace *trace)
 	tw_pool_release(&trace->texts);
 	tw_free(a, trace->tracks, trace->track_capacity * sizeof(*trace->tracks));
 	tw_free(a, trace->track_slots, trace->track_slot_count * sizeof(*trace->track_slots));
+	tw_free(a, trace->categories, trace->category_capacity * sizeof(*trace->categories));
+	tw_ids_release(&trace->category_ids, a);
 	tw_free(a, trace->fields, trace->field_capacity * sizeof(*trace->fields));
 	tw_origins_release(&trace->origins);
 	tw_free(a, trace->defects, TW_DEFECT_COUNT * sizeof(*trace->defects));
@@ -244,21 +257,22 @@ uint32_t tw_trace_find_track(const struct trawl_trace *trace, const struct tw_tr
 
 unsigned tw_trace_category(struct trawl_trace *trace, uint32_t name, enum trawl_class class)
 {
-	unsigned i;
+	int64_t key = (int64_t)name << 8 | class;
+	uint32_t found = name ? tw_ids_get(&trace->category_ids, key) : class;
 
-	for (i = 0; i < trace->category_count; i++)
-		if (trace->categories[i].name == name && trace->categories[i].class == class)
-			return i;
-	/* Past the limit a new name shares the slot of any with its class; OTHER is always there. */
-	if (i == TW_MAX_CATEGORIES) {
-		for (i = 0; i < trace->category_count; i++)
-			if (trace->categories[i].class == class)
-				return i;
-		return 0;
+	if (found != TW_IDS_NONE)
+		return found;
+	/* Past the limit the class is kept, the name is not. */
+	if (trace->category_count == TW_MAX_CATEGORIES) {
+		tw_quality_add(&trace->quality, TW_DEFECT_nameless_category, 1, -1, -1);
+		return class;
 	}
-	trace->categories[i] = (struct tw_category){ name, class };
-	trace->category_count++;
-	return i;
+	if (!tw_ids_put(&trace->category_ids, key, trace->category_count, trace->allocator) ||
+	    !add_category(trace, name, class)) {
+		trace->texts.failed = true;
+		return class;
+	}
+	return trace->category_count - 1;
 }
 
 int tw_trace_add_field(struct trawl_trace *trace, uint32_t key, uint32_t value)

@@ -7,6 +7,7 @@
 #ifndef TW_STORE_TRACE_H
 #define TW_STORE_TRACE_H
 
+#include "base/ids.h"
 #include "store/args.h"
 #include "store/keys.h"
 #include "store/origins.h"
@@ -34,7 +35,7 @@ struct tw_events {
 	tw_code *correlation; /* slices: correlation; flows: their id; 0 and NONE: none */
 	tw_code *external;    /* External id; 0 and NONE: none */
 	uint32_t *args;	      /* record in `args`, in units of TW_ARGS_ALIGN; 0: none */
-	uint8_t *category;    /* index into categories */
+	uint16_t *category;   /* index into categories */
 	uint8_t *phase; /* 'X' slice, 'M', 's', 'f', ...; a slice without usable time is 'x' */
 	size_t column_bytes[TW_EVENT_COLUMN_COUNT]; /* allocated, by column */
 };
@@ -63,7 +64,8 @@ struct tw_part {
 	int64_t rank; /* by its label or mark, -1: not known */
 };
 
-#define TW_MAX_CATEGORIES 255
+/* What a cell of the column can tell apart. */
+#define TW_MAX_CATEGORIES UINT16_MAX
 
 struct trawl_trace {
 	const struct trawl_allocator *allocator;
@@ -76,8 +78,10 @@ struct trawl_trace {
 	uint32_t *track_slots; /* open addressing, 0: free, else track + 1 */
 	uint32_t track_slot_count;
 
-	struct tw_category categories[TW_MAX_CATEGORIES];
+	struct tw_category *categories;
+	size_t category_capacity;
 	unsigned category_count;
+	struct tw_ids category_ids; /* by name and class, of those with a name */
 
 	struct tw_field *fields;
 	uint32_t field_count, field_capacity;

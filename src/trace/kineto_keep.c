@@ -194,7 +194,7 @@ enum tw_attempt tw_kineto_keep_event(struct tw_kineto *k, const char *at)
 		f->id != TW_CODE_NONE && f->correlation == TW_CODE_NONE ? f->id : f->correlation;
 	events->external[i] = f->external;
 	events->args[i] = f->args;
-	events->category[i] = (uint8_t)category;
+	events->category[i] = (uint16_t)category;
 	events->phase[i] = f->phase;
 	for (n = 0; n < k->flaw_kinds; n++)
 		tw_quality_add(&k->trace->quality, k->flaws[n].kind, k->flaws[n].count,

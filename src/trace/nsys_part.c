@@ -299,7 +299,7 @@ int tw_export_keep(struct tw_export_part *part, const struct tw_export_event *ev
 	events->correlation[i] = e.correlation;
 	events->external[i] = TW_CODE_NONE;
 	events->args[i] = e.args;
-	events->category[i] = (uint8_t)e.category;
+	events->category[i] = (uint16_t)e.category;
 	events->phase[i] = e.phase;
 	return 0;
 }

@@ -318,6 +318,14 @@ class Places(Merge):
         merged = self.merge(self.write_ranks(events))
         self.assertEqual(len(slices_of(merged["traceEvents"])), 200)
 
+    def test_three_hundred_categories(self):
+        events = [op(f"e{i}", i, 1, cat=f"category {i}") for i in range(300)]
+        merged = self.merge(self.write_ranks([*events, kernel("k", 400, 5)]), "--keep", "all")
+        by = self.slices(merged)
+        self.assertEqual([by[f"e{i}"]["cat"] for i in range(300)],
+                         [f"category {i}" for i in range(300)])
+        self.assertEqual(by["k"]["cat"], "kernel")
+
     def test_gpu_work_by_category(self):
         # A process of the host with the number of a GPU, its thread with that of a stream.
         events = [launch(0, 5, 1, pid=0, tid=7), op("aten::mm", 0, 9, pid=0, tid=7),

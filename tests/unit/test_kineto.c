@@ -177,6 +177,32 @@ static void categories_are_classes_in_any_case(void **state)
 	trawl_trace_free(t);
 }
 
+/* More than a byte counts, and each keeps its name and class. */
+static void three_hundred_categories(void **state)
+{
+	enum { COUNT = 300 };
+	struct trawl_trace *t;
+	struct script s;
+	char name[16];
+	size_t i;
+
+	script_begin(&s);
+	for (i = 0; i < COUNT; i++) {
+		snprintf(name, sizeof(name), "category %zu", i);
+		script_slice(&s, name, "e", 1, 1, 1000, 1000, NULL);
+	}
+	script_slice(&s, "kernel", "e", 1, 1, 1000, 1000, NULL);
+	t = script_read(&s);
+	for (i = 0; i < COUNT; i++) {
+		snprintf(name, sizeof(name), "category %zu", i);
+		assert_string_equal(tw_pool_text(&t->texts,
+						 t->categories[t->events.category[i]].name, NULL),
+				    name);
+	}
+	assert_int_equal(tw_class(t, COUNT), TRAWL_CLASS_KERNEL);
+	trawl_trace_free(t);
+}
+
 static void ids_of_every_kind(void **state)
 {
 	static const struct {
@@ -587,6 +613,7 @@ int main(void)
 		cmocka_unit_test(every_field_has_its_column),
 		cmocka_unit_test(keys_in_any_order_and_layout),
 		cmocka_unit_test(categories_are_classes_in_any_case),
+		cmocka_unit_test(three_hundred_categories),
 		cmocka_unit_test(ids_of_every_kind),
 		cmocka_unit_test(times_of_every_form),
 		cmocka_unit_test(sequence_numbers),

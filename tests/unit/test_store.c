@@ -397,13 +397,15 @@ static void test_categories(void **state)
 		assert_int_equal(tw_trace_category(trace, 1000 + i, TRAWL_CLASS_OTHER), i);
 	/* Past the limit the class is kept, also one that had no name before, the name is not. */
 	for (class = TRAWL_CLASS_OTHER; class <= TRAWL_CLASS_MEMSET; class ++) {
-		i = tw_trace_category(trace, 7000 + class, class);
+		i = tw_trace_category(trace, 70000 + class, class);
 		assert_true(i < TW_MAX_CATEGORIES);
 		assert_int_equal(trace->categories[i].class, class);
 	}
 	i = first + 2;
 	assert_int_equal(tw_trace_category(trace, 1000 + i, TRAWL_CLASS_OTHER), i);
 	assert_int_equal(trace->category_count, TW_MAX_CATEGORIES);
+	assert_int_equal(trace->quality.kinds[TW_DEFECT_nameless_category].count,
+			 TRAWL_CLASS_MEMSET + 1);
 	trawl_trace_free(trace);
 }
 
@@ -539,7 +541,7 @@ static void add_event(struct trawl_trace *trace, uint32_t n, const char *tag)
 	events->track[i] = tw_trace_track(trace, &(struct tw_track){ odd, n % 4, TW_CODE_NONE, 7 });
 	events->correlation[i] = n % 2 ? odd : n;
 	events->external[i] = n % 3 ? TW_CODE_NONE : odd;
-	events->category[i] = (uint8_t)tw_trace_category(
+	events->category[i] = (uint16_t)tw_trace_category(
 		trace, tw_pool_intern_cstr(&trace->texts, n % 2 ? "kernel" : tag),
 		n % 2 ? TRAWL_CLASS_KERNEL : TRAWL_CLASS_OTHER);
 	events->phase[i] = (uint8_t)('A' + n % 26);
@@ -703,7 +705,7 @@ static void test_append_categories(void **state)
 
 			snprintf(text, sizeof(text), "category %u of %u", i, part);
 			add_event(parts[part], 1, "x");
-			parts[part]->events.category[i] = (uint8_t)tw_trace_category(
+			parts[part]->events.category[i] = (uint16_t)tw_trace_category(
 				parts[part], tw_pool_intern_cstr(&parts[part]->texts, text), class);
 		}
 	}

@@ -1,6 +1,6 @@
 /* A map from whole numbers (ids of texts, of processes) to small numbers. */
-#ifndef TW_NSYS_IDS_H
-#define TW_NSYS_IDS_H
+#ifndef TW_BASE_IDS_H
+#define TW_BASE_IDS_H
 
 #include "trawl/api.h"
 

@@ -1,4 +1,4 @@
-#include "nsys/ids.h"
+#include "base/ids.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
