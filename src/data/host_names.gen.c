@@ -12,11 +12,14 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "custreamsynchronize*", TW_HOST_SYNCHRONISING },
 	{ "cueventsynchronize", TW_HOST_SYNCHRONISING },
 	{ "cumemcpydtoh_v2", TW_HOST_SYNCHRONISING },
+	{ "cumemcpyhtod_v2", TW_HOST_SYNCHRONISING },
 	{ "hipdevicesynchronize", TW_HOST_SYNCHRONISING },
 	{ "hipstreamsynchronize*", TW_HOST_SYNCHRONISING },
 	{ "hipeventsynchronize", TW_HOST_SYNCHRONISING },
 	{ "hipctxsynchronize", TW_HOST_SYNCHRONISING },
 	{ "hipmemcpy", TW_HOST_SYNCHRONISING },
+	{ "hipmemcpy_spt", TW_HOST_SYNCHRONISING },
+	{ "hipmemcpyhtod", TW_HOST_SYNCHRONISING },
 	{ "hipmemcpydtoh", TW_HOST_SYNCHRONISING },
 	{ "hipmemcpywithstream", TW_HOST_SYNCHRONISING },
 	{ "hipfree", TW_HOST_SYNCHRONISING },
@@ -39,6 +42,7 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "aclrtsynchronizedevice*", TW_HOST_SYNCHRONISING },
 	{ "aclrtsynchronizestream*", TW_HOST_SYNCHRONISING },
 	{ "aclrtsynchronizeevent*", TW_HOST_SYNCHRONISING },
+	{ "ascendcl@aclrtsynchronize*", TW_HOST_SYNCHRONISING },
 	{ "aclrtmemcpy", TW_HOST_SYNCHRONISING },
 	{ "syndevicesynchronize", TW_HOST_SYNCHRONISING },
 	{ "synstreamsynchronize", TW_HOST_SYNCHRONISING },
@@ -126,7 +130,6 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "ncclsend", TW_HOST_COMMUNICATION },
 	{ "ncclrecv", TW_HOST_COMMUNICATION },
 	{ "ncclgroupend", TW_HOST_COMMUNICATION },
-	{ "aten::*", TW_HOST_ORDINARY },
 	{ "symm_mem::_async_input_mm", TW_HOST_ORDINARY },
 	{ "cudamemcpypeer*", TW_HOST_PEER_COPY },
 	{ "cudamemcpy3dpeer*", TW_HOST_PEER_COPY },
@@ -136,4 +139,4 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "musamemcpypeer*", TW_HOST_PEER_COPY },
 };
 
-const size_t tw_host_name_kind_count = 132;
+const size_t tw_host_name_kind_count = 135;

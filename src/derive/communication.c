@@ -30,6 +30,46 @@ static bool names_communication(const struct tw_pool *texts, uint32_t name, uint
 	return asked[name] - 1;
 }
 
+/* The innermost operation or call that begins before a range and holds its begin, TW_NONE: none. */
+static uint32_t node_around(const struct tw_derived *d, uint32_t range)
+{
+	const struct tw_events *events = &d->trace->events;
+	uint32_t low = 0, high = (uint32_t)d->host.count, i;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2, e = d->host.event[middle];
+
+		if (events->track[e] < events->track[range] ||
+		    (events->track[e] == events->track[range] &&
+		     events->start_ns[e] < events->start_ns[range]))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	i = low ? low - 1 : TW_NONE;
+	if (i != TW_NONE && events->track[d->host.event[i]] != events->track[range])
+		return TW_NONE;
+	while (i != TW_NONE && end_of(events, d->host.event[i]) <= events->start_ns[range])
+		i = d->host.parent[i];
+	return i;
+}
+
+/* Whole microseconds make an inner event end after an outer one. */
+#define ROUNDING_NS 1000
+
+/*
+ * Whether a range lasts longer than the operation that it began in: until a collective is done that
+ * something else waits for. What its thread launches meanwhile is not its own.
+ */
+static bool is_asynchronous(const struct tw_derived *d, uint32_t range)
+{
+	const struct tw_events *events = &d->trace->events;
+	uint32_t node = node_around(d, range);
+
+	return node != TW_NONE &&
+	       end_of(events, range) > end_of(events, d->host.event[node]) + ROUNDING_NS;
+}
+
 /* In the order of the input. */
 static int find_ranges(struct tw_derived *d, uint8_t *asked)
 {
@@ -39,7 +79,8 @@ static int find_ranges(struct tw_derived *d, uint8_t *asked)
 
 	for (i = 0; i < trace->events.count; i++) {
 		if (!is_range(trace, i) ||
-		    !names_communication(&trace->texts, trace->events.name[i], asked))
+		    !names_communication(&trace->texts, trace->events.name[i], asked) ||
+		    is_asynchronous(d, (uint32_t)i))
 			continue;
 		if (!tw_list_grow(&ranges->event, &ranges->room, ranges->count,
 				  sizeof(*ranges->event), d->allocator))
@@ -130,46 +171,15 @@ static unsigned flags_of(const struct tw_derived *d, uint32_t node)
 	return d->host.name[d->trace->events.name[d->host.event[node]]];
 }
 
-static bool decides(const struct tw_derived *d, uint32_t node)
+/* The nearest operation at or above a node. */
+static uint32_t nearest_op(const struct tw_derived *d, uint32_t node)
 {
-	return flags_of(d, node) & (TW_NAMES_COMMUNICATION | TW_NAMES_ORDINARY) &&
-	       tw_node_class(d, node) == TRAWL_CLASS_CPU_OP;
+	return node == TW_NONE ? TW_NONE : (uint32_t)tw_launching_op(d, node, false);
 }
 
-/* The nearest operation at or above a node that communicates or that is ordinary. */
-static uint32_t decider(const struct tw_derived *d, uint32_t node)
+static bool communicates(const struct tw_derived *d, uint32_t node)
 {
-	if (d->host.decider)
-		return node == TW_NONE ? TW_NONE : d->host.decider[node];
-	while (node != TW_NONE && !decides(d, node))
-		node = d->host.parent[node];
-	return node;
-}
-
-static int list_deciders(struct tw_derived *d)
-{
-	struct tw_host *host = &d->host;
-	uint32_t node;
-
-	/* As for launching operations: in a deep tree all nodes at once. */
-	if (!host->op[0])
-		return 0;
-	host->decider = tw_alloc(d->allocator, (host->count + 1) * sizeof(*host->decider));
-	if (!host->decider)
-		return -1;
-	for (node = 0; node < host->count; node++) {
-		uint32_t parent = host->parent[node];
-
-		host->decider[node] = decides(d, node)	? node :
-				      parent == TW_NONE ? TW_NONE :
-							  host->decider[parent];
-	}
-	return 0;
-}
-
-static bool is_ordinary(const struct tw_derived *d, uint32_t node)
-{
-	return flags_of(d, node) & TW_NAMES_ORDINARY;
+	return node != TW_NONE && flags_of(d, node) & TW_NAMES_COMMUNICATION;
 }
 
 #define KEY_BIT(half, key) (TW_KEY_##key / 64 == (half) ? (uint64_t)1 << TW_KEY_##key % 64 : 0)
@@ -195,13 +205,13 @@ struct launcher {
 	uint32_t range, node; /* event; host node; TW_NONE: none */
 };
 
-/* Of a launch call; false when the nearest is ordinary, or there is none. */
+/* Of a launch call; false when the nearest does not communicate, or there is none. */
 static bool find_launcher(const struct tw_derived *d, uint32_t launch, struct launcher *out)
 {
 	const struct tw_events *events = &d->trace->events;
 	uint32_t call = d->host.event[launch], e;
 
-	*out = (struct launcher){ TW_NONE, decider(d, launch) };
+	*out = (struct launcher){ TW_NONE, nearest_op(d, launch) };
 	if (d->comm_ranges.count)
 		out->range = range_around(d, events->track[call], events->start_ns[call]);
 	if (out->node != TW_NONE && out->range != TW_NONE) {
@@ -212,14 +222,14 @@ static bool find_launcher(const struct tw_derived *d, uint32_t launch, struct la
 		     end_of(events, out->range) > end_of(events, e)))
 			out->range = TW_NONE;
 	}
-	return out->range != TW_NONE || (out->node != TW_NONE && !is_ordinary(d, out->node));
+	return out->range != TW_NONE || communicates(d, out->node);
 }
 
-/* The next operation that communicates around one, TW_NONE: none, or something ordinary between. */
+/* The next operation around one, TW_NONE: none, or it does not communicate. */
 static uint32_t next_around(const struct tw_derived *d, uint32_t node)
 {
-	node = decider(d, d->host.parent[node]);
-	return node == TW_NONE || is_ordinary(d, node) ? TW_NONE : node;
+	node = nearest_op(d, d->host.parent[node]);
+	return communicates(d, node) ? node : TW_NONE;
 }
 
 static bool tells_collective(const struct trawl_trace *trace, uint32_t event)
@@ -235,7 +245,7 @@ static uint32_t recorded_of(const struct tw_derived *d, const struct launcher *l
 {
 	uint32_t node = launcher->node;
 
-	if (node != TW_NONE && is_ordinary(d, node))
+	if (!communicates(d, node))
 		return TW_NONE;
 	while (node != TW_NONE && !has_arguments(d->trace, d->host.event[node]))
 		node = next_around(d, node);
@@ -249,7 +259,7 @@ static uint32_t operation_of(const struct tw_derived *d, const struct launcher *
 
 	if (e != TW_NONE && tells_collective(d->trace, e))
 		return e;
-	if (node == TW_NONE || is_ordinary(d, node))
+	if (!communicates(d, node))
 		return e;
 	if (e == TW_NONE)
 		e = d->host.event[node];
@@ -272,7 +282,31 @@ static bool integer_arg(const struct trawl_trace *trace, uint64_t event, uint32_
 	return true;
 }
 
-/* Whether so many bytes are what a rank gives to a collective or gets, or each rank's part of it. */
+/* Whether a list of uneven parts of a collective, such as "[100, 200]", has one of so many elements. */
+static bool has_part_of(const struct trawl_trace *trace, uint64_t recorded, uint32_t key,
+			int64_t nelems)
+{
+	const char *text;
+	struct tw_arg arg;
+	int64_t part = -1; /* no digit yet */
+	size_t i, len;
+
+	if (!tw_trace_arg(trace, recorded, key, &arg) || arg.kind != TW_ARG_TEXT)
+		return false;
+	text = tw_pool_text(&trace->texts, arg.text, &len);
+	for (i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9') {
+			if (part == nelems)
+				return true;
+			part = -1;
+		} else if (part < INT64_MAX / 16) {
+			part = (part < 0 ? 0 : part * 10) + (text[i] - '0');
+		}
+	}
+	return part == nelems;
+}
+
+/* Whether so many bytes are what a rank gives to a collective or gets, or a rank's part of it. */
 static bool is_size_of(const struct trawl_trace *trace, uint64_t recorded, int64_t bytes)
 {
 	static const uint32_t keys[] = { TW_KEY_in_msg_nelems, TW_KEY_out_msg_nelems };
@@ -294,7 +328,9 @@ static bool is_size_of(const struct trawl_trace *trace, uint64_t recorded, int64
 		if (bytes == all || (nelems % ranks == 0 && bytes == all / ranks))
 			return true;
 	}
-	return false;
+	return element && bytes > 0 && bytes % element == 0 &&
+	       (has_part_of(trace, recorded, TW_KEY_in_split_size, bytes / element) ||
+		has_part_of(trace, recorded, TW_KEY_out_split_size, bytes / element));
 }
 
 /* Whether a copy says, in its name or in an argument, that it goes from one device to another. */
@@ -409,7 +445,7 @@ int tw_communication_build(struct tw_derived *d)
 {
 	uint64_t g;
 
-	if (list_ranges(d) || list_deciders(d))
+	if (list_ranges(d))
 		return -1;
 	for (g = 0; g < d->gpu.count; g++)
 		d->gpu.bucket[g] = (uint8_t)bucket_of(d, g);

@@ -110,7 +110,6 @@ void tw_derived_free(struct tw_derived *d)
 	tw_free(a, d->host.parent, (d->host.count + 1) * sizeof(*d->host.parent));
 	tw_free(a, d->host.op[0], (d->host.count + 1) * sizeof(*d->host.op[0]));
 	tw_free(a, d->host.op[1], (d->host.count + 1) * sizeof(*d->host.op[0]));
-	tw_free(a, d->host.decider, (d->host.count + 1) * sizeof(*d->host.decider));
 	tw_free(a, d->comm_ranges.event, d->comm_ranges.room * sizeof(*d->comm_ranges.event));
 	tw_free(a, d->comm_ranges.parent,
 		(d->comm_ranges.count + 1) * sizeof(*d->comm_ranges.parent));

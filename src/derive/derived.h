@@ -24,12 +24,11 @@
 struct tw_host {
 	uint64_t count;
 	uint32_t *event;
-	uint32_t *parent;  /* node, TW_NONE: top level */
-	uint64_t depth;	   /* of the deepest node */
-	uint32_t *op[2];   /* of a deep tree, by node: tw_launching_op(), without and with
+	uint32_t *parent; /* node, TW_NONE: top level */
+	uint64_t depth;	  /* of the deepest node */
+	uint32_t *op[2];  /* of a deep tree, by node: tw_launching_op(), without and with
 				    * passing over "execute"; else NULL */
-	uint32_t *decider; /* then also: the nearest operation that communicates or is ordinary */
-	uint32_t *call;	   /* nodes of runtime and driver calls, in order */
+	uint32_t *call;	  /* nodes of runtime and driver calls, in order */
 	uint64_t call_count;
 	uint8_t *name;		   /* by text id: enum tw_host_name */
 	struct tw_quality quality; /* found while building it */
@@ -40,8 +39,7 @@ enum tw_host_name {
 	TW_NAMES_LAUNCH = 2, /* calls of this name should have GPU work */
 	/* As TW_HOST_COMMUNICATION and so on. */
 	TW_NAMES_COMMUNICATION = 4,
-	TW_NAMES_ORDINARY = 8,
-	TW_NAMES_PEER_COPY = 16,
+	TW_NAMES_PEER_COPY = 8,
 };
 
 enum tw_bucket { TW_COMPUTE, TW_COMMUNICATION, TW_COPY, TW_BUCKETS };

@@ -469,10 +469,8 @@ static void find_host_names(struct tw_derived *d)
 		kinds = tw_host_kinds_of(texts->entries[name].ptr, texts->entries[name].len);
 		if (kinds & TW_HOST_LAUNCH && !(kinds & TW_HOST_NO_LAUNCH))
 			d->host.name[name] |= TW_NAMES_LAUNCH;
-		if (kinds & TW_HOST_COMMUNICATION)
+		if (kinds & TW_HOST_COMMUNICATION && !(kinds & TW_HOST_ORDINARY))
 			d->host.name[name] |= TW_NAMES_COMMUNICATION;
-		if (kinds & TW_HOST_ORDINARY)
-			d->host.name[name] |= TW_NAMES_ORDINARY;
 		if (kinds & TW_HOST_PEER_COPY)
 			d->host.name[name] |= TW_NAMES_PEER_COPY;
 	}

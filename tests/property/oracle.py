@@ -4,6 +4,7 @@ It shares nothing with trawl: it reads strict JSON with the standard library, ke
 nanoseconds, and does every interval sum by sorting end points. It follows the definitions that
 docs/ and the column descriptions state, and knows only well-formed traces.
 """
+import bisect
 import collections
 import copy
 import gzip
@@ -124,26 +125,37 @@ class Trace:
                      if e.get("cat") in HOST_CATS and e.get("ph") == "X"]
         self.metadata = [e for _, e in events if e.get("ph") == "M"]
         self.ranges = [Event(i, e) for i, e in events if e.get("cat") == "user_annotation" and e.get("ph") == "X"]
-        self.collective, self.aten = collections.defaultdict(list), collections.defaultdict(list)
-        for e in self.host + self.ranges:
-            if COLLECTIVE_OPS.match(e.name) and e.cat in ("cpu_op", "user_annotation"):
-                self.collective[e.pid, e.tid].append(e)
-            elif e.cat == "cpu_op" and e.name.startswith("aten::"):
-                self.aten[e.pid, e.tid].append(e)
         self.nest()
+        self.collective, self.others = collections.defaultdict(list), collections.defaultdict(list)
+        for e in self.host + self.ranges:
+            if COLLECTIVE_OPS.match(e.name) and (e.cat == "cpu_op" or e.cat == "user_annotation" and
+                                                 not self.is_asynchronous(e)):
+                self.collective[e.pid, e.tid].append(e)
+            elif e.cat == "cpu_op":
+                self.others[e.pid, e.tid].append(e)
         self.link()
         for g in self.gpu:
             g.communicates = self.evidence(g)
 
     def nest(self):
         """Parent of each host event: the innermost one of its thread that is still open."""
-        stacks = collections.defaultdict(list)
+        stacks, self.threads = collections.defaultdict(list), collections.defaultdict(list)
         for e in sorted(self.host, key=lambda e: (e.ts, e.index)):
             stack = stacks[(e.pid, e.tid)]
             while stack and e.ts >= stack[-1].end:
                 stack.pop()
             e.parent = stack[-1] if stack else None
             stack.append(e)
+            self.threads[e.pid, e.tid].append(e)
+
+    def is_asynchronous(self, e):
+        """Whether a range ends more than a microsecond behind the host event that it began in."""
+        thread = self.threads[e.pid, e.tid]
+        n = bisect.bisect_left(thread, e.ts, key=lambda h: h.ts)
+        at = thread[n - 1] if n else None
+        while at is not None and at.end <= e.ts:
+            at = at.parent
+        return at is not None and e.end > at.end + 1000
 
     def link(self):
         """Launch of each GPU event: by correlation (0 is none), else by External id."""
@@ -160,21 +172,20 @@ class Trace:
                     break
 
     def around(self, g):
-        """What communicates around a launch, the nearest first, up to an operation of ATen."""
+        """What communicates around a launch, the nearest first, up to an operation that does not."""
         def holds(e):
             return e.ts <= g.launch.ts < e.end
 
         thread = g.launch and (g.launch.pid, g.launch.tid)
         if not any(holds(e) for e in self.collective[thread]):
             return []
-        held = self.collective[thread] + self.aten[thread]
+        held = self.collective[thread] + self.others[thread]
         held = [e for e in held if holds(e)]
         out = []
         for e in sorted(held, key=lambda e: (e.ts, -e.end), reverse=True):
-            if e.name.startswith("aten::"):
+            if not COLLECTIVE_OPS.match(e.name):
                 break
-            if COLLECTIVE_OPS.match(e.name):
-                out.append(e)
+            out.append(e)
         return out
 
     def moves(self, g, who):

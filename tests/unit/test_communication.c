@@ -17,6 +17,10 @@
 	"\"Collective name\":\"_allgather_base\",\"dtype\":\"BFloat16\","  \
 	"\"In msg nelems\":1024,\"Out msg nelems\":8192,\"Group size\":8," \
 	"\"Process Group Name\":\"7\",\"Process Group Ranks\":\"[0, 1]\",\"Seq\":5"
+#define UNEVEN                                                                         \
+	"\"Collective name\":\"all_to_allv\",\"dtype\":\"BFloat16\",\"Group size\":3," \
+	"\"In msg nelems\":600,\"Out msg nelems\":600,"                                \
+	"\"In split size\":\"[100, 200, 300]\",\"Out split size\":\"[7, 0, 593]\""
 #define NOTHING NULL
 
 /* An event of the host around the launch, the outermost first. */
@@ -157,7 +161,7 @@ static void the_operation_that_launched_it(void **state)
 	}
 }
 
-static void nothing_ordinary_between(void **state)
+static void no_other_operation_between(void **state)
 {
 	static const struct work list[] = {
 		/* List forms flatten by ordinary copies. */
@@ -175,9 +179,12 @@ static void nothing_ordinary_between(void **state)
 			      { NULL, "c10d::allgather_", NOTHING } },
 		  .name = "fancy",
 		  .evidence = TW_EVIDENCE_OPERATION },
-		/* What is neither is passed over. */
-		{ .around = { { NULL, "c10d::allgather_", NOTHING },
-			      { NULL, "my::helper", NOTHING } },
+		/* A fused collective computes by operations of any library. */
+		{ .around = { { NULL, "symm_mem::fused_all_gather_scaled_matmul", NOTHING },
+			      { NULL, "_C::cutlass_scaled_mm", NOTHING } },
+		  .name = "fancy" },
+		{ .around = { { NULL, "_C::cutlass_scaled_mm", NOTHING },
+			      { NULL, "symm_mem::fused_all_gather_scaled_matmul", NOTHING } },
 		  .name = "fancy",
 		  .evidence = TW_EVIDENCE_OPERATION },
 		/* The name counts as before. */
@@ -257,6 +264,32 @@ static void ranges_that_are_over(void **state)
 	trawl_trace_free(t);
 }
 
+/* A range that lasts longer than the operation that it began in, but for rounding, holds no launch. */
+static void ranges_that_are_asynchronous(void **state)
+{
+	static const int64_t over_ns[] = { 1000, 1001 };
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		struct script s;
+		struct trawl_trace *t;
+		struct tw_derived *d;
+
+		script_begin(&s);
+		script_slice(&s, "cpu_op", "my::region", 1, 1, 0, 500000, NULL);
+		script_slice(&s, "cpu_op", "my::wait", 1, 1, 10000, 30000, NULL);
+		script_slice(&s, "user_annotation", "gloo:all_reduce", 1, 1, 20000,
+			     20000 + over_ns[i], NULL);
+		script_call(&s, "cudaLaunchKernel", 30000, 1000, 1);
+		script_kernel(&s, "a", 7, 600000, 10, 1);
+		t = script_read(&s);
+		d = derive(t, NULL);
+		assert_int_equal(d->gpu.bucket[0], i ? TW_COMPUTE : TW_COMMUNICATION);
+		tw_derived_free(d);
+		trawl_trace_free(t);
+	}
+}
+
 static void names_that_compute_whatever_launched_them(void **state)
 {
 	static const struct work list[] = {
@@ -279,6 +312,22 @@ static void names_that_compute_whatever_launched_them(void **state)
 		  .name = "triton_poi_fused_add_0",
 		  .evidence = TW_EVIDENCE_OPERATION },
 		{ .name = "one_shot_all_reduce_kernel", .evidence = TW_EVIDENCE_NAME },
+		/* A library among template arguments, or in the middle of a word, is none. */
+		{ .name = "void fused_moe_kernel<nvshmem_traits>(int)" },
+		{ .name = "void my_quick_reduce_rows(float*)" },
+		{ .name = "void lamport_free_reduce_rows(float*)" },
+		{ .name = "ctranspose_kernel" },
+		{ .name = "void vllm::cross_device_reduce_1stage<float, 2>(int)",
+		  .evidence = TW_EVIDENCE_NAME },
+		{ .name = "_ZN4vllm26cross_device_reduce_1stageIfLi2EEEvi",
+		  .evidence = TW_EVIDENCE_NAME },
+		{ .name = "void trtllm::lamport_style_one_shot_all_reduce_norm_kernel<float>(int)",
+		  .evidence = TW_EVIDENCE_NAME },
+		/* What goes where is counted, not sent. */
+		{ .around = { { NULL, "c10d::alltoall_", NOTHING } },
+		  .name = "void deep_ep::layout::get_dispatch_layout<256, 32, 8>(long const*)" },
+		{ .name = "void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)",
+		  .evidence = TW_EVIDENCE_NAME },
 		{ .name = "_multimem_all_gather_kernel", .evidence = TW_EVIDENCE_NAME },
 	};
 
@@ -292,9 +341,24 @@ static void names_that_compute_whatever_launched_them(void **state)
 		.args = copy_args, .evidence = found                                             \
 	}
 
+#define PART(copy_args, found)                                                                   \
+	{                                                                                        \
+		.around = { { NULL, "record_param_comms", UNEVEN } }, .call = "cudaMemcpyAsync", \
+		.category = "gpu_memcpy", .name = "Memcpy DtoD (Device -> Device)",              \
+		.args = copy_args, .evidence = found                                             \
+	}
+
 static void copies_and_fills(void **state)
 {
 	static const struct work list[] = {
+		/* A part for one rank, of two bytes each: 100, 200, 300 in, 7 and 593 out. */
+		PART("\"bytes\":200", TW_EVIDENCE_OPERATION),
+		PART("\"bytes\":600", TW_EVIDENCE_OPERATION),
+		PART("\"bytes\":14", TW_EVIDENCE_OPERATION),
+		PART("\"bytes\":1186", TW_EVIDENCE_OPERATION),
+		PART("\"bytes\":100", TW_EVIDENCE_NONE),
+		PART("\"bytes\":201", TW_EVIDENCE_NONE),
+		PART("\"bytes\":0", TW_EVIDENCE_NONE),
 		/* Of the collective's bytes: 2048 in, 16384 out, 256 in for each rank. */
 		COPY("\"bytes\":2048", TW_EVIDENCE_OPERATION),
 		COPY("\"bytes\":16384", TW_EVIDENCE_OPERATION),
@@ -423,7 +487,7 @@ static void arguments_of_the_operation_serve_the_event(void **state)
 	const struct work other = { .around = { { NULL, "record_param_comms", GATHER } },
 				    .name = "fancy",
 				    .args = "\"Collective name\":\"broadcast\"" };
-	/* Nor what lies beyond something ordinary. */
+	/* Nor what lies beyond another operation. */
 	const struct work beyond = { .around = { { NULL, "record_param_comms", GATHER },
 						 { NULL, "aten::copy_", NOTHING },
 						 { NULL, "c10d::send", NOTHING } },
@@ -470,19 +534,15 @@ static void deep_trees(void **state)
 
 	script_begin(&s);
 	for (i = 0; i < 300; i++)
-		script_op(&s,
-			  i == 100 ? "aten::copy_" :
-			  i == 200 ? "c10d::send" :
-				     "my::op",
-			  1000 + i, 100000 - 2 * i);
+		script_op(&s, i == 299 ? "c10d::send" : "my::op", 1000 + i, 100000 - 2 * i);
 	script_call(&s, "cudaLaunchKernel", 50000, 1, 1);
-	/* Behind the end of the inner ones: within the ordinary one only. */
+	/* Behind the end of the inner ones. */
 	script_call(&s, "cudaLaunchKernel", 100850, 1, 2);
 	script_kernel(&s, "inner", 7, 200000, 10, 1);
 	script_kernel(&s, "outer", 7, 200100, 10, 2);
 	t = script_read(&s);
 	d = derive(t, NULL);
-	assert_non_null(d->host.decider);
+	assert_non_null(d->host.op[0]);
 	assert_int_equal(d->gpu.bucket[gpu_named(d, "inner")], TW_COMMUNICATION);
 	assert_int_equal(d->gpu.bucket[gpu_named(d, "outer")], TW_COMPUTE);
 	tw_derived_free(d);
@@ -494,9 +554,10 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arguments_on_the_event),
 		cmocka_unit_test(the_operation_that_launched_it),
-		cmocka_unit_test(nothing_ordinary_between),
+		cmocka_unit_test(no_other_operation_between),
 		cmocka_unit_test(ranges_of_the_host),
 		cmocka_unit_test(ranges_that_are_over),
+		cmocka_unit_test(ranges_that_are_asynchronous),
 		cmocka_unit_test(names_that_compute_whatever_launched_them),
 		cmocka_unit_test(copies_and_fills),
 		cmocka_unit_test(parts_of_sizes),
