@@ -87,6 +87,11 @@ void tw_describe_step_work(const struct tw_steps *s, struct tw_str *out)
 			    "%llu GPU events have no recorded launch: they count by their start "
 			    "time\n",
 			    (unsigned long long)s->by_start);
+	if (s->by_launch && s->earlier)
+		tw_str_addf(out,
+			    "%llu GPU events of %s time were launched before calls were recorded: "
+			    "other work\n",
+			    (unsigned long long)s->earlier, one ? "its" : "their");
 	/* A hundredth is what edges of kernels and rounding may make. */
 	if (s->annotated && s->outside_ns > s->busy_ns / 100)
 		tw_str_addf(out,

@@ -10,6 +10,15 @@ struct tw_interval {
 	int64_t start_ns, end_ns;
 };
 
+/* Makes `a` reach from the earlier start to the later end. */
+static inline void tw_interval_cover(struct tw_interval *a, const struct tw_interval *b)
+{
+	if (b->start_ns < a->start_ns)
+		a->start_ns = b->start_ns;
+	if (b->end_ns > a->end_ns)
+		a->end_ns = b->end_ns;
+}
+
 /* Owned list; tw_intervals_release() frees it, zeroed is empty. */
 struct tw_intervals {
 	const struct trawl_allocator *allocator;

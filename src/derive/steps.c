@@ -1,6 +1,7 @@
 #include "derive/steps.h"
 
 #include "derive/derived.h"
+#include "derive/unlaunched.h"
 
 #include "base/alloc.h"
 #include "base/sort.h"
@@ -30,13 +31,12 @@ struct work {
 	size_t segment_count;
 	struct process *processes;
 	size_t process_count;
-	uint32_t *owner;	 /* by GPU event: its step, TW_NONE: none */
-	struct tw_intervals all; /* GPU busy */
-	int64_t *before;	 /* by interval of `all`: length of those before it */
-	struct tw_intervals own; /* busy with what was launched in any step */
+	uint32_t *owner;	   /* by GPU event: its step, TW_NONE: none */
+	struct tw_interval *reach; /* by step: from first start to last end of its events */
+	struct tw_intervals all;   /* GPU busy */
+	int64_t *before;	   /* by interval of `all`: length of those before it */
+	struct tw_intervals own;   /* busy with what was launched in any step */
 };
-
-#define BY_START (TW_NONE - 1) /* owner of events that go by the time of their start */
 
 static tw_code pid_of(const struct tw_derived *d, uint32_t event)
 {
@@ -193,17 +193,14 @@ static void find_owners(struct work *w)
 	uint64_t g;
 
 	for (g = 0; g < d->gpu.count; g++) {
-		int64_t start = d->gpu.start_ns[g], end = start;
+		uint32_t call;
 
 		w->owner[g] = TW_NONE;
-		if (d->gpu.launch[g] != TW_NONE) {
-			uint32_t call = d->host.event[d->gpu.launch[g]];
-
-			w->steps->has_launches = true;
-			w->owner[g] = step_at(w, pid_of(d, call), d->trace->events.start_ns[call]);
-		} else if (tw_view_clip(&d->view, &start, &end)) {
-			w->owner[g] = BY_START;
-		}
+		if (d->gpu.launch[g] == TW_NONE)
+			continue;
+		call = d->host.event[d->gpu.launch[g]];
+		w->steps->has_launches = true;
+		w->owner[g] = step_at(w, pid_of(d, call), d->trace->events.start_ns[call]);
 	}
 }
 
@@ -236,7 +233,7 @@ static int measure_own(struct work *w)
 		struct sums *sum;
 
 		tw_intervals_add(&w->all, start, end);
-		if (w->owner[g] >= BY_START)
+		if (w->owner[g] == TW_NONE)
 			continue;
 		step = &w->steps->items[w->owner[g]];
 		sum = &sums[w->owner[g]];
@@ -384,6 +381,21 @@ static int compare_intervals(const void *a, const void *b)
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
+static int reach_of_launched(struct work *w)
+{
+	uint64_t i;
+
+	w->reach = tw_alloc_array(w->d->allocator, w->steps->count + 1, sizeof(*w->reach));
+	for (i = 0; w->reach && i < w->steps->count; i++) {
+		const struct tw_step *step = &w->steps->items[i];
+
+		w->reach[i] = (struct tw_interval){ INT64_MAX, INT64_MIN };
+		if (step->launched)
+			w->reach[i] = (struct tw_interval){ step->first_ns, step->last_ns };
+	}
+	return w->reach ? 0 : -1;
+}
+
 /* Whether a step goes on where one before it ended: then the time between them is of both. */
 static bool follows(const struct work *w, const struct tw_step *last, const struct tw_step *next)
 {
@@ -395,7 +407,7 @@ static bool follows(const struct work *w, const struct tw_step *last, const stru
 	return by == 0 || by == 1;
 }
 
-/* The time of what annotations launched, with that between steps that follow each other. */
+/* The time of the annotations' work, with that between steps that follow each other. */
 static uint64_t list_spans(struct work *w, struct tw_interval *list)
 {
 	const struct tw_step *last = NULL;
@@ -403,18 +415,13 @@ static uint64_t list_spans(struct work *w, struct tw_interval *list)
 
 	for (i = 0; i < w->steps->count; i++) {
 		const struct tw_step *step = &w->steps->items[i];
-		struct tw_interval *span = n ? &list[n - 1] : NULL;
 
-		if (!step->launched)
+		if (w->reach[i].start_ns > w->reach[i].end_ns)
 			continue;
-		if (!follows(w, last, step)) {
-			list[n++] = (struct tw_interval){ step->first_ns, step->last_ns };
-		} else {
-			if (step->first_ns < span->start_ns)
-				span->start_ns = step->first_ns;
-			if (step->last_ns > span->end_ns)
-				span->end_ns = step->last_ns;
-		}
+		if (follows(w, last, step))
+			tw_interval_cover(&list[n - 1], &w->reach[i]);
+		else
+			list[n++] = w->reach[i];
 		last = step;
 	}
 	/* A window has a length. */
@@ -423,24 +430,17 @@ static uint64_t list_spans(struct work *w, struct tw_interval *list)
 	return n;
 }
 
-/*
- * The windows by launch: spans of what was launched, and events that go by their start.  Where
- * nothing is launched the time on the host stays.
- */
+/* The windows by launch: spans of the steps' work.  Where there is none their time stays. */
 static int make_windows(struct work *w)
 {
-	const struct tw_gpu *gpu = &w->d->gpu;
 	struct tw_intervals *windows = &w->d->view.windows;
-	size_t bytes = (w->steps->count + w->steps->by_start + 1) * sizeof(struct tw_interval);
+	size_t bytes = (w->steps->count + 1) * sizeof(struct tw_interval);
 	struct tw_interval *list = tw_alloc(w->d->allocator, bytes);
 	uint64_t n, i;
 
 	if (!list)
 		return -1;
 	n = list_spans(w, list);
-	for (i = 0; i < gpu->count; i++)
-		if (w->owner[i] == BY_START)
-			list[n++] = (struct tw_interval){ gpu->start_ns[i], gpu->end_ns[i] };
 	qsort(list, n, sizeof(*list), compare_intervals);
 	if (n)
 		windows->count = 0;
@@ -518,10 +518,9 @@ static int keep_others(struct work *w)
 static int apply_by_launch(struct work *w)
 {
 	struct tw_derived *d = w->d;
-	uint64_t g;
 
-	for (g = 0; g < d->gpu.count; g++)
-		w->steps->by_start += w->owner[g] == BY_START;
+	if (reach_of_launched(w) || tw_take_unlaunched(d, w->owner, w->reach))
+		return -1;
 	tw_view_unsettle(&d->view);
 	if (make_windows(w) || tw_view_settle(&d->view))
 		return -1;
@@ -578,6 +577,7 @@ int tw_steps_apply(struct tw_derived *d, const struct tw_view_options *options)
 	tw_free(a, w.segments, 2 * n * sizeof(*w.segments));
 	tw_free(a, w.processes, n * sizeof(*w.processes));
 	tw_free(a, w.owner, (events + 1) * sizeof(*w.owner));
+	tw_free(a, w.reach, n * sizeof(*w.reach));
 	tw_intervals_release(&w.all);
 	tw_intervals_release(&w.own);
 	return status;

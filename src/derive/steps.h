@@ -28,6 +28,7 @@ struct tw_steps {
 	bool has_launches; /* any GPU event of the trace has a recorded launch */
 	uint64_t launched;
 	uint64_t by_start; /* GPU events without a launch, which go by the time of their start */
+	uint64_t earlier;  /* of their time, but launched before any call that was recorded */
 	int64_t busy_ns, during_ns, gpu_ns;
 	bool annotated;	    /* the GPU has these annotations too */
 	int64_t outside_ns; /* of busy_ns, outside of those */

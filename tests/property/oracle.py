@@ -277,11 +277,20 @@ def launched(trace, windows):
         return max(around, default=None)
 
     of = {g.index: window_of(g.launch.ts) for g in trace.gpu if g.launch}
-    by_start = [g for g in trace.gpu if not g.launch and window_of(g.ts) is not None]
-    own = [g for g in trace.gpu if of.get(g.index) is not None] + by_start
+    # Without a launch by the start; not where an id below all recorded ones tells that it was
+    # launched before the first of these, and the window ends after that.
+    calls = [h for h in trace.host if h.cat.startswith("cuda") and h.args.get("correlation")]
+    first = min(calls, key=lambda h: h.args["correlation"], default=None)
+    by_start = {}
+    for g in trace.gpu:
+        i = window_of(g.ts) if not g.launch else None
+        early = first and 0 < (g.args.get("correlation") or 0) < first.args["correlation"]
+        if i is not None and not (early and windows[i][1] > first.ts):
+            by_start[g.index] = i
+    own = [g for g in trace.gpu if of.get(g.index) is not None or g.index in by_start]
     own.sort(key=lambda g: (g.ts, g.index))
     everything = union([(g.ts, g.end) for g in trace.gpu])
-    rows, spans = [], [(g.ts, g.end) for g in by_start]
+    rows, spans = [], []
 
     def within(intervals, lo, hi):
         return sum(max(0, min(b, hi) - max(a, lo)) for a, b in intervals)
@@ -290,8 +299,10 @@ def launched(trace, windows):
         mine = [g for g in trace.gpu if of.get(g.index) == i]
         busy = union([(g.ts, g.end) for g in mine])
         a, b = min([g.ts for g in mine], default=0), max([g.end for g in mine], default=0)
-        if mine:
-            spans.append((a, b + (a == b)))
+        work = mine + [g for g in trace.gpu if by_start.get(g.index) == i]
+        if work:
+            lo_all, hi_all = min(g.ts for g in work), max(g.end for g in work)
+            spans.append((lo_all, hi_all + (lo_all == hi_all)))
         rows.append((lo, len(mine), length(busy), within(busy, hi, 1 << 62),
                      within(everything, a, b) - length(busy), within(everything, lo, hi),
                      within(busy, lo, hi)))

@@ -34,7 +34,8 @@ class Maker:
             if origin is None else origin
         self.external_only = external_only
         self.devices = self.r.choice([1, 1, 2, 3])
-        self.events, self.correlation, self.external = [], 0, 0
+        # Work of before the capture has the ids below.
+        self.events, self.correlation, self.external = [], 100, 0
 
     def put(self, cat, name, pid, tid, ts, dur, args):
         self.events.append({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid,
@@ -111,7 +112,7 @@ class Maker:
         for _ in range(r.randrange(1, 6)):
             self.correlation += 1
             self.gpu(r.randrange(0, 3000000), r.choice([
-                {}, {"correlation": 0}, {"correlation": 10**6 + self.correlation}]))
+                {}, {"correlation": 0}, {"correlation": r.choice([10**6 + self.correlation, 50])}]))
         r.shuffle(self.events)
         return self.events
 

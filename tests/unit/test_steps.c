@@ -326,6 +326,92 @@ static void without_launches(void **state)
 	trawl_trace_free(trace);
 }
 
+/* Events that go by their start are part of the span, gaps included. */
+static void gaps_of_unlaunched_work(void **state)
+{
+	struct trawl_report *report;
+	struct trawl_trace *trace;
+	struct script s;
+	int i;
+
+	script_begin(&s);
+	annotate(&s, "ProfilerStep#1", 1, 0, 300);
+	launch(&s, 1, 1, 10, 1, "k", 7, 100, 20);
+	for (i = 0; i < 3; i++)
+		script_kernel(&s, "alone", 7, (150 + 50 * i) * 1000, 10000, 50 + i);
+	trace = script_read(&s);
+	report = step_of(trace, 1, 1, false);
+	assert_string_equal(timeline(report, "total_time"), "0.16"); /* 100 to 260 */
+	assert_string_equal(timeline(report, "busy_time"), "0.05");
+	assert_string_equal(timeline(report, "idle_time"), "0.11");
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
+/* In windows of the GPU, which lags a range behind, such events are of the work there. */
+static void unlaunched_work_of_a_gpu_that_lags(void **state)
+{
+	struct trawl_report *report;
+	struct trawl_trace *trace;
+	struct script s;
+
+	script_begin(&s);
+	annotate(&s, "r", 1, 0, 100);
+	annotate(&s, "r", 1, 110, 200);
+	annotate_gpu(&s, "r", 250, 390);
+	annotate_gpu(&s, "r", 400, 540);
+	launch(&s, 1, 1, 10, 1, "k", 7, 250, 20);
+	script_kernel(&s, "alone", 7, 300000, 10000, 50);
+	launch(&s, 1, 1, 120, 2, "k", 7, 400, 20);
+	script_kernel(&s, "alone", 7, 450000, 10000, 51);
+	trace = script_read(&s);
+	report = range_of(trace, "r");
+	assert_string_equal(timeline(report, "total_time"), "0.12"); /* 250 to 310, 400 to 460 */
+	assert_string_equal(timeline(report, "busy_time"), "0.06");
+	assert_string_equal(timeline(report, "idle_time"), "0.06");
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
+/* Ids below that of the first recorded call are of before it: no later step launched that work. */
+static void launched_before_the_capture(void **state)
+{
+	struct trawl_report *report;
+	struct trawl_trace *trace;
+	struct script s;
+
+	script_begin(&s);
+	annotate(&s, "ProfilerStep#0", 1, -100, 0); /* its calls are lost */
+	annotate(&s, "ProfilerStep#1", 1, 0, 100);
+	annotate(&s, "ProfilerStep#2", 1, 100, 200);
+	launch(&s, 1, 1, 110, 11, "k2", 7, 160, 30);
+	launch(&s, 1, 1, 20, 10, "k1", 7, 110, 20);
+	script_kernel(&s, "e0", 7, -50000, 10000, 4);
+	script_kernel(&s, "e1", 7, 50000, 40000, 5);
+	script_kernel(&s, "e2", 7, 135000, 20000, 6);
+	trace = script_read(&s);
+	report = step_of(trace, 0, 0, false);
+	assert_true(has_row(report, "kernel_summary", "Kernel name", "e0"));
+	assert_string_equal(timeline(report, "total_time"), "0.01");
+	assert_false(has_note(report, "before calls were recorded"));
+	trawl_report_free(report);
+	report = step_of(trace, 1, 1, false);
+	assert_int_equal(rows_of(report, "kernel_summary"), 1);
+	assert_string_equal(timeline(report, "total_time"), "0.02");
+	assert_true(has_note(report, "1 GPU events of its time were launched before calls were "
+				     "recorded: other work"));
+	trawl_report_free(report);
+	/* 110 to 190, with e2 within. */
+	report = step_of(trace, 1, 2, false);
+	assert_int_equal(rows_of(report, "kernel_summary"), 2);
+	assert_string_equal(timeline(report, "total_time"), "0.08");
+	assert_string_equal(timeline(report, "busy_time"), "0.05");
+	assert_string_equal(timeline(report, "other_work_time"), "0.02");
+	assert_string_equal(timeline(report, "idle_time"), "0.01");
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
 /* Host tables look at the time on the host; --start and --end cut both. */
 static void tables_of_the_host(void **state)
 {
@@ -365,6 +451,9 @@ int main(void)
 		cmocka_unit_test(ranges_of_one_name),
 		cmocka_unit_test(graphs_and_moments),
 		cmocka_unit_test(without_launches),
+		cmocka_unit_test(gaps_of_unlaunched_work),
+		cmocka_unit_test(unlaunched_work_of_a_gpu_that_lags),
+		cmocka_unit_test(launched_before_the_capture),
 		cmocka_unit_test(tables_of_the_host),
 	};
 
