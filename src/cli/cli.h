@@ -129,9 +129,10 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned 
 		     struct tw_str *out);
 /*
  * The first rows of the operations, as a table of its own; of ranges, where those were recorded
- * and no operations.  NULL when out of memory.
+ * and no operations.  A note has what is over the roofline, if asked.  NULL when out of memory.
  */
-struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops);
+struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops,
+				       bool over_roofline);
 /* ---- by_device.c: the timeline, a row a device; NULL when out of memory */
 struct trawl_table *cli_by_device(const struct trawl_report *report);
 /*

@@ -115,7 +115,7 @@ static int print_result(const struct report_command *c, const struct trawl_repor
 	if (c->reporting.common.format == TW_FORMAT_TABLE) {
 		cli_summarise(report, trace, c->top_ops, cli_width(), cli_colour(), &out);
 	} else {
-		top = cli_top_operations(report, c->top_ops);
+		top = cli_top_operations(report, c->top_ops, true);
 		tables[count] = trawl_report_find(report, "gpu_timeline");
 		count += tables[count] != NULL;
 		tables[count] = trawl_report_find(report, "step_work");

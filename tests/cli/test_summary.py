@@ -1,12 +1,15 @@
 """The roofline in the summary of report."""
 import csv
 import io
+import json
 import pathlib
+import re
 import sys
 import unittest
+import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import Case, document, environment, kernel, launch, op, trawl
+from support import Case, document, environment, kernel, launch, op, report, trawl
 
 
 def products(*calls):
@@ -64,6 +67,51 @@ class Roofline(Case):
             self.assertLessEqual(max(map(len, result.out.splitlines())), width)
         slow = self.report(products((64, 64, 64, 10)), "--platform", "MI300X")
         self.assertNotIn("over 110", slow.out)
+
+    def additions(self, *percents):
+        """Additions at those percentages of the bandwidth: 12 bytes an element, in and out."""
+        events, gbps = [], self.PEAKS[0]
+        for i, percent in enumerate(percents, 1):
+            elements = gbps * 1000 * 1000 // 12 + i
+            us, at = round(12 * elements / gbps / 1e3 * 100 / percent, 3), 10000 * i
+            events += [op("aten::add", at, 40, **{"External id": i,
+                                                  "Input Dims": [[elements], [elements], []],
+                                                  "Input type": ["float", "float", "Scalar"]}),
+                       launch(at + 10, 5, i, **{"External id": i}), kernel("k", at + 50, us, i)]
+        return self.write(document(events))
+
+    def test_just_below_and_just_over(self):
+        """Over 110 % of the bandwidth is wrong, over 100 % is named, what is below is not."""
+        path = self.additions(99.9, 100.1, 109.9, 110.1)
+        wrong = (r"1 row of unified_perf_summary over 110 % of the roofline, up to 110\.1 %: "
+                 r"aten::add \(row 4\) 110\.1 %; ")
+        little = (r"2 rows of unified_perf_summary at 100 to 110 %: aten::add \(row 2\) 100\.1 %, "
+                  r"aten::add \(row 3\) 109\.9 %")
+        for form in ("table", "json", "markdown"):
+            rep = report(path, self.tmp / form, "--platform", "MI300X", "--format", form,
+                         xlsx=form == "table")
+            words = " ".join(rep.out.split())
+            self.assertEqual([round(float(r["Pct Roofline_mean"]), 2)
+                              for r in rep.table("unified_perf_summary")],
+                             [99.9, 100.1, 109.9, 110.1])
+            self.assertRegex(words, wrong)
+            self.assertRegex(words, little)
+            self.assertNotIn("(row 1)", words)
+        texts = zipfile.ZipFile(self.tmp / "table/perf_report.xlsx").read("xl/sharedStrings.xml")
+        self.assertEqual(re.findall(rb"row (\d), aten::add: ([\d.]+) % of the memory bandwidth", texts),
+                         [(b"2", b"100.1"), (b"3", b"109.9"), (b"4", b"110.1")])
+
+    def test_only_little_over(self):
+        rep = self.report(self.additions(109.9).read_bytes(), "--platform", "MI300X")
+        self.assertRegex(rep.out, r"(?m)^1 row of unified_perf_summary at 100 to 110 %: aten::add")
+        self.assertNotIn("over 110", rep.out)
+
+    def test_over_the_bandwidth_without_a_peak(self):
+        """What is known of a platform is enough: its bandwidth, where it has no peak."""
+        own = self.write(json.dumps({"name": "own", "mem_bw_gbps": self.PEAKS[0]}), "own.json")
+        rep = report(self.additions(105), self.tmp / "out", "--platform", own)
+        self.assertExit(rep, 0)
+        self.assertRegex(rep.out, r"at 100 to 110 %: aten::add \(row 1\) 105\.0 %")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import SHARED, Case, report
+from support import ROOT, SHARED, Case, report
 
 TRACES = SHARED / "traces"
 GRAPH = re.compile(r"(cuda|hip|cu)GraphLaunch")
@@ -22,6 +22,13 @@ def launched_by_operation(row):
     """A row of an operation whose arguments were recorded."""
     name = row["name"]
     return not GRAPH.match(name) and not LAUNCH.match(name) and bool(row["Input Dims"])
+
+
+def bandwidths():
+    """GB/s by platform."""
+    lines = (ROOT / "data/platforms.tsv").read_text(encoding="utf-8").splitlines()
+    cells = [x.split("\t") for x in lines if not x.startswith("#")]
+    return {c[0]: float(c[2]) for c in cells if c[1] == "mem_bw_gbps"}
 
 
 class Coverage(Case):
@@ -52,21 +59,27 @@ class Coverage(Case):
         self.assertEqual(low, [])
 
     def test_what_is_over_the_bandwidth_is_named(self):
-        """Each row whose bytes would need more than its time is in the notes of the table, and over
-        110 % of the roofline in the summary."""
+        """Each row over 100 % of the roofline, or whose bytes need more than its time at the
+        bandwidth, is in the summary."""
         if not TRACES.exists():
             self.skipTest("given material absent: traces (TRAWL_SHARED); no row was looked at")
-        over = 0
+        over = rows_seen = 0
+        gbps = bandwidths()
         for directory in sorted(p for p in TRACES.iterdir() if p.is_dir()):
             rep = self.of(directory)
             rows = rep.table("unified_perf_summary") if rep.has("unified_perf_summary") else []
             words = " ".join(rep.out.split())
-            for number, row in enumerate(rows, 1):
+            platform = re.search(r"^roofline peaks: (.*?)(?: \(|$)", rep.out, re.M)
+            for number, row in enumerate(rows if platform else [], 1):
                 percent = float(row["Pct Roofline_mean"] or 0)
-                if percent > 110:
+                moved_gb = float(row["Data Moved (MB)"] or 0) * 2**20 / 1e9
+                us = float(row["Kernel Time (µs)_mean"] or 0)
+                rows_seen += 1
+                if percent > 100 or moved_gb > us / 1e6 * gbps[platform[1]] > 0:
                     over += 1
-                    self.assertIn(f"(row {number}) {percent:.0f} %", words, directory.name)
-        print(f"{over} rows over 110 % of the roofline, each named")
+                    self.assertRegex(words, rf"\(row {number}\) [\d.]+ %", directory.name)
+        self.assertGreater(rows_seen, 500)
+        print(f"{over} of {rows_seen} rows over the roofline or the bandwidth, each named")
 
 
 if __name__ == "__main__":
