@@ -2,6 +2,7 @@
 #include "cli/report_ranks.h"
 
 #include "analysis/analysis.h"
+#include "base/inputs.h"
 #include "cli/together.h"
 #include "merge/peek.h"
 #include "table/table.h"
@@ -243,6 +244,8 @@ static int report_each(struct report_command *c, const char *const *arguments, s
 		return CLI_LED;
 	if (tw_rank_set_find(&set, arguments, count, trawl_allocator_default(), &err))
 		return cli_fail(&err);
+	for (i = 0; i < set.count; i++)
+		tw_inputs_note(set.files[i].path);
 	for (i = 0; i < set.count; i++) {
 		bool wrong = false;
 

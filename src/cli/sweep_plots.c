@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/inputs.h"
 #include "base/thread.h"
 #include "cli/sweep.h"
 #include "render/variance_plots.h"
@@ -360,6 +361,7 @@ static int run(struct stage *s)
 
 	tw_str_init(&text, trawl_allocator_default());
 	tw_arena_init(&arena, trawl_allocator_default());
+	tw_inputs_note(s->table.ptr);
 	status = s->input_csv ? tw_file_read(s->table.ptr, TABLE_LIMIT, &text, &err) :
 				tw_file_read_found(s->table.ptr, TABLE_LIMIT, &text, &err);
 	if (!status)

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cli/sweep.h"
 
+#include "base/inputs.h"
 #include "base/scan.h"
 #include "cli/remote.h"
 #include "sweep/runs.h"
@@ -441,6 +442,8 @@ int cli_sweep_run(const struct cli_command *command, int argc, char **argv)
 		status = check_options(&r, count, argv);
 	if (status >= 0)
 		return status;
+	/* Of the trainer, and under a name that a record of a run may have. */
+	tw_inputs_note(o->config);
 	o->context = &r;
 	if (r.common.verbose)
 		o->show = STDERR_FILENO;

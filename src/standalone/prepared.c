@@ -1,6 +1,7 @@
 #include "standalone/prepared.h"
 
 #include "base/file.h"
+#include "base/inputs.h"
 #include "io/sink.h"
 
 #include <string.h>
@@ -48,6 +49,7 @@ static int read_text(const struct tw_prepared *prepared, const char *folder, con
 	tw_prepared_path(prepared, folder, name, path);
 	if (path->failed)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	tw_inputs_note(path->ptr);
 	return tw_file_read_found(path->ptr, FILE_LIMIT, text, err);
 }
 

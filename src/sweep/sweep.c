@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/inputs.h"
 #include "ranks/rank_list.h"
 #include "sweep/runs.h"
 
@@ -535,6 +536,17 @@ static void note_others(struct tw_sweep *sweep)
 		}
 }
 
+/* All of them, before the first result is written: what it replaced could not be read any more. */
+static void note_inputs(const struct tw_sweep *sweep)
+{
+	size_t i, k;
+
+	for (i = 0; i < sweep->count; i++)
+		for (k = 0; k < sweep->points[i].rank_count; k++)
+			if (sweep->points[i].ranks[k].trace)
+				tw_inputs_note(sweep->points[i].ranks[k].trace);
+}
+
 static int note_all(struct tw_sweep *sweep, const struct tw_sweep_filter *filter)
 {
 	size_t i, k;
@@ -553,6 +565,7 @@ static int note_all(struct tw_sweep *sweep, const struct tw_sweep_filter *filter
 	}
 	note_missing_points(sweep);
 	note_others(sweep);
+	note_inputs(sweep);
 	return note_missing_ranks(sweep, filter);
 }
 
