@@ -97,7 +97,6 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "hccl:*", TW_HOST_COMMUNICATION },
 	{ "mccl:*", TW_HOST_COMMUNICATION },
 	{ "cncl:*", TW_HOST_COMMUNICATION },
-	{ "gloo:*", TW_HOST_COMMUNICATION },
 	{ "mpi:*", TW_HOST_COMMUNICATION },
 	{ "ucc:*", TW_HOST_COMMUNICATION },
 	{ "flagcx:*", TW_HOST_COMMUNICATION },
@@ -139,4 +138,4 @@ const struct tw_host_name_kind tw_host_name_kinds[] = {
 	{ "musamemcpypeer*", TW_HOST_PEER_COPY },
 };
 
-const size_t tw_host_name_kind_count = 135;
+const size_t tw_host_name_kind_count = 134;

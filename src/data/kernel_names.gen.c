@@ -10,6 +10,9 @@ const struct tw_kernel_name tw_kernel_names[] = {
 	{ "__amd_rocclr_fillbuffer*", TW_KERNEL_FILL, "", "ROCm" },
 	{ "^at::native::*", TW_KERNEL_COMPUTE, "", "ATen" },
 	{ "_zn2at6native*", TW_KERNEL_COMPUTE, "", "ATen" },
+	{ "^cutlass::device_kernel*", TW_KERNEL_COMPUTE, "", "CUTLASS" },
+	{ "^nvjet_*", TW_KERNEL_COMPUTE, "", "cuBLAS" },
+	{ "^cijk_*", TW_KERNEL_COMPUTE, "", "Tensile" },
 	{ "^checkfornan*", TW_KERNEL_COMPUTE, "", "PyTorch" },
 	{ "triton_poi_fused_*", TW_KERNEL_UNKNOWN, "", "Inductor" },
 	{ "triton_red_fused_*", TW_KERNEL_UNKNOWN, "", "Inductor" },
@@ -137,4 +140,4 @@ const struct tw_kernel_name tw_kernel_names[] = {
 	{ "^nvls_alltoall*kernel*", TW_KERNEL_COMMUNICATION, "all_to_all", "several" },
 };
 
-const size_t tw_kernel_name_count = 133;
+const size_t tw_kernel_name_count = 136;

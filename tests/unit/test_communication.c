@@ -216,6 +216,9 @@ static void ranges_of_the_host(void **state)
 		  .name = "fancy",
 		  .evidence = TW_EVIDENCE_OPERATION },
 		{ .around = { { "user_annotation", "ProfilerStep#3", NOTHING } }, .name = "fancy" },
+		/* Gloo reduces on the host: what a thread launches within is another's. */
+		{ .around = { { "user_annotation", "gloo:all_reduce", NOTHING } },
+		  .name = "fancy" },
 		/* On the GPU it says nothing of the launch. */
 		{ .around = { { "gpu_user_annotation", "nccl:all_reduce", NOTHING } },
 		  .name = "fancy" },
@@ -278,7 +281,7 @@ static void ranges_that_are_asynchronous(void **state)
 		script_begin(&s);
 		script_slice(&s, "cpu_op", "my::region", 1, 1, 0, 500000, NULL);
 		script_slice(&s, "cpu_op", "my::wait", 1, 1, 10000, 30000, NULL);
-		script_slice(&s, "user_annotation", "gloo:all_reduce", 1, 1, 20000,
+		script_slice(&s, "user_annotation", "nccl:all_reduce", 1, 1, 20000,
 			     20000 + over_ns[i], NULL);
 		script_call(&s, "cudaLaunchKernel", 30000, 1000, 1);
 		script_kernel(&s, "a", 7, 600000, 10, 1);
@@ -298,6 +301,12 @@ static void names_that_compute_whatever_launched_them(void **state)
 		{ .around = { { NULL, "record_param_comms", GATHER } },
 		  .name = "void c10d::checkForNaN<float>(float*, unsigned long)",
 		  .args = GATHER },
+		{ .around = { { NULL, "symm_mem::fused_all_gather_matmul", NOTHING } },
+		  .name = "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<x> >()" },
+		{ .around = { { NULL, "symm_mem::fused_all_gather_matmul", NOTHING } },
+		  .name = "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNN" },
+		{ .around = { { NULL, "symm_mem::fused_all_gather_matmul", NOTHING } },
+		  .name = "Cijk_Alik_Bljk_BBS_BH_MT128x128x64" },
 		/* A namespace in the middle of a word, or of an argument, is none. */
 		{ .around = { { NULL, "c10d::allreduce_", NOTHING } },
 		  .name = "void my_at::native::f<int>(int)",
