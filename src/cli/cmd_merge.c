@@ -166,7 +166,8 @@ static void tell_numbers(const struct tw_merge *merge)
 		       merge->ranks[merge->count - 1].rank, merge->told_world);
 	if (merge->is_unlike)
 		cli_message("the traces do not look like ranks of one job: some share no process "
-			    "group and few operators and kernels");
+			    "group and few operators and kernels (trawl report --each reports "
+			    "them one by one)");
 }
 
 /* Whatever is left out or odd, by name. */

@@ -108,7 +108,7 @@ static void peek_file(void *context, size_t i)
 	take_peek(rank, &peek, file, status, &err);
 }
 
-/* ---- where that says no rank, or the same twice, the trace is read */
+/* ---- where that says no rank, or does not fit together, the traces are read */
 
 static int compare_told(const void *a, const void *b)
 {
@@ -127,6 +127,24 @@ static bool can_read_twice(const char *path)
 	return !stat(path, &info) && S_ISREG(info.st_mode);
 }
 
+/* Whether what they tell does not fit together: of equal numbers, other jobs or other days. */
+static bool are_odd(const struct tw_rank *const *told, size_t n)
+{
+	bool odd = false;
+	size_t i;
+
+	for (i = 1; i < n; i++) {
+		int64_t world = told[i]->world_size, before = told[i - 1]->world_size;
+		int64_t a = told[i]->base_time_ns, b = told[i - 1]->base_time_ns;
+		uint64_t apart = a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+
+		odd |= told[i]->rank >= 0 && told[i]->rank == told[i - 1]->rank;
+		odd |= world >= 0 && before >= 0 && world != before;
+		odd |= a != TRAWL_TIME_NONE && b != TRAWL_TIME_NONE && apart > TW_JOB_APART_NS;
+	}
+	return odd;
+}
+
 /* Lists the files to read; -1: out of memory. */
 static int list_again(struct peeking *p)
 {
@@ -134,6 +152,7 @@ static int list_again(struct peeking *p)
 	const struct tw_rank **told =
 		tw_alloc_array(merge->allocator, merge->set.count, sizeof(const struct tw_rank *));
 	size_t i, n = 0;
+	bool odd;
 
 	if (!told)
 		return -1;
@@ -141,10 +160,9 @@ static int list_again(struct peeking *p)
 		if (p->files[i].count && p->files[i].ranks->state == TW_RANK_READ)
 			told[n++] = p->files[i].ranks;
 	qsort(told, n, sizeof(const struct tw_rank *), compare_told);
+	odd = are_odd(told, n);
 	for (i = 0; i < n; i++)
-		if (((told[i]->rank < 0 && (n > 1 || p->several[told[i]->file])) ||
-		     (i && told[i - 1]->rank == told[i]->rank) ||
-		     (i + 1 < n && told[i + 1]->rank == told[i]->rank)) &&
+		if ((odd || (told[i]->rank < 0 && (n > 1 || p->several[told[i]->file]))) &&
 		    can_read_twice(merge->set.files[told[i]->file].path))
 			p->again[p->again_count++] = told[i]->file;
 	tw_free(merge->allocator, told, merge->set.count * sizeof(const struct tw_rank *));

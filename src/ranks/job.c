@@ -44,6 +44,13 @@ void tw_rank_release(struct tw_rank *rank)
 	memset(rank, 0, sizeof(*rank));
 }
 
+bool tw_rank_span(const struct tw_rank *rank, int64_t *first_ns, int64_t *last_ns)
+{
+	return rank->who.first_ns <= rank->who.last_ns && rank->base_time_ns != TRAWL_TIME_NONE &&
+	       !__builtin_add_overflow(rank->who.first_ns, rank->base_time_ns, first_ns) &&
+	       !__builtin_add_overflow(rank->who.last_ns, rank->base_time_ns, last_ns);
+}
+
 const char *tw_rank_rule_words(enum tw_rank_rule rule)
 {
 	static const char *const words[] = {

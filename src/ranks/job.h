@@ -17,6 +17,9 @@
 #include "table/table.h"
 #include "trawl/trace.h"
 
+/* Ranks of one job run at the same time, by clocks that differ by much less than that. */
+#define TW_JOB_APART_NS (UINT64_C(600) * 1000000000)
+
 /* How a trace's rank is known, the surest first. */
 enum tw_rank_rule {
 	TW_RANK_BY_METADATA,	/* distributedInfo */
@@ -115,6 +118,8 @@ void tw_rank_release(struct tw_rank *rank);
 void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_allocator *allocator);
 /* Whether it has no part in the job. */
 bool tw_rank_is_left_out(const struct tw_rank *rank);
+/* When its slices begin and end, on the common clock; false: it has none, or no base time. */
+bool tw_rank_span(const struct tw_rank *rank, int64_t *first_ns, int64_t *last_ns);
 /* "distributedInfo", "file order": where the number of a rank comes from, in words. */
 const char *tw_rank_rule_words(enum tw_rank_rule rule);
 /* Text into the rank's pool, "" when out of memory (which the pool remembers). */

@@ -7,7 +7,7 @@
 
 /* "trawl rank", and a number that changes with the layout below or struct tw_rank. */
 #define MAGIC "twrk"
-#define VERSION 5u
+#define VERSION 6u
 #define MAGIC_BYTES 4u
 #define ID_BYTES 8u
 
@@ -115,6 +115,15 @@ static void pack_id(uint64_t id, struct tw_str *out)
 	tw_str_add(out, bytes, sizeof(bytes));
 }
 
+static void pack_sketch(const struct tw_sketch *sketch, struct tw_str *out)
+{
+	uint32_t i;
+
+	tw_pack_number(out, sketch->count);
+	for (i = 0; i < sketch->count; i++)
+		pack_id(sketch->hashes[i], out);
+}
+
 static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 {
 	const struct tw_timeline *t = &rank->timeline;
@@ -164,9 +173,8 @@ static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 	tw_pack_number(out, id_of(rank, rank->who.members));
 	tw_pack_number(out, rank->who.part);
 	tw_pack_number(out, rank->who.labelled);
-	tw_pack_number(out, rank->who.sketch_count);
-	for (i = 0; i < rank->who.sketch_count; i++)
-		pack_id(rank->who.sketch[i], out);
+	pack_sketch(&rank->who.names, out);
+	pack_sketch(&rank->who.groups, out);
 }
 
 static void pack_texts(const struct tw_pool *texts, struct tw_str *out)
@@ -321,6 +329,15 @@ static uint64_t unpack_fixed(struct tw_unpacking *in)
 	return id;
 }
 
+static void unpack_sketch(struct tw_unpacking *in, struct tw_sketch *sketch)
+{
+	uint32_t i;
+
+	sketch->count = (uint32_t)tw_unpack_up_to(in, TW_SKETCH);
+	for (i = 0; i < sketch->count; i++)
+		sketch->hashes[i] = unpack_fixed(in);
+}
+
 static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 {
 	struct tw_timeline *t = &rank->timeline;
@@ -370,9 +387,8 @@ static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 	rank->who.members = unpack_kept(in, rank);
 	rank->who.part = (uint32_t)tw_unpack_up_to(in, UINT32_MAX);
 	rank->who.labelled = tw_unpack_up_to(in, true);
-	rank->who.sketch_count = (uint32_t)tw_unpack_up_to(in, TW_SKETCH);
-	for (i = 0; i < rank->who.sketch_count; i++)
-		rank->who.sketch[i] = unpack_fixed(in);
+	unpack_sketch(in, &rank->who.names);
+	unpack_sketch(in, &rank->who.groups);
 }
 
 static int unpack_kinds(struct tw_unpacking *in, struct tw_rank *rank)

@@ -253,20 +253,35 @@ static uint64_t hash_name(const char *text, size_t len)
 	return hash ^ hash >> 33;
 }
 
-static void add_hash(struct tw_who *who, uint64_t hash)
+static void add_hash(struct tw_sketch *sketch, uint64_t hash)
 {
-	uint32_t at = who->sketch_count, i;
+	uint32_t at = sketch->count, i;
 
-	if (at == TW_SKETCH && hash >= who->sketch[TW_SKETCH - 1])
+	if (at == TW_SKETCH && hash >= sketch->hashes[TW_SKETCH - 1])
 		return;
-	for (; at && who->sketch[at - 1] > hash; at--)
+	for (; at && sketch->hashes[at - 1] > hash; at--)
 		;
-	if (at && who->sketch[at - 1] == hash)
+	if (at && sketch->hashes[at - 1] == hash)
 		return;
-	who->sketch_count += who->sketch_count < TW_SKETCH;
-	for (i = who->sketch_count - 1; i > at; i--)
-		who->sketch[i] = who->sketch[i - 1];
-	who->sketch[at] = hash;
+	sketch->count += sketch->count < TW_SKETCH;
+	for (i = sketch->count - 1; i > at; i--)
+		sketch->hashes[i] = sketch->hashes[i - 1];
+	sketch->hashes[at] = hash;
+}
+
+static void add_text(struct tw_sketch *sketch, const struct tw_pool *texts, uint32_t id)
+{
+	add_hash(sketch, hash_name(texts->entries[id].ptr, texts->entries[id].len));
+}
+
+static void sketch_groups(struct looking *l)
+{
+	size_t i;
+
+	/* A list that the profiler cut is the same in all that have it. */
+	for (i = 0; i < l->group_count; i++)
+		if (!l->groups[i].list.whole || l->groups[i].list.count > 1)
+			add_text(&l->who->groups, &l->trace->texts, l->groups[i].text);
 }
 
 static void sketch_names(struct looking *l)
@@ -276,18 +291,19 @@ static void sketch_names(struct looking *l)
 
 	for (id = 1; id < texts->count; id++)
 		if (l->named[id])
-			add_hash(l->who, hash_name(texts->entries[id].ptr, texts->entries[id].len));
+			add_text(&l->who->names, texts, id);
 }
 
 double tw_who_alike(const struct tw_who *a, const struct tw_who *b)
 {
+	const struct tw_sketch *x = &a->names, *y = &b->names;
 	uint32_t i = 0, k = 0, both = 0, n;
 
 	/* Among the smallest of both together, as many as each has. */
-	for (n = 0; n < TW_SKETCH && (i < a->sketch_count || k < b->sketch_count); n++) {
-		if (k == b->sketch_count || (i < a->sketch_count && a->sketch[i] < b->sketch[k])) {
+	for (n = 0; n < TW_SKETCH && (i < x->count || k < y->count); n++) {
+		if (k == y->count || (i < x->count && x->hashes[i] < y->hashes[k])) {
 			i++;
-		} else if (i == a->sketch_count || b->sketch[k] < a->sketch[i]) {
+		} else if (i == x->count || y->hashes[k] < x->hashes[i]) {
 			k++;
 		} else {
 			both++;
@@ -382,6 +398,7 @@ int tw_who_take(struct tw_rank *rank, const struct trawl_trace *trace)
 		count_votes(&l);
 		join_groups(&l, rank);
 		sketch_names(&l);
+		sketch_groups(&l);
 		find_pid(&l);
 	}
 	for (i = 0; i < l.group_count; i++)

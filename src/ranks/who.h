@@ -11,6 +11,12 @@
 
 #define TW_SKETCH 64
 
+/* The smallest hashes of a set of texts, in order: what sets have in common can be told by them. */
+struct tw_sketch {
+	uint64_t hashes[TW_SKETCH];
+	uint32_t count;
+};
+
 /* Of the whole trace, whatever part of it is looked at. */
 struct tw_who {
 	uint32_t part;		/* of a file with several ranks, from 1; 0: the file is one */
@@ -19,10 +25,9 @@ struct tw_who {
 	int64_t recorded_world; /* ranks of the default group, -1: not recorded */
 	int64_t pid;		/* of the host process with most events, -1: none, or no number */
 	int64_t first_ns, last_ns; /* of its slices, on its clock; first_ns > last_ns: none */
-	const char *members; /* "[0, 1]": ranks of its recorded groups; "": none is recorded */
-	/* The smallest hashes of the names of its operators and kernels, in order. */
-	uint64_t sketch[TW_SKETCH];
-	uint32_t sketch_count;
+	const char *members;	 /* "[0, 1]": ranks of its recorded groups; "": none is recorded */
+	struct tw_sketch names;	 /* of its operators and kernels */
+	struct tw_sketch groups; /* recorded process groups of several ranks, as lists of these */
 };
 
 struct tw_rank;

@@ -79,7 +79,7 @@ class Who(Case):
         done = trawl(command, where, "-o", out, *options,
                      *(("--no-xlsx",) if command in ("report", "collectives") else ()))
         self.assertAlive(done)
-        self.assertExit(done, rc)
+        self.assertExit(done, *([rc] if isinstance(rc, int) else rc))
         return done
 
     def ranks(self, command, group=""):
@@ -358,7 +358,7 @@ class Unlike(Who):
             done = self.run_one(command, job, "--as-ranks")
             self.assertRegex(done.err, "do not look like ranks of one job")
         done = self.run_one("merge", job)
-        self.assertRegex(done.err, "do not look like ranks of one job")
+        self.assertRegex(done.err, "do not look like ranks of one job.*report --each")
 
     def test_stages_of_a_pipeline_share_a_group(self):
         first, last = self.different()
@@ -367,6 +367,48 @@ class Unlike(Who):
                 if e["name"] == NCCL:
                     e["args"].update(recorded(rank, [0, 1]))
         self.everywhere(self.job(a=first, b=last), {0: "a.json", 1: "b.json"})
+
+    def refused(self, job):
+        for command in ("report", "collectives"):
+            done = self.run_one(command, job, rc=1)
+            self.assertRegex(done.err, "do not look like ranks of one job")
+            self.assertFalse((self.tmp / "out" / command).exists())
+            self.run_one(command, job, "--as-ranks", rc=(0, 3))
+        done = self.run_one("merge", job, rc=(0, 3))
+        self.assertRegex(done.err, "do not look like ranks of one job")
+
+    def test_jobs_that_say_what_they_are(self):
+        """Each says of what job it is: of other sizes, of another day, with other groups."""
+        with self.subTest("sizes"):
+            first, last = self.different()
+            first["distributedInfo"] = {"rank": 0, "world_size": 8}
+            last["distributedInfo"] = {"rank": 1, "world_size": 2}
+            self.refused(self.job(a=first, b=last))
+        with self.subTest("days"):
+            first, last = self.different()
+            for rank, trace in enumerate((first, last)):
+                trace["distributedInfo"] = {"rank": rank, "world_size": 2}
+                trace["baseTimeNanoseconds"] = 10 ** 18 + rank * 3600 * 10 ** 9
+            self.refused(self.job(a=first, b=last))
+        with self.subTest("groups"):
+            first, last = self.different()
+            for rank, (trace, members) in enumerate(((first, [0, 1]), (last, [0, 1, 2, 3]))):
+                for e in trace["traceEvents"]:
+                    if e["name"] == NCCL:
+                        e["args"].update(recorded(rank, members))
+            self.refused(self.job(a=first, b=last))
+
+    def test_stages_with_groups_of_their_own(self):
+        """What is recorded of stages 0 and 1 are the groups of their replicas alone."""
+        stages = []
+        for rank in range(4):
+            trace = self.different(base=10 ** 18)[rank // 2]
+            for e in trace["traceEvents"]:
+                if e["name"] == NCCL:
+                    e["args"].update(recorded(rank % 2, [rank // 2 * 2, rank // 2 * 2 + 1]))
+            stages.append(trace)
+        self.everywhere(self.job(a=stages[0], b=stages[1], c=stages[2], d=stages[3]),
+                        dict(enumerate(("a.json", "b.json", "c.json", "d.json"))))
 
     def test_stages_that_say_their_world(self):
         first, last = self.different()
