@@ -107,7 +107,7 @@ void cli_tell_order(size_t clashes, size_t by_order, size_t count)
 	if (by_order && count > 1)
 		cli_message(
 			"%zu of %zu ranks have their number from the order of the files: neither "
-			"the traces nor their names say which rank each is",
+			"the traces nor their names tell the ranks apart",
 			by_order, count);
 }
 
@@ -177,7 +177,8 @@ static void tell_ranks(const struct tw_job *job, bool chosen)
 		by_order += rank->rule == TW_RANK_BY_ORDER;
 		if (rank->message[0])
 			cli_message("%s: %s", path, rank->message);
-		if (rank->name_rank >= 0 && rank->name_rank != rank->rank)
+		if (rank->rule < TW_RANK_BY_NAME && rank->name_rank >= 0 &&
+		    rank->name_rank != rank->rank)
 			cli_message("%s: its name says rank %lld, the trace rank %lld; the trace "
 				    "counts",
 				    path, (long long)rank->name_rank, (long long)rank->rank);

@@ -63,6 +63,50 @@ static int compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Of numbers in order, whether one is there twice. */
+static bool has_repeated(int64_t *numbers, size_t n)
+{
+	bool repeated = false;
+	size_t i;
+
+	qsort(numbers, n, sizeof(*numbers), compare_numbers);
+	for (i = 1; i < n; i++)
+		repeated |= numbers[i] == numbers[i - 1];
+	return repeated;
+}
+
+/*
+ * Where traces of one job say ranks of their nodes, their collectives count: all say one, and each
+ * another.
+ */
+static int trust_collectives(struct tw_rank *ranks, size_t count,
+			     const struct trawl_allocator *allocator)
+{
+	int64_t *numbers = tw_alloc_array(allocator, count, sizeof(*numbers));
+	bool repeated, recorded = true;
+	size_t n = 0, i;
+
+	if (!numbers)
+		return -1;
+	for (i = 0; i < count; i++)
+		if (!tw_rank_is_left_out(&ranks[i]) && ranks[i].rank >= 0)
+			numbers[n++] = ranks[i].rank;
+	repeated = has_repeated(numbers, n);
+	for (i = n = 0; i < count; i++)
+		if (!tw_rank_is_left_out(&ranks[i])) {
+			recorded &= ranks[i].who.recorded_rank >= 0;
+			numbers[n++] = ranks[i].who.recorded_rank;
+		}
+	recorded &= repeated && !has_repeated(numbers, n);
+	for (i = 0; i < count && recorded; i++)
+		if (!tw_rank_is_left_out(&ranks[i])) {
+			ranks[i].rank = ranks[i].who.recorded_rank;
+			ranks[i].rule = TW_RANK_BY_COLLECTIVES;
+		}
+	tw_free(allocator, numbers, count * sizeof(*numbers));
+	return 0;
+}
+
 /*
  * Traces of one group whose collectives say the same rank: some versions of PyTorch record 0 for
  * all.  Then names count, else their order.  `ranks` are sorted.
@@ -403,7 +447,8 @@ static int settle(struct tw_job *job, struct tw_rank *ranks, size_t count, struc
 		recorded |= ranks[i].who.recorded_rank > 0;
 	for (i = 0; i < count; i++)
 		number_rank(&ranks[i], recorded);
-	if (tw_find_captures(ranks, count, &job->set, job->allocator))
+	if (tw_find_captures(ranks, count, &job->set, job->allocator) ||
+	    trust_collectives(ranks, count, job->allocator))
 		return -1;
 	if (tw_find_groups(ranks, count, &job->set, job->allocator, names))
 		return -1;

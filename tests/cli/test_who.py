@@ -330,6 +330,39 @@ class Groups(Who):
                     for r in (0, 1)})
         self.check_groups(("one", "two"))
 
+    def test_replicas_of_nodes(self):
+        self.job(**{f"replica{d}/node{r}/rank{r}": rank_trace(told=(r, 2), pid=10 * d + r)
+                    for d in (0, 1) for r in (0, 1)})
+        self.check_groups(("replica0", "replica1"))
+
+    def test_a_replica_by_directory_that_is_not_whole(self):
+        self.job(**{f"replica{d}/rank{r}": rank_trace(told=(r, 2), pid=10 * d + r)
+                    for d, r in ((0, 0), (0, 1), (1, 0))})
+        done = self.run_one("report", self.tmp / "job", rc=3)
+        self.assertIn("no trace of rank 1 (group replica1 has 2)", done.err)
+        self.assertIn("group replica1: 1 of 2 ranks", done.out)
+
+    def test_nodes_of_one_job(self):
+        """Names, or the traces themselves, count ranks within their node; they share a group."""
+        members = list(range(4))
+        where = [(n, r) for n in (0, 1) for r in (0, 1)]
+        files = {2 * n + r: f"node{n}_rank{r}.json" for n, r in where}
+        for rank in (None, 0):
+            self.job(**{f"node{n}_rank{r}": rank_trace(rank, members, pid=10 * n + r, base=10 ** 18)
+                        for n, r in where})
+            self.everywhere(self.tmp / "job", files, source="order", says=(
+                "4 of 4 ranks have their number from the order of the files",))
+        self.job(**{f"node{n}/x{n}{r}": rank_trace(2 * n + r, members, pid=10 * n + r, told=(r, 4))
+                    for n, r in where})
+        self.everywhere(self.tmp / "job", {2 * n + r: f"x{n}{r}.json" for n, r in where},
+                        source="collectives")
+        # An hour apart they are runs.
+        self.job(**{f"run{n}/rank{r}": rank_trace(told=(r, 4), pid=10 * n + r,
+                                                  base=10 ** 18 + n * 3600 * 10 ** 9)
+                    for n, r in where})
+        done = self.run_one("report", self.tmp / "job", rc=3)
+        self.assertIn("group run1: 2 of 4 ranks", done.out)
+
     def test_a_replica_that_is_not_whole(self):
         self.job(**{f"dp{d}_rank{r}": rank_trace(r, [0, 1], pid=10 * d + r)
                     for d, r in ((0, 0), (0, 1), (1, 1))})
