@@ -2,17 +2,20 @@
  * Normalizations: y = (x - mean) / sqrt(variance + eps) * weight + bias, the statistics of each
  * channel, row or group.  n: elements, C: channels, b: bytes of an element; [x] is 1 where x holds.
  *
- * Batch and instance norm (C: channels of the input):
+ * Batch and instance norm (C: channels of the input; S: statistics, C, or samples x C of an instance
+ * norm that trains, which has those of each sample):
  *
- *	forward	 FLOPs = 6 C + 3 n [training] + 2 n
- *		 bytes = 2 n b + C b (2 + [weight] + [weight and bias] + 2 [training])
+ *	forward	 FLOPs = 6 S + 3 n [training] + 2 n
+ *		 bytes = 2 n b + 2 S b
+ *			 + C b ([weight] + [weight and bias] + 2 [training and running statistics])
  *	backward FLOPs = 3 C [inference] + 4 n + (input gradient ? 5 n [training] : 2 n)
  *		 bytes = n b + n b (input gradient and training ? 2 : 1) + C b [training]
  *			 + [weight] (C b + [training] C b (1 + [bias]))
  *
- * 3 n add up sum and squares, 2 n scale and shift, 6 C make mean, 1 / deviation, scale and shift.
+ * 3 n add up sum and squares, 2 n scale and shift, 6 S make mean, 1 / deviation, scale and shift.
  * A training pass writes its statistics and updates the running ones.  Source: TraceLens 0.1; the
- * flag of training is the recorded one, weight and bias count when they were given.  The backward
+ * flag of training is the recorded one, weight, bias and running statistics count when they were
+ * given.  The backward
  * passes of MIOpen and cuDNN are those of training: PyTorch takes them for nothing else
  * (_batch_norm_impl_index_backward in aten/src/ATen/native/Normalization.cpp).
  *
@@ -60,7 +63,7 @@ struct norm {
 	double n, channels, b;
 	double statistics, statistic_bytes; /* means, and bytes of each; of group and layer norm */
 	double read;			    /* share of the input that is distinct in memory */
-	bool affine, bias, training;
+	bool affine, bias, training, running;
 	bool mask[3]; /* gradients that are asked for: of input, weight, bias */
 	unsigned mask_count;
 };
@@ -203,11 +206,12 @@ static int finish(struct tw_work *work, const struct norm *norm, double flops, d
 
 static int finish_forward(struct tw_work *work, const struct norm *norm)
 {
-	double n = norm->n, c = norm->channels;
-	double vectors = 2 + norm->affine + (norm->affine && norm->bias) + 2 * norm->training;
+	double n = norm->n, s = norm->statistics;
+	double vectors =
+		norm->affine + (norm->affine && norm->bias) + 2 * (norm->training && norm->running);
 
-	return finish(work, norm, 6 * c + (norm->training ? 3 * n : 0) + 2 * n,
-		      (1 + norm->read) * n * norm->b + c * norm->b * vectors);
+	return finish(work, norm, 6 * s + (norm->training ? 3 * n : 0) + 2 * n,
+		      ((1 + norm->read) * n + 2 * s + norm->channels * vectors) * norm->b);
 }
 
 static int finish_backward(struct tw_work *work, const struct norm *norm,
@@ -227,15 +231,22 @@ static int finish_backward(struct tw_work *work, const struct norm *norm,
 		      tensors * n * norm->b + c * norm->b * vectors);
 }
 
-/* batch_norm and its kin (input, weight, bias, running_mean, running_var, training, ...) */
+/* Batch and instance norm (input, weight, bias, running_mean, running_var, training, ...) */
+static int take_forward(const struct tw_call *call, struct norm *norm, struct tw_work *work)
+{
+	if (take_input(call, 0, norm, work) || take_channels(norm, work) ||
+	    take_affine(call, 1, 2, norm, work) || take_training(call, 5, norm, work))
+		return -1;
+	norm->running = tw_has_tensor(call, 3);
+	norm->statistics = norm->channels;
+	return 0;
+}
+
 static int batch_norm(const struct tw_call *call, struct tw_work *work)
 {
 	struct norm norm;
 
-	if (take_input(call, 0, &norm, work) || take_channels(&norm, work) ||
-	    take_affine(call, 1, 2, &norm, work) || take_training(call, 5, &norm, work))
-		return -1;
-	return finish_forward(work, &norm);
+	return take_forward(call, &norm, work) ? -1 : finish_forward(work, &norm);
 }
 
 static bool starts_with(const struct tw_slice *text, const char *start)
@@ -263,10 +274,15 @@ static int batch_norm_backward(const struct tw_call *call, struct tw_work *work)
 	return finish_backward(work, &norm, tw_operand_of(call, library ? 1 : 0));
 }
 
-/* instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, ...) */
 static int instance_norm(const struct tw_call *call, struct tw_work *work)
 {
-	return batch_norm(call, work);
+	struct norm norm;
+
+	if (take_forward(call, &norm, work))
+		return -1;
+	if (norm.training)
+		norm.statistics *= (double)norm.input->dims.size[0];
+	return finish_forward(work, &norm);
 }
 
 /* PyTorch has no such operation: autograd goes through batch norm. */

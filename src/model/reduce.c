@@ -4,6 +4,7 @@
  *
  *	forward	 FLOPs = n		bytes = n b + m b
  *	backward FLOPs = n		bytes = m b + n b: a gradient of a result for each element
+ *	max and min over a dimension	bytes + 8 m: where each was, written, or read by the pass back
  *
  * m is the product of the dimensions that are not reduced; a cumulative operation has n results.
  * The dimensions are those that the call recorded: "[0]", "[-1, -2]", "1"; none or "[]" are all.
@@ -11,13 +12,15 @@
  * comparison, and three tensors move.
  *
  * Source: TraceLens 0.1, whose m is always 1; positions from PyTorch's native_functions.yaml.
- * Results count as large as the input's elements; the indices of max and min are not counted.
+ * Results count as large as the input's elements.
  *
  * Example: sum of float (3, 4, 5) over [-1, 0]: 60 FLOPs, 4 results, 60 x 4 + 4 x 4 = 256 bytes.
  */
 #include "model/model.h"
 
 #include <string.h>
+
+#define PLACE_BYTES 8
 
 static bool contains(const struct tw_slice *text, const char *part)
 {
@@ -72,8 +75,15 @@ static unsigned position_of_dims(const struct tw_slice *name)
 	return contains(name, "norm") ? 2 : 1;
 }
 
-/* How many results: *results, or why it cannot be said. */
-static int count_results(const struct tw_call *call, double *results, struct tw_work *work)
+/* max and min themselves; amax and amin tell no places. */
+static bool picks(const struct tw_call *call)
+{
+	return contains(&call->name, "::max") || contains(&call->name, "::min");
+}
+
+/* How many results, and how many places of them, or why it cannot be said. */
+static int count_results(const struct tw_call *call, double *results, double *places,
+			 struct tw_work *work)
 {
 	const struct tw_dims *dims = &tw_operand_of(call, 0)->dims;
 	unsigned position = position_of_dims(&call->name);
@@ -81,6 +91,7 @@ static int count_results(const struct tw_call *call, double *results, struct tw_
 	int64_t dim;
 
 	*results = 1;
+	*places = 0;
 	if (contains(&call->name, "::cum")) {
 		*results = tw_elements(dims);
 		return 0;
@@ -88,8 +99,7 @@ static int count_results(const struct tw_call *call, double *results, struct tw_
 	if (!tw_value_list(call, position, &reduced)) {
 		/* One dimension by its number only in max and min: elsewhere a number is a type. */
 		dim = tw_value_integer(call, position, INT64_MIN);
-		if (dim == INT64_MIN ||
-		    (!contains(&call->name, "::max") && !contains(&call->name, "::min")))
+		if (dim == INT64_MIN || !picks(call))
 			return 0;
 		reduced.rank = 1;
 		reduced.size[0] = dim;
@@ -97,6 +107,7 @@ static int count_results(const struct tw_call *call, double *results, struct tw_
 	if (!reduced.rank)
 		return 0;
 	*results = left(dims, &reduced);
+	*places = picks(call) ? *results : 0;
 	return *results < 0 ? tw_work_fail(work, "its dimensions do not fit its input") : 0;
 }
 
@@ -146,17 +157,16 @@ static int of_two(const struct tw_call *call, struct tw_work *work)
 static int reduce(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *input = tw_operand_of(call, 0);
-	double results;
+	double results, places;
 
 	if (!is_tensor(input))
 		return tw_work_fail(work, "its input is no tensor");
-	if (is_tensor(tw_operand_of(call, 1)) &&
-	    (contains(&call->name, "::max") || contains(&call->name, "::min")))
+	if (is_tensor(tw_operand_of(call, 1)) && picks(call))
 		return of_two(call, work);
-	if (count_results(call, &results, work))
+	if (count_results(call, &results, &places, work))
 		return -1;
 	work->flops = tw_elements(&input->dims);
-	work->bytes = tw_bytes(input) + results * tw_element_bytes(input);
+	work->bytes = tw_bytes(input) + results * tw_element_bytes(input) + places * PLACE_BYTES;
 	add_parameters(call, work, results);
 	return 0;
 }

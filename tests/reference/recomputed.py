@@ -379,7 +379,8 @@ class Rules:
     def of(self, sheet, key, column):
         text = " | ".join(key)
         for i, (in_sheet, keys, columns, _) in enumerate(self.lines):
-            if in_sheet == sheet and fnmatch.fnmatchcase(text, keys) and fnmatch.fnmatchcase(column, columns):
+            fits = columns == column if "*row*" in (columns, column) else fnmatch.fnmatchcase(column, columns)
+            if in_sheet == sheet and fits and fnmatch.fnmatchcase(text, keys):
                 return i
         return None
 

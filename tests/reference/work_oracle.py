@@ -178,7 +178,8 @@ def reduction(call):
     dims = ast.literal_eval(text) if text[:1] == "[" else [int(text)] if text and picks else []
     kept = [d for i, d in enumerate(x.dims) if i not in [k % len(x.dims) for k in dims]] if dims else []
     left = math.prod(x.dims if call.name.startswith("cum") else kept)
-    return left, math.prod(x.dims), read(x) + left * SIZES[x.dtype]
+    # Where they were is a result of those of one dimension, too.
+    return left, math.prod(x.dims), read(x) + left * (SIZES[x.dtype] + 8 * (picks and len(dims) > 0))
 
 
 def convolution(call):
@@ -217,7 +218,7 @@ class Norm:
                  "miopen_batch_norm_backward": (2,)}.get(call.name, (1, 2))
         self.affine = len(call.given(first[0]))
         self.bias = len(call.given(first[1])) if len(first) > 1 else self.affine * (not self.rms)
-        self.training, self.mask = not self.rms, []
+        self.running, self.training, self.mask = len(call.given(3)), not self.rms, []
         if "layer" in self.name or self.rms:
             self.c = math.prod(ast.literal_eval(call.values[2 if backward else 1]))
         if self.batch:
@@ -230,6 +231,8 @@ class Norm:
             self.bias = self.mask[2] if backward else self.bias
         else:
             self.statistics = self.c if self.batch else self.n // self.c
+        if call.name == "instance_norm" and self.training:
+            self.statistics *= self.x.dims[0]
 
     def forward(self):
         """Sum and sum of squares are three operations of an element, scaling and shifting two; six a statistic."""
@@ -237,9 +240,9 @@ class Norm:
         if self.rms:
             return 3 * n + 2 * self.statistics + n * self.affine, (n + self.c * self.affine, 0)
         flops = (5 if self.training else 2) * n + 6 * self.statistics
-        # Batch norm updates the running statistics that it reads.
-        kept = self.statistics * (2 if not self.batch or not self.training else 4)
-        return flops, (n + self.c * affine, kept)
+        # Running statistics are updated where there are any; without training they are what is read.
+        running = 2 * self.c * (self.batch and self.training and self.running > 0)
+        return flops, (n + self.c * affine + running, 2 * self.statistics)
 
     def backward(self):
         n, asked = self.n, self.mask[0]

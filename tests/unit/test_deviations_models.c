@@ -191,6 +191,10 @@ static void test_deviation_reduce_outputs(void **state)
 	      "['', '[-1]', 'True', '']");
 	expect_work(24, 4 * (24 + 6), "vector_fp32");
 	expect_parameter("num_output_elems", "6");
+	/* where the greatest of each row stands is written, too */
+	model("aten::max", "[[2, 3, 4], [], []]", "['float', 'Scalar', 'Scalar']",
+	      "['', '-1', 'False']");
+	expect_work(24, 4 * (24 + 6) + 8 * 6, "vector_fp32");
 }
 
 /* One product of 2 x 54 x 25, not two: x needs no gradient. */
@@ -223,6 +227,10 @@ static void test_deviation_norm_parameters(void **state)
 	expect_parameter("has_bias", "False");
 	/* eight weights and eight biases of four bytes are not read */
 	assert_true(with - model_bytes() == 64);
+	/* three means and deviations are written; there are no running ones to update */
+	model("aten::batch_norm", "[[2, 3, 4, 5], [], [], [], [], []]",
+	      "['float', '', '', '', '', 'Scalar']", "['', '', '', '', '', 'True']");
+	expect_work(6 * 3 + 5 * 120, 4 * (2 * 120 + 2 * 3), "vector_fp32");
 }
 
 /* 2 samples x 4 groups of (2, 8, 3): 8 statistics, 6 operations each; 5 for each of 48 numbers. */
@@ -233,6 +241,10 @@ static void test_deviation_group_norm_statistics(void **state)
 	      "['float', 'Scalar', 'float', 'float', 'Scalar', 'Scalar']",
 	      "['', '4', '', '', '1e-5', 'True']");
 	expect_work(6 * 8 + 5 * 48, 4 * (48 + 48 + 8 + 8 + 2 * 8), "vector_fp32");
+	/* 2 samples x 3 channels have statistics of their own */
+	model("aten::instance_norm", "[[2, 3, 4, 5], [], [], [], [], []]",
+	      "['float', '', '', '', '', 'Scalar']", "['', '', '', '', '', 'True']");
+	expect_work(6 * 6 + 5 * 120, 4 * (2 * 120 + 2 * 6), "vector_fp32");
 }
 
 static void test_deviation_sizes_of_all_types(void **state)

@@ -273,7 +273,7 @@ static void what_makes_no_sense(void **state)
 	expect_failure("no model");
 	/* no elements are no work, save what each channel needs */
 	model("aten::batch_norm", "[[0, 3, 4]]", "['float']", "['', '', '', '', '', 'True']");
-	expect_work(18, 48, "vector_fp32");
+	expect_work(18, 24, "vector_fp32");
 	model("aten::_fused_rms_norm", "[[4, 0], [], [0], []]", "['float', '', 'float']",
 	      "['', '[0]', '', '']");
 	expect_work(0, 0, "vector_fp32");

@@ -107,8 +107,12 @@ static void maxima(void **state)
 	(void)state;
 	model("aten::max", "[[2, 4, 8], [], []]", "['float', 'Scalar', 'Scalar']",
 	      "['', '-1', 'False']");
-	expect_work(64, 4 * (64 + 8), "vector_fp32");
+	/* eight places of 8 bytes, too; amax has none */
+	expect_work(64, 4 * (64 + 8) + 8 * 8, "vector_fp32");
 	expect_parameter("reduce_type", "max");
+	model("aten::amax", "[[2, 4, 8], [], []]", "['float', 'ScalarList', 'Scalar']",
+	      "['', '[-1]', 'False']");
+	expect_work(64, 4 * (64 + 8), "vector_fp32");
 	model("aten::max", "[[2, 4, 8]]", "['float']", "['']");
 	expect_work(64, 4 * 65, "vector_fp32");
 	/* of two tensors: a comparison for each of 3 x 4 results */
