@@ -33,9 +33,15 @@
 /* Below half a huge page mapping one costs more than it saves. */
 #define LARGE_BLOCK (HUGE_PAGE / 2)
 
+/* A multiple of any other page's size. */
+#define PAGE ((size_t)64 << 10)
+
+/* What lies behind the last whole huge page has small ones: only those that are touched count. */
 static size_t mapped_size(size_t size)
 {
-	return (size + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	size_t unit = size < HUGE_PAGE ? HUGE_PAGE : PAGE;
+
+	return (size + unit - 1) & ~(unit - 1);
 }
 
 static void *map_block(size_t size)

@@ -58,6 +58,20 @@ static struct block *free_slot(struct tw_reuse *reuse)
 	return NULL;
 }
 
+/* Gives back what a block has beyond `size` bytes, where that is much. */
+static void trim(struct tw_reuse *reuse, struct block *block, size_t size)
+{
+	void *moved;
+
+	if (block->capacity - size < SMALLEST_KEPT)
+		return;
+	moved = tw_realloc(reuse->inner, block->ptr, block->capacity, size);
+	if (moved) {
+		block->ptr = moved;
+		block->capacity = size;
+	}
+}
+
 static void *take(struct tw_reuse *reuse, size_t size)
 {
 	struct block *block = best_fit(reuse, size);
@@ -65,6 +79,7 @@ static void *take(struct tw_reuse *reuse, size_t size)
 
 	if (block) {
 		block->used = true;
+		trim(reuse, block, size);
 		return block->ptr;
 	}
 	ptr = tw_alloc(reuse->inner, size);
@@ -79,8 +94,10 @@ static void *resize(struct tw_reuse *reuse, struct block *block, size_t old_size
 {
 	void *moved;
 
-	if (size <= block->capacity && size >= SMALLEST_KEPT)
+	if (size <= block->capacity && size >= SMALLEST_KEPT) {
+		trim(reuse, block, size);
 		return block->ptr;
+	}
 	if (size < SMALLEST_KEPT) {
 		moved = tw_alloc(reuse->inner, size);
 		if (moved) {

@@ -347,7 +347,7 @@ static void test_reuse_gives_the_same_block_again(void **state)
 	const struct trawl_allocator *a;
 	struct tw_reuse *reuse;
 	char *block, *other;
-	long before;
+	long before, bytes;
 
 	failing_init(&failing, -1);
 	reuse = tw_reuse_new(&failing.allocator);
@@ -360,11 +360,13 @@ static void test_reuse_gives_the_same_block_again(void **state)
 	tw_free(a, other, 4 * MB);
 	tw_free(a, block, 4 * MB);
 	before = failing.live_blocks;
-	/* Both are at hand, for as much or less. */
+	bytes = failing.live_bytes;
+	/* Both are at hand, for as much or less; what is much less gives back the rest. */
 	block = tw_alloc(a, 4 * MB);
 	other = tw_alloc(a, 3 * MB);
 	assert_ptr_not_equal(block, other);
 	assert_int_equal(failing.live_blocks, before);
+	assert_int_equal(failing.live_bytes, bytes - (long)MB);
 	memset(block, 2, 4 * MB);
 	memset(other, 3, 3 * MB);
 	tw_free(a, other, 3 * MB);
