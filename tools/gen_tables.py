@@ -449,7 +449,8 @@ def nsys_rules():
                               for line in f.read().split("\n")[:-1])
         out.append(f"\t{{ {text(name)},\n{lines} }},")
     return "const struct tw_nsys_preset tw_nsys_presets[] = {\n" + "\n".join(out) + \
-        f"\n}};\n\nconst size_t tw_nsys_preset_count = {len(NSYS_RULES)};\n"
+        f"\n}};\n\nconst size_t tw_nsys_preset_count = {len(NSYS_RULES)};\n" + \
+        f'\n_Static_assert({len(NSYS_RULES)} <= 32, "a bit each, see survey.c");\n'
 
 
 SOURCES = {"replay_script": "replay.py", "report_style": "report.css", "compare_style": "compare.css",

@@ -36,6 +36,12 @@ int tw_enclosing_init_wanted(struct tw_enclosing *enclosing, const struct trawl_
 			     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_enclosing_release(struct tw_enclosing *enclosing);
 
+/* Whether target i may have more around it than are kept. */
+static inline bool tw_enclosing_is_full(const struct tw_enclosing *enclosing, uint64_t i)
+{
+	return enclosing->around[(i + 1) * enclosing->most - 1] != TW_NOT_ENCLOSED;
+}
+
 /* What encloses target i, from 0 for the innermost on; TW_NOT_ENCLOSED: nothing more. */
 static inline uint32_t tw_enclosing_at(const struct tw_enclosing *enclosing, uint64_t i,
 				       unsigned depth)

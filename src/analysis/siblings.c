@@ -95,19 +95,27 @@ static bool inside(const struct walk *w, uint64_t node)
 	return start >= w->start_ns && start < w->end_ns;
 }
 
+/* One that has GPU work: up to `most` are looked at, the others counted. */
+static void collect(struct walk *w, uint64_t node, size_t most)
+{
+	struct tw_siblings *out = w->out;
+	uint64_t gpu_events;
+
+	tw_gpu_under(w->in->modelled, node, &gpu_events);
+	if (gpu_events && out->count < most)
+		out->items[out->count++] = sibling(w->in, node);
+	else if (gpu_events)
+		out->left_out++;
+}
+
 /* The nearest ones before it, half of the places. */
 static void collect_before(struct walk *w, uint64_t node)
 {
 	struct tw_siblings *out = w->out;
 	size_t i;
 
-	while (out->count < TW_MOST_SIBLINGS / 2 &&
-	       (node = before(w->in->derived, node)) != TW_NONE && inside(w, node)) {
-		struct tw_sibling s = sibling(w->in, node);
-
-		if (s.gpu_events)
-			out->items[out->count++] = s;
-	}
+	while ((node = before(w->in->derived, node)) != TW_NONE && inside(w, node))
+		collect(w, node, TW_MOST_SIBLINGS / 2);
 	for (i = 0; i < out->count / 2; i++) {
 		struct tw_sibling s = out->items[i];
 
@@ -118,15 +126,8 @@ static void collect_before(struct walk *w, uint64_t node)
 
 static void collect_behind(struct walk *w, uint64_t node)
 {
-	struct tw_siblings *out = w->out;
-
-	while (out->count < TW_MOST_SIBLINGS && (node = behind(w, node)) != TW_NONE &&
-	       inside(w, node)) {
-		struct tw_sibling s = sibling(w->in, node);
-
-		if (s.gpu_events)
-			out->items[out->count++] = s;
-	}
+	while ((node = behind(w, node)) != TW_NONE && inside(w, node))
+		collect(w, node, TW_MOST_SIBLINGS);
 }
 
 /* Whether those of an operation are more than what it does for itself. */
@@ -154,7 +155,7 @@ void tw_siblings_of(struct tw_siblings *siblings, const struct tw_analysis_input
 
 		w.end_ns = w.start_ns + events->dur_ns[event];
 		top = topmost(&w, node);
-		siblings->count = 0;
+		siblings->count = siblings->left_out = 0;
 		siblings->event = event;
 		collect_before(&w, top);
 		siblings->self = siblings->count;
@@ -163,5 +164,5 @@ void tw_siblings_of(struct tw_siblings *siblings, const struct tw_analysis_input
 		if (is_company(siblings, tw_class(in->trace, event) == TRAWL_CLASS_CPU_OP))
 			return;
 	}
-	siblings->count = 0;
+	siblings->count = siblings->left_out = 0;
 }

@@ -14,7 +14,7 @@
 
 void cli_common_options(struct cli_common *common, bool writes, struct cli_option options[8])
 {
-	const struct cli_option all[] = {
+	const struct cli_option all[8] = {
 		{ "output", 'o', CLI_TEXT, "DIR", &common->output,
 		  "where to write (default: analysis_output beside the input)" },
 		{ "jobs", 'j', CLI_COUNT, "N", &common->threads, "threads (default: the cores)" },

@@ -17,7 +17,7 @@ void cli_reporting_init(struct cli_reporting *r, struct cli_option counting[8],
 			struct cli_option view[8], struct cli_option common[8])
 {
 	struct trawl_report_options *o = &r->options;
-	const struct cli_option of_counting[] = {
+	const struct cli_option of_counting[8] = {
 		{ "linked-only", 0, CLI_FLAG, NULL, &o->linked_only,
 		  "gpu_timeline counts only events with a recorded launch" },
 		{ "short-kernel-us", 0, CLI_TIME_US, "N", &o->short_kernel_ns,
@@ -30,7 +30,7 @@ void cli_reporting_init(struct cli_reporting *r, struct cli_option counting[8],
 		  "the GPU for the roofline (default: as the trace says)" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
-	const struct cli_option of_view[] = {
+	const struct cli_option of_view[8] = {
 		{ "step", 0, CLI_STEPS, "N[-M]", r->steps, "look at profiler steps N to M" },
 		{ "range", 0, CLI_TEXT, "NAME", &o->range, "look at the annotation of this name" },
 		{ "start", 0, CLI_TIME_NS, "T", &o->start_ns,

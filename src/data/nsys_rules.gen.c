@@ -79,3 +79,5 @@ const struct tw_nsys_preset tw_nsys_presets[] = {
 };
 
 const size_t tw_nsys_preset_count = 5;
+
+_Static_assert(5 <= 32, "a bit each, see survey.c");

@@ -14,7 +14,6 @@
 #define FILE_LIMIT ((size_t)1 << 20) /* a file of rules has a few hundred bytes */
 
 /* Names are matched by this many bytes at most; longer ones carry data, not meaning. */
-#define NAME_BYTES 4096
 
 #define GROUPS 10
 
@@ -554,8 +553,6 @@ const struct tw_nsys_rule *tw_matcher_find(const struct tw_matcher *m, enum tw_r
 					   const char *text, size_t len, struct tw_str *value)
 {
 	regmatch_t groups[GROUPS];
-	char copy[NAME_BYTES];
-	bool copied = false;
 	size_t i;
 
 	for (i = 0; i < m->rules->count; i++) {
@@ -563,16 +560,10 @@ const struct tw_nsys_rule *tw_matcher_find(const struct tw_matcher *m, enum tw_r
 
 		if (rule->kind != kind || !has_piece(rule, text, len))
 			continue;
-		if (!copied) {
-			if (len >= sizeof(copy))
-				len = sizeof(copy) - 1;
-			memcpy(copy, text, len);
-			copy[len] = 0;
-			copied = true;
-		}
-		if (!regexec(&m->compiled[i], copy, GROUPS, groups, 0)) {
+		groups[0] = (regmatch_t){ 0, (regoff_t)len };
+		if (!regexec(&m->compiled[i], text, GROUPS, groups, REG_STARTEND)) {
 			if (value)
-				expand(rule, copy, groups, value);
+				expand(rule, text, groups, value);
 			return rule;
 		}
 	}

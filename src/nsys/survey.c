@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/scan.h"
+#include "base/utf8.h"
 #include "data/tables.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
  * in a few hundred thousand has none that is its steady state among the late ones.
  */
 #define MOST_NAMES ((size_t)1 << 17)
-#define SHOWN_BYTES 96
+#define SHOWN_BYTES 100
 
 /* What takes less of the time in which a process has GPU work is not its steady state: 1 / this. */
 #define LEAST_SHARE 10
@@ -30,6 +31,7 @@ struct name {
 struct names {
 	struct name *at; /* open addressing; count 0: free */
 	size_t count, capacity;
+	bool full; /* there are more */
 };
 
 struct part {
@@ -82,6 +84,7 @@ static bool grow(struct names *names, const struct trawl_allocator *a)
 			more.at[place_of(&more, names->at[i].hash, names->at[i].process)] =
 				names->at[i];
 	more.count = names->count;
+	more.full = names->full;
 	tw_free(a, names->at, names->capacity * sizeof(*names->at));
 	*names = more;
 	return true;
@@ -91,6 +94,7 @@ static bool grow(struct names *names, const struct trawl_allocator *a)
 static struct name *find_name(struct names *names, uint64_t hash, int64_t process, const char *text,
 			      size_t len, struct tw_arena *arena, bool *failed)
 {
+	char shown[SHOWN_BYTES];
 	struct name *name;
 
 	if (names->count * 2 >= names->capacity && !grow(names, arena->allocator)) {
@@ -100,9 +104,11 @@ static struct name *find_name(struct names *names, uint64_t hash, int64_t proces
 	name = &names->at[place_of(names, hash, process)];
 	if (name->count)
 		return name;
-	if (names->count >= MOST_NAMES)
+	names->full |= names->count >= MOST_NAMES;
+	if (names->full)
 		return NULL;
-	name->text = tw_arena_copy(arena, text, len < SHOWN_BYTES ? len : SHOWN_BYTES);
+	tw_cut_into(shown, sizeof(shown), text, len);
+	name->text = tw_arena_copy(arena, shown, strlen(shown));
 	*failed = !name->text;
 	if (*failed)
 		return NULL;
@@ -351,8 +357,15 @@ static int read_all(struct tw_nsys_survey *survey, struct tw_nsys_source *source
 	list_columns(columns);
 	status = tw_nsys_scan(source, &scan, &made, &count, err);
 	parts = made;
-	for (i = 0; i < count && good; i++)
+	for (i = 0; i < count && good; i++) {
 		good = !parts[i].begun || join(&all, survey, &parts[i]);
+		all.full |= parts[i].names.full;
+	}
+	if (all.full)
+		tw_str_addf(&source->troubles,
+			    "over %zu kinds of ranges: those that come later are not asked for a "
+			    "steady state\n",
+			    MOST_NAMES);
 	good = good && choose(survey, &all);
 	tw_free(survey->allocator, all.at, all.capacity * sizeof(*all.at));
 	tw_nsys_scan_free(source, &scan, made, count);

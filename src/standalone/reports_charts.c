@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define CHARTS 2
+_Static_assert(CHARTS <= TW_GNUPLOT_MOST, "they are drawn at once");
 
 struct tw_pictures {
 	struct tw_prepared prepared; /* with an arena of its own: others read at the same time */

@@ -383,6 +383,9 @@ static void add_trees(const struct tw_report_material *m, struct tw_str *out)
 		tw_str_add_cstr(out, "\n\n");
 		for (tree = trees->first; tree && count < MOST_TREES; tree = tree->next, count++)
 			add_tree(tree, out);
+		if (tree)
+			tw_str_addf(out, "The other %zu are in the tree data.\n\n",
+				    trees->count - count);
 		any = true;
 	}
 	if (!any)
@@ -421,16 +424,20 @@ static void add_rules(const struct tw_facts *facts, const char *scope, struct tw
 static void add_unmodelled(const struct tw_report_material *m, struct tw_str *out)
 {
 	bool any = false;
-	size_t i;
+	size_t i, more = 0;
 
 	for (i = 0; i < m->category_count; i++) {
 		const struct tw_json_value *op;
 		size_t row = 0;
 
 		op = tw_json_get(m->categories[i].metrics, "operations")->first;
-		for (; op && row < MOST_OPERATIONS; op = op->next) {
+		for (; op; op = op->next) {
 			if (tw_json_true(tw_json_get(op, "has_perf_model")))
 				continue;
+			if (row == MOST_OPERATIONS) {
+				more++;
+				continue;
+			}
 			if (!any)
 				tw_str_add_cstr(out, "\nOperations without a model:\n\n"
 						     "| Operation | Category | Count | Time (ms) | "
@@ -449,6 +456,9 @@ static void add_unmodelled(const struct tw_report_material *m, struct tw_str *ou
 			tw_report_tell(out, op, "percent_of_compute", "", " |\n");
 		}
 	}
+	if (more)
+		tw_str_addf(out, "\nand %zu more, each with less time, in the metrics files\n",
+			    more);
 	tw_str_add_char(out, '\n');
 }
 

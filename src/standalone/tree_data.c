@@ -13,7 +13,9 @@
 
 /* Of a category without an operation above the threshold, so many with the most time. */
 #define FALLBACK_OPERATIONS 5
-#define MOST_CALLERS 64
+/* Around an operation, the innermost: as few as are enough, up to so many. */
+#define FEW_CALLERS 64
+#define MOST_CALLERS 1024
 #define MOST_CALLEES 200
 #define MODULE "nn.Module: "
 
@@ -119,10 +121,22 @@ static int find_nodes(struct tw_trees *trees, const struct tw_analysis_input *in
 	return 0;
 }
 
+static bool any_is_full(const struct tw_trees *trees)
+{
+	size_t i;
+
+	for (i = 0; i < 2 * trees->count; i++)
+		if (tw_enclosing_is_full(&trees->enclosing, i))
+			return true;
+	return false;
+}
+
 static int find_callers(struct tw_trees *trees, struct tw_arena *arena,
 			const struct tw_analysis_input *in)
 {
 	uint32_t *targets = tw_arena_alloc(arena, (2 * trees->count + 1) * sizeof(*targets));
+	unsigned most = FEW_CALLERS / 2;
+	int status;
 	size_t i;
 
 	if (!targets)
@@ -135,11 +149,16 @@ static int find_callers(struct tw_trees *trees, struct tw_arena *arena,
 						    tree->event :
 						    in->derived->host.event[tree->forward];
 	}
-	return tw_enclosing_init(&trees->enclosing, in->trace, targets, 2 * trees->count,
-				 TW_CLASS_BIT(TRAWL_CLASS_PYTHON) |
-					 TW_CLASS_BIT(TRAWL_CLASS_ANNOTATION) |
-					 TW_CLASS_BIT(TRAWL_CLASS_CPU_OP),
-				 MOST_CALLERS, in->allocator);
+	do {
+		tw_trees_release(trees);
+		most *= 2;
+		status = tw_enclosing_init(&trees->enclosing, in->trace, targets, 2 * trees->count,
+					   TW_CLASS_BIT(TRAWL_CLASS_PYTHON) |
+						   TW_CLASS_BIT(TRAWL_CLASS_ANNOTATION) |
+						   TW_CLASS_BIT(TRAWL_CLASS_CPU_OP),
+					   most, in->allocator);
+	} while (!status && most < MOST_CALLERS && any_is_full(trees));
+	return status;
 }
 
 int tw_trees_init(struct tw_trees *trees, struct tw_arena *arena,
@@ -505,7 +524,29 @@ static void find_attention(const struct writer *w, const struct tw_siblings *s,
 	facts->value[TW_FACT_unfused_attention] = found;
 }
 
-static void add_notes(struct writer *w, const struct tw_facts *facts, size_t left_out)
+static void add_note(struct writer *w, const char *format, size_t number)
+{
+	tw_str_clear(&w->text);
+	tw_str_addf(&w->text, format, number);
+	tw_json_string(&w->json, w->text.ptr ? w->text.ptr : "", w->text.len);
+}
+
+/* What was left out of the tree. */
+static void add_rest(struct writer *w, size_t i, size_t left_out, const struct tw_siblings *s)
+{
+	const struct tw_trees *t = w->trees;
+
+	if (tw_enclosing_is_full(&t->enclosing, i) ||
+	    tw_enclosing_is_full(&t->enclosing, t->count + i))
+		add_note(w, "the callers may go on: the %zu innermost are looked at",
+			 t->enclosing.most);
+	if (left_out)
+		add_note(w, "the subtree goes on: %zu more calls and kernels", left_out);
+	if (s->left_out)
+		add_note(w, "the siblings go on: %zu more with GPU work", s->left_out);
+}
+
+static void add_notes(struct writer *w, const struct tw_facts *facts)
 {
 	const struct tw_rule *rule = NULL;
 	bool fusion = tw_rule_next("fusion", facts, NULL);
@@ -519,12 +560,6 @@ static void add_notes(struct writer *w, const struct tw_facts *facts, size_t lef
 		tw_rule_text(&w->text, rule->issue, facts);
 		tw_json_string(&w->json, w->text.ptr, w->text.len);
 	}
-	if (left_out) {
-		tw_str_clear(&w->text);
-		tw_str_addf(&w->text, "the subtree goes on: %zu more calls and kernels", left_out);
-		tw_json_string(&w->json, w->text.ptr ? w->text.ptr : "", w->text.len);
-	}
-	tw_json_end(&w->json);
 }
 
 static void add_facts(struct writer *w, const struct tw_facts *facts)
@@ -582,7 +617,9 @@ static void add_tree_of(struct writer *w, size_t i)
 	find_attention(w, &siblings, &facts);
 	add_facts(w, &facts);
 	add_chain(w, &siblings, &chain, i);
-	add_notes(w, &facts, left_out);
+	add_notes(w, &facts);
+	add_rest(w, i, left_out, &siblings);
+	tw_json_end(&w->json);
 	tw_json_end(&w->json);
 }
 

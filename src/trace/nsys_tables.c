@@ -1,11 +1,12 @@
 /* Rows of GPU work and of CUDA calls. */
 #include "trace/nsys.h"
 
+#include "base/list.h"
 #include "data/tables.h"
 
 #include <stdio.h>
 
-#define COUNT(columns) (sizeof(columns) / sizeof((columns)[0]))
+#define COUNT(columns) TW_COUNT_UP_TO(TW_SCAN_COLUMNS, columns)
 #define BIT(column) (1u << (column))
 
 /* All tables of GPU work begin with these. */

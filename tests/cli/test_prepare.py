@@ -147,6 +147,33 @@ class Prepare(Case):
         self.assertIs(tree["fusion_opportunity"], True)
         self.assertIs(self.tree("gemm", "aten::mm")["fusion_opportunity"], False)
 
+    def test_callers_however_deep(self):
+        """The outermost module counts, 64 callers away and more; beyond 1024 it is said."""
+        for depth in (64, 65, 1024, 1025):
+            with self.subTest(depth):
+                frames = [python("nn.Module: Net_0", 1, 9000)] + \
+                    [python(f"f.py({i}): f", 2 + i, 8000 - 2 * i) for i in range(depth - 1)]
+                self.prepare(frames + call("aten::mm", 2000, 1, "k", 9100, 10))
+                tree = self.tree("gemm", "aten::mm")
+                self.assertEqual(len(tree["parent_chain"]), min(depth, 1024))
+                self.assertEqual(tree["parent_chain"][-1]["type"], "module" if depth < 1025 else "python")
+                self.assertEqual([n for n in tree["notes"] if "callers" in n],
+                                 ["the callers may go on: the 1024 innermost are looked at"]
+                                 if depth > 1023 else [])
+
+    def test_siblings_beyond_those_looked_at(self):
+        for before, behind, more in ((24, 23, 0), (24, 24, 1), (25, 24, 2)):
+            with self.subTest(before=before, behind=behind):
+                events = [python("nn.Module: Net_0", 95, 2000)]
+                for i in range(before + 1 + behind):
+                    events += call("aten::mm" if i == before else "aten::add", 100 + 12 * i, i + 1,
+                                   "k", 3000 + 20 * i, 10)
+                self.prepare(events)
+                tree = self.tree("gemm", "aten::mm")
+                self.assertEqual(len(tree["siblings"]), 48)
+                self.assertEqual([n for n in tree["notes"] if "siblings" in n],
+                                 [f"the siblings go on: {more} more with GPU work"] if more else [])
+
     def test_attention_that_is_not_fused(self):
         events = [python("nn.Module: Attention_0", 95, 100)]
         for i, name in enumerate(("aten::bmm", "aten::_softmax", "aten::bmm")):

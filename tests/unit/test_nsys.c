@@ -377,6 +377,25 @@ static void test_busiest_range_of_the_program(void **state)
 	assert_int_equal(number(s, 0, "end"), 315);
 }
 
+/* So many kinds of ranges are told apart; of more it is said. */
+static void test_too_many_kinds_of_ranges(void **state)
+{
+	enum { MOST = 131072 };
+	struct scene *s = *state;
+
+	kernel(s, 7, 0, 400, 1, "gemm");
+	run(s,
+	    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) "
+	    "INSERT INTO NVTX_EVENTS(start, end, eventType, text, globalTid) SELECT i, i + 1, 59, "
+	    "char(97 + i / 17576, 97 + i / 676 %% 26, 97 + i / 26 %% 26, 97 + i %% 26), %lld FROM n",
+	    MOST, (long long)gid(s, PID, TID));
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_int_equal(s->left_out.len, 0);
+	range(s, 0, 1, "one more");
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_non_null(strstr(s->left_out.ptr, "over 131072 kinds of ranges"));
+}
+
 static void test_middle_of_the_trace(void **state)
 {
 	struct scene *s = *state;
@@ -687,6 +706,7 @@ int main(void)
 		TEST(test_rank_that_is_not_there),
 		TEST(test_busiest_range),
 		TEST(test_busiest_range_of_the_program),
+		TEST(test_too_many_kinds_of_ranges),
 		TEST(test_middle_of_the_trace),
 		TEST(test_other_presets),
 		TEST(test_tables_that_are_not_there),

@@ -122,6 +122,34 @@ static void test_matches(void **state)
 	}
 }
 
+/* What stands at the end of a name counts however long it is. */
+static void test_long_names(void **state)
+{
+	enum { LONG = 5000 };
+	struct tw_nsys_rules rules;
+	struct tw_matcher matcher;
+	struct trawl_error err;
+	struct tw_str value;
+	char name[LONG + 8];
+	size_t len;
+
+	assert_int_equal(parse(&rules, "stage\t_stage([0-9])$\t\\1\n", &err), 0);
+	assert_true(tw_matcher_init(&matcher, &rules, trawl_allocator_default()));
+	memset(name, 'n', sizeof(name));
+	for (len = 4095 - 7; len <= LONG; len += LONG - 4095 + 7) {
+		memcpy(name + len, "_stage3", 7);
+		tw_str_init(&value, trawl_allocator_default());
+		/* What lies behind the name is none of it. */
+		name[len + 7] = 'x';
+		assert_non_null(tw_matcher_find(&matcher, TW_NSYS_STAGE, name, len + 7, &value));
+		assert_string_equal(value.ptr, "3");
+		tw_str_release(&value);
+		memset(name + len, 'n', 8);
+	}
+	tw_matcher_release(&matcher);
+	tw_nsys_rules_release(&rules);
+}
+
 static void test_mistakes(void **state)
 {
 	static const struct {
@@ -174,9 +202,8 @@ static void test_presets_parse(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_matches),
-		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_pieces),	      cmocka_unit_test(test_matches),
+		cmocka_unit_test(test_long_names),    cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_presets_parse),
 	};
 
