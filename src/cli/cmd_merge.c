@@ -162,6 +162,7 @@ static void tell_numbers(const struct tw_merge *merge)
 			other = rank;
 	}
 	cli_tell_order(merge->clashes, by_order, merge->count);
+	cli_tell_apart(&merge->apart);
 	cli_tell_world(other ? other->rank : -1, other ? other->world_size : -1,
 		       merge->ranks[merge->count - 1].rank, merge->told_world);
 	if (merge->is_unlike)

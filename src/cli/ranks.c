@@ -98,6 +98,15 @@ void cli_add_ranks_known(struct tw_str *out, const struct tw_job *job)
 	tw_str_add_char(out, ')');
 }
 
+void cli_tell_apart(const struct tw_apart *apart)
+{
+	if (apart->apart_ns > 0)
+		cli_message("the traces are not of one time: rank %lld ends %.3f s before rank "
+			    "%lld begins, or clocks of hosts differ by that",
+			    (long long)apart->ends, (double)apart->apart_ns / 1e9,
+			    (long long)apart->begins);
+}
+
 void cli_tell_order(size_t clashes, size_t by_order, size_t count)
 {
 	if (clashes)
@@ -184,6 +193,7 @@ static void tell_ranks(const struct tw_job *job, bool chosen)
 				    path, (long long)rank->name_rank, (long long)rank->rank);
 	}
 	cli_tell_order(job->clashes, by_order, job->count);
+	cli_tell_apart(&job->apart);
 	tell_steps(job);
 	tell_world(job);
 	if (!job->missing_count || chosen)

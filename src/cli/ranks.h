@@ -57,6 +57,7 @@ void cli_add_ranks_known(struct tw_str *out, const struct tw_job *job);
  * Says, where that is so, that collectives of several traces say one rank, and that ranks have their
  * numbers from the order of the files alone.
  */
+void cli_tell_apart(const struct tw_apart *apart);
 void cli_tell_order(size_t clashes, size_t by_order, size_t count);
 
 /*

@@ -69,11 +69,12 @@ struct tw_merge {
 	int64_t told_world; /* of the job */
 	int64_t *missing;   /* ranks without a trace */
 	size_t missing_count, missing_room;
-	size_t clashes;	      /* as of struct tw_job */
-	bool is_unlike;	      /* they do not look like ranks of one job */
-	int64_t base_time_ns; /* that all times are on, TRAWL_TIME_NONE: none */
-	enum tw_align align;  /* what was done */
-	bool unsure;	      /* the clock of a rank could not be aligned */
+	size_t clashes;	       /* as of struct tw_job */
+	struct tw_apart apart; /* likewise */
+	bool is_unlike;	       /* they do not look like ranks of one job */
+	int64_t base_time_ns;  /* that all times are on, TRAWL_TIME_NONE: none */
+	enum tw_align align;   /* what was done */
+	bool unsure;	       /* the clock of a rank could not be aligned */
 	struct tw_deflate *out;
 	struct tw_pool texts; /* of defects that other processes told */
 };

@@ -308,6 +308,7 @@ static int take_job(struct tw_merge *merge, const struct tw_job *job, struct tra
 		take_rank(merge, &job->left_out[i]);
 	merge->is_unlike = job->is_unlike;
 	merge->clashes = job->clashes;
+	merge->apart = job->apart;
 	return 0;
 }
 

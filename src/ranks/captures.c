@@ -20,8 +20,19 @@
 struct capture {
 	struct tw_rank *rank;
 	const char *path;
-	size_t stamp, stamp_end; /* a time in the file's name; equal: there is none */
-	bool of_process;	 /* before the time stands <host>_<pid> */
+	size_t stamp, stamp_end;  /* a time in the file's name; equal: there is none */
+	bool of_process;	  /* before the time stands <host>_<pid> */
+	enum tw_rank_state state; /* before it was left out */
+};
+
+struct captures {
+	struct tw_rank *ranks;
+	size_t rank_count;
+	struct capture *list;
+	size_t count;
+	size_t *by;   /* by rank: the later capture that counts instead, itself: none */
+	size_t *back; /* by rank: 1 + index of the earlier capture that counts instead, 0: none */
+	bool went_back;
 };
 
 /* A time in the name of the file: digits with perhaps a fraction; what stands before it. */
@@ -185,65 +196,148 @@ static int by_time(const void *a, const void *b)
 	return compare_times(a, b);
 }
 
-static void leave_out(struct capture *c, const struct capture *last)
+/* Index of the capture of its process that is taken. */
+static size_t taken_of(const struct captures *all, size_t rank)
 {
-	struct tw_str text;
-
-	tw_str_init(&text, c->rank->allocator);
-	tw_str_addf(&text,
-		    "an earlier capture of the process of '%s', which is the last "
-		    "(report --each reports each)",
-		    last->path);
-	c->rank->state = TW_RANK_CAPTURE;
-	c->rank->message = text.failed ? "" : tw_rank_keep(c->rank, text.ptr);
-	tw_str_release(&text);
+	while (all->by[rank] != rank)
+		rank = all->by[rank];
+	return rank;
 }
 
 /*
  * From the last to the first, so that each names one that is taken.  What overlaps it takes its
  * place: an earlier one has to be over before any of those began.
  */
-static void leave_out_pairs(struct capture *list, size_t count,
-			    int (*compare)(const void *a, const void *b),
+static void leave_out_pairs(struct captures *all, int (*compare)(const void *a, const void *b),
 			    bool (*same)(const struct capture *a, const struct capture *b))
 {
 	const struct capture *last = NULL;
 	size_t i;
 
-	if (count)
-		qsort(list, count, sizeof(*list), compare);
-	for (i = count; i--;) {
-		if (list[i].rank->state == TW_RANK_CAPTURE)
+	if (all->count)
+		qsort(all->list, all->count, sizeof(*all->list), compare);
+	for (i = all->count; i--;) {
+		struct capture *c = &all->list[i];
+
+		if (c->rank->state == TW_RANK_CAPTURE)
 			continue;
-		if (last && same(&list[i], last))
-			leave_out(&list[i], last);
-		else
-			last = &list[i];
+		if (last && same(c, last)) {
+			all->by[c->rank - all->ranks] = (size_t)(last->rank - all->ranks);
+			c->state = c->rank->state;
+			c->rank->state = TW_RANK_CAPTURE;
+		} else {
+			last = c;
+		}
 	}
+}
+
+/* ---- the last of all ranks: of one that was captured once less, the others have an earlier one */
+
+/* When the first of the last captures ends. */
+static int64_t first_end(const struct captures *all)
+{
+	int64_t first_ns, last_ns, end_ns = INT64_MAX;
+	size_t i;
+
+	for (i = 0; i < all->count; i++)
+		if (all->list[i].rank->state != TW_RANK_CAPTURE &&
+		    tw_rank_span(all->list[i].rank, &first_ns, &last_ns) && last_ns < end_ns)
+			end_ns = last_ns;
+	return end_ns;
+}
+
+/* In order of time: what begins later takes the place of what is there. */
+static void go_back(struct captures *all)
+{
+	int64_t end_ns = first_end(all), first_ns, last_ns;
+	size_t i;
+
+	if (all->count)
+		qsort(all->list, all->count, sizeof(*all->list), by_time);
+	for (i = 0; i < all->count; i++) {
+		struct capture *c = &all->list[i];
+		size_t at = (size_t)(c->rank - all->ranks), taken = taken_of(all, at);
+
+		if (!tw_rank_span(c->rank, &first_ns, &last_ns) || first_ns > end_ns ||
+		    taken == at || !tw_rank_span(&all->ranks[taken], &first_ns, &last_ns) ||
+		    first_ns <= end_ns)
+			continue;
+		all->back[taken] = i + 1;
+	}
+	for (i = 0; i < all->rank_count; i++) {
+		struct capture *c = all->back[i] ? &all->list[all->back[i] - 1] : NULL;
+		size_t at = c ? (size_t)(c->rank - all->ranks) : 0;
+
+		if (!c)
+			continue;
+		c->rank->state = c->state;
+		all->ranks[i].state = TW_RANK_CAPTURE;
+		all->by[i] = all->by[at] = at;
+		all->went_back = true;
+	}
+}
+
+static void tell(struct capture *c, const struct captures *all, const struct tw_rank_set *set)
+{
+	size_t at = (size_t)(c->rank - all->ranks), taken = taken_of(all, at);
+	const struct tw_rank *other = &all->ranks[taken];
+	struct tw_str text;
+
+	if (c->rank->state != TW_RANK_CAPTURE)
+		return;
+	tw_str_init(&text, c->rank->allocator);
+	tw_str_addf(&text,
+		    "%s capture of the process of '%s', which is the last%s (report --each "
+		    "reports each)",
+		    is_before(other, c->rank, true) ? "a later" : "an earlier",
+		    set->files[other->file].path, all->went_back ? " that all ranks have" : "");
+	c->rank->message = text.failed ? "" : tw_rank_keep(c->rank, text.ptr);
+	tw_str_release(&text);
+}
+
+static int new_captures(struct captures *all, struct tw_rank *ranks, size_t count,
+			const struct tw_rank_set *set, const struct trawl_allocator *allocator)
+{
+	size_t i;
+
+	*all = (struct captures){ .ranks = ranks, .rank_count = count };
+	all->list = tw_alloc_array(allocator, count, sizeof(*all->list));
+	all->by = tw_alloc_array(allocator, count, sizeof(*all->by));
+	all->back = tw_alloc_array(allocator, count, sizeof(*all->back));
+	if (!all->list || !all->by || !all->back)
+		return -1;
+	for (i = 0; i < count; i++) {
+		struct capture *c = &all->list[all->count];
+
+		all->by[i] = i;
+		if (tw_rank_is_left_out(&ranks[i]))
+			continue;
+		*c = (struct capture){ .rank = &ranks[i], .path = set->files[ranks[i].file].path };
+		find_stamp(c);
+		/* Several ranks of one file are several. */
+		all->count += !ranks[i].who.part;
+	}
+	return 0;
 }
 
 int tw_find_captures(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set,
 		     const struct trawl_allocator *allocator)
 {
-	struct capture *list = tw_alloc_array(allocator, count, sizeof(*list));
-	size_t i, n = 0;
+	struct captures all;
+	int status = new_captures(&all, ranks, count, set, allocator);
+	size_t i;
 
-	if (!list)
-		return count ? -1 : 0;
-	for (i = 0; i < count; i++) {
-		struct tw_rank *rank = &ranks[i];
-
-		if (tw_rank_is_left_out(rank))
-			continue;
-		list[n] = (struct capture){ .rank = rank, .path = set->files[rank->file].path };
-		find_stamp(&list[n]);
-		/* Several ranks of one file are several. */
-		n += !rank->who.part;
+	if (!status) {
+		leave_out_pairs(&all, by_worker, same_worker);
+		leave_out_pairs(&all, by_number, same_number);
+		leave_out_pairs(&all, by_pid, same_pid);
+		leave_out_pairs(&all, by_time, same_place);
+		go_back(&all);
+		for (i = 0; i < all.count; i++)
+			tell(&all.list[i], &all, set);
 	}
-	leave_out_pairs(list, n, by_worker, same_worker);
-	leave_out_pairs(list, n, by_number, same_number);
-	leave_out_pairs(list, n, by_pid, same_pid);
-	leave_out_pairs(list, n, by_time, same_place);
-	tw_free(allocator, list, count * sizeof(*list));
-	return 0;
+	tw_free(allocator, all.list, count * sizeof(*all.list));
+	tw_free(allocator, all.by, count * sizeof(*all.by));
+	tw_free(allocator, all.back, count * sizeof(*all.back));
+	return status;
 }

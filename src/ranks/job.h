@@ -89,6 +89,12 @@ struct tw_rank {
 	size_t table_count, table_capacity;
 };
 
+/* apart_ns 0: none are. */
+struct tw_apart {
+	int64_t ends, begins; /* ranks */
+	int64_t apart_ns;
+};
+
 struct tw_job {
 	const struct trawl_allocator *allocator;
 	struct tw_rank_set set;
@@ -103,6 +109,8 @@ struct tw_job {
 	size_t missing_count;
 	/* Traces whose collectives say the same rank as others', which does not count then. */
 	size_t clashes;
+	/* Ranks of which one ends before another begins, as far as times can be compared. */
+	struct tw_apart apart;
 	/* Traces that look like those of several programs: two of them, as indices of ranks. */
 	bool is_unlike;
 	struct tw_unlike unlike;

@@ -32,15 +32,46 @@ static int64_t number_at(const char *p)
 	return n ? value : -1;
 }
 
-/* The last rank<N> between `from` and `to`. */
-static int64_t rank_between(const char *path, const char *from, const char *to)
+/* What a rank<N> is the rank of, by the word before it. */
+enum rank_of { OF_JOB, OF_PART, OF_NOTHING };
+
+static enum rank_of rank_of(const char *from, const char *p)
+{
+	/* Numbers in a node or in a dimension of parallelism; and of no process at all. */
+	static const char *const parts[] = { "local", "tp", "pp",  "dp",  "ep",
+					     "cp",    "sp", "etp", "edp", "dcp" };
+	static const char *const others[] = { "lora", "low", "node", "matrix" };
+	const char *end = p;
+	size_t len, i;
+
+	while (end > from && strchr("_-. ", end[-1]))
+		end--;
+	for (p = end; p > from && isalpha((unsigned char)p[-1]);)
+		p--;
+	len = (size_t)(end - p);
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strlen(parts[i]) == len && !strncasecmp(parts[i], p, len))
+			return OF_PART;
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strlen(others[i]) == len && !strncasecmp(others[i], p, len))
+			return OF_NOTHING;
+	return OF_JOB;
+}
+
+/*
+ * The last rank<N> between `from` and `to` that is of the job.  *part: that of a part of it, where
+ * there is one, -1: none, -2: several.
+ */
+static int64_t rank_between(const char *path, const char *from, const char *to, int64_t *part)
 {
 	static const char word[] = "rank";
 	const size_t len = sizeof(word) - 1;
 	const char *p;
 
+	*part = -1;
 	for (p = to; p-- > from;) {
 		const char *digits = p + len;
+		enum rank_of of;
 		int64_t rank;
 
 		if (strncasecmp(p, word, len) || (p > path && isalpha((unsigned char)p[-1])))
@@ -48,8 +79,11 @@ static int64_t rank_between(const char *path, const char *from, const char *to)
 		if (*digits && strchr("_-[/", *digits))
 			digits++;
 		rank = number_at(digits);
-		if (rank >= 0)
+		of = rank_of(from, p);
+		if (rank >= 0 && of == OF_JOB)
 			return rank;
+		if (rank >= 0 && of == OF_PART)
+			*part = *part == -1 ? rank : -2;
 	}
 	return -1;
 }
@@ -57,9 +91,15 @@ static int64_t rank_between(const char *path, const char *from, const char *to)
 int64_t tw_rank_in_path(const char *path)
 {
 	const char *name = tw_file_name(path);
-	int64_t rank = rank_between(path, name, name + strlen(name));
+	int64_t of_name, of_directory;
+	int64_t rank = rank_between(path, name, name + strlen(name), &of_name);
 
-	return rank >= 0 ? rank : rank_between(path, path, name);
+	if (rank < 0)
+		rank = rank_between(path, path, name, &of_directory);
+	/* Of one part: it may be all there is. */
+	if (rank < 0)
+		rank = of_name != -1 ? of_name : of_directory;
+	return rank >= 0 ? rank : -1;
 }
 
 const char *tw_without_path(const char *message, const char *path)

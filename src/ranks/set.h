@@ -39,7 +39,8 @@ void tw_rank_set_release(struct tw_rank_set *set);
 
 /*
  * The rank in a path: rank<N>, rank_<N>, rank-<N>, rank[<N> or rank/<N> with no letter before it,
- * whatever its case, in the file's name first, then in its directories from the last; -1: none.
+ * whatever its case, in the file's name first, then in its directories from the last.  One of a part
+ * of the job (local_rank<N>, tp_rank<N>) counts where there is no other at all; -1: none.
  */
 int64_t tw_rank_in_path(const char *path);
 

@@ -425,11 +425,35 @@ static int nothing_left(const struct tw_job *job, struct trawl_error *err)
 			       first->message);
 }
 
+static struct tw_apart find_apart(const struct tw_rank *ranks, size_t count)
+{
+	int64_t first_ns, last_ns, begin_ns = INT64_MIN, end_ns = INT64_MAX;
+	struct tw_apart apart = { -1, -1, 0 };
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!tw_rank_span(&ranks[i], &first_ns, &last_ns))
+			continue;
+		if (first_ns > begin_ns) {
+			begin_ns = first_ns;
+			apart.begins = ranks[i].rank;
+		}
+		if (last_ns < end_ns) {
+			end_ns = last_ns;
+			apart.ends = ranks[i].rank;
+		}
+	}
+	if (begin_ns > end_ns && __builtin_sub_overflow(begin_ns, end_ns, &apart.apart_ns))
+		apart.apart_ns = INT64_MAX;
+	return apart;
+}
+
 /* What a job of certain ranks has beside them. */
 static int finish(struct tw_job *job, const struct tw_load_options *options)
 {
 	job->gpus_per_node = options->gpus_per_node ? options->gpus_per_node :
 						      job->ranks[0].device_count;
+	job->apart = find_apart(job->ranks, job->count);
 	if (find_missing(job) ||
 	    tw_find_unlike(job->ranks, job->count, job->allocator, &job->is_unlike, &job->unlike))
 		return -1;

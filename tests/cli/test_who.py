@@ -238,6 +238,24 @@ class Captures(Who):
         self.job(a=rank_trace(start=1000, pid=1), b=rank_trace(start=9000000, pid=2))
         self.everywhere(self.tmp / "job", {0: "a.json", 1: "b.json"})
 
+    def test_a_rank_without_the_last_capture(self):
+        """The last that all ranks have: what others captured after it was of other steps."""
+        def cycles(told):
+            return {f"step_{c}/{'ab'[r]}{c}": rank_trace(
+                        r, [0, 1], pid=100 + r, start=1000 + 5000000 * c, base=10 ** 18,
+                        told=(r, 2) if told else None)
+                    for r, n in ((0, 4), (1, 3)) for c in range(n)}
+        for told in (False, True):
+            self.job(**cycles(told))
+            self.everywhere(self.tmp / "job", {0: "a2.json", 1: "b2.json"}, rc=3, says=(
+                r"a3\.json: left out: a later capture of the process of '.*a2\.json', which is the "
+                "last that all ranks have", r"a0\.json: left out: an earlier capture .*a2\.json"))
+
+    def test_ranks_of_different_times(self):
+        self.job(rank0=rank_trace(base=10 ** 18), rank1=rank_trace(base=10 ** 18, start=9000000))
+        self.everywhere(self.tmp / "job", {0: "rank0.json", 1: "rank1.json"}, says=(
+            r"the traces are not of one time: rank 0 ends 8\.\d+ s before rank 1 begins",))
+
     def test_one_rank_that_is_told(self):
         self.job(a=rank_trace(start=1000, told=(0, 2)), b=rank_trace(start=9000000, told=(0, 2)),
                  c=rank_trace(start=9000000, told=(1, 2), pid=101))
@@ -369,6 +387,29 @@ class Groups(Who):
         done = self.run_one("report", self.tmp / "job", rc=3)
         self.assertIn("no trace of rank 0 (group dp1 has 2)", done.err)
         self.assertIn("group dp1: 1 of 2 ranks", done.out)
+
+
+class Names(Who):
+    def test_words_of_rank(self):
+        """That of the job, whatever other ranks the name has; what is no rank of a process."""
+        for pattern, source in (("trace_global_rank_{r}_local_rank_{l}", "name"),
+                                ("rank{r}_local_rank{l}", "name"),
+                                ("tp_rank{l}_rank{r}", "name"), ("rank{r}/trace_tp_rank{l}", "name"),
+                                ("dp0_rank{r}", "name"), ("pp_rank{n}_tp_rank{l}", "order"),
+                                ("lora_rank16_gpu{r}", "order"), ("low-rank-4-part{r}", "order")):
+            with self.subTest(pattern):
+                names = [pattern.format(r=2 * n + l, l=l, n=n) for n in (0, 1) for l in (0, 1)]
+                self.job(**{name: rank_trace() for name in names})
+                self.run_one("report", self.tmp / "job")
+                self.assertEqual([(r, f) for r, (f, _) in self.ranks("report").items()],
+                                 [(r, name + ".json") for r, name in enumerate(names)])
+                self.assertEqual({s for _, s in self.ranks("report").values()}, {source})
+        # Of one dimension: it may be all there is.
+        for word in ("local_rank", "tp_rank_"):
+            self.job(**{f"x_{word}{r}": rank_trace() for r in (1, 3)})
+            self.run_one("report", self.tmp / "job", rc=(0, 3))
+            self.assertEqual({r: s for r, (_, s) in self.ranks("report").items()},
+                             {1: "name", 3: "name"})
 
 
 class Unlike(Who):
