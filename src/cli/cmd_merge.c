@@ -171,6 +171,13 @@ static void tell_numbers(const struct tw_merge *merge)
 			    "them one by one)");
 }
 
+/* Ranks of one file that are left out for one reason say it once. */
+static bool says_the_same(const struct tw_merged *rank)
+{
+	return rank->message && rank[-1].message && rank->file == rank[-1].file &&
+	       rank->state == rank[-1].state && !strcmp(rank->message, rank[-1].message);
+}
+
 /* Whatever is left out or odd, by name. */
 static int tell_ranks(const struct merge_command *m, const struct tw_merge *merge)
 {
@@ -185,8 +192,9 @@ static int tell_ranks(const struct merge_command *m, const struct tw_merge *merg
 			cli_message("%s: passed over: %s", path, rank->message);
 		if (rank->state == TW_RANK_UNREADABLE || rank->state == TW_RANK_DUPLICATE ||
 		    rank->state == TW_RANK_CAPTURE) {
-			cli_message("%s: left out: %s", path,
-				    rank->message ? rank->message : "out of memory");
+			if (!i || !says_the_same(rank))
+				cli_message("%s: left out: %s", path,
+					    rank->message ? rank->message : "out of memory");
 			status = CLI_INCOMPLETE;
 		}
 		if (!tw_merged_is_in(rank))

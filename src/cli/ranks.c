@@ -64,6 +64,9 @@ static void tell_left_out(const struct tw_job *job)
 		const struct tw_rank *rank = &job->left_out[i];
 		const char *path = job->set.files[rank->file].path;
 
+		/* Those of one file that have one reason say it once. */
+		if (i && rank->file == rank[-1].file && !strcmp(rank->message, rank[-1].message))
+			continue;
 		if (rank->state == TW_RANK_NOT_A_TRACE)
 			cli_message("%s: passed over: %s", path, rank->message);
 		else

@@ -221,7 +221,8 @@ static void leave_out_pairs(struct captures *all, int (*compare)(const void *a, 
 
 		if (c->rank->state == TW_RANK_CAPTURE)
 			continue;
-		if (last && same(c, last)) {
+		/* Several ranks of one file are several. */
+		if (last && c->rank->file != last->rank->file && same(c, last)) {
 			all->by[c->rank - all->ranks] = (size_t)(last->rank - all->ranks);
 			c->state = c->rank->state;
 			c->rank->state = TW_RANK_CAPTURE;
@@ -314,8 +315,7 @@ static int new_captures(struct captures *all, struct tw_rank *ranks, size_t coun
 			continue;
 		*c = (struct capture){ .rank = &ranks[i], .path = set->files[ranks[i].file].path };
 		find_stamp(c);
-		/* Several ranks of one file are several. */
-		all->count += !ranks[i].who.part;
+		all->count++;
 	}
 	return 0;
 }

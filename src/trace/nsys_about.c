@@ -109,6 +109,15 @@ static int take_version(struct tw_export_part *part, void *context)
 		    0;
 }
 
+/* When the session began, which times count from. */
+static int take_begin(struct tw_export_part *part, void *context)
+{
+	(void)context;
+	if (tw_export_has(part, 0) && part->values[0] > 0)
+		part->trace->base_time_ns = part->values[0];
+	return 0;
+}
+
 /* What nsys says when it could not keep up. */
 static bool is_complaint(const char *text, size_t len)
 {
@@ -200,9 +209,11 @@ int tw_export_about(struct tw_export_part *part)
 {
 	static const char *const pair[] = { "name", "value" };
 	static const char *const message[] = { "text" };
+	static const char *const begin[] = { "utcEpochNs" };
 
 	if (tw_export_each(part, "META_DATA_EXPORT", pair, 2, 0, take_version, NULL) ||
 	    tw_export_each(part, "EXPORT_META_DATA", pair, 2, 0, take_version, NULL) ||
+	    tw_export_each(part, "TARGET_INFO_SESSION_START_TIME", begin, 1, 1, take_begin, NULL) ||
 	    tw_export_each(part, "DIAGNOSTIC_EVENT", message, 1, 0, take_message, NULL) ||
 	    take_names(part))
 		return -1;

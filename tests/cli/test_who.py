@@ -673,6 +673,27 @@ class Exports(Who):
         path = self.export(ranks=4, pipeline=2, shift=lambda n: 0)
         self.check_export(path, dict.fromkeys(range(4), "order"))
 
+    def begin_later(self, path, seconds):
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs = utcEpochNs + ?",
+                       (seconds * 10 ** 9,))
+
+    def test_captures(self):
+        """Two sessions of the same processes: times of each count from its begin."""
+        paths = [self.export(f"session{n}.sqlite", ranks=2) for n in (0, 1)]
+        self.begin_later(paths[0], 100)
+        for command in ("report", "collectives"):
+            done = trawl(command, *paths, "-o", self.tmp / command, "--no-xlsx")
+            self.assertExit(done, 3)
+            self.assertIn("2 ranks (from process labels)", done.out)
+            self.assertEqual(re.findall(r"(\w+)\.sqlite: left out: an earlier capture", done.err),
+                             ["session1"])
+        done = trawl("merge", *paths, "-o", self.tmp / "m.json")
+        self.assertExit(done, 3)
+        self.assertEqual(done.err.count("an earlier capture"), 1)
+        self.assertEqual([(r["rank"], r["file"]) for r in load(self.tmp / "m.json")["ranks"]],
+                         [(0, "session0.sqlite"), (1, "session0.sqlite")])
+
     def test_labels_against_the_database(self):
         """Kernels of a rank are those of the process that has its label."""
         path = self.export(ranks=4, pipeline=2, shift=lambda n: 3 - n)
