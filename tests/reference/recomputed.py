@@ -1,13 +1,13 @@
-"""Figures of a reference that are not right, worked out a second time from the trace: times of launches
-without an arrow, categories, shares that follow from them, rows that the other program drops. An allowance
-with such a reason stands for that value and no other. Slow and plain: tests/property/oracle.py.
+"""Figures of a reference that are not right, worked out a second time from the traces: times of launches
+without an arrow, categories, work and what follows from it, rows that the other program drops or groups
+otherwise, collectives. An allowance stands for that value and no other; where none can be worked out it is
+an error. Slow and plain: tests/property/oracle.py, work_oracle.py.
 """
 import ast
 import collections
 import csv
 import fnmatch
 import math
-import re
 import statistics
 
 import oracle

@@ -5,23 +5,19 @@ A cell may differ, or a row be missing or added, where tests/reference/<trace>.t
 reason; docs/DEVIATIONS.md says each in words. tests/reference/recomputed.py works out from the trace
 what must stand there instead. An allowance that nothing needs is an error.
 """
-import collections
-import csv
 import json
 import pathlib
 import re
 import subprocess
 import sys
 import unittest
-from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "property"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import oracle
 import recomputed
-import work_oracle
-from support import FULL, ROOT, SHARED, Case, load_module, number, report
+from support import FULL, ROOT, SHARED, Case, load_module, report
 
 TRACES = SHARED / "traces"
 ODD = SHARED / "traces_odd"

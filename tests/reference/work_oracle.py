@@ -321,7 +321,8 @@ OTHERS = {"copy_": copy, "where": where, "masked_fill_": masked_fill, "fill_": w
           "_local_scalar_dense": scalar, "max_pool2d_with_indices": pool,
           "max_pool2d_with_indices_backward": pool_backward, "index_select": index_select,
           "gather": lambda c: looked_up(c, lambda t, i: math.prod(i.dims)), "_softmax": softmax,
-          "convolution": convolution, "convolution_backward": convolution_backward, "upsample_nearest1d": upsample, "upsample_nearest2d": upsample,
+          "convolution": convolution, "convolution_backward": convolution_backward,
+          "upsample_nearest1d": upsample, "upsample_nearest2d": upsample,
           **dict.fromkeys(REDUCTIONS, lambda c: reduction(c)[1:]), **dict.fromkeys(NORMS, lambda c: Norm(c).work())}
 
 
