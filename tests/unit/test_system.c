@@ -46,7 +46,7 @@ static void names_of_the_host(void **state)
 		{ "hipMemcpyWithStream", TW_HOST_SYNCHRONISING | TW_HOST_LAUNCH },
 		{ "cudaMemcpy", TW_HOST_SYNCHRONISING | TW_HOST_LAUNCH },
 		{ "cudaMemcpyAsync", TW_HOST_LAUNCH },
-		{ "aten::item", TW_HOST_SYNCHRONISING | TW_HOST_ORDINARY },
+		{ "aten::item", TW_HOST_SYNCHRONISING },
 		{ "urQueueFinish", TW_HOST_SYNCHRONISING },
 		{ "zeEventHostSynchronize", TW_HOST_SYNCHRONISING },
 		{ "musaStreamSynchronize_ptsz", TW_HOST_SYNCHRONISING },
@@ -66,7 +66,7 @@ static void names_of_the_host(void **state)
 		{ "torch/nn/modules/module.py(1): _call_impl",
 		  TW_HOST_PYTHON_CODE | TW_HOST_PYTHON_INTERNAL },
 		{ "<built-in method item of Tensor object at 0x7f>", 0 },
-		{ "aten::mm", TW_HOST_ORDINARY },
+		{ "aten::mm", 0 },
 	};
 	size_t i;
 
