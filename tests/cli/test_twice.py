@@ -68,6 +68,18 @@ class Twice(Case):
         self.assertEqual(report.direct("aten::mm"), 100)
         self.assertEqual(self.kinds(report)["repeated_gpu"], "2")
 
+    def test_what_differs_is_not_twice(self):
+        """Another length, another launch, another stream; operations and calls without an id."""
+        host = op("aten::mm", 1000, 20)
+        host["args"] = {}
+        events = [launch(1005, 5, 1), launch(1015, 5, 2), kernel("k", 1050, 100, 1),
+                  kernel("k", 1050, 90, 1), kernel("k", 1050, 100, 2),
+                  kernel("k", 1050, 100, 1, stream=9), host, host]
+        report = self.report(self.write(json.dumps({"traceEvents": events}), "t.json"))
+        self.assertEqual(report.kernels()["k"][0], 4)
+        self.assertNotIn("repeated_gpu", self.kinds(report))
+        self.assertNotIn("repeated_host", self.kinds(report))
+
     def test_check(self):
         document = sample()
         document["traceEvents"] += [e for e in document["traceEvents"] if e.get("cat") in GPU][:5]

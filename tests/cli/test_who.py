@@ -157,6 +157,14 @@ class Collectives(Who):
         self.everywhere(self.tmp / "job", {n: f"host-rank{n}.json" for n in range(4)},
                         source="name")
 
+    def test_half_of_the_collectives_decide_nothing(self):
+        """As many say one rank as say another: the name does."""
+        more = [dict(e, ts=e["ts"] + 50000, args={**e["args"], **recorded(3, list(range(8)))})
+                for e in rank_trace(0, list(range(8)))["traceEvents"] if e["name"] == NCCL]
+        self.job(rank5=rank_trace(1, list(range(8)), more=more))
+        self.assertIn("1 of 8 ranks (from file names): 5",
+                      self.run_one("report", self.tmp / "job", rc=3).out)
+
     def test_a_zero_that_all_record(self):
         self.job(rank5=rank_trace(0, list(range(8))))
         done = self.run_one("report", self.tmp / "job", rc=3)
@@ -194,6 +202,14 @@ class Missing(Who):
         done = self.run_one("report", self.tmp / "job", rc=3)
         self.assertIn("1 of 40 ranks (from recorded collectives): 1", done.out)
         self.assertIn("no trace of ranks 0, 2-39 (the job has 40)", done.err)
+
+    def test_a_long_group_of_some_is_not_the_job(self):
+        """The size of a group that is not the default one is no size of the job."""
+        args = {**recorded(1, list(range(40))), "Process Group Ranks": "[0, 1, 2, ..., 39]"}
+        self.job(only={"traceEvents": step(1000, 100, 400, pid=1, collective=args)})
+        done = self.run_one("report", self.tmp / "job", rc=(0, 3))
+        self.assertNotIn("the job has 40", done.err)
+        self.assertNotIn("of 40 ranks", done.out)
 
     def test_of_a_group_of_some(self):
         """One trace tells the group [4..7] of a job whose size nobody tells."""
