@@ -151,6 +151,7 @@ static int fill(struct work *w, struct trawl_table *table)
 					      .index = g };
 	}
 	tw_order_sort(order, count, &w->in->trace->texts);
+	tw_table_reserve(table, count);
 	for (g = 0; g < count; g++)
 		add_row(w, table, order[g].index);
 	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));

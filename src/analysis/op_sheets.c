@@ -145,6 +145,7 @@ static int fill(struct tw_op_calls *c, struct trawl_table *table)
 
 	if (!status)
 		tw_op_rows_order(&c->rows, order, &total);
+	tw_table_reserve(table, count);
 	for (g = 0; g < count && !status; g++)
 		status = add_row(c, table, order[g].index);
 	tw_free(c->in->allocator, order, (count + 1) * sizeof(*order));

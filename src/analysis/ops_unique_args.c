@@ -170,6 +170,7 @@ static int fill(struct work *w, struct trawl_table *table)
 		total += order[g].value;
 	}
 	tw_order_sort(order, count, NULL);
+	tw_table_reserve(table, count);
 	for (g = 0; g < count && !status; g++) {
 		status = add_row(w, table, order[g].index);
 		running += order[g].value;

@@ -147,6 +147,7 @@ static int fill(struct work *w, struct trawl_table *table)
 					      .tie = w->sums[g].first,
 					      .index = g };
 	tw_order_sort(order, count, NULL);
+	tw_table_reserve(table, count);
 	for (g = 0; g < count; g++)
 		add_row(w, table, order[g].index);
 	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));

@@ -619,6 +619,7 @@ static int fill(struct walk *w, struct trawl_table *table)
 	if (!order)
 		return -1;
 	tw_op_rows_order(&w->rows, order, &totals.kernel_ns);
+	tw_table_reserve(table, count);
 	for (g = 0; g < count && !status; g++) {
 		status = add_row(w, table, order[g].index);
 		running += order[g].value;

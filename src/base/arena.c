@@ -79,6 +79,34 @@ static bool add_block(struct tw_arena *arena)
 	return true;
 }
 
+struct tw_arena tw_arena_mark(const struct tw_arena *arena)
+{
+	struct tw_arena mark = *arena;
+
+	mark.second = arena->blocks ? arena->blocks->next : NULL;
+	return mark;
+}
+
+static void free_until(struct tw_arena *arena, struct tw_arena_block **list,
+		       const struct tw_arena_block *end)
+{
+	while (*list != end) {
+		struct tw_arena_block *block = *list;
+
+		*list = block->next;
+		tw_free(arena->allocator, block, block->size);
+	}
+}
+
+void tw_arena_rewind(struct tw_arena *arena, const struct tw_arena *mark)
+{
+	free_until(arena, &arena->blocks, mark->blocks);
+	if (arena->blocks)
+		free_until(arena, &arena->blocks->next, mark->second);
+	arena->next = mark->next;
+	arena->end = mark->end;
+}
+
 void *tw_arena_alloc(struct tw_arena *arena, size_t size)
 {
 	char *at;

@@ -12,6 +12,7 @@ struct tw_arena_block;
 struct tw_arena {
 	const struct trawl_allocator *allocator;
 	struct tw_arena_block *blocks;
+	struct tw_arena_block *second; /* of a mark: the block behind the first at that time */
 	char *next;
 	char *end;
 };
@@ -20,6 +21,9 @@ void tw_arena_init(struct tw_arena *arena, const struct trawl_allocator *allocat
 void tw_arena_release(struct tw_arena *arena);
 /* NULL when out of memory; not zeroed. */
 void *tw_arena_alloc(struct tw_arena *arena, size_t size);
+/* The arena as it is; _rewind gives back what was allocated since. */
+struct tw_arena tw_arena_mark(const struct tw_arena *arena);
+void tw_arena_rewind(struct tw_arena *arena, const struct tw_arena *mark);
 /* A copy of len bytes with a NUL behind them, NULL when out of memory. */
 char *tw_arena_copy(struct tw_arena *arena, const char *text, size_t len);
 

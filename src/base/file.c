@@ -66,16 +66,22 @@ ssize_t tw_file_read_head(const char *path, char *head, size_t size)
 	return got;
 }
 
+#define READ_BYTES ((size_t)1 << 16)
+
 /* Closes it. */
 static int read_from(int fd, const char *path, size_t limit, struct tw_str *text,
 		     struct trawl_error *err)
 {
 	size_t before = text->len;
+	struct stat info;
 	ssize_t n = -1;
 	int number;
 
-	while (text->len - before <= limit && tw_str_reserve(text, 1 << 16)) {
-		n = read(fd, text->ptr + text->len, 1 << 16);
+	/* At once, as far as the size is known: a text that grows leaves blocks behind. */
+	if (!fstat(fd, &info) && S_ISREG(info.st_mode) && (uintmax_t)info.st_size <= limit)
+		tw_str_reserve(text, (size_t)info.st_size + READ_BYTES);
+	while (text->len - before <= limit && tw_str_reserve(text, READ_BYTES)) {
+		n = read(fd, text->ptr + text->len, READ_BYTES);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)

@@ -44,16 +44,24 @@ static double time_of(const struct tw_json_value *metrics)
 	return overlap->type == TW_JSON_OBJECT ? moved / 1000 : idle;
 }
 
-/* Into `own`, which is to be released: they are as large as the category has operations. */
+static bool drop(void *context, const struct tw_json_value *operation)
+{
+	(void)context;
+	(void)operation;
+	return false;
+}
+
+/* Without the operations; into `own`, which is to be released. */
 static const struct tw_json_value *metrics_of(struct tw_prepared *own,
 					      const struct tw_prepared *prepared, const char *name)
 {
+	const struct tw_json_sieve sieve = { "operations", drop, NULL };
 	const char *file;
 	struct trawl_error err;
 
 	tw_prepared_init(own, prepared->dir, prepared->allocator);
 	file = tw_prepared_name(own, name, "_metrics.json");
-	return file ? tw_prepared_json(own, TW_CATEGORY_DATA, file, &err) : NULL;
+	return file ? tw_prepared_json_some(own, TW_CATEGORY_DATA, file, &sieve, &err) : NULL;
 }
 
 double cli_category_time(struct tw_prepared *prepared, const char *name)

@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+/* What is gathered before it is drained. */
+#define DRAIN_BYTES ((size_t)128 << 10)
+
 void tw_json_init(struct tw_json *json, struct tw_str *out)
 {
 	memset(json, 0, sizeof(*json));
@@ -72,6 +75,8 @@ void tw_json_end(struct tw_json *json)
 	if (!json->level[json->depth].empty && !json->level[json->depth].inlined)
 		new_line(json);
 	tw_str_add_char(json->out, json->level[json->depth].object ? '}' : ']');
+	if (json->drain && json->out->len >= DRAIN_BYTES)
+		json->drain(json->drain_context, json->out);
 }
 
 void tw_json_finish(struct tw_json *json)

@@ -27,6 +27,9 @@ enum tw_json_layout {
 
 struct tw_json {
 	struct tw_str *out;
+	/* Takes what was written so far, now and then, and clears it; NULL: `out` has all of it. */
+	void (*drain)(void *context, struct tw_str *out);
+	void *drain_context;
 	unsigned depth;
 	bool after_key; /* the value belongs behind a key: no comma, no new line */
 	struct {

@@ -56,9 +56,15 @@ static void add_row(const struct trawl_table *table, size_t row, struct tw_str *
 
 void tw_render_csv(const struct trawl_table *table, struct tw_str *out)
 {
+	tw_render_csv_from(table, 0, out);
+}
+
+void tw_render_csv_from(const struct trawl_table *table, size_t first, struct tw_str *out)
+{
 	size_t rows = trawl_table_rows(table), i;
 
-	add_header(table, out);
+	if (!first)
+		add_header(table, out);
 	for (i = 0; i < rows && !out->failed; i++)
 		add_row(table, i, out);
 }

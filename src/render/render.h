@@ -14,6 +14,8 @@ enum tw_format { TW_FORMAT_TABLE, TW_FORMAT_CSV, TW_FORMAT_JSON, TW_FORMAT_MARKD
 
 /* One table into `out`, whose sticky flag tells of a failure. */
 void tw_render_csv(const struct trawl_table *table, struct tw_str *out);
+/* The same of a table that is rendered in parts: the header only in front of row 0. */
+void tw_render_csv_from(const struct trawl_table *table, size_t first, struct tw_str *out);
 void tw_render_markdown(const struct trawl_table *table, struct tw_str *out);
 /* Aligned columns cut to `width` terminal cells (0: no limit); `max_rows` 0: all. */
 void tw_render_text(const struct trawl_table *table, struct tw_str *out, unsigned width,

@@ -20,6 +20,8 @@ struct tw_advice {
 
 struct tw_category_row {
 	const char *uid, *name, *dims_text, *types_text, *params_text, *compute_spec;
+	const char *kernels_text;
+	/* The literals, while it is open. */
 	const struct tw_json_value *dims, *types, *params, *kernels;
 	const struct tw_json_value *tree; /* null value: nothing known */
 	bool has_model, in_top_operations;
@@ -30,7 +32,7 @@ struct tw_category_row {
 	double efficiency_percent, peak_tflops;
 	const char *bound; /* "compute", "memory", NULL: unknown */
 	bool is_anomaly, is_bottleneck, is_unmodelled;
-	bool is_host_copy, is_too_short, is_visible, in_chain;
+	bool is_host_copy, is_too_short, is_visible, in_chain, has_mask;
 	const char *warning; /* of the efficiency; NULL: none */
 	const char *library; /* NULL: unknown */
 	const char *args;
@@ -68,6 +70,8 @@ struct tw_category_data {
 
 /* ---- category_rows.c: 0, TRAWL_ENODATA when there are no operations, else what is wrong */
 int tw_category_read(struct tw_category_data *data, struct trawl_error *err) TRAWL_MUST_CHECK;
+/* Reads the literals of a row, into the arena; 0 or TRAWL_ENOMEM. */
+int tw_category_open(struct tw_category_row *row, struct tw_arena *arena) TRAWL_MUST_CHECK;
 /* TFLOP/s of a Compute Spec ("": of BF16 matrices); NaN when unknown. */
 double tw_category_peak(const struct tw_category_data *data, const char *compute_spec);
 
@@ -113,8 +117,8 @@ void tw_category_specific(struct tw_json *json, const struct tw_category_data *d
 /* ---- category_metrics.c */
 /* The number by which tree data and reports know the operation; null when it has none. */
 void tw_category_uid(struct tw_json *json, const struct tw_category_row *row);
-/* The whole document. */
-int tw_category_metrics(struct tw_str *out, const struct tw_category_data *data,
+/* The whole document, handed on in pieces. */
+int tw_category_metrics(struct tw_prepared_text *file, const struct tw_category_data *data,
 			struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* Rows of the table of the findings, and of their list of bottlenecks. */

@@ -50,55 +50,76 @@ static void keep_message(struct tw_category_result *result, const struct tw_prep
 	result->message[len] = '\0';
 }
 
-/* The metrics file, and the findings from its text read back. */
-static int write_files(struct tw_category_data *data, const struct tw_str *metrics,
-		       struct trawl_error *err)
+/* Metrics of whatever was found, `found` being how the reading ended, with *problem. */
+static int write_metrics(struct tw_category_data *data, int found,
+			 const struct trawl_error *problem, struct tw_category_result *result,
+			 struct tw_prepared_text *file, struct trawl_error *err)
 {
-	struct tw_prepared *prepared = data->prepared;
-	const struct tw_json_value *value;
-	struct tw_str text;
-	int status;
-
-	status = tw_prepared_write_of(prepared, TW_CATEGORY_DATA, data->name, "_metrics.json",
-				      metrics, err);
-	if (status)
-		return status;
-	value = tw_json_parse(&prepared->arena, metrics->ptr, metrics->len, data->name, err);
-	if (!value)
-		return TRAWL_ENOMEM; /* it was written here: nothing else can be wrong */
-	tw_str_init(&text, prepared->allocator);
-	tw_category_findings(&text, data->family, value);
-	status = tw_prepared_write_of(prepared, TW_CATEGORY_FINDINGS, data->name, "_findings.md",
-				      &text, err);
-	tw_str_release(&text);
-	return status;
+	if (!found)
+		return tw_category_metrics(file, data, err);
+	if (found == TRAWL_ENODATA) {
+		result->status = TW_CATEGORY_NO_DATA;
+		write_status(&file->text, data, "NO_DATA", NULL);
+		return 0;
+	}
+	result->status = TW_CATEGORY_FAILED;
+	keep_message(result, data->prepared, problem);
+	write_status(&file->text, data, "ERROR", result->message);
+	return 0;
 }
 
-/* 0 with the metrics of whatever was found; an error only when memory is out. */
+/* The metrics file; an error only when it cannot be written or memory is out. */
 static int analyse(struct tw_category_data *data, struct tw_category_result *result,
-		   struct tw_str *metrics, struct trawl_error *err)
+		   struct trawl_error *err)
 {
 	struct trawl_error problem;
-	int status = tw_category_read(data, &problem);
+	struct tw_prepared_text file;
+	int found = tw_category_read(data, &problem), status;
 
-	if (!status) {
+	if (found == TRAWL_ENOMEM)
+		return trawl_error_set(err, found, "%s", problem.message);
+	if (!found) {
 		tw_category_choose(data);
 		status = tw_category_chains(data, err);
 		if (status)
 			return status;
-		return tw_category_metrics(metrics, data, err);
 	}
-	if (status == TRAWL_ENOMEM)
-		return trawl_error_set(err, status, "%s", problem.message);
-	if (status == TRAWL_ENODATA) {
-		result->status = TW_CATEGORY_NO_DATA;
-		write_status(metrics, data, "NO_DATA", NULL);
-		return 0;
-	}
-	result->status = TW_CATEGORY_FAILED;
-	keep_message(result, data->prepared, &problem);
-	write_status(metrics, data, "ERROR", result->message);
-	return 0;
+	status = tw_prepared_open(data->prepared, TW_CATEGORY_DATA, data->name, "_metrics.json",
+				  &file, err);
+	if (!status)
+		status = write_metrics(data, found, &problem, result, &file, err);
+	return tw_prepared_close(&file, status, err);
+}
+
+/* Of the operations only those of the table. */
+static bool is_in_table(void *count, const struct tw_json_value *operation)
+{
+	(void)operation;
+	return ++*(unsigned *)count <= TW_FINDINGS_ROWS;
+}
+
+/* From the metrics as they were written. */
+static int write_findings(const struct tw_category_data *data, struct tw_prepared *prepared,
+			  struct trawl_error *err)
+{
+	unsigned count = 0;
+	const struct tw_json_sieve sieve = { "operations", is_in_table, &count };
+	const char *name = tw_prepared_name(prepared, data->name, "_metrics.json");
+	const struct tw_json_value *metrics;
+	struct tw_str text;
+	int status;
+
+	if (!name)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	metrics = tw_prepared_json_some(prepared, TW_CATEGORY_DATA, name, &sieve, err);
+	if (!metrics)
+		return err->status;
+	tw_str_init(&text, prepared->allocator);
+	tw_category_findings(&text, data->family, metrics);
+	status = tw_prepared_write_of(prepared, TW_CATEGORY_FINDINGS, data->name, "_findings.md",
+				      &text, err);
+	tw_str_release(&text);
+	return status;
 }
 
 int tw_category_compute(struct tw_prepared *prepared, const char *name,
@@ -112,20 +133,16 @@ int tw_category_compute(struct tw_prepared *prepared, const char *name,
 					 .family = tw_category_family(name),
 					 .peak_tb_s = NAN,
 					 .shortest_us = NAN };
-	struct tw_str metrics;
 	int status;
 
 	*result = (struct tw_category_result){ .status = TW_CATEGORY_DONE };
 	if (!*name || strchr(name, '/') || *name == '.')
 		return trawl_error_set(err, TRAWL_EUSAGE, "no name of a category: '%s'", name);
 	tw_prepared_init(&own, prepared->dir, prepared->allocator);
-	tw_str_init(&metrics, prepared->allocator);
-	status = analyse(&data, result, &metrics, err);
-	if (!status && metrics.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	status = analyse(&data, result, err);
+	tw_prepared_release(&own);
 	if (!status)
-		status = write_files(&data, &metrics, err);
-	tw_str_release(&metrics);
+		status = write_findings(&data, &own, err);
 	tw_prepared_release(&own);
 	return status;
 }

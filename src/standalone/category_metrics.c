@@ -168,13 +168,13 @@ static void write_kind(struct tw_json *json, const struct tw_category_row *row)
 }
 
 static void write_operation(struct tw_json *json, const struct tw_category_data *data,
-			    uint32_t number)
+			    const struct tw_category_row *row, unsigned rank,
+			    struct tw_arena *arena)
 {
-	const struct tw_category_row *row = &data->rows[number];
 	const struct tw_json_value *chain = tw_json_get(row->tree, "parent_chain");
 
 	tw_json_object(json, TW_JSON_LINES);
-	tw_field_count(json, "rank", number + 1);
+	tw_field_count(json, "rank", rank);
 	tw_json_key(json, "uid");
 	tw_category_uid(json, row);
 	tw_field_text(json, "name", row->name);
@@ -195,7 +195,7 @@ static void write_operation(struct tw_json *json, const struct tw_category_data 
 	tw_category_classification(json, data, row);
 	tw_field_text(json, "library", row->library);
 	write_path(json, chain);
-	write_kernels(json, row, &data->prepared->arena);
+	write_kernels(json, row, arena);
 	tw_json_key(json, "module_chain");
 	write_chain(json, chain, "module");
 	tw_json_key(json, "call_chain");
@@ -205,6 +205,24 @@ static void write_operation(struct tw_json *json, const struct tw_category_data 
 	tw_field_bool(json, "in_chain", row->in_chain);
 	write_kind(json, row);
 	tw_json_end(json);
+}
+
+/* Writes of a row what needs its literals, which are in memory only meanwhile. */
+static void write_open(struct tw_json *json, const struct tw_category_data *data,
+		       const struct tw_category_row *row, unsigned rank,
+		       void (*write)(struct tw_json *json, const struct tw_category_data *data,
+				     const struct tw_category_row *row, unsigned rank,
+				     struct tw_arena *arena))
+{
+	struct tw_category_row open = *row;
+	struct tw_arena arena;
+
+	tw_arena_init(&arena, data->prepared->allocator);
+	if (tw_category_open(&open, &arena))
+		json->out->failed = true;
+	else
+		write(json, data, &open, rank, &arena);
+	tw_arena_release(&arena);
 }
 
 /* ---- bottlenecks and patterns */
@@ -234,11 +252,13 @@ static void write_group(struct tw_json *json, const struct tw_category_row *row)
 }
 
 static void write_bottleneck(struct tw_json *json, const struct tw_category_data *data,
-			     const struct tw_category_row *row, unsigned rank)
+			     const struct tw_category_row *row, unsigned rank,
+			     struct tw_arena *arena)
 {
-	const char *kernel = tw_category_largest_kernel(&data->prepared->arena, row, SHORT_NAME);
+	const char *kernel = tw_category_largest_kernel(arena, row, SHORT_NAME);
 	const struct tw_json_value *chain = tw_json_get(row->tree, "parent_chain");
 
+	(void)data;
 	tw_json_object(json, TW_JSON_LINES);
 	tw_field_count(json, "rank", rank);
 	tw_json_key(json, "uid");
@@ -348,7 +368,7 @@ static void write_bottlenecks(struct tw_json *json, const struct tw_category_dat
 
 			if (row->is_bottleneck && !row->in_chain &&
 			    tw_level_rank(ladder, row->priority->level) == level)
-				write_bottleneck(json, data, row, ++rank);
+				write_open(json, data, row, ++rank, write_bottleneck);
 		}
 	}
 	tw_json_end(json);
@@ -411,7 +431,7 @@ static void write_left_out(struct tw_json *json, const struct tw_category_data *
 	tw_json_end(json);
 }
 
-int tw_category_metrics(struct tw_str *out, const struct tw_category_data *data,
+int tw_category_metrics(struct tw_prepared_text *file, const struct tw_category_data *data,
 			struct trawl_error *err)
 {
 	double of_total = data->total_ms > 0 ? 100 * data->time_ms / data->total_ms : NAN;
@@ -420,7 +440,9 @@ int tw_category_metrics(struct tw_str *out, const struct tw_category_data *data,
 	int status;
 	uint32_t i;
 
-	tw_json_init(&json, out);
+	tw_json_init(&json, &file->text);
+	json.drain = tw_prepared_drain;
+	json.drain_context = file;
 	tw_json_object(&json, TW_JSON_LINES);
 	tw_field_text(&json, "category", data->name);
 	tw_field_text(&json, "display_name", data->display_name);
@@ -435,7 +457,7 @@ int tw_category_metrics(struct tw_str *out, const struct tw_category_data *data,
 	tw_json_key(&json, "operations");
 	tw_json_array(&json, TW_JSON_LINES);
 	for (i = 0; i < data->row_count; i++)
-		write_operation(&json, data, i);
+		write_open(&json, data, &data->rows[i], i + 1, write_operation);
 	tw_json_end(&json);
 	write_bottlenecks(&json, data);
 	write_patterns(&json, data);
@@ -446,5 +468,5 @@ int tw_category_metrics(struct tw_str *out, const struct tw_category_data *data,
 		return status;
 	tw_json_end(&json);
 	tw_json_finish(&json);
-	return out->failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+	return file->text.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
 }

@@ -43,16 +43,34 @@ static const struct text_column {
 	{ "Compute Spec", offsetof(struct tw_category_row, compute_spec), false },
 	{ "Input Strides", offsetof(struct tw_category_row, strides), false },
 	{ "thread_name", offsetof(struct tw_category_row, thread), false },
+	{ "kernel_details_summary", offsetof(struct tw_category_row, kernels_text), false },
 };
 
 #define TEXT_COLUMNS (sizeof(text_columns) / sizeof(*text_columns))
+
+#define BOUND_COLUMN "Roofline Bound"
+#define MODEL_COLUMN "has_perf_model"
+
+/* Whether a column of the file is read. */
+static bool is_read(const char *header)
+{
+	bool read = tw_csv_same_header(header, BOUND_COLUMN) ||
+		    tw_csv_same_header(header, MODEL_COLUMN);
+	size_t i;
+
+	for (i = 0; i < NUMBER_COLUMNS && !read; i++)
+		read = tw_csv_same_header(header, number_columns[i].header);
+	for (i = 0; i < TEXT_COLUMNS && !read; i++)
+		read = tw_csv_same_header(header, text_columns[i].header);
+	return read;
+}
 
 /* What is read beside the operations, and where the columns are. */
 struct source {
 	struct tw_csv csv;
 	const char *file; /* its name, for messages */
 	size_t number_column[NUMBER_COLUMNS], text_column[TEXT_COLUMNS];
-	size_t bound_column, model_column, kernels_column;
+	size_t bound_column, model_column;
 	const struct tw_json_value *tree, *manifest;
 };
 
@@ -72,9 +90,8 @@ static int find_columns(struct source *source, struct trawl_error *err)
 			return trawl_error_set(err, TRAWL_EFORMAT, "%s: no column '%s'",
 					       source->file, text_columns[i].header);
 	}
-	source->bound_column = tw_csv_column(&source->csv, "Roofline Bound");
-	source->model_column = tw_csv_column(&source->csv, "has_perf_model");
-	source->kernels_column = tw_csv_column(&source->csv, "kernel_details_summary");
+	source->bound_column = tw_csv_column(&source->csv, BOUND_COLUMN);
+	source->model_column = tw_csv_column(&source->csv, MODEL_COLUMN);
 	return 0;
 }
 
@@ -109,8 +126,7 @@ static int read_numbers(struct tw_category_row *row, const struct source *source
 	return 0;
 }
 
-static int read_texts(struct tw_category_row *row, const struct source *source, size_t line,
-		      struct tw_arena *arena, struct trawl_error *err)
+static void read_texts(struct tw_category_row *row, const struct source *source, size_t line)
 {
 	const struct tw_csv *csv = &source->csv;
 	const char *bound = tw_csv_text(csv, line, source->bound_column);
@@ -124,14 +140,16 @@ static int read_texts(struct tw_category_row *row, const struct source *source, 
 	else if (!strncmp(bound, "MEMORY", strlen("MEMORY")))
 		row->bound = "memory";
 	row->has_model = !strcmp(tw_csv_text(csv, line, source->model_column), "True");
+	row->tree = tw_json_get(source->tree, row->uid);
+}
+
+int tw_category_open(struct tw_category_row *row, struct tw_arena *arena)
+{
 	row->dims = tw_literal_parse(arena, row->dims_text);
 	row->types = tw_literal_parse(arena, row->types_text);
 	row->params = tw_literal_parse(arena, row->params_text);
-	row->kernels = tw_literal_parse(arena, tw_csv_text(csv, line, source->kernels_column));
-	if (!row->dims || !row->types || !row->params || !row->kernels)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	row->tree = tw_json_get(source->tree, row->uid);
-	return 0;
+	row->kernels = tw_literal_parse(arena, row->kernels_text);
+	return row->dims && row->types && row->params && row->kernels ? 0 : TRAWL_ENOMEM;
 }
 
 /* Whether the manifest has it among the operations with the most time. */
@@ -228,30 +246,57 @@ static void judge_efficiency(struct tw_category_row *row)
 	}
 }
 
-static uint64_t time_key(const void *context, uint32_t number)
+/* Where the rows are, and which column has their time. */
+struct times {
+	const struct tw_csv *csv;
+	size_t column;
+};
+
+static uint64_t time_key(const void *context, uint32_t line)
 {
-	const struct tw_category_row *rows = context;
+	const struct times *times = context;
 
 	/* A cell may hold any number. */
-	return UINT64_MAX - (uint64_t)(fmin(rows[number].time_us, 1e15) * 1e3);
+	return UINT64_MAX -
+	       (uint64_t)(fmin(tw_csv_number(times->csv, line, times->column), 1e15) * 1e3);
 }
 
-static int sort_rows(struct tw_category_data *data, struct trawl_error *err)
+/* The lines of the file, the most time first. */
+static int sort_lines(uint32_t *lines, const struct source *source,
+		      const struct trawl_allocator *allocator)
 {
-	struct tw_arena *arena = &data->prepared->arena;
-	struct tw_category_row *sorted = tw_arena_alloc(arena, data->row_count * sizeof(*sorted));
-	uint32_t *order = tw_arena_alloc(arena, data->row_count * sizeof(*order));
+	const struct times times = { &source->csv, tw_csv_column(&source->csv, TIME_COLUMN) };
 	uint32_t i;
 
-	if (!sorted || !order)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	for (i = 0; i < data->row_count; i++)
-		order[i] = i;
-	if (tw_sort(order, data->row_count, time_key, data->rows, data->prepared->allocator))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	for (i = 0; i < data->row_count; i++)
-		sorted[i] = data->rows[order[i]];
-	data->rows = sorted;
+	for (i = 0; i < source->csv.rows; i++)
+		lines[i] = i;
+	return tw_sort(lines, source->csv.rows, time_key, &times, allocator);
+}
+
+static int read_row(struct tw_category_row *row, const struct tw_category_data *data,
+		    const struct source *source, size_t line, struct trawl_error *err)
+{
+	*row = (struct tw_category_row){ 0 };
+	if (read_numbers(row, source, line, err))
+		return err->status;
+	read_texts(row, source, line);
+	row->in_top_operations = is_top(row, data->name, source->manifest);
+	return 0;
+}
+
+/* Sums are those of the file's order, whichever the rows have. */
+static int sum_up(struct tw_category_data *data, const struct source *source,
+		  struct trawl_error *err)
+{
+	struct tw_category_row row;
+	size_t line;
+
+	for (line = 0; line < source->csv.rows; line++) {
+		if (read_numbers(&row, source, line, err))
+			return err->status;
+		data->time_ms += row.time_us / 1e3;
+		data->calls += row.count;
+	}
 	return 0;
 }
 
@@ -259,26 +304,18 @@ static int read_rows(struct tw_category_data *data, const struct source *source,
 		     struct trawl_error *err)
 {
 	struct tw_arena *arena = &data->prepared->arena;
-	size_t line;
-	int status;
+	uint32_t *lines = tw_arena_alloc(arena, source->csv.rows * sizeof(*lines));
+	int status = sum_up(data, source, err);
 
 	data->rows = tw_arena_alloc(arena, source->csv.rows * sizeof(*data->rows));
-	if (!data->rows)
+	if (!data->rows || !lines)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	for (line = 0; line < source->csv.rows; line++) {
-		struct tw_category_row *row = &data->rows[data->row_count++];
-
-		*row = (struct tw_category_row){ 0 };
-		status = read_numbers(row, source, line, err);
-		if (!status)
-			status = read_texts(row, source, line, arena, err);
-		if (status)
-			return status;
-		row->in_top_operations = is_top(row, data->name, source->manifest);
-		data->time_ms += row->time_us / 1e3;
-		data->calls += row->count;
-	}
-	return sort_rows(data, err);
+	if (!status && sort_lines(lines, source, data->prepared->allocator))
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	for (; !status && data->row_count < source->csv.rows; data->row_count++)
+		status = read_row(&data->rows[data->row_count], data, source,
+				  lines[data->row_count], err);
+	return status;
 }
 
 /* A tensor that is added to the scores: the fourth operand. */
@@ -306,7 +343,7 @@ static void find_uneven(struct tw_category_data *data)
 			   fabs(first[KEYS] - other[KEYS]) > 0;
 	}
 	for (i = 0; i < data->row_count; i++)
-		data->rows[i].facts.value[TW_FACT_uneven] = lengths || has_mask(&data->rows[i]);
+		data->rows[i].facts.value[TW_FACT_uneven] = lengths || data->rows[i].has_mask;
 }
 
 /* 0: they look alike. */
@@ -354,6 +391,29 @@ static int find_distinct(struct tw_category_data *data, struct trawl_error *err)
 	return 0;
 }
 
+static int derive_row(struct tw_category_row *row, const struct tw_category_data *data)
+{
+	struct tw_arena literals;
+	int status;
+
+	tw_arena_init(&literals, data->prepared->allocator);
+	status = tw_category_open(row, &literals);
+	if (!status) {
+		derive_efficiency(row, data);
+		derive_facts(row, data);
+		row->library = tw_category_library(row);
+		row->args = tw_category_args(&data->prepared->arena, row);
+		row->has_mask = has_mask(row);
+		tw_category_traits(row);
+		tw_category_tree_facts(row);
+		judge_efficiency(row);
+		status = row->args ? 0 : TRAWL_ENOMEM;
+	}
+	row->dims = row->types = row->params = row->kernels = NULL;
+	tw_arena_release(&literals);
+	return status;
+}
+
 static int derive(struct tw_category_data *data, struct trawl_error *err)
 {
 	double weighted = 0, known_us = 0, hidden_us = 0;
@@ -363,15 +423,8 @@ static int derive(struct tw_category_data *data, struct trawl_error *err)
 	for (i = 0; i < data->row_count; i++) {
 		struct tw_category_row *row = &data->rows[i];
 
-		derive_efficiency(row, data);
-		derive_facts(row, data);
-		row->library = tw_category_library(row);
-		row->args = tw_category_args(&data->prepared->arena, row);
-		if (!row->args)
+		if (derive_row(row, data))
 			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-		tw_category_traits(row);
-		tw_category_tree_facts(row);
-		judge_efficiency(row);
 		hidden_us += row->is_visible ? 0 : row->time_us;
 		if (isnan(row->efficiency_percent) || row->is_anomaly)
 			continue;
@@ -463,7 +516,7 @@ int tw_category_read(struct tw_category_data *data, struct trawl_error *err)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, file))
 		return trawl_error_set(err, TRAWL_ENODATA, "no %s", file);
-	status = tw_prepared_csv(prepared, TW_CATEGORY_DATA, file, &source.csv, err);
+	status = tw_prepared_csv(prepared, TW_CATEGORY_DATA, file, is_read, &source.csv, err);
 	if (!status)
 		status = find_columns(&source, err);
 	if (!status && !source.csv.rows)

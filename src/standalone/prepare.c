@@ -19,9 +19,12 @@ static const struct trawl_column added_columns[] = {
 
 static const struct tw_table_spec ops_spec = { "ops", "operations of a category", NULL, 0, true };
 
-/* The rows of a category as a table; NULL when out of memory. */
+/* Rows of a category that are in memory as a table of their own at a time. */
+#define PART_ROWS 256
+
+/* A part of the rows of a category as a table; NULL when out of memory. */
 static struct trawl_table *ops_table(const struct trawl_table *all,
-				     const struct tw_category_rows *category,
+				     const struct tw_category_rows *category, size_t first,
 				     const struct trawl_allocator *allocator)
 {
 	size_t columns = trawl_table_columns(all), i, column;
@@ -35,34 +38,48 @@ static struct trawl_table *ops_table(const struct trawl_table *all,
 	memcpy(list + columns, added_columns, sizeof(added_columns));
 	table = tw_table_new_columns(&ops_spec, list, columns + ADDED, allocator);
 	tw_free(allocator, list, (columns + ADDED) * sizeof(*list));
-	for (i = 0; table && i < category->count; i++) {
+	for (i = 0; table && i < PART_ROWS && first + i < category->count; i++) {
 		tw_table_add_row(table);
 		for (column = 0; column < columns; column++)
-			tw_table_copy_cell(table, i, column, all, category->rows[i], column);
+			tw_table_copy_cell(table, i, column, all, category->rows[first + i],
+					   column);
 		tw_table_set_str(table, i, columns, category->name);
 		tw_table_set_str(table, i, columns + 1, category->display_name);
 	}
 	return table;
 }
 
-static int write_ops(struct tw_prepared *prepared, const struct trawl_table *all,
-		     const struct tw_category_rows *category, struct trawl_error *err)
+static int write_part(struct tw_prepared_text *file, const struct trawl_table *all,
+		      const struct tw_category_rows *category, size_t first,
+		      const struct trawl_allocator *allocator, struct trawl_error *err)
 {
-	struct trawl_table *table = ops_table(all, category, prepared->allocator);
-	struct tw_str text;
-	int status;
+	struct trawl_table *table = ops_table(all, category, first, allocator);
+	int status = 0;
 
-	tw_str_init(&text, prepared->allocator);
 	if (!table || tw_table_finish(table, NULL)) {
 		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	} else {
-		tw_render_csv(table, &text);
-		status = tw_prepared_write_of(prepared, TW_CATEGORY_DATA, category->name,
-					      "_ops.csv", &text, err);
+		tw_render_csv_from(table, first, &file->text);
+		tw_prepared_drain(file, &file->text);
 	}
 	tw_table_free(table);
-	tw_str_release(&text);
 	return status;
+}
+
+static int write_ops(struct tw_prepared *prepared, const struct trawl_table *all,
+		     const struct tw_category_rows *category, struct trawl_error *err)
+{
+	struct tw_prepared_text file;
+	int status = tw_prepared_open(prepared, TW_CATEGORY_DATA, category->name, "_ops.csv", &file,
+				      err);
+	size_t first = 0;
+
+	do {
+		if (!status)
+			status = write_part(&file, all, category, first, prepared->allocator, err);
+		first += PART_ROWS;
+	} while (!status && first < category->count);
+	return tw_prepared_close(&file, status, err);
 }
 
 static int write_metadata(struct tw_prepared *prepared, const struct tw_manifest *manifest,

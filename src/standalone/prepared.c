@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/inputs.h"
-#include "io/sink.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -53,8 +52,10 @@ static int read_text(const struct tw_prepared *prepared, const char *folder, con
 	return tw_file_read_found(path->ptr, FILE_LIMIT, text, err);
 }
 
-const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const char *folder,
-					     const char *name, struct trawl_error *err)
+const struct tw_json_value *tw_prepared_json_some(struct tw_prepared *prepared, const char *folder,
+						  const char *name,
+						  const struct tw_json_sieve *sieve,
+						  struct trawl_error *err)
 {
 	const struct tw_json_value *value = NULL;
 	struct tw_str path, text;
@@ -62,14 +63,21 @@ const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const
 	tw_str_init(&path, prepared->allocator);
 	tw_str_init(&text, prepared->allocator);
 	if (!read_text(prepared, folder, name, &path, &text, err))
-		value = tw_json_parse(&prepared->arena, text.ptr, text.len, path.ptr, err);
+		value = tw_json_parse_some(&prepared->arena, text.ptr, text.len, path.ptr, sieve,
+					   err);
 	tw_str_release(&path);
 	tw_str_release(&text);
 	return value;
 }
 
+const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const char *folder,
+					     const char *name, struct trawl_error *err)
+{
+	return tw_prepared_json_some(prepared, folder, name, NULL, err);
+}
+
 int tw_prepared_csv(struct tw_prepared *prepared, const char *folder, const char *name,
-		    struct tw_csv *csv, struct trawl_error *err)
+		    bool (*wanted)(const char *header), struct tw_csv *csv, struct trawl_error *err)
 {
 	struct tw_str path, text;
 	int status;
@@ -79,7 +87,8 @@ int tw_prepared_csv(struct tw_prepared *prepared, const char *folder, const char
 	tw_str_init(&text, prepared->allocator);
 	status = read_text(prepared, folder, name, &path, &text, err);
 	if (!status)
-		status = tw_csv_parse(csv, &prepared->arena, text.ptr, text.len, path.ptr, err);
+		status = tw_csv_parse_columns(csv, &prepared->arena, text.ptr, text.len, path.ptr,
+					      wanted, err);
 	tw_str_release(&path);
 	tw_str_release(&text);
 	return status;
@@ -116,6 +125,52 @@ int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, co
 	else
 		status = tw_sink_write_text(path.ptr, text, prepared->allocator, err);
 	tw_str_release(&path);
+	return status;
+}
+
+int tw_prepared_open(const struct tw_prepared *prepared, const char *folder, const char *category,
+		     const char *ending, struct tw_prepared_text *file, struct trawl_error *err)
+{
+	struct tw_str name, path;
+	int status;
+
+	*file = (struct tw_prepared_text){ .sink = NULL };
+	tw_str_init(&file->text, prepared->allocator);
+	tw_str_init(&name, prepared->allocator);
+	tw_str_init(&path, prepared->allocator);
+	tw_str_addf(&name, "%s%s", category, ending);
+	if (!name.failed)
+		tw_prepared_path(prepared, folder, name.ptr, &path);
+	if (name.failed || path.failed)
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	else
+		status = tw_sink_open(&file->sink, path.ptr, prepared->allocator, err);
+	tw_str_release(&name);
+	tw_str_release(&path);
+	return status;
+}
+
+void tw_prepared_drain(void *file, struct tw_str *text)
+{
+	struct tw_prepared_text *own = file;
+
+	if (text->failed)
+		return;
+	tw_sink_write(own->sink, text->ptr, text->len);
+	tw_str_clear(text);
+}
+
+int tw_prepared_close(struct tw_prepared_text *file, int status, struct trawl_error *err)
+{
+	if (!status && file->text.failed)
+		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	if (status) {
+		tw_sink_abort(file->sink);
+	} else {
+		tw_prepared_drain(file, &file->text);
+		status = tw_sink_commit(file->sink, err);
+	}
+	tw_str_release(&file->text);
 	return status;
 }
 

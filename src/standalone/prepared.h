@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "io/sink.h"
 #include "json/value.h"
 #include "table/csv.h"
 #include "trawl/error.h"
@@ -36,8 +37,15 @@ bool tw_prepared_has(const struct tw_prepared *prepared, const char *folder, con
 /* NULL with an error that names the file, when it is not there or is no JSON. */
 const struct tw_json_value *tw_prepared_json(struct tw_prepared *prepared, const char *folder,
 					     const char *name, struct trawl_error *err);
+/* The same without what the sieve drops. */
+const struct tw_json_value *tw_prepared_json_some(struct tw_prepared *prepared, const char *folder,
+						  const char *name,
+						  const struct tw_json_sieve *sieve,
+						  struct trawl_error *err);
+/* `wanted`: the columns that are kept; NULL: all. */
 int tw_prepared_csv(struct tw_prepared *prepared, const char *folder, const char *name,
-		    struct tw_csv *csv, struct trawl_error *err) TRAWL_MUST_CHECK;
+		    bool (*wanted)(const char *header), struct tw_csv *csv,
+		    struct trawl_error *err) TRAWL_MUST_CHECK;
 /* The text of a file, in the arena; NULL with an error. */
 const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, const char *name,
 			     struct trawl_error *err);
@@ -45,6 +53,22 @@ const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, c
 /* Writes a file whole or not at all; a text that ran out of memory is an error. */
 int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, const char *name,
 		      const struct tw_str *text, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/*
+ * The same of a file of a category, from its pieces: whatever `write` adds to its text, which it
+ * may hand on now and then by tw_prepared_drain().
+ */
+struct tw_prepared_text {
+	struct tw_str text;
+	struct tw_sink *sink;
+};
+int tw_prepared_open(const struct tw_prepared *prepared, const char *folder, const char *category,
+		     const char *ending, struct tw_prepared_text *file,
+		     struct trawl_error *err) TRAWL_MUST_CHECK;
+void tw_prepared_drain(void *file, struct tw_str *text);
+/* Puts it into its place when `status`, which is handed on, is 0. */
+int tw_prepared_close(struct tw_prepared_text *file, int status,
+		      struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* The file of a category in a folder: "gemm" and "_metrics.json". */
 int tw_prepared_write_of(struct tw_prepared *prepared, const char *folder, const char *category,

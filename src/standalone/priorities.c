@@ -357,7 +357,7 @@ static void sort(struct tw_ranking *r)
 
 /* ---- the headroom that is left */
 
-static bool has_headroom(const struct tw_json_value *op)
+bool tw_has_headroom(const struct tw_json_value *op)
 {
 	struct tw_facts facts;
 
@@ -471,7 +471,7 @@ static void add_headroom(struct tw_ranking *r)
 		for (; op && !more.failed; op = op->next) {
 			const struct tw_json_value *source;
 
-			source = has_headroom(op) ? as_bottleneck(&more, op) : NULL;
+			source = tw_has_headroom(op) ? as_bottleneck(&more, op) : NULL;
 			if (source)
 				add_bottleneck(&more, c, source, 0);
 		}

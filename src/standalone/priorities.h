@@ -37,6 +37,8 @@ double tw_priorities_time_ms(const struct tw_ranking *ranking, const struct tw_j
 /* The efficiency of a level of the ladder target_efficiency; NaN: none. */
 double tw_target_of(const struct tw_level *level);
 const struct tw_level *tw_next_target(const struct tw_level *level);
+/* Whether an operation could win, and is no bottleneck. */
+bool tw_has_headroom(const struct tw_json_value *op);
 /* Whether nothing more can be done about it than say so. */
 bool tw_is_only_noted(const struct tw_json_value *bottleneck);
 

@@ -21,30 +21,6 @@ static bool has_unfused_attention(const struct tw_report_category *c)
 	return false;
 }
 
-/* Names of the operation and its kernels: in GPU graphs there are only these. */
-static bool names_fused_attention(const struct tw_json_value *op)
-{
-	static const enum tw_trait traits[] = { TW_TRAIT_FLASH, TW_TRAIT_PAGED,
-						TW_TRAIT_FUSED_ATTENTION };
-	const char *name = tw_report_text(op, "name"), *kernels = tw_report_text(op, "kernel_name");
-	size_t i;
-
-	for (i = 0; i < sizeof(traits) / sizeof(traits[0]); i++)
-		if (tw_operation_has(traits[i], name) || tw_kernel_has(traits[i], name) ||
-		    tw_kernel_has(traits[i], kernels))
-			return true;
-	return false;
-}
-
-/* Whether it stands for work whose operation is not recorded. */
-static bool hides_operations(const struct tw_json_value *op)
-{
-	const char *name = tw_report_text(op, "name");
-
-	return tw_operation_has(TW_TRAIT_NO_OPERATION, name) ||
-	       tw_operation_has(TW_TRAIT_GRAPH_LAUNCH, name);
-}
-
 /* Whether attention runs as one fused kernel; NULL: there is no attention. */
 static const char *flash_attention(const struct tw_report_material *m)
 {
@@ -54,18 +30,15 @@ static const char *flash_attention(const struct tw_report_material *m)
 
 	for (i = 0; i < m->category_count; i++) {
 		const struct tw_report_category *c = &m->categories[i];
-		const struct tw_json_value *specific, *op;
+		const struct tw_json_value *specific;
 
 		if (!c->metrics)
 			continue;
 		specific = tw_json_get(c->metrics, "category_specific");
-		if (tw_json_true(tw_json_get(specific, "flash_attention_detected")))
+		if (c->operations.fused_attention ||
+		    tw_json_true(tw_json_get(specific, "flash_attention_detected")))
 			return "Yes";
-		for (op = tw_json_get(c->metrics, "operations")->first; op; op = op->next) {
-			if (names_fused_attention(op))
-				return "Yes";
-			hidden |= hides_operations(op);
-		}
+		hidden |= c->operations.hidden;
 		pieces |= is_attention(c) || has_unfused_attention(c);
 	}
 	return pieces ? "No" : hidden ? "Unknown" : NULL;
@@ -117,32 +90,6 @@ static void write_summary(struct tw_ranking *r)
 		      tw_report_number(top ? top->entry : NULL, "percent_of_compute"), 2);
 	tw_field_some_text(&r->json, "flash_attention", flash_attention(r->material));
 	tw_json_end(&r->json);
-}
-
-/* Facts about the operations of the aggregate. */
-static void count_operations(const struct tw_report_material *m, struct tw_facts *facts)
-{
-	double unmodelled = 0, percent = 0, anomalies = 0;
-	size_t i;
-
-	for (i = 0; i < m->category_count; i++) {
-		const struct tw_json_value *op;
-
-		op = tw_json_get(m->categories[i].metrics, "operations")->first;
-		for (; op; op = op->next) {
-			const struct tw_json_value *e = tw_json_get(op, "efficiency");
-			double share = tw_report_number(op, "percent_of_compute");
-
-			anomalies += tw_json_true(tw_json_get(e, "is_anomaly"));
-			if (tw_json_get(e, "efficiency_percent")->type == TW_JSON_NUMBER)
-				continue;
-			unmodelled++;
-			percent += isnan(share) ? 0 : share;
-		}
-	}
-	facts->value[TW_FACT_unmodelled_count] = unmodelled;
-	facts->value[TW_FACT_unmodelled_percent] = percent;
-	facts->value[TW_FACT_anomaly_count] = anomalies;
 }
 
 static void count_categories(const struct tw_report_material *m, struct tw_facts *facts)
@@ -201,7 +148,9 @@ static void write_facts(struct tw_ranking *r)
 	size_t i;
 
 	tw_facts_init(&facts);
-	count_operations(m, &facts);
+	facts.value[TW_FACT_unmodelled_count] = m->operations.unmodelled;
+	facts.value[TW_FACT_unmodelled_percent] = m->operations.unmodelled_percent;
+	facts.value[TW_FACT_anomaly_count] = m->operations.anomalies;
 	count_categories(m, &facts);
 	count_hidden(r, &facts);
 	facts.value[TW_FACT_lost_count] = lost_events(m);

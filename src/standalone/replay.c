@@ -269,15 +269,18 @@ int tw_replay(struct tw_prepared *prepared, const char *const *names, size_t cou
 	      struct trawl_error *err)
 {
 	struct tw_replay_ops ops;
+	struct tw_prepared own; /* as large as there are operations */
 	bool *chosen;
-	int status = tw_replay_packages(prepared, names, count, &ops, &chosen, err);
+	int status;
 	size_t i;
 
 	*written = 0;
-	if (status)
-		return status;
-	for (i = 0; i < ops.count; i++)
+	tw_prepared_init(&own, prepared->dir, prepared->allocator);
+	status = tw_replay_packages(&own, names, count, &ops, &chosen, err);
+	for (i = 0; !status && i < ops.count; i++)
 		*written += chosen[i];
-	tw_free(prepared->allocator, chosen, (ops.count + 1) * sizeof(*chosen));
-	return 0;
+	if (!status)
+		tw_free(prepared->allocator, chosen, (ops.count + 1) * sizeof(*chosen));
+	tw_prepared_release(&own);
+	return status;
 }

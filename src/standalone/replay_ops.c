@@ -31,6 +31,46 @@ static int no_memory(struct trawl_error *err)
 
 /* ---- rows */
 
+static const struct {
+	const char *header;
+	size_t at; /* in struct tw_replay_row */
+} text_columns[] = {
+	{ "name", offsetof(struct tw_replay_row, name) },
+	{ "Input Dims", offsetof(struct tw_replay_row, dims) },
+	{ "Input type", offsetof(struct tw_replay_row, types) },
+	{ "Input Strides", offsetof(struct tw_replay_row, strides) },
+	{ "Concrete Inputs", offsetof(struct tw_replay_row, concrete) },
+	{ "kernel_details_summary", offsetof(struct tw_replay_row, kernels) },
+	{ "ex_UID", offsetof(struct tw_replay_row, uid) },
+	{ "Roofline Bound", offsetof(struct tw_replay_row, bound) },
+	{ "Compute Spec", offsetof(struct tw_replay_row, spec) },
+}, number_columns[] = {
+	{ "operation_count", offsetof(struct tw_replay_row, count) },
+	{ "Kernel Time (µs)_sum", offsetof(struct tw_replay_row, time_us) },
+	{ "Kernel Time (µs)_mean", offsetof(struct tw_replay_row, mean_us) },
+	{ "GFLOPS", offsetof(struct tw_replay_row, gflops) },
+	{ "Data Moved (MB)", offsetof(struct tw_replay_row, megabytes) },
+	{ "FLOPS/Byte", offsetof(struct tw_replay_row, flops_per_byte) },
+	{ "TFLOPS/s_mean", offsetof(struct tw_replay_row, tflops) },
+	{ "TB/s_mean", offsetof(struct tw_replay_row, tb_s) },
+	{ "Pct Roofline_mean", offsetof(struct tw_replay_row, efficiency_percent) },
+};
+
+#define TEXT_COLUMNS (sizeof(text_columns) / sizeof(*text_columns))
+#define NUMBER_COLUMNS (sizeof(number_columns) / sizeof(*number_columns))
+
+static bool is_read(const char *header)
+{
+	bool read = false;
+	size_t i;
+
+	for (i = 0; i < TEXT_COLUMNS && !read; i++)
+		read = tw_csv_same_header(header, text_columns[i].header);
+	for (i = 0; i < NUMBER_COLUMNS && !read; i++)
+		read = tw_csv_same_header(header, number_columns[i].header);
+	return read;
+}
+
 static bool is_compute(const struct tw_json_value *category)
 {
 	const char *name = tw_json_text(tw_json_get(category, "name"));
@@ -51,7 +91,7 @@ static int read_source(struct reading *r, const char *category, struct trawl_err
 		return no_memory(err);
 	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, table))
 		return 0;
-	status = tw_prepared_csv(prepared, TW_CATEGORY_DATA, table, &source->csv, err);
+	status = tw_prepared_csv(prepared, TW_CATEGORY_DATA, table, is_read, &source->csv, err);
 	if (status)
 		return status;
 	source->metadata = NULL;
@@ -79,16 +119,6 @@ static int read_sources(struct reading *r, struct trawl_error *err)
 	return status;
 }
 
-static double cell(const struct tw_csv *csv, size_t row, const char *header)
-{
-	return tw_csv_number(csv, row, tw_csv_column(csv, header));
-}
-
-static const char *text(const struct tw_csv *csv, size_t row, const char *header)
-{
-	return tw_csv_text(csv, row, tw_csv_column(csv, header));
-}
-
 /* Of the roofline; without one, what was achieved to the peak of what bounds it. */
 static double efficiency(const struct tw_replay_row *row, const struct tw_json_value *metadata,
 			 double of_roofline)
@@ -106,28 +136,15 @@ static double efficiency(const struct tw_replay_row *row, const struct tw_json_v
 static void read_row(struct tw_replay_row *row, const struct source *source, size_t at)
 {
 	const struct tw_csv *csv = &source->csv;
+	size_t i;
 
-	*row = (struct tw_replay_row){
-		.name = text(csv, at, "name"),
-		.dims = text(csv, at, "Input Dims"),
-		.types = text(csv, at, "Input type"),
-		.strides = text(csv, at, "Input Strides"),
-		.concrete = text(csv, at, "Concrete Inputs"),
-		.kernels = text(csv, at, "kernel_details_summary"),
-		.uid = text(csv, at, "ex_UID"),
-		.bound = text(csv, at, "Roofline Bound"),
-		.spec = text(csv, at, "Compute Spec"),
-		.count = cell(csv, at, "operation_count"),
-		.time_us = cell(csv, at, "Kernel Time (µs)_sum"),
-		.mean_us = cell(csv, at, "Kernel Time (µs)_mean"),
-		.gflops = cell(csv, at, "GFLOPS"),
-		.megabytes = cell(csv, at, "Data Moved (MB)"),
-		.flops_per_byte = cell(csv, at, "FLOPS/Byte"),
-		.tflops = cell(csv, at, "TFLOPS/s_mean"),
-		.tb_s = cell(csv, at, "TB/s_mean"),
-	};
-	row->efficiency_percent =
-		efficiency(row, source->metadata, cell(csv, at, "Pct Roofline_mean"));
+	for (i = 0; i < TEXT_COLUMNS; i++)
+		*(const char **)((char *)row + text_columns[i].at) =
+			tw_csv_text(csv, at, tw_csv_column(csv, text_columns[i].header));
+	for (i = 0; i < NUMBER_COLUMNS; i++)
+		*(double *)((char *)row + number_columns[i].at) =
+			tw_csv_number(csv, at, tw_csv_column(csv, number_columns[i].header));
+	row->efficiency_percent = efficiency(row, source->metadata, row->efficiency_percent);
 }
 
 static struct tw_replay_row *read_rows(const struct reading *r, size_t *count)

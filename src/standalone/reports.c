@@ -57,16 +57,20 @@ static const char *why_not(struct tw_prepared *prepared, const char *folder, con
 	return kept;
 }
 
-static int read_metrics(struct tw_prepared *prepared, struct tw_report_category *c,
+static int read_metrics(struct tw_report_material *m, struct tw_report_category *c,
 			struct trawl_error *err)
 {
+	struct tw_prepared *prepared = m->prepared;
+	struct tw_report_operations operations = m->operations;
+	const struct tw_json_sieve sieve = { "operations", tw_report_keep, &operations };
 	const char *name = tw_prepared_name(prepared, c->name, "_metrics.json");
 	const struct tw_json_value *metrics;
 	const char *status;
 
 	if (!name)
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	metrics = tw_prepared_json(prepared, TW_CATEGORY_DATA, name, err);
+	operations.count = operations.without_model = 0;
+	metrics = tw_prepared_json_some(prepared, TW_CATEGORY_DATA, name, &sieve, err);
 	if (!metrics) {
 		if (err->status == TRAWL_ENOMEM)
 			return err->status;
@@ -76,6 +80,7 @@ static int read_metrics(struct tw_prepared *prepared, struct tw_report_category 
 	status = tw_report_text(metrics, "status");
 	if (!strcmp(status, "OK") || !strcmp(status, "SUCCESS")) {
 		c->metrics = metrics;
+		c->operations = m->operations = operations;
 	} else if (!strcmp(status, "NO_DATA")) {
 		c->excluded = "there is no data of it";
 	} else {
@@ -132,7 +137,7 @@ static int read_categories(struct tw_report_material *m, struct trawl_error *err
 	for (i = 0; i < m->category_count && !status; i++) {
 		struct tw_report_category *c = &m->categories[i];
 
-		status = read_metrics(m->prepared, c, err);
+		status = read_metrics(m, c, err);
 		if (!status && c->metrics)
 			status = read_findings(m->prepared, c, err);
 	}

@@ -12,13 +12,24 @@
 #define TW_TIME_CHART "time_by_category.png"
 #define TW_ROOFLINE_CHART "roofline.png"
 
+/* Rows of a table of operations in the rough report. */
+#define TW_ROUGH_OPERATIONS 30
+
+/* What is told of all operations. */
+struct tw_report_operations {
+	size_t count, without_model;			  /* of the category */
+	double unmodelled, unmodelled_percent, anomalies; /* of all categories up to this one */
+	bool fused_attention, hidden; /* the same; named as one, or without any name */
+};
+
 struct tw_report_category {
 	const char *name, *title; /* "gemm", "GEMM" */
 	bool is_system;
 	const struct tw_json_value *entry;   /* of the manifest */
 	const struct tw_json_value *metrics; /* NULL: not in the aggregate */
-	const char *excluded;		     /* then why */
-	const char *findings;		     /* Markdown, NULL: none */
+	struct tw_report_operations operations;
+	const char *excluded; /* then why */
+	const char *findings; /* Markdown, NULL: none */
 };
 
 struct tw_report_material {
@@ -31,11 +42,15 @@ struct tw_report_material {
 	const struct tw_json_value *data;  /* priority_data.json, once it is written */
 	struct tw_report_category *categories; /* in the manifest's order */
 	size_t category_count;
+	struct tw_report_operations operations;
 	const char **packages; /* names of files, sorted */
 	size_t package_count;
 	bool has_time_chart, has_roofline;
 	const char *without_charts; /* why one of them is not there; "" */
 };
+
+/* Counts an operation, and whether more is told of it: a sieve of metrics. */
+bool tw_report_keep(void *operations, const struct tw_json_value *op);
 
 static inline double tw_report_number(const struct tw_json_value *value, const char *key)
 {

@@ -141,6 +141,18 @@ static const char *shapes_of(const char *dims, struct tw_arena *arena)
 	return kept;
 }
 
+/* The columns that a point is made of. */
+static bool is_shown(const char *header)
+{
+	static const char *const columns[] = { "name",		"Input Dims",	  "FLOPS/Byte",
+					       "TFLOPS/s_mean", "Percentage (%)", "Compute Spec" };
+	size_t i = 0;
+
+	while (i < sizeof(columns) / sizeof(*columns) && !tw_csv_same_header(header, columns[i]))
+		i++;
+	return i < sizeof(columns) / sizeof(*columns);
+}
+
 /* The operations of a category behind those that are there; false when out of memory. */
 static bool add_points(struct tw_arena *arena, const struct tw_csv *csv,
 		       struct tw_roofline_chart *chart, struct tw_chart_point *points)
@@ -183,8 +195,8 @@ static bool collect_points(const struct tw_report_material *m, struct tw_rooflin
 		csvs[i] = (struct tw_csv){ 0 };
 		if (m->categories[i].is_system)
 			continue;
-		if (!file || tw_prepared_csv(m->prepared, TW_CATEGORY_DATA, file, &csvs[i], &err) ==
-				     TRAWL_ENOMEM)
+		if (!file || tw_prepared_csv(m->prepared, TW_CATEGORY_DATA, file, is_shown,
+					     &csvs[i], &err) == TRAWL_ENOMEM)
 			return false;
 		count += csvs[i].rows;
 	}
@@ -308,6 +320,7 @@ struct tw_pictures *tw_pictures_begin(const struct tw_prepared *prepared,
 		p->failed = err.status == TRAWL_ENOMEM;
 	else
 		add_scripts(p, &m);
+	tw_prepared_release(&p->prepared);
 	return p;
 }
 

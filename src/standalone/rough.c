@@ -10,7 +10,6 @@
 #define NAME_CHARACTERS 80
 #define SHAPE_CHARACTERS 80
 /* The rest is in the files that the tables are from. */
-#define MOST_OPERATIONS 30
 #define MOST_TREES 12
 #define MOST_STEPS 40
 
@@ -246,7 +245,7 @@ static void add_operations(const struct tw_json_value *metrics, struct tw_str *o
 			     "(%) | FLOPS/Byte | TFLOPS/s | TB/s | Type |\n"
 			     "|-----------|------|-------|-----------|---------------|----------"
 			     "------|------------|----------|------|------|\n");
-	for (; op && row < MOST_OPERATIONS; op = op->next, row++) {
+	for (; op && row < TW_ROUGH_OPERATIONS; op = op->next, row++) {
 		const struct tw_json_value *e = tw_json_get(op, "efficiency");
 		const char *type = tw_report_text(op, "type");
 
@@ -431,13 +430,9 @@ static void add_unmodelled(const struct tw_report_material *m, struct tw_str *ou
 		size_t row = 0;
 
 		op = tw_json_get(m->categories[i].metrics, "operations")->first;
-		for (; op; op = op->next) {
+		for (; op && row < TW_ROUGH_OPERATIONS; op = op->next) {
 			if (tw_json_true(tw_json_get(op, "has_perf_model")))
 				continue;
-			if (row == MOST_OPERATIONS) {
-				more++;
-				continue;
-			}
 			if (!any)
 				tw_str_add_cstr(out, "\nOperations without a model:\n\n"
 						     "| Operation | Category | Count | Time (ms) | "
@@ -455,6 +450,7 @@ static void add_unmodelled(const struct tw_report_material *m, struct tw_str *ou
 			add_cell(out, op, "time_ms");
 			tw_report_tell(out, op, "percent_of_compute", "", " |\n");
 		}
+		more += m->categories[i].operations.without_model - row;
 	}
 	if (more)
 		tw_str_addf(out, "\nand %zu more, each with less time, in the metrics files\n",

@@ -10,8 +10,12 @@
 struct parser {
 	struct tw_csv *csv;
 	struct tw_arena *arena;
-	struct tw_str cells; /* pointers, as bytes, for it grows */
+	bool (*wanted)(const char *header); /* NULL: all are */
+	struct tw_str skipped;		    /* of the columns of the file a byte each */
+	struct tw_str cells;		    /* pointers, as bytes, for it grows */
 	struct tw_str cell;
+	size_t width; /* columns of the file; 0: in the header */
+	size_t count; /* of the row's cells so far */
 	const char *p, *end;
 	size_t line;
 	const char *problem;
@@ -30,14 +34,32 @@ static const char *without_apostrophe(const char *text, size_t len)
 		       text;
 }
 
+/* Whether the cell is of a column that is kept; in the first row that is decided. */
+static bool is_kept(struct parser *parser)
+{
+	size_t column = parser->count++;
+
+	if (!parser->width)
+		tw_str_add_char(&parser->skipped,
+				parser->wanted && !parser->wanted(parser->cell.ptr));
+	return column < parser->skipped.len && !parser->skipped.ptr[column];
+}
+
 static void end_cell(struct parser *parser)
 {
-	const char *text = parser->cell.ptr ? parser->cell.ptr : "";
-	const char *kept = without_apostrophe(text, parser->cell.len);
+	const char *text, *kept;
 
-	kept = tw_arena_copy(parser->arena, kept, parser->cell.len - (size_t)(kept - text));
-	parser->no_memory |= !kept || parser->cell.failed;
-	tw_str_add(&parser->cells, (const char *)&kept, sizeof(kept));
+	tw_str_add_cstr(&parser->cell, "");
+	parser->no_memory |= parser->cell.failed || parser->skipped.failed;
+	if (!parser->no_memory && is_kept(parser)) {
+		text = parser->cell.ptr;
+		kept = without_apostrophe(text, parser->cell.len);
+		kept = *kept ? tw_arena_copy(parser->arena, kept,
+					     parser->cell.len - (size_t)(kept - text)) :
+			       "";
+		parser->no_memory |= !kept;
+		tw_str_add(&parser->cells, (const char *)&kept, sizeof(kept));
+	}
 	tw_str_clear(&parser->cell);
 }
 
@@ -57,11 +79,9 @@ static void quoted(struct parser *parser)
 	parser->problem = "a quote that is never closed";
 }
 
-/* One row; how many cells it has. */
-static size_t row(struct parser *parser)
+static void row(struct parser *parser)
 {
-	size_t count = 1;
-
+	parser->count = 0;
 	while (parser->p < parser->end && !parser->problem) {
 		char c = *parser->p++;
 
@@ -69,7 +89,6 @@ static size_t row(struct parser *parser)
 			quoted(parser);
 		} else if (c == ',') {
 			end_cell(parser);
-			count++;
 		} else if (c == '\n') {
 			break;
 		} else if (c != '\r' || parser->p == parser->end || *parser->p != '\n') {
@@ -77,7 +96,6 @@ static size_t row(struct parser *parser)
 		}
 	}
 	end_cell(parser);
-	return count;
 }
 
 static void rows(struct parser *parser)
@@ -85,13 +103,15 @@ static void rows(struct parser *parser)
 	struct tw_csv *csv = parser->csv;
 
 	while (parser->p < parser->end && !parser->problem && !parser->no_memory) {
-		size_t at = parser->line, count = row(parser);
+		size_t at = parser->line;
 
-		if (!csv->columns)
-			csv->columns = count;
-		else
+		row(parser);
+		if (parser->width)
 			csv->rows++;
-		if (count != csv->columns && !parser->problem) {
+		else
+			csv->columns = parser->cells.len / sizeof(char *);
+		parser->width = parser->width ? parser->width : parser->count;
+		if (parser->count != parser->width && !parser->problem) {
 			parser->line = at;
 			parser->problem = "not as many cells as the header has";
 		}
@@ -99,10 +119,11 @@ static void rows(struct parser *parser)
 	}
 }
 
-int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
-		 const char *name, struct trawl_error *err)
+int tw_csv_parse_columns(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
+			 const char *name, bool (*wanted)(const char *header),
+			 struct trawl_error *err)
 {
-	struct parser parser = { .csv = csv, .arena = arena, .line = 1 };
+	struct parser parser = { .csv = csv, .arena = arena, .wanted = wanted, .line = 1 };
 	int status = 0;
 
 	*csv = (struct tw_csv){ 0 };
@@ -114,6 +135,7 @@ int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, s
 	parser.end = text + len;
 	tw_str_init(&parser.cells, arena->allocator);
 	tw_str_init(&parser.cell, arena->allocator);
+	tw_str_init(&parser.skipped, arena->allocator);
 	rows(&parser);
 	/* Cells end there, for who asks for text. */
 	if (!parser.problem && len && memchr(text, 0, len)) {
@@ -128,13 +150,20 @@ int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, s
 	if (parser.problem)
 		status = trawl_error_set(err, TRAWL_EFORMAT, "%s:%zu: %s", name, parser.line,
 					 parser.problem);
-	else if (csv->columns && !csv->cells)
+	else if (parser.no_memory || parser.skipped.failed || (csv->columns && !csv->cells))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", name);
 	tw_str_release(&parser.cells);
 	tw_str_release(&parser.cell);
+	tw_str_release(&parser.skipped);
 	if (status)
 		*csv = (struct tw_csv){ 0 };
 	return status;
+}
+
+int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
+		 const char *name, struct trawl_error *err)
+{
+	return tw_csv_parse_columns(csv, arena, text, len, name, NULL, err);
 }
 
 /* The micro sign, and the Greek letter that looks like it. */
@@ -143,7 +172,7 @@ static size_t micro_len(const char *text)
 	return !strncmp(text, "\xC2\xB5", 2) || !strncmp(text, "\xCE\xBC", 2) ? 2 : 0;
 }
 
-static bool same_header(const char *a, const char *b)
+bool tw_csv_same_header(const char *a, const char *b)
 {
 	while (*a || *b) {
 		size_t len = micro_len(a);
@@ -161,7 +190,7 @@ size_t tw_csv_column(const struct tw_csv *csv, const char *header)
 	size_t i;
 
 	for (i = 0; i < csv->columns; i++)
-		if (same_header(csv->cells[i], header))
+		if (tw_csv_same_header(csv->cells[i], header))
 			return i;
 	return TW_CSV_NO_COLUMN;
 }

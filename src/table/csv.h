@@ -23,10 +23,16 @@ struct tw_csv {
 int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
 		 const char *name, struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/* The same without the columns that are not wanted. */
+int tw_csv_parse_columns(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
+			 const char *name, bool (*wanted)(const char *header),
+			 struct trawl_error *err) TRAWL_MUST_CHECK;
+
 /*
  * The first column with that header, TW_CSV_NO_COLUMN when there is none.  The micro sign (U+00B5)
  * and the Greek letter (U+03BC) are the same in it: files have either.
  */
+bool tw_csv_same_header(const char *a, const char *b);
 size_t tw_csv_column(const struct tw_csv *csv, const char *header);
 /* "" for a column or row that is not there. */
 const char *tw_csv_text(const struct tw_csv *csv, size_t row, size_t column);

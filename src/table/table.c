@@ -288,14 +288,29 @@ void tw_table_set_text_borrowed(struct trawl_table *table, size_t row, size_t co
 	cell->len = text ? len : 0;
 }
 
+/* The text of the cell above when it is the same, as in a column of types: it is there once. */
+static const char *text_above(const struct trawl_table *table, size_t row, size_t column,
+			      const char *text, size_t len)
+{
+	const struct text *above;
+
+	assert(is_text(type_of(table, column)));
+	if (!row || !text)
+		return NULL;
+	above = &((const struct text *)table->cells[column].values)[row - 1];
+	return above->ptr && above->len == len && !memcmp(above->ptr, text, len) ? above->ptr :
+										   NULL;
+}
+
 void tw_table_set_text(struct trawl_table *table, size_t row, size_t column, const char *text,
 		       size_t len)
 {
-	char *copy = NULL;
+	const char *copy;
 
 	if (!has_cell(table, row, column))
 		return;
-	if (text) {
+	copy = text_above(table, row, column, text, len);
+	if (text && !copy) {
 		copy = tw_arena_copy(&table->arena, text, len);
 		if (!copy)
 			table->failed = true;

@@ -37,6 +37,37 @@ static void blocks_are_aligned_and_apart(void **state)
 	assert_false(failing.wrong_size);
 }
 
+/* Small and large blocks, in the block at hand and in new ones. */
+static void rewound_to_a_mark(void **state)
+{
+	struct failing failing;
+	struct tw_arena arena, mark;
+	char *before, *after;
+	size_t round, i, live;
+
+	failing_init(&failing, -1);
+	tw_arena_init(&arena, &failing.allocator);
+	mark = tw_arena_mark(&arena);
+	assert_non_null(tw_arena_alloc(&arena, 10));
+	tw_arena_rewind(&arena, &mark);
+	assert_int_equal(failing.live_blocks, 0);
+	before = tw_arena_copy(&arena, "kept", 4);
+	live = failing.live_bytes;
+	for (round = 0; round < 10; round++) {
+		mark = tw_arena_mark(&arena);
+		after = tw_arena_alloc(&arena, 8);
+		for (i = 0; i < 300; i++)
+			assert_non_null(tw_arena_alloc(&arena, i % 7 ? i : 5000 + i));
+		tw_arena_rewind(&arena, &mark);
+		assert_int_equal(failing.live_bytes, live);
+		assert_ptr_equal(tw_arena_alloc(&arena, 8), after);
+		assert_string_equal(before, "kept");
+	}
+	tw_arena_release(&arena);
+	assert_int_equal(failing.live_blocks, 0);
+	assert_false(failing.wrong_size);
+}
+
 static void nothing_is_something(void **state)
 {
 	struct tw_arena arena;
@@ -120,6 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_are_aligned_and_apart),
+		cmocka_unit_test(rewound_to_a_mark),
 		cmocka_unit_test(nothing_is_something),
 		cmocka_unit_test(large_blocks_leave_the_current_one_in_use),
 		cmocka_unit_test(copies_end_with_nul),
