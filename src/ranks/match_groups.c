@@ -54,6 +54,10 @@ struct making {
 	struct tw_match_work *work;
 	struct tw_pool groups; /* of group_key */
 	struct tw_str text;
+	/* Of one rank by its text ids: the list made of it, from 1 on; 0: not yet. */
+	const struct tw_rank *rank;
+	uint32_t *list_made;
+	size_t made_capacity;
 	uint32_t *lists;      /* by text of a name: its list, NO_LIST, SEVERAL_LISTS */
 	uint32_t *recorded;   /* by text of a list: as it was recorded first */
 	size_t list_capacity; /* of both */
@@ -70,7 +74,7 @@ static uint32_t text_of(struct making *m, const struct tw_rank *rank, uint32_t i
 }
 
 /* A list of ranks as text, without what differs by the writer: "[0,1]"; 0: none. */
-static uint32_t list_of(struct making *m, const struct tw_rank *rank, uint32_t id)
+static uint32_t make_list(struct making *m, const struct tw_rank *rank, uint32_t id)
 {
 	size_t len, i;
 	const char *text = tw_pool_text(&rank->texts, id, &len);
@@ -88,6 +92,26 @@ static uint32_t list_of(struct making *m, const struct tw_rank *rank, uint32_t i
 	}
 	return number && m->text.len ? tw_pool_intern(&m->work->texts, m->text.ptr, m->text.len) :
 				       0;
+}
+
+/* The same; each text is looked at once, for lists are long and of many kinds. */
+static uint32_t list_of(struct making *m, const struct tw_rank *rank, uint32_t id)
+{
+	const struct trawl_allocator *a = m->work->allocator;
+
+	if (m->rank != rank) {
+		tw_free(a, m->list_made, m->made_capacity * sizeof(*m->list_made));
+		m->made_capacity = rank->texts.count;
+		m->list_made = tw_alloc_array(a, m->made_capacity, sizeof(*m->list_made));
+		m->rank = m->list_made ? rank : NULL;
+	}
+	if (!m->list_made) {
+		m->work->texts.failed = true;
+		return 0;
+	}
+	if (!m->list_made[id])
+		m->list_made[id] = make_list(m, rank, id) + 1;
+	return m->list_made[id] - 1;
 }
 
 static const uint32_t *args_of(const struct tw_rank *rank, uint32_t kind)
@@ -309,6 +333,7 @@ int tw_match_groups(struct tw_match_work *work)
 	}
 	if (!status)
 		status = show_groups(&m);
+	tw_free(work->allocator, m.list_made, m.made_capacity * sizeof(*m.list_made));
 	tw_free(work->allocator, m.lists, m.list_capacity * sizeof(*m.lists));
 	tw_free(work->allocator, m.recorded, m.list_capacity * sizeof(*m.recorded));
 	tw_str_release(&m.text);

@@ -8,6 +8,7 @@
 #include "ranks/rank_list.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Names whose first events have no rank are not asked again. */
 #define TRIES 8
@@ -22,10 +23,11 @@ struct vote {
 	uint64_t count;
 };
 
-/* A recorded list of ranks, parsed once. */
+/* A recorded list of ranks, and what it says of the rank that was asked for last. */
 struct group {
 	uint32_t text;
-	struct tw_rank_list list;
+	bool whole, single;
+	int64_t asked, answer;
 };
 
 struct looking {
@@ -38,7 +40,9 @@ struct looking {
 	struct vote *votes;
 	size_t vote_count, vote_capacity;
 	struct group *groups;
+	uint32_t *group_of; /* by text id: which of them, from 1 on; 0: none */
 	size_t group_count, group_capacity;
+	struct tw_pool members; /* ranks of all groups that are recorded whole, as bytes */
 	bool failed;
 };
 
@@ -90,26 +94,58 @@ static bool read_recorded(const struct trawl_trace *trace, uint64_t event, struc
 	return r->name && (r->rank >= 0 || r->list);
 }
 
-static const struct tw_rank_list *list_of(struct looking *l, uint32_t text)
+/*
+ * PyTorch records the rank in the group, which counts the group's list; what is beyond the list,
+ * but in it, is one of the job already.  -1: it is not known.
+ */
+static int64_t rank_in_list(const struct tw_rank_list *list, int64_t rank)
 {
-	struct group *group;
 	size_t i;
 
-	for (i = l->group_count; i--;)
-		if (l->groups[i].text == text)
-			return &l->groups[i].list;
-	if (l->group_count == MOST_GROUPS)
+	if (!list->whole || rank < 0)
+		return -1;
+	if (rank < (int64_t)list->count)
+		return list->ranks[rank];
+	for (i = 0; i < list->count; i++)
+		if (list->ranks[i] == rank)
+			return rank;
+	return -1;
+}
+
+/* Reads the list of a group, which takes as long as the text of an event that has it. */
+static void read_group(struct looking *l, struct group *group, uint32_t text, int64_t rank,
+		       bool first)
+{
+	struct tw_rank_list list;
+	size_t i;
+
+	tw_rank_list_parse(&list, tw_pool_text(&l->trace->texts, text, NULL), l->allocator);
+	*group = (struct group){ text, list.whole, list.count <= 1, rank,
+				 rank_in_list(&list, rank) };
+	for (i = 0; first && list.whole && i < list.count; i++)
+		tw_pool_intern(&l->members, (const char *)&list.ranks[i], sizeof(*list.ranks));
+	l->failed |= list.failed || l->members.failed;
+	tw_rank_list_release(&list);
+}
+
+/* The group of a list, asked for a rank; NULL: none, or too many. */
+static const struct group *group_of(struct looking *l, uint32_t text, int64_t rank)
+{
+	uint32_t *number = &l->group_of[text];
+	bool first = !*number;
+
+	if (!text || (first && l->group_count == MOST_GROUPS))
 		return NULL;
-	if (!tw_list_grow(&l->groups, &l->group_capacity, l->group_count, sizeof(*l->groups),
-			  l->allocator)) {
+	if (first && !tw_list_grow(&l->groups, &l->group_capacity, l->group_count,
+				   sizeof(*l->groups), l->allocator)) {
 		l->failed = true;
 		return NULL;
 	}
-	group = &l->groups[l->group_count++];
-	group->text = text;
-	tw_rank_list_parse(&group->list, tw_pool_text(&l->trace->texts, text, NULL), l->allocator);
-	l->failed |= group->list.failed;
-	return &group->list;
+	if (first)
+		*number = (uint32_t)++l->group_count;
+	if (first || l->groups[*number - 1].asked != rank)
+		read_group(l, &l->groups[*number - 1], text, rank, first);
+	return &l->groups[*number - 1];
 }
 
 /* Whether "Rank" is the one that recorded it, and not a root or a peer. */
@@ -123,22 +159,6 @@ static bool tells_own_rank(const struct looking *l, uint32_t name)
 		if (!strcmp(kind, tw_own_rank_kinds[i]))
 			return true;
 	return false;
-}
-
-/*
- * The rank in the job: PyTorch records that in the group, which counts the group's list; what is
- * beyond the list, but in it, is one of the job already.  -1: it is not known.
- */
-static int64_t rank_in_job(const struct tw_rank_list *list, int64_t rank, bool default_group)
-{
-	size_t i;
-
-	if (list && list->whole && rank < (int64_t)list->count)
-		return list->ranks[rank];
-	for (i = 0; list && list->whole && i < list->count; i++)
-		if (list->ranks[i] == rank)
-			return rank;
-	return default_group && (!list || !list->whole) ? rank : -1;
 }
 
 static void add_vote(struct looking *l, int64_t rank)
@@ -163,7 +183,7 @@ static void add_vote(struct looking *l, int64_t rank)
 static void take_collective(struct looking *l, uint64_t event)
 {
 	uint8_t *tries = &l->tries[l->trace->events.name[event]];
-	const struct tw_rank_list *list;
+	const struct group *group;
 	bool default_group;
 	struct recorded r;
 	int64_t rank;
@@ -175,14 +195,14 @@ static void take_collective(struct looking *l, uint64_t event)
 		return;
 	}
 	*tries = 0;
-	list = r.list ? list_of(l, r.list) : NULL;
+	group = group_of(l, r.list, r.rank);
 	default_group = r.description &&
 			!strcmp(tw_pool_text(&l->trace->texts, r.description, NULL), DEFAULT_GROUP);
 	if (default_group && r.size > l->who->recorded_world)
 		l->who->recorded_world = r.size;
 	if (r.rank < 0 || !tells_own_rank(l, r.name))
 		return;
-	rank = rank_in_job(list, r.rank, default_group);
+	rank = group && group->whole ? group->answer : default_group ? r.rank : -1;
 	if (rank >= 0)
 		add_vote(l, rank);
 }
@@ -210,33 +230,25 @@ static int compare_numbers(const void *a, const void *b)
 /* The ranks of all groups that are recorded whole, as a list of its own. */
 static void join_groups(struct looking *l, struct tw_rank *rank)
 {
-	size_t count = 0, i, k, n = 0;
-	int64_t *all;
+	size_t count = l->members.failed ? 0 : l->members.count - 1, i;
+	int64_t *all = tw_alloc_array(l->allocator, count + 1, sizeof(*all));
 	struct tw_str out;
 
-	for (i = 0; i < l->group_count; i++)
-		count += l->groups[i].list.whole ? l->groups[i].list.count : 0;
-	if (!count)
-		return;
-	all = tw_alloc_array(l->allocator, count, sizeof(*all));
-	if (!all) {
-		l->failed = true;
-		return;
-	}
-	for (i = 0; i < l->group_count; i++)
-		for (k = 0; l->groups[i].list.whole && k < l->groups[i].list.count; k++)
-			all[n++] = l->groups[i].list.ranks[k];
-	qsort(all, n, sizeof(*all), compare_numbers);
 	tw_str_init(&out, l->allocator);
-	for (i = 0; i < n; i++)
-		if (!i || all[i] != all[i - 1])
-			tw_str_addf(&out, "%s%lld", i ? ", " : "[", (long long)all[i]);
-	tw_str_add_char(&out, ']');
-	l->failed |= out.failed;
-	if (!out.failed)
-		rank->who.members = tw_rank_keep(rank, out.ptr);
+	for (i = 0; all && i < count; i++)
+		memcpy(&all[i], l->members.entries[i + 1].ptr, sizeof(*all));
+	if (all)
+		qsort(all, count, sizeof(*all), compare_numbers);
+	for (i = 0; all && i < count; i++)
+		tw_str_addf(&out, "%s%lld", i ? ", " : "[", (long long)all[i]);
+	if (count) {
+		tw_str_add_char(&out, ']');
+		if (all && !out.failed)
+			rank->who.members = tw_rank_keep(rank, out.ptr);
+	}
+	l->failed |= out.failed || !all;
 	tw_str_release(&out);
-	tw_free(l->allocator, all, count * sizeof(*all));
+	tw_free(l->allocator, all, (count + 1) * sizeof(*all));
 }
 
 /* ---- names of operators and kernels */
@@ -280,7 +292,7 @@ static void sketch_groups(struct looking *l)
 
 	/* A list that the profiler cut is the same in all that have it. */
 	for (i = 0; i < l->group_count; i++)
-		if (!l->groups[i].list.whole || l->groups[i].list.count > 1)
+		if (!l->groups[i].whole || !l->groups[i].single)
 			add_text(&l->who->groups, &l->trace->texts, l->groups[i].text);
 }
 
@@ -386,13 +398,14 @@ static void look_at_events(struct looking *l)
 int tw_who_take(struct tw_rank *rank, const struct trawl_trace *trace)
 {
 	const struct trawl_allocator *a = rank->allocator;
-	size_t texts = trace->texts.count, tracks = (size_t)trace->track_count + 1, i;
+	size_t texts = trace->texts.count, tracks = (size_t)trace->track_count + 1;
 	struct looking l = { .trace = trace, .allocator = a, .who = &rank->who };
 
 	l.tries = tw_alloc_array(a, texts, sizeof(*l.tries));
 	l.named = tw_alloc_array(a, texts, sizeof(*l.named));
 	l.host = tw_alloc_array(a, tracks, sizeof(*l.host));
-	l.failed = !l.tries || !l.named || !l.host;
+	l.group_of = tw_alloc_array(a, texts, sizeof(*l.group_of));
+	l.failed = !l.tries || !l.named || !l.host || !l.group_of || tw_pool_init(&l.members, a);
 	if (!l.failed) {
 		look_at_events(&l);
 		count_votes(&l);
@@ -401,8 +414,8 @@ int tw_who_take(struct tw_rank *rank, const struct trawl_trace *trace)
 		sketch_groups(&l);
 		find_pid(&l);
 	}
-	for (i = 0; i < l.group_count; i++)
-		tw_rank_list_release(&l.groups[i].list);
+	tw_pool_release(&l.members);
+	tw_free(a, l.group_of, texts * sizeof(*l.group_of));
 	tw_free(a, l.groups, l.group_capacity * sizeof(*l.groups));
 	tw_free(a, l.votes, l.vote_capacity * sizeof(*l.votes));
 	tw_free(a, l.tries, texts * sizeof(*l.tries));

@@ -5,6 +5,8 @@
  */
 #include "standalone/category.h"
 
+#include "store/pool.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -33,17 +35,17 @@ static bool is_member(const struct tw_category_row *row)
 }
 
 /* The chain of a row; a row without an id is one of its own. */
-static struct tw_category_chain *chain_of(struct tw_category_data *data,
-					  const struct tw_category_row *row)
+static struct tw_category_chain *chain_of(struct tw_category_data *data, struct tw_pool *ids,
+					  uint32_t *numbers, const struct tw_category_row *row)
 {
+	uint32_t id = *chain_id(row) ? tw_pool_intern_cstr(ids, chain_id(row)) : 0;
 	struct tw_category_chain *chain;
-	uint32_t i;
 
-	for (i = 0; i < data->chain_count; i++)
-		if (*chain_id(row) && !strcmp(chain_id(data->chains[i].first), chain_id(row)))
-			return &data->chains[i];
+	if (id && numbers[id])
+		return &data->chains[numbers[id] - 1];
 	chain = &data->chains[data->chain_count++];
 	*chain = (struct tw_category_chain){ .first = row };
+	numbers[id] = data->chain_count;
 	return chain;
 }
 
@@ -83,27 +85,44 @@ static void derive(struct tw_category_chain *chain, const struct tw_category_dat
 	chain->priority = tw_level_of("category_priority", &chain->facts);
 }
 
-int tw_category_chains(struct tw_category_data *data, struct trawl_error *err)
+static int collect(struct tw_category_data *data, struct tw_pool *ids)
 {
-	uint32_t i;
+	struct tw_arena *arena = &data->prepared->arena;
+	size_t size = (data->row_count + (size_t)1) * sizeof(uint32_t);
+	uint32_t *numbers = tw_arena_alloc(arena, size), i; /* by id: of its chain, from 1 on */
 
-	if (!may_fuse(data))
-		return 0;
-	data->chains =
-		tw_arena_alloc(&data->prepared->arena, data->row_count * sizeof(*data->chains));
-	if (!data->chains)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-	for (i = 0; i < data->row_count; i++) {
+	data->chains = tw_arena_alloc(arena, data->row_count * sizeof(*data->chains));
+	if (!numbers || !data->chains)
+		return -1;
+	memset(numbers, 0, size);
+	for (i = 0; i < data->row_count && !ids->failed; i++) {
 		struct tw_category_row *row = &data->rows[i];
 		struct tw_category_chain *chain;
 
 		if (!is_member(row))
 			continue;
 		row->in_chain = true;
-		chain = chain_of(data, row);
+		chain = chain_of(data, ids, numbers, row);
 		chain->time_us += row->time_us;
 		chain->exposed_us += row->exposed_us;
 	}
+	return ids->failed ? -1 : 0;
+}
+
+int tw_category_chains(struct tw_category_data *data, struct trawl_error *err)
+{
+	struct tw_pool ids = { 0 };
+	int status;
+	uint32_t i;
+
+	if (!may_fuse(data))
+		return 0;
+	status = tw_pool_init(&ids, data->prepared->allocator);
+	if (!status)
+		status = collect(data, &ids);
+	tw_pool_release(&ids);
+	if (status)
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	for (i = 0; i < data->chain_count; i++)
 		derive(&data->chains[i], data);
 	return 0;

@@ -8,6 +8,7 @@
 #include "standalone/category.h"
 
 #include "base/sort.h"
+#include "store/pool.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,10 +25,12 @@ struct estimate {
 	/* Hundredths of a per cent, so that sums are those of what is written. */
 	int64_t low, middle, high;
 	const char *bucket;
+	const struct estimate *next; /* of its group */
 };
 
 struct group {
 	const struct estimate *first; /* what its members have in common */
+	struct estimate *last;	      /* its members are a list */
 	int64_t low, middle, high, percent_of_total;
 	uint32_t members;
 };
@@ -35,9 +38,10 @@ struct group {
 struct estimates {
 	struct estimate *items;
 	uint32_t *order; /* most first */
-	uint32_t *group_of;
 	struct group *groups;
 	uint32_t *group_order;
+	uint32_t *group_of_key; /* by text of a key: which of the groups, from 1 on */
+	struct tw_pool keys;
 	uint32_t count, group_count;
 };
 
@@ -102,41 +106,41 @@ static bool estimate(struct estimate *e, const struct tw_category_row *row,
 	return tw_level_is_yes("impact_told", &facts);
 }
 
-static bool same_text(const char *a, const char *b)
+/* What members of a group have in common. */
+static void add_key(struct tw_str *key, const struct estimate *e)
 {
-	return a == b || (a && b && !strcmp(a, b));
+	tw_str_clear(key);
+	if (e->guessed)
+		tw_str_addf(key, "%s", e->row->name);
+	else
+		tw_str_addf(key, "\n%s\n%s\n%s", e->row->bound ? e->row->bound : "",
+			    e->row->library ? e->row->library : "", e->bucket);
 }
 
-static bool same_group(const struct estimate *a, const struct estimate *b)
+static void add_to_group(struct estimates *all, uint32_t number, struct tw_str *key)
 {
-	if (a->guessed != b->guessed)
-		return false;
-	if (a->guessed)
-		return !strcmp(a->row->name, b->row->name);
-	return same_text(a->row->bound, b->row->bound) &&
-	       same_text(a->row->library, b->row->library) && !strcmp(a->bucket, b->bucket);
-}
-
-static void add_to_group(struct estimates *all, uint32_t number)
-{
-	const struct estimate *e = &all->items[number];
+	struct estimate *e = &all->items[number];
 	struct group *group;
-	uint32_t i = 0;
+	uint32_t id;
 
-	while (i < all->group_count && !same_group(all->groups[i].first, e))
-		i++;
-	group = &all->groups[i];
-	if (i == all->group_count) {
-		*group = (struct group){ .first = e };
-		all->group_order[i] = i;
-		all->group_count++;
+	add_key(key, e);
+	id = key->failed ? 0 : tw_pool_intern(&all->keys, key->ptr, key->len);
+	if (!id)
+		return;
+	if (!all->group_of_key[id]) {
+		all->groups[all->group_count] = (struct group){ .first = e };
+		all->group_order[all->group_count] = all->group_count;
+		all->group_of_key[id] = ++all->group_count;
 	}
+	group = &all->groups[all->group_of_key[id] - 1];
+	if (group->last)
+		group->last->next = e;
+	group->last = e;
 	group->low += e->low;
 	group->middle += e->middle;
 	group->high += e->high;
 	group->percent_of_total += hundredths(e->row->facts.value[TW_FACT_percent_of_total]);
 	group->members++;
-	all->group_of[number] = i;
 }
 
 static uint64_t estimate_key(const void *context, uint32_t number)
@@ -153,19 +157,39 @@ static uint64_t group_key(const void *context, uint32_t number)
 	return UINT64_MAX - (uint64_t)groups[number].middle;
 }
 
+static int find_groups(struct estimates *all, const struct trawl_allocator *allocator)
+{
+	struct tw_str key;
+	uint32_t i;
+	bool failed;
+
+	if (tw_pool_init(&all->keys, allocator))
+		return -1;
+	tw_str_init(&key, allocator);
+	for (i = 0; i < all->count; i++)
+		add_to_group(all, all->order[i], &key);
+	failed = key.failed || all->keys.failed;
+	tw_str_release(&key);
+	tw_pool_release(&all->keys);
+	if (failed)
+		return -1;
+	return tw_sort(all->group_order, all->group_count, group_key, all->groups, allocator);
+}
+
 static int collect(struct estimates *all, const struct tw_category_data *data)
 {
 	struct tw_arena *arena = &data->prepared->arena;
-	size_t rows = data->row_count;
+	size_t rows = data->row_count + (size_t)1;
 	uint32_t i;
 
 	*all = (struct estimates){ .items = tw_arena_alloc(arena, rows * sizeof(*all->items)),
 				   .order = tw_arena_alloc(arena, rows * sizeof(uint32_t)),
-				   .group_of = tw_arena_alloc(arena, rows * sizeof(uint32_t)),
+				   .group_of_key = tw_arena_alloc(arena, rows * sizeof(uint32_t)),
 				   .groups = tw_arena_alloc(arena, rows * sizeof(*all->groups)),
 				   .group_order = tw_arena_alloc(arena, rows * sizeof(uint32_t)) };
-	if (!all->items || !all->order || !all->group_of || !all->groups || !all->group_order)
+	if (!all->items || !all->order || !all->group_of_key || !all->groups || !all->group_order)
 		return -1;
+	memset(all->group_of_key, 0, rows * sizeof(uint32_t));
 	for (i = 0; i < data->row_count; i++) {
 		if (!estimate(&all->items[all->count], &data->rows[i], data))
 			continue;
@@ -174,10 +198,7 @@ static int collect(struct estimates *all, const struct tw_category_data *data)
 	}
 	if (tw_sort(all->order, all->count, estimate_key, all->items, data->prepared->allocator))
 		return -1;
-	for (i = 0; i < all->count; i++)
-		add_to_group(all, all->order[i]);
-	return tw_sort(all->group_order, all->group_count, group_key, all->groups,
-		       data->prepared->allocator);
+	return find_groups(all, data->prepared->allocator);
 }
 
 static void write_scores(struct tw_json *json, int64_t low, int64_t middle, int64_t high)
@@ -222,7 +243,7 @@ static void write_group(struct tw_json *json, const struct tw_category_data *dat
 	const struct group *group = &all->groups[number];
 	const struct tw_category_row *row = group->first->row;
 	bool guessed = group->first->guessed;
-	uint32_t i;
+	const struct estimate *e;
 
 	tw_json_object(json, TW_JSON_LINES);
 	tw_field_text(json, "bound_type",
@@ -240,9 +261,8 @@ static void write_group(struct tw_json *json, const struct tw_category_data *dat
 	tw_field_count(json, "member_count", group->members);
 	tw_json_key(json, "members");
 	tw_json_array(json, TW_JSON_LINES);
-	for (i = 0; i < all->count; i++)
-		if (all->group_of[all->order[i]] == number)
-			write_estimate(json, data, &all->items[all->order[i]]);
+	for (e = group->first; e; e = e->next)
+		write_estimate(json, data, e);
 	tw_json_end(json);
 	tw_field_count(json, "rank", rank);
 	tw_json_end(json);

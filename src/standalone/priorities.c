@@ -155,12 +155,11 @@ static struct tw_optimization *add(struct tw_ranking *r, const struct tw_report_
 static bool is_told(const struct tw_ranking *r, const struct tw_json_value *source)
 {
 	const char *chain = tw_report_text(source, "chain_id");
-	size_t i;
+	bool told = *chain && tw_pool_find(r->texts, chain, strlen(chain));
 
-	for (i = 0; *chain && i < r->count; i++)
-		if (!strcmp(tw_report_text(r->list[i]->source, "chain_id"), chain))
-			return true;
-	return false;
+	if (*chain)
+		tw_pool_intern_cstr(r->texts, chain);
+	return told;
 }
 
 static void add_bottleneck(struct tw_ranking *r, const struct tw_report_category *category,
@@ -228,12 +227,6 @@ static bool is_small(const struct tw_optimization *o)
 	return tw_level_is_yes("small_gain", &facts);
 }
 
-static bool same_text(const struct tw_optimization *a, const struct tw_optimization *b,
-		      const char *key)
-{
-	return !strcmp(tw_report_text(a->source, key), tw_report_text(b->source, key));
-}
-
 static const char *first_rule(const struct tw_optimization *o)
 {
 	const struct tw_json_value *rule = tw_json_get(o->source, "rules")->first;
@@ -241,30 +234,29 @@ static const char *first_rule(const struct tw_optimization *o)
 	return rule ? tw_json_text(rule) : "";
 }
 
-/* Parts of one thing; what cannot be seen of a category; small ones with the same advice. */
-static bool is_one(const struct tw_optimization *a, const struct tw_optimization *b)
+/*
+ * What those told as one have in common: parts of one thing; what cannot be seen of a category;
+ * small ones of it with the same advice.  "" for what is told alone.
+ */
+static void add_common(struct tw_str *key, const struct tw_optimization *o)
 {
-	bool grouped = *tw_report_text(a->source, "group");
-	bool hidden = !strcmp(tw_report_text(a->source, "kind"), "not_visible");
+	const char *group = tw_report_text(o->source, "group");
 
-	if (a->category->is_system || b->category->is_system || !same_text(a, b, "group"))
-		return false;
-	if (grouped)
-		return same_text(a, b, "group_key");
-	if (a->category != b->category)
-		return false;
-	if (hidden || !strcmp(tw_report_text(b->source, "kind"), "not_visible"))
-		return same_text(a, b, "kind");
-	return *first_rule(a) && !strcmp(first_rule(a), first_rule(b)) && is_small(a) &&
-	       is_small(b);
+	tw_str_clear(key);
+	if (o->category->is_system)
+		return;
+	if (*group)
+		tw_str_addf(key, "%s\n%s", group, tw_report_text(o->source, "group_key"));
+	else if (!strcmp(tw_report_text(o->source, "kind"), "not_visible"))
+		tw_str_addf(key, "\nhidden\n%p", (const void *)o->category);
+	else if (*first_rule(o) && is_small(o))
+		tw_str_addf(key, "\n%s\n%p", first_rule(o), (const void *)o->category);
 }
 
-static void join(struct tw_optimization *leader, struct tw_optimization *o)
+/* Puts it behind the last of those it is told with. */
+static void join(struct tw_optimization *leader, struct tw_optimization *last,
+		 struct tw_optimization *o)
 {
-	struct tw_optimization *last = leader;
-
-	while (last->next)
-		last = last->next;
 	last->next = o;
 	leader->members++;
 	o->members = 0;
@@ -292,13 +284,33 @@ static void sum_up(struct tw_optimization *leader)
 /* The members of a finding are compared as they were alone: sums come last. */
 static void join_all(struct tw_ranking *r)
 {
-	size_t i, k, kept = 0;
+	struct tw_arena *arena = &r->material->prepared->arena;
+	/* By what they have in common: the first and the last of them. */
+	struct tw_optimization *(*ends)[2];
+	size_t room = (size_t)r->texts->count + r->count + 1, i, kept = 0;
+	struct tw_str key;
 
-	for (i = 0; i < r->count; i++)
-		for (k = i + 1; r->list[i]->members && k < r->count; k++)
-			if (r->list[k]->members == 1 && !r->list[k]->next &&
-			    is_one(r->list[i], r->list[k]))
-				join(r->list[i], r->list[k]);
+	ends = tw_arena_alloc(arena, room * sizeof(*ends));
+	if (!ends) {
+		r->failed = true;
+		return;
+	}
+	memset(ends, 0, room * sizeof(*ends));
+	tw_str_init(&key, r->material->prepared->allocator);
+	for (i = 0; i < r->count; i++) {
+		struct tw_optimization *o = r->list[i];
+		uint32_t id;
+
+		add_common(&key, o);
+		id = key.len ? tw_pool_intern(r->texts, key.ptr, key.len) : 0;
+		if (id && ends[id][0])
+			join(ends[id][0], ends[id][1], o);
+		else
+			ends[id][0] = o;
+		ends[id][1] = o;
+	}
+	r->failed |= key.failed;
+	tw_str_release(&key);
 	for (i = 0; i < r->count; i++) {
 		if (!r->list[i]->members)
 			continue;
@@ -518,10 +530,15 @@ void tw_priorities_collect(struct tw_ranking *r)
 void tw_priorities_write(const struct tw_report_material *material, struct tw_str *out)
 {
 	const struct tw_json_value *used = tw_json_get(material->manifest, "gpu_utilization");
-	struct tw_ranking r = { .material = material };
+	struct tw_pool texts = { 0 };
+	struct tw_ranking r = { .material = material, .texts = &texts };
 
 	r.total_ms = tw_report_number(used, "total_time_ms");
 	r.shortest_kernel_ms = tw_report_number(material->manifest, "shortest_kernel_us") / 1000;
+	if (tw_pool_init(&texts, material->prepared->allocator)) {
+		out->failed = true;
+		return;
+	}
 	tw_priorities_collect(&r);
 	tw_json_init(&r.json, out);
 	tw_json_object(&r.json, TW_JSON_LINES);
@@ -533,5 +550,6 @@ void tw_priorities_write(const struct tw_report_material *material, struct tw_st
 	tw_priorities_write_whole(&r);
 	tw_json_end(&r.json);
 	tw_json_finish(&r.json);
-	out->failed |= r.failed;
+	out->failed |= r.failed || texts.failed;
+	tw_pool_release(&texts);
 }

@@ -4,6 +4,7 @@
 
 #include "findings/findings.h"
 #include "standalone/reports.h"
+#include "store/pool.h"
 
 #define TW_PRIORITY_LADDER "priority"
 
@@ -27,6 +28,7 @@ struct tw_ranking {
 	double total_ms, shortest_kernel_ms; /* NaN: unknown */
 	struct tw_optimization **list;
 	size_t count, most;
+	struct tw_pool *texts; /* ids of chains that are told, and what findings have in common */
 	bool failed;
 };
 

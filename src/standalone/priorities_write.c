@@ -80,13 +80,23 @@ static void write_flag(struct tw_ranking *r, const char *key, const struct tw_js
 /* The operation as its category lists it, which tells more; a null value when it does not. */
 static const struct tw_json_value *listed(const struct tw_optimization *o)
 {
-	const struct tw_json_value *op = tw_json_get(o->category->metrics, "operations")->first;
+	const struct tw_report_category *c = o->category;
+	double uid = tw_report_number(o->source, "uid");
+	size_t low = 0, high = isnan(uid) ? 0 : c->listed_count;
 
-	for (; op; op = op->next)
-		if (tw_report_number(op, "uid") == tw_report_number(o->source, "uid") &&
-		    !strcmp(tw_report_text(op, "name"), tw_report_text(o->source, "operation")) &&
-		    !strcmp(tw_report_text(op, "args"), tw_report_text(o->source, "args")))
-			return op;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (tw_report_order(c->listed[middle], uid, tw_report_text(o->source, "operation"),
+				    tw_report_text(o->source, "args")) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < c->listed_count &&
+	    !tw_report_order(c->listed[low], uid, tw_report_text(o->source, "operation"),
+			     tw_report_text(o->source, "args")))
+		return c->listed[low];
 	return tw_json_get(NULL, "");
 }
 

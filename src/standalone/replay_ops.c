@@ -275,21 +275,24 @@ static int name_files(struct tw_replay_ops *ops, struct tw_prepared *prepared)
 {
 	struct tw_pool taken;
 	struct tw_str file;
-	unsigned number;
+	unsigned *more; /* by file: numbers that those which look the same have beside it */
 	bool failed;
 	size_t i;
 
-	if (tw_pool_init(&taken, prepared->allocator))
+	more = tw_arena_alloc(&prepared->arena, (ops->count + 2) * sizeof(*more));
+	if (!more || tw_pool_init(&taken, prepared->allocator))
 		return -1;
 	tw_str_init(&file, prepared->allocator);
 	for (i = 0; i < ops->count && !taken.failed && !file.failed; i++) {
-		number = 1;
-		do {
-			file_name(ops->op[i].name, number++, &file);
-		} while (!file.failed && tw_pool_find(&taken, file.ptr, file.len));
+		uint32_t same;
+
+		file_name(ops->op[i].name, 1, &file);
+		same = file.failed ? 0 : tw_pool_find(&taken, file.ptr, file.len);
+		while (!file.failed && tw_pool_find(&taken, file.ptr, file.len))
+			file_name(ops->op[i].name, ++more[same], &file);
 		if (file.failed)
 			break;
-		tw_pool_intern(&taken, file.ptr, file.len);
+		more[tw_pool_intern(&taken, file.ptr, file.len)] = 1;
 		ops->op[i].file = tw_arena_copy(&prepared->arena, file.ptr, file.len);
 		file.failed |= !ops->op[i].file;
 	}

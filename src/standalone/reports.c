@@ -81,6 +81,8 @@ static int read_metrics(struct tw_report_material *m, struct tw_report_category 
 	if (!strcmp(status, "OK") || !strcmp(status, "SUCCESS")) {
 		c->metrics = metrics;
 		c->operations = m->operations = operations;
+		if (!tw_report_sort(c, &prepared->arena))
+			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	} else if (!strcmp(status, "NO_DATA")) {
 		c->excluded = "there is no data of it";
 	} else {

@@ -28,6 +28,9 @@ struct tw_report_category {
 	const struct tw_json_value *entry;   /* of the manifest */
 	const struct tw_json_value *metrics; /* NULL: not in the aggregate */
 	struct tw_report_operations operations;
+	/* Those of its operations that have a number, in the order of tw_report_order(). */
+	const struct tw_json_value **listed;
+	size_t listed_count;
 	const char *excluded; /* then why */
 	const char *findings; /* Markdown, NULL: none */
 };
@@ -49,6 +52,10 @@ struct tw_report_material {
 	const char *without_charts; /* why one of them is not there; "" */
 };
 
+/* By number, name and arguments: the operation against those of another; as strcmp(). */
+int tw_report_order(const struct tw_json_value *op, double uid, const char *name, const char *args);
+/* Puts the operations of its metrics in that order; false when out of memory. */
+bool tw_report_sort(struct tw_report_category *category, struct tw_arena *arena);
 /* Counts an operation, and whether more is told of it: a sieve of metrics. */
 bool tw_report_keep(void *operations, const struct tw_json_value *op);
 

@@ -1,8 +1,17 @@
 /* Of the operations of a category what the reports tell: there may be more than memory is for. */
 #include "standalone/priorities.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* An operation, and which it is of those that are listed. */
+struct listed {
+	const struct tw_json_value *op;
+	size_t number;
+};
 
 /* Names of the operation and its kernels: in GPU graphs there are only these. */
 static bool names_fused_attention(const struct tw_json_value *op)
@@ -53,4 +62,47 @@ bool tw_report_keep(void *operations, const struct tw_json_value *op)
 		first |= all->without_model++ < TW_ROUGH_OPERATIONS;
 	return first || tw_json_true(tw_json_get(op, "is_bottleneck")) ||
 	       tw_json_true(tw_json_get(op, "in_chain")) || tw_has_headroom(op);
+}
+
+int tw_report_order(const struct tw_json_value *op, double uid, const char *name, const char *args)
+{
+	double own = tw_report_number(op, "uid");
+	int order = (own > uid) - (own < uid);
+
+	if (!order)
+		order = strcmp(tw_report_text(op, "name"), name);
+	return order ? order : strcmp(tw_report_text(op, "args"), args);
+}
+
+/* Of equals the one that was listed first: what is read later lies anywhere. */
+static int compare(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+	int order = tw_report_order(x->op, tw_report_number(y->op, "uid"),
+				    tw_report_text(y->op, "name"), tw_report_text(y->op, "args"));
+
+	return order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+bool tw_report_sort(struct tw_report_category *c, struct tw_arena *arena)
+{
+	const struct tw_json_value *list = tw_json_get(c->metrics, "operations"), *op;
+	struct listed *all = tw_alloc_array(arena->allocator, list->count + 1, sizeof(*all));
+	bool done;
+	size_t i;
+
+	c->listed = tw_arena_alloc(arena, (list->count + 1) * sizeof(*c->listed));
+	for (op = all && c->listed ? list->first : NULL; op; op = op->next) {
+		if (isnan(tw_report_number(op, "uid")))
+			continue;
+		all[c->listed_count] = (struct listed){ op, c->listed_count };
+		c->listed_count++;
+	}
+	if (c->listed_count)
+		qsort(all, c->listed_count, sizeof(*all), compare);
+	for (i = 0; i < c->listed_count; i++)
+		c->listed[i] = all[i].op;
+	done = all && c->listed;
+	tw_free(arena->allocator, all, (list->count + 1) * sizeof(*all));
+	return done;
 }
