@@ -9,6 +9,7 @@
 #include "analysis/order.h"
 #include "analysis/stats.h"
 #include "base/alloc.h"
+#include "store/parts.h"
 
 #include <string.h>
 
@@ -172,6 +173,25 @@ static void set_kind(const struct work *w, struct trawl_table *table, size_t row
 	tw_table_set_str(table, row, EVIDENCE, tw_evidence_name(key->evidence));
 }
 
+/* Of a trace of several ranks that of the process, where all are of one and it is known. */
+static void set_rank(struct work *w, struct trawl_table *table, size_t row, const uint32_t *list,
+		     uint64_t n)
+{
+	const struct trawl_trace *trace = w->in->trace;
+	const uint32_t *event = w->in->derived->gpu.event;
+	uint32_t part = trace->part_count ? tw_part_of(trace, event[list[0]]) : TW_NO_PART;
+	bool one = part != TW_NO_PART && trace->rank_parts[part].rank >= 0;
+	uint64_t i;
+
+	if (!trace->by_process)
+		tw_table_set_integer(table, row, RANK, 0);
+	for (i = 1; i < n && one; i++)
+		one = tw_part_of(trace, event[list[i]]) == part;
+	if (trace->by_process && (one || trace->labelled))
+		tw_table_set_integer(table, row, RANK,
+				     one ? trace->rank_parts[part].rank : trace->rank);
+}
+
 static void add_row(struct work *w, struct trawl_table *table, uint32_t group)
 {
 	const struct key *key = tw_groups_key(&w->groups, group);
@@ -186,8 +206,7 @@ static void add_row(struct work *w, struct trawl_table *table, uint32_t group)
 		w->values[i] = gpu->end_ns[g] - gpu->start_ns[g];
 	}
 	stats = tw_stats_of(w->values, n);
-	if (!w->in->trace->by_process)
-		tw_table_set_integer(table, row, RANK, 0);
+	set_rank(w, table, row, w->members.list + first, n);
 	for (column = GROUP; column < GROUP + ARGS; column++) {
 		const char *text = text_of(w, key, column, &len);
 

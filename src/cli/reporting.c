@@ -5,6 +5,7 @@
 #include "cli/exporting.h"
 #include "cli/together.h"
 #include "io/sink.h"
+#include "ranks/merged.h"
 #include "store/quality.h"
 #include "store/trace.h"
 
@@ -241,6 +242,10 @@ static int read_and_report(const struct job *job, const struct trawl_allocator *
 		cli_message("%s: %.1f MB, %llu events read in %.3f s", r->path,
 			    (double)trace->bytes / 1e6,
 			    (unsigned long long)trawl_trace_events(trace), cli_seconds() - start);
+	if (!r->common.quiet && tw_is_merged_trace(trace))
+		cli_message("%s: it is a merged trace, in which GPUs of several ranks have one "
+			    "number: report what it was merged from",
+			    r->path);
 	status = report_trace(job, trace);
 	trawl_trace_free(trace);
 	return status;

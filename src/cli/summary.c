@@ -6,6 +6,7 @@
 
 #include "analysis/analysis.h"
 #include "model/roofline.h"
+#include "ranks/rank_list.h"
 #include "render/escape.h"
 
 #include <math.h>
@@ -80,6 +81,29 @@ static void add_platform_line(const struct trawl_report *report, const struct tr
 	}
 }
 
+/* Ranks that are one in this report. */
+static void add_parts(const struct trawl_trace *trace, struct tw_str *out)
+{
+	enum { MOST = 64 };
+	int64_t ranks[MOST];
+	uint32_t n = trace->part_count, i;
+	bool told = n <= MOST;
+
+	if (n < 2)
+		return;
+	for (i = 0; i < n && told; i++) {
+		ranks[i] = trace->rank_parts[i].rank;
+		told = ranks[i] >= 0 && (!i || ranks[i] > ranks[i - 1]);
+	}
+	if (told) {
+		tw_str_add_cstr(out, ", ranks ");
+		tw_rank_list_add(out, ranks, n);
+	} else {
+		tw_str_addf(out, ", %u ranks", n);
+	}
+	tw_str_add_cstr(out, " together");
+}
+
 static void add_trace_lines(const struct trawl_report *report, const struct trawl_trace *trace,
 			    size_t devices, struct tw_str *out)
 {
@@ -92,6 +116,7 @@ static void add_trace_lines(const struct trawl_report *report, const struct traw
 		tw_str_addf(out, " of %lld", (long long)trace->world_size);
 	if (devices > 1)
 		tw_str_addf(out, ", %zu devices", devices);
+	add_parts(trace, out);
 	tw_str_add_cstr(out, ", ");
 	add_grouped(out, (int64_t)trace->events.count);
 	tw_str_add_cstr(out, " events, ");

@@ -282,15 +282,17 @@ static void tell(struct capture *c, const struct captures *all, const struct tw_
 {
 	size_t at = (size_t)(c->rank - all->ranks), taken = taken_of(all, at);
 	const struct tw_rank *other = &all->ranks[taken];
+	bool others = other->who.pid >= 0 && c->rank->who.pid >= 0 &&
+		      other->who.pid != c->rank->who.pid;
 	struct tw_str text;
 
 	if (c->rank->state != TW_RANK_CAPTURE)
 		return;
 	tw_str_init(&text, c->rank->allocator);
 	tw_str_addf(&text,
-		    "%s capture of the process of '%s', which is the last%s (report --each "
-		    "reports each)",
+		    "%s capture of %s '%s', which is the last%s (report --each reports each)",
 		    is_before(other, c->rank, true) ? "a later" : "an earlier",
+		    others ? "another process than that of" : "the process of",
 		    set->files[other->file].path, all->went_back ? " that all ranks have" : "");
 	c->rank->message = text.failed ? "" : tw_rank_keep(c->rank, text.ptr);
 	tw_str_release(&text);

@@ -250,7 +250,8 @@ class Captures(Who):
         """Processes that never ran at the same time; where times can be compared."""
         self.job(a=rank_trace(start=1000, pid=1, base=10 ** 18),
                  b=rank_trace(start=1000, pid=2, base=10 ** 18 + 10 ** 10))
-        self.everywhere(self.tmp / "job", {0: "b.json"}, rc=3)
+        self.everywhere(self.tmp / "job", {0: "b.json"}, rc=3, says=(
+            "an earlier capture of another process than that of '.*b.json'",))
         self.job(a=rank_trace(start=1000, pid=1), b=rank_trace(start=9000000, pid=2))
         self.everywhere(self.tmp / "job", {0: "a.json", 1: "b.json"})
 
@@ -515,6 +516,18 @@ class Unlike(Who):
         self.assertIn("2 of 2 ranks (from recorded collectives): 0, 1", done.out)
 
 
+class Merged(Who):
+    def test_report_of_what_merge_wrote(self):
+        self.run_one("merge", self.job(rank0=rank_trace(0, [0, 1]), rank1=rank_trace(1, [0, 1])))
+        for command in ("report", "analyze"):
+            done = trawl(command, self.tmp / "out/merge/merged.json", "-o", self.tmp / "o")
+            self.assertAlive(done)
+            self.assertRegex(done.err, r"merged\.json: it is a merged trace.* report what it was "
+                             "merged from")
+            done = trawl(command, self.tmp / "job/rank0.json", "-o", self.tmp / "o")
+            self.assertNotIn("merged", done.err)
+
+
 class Directories(Who):
     def test_merge_names_what_is_no_trace(self):
         job = self.job(rank0=rank_trace(), rank1=rank_trace())
@@ -709,6 +722,19 @@ class Exports(Who):
         self.assertEqual(done.err.count("an earlier capture"), 1)
         self.assertEqual([(r["rank"], r["file"]) for r in load(self.tmp / "m.json")["ranks"]],
                          [(0, "session0.sqlite"), (1, "session0.sqlite")])
+
+    def test_report_of_one_export(self):
+        path = self.export(ranks=4, pipeline=2)
+        rep = self.report(path)
+        self.assertAlive(rep)
+        self.assertIn(", ranks 0-3 together, ", rep.out)
+        rows = read_csv(rep.csvs / "coll_analysis.csv")
+        self.assertEqual({r["rank"] for r in rows}, {"0", "1", "2", "3"})
+        self.unlabel(path, "text NOT LIKE 'rank=2%'")
+        rep = self.report(path)
+        self.assertIn(", 4 ranks together, ", rep.out)
+        rows = read_csv(rep.csvs / "coll_analysis.csv")
+        self.assertEqual({r["rank"] for r in rows}, {"0", "1", "3", ""})
 
     def test_labels_against_the_database(self):
         """Kernels of a rank are those of the process that has its label."""
