@@ -163,7 +163,16 @@ static bool is_taken(const int64_t *taken, size_t n, int64_t number)
 	return n && bsearch(&number, taken, n, sizeof(*taken), compare_numbers);
 }
 
-/* The place, unless another has that number; then the lowest that none has. */
+/* Surely none that is there already: a part of a file, or one that told a number of some kind. */
+static bool is_of_its_own(const struct tw_rank *rank)
+{
+	return rank->who.part || rank->who.recorded_rank >= 0 || rank->name_rank >= 0;
+}
+
+/*
+ * The place, unless another has that number; then the lowest that none has.  A file of which
+ * nothing is known may be that other's.
+ */
 static void number_group(struct tw_rank *ranks, size_t count, uint32_t group, int64_t *taken)
 {
 	int64_t place = 0, number = 0;
@@ -175,7 +184,8 @@ static void number_group(struct tw_rank *ranks, size_t count, uint32_t group, in
 			taken[n++] = ranks[i].rank;
 	qsort(taken, n, sizeof(*taken), compare_numbers);
 	for (i = 0, told = n; i < count; i++) {
-		if (needs_number(&ranks[i], group) && !is_taken(taken, told, place))
+		if (needs_number(&ranks[i], group) &&
+		    (!is_taken(taken, told, place) || !is_of_its_own(&ranks[i])))
 			ranks[i].rank = taken[n++] = place;
 		place += has_place(&ranks[i], group);
 	}
