@@ -1,5 +1,5 @@
 /*
- * Communication kernels by process group, collective, type, size and stream: what TraceLens
+ * Collectives by process group, collective, type, size and stream: what TraceLens
  * calls nccl_summary_long, of one trace.  What neither a kernel's arguments nor those of the
  * operation that launched it tell stays empty; the kind of collective then comes from their names.
  */
@@ -64,7 +64,8 @@ static const struct trawl_column columns[] = {
 	[STD] = { "dur_std", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "sample standard deviation" },
 	[MIN] = { "dur_min", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "shortest" },
 	[MAX] = { "dur_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest" },
-	[COUNT] = { "operation_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
+	[COUNT] = { "operation_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		    "how many; the copies that one operation launched are one" },
 	[COLLECTIVE] = { "Collective type", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
 			 "kind of collective, from its recorded name, else from the operation's that "
 			 "launched it, else from the kernel's" },
@@ -93,7 +94,9 @@ struct work {
 	struct tw_str scratch;
 	struct tw_groups groups;
 	struct tw_members members;
+	struct tw_groups begun;
 	uint32_t *of;
+	int64_t *time; /* by GPU event: of the collective that begins with it */
 	int64_t *values;
 };
 
@@ -104,41 +107,50 @@ static uint32_t arg_text(struct work *w, const struct tw_arg *arg)
 	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
 }
 
-static struct key key_of(struct work *w, uint64_t g)
+static struct key key_of(struct work *w, uint64_t g, const struct tw_collective_facts *facts)
 {
 	const struct tw_derived *d = w->in->derived;
-	struct tw_collective_facts facts;
 	struct key key;
 	size_t i;
 
 	memset(&key, 0, sizeof(key));
-	tw_collective_facts_of(d, g, &facts);
 	key.kernel = tw_gpu_known(d, g);
 	key.queue = d->gpu.queue[g];
-	key.evidence = facts.why.evidence;
+	key.evidence = facts->why.evidence;
 	for (i = 0; i < ARGS; i++)
-		key.args[i] = arg_text(w, &facts.args[i]);
+		key.args[i] = arg_text(w, &facts->args[i]);
 	/* A recorded name says it all. */
-	if (!key.args[TW_COLLECTIVE_NAME] && facts.why.operation != TW_NONE)
-		key.operation = d->trace->events.name[facts.why.operation];
+	if (!key.args[TW_COLLECTIVE_NAME] && facts->why.operation != TW_NONE)
+		key.operation = d->trace->events.name[facts->why.operation];
 	return key;
 }
 
-static int group_kernels(struct work *w)
+/* A collective of several copies stands where its first one is. */
+static int group_collectives(struct work *w)
 {
-	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	const struct tw_derived *d = w->in->derived;
+	const struct tw_gpu *gpu = &d->gpu;
 	uint64_t g;
 
 	for (g = 0; g < gpu->count; g++) {
+		struct tw_collective_facts facts;
+		const uint64_t *first;
 		struct key key;
 
 		w->of[g] = TW_NO_GROUP;
+		w->time[g] = gpu->end_ns[g] - gpu->start_ns[g];
 		if (gpu->bucket[g] != TW_COMMUNICATION)
 			continue;
-		key = key_of(w, g);
+		tw_collective_facts_of(d, g, &facts);
+		first = tw_collective_begun(&w->begun, d, g, &facts, g);
+		if (first) {
+			w->time[*first] += w->time[g];
+			continue;
+		}
+		key = key_of(w, g, &facts);
 		w->of[g] = tw_groups_add(&w->groups, &key);
 	}
-	return w->groups.failed || w->texts.failed || w->scratch.failed ? -1 : 0;
+	return w->groups.failed || w->begun.failed || w->texts.failed || w->scratch.failed ? -1 : 0;
 }
 
 static const char *text_of(const struct work *w, const struct key *key, size_t column, size_t *len)
@@ -200,11 +212,8 @@ static void add_row(struct work *w, struct trawl_table *table, uint32_t group)
 	size_t row = tw_table_add_row(table), column, len;
 	struct tw_stats stats;
 
-	for (i = 0; i < n; i++) {
-		uint64_t g = w->members.list[first + i];
-
-		w->values[i] = gpu->end_ns[g] - gpu->start_ns[g];
-	}
+	for (i = 0; i < n; i++)
+		w->values[i] = w->time[w->members.list[first + i]];
 	stats = tw_stats_of(w->values, n);
 	set_rank(w, table, row, w->members.list + first, n);
 	for (column = GROUP; column < GROUP + ARGS; column++) {
@@ -242,8 +251,7 @@ static int fill(struct work *w, struct trawl_table *table)
 			(struct tw_order){ .tie = gpu->event[w->members.list[w->members.first[g]]],
 					   .index = g };
 		for (i = w->members.first[g]; i < w->members.first[g + 1]; i++)
-			order[g].value +=
-				gpu->end_ns[w->members.list[i]] - gpu->start_ns[w->members.list[i]];
+			order[g].value += w->time[w->members.list[i]];
 	}
 	tw_order_sort(order, count, NULL);
 	for (g = 0; g < count; g++)
@@ -262,15 +270,19 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	tw_groups_init(&w.groups, sizeof(struct key), a);
 	tw_str_init(&w.scratch, a);
 	w.of = tw_alloc(a, (n + 1) * sizeof(*w.of));
+	TW_COLLECTIVES_BEGUN_INIT(&w.begun, a);
+	w.time = tw_alloc(a, (n + 1) * sizeof(*w.time));
 	w.values = tw_alloc(a, (n + 1) * sizeof(*w.values));
-	if (w.of && w.values && !tw_pool_init(&w.texts, a) && !group_kernels(&w) &&
+	if (w.of && w.time && w.values && !tw_pool_init(&w.texts, a) && !group_collectives(&w) &&
 	    !tw_members_build(&w.members, w.of, n, w.groups.count, a) && !fill(&w, table))
 		status = 0;
 	tw_members_release(&w.members);
 	tw_groups_release(&w.groups);
+	tw_groups_release(&w.begun);
 	tw_pool_release(&w.texts);
 	tw_str_release(&w.scratch);
 	tw_free(a, w.of, (n + 1) * sizeof(*w.of));
+	tw_free(a, w.time, (n + 1) * sizeof(*w.time));
 	tw_free(a, w.values, (n + 1) * sizeof(*w.values));
 	return status;
 }

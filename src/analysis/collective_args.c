@@ -102,6 +102,26 @@ void tw_collective_facts_of(const struct tw_derived *d, uint64_t g,
 	take_missing(&facts->sequence, &more.sequence);
 }
 
+const uint64_t *tw_collective_begun(struct tw_groups *begun, const struct tw_derived *d, uint64_t g,
+				    const struct tw_collective_facts *facts, uint64_t value)
+{
+	uint32_t operation = facts->why.recorded != TW_NONE ? facts->why.recorded :
+							      facts->why.operation;
+	uint32_t before = begun->count, group;
+	uint64_t *first;
+
+	if (operation == TW_NONE || tw_class(d->trace, d->gpu.event[g]) == TRAWL_CLASS_KERNEL)
+		return NULL;
+	group = tw_groups_add(begun, &operation);
+	if (begun->failed)
+		return NULL;
+	first = tw_groups_value(begun, group);
+	if (group != before)
+		return first;
+	*first = value;
+	return NULL;
+}
+
 const char *tw_collective_kind(const char *recorded, size_t len, const char *operation,
 			       size_t operation_len, const struct tw_kernel_name *kernel)
 {

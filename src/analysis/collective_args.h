@@ -5,6 +5,7 @@
 #ifndef TW_ANALYSIS_COLLECTIVE_ARGS_H
 #define TW_ANALYSIS_COLLECTIVE_ARGS_H
 
+#include "analysis/groups.h"
 #include "base/str.h"
 #include "data/tables.h"
 #include "derive/communication.h"
@@ -53,6 +54,15 @@ struct tw_collective_facts {
  */
 void tw_collective_facts_of(const struct tw_derived *d, uint64_t g,
 			    struct tw_collective_facts *facts);
+
+/*
+ * Copies and fills that one operation launched are one collective: the value that the first of
+ * them gave, NULL where this one is the first, or one by itself.  `begun` has a value by operation.
+ */
+const uint64_t *tw_collective_begun(struct tw_groups *begun, const struct tw_derived *d, uint64_t g,
+				    const struct tw_collective_facts *facts, uint64_t value);
+#define TW_COLLECTIVES_BEGUN_INIT(begun, allocator) \
+	tw_groups_init_values(begun, sizeof(uint32_t), sizeof(uint64_t), allocator)
 
 /*
  * The kind of collective ("allreduce", "all_to_all", ...; data/collective_names.tsv): by its

@@ -157,6 +157,21 @@ static int count_unsound(void *context, const struct tw_sync *sync)
 	return 0;
 }
 
+static void add_copied(const struct tw_ranks_input *in, struct tw_str *out)
+{
+	uint64_t count = 0, m;
+
+	for (m = 0; m < in->matches->count; m++)
+		count += tw_match_is_shared(&in->matches->matches[m]) &&
+			 tw_match_has_copies(in, &in->matches->matches[m]);
+	if (count)
+		tw_str_addf(
+			out,
+			"%llu by copy engines: a copy waits for no other rank, so they count in "
+			"no waits and tell nothing of clocks\n",
+			(unsigned long long)count);
+}
+
 static void add_unsound(const struct tw_ranks_input *in, struct tw_str *out)
 {
 	uint64_t count = 0;
@@ -246,6 +261,7 @@ static void add_matches(const struct tw_ranks_input *in, unsigned width, struct 
 	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);
 	out->failed |= line.failed;
 	tw_str_release(&line);
+	add_copied(in, out);
 	add_unsound(in, out);
 }
 
@@ -305,8 +321,12 @@ static void add_clocks(const struct tw_ranks_input *in, unsigned width, struct t
 	};
 	size_t rank = 0;
 	const struct tw_clock *most = furthest(in, &rank);
+	enum tw_align align = in->clocks->align;
 	struct tw_str line;
 
+	/* No end tells anything. */
+	if (!most && align == TW_ALIGN_COLLECTIVES)
+		align = in->clocks->based ? TW_ALIGN_BASE_TIME : TW_ALIGN_NONE;
 	tw_str_init(&line, trawl_allocator_default());
 	tw_str_add_cstr(&line, "clocks: ");
 	if (most && clocks_agree(in))
@@ -314,7 +334,7 @@ static void add_clocks(const struct tw_ranks_input *in, unsigned width, struct t
 			    in->clocks->based ? "nothing but the base times is added" :
 						"nothing is shifted");
 	else
-		tw_str_addf(&line, "%s%s", applied[in->clocks->align], most ? "; at most, " : "");
+		tw_str_addf(&line, "%s%s", applied[align], most ? "; at most, " : "");
 	if (most)
 		add_offset(in, most, rank, &line);
 	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);

@@ -16,6 +16,17 @@ bool tw_match_is_shared(const struct tw_match *match)
 	return match->count > 1;
 }
 
+bool tw_match_has_copies(const struct tw_ranks_input *in, const struct tw_match *match)
+{
+	const struct tw_match_member *m = tw_match_members(in, match);
+	uint32_t i;
+
+	for (i = 0; i < match->count; i++)
+		if (tw_member_rank(in, &m[i])->kinds[tw_member_collective(in, &m[i])->kind].copies)
+			return true;
+	return false;
+}
+
 int tw_visit_matches(const struct tw_ranks_input *in,
 		     int (*visit)(void *context, const struct tw_match *match), void *context)
 {

@@ -92,6 +92,8 @@ static inline int64_t tw_member_dur(const struct tw_ranks_input *in,
 
 /* Whether ranks took part together: PARTIAL and WHOLE, of two ranks or more. */
 bool tw_match_is_shared(const struct tw_match *match);
+/* Whether copy engines did the work of a member: a copy waits for no other rank. */
+bool tw_match_has_copies(const struct tw_ranks_input *in, const struct tw_match *match);
 
 /*
  * The first matches of their own by the order in which ranks, then their collectives, stand:

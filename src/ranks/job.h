@@ -48,6 +48,7 @@ struct tw_collective_kind {
 	/* Name of the operation that launched it, where no name is recorded: id of `texts`, 0: none. */
 	uint32_t operation;
 	uint32_t evidence; /* enum tw_evidence */
+	uint32_t copies;   /* 1: by copy engines, whose copies wait for nobody */
 };
 
 /* A communication kernel. */

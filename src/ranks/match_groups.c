@@ -229,6 +229,7 @@ static int learn_kind(struct making *m, const struct tw_rank *rank, uint32_t k,
 	s.group_size = text_of(m, rank, args[TW_COLLECTIVE_GROUP_SIZE]);
 	s.in = nature->same_in ? text_of(m, rank, args[TW_COLLECTIVE_IN_NELEMS]) : 0;
 	s.out = nature->same_out ? text_of(m, rank, args[TW_COLLECTIVE_OUT_NELEMS]) : 0;
+	s.copies = rank->kinds[k].copies;
 	/* Both sides of a transfer are one thing. */
 	if (kind && (!strcmp(kind, "send") || !strcmp(kind, "recv")))
 		s.kind = s.name = 0;
@@ -239,9 +240,9 @@ static int learn_kind(struct making *m, const struct tw_rank *rank, uint32_t k,
 		return TRAWL_ENOMEM;
 	while (work->nature_count <= made->signature) {
 		work->natures[work->nature_count++] = (struct tw_match_nature){
-			.together = nature->together,
-			.may = !nature->apart,
-			.strict = nature->strict,
+			.together = nature->together && !s.copies,
+			.may = !nature->apart && !s.copies,
+			.strict = nature->strict && !s.copies,
 		};
 	}
 	return 0;

@@ -20,9 +20,10 @@ struct tw_match_signature {
 	uint32_t kernel; /* name of the kernel, where no name is recorded */
 	uint32_t dtype, group_size;
 	uint32_t in, out; /* elements, where they are the same on all ranks by nature */
+	uint32_t copies;  /* by copy engines: not compared, but of another nature */
 };
 
-/* What follows from the kind of collective. */
+/* What follows from the kind of collective; copies of engines end each by itself. */
 struct tw_match_nature {
 	bool together; /* known to end together */
 	bool may;      /* not known to end apart */

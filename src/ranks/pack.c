@@ -7,7 +7,7 @@
 
 /* "trawl rank", and a number that changes with the layout below or struct tw_rank. */
 #define MAGIC "twrk"
-#define VERSION 6u
+#define VERSION 7u
 #define MAGIC_BYTES 4u
 #define ID_BYTES 8u
 
@@ -206,6 +206,7 @@ static void pack_kinds(const struct tw_rank *rank, struct tw_str *out)
 		tw_pack_number(out, kind->stream);
 		tw_pack_number(out, kind->operation);
 		tw_pack_number(out, kind->evidence);
+		tw_pack_number(out, kind->copies);
 	}
 }
 
@@ -415,6 +416,7 @@ static int unpack_kinds(struct tw_unpacking *in, struct tw_rank *rank)
 		kind->stream = unpack_id(in, rank);
 		kind->operation = unpack_id(in, rank);
 		kind->evidence = (uint32_t)tw_unpack_up_to(in, TW_EVIDENCES - 1);
+		kind->copies = (uint32_t)tw_unpack_up_to(in, 1);
 	}
 	return 0;
 }

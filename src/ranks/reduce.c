@@ -160,6 +160,7 @@ static void take_collective(struct reduction *r, uint64_t g,
 	if (!kind.args[TW_COLLECTIVE_NAME] && facts->why.operation != TW_NONE)
 		kind.operation = keep_name(r, facts->why.operation);
 	kind.evidence = facts->why.evidence;
+	kind.copies = tw_class(trace, gpu->event[g]) != TRAWL_CLASS_KERNEL;
 	kind.device = keep_code(r, queue->device);
 	kind.stream = keep_code(r, queue->stream);
 	c->kind = tw_groups_add(&r->kinds, &kind);
@@ -181,37 +182,21 @@ static int take_kinds(struct reduction *r)
 	return 0;
 }
 
-/*
- * Copies that one operation launched are one collective: whether the event is a piece of one that
- * is in the list, to which it is added then.  `places` has the place of each by operation.
- */
+/* Whether an event is a piece of a collective that is in the list, to which it is added then. */
 static bool is_piece(struct reduction *r, struct tw_groups *places, uint64_t g,
 		     const struct tw_collective_facts *facts)
 {
 	struct tw_rank *rank = r->rank;
-	uint32_t operation = facts->why.recorded != TW_NONE ? facts->why.recorded :
-							      facts->why.operation;
-	uint32_t before = places->count, group;
-	struct tw_collective *whole;
-	uint64_t *place;
+	const struct tw_gpu *gpu = &r->derived->gpu;
+	const uint64_t *place =
+		tw_collective_begun(places, r->derived, g, facts, rank->collective_count);
 	int64_t end;
 
-	if (operation == TW_NONE ||
-	    tw_class(r->trace, r->derived->gpu.event[g]) == TRAWL_CLASS_KERNEL)
+	if (!place)
 		return false;
-	group = tw_groups_add(places, &operation);
-	if (places->failed)
-		return false;
-	place = tw_groups_value(places, group);
-	if (group == before) {
-		*place = rank->collective_count;
-		return false;
-	}
-	whole = &rank->collectives[*place];
-	end = tw_view_real_end(&r->derived->view, r->derived->gpu.start_ns[g],
-			       r->derived->gpu.end_ns[g]);
-	if (end > whole->end_ns)
-		whole->end_ns = end;
+	end = tw_view_real_end(&r->derived->view, gpu->start_ns[g], gpu->end_ns[g]);
+	if (end > rank->collectives[*place].end_ns)
+		rank->collectives[*place].end_ns = end;
 	return true;
 }
 
@@ -224,7 +209,7 @@ static int list_collectives(struct reduction *r)
 	uint64_t g;
 	bool failed;
 
-	tw_groups_init_values(&places, sizeof(uint32_t), sizeof(uint64_t), rank->allocator);
+	TW_COLLECTIVES_BEGUN_INIT(&places, rank->allocator);
 	for (g = 0; g < gpu->count; g++) {
 		if (gpu->bucket[g] != TW_COMMUNICATION)
 			continue;

@@ -37,7 +37,7 @@ static bool counts(const struct tw_ranks_input *in, const struct tw_match *match
 	const struct tw_collective *c = tw_member_collective(in, first);
 	size_t len;
 
-	if (!tw_match_is_shared(match))
+	if (!tw_match_is_shared(match) || tw_match_has_copies(in, match))
 		return false;
 	tw_collective_text(rank, c, TW_COLLECTIVE_NAME, &len);
 	if (!len && in->matches->simplified)

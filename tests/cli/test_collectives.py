@@ -354,6 +354,21 @@ class Collectives(Case):
                           for r in tables["nccl_implicit_sync"]],
                          [(kind, "30", "70") for _, kind in names])
 
+    def test_copies_wait_for_nobody(self):
+        """By kernels ends that are 150 apart are those of clocks; copies end each by itself."""
+        def rank(r, name, cat):
+            return [kernel(name, 1000 * (i + 1) + 150 * (r == 2), 90, i + 1, cat=cat, **{
+                "Collective name": "_allgather_base", "dtype": "Float", "In msg nelems": 1024,
+                "Out msg nelems": 3072, "Group size": 3, "Process Group Name": "0",
+                "Process Group Ranks": "[0, 1, 2]", "Seq": i}) for i in range(5)]
+        for name, cat, offset in ((GENERIC, "kernel", "150"), ("Memcpy PtoP (Device -> Device)", "gpu_memcpy", "")):
+            tables = self.run_on(self.traces(*(rank(r, name, cat) for r in range(3))))
+            self.assertEqual(tables["collective_matches"][0]["whole"], "5")
+            self.assertEqual([r["offset (us)"] for r in tables["clocks"] if r["rank"] == "2"], [offset], cat)
+            self.assertEqual("nccl_implicit_sync" in tables, cat == "kernel")
+            self.assertEqual("5 by copy engines" in self.result.out, cat != "kernel")
+            self.assertEqual("aligned" in self.result.out, cat == "kernel")
+
     # ---- all_to_allv
 
     def all_to_allv(self, ts, dur, splits, ranks):

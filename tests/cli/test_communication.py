@@ -102,6 +102,21 @@ class Communication(Case):
                          ["8", "allgather", "BFloat16", "operation"])
         self.assertEqual(sum(int(r["communication kernels"]) for r in rep.table("streams")), 0)
 
+    def test_copies_of_one_operation(self):
+        """Three copies of each of two operations are two collectives, as long as their copies."""
+        events = []
+        for seq, at in enumerate((1000, 2000)):
+            events.append(op("record_param_comms", at, 60, **gather(Seq=seq)))
+            for i, dur in enumerate((20, 30, 40 + seq)):
+                n = 3 * seq + i + 1
+                events += [launch(at + 5 + 10 * i, 5, n, "cudaMemcpyAsync"),
+                           kernel(PEER, at + 100 + 50 * i, dur, n, 7 + i, cat="gpu_memcpy", bytes=2048)]
+        rep = self.report(events)
+        self.assertTimes(rep, comm=181)
+        row, = rep.table("coll_analysis")
+        self.assertEqual([row[c] for c in ("operation_count", "dur_sum", "dur_min", "dur_max", "stream")],
+                         ["2", "181", "90", "91", "7"])
+
     def test_fills_of_the_collective(self):
         around = [("record_param_comms", gather())]
         rep = self.report(call(1, ("Memset (Device)", 10, "gpu_memset", {"bytes": 16384}), around) +

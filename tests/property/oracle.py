@@ -214,6 +214,24 @@ class Trace:
             return "name"
         return None
 
+    def collectives(self):
+        """[(evidence, ns)]: copies and fills that one operation launched are one, as its first one is; that is
+        the nearest that records the collective, else that names it, else the nearest."""
+        out, at = [], {}
+        for g in sorted(self.gpu, key=lambda g: (g.ts, g.index)):
+            if not g.communicates:
+                continue
+            around = self.around(g) if g.cat != "kernel" else []
+            recorded = [e for e in around if e.has_collective() and e.cat == "cpu_op"]
+            telling = [e for e in around if e.name != "record_param_comms" and (e is around[0] or e.cat == "cpu_op")]
+            key = (recorded + telling + around)[0].index if around else ("alone", g.index)
+            if key in at:
+                out[at[key]][1] += g.dur
+            else:
+                at[key] = len(out)
+                out.append([g.communicates, g.dur])
+        return out
+
     def launcher(self, g):
         """The event that a GPU event's time is charged to; None where no launch is recorded."""
         if g.launch is None:

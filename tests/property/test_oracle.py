@@ -92,10 +92,9 @@ class Random(Case):
     def evidence(self, rep, truth):
         """Why GPU events are communication, by count and time."""
         want, got = {}, {}
-        for g in truth.gpu:
-            if g.communicates:
-                c, d = want.get(g.communicates, (0, 0))
-                want[g.communicates] = (c + 1, d + g.dur)
+        for evidence, dur in truth.collectives():
+            c, d = want.get(evidence, (0, 0))
+            want[evidence] = (c + 1, d + dur)
         for r in rep.table("coll_analysis") if rep.has("coll_analysis") else []:
             key = r["Evidence"].replace("kernel ", "")
             c, d = got.get(key, (0, 0))
