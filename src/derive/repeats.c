@@ -9,6 +9,13 @@
 /* Of so many events that start together each is compared with each. */
 #define FEW 16
 
+#define NO_ID UINT64_MAX
+
+static uint64_t known(tw_code id)
+{
+	return id && id != TW_CODE_NONE ? id : NO_ID;
+}
+
 struct work {
 	const struct trawl_trace *trace;
 	struct tw_quality *quality;
@@ -46,39 +53,69 @@ static bool are_two_gpu_events(struct work *w, uint32_t a, uint32_t b)
 	       x.integer != y.integer;
 }
 
-/* An operation has an id of its own, a call a correlation id. */
-static tw_code id_of(const struct trawl_trace *trace, uint32_t event)
+/* An operation has an id of its own, a call or an arrow a correlation id, a function of Python its. */
+static uint64_t id_of(const struct trawl_trace *trace, uint32_t event)
 {
 	const struct tw_events *events = &trace->events;
 	enum trawl_class class = tw_class(trace, event);
-	tw_code id = TW_CODE_NONE;
+	struct tw_arg arg;
 
 	if (class == TRAWL_CLASS_CPU_OP)
-		id = events->external[event];
-	else if (tw_class_is_launch(class))
-		id = events->correlation[event];
-	return id ? id : TW_CODE_NONE;
+		return known(events->external[event]);
+	if (class == TRAWL_CLASS_PYTHON)
+		return tw_trace_arg(trace, event, TW_KEY_python_id, &arg) &&
+				       arg.kind == TW_ARG_INTEGER ?
+			       (uint64_t)arg.integer :
+			       NO_ID;
+	return known(events->correlation[event]);
+}
+
+static bool is_annotation(enum trawl_class class)
+{
+	return class == TRAWL_CLASS_ANNOTATION || class == TRAWL_CLASS_GPU_ANNOTATION;
+}
+
+/* The end of an arrow. */
+static bool is_arrow(const struct trawl_trace *trace, uint32_t event)
+{
+	uint8_t phase = trace->events.phase[event];
+
+	return phase == 's' || phase == 't' || phase == 'f';
 }
 
 /* Whether `b` is `a` again; they start together. */
 static bool is_again(struct work *w, uint32_t a, uint32_t b)
 {
 	const struct tw_events *e = &w->trace->events;
+	enum trawl_class class = tw_class(w->trace, a);
+	bool arrow = is_arrow(w->trace, a);
 
-	if (e->track[a] != e->track[b] || e->name[a] != e->name[b] || e->phase[a] != 'X' ||
-	    e->phase[b] != 'X' || e->dur_ns[a] != e->dur_ns[b] || e->category[a] != e->category[b])
+	if (e->track[a] != e->track[b] || e->name[a] != e->name[b] || e->phase[a] != e->phase[b] ||
+	    (e->phase[a] != 'X' && !arrow) || class != tw_class(w->trace, b))
 		return false;
-	if (tw_class_is_gpu(tw_class(w->trace, a)))
+	/* Of nodes of a graph without length each has an arrow. */
+	if (arrow)
+		return e->category[a] == e->category[b] && id_of(w->trace, a) != NO_ID &&
+		       id_of(w->trace, a) == id_of(w->trace, b) && !is_of_whole_us(w);
+	if (e->dur_ns[a] != e->dur_ns[b])
+		return false;
+	if (tw_class_is_gpu(class))
 		return e->correlation[a] == e->correlation[b] && !are_two_gpu_events(w, a, b);
-	return id_of(w->trace, a) != TW_CODE_NONE && id_of(w->trace, a) == id_of(w->trace, b);
+	if (id_of(w->trace, a) != id_of(w->trace, b))
+		return false;
+	/* A range has no id, and not every call has one: then the time tells, where it is exact. */
+	return id_of(w->trace, a) != NO_ID ||
+	       ((is_annotation(class) || tw_class_is_launch(class)) && e->dur_ns[a] &&
+		!is_of_whole_us(w));
 }
 
 static void count_again(struct work *w, uint32_t event)
 {
 	bool gpu = tw_class_is_gpu(tw_class(w->trace, event));
 
-	tw_quality_add(w->quality, gpu ? TW_DEFECT_repeated_gpu : TW_DEFECT_repeated_host, 1, -1,
-		       (int64_t)event);
+	if (!is_arrow(w->trace, event))
+		tw_quality_add(w->quality, gpu ? TW_DEFECT_repeated_gpu : TW_DEFECT_repeated_host,
+			       1, -1, (int64_t)event);
 }
 
 static uint64_t drop_of_few(struct work *w, uint32_t *list, uint64_t count)
@@ -109,9 +146,10 @@ static uint64_t hash_of(const void *context, uint32_t place)
 	uint32_t event = p->list[place];
 	bool gpu = tw_class_is_gpu(tw_class(p->trace, event));
 	uint64_t what = (uint64_t)e->track[event] << 32 | e->name[event];
-	tw_code id = gpu ? e->correlation[event] : id_of(p->trace, event);
+	uint64_t id = gpu ? e->correlation[event] : id_of(p->trace, event);
+	uint64_t dur = is_arrow(p->trace, event) ? 0 : (uint64_t)e->dur_ns[event];
 
-	return tw_hash_mix(what ^ TW_HASH_K0, tw_hash_u64((uint64_t)e->dur_ns[event]) + id);
+	return tw_hash_mix(what ^ TW_HASH_K0, tw_hash_u64(dur) + id + e->phase[event]);
 }
 
 /* No event has this number. */

@@ -51,7 +51,7 @@ static int list_steps(struct work *w)
 	uint64_t count, i;
 	uint32_t *list;
 	int status = tw_view_annotations(d->trace, w->options, TRAWL_CLASS_ANNOTATION, TW_CODE_NONE,
-					 &list, &count);
+					 &d->quality, &list, &count);
 
 	if (!status)
 		steps->items = tw_alloc_array(d->allocator, count + 1, sizeof(*steps->items));
@@ -324,7 +324,7 @@ static int compare_annotations(struct work *w)
 	uint64_t count, i;
 	uint32_t *list;
 	int status = tw_view_annotations(d->trace, w->options, TRAWL_CLASS_GPU_ANNOTATION,
-					 d->view.device, &list, &count);
+					 d->view.device, &d->quality, &list, &count);
 
 	tw_intervals_init(&set, d->allocator);
 	for (i = 0; i < count && !status; i++)

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "derive/repeats.h"
 #include "derive/view_names.h"
 
 #include <stdarg.h>
@@ -51,10 +52,12 @@ static bool is_asked_for(const struct trawl_trace *trace, uint64_t i,
 }
 
 int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_options *o,
-			enum trawl_class class, tw_code device, uint32_t **list, uint64_t *count)
+			enum trawl_class class, tw_code device, struct tw_quality *quality,
+			uint32_t **list, uint64_t *count)
 {
 	const struct tw_events *events = &trace->events;
-	uint64_t i, n = 0;
+	uint64_t i, n = 0, kept;
+	uint32_t *shrunk;
 
 	*count = 0;
 	for (i = 0; i < events->count; i++)
@@ -65,7 +68,18 @@ int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_op
 	for (i = 0; i < events->count; i++)
 		if (is_asked_for(trace, i, o, class, device))
 			(*list)[(*count)++] = (uint32_t)i;
-	return tw_sort(*list, n, tw_events_start_key, events, trace->allocator);
+	if (tw_sort(*list, n, tw_events_start_key, events, trace->allocator))
+		return -1;
+	kept = n;
+	if (tw_repeats_drop(trace, *list, &kept, quality, trace->allocator))
+		return -1;
+	shrunk = tw_realloc(trace->allocator, *list, (n + 1) * sizeof(**list),
+			    (kept + 1) * sizeof(**list));
+	if (!shrunk)
+		return -1;
+	*list = shrunk;
+	*count = kept;
+	return 0;
 }
 
 /* Adds the windows of the annotations of a class that are asked for. */
@@ -75,7 +89,8 @@ static int collect_windows(struct tw_view *view, const struct trawl_trace *trace
 	const struct tw_events *events = &trace->events;
 	uint64_t i, n;
 	uint32_t *list;
-	int status = tw_view_annotations(trace, o, class, view->device, &list, &n);
+	struct tw_quality ignored = { 0 }; /* whose work it is (steps.c) counts them */
+	int status = tw_view_annotations(trace, o, class, view->device, &ignored, &list, &n);
 
 	for (i = 0; i < n && !status; i++)
 		tw_intervals_add(&view->windows, events->start_ns[list[i]],

@@ -51,13 +51,13 @@ int tw_view_settle(struct tw_view *view) TRAWL_MUST_CHECK;
 void tw_view_unsettle(struct tw_view *view);
 
 /*
- * The annotations of a class that are asked for, in order of start, into a list of *count, which
+ * The annotations of a class that are asked for, each once, in order of start, into a list of *count, which
  * has room for one more and is the caller's to free; those on a GPU of one device, TW_CODE_NONE:
  * of any.  0 or -1.
  */
 int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_options *options,
-			enum trawl_class class, tw_code device, uint32_t **list,
-			uint64_t *count) TRAWL_MUST_CHECK;
+			enum trawl_class class, tw_code device, struct tw_quality *quality,
+			uint32_t **list, uint64_t *count) TRAWL_MUST_CHECK;
 
 /* Cuts windows to what is asked for with start and end. */
 void tw_view_cut(struct tw_view *view, const struct tw_view_options *options);

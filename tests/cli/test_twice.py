@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import ROOT, SHARED, Case, kernel, launch, op, trawl
+from support import ROOT, SHARED, Case, document, kernel, launch, op, trawl
 
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 SAMPLE = ROOT / "examples/sample.json.gz"
@@ -59,6 +59,36 @@ class Twice(Case):
         host = sum(e.get("cat") in ("cpu_op", "cuda_runtime", "cuda_driver") and e["ph"] == "X"
                    for e in events)
         self.assertEqual(kinds["repeated_host"], str(host))
+
+    def test_what_has_no_id(self):
+        """Annotations, functions of Python, calls and arrows: once in a step's work and in merged traces."""
+        def flow(phase, pid, tid, ts):
+            return {"ph": phase, "cat": "ac2g", "name": "ac2g", "id": 1, "pid": pid, "tid": tid, "ts": ts, "bp": "e"}
+        gpu = kernel("gemm", 1050.5, 100, 1)
+        events = [op("ProfilerStep#1", 1000.25, 500, cat="user_annotation"),
+                  op("ProfilerStep#1", 1050.5, 100, cat="gpu_user_annotation"),
+                  op("train.py(1): step", 1000.25, 400, cat="python_function", **{"Python id": 1}),
+                  op("aten::mm", 1001, 20, **{"External id": 1}), launch(1005, 5, 1),
+                  op("cudaDeviceSynchronize", 1200.125, 90, cat="cuda_runtime"), gpu,
+                  flow("s", 1, 1, 1005), flow("f", gpu["pid"], gpu["tid"], 1050.5)]
+        other = [{**e, "cat": "Kernel"} if e is gpu else e for e in events]
+        once = self.report(self.write(document(events), "once.json"), "--step", "1")
+        self.assertEqual(once.table("step_work")[0]["GPU events"], "1")
+        merged = {}
+        for name, more in (("once", []), ("twice", events), ("other", other)):
+            place = self.tmp / name / "rank0.json"
+            place.parent.mkdir()
+            place.write_text(document(events + more))
+            report = self.report(place, "--step", "1")
+            self.assertEqual(self.tables(once), self.tables(report), name)
+            # The step, on host and GPU, the operation and two calls.
+            self.assertEqual(self.kinds(report).get("repeated_host"), "5" if more else None)
+            self.assertExit(trawl("merge", place.parent, "-o", self.tmp / "merged.json"), 0)
+            merged[name] = sorted((e["ph"], e.get("cat", "").lower(), e["name"]) for e in
+                                  json.loads((self.tmp / "merged.json").read_text())["traceEvents"])
+        self.assertEqual(len([e for e in merged["once"] if e[0] == "X"]), 5)
+        self.assertEqual(merged["once"], merged["twice"])
+        self.assertEqual(merged["once"], merged["other"])
 
     def test_three_times(self):
         events = [op("aten::mm", 1000, 20, **{"External id": 1}), launch(1005, 5, 1),
