@@ -69,7 +69,7 @@ static double percent(int64_t part, int64_t whole)
 void tw_describe_step_work(const struct tw_steps *s, struct tw_str *out)
 {
 	bool one = s->count == 1;
-	int64_t elsewhere = one ? s->items[0].after_ns : s->busy_ns - s->during_ns;
+	int64_t elsewhere = tw_steps_elsewhere(s);
 
 	if (!s->count || !s->has_launches)
 		return;

@@ -95,6 +95,12 @@ static const struct cli_excerpt of_the_rest[] = {
 
 /* ---- the first lines */
 
+/* Whether it is left out for want of the step or range that is looked at. */
+static bool lacks_view(const struct tw_rank *rank)
+{
+	return rank->state == TW_RANK_UNREADABLE && rank->status == TRAWL_EUSAGE;
+}
+
 static void add_left_out(const struct tw_job *job, struct tw_str *out)
 {
 	static const struct {
@@ -109,6 +115,10 @@ static void add_left_out(const struct tw_job *job, struct tw_str *out)
 	};
 	size_t i, j;
 
+	for (i = 0, j = 0; i < job->left_out_count; i++)
+		j += lacks_view(&job->left_out[i]);
+	if (j)
+		tw_str_addf(out, "%zu trace%s without what is looked at\n", j, j == 1 ? "" : "s");
 	if (job->missing_count) {
 		tw_str_addf(out, "no trace of rank%s ", job->missing_count == 1 ? "" : "s");
 		cli_add_rank_list(out, job->missing, job->missing_count);
@@ -118,7 +128,8 @@ static void add_left_out(const struct tw_job *job, struct tw_str *out)
 		size_t count = 0;
 
 		for (j = 0; j < job->left_out_count; j++)
-			count += job->left_out[j].state == states[i].state;
+			count += job->left_out[j].state == states[i].state &&
+				 !lacks_view(&job->left_out[j]);
 		for (j = 0; j < job->count; j++)
 			count += job->ranks[j].state == states[i].state;
 		if (count)
@@ -131,6 +142,7 @@ static void add_ranks(const struct tw_job *job, struct tw_str *out)
 {
 	cli_add_ranks_known(out, job);
 	tw_str_add_char(out, '\n');
+	cli_add_ranks_view(out, job);
 	add_left_out(job, out);
 }
 

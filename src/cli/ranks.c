@@ -4,6 +4,7 @@
 #include "ranks/gather.h"
 #include "ranks/rank_list.h"
 #include "ranks/tables.h"
+#include "render/escape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +111,72 @@ void cli_tell_apart(const struct tw_apart *apart)
 			    (long long)apart->begins);
 }
 
+/* How many ranks have the view of one, which is the first that has it; 0: it is not. */
+static size_t count_views(const struct tw_job *job, size_t rank)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < job->count; i++) {
+		bool same = !strcmp(job->ranks[i].view, job->ranks[rank].view);
+
+		if (same && i < rank)
+			return 0;
+		n += same;
+	}
+	return n;
+}
+
+static double percent_elsewhere(const struct tw_rank *rank)
+{
+	return 100.0 * (double)rank->elsewhere_ns / (double)rank->launched_ns;
+}
+
+/* What steps launched, of all ranks together, and the rank of which most ran at another time. */
+static void add_launched(struct tw_str *out, const struct tw_job *job)
+{
+	struct tw_rank all = { 0 };
+	const struct tw_rank *most = NULL;
+	size_t i;
+
+	for (i = 0; i < job->count; i++) {
+		const struct tw_rank *rank = &job->ranks[i];
+
+		all.launched_ns += rank->launched_ns;
+		all.elsewhere_ns += rank->elsewhere_ns;
+		if (rank->launched_ns &&
+		    (!most || percent_elsewhere(rank) > percent_elsewhere(most)))
+			most = rank;
+	}
+	if (most)
+		tw_str_addf(out,
+			    "launched in that by all ranks: %.3f ms of GPU work, %.3f ms of it "
+			    "(%.1f %%) outside\nof its time on the host; most on rank %lld "
+			    "(%.1f %%)\n",
+			    (double)all.launched_ns / 1e6, (double)all.elsewhere_ns / 1e6,
+			    percent_elsewhere(&all), (long long)most->rank,
+			    percent_elsewhere(most));
+}
+
+void cli_add_ranks_view(struct tw_str *out, const struct tw_job *job)
+{
+	size_t i, n;
+
+	for (i = 0; i < job->count; i++) {
+		const char *view = job->ranks[i].view;
+
+		n = view[0] ? count_views(job, i) : 0;
+		if (!n)
+			continue;
+		tw_str_add_cstr(out, "looking at ");
+		tw_escape_terminal(out, view, strlen(view));
+		if (n < job->count)
+			tw_str_addf(out, " on %zu rank%s, such as rank %lld", n, n == 1 ? "" : "s",
+				    (long long)job->ranks[i].rank);
+		tw_str_add_char(out, '\n');
+	}
+	add_launched(out, job);
+}
+
 void cli_tell_order(size_t clashes, size_t by_order, size_t count)
 {
 	if (clashes)
@@ -124,11 +191,13 @@ void cli_tell_order(size_t clashes, size_t by_order, size_t count)
 }
 
 /* Ranks that show other steps than the first that shows any compare badly. */
-static void tell_steps(const struct tw_job *job)
+static void tell_steps(const struct tw_job *job, const struct trawl_report_options *options)
 {
 	const struct tw_rank *first = NULL, *other = NULL;
 	size_t i, n = 0;
 
+	if (options && (options->step_first >= 0 || options->range))
+		return;
 	for (i = 0; i < job->count; i++) {
 		const struct tw_rank *rank = &job->ranks[i];
 
@@ -177,7 +246,7 @@ static void tell_world(const struct tw_job *job)
 		       job->ranks[job->count - 1].rank, job->world_size);
 }
 
-static void tell_ranks(const struct tw_job *job, bool chosen)
+static void tell_ranks(const struct tw_job *job, const struct cli_ranks *ranks)
 {
 	struct tw_str list;
 	size_t i, by_order = 0;
@@ -197,9 +266,9 @@ static void tell_ranks(const struct tw_job *job, bool chosen)
 	}
 	cli_tell_order(job->clashes, by_order, job->count);
 	cli_tell_apart(&job->apart);
-	tell_steps(job);
+	tell_steps(job, ranks->report);
 	tell_world(job);
-	if (!job->missing_count || chosen)
+	if (!job->missing_count || ranks->chosen)
 		return;
 	tw_str_init(&list, trawl_allocator_default());
 	cli_add_rank_list(&list, job->missing, job->missing_count);
@@ -343,7 +412,7 @@ static void tell_job(const struct tw_job *job, const struct cli_ranks *ranks)
 	tell_left_out(job);
 	tell_groups(job, ranks->groups);
 	for (; job; job = ranks->groups ? job->next : NULL)
-		tell_ranks(job, ranks->chosen);
+		tell_ranks(job, ranks);
 }
 
 int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *const *arguments,

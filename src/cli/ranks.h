@@ -54,6 +54,12 @@ void cli_job_path(const struct tw_job *job, const struct cli_common *common, con
 void cli_add_ranks_known(struct tw_str *out, const struct tw_job *job);
 
 /*
+ * What of the traces is looked at, and how much of what steps launched ran after their end; nothing
+ * where it is the whole.
+ */
+void cli_add_ranks_view(struct tw_str *out, const struct tw_job *job);
+
+/*
  * Says, where that is so, that collectives of several traces say one rank, and that ranks have their
  * numbers from the order of the files alone.
  */

@@ -485,11 +485,7 @@ void cli_summarise_ranks(const struct cli_ranks_report *report, unsigned width, 
 	struct trawl_table *top;
 
 	add_ranks(report->job, out);
-	if (report->view[0]) {
-		tw_str_add_cstr(out, "looking at ");
-		tw_escape_terminal(out, report->view, strlen(report->view));
-		tw_str_add_char(out, '\n');
-	}
+	cli_add_ranks_view(out, report->job);
 	cli_add_verdict(cli_ranks_table(report, "verdict"), width, colour, out);
 	if (sums) {
 		add_table(make_timeline(sums), timeline_spec.meaning, width, colour, out);

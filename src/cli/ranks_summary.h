@@ -11,7 +11,6 @@ struct cli_ranks_report {
 	const struct trawl_table *const *tables;
 	size_t count;
 	size_t top_ops;
-	const char *view; /* "": all of each trace */
 };
 
 /* By name, NULL when there is none. */

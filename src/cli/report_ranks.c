@@ -157,25 +157,6 @@ static void tell_stale(const struct run *run, const struct cli_ranks_report *rep
 
 /* ---- what is printed */
 
-/* As the options say it: what a rank makes of them is in its own report. */
-static void add_view(const struct cli_reporting *r, struct tw_str *out)
-{
-	const struct trawl_report_options *o = &r->options;
-
-	if (o->step_first >= 0)
-		tw_str_addf(out, "step %lld", (long long)o->step_first);
-	if (o->step_last > o->step_first)
-		tw_str_addf(out, "-%lld", (long long)o->step_last);
-	if (o->range)
-		tw_str_addf(out, "%s%s", out->len ? ", " : "", o->range);
-	if (o->start_ns != TRAWL_TIME_NONE)
-		tw_str_addf(out, "%sfrom %lld ns", out->len ? ", " : "", (long long)o->start_ns);
-	if (o->end_ns != TRAWL_TIME_NONE)
-		tw_str_addf(out, "%sto %lld ns", out->len ? ", " : "", (long long)o->end_ns);
-	if (o->device)
-		tw_str_addf(out, "%sdevice %s", out->len ? ", " : "", o->device);
-}
-
 static void print_tables(const struct cli_ranks_report *report, enum tw_format format,
 			 struct tw_str *out)
 {
@@ -201,18 +182,13 @@ static void print_tables(const struct cli_ranks_report *report, enum tw_format f
 static int print_result(const struct run *run, struct cli_ranks_report *report)
 {
 	enum tw_format format = run->r->common.format;
-	struct tw_str out, view;
+	struct tw_str out;
 
 	tw_str_init(&out, trawl_allocator_default());
-	tw_str_init(&view, trawl_allocator_default());
-	add_view(run->r, &view);
-	report->view = view.ptr ? view.ptr : "";
 	if (format == TW_FORMAT_TABLE)
 		cli_summarise_ranks(report, cli_width(), cli_colour(), &out);
 	else
 		print_tables(report, format, &out);
-	out.failed |= view.failed;
-	tw_str_release(&view);
 	return cli_print_str(&out);
 }
 

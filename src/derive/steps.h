@@ -34,6 +34,12 @@ struct tw_steps {
 	int64_t outside_ns; /* of busy_ns, outside of those */
 };
 
+/* Of busy_ns: of one step that after its end on the host, of several that outside of their time there. */
+static inline int64_t tw_steps_elsewhere(const struct tw_steps *steps)
+{
+	return steps->count == 1 ? steps->items[0].after_ns : steps->busy_ns - steps->during_ns;
+}
+
 struct tw_derived;
 
 /*

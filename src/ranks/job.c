@@ -24,6 +24,7 @@ int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator)
 		.host = "",
 		.device_name = "",
 		.message = "",
+		.view = "",
 	};
 	return tw_pool_init(&rank->texts, allocator);
 }

@@ -76,8 +76,11 @@ struct tw_rank {
 	uint64_t bytes, events, gpu_events;
 	int64_t first_ns, last_ns;   /* of GPU work, where there is any */
 	struct tw_timeline timeline; /* of all GPU work */
+	/* Of the steps or ranges looked at: busy with what they launched, and as tw_steps_elsewhere(). */
+	int64_t launched_ns, elsewhere_ns;
 	/* These are in `texts`, "" where nothing is told. */
 	const char *host, *device_name;
+	const char *view;    /* what of the trace is looked at */
 	const char *message; /* why it is left out, or what is odd in it */
 
 	struct tw_pool texts;

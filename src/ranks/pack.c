@@ -7,7 +7,7 @@
 
 /* "trawl rank", and a number that changes with the layout below or struct tw_rank. */
 #define MAGIC "twrk"
-#define VERSION 7u
+#define VERSION 8u
 #define MAGIC_BYTES 4u
 #define ID_BYTES 8u
 
@@ -153,6 +153,8 @@ static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 		rank->who.first_ns,
 		rank->who.last_ns,
 		t->other_ns,
+		rank->launched_ns,
+		rank->elsewhere_ns,
 	};
 	size_t i;
 
@@ -170,6 +172,7 @@ static void pack_facts(const struct tw_rank *rank, struct tw_str *out)
 	tw_pack_number(out, id_of(rank, rank->host));
 	tw_pack_number(out, id_of(rank, rank->device_name));
 	tw_pack_number(out, id_of(rank, rank->message));
+	tw_pack_number(out, id_of(rank, rank->view));
 	tw_pack_number(out, id_of(rank, rank->who.members));
 	tw_pack_number(out, rank->who.part);
 	tw_pack_number(out, rank->who.labelled);
@@ -368,6 +371,8 @@ static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 		&rank->who.first_ns,
 		&rank->who.last_ns,
 		&t->other_ns,
+		&rank->launched_ns,
+		&rank->elsewhere_ns,
 	};
 	size_t i;
 
@@ -385,6 +390,7 @@ static void unpack_facts(struct tw_unpacking *in, struct tw_rank *rank)
 	rank->host = unpack_kept(in, rank);
 	rank->device_name = unpack_kept(in, rank);
 	rank->message = unpack_kept(in, rank);
+	rank->view = unpack_kept(in, rank);
 	rank->who.members = unpack_kept(in, rank);
 	rank->who.part = (uint32_t)tw_unpack_up_to(in, UINT32_MAX);
 	rank->who.labelled = tw_unpack_up_to(in, true);

@@ -274,6 +274,16 @@ static int take_timeline(struct tw_rank *rank, const struct tw_derived *d, bool 
 	return tw_timeline_of(&rank->timeline, d, NULL, gpu->count, TW_CODE_NONE, linked_only, -1);
 }
 
+static void take_view(struct tw_rank *rank, const struct trawl_report *report,
+		      const struct tw_steps *steps)
+{
+	rank->view = tw_rank_keep(rank, trawl_report_view(report));
+	if (steps->count && steps->has_launches) {
+		rank->launched_ns = steps->busy_ns;
+		rank->elsewhere_ns = tw_steps_elsewhere(steps);
+	}
+}
+
 static int reduce_report(struct tw_rank *rank, const struct trawl_report *report, bool linked_only)
 {
 	const struct tw_analysis_input *in = tw_report_input(report);
@@ -283,6 +293,7 @@ static int reduce_report(struct tw_rank *rank, const struct trawl_report *report
 	tw_groups_init(&r.kinds, sizeof(struct tw_collective_kind), rank->allocator);
 	tw_str_init(&r.scratch, rank->allocator);
 	take_steps(rank, in->trace);
+	take_view(rank, report, &in->derived->steps);
 	if (trawl_report_defects(report))
 		take_defects(rank, report);
 	status = take_facts(rank, in->trace) || take_timeline(rank, in->derived, linked_only) ||

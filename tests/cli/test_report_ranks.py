@@ -12,8 +12,8 @@ import unittest
 from fractions import Fraction
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import (SHARED, TRAWL, Case, Report, base_events, document, kernel, op, read_csv,
-                     trawl, tracegen)
+from support import (SHARED, TRAWL, Case, Report, base_events, document, kernel, launch, op,
+                     read_csv, trawl, tracegen)
 
 CASES = SHARED / "cases/ranks"
 DLRM = SHARED / "traces_odd/dlrm_8rank_v100"
@@ -31,6 +31,11 @@ FAMILY = {
 # means are over; what is added within a rank and over ranks; shares, added within a rank only.
 TABLES = {
     "gpu_timeline": {"keys": ("type",), "by": "time ms", "share": ("percent",), "in order": True},
+    "step_work": {
+        "keys": ("annotation",), "by": "busy (ms)", "count": "GPU events", "in order": True,
+        "added": ("after its end (ms)", "other work (ms)", "GPU busy during it (ms)",
+                  "own during it (ms)"),
+        "share": ("after its end (%)",)},
     "ops_summary_by_category": {
         "keys": ("op category",), "by": "total_direct_kernel_time_ms", "count": "Count",
         "share": ("Percentage (%)",)},
@@ -87,7 +92,7 @@ TABLES = {
 COLLECTIVES = ["verdict", "nccl_summary_implicit_sync", "nccl_summary_long", "straggler_summary",
                "stragglers", "collective_waits"]
 OTHERS = {"ranks", "rank_timeline", "rank_outliers", *COLLECTIVES}
-NOT_SUMMED = {"step_work", "gpu_timeline_by_device", "coll_analysis", "short_kernel_histogram",
+NOT_SUMMED = {"gpu_timeline_by_device", "coll_analysis", "short_kernel_histogram",
               "reconciliation"}
 
 
@@ -404,6 +409,31 @@ class Ranks(Case):
                 self.check_all(over, self.singles(traces, *options), 8)
         self.assertIn("looking at step 12", self.over_ranks(self.tmp / "job", "--step", "12").out)
         self.assertNotIn("looking at", self.over_ranks(self.tmp / "job").out)
+
+    def test_whose_work_a_step_is(self):
+        """Each rank's step 1 launches 300 µs; of rank 1's, 200 µs run after its end."""
+        for rank, late in ((0, 0), (1, 200)):
+            events = [op(f"ProfilerStep#{i}", 1000 + 1000 * i, 900, cat="user_annotation")
+                      for i in range(3 - rank)]
+            events += [launch(2100, 5, 1), kernel("k", 2600 + late, 300, 1)]
+            self.write(document(events, distributedInfo={"rank": rank, "world_size": 2}),
+                       f"job/rank{rank}.json")
+        said = self.over_ranks(self.tmp / "job", "--step", "1").out
+        self.assertIn("looking at step 1, by launch\n", said)
+        self.assertIn("launched in that by all ranks: 0.600 ms of GPU work, 0.200 ms of it (33.3 %) "
+                      "outside\nof its time on the host; most on rank 1 (66.7 %)\n", said)
+        # Both have the step that is looked at: others do not matter.
+        result = trawl("collectives", self.tmp / "job", "--step", "1", "-o", self.tmp / "c")
+        self.assertIn("looking at step 1, by launch\n", result.out)
+        self.assertNotIn("not of the same steps", result.err)
+        self.assertIn("not of the same steps", trawl("report", self.tmp / "job", "-o",
+                                                     self.tmp / "d", "--no-xlsx").err)
+        result = trawl("collectives", self.tmp / "job", "--step", "2", "-o", self.tmp / "c")
+        self.assertExit(result, 3)
+        self.assertIn("1 trace without what is looked at\n", result.out)
+        self.assertNotIn("unreadable", result.out)
+        self.assertIn("looking at step 1, by time\n",
+                      self.over_ranks(self.tmp / "job", "--step", "1", "--by", "time").out)
 
     def test_wrong_use(self):
         path = self.write(document(base_events()), "job/rank0.json")
