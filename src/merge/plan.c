@@ -105,6 +105,8 @@ static void peek_file(void *context, size_t i)
 	p->several[i] = peek.marked || tw_is_database(file->path);
 	if (!status && !peek.is_trace)
 		status = ask_reader(file, a, &err);
+	if (status == TRAWL_ENOMEM)
+		p->files[i].status = status;
 	take_peek(rank, &peek, file, status, &err);
 }
 

@@ -111,7 +111,8 @@ static void rows(struct parser *parser)
 		else
 			csv->columns = parser->cells.len / sizeof(char *);
 		parser->width = parser->width ? parser->width : parser->count;
-		if (parser->count != parser->width && !parser->problem) {
+		/* Cells for which there is no memory are not counted. */
+		if (parser->count != parser->width && !parser->problem && !parser->no_memory) {
 			parser->line = at;
 			parser->problem = "not as many cells as the header has";
 		}

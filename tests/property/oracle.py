@@ -149,11 +149,11 @@ class Trace:
             self.threads[e.pid, e.tid].append(e)
 
     def is_asynchronous(self, e):
-        """Whether a range ends more than a microsecond behind the host event that it began in."""
+        """Whether a range ends more than a microsecond behind the operation or call that it began in."""
         thread = self.threads[e.pid, e.tid]
         n = bisect.bisect_left(thread, e.ts, key=lambda h: h.ts)
         at = thread[n - 1] if n else None
-        while at is not None and at.end <= e.ts:
+        while at is not None and (at.cat == "python_function" or at.end <= e.ts):
             at = at.parent
         return at is not None and e.end > at.end + 1000
 
