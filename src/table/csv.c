@@ -57,8 +57,8 @@ static void end_cell(struct parser *parser)
 		kept = *kept ? tw_arena_copy(parser->arena, kept,
 					     parser->cell.len - (size_t)(kept - text)) :
 			       "";
-		parser->no_memory |= !kept;
 		tw_str_add(&parser->cells, (const char *)&kept, sizeof(kept));
+		parser->no_memory |= !kept || parser->cells.failed;
 	}
 	tw_str_clear(&parser->cell);
 }
@@ -143,7 +143,7 @@ int tw_csv_parse_columns(struct tw_csv *csv, struct tw_arena *arena, const char 
 		parser.problem = "a NUL character: this is no text";
 		parser.line = 1;
 	}
-	if (!parser.problem && !parser.no_memory && !parser.cells.failed && csv->columns) {
+	if (!parser.problem && !parser.no_memory && csv->columns) {
 		csv->cells = tw_arena_alloc(arena, parser.cells.len);
 		if (csv->cells)
 			memcpy(csv->cells, parser.cells.ptr, parser.cells.len);
@@ -151,7 +151,7 @@ int tw_csv_parse_columns(struct tw_csv *csv, struct tw_arena *arena, const char 
 	if (parser.problem)
 		status = trawl_error_set(err, TRAWL_EFORMAT, "%s:%zu: %s", name, parser.line,
 					 parser.problem);
-	else if (parser.no_memory || parser.skipped.failed || (csv->columns && !csv->cells))
+	else if (parser.no_memory || (csv->columns && !csv->cells))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", name);
 	tw_str_release(&parser.cells);
 	tw_str_release(&parser.cell);
