@@ -552,22 +552,29 @@ static void expand(const struct tw_nsys_rule *rule, const char *text, const regm
 const struct tw_nsys_rule *tw_matcher_find(const struct tw_matcher *m, enum tw_rule_kind kind,
 					   const char *text, size_t len, struct tw_str *value)
 {
+	const struct tw_nsys_rule *found = NULL;
 	regmatch_t groups[GROUPS];
+	struct tw_str copy;
 	size_t i;
 
-	for (i = 0; i < m->rules->count; i++) {
+	tw_str_init(&copy, m->allocator);
+	for (i = 0; i < m->rules->count && !found; i++) {
 		const struct tw_nsys_rule *rule = &m->rules->rules[i];
 
 		if (rule->kind != kind || !has_piece(rule, text, len))
 			continue;
+		/* Within bounds regexec() needs no NUL, but what checks its memory looks for one. */
+		if (!copy.len && !copy.failed)
+			tw_str_add(&copy, text, len);
 		groups[0] = (regmatch_t){ 0, (regoff_t)len };
-		if (!regexec(&m->compiled[i], text, GROUPS, groups, REG_STARTEND)) {
-			if (value)
-				expand(rule, text, groups, value);
-			return rule;
-		}
+		if (!regexec(&m->compiled[i], copy.failed ? text : copy.ptr, GROUPS, groups,
+			     REG_STARTEND))
+			found = rule;
 	}
-	return NULL;
+	if (found && value)
+		expand(found, text, groups, value);
+	tw_str_release(&copy);
+	return found;
 }
 
 int64_t tw_nsys_label_rank(const char *value)
