@@ -239,6 +239,14 @@ def memory_jobs(builds, scratch):
                 sample, "-o", scratch / f"valgrind{threads}", threads], cost=60)
 
 
+# Each release of clang-format has a layout of its own.
+FORMAT = """echo 1..1
+case $(clang-format --version) in
+*"version 14."*) "$0" format --check && echo "ok 1 - format" ;;
+*) echo "ok 1 - format # SKIP the layout is that of clang-format 14" ;;
+esac"""
+
+
 def check_jobs(builds, full):
     release = next((b for b in builds if b.name == "release"), None)
     tools = ROOT / "tools"
@@ -246,7 +254,7 @@ def check_jobs(builds, full):
     yield Job("check includes can fail", [sys.executable, tools / "check_includes.py",
                                           "--self-test"])
     yield Job("check public headers", ["sh", tools / "check_headers.sh"], cost=3)
-    yield Job("check format", [ROOT / "dev", "format", "--check"])
+    yield Job("check format", ["sh", "-c", FORMAT, ROOT / "dev"], tap=True)
     if release:
         yield Job("check exports", ["sh", tools / "check_exports.sh", release])
         yield Job("check install", ["sh", tools / "check_install.sh", release], cost=5)
