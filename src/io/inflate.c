@@ -39,7 +39,7 @@ struct inflate_source {
 	size_t header_len;
 	size_t padding; /* zeros in front of the header */
 	uint32_t adler;
-	struct inflate_state isal;
+	struct inflate_state isal, before; /* before: when the last call began */
 };
 
 /* The next byte: 1, at the end 0. */
@@ -245,6 +245,25 @@ static void end_data(struct inflate_source *inflate)
 	inflate->step = STEP_TRAILER;
 }
 
+/*
+ * Until the chunk at hand ends, the output is full or it fails, a byte of input a call.  While there
+ * is much input, ISA-L moves the end of its output behind a match before it looks at the distance:
+ * of a wrong one up to 258 bytes stay that nothing decoded.  Near the end of the input it looks
+ * first, and with one byte it is always near.
+ */
+static int decode_carefully(struct inflate_state *isal, uint32_t avail_in)
+{
+	int result;
+
+	do {
+		isal->avail_in = 1;
+		result = isal_inflate(isal);
+		avail_in -= 1 - isal->avail_in;
+	} while (result >= 0 && !isal->avail_in && avail_in);
+	isal->avail_in = avail_in;
+	return result;
+}
+
 /* Deflate data from the chunk at hand to buf; from an empty one, what ISA-L holds back. */
 static int decode(struct inflate_source *inflate, char *buf, size_t len, size_t *got)
 {
@@ -256,7 +275,12 @@ static int decode(struct inflate_source *inflate, char *buf, size_t len, size_t 
 	isal->avail_in = (uint32_t)(chunk->len - chunk->pos);
 	isal->next_out = (unsigned char *)buf;
 	isal->avail_out = (uint32_t)(len < ISAL_LIMIT ? len : ISAL_LIMIT);
+	inflate->before = *isal;
 	result = isal_inflate(isal);
+	if (result < 0 && inflate->before.avail_in) {
+		*isal = inflate->before;
+		result = decode_carefully(isal, isal->avail_in);
+	}
 	chunk->pos = chunk->len - isal->avail_in;
 	*got = (size_t)((char *)isal->next_out - buf);
 	if (inflate->zlib)

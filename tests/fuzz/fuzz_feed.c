@@ -136,8 +136,7 @@ static void compare(const struct outcome *a, const struct outcome *b)
 	int i;
 
 	check(a->len == b->len, "length of the text");
-	/* Before damage ISA-L may put out bytes that hang on the block (ARCHITECTURE, Determinism). */
-	check(a->hash == b->hash || a->notes[TW_FEED_CORRUPT].count, "text");
+	check(a->hash == b->hash, "text");
 	if (!a->whole || !b->whole)
 		return;
 	check(a->status == b->status, "status");

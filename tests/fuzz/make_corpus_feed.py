@@ -32,6 +32,14 @@ def gzip(data, flags=0, fields=b"", level=6):
     return head + deflated(data, level) + struct.pack("<II", zlib.crc32(data), len(data))
 
 
+def gzip_wrong_distance(data):
+    """A member whose text ends in a match with a distance that is none (RFC 1951, 3.2.6)."""
+    bits = "110" + "".join(f"{0x30 + byte:08b}" for byte in data) + f"{0xC0 + 285 - 280:08b}{30:05b}"
+    bits += "0" * (-len(bits) % 8 + 8 * 400)
+    return b"\x1f\x8b\x08\0\0\0\0\0\0\x03" + bytes(
+        int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
+
+
 def zstd(data, checksum=None, window=0):
     """One zstd frame: a raw block, a block of one repeated byte, an empty last one."""
     frame = b"\x28\xb5\x2f\xfd" + bytes([4 if checksum else 0]) + bytes([window << 3])
@@ -79,6 +87,7 @@ def seeds():
         "gzip_wrong_crc": swapped(whole, len(whole) - 8) + whole,
         "gzip_wrong_length": swapped(whole, len(whole) - 1) + whole,
         "gzip_damaged": swapped(whole, len(whole) // 2),
+        "gzip_wrong_distance": gzip_wrong_distance(TEXT),
         "gzip_many": gzip(TEXT * 400),
         "gzip_twice": gzip(whole),
         "gzip_thrice": gzip(gzip(whole)),

@@ -271,6 +271,43 @@ static void test_corrupt_middle(void **state)
 	bytes_drop(&text);
 }
 
+/* `bits` bits behind the *at bits there are: numbers lowest first, Huffman codes highest first. */
+static void deflate_bits(struct bytes *b, size_t *at, unsigned value, unsigned bits, bool code)
+{
+	unsigned i;
+
+	for (i = 0; i < bits; i++, ++*at) {
+		if (*at % 8 == 0)
+			bytes_add(b, "", 1);
+		b->ptr[b->len - 1] |= (char)((value >> (code ? bits - 1 - i : i) & 1) << *at % 8);
+	}
+}
+
+/* A match of 258 bytes whose distance is none: what stands before it comes out, and no more. */
+static void test_wrong_distance(void **state)
+{
+	/* 30 is no distance (RFC 1951, 3.2.6); 29 begins at 24577, before the text. */
+	static const unsigned distances[] = { 30, 31, 29 };
+	struct bytes text = { 0 }, file = { 0 };
+	size_t i, kind, at = 0;
+
+	(void)state;
+	for (i = 0; i < 1000; i++)
+		bytes_add(&text, "abcdefghijk" + i % 11, 1);
+	for (kind = 0; kind < 3; kind++, at = 0) {
+		bytes_add(&file, "\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
+		deflate_bits(&file, &at, 1 | 1 << 1, 3, false); /* the last block, fixed codes */
+		for (i = 0; i < text.len; i++)
+			deflate_bits(&file, &at, 0x30 + (unsigned)text.ptr[i], 8, true);
+		deflate_bits(&file, &at, 0xc0 + 285 - 280, 8, true); /* 258 bytes */
+		deflate_bits(&file, &at, distances[kind], 5, true);
+		for (i = 0; i < 500; i++)
+			bytes_add(&file, "", 1);
+		feed_expect(&file, &text, NOTE(TW_FEED_CORRUPT));
+	}
+	bytes_drop(&text);
+}
+
 static void test_zlib(void **state)
 {
 	struct bytes text = sample_text(3000), input = { 0 };
@@ -535,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_checksum_place),
 		cmocka_unit_test(test_damage_anywhere),
 		cmocka_unit_test(test_corrupt_middle),
+		cmocka_unit_test(test_wrong_distance),
 		cmocka_unit_test(test_zlib),
 		cmocka_unit_test(test_zstd),
 		cmocka_unit_test(test_zstd_checksum),
