@@ -11,6 +11,8 @@
 #include "analysis/ranges.h"
 #include "base/alloc.h"
 
+#include <inttypes.h>
+
 enum {
 	PID,
 	RANGE,
@@ -169,6 +171,9 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 
 	if (!status && ranges.ranges) {
 		status = fill(in, table, &ranges);
+		if (ranges.repeated)
+			tw_table_add_note(table, "%" PRIu64 " ranges recorded twice count once",
+					  ranges.repeated);
 		if (!ranges.linked)
 			tw_table_add_note(
 				table, "%s",

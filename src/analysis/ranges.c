@@ -12,6 +12,7 @@
 #include "base/innermost.h"
 #include "base/sort.h"
 #include "data/tables.h"
+#include "derive/repeats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,8 @@ struct work {
 	uint32_t *place, *track_at, *process_at;
 	uint32_t places;
 	uint32_t *range; /* events, by place, then start, then number */
-	uint32_t *row;	 /* by index in range */
+	uint64_t range_room;
+	uint32_t *row; /* by index in range */
 	uint64_t *first_range;
 	struct tw_members launched; /* GPU events by track of their launch, then by its start */
 	uint64_t launched_count;
@@ -118,8 +120,8 @@ static uint32_t place_of(const struct work *w, uint32_t event)
 	return w->place[w->d->trace->events.track[event]];
 }
 
-/* Counts ranges by place, and makes room. */
-static int alloc_ranges(struct work *w)
+/* Counts ranges by place, and makes room for them. */
+static int count_ranges(struct work *w)
 {
 	const struct trawl_trace *trace = w->d->trace;
 	uint64_t i, n = 0;
@@ -132,20 +134,44 @@ static int alloc_ranges(struct work *w)
 			w->first_range[place_of(w, (uint32_t)i)]++;
 			n++;
 		}
-	w->out->ranges = n;
-	w->range = tw_alloc(w->a, (n + 1) * sizeof(*w->range));
-	w->row = tw_alloc(w->a, (n + 1) * sizeof(*w->row));
-	return w->range && w->row ? 0 : -1;
+	w->range_room = n + 1;
+	w->range = tw_alloc(w->a, w->range_room * sizeof(*w->range));
+	return w->range ? 0 : -1;
 }
 
-/* Ranges by place, each place's in order of start, then of the input. */
+/*
+ * Puts the ranges of each place in order of start, then of the input, one of those recorded twice.
+ * first[p], where those of place p end, becomes where they begin.
+ */
+static int order_ranges(struct work *w, uint64_t *first)
+{
+	const struct trawl_trace *trace = w->d->trace;
+	struct tw_quality ignored = { 0 };
+	uint64_t begin = 0, count, kept = 0, end;
+	uint32_t p;
+
+	for (p = 0; p <= w->places; p++, begin = end, kept += count) {
+		end = first[p];
+		first[p] = kept;
+		count = end - begin;
+		memmove(w->range + kept, w->range + begin, count * sizeof(*w->range));
+		if (tw_sort(w->range + kept, count, tw_events_start_key, &trace->events, w->a) ||
+		    tw_repeats_drop(trace, w->range + kept, &count, &ignored, w->a))
+			return -1;
+		w->out->repeated += end - begin - count;
+	}
+	w->out->ranges = kept;
+	return 0;
+}
+
+/* Ranges by place. */
 static int list_ranges(struct work *w)
 {
 	const struct trawl_trace *trace = w->d->trace;
-	uint64_t i, n = 0, count, begin = 0, *first;
+	uint64_t i, n = 0, count, *first;
 	uint32_t p;
 
-	if (alloc_ranges(w))
+	if (count_ranges(w))
 		return -1;
 	first = w->first_range;
 	for (p = 0; p <= w->places; p++) {
@@ -156,15 +182,10 @@ static int list_ranges(struct work *w)
 	for (i = 0; i < trace->events.count; i++)
 		if (is_range(trace, i))
 			w->range[first[place_of(w, (uint32_t)i)]++] = (uint32_t)i;
-	/* Filling moved every start to its end: back, and to the right order. */
-	for (p = 0; p < w->places; p++) {
-		count = first[p] - begin;
-		first[p] = begin;
-		begin += count;
-		if (tw_sort(w->range + first[p], count, tw_events_start_key, &trace->events, w->a))
-			return -1;
-	}
-	return 0;
+	if (order_ranges(w, first))
+		return -1;
+	w->row = tw_alloc(w->a, (w->out->ranges + 1) * sizeof(*w->row));
+	return w->row ? 0 : -1;
 }
 
 static uint64_t launch_key(const void *context, uint32_t g)
@@ -830,7 +851,7 @@ static void release_work(struct work *w)
 	tw_free(w->a, w->place, n * sizeof(*w->place));
 	tw_free(w->a, w->track_at, n * sizeof(*w->track_at));
 	tw_free(w->a, w->process_at, n * sizeof(*w->process_at));
-	tw_free(w->a, w->range, (ranges + 1) * sizeof(*w->range));
+	tw_free(w->a, w->range, w->range_room * sizeof(*w->range));
 	tw_free(w->a, w->row, (ranges + 1) * sizeof(*w->row));
 	tw_free(w->a, w->reach, (ranges + 1) * sizeof(*w->reach));
 	tw_free(w->a, w->first_range, n * sizeof(*w->first_range));

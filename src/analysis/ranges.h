@@ -62,8 +62,9 @@ struct tw_ranges {
 	tw_code *processes;  /* in order; the last stands for: not known */
 	size_t process_room; /* allocated */
 	uint32_t process_count;
-	uint64_t ranges; /* in the trace */
-	bool linked;	 /* some GPU event has a recorded launch */
+	uint64_t ranges;   /* in the trace, each once */
+	uint64_t repeated; /* that were recorded again */
+	bool linked;	   /* some GPU event has a recorded launch */
 };
 
 /* 0 or -1: out of memory; release in both cases. */

@@ -70,9 +70,11 @@ static uint64_t id_of(const struct trawl_trace *trace, uint32_t event)
 	return known(events->correlation[event]);
 }
 
-static bool is_annotation(enum trawl_class class)
+/* The operations of an export are ranges. */
+static bool is_range(const struct trawl_trace *trace, enum trawl_class class)
 {
-	return class == TRAWL_CLASS_ANNOTATION || class == TRAWL_CLASS_GPU_ANNOTATION;
+	return class == TRAWL_CLASS_ANNOTATION || class == TRAWL_CLASS_GPU_ANNOTATION ||
+	       (class == TRAWL_CLASS_CPU_OP && trace->by_process);
 }
 
 /* The end of an arrow. */
@@ -105,7 +107,7 @@ static bool is_again(struct work *w, uint32_t a, uint32_t b)
 		return false;
 	/* A range has no id, and not every call has one: then the time tells, where it is exact. */
 	return id_of(w->trace, a) != NO_ID ||
-	       ((is_annotation(class) || tw_class_is_launch(class)) && e->dur_ns[a] &&
+	       ((is_range(w->trace, class) || tw_class_is_launch(class)) && e->dur_ns[a] &&
 		!is_of_whole_us(w));
 }
 

@@ -11,7 +11,7 @@
  * Drops from a list of events, sorted by start, those that are an earlier one again, and counts
  * them: GPU events of one stream with the same name, times and correlation id; operations, calls and
  * functions of Python of one thread with the same name, times and id; where times are not whole
- * microseconds, annotations and calls without an id, if they last.  Ends of arrows with the same
+ * microseconds, ranges and calls without an id, if they last.  Ends of arrows with the same
  * place and id are dropped, too.  GPU events without length in a trace of whole microseconds stay,
  * since nodes of a graph look so; events with different graph nodes stay too.  0, or -1: out of
  * memory.

@@ -256,6 +256,11 @@ static uint64_t window_start(const void *context, uint32_t number)
 	return tw_sort_key(((const struct tw_nsys_range *)context)[number].start_ns);
 }
 
+static uint64_t window_end(const void *context, uint32_t number)
+{
+	return tw_sort_key(((const struct tw_nsys_range *)context)[number].end_ns);
+}
+
 /* Of several rules for windows the first one that a process has ranges of counts. */
 static uint64_t window_group(const void *context, uint32_t number)
 {
@@ -264,20 +269,32 @@ static uint64_t window_group(const void *context, uint32_t number)
 	return (uint64_t)range->process << 32 | range->rule;
 }
 
-/* The candidates by process, rule and start, then in the order of the file. */
-static uint32_t *sort_windows(const struct tw_nsys_ranges *r, const struct trawl_allocator *a)
+static bool is_same_window(const struct tw_nsys_range *a, const struct tw_nsys_range *b)
 {
+	return a->process == b->process && a->rule == b->rule && a->start_ns == b->start_ns &&
+	       a->end_ns == b->end_ns;
+}
+
+/* The candidates by process, rule, start and end; *count: less those recorded twice. */
+static uint32_t *sort_windows(const struct tw_nsys_ranges *r, size_t *count,
+			      const struct trawl_allocator *a)
+{
+	static tw_sort_key_of *const keys[] = { window_end, window_start, window_group };
 	uint32_t *order = tw_alloc_array(a, r->window_count + 1, sizeof(*order));
+	bool good = order != NULL;
 	size_t i;
 
-	for (i = 0; order && i < r->window_count; i++)
+	for (i = 0; good && i < r->window_count; i++)
 		order[i] = (uint32_t)i;
-	if (order && (tw_sort(order, r->window_count, window_start, r->windows, a) ||
-		      tw_sort(order, r->window_count, window_group, r->windows, a))) {
+	for (i = 0; good && i < sizeof(keys) / sizeof(*keys); i++)
+		good = !tw_sort(order, r->window_count, keys[i], r->windows, a);
+	for (i = 0, *count = 0; good && i < r->window_count; i++)
+		if (!*count ||
+		    !is_same_window(&r->windows[order[*count - 1]], &r->windows[order[i]]))
+			order[(*count)++] = order[i];
+	if (!good && order)
 		tw_free(a, order, (r->window_count + 1) * sizeof(*order));
-		return NULL;
-	}
-	return order;
+	return good ? order : NULL;
 }
 
 /* "median of 59 'forward chunk...' ranges" */
@@ -316,18 +333,17 @@ static int median_windows(struct tw_nsys_capture *c, const struct tw_nsys_survey
 			  struct trawl_error *err)
 {
 	const struct tw_nsys_ranges *r = &c->ranges;
-	uint32_t *order = sort_windows(r, c->source->allocator);
-	size_t first, last;
+	size_t first, last, count;
+	uint32_t *order = sort_windows(r, &count, c->source->allocator);
 	int status = order ? 0 : no_memory(err);
 
-	for (first = 0; first < r->window_count && !status; first = last) {
+	for (first = 0; first < count && !status; first = last) {
 		uint64_t group = window_group(r->windows, order[first]);
 		struct tw_nsys_rank *rank =
 			find_rank(c, r->processes[r->windows[order[first]].process].process);
 
 		for (last = first + 1;
-		     last < r->window_count && window_group(r->windows, order[last]) == group;
-		     last++)
+		     last < count && window_group(r->windows, order[last]) == group; last++)
 			;
 		if (rank && !rank->windowed)
 			status = median_window(

@@ -21,11 +21,13 @@ enum {
 	DEMANGLED,
 	SHORT,
 	MANGLED,
-	COLUMNS
+	COLUMNS,
+	GRAPH_NODE = COLUMNS,
+	CLOSE_COLUMNS,
 };
-static const char *const columns[COLUMNS] = {
+static const char *const columns[CLOSE_COLUMNS] = {
 	"start",    "end",	     "globalPid",     "deviceId",  "contextId",	  "greenContextId",
-	"streamId", "correlationId", "demangledName", "shortName", "mangledName",
+	"streamId", "correlationId", "demangledName", "shortName", "mangledName", "graphNodeId",
 };
 
 #define ALL_GIVEN (1u << START | 1u << END | 1u << GID)
@@ -289,6 +291,19 @@ static bool is_impossible(int64_t start_ns, int64_t end_ns)
 	       (!start_ns && !end_ns);
 }
 
+/* All that makes a kernel this one: nodes of a graph may differ in nothing else. */
+static uint64_t hash_of_row(const struct part *p, const struct tw_scan *scan, struct numbers *n)
+{
+	uint64_t h = tw_hash_bytes((const char *)n->values, sizeof(n->values));
+	int64_t name = 0, node = 0;
+
+	/* 0 where they are not given. */
+	tw_scan_integer(scan, DEMANGLED, &name);
+	if (p->part.close)
+		tw_scan_integer(scan, GRAPH_NODE, &node);
+	return tw_hash_mix(h ^ (uint64_t)name, tw_hash_secret[1] ^ (uint64_t)node) ^ n->given;
+}
+
 static int on_row(void *part, const struct tw_scan *scan)
 {
 	struct part *p = part;
@@ -297,7 +312,7 @@ static int on_row(void *part, const struct tw_scan *scan)
 	struct numbers n;
 	int64_t start, end;
 	enum kind kind;
-	bool clipped;
+	bool clipped, again = false;
 
 	if (!p->begun && !begin(p))
 		return tw_nsys_no_memory(&p->part);
@@ -326,9 +341,12 @@ static int on_row(void *part, const struct tw_scan *scan)
 	if (!wanted_of(p)->compat && n.odd)
 		return tw_nsys_odd(&p->part, scan);
 	clipped = kernel.start_ns != start || kernel.end_ns != end;
-	if (!kind_of_row(p, scan, &kind))
+	if (!kind_of_row(p, scan, &kind) ||
+	    (!wanted_of(p)->compat &&
+	     !tw_nsys_is_again(&p->part, hash_of_row(p, scan, &n), &again)))
 		return tw_nsys_no_memory(&p->part);
-	if (wanted_of(p)->compat && kind == NAMELESS)
+	p->found.again += again;
+	if (again || (wanted_of(p)->compat && kind == NAMELESS))
 		return 0;
 	if (!count_kernel(p, &n, kind, window, &kernel))
 		return tw_nsys_no_memory(&p->part);
@@ -415,6 +433,7 @@ static bool join_part(struct tw_nsys_kernels *to, struct tw_nsys_kernels *from)
 		good = join_cover(to, &from->covers[k]);
 	to->rows += from->rows;
 	to->unnamed += from->unnamed;
+	to->again += from->again;
 	if (from->end_ns > to->end_ns)
 		to->end_ns = from->end_ns;
 	tw_free(to->allocator, numbers, bytes);
@@ -545,6 +564,7 @@ int tw_nsys_kernels_read(struct tw_nsys_kernels *kernels, struct tw_nsys_source 
 		.table = "CUPTI_ACTIVITY_KIND_KERNEL",
 		.columns = columns,
 		.column_count = COLUMNS,
+		.close_columns = CLOSE_COLUMNS - COLUMNS,
 		.context = wanted,
 		.part_size = sizeof(struct part),
 		.row = on_row,

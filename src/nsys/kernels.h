@@ -64,6 +64,7 @@ struct tw_nsys_kernels {
 	size_t cover_count, cover_capacity;
 	struct tw_ids cover_ids; /* while they are collected */
 	uint64_t rows, unnamed;	 /* kernels in the windows; those of them without a name */
+	uint64_t again;		 /* rows for a kernel in the windows that has one already */
 	bool table;
 	int64_t end_ns; /* largest time seen, whatever its process */
 };

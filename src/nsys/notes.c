@@ -181,6 +181,9 @@ void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, uint64_t without_laun
 			(unsigned long long)without_launch, without_launch == 1 ? "" : "s",
 			has_rows(c, "CUPTI_ACTIVITY_KIND_RUNTIME") ? "" :
 								     " (no calls were captured)");
+	if (k->again)
+		tw_table_add_note(table, "%llu kernels in the windows recorded twice count once",
+				  (unsigned long long)k->again);
 	if (k->unnamed)
 		tw_table_add_note(table, "kernels without a name, taken for computation: %llu",
 				  (unsigned long long)k->unnamed);

@@ -1,6 +1,7 @@
 #include "nsys/scan.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/thread.h"
 
 #include <string.h>
@@ -16,6 +17,7 @@ struct work {
 	char *parts;
 	int64_t first, last;
 	uint64_t step;
+	bool close;
 
 	pthread_mutex_t lock; /* of what follows */
 	/* Handles, one for each thread that reads: to open one takes reading what tables there are. */
@@ -32,9 +34,10 @@ static struct tw_nsys_part *part_at(const struct tw_nsys_scan *scan, void *parts
 static int read_rows(const struct tw_nsys_scan *scan, struct tw_nsys_part *part, int64_t first,
 		     int64_t last)
 {
+	size_t columns = scan->column_count + (part->close ? scan->close_columns : 0);
 	struct tw_scan *rows;
-	int status = tw_scan_open(&rows, part->database, scan->table, scan->columns,
-				  scan->column_count, first, last, &part->error);
+	int status = tw_scan_open(&rows, part->database, scan->table, scan->columns, columns, first,
+				  last, &part->error);
 	int failed = 0;
 
 	if (status)
@@ -83,6 +86,7 @@ static void read_part(void *context, size_t i)
 	part->allocator = work->source->allocator;
 	part->context = work->scan->context;
 	part->odd_row = -1;
+	part->close = work->close;
 	part->status = take_database(work, part);
 	if (part->status)
 		return;
@@ -114,6 +118,161 @@ static int read_parts(struct work *work, size_t count, struct trawl_error *err)
 	tw_free(a, work->idle, work->idle_capacity * sizeof(struct tw_database *));
 	return 0;
 }
+
+/* ---- rows that were recorded twice */
+
+bool tw_nsys_is_again(struct tw_nsys_part *part, uint64_t hash, bool *again)
+{
+	/* A file that is written to meanwhile may have more rows than before. */
+	*again = part->asked < part->again_count && part->again[part->asked];
+	if (!part->again) {
+		if (!tw_list_grow(&part->hashes, &part->hash_capacity, part->asked, sizeof(hash),
+				  part->allocator))
+			return false;
+		part->hashes[part->asked] = hash;
+	}
+	part->asked++;
+	return true;
+}
+
+static void free_hashes(struct tw_nsys_part *part)
+{
+	if (part->hashes)
+		tw_free(part->allocator, part->hashes, part->hash_capacity * sizeof(*part->hashes));
+	part->hashes = NULL;
+	part->hash_capacity = 0;
+}
+
+/* The hashes of all parts, in their order. */
+struct asked {
+	const struct trawl_allocator *allocator;
+	uint64_t *hashes;
+	uint32_t *places; /* of hashes, by themselves: number + 1 */
+	size_t count, place_count;
+	bool *again; /* NULL: none is */
+};
+
+static void free_asked(struct asked *asked)
+{
+	const struct trawl_allocator *a = asked->allocator;
+
+	tw_free(a, asked->hashes, asked->count * sizeof(*asked->hashes));
+	tw_free(a, asked->places, asked->place_count * sizeof(*asked->places));
+	tw_free(a, asked->again, asked->count * sizeof(*asked->again));
+	*asked = (struct asked){ .allocator = a };
+}
+
+static bool collect(struct asked *asked, const struct work *work, size_t count)
+{
+	size_t i, at = 0;
+
+	asked->hashes = tw_alloc_array(asked->allocator, asked->count, sizeof(*asked->hashes));
+	for (i = 0; asked->hashes && i < count; i++) {
+		struct tw_nsys_part *part = part_at(work->scan, work->parts, i);
+
+		if (part->asked)
+			memcpy(asked->hashes + at, part->hashes,
+			       part->asked * sizeof(*part->hashes));
+		at += part->asked;
+		free_hashes(part);
+	}
+	return asked->hashes != NULL;
+}
+
+static bool note_again(struct asked *asked, size_t i)
+{
+	if (!asked->again)
+		asked->again =
+			tw_alloc_array(asked->allocator, asked->count, sizeof(*asked->again));
+	if (!asked->again)
+		return false;
+	asked->again[i] = true;
+	return true;
+}
+
+/* Marks the hashes that are there already. */
+static bool compare(struct asked *asked)
+{
+	size_t mask, place, i;
+
+	for (asked->place_count = 64; asked->place_count < 2 * asked->count;)
+		asked->place_count *= 2;
+	mask = asked->place_count - 1;
+	asked->places =
+		tw_alloc_array(asked->allocator, asked->place_count, sizeof(*asked->places));
+	if (!asked->places)
+		return false;
+	for (i = 0; i < asked->count; i++) {
+		uint64_t hash = asked->hashes[i];
+
+		for (place = hash & mask;
+		     asked->places[place] && asked->hashes[asked->places[place] - 1] != hash;)
+			place = (place + 1) & mask;
+		if (!asked->places[place])
+			asked->places[place] = (uint32_t)i + 1;
+		else if (!note_again(asked, i))
+			return false;
+	}
+	return true;
+}
+
+/* Reads the parts, and finds which of the rows they count are an earlier one again. */
+static int look(struct work *work, size_t count, struct asked *asked, struct trawl_error *err)
+{
+	int status = read_parts(work, count, err);
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		asked->count += part_at(work->scan, work->parts, i)->asked;
+	if (status || !asked->count)
+		return status;
+	if (asked->count >= UINT32_MAX)
+		return trawl_error_set(err, TRAWL_ELIMIT, "table %s: more than %u rows count",
+				       work->scan->table, UINT32_MAX - 1);
+	if (!collect(asked, work, count) || !compare(asked))
+		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return 0;
+}
+
+/* Makes the parts new; with what is known now of their rows, if `asked` is given. */
+static void begin_anew(struct work *work, size_t count, const struct asked *asked)
+{
+	size_t i, asked_of, at = 0;
+
+	for (i = 0; i < count; i++, at += asked_of) {
+		struct tw_nsys_part *part = part_at(work->scan, work->parts, i);
+
+		asked_of = part->asked;
+		work->scan->release(part);
+		memset(part, 0, work->scan->part_size);
+		if (!asked)
+			continue;
+		part->again = asked->again + at;
+		part->again_count = asked_of;
+	}
+}
+
+/* Reads the parts, as often as rows that are an earlier one again make it needed. */
+static int read_once_each(struct work *work, size_t count, struct trawl_error *err)
+{
+	struct asked asked = { .allocator = work->source->allocator };
+	int status = look(work, count, &asked, err);
+
+	if (!status && asked.again && work->scan->close_columns) {
+		free_asked(&asked);
+		begin_anew(work, count, NULL);
+		work->close = true;
+		status = look(work, count, &asked, err);
+	}
+	if (!status && asked.again) {
+		begin_anew(work, count, &asked);
+		status = read_parts(work, count, err);
+	}
+	free_asked(&asked);
+	return status;
+}
+
+/* ---- what there is to say */
 
 /* What has been said of a table. */
 static struct tw_nsys_told *told_of(struct tw_nsys_source *source, const char *table)
@@ -182,7 +341,7 @@ int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_nsys_scan *scan,
 		*count = 0;
 		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
 	}
-	status = read_parts(&work, *count, err);
+	status = read_once_each(&work, *count, err);
 	if (!status)
 		status = tell(source, scan, *parts, *count, err);
 	if (work.texts_failed && !source->texts_told) {
@@ -204,8 +363,10 @@ void tw_nsys_scan_free(struct tw_nsys_source *source, const struct tw_nsys_scan 
 {
 	size_t i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		scan->release(part_at(scan, parts, i));
+		free_hashes(part_at(scan, parts, i));
+	}
 	tw_free(source->allocator, parts, count * scan->part_size);
 }
 

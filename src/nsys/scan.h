@@ -34,6 +34,12 @@ struct tw_nsys_part {
 	const void *context;
 	int64_t odd,
 		odd_row; /* rows left out: no numbers where numbers belong; the first of them */
+	/* Of the rows that tw_nsys_is_again() was asked of: what they hold; in the last look, which
+	 * of them are an earlier one again. */
+	uint64_t *hashes;
+	size_t asked, hash_capacity, again_count;
+	const bool *again;
+	bool close; /* the columns of a closer look are read too */
 	int status;
 	struct trawl_error error;
 };
@@ -42,8 +48,9 @@ struct tw_nsys_scan {
 	const char *table;
 	const char *const *columns;
 	size_t column_count;
-	const void *context; /* into each part */
-	size_t part_size;    /* of a structure that begins with struct tw_nsys_part */
+	size_t close_columns; /* behind them: those that only tell equal rows apart */
+	const void *context;  /* into each part */
+	size_t part_size;     /* of a structure that begins with struct tw_nsys_part */
 	/* A row: 0 or a failure, which ends the query.  TRAWL_EFORMAT is for the table's damage. */
 	int (*row)(void *part, const struct tw_scan *scan);
 	/* Behind the last row of a part, on its thread; NULL: nothing to do. */
@@ -62,6 +69,14 @@ void tw_nsys_scan_free(struct tw_nsys_source *source, const struct tw_nsys_scan 
 
 /* A row whose column holds something else than a number: counted, left out.  Returns 0. */
 int tw_nsys_odd(struct tw_nsys_part *part, const struct tw_scan *scan);
+
+/*
+ * Whether a row is an earlier one of the table again, by a hash of all that makes it one: such rows
+ * count once.  That is known when the table has been read; where there are such rows it is read
+ * anew, with new parts, also for what a closer look has to tell them apart.  To be asked of the
+ * same rows each time.  False: out of memory.
+ */
+bool tw_nsys_is_again(struct tw_nsys_part *part, uint64_t hash, bool *again) TRAWL_MUST_CHECK;
 
 /* Out of memory, for row() and finish(). */
 int tw_nsys_no_memory(struct tw_nsys_part *part);

@@ -166,6 +166,55 @@ class Twice(Case):
             self.assertEqual(once.table(table), twice.table(table))
         self.assertEqual(self.kinds(twice)["repeated_gpu"], str(count))
 
+    def twice_export(self):
+        """All events again, so far behind that other threads read them."""
+        path = self.tmp / "all.sqlite"
+        shutil.copy(ROOT / "examples/sample.sqlite", path)
+        path.chmod(0o644)
+        with sqlite3.connect(path) as db:
+            for table in ("KERNEL", "MEMCPY", "MEMSET", "RUNTIME", "SYNCHRONIZATION", "NVTX_EVENTS"):
+                table = table if table.startswith("NVTX") else f"CUPTI_ACTIVITY_KIND_{table}"
+                names = ", ".join(r[1] for r in db.execute(f"PRAGMA table_info({table})"))
+                db.execute(f"INSERT INTO {table} (rowid, {names}) "
+                           f"SELECT rowid + 3000000, {names} FROM {table}")
+        db.close()
+        return path
+
+    def test_queries_of_an_export(self):
+        sample, path = ROOT / "examples/sample.sqlite", self.twice_export()
+        for query in (["windows"], ["streams"], ["streams", "--by", "pp"], ["overlap"], ["setup"],
+                      ["overlap", "--by", "stage", "-j1"], ["streams", "--start", "0", "--end", "1000000000000"], ["ranges"]):
+            once, twice = (trawl("nsys", *query, p, "--format", "csv") for p in (sample, path))
+            self.assertExit(once, 0)
+            self.assertExit(twice, 0)
+            self.assertGreater(len(once.out.splitlines()), 2)
+            self.assertEqual(once.out, twice.out, query)
+        self.assertIn("764 kernels in the windows recorded twice",
+                      trawl("nsys", "streams", "--start", "0", "--end", "1000000000000", path).out)
+        self.assertIn("652 ranges recorded twice", trawl("nsys", "ranges", path).out)
+
+    def test_queries_tell_nodes_of_a_graph_apart(self):
+        """What differs in its node, its stream, its length or its launch is there twice."""
+        path = self.tmp / "nodes.sqlite"
+        shutil.copy(ROOT / "examples/sample.sqlite", path)
+        path.chmod(0o644)
+        changes = ("graphNodeId = 7", "streamId = streamId", "end = end + 1", "correlationId = 1")
+        with sqlite3.connect(path) as db:
+            first = db.execute("SELECT MIN(rowid) FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchone()[0]
+            names = [r[1] for r in db.execute("PRAGMA table_info(CUPTI_ACTIVITY_KIND_KERNEL)")]
+            for i, change in enumerate(changes):
+                db.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (rowid, {', '.join(names)}) "
+                           f"SELECT {3000000 + i}, {', '.join(names)} FROM CUPTI_ACTIVITY_KIND_KERNEL "
+                           f"WHERE rowid = {first}")
+                db.execute(f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET {change} WHERE rowid = {3000000 + i}")
+        db.close()
+
+        def kernels(path):
+            result = trawl("nsys", "streams", "--start", "0", "--end", "1000000000000", path, "--format", "csv")
+            rows = [line.split(",") for line in result.out.splitlines()[1:]]
+            return sum(int(r[2]) + int(r[3]) for r in rows)
+        self.assertEqual(kernels(path) - kernels(ROOT / "examples/sample.sqlite"), 3)
+
     @unittest.skipUnless(FOUND.is_dir(), "needs the given cases")
     def test_given_cases(self):
         case = FOUND / "attack-01-duplicate-gpu-events"

@@ -293,7 +293,7 @@ static void test_wrong_distance(void **state)
 
 	(void)state;
 	for (i = 0; i < 1000; i++)
-		bytes_add(&text, "abcdefghijk" + i % 11, 1);
+		bytes_add(&text, &"abcdefghijk"[i % 11], 1);
 	for (kind = 0; kind < 3; kind++, at = 0) {
 		bytes_add(&file, "\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
 		deflate_bits(&file, &at, 1 | 1 << 1, 3, false); /* the last block, fixed codes */
