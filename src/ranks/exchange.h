@@ -6,6 +6,9 @@
 
 #include "ranks/facts.h"
 
+/* Of larger jobs the pairs of ranks are not told one by one: TraceLens' limit. */
+#define TW_EXCHANGE_PAIRS_RANKS 1024
+
 struct tw_exchange {
 	const struct tw_match *match;
 	double total_mb, largest_mb, mean_mb; /* sent, over the ranks; NaN: not known */

@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-#define RANKS_MOST 1024 /* pairs of more are not told: TraceLens' limit */
-
 enum { SOURCE, DESTINATION, TOTAL, MEAN, COUNT, SPAN };
 
 static const struct trawl_column columns[] = {
@@ -138,7 +136,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 	struct work w = { .in = in };
 	int status = 0;
 
-	if (in->job->count > RANKS_MOST)
+	if (in->job->count > TW_EXCHANGE_PAIRS_RANKS)
 		return 0;
 	tw_groups_init_values(&w.pairs, sizeof(struct pair), sizeof(struct sent), in->allocator);
 	status = add_all(&w);

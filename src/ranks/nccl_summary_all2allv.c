@@ -329,6 +329,11 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 
 	if (!status && w.count)
 		status = summarise(&w, self);
+	if (!status && w.table && in->job->count > TW_EXCHANGE_PAIRS_RANKS)
+		tw_table_add_note(w.table,
+				  "who sends what to whom is told of up to %d ranks, not of %zu: "
+				  "'In split size' in nccl_long has it",
+				  TW_EXCHANGE_PAIRS_RANKS, in->job->count);
 	tw_exchanges_free(in, w.list, w.count);
 	*table = w.table;
 	return status;

@@ -477,6 +477,16 @@ class Collectives(Case):
         self.assertRegex(self.result.err, "cannot draw.*more than 4096 ranks")
         self.assertFalse((self.out / "all2allv_heatmap.png").exists())
 
+    def test_more_ranks_than_pairs_are_told_of(self):
+        for count in (1024, 1025):
+            place = self.traces(*[[self.all_to_allv(1000, 100, [1, 2], [r & ~1, r | 1])]
+                                  for r in range(count)])
+            # The partner of the last of 1025 is missing.
+            tables = self.run_on(place, "--align", "none", "--format", "json", codes=(0, 3))
+            pairs = len(tables.get("nccl_all2allv_heatmap", []))
+            said = "told of up to 1024 ranks, not of 1025" in self.result.out
+            self.assertEqual((pairs, said), (2 * count, False) if count == 1024 else (0, True))
+
     # ---- ranks, statuses, output
 
     def test_number_of_ranks_that_is_broken(self):
