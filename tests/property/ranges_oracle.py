@@ -46,6 +46,19 @@ def annotations(source):
     return sorted(found, key=lambda r: (r.pid, r.place, r.ts, r.index))
 
 
+def each_once(ranges, gpu):
+    """Without those recorded twice; where GPU times are whole microseconds nothing tells them."""
+    if all(g.ts % 1000 == g.dur % 1000 == 0 for g in gpu):
+        return ranges
+    seen, kept = set(), []
+    for r in ranges:
+        what = (r.pid, r.tid, r.name, r.ts, r.dur)
+        if not r.dur or what not in seen:
+            kept.append(r)
+        seen.add(what)
+    return kept
+
+
 def exposed_of(g, gpu):
     return oracle.minus([g.span], [o.span for o in gpu
                                    if o.device == g.device and o.kind() == "compute"])
@@ -64,7 +77,7 @@ def around(g, ranges):
 
 def rows(truth, source):
     """Rows by (pid, name), and what is in no range by (pid, "outside") or (None, "unlaunched")."""
-    ranges, out = annotations(source), collections.defaultdict(Row)
+    ranges, out = each_once(annotations(source), truth.gpu), collections.defaultdict(Row)
     for r in ranges:
         out[(r.pid, "range", r.name)].instances += 1
         out[(r.pid, "range", r.name)].host += r.dur
