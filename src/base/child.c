@@ -1,10 +1,24 @@
 #define _GNU_SOURCE
 #include "base/child.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+/* To fork takes it for writing. */
+static pthread_rwlock_t forking = PTHREAD_RWLOCK_INITIALIZER;
+
+void tw_hold_forks(void)
+{
+	pthread_rwlock_rdlock(&forking);
+}
+
+void tw_allow_forks(void)
+{
+	pthread_rwlock_unlock(&forking);
+}
 
 static void restore_signals(const sigset_t *mask)
 {
@@ -27,7 +41,9 @@ pid_t tw_fork(int death)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &signals);
+	pthread_rwlock_wrlock(&forking);
 	child = fork();
+	pthread_rwlock_unlock(&forking);
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, death);
 		if (getppid() != parent)

@@ -12,4 +12,13 @@
  */
 pid_t tw_fork(int death);
 
+/*
+ * Around calls that hold a lock of the C library while they work: those that know of time zones
+ * (localtime(), gmtime(), mktime(), strftime()) and libraries that call them, as libzip does.  A
+ * process forked meanwhile would have the lock and nobody to give it back: tw_fork() waits for the
+ * end of all such calls, and they wait for it.  From any thread; not one within another.
+ */
+void tw_hold_forks(void);
+void tw_allow_forks(void);
+
 #endif

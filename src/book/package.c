@@ -1,6 +1,7 @@
 #include "book/package.h"
 
 #include "base/alloc.h"
+#include "base/child.h"
 
 #include <expat.h>
 #include <stdarg.h>
@@ -57,7 +58,9 @@ static int open_source(struct tw_package **out, zip_source_t *source, zip_error_
 		status = package ? zip_failed(error, err) : no_memory(err);
 	} else {
 		package->allocator = allocator;
+		tw_hold_forks();
 		package->zip = zip_open_from_source(source, ZIP_RDONLY, error);
+		tw_allow_forks();
 		if (!package->zip)
 			status = zip_failed(error, err);
 	}
@@ -236,14 +239,18 @@ static zip_file_t *open_part(const struct tw_package *package, const char *name,
 	zip_int64_t index = zip_name_locate(package->zip, name, ZIP_FL_NOCASE);
 	zip_stat_t stat;
 	zip_file_t *file;
+	bool known;
 
 	if (index < 0) {
 		part->status =
 			trawl_error_set(part->err, TRAWL_EFORMAT, "it is not in the workbook");
 		return NULL;
 	}
-	if (!zip_stat_index(package->zip, (zip_uint64_t)index, 0, &stat) &&
-	    stat.valid & ZIP_STAT_ENCRYPTION_METHOD && stat.encryption_method != ZIP_EM_NONE) {
+	tw_hold_forks();
+	known = !zip_stat_index(package->zip, (zip_uint64_t)index, 0, &stat);
+	tw_allow_forks();
+	if (known && stat.valid & ZIP_STAT_ENCRYPTION_METHOD &&
+	    stat.encryption_method != ZIP_EM_NONE) {
 		part->status = trawl_error_set(part->err, TRAWL_EFORMAT,
 					       "it is encrypted; save it without a password");
 		return NULL;

@@ -282,7 +282,9 @@ int tw_xlsx_make(struct tw_xlsx_file *file, int (*fill)(void *context, struct tr
 		status = tell_end(file, child, out, err ? err : &ignored);
 	} else {
 		/* There may be no more processes: then here. */
+		tw_hold_forks();
 		make(file, fill, context, out);
+		tw_allow_forks();
 		status = out->status;
 		if (status && err)
 			*err = out->err;

@@ -1,6 +1,7 @@
 /* Files in a zip archive, made in memory: fixed date, fixed order, nothing of this machine. */
 #include "standalone/replay.h"
 
+#include "base/child.h"
 #include "base/creation.h"
 
 #include <zip.h>
@@ -72,8 +73,8 @@ static bool take_bytes(zip_source_t *memory, struct tw_str *out)
 	return true;
 }
 
-int tw_replay_zip(const struct tw_replay_part *parts, size_t count, struct tw_str *out,
-		  struct trawl_error *err)
+static int make_archive(const struct tw_replay_part *parts, size_t count, struct tw_str *out,
+			struct trawl_error *err)
 {
 	zip_source_t *memory;
 	zip_error_t error;
@@ -108,4 +109,15 @@ int tw_replay_zip(const struct tw_replay_part *parts, size_t count, struct tw_st
 		return zip_failed(&error, err);
 	zip_error_fini(&error);
 	return out->failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+}
+
+int tw_replay_zip(const struct tw_replay_part *parts, size_t count, struct tw_str *out,
+		  struct trawl_error *err)
+{
+	int status;
+
+	tw_hold_forks();
+	status = make_archive(parts, count, out, err);
+	tw_allow_forks();
+	return status;
 }

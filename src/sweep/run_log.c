@@ -1,6 +1,7 @@
 /* What is written about the runs of a sweep: the log, as they go, and the summary behind them. */
 #include "sweep/runs.h"
 
+#include "base/child.h"
 #include "io/sink.h"
 #include "table/table.h"
 
@@ -38,7 +39,9 @@ static void time_text(char *text, size_t size, const char *format)
 	time_t now = time(NULL);
 	struct tm local;
 
+	tw_hold_forks();
 	strftime(text, size, format, localtime_r(&now, &local));
+	tw_allow_forks();
 }
 
 int tw_run_log_open(struct tw_runs *runs, struct trawl_error *err)

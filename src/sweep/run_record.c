@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "sweep/runs.h"
 
+#include "base/child.h"
 #include "base/file.h"
 #include "io/sink.h"
 #include "json/value.h"
@@ -87,7 +88,9 @@ static bool write_record(struct tw_str *out, struct tw_runs *runs, const struct 
 	struct tm utc;
 	char when[40];
 
+	tw_hold_forks();
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&start, &utc));
+	tw_allow_forks();
 	tw_json_init(&json, out);
 	tw_json_object(&json, TW_JSON_LINES);
 	tw_json_key(&json, "schema");

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "sweep/runs.h"
 
+#include "base/child.h"
 #include "io/sink.h"
 
 #include <errno.h>
@@ -59,7 +60,9 @@ static int name_files(struct tw_runs *runs, struct trawl_error *err)
 	char stamp[40];
 
 	do {
+		tw_hold_forks();
 		strftime(stamp, sizeof(stamp), "%Y%m%d_%H%M%S", localtime_r(&now, &local));
+		tw_allow_forks();
 		runs->stamp = tw_arena_copy(&runs->arena, stamp, strlen(stamp));
 		runs->directory = runs->options->directory ?
 					  runs->options->directory :

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,7 @@
 #include "io/unzip.h"
 #include "render/render.h"
 #include "scratch.h"
+#include "standalone/replay.h"
 #include "table/table.h"
 #include "trawl/render.h"
 
@@ -502,6 +505,54 @@ static void sixty_five_tables(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
+/* Archives, which ask the C library for the time of their parts, until told to stop. */
+static void *make_archives(void *context)
+{
+	const atomic_bool *stop = context;
+	struct tw_replay_part parts[40];
+	char names[40][8];
+	struct tw_str text, out;
+	size_t i;
+
+	tw_str_init(&text, trawl_allocator_default());
+	tw_str_init(&out, trawl_allocator_default());
+	tw_str_add_cstr(&text, "text");
+	for (i = 0; i < 40; i++) {
+		snprintf(names[i], sizeof(names[i]), "part%02zu", i);
+		parts[i] = (struct tw_replay_part){ names[i], &text };
+	}
+	while (!atomic_load(stop)) {
+		tw_str_clear(&out);
+		if (tw_replay_zip(parts, 40, &out, NULL))
+			abort();
+	}
+	tw_str_release(&text);
+	tw_str_release(&out);
+	return NULL;
+}
+
+/* The process that makes a workbook must not begin with a lock that another thread of ours has. */
+static void beside_other_threads(void **state)
+{
+	struct trawl_table *table = sample();
+	const struct trawl_table *tables[] = { table };
+	atomic_bool stop = false;
+	pthread_t thread;
+	int i;
+
+	(void)state;
+	alarm(120);
+	assert_int_equal(pthread_create(&thread, NULL, make_archives, &stop), 0);
+	for (i = 0; i < 300; i++)
+		assert_int_equal(tw_render_xlsx(tables, 1, scratch_path(&scratch, "book.xlsx"),
+						trawl_allocator_default(), &err),
+				 0);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	alarm(0);
+	tw_table_free(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -519,6 +570,7 @@ int main(void)
 		TEST(tmpdir_may_be_useless),
 		TEST(sixty_five_tables),
 		TEST(every_failed_allocation_is_reported),
+		TEST(beside_other_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
