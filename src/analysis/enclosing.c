@@ -1,6 +1,7 @@
 #include "analysis/enclosing.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 #include <string.h>
@@ -79,15 +80,8 @@ static int order_targets(struct work *w, uint64_t count, const struct trawl_allo
 /* The first place in [low, high) of the order whose target starts at or behind a time. */
 static uint64_t find(const struct work *w, uint64_t low, uint64_t high, int64_t start_ns)
 {
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (w->trace->events.start_ns[w->targets[w->order[middle]]] < start_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, low, high,
+			      w->trace->events.start_ns[w->targets[w->order[at]]] < start_ns);
 }
 
 /* Of an event that begins at or before the target, and ends behind its start. */

@@ -1,6 +1,7 @@
 #include "analysis/host_names.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 #include <string.h>
@@ -133,17 +134,8 @@ void tw_stretches_release(struct tw_stretches *s)
 /* The first item of a track that ends behind a time. */
 static uint64_t item_behind(const struct tw_stretches *s, uint32_t track, int64_t time_ns)
 {
-	uint64_t low = s->first[track], high = s->first[track + 1];
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (s->items[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, s->first[track], s->first[track + 1],
+			      s->items[at].end_ns <= time_ns);
 }
 
 int64_t tw_stretches_within(const struct tw_stretches *s, uint32_t track, int64_t from_ns,

@@ -2,6 +2,7 @@
 
 #include "analysis/signature.h"
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "model/requests.h"
 
@@ -149,17 +150,9 @@ static int compare_steps(const void *a, const void *b)
 /* The step that was running when an event began, NULL: none. */
 static const struct step *step_at(const struct builder *b, int64_t time_ns)
 {
-	uint64_t low = 0, high = b->step_count;
+	size_t begun = TW_LOWER_BOUND(at, 0, b->step_count, b->steps[at].start_ns <= time_ns);
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (b->steps[middle].start_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && time_ns < b->steps[low - 1].end_ns ? &b->steps[low - 1] : NULL;
+	return begun && time_ns < b->steps[begun - 1].end_ns ? &b->steps[begun - 1] : NULL;
 }
 
 /*
@@ -647,18 +640,11 @@ static int find_pairs(struct tw_modelled *m)
 static uint64_t first_pair_from(const struct tw_modelled *m, const uint32_t *order, bool backward,
 				uint64_t node)
 {
-	uint64_t low = 0, high = m->derived->autograd.count;
+	const struct tw_autograd_pair *pairs = m->derived->autograd.pairs;
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-		const struct tw_autograd_pair *pair = &m->derived->autograd.pairs[order[middle]];
-
-		if ((backward ? pair->backward : pair->forward) < node)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, 0, m->derived->autograd.count,
+			      (backward ? pairs[order[at]].backward : pairs[order[at]].forward) <
+				      node);
 }
 
 uint32_t tw_pair_at(const struct tw_modelled *m, uint64_t node)

@@ -10,6 +10,7 @@
 #include "analysis/groups.h"
 #include "base/alloc.h"
 #include "base/innermost.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "data/tables.h"
 #include "derive/repeats.h"
@@ -360,16 +361,8 @@ static int list_covers(struct work *w)
 static int64_t covered_before(const struct cover *cover, int64_t time_ns)
 {
 	const struct tw_interval *items = cover->busy.items;
-	size_t low = 0, high = cover->busy.count;
+	size_t low = TW_LOWER_BOUND(at, 0, cover->busy.count, items[at].end_ns <= time_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (items[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == cover->busy.count || items[low].start_ns >= time_ns)
 		return cover->before_ns[low];
 	return cover->before_ns[low] + time_ns - items[low].start_ns;
@@ -492,15 +485,7 @@ static uint32_t first_behind(const struct scope *s, uint32_t low, int64_t time_n
 	}
 	if (behind > s->count)
 		behind = s->count;
-	while (at < behind) {
-		uint64_t middle = at + (behind - at) / 2;
-
-		if (s->time_ns[middle] <= time_ns)
-			at = middle + 1;
-		else
-			behind = middle;
-	}
-	return (uint32_t)at;
+	return (uint32_t)TW_LOWER_BOUND(i, at, behind, s->time_ns[i] <= time_ns);
 }
 
 /* First start and last end of launches [first, behind). */

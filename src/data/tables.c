@@ -1,4 +1,5 @@
 #include "data/tables.h"
+#include "base/search.h"
 
 #include <string.h>
 
@@ -230,24 +231,22 @@ size_t tw_op_base(const char *op, size_t len)
 	return (size_t)(p - op);
 }
 
+/* The rows of such tables begin with their name. */
+static const char *name_of_row(const void *rows, size_t row, size_t size)
+{
+	return *(const char *const *)((const char *)rows + row * size);
+}
+
 /* The first row of a name in a table that is in order of names; NULL: it has none. */
 static const void *find_exact(const void *rows, size_t count, size_t size, const char *op,
 			      size_t len)
 {
-	size_t low = 0, high = count;
-	const char *row;
+	size_t i = TW_LOWER_BOUND(at, 0, count,
+				  compare_name(name_of_row(rows, at, size), op, len) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		row = (const char *)rows + middle * size;
-		if (compare_name(*(const char *const *)row, op, len) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	row = (const char *)rows + low * size;
-	return low < count && !compare_name(*(const char *const *)row, op, len) ? row : NULL;
+	if (i == count || compare_name(name_of_row(rows, i, size), op, len))
+		return NULL;
+	return (const char *)rows + i * size;
 }
 
 /* By the exact name, else by that of the operation whose overload it is. */

@@ -1,6 +1,7 @@
 #include "db/database.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -791,16 +792,8 @@ static void make_index(struct tw_database *db, const char *table)
 /* The rowid of an id's first row. */
 static bool find_place(const struct index *index, int64_t id, int64_t *rowid)
 {
-	size_t low = 0, high = index->count;
+	size_t low = TW_LOWER_BOUND(at, 0, index->count, index->at[at].id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->at[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == index->count || index->at[low].id != id)
 		return false;
 	*rowid = index->at[low].rowid;

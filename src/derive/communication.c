@@ -2,6 +2,7 @@
 #include "derive/communication.h"
 
 #include "base/list.h"
+#include "base/search.h"
 #include "derive/view_names.h"
 
 #include <stdlib.h>
@@ -34,19 +35,14 @@ static bool names_communication(const struct tw_pool *texts, uint32_t name, uint
 static uint32_t node_around(const struct tw_derived *d, uint32_t range)
 {
 	const struct tw_events *events = &d->trace->events;
-	uint32_t low = 0, high = (uint32_t)d->host.count, i;
+	const uint32_t *event = d->host.event;
+	size_t behind =
+		TW_LOWER_BOUND(at, 0, d->host.count,
+			       events->track[event[at]] < events->track[range] ||
+				       (events->track[event[at]] == events->track[range] &&
+					events->start_ns[event[at]] < events->start_ns[range]));
+	uint32_t i = behind ? (uint32_t)(behind - 1) : TW_NONE;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2, e = d->host.event[middle];
-
-		if (events->track[e] < events->track[range] ||
-		    (events->track[e] == events->track[range] &&
-		     events->start_ns[e] < events->start_ns[range]))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	i = low ? low - 1 : TW_NONE;
 	if (i != TW_NONE && events->track[d->host.event[i]] != events->track[range])
 		return TW_NONE;
 	/* A range may be begun by one Python function and ended by another. */
@@ -147,18 +143,13 @@ static uint32_t range_around(const struct tw_derived *d, uint32_t track, int64_t
 {
 	const struct tw_comm_ranges *ranges = &d->comm_ranges;
 	const struct tw_events *events = &d->trace->events;
-	uint32_t low = 0, high = ranges->count, i;
+	const uint32_t *event = ranges->event;
+	size_t behind = TW_LOWER_BOUND(at, 0, ranges->count,
+				       events->track[event[at]] < track ||
+					       (events->track[event[at]] == track &&
+						events->start_ns[event[at]] <= time_ns));
+	uint32_t i = behind ? (uint32_t)(behind - 1) : TW_NONE;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2, e = ranges->event[middle];
-
-		if (events->track[e] < track ||
-		    (events->track[e] == track && events->start_ns[e] <= time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	i = low ? low - 1 : TW_NONE;
 	if (i != TW_NONE && events->track[ranges->event[i]] != track)
 		return TW_NONE;
 	while (i != TW_NONE && end_of(events, ranges->event[i]) <= time_ns)

@@ -1,6 +1,7 @@
 #include "derive/flows.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "store/parts.h"
 
 #include <stdlib.h>
@@ -46,16 +47,8 @@ static const struct tw_flow_end *find_first(const struct tw_flow_end *list, uint
 					    int (*compare)(const struct tw_flow_end *x,
 							   const struct tw_flow_end *y))
 {
-	uint64_t low = 0, high = count;
+	uint64_t low = TW_LOWER_BOUND(at, 0, count, compare(&list[at], key) < 0);
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (compare(&list[middle], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < count && !compare(&list[low], key) ? &list[low] : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "derive/derived.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "data/tables.h"
 #include "derive/repeats.h"
@@ -83,17 +84,8 @@ static int compare_queues(const struct trawl_trace *trace, const struct tw_queue
 /* Position of a queue in the sorted list, or where it belongs. */
 static uint32_t find_queue(const struct tw_derived *d, const struct tw_queue *queue)
 {
-	uint32_t low = 0, high = d->gpu.queue_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (compare_queues(d->trace, &d->gpu.queues[middle], queue) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, 0, d->gpu.queue_count,
+			      compare_queues(d->trace, &d->gpu.queues[at], queue) < 0);
 }
 
 static int compare_for_sort(const void *a, const void *b, void *trace)

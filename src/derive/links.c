@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "store/parts.h"
 
@@ -119,18 +120,9 @@ static int compare_shared(const void *a, const void *b)
 /* How many shared calls come before (id, start_ns] in their order. */
 static uint64_t count_shared(const struct id_map *map, tw_code id, int64_t start_ns)
 {
-	uint64_t low = 0, high = map->shared_count;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-		const struct shared_call *call = &map->shared[middle];
-
-		if (call->id < id || (call->id == id && call->start_ns <= start_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, 0, map->shared_count,
+			      map->shared[at].id < id || (map->shared[at].id == id &&
+							  map->shared[at].start_ns <= start_ns));
 }
 
 /* The call with this id that starts last before `start_ns`; the first when none does. */

@@ -1,6 +1,7 @@
 #include "derive/names.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,18 +26,9 @@ static int compare_places(const void *a, const void *b)
 /* First place at or behind (pid, tid). */
 static uint32_t find_place(const struct place *places, uint32_t count, tw_code pid, tw_code tid)
 {
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct place *at = &places[middle];
-
-		if (at->pid < pid || (at->pid == pid && at->tid < tid))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, 0, count,
+			      places[at].pid < pid ||
+				      (places[at].pid == pid && places[at].tid < tid));
 }
 
 static uint32_t text_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key)

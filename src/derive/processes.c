@@ -6,6 +6,7 @@
 #include "derive/flows.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "store/parts.h"
 
 #include <stdlib.h>
@@ -47,17 +48,7 @@ static int compare_calls(const void *a, const void *b)
 /* How many calls come before `key`. */
 static uint64_t count_before(const struct work *w, struct process_call key)
 {
-	uint64_t low = 0, high = w->count;
-
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (compare_calls(&w->calls[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, 0, w->count, compare_calls(&w->calls[at], &key) < 0);
 }
 
 /* Of a process, the call with this id that starts last at or before a time, else the first. */

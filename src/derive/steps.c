@@ -4,6 +4,7 @@
 #include "derive/unlaunched.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "derive/view_names.h"
 
@@ -168,21 +169,13 @@ static const struct process *find_process(const struct work *w, tw_code pid)
 static uint32_t step_at(const struct work *w, tw_code pid, int64_t time_ns)
 {
 	const struct process *process = find_process(w, pid);
-	size_t low, high;
+	size_t behind;
 
 	if (!process)
 		return TW_NONE;
-	low = process->first;
-	high = process->end;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->segments[middle].start_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > process->first ? w->segments[low - 1].step : TW_NONE;
+	behind = TW_LOWER_BOUND(at, process->first, process->end,
+				w->segments[at].start_ns <= time_ns);
+	return behind > process->first ? w->segments[behind - 1].step : TW_NONE;
 }
 
 /* ---- whose each GPU event is */
@@ -259,22 +252,14 @@ static int measure_own(struct work *w)
 /* Length of what is busy before a time. */
 static int64_t busy_before(const struct work *w, int64_t time_ns)
 {
-	size_t low = 0, high = w->all.count;
-	int64_t part;
+	size_t begun = TW_LOWER_BOUND(at, 0, w->all.count, w->all.items[at].start_ns < time_ns);
+	const struct tw_interval *last;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->all.items[middle].start_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	if (!begun)
 		return 0;
-	part = (time_ns < w->all.items[low - 1].end_ns ? time_ns : w->all.items[low - 1].end_ns) -
-	       w->all.items[low - 1].start_ns;
-	return w->before[low - 1] + part;
+	last = &w->all.items[begun - 1];
+	return w->before[begun - 1] + (time_ns < last->end_ns ? time_ns : last->end_ns) -
+	       last->start_ns;
 }
 
 /* What any work does at the time of a step, and at that of its own. */

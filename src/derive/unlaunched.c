@@ -1,6 +1,7 @@
 #include "derive/unlaunched.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "store/parts.h"
 
@@ -78,32 +79,16 @@ static bool is_earlier(const struct work *w, uint64_t g, int64_t time_ns)
 static const struct tw_interval *window_at(const struct tw_view *view, int64_t time_ns)
 {
 	const struct tw_intervals *windows = &view->windows;
-	size_t low = 0, high = windows->count;
+	size_t low = TW_LOWER_BOUND(at, 0, windows->count, windows->items[at].start_ns <= time_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (windows->items[middle].start_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && time_ns < windows->items[low - 1].end_ns ? &windows->items[low - 1] : NULL;
 }
 
 /* Of the host: the step that began last before a time, or the first of all. */
 static uint32_t step_before(const struct tw_steps *steps, int64_t time_ns)
 {
-	uint64_t low = 0, high = steps->count;
+	uint64_t low = TW_LOWER_BOUND(at, 0, steps->count, steps->items[at].start_ns <= time_ns);
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (steps->items[middle].start_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? (uint32_t)(low - 1) : 0;
 }
 
@@ -111,16 +96,9 @@ static uint32_t step_before(const struct tw_steps *steps, int64_t time_ns)
 static uint32_t work_before(const struct work *w, int64_t time_ns)
 {
 	const struct tw_step *items = w->d->steps.items;
-	uint64_t low = 0, high = w->sorted_count;
+	uint64_t low =
+		TW_LOWER_BOUND(at, 0, w->sorted_count, items[w->sorted[at]].first_ns < time_ns);
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (items[w->sorted[middle]].first_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? w->sorted[low - 1] : TW_NONE;
 }
 

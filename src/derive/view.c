@@ -1,6 +1,7 @@
 #include "derive/view.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "derive/repeats.h"
 #include "derive/view_names.h"
@@ -387,33 +388,16 @@ void tw_view_release(struct tw_view *view)
 /* The first window that ends behind a time. */
 static size_t window_behind(const struct tw_view *view, int64_t time_ns)
 {
-	size_t low = 0, high = view->windows.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (view->windows.items[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, 0, view->windows.count,
+			      view->windows.items[at].end_ns <= time_ns);
 }
 
 /* The last window from `low` on that begins before a time; `low` when none does. */
 static size_t window_before(const struct tw_view *view, size_t low, int64_t time_ns)
 {
-	size_t high = view->windows.count;
-
-	while (low + 1 < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (view->windows.items[middle].start_ns < time_ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, low + 1, view->windows.count,
+			      view->windows.items[at].start_ns < time_ns) -
+	       1;
 }
 
 bool tw_view_clip_to_windows(const struct tw_view *view, int64_t *start_ns, int64_t *end_ns)
@@ -440,18 +424,10 @@ bool tw_view_clip_to_windows(const struct tw_view *view, int64_t *start_ns, int6
 /* The last window that begins before a time of the view, or at it; the first when none does. */
 static size_t window_of_view_time(const struct tw_view *view, int64_t time_ns, bool or_at)
 {
-	size_t low = 0, high = view->windows.count;
-
-	while (low + 1 < high) {
-		size_t middle = low + (high - low) / 2;
-		int64_t start_ns = tw_view_window_start(view, middle);
-
-		if (start_ns < time_ns || (or_at && start_ns == time_ns))
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, 1, view->windows.count,
+			      tw_view_window_start(view, at) < time_ns ||
+				      (or_at && tw_view_window_start(view, at) == time_ns)) -
+	       1;
 }
 
 int64_t tw_view_real_start(const struct tw_view *view, int64_t start_ns)

@@ -1,6 +1,7 @@
 #include "nsys/capture.h"
 
 #include "base/list.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "nsys/survey.h"
 #include "nsys/work.h"
@@ -140,16 +141,8 @@ static int find_ranks(struct tw_nsys_capture *c, struct trawl_error *err)
 /* The rank of a process, NULL: it is none.  Ranks are by process. */
 static struct tw_nsys_rank *find_rank(const struct tw_nsys_capture *c, int64_t process)
 {
-	size_t low = 0, high = c->rank_count;
+	size_t low = TW_LOWER_BOUND(at, 0, c->rank_count, c->ranks[at].process < process);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->ranks[middle].process < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < c->rank_count && c->ranks[low].process == process ? &c->ranks[low] : NULL;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/list.h"
 #include "base/scan.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 #include <stdlib.h>
@@ -380,20 +381,13 @@ const struct tw_compat_candidate *tw_compat_innermost(const struct tw_compat_ran
 {
 	uint32_t process = tw_ids_get(&r->pid_ids, pid);
 	const struct tw_compat_candidate *best = NULL, *c;
-	size_t low, high, begin, looked;
+	size_t low, begin, looked;
 
 	if (process == TW_IDS_NONE)
 		return NULL;
-	begin = low = r->process_begin[process];
-	high = r->process_begin[process + 1];
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->candidates[r->order[middle]].start_ns <= moment_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	begin = r->process_begin[process];
+	low = TW_LOWER_BOUND(at, begin, r->process_begin[process + 1],
+			     r->candidates[r->order[at]].start_ns <= moment_ns);
 	for (looked = 0; looked < LOOKED_AT && low > begin; looked++) {
 		c = &r->candidates[r->order[--low]];
 		if (c->end_ns >= moment_ns &&

@@ -1,6 +1,7 @@
 #include "nsys/spans.h"
 
 #include "base/list.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 bool tw_spans_add(struct tw_spans *spans, int64_t start_ns, int64_t end_ns,
@@ -122,16 +123,8 @@ bool tw_spans_sum(struct tw_spans *spans, const struct trawl_allocator *a)
 /* Time covered before a moment. */
 static int64_t covered_before(const struct tw_spans *spans, int64_t moment)
 {
-	size_t low = 0, high = spans->count;
+	size_t low = TW_LOWER_BOUND(at, 0, spans->count, spans->at[at].end_ns <= moment);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (spans->at[middle].end_ns <= moment)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < spans->count && spans->at[low].start_ns < moment)
 		return spans->before[low] + (moment - spans->at[low].start_ns);
 	return spans->before[low];

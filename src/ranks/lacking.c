@@ -1,6 +1,7 @@
 #include "ranks/lacking.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "ranks/rank_list.h"
 
 #include <string.h>
@@ -20,16 +21,8 @@ static void mark(const struct tw_lacking *l, uint32_t group, size_t rank)
 /* The place of a rank among those of the job, which are in order; their number when it has none. */
 static size_t place_of(const struct tw_job *job, int64_t rank)
 {
-	size_t low = 0, high = job->count;
+	size_t low = TW_LOWER_BOUND(at, 0, job->count, job->ranks[at].rank < rank);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (job->ranks[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < job->count && job->ranks[low].rank == rank ? low : job->count;
 }
 

@@ -2,6 +2,7 @@
 
 #include "analysis/stats.h"
 #include "base/alloc.h"
+#include "base/search.h"
 
 #define NOT_COUNTED INT64_MIN
 
@@ -16,16 +17,8 @@ static const struct tw_match_member *find_member(const struct tw_ranks_input *in
 						 const struct tw_match *match, uint32_t rank)
 {
 	const struct tw_match_member *members = tw_match_members(in, match);
-	uint32_t low = 0, high = match->count;
+	uint32_t low = TW_LOWER_BOUND(at, 0, match->count, members[at].rank < rank);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (members[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < match->count && members[low].rank == rank ? &members[low] : NULL;
 }
 

@@ -2,6 +2,7 @@
 #include "ranks/match_work.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 #include <string.h>
@@ -108,16 +109,8 @@ static bool is_whole_list(const char *ranks)
 
 static bool has_trace(const struct tw_job *job, int64_t rank)
 {
-	size_t low = 0, high = job->count;
+	size_t low = TW_LOWER_BOUND(at, 0, job->count, job->ranks[at].rank < rank);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (job->ranks[middle].rank < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < job->count && job->ranks[low].rank == rank;
 }
 

@@ -1,5 +1,6 @@
 /* What a rank's clock is ahead, from the ends of its calls. */
 #include "ranks/match_align.h"
+#include "base/search.h"
 
 #include "ranks/match_limits.h"
 
@@ -89,17 +90,7 @@ static int64_t end_of(const struct tw_align_side *side, int64_t place)
 /* The first place in order of end whose end is `time` or later. */
 static int64_t place_of(const struct tw_align_side *side, int64_t time)
 {
-	int64_t low = 0, high = side->count;
-
-	while (low < high) {
-		int64_t middle = low + (high - low) / 2;
-
-		if (end_of(side, middle) < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, 0, side->count, end_of(side, at) < time);
 }
 
 /* The nearest like call of the known that ends within noise of `time`, from `*place` on. */

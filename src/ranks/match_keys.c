@@ -2,6 +2,7 @@
 #include "ranks/match_work.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "ranks/match_limits.h"
 
@@ -71,17 +72,7 @@ static bool has_key(const struct tw_match_work *work, uint32_t item, bool by_id)
 static size_t rank_end(const struct tw_match_work *work, size_t from, size_t end)
 {
 	uint32_t past = work->first[tw_match_rank_of(work, work->by_lane[from]) + 1];
-	size_t low = from, high = end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (work->by_lane[middle] < past)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return TW_LOWER_BOUND(at, from, end, work->by_lane[at] < past);
 }
 
 /*

@@ -1,4 +1,5 @@
 #include "render/width.h"
+#include "base/search.h"
 #include "base/utf8.h"
 
 struct range {
@@ -48,19 +49,9 @@ static const struct range double_width[] = {
 
 static bool in_ranges(const struct range *ranges, size_t count, uint32_t code)
 {
-	size_t low = 0, high = count;
+	size_t i = TW_LOWER_BOUND(at, 0, count, ranges[at].last < code);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (code < ranges[middle].first)
-			high = middle;
-		else if (code > ranges[middle].last)
-			low = middle + 1;
-		else
-			return true;
-	}
-	return false;
+	return i < count && ranges[i].first <= code;
 }
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -1,5 +1,6 @@
 /* The part of priority_data.json that lists what is worth changing. */
 #include "standalone/priorities.h"
+#include "base/search.h"
 
 #include "standalone/markdown.h"
 
@@ -82,17 +83,11 @@ static const struct tw_json_value *listed(const struct tw_optimization *o)
 {
 	const struct tw_report_category *c = o->category;
 	double uid = tw_report_number(o->source, "uid");
-	size_t low = 0, high = isnan(uid) ? 0 : c->listed_count;
+	size_t low = TW_LOWER_BOUND(at, 0, isnan(uid) ? 0 : c->listed_count,
+				    tw_report_order(c->listed[at], uid,
+						    tw_report_text(o->source, "operation"),
+						    tw_report_text(o->source, "args")) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (tw_report_order(c->listed[middle], uid, tw_report_text(o->source, "operation"),
-				    tw_report_text(o->source, "args")) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < c->listed_count &&
 	    !tw_report_order(c->listed[low], uid, tw_report_text(o->source, "operation"),
 			     tw_report_text(o->source, "args")))

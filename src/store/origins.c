@@ -1,6 +1,7 @@
 #include "store/origins.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 static int add_run(struct tw_origins *origins, const struct tw_origin *run)
 {
@@ -43,20 +44,12 @@ int tw_origins_append(struct tw_origins *origins, const struct tw_origins *more,
 bool tw_origins_find(const struct tw_origins *origins, uint64_t event, const char **table,
 		     int64_t *row)
 {
-	size_t low = 0, high = origins->count;
+	size_t behind = TW_LOWER_BOUND(at, 0, origins->count, origins->runs[at].event <= event);
 	const struct tw_origin *run;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (origins->runs[middle].event <= event)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || !origins->runs[low - 1].table)
+	if (!behind || !origins->runs[behind - 1].table)
 		return false;
-	run = &origins->runs[low - 1];
+	run = &origins->runs[behind - 1];
 	*table = run->table;
 	*row = (int64_t)((uint64_t)run->row + (event - run->event));
 	return true;
