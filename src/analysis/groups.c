@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/slots.h"
 
 #include <stdalign.h>
 #include <stddef.h>
@@ -72,13 +73,9 @@ static int grow(struct tw_groups *groups)
 		return -1;
 	}
 	groups->keys = keys;
-	for (i = 0; i < groups->count; i++) {
-		uint32_t at = hash_of(groups, keys + i * groups->stride) & (slot_count - 1);
-
-		while (slots[at])
-			at = (at + 1) & (slot_count - 1);
-		slots[at] = i + 1;
-	}
+	for (i = 0; i < groups->count; i++)
+		slots[TW_SLOT(at, slot_count, hash_of(groups, keys + i * groups->stride),
+			      !slots[at])] = i + 1;
 	tw_free(groups->allocator, groups->slots, groups->slot_count * sizeof(*slots));
 	groups->slots = slots;
 	groups->slot_count = slot_count;
@@ -88,23 +85,25 @@ static int grow(struct tw_groups *groups)
 
 uint32_t tw_groups_add(struct tw_groups *groups, const void *key)
 {
-	uint32_t at, found;
+	const uint32_t *slots;
+	uint32_t *slot;
 	char *place;
 
 	if (groups->count == groups->capacity && grow(groups)) {
 		groups->failed = true;
 		return TW_NO_GROUP;
 	}
-	at = hash_of(groups, key) & (groups->slot_count - 1);
-	while ((found = groups->slots[at])) {
-		if (is_same(groups->keys + (found - 1) * groups->stride, key, groups->key_size))
-			return found - 1;
-		at = (at + 1) & (groups->slot_count - 1);
-	}
+	slots = groups->slots;
+	slot = &groups->slots[TW_SLOT(
+		at, groups->slot_count, hash_of(groups, key),
+		!slots[at] || is_same(groups->keys + (slots[at] - 1) * groups->stride, key,
+				      groups->key_size))];
+	if (*slot)
+		return *slot - 1;
 	place = groups->keys + groups->count * groups->stride;
 	memcpy(place, key, groups->key_size);
 	memset(place + groups->key_size, 0, groups->stride - groups->key_size);
-	groups->slots[at] = ++groups->count;
+	*slot = ++groups->count;
 	return groups->count - 1;
 }
 

@@ -2,16 +2,14 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/slots.h"
 
 #include <string.h>
 
 static size_t place_of(const struct tw_ids *ids, int64_t key)
 {
-	size_t mask = ids->capacity - 1, i = tw_hash_id((uint64_t)key) & mask;
-
-	while (ids->values[i] != TW_IDS_NONE && ids->keys[i] != key)
-		i = (i + 1) & mask;
-	return i;
+	return TW_SLOT(at, ids->capacity, tw_hash_id((uint64_t)key),
+		       ids->values[at] == TW_IDS_NONE || ids->keys[at] == key);
 }
 
 uint32_t tw_ids_get(const struct tw_ids *ids, int64_t key)

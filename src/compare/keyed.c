@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/scan.h"
+#include "base/slots.h"
 #include "base/str.h"
 
 #include <math.h>
@@ -72,11 +73,9 @@ static bool same_key(const struct tw_keyed *a, size_t row_a, const struct tw_key
 /* Where the key of other's row is, or would be. */
 static uint32_t *slot_of(const struct tw_keyed *keyed, const struct tw_keyed *other, size_t row)
 {
-	size_t at = hash_key(other, row) & keyed->slot_mask;
-
-	while (keyed->slots[at] && !same_key(keyed, keyed->slots[at] - 1, other, row))
-		at = (at + 1) & keyed->slot_mask;
-	return &keyed->slots[at];
+	return &keyed->slots[TW_SLOT(at, keyed->slot_count, hash_key(other, row),
+				     !keyed->slots[at] ||
+					     same_key(keyed, keyed->slots[at] - 1, other, row))];
 }
 
 uint32_t tw_keyed_find(const struct tw_keyed *keyed, const struct tw_keyed *other, size_t row)
@@ -95,15 +94,13 @@ static int no_memory(struct trawl_error *err)
 static int find_leaders(struct tw_keyed *keyed, uint32_t *leaders, struct tw_arena *arena,
 			struct trawl_error *err)
 {
-	size_t slots = 16, row;
+	size_t slots = tw_slots_for(keyed->csv.rows), row;
 
-	while (slots < 2 * keyed->csv.rows)
-		slots *= 2;
 	keyed->slots = tw_arena_alloc(arena, slots * sizeof(*keyed->slots));
 	if (!keyed->slots)
 		return no_memory(err);
 	memset(keyed->slots, 0, slots * sizeof(*keyed->slots));
-	keyed->slot_mask = slots - 1;
+	keyed->slot_count = slots;
 	for (row = 0; row < keyed->csv.rows; row++) {
 		uint32_t *slot = slot_of(keyed, keyed, row);
 
@@ -226,7 +223,7 @@ static void index_again(struct tw_keyed *keyed)
 {
 	size_t row;
 
-	memset(keyed->slots, 0, (keyed->slot_mask + 1) * sizeof(*keyed->slots));
+	memset(keyed->slots, 0, keyed->slot_count * sizeof(*keyed->slots));
 	for (row = 0; row < keyed->csv.rows; row++)
 		*slot_of(keyed, keyed, row) = (uint32_t)row + 1;
 }

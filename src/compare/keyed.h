@@ -15,7 +15,7 @@ struct tw_keyed {
 	size_t key_count;
 	size_t added_up; /* rows of the sheet that went into one before them */
 	uint32_t *slots; /* row + 1 by the hash of its key, 0: free */
-	size_t slot_mask;
+	size_t slot_count;
 };
 
 /*

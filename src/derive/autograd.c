@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/slots.h"
 #include "base/sort.h"
 #include "derive/derived.h"
 
@@ -60,11 +61,8 @@ static bool is_engine(const struct numbers *n, uint64_t node)
 /* The slot of a number, or the free one where it belongs. */
 static uint32_t *slot_of(const struct numbers *n, int64_t sequence)
 {
-	uint64_t at = tw_hash_id((uint64_t)sequence) & (n->slot_count - 1);
-
-	while (n->slots[at] && n->items[n->slots[at] - 1].sequence != sequence)
-		at = (at + 1) & (n->slot_count - 1);
-	return &n->slots[at];
+	return &n->slots[TW_SLOT(at, n->slot_count, tw_hash_id((uint64_t)sequence),
+				 !n->slots[at] || n->items[n->slots[at] - 1].sequence == sequence)];
 }
 
 static int make_slots(struct numbers *n)
@@ -73,8 +71,7 @@ static int make_slots(struct numbers *n)
 
 	for (i = 0; i < n->d->host.count; i++)
 		n->capacity += is_engine(n, i);
-	for (n->slot_count = 16; n->slot_count < (uint64_t)2 * n->capacity;)
-		n->slot_count *= 2;
+	n->slot_count = tw_slots_for(n->capacity);
 	n->items = tw_alloc(n->d->allocator, ((size_t)n->capacity + 1) * sizeof(*n->items));
 	n->slots = tw_alloc_array(n->d->allocator, n->slot_count, sizeof(*n->slots));
 	return n->items && n->slots ? 0 : -1;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/slots.h"
 
 struct call {
 	tw_code pid, id; /* id TW_CODE_NONE: free */
@@ -21,12 +22,10 @@ struct calls {
 static struct call *find(const struct calls *calls, tw_code pid, tw_code id)
 {
 	/* Ids of a process come in runs. */
-	uint64_t at = (tw_hash_id(id) + tw_hash_id(pid)) & (calls->size - 1);
-
-	while (calls->slots[at].id != TW_CODE_NONE &&
-	       (calls->slots[at].id != id || calls->slots[at].pid != pid))
-		at = (at + 1) & (calls->size - 1);
-	return &calls->slots[at];
+	return &calls->slots[TW_SLOT(at, calls->size, tw_hash_id(id) + tw_hash_id(pid),
+				     calls->slots[at].id == TW_CODE_NONE ||
+					     (calls->slots[at].id == id &&
+					      calls->slots[at].pid == pid))];
 }
 
 static tw_code pid_of(const struct tw_derived *d, uint64_t event)
@@ -67,11 +66,9 @@ static void add_call(struct tw_derived *d, struct calls *calls, uint32_t node)
 int tw_links_exact(struct tw_derived *d)
 {
 	const struct tw_events *events = &d->trace->events;
-	struct calls calls = { .size = 16 };
+	struct calls calls = { .size = tw_slots_for(d->host.call_count) };
 	uint64_t i;
 
-	while (calls.size < 2 * d->host.call_count)
-		calls.size *= 2;
 	calls.slots = tw_alloc(d->allocator, calls.size * sizeof(*calls.slots));
 	if (!calls.slots)
 		return -1;

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/search.h"
+#include "base/slots.h"
 #include "base/sort.h"
 #include "store/parts.h"
 
@@ -35,9 +36,7 @@ static int map_init(struct id_map *map, uint64_t count, const struct trawl_alloc
 {
 	uint64_t i;
 
-	*map = (struct id_map){ .allocator = allocator, .size = 16 };
-	while (map->size < 2 * count)
-		map->size *= 2;
+	*map = (struct id_map){ .allocator = allocator, .size = tw_slots_for(count) };
 	map->ids = tw_alloc(allocator, map->size * sizeof(*map->ids));
 	map->nodes = tw_alloc(allocator, map->size * sizeof(*map->nodes));
 	if (!map->ids || !map->nodes)
@@ -58,11 +57,8 @@ static void map_release(struct id_map *map)
 
 static uint64_t map_slot(const struct id_map *map, tw_code id)
 {
-	uint64_t at = tw_hash_id(id) & (map->size - 1);
-
-	while (map->ids[at] != TW_CODE_NONE && map->ids[at] != id)
-		at = (at + 1) & (map->size - 1);
-	return at;
+	return TW_SLOT(at, map->size, tw_hash_id(id),
+		       map->ids[at] == TW_CODE_NONE || map->ids[at] == id);
 }
 
 static int add_shared(struct id_map *map, const struct shared_call *call)

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/list.h"
+#include "base/slots.h"
 #include "data/tables.h"
 #include "base/ids.h"
 #include "nsys/ranges.h"
@@ -37,13 +38,10 @@ void tw_nsys_launches_init(struct tw_nsys_launches *l, bool compat,
 static size_t place_of(const struct tw_nsys_launches *l, int64_t process, int64_t correlation)
 {
 	uint64_t id = (uint64_t)correlation ^ ((uint64_t)process << 32 | (uint64_t)process >> 32);
-	size_t mask = l->place_count - 1, i = tw_hash_id(id) & mask;
-	uint32_t key;
 
-	while ((key = l->places[i]) &&
-	       (l->keys[key - 1].correlation != correlation || l->keys[key - 1].process != process))
-		i = (i + 1) & mask;
-	return i;
+	return TW_SLOT(at, l->place_count, tw_hash_id(id),
+		       !l->places[at] || (l->keys[l->places[at] - 1].correlation == correlation &&
+					  l->keys[l->places[at] - 1].process == process));
 }
 
 static bool grow_places(struct tw_nsys_launches *l)

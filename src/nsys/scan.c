@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/slots.h"
 #include "base/thread.h"
 
 #include <string.h>
@@ -193,11 +194,9 @@ static bool note_again(struct asked *asked, size_t i)
 /* Marks the hashes that are there already. */
 static bool compare(struct asked *asked)
 {
-	size_t mask, place, i;
+	size_t place, i;
 
-	for (asked->place_count = 64; asked->place_count < 2 * asked->count;)
-		asked->place_count *= 2;
-	mask = asked->place_count - 1;
+	asked->place_count = tw_slots_for(asked->count);
 	asked->places =
 		tw_alloc_array(asked->allocator, asked->place_count, sizeof(*asked->places));
 	if (!asked->places)
@@ -205,9 +204,8 @@ static bool compare(struct asked *asked)
 	for (i = 0; i < asked->count; i++) {
 		uint64_t hash = asked->hashes[i];
 
-		for (place = hash & mask;
-		     asked->places[place] && asked->hashes[asked->places[place] - 1] != hash;)
-			place = (place + 1) & mask;
+		place = TW_SLOT(at, asked->place_count, hash,
+				!asked->places[at] || asked->hashes[asked->places[at] - 1] == hash);
 		if (!asked->places[place])
 			asked->places[place] = (uint32_t)i + 1;
 		else if (!note_again(asked, i))

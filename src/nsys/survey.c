@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/scan.h"
+#include "base/slots.h"
 #include "base/utf8.h"
 #include "data/tables.h"
 
@@ -63,12 +64,9 @@ static uint64_t hash_without_digits(const char *text, size_t len, struct tw_str 
 
 static size_t place_of(const struct names *names, uint64_t hash, int64_t process)
 {
-	size_t mask = names->capacity - 1;
-	size_t i = tw_hash_mix(hash, (uint64_t)process ^ tw_hash_secret[0]) & mask;
-
-	while (names->at[i].count && (names->at[i].hash != hash || names->at[i].process != process))
-		i = (i + 1) & mask;
-	return i;
+	return TW_SLOT(i, names->capacity, tw_hash_mix(hash, (uint64_t)process ^ tw_hash_secret[0]),
+		       !names->at[i].count ||
+			       (names->at[i].hash == hash && names->at[i].process == process));
 }
 
 static bool grow(struct names *names, const struct trawl_allocator *a)

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/slots.h"
 
 #include <string.h>
 
@@ -37,18 +38,15 @@ static int grow_entries(struct tw_pool *pool)
 static int grow_slots(struct tw_pool *pool)
 {
 	uint32_t slot_count = pool->slot_count ? pool->slot_count * 2 : 2 * FIRST_CAPACITY;
-	uint32_t *slots, i, at;
+	uint32_t *slots, i;
 
 	if (slot_count <= pool->slot_count)
 		return -1;
 	slots = tw_alloc_array(pool->allocator, slot_count, sizeof(*slots));
 	if (!slots)
 		return -1;
-	for (i = 1; i < pool->count; i++) {
-		for (at = pool->entries[i].hash & (slot_count - 1); slots[at];)
-			at = (at + 1) & (slot_count - 1);
-		slots[at] = i;
-	}
+	for (i = 1; i < pool->count; i++)
+		slots[TW_SLOT(at, slot_count, pool->entries[i].hash, !slots[at])] = i;
 	tw_free(pool->allocator, pool->slots, pool->slot_count * sizeof(*slots));
 	pool->slots = slots;
 	pool->slot_count = slot_count;
@@ -81,24 +79,24 @@ void tw_pool_release(struct tw_pool *pool)
 	memset(pool, 0, sizeof(*pool));
 }
 
-static inline uint32_t find_slot(const struct tw_pool *pool, const char *text, size_t len,
+static inline bool is_text(const struct tw_pool_entry *entry, const char *text, size_t len,
+			   uint32_t hash)
+{
+	return entry->hash == hash && entry->len == len && !memcmp(entry->ptr, text, len);
+}
+
+/* The id of a text, 0: it is not there. */
+static inline uint32_t find_text(const struct tw_pool *pool, const char *text, size_t len,
 				 uint32_t hash)
 {
-	uint32_t mask = pool->slot_count - 1, at = hash & mask, id;
-
-	while ((id = pool->slots[at])) {
-		const struct tw_pool_entry *entry = &pool->entries[id];
-
-		if (entry->hash == hash && entry->len == len && !memcmp(entry->ptr, text, len))
-			break;
-		at = (at + 1) & mask;
-	}
-	return at;
+	return pool->slots[TW_SLOT(at, pool->slot_count, hash,
+				   !pool->slots[at] || is_text(&pool->entries[pool->slots[at]],
+							       text, len, hash))];
 }
 
 static uint32_t add_entry(struct tw_pool *pool, const char *text, size_t len, uint32_t hash)
 {
-	uint32_t id = pool->count, at;
+	uint32_t id = pool->count;
 	char *copy;
 
 	if (len > UINT32_MAX || (id == pool->capacity && grow_entries(pool)) ||
@@ -110,16 +108,14 @@ static uint32_t add_entry(struct tw_pool *pool, const char *text, size_t len, ui
 	pool->entries[id] = (struct tw_pool_entry){ copy, (uint32_t)len, hash };
 	pool->flags[id] = 0;
 	pool->count++;
-	for (at = hash & (pool->slot_count - 1); pool->slots[at];)
-		at = (at + 1) & (pool->slot_count - 1);
-	pool->slots[at] = id;
+	pool->slots[TW_SLOT(at, pool->slot_count, hash, !pool->slots[at])] = id;
 	return id;
 }
 
 uint32_t tw_pool_intern(struct tw_pool *pool, const char *text, size_t len)
 {
 	uint32_t hash = (uint32_t)tw_hash_bytes(text, len);
-	uint32_t id = pool->slots[find_slot(pool, text, len, hash)];
+	uint32_t id = find_text(pool, text, len, hash);
 
 	return id ? id : add_entry(pool, text, len, hash);
 }
@@ -131,5 +127,5 @@ uint32_t tw_pool_intern_cstr(struct tw_pool *pool, const char *text)
 
 uint32_t tw_pool_find(const struct tw_pool *pool, const char *text, size_t len)
 {
-	return pool->slots[find_slot(pool, text, len, (uint32_t)tw_hash_bytes(text, len))];
+	return find_text(pool, text, len, (uint32_t)tw_hash_bytes(text, len));
 }

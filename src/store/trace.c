@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/slots.h"
 #include "base/list.h"
 #include "base/sort.h"
 
@@ -210,11 +211,8 @@ static int grow_tracks(struct trawl_trace *trace)
 		tw_free(trace->allocator, slots, slot_count * sizeof(*slots));
 		return -1;
 	}
-	for (i = 0; i < trace->track_count; i++) {
-		for (at = track_hash(&tracks[i]) & (slot_count - 1); slots[at];)
-			at = (at + 1) & (slot_count - 1);
-		slots[at] = i + 1;
-	}
+	for (i = 0; i < trace->track_count; i++)
+		slots[TW_SLOT(at, slot_count, track_hash(&tracks[i]), !slots[at])] = i + 1;
 	tw_free(trace->allocator, trace->track_slots, trace->track_slot_count * sizeof(*slots));
 	trace->tracks = tracks;
 	trace->track_capacity = capacity;
@@ -223,36 +221,34 @@ static int grow_tracks(struct trawl_trace *trace)
 	return 0;
 }
 
+/* Where the number of a track stands, or would. */
+static uint32_t *track_slot(const struct trawl_trace *trace, const struct tw_track *track)
+{
+	const uint32_t *slots = trace->track_slots;
+
+	return &trace->track_slots[TW_SLOT(at, trace->track_slot_count, track_hash(track),
+					   !slots[at] || track_equal(&trace->tracks[slots[at] - 1],
+								     track))];
+}
+
 uint32_t tw_trace_track(struct trawl_trace *trace, const struct tw_track *track)
 {
-	uint32_t at, found;
+	uint32_t *slot;
 
 	if (trace->track_count == trace->track_capacity && grow_tracks(trace))
 		return UINT32_MAX;
-	at = track_hash(track) & (trace->track_slot_count - 1);
-	while ((found = trace->track_slots[at])) {
-		if (track_equal(&trace->tracks[found - 1], track))
-			return found - 1;
-		at = (at + 1) & (trace->track_slot_count - 1);
+	slot = track_slot(trace, track);
+	if (!*slot) {
+		trace->tracks[trace->track_count] = *track;
+		*slot = ++trace->track_count;
 	}
-	trace->tracks[trace->track_count] = *track;
-	trace->track_slots[at] = ++trace->track_count;
-	return trace->track_count - 1;
+	return *slot - 1;
 }
 
 uint32_t tw_trace_find_track(const struct trawl_trace *trace, const struct tw_track *track)
 {
-	uint32_t at, found;
-
-	if (!trace->track_slot_count)
-		return UINT32_MAX;
-	at = track_hash(track) & (trace->track_slot_count - 1);
-	while ((found = trace->track_slots[at])) {
-		if (track_equal(&trace->tracks[found - 1], track))
-			return found - 1;
-		at = (at + 1) & (trace->track_slot_count - 1);
-	}
-	return UINT32_MAX;
+	/* Of a free place: 0 - 1. */
+	return trace->track_slot_count ? *track_slot(trace, track) - 1 : UINT32_MAX;
 }
 
 unsigned tw_trace_category(struct trawl_trace *trace, uint32_t name, enum trawl_class class)

@@ -310,7 +310,7 @@ static int finish(struct crew *crew, struct trawl_error *err)
 		return trawl_error_set(err, TRAWL_EFORMAT,
 				       "the database is damaged, and no event of it can be read; "
 				       "export it again");
-	whole.names.allocator = whole.calls.allocator = trace->allocator;
+	whole.allocator = trace->allocator;
 	tw_str_init(&whole.scratch, trace->allocator);
 	failed = tw_export_about(&whole) || tw_export_settle(&whole);
 	tw_export_part_release(&whole);

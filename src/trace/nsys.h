@@ -11,21 +11,13 @@
 #ifndef TW_TRACE_NSYS_H
 #define TW_TRACE_NSYS_H
 
+#include "base/ids.h"
 #include "base/str.h"
 #include "db/database.h"
 #include "store/trace.h"
 
 #include <pthread.h>
 
-/* Texts by their ids in the export; only those asked for. */
-struct tw_export_ids {
-	const struct trawl_allocator *allocator;
-	int64_t *ids;
-	uint32_t *texts; /* 0: free; 1 + text id; TW_EXPORT_NO_TEXT: the export has none */
-	uint32_t count, size;
-};
-
-#define TW_EXPORT_NO_TEXT UINT32_MAX
 /* Flag of a text of the table of texts that was no UTF-8. */
 #define TW_EXPORT_REPAIRED 1
 #define TW_EXPORT_TRIPLES 256
@@ -55,7 +47,9 @@ struct tw_export_part {
 	uint32_t given;			 /* bits of those that are there */
 	int64_t row;
 
-	struct tw_export_ids names, calls; /* calls: without the version in their names */
+	const struct trawl_allocator *allocator;
+	/* Ids of StringIds -> texts, 0 where the export has none; calls: without their version. */
+	struct tw_ids names, calls;
 	struct tw_str scratch;
 	struct {
 		int64_t x, y, z;

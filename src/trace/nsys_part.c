@@ -11,23 +11,16 @@
 
 int tw_export_part_init(struct tw_export_part *part, const struct trawl_allocator *allocator)
 {
-	part->names.allocator = part->calls.allocator = allocator;
+	part->allocator = allocator;
 	tw_str_init(&part->scratch, allocator);
 	part->trace = tw_trace_new(allocator);
 	return part->trace ? 0 : -1;
 }
 
-static void release_ids(struct tw_export_ids *ids)
-{
-	tw_free(ids->allocator, ids->ids, ids->size * sizeof(*ids->ids));
-	tw_free(ids->allocator, ids->texts, ids->size * sizeof(*ids->texts));
-	*ids = (struct tw_export_ids){ .allocator = ids->allocator };
-}
-
 void tw_export_part_release(struct tw_export_part *part)
 {
-	release_ids(&part->names);
-	release_ids(&part->calls);
+	tw_ids_release(&part->names, part->allocator);
+	tw_ids_release(&part->calls, part->allocator);
 	tw_str_release(&part->scratch);
 }
 
@@ -86,39 +79,6 @@ uint32_t tw_export_intern(struct tw_export_part *part, const char *text, size_t 
 	return id;
 }
 
-static uint32_t ids_slot(const struct tw_export_ids *ids, int64_t id)
-{
-	uint32_t at = (uint32_t)tw_hash_id((uint64_t)id) & (ids->size - 1);
-
-	while (ids->texts[at] && ids->ids[at] != id)
-		at = (at + 1) & (ids->size - 1);
-	return at;
-}
-
-static int grow_ids(struct tw_export_ids *ids)
-{
-	struct tw_export_ids grown = { .allocator = ids->allocator, .count = ids->count };
-	uint32_t i, at;
-
-	grown.size = ids->size ? ids->size * 2 : 256;
-	grown.ids = tw_alloc_array(ids->allocator, grown.size, sizeof(*grown.ids));
-	grown.texts = tw_alloc_array(ids->allocator, grown.size, sizeof(*grown.texts));
-	if (!grown.ids || !grown.texts) {
-		release_ids(&grown);
-		return -1;
-	}
-	for (i = 0; i < ids->size; i++) {
-		if (!ids->texts[i])
-			continue;
-		at = ids_slot(&grown, ids->ids[i]);
-		grown.ids[at] = ids->ids[i];
-		grown.texts[at] = ids->texts[i];
-	}
-	release_ids(ids);
-	*ids = grown;
-	return 0;
-}
-
 /* "cudaLaunchKernel_v7000": the number is that of the CUDA version that brought this form. */
 static size_t without_version(const char *name, size_t len)
 {
@@ -129,20 +89,15 @@ static size_t without_version(const char *name, size_t len)
 	return at < len && at > 2 && name[at - 1] == 'v' && name[at - 2] == '_' ? at - 2 : len;
 }
 
-static uint32_t look_up(struct tw_export_part *part, struct tw_export_ids *ids, int64_t id)
+static uint32_t look_up(struct tw_export_part *part, struct tw_ids *ids, int64_t id)
 {
 	const char *text;
-	uint32_t at, found;
+	uint32_t found = tw_ids_get(ids, id);
 	bool repaired = false;
 	size_t len;
 
-	if (ids->count * 2 >= ids->size && grow_ids(ids)) {
-		part->trace->texts.failed = true;
-		return 0;
-	}
-	at = ids_slot(ids, id);
-	if (ids->texts[at])
-		return ids->texts[at] == TW_EXPORT_NO_TEXT ? 0 : ids->texts[at] - 1;
+	if (found != TW_IDS_NONE)
+		return found;
 	text = tw_database_text(part->database, TW_EXPORT_TEXTS, "value", id, &len);
 	if (text && ids == &part->calls)
 		len = without_version(text, len);
@@ -150,9 +105,8 @@ static uint32_t look_up(struct tw_export_part *part, struct tw_export_ids *ids, 
 	/* Several parts ask for it, and it counts once. */
 	if (repaired)
 		part->trace->texts.flags[found] |= TW_EXPORT_REPAIRED;
-	ids->ids[at] = id;
-	ids->texts[at] = text ? found + 1 : TW_EXPORT_NO_TEXT;
-	ids->count++;
+	if (!tw_ids_put(ids, id, found, part->allocator))
+		part->trace->texts.failed = true;
 	return found;
 }
 
