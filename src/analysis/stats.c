@@ -3,59 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void swap(int64_t *a, int64_t *b)
-{
-	int64_t t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-/*
- * Puts the k-th smallest value at values[k], smaller ones before it.  The pivot is picked by a
- * counter that steps through the list, so that no order of the input is a bad one for long.
- */
-static void select_kth(int64_t *values, uint64_t count, uint64_t k)
-{
-	uint64_t low = 0, high = count - 1, step = 0x9e3779b97f4a7c15u;
-
-	while (low < high) {
-		int64_t pivot = values[low + step % (high - low + 1)];
-		uint64_t i = low, j = high;
-
-		step = step * 6364136223846793005u + 1442695040888963407u;
-		for (;;) {
-			while (values[i] < pivot)
-				i++;
-			while (values[j] > pivot)
-				j--;
-			if (i >= j)
-				break;
-			swap(&values[i++], &values[j--]);
-		}
-		/* All up to j are at most the pivot, all from j + 1 on at least. */
-		if (k <= j)
-			high = j;
-		else
-			low = j + 1;
-	}
-}
-
-/* The value in the middle, or the two around it. */
-static void find_middle(int64_t *values, uint64_t count, int64_t middle[2])
-{
-	uint64_t at = count / 2, i;
-
-	select_kth(values, count, at);
-	middle[0] = middle[1] = values[at];
-	if (count % 2)
-		return;
-	middle[0] = values[0];
-	for (i = 1; i < at; i++)
-		if (values[i] > middle[0])
-			middle[0] = values[i];
-}
-
 struct tw_stats tw_stats_of(int64_t *values, uint64_t count)
 {
 	struct tw_stats s = { .count = count, .std = NAN, .population_std = NAN };
@@ -73,8 +20,8 @@ struct tw_stats tw_stats_of(int64_t *values, uint64_t count)
 			s.max = values[i];
 	}
 	s.mean = (double)s.sum / (double)count;
-	find_middle(values, count, s.middle);
-	s.median = ((double)s.middle[0] + (double)s.middle[1]) / 2;
+	s.middle = tw_middle_of(values, count);
+	s.median = ((double)s.middle.lower + (double)s.middle.upper) / 2;
 	for (i = 0; i < count; i++) {
 		double difference = (double)values[i] - s.mean;
 
@@ -107,7 +54,7 @@ struct tw_real_stats tw_rate_stats_of(int64_t *values, uint64_t count)
 	for (i = 0; i < n; i++)
 		sum += 1 / (double)values[i];
 	s.mean = sum / (double)n;
-	s.median = (1 / (double)times.middle[0] + 1 / (double)times.middle[1]) / 2;
+	s.median = (1 / (double)times.middle.lower + 1 / (double)times.middle.upper) / 2;
 	s.min = 1 / (double)times.max;
 	s.max = 1 / (double)times.min;
 	for (i = 0; i < n; i++) {
@@ -148,7 +95,7 @@ struct tw_real_stats tw_real_stats_of(double *values, uint64_t count)
 	for (i = 0; i < n; i++)
 		sum += values[i];
 	s.mean = sum / (double)n;
-	s.median = (values[(n - 1) / 2] + values[n / 2]) / 2;
+	s.median = tw_sorted_median(values, n);
 	s.min = values[0];
 	s.max = values[n - 1];
 	for (i = 0; i < n; i++)

@@ -4,7 +4,7 @@
 #ifndef TW_ANALYSIS_STATS_H
 #define TW_ANALYSIS_STATS_H
 
-#include "base/wide.h"
+#include "base/median.h"
 
 /*
  * The spread of values: this many ten-thousandths of their median absolute deviation from the
@@ -17,10 +17,11 @@
 struct tw_stats {
 	uint64_t count;
 	tw_wide sum;
-	int64_t min, max, middle[2]; /* of an odd number of values both are the one in the middle */
-	double mean, median;	     /* of no values: 0 */
-	double std;		     /* sample standard deviation (n - 1); NaN below two values */
-	double population_std;	     /* n */
+	int64_t min, max;
+	struct tw_middle middle;
+	double mean, median;   /* of no values: 0 */
+	double std;	       /* sample standard deviation (n - 1); NaN below two values */
+	double population_std; /* n */
 };
 
 /* Reorders `values`. */

@@ -3,6 +3,7 @@
 #include "analysis/stats.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/median.h"
 #include "compare/verdict.h"
 
 #include <math.h>
@@ -12,24 +13,11 @@
 #define COMPUTING "computation_time"
 #define TOTAL "total_time"
 
-static double median(const double *sorted, size_t count)
-{
-	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
-}
-
 static int compare_numbers(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return x < y ? -1 : x > y;
-}
-
-static double sorted_median(double *values, size_t count)
-{
-	if (!count)
-		return (double)NAN;
-	qsort(values, count, sizeof(*values), compare_numbers);
-	return median(values, count);
 }
 
 /* ---- which ranks both sides have */
@@ -127,10 +115,10 @@ static void judge(struct tw_rank_changes *changes, const struct tw_samples *samp
 			room[known++] = items[i].ratio;
 	if (known < TW_RANK_APART_LEAST)
 		return;
-	middle = sorted_median(room, known);
+	middle = tw_real_median(room, known);
 	for (i = 0; i < known; i++)
 		room[i] = fabs(room[i] - middle);
-	spread = sorted_median(room, known) * (TW_SPREAD_PER_10000 / 10000.0);
+	spread = tw_real_median(room, known) * (TW_SPREAD_PER_10000 / 10000.0);
 	for (i = 0; i < count; i++) {
 		struct tw_rank_change *c = &items[i];
 		double apart = c->ratio - middle;

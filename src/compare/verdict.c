@@ -1,6 +1,7 @@
 #include "compare/verdict.h"
 
 #include "analysis/stats.h"
+#include "base/median.h"
 
 #include <math.h>
 
@@ -9,13 +10,6 @@ const char *const tw_verdict_names[TW_VERDICTS] = {
 	[TW_NEW] = "new",   [TW_GONE] = "gone",
 };
 
-static int64_t twice_the_median(int64_t *values, size_t count)
-{
-	struct tw_stats stats = tw_stats_of(values, count);
-
-	return stats.middle[0] + stats.middle[1];
-}
-
 struct tw_spread tw_spread_of(int64_t *values, size_t count)
 {
 	struct tw_spread spread = { .count = count, .mad4 = -1 };
@@ -23,7 +17,7 @@ struct tw_spread tw_spread_of(int64_t *values, size_t count)
 
 	if (!count)
 		return spread;
-	spread.median2 = twice_the_median(values, count);
+	spread.median2 = (int64_t)tw_twice_the_median(values, count);
 	if (count < 2)
 		return spread;
 	for (i = 0; i < count; i++) {
@@ -31,7 +25,7 @@ struct tw_spread tw_spread_of(int64_t *values, size_t count)
 
 		values[i] = away < 0 ? -away : away;
 	}
-	spread.mad4 = twice_the_median(values, count);
+	spread.mad4 = (int64_t)tw_twice_the_median(values, count);
 	return spread;
 }
 

@@ -1,6 +1,7 @@
 #include "nsys/grouped.h"
 
 #include "base/alloc.h"
+#include "base/median.h"
 #include "nsys/tables.h"
 
 #include <math.h>
@@ -97,14 +98,7 @@ struct sums {
 	double median;				   /* of the rows' overlap */
 };
 
-static int compare_reals(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* The mean of the middle two, NaN when no row has one. */
+/* NaN when no row has one. */
 static double median_overlap(const struct trawl_table *table, const struct sums *s, double *values)
 {
 	size_t count = 0, i;
@@ -115,10 +109,7 @@ static double median_overlap(const struct trawl_table *table, const struct sums 
 		if (cell.state == TRAWL_CELL_VALUE)
 			values[count++] = cell.real;
 	}
-	if (!count)
-		return NAN;
-	qsort(values, count, sizeof(*values), compare_reals);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+	return tw_real_median(values, count);
 }
 
 /* Ends the sums of a rank. */

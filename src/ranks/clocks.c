@@ -5,8 +5,8 @@
  */
 #include "ranks/clocks.h"
 
-#include "analysis/stats.h"
 #include "base/alloc.h"
+#include "base/median.h"
 #include "base/sort.h"
 #include "ranks/match_limits.h"
 #include "ranks/match_work.h"
@@ -121,12 +121,9 @@ static void sort_by_rank(struct measuring *m)
 
 static int64_t median(int64_t *values, size_t count)
 {
-	int64_t upper = tw_match_nth_time(values, count, count / 2), lower;
+	struct tw_middle middle = tw_middle_of(values, count);
 
-	if (count % 2)
-		return upper;
-	lower = tw_match_nth_time(values, count, count / 2 - 1);
-	return lower + tw_match_minus(upper, lower) / 2;
+	return middle.lower + tw_match_minus(middle.upper, middle.lower) / 2;
 }
 
 /* An end on the common clock, as far as the rank's own is known. */
@@ -299,7 +296,7 @@ static int64_t uncertainty_of(struct measuring *m, uint32_t rank)
 		return own;
 	for (i = 0; i < n; i++)
 		m->scratch[i] = tw_match_apart(residual(m, &m->samples[m->by_rank[from + i]]), 0);
-	width = tw_match_nth_time(m->scratch, n, (n * COVERED_PERCENT + 99) / 100 - 1);
+	width = tw_nth_value(m->scratch, n, (n * COVERED_PERCENT + 99) / 100 - 1);
 	least = TW_MATCH_END_NOISE_NS / (int64_t)n;
 	width = width < least ? least : width;
 	own = own < reference ? reference : own;
@@ -473,7 +470,7 @@ static void find_suspects(struct tw_clocks *clocks, const struct tw_job *job, in
 		}
 		if (node < 0 || n < FEWEST)
 			continue;
-		median = tw_stats_of(offsets, n).middle[0];
+		median = tw_middle_of(offsets, n).lower;
 		for (r = first; r < last; r++)
 			clocks->of[r].suspect = clocks->of[r].known &&
 						tw_match_apart(clocks->of[r].offset_ns, median) >

@@ -1,7 +1,7 @@
 #include "ranks/lateness.h"
 
-#include "analysis/stats.h"
 #include "base/alloc.h"
+#include "base/median.h"
 #include "base/search.h"
 
 #define NOT_COUNTED INT64_MIN
@@ -123,7 +123,6 @@ static int add_sync(void *context, const struct tw_sync *sync)
 static int measure_computing(struct tw_lateness *l, const struct tw_ranks_input *in)
 {
 	int64_t *values = tw_alloc_array(in->allocator, l->ranks + 1, sizeof(*values));
-	struct tw_stats stats;
 	size_t n = 0, i;
 
 	if (!values)
@@ -131,8 +130,7 @@ static int measure_computing(struct tw_lateness *l, const struct tw_ranks_input 
 	for (i = 0; i < l->ranks; i++)
 		if (in->job->ranks[i].gpu_events)
 			values[n++] = in->job->ranks[i].timeline.compute_ns;
-	stats = tw_stats_of(values, n);
-	l->median2_ns = (tw_wide)stats.middle[0] + stats.middle[1];
+	l->median2_ns = tw_twice_the_median(values, n);
 	tw_free(in->allocator, values, (l->ranks + 1) * sizeof(*values));
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "ranks/match_align.h"
 
 #include "base/alloc.h"
+#include "base/median.h"
 #include "ranks/match_limits.h"
 
 #include <string.h>
@@ -387,7 +388,7 @@ static void tell_offset(struct tw_alignment *a)
 	}
 	a->agree = (uint32_t)count;
 	if (count)
-		a->offset = tw_match_nth_time(a->scratch, count, count / 2);
+		a->offset = tw_nth_value(a->scratch, count, count / 2);
 }
 
 int tw_align(struct tw_alignment *a)

@@ -1,5 +1,6 @@
 /* What a rank's clock is ahead, from the ends of its calls. */
 #include "ranks/match_align.h"
+#include "base/median.h"
 #include "base/search.h"
 
 #include "ranks/match_limits.h"
@@ -17,40 +18,6 @@ void tw_match_sort_times(int64_t *times, size_t count)
 			times[j] = time;
 		}
 	}
-}
-
-static void swap(int64_t *a, int64_t *b)
-{
-	int64_t c = *a;
-
-	*a = *b;
-	*b = c;
-}
-
-int64_t tw_match_nth_time(int64_t *times, size_t count, size_t k)
-{
-	size_t low = 0, high = count - 1;
-
-	while (low < high) {
-		int64_t pivot = times[low + (high - low) / 2];
-		size_t i = low, j = high;
-
-		for (;;) {
-			while (times[i] < pivot)
-				i++;
-			while (times[j] > pivot)
-				j--;
-			if (i >= j)
-				break;
-			swap(&times[i++], &times[j--]);
-		}
-		/* low..i-1 are at most the pivot, j+1..high at least */
-		if (k <= j)
-			high = j;
-		else
-			low = j + 1;
-	}
-	return times[k];
 }
 
 enum tw_match_likeness tw_align_likeness(const struct tw_alignment *a, uint32_t known,
@@ -180,7 +147,7 @@ static void judge(struct tw_alignment *a, struct tw_align_fit *fit)
 	fit->score = 0;
 	walk(a, fit, at, 1);
 	walk(a, fit, at - 1, -1);
-	fit->median = fit->agree ? tw_match_nth_time(a->scratch, fit->agree, fit->agree / 2) : 0;
+	fit->median = fit->agree ? tw_nth_value(a->scratch, fit->agree, fit->agree / 2) : 0;
 	of_known = within(a, known, tw_match_minus(tw_match_minus(first, fit->offset), noise),
 			  tw_match_plus(tw_match_minus(last, fit->offset), noise));
 	first = end_of(known, 0);
@@ -216,7 +183,7 @@ static bool fit_in_place(struct tw_alignment *a, struct tw_align_fit *fit)
 	if (!count)
 		return false;
 	*fit = (struct tw_align_fit){
-		.offset = tw_match_nth_time(samples, count, count / 2),
+		.offset = tw_nth_value(samples, count, count / 2),
 		.at = from + (to - from) / 2,
 		.free = true,
 	};

@@ -42,7 +42,5 @@ enum tw_match_limits {
 };
 
 void tw_match_sort_times(int64_t *times, size_t count);
-/* The k-th smallest (from 0) of count > k times; reorders them. */
-int64_t tw_match_nth_time(int64_t *times, size_t count, size_t k);
 
 #endif

@@ -1,7 +1,7 @@
 #include "ranks/outliers.h"
 
-#include "analysis/stats.h"
 #include "base/alloc.h"
+#include "base/median.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,14 +57,12 @@ static size_t part_named(const char *name)
 
 static tw_wide twice_the_median(struct search *s, size_t part)
 {
-	struct tw_stats stats;
 	size_t i, n = 0;
 
 	for (i = 0; i < s->job->count; i++)
 		if (s->job->ranks[i].gpu_events)
 			s->values[n++] = tw_timeline_part(&s->job->ranks[i].timeline, part);
-	stats = tw_stats_of(s->values, n);
-	return (tw_wide)stats.middle[0] + stats.middle[1];
+	return tw_twice_the_median(s->values, n);
 }
 
 static void look_at(struct search *s, size_t part, tw_wide total2)

@@ -105,7 +105,7 @@ static void set_integers(struct tw_sum_values *values, const struct tw_sum_colum
 			  (double)stats.sum / ((double)values->count * unit));
 	/* Half of their sum, with one digit more. */
 	tw_set_sum(table, row, out + TW_SUM_OF_MEDIAN,
-		   ((tw_wide)stats.middle[0] + stats.middle[1]) * 5);
+		   ((tw_wide)stats.middle.lower + stats.middle.upper) * 5);
 	tw_table_set_integer(table, row, out + TW_SUM_OF_MIN, stats.min);
 	tw_table_set_integer(table, row, out + TW_SUM_OF_MAX, stats.max);
 	if (tw_sum_has_total(column->role))

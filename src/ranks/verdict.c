@@ -8,8 +8,8 @@
 
 #include "analysis/groups.h"
 #include "analysis/order.h"
-#include "analysis/stats.h"
 #include "base/alloc.h"
+#include "base/median.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -289,14 +289,12 @@ static void tell_straggler(struct work *w)
 /* Twice the median idle time. */
 static tw_wide median_idle2(struct work *w)
 {
-	struct tw_stats stats;
 	size_t n = 0, i;
 
 	for (i = 0; i < w->l.ranks; i++)
 		if (w->in->job->ranks[i].gpu_events)
 			w->values[n++] = w->in->job->ranks[i].timeline.idle_ns;
-	stats = tw_stats_of(w->values, n);
-	return (tw_wide)stats.middle[0] + stats.middle[1];
+	return tw_twice_the_median(w->values, n);
 }
 
 static bool is_over(int64_t time, tw_wide median2)
