@@ -132,11 +132,6 @@ void tw_python_repr(const char *json, size_t len, struct tw_str *out)
 	add_repr(json, len, false, out);
 }
 
-void tw_python_list_repr(const char *json, size_t len, struct tw_str *out)
-{
-	add_repr(json, len, true, out);
-}
-
 int tw_signatures_init(struct tw_signatures *s, const struct trawl_trace *trace)
 {
 	memset(s, 0, sizeof(*s));

@@ -32,9 +32,7 @@ struct tw_signature tw_signature_repr(struct tw_signatures *signatures,
 /* Out of memory at some time. */
 bool tw_signatures_failed(const struct tw_signatures *signatures);
 
-/* A JSON value in Python's notation: lists as they are. */
-void tw_python_list_repr(const char *json, size_t len, struct tw_str *out);
-/* The same with lists as tuples; text in quotes, None, True, False. */
+/* A JSON value in Python's notation: lists as tuples, text in quotes, None, True, False. */
 void tw_python_repr(const char *json, size_t len, struct tw_str *out);
 /* A text in Python's quotes. */
 void tw_python_quote(const char *text, size_t len, struct tw_str *out);

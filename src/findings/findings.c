@@ -72,11 +72,6 @@ bool tw_level_is_yes(const char *ladder, const struct tw_facts *facts)
 	return !strcmp(tw_level_of(ladder, facts)->level, "yes");
 }
 
-const struct tw_level *tw_level_worse(const struct tw_level *a, const struct tw_level *b)
-{
-	return tw_level_rank(a->ladder, a->level) <= tw_level_rank(b->ladder, b->level) ? a : b;
-}
-
 unsigned tw_level_rank(const char *ladder, const char *level)
 {
 	unsigned rank = 0;

@@ -20,8 +20,6 @@ void tw_facts_init(struct tw_facts *facts);
 const struct tw_level *tw_level_of(const char *ladder, const struct tw_facts *facts);
 /* Whether that level is "yes". */
 bool tw_level_is_yes(const char *ladder, const struct tw_facts *facts);
-/* Of two levels of a ladder the one that stands further up. */
-const struct tw_level *tw_level_worse(const struct tw_level *a, const struct tw_level *b);
 /* Place of a level's name in a ladder, from 0 on: the smaller the worse. */
 unsigned tw_level_rank(const char *ladder, const char *level);
 /* The number that the first condition of a level compares with; NaN when it has none. */

@@ -332,20 +332,6 @@ void tw_json_reject(struct tw_json_reader *r, const char *problem)
 	r->token = TW_JSON_BAD;
 }
 
-const char *tw_json_token_name(enum tw_json_token token)
-{
-	static const char *const names[] = {
-		[TW_JSON_BAD] = "no JSON",	[TW_JSON_END] = "the end",
-		[TW_JSON_OBJECT] = "an object", [TW_JSON_OBJECT_END] = "the end of an object",
-		[TW_JSON_ARRAY] = "a list",	[TW_JSON_ARRAY_END] = "the end of a list",
-		[TW_JSON_KEY] = "a key",	[TW_JSON_STRING] = "a text",
-		[TW_JSON_NUMBER] = "a number",	[TW_JSON_BOOL] = "true or false",
-		[TW_JSON_NULL] = "null",
-	};
-
-	return names[token];
-}
-
 int tw_json_reader_end(struct tw_json_reader *r, const char *name, struct trawl_error *err)
 {
 	size_t line, column;

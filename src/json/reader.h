@@ -85,9 +85,6 @@ void tw_json_place(const struct tw_json_reader *reader, size_t *line, size_t *co
  */
 void tw_json_reject(struct tw_json_reader *reader, const char *problem);
 
-/* "bool", "a number", ...: for messages. */
-const char *tw_json_token_name(enum tw_json_token token);
-
 /*
  * Reads the rest, which must be valid, and frees what the reader holds.  0, TRAWL_EFORMAT with
  * "NAME:LINE:COLUMN: what is wrong", or TRAWL_ENOMEM.  To be called in any case.
