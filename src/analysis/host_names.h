@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "data/tables.h"
-#include "derive/intervals.h"
+#include "base/intervals.h"
 #include "store/trace.h"
 
 struct tw_host_names {

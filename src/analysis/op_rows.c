@@ -2,7 +2,7 @@
 
 #include "analysis/kernel_details.h"
 #include "base/alloc.h"
-#include "derive/intervals.h"
+#include "base/intervals.h"
 #include "model/roofline.h"
 
 #include <math.h>

@@ -18,12 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A device's compute: its union, and how long that is before each interval. */
-struct cover {
-	struct tw_intervals busy;
-	int64_t *before_ns;
-};
-
 struct work {
 	const struct tw_derived *d;
 	const struct trawl_allocator *a;
@@ -37,9 +31,9 @@ struct work {
 	uint64_t *first_range;
 	struct tw_members launched; /* GPU events by track of their launch, then by its start */
 	uint64_t launched_count;
-	uint64_t *first_launched; /* by track */
-	uint32_t *device;	  /* by queue */
-	struct cover *covers;
+	uint64_t *first_launched;	/* by track */
+	uint32_t *device;		/* by queue */
+	struct tw_intervals *computing; /* by device */
 	uint32_t device_count;
 	struct tw_interval *reach; /* by index in range: first start and last end of its events */
 	uint32_t lists;		   /* of launches, so far */
@@ -321,7 +315,7 @@ static int assign_rows(struct work *w)
 /* ---- what an event adds */
 
 /* Numbers devices by queue; queues are in order of device. */
-static int list_covers(struct work *w)
+static int list_computing(struct work *w)
 {
 	const struct tw_gpu *gpu = &w->d->gpu;
 	uint64_t g;
@@ -329,43 +323,24 @@ static int list_covers(struct work *w)
 	size_t i;
 
 	w->device = tw_alloc_array(w->a, (size_t)gpu->queue_count + 1, sizeof(*w->device));
-	w->covers = tw_alloc_array(w->a, (size_t)gpu->queue_count + 1, sizeof(*w->covers));
-	if (!w->device || !w->covers)
+	w->computing = tw_alloc_array(w->a, (size_t)gpu->queue_count + 1, sizeof(*w->computing));
+	if (!w->device || !w->computing)
 		return -1;
 	for (q = 0; q < gpu->queue_count; q++) {
 		if (!q || gpu->queues[q].device != gpu->queues[q - 1].device)
-			tw_intervals_init(&w->covers[w->device_count++].busy, w->a);
+			tw_intervals_init(&w->computing[w->device_count++], w->a);
 		w->device[q] = w->device_count - 1;
 	}
 	for (g = 0; g < gpu->count; g++)
 		if (gpu->bucket[g] == TW_COMPUTE)
-			tw_intervals_add(&w->covers[w->device[gpu->queue[g]]].busy,
-					 gpu->start_ns[g], gpu->end_ns[g]);
+			tw_intervals_add(&w->computing[w->device[gpu->queue[g]]], gpu->start_ns[g],
+					 gpu->end_ns[g]);
 	for (q = 0; q < w->device_count; q++) {
-		struct cover *cover = &w->covers[q];
-		int64_t ns = 0;
-
-		cover->before_ns = tw_alloc(w->a, (cover->busy.count + 1) * sizeof(int64_t));
-		if (!cover->before_ns || cover->busy.failed)
+		tw_intervals_sum(&w->computing[q]);
+		if (w->computing[q].failed)
 			return -1;
-		for (i = 0; i < cover->busy.count; i++) {
-			cover->before_ns[i] = ns;
-			ns += cover->busy.items[i].end_ns - cover->busy.items[i].start_ns;
-		}
-		cover->before_ns[i] = ns;
 	}
 	return 0;
-}
-
-/* How much of a device's compute lies before a time. */
-static int64_t covered_before(const struct cover *cover, int64_t time_ns)
-{
-	const struct tw_interval *items = cover->busy.items;
-	size_t low = TW_LOWER_BOUND(at, 0, cover->busy.count, items[at].end_ns <= time_ns);
-
-	if (low == cover->busy.count || items[low].start_ns >= time_ns)
-		return cover->before_ns[low];
-	return cover->before_ns[low] + time_ns - items[low].start_ns;
 }
 
 static void add_event(const struct work *w, struct tw_gpu_sum *sum, uint32_t g)
@@ -377,11 +352,10 @@ static void add_event(const struct work *w, struct tw_gpu_sum *sum, uint32_t g)
 	sum->kernels += tw_class(w->d->trace, gpu->event[g]) == TRAWL_CLASS_KERNEL;
 	sum->gpu_ns += end - start;
 	if (gpu->bucket[g] == TW_COMMUNICATION) {
-		const struct cover *cover = &w->covers[w->device[gpu->queue[g]]];
+		const struct tw_intervals *computing = &w->computing[w->device[gpu->queue[g]]];
 
 		sum->communication_ns += end - start;
-		sum->exposed_ns +=
-			end - start - (covered_before(cover, end) - covered_before(cover, start));
+		sum->exposed_ns += end - start - tw_intervals_covered(computing, start, end);
 	}
 }
 
@@ -399,7 +373,7 @@ static void add_difference(struct tw_gpu_sum *to, const struct tw_gpu_sum *after
 
 /* Some ranges, in order of start, and GPU events, in order of launch. */
 struct scope {
-	struct tw_span *spans;
+	struct tw_interval *spans;
 	uint32_t *range; /* by span: index in the list of ranges */
 	uint32_t span_count;
 	const uint32_t *launched;
@@ -422,14 +396,6 @@ static void scope_release(const struct work *w, struct scope *s)
 	tw_free(w->a, s->found, count * sizeof(*s->found));
 	tw_free(w->a, s->sums, count * sizeof(*s->sums));
 	tw_free(w->a, s->reach, 2 * count * sizeof(*s->reach));
-}
-
-static void join(struct tw_interval *to, const struct tw_interval *more)
-{
-	if (more->start_ns < to->start_ns)
-		to->start_ns = more->start_ns;
-	if (more->end_ns > to->end_ns)
-		to->end_ns = more->end_ns;
 }
 
 static const struct tw_interval nothing = { INT64_MAX, INT64_MIN };
@@ -460,7 +426,7 @@ static int scope_init(const struct work *w, struct scope *s)
 	}
 	for (i = s->count; i-- > 1;) {
 		s->reach[i] = s->reach[2 * i];
-		join(&s->reach[i], &s->reach[2 * i + 1]);
+		tw_interval_cover(&s->reach[i], &s->reach[2 * i + 1]);
 	}
 	return 0;
 }
@@ -471,7 +437,7 @@ static void set_span(const struct work *w, struct scope *s, uint32_t span, uint6
 	uint32_t event = w->range[range];
 
 	s->range[span] = (uint32_t)range;
-	s->spans[span] = (struct tw_span){ events->start_ns[event], end_of(events, event) };
+	s->spans[span] = (struct tw_interval){ events->start_ns[event], end_of(events, event) };
 }
 
 /* The first launch in [low, count) behind a time, in steps that grow: most ranges have few. */
@@ -496,9 +462,9 @@ static void add_reach(const struct scope *s, uint32_t first, uint32_t behind,
 
 	for (; low < high; low /= 2, high /= 2) {
 		if (low & 1)
-			join(reach, &s->reach[low++]);
+			tw_interval_cover(reach, &s->reach[low++]);
 		if (high & 1)
-			join(reach, &s->reach[--high]);
+			tw_interval_cover(reach, &s->reach[--high]);
 	}
 }
 
@@ -826,12 +792,9 @@ static void release_work(struct work *w)
 	uint64_t ranges = w->out->ranges;
 	uint32_t i;
 
-	for (i = 0; w->covers && i < w->device_count; i++) {
-		tw_free(w->a, w->covers[i].before_ns,
-			(w->covers[i].busy.count + 1) * sizeof(int64_t));
-		tw_intervals_release(&w->covers[i].busy);
-	}
-	tw_free(w->a, w->covers, queues * sizeof(*w->covers));
+	for (i = 0; w->computing && i < w->device_count; i++)
+		tw_intervals_release(&w->computing[i]);
+	tw_free(w->a, w->computing, queues * sizeof(*w->computing));
 	tw_free(w->a, w->device, queues * sizeof(*w->device));
 	tw_free(w->a, w->place, n * sizeof(*w->place));
 	tw_free(w->a, w->track_at, n * sizeof(*w->track_at));
@@ -857,7 +820,7 @@ int tw_ranges_build(struct tw_ranges *ranges, const struct tw_derived *derived)
 	*ranges = (struct tw_ranges){ .allocator = derived->allocator };
 	status = place_tracks(&w) || list_ranges(&w);
 	if (!status && ranges->ranges) {
-		status = list_launched(&w) || list_covers(&w) || assign_rows(&w) ||
+		status = list_launched(&w) || list_computing(&w) || assign_rows(&w) ||
 			 do_processes(&w);
 		if (!status)
 			add_unlaunched(&w);

@@ -4,13 +4,13 @@
 
 /* Spans that have begun, as a heap: the shortest is first; what is over leaves when it gets there. */
 struct heap {
-	const struct tw_span *spans;
+	const struct tw_interval *spans;
 	uint32_t *index;
 	uint32_t count;
 };
 
 /* An unsigned difference: the length of any span fits. */
-static uint64_t length_of(const struct tw_span *span)
+static uint64_t length_of(const struct tw_interval *span)
 {
 	return (uint64_t)span->end_ns - (uint64_t)span->start_ns;
 }
@@ -56,7 +56,7 @@ static void drop_first(struct heap *heap)
 	}
 }
 
-int tw_innermost(const struct tw_span *spans, uint32_t span_count, const int64_t *moments,
+int tw_innermost(const struct tw_interval *spans, uint32_t span_count, const int64_t *moments,
 		 size_t moment_count, uint32_t *found, const struct trawl_allocator *allocator)
 {
 	size_t bytes = ((size_t)span_count + 1) * sizeof(uint32_t), m;

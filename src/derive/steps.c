@@ -35,7 +35,6 @@ struct work {
 	uint32_t *owner;	   /* by GPU event: its step, TW_NONE: none */
 	struct tw_interval *reach; /* by step: from first start to last end of its events */
 	struct tw_intervals all;   /* GPU busy */
-	int64_t *before;	   /* by interval of `all`: length of those before it */
 	struct tw_intervals own;   /* busy with what was launched in any step */
 };
 
@@ -249,40 +248,23 @@ static int measure_own(struct work *w)
 	return sums && !w->all.failed && !w->own.failed ? 0 : -1;
 }
 
-/* Length of what is busy before a time. */
-static int64_t busy_before(const struct work *w, int64_t time_ns)
-{
-	size_t begun = TW_LOWER_BOUND(at, 0, w->all.count, w->all.items[at].start_ns < time_ns);
-	const struct tw_interval *last;
-
-	if (!begun)
-		return 0;
-	last = &w->all.items[begun - 1];
-	return w->before[begun - 1] + (time_ns < last->end_ns ? time_ns : last->end_ns) -
-	       last->start_ns;
-}
-
 /* What any work does at the time of a step, and at that of its own. */
 static int measure_all(struct work *w)
 {
 	struct tw_steps *steps = w->steps;
-	int64_t ns = 0;
 	size_t i;
 
-	w->before = tw_alloc(w->d->allocator, (w->all.count + 1) * sizeof(*w->before));
-	if (!w->before)
+	tw_intervals_sum(&w->all);
+	if (w->all.failed)
 		return -1;
-	for (i = 0; i < w->all.count; i++) {
-		w->before[i] = ns;
-		ns += w->all.items[i].end_ns - w->all.items[i].start_ns;
-	}
 	for (i = 0; i < steps->count; i++) {
 		struct tw_step *step = &steps->items[i];
 
-		step->gpu_ns = busy_before(w, step->end_ns) - busy_before(w, step->start_ns);
+		step->gpu_ns = tw_intervals_covered(&w->all, step->start_ns, step->end_ns);
 		if (step->launched)
-			step->other_ns = busy_before(w, step->last_ns) -
-					 busy_before(w, step->first_ns) - step->busy_ns;
+			step->other_ns =
+				tw_intervals_covered(&w->all, step->first_ns, step->last_ns) -
+				step->busy_ns;
 	}
 	return 0;
 }
@@ -558,7 +540,6 @@ int tw_steps_apply(struct tw_derived *d, const struct tw_view_options *options)
 	else
 		select_events(&w, false);
 	n = d->steps.count + 1;
-	tw_free(a, w.before, (w.all.count + 1) * sizeof(*w.before));
 	tw_free(a, w.segments, 2 * n * sizeof(*w.segments));
 	tw_free(a, w.processes, n * sizeof(*w.processes));
 	tw_free(a, w.owner, (events + 1) * sizeof(*w.owner));

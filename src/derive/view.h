@@ -10,7 +10,7 @@
 #define TW_DERIVE_VIEW_H
 
 #include "base/str.h"
-#include "derive/intervals.h"
+#include "base/intervals.h"
 #include "store/trace.h"
 
 struct tw_view_options {

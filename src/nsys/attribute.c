@@ -1,6 +1,7 @@
 #include "nsys/attribute.h"
 
 #include "base/alloc.h"
+#include "base/innermost.h"
 #include "base/sort.h"
 
 #define NO_THREAD UINT32_MAX
@@ -13,7 +14,7 @@ struct work {
 	const struct trawl_allocator *allocator;
 	struct tw_nsys_attribution *attribution;
 	uint32_t *moment_order, *marker_order;
-	struct tw_span *spans;
+	struct tw_interval *spans;
 	int64_t *times;
 	uint32_t *found;
 	size_t marker_count; /* in marker_order: those that can be around a moment */
@@ -158,7 +159,7 @@ static int match_group(struct work *w, size_t first_marker, size_t last_marker, 
 	for (i = first_marker; i < last_marker; i++) {
 		const struct tw_nsys_marker *m = marker(w, w->marker_order[i]);
 
-		w->spans[i - first_marker] = (struct tw_span){ m->start_ns, m->end_ns };
+		w->spans[i - first_marker] = (struct tw_interval){ m->start_ns, m->end_ns };
 	}
 	for (i = first_moment; i < last_moment; i++)
 		w->times[n++] = moment(w, w->moment_order[i])->gpu_start_ns;

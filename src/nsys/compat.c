@@ -234,7 +234,9 @@ static int read_kernels(struct compat *c, bool compute_spans, struct trawl_error
 	if (status)
 		return status;
 	for (i = 0; i < k->cover_count; i++)
-		if (!tw_spans_sum(&k->covers[i].spans, a))
+		tw_intervals_sum(&k->covers[i].busy);
+	for (i = 0; i < k->cover_count; i++)
+		if (k->covers[i].busy.failed)
 			return no_memory(err);
 	c->key = tw_alloc_array(a, k->comm_count + 1, sizeof(*c->key));
 	if (!c->key)
@@ -426,7 +428,7 @@ static int fill_overlap(struct compat *c, struct trawl_table *table, struct traw
 
 			if (sum->comm_ns < 0)
 				sum->comm_ns = 0;
-			tw_nsys_hidden_add(sum, &c->kernels.covers[s->cover].spans, k->start_ns,
+			tw_nsys_hidden_add(sum, &c->kernels.covers[s->cover].busy, k->start_ns,
 					   k->end_ns);
 		}
 	}

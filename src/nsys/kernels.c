@@ -192,6 +192,7 @@ static uint32_t intern_cover(struct tw_nsys_kernels *k, uint32_t window, int64_t
 	    !tw_ids_put(&k->cover_ids, key, (uint32_t)k->cover_count, k->allocator))
 		return UINT32_MAX;
 	k->covers[k->cover_count] = (struct tw_nsys_cover){ .window = window, .device = device };
+	tw_intervals_init(&k->covers[k->cover_count].busy, k->allocator);
 	return (uint32_t)k->cover_count++;
 }
 
@@ -268,9 +269,10 @@ static bool count_kernel(struct part *p, const struct numbers *n, enum kind kind
 	if (kind == COMPUTE || kind == NAMELESS) {
 		s->compute_count++;
 		s->compute_ns += length;
-		return !wanted_of(p)->compute_spans || !length ||
-		       tw_spans_add(&k->covers[s->cover].spans, kernel->start_ns, kernel->end_ns,
-				    k->allocator);
+		if (wanted_of(p)->compute_spans && length)
+			tw_intervals_put(&k->covers[s->cover].busy, kernel->start_ns,
+					 kernel->end_ns);
+		return !k->covers[s->cover].busy.failed;
 	}
 	s->comm_count++;
 	s->comm_ns += length;
@@ -361,10 +363,12 @@ static int on_end(void *part)
 
 	if (!p->begun)
 		return 0;
-	for (i = 0; i < p->found.cover_count; i++)
-		if (!tw_spans_unite(&p->found.covers[i].spans, p->part.allocator) ||
-		    !tw_spans_resize(&p->found.covers[i].spans, 0, p->part.allocator))
+	for (i = 0; i < p->found.cover_count; i++) {
+		tw_intervals_unite(&p->found.covers[i].busy);
+		tw_intervals_resize(&p->found.covers[i].busy, 0);
+		if (p->found.covers[i].busy.failed)
 			return tw_nsys_no_memory(&p->part);
+	}
 	return 0;
 }
 
@@ -410,13 +414,14 @@ static bool join_streams(struct tw_nsys_kernels *to, const struct tw_nsys_kernel
 static bool join_cover(struct tw_nsys_kernels *to, const struct tw_nsys_cover *from)
 {
 	uint32_t number = intern_cover(to, from->window, from->device);
-	bool good = number != UINT32_MAX;
 	size_t i;
 
-	for (i = 0; i < from->spans.count && good; i++)
-		good = tw_spans_add(&to->covers[number].spans, from->spans.at[i].start_ns,
-				    from->spans.at[i].end_ns, to->allocator);
-	return good;
+	if (number == UINT32_MAX)
+		return false;
+	for (i = 0; i < from->busy.count; i++)
+		tw_intervals_put(&to->covers[number].busy, from->busy.items[i].start_ns,
+				 from->busy.items[i].end_ns);
+	return !to->covers[number].busy.failed;
 }
 
 static bool join_part(struct tw_nsys_kernels *to, struct tw_nsys_kernels *from)
@@ -441,7 +446,7 @@ static bool join_part(struct tw_nsys_kernels *to, struct tw_nsys_kernels *from)
 }
 
 /* What computes on a compute stream, though it is named like communication in capitals. */
-static bool add_loud(struct tw_nsys_kernels *k)
+static void add_loud(struct tw_nsys_kernels *k)
 {
 	size_t i;
 
@@ -449,11 +454,9 @@ static bool add_loud(struct tw_nsys_kernels *k)
 		const struct tw_nsys_comm *c = &k->comm[i];
 		const struct tw_nsys_stream *s = &k->streams[c->stream];
 
-		if (c->loud && s->compute_count &&
-		    !tw_spans_add(&k->covers[s->cover].spans, c->start_ns, c->end_ns, k->allocator))
-			return false;
+		if (c->loud && s->compute_count)
+			tw_intervals_put(&k->covers[s->cover].busy, c->start_ns, c->end_ns);
 	}
-	return true;
 }
 
 /* ---- the order of streams */
@@ -532,11 +535,10 @@ static bool reserve(struct tw_nsys_kernels *k, const struct part *parts, size_t 
 
 			if (number == UINT32_MAX)
 				return false;
-			k->covers[number].room += from->spans.count;
+			k->covers[number].room += from->busy.count;
 		}
 	for (c = 0; c < k->cover_count; c++)
-		if (!tw_spans_resize(&k->covers[c].spans, k->covers[c].room, k->allocator))
-			return false;
+		tw_intervals_resize(&k->covers[c].busy, k->covers[c].room);
 	return true;
 }
 
@@ -551,9 +553,11 @@ static bool join(struct tw_nsys_kernels *k, struct part *parts, size_t count, bo
 		release_part(&parts[i]);
 	}
 	if (good && compat)
-		good = add_loud(k);
-	for (i = 0; i < k->cover_count && good; i++)
-		good = tw_spans_unite(&k->covers[i].spans, k->allocator);
+		add_loud(k);
+	for (i = 0; i < k->cover_count && good; i++) {
+		tw_intervals_unite(&k->covers[i].busy);
+		good = !k->covers[i].busy.failed;
+	}
 	return good && sort_streams(k);
 }
 
@@ -591,7 +595,7 @@ void tw_nsys_kernels_release(struct tw_nsys_kernels *k)
 	size_t i;
 
 	for (i = 0; i < k->cover_count; i++)
-		tw_spans_release(&k->covers[i].spans, a);
+		tw_intervals_release(&k->covers[i].busy);
 	tw_free(a, k->covers, k->cover_capacity * sizeof(*k->covers));
 	tw_ids_release(&k->cover_ids, a);
 	tw_ids_release(&k->stream_ids, a);

@@ -9,7 +9,7 @@
 #include "base/ids.h"
 #include "nsys/rules.h"
 #include "nsys/scan.h"
-#include "nsys/spans.h"
+#include "base/intervals.h"
 
 /* Where kernels of a process count. */
 struct tw_nsys_window {
@@ -31,8 +31,8 @@ struct tw_nsys_kernels_wanted {
 struct tw_nsys_cover {
 	uint32_t window;
 	int64_t device;
-	struct tw_spans spans; /* united */
-	size_t room;	       /* while they are collected: how many there will be */
+	struct tw_intervals busy;
+	size_t room; /* while they are collected: how many there will be */
 };
 
 struct tw_nsys_stream {

@@ -38,11 +38,11 @@ const struct tw_table_spec tw_nsys_overlap_spec = {
 };
 /* ---- sums */
 
-void tw_nsys_hidden_add(struct tw_nsys_hidden *hidden, const struct tw_spans *compute,
+void tw_nsys_hidden_add(struct tw_nsys_hidden *hidden, const struct tw_intervals *compute,
 			int64_t start_ns, int64_t end_ns)
 {
 	int64_t length = end_ns - start_ns;
-	int64_t covered = tw_spans_cover(compute, start_ns, end_ns);
+	int64_t covered = tw_intervals_covered(compute, start_ns, end_ns);
 	double percent;
 
 	hidden->comm_ns += length;
@@ -156,45 +156,44 @@ static bool put_in_order(struct work *w)
 
 /* ---- rows */
 
-/* Time in which any of the kernels runs and nothing computes; false: out of memory. */
-static bool exposed_union(struct tw_spans *spans, const struct tw_spans *compute,
-			  const struct trawl_allocator *a, int64_t *exposed_ns)
+/* Time in which any of the kernels runs and nothing computes. */
+static int64_t exposed_union(struct tw_intervals *kernels, const struct tw_intervals *compute)
 {
+	int64_t exposed_ns;
 	size_t i;
 
-	*exposed_ns = 0;
-	if (!tw_spans_unite(spans, a))
-		return false;
-	for (i = 0; i < spans->count; i++)
-		*exposed_ns += spans->at[i].end_ns - spans->at[i].start_ns -
-			       tw_spans_cover(compute, spans->at[i].start_ns, spans->at[i].end_ns);
-	return true;
+	tw_intervals_unite(kernels);
+	exposed_ns = tw_intervals_length(kernels);
+	for (i = 0; i < kernels->count; i++)
+		exposed_ns -= tw_intervals_covered(compute, kernels->items[i].start_ns,
+						   kernels->items[i].end_ns);
+	return exposed_ns;
 }
 
 /* Sums of the kernels order[first] to order[last - 1], device by device. */
 static bool sum_kernels(const struct work *w, size_t first, size_t last,
 			struct tw_nsys_hidden *hidden, int64_t *exposed_ns)
 {
-	struct tw_spans spans = { 0 };
-	bool good = true;
-	int64_t ns;
+	struct tw_intervals kernels;
+	bool good;
 	size_t i;
 
 	*exposed_ns = 0;
-	for (i = first; i < last && good; i++) {
+	tw_intervals_init(&kernels, w->allocator);
+	for (i = first; i < last; i++) {
 		const struct tw_nsys_comm *comm = comm_of(w, w->order[i]);
 		uint32_t cover = cover_of(w, w->order[i]);
-		const struct tw_spans *compute = &w->capture->kernels.covers[cover].spans;
+		const struct tw_intervals *compute = &w->capture->kernels.covers[cover].busy;
 
 		tw_nsys_hidden_add(hidden, compute, comm->start_ns, comm->end_ns);
-		good = tw_spans_add(&spans, comm->start_ns, comm->end_ns, w->allocator);
+		tw_intervals_put(&kernels, comm->start_ns, comm->end_ns);
 		if (i + 1 < last && cover_of(w, w->order[i + 1]) == cover)
 			continue;
-		good = good && exposed_union(&spans, compute, w->allocator, &ns);
-		*exposed_ns += good ? ns : 0;
-		spans.count = 0;
+		*exposed_ns += exposed_union(&kernels, compute);
+		kernels.count = 0;
 	}
-	tw_spans_release(&spans, w->allocator);
+	good = !kernels.failed;
+	tw_intervals_release(&kernels);
 	return good;
 }
 
@@ -245,12 +244,14 @@ static bool add_rows(struct work *w, struct trawl_table *table)
 
 static bool sum_compute(struct tw_nsys_kernels *k)
 {
+	bool good = true;
 	size_t i;
 
-	for (i = 0; i < k->cover_count; i++)
-		if (!tw_spans_sum(&k->covers[i].spans, k->allocator))
-			return false;
-	return true;
+	for (i = 0; i < k->cover_count; i++) {
+		tw_intervals_sum(&k->covers[i].busy);
+		good = good && !k->covers[i].busy.failed;
+	}
+	return good;
 }
 
 static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *attribution,

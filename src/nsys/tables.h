@@ -60,7 +60,7 @@ struct tw_nsys_hidden {
 		0, 0, NAN, NAN \
 	}
 
-void tw_nsys_hidden_add(struct tw_nsys_hidden *hidden, const struct tw_spans *compute,
+void tw_nsys_hidden_add(struct tw_nsys_hidden *hidden, const struct tw_intervals *compute,
 			int64_t start_ns, int64_t end_ns);
 /* Percent of the stage's time that is hidden, NaN: it has none. */
 double tw_nsys_hidden_percent(const struct tw_nsys_hidden *hidden);

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/inputs.h"
 #include "base/list.h"
-#include "derive/intervals.h"
+#include "base/intervals.h"
 #include "json/value.h"
 
 #include <math.h>

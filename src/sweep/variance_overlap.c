@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
-#include "derive/intervals.h"
+#include "base/intervals.h"
 #include "sweep/sheet.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-static uint32_t by_looking(const struct tw_span *spans, uint32_t count, int64_t moment)
+static uint32_t by_looking(const struct tw_interval *spans, uint32_t count, int64_t moment)
 {
 	uint32_t best = TW_INNERMOST_NONE, i;
 
@@ -23,7 +23,7 @@ static uint32_t by_looking(const struct tw_span *spans, uint32_t count, int64_t 
 
 static int by_start(const void *a, const void *b)
 {
-	const struct tw_span *x = a, *y = b;
+	const struct tw_interval *x = a, *y = b;
 
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
@@ -44,7 +44,7 @@ static uint64_t next(uint64_t *state)
 /* Few distinct times, so that starts, ends and lengths tie often; some spans end before they start. */
 static void test_same_as_looking(void **state)
 {
-	struct tw_span spans[60];
+	struct tw_interval spans[60];
 	int64_t moments[80];
 	uint32_t found[80];
 	uint64_t seed;
@@ -72,7 +72,7 @@ static void test_same_as_looking(void **state)
 /* Ranges that reach over all time, as open ones do. */
 static void test_extremes(void **state)
 {
-	const struct tw_span spans[] = {
+	const struct tw_interval spans[] = {
 		{ INT64_MIN, INT64_MAX },
 		{ -5, INT64_MAX },
 		{ 0, 0 },

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "derive/intervals.h"
+#include "base/intervals.h"
 
 #include <stdio.h>
 #include <stdlib.h>

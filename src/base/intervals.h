@@ -1,8 +1,9 @@
 /*
- * Sets of time as sorted, disjoint intervals.  Touching intervals are one.
+ * Sets of time as sorted, disjoint intervals.  Touching intervals are one.  The only ones of the
+ * program.
  */
-#ifndef TW_DERIVE_INTERVALS_H
-#define TW_DERIVE_INTERVALS_H
+#ifndef TW_BASE_INTERVALS_H
+#define TW_BASE_INTERVALS_H
 
 #include "trawl/api.h"
 
@@ -25,14 +26,24 @@ struct tw_intervals {
 	struct tw_interval *items;
 	size_t count;
 	size_t capacity;
-	bool failed; /* out of memory, sticky */
+	bool failed;	    /* out of memory, sticky */
+	int64_t *before_ns; /* after tw_intervals_sum(): length of those before each, and of all */
 };
 
 void tw_intervals_init(struct tw_intervals *set, const struct trawl_allocator *allocator);
 void tw_intervals_release(struct tw_intervals *set);
 /* Adds [start, end); starts must not decrease from call to call. */
 void tw_intervals_add(struct tw_intervals *set, int64_t start_ns, int64_t end_ns);
+/* Adds without order; tw_intervals_unite() makes it a set. */
+void tw_intervals_put(struct tw_intervals *set, int64_t start_ns, int64_t end_ns);
+void tw_intervals_unite(struct tw_intervals *set);
+/* Exactly this much room, at least that of those there are. */
+void tw_intervals_resize(struct tw_intervals *set, size_t capacity);
 int64_t tw_intervals_length(const struct tw_intervals *set);
+/* Makes tw_intervals_covered() possible, of a set that stays as it is. */
+void tw_intervals_sum(struct tw_intervals *set);
+/* How much of the time from start_ns to end_ns the set covers.  O(log count). */
+int64_t tw_intervals_covered(const struct tw_intervals *set, int64_t start_ns, int64_t end_ns);
 /* a minus b into `out`, which is initialised and empty. */
 void tw_intervals_subtract(const struct tw_intervals *a, const struct tw_intervals *b,
 			   struct tw_intervals *out);
