@@ -1,6 +1,7 @@
 #include "analysis/launchers.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/sort.h"
 
 #include <string.h>
@@ -33,17 +34,10 @@ struct drafts {
 
 static int add_draft(struct drafts *drafts, uint64_t node)
 {
-	if (drafts->count == drafts->capacity) {
-		uint64_t capacity = drafts->capacity ? drafts->capacity * 2 : 256;
-		struct draft *items = tw_realloc(drafts->d->allocator, drafts->items,
-						 drafts->capacity * sizeof(*items),
-						 capacity * sizeof(*items));
-
-		if (!items || capacity >= TW_NO_GROUP)
-			return -1;
-		drafts->items = items;
-		drafts->capacity = capacity;
-	}
+	if (drafts->count + 1 >= TW_NO_GROUP ||
+	    !tw_list_grow(&drafts->items, &drafts->capacity, drafts->count, sizeof(*drafts->items),
+			  drafts->d->allocator))
+		return -1;
 	drafts->items[drafts->count] = (struct draft){ (uint32_t)node, TW_NO_GROUP, UINT32_MAX,
 						       TW_UNION_INIT, TW_UNION_INIT };
 	drafts->of_node[node] = (uint32_t)drafts->count++;

@@ -2,6 +2,7 @@
 
 #include "analysis/signature.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "model/requests.h"
@@ -119,17 +120,9 @@ static int find_steps(struct builder *b)
 		if (tw_class(trace, i) != TRAWL_CLASS_ANNOTATION || trace->events.phase[i] != 'X' ||
 		    !tw_requests_read(&step.requests, name->ptr, name->len))
 			continue;
-		if (b->step_count == b->step_capacity) {
-			uint64_t more = b->step_capacity ? b->step_capacity * 2 : 64;
-			struct step *steps = tw_realloc(b->m->allocator, b->steps,
-							b->step_capacity * sizeof(*steps),
-							more * sizeof(*steps));
-
-			if (!steps)
-				return -1;
-			b->steps = steps;
-			b->step_capacity = more;
-		}
+		if (!tw_list_grow(&b->steps, &b->step_capacity, b->step_count, sizeof(*b->steps),
+				  b->m->allocator))
+			return -1;
 		step.start_ns = trace->events.start_ns[i];
 		step.end_ns = step.start_ns + trace->events.dur_ns[i];
 		step.text = trace->events.name[i];
@@ -399,18 +392,9 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 	at = tw_groups_add(&m->keys, &key);
 	if (m->keys.failed || m->keys.count == before)
 		return at;
-	if (at == m->work_capacity) {
-		uint32_t more = m->work_capacity ? m->work_capacity * 2 : 256;
-		struct tw_op_work *works = tw_realloc(m->allocator, m->works,
-						      m->work_capacity * sizeof(*works),
-						      more * sizeof(*works));
-
-		if (!works) {
-			b->failed = true;
-			return TW_NO_GROUP;
-		}
-		m->works = works;
-		m->work_capacity = more;
+	if (!tw_list_grow(&m->works, &m->work_capacity, at, sizeof(*m->works), m->allocator)) {
+		b->failed = true;
+		return TW_NO_GROUP;
 	}
 	work_out(b, model, &key, step, &m->works[at]);
 	return at;
@@ -463,17 +447,9 @@ static bool is_usable(const struct tw_op_work *work)
 
 static int add_call(struct tw_modelled *m, uint64_t node)
 {
-	if (m->call_count == m->call_capacity) {
-		uint64_t more = m->call_capacity ? m->call_capacity * 2 : 1024;
-		uint32_t *calls = tw_realloc(m->allocator, m->calls,
-					     m->call_capacity * sizeof(*calls),
-					     more * sizeof(*calls));
-
-		if (!calls)
-			return -1;
-		m->calls = calls;
-		m->call_capacity = more;
-	}
+	if (!tw_list_grow(&m->calls, &m->call_capacity, m->call_count, sizeof(*m->calls),
+			  m->allocator))
+		return -1;
 	m->calls[m->call_count++] = (uint32_t)node;
 	return 0;
 }

@@ -53,7 +53,8 @@ struct tw_modelled {
 	struct tw_groups keys;	     /* what was worked out */
 	struct tw_op_work *works;
 	struct tw_op_parameter *parameters;
-	uint32_t work_capacity, parameter_count, parameter_capacity;
+	size_t work_capacity;
+	uint32_t parameter_count, parameter_capacity;
 	struct tw_pool texts;
 };
 

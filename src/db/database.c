@@ -1,6 +1,7 @@
 #include "db/database.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/search.h"
 #include "base/str.h"
 
@@ -751,16 +752,8 @@ static bool add_place(struct tw_database *db, int64_t id, int64_t rowid)
 {
 	struct index *x = &db->texts;
 
-	if (x->count == x->capacity) {
-		size_t capacity = x->capacity ? x->capacity * 2 : 1024;
-		struct place *moved = tw_realloc(db->allocator, x->at, x->capacity * sizeof(*moved),
-						 capacity * sizeof(*moved));
-
-		if (!moved)
-			return false;
-		x->at = moved;
-		x->capacity = capacity;
-	}
+	if (!tw_list_grow(&x->at, &x->capacity, x->count, sizeof(*x->at), db->allocator))
+		return false;
 	x->at[x->count++] = (struct place){ id, rowid };
 	return true;
 }

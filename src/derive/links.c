@@ -7,6 +7,7 @@
 #include "derive/flows.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/hash.h"
 #include "base/search.h"
 #include "base/slots.h"
@@ -63,17 +64,9 @@ static uint64_t map_slot(const struct id_map *map, tw_code id)
 
 static int add_shared(struct id_map *map, const struct shared_call *call)
 {
-	if (map->shared_count == map->shared_capacity) {
-		uint64_t capacity = map->shared_capacity ? map->shared_capacity * 2 : 64;
-		struct shared_call *shared = tw_realloc(map->allocator, map->shared,
-							map->shared_capacity * sizeof(*shared),
-							capacity * sizeof(*shared));
-
-		if (!shared)
-			return -1;
-		map->shared = shared;
-		map->shared_capacity = capacity;
-	}
+	if (!tw_list_grow(&map->shared, &map->shared_capacity, map->shared_count,
+			  sizeof(*map->shared), map->allocator))
+		return -1;
 	map->shared[map->shared_count++] = *call;
 	return 0;
 }

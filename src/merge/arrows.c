@@ -2,6 +2,7 @@
 #include "merge/one.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 
 #include <stdlib.h>
 
@@ -33,17 +34,9 @@ static int add_copy(struct tw_one *one, uint32_t start, int64_t id)
 {
 	struct tw_merge_end copy = one->ends[start];
 
-	if (one->end_count == one->end_capacity) {
-		uint32_t capacity = one->end_capacity * 2;
-		struct tw_merge_end *ends = tw_realloc(one->allocator, one->ends,
-						       one->end_capacity * sizeof(*ends),
-						       capacity * sizeof(*ends));
-
-		if (!ends)
-			return -1;
-		one->ends = ends;
-		one->end_capacity = capacity;
-	}
+	if (!tw_list_grow(&one->ends, &one->end_capacity, one->end_count, sizeof(*one->ends),
+			  one->allocator))
+		return -1;
 	copy.id = id;
 	one->ends[start].also = one->end_count;
 	one->ends[one->end_count++] = copy;

@@ -1,6 +1,7 @@
 #include "merge/compat.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "io/sink.h"
@@ -109,16 +110,9 @@ static struct pid *add_pid(struct merging *m, struct rank *rank, const struct tw
 
 	if (pid)
 		return pid;
-	if (rank->pid_count == rank->pid_capacity) {
-		size_t capacity = rank->pid_capacity ? rank->pid_capacity * 2 : 16;
-
-		pid = tw_realloc(m->allocator, rank->pids, rank->pid_capacity * sizeof(*pid),
-				 capacity * sizeof(*pid));
-		if (!pid)
-			return NULL;
-		rank->pids = pid;
-		rank->pid_capacity = capacity;
-	}
+	if (!tw_list_grow(&rank->pids, &rank->pid_capacity, rank->pid_count, sizeof(*rank->pids),
+			  m->allocator))
+		return NULL;
 	id = m->scratch.failed ? 0 : tw_pool_intern(&rank->keys, m->scratch.ptr, m->scratch.len);
 	if (!id)
 		return NULL;
@@ -249,16 +243,9 @@ static int64_t tid_of(struct merging *m, struct rank *rank, const struct pid *pi
 		return -1;
 	if (id <= rank->tid_count)
 		return rank->tids[id - 1];
-	if (rank->tid_count == rank->tid_capacity) {
-		size_t capacity = rank->tid_capacity ? rank->tid_capacity * 2 : 64;
-
-		tids = tw_realloc(m->allocator, rank->tids, rank->tid_capacity * sizeof(*tids),
-				  capacity * sizeof(*tids));
-		if (!tids)
-			return -1;
-		rank->tids = tids;
-		rank->tid_capacity = capacity;
-	}
+	if (!tw_list_grow(&rank->tids, &rank->tid_capacity, rank->tid_count, sizeof(*rank->tids),
+			  m->allocator))
+		return -1;
 	rank->tids[rank->tid_count++] = rank->next_tid[pid->gpu]++;
 	return rank->tids[id - 1];
 }

@@ -5,6 +5,7 @@
 #include "merge/one.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 
 /* Lanes that are looked at for a slice to nest in; behind them only those that are empty count. */
 #define NESTING_LANES 32
@@ -25,17 +26,9 @@ static uint32_t add_lane(struct tw_one *one, uint32_t place, uint32_t number)
 	struct tw_merge_place *at = &one->places[place];
 	struct tw_merge_lane *lane;
 
-	if (one->lane_count == one->lane_capacity) {
-		uint32_t capacity = one->lane_capacity ? one->lane_capacity * 2 : 64;
-		struct tw_merge_lane *lanes = tw_realloc(one->allocator, one->lanes,
-							 one->lane_capacity * sizeof(*lanes),
-							 capacity * sizeof(*lanes));
-
-		if (!lanes)
-			return TW_NOWHERE;
-		one->lanes = lanes;
-		one->lane_capacity = capacity;
-	}
+	if (!tw_list_grow(&one->lanes, &one->lane_capacity, one->lane_count, sizeof(*one->lanes),
+			  one->allocator))
+		return TW_NOWHERE;
 	lane = &one->lanes[one->lane_count];
 	*lane = (struct tw_merge_lane){
 		.place = place,
@@ -61,17 +54,9 @@ static bool has_room(struct tw_merge_lane *lane, int64_t start, int64_t end)
 
 static int push(const struct tw_one *one, struct tw_merge_lane *lane, int64_t end, uint64_t event)
 {
-	if (lane->depth == lane->capacity) {
-		size_t capacity = lane->capacity ? lane->capacity * 2 : 16;
-		struct tw_open *stack = tw_realloc(one->allocator, lane->stack,
-						   lane->capacity * sizeof(*stack),
-						   capacity * sizeof(*stack));
-
-		if (!stack)
-			return -1;
-		lane->stack = stack;
-		lane->capacity = capacity;
-	}
+	if (!tw_list_grow(&lane->stack, &lane->capacity, lane->depth, sizeof(*lane->stack),
+			  one->allocator))
+		return -1;
 	lane->stack[lane->depth++] = (struct tw_open){ end, event };
 	return 0;
 }
@@ -129,17 +114,9 @@ static uint32_t lay_in_rest(struct laying *l, uint32_t place, uint64_t event, in
 		sink_down(one, rest);
 		return lane;
 	}
-	if (rest->count == rest->capacity) {
-		size_t capacity = rest->capacity ? rest->capacity * 2 : 16;
-		uint32_t *heap = tw_realloc(one->allocator, rest->heap,
-					    rest->capacity * sizeof(*heap),
-					    capacity * sizeof(*heap));
-
-		if (!heap)
-			return TW_NOWHERE;
-		rest->heap = heap;
-		rest->capacity = capacity;
-	}
+	if (!tw_list_grow(&rest->heap, &rest->capacity, rest->count, sizeof(*rest->heap),
+			  one->allocator))
+		return TW_NOWHERE;
 	lane = add_lane(one, place, NESTING_LANES + (uint32_t)rest->count);
 	if (lane == TW_NOWHERE || push(one, &one->lanes[lane], end, event))
 		return TW_NOWHERE;
@@ -226,17 +203,9 @@ static uint32_t lane_under(const struct tw_one *one, uint64_t end)
 
 static int add_end(struct tw_one *one, uint64_t position)
 {
-	if (one->end_count == one->end_capacity) {
-		uint32_t capacity = one->end_capacity ? one->end_capacity * 2 : 1024;
-		struct tw_merge_end *ends = tw_realloc(one->allocator, one->ends,
-						       one->end_capacity * sizeof(*ends),
-						       capacity * sizeof(*ends));
-
-		if (!ends)
-			return -1;
-		one->ends = ends;
-		one->end_capacity = capacity;
-	}
+	if (!tw_list_grow(&one->ends, &one->end_capacity, one->end_count, sizeof(*one->ends),
+			  one->allocator))
+		return -1;
 	one->lane_of[position] = one->end_count;
 	one->ends[one->end_count++] = (struct tw_merge_end){
 		.event = one->order[position],

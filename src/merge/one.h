@@ -86,10 +86,12 @@ struct tw_one {
 	uint32_t *by_thread;
 	uint32_t *thread_first; /* by track: where those begin */
 	struct tw_merge_lane *lanes;
-	uint32_t lane_count, lane_capacity;
+	uint32_t lane_count;
+	size_t lane_capacity;
 
 	struct tw_merge_end *ends; /* in order of time, then copies */
-	uint32_t end_count, end_capacity;
+	uint32_t end_count;
+	size_t end_capacity;
 
 	/* What became of it. */
 	uint64_t gpu_slices, host_slices, others, arrows;

@@ -2,6 +2,7 @@
 #include "ranks/match_work.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 
 const struct tw_collective *tw_match_collective(const struct tw_match_work *work, uint32_t item)
 {
@@ -34,17 +35,9 @@ int64_t tw_match_end(const struct tw_match_work *work, uint32_t item)
 
 uint64_t tw_match_draft(struct tw_match_work *work, uint32_t lane, enum tw_match_rule rule)
 {
-	if (work->draft_count == work->draft_capacity) {
-		uint64_t capacity = work->draft_capacity ? work->draft_capacity * 2 : 256;
-		struct tw_match_draft *grown = tw_realloc(work->allocator, work->drafts,
-							  work->draft_capacity * sizeof(*grown),
-							  capacity * sizeof(*grown));
-
-		if (!grown)
-			return TW_MATCH_NONE;
-		work->drafts = grown;
-		work->draft_capacity = capacity;
-	}
+	if (!tw_list_grow(&work->drafts, &work->draft_capacity, work->draft_count,
+			  sizeof(*work->drafts), work->allocator))
+		return TW_MATCH_NONE;
 	work->drafts[work->draft_count] = (struct tw_match_draft){
 		.lane = lane,
 		.group = tw_match_lane(work, lane)->group,

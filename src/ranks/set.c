@@ -1,6 +1,7 @@
 #include "ranks/set.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/file.h"
 
 #include <ctype.h>
@@ -167,17 +168,9 @@ static int add_file(struct tw_rank_set *set, const char *path, const struct stat
 	size_t size = strlen(path) + 1;
 	char *copy;
 
-	if (set->count == set->capacity) {
-		size_t capacity = set->capacity ? set->capacity * 2 : 16;
-		struct tw_rank_file *files = tw_realloc(set->allocator, set->files,
-							set->capacity * sizeof(*files),
-							capacity * sizeof(*files));
-
-		if (!files)
-			return no_memory(err);
-		set->files = files;
-		set->capacity = capacity;
-	}
+	if (!tw_list_grow(&set->files, &set->capacity, set->count, sizeof(*set->files),
+			  set->allocator))
+		return no_memory(err);
 	copy = tw_alloc(set->allocator, size);
 	if (!copy)
 		return no_memory(err);

@@ -2,6 +2,7 @@
 
 #include "analysis/analysis.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/arena.h"
 
 #include <string.h>
@@ -52,17 +53,11 @@ const struct tw_sum_declared *tw_sum_declared_of(const char *table)
 static struct tw_sum_column *add_column(struct tw_sum_columns *c, enum tw_sum_role role,
 					const struct trawl_column *column)
 {
-	size_t capacity = c->capacity ? c->capacity * 2 : 16, i;
 	struct tw_sum_column *added;
+	size_t i;
 
-	if (c->count == c->capacity) {
-		added = tw_realloc(c->allocator, c->columns, c->capacity * sizeof(*added),
-				   capacity * sizeof(*added));
-		if (!added)
-			return NULL;
-		c->columns = added;
-		c->capacity = capacity;
-	}
+	if (!tw_list_grow(&c->columns, &c->capacity, c->count, sizeof(*c->columns), c->allocator))
+		return NULL;
 	added = &c->columns[c->count];
 	*added = (struct tw_sum_column){ .role = role, .column = column };
 	added->at = tw_alloc_array(c->allocator, c->source_count, sizeof(*added->at));

@@ -3,6 +3,7 @@
 #include "analysis/host_names.h"
 #include "analysis/overlap.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "findings/findings.h"
 
 const struct tw_idle_cause_info tw_idle_cause_known[TW_IDLE_CAUSES] = {
@@ -145,18 +146,10 @@ static enum tw_idle_cause cause_of(const struct work *w, const struct tw_gap *ga
 
 static struct tw_gap *add_gap(struct tw_idle_gaps *gaps)
 {
-	if (gaps->count == gaps->capacity) {
-		uint64_t capacity = gaps->capacity ? gaps->capacity * 2 : 256;
-		struct tw_gap *items = tw_realloc(gaps->allocator, gaps->items,
-						  gaps->capacity * sizeof(*items),
-						  capacity * sizeof(*items));
-
-		if (!items) {
-			gaps->failed = true;
-			return NULL;
-		}
-		gaps->items = items;
-		gaps->capacity = capacity;
+	if (!tw_list_grow(&gaps->items, &gaps->capacity, gaps->count, sizeof(*gaps->items),
+			  gaps->allocator)) {
+		gaps->failed = true;
+		return NULL;
 	}
 	return &gaps->items[gaps->count++];
 }

@@ -1,21 +1,14 @@
 #include "store/origins.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/search.h"
 
 static int add_run(struct tw_origins *origins, const struct tw_origin *run)
 {
-	if (origins->count == origins->capacity) {
-		size_t capacity = origins->capacity ? origins->capacity * 2 : 64;
-		struct tw_origin *runs = tw_realloc(origins->allocator, origins->runs,
-						    origins->capacity * sizeof(*runs),
-						    capacity * sizeof(*runs));
-
-		if (!runs)
-			return -1;
-		origins->runs = runs;
-		origins->capacity = capacity;
-	}
+	if (!tw_list_grow(&origins->runs, &origins->capacity, origins->count,
+			  sizeof(*origins->runs), origins->allocator))
+		return -1;
 	origins->runs[origins->count++] = *run;
 	return 0;
 }

@@ -273,17 +273,9 @@ unsigned tw_trace_category(struct trawl_trace *trace, uint32_t name, enum trawl_
 
 int tw_trace_add_field(struct trawl_trace *trace, uint32_t key, uint32_t value)
 {
-	if (trace->field_count == trace->field_capacity) {
-		uint32_t capacity = trace->field_capacity ? trace->field_capacity * 2 : 32;
-		struct tw_field *fields = tw_realloc(trace->allocator, trace->fields,
-						     trace->field_capacity * sizeof(*fields),
-						     capacity * sizeof(*fields));
-
-		if (!fields)
-			return -1;
-		trace->fields = fields;
-		trace->field_capacity = capacity;
-	}
+	if (!tw_list_grow(&trace->fields, &trace->field_capacity, trace->field_count,
+			  sizeof(*trace->fields), trace->allocator))
+		return -1;
 	trace->fields[trace->field_count++] = (struct tw_field){ key, value };
 	return 0;
 }

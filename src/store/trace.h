@@ -84,7 +84,8 @@ struct trawl_trace {
 	struct tw_ids category_ids; /* by name and class, of those with a name */
 
 	struct tw_field *fields;
-	uint32_t field_count, field_capacity;
+	uint32_t field_count;
+	size_t field_capacity;
 
 	struct tw_origins origins; /* of events that come from a database */
 	struct tw_part *rank_parts;

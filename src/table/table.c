@@ -1,5 +1,6 @@
 #include "table/table.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/arena.h"
 
 #include <assert.h>
@@ -325,20 +326,6 @@ void tw_table_set_str(struct trawl_table *table, size_t row, size_t column, cons
 
 /* --- notes -------------------------------------------------------------------------------- */
 
-static bool grow_notes(struct trawl_table *table)
-{
-	size_t capacity = table->note_capacity ? table->note_capacity * 2 : 4;
-	const char **notes = tw_realloc(table->allocator, table->notes,
-					table->note_capacity * sizeof(*notes),
-					capacity * sizeof(*notes));
-
-	if (!notes)
-		return false;
-	table->notes = notes;
-	table->note_capacity = capacity;
-	return true;
-}
-
 void tw_table_add_note(struct trawl_table *table, const char *format, ...)
 {
 	va_list args;
@@ -349,7 +336,8 @@ void tw_table_add_note(struct trawl_table *table, const char *format, ...)
 	len = vsnprintf(NULL, 0, format, args);
 	va_end(args);
 	text = len < 0 ? NULL : tw_arena_alloc(&table->arena, (size_t)len + 1);
-	if (!text || (table->note_count == table->note_capacity && !grow_notes(table))) {
+	if (!text || !tw_list_grow(&table->notes, &table->note_capacity, table->note_count,
+				   sizeof(*table->notes), table->allocator)) {
 		table->failed = true;
 		return;
 	}

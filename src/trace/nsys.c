@@ -7,6 +7,7 @@
 
 #include "db/recognise.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/thread.h"
 #include "trace/reader.h"
 
@@ -52,17 +53,9 @@ struct crew {
 static int add_part(struct crew *crew, const struct tw_export_table *table, int64_t first,
 		    int64_t last)
 {
-	if (crew->count == crew->capacity) {
-		size_t capacity = crew->capacity ? crew->capacity * 2 : 16;
-		struct tw_export_part *parts = tw_realloc(crew->options->allocator, crew->parts,
-							  crew->capacity * sizeof(*parts),
-							  capacity * sizeof(*parts));
-
-		if (!parts)
-			return -1;
-		crew->parts = parts;
-		crew->capacity = capacity;
-	}
+	if (!tw_list_grow(&crew->parts, &crew->capacity, crew->count, sizeof(*crew->parts),
+			  crew->options->allocator))
+		return -1;
 	crew->parts[crew->count++] =
 		(struct tw_export_part){ .table = table, .first = first, .last = last };
 	return 0;

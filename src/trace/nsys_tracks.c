@@ -7,6 +7,7 @@
 #include "trace/nsys.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,33 +53,19 @@ static int64_t number_of(const struct trawl_trace *trace, tw_code code)
 
 /* ---- what the export tells of GPUs */
 
-static void *grow(const struct settling *s, void *list, size_t *capacity, size_t size)
-{
-	size_t more = *capacity ? *capacity * 2 : 16;
-	void *grown = tw_realloc(s->part->trace->allocator, list, *capacity * size, more * size);
-
-	if (grown)
-		*capacity = more;
-	return grown;
-}
-
 static int take_gpu(struct tw_export_part *part, void *context)
 {
 	struct settling *s = context;
-	struct gpu *gpus = s->gpus;
 	const char *name;
 	size_t len;
 
 	if (!tw_export_has(part, 0))
 		return 0;
-	if (s->gpu_count == s->gpu_capacity) {
-		gpus = grow(s, s->gpus, &s->gpu_capacity, sizeof(*gpus));
-		if (!gpus)
-			return -1;
-		s->gpus = gpus;
-	}
+	if (!tw_list_grow(&s->gpus, &s->gpu_capacity, s->gpu_count, sizeof(*s->gpus),
+			  part->trace->allocator))
+		return -1;
 	name = tw_scan_text(part->scan, 2, &len);
-	gpus[s->gpu_count++] = (struct gpu){
+	s->gpus[s->gpu_count++] = (struct gpu){
 		.id = part->values[0],
 		.bytes = tw_export_has(part, 1) ? part->values[1] : -1,
 		.name = name ? tw_export_intern(part, name, len) : 0,
@@ -89,17 +76,13 @@ static int take_gpu(struct tw_export_part *part, void *context)
 static int take_mapping(struct tw_export_part *part, void *context)
 {
 	struct settling *s = context;
-	struct mapping *mappings = s->mappings;
 
 	if ((part->given & 7) != 7)
 		return 0;
-	if (s->mapping_count == s->mapping_capacity) {
-		mappings = grow(s, s->mappings, &s->mapping_capacity, sizeof(*mappings));
-		if (!mappings)
-			return -1;
-		s->mappings = mappings;
-	}
-	mappings[s->mapping_count++] =
+	if (!tw_list_grow(&s->mappings, &s->mapping_capacity, s->mapping_count,
+			  sizeof(*s->mappings), part->trace->allocator))
+		return -1;
+	s->mappings[s->mapping_count++] =
 		(struct mapping){ part->values[0], part->values[1], part->values[2] };
 	return 0;
 }
