@@ -320,7 +320,6 @@ static int list_computing(struct work *w)
 	const struct tw_gpu *gpu = &w->d->gpu;
 	uint64_t g;
 	uint32_t q;
-	size_t i;
 
 	w->device = tw_alloc_array(w->a, (size_t)gpu->queue_count + 1, sizeof(*w->device));
 	w->computing = tw_alloc_array(w->a, (size_t)gpu->queue_count + 1, sizeof(*w->computing));

@@ -309,7 +309,7 @@ int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trac
 
 	*out = NULL;
 	if (!report)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	report->allocator = trace->allocator;
 	report->only = only;
 	if (options)
@@ -329,7 +329,7 @@ int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trac
 	report->scratch = tw_reuse_new(report->allocator);
 	if (!report->scratch) {
 		trawl_report_free(report);
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	derive.allocator = tw_reuse_allocator(report->scratch);
 	status = find_platform(report, trace, err);

@@ -151,3 +151,8 @@ void *tw_alloc_array(const struct trawl_allocator *a, size_t count, size_t size)
 #endif
 	return block;
 }
+
+int tw_no_memory(struct trawl_error *err)
+{
+	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+}

@@ -3,6 +3,7 @@
 #define TW_BASE_ALLOC_H
 
 #include "trawl/api.h"
+#include "trawl/error.h"
 
 static inline void *tw_alloc(const struct trawl_allocator *a, size_t size)
 {
@@ -23,5 +24,8 @@ static inline void tw_free(const struct trawl_allocator *a, void *block, size_t 
 
 /* count x size zeroed bytes, NULL on overflow or failure; freed with tw_free(count * size). */
 void *tw_alloc_array(const struct trawl_allocator *a, size_t count, size_t size);
+
+/* Says so in *err; TRAWL_ENOMEM. */
+int tw_no_memory(struct trawl_error *err);
 
 #endif

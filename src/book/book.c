@@ -101,7 +101,7 @@ static int open_workbook(struct tw_book *book, struct trawl_error *err)
 	size_t i;
 
 	if (!status && !make_entries(book, workbook.count))
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	for (i = 0; i < book->count && !status; i++) {
 		book->entries[i].name = workbook.sheets[i].name;
 		book->entries[i].part = workbook.sheets[i].part;
@@ -415,7 +415,7 @@ static int read_table(struct tw_book *book, struct entry *entry, struct trawl_er
 	}
 	tw_str_release(&text);
 	if (!ok)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	entry->csv = (struct tw_csv){ columns, rows, cells };
 	return 0;
 }

@@ -23,16 +23,11 @@ struct tw_package {
 	zip_t *zip;
 };
 
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
-
 static int zip_failed(zip_error_t *error, struct trawl_error *err)
 {
 	switch (zip_error_code_zip(error)) {
 	case ZIP_ER_MEMORY:
-		return no_memory(err);
+		return tw_no_memory(err);
 	case ZIP_ER_NOZIP:
 	case ZIP_ER_INCONS:
 		return trawl_error_set(err, TRAWL_EFORMAT,
@@ -55,7 +50,7 @@ static int open_source(struct tw_package **out, zip_source_t *source, zip_error_
 	int status = 0;
 
 	if (!package || !source) {
-		status = package ? zip_failed(error, err) : no_memory(err);
+		status = package ? zip_failed(error, err) : tw_no_memory(err);
 	} else {
 		package->allocator = allocator;
 		tw_hold_forks();
@@ -189,7 +184,7 @@ static int xml_failed(struct tw_part *part)
 	if (part->status)
 		return part->status;
 	if (code == XML_ERROR_NO_MEMORY)
-		return part->status = no_memory(part->err);
+		return part->status = tw_no_memory(part->err);
 	return part->status = trawl_error_set(part->err, TRAWL_EFORMAT, "line %lu: %s",
 					      (unsigned long)XML_GetCurrentLineNumber(part->parser),
 					      XML_ErrorString(code));
@@ -283,7 +278,7 @@ int tw_package_read(const struct tw_package *package, const char *name, struct t
 		XML_ParserFree(part->parser);
 		part->parser = NULL;
 	} else {
-		part->status = no_memory(err);
+		part->status = tw_no_memory(err);
 	}
 	zip_fclose(file);
 	return part->status ? trawl_error_context(err, part->status, "%s", name) : 0;

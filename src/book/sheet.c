@@ -1,5 +1,6 @@
 #include "book/sheet.h"
 
+#include "base/alloc.h"
 #include "base/scan.h"
 #include "base/utf8.h"
 
@@ -326,7 +327,7 @@ static int lay_out(struct sheet *sheet, struct tw_csv *csv, struct trawl_error *
 				       count, extent.rows, extent.columns, TW_SHEET_MOST_CELLS);
 	csv->cells = tw_arena_alloc(sheet->arena, total * sizeof(*csv->cells));
 	if (!csv->cells)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	csv->columns = extent.columns;
 	csv->rows = extent.rows - 1;
 	for (i = 0; i < total; i++)
@@ -423,7 +424,7 @@ int tw_shared_texts_read(struct tw_shared_texts *texts, const struct tw_package 
 		if (items)
 			memcpy(items, sheet.cells.ptr, sheet.cells.len);
 		else
-			status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			status = tw_no_memory(err);
 	}
 	if (!status) {
 		texts->items = (const char *const *)items;

@@ -1,5 +1,6 @@
 #include "book/workbook.h"
 
+#include "base/alloc.h"
 #include "base/file.h"
 
 #include <string.h>
@@ -145,7 +146,7 @@ static int take_items(struct reading *reading, void **items, struct trawl_error 
 		return 0;
 	*items = tw_arena_alloc(reading->arena, reading->items.len);
 	if (!*items)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	memcpy(*items, reading->items.ptr, reading->items.len);
 	return 0;
 }
@@ -165,7 +166,7 @@ static int read_relations(struct reading *reading, const struct tw_package *pack
 	reading->folder = folder;
 	tw_str_clear(&reading->items);
 	if (name.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	else
 		status = tw_package_read(package, name.ptr, &reading->part, err);
 	tw_str_release(&name);
@@ -218,7 +219,7 @@ int tw_workbook_read(struct tw_workbook *book, const struct tw_package *package,
 		if (folder)
 			status = read_relations(&reading, package, folder, file, err);
 		else
-			status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			status = tw_no_memory(err);
 	}
 	if (!status)
 		status = read_sheets(&reading, book, package, part, err);

@@ -1,5 +1,6 @@
 #include "cli/aggregating.h"
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "table/table.h"
 
@@ -97,7 +98,7 @@ static int write_book(struct cli_aggregate *a, const struct tw_sweep *sweep, con
 	tw_str_init(&path, allocator);
 	tw_sweep_analysis_path(sweep, name, &path);
 	if (path.failed)
-		status = trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(&err);
 	else
 		status = tw_render_xlsx((const struct trawl_table *const *)tables, count, path.ptr,
 					allocator, &err);
@@ -137,7 +138,7 @@ static int write_csv(struct cli_aggregate *a, const struct tw_sweep *sweep,
 	tw_sweep_analysis_path(sweep, "nccl_master_all_configs.csv", &path);
 	tw_render_csv(table, &text);
 	if (path.failed)
-		status = trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(&err);
 	else
 		status = tw_sink_write_text(path.ptr, &text, trawl_allocator_default(), &err);
 	tw_str_release(&path);

@@ -56,7 +56,7 @@ static int analyse_categories(struct run *run, struct trawl_error *err)
 	list = tw_json_get(manifest, "categories");
 	endings = tw_arena_alloc(&run->prepared.arena, (list->count + 1) * sizeof(*endings));
 	if (!endings)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (category = list->first; category; category = category->next) {
 		struct ending *e = &endings[count++];
 		int status;
@@ -133,7 +133,7 @@ static int write_packages(struct run *run, struct trawl_error *err)
 	count = split_names(replay, &text);
 	names = tw_arena_alloc(&run->prepared.arena, (count + 1) * sizeof(*names));
 	if (!names || text.failed) {
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	} else {
 		for (i = 0; i < count; i++) {
 			names[i] = text.ptr + at;
@@ -179,7 +179,7 @@ static int analyse(struct run *run, struct trawl_error *err)
 	if (!a->no_plots) {
 		pictures = tw_pictures_begin(&run->prepared, &options);
 		if (!pictures)
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			return tw_no_memory(err);
 	}
 	status = analyse_categories(run, err);
 	start = cli_seconds();

@@ -61,8 +61,7 @@ static void draw(struct collectives_command *c, const struct cli_collectives *ma
 
 	tw_str_init(&path, trawl_allocator_default());
 	cli_job_path(made->in->job, &c->reporting.common, HEAT_MAP, &path);
-	status = path.failed ? trawl_error_set(&err, TRAWL_ENOMEM, "out of memory") :
-			       cli_draw_all_to_all(made, path.ptr, &err);
+	status = path.failed ? tw_no_memory(&err) : cli_draw_all_to_all(made, path.ptr, &err);
 	c->drawn = !status;
 	if (status && status != TRAWL_ENODATA && !c->reporting.common.quiet)
 		cli_message("%s", err.message);
@@ -170,10 +169,10 @@ static int look_across(struct results *r, enum tw_align align, unsigned threads,
 	r->in = (struct tw_ranks_input){ r->job, &r->matches, &r->clocks, a };
 	if (tw_matches_build(&r->matches, r->job, a) ||
 	    tw_clocks_measure(&r->clocks, r->job, &r->matches, align, a))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	r->tables = tw_alloc_array(a, tw_ranks_table_count, sizeof(struct trawl_table *));
 	if (!r->tables)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	return tw_ranks_tables_make(&r->in, threads, r->tables, &r->count, err);
 }
 

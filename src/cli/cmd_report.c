@@ -2,6 +2,7 @@
 #include "cli/report_ranks.h"
 
 #include "analysis/analysis.h"
+#include "base/alloc.h"
 #include "base/inputs.h"
 #include "cli/together.h"
 #include "merge/peek.h"
@@ -27,8 +28,7 @@ static int draw_plots(const struct report_command *c, const struct trawl_report 
 
 	tw_str_init(&path, trawl_allocator_default());
 	cli_output_path(&c->reporting, ROOFLINE, &path);
-	status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
-			       cli_draw_roofline(report, trace, path.ptr, err);
+	status = path.failed ? tw_no_memory(err) : cli_draw_roofline(report, trace, path.ptr, err);
 	*drawn = !status;
 	if (status == TRAWL_ENODATA) {
 		if (!c->reporting.common.quiet)

@@ -1,6 +1,7 @@
 /* The page that compares two sides. */
 #include "cli/compare.h"
 
+#include "base/alloc.h"
 #include "io/sink.h"
 #include "render/compare_page.h"
 #include "render/variance_plots.h"
@@ -285,7 +286,7 @@ static int render_page(const struct page *p, struct page_texts *t,
 	for (i = 0; i < p->answer->count; i++)
 		lines[i] = p->answer->lines[i].ptr;
 	if (list_tables(p, tables, &page.table_count, narrow))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	page.picture_count = list_pictures(p, t->pictures, pictures, missing);
 	page.title = page.picture_count ? "GEMM Kernel Variance - Sweep Comparison" :
 					  "Performance Comparison";

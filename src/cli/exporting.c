@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "cli/exporting.h"
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "base/inputs.h"
 #include "io/temporary.h"
@@ -41,11 +42,6 @@ static bool is_report(const char *path)
 	return false;
 }
 
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
-
 /* A directory that nobody else may look into; what will be in it is known to the handler. */
 static int make_directory(struct cli_exported *e, const char *path, struct trawl_error *err)
 {
@@ -58,7 +54,7 @@ static int make_directory(struct cli_exported *e, const char *path, struct trawl
 	tw_temporary_ending_of_name(ending);
 	tw_str_addf(&e->directory, "%s/%s", where, ending);
 	if (e->directory.failed)
-		return no_memory(err);
+		return tw_no_memory(err);
 	if (!mkdtemp(e->directory.ptr)) {
 		trawl_error_set(err, TRAWL_EIO,
 				"%s: no room to export it: cannot make a directory '%.200s': %s; "
@@ -70,7 +66,7 @@ static int make_directory(struct cli_exported *e, const char *path, struct trawl
 	tw_str_addf(&e->file, "%s/export.sqlite", e->directory.ptr);
 	tw_str_addf(&e->journal, "%s/export.sqlite-journal", e->directory.ptr);
 	if (e->file.failed || e->journal.failed)
-		return no_memory(err);
+		return tw_no_memory(err);
 	e->temporaries[0] = tw_temporary_note(e->file.ptr);
 	e->temporaries[1] = tw_temporary_note(e->journal.ptr);
 	e->temporaries[2] = tw_temporary_note(e->directory.ptr);
@@ -160,7 +156,7 @@ static int run_nsys(const struct cli_exported *e, const char *path, struct trawl
 	tw_str_init(&input, trawl_allocator_default());
 	tw_str_addf(&output, "--output=%s", e->file.ptr);
 	if (output.failed || !argument_of(path, &input)) {
-		status = no_memory(err);
+		status = tw_no_memory(err);
 	} else {
 		char *const arguments[] = { name, verb, type, force, output.ptr, input.ptr, NULL };
 

@@ -4,6 +4,7 @@
  */
 #include "cli/cli.h"
 
+#include "base/alloc.h"
 #include "base/scan.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -238,7 +239,7 @@ int cli_read_call(const struct cli_call_arguments *a, struct tw_call *call, stru
 	at[4] = texts->len;
 out:
 	if (texts->failed)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	if (status)
 		return status;
 	for (i = 0; i < 4; i++)

@@ -203,7 +203,7 @@ static int write_and_print(struct run *run)
 	int status, failed = TRAWL_ENOMEM;
 
 	if (!list || make_tables(run)) {
-		trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
+		tw_no_memory(&err);
 	} else {
 		report.count = list_tables(run, list);
 		failed = write_files(run, list, report.count, &err);

@@ -117,7 +117,7 @@ int cli_write_tables(const struct cli_reporting *r, const struct trawl_table *co
 	int status = 0;
 
 	if (csvs->failed || xlsx->failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	/* When the workbook may not be written, neither are the others. */
 	if (!status && !r->no_xlsx)
 		status = tw_sink_check(xlsx->ptr, err);
@@ -140,7 +140,7 @@ int cli_write_report(const struct cli_reporting *r, const struct trawl_report *r
 	int status;
 
 	if (!tables)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (i = 0; i < count; i++)
 		tables[i] = trawl_report_table(report, i);
 	tw_str_init(&csvs, a);

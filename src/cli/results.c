@@ -1,6 +1,7 @@
 /* What analyze and category print: read back from what they wrote. */
 #include "cli/analysing.h"
 
+#include "base/alloc.h"
 #include "render/escape.h"
 #include "standalone/markdown.h"
 #include "table/table.h"
@@ -473,7 +474,7 @@ int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categor
 	tables[2] = change_table(prepared);
 	for (i = 0, err.status = 0; i < 3 && !err.status; i++) {
 		if (!tables[i])
-			trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
+			tw_no_memory(&err);
 		else if (tw_table_finish(tables[i], &err))
 			break;
 	}

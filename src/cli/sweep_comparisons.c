@@ -49,7 +49,7 @@ static int write_tables(const struct comparison *c, struct trawl_table **tables,
 
 	tw_str_init(&path, trawl_allocator_default());
 	tw_sweep_comparison_path(&c->r->s->sweep, c->channels, c->rank, &path);
-	status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
+	status = path.failed ? tw_no_memory(err) :
 			       trawl_write_xlsx((const struct trawl_table *const *)tables, count,
 						path.ptr, err);
 	tw_str_release(&path);

@@ -35,7 +35,7 @@ static void fail(struct cli_sweep_made *made, const struct trawl_error *err)
 static int fail_memory(struct cli_sweep_made *made)
 {
 	struct trawl_error err;
-	int status = trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
+	int status = tw_no_memory(&err);
 
 	fail(made, &err);
 	return status;
@@ -388,15 +388,15 @@ static int write_collectives(struct cli_sweep_made *made, struct trawl_table **t
 	if (comms && trawl_table_rows(comms)) {
 		made->comms = tw_table_copy(comms, trawl_allocator_default());
 		if (!made->comms)
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			return tw_no_memory(err);
 	} else {
 		tw_str_addf(&made->told, "%s: no collectives in it\n", made->point->name);
 	}
 	if (take_straggler(made, tw_ranks_tables_find(tables, count, "verdict")))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	tw_str_init(&path, trawl_allocator_default());
 	tw_sweep_collective_path(&made->of->sweep, made->point, &path);
-	status = path.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
+	status = path.failed ? tw_no_memory(err) :
 			       trawl_write_xlsx((const struct trawl_table *const *)tables, count,
 						path.ptr, err);
 	tw_str_release(&path);

@@ -1,6 +1,7 @@
 /* trawl sweep timeline: what a trainer did in its steps, from its metrics. */
 #include "cli/sweep.h"
 
+#include "base/alloc.h"
 #include "base/scan.h"
 #include "render/metrics_timeline_plot.h"
 #include "sweep/metrics_timeline.h"
@@ -96,7 +97,7 @@ static int draw(struct timeline_command *c, const char *directory)
 	else
 		tw_str_addf(&path, "%s/rank_%02u_timeline.png", directory, c->rank);
 	if (!ready || path.failed)
-		status = trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(&err);
 	else
 		status = tw_render_lanes(panels, count, path.ptr, t->allocator, &err);
 	if (status)
@@ -176,7 +177,7 @@ static int show(struct timeline_command *c, const char *directory)
 	tw_str_init(&path, trawl_allocator_default());
 	tw_str_addf(&path, "%s/rank_%02u_metrics.jsonl", directory, c->rank);
 	if (path.failed) {
-		status = trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(&err);
 		c->timeline.allocator = trawl_allocator_default();
 	} else {
 		status = tw_metrics_timeline_read(&c->timeline, path.ptr, c->first, c->count,

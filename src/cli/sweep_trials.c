@@ -1,6 +1,7 @@
 /* trawl sweep trials: which settings of a search overlapped best. */
 #include "cli/sweep.h"
 
+#include "base/alloc.h"
 #include "base/scan.h"
 #include "sweep/trials.h"
 
@@ -37,7 +38,7 @@ static int write_summary(const struct trials_command *c, const struct tw_trials 
 	tw_str_addf(&path, "%s/analysis_summary.json",
 		    c->common.output ? c->common.output : directory);
 	if (path.failed)
-		status = trawl_error_set(&err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(&err);
 	else
 		status = tw_trials_write(trials, path.ptr, &err);
 	if (status)

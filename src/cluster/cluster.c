@@ -201,7 +201,7 @@ int tw_cluster_join(struct tw_cluster **out, int *process, const struct trawl_al
 
 	*out = NULL;
 	if (!c)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	*c = (struct tw_cluster){ .allocator = allocator,
 				  .piece = piece_size(),
 				  .size = 1,
@@ -219,7 +219,7 @@ int tw_cluster_join(struct tw_cluster **out, int *process, const struct trawl_al
 	if (!c->lost) {
 		tw_cluster_abort(c, 1);
 		tw_free(allocator, c, sizeof(*c));
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	*out = c;
 	return 0;
@@ -336,7 +336,7 @@ static int receive_whole(struct tw_cluster *c, int from, struct tw_str *bytes,
 	for (i = 0; i < LENGTH_BYTES; i++)
 		len |= (uint64_t)length[i] << 8 * i;
 	if (len > SIZE_MAX / 2 || !tw_str_reserve(bytes, (size_t)len))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (left = (size_t)len; left; left -= n) {
 		n = left < c->piece ? left : c->piece;
 		code = c->mpi->receive(from, bytes->ptr + bytes->len, n);

@@ -1,5 +1,6 @@
 #include "compare/keyed.h"
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/scan.h"
 #include "base/slots.h"
@@ -85,11 +86,6 @@ uint32_t tw_keyed_find(const struct tw_keyed *keyed, const struct tw_keyed *othe
 	return found ? found - 1 : TW_KEYED_NO_ROW;
 }
 
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
-
 /* Which row of the sheet is the first of its key: leader[row], itself for the first. */
 static int find_leaders(struct tw_keyed *keyed, uint32_t *leaders, struct tw_arena *arena,
 			struct trawl_error *err)
@@ -98,7 +94,7 @@ static int find_leaders(struct tw_keyed *keyed, uint32_t *leaders, struct tw_are
 
 	keyed->slots = tw_arena_alloc(arena, slots * sizeof(*keyed->slots));
 	if (!keyed->slots)
-		return no_memory(err);
+		return tw_no_memory(err);
 	memset(keyed->slots, 0, slots * sizeof(*keyed->slots));
 	keyed->slot_count = slots;
 	for (row = 0; row < keyed->csv.rows; row++) {
@@ -252,7 +248,7 @@ static int add_up(struct tw_keyed *keyed, uint32_t *leaders, struct tw_arena *ar
 		tw_str_release(&adding.number);
 	}
 	if (!done)
-		return no_memory(err);
+		return tw_no_memory(err);
 	index_again(keyed);
 	return 0;
 }
@@ -271,7 +267,7 @@ int tw_keyed_of(struct tw_keyed *keyed, const struct tw_csv *from, const char *c
 		keyed->keys[i] = tw_csv_column(from, keys[i]);
 	leaders = tw_arena_alloc(arena, (from->rows + 1) * sizeof(*leaders));
 	if (!leaders)
-		return no_memory(err);
+		return tw_no_memory(err);
 	status = find_leaders(keyed, leaders, arena, err);
 	if (!status && keyed->added_up)
 		status = add_up(keyed, leaders, arena, err);

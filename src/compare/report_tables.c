@@ -1,5 +1,6 @@
 #include "compare/report_tables.h"
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "compare/joined.h"
@@ -197,7 +198,7 @@ static struct tw_keyed *key_side(struct comparing *c, struct sheet *sheet, size_
 		*status = tw_keyed_of(keyed, sheet->csv[side], sheet->keys, sheet->key_count,
 				      &sheet->arena, c->err);
 	else
-		*status = trawl_error_set(c->err, TRAWL_ENOMEM, "out of memory");
+		*status = tw_no_memory(c->err);
 	return keyed;
 }
 
@@ -295,8 +296,7 @@ static int join_pair(struct comparing *c, struct sheet *sheet, size_t variant)
 		join.rows = parts[i].rows;
 		join.no_empty_columns = true;
 		join.name = table_name(c, sheet, parts[i].part, variant);
-		status = join.name ? add_table(c, &join) :
-				     trawl_error_set(c->err, TRAWL_ENOMEM, "out of memory");
+		status = join.name ? add_table(c, &join) : tw_no_memory(c->err);
 	}
 	return status;
 }
@@ -444,6 +444,6 @@ int tw_compare_reports(const struct tw_compared *sides, size_t side_count, unsig
 	if (!status && sheets & TW_COMPARE_ROOFLINE)
 		status = compare_rooflines(&c);
 	if (!status && told->failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	return status;
 }

@@ -471,7 +471,7 @@ int tw_samples_finish(struct tw_samples *samples, struct trawl_error *err)
 	join_lone_configs(samples);
 	if (samples->failed || samples->texts.failed || sort_configs(samples) ||
 	    leave_out_damaged(samples))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	if (samples->count)
 		qsort(samples->items, samples->count, sizeof(*samples->items), compare_samples);
 	add_up(samples);

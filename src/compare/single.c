@@ -1,5 +1,6 @@
 #include "compare/single.h"
 
+#include "base/alloc.h"
 #include "base/list.h"
 
 #include <math.h>
@@ -491,5 +492,5 @@ int tw_single_tables(const struct tw_changes *changes, const struct tw_single_si
 	for (i = 0; i < TW_SINGLE_TABLES && whole; i++)
 		if (tables[i] && tw_table_finish(tables[i], NULL))
 			whole = false;
-	return whole ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return whole ? 0 : tw_no_memory(err);
 }

@@ -1,5 +1,7 @@
 #include "compare/tables.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -551,5 +553,5 @@ int tw_compare_tables(const struct tw_changes *changes, const struct tw_compared
 	for (i = 0; i < TW_COMPARE_TABLES && whole; i++)
 		if (tables[i] && tw_table_finish(tables[i], NULL))
 			whole = false;
-	return whole ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return whole ? 0 : tw_no_memory(err);
 }

@@ -269,7 +269,7 @@ static int fail_open(const struct tw_database *db, int code, struct trawl_error 
 
 	switch (code & 0xff) {
 	case SQLITE_NOMEM:
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return trawl_error_set(err, TRAWL_EIO,
@@ -347,7 +347,7 @@ int tw_database_open(struct tw_database **out, const char *path,
 	*out = NULL;
 	if (!db || db->path.failed) {
 		tw_database_close(db);
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	status = read_header(&header, db, err);
 	if (!status)
@@ -381,7 +381,7 @@ int tw_database_open_again(struct tw_database **out, const struct tw_database *d
 		db->immutable = database->immutable;
 		status = connect(db, err);
 	} else {
-		trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		tw_no_memory(err);
 	}
 	if (status) {
 		tw_database_close(db);
@@ -470,7 +470,7 @@ static int fail_table(struct tw_database *db, const char *table, int code, int64
 	char place[64] = "";
 
 	if ((code & 0xff) == SQLITE_NOMEM)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	if (before >= 0)
 		snprintf(place, sizeof(place), " behind row %lld", (long long)before);
 	return trawl_error_set(err, TRAWL_EFORMAT, "table %s cannot be read%s: %s", table, place,
@@ -579,7 +579,7 @@ int tw_scan_open(struct tw_scan **out, struct tw_database *db, const char *table
 
 	*out = NULL;
 	if (!scan)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	*scan = (struct tw_scan){ .database = db, .table = table, .before = -1 };
 	if (tw_database_has_table(db, table)) {
 		scan->statement = prepare(db, scan_query(scan, table, columns, count), &code);

@@ -1,6 +1,7 @@
 #include "db/recognise.h"
 
 #include "base/advice.h"
+#include "base/alloc.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ static int fail_other(const struct tw_database *db, const struct trawl_allocator
 	if (count > i)
 		tw_str_addf(&list, " and %zu more", count - i);
 	if (list.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	else
 		status = trawl_error_set(
 			err, TRAWL_EFORMAT,

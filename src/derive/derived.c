@@ -68,7 +68,7 @@ int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 
 	*out = NULL;
 	if (!d)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	if (trace->events.count > TW_MOST_EVENTS) {
 		tw_free(allocator, d, sizeof(*d));
 		return trawl_error_set(err, TRAWL_ELIMIT,
@@ -81,7 +81,7 @@ int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 	d->allocator = allocator;
 	status = tw_view_init(&d->view, trace, &options->view, err);
 	if (!status && (build_all(d, options) || d->view.label.failed))
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	if (status) {
 		tw_derived_free(d);
 		return status;

@@ -201,7 +201,7 @@ static int by_annotation(struct tw_view *view, const struct trawl_trace *trace,
 	if (!o->range && !has_steps(trace, o))
 		return tw_no_such_annotation(trace, o, err);
 	if (o->range ? windows_of(view, trace, o) : windows_of_steps(view, trace, o))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	if (!view->windows.count)
 		return tw_no_such_annotation(trace, o, err);
 	if (o->range)
@@ -289,7 +289,7 @@ static int by_time(struct tw_view *view, const struct trawl_trace *trace,
 		tw_intervals_add(&view->windows, start, end);
 	tw_view_cut(view, o);
 	label_time(view, o);
-	return view->windows.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+	return view->windows.failed ? tw_no_memory(err) : 0;
 }
 
 static int by_device(struct tw_view *view, const struct trawl_trace *trace,
@@ -342,7 +342,7 @@ int tw_view_init(struct tw_view *view, const struct trawl_trace *trace,
 	view->limited = view->windows.count || tw_view_asks_for_annotation(o) ||
 			o->start_ns != TRAWL_TIME_NONE || o->end_ns != TRAWL_TIME_NONE;
 	if (!status && (tw_view_settle(view) || view->label.failed))
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	if (status)
 		tw_view_release(view);
 	return status;

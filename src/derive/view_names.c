@@ -154,7 +154,7 @@ int tw_no_such_annotation(const struct trawl_trace *trace, const struct tw_view_
 	tw_str_init(&list, trace->allocator);
 	count = o->range ? list_annotations(trace, &list) : list_steps(trace, &list);
 	if (list.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	else if (o->range && count)
 		status = trawl_error_set(
 			err, TRAWL_EUSAGE,
@@ -183,7 +183,7 @@ int tw_no_such_device(const struct trawl_trace *trace, const char *device, struc
 	tw_str_init(&list, trace->allocator);
 	count = list_devices(trace, &list);
 	if (list.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	else if (count)
 		status = trawl_error_set(err, TRAWL_EUSAGE,
 					 "no GPU event of device %.60s: this trace has device%s %s",

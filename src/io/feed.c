@@ -418,7 +418,7 @@ static int feed_new(struct tw_feed **out, const char *path, const char *what,
 	struct tw_input *input;
 
 	if (!feed)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	memset(feed, 0, sizeof(*feed));
 	feed->fd = -1;
 	feed->file_size = -1;
@@ -432,7 +432,7 @@ static int feed_new(struct tw_feed **out, const char *path, const char *what,
 	input->name = tw_alloc(options->allocator, name_size);
 	if (!input->name) {
 		tw_feed_close(feed);
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	input->name_size = name_size;
 	snprintf(input->name, name_size, path ? "'%s'" : "%s", path ? path : what);

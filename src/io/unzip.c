@@ -238,7 +238,7 @@ int tw_unzip(int fd, tw_unzip_fn *each, void *context, const struct trawl_alloca
 	int status;
 
 	if (!zip)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	zip->fd = fd;
 	zip->each = each;
 	zip->context = context;

@@ -1,5 +1,7 @@
 #include "json/value.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -132,7 +134,7 @@ const struct tw_json_value *tw_json_parse_some(struct tw_arena *arena, const cha
 	root = read_all(&reader, arena, wanted, &no_memory);
 	status = tw_json_reader_end(&reader, name, err);
 	if (no_memory && !status)
-		trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		tw_no_memory(err);
 	return status || no_memory ? NULL : root;
 }
 

@@ -55,7 +55,7 @@ static int take_set(struct tw_rank_set *set, const struct tw_merge *merge, struc
 	size_t i;
 
 	if (!paths)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (i = 0; i < merge->count; i++)
 		paths[i] = merge->set.files[merge->ranks[i].file].path;
 	status = tw_rank_set_find(set, paths, merge->count, merge->allocator, err);

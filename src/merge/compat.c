@@ -46,11 +46,6 @@ struct merging {
 	uint64_t events;
 };
 
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
-
 static bool is_one_of(const char *text, const char *const *list, size_t count)
 {
 	size_t i;
@@ -420,7 +415,7 @@ static int merge_text(struct merging *m, const struct tw_str *text, unsigned num
 	else if (document->type != TW_JSON_OBJECT)
 		status = trawl_error_set(err, TRAWL_EFORMAT, "%s: no JSON object", m->path.ptr);
 	else
-		status = merge_document(m, document, number) ? no_memory(err) : 0;
+		status = merge_document(m, document, number) ? tw_no_memory(err) : 0;
 	tw_arena_release(&arena);
 	return status;
 }
@@ -442,7 +437,7 @@ static int check_output(struct merging *m, struct trawl_error *err)
 	for (i = 0; i < m->compat->ranks; i++) {
 		set_path(m, i);
 		if (m->path.failed)
-			return no_memory(err);
+			return tw_no_memory(err);
 		if (!stat(m->path.ptr, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
 			return trawl_error_set(err, TRAWL_EUSAGE,
 					       "cannot write '%.200s': it is one of the traces",
@@ -460,7 +455,7 @@ static int merge_rank(struct merging *m, unsigned number, struct trawl_error *er
 
 	set_path(m, number);
 	if (m->path.failed)
-		return no_memory(err);
+		return tw_no_memory(err);
 	if (stat(m->path.ptr, &info)) {
 		tw_str_addf(m->said, "  Skipping rank %u - file not found\n", number);
 		return 0;
@@ -469,7 +464,7 @@ static int merge_rank(struct merging *m, unsigned number, struct trawl_error *er
 	tw_str_init(&text, m->allocator);
 	status = tw_file_read_found(m->path.ptr, SIZE_MAX / 2, &text, &reason);
 	if (status == TRAWL_ENOMEM) {
-		no_memory(err);
+		tw_no_memory(err);
 	} else if (status) {
 		tw_str_addf(m->said, "  Error reading %s: %s\n", m->path.ptr, reason.message);
 		status = 0;
@@ -515,7 +510,7 @@ static int merge_all(struct merging *m, struct trawl_error *err)
 	tw_str_add_cstr(&m->out, "]}");
 	tw_str_addf(m->said, "\nWriting merged trace to %s...\n", m->compat->output);
 	tw_sink_write(m->sink, m->out.ptr, m->out.len);
-	return m->out.failed ? no_memory(err) : 0;
+	return m->out.failed ? tw_no_memory(err) : 0;
 }
 
 int tw_merge_compat(const struct tw_merge_compat *compat, struct tw_str *said,

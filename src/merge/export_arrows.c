@@ -71,7 +71,7 @@ int tw_merge_add_arrows(struct trawl_trace *trace, struct trawl_error *err)
 	if (started && !tw_events_reserve(&trace->events, 2 * d->gpu.count + 1, trace->allocator))
 		add_arrows(trace, d, category, started);
 	else
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	tw_free(trace->allocator, started, room * sizeof(*started));
 	tw_derived_free(d);
 	return status;

@@ -73,7 +73,7 @@ static int find_paths(struct tw_rank_set *set, const struct paths *paths,
 	size_t i;
 
 	if (!list)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (i = 0; i < paths->count; i++, at += strlen(at) + 1)
 		list[i] = at;
 	status = tw_rank_set_find(set, list, paths->count, allocator, err);
@@ -102,7 +102,7 @@ static int find_named(struct tw_rank_set *set, const char *const *arguments, siz
 	}
 	tw_rank_set_release(&all);
 	if (paths.text.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	else if (!paths.count)
 		status = trawl_error_set(err, TRAWL_ENODATA, "no trace of the name '%s' in '%s'",
 					 name, count ? arguments[0] : ".");
@@ -125,7 +125,7 @@ int tw_merge_find(struct tw_rank_set *set, const char *const *arguments, size_t 
 		status = list_rank_directories(&paths, arguments[i],
 					       name ? name : TW_MERGE_TRACE_NAME);
 	if (status)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	/* What else is in these directories is another profile. */
 	else if (paths.count && count == 1)
 		status = find_paths(set, &paths, allocator, err);

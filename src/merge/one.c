@@ -4,7 +4,7 @@
 
 int tw_one_no_memory(struct trawl_error *err)
 {
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return tw_no_memory(err);
 }
 
 static void release(struct tw_one *one)

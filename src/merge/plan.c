@@ -303,7 +303,7 @@ static int take_job(struct tw_merge *merge, const struct tw_job *job, struct tra
 		room += at->count;
 	merge->ranks = tw_alloc_array(merge->allocator, room, sizeof(*merge->ranks));
 	if (room && !merge->ranks)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	merge->rank_room = room;
 	take_groups(merge, job);
 	for (i = 0; i < job->left_out_count; i++)
@@ -328,7 +328,7 @@ static int choose_ranks(struct tw_merge *merge, const struct tw_job *job, int64_
 	while (merge->count < merge->file_count && tw_merged_is_in(&merge->ranks[merge->count]))
 		merge->count++;
 	if (take_missing(merge, job, most))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	return 0;
 }
 
@@ -396,7 +396,7 @@ int tw_merge_plan(struct tw_merge *merge, const char *path, const struct tw_merg
 	if (!p.files || !p.several) {
 		tw_free(merge->allocator, p.files, merge->set.count * sizeof(*p.files));
 		tw_free(merge->allocator, p.several, merge->set.count * sizeof(*p.several));
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	tw_parallel(options->threads, merge->set.count, peek_file, &p);
 	status = read_again(&p);

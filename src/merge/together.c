@@ -282,7 +282,7 @@ static int unpack_task(struct worker *w, const char *task, size_t len, struct tr
 	w->merge.count = w->merge.file_count = w->merge.set.count = count;
 	w->merge.rank_room = count;
 	if (count && (!w->merge.set.files || !w->merge.ranks || !w->numbers))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (i = 0; i < count; i++) {
 		struct tw_rank_file *file = &w->merge.set.files[i];
 		struct tw_merged *rank = &w->merge.ranks[i];
@@ -365,7 +365,7 @@ static int work(struct worker *w, struct trawl_error *err)
 	int status;
 
 	if (!memory)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	w->m.memory = tw_reuse_allocator(memory);
 	w->m.merge = &w->merge;
 	w->m.options = &w->options;
@@ -374,7 +374,7 @@ static int work(struct worker *w, struct trawl_error *err)
 	/* Its turn never comes: all of a rank waits to be taken. */
 	if (tw_merging_hold(&w->m)) {
 		tw_reuse_free(memory);
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	tw_turns_init(&w->m.turns, NULL, SIZE_MAX);
 	pthread_mutex_init(&w->m.lock, NULL);

@@ -1,5 +1,6 @@
 #include "nsys/capture.h"
 
+#include "base/alloc.h"
 #include "base/list.h"
 #include "base/search.h"
 #include "base/sort.h"
@@ -7,11 +8,6 @@
 #include "nsys/work.h"
 
 #include <string.h>
-
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
 
 static const char *keep(struct tw_nsys_capture *c, struct tw_str *text)
 {
@@ -62,7 +58,7 @@ static int choose_rules(struct tw_nsys_capture *c, struct tw_nsys_survey *survey
 		tw_str_add_cstr(&text, "rules: none (no --rules, and no preset matches a range)");
 	c->chosen = keep(c, &text);
 	status = use_rules(c, preset, err);
-	return status || c->chosen ? status : no_memory(err);
+	return status || c->chosen ? status : tw_no_memory(err);
 }
 
 /* ---- ranks */
@@ -135,7 +131,7 @@ static int find_ranks(struct tw_nsys_capture *c, struct trawl_error *err)
 	if (!workers.count && !status)
 		good = add_processes(c);
 	tw_nsys_workers_release(&workers);
-	return status || good ? status : no_memory(err);
+	return status || good ? status : tw_no_memory(err);
 }
 
 /* The rank of a process, NULL: it is none.  Ranks are by process. */
@@ -192,7 +188,7 @@ static int find_rules(struct tw_nsys_capture *c, struct trawl_error *err)
 	tw_str_addf(&text, "rules: %s%s", c->rules.name, given ? " (--rules)" : "");
 	c->chosen = keep(c, &text);
 	if (!c->chosen)
-		return no_memory(err);
+		return tw_no_memory(err);
 	if (given || !say_nothing(&c->ranges))
 		return 0;
 	status = tw_nsys_survey_read(&survey, c->source, err);
@@ -318,7 +314,7 @@ static int median_window(struct tw_nsys_capture *c, struct tw_nsys_rank *rank,
 	rank->end_ns = range->end_ns;
 	rank->rule = rule_of_window(c, range, last - first, busiest);
 	return rank->rule ? tw_nsys_range_name(c->source, &c->arena, range->row, &rank->name, err) :
-			    no_memory(err);
+			    tw_no_memory(err);
 }
 
 /* Medians for all ranks that have candidates. */
@@ -328,7 +324,7 @@ static int median_windows(struct tw_nsys_capture *c, const struct tw_nsys_survey
 	const struct tw_nsys_ranges *r = &c->ranges;
 	size_t first, last, count;
 	uint32_t *order = sort_windows(r, &count, c->source->allocator);
-	int status = order ? 0 : no_memory(err);
+	int status = order ? 0 : tw_no_memory(err);
 
 	for (first = 0; first < count && !status; first = last) {
 		uint64_t group = window_group(r->windows, order[first]);
@@ -376,7 +372,7 @@ static int drop_empty_windows(struct tw_nsys_capture *c, struct trawl_error *err
 	const struct trawl_allocator *a = c->source->allocator;
 	size_t bytes = c->rank_count + 1, i;
 	bool *busy = tw_alloc_array(a, bytes, sizeof(*busy));
-	int status = busy ? tw_nsys_capture_kernels(c, false, err) : no_memory(err);
+	int status = busy ? tw_nsys_capture_kernels(c, false, err) : tw_no_memory(err);
 
 	for (i = 0; !status && i < c->kernels.stream_count; i++)
 		busy[c->rank_of_window[c->kernels.streams[i].window]] = true;
@@ -482,7 +478,7 @@ int tw_nsys_capture_kernels(struct tw_nsys_capture *c, bool compute_spans, struc
 	if (windows && c->rank_of_window)
 		status = tw_nsys_kernels_read(&c->kernels, c->source, &wanted, err);
 	else
-		no_memory(err);
+		tw_no_memory(err);
 	if (windows)
 		tw_free(a, windows, (c->rank_count + 1) * sizeof(*windows));
 	return status;

@@ -5,6 +5,7 @@
  */
 #include "nsys/tables.h"
 
+#include "base/alloc.h"
 #include "base/list.h"
 #include "base/scan.h"
 #include "nsys/compat_ranges.h"
@@ -40,11 +41,6 @@ struct compat {
 };
 
 #define NO_KEY UINT32_MAX
-
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
 
 static int need_tables(struct compat *c, enum tw_nsys_query query, struct trawl_error *err)
 {
@@ -144,7 +140,7 @@ static int read_ranks(struct compat *c, struct trawl_error *err)
 					       (long long)rank.pid, rank.label ? rank.label : "");
 		if (!tw_list_grow(&c->ranks, &c->rank_capacity, c->rank_count, sizeof(rank),
 				  c->source->allocator))
-			return no_memory(err);
+			return tw_no_memory(err);
 		c->ranks[c->rank_count++] = rank;
 	}
 	return c->rank_count ? 0 :
@@ -192,7 +188,7 @@ static int add_window(struct compat *c, struct rank *rank, struct trawl_error *e
 		return 0;
 	if (!tw_list_grow(&c->windows, &c->window_capacity, c->window_count, sizeof(window),
 			  c->source->allocator))
-		return no_memory(err);
+		return tw_no_memory(err);
 	c->windows[c->window_count++] = window;
 	return 0;
 }
@@ -237,10 +233,10 @@ static int read_kernels(struct compat *c, bool compute_spans, struct trawl_error
 		tw_intervals_sum(&k->covers[i].busy);
 	for (i = 0; i < k->cover_count; i++)
 		if (k->covers[i].busy.failed)
-			return no_memory(err);
+			return tw_no_memory(err);
 	c->key = tw_alloc_array(a, k->comm_count + 1, sizeof(*c->key));
 	if (!c->key)
-		return no_memory(err);
+		return tw_no_memory(err);
 	for (i = 0; i < k->comm_count; i++) {
 		const struct tw_nsys_stream *s = &k->streams[k->comm[i].stream];
 
@@ -250,7 +246,7 @@ static int read_kernels(struct compat *c, bool compute_spans, struct trawl_error
 		c->key[i] = tw_nsys_launches_want(&c->launches, c->windows[s->window].process,
 						  k->comm[i].correlation);
 		if (c->key[i] == NO_KEY)
-			return no_memory(err);
+			return tw_no_memory(err);
 	}
 	return c->launches.key_count ? tw_nsys_launches_read(&c->launches, c->source, err) : 0;
 }
@@ -265,7 +261,7 @@ static int group_calls(struct compat *c, struct trawl_error *err)
 	c->key_begin = tw_alloc_array(a, l->key_count + 2, sizeof(*c->key_begin));
 	c->key_calls = tw_alloc_array(a, l->call_count + 1, sizeof(*c->key_calls));
 	if (!c->key_begin || !c->key_calls)
-		return no_memory(err);
+		return tw_no_memory(err);
 	for (i = 0; i < l->call_count; i++)
 		c->key_begin[l->calls[i].key + 2]++;
 	for (i = 2; i < l->key_count + 2; i++)
@@ -385,7 +381,7 @@ static int fill_streams(struct compat *c, struct trawl_table *table, struct traw
 	size_t i, s;
 
 	if (!purposes)
-		return no_memory(err);
+		return tw_no_memory(err);
 	find_purposes(c, purposes);
 	for (i = 0; i < c->rank_count; i++)
 		for (s = 0; s < k->stream_count; s++)
@@ -414,7 +410,7 @@ static int fill_overlap(struct compat *c, struct trawl_table *table, struct traw
 	uint32_t n;
 
 	if (!sums)
-		return no_memory(err);
+		return tw_no_memory(err);
 	for (i = 0; i < count; i++)
 		sums[i] = (struct tw_nsys_hidden){ -1, 0, NAN, NAN }; /* -1: no kernel */
 	for (i = 0; i < c->kernels.comm_count; i++) {

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "nsys/compat_ranges.h"
 
+#include "base/alloc.h"
 #include "base/list.h"
 #include "base/scan.h"
 #include "base/search.h"
@@ -351,7 +352,7 @@ int tw_compat_ranges_read(struct tw_compat_ranges *r, struct tw_nsys_source *sou
 	good = status || (join(r, parts, count) && sort_candidates(r));
 	tw_nsys_scan_free(source, &scan, parts, count);
 	if (!good)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	if (r->first_count)
 		qsort(r->firsts, r->first_count, sizeof(*r->firsts), first_order);
 	if (r->chunk_count)

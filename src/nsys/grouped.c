@@ -344,7 +344,7 @@ int tw_nsys_group(struct trawl_table **out, enum tw_nsys_query query, const char
 		add_groups(&g, query, to);
 		status = tw_table_finish(to, err);
 	} else {
-		trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		tw_no_memory(err);
 	}
 	tw_free(allocator, g.rows, room * sizeof(*g.rows));
 	tw_free(allocator, g.sums, room * sizeof(*g.sums));

@@ -1,5 +1,6 @@
 #include "nsys/kernels.h"
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/sort.h"
@@ -586,7 +587,7 @@ int tw_nsys_kernels_read(struct tw_nsys_kernels *kernels, struct tw_nsys_source 
 	status = tw_nsys_scan(source, &scan, &parts, &count, err);
 	good = status || join(kernels, parts, count, wanted->compat);
 	tw_nsys_scan_free(source, &scan, parts, count);
-	return status || good ? status : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return status || good ? status : tw_no_memory(err);
 }
 
 void tw_nsys_kernels_release(struct tw_nsys_kernels *k)

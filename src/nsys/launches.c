@@ -1,5 +1,6 @@
 #include "nsys/launches.h"
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/slots.h"
@@ -183,11 +184,11 @@ int tw_nsys_launches_read(struct tw_nsys_launches *l, struct tw_nsys_source *sou
 	int status;
 
 	if (!l->place_count && !grow_places(l))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	status = tw_nsys_scan(source, &scan, &parts, &count, err);
 	good = status || join(l, parts, count);
 	tw_nsys_scan_free(source, &scan, parts, count);
-	return status || good ? status : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return status || good ? status : tw_no_memory(err);
 }
 
 void tw_nsys_launches_release(struct tw_nsys_launches *l)

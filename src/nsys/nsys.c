@@ -1,5 +1,6 @@
 #include "nsys/nsys.h"
 
+#include "base/alloc.h"
 #include "db/recognise.h"
 #include "nsys/grouped.h"
 #include "nsys/tables.h"
@@ -34,8 +35,7 @@ static int group(struct trawl_table **table, enum tw_nsys_query query,
 {
 	const struct trawl_allocator *a = capture->source->allocator;
 	struct trawl_table *setup = new_table(TW_NSYS_SETUP, false, a), *grouped = NULL;
-	int status = setup ? tw_nsys_setup(capture, setup, err) :
-			     trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	int status = setup ? tw_nsys_setup(capture, setup, err) : tw_no_memory(err);
 
 	if (!status)
 		status = tw_table_finish(setup, err);
@@ -86,8 +86,7 @@ int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *
 		status = tw_recognise_nsys(source.database, source.allocator, err);
 	if (!status) {
 		table = new_table(query, options->compat, source.allocator);
-		status = table ? fill(&table, query, &source, options, err) :
-				 trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = table ? fill(&table, query, &source, options, err) : tw_no_memory(err);
 	}
 	if (!status)
 		status = tw_table_finish(table, err);
@@ -96,7 +95,7 @@ int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *
 					 "nothing to show: no such rank, or no such kernels in the "
 					 "windows (without --compat that is an empty table)");
 	if (!status && source.troubles.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	if (status)
 		tw_table_free(table);
 	else

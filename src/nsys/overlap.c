@@ -270,7 +270,7 @@ static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *att
 	tw_free(a, w.stages, marks * sizeof(*w.stages));
 	tw_free(a, w.stage_of_mark, marks * sizeof(*w.stage_of_mark));
 	tw_free(a, w.order, kernels * sizeof(*w.order));
-	return good ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return good ? 0 : tw_no_memory(err);
 }
 
 int tw_nsys_overlap(struct tw_nsys_capture *c, struct trawl_table *table, struct trawl_error *err)

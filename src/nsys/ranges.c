@@ -1,5 +1,6 @@
 #include "nsys/ranges.h"
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/list.h"
 
@@ -243,7 +244,7 @@ static int no_process(struct tw_nsys_ranges *r, struct trawl_error *err)
 	if (r->process_count == TW_NSYS_MOST_PROCESSES)
 		return trawl_error_set(err, TRAWL_ELIMIT, "more than %d processes have ranges",
 				       TW_NSYS_MOST_PROCESSES);
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return tw_no_memory(err);
 }
 
 /* The label of a process is its first one; one from before the capture only when it has no other. */
@@ -423,12 +424,12 @@ static int join_part(struct tw_nsys_ranges *to, const struct tw_nsys_ranges *fro
 		if (process->label &&
 		    !keep_label(to, &to->processes[number], process->label, strlen(process->label),
 				process->label_start, process->rank))
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			return tw_no_memory(err);
 	}
 	for (i = 0; i < from->mark_count; i++) {
 		marks[i] = (uint16_t)intern_mark(to, from->marks[i].stage, from->marks[i].purpose);
 		if (!marks[i] && to->mark_count < TW_NSYS_MOST_MARKS)
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			return tw_no_memory(err);
 		if (!marks[i])
 			return trawl_error_set(err, TRAWL_ELIMIT,
 					       "the rules make more than %d different stages",
@@ -438,9 +439,7 @@ static int join_part(struct tw_nsys_ranges *to, const struct tw_nsys_ranges *fro
 	to->open = to->open || from->open;
 	if (from->end_ns > to->end_ns)
 		to->end_ns = from->end_ns;
-	return take(to, from, processes, marks) ?
-		       0 :
-		       trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return take(to, from, processes, marks) ? 0 : tw_no_memory(err);
 }
 
 static int join(struct tw_nsys_ranges *ranges, struct part *parts, size_t count,
@@ -449,7 +448,7 @@ static int join(struct tw_nsys_ranges *ranges, struct part *parts, size_t count,
 	const struct trawl_allocator *a = ranges->allocator;
 	uint32_t *processes = tw_alloc_array(a, TW_NSYS_MOST_PROCESSES, sizeof(*processes));
 	uint16_t *marks = tw_alloc_array(a, TW_NSYS_MOST_MARKS, sizeof(*marks));
-	int status = processes && marks ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	int status = processes && marks ? 0 : tw_no_memory(err);
 	size_t i;
 
 	for (i = 0; i < count && !status; i++) {
@@ -521,7 +520,7 @@ int tw_nsys_range_name(struct tw_nsys_source *source, struct tw_arena *arena, in
 		if (!text && tw_scan_integer(scan, TW_NVTX_TEXT_ID, &id) == TW_VALUE_GIVEN)
 			text = tw_nsys_text(source->database, id, &len);
 		if (text && !(*name = tw_arena_copy(arena, text, len)))
-			status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			status = tw_no_memory(err);
 	}
 	tw_scan_close(scan);
 	return status < 0 ? status : 0;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "nsys/rules.h"
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "base/list.h"
 #include "data/tables.h"
@@ -290,7 +291,7 @@ static int parse_line(struct tw_nsys_rules *rules, const struct place *place, ch
 		rule.piece_count = 0;
 	if (!tw_list_grow(&rules->rules, &rules->capacity, rules->count, sizeof(rule),
 			  rules->arena.allocator))
-		return trawl_error_set(place->err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(place->err);
 	rules->rules[rules->count++] = rule;
 	return 0;
 }
@@ -312,7 +313,7 @@ int tw_nsys_rules_parse(struct tw_nsys_rules *rules, const char *text, size_t le
 	line = tw_arena_copy(&rules->arena, text, len);
 	rules->name = tw_arena_copy(&rules->arena, name, strlen(name));
 	if (!line || !rules->name)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	if (strlen(line) != len)
 		return trawl_error_set(err, TRAWL_EFORMAT, "%s: no text: it has NUL bytes", name);
 	for (; !status && line; line = end) {

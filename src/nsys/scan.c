@@ -110,7 +110,7 @@ static int read_parts(struct work *work, size_t count, struct trawl_error *err)
 	work->idle_capacity = threads < count ? threads : count;
 	work->idle = tw_alloc_array(a, work->idle_capacity, sizeof(struct tw_database *));
 	if (!work->idle)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	pthread_mutex_init(&work->lock, NULL);
 	tw_parallel(threads, count, read_part, work);
 	pthread_mutex_destroy(&work->lock);
@@ -228,7 +228,7 @@ static int look(struct work *work, size_t count, struct asked *asked, struct tra
 		return trawl_error_set(err, TRAWL_ELIMIT, "table %s: more than %u rows count",
 				       work->scan->table, UINT32_MAX - 1);
 	if (!collect(asked, work, count) || !compare(asked))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	return 0;
 }
 
@@ -337,7 +337,7 @@ int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_nsys_scan *scan,
 	*parts = work.parts = tw_alloc_array(source->allocator, *count, scan->part_size);
 	if (!*parts) {
 		*count = 0;
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	status = read_once_each(&work, *count, err);
 	if (!status)
@@ -377,7 +377,7 @@ int tw_nsys_odd(struct tw_nsys_part *part, const struct tw_scan *scan)
 
 int tw_nsys_no_memory(struct tw_nsys_part *part)
 {
-	return trawl_error_set(&part->error, TRAWL_ENOMEM, "out of memory");
+	return tw_no_memory(&part->error);
 }
 
 const char *tw_nsys_text(struct tw_database *database, int64_t id, size_t *len)

@@ -110,7 +110,7 @@ static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *att
 	size_t i;
 
 	if (!purposes)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	find_purposes(c, attribution, purposes);
 	for (i = 0; i < k->stream_count; i++)
 		add_stream(c, &k->streams[i], purposes[i], table);

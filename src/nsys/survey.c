@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "nsys/survey.h"
 
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/scan.h"
@@ -367,7 +368,7 @@ static int read_all(struct tw_nsys_survey *survey, struct tw_nsys_source *source
 	good = good && choose(survey, &all);
 	tw_free(survey->allocator, all.at, all.capacity * sizeof(*all.at));
 	tw_nsys_scan_free(source, &scan, made, count);
-	return status || good ? status : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return status || good ? status : tw_no_memory(err);
 }
 
 int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *source,
@@ -384,7 +385,7 @@ int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *so
 	presets = tw_alloc_array(a, tw_nsys_preset_count, sizeof(*presets));
 	if (!survey->matched || !presets) {
 		tw_free(a, presets, bytes);
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	status = parse_presets(presets, a, err);
 	if (!status)
@@ -519,5 +520,5 @@ int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_s
 	tw_nsys_scan_free(source, &scan, made, count);
 	if (numbers)
 		tw_free(survey->allocator, numbers, (survey->process_count + 1) * sizeof(*numbers));
-	return status || good ? status : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return status || good ? status : tw_no_memory(err);
 }

@@ -1,5 +1,6 @@
 #include "nsys/work.h"
 
+#include "base/alloc.h"
 #include "base/list.h"
 #include "base/sort.h"
 #include "nsys/ranges.h"
@@ -96,7 +97,7 @@ static int read_table(struct tw_nsys_workers *w, struct tw_nsys_source *source, 
 		for (k = 0; k < parts[i].found.count && good; k++)
 			good = add(w, &parts[i].found.at[k], &last);
 	tw_nsys_scan_free(source, &scan, made, count);
-	return status || good ? status : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return status || good ? status : tw_no_memory(err);
 }
 
 int tw_nsys_workers_read(struct tw_nsys_workers *w, struct tw_nsys_source *source,

@@ -98,7 +98,7 @@ static int unpack_task(struct share *share, const char *task, size_t len,
 				       "the processes are of different versions of trawl");
 	count = tw_unpack_count(&in, FILE_BYTES);
 	if (make_share(share, count, allocator))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (i = 0; i < count; i++) {
 		struct tw_rank_file *file = &share->set.files[i];
 
@@ -261,8 +261,7 @@ int tw_gather_share(const char *task, size_t len, const struct tw_load_options *
 	if (!status && count) {
 		w.letters = tw_alloc_array(allocator, count, sizeof(*w.letters));
 		w.ready = tw_alloc_array(allocator, count, sizeof(*w.ready));
-		status = w.letters && w.ready ? work(&w, cluster, err) :
-						trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = w.letters && w.ready ? work(&w, cluster, err) : tw_no_memory(err);
 	}
 	tw_free(allocator, w.letters, count * sizeof(*w.letters));
 	tw_free(allocator, w.ready, count * sizeof(*w.ready));
@@ -605,7 +604,7 @@ int tw_job_gather(struct tw_job *job, struct tw_rank_set *set,
 	if (make_gathering(&g, processes)) {
 		release_gathering(&g, processes);
 		tw_free(allocator, g.files, job->set.count * sizeof(*g.files));
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	gather(&g);
 	release_gathering(&g, processes);

@@ -184,7 +184,7 @@ int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_loa
 	memset(set, 0, sizeof(*set));
 	files = tw_alloc_array(allocator, job->set.count, sizeof(*files));
 	if (!files)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	tw_files_reduce(&job->set, options, allocator, take_file, files);
 	return tw_job_settle_files(job, files, options, err);
 }

@@ -157,11 +157,6 @@ static int compare_files(const void *a, const void *b)
 
 /* ---- finding files */
 
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
-
 static int add_file(struct tw_rank_set *set, const char *path, const struct stat *info, bool named,
 		    struct trawl_error *err)
 {
@@ -170,10 +165,10 @@ static int add_file(struct tw_rank_set *set, const char *path, const struct stat
 
 	if (!tw_list_grow(&set->files, &set->capacity, set->count, sizeof(*set->files),
 			  set->allocator))
-		return no_memory(err);
+		return tw_no_memory(err);
 	copy = tw_alloc(set->allocator, size);
 	if (!copy)
-		return no_memory(err);
+		return tw_no_memory(err);
 	memcpy(copy, path, size);
 	set->files[set->count++] = (struct tw_rank_file){
 		.path = copy,
@@ -234,7 +229,7 @@ static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *
 		return 0;
 	tw_str_addf(path, "%s%s", len && path->ptr[len - 1] == '/' ? "" : "/", name);
 	if (path->failed)
-		return no_memory(err);
+		return tw_no_memory(err);
 	if (!stat(path->ptr, &info)) {
 		if (S_ISDIR(info.st_mode) && level->depth < DEEPEST && !is_within(level, &info))
 			status = walk(set, path, &info, level, err);
@@ -277,7 +272,7 @@ static int add_directory(struct tw_rank_set *set, const char *path, const struct
 
 	tw_str_init(&text, set->allocator);
 	tw_str_add_cstr(&text, path);
-	status = text.failed ? no_memory(err) : walk(set, &text, info, NULL, err);
+	status = text.failed ? tw_no_memory(err) : walk(set, &text, info, NULL, err);
 	tw_str_release(&text);
 	return status;
 }
@@ -301,7 +296,7 @@ static int add_pattern(struct tw_rank_set *set, const char *pattern, struct traw
 	case 0:
 		break;
 	case GLOB_NOSPACE:
-		return no_memory(err);
+		return tw_no_memory(err);
 	default:
 		return trawl_error_set(err, TRAWL_EIO, "no file matches '%s'", pattern);
 	}
@@ -371,7 +366,7 @@ static int drop_repeated(struct tw_rank_set *set, struct trawl_error *err)
 	size_t i, n = 0;
 
 	if (!places)
-		return no_memory(err);
+		return tw_no_memory(err);
 	for (i = 0; i < set->count; i++)
 		places[i] = &set->files[i];
 	qsort(places, set->count, sizeof(struct tw_rank_file *), compare_places);
@@ -410,7 +405,7 @@ static int find_directory(struct tw_rank_set *set, struct trawl_error *err)
 	}
 	set->directory = tw_alloc(set->allocator, len ? len + 1 : 2);
 	if (!set->directory)
-		return no_memory(err);
+		return tw_no_memory(err);
 	if (len)
 		memcpy(set->directory, first, len);
 	else

@@ -522,6 +522,6 @@ int tw_job_settle(struct tw_job *job, struct tw_rank *ranks, size_t count,
 	if (!status && !job->count)
 		return nothing_left(job, err);
 	if (status || finish(job, options))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	return 0;
 }

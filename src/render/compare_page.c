@@ -1,5 +1,6 @@
 #include "render/compare_page.h"
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "data/tables.h"
 #include "render/base64.h"
@@ -471,6 +472,6 @@ int tw_render_compare_page(const struct tw_compare_page *page, struct tw_str *ou
 	add_part(out, "script", tw_compare_script, tw_compare_script_lines);
 	add(out, "</body>\n</html>\n");
 	if (status || out->failed || told->failed)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	return 0;
 }

@@ -1,5 +1,6 @@
 #include "render/html_page.h"
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -409,5 +410,5 @@ int tw_render_html_page(const struct tw_html_page *page, const struct tw_str *ma
 	for (i = 0; i < sizeof(list.texts) / sizeof(list.texts[0]); i++)
 		tw_str_release(&list.texts[i]);
 	tw_arena_release(&list.arena);
-	return list.failed || out->failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+	return list.failed || out->failed ? tw_no_memory(err) : 0;
 }

@@ -1,5 +1,6 @@
 #include "standalone/categories.h"
 
+#include "base/alloc.h"
 #include "data/tables.h"
 #include "findings/findings.h"
 #include "table/table.h"
@@ -120,13 +121,13 @@ int tw_categories_of_report(struct tw_categories_of_report *c, struct tw_arena *
 	c->items = tw_arena_alloc(arena, (rows + 1) * sizeof(*c->items));
 	c->of_row = tw_arena_alloc(arena, (rows + 1) * sizeof(*c->of_row));
 	if (!c->items || !c->of_row)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (i = 0; i < rows; i++) {
 		struct tw_category_rows wanted = category_of(arena, table, i);
 		struct tw_category_rows *category = find(c, arena, &wanted, rows);
 
 		if (!category)
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			return tw_no_memory(err);
 		add_row(category, table, i);
 		c->of_row[i] = (size_t)(category - c->items);
 	}

@@ -5,6 +5,7 @@
  */
 #include "standalone/category.h"
 
+#include "base/alloc.h"
 #include "store/pool.h"
 
 #include <math.h>
@@ -122,7 +123,7 @@ int tw_category_chains(struct tw_category_data *data, struct trawl_error *err)
 		status = collect(data, &ids);
 	tw_pool_release(&ids);
 	if (status)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (i = 0; i < data->chain_count; i++)
 		derive(&data->chains[i], data);
 	return 0;

@@ -1,5 +1,7 @@
 #include "standalone/category.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,7 +112,7 @@ static int write_findings(const struct tw_category_data *data, struct tw_prepare
 	int status;
 
 	if (!name)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	metrics = tw_prepared_json_some(prepared, TW_CATEGORY_DATA, name, &sieve, err);
 	if (!metrics)
 		return err->status;

@@ -7,6 +7,7 @@
  */
 #include "standalone/category.h"
 
+#include "base/alloc.h"
 #include "base/sort.h"
 #include "store/pool.h"
 
@@ -285,7 +286,7 @@ int tw_category_impact(struct tw_json *json, const struct tw_category_data *data
 	uint32_t i;
 
 	if (collect(&all, data))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	tw_json_key(json, "impact_estimates");
 	tw_json_array(json, TW_JSON_LINES);
 	for (i = 0; i < all.count; i++)

@@ -1,6 +1,8 @@
 /* The metrics of a category as JSON: keys as TraceLens' agent has them, and what findings need. */
 #include "standalone/category.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -468,5 +470,5 @@ int tw_category_metrics(struct tw_prepared_text *file, const struct tw_category_
 		return status;
 	tw_json_end(&json);
 	tw_json_finish(&json);
-	return file->text.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+	return file->text.failed ? tw_no_memory(err) : 0;
 }

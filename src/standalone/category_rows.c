@@ -309,9 +309,9 @@ static int read_rows(struct tw_category_data *data, const struct source *source,
 
 	data->rows = tw_arena_alloc(arena, source->csv.rows * sizeof(*data->rows));
 	if (!data->rows || !lines)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	if (!status && sort_lines(lines, source, data->prepared->allocator))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (; !status && data->row_count < source->csv.rows; data->row_count++)
 		status = read_row(&data->rows[data->row_count], data, source,
 				  lines[data->row_count], err);
@@ -378,7 +378,7 @@ static int find_distinct(struct tw_category_data *data, struct trawl_error *err)
 	size_t i, first;
 
 	if (!rows)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (i = 0; i < data->row_count; i++)
 		rows[i] = &data->rows[i];
 	qsort(rows, data->row_count, sizeof(struct tw_category_row *), compare_looks);
@@ -424,7 +424,7 @@ static int derive(struct tw_category_data *data, struct trawl_error *err)
 		struct tw_category_row *row = &data->rows[i];
 
 		if (derive_row(row, data))
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			return tw_no_memory(err);
 		hidden_us += row->is_visible ? 0 : row->time_us;
 		if (isnan(row->efficiency_percent) || row->is_anomaly)
 			continue;
@@ -471,7 +471,7 @@ static int read_metadata(struct tw_category_data *data, struct trawl_error *err)
 	const struct tw_json_value *use;
 
 	if (!name)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	data->metadata = tw_prepared_json(prepared, TW_METADATA, name, err);
 	if (!data->metadata)
 		return err->status;
@@ -513,7 +513,7 @@ int tw_category_read(struct tw_category_data *data, struct trawl_error *err)
 	int status;
 
 	if (!file || !tree)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, file))
 		return trawl_error_set(err, TRAWL_ENODATA, "no %s", file);
 	status = tw_prepared_csv(prepared, TW_CATEGORY_DATA, file, is_read, &source.csv, err);

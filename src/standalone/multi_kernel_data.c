@@ -282,7 +282,7 @@ int tw_prepare_multi_kernel(struct tw_prepared *prepared, const struct tw_analys
 	if (made)
 		status = write_data(prepared, &w, err);
 	else
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	tw_memory_copies_release(&w.copies);
 	tw_free(a, directions, d->gpu.count + 1);
 	return status;

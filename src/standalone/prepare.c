@@ -57,7 +57,7 @@ static int write_part(struct tw_prepared_text *file, const struct trawl_table *a
 	int status = 0;
 
 	if (!table || tw_table_finish(table, NULL)) {
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	} else {
 		tw_render_csv_from(table, first, &file->text);
 		tw_prepared_drain(file, &file->text);

@@ -1,5 +1,6 @@
 #include "standalone/prepared.h"
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "base/inputs.h"
 
@@ -47,7 +48,7 @@ static int read_text(const struct tw_prepared *prepared, const char *folder, con
 {
 	tw_prepared_path(prepared, folder, name, path);
 	if (path->failed)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	tw_inputs_note(path->ptr);
 	return tw_file_read_found(path->ptr, FILE_LIMIT, text, err);
 }
@@ -105,7 +106,7 @@ const char *tw_prepared_text(struct tw_prepared *prepared, const char *folder, c
 	if (!read_text(prepared, folder, name, &path, &text, err)) {
 		kept = tw_arena_copy(&prepared->arena, text.ptr, text.len);
 		if (!kept)
-			trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			tw_no_memory(err);
 	}
 	tw_str_release(&path);
 	tw_str_release(&text);
@@ -121,7 +122,7 @@ int tw_prepared_write(const struct tw_prepared *prepared, const char *folder, co
 	tw_str_init(&path, prepared->allocator);
 	tw_prepared_path(prepared, folder, name, &path);
 	if (path.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	else
 		status = tw_sink_write_text(path.ptr, text, prepared->allocator, err);
 	tw_str_release(&path);
@@ -142,7 +143,7 @@ int tw_prepared_open(const struct tw_prepared *prepared, const char *folder, con
 	if (!name.failed)
 		tw_prepared_path(prepared, folder, name.ptr, &path);
 	if (name.failed || path.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	else
 		status = tw_sink_open(&file->sink, path.ptr, prepared->allocator, err);
 	tw_str_release(&name);
@@ -163,7 +164,7 @@ void tw_prepared_drain(void *file, struct tw_str *text)
 int tw_prepared_close(struct tw_prepared_text *file, int status, struct trawl_error *err)
 {
 	if (!status && file->text.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	if (status) {
 		tw_sink_abort(file->sink);
 	} else {
@@ -192,6 +193,6 @@ int tw_prepared_write_of(struct tw_prepared *prepared, const char *folder, const
 	const char *name = tw_prepared_name(prepared, category, ending);
 
 	if (!name)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	return tw_prepared_write(prepared, folder, name, text, err);
 }

@@ -57,7 +57,7 @@ static int add_kernels(struct tw_json *json, const struct tw_replay_row *row,
 		list = tw_json_parse(arena, text.ptr, text.len, "kernels", &unread);
 	tw_str_release(&text);
 	if (unread.status == TRAWL_ENOMEM)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	tw_json_key(json, "kernels");
 	tw_json_array(json, list ? TW_JSON_LINES : TW_JSON_INLINE);
 	for (kernel = list ? list->first : NULL; kernel; kernel = kernel->next) {
@@ -126,7 +126,7 @@ static int write_ir(const struct tw_replay_ops *ops, const struct tw_replay_op *
 		return status;
 	tw_json_end(&json);
 	tw_json_finish(&json);
-	return out->failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+	return out->failed ? tw_no_memory(err) : 0;
 }
 
 /* ---- the package */
@@ -161,7 +161,7 @@ static int write_package(struct tw_prepared *prepared, const struct tw_replay_op
 	if (!status) {
 		tw_replay_readme(&readme, op->name, entries);
 		if (readme.failed || script.failed)
-			status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			status = tw_no_memory(err);
 		else
 			status = tw_replay_zip(parts, 3, &zip, err);
 	}
@@ -214,7 +214,7 @@ static int unknown_name(const struct tw_replay_ops *ops, const char *name, struc
 		tw_str_addf(&names, "%s'%.100s'",
 			    i ? ", " : "; with the most time: ", ops->op[i].name);
 	if (names.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	else if (!names.len)
 		status = trawl_error_set(err, TRAWL_EUSAGE, "no operation '%.100s': there are none",
 					 name);
@@ -253,7 +253,7 @@ int tw_replay_packages(struct tw_prepared *prepared, const char *const *names, s
 		return status;
 	*chosen = tw_alloc_array(prepared->allocator, ops->count + 1, sizeof(**chosen));
 	if (!*chosen)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	status = choose(ops, names, count, *chosen, err);
 	for (i = 0; i < ops->count && !status; i++)
 		if ((*chosen)[i])

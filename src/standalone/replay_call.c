@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "standalone/replay.h"
 
+#include "base/alloc.h"
 #include "data/tables.h"
 #include "json/python.h"
 
@@ -51,7 +52,7 @@ static const struct tw_json_value *literal(const char *text, size_t len, struct 
 	tw_str_init(&json, arena->allocator);
 	tw_json_from_python(text, len, &json);
 	if (json.failed)
-		trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		tw_no_memory(err);
 	else
 		value = tw_json_parse(arena, json.ptr ? json.ptr : "", json.len, "arguments", err);
 	tw_str_release(&json);
@@ -434,7 +435,7 @@ int tw_replay_add_call(struct tw_json *json, const struct tw_replay_row *row,
 	for (i = 0; operands && good && i < count; i++)
 		good = take_operand(&lists, &operands[i], arena, &unread);
 	if (!operands || unread.status == TRAWL_ENOMEM)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	tw_json_key(json, "op_name");
 	tw_json_string(json, row->name, len);
 	add_ir(json, row->name, len, operands, good ? count : 0);

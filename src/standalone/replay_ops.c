@@ -1,6 +1,7 @@
 /* The operations of a prepared directory, with what a package tells of them. */
 #include "standalone/replay.h"
 
+#include "base/alloc.h"
 #include "findings/findings.h"
 #include "store/pool.h"
 
@@ -23,11 +24,6 @@ struct reading {
 	size_t source_count;
 	double compute_us; /* time in which anything computes; NaN: unknown */
 };
-
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
 
 /* ---- rows */
 
@@ -88,7 +84,7 @@ static int read_source(struct reading *r, const char *category, struct trawl_err
 	int status;
 
 	if (!table || !metadata)
-		return no_memory(err);
+		return tw_no_memory(err);
 	if (!tw_prepared_has(prepared, TW_CATEGORY_DATA, table))
 		return 0;
 	status = tw_prepared_csv(prepared, TW_CATEGORY_DATA, table, is_read, &source->csv, err);
@@ -112,7 +108,7 @@ static int read_sources(struct reading *r, struct trawl_error *err)
 	r->sources =
 		tw_arena_alloc(&r->prepared->arena, (categories->count + 1) * sizeof(*r->sources));
 	if (!r->sources)
-		return no_memory(err);
+		return tw_no_memory(err);
 	for (item = categories->first; item && !status; item = item->next)
 		if (is_compute(item))
 			status = read_source(r, tw_json_text(tw_json_get(item, "name")), err);
@@ -339,6 +335,6 @@ int tw_replay_read(struct tw_prepared *prepared, struct tw_replay_ops *ops, stru
 		return status;
 	rows = read_rows(&r, &count);
 	if (!rows || group(ops, rows, count, &prepared->arena) || name_files(ops, prepared))
-		return no_memory(err);
+		return tw_no_memory(err);
 	return 0;
 }

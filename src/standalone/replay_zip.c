@@ -1,6 +1,7 @@
 /* Files in a zip archive, made in memory: fixed date, fixed order, nothing of this machine. */
 #include "standalone/replay.h"
 
+#include "base/alloc.h"
 #include "base/child.h"
 #include "base/creation.h"
 
@@ -12,7 +13,7 @@
 static int zip_failed(zip_error_t *error, struct trawl_error *err)
 {
 	int status = zip_error_code_zip(error) == ZIP_ER_MEMORY ?
-			     trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
+			     tw_no_memory(err) :
 			     trawl_error_set(err, TRAWL_EIO, "cannot make a zip archive: %s",
 					     zip_error_strerror(error));
 
@@ -108,7 +109,7 @@ static int make_archive(const struct tw_replay_part *parts, size_t count, struct
 	if (zip_error_code_zip(&error) != ZIP_ER_OK)
 		return zip_failed(&error, err);
 	zip_error_fini(&error);
-	return out->failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+	return out->failed ? tw_no_memory(err) : 0;
 }
 
 int tw_replay_zip(const struct tw_replay_part *parts, size_t count, struct tw_str *out,

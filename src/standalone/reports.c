@@ -1,6 +1,7 @@
 /* Step 9: what the other steps left in the directory, into priorities and two reports. */
 #include "standalone/reports.h"
 
+#include "base/alloc.h"
 #include "data/tables.h"
 #include "render/html_page.h"
 #include "standalone/markdown.h"
@@ -68,21 +69,21 @@ static int read_metrics(struct tw_report_material *m, struct tw_report_category 
 	const char *status;
 
 	if (!name)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	operations.count = operations.without_model = 0;
 	metrics = tw_prepared_json_some(prepared, TW_CATEGORY_DATA, name, &sieve, err);
 	if (!metrics) {
 		if (err->status == TRAWL_ENOMEM)
 			return err->status;
 		c->excluded = why_not(prepared, TW_CATEGORY_DATA, name, err);
-		return c->excluded ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return c->excluded ? 0 : tw_no_memory(err);
 	}
 	status = tw_report_text(metrics, "status");
 	if (!strcmp(status, "OK") || !strcmp(status, "SUCCESS")) {
 		c->metrics = metrics;
 		c->operations = m->operations = operations;
 		if (!tw_report_sort(c, &prepared->arena))
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			return tw_no_memory(err);
 	} else if (!strcmp(status, "NO_DATA")) {
 		c->excluded = "there is no data of it";
 	} else {
@@ -101,9 +102,7 @@ static int read_findings(struct tw_prepared *prepared, struct tw_report_category
 
 	if (name)
 		c->findings = tw_prepared_text(prepared, folder, name, err);
-	return !name || (!c->findings && err->status == TRAWL_ENOMEM) ?
-		       trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
-		       0;
+	return !name || (!c->findings && err->status == TRAWL_ENOMEM) ? tw_no_memory(err) : 0;
 }
 
 /* Of a trace without GPU work idle time and copies have nothing to say. */
@@ -114,7 +113,7 @@ static int list_categories(struct tw_report_material *m, struct trawl_error *err
 	m->categories =
 		tw_arena_alloc(&m->prepared->arena, (list->count + 1) * sizeof(*m->categories));
 	if (!m->categories)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (entry = list->first; entry; entry = entry->next) {
 		struct tw_report_category *c = &m->categories[m->category_count];
 		const char *title = tw_report_text(entry, "display_name");
@@ -158,7 +157,7 @@ static int read_peaks(struct tw_report_material *m, struct trawl_error *err)
 		name = tw_prepared_name(m->prepared, m->categories[i].name, "_metadata.json");
 		metadata = name ? tw_prepared_json(m->prepared, TW_METADATA, name, err) : NULL;
 		if (!name || (!metadata && err->status == TRAWL_ENOMEM))
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			return tw_no_memory(err);
 		if (metadata)
 			m->peaks = metadata;
 	}
@@ -217,7 +216,7 @@ static int list_packages(struct tw_report_material *m, struct trawl_error *err)
 	tw_str_release(&path);
 	if (m->package_count)
 		qsort(m->packages, m->package_count, sizeof(*m->packages), compare_texts);
-	return fine ? 0 : trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+	return fine ? 0 : tw_no_memory(err);
 }
 
 int tw_report_read_manifest(struct tw_report_material *m, struct trawl_error *err)
@@ -293,8 +292,7 @@ static int write_page(const struct tw_report_material *m, const struct tw_str *m
 	tw_str_init(&title, m->prepared->allocator);
 	tw_str_addf(&title, "%s - %s Standalone Analysis", m->model,
 		    m->platform ? m->platform : "Unknown Platform");
-	status = title.failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") :
-				render_page(m, title.ptr, markdown, &page, err);
+	status = title.failed ? tw_no_memory(err) : render_page(m, title.ptr, markdown, &page, err);
 	if (!status)
 		status = tw_prepared_write(m->prepared, "", FAIR ".html", &page, err);
 	tw_str_release(&title);

@@ -355,7 +355,7 @@ int tw_pictures_end(struct tw_pictures *p, struct tw_report_material *m, struct 
 
 	m->without_charts = "";
 	if (p->failed) {
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	} else if (p->drawing.count) {
 		status = tw_gnuplot_end(&p->drawing, paths, done, p->prepared.allocator, err);
 		/* Everything else goes without pictures, if it must. */

@@ -1,6 +1,8 @@
 /* The way of the system analyses from their files to metrics and findings. */
 #include "standalone/system_findings.h"
 
+#include "base/alloc.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -123,7 +125,7 @@ static const char *read_source(const struct tw_system_analysis *analysis,
 	bool missing;
 
 	if (!metadata) {
-		trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		tw_no_memory(err);
 		return err->message;
 	}
 	source->data = read_data(source->prepared, analysis->data, &missing, err);

@@ -173,11 +173,11 @@ int tw_trees_init(struct tw_trees *trees, struct tw_arena *arena,
 	trees->first =
 		tw_arena_alloc(arena, (manifest->categories.count + 1) * sizeof(*trees->first));
 	if (!trees->items || !trees->first)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	choose(trees);
 	if (find_nodes(trees, in) || find_callers(trees, arena, in)) {
 		tw_trees_release(trees);
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	return 0;
 }

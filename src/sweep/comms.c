@@ -173,7 +173,7 @@ int tw_comms_add(struct tw_comms *comms, int64_t threads, int64_t channels, cons
 			comms->rows[comms->count++] = row;
 	}
 	if (!status && failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	return status;
 }
 
@@ -326,7 +326,7 @@ int tw_comms_table(const struct tw_comms *comms, struct trawl_table **table,
 	for (i = 0; *table && i < count; i++)
 		add_row(*table, &rows[i], rows[count - 1].operation, &name);
 	if (!*table || name.failed)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	else
 		status = tw_table_finish(*table, err);
 	tw_str_release(&name);

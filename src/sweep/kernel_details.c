@@ -142,7 +142,7 @@ int tw_listed_kernels_read(struct tw_listed_kernels *kernels, const char *cell,
 	r.failed |= r.text.failed;
 	tw_str_release(&r.text);
 	if (r.failed)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	if (kernels->count)
 		qsort(kernels->items, kernels->count, sizeof(*kernels->items), compare);
 	return 0;

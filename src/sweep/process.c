@@ -400,7 +400,7 @@ int tw_process_run(const struct tw_process *process, struct tw_process_result *r
 	r.block = tw_alloc(allocator, BLOCK);
 	if (!r.block || tw_children_note(&r.before, allocator)) {
 		tw_free(allocator, r.block, BLOCK);
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	}
 	sigaction(SIGCHLD, &children, &before);
 	prctl(PR_GET_CHILD_SUBREAPER, &reaper);

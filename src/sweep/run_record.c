@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "sweep/runs.h"
 
+#include "base/alloc.h"
 #include "base/child.h"
 #include "base/file.h"
 #include "io/sink.h"
@@ -124,7 +125,7 @@ int tw_run_record(struct tw_runs *runs, const struct tw_run_point *point, enum t
 
 	tw_str_init(&text, runs->allocator);
 	if (!path || !write_record(&text, runs, point, status, start))
-		result = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		result = tw_no_memory(err);
 	else
 		result = tw_sink_write_text(path, &text, runs->allocator, err);
 	tw_str_release(&text);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "sweep/runs.h"
 
+#include "base/alloc.h"
 #include "base/child.h"
 #include "io/sink.h"
 
@@ -17,11 +18,6 @@
 #define NS INT64_C(1000000000)
 /* Attempts of one configuration whose logs are kept apart. */
 #define MOST_LOGS 100000
-
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
 
 /* In the arena; NULL: out of memory. */
 static const char *text_of(struct tw_runs *runs, const char *format, ...) TRAWL_PRINTF(2, 3);
@@ -68,12 +64,12 @@ static int name_files(struct tw_runs *runs, struct trawl_error *err)
 					  runs->options->directory :
 					  text_of(runs, "experiments/sweep_%s", stamp);
 		if (!runs->stamp || !runs->directory)
-			return no_memory(err);
+			return tw_no_memory(err);
 		runs->log = text_of(runs, "%s/nccl_thread_sweep_%s.log", runs->directory, stamp);
 		runs->summary = text_of(runs, "%s/nccl_thread_sweep_summary_%s.txt",
 					runs->directory, stamp);
 		if (!runs->log || !runs->summary)
-			return no_memory(err);
+			return tw_no_memory(err);
 		now++;
 	} while (is_there(runs->log) || is_there(runs->summary));
 	return 0;
@@ -90,7 +86,7 @@ static int trim_directory(struct tw_runs *runs, struct trawl_error *err)
 	if (given) {
 		runs->directory = tw_arena_copy(&runs->arena, given, len);
 		if (!runs->directory)
-			return no_memory(err);
+			return tw_no_memory(err);
 	}
 	return 0;
 }
@@ -111,7 +107,7 @@ int tw_runs_plan(struct tw_runs *runs, const struct tw_runs_options *options,
 	runs->points = tw_arena_alloc(&runs->arena, options->thread_count * options->channel_count *
 							    sizeof(*runs->points));
 	if (!runs->points)
-		return no_memory(err);
+		return tw_no_memory(err);
 	for (t = 0; t < options->thread_count; t++) {
 		for (c = 0; c < options->channel_count; c++) {
 			struct tw_run_point *point = &runs->points[runs->count++];
@@ -126,7 +122,7 @@ int tw_runs_plan(struct tw_runs *runs, const struct tw_runs_options *options,
 						   runs->directory, (long long)point->threads,
 						   (long long)point->channels);
 			if (!point->directory)
-				return no_memory(err);
+				return tw_no_memory(err);
 		}
 	}
 	return 0;
@@ -167,7 +163,7 @@ static int put_aside(struct tw_runs *runs, const struct tw_run_point *point, con
 	for (n = 1; n < MOST_LOGS; n++) {
 		aside = text_of(runs, "%s/run_output.%u.log", point->directory, n);
 		if (!aside)
-			return no_memory(err);
+			return tw_no_memory(err);
 		if (is_there(aside))
 			continue;
 		if (!rename(log, aside))
@@ -181,7 +177,7 @@ static int put_aside(struct tw_runs *runs, const struct tw_run_point *point, con
 static int open_log(struct tw_runs *runs, const struct tw_run_point *point, struct trawl_error *err)
 {
 	const char *log = text_of(runs, "%s/run_output.log", point->directory);
-	int status = log ? put_aside(runs, point, log, err) : no_memory(err), fd;
+	int status = log ? put_aside(runs, point, log, err) : tw_no_memory(err), fd;
 
 	if (status)
 		return status;
@@ -314,7 +310,7 @@ static int attempt(struct tw_runs *runs, size_t at, struct trawl_error *err)
 	int status;
 
 	if (!process.arguments || !process.environment)
-		return no_memory(err);
+		return tw_no_memory(err);
 	point->attempts++;
 	process.log = open_log(runs, point, &why);
 	if (process.log < 0 || tw_run_record(runs, point, TW_RUN_RUNNING, start, &why)) {

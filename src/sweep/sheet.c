@@ -1,5 +1,6 @@
 #include "sweep/sheet.h"
 
+#include "base/alloc.h"
 #include "base/scan.h"
 
 #include <limits.h>
@@ -62,7 +63,7 @@ int tw_sheet_end(struct tw_sheet *sheet, struct trawl_error *err)
 	bool failed = sheet->failed || sheet->scratch.failed;
 
 	tw_str_release(&sheet->scratch);
-	return failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+	return failed ? tw_no_memory(err) : 0;
 }
 
 void tw_sheet_header(struct tw_sheet *sheet, size_t column, const char *text)

@@ -20,11 +20,6 @@
 
 /* ---- memory: lists grow in the arena, which keeps what they leave behind */
 
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
-
 /* Room for one more of `size` bytes behind `count`, which is full at powers of two. */
 static void *grow(struct tw_arena *arena, void *items, size_t count, size_t size)
 {
@@ -597,7 +592,7 @@ static int find(struct finding *f, struct trawl_error *err)
 	if (!f->status)
 		find_reports(f);
 	if (f->status)
-		return no_memory(err);
+		return tw_no_memory(err);
 	if (!sweep->count)
 		return trawl_error_set(err, TRAWL_ENODATA,
 				       "no configuration%s in '%s': a sweep has directories such "
@@ -611,7 +606,7 @@ static int find(struct finding *f, struct trawl_error *err)
 		if (sweep->points[i].rank_count)
 			qsort(sweep->points[i].ranks, sweep->points[i].rank_count,
 			      sizeof(*sweep->points[i].ranks), compare_ranks);
-	return note_all(sweep, f->filter) ? no_memory(err) : 0;
+	return note_all(sweep, f->filter) ? tw_no_memory(err) : 0;
 }
 
 /* Without slashes at the end. */
@@ -635,7 +630,7 @@ int tw_sweep_find(struct tw_sweep *sweep, const char *directory, const char *out
 	sweep->directory = plain_directory(sweep, directory);
 	sweep->output = output ? plain_directory(sweep, output) : sweep->directory;
 	if (!sweep->directory || !sweep->output)
-		return no_memory(err);
+		return tw_no_memory(err);
 	return find(&f, err);
 }
 
@@ -654,7 +649,7 @@ int tw_sweep_set(const struct tw_sweep *sweep, const struct tw_sweep_point *poin
 	int status;
 
 	if (!paths && point->rank_count)
-		return no_memory(err);
+		return tw_no_memory(err);
 	for (i = 0; i < point->rank_count; i++)
 		if (point->ranks[i].trace)
 			paths[n++] = point->ranks[i].trace;

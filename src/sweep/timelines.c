@@ -100,13 +100,13 @@ int tw_timelines_add(struct tw_timelines *timelines, int64_t threads, int64_t ch
 		if (!value.type || !tw_list_grow(&timelines->values, &timelines->value_capacity,
 						 timelines->value_count, sizeof(value),
 						 timelines->arena.allocator))
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			return tw_no_memory(err);
 		if (*type && !isnan(value.ms))
 			timelines->values[timelines->value_count++] = value;
 	}
 	if (!tw_list_grow(&timelines->ranks, &timelines->rank_capacity, timelines->rank_count,
 			  sizeof(whose), timelines->arena.allocator))
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	timelines->ranks[timelines->rank_count++] = whose;
 	return 0;
 }
@@ -222,7 +222,7 @@ static int make_groups(const struct tw_timelines *timelines, bool geometric, str
 	groups->values = tw_alloc_array(groups->allocator, count, sizeof(*groups->values));
 	groups->items = tw_alloc_array(groups->allocator, count, sizeof(*groups->items));
 	if (!groups->values || !groups->items)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	memcpy(groups->values, timelines->values, count * sizeof(*groups->values));
 	qsort(groups->values, count, sizeof(*groups->values), compare_values);
 	for (i = 0; i < count; i += n) {
@@ -540,8 +540,7 @@ int tw_timelines_tables(const struct tw_timelines *timelines, bool geometric,
 		tables[2] = pivot(&groups, true);
 		tables[3] = summary(&groups);
 		for (i = 0; i < TW_TIMELINE_TABLES && !status; i++)
-			status = tables[i] ? tw_table_finish(tables[i], err) :
-					     trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			status = tables[i] ? tw_table_finish(tables[i], err) : tw_no_memory(err);
 	}
 	free_groups(&groups);
 	return status;

@@ -22,11 +22,6 @@
 
 /* ---- reading */
 
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
-
 /* A copy in the arena; NULL: out of memory. */
 static const char *keep(struct tw_trials *t, struct tw_str *text)
 {
@@ -48,10 +43,10 @@ static const char *path_in(struct tw_trials *t, const char *directory, const cha
 static int note(struct tw_trials *t, const char *line, struct trawl_error *err)
 {
 	if (!line)
-		return no_memory(err);
+		return tw_no_memory(err);
 	if (!tw_list_grow(&t->notes, &t->note_capacity, t->note_count, sizeof(*t->notes),
 			  t->allocator))
-		return no_memory(err);
+		return tw_no_memory(err);
 	t->notes[t->note_count++] = line;
 	return 0;
 }
@@ -70,7 +65,7 @@ static int leave_out(struct tw_trials *t, const char *trial, const char *why,
 static int add_trial(struct tw_trials *t, const struct tw_trial *trial, struct trawl_error *err)
 {
 	if (!tw_list_grow(&t->trials, &t->capacity, t->count, sizeof(*t->trials), t->allocator))
-		return no_memory(err);
+		return tw_no_memory(err);
 	t->trials[t->count++] = *trial;
 	return 0;
 }
@@ -117,7 +112,7 @@ static int read_trial(struct tw_trials *t, const char *directory, int64_t number
 	int status;
 
 	if (!metrics || !config)
-		return no_memory(err);
+		return tw_no_memory(err);
 	if (!is_file(metrics))
 		return leave_out(t, directory, "no trial_metrics.json in it", err);
 	if (!is_file(config))
@@ -136,7 +131,7 @@ static int read_trial(struct tw_trials *t, const char *directory, int64_t number
 
 		status = add_trial(t, &trial, err);
 	} else if (why.status == TRAWL_ENOMEM) {
-		status = no_memory(err);
+		status = tw_no_memory(err);
 	} else {
 		status = leave_out(t, directory, why.message, err);
 	}
@@ -201,7 +196,7 @@ static int read_all(struct tw_trials *t, const char *directory, struct dirent **
 		int64_t number = number_of(entries[i]->d_name);
 
 		if (!path)
-			status = no_memory(err);
+			status = tw_no_memory(err);
 		else if (!tw_file_is_directory(path))
 			continue;
 		else if (number < 0)

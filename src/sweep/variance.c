@@ -88,11 +88,6 @@ void tw_variance_free(struct tw_variance *v)
 	tw_free(v->allocator, v, sizeof(*v));
 }
 
-static int no_memory(struct trawl_error *err)
-{
-	return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
-}
-
 /* ---- the columns of a sheet */
 
 struct place {
@@ -315,7 +310,7 @@ static int add_row(struct adding *a, const struct candidate *candidate, struct t
 		if (!tw_list_grow(&v->rows, &v->capacity, v->count, sizeof(row), v->allocator) ||
 		    keep_cells(v, &row, a->gemm, &a->place, candidate->row, candidate->min) ||
 		    keep_kernels(v, &row, &kernels)) {
-			status = no_memory(err);
+			status = tw_no_memory(err);
 		} else {
 			v->rows[v->count++] = row;
 			a->kept++;
@@ -387,7 +382,7 @@ int tw_variance_add(struct tw_variance *v, int64_t threads, int64_t channels, in
 			       .sheet = v->sheet_count };
 	a.candidates = tw_alloc(v->allocator, bytes);
 	if (!a.candidates || keep_sheet(v, gemm))
-		status = no_memory(err);
+		status = tw_no_memory(err);
 	else
 		status = add_rows(&a, err);
 	tw_free(v->allocator, a.candidates, bytes);
@@ -490,7 +485,7 @@ int tw_variance_finish(struct tw_variance *v, struct tw_arena *arena, struct tw_
 
 	*csv = (struct tw_csv){ 0 };
 	if (!all)
-		return no_memory(err);
+		return tw_no_memory(err);
 	if (v->count)
 		qsort(v->rows, v->count, sizeof(*v->rows), compare_rows);
 	tw_sheet_begin(&out, csv, arena, FIRST + count + LAST, v->count);

@@ -1,6 +1,7 @@
 /* Collectives of a rank for step 3: exactly from its trace, else from the report of all ranks. */
 #include "sweep/variance.h"
 
+#include "base/alloc.h"
 #include "ranks/facts.h"
 #include "sweep/sheet.h"
 
@@ -24,7 +25,7 @@ int tw_sweep_collectives_of_rank(const struct tw_rank *rank, struct tw_arena *ar
 
 	*out = (struct tw_sweep_collectives){ 0 };
 	if (!items)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (i = 0; i < rank->collective_count; i++) {
 		const struct tw_collective *c = &rank->collectives[i];
 
@@ -53,7 +54,7 @@ int tw_sweep_collectives_of_sheet(const struct tw_csv *nccl_long, int64_t rank,
 	}
 	items = tw_arena_alloc(arena, (nccl_long->rows + 1) * sizeof(*items));
 	if (!items)
-		return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		return tw_no_memory(err);
 	for (i = 0; i < nccl_long->rows; i++) {
 		struct tw_sweep_collective c = { .name = tw_csv_text(nccl_long, i, column[1]) };
 		int64_t number, dur;

@@ -375,7 +375,7 @@ int tw_table_unpack(struct trawl_table **out, const char *bytes, size_t len, siz
 	if (in.wrong)
 		status = trawl_error_set(err, TRAWL_EFORMAT, "the bytes of a table are damaged");
 	else if (!table)
-		status = trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+		status = tw_no_memory(err);
 	else
 		status = tw_table_finish(table, err);
 	if (status) {

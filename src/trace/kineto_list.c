@@ -84,7 +84,7 @@ void tw_kineto_count(struct tw_kineto_part *part, enum tw_defect kind, int64_t n
 
 int tw_kineto_no_memory(struct tw_kineto_part *part)
 {
-	return trawl_error_set(&part->err, TRAWL_ENOMEM, "out of memory");
+	return tw_no_memory(&part->err);
 }
 
 /*

@@ -152,9 +152,7 @@ static int take_row(struct tw_export_part *part)
 	}
 	if (odd)
 		tw_export_count(part, TW_DEFECT_odd_value);
-	return part->table->take(part) ?
-		       trawl_error_set(&part->err, TRAWL_ENOMEM, "out of memory") :
-		       0;
+	return part->table->take(part) ? tw_no_memory(&part->err) : 0;
 }
 
 /* What cannot be read is over, and noted. */
@@ -215,7 +213,7 @@ static void join_parts(struct crew *crew, size_t i)
 		if (crew->status)
 			trawl_trace_free(part->trace);
 		else if (tw_trace_append(crew->trace, part->trace))
-			crew->status = trawl_error_set(&crew->err, TRAWL_ENOMEM, "out of memory");
+			crew->status = tw_no_memory(&crew->err);
 		part->trace = NULL;
 	}
 	pthread_mutex_unlock(&crew->joining);
@@ -230,7 +228,7 @@ static int read_part(struct crew *crew, struct tw_export_part *part)
 	if (tw_export_part_init(part, crew->options->allocator) ||
 	    tw_events_reserve(&part->trace->events, (rows < PART_ROWS ? rows : PART_ROWS - 1) + 1,
 			      part->trace->allocator))
-		trawl_error_set(&part->err, TRAWL_ENOMEM, "out of memory");
+		tw_no_memory(&part->err);
 	else
 		status = take_database(crew, part);
 	if (!status)
@@ -265,7 +263,7 @@ static int read_parts(struct crew *crew)
 	if (crew->idle && crew->done)
 		tw_parallel(crew->options->threads, crew->count, run_part, crew);
 	else
-		crew->status = trawl_error_set(&crew->err, TRAWL_ENOMEM, "out of memory");
+		crew->status = tw_no_memory(&crew->err);
 	for (i = 0; i < crew->idle_count; i++)
 		tw_database_close(crew->idle[i]);
 	tw_free(a, crew->idle, crew->idle_capacity * sizeof(struct tw_database *));
@@ -279,7 +277,7 @@ static int read_tables(struct crew *crew, struct trawl_error *err)
 
 	for (i = 0; i < TABLES; i++)
 		if (add_table(crew, tables[i]))
-			return trawl_error_set(err, TRAWL_ENOMEM, "out of memory");
+			return tw_no_memory(err);
 	if (!read_parts(crew))
 		return 0;
 	*err = crew->err;
@@ -307,7 +305,7 @@ static int finish(struct crew *crew, struct trawl_error *err)
 	tw_str_init(&whole.scratch, trace->allocator);
 	failed = tw_export_about(&whole) || tw_export_settle(&whole);
 	tw_export_part_release(&whole);
-	return failed ? trawl_error_set(err, TRAWL_ENOMEM, "out of memory") : 0;
+	return failed ? tw_no_memory(err) : 0;
 }
 
 int tw_nsys_read(struct trawl_trace *trace, const char *path,
