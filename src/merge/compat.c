@@ -227,7 +227,6 @@ static int64_t tid_of(struct merging *m, struct rank *rank, const struct pid *pi
 	static const struct tw_json_value zero = { .type = TW_JSON_NUMBER,
 						   .text = "0",
 						   .text_len = 1 };
-	unsigned *tids;
 	uint32_t id;
 
 	tw_str_clear(&m->scratch);

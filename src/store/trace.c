@@ -196,7 +196,7 @@ static bool track_equal(const struct tw_track *a, const struct tw_track *b)
 static int grow_tracks(struct trawl_trace *trace)
 {
 	uint32_t capacity = trace->track_capacity ? trace->track_capacity * 2 : 64;
-	uint32_t slot_count = capacity * 2, i, at;
+	uint32_t slot_count = capacity * 2, i;
 	struct tw_track *tracks;
 	uint32_t *slots;
 
