@@ -86,8 +86,11 @@ def run(program, command, place):
     environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", "TRAWL_HASH_SEED": "1",
                    "TZ": "UTC", "COLUMNS": "100"}
     arguments = [str(a).replace("{out}", "out") for a in command]
-    done = subprocess.run([program, *arguments], cwd=place, env=environment, capture_output=True,
-                          stdin=subprocess.DEVNULL, timeout=600)
+    try:
+        done = subprocess.run([program, *arguments], cwd=place, env=environment,
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=300)
+    except subprocess.TimeoutExpired:
+        return {"end": f"none after 300 s, {program}".encode()}
     result = {"standard output": done.stdout, "standard error": done.stderr,
               "exit status": b"%d" % done.returncode}
     for path in sorted(place.rglob("*")):
