@@ -8,7 +8,8 @@ usage: tools/check_includes.py [--root DIR] [--self-test]
   Own headers are written "module/file.h"; a .c with a header of its own includes it first.
 - Public headers include public and system headers only.
 - A library outside the C library is used by the one module that wraps it.
-- Calls that are never right here: see BANNED.
+- Calls that are never right here: see BANNED; engines that are written once: see ENGINES.
+- Calls that know of time zones stand in files that hold forks meanwhile (base/child.h).
 - A function has at most 100 lines, a file at most 900 (a file of tests 1500).
 
 One line per violation; exit status 0 or 1. --self-test shows that each check can fail.
@@ -82,6 +83,15 @@ BANNED = {
     "rand": "not reproducible",
 }
 BANNED_CALL = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
+# What is written once: a pattern, the one file that may have it, what to use.
+ENGINES = [
+    (re.compile(r"\b\w+ = \w+ \+ \(\w+ - \w+\) / 2;"),
+     "base/search.h", "a binary search of its own: TW_LOWER_BOUND"),
+    (re.compile(r"\b(\w+) = \(\1 \+ 1\) & "), "base/slots.h",
+     "a hash table of its own: tw_ids, tw_groups, or TW_SLOT"),
+]
+# Such calls hold a lock of the C library, which a process forked meanwhile would have for ever.
+OF_TIME = re.compile(r"(?<![\w.>])(localtime_r|gmtime_r|mktime|strftime|zip_open_from_source)\s*\(")
 MODULE_ROW = re.compile(r"^\| `src/(\w+)/` \|[^|]*\|([^|]*)\|$", re.M)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
@@ -196,6 +206,14 @@ class Check:
         for match in BANNED_CALL.finditer(code):
             line = code.count("\n", 0, match.start()) + 1
             self.say(path, line, f"{match.group(1)}: {BANNED[match.group(1)]}")
+        for pattern, owner, message in ENGINES:
+            for match in pattern.finditer(code):
+                if not str(path).endswith(owner):
+                    self.say(path, code.count("\n", 0, match.start()) + 1, message)
+        match = OF_TIME.search(code)
+        if match and "tw_hold_forks(" not in code:
+            self.say(path, code.count("\n", 0, match.start()) + 1,
+                     f"{match.group(1)}: between tw_hold_forks() and tw_allow_forks()")
 
     def sizes(self, path, code):
         lines = code.split("\n")
@@ -250,6 +268,9 @@ BAD = {
     "module table": ("docs/ARCHITECTURE.md", WRONG_TABLE, "what mpi may include"),
     "module": ("src/extra/e.c", "int x;\n", "does not name"),
     "banned": ("src/io/d.c", "int x(void)\n{\n\treturn atoi (s);\n}\n", ":3: atoi"),
+    "binary search": ("src/io/g.c", "x = low + (high - low) / 2;\n", "TW_LOWER_BOUND"),
+    "hash table": ("src/io/h.c", "i = (i + 1) & mask;\n", "TW_SLOT"),
+    "time": ("src/io/i.c", "strftime(a, b, c, d);\n", "tw_hold_forks"),
     "long function": ("src/io/e.c", LONG_BODY, "y: 103 lines"),
     "long file": ("src/io/f.c", "int x;\n" * (FILE_LINES + 1), "901 lines"),
     "long test": ("tests/unit/test_a.c", LONG_BODY, "y: 103 lines"),
