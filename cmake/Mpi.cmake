@@ -13,7 +13,7 @@ if(NOT TRAWL_MPI OR NOT MPI_C_FOUND)
 	return()
 endif()
 
-file(GLOB mpi_sources CONFIGURE_DEPENDS src/mpi/*.c)
+file(GLOB mpi_sources CONFIGURE_DEPENDS src/job/mpi/*.c)
 add_library(trawl_mpi MODULE ${mpi_sources})
 target_include_directories(trawl_mpi PRIVATE include src)
 # Of an MPI's flags only where it is: others are those that it was built with itself.

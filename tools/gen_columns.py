@@ -27,10 +27,10 @@ LIBRARIES = ("-lisal", "-lzstd", "-lxlsxwriter", "-lm", "-pthread")
 
 LISTER = r"""
 #include "analysis/analysis.h"
-#include "compare/tables.h"
+#include "study/compare/tables.h"
 #include "model/model.h"
-#include "ranks/all_tables.h"
-#include "ranks/outliers.h"
+#include "job/tables/all_tables.h"
+#include "job/tables/outliers.h"
 
 #include <stdio.h>
 
@@ -64,7 +64,7 @@ static void list_ranks(void)
 #define TW_SUM_TABLE(name) printf("sum\t%s\ttime\n", name);
 #define TW_SUM_IN_ORDER(name) printf("sum\t%s\torder\n", name);
 #define TW_SUM(role, header) printf("role\t%s\t%s\n", #role, header);
-#include "ranks/sums.def"
+#include "job/sums/sums.def"
 }
 
 /* What "ranks" does not have already. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turn data/*.tsv, data/nsys_rules/, data/replay.py, data/report.css and data/compare.* into src/data/*.gen.c.
+"""Turn data/*.tsv, data/nsys_rules/, data/replay.py, data/report.css and data/compare.* into src/data/generated/*.gen.c.
 
 usage: gen_tables.py [--check]
 
@@ -470,12 +470,12 @@ def main():
         source = SOURCES.get(name, name + ".tsv")
         body = f"/* Made from data/{source} by tools/gen_tables.py. DO NOT EDIT. */\n" \
                f'#include "data/tables.h"\n\n' + make()
-        path = os.path.join(ROOT, "src", "data", name + ".gen.c")
+        path = os.path.join(ROOT, "src", "data", "generated", name + ".gen.c")
         old = open(path, encoding="utf-8").read() if os.path.exists(path) else None
         if old == body:
             continue
         if check:
-            print(f"src/data/{name}.gen.c is not what data/{source} makes: run tools/gen_tables.py")
+            print(f"src/data/generated/{name}.gen.c is not what data/{source} makes: run tools/gen_tables.py")
             stale = 1
         else:
             with open(path, "w", encoding="utf-8") as f:

@@ -6,9 +6,9 @@
 #ifndef TW_ANALYSIS_ANALYSIS_H
 #define TW_ANALYSIS_ANALYSIS_H
 
-#include "analysis/launchers.h"
-#include "analysis/modelled.h"
-#include "analysis/parents.h"
+#include "analysis/launches/launchers.h"
+#include "analysis/launches/parents.h"
+#include "analysis/ops/modelled.h"
 #include "base/wide.h"
 #include "derive/derived.h"
 #include "model/platform.h"

@@ -1,6 +1,6 @@
 /* What is odd in the trace, worst first. */
 #include "analysis/analysis.h"
-#include "analysis/found.h"
+#include "analysis/no_gpu_events.h"
 
 enum { KIND, CLASS, COUNT, BYTE, EVENT, MEANING, ROW };
 

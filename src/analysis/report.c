@@ -2,11 +2,11 @@
 #include "trawl/report.h"
 
 #include "analysis/analysis.h"
-#include "analysis/found.h"
+#include "analysis/no_gpu_events.h"
 
 #include "base/alloc.h"
 #include "base/reuse.h"
-#include "base/thread.h"
+#include "os/thread.h"
 
 #include <assert.h>
 #include <string.h>

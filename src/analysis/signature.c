@@ -1,9 +1,9 @@
 #include "analysis/signature.h"
 
 #include "base/alloc.h"
-#include "base/scan.h"
-#include "base/text.h"
-#include "base/utf8.h"
+#include "text/scan.h"
+#include "text/text.h"
+#include "text/utf8.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
 #ifndef TW_ANALYSIS_SIGNATURE_H
 #define TW_ANALYSIS_SIGNATURE_H
 
-#include "base/str.h"
 #include "store/trace.h"
+#include "text/str.h"
 
 struct tw_signature {
 	uint32_t dims, types, strides, concrete; /* ids of a tw_signatures; 0: not recorded */

@@ -1,10 +1,10 @@
 #include "book/book.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
-#include "base/inputs.h"
 #include "book/sheet.h"
 #include "book/workbook.h"
+#include "os/file.h"
+#include "os/inputs.h"
 #include "render/cell.h"
 #include "render/escape.h"
 

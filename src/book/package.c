@@ -1,7 +1,7 @@
 #include "book/package.h"
 
 #include "base/alloc.h"
-#include "base/child.h"
+#include "os/child.h"
 
 #include <expat.h>
 #include <stdarg.h>

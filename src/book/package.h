@@ -6,7 +6,7 @@
 #ifndef TW_BOOK_PACKAGE_H
 #define TW_BOOK_PACKAGE_H
 
-#include "base/str.h"
+#include "text/str.h"
 #include "trawl/error.h"
 
 /* A sheet of a million rows and twenty columns has less. */

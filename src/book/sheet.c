@@ -1,8 +1,8 @@
 #include "book/sheet.h"
 
 #include "base/alloc.h"
-#include "base/scan.h"
-#include "base/utf8.h"
+#include "text/scan.h"
+#include "text/utf8.h"
 
 #include <string.h>
 

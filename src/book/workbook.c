@@ -1,7 +1,7 @@
 #include "book/workbook.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "os/file.h"
 
 #include <string.h>
 

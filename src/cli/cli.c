@@ -1,6 +1,6 @@
 #include "cli/cli.h"
 
-#include "cli/together.h"
+#include "cli/processes.h"
 #include "render/escape.h"
 #include "table/table.h"
 

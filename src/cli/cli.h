@@ -133,7 +133,7 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned 
  */
 struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops,
 				       bool over_roofline);
-/* ---- by_device.c: the timeline, a row a device; NULL when out of memory */
+/* ---- summary_devices.c: the timeline, a row a device; NULL when out of memory */
 struct trawl_table *cli_by_device(const struct trawl_report *report);
 /*
  * The standalone analysis is of one rank: of an export of several devices it has to be said which

@@ -2,9 +2,9 @@
 #include "cli/exporting.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
-#include "base/inputs.h"
 #include "io/temporary.h"
+#include "os/file.h"
+#include "os/inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* The hub: finds the command and runs it. */
 #include "cli/cli.h"
 
-#include "base/inputs.h"
 #include "cli/exporting.h"
-#include "cli/together.h"
+#include "cli/processes.h"
+#include "os/inputs.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 #include "cli/options.h"
 
-#include "base/scan.h"
 #include "render/render.h"
+#include "text/scan.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef TW_CLI_OPTIONS_H
 #define TW_CLI_OPTIONS_H
 
-#include "base/str.h"
+#include "text/str.h"
 #include "trawl/error.h"
 
 enum cli_kind {

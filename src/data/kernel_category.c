@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "data/tables.h"
 
-#include "base/str.h"
+#include "text/str.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/search.h"
-#include "base/str.h"
+#include "text/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 
 #include "base/advice.h"
 #include "base/alloc.h"
-#include "base/str.h"
+#include "text/str.h"
 
 #include <string.h>
 

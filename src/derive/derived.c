@@ -1,7 +1,7 @@
 #include "derive/derived.h"
 
 #include "base/alloc.h"
-#include "base/thread.h"
+#include "os/thread.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #include "derive/flows.h"
 
 #include "base/alloc.h"
-#include "base/list.h"
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/search.h"
 #include "base/slots.h"
 #include "base/sort.h"

@@ -9,9 +9,9 @@
 #ifndef TW_DERIVE_VIEW_H
 #define TW_DERIVE_VIEW_H
 
-#include "base/str.h"
 #include "base/intervals.h"
 #include "store/trace.h"
+#include "text/str.h"
 
 struct tw_view_options {
 	const char *range;	       /* name of an annotation, NULL: not asked for */

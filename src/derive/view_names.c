@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/sort.h"
-#include "base/str.h"
-#include "base/utf8.h"
+#include "text/str.h"
+#include "text/utf8.h"
 
 /* A message names so many, and says how many there are. */
 #define MOST_NAMED 12

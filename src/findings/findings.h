@@ -6,8 +6,8 @@
 #ifndef TW_FINDINGS_FINDINGS_H
 #define TW_FINDINGS_FINDINGS_H
 
-#include "base/str.h"
 #include "data/tables.h"
+#include "text/str.h"
 
 struct tw_facts {
 	double value[TW_FACT_COUNT];

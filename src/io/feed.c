@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "io/feed.h"
+#include "base/alloc.h"
 #include "io/ring.h"
 #include "io/sniff.h"
 #include "io/source.h"
-#include "base/alloc.h"
-#include "base/file.h"
+#include "os/file.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
  * byte, since members may be cut anywhere and damage has to be told apart: ISA-L sees deflate
  * data alone and keeps the checksum.
  */
-#include "io/source.h"
 #include "base/alloc.h"
+#include "io/source.h"
 
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>

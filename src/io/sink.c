@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
 #include "io/sink.h"
 #include "base/alloc.h"
-#include "base/file.h"
 #include "base/hash.h"
-#include "base/inputs.h"
-#include "base/str.h"
 #include "io/temporary.h"
+#include "os/file.h"
+#include "os/inputs.h"
+#include "text/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * An existing file is replaced and keeps its permissions; a symbolic link stays, the file it
  * leads to is replaced.  A device, FIFO or socket is written in place: there is nothing to
  * rename.  A directory, or a file without write permission, is refused at once, and so is a file
- * that is one of the inputs (base/inputs.h): TRAWL_EUSAGE.
+ * that is one of the inputs (os/inputs.h): TRAWL_EUSAGE.
  */
 #ifndef TW_IO_SINK_H
 #define TW_IO_SINK_H

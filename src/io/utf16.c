@@ -2,8 +2,8 @@
  * UTF-16 to UTF-8.  Surrogates without their other half and an odd byte at the end become
  * U+FFFD, one for each.
  */
-#include "io/source.h"
 #include "base/alloc.h"
+#include "io/source.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* zstd: any number of frames, skippable ones among them, by libzstd. */
 #define ZSTD_STATIC_LINKING_ONLY /* for ZSTD_createDCtx_advanced: a given allocator */
-#include "io/source.h"
 #include "base/alloc.h"
+#include "io/source.h"
 
 #include <stdalign.h>
 #include <string.h>

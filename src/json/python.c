@@ -1,8 +1,8 @@
 #include "json/python.h"
 
-#include "base/scan.h"
-#include "base/utf8.h"
 #include "json/writer.h"
+#include "text/scan.h"
+#include "text/utf8.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef TW_JSON_PYTHON_H
 #define TW_JSON_PYTHON_H
 
-#include "base/str.h"
+#include "text/str.h"
 
 /*
  * Appends the JSON.  Numbers stay as they are written, but for "2.", which is "2.0"; inf and nan,

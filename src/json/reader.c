@@ -1,7 +1,7 @@
 #include "json/reader.h"
 
-#include "base/scan.h"
-#include "base/text.h"
+#include "text/scan.h"
+#include "text/text.h"
 
 #include <math.h>
 #include <string.h>

@@ -21,7 +21,7 @@
 #ifndef TW_JSON_READER_H
 #define TW_JSON_READER_H
 
-#include "base/str.h"
+#include "text/str.h"
 #include "trawl/error.h"
 
 /* Deeper nesting is refused. */

@@ -1,5 +1,5 @@
 #include "json/writer.h"
-#include "base/utf8.h"
+#include "text/utf8.h"
 
 #include <assert.h>
 #include <math.h>

@@ -15,7 +15,7 @@
 #ifndef TW_JSON_WRITER_H
 #define TW_JSON_WRITER_H
 
-#include "base/str.h"
+#include "text/str.h"
 
 #define TW_JSON_DEPTH 64
 

@@ -1,6 +1,6 @@
 #include "model/call.h"
 
-#include "base/scan.h"
+#include "text/scan.h"
 
 #include <math.h>
 #include <string.h>

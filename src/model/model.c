@@ -1,5 +1,5 @@
 #include "model/model.h"
-#include "model/triton.h"
+#include "model/families/triton.h"
 
 #include <math.h>
 #include <stdio.h>

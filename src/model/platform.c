@@ -1,8 +1,8 @@
 #include "model/platform.h"
 
-#include "base/file.h"
-#include "base/utf8.h"
 #include "json/reader.h"
+#include "os/file.h"
+#include "text/utf8.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #ifndef TW_MODEL_PLATFORM_H
 #define TW_MODEL_PLATFORM_H
 
-#include "base/str.h"
 #include "data/tables.h"
 #include "store/trace.h"
+#include "text/str.h"
 #include "trawl/error.h"
 
 struct tw_platform {

@@ -1,6 +1,6 @@
 #include "model/platform.h"
-#include "base/file.h"
-#include "base/likeness.h"
+#include "os/file.h"
+#include "text/suggestions.h"
 
 #include <string.h>
 #include <sys/stat.h>

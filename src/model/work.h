@@ -8,8 +8,8 @@
 #ifndef TW_MODEL_WORK_H
 #define TW_MODEL_WORK_H
 
-#include "base/str.h"
 #include "model/call.h"
+#include "text/str.h"
 
 /* As many parameters as any sheet of sheets.def has, and one. */
 #define TW_SHEET(id, ...) char id[sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)];

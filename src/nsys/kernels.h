@@ -5,11 +5,11 @@
 #ifndef TW_NSYS_KERNELS_H
 #define TW_NSYS_KERNELS_H
 
-#include "base/wide.h"
 #include "base/ids.h"
+#include "base/intervals.h"
+#include "base/wide.h"
 #include "nsys/rules.h"
 #include "nsys/scan.h"
-#include "base/intervals.h"
 
 /* Where kernels of a process count. */
 struct tw_nsys_window {

@@ -2,10 +2,10 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/ids.h"
 #include "base/list.h"
 #include "base/slots.h"
 #include "data/tables.h"
-#include "base/ids.h"
 #include "nsys/ranges.h"
 
 #include <string.h>

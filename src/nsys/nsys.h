@@ -7,8 +7,8 @@
 #ifndef TW_NSYS_NSYS_H
 #define TW_NSYS_NSYS_H
 
-#include "base/str.h"
 #include "table/table.h"
+#include "text/str.h"
 
 enum tw_nsys_query {
 	TW_NSYS_SETUP,

@@ -5,10 +5,10 @@
 #ifndef TW_NSYS_RANGES_H
 #define TW_NSYS_RANGES_H
 
-#include "base/times.h"
 #include "base/ids.h"
 #include "nsys/rules.h"
 #include "nsys/scan.h"
+#include "os/times.h"
 
 #define TW_NSYS_OPEN INT64_MAX /* the end of a range that is never closed */
 

@@ -2,9 +2,9 @@
 #include "nsys/rules.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
 #include "base/list.h"
 #include "data/tables.h"
+#include "os/file.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
 #define TW_NSYS_RULES_H
 
 #include "base/arena.h"
-#include "base/str.h"
+#include "text/str.h"
 #include "trawl/error.h"
 
 #include <regex.h>

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/slots.h"
-#include "base/thread.h"
+#include "os/thread.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #ifndef TW_NSYS_SCAN_H
 #define TW_NSYS_SCAN_H
 
-#include "base/str.h"
 #include "db/database.h"
+#include "text/str.h"
 
 /* Tables of which it has been said what is wrong with them: several scans may find it. */
 #define TW_NSYS_TOLD 16

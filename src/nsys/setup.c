@@ -1,7 +1,7 @@
 /* Which ranks there are: a row each. */
 #include "nsys/tables.h"
 
-#include "base/scan.h"
+#include "text/scan.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/list.h"
-#include "base/scan.h"
 #include "base/slots.h"
-#include "base/utf8.h"
 #include "data/tables.h"
+#include "text/scan.h"
+#include "text/utf8.h"
 
 #include <string.h>
 

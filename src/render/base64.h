@@ -2,7 +2,7 @@
 #ifndef TW_RENDER_BASE64_H
 #define TW_RENDER_BASE64_H
 
-#include "base/str.h"
+#include "text/str.h"
 
 void tw_add_base64(struct tw_str *out, const unsigned char *bytes, size_t len);
 

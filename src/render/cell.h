@@ -2,7 +2,7 @@
 #ifndef TW_RENDER_CELL_H
 #define TW_RENDER_CELL_H
 
-#include "base/str.h"
+#include "text/str.h"
 #include "trawl/table.h"
 
 static inline bool tw_column_is_number(const struct trawl_column *column)

@@ -2,10 +2,10 @@
  * CSV: a header row, then the rows; `,` between cells, a line feed behind each row, UTF-8 without
  * a mark.  A missing value is an empty cell.
  */
-#include "render/render.h"
 #include "base/alloc.h"
 #include "render/cell.h"
 #include "render/escape.h"
+#include "render/render.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-#include "render/render.h"
 #include "render/escape.h"
+#include "render/render.h"
 
 #include <string.h>
 

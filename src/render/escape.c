@@ -1,6 +1,6 @@
 #include "render/escape.h"
-#include "base/text.h"
-#include "base/utf8.h"
+#include "text/text.h"
+#include "text/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #ifndef TW_RENDER_ESCAPE_H
 #define TW_RENDER_ESCAPE_H
 
-#include "base/str.h"
+#include "text/str.h"
 
 /* What is read back from a cell of a CSV file or workbook: line feed and tab stay. */
 void tw_escape_cell(struct tw_str *out, const char *text, size_t len);

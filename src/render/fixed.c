@@ -3,10 +3,10 @@
  * left, one blank between, a line of dashes.  Notes are not shown, a missing value is "None".
  * For who reads such tables by program already.
  */
-#include "render/render.h"
 #include "base/alloc.h"
 #include "render/cell.h"
 #include "render/escape.h"
+#include "render/render.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * that does not change, and lists its rows as arrays in that order: exact numbers, null where a
  * value is missing.
  */
-#include "render/render.h"
 #include "base/alloc.h"
 #include "json/writer.h"
 #include "render/cell.h"
+#include "render/render.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * Markdown: a table in the form that GitHub and CommonMark readers with tables know, numbers to
  * the right and rounded for people, then the notes as a list.
  */
-#include "render/render.h"
 #include "render/cell.h"
 #include "render/escape.h"
+#include "render/render.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 #ifndef TW_RENDER_RENDER_H
 #define TW_RENDER_RENDER_H
 
-#include "base/str.h"
 #include "io/sink.h"
 #include "table/csv.h"
+#include "text/str.h"
 #include "trawl/table.h"
 
 enum tw_format { TW_FORMAT_TABLE, TW_FORMAT_CSV, TW_FORMAT_JSON, TW_FORMAT_MARKDOWN };

@@ -2,7 +2,7 @@
 #ifndef TW_RENDER_SHAPES_H
 #define TW_RENDER_SHAPES_H
 
-#include "base/str.h"
+#include "text/str.h"
 
 /*
  * As trawl model takes them: "8944x1024,1024x2816" of "((8944, 1024), (1024, 2816), ())"; an

@@ -4,10 +4,10 @@
  * too wide, text columns give way first, their texts shortened in the middle; when it still is,
  * the last columns are left out and counted below.
  */
-#include "render/render.h"
 #include "base/alloc.h"
 #include "render/cell.h"
 #include "render/escape.h"
+#include "render/render.h"
 #include "render/width.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "render/width.h"
 #include "base/search.h"
-#include "base/utf8.h"
+#include "text/utf8.h"
 
 struct range {
 	uint32_t first, last;

@@ -2,7 +2,7 @@
 #ifndef TW_RENDER_WIDTH_H
 #define TW_RENDER_WIDTH_H
 
-#include "base/str.h"
+#include "text/str.h"
 
 unsigned tw_char_width(uint32_t code);
 /* Of UTF-8 text without control characters. */

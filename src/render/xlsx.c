@@ -5,13 +5,13 @@
  * would round, is written as text, and so is a number larger than it can hold; what else is a
  * number has the 15 to 16 digits that spreadsheets have.
  */
-#include "render/render.h"
 #include "base/alloc.h"
-#include "base/utf8.h"
 #include "render/cell.h"
 #include "render/escape.h"
+#include "render/render.h"
 #include "render/width.h"
 #include "render/xlsx_file.h"
+#include "text/utf8.h"
 
 #include <errno.h>
 #include <math.h>

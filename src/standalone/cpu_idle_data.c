@@ -4,8 +4,8 @@
  */
 #include "standalone/cpu_idle.h"
 
-#include "analysis/enclosing.h"
-#include "analysis/host_names.h"
+#include "analysis/launches/enclosing.h"
+#include "analysis/launches/host_names.h"
 #include "analysis/order.h"
 #include "base/alloc.h"
 #include "render/render.h"

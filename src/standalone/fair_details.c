@@ -1,7 +1,7 @@
 /* The fair report's detailed analysis: what each category found, one below the other. */
 #include "standalone/reports.h"
 
-#include "render/html_page.h"
+#include "render/pages/html_page.h"
 #include "standalone/markdown.h"
 
 #include <math.h>

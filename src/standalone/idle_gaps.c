@@ -1,7 +1,7 @@
 #include "standalone/idle_gaps.h"
 
-#include "analysis/host_names.h"
-#include "analysis/overlap.h"
+#include "analysis/launches/host_names.h"
+#include "analysis/launches/overlap.h"
 #include "base/alloc.h"
 #include "base/list.h"
 #include "findings/findings.h"

@@ -1,7 +1,7 @@
 /* What the launching thread does in the largest gaps: one pass over the events that are long enough. */
 #include "standalone/idle_gaps.h"
 
-#include "analysis/host_names.h"
+#include "analysis/launches/host_names.h"
 
 struct work {
 	const struct trawl_trace *trace;

@@ -1,6 +1,6 @@
 #include "standalone/literal.h"
 
-#include "base/scan.h"
+#include "text/scan.h"
 
 #include <math.h>
 #include <string.h>

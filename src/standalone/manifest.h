@@ -6,8 +6,8 @@
 #ifndef TW_STANDALONE_MANIFEST_H
 #define TW_STANDALONE_MANIFEST_H
 
-#include "base/str.h"
 #include "standalone/categories.h"
+#include "text/str.h"
 
 #define TW_TOP_OPERATIONS 10
 

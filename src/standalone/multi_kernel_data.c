@@ -5,8 +5,8 @@
  */
 #include "standalone/standalone.h"
 
-#include "analysis/host_names.h"
-#include "analysis/memory_copies.h"
+#include "analysis/gpu/memory_copies.h"
+#include "analysis/launches/host_names.h"
 #include "base/alloc.h"
 #include "standalone/json_fields.h"
 #include "standalone/multi_kernel.h"

@@ -1,8 +1,8 @@
 #include "standalone/prepared.h"
 
 #include "base/alloc.h"
-#include "base/file.h"
-#include "base/inputs.h"
+#include "os/file.h"
+#include "os/inputs.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -6,10 +6,10 @@
 #define TW_STANDALONE_PREPARED_H
 
 #include "base/arena.h"
-#include "base/str.h"
 #include "io/sink.h"
 #include "json/value.h"
 #include "table/csv.h"
+#include "text/str.h"
 #include "trawl/error.h"
 
 #define TW_CATEGORY_DATA "category_data"

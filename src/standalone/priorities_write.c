@@ -1,6 +1,6 @@
 /* The part of priority_data.json that lists what is worth changing. */
-#include "standalone/priorities.h"
 #include "base/search.h"
+#include "standalone/priorities.h"
 
 #include "standalone/markdown.h"
 

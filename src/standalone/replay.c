@@ -2,11 +2,11 @@
 #include "standalone/replay.h"
 
 #include "base/alloc.h"
-#include "base/likeness.h"
 #include "data/tables.h"
 #include "findings/findings.h"
 #include "json/python.h"
 #include "standalone/standalone.h"
+#include "text/suggestions.h"
 
 #include <math.h>
 #include <stdlib.h>

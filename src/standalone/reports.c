@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "data/tables.h"
-#include "render/html_page.h"
+#include "render/pages/html_page.h"
 #include "standalone/markdown.h"
 
 #include <dirent.h>

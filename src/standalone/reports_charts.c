@@ -3,9 +3,9 @@
 
 #include "base/alloc.h"
 #include "findings/findings.h"
-#include "render/category_chart.h"
-#include "render/gnuplot.h"
-#include "render/roofline_chart.h"
+#include "render/charts/category_chart.h"
+#include "render/charts/gnuplot.h"
+#include "render/charts/roofline_chart.h"
 #include "render/shapes.h"
 
 #include <math.h>

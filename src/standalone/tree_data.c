@@ -1,7 +1,7 @@
 #include "standalone/tree_data.h"
 
+#include "analysis/launches/siblings.h"
 #include "analysis/signature.h"
-#include "analysis/siblings.h"
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "findings/findings.h"

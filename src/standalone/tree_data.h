@@ -5,7 +5,7 @@
 #ifndef TW_STANDALONE_TREE_DATA_H
 #define TW_STANDALONE_TREE_DATA_H
 
-#include "analysis/enclosing.h"
+#include "analysis/launches/enclosing.h"
 #include "standalone/manifest.h"
 
 /* An operation that is looked at: a row of a category. */

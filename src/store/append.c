@@ -3,7 +3,7 @@
  * are translated to those of the first; then its columns are moved behind the first's.
  */
 #include "base/alloc.h"
-#include "base/thread.h"
+#include "os/thread.h"
 #include "store/trace.h"
 
 #include <string.h>

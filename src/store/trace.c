@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/slots.h"
 #include "base/list.h"
+#include "base/slots.h"
 #include "base/sort.h"
 
 #include <stdio.h>

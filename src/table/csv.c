@@ -1,8 +1,8 @@
 #include "table/csv.h"
 
-#include "base/scan.h"
-#include "base/str.h"
-#include "base/text.h"
+#include "text/scan.h"
+#include "text/str.h"
+#include "text/text.h"
 
 #include <math.h>
 #include <string.h>

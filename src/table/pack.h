@@ -6,8 +6,8 @@
 #ifndef TW_TABLE_PACK_H
 #define TW_TABLE_PACK_H
 
-#include "base/str.h"
 #include "table/table.h"
+#include "text/str.h"
 
 /* Appends the table; out->failed tells of a failure. */
 void tw_table_pack(const struct trawl_table *table, struct tw_str *out);

@@ -1,7 +1,7 @@
 #include "table/table.h"
 #include "base/alloc.h"
-#include "base/list.h"
 #include "base/arena.h"
+#include "base/list.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "trace/kineto.h"
 
 #include "base/advice.h"
-#include "base/scan.h"
+#include "text/scan.h"
 #include "trace/pairs.h"
 #include "trace/reader.h"
 

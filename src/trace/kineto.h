@@ -11,8 +11,8 @@
 #define TW_TRACE_KINETO_H
 
 #include "io/feed.h"
-#include "base/text.h"
 #include "store/trace.h"
+#include "text/text.h"
 
 /*
  * Between two values of an event stands always the same text (`,\n    "tid": `).  It is kept by

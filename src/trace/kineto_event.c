@@ -5,7 +5,7 @@
 #include "trace/kineto.h"
 
 #include "base/hash.h"
-#include "base/scan.h"
+#include "text/scan.h"
 #include "trace/reader.h"
 
 #include <strings.h>

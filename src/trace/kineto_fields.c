@@ -5,7 +5,7 @@
  */
 #include "trace/kineto.h"
 
-#include "base/scan.h"
+#include "text/scan.h"
 
 /* A field's place, for what is counted when it is left. */
 static int64_t here(const struct tw_kineto_part *part)

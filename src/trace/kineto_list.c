@@ -5,7 +5,7 @@
 #include "trace/kineto.h"
 
 #include "base/alloc.h"
-#include "base/scan.h"
+#include "text/scan.h"
 
 /* No event is larger; what does not end by then is damage. */
 #define LARGEST_EVENT ((size_t)64 << 20)

@@ -10,7 +10,7 @@
 #include "trace/kineto.h"
 
 #include "base/alloc.h"
-#include "base/thread.h"
+#include "os/thread.h"
 
 /* A part smaller than this is not worth a thread. */
 #define SMALLEST_PART ((int64_t)8 << 20)

@@ -1,7 +1,7 @@
 /* Finding the way in damaged text: where a string was meant to end, where the next event is. */
 #include "trace/kineto.h"
 
-#include "base/scan.h"
+#include "text/scan.h"
 
 /* Keys of events, which stand behind a string that ends. */
 static const char *const event_keys[] = { "ph",	 "cat",	 "name", "pid", "tid", "ts",

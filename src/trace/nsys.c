@@ -5,10 +5,10 @@
  */
 #include "trace/nsys.h"
 
-#include "db/recognise.h"
 #include "base/alloc.h"
 #include "base/list.h"
-#include "base/thread.h"
+#include "db/recognise.h"
+#include "os/thread.h"
 #include "trace/reader.h"
 
 /*

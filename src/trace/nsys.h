@@ -1,7 +1,7 @@
 /*
  * The reader of SQLite exports of Nsight Systems, inside: nsys.c reads the tables in parts, by
  * several threads, nsys_part.c has what rows of all tables need, nsys_tables.c the rows of GPU work
- * and calls, nsys_nvtx.c those of ranges; nsys_settle.c does what can be told only when all is
+ * and calls, nsys_nvtx.c those of ranges; nsys_resolve.c does what can be told only when all is
  * read, nsys_about.c what stands beside the events.
  *
  * While parts are read, tracks have preliminary ids: the pid is the whole process (host included),
@@ -12,9 +12,9 @@
 #define TW_TRACE_NSYS_H
 
 #include "base/ids.h"
-#include "base/str.h"
 #include "db/database.h"
 #include "store/trace.h"
+#include "text/str.h"
 
 #include <pthread.h>
 
@@ -137,7 +137,7 @@ int tw_export_each(struct tw_export_part *part, const char *table, const char *c
 /* Names of processes and threads, the version, what the profiler complained of, what is absent. */
 int tw_export_about(struct tw_export_part *part);
 
-/* ---- nsys_settle.c */
+/* ---- nsys_resolve.c */
 /* Ids of tracks, ends of open ranges, names of domains: 0 or -1. */
 int tw_export_settle(struct tw_export_part *part);
 

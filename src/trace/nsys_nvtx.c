@@ -288,7 +288,7 @@ static int take_thread_name(struct tw_export_part *part)
 		     0;
 }
 
-/* Kept as a metadata event, for nsys_settle.c. */
+/* Kept as a metadata event, for nsys_resolve.c. */
 static int take_domain(struct tw_export_part *part)
 {
 	struct tw_export_event e = { .phase = 'M',

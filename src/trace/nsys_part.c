@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/utf8.h"
+#include "text/utf8.h"
 #include "trace/reader.h"
 
 #include <stdio.h>

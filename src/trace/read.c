@@ -1,8 +1,8 @@
 /* Opening an input: what it is decides its content, then its reader fills a trace. */
-#include "base/file.h"
-#include "base/inputs.h"
-#include "base/thread.h"
 #include "io/sniff.h"
+#include "os/file.h"
+#include "os/inputs.h"
+#include "os/thread.h"
 #include "store/parts.h"
 #include "trace/reader.h"
 

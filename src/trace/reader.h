@@ -5,8 +5,8 @@
 #ifndef TW_TRACE_READER_H
 #define TW_TRACE_READER_H
 
-#include "base/times.h"
 #include "io/feed.h"
+#include "os/times.h"
 #include "store/trace.h"
 
 /* Whether a file is a database, or should be one by its name and is nothing at all. */

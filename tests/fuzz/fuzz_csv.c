@@ -2,7 +2,7 @@
  * Any bytes as a CSV file.  What is accepted is a table, and what is written of it reads back to
  * the same cells.
  */
-#include "base/str.h"
+#include "text/str.h"
 #include "render/escape.h"
 #include "table/csv.h"
 

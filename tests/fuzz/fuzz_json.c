@@ -1,8 +1,8 @@
 /*
  * Any bytes as JSON, and as a platform's file.  The reader may accept only what the grammar check
- * of src/base/text.c accepts too, nesting closes, skipping ends where reading ends.
+ * of src/text/text.c accepts too, nesting closes, skipping ends where reading ends.
  */
-#include "base/text.h"
+#include "text/text.h"
 #include "json/value.h"
 #include "model/platform.h"
 

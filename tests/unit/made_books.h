@@ -2,7 +2,7 @@
 #ifndef TRAWL_TEST_MADE_BOOKS_H
 #define TRAWL_TEST_MADE_BOOKS_H
 
-#include "base/str.h"
+#include "text/str.h"
 
 /* Names and texts in turn, NULL behind the last; the archive into `out`, which it initialises. */
 void made_archive(struct tw_str *out, const char *const *parts);

@@ -2,7 +2,7 @@
 #ifndef TRAWL_TEST_MADE_JOBS_H
 #define TRAWL_TEST_MADE_JOBS_H
 
-#include "ranks/job.h"
+#include "job/set/job.h"
 
 /* A collective of a rank; times are us; what is NULL or 0 is not recorded. */
 struct call {

@@ -5,7 +5,7 @@
 #ifndef TRAWL_TEST_RANDOM_EVENTS_H
 #define TRAWL_TEST_RANDOM_EVENTS_H
 
-#include "base/str.h"
+#include "text/str.h"
 
 struct random_events {
 	struct tw_str text;	 /* the whole document */

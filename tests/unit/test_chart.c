@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "render/gnuplot.h"
-#include "render/roofline_chart.h"
+#include "render/charts/gnuplot.h"
+#include "render/charts/roofline_chart.h"
 #include "scratch.h"
 
 #include <math.h>

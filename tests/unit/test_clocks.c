@@ -1,5 +1,5 @@
 /* What the clocks of ranks are off, against what they were made to be. */
-#include "ranks/clocks.h"
+#include "job/clocks/clocks.h"
 
 #include "failing.h"
 #include "instrumented.h"

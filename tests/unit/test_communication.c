@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/collective_args.h"
+#include "analysis/ops/collective_args.h"
 #include "derive/communication.h"
 #include "traces.h"
 

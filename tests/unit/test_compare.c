@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "compare/single.h"
-#include "compare/words.h"
+#include "study/compare/per_rank.h"
+#include "study/compare/answer.h"
 #include "failing.h"
 
 #include <math.h>

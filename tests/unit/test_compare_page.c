@@ -14,7 +14,7 @@
 #include "data/tables.h"
 #include "failing.h"
 #include "render/base64.h"
-#include "render/compare_page.h"
+#include "render/pages/compare_page.h"
 #include "scratch.h"
 #include "table/table.h"
 

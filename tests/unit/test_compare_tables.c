@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "compare/joined.h"
-#include "compare/report_tables.h"
+#include "study/compare/joined.h"
+#include "study/compare/report_tables.h"
 #include "failing.h"
 #include "render/render.h"
 #include "scratch.h"

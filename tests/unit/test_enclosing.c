@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "analysis/enclosing.h"
+#include "analysis/launches/enclosing.h"
 #include "base/hash.h"
 #include "failing.h"
 #include "traces.h"

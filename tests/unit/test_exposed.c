@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/exposed.h"
+#include "analysis/launches/exposed.h"
 #include "traces.h"
 
 #include <stdlib.h>

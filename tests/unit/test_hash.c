@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "base/str.h"
+#include "text/str.h"
 #include "store/pool.h"
 
 #include <stdlib.h>

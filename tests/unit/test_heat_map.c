@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "render/heat_map.h"
+#include "render/charts/heat_map.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "render/category_chart.h"
-#include "render/html_page.h"
+#include "render/charts/category_chart.h"
+#include "render/pages/html_page.h"
 #include "render/shapes.h"
 #include "scratch.h"
 

@@ -1,7 +1,7 @@
 /* The traces of a job: found, numbered, read and reduced. */
-#include "ranks/tables.h"
+#include "job/tables/tables.h"
 
-#include "ranks/load.h"
+#include "job/set/load.h"
 #include "scratch.h"
 #include "trawl/render.h"
 

@@ -1,5 +1,5 @@
 /* Which kernels of different ranks are one collective. */
-#include "ranks/match.h"
+#include "job/match/match.h"
 
 #include "failing.h"
 #include "instrumented.h"

@@ -28,7 +28,7 @@ static void lists(const char *op, const char *dims, const char *types, const cha
 	model_with(op, dims, types, concrete, set_list_bytes, bytes);
 }
 
-/* The examples of src/model/aten.c. */
+/* The examples of src/model/families/aten.c. */
 static void examples(void **state)
 {
 	(void)state;

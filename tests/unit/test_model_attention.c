@@ -12,7 +12,7 @@
 
 #define BF16_3 "['c10::BFloat16', 'c10::BFloat16', 'c10::BFloat16']"
 
-/* The example of src/model/attention.c. */
+/* The example of src/model/families/attention.c. */
 static void example(void **state)
 {
 	const char *dims = "[[2, 4, 8, 16], [2, 4, 8, 16], [2, 4, 8, 16], [], [], [], []]";
@@ -162,7 +162,7 @@ struct operation {
 	const char *yes, *no;
 };
 
-/* Positions from the public signatures; see src/model/attention.c. */
+/* Positions from the public signatures; see src/model/families/attention.c. */
 static const struct operation operations[] = {
 	{ "FlashAttnFunc", 0, 0, 1, 0, 3, 5, 8, 0, "True", "False" },
 	{ "flash_attn::_flash_attn_forward", 0, 0, 1, 0, 3, 5, 11, 0, "True", "False" },

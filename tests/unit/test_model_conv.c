@@ -11,7 +11,7 @@
 
 #define TYPES "['float', 'float', '', '', '', '', '', '', '']"
 
-/* The example of src/model/conv.c. */
+/* The example of src/model/families/conv.c. */
 static void example(void **state)
 {
 	(void)state;

@@ -9,7 +9,7 @@
 
 #include "models.h"
 
-/* The example of src/model/elementwise.c. */
+/* The example of src/model/families/elementwise.c. */
 static void example(void **state)
 {
 	(void)state;

@@ -9,7 +9,7 @@
 
 #include "models.h"
 
-/* The example of src/model/gemm.c. */
+/* The example of src/model/families/gemm.c. */
 static void example(void **state)
 {
 	(void)state;

@@ -139,7 +139,7 @@ static void served(const char *op, const char *dims, const char *types, const ch
 	model_with(op, dims, types, concrete, set_requests, annotation);
 }
 
-/* The example of src/model/inference_attention.c. */
+/* The example of src/model/families/inference_attention.c. */
 static void example(void **state)
 {
 	(void)state;

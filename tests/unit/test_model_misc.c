@@ -152,7 +152,7 @@ static void no_model_trusts_its_arguments(void **state)
 
 /* ---- rotary embedding */
 
-/* The examples of the headers of src/model/rope.c, ssm.c, loss.c, sampling.c and mhc.c. */
+/* The examples of the headers of src/model/families/rope.c, ssm.c, loss.c, sampling.c and mhc.c. */
 static void examples(void **state)
 {
 	(void)state;

@@ -12,7 +12,7 @@
 
 #define BF16_3 "['c10::BFloat16', 'c10::BFloat16', 'c10::BFloat16', 'float', 'int']"
 
-/* The example of src/model/moe.c. */
+/* The example of src/model/families/moe.c. */
 static void example(void **state)
 {
 	(void)state;

@@ -11,7 +11,7 @@
 
 #define FLOAT5 "['float', 'float', 'float', 'float', 'float']"
 
-/* The example of src/model/norm.c. */
+/* The example of src/model/families/norm.c. */
 static void example(void **state)
 {
 	(void)state;

@@ -14,7 +14,7 @@
 #define FP8 "c10::Float8_e4m3fn"
 #define BF16_4 "['" BF16 "', '" BF16 "', '" BF16 "', '" BF16 "']"
 
-/* The example of src/model/quant.c. */
+/* The example of src/model/families/quant.c. */
 static void example(void **state)
 {
 	(void)state;
@@ -108,7 +108,7 @@ static void scales_with_each_size(void **state)
 	}
 }
 
-/* The example of src/model/collective.c. */
+/* The example of src/model/families/collective.c. */
 static void collectives(void **state)
 {
 	(void)state;

@@ -10,7 +10,7 @@
 
 #include "models.h"
 
-/* The example of src/model/reduce.c. */
+/* The example of src/model/families/reduce.c. */
 static void example(void **state)
 {
 	(void)state;

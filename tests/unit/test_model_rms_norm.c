@@ -13,7 +13,7 @@
 #define BF16_5 "['" BF16 "', '" BF16 "', '" BF16 "', '" BF16 "', '" BF16 "']"
 #define FP8_OUT "['c10::Float8_e4m3fn', '" BF16 "', 'float', '" BF16 "', 'Scalar', 'Scalar']"
 
-/* The example of src/model/rms_norm.c. */
+/* The example of src/model/families/rms_norm.c. */
 static void example(void **state)
 {
 	(void)state;

@@ -12,7 +12,7 @@
 
 #define BF16 "c10::BFloat16"
 
-/* The examples of src/model/softmax.c. */
+/* The examples of src/model/families/softmax.c. */
 static void example(void **state)
 {
 	(void)state;
@@ -109,7 +109,7 @@ static void composites(void **state)
 
 /* ---- look-ups */
 
-/* The example of src/model/embedding.c. */
+/* The example of src/model/families/embedding.c. */
 static void embedding(void **state)
 {
 	(void)state;

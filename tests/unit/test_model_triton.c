@@ -19,7 +19,7 @@ static const char *model_name(const char *op)
 	return found ? found->name : "";
 }
 
-/* The example of src/model/triton.c. */
+/* The example of src/model/families/triton.c. */
 static void example(void **state)
 {
 	(void)state;

@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 #include "failing.h"
-#include "ranks/gather.h"
-#include "ranks/pack.h"
+#include "job/transport/gather.h"
+#include "job/transport/pack.h"
 
 #include <stdlib.h>
 #include <string.h>

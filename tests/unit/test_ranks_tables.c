@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "ranks/all_tables.h"
-#include "ranks/rank_list.h"
+#include "job/tables/all_tables.h"
+#include "job/set/rank_list.h"
 #include "failing.h"
 #include "made_jobs.h"
 

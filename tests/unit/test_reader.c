@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "base/str.h"
+#include "text/str.h"
 #include "in_parts.h"
 #include "trace/reader.h"
 

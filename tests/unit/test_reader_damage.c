@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "instrumented.h"
-#include "base/str.h"
+#include "text/str.h"
 #include "feed_inputs.h"
 #include "in_parts.h"
 #include "trace/reader.h"

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/creation.h"
-#include "base/likeness.h"
+#include "text/suggestions.h"
 #include "data/tables.h"
 #include "failing.h"
 #include "json/python.h"

@@ -1,4 +1,4 @@
-/* Numbers, brackets and strings of JSON text: base/scan.h and base/text.h. */
+/* Numbers, brackets and strings of JSON text: text/scan.h and text/text.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "base/scan.h"
-#include "base/text.h"
+#include "text/scan.h"
+#include "text/text.h"
 #include "io/feed.h"
 
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include "analysis/stats.h"
 #include "base/alloc.h"
 #include "base/reuse.h"
-#include "base/thread.h"
+#include "os/thread.h"
 #include "failing.h"
 
 #include <float.h>

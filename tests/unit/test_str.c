@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
-#include "base/utf8.h"
+#include "text/str.h"
+#include "text/utf8.h"
 #include "failing.h"
 
 static struct tw_str str;

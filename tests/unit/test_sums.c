@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include "failing.h"
-#include "ranks/outliers.h"
-#include "ranks/sums.h"
-#include "ranks/sums_columns.h"
+#include "job/tables/outliers.h"
+#include "job/sums/sums.h"
+#include "job/sums/sums_columns.h"
 
 #include <math.h>
 #include <stdlib.h>

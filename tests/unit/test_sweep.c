@@ -9,8 +9,8 @@
 #include "failing.h"
 #include "io/sink.h"
 #include "scratch.h"
-#include "sweep/configurations.h"
-#include "sweep/sweep.h"
+#include "study/sweep/configurations.h"
+#include "study/sweep/sweep.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "failing.h"
 #include "render/render.h"
-#include "sweep/aggregates.h"
+#include "study/sweep/aggregates.h"
 #include "table/table.h"
 
 #include <string.h>

@@ -6,11 +6,11 @@
 
 #include <cmocka.h>
 
-#include "render/metrics_timeline_plot.h"
-#include "sweep/metrics_timeline.h"
-#include "sweep/process.h"
-#include "sweep/runs.h"
-#include "sweep/trials.h"
+#include "render/charts/metrics_timeline_plot.h"
+#include "study/sweep/metrics_timeline.h"
+#include "study/runs/process.h"
+#include "study/runs/runs.h"
+#include "study/sweep/trials.h"
 #include "table/table.h"
 #include "failing.h"
 #include "scratch.h"

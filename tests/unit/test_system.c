@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/overlap.h"
-#include "analysis/host_names.h"
+#include "analysis/launches/overlap.h"
+#include "analysis/launches/host_names.h"
 #include "base/hash.h"
 #include "failing.h"
 #include "scratch.h"

@@ -9,9 +9,9 @@
 #include "failing.h"
 #include "made_jobs.h"
 #include "render/render.h"
-#include "sweep/kernel_details.h"
-#include "sweep/sheet.h"
-#include "sweep/variance.h"
+#include "study/variance/kernel_details.h"
+#include "study/sweep/sheet.h"
+#include "study/variance/variance.h"
 #include "table/table.h"
 
 #include <limits.h>

@@ -11,8 +11,8 @@
 
 #include "base/alloc.h"
 #include "failing.h"
-#include "render/panel.h"
-#include "render/variance_plots.h"
+#include "render/charts/panel.h"
+#include "render/charts/variance_plots.h"
 #include "scratch.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #ifndef TRAWL_TEST_TRACES_H
 #define TRAWL_TEST_TRACES_H
 
-#include "base/str.h"
+#include "text/str.h"
 #include "derive/derived.h"
 #include "trawl/report.h"
 

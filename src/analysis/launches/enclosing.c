@@ -1,0 +1,159 @@
+#include "analysis/launches/enclosing.h"
+
+#include "base/alloc.h"
+#include "base/search.h"
+#include "base/sort.h"
+
+#include <string.h>
+
+struct work {
+	const struct trawl_trace *trace;
+	const uint32_t *targets;
+	uint32_t *order; /* numbers of targets, by track, then start */
+	uint64_t *first; /* by track: its first place in order; one more for the end */
+	unsigned classes;
+	const uint8_t *wanted;
+};
+
+static int64_t end_of(const struct tw_events *events, uint32_t event)
+{
+	return events->start_ns[event] + events->dur_ns[event];
+}
+
+/* Whether a lies inside b, of two that enclose the same moment. */
+static bool is_inner(const struct tw_events *events, uint32_t a, uint32_t b)
+{
+	int64_t a_end = end_of(events, a), b_end = end_of(events, b);
+
+	if (events->start_ns[a] != events->start_ns[b])
+		return events->start_ns[a] > events->start_ns[b];
+	return a_end != b_end ? a_end < b_end : a > b;
+}
+
+/* Puts an event among those around a target. */
+static void put(struct tw_enclosing *enclosing, const struct tw_events *events, uint32_t target,
+		uint32_t event)
+{
+	uint32_t *around = enclosing->around + (uint64_t)target * enclosing->most;
+	unsigned i = enclosing->most;
+
+	while (i && (around[i - 1] == TW_NOT_ENCLOSED || is_inner(events, event, around[i - 1]))) {
+		i--;
+		if (i + 1 < enclosing->most)
+			around[i + 1] = around[i];
+		around[i] = event;
+	}
+}
+
+static uint64_t target_key(const void *context, uint32_t number)
+{
+	const struct work *w = context;
+
+	return tw_events_start_key(&w->trace->events, w->targets[number]);
+}
+
+static uint64_t track_key(const void *context, uint32_t number)
+{
+	const struct work *w = context;
+
+	return w->trace->events.track[w->targets[number]];
+}
+
+static int order_targets(struct work *w, uint64_t count, const struct trawl_allocator *allocator)
+{
+	const uint32_t *track = w->trace->events.track;
+	uint64_t i;
+	uint32_t t;
+
+	for (i = 0; i < count; i++) {
+		w->order[i] = (uint32_t)i;
+		w->first[track[w->targets[i]] + 1]++;
+	}
+	for (t = 0; t < w->trace->track_count; t++)
+		w->first[t + 1] += w->first[t];
+	return tw_sort(w->order, count, target_key, w, allocator) ||
+			       tw_sort(w->order, count, track_key, w, allocator) ?
+		       -1 :
+		       0;
+}
+
+/* The first place in [low, high) of the order whose target starts at or behind a time. */
+static uint64_t find(const struct work *w, uint64_t low, uint64_t high, int64_t start_ns)
+{
+	return TW_LOWER_BOUND(at, low, high,
+			      w->trace->events.start_ns[w->targets[w->order[at]]] < start_ns);
+}
+
+/* Of an event that begins at or before the target, and ends behind its start. */
+static bool is_around(const struct tw_events *events, uint32_t event, uint32_t target)
+{
+	return event != target && (events->start_ns[event] < events->start_ns[target] ||
+				   events->phase[target] != 'X' || is_inner(events, target, event));
+}
+
+static bool is_asked_for(const struct work *w, uint64_t i)
+{
+	const struct tw_events *events = &w->trace->events;
+
+	return events->phase[i] == 'X' && w->classes & TW_CLASS_BIT(tw_class(w->trace, i)) &&
+	       (!w->wanted || w->wanted[events->name[i]]);
+}
+
+static void look_around(const struct work *w, struct tw_enclosing *enclosing)
+{
+	const struct tw_events *events = &w->trace->events;
+	uint64_t i, at;
+
+	for (i = 0; i < events->count; i++) {
+		uint64_t low = w->first[events->track[i]], high = w->first[events->track[i] + 1];
+
+		if (low == high || !is_asked_for(w, i))
+			continue;
+		for (at = find(w, low, high, events->start_ns[i]); at < high; at++) {
+			uint32_t target = w->order[at];
+
+			if (events->start_ns[w->targets[target]] >= end_of(events, (uint32_t)i))
+				break;
+			if (is_around(events, (uint32_t)i, w->targets[target]))
+				put(enclosing, events, target, (uint32_t)i);
+		}
+	}
+}
+
+int tw_enclosing_init_wanted(struct tw_enclosing *enclosing, const struct trawl_trace *trace,
+			     const uint32_t *targets, uint64_t count, unsigned classes,
+			     const uint8_t *wanted, unsigned most,
+			     const struct trawl_allocator *allocator)
+{
+	size_t order_bytes = (count + 1) * sizeof(uint32_t), tracks = trace->track_count + 1;
+	struct work w = { .trace = trace, .targets = targets, .classes = classes, .wanted = wanted };
+	int status = -1;
+
+	*enclosing = (struct tw_enclosing){ .allocator = allocator, .count = count, .most = most };
+	enclosing->around = tw_alloc(allocator, (count * most + 1) * sizeof(uint32_t));
+	w.order = tw_alloc(allocator, order_bytes);
+	w.first = tw_alloc_array(allocator, tracks, sizeof(*w.first));
+	if (enclosing->around && w.order && w.first && !order_targets(&w, count, allocator)) {
+		memset(enclosing->around, 0xff, count * most * sizeof(uint32_t));
+		look_around(&w, enclosing);
+		status = 0;
+	}
+	tw_free(allocator, w.order, order_bytes);
+	tw_free(allocator, w.first, tracks * sizeof(*w.first));
+	return status;
+}
+
+int tw_enclosing_init(struct tw_enclosing *enclosing, const struct trawl_trace *trace,
+		      const uint32_t *targets, uint64_t count, unsigned classes, unsigned most,
+		      const struct trawl_allocator *allocator)
+{
+	return tw_enclosing_init_wanted(enclosing, trace, targets, count, classes, NULL, most,
+					allocator);
+}
+
+void tw_enclosing_release(struct tw_enclosing *enclosing)
+{
+	tw_free(enclosing->allocator, enclosing->around,
+		(enclosing->count * enclosing->most + 1) * sizeof(uint32_t));
+	enclosing->around = NULL;
+}

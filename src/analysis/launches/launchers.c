@@ -1,0 +1,223 @@
+#include "analysis/launches/launchers.h"
+
+#include "base/alloc.h"
+#include "base/list.h"
+#include "base/sort.h"
+
+#include <string.h>
+
+/* The host node that a GPU event is charged to, TW_NONE: none. */
+static uint64_t launcher_node(const struct tw_derived *d, uint64_t g)
+{
+	uint64_t launch = d->gpu.launch[g], op;
+
+	if (launch == TW_NONE || d->gpu.bucket[g] == TW_COMMUNICATION)
+		return TW_NONE;
+	op = tw_launching_op(d, launch, true);
+	return op != TW_NONE ? op : launch;
+}
+
+struct draft {
+	uint32_t node;
+	uint32_t above;	      /* the next launcher above it, TW_NO_GROUP: none */
+	uint32_t first_event; /* its first GPU event in the order of the input */
+	struct tw_union direct, subtree;
+};
+
+/* Launchers while they are found: by host node, in order of first GPU start. */
+struct drafts {
+	const struct tw_derived *d;
+	uint32_t *of_node; /* launcher of a host node, TW_NO_GROUP: none */
+	struct draft *items;
+	uint64_t count, capacity;
+};
+
+static int add_draft(struct drafts *drafts, uint64_t node)
+{
+	if (drafts->count + 1 >= TW_NO_GROUP ||
+	    !tw_list_grow(&drafts->items, &drafts->capacity, drafts->count, sizeof(*drafts->items),
+			  drafts->d->allocator))
+		return -1;
+	drafts->items[drafts->count] = (struct draft){ (uint32_t)node, TW_NO_GROUP, UINT32_MAX,
+						       TW_UNION_INIT, TW_UNION_INIT };
+	drafts->of_node[node] = (uint32_t)drafts->count++;
+	return 0;
+}
+
+static int find_launchers(struct drafts *drafts, uint32_t *of_gpu)
+{
+	const struct tw_derived *d = drafts->d;
+	uint64_t g, node;
+
+	for (node = 0; node < d->host.count; node++)
+		drafts->of_node[node] = TW_NO_GROUP;
+	for (g = 0; g < d->gpu.count; g++) {
+		struct draft *draft;
+
+		node = launcher_node(d, g);
+		of_gpu[g] = TW_NO_GROUP;
+		if (node == TW_NONE)
+			continue;
+		if (drafts->of_node[node] == TW_NO_GROUP && add_draft(drafts, node))
+			return -1;
+		of_gpu[g] = drafts->of_node[node];
+		draft = &drafts->items[of_gpu[g]];
+		tw_union_add(&draft->direct, d->gpu.start_ns[g], d->gpu.end_ns[g]);
+		if (d->gpu.event[g] < draft->first_event)
+			draft->first_event = d->gpu.event[g];
+	}
+	return 0;
+}
+
+/* From here on of_node is the launcher at a node or the nearest above it. */
+static void find_above(struct drafts *drafts)
+{
+	const struct tw_host *host = &drafts->d->host;
+	uint64_t node;
+
+	for (node = 0; node < host->count; node++) {
+		uint64_t parent = host->parent[node];
+		uint32_t above = parent == TW_NONE ? TW_NO_GROUP : drafts->of_node[parent];
+
+		if (drafts->of_node[node] == TW_NO_GROUP)
+			drafts->of_node[node] = above;
+		else
+			drafts->items[drafts->of_node[node]].above = above;
+	}
+}
+
+/*
+ * Every GPU event counts for all launchers above its launch call; starts come in order.  One that
+ * is busy beyond the end of the event already is so together with all that are above it.
+ */
+static void add_subtrees(struct drafts *drafts)
+{
+	const struct tw_derived *d = drafts->d;
+	uint32_t launcher;
+	uint64_t g;
+
+	find_above(drafts);
+	for (g = 0; g < d->gpu.count; g++) {
+		int64_t start_ns = d->gpu.start_ns[g], end_ns = d->gpu.end_ns[g];
+
+		launcher = d->gpu.launch[g] == TW_NONE ? TW_NO_GROUP :
+							 drafts->of_node[d->gpu.launch[g]];
+		while (launcher != TW_NO_GROUP) {
+			struct draft *draft = &drafts->items[launcher];
+
+			if (draft->subtree.end_ns >= end_ns)
+				break;
+			tw_union_add(&draft->subtree, start_ns, end_ns);
+			launcher = draft->above;
+		}
+	}
+}
+
+static uint64_t first_event_key(const void *context, uint32_t i)
+{
+	return ((const struct drafts *)context)->items[i].first_event;
+}
+
+static uint64_t start_key(const void *context, uint32_t i)
+{
+	const struct drafts *drafts = context;
+	const struct tw_derived *d = drafts->d;
+
+	return tw_sort_key(d->trace->events.start_ns[d->host.event[drafts->items[i].node]]);
+}
+
+/* Operations that start together are rare, and few where they do. */
+static int order_ties(const struct drafts *drafts, uint32_t *order)
+{
+	uint64_t first, end;
+
+	for (first = 0; first < drafts->count; first = end) {
+		for (end = first + 1;
+		     end < drafts->count &&
+		     start_key(drafts, order[end]) == start_key(drafts, order[first]);
+		     end++)
+			;
+		if (tw_sort(order + first, end - first, first_event_key, drafts,
+			    drafts->d->allocator))
+			return -1;
+	}
+	return 0;
+}
+
+/* By start of the operation, then by its first GPU event: renumbers of_gpu too. */
+static int order_launchers(struct tw_launchers *l, const struct drafts *drafts, uint32_t *order,
+			   uint32_t *rank)
+{
+	const struct trawl_allocator *a = l->allocator;
+	uint32_t i;
+
+	for (i = 0; i < drafts->count; i++)
+		order[i] = i;
+	if (tw_sort(order, drafts->count, start_key, drafts, a) || order_ties(drafts, order))
+		return -1;
+	for (i = 0; i < drafts->count; i++) {
+		const struct draft *draft = &drafts->items[order[i]];
+
+		rank[order[i]] = i;
+		l->items[i] = (struct tw_launcher){ draft->node, 0, draft->direct.length_ns,
+						    draft->subtree.length_ns };
+	}
+	for (i = 0; i < l->gpu_count; i++)
+		if (l->of_gpu[i] != TW_NO_GROUP)
+			l->of_gpu[i] = rank[l->of_gpu[i]];
+	return 0;
+}
+
+static int take_launchers(struct tw_launchers *l, const struct drafts *drafts)
+{
+	size_t n = drafts->count + 1;
+	uint32_t *order = tw_alloc(l->allocator, n * sizeof(*order));
+	uint32_t *rank = tw_alloc(l->allocator, n * sizeof(*rank));
+	int status = -1;
+
+	l->count = drafts->count;
+	l->items = tw_alloc(l->allocator, n * sizeof(*l->items));
+	if (order && rank && l->items)
+		status = order_launchers(l, drafts, order, rank);
+	tw_free(l->allocator, order, n * sizeof(*order));
+	tw_free(l->allocator, rank, n * sizeof(*rank));
+	return status;
+}
+
+int tw_launchers_build(struct tw_launchers *l, const struct tw_derived *d)
+{
+	struct drafts drafts = { .d = d };
+	uint64_t i;
+	int status = -1;
+
+	*l = (struct tw_launchers){ .allocator = d->allocator, .gpu_count = d->gpu.count };
+	l->of_gpu = tw_alloc(d->allocator, (d->gpu.count + 1) * sizeof(*l->of_gpu));
+	drafts.of_node = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*drafts.of_node));
+	if (l->of_gpu && drafts.of_node && !find_launchers(&drafts, l->of_gpu)) {
+		add_subtrees(&drafts);
+		status = take_launchers(l, &drafts);
+	}
+	tw_free(d->allocator, drafts.of_node, (d->host.count + 1) * sizeof(*drafts.of_node));
+	tw_free(d->allocator, drafts.items, drafts.capacity * sizeof(*drafts.items));
+	if (status ||
+	    tw_members_build(&l->gpu, l->of_gpu, d->gpu.count, (uint32_t)l->count, d->allocator))
+		return -1;
+	if (tw_categories_init(&l->categories, d))
+		return -1;
+	for (i = 0; i < l->count; i++)
+		l->items[i].category = tw_category_of(&l->categories,
+						      d->host.event[l->items[i].node],
+						      l->gpu.list[l->gpu.first[i]]);
+	return 0;
+}
+
+void tw_launchers_release(struct tw_launchers *l)
+{
+	if (!l->allocator)
+		return;
+	tw_free(l->allocator, l->items, (l->count + 1) * sizeof(*l->items));
+	tw_free(l->allocator, l->of_gpu, (l->gpu_count + 1) * sizeof(*l->of_gpu));
+	tw_members_release(&l->gpu);
+	tw_categories_release(&l->categories);
+	memset(l, 0, sizeof(*l));
+}

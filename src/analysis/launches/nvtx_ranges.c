@@ -1,0 +1,195 @@
+/*
+ * The GPU time of ranges: NVTX ranges of exports, annotations of other traces.  Which event
+ * belongs to which range is said in ranges.h.
+ *
+ * What is in no range, or has no recorded launch, has rows of its own: the column of self times
+ * adds up to all GPU time.
+ */
+#include "analysis/analysis.h"
+
+#include "analysis/launches/ranges.h"
+#include "analysis/order.h"
+#include "base/alloc.h"
+
+#include <inttypes.h>
+
+enum {
+	PID,
+	RANGE,
+	DOMAIN,
+	KIND,
+	INSTANCES,
+	GPU,
+	SELF,
+	KERNELS,
+	EVENTS,
+	COMMUNICATION,
+	SELF_COMMUNICATION,
+	EXPOSED,
+	SELF_EXPOSED,
+	PROJECTED,
+	HOST
+};
+
+static const struct trawl_column columns[] = {
+	[PID] = { "pid", TRAWL_COLUMN_ID, "", 0, 0, 10, "process of the range" },
+	[RANGE] = { "range", TRAWL_COLUMN_TEXT, "", 0, 0, 48, "name of the range" },
+	[DOMAIN] = { "domain", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
+		     "NVTX domain, missing for the default one" },
+	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
+		   "range; operation, where emit_nvtx wrote it; or what is in none: outside, of "
+		   "launches that no range is around, and unlaunched, without a recorded launch" },
+	[INSTANCES] = { "instances", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "ranges of this name" },
+	[GPU] = { "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+		  "sum of the GPU events launched in them" },
+	[SELF] = { "self GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+		   "of these, the ones launched in no range inside; over all rows it adds up to all "
+		   "GPU time" },
+	[KERNELS] = { "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "kernels launched in them" },
+	[EVENTS] = { "GPU events", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		     "kernels, copies and memsets launched in them" },
+	[COMMUNICATION] = { "communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+			    "part of the GPU time that is communication" },
+	[SELF_COMMUNICATION] = { "self communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+				 "the same of the self GPU time" },
+	[EXPOSED] = { "exposed communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+		      "time of the communication in which its device computes nothing" },
+	[SELF_EXPOSED] = { "self exposed communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+			   "the same of the self communication" },
+	[PROJECTED] = { "projected (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+			"from the first start to the last end of an instance's GPU events, over "
+			"all instances" },
+	[HOST] = { "host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+		   "sum of their time on the host" },
+};
+
+static void set_gpu(struct trawl_table *table, size_t row, const struct tw_gpu_sum *all,
+		    const struct tw_gpu_sum *self)
+{
+	tw_set_sum(table, row, GPU, all->gpu_ns);
+	tw_set_sum(table, row, SELF, self->gpu_ns);
+	tw_table_set_integer(table, row, KERNELS, all->kernels);
+	tw_table_set_integer(table, row, EVENTS, all->events);
+	tw_set_sum(table, row, COMMUNICATION, all->communication_ns);
+	tw_set_sum(table, row, SELF_COMMUNICATION, self->communication_ns);
+	tw_set_sum(table, row, EXPOSED, all->exposed_ns);
+	tw_set_sum(table, row, SELF_EXPOSED, self->exposed_ns);
+}
+
+static void add_row(const struct tw_analysis_input *in, struct trawl_table *table,
+		    const struct tw_ranges *ranges, const struct tw_range_row *range)
+{
+	static const char *const kinds[TW_RANGE_KINDS] = { "range", "operation", "outside",
+							   "unlaunched" };
+	size_t row = tw_table_add_row(table);
+
+	tw_set_code(table, row, PID, in->trace, ranges->processes[range->process]);
+	tw_table_set_str(table, row, KIND, kinds[range->kind]);
+	if (range->kind == TW_RANGE_OUTSIDE || range->kind == TW_RANGE_UNLAUNCHED) {
+		set_gpu(table, row, &range->self, &range->self);
+		return;
+	}
+	tw_set_name(table, row, RANGE, in->trace, range->name);
+	tw_set_name(table, row, DOMAIN, in->trace, range->domain);
+	tw_table_set_integer(table, row, INSTANCES, range->instances);
+	tw_set_sum(table, row, HOST, range->host_ns);
+	if (!ranges->linked)
+		return;
+	set_gpu(table, row, &range->all, &range->self);
+	if (range->all.events)
+		tw_set_sum(table, row, PROJECTED, range->projected_ns);
+}
+
+static bool is_shown(const struct tw_range_row *range)
+{
+	return range->instances || range->all.events || range->self.events;
+}
+
+/* In order of GPU time; what is in no range comes last. */
+static tw_wide order_value(const struct tw_range_row *range)
+{
+	switch (range->kind) {
+	case TW_RANGE_OUTSIDE:
+		return -1;
+	case TW_RANGE_UNLAUNCHED:
+		return -2;
+	default:
+		return range->all.gpu_ns;
+	}
+}
+
+static void add_process(const struct tw_analysis_input *in, struct trawl_table *table,
+			const struct tw_ranges *ranges, const struct tw_members *members,
+			uint32_t process, struct tw_order *order)
+{
+	size_t count = 0, i;
+	uint32_t m;
+
+	for (m = members->first[process]; m < members->first[process + 1]; m++) {
+		const struct tw_range_row *range = &ranges->rows[members->list[m]];
+
+		if (is_shown(range))
+			order[count++] = (struct tw_order){ .value = order_value(range),
+							    .texts = { range->name, range->domain },
+							    .tie = range->kind,
+							    .index = members->list[m] };
+	}
+	tw_order_sort(order, count, &in->trace->texts);
+	for (i = 0; i < count; i++)
+		add_row(in, table, ranges, &ranges->rows[order[i].index]);
+}
+
+static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
+		const struct tw_ranges *ranges)
+{
+	size_t n = (size_t)ranges->count + 1;
+	struct tw_order *order = tw_alloc_array(in->allocator, n, sizeof(*order));
+	uint32_t *process = tw_alloc(in->allocator, n * sizeof(*process)), i;
+	struct tw_members members = { 0 };
+	int status = TRAWL_ENOMEM;
+
+	if (order && process) {
+		for (i = 0; i < ranges->count; i++)
+			process[i] = ranges->rows[i].process;
+		if (!tw_members_build(&members, process, ranges->count, ranges->process_count,
+				      in->allocator)) {
+			for (i = 0; i < ranges->process_count; i++)
+				add_process(in, table, ranges, &members, i, order);
+			status = 0;
+		}
+	}
+	tw_members_release(&members);
+	tw_free(in->allocator, order, n * sizeof(*order));
+	tw_free(in->allocator, process, n * sizeof(*process));
+	return status;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	struct tw_ranges ranges;
+	int status = tw_ranges_build(&ranges, in->derived) ? TRAWL_ENOMEM : 0;
+
+	if (!status && ranges.ranges) {
+		status = fill(in, table, &ranges);
+		if (ranges.repeated)
+			tw_table_add_note(table, "%" PRIu64 " ranges recorded twice count once",
+					  ranges.repeated);
+		if (!ranges.linked)
+			tw_table_add_note(
+				table, "%s",
+				in->derived->gpu.count ?
+					"no launches are recorded: which GPU work belongs "
+					"to which range is not known" :
+					"no GPU events");
+	} else if (!status) {
+		tw_table_add_note(table, "no ranges in this trace");
+	}
+	tw_ranges_release(&ranges);
+	return status;
+}
+
+const struct tw_analysis tw_analysis_nvtx_ranges = {
+	TW_TABLE("nvtx_ranges", "GPU time of NVTX ranges", columns),
+	.needs = TW_NEEDS_EXPORT,
+	.run = run,
+};

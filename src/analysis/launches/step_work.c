@@ -1,0 +1,135 @@
+/*
+ * The GPU work of each step or range that is looked at: what it launched, when that ran, and what
+ * else ran meanwhile.
+ */
+#include "analysis/analysis.h"
+
+#include "text/str.h"
+
+#include <string.h>
+
+enum { ANNOTATION, START, END, EVENTS, FIRST, LAST, BUSY, AFTER, OF_BUSY, OTHER, GPU, DURING };
+
+static const struct trawl_column columns[] = {
+	[ANNOTATION] = { "annotation", TRAWL_COLUMN_TEXT, "", 0, 0, 32,
+			 "name of the step or range" },
+	[START] = { "host start (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
+		    "its start on the host, trace clock" },
+	[END] = { "host end (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20, "its end on the host" },
+	[EVENTS] = { "GPU events", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		     "GPU events launched in it" },
+	[FIRST] = { "first start (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
+		    "first start of them" },
+	[LAST] = { "last end (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20, "last end of them" },
+	[BUSY] = { "busy (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14, "union of them" },
+	[AFTER] = { "after its end (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+		    "of that, after its end on the host" },
+	[OF_BUSY] = { "after its end (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "share of busy" },
+	[OTHER] = { "other work (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+		    "from its first start to its last end, time in which only other work ran" },
+	[GPU] = { "GPU busy during it (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+		  "with any work, from its start to its end on the host" },
+	[DURING] = { "own during it (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+		     "of that, with work launched in it" },
+};
+
+static void add_row(const struct tw_analysis_input *in, struct trawl_table *table,
+		    const struct tw_step *step)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_set_name(table, row, ANNOTATION, in->trace, in->trace->events.name[step->event]);
+	tw_table_set_integer(table, row, START, step->start_ns);
+	tw_table_set_integer(table, row, END, step->end_ns);
+	tw_table_set_integer(table, row, GPU, step->gpu_ns);
+	if (!in->derived->steps.has_launches)
+		return;
+	tw_table_set_integer(table, row, EVENTS, (int64_t)step->launched);
+	tw_table_set_integer(table, row, BUSY, step->busy_ns);
+	tw_table_set_integer(table, row, AFTER, step->after_ns);
+	tw_table_set_integer(table, row, OTHER, step->other_ns);
+	tw_table_set_integer(table, row, DURING, step->during_ns);
+	if (!step->launched)
+		return;
+	tw_table_set_integer(table, row, FIRST, step->first_ns);
+	tw_table_set_integer(table, row, LAST, step->last_ns);
+	tw_set_percent(table, row, OF_BUSY, (double)step->after_ns, (double)step->busy_ns);
+}
+
+static double ms(int64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+void tw_describe_step_work(const struct tw_steps *s, struct tw_str *out)
+{
+	bool one = s->count == 1;
+	int64_t elsewhere = tw_steps_elsewhere(s);
+
+	if (!s->count || !s->has_launches)
+		return;
+	tw_str_addf(out, "launched in %s: %.3f ms of GPU work, %.3f ms of it (%.1f %%) %s\n",
+		    one ? "it" : "them", ms(s->busy_ns), ms(elsewhere),
+		    percent(elsewhere, s->busy_ns),
+		    one ? "after it ended on the host" : "outside their time on the host");
+	tw_str_addf(out,
+		    "GPU busy during %s time on the host: %.3f ms, %.3f ms of it (%.1f %%) with "
+		    "work launched in %s\n",
+		    one ? "its" : "their", ms(s->gpu_ns), ms(s->during_ns),
+		    percent(s->during_ns, s->gpu_ns), one ? "it" : "them");
+	if (s->by_launch && s->by_start)
+		tw_str_addf(out,
+			    "%llu GPU events have no recorded launch: they count by their start "
+			    "time\n",
+			    (unsigned long long)s->by_start);
+	if (s->by_launch && s->earlier)
+		tw_str_addf(out,
+			    "%llu GPU events of %s time were launched before calls were recorded: "
+			    "other work\n",
+			    (unsigned long long)s->earlier, one ? "its" : "their");
+	/* A hundredth is what edges of kernels and rounding may make. */
+	if (s->annotated && s->outside_ns > s->busy_ns / 100)
+		tw_str_addf(out,
+			    "GPU annotations of that name do not cover %.3f ms (%.1f %%) of the "
+			    "launched work\n",
+			    ms(s->outside_ns), percent(s->outside_ns, s->busy_ns));
+}
+
+static void add_notes(const struct tw_steps *steps, struct trawl_table *table,
+		      const struct trawl_allocator *allocator)
+{
+	struct tw_str text;
+	char *line, *end;
+
+	tw_str_init(&text, allocator);
+	tw_describe_step_work(steps, &text);
+	for (line = text.failed ? NULL : text.ptr; line && (end = strchr(line, '\n'));
+	     line = end + 1) {
+		*end = 0;
+		tw_table_add_note(table, "%s", line);
+	}
+	tw_str_release(&text);
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct tw_steps *steps = &in->derived->steps;
+	uint64_t i;
+
+	for (i = 0; i < steps->count; i++)
+		add_row(in, table, &steps->items[i]);
+	if (steps->count)
+		add_notes(steps, table, in->allocator);
+	return 0;
+}
+
+const struct tw_analysis tw_analysis_step_work = {
+	TW_TABLE("step_work", "GPU work of each step or range looked at, and when it ran", columns),
+	.needs = TW_NEEDS_GPU,
+	.run = run,
+};

@@ -1,0 +1,294 @@
+/*
+ * Collectives by process group, collective, type, size and stream: what TraceLens
+ * calls nccl_summary_long, of one trace.  What neither a kernel's arguments nor those of the
+ * operation that launched it tell stays empty; the kind of collective then comes from their names.
+ */
+#include "analysis/analysis.h"
+
+#include "analysis/ops/collective_args.h"
+#include "analysis/order.h"
+#include "analysis/stats.h"
+#include "base/alloc.h"
+#include "store/parts.h"
+
+#include <string.h>
+
+enum {
+	RANK,
+	GROUP,
+	GROUP_RANKS,
+	NAME,
+	GROUP_SIZE,
+	DTYPE,
+	IN_NELEMS,
+	OUT_NELEMS,
+	IN_SPLIT,
+	OUT_SPLIT,
+	STREAM,
+	IN_MB,
+	OUT_MB,
+	SUM,
+	MEAN,
+	STD,
+	MIN,
+	MAX,
+	COUNT,
+	COLLECTIVE,
+	LIBRARY,
+	DEVICE,
+	EVIDENCE
+};
+
+static const struct trawl_column columns[] = {
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
+		   "0: one trace is looked at; missing where it is an export of several" },
+	[GROUP] = { "Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "process group" },
+	[GROUP_RANKS] = { "Process Group Ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 24,
+			  "ranks in the group" },
+	[NAME] = { "Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 22,
+		   "name of the collective as recorded" },
+	[GROUP_SIZE] = { "Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "ranks taking part" },
+	[DTYPE] = { "dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "type of the elements" },
+	[IN_NELEMS] = { "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" },
+	[OUT_NELEMS] = { "Out msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements received" },
+	[IN_SPLIT] = { "In split size", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "elements to each rank" },
+	[OUT_SPLIT] = { "Out split size", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
+			"elements from each rank" },
+	[STREAM] = { "stream", TRAWL_COLUMN_ID, "", 0, 0, 8, "stream it ran on" },
+	[IN_MB] = { "In msg size (MB)_first", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
+		    "elements sent x bytes of the type / 2^20" },
+	[OUT_MB] = { "Out msg size (MB)_first", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
+		     "elements received x bytes of the type / 2^20" },
+	[SUM] = { "dur_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "time of all" },
+	[MEAN] = { "dur_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "mean time" },
+	[STD] = { "dur_std", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "sample standard deviation" },
+	[MIN] = { "dur_min", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "shortest" },
+	[MAX] = { "dur_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest" },
+	[COUNT] = { "operation_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		    "how many; the copies that one operation launched are one" },
+	[COLLECTIVE] = { "Collective type", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
+			 "kind of collective, from its recorded name, else from the operation's that "
+			 "launched it, else from the kernel's" },
+	[LIBRARY] = { "Library", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
+		      "whose kernel it is, by its name" },
+	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
+	[EVIDENCE] = { "Evidence", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+		       "why it counts as communication: arguments of a collective on the event "
+		       "itself; operation: the one that launched it communicates; kernel name" },
+};
+
+/* Arguments that have columns, in their order from GROUP on. */
+#define ARGS (TW_COLLECTIVE_OUT_SPLIT + 1)
+
+struct key {
+	const struct tw_kernel_name *kernel;
+	uint32_t args[ARGS]; /* ids of `texts`, 0: not recorded */
+	uint32_t queue;
+	uint32_t operation; /* its name, id of the trace's texts; 0: none */
+	enum tw_evidence evidence;
+};
+
+struct work {
+	const struct tw_analysis_input *in;
+	struct tw_pool texts;
+	struct tw_str scratch;
+	struct tw_groups groups;
+	struct tw_members members;
+	struct tw_groups begun;
+	uint32_t *of;
+	int64_t *time; /* by GPU event: of the collective that begins with it */
+	int64_t *values;
+};
+
+static uint32_t arg_text(struct work *w, const struct tw_arg *arg)
+{
+	tw_str_clear(&w->scratch);
+	tw_collective_arg_text(w->in->trace, arg, &w->scratch);
+	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
+}
+
+static struct key key_of(struct work *w, uint64_t g, const struct tw_collective_facts *facts)
+{
+	const struct tw_derived *d = w->in->derived;
+	struct key key;
+	size_t i;
+
+	memset(&key, 0, sizeof(key));
+	key.kernel = tw_gpu_known(d, g);
+	key.queue = d->gpu.queue[g];
+	key.evidence = facts->why.evidence;
+	for (i = 0; i < ARGS; i++)
+		key.args[i] = arg_text(w, &facts->args[i]);
+	/* A recorded name says it all. */
+	if (!key.args[TW_COLLECTIVE_NAME] && facts->why.operation != TW_NONE)
+		key.operation = d->trace->events.name[facts->why.operation];
+	return key;
+}
+
+/* A collective of several copies stands where its first one is. */
+static int group_collectives(struct work *w)
+{
+	const struct tw_derived *d = w->in->derived;
+	const struct tw_gpu *gpu = &d->gpu;
+	uint64_t g;
+
+	for (g = 0; g < gpu->count; g++) {
+		struct tw_collective_facts facts;
+		const uint64_t *first;
+		struct key key;
+
+		w->of[g] = TW_NO_GROUP;
+		w->time[g] = gpu->end_ns[g] - gpu->start_ns[g];
+		if (gpu->bucket[g] != TW_COMMUNICATION)
+			continue;
+		tw_collective_facts_of(d, g, &facts);
+		first = tw_collective_begun(&w->begun, d, g, &facts, g);
+		if (first) {
+			w->time[*first] += w->time[g];
+			continue;
+		}
+		key = key_of(w, g, &facts);
+		w->of[g] = tw_groups_add(&w->groups, &key);
+	}
+	return w->groups.failed || w->begun.failed || w->texts.failed || w->scratch.failed ? -1 : 0;
+}
+
+static const char *text_of(const struct work *w, const struct key *key, size_t column, size_t *len)
+{
+	return tw_pool_text(&w->texts, key->args[column - GROUP], len);
+}
+
+/* Megabytes of a number of elements; missing when the type's size is not known. */
+static void set_megabytes(const struct work *w, struct trawl_table *table, size_t row,
+			  size_t column, const struct key *key, size_t nelems_column)
+{
+	size_t len, dtype_len;
+	const char *nelems = text_of(w, key, nelems_column, &len);
+	const char *dtype = text_of(w, key, DTYPE, &dtype_len);
+
+	tw_table_set_real(table, row, column,
+			  tw_collective_megabytes(nelems, len, dtype, dtype_len));
+}
+
+static void set_kind(const struct work *w, struct trawl_table *table, size_t row,
+		     const struct key *key)
+{
+	size_t len, operation_len;
+	const char *recorded = text_of(w, key, NAME, &len);
+	const char *operation = tw_pool_text(&w->in->trace->texts, key->operation, &operation_len);
+	const char *kind = tw_collective_kind(recorded, len, operation, operation_len, key->kernel);
+
+	if (kind)
+		tw_table_set_str(table, row, COLLECTIVE, kind);
+	if (key->kernel)
+		tw_table_set_str(table, row, LIBRARY, key->kernel->library);
+	tw_table_set_str(table, row, EVIDENCE, tw_evidence_name(key->evidence));
+}
+
+/* Of a trace of several ranks that of the process, where all are of one and it is known. */
+static void set_rank(struct work *w, struct trawl_table *table, size_t row, const uint32_t *list,
+		     uint64_t n)
+{
+	const struct trawl_trace *trace = w->in->trace;
+	const uint32_t *event = w->in->derived->gpu.event;
+	uint32_t part = trace->part_count ? tw_part_of(trace, event[list[0]]) : TW_NO_PART;
+	bool one = part != TW_NO_PART && trace->rank_parts[part].rank >= 0;
+	uint64_t i;
+
+	if (!trace->by_process)
+		tw_table_set_integer(table, row, RANK, 0);
+	for (i = 1; i < n && one; i++)
+		one = tw_part_of(trace, event[list[i]]) == part;
+	if (trace->by_process && (one || trace->labelled))
+		tw_table_set_integer(table, row, RANK,
+				     one ? trace->rank_parts[part].rank : trace->rank);
+}
+
+static void add_row(struct work *w, struct trawl_table *table, uint32_t group)
+{
+	const struct key *key = tw_groups_key(&w->groups, group);
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint64_t first = w->members.first[group], n = w->members.first[group + 1] - first, i;
+	size_t row = tw_table_add_row(table), column, len;
+	struct tw_stats stats;
+
+	for (i = 0; i < n; i++)
+		w->values[i] = w->time[w->members.list[first + i]];
+	stats = tw_stats_of(w->values, n);
+	set_rank(w, table, row, w->members.list + first, n);
+	for (column = GROUP; column < GROUP + ARGS; column++) {
+		const char *text = text_of(w, key, column, &len);
+
+		if (len)
+			tw_table_set_text(table, row, column, text, len);
+	}
+	tw_set_code(table, row, STREAM, w->in->trace, gpu->queues[key->queue].stream);
+	tw_set_code(table, row, DEVICE, w->in->trace, gpu->queues[key->queue].device);
+	set_megabytes(w, table, row, IN_MB, key, IN_NELEMS);
+	set_megabytes(w, table, row, OUT_MB, key, OUT_NELEMS);
+	tw_set_sum(table, row, SUM, stats.sum);
+	tw_set_us(table, row, MEAN, stats.mean);
+	tw_set_us(table, row, STD, stats.std);
+	tw_table_set_integer(table, row, MIN, stats.min);
+	tw_table_set_integer(table, row, MAX, stats.max);
+	tw_table_set_integer(table, row, COUNT, (int64_t)stats.count);
+	set_kind(w, table, row, key);
+}
+
+static int fill(struct work *w, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = w->in->allocator;
+	const struct tw_gpu *gpu = &w->in->derived->gpu;
+	uint32_t count = w->groups.count, g;
+	struct tw_order *order = tw_alloc_array(a, (size_t)count + 1, sizeof(*order));
+
+	if (!order)
+		return -1;
+	for (g = 0; g < count; g++) {
+		uint64_t i;
+
+		order[g] =
+			(struct tw_order){ .tie = gpu->event[w->members.list[w->members.first[g]]],
+					   .index = g };
+		for (i = w->members.first[g]; i < w->members.first[g + 1]; i++)
+			order[g].value += w->time[w->members.list[i]];
+	}
+	tw_order_sort(order, count, NULL);
+	for (g = 0; g < count; g++)
+		add_row(w, table, order[g].index);
+	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));
+	return 0;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	uint64_t n = in->derived->gpu.count;
+	struct work w = { .in = in };
+	int status = TRAWL_ENOMEM;
+
+	tw_groups_init(&w.groups, sizeof(struct key), a);
+	tw_str_init(&w.scratch, a);
+	w.of = tw_alloc(a, (n + 1) * sizeof(*w.of));
+	TW_COLLECTIVES_BEGUN_INIT(&w.begun, a);
+	w.time = tw_alloc(a, (n + 1) * sizeof(*w.time));
+	w.values = tw_alloc(a, (n + 1) * sizeof(*w.values));
+	if (w.of && w.time && w.values && !tw_pool_init(&w.texts, a) && !group_collectives(&w) &&
+	    !tw_members_build(&w.members, w.of, n, w.groups.count, a) && !fill(&w, table))
+		status = 0;
+	tw_members_release(&w.members);
+	tw_groups_release(&w.groups);
+	tw_groups_release(&w.begun);
+	tw_pool_release(&w.texts);
+	tw_str_release(&w.scratch);
+	tw_free(a, w.of, (n + 1) * sizeof(*w.of));
+	tw_free(a, w.time, (n + 1) * sizeof(*w.time));
+	tw_free(a, w.values, (n + 1) * sizeof(*w.values));
+	return status;
+}
+
+const struct tw_analysis tw_analysis_coll_analysis = {
+	TW_TABLE("coll_analysis", "communication kernels by collective, size and stream", columns),
+	.needs = TW_NEEDS_GPU,
+	.run = run,
+};

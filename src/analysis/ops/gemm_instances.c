@@ -1,0 +1,265 @@
+/*
+ * Of each row of the table GEMM the shortest and the longest call, and where its main kernel ran in
+ * them: what tells when an operation was slow, not only that it was.
+ */
+#include "analysis/ops/op_calls.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+#define TEXT(header, width, what)                                \
+	{                                                        \
+		header, TRAWL_COLUMN_TEXT, "", 0, 0, width, what \
+	}
+#define INTEGER(header, unit, width, what)                            \
+	{                                                             \
+		header, TRAWL_COLUMN_INTEGER, unit, 0, 0, width, what \
+	}
+#define CALL(prefix, which)                                                                        \
+	INTEGER(prefix "_event", "", 10, "event number of " which),                                \
+		INTEGER(prefix "_time_ns", "ns", 14, "time in which kernels of " which " ran"),    \
+		INTEGER(prefix "_start_ns", "ns", 20, "first start of its GPU work, trace clock"), \
+		INTEGER(prefix "_end_ns", "ns", 20, "last end of its GPU work"),                   \
+		INTEGER(prefix "_main_start_ns", "ns", 20,                                         \
+			"start of the main kernel in it, of several the longest"),                 \
+		INTEGER(prefix "_main_dur_ns", "ns", 14, "time that kernel took"),                 \
+		INTEGER(prefix "_kernels", "", 8, "GPU events of " which)
+
+enum { EVENT, TIME, START, END, MAIN_START, MAIN_DUR, KERNELS, PER_CALL };
+
+enum {
+	NAME, /* the parameters follow */
+	UID,
+	DIMS,
+	TYPES,
+	STRIDES,
+	CONCRETE,
+	COUNT,
+	MAIN,
+	DETAILS,
+	SHORTEST,
+	LONGEST = SHORTEST + PER_CALL,
+	COLUMNS = LONGEST + PER_CALL
+};
+
+static const struct trawl_column columns[COLUMNS] = {
+	TEXT("name", 40, "name of the operation; its model's parameters follow, \"param: ...\""),
+	INTEGER("UID_first", "", 10, "event number of the first call, as in the table GEMM"),
+	TEXT("Input Dims_first", 36, "shapes of the inputs of the first call"),
+	TEXT("Input type_first", 30, "types of its inputs"),
+	TEXT("Input Strides_first", 30, "strides of its inputs"),
+	TEXT("Concrete Inputs_first", 30, "values of its inputs that are no tensors"),
+	INTEGER("name_count", "", 10, "calls"),
+	TEXT("main kernel", 40, "the kernel with the most time over all calls, of equals by name"),
+	TEXT("kernel_details__summarize_kernel_stats", 40,
+	     "its kernels with their statistics, by position"),
+	CALL("min", "the shortest call (of equals the first)"),
+	CALL("max", "the longest call (of equals the last)"),
+};
+
+/* ---- the main kernel */
+
+struct work {
+	struct tw_op_calls calls;
+	struct tw_groups names; /* of kernels of the row, with their total time */
+};
+
+static int64_t duration(const struct tw_gpu *gpu, uint32_t g)
+{
+	return gpu->end_ns[g] - gpu->start_ns[g];
+}
+
+static void add_times(struct work *w, const struct tw_derived *d, uint32_t row)
+{
+	const struct tw_members *gpu = &w->calls.rows.gpu;
+	uint32_t i;
+
+	for (i = gpu->first[row]; i < gpu->first[row + 1]; i++) {
+		uint64_t name = d->trace->events.name[d->gpu.event[gpu->list[i]]];
+		uint32_t group = tw_groups_add(&w->names, &name);
+		tw_wide total;
+
+		if (group == TW_NO_GROUP)
+			return;
+		memcpy(&total, tw_groups_value(&w->names, group), sizeof(total));
+		total += duration(&d->gpu, gpu->list[i]);
+		memcpy(tw_groups_value(&w->names, group), &total, sizeof(total));
+	}
+}
+
+/* Text id of the kernel with the most time over all calls of a group; false: there is none. */
+static bool find_main(struct work *w, const struct tw_derived *d, uint32_t group, uint32_t *main)
+{
+	const struct tw_members *members = &w->calls.rows.members;
+	const struct tw_pool_entry *texts = d->trace->texts.entries;
+	tw_wide most = 0;
+	uint32_t i;
+
+	tw_groups_release(&w->names);
+	tw_groups_init_values(&w->names, sizeof(uint64_t), sizeof(tw_wide), d->allocator);
+	for (i = members->first[group]; i < members->first[group + 1]; i++)
+		add_times(w, d, members->list[i]);
+	for (i = 0; i < w->names.count; i++) {
+		uint32_t name = (uint32_t) * (const uint64_t *)tw_groups_key(&w->names, i);
+		tw_wide total;
+
+		memcpy(&total, tw_groups_value(&w->names, i), sizeof(total));
+		if (i && (total < most ||
+			  (total == most && strcmp(texts[name].ptr, texts[*main].ptr) >= 0)))
+			continue;
+		*main = name;
+		most = total;
+	}
+	return w->names.count && !w->names.failed;
+}
+
+/* ---- the two calls */
+
+static bool has_gpu_work(const struct tw_op_rows *rows, uint32_t call)
+{
+	return rows->gpu.first[call + 1] > rows->gpu.first[call];
+}
+
+/*
+ * Of equals the shortest is the first in the input, the longest the last.  A call whose GPU work was
+ * not recorded took no time that is known: others count, where there are any.
+ */
+static void find_calls(const struct tw_op_rows *rows, uint32_t group, uint32_t found[2])
+{
+	const uint32_t *list = rows->members.list + rows->members.first[group];
+	uint32_t n = rows->members.first[group + 1] - rows->members.first[group], first, i;
+
+	for (first = 0; first + 1 < n && !has_gpu_work(rows, list[first]); first++)
+		;
+	found[0] = found[1] = list[first];
+	for (i = first + 1; i < n; i++) {
+		const struct tw_op_row *row = &rows->items[list[i]];
+		const struct tw_op_row *least = &rows->items[found[0]];
+		const struct tw_op_row *most = &rows->items[found[1]];
+
+		if (!has_gpu_work(rows, list[i]))
+			continue;
+		if (row->kernel_ns < least->kernel_ns ||
+		    (row->kernel_ns == least->kernel_ns && row->event < least->event))
+			found[0] = list[i];
+		if (row->kernel_ns > most->kernel_ns ||
+		    (row->kernel_ns == most->kernel_ns && row->event > most->event))
+			found[1] = list[i];
+	}
+}
+
+/* The longest of the main kernel's runs in a call, the first of equals; TW_NONE: it is not there. */
+static uint32_t main_run(const struct tw_derived *d, const uint32_t *list, uint32_t count,
+			 uint32_t main)
+{
+	uint32_t best = TW_NONE, i;
+
+	for (i = 0; i < count; i++)
+		if (d->trace->events.name[d->gpu.event[list[i]]] == main &&
+		    (best == TW_NONE || duration(&d->gpu, list[i]) > duration(&d->gpu, best)))
+			best = list[i];
+	return best;
+}
+
+/* Times are those of the trace, also where the view leaves stretches out. */
+static void set_call(const struct work *w, const struct tw_derived *d, struct trawl_table *table,
+		     size_t row, size_t column, uint32_t call, const uint32_t *main)
+{
+	const struct tw_op_rows *rows = &w->calls.rows;
+	const uint32_t *list = rows->gpu.list + rows->gpu.first[call];
+	uint32_t n = rows->gpu.first[call + 1] - rows->gpu.first[call], i, run = TW_NONE;
+	int64_t end = INT64_MIN;
+
+	tw_table_set_integer(table, row, column + EVENT, rows->items[call].event);
+	tw_table_set_integer(table, row, column + TIME, rows->items[call].kernel_ns);
+	tw_table_set_integer(table, row, column + KERNELS, n);
+	if (!n)
+		return;
+	for (i = 0; i < n; i++) {
+		int64_t real = tw_view_real_end(&d->view, d->gpu.start_ns[list[i]],
+						d->gpu.end_ns[list[i]]);
+
+		if (real > end)
+			end = real;
+	}
+	tw_table_set_integer(table, row, column + START,
+			     tw_view_real_start(&d->view, d->gpu.start_ns[list[0]]));
+	tw_table_set_integer(table, row, column + END, end);
+	if (main)
+		run = main_run(d, list, n, *main);
+	if (run == TW_NONE)
+		return;
+	tw_table_set_integer(table, row, column + MAIN_START,
+			     tw_view_real_start(&d->view, d->gpu.start_ns[run]));
+	tw_table_set_integer(table, row, column + MAIN_DUR, duration(&d->gpu, run));
+}
+
+static int add_row(struct work *w, struct trawl_table *table, uint32_t number)
+{
+	struct tw_op_calls *c = &w->calls;
+	const struct tw_derived *d = c->in->derived;
+	size_t row = tw_table_add_row(table), shift = c->parameter_count;
+	struct tw_op_group g;
+	uint32_t main, found[2];
+	bool has_main;
+
+	tw_op_group_of(&c->rows, number, &g);
+	if (!g.work || tw_op_group_kernels(&c->rows, number))
+		return -1;
+	has_main = find_main(w, d, number, &main);
+	if (w->names.failed)
+		return -1;
+	tw_set_name(table, row, NAME, c->in->trace, c->in->trace->events.name[g.first->event]);
+	tw_op_calls_set_parameters(c, table, row, g.work);
+	tw_table_set_integer(table, row, shift + UID, g.first->event);
+	tw_op_calls_set_arguments(c, table, row, shift + DIMS, g.first->event);
+	tw_table_set_integer(table, row, shift + COUNT, (int64_t)g.count);
+	if (has_main)
+		tw_set_name(table, row, shift + MAIN, c->in->trace, main);
+	tw_table_set_text(table, row, shift + DETAILS, c->rows.full.ptr, c->rows.full.len);
+	find_calls(&c->rows, number, found);
+	set_call(w, d, table, row, shift + SHORTEST, found[0], has_main ? &main : NULL);
+	set_call(w, d, table, row, shift + LONGEST, found[1], has_main ? &main : NULL);
+	return 0;
+}
+
+static int fill(struct work *w, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = w->calls.in->allocator;
+	uint32_t count = w->calls.groups.count, g;
+	struct tw_order *order = tw_alloc_array(a, count + 1, sizeof(*order));
+	tw_wide total;
+	int status = order ? 0 : -1;
+
+	if (!status)
+		tw_op_rows_order(&w->calls.rows, order, &total);
+	for (g = 0; g < count && !status; g++)
+		status = add_row(w, table, order[g].index);
+	tw_groups_release(&w->names);
+	tw_free(a, order, (count + 1) * sizeof(*order));
+	return status;
+}
+
+static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
+		struct trawl_table **table)
+{
+	struct work w = { .names.allocator = NULL };
+	int status = tw_op_calls_collect(&w.calls, in, &tw_analysis_sheet_GEMM);
+
+	if (!status && w.calls.rows.count) {
+		*table = tw_op_calls_table(&w.calls, &self->table);
+		status = *table && !fill(&w, *table) && !tw_op_calls_failed(&w.calls) ? 0 : -1;
+	}
+	tw_op_calls_release(&w.calls);
+	return status ? TRAWL_ENOMEM : 0;
+}
+
+const struct tw_analysis tw_analysis_gemm_instances = {
+	TW_TABLE(
+		"gemm_instances",
+		"shortest and longest call of each row of GEMM; made for stages of a sweep, in no report",
+		columns),
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS | TW_NEEDS_ASKING,
+	.make = make,
+};

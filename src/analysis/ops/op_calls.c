@@ -1,0 +1,266 @@
+#include "analysis/ops/op_calls.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* What a work is to the family. */
+enum member { OF_ANOTHER, FORWARD, BACKWARD };
+
+/* An operation of the pass back, by its category, or by its name where it has none. */
+static bool is_backward(const struct tw_pool_entry *name)
+{
+	const char *category = tw_op_category(name->ptr, name->len);
+	size_t len = category ? strlen(category) : 0;
+
+	if (category)
+		return len > 4 && !strcmp(category + len - 4, "_bwd");
+	return strstr(name->ptr, "_backward") != NULL;
+}
+
+/* The column of a parameter, counted among the parameters: sheets.def has each. */
+static uint32_t column_of(const struct tw_op_calls *c, const char *name)
+{
+	uint32_t p;
+
+	for (p = 0; p < c->parameter_count; p++)
+		if (!strcmp(c->parameters[p], name))
+			break;
+	return p;
+}
+
+/* Calls of one name and equal parameters are a group; a work belongs to one name. */
+static uint32_t group_of(struct tw_op_calls *c, uint32_t work)
+{
+	const struct tw_op_work *o = &c->m->works[work];
+	uint32_t key[1 + 2 * TW_MOST_PARAMETERS] = { 0 }, i;
+
+	if (c->group_of_work[work] != TW_NO_GROUP)
+		return c->group_of_work[work];
+	key[0] = o->name;
+	for (i = 0; i < o->parameter_count; i++) {
+		const struct tw_op_parameter *parameter = &c->m->parameters[o->parameters + i];
+
+		key[1 + 2 * i] = 1 + column_of(c, parameter->name);
+		key[2 + 2 * i] = parameter->text;
+	}
+	c->group_of_work[work] = tw_groups_add(&c->groups, key);
+	return c->group_of_work[work];
+}
+
+/* Whether a call, or GPU work under it, is in the view. */
+static bool is_in_view(const struct tw_op_calls *c, uint64_t node)
+{
+	const struct tw_derived *d = c->in->derived;
+	const struct tw_events *events = &d->trace->events;
+	uint64_t count, event;
+	int64_t start, end;
+
+	if (!d->view.limited)
+		return true;
+	tw_gpu_under(c->m, node, &count);
+	if (count)
+		return true;
+	event = d->host.event[node];
+	if (events->phase[event] != 'X')
+		return false;
+	start = events->start_ns[event];
+	end = start + events->dur_ns[event];
+	return tw_view_clip(tw_host_view(d), &start, &end);
+}
+
+static void add_call(struct tw_op_calls *c, uint64_t node, uint32_t work)
+{
+	uint64_t count;
+	const uint32_t *gpu = tw_gpu_under(c->m, node, &count);
+
+	if (!is_in_view(c, node))
+		return;
+	tw_op_rows_gpu(&c->rows, gpu, count);
+	tw_op_rows_end(&c->rows, c->in->derived->host.event[node], work, group_of(c, work));
+}
+
+/* Whether an operation of the family was recorded under a backward node: it has its own row. */
+static bool has_own_backward(const struct tw_op_calls *c, uint64_t node)
+{
+	uint64_t i;
+
+	for (i = node; i < c->m->end[node]; i++)
+		if (tw_work_at(c->m, i) != TW_NO_GROUP && c->member[tw_work_at(c->m, i)])
+			return true;
+	return false;
+}
+
+/* The pass back through a call: all GPU events under the backward nodes of what is in it. */
+static void add_backward(struct tw_op_calls *c, uint64_t node)
+{
+	uint32_t work = TW_NO_GROUP;
+	uint64_t first, end, i, count;
+	bool in_view = false;
+
+	tw_pairs_under(c->m, node, &first, &end);
+	for (i = first; i < end; i++) {
+		uint64_t pair = c->m->by_forward[i];
+
+		in_view |= is_in_view(c, c->in->derived->autograd.pairs[pair].backward);
+		if (has_own_backward(c, c->in->derived->autograd.pairs[pair].backward))
+			return;
+		if (c->in->derived->autograd.pairs[pair].forward == node)
+			work = c->m->backward_work[pair];
+	}
+	if (work == TW_NO_GROUP || !in_view)
+		return;
+	for (i = first; i < end; i++) {
+		const uint32_t *gpu = tw_gpu_under(
+			c->m, c->in->derived->autograd.pairs[c->m->by_forward[i]].backward, &count);
+
+		tw_op_rows_gpu(&c->rows, gpu, count);
+	}
+	tw_op_rows_end(&c->rows, c->in->derived->host.event[node], work, group_of(c, work));
+}
+
+static void collect(struct tw_op_calls *c)
+{
+	uint64_t i;
+
+	for (i = 0; i < c->m->call_count; i++) {
+		uint32_t node = c->m->calls[i], work = tw_work_at(c->m, node);
+		bool backward = c->member[work] == BACKWARD;
+
+		if (!c->member[work])
+			continue;
+		if (c->sheet->passes == TW_BACKWARD && !backward)
+			add_backward(c, node);
+		else if (!c->m->works[work].reason &&
+			 (c->sheet->passes == TW_BOTH_PASSES ||
+			  backward == (c->sheet->passes == TW_BACKWARD)))
+			add_call(c, node, work);
+	}
+}
+
+static bool has_calls(const struct tw_modelled *m, const char *family)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->keys.count; i++)
+		if (!strcmp(m->works[i].model->sheet, family))
+			return true;
+	return false;
+}
+
+static enum member member_of(const struct tw_op_calls *c, const struct tw_op_work *work)
+{
+	if (strcmp(work->model->sheet, c->sheet->family))
+		return OF_ANOTHER;
+	return is_backward(&c->in->trace->texts.entries[work->name]) ? BACKWARD : FORWARD;
+}
+
+/* Calls in groups; none of them: count 0. */
+static int group(struct tw_op_calls *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->m->keys.count; i++) {
+		c->group_of_work[i] = TW_NO_GROUP;
+		c->member[i] = (uint8_t)member_of(c, &c->m->works[i]);
+	}
+	collect(c);
+	return c->groups.failed || tw_op_rows_group(&c->rows, c->groups.count) ? -1 : 0;
+}
+
+int tw_op_calls_collect(struct tw_op_calls *c, const struct tw_analysis_input *in,
+			const struct tw_analysis *sheet)
+{
+	memset(c, 0, sizeof(*c));
+	c->in = in;
+	c->m = in->modelled;
+	c->sheet = sheet;
+	c->works = (size_t)in->modelled->keys.count + 1;
+	tw_groups_init(&c->groups, (1 + 2 * TW_MOST_PARAMETERS) * sizeof(uint32_t), in->allocator);
+	tw_op_rows_init(&c->rows, in);
+	/* Most families are not in a trace; their tables cost nothing. */
+	if (!has_calls(c->m, sheet->family))
+		return 0;
+	c->group_of_work = tw_alloc(in->allocator, c->works * sizeof(*c->group_of_work));
+	c->member = tw_alloc(in->allocator, c->works * sizeof(*c->member));
+	if (!c->group_of_work || !c->member || tw_signatures_init(&c->signatures, in->trace))
+		return -1;
+	c->signatures.lists = true;
+	c->parameters = tw_sheet_parameters(sheet->family);
+	while (c->parameters[c->parameter_count])
+		c->parameter_count++;
+	return group(c);
+}
+
+void tw_op_calls_release(struct tw_op_calls *c)
+{
+	tw_signatures_release(&c->signatures);
+	tw_op_rows_release(&c->rows);
+	tw_groups_release(&c->groups);
+	tw_free(c->in->allocator, c->group_of_work, c->works * sizeof(*c->group_of_work));
+	tw_free(c->in->allocator, c->member, c->works * sizeof(*c->member));
+}
+
+bool tw_op_calls_failed(const struct tw_op_calls *c)
+{
+	return tw_signatures_failed(&c->signatures) || c->rows.failed;
+}
+
+struct trawl_table *tw_op_calls_table(const struct tw_op_calls *c, const struct tw_table_spec *spec)
+{
+	static const struct trawl_column parameter = {
+		"param",
+		TRAWL_COLUMN_TEXT,
+		"",
+		0,
+		0,
+		16,
+		"what the cost model took from the arguments"
+	};
+	size_t p, total = spec->column_count + c->parameter_count;
+	struct trawl_column *all = tw_alloc_array(c->in->allocator, total, sizeof(*all));
+	struct trawl_table *table;
+
+	if (!all)
+		return NULL;
+	all[0] = spec->columns[0];
+	for (p = 0; p < c->parameter_count; p++)
+		all[1 + p] = parameter;
+	memcpy(all + 1 + p, spec->columns + 1, (spec->column_count - 1) * sizeof(*all));
+	table = tw_table_new_columns(spec, all, total, c->in->allocator);
+	tw_free(c->in->allocator, all, total * sizeof(*all));
+	for (p = 0; table && p < c->parameter_count; p++)
+		tw_table_name_column(table, 1 + p, "param: ", c->parameters[p]);
+	return table;
+}
+
+void tw_op_calls_set_parameters(const struct tw_op_calls *c, struct trawl_table *table, size_t row,
+				const struct tw_op_work *work)
+{
+	size_t p, len;
+	uint32_t i;
+
+	for (i = 0; i < work->parameter_count; i++) {
+		const struct tw_op_parameter *parameter = &c->m->parameters[work->parameters + i];
+		const char *text = tw_pool_text(&c->m->texts, parameter->text, &len);
+
+		for (p = 0; p < c->parameter_count; p++)
+			if (len && !strcmp(c->parameters[p], parameter->name))
+				tw_table_set_text(table, row, 1 + p, text, len);
+	}
+}
+
+void tw_op_calls_set_arguments(struct tw_op_calls *c, struct trawl_table *table, size_t row,
+			       size_t column, uint64_t event)
+{
+	struct tw_signature s = tw_signature_of(&c->signatures, event);
+	const uint32_t ids[] = { s.dims, s.types, s.strides, s.concrete };
+	size_t i, len;
+
+	for (i = 0; i < 4; i++) {
+		const char *text = tw_pool_text(&c->signatures.texts, ids[i], &len);
+
+		if (ids[i])
+			tw_table_set_text(table, row, column + i, text, len);
+	}
+}

@@ -1,0 +1,140 @@
+#include "analysis/ops/op_key.h"
+
+#include <string.h>
+
+struct key {
+	uint32_t name, kernel, process, label, thread;
+	struct tw_signature signature;
+	uint32_t category; /* in the texts of the signatures */
+};
+
+/* What makes a key, in numbers at hand: asked for every call, where a key is made once. */
+struct seen {
+	const char *category; /* compared as pointers */
+	uint32_t name, kernel, track, signature;
+};
+
+int tw_op_keys_init(struct tw_op_keys *keys, const struct tw_analysis_input *in)
+{
+	memset(keys, 0, sizeof(*keys));
+	keys->in = in;
+	tw_groups_init(&keys->groups, sizeof(struct key), in->allocator);
+	tw_groups_init_values(&keys->seen, sizeof(struct seen), sizeof(uint32_t), in->allocator);
+	return tw_signatures_init(&keys->signatures, in->trace);
+}
+
+void tw_op_keys_release(struct tw_op_keys *keys)
+{
+	tw_signatures_release(&keys->signatures);
+	tw_groups_release(&keys->groups);
+	tw_groups_release(&keys->seen);
+}
+
+bool tw_op_keys_failed(const struct tw_op_keys *keys)
+{
+	return keys->groups.failed || keys->seen.failed || tw_signatures_failed(&keys->signatures);
+}
+
+static uint32_t group_of(struct tw_op_keys *keys, const struct seen *seen)
+{
+	const struct tw_modelled *m = keys->in->modelled;
+	const struct tw_track_names *names = &keys->in->derived->names.tracks[seen->track];
+	struct key key;
+
+	memset(&key, 0, sizeof(key));
+	key.name = seen->name;
+	key.kernel = seen->kernel;
+	key.process = names->process;
+	key.label = names->labels;
+	key.thread = names->thread;
+	key.signature = tw_signature_repr(&keys->signatures,
+					  tw_groups_key(&m->signatures, seen->signature));
+	key.category = tw_pool_intern_cstr(&keys->signatures.texts, seen->category);
+	return tw_groups_add(&keys->groups, &key);
+}
+
+uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel, const char *category)
+{
+	const struct trawl_trace *trace = keys->in->trace;
+	uint64_t event = keys->in->derived->host.event[node];
+	struct seen seen = { category, trace->events.name[event], kernel,
+			     trace->events.track[event],
+			     tw_signature_at(keys->in->modelled, node) };
+	uint32_t before = keys->seen.count, at = tw_groups_add(&keys->seen, &seen);
+	uint32_t *group;
+
+	if (keys->seen.failed)
+		return TW_NO_GROUP;
+	group = tw_groups_value(&keys->seen, at);
+	if (keys->seen.count != before)
+		*group = group_of(keys, &seen);
+	return *group;
+}
+
+void tw_synthetic_name(const struct trawl_trace *trace, uint32_t name, uint32_t kernel,
+		       struct tw_str *out)
+{
+	const struct tw_pool_entry *texts = trace->texts.entries;
+
+	tw_str_add(out, texts[name].ptr, texts[name].len);
+	tw_str_add_cstr(out, "->");
+	tw_str_add(out, texts[kernel].ptr, texts[kernel].len);
+	tw_str_add_cstr(out, " (Synthetic Op)");
+}
+
+static void set_or_unknown(const struct trawl_trace *trace, struct trawl_table *table, size_t row,
+			   size_t column, uint32_t text)
+{
+	if (text)
+		tw_set_name(table, row, column, trace, text);
+	else
+		tw_table_set_str(table, row, column, "Unknown");
+}
+
+void tw_set_track(struct trawl_table *table, size_t row, size_t column,
+		  const struct tw_derived *derived, uint64_t event)
+{
+	const struct tw_track_names *names =
+		&derived->names.tracks[derived->trace->events.track[event]];
+
+	set_or_unknown(derived->trace, table, row, column, names->process);
+	set_or_unknown(derived->trace, table, row, column + 1, names->labels);
+	set_or_unknown(derived->trace, table, row, column + 2, names->thread);
+}
+
+static void set_own(const struct tw_op_keys *keys, struct trawl_table *table, size_t row,
+		    size_t column, uint32_t text)
+{
+	size_t len;
+	const char *ptr = tw_pool_text(&keys->signatures.texts, text, &len);
+
+	if (text)
+		tw_table_set_text(table, row, column, ptr, len);
+}
+
+int tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group)
+{
+	const struct key *key = tw_groups_key(&keys->groups, group);
+	const struct trawl_trace *trace = keys->in->trace;
+	struct tw_str name;
+	int status = 0;
+
+	if (key->kernel) {
+		tw_str_init(&name, keys->in->allocator);
+		tw_synthetic_name(trace, key->name, key->kernel, &name);
+		tw_table_set_text(table, row, TW_OP_NAME, name.ptr, name.len);
+		status = name.failed ? -1 : 0;
+		tw_str_release(&name);
+	} else {
+		tw_set_name(table, row, TW_OP_NAME, trace, key->name);
+	}
+	set_own(keys, table, row, TW_OP_CATEGORY, key->category);
+	set_or_unknown(trace, table, row, TW_OP_PROCESS, key->process);
+	set_or_unknown(trace, table, row, TW_OP_LABEL, key->label);
+	set_or_unknown(trace, table, row, TW_OP_THREAD, key->thread);
+	set_own(keys, table, row, TW_OP_DIMS, key->signature.dims);
+	set_own(keys, table, row, TW_OP_TYPES, key->signature.types);
+	set_own(keys, table, row, TW_OP_STRIDES, key->signature.strides);
+	set_own(keys, table, row, TW_OP_CONCRETE, key->signature.concrete);
+	return status;
+}

@@ -1,0 +1,69 @@
+/*
+ * Groups of calls of an operation: one a name, category, thread and arguments, as TraceLens
+ * groups them, and the columns that say which.
+ */
+#ifndef TW_ANALYSIS_OPS_OP_KEY_H
+#define TW_ANALYSIS_OPS_OP_KEY_H
+
+#include "analysis/analysis.h"
+#include "analysis/groups.h"
+#include "analysis/signature.h"
+
+/* The columns of a table that tell its groups apart, from the first column on. */
+#define TW_OP_KEY_COLUMNS                                                                      \
+	{ "name", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },                  \
+		{ "op category", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "kind of operation" },       \
+		{ "process_name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "process it ran in" },      \
+		{ "process_label", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "label of the process" },  \
+		{ "thread_name", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "thread it ran on" },        \
+		{ "Input Dims", TRAWL_COLUMN_TEXT, "", 0, 0, 36, "shapes of the inputs" },     \
+		{ "Input type", TRAWL_COLUMN_TEXT, "", 0, 0, 30, "types of the inputs" },      \
+		{ "Input Strides", TRAWL_COLUMN_TEXT, "", 0, 0, 30, "strides of the inputs" }, \
+	{                                                                                      \
+		"Concrete Inputs", TRAWL_COLUMN_TEXT, "", 0, 0, 30,                            \
+			"values of inputs that are no tensors"                                 \
+	}
+
+enum {
+	TW_OP_NAME,
+	TW_OP_CATEGORY,
+	TW_OP_PROCESS,
+	TW_OP_LABEL,
+	TW_OP_THREAD,
+	TW_OP_DIMS,
+	TW_OP_TYPES,
+	TW_OP_STRIDES,
+	TW_OP_CONCRETE,
+	TW_OP_KEY_COLUMN_COUNT
+};
+
+struct tw_op_keys {
+	const struct tw_analysis_input *in;
+	struct tw_signatures signatures;
+	struct tw_groups groups;
+	struct tw_groups seen; /* calls as recorded, each with its group */
+};
+
+int tw_op_keys_init(struct tw_op_keys *keys, const struct tw_analysis_input *in) TRAWL_MUST_CHECK;
+void tw_op_keys_release(struct tw_op_keys *keys);
+bool tw_op_keys_failed(const struct tw_op_keys *keys);
+
+/*
+ * The group of a call, a host node with GPU work below it.  With a kernel (text id of its name, 0: none) the group is that of a
+ * kernel under the call that no operation accounts for: "<call>-><kernel> (Synthetic Op)".
+ */
+uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel,
+		      const char *category);
+
+/* The name of such a kernel's group. */
+void tw_synthetic_name(const struct trawl_trace *trace, uint32_t name, uint32_t kernel,
+		       struct tw_str *out);
+
+/* Sets the key columns of a row. */
+int tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group);
+
+/* The texts of a call's process, label and thread into three columns; "Unknown" when untold. */
+void tw_set_track(struct trawl_table *table, size_t row, size_t column,
+		  const struct tw_derived *derived, uint64_t event);
+
+#endif

@@ -1,0 +1,225 @@
+/*
+ * One table a family of operations with cost models, as TraceLens names them: calls by what their
+ * models took from the arguments.  A call that is part of another one of its family counts with
+ * that one; passes back stand in tables of their own, "..._bwd", unless the family has a single one.
+ */
+#include "analysis/analysis.h"
+
+#include "analysis/ops/op_calls.h"
+#include "analysis/ops/op_key.h"
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+#define REAL(header, unit, digits, what)                             \
+	{                                                            \
+		header, TRAWL_COLUMN_REAL, unit, 0, digits, 12, what \
+	}
+#define TEXT(header, width, what)                                \
+	{                                                        \
+		header, TRAWL_COLUMN_TEXT, "", 0, 0, width, what \
+	}
+#define FIVE(header, unit, digits, what)                                               \
+	REAL(header "_mean", unit, digits, what ", mean of calls"),                    \
+		REAL(header "_median", unit, digits, what ", median of calls"),        \
+		REAL(header "_std", unit, digits, what ", sample standard deviation"), \
+		REAL(header "_min", unit, digits, what ", least of the calls"),        \
+		REAL(header "_max", unit, digits, what ", largest of the calls")
+
+enum {
+	NAME, /* the parameters follow */
+	GFLOPS,
+	DATA,
+	INTENSITY,
+	TB,
+	TFLOPS = TB + 5,
+	PROCESS = TFLOPS + 5,
+	LABEL,
+	THREAD,
+	SPEC,
+	ROOFLINE_TIME,
+	BOUND,
+	PERCENT,
+	DETAILS = PERCENT + 5,
+	SHORT_DETAILS,
+	DIMS,
+	TYPES,
+	STRIDES,
+	CONCRETE,
+	KERNEL,
+	KERNEL_SUM = KERNEL + 5,
+	COUNT,
+	EVENT,
+	COLUMNS
+};
+
+static const struct trawl_column columns[COLUMNS] = {
+	TEXT("name", 40, "name of the operation; its model's parameters follow, \"param: ...\""),
+	REAL("GFLOPS_first", "GFLOP", 6, "floating-point operations of a call, in 10^9"),
+	REAL("Data Moved (MB)_first", "MB", 3, "bytes that a call must read and write, in 2^20"),
+	REAL("FLOPS/Byte_first", "", 2, "operations for each of those bytes"),
+	FIVE("TB/s", "TB/s", 3, "data moved in the kernel time"),
+	FIVE("TFLOPS/s", "TFLOP/s", 3, "operations in the kernel time"),
+	TEXT("process_name_first", 14, "process of the first call"),
+	TEXT("process_label_first", 12, "label of that process"),
+	TEXT("thread_name_first", 24, "thread of the first call"),
+	TEXT("Compute Spec", 14, "unit and precision whose peak counts"),
+	REAL("Roofline Time (µs)_first", "µs", 3, "time the platform needs at least for a call"),
+	TEXT("Roofline Bound_first", 16, "what limits the call: computing or memory"),
+	FIVE("Pct Roofline", "%", 2, "roofline time to kernel time"),
+	TEXT("kernel_details__summarize_kernel_stats", 40,
+	     "its kernels with their statistics, by position"),
+	TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
+	TEXT("Input Dims_first", 36, "shapes of the inputs of the first call"),
+	TEXT("Input type_first", 30, "types of its inputs"),
+	TEXT("Input Strides_first", 30, "strides of its inputs"),
+	TEXT("Concrete Inputs_first", 30, "values of its inputs that are no tensors"),
+	FIVE("Kernel Time (µs)", "µs", 3, "time in which kernels of a call ran"),
+	{ "Kernel Time (µs)_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "that of all calls" },
+	{ "name_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
+	{ "UID_first", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "event number of the first call" },
+};
+
+/* ---- the table */
+
+static void set_five(struct trawl_table *table, size_t row, size_t column,
+		     const struct tw_real_stats *s)
+{
+	tw_table_set_real(table, row, column, s->mean);
+	tw_table_set_real(table, row, column + 1, s->median);
+	tw_table_set_real(table, row, column + 2, s->std);
+	tw_table_set_real(table, row, column + 3, s->min);
+	tw_table_set_real(table, row, column + 4, s->max);
+}
+
+static void set_kernel_time(struct trawl_table *table, size_t row, size_t shift,
+			    const struct tw_stats *s)
+{
+	tw_set_us(table, row, shift + KERNEL, s->mean);
+	tw_set_us(table, row, shift + KERNEL + 1, s->median);
+	tw_set_us(table, row, shift + KERNEL + 2, s->std);
+	tw_set_us(table, row, shift + KERNEL + 3, (double)s->min);
+	tw_set_us(table, row, shift + KERNEL + 4, (double)s->max);
+	tw_set_sum(table, row, shift + KERNEL_SUM, s->sum);
+}
+
+static int add_row(struct tw_op_calls *c, struct trawl_table *table, uint32_t number)
+{
+	size_t row = tw_table_add_row(table), shift = c->parameter_count;
+	struct tw_op_group g;
+
+	tw_op_group_of(&c->rows, number, &g);
+	if (!g.work || tw_op_group_kernels(&c->rows, number))
+		return -1;
+	tw_set_name(table, row, NAME, c->in->trace, c->in->trace->events.name[g.first->event]);
+	tw_op_calls_set_parameters(c, table, row, g.work);
+	tw_table_set_real(table, row, shift + GFLOPS, g.work->flops / 1e9);
+	tw_table_set_real(table, row, shift + DATA, g.work->bytes / 1048576);
+	tw_table_set_real(table, row, shift + INTENSITY,
+			  g.work->bytes > 0 ? g.work->flops / g.work->bytes : NAN);
+	set_five(table, row, shift + TB, &g.tb_per_s);
+	set_five(table, row, shift + TFLOPS, &g.tflops_per_s);
+	tw_set_track(table, row, shift + PROCESS, c->in->derived, g.first->event);
+	if (g.work->spec[0])
+		tw_table_set_str(table, row, shift + SPEC, g.work->spec);
+	tw_table_set_real(table, row, shift + ROOFLINE_TIME, g.roofline_us);
+	tw_table_set_str(table, row, shift + BOUND, g.bound);
+	set_five(table, row, shift + PERCENT, &g.percent);
+	tw_table_set_text(table, row, shift + DETAILS, c->rows.full.ptr, c->rows.full.len);
+	tw_table_set_text(table, row, shift + SHORT_DETAILS, c->rows.short_form.ptr,
+			  c->rows.short_form.len);
+	tw_op_calls_set_arguments(c, table, row, shift + DIMS, g.first->event);
+	set_kernel_time(table, row, shift, &g.kernel_ns);
+	tw_table_set_integer(table, row, shift + COUNT, (int64_t)g.count);
+	tw_table_set_integer(table, row, shift + EVENT, (int64_t)g.first->event);
+	return 0;
+}
+
+static int fill(struct tw_op_calls *c, struct trawl_table *table)
+{
+	uint32_t count = c->groups.count, g;
+	struct tw_order *order = tw_alloc_array(c->in->allocator, count + 1, sizeof(*order));
+	tw_wide total;
+	int status = order ? 0 : -1;
+
+	if (!status)
+		tw_op_rows_order(&c->rows, order, &total);
+	tw_table_reserve(table, count);
+	for (g = 0; g < count && !status; g++)
+		status = add_row(c, table, order[g].index);
+	tw_free(c->in->allocator, order, (count + 1) * sizeof(*order));
+	return status;
+}
+
+static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
+		struct trawl_table **table)
+{
+	struct tw_op_calls c;
+	int status = tw_op_calls_collect(&c, in, self);
+
+	if (!status && c.rows.count) {
+		*table = tw_op_calls_table(&c, &self->table);
+		status = *table && !fill(&c, *table) && !tw_op_calls_failed(&c) ? 0 : -1;
+	}
+	tw_op_calls_release(&c);
+	return status ? TRAWL_ENOMEM : 0;
+}
+
+#define SHEET(id, name, of_family, of_passes, meaning)                   \
+	const struct tw_analysis tw_analysis_sheet_##id = {              \
+		TW_TABLE(name, meaning, columns),                        \
+		.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS, \
+		.make = make,                                            \
+		.family = of_family,                                     \
+		.passes = of_passes,                                     \
+	}
+#define SINGLE(family)                                  \
+	SHEET(family, #family, #family, TW_BOTH_PASSES, \
+	      "calls of this family by what their cost model took from the arguments")
+#define FORWARD(family)                                          \
+	SHEET(family##_fwd, #family "_fwd", #family, TW_FORWARD, \
+	      "forward calls of this family by what their cost model took from the arguments")
+/* A family without a table of passes back: whatever its operations are called. */
+#define ONLY_FORWARD(family)                                         \
+	SHEET(family##_fwd, #family "_fwd", #family, TW_BOTH_PASSES, \
+	      "forward calls of this family by what their cost model took from the arguments")
+#define BACKWARD(family)                                          \
+	SHEET(family##_bwd, #family "_bwd", #family, TW_BACKWARD, \
+	      "passes back of this family: backward calls, and what autograd ran for forward ones")
+
+SINGLE(GEMM);
+FORWARD(SDPA);
+BACKWARD(SDPA);
+FORWARD(CONV);
+BACKWARD(CONV);
+ONLY_FORWARD(InferenceAttention);
+SINGLE(BinaryElementwise);
+FORWARD(GroupedGEMM);
+BACKWARD(GroupedGEMM);
+FORWARD(MoE_comm);
+BACKWARD(MoE_comm);
+FORWARD(SSM);
+BACKWARD(SSM);
+FORWARD(RoPE);
+BACKWARD(RoPE);
+FORWARD(CrossEntropy);
+BACKWARD(CrossEntropy);
+SINGLE(UnaryElementwise);
+ONLY_FORWARD(MoE_fused);
+ONLY_FORWARD(MoE_unfused);
+ONLY_FORWARD(MoE_aux);
+ONLY_FORWARD(RMSNorm);
+ONLY_FORWARD(elementwise);
+ONLY_FORWARD(GroupQuant);
+ONLY_FORWARD(FusedRoPE);
+ONLY_FORWARD(CustomCollective);
+ONLY_FORWARD(mHC);
+SINGLE(Normalization);
+FORWARD(Reduce);
+BACKWARD(Reduce);
+FORWARD(Softmax);
+BACKWARD(Softmax);
+FORWARD(Embedding);
+BACKWARD(Embedding);
+ONLY_FORWARD(Triton);

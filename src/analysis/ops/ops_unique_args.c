@@ -1,0 +1,212 @@
+/* GPU time of operations by name and arguments. */
+#include "analysis/analysis.h"
+
+#include "analysis/ops/kernel_details.h"
+#include "analysis/ops/op_key.h"
+#include "analysis/order.h"
+#include "analysis/stats.h"
+#include "base/alloc.h"
+
+#include <string.h>
+
+enum {
+	COUNT = TW_OP_KEY_COLUMN_COUNT,
+	DIRECT_MEAN,
+	SUBTREE_MEAN,
+	DIRECT_MEDIAN,
+	SUBTREE_MEDIAN,
+	DIRECT_STD,
+	SUBTREE_STD,
+	DIRECT_MIN,
+	SUBTREE_MIN,
+	DIRECT_MAX,
+	SUBTREE_MAX,
+	DIRECT_SUM,
+	SUBTREE_SUM,
+	EVENT,
+	DETAILS,
+	SHORT_DETAILS,
+	PERCENTAGE,
+	CUMULATIVE
+};
+
+#define STATISTIC(name, what)                                 \
+	{                                                     \
+		name, TRAWL_COLUMN_REAL, "µs", 0, 3, 14, what \
+	}
+#define EXACT(name, what)                                        \
+	{                                                        \
+		name, TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, what \
+	}
+
+static const struct trawl_column columns[] = {
+	TW_OP_KEY_COLUMNS,
+	[COUNT] = { "operation_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
+	[DIRECT_MEAN] = STATISTIC("total_direct_kernel_time_mean", "mean direct time of a call"),
+	[SUBTREE_MEAN] = STATISTIC("total_subtree_kernel_time_mean", "mean subtree time of a call"),
+	[DIRECT_MEDIAN] = STATISTIC("total_direct_kernel_time_median", "median direct time"),
+	[SUBTREE_MEDIAN] = STATISTIC("total_subtree_kernel_time_median", "median subtree time"),
+	[DIRECT_STD] = STATISTIC("total_direct_kernel_time_std",
+				 "sample standard deviation of the direct time"),
+	[SUBTREE_STD] = STATISTIC("total_subtree_kernel_time_std",
+				  "sample standard deviation of the subtree time"),
+	[DIRECT_MIN] = EXACT("total_direct_kernel_time_min", "least direct time"),
+	[SUBTREE_MIN] = EXACT("total_subtree_kernel_time_min", "least subtree time"),
+	[DIRECT_MAX] = EXACT("total_direct_kernel_time_max", "largest direct time"),
+	[SUBTREE_MAX] = EXACT("total_subtree_kernel_time_max", "largest subtree time"),
+	[DIRECT_SUM] = EXACT("total_direct_kernel_time_sum", "direct time of all calls"),
+	[SUBTREE_SUM] = EXACT("total_subtree_kernel_time_sum", "subtree time of all calls"),
+	[EVENT] = { "ex_UID", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		    "event number of the first call, an example" },
+	[DETAILS] = { "kernel_details_summary", TRAWL_COLUMN_TEXT, "", 0, 0, 40,
+		      "its kernels with their statistics, by position" },
+	[SHORT_DETAILS] = { "trunc_kernel_details", TRAWL_COLUMN_TEXT, "", 0, 0, 40,
+			    "its kernels, names cut, with mean times" },
+	[PERCENTAGE] = { "Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
+			 "share of the direct time of this table" },
+	[CUMULATIVE] = { "Cumulative Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
+			 "share of this row and those above" },
+};
+
+struct work {
+	const struct tw_analysis_input *in;
+	struct tw_op_keys keys;
+	struct tw_members members;
+	uint32_t *of;
+	int64_t *values;
+	struct tw_str full, short_form;
+};
+
+static int group_calls(struct work *w)
+{
+	const struct tw_launchers *launchers = w->in->launchers;
+	uint64_t i;
+
+	for (i = 0; i < launchers->count; i++) {
+		const struct tw_launcher *launcher = &launchers->items[i];
+
+		w->of[i] = tw_op_key_of(&w->keys, launcher->node, 0,
+					launchers->categories.names[launcher->category]);
+	}
+	return tw_op_keys_failed(&w->keys) ? -1 : 0;
+}
+
+/* Statistics of the direct (offset 0) or subtree times (1) of a group. */
+static struct tw_stats measure(const struct work *w, uint32_t group, bool subtree)
+{
+	uint64_t first = w->members.first[group], n = w->members.first[group + 1] - first, i;
+
+	for (i = 0; i < n; i++) {
+		const struct tw_launcher *l = &w->in->launchers->items[w->members.list[first + i]];
+
+		w->values[i] = subtree ? l->subtree_ns : l->direct_ns;
+	}
+	return tw_stats_of(w->values, n);
+}
+
+static void set_stats(struct trawl_table *table, size_t row, size_t offset,
+		      const struct tw_stats *s)
+{
+	tw_set_us(table, row, DIRECT_MEAN + offset, s->mean);
+	tw_set_us(table, row, DIRECT_MEDIAN + offset, s->median);
+	tw_set_us(table, row, DIRECT_STD + offset, s->std);
+	tw_table_set_integer(table, row, DIRECT_MIN + offset, s->min);
+	tw_table_set_integer(table, row, DIRECT_MAX + offset, s->max);
+	tw_set_sum(table, row, DIRECT_SUM + offset, s->sum);
+}
+
+static int add_row(struct work *w, struct trawl_table *table, uint32_t group)
+{
+	uint64_t first = w->members.first[group], n = w->members.first[group + 1] - first;
+	uint64_t example = w->members.list[first];
+	struct tw_stats direct = measure(w, group, false), subtree = measure(w, group, true);
+	size_t row = tw_table_add_row(table);
+
+	if (tw_op_key_set(&w->keys, table, row, group))
+		return -1;
+	tw_table_set_integer(table, row, COUNT, (int64_t)n);
+	set_stats(table, row, 0, &direct);
+	set_stats(table, row, 1, &subtree);
+	tw_table_set_integer(
+		table, row, EVENT,
+		(int64_t)w->in->derived->host.event[w->in->launchers->items[example].node]);
+	tw_str_clear(&w->full);
+	tw_str_clear(&w->short_form);
+	if (tw_kernel_details(w->in->derived, &w->in->launchers->gpu, w->members.list + first, n,
+			      &w->full, &w->short_form))
+		return -1;
+	tw_table_set_text(table, row, DETAILS, w->full.ptr, w->full.len);
+	tw_table_set_text(table, row, SHORT_DETAILS, w->short_form.ptr, w->short_form.len);
+	return 0;
+}
+
+static tw_wide group_time(const struct work *w, uint32_t group)
+{
+	tw_wide sum = 0;
+	uint64_t i;
+
+	for (i = w->members.first[group]; i < w->members.first[group + 1]; i++)
+		sum += w->in->launchers->items[w->members.list[i]].direct_ns;
+	return sum;
+}
+
+static int fill(struct work *w, struct trawl_table *table)
+{
+	uint32_t count = w->keys.groups.count, g;
+	struct tw_order *order = tw_alloc_array(w->in->allocator, count + 1, sizeof(*order));
+	tw_wide total = 0, running = 0;
+	int status = 0;
+
+	if (!order)
+		return -1;
+	for (g = 0; g < count; g++) {
+		uint64_t example = w->members.list[w->members.first[g]];
+
+		order[g] = (struct tw_order){
+			.value = group_time(w, g),
+			.tie = w->in->derived->host.event[w->in->launchers->items[example].node],
+			.index = g
+		};
+		total += order[g].value;
+	}
+	tw_order_sort(order, count, NULL);
+	tw_table_reserve(table, count);
+	for (g = 0; g < count && !status; g++) {
+		status = add_row(w, table, order[g].index);
+		running += order[g].value;
+		tw_set_percent(table, g, PERCENTAGE, (double)order[g].value, (double)total);
+		tw_set_percent(table, g, CUMULATIVE, (double)running, (double)total);
+	}
+	tw_free(w->in->allocator, order, (count + 1) * sizeof(*order));
+	return status;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	uint64_t n = in->launchers->count;
+	struct work w = { .in = in };
+	int status = TRAWL_ENOMEM;
+
+	tw_str_init(&w.full, a);
+	tw_str_init(&w.short_form, a);
+	w.of = tw_alloc(a, (n + 1) * sizeof(*w.of));
+	w.values = tw_alloc(a, (n + 1) * sizeof(*w.values));
+	if (w.of && w.values && !tw_op_keys_init(&w.keys, in) && !group_calls(&w) &&
+	    !tw_members_build(&w.members, w.of, n, w.keys.groups.count, a) && !fill(&w, table))
+		status = 0;
+	tw_op_keys_release(&w.keys);
+	tw_members_release(&w.members);
+	tw_str_release(&w.full);
+	tw_str_release(&w.short_form);
+	tw_free(a, w.of, (n + 1) * sizeof(*w.of));
+	tw_free(a, w.values, (n + 1) * sizeof(*w.values));
+	return status;
+}
+
+const struct tw_analysis tw_analysis_ops_unique_args = {
+	TW_TABLE("ops_unique_args",
+		 "GPU time of operations by name and arguments, communication aside", columns),
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
+	.run = run,
+};

@@ -1,0 +1,687 @@
+/*
+ * Every GPU event that operations account for in exactly one row, by operation and arguments:
+ * the outermost operation that has a cost model, else the one that launches.
+ */
+#include "analysis/analysis.h"
+
+#include "analysis/launches/exposed.h"
+#include "analysis/ops/op_key.h"
+#include "analysis/ops/op_rows.h"
+#include "base/alloc.h"
+#include "model/roofline.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	EVENT = TW_OP_KEY_COLUMN_COUNT,
+	COUNT,
+	DURATION_SUM,
+	DURATION_MEAN,
+	DURATION_STD,
+	GFLOPS,
+	DATA,
+	INTENSITY,
+	SPEC,
+	BOUND,
+	TB_MEAN,
+	TB_STD,
+	TFLOPS_MEAN,
+	TFLOPS_STD,
+	KERNEL_MEAN,
+	KERNEL_STD,
+	KERNEL_SUM,
+	DURATION_MEDIAN,
+	DURATION_MIN,
+	DURATION_MAX,
+	TB_MEDIAN,
+	TB_MIN,
+	TB_MAX,
+	TFLOPS_MEDIAN,
+	TFLOPS_MIN,
+	TFLOPS_MAX,
+	ROOFLINE_TIME,
+	PERCENT_MEAN,
+	PERCENT_MEDIAN,
+	PERCENT_STD,
+	PERCENT_MIN,
+	PERCENT_MAX,
+	KERNEL_MEDIAN,
+	KERNEL_MIN,
+	KERNEL_MAX,
+	DETAILS,
+	SHORT_DETAILS,
+	PARAMETERS,
+	HAS_MODEL,
+	PERCENTAGE,
+	CUMULATIVE,
+	EXPOSED, /* where it is asked for */
+	COLUMN_COUNT
+};
+
+#define REAL(header, unit, digits, what)                             \
+	{                                                            \
+		header, TRAWL_COLUMN_REAL, unit, 0, digits, 12, what \
+	}
+#define EXACT(header, what)                                        \
+	{                                                          \
+		header, TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, what \
+	}
+#define TEXT(header, width, what)                                \
+	{                                                        \
+		header, TRAWL_COLUMN_TEXT, "", 0, 0, width, what \
+	}
+
+static const struct trawl_column columns[] = {
+	TW_OP_KEY_COLUMNS,
+	[EVENT] = { "ex_UID", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		    "event number of the first call, an example" },
+	[COUNT] = { "operation_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
+	[DURATION_SUM] = EXACT("total_duration_us", "time on the host, all calls"),
+	[DURATION_MEAN] = REAL("mean_duration_us", "µs", 3, "mean time of a call on the host"),
+	[DURATION_STD] = REAL("std_duration_us", "µs", 3, "sample standard deviation of it"),
+	[GFLOPS] = REAL("GFLOPS", "GFLOP", 6, "floating-point operations of a call, in 10^9"),
+	[DATA] = REAL("Data Moved (MB)", "MB", 3, "bytes that a call must read and write, in 2^20"),
+	[INTENSITY] = REAL("FLOPS/Byte", "", 2, "operations for each of those bytes"),
+	[SPEC] = TEXT("Compute Spec", 14, "unit and precision whose peak counts"),
+	[BOUND] = TEXT("Roofline Bound", 16, "what limits the call: computing or memory"),
+	[TB_MEAN] = REAL("TB/s_mean", "TB/s", 3, "data moved in the kernel time, mean of calls"),
+	[TB_STD] = REAL("TB/s_std", "TB/s", 3, "sample standard deviation of it"),
+	[TFLOPS_MEAN] =
+		REAL("TFLOPS/s_mean", "TFLOP/s", 3, "operations in the kernel time, mean of calls"),
+	[TFLOPS_STD] = REAL("TFLOPS/s_std", "TFLOP/s", 3, "sample standard deviation of it"),
+	[KERNEL_MEAN] = REAL("Kernel Time (µs)_mean", "µs", 3,
+			     "time in which kernels of a call ran, mean of calls"),
+	[KERNEL_STD] = REAL("Kernel Time (µs)_std", "µs", 3, "sample standard deviation of it"),
+	[KERNEL_SUM] = EXACT("Kernel Time (µs)_sum", "that of all calls"),
+	[DURATION_MEDIAN] = REAL("duration_us_median", "µs", 3, "median time on the host"),
+	[DURATION_MIN] = EXACT("duration_us_min", "least time on the host"),
+	[DURATION_MAX] = EXACT("duration_us_max", "largest time on the host"),
+	[TB_MEDIAN] = REAL("TB/s_median", "TB/s", 3, "median of the calls"),
+	[TB_MIN] = REAL("TB/s_min", "TB/s", 3, "least of the calls"),
+	[TB_MAX] = REAL("TB/s_max", "TB/s", 3, "largest of the calls"),
+	[TFLOPS_MEDIAN] = REAL("TFLOPS/s_median", "TFLOP/s", 3, "median of the calls"),
+	[TFLOPS_MIN] = REAL("TFLOPS/s_min", "TFLOP/s", 3, "least of the calls"),
+	[TFLOPS_MAX] = REAL("TFLOPS/s_max", "TFLOP/s", 3, "largest of the calls"),
+	[ROOFLINE_TIME] = REAL("Roofline Time (µs)_first", "µs", 3,
+			       "time the platform needs at least for a call"),
+	[PERCENT_MEAN] =
+		REAL("Pct Roofline_mean", "%", 2, "roofline time to kernel time, mean of calls"),
+	[PERCENT_MEDIAN] = REAL("Pct Roofline_median", "%", 2, "median of the calls"),
+	[PERCENT_STD] = REAL("Pct Roofline_std", "%", 2, "sample standard deviation"),
+	[PERCENT_MIN] = REAL("Pct Roofline_min", "%", 2, "least of the calls"),
+	[PERCENT_MAX] = REAL("Pct Roofline_max", "%", 2, "largest of the calls"),
+	[KERNEL_MEDIAN] = REAL("Kernel Time (µs)_median", "µs", 3, "median of the calls"),
+	[KERNEL_MIN] = EXACT("Kernel Time (µs)_min", "least of the calls"),
+	[KERNEL_MAX] = EXACT("Kernel Time (µs)_max", "largest of the calls"),
+	[DETAILS] = TEXT("kernel_details_summary", 40,
+			 "its kernels with their statistics, by position"),
+	[SHORT_DETAILS] =
+		TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
+	[PARAMETERS] = TEXT("perf_params", 40, "what the cost model took from the arguments"),
+	[HAS_MODEL] = { "has_perf_model", TRAWL_COLUMN_TEXT, "bool", 0, 0, 8,
+			"True or False: whether the operation has a cost model" },
+	[PERCENTAGE] = REAL("Percentage (%)", "%", 2, "share of the kernel time of this table"),
+	[CUMULATIVE] =
+		REAL("Cumulative Percentage (%)", "%", 2, "share of this row and those above"),
+	[EXPOSED] = EXACT("Exposed Kernel Time (µs)_sum",
+			  "kernel time in which no other GPU work ran; only in what prepare and "
+			  "analyze write"),
+};
+
+struct walk {
+	const struct tw_analysis_input *in;
+	const struct tw_derived *d;
+	const struct tw_modelled *m;
+	struct tw_op_keys keys;
+	struct tw_op_rows rows;
+	uint8_t *launches;     /* by host node: it launches GPU work itself */
+	uint32_t *sole;	       /* by pair: the only operation, see sole_operation(); 0: not asked */
+	uint8_t *counted;      /* by GPU event: it is in a row */
+	struct tw_groups rest; /* struct rest, with the category as its value */
+	int64_t *times;	       /* room for the largest group */
+	struct tw_str text;
+};
+
+static uint64_t gpu_under(const struct walk *w, uint64_t node)
+{
+	uint64_t count;
+
+	tw_gpu_under(w->m, node, &count);
+	return count;
+}
+
+/* By its first kernel where its name tells none: its own, as in other tables, else one below it. */
+static const char *category_of(const struct walk *w, uint64_t node)
+{
+	const struct tw_categories *c = &w->in->launchers->categories;
+	uint64_t count, i, first = w->in->parents->first_gpu[node];
+	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
+
+	for (i = 0; i < count && w->in->parents->first_gpu[node] == TW_NONE; i++)
+		if (gpu[i] < first)
+			first = gpu[i];
+	return c->names[tw_category_of(c, w->d->host.event[node], first)];
+}
+
+/* A row of the node with all GPU events under it. */
+static void collect(struct walk *w, uint64_t node, uint32_t work, const char *category)
+{
+	uint64_t count, i, event = w->d->host.event[node];
+	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
+
+	for (i = 0; i < count; i++)
+		w->counted[gpu[i]] = 1;
+	tw_op_rows_gpu(&w->rows, gpu, count);
+	tw_op_rows_end(&w->rows, event, work,
+		       tw_op_key_of(&w->keys, node, 0, category ? category : category_of(w, node)));
+}
+
+/* ---- which operations make rows. Source: TraceLens' unified table */
+
+static bool is_named(const struct walk *w, uint64_t node, const char *name)
+{
+	const struct trawl_trace *trace = w->d->trace;
+
+	return !strcmp(trace->texts.entries[trace->events.name[w->d->host.event[node]]].ptr, name);
+}
+
+/*
+ * The operation with GPU work under a call of the autograd engine that has the name which the
+ * engine's call tells, "...: NAME"; TW_NONE unless there is exactly one.
+ */
+static uint64_t sole_operation(struct walk *w, uint32_t pair)
+{
+	uint64_t engine = w->d->autograd.pairs[pair].backward;
+	const struct trawl_trace *trace = w->d->trace;
+	const char *name = trace->texts.entries[trace->events.name[w->d->host.event[engine]]].ptr;
+	uint64_t node, found = TW_NONE;
+
+	if (w->sole[pair])
+		return w->sole[pair];
+	name = strstr(name, ": ");
+	for (node = engine + 1; node < w->m->end[engine]; node++) {
+		if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP || !gpu_under(w, node) ||
+		    (name && !is_named(w, node, name + 2)))
+			continue;
+		if (found != TW_NONE) {
+			found = TW_NONE;
+			break;
+		}
+		found = node;
+	}
+	w->sole[pair] = found;
+	return found;
+}
+
+/* The work of the backward pass that the node alone carries out; TW_NO_GROUP: not known. */
+static uint32_t sole_backward(struct walk *w, uint64_t node)
+{
+	uint64_t operation = node, sole;
+	unsigned level;
+
+	for (level = 0; level < TW_LEVELS_TO_PAIR; level++) {
+		uint32_t pair, work;
+
+		node = w->d->host.parent[node];
+		if (node == TW_NONE)
+			return TW_NO_GROUP;
+		pair = tw_pair_at(w->m, node);
+		if (pair == TW_NO_GROUP)
+			continue;
+		work = w->m->backward_work[pair];
+		if (work == TW_NO_GROUP || !w->m->works[work].model->backward_category)
+			return TW_NO_GROUP;
+		/* What stands beside that one, or below it, is no pass back. */
+		sole = sole_operation(w, pair);
+		return sole != TW_NONE && operation <= sole && sole < w->m->end[operation] ?
+			       work :
+			       TW_NO_GROUP;
+	}
+	return TW_NO_GROUP;
+}
+
+static bool has_communication(const struct walk *w, uint64_t node)
+{
+	uint64_t count, i;
+	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
+
+	for (i = 0; i < count; i++)
+		if (w->d->gpu.bucket[gpu[i]] == TW_COMMUNICATION)
+			return true;
+	return false;
+}
+
+static bool is_known(const struct walk *w, uint32_t work)
+{
+	return work != TW_NO_GROUP && !w->m->works[work].reason;
+}
+
+/* Whether a call with GPU work below the node has figures. */
+static bool has_known_parts(const struct walk *w, uint64_t node)
+{
+	uint64_t i;
+
+	for (i = node + 1; i < w->m->end[node]; i++)
+		if (is_known(w, tw_work_at(w->m, i)) && gpu_under(w, i))
+			return true;
+	return false;
+}
+
+/* The node behind what a node settles. */
+static uint64_t visit(struct walk *w, uint64_t node)
+{
+	uint64_t end = w->m->end[node];
+	uint32_t work = tw_work_at(w->m, node), backward;
+
+	if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP || !gpu_under(w, node))
+		return end;
+	/* A call whose arguments say nothing gives way to its parts, if theirs do. */
+	if (is_known(w, work) || (work != TW_NO_GROUP && !has_known_parts(w, node))) {
+		collect(w, node, work, NULL);
+		return end;
+	}
+	if (tw_is_above_modelled(w->m, node))
+		return node + 1;
+	backward = sole_backward(w, node);
+	if (backward != TW_NO_GROUP) {
+		collect(w, node, backward, w->m->works[backward].model->backward_category);
+		return end;
+	}
+	if (!w->launches[node])
+		return node + 1;
+	if (!has_communication(w, node))
+		collect(w, node, tw_work_by(w->m, node, true), NULL);
+	return end;
+}
+
+/*
+ * The work of an operation whose parts have rows of their own, for its only kernel that no row has
+ * yet; TW_NO_GROUP: not known, or more than one.
+ */
+static uint32_t work_beside_parts(const struct walk *w, uint64_t op)
+{
+	const struct tw_gpu *gpu = &w->d->gpu;
+	uint64_t count, i, left = 0;
+	const uint32_t *under = op != TW_NONE ? tw_gpu_under(w->m, op, &count) : NULL;
+
+	for (i = 0; under && i < count && left < 2; i++)
+		left += !w->counted[under[i]] && gpu->bucket[under[i]] != TW_COMMUNICATION;
+	return left == 1 ? tw_work_by(w->m, op, true) : TW_NO_GROUP;
+}
+
+/* What the category of a kernel with a row of its own follows from. */
+struct rest {
+	uint32_t name; /* of the operation or call above it */
+	uint32_t kernel, is_of_op;
+};
+
+static const char *category_of_rest(struct walk *w, const struct rest *rest, uint32_t g)
+{
+	const struct tw_categories *c = &w->in->launchers->categories;
+	uint32_t before = w->rest.count, at = tw_groups_add(&w->rest, rest);
+	const char **category;
+
+	if (w->rest.failed)
+		return "other";
+	category = tw_groups_value(&w->rest, at);
+	if (w->rest.count == before)
+		return *category;
+	tw_str_clear(&w->text);
+	tw_synthetic_name(w->d->trace, rest->name, rest->kernel, &w->text);
+	*category = w->text.failed ? NULL : tw_op_category(w->text.ptr, w->text.len);
+	if (!*category)
+		*category = rest->is_of_op ? c->names[tw_category_of_kernel(c, g)] : "other";
+	return *category;
+}
+
+/* Kernels that no row has yet: one row each, named after the operation or call above them. */
+static void collect_rest(struct walk *w)
+{
+	const struct tw_gpu *gpu = &w->d->gpu;
+	const uint32_t *names = w->d->trace->events.name;
+	uint64_t asked = TW_NONE;
+	uint32_t g, work = TW_NO_GROUP;
+
+	for (g = 0; g < gpu->count; g++) {
+		uint64_t node = gpu->launch[g], op, event;
+		struct rest rest;
+
+		if (w->counted[g] || node == TW_NONE || gpu->bucket[g] == TW_COMMUNICATION)
+			continue;
+		op = tw_launching_op(w->d, node, false);
+		if (op != asked)
+			work = work_beside_parts(w, op);
+		asked = op;
+		node = op != TW_NONE ? op : node;
+		event = w->d->host.event[node];
+		rest = (struct rest){ names[event], names[gpu->event[g]], op != TW_NONE };
+		tw_op_rows_gpu(&w->rows, &g, 1);
+		tw_op_rows_end(&w->rows, event, work,
+			       tw_op_key_of(&w->keys, node, rest.kernel,
+					    category_of_rest(w, &rest, g)));
+	}
+}
+
+static void collect_all(struct walk *w)
+{
+	uint64_t node, g;
+
+	for (g = 0; g < w->d->gpu.count; g++) {
+		uint64_t op = w->d->gpu.launch[g] == TW_NONE ?
+				      TW_NONE :
+				      tw_launching_op(w->d, w->d->gpu.launch[g], false);
+
+		if (op != TW_NONE)
+			w->launches[op] = 1;
+	}
+	for (node = 0; node < w->d->host.count;)
+		node = visit(w, node);
+	collect_rest(w);
+}
+
+/* ---- filling the table */
+
+static void set_host_times(struct walk *w, struct trawl_table *table, size_t row, uint32_t group)
+{
+	const uint32_t *list = w->rows.members.list + w->rows.members.first[group];
+	uint64_t n = w->rows.members.first[group + 1] - w->rows.members.first[group], i, known = 0;
+	struct tw_stats s;
+
+	for (i = 0; i < n; i++) {
+		int64_t dur = w->d->trace->events.dur_ns[w->rows.items[list[i]].event];
+
+		if (dur != TRAWL_TIME_NONE)
+			w->times[known++] = dur;
+	}
+	if (!known)
+		return;
+	s = tw_stats_of(w->times, known);
+	tw_set_sum(table, row, DURATION_SUM, s.sum);
+	tw_set_us(table, row, DURATION_MEAN, s.mean);
+	tw_set_us(table, row, DURATION_STD, s.std);
+	tw_set_us(table, row, DURATION_MEDIAN, s.median);
+	tw_table_set_integer(table, row, DURATION_MIN, s.min);
+	tw_table_set_integer(table, row, DURATION_MAX, s.max);
+}
+
+static void set_rates(struct trawl_table *table, size_t row, const struct tw_op_group *g)
+{
+	tw_table_set_real(table, row, TB_MEAN, g->tb_per_s.mean);
+	tw_table_set_real(table, row, TB_STD, g->tb_per_s.std);
+	tw_table_set_real(table, row, TB_MEDIAN, g->tb_per_s.median);
+	tw_table_set_real(table, row, TB_MIN, g->tb_per_s.min);
+	tw_table_set_real(table, row, TB_MAX, g->tb_per_s.max);
+	tw_table_set_real(table, row, TFLOPS_MEAN, g->tflops_per_s.mean);
+	tw_table_set_real(table, row, TFLOPS_STD, g->tflops_per_s.std);
+	tw_table_set_real(table, row, TFLOPS_MEDIAN, g->tflops_per_s.median);
+	tw_table_set_real(table, row, TFLOPS_MIN, g->tflops_per_s.min);
+	tw_table_set_real(table, row, TFLOPS_MAX, g->tflops_per_s.max);
+	tw_table_set_real(table, row, ROOFLINE_TIME, g->roofline_us);
+	tw_table_set_str(table, row, BOUND, g->bound);
+	tw_table_set_real(table, row, PERCENT_MEAN, g->percent.mean);
+	tw_table_set_real(table, row, PERCENT_MEDIAN, g->percent.median);
+	tw_table_set_real(table, row, PERCENT_STD, g->percent.std);
+	tw_table_set_real(table, row, PERCENT_MIN, g->percent.min);
+	tw_table_set_real(table, row, PERCENT_MAX, g->percent.max);
+}
+
+static void set_work(struct walk *w, struct trawl_table *table, size_t row,
+		     const struct tw_op_work *work)
+{
+	struct tw_rates rates;
+
+	tw_rates(&rates, work->flops, work->bytes, 0);
+	tw_table_set_real(table, row, GFLOPS, work->flops / 1e9);
+	tw_table_set_real(table, row, DATA, work->bytes / 1048576);
+	tw_table_set_real(table, row, INTENSITY, rates.flops_per_byte);
+	if (work->spec[0])
+		tw_table_set_str(table, row, SPEC, work->spec);
+	tw_str_clear(&w->text);
+	tw_op_parameters(w->m, work, &w->text);
+	tw_table_set_text(table, row, PARAMETERS, w->text.ptr, w->text.len);
+}
+
+static int add_row(struct walk *w, struct trawl_table *table, uint32_t number)
+{
+	size_t row = tw_table_add_row(table);
+	struct tw_op_group g;
+
+	tw_op_group_of(&w->rows, number, &g);
+	if (tw_op_key_set(&w->keys, table, row, number) || tw_op_group_kernels(&w->rows, number))
+		return -1;
+	tw_table_set_integer(table, row, EVENT, (int64_t)g.first->event);
+	tw_table_set_integer(table, row, COUNT, (int64_t)g.count);
+	set_host_times(w, table, row, number);
+	tw_set_us(table, row, KERNEL_MEAN, g.kernel_ns.mean);
+	tw_set_us(table, row, KERNEL_STD, g.kernel_ns.std);
+	tw_set_us(table, row, KERNEL_MEDIAN, g.kernel_ns.median);
+	tw_table_set_integer(table, row, KERNEL_MIN, g.kernel_ns.min);
+	tw_table_set_integer(table, row, KERNEL_MAX, g.kernel_ns.max);
+	tw_set_sum(table, row, KERNEL_SUM, g.kernel_ns.sum);
+	tw_table_set_text(table, row, DETAILS, w->rows.full.ptr, w->rows.full.len);
+	tw_table_set_text(table, row, SHORT_DETAILS, w->rows.short_form.ptr,
+			  w->rows.short_form.len);
+	tw_table_set_str(table, row, HAS_MODEL, g.first->work != TW_NO_GROUP ? "True" : "False");
+	set_rates(table, row, &g);
+	if (g.work)
+		set_work(w, table, row, g.work);
+	return 0;
+}
+
+struct totals {
+	tw_wide kernel_ns, unmodelled_ns;
+	uint64_t rows, unmodelled, calls;
+	uint64_t at_least;
+};
+
+/* Percent of the roofline or, where there is none, of the bandwidth; 0: not known. */
+static double percent_of(const struct walk *w, const struct trawl_table *table, size_t row)
+{
+	struct trawl_cell percent = trawl_table_cell(table, row, PERCENT_MEAN);
+	struct trawl_cell rate = trawl_table_cell(table, row, TB_MEAN);
+
+	if (percent.state == TRAWL_CELL_VALUE)
+		return percent.real;
+	return w->in->platform && rate.state == TRAWL_CELL_VALUE ?
+		       rate.real * 1e3 / w->in->platform->mem_bw_gbps * 100 :
+		       0;
+}
+
+/* What is over the roofline: how much, and row by row. */
+static void note_over_roofline(const struct walk *w, struct trawl_table *table)
+{
+	size_t rows = trawl_table_rows(table), row, count = 0;
+	double worst = 0;
+
+	for (row = 0; row < rows; row++) {
+		count += percent_of(w, table, row) > TW_ROOFLINE_ANOMALY_PERCENT;
+		worst = fmax(worst, percent_of(w, table, row));
+	}
+	if (count)
+		tw_table_add_note(
+			table,
+			"%zu %s over %d %% of the roofline, the highest at %.0f %%: the data "
+			"was in a cache, or the time, the cost model or the platform's peak "
+			"is wrong",
+			count, count == 1 ? "row is" : "rows are", (int)TW_ROOFLINE_ANOMALY_PERCENT,
+			worst);
+	for (row = 0; row < rows; row++) {
+		double percent = percent_of(w, table, row);
+		struct trawl_cell bound = trawl_table_cell(table, row, BOUND);
+		struct trawl_cell name = trawl_table_cell(table, row, 0);
+
+		if (percent <= 100)
+			continue;
+		tw_table_add_note(table, "row %zu, %.*s: %.1f %% of the %s", row + 1,
+				  (int)name.text_len, name.text, percent,
+				  bound.state != TRAWL_CELL_VALUE || bound.text[0] == 'M' ?
+					  "memory bandwidth" :
+					  "compute peak");
+	}
+}
+
+static void add_notes(const struct walk *w, struct trawl_table *table, const struct totals *t)
+{
+	struct tw_str share;
+
+	if (t->unmodelled) {
+		tw_str_init(&share, w->in->allocator);
+		tw_str_add_real_fixed(
+			&share,
+			t->kernel_ns ? 100 * (double)t->unmodelled_ns / (double)t->kernel_ns : 0,
+			1);
+		if (!share.failed)
+			tw_table_add_note(
+				table,
+				"%llu of %llu rows (%llu calls, %s %% of the kernel time) have no "
+				"figures: no cost model, or its arguments were not recorded",
+				(unsigned long long)t->unmodelled, (unsigned long long)t->rows,
+				(unsigned long long)t->calls, share.ptr);
+		tw_str_release(&share);
+	}
+	if (t->at_least)
+		tw_table_add_note(
+			table,
+			"%llu %s of data moved: expert weights or cached keys are not among "
+			"the arguments",
+			(unsigned long long)t->at_least,
+			t->at_least == 1 ? "row has a lower bound" : "rows have lower bounds");
+	if (w->in->platform)
+		tw_table_add_note(table, "roofline of %s", w->in->platform->name);
+	else
+		tw_table_add_note(table, "no roofline: the platform is not known; name one with "
+					 "--platform ('trawl platforms' lists them)");
+	note_over_roofline(w, table);
+}
+
+/* What the notes say, by group. */
+static void add_to_totals(const struct walk *w, uint32_t group, struct totals *t, tw_wide kernel_ns)
+{
+	uint64_t first = w->rows.members.first[group];
+	const struct tw_op_row *row = &w->rows.items[w->rows.members.list[first]];
+
+	t->rows++;
+	if (row->work == TW_NO_GROUP || w->m->works[row->work].reason) {
+		t->unmodelled++;
+		t->unmodelled_ns += kernel_ns;
+		t->calls += w->rows.members.first[group + 1] - first;
+	}
+	t->at_least += row->work != TW_NO_GROUP && w->m->works[row->work].at_least;
+}
+
+/* By group, for those whose events are in the order of its rows. NULL: out of memory. */
+static int64_t *exposed_by_group(const struct walk *w)
+{
+	const struct trawl_allocator *a = w->in->allocator;
+	uint32_t count = w->keys.groups.count, g;
+	uint32_t *owner = tw_alloc(a, (w->d->gpu.count + 1) * sizeof(*owner));
+	int64_t *exposed = tw_alloc_array(a, (size_t)count + 1, sizeof(*exposed));
+	uint64_t row, i;
+	bool failed = !owner || !exposed;
+
+	for (g = 0; !failed && g < w->d->gpu.count; g++)
+		owner[g] = TW_NONE;
+	for (row = 0; !failed && row < w->rows.count; row++)
+		for (i = w->rows.gpu.first[row]; i < w->rows.gpu.first[row + 1]; i++)
+			owner[w->rows.gpu.list[i]] = w->rows.items[row].group;
+	failed = failed || tw_exposed_times(w->d, owner, count, exposed);
+	tw_free(a, owner, (w->d->gpu.count + 1) * sizeof(*owner));
+	if (!failed)
+		return exposed;
+	tw_free(a, exposed, ((size_t)count + 1) * sizeof(*exposed));
+	return NULL;
+}
+
+/* The column of exposed time: groups in the order of rows. */
+static int fill_exposed(const struct walk *w, struct trawl_table *table,
+			const struct tw_order *order)
+{
+	int64_t *exposed = exposed_by_group(w);
+	uint32_t count = w->keys.groups.count, g;
+
+	if (!exposed)
+		return -1;
+	for (g = 0; g < count; g++)
+		tw_table_set_integer(table, g, EXPOSED, exposed[order[g].index]);
+	tw_free(w->in->allocator, exposed, ((size_t)count + 1) * sizeof(*exposed));
+	return 0;
+}
+
+static int fill(struct walk *w, struct trawl_table *table)
+{
+	uint32_t count = w->keys.groups.count, g;
+	struct tw_order *order = tw_alloc_array(w->in->allocator, count + 1, sizeof(*order));
+	struct totals totals = { 0 };
+	tw_wide running = 0;
+	int status = 0;
+
+	if (!order)
+		return -1;
+	tw_op_rows_order(&w->rows, order, &totals.kernel_ns);
+	tw_table_reserve(table, count);
+	for (g = 0; g < count && !status; g++) {
+		status = add_row(w, table, order[g].index);
+		running += order[g].value;
+		tw_set_percent(table, g, PERCENTAGE, (double)order[g].value,
+			       (double)totals.kernel_ns);
+		tw_set_percent(table, g, CUMULATIVE, (double)running, (double)totals.kernel_ns);
+		add_to_totals(w, order[g].index, &totals, order[g].value);
+	}
+	if (!status && trawl_table_columns(table) > EXPOSED)
+		status = fill_exposed(w, table, order);
+	if (!status && count)
+		add_notes(w, table, &totals);
+	tw_free(w->in->allocator, order, (count + 1) * sizeof(*order));
+	return status;
+}
+
+static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	const struct tw_derived *d = in->derived;
+	struct walk w = { .in = in, .d = d, .m = in->modelled };
+	int status = TRAWL_ENOMEM;
+
+	tw_op_rows_init(&w.rows, in);
+	tw_str_init(&w.text, a);
+	tw_groups_init_values(&w.rest, sizeof(struct rest), sizeof(const char *), a);
+	w.launches = tw_alloc_array(a, d->host.count + 1, 1);
+	w.sole = tw_alloc_array(a, in->derived->autograd.count + 1, sizeof(*w.sole));
+	w.counted = tw_alloc_array(a, d->gpu.count + 1, 1);
+	if (!tw_op_keys_init(&w.keys, in) && w.launches && w.sole && w.counted) {
+		collect_all(&w);
+		if (!tw_op_keys_failed(&w.keys) && !w.text.failed && !w.rest.failed &&
+		    !tw_op_rows_group(&w.rows, w.keys.groups.count))
+			w.times = tw_alloc(a, (w.rows.largest + 1) * sizeof(*w.times));
+		if (w.times && !fill(&w, table) && !w.rows.failed)
+			status = 0;
+		tw_free(a, w.times, (w.rows.largest + 1) * sizeof(*w.times));
+	}
+	tw_op_keys_release(&w.keys);
+	tw_op_rows_release(&w.rows);
+	tw_str_release(&w.text);
+	tw_groups_release(&w.rest);
+	tw_free(a, w.launches, d->host.count + 1);
+	tw_free(a, w.sole, (in->derived->autograd.count + 1) * sizeof(*w.sole));
+	tw_free(a, w.counted, d->gpu.count + 1);
+	return status;
+}
+
+static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
+		struct trawl_table **table)
+{
+	*table = tw_table_new_columns(&self->table, columns,
+				      in->options->exposed_time ? COLUMN_COUNT : EXPOSED,
+				      in->allocator);
+	return *table ? run(in, *table) : TRAWL_ENOMEM;
+}
+
+const struct tw_analysis tw_analysis_unified_perf_summary = {
+	TW_TABLE("unified_perf_summary",
+		 "work, kernel time and efficiency of operations by name and arguments, each GPU "
+		 "event once, communication aside",
+		 columns),
+	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
+	.make = make,
+};

@@ -1,0 +1,289 @@
+#include "cli/analyze/analysing.h"
+
+#include "base/alloc.h"
+#include "cli/analyze/earlier_outputs.h"
+#include "os/thread.h"
+#include "store/trace.h"
+#include "table/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One analysis, while the trace is in memory. */
+struct run {
+	const struct cli_analysing *a;
+	struct tw_prepared prepared;
+	struct trawl_table *categories; /* how each ended */
+	size_t failed, packages;
+	struct timespec start;
+};
+
+static void tell_time(const struct run *run, const char *what, double start)
+{
+	if (run->a->reporting.common.verbose)
+		cli_message("%s in %.3f s", what, cli_seconds() - start);
+}
+
+/* ---- the steps */
+
+struct ending {
+	const char *name;
+	struct tw_category_result result;
+	double time_ms;
+};
+
+/* By time, most first. */
+static int compare_endings(const void *a, const void *b)
+{
+	const struct ending *p = a, *q = b;
+
+	if (p->time_ms != q->time_ms)
+		return p->time_ms > q->time_ms ? -1 : 1;
+	return strcmp(p->name, q->name);
+}
+
+/* A category that cannot be analysed is left out of the rest, and named. */
+static int analyse_categories(struct run *run, struct trawl_error *err)
+{
+	const struct tw_json_value *manifest, *list, *category;
+	double start = cli_seconds();
+	struct ending *endings;
+	size_t count = 0, i;
+
+	manifest = tw_prepared_json(&run->prepared, "", TW_MANIFEST, err);
+	if (!manifest)
+		return err->status;
+	list = tw_json_get(manifest, "categories");
+	endings = tw_arena_alloc(&run->prepared.arena, (list->count + 1) * sizeof(*endings));
+	if (!endings)
+		return tw_no_memory(err);
+	for (category = list->first; category; category = category->next) {
+		struct ending *e = &endings[count++];
+		int status;
+
+		*e = (struct ending){ .result = { .status = TW_CATEGORY_DONE } };
+		e->name = tw_json_text(tw_json_get(category, "name"));
+		status = tw_category(&run->prepared, e->name, &e->result, err);
+		if (status)
+			return status;
+		if (e->result.status == TW_CATEGORY_FAILED) {
+			cli_message("category %s is left out: %s", e->name, e->result.message);
+			run->failed++;
+		}
+		e->time_ms = cli_category_time(&run->prepared, e->name);
+	}
+	if (count)
+		qsort(endings, count, sizeof(*endings), compare_endings);
+	for (i = 0; i < count; i++)
+		cli_add_category(run->categories, &run->prepared, endings[i].name,
+				 &endings[i].result);
+	tell_time(run, "categories analysed", start);
+	return 0;
+}
+
+/* Bytes up to a comma outside of brackets: operations can have the names of C++ functions. */
+static size_t name_length(const char *text)
+{
+	size_t depth = 0, i;
+
+	for (i = 0; text[i] && (text[i] != ',' || depth); i++) {
+		if (strchr("([{<", text[i]))
+			depth++;
+		else if (depth && strchr(")]}>", text[i]) && (!i || text[i - 1] != '-'))
+			depth--;
+	}
+	return i;
+}
+
+/* The names between commas, each with its NUL, in `text`; how many. */
+static size_t split_names(const struct cli_texts *texts, struct tw_str *text)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < texts->count; i++) {
+		const char *p = texts->text[i];
+
+		for (;;) {
+			size_t len = name_length(p);
+
+			if (len) {
+				tw_str_add(text, p, len);
+				tw_str_add_char(text, '\0');
+				count++;
+			}
+			if (!p[len])
+				break;
+			p += len + 1;
+		}
+	}
+	return count;
+}
+
+static int write_packages(struct run *run, struct trawl_error *err)
+{
+	const struct cli_texts *replay = &run->a->replay;
+	const char **names;
+	struct tw_str text;
+	size_t count, at = 0, i;
+	int status;
+
+	if (!replay->count)
+		return tw_replay(&run->prepared, NULL, 0, &run->packages, err);
+	tw_str_init(&text, trawl_allocator_default());
+	count = split_names(replay, &text);
+	names = tw_arena_alloc(&run->prepared.arena, (count + 1) * sizeof(*names));
+	if (!names || text.failed) {
+		status = tw_no_memory(err);
+	} else {
+		for (i = 0; i < count; i++) {
+			names[i] = text.ptr + at;
+			at += strlen(names[i]) + 1;
+		}
+		status = tw_replay(&run->prepared, names, count, &run->packages, err);
+	}
+	tw_str_release(&text);
+	return status;
+}
+
+/*
+ * The name of the trace; "trace.json.gz" says little, so that the name of its directory goes
+ * before it.  Without a directory as it is.
+ */
+static const char *title_of(const char *path)
+{
+	static const char common[] = "trace.json";
+	const char *name = cli_trace_name(path), *start;
+
+	if (strncmp(name, common, sizeof(common) - 1))
+		return name;
+	start = path + strlen(path) - strlen(name);
+	if (start - path < 2 || strcmp(start, name) || start[-1] != '/')
+		return name;
+	for (start--; start > path && start[-1] != '/';)
+		start--;
+	return *start == '/' || *start == '.' ? name : start;
+}
+
+/* What comes of the prepared data. */
+static int analyse(struct run *run, struct trawl_error *err)
+{
+	const struct cli_analysing *a = run->a;
+	const struct tw_reports_options options = {
+		.model = a->model ? a->model : title_of(a->reporting.path),
+		.no_workbook = a->reporting.no_xlsx,
+	};
+	struct tw_pictures *pictures = NULL;
+	double start;
+	int status;
+
+	if (!a->no_plots) {
+		pictures = tw_pictures_begin(&run->prepared, &options);
+		if (!pictures)
+			return tw_no_memory(err);
+	}
+	status = analyse_categories(run, err);
+	start = cli_seconds();
+	if (!status && !a->no_replay)
+		status = write_packages(run, err);
+	if (status)
+		tw_pictures_abandon(pictures);
+	else
+		status = tw_reports(&run->prepared, &options, pictures, err);
+	tell_time(run, "packages and reports written", start);
+	return status;
+}
+
+/* Two shares of the work that need nothing of each other. */
+struct shares {
+	struct run *run;
+	const struct trawl_report *report;
+	struct trawl_error err[2];
+	int status[2];
+};
+
+static void do_share(void *context, size_t i)
+{
+	struct shares *s = context;
+
+	s->status[i] = i ? cli_write_report(&s->run->a->reporting, s->report, &s->err[i]) :
+			   analyse(s->run, &s->err[i]);
+}
+
+static int write_all(struct run *run, const struct trawl_report *report, struct trawl_error *err)
+{
+	struct shares shares = { .run = run, .report = report };
+	unsigned threads = run->a->reporting.common.threads;
+	const char *trace = cli_trace_name(run->a->reporting.path);
+	double start = cli_seconds();
+	int status = tw_prepare(&run->prepared, report, trace, err), failed;
+
+	tell_time(run, "prepared", start);
+	if (status)
+		return status;
+	tw_parallel(threads ? threads : tw_thread_count(), 2, do_share, &shares);
+	failed = shares.status[0] ? 0 : 1;
+	*err = shares.err[failed];
+	return shares.status[failed];
+}
+
+static void tell_where(const struct run *run)
+{
+	const char *slash = strrchr(run->prepared.dir, '/');
+
+	cli_message("written to %s%s: standalone_analysis_fair.md and .html, "
+		    "standalone_analysis_rough.md, %zu replay package%s%s",
+		    run->prepared.dir, slash && !slash[1] ? "" : "/", run->packages,
+		    run->packages == 1 ? "" : "s",
+		    run->a->reporting.no_xlsx ? "" : ", perf_report.xlsx");
+}
+
+static int write_and_print(struct run *run, const struct trawl_report *report)
+{
+	struct trawl_error err;
+	int status;
+
+	clock_gettime(CLOCK_REALTIME, &run->start);
+	/* Clocks of file systems are coarser. */
+	run->start.tv_sec--;
+	if (write_all(run, report, &err))
+		return cli_fail(&err);
+	status = cli_print_analysis(&run->prepared, run->categories,
+				    run->a->reporting.common.format);
+	if (status == CLI_DONE && !run->a->reporting.common.quiet) {
+		tell_where(run);
+		cli_tell_older(run->prepared.dir, &run->start);
+	}
+	return status == CLI_DONE && run->failed ? CLI_INCOMPLETE : status;
+}
+
+static int use_report(void *context, const struct trawl_report *report,
+		      const struct trawl_trace *trace)
+{
+	/* What reading gave back is used again. */
+	const struct trawl_allocator *allocator = trace->allocator;
+	struct run run = { .a = context, .categories = cli_category_table() };
+	struct tw_str dir;
+	int status = CLI_FAILED;
+
+	tw_str_init(&dir, allocator);
+	cli_output_path(&run.a->reporting, NULL, &dir);
+	if (dir.failed || !run.categories) {
+		cli_message("out of memory");
+	} else {
+		status = cli_one_device(report, trace, run.a->reporting.path,
+					&run.a->reporting.common);
+	}
+	if (status < 0) {
+		tw_prepared_init(&run.prepared, dir.ptr, allocator);
+		status = write_and_print(&run, report);
+		tw_prepared_release(&run.prepared);
+	}
+	tw_str_release(&dir);
+	tw_table_free(run.categories);
+	return status;
+}
+
+int cli_analyse(struct cli_analysing *analysing)
+{
+	return cli_reporting_run(&analysing->reporting, true, use_report, analysing);
+}

@@ -1,0 +1,121 @@
+/* trawl category: one category of the standalone analysis, on prepared data. */
+#include "cli/analyze/analysing.h"
+
+#include "data/tables.h"
+#include "table/table.h"
+
+#include <string.h>
+
+/* What was prepared; a null value where nobody wrote down what. NULL: nothing was. */
+static const struct tw_json_value *manifest_of(struct tw_prepared *prepared,
+					       struct trawl_error *err)
+{
+	if (tw_prepared_has(prepared, "", TW_MANIFEST))
+		return tw_prepared_json(prepared, "", TW_MANIFEST, err);
+	if (tw_prepared_has(prepared, TW_CATEGORY_DATA, TW_MANIFEST))
+		return tw_prepared_json(prepared, TW_CATEGORY_DATA, TW_MANIFEST, err);
+	if (tw_prepared_has(prepared, "", TW_CATEGORY_DATA))
+		return tw_json_get(NULL, "");
+	trawl_error_set(err, TRAWL_EIO,
+			"'%s' has no data to analyse: 'trawl prepare TRACE -o DIR' makes it",
+			prepared->dir);
+	return NULL;
+}
+
+/* One that the analysis knows, or that the trace has. */
+static bool is_category(struct tw_prepared *prepared, const struct tw_json_value *manifest,
+			const char *name)
+{
+	const struct tw_json_value *category = tw_json_get(manifest, "categories")->first;
+	const char *file = tw_prepared_name(prepared, name, "_ops.csv");
+	size_t i;
+
+	if (file && !strchr(name, '/') && tw_prepared_has(prepared, TW_CATEGORY_DATA, file))
+		return true;
+
+	for (; category; category = category->next)
+		if (!strcmp(tw_json_text(tw_json_get(category, "name")), name))
+			return true;
+	for (i = 0; i < tw_analysis_category_count; i++)
+		if (!strcmp(tw_analysis_categories[i].name, name))
+			return true;
+	return !strcmp(name, "multi_kernel") || !strcmp(name, "cpu_idle");
+}
+
+static int tell_unknown(const struct cli_command *command, const struct tw_json_value *manifest,
+			const char *name)
+{
+	const struct tw_json_value *category = tw_json_get(manifest, "categories")->first;
+	struct tw_str list;
+	int status;
+
+	tw_str_init(&list, trawl_allocator_default());
+	for (; category; category = category->next)
+		tw_str_addf(&list, "%s%s", list.len ? ", " : "",
+			    tw_json_text(tw_json_get(category, "name")));
+	status = cli_usage_error(command, "no category '%.60s'; there are %s", name,
+				 list.failed || !list.len ? "none" : list.ptr);
+	tw_str_release(&list);
+	return status;
+}
+
+static int print_category(struct tw_prepared *prepared, const char *name,
+			  const struct tw_category_result *result, enum tw_format format)
+{
+	struct trawl_table *table = cli_category_table();
+	struct trawl_error err;
+	int status;
+
+	if (!table)
+		return cli_no_memory();
+	cli_add_category(table, prepared, name, result);
+	if (tw_table_finish(table, &err))
+		status = cli_fail(&err);
+	else
+		status = cli_print_tables((const struct trawl_table *const *)&table, 1, format,
+					  "category", cli_width());
+	tw_table_free(table);
+	return status;
+}
+
+static int analyse_category(const struct cli_command *command, struct tw_prepared *prepared,
+			    const char *name, enum tw_format format)
+{
+	struct tw_category_result result = { .status = TW_CATEGORY_DONE };
+	const struct tw_json_value *manifest;
+	struct trawl_error err;
+	int status;
+
+	manifest = manifest_of(prepared, &err);
+	if (!manifest)
+		return cli_fail(&err);
+	if (!is_category(prepared, manifest, name))
+		return tell_unknown(command, manifest, name);
+	if (tw_category(prepared, name, &result, &err))
+		return cli_fail(&err);
+	if (result.status == TW_CATEGORY_FAILED)
+		cli_message("category %s: %s", name, result.message);
+	status = print_category(prepared, name, &result, format);
+	return status == CLI_DONE && result.status == TW_CATEGORY_FAILED ? CLI_INCOMPLETE : status;
+}
+
+int cli_category(const struct cli_command *command, int argc, char **argv)
+{
+	struct cli_common common;
+	struct cli_option options[8];
+	const struct cli_option *const tables[] = { options };
+	struct tw_prepared prepared;
+	int count, status;
+
+	cli_table_options(&common, options);
+	status = cli_begin(command, tables, 1, argc, argv, &count);
+	if (status >= 0)
+		return status;
+	if (count != 2)
+		return cli_usage_error(command, "a category and a directory, not %d argument%s",
+				       count, count == 1 ? "" : "s");
+	tw_prepared_init(&prepared, argv[1], trawl_allocator_default());
+	status = analyse_category(command, &prepared, argv[0], common.format);
+	tw_prepared_release(&prepared);
+	return status;
+}

@@ -1,0 +1,491 @@
+/* What analyze and category print: read back from what they wrote. */
+#include "cli/analyze/analysing.h"
+
+#include "base/alloc.h"
+#include "render/escape.h"
+#include "standalone/markdown.h"
+#include "table/table.h"
+
+#include <string.h>
+
+/* Names of kernels can fill a page. */
+#define MOST_TITLE_BYTES 120
+
+/* ---- categories */
+
+static const struct trawl_column category_columns[] = {
+	{ "category", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "name of the category" },
+	{ "status", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "done, no data, or failed" },
+	{ "time", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
+	  "kernel time; of the areas idle time, or that of communication and copies" },
+	{ "of compute", TRAWL_COLUMN_REAL, "%", 0, 1, 10,
+	  "its kernel time as a share of the computation time" },
+	{ "bottlenecks", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "bottlenecks found" },
+};
+
+static const struct tw_table_spec category_spec = {
+	.name = "categories",
+	.meaning = "how the analysis of each category ended",
+	.columns = category_columns,
+	.column_count = sizeof(category_columns) / sizeof(category_columns[0]),
+	.keep_empty = true,
+};
+
+/* What an analysis of the whole is about: idle time, or communication and copies. */
+static double time_of(const struct tw_json_value *metrics)
+{
+	const struct tw_json_value *overlap = tw_json_get(metrics, "overlap_analysis");
+	double idle = tw_json_number(
+		tw_json_get(tw_json_get(metrics, "gpu_utilization"), "idle_time_ms"));
+	double moved = tw_json_number(tw_json_get(overlap, "total_comm_time_us")) +
+		       tw_json_number(tw_json_get(overlap, "total_memcpy_time_us"));
+
+	if (strcmp(tw_json_text(tw_json_get(metrics, "tier")), "system"))
+		return tw_json_number(tw_json_get(metrics, "total_time_ms"));
+	return overlap->type == TW_JSON_OBJECT ? moved / 1000 : idle;
+}
+
+static bool drop(void *context, const struct tw_json_value *operation)
+{
+	(void)context;
+	(void)operation;
+	return false;
+}
+
+/* Without the operations; into `own`, which is to be released. */
+static const struct tw_json_value *metrics_of(struct tw_prepared *own,
+					      const struct tw_prepared *prepared, const char *name)
+{
+	const struct tw_json_sieve sieve = { "operations", drop, NULL };
+	const char *file;
+	struct trawl_error err;
+
+	tw_prepared_init(own, prepared->dir, prepared->allocator);
+	file = tw_prepared_name(own, name, "_metrics.json");
+	return file ? tw_prepared_json_some(own, TW_CATEGORY_DATA, file, &sieve, &err) : NULL;
+}
+
+double cli_category_time(struct tw_prepared *prepared, const char *name)
+{
+	struct tw_prepared own;
+	const struct tw_json_value *metrics = metrics_of(&own, prepared, name);
+	double time = metrics ? time_of(metrics) : -1;
+
+	tw_prepared_release(&own);
+	return time >= 0 ? time : -1;
+}
+
+struct trawl_table *cli_category_table(void)
+{
+	return tw_table_new(&category_spec, trawl_allocator_default());
+}
+
+static void add_figures(struct trawl_table *table, size_t row, const struct tw_json_value *metrics)
+{
+	const struct tw_json_value *found;
+
+	tw_table_set_real(table, row, 2, time_of(metrics));
+	tw_table_set_real(table, row, 3,
+			  tw_json_number(tw_json_get(metrics, "percent_of_compute")));
+	found = tw_json_get(metrics, "bottlenecks");
+	/* Areas of the system have findings instead. */
+	if (found->type != TW_JSON_ARRAY)
+		found = tw_json_get(metrics, "findings");
+	if (found->type == TW_JSON_ARRAY)
+		tw_table_set_integer(table, row, 4, (int64_t)found->count);
+}
+
+void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, const char *name,
+		      const struct tw_category_result *result)
+{
+	static const char *const words[] = {
+		[TW_CATEGORY_DONE] = "done",
+		[TW_CATEGORY_NO_DATA] = "no data",
+		[TW_CATEGORY_FAILED] = "failed",
+	};
+	const struct tw_json_value *metrics;
+	struct tw_prepared own;
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_str(table, row, 0, name);
+	tw_table_set_str(table, row, 1, words[result->status]);
+	if (result->status == TW_CATEGORY_FAILED)
+		tw_table_add_note(table, "%s failed: %s", name, result->message);
+	if (result->status != TW_CATEGORY_DONE)
+		return;
+	metrics = metrics_of(&own, prepared, name);
+	if (metrics)
+		add_figures(table, row, metrics);
+	tw_prepared_release(&own);
+}
+
+/* ---- what was analysed */
+
+static const struct trawl_column analysis_columns[] = {
+	{ "trace", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "name of the trace" },
+	{ "view", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the part looked at; missing: all" },
+	{ "platform", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the GPU of the roofline" },
+	{ "platform by", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
+	  "option: named by --platform; device: from its name or properties" },
+	{ "device", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "the device's name in the trace" },
+	{ "total", TRAWL_COLUMN_REAL, "ms", 0, 3, 10, "time looked at" },
+	{ "computation", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of it with computation" },
+	{ "exposed communication", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
+	  "share with communication and no computation" },
+	{ "exposed copies", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
+	  "share with nothing but memory copies" },
+	{ "idle", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share without GPU work" },
+};
+
+static const struct tw_table_spec analysis_spec = {
+	.name = "analysis",
+	.meaning = "what was analysed",
+	.columns = analysis_columns,
+	.column_count = sizeof(analysis_columns) / sizeof(analysis_columns[0]),
+	.keep_empty = true,
+};
+
+/* NULL for a text that is not there, which leaves the cell missing. */
+static const char *text_of(const struct tw_json_value *object, const char *key)
+{
+	const char *text = tw_json_text(tw_json_get(object, key));
+
+	return *text ? text : NULL;
+}
+
+static struct trawl_table *analysis_table(const struct tw_json_value *manifest)
+{
+	static const char *const shares[] = { "total_time_ms", "computation_time_percent",
+					      "exposed_comm_time_percent",
+					      "exposed_memcpy_time_percent", "idle_time_percent" };
+	struct trawl_table *table = tw_table_new(&analysis_spec, trawl_allocator_default());
+	const struct tw_json_value *use = tw_json_get(manifest, "gpu_utilization");
+	const char *platform = text_of(manifest, "platform"), *by;
+	size_t i;
+
+	if (!table)
+		return NULL;
+	by = tw_json_true(tw_json_get(manifest, "platform_guessed")) ? "device" : "option";
+	tw_table_add_row(table);
+	tw_table_set_str(table, 0, 0, text_of(manifest, "trace_path"));
+	tw_table_set_str(table, 0, 1, text_of(manifest, "view"));
+	tw_table_set_str(table, 0, 2, platform);
+	tw_table_set_str(table, 0, 3, platform ? by : NULL);
+	tw_table_set_str(table, 0, 4, text_of(manifest, "device_name"));
+	for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		tw_table_set_real(table, 0, 5 + i, tw_json_number(tw_json_get(use, shares[i])));
+	return table;
+}
+
+/* ---- what to change */
+
+enum {
+	CHANGE_ID,
+	CHANGE_TITLE,
+	CHANGE_CATEGORY,
+	CHANGE_PRIORITY,
+	CHANGE_GAIN,
+	CHANGE_SHARE,
+	CHANGE_ISSUE,
+	CHANGE_ACTION,
+	CHANGE_KERNEL_ACTION,
+};
+
+static const struct trawl_column change_columns[] = {
+	{ "id", TRAWL_COLUMN_TEXT, "", 0, 0, 5, "its number in the reports" },
+	{ "change", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "what is worth changing" },
+	{ "category", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "where: the category" },
+	{ "priority", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "Critical, High, Medium or Low" },
+	{ "gain", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
+	  "expected gain as a share of the whole time; missing: not known" },
+	{ "of total", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the whole time that it takes" },
+	{ "issue", TRAWL_COLUMN_TEXT, "", 0, 0, 50, "what is wrong" },
+	{ "action", TRAWL_COLUMN_TEXT, "", 0, 0, 50, "what to do, where the code may change" },
+	{ "kernel action", TRAWL_COLUMN_TEXT, "", 0, 0, 50, "what to do about the kernel alone" },
+};
+
+static const struct tw_table_spec change_spec = {
+	.name = "changes",
+	.meaning = "what is most worth changing, the largest gain first",
+	.columns = change_columns,
+	.column_count = sizeof(change_columns) / sizeof(change_columns[0]),
+	.keep_empty = true,
+};
+
+/* What has this number in the reports; NULL: nothing. */
+static const struct tw_json_value *find_change(const struct tw_json_value *list, const char *id)
+{
+	const struct tw_json_value *item = list->first;
+
+	while (item && strcmp(tw_json_text(tw_json_get(item, "id")), id))
+		item = item->next;
+	return item;
+}
+
+static void add_change(struct trawl_table *table, const struct tw_json_value *item)
+{
+	const char *action = text_of(item, "path_a");
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_str(table, row, CHANGE_ID, text_of(item, "id"));
+	tw_table_set_str(table, row, CHANGE_TITLE, text_of(item, "title"));
+	tw_table_set_str(table, row, CHANGE_CATEGORY, text_of(item, "category"));
+	tw_table_set_str(table, row, CHANGE_PRIORITY, text_of(item, "priority"));
+	tw_table_set_real(table, row, CHANGE_GAIN,
+			  tw_json_number(tw_json_get(item, "expected_gain_percent")));
+	tw_table_set_real(table, row, CHANGE_SHARE,
+			  tw_json_number(tw_json_get(item, "percent_of_total")));
+	tw_table_set_str(table, row, CHANGE_ISSUE, text_of(item, "issue"));
+	/* Findings about the system have one way only. */
+	tw_table_set_str(table, row, CHANGE_ACTION, action ? action : text_of(item, "action"));
+	tw_table_set_str(table, row, CHANGE_KERNEL_ACTION, text_of(item, "path_b"));
+}
+
+static struct trawl_table *change_table(struct tw_prepared *prepared)
+{
+	struct trawl_table *table = tw_table_new(&change_spec, trawl_allocator_default());
+	const struct tw_json_value *data, *id, *item;
+	struct trawl_error err;
+
+	data = table ? tw_prepared_json(prepared, "", "priority_data.json", &err) : NULL;
+	if (!data)
+		return table;
+	for (id = tw_json_get(data, "most_valuable")->first; id; id = id->next) {
+		item = find_change(tw_json_get(data, "optimizations"), tw_json_text(id));
+		if (item)
+			add_change(table, item);
+	}
+	return table;
+}
+
+/* ---- printed */
+
+/* The text of a cell, for a terminal. */
+static void add_cell(struct tw_str *out, const struct trawl_table *table, size_t row, size_t column)
+{
+	struct trawl_cell cell = trawl_table_cell(table, row, column);
+
+	if (cell.state == TRAWL_CELL_VALUE)
+		tw_escape_terminal(out, cell.text, cell.text_len);
+}
+
+static bool has_cell(const struct trawl_table *table, size_t row, size_t column)
+{
+	return trawl_table_cell(table, row, column).state == TRAWL_CELL_VALUE;
+}
+
+static void add_platform_text(struct tw_str *out, const struct tw_json_value *manifest)
+{
+	const char *platform = text_of(manifest, "platform");
+	const char *device = text_of(manifest, "device_name");
+
+	tw_str_add_cstr(out, "platform: ");
+	if (!platform) {
+		tw_str_add_cstr(out,
+				"not known, so efficiencies are not either; --platform names it");
+		return;
+	}
+	tw_escape_terminal(out, platform, strlen(platform));
+	if (tw_json_true(tw_json_get(manifest, "platform_guessed"))) {
+		tw_str_add_cstr(out, ", from the device in the trace");
+		if (device) {
+			tw_str_add_cstr(out, " (");
+			tw_escape_terminal(out, device, strlen(device));
+			tw_str_add_char(out, ')');
+		}
+		tw_str_add_cstr(out, "; --platform names another");
+	}
+}
+
+/* A line of its own, in the terminal's width. */
+static void add_line(struct tw_str *out, struct tw_str *line)
+{
+	cli_add_wrapped(out, line->failed || !line->ptr ? "" : line->ptr, 0, cli_width());
+	out->failed |= line->failed;
+	tw_str_release(line);
+}
+
+static void add_platform(struct tw_str *out, const struct tw_json_value *manifest)
+{
+	struct tw_str line;
+
+	tw_str_init(&line, out->allocator);
+	add_platform_text(&line, manifest);
+	add_line(out, &line);
+}
+
+/* "3.496 ms looked at: 80.1 % computation, ..." */
+static void add_use(struct tw_str *whole, const struct trawl_table *analysis)
+{
+	struct tw_str line, *out = &line;
+	static const char *const words[] = { "computation", "exposed communication",
+					     "exposed copies", "idle" };
+	size_t i;
+
+	tw_str_init(&line, whole->allocator);
+	if (has_cell(analysis, 0, 5)) {
+		tw_str_add_real_fixed(out, trawl_table_cell(analysis, 0, 5).real, 3);
+		tw_str_add_cstr(out, " ms");
+	}
+	if (has_cell(analysis, 0, 1)) {
+		tw_str_add_cstr(out, " of ");
+		add_cell(out, analysis, 0, 1);
+	}
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!has_cell(analysis, 0, 6 + i))
+			continue;
+		tw_str_add_cstr(out, i ? ", " : ": ");
+		tw_str_add_real_fixed(out, trawl_table_cell(analysis, 0, 6 + i).real, 1);
+		tw_str_addf(out, " %% %s", words[i]);
+	}
+	add_line(whole, &line);
+}
+
+/* What the figures do not hold. */
+static void add_missing(struct tw_str *out, const struct tw_json_value *manifest)
+{
+	const struct tw_json_value *u = tw_json_get(manifest, "unlinked");
+	const struct tw_json_value *d = tw_json_get(manifest, "defects")->first;
+	const char *platform = text_of(manifest, "platform");
+	const char *device = text_of(manifest, "platform_of_device");
+	struct tw_str line;
+
+	tw_str_init(&line, out->allocator);
+	if (platform && device && strcmp(platform, device)) {
+		tw_str_add_cstr(&line, "by the device's name the trace is of ");
+		tw_escape_terminal(&line, device, strlen(device));
+		cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, cli_width());
+	}
+	if (tw_json_number(tw_json_get(u, "count")) > 0) {
+		tw_str_clear(&line);
+		tw_str_add_real_fixed(&line, tw_json_number(tw_json_get(u, "time_ms")), 3);
+		tw_str_add_cstr(&line, " ms of GPU work (");
+		tw_str_add_real_fixed(&line, tw_json_number(tw_json_get(u, "percent_of_total")), 1);
+		tw_str_add_cstr(&line, " %) without a recorded launch: in no operation, so that "
+				       "categories do not add up and their times are lower bounds");
+		cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, cli_width());
+	}
+	if (tw_json_true(tw_json_get(manifest, "linked_only")))
+		tw_str_add_cstr(out, "GPU work without a recorded launch is left out\n");
+	for (; d; d = d->next) {
+		const char *severity = text_of(d, "severity"), *meaning = text_of(d, "meaning");
+
+		if (!severity || !meaning || !strcmp(severity, "note"))
+			continue;
+		tw_str_clear(&line);
+		tw_str_addf(&line, "%s: ", severity);
+		tw_str_add_real_fixed(&line, tw_json_number(tw_json_get(d, "count")), 0);
+		tw_str_add_cstr(&line, " x ");
+		tw_escape_terminal(&line, meaning, strlen(meaning));
+		cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, cli_width());
+	}
+	out->failed |= line.failed;
+	tw_str_release(&line);
+}
+
+static void add_percent(struct tw_str *out, const struct trawl_table *table, size_t row,
+			size_t column, const char *before, const char *behind)
+{
+	tw_str_add_cstr(out, before);
+	tw_str_add_real_fixed(out, trawl_table_cell(table, row, column).real, 1);
+	tw_str_add_cstr(out, behind);
+}
+
+/* "P1. aten::mm (GEMM): up to 12.3 % less time", and below it what is wrong and what to do. */
+static void add_change_text(struct tw_str *out, const struct trawl_table *changes, size_t i)
+{
+	struct tw_str text;
+	size_t column;
+
+	tw_str_init(&text, out->allocator);
+	add_cell(&text, changes, i, CHANGE_TITLE);
+	tw_md_cut(&text, MOST_TITLE_BYTES);
+	if (has_cell(changes, i, CHANGE_GAIN) &&
+	    trawl_table_cell(changes, i, CHANGE_GAIN).real < 0.05)
+		tw_str_add_cstr(&text, ": less than 0.1 % less time");
+	else if (has_cell(changes, i, CHANGE_GAIN))
+		add_percent(&text, changes, i, CHANGE_GAIN, ": up to ", " % less time");
+	else if (has_cell(changes, i, CHANGE_SHARE))
+		add_percent(&text, changes, i, CHANGE_SHARE, ": gain not known, it takes ",
+			    " % of the time");
+	tw_str_add_cstr(out, "  ");
+	add_cell(out, changes, i, CHANGE_ID);
+	tw_str_add_cstr(out, ". ");
+	cli_add_wrapped(out, text.failed ? "" : text.ptr, 6, cli_width());
+	for (column = CHANGE_ISSUE; column <= CHANGE_ACTION; column++) {
+		if (!has_cell(changes, i, column))
+			continue;
+		tw_str_clear(&text);
+		add_cell(&text, changes, i, column);
+		tw_str_add_cstr(out, "      ");
+		cli_add_wrapped(out, text.failed ? "" : text.ptr, 6, cli_width());
+	}
+	out->failed |= text.failed;
+	tw_str_release(&text);
+}
+
+static void add_changes(struct tw_str *out, const struct trawl_table *changes)
+{
+	size_t count = trawl_table_rows(changes), i;
+
+	if (!count) {
+		tw_str_add_cstr(out, "nothing was found that is worth changing\n");
+		return;
+	}
+	tw_str_add_cstr(out, "most worth changing\n");
+	for (i = 0; i < count; i++)
+		add_change_text(out, changes, i);
+}
+
+static int print_text(const struct tw_json_value *manifest,
+		      const struct trawl_table *const tables[3])
+{
+	bool has_work = has_cell(tables[0], 0, 5) && trawl_table_cell(tables[0], 0, 5).real > 0;
+	struct tw_str out;
+
+	tw_str_init(&out, trawl_allocator_default());
+	add_platform(&out, manifest);
+	if (has_work) {
+		add_use(&out, tables[0]);
+		add_missing(&out, manifest);
+		tw_str_add_char(&out, '\n');
+		tw_render_text(tables[1], &out, cli_width(), 0);
+		tw_str_add_char(&out, '\n');
+		add_changes(&out, tables[2]);
+	} else {
+		tw_str_add_cstr(&out, "the trace has no GPU work: there is nothing to rank\n");
+		add_missing(&out, manifest);
+	}
+	return cli_print_str(&out);
+}
+
+int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categories,
+		       enum tw_format format)
+{
+	struct trawl_table *tables[3] = { NULL, categories, NULL };
+	const struct tw_json_value *manifest;
+	struct trawl_error err;
+	int status = CLI_FAILED, i;
+
+	manifest = tw_prepared_json(prepared, "", TW_MANIFEST, &err);
+	if (!manifest)
+		return cli_fail(&err);
+	tables[0] = analysis_table(manifest);
+	tables[2] = change_table(prepared);
+	for (i = 0, err.status = 0; i < 3 && !err.status; i++) {
+		if (!tables[i])
+			tw_no_memory(&err);
+		else if (tw_table_finish(tables[i], &err))
+			break;
+	}
+	if (i < 3 || err.status)
+		status = cli_fail(&err);
+	else if (format == TW_FORMAT_TABLE)
+		status = print_text(manifest, (const struct trawl_table *const *)tables);
+	else
+		status = cli_print_tables((const struct trawl_table *const *)tables, 3, format,
+					  "analyze", 0);
+	tw_table_free(tables[0]);
+	tw_table_free(tables[2]);
+	return status;
+}

@@ -1,0 +1,167 @@
+/* What compare prints for people. */
+#include "cli/compare/compare.h"
+
+#include "render/escape.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Rows of a table on the terminal; the page and the workbook have all. */
+#define MOST_ROWS 8
+
+enum { NAME, BASELINE, TEST, DIFFERENCE, FASTER, NOISE, VERDICT, COLUMNS };
+
+#define NUMBER(header, unit, digits, width, meaning)                               \
+	{                                                                          \
+		header, TRAWL_COLUMN_REAL, (unit), 0, (digits), (width), (meaning) \
+	}
+
+static const struct trawl_column columns[COLUMNS] = {
+	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "what takes the time" },
+	[BASELINE] = NUMBER("baseline ms", "ms", 3, 12, "median over the ranks"),
+	[TEST] = NUMBER("test ms", "ms", 3, 12, "the same of the test"),
+	[DIFFERENCE] = NUMBER("diff. ms", "ms", 3, 12, "test - baseline"),
+	[FASTER] = NUMBER("faster (%)", "%", 1, 8, "above 0 the test is faster"),
+	[NOISE] = NUMBER("noise ms", "ms", 3, 10, "spread over the ranks"),
+	[VERDICT] = { "verdict", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "better, worse, same, new, gone" },
+};
+
+static const struct tw_table_spec spec = { "changes", "what changed", columns, COLUMNS, true };
+
+static void add_row(struct trawl_table *table, const struct tw_change *c, const char *name)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_str(table, row, NAME, name);
+	tw_table_set_real(table, row, BASELINE, c->ns[0] / 1e6);
+	tw_table_set_real(table, row, TEST, c->ns[1] / 1e6);
+	tw_table_set_real(table, row, DIFFERENCE, (c->ns[1] - c->ns[0]) / 1e6);
+	tw_table_set_real(table, row, FASTER, tw_change_faster(c));
+	tw_table_set_real(table, row, NOISE, c->noise_ns / 1e6);
+	tw_table_set_str(table, row, VERDICT, tw_verdict_names[c->judged.verdict]);
+}
+
+static void add_table(struct trawl_table *table, const char *heading, unsigned width, bool colour,
+		      struct tw_str *out)
+{
+	table = tw_table_finished(table);
+	if (table && trawl_table_rows(table)) {
+		cli_add_heading(out, heading, colour);
+		tw_render_text(table, out, width, 0);
+	}
+	out->failed |= !table;
+	tw_table_free(table);
+}
+
+/* As the summary of one trace names them. */
+static const struct {
+	const char *type, *label;
+} parts[] = {
+	{ "computation_time", "computing" },
+	{ "exposed_comm_time", "exposed communication" },
+	{ "exposed_memcpy_time", "exposed copies" },
+	{ "busy_time", "busy" },
+	{ "idle_time", "idle" },
+	{ "total_time", "total" },
+	{ "total_comm_time", "all communication" },
+	{ "total_memcpy_time", "all copies" },
+};
+
+static void add_timeline(const struct tw_changes *changes, unsigned width, bool colour,
+			 struct tw_str *out)
+{
+	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
+	size_t i;
+
+	for (i = 0; table && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const struct tw_change *c = tw_changes_part(changes, parts[i].type);
+
+		/* Copies that neither side makes. */
+		if (c && (c->ns[0] > 0 || c->ns[1] > 0))
+			add_row(table, c, parts[i].label);
+	}
+	add_table(table, "timeline", width, colour, out);
+}
+
+static void add_configurations(const struct tw_changes *changes, unsigned width, bool colour,
+			       struct tw_str *out)
+{
+	struct trawl_table *table;
+	size_t i;
+
+	if (changes->totals.count < 2)
+		return;
+	table = tw_table_new(&spec, trawl_allocator_default());
+	for (i = 0; table && i < changes->totals.count; i++)
+		if (changes->totals.items[i].ranks[0] || changes->totals.items[i].ranks[1])
+			add_row(table, &changes->totals.items[i],
+				changes->samples->configs[i].name);
+	add_table(table, "total time by configuration", width, colour, out);
+}
+
+/* Those that differ, largest first; how many do not is said. */
+static void add_items(const struct tw_changes *changes, enum tw_compared_kind kind,
+		      const char *heading, unsigned width, bool colour, struct tw_str *out)
+{
+	const struct tw_change_list *list = &changes->all[kind];
+	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
+	size_t differ = 0, i;
+	struct tw_str name;
+
+	tw_str_init(&name, trawl_allocator_default());
+	for (i = 0; table && i < list->count; i++) {
+		const struct tw_change *c = &list->items[i];
+
+		if (c->judged.verdict == TW_SAME || differ++ >= MOST_ROWS)
+			continue;
+		tw_str_clear(&name);
+		tw_change_name(changes, c, &name);
+		add_row(table, c, name.ptr ? name.ptr : "");
+	}
+	add_table(table, heading, width, colour, out);
+	if (differ > MOST_ROWS)
+		tw_str_addf(out, "and %zu more that differ\n", differ - MOST_ROWS);
+	for (i = 0; i < list->count && differ; i++)
+		if (list->items[i].by_call && list->items[i].judged.verdict != TW_SAME) {
+			tw_str_add_cstr(out, "faster is per call where the sides have different "
+					     "numbers of calls\n");
+			break;
+		}
+	if (list->count && !differ) {
+		cli_add_heading(out, heading, colour);
+		tw_str_addf(out, "none of %zu differs by more than noise or thresholds\n",
+			    list->count);
+	}
+	out->failed |= name.failed;
+	tw_str_release(&name);
+}
+
+void cli_summarise_comparison(const struct tw_changes *changes, const struct tw_answer *answer,
+			      const char *const labels[2], unsigned width, bool colour,
+			      struct tw_str *out)
+{
+	struct tw_str line;
+	size_t i;
+
+	tw_str_init(&line, trawl_allocator_default());
+	for (i = 0; i < 2; i++) {
+		tw_str_addf(out, "%s ", i ? "test:    " : "baseline:");
+		tw_escape_terminal(out, labels[i], strlen(labels[i]));
+		tw_str_add_char(out, '\n');
+	}
+	tw_str_add_char(out, '\n');
+	for (i = 0; i < answer->count; i++) {
+		tw_str_clear(&line);
+		if (answer->lines[i].len)
+			tw_escape_terminal(&line, answer->lines[i].ptr, answer->lines[i].len);
+		cli_add_wrapped(out, line.ptr ? line.ptr : "", 0, width);
+	}
+	out->failed |= line.failed;
+	tw_str_release(&line);
+	add_configurations(changes, width, colour, out);
+	add_timeline(changes, width, colour, out);
+	add_items(changes, TW_OPERATION, "operations that differ", width, colour, out);
+	add_items(changes, TW_KERNEL, "kernels that differ", width, colour, out);
+	add_items(changes, tw_changes_collectives(changes), "collectives that differ", width,
+		  colour, out);
+}

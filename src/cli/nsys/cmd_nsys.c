@@ -1,0 +1,340 @@
+/* trawl nsys: queries on an export of Nsight Systems. */
+#include "cli/nsys/nsys_ranges.h"
+
+#include "cli/exporting.h"
+#include "nsys/grouped.h"
+#include "nsys/nsys.h"
+#include "nsys/rules.h"
+#include "trace/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct nsys_command {
+	const struct cli_command *command;
+	struct cli_reporting reporting; /* of "ranges", and the options that all have */
+	struct tw_nsys_options options;
+	unsigned rank;
+};
+
+struct nsys_query {
+	const char *name;
+	int (*run)(const struct nsys_command *n, const struct nsys_query *query, int argc,
+		   char **argv);
+	enum tw_nsys_query asks;
+};
+
+#define NO_RANK UINT32_MAX
+
+/* ---- queries on a file */
+
+static int print_answer(const struct nsys_command *n, const struct trawl_table *table)
+{
+	struct tw_str out;
+
+	if (!n->options.compat || n->reporting.common.format != TW_FORMAT_TABLE)
+		return cli_print_tables(&table, 1, n->reporting.common.format, "nsys", cli_width());
+	tw_str_init(&out, trawl_allocator_default());
+	tw_render_fixed(table, &out);
+	return cli_print_str(&out);
+}
+
+/* A line each; whatever was left out is named. */
+static void tell_left_out(const char *path, const struct tw_str *lines)
+{
+	const char *line = lines->ptr, *end;
+
+	for (; line && *line; line = end + 1) {
+		end = strchr(line, '\n');
+		if (!end)
+			return;
+		cli_message("%s: %.*s", path, (int)(end - line), line);
+	}
+}
+
+static int fail_on(const char *path, int status, struct trawl_error *err)
+{
+	trawl_error_context(err, status, "%s", path);
+	return cli_fail(err);
+}
+
+static bool is_readable_file(const char *path)
+{
+	struct stat info;
+
+	return !stat(path, &info) && S_ISREG(info.st_mode) && !access(path, R_OK);
+}
+
+/* Another kind of file: said before it is taken for a database that is damaged. */
+static int not_an_export(const char *path)
+{
+	cli_message(!strcmp(path, "-") ?
+			    "%s: an export is a database: it cannot be read from a pipe, "
+			    "give the path of a file" :
+			    "%s: no export of Nsight Systems (an SQLite database); of "
+			    "the queries only 'ranges' reads other traces",
+		    path);
+	return CLI_FAILED;
+}
+
+static int ask(const struct nsys_command *n, const struct nsys_query *query, const char *path)
+{
+	struct cli_exported exported;
+	struct trawl_table *table = NULL;
+	struct trawl_error err;
+	struct tw_str left_out;
+	double start = cli_seconds();
+	int status;
+
+	status = cli_export(&exported, path, &n->reporting.common, &err);
+	if (status)
+		return cli_fail(&err);
+	if (!strcmp(path, "-") ||
+	    (is_readable_file(exported.path) && !tw_is_database(exported.path))) {
+		cli_export_end(&exported);
+		return not_an_export(path);
+	}
+	tw_str_init(&left_out, trawl_allocator_default());
+	status = tw_nsys_ask(&table, query->asks, exported.path, &n->options, &left_out, &err);
+	cli_export_end(&exported);
+	tell_left_out(path, &left_out);
+	if (status == TRAWL_EUSAGE)
+		status = cli_usage_error(n->command, "%s", err.message);
+	else if (status)
+		status = fail_on(path, status, &err);
+	else if (left_out.len && n->reporting.common.strict)
+		status = CLI_FAILED;
+	else
+		status = print_answer(n, table);
+	if (!status && left_out.len)
+		status = CLI_INCOMPLETE;
+	if (n->reporting.common.verbose)
+		cli_message("answered in %.3f s", cli_seconds() - start);
+	tw_str_release(&left_out);
+	tw_table_free(table);
+	return status;
+}
+
+/* One file, which is argv[0]: -1, else the exit status. */
+static int one_file(const struct nsys_command *n, int argc)
+{
+	if (argc == 1)
+		return -1;
+	return cli_usage_error(n->command,
+			       argc ? "one export at a time, not %d" : "which export? (%d given)",
+			       argc);
+}
+
+static int no_grouping(const struct nsys_command *n, const struct nsys_query *query)
+{
+	const char *keys = tw_nsys_groupings(query->asks);
+
+	return cli_usage_error(n->command,
+			       *keys ? "--by: not '%.60s'; of '%s' by %s" :
+				       "--by %.60s: no rows of '%s' to add up%s",
+			       n->options.by, query->name, keys);
+}
+
+static int ask_file(const struct nsys_command *n, const struct nsys_query *query, int argc,
+		    char **argv)
+{
+	const struct trawl_report_options *o = &n->reporting.options;
+	int status = one_file(n, argc);
+
+	if (status >= 0)
+		return status;
+	if (o->range || o->device || n->reporting.steps[0] >= 0)
+		return cli_usage_error(n->command,
+				       "--range, --step and --device are of the query 'ranges'; "
+				       "'%s' has --start and --end",
+				       query->name);
+	if (n->options.by && !tw_nsys_can_group(query->asks, n->options.by))
+		return no_grouping(n, query);
+	return ask(n, query, argv[0]);
+}
+
+static int show_ranges(const struct nsys_command *n, const struct nsys_query *query, int argc,
+		       char **argv)
+{
+	struct cli_reporting reporting = n->reporting;
+	int status = one_file(n, argc);
+
+	(void)query;
+	if (status >= 0)
+		return status;
+	if (n->options.compat)
+		return cli_usage_error(n->command, "the original scripts have no query 'ranges'");
+	reporting.path = argv[0];
+	reporting.by = n->options.by;
+	return cli_nsys_ranges(n->command, &reporting, &n->options);
+}
+
+/* ---- rules */
+
+static const struct trawl_column preset_columns[] = {
+	{ "preset", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "name, as --rules takes it" },
+	{ "of", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "the trainer whose ranges it knows" },
+};
+
+static const struct tw_table_spec preset_spec = {
+	.name = "rules",
+	.meaning = "presets of rules for the ranges of trainers",
+	.columns = preset_columns,
+	.column_count = sizeof(preset_columns) / sizeof(preset_columns[0]),
+	.keep_empty = true,
+};
+
+static int list_presets(const struct nsys_command *n)
+{
+	struct trawl_table *table = tw_table_new(&preset_spec, trawl_allocator_default());
+	struct trawl_error err;
+	int status;
+	size_t i, row;
+
+	for (i = 0; table && i < tw_nsys_presets_count(); i++) {
+		const char *of = tw_nsys_preset_title(i);
+
+		row = tw_table_add_row(table);
+		tw_table_set_str(table, row, 0, tw_nsys_preset_name(i));
+		tw_table_set_text(table, row, 1, of, strcspn(of, "\n"));
+	}
+	if (table)
+		tw_table_add_note(table,
+				  "'trawl nsys rules NAME' prints one, to start a file from");
+	if (!table || tw_table_finish(table, &err)) {
+		status = cli_no_memory();
+	} else {
+		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
+					  n->reporting.common.format, "nsys", cli_width());
+	}
+	tw_table_free(table);
+	return status;
+}
+
+static int show_rules(const struct nsys_command *n, const struct nsys_query *query, int argc,
+		      char **argv)
+{
+	const char *text;
+	struct tw_str list;
+
+	(void)query;
+	if (argc > 1)
+		return cli_usage_error(n->command, "rules: one preset at a time");
+	if (!argc)
+		return list_presets(n);
+	text = tw_nsys_preset_text(argv[0]);
+	if (text)
+		return cli_print(text, strlen(text));
+	tw_str_init(&list, trawl_allocator_default());
+	tw_nsys_presets_list(&list);
+	cli_usage_error(n->command, "no preset '%.60s'; there are: %s", argv[0],
+			list.failed ? "" : list.ptr);
+	tw_str_release(&list);
+	return CLI_USAGE;
+}
+
+/* ---- the command */
+
+static const struct nsys_query queries[] = {
+	{ "setup", ask_file, TW_NSYS_SETUP },
+	{ "windows", ask_file, TW_NSYS_WINDOWS },
+	{ "streams", ask_file, TW_NSYS_STREAMS },
+	{ "overlap", ask_file, TW_NSYS_OVERLAP },
+	{ "ranges", show_ranges, 0 },
+	{ "rules", show_rules, 0 },
+};
+
+#define QUERIES (sizeof(queries) / sizeof(queries[0]))
+
+static const struct nsys_query *find_query(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < QUERIES; i++)
+		if (!strcmp(queries[i].name, name))
+			return &queries[i];
+	return NULL;
+}
+
+static int no_query(const struct cli_command *command, const char *name)
+{
+	struct tw_str list;
+	size_t i;
+	int status;
+
+	tw_str_init(&list, trawl_allocator_default());
+	for (i = 0; i < QUERIES; i++)
+		tw_str_addf(&list, "%s%s", i ? ", " : "", queries[i].name);
+	status = cli_usage_error(command,
+				 name ? "no query '%.60s'; there are: %s" :
+					"which query?%.60s there are: %s",
+				 name ? name : "", list.failed ? "" : list.ptr);
+	tw_str_release(&list);
+	return status;
+}
+
+/* What the options say together. */
+static int check_options(struct nsys_command *n)
+{
+	struct trawl_report_options *o = &n->reporting.options;
+	bool start = o->start_ns != TRAWL_TIME_NONE, end = o->end_ns != TRAWL_TIME_NONE;
+
+	if (start != end)
+		return cli_usage_error(n->command, "--start and --end go together");
+	if (start && o->end_ns < o->start_ns)
+		return cli_usage_error(n->command, "--end is before --start");
+	if (n->options.compat && n->options.by)
+		return cli_usage_error(n->command, "--compat adds nothing up: no --by with it");
+	if (n->options.compat && n->options.rules)
+		return cli_usage_error(n->command,
+				       "--compat has its own rules: no --rules with it");
+	n->options.window = start;
+	n->options.start_ns = o->start_ns;
+	n->options.end_ns = o->end_ns;
+	n->options.rank = n->rank == NO_RANK ? -1 : (int64_t)n->rank;
+	n->options.threads = n->reporting.common.threads;
+	return -1;
+}
+
+/* Takes an option out of a table: a query has one of the same name. */
+static void leave_out(struct cli_option *table, const char *name)
+{
+	while (table->name && strcmp(table->name, name) != 0)
+		table++;
+	for (; table->name; table++)
+		table[0] = table[1];
+}
+
+int cli_nsys(const struct cli_command *command, int argc, char **argv)
+{
+	struct nsys_command n = { .command = command, .rank = NO_RANK };
+	const struct cli_option own[] = {
+		{ "rank", 0, CLI_COUNT, "N", &n.rank, "one rank alone" },
+		{ "rules", 0, CLI_TEXT, "NAME|FILE", &n.options.rules,
+		  "what names of ranges mean: a preset or a file (default: what fits)" },
+		{ "by", 0, CLI_TEXT, "COLUMN", &n.options.by,
+		  "add rows up over ranks: by stage, purpose, rank, pp, dp, cp, ep or tp; of 'ranges' "
+		  "what --step and --range look at: launch or time" },
+		{ "compat", 0, CLI_FLAG, NULL, &n.options.compat,
+		  "numbers, columns and layout of the scripts of analyze-nsys-profile" },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+	struct cli_option counting[8], view[8], common[8];
+	const struct cli_option *const tables[] = { own, view, common };
+	const struct nsys_query *query;
+	int count, status;
+
+	cli_reporting_init(&n.reporting, counting, view, common);
+	cli_common_options(&n.reporting.common, false, common);
+	leave_out(view, "by");
+	status = cli_begin(command, tables, 3, argc, argv, &count);
+	if (status >= 0)
+		return status;
+	query = count ? find_query(argv[0]) : NULL;
+	if (!query)
+		return no_query(command, count ? argv[0] : NULL);
+	status = check_options(&n);
+	return status >= 0 ? status : query->run(&n, query, count - 1, argv + 1);
+}

@@ -1,0 +1,126 @@
+/* trawl nsys ranges: the GPU time of NVTX ranges, of exports and of any other trace. */
+#include "cli/nsys/nsys_ranges.h"
+
+#include "cli/exporting.h"
+#include "store/trace.h"
+#include "table/table.h"
+#include "trace/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct ranges_query {
+	const struct cli_command *command;
+	const struct cli_reporting *reporting;
+	int64_t rank; /* -1: all */
+	char pid[24]; /* of an export: the process that is the rank */
+};
+
+/* The rows of one process, with the notes. */
+static struct trawl_table *rows_of_process(const struct trawl_table *table, const char *pid)
+{
+	const struct tw_table_spec *spec = &tw_analysis_nvtx_ranges.table;
+	struct trawl_table *of = tw_table_new(spec, trawl_allocator_default());
+	size_t row, column, i, to, len = strlen(pid);
+
+	for (row = 0; of && row < trawl_table_rows(table); row++) {
+		struct trawl_cell cell = tw_table_cell(table, row, "pid");
+
+		if (cell.state != TRAWL_CELL_VALUE || cell.text_len != len ||
+		    memcmp(cell.text, pid, len))
+			continue;
+		to = tw_table_add_row(of);
+		for (column = 0; column < trawl_table_columns(table); column++)
+			tw_table_copy_cell(of, to, column, table, row, column);
+	}
+	if (of && !trawl_table_rows(of))
+		tw_table_add_note(
+			of,
+			"the process of that rank, pid %s, has no rows: where hosts share "
+			"pids, its name has the host behind it",
+			pid);
+	for (i = 0; of && i < trawl_table_notes(table); i++)
+		tw_table_add_note(of, "%s", trawl_table_note(table, i));
+	return tw_table_finished(of);
+}
+
+/* A trace that is no export is of one rank, and may say which. */
+static const char *process_of(const struct ranges_query *q, const struct trawl_trace *trace)
+{
+	return trace->by_process ? q->pid : NULL;
+}
+
+static int print_ranges(void *context, const struct trawl_report *report,
+			const struct trawl_trace *trace)
+{
+	const struct ranges_query *q = context;
+	const struct trawl_table *table = trawl_report_find(report, "nvtx_ranges");
+	const char *pid = q->rank < 0 ? NULL : process_of(q, trace);
+	struct trawl_table *of = NULL;
+	int status;
+
+	if (q->rank >= 0 && !pid && trace->rank != q->rank)
+		return cli_usage_error(q->command, "%s does not say that it is of rank %lld",
+				       q->reporting->path, (long long)q->rank);
+	if (pid) {
+		of = rows_of_process(table, pid);
+		if (!of)
+			return cli_no_memory();
+		table = of;
+	}
+	status = cli_print_tables(&table, 1, q->reporting->common.format, "nsys_ranges",
+				  cli_width());
+	tw_table_free(of);
+	return status;
+}
+
+/*
+ * Of an export: which process the rank is; -1 to go on, else the exit status.  Another kind of
+ * trace, which is no database, is left to its own reader.
+ */
+static int find_process(struct ranges_query *q, const struct tw_nsys_options *options)
+{
+	struct trawl_table *setup = NULL;
+	struct trawl_error err;
+	struct tw_str left_out;
+	int status;
+
+	if (!tw_is_database(q->reporting->path))
+		return -1;
+	tw_str_init(&left_out, trawl_allocator_default());
+	status = tw_nsys_ask(&setup, TW_NSYS_SETUP, q->reporting->path, options, &left_out, &err);
+	tw_str_release(&left_out);
+	if (status == TRAWL_EUSAGE)
+		return cli_usage_error(q->command, "%s", err.message);
+	if (status) {
+		trawl_error_context(&err, status, "%s", q->reporting->path);
+		return cli_fail(&err);
+	}
+	snprintf(q->pid, sizeof(q->pid), "%lld", (long long)tw_table_cell(setup, 0, "pid").integer);
+	tw_table_free(setup);
+	return -1;
+}
+
+int cli_nsys_ranges(const struct cli_command *command, struct cli_reporting *r,
+		    const struct tw_nsys_options *options)
+{
+	struct ranges_query q = { .command = command, .reporting = r, .rank = options->rank };
+	struct cli_exported exported;
+	struct trawl_error err;
+	int status = cli_reporting_view(r, command);
+
+	if (status >= 0)
+		return status;
+	r->only = &tw_analysis_nvtx_ranges;
+	if (q.rank < 0)
+		return cli_reporting_run(r, false, print_ranges, &q);
+	/* Which process the rank is, the same export says that is reported on. */
+	if (cli_export(&exported, r->path, &r->common, &err))
+		return cli_fail(&err);
+	r->path = exported.path;
+	status = find_process(&q, options);
+	if (status < 0)
+		status = cli_reporting_run(r, false, print_ranges, &q);
+	cli_export_end(&exported);
+	return status;
+}

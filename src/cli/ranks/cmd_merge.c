@@ -1,0 +1,410 @@
+/* trawl merge: one timeline of all ranks. */
+#include "cli/processes.h"
+#include "cli/ranks/ranks.h"
+#include "os/file.h"
+
+#include "job/merge/compat.h"
+#include "job/merge/merge.h"
+#include "job/transport/gather.h"
+#include "render/escape.h"
+#include "table/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEFAULT_OUTPUT "merged_gpu_trace_enhanced.json"
+#define NO_COUNT UINT32_MAX
+
+struct merge_command {
+	const struct cli_command *command;
+	struct cli_common common;
+	const char *output, *trace_name, *keep, *align;
+	unsigned ranks, gpus_per_node;
+	bool compat;
+	struct tw_merge_options options;
+	struct cli_progress progress;
+};
+
+enum { RANK, RULE, GPU_SLICES, HOST_SLICES, OTHERS, ARROWS, MOVED, LOOSE, SHIFT, FILE_NAME };
+
+static const struct trawl_column columns[] = {
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
+	[RULE] = { "rank from", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
+		   "where the rank comes from: the trace (distributedInfo), a label of the process, "
+		   "recorded collectives, the name of the file, or the order of the files" },
+	[GPU_SLICES] = { "gpu slices", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
+			 "slices on streams of GPUs" },
+	[HOST_SLICES] = { "host slices", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
+			  "slices on threads of the host" },
+	[OTHERS] = { "other events", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
+		     "instants, counters and such" },
+	[ARROWS] = { "flows", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		     "arrows, each with its start and its end on a slice" },
+	[MOVED] = { "moved slices", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
+		    "slices that partly overlap others and are drawn on a lane of their own" },
+	[LOOSE] = { "flow ends left out", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
+		    "ends of arrows whose slice or other end is not in the output, mostly "
+		    "since --keep gpu leaves it out; they are left out too" },
+	[SHIFT] = { "shift us", TRAWL_COLUMN_DECIMAL, "us", 3, 3, 14, "added to all times" },
+	[FILE_NAME] = { "file", TRAWL_COLUMN_TEXT, "", 0, 0, 30, "the trace" },
+};
+
+static const struct tw_table_spec spec = {
+	.name = "merged_ranks",
+	.meaning = "what of each rank is in the merged trace",
+	.columns = columns,
+	.column_count = sizeof(columns) / sizeof(columns[0]),
+	.keep_empty = true,
+};
+
+/* ---- options */
+
+/* What the options say together; -1 to go on. */
+static int check_options(struct merge_command *m)
+{
+	m->options.threads = m->common.threads;
+	m->options.gpus_per_node = m->gpus_per_node;
+	m->options.block_size = cli_block_size();
+	m->options.most_ranks = m->ranks == NO_COUNT ? -1 : (int64_t)m->ranks;
+	if (!m->output)
+		m->output = DEFAULT_OUTPUT;
+	if (!strcmp(m->output, "-"))
+		return cli_usage_error(m->command, "-o: a merged trace goes to a file; standard "
+						   "output has the table of ranks");
+	if (m->keep && strcmp(m->keep, "gpu") && strcmp(m->keep, "all"))
+		return cli_usage_error(m->command, "--keep: '%.60s' is not gpu or all", m->keep);
+	m->options.keep_all = m->keep && !strcmp(m->keep, "all");
+	if (m->compat && (m->keep || m->align))
+		return cli_usage_error(m->command, "--compat keeps and aligns as the original: no "
+						   "--keep or --align with it");
+	if (m->compat && tw_merge_is_gzip(m->output))
+		return cli_usage_error(m->command, "--compat writes no .gz");
+	return cli_read_align(m->command, m->align, &m->options.align);
+}
+
+/* ---- what is said of it */
+
+static void add_row(struct trawl_table *table, const struct tw_merge *merge,
+		    const struct tw_merged *rank)
+{
+	static const char *const rules[] = {
+		[TW_RANK_BY_METADATA] = "trace",
+		[TW_RANK_BY_LABEL] = "label",
+		[TW_RANK_BY_COLLECTIVES] = "collectives",
+		[TW_RANK_BY_NAME] = "name",
+		[TW_RANK_BY_ORDER] = "order",
+	};
+	const char *path = merge->set.files[rank->file].path;
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_integer(table, row, RANK, rank->rank);
+	tw_table_set_str(table, row, RULE, rules[rank->rule]);
+	tw_table_set_integer(table, row, GPU_SLICES, (int64_t)rank->gpu_slices);
+	tw_table_set_integer(table, row, HOST_SLICES, (int64_t)rank->host_slices);
+	tw_table_set_integer(table, row, OTHERS, (int64_t)rank->others);
+	tw_table_set_integer(table, row, ARROWS, (int64_t)rank->arrows);
+	tw_table_set_integer(table, row, MOVED, (int64_t)rank->moved);
+	tw_table_set_integer(table, row, LOOSE, (int64_t)rank->loose);
+	tw_table_set_integer(table, row, SHIFT, rank->shift_ns);
+	tw_table_set_str(table, row, FILE_NAME, tw_file_name(path));
+}
+
+static int print_ranks(const struct merge_command *m, const struct tw_merge *merge)
+{
+	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
+	int status = CLI_FAILED;
+	size_t i;
+
+	for (i = 0; table && i < merge->count; i++)
+		if (tw_merged_is_in(&merge->ranks[i]))
+			add_row(table, merge, &merge->ranks[i]);
+	if (!table || tw_table_finish(table, NULL))
+		cli_message("out of memory");
+	else
+		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
+					  m->common.format, "merge", cli_width());
+	tw_table_free(table);
+	return status;
+}
+
+static void tell_missing(const struct tw_merge *merge)
+{
+	struct tw_str list;
+
+	if (!merge->missing_count)
+		return;
+	tw_str_init(&list, trawl_allocator_default());
+	cli_add_rank_list(&list, merge->missing, merge->missing_count);
+	if (list.failed)
+		tw_str_clear(&list);
+	else if (merge->world_size > 0)
+		cli_message("no trace of rank%s %s (of %" PRId64 ")",
+			    merge->missing_count == 1 ? "" : "s", list.ptr, merge->world_size);
+	else
+		cli_message("no trace of rank%s %s, which recorded process groups name",
+			    merge->missing_count == 1 ? "" : "s", list.ptr);
+	tw_str_release(&list);
+}
+
+/* Where numbers are a guess, or do not fit together. */
+static void tell_numbers(const struct tw_merge *merge)
+{
+	const struct tw_merged *other = NULL;
+	size_t by_order = 0, i;
+
+	for (i = 0; i < merge->count; i++) {
+		const struct tw_merged *rank = &merge->ranks[i];
+
+		by_order += rank->rule == TW_RANK_BY_ORDER;
+		if (rank->world_size >= 0 && rank->world_size != merge->told_world)
+			other = rank;
+	}
+	cli_tell_order(merge->clashes, by_order, merge->count);
+	cli_tell_apart(&merge->apart);
+	cli_tell_world(other ? other->rank : -1, other ? other->world_size : -1,
+		       merge->ranks[merge->count - 1].rank, merge->told_world);
+	if (merge->is_unlike)
+		cli_message("the traces do not look like ranks of one job: some share no process "
+			    "group and few operators and kernels (trawl report --each reports "
+			    "them one by one)");
+}
+
+/* Ranks of one file that are left out for one reason say it once. */
+static bool says_the_same(const struct tw_merged *rank)
+{
+	return rank->message && rank[-1].message && rank->file == rank[-1].file &&
+	       rank->state == rank[-1].state && !strcmp(rank->message, rank[-1].message);
+}
+
+/* Whatever is left out or odd, by name. */
+static int tell_ranks(const struct merge_command *m, const struct tw_merge *merge)
+{
+	int status = merge->missing_count ? CLI_INCOMPLETE : CLI_DONE;
+	size_t i;
+
+	for (i = 0; i < merge->file_count; i++) {
+		const struct tw_merged *rank = &merge->ranks[i];
+		const char *path = merge->set.files[rank->file].path;
+
+		if (rank->state == TW_RANK_NOT_A_TRACE && rank->message && !m->common.quiet)
+			cli_message("%s: passed over: %s", path, rank->message);
+		if (rank->state == TW_RANK_UNREADABLE || rank->state == TW_RANK_DUPLICATE ||
+		    rank->state == TW_RANK_CAPTURE) {
+			if (!i || !says_the_same(rank))
+				cli_message("%s: left out: %s", path,
+					    rank->message ? rank->message : "out of memory");
+			status = CLI_INCOMPLETE;
+		}
+		if (!tw_merged_is_in(rank))
+			continue;
+		if (rank->rule < TW_RANK_BY_NAME && rank->name_rank >= 0 &&
+		    rank->name_rank != rank->rank)
+			cli_message("%s: its name says rank %" PRId64 ", the trace rank %" PRId64
+				    "; the trace counts",
+				    path, rank->name_rank, rank->rank);
+		if (rank->told_rank >= 0 && rank->told_rank != rank->rank)
+			cli_message("%s: merged as rank %" PRId64 "; that it is of rank %" PRId64
+				    " it tells behind its events only",
+				    path, rank->rank, rank->told_rank);
+		cli_tell_defects(path, rank->defects, rank->defect_count, &m->common);
+		if (rank->state == TW_RANK_DAMAGED)
+			status = CLI_INCOMPLETE;
+	}
+	tell_numbers(merge);
+	tell_missing(merge);
+	if (merge->unsure)
+		cli_message("clocks are aligned by base times where collectives do not tell");
+	return status;
+}
+
+/* With --strict: the first trace in which something is odd, or a rank that is not there. */
+static int check_strict(const struct merge_command *m, const struct tw_merge *merge, int status)
+{
+	size_t i;
+
+	if (!m->common.strict)
+		return CLI_DONE;
+	for (i = 0; i < merge->count; i++) {
+		const struct tw_merged *rank = &merge->ranks[i];
+
+		if (tw_merged_is_in(rank) && cli_strict_status(merge->set.files[rank->file].path,
+							       rank->defects, rank->defect_count))
+			return CLI_FAILED;
+	}
+	return status == CLI_INCOMPLETE ? CLI_FAILED : CLI_DONE;
+}
+
+static void tell_output(const struct merge_command *m)
+{
+	if (!m->common.quiet)
+		cli_message("written: %s; open it at https://ui.perfetto.dev", m->output);
+}
+
+/* ---- the command */
+
+static int progress(void *context, int64_t bytes_done, int64_t bytes)
+{
+	return cli_progress_update(context, bytes_done, bytes);
+}
+
+static int run(struct merge_command *m, struct tw_rank_set *set)
+{
+	double start = cli_seconds();
+	struct trawl_error err;
+	struct tw_merge merge;
+	int status, told = CLI_DONE;
+
+	m->options.progress = progress;
+	m->options.progress_context = &m->progress;
+	cli_progress_begin(&m->progress, m->output, m->common.quiet);
+	status = tw_merge_run(&merge, set, m->output, &m->options, trawl_allocator_default(), &err);
+	cli_progress_end(&m->progress);
+	if (!status) {
+		told = tell_ranks(m, &merge);
+		if (check_strict(m, &merge, told)) {
+			tw_merge_release(&merge);
+			return CLI_FAILED;
+		}
+		status = tw_merge_commit(&merge, &err);
+	}
+	if (status) {
+		tw_merge_release(&merge);
+		return cli_fail(&err);
+	}
+	status = print_ranks(m, &merge);
+	if (!status)
+		tell_output(m);
+	if (m->common.verbose)
+		cli_message("merged in %.3f s", cli_seconds() - start);
+	tw_merge_release(&merge);
+	return status ? status : told;
+}
+
+static bool is_same_file(const char *path, const struct stat *file)
+{
+	struct stat info;
+
+	return !stat(path, &info) && info.st_dev == file->st_dev && info.st_ino == file->st_ino;
+}
+
+/* What is to be written must be none of what is read. */
+static bool is_compat_input(const struct tw_merge_compat *c)
+{
+	struct tw_str path;
+	struct stat out;
+	bool is = false;
+	unsigned r;
+
+	if (stat(c->output, &out))
+		return false;
+	tw_str_init(&path, trawl_allocator_default());
+	for (r = 0; r < c->ranks && !is; r++) {
+		tw_str_clear(&path);
+		tw_str_addf(&path, "%s/rank%u/%s", c->directory, r, c->trace_name);
+		is = !path.failed && is_same_file(path.ptr, &out);
+	}
+	tw_str_release(&path);
+	return is;
+}
+
+/* In a process that is led: reduces and merges what it is told to. */
+static int be_led(const struct merge_command *m)
+{
+	/* As alignment asks process 0 for: see align.c. */
+	const struct tw_load_options load = {
+		.threads = m->options.threads,
+		.max_memory = m->options.max_memory,
+		.block_size = m->options.block_size,
+	};
+	const struct trawl_allocator *a = trawl_allocator_default();
+	struct trawl_error err;
+	struct tw_str task;
+	bool over = false;
+	int status = 0;
+
+	tw_str_init(&task, a);
+	while (!status && !over) {
+		status = tw_cluster_await(cli_cluster(), &task, &over, &err);
+		if (status || over)
+			break;
+		status = task.len && task.ptr[0] == TW_TASK_MERGE ?
+				 tw_merge_share(task.ptr, task.len, &m->options, a, &err) :
+				 tw_gather_share(task.ptr, task.len, &load, cli_cluster(), a, &err);
+	}
+	tw_str_release(&task);
+	return status ? cli_together_fail(&err) : CLI_LED;
+}
+
+static int compat(const struct merge_command *m, int argc, char **argv)
+{
+	struct tw_merge_compat c = {
+		.directory = argv[0],
+		.output = m->output,
+		.trace_name = m->trace_name ? m->trace_name : TW_MERGE_TRACE_NAME,
+		.ranks = m->ranks == NO_COUNT ? TW_MERGE_COMPAT_RANKS : m->ranks,
+	};
+	struct trawl_error err;
+	struct tw_str said;
+	int status;
+
+	if (argc != 1)
+		return cli_usage_error(m->command, "--compat takes one directory, not %d", argc);
+	if (is_compat_input(&c))
+		return cli_usage_error(m->command, "-o: '%.200s' is one of the traces", m->output);
+	tw_str_init(&said, trawl_allocator_default());
+	status = tw_merge_compat(&c, &said, trawl_allocator_default(), &err);
+	if (said.len)
+		cli_print(said.ptr, said.len);
+	tw_str_release(&said);
+	return status ? cli_fail(&err) : CLI_DONE;
+}
+
+int cli_merge(const struct cli_command *command, int argc, char **argv)
+{
+	struct merge_command m = { .command = command, .ranks = NO_COUNT };
+	const struct cli_option own[] = {
+		{ "output", 'o', CLI_TEXT, "FILE", &m.output,
+		  "where to write, .gz for gzip (default: " DEFAULT_OUTPUT ")" },
+		{ "ranks", 'n', CLI_POSITIVE, "N", &m.ranks, "ranks 0 to N-1 (default: all)" },
+		{ "trace-name", 0, CLI_TEXT, "NAME", &m.trace_name,
+		  "file in each rank<N>/ (default: " TW_MERGE_TRACE_NAME ", if there is one)" },
+		{ "keep", 0, CLI_TEXT, "WHAT", &m.keep,
+		  "gpu: GPU work, its launches, annotations (default); all: every event" },
+		{ "align", 0, CLI_TEXT, "HOW", &m.align,
+		  "clocks: collectives (default on several hosts), base-time (else) or none" },
+		{ "gpus-per-node", 0, CLI_POSITIVE, "N", &m.gpus_per_node,
+		  "GPUs of a host (default: as the traces tell)" },
+		{ "compat", 0, CLI_FLAG, NULL, &m.compat,
+		  "events, names and numbers of merge_gpu_trace_ranks.py" },
+		{ "max-memory", 0, CLI_SIZE, "SIZE", &m.options.max_memory,
+		  "for traces held at once, such as 16G (default: half of the machine's)" },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+	struct cli_option common[8];
+	const struct cli_option *const tables[] = { own, common };
+	struct tw_rank_set set = { 0 };
+	struct trawl_error err;
+	int count, status;
+
+	cli_common_options(&m.common, false, common);
+	status = cli_begin(command, tables, 2, argc, argv, &count);
+	if (status >= 0)
+		return status;
+	if (!count)
+		return cli_usage_error(command, "which ranks?");
+	status = check_options(&m);
+	if (status >= 0)
+		return status;
+	m.options.cluster = cli_cluster();
+	if (cli_is_led())
+		return be_led(&m);
+	if (m.compat)
+		return compat(&m, count, argv);
+	status = tw_merge_find(&set, (const char *const *)argv, (size_t)count, m.trace_name,
+			       trawl_allocator_default(), &err);
+	if (status)
+		return cli_fail(&err);
+	return run(&m, &set);
+}

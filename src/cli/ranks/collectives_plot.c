@@ -1,0 +1,102 @@
+/* The picture of who sends how much to whom in all_to_allv. */
+#include "cli/ranks/collectives.h"
+
+#include "base/alloc.h"
+#include "render/charts/heat_map.h"
+#include "table/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Ranks on an axis: more are not told apart. */
+#define RANKS_MOST 4096
+
+/* The distinct numbers of a column, in order; how many. */
+static size_t collect(const struct trawl_table *table, const char *header, int64_t *numbers)
+{
+	size_t rows = trawl_table_rows(table), count = 0, i;
+
+	for (i = 0; i < rows; i++)
+		numbers[i] = tw_table_cell(table, i, header).integer;
+	qsort(numbers, rows, sizeof(*numbers), by_number);
+	for (i = 0; i < rows; i++)
+		if (!count || numbers[count - 1] != numbers[i])
+			numbers[count++] = numbers[i];
+	return count;
+}
+
+static size_t place(const int64_t *numbers, size_t count, int64_t number)
+{
+	const int64_t *found = bsearch(&number, numbers, count, sizeof(*numbers), by_number);
+
+	return (size_t)(found - numbers);
+}
+
+static int draw(const struct trawl_table *table, int64_t *rows, int64_t *columns, const char *path,
+		struct trawl_error *err)
+{
+	const struct trawl_allocator *a = trawl_allocator_default();
+	struct tw_heat_map map = {
+		.title = "Sent by all_to_allv",
+		.unit = "MB",
+		.row_axis = "sending rank",
+		.column_axis = "receiving rank",
+		.rows = rows,
+		.columns = columns,
+		.row_count = collect(table, "src_rank", rows),
+		.column_count = collect(table, "dst_rank", columns),
+	};
+	size_t cells = map.row_count * map.column_count, i;
+	double *values;
+	int status;
+
+	if (map.row_count > RANKS_MOST || map.column_count > RANKS_MOST)
+		return trawl_error_set(err, TRAWL_ELIMIT,
+				       "cannot draw '%s': more than %d ranks send or receive", path,
+				       RANKS_MOST);
+	values = tw_alloc_array(a, cells, sizeof(*values));
+	if (!values)
+		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
+	for (i = 0; i < cells; i++)
+		values[i] = NAN;
+	for (i = 0; i < trawl_table_rows(table); i++) {
+		size_t row =
+			place(rows, map.row_count, tw_table_cell(table, i, "src_rank").integer);
+		size_t column = place(columns, map.column_count,
+				      tw_table_cell(table, i, "dst_rank").integer);
+
+		values[row * map.column_count + column] =
+			tw_table_cell(table, i, "total_sent_MB").real;
+	}
+	map.values = values;
+	status = tw_render_heat_map(&map, path, a, err);
+	tw_free(a, values, cells * sizeof(*values));
+	return status;
+}
+
+int cli_draw_all_to_all(const struct cli_collectives *c, const char *path, struct trawl_error *err)
+{
+	const struct trawl_allocator *a = trawl_allocator_default();
+	const struct trawl_table *table = cli_collectives_table(c, "nccl_all2allv_heatmap");
+	size_t size = (table ? trawl_table_rows(table) : 0) * sizeof(int64_t);
+	int64_t *rows, *columns;
+	int status;
+
+	if (!size)
+		return trawl_error_set(err, TRAWL_ENODATA, "no all_to_allv to draw");
+	rows = tw_alloc(a, size);
+	columns = tw_alloc(a, size);
+	status = rows && columns ? draw(table, rows, columns, path, err) :
+				   trawl_error_set(err, TRAWL_ENOMEM,
+						   "cannot draw '%s': out of memory", path);
+	tw_free(a, rows, size);
+	tw_free(a, columns, size);
+	return status;
+}

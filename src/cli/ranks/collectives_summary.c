@@ -1,0 +1,401 @@
+/*
+ * The summary of a job that a person reads in ten seconds: which ranks, what their clocks are off,
+ * what was matched, where communication waits, and for whom.
+ */
+#include "cli/ranks/collectives.h"
+
+#include "cli/ranks/ranks.h"
+#include "cli/ranks/ranks_verdict.h"
+#include "job/collectives/syncing.h"
+#include "table/table.h"
+
+#include <string.h>
+
+#define TOP 10
+
+static const struct cli_part of_timeline[] = {
+	{ "type", "part" },	  { "time ms_mean", "mean" }, { "time ms_median", "median" },
+	{ "time ms_min", "min" }, { "time ms_max", "max" },   { "slowest rank", "most on rank" },
+};
+
+static const struct cli_part of_collectives[] = {
+	{ "Collective name", "collective" },
+	{ "dtype", "dtype" },
+	{ "Full msg size (MB)", "size" },
+	{ "count", "count" },
+	{ "Total comm latency (ms)", "transfer" },
+	{ "Total wait time (ms)", "waiting, all ranks" },
+	{ "Waiting (%)", "waiting" },
+	{ "bus bw (GB/s)_mean", "bus bandwidth" },
+};
+
+static const struct cli_part of_waiting[] = {
+	{ "Collective name", "collective" },
+	{ "dtype", "dtype" },
+	{ "Full msg size (MB)", "size" },
+	{ "count", "count" },
+	{ "Total wait time (ms)", "waiting, all ranks" },
+	{ "Total rank time (ms)", "time, all ranks" },
+	{ "Waiting (%)", "waiting" },
+	{ "skew in start time_max", "worst skew" },
+};
+
+static const struct cli_part of_all_to_allv[] = {
+	{ "Process Group Name", "group" },
+	{ "dtype", "dtype" },
+	{ "count", "count" },
+	{ "Total wall_time (ms)", "first start to last end" },
+	{ "skew in start time_max", "worst skew" },
+	{ "receive imbalance_mean", "receive imbalance" },
+	{ "rank that receives most", "most to rank" },
+	{ "size_imbalance_mean", "send imbalance" },
+	{ "throughput (GB/s)_mean", "rate" },
+};
+
+static const struct cli_part of_waits[] = {
+	{ "waiting rank", "rank" },
+	{ "late rank", "waits for" },
+	{ "times", "times" },
+	{ "total wait (us)", "total" },
+	{ "largest wait (us)", "largest" },
+	{ "largest in", "largest in" },
+	{ "node_span", "where" },
+};
+
+static const struct cli_part of_transfers[] = {
+	{ "src_rank", "from rank" },   { "dst_rank", "to rank" }, { "bytes", "size" },
+	{ "start skew (us)", "skew" }, { "time (us)", "time" },	  { "GB/s", "rate" },
+};
+
+static const struct cli_part of_mismatches[] = {
+	{ "collective_id", "first" },  { "count", "count" },	{ "Collective name", "name" },
+	{ "problem", "problem" },      { "ranks", "on ranks" }, { "ranks missing", "not on" },
+	{ "what differs", "differs" },
+};
+
+static const struct cli_excerpt of_late_ranks[] = {
+	CLI_EXCERPT("collective_waits", "who waits for whom, the longest first", TOP, NULL,
+		    of_waits),
+	CLI_EXCERPT("nccl_summary_implicit_sync", "collectives, the longest waits first", TOP,
+		    "Total wait time (ms)", of_waiting),
+	CLI_EXCERPT("nccl_summary_implicit_sync", "collectives, the longest transfers first", TOP,
+		    NULL, of_collectives),
+};
+
+static const struct cli_excerpt of_exchanges = CLI_EXCERPT(
+	"nccl_summary_all2allv", "all_to_allv, the longest first", TOP, NULL, of_all_to_allv);
+
+static const struct cli_excerpt of_the_rest[] = {
+	CLI_EXCERPT("transfers", "sends and receives, the longest first", TOP, "time (us)",
+		    of_transfers),
+	CLI_EXCERPT("collective_mismatches", "collectives that do not match, the most first", TOP,
+		    "count", of_mismatches),
+	CLI_EXCERPT("timeline_over_ranks", "GPU time over the ranks", TOP, NULL, of_timeline),
+};
+
+/* ---- the first lines */
+
+/* Whether it is left out for want of the step or range that is looked at. */
+static bool lacks_view(const struct tw_rank *rank)
+{
+	return rank->state == TW_RANK_UNREADABLE && rank->status == TRAWL_EUSAGE;
+}
+
+static void add_left_out(const struct tw_job *job, struct tw_str *out)
+{
+	static const struct {
+		enum tw_rank_state state;
+		const char *words;
+	} states[] = {
+		{ TW_RANK_DUPLICATE, "of a rank that is there already" },
+		{ TW_RANK_CAPTURE, "of an earlier capture" },
+		{ TW_RANK_UNREADABLE, "unreadable" },
+		{ TW_RANK_DAMAGED, "damaged" },
+		{ TW_RANK_NO_GPU, "without GPU work" },
+	};
+	size_t i, j;
+
+	for (i = 0, j = 0; i < job->left_out_count; i++)
+		j += lacks_view(&job->left_out[i]);
+	if (j)
+		tw_str_addf(out, "%zu trace%s without what is looked at\n", j, j == 1 ? "" : "s");
+	if (job->missing_count) {
+		tw_str_addf(out, "no trace of rank%s ", job->missing_count == 1 ? "" : "s");
+		cli_add_rank_list(out, job->missing, job->missing_count);
+		tw_str_add_char(out, '\n');
+	}
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		size_t count = 0;
+
+		for (j = 0; j < job->left_out_count; j++)
+			count += job->left_out[j].state == states[i].state &&
+				 !lacks_view(&job->left_out[j]);
+		for (j = 0; j < job->count; j++)
+			count += job->ranks[j].state == states[i].state;
+		if (count)
+			tw_str_addf(out, "%zu trace%s %s\n", count, count == 1 ? "" : "s",
+				    states[i].words);
+	}
+}
+
+static void add_ranks(const struct tw_job *job, struct tw_str *out)
+{
+	cli_add_ranks_known(out, job);
+	tw_str_add_char(out, '\n');
+	cli_add_ranks_view(out, job);
+	add_left_out(job, out);
+}
+
+static void add_events(const struct tw_job *job, struct tw_str *out)
+{
+	uint64_t events = 0, kernels = 0;
+	size_t i;
+
+	for (i = 0; i < job->count; i++) {
+		events += job->ranks[i].events;
+		kernels += job->ranks[i].collective_count;
+	}
+	tw_str_addf(out, "%llu events, %llu communication kernels", (unsigned long long)events,
+		    (unsigned long long)kernels);
+	if (job->gpus_per_node > 0)
+		tw_str_addf(out, "; %lld GPU%s a node", (long long)job->gpus_per_node,
+			    job->gpus_per_node == 1 ? "" : "s");
+	tw_str_add_char(out, '\n');
+}
+
+static int count_unsound(void *context, const struct tw_sync *sync)
+{
+	*(uint64_t *)context += !sync->sound;
+	return 0;
+}
+
+static void add_copied(const struct tw_ranks_input *in, struct tw_str *out)
+{
+	uint64_t count = 0, m;
+
+	for (m = 0; m < in->matches->count; m++)
+		count += tw_match_is_shared(&in->matches->matches[m]) &&
+			 tw_match_has_copies(in, &in->matches->matches[m]);
+	if (count)
+		tw_str_addf(
+			out,
+			"%llu by copy engines: a copy waits for no other rank, so they count in "
+			"no waits and tell nothing of clocks\n",
+			(unsigned long long)count);
+}
+
+static void add_unsound(const struct tw_ranks_input *in, struct tw_str *out)
+{
+	uint64_t count = 0;
+
+	tw_visit_waits(in, count_unsound, &count);
+	if (count)
+		tw_str_addf(out,
+			    "%llu of the doubtful did not run at one time: they are left out of "
+			    "waits\n",
+			    (unsigned long long)count);
+}
+
+/* "3 likely, 1 doubtful": how sure the matches of several ranks are; "all likely". */
+static void add_sureness(const uint64_t counts[], uint64_t all, struct tw_str *out)
+{
+	const char *between = "";
+	size_t i;
+
+	for (i = TW_MATCH_CERTAIN; i <= TW_MATCH_DIFFERENT; i++) {
+		if (!counts[i])
+			continue;
+		tw_str_add_cstr(out, between);
+		if (counts[i] == all)
+			tw_str_add_cstr(out, "all");
+		else
+			tw_str_addf(out, "%llu", (unsigned long long)counts[i]);
+		tw_str_addf(out, " %s", tw_match_sureness_name((enum tw_match_sureness)i));
+		between = ", ";
+	}
+	if (counts[TW_MATCH_DIFFERENT])
+		tw_str_add_cstr(out, " (ranks record different things)");
+}
+
+/* "matched: 80 by sequence number, 4 by order: 80 certain, 4 likely" */
+static void add_rules(const struct tw_matches *matches, struct tw_str *out)
+{
+	static const char *const words[] = { "id", "sequence number", "order" };
+	uint64_t rules[TW_MATCH_BY_ORDER + 1] = { 0 }, sure[TW_MATCH_DIFFERENT + 1] = { 0 };
+	uint64_t all = 0, m;
+	size_t used = 0, i;
+
+	for (m = 0; m < matches->count; m++) {
+		const struct tw_match *match = &matches->matches[m];
+
+		if (!tw_match_is_shared(match))
+			continue;
+		rules[match->rule]++;
+		sure[match->sureness]++;
+		all++;
+	}
+	tw_str_add_cstr(out, "matched: ");
+	for (i = 0; i <= TW_MATCH_BY_ORDER; i++)
+		if (rules[i])
+			tw_str_addf(out, "%s%llu by %s", used++ ? ", " : "",
+				    (unsigned long long)rules[i], words[i]);
+	if (!used)
+		tw_str_add_cstr(out, "none");
+	else
+		tw_str_add_cstr(out, used > 1 ? ": " : ", ");
+	add_sureness(sure, all, out);
+}
+
+static void add_matches(const struct tw_ranks_input *in, unsigned width, struct tw_str *out)
+{
+	const struct tw_matches *matches = in->matches;
+	uint64_t states[TW_MATCH_LOCAL + 1] = { 0 }, m;
+	struct tw_str line;
+
+	for (m = 0; m < matches->count; m++)
+		states[matches->matches[m].state]++;
+	tw_str_init(&line, trawl_allocator_default());
+	tw_str_addf(&line, "%llu collectives: %llu on all ranks of their group",
+		    (unsigned long long)matches->count, (unsigned long long)states[TW_MATCH_WHOLE]);
+	if (states[TW_MATCH_PARTIAL])
+		tw_str_addf(&line, ", %llu lacking on some",
+			    (unsigned long long)states[TW_MATCH_PARTIAL]);
+	if (states[TW_MATCH_ALONE])
+		tw_str_addf(&line, ", %llu on one only",
+			    (unsigned long long)states[TW_MATCH_ALONE]);
+	if (states[TW_MATCH_LOCAL])
+		tw_str_addf(&line, ", %llu of ranks whose group has no other trace",
+			    (unsigned long long)states[TW_MATCH_LOCAL]);
+	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);
+	out->failed |= line.failed;
+	tw_str_clear(&line);
+	add_rules(matches, &line);
+	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);
+	out->failed |= line.failed;
+	tw_str_release(&line);
+	add_copied(in, out);
+	add_unsound(in, out);
+}
+
+/* Offset and its uncertainty of the rank whose clock is furthest off, NULL: none is known. */
+static const struct tw_clock *furthest(const struct tw_ranks_input *in, size_t *rank)
+{
+	const struct tw_clock *most = NULL;
+	size_t i;
+
+	for (i = 0; i < in->job->count; i++) {
+		const struct tw_clock *clock = &in->clocks->of[i];
+		int64_t off = clock->offset_ns < 0 ? -clock->offset_ns : clock->offset_ns;
+
+		if (!clock->known || i == in->clocks->reference)
+			continue;
+		if (!most || off > (most->offset_ns < 0 ? -most->offset_ns : most->offset_ns)) {
+			most = clock;
+			*rank = i;
+		}
+	}
+	return most;
+}
+
+/* Whether no clock is off by more than may be the measurement's. */
+static bool clocks_agree(const struct tw_ranks_input *in)
+{
+	size_t i;
+
+	for (i = 0; i < in->job->count; i++) {
+		const struct tw_clock *c = &in->clocks->of[i];
+		int64_t off = c->offset_ns < 0 ? -c->offset_ns : c->offset_ns;
+
+		if (c->known && off > c->uncertainty_ns)
+			return false;
+	}
+	return true;
+}
+
+static void add_offset(const struct tw_ranks_input *in, const struct tw_clock *clock, size_t rank,
+		       struct tw_str *out)
+{
+	tw_str_addf(out, "rank %lld is ", (long long)in->job->ranks[rank].rank);
+	tw_str_add_decimal_fixed(out, clock->offset_ns, 3, 1);
+	tw_str_add_cstr(out, " \xC2\xB1 ");
+	tw_str_add_decimal_fixed(out, clock->uncertainty_ns, 3, 1);
+	tw_str_addf(out, " \xC2\xB5s off from rank %lld",
+		    (long long)in->job->ranks[clock->reference].rank);
+}
+
+static void add_clocks(const struct tw_ranks_input *in, unsigned width, struct tw_str *out)
+{
+	static const char *const applied[] = {
+		[TW_ALIGN_AUTO] = "as they are",
+		[TW_ALIGN_COLLECTIVES] = "aligned by the ends of collectives",
+		[TW_ALIGN_BASE_TIME] = "with the traces' base times",
+		[TW_ALIGN_NONE] = "as the traces have them",
+	};
+	size_t rank = 0;
+	const struct tw_clock *most = furthest(in, &rank);
+	enum tw_align align = in->clocks->align;
+	struct tw_str line;
+
+	/* No end tells anything. */
+	if (!most && align == TW_ALIGN_COLLECTIVES)
+		align = in->clocks->based ? TW_ALIGN_BASE_TIME : TW_ALIGN_NONE;
+	tw_str_init(&line, trawl_allocator_default());
+	tw_str_add_cstr(&line, "clocks: ");
+	if (most && clocks_agree(in))
+		tw_str_addf(&line, "they agree within their uncertainty, %s; at most, ",
+			    in->clocks->based ? "nothing but the base times is added" :
+						"nothing is shifted");
+	else
+		tw_str_addf(&line, "%s%s", applied[align], most ? "; at most, " : "");
+	if (most)
+		add_offset(in, most, rank, &line);
+	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);
+	out->failed |= line.failed;
+	tw_str_release(&line);
+	if (in->clocks->differ && in->clocks->align != TW_ALIGN_COLLECTIVES)
+		cli_add_wrapped(out,
+				"the ends of collectives say that clocks differ: skews and waits "
+				"hold that difference; --align collectives takes it out",
+				0, width);
+}
+
+static void add_excerpts(const struct cli_collectives *c, const struct cli_excerpt *excerpts,
+			 size_t count, unsigned width, bool colour, struct tw_str *out)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		cli_add_excerpt(cli_collectives_table(c, excerpts[i].table), &excerpts[i], width,
+				colour, out);
+}
+
+static void add_exchanges(const struct cli_collectives *c, unsigned width, bool colour,
+			  struct tw_str *out)
+{
+	add_excerpts(c, &of_exchanges, 1, width, colour, out);
+	if (cli_collectives_table(c, "nccl_all2allv_heatmap"))
+		tw_str_addf(out, "which rank sends what to which: %s\n",
+			    c->heat_map ? c->heat_map : "table nccl_all2allv_heatmap");
+}
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+void cli_summarise_collectives(const struct cli_collectives *c, unsigned width, bool colour,
+			       struct tw_str *out)
+{
+	add_ranks(c->in->job, out);
+	cli_add_verdict(cli_collectives_table(c, "verdict"), width, colour, out);
+	tw_str_add_char(out, '\n');
+	add_events(c->in->job, out);
+	if (!c->in->matches->count)
+		tw_str_add_cstr(out, "no communication kernels\n");
+	else
+		add_matches(c->in, width, out);
+	if (c->in->matches->count && c->in->job->count > 1)
+		add_clocks(c->in, width, out);
+	cli_add_stragglers(cli_collectives_table(c, "stragglers"), CLI_STRAGGLERS_SHOWN, width,
+			   colour, out);
+	add_excerpts(c, of_late_ranks, COUNT(of_late_ranks), width, colour, out);
+	add_exchanges(c, width, colour, out);
+	add_excerpts(c, of_the_rest, COUNT(of_the_rest), width, colour, out);
+}

@@ -1,0 +1,502 @@
+#include "cli/ranks/ranks_summary.h"
+
+#include "cli/ranks/ranks.h"
+#include "cli/ranks/ranks_verdict.h"
+#include "job/tables/outliers.h"
+#include "render/escape.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of more ranks than this those are shown that differ most. */
+#define MOST_RANKS 16
+#define MOST_OUTLIERS 8
+#define MOST_STRAGGLERS 4
+
+const struct trawl_table *cli_ranks_table(const struct cli_ranks_report *report, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < report->count; i++)
+		if (!strcmp(trawl_table_name(report->tables[i]), name))
+			return report->tables[i];
+	return NULL;
+}
+
+static void add_table(struct trawl_table *table, const char *heading, unsigned width, bool colour,
+		      struct tw_str *out)
+{
+	if (table && trawl_table_rows(table)) {
+		cli_add_heading(out, heading, colour);
+		tw_render_text(table, out, width, 0);
+	}
+	out->failed |= !table;
+	tw_table_free(table);
+}
+
+/* ---- which ranks */
+
+static size_t count_hosts(const struct tw_job *job)
+{
+	size_t count = 0, i, k;
+
+	for (i = 0; i < job->count; i++) {
+		if (!job->ranks[i].host[0])
+			return 0;
+		for (k = 0; k < i && strcmp(job->ranks[k].host, job->ranks[i].host); k++)
+			;
+		count += k == i;
+	}
+	return count;
+}
+
+static void add_ranks(const struct tw_job *job, struct tw_str *out)
+{
+	int64_t *ranks = malloc((job->count + 1) * sizeof(*ranks));
+	const char *device = "";
+	size_t hosts = count_hosts(job), left_out = 0, i;
+	uint64_t events = 0;
+
+	out->failed |= !ranks;
+	for (i = 0; i < job->count && ranks; i++) {
+		ranks[i] = job->ranks[i].rank;
+		events += job->ranks[i].gpu_events;
+		if (!device[0])
+			device = job->ranks[i].device_name;
+	}
+	for (i = 0; i < job->left_out_count; i++)
+		left_out += job->left_out[i].state != TW_RANK_NOT_A_TRACE;
+	if (ranks) {
+		cli_add_ranks_known(out, job);
+		tw_str_add_cstr(out, ": ");
+		cli_add_rank_list(out, ranks, job->count);
+	}
+	free(ranks);
+	if (hosts)
+		tw_str_addf(out, " on %zu host%s", hosts, hosts == 1 ? "" : "s");
+	if (device[0]) {
+		tw_str_add_cstr(out, ", ");
+		tw_escape_terminal(out, device, strlen(device));
+	}
+	tw_str_addf(out, ", %llu GPU events\n", (unsigned long long)events);
+	if (job->missing_count) {
+		tw_str_addf(out, "no trace of rank%s ", job->missing_count == 1 ? "" : "s");
+		cli_add_rank_list(out, job->missing, job->missing_count);
+		tw_str_add_char(out, '\n');
+	}
+	if (left_out)
+		tw_str_addf(out, "%zu trace%s left out: see the table ranks\n", left_out,
+			    left_out == 1 ? "" : "s");
+}
+
+/* ---- the timeline over ranks */
+
+enum { PART, MEAN, MEDIAN, MIN, MAX, SLOWEST, SHARE };
+
+#define NUMBER(header, type, scale, meaning)                    \
+	{                                                       \
+		header, (type), "ms", (scale), 3, 12, (meaning) \
+	}
+
+static const struct trawl_column timeline_columns[] = {
+	[PART] = { "part", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "what the time went to" },
+	[MEAN] = NUMBER("mean", TRAWL_COLUMN_REAL, 0, "mean of the ranks"),
+	[MEDIAN] = NUMBER("median", TRAWL_COLUMN_DECIMAL, 7, "median of the ranks"),
+	[MIN] = NUMBER("min", TRAWL_COLUMN_DECIMAL, 6, "least of a rank"),
+	[MAX] = NUMBER("max", TRAWL_COLUMN_DECIMAL, 6, "most of a rank"),
+	[SLOWEST] = { "rank of max", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "the rank with the most" },
+	[SHARE] = { "mean share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the total time" },
+};
+
+static const struct tw_table_spec timeline_spec = {
+	"timeline", "GPU time over the ranks", timeline_columns,
+	sizeof(timeline_columns) / sizeof(timeline_columns[0]), true
+};
+
+/* As the summary of one trace names them. */
+static const struct {
+	const char *type, *label;
+} parts[] = {
+	{ "computation_time", "computing" },
+	{ "exposed_comm_time", "exposed communication" },
+	{ "exposed_memcpy_time", "exposed copies" },
+	{ "busy_time", "busy" },
+	{ "idle_time", "idle" },
+	{ "micro_idle_time", "idle, short gaps" },
+	{ "macro_idle_time", "idle, long gaps" },
+	{ "total_time", "total" },
+};
+
+static size_t row_of_type(const struct trawl_table *table, const char *type)
+{
+	size_t column = tw_table_column(table, "type"), row;
+
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		struct trawl_cell cell = trawl_table_cell(table, row, column);
+
+		if (cell.text && cell.text_len == strlen(type) &&
+		    !memcmp(cell.text, type, cell.text_len))
+			break;
+	}
+	return row;
+}
+
+static struct trawl_table *make_timeline(const struct trawl_table *sums)
+{
+	static const char *const from[] = {
+		[MEAN] = "time ms_mean", [MEDIAN] = "time ms_median", [MIN] = "time ms_min",
+		[MAX] = "time ms_max",	 [SLOWEST] = "slowest rank",  [SHARE] = "percent_mean",
+	};
+	struct trawl_table *table = tw_table_new(&timeline_spec, trawl_allocator_default());
+	size_t i, column;
+
+	for (i = 0; table && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		size_t source = row_of_type(sums, parts[i].type), row;
+
+		if (source == trawl_table_rows(sums))
+			continue;
+		row = tw_table_add_row(table);
+		tw_table_set_str(table, row, PART, parts[i].label);
+		for (column = MEAN; column <= SHARE; column++)
+			tw_table_copy_cell(table, row, column, sums, source,
+					   tw_table_column(sums, from[column]));
+	}
+	return tw_table_finished(table);
+}
+
+/* ---- the ranks beside each other */
+
+enum { RANK, COMPUTING, EXPOSED, COPIES, IDLE, TOTAL, BUSY };
+
+#define TIME(header, meaning) NUMBER(header, TRAWL_COLUMN_DECIMAL, 6, meaning)
+
+static const struct trawl_column rank_columns[] = {
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
+	[COMPUTING] = TIME("computing", "computing"),
+	[EXPOSED] = TIME("exposed comm", "communicating while nothing computes"),
+	[COPIES] = TIME("exposed copies", "copying while there is neither"),
+	[IDLE] = TIME("idle", "doing nothing"),
+	[TOTAL] = TIME("total", "from first start to last end"),
+	[BUSY] = { "busy (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the total" },
+};
+
+static const struct tw_table_spec rank_spec = { "spread", "GPU time by rank", rank_columns,
+						sizeof(rank_columns) / sizeof(rank_columns[0]),
+						true };
+
+struct shown {
+	const struct tw_rank *rank;
+	double away; /* from the middle, in computing */
+};
+
+static int compare_away(const void *a, const void *b)
+{
+	const struct shown *x = a, *y = b;
+
+	if (x->away < y->away || x->away > y->away)
+		return x->away > y->away ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct shown *x = a, *y = b;
+
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* The ranks to show, in their order: all, or those that differ most in computing. */
+static size_t choose_ranks(const struct cli_ranks_report *report, struct shown *shown)
+{
+	const struct trawl_table *sums = cli_ranks_table(report, "gpu_timeline");
+	struct trawl_cell mean = tw_table_cell(
+		sums, sums ? row_of_type(sums, "computation_time") : 0, "time ms_mean");
+	size_t count = 0, i;
+
+	for (i = 0; i < report->job->count; i++) {
+		const struct tw_rank *rank = &report->job->ranks[i];
+
+		if (!rank->gpu_events)
+			continue;
+		shown[count].rank = rank;
+		shown[count++].away = fabs((double)rank->timeline.compute_ns / 1e6 - mean.real);
+	}
+	if (count <= MOST_RANKS)
+		return count;
+	qsort(shown, count, sizeof(*shown), compare_away);
+	qsort(shown, MOST_RANKS, sizeof(*shown), compare_ranks);
+	return MOST_RANKS;
+}
+
+static struct trawl_table *make_spread(const struct cli_ranks_report *report)
+{
+	struct trawl_table *table = tw_table_new(&rank_spec, trawl_allocator_default());
+	struct shown *shown = malloc((report->job->count + 1) * sizeof(*shown));
+	size_t count = shown ? choose_ranks(report, shown) : 0, i;
+
+	for (i = 0; table && i < count; i++) {
+		const struct tw_timeline *t = &shown[i].rank->timeline;
+		size_t row = tw_table_add_row(table);
+
+		tw_table_set_integer(table, row, RANK, shown[i].rank->rank);
+		tw_table_set_integer(table, row, COMPUTING, t->compute_ns);
+		tw_table_set_integer(table, row, EXPOSED, t->exposed_communication_ns);
+		tw_table_set_integer(table, row, COPIES, t->exposed_copy_ns);
+		tw_table_set_integer(table, row, IDLE, t->idle_ns);
+		tw_table_set_integer(table, row, TOTAL, t->total_ns);
+		tw_set_percent(table, row, BUSY, (double)t->busy_ns, (double)t->total_ns);
+	}
+	if (table && count < report->job->count && count == MOST_RANKS)
+		tw_table_add_note(table,
+				  "the %d with computing furthest from the mean; all are in "
+				  "rank_timeline",
+				  MOST_RANKS);
+	if (!shown) {
+		tw_table_free(table);
+		return NULL;
+	}
+	free(shown);
+	return tw_table_finished(table);
+}
+
+/* ---- operations */
+
+enum { NAME, TOP_RANKS, CALLS, TIME_MEAN, TIME_MAX, TOP_SLOWEST, TOP_SHARE };
+
+#define TOP_COLUMNS(what, calls, time)                                                                \
+	{ what, TRAWL_COLUMN_TEXT, "", 0, 0, 40, "its name" },                                        \
+		{ "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "how many ranks have it" },             \
+		{ calls, TRAWL_COLUMN_REAL, "", 0, 1, 8, "calls of a rank, on average" },             \
+		{ time " mean (ms)",                                                                  \
+		  TRAWL_COLUMN_REAL,                                                                  \
+		  "ms",                                                                               \
+		  0,                                                                                  \
+		  3,                                                                                  \
+		  12,                                                                                 \
+		  "time of a rank, on average over those that have it" },                             \
+		{ "max (ms)", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "time of the slowest rank" },        \
+		{ "slowest rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "the rank with the most time" }, \
+	{                                                                                             \
+		"share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,                                         \
+			"share of the time of all, on average"                                        \
+	}
+
+static const struct trawl_column top_gpu[] = { TOP_COLUMNS("operation", "calls", "GPU time") };
+static const struct trawl_column top_kernels[] = { TOP_COLUMNS("kernel", "kernels", "GPU time") };
+static const struct trawl_column top_host[] = { TOP_COLUMNS("operation", "calls", "host time") };
+
+/* Where they come from; times in units of which `per_ms` are a millisecond. */
+static const struct top_source {
+	const char *table, *name, *calls, *time, *share;
+	double per_ms;
+	struct tw_table_spec spec;
+} top_sources[] = {
+	{ "ops_summary",
+	  "name",
+	  "Count",
+	  "total_direct_kernel_time_ms",
+	  "Percentage (%)",
+	  1,
+	  { "top_operations", "operations with the most GPU time over the ranks", top_gpu, 7,
+	    true } },
+	{ "kernel_summary",
+	  "Kernel name",
+	  "Kernel duration (µs)_count",
+	  "Kernel duration (µs)_sum",
+	  "Percent of kernels time (%)",
+	  1000,
+	  { "top_operations", "kernels with the most GPU time over the ranks", top_kernels, 7,
+	    true } },
+	{ "cpu_ops",
+	  "name",
+	  "Count",
+	  "self host time (ms)",
+	  "Percentage (%)",
+	  1,
+	  { "top_operations", "operations with the most time on the host over the ranks", top_host,
+	    7, true } },
+};
+
+/* The statistic of a column over ranks as a number. */
+static double statistic(const struct trawl_table *table, size_t row, const char *header,
+			const char *suffix)
+{
+	size_t len = strlen(header), i;
+	double scale = 1;
+
+	for (i = 0; i < trawl_table_columns(table); i++) {
+		const struct trawl_column *column = trawl_table_column(table, i);
+		struct trawl_cell cell = trawl_table_cell(table, row, i);
+		unsigned digit;
+
+		if (strncmp(column->header, header, len) || strcmp(column->header + len, suffix))
+			continue;
+		if (cell.state != TRAWL_CELL_VALUE)
+			return NAN;
+		for (digit = 0; digit < column->scale; digit++)
+			scale *= 10;
+		return column->type == TRAWL_COLUMN_REAL ? cell.real : (double)cell.integer / scale;
+	}
+	return NAN;
+}
+
+struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report)
+{
+	const struct top_source *source = top_sources;
+	const struct trawl_table *from = NULL;
+	struct trawl_table *top;
+	size_t row, i;
+
+	for (i = 0; i < sizeof(top_sources) / sizeof(top_sources[0]) && !from; i++) {
+		from = cli_ranks_table(report, top_sources[i].table);
+		if (from && trawl_table_rows(from))
+			source = &top_sources[i];
+		else
+			from = NULL;
+	}
+	top = tw_table_new(&source->spec, trawl_allocator_default());
+	for (row = 0; top && from && row < trawl_table_rows(from) && row < report->top_ops; row++) {
+		tw_table_add_row(top);
+		tw_table_copy_cell(top, row, NAME, from, row, tw_table_column(from, source->name));
+		tw_table_copy_cell(top, row, TOP_RANKS, from, row, tw_table_column(from, "ranks"));
+		tw_table_copy_cell(top, row, TOP_SLOWEST, from, row,
+				   tw_table_column(from, "slowest rank"));
+		tw_table_set_real(top, row, CALLS, statistic(from, row, source->calls, "_mean"));
+		tw_table_set_real(top, row, TIME_MEAN,
+				  statistic(from, row, source->time, "_mean") / source->per_ms);
+		tw_table_set_real(top, row, TIME_MAX,
+				  statistic(from, row, source->time, "_max") / source->per_ms);
+		tw_table_set_real(top, row, TOP_SHARE,
+				  statistic(from, row, source->share, "_mean"));
+	}
+	return tw_table_finished(top);
+}
+
+/* ---- what stands out, what is odd */
+
+/*
+ * For whom it waits most, and how long: communication that is long because the rank waits is
+ * another's doing.
+ */
+static void add_whom(const struct cli_ranks_report *report, int64_t rank, struct tw_str *out)
+{
+	const struct trawl_table *waits = cli_ranks_table(report, "collective_waits");
+	size_t rows = waits ? trawl_table_rows(waits) : 0, row;
+
+	/* They stand by time, the longest first. */
+	for (row = 0; row < rows; row++)
+		if (tw_table_cell(waits, row, "waiting rank").integer == rank)
+			break;
+	if (row == rows)
+		return;
+	tw_str_addf(out, ": waits for rank %lld (",
+		    (long long)tw_table_cell(waits, row, "late rank").integer);
+	tw_str_add_decimal_fixed(out, tw_table_cell(waits, row, "total wait (us)").integer, 6, 3);
+	tw_str_add_cstr(out, " ms)");
+}
+
+static void add_outlier(const struct cli_ranks_report *report, const struct trawl_table *table,
+			size_t row, struct tw_str *out)
+{
+	struct trawl_cell type = tw_table_cell(table, row, "type");
+	struct trawl_cell more = tw_table_cell(table, row, "over median %");
+	int64_t rank = tw_table_cell(table, row, "rank").integer;
+	const char *name = "", *label = "";
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strlen(parts[i].type) == type.text_len &&
+		    !memcmp(parts[i].type, type.text, type.text_len)) {
+			name = parts[i].type;
+			label = parts[i].label;
+		}
+	tw_str_addf(out, "rank %-5lld %-22s ", (long long)rank, label);
+	tw_str_add_real_fixed(out, statistic(table, row, "time ms", ""), 3);
+	tw_str_add_cstr(out, " ms, ");
+	tw_str_add_real_fixed(out, statistic(table, row, "over median ms", ""), 3);
+	tw_str_add_cstr(out, " ms over");
+	if (more.state == TRAWL_CELL_VALUE) {
+		tw_str_add_cstr(out, " (");
+		tw_str_add_real_fixed(out, more.real, 1);
+		tw_str_add_cstr(out, " % more)");
+	}
+	if (!strcmp(name, "exposed_comm_time"))
+		add_whom(report, rank, out);
+}
+
+static void add_outliers(const struct cli_ranks_report *report, unsigned width, bool colour,
+			 struct tw_str *out)
+{
+	const struct trawl_table *table = cli_ranks_table(report, "rank_outliers");
+	size_t rows = table ? trawl_table_rows(table) : 0, row;
+	struct tw_str line;
+
+	if (!rows)
+		return;
+	tw_str_addf(out, "\n%sranks that stand out%s, over the median rank by more than %d %%\n",
+		    colour ? "\033[1m" : "", colour ? "\033[0m" : "", TW_OUTLIER_PERCENT);
+	tw_str_init(&line, trawl_allocator_default());
+	for (row = 0; row < rows && row < MOST_OUTLIERS; row++) {
+		tw_str_clear(&line);
+		add_outlier(report, table, row, &line);
+		tw_str_add_cstr(out, "  ");
+		cli_add_wrapped(out, line.failed ? "" : line.ptr, 4, width);
+	}
+	out->failed |= line.failed;
+	tw_str_release(&line);
+	if (rows > MOST_OUTLIERS)
+		tw_str_addf(out, "  and %zu more in rank_outliers\n", rows - MOST_OUTLIERS);
+}
+
+static void add_quality(const struct cli_ranks_report *report, unsigned width, bool colour,
+			struct tw_str *out)
+{
+	const struct trawl_table *table = cli_ranks_table(report, "quality");
+	size_t rows = table ? trawl_table_rows(table) : 0, row;
+	struct tw_str line;
+
+	if (!rows)
+		return;
+	cli_add_heading(out, "data quality, over the ranks", colour);
+	tw_str_init(&line, trawl_allocator_default());
+	for (row = 0; row < rows; row++) {
+		struct trawl_cell class = tw_table_cell(table, row, "class");
+		struct trawl_cell meaning = tw_table_cell(table, row, "meaning");
+		int64_t ranks;
+
+		tw_str_clear(&line);
+		ranks = tw_table_cell(table, row, "ranks").integer;
+		tw_str_addf(&line, "%lld x in %lld rank%s: %.*s",
+			    (long long)tw_table_cell(table, row, "count_total").integer,
+			    (long long)ranks, ranks == 1 ? "" : "s", (int)meaning.text_len,
+			    meaning.text ? meaning.text : "");
+		tw_str_addf(out, "  %-7.*s", (int)class.text_len, class.text ? class.text : "");
+		cli_add_wrapped(out, line.failed ? "" : line.ptr, 9, width);
+	}
+	out->failed |= line.failed;
+	tw_str_release(&line);
+}
+
+void cli_summarise_ranks(const struct cli_ranks_report *report, unsigned width, bool colour,
+			 struct tw_str *out)
+{
+	const struct trawl_table *sums = cli_ranks_table(report, "gpu_timeline");
+	struct trawl_table *top;
+
+	add_ranks(report->job, out);
+	cli_add_ranks_view(out, report->job);
+	cli_add_verdict(cli_ranks_table(report, "verdict"), width, colour, out);
+	if (sums) {
+		add_table(make_timeline(sums), timeline_spec.meaning, width, colour, out);
+		add_table(make_spread(report), rank_spec.meaning, width, colour, out);
+	} else {
+		tw_str_add_cstr(out, "\nno rank has GPU events: host tables only\n");
+	}
+	add_outliers(report, width, colour, out);
+	cli_add_stragglers(cli_ranks_table(report, "stragglers"), MOST_STRAGGLERS, width, colour,
+			   out);
+	top = cli_top_over_ranks(report);
+	add_table(top, top ? trawl_table_meaning(top) : "", width, colour, out);
+	add_quality(report, width, colour, out);
+}

@@ -1,0 +1,255 @@
+/*
+ * The arguments of a call as a user writes them, made into the JSON lists that the profiler
+ * writes, which is what src/model/ reads.
+ */
+#include "cli/cli.h"
+
+#include "base/alloc.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "text/scan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int bad(struct trawl_error *err, const char *option, const char *text, const char *why)
+{
+	return trawl_error_set(err, TRAWL_EUSAGE, "--%s: '%.200s': %s", option, text, why);
+}
+
+/* A piece between separators, without blanks around it. */
+static struct tw_slice piece(const char *begin, const char *end)
+{
+	while (begin < end && tw_is_space(*begin))
+		begin++;
+	while (begin < end && tw_is_space(end[-1]))
+		end--;
+	return (struct tw_slice){ begin, (size_t)(end - begin) };
+}
+
+/* Whether nothing stands at this position: empty or "-". */
+static bool is_none(struct tw_slice text)
+{
+	return !text.len || (text.len == 1 && *text.ptr == '-');
+}
+
+/* The texts between `separator`, each given to `add`; stops at the first failure. */
+static int split(const char *text, char separator, struct tw_str *out,
+		 bool (*add)(struct tw_slice piece, struct tw_str *out))
+{
+	const char *end;
+
+	tw_str_add_char(out, '[');
+	for (;; text = end + 1) {
+		end = strchr(text, separator);
+		if (!end)
+			end = text + strlen(text);
+		if (!add(piece(text, end), out))
+			return -1;
+		if (!*end)
+			break;
+		tw_str_add_cstr(out, ", ");
+	}
+	tw_str_add_char(out, ']');
+	return 0;
+}
+
+/* "8944x1024" as [8944, 1024]. */
+static bool add_shape(struct tw_slice shape, struct tw_str *out)
+{
+	size_t i;
+	char before = 'x';
+
+	tw_str_add_char(out, '[');
+	for (i = 0; !is_none(shape) && i < shape.len; i++) {
+		char c = shape.ptr[i];
+
+		if (c == 'x' || c == 'X' || c == '*') {
+			if (before == 'x')
+				return false;
+			c = 'x';
+			tw_str_add_cstr(out, ", ");
+		} else if (tw_is_digit(c)) {
+			tw_str_add_char(out, c);
+		} else {
+			return false;
+		}
+		before = c;
+	}
+	if (!is_none(shape) && before == 'x')
+		return false;
+	tw_str_add_char(out, ']');
+	return true;
+}
+
+static bool add_quoted(struct tw_slice text, struct tw_str *out)
+{
+	if (is_none(text))
+		text.len = 0;
+	tw_json_quote(out, text.len ? text.ptr : "", text.len);
+	return true;
+}
+
+/* JSON in an option: a list. */
+static int check_json(const char *option, const char *text, struct trawl_error *err)
+{
+	struct tw_json_reader r;
+	struct trawl_error broken;
+	char name[32];
+	int status;
+
+	tw_json_reader_init(&r, text, strlen(text), trawl_allocator_default());
+	if (tw_json_next(&r) != TW_JSON_ARRAY)
+		tw_json_reject(&r, "a list is needed here");
+	snprintf(name, sizeof(name), "--%s", option);
+	status = tw_json_reader_end(&r, name, &broken);
+	if (status)
+		return trawl_error_set(err, status == TRAWL_ENOMEM ? status : TRAWL_EUSAGE, "%s",
+				       broken.message);
+	return 0;
+}
+
+/* Shapes or strides, one an operand. */
+static int add_shapes(const char *option, const char *text, struct tw_str *out,
+		      struct trawl_error *err)
+{
+	if (*text == '[') {
+		tw_str_add_cstr(out, text);
+		return check_json(option, text, err);
+	}
+	if (split(text, ',', out, add_shape))
+		return bad(err, option, text,
+			   "sizes with x between them, operands with commas (8944x1024,1024x2816), "
+			   "or a JSON list");
+	return 0;
+}
+
+/* A list in JSON as the profiler has it: every value a text, "[1, 1]" for a list. */
+static void requote(const char *text, struct tw_str *out)
+{
+	struct tw_json_reader r;
+	enum tw_json_token token;
+	const char *begin, *comma = "";
+
+	tw_json_reader_init(&r, text, strlen(text), trawl_allocator_default());
+	tw_json_next(&r);
+	tw_str_add_char(out, '[');
+	while ((token = tw_json_next(&r)) != TW_JSON_BAD && token != TW_JSON_ARRAY_END) {
+		begin = text + r.at;
+		tw_str_add_cstr(out, comma);
+		comma = ", ";
+		if (token == TW_JSON_STRING) {
+			tw_json_quote(out, r.string, r.string_len);
+			continue;
+		}
+		tw_json_skip(&r);
+		tw_json_quote(out, begin, (size_t)(r.p - begin));
+	}
+	tw_str_add_char(out, ']');
+	if (tw_json_reader_end(&r, "", NULL))
+		out->failed = true;
+}
+
+static int add_concrete(const char *text, struct tw_str *out, struct trawl_error *err)
+{
+	if (*text == '[' && !strchr(text, ';')) {
+		if (check_json("concrete", text, err))
+			return err->status;
+		requote(text, out);
+		return 0;
+	}
+	return split(text, ';', out, add_quoted);
+}
+
+/* The first of a list of types that is none, NULL: all are. */
+static bool check_type(struct tw_slice type, struct tw_str *out)
+{
+	if (!is_none(type) && !tw_dtype(type.ptr, type.len)) {
+		tw_str_clear(out);
+		tw_str_add(out, type.ptr, type.len);
+		return false;
+	}
+	return add_quoted(type, out);
+}
+
+/* One type for all tensors; a number beside them is a Scalar. */
+static void spread_type(const char *type, const struct tw_call *shapes, struct tw_str *out)
+{
+	unsigned i;
+
+	tw_str_add_char(out, '[');
+	for (i = 0; i < shapes->count; i++) {
+		bool tensor = tw_has_tensor(shapes, i) || shapes->operand[i].is_list;
+
+		tw_str_add_cstr(out, i ? ", " : "");
+		tw_json_quote(out, tensor ? type : "Scalar", strlen(tensor ? type : "Scalar"));
+	}
+	tw_str_add_char(out, ']');
+}
+
+static int add_types(const char *text, const struct tw_call *shapes, struct tw_str *out,
+		     struct trawl_error *err)
+{
+	struct tw_str unknown;
+	int status = 0;
+
+	if (*text == '[') {
+		tw_str_add_cstr(out, text);
+		return check_json("dtype", text, err);
+	}
+	tw_str_init(&unknown, trawl_allocator_default());
+	if (split(text, ',', &unknown, check_type))
+		status = bad(
+			err, "dtype", unknown.failed ? text : unknown.ptr,
+			"no type; such as bf16, fp16, fp8, float, int8, long int, or - for what "
+			"is no tensor");
+	else if (strchr(text, ','))
+		tw_str_add(out, unknown.ptr, unknown.len);
+	else
+		spread_type(text, shapes, out);
+	tw_str_release(&unknown);
+	return status;
+}
+
+int cli_read_call(const struct cli_call_arguments *a, struct tw_call *call, struct tw_str *texts,
+		  struct trawl_error *err)
+{
+	size_t at[5] = { 0 }, i;
+	struct tw_slice list[4];
+	struct tw_call_texts all = { .name = { a->op, strlen(a->op) } };
+	int status = add_shapes("dims", a->dims, texts, err);
+
+	at[1] = texts->len;
+	if (status || texts->failed)
+		goto out;
+	/* How many operands there are, and which are tensors. */
+	all.dims = (struct tw_slice){ texts->ptr, texts->len };
+	tw_call_read(call, &all);
+	if (call->reason)
+		return trawl_error_set(err, TRAWL_EUSAGE, "--dims: '%.200s': %s", a->dims,
+				       call->reason);
+	if (a->dtype)
+		status = add_types(a->dtype, call, texts, err);
+	at[2] = texts->len;
+	if (!status && a->strides)
+		status = add_shapes("strides", a->strides, texts, err);
+	at[3] = texts->len;
+	if (!status && a->concrete)
+		status = add_concrete(a->concrete, texts, err);
+	at[4] = texts->len;
+out:
+	if (texts->failed)
+		return tw_no_memory(err);
+	if (status)
+		return status;
+	for (i = 0; i < 4; i++)
+		list[i] = (struct tw_slice){ texts->ptr + at[i], at[i + 1] - at[i] };
+	all.dims = list[0];
+	all.types = list[1];
+	all.strides = list[2];
+	all.concrete = list[3];
+	tw_call_read(call, &all);
+	if (call->reason)
+		return trawl_error_set(err, TRAWL_EUSAGE, "%s: %s", a->op, call->reason);
+	return 0;
+}

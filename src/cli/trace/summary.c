@@ -1,0 +1,705 @@
+/*
+ * The summary that a person reads in ten seconds: what trace, where its time went, the top
+ * operations, what is wrong with the data.
+ */
+#include "cli/cli.h"
+
+#include "analysis/analysis.h"
+#include "job/set/rank_list.h"
+#include "model/roofline.h"
+#include "render/escape.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Bars take what a line has left behind its numbers, up to this. */
+#define MOST_BAR_CELLS 40
+#define MOST_DEVICES 16
+#define CELLS_BEFORE_BAR 50
+
+static void add_escaped(struct tw_str *out, const char *text)
+{
+	tw_escape_terminal(out, text, strlen(text));
+}
+
+/* 1234567 -> "1,234,567" */
+static void add_grouped(struct tw_str *out, int64_t n)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%lld", (long long)n), i;
+
+	for (i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0 && digits[i - 1] != '-')
+			tw_str_add_char(out, ',');
+		tw_str_add_char(out, digits[i]);
+	}
+}
+
+/* First start and last end of anything that has them, and how many are GPU events. */
+struct recorded {
+	int64_t first_ns, last_ns;
+	uint64_t gpu;
+};
+
+static struct recorded find_recorded(const struct trawl_trace *trace)
+{
+	const struct tw_events *events = &trace->events;
+	struct recorded all = { INT64_MAX, INT64_MIN, 0 };
+	uint64_t i;
+
+	for (i = 0; i < events->count; i++) {
+		enum trawl_class class = tw_class(trace, i);
+		int64_t start = events->start_ns[i];
+
+		if (events->phase[i] != 'X' || class == TRAWL_CLASS_OTHER)
+			continue;
+		if (start < all.first_ns)
+			all.first_ns = start;
+		if (start + events->dur_ns[i] > all.last_ns)
+			all.last_ns = start + events->dur_ns[i];
+		all.gpu += tw_class_is_gpu(class);
+	}
+	return all;
+}
+
+static void add_platform_line(const struct trawl_report *report, const struct trawl_trace *trace,
+			      bool gpu, struct tw_str *out)
+{
+	bool guessed;
+	const char *platform = trawl_report_platform(report, &guessed);
+
+	if (platform) {
+		tw_str_add_cstr(out, "roofline peaks: ");
+		add_escaped(out, platform);
+		tw_str_add_cstr(out, guessed ? " (from the device in the trace)\n" : "\n");
+	} else if (gpu) {
+		tw_str_add_cstr(out, trace->device_name[0] ?
+					     "no roofline: peaks of this device are not known" :
+					     "no roofline: the trace does not name its device");
+		tw_str_add_cstr(out, "; use --platform NAME\n");
+	}
+}
+
+/* Ranks that are one in this report. */
+static void add_parts(const struct trawl_trace *trace, struct tw_str *out)
+{
+	enum { MOST = 64 };
+	int64_t ranks[MOST];
+	uint32_t n = trace->part_count, i;
+	bool told = n <= MOST;
+
+	if (n < 2)
+		return;
+	for (i = 0; i < n && told; i++) {
+		ranks[i] = trace->rank_parts[i].rank;
+		told = ranks[i] >= 0 && (!i || ranks[i] > ranks[i - 1]);
+	}
+	if (told) {
+		tw_str_add_cstr(out, ", ranks ");
+		tw_rank_list_add(out, ranks, n);
+	} else {
+		tw_str_addf(out, ", %u ranks", n);
+	}
+	tw_str_add_cstr(out, " together");
+}
+
+static void add_trace_lines(const struct trawl_report *report, const struct trawl_trace *trace,
+			    size_t devices, struct tw_str *out)
+{
+	const struct recorded all = find_recorded(trace);
+
+	add_escaped(out, trace->device_name[0] ? trace->device_name : "device not named");
+	if (trace->rank >= 0)
+		tw_str_addf(out, ", rank %lld", (long long)trace->rank);
+	if (trace->rank >= 0 && trace->world_size > 0)
+		tw_str_addf(out, " of %lld", (long long)trace->world_size);
+	if (devices > 1)
+		tw_str_addf(out, ", %zu devices", devices);
+	add_parts(trace, out);
+	tw_str_add_cstr(out, ", ");
+	add_grouped(out, (int64_t)trace->events.count);
+	tw_str_add_cstr(out, " events, ");
+	add_grouped(out, (int64_t)all.gpu);
+	tw_str_add_cstr(out, " of them on the GPU\n");
+	if (all.first_ns < all.last_ns)
+		tw_str_addf(out, "%.3f ms recorded, from %lld to %lld ns\n",
+			    (double)(all.last_ns - all.first_ns) / 1e6, (long long)all.first_ns,
+			    (long long)all.last_ns);
+	add_platform_line(report, trace, all.gpu, out);
+	if (trawl_report_view(report)[0]) {
+		tw_str_add_cstr(out, "looking at ");
+		add_escaped(out, trawl_report_view(report));
+		tw_str_add_char(out, '\n');
+		tw_describe_step_work(&tw_report_input(report)->derived->steps, out);
+	}
+}
+
+/* The cell of the timeline's row named `type`; false when it has none. */
+static bool timeline_row(const struct trawl_table *table, const char *type, int64_t *ns)
+{
+	size_t row;
+
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		struct trawl_cell name = trawl_table_cell(table, row, 0);
+
+		if (name.text_len == strlen(type) && !memcmp(name.text, type, name.text_len)) {
+			*ns = trawl_table_cell(table, row, 1).integer;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether the GPU did anything in the view. */
+static bool has_gpu_events(const struct trawl_report *report)
+{
+	return trawl_report_find(report, "streams") != NULL;
+}
+
+static void add_bar(struct tw_str *out, double share, unsigned width, const char *colour_code,
+		    bool colour)
+{
+	int most = width >= CELLS_BEFORE_BAR + MOST_BAR_CELLS ? MOST_BAR_CELLS :
+								(int)width - CELLS_BEFORE_BAR;
+	int cells = (int)(share * most + 0.5), i;
+
+	if (share <= 0 || most < 10)
+		return;
+	tw_str_add_cstr(out, "  ");
+	if (colour)
+		tw_str_addf(out, "\033[%sm", colour_code);
+	for (i = 0; i < cells; i++)
+		tw_str_add_cstr(out, "█");
+	/* There, but less than half a cell. */
+	if (!cells)
+		tw_str_add_cstr(out, "▏");
+	if (colour)
+		tw_str_add_cstr(out, "\033[0m");
+}
+
+/* Work was launched, and what became of it is not there: no trace of the host alone. */
+static void add_lost_launches(const struct trawl_report *report, unsigned width, struct tw_str *out)
+{
+	size_t i;
+
+	/* The losses come first: records that are there, and cannot be used, are told as such. */
+	for (i = 0; i < trawl_report_defects(report); i++) {
+		const struct trawl_defect defect = trawl_report_defect(report, i);
+		char text[512];
+
+		if (!strcmp(defect.kind, "gpu_overflow"))
+			cli_add_wrapped(out, "times belong in microseconds: are these nanoseconds?",
+					0, width);
+		if (!strncmp(defect.kind, "gpu_", 4))
+			return;
+		if (strcmp(defect.kind, "launch_without_kernel") != 0)
+			continue;
+		snprintf(
+			text, sizeof(text),
+			"%lld launch call%s recorded, and the device's record of %s: the profiler "
+			"lost what ran on the GPU. It drops records that its clock puts outside of "
+			"the recording (\"Out-of-range\" in its log, KINETO_LOG_LEVEL=0), those not "
+			"flushed when it stops (synchronize the device first), and all while another "
+			"profiler holds the GPU",
+			(long long)defect.count, defect.count == 1 ? " was" : "s were",
+			defect.count == 1 ? "it is not there" : "none of them is there");
+		cli_add_wrapped(out, text, 0, width);
+	}
+}
+
+static void add_timeline(const struct trawl_report *report, bool several, unsigned width,
+			 bool colour, struct tw_str *out)
+{
+	static const struct {
+		const char *type, *label, *colour;
+	} rows[] = {
+		{ "computation_time", "computing", "32" },
+		{ "exposed_comm_time", "exposed communication", "33" },
+		{ "exposed_memcpy_time", "exposed copies", "36" },
+		{ "other_work_time", "other work", "35" },
+		{ "idle_time", "idle", "31" },
+		{ "micro_idle_time", "idle, short gaps", "31" },
+		{ "macro_idle_time", "idle, long gaps", "31" },
+	};
+	const struct trawl_table *table = trawl_report_find(report, "gpu_timeline");
+	int64_t total, ns;
+	size_t i;
+
+	if (!table || !timeline_row(table, "total_time", &total)) {
+		const struct trawl_table *quality = trawl_report_find(report, "quality");
+
+		tw_str_add_cstr(out, trawl_report_view(report)[0] ?
+					     "\nno GPU events in this part of the trace\n" :
+					     "\nno GPU events: host tables only\n");
+		if (quality && trawl_table_notes(quality)) {
+			add_escaped(out, trawl_table_note(quality, 0));
+			tw_str_add_char(out, '\n');
+		}
+		add_lost_launches(report, width, out);
+		return;
+	}
+	cli_add_heading(out, several ? "GPU time, of all devices as one" : "GPU time", colour);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		double share;
+
+		if (!timeline_row(table, rows[i].type, &ns) ||
+		    (!ns && !strcmp(rows[i].type, "other_work_time")))
+			continue;
+		share = total > 0 ? (double)ns / (double)total : 0;
+		tw_str_addf(out, "  %-22s %12.3f ms %5.1f %%", rows[i].label, (double)ns / 1e6,
+			    share * 100);
+		add_bar(out, share, width, rows[i].colour, colour);
+		tw_str_add_char(out, '\n');
+	}
+	tw_str_addf(out, "  %-22s %12.3f ms", "total", (double)total / 1e6);
+	if (timeline_row(table, "busy_time", &ns) && total > 0)
+		tw_str_addf(out, " %5.1f %% busy", (double)ns / (double)total * 100);
+	tw_str_add_char(out, '\n');
+	if (!has_gpu_events(report))
+		tw_str_add_cstr(out, "no GPU events in this part of the trace\n");
+}
+
+static const struct trawl_column top_gpu[] = {
+	{ "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
+	{ "category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "kinds it fell in" },
+	{ "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
+	{ "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "GPU time of its calls" },
+	{ "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the GPU time of all operations" },
+	{ "roofline (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
+	  "roofline time to kernel time, of its rows in unified_perf_summary that have both" },
+};
+
+static const struct trawl_column top_host[] = {
+	{ "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
+	{ "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
+	{ "self host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
+	  "time outside what it calls" },
+	{ "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of all self time" },
+};
+
+static const struct tw_table_spec top_gpu_spec = { "top_operations",
+						   "operations with the most GPU time", top_gpu, 5,
+						   true };
+/* Where the platform is known. */
+static const struct tw_table_spec top_roofline_spec = { "top_operations",
+							"operations with the most GPU time",
+							top_gpu, 6, true };
+static const struct tw_table_spec top_host_spec = { "top_operations",
+						    "operations with the most time on the host",
+						    top_host, 4, true };
+
+/* Where the columns of the two come from. */
+static const char *const top_gpu_sources[] = { "name",		 "Categories",
+					       "Count",		 "total_direct_kernel_time_ms",
+					       "Percentage (%)", NULL };
+static const char *const top_host_sources[] = { "name", "Count", "self host time (ms)",
+						"Percentage (%)" };
+
+/* "['GEMM', 'other']", as the tables have it, as "GEMM, other". */
+static void copy_categories(struct trawl_table *to, size_t row, size_t column,
+			    const struct trawl_table *from)
+{
+	struct trawl_cell cell = tw_table_cell(from, row, "Categories");
+	struct tw_str plain;
+	size_t i;
+
+	tw_str_init(&plain, trawl_allocator_default());
+	for (i = 0; i < cell.text_len; i++)
+		if (!strchr("[]'", cell.text[i]))
+			tw_str_add_char(&plain, cell.text[i]);
+	if (plain.len)
+		tw_table_set_text(to, row, column, plain.ptr, plain.len);
+	tw_str_release(&plain);
+}
+
+static double percent_of_roofline(const struct trawl_table *table, size_t row)
+{
+	struct trawl_cell cell = tw_table_cell(table, row, "Pct Roofline_mean");
+
+	return cell.state == TRAWL_CELL_VALUE ? cell.real : NAN;
+}
+
+/* Over the rows of that name, each as much as its kernel time; NaN when none has one. */
+static double roofline_of_name(const struct trawl_table *table, struct trawl_cell name)
+{
+	size_t name_column = tw_table_column(table, "name"), row;
+	double sum = 0, time = 0;
+
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		struct trawl_cell cell = trawl_table_cell(table, row, name_column);
+		double percent, kernel_time;
+
+		if (cell.text_len != name.text_len || !cell.text || !name.text ||
+		    memcmp(cell.text, name.text, name.text_len))
+			continue;
+		percent = percent_of_roofline(table, row);
+		if (isnan(percent))
+			continue;
+		kernel_time = (double)tw_table_cell(table, row, "Kernel Time (µs)_sum").integer;
+		sum += percent * kernel_time;
+		time += kernel_time;
+	}
+	return time > 0 ? sum / time : NAN;
+}
+
+static const struct tw_table_spec *top_spec(const struct trawl_report *report, bool gpu)
+{
+	if (!gpu)
+		return &top_host_spec;
+	return trawl_report_platform(report, NULL) ? &top_roofline_spec : &top_gpu_spec;
+}
+
+/* An export without operations: ranges, or kernels, stand in their place, for calls are none. */
+static bool has_no_operations(const struct trawl_report *report)
+{
+	const struct tw_analysis_input *in = tw_report_input(report);
+	const struct tw_derived *d = in->derived;
+	uint64_t node;
+
+	for (node = 0; node < d->host.count; node++)
+		if (tw_node_class(d, node) == TRAWL_CLASS_CPU_OP)
+			return false;
+	return in->trace->by_process;
+}
+
+/* Of the roofline or, without a peak for what it computes, of the bandwidth; NaN: not known. */
+static double percent_of_peaks(const struct trawl_report *report, const struct trawl_table *table,
+			       size_t row)
+{
+	const struct tw_platform *platform = tw_report_input(report)->platform;
+	struct trawl_cell rate = tw_table_cell(table, row, "TB/s_mean");
+	double percent = percent_of_roofline(table, row);
+
+	if (isnan(percent) && platform && rate.state == TRAWL_CELL_VALUE)
+		return rate.real * 1e3 / platform->mem_bw_gbps * 100;
+	return percent;
+}
+
+/* Rows above one percentage of the roofline and not above another. */
+struct over {
+	size_t count;
+	double highest;
+	struct tw_str list;
+};
+
+static void find_over(const struct trawl_report *report, double above, double until,
+		      struct over *over)
+{
+	const struct trawl_table *table = trawl_report_find(report, "unified_perf_summary");
+	size_t row;
+
+	*over = (struct over){ 0 };
+	tw_str_init(&over->list, trawl_allocator_default());
+	for (row = 0; table && row < trawl_table_rows(table); row++) {
+		double percent = percent_of_peaks(report, table, row);
+		struct trawl_cell name = tw_table_cell(table, row, "name");
+
+		if (!(percent > above && percent <= until))
+			continue;
+		over->highest = fmax(over->highest, percent);
+		tw_str_add_cstr(&over->list, over->count++ ? ", " : "");
+		tw_escape_terminal(&over->list, name.text, name.text_len < 60 ? name.text_len : 60);
+		/* So that what is just over does not read as if it were not. */
+		tw_str_addf(&over->list, " (row %zu) %.*f %%", row + 1, percent < 200, percent);
+	}
+}
+
+/*
+ * What cannot be, row by row: the data was in a cache, or the time, the cost model or the peak is
+ * wrong there. What is over by little may be so because peaks are nominal.
+ */
+static void say_over_roofline(const struct trawl_report *report, struct tw_str *out)
+{
+	struct over wrong, little;
+
+	find_over(report, TW_ROOFLINE_ANOMALY_PERCENT, INFINITY, &wrong);
+	find_over(report, 100, TW_ROOFLINE_ANOMALY_PERCENT, &little);
+	if (wrong.count && !wrong.list.failed)
+		tw_str_addf(out,
+			    "%zu row%s of unified_perf_summary over %.0f %% of the roofline, up to "
+			    "%.*f %%: %s; the data was in a cache, or the time, the cost model or "
+			    "the peak is wrong",
+			    wrong.count, wrong.count == 1 ? "" : "s", TW_ROOFLINE_ANOMALY_PERCENT,
+			    wrong.highest < 200, wrong.highest, wrong.list.ptr);
+	if (little.count && !little.list.failed)
+		tw_str_addf(out, "%s%zu row%s of unified_perf_summary at 100 to %.0f %%: %s",
+			    wrong.count ? ". " : "", little.count, little.count == 1 ? "" : "s",
+			    TW_ROOFLINE_ANOMALY_PERCENT, little.list.ptr);
+	out->failed |= wrong.list.failed | little.list.failed;
+	tw_str_release(&wrong.list);
+	tw_str_release(&little.list);
+}
+
+static void note_over_roofline(const struct trawl_report *report, struct trawl_table *table)
+{
+	struct tw_str line;
+
+	tw_str_init(&line, trawl_allocator_default());
+	say_over_roofline(report, &line);
+	if (line.len && !line.failed)
+		tw_table_add_note(table, "%s", line.ptr);
+	tw_str_release(&line);
+}
+
+struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t top_ops,
+				       bool over_roofline)
+{
+	const struct trawl_table *ops = trawl_report_find(report, "ops_summary");
+	const struct trawl_table *work = trawl_report_find(report, "unified_perf_summary");
+	bool gpu = ops != NULL;
+	struct trawl_table *top;
+	const char *const *sources = gpu ? top_gpu_sources : top_host_sources;
+	size_t row, column, rows;
+
+	if (has_no_operations(report) && trawl_report_find(report, "nvtx_ranges"))
+		return cli_top_ranges(report, top_ops);
+	if (has_no_operations(report) && gpu)
+		return cli_top_kernels(report, top_ops);
+	top = tw_table_new(top_spec(report, gpu), trawl_allocator_default());
+	if (!ops && !has_gpu_events(report))
+		ops = trawl_report_find(report, "cpu_ops");
+	if (!top || !ops)
+		return top;
+	rows = trawl_table_rows(ops) < top_ops ? trawl_table_rows(ops) : top_ops;
+	for (row = 0; row < rows; row++) {
+		tw_table_add_row(top);
+		for (column = 0; column < trawl_table_columns(top); column++) {
+			if (!sources[column] && work)
+				tw_table_set_real(
+					top, row, column,
+					roofline_of_name(work, tw_table_cell(ops, row, "name")));
+			else if (sources[column] && !strcmp(sources[column], "Categories"))
+				copy_categories(top, row, column, ops);
+			else if (sources[column])
+				tw_table_copy_cell(top, row, column, ops, row,
+						   tw_table_column(ops, sources[column]));
+		}
+	}
+	if (trawl_report_view(report)[0])
+		tw_table_add_note(top, "of a part of the trace: %s", trawl_report_view(report));
+	if (over_roofline)
+		note_over_roofline(report, top);
+	return tw_table_finished(top);
+}
+
+static void add_top(const struct trawl_report *report, size_t top_ops, unsigned width, bool colour,
+		    struct tw_str *out)
+{
+	struct trawl_table *top = cli_top_operations(report, top_ops, false);
+
+	if (top && trawl_table_rows(top)) {
+		cli_add_heading(out, trawl_table_meaning(top), colour);
+		tw_render_text(top, out, width, 0);
+	}
+	out->failed |= !top;
+	tw_table_free(top);
+}
+
+static const struct trawl_column kernel_kinds[] = {
+	{ "kernel category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "what kernels do, by their names" },
+	{ "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "how many" },
+	{ "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "sum of their time" },
+	{ "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the time of all kernels" },
+};
+
+static const struct tw_table_spec kernel_kinds_spec = {
+	"kernel_kinds", "GPU time by kernel category (most of it not launched by a known op)",
+	kernel_kinds, sizeof(kernel_kinds) / sizeof(kernel_kinds[0]), true
+};
+
+static const char *const kernel_kind_sources[] = { "kernel category", "kernels", "kernel time (ms)",
+						   "Percentage (%)" };
+
+/* Whether operations explain less than half of the kernels' time, and names more. */
+static bool names_tell_more(const struct trawl_table *kinds)
+{
+	tw_wide total = 0, alone = 0;
+	size_t row, rows = kinds ? trawl_table_rows(kinds) : 0;
+
+	for (row = 0; row < rows; row++) {
+		total += tw_table_cell(kinds, row, "kernel time (ms)").integer;
+		alone += tw_table_cell(kinds, row, "without operation (ms)").integer;
+	}
+	return rows > 1 && 2 * alone > total;
+}
+
+static void add_kernel_kinds(const struct trawl_report *report, size_t most, unsigned width,
+			     bool colour, struct tw_str *out)
+{
+	const struct trawl_table *from = trawl_report_find(report, "kernel_categories");
+	struct trawl_table *table;
+	size_t row, column;
+
+	if (!names_tell_more(from))
+		return;
+	table = tw_table_new(&kernel_kinds_spec, trawl_allocator_default());
+	for (row = 0; table && row < trawl_table_rows(from) && row < most; row++) {
+		tw_table_add_row(table);
+		for (column = 0; column < trawl_table_columns(table); column++)
+			tw_table_copy_cell(table, row, column, from, row,
+					   tw_table_column(from, kernel_kind_sources[column]));
+	}
+	table = table ? tw_table_finished(table) : NULL;
+	if (table) {
+		cli_add_heading(out, trawl_table_meaning(table), colour);
+		tw_render_text(table, out, width, 0);
+	}
+	out->failed |= !table;
+	tw_table_free(table);
+}
+
+static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
+{
+	const struct trawl_table *table = trawl_report_find(report, "unlinked");
+	tw_wide ns = 0;
+	int64_t count = 0;
+	bool told = true;
+	size_t row;
+
+	for (row = 0; table && row < trawl_table_rows(table); row++) {
+		struct trawl_cell time;
+
+		count += tw_table_cell(table, row, "count").integer;
+		time = tw_table_cell(table, row, "time (ms)");
+		told &= time.state == TRAWL_CELL_VALUE;
+		ns += time.integer;
+	}
+	if (count) {
+		tw_str_add_cstr(out, "\n");
+		add_grouped(out, count);
+		tw_str_addf(out, " GPU event%s", count == 1 ? "" : "s");
+		if (told)
+			tw_str_addf(out, " (%.3f ms)", (double)ns / 1e6);
+		tw_str_add_cstr(out,
+				" without a recorded launch: in the timeline,\nin no operation\n");
+	}
+}
+
+void cli_add_wrapped(struct tw_str *out, const char *text, size_t indent, size_t width)
+{
+	size_t room = width > indent + 20 ? width - indent : 20, i;
+
+	while (strlen(text) > room) {
+		size_t cut = room;
+
+		while (cut && text[cut] != ' ')
+			cut--;
+		if (!cut)
+			break;
+		tw_str_add(out, text, cut);
+		tw_str_add_char(out, '\n');
+		for (i = 0; i < indent; i++)
+			tw_str_add_char(out, ' ');
+		text += cut + 1;
+	}
+	tw_str_add_cstr(out, text);
+	tw_str_add_char(out, '\n');
+}
+
+static void add_over_roofline(const struct trawl_report *report, unsigned width, struct tw_str *out)
+{
+	struct tw_str line;
+
+	tw_str_init(&line, out->allocator);
+	say_over_roofline(report, &line);
+	if (line.len && !line.failed) {
+		tw_str_add_char(out, '\n');
+		cli_add_wrapped(out, line.ptr, 0, width);
+	}
+	tw_str_release(&line);
+}
+
+/* How much of the work is without figures: no model, or its arguments say nothing. */
+static void add_without_figures(const struct trawl_report *report, unsigned width,
+				struct tw_str *out)
+{
+	const struct trawl_table *table = trawl_report_find(report, "unified_perf_summary");
+	double without_ns = 0, all_ns = 0;
+	size_t row, count = 0, rows = table ? trawl_table_rows(table) : 0;
+	char line[256];
+
+	for (row = 0; row < rows; row++) {
+		double ns = (double)tw_table_cell(table, row, "Kernel Time (µs)_sum").integer;
+
+		all_ns += ns;
+		if (tw_table_cell(table, row, "GFLOPS").state == TRAWL_CELL_VALUE ||
+		    tw_table_cell(table, row, "Data Moved (MB)").state == TRAWL_CELL_VALUE)
+			continue;
+		count++;
+		without_ns += ns;
+	}
+	if (!count || has_no_operations(report))
+		return;
+	snprintf(
+		line, sizeof(line),
+		"%zu of %zu rows of unified_perf_summary (%.1f %% of its kernel time) without FLOPs "
+		"and bytes: no cost model, or arguments that were not recorded",
+		count, rows, all_ns > 0 ? 100 * without_ns / all_ns : 0);
+	tw_str_add_char(out, '\n');
+	cli_add_wrapped(out, line, 0, width);
+}
+
+void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
+		     struct tw_str *out)
+{
+	static const char *const colours[] = { "31", "33", "36", "2" };
+	char line[768], place[192], row[128];
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct trawl_defect *d = &defects[i];
+
+		place[0] = 0;
+		if (d->table && d->severity != TRAWL_NOTE)
+			snprintf(place, sizeof(place), " (first in %s)",
+				 tw_defect_place(d, row, sizeof(row)));
+		else if (d->offset >= 0)
+			snprintf(place, sizeof(place), " (first at byte %lld)",
+				 (long long)d->offset);
+		snprintf(line, sizeof(line), "%lld x %s%s", (long long)d->count, d->meaning, place);
+		tw_str_add_cstr(out, "  ");
+		if (colour)
+			tw_str_addf(out, "\033[%sm", colours[d->severity]);
+		tw_str_addf(out, "%-7s", tw_severity_name(d->severity));
+		if (colour)
+			tw_str_add_cstr(out, "\033[0m");
+		cli_add_wrapped(out, line, 9, width);
+	}
+}
+
+static void add_quality(const struct trawl_report *report, unsigned width, bool colour,
+			struct tw_str *out)
+{
+	struct trawl_defect defects[TW_DEFECT_COUNT];
+	size_t count = trawl_report_defects(report), i;
+
+	if (!count)
+		return;
+	for (i = 0; i < count; i++)
+		defects[i] = trawl_report_defect(report, i);
+	cli_add_heading(out, "data quality", colour);
+	cli_add_defects(defects, count, width, colour, out);
+}
+
+void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
+		   size_t top_ops, unsigned width, bool colour, struct tw_str *out)
+{
+	struct trawl_table *devices = cli_by_device(report);
+	bool several = devices && trawl_table_rows(devices) > 1;
+
+	out->failed |= !devices;
+	add_trace_lines(report, trace, devices ? trawl_table_rows(devices) : 0, out);
+	add_timeline(report, several, width, colour, out);
+	if (several) {
+		cli_add_heading(out, trawl_table_meaning(devices), colour);
+		tw_render_text(devices, out, width, MOST_DEVICES);
+	}
+	tw_table_free(devices);
+	add_top(report, top_ops, width, colour, out);
+	add_kernel_kinds(report, top_ops, width, colour, out);
+	add_over_roofline(report, width, out);
+	add_without_figures(report, width, out);
+	add_unlinked(report, out);
+	add_quality(report, width, colour, out);
+}

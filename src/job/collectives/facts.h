@@ -1,0 +1,142 @@
+/* What tables over ranks ask of a collective and its match, and cells that several have. */
+#ifndef TW_JOB_COLLECTIVES_FACTS_H
+#define TW_JOB_COLLECTIVES_FACTS_H
+
+#include "job/collectives/input.h"
+
+/* Columns that several tables have, as TraceLens names them. */
+#define TW_COLUMN_COLLECTIVE_ID                                                                   \
+	{                                                                                         \
+		"collective_id", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "process group and index in it" \
+	}
+#define TW_COLUMN_GROUP                                                                        \
+	{                                                                                      \
+		"Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14,                         \
+			"process group; Unknown_Group: not recorded; all: no rank records one" \
+	}
+#define TW_COLUMN_GROUP_RANKS                                                                \
+	{                                                                                    \
+		"Process Group Ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "ranks in the group" \
+	}
+#define TW_COLUMN_NAME                                                                                \
+	{                                                                                             \
+		"Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 22,                                   \
+			"name as recorded, else the kind that the operation's or kernel's name tells" \
+	}
+#define TW_COLUMN_GROUP_SIZE                                                                   \
+	{                                                                                      \
+		"Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "ranks in the group, as recorded" \
+	}
+#define TW_COLUMN_DTYPE                                                          \
+	{                                                                        \
+		"dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "type of the elements" \
+	}
+#define TW_COLUMN_NODE_ID                                                             \
+	{                                                                             \
+		"node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank / GPUs of a node" \
+	}
+#define TW_COLUMN_NODE_SPAN                                                                             \
+	{                                                                                               \
+		"node_span", TRAWL_COLUMN_TEXT, "", 0, 0, 12,                                           \
+			"intra_node, inter_node, or unknown: whether the group's ranks are on one node" \
+	}
+#define TW_COLUMN_KIND                                                                                \
+	{                                                                                             \
+		"Collective type", TRAWL_COLUMN_TEXT, "", 0, 0, 16,                                   \
+			"kind of collective, from its recorded name, else from the operation's that " \
+			"launched it, else from the kernel's"                                         \
+	}
+#define TW_COLUMN_KERNEL                                                                           \
+	{                                                                                          \
+		"kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the kernel on the lowest rank" \
+	}
+
+static inline const struct tw_match_member *tw_match_members(const struct tw_ranks_input *in,
+							     const struct tw_match *match)
+{
+	return &in->matches->members[match->first];
+}
+
+static inline const struct tw_rank *tw_member_rank(const struct tw_ranks_input *in,
+						   const struct tw_match_member *member)
+{
+	return &in->job->ranks[member->rank];
+}
+
+static inline const struct tw_collective *tw_member_collective(const struct tw_ranks_input *in,
+							       const struct tw_match_member *member)
+{
+	return &in->job->ranks[member->rank].collectives[member->collective];
+}
+
+/* Start and end on the clock that all ranks share. */
+static inline int64_t tw_member_start(const struct tw_ranks_input *in,
+				      const struct tw_match_member *member)
+{
+	return tw_member_collective(in, member)->start_ns + in->clocks->shift_ns[member->rank];
+}
+
+static inline int64_t tw_member_end(const struct tw_ranks_input *in,
+				    const struct tw_match_member *member)
+{
+	return tw_member_collective(in, member)->end_ns + in->clocks->shift_ns[member->rank];
+}
+
+static inline int64_t tw_member_dur(const struct tw_ranks_input *in,
+				    const struct tw_match_member *member)
+{
+	const struct tw_collective *c = tw_member_collective(in, member);
+
+	return c->end_ns - c->start_ns;
+}
+
+/* Whether ranks took part together: PARTIAL and WHOLE, of two ranks or more. */
+bool tw_match_is_shared(const struct tw_match *match);
+/* Whether copy engines did the work of a member: a copy waits for no other rank. */
+bool tw_match_has_copies(const struct tw_ranks_input *in, const struct tw_match *match);
+
+/*
+ * The first matches of their own by the order in which ranks, then their collectives, stand:
+ * visits each match once, in that order; other than 0 stops.  Source: TraceLens' order.
+ */
+int tw_visit_matches(const struct tw_ranks_input *in,
+		     int (*visit)(void *context, const struct tw_match *match), void *context);
+
+/* The recorded name, else its kind; "" when that is not known. */
+const char *tw_collective_label(const struct tw_rank *rank, const struct tw_collective *c,
+				size_t *len);
+/* The kind of collective, NULL: not known. */
+const char *tw_collective_type(const struct tw_rank *rank, const struct tw_collective *c);
+/* all_to_allv: its sizes differ between ranks, so that it has tables of its own. */
+bool tw_is_all_to_allv(const struct tw_rank *rank, const struct tw_collective *c);
+/* Megabytes of IN_NELEMS or OUT_NELEMS; NaN: not known. */
+double tw_collective_size(const struct tw_rank *rank, const struct tw_collective *c,
+			  enum tw_collective_arg nelems);
+
+/* GB/s (2^30) of megabytes (2^20) in a time; NaN without either. */
+double tw_gigabytes_per_second(double megabytes, int64_t ns);
+
+/* "sequence", "whole", "certain": what the tables call them. */
+const char *tw_match_rule_name(enum tw_match_rule rule);
+const char *tw_match_state_name(enum tw_match_state state);
+const char *tw_match_sureness_name(enum tw_match_sureness sureness);
+
+/* ---- cells; texts are those of the job and the matches, which outlive the tables */
+
+void tw_set_collective_arg(struct trawl_table *table, size_t row, size_t column,
+			   const struct tw_rank *rank, const struct tw_collective *c,
+			   enum tw_collective_arg arg);
+void tw_set_collective_label(struct trawl_table *table, size_t row, size_t column,
+			     const struct tw_rank *rank, const struct tw_collective *c);
+void tw_set_rank_text(struct trawl_table *table, size_t row, size_t column,
+		      const struct tw_rank *rank, uint32_t text);
+void tw_set_match_id(struct trawl_table *table, size_t row, size_t column,
+		     const struct tw_ranks_input *in, const struct tw_match *match);
+/* Empty when the size of a node is not known. */
+void tw_set_node(struct trawl_table *table, size_t row, size_t column, const struct tw_job *job,
+		 int64_t rank);
+/* The group's name and ranks in two columns. */
+void tw_set_match_group(struct trawl_table *table, size_t row, size_t column,
+			const struct tw_ranks_input *in, const struct tw_match *match);
+
+#endif

@@ -1,0 +1,14 @@
+/* What tables over the ranks of a job are made from. */
+#ifndef TW_JOB_COLLECTIVES_INPUT_H
+#define TW_JOB_COLLECTIVES_INPUT_H
+
+#include "job/clocks/clocks.h"
+
+struct tw_ranks_input {
+	const struct tw_job *job;
+	const struct tw_matches *matches; /* NULL: not asked for */
+	const struct tw_clocks *clocks;
+	const struct trawl_allocator *allocator;
+};
+
+#endif

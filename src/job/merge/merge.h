@@ -1,0 +1,133 @@
+/*
+ * One timeline of all ranks of a job, as a trace that viewers open.
+ *
+ * Ranks are read, formatted and written in parallel, in the order of their numbers; what is in
+ * memory is the traces that are being worked at, and text that waits for its turn.  The bytes do
+ * not depend on the number of threads.
+ */
+#ifndef TW_JOB_MERGE_MERGE_H
+#define TW_JOB_MERGE_MERGE_H
+
+#include "job/clocks/clocks.h"
+#include "job/transport/cluster.h"
+#include "store/pool.h"
+#include "trawl/trace.h"
+
+/* Where frameworks that write a directory a rank put their trace. */
+#define TW_MERGE_TRACE_NAME "trace_step19.json"
+
+struct tw_merge_options {
+	unsigned threads;   /* 0: one a core */
+	int64_t max_memory; /* bytes of traces that are held at once; 0: half of what there is */
+	size_t block_size;  /* of reading, 0: the default */
+	bool keep_all;	    /* every event, not only what concerns the GPU */
+	int64_t most_ranks; /* ranks below this one, -1: all */
+	enum tw_align align;
+	int64_t gpus_per_node; /* 0: as the traces tell */
+	/*
+	 * Called with each trace while it is there, by several threads at once; `file` is its place
+	 * in the set.  Not where several processes merge together.
+	 */
+	void (*visit)(void *context, uint32_t file, const struct trawl_trace *trace,
+		      unsigned threads);
+	void *visit_context;
+	struct tw_cluster *cluster; /* processes that merge together, NULL: this one alone */
+	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
+	int (*progress)(void *context, int64_t bytes_done, int64_t bytes);
+	void *progress_context;
+};
+
+/* One file, and what became of it. */
+struct tw_merged {
+	uint32_t file; /* in the set */
+	uint32_t part; /* of a file with several ranks, from 1; 0: the file is one */
+	int64_t rank;
+	enum tw_rank_rule rule;
+	enum tw_rank_state state; /* READ, DAMAGED: it is in the output */
+	int64_t name_rank, device_count, world_size;
+	int64_t told_rank;     /* what the trace tells once it is read, -1: nothing */
+	int64_t base_time_ns;  /* TRAWL_TIME_NONE: not told */
+	int64_t shift_ns;      /* added to its times */
+	struct tw_clock clock; /* where clocks are aligned by collectives */
+	uint64_t gpu_slices, host_slices, others, arrows;
+	uint64_t moved; /* slices on lanes of their own, since they partly overlap others */
+	uint64_t loose; /* ends of arrows that were left out, since what they join is not there */
+	uint64_t timeless; /* events that were left out for want of a time */
+	char *message;	   /* why it is left out; NULL: it is not */
+	char *about;	   /* JSON: what the trace tells beside its events */
+	struct trawl_defect *defects;
+	size_t defect_count;
+	int status; /* enum trawl_status of what failed */
+};
+
+struct tw_merge {
+	const struct trawl_allocator *allocator;
+	struct tw_rank_set set;
+	struct tw_merged *ranks; /* by rank, then what is left out, by file */
+	size_t count, file_count, rank_room;
+	int64_t world_size; /* of the ranks that were asked for; -1: not known */
+	int64_t told_world; /* of the job */
+	int64_t *missing;   /* ranks without a trace */
+	size_t missing_count, missing_room;
+	size_t clashes;	       /* as of struct tw_job */
+	struct tw_apart apart; /* likewise */
+	bool is_unlike;	       /* they do not look like ranks of one job */
+	int64_t base_time_ns;  /* that all times are on, TRAWL_TIME_NONE: none */
+	enum tw_align align;   /* what was done */
+	bool unsure;	       /* the clock of a rank could not be aligned */
+	struct tw_deflate *out;
+	struct tw_pool texts; /* of defects that other processes told */
+};
+
+/*
+ * The traces in `arguments`; a directory with rank<N>/NAME in it stands for those.  `name` NULL:
+ * TW_MERGE_TRACE_NAME, and anything where that is not there.
+ */
+int tw_merge_find(struct tw_rank_set *set, const char *const *arguments, size_t count,
+		  const char *name, const struct trawl_allocator *allocator,
+		  struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/*
+ * Merges the traces of `set`, which it takes over, into the file `path` (gzip by its name), which
+ * is not there before _commit.  A file that cannot be read, or is of a rank that was there before,
+ * is left out; TRAWL_ENODATA when none is left.  _release is due in any case.
+ */
+int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *path,
+		 const struct tw_merge_options *options, const struct trawl_allocator *allocator,
+		 struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_merge_commit(struct tw_merge *merge, struct trawl_error *err) TRAWL_MUST_CHECK;
+/* Without _commit what was written is removed. */
+void tw_merge_release(struct tw_merge *merge);
+
+/*
+ * In a process that is led by another, which merges: does one task of TW_TASK_MERGE as
+ * tw_cluster_await() gave it, with the options of process 0.  What goes wrong with files is sent;
+ * what is left is that process 0 cannot be reached.
+ */
+int tw_merge_share(const char *task, size_t len, const struct tw_merge_options *options,
+		   const struct trawl_allocator *allocator,
+		   struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* Whether a name asks for gzip. */
+bool tw_merge_is_gzip(const char *path);
+
+/* ---- inside: plan.c */
+
+/*
+ * Numbers the files and puts them in order; ENODATA when none is left, EUSAGE when one of them is
+ * the file to be written.
+ */
+int tw_merge_plan(struct tw_merge *merge, const char *path, const struct tw_merge_options *options,
+		  struct trawl_error *err) TRAWL_MUST_CHECK;
+/* align.c: what is added to the times of each. */
+int tw_merge_align(struct tw_merge *merge, const struct tw_merge_options *options,
+		   struct trawl_error *err) TRAWL_MUST_CHECK;
+/* A message, kept; what cannot be kept is a text all the same. */
+void tw_merged_leave_out(struct tw_merge *merge, struct tw_merged *rank, enum tw_rank_state state,
+			 int status, const char *message);
+static inline bool tw_merged_is_in(const struct tw_merged *rank)
+{
+	return rank->state == TW_RANK_READ || rank->state == TW_RANK_DAMAGED;
+}
+
+#endif

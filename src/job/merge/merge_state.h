@@ -1,0 +1,73 @@
+/* A merge while it is under way: what merge.c shares with merge_processes.c. */
+#ifndef TW_JOB_MERGE_MERGE_STATE_H
+#define TW_JOB_MERGE_MERGE_STATE_H
+
+#include "job/merge/merge.h"
+#include "job/merge/ordered_output.h"
+#include "job/transport/pack.h"
+
+struct tw_together;
+
+/* A file with several ranks. */
+struct tw_held {
+	struct trawl_trace *trace; /* NULL: not read yet, or no longer held */
+	uint32_t file;
+	size_t ranks; /* that are still to be merged */
+	int status;
+	struct trawl_error err;
+};
+
+struct tw_merging {
+	struct tw_merge *merge;
+	const struct tw_merge_options *options;
+	struct tw_turns turns;
+	unsigned threads;		      /* for each trace */
+	const struct trawl_allocator *memory; /* that one rank leaves to the next */
+	struct tw_together *together;	      /* other processes, NULL: none */
+
+	struct tw_held *held; /* by file of the set */
+	pthread_mutex_t holding;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	size_t granted; /* ranks that memory was given to, in their order */
+	size_t running;
+	int64_t budget, taken;
+	int64_t bytes, bytes_done;
+	bool canceled;
+};
+
+/* Reads a rank's trace and puts its events into lines; what fails is in the rank. */
+void tw_merging_read(struct tw_merging *m, struct tw_merged *rank, struct tw_lines *lines);
+
+/* Of an export: adds the arrows from its calls to what they launched.  0, or why not. */
+int tw_merge_add_arrows(struct trawl_trace *trace, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* Before ranks are read, and when all are done. */
+int tw_merging_hold(struct tw_merging *m) TRAWL_MUST_CHECK;
+void tw_merging_let_go(struct tw_merging *m);
+
+/* Tells progress of `bytes` more. */
+void tw_merging_tell(struct tw_merging *m, int64_t bytes);
+
+/* The rank with this number among merge->ranks, by whoever has it; begun in their order. */
+void tw_merging_rank(void *merging, size_t number);
+
+/* ---- merge_processes.c: ranks go round the processes; process 0 writes all of them, in their order */
+
+/* The text of all ranks into m->turns, as tw_parallel() over tw_merging_rank(). */
+void tw_together_merge(struct tw_merging *m, struct tw_cluster *cluster, unsigned threads);
+/* Whether another process has this rank. */
+bool tw_together_elsewhere(const struct tw_together *together, size_t number);
+/* Waits for what that process has sent, and takes it over. */
+void tw_together_take(struct tw_together *together, size_t number, struct tw_merged *rank,
+		      struct tw_lines *lines);
+
+/* ---- rank_message.c: a merged rank as bytes and back */
+
+void tw_merged_pack(struct tw_str *out, size_t number, const struct tw_merged *rank);
+/* What tw_merged_pack() wrote of this rank; 0, TRAWL_EFORMAT or TRAWL_ENOMEM. */
+int tw_merged_unpack(struct tw_unpacking *in, size_t number, struct tw_merged *rank,
+		     struct tw_merge *merge) TRAWL_MUST_CHECK;
+
+#endif

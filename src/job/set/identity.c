@@ -1,0 +1,425 @@
+#include "job/set/identity.h"
+
+#include "analysis/ops/collective_args.h"
+#include "base/alloc.h"
+#include "base/list.h"
+#include "job/set/job.h"
+#include "job/set/rank_list.h"
+#include "text/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Names whose first events have no rank are not asked again. */
+#define TRIES 8
+/* More ranks than that agree on nothing; more groups say no more of who it is. */
+#define MOST_VOTES 64
+#define MOST_GROUPS 4096
+/* What PyTorch calls the process group of all ranks (torch/distributed/distributed_c10d.py). */
+#define DEFAULT_GROUP "default_pg"
+
+struct vote {
+	int64_t rank;
+	uint64_t count;
+};
+
+/* A recorded list of ranks, and what it says of the rank that was asked for last. */
+struct group {
+	uint32_t text;
+	bool whole, single;
+	int64_t asked, answer;
+};
+
+struct looking {
+	const struct trawl_trace *trace;
+	const struct trawl_allocator *allocator;
+	struct tw_who *who;
+	uint8_t *tries; /* by text id: events of this name without a rank; TRIES: enough */
+	bool *named;	/* by text id: it names an operator or kernel */
+	uint64_t *host; /* by track: events of the host */
+	struct vote *votes;
+	size_t vote_count, vote_capacity;
+	struct group *groups;
+	uint32_t *group_of; /* by text id: which of them, from 1 on; 0: none */
+	size_t group_count, group_capacity;
+	struct tw_pool members; /* ranks of all groups that are recorded whole, as bytes */
+	bool failed;
+};
+
+/* ---- what collectives say */
+
+/* Of one event: text ids, 0: not recorded. */
+struct recorded {
+	uint32_t list, name, description;
+	int64_t rank, size; /* -1: not recorded */
+};
+
+static int64_t number_of(const struct trawl_trace *trace, const struct tw_arg *arg)
+{
+	int64_t value;
+	const char *text;
+	size_t len;
+
+	if (arg->kind == TW_ARG_INTEGER)
+		return arg->integer >= 0 ? arg->integer : -1;
+	if (arg->kind != TW_ARG_TEXT && arg->kind != TW_ARG_NUMBER)
+		return -1;
+	text = tw_pool_text(&trace->texts, arg->text, &len);
+	return tw_text_integer(text, len, &value) && value >= 0 ? value : -1;
+}
+
+static uint32_t text_of(const struct tw_arg *arg)
+{
+	return arg->kind == TW_ARG_TEXT || arg->kind == TW_ARG_JSON ? arg->text : 0;
+}
+
+static bool read_recorded(const struct trawl_trace *trace, uint64_t event, struct recorded *r)
+{
+	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
+	struct tw_arg arg;
+
+	*r = (struct recorded){ .rank = -1, .size = -1 };
+	while (at && tw_args_next(&trace->args, &at, &arg)) {
+		if (arg.key == TW_KEY_rank)
+			r->rank = number_of(trace, &arg);
+		else if (arg.key == TW_KEY_process_group_ranks)
+			r->list = text_of(&arg);
+		else if (arg.key == TW_KEY_collective_name)
+			r->name = text_of(&arg);
+		else if (arg.key == TW_KEY_process_group_description)
+			r->description = text_of(&arg);
+		else if (arg.key == TW_KEY_group_size)
+			r->size = number_of(trace, &arg);
+	}
+	return r->name && (r->rank >= 0 || r->list);
+}
+
+/*
+ * PyTorch records the rank in the group, which counts the group's list; what is beyond the list,
+ * but in it, is one of the job already.  -1: it is not known.
+ */
+static int64_t rank_in_list(const struct tw_rank_list *list, int64_t rank)
+{
+	size_t i;
+
+	if (!list->whole || rank < 0)
+		return -1;
+	if (rank < (int64_t)list->count)
+		return list->ranks[rank];
+	for (i = 0; i < list->count; i++)
+		if (list->ranks[i] == rank)
+			return rank;
+	return -1;
+}
+
+/* Reads the list of a group, which takes as long as the text of an event that has it. */
+static void read_group(struct looking *l, struct group *group, uint32_t text, int64_t rank,
+		       bool first)
+{
+	struct tw_rank_list list;
+	size_t i;
+
+	tw_rank_list_parse(&list, tw_pool_text(&l->trace->texts, text, NULL), l->allocator);
+	*group = (struct group){ text, list.whole, list.count <= 1, rank,
+				 rank_in_list(&list, rank) };
+	for (i = 0; first && list.whole && i < list.count; i++)
+		tw_pool_intern(&l->members, (const char *)&list.ranks[i], sizeof(*list.ranks));
+	l->failed |= list.failed || l->members.failed;
+	tw_rank_list_release(&list);
+}
+
+/* The group of a list, asked for a rank; NULL: none, or too many. */
+static const struct group *group_of(struct looking *l, uint32_t text, int64_t rank)
+{
+	uint32_t *number = &l->group_of[text];
+	bool first = !*number;
+
+	if (!text || (first && l->group_count == MOST_GROUPS))
+		return NULL;
+	if (first && !tw_list_grow(&l->groups, &l->group_capacity, l->group_count,
+				   sizeof(*l->groups), l->allocator)) {
+		l->failed = true;
+		return NULL;
+	}
+	if (first)
+		*number = (uint32_t)++l->group_count;
+	if (first || l->groups[*number - 1].asked != rank)
+		read_group(l, &l->groups[*number - 1], text, rank, first);
+	return &l->groups[*number - 1];
+}
+
+/* Whether "Rank" is the one that recorded it, and not a root or a peer. */
+static bool tells_own_rank(const struct looking *l, uint32_t name)
+{
+	size_t len, i;
+	const char *text = tw_pool_text(&l->trace->texts, name, &len);
+	const char *kind = tw_collective(text, len);
+
+	for (i = 0; kind && i < tw_own_rank_kind_count; i++)
+		if (!strcmp(kind, tw_own_rank_kinds[i]))
+			return true;
+	return false;
+}
+
+static void add_vote(struct looking *l, int64_t rank)
+{
+	size_t i;
+
+	for (i = 0; i < l->vote_count && l->votes[i].rank != rank; i++)
+		;
+	if (i == MOST_VOTES)
+		return;
+	if (i == l->vote_count) {
+		if (!tw_list_grow(&l->votes, &l->vote_capacity, l->vote_count, sizeof(*l->votes),
+				  l->allocator)) {
+			l->failed = true;
+			return;
+		}
+		l->votes[l->vote_count++] = (struct vote){ rank, 0 };
+	}
+	l->votes[i].count++;
+}
+
+static void take_collective(struct looking *l, uint64_t event)
+{
+	uint8_t *tries = &l->tries[l->trace->events.name[event]];
+	const struct group *group;
+	bool default_group;
+	struct recorded r;
+	int64_t rank;
+
+	if (*tries == TRIES)
+		return;
+	if (!read_recorded(l->trace, event, &r)) {
+		++*tries;
+		return;
+	}
+	*tries = 0;
+	group = group_of(l, r.list, r.rank);
+	default_group = r.description &&
+			!strcmp(tw_pool_text(&l->trace->texts, r.description, NULL), DEFAULT_GROUP);
+	if (default_group && r.size > l->who->recorded_world)
+		l->who->recorded_world = r.size;
+	if (r.rank < 0 || !tells_own_rank(l, r.name))
+		return;
+	rank = group && group->whole ? group->answer : default_group ? r.rank : -1;
+	if (rank >= 0)
+		add_vote(l, rank);
+}
+
+/* The rank that more than half of the collectives say. */
+static void count_votes(struct looking *l)
+{
+	uint64_t all = 0;
+	size_t i;
+
+	for (i = 0; i < l->vote_count; i++)
+		all += l->votes[i].count;
+	for (i = 0; i < l->vote_count; i++)
+		if (2 * l->votes[i].count > all)
+			l->who->recorded_rank = l->votes[i].rank;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The ranks of all groups that are recorded whole, as a list of its own. */
+static void join_groups(struct looking *l, struct tw_rank *rank)
+{
+	size_t count = l->members.failed ? 0 : l->members.count - 1, i;
+	int64_t *all = tw_alloc_array(l->allocator, count + 1, sizeof(*all));
+	struct tw_str out;
+
+	tw_str_init(&out, l->allocator);
+	for (i = 0; all && i < count; i++)
+		memcpy(&all[i], l->members.entries[i + 1].ptr, sizeof(*all));
+	if (all)
+		qsort(all, count, sizeof(*all), compare_numbers);
+	for (i = 0; all && i < count; i++)
+		tw_str_addf(&out, "%s%lld", i ? ", " : "[", (long long)all[i]);
+	if (count) {
+		tw_str_add_char(&out, ']');
+		if (all && !out.failed)
+			rank->who.members = tw_rank_keep(rank, out.ptr);
+	}
+	l->failed |= out.failed || !all;
+	tw_str_release(&out);
+	tw_free(l->allocator, all, (count + 1) * sizeof(*all));
+}
+
+/* ---- names of operators and kernels */
+
+/* The same in every process and on every machine, unlike hashes of tables. */
+static uint64_t hash_name(const char *text, size_t len)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+	hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
+	return hash ^ hash >> 33;
+}
+
+static void add_hash(struct tw_sketch *sketch, uint64_t hash)
+{
+	uint32_t at = sketch->count, i;
+
+	if (at == TW_SKETCH && hash >= sketch->hashes[TW_SKETCH - 1])
+		return;
+	for (; at && sketch->hashes[at - 1] > hash; at--)
+		;
+	if (at && sketch->hashes[at - 1] == hash)
+		return;
+	sketch->count += sketch->count < TW_SKETCH;
+	for (i = sketch->count - 1; i > at; i--)
+		sketch->hashes[i] = sketch->hashes[i - 1];
+	sketch->hashes[at] = hash;
+}
+
+static void add_text(struct tw_sketch *sketch, const struct tw_pool *texts, uint32_t id)
+{
+	add_hash(sketch, hash_name(texts->entries[id].ptr, texts->entries[id].len));
+}
+
+static void sketch_groups(struct looking *l)
+{
+	size_t i;
+
+	/* A list that the profiler cut is the same in all that have it. */
+	for (i = 0; i < l->group_count; i++)
+		if (!l->groups[i].whole || !l->groups[i].single)
+			add_text(&l->who->groups, &l->trace->texts, l->groups[i].text);
+}
+
+static void sketch_names(struct looking *l)
+{
+	const struct tw_pool *texts = &l->trace->texts;
+	uint32_t id;
+
+	for (id = 1; id < texts->count; id++)
+		if (l->named[id])
+			add_text(&l->who->names, texts, id);
+}
+
+double tw_who_alike(const struct tw_who *a, const struct tw_who *b)
+{
+	const struct tw_sketch *x = &a->names, *y = &b->names;
+	uint32_t i = 0, k = 0, both = 0, n;
+
+	/* Among the smallest of both together, as many as each has. */
+	for (n = 0; n < TW_SKETCH && (i < x->count || k < y->count); n++) {
+		if (k == y->count || (i < x->count && x->hashes[i] < y->hashes[k])) {
+			i++;
+		} else if (i == x->count || y->hashes[k] < x->hashes[i]) {
+			k++;
+		} else {
+			both++;
+			i++;
+			k++;
+		}
+	}
+	return n ? (double)both / n : 0;
+}
+
+/* ---- its process and its time */
+
+struct process {
+	tw_code pid;
+	uint64_t events;
+};
+
+static int compare_processes(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* Events of the host by process: that with most of them, of equals the lowest. */
+static void find_pid(struct looking *l)
+{
+	const struct trawl_trace *trace = l->trace;
+	size_t room = (size_t)trace->track_count + 1;
+	struct process *all = tw_alloc_array(l->allocator, room, sizeof(*all));
+	uint64_t most = 0, events = 0;
+	uint32_t t, n = 0;
+
+	if (!all) {
+		l->failed = true;
+		return;
+	}
+	for (t = 0; t < trace->track_count; t++)
+		if (l->host[t] && !(trace->tracks[t].pid & TW_CODE_TEXT))
+			all[n++] = (struct process){ trace->tracks[t].pid, l->host[t] };
+	qsort(all, n, sizeof(*all), compare_processes);
+	for (t = 0; t < n; t++) {
+		events = t && all[t].pid == all[t - 1].pid ? events + all[t].events : all[t].events;
+		if (events > most) {
+			most = events;
+			l->who->pid = all[t].pid;
+		}
+	}
+	tw_free(l->allocator, all, room * sizeof(*all));
+}
+
+static void look_at_events(struct looking *l)
+{
+	const struct trawl_trace *trace = l->trace;
+	const struct tw_events *events = &trace->events;
+	struct tw_who *who = l->who;
+	uint64_t i;
+
+	for (i = 0; i < events->count; i++) {
+		enum trawl_class class = tw_class(trace, i);
+		bool gpu = tw_class_is_gpu(class);
+		int64_t end;
+
+		if (events->phase[i] != 'X')
+			continue;
+		end = events->start_ns[i] + events->dur_ns[i];
+		if (events->start_ns[i] < who->first_ns)
+			who->first_ns = events->start_ns[i];
+		if (end > who->last_ns)
+			who->last_ns = end;
+		if (class == TRAWL_CLASS_CPU_OP || gpu) {
+			l->named[events->name[i]] = true;
+			if (events->args[i])
+				take_collective(l, i);
+		}
+		l->host[events->track[i]] += !gpu && class != TRAWL_CLASS_OTHER;
+	}
+}
+
+int tw_who_take(struct tw_rank *rank, const struct trawl_trace *trace)
+{
+	const struct trawl_allocator *a = rank->allocator;
+	size_t texts = trace->texts.count, tracks = (size_t)trace->track_count + 1;
+	struct looking l = { .trace = trace, .allocator = a, .who = &rank->who };
+
+	l.tries = tw_alloc_array(a, texts, sizeof(*l.tries));
+	l.named = tw_alloc_array(a, texts, sizeof(*l.named));
+	l.host = tw_alloc_array(a, tracks, sizeof(*l.host));
+	l.group_of = tw_alloc_array(a, texts, sizeof(*l.group_of));
+	l.failed = !l.tries || !l.named || !l.host || !l.group_of || tw_pool_init(&l.members, a);
+	if (!l.failed) {
+		look_at_events(&l);
+		count_votes(&l);
+		join_groups(&l, rank);
+		sketch_names(&l);
+		sketch_groups(&l);
+		find_pid(&l);
+	}
+	tw_pool_release(&l.members);
+	tw_free(a, l.group_of, texts * sizeof(*l.group_of));
+	tw_free(a, l.groups, l.group_capacity * sizeof(*l.groups));
+	tw_free(a, l.votes, l.vote_capacity * sizeof(*l.votes));
+	tw_free(a, l.tries, texts * sizeof(*l.tries));
+	tw_free(a, l.named, texts * sizeof(*l.named));
+	tw_free(a, l.host, tracks * sizeof(*l.host));
+	return l.failed || rank->texts.failed ? -1 : 0;
+}

@@ -1,0 +1,153 @@
+/*
+ * A job: its ranks, each reduced from a trace to what looking across ranks needs, so that memory
+ * is that of a few thousand collectives a rank and not of traces.
+ *
+ * Times are integer nanoseconds on the rank's own clock, as its trace has them; the trace's base
+ * time is apart (base_time_ns), and what clocks are off is found later (clocks.h).
+ */
+#ifndef TW_JOB_SET_JOB_H
+#define TW_JOB_SET_JOB_H
+
+#include "analysis/analysis.h"
+#include "analysis/ops/collective_args.h"
+#include "job/set/identity.h"
+#include "job/set/set.h"
+#include "store/pool.h"
+#include "table/table.h"
+#include "text/str.h"
+#include "trawl/trace.h"
+
+/* Ranks of one job run at the same time, by clocks that differ by much less than that. */
+#define TW_JOB_APART_NS (UINT64_C(600) * 1000000000)
+
+/* How a trace's rank is known, the surest first. */
+enum tw_rank_rule {
+	TW_RANK_BY_METADATA,	/* distributedInfo */
+	TW_RANK_BY_LABEL,	/* a label of the process */
+	TW_RANK_BY_COLLECTIVES, /* what is recorded of its collectives */
+	TW_RANK_BY_NAME,	/* of the file or its directories */
+	TW_RANK_BY_ORDER,	/* of the files, which is a guess */
+};
+
+/* What became of a file. */
+enum tw_rank_state {
+	TW_RANK_READ,
+	TW_RANK_DAMAGED,     /* read, but part of it is lost */
+	TW_RANK_NO_GPU,	     /* read; there is no GPU work in it */
+	TW_RANK_DUPLICATE,   /* left out: another trace is of the same rank */
+	TW_RANK_CAPTURE,     /* left out: an earlier capture of the same process */
+	TW_RANK_UNREADABLE,  /* left out: `message` says why */
+	TW_RANK_NOT_A_TRACE, /* ignored: found in a directory, and no trace by its content */
+};
+
+/* What the collectives of a rank have in common but their time: one for each distinct one. */
+struct tw_collective_kind {
+	uint32_t args[TW_COLLECTIVE_ARGS]; /* ids of the rank's `texts`, 0: not recorded */
+	uint32_t kernel;		   /* name of the kernel, id of `texts` */
+	uint32_t device, stream;	   /* ids of `texts` */
+	/* Name of the operation that launched it, where no name is recorded: id of `texts`, 0: none. */
+	uint32_t operation;
+	uint32_t evidence; /* enum tw_evidence */
+	uint32_t copies;   /* 1: by copy engines, whose copies wait for nobody */
+};
+
+/* A communication kernel. */
+struct tw_collective {
+	int64_t start_ns, end_ns;
+	uint64_t comms_id; /* key of the collective over all ranks, 0: not recorded */
+	int64_t sequence;  /* "Seq", counts in the process group, -1: not recorded */
+	uint32_t kind;	   /* index of the rank's kinds */
+};
+
+struct tw_rank {
+	const struct trawl_allocator *allocator;
+	int64_t rank;
+	enum tw_rank_rule rule;
+	enum tw_rank_state state;
+	enum trawl_severity worst; /* of what is odd in the trace, TRAWL_NOTE: nothing is */
+	int status;	   /* enum trawl_status of what kept it from being read, 0: nothing */
+	uint32_t file;	   /* index in the set */
+	int64_t name_rank; /* what the file's name says, -1: nothing */
+	int64_t world_size, base_time_ns; /* -1, TRAWL_TIME_NONE: not told */
+	int64_t device_count;		  /* GPUs of the host, 0: not told */
+	int64_t first_step, last_step;	  /* of the profiler, -1: none are told */
+	struct tw_who who;
+	uint32_t group; /* of several in one set: see struct tw_job */
+	uint64_t bytes, events, gpu_events;
+	int64_t first_ns, last_ns;   /* of GPU work, where there is any */
+	struct tw_timeline timeline; /* of all GPU work */
+	/* Of the steps or ranges looked at: busy with what they launched, and as tw_steps_elsewhere(). */
+	int64_t launched_ns, elsewhere_ns;
+	/* These are in `texts`, "" where nothing is told. */
+	const char *host, *device_name;
+	const char *view;    /* what of the trace is looked at */
+	const char *message; /* why it is left out, or what is odd in it */
+
+	struct tw_pool texts;
+	struct tw_collective_kind *kinds;
+	uint32_t kind_count;
+	struct tw_collective *collectives; /* in order of start, then of the input */
+	uint64_t collective_count;
+
+	struct trawl_table **tables; /* the rank's own tables that were asked for */
+	size_t table_count, table_capacity;
+};
+
+/* apart_ns 0: none are. */
+struct tw_apart {
+	int64_t ends, begins; /* ranks */
+	int64_t apart_ns;
+};
+
+struct tw_job {
+	const struct trawl_allocator *allocator;
+	struct tw_rank_set set;
+	struct tw_rank *ranks; /* what is analysed (READ, DAMAGED, NO_GPU), by rank */
+	size_t count;
+	struct tw_rank *left_out; /* the other files, by file */
+	size_t left_out_count;
+	/* Largest that a trace tells, else the ranks of recorded groups; -1: neither is known. */
+	int64_t world_size;
+	int64_t gpus_per_node; /* asked for, else device_count of the lowest rank, 0: unknown */
+	int64_t *missing;      /* ranks of the world, or of a recorded group, without a trace */
+	size_t missing_count;
+	/* Traces whose collectives say the same rank as others', which does not count then. */
+	size_t clashes;
+	/* Ranks of which one ends before another begins, as far as times can be compared. */
+	struct tw_apart apart;
+	/* Traces that look like those of several programs: two of them, as indices of ranks. */
+	bool is_unlike;
+	struct tw_unlike unlike;
+	/* Replicas of one program in one set, each with ranks of its own, are a job each. */
+	char *group;	     /* what tells this one: "dp1"; NULL: there is only one */
+	struct tw_job *next; /* the set and what is left out are in the first */
+};
+
+/* An empty one with its pool; -1 when out of memory, _release is due either way. */
+int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+void tw_rank_release(struct tw_rank *rank);
+/* Those of a list, and the list. */
+void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_allocator *allocator);
+/* Whether it has no part in the job. */
+bool tw_rank_is_left_out(const struct tw_rank *rank);
+/* When its slices begin and end, on the common clock; false: it has none, or no base time. */
+bool tw_rank_span(const struct tw_rank *rank, int64_t *first_ns, int64_t *last_ns);
+/* "distributedInfo", "file order": where the number of a rank comes from, in words. */
+const char *tw_rank_rule_words(enum tw_rank_rule rule);
+/* Text into the rank's pool, "" when out of memory (which the pool remembers). */
+const char *tw_rank_keep(struct tw_rank *rank, const char *text);
+void tw_job_release(struct tw_job *job);
+
+/* rank / gpus_per_node, -1: unknown */
+int64_t tw_job_node(const struct tw_job *job, int64_t rank);
+/* Whether ranks are on several hosts, as far as names of hosts or gpus_per_node tell. */
+bool tw_job_several_hosts(const struct tw_job *job);
+
+/* The text of an argument of a collective, "" when it is not recorded; *len may be NULL. */
+const char *tw_collective_text(const struct tw_rank *rank, const struct tw_collective *c,
+			       enum tw_collective_arg arg, size_t *len);
+
+/* The kind of collective, NULL: not known. */
+const char *tw_kind_type(const struct tw_rank *rank, const struct tw_collective_kind *kind);
+
+#endif

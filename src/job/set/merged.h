@@ -1,0 +1,17 @@
+/* What is read as a trace and is of no rank: what a merge has written, lists of other things. */
+#ifndef TW_JOB_SET_MERGED_H
+#define TW_JOB_SET_MERGED_H
+
+#include "store/trace.h"
+
+/* By the names of its processes, which `trawl merge` and the script that it replaces give. */
+bool tw_is_merged_trace(const struct trawl_trace *trace);
+
+/* A JSON list in which nothing is an event, such as one of metrics; a broken one may be a trace. */
+bool tw_is_other_list(const struct trawl_trace *trace);
+
+/* What is said of them where a trace of a rank is wanted. */
+#define TW_MERGED_TRACE "it is a merged trace, and no trace of one rank"
+#define TW_OTHER_LIST "a JSON list without events: not a profiler trace"
+
+#endif

@@ -1,0 +1,527 @@
+/* Which rank each reduced trace is, and which of them make the job. */
+#include "job/set/load.h"
+
+#include "base/alloc.h"
+#include "base/list.h"
+#include "job/set/rank_list.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A world of millions is a broken number, and its ranks are no list to read. */
+#define MOST_RANKS (INT64_C(1) << 24)
+
+bool tw_rank_is_left_out(const struct tw_rank *rank)
+{
+	return rank->state == TW_RANK_DUPLICATE || rank->state == TW_RANK_CAPTURE ||
+	       rank->state == TW_RANK_UNREADABLE || rank->state == TW_RANK_NOT_A_TRACE;
+}
+
+/*
+ * What a trace says itself, else its collectives, else its name.  Of what is left out, the name
+ * says it at the most.
+ */
+static void number_rank(struct tw_rank *rank, bool recorded)
+{
+	rank->rule = TW_RANK_BY_NAME;
+	if (!tw_rank_is_left_out(rank) && rank->rank >= 0) {
+		rank->rule = rank->who.labelled ? TW_RANK_BY_LABEL : TW_RANK_BY_METADATA;
+	} else if (!tw_rank_is_left_out(rank) && rank->who.recorded_rank >= 0 &&
+		   (recorded || rank->name_rank < 0)) {
+		rank->rank = rank->who.recorded_rank;
+		rank->rule = TW_RANK_BY_COLLECTIVES;
+	} else {
+		rank->rank = rank->name_rank;
+		if (rank->rank < 0 && !tw_rank_is_left_out(rank))
+			rank->rule = TW_RANK_BY_ORDER;
+	}
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct tw_rank *x = a, *y = b;
+
+	if (tw_rank_is_left_out(x) != tw_rank_is_left_out(y))
+		return tw_rank_is_left_out(x) ? 1 : -1;
+	if (!tw_rank_is_left_out(x) && x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (!tw_rank_is_left_out(x) && x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	/* What a trace tells itself counts more than its name, and that more than its place. */
+	if (!tw_rank_is_left_out(x) && x->rule != y->rule)
+		return x->rule < y->rule ? -1 : 1;
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->who.part < y->who.part ? -1 : x->who.part > y->who.part;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Of numbers in order, whether one is there twice. */
+static bool has_repeated(int64_t *numbers, size_t n)
+{
+	bool repeated = false;
+	size_t i;
+
+	qsort(numbers, n, sizeof(*numbers), compare_numbers);
+	for (i = 1; i < n; i++)
+		repeated |= numbers[i] == numbers[i - 1];
+	return repeated;
+}
+
+/*
+ * Where traces of one job say ranks of their nodes, their collectives count: all say one, and each
+ * another.
+ */
+static int trust_collectives(struct tw_rank *ranks, size_t count,
+			     const struct trawl_allocator *allocator)
+{
+	int64_t *numbers = tw_alloc_array(allocator, count, sizeof(*numbers));
+	bool repeated, recorded = true;
+	size_t n = 0, i;
+
+	if (!numbers)
+		return -1;
+	for (i = 0; i < count; i++)
+		if (!tw_rank_is_left_out(&ranks[i]) && ranks[i].rank >= 0)
+			numbers[n++] = ranks[i].rank;
+	repeated = has_repeated(numbers, n);
+	for (i = n = 0; i < count; i++)
+		if (!tw_rank_is_left_out(&ranks[i])) {
+			recorded &= ranks[i].who.recorded_rank >= 0;
+			numbers[n++] = ranks[i].who.recorded_rank;
+		}
+	recorded &= repeated && !has_repeated(numbers, n);
+	for (i = 0; i < count && recorded; i++)
+		if (!tw_rank_is_left_out(&ranks[i])) {
+			ranks[i].rank = ranks[i].who.recorded_rank;
+			ranks[i].rule = TW_RANK_BY_COLLECTIVES;
+		}
+	tw_free(allocator, numbers, count * sizeof(*numbers));
+	return 0;
+}
+
+/*
+ * Traces of one group whose collectives say the same rank: some versions of PyTorch record 0 for
+ * all.  Then names count, else their order.  `ranks` are sorted.
+ */
+static size_t drop_clashes(struct tw_rank *ranks, size_t count)
+{
+	size_t first, end, i, clashes = 0;
+
+	for (first = 0; first < count && !tw_rank_is_left_out(&ranks[first]); first = end) {
+		size_t said = 0;
+
+		for (end = first;
+		     end < count && !tw_rank_is_left_out(&ranks[end]) &&
+		     ranks[end].rank == ranks[first].rank && ranks[end].group == ranks[first].group;
+		     end++)
+			said += ranks[end].rule == TW_RANK_BY_COLLECTIVES;
+		for (i = first; i < end && said > 1; i++) {
+			if (ranks[i].rule != TW_RANK_BY_COLLECTIVES)
+				continue;
+			ranks[i].rule = ranks[i].name_rank >= 0 ? TW_RANK_BY_NAME :
+								  TW_RANK_BY_ORDER;
+			ranks[i].rank = ranks[i].name_rank;
+			clashes++;
+		}
+	}
+	return clashes;
+}
+
+/* ---- numbers by order */
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct tw_rank *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->who.part < y->who.part ? -1 : x->who.part > y->who.part;
+}
+
+static bool needs_number(const struct tw_rank *rank, uint32_t group)
+{
+	return !tw_rank_is_left_out(rank) && rank->group == group && rank->rank < 0;
+}
+
+/* Whether a rank has a place in the order of its group: what is there, or would be. */
+static bool has_place(const struct tw_rank *rank, uint32_t group)
+{
+	return rank->group == group && rank->state != TW_RANK_NOT_A_TRACE &&
+	       rank->state != TW_RANK_CAPTURE;
+}
+
+static bool is_taken(const int64_t *taken, size_t n, int64_t number)
+{
+	return n && bsearch(&number, taken, n, sizeof(*taken), compare_numbers);
+}
+
+/* Surely none that is there already: a part of a file, or one that told a number of some kind. */
+static bool is_of_its_own(const struct tw_rank *rank)
+{
+	return rank->who.part || rank->who.recorded_rank >= 0 || rank->name_rank >= 0;
+}
+
+/*
+ * The place, unless another has that number; then the lowest that none has.  A file of which
+ * nothing is known may be that other's.
+ */
+static void number_group(struct tw_rank *ranks, size_t count, uint32_t group, int64_t *taken)
+{
+	int64_t place = 0, number = 0;
+	size_t n = 0, told, i;
+
+	for (i = 0; i < count; i++)
+		if (!tw_rank_is_left_out(&ranks[i]) && ranks[i].group == group &&
+		    ranks[i].rank >= 0)
+			taken[n++] = ranks[i].rank;
+	qsort(taken, n, sizeof(*taken), compare_numbers);
+	for (i = 0, told = n; i < count; i++) {
+		if (needs_number(&ranks[i], group) &&
+		    (!is_taken(taken, told, place) || !is_of_its_own(&ranks[i])))
+			ranks[i].rank = taken[n++] = place;
+		place += has_place(&ranks[i], group);
+	}
+	qsort(taken, n, sizeof(*taken), compare_numbers);
+	for (i = 0; i < count; i++) {
+		if (!needs_number(&ranks[i], group))
+			continue;
+		while (is_taken(taken, n, number))
+			number++;
+		ranks[i].rank = number++;
+	}
+}
+
+static int number_by_order(struct tw_rank *ranks, size_t count,
+			   const struct trawl_allocator *allocator)
+{
+	int64_t *taken = tw_alloc_array(allocator, count, sizeof(*taken));
+	uint32_t groups = 0, group;
+	size_t i;
+
+	if (!taken)
+		return -1;
+	qsort(ranks, count, sizeof(*ranks), compare_places);
+	for (i = 0; i < count; i++)
+		groups = ranks[i].group >= groups ? ranks[i].group + 1 : groups;
+	for (group = 0; group < groups; group++)
+		number_group(ranks, count, group, taken);
+	tw_free(allocator, taken, count * sizeof(*taken));
+	return 0;
+}
+
+/* ---- duplicates */
+
+/* Of several traces of a rank the surest stays, of equals the first. */
+static void find_duplicates(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set)
+{
+	const struct tw_rank *kept = NULL;
+	struct tw_str text;
+	size_t i;
+
+	for (i = 0; i < count && !tw_rank_is_left_out(&ranks[i]); i++) {
+		if (!kept || ranks[i].rank != kept->rank || ranks[i].group != kept->group) {
+			kept = &ranks[i];
+			continue;
+		}
+		tw_str_init(&text, ranks[i].allocator);
+		tw_str_addf(&text, "rank %" PRId64 " is taken from '%s'", kept->rank,
+			    set->files[kept->file].path);
+		ranks[i].state = TW_RANK_DUPLICATE;
+		ranks[i].message = text.failed ? "" : tw_rank_keep(&ranks[i], text.ptr);
+		ranks[i].texts.failed |= text.failed;
+		tw_str_release(&text);
+	}
+}
+
+/* ---- which ranks there should be */
+
+struct expected {
+	const struct trawl_allocator *allocator;
+	int64_t *ranks;
+	size_t count, capacity;
+};
+
+static int add_expected(struct expected *e, int64_t rank)
+{
+	if (!tw_list_grow(&e->ranks, &e->capacity, e->count, sizeof(*e->ranks), e->allocator))
+		return -1;
+	e->ranks[e->count++] = rank;
+	return 0;
+}
+
+/* The members of the groups of a rank; what does not have the rank itself numbers otherwise. */
+static int add_groups(struct expected *e, const struct tw_rank *rank)
+{
+	struct tw_rank_list list;
+	bool failed, known = false;
+	size_t i;
+
+	tw_rank_list_parse(&list, rank->who.members, e->allocator);
+	failed = list.failed;
+	for (i = 0; i < list.count; i++)
+		known |= list.ranks[i] == rank->rank;
+	for (i = 0; i < list.count && !failed && known; i++)
+		failed = list.ranks[i] < MOST_RANKS && add_expected(e, list.ranks[i]);
+	tw_rank_list_release(&list);
+	return failed ? -1 : 0;
+}
+
+/* The members of all recorded groups, each once, in order. */
+static int add_members(struct expected *e, const struct tw_job *job)
+{
+	const char *before = "";
+	size_t i, n = 0, count;
+
+	for (i = 0; i < job->count; i++) {
+		const char *text = job->ranks[i].who.members;
+
+		/* Mostly all have the same. */
+		if (!*text || !strcmp(text, before))
+			continue;
+		count = e->count;
+		if (add_groups(e, &job->ranks[i]))
+			return -1;
+		if (e->count > count)
+			before = text;
+	}
+	if (e->count)
+		qsort(e->ranks, e->count, sizeof(*e->ranks), compare_numbers);
+	for (i = 0; i < e->count; i++)
+		if (!i || e->ranks[i] != e->ranks[n - 1])
+			e->ranks[n++] = e->ranks[i];
+	e->count = n;
+	return 0;
+}
+
+/*
+ * The size of the job: as the traces say it, else that of the default group, else that of groups
+ * whose ranks are all there are up to the last.  Expected are all ranks of it, and of the groups.
+ */
+static int find_world(struct tw_job *job, struct expected *e)
+{
+	int64_t members, rank, told = -1, recorded = -1;
+	size_t i;
+
+	if (add_members(e, job))
+		return -1;
+	members = (int64_t)e->count;
+	for (i = 0; i < job->count; i++) {
+		if (job->ranks[i].world_size > told)
+			told = job->ranks[i].world_size;
+		if (job->ranks[i].who.recorded_world > recorded &&
+		    job->ranks[i].rank < job->ranks[i].who.recorded_world)
+			recorded = job->ranks[i].who.recorded_world;
+	}
+	if (recorded < 0 && members > 1 && e->ranks[members - 1] == members - 1)
+		recorded = members;
+	job->world_size = told >= 0 ? told : recorded > 1 ? recorded : -1;
+	if (job->world_size < 0 || job->world_size > MOST_RANKS)
+		return 0;
+	/* Those behind the world that groups name are expected too. */
+	for (rank = 0; rank < job->world_size; rank++)
+		if ((!members || !bsearch(&rank, e->ranks, (size_t)members, sizeof(*e->ranks),
+					  compare_numbers)) &&
+		    add_expected(e, rank))
+			return -1;
+	qsort(e->ranks, e->count, sizeof(*e->ranks), compare_numbers);
+	return 0;
+}
+
+static int find_missing(struct tw_job *job)
+{
+	struct expected e = { .allocator = job->allocator };
+	int status = find_world(job, &e);
+	size_t i, k = 0, n = 0;
+
+	for (i = 0; i < e.count && !status; i++) {
+		while (k < job->count && job->ranks[k].rank < e.ranks[i])
+			k++;
+		if (k == job->count || job->ranks[k].rank != e.ranks[i])
+			e.ranks[n++] = e.ranks[i];
+	}
+	job->missing = tw_alloc_array(job->allocator, status ? 0 : n, sizeof(int64_t));
+	if (n && !status && !job->missing)
+		status = -1;
+	if (n && !status) {
+		memcpy(job->missing, e.ranks, n * sizeof(*e.ranks));
+		job->missing_count = n;
+	}
+	tw_free(job->allocator, e.ranks, e.capacity * sizeof(*e.ranks));
+	return status;
+}
+
+/* ---- jobs of ranks */
+
+/* A list of its own of some ranks; -1: out of memory. */
+static int take_ranks(struct tw_rank **list, size_t *count, const struct tw_rank *ranks, size_t n,
+		      const struct trawl_allocator *allocator)
+{
+	*list = tw_alloc_array(allocator, n, sizeof(*ranks));
+	if (n && !*list)
+		return -1;
+	if (n)
+		memcpy(*list, ranks, n * sizeof(*ranks));
+	*count = n;
+	return 0;
+}
+
+static char *take_name(const char **names, const struct trawl_allocator *allocator)
+{
+	size_t len = strcspn(*names, "\n");
+	char *name = tw_alloc(allocator, len + 1);
+
+	if (name) {
+		memcpy(name, *names, len);
+		name[len] = 0;
+		*names += len + 1;
+	}
+	return name;
+}
+
+/*
+ * The sorted ranks into the lists of the job, and of one more for each further group.  What is
+ * shared out is no longer of `ranks`: *done of them.
+ */
+static int share_out(struct tw_job *job, const struct tw_rank *ranks, size_t count,
+		     const char *names, size_t *done)
+{
+	size_t kept = 0, i, end;
+	bool several = *names;
+
+	while (kept < count && !tw_rank_is_left_out(&ranks[kept]))
+		kept++;
+	for (i = 0; i < kept || !i; i = end) {
+		if (i) {
+			job->next = tw_alloc_array(job->allocator, 1, sizeof(*job));
+			if (!job->next)
+				return -1;
+			*job->next =
+				(struct tw_job){ .allocator = job->allocator, .set = job->set };
+			job = job->next;
+			job->set.allocator = NULL;
+		}
+		for (end = i; end < kept && ranks[end].group == ranks[i].group; end++)
+			;
+		if (several && kept && !(job->group = take_name(&names, job->allocator)))
+			return -1;
+		if (take_ranks(&job->ranks, &job->count, ranks + i, end - i, job->allocator))
+			return -1;
+		*done = end;
+		if (end == i)
+			break;
+	}
+	return 0;
+}
+
+/* Why there is no rank left: the first file's reason, which may be what was asked for. */
+static int nothing_left(const struct tw_job *job, struct trawl_error *err)
+{
+	const struct tw_rank *first = &job->left_out[0];
+	int status = first->status == TRAWL_EUSAGE ? TRAWL_EUSAGE : TRAWL_ENODATA;
+
+	if (job->left_out_count == 1)
+		return trawl_error_set(err, status, "%s: %s", job->set.files[first->file].path,
+				       first->message);
+	return trawl_error_set(err, status, "none of %zu files can be analysed; the first, %s: %s",
+			       job->left_out_count, job->set.files[first->file].path,
+			       first->message);
+}
+
+static struct tw_apart find_apart(const struct tw_rank *ranks, size_t count)
+{
+	int64_t first_ns, last_ns, begin_ns = INT64_MIN, end_ns = INT64_MAX;
+	struct tw_apart apart = { -1, -1, 0 };
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!tw_rank_span(&ranks[i], &first_ns, &last_ns))
+			continue;
+		if (first_ns > begin_ns) {
+			begin_ns = first_ns;
+			apart.begins = ranks[i].rank;
+		}
+		if (last_ns < end_ns) {
+			end_ns = last_ns;
+			apart.ends = ranks[i].rank;
+		}
+	}
+	if (begin_ns > end_ns && __builtin_sub_overflow(begin_ns, end_ns, &apart.apart_ns))
+		apart.apart_ns = INT64_MAX;
+	return apart;
+}
+
+/* What a job of certain ranks has beside them. */
+static int finish(struct tw_job *job, const struct tw_load_options *options)
+{
+	job->gpus_per_node = options->gpus_per_node ? options->gpus_per_node :
+						      job->ranks[0].device_count;
+	job->apart = find_apart(job->ranks, job->count);
+	if (find_missing(job) ||
+	    tw_find_unlike(job->ranks, job->count, job->allocator, &job->is_unlike, &job->unlike))
+		return -1;
+	return job->next ? finish(job->next, options) : 0;
+}
+
+/* Numbers, captures, groups, duplicates: who each is, then those that count first, in order. */
+static int settle(struct tw_job *job, struct tw_rank *ranks, size_t count, struct tw_str *names)
+{
+	bool failed = false, recorded = false;
+	size_t i;
+
+	/* Where none is recorded but 0, which some versions of PyTorch do for all, names say more. */
+	for (i = 0; i < count; i++)
+		recorded |= ranks[i].who.recorded_rank > 0;
+	for (i = 0; i < count; i++)
+		number_rank(&ranks[i], recorded);
+	if (tw_find_captures(ranks, count, &job->set, job->allocator) ||
+	    trust_collectives(ranks, count, job->allocator))
+		return -1;
+	if (tw_find_groups(ranks, count, &job->set, job->allocator, names))
+		return -1;
+	qsort(ranks, count, sizeof(*ranks), compare_ranks);
+	job->clashes = drop_clashes(ranks, count);
+	if (number_by_order(ranks, count, job->allocator))
+		return -1;
+	qsort(ranks, count, sizeof(*ranks), compare_ranks);
+	find_duplicates(ranks, count, &job->set);
+	qsort(ranks, count, sizeof(*ranks), compare_ranks);
+	for (i = 0; i < count; i++)
+		failed |= ranks[i].texts.failed;
+	return failed ? -1 : 0;
+}
+
+int tw_job_settle(struct tw_job *job, struct tw_rank *ranks, size_t count,
+		  const struct tw_load_options *options, struct trawl_error *err)
+{
+	struct tw_str names;
+	size_t done = 0, i;
+	int status;
+
+	job->world_size = -1;
+	tw_str_init(&names, job->allocator);
+	status = settle(job, ranks, count, &names);
+	if (!status)
+		status = share_out(job, ranks, count, names.len ? names.ptr : "", &done);
+	if (!status && !take_ranks(&job->left_out, &job->left_out_count, ranks + done, count - done,
+				   job->allocator))
+		done = count;
+	else
+		status = -1;
+	for (i = done; i < count; i++)
+		tw_rank_release(&ranks[i]);
+	tw_free(job->allocator, ranks, count * sizeof(*ranks));
+	tw_str_release(&names);
+	if (!status && !job->count)
+		return nothing_left(job, err);
+	if (status || finish(job, options))
+		return tw_no_memory(err);
+	return 0;
+}

@@ -1,0 +1,456 @@
+#include "job/set/set.h"
+
+#include "base/alloc.h"
+#include "base/list.h"
+#include "os/file.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+/* Of directories in directories; a tree of traces is a handful deep. */
+#define DEEPEST 32
+
+/* ---- ranks in names */
+
+/* The number at p, -1: there is none, or one that is no rank. */
+static int64_t number_at(const char *p)
+{
+	enum { DIGITS = 9 };
+	int64_t value = 0;
+	size_t n;
+
+	for (n = 0; isdigit((unsigned char)p[n]); n++) {
+		if (n == DIGITS)
+			return -1;
+		value = value * 10 + (p[n] - '0');
+	}
+	return n ? value : -1;
+}
+
+/* What a rank<N> is the rank of, by the word before it. */
+enum rank_of { OF_JOB, OF_PART, OF_NOTHING };
+
+static enum rank_of rank_of(const char *from, const char *p)
+{
+	/* Numbers in a node or in a dimension of parallelism; and of no process at all. */
+	static const char *const parts[] = { "local", "tp", "pp",  "dp",  "ep",
+					     "cp",    "sp", "etp", "edp", "dcp" };
+	static const char *const others[] = { "lora", "low", "node", "matrix" };
+	const char *end = p;
+	size_t len, i;
+
+	while (end > from && strchr("_-. ", end[-1]))
+		end--;
+	for (p = end; p > from && isalpha((unsigned char)p[-1]);)
+		p--;
+	len = (size_t)(end - p);
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strlen(parts[i]) == len && !strncasecmp(parts[i], p, len))
+			return OF_PART;
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strlen(others[i]) == len && !strncasecmp(others[i], p, len))
+			return OF_NOTHING;
+	return OF_JOB;
+}
+
+/*
+ * The last rank<N> between `from` and `to` that is of the job.  *part: that of a part of it, where
+ * there is one, -1: none, -2: several.
+ */
+static int64_t rank_between(const char *path, const char *from, const char *to, int64_t *part)
+{
+	static const char word[] = "rank";
+	const size_t len = sizeof(word) - 1;
+	const char *p;
+
+	*part = -1;
+	for (p = to; p-- > from;) {
+		const char *digits = p + len;
+		enum rank_of of;
+		int64_t rank;
+
+		if (strncasecmp(p, word, len) || (p > path && isalpha((unsigned char)p[-1])))
+			continue;
+		if (*digits && strchr("_-[/", *digits))
+			digits++;
+		rank = number_at(digits);
+		of = rank_of(from, p);
+		if (rank >= 0 && of == OF_JOB)
+			return rank;
+		if (rank >= 0 && of == OF_PART)
+			*part = *part == -1 ? rank : -2;
+	}
+	return -1;
+}
+
+int64_t tw_rank_in_path(const char *path)
+{
+	const char *name = tw_file_name(path);
+	int64_t of_name, of_directory;
+	int64_t rank = rank_between(path, name, name + strlen(name), &of_name);
+
+	if (rank < 0)
+		rank = rank_between(path, path, name, &of_directory);
+	/* Of one part: it may be all there is. */
+	if (rank < 0)
+		rank = of_name != -1 ? of_name : of_directory;
+	return rank >= 0 ? rank : -1;
+}
+
+const char *tw_without_path(const char *message, const char *path)
+{
+	size_t len = strlen(path);
+
+	if (strncmp(message, path, len) || message[len] != ':')
+		return message;
+	return message + len + 1 + (message[len + 1] == ' ');
+}
+
+/* ---- order of names */
+
+/* Numbers in names by value, else bytes; equal only when the names are. */
+static int compare_names(const char *a, const char *b)
+{
+	const char *x = a, *y = b;
+
+	while (*x && *y) {
+		if (isdigit((unsigned char)*x) && isdigit((unsigned char)*y)) {
+			size_t n, m;
+			int order;
+
+			while (*x == '0' && isdigit((unsigned char)x[1]))
+				x++;
+			while (*y == '0' && isdigit((unsigned char)y[1]))
+				y++;
+			n = strspn(x, "0123456789");
+			m = strspn(y, "0123456789");
+			if (n != m)
+				return n < m ? -1 : 1;
+			order = strncmp(x, y, n);
+			if (order)
+				return order;
+			x += n;
+			y += n;
+		} else if (*x != *y) {
+			return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
+		} else {
+			x++;
+			y++;
+		}
+	}
+	if (*x || *y)
+		return *x ? 1 : -1;
+	return strcmp(a, b);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	return compare_names(((const struct tw_rank_file *)a)->path,
+			     ((const struct tw_rank_file *)b)->path);
+}
+
+/* ---- finding files */
+
+static int add_file(struct tw_rank_set *set, const char *path, const struct stat *info, bool named,
+		    struct trawl_error *err)
+{
+	size_t size = strlen(path) + 1;
+	char *copy;
+
+	if (!tw_list_grow(&set->files, &set->capacity, set->count, sizeof(*set->files),
+			  set->allocator))
+		return tw_no_memory(err);
+	copy = tw_alloc(set->allocator, size);
+	if (!copy)
+		return tw_no_memory(err);
+	memcpy(copy, path, size);
+	set->files[set->count++] = (struct tw_rank_file){
+		.path = copy,
+		.bytes = S_ISREG(info->st_mode) ? info->st_size : 0,
+		.name_rank = tw_rank_in_path(path),
+		.device = (uint64_t)info->st_dev,
+		.inode = (uint64_t)info->st_ino,
+		.named = named,
+	};
+	return 0;
+}
+
+static bool has_trace_name(const char *name)
+{
+	static const char *const endings[] = { ".json", ".json.gz", ".json.zst", ".sqlite" };
+	size_t len = strlen(name), i;
+
+	if (name[0] == '.')
+		return false;
+	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t n = strlen(endings[i]);
+
+		if (len > n && !strcasecmp(name + len - n, endings[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A directory that is being walked, and those above it: links may lead back to one of them. */
+struct level {
+	dev_t device;
+	ino_t inode;
+	unsigned depth;
+	const struct level *above;
+};
+
+static bool is_within(const struct level *level, const struct stat *info)
+{
+	for (; level; level = level->above)
+		if (level->device == info->st_dev && level->inode == info->st_ino)
+			return true;
+	return false;
+}
+
+static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat *info,
+		const struct level *above, struct trawl_error *err);
+
+/* One entry of a directory; what is gone meanwhile is passed over. */
+static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *name,
+		      const struct level *level, struct trawl_error *err)
+{
+	size_t len = path->len;
+	struct stat info;
+	int status = 0;
+
+	/* Where results are written by default: no traces of the job. */
+	if (name[0] == '.' || !strcmp(name, "analysis_output"))
+		return 0;
+	tw_str_addf(path, "%s%s", len && path->ptr[len - 1] == '/' ? "" : "/", name);
+	if (path->failed)
+		return tw_no_memory(err);
+	if (!stat(path->ptr, &info)) {
+		if (S_ISDIR(info.st_mode) && level->depth < DEEPEST && !is_within(level, &info))
+			status = walk(set, path, &info, level, err);
+		else if (S_ISREG(info.st_mode) && has_trace_name(name))
+			status = add_file(set, path->ptr, &info, false, err);
+	}
+	path->len = len;
+	path->ptr[len] = 0;
+	return status;
+}
+
+static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat *info,
+		const struct level *above, struct trawl_error *err)
+{
+	const struct level level = { .device = info->st_dev,
+				     .inode = info->st_ino,
+				     .depth = above ? above->depth + 1 : 0,
+				     .above = above };
+	DIR *directory = opendir(path->ptr);
+	struct dirent *entry;
+	int status = 0;
+
+	/* One below is left out as a trace that cannot be read is, by whoever tries. */
+	if (!directory && above)
+		return add_file(set, path->ptr, info, false, err);
+	if (!directory)
+		return trawl_error_set(err, TRAWL_EIO, "cannot read directory '%s': %s", path->ptr,
+				       strerror(errno));
+	while (!status && (entry = readdir(directory)))
+		status = walk_entry(set, path, entry->d_name, &level, err);
+	closedir(directory);
+	return status;
+}
+
+static int add_directory(struct tw_rank_set *set, const char *path, const struct stat *info,
+			 struct trawl_error *err)
+{
+	struct tw_str text;
+	int status;
+
+	tw_str_init(&text, set->allocator);
+	tw_str_add_cstr(&text, path);
+	status = text.failed ? tw_no_memory(err) : walk(set, &text, info, NULL, err);
+	tw_str_release(&text);
+	return status;
+}
+
+static int add_there(struct tw_rank_set *set, const char *path, const struct stat *info, bool named,
+		     struct trawl_error *err)
+{
+	if (S_ISDIR(info->st_mode))
+		return add_directory(set, path, info, err);
+	return add_file(set, path, info, named, err);
+}
+
+static int add_pattern(struct tw_rank_set *set, const char *pattern, struct trawl_error *err)
+{
+	struct stat info;
+	glob_t found;
+	int status = 0;
+	size_t i;
+
+	switch (glob(pattern, GLOB_NOSORT, NULL, &found)) {
+	case 0:
+		break;
+	case GLOB_NOSPACE:
+		return tw_no_memory(err);
+	default:
+		return trawl_error_set(err, TRAWL_EIO, "no file matches '%s'", pattern);
+	}
+	for (i = 0; i < found.gl_pathc && !status; i++)
+		if (!stat(found.gl_pathv[i], &info))
+			status = add_there(set, found.gl_pathv[i], &info, true, err);
+	globfree(&found);
+	return status;
+}
+
+static int add_argument(struct tw_rank_set *set, const char *argument, struct trawl_error *err)
+{
+	struct stat info;
+
+	if (!strcmp(argument, "-"))
+		return trawl_error_set(err, TRAWL_EUSAGE,
+				       "standard input holds one trace, not several ranks");
+	if (!stat(argument, &info))
+		return add_there(set, argument, &info, true, err);
+	if (strpbrk(argument, "*?["))
+		return add_pattern(set, argument, err);
+	return trawl_error_set(err, TRAWL_EIO, "cannot open '%s': %s", argument, strerror(errno));
+}
+
+/* ---- the set */
+
+static void free_path(const struct tw_rank_set *set, struct tw_rank_file *file)
+{
+	if (file->path)
+		tw_free(set->allocator, (char *)file->path, strlen(file->path) + 1);
+	file->path = NULL;
+}
+
+/* 0: it is the same file.  Where a file system numbers none, names have to tell. */
+static int compare_identity(const struct tw_rank_file *x, const struct tw_rank_file *y)
+{
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	return x->inode ? 0 : strcmp(x->path, y->path);
+}
+
+/* Files that are one beside each other, those whose names tell a rank first. */
+static int compare_places(const void *a, const void *b)
+{
+	const struct tw_rank_file *x = *(const struct tw_rank_file *const *)a;
+	const struct tw_rank_file *y = *(const struct tw_rank_file *const *)b;
+	int order = compare_identity(x, y);
+
+	if (order)
+		return order;
+	if (x->name_rank != y->name_rank)
+		return x->name_rank > y->name_rank ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * The same file given twice, or under several names, is one file, at its first place; but names of
+ * several ranks make it one for each, and then one that tells none adds nothing.
+ */
+static int drop_repeated(struct tw_rank_set *set, struct trawl_error *err)
+{
+	struct tw_rank_file **places =
+		tw_alloc_array(set->allocator, set->count, sizeof(struct tw_rank_file *));
+	struct tw_rank_file *kept;
+	size_t i, n = 0;
+
+	if (!places)
+		return tw_no_memory(err);
+	for (i = 0; i < set->count; i++)
+		places[i] = &set->files[i];
+	qsort(places, set->count, sizeof(struct tw_rank_file *), compare_places);
+	kept = places[0];
+	for (i = 1; i < set->count; i++) {
+		struct tw_rank_file *file = places[i];
+
+		if (compare_identity(kept, file) ||
+		    (kept->name_rank != file->name_rank && file->name_rank >= 0)) {
+			kept = file;
+			continue;
+		}
+		kept->named |= file->named;
+		free_path(set, file);
+	}
+	tw_free(set->allocator, places, set->count * sizeof(struct tw_rank_file *));
+	for (i = 0; i < set->count; i++)
+		if (set->files[i].path)
+			set->files[n++] = set->files[i];
+	set->count = n;
+	return 0;
+}
+
+/* The directory above all files: what their paths begin with, up to a slash. */
+static int find_directory(struct tw_rank_set *set, struct trawl_error *err)
+{
+	const char *first = set->files[0].path, *slash = strrchr(first, '/');
+	size_t len = slash ? (size_t)(slash - first) : 0, i;
+
+	for (i = 1; i < set->count; i++) {
+		const char *path = set->files[i].path;
+
+		while (len && (strncmp(path, first, len) || path[len] != '/'))
+			while (--len && first[len] != '/')
+				;
+	}
+	set->directory = tw_alloc(set->allocator, len ? len + 1 : 2);
+	if (!set->directory)
+		return tw_no_memory(err);
+	if (len)
+		memcpy(set->directory, first, len);
+	else
+		set->directory[len++] = first[0] == '/' ? '/' : '.';
+	set->directory[len] = 0;
+	return 0;
+}
+
+int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size_t count,
+		     const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	int status = 0;
+	size_t i;
+
+	set->allocator = allocator;
+	for (i = 0; i < count && !status; i++) {
+		size_t before = set->count;
+
+		status = add_argument(set, arguments[i], err);
+		if (set->count > before)
+			qsort(set->files + before, set->count - before, sizeof(*set->files),
+			      compare_files);
+	}
+	if (!status && !set->count)
+		status = trawl_error_set(
+			err, TRAWL_ENODATA,
+			"no traces (.json, .json.gz, .json.zst, .sqlite) in directory '%s'",
+			count ? arguments[0] : ".");
+	if (!status)
+		status = drop_repeated(set, err);
+	if (!status)
+		status = find_directory(set, err);
+	if (status)
+		tw_rank_set_release(set);
+	return status;
+}
+
+void tw_rank_set_release(struct tw_rank_set *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->count; i++)
+		free_path(set, &set->files[i]);
+	tw_free(set->allocator, set->files, set->capacity * sizeof(*set->files));
+	if (set->directory)
+		tw_free(set->allocator, set->directory, strlen(set->directory) + 1);
+	memset(set, 0, sizeof(*set));
+}

@@ -1,0 +1,80 @@
+/* What the clock of each rank is off, how that is known, and what was done about it. */
+#include "job/tables/tables.h"
+
+#include <math.h>
+
+enum { RANK, OFFSET, UNCERTAINTY, SAMPLES, DRIFT, SHIFT, NODE, HOST, REMARK };
+
+static const struct trawl_column columns[] = {
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
+	[OFFSET] = { "offset (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 16,
+		     "its clock less that of the lowest rank, by the ends of collectives" },
+	[UNCERTAINTY] = { "uncertainty (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
+			  "the true offset lies within this, above or below" },
+	[SAMPLES] = { "samples", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+		      "collectives that it is measured from" },
+	[DRIFT] = { "drift (ppm)", TRAWL_COLUMN_REAL, "ppm", 0, 3, 10,
+		    "change of the offset over time" },
+	[SHIFT] = { "applied shift (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
+		    "added to the trace's times where ranks are compared" },
+	[NODE] = { "node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank / GPUs of a node" },
+	[HOST] = { "host", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "its host, where recorded" },
+	[REMARK] = { "remark", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "what is odd about it" },
+};
+
+static const char *const words[] = {
+	[TW_ALIGN_AUTO] = "times of the traces",
+	[TW_ALIGN_COLLECTIVES] = "offsets measured from the ends of collectives are applied",
+	[TW_ALIGN_BASE_TIME] = ("times are those of the traces and their base times; measured "
+				"offsets are not applied"),
+	[TW_ALIGN_NONE] = "times are those of the traces; measured offsets are not applied",
+};
+
+static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, size_t r)
+{
+	const struct tw_rank *rank = &in->job->ranks[r];
+	const struct tw_clock *clock = &in->clocks->of[r];
+	int64_t node = tw_job_node(in->job, rank->rank);
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_integer(table, row, RANK, rank->rank);
+	if (clock->known) {
+		tw_table_set_integer(table, row, OFFSET, clock->offset_ns);
+		tw_table_set_integer(table, row, UNCERTAINTY, clock->uncertainty_ns);
+		tw_table_set_real(table, row, DRIFT, clock->drift_ppm);
+	}
+	tw_table_set_integer(table, row, SAMPLES, (int64_t)clock->samples);
+	tw_table_set_integer(table, row, SHIFT, in->clocks->shift_ns[r]);
+	if (node >= 0)
+		tw_table_set_integer(table, row, NODE, node);
+	if (rank->host[0])
+		tw_table_set_str(table, row, HOST, rank->host);
+	if (clock->suspect)
+		tw_table_set_str(table, row, REMARK,
+				 "far from the others of its node: its trace may be of another "
+				 "time, its collectives matched with others of the same kind");
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	size_t r;
+
+	*table = tw_table_new(&self->table, in->allocator);
+	if (!*table)
+		return TRAWL_ENOMEM;
+	for (r = 0; r < in->job->count; r++)
+		add_row(in, *table, r);
+	tw_table_add_note(*table, "%s", words[in->clocks->align]);
+	if (in->clocks->differ && in->clocks->align != TW_ALIGN_COLLECTIVES)
+		tw_table_add_note(*table, "the ends of collectives say that clocks differ: skews "
+					  "and waits hold that difference (--align collectives "
+					  "takes it out)");
+	return 0;
+}
+
+const struct tw_ranks_table tw_ranks_table_clocks = {
+	TW_TABLE("clocks", "what the clock of each rank is off, by the ends of collectives",
+		 columns),
+	.make = make,
+};

@@ -1,0 +1,98 @@
+/* How collectives were matched over ranks: a row a process group. */
+#include "job/collectives/facts.h"
+#include "job/tables/tables.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+enum {
+	GROUP,
+	GROUP_RANKS,
+	COLLECTIVES,
+	KERNELS,
+	STATES,
+	RULES = STATES + TW_MATCH_LOCAL + 1,
+	SURE = RULES + TW_MATCH_BY_ORDER + 1,
+};
+
+static const struct trawl_column columns[] = {
+	[GROUP] = TW_COLUMN_GROUP,
+	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
+	[COLLECTIVES] = { "collectives", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			  "distinct ones in this group" },
+	[KERNELS] = { "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		      "their kernels, over all ranks" },
+	[STATES + TW_MATCH_WHOLE] = { "whole", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+				      "collectives that every rank of the group with a trace has" },
+	[STATES + TW_MATCH_PARTIAL] = { "partial", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+					"those that several ranks have and one or more lack" },
+	[STATES + TW_MATCH_ALONE] = { "alone", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+				      "those that one rank has, where others have traces" },
+	[STATES + TW_MATCH_LOCAL] = { "local", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+				      "those of one rank where no other has a trace" },
+	[RULES + TW_MATCH_BY_ID] = { "by id", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+				     "matched by one id for all ranks (Comms Id)" },
+	[RULES + TW_MATCH_BY_SEQUENCE] = { "by sequence", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+					   "matched by process group and Seq" },
+	[RULES + TW_MATCH_BY_ORDER] = { "by order", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+					"matched by order in the group, name, type, size and "
+					"ends" },
+	[SURE + TW_MATCH_CERTAIN] = { "certain", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+				      "by id or sequence, and what is recorded agrees" },
+	[SURE + TW_MATCH_LIKELY] = { "likely", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+				     "by order, and the ends agree" },
+	[SURE + TW_MATCH_DOUBTFUL] = { "doubtful", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+				       "by order, and the ends disagree or cannot decide" },
+	[SURE + TW_MATCH_DIFFERENT] = { "different", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+					"what is recorded (name, type, size) differs between "
+					"ranks" },
+};
+
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, uint32_t g,
+		    const int64_t *counts)
+{
+	const struct tw_match_group *group = &in->matches->groups[g];
+	size_t row = tw_table_add_row(table), c;
+
+	tw_table_set_text_borrowed(table, row, GROUP, group->name, strlen(group->name));
+	if (group->ranks[0])
+		tw_table_set_text_borrowed(table, row, GROUP_RANKS, group->ranks,
+					   strlen(group->ranks));
+	for (c = COLLECTIVES; c < COLUMNS; c++)
+		tw_table_set_integer(table, row, c, counts[c]);
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	const struct tw_matches *matches = in->matches;
+	size_t cells = (matches->group_count + (size_t)1) * COLUMNS;
+	int64_t *counts = tw_alloc_array(in->allocator, cells, sizeof(*counts));
+	uint64_t m;
+	uint32_t g;
+
+	*table = tw_table_new(&self->table, in->allocator);
+	for (m = 0; counts && m < matches->count; m++) {
+		const struct tw_match *match = &matches->matches[m];
+		int64_t *of = &counts[match->group * COLUMNS];
+
+		of[COLLECTIVES]++;
+		of[KERNELS] += match->count;
+		of[STATES + match->state]++;
+		of[RULES + match->rule]++;
+		of[SURE + match->sureness]++;
+	}
+	for (g = 0; counts && *table && g < matches->group_count; g++)
+		add_row(in, *table, g, &counts[g * COLUMNS]);
+	tw_free(in->allocator, counts, cells * sizeof(*counts));
+	return counts && *table ? 0 : TRAWL_ENOMEM;
+}
+
+const struct tw_ranks_table tw_ranks_table_collective_matches = {
+	TW_TABLE("collective_matches", "how collectives were matched over ranks, by process group",
+		 columns),
+	.make = make,
+};

@@ -1,0 +1,287 @@
+/*
+ * Collectives that one or more ranks lack, and those whose ranks record different things: the same
+ * trouble of several collectives is one row.
+ */
+#include "job/collectives/absent_ranks.h"
+
+#include "analysis/groups.h"
+#include "base/alloc.h"
+#include "job/set/rank_list.h"
+#include "job/tables/tables.h"
+
+#include <string.h>
+
+enum {
+	ID,
+	LAST_ID,
+	COUNT,
+	GROUP,
+	GROUP_RANKS,
+	NAME,
+	PROBLEM,
+	RANKS,
+	LACKING,
+	DETAIL,
+	SEQUENCE,
+	TS
+};
+
+static const struct trawl_column columns[] = {
+	[ID] = { "collective_id", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the first of them" },
+	[LAST_ID] = { "last collective_id", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the last of them" },
+	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "how many" },
+	[GROUP] = TW_COLUMN_GROUP,
+	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
+	[NAME] = TW_COLUMN_NAME,
+	[PROBLEM] = { "problem", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+		      "missing: some ranks lack it; alone: only one rank has it; different: ranks "
+		      "record different things" },
+	[RANKS] = { "ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "that take part" },
+	[LACKING] = { "ranks missing", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
+		      "ranks of the group that have a trace, but not this collective" },
+	[DETAIL] = { "what differs", TRAWL_COLUMN_TEXT, "", 0, 0, 40,
+		     "values, and in brackets the ranks that record them" },
+	[SEQUENCE] = { "Seq", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+		       "sequence number of the first, as recorded" },
+	[TS] = { "ts", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
+		 "start of the first on the lowest of these ranks, on its clock" },
+};
+
+enum problem { MISSING, ALONE, DIFFERENT };
+
+static const char *const problem_names[] = { "missing", "alone", "different" };
+
+/* What ranks must agree in, for a collective to be one. */
+static const struct {
+	enum tw_collective_arg arg;
+	const char *name;
+	bool of_all_to_allv;
+} compared[] = {
+	{ TW_COLLECTIVE_NAME, "name", true },
+	{ TW_COLLECTIVE_DTYPE, "dtype", true },
+	{ TW_COLLECTIVE_GROUP_SIZE, "group size", true },
+	{ TW_COLLECTIVE_IN_NELEMS, "In msg nelems", false },
+	{ TW_COLLECTIVE_OUT_NELEMS, "Out msg nelems", false },
+};
+
+struct key {
+	uint32_t group;			       /* of the matches */
+	uint32_t name, ranks, lacking, detail; /* ids of `texts` */
+	uint32_t problem;
+};
+
+struct found {
+	uint64_t first, last, count; /* matches */
+};
+
+struct work {
+	const struct tw_ranks_input *in;
+	struct tw_lacking lacking;
+	struct tw_pool texts;
+	struct tw_groups groups;
+	struct tw_str scratch;
+	int64_t *ranks; /* room for those of a value */
+};
+
+static const char *value_of(const struct work *w, const struct tw_match_member *m,
+			    enum tw_collective_arg arg, size_t *len)
+{
+	const struct tw_rank *rank = tw_member_rank(w->in, m);
+	const struct tw_collective *c = tw_member_collective(w->in, m);
+
+	return arg == TW_COLLECTIVE_NAME ? tw_collective_label(rank, c, len) :
+					   tw_collective_text(rank, c, arg, len);
+}
+
+static bool same_value(const struct work *w, const struct tw_match_member *a,
+		       const struct tw_match_member *b, enum tw_collective_arg arg)
+{
+	size_t len, other_len;
+	const char *text = value_of(w, a, arg, &len), *other = value_of(w, b, arg, &other_len);
+
+	return len == other_len && !memcmp(text, other, len);
+}
+
+/* "dtype: Float (0-3), Half (4)" */
+static void add_values(struct work *w, const struct tw_match *match, size_t which)
+{
+	const struct tw_match_member *m = tw_match_members(w->in, match);
+	enum tw_collective_arg arg = compared[which].arg;
+	uint32_t i, j;
+
+	tw_str_addf(&w->scratch, "%s%s: ", w->scratch.len ? "; " : "", compared[which].name);
+	for (i = 0; i < match->count; i++) {
+		size_t len, count = 0;
+		const char *text = value_of(w, &m[i], arg, &len);
+
+		for (j = 0; j < i && !same_value(w, &m[j], &m[i], arg); j++)
+			;
+		if (j < i)
+			continue;
+		for (j = i; j < match->count; j++)
+			if (same_value(w, &m[j], &m[i], arg))
+				w->ranks[count++] = tw_member_rank(w->in, &m[j])->rank;
+		if (i)
+			tw_str_add_cstr(&w->scratch, ", ");
+		tw_str_add(&w->scratch, len ? text : "nothing", len ? len : strlen("nothing"));
+		tw_str_add_cstr(&w->scratch, " (");
+		tw_rank_list_add(&w->scratch, w->ranks, count);
+		tw_str_add_char(&w->scratch, ')');
+	}
+}
+
+/* Whether two of those that record it record different things. */
+static bool disagree(const struct work *w, const struct tw_match *match, enum tw_collective_arg arg)
+{
+	const struct tw_match_member *m = tw_match_members(w->in, match), *known = NULL;
+	uint32_t i;
+	size_t len;
+
+	for (i = 0; i < match->count; i++) {
+		value_of(w, &m[i], arg, &len);
+		if (!len)
+			continue;
+		if (known && !same_value(w, known, &m[i], arg))
+			return true;
+		known = &m[i];
+	}
+	return false;
+}
+
+static uint32_t detail_of(struct work *w, const struct tw_match *match)
+{
+	const struct tw_match_member *m = tw_match_members(w->in, match);
+	bool varies = tw_is_all_to_allv(tw_member_rank(w->in, m), tw_member_collective(w->in, m));
+	size_t which;
+
+	tw_str_clear(&w->scratch);
+	for (which = 0; which < sizeof(compared) / sizeof(compared[0]); which++)
+		if ((!varies || compared[which].of_all_to_allv) &&
+		    disagree(w, match, compared[which].arg))
+			add_values(w, match, which);
+	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
+}
+
+static uint32_t intern_scratch(struct work *w)
+{
+	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
+}
+
+static int add_problem(struct work *w, const struct tw_match *match, enum problem problem)
+{
+	const struct tw_match_member *m = tw_match_members(w->in, match);
+	struct key key = { .group = match->group, .problem = problem };
+	struct found *found;
+	const char *name;
+	uint32_t g;
+	size_t len;
+
+	name = tw_collective_label(tw_member_rank(w->in, m), tw_member_collective(w->in, m), &len);
+	key.name = len ? tw_pool_intern(&w->texts, name, len) : 0;
+	tw_str_clear(&w->scratch);
+	tw_taking_part_add(&w->lacking, match, &w->scratch);
+	key.ranks = intern_scratch(w);
+	tw_str_clear(&w->scratch);
+	tw_lacking_add(&w->lacking, match, &w->scratch);
+	key.lacking = intern_scratch(w);
+	if (problem == DIFFERENT)
+		key.detail = detail_of(w, match);
+	g = tw_groups_add(&w->groups, &key);
+	if (g == TW_NO_GROUP || w->texts.failed || w->scratch.failed)
+		return TRAWL_ENOMEM;
+	found = tw_groups_value(&w->groups, g);
+	found->last = (uint64_t)(match - w->in->matches->matches);
+	if (!found->count++)
+		found->first = found->last;
+	return 0;
+}
+
+static int add_match(struct work *w, const struct tw_match *match)
+{
+	int status = 0;
+
+	if (match->state == TW_MATCH_PARTIAL)
+		status = add_problem(w, match, MISSING);
+	else if (match->state == TW_MATCH_ALONE)
+		status = add_problem(w, match, ALONE);
+	if (!status && match->sureness == TW_MATCH_DIFFERENT)
+		status = add_problem(w, match, DIFFERENT);
+	return status;
+}
+
+static void set_pooled(const struct work *w, struct trawl_table *table, size_t row, size_t column,
+		       uint32_t id)
+{
+	size_t len;
+	const char *text = tw_pool_text(&w->texts, id, &len);
+
+	if (len)
+		tw_table_set_text(table, row, column, text, len);
+}
+
+static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
+{
+	const struct key *key = tw_groups_key(&w->groups, g);
+	const struct found *found = tw_groups_value(&w->groups, g);
+	const struct tw_match *first = &w->in->matches->matches[found->first];
+	const struct tw_collective *c = tw_member_collective(w->in, tw_match_members(w->in, first));
+	size_t row = tw_table_add_row(table);
+
+	tw_set_match_id(table, row, ID, w->in, first);
+	tw_set_match_id(table, row, LAST_ID, w->in, &w->in->matches->matches[found->last]);
+	tw_table_set_integer(table, row, COUNT, (int64_t)found->count);
+	tw_set_match_group(table, row, GROUP, w->in, first);
+	set_pooled(w, table, row, NAME, key->name);
+	tw_table_set_str(table, row, PROBLEM, problem_names[key->problem]);
+	set_pooled(w, table, row, RANKS, key->ranks);
+	set_pooled(w, table, row, LACKING, key->lacking);
+	set_pooled(w, table, row, DETAIL, key->detail);
+	if (c->sequence >= 0)
+		tw_table_set_integer(table, row, SEQUENCE, c->sequence);
+	tw_table_set_integer(table, row, TS, c->start_ns);
+}
+
+static int collect(struct work *w)
+{
+	uint64_t m;
+	int status = 0;
+
+	w->ranks = tw_alloc_array(w->in->allocator, w->in->job->count + 1, sizeof(*w->ranks));
+	if (!w->ranks)
+		return TRAWL_ENOMEM;
+	for (m = 0; !status && m < w->in->matches->count; m++)
+		status = add_match(w, &w->in->matches->matches[m]);
+	return status;
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	struct work w = { .in = in };
+	int status = tw_lacking_build(&w.lacking, in);
+	uint32_t g;
+
+	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct found), a);
+	tw_str_init(&w.scratch, a);
+	*table = tw_table_new(&self->table, a);
+	if (!*table || tw_pool_init(&w.texts, a))
+		status = TRAWL_ENOMEM;
+	if (!status)
+		status = collect(&w);
+	for (g = 0; !status && g < w.groups.count; g++)
+		add_row(&w, *table, g);
+	tw_free(a, w.ranks, (in->job->count + 1) * sizeof(*w.ranks));
+	tw_str_release(&w.scratch);
+	tw_groups_release(&w.groups);
+	tw_pool_release(&w.texts);
+	tw_lacking_release(&w.lacking);
+	return status;
+}
+
+const struct tw_ranks_table tw_ranks_table_collective_mismatches = {
+	TW_TABLE("collective_mismatches",
+		 "collectives that ranks lack, or record differently; the same trouble once",
+		 columns),
+	.make = make,
+};

@@ -1,0 +1,158 @@
+/*
+ * Who sends how much to whom in all_to_allv: pairs of ranks.  Source: TraceLens, except
+ * that the destination is the rank in the job, not its place in the process group, where the
+ * group's ranks are recorded.
+ */
+#include "job/collectives/exchange.h"
+
+#include "analysis/groups.h"
+#include "analysis/order.h"
+#include "base/alloc.h"
+#include "job/set/rank_list.h"
+#include "job/tables/tables.h"
+
+#include <string.h>
+
+enum { SOURCE, DESTINATION, TOTAL, MEAN, COUNT, SPAN };
+
+static const struct trawl_column columns[] = {
+	[SOURCE] = { "src_rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank that sends" },
+	[DESTINATION] = { "dst_rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+			  "rank that receives; its place in the process group where the group's "
+			  "ranks are not recorded" },
+	[TOTAL] = { "total_sent_MB", TRAWL_COLUMN_REAL, "MB", 0, 3, 14,
+		    "sum of In split size x bytes of the type / 2^20" },
+	[MEAN] = { "avg_sent_MB", TRAWL_COLUMN_REAL, "MB", 0, 3, 14, "mean of one all_to_allv" },
+	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "how many" },
+	[SPAN] = { "node_span", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+		   "intra_node, inter_node, or unknown: whether both are on one node" },
+};
+
+struct pair {
+	int64_t source, destination;
+};
+
+struct sent {
+	double megabytes;
+	uint64_t count;
+};
+
+struct work {
+	const struct tw_ranks_input *in;
+	struct tw_groups pairs;
+	bool unplaced; /* a group's ranks are not recorded, or not as many as there are splits */
+};
+
+static int add_splits(struct work *w, const struct tw_rank *rank, const struct tw_collective *c)
+{
+	size_t dtype_len, split_len, i;
+	const char *dtype = tw_collective_text(rank, c, TW_COLLECTIVE_DTYPE, &dtype_len);
+	const char *split = tw_collective_text(rank, c, TW_COLLECTIVE_IN_SPLIT, &split_len);
+	double bytes = tw_dtype_bytes(dtype, dtype_len);
+	struct tw_rank_list splits, ranks;
+	int status = 0;
+
+	tw_rank_list_parse(&splits, split, w->in->allocator);
+	tw_rank_list_parse(&ranks, tw_collective_text(rank, c, TW_COLLECTIVE_GROUP_RANKS, NULL),
+			   w->in->allocator);
+	if (splits.failed || ranks.failed)
+		status = TRAWL_ENOMEM;
+	for (i = 0; !status && splits.whole && bytes > 0 && i < splits.count; i++) {
+		bool placed = ranks.whole && ranks.count == splits.count;
+		struct pair pair = { rank->rank, placed ? ranks.ranks[i] : (int64_t)i };
+		uint32_t p = tw_groups_add(&w->pairs, &pair);
+		struct sent *sent;
+
+		w->unplaced |= !placed;
+		if (p == TW_NO_GROUP) {
+			status = TRAWL_ENOMEM;
+			break;
+		}
+		sent = tw_groups_value(&w->pairs, p);
+		sent->megabytes += (double)splits.ranks[i] * bytes / 1048576;
+		sent->count++;
+	}
+	tw_rank_list_release(&splits);
+	tw_rank_list_release(&ranks);
+	return status;
+}
+
+static int add_all(struct work *w)
+{
+	const struct tw_job *job = w->in->job;
+	uint64_t i;
+	size_t r;
+	int status = 0;
+
+	for (r = 0; !status && r < job->count; r++)
+		for (i = 0; !status && i < job->ranks[r].collective_count; i++) {
+			const struct tw_collective *c = &job->ranks[r].collectives[i];
+
+			if (tw_is_all_to_allv(&job->ranks[r], c))
+				status = add_splits(w, &job->ranks[r], c);
+		}
+	return status;
+}
+
+/* Destinations of a source may be added out of order; pairs are distinct. */
+static int fill(struct work *w, struct trawl_table *table)
+{
+	uint32_t count = w->pairs.count, p;
+	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
+	struct tw_order *order = tw_alloc(w->in->allocator, size);
+
+	if (!order)
+		return TRAWL_ENOMEM;
+	for (p = 0; p < count; p++) {
+		const struct pair *pair = tw_groups_key(&w->pairs, p);
+
+		order[p] = (struct tw_order){ .value = -pair->source,
+					      .tie = (uint64_t)pair->destination,
+					      .index = p };
+	}
+	tw_order_sort(order, count, NULL);
+	for (p = 0; p < count; p++) {
+		const struct pair *pair = tw_groups_key(&w->pairs, order[p].index);
+		const struct sent *sent = tw_groups_value(&w->pairs, order[p].index);
+		int64_t node = tw_job_node(w->in->job, pair->source);
+		size_t row = tw_table_add_row(table);
+
+		tw_table_set_integer(table, row, SOURCE, pair->source);
+		tw_table_set_integer(table, row, DESTINATION, pair->destination);
+		tw_table_set_real(table, row, TOTAL, sent->megabytes);
+		tw_table_set_real(table, row, MEAN, sent->megabytes / (double)sent->count);
+		tw_table_set_integer(table, row, COUNT, (int64_t)sent->count);
+		tw_table_set_str(table, row, SPAN,
+				 node < 0 || w->unplaced			    ? "unknown" :
+				 node == tw_job_node(w->in->job, pair->destination) ? "intra_node" :
+										      "inter_node");
+	}
+	tw_free(w->in->allocator, order, size);
+	return 0;
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	struct work w = { .in = in };
+	int status = 0;
+
+	if (in->job->count > TW_EXCHANGE_PAIRS_RANKS)
+		return 0;
+	tw_groups_init_values(&w.pairs, sizeof(struct pair), sizeof(struct sent), in->allocator);
+	status = add_all(&w);
+	if (!status && w.pairs.count) {
+		*table = tw_table_new(&self->table, in->allocator);
+		status = *table ? fill(&w, *table) : TRAWL_ENOMEM;
+	}
+	if (*table && w.unplaced)
+		tw_table_add_note(*table, "ranks of a process group are not recorded: places in "
+					  "it stand for them");
+	tw_groups_release(&w.pairs);
+	return status;
+}
+
+const struct tw_ranks_table tw_ranks_table_nccl_all2allv_heatmap = {
+	TW_TABLE("nccl_all2allv_heatmap", "who sends how much to whom in all_to_allv", columns),
+	.make = make,
+};

@@ -1,0 +1,163 @@
+/* Every communication kernel of every rank: a row each.  Source: TraceLens. */
+#include "job/collectives/facts.h"
+#include "job/tables/tables.h"
+
+#include <string.h>
+
+enum {
+	ID,
+	INDEX,
+	RANK,
+	GROUP,
+	GROUP_RANKS,
+	NAME,
+	GROUP_SIZE,
+	DTYPE,
+	IN_NELEMS,
+	IN_MB,
+	OUT_NELEMS,
+	OUT_MB,
+	IN_SPLIT,
+	OUT_SPLIT,
+	STREAM,
+	TS,
+	DUR,
+	NODE,
+	SPAN,
+	MATCH,
+	RULE,
+	SURENESS,
+	ALIGNED,
+	KIND,
+	SEQUENCE,
+	SOURCE,
+	DESTINATION,
+	DEVICE,
+	KERNEL,
+	EVIDENCE
+};
+
+static const struct trawl_column columns[] = {
+	[ID] = TW_COLUMN_COLLECTIVE_ID,
+	[INDEX] = { "index_in_group", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		    "of the collective in its process group, from 0, in order of time" },
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank whose trace has it" },
+	[GROUP] = TW_COLUMN_GROUP,
+	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
+	[NAME] = TW_COLUMN_NAME,
+	[GROUP_SIZE] = TW_COLUMN_GROUP_SIZE,
+	[DTYPE] = TW_COLUMN_DTYPE,
+	[IN_NELEMS] = { "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" },
+	[IN_MB] = { "In msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
+		    "elements sent x bytes of the type / 2^20" },
+	[OUT_NELEMS] = { "Out msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements received" },
+	[OUT_MB] = { "Out msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
+		     "elements received x bytes of the type / 2^20" },
+	[IN_SPLIT] = { "In split size", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "elements to each rank" },
+	[OUT_SPLIT] = { "Out split size", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
+			"elements from each rank" },
+	[STREAM] = { "stream", TRAWL_COLUMN_ID, "", 0, 0, 8, "stream it ran on" },
+	[TS] = { "ts", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
+		 "start, on the clock of the rank's trace" },
+	[DUR] = { "dur", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "time it took, waiting included" },
+	[NODE] = TW_COLUMN_NODE_ID,
+	[SPAN] = TW_COLUMN_NODE_SPAN,
+	[MATCH] = { "match", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
+		    "whole: all ranks of the group that have a trace take part; partial: several "
+		    "do; alone: no other does; local: no other has a trace" },
+	[RULE] = { "matched by", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
+		   "id: one id for all ranks; sequence: process group and Seq; order: order in "
+		   "the group, name, type, size and ends" },
+	[SURENESS] = { "sureness", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
+		       "certain, likely, doubtful, or different: what is recorded differs between "
+		       "ranks" },
+	[ALIGNED] = { "aligned ts", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
+		      "start, on the clock that all ranks share" },
+	[KIND] = TW_COLUMN_KIND,
+	[SEQUENCE] = { "Seq", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+		       "sequence number in the process group, as recorded" },
+	[SOURCE] = { "Src Rank", TRAWL_COLUMN_ID, "", 0, 0, 8, "rank that sends, as recorded" },
+	[DESTINATION] = { "Dst Rank", TRAWL_COLUMN_ID, "", 0, 0, 8,
+			  "rank that receives, as recorded" },
+	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
+	[KERNEL] = { "kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the kernel" },
+	[EVIDENCE] = { "evidence", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+		       "why it counts as communication: arguments of a collective on the event "
+		       "itself; operation: the one that launched it communicates; kernel name" },
+};
+
+static const struct {
+	int column;
+	enum tw_collective_arg arg;
+} recorded[] = {
+	{ GROUP_SIZE, TW_COLLECTIVE_GROUP_SIZE }, { DTYPE, TW_COLLECTIVE_DTYPE },
+	{ IN_NELEMS, TW_COLLECTIVE_IN_NELEMS },	  { OUT_NELEMS, TW_COLLECTIVE_OUT_NELEMS },
+	{ IN_SPLIT, TW_COLLECTIVE_IN_SPLIT },	  { OUT_SPLIT, TW_COLLECTIVE_OUT_SPLIT },
+	{ SOURCE, TW_COLLECTIVE_SOURCE },	  { DESTINATION, TW_COLLECTIVE_DESTINATION },
+};
+
+static void set_recorded(struct trawl_table *table, size_t row, const struct tw_rank *rank,
+			 const struct tw_collective *c)
+{
+	const struct tw_collective_kind *kind = &rank->kinds[c->kind];
+	const char *type = tw_collective_type(rank, c);
+	size_t i;
+
+	for (i = 0; i < sizeof(recorded) / sizeof(recorded[0]); i++)
+		tw_set_collective_arg(table, row, (size_t)recorded[i].column, rank, c,
+				      recorded[i].arg);
+	tw_set_collective_label(table, row, NAME, rank, c);
+	tw_table_set_real(table, row, IN_MB, tw_collective_size(rank, c, TW_COLLECTIVE_IN_NELEMS));
+	tw_table_set_real(table, row, OUT_MB,
+			  tw_collective_size(rank, c, TW_COLLECTIVE_OUT_NELEMS));
+	tw_set_rank_text(table, row, STREAM, rank, kind->stream);
+	tw_set_rank_text(table, row, DEVICE, rank, kind->device);
+	tw_set_rank_text(table, row, KERNEL, rank, kind->kernel);
+	tw_table_set_str(table, row, EVIDENCE, tw_evidence_name((enum tw_evidence)kind->evidence));
+	if (type)
+		tw_table_set_text_borrowed(table, row, KIND, type, strlen(type));
+	if (c->sequence >= 0)
+		tw_table_set_integer(table, row, SEQUENCE, c->sequence);
+}
+
+static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, uint32_t r,
+		    uint64_t i)
+{
+	const struct tw_rank *rank = &in->job->ranks[r];
+	const struct tw_collective *c = &rank->collectives[i];
+	const struct tw_match *match = &in->matches->matches[in->matches->index_of[r][i]];
+	size_t row = tw_table_add_row(table);
+
+	tw_set_match_id(table, row, ID, in, match);
+	tw_table_set_integer(table, row, INDEX, (int64_t)match->index);
+	tw_table_set_integer(table, row, RANK, rank->rank);
+	tw_set_match_group(table, row, GROUP, in, match);
+	set_recorded(table, row, rank, c);
+	tw_table_set_integer(table, row, TS, c->start_ns);
+	tw_table_set_integer(table, row, DUR, c->end_ns - c->start_ns);
+	tw_table_set_integer(table, row, ALIGNED, c->start_ns + in->clocks->shift_ns[r]);
+	tw_set_node(table, row, NODE, in->job, rank->rank);
+	tw_table_set_str(table, row, SPAN, in->matches->groups[match->group].span);
+	tw_table_set_str(table, row, MATCH, tw_match_state_name(match->state));
+	tw_table_set_str(table, row, RULE, tw_match_rule_name(match->rule));
+	tw_table_set_str(table, row, SURENESS, tw_match_sureness_name(match->sureness));
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	uint32_t r;
+	uint64_t i;
+
+	*table = tw_table_new(&self->table, in->allocator);
+	for (r = 0; *table && r < in->job->count; r++)
+		for (i = 0; i < in->job->ranks[r].collective_count; i++)
+			add_row(in, *table, r, i);
+	return *table ? 0 : TRAWL_ENOMEM;
+}
+
+const struct tw_ranks_table tw_ranks_table_nccl_long = {
+	TW_TABLE("nccl_long", "communication kernels of all ranks, with the collective each is of",
+		 columns),
+	.make = make,
+};

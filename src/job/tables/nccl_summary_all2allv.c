@@ -1,0 +1,346 @@
+/* all_to_allv by process group and type.  Source: TraceLens. */
+#include "job/collectives/exchange.h"
+#include "job/tables/tables.h"
+
+#include "analysis/groups.h"
+#include "analysis/order.h"
+#include "analysis/stats.h"
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	GROUP,
+	DTYPE,
+	TOTAL_MB,
+	WALL = TOTAL_MB + 4,
+	TOTAL_WALL = WALL + 4,
+	RATE,
+	IMBALANCE = RATE + 4,
+	LONGEST = IMBALANCE + 2,
+	START_SKEW = LONGEST + 2,
+	END_SKEW = START_SKEW + 2,
+	COUNT = END_SKEW + 2,
+	GROUP_RANKS,
+	NAME,
+	GROUP_SIZE,
+	TOTAL_WALL_MS,
+	SPAN,
+	RECEIVE_IMBALANCE,
+	RECEIVES_MOST = RECEIVE_IMBALANCE + 2,
+	RECEIVED
+};
+
+#define REALS(at, name, unit, what)                                                            \
+	[at] = { name "_mean", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "mean of " what },           \
+	[(at) + 1] = { name "_median", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "median of " what }, \
+	[(at) + 2] = { name "_min", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "least of " what },     \
+	[(at) + 3] = { name "_max", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "largest of " what }
+
+#define TIMES(at, name, what)                                                        \
+	[at] = { name "_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "mean of " what }, \
+	[(at) + 1] = { name "_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "largest of " what }
+
+static const struct trawl_column columns[] = {
+	[GROUP] = TW_COLUMN_GROUP,
+	[DTYPE] = TW_COLUMN_DTYPE,
+	REALS(TOTAL_MB, "total data communicated (MB)", "MB", "what all ranks sent"),
+	[WALL] = { "wall_time (us)_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 12,
+		   "mean of last end - first start" },
+	[WALL + 1] = { "wall_time (us)_median", TRAWL_COLUMN_REAL, "µs", 0, 3, 12,
+		       "median of that" },
+	[WALL + 2] = { "wall_time (us)_min", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12,
+		       "least of that" },
+	[WALL + 3] = { "wall_time (us)_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12,
+		       "largest of that" },
+	[TOTAL_WALL] = { "Total wall_time (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
+			 "sum of that" },
+	REALS(RATE, "throughput (GB/s)", "GB/s", "total data / 1024 / wall time"),
+	[IMBALANCE] = { "size_imbalance_mean", TRAWL_COLUMN_REAL, "", 0, 3, 12,
+			"mean of most that a rank sent / mean over the ranks" },
+	[IMBALANCE + 1] = { "size_imbalance_max", TRAWL_COLUMN_REAL, "", 0, 3, 12,
+			    "largest of that" },
+	TIMES(LONGEST, "max_rank_dur (us)", "the longest time over the ranks"),
+	TIMES(START_SKEW, "skew in start time", "last start - first start"),
+	TIMES(END_SKEW, "skew in end time", "last end - first end"),
+	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
+	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
+	[NAME] = TW_COLUMN_NAME,
+	[GROUP_SIZE] = TW_COLUMN_GROUP_SIZE,
+	[TOTAL_WALL_MS] = { "Total wall_time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+			    "the total in ms" },
+	[SPAN] = TW_COLUMN_NODE_SPAN,
+	[RECEIVE_IMBALANCE] = { "receive imbalance_mean", TRAWL_COLUMN_REAL, "", 0, 3, 12,
+				"mean of most that a rank receives / mean over the ranks" },
+	[RECEIVE_IMBALANCE + 1] = { "receive imbalance_max", TRAWL_COLUMN_REAL, "", 0, 3, 12,
+				    "largest of that" },
+	[RECEIVES_MOST] = { "rank that receives most", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			    "in sum; of equals the lowest; empty where sizes are not known" },
+	[RECEIVED] = { "that it receives (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
+		       "what that rank receives, in sum" },
+};
+
+struct key {
+	uint32_t group, dtype; /* ids of `texts` */
+};
+
+struct work {
+	const struct tw_ranks_input *in;
+	struct trawl_table *table;
+	struct tw_exchange *list;
+	size_t count;
+	struct tw_pool texts;
+	struct tw_groups groups;
+	uint32_t *of;
+	struct tw_members members;
+	int64_t *times;
+	double *reals;
+	double *received; /* by index of the rank */
+};
+
+static int group(struct work *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->count; i++) {
+		const struct tw_match *match = w->list[i].match;
+		const struct tw_match_member *m = tw_match_members(w->in, match);
+		struct key key;
+		size_t len;
+		const char *dtype = tw_collective_text(tw_member_rank(w->in, m),
+						       tw_member_collective(w->in, m),
+						       TW_COLLECTIVE_DTYPE, &len);
+
+		key.group =
+			tw_pool_intern_cstr(&w->texts, w->in->matches->groups[match->group].name);
+		key.dtype = len ? tw_pool_intern(&w->texts, dtype, len) : 0;
+		w->of[i] = tw_groups_add(&w->groups, &key);
+	}
+	return w->groups.failed || w->texts.failed ? TRAWL_ENOMEM : 0;
+}
+
+typedef int64_t time_of(const struct tw_exchange *x);
+typedef double real_of(const struct tw_exchange *x);
+
+static int64_t wall_of(const struct tw_exchange *x)
+{
+	return x->wall_ns;
+}
+
+static int64_t longest_of(const struct tw_exchange *x)
+{
+	return x->longest_ns;
+}
+
+static int64_t start_skew_of(const struct tw_exchange *x)
+{
+	return x->start_skew_ns;
+}
+
+static int64_t end_skew_of(const struct tw_exchange *x)
+{
+	return x->end_skew_ns;
+}
+
+static double total_of(const struct tw_exchange *x)
+{
+	return x->total_mb;
+}
+
+static double rate_of(const struct tw_exchange *x)
+{
+	return tw_gigabytes_per_second(x->total_mb, x->wall_ns);
+}
+
+static struct tw_stats times_of(struct work *w, uint32_t g, time_of *time)
+{
+	uint64_t first = w->members.first[g], n = w->members.first[g + 1] - first, i;
+
+	for (i = 0; i < n; i++)
+		w->times[i] = time(&w->list[w->members.list[first + i]]);
+	return tw_stats_of(w->times, n);
+}
+
+static struct tw_real_stats reals_of(struct work *w, uint32_t g, real_of *real)
+{
+	uint64_t first = w->members.first[g], n = w->members.first[g + 1] - first, i;
+
+	for (i = 0; i < n; i++)
+		w->reals[i] = real(&w->list[w->members.list[first + i]]);
+	return tw_real_stats_of(w->reals, n);
+}
+
+static void set_reals(struct work *w, size_t row, size_t column, const struct tw_real_stats *s)
+{
+	tw_table_set_real(w->table, row, column, s->mean);
+	tw_table_set_real(w->table, row, column + 1, s->median);
+	tw_table_set_real(w->table, row, column + 2, s->min);
+	tw_table_set_real(w->table, row, column + 3, s->max);
+}
+
+static void set_mean_and_largest(struct work *w, size_t row, size_t column,
+				 const struct tw_stats *s)
+{
+	tw_set_us(w->table, row, column, s->mean);
+	tw_table_set_integer(w->table, row, column + 1, s->max);
+}
+
+static void set_statistics(struct work *w, size_t row, uint32_t g)
+{
+	struct tw_real_stats reals = reals_of(w, g, total_of);
+	struct tw_stats times = times_of(w, g, wall_of);
+
+	set_reals(w, row, TOTAL_MB, &reals);
+	tw_set_us(w->table, row, WALL, times.mean);
+	tw_set_us(w->table, row, WALL + 1, times.median);
+	tw_table_set_integer(w->table, row, WALL + 2, times.min);
+	tw_table_set_integer(w->table, row, WALL + 3, times.max);
+	tw_set_sum(w->table, row, TOTAL_WALL, times.sum);
+	tw_set_sum(w->table, row, TOTAL_WALL_MS, times.sum);
+	tw_table_set_integer(w->table, row, COUNT, (int64_t)times.count);
+	reals = reals_of(w, g, rate_of);
+	set_reals(w, row, RATE, &reals);
+	reals = reals_of(w, g, tw_exchange_send_imbalance);
+	tw_table_set_real(w->table, row, IMBALANCE, reals.mean);
+	tw_table_set_real(w->table, row, IMBALANCE + 1, reals.max);
+	times = times_of(w, g, longest_of);
+	set_mean_and_largest(w, row, LONGEST, &times);
+	times = times_of(w, g, start_skew_of);
+	set_mean_and_largest(w, row, START_SKEW, &times);
+	times = times_of(w, g, end_skew_of);
+	set_mean_and_largest(w, row, END_SKEW, &times);
+}
+
+/* Who receives most in sum, and how uneven it is. */
+static void set_receiving(struct work *w, size_t row, uint32_t g)
+{
+	struct tw_real_stats reals = reals_of(w, g, tw_exchange_receive_imbalance);
+	size_t ranks = w->in->job->count, most = 0, r;
+	uint64_t i;
+	uint32_t k;
+
+	tw_table_set_real(w->table, row, RECEIVE_IMBALANCE, reals.mean);
+	tw_table_set_real(w->table, row, RECEIVE_IMBALANCE + 1, reals.max);
+	memset(w->received, 0, ranks * sizeof(*w->received));
+	for (i = w->members.first[g]; i < w->members.first[g + 1]; i++) {
+		const struct tw_match *match = w->list[w->members.list[i]].match;
+		const struct tw_match_member *m = tw_match_members(w->in, match);
+
+		for (k = 0; k < match->count; k++)
+			w->received[m[k].rank] += tw_collective_size(
+				tw_member_rank(w->in, &m[k]), tw_member_collective(w->in, &m[k]),
+				TW_COLLECTIVE_OUT_NELEMS);
+	}
+	for (r = 0; r < ranks; r++) {
+		if (isnan(w->received[r]))
+			return;
+		if (w->received[r] > w->received[most])
+			most = r;
+	}
+	if (!(w->received[most] > 0))
+		return;
+	tw_table_set_integer(w->table, row, RECEIVES_MOST, w->in->job->ranks[most].rank);
+	tw_table_set_real(w->table, row, RECEIVED, w->received[most]);
+}
+
+/* Of the first in order of the matches: those of a group are sorted by data. */
+static void add_row(struct work *w, uint32_t g)
+{
+	const struct tw_match *match = NULL;
+	const struct tw_match_group *of;
+	const struct tw_match_member *m;
+	size_t row = tw_table_add_row(w->table);
+	uint64_t i;
+
+	for (i = w->members.first[g]; i < w->members.first[g + 1]; i++)
+		if (!match || w->list[w->members.list[i]].match < match)
+			match = w->list[w->members.list[i]].match;
+	of = &w->in->matches->groups[match->group];
+	m = tw_match_members(w->in, match);
+	tw_table_set_text_borrowed(w->table, row, GROUP, of->name, strlen(of->name));
+	if (of->ranks[0])
+		tw_table_set_text_borrowed(w->table, row, GROUP_RANKS, of->ranks,
+					   strlen(of->ranks));
+	tw_set_collective_arg(w->table, row, DTYPE, tw_member_rank(w->in, m),
+			      tw_member_collective(w->in, m), TW_COLLECTIVE_DTYPE);
+	tw_set_collective_label(w->table, row, NAME, tw_member_rank(w->in, m),
+				tw_member_collective(w->in, m));
+	tw_set_collective_arg(w->table, row, GROUP_SIZE, tw_member_rank(w->in, m),
+			      tw_member_collective(w->in, m), TW_COLLECTIVE_GROUP_SIZE);
+	tw_table_set_str(w->table, row, SPAN, of->span);
+	set_statistics(w, row, g);
+	set_receiving(w, row, g);
+}
+
+static int fill(struct work *w)
+{
+	const struct trawl_allocator *a = w->in->allocator;
+	uint32_t count = w->groups.count, g;
+	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
+	struct tw_order *order;
+
+	if (tw_members_build(&w->members, w->of, w->count, count, a))
+		return TRAWL_ENOMEM;
+	order = tw_alloc(a, size);
+	if (!order)
+		return TRAWL_ENOMEM;
+	for (g = 0; g < count; g++) {
+		struct tw_stats times = times_of(w, g, wall_of);
+
+		order[g] = (struct tw_order){ .value = times.sum, .tie = g, .index = g };
+	}
+	tw_order_sort(order, count, NULL);
+	for (g = 0; g < count; g++)
+		add_row(w, order[g].index);
+	tw_free(a, order, size);
+	return 0;
+}
+
+static int summarise(struct work *w, const struct tw_ranks_table *self)
+{
+	const struct trawl_allocator *a = w->in->allocator;
+	int status = TRAWL_ENOMEM;
+
+	w->table = tw_table_new(&self->table, a);
+	w->of = tw_alloc_array(a, w->count, sizeof(*w->of));
+	w->times = tw_alloc_array(a, w->count, sizeof(*w->times));
+	w->reals = tw_alloc_array(a, w->count, sizeof(*w->reals));
+	w->received = tw_alloc_array(a, w->in->job->count, sizeof(*w->received));
+	tw_groups_init(&w->groups, sizeof(struct key), a);
+	if (w->table && w->of && w->times && w->reals && w->received && !tw_pool_init(&w->texts, a))
+		status = group(w);
+	if (!status)
+		status = fill(w);
+	tw_members_release(&w->members);
+	tw_groups_release(&w->groups);
+	tw_pool_release(&w->texts);
+	tw_free(a, w->of, w->count * sizeof(*w->of));
+	tw_free(a, w->times, w->count * sizeof(*w->times));
+	tw_free(a, w->reals, w->count * sizeof(*w->reals));
+	tw_free(a, w->received, w->in->job->count * sizeof(*w->received));
+	return status;
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	struct work w = { .in = in };
+	int status = tw_exchanges_list(in, &w.list, &w.count);
+
+	if (!status && w.count)
+		status = summarise(&w, self);
+	if (!status && w.table && in->job->count > TW_EXCHANGE_PAIRS_RANKS)
+		tw_table_add_note(w.table,
+				  "who sends what to whom is told of up to %d ranks, not of %zu: "
+				  "'In split size' in nccl_long has it",
+				  TW_EXCHANGE_PAIRS_RANKS, in->job->count);
+	tw_exchanges_free(in, w.list, w.count);
+	*table = w.table;
+	return status;
+}
+
+const struct tw_ranks_table tw_ranks_table_nccl_summary_all2allv = {
+	TW_TABLE("nccl_summary_all2allv", "all_to_allv by process group and type", columns),
+	.make = make,
+};

@@ -1,0 +1,312 @@
+/*
+ * Collectives that make ranks wait for each other, by name, type and size.
+ * Source: TraceLens.
+ */
+#include "job/collectives/syncing.h"
+#include "job/tables/tables.h"
+
+#include "analysis/groups.h"
+#include "analysis/order.h"
+#include "analysis/stats.h"
+#include "base/alloc.h"
+
+#include <string.h>
+
+#define UNKNOWN "Unknown" /* TraceLens' word for a key that is not recorded */
+#define STATISTICS 4
+
+enum {
+	NAME,
+	DTYPE,
+	IN_NELEMS,
+	GROUP,
+	GROUP_SIZE,
+	FULL_MB,
+	LATENCY,
+	START_SKEW = LATENCY + STATISTICS,
+	END_SKEW = START_SKEW + STATISTICS,
+	BANDWIDTH = END_SKEW + STATISTICS,
+	BUS_BANDWIDTH = BANDWIDTH + STATISTICS,
+	COUNT = BUS_BANDWIDTH + STATISTICS,
+	TOTAL_LATENCY,
+	TOTAL_WAIT,
+	TOTAL_TIME,
+	WAIT_SHARE,
+	MEAN_TRANSFER,
+	KIND,
+	KERNEL
+};
+
+#define OF_TIMES(at, name, what)                                                               \
+	[at] = { name "_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "mean of " what },           \
+	[(at) + 1] = { name "_median", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "median of " what }, \
+	[(at) + 2] = { name "_min", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "least of " what },  \
+	[(at) + 3] = { name "_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "largest of " what }
+
+#define OF_RATES(at, name, what)                                                                 \
+	[at] = { name "_mean", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "mean of " what },           \
+	[(at) + 1] = { name "_median", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "median of " what }, \
+	[(at) + 2] = { name "_min", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "least of " what },     \
+	[(at) + 3] = { name "_max", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "largest of " what }
+
+static const struct trawl_column columns[] = {
+	[NAME] = TW_COLUMN_NAME,
+	[DTYPE] = { "dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+		    "type of the elements; Unknown: not recorded" },
+	[IN_NELEMS] = { "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14,
+			"elements sent; Unknown: not recorded" },
+	[GROUP] = { "Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
+		    "process group of the first" },
+	[GROUP_SIZE] = { "Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "its ranks" },
+	[FULL_MB] = { "Full msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
+		      "of the first: received of an allgather, else sent" },
+	OF_TIMES(LATENCY, "comm_latency", "the shortest time over the ranks"),
+	OF_TIMES(START_SKEW, "skew in start time", "last start - first start"),
+	OF_TIMES(END_SKEW, "skew in end time", "last end - first end"),
+	OF_RATES(BANDWIDTH, "algo bw (GB/s)", "full size / 1024 / comm_latency"),
+	OF_RATES(BUS_BANDWIDTH, "bus bw (GB/s)", "what links carry (see nccl_implicit_sync)"),
+	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many collectives" },
+	[TOTAL_LATENCY] = { "Total comm latency (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+			    "sum of comm_latency" },
+	[TOTAL_WAIT] = { "Total wait time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+			 "sum of waits, over ranks and collectives" },
+	[TOTAL_TIME] = { "Total rank time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
+			 "sum of the kernels' times, over ranks and collectives" },
+	[WAIT_SHARE] = { "Waiting (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
+			 "total wait time / total rank time" },
+	[MEAN_TRANSFER] = { "last end - last start_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14,
+			    "mean time that it took once all ranks were there" },
+	[KIND] = TW_COLUMN_KIND,
+	[KERNEL] = TW_COLUMN_KERNEL,
+};
+
+struct key {
+	_Alignas(tw_wide) uint32_t name; /* these are ids of `texts` */
+	uint32_t dtype, nelems;
+};
+
+struct sum {
+	tw_wide latency_ns, wait_ns, dur_ns, transfer_ns;
+	uint64_t first; /* match */
+	uint64_t count;
+};
+
+struct work {
+	const struct tw_ranks_input *in;
+	uint64_t unsound; /* collectives left out */
+	struct tw_pool texts;
+	struct tw_groups groups;
+	uint32_t *of;	       /* by collective that counts: its group */
+	struct tw_sync *syncs; /* those */
+	uint64_t count, capacity;
+	struct tw_members members;
+	int64_t *times;
+	double *rates;
+};
+
+static uint32_t known(struct work *w, const char *text, size_t len)
+{
+	return len ? tw_pool_intern(&w->texts, text, len) : tw_pool_intern_cstr(&w->texts, UNKNOWN);
+}
+
+static int count_sync(void *context, const struct tw_sync *sync)
+{
+	struct work *w = context;
+
+	(void)sync;
+	w->capacity++;
+	return 0;
+}
+
+static int add_sync(void *context, const struct tw_sync *sync)
+{
+	struct work *w = context;
+	const struct tw_match_member *m = tw_match_members(w->in, sync->match);
+	const struct tw_rank *rank = tw_member_rank(w->in, m);
+	const struct tw_collective *c = tw_member_collective(w->in, m);
+	const char *text;
+	struct sum *sum;
+	struct key key;
+	uint32_t g;
+	size_t len;
+
+	if (!sync->sound) {
+		w->unsound++;
+		return 0;
+	}
+	memset(&key, 0, sizeof(key));
+	text = tw_collective_label(rank, c, &len);
+	key.name = len ? tw_pool_intern(&w->texts, text, len) : 0;
+	text = tw_collective_text(rank, c, TW_COLLECTIVE_DTYPE, &len);
+	key.dtype = known(w, text, len);
+	text = tw_collective_text(rank, c, TW_COLLECTIVE_IN_NELEMS, &len);
+	key.nelems = known(w, text, len);
+	g = tw_groups_add(&w->groups, &key);
+	if (g == TW_NO_GROUP || w->texts.failed)
+		return TRAWL_ENOMEM;
+	sum = tw_groups_value(&w->groups, g);
+	if (!sum->count++)
+		sum->first = w->count;
+	sum->latency_ns += sync->latency_ns;
+	sum->wait_ns += sync->wait_ns;
+	sum->dur_ns += sync->dur_ns;
+	sum->transfer_ns += sync->transfer_ns;
+	w->of[w->count] = g;
+	w->syncs[w->count++] = *sync;
+	return 0;
+}
+
+static void set_times(struct work *w, struct trawl_table *table, size_t row, size_t column,
+		      uint64_t count)
+{
+	struct tw_stats stats = tw_stats_of(w->times, count);
+
+	tw_set_us(table, row, column, stats.mean);
+	tw_set_us(table, row, column + 1, stats.median);
+	tw_table_set_integer(table, row, column + 2, stats.min);
+	tw_table_set_integer(table, row, column + 3, stats.max);
+}
+
+static void set_rates(struct work *w, struct trawl_table *table, size_t row, size_t column,
+		      uint64_t count)
+{
+	struct tw_real_stats stats = tw_real_stats_of(w->rates, count);
+
+	tw_table_set_real(table, row, column, stats.mean);
+	tw_table_set_real(table, row, column + 1, stats.median);
+	tw_table_set_real(table, row, column + 2, stats.min);
+	tw_table_set_real(table, row, column + 3, stats.max);
+}
+
+static void set_statistics(struct work *w, struct trawl_table *table, size_t row, uint32_t g)
+{
+	const uint32_t *list = &w->members.list[w->members.first[g]];
+	uint64_t n = w->members.first[g + 1] - w->members.first[g], i;
+
+	for (i = 0; i < n; i++)
+		w->times[i] = w->syncs[list[i]].latency_ns;
+	set_times(w, table, row, LATENCY, n);
+	for (i = 0; i < n; i++)
+		w->times[i] = w->syncs[list[i]].start_skew_ns;
+	set_times(w, table, row, START_SKEW, n);
+	for (i = 0; i < n; i++)
+		w->times[i] = w->syncs[list[i]].end_skew_ns;
+	set_times(w, table, row, END_SKEW, n);
+	for (i = 0; i < n; i++)
+		w->rates[i] = tw_sync_bandwidth(w->in, &w->syncs[list[i]]);
+	set_rates(w, table, row, BANDWIDTH, n);
+	for (i = 0; i < n; i++)
+		w->rates[i] = tw_sync_bus_bandwidth(w->in, &w->syncs[list[i]]);
+	set_rates(w, table, row, BUS_BANDWIDTH, n);
+}
+
+static void set_key(const struct work *w, struct trawl_table *table, size_t row, size_t column,
+		    uint32_t id)
+{
+	size_t len;
+	const char *text = tw_pool_text(&w->texts, id, &len);
+
+	if (len)
+		tw_table_set_text(table, row, column, text, len);
+}
+
+static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
+{
+	const struct key *key = tw_groups_key(&w->groups, g);
+	const struct sum *sum = tw_groups_value(&w->groups, g);
+	const struct tw_sync *first = &w->syncs[sum->first];
+	const struct tw_match_member *m = tw_match_members(w->in, first->match);
+	const struct tw_rank *rank = tw_member_rank(w->in, m);
+	const struct tw_collective *c = tw_member_collective(w->in, m);
+	const char *group = w->in->matches->groups[first->match->group].name;
+	size_t row = tw_table_add_row(table);
+
+	set_key(w, table, row, NAME, key->name);
+	set_key(w, table, row, DTYPE, key->dtype);
+	set_key(w, table, row, IN_NELEMS, key->nelems);
+	tw_table_set_text_borrowed(table, row, GROUP, group, strlen(group));
+	tw_set_collective_arg(table, row, GROUP_SIZE, rank, c, TW_COLLECTIVE_GROUP_SIZE);
+	tw_table_set_real(table, row, FULL_MB, tw_sync_megabytes(w->in, first));
+	set_statistics(w, table, row, g);
+	tw_table_set_integer(table, row, COUNT, (int64_t)sum->count);
+	tw_set_sum(table, row, TOTAL_LATENCY, sum->latency_ns);
+	tw_set_sum(table, row, TOTAL_WAIT, sum->wait_ns);
+	tw_set_sum(table, row, TOTAL_TIME, sum->dur_ns);
+	tw_set_percent(table, row, WAIT_SHARE, (double)sum->wait_ns, (double)sum->dur_ns);
+	tw_set_us(table, row, MEAN_TRANSFER, (double)sum->transfer_ns / (double)sum->count);
+	if (first->kind)
+		tw_table_set_text_borrowed(table, row, KIND, first->kind, strlen(first->kind));
+	tw_set_rank_text(table, row, KERNEL, rank, rank->kinds[c->kind].kernel);
+}
+
+static int fill(struct work *w, struct trawl_table *table)
+{
+	uint32_t count = w->groups.count, g;
+	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
+	struct tw_order *order = tw_alloc(w->in->allocator, size);
+
+	if (!order)
+		return TRAWL_ENOMEM;
+	for (g = 0; g < count; g++) {
+		const struct sum *sum = tw_groups_value(&w->groups, g);
+
+		order[g] = (struct tw_order){ .value = sum->latency_ns, .tie = g, .index = g };
+	}
+	tw_order_sort(order, count, NULL);
+	for (g = 0; g < count; g++)
+		add_row(w, table, order[g].index);
+	tw_free(w->in->allocator, order, size);
+	return 0;
+}
+
+static int collect(struct work *w)
+{
+	const struct trawl_allocator *a = w->in->allocator;
+	size_t room;
+	int status;
+
+	tw_visit_syncs(w->in, count_sync, w);
+	room = w->capacity + 1;
+	w->of = tw_alloc_array(a, room, sizeof(*w->of));
+	w->syncs = tw_alloc_array(a, room, sizeof(*w->syncs));
+	w->times = tw_alloc_array(a, room, sizeof(*w->times));
+	w->rates = tw_alloc_array(a, room, sizeof(*w->rates));
+	if (!w->of || !w->syncs || !w->times || !w->rates)
+		return TRAWL_ENOMEM;
+	status = tw_visit_syncs(w->in, add_sync, w);
+	if (!status && tw_members_build(&w->members, w->of, w->count, w->groups.count, a))
+		status = TRAWL_ENOMEM;
+	return status;
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	const struct trawl_allocator *a = in->allocator;
+	struct work w = { .in = in };
+	int status = TRAWL_ENOMEM;
+
+	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct sum), a);
+	*table = tw_table_new(&self->table, a);
+	if (*table && !tw_pool_init(&w.texts, a))
+		status = collect(&w);
+	if (!status)
+		status = fill(&w, *table);
+	if (!status)
+		tw_note_unsound(*table, w.unsound);
+	tw_members_release(&w.members);
+	tw_free(a, w.of, (w.capacity + 1) * sizeof(*w.of));
+	tw_free(a, w.syncs, (w.capacity + 1) * sizeof(*w.syncs));
+	tw_free(a, w.times, (w.capacity + 1) * sizeof(*w.times));
+	tw_free(a, w.rates, (w.capacity + 1) * sizeof(*w.rates));
+	tw_groups_release(&w.groups);
+	tw_pool_release(&w.texts);
+	return status;
+}
+
+const struct tw_ranks_table tw_ranks_table_nccl_summary_implicit_sync = {
+	TW_TABLE_KEPT("nccl_summary_implicit_sync",
+		      "collectives that make ranks wait for each other, by name, type and size",
+		      columns),
+	.make = make,
+};

@@ -1,0 +1,139 @@
+#include "job/tables/outliers.h"
+
+#include "base/alloc.h"
+#include "base/median.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
+enum { RANK, TYPE, TIME, MEDIAN, OVER, OVER_PERCENT };
+
+#define EXACT(header, scale, meaning)                                         \
+	{                                                                     \
+		header, TRAWL_COLUMN_DECIMAL, "ms", (scale), 3, 14, (meaning) \
+	}
+
+static const struct trawl_column columns[] = {
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
+	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "part of its timeline" },
+	[TIME] = EXACT("time ms", 6, "how long"),
+	[MEDIAN] = EXACT("median ms", 7, "median over the ranks"),
+	[OVER] = EXACT("over median ms", 7, "how much longer than that"),
+	[OVER_PERCENT] = { "over median %", TRAWL_COLUMN_REAL, "%", 0, 1, 10,
+			   "the same as a share of the median" },
+};
+
+/* What says something of a rank by itself; the other parts are made of these. */
+static const char *const looked_at[] = { "computation_time", "exposed_comm_time", "idle_time" };
+#define LOOKED_AT (sizeof(looked_at) / sizeof(looked_at[0]))
+static const char whole[] = "total_time";
+
+/* Medians are doubled, so that they are integers: the middle of two numbers need not be one. */
+struct outlier {
+	tw_wide over2; /* twice the time over the median */
+	tw_wide median2;
+	int64_t time_ns, rank;
+	size_t part;
+};
+
+struct search {
+	const struct tw_job *job;
+	int64_t *values; /* of the ranks with GPU work */
+	struct outlier *found;
+	size_t count;
+};
+
+static size_t part_named(const char *name)
+{
+	size_t part = 0;
+
+	while (strcmp(tw_timeline_part_names[part], name))
+		part++;
+	return part;
+}
+
+static tw_wide twice_the_median(struct search *s, size_t part)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->job->count; i++)
+		if (s->job->ranks[i].gpu_events)
+			s->values[n++] = tw_timeline_part(&s->job->ranks[i].timeline, part);
+	return tw_twice_the_median(s->values, n);
+}
+
+static void look_at(struct search *s, size_t part, tw_wide total2)
+{
+	tw_wide median2 = twice_the_median(s, part);
+	size_t i;
+
+	for (i = 0; i < s->job->count; i++) {
+		const struct tw_rank *rank = &s->job->ranks[i];
+		int64_t time = tw_timeline_part(&rank->timeline, part);
+		tw_wide over2 = (tw_wide)time * 2 - median2;
+
+		if (!rank->gpu_events || over2 * 100 <= median2 * TW_OUTLIER_PERCENT ||
+		    over2 * 100 <= total2 * TW_OUTLIER_OF_TOTAL_PERCENT)
+			continue;
+		s->found[s->count++] = (struct outlier){ over2, median2, time, rank->rank, part };
+	}
+}
+
+static int compare_outliers(const void *a, const void *b)
+{
+	const struct outlier *x = a, *y = b;
+
+	if (x->over2 != y->over2)
+		return x->over2 > y->over2 ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->part < y->part ? -1 : x->part > y->part;
+}
+
+static void add_row(struct trawl_table *table, const struct outlier *o)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_integer(table, row, RANK, o->rank);
+	tw_table_set_str(table, row, TYPE, tw_timeline_part_names[o->part]);
+	tw_table_set_integer(table, row, TIME, o->time_ns);
+	/* Half of it, with one digit more. */
+	tw_set_sum(table, row, MEDIAN, o->median2 * 5);
+	tw_set_sum(table, row, OVER, o->over2 * 5);
+	tw_set_percent(table, row, OVER_PERCENT, (double)o->over2, (double)o->median2);
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	struct search s = { .job = in->job };
+	size_t ranks = in->job->count, i;
+	tw_wide total2;
+
+	s.values = tw_alloc_array(in->allocator, ranks + 1, sizeof(*s.values));
+	s.found = tw_alloc_array(in->allocator, ranks * LOOKED_AT + 1, sizeof(*s.found));
+	*table = s.values && s.found ? tw_table_new(&self->table, in->allocator) : NULL;
+	if (*table) {
+		total2 = twice_the_median(&s, part_named(whole));
+		for (i = 0; i < LOOKED_AT; i++)
+			look_at(&s, part_named(looked_at[i]), total2);
+		qsort(s.found, s.count, sizeof(*s.found), compare_outliers);
+		for (i = 0; i < s.count; i++)
+			add_row(*table, &s.found[i]);
+	}
+	tw_free(in->allocator, s.values, (ranks + 1) * sizeof(*s.values));
+	tw_free(in->allocator, s.found, (ranks * LOOKED_AT + 1) * sizeof(*s.found));
+	return *table ? tw_table_finish(*table, NULL) : TRAWL_ENOMEM;
+}
+
+const struct tw_ranks_table tw_ranks_table_rank_outliers = {
+	TW_TABLE_KEPT(
+		"rank_outliers",
+		"ranks that compute, communicate unhidden or idle more than " TEXT(
+			TW_OUTLIER_PERCENT) " % longer than the median rank, by more than " TEXT(TW_OUTLIER_OF_TOTAL_PERCENT) " % of the median total time",
+		columns),
+	.make = make,
+};

@@ -1,0 +1,48 @@
+/* What the GPU of each rank did, a row a rank.  Terms as in gpu_timeline. */
+#include "job/tables/tables.h"
+
+/* Behind the rank the parts of a timeline, in their order. */
+enum { RANK, COMPUTE, EXPOSED_COMM, EXPOSED_COPY, BUSY, IDLE, TOTAL, COMM, COPY };
+
+#define TIME(header, meaning)                                           \
+	{                                                               \
+		header, TRAWL_COLUMN_DECIMAL, "ms", 6, 4, 14, (meaning) \
+	}
+
+static const struct trawl_column columns[] = {
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
+	[COMPUTE] = TIME("computation_time ms", "computing"),
+	[EXPOSED_COMM] = TIME("exposed_comm_time ms", "communicating while nothing computes"),
+	[EXPOSED_COPY] = TIME("exposed_memcpy_time ms", "copying while there is neither"),
+	[BUSY] = TIME("busy_time ms", "doing anything"),
+	[IDLE] = TIME("idle_time ms", "doing nothing"),
+	[TOTAL] = TIME("total_time ms", "from first start to last end"),
+	[COMM] = TIME("total_comm_time ms", "communicating"),
+	[COPY] = TIME("total_memcpy_time ms", "copying"),
+};
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	const struct tw_job *job = in->job;
+	size_t i, part;
+
+	*table = tw_table_new(&self->table, in->allocator);
+	if (!*table)
+		return TRAWL_ENOMEM;
+	for (i = 0; i < job->count; i++) {
+		const struct tw_rank *rank = &job->ranks[i];
+		size_t row = tw_table_add_row(*table);
+
+		tw_table_set_integer(*table, row, RANK, rank->rank);
+		for (part = 0; part < TW_TIMELINE_PARTS && rank->gpu_events; part++)
+			tw_table_set_integer(*table, row, RANK + 1 + part,
+					     tw_timeline_part(&rank->timeline, part));
+	}
+	return tw_table_finish(*table, NULL);
+}
+
+const struct tw_ranks_table tw_ranks_table_rank_timeline = {
+	TW_TABLE("rank_timeline", "what the GPU of each rank did", columns),
+	.make = make,
+};

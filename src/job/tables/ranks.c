@@ -1,0 +1,177 @@
+/* The ranks of a job: which trace is which, how that is known, and what was left out. */
+#include "job/tables/tables.h"
+
+#include <string.h>
+
+/* Missing ranks with a row each: a number of ranks may be broken, and the file millions of lines. */
+#define MISSING_MOST 65536
+
+enum {
+	RANK,
+	STATE,
+	FILE_NAME,
+	RULE,
+	NAME_RANK,
+	NODE,
+	HOST,
+	DEVICE,
+	FIRST_STEP,
+	LAST_STEP,
+	EVENTS,
+	GPU_EVENTS,
+	COLLECTIVES,
+	FIRST,
+	LAST,
+	BASE,
+	REMARK
+};
+
+static const struct trawl_column columns[] = {
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
+	[STATE] = { "state", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+		    "read, damaged, no GPU work, duplicate, earlier capture, unreadable, not a trace, "
+		    "missing" },
+	[FILE_NAME] = { "file", TRAWL_COLUMN_TEXT, "", 0, 0, 28,
+			"its trace, below the directory that holds all of them" },
+	[RULE] = { "rank from", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
+		   "where the rank comes from: metadata of the trace (distributedInfo), label of "
+		   "the process, recorded collectives, name of the file, order of the files" },
+	[NAME_RANK] = { "rank in name", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+			"the rank that the file's name tells" },
+	[NODE] = { "node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 7, "rank / GPUs of a host" },
+	[HOST] = { "host", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "name of the host, where recorded" },
+	[DEVICE] = { "device name", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "its GPU" },
+	[FIRST_STEP] = { "first step", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+			 "first step of the profiler in the trace" },
+	[LAST_STEP] = { "last step", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "its last one" },
+	[EVENTS] = { "events", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "events of the trace" },
+	[GPU_EVENTS] = { "GPU events", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			 "kernels, copies and fills" },
+	[COLLECTIVES] = { "communication kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			  "kernels that communicate" },
+	[FIRST] = { "first GPU start (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 18,
+		    "on the clock of the trace" },
+	[LAST] = { "last GPU end (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 18,
+		   "on the clock of the trace" },
+	[BASE] = { "base time (ns)", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 20,
+		   "what the trace's times are counted from" },
+	[REMARK] = { "remark", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "why it is left out, what is odd" },
+};
+
+static const char *const states[] = {
+	[TW_RANK_READ] = "read",
+	[TW_RANK_DAMAGED] = "damaged",
+	[TW_RANK_NO_GPU] = "no GPU work",
+	[TW_RANK_DUPLICATE] = "duplicate",
+	[TW_RANK_CAPTURE] = "earlier capture",
+	[TW_RANK_UNREADABLE] = "unreadable",
+	[TW_RANK_NOT_A_TRACE] = "not a trace",
+};
+
+static const char *const rules[] = {
+	[TW_RANK_BY_METADATA] = "metadata",
+	[TW_RANK_BY_LABEL] = "label",
+	[TW_RANK_BY_COLLECTIVES] = "collectives",
+	[TW_RANK_BY_NAME] = "name",
+	[TW_RANK_BY_ORDER] = "order",
+};
+
+const char *tw_rank_file_name(const struct tw_job *job, const struct tw_rank *rank)
+{
+	const char *path = job->set.files[rank->file].path;
+	size_t len = strlen(job->set.directory);
+
+	if (strncmp(path, job->set.directory, len))
+		return path;
+	path += len;
+	return path + strspn(path, "/");
+}
+
+static void set_positive(struct trawl_table *table, size_t row, size_t column, int64_t value)
+{
+	if (value >= 0)
+		tw_table_set_integer(table, row, column, value);
+}
+
+static void set_text(struct trawl_table *table, size_t row, size_t column, const char *text)
+{
+	if (text[0])
+		tw_table_set_str(table, row, column, text);
+}
+
+static void set_read(struct trawl_table *table, size_t row, const struct tw_job *job,
+		     const struct tw_rank *rank)
+{
+	tw_table_set_str(table, row, RULE, rules[rank->rule]);
+	set_positive(table, row, NODE, tw_job_node(job, rank->rank));
+	set_text(table, row, HOST, rank->host);
+	set_text(table, row, DEVICE, rank->device_name);
+	set_positive(table, row, FIRST_STEP, rank->first_step);
+	set_positive(table, row, LAST_STEP, rank->last_step);
+	tw_table_set_integer(table, row, EVENTS, (int64_t)rank->events);
+	tw_table_set_integer(table, row, GPU_EVENTS, (int64_t)rank->gpu_events);
+	tw_table_set_integer(table, row, COLLECTIVES, (int64_t)rank->collective_count);
+	if (rank->gpu_events) {
+		tw_table_set_integer(table, row, FIRST, rank->first_ns);
+		tw_table_set_integer(table, row, LAST, rank->last_ns);
+	}
+	if (rank->base_time_ns != TRAWL_TIME_NONE)
+		tw_table_set_integer(table, row, BASE, rank->base_time_ns);
+}
+
+static void add_rank(struct trawl_table *table, const struct tw_job *job,
+		     const struct tw_rank *rank, bool analysed)
+{
+	size_t row = tw_table_add_row(table);
+
+	set_positive(table, row, RANK, rank->rank);
+	tw_table_set_str(table, row, STATE, states[rank->state]);
+	tw_table_set_str(table, row, FILE_NAME, tw_rank_file_name(job, rank));
+	set_positive(table, row, NAME_RANK, rank->name_rank);
+	if (analysed)
+		set_read(table, row, job, rank);
+	if (rank->message[0])
+		tw_table_set_str(table, row, REMARK, rank->message);
+	else if (rank->name_rank >= 0 && rank->name_rank != rank->rank)
+		tw_table_set_str(table, row, REMARK,
+				 "the trace says another rank than its name; the trace counts");
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	const struct tw_job *job = in->job;
+	size_t i;
+
+	*table = tw_table_new(&self->table, in->allocator);
+	if (!*table)
+		return TRAWL_ENOMEM;
+	for (i = 0; i < job->count; i++)
+		add_rank(*table, job, &job->ranks[i], true);
+	for (i = 0; i < job->left_out_count; i++)
+		add_rank(*table, job, &job->left_out[i], false);
+	for (i = 0; i < job->missing_count && i < MISSING_MOST; i++) {
+		size_t row = tw_table_add_row(*table);
+
+		tw_table_set_integer(*table, row, RANK, job->missing[i]);
+		tw_table_set_str(*table, row, STATE, "missing");
+	}
+	if (job->missing_count > MISSING_MOST)
+		tw_table_add_note(*table,
+				  "%zu of the job's %lld ranks have no trace here; rows tell the "
+				  "first %d of them",
+				  job->missing_count, (long long)job->world_size, MISSING_MOST);
+	else if (job->missing_count && job->world_size < 0)
+		tw_table_add_note(*table,
+				  "%zu ranks that recorded process groups name have no trace here",
+				  job->missing_count);
+	else if (job->missing_count)
+		tw_table_add_note(*table, "%zu of the job's %lld ranks have no trace here",
+				  job->missing_count, (long long)job->world_size);
+	return tw_table_finish(*table, NULL);
+}
+
+const struct tw_ranks_table tw_ranks_table_ranks = {
+	TW_TABLE_KEPT("ranks", "the ranks of the job and where each comes from", columns),
+	.make = make,
+};

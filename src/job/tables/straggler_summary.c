@@ -1,0 +1,163 @@
+/*
+ * How long each rank waits for others, the one that waits least first: it is waited for.
+ * Source: TraceLens.
+ */
+#include "job/collectives/syncing.h"
+#include "job/tables/tables.h"
+
+#include "analysis/order.h"
+#include "base/alloc.h"
+
+enum {
+	RANK,
+	TOTAL_WAIT,
+	MEAN_WAIT,
+	LAST,
+	FIRST,
+	LAST_SHARE,
+	COUNT,
+	DURATION,
+	NODE,
+	CAUSED,
+	CAUSED_MOST,
+	HOST
+};
+
+static const struct trawl_column columns[] = {
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
+	[TOTAL_WAIT] = { "total_wait_time_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
+			 "time it waited for the last rank, in all collectives of "
+			 "nccl_implicit_sync" },
+	[MEAN_WAIT] = { "mean_wait_time_us", TRAWL_COLUMN_REAL, "µs", 0, 1, 14,
+			"mean of that over its collectives" },
+	[LAST] = { "times_arrived_last", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		   "collectives it came last in; of equals the lowest rank" },
+	[FIRST] = { "times_arrived_first", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		    "collectives it came first in; of equals the highest rank" },
+	[LAST_SHARE] = { "pct_arrived_last", TRAWL_COLUMN_REAL, "%", 0, 1, 10,
+			 "share of its collectives that it came last in" },
+	[COUNT] = { "num_collectives", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		    "collectives it took part in" },
+	[DURATION] = { "total_nccl_dur_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
+		       "time of all its communication kernels, waiting included" },
+	[NODE] = TW_COLUMN_NODE_ID,
+	[CAUSED] = { "caused_wait_time_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
+		     "time others waited for it where it came last, over all others" },
+	[CAUSED_MOST] = { "largest_caused_wait_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
+			  "the longest that another waited for it" },
+	[HOST] = { "host", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "its host, where recorded" },
+};
+
+struct waits {
+	tw_wide wait_ns, caused_ns;
+	int64_t caused_most_ns;
+	uint64_t last, first, count;
+};
+
+struct work {
+	const struct tw_ranks_input *in;
+	uint64_t unsound; /* collectives left out */
+	struct waits *of; /* by index of the rank */
+};
+
+static int add_sync(void *context, const struct tw_sync *sync)
+{
+	struct work *w = context;
+	const struct tw_match_member *members = tw_match_members(w->in, sync->match);
+	struct waits *last = &w->of[members[sync->last].rank];
+	uint32_t i;
+
+	if (!sync->sound) {
+		w->unsound++;
+		return 0;
+	}
+	for (i = 0; i < sync->match->count; i++) {
+		struct waits *of = &w->of[members[i].rank];
+
+		of->wait_ns += sync->last_start_ns - tw_member_start(w->in, &members[i]);
+		of->count++;
+	}
+	w->of[members[sync->earliest].rank].first++;
+	last->last++;
+	last->caused_ns += sync->wait_ns;
+	if (sync->start_skew_ns > last->caused_most_ns)
+		last->caused_most_ns = sync->start_skew_ns;
+	return 0;
+}
+
+static tw_wide duration_of(const struct tw_rank *rank)
+{
+	tw_wide sum = 0;
+	uint64_t i;
+
+	for (i = 0; i < rank->collective_count; i++)
+		sum += rank->collectives[i].end_ns - rank->collectives[i].start_ns;
+	return sum;
+}
+
+static void add_row(const struct work *w, struct trawl_table *table, uint32_t r)
+{
+	const struct waits *of = &w->of[r];
+	const struct tw_rank *rank = &w->in->job->ranks[r];
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_integer(table, row, RANK, rank->rank);
+	tw_set_sum(table, row, TOTAL_WAIT, of->wait_ns);
+	tw_set_us(table, row, MEAN_WAIT, (double)of->wait_ns / (double)of->count);
+	tw_table_set_integer(table, row, LAST, (int64_t)of->last);
+	tw_table_set_integer(table, row, FIRST, (int64_t)of->first);
+	tw_set_percent(table, row, LAST_SHARE, (double)of->last, (double)of->count);
+	tw_table_set_integer(table, row, COUNT, (int64_t)of->count);
+	tw_set_sum(table, row, DURATION, duration_of(rank));
+	tw_set_node(table, row, NODE, w->in->job, rank->rank);
+	tw_set_sum(table, row, CAUSED, of->caused_ns);
+	tw_table_set_integer(table, row, CAUSED_MOST, of->caused_most_ns);
+	if (rank->host[0])
+		tw_table_set_str(table, row, HOST, rank->host);
+}
+
+/* A rank without such collectives waits for nobody, and is no straggler. */
+static int fill(struct work *w, struct trawl_table *table)
+{
+	uint32_t count = (uint32_t)w->in->job->count, used = 0, r;
+	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
+	struct tw_order *order = tw_alloc(w->in->allocator, size);
+
+	if (!order)
+		return TRAWL_ENOMEM;
+	for (r = 0; r < count; r++)
+		if (w->of[r].count)
+			order[used++] = (struct tw_order){ .value = -w->of[r].wait_ns,
+							   .tie = r,
+							   .index = r };
+	tw_order_sort(order, used, NULL);
+	for (r = 0; r < used; r++)
+		add_row(w, table, order[r].index);
+	tw_free(w->in->allocator, order, size);
+	return 0;
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	size_t size = (in->job->count + 1) * sizeof(struct waits);
+	struct work w = { .in = in };
+	int status = TRAWL_ENOMEM;
+
+	w.of = tw_alloc_array(in->allocator, in->job->count + 1, sizeof(*w.of));
+	*table = tw_table_new(&self->table, in->allocator);
+	if (w.of && *table) {
+		tw_visit_syncs(in, add_sync, &w);
+		status = fill(&w, *table);
+		tw_note_unsound(*table, w.unsound);
+	}
+	tw_free(in->allocator, w.of, size);
+	return status;
+}
+
+const struct tw_ranks_table tw_ranks_table_straggler_summary = {
+	TW_TABLE_KEPT("straggler_summary",
+		      "how long each rank waits for others; the one that waits least is waited for",
+		      columns),
+	.make = make,
+};

@@ -1,0 +1,127 @@
+/*
+ * For whom the others wait, over all collectives that end together: the rank that most is waited
+ * for first, with what may be the reason.
+ */
+#include "job/collectives/lateness.h"
+#include "job/tables/tables.h"
+
+#include "analysis/order.h"
+#include "base/alloc.h"
+
+enum {
+	RANK,
+	NODE,
+	LAST,
+	LAST_SHARE,
+	CAUSED,
+	CAUSED_SHARE,
+	CAUSED_MOST,
+	PASSED,
+	TIMES_PASSED,
+	WAIT,
+	COUNT,
+	COMPUTING,
+	MEDIAN,
+	HOST
+};
+
+static const struct trawl_column columns[] = {
+	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
+	[NODE] = TW_COLUMN_NODE_ID,
+	[LAST] = { "times last", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+		   "collectives it came last in; of equals the lowest rank" },
+	[LAST_SHARE] = { "last (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
+			 "share of its collectives that it came last in" },
+	[CAUSED] = { "caused wait (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
+		     "time others waited for it where it came last, over all others" },
+	[CAUSED_SHARE] = { "caused wait (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
+			   "share of the waiting of all ranks" },
+	[CAUSED_MOST] = { "largest caused wait (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
+			  "the longest that another waited for it" },
+	[PASSED] = { "passed on (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
+		     "the part of the caused wait that is not its own doing: since the last "
+		     "collective that it shared with the one that waits it had waited for others "
+		     "longer than that one, and by as much it is late" },
+	[TIMES_PASSED] = { "times passed on", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+			   "of the times it came last: those in which more than half of the caused "
+			   "wait is passed on" },
+	[WAIT] = { "own wait (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
+		   "time it waited for the last rank, of no more than its kernels' time" },
+	[COUNT] = { "collectives", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+		    "collectives that end together in which it took part" },
+	[COMPUTING] = { "computing (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
+			"time its GPU computes (computation_time of rank_timeline)" },
+	[MEDIAN] = { "median computing (us)", TRAWL_COLUMN_DECIMAL, "µs", 4, 1, 14,
+		     "median of that over the ranks" },
+	[HOST] = { "host", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "its host, where recorded" },
+};
+
+static void add_row(const struct tw_ranks_input *in, const struct tw_lateness *l,
+		    struct trawl_table *table, uint32_t r)
+{
+	const struct tw_late_rank *of = &l->of[r];
+	const struct tw_rank *rank = &in->job->ranks[r];
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_integer(table, row, RANK, rank->rank);
+	tw_set_node(table, row, NODE, in->job, rank->rank);
+	tw_table_set_integer(table, row, LAST, (int64_t)of->last);
+	tw_set_percent(table, row, LAST_SHARE, (double)of->last, (double)of->count);
+	tw_set_sum(table, row, CAUSED, of->caused_ns);
+	tw_set_percent(table, row, CAUSED_SHARE, (double)of->caused_ns, (double)l->wait_ns);
+	tw_table_set_integer(table, row, CAUSED_MOST, of->caused_most_ns);
+	tw_set_sum(table, row, PASSED, of->passed_ns);
+	tw_table_set_integer(table, row, TIMES_PASSED, (int64_t)of->passed);
+	tw_set_sum(table, row, WAIT, of->wait_ns);
+	tw_table_set_integer(table, row, COUNT, (int64_t)of->count);
+	if (rank->gpu_events) {
+		tw_table_set_integer(table, row, COMPUTING, rank->timeline.compute_ns);
+		/* Half of it, with one digit more. */
+		tw_set_sum(table, row, MEDIAN, l->median2_ns * 5);
+	}
+	if (rank->host[0])
+		tw_table_set_str(table, row, HOST, rank->host);
+}
+
+static int fill(const struct tw_ranks_input *in, const struct tw_lateness *l,
+		struct trawl_table *table)
+{
+	uint32_t count = (uint32_t)l->ranks, used = 0, r;
+	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
+	struct tw_order *order = tw_alloc(in->allocator, size);
+
+	if (!order)
+		return TRAWL_ENOMEM;
+	for (r = 0; r < count; r++)
+		if (l->of[r].count)
+			order[used++] = (struct tw_order){ .value = l->of[r].caused_ns,
+							   .tie = r,
+							   .index = r };
+	tw_order_sort(order, used, NULL);
+	for (r = 0; r < used; r++)
+		add_row(in, l, table, order[r].index);
+	tw_free(in->allocator, order, size);
+	return 0;
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	struct tw_lateness lateness;
+	int status = tw_lateness_build(&lateness, in);
+
+	*table = status ? NULL : tw_table_new(&self->table, in->allocator);
+	status = *table ? fill(in, &lateness, *table) : TRAWL_ENOMEM;
+	if (!status)
+		tw_note_unsound(*table, lateness.unsound);
+	tw_lateness_release(&lateness);
+	return status;
+}
+
+const struct tw_ranks_table tw_ranks_table_stragglers = {
+	TW_TABLE_KEPT("stragglers",
+		      "for whom the others wait, over all collectives that end together, "
+		      "all_to_allv among them",
+		      columns),
+	.make = make,
+};

@@ -1,0 +1,97 @@
+/*
+ * The parts of the GPU timeline over the ranks: how long they take in the middle and at the ends,
+ * and which ranks those are.
+ */
+#include "job/tables/tables.h"
+
+#include "analysis/stats.h"
+#include "base/alloc.h"
+
+enum { TYPE, RANKS, MEAN, MEDIAN, MIN, MAX, MIN_RANK, MAX_RANK, SPREAD };
+
+#define EXACT(header, meaning)                                          \
+	{                                                               \
+		header, TRAWL_COLUMN_DECIMAL, "ms", 6, 4, 14, (meaning) \
+	}
+
+static const struct trawl_column columns[] = {
+	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "part of the timeline" },
+	[RANKS] = { "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "ranks with GPU work" },
+	[MEAN] = { "time ms_mean", TRAWL_COLUMN_REAL, "ms", 0, 4, 14, "mean over the ranks" },
+	[MEDIAN] = { "time ms_median", TRAWL_COLUMN_REAL, "ms", 0, 4, 14, "median over the ranks" },
+	[MIN] = EXACT("time ms_min", "least of a rank"),
+	[MAX] = EXACT("time ms_max", "most of a rank"),
+	[MIN_RANK] = { "rank of min", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+		       "rank with the least, the lowest of several" },
+	[MAX_RANK] = { "slowest rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+		       "rank with the most, the lowest of several" },
+	[SPREAD] = { "spread %", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "(most - least) / median" },
+};
+
+const char *const tw_timeline_part_names[TW_TIMELINE_PARTS] = {
+	"computation_time", "exposed_comm_time", "exposed_memcpy_time", "busy_time",
+	"idle_time",	    "total_time",	 "total_comm_time",	"total_memcpy_time",
+};
+
+int64_t tw_timeline_part(const struct tw_timeline *t, size_t part)
+{
+	const int64_t parts[TW_TIMELINE_PARTS] = {
+		t->compute_ns,	     t->exposed_communication_ns,
+		t->exposed_copy_ns,  t->busy_ns,
+		t->idle_ns,	     t->total_ns,
+		t->communication_ns, t->copy_ns,
+	};
+
+	return parts[part];
+}
+
+static void add_part(struct trawl_table *table, const struct tw_job *job, size_t part,
+		     int64_t *values)
+{
+	size_t row = tw_table_add_row(table), i, n = 0;
+	const struct tw_rank *least = NULL, *most = NULL;
+	struct tw_stats stats;
+
+	for (i = 0; i < job->count; i++) {
+		const struct tw_rank *rank = &job->ranks[i];
+
+		if (!rank->gpu_events)
+			continue;
+		values[n] = tw_timeline_part(&rank->timeline, part);
+		if (!least || values[n] < tw_timeline_part(&least->timeline, part))
+			least = rank;
+		if (!most || values[n] > tw_timeline_part(&most->timeline, part))
+			most = rank;
+		n++;
+	}
+	tw_table_set_str(table, row, TYPE, tw_timeline_part_names[part]);
+	tw_table_set_integer(table, row, RANKS, (int64_t)n);
+	if (!n)
+		return;
+	stats = tw_stats_of(values, n);
+	tw_table_set_real(table, row, MEAN, stats.mean / 1e6);
+	tw_table_set_real(table, row, MEDIAN, stats.median / 1e6);
+	tw_table_set_integer(table, row, MIN, stats.min);
+	tw_table_set_integer(table, row, MAX, stats.max);
+	tw_table_set_integer(table, row, MIN_RANK, least->rank);
+	tw_table_set_integer(table, row, MAX_RANK, most->rank);
+	tw_set_percent(table, row, SPREAD, (double)stats.max - (double)stats.min, stats.median);
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	size_t count = in->job->count, part;
+	int64_t *values = tw_alloc_array(in->allocator, count, sizeof(*values));
+
+	*table = values ? tw_table_new(&self->table, in->allocator) : NULL;
+	for (part = 0; part < TW_TIMELINE_PARTS && *table; part++)
+		add_part(*table, in->job, part, values);
+	tw_free(in->allocator, values, count * sizeof(*values));
+	return *table ? tw_table_finish(*table, NULL) : TRAWL_ENOMEM;
+}
+
+const struct tw_ranks_table tw_ranks_table_timeline_over_ranks = {
+	TW_TABLE("timeline_over_ranks", "the GPU timeline over the ranks", columns),
+	.make = make,
+};

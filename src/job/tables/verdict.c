@@ -1,0 +1,539 @@
+/*
+ * What a job's collectives say in a few sentences: who is waited for and why, or that nobody is,
+ * and whether communication is waiting or transfers.
+ */
+#include "job/collectives/exchange.h"
+#include "job/collectives/lateness.h"
+#include "job/tables/outliers.h"
+#include "job/tables/tables.h"
+
+#include "analysis/groups.h"
+#include "analysis/order.h"
+#include "base/alloc.h"
+#include "base/median.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Waits below this share of communication are no matter: without them it is hardly shorter. */
+#define WAITS_MATTER_PERCENT 10
+/* From this share on communication is waiting rather than transfers. */
+#define WAITS_ARE_MOST_PERCENT 50
+/* Of so many at most, and of a quarter of the ranks, it can be said that they are stragglers. */
+#define STRAGGLERS_MOST 4
+#define STRAGGLERS_SHARE 4
+/*
+ * The largest part over the mean of all_to_allv from which it is uneven: it ends with its largest
+ * part, so that much longer does it take than an even one.
+ */
+#define UNEVEN 1.25
+
+/* Shares from here on are shown as 100 %. */
+#define NEARLY_ALL_PERCENT 99.5
+
+enum { FINDING, RANKS, SHARE, TEXT };
+
+static const struct trawl_column columns[] = {
+	[FINDING] = { "finding", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
+		      "straggler, reason, passed on, no straggler, waiting or transfers (what "
+		      "communication is), imbalance, clocks" },
+	[RANKS] = { "ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
+		    "ranks that it is about; empty: all" },
+	[SHARE] = { "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
+		    "straggler: of all waiting that is nobody else's doing; passed on: of all "
+		    "waiting; no straggler, waiting and transfers: waiting of the time of "
+		    "collectives" },
+	[TEXT] = { "text", TRAWL_COLUMN_TEXT, "", 0, 0, 100, "in words" },
+};
+
+/* Collectives of one name and size. */
+struct kind_key {
+	_Alignas(tw_wide) uint32_t text;
+};
+
+struct kind {
+	tw_wide caused_ns;   /* by the stragglers */
+	tw_wide transfer_ns; /* time of members less their waits */
+	double rates;	     /* sum of GB/s of the bus */
+	uint64_t rated;
+};
+
+struct work {
+	const struct tw_ranks_input *in;
+	struct tw_lateness l;
+	struct trawl_table *table;
+	struct tw_order *order; /* ranks by what they cause themselves, the most first */
+	size_t used;
+	uint8_t *named; /* by index of the rank: a straggler */
+	size_t stragglers;
+	tw_wide own_ns; /* waiting less what was passed on */
+	int64_t *values;
+	struct tw_pool texts;
+	struct tw_groups kinds;
+	struct tw_str text, ranks;
+};
+
+/* ---- words */
+
+static void add_ms(struct tw_str *out, tw_wide ns)
+{
+	int64_t shown = tw_wide_fits(ns) ? (int64_t)ns : INT64_MAX;
+
+	/* Three digits or more. */
+	tw_str_add_decimal_fixed(out, shown, 6, shown < 1000000 ? 3 : shown < 10000000 ? 2 : 1);
+	tw_str_add_cstr(out, " ms");
+}
+
+static double percent(tw_wide part, tw_wide of)
+{
+	return of > 0 ? 100.0 * (double)part / (double)of : 0;
+}
+
+static void add_percent(struct tw_str *out, double share)
+{
+	tw_str_add_real_fixed(out, share, share < 10 ? 1 : 0);
+	tw_str_add_cstr(out, " %");
+}
+
+static void add_size(struct tw_str *out, double megabytes)
+{
+	static const char *const units[] = { " MB", " KB", " B" };
+	size_t unit = 0;
+
+	while (megabytes < 1 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		megabytes *= 1024;
+		unit++;
+	}
+	tw_str_addf(out, " %.4g%s", megabytes, units[unit]);
+}
+
+static int64_t rank_at(const struct work *w, size_t place)
+{
+	return w->in->job->ranks[w->order[place].index].rank;
+}
+
+/* A row of what `text` says, which is empty then. */
+static void add_finding(struct work *w, const char *finding, const char *ranks, double share)
+{
+	size_t row = tw_table_add_row(w->table);
+
+	tw_table_set_str(w->table, row, FINDING, finding);
+	if (ranks && ranks[0])
+		tw_table_set_str(w->table, row, RANKS, ranks);
+	tw_table_set_real(w->table, row, SHARE, share);
+	if (!w->text.failed)
+		tw_table_set_text(w->table, row, TEXT, w->text.ptr, w->text.len);
+	tw_str_clear(&w->text);
+}
+
+/* ---- who */
+
+static tw_wide own_of(const struct work *w, size_t rank)
+{
+	return w->l.of[rank].caused_ns - w->l.of[rank].passed_ns;
+}
+
+static void order_ranks(struct work *w)
+{
+	uint32_t r;
+
+	for (r = 0; r < w->l.ranks; r++) {
+		if (!w->l.of[r].count)
+			continue;
+		w->order[w->used++] =
+			(struct tw_order){ .value = own_of(w, r), .tie = r, .index = r };
+		w->own_ns += own_of(w, r);
+	}
+	tw_order_sort(w->order, w->used, NULL);
+}
+
+/*
+ * The fewest ranks that cause so much that it is no chance: by chance each causes the same, and the
+ * line is drawn halfway between that and all.
+ */
+static void choose_stragglers(struct work *w)
+{
+	size_t most = w->used / STRAGGLERS_SHARE, k;
+	tw_wide sum = 0;
+
+	most = !most ? 1 : most > STRAGGLERS_MOST ? STRAGGLERS_MOST : most;
+	for (k = 1; k <= most && k < w->used; k++) {
+		sum += w->order[k - 1].value;
+		if (sum > 0 && sum * 2 * (tw_wide)w->used >= w->own_ns * (tw_wide)(k + w->used)) {
+			w->stragglers = k;
+			break;
+		}
+	}
+	for (k = 0; k < w->stragglers; k++)
+		w->named[w->order[k].index] = 1;
+}
+
+/* "5" or "3, 5", in order of rank. */
+static const char *name_stragglers(struct work *w)
+{
+	size_t r;
+
+	tw_str_clear(&w->ranks);
+	for (r = 0; r < w->l.ranks; r++) {
+		if (!w->named[r])
+			continue;
+		if (w->ranks.len)
+			tw_str_add_cstr(&w->ranks, ", ");
+		tw_str_add_int(&w->ranks, w->in->job->ranks[r].rank);
+	}
+	return w->ranks.failed || !w->ranks.ptr ? "" : w->ranks.ptr;
+}
+
+/* ---- in which collectives */
+
+static int add_kind(void *context, const struct tw_sync *sync)
+{
+	struct work *w = context;
+	const struct tw_match_member *members = tw_match_members(w->in, sync->match);
+	const struct tw_rank *rank = tw_member_rank(w->in, members);
+	const struct tw_collective *c = tw_member_collective(w->in, members);
+	double megabytes = tw_sync_megabytes(w->in, sync),
+	       rate = tw_sync_bus_bandwidth(w->in, sync);
+	tw_wide wait = 0;
+	struct kind_key key;
+	struct kind *kind;
+	size_t len;
+	uint32_t i, g;
+	const char *label = tw_collective_label(rank, c, &len);
+
+	if (!sync->sound)
+		return 0;
+	tw_str_clear(&w->ranks);
+	tw_str_add(&w->ranks, len ? label : "unnamed", len ? len : strlen("unnamed"));
+	if (megabytes > 0 && !tw_is_all_to_allv(rank, c))
+		add_size(&w->ranks, megabytes);
+	if (w->ranks.failed)
+		return TRAWL_ENOMEM;
+	memset(&key, 0, sizeof(key));
+	key.text = tw_pool_intern(&w->texts, w->ranks.ptr, w->ranks.len);
+	g = tw_groups_add(&w->kinds, &key);
+	if (g == TW_NO_GROUP)
+		return TRAWL_ENOMEM;
+	for (i = 0; i < sync->match->count; i++)
+		wait += tw_member_wait(w->in, &members[i], sync->last_start_ns);
+	kind = tw_groups_value(&w->kinds, g);
+	if (w->named[members[sync->last].rank])
+		kind->caused_ns += wait;
+	kind->transfer_ns += sync->dur_ns - wait;
+	if (!isnan(rate) && !tw_is_all_to_allv(rank, c)) {
+		kind->rates += rate;
+		kind->rated++;
+	}
+	return 0;
+}
+
+/* The kind with the most; of equals the first that was met. */
+static const struct kind *largest_kind(struct work *w, bool caused, const char **name)
+{
+	const struct kind *most = NULL;
+	uint32_t g;
+
+	*name = "";
+	for (g = 0; g < w->kinds.count; g++) {
+		const struct kind *kind = tw_groups_value(&w->kinds, g);
+		const struct kind_key *key = tw_groups_key(&w->kinds, g);
+
+		if (most && (caused ? kind->caused_ns <= most->caused_ns :
+				      kind->transfer_ns <= most->transfer_ns))
+			continue;
+		most = kind;
+		*name = tw_pool_text(&w->texts, key->text, NULL);
+	}
+	return most;
+}
+
+/* ---- findings */
+
+static void tell_straggler(struct work *w)
+{
+	const char *ranks = name_stragglers(w), *name;
+	bool one = w->stragglers == 1;
+	tw_wide caused = 0, own = 0;
+	uint64_t last = 0, count = 0;
+	const struct kind *kind;
+	size_t k;
+
+	for (k = 0; k < w->stragglers; k++) {
+		const struct tw_late_rank *of = &w->l.of[w->order[k].index];
+
+		caused += of->caused_ns;
+		own += w->order[k].value;
+		last += of->last;
+		count = one ? of->count : w->l.count;
+	}
+	tw_str_addf(&w->text, one ? "rank %s is the straggler" : "ranks %s are the stragglers",
+		    ranks);
+	tw_str_addf(&w->text, ": last in %llu of %llu collectives, the others waited ",
+		    (unsigned long long)last, (unsigned long long)count);
+	add_ms(&w->text, caused);
+	tw_str_add_cstr(&w->text, one ? " for it (" : " for them (");
+	add_percent(&w->text, percent(caused, w->l.wait_ns));
+	kind = largest_kind(w, true, &name);
+	tw_str_add_cstr(&w->text, " of all waiting");
+	if (kind && percent(kind->caused_ns, caused) < NEARLY_ALL_PERCENT) {
+		tw_str_add_cstr(&w->text, "; ");
+		add_percent(&w->text, percent(kind->caused_ns, caused));
+		tw_str_addf(&w->text, " of it in %s", name);
+	} else if (kind) {
+		tw_str_addf(&w->text, ", in %s", name);
+	}
+	tw_str_add_char(&w->text, ')');
+	add_finding(w, "straggler", ranks, percent(own, w->own_ns));
+}
+
+/* Twice the median idle time. */
+static tw_wide median_idle2(struct work *w)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < w->l.ranks; i++)
+		if (w->in->job->ranks[i].gpu_events)
+			w->values[n++] = w->in->job->ranks[i].timeline.idle_ns;
+	return tw_twice_the_median(w->values, n);
+}
+
+static bool is_over(int64_t time, tw_wide median2)
+{
+	return ((tw_wide)time * 2 - median2) * 100 > median2 * TW_OUTLIER_PERCENT;
+}
+
+static void add_times(struct tw_str *out, int64_t time, tw_wide median2)
+{
+	add_ms(out, time);
+	tw_str_add_cstr(out, ", the median rank ");
+	add_ms(out, median2 / 2);
+}
+
+/* Of the worst of them. */
+static void tell_reason(struct work *w)
+{
+	const struct tw_rank *rank = &w->in->job->ranks[w->order[0].index];
+	const struct tw_timeline *t = &rank->timeline;
+	tw_wide idle2 = median_idle2(w);
+
+	if (!rank->gpu_events)
+		return;
+	tw_str_clear(&w->ranks);
+	tw_str_add_int(&w->ranks, rank->rank);
+	if (w->stragglers > 1)
+		tw_str_addf(&w->text, "rank %lld", (long long)rank->rank);
+	else
+		tw_str_add_cstr(&w->text, "it");
+	if (is_over(t->compute_ns, w->l.median2_ns)) {
+		tw_str_add_cstr(&w->text, " computes ");
+		add_times(&w->text, t->compute_ns, w->l.median2_ns);
+	} else if (is_over(t->idle_ns, idle2)) {
+		tw_str_add_cstr(&w->text,
+				" computes no longer than the others, its GPU is idle for ");
+		add_times(&w->text, t->idle_ns, idle2);
+		tw_str_add_cstr(&w->text, ": its host keeps it waiting");
+	} else {
+		tw_str_add_cstr(&w->text, " neither computes nor idles longer than the others in "
+					  "all (it computes ");
+		add_times(&w->text, t->compute_ns, w->l.median2_ns);
+		tw_str_add_cstr(&w->text, "): it comes late by when it does so");
+	}
+	add_finding(w, "reason", w->ranks.failed ? NULL : w->ranks.ptr, NAN);
+}
+
+static void tell_no_straggler(struct work *w)
+{
+	double share = percent(w->l.wait_ns, w->l.dur_ns);
+	const struct tw_late_rank *first = &w->l.of[w->order[0].index];
+
+	tw_str_add_cstr(&w->text, "no straggler: waits are ");
+	add_percent(&w->text, share);
+	tw_str_add_cstr(&w->text, " of the time of collectives");
+	if (w->stragglers) {
+		tw_str_addf(&w->text, ", most of them for rank%s %s", w->stragglers > 1 ? "s" : "",
+			    name_stragglers(w));
+	} else if (w->l.wait_ns > 0) {
+		tw_str_addf(&w->text, " and spread over the ranks: most for rank %lld (",
+			    (long long)rank_at(w, 0));
+		add_percent(&w->text, percent(first->caused_ns, w->l.wait_ns));
+		tw_str_add_cstr(&w->text, " of all waiting)");
+	}
+	add_finding(w, "no straggler", NULL, share);
+}
+
+/* The rank that others wait for most, though it is not its own doing. */
+static void tell_passed_on(struct work *w)
+{
+	const struct tw_late_rank *most = NULL;
+	size_t r, at = 0;
+
+	for (r = 0; r < w->l.ranks; r++)
+		if (!w->named[r] && (!most || w->l.of[r].passed_ns > most->passed_ns)) {
+			most = &w->l.of[r];
+			at = r;
+		}
+	if (!most || percent(most->passed_ns, w->l.wait_ns) < WAITS_MATTER_PERCENT)
+		return;
+	tw_str_clear(&w->ranks);
+	tw_str_add_int(&w->ranks, w->in->job->ranks[at].rank);
+	tw_str_addf(&w->text, "rank %lld is late because it waited itself: ",
+		    (long long)w->in->job->ranks[at].rank);
+	add_ms(&w->text, most->passed_ns);
+	tw_str_add_cstr(&w->text, " of the ");
+	add_ms(&w->text, most->caused_ns);
+	tw_str_add_cstr(&w->text, " that others waited for it are passed on");
+	add_finding(w, "passed on", w->ranks.failed ? NULL : w->ranks.ptr,
+		    percent(most->passed_ns, w->l.wait_ns));
+}
+
+static void tell_communication(struct work *w)
+{
+	double share = percent(w->l.wait_ns, w->l.dur_ns);
+	bool waits = share >= WAITS_ARE_MOST_PERCENT;
+	tw_wide exposed = 0, total = 0;
+	const struct kind *kind;
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < w->in->job->count; i++) {
+		exposed += w->in->job->ranks[i].timeline.exposed_communication_ns;
+		total += w->in->job->ranks[i].timeline.total_ns;
+	}
+	tw_str_add_cstr(&w->text,
+			waits ? "communication is waiting: " : "communication is transfers: ");
+	add_percent(&w->text, waits ? share : 100 - share);
+	tw_str_add_cstr(&w->text, " of ");
+	add_ms(&w->text, w->l.dur_ns);
+	tw_str_add_cstr(&w->text, " over the ranks");
+	kind = waits ? NULL : largest_kind(w, false, &name);
+	if (kind) {
+		tw_str_addf(&w->text, ", most in %s (", name);
+		add_ms(&w->text, kind->transfer_ns);
+		if (kind->rated && kind->rates > 0)
+			tw_str_addf(&w->text, ", bus bandwidth %.3g GB/s",
+				    kind->rates / (double)kind->rated);
+		tw_str_add_char(&w->text, ')');
+	}
+	if (total > 0) {
+		tw_str_add_cstr(&w->text, "; unhidden for ");
+		add_percent(&w->text, percent(exposed, total));
+		tw_str_add_cstr(&w->text, " of the GPUs' time");
+	}
+	add_finding(w, waits ? "waiting" : "transfers", NULL, share);
+}
+
+static int tell_imbalance(struct work *w)
+{
+	struct tw_exchange_sum sum;
+	int status = tw_exchange_sum(w->in, &sum);
+
+	if (status || !(sum.mean_received_mb > 0) ||
+	    sum.largest_received_mb < sum.mean_received_mb * UNEVEN)
+		return status;
+	tw_str_clear(&w->ranks);
+	tw_str_add_int(&w->ranks, w->in->job->ranks[sum.receives_most].rank);
+	tw_str_addf(&w->text,
+		    "all_to_allv is uneven: what receives most receives %.2f x the mean, in sum "
+		    "rank %lld the most",
+		    sum.largest_received_mb / sum.mean_received_mb,
+		    (long long)w->in->job->ranks[sum.receives_most].rank);
+	add_finding(w, "imbalance", w->ranks.failed ? NULL : w->ranks.ptr, NAN);
+	return 0;
+}
+
+/* Such a rank's collectives are matched with others of the same kind: of another step, maybe. */
+static void tell_suspect(struct work *w)
+{
+	const struct tw_rank *first = NULL;
+	double off_ms = 0;
+	char number[24];
+	size_t i, n = 0;
+
+	for (i = 0; i < w->in->job->count; i++) {
+		if (!w->in->clocks->of[i].suspect)
+			continue;
+		if (!n++) {
+			first = &w->in->job->ranks[i];
+			off_ms = (double)w->in->clocks->of[i].offset_ns / 1e6;
+		}
+	}
+	if (!first)
+		return;
+	tw_str_addf(&w->text, "not sure: the clock of rank %lld is ", (long long)first->rank);
+	tw_str_add_real_fixed(&w->text, off_ms, 1);
+	tw_str_add_cstr(&w->text, " ms off, those of its node are not");
+	if (n > 1)
+		tw_str_addf(&w->text, " (and %zu more ranks)", n - 1);
+	tw_str_add_cstr(&w->text, ": its trace may be of another time");
+	snprintf(number, sizeof(number), "%lld", (long long)first->rank);
+	add_finding(w, "clocks", number, NAN);
+}
+
+static void tell_clocks(struct work *w)
+{
+	tell_suspect(w);
+	if (!w->in->clocks->differ || w->in->clocks->align == TW_ALIGN_COLLECTIVES)
+		return;
+	tw_str_add_cstr(&w->text, "not sure: the ranks' clocks differ and are not aligned, which "
+				  "counts as waiting here (--align collectives takes it out)");
+	add_finding(w, "clocks", NULL, NAN);
+}
+
+static int judge(struct work *w)
+{
+	order_ranks(w);
+	if (!w->used)
+		return 0;
+	choose_stragglers(w);
+	if (tw_visit_waits(w->in, add_kind, w) || w->texts.failed || w->kinds.failed)
+		return TRAWL_ENOMEM;
+	if (w->stragglers && percent(w->l.wait_ns, w->l.dur_ns) >= WAITS_MATTER_PERCENT) {
+		tell_straggler(w);
+		tell_reason(w);
+	} else {
+		tell_no_straggler(w);
+	}
+	tell_passed_on(w);
+	tell_communication(w);
+	tell_clocks(w);
+	return tell_imbalance(w);
+}
+
+static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		struct trawl_table **table)
+{
+	size_t count = in->job->count + 1;
+	struct work w = { .in = in };
+	int status = tw_lateness_build(&w.l, in);
+
+	tw_groups_init_values(&w.kinds, sizeof(struct kind_key), sizeof(struct kind),
+			      in->allocator);
+	tw_str_init(&w.text, in->allocator);
+	tw_str_init(&w.ranks, in->allocator);
+	w.order = tw_alloc_array(in->allocator, count, sizeof(*w.order));
+	w.values = tw_alloc_array(in->allocator, count, sizeof(*w.values));
+	w.named = tw_alloc_array(in->allocator, count, sizeof(*w.named));
+	w.table = tw_table_new(&self->table, in->allocator);
+	if (tw_pool_init(&w.texts, in->allocator) || !w.order || !w.values || !w.named || !w.table)
+		status = TRAWL_ENOMEM;
+	if (!status)
+		status = judge(&w);
+	if (w.text.failed || w.ranks.failed)
+		status = TRAWL_ENOMEM;
+	tw_pool_release(&w.texts);
+	tw_free(in->allocator, w.named, count * sizeof(*w.named));
+	tw_free(in->allocator, w.values, count * sizeof(*w.values));
+	tw_free(in->allocator, w.order, count * sizeof(*w.order));
+	tw_str_release(&w.ranks);
+	tw_str_release(&w.text);
+	tw_groups_release(&w.kinds);
+	tw_lateness_release(&w.l);
+	*table = w.table;
+	return status;
+}
+
+const struct tw_ranks_table tw_ranks_table_verdict = {
+	TW_TABLE_KEPT("verdict", "what the collectives say in short", columns),
+	.make = make,
+};

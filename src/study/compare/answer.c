@@ -1,0 +1,759 @@
+#include "study/compare/answer.h"
+
+#include "base/alloc.h"
+#include "render/width.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows named in a sentence. */
+#define MOST_NAMED 3
+/* More than this is not told exactly. */
+#define MOST_PERCENT 1000000
+/* Calls that differ by more than this many percent: not the same work. */
+#define SAME_WORK_PERCENT 1
+/* What parts leave of the total is said from this share of the largest part on. */
+#define REST_PERCENT 1
+
+/* ---- numbers and names */
+
+void tw_add_ms(struct tw_str *out, double ns)
+{
+	double ms = fabs(ns) / 1e6;
+	unsigned digits = ms >= 100 ? 1 : ms >= 1 ? 2 : ms >= 0.01 ? 4 : 6;
+
+	tw_str_add_real_fixed(out, ms, digits);
+	tw_str_add_cstr(out, " ms");
+}
+
+/* Without its sign. */
+static void add_percent(struct tw_str *out, double percent)
+{
+	double size = fabs(percent);
+
+	if (size > MOST_PERCENT) {
+		tw_str_addf(out, "over %d %%", MOST_PERCENT);
+		return;
+	}
+	tw_str_add_real_fixed(out, size,
+			      size >= 99.95 ? 0 :
+			      size >= 0.95  ? 1 :
+			      size >= 0.01  ? 2 :
+					      4);
+	tw_str_add_cstr(out, " %");
+}
+
+static const char *name_of(const struct tw_changes *changes, const struct tw_change *c)
+{
+	return tw_pool_text(&changes->samples->texts, c->name, NULL);
+}
+
+void tw_change_name(const struct tw_changes *changes, const struct tw_change *c, struct tw_str *out)
+{
+	const char *name = name_of(changes, c);
+
+	if (strspn(name, (const char[]){ TW_KEY_SEPARATOR, '\0' }) == strlen(name))
+		name = "(not named)";
+	for (; *name; name++)
+		tw_str_add_char(out, *name == TW_KEY_SEPARATOR ? ' ' : *name);
+}
+
+/* Whether another item of the list, cut to `width`, looks the same. */
+static bool looks_same(const struct tw_changes *changes, const struct tw_change_list *list,
+		       const struct tw_change *c, const struct tw_str *shown, size_t width)
+{
+	struct tw_str name, other;
+	bool same = false;
+	size_t i;
+
+	tw_str_init(&name, shown->allocator);
+	tw_str_init(&other, shown->allocator);
+	for (i = 0; i < list->count && !same; i++) {
+		if (list->items[i].name == c->name)
+			continue;
+		tw_str_clear(&name);
+		tw_str_clear(&other);
+		tw_change_name(changes, &list->items[i], &name);
+		if (name.len)
+			tw_shorten_middle(&other, name.ptr, name.len, width);
+		same = other.len == shown->len && !memcmp(other.ptr, shown->ptr, shown->len);
+	}
+	same |= name.failed || other.failed;
+	tw_str_release(&name);
+	tw_str_release(&other);
+	return same;
+}
+
+/* The same, cut in the middle where it is long, but not so that another one looks like it. */
+static void add_name(struct tw_str *out, const struct tw_changes *changes,
+		     const struct tw_change_list *list, const struct tw_change *c)
+{
+	static const size_t widths[] = { 60, 90, 120 };
+	struct tw_str name, shown;
+	bool done = false;
+	size_t i;
+
+	tw_str_init(&name, out->allocator);
+	tw_str_init(&shown, out->allocator);
+	tw_change_name(changes, c, &name);
+	for (i = 0; i < sizeof(widths) / sizeof(widths[0]) && name.len && !done; i++) {
+		tw_str_clear(&shown);
+		tw_shorten_middle(&shown, name.ptr, name.len, widths[i]);
+		done = !shown.failed &&
+		       (shown.len == name.len || !looks_same(changes, list, c, &shown, widths[i]));
+	}
+	out->failed |= name.failed || shown.failed;
+	if (name.len)
+		tw_str_add(out, done ? shown.ptr : name.ptr, done ? shown.len : name.len);
+	tw_str_release(&shown);
+	tw_str_release(&name);
+}
+
+/* ---- why */
+
+static void add_noise(struct tw_str *out, const struct tw_change *c)
+{
+	double apart = fabs(c->ns[1] - c->ns[0]);
+
+	if (!(c->noise_ns > 0)) {
+		tw_str_add_cstr(out, "the ranks of each side agree");
+		return;
+	}
+	if (apart / c->noise_ns < 1000) {
+		tw_str_add_real_fixed(out, apart / c->noise_ns, 1);
+		tw_str_add_cstr(out, " x the noise of the ranks (");
+	} else {
+		tw_str_add_cstr(out, "far over the noise of the ranks (");
+	}
+	tw_add_ms(out, c->noise_ns);
+	tw_str_add_char(out, ')');
+}
+
+static void add_one_side(struct tw_str *out, const struct tw_change *c)
+{
+	if (c->ranks[0] && c->ranks[1])
+		tw_str_add_cstr(out, "in no configuration on both sides");
+	else
+		tw_str_addf(out, "not in the %s", c->ranks[0] ? "test" : "baseline");
+}
+
+void tw_change_why(const struct tw_change *c, struct tw_str *out)
+{
+	switch (c->judged.why) {
+	case TW_WHY_EQUAL:
+		tw_str_add_cstr(out, "no difference");
+		break;
+	case TW_WHY_NOISE:
+		tw_str_add_cstr(out, "within the noise of the ranks (");
+		tw_add_ms(out, c->noise_ns);
+		tw_str_add_char(out, ')');
+		break;
+	case TW_WHY_SMALL:
+		tw_str_addf(out, "below %d %% of the baseline", TW_SAME_BELOW_PERCENT);
+		break;
+	case TW_WHY_SMALL_OF_TOTAL:
+		tw_str_addf(out, "below 0.%d %% of the total time", TW_SAME_BELOW_TOTAL_PERMILLE);
+		break;
+	case TW_WHY_OVER_NOISE:
+		add_noise(out, c);
+		break;
+	case TW_WHY_NO_NOISE:
+		tw_str_addf(out, "over %d %%; noise not known (one value a side)",
+			    TW_SAME_BELOW_PERCENT);
+		break;
+	case TW_WHY_ONE_SIDE:
+		add_one_side(out, c);
+		break;
+	case TW_WHY_TOTAL:
+		tw_str_add_cstr(out, c->ns[1] > c->ns[0] ?
+					     "more idle, but total_time is not worse" :
+					     "less idle, but total_time is worse");
+		break;
+	}
+	if (c->better + c->worse)
+		tw_str_addf(out, "; better in %zu, worse in %zu of %zu", c->better, c->worse,
+			    c->configs);
+	if (c->calls[0] >= 0 && c->calls[1] >= 0 && c->calls[0] != c->calls[1])
+		tw_str_addf(out, "%s; calls %lld -> %lld", c->by_call ? ", per call" : "",
+			    (long long)c->calls[0], (long long)c->calls[1]);
+	else if (c->by_call)
+		tw_str_add_cstr(out, "; per call");
+}
+
+/* ---- the answer */
+
+static struct tw_str *next_line(struct tw_answer *answer)
+{
+	return &answer->lines[answer->count++];
+}
+
+static void add_over(struct tw_str *out, const struct tw_changes *changes,
+		     const struct tw_change *total)
+{
+	if (changes->common > 1)
+		tw_str_addf(out, "over %zu configurations (geometric mean)", changes->common);
+	else if (total->ranks[0] > 1 || total->ranks[1] > 1)
+		tw_str_addf(out, "median of %zu rank%s", total->ranks[1],
+			    total->ranks[1] == 1 ? "" : "s");
+}
+
+static void say_total(const struct tw_changes *changes, const struct tw_change *total,
+		      const char *const labels[2], struct tw_answer *answer)
+{
+	struct tw_str *out = next_line(answer);
+	double faster = tw_change_faster(total);
+
+	if (total->judged.verdict == TW_SAME) {
+		tw_str_addf(out, "%s and %s take the same time: ", labels[1], labels[0]);
+	} else {
+		tw_str_addf(out, "%s is ", labels[1]);
+		if (total->ns[0] > 0) {
+			add_percent(out, faster);
+			tw_str_add_char(out, ' ');
+		}
+		tw_str_addf(out, "%s than %s: ",
+			    total->judged.verdict == TW_BETTER ? "faster" : "slower", labels[0]);
+	}
+	tw_add_ms(out, total->ns[1]);
+	tw_str_add_cstr(out, total->judged.verdict == TW_SAME ? " and " : " instead of ");
+	tw_add_ms(out, total->ns[0]);
+	tw_str_add_cstr(out, " of total time");
+	if (changes->common > 1 || total->ranks[0] > 1 || total->ranks[1] > 1) {
+		tw_str_add_cstr(out, ", ");
+		add_over(out, changes, total);
+	}
+	tw_str_add_cstr(out, "; ");
+	tw_change_why(total, out);
+	tw_str_add_char(out, '.');
+}
+
+/* The parts that make up the total without overlapping. */
+static const struct {
+	const char *type, *label;
+} whole[] = {
+	{ "computation_time", "computing" },
+	{ "exposed_comm_time", "exposed communication" },
+	{ "exposed_memcpy_time", "exposed copies" },
+	{ "idle_time", "idle time" },
+};
+#define WHOLE_PARTS (sizeof(whole) / sizeof(whole[0]))
+
+static double apart_of(const struct tw_change *c)
+{
+	double from = isnan(c->ns[0]) ? 0 : c->ns[0], to = isnan(c->ns[1]) ? 0 : c->ns[1];
+
+	return to - from;
+}
+
+/* ---- ranks that others wait for */
+
+static int compare_apart(const void *a, const void *b)
+{
+	const struct tw_rank_change *x = *(const struct tw_rank_change *const *)a;
+	const struct tw_rank_change *y = *(const struct tw_rank_change *const *)b;
+
+	if (fabs(x->apart_ns) > fabs(y->apart_ns) || fabs(x->apart_ns) < fabs(y->apart_ns))
+		return fabs(x->apart_ns) > fabs(y->apart_ns) ? -1 : 1;
+	return x->config != y->config ? (x->config < y->config ? -1 : 1) :
+	       x->rank != y->rank     ? (x->rank < y->rank ? -1 : 1) :
+					0;
+}
+
+static void add_rank(struct tw_str *out, const struct tw_rank_change *c, bool first)
+{
+	double longer = (c->ratio - 1) * 100;
+
+	tw_str_addf(out, "%s %lld computes ", first ? "ank" : ", rank", (long long)c->rank);
+	if (fabs(longer) < TW_SAME_BELOW_PERCENT) {
+		tw_str_add_cstr(out, "as long as before");
+	} else {
+		add_percent(out, longer);
+		tw_str_add_cstr(out, longer > 0 ? " longer" : " less");
+	}
+	tw_str_add_cstr(out, " (");
+	tw_add_ms(out, (double)c->ns[0]);
+	tw_str_add_cstr(out, " -> ");
+	tw_add_ms(out, (double)c->ns[1]);
+	tw_str_add_char(out, ')');
+}
+
+/* Whether the time in which communication is not hidden is that of waiting for a rank. */
+static void add_waiting(struct tw_str *out, const struct tw_changes *changes,
+			const struct tw_rank_change *c)
+{
+	const struct tw_change_list *list = changes->common > 1 ? &changes->each[TW_TIMELINE_PART] :
+								  &changes->all[TW_TIMELINE_PART];
+	double apart = 0;
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if ((changes->common < 2 || list->items[i].config == c->config) &&
+		    !strcmp(name_of(changes, &list->items[i]), "exposed_comm_time"))
+			apart = list->items[i].ns[1] - list->items[i].ns[0];
+	if (!(apart * c->apart_ns > 0))
+		return;
+	tw_str_addf(out, ": they wait %s for it", c->more ? "longer" : "less long");
+	if (fabs(c->apart_ns) * 2 < fabs(apart))
+		return;
+	tw_str_addf(out, ", and most of the %s exposed communication (%c",
+		    c->more ? "longer" : "shorter", apart > 0 ? '+' : '-');
+	tw_add_ms(out, apart);
+	tw_str_add_cstr(out, ") is that waiting");
+}
+
+/* Of the configuration where one stands out most. */
+static void add_odd_ranks(struct tw_str *out, const struct tw_changes *changes,
+			  const struct tw_rank_change *const *odd, size_t count)
+{
+	const struct tw_rank_change *first = odd[0];
+	size_t named = 0, here = 0, i;
+
+	if (changes->common > 1)
+		tw_str_addf(out, "In %s r", changes->samples->configs[first->config].name);
+	else
+		tw_str_add_char(out, 'R');
+	for (i = 0; i < count; i++) {
+		if (odd[i]->config != first->config)
+			continue;
+		if (named < MOST_NAMED) {
+			add_rank(out, odd[i], !named);
+			named++;
+		}
+		here++;
+	}
+	if (here > named)
+		tw_str_addf(out, " and %zu more", here - named);
+	if (fabs(first->others_ns) * 100 < (double)first->ns[0] * TW_SAME_BELOW_PERCENT) {
+		tw_str_add_cstr(out, ", the others as long as before");
+	} else {
+		tw_str_addf(out, ", the others %c", first->others_ns > 0 ? '+' : '-');
+		tw_add_ms(out, first->others_ns);
+		tw_str_add_cstr(out, " (median)");
+	}
+	add_waiting(out, changes, first);
+	tw_str_add_char(out, '.');
+	if (count > here)
+		tw_str_addf(out, " In other configurations %zu rank%s out too.", count - here,
+			    count - here == 1 ? " stands" : "s stand");
+}
+
+static void say_ranks(const struct tw_changes *changes, struct tw_answer *answer)
+{
+	const struct trawl_allocator *a = changes->samples->allocator;
+	const struct tw_rank_changes *ranks = &changes->ranks;
+	const struct tw_rank_change **odd;
+	size_t count = 0, i;
+
+	if (!ranks->odd)
+		return;
+	odd = tw_alloc_array(a, ranks->odd, sizeof(*odd));
+	for (i = 0; odd && i < ranks->count; i++)
+		if (ranks->items[i].more || ranks->items[i].less)
+			odd[count++] = &ranks->items[i];
+	if (odd) {
+		qsort(odd, count, sizeof(*odd), compare_apart);
+		add_odd_ranks(next_line(answer), changes, odd, count);
+	} else {
+		next_line(answer)->failed = true;
+	}
+	tw_free(a, odd, ranks->odd * sizeof(*odd));
+}
+
+/* Why a part does not count, in brackets. */
+static void add_doubt(struct tw_str *out, const struct tw_change *c)
+{
+	if (c->judged.why == TW_WHY_NOISE)
+		tw_str_add_cstr(out, " (within noise)");
+	else if (c->judged.why == TW_WHY_SMALL)
+		tw_str_addf(out, " (below %d %%)", TW_SAME_BELOW_PERCENT);
+	else if (c->judged.why == TW_WHY_SMALL_OF_TOTAL)
+		tw_str_addf(out, " (below 0.%d %% of the total)", TW_SAME_BELOW_TOTAL_PERMILLE);
+}
+
+static void add_signed(struct tw_str *out, double ns)
+{
+	tw_str_add_char(out, ns < 0 ? '-' : '+');
+	tw_add_ms(out, ns);
+}
+
+struct part {
+	const struct tw_change *change;
+	const char *label;
+	size_t place;
+};
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+	double p = fabs(apart_of(x->change)), q = fabs(apart_of(y->change));
+
+	if (p > q || p < q)
+		return p > q ? -1 : 1;
+	return x->place < y->place ? -1 : 1;
+}
+
+/* Those that moved, the largest first. */
+static size_t take_parts(const struct tw_changes *changes, struct part parts[WHOLE_PARTS])
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < WHOLE_PARTS; i++) {
+		const struct tw_change *c = tw_changes_part(changes, whole[i].type);
+
+		if (c && fabs(apart_of(c)) > 0)
+			parts[n++] = (struct part){ c, whole[i].label, i };
+	}
+	qsort(parts, n, sizeof(*parts), compare_parts);
+	return n;
+}
+
+/*
+ * What the difference of the total is made of.  Where that is none, only what moved inside is worth
+ * a sentence.  Medians of parts need not add up to that of the total.
+ */
+static void say_parts(const struct tw_changes *changes, const struct tw_change *total,
+		      struct tw_answer *answer)
+{
+	bool same = total->judged.verdict == TW_SAME, moved = false;
+	struct part parts[WHOLE_PARTS];
+	size_t count = take_parts(changes, parts), i;
+	double rest = apart_of(total);
+	struct tw_str *out;
+
+	for (i = 0; i < count; i++)
+		moved |= parts[i].change->judged.verdict != TW_SAME ||
+			 parts[i].change->judged.why == TW_WHY_TOTAL;
+	if (!count || (same && !moved))
+		return;
+	out = next_line(answer);
+	if (same) {
+		tw_str_add_cstr(out, "Within it moved: ");
+	} else {
+		tw_str_add_cstr(out, "The ");
+		add_signed(out, apart_of(total));
+		tw_str_add_cstr(out, " are: ");
+	}
+	for (i = 0; i < count; i++) {
+		tw_str_addf(out, "%s%s ", i ? ", " : "", parts[i].label);
+		add_signed(out, apart_of(parts[i].change));
+		add_doubt(out, parts[i].change);
+		rest -= apart_of(parts[i].change);
+	}
+	if (fabs(rest) * 100 >= fabs(apart_of(parts[0].change)) * REST_PERCENT) {
+		tw_str_add_cstr(out, "; ");
+		add_signed(out, rest);
+		tw_str_addf(out, " is left%s",
+			    total->ranks[0] > 1 ? ", as medians need not add up" : "");
+	}
+	tw_str_add_char(out, '.');
+}
+
+static const struct {
+	enum tw_compared_kind kind;
+	const char *what;
+} moving[] = { { TW_OPERATION, "operations" }, { TW_KERNEL, "kernels" } };
+
+/* What has a verdict, largest first; how many. */
+static size_t add_moved(struct tw_str *out, const struct tw_changes *changes,
+			enum tw_verdict verdict, const char *heading)
+{
+	size_t k, i, all = 0;
+
+	for (k = 0; k < sizeof(moving) / sizeof(moving[0]); k++) {
+		const struct tw_change_list *list = &changes->all[moving[k].kind];
+		size_t n = 0;
+
+		for (i = 0; i < list->count; i++) {
+			const struct tw_change *c = &list->items[i];
+
+			if (c->judged.verdict != verdict || n++ >= MOST_NAMED)
+				continue;
+			if (n == 1)
+				tw_str_addf(out, "%s%s ", all ? "; of " : heading, moving[k].what);
+			else
+				tw_str_add_cstr(out, ", ");
+			add_name(out, changes, list, c);
+			tw_str_add_cstr(out, " (");
+			add_signed(out, apart_of(c));
+			tw_str_add_char(out, ')');
+		}
+		if (n > MOST_NAMED)
+			tw_str_addf(out, " and %zu more", n - MOST_NAMED);
+		all += n;
+	}
+	if (all)
+		tw_str_add_char(out, '.');
+	return all;
+}
+
+static void say_moved(const struct tw_changes *changes, struct tw_answer *answer)
+{
+	struct tw_str *out = next_line(answer);
+	size_t worse, better;
+
+	if (!changes->all[TW_OPERATION].count && !changes->all[TW_KERNEL].count) {
+		answer->count--;
+		return;
+	}
+	worse = add_moved(out, changes, TW_WORSE, "Slower: of ");
+	if (worse)
+		out = next_line(answer);
+	better = add_moved(out, changes, TW_BETTER, "Faster: of ");
+	if (!worse && better)
+		tw_str_add_cstr(out, " No operation or kernel is slower beyond noise.");
+	else if (!worse)
+		tw_str_add_cstr(out, "No operation or kernel is slower or faster beyond noise.");
+	else if (!better)
+		answer->count--;
+}
+
+static void say_one_sided(const struct tw_changes *changes, const char *const labels[2],
+			  struct tw_answer *answer)
+{
+	const struct tw_change_list *list = &changes->all[TW_KERNEL];
+	size_t counts[2] = { 0, 0 }, i, side;
+	double ns[2] = { 0, 0 };
+	struct tw_str *out;
+
+	for (i = 0; i < list->count; i++) {
+		side = list->items[i].judged.verdict == TW_NEW;
+		if (!side && list->items[i].judged.verdict != TW_GONE)
+			continue;
+		counts[side]++;
+		ns[side] += list->items[i].ns[side];
+	}
+	if (!counts[0] && !counts[1])
+		return;
+	out = next_line(answer);
+	tw_str_add_cstr(out, "Kernels of one side alone: ");
+	for (side = 2; side--;) {
+		if (!counts[side])
+			continue;
+		tw_str_addf(out, "%zu of %s (", counts[side], labels[side]);
+		tw_add_ms(out, ns[side]);
+		tw_str_add_cstr(out, side && counts[0] ? "), " : ")");
+	}
+	tw_str_add_char(out, '.');
+}
+
+static void add_steps(struct tw_str *out, const struct tw_sample_config *c, unsigned side,
+		      const char *label)
+{
+	int64_t first = c->first_step[side], last = c->last_step[side];
+
+	tw_str_addf(out, "%s shows %lld step%s (%lld", label, (long long)(last - first + 1),
+		    first == last ? "" : "s", (long long)first);
+	if (last > first)
+		tw_str_addf(out, "-%lld", (long long)last);
+	tw_str_add_char(out, ')');
+}
+
+bool tw_compare_uneven(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_str *out)
+{
+	const struct tw_sample_config *c;
+	size_t i;
+
+	if (!changes->uneven.count)
+		return false;
+	for (i = 0; isnan(changes->uneven.ratios[i]); i++)
+		;
+	c = &changes->samples->configs[i];
+	if (c->first_step[0] >= 0 && c->first_step[1] >= 0) {
+		add_steps(out, c, 0, labels[0]);
+		tw_str_add_cstr(out, ", ");
+		add_steps(out, c, 1, labels[1]);
+	} else {
+		tw_str_addf(out,
+			    "%s and %s probably do not show the same number of steps: %s calls "
+			    "the operations and kernels that both have ",
+			    labels[0], labels[1], labels[1]);
+		tw_str_add_real_fixed(out, changes->uneven.ratios[i], 2);
+		tw_str_add_cstr(out, " times as often");
+	}
+	if (changes->common > 1)
+		tw_str_addf(out, " (%s", c->name);
+	if (changes->common > 1 && changes->uneven.count > 1)
+		tw_str_addf(out, " and %zu more", changes->uneven.count - 1);
+	tw_str_addf(out,
+		    "%s. Times are not comparable as they stand; --step compares the same steps of "
+		    "traces.",
+		    changes->common > 1 ? ")" : "");
+	return true;
+}
+
+static void say_uneven(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_answer *answer)
+{
+	if (changes->uneven.count)
+		tw_compare_uneven(changes, labels, next_line(answer));
+}
+
+/* Different numbers of calls are different work: then times per call are what to look at. */
+static void say_work(const struct tw_changes *changes, const char *const labels[2],
+		     struct tw_answer *answer)
+{
+	const struct tw_change_list *list = &changes->all[TW_KERNEL];
+	double calls[2] = { 0, 0 };
+	struct tw_str *out;
+	size_t i;
+
+	if (changes->common > 1)
+		list = &changes->each[TW_KERNEL];
+	for (i = 0; i < list->count; i++)
+		if (list->items[i].calls[0] >= 0 && list->items[i].calls[1] >= 0) {
+			calls[0] += (double)list->items[i].calls[0];
+			calls[1] += (double)list->items[i].calls[1];
+		}
+	if (changes->uneven.count || !(calls[0] > 0) ||
+	    fabs(calls[1] / calls[0] - 1) * 100 <= SAME_WORK_PERCENT)
+		return;
+	out = next_line(answer);
+	tw_str_addf(out, "They did not do the same work: %s ran the same kernels ", labels[1]);
+	tw_str_add_real_fixed(out, calls[1] / calls[0], 2);
+	tw_str_addf(out, " times as often as %s, so that times per call say more than sums.",
+		    labels[0]);
+}
+
+static const char *config_of(const struct tw_samples *samples, size_t config, unsigned side)
+{
+	const struct tw_sample_config *c = &samples->configs[config];
+
+	return side && c->test_name ? c->test_name : c->name;
+}
+
+static void say_best(const struct tw_changes *changes, const char *const labels[2],
+		     struct tw_answer *answer)
+{
+	const struct tw_change *items = changes->totals.items;
+	size_t a = changes->best[0], b = changes->best[1];
+	struct tw_str *out;
+	double apart;
+
+	if (changes->totals.count < 2 || a == SIZE_MAX || b == SIZE_MAX)
+		return;
+	out = next_line(answer);
+	tw_str_addf(out, "Best configuration of %s: %s (", labels[0],
+		    config_of(changes->samples, a, 0));
+	tw_add_ms(out, items[a].ns[0]);
+	tw_str_addf(out, "), of %s: %s (", labels[1], config_of(changes->samples, b, 1));
+	tw_add_ms(out, items[b].ns[1]);
+	apart = (1 - items[b].ns[1] / items[a].ns[0]) * 100;
+	if (fabs(apart) >= TW_SAME_BELOW_PERCENT) {
+		tw_str_add_cstr(out, "; ");
+		add_percent(out, apart);
+		tw_str_addf(out, " %s than the best of %s", apart > 0 ? "less" : "more", labels[0]);
+	}
+	tw_str_add_cstr(out, ").");
+}
+
+void tw_compare_answer(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_answer *answer)
+{
+	const struct tw_change *total = tw_changes_part(changes, "total_time");
+	size_t i;
+
+	*answer = (struct tw_answer){ 0 };
+	for (i = 0; i < TW_ANSWER_LINES; i++)
+		tw_str_init(&answer->lines[i], changes->samples->allocator);
+	say_uneven(changes, labels, answer);
+	if (total) {
+		say_total(changes, total, labels, answer);
+		say_ranks(changes, answer);
+		say_parts(changes, total, answer);
+	} else {
+		tw_str_addf(next_line(answer),
+			    changes->common ? "The total time of %s and %s is not in both." :
+					      "No configuration is in both %s and %s.",
+			    labels[0], labels[1]);
+	}
+	say_moved(changes, answer);
+	say_one_sided(changes, labels, answer);
+	say_work(changes, labels, answer);
+	say_best(changes, labels, answer);
+}
+
+void tw_answer_release(struct tw_answer *answer)
+{
+	size_t i;
+
+	for (i = 0; i < TW_ANSWER_LINES; i++)
+		tw_str_release(&answer->lines[i]);
+}
+
+/* ---- the gate */
+
+struct gate {
+	const struct tw_changes *changes;
+	double percent;
+	void (*tell)(void *context, const char *line);
+	void *context;
+	size_t count;
+};
+
+static void fail_row(struct gate *g, const struct tw_change_list *list, const struct tw_change *c,
+		     const char *what)
+{
+	struct tw_str line;
+
+	tw_str_init(&line, g->changes->samples->allocator);
+	tw_str_addf(&line, "%s ", what);
+	add_name(&line, g->changes, list, c);
+	if (c->config != TW_ALL_CONFIGS && g->changes->samples->configs[c->config].name[0])
+		tw_str_addf(&line, " in %s", g->changes->samples->configs[c->config].name);
+	tw_str_add_cstr(&line, " is ");
+	if (c->ns[0] > 0) {
+		add_percent(&line, tw_change_faster(c));
+		tw_str_add_char(&line, ' ');
+	}
+	tw_str_add_cstr(&line, "slower: ");
+	tw_add_ms(&line, c->ns[1]);
+	tw_str_add_cstr(&line, " instead of ");
+	tw_add_ms(&line, c->ns[0]);
+	tw_str_add_cstr(&line, "; ");
+	tw_change_why(c, &line);
+	g->tell(g->context, line.failed ? what : line.ptr);
+	g->count++;
+	tw_str_release(&line);
+}
+
+static bool is_over(const struct gate *g, const struct tw_change *c)
+{
+	double slower = -tw_change_faster(c);
+
+	/* From nothing to something is over any percentage. */
+	return c->judged.verdict == TW_WORSE && (isnan(slower) || slower > g->percent);
+}
+
+static void check_list(struct gate *g, enum tw_compared_kind kind, const char *what)
+{
+	const struct tw_change_list *list = &g->changes->all[kind];
+	double total = g->changes->total_ns[0];
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		const struct tw_change *c = &list->items[i];
+		bool is_total = !strcmp(name_of(g->changes, c), "total_time");
+
+		if (is_over(g, c) &&
+		    (is_total || !(c->ns[0] * 100 < total * TW_GATE_OF_TOTAL_PERCENT)))
+			fail_row(g, list, c, what);
+	}
+}
+
+size_t tw_compare_gate(const struct tw_changes *changes, double percent,
+		       void (*tell)(void *context, const char *line), void *context)
+{
+	struct gate g = { changes, percent, tell, context, 0 };
+	size_t i;
+
+	check_list(&g, TW_TIMELINE_PART, "timeline part");
+	for (i = 0; changes->common > 1 && i < changes->totals.count; i++)
+		if (changes->totals.items[i].configs && is_over(&g, &changes->totals.items[i]))
+			fail_row(&g, &changes->totals, &changes->totals.items[i], "timeline part");
+	check_list(&g, TW_OPERATION, "operation");
+	check_list(&g, TW_KERNEL, "kernel");
+	check_list(&g, tw_changes_collectives(changes), "collective");
+	return g.count;
+}

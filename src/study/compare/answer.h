@@ -1,0 +1,39 @@
+/* The first answer, and the gate. */
+#ifndef TW_STUDY_COMPARE_ANSWER_H
+#define TW_STUDY_COMPARE_ANSWER_H
+
+#include "study/compare/tables.h"
+
+#define TW_ANSWER_LINES 10
+
+struct tw_answer {
+	struct tw_str lines[TW_ANSWER_LINES]; /* sentences */
+	size_t count;
+};
+
+/*
+ * Which side is faster by how much, which rank the others wait for, what made it so, what got worse,
+ * whether the work is the same, the best configuration of each.  _release is due; a line that failed is out of memory.
+ */
+void tw_compare_answer(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_answer *answer);
+void tw_answer_release(struct tw_answer *answer);
+
+/*
+ * Where sides do not show the same number of steps, so that times are not comparable, says so; false:
+ * they do, as far as it is known.  The first sentence of the answer then.
+ */
+bool tw_compare_uneven(const struct tw_changes *changes, const char *const labels[2],
+		       struct tw_str *out);
+
+/* An item counts for the gate from this share of the baseline's total time on. */
+#define TW_GATE_OF_TOTAL_PERCENT 1
+
+/*
+ * What got worse by more than `percent`: total_time over all and of each configuration, and items
+ * that are large enough; a line for each.  How many.
+ */
+size_t tw_compare_gate(const struct tw_changes *changes, double percent,
+		       void (*tell)(void *context, const char *line), void *context);
+
+#endif

@@ -1,0 +1,479 @@
+#include "study/compare/samples.h"
+
+#include "base/alloc.h"
+#include "base/list.h"
+#include "study/compare/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const tw_compared_sheet_names[TW_COMPARED_KINDS] = {
+	[TW_TIMELINE_PART] = "gpu_timeline",	[TW_OPERATION] = "ops_summary",
+	[TW_KERNEL] = "kernel_summary",		[TW_COLLECTIVE_SYNC] = "nccl_summary_implicit_sync",
+	[TW_COLLECTIVE_RANK] = "coll_analysis",
+};
+
+const char *const tw_compared_parts[] = {
+	"computation_time",
+	"exposed_comm_time",
+	"exposed_memcpy_time",
+	"busy_time",
+	"idle_time",
+	"micro_idle_time",
+	"macro_idle_time",
+	"total_time",
+	"total_comm_time",
+	"total_memcpy_time",
+	NULL,
+};
+
+/* Columns of a sheet.  A name may be written in several ways; of a report over ranks the last is. */
+struct source {
+	const char *keys[3];
+	const char *times[3];
+	double ns_per_unit;
+	const char *calls[3];
+};
+
+#define NS_PER_MS 1e6
+#define NS_PER_US 1e3
+/* The sign for micro, and the Greek letter that looks like it. */
+#define MICRO "\u00b5"
+#define MU "\u03bc"
+
+static const struct source sources[TW_COMPARED_KINDS] = {
+	[TW_TIMELINE_PART] = { { "type" }, { "time ms", "time ms_median" }, NS_PER_MS, { NULL } },
+	[TW_OPERATION] = { { "name" },
+			   { "total_direct_kernel_time_ms", "total_direct_kernel_time_ms_median" },
+			   NS_PER_MS,
+			   { "Count", "Count_median" } },
+	[TW_KERNEL] = { { "Kernel name" },
+			{ "Kernel duration (" MICRO "s)_sum", "Kernel duration (" MU "s)_sum",
+			  "Kernel duration (" MICRO "s)_sum_median" },
+			NS_PER_US,
+			{ "Kernel duration (" MICRO "s)_count", "Kernel duration (" MU "s)_count",
+			  "Kernel duration (" MICRO "s)_count_median" } },
+	[TW_COLLECTIVE_SYNC] = { { "Collective name", "dtype", "In msg nelems" },
+				 { "Total comm latency (ms)" },
+				 NS_PER_MS,
+				 { "count" } },
+	[TW_COLLECTIVE_RANK] = { { "Collective name", "dtype", "In msg nelems" },
+				 { "dur_sum", "dur_sum_median" },
+				 NS_PER_US,
+				 { "operation_count", "operation_count_median" } },
+};
+
+int64_t tw_compared_ns(double value, double ns_per_unit)
+{
+	double ns = value * ns_per_unit;
+
+	if (!(ns >= 0) || ns > (double)TW_LONGEST_COMPARED_NS)
+		return -1;
+	return (int64_t)llround(ns);
+}
+
+int tw_samples_init(struct tw_samples *samples, const struct trawl_allocator *allocator)
+{
+	*samples = (struct tw_samples){ .allocator = allocator };
+	return tw_pool_init(&samples->texts, allocator);
+}
+
+void tw_samples_release(struct tw_samples *samples)
+{
+	const struct trawl_allocator *a = samples->allocator;
+
+	if (!a)
+		return;
+	tw_pool_release(&samples->texts);
+	tw_free(a, samples->items, samples->capacity * sizeof(*samples->items));
+	tw_free(a, samples->configs, samples->config_capacity * sizeof(*samples->configs));
+	tw_free(a, samples->damaged, samples->damaged_capacity * sizeof(*samples->damaged));
+	*samples = (struct tw_samples){ 0 };
+}
+
+static const char *kept(struct tw_samples *samples, const char *text)
+{
+	return tw_pool_text(&samples->texts, tw_pool_intern_cstr(&samples->texts, text), NULL);
+}
+
+/* Its number, adding it when new; UINT32_MAX when out of memory. */
+static uint32_t config_of(struct tw_samples *samples, const struct tw_sample_place *place)
+{
+	struct tw_sample_config *configs;
+	uint32_t i;
+
+	for (i = 0; i < samples->config_count; i++)
+		if (samples->configs[i].threads == place->threads &&
+		    samples->configs[i].channels == place->channels) {
+			samples->configs[i].there[place->side] = true;
+			return i;
+		}
+	if (!tw_list_grow(&samples->configs, &samples->config_capacity, samples->config_count,
+			  sizeof(*configs), samples->allocator)) {
+		samples->failed = true;
+		return UINT32_MAX;
+	}
+	configs = samples->configs;
+	configs[i] = (struct tw_sample_config){ .threads = place->threads,
+						.channels = place->channels,
+						.name = kept(samples, place->config),
+						.first_step = { -1, -1 },
+						.last_step = { -1, -1 } };
+	configs[i].there[place->side] = true;
+	samples->config_count++;
+	return i;
+}
+
+void tw_samples_add(struct tw_samples *samples, const struct tw_sample_place *place,
+		    enum tw_compared_kind kind, const char *name, int64_t ns, int64_t calls)
+{
+	uint32_t config = config_of(samples, place);
+
+	if (config == UINT32_MAX ||
+	    !tw_list_grow(&samples->items, &samples->capacity, samples->count,
+			  sizeof(*samples->items), samples->allocator)) {
+		samples->failed = true;
+		return;
+	}
+	samples->items[samples->count++] = (struct tw_sample){
+		.kind = kind,
+		.name = tw_pool_intern_cstr(&samples->texts, name),
+		.config = config,
+		.side = place->side,
+		.rank = place->rank,
+		.ns = ns,
+		.calls = calls,
+	};
+}
+
+void tw_samples_note_damage(struct tw_samples *samples, const struct tw_sample_place *place)
+{
+	uint32_t config = config_of(samples, place);
+
+	if (config == UINT32_MAX ||
+	    !tw_list_grow(&samples->damaged, &samples->damaged_capacity, samples->damaged_count,
+			  sizeof(*samples->damaged), samples->allocator)) {
+		samples->failed = true;
+		return;
+	}
+	samples->damaged[samples->damaged_count++] = (struct tw_sample_damage){
+		.config = config,
+		.side = place->side,
+		.rank = place->rank,
+	};
+}
+
+void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_place *place,
+			   int64_t first, int64_t last)
+{
+	uint32_t number = config_of(samples, place);
+	struct tw_sample_config *config;
+
+	if (number == UINT32_MAX || first < 0)
+		return;
+	config = &samples->configs[number];
+	if (config->first_step[place->side] < 0 || first < config->first_step[place->side])
+		config->first_step[place->side] = first;
+	if (last > config->last_step[place->side])
+		config->last_step[place->side] = last;
+}
+
+/* The first of the names that is a column. */
+static size_t column_of(const struct tw_csv *sheet, const char *const names[3])
+{
+	size_t i, column = TW_CSV_NO_COLUMN;
+
+	for (i = 0; i < 3 && names[i] && column == TW_CSV_NO_COLUMN; i++)
+		column = tw_csv_column(sheet, names[i]);
+	return column;
+}
+
+static bool find_columns(const struct source *source, const struct tw_csv *sheet, size_t keys[3],
+			 const char **lacking)
+{
+	size_t i;
+
+	for (i = 0; i < 3 && source->keys[i]; i++) {
+		keys[i] = tw_csv_column(sheet, source->keys[i]);
+		if (keys[i] == TW_CSV_NO_COLUMN) {
+			*lacking = source->keys[i];
+			return false;
+		}
+	}
+	*lacking = source->times[0];
+	return column_of(sheet, source->times) != TW_CSV_NO_COLUMN;
+}
+
+static void add_key(struct tw_str *out, const struct source *source, const struct tw_csv *sheet,
+		    size_t row, const size_t keys[3])
+{
+	size_t i;
+
+	tw_str_clear(out);
+	for (i = 0; i < 3 && source->keys[i]; i++) {
+		if (i)
+			tw_str_add_char(out, TW_KEY_SEPARATOR);
+		tw_str_add_cstr(out, tw_csv_text(sheet, row, keys[i]));
+	}
+}
+
+bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_place *place,
+			  enum tw_compared_kind kind, const struct tw_csv *sheet,
+			  struct tw_str *lacks)
+{
+	const struct source *source = &sources[kind];
+	size_t keys[3], time = column_of(sheet, source->times),
+			calls = column_of(sheet, source->calls), row;
+	const char *lacking;
+	struct tw_str key;
+
+	if (!find_columns(source, sheet, keys, &lacking)) {
+		if (lacks)
+			tw_str_addf(lacks, "%s has no column '%s'", tw_compared_sheet_names[kind],
+				    lacking);
+		return false;
+	}
+	tw_str_init(&key, samples->allocator);
+	for (row = 0; row < sheet->rows; row++) {
+		int64_t ns = tw_compared_ns(tw_csv_number(sheet, row, time), source->ns_per_unit);
+
+		add_key(&key, source, sheet, row, keys);
+		/* Rows below a table, such as a sum without a name, are of no item. */
+		if (ns >= 0 && key.len)
+			tw_samples_add(samples, place, kind, key.ptr, ns,
+				       calls == TW_CSV_NO_COLUMN ?
+					       TW_NO_CALLS :
+					       tw_compared_ns(tw_csv_number(sheet, row, calls), 1));
+	}
+	samples->failed |= key.failed;
+	tw_str_release(&key);
+	return true;
+}
+
+bool tw_samples_add_rank_timeline(struct tw_samples *samples, const struct tw_sample_place *place,
+				  const struct tw_csv *sheet)
+{
+	size_t rank = tw_csv_column(sheet, "rank"), row, column;
+	struct tw_sample_place at = *place;
+
+	if (rank == TW_CSV_NO_COLUMN || tw_csv_column(sheet, "total_time ms") == TW_CSV_NO_COLUMN)
+		return false;
+	for (row = 0; row < sheet->rows; row++) {
+		int64_t number = tw_compared_ns(tw_csv_number(sheet, row, rank), 1);
+
+		for (column = 0; column < sheet->columns && number >= 0; column++) {
+			const char *header = sheet->cells[column];
+			size_t len = strlen(header);
+			int64_t ns = tw_compared_ns(tw_csv_number(sheet, row, column), NS_PER_MS);
+			char name[64];
+
+			if (len < 8 || len >= sizeof(name) ||
+			    strcmp(header + len - 8, "_time ms") || ns < 0)
+				continue;
+			memcpy(name, header, len - 3);
+			name[len - 3] = '\0';
+			at.rank = number;
+			tw_samples_add(samples, &at, TW_TIMELINE_PART, name, ns, TW_NO_CALLS);
+		}
+	}
+	return true;
+}
+
+/* ---- order */
+
+static int compare_configs(const void *a, const void *b)
+{
+	const struct tw_sample_config *x = a, *y = b;
+
+	if (x->threads != y->threads)
+		return x->threads < y->threads ? -1 : 1;
+	return x->channels < y->channels ? -1 : x->channels > y->channels;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct tw_sample *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->config != y->config)
+		return x->config < y->config ? -1 : 1;
+	if (x->side != y->side)
+		return x->side < y->side ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+const struct tw_sample *tw_samples_find(const struct tw_samples *samples,
+					const struct tw_sample *place)
+{
+	return samples->count ? bsearch(place, samples->items, samples->count,
+					sizeof(*samples->items), compare_samples) :
+				NULL;
+}
+
+/* One configuration on each side: they are what is compared. */
+static void join_lone_configs(struct tw_samples *samples)
+{
+	struct tw_sample_config *c = samples->configs;
+	size_t i;
+
+	if (samples->config_count != 2 || (c[0].there[0] && c[0].there[1]) ||
+	    (c[1].there[0] && c[1].there[1]) || c[0].there[0] == c[1].there[0])
+		return;
+	i = c[1].there[1];
+	c[0].first_step[i] = c[1].first_step[i];
+	c[0].last_step[i] = c[1].last_step[i];
+	if (!c[0].there[0]) {
+		const char *name = c[0].name;
+
+		c[0].test_name = name;
+		c[0].name = c[1].name;
+		c[0].threads = c[1].threads;
+		c[0].channels = c[1].channels;
+	} else {
+		c[0].test_name = c[1].name;
+	}
+	c[0].there[0] = c[0].there[1] = true;
+	samples->config_count = 1;
+	for (i = 0; i < samples->count; i++)
+		samples->items[i].config = 0;
+	for (i = 0; i < samples->damaged_count; i++)
+		samples->damaged[i].config = 0;
+}
+
+/* Their numbers in order, for samples that have the old ones. */
+static int sort_configs(struct tw_samples *samples)
+{
+	const struct trawl_allocator *a = samples->allocator;
+	size_t count = samples->config_count, i, k;
+	struct tw_sample_config *old = tw_alloc_array(a, count + 1, sizeof(*old));
+	uint32_t *now = tw_alloc_array(a, count + 1, sizeof(*now));
+
+	if (old && now) {
+		if (count)
+			memcpy(old, samples->configs, count * sizeof(*old));
+		if (count)
+			qsort(samples->configs, count, sizeof(*old), compare_configs);
+		for (i = 0; i < count; i++)
+			for (k = 0; k < count; k++)
+				if (!compare_configs(&old[i], &samples->configs[k]))
+					now[i] = (uint32_t)k;
+		for (i = 0; i < samples->count; i++)
+			samples->items[i].config = now[samples->items[i].config];
+		for (i = 0; i < samples->damaged_count; i++)
+			samples->damaged[i].config = now[samples->damaged[i].config];
+	}
+	k = old && now;
+	tw_free(a, old, (count + 1) * sizeof(*old));
+	tw_free(a, now, (count + 1) * sizeof(*now));
+	return k ? 0 : TRAWL_ENOMEM;
+}
+
+static int64_t sum_of(int64_t a, int64_t b)
+{
+	return a + b > TW_LONGEST_COMPARED_NS ? TW_LONGEST_COMPARED_NS : a + b;
+}
+
+static void add_up(struct tw_samples *samples)
+{
+	struct tw_sample *items = samples->items;
+	size_t n = 0, i;
+
+	for (i = 0; i < samples->count; i++) {
+		if (!n || compare_samples(&items[n - 1], &items[i])) {
+			items[n++] = items[i];
+			continue;
+		}
+		items[n - 1].ns = sum_of(items[n - 1].ns, items[i].ns);
+		if (items[i].calls != TW_NO_CALLS)
+			items[n - 1].calls = items[n - 1].calls == TW_NO_CALLS ?
+						     items[i].calls :
+						     sum_of(items[n - 1].calls, items[i].calls);
+	}
+	samples->count = n;
+}
+
+/* ---- damaged ranks */
+
+static int compare_damage(const void *a, const void *b)
+{
+	const struct tw_sample_damage *x = a, *y = b;
+
+	if (x->config != y->config)
+		return x->config < y->config ? -1 : 1;
+	if (x->side != y->side)
+		return x->side < y->side ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static struct tw_sample_damage *damage_of(const struct tw_samples *samples,
+					  const struct tw_sample *s)
+{
+	const struct tw_sample_damage place = { s->config, s->side, s->rank, false };
+
+	return samples->damaged_count ? bsearch(&place, samples->damaged, samples->damaged_count,
+						sizeof(place), compare_damage) :
+					NULL;
+}
+
+static void sort_damaged(struct tw_samples *samples)
+{
+	struct tw_sample_damage *d = samples->damaged;
+	size_t n = 0, i;
+
+	qsort(d, samples->damaged_count, sizeof(*d), compare_damage);
+	for (i = 0; i < samples->damaged_count; i++)
+		if (!n || compare_damage(&d[n - 1], &d[i]))
+			d[n++] = d[i];
+	samples->damaged_count = n;
+}
+
+/* Unless nothing would be left of the side: a part of the times is better than none. */
+static int leave_out_damaged(struct tw_samples *samples)
+{
+	const struct trawl_allocator *a = samples->allocator;
+	size_t room = samples->config_count * 2 + 1, n = 0, i;
+	bool *whole;
+
+	if (!samples->damaged_count)
+		return 0;
+	whole = tw_alloc_array(a, room, sizeof(*whole));
+	if (!whole)
+		return TRAWL_ENOMEM;
+	sort_damaged(samples);
+	for (i = 0; i < samples->count; i++) {
+		const struct tw_sample *s = &samples->items[i];
+
+		if (s->rank != TW_NO_RANK && !damage_of(samples, s))
+			whole[s->config * 2 + s->side] = true;
+	}
+	for (i = 0; i < samples->damaged_count; i++) {
+		struct tw_sample_damage *d = &samples->damaged[i];
+
+		d->left_out = d->rank != TW_NO_RANK && whole[d->config * 2 + d->side];
+	}
+	for (i = 0; i < samples->count; i++) {
+		const struct tw_sample_damage *d = damage_of(samples, &samples->items[i]);
+
+		if (!d || !d->left_out)
+			samples->items[n++] = samples->items[i];
+	}
+	samples->count = n;
+	tw_free(a, whole, room * sizeof(*whole));
+	return 0;
+}
+
+int tw_samples_finish(struct tw_samples *samples, struct trawl_error *err)
+{
+	join_lone_configs(samples);
+	if (samples->failed || samples->texts.failed || sort_configs(samples) ||
+	    leave_out_damaged(samples))
+		return tw_no_memory(err);
+	if (samples->count)
+		qsort(samples->items, samples->count, sizeof(*samples->items), compare_samples);
+	add_up(samples);
+	return 0;
+}

@@ -1,0 +1,119 @@
+/*
+ * What is compared: times of two sides by item (a part of the timeline, an operation, a kernel, a
+ * collective), configuration and rank, as sheets of reports have them (table/csv.h).
+ */
+#ifndef TW_STUDY_COMPARE_SAMPLES_H
+#define TW_STUDY_COMPARE_SAMPLES_H
+
+#include "store/pool.h"
+#include "table/csv.h"
+#include "text/str.h"
+
+enum tw_compared_kind {
+	TW_TIMELINE_PART, /* gpu_timeline */
+	TW_OPERATION,	  /* ops_summary */
+	TW_KERNEL,	  /* kernel_summary, by name */
+	TW_COLLECTIVE_SYNC, /* nccl_summary_implicit_sync: the shortest time over the ranks, no rank */
+	TW_COLLECTIVE_RANK, /* coll_analysis: the time on the rank, waiting included */
+	TW_COMPARED_KINDS,
+};
+
+#define TW_NO_RANK (-1)
+#define TW_NO_CALLS (-1)
+
+/* Between name, type and size in the name of a collective. */
+#define TW_KEY_SEPARATOR '\x1f'
+
+struct tw_sample {
+	uint32_t kind, name; /* name: an id of `texts` */
+	uint32_t config, side;
+	int64_t rank;  /* TW_NO_RANK: not of one, or not known */
+	int64_t ns;    /* 0 to TW_LONGEST_COMPARED_NS */
+	int64_t calls; /* TW_NO_CALLS: not told */
+};
+
+/* One configuration; -1 in both of the one that has no name. */
+struct tw_sample_config {
+	int64_t threads, channels;
+	const char *name;      /* "256thread_28ch", "" */
+	const char *test_name; /* of the other side where that is called otherwise, NULL: not */
+	bool there[2];	       /* a side has a report or trace of it */
+	/* Of the profiler, that traces of a side show; -1: they do not tell. */
+	int64_t first_step[2], last_step[2];
+};
+
+/* A rank whose trace has lost a part. */
+struct tw_sample_damage {
+	uint32_t config, side;
+	int64_t rank;  /* TW_NO_RANK: not known */
+	bool left_out; /* once finished: its times do not count, others of the side are whole */
+};
+
+struct tw_samples {
+	const struct trawl_allocator *allocator;
+	struct tw_pool texts;
+	struct tw_sample
+		*items; /* once finished: by kind, name, configuration, side, rank; each once */
+	size_t count, capacity;
+	struct tw_sample_config *configs; /* once finished: by threads, channels */
+	size_t config_count, config_capacity;
+	struct tw_sample_damage *damaged; /* once finished: in order, each once */
+	size_t damaged_count, damaged_capacity;
+	bool failed; /* out of memory, sticky */
+};
+
+int tw_samples_init(struct tw_samples *samples,
+		    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+void tw_samples_release(struct tw_samples *samples);
+
+/* Where samples go. */
+struct tw_sample_place {
+	uint32_t side; /* 0 is the baseline */
+	int64_t threads, channels;
+	const char *config; /* its name, copied */
+	int64_t rank;
+};
+
+void tw_samples_add(struct tw_samples *samples, const struct tw_sample_place *place,
+		    enum tw_compared_kind kind, const char *name, int64_t ns, int64_t calls);
+
+/* The trace that times of a place are from has lost a part. */
+void tw_samples_note_damage(struct tw_samples *samples, const struct tw_sample_place *place);
+
+/* Which steps of the profiler a trace shows. */
+void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_place *place,
+			   int64_t first, int64_t last);
+
+/*
+ * The rows of a sheet, by the columns that its kind has.  Of a report over ranks these are the
+ * medians.  False: a column is not there, which is named in `lacks` (may be NULL) as "SHEET has no
+ * column X".  Rows without a number do not count.
+ */
+bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_place *place,
+			  enum tw_compared_kind kind, const struct tw_csv *sheet,
+			  struct tw_str *lacks);
+/* The sheet rank_timeline of a report over ranks: the timeline of each rank. */
+bool tw_samples_add_rank_timeline(struct tw_samples *samples, const struct tw_sample_place *place,
+				  const struct tw_csv *sheet);
+
+/* The name of the sheet that a kind is read from. */
+extern const char *const tw_compared_sheet_names[TW_COMPARED_KINDS];
+
+/*
+ * Puts everything in order and adds up what has the same place: kernels by name.  Where each side
+ * has exactly one configuration, they are one, whatever they are called.  Damaged ranks are left out
+ * where the side has whole ones in that configuration.  TRAWL_ENOMEM.
+ */
+int tw_samples_finish(struct tw_samples *samples, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* Of finished samples: the one of a place, NULL: there is none. */
+const struct tw_sample *tw_samples_find(const struct tw_samples *samples,
+					const struct tw_sample *place);
+
+/* Parts of a timeline as reports name and order them; ends with NULL. */
+extern const char *const tw_compared_parts[];
+
+/* Milliseconds, microseconds and so on as nanoseconds, rounded; -1: no such number. */
+int64_t tw_compared_ns(double value, double ns_per_unit);
+
+#endif

@@ -1,0 +1,557 @@
+#include "study/compare/tables.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- columns */
+
+#define TIME(header, meaning)                                        \
+	{                                                            \
+		header, TRAWL_COLUMN_REAL, "ms", 0, 3, 14, (meaning) \
+	}
+#define COUNT(header, width, meaning)                                      \
+	{                                                                  \
+		header, TRAWL_COLUMN_INTEGER, "", 0, 0, (width), (meaning) \
+	}
+#define TEXT(header, width, meaning)                                    \
+	{                                                               \
+		header, TRAWL_COLUMN_TEXT, "", 0, 0, (width), (meaning) \
+	}
+
+/* Behind the keys of every table of changes, in this order. */
+enum {
+	BASELINE,
+	TEST,
+	DIFFERENCE,
+	FASTER,
+	SHARE,
+	NOISE,
+	VERDICT,
+	WHY,
+	SPREAD,
+	TEST_SPREAD,
+	RANKS,
+	TEST_RANKS,
+	SLOWER,
+	CALLS,
+	TEST_CALLS,
+	PER_CALL,
+	TEST_PER_CALL,
+	MEASURES,
+	CONFIGS = MEASURES, /* of tables over configurations */
+	WORST,
+	WORST_FASTER,
+};
+
+#define MEASURE_COLUMNS                                                                          \
+	TIME("baseline ms", "median over the ranks; over configurations the mean of those"),     \
+		TIME("test ms", "the same of the test"),                                         \
+		TIME("difference ms", "test - baseline: below 0 is less time"),                  \
+		{ "faster (%)",                                                                  \
+		  TRAWL_COLUMN_REAL,                                                             \
+		  "%",                                                                           \
+		  0,                                                                             \
+		  2,                                                                             \
+		  10,                                                                            \
+		  "(baseline - test) / baseline: above 0 the test is faster; over "              \
+		  "configurations by the geometric mean of the ratios" },                        \
+		{ "of total (%)",                                                                \
+		  TRAWL_COLUMN_REAL,                                                             \
+		  "%",                                                                           \
+		  0,                                                                             \
+		  2,                                                                             \
+		  10,                                                                            \
+		  "baseline time as a share of the baseline's total_time; streams overlap" },    \
+		TIME("noise ms", "the larger spread of the two sides; empty: one rank each"),    \
+		TEXT("verdict", 8,                                                               \
+		     "better, worse, same (no more than noise, or next to nothing), new, "       \
+		     "gone"),                                                                    \
+		TEXT("why", 40, "why that is the verdict"),                                      \
+		TIME("baseline spread ms", "1.4826 x median absolute deviation over the ranks"), \
+		TIME("test spread ms", "the same of the test"),                                  \
+		COUNT("baseline ranks", 8, "ranks that have it and count"),                      \
+		COUNT("test ranks", 8, "the same of the test"),                                  \
+		COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),    \
+		COUNT("baseline calls", 10, "how often, of the rank in the middle"),             \
+		COUNT("test calls", 10, "the same of the test"), { "baseline per call",          \
+								   TRAWL_COLUMN_REAL,            \
+								   "µs",                         \
+								   0,                            \
+								   3,                            \
+								   12,                           \
+								   "baseline time / calls" },    \
+	{                                                                                        \
+		"test per call", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "the same of the test"       \
+	}
+
+#define OVER_CONFIGURATIONS                                                       \
+	COUNT("configurations", 8, "configurations in which both sides have it"), \
+		TEXT("worst configuration", 20,                                   \
+		     "where the test does worst against the "                     \
+		     "baseline"),                                                 \
+	{                                                                         \
+		"worst faster (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,             \
+			"by how much it is faster there"                          \
+	}
+
+#define CONFIGURATION TEXT("configuration", 20, "threads and channels")
+#define TYPE                                                                               \
+	TEXT("type", 22,                                                                   \
+	     "part of the timeline; more idle_time counts as worse only where total_time " \
+	     "is worse too")
+#define OPERATION TEXT("name", 48, "name of the operation")
+#define KERNEL TEXT("Kernel name", 60, "name of the kernel, on any stream and for any operation")
+#define COLLECTIVE                                                              \
+	TEXT("Collective name", 24, "which collective"),                        \
+		TEXT("dtype", 12, "type of the elements"),                      \
+	{                                                                       \
+		"In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" \
+	}
+
+static const struct trawl_column timeline[] = { TYPE, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
+static const struct trawl_column operations[] = { OPERATION, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
+static const struct trawl_column kernels[] = { KERNEL, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
+static const struct trawl_column collectives[] = { COLLECTIVE, MEASURE_COLUMNS,
+						   OVER_CONFIGURATIONS };
+static const struct trawl_column timeline_each[] = { CONFIGURATION, TYPE, MEASURE_COLUMNS };
+static const struct trawl_column operations_each[] = { CONFIGURATION, OPERATION, MEASURE_COLUMNS };
+static const struct trawl_column kernels_each[] = { CONFIGURATION, KERNEL, MEASURE_COLUMNS };
+static const struct trawl_column collectives_each[] = { CONFIGURATION, COLLECTIVE,
+							MEASURE_COLUMNS };
+
+enum {
+	OF_CONFIG,
+	OF_TEST_CONFIG,
+	OF_BASELINE,
+	OF_TEST,
+	OF_DIFFERENCE,
+	OF_FASTER,
+	OF_NOISE,
+	OF_VERDICT,
+	OF_WHY,
+	OF_RANKS,
+	OF_TEST_RANKS,
+	OF_SLOWER,
+	OF_BEST,
+};
+
+static const struct trawl_column configurations[] = {
+	[OF_CONFIG] = CONFIGURATION,
+	[OF_TEST_CONFIG] = TEXT("test configuration", 20, "where that of the test is another one"),
+	[OF_BASELINE] = TIME("baseline ms", "total_time, median over the ranks"),
+	[OF_TEST] = TIME("test ms", "the same of the test"),
+	[OF_DIFFERENCE] = TIME("difference ms", "test - baseline: below 0 is less time"),
+	[OF_FASTER] = { "faster (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
+			"(baseline - test) / baseline: above 0 the test is faster" },
+	[OF_NOISE] = TIME("noise ms", "the larger spread of the ranks of the two sides"),
+	[OF_VERDICT] = TEXT("verdict", 8, "better, worse, same, new, gone"),
+	[OF_WHY] = TEXT("why", 40, "why that is the verdict"),
+	[OF_RANKS] = COUNT("baseline ranks", 8, "ranks that count"),
+	[OF_TEST_RANKS] = COUNT("test ranks", 8, "the same of the test"),
+	[OF_SLOWER] = COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),
+	[OF_BEST] = TEXT("best of", 10,
+			 "of which side it is the configuration with the least "
+			 "total_time"),
+};
+
+enum {
+	RANK_CONFIG,
+	RANK,
+	RANK_BASELINE,
+	RANK_TEST,
+	RANK_DIFFERENCE,
+	RANK_FASTER,
+	RANK_OTHERS,
+	RANK_VERDICT,
+	RANK_WHY,
+};
+
+static const struct trawl_column ranks[] = {
+	[RANK_CONFIG] = CONFIGURATION,
+	[RANK] = COUNT("rank", 6, "rank that both sides have"),
+	[RANK_BASELINE] = TIME("baseline ms", "computation_time of the rank"),
+	[RANK_TEST] = TIME("test ms", "the same of the test"),
+	[RANK_DIFFERENCE] = TIME("difference ms", "test - baseline: below 0 is less time"),
+	[RANK_FASTER] = { "faster (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
+			  "(baseline - test) / baseline: above 0 the test is faster" },
+	[RANK_OTHERS] =
+		TIME("others difference ms", "median of test - baseline of the other ranks"),
+	[RANK_VERDICT] = TEXT("verdict", 8,
+			      "worse, better: it computes far longer, far less against the "
+			      "others; same: it does not stand out"),
+	[RANK_WHY] = TEXT("why", 40, "why that is the verdict"),
+};
+
+enum {
+	SIDE,
+	LABEL,
+	WHAT,
+	NAME,
+	OWN_CONFIGS,
+	COMMON_CONFIGS,
+	ONLY_HERE,
+	REPORTS,
+	OF_WHICH_RANKS,
+	TOTAL,
+	BEST,
+	BEST_TOTAL,
+};
+
+static const struct trawl_column summary[] = {
+	[SIDE] = TEXT("side", 10, "baseline or test"),
+	[LABEL] = TEXT("label", 24, "what it is called"),
+	[WHAT] = TEXT("what", 10, "sweep, report, trace or ranks (traces of one job)"),
+	[NAME] = TEXT("name", 24, "name of the file or directory"),
+	[OWN_CONFIGS] = COUNT("configurations", 10, "configurations that it has"),
+	[COMMON_CONFIGS] = COUNT("in both", 10, "configurations that both sides have"),
+	[ONLY_HERE] = TEXT("only here", 30, "configurations that the other side lacks"),
+	[REPORTS] = COUNT("reports", 10, "reports and traces that were read"),
+	[OF_WHICH_RANKS] = TEXT("ranks", 16, "of which ranks; empty: not known"),
+	[TOTAL] = TIME("total ms", "total_time: median over the ranks, mean over the "
+				   "configurations that both have"),
+	[BEST] = TEXT("best configuration", 20, "that with the least total_time of all it has"),
+	[BEST_TOTAL] = TIME("best total ms", "total_time there"),
+};
+
+#define SPEC(name, meaning, columns)                                                     \
+	{                                                                                \
+		name, (meaning), (columns), sizeof(columns) / sizeof((columns)[0]), true \
+	}
+
+const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
+	[TW_COMPARISON_SUMMARY] = SPEC("comparison_summary", "what is compared with what", summary),
+	[TW_CONFIGURATION_CHANGES] = SPEC(
+		"configuration_changes",
+		"total time of each configuration, of both sides and of one alone", configurations),
+	[TW_TIMELINE_CHANGES] =
+		SPEC("timeline_changes", "where the time of the GPU goes on both sides", timeline),
+	[TW_OPERATION_CHANGES] = SPEC("operation_changes",
+				      "time of kernels that operations launch, largest difference "
+				      "first",
+				      operations),
+	[TW_KERNEL_CHANGES] = SPEC("kernel_changes",
+				   "time of kernels by name, largest difference first", kernels),
+	[TW_COLLECTIVE_CHANGES] = SPEC("collective_changes",
+				       "time of collectives by name, type and size, largest "
+				       "difference first",
+				       collectives),
+	[TW_RANK_CHANGES] = SPEC(
+		"rank_changes", "computing of each rank of both sides, and which stand out", ranks),
+	[TW_TIMELINE_BY_CONFIGURATION] = SPEC("timeline_by_configuration",
+					      "the timeline in each configuration of both sides",
+					      timeline_each),
+	[TW_OPERATIONS_BY_CONFIGURATION] = SPEC("operations_by_configuration",
+						"operations in each configuration of both sides",
+						operations_each),
+	[TW_KERNELS_BY_CONFIGURATION] = SPEC("kernels_by_configuration",
+					     "kernels in each configuration of both sides",
+					     kernels_each),
+	[TW_COLLECTIVES_BY_CONFIGURATION] = SPEC("collectives_by_configuration",
+						 "collectives in each configuration of both sides",
+						 collectives_each),
+};
+
+/* ---- cells */
+
+static void set_ms(struct trawl_table *table, size_t row, size_t column, double ns)
+{
+	/* Medians are halves of ns, so that this is as exact as a double can be. */
+	tw_table_set_real(table, row, column, ns / 1e6);
+}
+
+static void set_text_of(struct trawl_table *table, size_t row, size_t column, struct tw_str *text)
+{
+	if (text->len)
+		tw_table_set_text(table, row, column, text->ptr, text->len);
+	tw_str_clear(text);
+}
+
+static void set_count(struct trawl_table *table, size_t row, size_t column, int64_t count)
+{
+	if (count >= 0)
+		tw_table_set_integer(table, row, column, count);
+}
+
+static const char *config_name(const struct tw_samples *samples, uint32_t config)
+{
+	return config == TW_ALL_CONFIGS ? "" : samples->configs[config].name;
+}
+
+static void set_config(struct trawl_table *table, size_t row, size_t column, const char *name)
+{
+	if (name && name[0])
+		tw_table_set_str(table, row, column, name);
+}
+
+/* The parts of a name, one a cell. */
+static size_t set_keys(struct trawl_table *table, size_t row, size_t column, const char *name,
+		       bool collective)
+{
+	const char *end;
+
+	while (collective && (end = strchr(name, TW_KEY_SEPARATOR)) != NULL) {
+		if (end > name)
+			tw_table_set_text(table, row, column, name, (size_t)(end - name));
+		name = end + 1;
+		column++;
+	}
+	if (*name)
+		tw_table_set_str(table, row, column, name);
+	return column + 1;
+}
+
+/* Of the baseline; the total is that of the row's configuration. */
+static double share_of_total(const struct tw_changes *changes, const struct tw_change *c)
+{
+	double total = c->config == TW_ALL_CONFIGS ? changes->total_ns[0] :
+						     changes->totals.items[c->config].ns[0];
+
+	return total > 0 ? c->ns[0] / total * 100 : (double)NAN;
+}
+
+static void set_measures(const struct tw_changes *changes, const struct tw_change *c,
+			 struct trawl_table *table, size_t row, size_t at, struct tw_str *text)
+{
+	set_ms(table, row, at + BASELINE, c->ns[0]);
+	set_ms(table, row, at + TEST, c->ns[1]);
+	set_ms(table, row, at + DIFFERENCE, c->ns[1] - c->ns[0]);
+	tw_table_set_real(table, row, at + FASTER, tw_change_faster(c));
+	tw_table_set_real(table, row, at + SHARE, share_of_total(changes, c));
+	set_ms(table, row, at + NOISE, c->noise_ns);
+	tw_table_set_str(table, row, at + VERDICT, tw_verdict_names[c->judged.verdict]);
+	tw_change_why(c, text);
+	set_text_of(table, row, at + WHY, text);
+	set_ms(table, row, at + SPREAD, c->spread_ns[0]);
+	set_ms(table, row, at + TEST_SPREAD, c->spread_ns[1]);
+	if (!c->unranked) {
+		set_count(table, row, at + RANKS, (int64_t)c->ranks[0]);
+		set_count(table, row, at + TEST_RANKS, (int64_t)c->ranks[1]);
+	}
+	if (!c->unranked && c->paired)
+		set_count(table, row, at + SLOWER, (int64_t)c->slower);
+	set_count(table, row, at + CALLS, c->calls[0]);
+	set_count(table, row, at + TEST_CALLS, c->calls[1]);
+	tw_table_set_real(table, row, at + PER_CALL, c->call_ns[0] / 1e3);
+	tw_table_set_real(table, row, at + TEST_PER_CALL, c->call_ns[1] / 1e3);
+}
+
+static void add_change(const struct tw_changes *changes, const struct tw_change *c,
+		       struct trawl_table *table, bool collective, struct tw_str *text)
+{
+	const struct tw_samples *samples = changes->samples;
+	size_t row = tw_table_add_row(table), at = 0;
+
+	if (c->config != TW_ALL_CONFIGS)
+		set_config(table, row, at++, config_name(samples, c->config));
+	at = set_keys(table, row, at, tw_pool_text(&samples->texts, c->name, NULL), collective);
+	set_measures(changes, c, table, row, at, text);
+	if (c->config != TW_ALL_CONFIGS)
+		return;
+	set_count(table, row, at + CONFIGS, (int64_t)c->configs);
+	if (c->worst_config == TW_ALL_CONFIGS)
+		return;
+	set_config(table, row, at + WORST, config_name(samples, c->worst_config));
+	tw_table_set_real(table, row, at + WORST_FASTER, (1 - c->worst_ratio) * 100);
+}
+
+/* ---- tables */
+
+static struct trawl_table *of_changes(const struct tw_changes *changes,
+				      const struct tw_change_list *list,
+				      const struct tw_table_spec *spec, bool collective,
+				      struct tw_str *text)
+{
+	struct trawl_table *table = tw_table_new(spec, changes->samples->allocator);
+	size_t i;
+
+	for (i = 0; table && i < list->count; i++)
+		add_change(changes, &list->items[i], table, collective, text);
+	return table;
+}
+
+static struct trawl_table *of_configurations(const struct tw_changes *changes, struct tw_str *text)
+{
+	const struct tw_samples *samples = changes->samples;
+	struct trawl_table *table =
+		tw_table_new(&tw_compare_specs[TW_CONFIGURATION_CHANGES], samples->allocator);
+	static const char *const best[] = { NULL, "baseline", "test", "both" };
+	size_t i, row;
+
+	for (i = 0; table && i < changes->totals.count; i++) {
+		const struct tw_change *c = &changes->totals.items[i];
+		const char *of = best[(changes->best[0] == i) + 2 * (changes->best[1] == i)];
+
+		if (!c->ranks[0] && !c->ranks[1])
+			continue;
+		row = tw_table_add_row(table);
+		set_config(table, row, OF_CONFIG, samples->configs[i].name);
+		set_config(table, row, OF_TEST_CONFIG, samples->configs[i].test_name);
+		set_ms(table, row, OF_BASELINE, c->ns[0]);
+		set_ms(table, row, OF_TEST, c->ns[1]);
+		set_ms(table, row, OF_DIFFERENCE, c->ns[1] - c->ns[0]);
+		tw_table_set_real(table, row, OF_FASTER, tw_change_faster(c));
+		set_ms(table, row, OF_NOISE, c->noise_ns);
+		tw_table_set_str(table, row, OF_VERDICT, tw_verdict_names[c->judged.verdict]);
+		tw_change_why(c, text);
+		set_text_of(table, row, OF_WHY, text);
+		set_count(table, row, OF_RANKS, (int64_t)c->ranks[0]);
+		set_count(table, row, OF_TEST_RANKS, (int64_t)c->ranks[1]);
+		if (c->paired)
+			set_count(table, row, OF_SLOWER, (int64_t)c->slower);
+		set_config(table, row, OF_BEST, of);
+	}
+	return table;
+}
+
+static void add_side(const struct tw_changes *changes, const struct tw_compared_side *side,
+		     unsigned which, struct trawl_table *table, struct tw_str *text)
+{
+	const struct tw_samples *samples = changes->samples;
+	size_t row = tw_table_add_row(table), own = 0, best = changes->best[which], i;
+
+	for (i = 0; i < samples->config_count; i++) {
+		const struct tw_sample_config *c = &samples->configs[i];
+
+		own += c->there[which];
+		if (c->there[which] && !c->there[!which])
+			tw_str_addf(text, "%s%s", text->len ? ", " : "", c->name);
+	}
+	set_text_of(table, row, ONLY_HERE, text);
+	tw_table_set_str(table, row, SIDE, which ? "test" : "baseline");
+	tw_table_set_str(table, row, LABEL, side->label);
+	tw_table_set_str(table, row, WHAT, side->what);
+	tw_table_set_str(table, row, NAME, side->name);
+	set_count(table, row, OWN_CONFIGS, (int64_t)own);
+	set_count(table, row, COMMON_CONFIGS, (int64_t)changes->common);
+	set_count(table, row, REPORTS, (int64_t)side->reports);
+	set_config(table, row, OF_WHICH_RANKS, side->ranks);
+	set_ms(table, row, TOTAL, changes->total_ns[which]);
+	if (best == SIZE_MAX)
+		return;
+	set_config(table, row, BEST,
+		   which && samples->configs[best].test_name ? samples->configs[best].test_name :
+							       samples->configs[best].name);
+	set_ms(table, row, BEST_TOTAL, changes->totals.items[best].ns[which]);
+}
+
+static struct trawl_table *of_sides(const struct tw_changes *changes,
+				    const struct tw_compared_side sides[2], struct tw_str *text)
+{
+	struct trawl_table *table =
+		tw_table_new(&tw_compare_specs[TW_COMPARISON_SUMMARY], changes->samples->allocator);
+
+	if (table) {
+		add_side(changes, &sides[0], 0, table, text);
+		add_side(changes, &sides[1], 1, table, text);
+	}
+	return table;
+}
+
+static void why_of_rank(const struct tw_rank_change *c, struct tw_str *out)
+{
+	if (!c->more && !c->less) {
+		tw_str_add_cstr(out, "it does not stand out");
+		return;
+	}
+	tw_add_ms(out, c->apart_ns);
+	tw_str_addf(out, " %s than if it had changed as the others did", c->more ? "more" : "less");
+}
+
+static struct trawl_table *of_ranks(const struct tw_changes *changes, struct tw_str *text)
+{
+	const struct tw_samples *samples = changes->samples;
+	struct trawl_table *table =
+		tw_table_new(&tw_compare_specs[TW_RANK_CHANGES], samples->allocator);
+	size_t i;
+
+	for (i = 0; table && i < changes->ranks.count; i++) {
+		const struct tw_rank_change *c = &changes->ranks.items[i];
+		size_t row = tw_table_add_row(table);
+
+		set_config(table, row, RANK_CONFIG, samples->configs[c->config].name);
+		tw_table_set_integer(table, row, RANK, c->rank);
+		set_ms(table, row, RANK_BASELINE, (double)c->ns[0]);
+		set_ms(table, row, RANK_TEST, (double)c->ns[1]);
+		set_ms(table, row, RANK_DIFFERENCE, (double)(c->ns[1] - c->ns[0]));
+		tw_table_set_real(table, row, RANK_FASTER,
+				  c->ns[0] ?
+					  (double)(c->ns[0] - c->ns[1]) / (double)c->ns[0] * 100 :
+					  (double)NAN);
+		set_ms(table, row, RANK_OTHERS, c->others_ns);
+		tw_table_set_str(table, row, RANK_VERDICT,
+				 tw_verdict_names[c->more ? TW_WORSE :
+						  c->less ? TW_BETTER :
+							    TW_SAME]);
+		why_of_rank(c, text);
+		set_text_of(table, row, RANK_WHY, text);
+	}
+	return table;
+}
+
+/* Tables of items, and where their rows are. */
+struct listed {
+	enum tw_compare_table all, each;
+	enum tw_compared_kind kind;
+};
+
+static bool make_lists(const struct tw_changes *changes, struct trawl_table **tables,
+		       struct tw_str *text)
+{
+	const struct listed lists[] = {
+		{ TW_TIMELINE_CHANGES, TW_TIMELINE_BY_CONFIGURATION, TW_TIMELINE_PART },
+		{ TW_OPERATION_CHANGES, TW_OPERATIONS_BY_CONFIGURATION, TW_OPERATION },
+		{ TW_KERNEL_CHANGES, TW_KERNELS_BY_CONFIGURATION, TW_KERNEL },
+		{ TW_COLLECTIVE_CHANGES, TW_COLLECTIVES_BY_CONFIGURATION,
+		  tw_changes_collectives(changes) },
+	};
+	bool whole = true;
+	size_t i;
+
+	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		const struct listed *l = &lists[i];
+		bool collective = l->all == TW_COLLECTIVE_CHANGES;
+
+		tables[l->all] = of_changes(changes, &changes->all[l->kind],
+					    &tw_compare_specs[l->all], collective, text);
+		whole &= tables[l->all] != NULL;
+		if (changes->common < 2)
+			continue;
+		tables[l->each] = of_changes(changes, &changes->each[l->kind],
+					     &tw_compare_specs[l->each], collective, text);
+		whole &= tables[l->each] != NULL;
+	}
+	if (tables[TW_COLLECTIVE_CHANGES] && trawl_table_rows(tables[TW_COLLECTIVE_CHANGES]))
+		tw_table_add_note(tables[TW_COLLECTIVE_CHANGES],
+				  lists[3].kind == TW_COLLECTIVE_SYNC ?
+					  "time is the sum of the shortest time over the ranks, "
+					  "which leaves out waiting; of a configuration it is one "
+					  "number, so that its noise is not known; where the sides "
+					  "have different numbers of calls, faster and verdict are "
+					  "of the time per call" :
+					  "time is that of the kernels on each rank, waiting for "
+					  "others included");
+	return whole;
+}
+
+int tw_compare_tables(const struct tw_changes *changes, const struct tw_compared_side sides[2],
+		      struct trawl_table *tables[TW_COMPARE_TABLES], struct trawl_error *err)
+{
+	struct tw_str text;
+	bool whole;
+	size_t i;
+
+	memset(tables, 0, TW_COMPARE_TABLES * sizeof(*tables));
+	tw_str_init(&text, changes->samples->allocator);
+	tables[TW_COMPARISON_SUMMARY] = of_sides(changes, sides, &text);
+	tables[TW_CONFIGURATION_CHANGES] = of_configurations(changes, &text);
+	tables[TW_RANK_CHANGES] = of_ranks(changes, &text);
+	whole = make_lists(changes, tables, &text) && tables[TW_COMPARISON_SUMMARY] &&
+		tables[TW_CONFIGURATION_CHANGES] && tables[TW_RANK_CHANGES] && !text.failed;
+	tw_str_release(&text);
+	for (i = 0; i < TW_COMPARE_TABLES && whole; i++)
+		if (tables[i] && tw_table_finish(tables[i], NULL))
+			whole = false;
+	return whole ? 0 : tw_no_memory(err);
+}

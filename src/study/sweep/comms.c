@@ -1,0 +1,486 @@
+#include "study/sweep/aggregates.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/list.h"
+#include "render/escape.h"
+#include "text/scan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OF_TIMES(name, what)                                                              \
+	{ name "_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "mean of " what },             \
+		{ name "_median", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "median of " what }, \
+		{ name "_min", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "least of " what },     \
+	{                                                                                 \
+		name "_max", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "largest of " what        \
+	}
+
+#define OF_RATES(name, what)                                                                \
+	{ name "_mean", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "mean of " what },             \
+		{ name "_median", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "median of " what }, \
+		{ name "_min", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "least of " what },     \
+	{                                                                                   \
+		name "_max", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "largest of " what        \
+	}
+
+static const struct trawl_column columns[] = {
+	{ "operation_id", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+	  "number of the collective, type, size and group, small messages first" },
+	{ "operation_name", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "its size as a name" },
+	{ "Full msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12, "2^20 bytes" },
+	{ "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" },
+	{ "threads_num", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+	  "threads of a block of a collective kernel" },
+	{ "thread_config", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "the same as a name" },
+	{ "channels_num", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "most channels of a collective" },
+	{ "channel_config", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "the same as a name" },
+	{ "full_config", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "threads and channels" },
+	{ "Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "as the trace has it" },
+	{ "dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "type of the elements" },
+	{ "Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "ranks of the process group" },
+	{ "count", TRAWL_COLUMN_ID, "", 0, 0, 8, "how many collectives" },
+	OF_TIMES("comm_latency", "the shortest time over the ranks"),
+	{ "Total comm latency (ms)", TRAWL_COLUMN_REAL, "ms", 0, 3, 14, "sum of comm_latency" },
+	OF_RATES("algo bw (GB/s)", "full size / 1024 / comm_latency"),
+	OF_RATES("bus bw (GB/s)", "what links carry"),
+	OF_TIMES("skew in start time", "last start - first start"),
+	OF_TIMES("skew in end time", "last end - first end"),
+	{ "Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "process group of the first" },
+	{ "source_file", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "report that the row is from" },
+};
+
+#define COLUMNS (sizeof(columns) / sizeof(*columns))
+
+enum {
+	OPERATION_ID,
+	OPERATION_NAME,
+	SIZE,
+	ELEMENTS,
+	THREADS_NUM,
+	THREAD_CONFIG,
+	CHANNELS_NUM,
+	CHANNEL_CONFIG,
+	FULL_CONFIG,
+	COLLECTIVE,
+	DTYPE,
+	GROUP_SIZE,
+	COUNT,
+	LATENCY_MEAN,
+	TOTAL_LATENCY = LATENCY_MEAN + 4,
+	GROUP_NAME = COLUMNS - 2,
+	SOURCE_FILE
+};
+
+_Static_assert(COLUMNS == 36, "the table is known for its 36 columns");
+
+static const struct tw_table_spec spec = {
+	.name = "NCCL_Data",
+	.meaning =
+		"a collective, type and size of a configuration: nccl_summary_implicit_sync of all",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.keep_empty = true,
+};
+
+struct row {
+	int64_t threads, channels;
+	const char *source;
+	const char *cells[COLUMNS]; /* NULL: made here, or not in the sheet */
+	double size;		    /* NaN: not known */
+	size_t number;		    /* in the order they came */
+	size_t operation;	    /* from 1 */
+};
+
+struct tw_comms {
+	struct tw_arena arena;
+	struct row *rows;
+	size_t count, capacity;
+};
+
+struct tw_comms *tw_comms_new(const struct trawl_allocator *allocator)
+{
+	struct tw_comms *comms = tw_alloc_array(allocator, 1, sizeof(*comms));
+
+	if (!comms)
+		return NULL;
+	tw_arena_init(&comms->arena, allocator);
+	return comms;
+}
+
+void tw_comms_free(struct tw_comms *comms)
+{
+	const struct trawl_allocator *allocator;
+
+	if (!comms)
+		return;
+	allocator = comms->arena.allocator;
+	tw_free(allocator, comms->rows, comms->capacity * sizeof(*comms->rows));
+	tw_arena_release(&comms->arena);
+	tw_free(allocator, comms, sizeof(*comms));
+}
+
+static bool is_made_here(size_t column)
+{
+	return column == OPERATION_ID || column == OPERATION_NAME || column == SOURCE_FILE ||
+	       (column >= THREADS_NUM && column <= FULL_CONFIG);
+}
+
+/* Where each column is in the sheet; without the key there is nothing to put side by side. */
+static int find_columns(const struct tw_csv *sheet, size_t found[COLUMNS], struct trawl_error *err)
+{
+	static const size_t key[] = { COLLECTIVE, DTYPE, SIZE };
+	size_t i;
+
+	for (i = 0; i < COLUMNS; i++)
+		found[i] = is_made_here(i) ? TW_CSV_NO_COLUMN :
+					     tw_csv_column(sheet, columns[i].header);
+	for (i = 0; i < sizeof(key) / sizeof(*key); i++)
+		if (found[key[i]] == TW_CSV_NO_COLUMN)
+			return trawl_error_set(err, TRAWL_EFORMAT,
+					       "nccl_summary_implicit_sync has no column '%s'",
+					       columns[key[i]].header);
+	return 0;
+}
+
+int tw_comms_add(struct tw_comms *comms, int64_t threads, int64_t channels, const char *source,
+		 const struct tw_csv *sheet, struct trawl_error *err)
+{
+	const char *file = tw_arena_copy(&comms->arena, source, strlen(source));
+	size_t found[COLUMNS], i, k;
+	int status = find_columns(sheet, found, err);
+	bool failed = !file;
+
+	for (i = 0; i < sheet->rows && !status && !failed; i++) {
+		struct row row = { .threads = threads, .channels = channels, .source = file };
+
+		for (k = 0; k < COLUMNS && !failed; k++) {
+			const char *text = tw_csv_text(sheet, i, found[k]);
+
+			if (*text)
+				row.cells[k] = tw_arena_copy(&comms->arena, text, strlen(text));
+			failed = *text && !row.cells[k];
+		}
+		row.size = tw_csv_number(sheet, i, found[SIZE]);
+		row.number = comms->count;
+		failed |= !tw_list_grow(&comms->rows, &comms->capacity, comms->count, sizeof(row),
+					comms->arena.allocator);
+		if (row.cells[COLLECTIVE] && !failed)
+			comms->rows[comms->count++] = row;
+	}
+	if (!status && failed)
+		status = tw_no_memory(err);
+	return status;
+}
+
+/* ---- operations */
+
+static int compare_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+/* Numbers by their value, before what is none. */
+static int compare_real(double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return (isnan(a) != 0) - (isnan(b) != 0);
+	return a < b ? -1 : a > b;
+}
+
+static double number_of(const char *text)
+{
+	double value;
+
+	return text && tw_text_real(text, strlen(text), &value) ? value : (double)NAN;
+}
+
+/* What makes an operation: its size, so that ids go up with it, and what else tells it apart. */
+static int compare_operations(const struct row *a, const struct row *b)
+{
+	int order = compare_real(a->size, b->size);
+
+	order = order ? order : compare_text(a->cells[COLLECTIVE], b->cells[COLLECTIVE]);
+	order = order ? order : compare_text(a->cells[DTYPE], b->cells[DTYPE]);
+	order = order ? order :
+			compare_real(number_of(a->cells[ELEMENTS]), number_of(b->cells[ELEMENTS]));
+	order = order ? order :
+			compare_real(number_of(a->cells[GROUP_SIZE]),
+				     number_of(b->cells[GROUP_SIZE]));
+	return order ? order : compare_text(a->cells[GROUP_NAME], b->cells[GROUP_NAME]);
+}
+
+static int compare_rows(const void *x, const void *y)
+{
+	const struct row *a = x, *b = y;
+	int order = compare_operations(a, b);
+
+	if (order)
+		return order;
+	if (a->threads != b->threads)
+		return a->threads < b->threads ? -1 : 1;
+	if (a->channels != b->channels)
+		return a->channels < b->channels ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* A copy of the rows in order, with the numbers of their operations; NULL when out of memory. */
+static struct row *ordered_rows(const struct tw_comms *comms, size_t *count)
+{
+	struct row *rows;
+	size_t i;
+
+	*count = comms->count;
+	rows = tw_alloc_array(comms->arena.allocator, *count, sizeof(*rows));
+	if (!rows)
+		return NULL;
+	memcpy(rows, comms->rows, *count * sizeof(*rows));
+	qsort(rows, *count, sizeof(*rows), compare_rows);
+	for (i = 0; i < *count; i++)
+		rows[i].operation =
+			i ? rows[i - 1].operation +
+					(compare_operations(&rows[i - 1], &rows[i]) != 0) :
+			    1;
+	return rows;
+}
+
+static void free_rows(const struct tw_comms *comms, struct row *rows, size_t count)
+{
+	tw_free(comms->arena.allocator, rows, count * sizeof(*rows));
+}
+
+/* As many digits as the last one needs, so that text sorts as numbers do. */
+static void operation_id(char id[32], size_t operation, size_t last)
+{
+	int digits = 2;
+
+	for (last /= 100; last; last /= 10)
+		digits++;
+	snprintf(id, 32, "OP_%0*zu", digits, operation);
+}
+
+static void operation_name(struct tw_str *out, double size)
+{
+	tw_str_clear(out);
+	if (isnan(size)) {
+		tw_str_add_cstr(out, "unknown");
+	} else if (size < 0.01) {
+		tw_str_add_cstr(out, "tiny_");
+		tw_str_add_real_fixed(out, size * 1024, 3);
+		tw_str_add_cstr(out, "KB");
+	} else {
+		tw_str_add_cstr(out, size < 100 ? "medium_" : "large_");
+		tw_str_add_real_fixed(out, size, 2);
+		tw_str_add_cstr(out, "MB");
+	}
+}
+
+static void add_row(struct trawl_table *table, const struct row *from, size_t last,
+		    struct tw_str *name)
+{
+	size_t row = tw_table_add_row(table), i;
+	char text[64];
+
+	operation_id(text, from->operation, last);
+	tw_table_set_str(table, row, OPERATION_ID, text);
+	operation_name(name, from->size);
+	tw_table_set_str(table, row, OPERATION_NAME, name->ptr);
+	tw_table_set_integer(table, row, THREADS_NUM, from->threads);
+	tw_table_set_integer(table, row, CHANNELS_NUM, from->channels);
+	snprintf(text, sizeof(text), "%" PRId64 "thread", from->threads);
+	tw_table_set_str(table, row, THREAD_CONFIG, text);
+	snprintf(text, sizeof(text), "%" PRId64 "ch", from->channels);
+	tw_table_set_str(table, row, CHANNEL_CONFIG, text);
+	snprintf(text, sizeof(text), "%" PRId64 "thread_%" PRId64 "ch", from->threads,
+		 from->channels);
+	tw_table_set_str(table, row, FULL_CONFIG, text);
+	tw_table_set_str(table, row, SOURCE_FILE, from->source);
+	for (i = 0; i < COLUMNS; i++) {
+		if (is_made_here(i))
+			continue;
+		if (columns[i].type == TRAWL_COLUMN_REAL)
+			tw_table_set_real(table, row, i, number_of(from->cells[i]));
+		else
+			tw_table_set_str(table, row, i, from->cells[i]);
+	}
+}
+
+int tw_comms_table(const struct tw_comms *comms, struct trawl_table **table,
+		   struct trawl_error *err)
+{
+	struct tw_str name;
+	struct row *rows;
+	size_t count, i;
+	int status = 0;
+
+	*table = NULL;
+	if (!comms->count)
+		return 0;
+	rows = ordered_rows(comms, &count);
+	*table = rows ? tw_table_new(&spec, comms->arena.allocator) : NULL;
+	tw_str_init(&name, comms->arena.allocator);
+	for (i = 0; *table && i < count; i++)
+		add_row(*table, &rows[i], rows[count - 1].operation, &name);
+	if (!*table || name.failed)
+		status = tw_no_memory(err);
+	else
+		status = tw_table_finish(*table, err);
+	tw_str_release(&name);
+	free_rows(comms, rows, count);
+	return status;
+}
+
+/* ---- for people */
+
+#define MOST_LINES 10
+
+/* Rows [first, first + count) of one operation. */
+struct span {
+	size_t first, count;
+	double total_ms;
+};
+
+static int compare_spans(const void *x, const void *y)
+{
+	const struct span *a = x, *b = y;
+
+	if (a->total_ms > b->total_ms || a->total_ms < b->total_ms)
+		return a->total_ms > b->total_ms ? -1 : 1;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static size_t make_spans(const struct row *rows, size_t count, struct span *spans)
+{
+	size_t i, made = 0;
+
+	for (i = 0; i < count; i++) {
+		double ms = number_of(rows[i].cells[TOTAL_LATENCY]);
+
+		if (!i || rows[i].operation != rows[i - 1].operation)
+			spans[made++] = (struct span){ .first = i };
+		spans[made - 1].count++;
+		spans[made - 1].total_ms += isnan(ms) ? 0 : ms;
+	}
+	qsort(spans, made, sizeof(*spans), compare_spans);
+	return made;
+}
+
+static void add_operation(const struct row *rows, const struct span *span, size_t last,
+			  unsigned width, struct tw_str *out)
+{
+	const struct row *first = &rows[span->first], *least = NULL, *most = NULL;
+	const char *dtype = first->cells[DTYPE] ? first->cells[DTYPE] : "";
+	size_t i, begin = out->len;
+	double low = 0, high = 0;
+	char id[32];
+
+	for (i = 0; i < span->count; i++) {
+		double value = number_of(first[i].cells[LATENCY_MEAN]);
+
+		if (isnan(value))
+			continue;
+		if (!least || value < low) {
+			least = &first[i];
+			low = value;
+		}
+		if (!most || value > high) {
+			most = &first[i];
+			high = value;
+		}
+	}
+	if (!least)
+		return;
+	operation_id(id, first->operation, last);
+	tw_str_addf(out, "  %s ", id);
+	tw_escape_terminal(out, first->cells[COLLECTIVE], strlen(first->cells[COLLECTIVE]));
+	tw_str_add_char(out, ' ');
+	tw_escape_terminal(out, dtype, strlen(dtype));
+	tw_str_add_char(out, ' ');
+	tw_str_add_real_fixed(out, first->size, 2);
+	tw_str_add_cstr(out, " MB: ");
+	tw_str_add_real_fixed(out, low, 3);
+	tw_str_addf(out, " µs %" PRId64 "thread_%" PRId64 "ch", least->threads, least->channels);
+	if (high > low && (!width || out->len - begin + 43 <= width)) {
+		tw_str_add_cstr(out, "; most ");
+		tw_str_add_real_fixed(out, high, 3);
+		tw_str_addf(out, " µs %" PRId64 "thread_%" PRId64 "ch", most->threads,
+			    most->channels);
+		if (low > 0) {
+			tw_str_add_cstr(out, " (+");
+			tw_str_add_real_fixed(out, 100 * (high / low - 1), 1);
+			tw_str_add_cstr(out, " %)");
+		}
+	}
+	tw_str_add_char(out, '\n');
+}
+
+static int compare_configurations(const void *x, const void *y)
+{
+	const struct row *a = x, *b = y;
+
+	if (a->threads != b->threads)
+		return a->threads < b->threads ? -1 : 1;
+	if (a->channels != b->channels)
+		return a->channels < b->channels ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* The configuration with the least of all collectives together; rows get another order. */
+static void add_total(struct row *rows, size_t count, struct tw_str *out)
+{
+	const struct row *best = NULL, *first = rows;
+	double least = 0, sum = 0;
+	size_t i;
+
+	qsort(rows, count, sizeof(*rows), compare_configurations);
+	for (i = 0; i < count; i++) {
+		double value = number_of(rows[i].cells[TOTAL_LATENCY]);
+
+		sum += isnan(value) ? 0 : value;
+		if (i + 1 < count && rows[i + 1].threads == first->threads &&
+		    rows[i + 1].channels == first->channels)
+			continue;
+		if (!best || sum < least) {
+			best = first;
+			least = sum;
+		}
+		first = &rows[i + 1];
+		sum = 0;
+	}
+	tw_str_add_cstr(out, "  all of them: ");
+	tw_str_add_real_fixed(out, least, 3);
+	tw_str_addf(out, " ms %" PRId64 "thread_%" PRId64 "ch\n", best->threads, best->channels);
+}
+
+void tw_comms_digest(const struct tw_comms *comms, unsigned width, struct tw_str *out)
+{
+	struct span *spans = NULL;
+	struct row *rows = NULL;
+	size_t count = 0, made, i;
+
+	if (!comms->count)
+		return;
+	rows = ordered_rows(comms, &count);
+	if (rows)
+		spans = tw_alloc_array(comms->arena.allocator, count, sizeof(*spans));
+	if (spans) {
+		size_t last = rows[count - 1].operation;
+
+		made = make_spans(rows, count, spans);
+		tw_str_add_cstr(out,
+				"Collectives, mean latency: the configuration with the least\n");
+		for (i = 0; i < made && i < MOST_LINES; i++)
+			add_operation(rows, &spans[i], last, width, out);
+		if (made > MOST_LINES)
+			tw_str_addf(out, "  and %zu more\n", made - MOST_LINES);
+		add_total(rows, count, out);
+	} else {
+		out->failed = true;
+	}
+	tw_free(comms->arena.allocator, spans, count * sizeof(*spans));
+	free_rows(comms, rows, count);
+}

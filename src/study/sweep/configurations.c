@@ -1,0 +1,489 @@
+#include "study/sweep/configurations.h"
+
+#include "analysis/stats.h"
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the parts of a timeline, in their order (tw_timeline_part_names). */
+enum { COMPUTING, EXPOSED_COMM, EXPOSED_COPY, BUSY, IDLE, TOTAL, COMM, COPY };
+
+/* A difference below this share of the total time is not worth a word. */
+#define WORTH_TELLING 0.01
+
+/* ---- one configuration */
+
+/* Reorders `values`; `room` is as long. */
+static double spread_of(double *values, double *room, size_t count)
+{
+	double median = tw_real_stats_of(values, count).median;
+	size_t i;
+
+	if (count < 2)
+		return NAN;
+	for (i = 0; i < count; i++)
+		room[i] = fabs(values[i] - median);
+	return TW_SPREAD_PER_10000 / 10000.0 * tw_real_stats_of(room, count).median;
+}
+
+static int64_t steps_of(const struct tw_job *job)
+{
+	int64_t steps = -1;
+	size_t i;
+
+	for (i = 0; i < job->count; i++) {
+		const struct tw_rank *rank = &job->ranks[i];
+		int64_t its = rank->first_step < 0 ? -1 : rank->last_step - rank->first_step + 1;
+
+		if (its < 0 || (steps >= 0 && its != steps))
+			return -1;
+		steps = its;
+	}
+	return steps;
+}
+
+/* Of a trace that lost parts no time is the rank's; but they are better than nothing. */
+static bool counts(const struct tw_rank *rank, bool damaged)
+{
+	return rank->gpu_events && (rank->state == TW_RANK_DAMAGED) == damaged;
+}
+
+int tw_configuration_of(struct tw_configuration *out, const struct tw_job *job,
+			const struct trawl_allocator *allocator)
+{
+	double *values = tw_alloc_array(allocator, 2 * job->count + 1, sizeof(*values));
+	size_t part, i, n, whole = 0;
+
+	if (!values)
+		return TRAWL_ENOMEM;
+	out->damaged = 0;
+	for (i = 0; i < job->count; i++) {
+		whole += counts(&job->ranks[i], false);
+		out->damaged += counts(&job->ranks[i], true);
+	}
+	out->ranks = whole ? whole : out->damaged;
+	for (part = 0; part < TW_TIMELINE_PARTS; part++) {
+		for (i = n = 0; i < job->count; i++)
+			if (counts(&job->ranks[i], !whole))
+				values[n++] =
+					(double)tw_timeline_part(&job->ranks[i].timeline, part) /
+					1e6;
+		if (part == TOTAL)
+			out->spread_ms = spread_of(values, values + job->count, n);
+		out->part_ms[part] = tw_real_stats_of(values, n).median;
+	}
+	out->steps = steps_of(job);
+	tw_free(allocator, values, (2 * job->count + 1) * sizeof(*values));
+	return 0;
+}
+
+/* ---- their order */
+
+/* Whether steps are told of all that have ranks, and are not the same: then steps compare. */
+static bool by_step(const struct tw_configuration *list, size_t count)
+{
+	const struct tw_configuration *first = NULL;
+	bool differ = false;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!list[i].ranks)
+			continue;
+		if (list[i].steps <= 0)
+			return false;
+		if (!first)
+			first = &list[i];
+		differ |= list[i].steps != first->steps;
+	}
+	return differ;
+}
+
+/* What configurations are compared by. */
+static double time_of(const struct tw_configuration *c, bool step)
+{
+	return step ? c->part_ms[TOTAL] / (double)c->steps : c->part_ms[TOTAL];
+}
+
+/* 0: it can be the best. */
+static int class_of(const struct tw_configuration *c)
+{
+	return !c->ranks ? 2 : c->ended ? 1 : 0;
+}
+
+struct ordered {
+	const struct tw_configuration *of;
+	double time_ms; /* what it is compared by */
+};
+
+static int compare_configurations(const void *a, const void *b)
+{
+	const struct ordered *x = a, *y = b;
+	int class = class_of(x->of);
+
+	if (class != class_of(y->of))
+		return class - class_of(y->of);
+	if (class < 2 && x->time_ms != y->time_ms)
+		return x->time_ms < y->time_ms ? -1 : 1;
+	return x->of < y->of ? -1 : x->of > y->of;
+}
+
+/* The best first, of equals in the order of the list; NULL: no memory. */
+static struct ordered *in_order(const struct tw_configuration *list, size_t count, bool step,
+				const struct trawl_allocator *allocator)
+{
+	struct ordered *order = tw_alloc_array(allocator, count + 1, sizeof(*order));
+	size_t i;
+
+	for (i = 0; order && i < count; i++)
+		order[i] = (struct ordered){ &list[i], time_of(&list[i], step) };
+	if (order && count)
+		qsort(order, count, sizeof(*order), compare_configurations);
+	return order;
+}
+
+/* ---- the table */
+
+enum {
+	NAME,
+	TOTAL_MS,
+	BEHIND,
+	SPREAD_MS,
+	COMPUTING_MS,
+	EXPOSED_COMM_MS,
+	IDLE_MS,
+	BLOCKED,
+	DIFFERENCE_US,
+	COMM_MS,
+	RANKS,
+	STRAGGLER,
+	STEPS,
+	RUN,
+	THREADS,
+	CHANNELS
+};
+
+static const struct trawl_column columns[] = {
+	[NAME] = { "configuration", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "threads and channels" },
+	[TOTAL_MS] = { "total ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
+		       "time from the first to the last GPU work, median over the ranks" },
+	[BEHIND] = { "behind best %", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
+		     "time above that of the best configuration, of a step where the numbers of steps "
+		     "are told and differ" },
+	[SPREAD_MS] = { "spread ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
+			"noise of the total time: 1.4826 times the median absolute deviation over "
+			"the ranks" },
+	[COMPUTING_MS] = { "compute ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
+			   "computation time, median over the ranks" },
+	[EXPOSED_COMM_MS] = { "exposed comm ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
+			      "communication that no computing hides, median over the ranks" },
+	[IDLE_MS] = { "idle ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
+		      "time without any GPU work, median over the ranks" },
+	[BLOCKED] = { "blocked", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+		      "of the matrix products that differ most: longest call over half in "
+		      "collectives" },
+	[DIFFERENCE_US] = { "GEMM max-min µs", TRAWL_COLUMN_REAL, "µs", 0, 1, 12,
+			    "longest less shortest call, mean over the matrix products that differ "
+			    "most" },
+	[COMM_MS] = { "comm ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
+		      "time with communication, median over the ranks" },
+	[RANKS] = { "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
+		    "ranks that count: with GPU work and, where there are any, whole traces" },
+	[STRAGGLER] = { "waits for rank", TRAWL_COLUMN_TEXT, "", 0, 0, 8,
+			"ranks that the others wait for, as its collective report says" },
+	[STEPS] = { "steps", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
+		    "profiler steps that each rank shows" },
+	[RUN] = { "run", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+		  "how its run ended, where that is told and no success" },
+	[THREADS] = { "threads", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "RCCL threads a block" },
+	[CHANNELS] = { "channels", TRAWL_COLUMN_INTEGER, "", 0, 0, 9, "most NCCL channels" },
+};
+
+static const struct tw_table_spec spec = {
+	.name = "configurations",
+	.meaning = "the configurations of a sweep, the fastest first",
+	.columns = columns,
+	.column_count = sizeof(columns) / sizeof(columns[0]),
+	.keep_empty = true,
+};
+
+static void add_row(struct trawl_table *table, const struct tw_configuration *c,
+		    const struct tw_configuration *best, bool step)
+{
+	size_t row = tw_table_add_row(table);
+
+	tw_table_set_str(table, row, NAME, c->name);
+	tw_table_set_integer(table, row, THREADS, c->threads);
+	tw_table_set_integer(table, row, CHANNELS, c->channels);
+	tw_table_set_integer(table, row, RANKS, (int64_t)c->ranks);
+	tw_table_set_real(table, row, TOTAL_MS, c->part_ms[TOTAL]);
+	tw_table_set_real(table, row, SPREAD_MS, c->spread_ms);
+	if (c->ranks)
+		tw_table_set_real(table, row, BEHIND,
+				  100 * (time_of(c, step) / time_of(best, step) - 1));
+	tw_table_set_real(table, row, COMPUTING_MS, c->part_ms[COMPUTING]);
+	tw_table_set_real(table, row, EXPOSED_COMM_MS, c->part_ms[EXPOSED_COMM]);
+	tw_table_set_real(table, row, IDLE_MS, c->part_ms[IDLE]);
+	tw_table_set_real(table, row, COMM_MS, c->part_ms[COMM]);
+	tw_table_set_real(table, row, DIFFERENCE_US, c->gemm_difference_us);
+	if (c->gemm_rows)
+		tw_table_set_integer(table, row, BLOCKED, (int64_t)c->gemm_blocked);
+	tw_table_set_str(table, row, STRAGGLER, c->straggler);
+	if (c->steps >= 0)
+		tw_table_set_integer(table, row, STEPS, c->steps);
+	tw_table_set_str(table, row, RUN, c->ended);
+}
+
+struct trawl_table *tw_configurations_table(const struct tw_configuration *list, size_t count,
+					    const struct trawl_allocator *allocator)
+{
+	bool step = by_step(list, count);
+	struct ordered *order = in_order(list, count, step, allocator);
+	struct trawl_table *table = order ? tw_table_new(&spec, allocator) : NULL;
+	size_t i;
+
+	for (i = 0; table && i < count; i++)
+		add_row(table, order[i].of, order[0].of, step);
+	tw_free(allocator, order, (count + 1) * sizeof(*order));
+	return tw_table_finished(table);
+}
+
+/* ---- the answer */
+
+/* How many can be the best; none: those whose runs failed are what there is. */
+static size_t candidates(const struct tw_configuration *list, size_t count)
+{
+	size_t i, n = 0, ended = 0;
+
+	for (i = 0; i < count; i++) {
+		n += class_of(&list[i]) == 0;
+		ended += class_of(&list[i]) == 1;
+	}
+	return n ? n : ended;
+}
+
+static size_t all_ranks(const struct tw_configuration *c)
+{
+	return c->ranks == c->damaged ? c->ranks : c->ranks + c->damaged;
+}
+
+static void add_its_steps(struct tw_str *out, const struct tw_configuration *c)
+{
+	if (c->steps < 0)
+		tw_str_addf(out, "%s not told", c->name);
+	else
+		tw_str_addf(out, "%s %" PRId64, c->name, c->steps);
+}
+
+/* Where the steps of some are not told, or differ between ranks, times are compared as they are. */
+static void add_steps(struct tw_str *out, const struct tw_configuration *list, size_t count)
+{
+	const struct tw_configuration *first = NULL;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (!list[i].ranks)
+			continue;
+		first = first ? first : &list[i];
+		if (list[i].steps == first->steps)
+			continue;
+		tw_str_add_cstr(out, "The traces do not show the same number of steps (");
+		add_its_steps(out, first);
+		tw_str_add_cstr(out, ", ");
+		add_its_steps(out, &list[i]);
+		tw_str_add_cstr(out, "): times compare badly.\n");
+		return;
+	}
+}
+
+/* What keeps the answer from being the whole one. */
+static void add_caveats(struct tw_str *out, const struct tw_configuration *list, size_t count)
+{
+	size_t most = 0, i;
+
+	for (i = 0; i < count; i++)
+		most = all_ranks(&list[i]) > most ? all_ranks(&list[i]) : most;
+
+	for (i = 0; i < count; i++) {
+		const struct tw_configuration *c = &list[i];
+
+		if (!c->ranks)
+			tw_str_addf(out, "%s has no trace that can be read.\n", c->name);
+		else if (c->ended)
+			tw_str_addf(out, "%s is no candidate: its run ended with %s.\n", c->name,
+				    c->ended);
+		else if (c->damaged)
+			tw_str_addf(out,
+				    "%s: parts of the traces of %zu of %zu ranks are lost; %s.\n",
+				    c->name, c->damaged, all_ranks(c),
+				    c->ranks == c->damaged ? "its times are too short" :
+							     "these do not count");
+		if (c->ranks && all_ranks(c) < most)
+			tw_str_addf(out, "%s has %zu rank%s, others up to %zu.\n", c->name,
+				    all_ranks(c), all_ranks(c) == 1 ? "" : "s", most);
+	}
+	if (by_step(list, count))
+		tw_str_add_cstr(out, "The traces do not show the same number of steps: what is "
+				     "compared is the time of a step.\n");
+	else
+		add_steps(out, list, count);
+}
+
+/* Shares are told to a tenth of a per cent. */
+#define LEAST_PERCENT 0.05
+
+static void add_less(struct tw_str *out, const struct tw_configuration *best,
+		     const struct tw_configuration *other, bool step)
+{
+	double less = time_of(other, step) - time_of(best, step);
+	double percent = time_of(other, step) > 0 ? 100 * less / time_of(other, step) : 0;
+
+	if (percent < LEAST_PERCENT)
+		tw_str_addf(out, "as long as %s", other->name);
+	else
+		tw_str_addf(out, "%.1f %% (%.3f ms) less than %s", percent, less, other->name);
+}
+
+static void add_noise(struct tw_str *out, const struct tw_configuration *best,
+		      const struct tw_configuration *next, bool step)
+{
+	double noise = fmax(best->spread_ms, next->spread_ms); /* NaN: the other one */
+	double less = time_of(next, step) - time_of(best, step);
+
+	if (step)
+		noise = fmax(best->spread_ms / (double)best->steps,
+			     next->spread_ms / (double)next->steps);
+	if (less < WORTH_TELLING * time_of(best, step))
+		tw_str_add_cstr(out,
+				"The difference to the next is below 1 %, which another run may "
+				"turn round: either will do.\n");
+	else if (isnan(noise))
+		tw_str_add_cstr(out, "With one rank each, how much of that is noise is not "
+				     "known.\n");
+	else if (less <= noise)
+		tw_str_addf(out,
+			    "The difference to the next is within the noise of the ranks "
+			    "(%.3f ms): either will do.\n",
+			    noise);
+	else if (noise > 0)
+		tw_str_addf(out,
+			    "The difference to the next is %.1f times the noise of the ranks "
+			    "(%.3f ms); another run may differ by more than ranks do.\n",
+			    less / noise, noise);
+}
+
+/* Parts in which another configuration does better by what is worth telling. */
+static void add_trades(struct tw_str *out, const struct tw_configuration *list, size_t count,
+		       const struct tw_configuration *best)
+{
+	static const struct {
+		size_t part;
+		const char *name;
+	} parts[] = { { COMPUTING, "computing" },
+		      { EXPOSED_COMM, "exposed communication" },
+		      { IDLE, "idle time" } };
+	bool any = false;
+	size_t p, i;
+
+	for (p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
+		const struct tw_configuration *least = best;
+		double more;
+
+		for (i = 0; i < count; i++)
+			if (class_of(&list[i]) == class_of(best) &&
+			    list[i].part_ms[parts[p].part] < least->part_ms[parts[p].part])
+				least = &list[i];
+		more = best->part_ms[parts[p].part] - least->part_ms[parts[p].part];
+		if (more <= WORTH_TELLING * best->part_ms[TOTAL])
+			continue;
+		tw_str_addf(out, "%s%.3f ms more %s than %s", any ? ", " : "It trades ", more,
+			    parts[p].name, least->name);
+		any = true;
+	}
+	tw_str_add_cstr(out, any ? ".\n" :
+				   "It trades nothing: no other has less computing, exposed "
+				   "communication or idle time by 1 % of the total time.\n");
+}
+
+static bool waits_alike(const struct tw_configuration *a, const struct tw_configuration *b)
+{
+	return a->straggler && b->straggler && !strcmp(a->straggler, b->straggler);
+}
+
+static bool is_told(const struct tw_configuration *list, size_t i)
+{
+	size_t k;
+
+	for (k = 0; k < i && !waits_alike(&list[k], &list[i]); k++)
+		;
+	return k < i;
+}
+
+/* For whom ranks wait, and where: a line for each. */
+static void add_stragglers(struct tw_str *out, const struct tw_configuration *list, size_t count)
+{
+	size_t i, k, n;
+	bool first;
+
+	for (i = 0; i < count; i++) {
+		if (!list[i].straggler || is_told(list, i))
+			continue;
+		for (k = n = 0; k < count; k++)
+			n += waits_alike(&list[k], &list[i]);
+		tw_str_add_cstr(out, n == count && n > 1 ? "In all of them" : "In ");
+		for (k = 0, first = true; k < count && (n < count || n == 1); k++)
+			if (waits_alike(&list[k], &list[i])) {
+				tw_str_addf(out, "%s%s", first ? "" : ", ", list[k].name);
+				first = false;
+			}
+		tw_str_addf(out, " the ranks wait for %s %s (verdict in the collective report).\n",
+			    strpbrk(list[i].straggler, ",-") ? "ranks" : "rank", list[i].straggler);
+	}
+}
+
+/* Of `n` that can be the best, in their order; the list has all. */
+static void add_best(struct tw_str *out, const struct ordered *order, size_t n,
+		     const struct tw_configuration *list, size_t count, bool step)
+{
+	const struct tw_configuration *best = order[0].of;
+
+	tw_str_addf(out, "Best%s: %s, %.3f ms of GPU time%s (median of %zu rank%s)",
+		    n < count ? " of those that can be compared" : "", best->name, order[0].time_ms,
+		    step ? " a step" : "", best->ranks, best->ranks == 1 ? "" : "s");
+	if (n < 2) {
+		tw_str_add_cstr(out, "; there is no other to compare with.\n");
+		return;
+	}
+	tw_str_add_cstr(out, ": ");
+	add_less(out, best, order[1].of, step);
+	if (n > 2) {
+		tw_str_add_cstr(out, ", the next, and ");
+		add_less(out, best, order[n - 1].of, step);
+		tw_str_add_cstr(out, ", the slowest");
+	}
+	tw_str_add_cstr(out, ".\n");
+	add_noise(out, best, order[1].of, step);
+	if (!step)
+		add_trades(out, list, count, best);
+}
+
+void tw_configurations_answer(const struct tw_configuration *list, size_t count, struct tw_str *out)
+{
+	bool step = by_step(list, count);
+	size_t n = candidates(list, count);
+	struct ordered *order;
+
+	if (!n)
+		return;
+	order = in_order(list, count, step, out->allocator);
+	if (!order) {
+		out->failed = true;
+		return;
+	}
+	add_caveats(out, list, count);
+	add_best(out, order, n, list, count, step);
+	add_stragglers(out, list, count);
+	tw_free(out->allocator, order, (count + 1) * sizeof(*order));
+}

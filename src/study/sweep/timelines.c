@@ -1,0 +1,608 @@
+#include "study/sweep/aggregates.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/list.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A timeline has eight; what has more than this is none. */
+#define MOST_TYPES 1000
+
+struct value {
+	int64_t threads, channels, rank;
+	const char *type; /* in the arena */
+	double ms, percent;
+	size_t number; /* in the order they came */
+};
+
+struct rank {
+	int64_t threads, channels;
+};
+
+struct tw_timelines {
+	struct tw_arena arena;
+	struct value *values;
+	size_t value_count, value_capacity;
+	struct rank *ranks; /* one for each sheet */
+	size_t rank_count, rank_capacity;
+};
+
+/* A type of time in a configuration, over its ranks. */
+struct group {
+	const struct value *first;
+	int64_t ranks, used; /* of the configuration; those that have this type */
+	double ms, percent;
+	double min, max, std; /* std NaN below two */
+	int64_t worst, zeros;
+};
+
+struct groups {
+	const struct trawl_allocator *allocator;
+	struct value *values;
+	struct group *items;
+	size_t value_count, count;
+};
+
+struct tw_timelines *tw_timelines_new(const struct trawl_allocator *allocator)
+{
+	struct tw_timelines *timelines = tw_alloc_array(allocator, 1, sizeof(*timelines));
+
+	if (!timelines)
+		return NULL;
+	tw_arena_init(&timelines->arena, allocator);
+	return timelines;
+}
+
+void tw_timelines_free(struct tw_timelines *timelines)
+{
+	const struct trawl_allocator *allocator;
+
+	if (!timelines)
+		return;
+	allocator = timelines->arena.allocator;
+	tw_free(allocator, timelines->values,
+		timelines->value_capacity * sizeof(*timelines->values));
+	tw_free(allocator, timelines->ranks, timelines->rank_capacity * sizeof(*timelines->ranks));
+	tw_arena_release(&timelines->arena);
+	tw_free(allocator, timelines, sizeof(*timelines));
+}
+
+int tw_timelines_add(struct tw_timelines *timelines, int64_t threads, int64_t channels,
+		     int64_t rank, const struct tw_csv *sheet, struct trawl_error *err)
+{
+	static const char *const headers[] = { "type", "time ms", "percent" };
+	const struct rank whose = { threads, channels };
+	size_t columns[3], row, i;
+
+	for (i = 0; i < 3; i++) {
+		columns[i] = tw_csv_column(sheet, headers[i]);
+		if (columns[i] == TW_CSV_NO_COLUMN)
+			return trawl_error_set(err, TRAWL_EFORMAT,
+					       "gpu_timeline has no column '%s'", headers[i]);
+	}
+	if (sheet->rows > MOST_TYPES)
+		return trawl_error_set(err, TRAWL_EFORMAT,
+				       "gpu_timeline has %zu rows, which is no timeline",
+				       sheet->rows);
+	for (row = 0; row < sheet->rows; row++) {
+		const char *type = tw_csv_text(sheet, row, columns[0]);
+		struct value value = { .threads = threads, .channels = channels, .rank = rank };
+
+		value.ms = tw_csv_number(sheet, row, columns[1]);
+		value.percent = tw_csv_number(sheet, row, columns[2]);
+		value.number = timelines->value_count;
+		value.type = tw_arena_copy(&timelines->arena, type, strlen(type));
+		if (!value.type || !tw_list_grow(&timelines->values, &timelines->value_capacity,
+						 timelines->value_count, sizeof(value),
+						 timelines->arena.allocator))
+			return tw_no_memory(err);
+		if (*type && !isnan(value.ms))
+			timelines->values[timelines->value_count++] = value;
+	}
+	if (!tw_list_grow(&timelines->ranks, &timelines->rank_capacity, timelines->rank_count,
+			  sizeof(whose), timelines->arena.allocator))
+		return tw_no_memory(err);
+	timelines->ranks[timelines->rank_count++] = whose;
+	return 0;
+}
+
+/* ---- over the ranks */
+
+static int compare_int(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int same_configuration(const struct value *a, const struct value *b)
+{
+	return a->threads == b->threads && a->channels == b->channels;
+}
+
+static int compare_values(const void *x, const void *y)
+{
+	const struct value *a = x, *b = y;
+	int order = compare_int(a->threads, b->threads);
+
+	order = order ? order : compare_int(a->channels, b->channels);
+	order = order ? order : strcmp(a->type, b->type);
+	order = order ? order : compare_int(a->rank, b->rank);
+	return order ? order : compare_int((int64_t)a->number, (int64_t)b->number);
+}
+
+/* Sums in the order of ranks, so that they are the same whoever came first. */
+struct mean {
+	double sum;
+	long double log_sum; /* more digits than the result, which equal values then are */
+	int64_t count, positive;
+};
+
+static void add_to_mean(struct mean *mean, double value)
+{
+	if (isnan(value))
+		return;
+	mean->sum += value;
+	mean->count++;
+	if (value > 0) {
+		mean->log_sum += logl((long double)value);
+		mean->positive++;
+	}
+}
+
+/* A geometric mean is that of the values above 0; where all are 0, it is 0. */
+static double mean_of(const struct mean *mean, bool geometric)
+{
+	if (!mean->count)
+		return NAN;
+	if (!geometric)
+		return mean->sum / (double)mean->count;
+	return mean->positive ? (double)expl(mean->log_sum / (long double)mean->positive) : 0;
+}
+
+static int64_t count_ranks(const struct tw_timelines *timelines, const struct value *of)
+{
+	const struct rank *ranks = timelines->ranks;
+	int64_t found = 0;
+	size_t i;
+
+	for (i = 0; i < timelines->rank_count; i++)
+		found += ranks[i].threads == of->threads && ranks[i].channels == of->channels;
+	return found;
+}
+
+static struct group group_of(const struct value *values, size_t count, bool geometric)
+{
+	struct group g = { .first = values, .min = INFINITY, .max = -INFINITY, .std = NAN };
+	struct mean ms = { 0 }, percent = { 0 };
+	double squares = 0, mean;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct value *v = &values[i];
+
+		add_to_mean(&ms, v->ms);
+		add_to_mean(&percent, v->percent);
+		g.used += !i || v->rank != v[-1].rank;
+		g.zeros += v->ms <= 0;
+		g.min = v->ms < g.min ? v->ms : g.min;
+		if (v->ms > g.max) {
+			g.max = v->ms;
+			g.worst = v->rank;
+		}
+	}
+	mean = mean_of(&ms, false);
+	for (i = 0; i < count; i++)
+		squares += (values[i].ms - mean) * (values[i].ms - mean);
+	if (count > 1)
+		g.std = sqrt(squares / (double)(count - 1));
+	g.ms = mean_of(&ms, geometric);
+	g.percent = mean_of(&percent, geometric);
+	return g;
+}
+
+static void free_groups(struct groups *groups)
+{
+	tw_free(groups->allocator, groups->values, groups->value_count * sizeof(*groups->values));
+	tw_free(groups->allocator, groups->items, groups->value_count * sizeof(*groups->items));
+}
+
+/* By threads, channels, type. */
+static int make_groups(const struct tw_timelines *timelines, bool geometric, struct groups *groups,
+		       struct trawl_error *err)
+{
+	size_t count = timelines->value_count, i, n;
+
+	*groups = (struct groups){ .allocator = timelines->arena.allocator, .value_count = count };
+	if (!count)
+		return 0;
+	groups->values = tw_alloc_array(groups->allocator, count, sizeof(*groups->values));
+	groups->items = tw_alloc_array(groups->allocator, count, sizeof(*groups->items));
+	if (!groups->values || !groups->items)
+		return tw_no_memory(err);
+	memcpy(groups->values, timelines->values, count * sizeof(*groups->values));
+	qsort(groups->values, count, sizeof(*groups->values), compare_values);
+	for (i = 0; i < count; i += n) {
+		const struct value *first = &groups->values[i];
+		struct group *group = &groups->items[groups->count++];
+
+		for (n = 1; i + n < count && same_configuration(first, first + n) &&
+			    !strcmp(first->type, first[n].type);
+		     n++)
+			;
+		*group = group_of(first, n, geometric);
+		group->ranks = count_ranks(timelines, first);
+	}
+	return 0;
+}
+
+static int compare_group(const void *key, const void *item)
+{
+	const struct value *a = key, *b = ((const struct group *)item)->first;
+	int order = compare_int(a->threads, b->threads);
+
+	order = order ? order : compare_int(a->channels, b->channels);
+	return order ? order : strcmp(a->type, b->type);
+}
+
+/* The group of that type in the configuration of `like`, NULL when there is none. */
+static const struct group *find_group(const struct groups *groups, const struct value *like,
+				      const char *type)
+{
+	const struct value key = { .threads = like->threads,
+				   .channels = like->channels,
+				   .type = type };
+
+	return bsearch(&key, groups->items, groups->count, sizeof(*groups->items), compare_group);
+}
+
+/* ---- tables */
+
+#define RANKS_MEANING "ranks whose timeline could be read"
+
+enum {
+	FULL_CONFIG,
+	THREADS_NUM,
+	THREAD_CONFIG,
+	CHANNELS_NUM,
+	CHANNEL_CONFIG,
+	NUM_RANKS,
+	TYPE,
+	TIME,
+	PERCENT,
+	RANKS_USED,
+	TIME_MIN,
+	TIME_MAX,
+	TIME_STD,
+	WORST_RANK,
+	ZEROS,
+	PERCENT_OF_TOTAL
+};
+
+static const struct trawl_column all_columns[] = {
+	[FULL_CONFIG] = { "full_config", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "threads and channels" },
+	[THREADS_NUM] = { "threads_num", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			  "threads of a block of a collective kernel" },
+	[THREAD_CONFIG] = { "thread_config", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+			    "the same as a name" },
+	[CHANNELS_NUM] = { "channels_num", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			   "most channels of a collective" },
+	[CHANNEL_CONFIG] = { "channel_config", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
+			     "the same as a name" },
+	[NUM_RANKS] = { "num_ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, RANKS_MEANING },
+	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "which time of the GPU" },
+	[TIME] = { "time ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
+		   "mean over the ranks; a geometric one is of those above 0" },
+	[PERCENT] = { "percent", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
+		      "mean over the ranks of its share of their total time" },
+	[RANKS_USED] = { "ranks_used", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			 "ranks that have this type" },
+	[TIME_MIN] = { "time ms_min", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "least of a rank" },
+	[TIME_MAX] = { "time ms_max", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "largest of a rank" },
+	[TIME_STD] = { "time ms_std", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
+		       "sample standard deviation over the ranks" },
+	[WORST_RANK] = { "worst_rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
+			 "the rank with the largest, the first of equals" },
+	[ZEROS] = { "zeros", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+		    "ranks where it is 0, which a geometric mean leaves out" },
+	[PERCENT_OF_TOTAL] = { "percent_of_total", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
+			       "the mean time / the mean total_time" },
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
+
+static const struct tw_table_spec all_spec = {
+	.name = "All_Data",
+	.meaning = "a type of GPU time in a configuration, over its ranks",
+	.columns = all_columns,
+	.column_count = COUNT_OF(all_columns),
+	.keep_empty = true,
+};
+
+static void set_name(struct trawl_table *table, size_t row, size_t column, const char *unit,
+		     int64_t a, int64_t b)
+{
+	char name[64];
+
+	if (b >= 0)
+		snprintf(name, sizeof(name), "%" PRId64 "thread_%" PRId64 "ch", a, b);
+	else
+		snprintf(name, sizeof(name), "%" PRId64 "%s", a, unit);
+	tw_table_set_str(table, row, column, name);
+}
+
+static struct trawl_table *all_data(const struct groups *groups)
+{
+	struct trawl_table *table = tw_table_new(&all_spec, groups->allocator);
+	size_t i;
+
+	for (i = 0; table && i < groups->count; i++) {
+		const struct group *g = &groups->items[i], *total;
+		const struct value *v = g->first;
+		size_t row = tw_table_add_row(table);
+
+		total = find_group(groups, v, "total_time");
+		set_name(table, row, FULL_CONFIG, "", v->threads, v->channels);
+		tw_table_set_integer(table, row, THREADS_NUM, v->threads);
+		set_name(table, row, THREAD_CONFIG, "thread", v->threads, -1);
+		tw_table_set_integer(table, row, CHANNELS_NUM, v->channels);
+		set_name(table, row, CHANNEL_CONFIG, "ch", v->channels, -1);
+		tw_table_set_integer(table, row, NUM_RANKS, g->ranks);
+		tw_table_set_str(table, row, TYPE, v->type);
+		tw_table_set_real(table, row, TIME, g->ms);
+		tw_table_set_real(table, row, PERCENT, g->percent);
+		tw_table_set_integer(table, row, RANKS_USED, g->used);
+		tw_table_set_real(table, row, TIME_MIN, g->min);
+		tw_table_set_real(table, row, TIME_MAX, g->max);
+		tw_table_set_real(table, row, TIME_STD, g->std);
+		tw_table_set_integer(table, row, WORST_RANK, g->worst);
+		tw_table_set_integer(table, row, ZEROS, g->zeros);
+		if (total && total->ms > 0)
+			tw_table_set_real(table, row, PERCENT_OF_TOTAL, 100 * g->ms / total->ms);
+	}
+	return table;
+}
+
+/* The first group of each configuration, and how many there are. */
+static size_t next_configuration(const struct groups *groups, size_t at)
+{
+	size_t i = at + 1;
+
+	while (i < groups->count &&
+	       same_configuration(groups->items[at].first, groups->items[i].first))
+		i++;
+	return i;
+}
+
+static size_t count_configurations(const struct groups *groups)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < groups->count; i = next_configuration(groups, i))
+		count++;
+	return count;
+}
+
+/* The next type in the order of the alphabet, NULL when `after` is the last; after NULL: the first. */
+static const char *next_type(const struct groups *groups, const char *after)
+{
+	const char *next = NULL;
+	size_t i;
+
+	for (i = 0; i < groups->count; i++) {
+		const char *type = groups->items[i].first->type;
+
+		if ((!after || strcmp(type, after) > 0) && (!next || strcmp(type, next) < 0))
+			next = type;
+	}
+	return next;
+}
+
+static void fill_pivot(struct trawl_table *table, const struct groups *groups, bool percent)
+{
+	const char *type = NULL;
+	size_t i, column = 1;
+	char name[64];
+
+	for (i = 0; i < groups->count; i = next_configuration(groups, i)) {
+		const struct value *v = groups->items[i].first;
+
+		snprintf(name, sizeof(name), "%" PRId64 "thread_%" PRId64 "ch", v->threads,
+			 v->channels);
+		tw_table_name_column(table, column++, "", name);
+	}
+	while ((type = next_type(groups, type))) {
+		size_t row = tw_table_add_row(table);
+
+		tw_table_set_str(table, row, 0, type);
+		column = 1;
+		for (i = 0; i < groups->count; i = next_configuration(groups, i)) {
+			const struct group *g = find_group(groups, groups->items[i].first, type);
+
+			if (g)
+				tw_table_set_real(table, row, column, percent ? g->percent : g->ms);
+			column++;
+		}
+	}
+}
+
+static struct trawl_table *pivot(const struct groups *groups, bool percent)
+{
+	static const struct trawl_column type = { "type", TRAWL_COLUMN_TEXT,	  "", 0, 0,
+						  20,	  "which time of the GPU" };
+	const struct trawl_column configuration = { "",
+						    TRAWL_COLUMN_REAL,
+						    percent ? "%" : "ms",
+						    0,
+						    percent ? 2 : 3,
+						    16,
+						    percent ? "percent of the configuration" :
+							      "time of the configuration" };
+	size_t count = count_configurations(groups) + 1, i;
+	struct trawl_column *columns = tw_alloc_array(groups->allocator, count, sizeof(*columns));
+	struct tw_table_spec spec = {
+		.name = percent ? "Pivot_Percent" : "Pivot_Time_ms",
+		.meaning = percent ? "the percents of All_Data, a column a configuration" :
+				     "the times of All_Data, a column a configuration",
+		.columns = columns,
+		.column_count = count,
+		.keep_empty = true,
+	};
+	struct trawl_table *table;
+
+	if (!columns)
+		return NULL;
+	columns[0] = type;
+	for (i = 1; i < count; i++)
+		columns[i] = configuration;
+	table = tw_table_new_owning(&spec, groups->allocator);
+	tw_free(groups->allocator, columns, count * sizeof(*columns));
+	if (table)
+		fill_pivot(table, groups, percent);
+	return table;
+}
+
+#define SUMMARY_FIRST 4
+
+static const struct {
+	const char *type;
+	struct trawl_column column;
+} summary_types[] = {
+	{ "computation_time",
+	  { "computation_time_ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "computing" } },
+	{ "exposed_comm_time",
+	  { "exposed_comm_time_ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
+	    "communication without computing" } },
+	{ "busy_time", { "busy_time_ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "anything at all" } },
+	{ "idle_time", { "idle_time_ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "nothing" } },
+	{ "total_time", { "total_time_ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "first to last" } },
+};
+
+static struct trawl_table *new_summary(const struct groups *groups)
+{
+	struct trawl_column columns[SUMMARY_FIRST + COUNT_OF(summary_types)] = {
+		all_columns[FULL_CONFIG],
+		all_columns[THREADS_NUM],
+		all_columns[CHANNELS_NUM],
+		all_columns[NUM_RANKS],
+	};
+	const struct tw_table_spec spec = {
+		.name = "Summary_By_Config",
+		.meaning = "a configuration: means over its ranks, as in All_Data",
+		.columns = columns,
+		.column_count = COUNT_OF(columns),
+		.keep_empty = true,
+	};
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(summary_types); i++)
+		columns[SUMMARY_FIRST + i] = summary_types[i].column;
+	return tw_table_new_owning(&spec, groups->allocator);
+}
+
+static struct trawl_table *summary(const struct groups *groups)
+{
+	struct trawl_table *table = new_summary(groups);
+	size_t i, k;
+
+	for (i = 0; table && i < groups->count; i = next_configuration(groups, i)) {
+		const struct value *v = groups->items[i].first;
+		size_t row = tw_table_add_row(table);
+
+		set_name(table, row, 0, "", v->threads, v->channels);
+		tw_table_set_integer(table, row, 1, v->threads);
+		tw_table_set_integer(table, row, 2, v->channels);
+		tw_table_set_integer(table, row, 3, groups->items[i].ranks);
+		for (k = 0; k < COUNT_OF(summary_types); k++) {
+			const struct group *g = find_group(groups, v, summary_types[k].type);
+
+			if (g)
+				tw_table_set_real(table, row, SUMMARY_FIRST + k, g->ms);
+		}
+	}
+	return table;
+}
+
+int tw_timelines_tables(const struct tw_timelines *timelines, bool geometric,
+			struct trawl_table *tables[TW_TIMELINE_TABLES], struct trawl_error *err)
+{
+	struct groups groups;
+	int status, i;
+
+	memset(tables, 0, TW_TIMELINE_TABLES * sizeof(*tables));
+	status = make_groups(timelines, geometric, &groups, err);
+	if (!status && groups.count) {
+		tables[0] = all_data(&groups);
+		tables[1] = pivot(&groups, false);
+		tables[2] = pivot(&groups, true);
+		tables[3] = summary(&groups);
+		for (i = 0; i < TW_TIMELINE_TABLES && !status; i++)
+			status = tables[i] ? tw_table_finish(tables[i], err) : tw_no_memory(err);
+	}
+	free_groups(&groups);
+	return status;
+}
+
+/* ---- for people */
+
+/* A difference that rounds to 0.0 % is none. */
+#define WORTH_TELLING 1.0005
+
+/* The least and the largest of a type over the configurations. */
+static void add_extremes(const struct groups *groups, const char *type, unsigned width,
+			 struct tw_str *out)
+{
+	const struct group *least = NULL, *most = NULL;
+	size_t i, begin = out->len;
+	char line[256];
+
+	for (i = 0; i < groups->count; i++) {
+		const struct group *g = &groups->items[i];
+
+		if (strcmp(g->first->type, type))
+			continue;
+		least = !least || g->ms < least->ms ? g : least;
+		most = !most || g->ms > most->ms ? g : most;
+	}
+	if (!least)
+		return;
+	snprintf(line, sizeof(line), "  %-20s", type);
+	tw_str_add_cstr(out, line);
+	tw_str_add_real_fixed(out, least->ms, 3);
+	tw_str_addf(out, " ms %" PRId64 "thread_%" PRId64 "ch", least->first->threads,
+		    least->first->channels);
+	if (most->ms > least->ms * WORTH_TELLING && (!width || out->len - begin + 43 <= width)) {
+		tw_str_add_cstr(out, "; most ");
+		tw_str_add_real_fixed(out, most->ms, 3);
+		tw_str_addf(out, " ms %" PRId64 "thread_%" PRId64 "ch", most->first->threads,
+			    most->first->channels);
+		if (least->ms > 0) {
+			tw_str_add_cstr(out, " (+");
+			tw_str_add_real_fixed(out, 100 * (most->ms / least->ms - 1), 1);
+			tw_str_add_cstr(out, " %)");
+		}
+	}
+	tw_str_add_char(out, '\n');
+}
+
+void tw_timelines_digest(const struct tw_timelines *timelines, unsigned width, struct tw_str *out)
+{
+	static const char *const types[] = { "total_time",	    "busy_time",
+					     "computation_time",    "exposed_comm_time",
+					     "exposed_memcpy_time", "idle_time" };
+	struct groups groups;
+	size_t i;
+
+	if (make_groups(timelines, false, &groups, NULL)) {
+		out->failed = true;
+	} else if (groups.count) {
+		tw_str_add_cstr(out,
+				"GPU time, mean over ranks: the configuration with the least\n");
+		for (i = 0; i < COUNT_OF(types); i++)
+			add_extremes(&groups, types[i], width, out);
+	}
+	free_groups(&groups);
+}

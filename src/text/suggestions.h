@@ -1,0 +1,22 @@
+/* Which known names may have been meant by one that is not known. */
+#ifndef TW_TEXT_SUGGESTIONS_H
+#define TW_TEXT_SUGGESTIONS_H
+
+#include <stddef.h>
+
+#define TW_NEAREST 3
+
+/* Begins as zeros; the first of equally near ones stays. */
+struct tw_nearest {
+	const char *name[TW_NEAREST]; /* the nearest first, NULL behind `count` */
+	size_t distance[TW_NEAREST];
+	size_t count;
+};
+
+/*
+ * By letters to change, case aside.  The library in front of a name, as in "aten::mm", is easily
+ * forgotten or wrong, and counts little.  `known` is kept, not copied.
+ */
+void tw_nearest_add(struct tw_nearest *nearest, const char *asked, const char *known);
+
+#endif
