@@ -29,6 +29,7 @@ LISTER = r"""
 #include "analysis/analysis.h"
 #include "study/compare/tables.h"
 #include "model/model.h"
+#include "job/sums/sums.h"
 #include "job/tables/all_tables.h"
 #include "job/tables/outliers.h"
 
@@ -42,6 +43,27 @@ static void list_columns(const struct tw_table_spec *table)
 		printf("column\t%s\t%d\t%s\t%s\n", table->columns[c].header,
 		       (int)table->columns[c].type, table->columns[c].unit,
 		       table->columns[c].meaning);
+}
+
+/* What is summed over ranks; tables of families are all alike. */
+static void list_sums(const struct tw_analysis *analysis)
+{
+	static bool families;
+	const struct tw_table_spec *table = &analysis->table;
+	size_t c;
+
+	if (!tw_table_is_summed(table) || (analysis->family && families))
+		return;
+	families |= analysis->family != NULL;
+	printf("sum\t%s\n", analysis->family ? "*" : table->name);
+	for (c = 0; c < table->column_count; c++) {
+		const struct trawl_column *column = &table->columns[c];
+
+		if (column->over_ranks)
+			printf("role\t%d\t%s\t%d\n", column->over_ranks, column->header, column->place);
+		if (analysis->family && !c)
+			printf("role\t%d\tparam: *\t0\n", TRAWL_KEY);
+	}
 }
 
 static void list_ranks(void)
@@ -61,10 +83,8 @@ static void list_ranks(void)
 		       table->keep_empty, (const void *)table->columns);
 		list_columns(table);
 	}
-#define TW_SUM_TABLE(name) printf("sum\t%s\ttime\n", name);
-#define TW_SUM_IN_ORDER(name) printf("sum\t%s\torder\n", name);
-#define TW_SUM(role, header) printf("role\t%s\t%s\n", #role, header);
-#include "job/sums/sums.def"
+	for (i = 0; i < tw_analysis_count; i++)
+		list_sums(tw_analyses[i]);
 }
 
 /* What "ranks" does not have already. */
@@ -254,20 +274,24 @@ def columns_page(lines):
     return "\n".join(out + sums(lines)) + "\n"
 
 
+KEY, SAME, TIME, LEAD = 1, 2, 3, 4  # enum trawl_over_ranks
+
+
 def sums(lines):
     """A row a table that is summed over ranks."""
     out = ["\n## What is summed\n", "| table | keys | where ranks agree | measured |\n|---|---|---|---|"]
-    table = None
-    for fields in [*(f for f in lines if f[0] in ("sum", "role")), ["sum", None]]:
-        if fields[0] == "role":
-            columns = table["KEY" if fields[1] == "KEY" else
-                            "SAME" if fields[1] == "SAME" else "measured"]
-            columns.append(f"`{cell(fields[2])}`")
-            continue
-        if table:
-            out.append(f"| `{table['name']}` | {', '.join(table['KEY'])} | "
-                       f"{', '.join(table['SAME']) or ' '} | {', '.join(table['measured'])} |")
-        table = {"name": fields[1], "KEY": [], "SAME": [], "measured": []}
+    tables = []
+    for kind, *fields in lines:
+        if kind == "sum":
+            tables.append((fields[0], []))
+        elif kind == "role":
+            tables[-1][1].append((int(fields[0]), int(fields[2]), f"`{cell(fields[1])}`"))
+    for name, columns in tables:
+        columns.sort(key=lambda c: (c[0] not in (TIME, LEAD), c[1]))
+        parts = [[h for role, _, h in columns if role == KEY],
+                 [h for role, _, h in columns if role == SAME] or [" "],
+                 [h for role, _, h in columns if role not in (KEY, SAME)]]
+        out.append(f"| `{name}` | " + " | ".join(map(", ".join, parts)) + " |")
     return out
 
 

@@ -20,6 +20,24 @@ enum trawl_column_type {
 	TRAWL_COLUMN_ID, /* what names or counts something: a number where it is one, else text */
 };
 
+/*
+ * What becomes of a column in a table over the ranks of a job.  Numbers of devices, processes and
+ * threads are no keys, because ranks differ in them.
+ */
+enum trawl_over_ranks {
+	TRAWL_NOT_SUMMED, /* says nothing of a job: event numbers, standard deviations */
+	TRAWL_KEY,	  /* rows of ranks with the same keys are one row */
+	TRAWL_SAME,	  /* shown where all ranks that have the row agree, else missing */
+	TRAWL_TIME,  /* measured, also its total; rows stand by it, and it has a slowest rank */
+	TRAWL_LEAD,  /* the same of what is no time */
+	TRAWL_TOTAL, /* measured, also its total */
+	TRAWL_COUNT, /* the same, and the weight of means */
+	TRAWL_MEAN,  /* measured; a mean over TRAWL_COUNT */
+	TRAWL_SHARE, /* measured; a part of something */
+	TRAWL_LEAST, /* measured; the least of something */
+	TRAWL_MOST,  /* measured; the most of something */
+};
+
 /* One column's declaration; the strings live as long as the library. */
 struct trawl_column {
 	const char *header; /* as written in CSV and workbooks */
@@ -29,6 +47,13 @@ struct trawl_column {
 	unsigned char digits; /* digits after the point where people read: terminal, workbook */
 	unsigned char width;  /* preferred width in a workbook, in characters; 0: by contents */
 	const char *meaning;  /* one sentence */
+	/*
+	 * What cells may be: "a|b" one of these, ">=0", ">0", "0..100", "~" and a regular expression;
+	 * "!" in front: never missing.  NULL: whatever the type allows.
+	 */
+	const char *values;
+	enum trawl_over_ranks over_ranks;
+	signed char place; /* among measured columns over ranks: the least first, then as here */
 };
 
 enum trawl_cell_state { TRAWL_CELL_MISSING, TRAWL_CELL_VALUE };

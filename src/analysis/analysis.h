@@ -54,15 +54,11 @@ struct tw_analysis {
 	enum tw_passes { TW_BOTH_PASSES, TW_FORWARD, TW_BACKWARD } passes;
 };
 
-/* A table's declaration: one array of columns that every renderer and the documentation follow. */
-#define TW_TABLE_SPEC(table_name, table_meaning, table_columns, even_if_empty)         \
-	.table = { .name = (table_name),                                               \
-		   .meaning = (table_meaning),                                         \
-		   .columns = (table_columns),                                         \
-		   .column_count = sizeof(table_columns) / sizeof((table_columns)[0]), \
-		   .keep_empty = (even_if_empty) }
-#define TW_TABLE(name, meaning, columns) TW_TABLE_SPEC(name, meaning, columns, false)
-#define TW_TABLE_KEPT(name, meaning, columns) TW_TABLE_SPEC(name, meaning, columns, true)
+/*
+ * A table's declaration: one array of columns that every renderer and the documentation follow; what
+ * else there is, by name: TW_TABLE("streams", "...", columns, .keep_empty = true).
+ */
+#define TW_TABLE(...) .table = TW_SPEC(__VA_ARGS__)
 
 #define TW_ANALYSIS(id) extern const struct tw_analysis tw_analysis_##id;
 #include "analysis/analyses.def"

@@ -5,17 +5,19 @@
 enum { KIND, CLASS, COUNT, BYTE, EVENT, MEANING, ROW };
 
 static const struct trawl_column columns[] = {
-	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "name of the defect" },
-	[CLASS] = { "class", TRAWL_COLUMN_TEXT, "", 0, 0, 8,
-		    "lost: left out; defect: kept but suspect; repair: put right; note" },
-	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "times seen" },
-	[BYTE] = { "first byte", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
-		   "place in the decompressed input where first seen" },
-	[EVENT] = { "first event", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
-		    "number of the first event concerned" },
-	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is and what was done" },
-	[ROW] = { "first row", TRAWL_COLUMN_TEXT, "", 0, 0, 24,
-		  "of a database: table and row where first seen" },
+	[KIND] = TW_TEXT("kind", 24, "name of the defect", .over_ranks = TRAWL_KEY,
+			 .values = "!~^[a-z0-9_]+$"),
+	[CLASS] = TW_TEXT("class", 8,
+			  "lost: left out; defect: kept but suspect; repair: put right; note",
+			  .over_ranks = TRAWL_KEY, .values = "!lost|defect|repair|note"),
+	[COUNT] = TW_INTEGER("count", 10, "times seen", .over_ranks = TRAWL_LEAD, .values = "!>=1"),
+	[BYTE] = TW_INTEGER("first byte", 14, "place in the decompressed input where first seen",
+			    .values = ">=0"),
+	[EVENT] = TW_INTEGER("first event", 14, "number of the first event concerned",
+			     .values = ">=0"),
+	[MEANING] = TW_TEXT("meaning", 60, "what it is and what was done", .over_ranks = TRAWL_SAME,
+			    .values = "!"),
+	[ROW] = TW_TEXT("first row", 24, "of a database: table and row where first seen"),
 };
 
 void tw_set_defect(struct trawl_table *table, size_t row, size_t first,
@@ -73,7 +75,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 }
 
 const struct tw_analysis tw_analysis_quality = {
-	TW_TABLE_KEPT("quality", "what is odd in the trace, worst first", columns),
+	TW_TABLE("quality", "what is odd in the trace, worst first", columns, .keep_empty = true,
+		 .in_order = true),
 	.needs = TW_NEEDS_NOTHING,
 	.run = run,
 };

@@ -15,9 +15,9 @@
 enum { QUANTITY, TIME, MEANING };
 
 static const struct trawl_column columns[] = {
-	[QUANTITY] = { "quantity", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "what is counted" },
-	[TIME] = { "time ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 18, "how long" },
-	[MEANING] = { "meaning", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "what it is" },
+	[QUANTITY] = TW_TEXT("quantity", 18, "what is counted"),
+	[TIME] = TW_NS("time ns", 18, "how long"),
+	[MEANING] = TW_TEXT("meaning", 60, "what it is"),
 };
 
 /* Pieces of time that are counted once each. */

@@ -143,7 +143,7 @@ static int collect_tables(struct trawl_report *report)
 		struct trawl_table *table = report->all[i];
 
 		if (table &&
-		    (trawl_table_rows(table) || tw_table_keep_empty(table) || report->only))
+		    (trawl_table_rows(table) || tw_table_spec(table)->keep_empty || report->only))
 			report->tables[report->table_count++] = table;
 	}
 	return 0;

@@ -164,45 +164,36 @@ static double overlap_of(const struct sums *s)
 /* ---- tables */
 
 static const struct trawl_column overlap_columns[] = {
-	{ "", TRAWL_COLUMN_ID, "", 0, 0, 16, "what the rows of ranks are added up by" },
-	{ "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "ranks that have such communication" },
-	{ "comm_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of its communication kernels" },
-	{ "exposed_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14,
-	  "of that, the time in which nothing of the rank computes" },
-	{ "overlap", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-	  "part of its time in which something computes" },
-	{ "overlap_median", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "median of the rows added up" },
-	{ "worst_rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "the rank with the most exposed_ns" },
-	{ "worst_exposed_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "its exposed_ns" },
-	{ "window_start", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "begin of the earliest window" },
-	{ "window_end", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "end of the latest window" },
+	TW_ID("", 16, "what the rows of ranks are added up by"),
+	TW_INTEGER("ranks", 8, "ranks that have such communication", .values = "!>=1"),
+	TW_NS("comm_ns", 14, "sum of its communication kernels", .values = ">=0"),
+	TW_NS("exposed_ns", 14, "of that, the time in which nothing of the rank computes",
+	      .values = ">=0"),
+	TW_PERCENT_2("overlap", 10, "part of its time in which something computes",
+		     .values = "0..100"),
+	TW_PERCENT_2("overlap_median", 10, "median of the rows added up", .values = "0..100"),
+	TW_INTEGER("worst_rank", 8, "the rank with the most exposed_ns", .values = "!>=0"),
+	TW_NS("worst_exposed_ns", 14, "its exposed_ns", .values = ">=0"),
+	TW_NS("window_start", 16, "begin of the earliest window", .values = "!"),
+	TW_NS("window_end", 16, "end of the latest window", .values = "!"),
 };
 
 static const struct trawl_column stream_columns[] = {
-	{ "", TRAWL_COLUMN_ID, "", 0, 0, 16, "what the rows of ranks are added up by" },
-	{ "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "ranks that have such streams" },
-	{ "comp_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of the kernels that compute" },
-	{ "comp_ns_mean", TRAWL_COLUMN_REAL, "ns", 0, 0, 14, "the same of a rank, on average" },
-	{ "comp_ns_min", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "of the rank with the least" },
-	{ "comp_ns_max", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "of the rank with the most" },
-	{ "comm_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of the communication kernels" },
-	{ "barrier_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "of that, on streams that compute" },
+	TW_ID("", 16, "what the rows of ranks are added up by"),
+	TW_INTEGER("ranks", 8, "ranks that have such streams", .values = "!>=1"),
+	TW_NS("comp_ns", 14, "sum of the kernels that compute", .values = ">=0"),
+	TW_REAL("comp_ns_mean", "ns", 0, 14, "the same of a rank, on average", .values = ">=0"),
+	TW_NS("comp_ns_min", 14, "of the rank with the least", .values = ">=0"),
+	TW_NS("comp_ns_max", 14, "of the rank with the most", .values = ">=0"),
+	TW_NS("comm_ns", 14, "sum of the communication kernels", .values = ">=0"),
+	TW_NS("barrier_ns", 14, "of that, on streams that compute", .values = ">=0"),
 };
 
-static const struct tw_table_spec overlap_spec = {
-	.name = "overlap_by",
-	.meaning = "communication over ranks, and how much is hidden",
-	.columns = overlap_columns,
-	.column_count = sizeof(overlap_columns) / sizeof(overlap_columns[0]),
-	.keep_empty = true,
-};
-static const struct tw_table_spec stream_spec = {
-	.name = "streams_by",
-	.meaning = "streams over ranks",
-	.columns = stream_columns,
-	.column_count = sizeof(stream_columns) / sizeof(stream_columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec overlap_spec =
+	TW_SPEC("overlap_by", "communication over ranks, and how much is hidden", overlap_columns,
+		.keep_empty = true);
+static const struct tw_table_spec stream_spec =
+	TW_SPEC("streams_by", "streams over ranks", stream_columns, .keep_empty = true);
 
 static size_t add_key(struct trawl_table *table, const struct sums *s)
 {

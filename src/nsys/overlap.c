@@ -12,21 +12,22 @@
 enum { RANK = TW_OVERLAP_COMPAT, WINDOW_START, WINDOW_END, EXPOSED_UNION, COMM, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
-	{ "pid", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "process, as the system numbers it" },
-	{ "stage", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
-	  "stage that launched the communication; missing: launched in none" },
-	{ "exposed_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14,
-	  "sum over its communication kernels of the time in which nothing computes on the device" },
-	{ "overlap", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-	  "part of its communication's time in which something computes" },
-	{ "overlap_min", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "the same of the kernel least hidden" },
-	{ "overlap_max", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "the same of the kernel most hidden" },
-	{ "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank" },
-	{ "window_start", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "begin of the window" },
-	{ "window_end", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "end of the window" },
-	{ "exposed_union_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14,
-	  "exposed time, kernels on several streams at once counted once" },
-	{ "comm_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "sum of its communication kernels" },
+	TW_INTEGER("pid", 10, "process, as the system numbers it", .values = "!>=0"),
+	TW_TEXT("stage", 16, "stage that launched the communication; missing: launched in none",
+		.values = "!"),
+	TW_NS("exposed_ns", 14,
+	      "sum over its communication kernels of the time in which nothing computes on the device",
+	      .values = ">=0"),
+	TW_PERCENT_2("overlap", 10, "part of its communication's time in which something computes",
+		     .values = "0..100"),
+	TW_PERCENT_2("overlap_min", 10, "the same of the kernel least hidden", .values = "0..100"),
+	TW_PERCENT_2("overlap_max", 10, "the same of the kernel most hidden", .values = "0..100"),
+	TW_INTEGER("rank", 8, "rank", .values = "!>=0"),
+	TW_NS("window_start", 16, "begin of the window", .values = "!"),
+	TW_NS("window_end", 16, "end of the window", .values = "!"),
+	TW_NS("exposed_union_ns", 14,
+	      "exposed time, kernels on several streams at once counted once", .values = ">=0"),
+	TW_NS("comm_ns", 14, "sum of its communication kernels", .values = ">=0"),
 };
 
 const struct tw_table_spec tw_nsys_overlap_spec = {

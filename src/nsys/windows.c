@@ -4,12 +4,12 @@
 enum { RANK = TW_WINDOWS_COMPAT, RULE, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
-	{ "pid", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "process, as the system numbers it" },
-	{ "start", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "begin, on the clock of the export" },
-	{ "end", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 16, "end, on the clock of the export" },
-	{ "name", TRAWL_COLUMN_TEXT, "", 0, 0, 50, "name of the range that the window is" },
-	{ "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank" },
-	{ "rule", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "how the window was chosen" },
+	TW_INTEGER("pid", 10, "process, as the system numbers it", .values = "!>=0"),
+	TW_NS("start", 16, "begin, on the clock of the export", .values = "!"),
+	TW_NS("end", 16, "end, on the clock of the export", .values = "!"),
+	TW_TEXT("name", 50, "name of the range that the window is"),
+	TW_INTEGER("rank", 8, "rank", .values = "!>=0"),
+	TW_TEXT("rule", 40, "how the window was chosen", .values = "!"),
 };
 
 const struct tw_table_spec tw_nsys_windows_spec = {

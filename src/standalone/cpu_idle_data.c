@@ -209,21 +209,20 @@ static int find_python(struct work *w)
 enum { RANK, START, DURATION, CAUSE, OPERATION, CALL, PYTHON, BEFORE, AFTER };
 
 static const struct trawl_column columns[] = {
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "1: the largest" },
-	[START] = { "start_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 18, "on the trace's clock" },
-	[DURATION] = { "duration_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "how long" },
-	[CAUSE] = { "cause", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "why the GPU did nothing" },
-	[OPERATION] = { "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 32,
-			"operation that launched what follows" },
-	[CALL] = { "launch_call", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "its launch call" },
-	[PYTHON] = { "python_function", TRAWL_COLUMN_TEXT, "", 0, 0, 40,
-		     "the program's innermost function around that call" },
-	[BEFORE] = { "kernel_before", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "GPU work that ended" },
-	[AFTER] = { "kernel_after", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "GPU work that follows" },
+	[RANK] = TW_INTEGER("rank", 6, "1: the largest"),
+	[START] = TW_US("start_us", 18, "on the trace's clock"),
+	[DURATION] = TW_US("duration_us", 14, "how long"),
+	[CAUSE] = TW_TEXT("cause", 16, "why the GPU did nothing"),
+	[OPERATION] = TW_TEXT("operation", 32, "operation that launched what follows"),
+	[CALL] = TW_TEXT("launch_call", 24, "its launch call"),
+	[PYTHON] =
+		TW_TEXT("python_function", 40, "the program's innermost function around that call"),
+	[BEFORE] = TW_TEXT("kernel_before", 40, "GPU work that ended"),
+	[AFTER] = TW_TEXT("kernel_after", 40, "GPU work that follows"),
 };
 
-static const struct tw_table_spec ops_spec = { "cpu_idle_ops", "largest gaps of the GPU", columns,
-					       sizeof(columns) / sizeof(columns[0]), true };
+static const struct tw_table_spec ops_spec =
+	TW_SPEC("cpu_idle_ops", "largest gaps of the GPU", columns, .keep_empty = true);
 
 static const char *python_name(const struct work *w, uint32_t python, struct tw_str *text)
 {

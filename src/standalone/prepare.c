@@ -11,13 +11,16 @@
 
 /* Columns behind those of unified_perf_summary. */
 static const struct trawl_column added_columns[] = {
-	{ "enhanced_category", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
-	  "category of the standalone analysis" },
-	{ "display_name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "the category's name for people" },
+	TW_TEXT("enhanced_category", 14, "category of the standalone analysis"),
+	TW_TEXT("display_name", 14, "the category's name for people"),
 };
 #define ADDED (sizeof(added_columns) / sizeof(added_columns[0]))
 
-static const struct tw_table_spec ops_spec = { "ops", "operations of a category", NULL, 0, true };
+static const struct tw_table_spec ops_spec = { .name = "ops",
+					       .meaning = "operations of a category",
+					       .columns = NULL,
+					       .column_count = 0,
+					       .keep_empty = true };
 
 /* Rows of a category that are in memory as a table of their own at a time. */
 #define PART_ROWS 256

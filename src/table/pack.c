@@ -12,12 +12,12 @@
 #include <math.h>
 #include <string.h>
 
-#define MARK "TRAWLTB1"
+#define MARK "TRAWLTB2"
 #define MARK_BYTES 8
 #define HEAD_BYTES (MARK_BYTES + 8 + 8)
 #define VARINT_BYTES 10
-/* Three strings of at least a NUL, type, scale, digits, width. */
-#define COLUMN_BYTES 7
+/* Three strings of at least a NUL, type, scale, digits, width, over ranks, place. */
+#define COLUMN_BYTES 9
 /* 10^18 is the largest power of ten that an exact decimal of 64 bits can be scaled by. */
 #define MOST_DIGITS 18
 
@@ -49,11 +49,12 @@ static bool is_text(const struct trawl_column *column)
 
 static void put_declaration(struct tw_str *out, const struct trawl_table *table)
 {
+	const struct tw_table_spec *spec = tw_table_spec(table);
 	size_t columns = trawl_table_columns(table), i;
 
 	put_string(out, trawl_table_name(table));
 	put_string(out, trawl_table_meaning(table));
-	tw_str_add_char(out, tw_table_keep_empty(table));
+	tw_str_add_char(out, (char)(spec->keep_empty | spec->in_order << 1));
 	put_number(out, columns);
 	for (i = 0; i < columns; i++) {
 		const struct trawl_column *column = trawl_table_column(table, i);
@@ -65,6 +66,8 @@ static void put_declaration(struct tw_str *out, const struct trawl_table *table)
 		tw_str_add_char(out, (char)column->scale);
 		tw_str_add_char(out, (char)column->digits);
 		tw_str_add_char(out, (char)column->width);
+		tw_str_add_char(out, (char)column->over_ranks);
+		tw_str_add_char(out, (char)column->place);
 	}
 }
 
@@ -229,8 +232,9 @@ static size_t take_count(struct input *in, size_t bits)
 
 static bool take_column(struct input *in, struct trawl_column *column)
 {
-	unsigned char type;
+	unsigned char type, role;
 
+	*column = (struct trawl_column){ 0 };
 	column->header = take_string(in);
 	column->unit = take_string(in);
 	column->meaning = take_string(in);
@@ -238,8 +242,12 @@ static bool take_column(struct input *in, struct trawl_column *column)
 	column->scale = take_byte(in);
 	column->digits = take_byte(in);
 	column->width = take_byte(in);
-	if (type > TRAWL_COLUMN_ID || column->scale > MOST_DIGITS || column->digits > MOST_DIGITS)
+	role = take_byte(in);
+	column->place = (signed char)take_byte(in);
+	if (type > TRAWL_COLUMN_ID || role > TRAWL_MOST || column->scale > MOST_DIGITS ||
+	    column->digits > MOST_DIGITS)
 		in->wrong = true;
+	column->over_ranks = in->wrong ? TRAWL_NOT_SUMMED : (enum trawl_over_ranks)role;
 	column->type = in->wrong ? TRAWL_COLUMN_TEXT : (enum trawl_column_type)type;
 	return !in->wrong;
 }
@@ -323,13 +331,14 @@ static void take_declaration(struct input *in, struct trawl_table **table,
 {
 	struct tw_table_spec spec = { .name = take_string(in), .meaning = take_string(in) };
 	struct trawl_column *columns;
-	unsigned char keep_empty = take_byte(in);
+	unsigned char flags = take_byte(in);
 	size_t count = take_count(in, (size_t)COLUMN_BYTES * 8), i;
 
 	*table = NULL;
-	if (keep_empty > 1)
+	if (flags > 3)
 		in->wrong = true;
-	spec.keep_empty = keep_empty;
+	spec.keep_empty = flags & 1;
+	spec.in_order = flags >> 1;
 	if (in->wrong)
 		return;
 	columns = tw_alloc_array(allocator, count ? count : 1, sizeof(*columns));

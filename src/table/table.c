@@ -118,6 +118,8 @@ struct trawl_table *tw_table_new_owning(const struct tw_table_spec *spec,
 		column->header = own_string(table, column->header);
 		column->unit = own_string(table, column->unit);
 		column->meaning = own_string(table, column->meaning);
+		if (column->values)
+			column->values = own_string(table, column->values);
 	}
 	if (!table->failed)
 		return table;
@@ -364,9 +366,9 @@ struct trawl_table *tw_table_finished(struct trawl_table *table)
 	return NULL;
 }
 
-bool tw_table_keep_empty(const struct trawl_table *table)
+const struct tw_table_spec *tw_table_spec(const struct trawl_table *table)
 {
-	return table->spec.keep_empty;
+	return &table->spec;
 }
 
 const char *trawl_table_name(const struct trawl_table *table)

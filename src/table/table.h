@@ -12,6 +12,31 @@
 
 #include "trawl/table.h"
 
+/*
+ * Declarations of columns: header, preferred width, meaning, then what else there is, by name:
+ * TW_TEXT("name", 40, "name of the operation", .over_ranks = TRAWL_KEY).
+ */
+#define TW_COLUMN(of_type, of_header, of_unit, of_scale, of_digits, of_width, ...)                \
+	{                                                                                         \
+		.header = of_header, .type = TRAWL_COLUMN_##of_type, .unit = of_unit,             \
+		.scale = of_scale, .digits = of_digits, .width = of_width, .meaning = __VA_ARGS__ \
+	}
+#define TW_TEXT(header, width, ...) TW_COLUMN(TEXT, header, "", 0, 0, width, __VA_ARGS__)
+#define TW_ID(header, width, ...) TW_COLUMN(ID, header, "", 0, 0, width, __VA_ARGS__)
+#define TW_INTEGER(header, width, ...) TW_COLUMN(INTEGER, header, "", 0, 0, width, __VA_ARGS__)
+#define TW_NS(header, width, ...) TW_COLUMN(INTEGER, header, "ns", 0, 0, width, __VA_ARGS__)
+/* Exact times: integer nanoseconds. */
+#define TW_US(header, width, ...) TW_COLUMN(DECIMAL, header, "µs", 3, 3, width, __VA_ARGS__)
+#define TW_MS(header, width, ...) TW_COLUMN(DECIMAL, header, "ms", 6, 3, width, __VA_ARGS__)
+#define TW_DECIMAL(header, unit, scale, digits, width, ...) \
+	TW_COLUMN(DECIMAL, header, unit, scale, digits, width, __VA_ARGS__)
+#define TW_MEAN_US(header, width, ...) TW_REAL(header, "µs", 3, width, __VA_ARGS__)
+#define TW_MEAN_MS(header, width, ...) TW_REAL(header, "ms", 3, width, __VA_ARGS__)
+#define TW_PERCENT_1(header, width, ...) TW_REAL(header, "%", 1, width, __VA_ARGS__)
+#define TW_PERCENT_2(header, width, ...) TW_REAL(header, "%", 2, width, __VA_ARGS__)
+#define TW_REAL(header, unit, digits, width, ...) \
+	TW_COLUMN(REAL, header, unit, 0, digits, width, __VA_ARGS__)
+
 /* What a table is, independent of data. */
 struct tw_table_spec {
 	const char *name;
@@ -19,7 +44,15 @@ struct tw_table_spec {
 	const struct trawl_column *columns;
 	size_t column_count;
 	bool keep_empty; /* written even without rows */
+	bool in_order;	 /* over ranks rows stand as ranks have them, and not by time */
 };
+
+/* Of an array of columns; what else there is, by name: .keep_empty = true. */
+#define TW_SPEC(of_name, of_meaning, of_columns, ...)                                     \
+	{                                                                                 \
+		.name = of_name, .meaning = of_meaning, .columns = of_columns,            \
+		.column_count = sizeof(of_columns) / sizeof((of_columns)[0]), __VA_ARGS__ \
+	}
 
 /* `spec` and its strings must outlive the table. NULL when out of memory. */
 struct trawl_table *tw_table_new(const struct tw_table_spec *spec,
@@ -72,6 +105,7 @@ size_t tw_table_column(const struct trawl_table *table, const char *header);
 /* The cell under a header, missing when there is no such column, row or table (NULL). */
 struct trawl_cell tw_table_cell(const struct trawl_table *table, size_t row, const char *header);
 
-bool tw_table_keep_empty(const struct trawl_table *table);
+/* Its declaration; the columns as the table has them. */
+const struct tw_table_spec *tw_table_spec(const struct trawl_table *table);
 
 #endif

@@ -457,7 +457,11 @@ static const struct trawl_column columns[] = {
 	{ .header = "ratio", .type = TRAWL_COLUMN_REAL, .unit = "", .digits = 2, .meaning = "" },
 	{ .header = "id", .type = TRAWL_COLUMN_ID, .unit = "", .meaning = "" },
 };
-static const struct tw_table_spec spec = { "made", "A row is a row.", columns, 5, true };
+static const struct tw_table_spec spec = { .name = "made",
+					   .meaning = "A row is a row.",
+					   .columns = columns,
+					   .column_count = 5,
+					   .keep_empty = true };
 
 static struct trawl_table *made_table(const struct trawl_allocator *allocator)
 {

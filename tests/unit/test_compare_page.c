@@ -30,22 +30,17 @@
 	"align8, <script>alert(3)</script>>(cutlass_80_tensorop_bf16_s16816gemm::Params)"
 
 static const struct trawl_column columns[] = {
-	{ "name", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "of the \"kernel\"" },
-	{ "before", TRAWL_COLUMN_DECIMAL, "us", 3, 1, 10, "its time on the first side" },
-	{ "after", TRAWL_COLUMN_DECIMAL, "us", 3, 1, 10, "its time on the second side" },
-	{ "change", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "of the first" },
-	{ "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "how often" },
-	{ "verdict", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "better, worse or same" },
-	{ "why", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "what it follows from" },
+	TW_TEXT("name", 40, "of the \"kernel\""),
+	TW_DECIMAL("before", "us", 3, 1, 10, "its time on the first side"),
+	TW_DECIMAL("after", "us", 3, 1, 10, "its time on the second side"),
+	TW_PERCENT_1("change", 10, "of the first"),
+	TW_INTEGER("calls", 6, "how often"),
+	TW_TEXT("verdict", 8, "better, worse or same"),
+	TW_TEXT("why", 40, "what it follows from"),
 };
 
-static const struct tw_table_spec spec = {
-	.name = "kernels",
-	.meaning = "kernels of both sides & what changed",
-	.columns = columns,
-	.column_count = sizeof(columns) / sizeof(columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec spec =
+	TW_SPEC("kernels", "kernels of both sides & what changed", columns, .keep_empty = true);
 
 static void add_row(struct trawl_table *t, const char *name, int64_t before, int64_t after,
 		    int64_t calls, const char *verdict)

@@ -68,10 +68,14 @@ static void mistakes_name_the_line(void **state)
 static void what_was_written_is_read(void **state)
 {
 	static const struct trawl_column columns[] = {
-		{ "text", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "" },
-		{ "n", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
+		TW_TEXT("text", 0, ""),
+		TW_INTEGER("n", 0, ""),
 	};
-	static const struct tw_table_spec spec = { "t", "", columns, 2, true };
+	static const struct tw_table_spec spec = { .name = "t",
+						   .meaning = "",
+						   .columns = columns,
+						   .column_count = 2,
+						   .keep_empty = true };
 	static const char *const texts[] = { "=1+1",	   "'=x", "''-y", "a\"b",
 					     "two\nlines", "@x",  "-5",	  "plain" };
 	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());

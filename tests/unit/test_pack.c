@@ -17,9 +17,9 @@
 /* ---- ranks ---- */
 
 static const struct trawl_column columns[] = {
-	{ "name", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "of the thing" },
-	{ "time ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "how long" },
-	{ "share", TRAWL_COLUMN_REAL, "%", 0, 1, 0, "of all" },
+	TW_TEXT("name", 0, "of the thing"),
+	TW_MS("time ms", 12, "how long"),
+	TW_PERCENT_1("share", 0, "of all"),
 };
 static const struct tw_table_spec spec = {
 	.name = "things", .meaning = "a row a thing", .columns = columns, .column_count = 3

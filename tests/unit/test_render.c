@@ -20,10 +20,10 @@
 #include "table/table.h"
 
 static const struct trawl_column columns[] = {
-	{ "Kernel name", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "Name of the kernel." },
-	{ "Stream", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "Stream it ran on." },
-	{ "Kernel duration (µs)_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 0, "Sum." },
-	{ "Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 0, "Of the total." },
+	TW_TEXT("Kernel name", 0, "Name of the kernel.", .over_ranks = TRAWL_KEY),
+	TW_INTEGER("Stream", 0, "Stream it ran on."),
+	TW_DECIMAL("Kernel duration (µs)_sum", "µs", 3, 1, 0, "Sum.", .over_ranks = TRAWL_TIME),
+	TW_PERCENT_2("Percentage (%)", 0, "Of the total."),
 };
 
 static const struct tw_table_spec spec = {

@@ -12,10 +12,10 @@
 #include "table/table.h"
 
 static const struct trawl_column columns[] = {
-	{ "Name", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "Name of the operation." },
-	{ "Count", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "How often." },
-	{ "time ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 0, "Time." },
-	{ "share", TRAWL_COLUMN_REAL, "%", 0, 2, 0, "Of the total." },
+	TW_TEXT("Name", 0, "Name of the operation."),
+	TW_INTEGER("Count", 0, "How often."),
+	TW_MS("time ms", 0, "Time."),
+	TW_PERCENT_2("share", 0, "Of the total."),
 };
 
 static const struct tw_table_spec spec = {
@@ -37,7 +37,7 @@ static void declared_once_found_everywhere(void **state)
 	assert_int_equal(trawl_table_rows(table), 0);
 	assert_string_equal(trawl_table_column(table, 2)->header, "time ms");
 	assert_null(trawl_table_column(table, 4));
-	assert_true(tw_table_keep_empty(table));
+	assert_true(tw_table_spec(table)->keep_empty);
 	assert_int_equal(trawl_table_notes(table), 0);
 	assert_null(trawl_table_note(table, 0));
 	tw_table_free(table);

@@ -78,14 +78,19 @@ static struct trawl_table *random_table(uint64_t from)
 	count = 1 + draw(9);
 	rows = draw(3) ? draw(20) : draw(200);
 	for (i = 0; i < count; i++)
-		columns[i] = (struct trawl_column){ headers[draw(4)],
-						    (enum trawl_column_type)draw(5),
-						    units[draw(3)],
-						    (unsigned char)draw(10),
-						    (unsigned char)draw(4),
-						    (unsigned char)draw(256),
-						    draw(2) ? "What it is." : NULL };
+		columns[i] = (struct trawl_column){
+			.header = headers[draw(4)],
+			.type = (enum trawl_column_type)draw(5),
+			.unit = units[draw(3)],
+			.scale = (unsigned char)draw(10),
+			.digits = (unsigned char)draw(4),
+			.width = (unsigned char)draw(256),
+			.meaning = draw(2) ? "What it is." : NULL,
+			.over_ranks = (enum trawl_over_ranks)draw(TRAWL_MOST + 1),
+			.place = (signed char)(draw(3) - 1),
+		};
 	spec.keep_empty = draw(2);
+	spec.in_order = draw(2);
 	if (!draw(5))
 		spec.meaning = NULL;
 	table = tw_table_new_columns(&spec, columns, count, trawl_allocator_default());
@@ -139,7 +144,7 @@ static void unpacked_shows_the_same(void **state)
 {
 	struct tw_str bytes, before, after;
 	struct trawl_table *table, *back;
-	size_t used, ahead;
+	size_t used, ahead, c;
 	uint64_t i;
 
 	tw_str_init(&bytes, trawl_allocator_default());
@@ -161,7 +166,14 @@ static void unpacked_shows_the_same(void **state)
 		assert_int_equal(ahead, used);
 		if (i < 5)
 			check_workbooks(table, back);
-		assert_int_equal(tw_table_keep_empty(table), tw_table_keep_empty(back));
+		assert_int_equal(tw_table_spec(table)->keep_empty, tw_table_spec(back)->keep_empty);
+		assert_int_equal(tw_table_spec(table)->in_order, tw_table_spec(back)->in_order);
+		for (c = 0; c < trawl_table_columns(table); c++) {
+			assert_int_equal(trawl_table_column(table, c)->over_ranks,
+					 trawl_table_column(back, c)->over_ranks);
+			assert_int_equal(trawl_table_column(table, c)->place,
+					 trawl_table_column(back, c)->place);
+		}
 		/* It stands alone: neither the bytes nor the table are needed any more. */
 		memset(bytes.ptr, 'x', bytes.len);
 		tw_table_free(table);
@@ -269,7 +281,7 @@ static void wrong_behind_a_right_checksum(void **state)
 /* A name, nothing else, then `tail`. */
 static size_t make_bytes(char *bytes, const char *tail, size_t len)
 {
-	memcpy(bytes, "TRAWLTB1", 8);
+	memcpy(bytes, "TRAWLTB2", 8);
 	memcpy(bytes + HEAD_BYTES, "t\0\0\0", 4);
 	memcpy(bytes + HEAD_BYTES + 4, tail, len);
 	seal(bytes, HEAD_BYTES + 4 + len);
@@ -293,21 +305,24 @@ static void large_counts_take_nothing(void **state)
 		{ "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02\0\0", 12, TRAWL_EFORMAT },
 		/* rows of no columns, of a column of integers, of texts */
 		{ "\0" HUGE_NUMBER "\0", 7, TRAWL_EFORMAT },
-		{ "\x01h\0\0\0\x01\0\0\0" HUGE_NUMBER "\0", 15, TRAWL_EFORMAT },
-		{ "\x01h\0\0\0\0\0\0\0" HUGE_NUMBER "\0", 15, TRAWL_EFORMAT },
+		{ "\x01h\0\0\0\x01\0\0\0\0\0" HUGE_NUMBER "\0", 17, TRAWL_EFORMAT },
+		{ "\x01h\0\0\0\0\0\0\0\0\0" HUGE_NUMBER "\0", 17, TRAWL_EFORMAT },
 		/* a text's length */
-		{ "\x01h\0\0\0\0\0\0\0\x01" HUGE_NUMBER "\0", 16, TRAWL_EFORMAT },
+		{ "\x01h\0\0\0\0\0\0\0\0\0\x01" HUGE_NUMBER "\0", 18, TRAWL_EFORMAT },
 		/* notes */
 		{ "\0\0" HUGE_NUMBER, 7, TRAWL_EFORMAT },
 		/* a type, a scale that there is not */
-		{ "\x01h\0\0\0\x05\0\0\0\0\0", 11, TRAWL_EFORMAT },
-		{ "\x01h\0\0\0\x02\x13\0\0\0\0", 11, TRAWL_EFORMAT },
+		{ "\x01h\0\0\0\x05\0\0\0\0\0\0\0", 13, TRAWL_EFORMAT },
+		{ "\x01h\0\0\0\x02\x13\0\0\0\0\0\0", 13, TRAWL_EFORMAT },
+		/* what becomes of it over ranks */
+		{ "\x01h\0\0\0\x02\0\0\0\x0a\0\0\0", 13, 0 },
+		{ "\x01h\0\0\0\x02\0\0\0\x0b\0\0\0", 13, TRAWL_EFORMAT },
 		/* bits of rows that are not there, something behind the end */
-		{ "\x01h\0\0\0\x01\0\0\0\x01\x02\0", 12, TRAWL_EFORMAT },
-		{ "\x01h\0\0\0\x01\0\0\0\x01\0\0", 12, 0 },
+		{ "\x01h\0\0\0\x01\0\0\0\0\0\x01\x02\0", 14, TRAWL_EFORMAT },
+		{ "\x01h\0\0\0\x01\0\0\0\0\0\x01\0\0", 14, 0 },
 		{ "\0\0\0\0", 4, TRAWL_EFORMAT },
 		/* not a number */
-		{ "\x01h\0\0\0\x03\0\0\0\x01\x01\0\0\0\0\0\0\xf0\x7f\0", 20, TRAWL_EFORMAT },
+		{ "\x01h\0\0\0\x03\0\0\0\0\0\x01\x01\0\0\0\0\0\0\xf0\x7f\0", 22, TRAWL_EFORMAT },
 	};
 	struct failing failing;
 	char bytes[200];

@@ -383,29 +383,24 @@ static void sheets_that_are_none(void **state)
 
 /* Columns of gemm_instances that the step looks at. */
 static const struct trawl_column instance_columns[] = {
-	{ "name", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "" },
-	{ "param: N", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "" },
-	{ "Input Dims_first", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "" },
-	{ "Input type_first", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "" },
-	{ "main kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "" },
-	{ DETAILS, TRAWL_COLUMN_TEXT, "", 0, 0, 0, "" },
-	{ "min_time_ns", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
-	{ "min_start_ns", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
-	{ "min_end_ns", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
-	{ "min_main_start_ns", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
-	{ "min_main_dur_ns", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
-	{ "max_time_ns", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
-	{ "max_start_ns", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
-	{ "max_end_ns", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
-	{ "max_main_start_ns", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
-	{ "max_main_dur_ns", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "" },
+	TW_TEXT("name", 0, ""),
+	TW_TEXT("param: N", 0, ""),
+	TW_TEXT("Input Dims_first", 0, ""),
+	TW_TEXT("Input type_first", 0, ""),
+	TW_TEXT("main kernel", 0, ""),
+	TW_TEXT(DETAILS, 0, ""),
+	TW_INTEGER("min_time_ns", 0, ""),
+	TW_INTEGER("min_start_ns", 0, ""),
+	TW_INTEGER("min_end_ns", 0, ""),
+	TW_INTEGER("min_main_start_ns", 0, ""),
+	TW_INTEGER("min_main_dur_ns", 0, ""),
+	TW_INTEGER("max_time_ns", 0, ""),
+	TW_INTEGER("max_start_ns", 0, ""),
+	TW_INTEGER("max_end_ns", 0, ""),
+	TW_INTEGER("max_main_start_ns", 0, ""),
+	TW_INTEGER("max_main_dur_ns", 0, ""),
 };
-static const struct tw_table_spec instance_spec = {
-	.name = "gemm_instances",
-	.meaning = "",
-	.columns = instance_columns,
-	.column_count = sizeof(instance_columns) / sizeof(instance_columns[0]),
-};
+static const struct tw_table_spec instance_spec = TW_SPEC("gemm_instances", "", instance_columns);
 
 /* A row: texts, then the shortest and the longest call with a start and a duration each. */
 static void add_instance(struct trawl_table *table, const char *const texts[6], int64_t min_start,

@@ -30,10 +30,10 @@
 #include "trawl/render.h"
 
 static const struct trawl_column columns[] = {
-	{ "Kernel name", TRAWL_COLUMN_TEXT, "", 0, 0, 0, "Name of the kernel." },
-	{ "Correlation", TRAWL_COLUMN_INTEGER, "", 0, 0, 0, "Links launch and kernel." },
-	{ "Kernel duration (µs)_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 0, "Sum." },
-	{ "share", TRAWL_COLUMN_REAL, "%", 0, 2, 33, "Of the total & more." },
+	TW_TEXT("Kernel name", 0, "Name of the kernel."),
+	TW_INTEGER("Correlation", 0, "Links launch and kernel."),
+	TW_DECIMAL("Kernel duration (µs)_sum", "µs", 3, 1, 0, "Sum."),
+	TW_PERCENT_2("share", 33, "Of the total & more."),
 };
 
 static const struct tw_table_spec spec = {

@@ -197,9 +197,13 @@ int tw_timeline_gaps(const struct tw_derived *d, bool linked_only, tw_visit_gap 
 enum { TYPE, TIME, PERCENT };
 
 static const struct trawl_column columns[] = {
-	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "what the time went to" },
-	[TIME] = { "time ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14, "how long" },
-	[PERCENT] = { "percent", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "share of total_time" },
+	[TYPE] = TW_TEXT(
+		"type", 22, "what the time went to", .over_ranks = TRAWL_KEY,
+		.values =
+			"!computation_time|exposed_comm_time|exposed_memcpy_time|busy_time|other_work_time|idle_time|micro_idle_time|macro_idle_time|total_time|total_comm_time|total_memcpy_time"),
+	[TIME] = TW_MS("time ms", 14, "how long", .over_ranks = TRAWL_TIME, .values = "!>=0"),
+	[PERCENT] = TW_PERCENT_1("percent", 10, "share of total_time", .over_ranks = TRAWL_SHARE,
+				 .values = ">=0"),
 };
 
 static void add_row(struct trawl_table *table, const char *type, int64_t ns, int64_t total_ns)
@@ -243,7 +247,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 }
 
 const struct tw_analysis tw_analysis_gpu_timeline = {
-	TW_TABLE("gpu_timeline", "where the time of the GPU goes, over all devices", columns),
+	TW_TABLE("gpu_timeline", "where the time of the GPU goes, over all devices", columns,
+		 .in_order = true),
 	.needs = TW_NEEDS_GPU,
 	.run = run,
 };

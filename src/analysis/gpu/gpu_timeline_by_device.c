@@ -8,11 +8,10 @@
 enum { DEVICE, TYPE, TIME, PERCENT };
 
 static const struct trawl_column columns[] = {
-	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "number of the device" },
-	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "what the time went to" },
-	[TIME] = { "time ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14, "how long" },
-	[PERCENT] = { "percent", TRAWL_COLUMN_REAL, "%", 0, 1, 10,
-		      "share of the device's total_time" },
+	[DEVICE] = TW_ID("device", 8, "number of the device"),
+	[TYPE] = TW_TEXT("type", 22, "what the time went to"),
+	[TIME] = TW_MS("time ms", 14, "how long"),
+	[PERCENT] = TW_PERCENT_1("percent", 10, "share of the device's total_time"),
 };
 
 static void add_device(const struct tw_analysis_input *in, struct trawl_table *table,

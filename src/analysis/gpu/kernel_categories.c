@@ -9,17 +9,20 @@
 enum { CATEGORY, COUNT, TIME, PERCENTAGE, CUMULATIVE, ALONE };
 
 static const struct trawl_column columns[] = {
-	[CATEGORY] = { "kernel category", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
-		       "what kernels do, by their names; communication as in gpu_timeline" },
-	[COUNT] = { "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
-	[TIME] = { "kernel time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
-		   "sum of their time; streams overlap" },
-	[PERCENTAGE] = { "Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
-			 "share of the time of all kernels" },
-	[CUMULATIVE] = { "Cumulative Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
-			 "share of this row and those above" },
-	[ALONE] = { "without operation (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
-		    "of kernel time: that of kernels which no operation of a known category launched" },
+	[CATEGORY] = TW_TEXT("kernel category", 16,
+			     "what kernels do, by their names; communication as in gpu_timeline",
+			     .over_ranks = TRAWL_KEY),
+	[COUNT] = TW_INTEGER("kernels", 10, "how many", .over_ranks = TRAWL_COUNT),
+	[TIME] = TW_MS("kernel time (ms)", 16, "sum of their time; streams overlap",
+		       .over_ranks = TRAWL_TIME),
+	[PERCENTAGE] = TW_PERCENT_2("Percentage (%)", 12, "share of the time of all kernels",
+				    .over_ranks = TRAWL_SHARE),
+	[CUMULATIVE] =
+		TW_PERCENT_2("Cumulative Percentage (%)", 12, "share of this row and those above"),
+	[ALONE] = TW_MS(
+		"without operation (ms)", 16,
+		"of kernel time: that of kernels which no operation of a known category launched",
+		.over_ranks = TRAWL_TOTAL),
 };
 
 struct sum {

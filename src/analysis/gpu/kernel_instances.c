@@ -9,17 +9,13 @@
 enum { NAME, DURATION, RUNS, FIRST_START, LAST_START, FIRST_EVENT, LAST_EVENT };
 
 static const struct trawl_column columns[] = {
-	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 48, "name of the kernel" },
-	[DURATION] = { "dur_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 14, "duration" },
-	[RUNS] = { "runs", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "runs of that duration" },
-	[FIRST_START] = { "first_start_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 20,
-			  "start of the first of them, trace clock" },
-	[LAST_START] = { "last_start_ns", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 20,
-			 "start of the last" },
-	[FIRST_EVENT] = { "first_event", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			  "event number of the first" },
-	[LAST_EVENT] = { "last_event", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			 "event number of the last" },
+	[NAME] = TW_TEXT("name", 48, "name of the kernel"),
+	[DURATION] = TW_NS("dur_ns", 14, "duration"),
+	[RUNS] = TW_INTEGER("runs", 8, "runs of that duration"),
+	[FIRST_START] = TW_NS("first_start_ns", 20, "start of the first of them, trace clock"),
+	[LAST_START] = TW_NS("last_start_ns", 20, "start of the last"),
+	[FIRST_EVENT] = TW_INTEGER("first_event", 10, "event number of the first"),
+	[LAST_EVENT] = TW_INTEGER("last_event", 10, "event number of the last"),
 };
 
 struct key {

@@ -9,9 +9,9 @@
 enum { START, END, COUNT };
 
 static const struct trawl_column columns[] = {
-	[START] = { "bin_start", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "from here on" },
-	[END] = { "bin_end", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "up to here" },
-	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "kernels" },
+	[START] = TW_MEAN_US("bin_start", 12, "from here on"),
+	[END] = TW_MEAN_US("bin_end", 12, "up to here"),
+	[COUNT] = TW_INTEGER("count", 10, "kernels"),
 };
 
 static bool is_short(const struct tw_analysis_input *in, uint64_t g)
@@ -92,7 +92,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 }
 
 const struct tw_analysis tw_analysis_short_kernel_histogram = {
-	TW_TABLE_KEPT("short_kernel_histogram", "short kernels by length", columns),
+	TW_TABLE("short_kernel_histogram", "short kernels by length", columns, .keep_empty = true),
 	.needs = TW_NEEDS_GPU,
 	.run = run,
 };

@@ -10,20 +10,21 @@
 enum { PARENT, DIMS, STRIDES, CONCRETE, NAME, SUM, COUNT, MEAN, OF_TOTAL };
 
 static const struct trawl_column columns[] = {
-	[PARENT] = { "Parent cpu_op", TRAWL_COLUMN_TEXT, "", 0, 0, 32,
-		     "operation it belongs to, else the launch call; empty: not recorded" },
-	[DIMS] = { "Input dims", TRAWL_COLUMN_TEXT, "", 0, 0, 36, "shapes of its inputs" },
-	[STRIDES] = { "Input strides", TRAWL_COLUMN_TEXT, "", 0, 0, 30, "strides of its inputs" },
-	[CONCRETE] = { "Concrete Inputs", TRAWL_COLUMN_TEXT, "", 0, 0, 30,
-		       "values of inputs that are no tensors" },
-	[NAME] = { "Kernel name", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "name of the kernel" },
-	[SUM] = { "Short Kernel duration (µs) sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
-		  "time of all" },
-	[COUNT] = { "Short Kernel count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
-	[MEAN] = { "Short Kernel duration (µs) mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14,
-		   "mean time" },
-	[OF_TOTAL] = { "Short Kernel duration (µs) percent of total time", TRAWL_COLUMN_REAL, "%",
-		       0, 3, 14, "share of total_time of gpu_timeline" },
+	[PARENT] = TW_TEXT("Parent cpu_op", 32,
+			   "operation it belongs to, else the launch call; empty: not recorded",
+			   .over_ranks = TRAWL_KEY),
+	[DIMS] = TW_TEXT("Input dims", 36, "shapes of its inputs", .over_ranks = TRAWL_KEY),
+	[STRIDES] = TW_TEXT("Input strides", 30, "strides of its inputs", .over_ranks = TRAWL_KEY),
+	[CONCRETE] = TW_TEXT("Concrete Inputs", 30, "values of inputs that are no tensors",
+			     .over_ranks = TRAWL_KEY),
+	[NAME] = TW_TEXT("Kernel name", 60, "name of the kernel", .over_ranks = TRAWL_KEY),
+	[SUM] = TW_US("Short Kernel duration (µs) sum", 14, "time of all",
+		      .over_ranks = TRAWL_TIME),
+	[COUNT] = TW_INTEGER("Short Kernel count", 10, "how many", .over_ranks = TRAWL_COUNT),
+	[MEAN] = TW_MEAN_US("Short Kernel duration (µs) mean", 14, "mean time",
+			    .over_ranks = TRAWL_MEAN),
+	[OF_TOTAL] = TW_REAL("Short Kernel duration (µs) percent of total time", "%", 3, 14,
+			     "share of total_time of gpu_timeline", .over_ranks = TRAWL_SHARE),
 };
 
 struct key {
@@ -180,8 +181,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 }
 
 const struct tw_analysis tw_analysis_short_kernels_summary = {
-	TW_TABLE_KEPT("short_kernels_summary", "short kernels by operation, arguments and name",
-		      columns),
+	TW_TABLE("short_kernels_summary", "short kernels by operation, arguments and name", columns,
+		 .keep_empty = true),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_MODELS,
 	.run = run,
 };

@@ -6,21 +6,23 @@
 enum { DEVICE, STREAM, KERNELS, COPIES, SETS, COMMUNICATION, BUSY, OF_TOTAL, SUM, FIRST, LAST };
 
 static const struct trawl_column columns[] = {
-	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "number of the device" },
-	[STREAM] = { "stream", TRAWL_COLUMN_ID, "", 0, 0, 10, "number of the stream" },
-	[KERNELS] = { "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "kernels on it" },
-	[COPIES] = { "copies", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "memory copies on it" },
-	[SETS] = { "memsets", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "memory sets on it" },
-	[COMMUNICATION] = { "communication kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
-			    "of the kernels, those that communicate" },
-	[BUSY] = { "busy (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14, "union of its events" },
-	[OF_TOTAL] = { "busy (% of total)", TRAWL_COLUMN_REAL, "%", 0, 1, 12,
-		       "share of total_time of gpu_timeline" },
-	[SUM] = { "sum (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		  "sum of its events; more than busy where they overlap" },
-	[FIRST] = { "first start (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
-		    "start of its first event, on the clock of the trace" },
-	[LAST] = { "last end (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20, "end of its last event" },
+	[DEVICE] = TW_ID("device", 8, "number of the device", .values = ">=0"),
+	[STREAM] = TW_ID("stream", 10, "number of the stream", .over_ranks = TRAWL_KEY,
+			 .values = ">=0"),
+	[KERNELS] = TW_INTEGER("kernels", 10, "kernels on it", .over_ranks = TRAWL_TOTAL),
+	[COPIES] = TW_INTEGER("copies", 10, "memory copies on it", .over_ranks = TRAWL_TOTAL),
+	[SETS] = TW_INTEGER("memsets", 10, "memory sets on it", .over_ranks = TRAWL_TOTAL),
+	[COMMUNICATION] = TW_INTEGER("communication kernels", 12,
+				     "of the kernels, those that communicate",
+				     .over_ranks = TRAWL_TOTAL),
+	[BUSY] = TW_MS("busy (ms)", 14, "union of its events", .over_ranks = TRAWL_TIME),
+	[OF_TOTAL] = TW_PERCENT_1("busy (% of total)", 12, "share of total_time of gpu_timeline",
+				  .over_ranks = TRAWL_SHARE, .place = 1),
+	[SUM] = TW_MS("sum (ms)", 14, "sum of its events; more than busy where they overlap",
+		      .over_ranks = TRAWL_TOTAL),
+	[FIRST] = TW_US("first start (µs)", 20,
+			"start of its first event, on the clock of the trace"),
+	[LAST] = TW_US("last end (µs)", 20, "end of its last event"),
 };
 
 struct stream {

@@ -9,17 +9,15 @@
 enum { CALL, KIND, CALLS, TIME, OF_TIME, MEAN, LEAST, MOST };
 
 static const struct trawl_column columns[] = {
-	[CALL] = { "call", TRAWL_COLUMN_TEXT, "", 0, 0, 40,
-		   "name of the call, without its version" },
-	[KIND] = { "API", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "runtime or driver" },
-	[CALLS] = { "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls of this name" },
-	[TIME] = { "time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		   "sum of their time on the host" },
-	[OF_TIME] = { "of all calls (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 10,
-		      "share of the time of all calls" },
-	[MEAN] = { "mean (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "time of one on average" },
-	[LEAST] = { "min (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "time of the shortest" },
-	[MOST] = { "max (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "time of the longest" },
+	[CALL] = TW_TEXT("call", 40, "name of the call, without its version",
+			 .over_ranks = TRAWL_KEY),
+	[KIND] = TW_TEXT("API", 10, "runtime or driver", .over_ranks = TRAWL_KEY),
+	[CALLS] = TW_INTEGER("calls", 10, "calls of this name", .over_ranks = TRAWL_COUNT),
+	[TIME] = TW_MS("time (ms)", 14, "sum of their time on the host", .over_ranks = TRAWL_TIME),
+	[OF_TIME] = TW_PERCENT_1("of all calls (%)", 10, "share of the time of all calls"),
+	[MEAN] = TW_MEAN_US("mean (µs)", 12, "time of one on average", .over_ranks = TRAWL_MEAN),
+	[LEAST] = TW_US("min (µs)", 12, "time of the shortest", .over_ranks = TRAWL_LEAST),
+	[MOST] = TW_US("max (µs)", 12, "time of the longest", .over_ranks = TRAWL_MOST),
 };
 
 /* Of 16 bytes, so that the wide sum behind it is aligned. */

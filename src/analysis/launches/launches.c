@@ -30,25 +30,29 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[NAME] = { "launch", TRAWL_COLUMN_TEXT, "", 0, 0, 32, "name of the call" },
-	[CALLS] = { "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
-	[EVENTS] = { "GPU events", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
-		     "GPU events they launched; a graph launch has many" },
-	[WITHOUT] = { "calls without kernel", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
-		      "calls whose GPU event is not in the trace" },
-	[TIME] = { "call time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		   "time of the host in these calls" },
-	[MEAN] = { "call mean (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "mean time of a call" },
-	[DELAY_MEAN] = { "delay mean (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 14,
-			 "mean time from the start of the call to the start of its GPU event" },
-	[DELAY_MEDIAN] = { "delay median (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 14,
-			   "median of the same" },
-	[DELAY_MIN] = { "delay min (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "shortest" },
-	[DELAY_MAX] = { "delay max (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest" },
-	[QUEUED] = { "queued (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		     "of the waiting after the calls, time until earlier work of the stream ended" },
-	[NEGATIVE] = { "negative delays", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		       "GPU events that start before their call: a defect of the clocks" },
+	[NAME] = TW_TEXT("launch", 32, "name of the call", .over_ranks = TRAWL_KEY),
+	[CALLS] = TW_INTEGER("calls", 10, "calls", .over_ranks = TRAWL_COUNT),
+	[EVENTS] = TW_INTEGER("GPU events", 12, "GPU events they launched; a graph launch has many",
+			      .over_ranks = TRAWL_TOTAL),
+	[WITHOUT] = TW_INTEGER("calls without kernel", 12,
+			       "calls whose GPU event is not in the trace",
+			       .over_ranks = TRAWL_TOTAL),
+	[TIME] = TW_MS("call time (ms)", 14, "time of the host in these calls",
+		       .over_ranks = TRAWL_TIME),
+	[MEAN] = TW_MEAN_US("call mean (µs)", 12, "mean time of a call", .over_ranks = TRAWL_MEAN),
+	[DELAY_MEAN] =
+		TW_MEAN_US("delay mean (µs)", 14,
+			   "mean time from the start of the call to the start of its GPU event",
+			   .over_ranks = TRAWL_MEAN),
+	[DELAY_MEDIAN] = TW_MEAN_US("delay median (µs)", 14, "median of the same"),
+	[DELAY_MIN] = TW_US("delay min (µs)", 14, "shortest", .over_ranks = TRAWL_LEAST),
+	[DELAY_MAX] = TW_US("delay max (µs)", 14, "longest", .over_ranks = TRAWL_MOST),
+	[QUEUED] =
+		TW_MS("queued (ms)", 14,
+		      "of the waiting after the calls, time until earlier work of the stream ended",
+		      .over_ranks = TRAWL_TOTAL),
+	[NEGATIVE] = TW_INTEGER("negative delays", 10,
+				"GPU events that start before their call: a defect of the clocks"),
 };
 
 /* A launch call and what it set off. */

@@ -32,35 +32,45 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[PID] = { "pid", TRAWL_COLUMN_ID, "", 0, 0, 10, "process of the range" },
-	[RANGE] = { "range", TRAWL_COLUMN_TEXT, "", 0, 0, 48, "name of the range" },
-	[DOMAIN] = { "domain", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
-		     "NVTX domain, missing for the default one" },
-	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
-		   "range; operation, where emit_nvtx wrote it; or what is in none: outside, of "
-		   "launches that no range is around, and unlaunched, without a recorded launch" },
-	[INSTANCES] = { "instances", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "ranges of this name" },
-	[GPU] = { "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		  "sum of the GPU events launched in them" },
-	[SELF] = { "self GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		   "of these, the ones launched in no range inside; over all rows it adds up to all "
-		   "GPU time" },
-	[KERNELS] = { "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "kernels launched in them" },
-	[EVENTS] = { "GPU events", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		     "kernels, copies and memsets launched in them" },
-	[COMMUNICATION] = { "communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-			    "part of the GPU time that is communication" },
-	[SELF_COMMUNICATION] = { "self communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-				 "the same of the self GPU time" },
-	[EXPOSED] = { "exposed communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		      "time of the communication in which its device computes nothing" },
-	[SELF_EXPOSED] = { "self exposed communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-			   "the same of the self communication" },
-	[PROJECTED] = { "projected (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-			"from the first start to the last end of an instance's GPU events, over "
-			"all instances" },
-	[HOST] = { "host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		   "sum of their time on the host" },
+	[PID] = TW_ID("pid", 10, "process of the range"),
+	[RANGE] = TW_TEXT("range", 48, "name of the range", .over_ranks = TRAWL_KEY),
+	[DOMAIN] = TW_TEXT("domain", 14, "NVTX domain, missing for the default one",
+			   .over_ranks = TRAWL_KEY),
+	[KIND] = TW_TEXT(
+		"kind", 14,
+		"range; operation, where emit_nvtx wrote it; or what is in none: outside, of "
+		"launches that no range is around, and unlaunched, without a recorded launch",
+		.over_ranks = TRAWL_KEY, .values = "!range|operation|outside|unlaunched"),
+	[INSTANCES] = TW_INTEGER("instances", 10, "ranges of this name", .over_ranks = TRAWL_COUNT,
+				 .values = ">=0"),
+	[GPU] = TW_MS("GPU time (ms)", 14, "sum of the GPU events launched in them",
+		      .over_ranks = TRAWL_TIME, .values = ">=0"),
+	[SELF] = TW_MS(
+		"self GPU time (ms)", 14,
+		"of these, the ones launched in no range inside; over all rows it adds up to all "
+		"GPU time",
+		.over_ranks = TRAWL_TOTAL, .place = -1, .values = ">=0"),
+	[KERNELS] = TW_INTEGER("kernels", 10, "kernels launched in them", .over_ranks = TRAWL_TOTAL,
+			       .values = ">=0"),
+	[EVENTS] = TW_INTEGER("GPU events", 10, "kernels, copies and memsets launched in them",
+			      .values = ">=0"),
+	[COMMUNICATION] = TW_MS("communication (ms)", 14,
+				"part of the GPU time that is communication",
+				.over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[SELF_COMMUNICATION] = TW_MS("self communication (ms)", 14, "the same of the self GPU time",
+				     .values = ">=0"),
+	[EXPOSED] = TW_MS("exposed communication (ms)", 14,
+			  "time of the communication in which its device computes nothing",
+			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[SELF_EXPOSED] = TW_MS("self exposed communication (ms)", 14,
+			       "the same of the self communication", .values = ">=0"),
+	[PROJECTED] =
+		TW_MS("projected (ms)", 14,
+		      "from the first start to the last end of an instance's GPU events, over "
+		      "all instances",
+		      .values = ">=0"),
+	[HOST] = TW_MS("host time (ms)", 14, "sum of their time on the host",
+		       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 };
 
 static void set_gpu(struct trawl_table *table, size_t row, const struct tw_gpu_sum *all,

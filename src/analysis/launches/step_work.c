@@ -11,26 +11,27 @@
 enum { ANNOTATION, START, END, EVENTS, FIRST, LAST, BUSY, AFTER, OF_BUSY, OTHER, GPU, DURING };
 
 static const struct trawl_column columns[] = {
-	[ANNOTATION] = { "annotation", TRAWL_COLUMN_TEXT, "", 0, 0, 32,
-			 "name of the step or range" },
-	[START] = { "host start (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
-		    "its start on the host, trace clock" },
-	[END] = { "host end (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20, "its end on the host" },
-	[EVENTS] = { "GPU events", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		     "GPU events launched in it" },
-	[FIRST] = { "first start (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
-		    "first start of them" },
-	[LAST] = { "last end (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20, "last end of them" },
-	[BUSY] = { "busy (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14, "union of them" },
-	[AFTER] = { "after its end (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		    "of that, after its end on the host" },
-	[OF_BUSY] = { "after its end (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "share of busy" },
-	[OTHER] = { "other work (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		    "from its first start to its last end, time in which only other work ran" },
-	[GPU] = { "GPU busy during it (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		  "with any work, from its start to its end on the host" },
-	[DURING] = { "own during it (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-		     "of that, with work launched in it" },
+	[ANNOTATION] = TW_TEXT("annotation", 32, "name of the step or range",
+			       .over_ranks = TRAWL_KEY, .values = "!"),
+	[START] = TW_US("host start (µs)", 20, "its start on the host, trace clock"),
+	[END] = TW_US("host end (µs)", 20, "its end on the host"),
+	[EVENTS] = TW_INTEGER("GPU events", 10, "GPU events launched in it",
+			      .over_ranks = TRAWL_COUNT, .place = 1, .values = "!>=0"),
+	[FIRST] = TW_US("first start (µs)", 20, "first start of them"),
+	[LAST] = TW_US("last end (µs)", 20, "last end of them"),
+	[BUSY] = TW_MS("busy (ms)", 14, "union of them", .over_ranks = TRAWL_TIME),
+	[AFTER] = TW_MS("after its end (ms)", 14, "of that, after its end on the host",
+			.over_ranks = TRAWL_TOTAL),
+	[OF_BUSY] = TW_PERCENT_1("after its end (%)", 10, "share of busy",
+				 .over_ranks = TRAWL_SHARE, .place = 1, .values = ">=0"),
+	[OTHER] = TW_MS("other work (ms)", 14,
+			"from its first start to its last end, time in which only other work ran",
+			.over_ranks = TRAWL_TOTAL),
+	[GPU] = TW_MS("GPU busy during it (ms)", 14,
+		      "with any work, from its start to its end on the host",
+		      .over_ranks = TRAWL_TOTAL),
+	[DURING] = TW_MS("own during it (ms)", 14, "of that, with work launched in it",
+			 .over_ranks = TRAWL_TOTAL),
 };
 
 static void add_row(const struct tw_analysis_input *in, struct trawl_table *table,
@@ -129,7 +130,8 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 }
 
 const struct tw_analysis tw_analysis_step_work = {
-	TW_TABLE("step_work", "GPU work of each step or range looked at, and when it ran", columns),
+	TW_TABLE("step_work", "GPU work of each step or range looked at, and when it ran", columns,
+		 .in_order = true),
 	.needs = TW_NEEDS_GPU,
 	.run = run,
 };

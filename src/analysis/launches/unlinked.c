@@ -7,14 +7,14 @@
 enum { NAME, KIND, DEVICE, STREAM, COUNT, SUM, OF_TOTAL };
 
 static const struct trawl_column columns[] = {
-	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "name of the GPU event" },
-	[KIND] = { "kind", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "compute, communication or copy" },
-	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
-	[STREAM] = { "stream", TRAWL_COLUMN_ID, "", 0, 0, 8, "stream it ran on" },
-	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
-	[SUM] = { "time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14, "time of all" },
-	[OF_TOTAL] = { "time (% of total)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
-		       "share of total_time of gpu_timeline" },
+	[NAME] = TW_TEXT("name", 60, "name of the GPU event", .over_ranks = TRAWL_KEY),
+	[KIND] = TW_TEXT("kind", 14, "compute, communication or copy", .over_ranks = TRAWL_KEY),
+	[DEVICE] = TW_ID("device", 8, "device it ran on"),
+	[STREAM] = TW_ID("stream", 8, "stream it ran on", .over_ranks = TRAWL_KEY),
+	[COUNT] = TW_INTEGER("count", 10, "how many", .over_ranks = TRAWL_COUNT),
+	[SUM] = TW_MS("time (ms)", 14, "time of all", .over_ranks = TRAWL_TIME),
+	[OF_TOTAL] = TW_PERCENT_2("time (% of total)", 12, "share of total_time of gpu_timeline",
+				  .over_ranks = TRAWL_SHARE),
 };
 
 struct key {

@@ -10,17 +10,17 @@
 enum { NAME, COUNT, TOTAL, SELF, MEAN, MIN, MAX, OF_SELF };
 
 static const struct trawl_column columns[] = {
-	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 48, "name of the operation" },
-	[COUNT] = { "Count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
-	[TOTAL] = { "total host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
-		    "time of all calls, with what they call" },
-	[SELF] = { "self host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
-		   "time of all calls outside what they call" },
-	[MEAN] = { "mean (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "mean time of a call" },
-	[MIN] = { "min (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "shortest call" },
-	[MAX] = { "max (µs)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "longest call" },
-	[OF_SELF] = { "Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
-		      "share of the self time of this table" },
+	[NAME] = TW_TEXT("name", 48, "name of the operation", .over_ranks = TRAWL_KEY),
+	[COUNT] = TW_INTEGER("Count", 10, "calls", .over_ranks = TRAWL_COUNT),
+	[TOTAL] = TW_MS("total host time (ms)", 16, "time of all calls, with what they call",
+			.over_ranks = TRAWL_TOTAL, .place = -1),
+	[SELF] = TW_MS("self host time (ms)", 16, "time of all calls outside what they call",
+		       .over_ranks = TRAWL_TIME),
+	[MEAN] = TW_MEAN_US("mean (µs)", 14, "mean time of a call", .over_ranks = TRAWL_MEAN),
+	[MIN] = TW_US("min (µs)", 14, "shortest call", .over_ranks = TRAWL_LEAST),
+	[MAX] = TW_US("max (µs)", 14, "longest call", .over_ranks = TRAWL_MOST),
+	[OF_SELF] = TW_PERCENT_2("Percentage (%)", 12, "share of the self time of this table",
+				 .over_ranks = TRAWL_SHARE),
 };
 
 struct sum {

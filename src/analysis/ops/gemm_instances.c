@@ -8,14 +8,7 @@
 
 #include <string.h>
 
-#define TEXT(header, width, what)                                \
-	{                                                        \
-		header, TRAWL_COLUMN_TEXT, "", 0, 0, width, what \
-	}
-#define INTEGER(header, unit, width, what)                            \
-	{                                                             \
-		header, TRAWL_COLUMN_INTEGER, unit, 0, 0, width, what \
-	}
+#define INTEGER(header, unit, width, what) TW_COLUMN(INTEGER, header, unit, 0, 0, width, what)
 #define CALL(prefix, which)                                                                        \
 	INTEGER(prefix "_event", "", 10, "event number of " which),                                \
 		INTEGER(prefix "_time_ns", "ns", 14, "time in which kernels of " which " ran"),    \
@@ -44,16 +37,17 @@ enum {
 };
 
 static const struct trawl_column columns[COLUMNS] = {
-	TEXT("name", 40, "name of the operation; its model's parameters follow, \"param: ...\""),
+	TW_TEXT("name", 40, "name of the operation; its model's parameters follow, \"param: ...\""),
 	INTEGER("UID_first", "", 10, "event number of the first call, as in the table GEMM"),
-	TEXT("Input Dims_first", 36, "shapes of the inputs of the first call"),
-	TEXT("Input type_first", 30, "types of its inputs"),
-	TEXT("Input Strides_first", 30, "strides of its inputs"),
-	TEXT("Concrete Inputs_first", 30, "values of its inputs that are no tensors"),
+	TW_TEXT("Input Dims_first", 36, "shapes of the inputs of the first call"),
+	TW_TEXT("Input type_first", 30, "types of its inputs"),
+	TW_TEXT("Input Strides_first", 30, "strides of its inputs"),
+	TW_TEXT("Concrete Inputs_first", 30, "values of its inputs that are no tensors"),
 	INTEGER("name_count", "", 10, "calls"),
-	TEXT("main kernel", 40, "the kernel with the most time over all calls, of equals by name"),
-	TEXT("kernel_details__summarize_kernel_stats", 40,
-	     "its kernels with their statistics, by position"),
+	TW_TEXT("main kernel", 40,
+		"the kernel with the most time over all calls, of equals by name"),
+	TW_TEXT("kernel_details__summarize_kernel_stats", 40,
+		"its kernels with their statistics, by position"),
 	CALL("min", "the shortest call (of equals the first)"),
 	CALL("max", "the longest call (of equals the last)"),
 };

@@ -208,15 +208,9 @@ bool tw_op_calls_failed(const struct tw_op_calls *c)
 
 struct trawl_table *tw_op_calls_table(const struct tw_op_calls *c, const struct tw_table_spec *spec)
 {
-	static const struct trawl_column parameter = {
-		"param",
-		TRAWL_COLUMN_TEXT,
-		"",
-		0,
-		0,
-		16,
-		"what the cost model took from the arguments"
-	};
+	static const struct trawl_column parameter =
+		TW_TEXT("param", 16, "what the cost model took from the arguments",
+			.over_ranks = TRAWL_KEY);
 	size_t p, total = spec->column_count + c->parameter_count;
 	struct trawl_column *all = tw_alloc_array(c->in->allocator, total, sizeof(*all));
 	struct trawl_table *table;

@@ -12,19 +12,13 @@
 #include <math.h>
 #include <string.h>
 
-#define REAL(header, unit, digits, what)                             \
-	{                                                            \
-		header, TRAWL_COLUMN_REAL, unit, 0, digits, 12, what \
-	}
-#define TEXT(header, width, what)                                \
-	{                                                        \
-		header, TRAWL_COLUMN_TEXT, "", 0, 0, width, what \
-	}
-#define FIVE(header, unit, digits, what)                                               \
-	REAL(header "_mean", unit, digits, what ", mean of calls"),                    \
-		REAL(header "_median", unit, digits, what ", median of calls"),        \
-		REAL(header "_std", unit, digits, what ", sample standard deviation"), \
-		REAL(header "_min", unit, digits, what ", least of the calls"),        \
+#define REAL(header, unit, digits, ...) TW_REAL(header, unit, digits, 12, __VA_ARGS__)
+#define FIVE(header, unit, digits, what)                                                     \
+	REAL(header "_mean", unit, digits, what ", mean of calls", .over_ranks = TRAWL_MEAN, \
+	     .place = 1),                                                                    \
+		REAL(header "_median", unit, digits, what ", median of calls"),              \
+		REAL(header "_std", unit, digits, what ", sample standard deviation"),       \
+		REAL(header "_min", unit, digits, what ", least of the calls"),              \
 		REAL(header "_max", unit, digits, what ", largest of the calls")
 
 enum {
@@ -55,30 +49,48 @@ enum {
 };
 
 static const struct trawl_column columns[COLUMNS] = {
-	TEXT("name", 40, "name of the operation; its model's parameters follow, \"param: ...\""),
-	REAL("GFLOPS_first", "GFLOP", 6, "floating-point operations of a call, in 10^9"),
-	REAL("Data Moved (MB)_first", "MB", 3, "bytes that a call must read and write, in 2^20"),
-	REAL("FLOPS/Byte_first", "", 2, "operations for each of those bytes"),
+	TW_TEXT("name", 40, "name of the operation; its model's parameters follow, \"param: ...\"",
+		.over_ranks = TRAWL_KEY),
+	REAL("GFLOPS_first", "GFLOP", 6, "floating-point operations of a call, in 10^9",
+	     .over_ranks = TRAWL_SAME),
+	REAL("Data Moved (MB)_first", "MB", 3, "bytes that a call must read and write, in 2^20",
+	     .over_ranks = TRAWL_SAME),
+	REAL("FLOPS/Byte_first", "", 2, "operations for each of those bytes",
+	     .over_ranks = TRAWL_SAME),
 	FIVE("TB/s", "TB/s", 3, "data moved in the kernel time"),
 	FIVE("TFLOPS/s", "TFLOP/s", 3, "operations in the kernel time"),
-	TEXT("process_name_first", 14, "process of the first call"),
-	TEXT("process_label_first", 12, "label of that process"),
-	TEXT("thread_name_first", 24, "thread of the first call"),
-	TEXT("Compute Spec", 14, "unit and precision whose peak counts"),
-	REAL("Roofline Time (µs)_first", "µs", 3, "time the platform needs at least for a call"),
-	TEXT("Roofline Bound_first", 16, "what limits the call: computing or memory"),
+	TW_TEXT("process_name_first", 14, "process of the first call"),
+	TW_TEXT("process_label_first", 12, "label of that process"),
+	TW_TEXT("thread_name_first", 24, "thread of the first call"),
+	TW_TEXT("Compute Spec", 14, "unit and precision whose peak counts",
+		.over_ranks = TRAWL_SAME),
+	REAL("Roofline Time (µs)_first", "µs", 3, "time the platform needs at least for a call",
+	     .over_ranks = TRAWL_SAME),
+	TW_TEXT("Roofline Bound_first", 16, "what limits the call: computing or memory",
+		.over_ranks = TRAWL_SAME),
 	FIVE("Pct Roofline", "%", 2, "roofline time to kernel time"),
-	TEXT("kernel_details__summarize_kernel_stats", 40,
-	     "its kernels with their statistics, by position"),
-	TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
-	TEXT("Input Dims_first", 36, "shapes of the inputs of the first call"),
-	TEXT("Input type_first", 30, "types of its inputs"),
-	TEXT("Input Strides_first", 30, "strides of its inputs"),
-	TEXT("Concrete Inputs_first", 30, "values of its inputs that are no tensors"),
-	FIVE("Kernel Time (µs)", "µs", 3, "time in which kernels of a call ran"),
-	{ "Kernel Time (µs)_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "that of all calls" },
-	{ "name_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
-	{ "UID_first", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "event number of the first call" },
+	TW_TEXT("kernel_details__summarize_kernel_stats", 40,
+		"its kernels with their statistics, by position"),
+	TW_TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
+	TW_TEXT("Input Dims_first", 36, "shapes of the inputs of the first call"),
+	TW_TEXT("Input type_first", 30, "types of its inputs"),
+	TW_TEXT("Input Strides_first", 30, "strides of its inputs"),
+	TW_TEXT("Concrete Inputs_first", 30, "values of its inputs that are no tensors"),
+	TW_MEAN_US("Kernel Time (µs)_mean", 12,
+		   "time in which kernels of a call ran, mean of calls", .over_ranks = TRAWL_MEAN),
+	TW_MEAN_US("Kernel Time (µs)_median", 12,
+		   "time in which kernels of a call ran, median of calls"),
+	TW_MEAN_US("Kernel Time (µs)_std", 12,
+		   "time in which kernels of a call ran, sample standard deviation"),
+	TW_MEAN_US("Kernel Time (µs)_min", 12,
+		   "time in which kernels of a call ran, least of the calls",
+		   .over_ranks = TRAWL_LEAST),
+	TW_MEAN_US("Kernel Time (µs)_max", 12,
+		   "time in which kernels of a call ran, largest of the calls",
+		   .over_ranks = TRAWL_MOST),
+	TW_US("Kernel Time (µs)_sum", 14, "that of all calls", .over_ranks = TRAWL_TIME),
+	TW_INTEGER("name_count", 10, "calls", .over_ranks = TRAWL_COUNT, .place = -1),
+	TW_INTEGER("UID_first", 10, "event number of the first call"),
 };
 
 /* ---- the table */

@@ -21,22 +21,23 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 48, "name of the operation" },
-	[DIRECT_US] = { "total_direct_kernel_time_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 16,
-			"sum over calls of the union of the GPU events each launched itself" },
-	[SUBTREE_US] = { "total_subtree_kernel_time_sum", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 16,
-			 "the same with what operations inside it launched, communication too" },
-	[DIRECT_MS] = { "total_direct_kernel_time_ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
-			"direct time in milliseconds" },
-	[SUBTREE_MS] = { "total_subtree_kernel_time_ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
-			 "subtree time in milliseconds" },
-	[COUNT] = { "Count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls that launched GPU work" },
-	[CATEGORIES] = { "Categories", TRAWL_COLUMN_TEXT, "", 0, 0, 20,
-			 "categories its calls fell in" },
-	[PERCENTAGE] = { "Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
-			 "share of the direct time of this table" },
-	[CUMULATIVE] = { "Cumulative Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
-			 "share of this row and those above" },
+	[NAME] = TW_TEXT("name", 48, "name of the operation", .over_ranks = TRAWL_KEY),
+	[DIRECT_US] = TW_US("total_direct_kernel_time_sum", 16,
+			    "sum over calls of the union of the GPU events each launched itself"),
+	[SUBTREE_US] = TW_US("total_subtree_kernel_time_sum", 16,
+			     "the same with what operations inside it launched, communication too"),
+	[DIRECT_MS] = TW_MS("total_direct_kernel_time_ms", 16, "direct time in milliseconds",
+			    .over_ranks = TRAWL_TIME),
+	[SUBTREE_MS] = TW_MS("total_subtree_kernel_time_ms", 16, "subtree time in milliseconds",
+			     .over_ranks = TRAWL_TOTAL),
+	[COUNT] =
+		TW_INTEGER("Count", 10, "calls that launched GPU work", .over_ranks = TRAWL_COUNT),
+	[CATEGORIES] =
+		TW_TEXT("Categories", 20, "categories its calls fell in", .over_ranks = TRAWL_SAME),
+	[PERCENTAGE] = TW_PERCENT_2("Percentage (%)", 12, "share of the direct time of this table",
+				    .over_ranks = TRAWL_SHARE),
+	[CUMULATIVE] =
+		TW_PERCENT_2("Cumulative Percentage (%)", 12, "share of this row and those above"),
 };
 
 struct sum {

@@ -8,14 +8,16 @@
 enum { CATEGORY, COUNT, TIME, PERCENTAGE, CUMULATIVE };
 
 static const struct trawl_column columns[] = {
-	[CATEGORY] = { "op category", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "kind of operation" },
-	[COUNT] = { "Count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls that launched GPU work" },
-	[TIME] = { "total_direct_kernel_time_ms", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 16,
-		   "sum over calls of the union of the GPU events each launched" },
-	[PERCENTAGE] = { "Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
-			 "share of the sum of this table" },
-	[CUMULATIVE] = { "Cumulative Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
-			 "share of this row and those above" },
+	[CATEGORY] = TW_TEXT("op category", 22, "kind of operation", .over_ranks = TRAWL_KEY),
+	[COUNT] =
+		TW_INTEGER("Count", 10, "calls that launched GPU work", .over_ranks = TRAWL_COUNT),
+	[TIME] = TW_MS("total_direct_kernel_time_ms", 16,
+		       "sum over calls of the union of the GPU events each launched",
+		       .over_ranks = TRAWL_TIME),
+	[PERCENTAGE] = TW_PERCENT_2("Percentage (%)", 12, "share of the sum of this table",
+				    .over_ranks = TRAWL_SHARE),
+	[CUMULATIVE] =
+		TW_PERCENT_2("Cumulative Percentage (%)", 12, "share of this row and those above"),
 };
 
 struct sum {

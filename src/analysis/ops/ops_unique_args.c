@@ -30,42 +30,39 @@ enum {
 	CUMULATIVE
 };
 
-#define STATISTIC(name, what)                                 \
-	{                                                     \
-		name, TRAWL_COLUMN_REAL, "µs", 0, 3, 14, what \
-	}
-#define EXACT(name, what)                                        \
-	{                                                        \
-		name, TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, what \
-	}
-
 static const struct trawl_column columns[] = {
 	TW_OP_KEY_COLUMNS,
-	[COUNT] = { "operation_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
-	[DIRECT_MEAN] = STATISTIC("total_direct_kernel_time_mean", "mean direct time of a call"),
-	[SUBTREE_MEAN] = STATISTIC("total_subtree_kernel_time_mean", "mean subtree time of a call"),
-	[DIRECT_MEDIAN] = STATISTIC("total_direct_kernel_time_median", "median direct time"),
-	[SUBTREE_MEDIAN] = STATISTIC("total_subtree_kernel_time_median", "median subtree time"),
-	[DIRECT_STD] = STATISTIC("total_direct_kernel_time_std",
-				 "sample standard deviation of the direct time"),
-	[SUBTREE_STD] = STATISTIC("total_subtree_kernel_time_std",
-				  "sample standard deviation of the subtree time"),
-	[DIRECT_MIN] = EXACT("total_direct_kernel_time_min", "least direct time"),
-	[SUBTREE_MIN] = EXACT("total_subtree_kernel_time_min", "least subtree time"),
-	[DIRECT_MAX] = EXACT("total_direct_kernel_time_max", "largest direct time"),
-	[SUBTREE_MAX] = EXACT("total_subtree_kernel_time_max", "largest subtree time"),
-	[DIRECT_SUM] = EXACT("total_direct_kernel_time_sum", "direct time of all calls"),
-	[SUBTREE_SUM] = EXACT("total_subtree_kernel_time_sum", "subtree time of all calls"),
-	[EVENT] = { "ex_UID", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		    "event number of the first call, an example" },
-	[DETAILS] = { "kernel_details_summary", TRAWL_COLUMN_TEXT, "", 0, 0, 40,
-		      "its kernels with their statistics, by position" },
-	[SHORT_DETAILS] = { "trunc_kernel_details", TRAWL_COLUMN_TEXT, "", 0, 0, 40,
-			    "its kernels, names cut, with mean times" },
-	[PERCENTAGE] = { "Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
-			 "share of the direct time of this table" },
-	[CUMULATIVE] = { "Cumulative Percentage (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 12,
-			 "share of this row and those above" },
+	[COUNT] = TW_INTEGER("operation_count", 10, "calls", .over_ranks = TRAWL_COUNT),
+	[DIRECT_MEAN] = TW_MEAN_US("total_direct_kernel_time_mean", 14,
+				   "mean direct time of a call", .over_ranks = TRAWL_MEAN),
+	[SUBTREE_MEAN] =
+		TW_MEAN_US("total_subtree_kernel_time_mean", 14, "mean subtree time of a call"),
+	[DIRECT_MEDIAN] = TW_MEAN_US("total_direct_kernel_time_median", 14, "median direct time"),
+	[SUBTREE_MEDIAN] =
+		TW_MEAN_US("total_subtree_kernel_time_median", 14, "median subtree time"),
+	[DIRECT_STD] = TW_MEAN_US("total_direct_kernel_time_std", 14,
+				  "sample standard deviation of the direct time"),
+	[SUBTREE_STD] = TW_MEAN_US("total_subtree_kernel_time_std", 14,
+				   "sample standard deviation of the subtree time"),
+	[DIRECT_MIN] = TW_US("total_direct_kernel_time_min", 14, "least direct time",
+			     .over_ranks = TRAWL_LEAST),
+	[SUBTREE_MIN] = TW_US("total_subtree_kernel_time_min", 14, "least subtree time"),
+	[DIRECT_MAX] = TW_US("total_direct_kernel_time_max", 14, "largest direct time",
+			     .over_ranks = TRAWL_MOST),
+	[SUBTREE_MAX] = TW_US("total_subtree_kernel_time_max", 14, "largest subtree time"),
+	[DIRECT_SUM] = TW_US("total_direct_kernel_time_sum", 14, "direct time of all calls",
+			     .over_ranks = TRAWL_TIME),
+	[SUBTREE_SUM] = TW_US("total_subtree_kernel_time_sum", 14, "subtree time of all calls",
+			      .over_ranks = TRAWL_TOTAL, .place = -1),
+	[EVENT] = TW_INTEGER("ex_UID", 10, "event number of the first call, an example"),
+	[DETAILS] = TW_TEXT("kernel_details_summary", 40,
+			    "its kernels with their statistics, by position"),
+	[SHORT_DETAILS] =
+		TW_TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
+	[PERCENTAGE] = TW_PERCENT_2("Percentage (%)", 12, "share of the direct time of this table",
+				    .over_ranks = TRAWL_SHARE),
+	[CUMULATIVE] =
+		TW_PERCENT_2("Cumulative Percentage (%)", 12, "share of this row and those above"),
 };
 
 struct work {

@@ -59,44 +59,42 @@ enum {
 	COLUMN_COUNT
 };
 
-#define REAL(header, unit, digits, what)                             \
-	{                                                            \
-		header, TRAWL_COLUMN_REAL, unit, 0, digits, 12, what \
-	}
-#define EXACT(header, what)                                        \
-	{                                                          \
-		header, TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, what \
-	}
-#define TEXT(header, width, what)                                \
-	{                                                        \
-		header, TRAWL_COLUMN_TEXT, "", 0, 0, width, what \
-	}
+#define REAL(header, unit, digits, ...) TW_REAL(header, unit, digits, 12, __VA_ARGS__)
 
 static const struct trawl_column columns[] = {
 	TW_OP_KEY_COLUMNS,
-	[EVENT] = { "ex_UID", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		    "event number of the first call, an example" },
-	[COUNT] = { "operation_count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "calls" },
-	[DURATION_SUM] = EXACT("total_duration_us", "time on the host, all calls"),
+	[EVENT] = TW_INTEGER("ex_UID", 10, "event number of the first call, an example"),
+	[COUNT] = TW_INTEGER("operation_count", 10, "calls", .over_ranks = TRAWL_COUNT),
+	[DURATION_SUM] = TW_US("total_duration_us", 14, "time on the host, all calls",
+			       .over_ranks = TRAWL_TOTAL),
 	[DURATION_MEAN] = REAL("mean_duration_us", "µs", 3, "mean time of a call on the host"),
 	[DURATION_STD] = REAL("std_duration_us", "µs", 3, "sample standard deviation of it"),
-	[GFLOPS] = REAL("GFLOPS", "GFLOP", 6, "floating-point operations of a call, in 10^9"),
-	[DATA] = REAL("Data Moved (MB)", "MB", 3, "bytes that a call must read and write, in 2^20"),
-	[INTENSITY] = REAL("FLOPS/Byte", "", 2, "operations for each of those bytes"),
-	[SPEC] = TEXT("Compute Spec", 14, "unit and precision whose peak counts"),
-	[BOUND] = TEXT("Roofline Bound", 16, "what limits the call: computing or memory"),
-	[TB_MEAN] = REAL("TB/s_mean", "TB/s", 3, "data moved in the kernel time, mean of calls"),
+	[GFLOPS] = REAL("GFLOPS", "GFLOP", 6, "floating-point operations of a call, in 10^9",
+			.over_ranks = TRAWL_SAME),
+	[DATA] = REAL("Data Moved (MB)", "MB", 3, "bytes that a call must read and write, in 2^20",
+		      .over_ranks = TRAWL_SAME),
+	[INTENSITY] = REAL("FLOPS/Byte", "", 2, "operations for each of those bytes",
+			   .over_ranks = TRAWL_SAME),
+	[SPEC] = TW_TEXT("Compute Spec", 14, "unit and precision whose peak counts",
+			 .over_ranks = TRAWL_SAME),
+	[BOUND] = TW_TEXT("Roofline Bound", 16, "what limits the call: computing or memory",
+			  .over_ranks = TRAWL_SAME),
+	[TB_MEAN] = REAL("TB/s_mean", "TB/s", 3, "data moved in the kernel time, mean of calls",
+			 .over_ranks = TRAWL_MEAN, .place = 1),
 	[TB_STD] = REAL("TB/s_std", "TB/s", 3, "sample standard deviation of it"),
-	[TFLOPS_MEAN] =
-		REAL("TFLOPS/s_mean", "TFLOP/s", 3, "operations in the kernel time, mean of calls"),
+	[TFLOPS_MEAN] = REAL("TFLOPS/s_mean", "TFLOP/s", 3,
+			     "operations in the kernel time, mean of calls",
+			     .over_ranks = TRAWL_MEAN, .place = 1),
 	[TFLOPS_STD] = REAL("TFLOPS/s_std", "TFLOP/s", 3, "sample standard deviation of it"),
 	[KERNEL_MEAN] = REAL("Kernel Time (µs)_mean", "µs", 3,
-			     "time in which kernels of a call ran, mean of calls"),
+			     "time in which kernels of a call ran, mean of calls",
+			     .over_ranks = TRAWL_MEAN),
 	[KERNEL_STD] = REAL("Kernel Time (µs)_std", "µs", 3, "sample standard deviation of it"),
-	[KERNEL_SUM] = EXACT("Kernel Time (µs)_sum", "that of all calls"),
+	[KERNEL_SUM] =
+		TW_US("Kernel Time (µs)_sum", 14, "that of all calls", .over_ranks = TRAWL_TIME),
 	[DURATION_MEDIAN] = REAL("duration_us_median", "µs", 3, "median time on the host"),
-	[DURATION_MIN] = EXACT("duration_us_min", "least time on the host"),
-	[DURATION_MAX] = EXACT("duration_us_max", "largest time on the host"),
+	[DURATION_MIN] = TW_US("duration_us_min", 14, "least time on the host"),
+	[DURATION_MAX] = TW_US("duration_us_max", 14, "largest time on the host"),
 	[TB_MEDIAN] = REAL("TB/s_median", "TB/s", 3, "median of the calls"),
 	[TB_MIN] = REAL("TB/s_min", "TB/s", 3, "least of the calls"),
 	[TB_MAX] = REAL("TB/s_max", "TB/s", 3, "largest of the calls"),
@@ -104,27 +102,33 @@ static const struct trawl_column columns[] = {
 	[TFLOPS_MIN] = REAL("TFLOPS/s_min", "TFLOP/s", 3, "least of the calls"),
 	[TFLOPS_MAX] = REAL("TFLOPS/s_max", "TFLOP/s", 3, "largest of the calls"),
 	[ROOFLINE_TIME] = REAL("Roofline Time (µs)_first", "µs", 3,
-			       "time the platform needs at least for a call"),
-	[PERCENT_MEAN] =
-		REAL("Pct Roofline_mean", "%", 2, "roofline time to kernel time, mean of calls"),
+			       "time the platform needs at least for a call",
+			       .over_ranks = TRAWL_SAME),
+	[PERCENT_MEAN] = REAL("Pct Roofline_mean", "%", 2,
+			      "roofline time to kernel time, mean of calls",
+			      .over_ranks = TRAWL_MEAN, .place = 1),
 	[PERCENT_MEDIAN] = REAL("Pct Roofline_median", "%", 2, "median of the calls"),
 	[PERCENT_STD] = REAL("Pct Roofline_std", "%", 2, "sample standard deviation"),
 	[PERCENT_MIN] = REAL("Pct Roofline_min", "%", 2, "least of the calls"),
 	[PERCENT_MAX] = REAL("Pct Roofline_max", "%", 2, "largest of the calls"),
 	[KERNEL_MEDIAN] = REAL("Kernel Time (µs)_median", "µs", 3, "median of the calls"),
-	[KERNEL_MIN] = EXACT("Kernel Time (µs)_min", "least of the calls"),
-	[KERNEL_MAX] = EXACT("Kernel Time (µs)_max", "largest of the calls"),
-	[DETAILS] = TEXT("kernel_details_summary", 40,
-			 "its kernels with their statistics, by position"),
+	[KERNEL_MIN] =
+		TW_US("Kernel Time (µs)_min", 14, "least of the calls", .over_ranks = TRAWL_LEAST),
+	[KERNEL_MAX] =
+		TW_US("Kernel Time (µs)_max", 14, "largest of the calls", .over_ranks = TRAWL_MOST),
+	[DETAILS] = TW_TEXT("kernel_details_summary", 40,
+			    "its kernels with their statistics, by position"),
 	[SHORT_DETAILS] =
-		TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
-	[PARAMETERS] = TEXT("perf_params", 40, "what the cost model took from the arguments"),
-	[HAS_MODEL] = { "has_perf_model", TRAWL_COLUMN_TEXT, "bool", 0, 0, 8,
-			"True or False: whether the operation has a cost model" },
-	[PERCENTAGE] = REAL("Percentage (%)", "%", 2, "share of the kernel time of this table"),
+		TW_TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
+	[PARAMETERS] = TW_TEXT("perf_params", 40, "what the cost model took from the arguments"),
+	[HAS_MODEL] = TW_COLUMN(TEXT, "has_perf_model", "bool", 0, 0, 8,
+				"True or False: whether the operation has a cost model",
+				.over_ranks = TRAWL_SAME),
+	[PERCENTAGE] = REAL("Percentage (%)", "%", 2, "share of the kernel time of this table",
+			    .over_ranks = TRAWL_SHARE, .place = 1),
 	[CUMULATIVE] =
 		REAL("Cumulative Percentage (%)", "%", 2, "share of this row and those above"),
-	[EXPOSED] = EXACT("Exposed Kernel Time (µs)_sum",
+	[EXPOSED] = TW_US("Exposed Kernel Time (µs)_sum", 14,
 			  "kernel time in which no other GPU work ran; only in what prepare and "
 			  "analyze write"),
 };

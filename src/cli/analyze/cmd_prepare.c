@@ -21,15 +21,15 @@ int cli_prepare_files(const struct cli_reporting *r, const struct trawl_report *
 }
 
 static const struct trawl_column columns[] = {
-	{ "category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "name, as its files have it" },
-	{ "operations", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "by name and arguments" },
-	{ "time", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "kernel time" },
-	{ "of compute", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "kernel time to the computing time" },
-	{ "skill", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "what analyses it" },
+	TW_TEXT("category", 20, "name, as its files have it"),
+	TW_INTEGER("operations", 10, "by name and arguments"),
+	TW_MEAN_MS("time", 12, "kernel time"),
+	TW_PERCENT_2("of compute", 10, "kernel time to the computing time"),
+	TW_TEXT("skill", 24, "what analyses it"),
 };
 
-static const struct tw_table_spec spec = { "categories", "categories that were prepared", columns,
-					   sizeof(columns) / sizeof(columns[0]), true };
+static const struct tw_table_spec spec =
+	TW_SPEC("categories", "categories that were prepared", columns, .keep_empty = true);
 
 static void add_row(struct trawl_table *table, const struct tw_json_value *category)
 {

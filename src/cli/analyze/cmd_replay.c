@@ -8,24 +8,21 @@
 #include <stdio.h>
 
 static const struct trawl_column columns[] = {
-	{ "package", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "the file, in the directory given" },
-	{ "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name as the profiler recorded it" },
-	{ "argument sets", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-	  "calls that differ in shapes, types, strides or values" },
-	{ "kernel time", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "time of its GPU kernels" },
-	{ "of compute", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-	  "that time to the time in which anything computes" },
-	{ "efficiency", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-	  "of the roofline, else of the peak that bounds it, by kernel time" },
+	TW_TEXT("package", 60, "the file, in the directory given",
+		.values = "!~^replay_packages/[A-Za-z0-9._-]*_replay_package\\.zip$"),
+	TW_TEXT("operation", 40, "name as the profiler recorded it"),
+	TW_INTEGER("argument sets", 10, "calls that differ in shapes, types, strides or values",
+		   .values = "!>=1"),
+	TW_MEAN_MS("kernel time", 12, "time of its GPU kernels", .values = ">=0"),
+	TW_PERCENT_2("of compute", 10, "that time to the time in which anything computes",
+		     .values = ">=0"),
+	TW_PERCENT_2("efficiency", 10,
+		     "of the roofline, else of the peak that bounds it, by kernel time",
+		     .values = ">=0"),
 };
 
-static const struct tw_table_spec spec = {
-	.name = "replay_packages",
-	.meaning = "replay packages that were written",
-	.columns = columns,
-	.column_count = sizeof(columns) / sizeof(columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec spec = TW_SPEC(
+	"replay_packages", "replay packages that were written", columns, .keep_empty = true);
 
 static void add_package(struct trawl_table *table, const struct tw_replay_op *op)
 {

@@ -14,22 +14,19 @@
 /* ---- categories */
 
 static const struct trawl_column category_columns[] = {
-	{ "category", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "name of the category" },
-	{ "status", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "done, no data, or failed" },
-	{ "time", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
-	  "kernel time; of the areas idle time, or that of communication and copies" },
-	{ "of compute", TRAWL_COLUMN_REAL, "%", 0, 1, 10,
-	  "its kernel time as a share of the computation time" },
-	{ "bottlenecks", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "bottlenecks found" },
+	TW_TEXT("category", 16, "name of the category", .values = "!~^[a-z0-9_]+$"),
+	TW_TEXT("status", 8, "done, no data, or failed", .values = "!done|no data|failed"),
+	TW_MEAN_MS("time", 10,
+		   "kernel time; of the areas idle time, or that of communication and copies",
+		   .values = ">=0"),
+	TW_PERCENT_1("of compute", 10, "its kernel time as a share of the computation time",
+		     .values = ">=0"),
+	TW_INTEGER("bottlenecks", 10, "bottlenecks found", .values = ">=0"),
 };
 
-static const struct tw_table_spec category_spec = {
-	.name = "categories",
-	.meaning = "how the analysis of each category ended",
-	.columns = category_columns,
-	.column_count = sizeof(category_columns) / sizeof(category_columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec category_spec = TW_SPEC("categories",
+							  "how the analysis of each category ended",
+							  category_columns, .keep_empty = true);
 
 /* What an analysis of the whole is about: idle time, or communication and copies. */
 static double time_of(const struct tw_json_value *metrics)
@@ -122,28 +119,24 @@ void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, c
 /* ---- what was analysed */
 
 static const struct trawl_column analysis_columns[] = {
-	{ "trace", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "name of the trace" },
-	{ "view", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the part looked at; missing: all" },
-	{ "platform", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the GPU of the roofline" },
-	{ "platform by", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
-	  "option: named by --platform; device: from its name or properties" },
-	{ "device", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "the device's name in the trace" },
-	{ "total", TRAWL_COLUMN_REAL, "ms", 0, 3, 10, "time looked at" },
-	{ "computation", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of it with computation" },
-	{ "exposed communication", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
-	  "share with communication and no computation" },
-	{ "exposed copies", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
-	  "share with nothing but memory copies" },
-	{ "idle", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share without GPU work" },
+	TW_TEXT("trace", 24, "name of the trace", .values = "!"),
+	TW_TEXT("view", 16, "the part looked at; missing: all"),
+	TW_TEXT("platform", 16, "the GPU of the roofline"),
+	TW_TEXT("platform by", 16,
+		"option: named by --platform; device: from its name or properties",
+		.values = "option|device name"),
+	TW_TEXT("device", 24, "the device's name in the trace"),
+	TW_MEAN_MS("total", 10, "time looked at", .values = ">=0"),
+	TW_PERCENT_1("computation", 8, "share of it with computation", .values = "0..100"),
+	TW_PERCENT_1("exposed communication", 8, "share with communication and no computation",
+		     .values = "0..100"),
+	TW_PERCENT_1("exposed copies", 8, "share with nothing but memory copies",
+		     .values = "0..100"),
+	TW_PERCENT_1("idle", 8, "share without GPU work", .values = "0..100"),
 };
 
-static const struct tw_table_spec analysis_spec = {
-	.name = "analysis",
-	.meaning = "what was analysed",
-	.columns = analysis_columns,
-	.column_count = sizeof(analysis_columns) / sizeof(analysis_columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec analysis_spec =
+	TW_SPEC("analysis", "what was analysed", analysis_columns, .keep_empty = true);
 
 /* NULL for a text that is not there, which leaves the cell missing. */
 static const char *text_of(const struct tw_json_value *object, const char *key)
@@ -192,25 +185,22 @@ enum {
 };
 
 static const struct trawl_column change_columns[] = {
-	{ "id", TRAWL_COLUMN_TEXT, "", 0, 0, 5, "its number in the reports" },
-	{ "change", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "what is worth changing" },
-	{ "category", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "where: the category" },
-	{ "priority", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "Critical, High, Medium or Low" },
-	{ "gain", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
-	  "expected gain as a share of the whole time; missing: not known" },
-	{ "of total", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the whole time that it takes" },
-	{ "issue", TRAWL_COLUMN_TEXT, "", 0, 0, 50, "what is wrong" },
-	{ "action", TRAWL_COLUMN_TEXT, "", 0, 0, 50, "what to do, where the code may change" },
-	{ "kernel action", TRAWL_COLUMN_TEXT, "", 0, 0, 50, "what to do about the kernel alone" },
+	TW_TEXT("id", 5, "its number in the reports", .values = "!~^P[0-9]+$"),
+	TW_TEXT("change", 40, "what is worth changing", .values = "!"),
+	TW_TEXT("category", 16, "where: the category", .values = "!"),
+	TW_TEXT("priority", 10, "Critical, High, Medium or Low",
+		.values = "!Critical|High|Medium|Low"),
+	TW_PERCENT_1("gain", 8, "expected gain as a share of the whole time; missing: not known",
+		     .values = ">=0"),
+	TW_PERCENT_1("of total", 8, "share of the whole time that it takes", .values = ">=0"),
+	TW_TEXT("issue", 50, "what is wrong"),
+	TW_TEXT("action", 50, "what to do, where the code may change"),
+	TW_TEXT("kernel action", 50, "what to do about the kernel alone"),
 };
 
-static const struct tw_table_spec change_spec = {
-	.name = "changes",
-	.meaning = "what is most worth changing, the largest gain first",
-	.columns = change_columns,
-	.column_count = sizeof(change_columns) / sizeof(change_columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec change_spec =
+	TW_SPEC("changes", "what is most worth changing, the largest gain first", change_columns,
+		.keep_empty = true);
 
 /* What has this number in the reports; NULL: nothing. */
 static const struct tw_json_value *find_change(const struct tw_json_value *list, const char *id)

@@ -11,22 +11,24 @@
 
 enum { NAME, BASELINE, TEST, DIFFERENCE, FASTER, NOISE, VERDICT, COLUMNS };
 
-#define NUMBER(header, unit, digits, width, meaning)                               \
-	{                                                                          \
-		header, TRAWL_COLUMN_REAL, (unit), 0, (digits), (width), (meaning) \
-	}
+#define NUMBER(header, unit, digits, width, meaning) \
+	TW_REAL(header, (unit), (digits), (width), (meaning))
 
 static const struct trawl_column columns[COLUMNS] = {
-	[NAME] = { "name", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "what takes the time" },
+	[NAME] = TW_TEXT("name", 40, "what takes the time"),
 	[BASELINE] = NUMBER("baseline ms", "ms", 3, 12, "median over the ranks"),
 	[TEST] = NUMBER("test ms", "ms", 3, 12, "the same of the test"),
 	[DIFFERENCE] = NUMBER("diff. ms", "ms", 3, 12, "test - baseline"),
 	[FASTER] = NUMBER("faster (%)", "%", 1, 8, "above 0 the test is faster"),
 	[NOISE] = NUMBER("noise ms", "ms", 3, 10, "spread over the ranks"),
-	[VERDICT] = { "verdict", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "better, worse, same, new, gone" },
+	[VERDICT] = TW_TEXT("verdict", 8, "better, worse, same, new, gone"),
 };
 
-static const struct tw_table_spec spec = { "changes", "what changed", columns, COLUMNS, true };
+static const struct tw_table_spec spec = { .name = "changes",
+					   .meaning = "what changed",
+					   .columns = columns,
+					   .column_count = COLUMNS,
+					   .keep_empty = true };
 
 static void add_row(struct trawl_table *table, const struct tw_change *c, const char *name)
 {

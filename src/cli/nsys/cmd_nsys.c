@@ -174,17 +174,12 @@ static int show_ranges(const struct nsys_command *n, const struct nsys_query *qu
 /* ---- rules */
 
 static const struct trawl_column preset_columns[] = {
-	{ "preset", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "name, as --rules takes it" },
-	{ "of", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "the trainer whose ranges it knows" },
+	TW_TEXT("preset", 16, "name, as --rules takes it", .values = "!"),
+	TW_TEXT("of", 60, "the trainer whose ranges it knows", .values = "!"),
 };
 
-static const struct tw_table_spec preset_spec = {
-	.name = "rules",
-	.meaning = "presets of rules for the ranges of trainers",
-	.columns = preset_columns,
-	.column_count = sizeof(preset_columns) / sizeof(preset_columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec preset_spec = TW_SPEC(
+	"rules", "presets of rules for the ranges of trainers", preset_columns, .keep_empty = true);
 
 static int list_presets(const struct nsys_command *n)
 {

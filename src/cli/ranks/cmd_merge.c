@@ -30,34 +30,32 @@ struct merge_command {
 enum { RANK, RULE, GPU_SLICES, HOST_SLICES, OTHERS, ARROWS, MOVED, LOOSE, SHIFT, FILE_NAME };
 
 static const struct trawl_column columns[] = {
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
-	[RULE] = { "rank from", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		   "where the rank comes from: the trace (distributedInfo), a label of the process, "
-		   "recorded collectives, the name of the file, or the order of the files" },
-	[GPU_SLICES] = { "gpu slices", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
-			 "slices on streams of GPUs" },
-	[HOST_SLICES] = { "host slices", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
-			  "slices on threads of the host" },
-	[OTHERS] = { "other events", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
-		     "instants, counters and such" },
-	[ARROWS] = { "flows", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		     "arrows, each with its start and its end on a slice" },
-	[MOVED] = { "moved slices", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
-		    "slices that partly overlap others and are drawn on a lane of their own" },
-	[LOOSE] = { "flow ends left out", TRAWL_COLUMN_INTEGER, "", 0, 0, 14,
-		    "ends of arrows whose slice or other end is not in the output, mostly "
-		    "since --keep gpu leaves it out; they are left out too" },
-	[SHIFT] = { "shift us", TRAWL_COLUMN_DECIMAL, "us", 3, 3, 14, "added to all times" },
-	[FILE_NAME] = { "file", TRAWL_COLUMN_TEXT, "", 0, 0, 30, "the trace" },
+	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
+	[RULE] = TW_TEXT(
+		"rank from", 10,
+		"where the rank comes from: the trace (distributedInfo), a label of the process, "
+		"recorded collectives, the name of the file, or the order of the files",
+		.values = "!trace|name|order"),
+	[GPU_SLICES] = TW_INTEGER("gpu slices", 12, "slices on streams of GPUs", .values = "!>=0"),
+	[HOST_SLICES] =
+		TW_INTEGER("host slices", 12, "slices on threads of the host", .values = "!>=0"),
+	[OTHERS] = TW_INTEGER("other events", 12, "instants, counters and such", .values = "!>=0"),
+	[ARROWS] = TW_INTEGER("flows", 10, "arrows, each with its start and its end on a slice",
+			      .values = "!>=0"),
+	[MOVED] =
+		TW_INTEGER("moved slices", 12,
+			   "slices that partly overlap others and are drawn on a lane of their own",
+			   .values = "!>=0"),
+	[LOOSE] = TW_INTEGER("flow ends left out", 14,
+			     "ends of arrows whose slice or other end is not in the output, mostly "
+			     "since --keep gpu leaves it out; they are left out too",
+			     .values = "!>=0"),
+	[SHIFT] = TW_DECIMAL("shift us", "us", 3, 3, 14, "added to all times", .values = "!"),
+	[FILE_NAME] = TW_TEXT("file", 30, "the trace", .values = "!"),
 };
 
-static const struct tw_table_spec spec = {
-	.name = "merged_ranks",
-	.meaning = "what of each rank is in the merged trace",
-	.columns = columns,
-	.column_count = sizeof(columns) / sizeof(columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec spec = TW_SPEC(
+	"merged_ranks", "what of each rank is in the merged trace", columns, .keep_empty = true);
 
 /* ---- options */
 

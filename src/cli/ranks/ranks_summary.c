@@ -94,25 +94,18 @@ static void add_ranks(const struct tw_job *job, struct tw_str *out)
 
 enum { PART, MEAN, MEDIAN, MIN, MAX, SLOWEST, SHARE };
 
-#define NUMBER(header, type, scale, meaning)                    \
-	{                                                       \
-		header, (type), "ms", (scale), 3, 12, (meaning) \
-	}
-
 static const struct trawl_column timeline_columns[] = {
-	[PART] = { "part", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "what the time went to" },
-	[MEAN] = NUMBER("mean", TRAWL_COLUMN_REAL, 0, "mean of the ranks"),
-	[MEDIAN] = NUMBER("median", TRAWL_COLUMN_DECIMAL, 7, "median of the ranks"),
-	[MIN] = NUMBER("min", TRAWL_COLUMN_DECIMAL, 6, "least of a rank"),
-	[MAX] = NUMBER("max", TRAWL_COLUMN_DECIMAL, 6, "most of a rank"),
-	[SLOWEST] = { "rank of max", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "the rank with the most" },
-	[SHARE] = { "mean share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the total time" },
+	[PART] = TW_TEXT("part", 22, "what the time went to"),
+	[MEAN] = TW_MEAN_MS("mean", 12, "mean of the ranks"),
+	[MEDIAN] = TW_DECIMAL("median", "ms", 7, 3, 12, "median of the ranks"),
+	[MIN] = TW_DECIMAL("min", "ms", 6, 3, 12, "least of a rank"),
+	[MAX] = TW_DECIMAL("max", "ms", 6, 3, 12, "most of a rank"),
+	[SLOWEST] = TW_INTEGER("rank of max", 8, "the rank with the most"),
+	[SHARE] = TW_PERCENT_1("mean share (%)", 8, "share of the total time"),
 };
 
-static const struct tw_table_spec timeline_spec = {
-	"timeline", "GPU time over the ranks", timeline_columns,
-	sizeof(timeline_columns) / sizeof(timeline_columns[0]), true
-};
+static const struct tw_table_spec timeline_spec =
+	TW_SPEC("timeline", "GPU time over the ranks", timeline_columns, .keep_empty = true);
 
 /* As the summary of one trace names them. */
 static const struct {
@@ -169,21 +162,19 @@ static struct trawl_table *make_timeline(const struct trawl_table *sums)
 
 enum { RANK, COMPUTING, EXPOSED, COPIES, IDLE, TOTAL, BUSY };
 
-#define TIME(header, meaning) NUMBER(header, TRAWL_COLUMN_DECIMAL, 6, meaning)
-
 static const struct trawl_column rank_columns[] = {
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
-	[COMPUTING] = TIME("computing", "computing"),
-	[EXPOSED] = TIME("exposed comm", "communicating while nothing computes"),
-	[COPIES] = TIME("exposed copies", "copying while there is neither"),
-	[IDLE] = TIME("idle", "doing nothing"),
-	[TOTAL] = TIME("total", "from first start to last end"),
-	[BUSY] = { "busy (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the total" },
+	[RANK] = TW_INTEGER("rank", 6, "rank in the job"),
+	[COMPUTING] = TW_DECIMAL("computing", "ms", 6, 3, 12, "computing"),
+	[EXPOSED] =
+		TW_DECIMAL("exposed comm", "ms", 6, 3, 12, "communicating while nothing computes"),
+	[COPIES] = TW_DECIMAL("exposed copies", "ms", 6, 3, 12, "copying while there is neither"),
+	[IDLE] = TW_DECIMAL("idle", "ms", 6, 3, 12, "doing nothing"),
+	[TOTAL] = TW_DECIMAL("total", "ms", 6, 3, 12, "from first start to last end"),
+	[BUSY] = TW_PERCENT_1("busy (%)", 8, "share of the total"),
 };
 
-static const struct tw_table_spec rank_spec = { "spread", "GPU time by rank", rank_columns,
-						sizeof(rank_columns) / sizeof(rank_columns[0]),
-						true };
+static const struct tw_table_spec rank_spec =
+	TW_SPEC("spread", "GPU time by rank", rank_columns, .keep_empty = true);
 
 struct shown {
 	const struct tw_rank *rank;
@@ -264,23 +255,14 @@ static struct trawl_table *make_spread(const struct cli_ranks_report *report)
 
 enum { NAME, TOP_RANKS, CALLS, TIME_MEAN, TIME_MAX, TOP_SLOWEST, TOP_SHARE };
 
-#define TOP_COLUMNS(what, calls, time)                                                                \
-	{ what, TRAWL_COLUMN_TEXT, "", 0, 0, 40, "its name" },                                        \
-		{ "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "how many ranks have it" },             \
-		{ calls, TRAWL_COLUMN_REAL, "", 0, 1, 8, "calls of a rank, on average" },             \
-		{ time " mean (ms)",                                                                  \
-		  TRAWL_COLUMN_REAL,                                                                  \
-		  "ms",                                                                               \
-		  0,                                                                                  \
-		  3,                                                                                  \
-		  12,                                                                                 \
-		  "time of a rank, on average over those that have it" },                             \
-		{ "max (ms)", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "time of the slowest rank" },        \
-		{ "slowest rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "the rank with the most time" }, \
-	{                                                                                             \
-		"share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,                                         \
-			"share of the time of all, on average"                                        \
-	}
+#define TOP_COLUMNS(what, calls, time)                                                   \
+	TW_TEXT(what, 40, "its name"), TW_INTEGER("ranks", 6, "how many ranks have it"), \
+		TW_REAL(calls, "", 1, 8, "calls of a rank, on average"),                 \
+		TW_MEAN_MS(time " mean (ms)", 12,                                        \
+			   "time of a rank, on average over those that have it"),        \
+		TW_MEAN_MS("max (ms)", 12, "time of the slowest rank"),                  \
+		TW_INTEGER("slowest rank", 8, "the rank with the most time"),            \
+		TW_PERCENT_1("share (%)", 8, "share of the time of all, on average")
 
 static const struct trawl_column top_gpu[] = { TOP_COLUMNS("operation", "calls", "GPU time") };
 static const struct trawl_column top_kernels[] = { TOP_COLUMNS("kernel", "kernels", "GPU time") };
@@ -292,30 +274,16 @@ static const struct top_source {
 	double per_ms;
 	struct tw_table_spec spec;
 } top_sources[] = {
-	{ "ops_summary",
-	  "name",
-	  "Count",
-	  "total_direct_kernel_time_ms",
-	  "Percentage (%)",
-	  1,
-	  { "top_operations", "operations with the most GPU time over the ranks", top_gpu, 7,
-	    true } },
-	{ "kernel_summary",
-	  "Kernel name",
-	  "Kernel duration (µs)_count",
-	  "Kernel duration (µs)_sum",
-	  "Percent of kernels time (%)",
-	  1000,
-	  { "top_operations", "kernels with the most GPU time over the ranks", top_kernels, 7,
-	    true } },
-	{ "cpu_ops",
-	  "name",
-	  "Count",
-	  "self host time (ms)",
-	  "Percentage (%)",
-	  1,
-	  { "top_operations", "operations with the most time on the host over the ranks", top_host,
-	    7, true } },
+	{ "ops_summary", "name", "Count", "total_direct_kernel_time_ms", "Percentage (%)", 1,
+	  TW_SPEC("top_operations", "operations with the most GPU time over the ranks", top_gpu,
+		  .keep_empty = true) },
+	{ "kernel_summary", "Kernel name", "Kernel duration (µs)_count", "Kernel duration (µs)_sum",
+	  "Percent of kernels time (%)", 1000,
+	  TW_SPEC("top_operations", "kernels with the most GPU time over the ranks", top_kernels,
+		  .keep_empty = true) },
+	{ "cpu_ops", "name", "Count", "self host time (ms)", "Percentage (%)", 1,
+	  TW_SPEC("top_operations", "operations with the most time on the host over the ranks",
+		  top_host, .keep_empty = true) },
 };
 
 /* The statistic of a column over ranks as a number. */

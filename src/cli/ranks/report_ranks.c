@@ -95,7 +95,7 @@ static size_t list_tables(const struct run *run, const struct trawl_table **list
 	size_t count = 0, i;
 
 	for (i = 0; i < run->count; i++)
-		if (trawl_table_rows(run->tables[i]) || tw_table_keep_empty(run->tables[i]))
+		if (trawl_table_rows(run->tables[i]) || tw_table_spec(run->tables[i])->keep_empty)
 			list[count++] = run->tables[i];
 	return count;
 }

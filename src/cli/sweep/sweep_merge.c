@@ -11,22 +11,16 @@
 enum { CONFIGURATION, RANKS, SLICES, FILE_NAME };
 
 static const struct trawl_column columns[] = {
-	[CONFIGURATION] = { "configuration", TRAWL_COLUMN_TEXT, "", 0, 0, 18,
-			    "threads and channels" },
-	[RANKS] = { "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "ranks with a trace" },
-	[SLICES] = { "slices", TRAWL_COLUMN_INTEGER, "", 0, 0, 12,
-		     "slices of GPUs and hosts in the merged trace" },
-	[FILE_NAME] = { "file", TRAWL_COLUMN_TEXT, "", 0, 0, 40,
-			"the merged trace, below the directory of results" },
+	[CONFIGURATION] = TW_TEXT("configuration", 18, "threads and channels", .values = "!"),
+	[RANKS] = TW_INTEGER("ranks", 6, "ranks with a trace", .values = "!"),
+	[SLICES] = TW_INTEGER("slices", 12, "slices of GPUs and hosts in the merged trace",
+			      .values = "!"),
+	[FILE_NAME] = TW_TEXT("file", 40, "the merged trace, below the directory of results",
+			      .values = "!"),
 };
 
-static const struct tw_table_spec spec = {
-	.name = "merged_traces",
-	.meaning = "the merged timeline of each configuration",
-	.columns = columns,
-	.column_count = sizeof(columns) / sizeof(columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec spec = TW_SPEC(
+	"merged_traces", "the merged timeline of each configuration", columns, .keep_empty = true);
 
 static void add_row(struct trawl_table *table, const struct cli_sweep_made *made)
 {

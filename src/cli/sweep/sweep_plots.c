@@ -129,21 +129,19 @@ static int take_rows(struct rows *r)
 /* ---- statistics */
 
 static const struct trawl_column columns[] = {
-	{ "by", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "what the rows are put together by" },
-	{ "number", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "of threads, of channels, or of the rank" },
-	{ "mean us", TRAWL_COLUMN_REAL, "us", 0, 2, 10, "mean of the time differences" },
-	{ "median us", TRAWL_COLUMN_REAL, "us", 0, 2, 10, "half are below" },
-	{ "max us", TRAWL_COLUMN_REAL, "us", 0, 2, 10, "largest time difference" },
-	{ "n", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rows" },
+	TW_TEXT("by", 10, "what the rows are put together by", .values = "!threads|channels|rank"),
+	TW_INTEGER("number", 8, "of threads, of channels, or of the rank", .values = "!"),
+	TW_REAL("mean us", "us", 2, 10, "mean of the time differences", .values = "!"),
+	TW_REAL("median us", "us", 2, 10, "half are below", .values = "!"),
+	TW_REAL("max us", "us", 2, 10, "largest time difference", .values = "!"),
+	TW_INTEGER("n", 6, "rows", .values = "!>=1"),
 };
 
-static const struct tw_table_spec statistics_spec = {
-	.name = "variance_statistics",
-	.meaning = "time between the shortest and the longest call of an operation, for all "
-		   "operations of the table together",
-	.columns = columns,
-	.column_count = sizeof(columns) / sizeof(columns[0]),
-};
+static const struct tw_table_spec statistics_spec =
+	TW_SPEC("variance_statistics",
+		"time between the shortest and the longest call of an operation, for all "
+		"operations of the table together",
+		columns);
 
 static void add_groups(struct trawl_table *table, const struct tw_variance_group *groups,
 		       size_t count, const char *by)

@@ -21,21 +21,17 @@ struct model_command {
 /* ---- operations with a model */
 
 static const struct trawl_column list_columns[] = {
-	{ "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name as the profiler records it" },
-	{ "model", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "the cost model; several may share one" },
-	{ "table", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "the report's table of such operations" },
-	{ "unit", TRAWL_COLUMN_TEXT, "", 0, 0, 8, "the unit of the GPU that does the work" },
-	{ "backward", TRAWL_COLUMN_TEXT, "", 0, 0, 8,
-	  "whether the work of its backward pass is known" },
+	TW_TEXT("operation", 40, "name as the profiler records it", .values = "!"),
+	TW_TEXT("model", 24, "the cost model; several may share one", .values = "!"),
+	TW_TEXT("table", 20, "the report's table of such operations", .values = "!"),
+	TW_TEXT("unit", 8, "the unit of the GPU that does the work", .values = "!matrix|vector|"),
+	TW_TEXT("backward", 8, "whether the work of its backward pass is known",
+		.values = "!yes|no"),
 };
 
-static const struct tw_table_spec list_spec = {
-	.name = "models",
-	.meaning = "operations whose work is known from their arguments",
-	.columns = list_columns,
-	.column_count = sizeof(list_columns) / sizeof(list_columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec list_spec =
+	TW_SPEC("models", "operations whose work is known from their arguments", list_columns,
+		.keep_empty = true);
 
 static const struct tw_model *model_of(const char *op)
 {
@@ -101,15 +97,15 @@ static int no_model(const struct cli_command *command, const char *op)
  * their own.
  */
 static const struct trawl_column shown_columns[] = {
-	{ "quantity", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "what it is, by the report's columns" },
-	{ "value", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "what the model says" },
-	{ "unit", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "unit of the value" },
+	TW_TEXT("quantity", 24, "what it is, by the report's columns"),
+	TW_TEXT("value", 24, "what the model says"),
+	TW_TEXT("unit", 10, "unit of the value"),
 };
 static const struct trawl_column data_columns[] = {
-	{ "quantity", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "what it is, by the report's columns" },
-	{ "value", TRAWL_COLUMN_REAL, "", 0, 3, 16, "what the model says, where it is a number" },
-	{ "unit", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "unit of the value" },
-	{ "text", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "what the model says, where it is no number" },
+	TW_TEXT("quantity", 24, "what it is, by the report's columns"),
+	TW_REAL("value", "", 3, 16, "what the model says, where it is a number"),
+	TW_TEXT("unit", 10, "unit of the value"),
+	TW_TEXT("text", 24, "what the model says, where it is no number"),
 };
 
 static const struct tw_table_spec model_spec = {

@@ -10,18 +10,10 @@
 
 #define MOST_COLUMNS (TW_PEAK_COUNT + 4)
 
-static const struct trawl_column platform_column = {
-	"platform", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "name, as --platform takes it"
-};
-static const struct trawl_column marks_column = {
-	"marks",
-	TRAWL_COLUMN_TEXT,
-	"",
-	0,
-	0,
-	24,
-	"how far the figures can be trusted: achievable, datasheet, unverified"
-};
+static const struct trawl_column platform_column =
+	TW_TEXT("platform", 16, "name, as --platform takes it");
+static const struct trawl_column marks_column = TW_TEXT(
+	"marks", 24, "how far the figures can be trusted: achievable, datasheet, unverified");
 
 static const struct tw_table_spec whole_spec = {
 	.name = "platforms",
@@ -41,20 +33,19 @@ static const struct tw_table_spec vector_spec = {
 };
 
 static const struct trawl_column fact_columns[] = {
-	{ "fact", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "memory or a peak by unit and precision" },
-	{ "value", TRAWL_COLUMN_REAL, "", 0, 1, 10, "the figure" },
-	{ "unit", TRAWL_COLUMN_TEXT, "", 0, 0, 10, "unit of the figure" },
-	{ "mark", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "achievable, datasheet or unverified" },
-	{ "source", TRAWL_COLUMN_TEXT, "", 0, 0, 60, "where the figure is from" },
+	TW_TEXT("fact", 16, "memory or a peak by unit and precision",
+		.values =
+			"!mem_bw_gbps|memory_gb|matrix_fp64|matrix_fp32|matrix_tf32|matrix_fp16|matrix_bf16|matrix_fp8|matrix_fp6|matrix_fp4|matrix_int8|vector_fp64|vector_fp32|vector_fp16|vector_bf16|units|compute"),
+	TW_REAL("value", "", 1, 10, "the figure", .values = "!>0"),
+	TW_TEXT("unit", 10, "unit of the figure", .values = "GB/s|GB|TFLOP/s|TOP/s"),
+	TW_TEXT("mark", 12, "achievable, datasheet or unverified",
+		.values = "achievable|datasheet|unverified"),
+	TW_TEXT("source", 60, "where the figure is from", .values = "!"),
 };
 
-static const struct tw_table_spec fact_spec = {
-	.name = "platform",
-	.meaning = "what one device can do, peaks without sparsity",
-	.columns = fact_columns,
-	.column_count = sizeof(fact_columns) / sizeof(fact_columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec fact_spec =
+	TW_SPEC("platform", "what one device can do, peaks without sparsity", fact_columns,
+		.keep_empty = true);
 
 /* ---- all of them */
 

@@ -261,33 +261,42 @@ static void add_timeline(const struct trawl_report *report, bool several, unsign
 }
 
 static const struct trawl_column top_gpu[] = {
-	{ "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
-	{ "category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "kinds it fell in" },
-	{ "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
-	{ "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "GPU time of its calls" },
-	{ "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the GPU time of all operations" },
-	{ "roofline (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
-	  "roofline time to kernel time, of its rows in unified_perf_summary that have both" },
+	TW_TEXT("operation", 40, "name of the operation"),
+	TW_TEXT("category", 20, "kinds it fell in"),
+	TW_INTEGER("calls", 8, "calls"),
+	TW_MS("GPU time (ms)", 12, "GPU time of its calls"),
+	TW_PERCENT_1("share (%)", 8, "share of the GPU time of all operations"),
+	TW_PERCENT_1(
+		"roofline (%)", 8,
+		"roofline time to kernel time, of its rows in unified_perf_summary that have both"),
 };
 
 static const struct trawl_column top_host[] = {
-	{ "operation", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the operation" },
-	{ "calls", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "calls" },
-	{ "self host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
-	  "time outside what it calls" },
-	{ "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of all self time" },
+	TW_TEXT("operation", 40, "name of the operation"),
+	TW_INTEGER("calls", 8, "calls"),
+	TW_MS("self host time (ms)", 12, "time outside what it calls"),
+	TW_PERCENT_1("share (%)", 8, "share of all self time"),
 };
 
-static const struct tw_table_spec top_gpu_spec = { "top_operations",
-						   "operations with the most GPU time", top_gpu, 5,
-						   true };
+static const struct tw_table_spec top_gpu_spec = { .name = "top_operations",
+						   .meaning = "operations with the most GPU time",
+						   .columns = top_gpu,
+						   .column_count = 5,
+						   .keep_empty = true };
 /* Where the platform is known. */
-static const struct tw_table_spec top_roofline_spec = { "top_operations",
-							"operations with the most GPU time",
-							top_gpu, 6, true };
-static const struct tw_table_spec top_host_spec = { "top_operations",
-						    "operations with the most time on the host",
-						    top_host, 4, true };
+static const struct tw_table_spec top_roofline_spec = { .name = "top_operations",
+							.meaning =
+								"operations with the most GPU time",
+							.columns = top_gpu,
+							.column_count = 6,
+							.keep_empty = true };
+static const struct tw_table_spec top_host_spec = {
+	.name = "top_operations",
+	.meaning = "operations with the most time on the host",
+	.columns = top_host,
+	.column_count = 4,
+	.keep_empty = true
+};
 
 /* Where the columns of the two come from. */
 static const char *const top_gpu_sources[] = { "name",		 "Categories",
@@ -497,16 +506,15 @@ static void add_top(const struct trawl_report *report, size_t top_ops, unsigned 
 }
 
 static const struct trawl_column kernel_kinds[] = {
-	{ "kernel category", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "what kernels do, by their names" },
-	{ "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "how many" },
-	{ "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "sum of their time" },
-	{ "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8, "share of the time of all kernels" },
+	TW_TEXT("kernel category", 20, "what kernels do, by their names"),
+	TW_INTEGER("kernels", 8, "how many"),
+	TW_MS("GPU time (ms)", 12, "sum of their time"),
+	TW_PERCENT_1("share (%)", 8, "share of the time of all kernels"),
 };
 
-static const struct tw_table_spec kernel_kinds_spec = {
+static const struct tw_table_spec kernel_kinds_spec = TW_SPEC(
 	"kernel_kinds", "GPU time by kernel category (most of it not launched by a known op)",
-	kernel_kinds, sizeof(kernel_kinds) / sizeof(kernel_kinds[0]), true
-};
+	kernel_kinds, .keep_empty = true);
 
 static const char *const kernel_kind_sources[] = { "kernel category", "kernels", "kernel time (ms)",
 						   "Percentage (%)" };

@@ -9,17 +9,15 @@
 enum { DEVICE, TOTAL, FIRST_SHARE };
 
 static const struct trawl_column columns[] = {
-	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 12, "number of the device" },
-	[TOTAL] = { "total (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
-		    "from its first GPU event to the end of its last" },
-	[FIRST_SHARE] = { "computing (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "share of its total" },
-	{ "exposed communication (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 14, "share of its total" },
-	{ "exposed copies (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "share of its total" },
-	{ "idle (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 10, "share of its total" },
+	[DEVICE] = TW_ID("device", 12, "number of the device"),
+	[TOTAL] = TW_MS("total (ms)", 12, "from its first GPU event to the end of its last"),
+	[FIRST_SHARE] = TW_PERCENT_1("computing (%)", 10, "share of its total"),
+	TW_PERCENT_1("exposed communication (%)", 14, "share of its total"),
+	TW_PERCENT_1("exposed copies (%)", 10, "share of its total"),
+	TW_PERCENT_1("idle (%)", 10, "share of its total"),
 };
 
-static const struct tw_table_spec spec = { "by_device", "GPU time by device", columns,
-					   sizeof(columns) / sizeof(columns[0]), false };
+static const struct tw_table_spec spec = TW_SPEC("by_device", "GPU time by device", columns);
 
 /* In the order of the columns of shares. */
 static const char *const types[] = { "computation_time", "exposed_comm_time", "exposed_memcpy_time",

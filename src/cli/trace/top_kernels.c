@@ -10,15 +10,15 @@
 enum { NAME, KIND, COUNT, TIME, MEAN };
 
 static const struct trawl_column columns[] = {
-	[NAME] = { "kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the kernel" },
-	[KIND] = { "category", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "what it does, by its name" },
-	[COUNT] = { "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "kernels of this name" },
-	[TIME] = { "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "sum of their time" },
-	[MEAN] = { "mean (µs)", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "time of one on average" },
+	[NAME] = TW_TEXT("kernel", 40, "name of the kernel"),
+	[KIND] = TW_TEXT("category", 14, "what it does, by its name"),
+	[COUNT] = TW_INTEGER("kernels", 8, "kernels of this name"),
+	[TIME] = TW_MS("GPU time (ms)", 12, "sum of their time"),
+	[MEAN] = TW_MEAN_US("mean (µs)", 12, "time of one on average"),
 };
 
-static const struct tw_table_spec spec = { "top_kernels", "kernels with the most GPU time", columns,
-					   sizeof(columns) / sizeof(columns[0]), true };
+static const struct tw_table_spec spec =
+	TW_SPEC("top_kernels", "kernels with the most GPU time", columns, .keep_empty = true);
 
 struct kernel {
 	uint32_t name;	   /* text id */

@@ -8,21 +8,25 @@
 #include <string.h>
 
 static const struct trawl_column columns[] = {
-	{ "range", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the range" },
-	{ "instances", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "ranges of this name, of all processes" },
-	{ "GPU time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
-	  "sum of the GPU events launched in them" },
-	{ "exposed communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12,
-	  "time of their communication in which its device computes nothing" },
-	{ "host time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 12, "sum of their time on the host" },
+	TW_TEXT("range", 40, "name of the range"),
+	TW_INTEGER("instances", 8, "ranges of this name, of all processes"),
+	TW_MS("GPU time (ms)", 12, "sum of the GPU events launched in them"),
+	TW_MS("exposed communication (ms)", 12,
+	      "time of their communication in which its device computes nothing"),
+	TW_MS("host time (ms)", 12, "sum of their time on the host"),
 };
 
-static const struct tw_table_spec gpu_spec = { "top_ranges", "ranges with the most GPU time",
-					       columns, 5, true };
+static const struct tw_table_spec gpu_spec = { .name = "top_ranges",
+					       .meaning = "ranges with the most GPU time",
+					       .columns = columns,
+					       .column_count = 5,
+					       .keep_empty = true };
 /* Where it is not known which GPU work belongs to them. */
-static const struct tw_table_spec host_spec = { "top_ranges",
-						"ranges with the most time on the host", columns, 5,
-						true };
+static const struct tw_table_spec host_spec = { .name = "top_ranges",
+						.meaning = "ranges with the most time on the host",
+						.columns = columns,
+						.column_count = 5,
+						.keep_empty = true };
 
 /* The rows of one name. */
 struct range {

@@ -5,51 +5,25 @@
 #include "job/collectives/input.h"
 
 /* Columns that several tables have, as TraceLens names them. */
-#define TW_COLUMN_COLLECTIVE_ID                                                                   \
-	{                                                                                         \
-		"collective_id", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "process group and index in it" \
-	}
-#define TW_COLUMN_GROUP                                                                        \
-	{                                                                                      \
-		"Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14,                         \
-			"process group; Unknown_Group: not recorded; all: no rank records one" \
-	}
-#define TW_COLUMN_GROUP_RANKS                                                                \
-	{                                                                                    \
-		"Process Group Ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "ranks in the group" \
-	}
-#define TW_COLUMN_NAME                                                                                \
-	{                                                                                             \
-		"Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 22,                                   \
-			"name as recorded, else the kind that the operation's or kernel's name tells" \
-	}
-#define TW_COLUMN_GROUP_SIZE                                                                   \
-	{                                                                                      \
-		"Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "ranks in the group, as recorded" \
-	}
-#define TW_COLUMN_DTYPE                                                          \
-	{                                                                        \
-		"dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "type of the elements" \
-	}
-#define TW_COLUMN_NODE_ID                                                             \
-	{                                                                             \
-		"node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank / GPUs of a node" \
-	}
-#define TW_COLUMN_NODE_SPAN                                                                             \
-	{                                                                                               \
-		"node_span", TRAWL_COLUMN_TEXT, "", 0, 0, 12,                                           \
-			"intra_node, inter_node, or unknown: whether the group's ranks are on one node" \
-	}
-#define TW_COLUMN_KIND                                                                                \
-	{                                                                                             \
-		"Collective type", TRAWL_COLUMN_TEXT, "", 0, 0, 16,                                   \
-			"kind of collective, from its recorded name, else from the operation's that " \
-			"launched it, else from the kernel's"                                         \
-	}
-#define TW_COLUMN_KERNEL                                                                           \
-	{                                                                                          \
-		"kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the kernel on the lowest rank" \
-	}
+#define TW_COLUMN_COLLECTIVE_ID TW_TEXT("collective_id", 16, "process group and index in it")
+#define TW_COLUMN_GROUP                   \
+	TW_TEXT("Process Group Name", 14, \
+		"process group; Unknown_Group: not recorded; all: no rank records one")
+#define TW_COLUMN_GROUP_RANKS TW_TEXT("Process Group Ranks", 24, "ranks in the group")
+#define TW_COLUMN_NAME                 \
+	TW_TEXT("Collective name", 22, \
+		"name as recorded, else the kind that the operation's or kernel's name tells")
+#define TW_COLUMN_GROUP_SIZE TW_ID("Group size", 10, "ranks in the group, as recorded")
+#define TW_COLUMN_DTYPE TW_TEXT("dtype", 12, "type of the elements")
+#define TW_COLUMN_NODE_ID TW_INTEGER("node_id", 8, "rank / GPUs of a node")
+#define TW_COLUMN_NODE_SPAN      \
+	TW_TEXT("node_span", 12, \
+		"intra_node, inter_node, or unknown: whether the group's ranks are on one node")
+#define TW_COLUMN_KIND                                                                        \
+	TW_TEXT("Collective type", 16,                                                        \
+		"kind of collective, from its recorded name, else from the operation's that " \
+		"launched it, else from the kernel's")
+#define TW_COLUMN_KERNEL TW_TEXT("kernel", 40, "name of the kernel on the lowest rank")
 
 static inline const struct tw_match_member *tw_match_members(const struct tw_ranks_input *in,
 							     const struct tw_match *match)

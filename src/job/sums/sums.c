@@ -21,7 +21,6 @@ struct sums {
 	struct tw_groups groups;   /* of entries: those with the same keys */
 	struct tw_members members; /* entries by group */
 	struct tw_sum_values values;
-	bool in_order;
 };
 
 /* ---- rows with the same keys */
@@ -100,7 +99,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 	int order = 0;
 	size_t k;
 
-	if (s->in_order)
+	if (tw_table_spec(s->sources[0].table)->in_order)
 		return x->group < y->group ? -1 : x->group > y->group;
 	if (x->total != y->total)
 		return x->total > y->total ? -1 : 1;
@@ -203,7 +202,7 @@ static void add_row(struct sums *s, struct trawl_table *table, uint32_t group)
 	for (i = 0; i < s->c.count; i++) {
 		const struct tw_sum_column *column = &s->c.columns[i];
 
-		if (!tw_sum_is_measured(column->role)) {
+		if (!tw_sum_is_measured(column->column->over_ranks)) {
 			set_same(s, table, row, column, list, count);
 			continue;
 		}
@@ -279,11 +278,9 @@ static int find_entries(struct sums *s)
 	return tw_pool_init(&s->texts, a) ? TRAWL_ENOMEM : 0;
 }
 
-static int make_table(struct sums *s, struct trawl_table **out,
-		      const struct tw_sum_declared *declared)
+static int make_table(struct sums *s, struct trawl_table **out)
 {
-	int status =
-		tw_sum_columns_find(&s->c, declared, s->sources, s->source_count, s->allocator);
+	int status = tw_sum_columns_find(&s->c, s->sources, s->source_count, s->allocator);
 
 	tw_groups_init(&s->groups, (s->c.key_count + 1) * sizeof(uint32_t), s->allocator);
 	if (!status)
@@ -311,20 +308,26 @@ static void release(struct sums *s, const struct tw_job *job)
 	tw_free(a, s->sources, job->count * sizeof(*s->sources));
 }
 
+bool tw_table_is_summed(const struct tw_table_spec *table)
+{
+	size_t i;
+
+	for (i = 0; i < table->column_count; i++)
+		if (tw_sum_leads(table->columns[i].over_ranks))
+			return true;
+	return false;
+}
+
 int tw_sums_make(struct trawl_table **out, const struct tw_job *job, const char *name,
 		 const struct trawl_allocator *allocator)
 {
-	const struct tw_sum_declared *declared = tw_sum_declared_of(name);
 	struct sums s = { .allocator = allocator };
 	int status;
 
 	*out = NULL;
-	if (!declared)
-		return 0;
-	s.in_order = declared->role == TW_SUM_BEGIN_IN_ORDER;
 	status = find_sources(&s, job, name);
-	if (!status && s.source_count)
-		status = make_table(&s, out, declared);
+	if (!status && s.source_count && tw_table_is_summed(tw_table_spec(s.sources[0].table)))
+		status = make_table(&s, out);
 	release(&s, job);
 	if (status) {
 		tw_table_free(*out);
@@ -352,11 +355,10 @@ static void copy_rows(struct trawl_table *to, const struct trawl_table *from, co
 static size_t choose_columns(const struct trawl_table *table, struct trawl_column *kept,
 			     size_t *columns)
 {
-	const struct tw_sum_declared *declared = tw_sum_declared_of(trawl_table_name(table));
 	size_t count = 0, i;
 
-	for (i = 0; declared && i < trawl_table_columns(table); i++) {
-		if (!tw_sum_declares(declared, trawl_table_column(table, i)->header))
+	for (i = 0; i < trawl_table_columns(table); i++) {
+		if (trawl_table_column(table, i)->over_ranks == TRAWL_NOT_SUMMED)
 			continue;
 		kept[count] = *trawl_table_column(table, i);
 		columns[count++] = i;
@@ -368,9 +370,7 @@ struct trawl_table *tw_sums_keep(const struct trawl_table *table,
 				 const struct trawl_allocator *allocator)
 {
 	size_t most = trawl_table_columns(table) + 1;
-	struct tw_table_spec spec = { .name = trawl_table_name(table),
-				      .meaning = trawl_table_meaning(table),
-				      .keep_empty = tw_table_keep_empty(table) };
+	struct tw_table_spec spec = *tw_table_spec(table);
 	struct trawl_column *kept = tw_alloc_array(allocator, most, sizeof(*kept));
 	size_t *columns = tw_alloc_array(allocator, most, sizeof(*columns));
 	struct trawl_table *copy = NULL;
@@ -395,7 +395,7 @@ size_t tw_sums_names(const char **names, size_t most)
 	size_t n = 0, i;
 
 	for (i = 0; i < tw_analysis_count && n < most; i++)
-		if (tw_sum_declared_of(tw_analyses[i]->table.name))
+		if (tw_table_is_summed(&tw_analyses[i]->table))
 			names[n++] = tw_analyses[i]->table.name;
 	return n;
 }

@@ -1,7 +1,7 @@
 /*
  * Tables of the ranks' reports, summed over the ranks: a row for each key that a rank has, with
  * how many ranks have it, mean, median, least and most of what was measured over these ranks, the
- * slowest of them, and totals.  sums.def says what keys and measures are.
+ * slowest of them, and totals.  Columns say what they are of that (enum trawl_over_ranks).
  *
  * A row or a cell that a rank lacks does not count; it is not 0.  Sums, and the least, most and
  * median of integers and decimals are exact.  Time and memory are linear in the rows of all ranks.
@@ -10,6 +10,9 @@
 #define TW_JOB_SUMS_SUMS_H
 
 #include "job/set/job.h"
+
+/* Whether rows over ranks have something to stand by. */
+bool tw_table_is_summed(const struct tw_table_spec *table);
 
 /*
  * Names of the tables that can be summed, in the order of a report, `most` at most: what ranks are

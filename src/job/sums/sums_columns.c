@@ -1,57 +1,15 @@
 #include "job/sums/sums_columns.h"
 
-#include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/list.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-static const struct tw_sum_declared declarations[] = {
-#define TW_SUM_TABLE(name) { TW_SUM_BEGIN, name },
-#define TW_SUM_IN_ORDER(name) { TW_SUM_BEGIN_IN_ORDER, name },
-#define TW_SUM(role, header) { TW_SUM_##role, header },
-#include "job/sums/sums.def"
-#undef TW_SUM
-#undef TW_SUM_IN_ORDER
-#undef TW_SUM_TABLE
-	{ TW_SUM_BEGIN, NULL },
-};
-
-/* The tables of families of operations have the same columns. */
-static const char of_families[] = "*";
-
-static bool is_of_family(const char *table)
-{
-	size_t i;
-
-	for (i = 0; i < tw_analysis_count; i++)
-		if (!strcmp(tw_analyses[i]->table.name, table))
-			return tw_analyses[i]->family != NULL;
-	return false;
-}
-
-bool tw_sum_is_column(const struct tw_sum_declared *declared)
-{
-	return declared->role != TW_SUM_BEGIN && declared->role != TW_SUM_BEGIN_IN_ORDER;
-}
-
-const struct tw_sum_declared *tw_sum_declared_of(const char *table)
-{
-	const struct tw_sum_declared *d;
-
-	if (is_of_family(table))
-		table = of_families;
-	for (d = declarations; d->header; d++)
-		if (!tw_sum_is_column(d) && !strcmp(d->header, table))
-			return d;
-	return NULL;
-}
 
 /* ---- columns of the ranks' tables */
 
-static struct tw_sum_column *add_column(struct tw_sum_columns *c, enum tw_sum_role role,
-					const struct trawl_column *column)
+static struct tw_sum_column *add_column(struct tw_sum_columns *c, const struct trawl_column *column)
 {
 	struct tw_sum_column *added;
 	size_t i;
@@ -59,7 +17,7 @@ static struct tw_sum_column *add_column(struct tw_sum_columns *c, enum tw_sum_ro
 	if (!tw_list_grow(&c->columns, &c->capacity, c->count, sizeof(*c->columns), c->allocator))
 		return NULL;
 	added = &c->columns[c->count];
-	*added = (struct tw_sum_column){ .role = role, .column = column };
+	*added = (struct tw_sum_column){ .column = column, .found = c->count };
 	added->at = tw_alloc_array(c->allocator, c->source_count, sizeof(*added->at));
 	if (!added->at)
 		return NULL;
@@ -79,27 +37,7 @@ static struct tw_sum_column *find_column(struct tw_sum_columns *c, const char *h
 	return NULL;
 }
 
-/* "param: *": every column that begins so. */
-static bool matches(const char *declared, const char *header)
-{
-	size_t len = strlen(declared);
-
-	if (len && declared[len - 1] == '*')
-		return !strncmp(declared, header, len - 1);
-	return !strcmp(declared, header);
-}
-
-bool tw_sum_declares(const struct tw_sum_declared *declared, const char *header)
-{
-	for (declared++; tw_sum_is_column(declared); declared++)
-		if (matches(declared->header, header))
-			return true;
-	return false;
-}
-
-/* What a declaration means of one rank's table. */
-static int take_columns(struct tw_sum_columns *c, const struct tw_sum_declared *declared,
-			size_t source)
+static int take_columns(struct tw_sum_columns *c, size_t source)
 {
 	const struct trawl_table *table = c->sources[source].table;
 	size_t i;
@@ -108,11 +46,11 @@ static int take_columns(struct tw_sum_columns *c, const struct tw_sum_declared *
 		const struct trawl_column *column = trawl_table_column(table, i);
 		struct tw_sum_column *found;
 
-		if (!matches(declared->header, column->header))
+		if (column->over_ranks == TRAWL_NOT_SUMMED)
 			continue;
 		found = find_column(c, column->header);
 		if (!found)
-			found = add_column(c, declared->role, column);
+			found = add_column(c, column);
 		if (!found)
 			return TRAWL_ENOMEM;
 		/* What another rank counts in another way cannot be put together. */
@@ -122,6 +60,22 @@ static int take_columns(struct tw_sum_columns *c, const struct tw_sum_declared *
 	return 0;
 }
 
+/* Keys, what is the same, what rows stand by, other measures. */
+static int class_of(enum trawl_over_ranks role)
+{
+	return role == TRAWL_KEY ? 0 : role == TRAWL_SAME ? 1 : tw_sum_leads(role) ? 2 : 3;
+}
+
+static int compare_columns(const void *a, const void *b)
+{
+	const struct tw_sum_column *x = a, *y = b;
+	int order = class_of(x->column->over_ranks) - class_of(y->column->over_ranks);
+
+	if (!order)
+		order = x->column->place - y->column->place;
+	return order ? order : x->found < y->found ? -1 : 1;
+}
+
 /* Where each stands in the table over ranks: keys, what is the same, ranks, measures. */
 static void place(struct tw_sum_columns *c)
 {
@@ -129,42 +83,40 @@ static void place(struct tw_sum_columns *c)
 
 	c->lead = c->weight = c->slowest_out = SIZE_MAX;
 	for (i = 0; i < c->count; i++)
-		if (!tw_sum_is_measured(c->columns[i].role))
+		if (!tw_sum_is_measured(c->columns[i].column->over_ranks))
 			c->columns[i].out = out++;
 	c->ranks_out = out++;
 	for (i = 0; i < c->count; i++) {
 		struct tw_sum_column *column = &c->columns[i];
 
-		if (!tw_sum_is_measured(column->role))
+		if (!tw_sum_is_measured(column->column->over_ranks))
 			continue;
 		column->out = out;
-		out += TW_SUM_OF_TOTAL + tw_sum_has_total(column->role);
-		if (column->role == TW_SUM_COUNT)
+		out += TW_SUM_OF_TOTAL + tw_sum_has_total(column->column->over_ranks);
+		if (column->column->over_ranks == TRAWL_COUNT)
 			c->weight = i;
-		if (column->role == TW_SUM_TIME || column->role == TW_SUM_LEAD) {
+		if (tw_sum_leads(column->column->over_ranks)) {
 			c->lead = i;
 			c->slowest_out = out++;
 		}
 	}
 }
 
-int tw_sum_columns_find(struct tw_sum_columns *c, const struct tw_sum_declared *declared,
-			const struct tw_sum_source *sources, size_t source_count,
-			const struct trawl_allocator *allocator)
+int tw_sum_columns_find(struct tw_sum_columns *c, const struct tw_sum_source *sources,
+			size_t source_count, const struct trawl_allocator *allocator)
 {
-	const struct tw_sum_declared *d;
 	size_t source;
 
 	*c = (struct tw_sum_columns){ .allocator = allocator,
 				      .sources = sources,
 				      .source_count = source_count };
-	for (d = declared + 1; tw_sum_is_column(d); d++) {
-		for (source = 0; source < source_count; source++)
-			if (take_columns(c, d, source))
-				return TRAWL_ENOMEM;
-		if (d->role == TW_SUM_KEY)
-			c->key_count = c->count;
-	}
+	for (source = 0; source < source_count; source++)
+		if (take_columns(c, source))
+			return TRAWL_ENOMEM;
+	if (c->count)
+		qsort(c->columns, c->count, sizeof(*c->columns), compare_columns);
+	while (c->key_count < c->count && c->columns[c->key_count].column->over_ranks == TRAWL_KEY)
+		c->key_count++;
 	place(c);
 	return 0;
 }
@@ -227,19 +179,22 @@ static void declare_measure(const struct tw_sum_columns *c, const struct tw_sum_
 		"; most of these ranks",
 		"; sum over all ranks",
 	};
-	int count = TW_SUM_OF_TOTAL + tw_sum_has_total(column->role), i;
+	int count = TW_SUM_OF_TOTAL + tw_sum_has_total(column->column->over_ranks), i;
 
 	for (i = 0; i < count; i++) {
 		struct trawl_column *to = &out[column->out + (size_t)i];
 
 		*to = statistic(column->column, i);
+		/* No rank may have measured it. */
+		to->values += to->values && *to->values == '!';
 		to->header = join(arena, column->column->header, suffixes[i], failed);
 		to->meaning = join(arena, column->column->meaning, meanings[i], failed);
 	}
 	if (c->columns + c->lead != column)
 		return;
 	out[c->slowest_out] = (struct trawl_column){
-		.header = column->role == TW_SUM_TIME ? "slowest rank" : "rank of most",
+		.header = column->column->over_ranks == TRAWL_TIME ? "slowest rank" :
+								     "rank of most",
 		.type = TRAWL_COLUMN_INTEGER,
 		.unit = "",
 		.width = 8,
@@ -252,8 +207,9 @@ static size_t count_out(const struct tw_sum_columns *c)
 	size_t count = c->ranks_out + 1, i;
 
 	for (i = 0; i < c->count; i++)
-		if (tw_sum_is_measured(c->columns[i].role))
-			count += TW_SUM_OF_TOTAL + tw_sum_has_total(c->columns[i].role);
+		if (tw_sum_is_measured(c->columns[i].column->over_ranks))
+			count += TW_SUM_OF_TOTAL +
+				 tw_sum_has_total(c->columns[i].column->over_ranks);
 	return count + (c->lead != SIZE_MAX);
 }
 
@@ -266,11 +222,11 @@ static bool declare(const struct tw_sum_columns *c, struct trawl_column *out,
 	for (i = 0; i < c->count; i++) {
 		const struct tw_sum_column *column = &c->columns[i];
 
-		if (tw_sum_is_measured(column->role))
+		if (tw_sum_is_measured(column->column->over_ranks))
 			declare_measure(c, column, out, arena, &failed);
 		else
 			out[column->out] = *column->column;
-		if (column->role == TW_SUM_SAME)
+		if (column->column->over_ranks == TRAWL_SAME)
 			out[column->out].meaning = join(arena, column->column->meaning,
 							", where all ranks agree", &failed);
 	}
@@ -289,7 +245,7 @@ struct trawl_table *tw_sum_columns_table(const struct tw_sum_columns *c)
 	const struct trawl_table *first = c->sources[0].table;
 	struct tw_table_spec spec = { .name = trawl_table_name(first),
 				      .column_count = count_out(c),
-				      .keep_empty = tw_table_keep_empty(first) };
+				      .keep_empty = tw_table_spec(first)->keep_empty };
 	size_t bytes = spec.column_count * sizeof(struct trawl_column);
 	struct trawl_column *columns = tw_alloc_array(c->allocator, 1, bytes);
 	struct trawl_table *table = NULL;

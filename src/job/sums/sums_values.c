@@ -21,25 +21,25 @@ static tw_wide weight_of(const struct tw_sum_columns *c, const struct tw_sum_ent
 	return trawl_table_cell(c->sources[entry->source].table, entry->row, at).integer;
 }
 
-static void fold_integer(struct fold *fold, enum tw_sum_role role, int64_t value)
+static void fold_integer(struct fold *fold, enum trawl_over_ranks role, int64_t value)
 {
-	if (!fold->rows || (role == TW_SUM_LEAST && value < fold->integer) ||
-	    (role == TW_SUM_MOST && value > fold->integer))
+	if (!fold->rows || (role == TRAWL_LEAST && value < fold->integer) ||
+	    (role == TRAWL_MOST && value > fold->integer))
 		fold->integer = value;
-	else if (role != TW_SUM_LEAST && role != TW_SUM_MOST)
+	else if (role != TRAWL_LEAST && role != TRAWL_MOST)
 		fold->integer += value;
 }
 
-static void fold_real(struct fold *fold, enum tw_sum_role role, double value, tw_wide weight)
+static void fold_real(struct fold *fold, enum trawl_over_ranks role, double value, tw_wide weight)
 {
 	fold->weight += weight;
 	fold->weighted += value * (double)weight;
-	if (!fold->rows || (role == TW_SUM_LEAST && value < fold->real) ||
-	    (role == TW_SUM_MOST && value > fold->real))
+	if (!fold->rows || (role == TRAWL_LEAST && value < fold->real) ||
+	    (role == TRAWL_MOST && value > fold->real))
 		fold->real = value;
-	else if (role == TW_SUM_MEAN)
+	else if (role == TRAWL_MEAN)
 		fold->real = fold->weight > 0 ? fold->weighted / (double)fold->weight : NAN;
-	else if (role != TW_SUM_LEAST && role != TW_SUM_MOST)
+	else if (role != TRAWL_LEAST && role != TRAWL_MOST)
 		fold->real += value;
 }
 
@@ -75,9 +75,10 @@ void tw_sum_values_of(struct tw_sum_values *values, const struct tw_sum_columns 
 		if (cell.state != TRAWL_CELL_VALUE)
 			continue;
 		if (real)
-			fold_real(&fold, column->role, cell.real, weight_of(c, entry));
+			fold_real(&fold, column->column->over_ranks, cell.real,
+				  weight_of(c, entry));
 		else
-			fold_integer(&fold, column->role, cell.integer);
+			fold_integer(&fold, column->column->over_ranks, cell.integer);
 		fold.rows++;
 	}
 	if (count)
@@ -108,7 +109,7 @@ static void set_integers(struct tw_sum_values *values, const struct tw_sum_colum
 		   ((tw_wide)stats.middle.lower + stats.middle.upper) * 5);
 	tw_table_set_integer(table, row, out + TW_SUM_OF_MIN, stats.min);
 	tw_table_set_integer(table, row, out + TW_SUM_OF_MAX, stats.max);
-	if (tw_sum_has_total(column->role))
+	if (tw_sum_has_total(column->column->over_ranks))
 		tw_set_sum(table, row, out + TW_SUM_OF_TOTAL, stats.sum);
 }
 

@@ -45,7 +45,7 @@ static void make_one(void *context, size_t i)
 
 static bool is_wanted(const struct trawl_table *table)
 {
-	return table && (trawl_table_rows(table) || tw_table_keep_empty(table));
+	return table && (trawl_table_rows(table) || tw_table_spec(table)->keep_empty);
 }
 
 int tw_ranks_tables_make(const struct tw_ranks_input *in, unsigned threads,

@@ -6,20 +6,19 @@
 enum { RANK, OFFSET, UNCERTAINTY, SAMPLES, DRIFT, SHIFT, NODE, HOST, REMARK };
 
 static const struct trawl_column columns[] = {
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
-	[OFFSET] = { "offset (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 16,
-		     "its clock less that of the lowest rank, by the ends of collectives" },
-	[UNCERTAINTY] = { "uncertainty (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
-			  "the true offset lies within this, above or below" },
-	[SAMPLES] = { "samples", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-		      "collectives that it is measured from" },
-	[DRIFT] = { "drift (ppm)", TRAWL_COLUMN_REAL, "ppm", 0, 3, 10,
-		    "change of the offset over time" },
-	[SHIFT] = { "applied shift (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
-		    "added to the trace's times where ranks are compared" },
-	[NODE] = { "node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank / GPUs of a node" },
-	[HOST] = { "host", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "its host, where recorded" },
-	[REMARK] = { "remark", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "what is odd about it" },
+	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
+	[OFFSET] = TW_US("offset (us)", 16,
+			 "its clock less that of the lowest rank, by the ends of collectives"),
+	[UNCERTAINTY] = TW_US("uncertainty (us)", 14,
+			      "the true offset lies within this, above or below", .values = ">=0"),
+	[SAMPLES] =
+		TW_INTEGER("samples", 8, "collectives that it is measured from", .values = ">=0"),
+	[DRIFT] = TW_REAL("drift (ppm)", "ppm", 3, 10, "change of the offset over time"),
+	[SHIFT] = TW_US("applied shift (us)", 20,
+			"added to the trace's times where ranks are compared"),
+	[NODE] = TW_INTEGER("node_id", 8, "rank / GPUs of a node", .values = ">=0"),
+	[HOST] = TW_TEXT("host", 16, "its host, where recorded"),
+	[REMARK] = TW_TEXT("remark", 40, "what is odd about it"),
 };
 
 static const char *const words[] = {

@@ -19,34 +19,39 @@ enum {
 static const struct trawl_column columns[] = {
 	[GROUP] = TW_COLUMN_GROUP,
 	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
-	[COLLECTIVES] = { "collectives", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			  "distinct ones in this group" },
-	[KERNELS] = { "kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		      "their kernels, over all ranks" },
-	[STATES + TW_MATCH_WHOLE] = { "whole", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-				      "collectives that every rank of the group with a trace has" },
-	[STATES + TW_MATCH_PARTIAL] = { "partial", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-					"those that several ranks have and one or more lack" },
-	[STATES + TW_MATCH_ALONE] = { "alone", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-				      "those that one rank has, where others have traces" },
-	[STATES + TW_MATCH_LOCAL] = { "local", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-				      "those of one rank where no other has a trace" },
-	[RULES + TW_MATCH_BY_ID] = { "by id", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-				     "matched by one id for all ranks (Comms Id)" },
-	[RULES + TW_MATCH_BY_SEQUENCE] = { "by sequence", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-					   "matched by process group and Seq" },
-	[RULES + TW_MATCH_BY_ORDER] = { "by order", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-					"matched by order in the group, name, type, size and "
-					"ends" },
-	[SURE + TW_MATCH_CERTAIN] = { "certain", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-				      "by id or sequence, and what is recorded agrees" },
-	[SURE + TW_MATCH_LIKELY] = { "likely", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-				     "by order, and the ends agree" },
-	[SURE + TW_MATCH_DOUBTFUL] = { "doubtful", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-				       "by order, and the ends disagree or cannot decide" },
-	[SURE + TW_MATCH_DIFFERENT] = { "different", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-					"what is recorded (name, type, size) differs between "
-					"ranks" },
+	[COLLECTIVES] =
+		TW_INTEGER("collectives", 10, "distinct ones in this group", .values = ">=0"),
+	[KERNELS] = TW_INTEGER("kernels", 10, "their kernels, over all ranks", .values = ">=0"),
+	[STATES + TW_MATCH_WHOLE] =
+		TW_INTEGER("whole", 8, "collectives that every rank of the group with a trace has",
+			   .values = ">=0"),
+	[STATES + TW_MATCH_PARTIAL] =
+		TW_INTEGER("partial", 8, "those that several ranks have and one or more lack",
+			   .values = ">=0"),
+	[STATES + TW_MATCH_ALONE] = TW_INTEGER(
+		"alone", 8, "those that one rank has, where others have traces", .values = ">=0"),
+	[STATES + TW_MATCH_LOCAL] = TW_INTEGER(
+		"local", 8, "those of one rank where no other has a trace", .values = ">=0"),
+	[RULES + TW_MATCH_BY_ID] = TW_INTEGER(
+		"by id", 8, "matched by one id for all ranks (Comms Id)", .values = ">=0"),
+	[RULES + TW_MATCH_BY_SEQUENCE] =
+		TW_INTEGER("by sequence", 8, "matched by process group and Seq", .values = ">=0"),
+	[RULES + TW_MATCH_BY_ORDER] =
+		TW_INTEGER("by order", 8,
+			   "matched by order in the group, name, type, size and "
+			   "ends",
+			   .values = ">=0"),
+	[SURE + TW_MATCH_CERTAIN] = TW_INTEGER(
+		"certain", 8, "by id or sequence, and what is recorded agrees", .values = ">=0"),
+	[SURE + TW_MATCH_LIKELY] =
+		TW_INTEGER("likely", 8, "by order, and the ends agree", .values = ">=0"),
+	[SURE + TW_MATCH_DOUBTFUL] = TW_INTEGER(
+		"doubtful", 8, "by order, and the ends disagree or cannot decide", .values = ">=0"),
+	[SURE + TW_MATCH_DIFFERENT] =
+		TW_INTEGER("different", 8,
+			   "what is recorded (name, type, size) differs between "
+			   "ranks",
+			   .values = ">=0"),
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))

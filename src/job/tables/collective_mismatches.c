@@ -27,24 +27,25 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[ID] = { "collective_id", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the first of them" },
-	[LAST_ID] = { "last collective_id", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "the last of them" },
-	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "how many" },
+	[ID] = TW_TEXT("collective_id", 16, "the first of them"),
+	[LAST_ID] = TW_TEXT("last collective_id", 16, "the last of them"),
+	[COUNT] = TW_INTEGER("count", 8, "how many", .values = ">=0"),
 	[GROUP] = TW_COLUMN_GROUP,
 	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
 	[NAME] = TW_COLUMN_NAME,
-	[PROBLEM] = { "problem", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-		      "missing: some ranks lack it; alone: only one rank has it; different: ranks "
-		      "record different things" },
-	[RANKS] = { "ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 16, "that take part" },
-	[LACKING] = { "ranks missing", TRAWL_COLUMN_TEXT, "", 0, 0, 16,
-		      "ranks of the group that have a trace, but not this collective" },
-	[DETAIL] = { "what differs", TRAWL_COLUMN_TEXT, "", 0, 0, 40,
-		     "values, and in brackets the ranks that record them" },
-	[SEQUENCE] = { "Seq", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-		       "sequence number of the first, as recorded" },
-	[TS] = { "ts", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
-		 "start of the first on the lowest of these ranks, on its clock" },
+	[PROBLEM] = TW_TEXT(
+		"problem", 12,
+		"missing: some ranks lack it; alone: only one rank has it; different: ranks "
+		"record different things"),
+	[RANKS] = TW_TEXT("ranks", 16, "that take part"),
+	[LACKING] = TW_TEXT("ranks missing", 16,
+			    "ranks of the group that have a trace, but not this collective"),
+	[DETAIL] =
+		TW_TEXT("what differs", 40, "values, and in brackets the ranks that record them"),
+	[SEQUENCE] =
+		TW_INTEGER("Seq", 8, "sequence number of the first, as recorded", .values = ">=0"),
+	[TS] = TW_US("ts", 20, "start of the first on the lowest of these ranks, on its clock",
+		     .values = ">=0"),
 };
 
 enum problem { MISSING, ALONE, DIFFERENT };

@@ -16,16 +16,17 @@
 enum { SOURCE, DESTINATION, TOTAL, MEAN, COUNT, SPAN };
 
 static const struct trawl_column columns[] = {
-	[SOURCE] = { "src_rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "rank that sends" },
-	[DESTINATION] = { "dst_rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-			  "rank that receives; its place in the process group where the group's "
-			  "ranks are not recorded" },
-	[TOTAL] = { "total_sent_MB", TRAWL_COLUMN_REAL, "MB", 0, 3, 14,
-		    "sum of In split size x bytes of the type / 2^20" },
-	[MEAN] = { "avg_sent_MB", TRAWL_COLUMN_REAL, "MB", 0, 3, 14, "mean of one all_to_allv" },
-	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "how many" },
-	[SPAN] = { "node_span", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-		   "intra_node, inter_node, or unknown: whether both are on one node" },
+	[SOURCE] = TW_INTEGER("src_rank", 8, "rank that sends"),
+	[DESTINATION] =
+		TW_INTEGER("dst_rank", 8,
+			   "rank that receives; its place in the process group where the group's "
+			   "ranks are not recorded"),
+	[TOTAL] = TW_REAL("total_sent_MB", "MB", 3, 14,
+			  "sum of In split size x bytes of the type / 2^20"),
+	[MEAN] = TW_REAL("avg_sent_MB", "MB", 3, 14, "mean of one all_to_allv"),
+	[COUNT] = TW_INTEGER("count", 8, "how many"),
+	[SPAN] = TW_TEXT("node_span", 12,
+			 "intra_node, inter_node, or unknown: whether both are on one node"),
 };
 
 struct pair {

@@ -55,59 +55,55 @@ static const struct trawl_column columns[] = {
 	[NAME] = TW_COLUMN_NAME,
 	[GROUP_SIZE] = TW_COLUMN_GROUP_SIZE,
 	[DTYPE] = TW_COLUMN_DTYPE,
-	[IN_NELEMS] = { "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" },
-	[OUT_NELEMS] = { "Out msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements received" },
-	[IN_MB] = { "In msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
-		    "elements sent x bytes of the type / 2^20" },
-	[OUT_MB] = { "Out msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
-		     "elements received x bytes of the type / 2^20" },
-	[FULL_MB] = { "Full msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
-		      "what is received of an allgather, else what is sent" },
-	[LATENCY] = { "comm_latency", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
-		      "shortest time over the ranks: the transfer without waiting" },
-	[START_SKEW] = { "skew in start time", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
-			 "last start - first start, on the clock that all ranks share" },
-	[EARLIEST] = { "earliest arrival rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		       "rank that waited longest; of equals the last" },
-	[MEAN_WAIT] = { "avg_wait_time", TRAWL_COLUMN_REAL, "µs", 0, 3, 14,
-			"mean over the ranks of last start - own start" },
-	[END_SKEW] = { "skew in end time", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
-		       "last end - first end, on the clock that all ranks share" },
-	[BANDWIDTH] = { "algo bw (GB/s)", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12,
-			"full size / 1024 / comm_latency" },
-	[BUS_BANDWIDTH] = { "bus bw (GB/s)", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12,
-			    "algo bw x (n - 1) / n, twice that of an allreduce; n: group size" },
+	[IN_NELEMS] = TW_ID("In msg nelems", 14, "elements sent"),
+	[OUT_NELEMS] = TW_ID("Out msg nelems", 14, "elements received"),
+	[IN_MB] = TW_REAL("In msg size (MB)", "MB", 3, 12,
+			  "elements sent x bytes of the type / 2^20"),
+	[OUT_MB] = TW_REAL("Out msg size (MB)", "MB", 3, 12,
+			   "elements received x bytes of the type / 2^20"),
+	[FULL_MB] = TW_REAL("Full msg size (MB)", "MB", 3, 12,
+			    "what is received of an allgather, else what is sent"),
+	[LATENCY] = TW_US("comm_latency", 14,
+			  "shortest time over the ranks: the transfer without waiting"),
+	[START_SKEW] = TW_US("skew in start time", 14,
+			     "last start - first start, on the clock that all ranks share"),
+	[EARLIEST] = TW_INTEGER("earliest arrival rank", 10,
+				"rank that waited longest; of equals the last"),
+	[MEAN_WAIT] =
+		TW_MEAN_US("avg_wait_time", 14, "mean over the ranks of last start - own start"),
+	[END_SKEW] = TW_US("skew in end time", 14,
+			   "last end - first end, on the clock that all ranks share"),
+	[BANDWIDTH] = TW_REAL("algo bw (GB/s)", "GB/s", 3, 12, "full size / 1024 / comm_latency"),
+	[BUS_BANDWIDTH] =
+		TW_REAL("bus bw (GB/s)", "GB/s", 3, 12,
+			"algo bw x (n - 1) / n, twice that of an allreduce; n: group size"),
 	[SPAN] = TW_COLUMN_NODE_SPAN,
-	[LAST] = { "slowest rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		   "rank that came last; of equals the first" },
-	[TRANSFER] = { "last end - last start", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
-		       "time that it took once all ranks were there" },
-	[TOTAL_WAIT] = { "total wait time", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
-			 "sum over the ranks of last start - own start" },
-	[LONGEST] = { "longest", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
-		      "longest time over the ranks" },
-	[LACKING] = { "ranks missing", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
-		      "ranks of the group that have a trace, but not this collective" },
-	[RULE] = { "matched by", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		   "id: one id for all ranks; sequence: process group and Seq; order: order in "
-		   "the group, name, type, size and ends" },
-	[SURENESS] = { "sureness", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		       "certain, likely, doubtful, or different: what is recorded differs between "
-		       "ranks; the row then shows the lowest rank's" },
+	[LAST] = TW_INTEGER("slowest rank", 10, "rank that came last; of equals the first"),
+	[TRANSFER] =
+		TW_US("last end - last start", 14, "time that it took once all ranks were there"),
+	[TOTAL_WAIT] = TW_US("total wait time", 14, "sum over the ranks of last start - own start"),
+	[LONGEST] = TW_US("longest", 14, "longest time over the ranks"),
+	[LACKING] = TW_TEXT("ranks missing", 14,
+			    "ranks of the group that have a trace, but not this collective"),
+	[RULE] = TW_TEXT(
+		"matched by", 10,
+		"id: one id for all ranks; sequence: process group and Seq; order: order in "
+		"the group, name, type, size and ends"),
+	[SURENESS] =
+		TW_TEXT("sureness", 10,
+			"certain, likely, doubtful, or different: what is recorded differs between "
+			"ranks; the row then shows the lowest rank's"),
 	[KIND] = TW_COLUMN_KIND,
 	[KERNEL] = TW_COLUMN_KERNEL,
 };
 
 /* Those of a rank, the first two beside each other. */
-static const struct trawl_column ts_column = {
-	"ts", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20, "start, on the clock of this rank's trace"
-};
-static const struct trawl_column dur_column = {
-	"dur", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "time on this rank, waiting included"
-};
-static const struct trawl_column wait_column = {
-	"wait_time", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "last start - this rank's start"
-};
+static const struct trawl_column ts_column =
+	TW_US("ts", 20, "start, on the clock of this rank's trace");
+static const struct trawl_column dur_column =
+	TW_US("dur", 12, "time on this rank, waiting included");
+static const struct trawl_column wait_column =
+	TW_US("wait_time", 12, "last start - this rank's start");
 
 struct work {
 	const struct tw_ranks_input *in;

@@ -39,51 +39,50 @@ enum {
 
 static const struct trawl_column columns[] = {
 	[ID] = TW_COLUMN_COLLECTIVE_ID,
-	[INDEX] = { "index_in_group", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		    "of the collective in its process group, from 0, in order of time" },
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank whose trace has it" },
+	[INDEX] = TW_INTEGER("index_in_group", 10,
+			     "of the collective in its process group, from 0, in order of time"),
+	[RANK] = TW_INTEGER("rank", 6, "rank whose trace has it"),
 	[GROUP] = TW_COLUMN_GROUP,
 	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
 	[NAME] = TW_COLUMN_NAME,
 	[GROUP_SIZE] = TW_COLUMN_GROUP_SIZE,
 	[DTYPE] = TW_COLUMN_DTYPE,
-	[IN_NELEMS] = { "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" },
-	[IN_MB] = { "In msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
-		    "elements sent x bytes of the type / 2^20" },
-	[OUT_NELEMS] = { "Out msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements received" },
-	[OUT_MB] = { "Out msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
-		     "elements received x bytes of the type / 2^20" },
-	[IN_SPLIT] = { "In split size", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "elements to each rank" },
-	[OUT_SPLIT] = { "Out split size", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
-			"elements from each rank" },
-	[STREAM] = { "stream", TRAWL_COLUMN_ID, "", 0, 0, 8, "stream it ran on" },
-	[TS] = { "ts", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
-		 "start, on the clock of the rank's trace" },
-	[DUR] = { "dur", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "time it took, waiting included" },
+	[IN_NELEMS] = TW_ID("In msg nelems", 14, "elements sent"),
+	[IN_MB] = TW_REAL("In msg size (MB)", "MB", 3, 12,
+			  "elements sent x bytes of the type / 2^20"),
+	[OUT_NELEMS] = TW_ID("Out msg nelems", 14, "elements received"),
+	[OUT_MB] = TW_REAL("Out msg size (MB)", "MB", 3, 12,
+			   "elements received x bytes of the type / 2^20"),
+	[IN_SPLIT] = TW_TEXT("In split size", 14, "elements to each rank"),
+	[OUT_SPLIT] = TW_TEXT("Out split size", 14, "elements from each rank"),
+	[STREAM] = TW_ID("stream", 8, "stream it ran on"),
+	[TS] = TW_US("ts", 20, "start, on the clock of the rank's trace"),
+	[DUR] = TW_US("dur", 12, "time it took, waiting included"),
 	[NODE] = TW_COLUMN_NODE_ID,
 	[SPAN] = TW_COLUMN_NODE_SPAN,
-	[MATCH] = { "match", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		    "whole: all ranks of the group that have a trace take part; partial: several "
-		    "do; alone: no other does; local: no other has a trace" },
-	[RULE] = { "matched by", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		   "id: one id for all ranks; sequence: process group and Seq; order: order in "
-		   "the group, name, type, size and ends" },
-	[SURENESS] = { "sureness", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		       "certain, likely, doubtful, or different: what is recorded differs between "
-		       "ranks" },
-	[ALIGNED] = { "aligned ts", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 20,
-		      "start, on the clock that all ranks share" },
+	[MATCH] = TW_TEXT(
+		"match", 10,
+		"whole: all ranks of the group that have a trace take part; partial: several "
+		"do; alone: no other does; local: no other has a trace"),
+	[RULE] = TW_TEXT(
+		"matched by", 10,
+		"id: one id for all ranks; sequence: process group and Seq; order: order in "
+		"the group, name, type, size and ends"),
+	[SURENESS] =
+		TW_TEXT("sureness", 10,
+			"certain, likely, doubtful, or different: what is recorded differs between "
+			"ranks"),
+	[ALIGNED] = TW_US("aligned ts", 20, "start, on the clock that all ranks share"),
 	[KIND] = TW_COLUMN_KIND,
-	[SEQUENCE] = { "Seq", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-		       "sequence number in the process group, as recorded" },
-	[SOURCE] = { "Src Rank", TRAWL_COLUMN_ID, "", 0, 0, 8, "rank that sends, as recorded" },
-	[DESTINATION] = { "Dst Rank", TRAWL_COLUMN_ID, "", 0, 0, 8,
-			  "rank that receives, as recorded" },
-	[DEVICE] = { "device", TRAWL_COLUMN_ID, "", 0, 0, 8, "device it ran on" },
-	[KERNEL] = { "kernel", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "name of the kernel" },
-	[EVIDENCE] = { "evidence", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-		       "why it counts as communication: arguments of a collective on the event "
-		       "itself; operation: the one that launched it communicates; kernel name" },
+	[SEQUENCE] = TW_INTEGER("Seq", 8, "sequence number in the process group, as recorded"),
+	[SOURCE] = TW_ID("Src Rank", 8, "rank that sends, as recorded"),
+	[DESTINATION] = TW_ID("Dst Rank", 8, "rank that receives, as recorded"),
+	[DEVICE] = TW_ID("device", 8, "device it ran on"),
+	[KERNEL] = TW_TEXT("kernel", 40, "name of the kernel"),
+	[EVIDENCE] =
+		TW_TEXT("evidence", 12,
+			"why it counts as communication: arguments of a collective on the event "
+			"itself; operation: the one that launched it communicates; kernel name"),
 };
 
 static const struct {

@@ -32,53 +32,51 @@ enum {
 	RECEIVED
 };
 
-#define REALS(at, name, unit, what)                                                            \
-	[at] = { name "_mean", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "mean of " what },           \
-	[(at) + 1] = { name "_median", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "median of " what }, \
-	[(at) + 2] = { name "_min", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "least of " what },     \
-	[(at) + 3] = { name "_max", TRAWL_COLUMN_REAL, unit, 0, 3, 12, "largest of " what }
+#define REALS(at, name, unit, what)                                           \
+	[at] = TW_REAL(name "_mean", unit, 3, 12, "mean of " what),           \
+	[(at) + 1] = TW_REAL(name "_median", unit, 3, 12, "median of " what), \
+	[(at) + 2] = TW_REAL(name "_min", unit, 3, 12, "least of " what),     \
+	[(at) + 3] = TW_REAL(name "_max", unit, 3, 12, "largest of " what)
 
-#define TIMES(at, name, what)                                                        \
-	[at] = { name "_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "mean of " what }, \
-	[(at) + 1] = { name "_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12, "largest of " what }
+#define TIMES(at, name, what)                                 \
+	[at] = TW_MEAN_US(name "_mean", 12, "mean of " what), \
+	[(at) + 1] = TW_US(name "_max", 12, "largest of " what)
 
 static const struct trawl_column columns[] = {
 	[GROUP] = TW_COLUMN_GROUP,
 	[DTYPE] = TW_COLUMN_DTYPE,
 	REALS(TOTAL_MB, "total data communicated (MB)", "MB", "what all ranks sent"),
-	[WALL] = { "wall_time (us)_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 12,
-		   "mean of last end - first start" },
-	[WALL + 1] = { "wall_time (us)_median", TRAWL_COLUMN_REAL, "µs", 0, 3, 12,
-		       "median of that" },
-	[WALL + 2] = { "wall_time (us)_min", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12,
-		       "least of that" },
-	[WALL + 3] = { "wall_time (us)_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 12,
-		       "largest of that" },
-	[TOTAL_WALL] = { "Total wall_time (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14,
-			 "sum of that" },
+	[WALL] = TW_MEAN_US("wall_time (us)_mean", 12, "mean of last end - first start",
+			    .values = ">=0"),
+	[WALL + 1] = TW_MEAN_US("wall_time (us)_median", 12, "median of that", .values = ">=0"),
+	[WALL + 2] = TW_US("wall_time (us)_min", 12, "least of that", .values = ">=0"),
+	[WALL + 3] = TW_US("wall_time (us)_max", 12, "largest of that", .values = ">=0"),
+	[TOTAL_WALL] = TW_US("Total wall_time (us)", 14, "sum of that", .values = ">=0"),
 	REALS(RATE, "throughput (GB/s)", "GB/s", "total data / 1024 / wall time"),
-	[IMBALANCE] = { "size_imbalance_mean", TRAWL_COLUMN_REAL, "", 0, 3, 12,
-			"mean of most that a rank sent / mean over the ranks" },
-	[IMBALANCE + 1] = { "size_imbalance_max", TRAWL_COLUMN_REAL, "", 0, 3, 12,
-			    "largest of that" },
+	[IMBALANCE] = TW_REAL("size_imbalance_mean", "", 3, 12,
+			      "mean of most that a rank sent / mean over the ranks",
+			      .values = ">=0"),
+	[IMBALANCE + 1] =
+		TW_REAL("size_imbalance_max", "", 3, 12, "largest of that", .values = ">=0"),
 	TIMES(LONGEST, "max_rank_dur (us)", "the longest time over the ranks"),
 	TIMES(START_SKEW, "skew in start time", "last start - first start"),
 	TIMES(END_SKEW, "skew in end time", "last end - first end"),
-	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many" },
+	[COUNT] = TW_INTEGER("count", 10, "how many", .values = ">=0"),
 	[GROUP_RANKS] = TW_COLUMN_GROUP_RANKS,
 	[NAME] = TW_COLUMN_NAME,
 	[GROUP_SIZE] = TW_COLUMN_GROUP_SIZE,
-	[TOTAL_WALL_MS] = { "Total wall_time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-			    "the total in ms" },
+	[TOTAL_WALL_MS] = TW_MS("Total wall_time (ms)", 14, "the total in ms", .values = ">=0"),
 	[SPAN] = TW_COLUMN_NODE_SPAN,
-	[RECEIVE_IMBALANCE] = { "receive imbalance_mean", TRAWL_COLUMN_REAL, "", 0, 3, 12,
-				"mean of most that a rank receives / mean over the ranks" },
-	[RECEIVE_IMBALANCE + 1] = { "receive imbalance_max", TRAWL_COLUMN_REAL, "", 0, 3, 12,
-				    "largest of that" },
-	[RECEIVES_MOST] = { "rank that receives most", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			    "in sum; of equals the lowest; empty where sizes are not known" },
-	[RECEIVED] = { "that it receives (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
-		       "what that rank receives, in sum" },
+	[RECEIVE_IMBALANCE] = TW_REAL("receive imbalance_mean", "", 3, 12,
+				      "mean of most that a rank receives / mean over the ranks",
+				      .values = ">=0"),
+	[RECEIVE_IMBALANCE + 1] =
+		TW_REAL("receive imbalance_max", "", 3, 12, "largest of that", .values = ">=0"),
+	[RECEIVES_MOST] = TW_INTEGER(
+		"rank that receives most", 10,
+		"in sum; of equals the lowest; empty where sizes are not known", .values = ">=0"),
+	[RECEIVED] = TW_REAL("that it receives (MB)", "MB", 3, 12,
+			     "what that rank receives, in sum", .values = ">=0"),
 };
 
 struct key {

@@ -37,45 +37,43 @@ enum {
 	KERNEL
 };
 
-#define OF_TIMES(at, name, what)                                                               \
-	[at] = { name "_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "mean of " what },           \
-	[(at) + 1] = { name "_median", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "median of " what }, \
-	[(at) + 2] = { name "_min", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "least of " what },  \
-	[(at) + 3] = { name "_max", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, "largest of " what }
+#define OF_TIMES(at, name, what)                                        \
+	[at] = TW_MEAN_US(name "_mean", 14, "mean of " what),           \
+	[(at) + 1] = TW_MEAN_US(name "_median", 14, "median of " what), \
+	[(at) + 2] = TW_US(name "_min", 14, "least of " what),          \
+	[(at) + 3] = TW_US(name "_max", 14, "largest of " what)
 
-#define OF_RATES(at, name, what)                                                                 \
-	[at] = { name "_mean", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "mean of " what },           \
-	[(at) + 1] = { name "_median", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "median of " what }, \
-	[(at) + 2] = { name "_min", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "least of " what },     \
-	[(at) + 3] = { name "_max", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "largest of " what }
+#define OF_RATES(at, name, what)                                                \
+	[at] = TW_REAL(name "_mean", "GB/s", 3, 12, "mean of " what),           \
+	[(at) + 1] = TW_REAL(name "_median", "GB/s", 3, 12, "median of " what), \
+	[(at) + 2] = TW_REAL(name "_min", "GB/s", 3, 12, "least of " what),     \
+	[(at) + 3] = TW_REAL(name "_max", "GB/s", 3, 12, "largest of " what)
 
 static const struct trawl_column columns[] = {
 	[NAME] = TW_COLUMN_NAME,
-	[DTYPE] = { "dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-		    "type of the elements; Unknown: not recorded" },
-	[IN_NELEMS] = { "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14,
-			"elements sent; Unknown: not recorded" },
-	[GROUP] = { "Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
-		    "process group of the first" },
-	[GROUP_SIZE] = { "Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "its ranks" },
-	[FULL_MB] = { "Full msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12,
-		      "of the first: received of an allgather, else sent" },
+	[DTYPE] = TW_TEXT("dtype", 12, "type of the elements; Unknown: not recorded"),
+	[IN_NELEMS] = TW_ID("In msg nelems", 14, "elements sent; Unknown: not recorded"),
+	[GROUP] = TW_TEXT("Process Group Name", 14, "process group of the first"),
+	[GROUP_SIZE] = TW_ID("Group size", 10, "its ranks"),
+	[FULL_MB] = TW_REAL("Full msg size (MB)", "MB", 3, 12,
+			    "of the first: received of an allgather, else sent", .values = ">=0"),
 	OF_TIMES(LATENCY, "comm_latency", "the shortest time over the ranks"),
 	OF_TIMES(START_SKEW, "skew in start time", "last start - first start"),
 	OF_TIMES(END_SKEW, "skew in end time", "last end - first end"),
 	OF_RATES(BANDWIDTH, "algo bw (GB/s)", "full size / 1024 / comm_latency"),
 	OF_RATES(BUS_BANDWIDTH, "bus bw (GB/s)", "what links carry (see nccl_implicit_sync)"),
-	[COUNT] = { "count", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "how many collectives" },
-	[TOTAL_LATENCY] = { "Total comm latency (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-			    "sum of comm_latency" },
-	[TOTAL_WAIT] = { "Total wait time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-			 "sum of waits, over ranks and collectives" },
-	[TOTAL_TIME] = { "Total rank time (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 3, 14,
-			 "sum of the kernels' times, over ranks and collectives" },
-	[WAIT_SHARE] = { "Waiting (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-			 "total wait time / total rank time" },
-	[MEAN_TRANSFER] = { "last end - last start_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14,
-			    "mean time that it took once all ranks were there" },
+	[COUNT] = TW_INTEGER("count", 10, "how many collectives", .values = "!>=0"),
+	[TOTAL_LATENCY] =
+		TW_MS("Total comm latency (ms)", 14, "sum of comm_latency", .values = ">=0"),
+	[TOTAL_WAIT] = TW_MS("Total wait time (ms)", 14, "sum of waits, over ranks and collectives",
+			     .values = ">=0"),
+	[TOTAL_TIME] = TW_MS("Total rank time (ms)", 14,
+			     "sum of the kernels' times, over ranks and collectives",
+			     .values = ">=0"),
+	[WAIT_SHARE] = TW_PERCENT_2("Waiting (%)", 10, "total wait time / total rank time",
+				    .values = ">=0"),
+	[MEAN_TRANSFER] = TW_MEAN_US("last end - last start_mean", 14,
+				     "mean time that it took once all ranks were there"),
 	[KIND] = TW_COLUMN_KIND,
 	[KERNEL] = TW_COLUMN_KERNEL,
 };
@@ -305,8 +303,8 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_summary_implicit_sync = {
-	TW_TABLE_KEPT("nccl_summary_implicit_sync",
-		      "collectives that make ranks wait for each other, by name, type and size",
-		      columns),
+	TW_TABLE("nccl_summary_implicit_sync",
+		 "collectives that make ranks wait for each other, by name, type and size", columns,
+		 .keep_empty = true),
 	.make = make,
 };

@@ -11,19 +11,15 @@
 
 enum { RANK, TYPE, TIME, MEDIAN, OVER, OVER_PERCENT };
 
-#define EXACT(header, scale, meaning)                                         \
-	{                                                                     \
-		header, TRAWL_COLUMN_DECIMAL, "ms", (scale), 3, 14, (meaning) \
-	}
+#define EXACT(header, scale, meaning) TW_DECIMAL(header, "ms", (scale), 3, 14, (meaning))
 
 static const struct trawl_column columns[] = {
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
-	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "part of its timeline" },
+	[RANK] = TW_INTEGER("rank", 6, "rank in the job"),
+	[TYPE] = TW_TEXT("type", 22, "part of its timeline"),
 	[TIME] = EXACT("time ms", 6, "how long"),
 	[MEDIAN] = EXACT("median ms", 7, "median over the ranks"),
 	[OVER] = EXACT("over median ms", 7, "how much longer than that"),
-	[OVER_PERCENT] = { "over median %", TRAWL_COLUMN_REAL, "%", 0, 1, 10,
-			   "the same as a share of the median" },
+	[OVER_PERCENT] = TW_PERCENT_1("over median %", 10, "the same as a share of the median"),
 };
 
 /* What says something of a rank by itself; the other parts are made of these. */
@@ -130,10 +126,10 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 }
 
 const struct tw_ranks_table tw_ranks_table_rank_outliers = {
-	TW_TABLE_KEPT(
+	TW_TABLE(
 		"rank_outliers",
 		"ranks that compute, communicate unhidden or idle more than " TEXT(
 			TW_OUTLIER_PERCENT) " % longer than the median rank, by more than " TEXT(TW_OUTLIER_OF_TOTAL_PERCENT) " % of the median total time",
-		columns),
+		columns, .keep_empty = true),
 	.make = make,
 };

@@ -4,13 +4,10 @@
 /* Behind the rank the parts of a timeline, in their order. */
 enum { RANK, COMPUTE, EXPOSED_COMM, EXPOSED_COPY, BUSY, IDLE, TOTAL, COMM, COPY };
 
-#define TIME(header, meaning)                                           \
-	{                                                               \
-		header, TRAWL_COLUMN_DECIMAL, "ms", 6, 4, 14, (meaning) \
-	}
+#define TIME(header, meaning) TW_DECIMAL(header, "ms", 6, 4, 14, (meaning))
 
 static const struct trawl_column columns[] = {
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
+	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
 	[COMPUTE] = TIME("computation_time ms", "computing"),
 	[EXPOSED_COMM] = TIME("exposed_comm_time ms", "communicating while nothing computes"),
 	[EXPOSED_COPY] = TIME("exposed_memcpy_time ms", "copying while there is neither"),

@@ -27,35 +27,33 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
-	[STATE] = { "state", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-		    "read, damaged, no GPU work, duplicate, earlier capture, unreadable, not a trace, "
-		    "missing" },
-	[FILE_NAME] = { "file", TRAWL_COLUMN_TEXT, "", 0, 0, 28,
-			"its trace, below the directory that holds all of them" },
-	[RULE] = { "rank from", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		   "where the rank comes from: metadata of the trace (distributedInfo), label of "
-		   "the process, recorded collectives, name of the file, order of the files" },
-	[NAME_RANK] = { "rank in name", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-			"the rank that the file's name tells" },
-	[NODE] = { "node_id", TRAWL_COLUMN_INTEGER, "", 0, 0, 7, "rank / GPUs of a host" },
-	[HOST] = { "host", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "name of the host, where recorded" },
-	[DEVICE] = { "device name", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "its GPU" },
-	[FIRST_STEP] = { "first step", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-			 "first step of the profiler in the trace" },
-	[LAST_STEP] = { "last step", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "its last one" },
-	[EVENTS] = { "events", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "events of the trace" },
-	[GPU_EVENTS] = { "GPU events", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			 "kernels, copies and fills" },
-	[COLLECTIVES] = { "communication kernels", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			  "kernels that communicate" },
-	[FIRST] = { "first GPU start (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 18,
-		    "on the clock of the trace" },
-	[LAST] = { "last GPU end (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 18,
-		   "on the clock of the trace" },
-	[BASE] = { "base time (ns)", TRAWL_COLUMN_INTEGER, "ns", 0, 0, 20,
-		   "what the trace's times are counted from" },
-	[REMARK] = { "remark", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "why it is left out, what is odd" },
+	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = ">=0"),
+	[STATE] = TW_TEXT(
+		"state", 12,
+		"read, damaged, no GPU work, duplicate, earlier capture, unreadable, not a trace, "
+		"missing",
+		.values = "!read|damaged|no GPU work|duplicate|unreadable|not a trace|missing"),
+	[FILE_NAME] = TW_TEXT("file", 28, "its trace, below the directory that holds all of them"),
+	[RULE] = TW_TEXT(
+		"rank from", 10,
+		"where the rank comes from: metadata of the trace (distributedInfo), label of "
+		"the process, recorded collectives, name of the file, order of the files"),
+	[NAME_RANK] = TW_INTEGER("rank in name", 8, "the rank that the file's name tells",
+				 .values = ">=0"),
+	[NODE] = TW_INTEGER("node_id", 7, "rank / GPUs of a host", .values = ">=0"),
+	[HOST] = TW_TEXT("host", 12, "name of the host, where recorded"),
+	[DEVICE] = TW_TEXT("device name", 22, "its GPU"),
+	[FIRST_STEP] = TW_INTEGER("first step", 8, "first step of the profiler in the trace",
+				  .values = ">=0"),
+	[LAST_STEP] = TW_INTEGER("last step", 8, "its last one", .values = ">=0"),
+	[EVENTS] = TW_INTEGER("events", 10, "events of the trace", .values = ">=0"),
+	[GPU_EVENTS] = TW_INTEGER("GPU events", 10, "kernels, copies and fills", .values = ">=0"),
+	[COLLECTIVES] = TW_INTEGER("communication kernels", 10, "kernels that communicate",
+				   .values = ">=0"),
+	[FIRST] = TW_US("first GPU start (us)", 18, "on the clock of the trace"),
+	[LAST] = TW_US("last GPU end (us)", 18, "on the clock of the trace"),
+	[BASE] = TW_NS("base time (ns)", 20, "what the trace's times are counted from"),
+	[REMARK] = TW_TEXT("remark", 40, "why it is left out, what is odd"),
 };
 
 static const char *const states[] = {
@@ -172,6 +170,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 }
 
 const struct tw_ranks_table tw_ranks_table_ranks = {
-	TW_TABLE_KEPT("ranks", "the ranks of the job and where each comes from", columns),
+	TW_TABLE("ranks", "the ranks of the job and where each comes from", columns,
+		 .keep_empty = true),
 	.make = make,
 };

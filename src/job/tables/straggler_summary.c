@@ -24,28 +24,34 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
-	[TOTAL_WAIT] = { "total_wait_time_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-			 "time it waited for the last rank, in all collectives of "
-			 "nccl_implicit_sync" },
-	[MEAN_WAIT] = { "mean_wait_time_us", TRAWL_COLUMN_REAL, "µs", 0, 1, 14,
-			"mean of that over its collectives" },
-	[LAST] = { "times_arrived_last", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		   "collectives it came last in; of equals the lowest rank" },
-	[FIRST] = { "times_arrived_first", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		    "collectives it came first in; of equals the highest rank" },
-	[LAST_SHARE] = { "pct_arrived_last", TRAWL_COLUMN_REAL, "%", 0, 1, 10,
-			 "share of its collectives that it came last in" },
-	[COUNT] = { "num_collectives", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		    "collectives it took part in" },
-	[DURATION] = { "total_nccl_dur_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-		       "time of all its communication kernels, waiting included" },
+	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
+	[TOTAL_WAIT] = TW_DECIMAL("total_wait_time_us", "µs", 3, 1, 14,
+				  "time it waited for the last rank, in all collectives of "
+				  "nccl_implicit_sync",
+				  .values = "!>=0"),
+	[MEAN_WAIT] = TW_REAL("mean_wait_time_us", "µs", 1, 14, "mean of that over its collectives",
+			      .values = ">=0"),
+	[LAST] = TW_INTEGER("times_arrived_last", 10,
+			    "collectives it came last in; of equals the lowest rank",
+			    .values = "!>=0"),
+	[FIRST] = TW_INTEGER("times_arrived_first", 10,
+			     "collectives it came first in; of equals the highest rank",
+			     .values = "!>=0"),
+	[LAST_SHARE] = TW_PERCENT_1("pct_arrived_last", 10,
+				    "share of its collectives that it came last in",
+				    .values = ">=0"),
+	[COUNT] =
+		TW_INTEGER("num_collectives", 10, "collectives it took part in", .values = "!>=0"),
+	[DURATION] = TW_DECIMAL("total_nccl_dur_us", "µs", 3, 1, 14,
+				"time of all its communication kernels, waiting included",
+				.values = ">=0"),
 	[NODE] = TW_COLUMN_NODE_ID,
-	[CAUSED] = { "caused_wait_time_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-		     "time others waited for it where it came last, over all others" },
-	[CAUSED_MOST] = { "largest_caused_wait_us", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-			  "the longest that another waited for it" },
-	[HOST] = { "host", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "its host, where recorded" },
+	[CAUSED] = TW_DECIMAL("caused_wait_time_us", "µs", 3, 1, 14,
+			      "time others waited for it where it came last, over all others",
+			      .values = ">=0"),
+	[CAUSED_MOST] = TW_DECIMAL("largest_caused_wait_us", "µs", 3, 1, 14,
+				   "the longest that another waited for it", .values = ">=0"),
+	[HOST] = TW_TEXT("host", 12, "its host, where recorded"),
 };
 
 struct waits {
@@ -156,8 +162,8 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 }
 
 const struct tw_ranks_table tw_ranks_table_straggler_summary = {
-	TW_TABLE_KEPT("straggler_summary",
-		      "how long each rank waits for others; the one that waits least is waited for",
-		      columns),
+	TW_TABLE("straggler_summary",
+		 "how long each rank waits for others; the one that waits least is waited for",
+		 columns, .keep_empty = true),
 	.make = make,
 };

@@ -26,34 +26,43 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[RANK] = { "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "rank in the job" },
+	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),
 	[NODE] = TW_COLUMN_NODE_ID,
-	[LAST] = { "times last", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-		   "collectives it came last in; of equals the lowest rank" },
-	[LAST_SHARE] = { "last (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
-			 "share of its collectives that it came last in" },
-	[CAUSED] = { "caused wait (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-		     "time others waited for it where it came last, over all others" },
-	[CAUSED_SHARE] = { "caused wait (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
-			   "share of the waiting of all ranks" },
-	[CAUSED_MOST] = { "largest caused wait (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-			  "the longest that another waited for it" },
-	[PASSED] = { "passed on (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-		     "the part of the caused wait that is not its own doing: since the last "
-		     "collective that it shared with the one that waits it had waited for others "
-		     "longer than that one, and by as much it is late" },
-	[TIMES_PASSED] = { "times passed on", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
+	[LAST] = TW_INTEGER("times last", 8,
+			    "collectives it came last in; of equals the lowest rank",
+			    .values = ">=0"),
+	[LAST_SHARE] = TW_PERCENT_1("last (%)", 8, "share of its collectives that it came last in",
+				    .values = ">=0"),
+	[CAUSED] = TW_DECIMAL("caused wait (us)", "µs", 3, 1, 14,
+			      "time others waited for it where it came last, over all others",
+			      .values = ">=0"),
+	[CAUSED_SHARE] = TW_PERCENT_1("caused wait (%)", 8, "share of the waiting of all ranks",
+				      .values = ">=0"),
+	[CAUSED_MOST] = TW_DECIMAL("largest caused wait (us)", "µs", 3, 1, 14,
+				   "the longest that another waited for it", .values = ">=0"),
+	[PASSED] = TW_DECIMAL(
+		"passed on (us)", "µs", 3, 1, 14,
+		"the part of the caused wait that is not its own doing: since the last "
+		"collective that it shared with the one that waits it had waited for others "
+		"longer than that one, and by as much it is late",
+		.values = ">=0"),
+	[TIMES_PASSED] =
+		TW_INTEGER("times passed on", 8,
 			   "of the times it came last: those in which more than half of the caused "
-			   "wait is passed on" },
-	[WAIT] = { "own wait (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-		   "time it waited for the last rank, of no more than its kernels' time" },
-	[COUNT] = { "collectives", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-		    "collectives that end together in which it took part" },
-	[COMPUTING] = { "computing (us)", TRAWL_COLUMN_DECIMAL, "µs", 3, 1, 14,
-			"time its GPU computes (computation_time of rank_timeline)" },
-	[MEDIAN] = { "median computing (us)", TRAWL_COLUMN_DECIMAL, "µs", 4, 1, 14,
-		     "median of that over the ranks" },
-	[HOST] = { "host", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "its host, where recorded" },
+			   "wait is passed on",
+			   .values = ">=0"),
+	[WAIT] = TW_DECIMAL("own wait (us)", "µs", 3, 1, 14,
+			    "time it waited for the last rank, of no more than its kernels' time",
+			    .values = ">=0"),
+	[COUNT] = TW_INTEGER("collectives", 10,
+			     "collectives that end together in which it took part",
+			     .values = ">=0"),
+	[COMPUTING] = TW_DECIMAL("computing (us)", "µs", 3, 1, 14,
+				 "time its GPU computes (computation_time of rank_timeline)",
+				 .values = ">=0"),
+	[MEDIAN] = TW_DECIMAL("median computing (us)", "µs", 4, 1, 14,
+			      "median of that over the ranks", .values = ">=0"),
+	[HOST] = TW_TEXT("host", 12, "its host, where recorded"),
 };
 
 static void add_row(const struct tw_ranks_input *in, const struct tw_lateness *l,
@@ -119,9 +128,9 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 }
 
 const struct tw_ranks_table tw_ranks_table_stragglers = {
-	TW_TABLE_KEPT("stragglers",
-		      "for whom the others wait, over all collectives that end together, "
-		      "all_to_allv among them",
-		      columns),
+	TW_TABLE("stragglers",
+		 "for whom the others wait, over all collectives that end together, "
+		 "all_to_allv among them",
+		 columns, .keep_empty = true),
 	.make = make,
 };

@@ -9,23 +9,20 @@
 
 enum { TYPE, RANKS, MEAN, MEDIAN, MIN, MAX, MIN_RANK, MAX_RANK, SPREAD };
 
-#define EXACT(header, meaning)                                          \
-	{                                                               \
-		header, TRAWL_COLUMN_DECIMAL, "ms", 6, 4, 14, (meaning) \
-	}
+#define EXACT(header, meaning) TW_DECIMAL(header, "ms", 6, 4, 14, (meaning))
 
 static const struct trawl_column columns[] = {
-	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 22, "part of the timeline" },
-	[RANKS] = { "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 6, "ranks with GPU work" },
-	[MEAN] = { "time ms_mean", TRAWL_COLUMN_REAL, "ms", 0, 4, 14, "mean over the ranks" },
-	[MEDIAN] = { "time ms_median", TRAWL_COLUMN_REAL, "ms", 0, 4, 14, "median over the ranks" },
+	[TYPE] = TW_TEXT("type", 22, "part of the timeline"),
+	[RANKS] = TW_INTEGER("ranks", 6, "ranks with GPU work", .values = ">=0"),
+	[MEAN] = TW_REAL("time ms_mean", "ms", 4, 14, "mean over the ranks", .values = ">=0"),
+	[MEDIAN] = TW_REAL("time ms_median", "ms", 4, 14, "median over the ranks", .values = ">=0"),
 	[MIN] = EXACT("time ms_min", "least of a rank"),
 	[MAX] = EXACT("time ms_max", "most of a rank"),
-	[MIN_RANK] = { "rank of min", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-		       "rank with the least, the lowest of several" },
-	[MAX_RANK] = { "slowest rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-		       "rank with the most, the lowest of several" },
-	[SPREAD] = { "spread %", TRAWL_COLUMN_REAL, "%", 0, 2, 10, "(most - least) / median" },
+	[MIN_RANK] = TW_INTEGER("rank of min", 8, "rank with the least, the lowest of several",
+				.values = ">=0"),
+	[MAX_RANK] = TW_INTEGER("slowest rank", 8, "rank with the most, the lowest of several",
+				.values = ">=0"),
+	[SPREAD] = TW_PERCENT_2("spread %", 10, "(most - least) / median", .values = ">=0"),
 };
 
 const char *const tw_timeline_part_names[TW_TIMELINE_PARTS] = {

@@ -35,16 +35,20 @@
 enum { FINDING, RANKS, SHARE, TEXT };
 
 static const struct trawl_column columns[] = {
-	[FINDING] = { "finding", TRAWL_COLUMN_TEXT, "", 0, 0, 14,
-		      "straggler, reason, passed on, no straggler, waiting or transfers (what "
-		      "communication is), imbalance, clocks" },
-	[RANKS] = { "ranks", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		    "ranks that it is about; empty: all" },
-	[SHARE] = { "share (%)", TRAWL_COLUMN_REAL, "%", 0, 1, 8,
-		    "straggler: of all waiting that is nobody else's doing; passed on: of all "
-		    "waiting; no straggler, waiting and transfers: waiting of the time of "
-		    "collectives" },
-	[TEXT] = { "text", TRAWL_COLUMN_TEXT, "", 0, 0, 100, "in words" },
+	[FINDING] = TW_TEXT(
+		"finding", 14,
+		"straggler, reason, passed on, no straggler, waiting or transfers (what "
+		"communication is), imbalance, clocks",
+		.values =
+			"!straggler|reason|passed on|no straggler|waiting|transfers|imbalance|clocks"),
+	[RANKS] = TW_TEXT("ranks", 10, "ranks that it is about; empty: all"),
+	[SHARE] = TW_PERCENT_1(
+		"share (%)", 8,
+		"straggler: of all waiting that is nobody else's doing; passed on: of all "
+		"waiting; no straggler, waiting and transfers: waiting of the time of "
+		"collectives",
+		.values = ">=0"),
+	[TEXT] = TW_TEXT("text", 100, "in words", .values = "!"),
 };
 
 /* Collectives of one name and size. */
@@ -534,6 +538,6 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 }
 
 const struct tw_ranks_table tw_ranks_table_verdict = {
-	TW_TABLE_KEPT("verdict", "what the collectives say in short", columns),
+	TW_TABLE("verdict", "what the collectives say in short", columns, .keep_empty = true),
 	.make = make,
 };

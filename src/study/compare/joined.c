@@ -371,7 +371,11 @@ static struct trawl_table *make_table(struct joining *j)
 {
 	size_t count = j->columns.len / sizeof(struct column);
 	struct trawl_column *declared = tw_arena_alloc(&j->arena, (count + 1) * sizeof(*declared));
-	struct tw_table_spec spec = { j->join->name, j->join->meaning, declared, count, true };
+	struct tw_table_spec spec = { .name = j->join->name,
+				      .meaning = j->join->meaning,
+				      .columns = declared,
+				      .column_count = count,
+				      .keep_empty = true };
 	struct trawl_table *table;
 
 	if (!declared || !declare(j, declared))

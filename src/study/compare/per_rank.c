@@ -42,7 +42,11 @@ static void add_column(struct columns *c, const char *prefix, const char *suffix
 /* The table of them, which are let go; NULL when out of memory. */
 static struct trawl_table *make_table(struct columns *c, const char *name, const char *meaning)
 {
-	const struct tw_table_spec spec = { name, meaning, c->items, c->count, true };
+	const struct tw_table_spec spec = { .name = name,
+					    .meaning = meaning,
+					    .columns = c->items,
+					    .column_count = c->count,
+					    .keep_empty = true };
 	struct trawl_table *table = c->failed ? NULL :
 						tw_table_new_owning(&spec, c->arena.allocator);
 
@@ -51,16 +55,9 @@ static struct trawl_table *make_table(struct columns *c, const char *name, const
 	return table;
 }
 
-#define REAL(header, unit, digits, meaning)                                   \
-	(struct trawl_column)                                                 \
-	{                                                                     \
-		header, TRAWL_COLUMN_REAL, (unit), 0, (digits), 14, (meaning) \
-	}
-#define TEXT(header, width, meaning)                                    \
-	(struct trawl_column)                                           \
-	{                                                               \
-		header, TRAWL_COLUMN_TEXT, "", 0, 0, (width), (meaning) \
-	}
+#define REAL(header, unit, digits, meaning) \
+	(struct trawl_column) TW_REAL(header, (unit), (digits), 14, (meaning))
+#define TEXT(header, width, meaning) (struct trawl_column) TW_TEXT(header, (width), (meaning))
 
 #define CHANGE_MEANING "(baseline - test) / baseline: above 0 the test is faster"
 
@@ -124,8 +121,7 @@ static struct trawl_table *new_timeline(const struct tw_changes *changes,
 	columns_init(&c, changes->samples->allocator);
 	if (by_rank)
 		add_column(&c, "", "",
-			   (struct trawl_column){ "rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
-						  "rank in the job" });
+			   (struct trawl_column)TW_INTEGER("rank", 6, "rank in the job"));
 	add_column(&c, "", "", TEXT("type", 22, "part of the timeline"));
 	add_column(&c, sides[0].label, "",
 		   REAL("_time_ms", "ms", 3, "of the baseline; over ranks their mean"));
@@ -387,9 +383,7 @@ static struct trawl_table *new_collectives(const struct tw_single_side sides[2],
 	columns_init(&c, a);
 	add_column(&c, "", "", TEXT("Collective name", 24, "which collective"));
 	add_column(&c, "", "", TEXT("dtype", 12, "type of the elements"));
-	add_column(&c, "", "",
-		   (struct trawl_column){ "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14,
-					  "elements sent" });
+	add_column(&c, "", "", (struct trawl_column)TW_ID("In msg nelems", 14, "elements sent"));
 	for (i = 0; i < MEASURES; i++) {
 		const struct measure *m = &measures[i];
 

@@ -7,18 +7,9 @@
 
 /* ---- columns */
 
-#define TIME(header, meaning)                                        \
-	{                                                            \
-		header, TRAWL_COLUMN_REAL, "ms", 0, 3, 14, (meaning) \
-	}
-#define COUNT(header, width, meaning)                                      \
-	{                                                                  \
-		header, TRAWL_COLUMN_INTEGER, "", 0, 0, (width), (meaning) \
-	}
-#define TEXT(header, width, meaning)                                    \
-	{                                                               \
-		header, TRAWL_COLUMN_TEXT, "", 0, 0, (width), (meaning) \
-	}
+#define TIME(header, meaning) TW_MEAN_MS(header, 14, (meaning))
+#define COUNT(header, width, meaning) TW_INTEGER(header, (width), (meaning))
+#define TEXT(header, width, meaning) TW_TEXT(header, (width), (meaning))
 
 /* Behind the keys of every table of changes, in this order. */
 enum {
@@ -45,56 +36,37 @@ enum {
 	WORST_FASTER,
 };
 
-#define MEASURE_COLUMNS                                                                          \
-	TIME("baseline ms", "median over the ranks; over configurations the mean of those"),     \
-		TIME("test ms", "the same of the test"),                                         \
-		TIME("difference ms", "test - baseline: below 0 is less time"),                  \
-		{ "faster (%)",                                                                  \
-		  TRAWL_COLUMN_REAL,                                                             \
-		  "%",                                                                           \
-		  0,                                                                             \
-		  2,                                                                             \
-		  10,                                                                            \
-		  "(baseline - test) / baseline: above 0 the test is faster; over "              \
-		  "configurations by the geometric mean of the ratios" },                        \
-		{ "of total (%)",                                                                \
-		  TRAWL_COLUMN_REAL,                                                             \
-		  "%",                                                                           \
-		  0,                                                                             \
-		  2,                                                                             \
-		  10,                                                                            \
-		  "baseline time as a share of the baseline's total_time; streams overlap" },    \
-		TIME("noise ms", "the larger spread of the two sides; empty: one rank each"),    \
-		TEXT("verdict", 8,                                                               \
-		     "better, worse, same (no more than noise, or next to nothing), new, "       \
-		     "gone"),                                                                    \
-		TEXT("why", 40, "why that is the verdict"),                                      \
-		TIME("baseline spread ms", "1.4826 x median absolute deviation over the ranks"), \
-		TIME("test spread ms", "the same of the test"),                                  \
-		COUNT("baseline ranks", 8, "ranks that have it and count"),                      \
-		COUNT("test ranks", 8, "the same of the test"),                                  \
-		COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),    \
-		COUNT("baseline calls", 10, "how often, of the rank in the middle"),             \
-		COUNT("test calls", 10, "the same of the test"), { "baseline per call",          \
-								   TRAWL_COLUMN_REAL,            \
-								   "µs",                         \
-								   0,                            \
-								   3,                            \
-								   12,                           \
-								   "baseline time / calls" },    \
-	{                                                                                        \
-		"test per call", TRAWL_COLUMN_REAL, "µs", 0, 3, 12, "the same of the test"       \
-	}
+#define MEASURE_COLUMNS                                                                            \
+	TIME("baseline ms", "median over the ranks; over configurations the mean of those"),       \
+		TIME("test ms", "the same of the test"),                                           \
+		TIME("difference ms", "test - baseline: below 0 is less time"),                    \
+		TW_PERCENT_2("faster (%)", 10,                                                     \
+			     "(baseline - test) / baseline: above 0 the test is faster; over "     \
+			     "configurations by the geometric mean of the ratios"),                \
+		TW_PERCENT_2(                                                                      \
+			"of total (%)", 10,                                                        \
+			"baseline time as a share of the baseline's total_time; streams overlap"), \
+		TIME("noise ms", "the larger spread of the two sides; empty: one rank each"),      \
+		TEXT("verdict", 8,                                                                 \
+		     "better, worse, same (no more than noise, or next to nothing), new, "         \
+		     "gone"),                                                                      \
+		TEXT("why", 40, "why that is the verdict"),                                        \
+		TIME("baseline spread ms", "1.4826 x median absolute deviation over the ranks"),   \
+		TIME("test spread ms", "the same of the test"),                                    \
+		COUNT("baseline ranks", 8, "ranks that have it and count"),                        \
+		COUNT("test ranks", 8, "the same of the test"),                                    \
+		COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),      \
+		COUNT("baseline calls", 10, "how often, of the rank in the middle"),               \
+		COUNT("test calls", 10, "the same of the test"),                                   \
+		TW_MEAN_US("baseline per call", 12, "baseline time / calls"),                      \
+		TW_MEAN_US("test per call", 12, "the same of the test")
 
 #define OVER_CONFIGURATIONS                                                       \
 	COUNT("configurations", 8, "configurations in which both sides have it"), \
 		TEXT("worst configuration", 20,                                   \
 		     "where the test does worst against the "                     \
 		     "baseline"),                                                 \
-	{                                                                         \
-		"worst faster (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,             \
-			"by how much it is faster there"                          \
-	}
+		TW_PERCENT_2("worst faster (%)", 10, "by how much it is faster there")
 
 #define CONFIGURATION TEXT("configuration", 20, "threads and channels")
 #define TYPE                                                                               \
@@ -103,12 +75,10 @@ enum {
 	     "is worse too")
 #define OPERATION TEXT("name", 48, "name of the operation")
 #define KERNEL TEXT("Kernel name", 60, "name of the kernel, on any stream and for any operation")
-#define COLLECTIVE                                                              \
-	TEXT("Collective name", 24, "which collective"),                        \
-		TEXT("dtype", 12, "type of the elements"),                      \
-	{                                                                       \
-		"In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" \
-	}
+#define COLLECTIVE                                         \
+	TEXT("Collective name", 24, "which collective"),   \
+		TEXT("dtype", 12, "type of the elements"), \
+		TW_ID("In msg nelems", 14, "elements sent")
 
 static const struct trawl_column timeline[] = { TYPE, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
 static const struct trawl_column operations[] = { OPERATION, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
@@ -143,8 +113,8 @@ static const struct trawl_column configurations[] = {
 	[OF_BASELINE] = TIME("baseline ms", "total_time, median over the ranks"),
 	[OF_TEST] = TIME("test ms", "the same of the test"),
 	[OF_DIFFERENCE] = TIME("difference ms", "test - baseline: below 0 is less time"),
-	[OF_FASTER] = { "faster (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-			"(baseline - test) / baseline: above 0 the test is faster" },
+	[OF_FASTER] = TW_PERCENT_2("faster (%)", 10,
+				   "(baseline - test) / baseline: above 0 the test is faster"),
 	[OF_NOISE] = TIME("noise ms", "the larger spread of the ranks of the two sides"),
 	[OF_VERDICT] = TEXT("verdict", 8, "better, worse, same, new, gone"),
 	[OF_WHY] = TEXT("why", 40, "why that is the verdict"),
@@ -174,8 +144,8 @@ static const struct trawl_column ranks[] = {
 	[RANK_BASELINE] = TIME("baseline ms", "computation_time of the rank"),
 	[RANK_TEST] = TIME("test ms", "the same of the test"),
 	[RANK_DIFFERENCE] = TIME("difference ms", "test - baseline: below 0 is less time"),
-	[RANK_FASTER] = { "faster (%)", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-			  "(baseline - test) / baseline: above 0 the test is faster" },
+	[RANK_FASTER] = TW_PERCENT_2("faster (%)", 10,
+				     "(baseline - test) / baseline: above 0 the test is faster"),
 	[RANK_OTHERS] =
 		TIME("others difference ms", "median of test - baseline of the other ranks"),
 	[RANK_VERDICT] = TEXT("verdict", 8,
@@ -215,10 +185,7 @@ static const struct trawl_column summary[] = {
 	[BEST_TOTAL] = TIME("best total ms", "total_time there"),
 };
 
-#define SPEC(name, meaning, columns)                                                     \
-	{                                                                                \
-		name, (meaning), (columns), sizeof(columns) / sizeof((columns)[0]), true \
-	}
+#define SPEC(name, meaning, columns) TW_SPEC(name, meaning, columns, .keep_empty = true)
 
 const struct tw_table_spec tw_compare_specs[TW_COMPARE_TABLES] = {
 	[TW_COMPARISON_SUMMARY] = SPEC("comparison_summary", "what is compared with what", summary),

@@ -161,19 +161,21 @@ int tw_run_write_summary(struct tw_runs *runs, struct trawl_error *err)
 enum { THREADS, CHANNELS, STATUS, DURATION, ATTEMPTS, EXIT_CODE, DIRECTORY, PROBLEM, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
-	[THREADS] = { "threads", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "RCCL_THREADS_PER_BLOCK" },
-	[CHANNELS] = { "channels", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "NCCL_MAX_NCHANNELS" },
-	[STATUS] = { "status", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-		     "SUCCESS, FAILED, TIMEOUT, INTERRUPTED, SKIPPED (had succeeded before), UNKNOWN "
-		     "(not reached)" },
-	[DURATION] = { "duration (s)", TRAWL_COLUMN_DECIMAL, "s", 3, 1, 12,
-		       "of the last attempt; missing: it did not run" },
-	[ATTEMPTS] = { "attempts", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "how often it was run" },
-	[EXIT_CODE] = { "exit code", TRAWL_COLUMN_INTEGER, "", 0, 0, 9,
-			"of the command; missing: it did not end by itself" },
-	[DIRECTORY] = { "directory", TRAWL_COLUMN_TEXT, "", 0, 0, 40, "where it wrote" },
-	[PROBLEM] = { "problem", TRAWL_COLUMN_TEXT, "", 0, 0, 40,
-		      "why it has not succeeded; missing: it has" },
+	[THREADS] = TW_INTEGER("threads", 8, "RCCL_THREADS_PER_BLOCK", .values = "!>=1"),
+	[CHANNELS] = TW_INTEGER("channels", 8, "NCCL_MAX_NCHANNELS", .values = "!>=1"),
+	[STATUS] = TW_TEXT(
+		"status", 12,
+		"SUCCESS, FAILED, TIMEOUT, INTERRUPTED, SKIPPED (had succeeded before), UNKNOWN "
+		"(not reached)",
+		.values = "!UNKNOWN|SUCCESS|FAILED|TIMEOUT|INTERRUPTED|SKIPPED"),
+	[DURATION] = TW_DECIMAL("duration (s)", "s", 3, 1, 12,
+				"of the last attempt; missing: it did not run", .values = ">=0"),
+	[ATTEMPTS] = TW_INTEGER("attempts", 8, "how often it was run", .values = ">=1"),
+	[EXIT_CODE] = TW_INTEGER("exit code", 9,
+				 "of the command; missing: it did not end by itself",
+				 .values = "0..255"),
+	[DIRECTORY] = TW_TEXT("directory", 40, "where it wrote", .values = "!"),
+	[PROBLEM] = TW_TEXT("problem", 40, "why it has not succeeded; missing: it has"),
 };
 
 static const struct tw_table_spec spec = {

@@ -12,46 +12,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OF_TIMES(name, what)                                                              \
-	{ name "_mean", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "mean of " what },             \
-		{ name "_median", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "median of " what }, \
-		{ name "_min", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "least of " what },     \
-	{                                                                                 \
-		name "_max", TRAWL_COLUMN_REAL, "µs", 0, 3, 14, "largest of " what        \
-	}
+#define OF_TIMES(name, what)                                       \
+	TW_MEAN_US(name "_mean", 14, "mean of " what),             \
+		TW_MEAN_US(name "_median", 14, "median of " what), \
+		TW_MEAN_US(name "_min", 14, "least of " what),     \
+		TW_MEAN_US(name "_max", 14, "largest of " what)
 
-#define OF_RATES(name, what)                                                                \
-	{ name "_mean", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "mean of " what },             \
-		{ name "_median", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "median of " what }, \
-		{ name "_min", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "least of " what },     \
-	{                                                                                   \
-		name "_max", TRAWL_COLUMN_REAL, "GB/s", 0, 3, 12, "largest of " what        \
-	}
+#define OF_RATES(name, what)                                               \
+	TW_REAL(name "_mean", "GB/s", 3, 12, "mean of " what),             \
+		TW_REAL(name "_median", "GB/s", 3, 12, "median of " what), \
+		TW_REAL(name "_min", "GB/s", 3, 12, "least of " what),     \
+		TW_REAL(name "_max", "GB/s", 3, 12, "largest of " what)
 
 static const struct trawl_column columns[] = {
-	{ "operation_id", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-	  "number of the collective, type, size and group, small messages first" },
-	{ "operation_name", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "its size as a name" },
-	{ "Full msg size (MB)", TRAWL_COLUMN_REAL, "MB", 0, 3, 12, "2^20 bytes" },
-	{ "In msg nelems", TRAWL_COLUMN_ID, "", 0, 0, 14, "elements sent" },
-	{ "threads_num", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-	  "threads of a block of a collective kernel" },
-	{ "thread_config", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "the same as a name" },
-	{ "channels_num", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, "most channels of a collective" },
-	{ "channel_config", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "the same as a name" },
-	{ "full_config", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "threads and channels" },
-	{ "Collective name", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "as the trace has it" },
-	{ "dtype", TRAWL_COLUMN_TEXT, "", 0, 0, 12, "type of the elements" },
-	{ "Group size", TRAWL_COLUMN_ID, "", 0, 0, 10, "ranks of the process group" },
-	{ "count", TRAWL_COLUMN_ID, "", 0, 0, 8, "how many collectives" },
+	TW_TEXT("operation_id", 12,
+		"number of the collective, type, size and group, small messages first"),
+	TW_TEXT("operation_name", 18, "its size as a name"),
+	TW_REAL("Full msg size (MB)", "MB", 3, 12, "2^20 bytes"),
+	TW_ID("In msg nelems", 14, "elements sent"),
+	TW_INTEGER("threads_num", 10, "threads of a block of a collective kernel"),
+	TW_TEXT("thread_config", 12, "the same as a name"),
+	TW_INTEGER("channels_num", 10, "most channels of a collective"),
+	TW_TEXT("channel_config", 12, "the same as a name"),
+	TW_TEXT("full_config", 18, "threads and channels"),
+	TW_TEXT("Collective name", 18, "as the trace has it"),
+	TW_TEXT("dtype", 12, "type of the elements"),
+	TW_ID("Group size", 10, "ranks of the process group"),
+	TW_ID("count", 8, "how many collectives"),
 	OF_TIMES("comm_latency", "the shortest time over the ranks"),
-	{ "Total comm latency (ms)", TRAWL_COLUMN_REAL, "ms", 0, 3, 14, "sum of comm_latency" },
+	TW_MEAN_MS("Total comm latency (ms)", 14, "sum of comm_latency"),
 	OF_RATES("algo bw (GB/s)", "full size / 1024 / comm_latency"),
 	OF_RATES("bus bw (GB/s)", "what links carry"),
 	OF_TIMES("skew in start time", "last start - first start"),
 	OF_TIMES("skew in end time", "last end - first end"),
-	{ "Process Group Name", TRAWL_COLUMN_TEXT, "", 0, 0, 14, "process group of the first" },
-	{ "source_file", TRAWL_COLUMN_TEXT, "", 0, 0, 24, "report that the row is from" },
+	TW_TEXT("Process Group Name", 14, "process group of the first"),
+	TW_TEXT("source_file", 24, "report that the row is from"),
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(*columns))

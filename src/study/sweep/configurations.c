@@ -166,48 +166,45 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[NAME] = { "configuration", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "threads and channels" },
-	[TOTAL_MS] = { "total ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
-		       "time from the first to the last GPU work, median over the ranks" },
-	[BEHIND] = { "behind best %", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-		     "time above that of the best configuration, of a step where the numbers of steps "
-		     "are told and differ" },
-	[SPREAD_MS] = { "spread ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
-			"noise of the total time: 1.4826 times the median absolute deviation over "
-			"the ranks" },
-	[COMPUTING_MS] = { "compute ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
-			   "computation time, median over the ranks" },
-	[EXPOSED_COMM_MS] = { "exposed comm ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
-			      "communication that no computing hides, median over the ranks" },
-	[IDLE_MS] = { "idle ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
-		      "time without any GPU work, median over the ranks" },
-	[BLOCKED] = { "blocked", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-		      "of the matrix products that differ most: longest call over half in "
-		      "collectives" },
-	[DIFFERENCE_US] = { "GEMM max-min µs", TRAWL_COLUMN_REAL, "µs", 0, 1, 12,
-			    "longest less shortest call, mean over the matrix products that differ "
-			    "most" },
-	[COMM_MS] = { "comm ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 10,
-		      "time with communication, median over the ranks" },
-	[RANKS] = { "ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
-		    "ranks that count: with GPU work and, where there are any, whole traces" },
-	[STRAGGLER] = { "waits for rank", TRAWL_COLUMN_TEXT, "", 0, 0, 8,
-			"ranks that the others wait for, as its collective report says" },
-	[STEPS] = { "steps", TRAWL_COLUMN_INTEGER, "", 0, 0, 6,
-		    "profiler steps that each rank shows" },
-	[RUN] = { "run", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-		  "how its run ended, where that is told and no success" },
-	[THREADS] = { "threads", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "RCCL threads a block" },
-	[CHANNELS] = { "channels", TRAWL_COLUMN_INTEGER, "", 0, 0, 9, "most NCCL channels" },
+	[NAME] = TW_TEXT("configuration", 18, "threads and channels", .values = "!"),
+	[TOTAL_MS] = TW_MEAN_MS("total ms", 12,
+				"time from the first to the last GPU work, median over the ranks"),
+	[BEHIND] = TW_PERCENT_2(
+		"behind best %", 10,
+		"time above that of the best configuration, of a step where the numbers of steps "
+		"are told and differ"),
+	[SPREAD_MS] = TW_MEAN_MS(
+		"spread ms", 10,
+		"noise of the total time: 1.4826 times the median absolute deviation over "
+		"the ranks"),
+	[COMPUTING_MS] = TW_MEAN_MS("compute ms", 12, "computation time, median over the ranks"),
+	[EXPOSED_COMM_MS] =
+		TW_MEAN_MS("exposed comm ms", 12,
+			   "communication that no computing hides, median over the ranks"),
+	[IDLE_MS] = TW_MEAN_MS("idle ms", 10, "time without any GPU work, median over the ranks"),
+	[BLOCKED] = TW_INTEGER("blocked", 8,
+			       "of the matrix products that differ most: longest call over half in "
+			       "collectives"),
+	[DIFFERENCE_US] =
+		TW_REAL("GEMM max-min µs", "µs", 1, 12,
+			"longest less shortest call, mean over the matrix products that differ "
+			"most"),
+	[COMM_MS] = TW_MEAN_MS("comm ms", 10, "time with communication, median over the ranks"),
+	[RANKS] =
+		TW_INTEGER("ranks", 6,
+			   "ranks that count: with GPU work and, where there are any, whole traces",
+			   .values = "!"),
+	[STRAGGLER] = TW_TEXT("waits for rank", 8,
+			      "ranks that the others wait for, as its collective report says"),
+	[STEPS] = TW_INTEGER("steps", 6, "profiler steps that each rank shows"),
+	[RUN] = TW_TEXT("run", 12, "how its run ended, where that is told and no success"),
+	[THREADS] = TW_INTEGER("threads", 8, "RCCL threads a block", .values = "!"),
+	[CHANNELS] = TW_INTEGER("channels", 9, "most NCCL channels", .values = "!"),
 };
 
-static const struct tw_table_spec spec = {
-	.name = "configurations",
-	.meaning = "the configurations of a sweep, the fastest first",
-	.columns = columns,
-	.column_count = sizeof(columns) / sizeof(columns[0]),
-	.keep_empty = true,
-};
+static const struct tw_table_spec spec = TW_SPEC("configurations",
+						 "the configurations of a sweep, the fastest first",
+						 columns, .keep_empty = true);
 
 static void add_row(struct trawl_table *table, const struct tw_configuration *c,
 		    const struct tw_configuration *best, bool step)

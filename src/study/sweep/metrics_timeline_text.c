@@ -174,18 +174,19 @@ void tw_metrics_timeline_text(const struct tw_metrics_timeline *timeline, int64_
 enum { STEP, EPOCH, TOTAL, COMPUTE, COMMUNICATION, OVERLAP, RATIO, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
-	[STEP] = { "step", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "number of the step" },
-	[EPOCH] = { "epoch", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "missing: not recorded" },
-	[TOTAL] = { "total (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 2, 12,
-		    "from the first start to the last end" },
-	[COMPUTE] = { "compute (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 2, 12,
-		      "sum of the ranges of forward and backward" },
-	[COMMUNICATION] = { "communication (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 2, 12,
-			    "sum of the ranges of collectives" },
-	[OVERLAP] = { "overlap (ms)", TRAWL_COLUMN_DECIMAL, "ms", 6, 2, 12,
-		      "time with ranges of both; each moment counts once" },
-	[RATIO] = { "overlap ratio", TRAWL_COLUMN_REAL, "", 0, 4, 12,
-		    "overlap over compute; missing: no compute" },
+	[STEP] = TW_INTEGER("step", 8, "number of the step", .values = "!"),
+	[EPOCH] = TW_INTEGER("epoch", 8, "missing: not recorded", .values = ">=0"),
+	[TOTAL] = TW_DECIMAL("total (ms)", "ms", 6, 2, 12, "from the first start to the last end",
+			     .values = "!>=0"),
+	[COMPUTE] = TW_DECIMAL("compute (ms)", "ms", 6, 2, 12,
+			       "sum of the ranges of forward and backward", .values = "!>=0"),
+	[COMMUNICATION] = TW_DECIMAL("communication (ms)", "ms", 6, 2, 12,
+				     "sum of the ranges of collectives", .values = "!>=0"),
+	[OVERLAP] = TW_DECIMAL("overlap (ms)", "ms", 6, 2, 12,
+			       "time with ranges of both; each moment counts once",
+			       .values = "!>=0"),
+	[RATIO] = TW_REAL("overlap ratio", "", 4, 12, "overlap over compute; missing: no compute",
+			  .values = ">=0"),
 };
 
 static const struct tw_table_spec spec = {

@@ -283,33 +283,26 @@ enum {
 };
 
 static const struct trawl_column all_columns[] = {
-	[FULL_CONFIG] = { "full_config", TRAWL_COLUMN_TEXT, "", 0, 0, 18, "threads and channels" },
-	[THREADS_NUM] = { "threads_num", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			  "threads of a block of a collective kernel" },
-	[THREAD_CONFIG] = { "thread_config", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-			    "the same as a name" },
-	[CHANNELS_NUM] = { "channels_num", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			   "most channels of a collective" },
-	[CHANNEL_CONFIG] = { "channel_config", TRAWL_COLUMN_TEXT, "", 0, 0, 12,
-			     "the same as a name" },
-	[NUM_RANKS] = { "num_ranks", TRAWL_COLUMN_INTEGER, "", 0, 0, 10, RANKS_MEANING },
-	[TYPE] = { "type", TRAWL_COLUMN_TEXT, "", 0, 0, 20, "which time of the GPU" },
-	[TIME] = { "time ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
-		   "mean over the ranks; a geometric one is of those above 0" },
-	[PERCENT] = { "percent", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-		      "mean over the ranks of its share of their total time" },
-	[RANKS_USED] = { "ranks_used", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			 "ranks that have this type" },
-	[TIME_MIN] = { "time ms_min", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "least of a rank" },
-	[TIME_MAX] = { "time ms_max", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "largest of a rank" },
-	[TIME_STD] = { "time ms_std", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
-		       "sample standard deviation over the ranks" },
-	[WORST_RANK] = { "worst_rank", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			 "the rank with the largest, the first of equals" },
-	[ZEROS] = { "zeros", TRAWL_COLUMN_INTEGER, "", 0, 0, 8,
-		    "ranks where it is 0, which a geometric mean leaves out" },
-	[PERCENT_OF_TOTAL] = { "percent_of_total", TRAWL_COLUMN_REAL, "%", 0, 2, 10,
-			       "the mean time / the mean total_time" },
+	[FULL_CONFIG] = TW_TEXT("full_config", 18, "threads and channels"),
+	[THREADS_NUM] = TW_INTEGER("threads_num", 10, "threads of a block of a collective kernel"),
+	[THREAD_CONFIG] = TW_TEXT("thread_config", 12, "the same as a name"),
+	[CHANNELS_NUM] = TW_INTEGER("channels_num", 10, "most channels of a collective"),
+	[CHANNEL_CONFIG] = TW_TEXT("channel_config", 12, "the same as a name"),
+	[NUM_RANKS] = TW_INTEGER("num_ranks", 10, RANKS_MEANING),
+	[TYPE] = TW_TEXT("type", 20, "which time of the GPU"),
+	[TIME] = TW_MEAN_MS("time ms", 12,
+			    "mean over the ranks; a geometric one is of those above 0"),
+	[PERCENT] =
+		TW_PERCENT_2("percent", 10, "mean over the ranks of its share of their total time"),
+	[RANKS_USED] = TW_INTEGER("ranks_used", 10, "ranks that have this type"),
+	[TIME_MIN] = TW_MEAN_MS("time ms_min", 12, "least of a rank"),
+	[TIME_MAX] = TW_MEAN_MS("time ms_max", 12, "largest of a rank"),
+	[TIME_STD] = TW_MEAN_MS("time ms_std", 12, "sample standard deviation over the ranks"),
+	[WORST_RANK] =
+		TW_INTEGER("worst_rank", 10, "the rank with the largest, the first of equals"),
+	[ZEROS] = TW_INTEGER("zeros", 8, "ranks where it is 0, which a geometric mean leaves out"),
+	[PERCENT_OF_TOTAL] =
+		TW_PERCENT_2("percent_of_total", 10, "the mean time / the mean total_time"),
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
@@ -431,16 +424,10 @@ static void fill_pivot(struct trawl_table *table, const struct groups *groups, b
 
 static struct trawl_table *pivot(const struct groups *groups, bool percent)
 {
-	static const struct trawl_column type = { "type", TRAWL_COLUMN_TEXT,	  "", 0, 0,
-						  20,	  "which time of the GPU" };
-	const struct trawl_column configuration = { "",
-						    TRAWL_COLUMN_REAL,
-						    percent ? "%" : "ms",
-						    0,
-						    percent ? 2 : 3,
-						    16,
-						    percent ? "percent of the configuration" :
-							      "time of the configuration" };
+	static const struct trawl_column type = TW_TEXT("type", 20, "which time of the GPU");
+	const struct trawl_column configuration =
+		TW_REAL("", percent ? "%" : "ms", percent ? 2 : 3, 16,
+			percent ? "percent of the configuration" : "time of the configuration");
 	size_t count = count_configurations(groups) + 1, i;
 	struct trawl_column *columns = tw_alloc_array(groups->allocator, count, sizeof(*columns));
 	struct tw_table_spec spec = {
@@ -471,14 +458,12 @@ static const struct {
 	const char *type;
 	struct trawl_column column;
 } summary_types[] = {
-	{ "computation_time",
-	  { "computation_time_ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "computing" } },
+	{ "computation_time", TW_MEAN_MS("computation_time_ms", 12, "computing") },
 	{ "exposed_comm_time",
-	  { "exposed_comm_time_ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12,
-	    "communication without computing" } },
-	{ "busy_time", { "busy_time_ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "anything at all" } },
-	{ "idle_time", { "idle_time_ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "nothing" } },
-	{ "total_time", { "total_time_ms", TRAWL_COLUMN_REAL, "ms", 0, 3, 12, "first to last" } },
+	  TW_MEAN_MS("exposed_comm_time_ms", 12, "communication without computing") },
+	{ "busy_time", TW_MEAN_MS("busy_time_ms", 12, "anything at all") },
+	{ "idle_time", TW_MEAN_MS("idle_time_ms", 12, "nothing") },
+	{ "total_time", TW_MEAN_MS("total_time_ms", 12, "first to last") },
 };
 
 static struct trawl_table *new_summary(const struct groups *groups)

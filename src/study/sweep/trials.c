@@ -423,17 +423,16 @@ int tw_trials_write(const struct tw_trials *t, const char *path, struct trawl_er
 enum { TRIAL, RATIO, COMPUTE, OVERLAP, ITERATIONS, VERDICT, COLUMNS };
 
 static const struct trawl_column columns[COLUMNS] = {
-	[TRIAL] = { "trial", TRAWL_COLUMN_INTEGER, "", 0, 0, 8, "number of the trial" },
-	[RATIO] = { "overlap ratio", TRAWL_COLUMN_REAL, "", 0, 6, 14,
-		    "overlap_ratio of trial_metrics.json" },
-	[COMPUTE] = { "compute (ms)", TRAWL_COLUMN_REAL, "ms", 0, 2, 14,
-		      "avg_compute_ms; missing: not there" },
-	[OVERLAP] = { "overlap (ms)", TRAWL_COLUMN_REAL, "ms", 0, 2, 14,
-		      "avg_overlap_ms; missing: not there" },
-	[ITERATIONS] = { "iterations", TRAWL_COLUMN_INTEGER, "", 0, 0, 10,
-			 "num_iterations; missing: not there" },
-	[VERDICT] = { "against baseline", TRAWL_COLUMN_TEXT, "", 0, 0, 10,
-		      "better, worse, or similar: no further than 0.001 from the baseline" },
+	[TRIAL] = TW_INTEGER("trial", 8, "number of the trial", .values = "!>=0"),
+	[RATIO] = TW_REAL("overlap ratio", "", 6, 14, "overlap_ratio of trial_metrics.json",
+			  .values = "!"),
+	[COMPUTE] = TW_REAL("compute (ms)", "ms", 2, 14, "avg_compute_ms; missing: not there"),
+	[OVERLAP] = TW_REAL("overlap (ms)", "ms", 2, 14, "avg_overlap_ms; missing: not there"),
+	[ITERATIONS] =
+		TW_INTEGER("iterations", 10, "num_iterations; missing: not there", .values = ">=0"),
+	[VERDICT] = TW_TEXT("against baseline", 10,
+			    "better, worse, or similar: no further than 0.001 from the baseline",
+			    .values = "!better|worse|similar"),
 };
 
 static const struct tw_table_spec spec = {

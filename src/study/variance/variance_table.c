@@ -15,26 +15,11 @@
 
 #define LADDER "gemm_overlap"
 
-#define INTEGER(header, width, what)                                \
-	{                                                           \
-		header, TRAWL_COLUMN_INTEGER, "", 0, 0, width, what \
-	}
-#define TEXT(header, width, what)                                \
-	{                                                        \
-		header, TRAWL_COLUMN_TEXT, "", 0, 0, width, what \
-	}
-#define REAL(header, unit, digits, what)                             \
-	{                                                            \
-		header, TRAWL_COLUMN_REAL, unit, 0, digits, 12, what \
-	}
-#define US(header, what)                                           \
-	{                                                          \
-		header, TRAWL_COLUMN_DECIMAL, "µs", 3, 3, 14, what \
-	}
-#define MS(header, what)                                           \
-	{                                                          \
-		header, TRAWL_COLUMN_DECIMAL, "ms", 6, 6, 20, what \
-	}
+#define INTEGER(header, width, what) TW_INTEGER(header, width, what)
+#define TEXT(header, width, what) TW_TEXT(header, width, what)
+#define REAL(header, unit, digits, what) TW_REAL(header, unit, digits, 12, what)
+#define US(header, what) TW_US(header, 14, what)
+#define MS(header, what) TW_DECIMAL(header, "ms", 6, 6, 20, what)
 
 enum {
 	THREADS,
