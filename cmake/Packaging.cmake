@@ -25,7 +25,7 @@ file(GLOB docs CONFIGURE_DEPENDS README.md CHANGELOG.md docs/*.md)
 install(FILES ${docs} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-file(GLOB schemas CONFIGURE_DEPENDS schema/*.json)
+file(GLOB schemas CONFIGURE_DEPENDS schema/trawl.*.json)
 install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/trawl/schema)
 
 set(CPACK_GENERATOR DEB)

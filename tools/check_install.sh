@@ -34,7 +34,7 @@ for file in "$prefix/bin/trawl" "$lib/libtrawl.a" "$lib/libtrawl.so" "$lib/libtr
 	"$prefix/share/doc/trawl/README.md" "$prefix/share/doc/trawl/copyright"; do
 	[ -e "$file" ] || bad "not installed: ${file#"$prefix"/}"
 done
-for schema in "$root"/schema/*.json; do
+for schema in "$root"/schema/trawl.*.json; do
 	cmp -s "$schema" "$prefix/share/trawl/schema/$(basename "$schema")" ||
 		bad "not installed: share/trawl/schema/$(basename "$schema")"
 done

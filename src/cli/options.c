@@ -105,10 +105,9 @@ static int parse_steps(const struct cli_option *option, const char *text, struct
 static int parse_format(const struct cli_option *option, const char *text, struct trawl_error *err)
 {
 	static const char *const names[] = {
-		[TW_FORMAT_TABLE] = "table",
-		[TW_FORMAT_CSV] = "csv",
-		[TW_FORMAT_JSON] = "json",
-		[TW_FORMAT_MARKDOWN] = "markdown",
+		[TW_FORMAT_TABLE] = "table",   [TW_FORMAT_CSV] = "csv",
+		[TW_FORMAT_JSON] = "json",     [TW_FORMAT_MARKDOWN] = "markdown",
+		[TW_FORMAT_SCHEMA] = "schema",
 	};
 	size_t i;
 
@@ -118,7 +117,7 @@ static int parse_format(const struct cli_option *option, const char *text, struc
 			return 0;
 		}
 	}
-	return bad_value(err, option, text, "table, csv, json or markdown");
+	return bad_value(err, option, text, "table, csv, json, markdown or schema");
 }
 
 static void add_text(struct cli_texts *texts, const char *text)

@@ -32,6 +32,7 @@ static void add_heading(const struct trawl_table *table, enum tw_format format, 
 		tw_str_add_char(out, '\n');
 		break;
 	case TW_FORMAT_JSON:
+	case TW_FORMAT_SCHEMA:
 		break;
 	}
 }
@@ -43,6 +44,10 @@ void tw_render(const struct trawl_table *const *tables, size_t count, enum tw_fo
 
 	if (format == TW_FORMAT_JSON) {
 		tw_render_json(tables, count, schema, out);
+		return;
+	}
+	if (format == TW_FORMAT_SCHEMA) {
+		tw_render_schema(tables, count, schema, out);
 		return;
 	}
 	for (i = 0; i < count && !out->failed; i++) {

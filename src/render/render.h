@@ -10,7 +10,13 @@
 #include "text/str.h"
 #include "trawl/table.h"
 
-enum tw_format { TW_FORMAT_TABLE, TW_FORMAT_CSV, TW_FORMAT_JSON, TW_FORMAT_MARKDOWN };
+enum tw_format {
+	TW_FORMAT_TABLE,
+	TW_FORMAT_CSV,
+	TW_FORMAT_JSON,
+	TW_FORMAT_MARKDOWN,
+	TW_FORMAT_SCHEMA,
+};
 
 /* One table into `out`, whose sticky flag tells of a failure. */
 void tw_render_csv(const struct trawl_table *table, struct tw_str *out);
@@ -25,6 +31,9 @@ void tw_render_fixed(const struct trawl_table *table, struct tw_str *out);
 /* {"schema":"trawl.<schema>/1","tables":[...]} over several tables. */
 void tw_render_json(const struct trawl_table *const *tables, size_t count, const char *schema,
 		    struct tw_str *out);
+/* The JSON Schema of that. */
+void tw_render_schema(const struct trawl_table *const *tables, size_t count, const char *schema,
+		      struct tw_str *out);
 /*
  * Any of them.  TABLE and MARKDOWN put name and meaning above each table, CSV a line "# NAME" when
  * there are several; a blank line stands between tables.  `width` is for TABLE, `schema` for JSON.

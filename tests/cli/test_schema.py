@@ -51,6 +51,11 @@ class Schema(Case):
         self.assertExit(result, 0)
         return result.out
 
+    def test_schemas_are_current(self):
+        done = subprocess.run([sys.executable, ROOT / "tools/gen_schema.py", "--check"],
+                              capture_output=True, text=True)
+        self.assertEqual((done.stdout, done.stderr, done.returncode), ("", "", 0))
+
     def test_collectives_fit(self):
         text = self.collectives_document()
         self.assertEqual(self.validate("collectives", text), "")
@@ -97,7 +102,7 @@ class Schema(Case):
         self.assertEqual(self.validate("collectives", result.out), "")
         schema = json.loads(SCHEMAS["collectives"].read_text())
         self.assertEqual([t["name"] for t in json.loads(result.out)["tables"]],
-                         [d for d in schema["$defs"] if d not in ("text", "id")])
+                         [d for d in schema["$defs"] if d != "column"])
 
     def test_merges_fit(self):
         for rank in range(2):
@@ -361,7 +366,11 @@ class Schema(Case):
         db.close()
         docs = [self.print_tables("nsys", query, path, *more)
                 for query in ("setup", "windows", "streams", "overlap") for more in ((), ("--compat",))]
+        docs += [self.print_tables("nsys", query, path, "--by", by)
+                 for query, own in (("streams", "purpose"), ("overlap", "stage"))
+                 for by in ("rank", "pp", "dp", "cp", "ep", "tp", own)]
         self.assertTrue(all(json.loads(doc)["tables"][0]["rows"] for doc in docs))
+        self.assertEqual(self.validate("report", self.printed(path)), "")
         self.assertEqual(self.validate("nsys", *docs, self.print_tables("nsys", "rules")), "")
         other = json.loads(docs[-1])
         other["tables"][0]["rows"][0][3] = "50%"

@@ -255,13 +255,14 @@ static struct trawl_table *make_spread(const struct cli_ranks_report *report)
 
 enum { NAME, TOP_RANKS, CALLS, TIME_MEAN, TIME_MAX, TOP_SLOWEST, TOP_SHARE };
 
-#define TOP_COLUMNS(what, calls, time)                                                   \
-	TW_TEXT(what, 40, "its name"), TW_INTEGER("ranks", 6, "how many ranks have it"), \
-		TW_REAL(calls, "", 1, 8, "calls of a rank, on average"),                 \
-		TW_MEAN_MS(time " mean (ms)", 12,                                        \
-			   "time of a rank, on average over those that have it"),        \
-		TW_MEAN_MS("max (ms)", 12, "time of the slowest rank"),                  \
-		TW_INTEGER("slowest rank", 8, "the rank with the most time"),            \
+#define TOP_COLUMNS(what, calls, time)                                              \
+	TW_TEXT(what, 40, "its name", .values = "!"),                               \
+		TW_INTEGER("ranks", 6, "how many ranks have it", .values = "!>=1"), \
+		TW_REAL(calls, "", 1, 8, "calls of a rank, on average"),            \
+		TW_MEAN_MS(time " mean (ms)", 12,                                   \
+			   "time of a rank, on average over those that have it"),   \
+		TW_MEAN_MS("max (ms)", 12, "time of the slowest rank"),             \
+		TW_INTEGER("slowest rank", 8, "the rank with the most time"),       \
 		TW_PERCENT_1("share (%)", 8, "share of the time of all, on average")
 
 static const struct trawl_column top_gpu[] = { TOP_COLUMNS("operation", "calls", "GPU time") };

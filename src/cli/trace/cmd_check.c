@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-static const struct trawl_column trace_column = TW_TEXT("trace", 24, "the file");
+static const struct trawl_column trace_column = TW_TEXT("trace", 24, "the file", .values = "!");
 
 static const struct tw_table_spec spec = { .name = "quality",
 					   .meaning = "what is odd in the traces, worst first",

@@ -97,15 +97,15 @@ static int no_model(const struct cli_command *command, const char *op)
  * their own.
  */
 static const struct trawl_column shown_columns[] = {
-	TW_TEXT("quantity", 24, "what it is, by the report's columns"),
+	TW_TEXT("quantity", 24, "what it is, by the report's columns", .values = "!"),
 	TW_TEXT("value", 24, "what the model says"),
-	TW_TEXT("unit", 10, "unit of the value"),
+	TW_TEXT("unit", 10, "unit of the value", .values = "bytes|µs|TFLOP/s|TOP/s|TB/s|GB/s|%"),
 };
 static const struct trawl_column data_columns[] = {
-	TW_TEXT("quantity", 24, "what it is, by the report's columns"),
+	TW_TEXT("quantity", 24, "what it is, by the report's columns", .values = "!"),
 	TW_REAL("value", "", 3, 16, "what the model says, where it is a number"),
-	TW_TEXT("unit", 10, "unit of the value"),
-	TW_TEXT("text", 24, "what the model says, where it is no number"),
+	TW_TEXT("unit", 10, "unit of the value", .values = "bytes|µs|TFLOP/s|TOP/s|TB/s|GB/s|%"),
+	TW_TEXT("text", 24, "what the model says, where it is no number", .values = "~."),
 };
 
 static const struct tw_table_spec model_spec = {

@@ -11,9 +11,10 @@
 #define MOST_COLUMNS (TW_PEAK_COUNT + 4)
 
 static const struct trawl_column platform_column =
-	TW_TEXT("platform", 16, "name, as --platform takes it");
+	TW_TEXT("platform", 16, "name, as --platform takes it", .values = "!");
 static const struct trawl_column marks_column = TW_TEXT(
-	"marks", 24, "how far the figures can be trusted: achievable, datasheet, unverified");
+	"marks", 24, "how far the figures can be trusted: achievable, datasheet, unverified",
+	.values = "!~^(achievable|datasheet|unverified)(, (datasheet|unverified))*$");
 
 static const struct tw_table_spec whole_spec = {
 	.name = "platforms",
@@ -67,7 +68,7 @@ static bool is_of_few_bits(const char *peak)
 
 static size_t add_columns(const struct parts *parts, struct trawl_column *columns)
 {
-	static const struct trawl_column figure = { .type = TRAWL_COLUMN_REAL, .digits = 0 };
+	static const struct trawl_column figure = { .type = TRAWL_COLUMN_REAL, .values = ">0" };
 	size_t n = 0, i;
 
 	columns[n++] = platform_column;

@@ -263,9 +263,9 @@ static void add_timeline(const struct trawl_report *report, bool several, unsign
 static const struct trawl_column top_gpu[] = {
 	TW_TEXT("operation", 40, "name of the operation"),
 	TW_TEXT("category", 20, "kinds it fell in"),
-	TW_INTEGER("calls", 8, "calls"),
-	TW_MS("GPU time (ms)", 12, "GPU time of its calls"),
-	TW_PERCENT_1("share (%)", 8, "share of the GPU time of all operations"),
+	TW_INTEGER("calls", 8, "calls", .values = "!>=1"),
+	TW_MS("GPU time (ms)", 12, "GPU time of its calls", .values = ">=0"),
+	TW_PERCENT_1("share (%)", 8, "share of the GPU time of all operations", .values = ">=0"),
 	TW_PERCENT_1(
 		"roofline (%)", 8,
 		"roofline time to kernel time, of its rows in unified_perf_summary that have both"),
@@ -273,9 +273,9 @@ static const struct trawl_column top_gpu[] = {
 
 static const struct trawl_column top_host[] = {
 	TW_TEXT("operation", 40, "name of the operation"),
-	TW_INTEGER("calls", 8, "calls"),
-	TW_MS("self host time (ms)", 12, "time outside what it calls"),
-	TW_PERCENT_1("share (%)", 8, "share of all self time"),
+	TW_INTEGER("calls", 8, "calls", .values = "!>=1"),
+	TW_MS("self host time (ms)", 12, "time outside what it calls", .values = ">=0"),
+	TW_PERCENT_1("share (%)", 8, "share of all self time", .values = ">=0"),
 };
 
 static const struct tw_table_spec top_gpu_spec = { .name = "top_operations",
@@ -508,8 +508,8 @@ static void add_top(const struct trawl_report *report, size_t top_ops, unsigned 
 static const struct trawl_column kernel_kinds[] = {
 	TW_TEXT("kernel category", 20, "what kernels do, by their names"),
 	TW_INTEGER("kernels", 8, "how many"),
-	TW_MS("GPU time (ms)", 12, "sum of their time"),
-	TW_PERCENT_1("share (%)", 8, "share of the time of all kernels"),
+	TW_MS("GPU time (ms)", 12, "sum of their time", .values = ">=0"),
+	TW_PERCENT_1("share (%)", 8, "share of the time of all kernels", .values = ">=0"),
 };
 
 static const struct tw_table_spec kernel_kinds_spec = TW_SPEC(

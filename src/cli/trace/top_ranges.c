@@ -9,11 +9,11 @@
 
 static const struct trawl_column columns[] = {
 	TW_TEXT("range", 40, "name of the range"),
-	TW_INTEGER("instances", 8, "ranges of this name, of all processes"),
-	TW_MS("GPU time (ms)", 12, "sum of the GPU events launched in them"),
+	TW_INTEGER("instances", 8, "ranges of this name, of all processes", .values = ">=0"),
+	TW_MS("GPU time (ms)", 12, "sum of the GPU events launched in them", .values = ">=0"),
 	TW_MS("exposed communication (ms)", 12,
-	      "time of their communication in which its device computes nothing"),
-	TW_MS("host time (ms)", 12, "sum of their time on the host"),
+	      "time of their communication in which its device computes nothing", .values = ">=0"),
+	TW_MS("host time (ms)", 12, "sum of their time on the host", .values = ">=0"),
 };
 
 static const struct tw_table_spec gpu_spec = { .name = "top_ranges",

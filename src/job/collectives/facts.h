@@ -15,7 +15,7 @@
 		"name as recorded, else the kind that the operation's or kernel's name tells")
 #define TW_COLUMN_GROUP_SIZE TW_ID("Group size", 10, "ranks in the group, as recorded")
 #define TW_COLUMN_DTYPE TW_TEXT("dtype", 12, "type of the elements")
-#define TW_COLUMN_NODE_ID TW_INTEGER("node_id", 8, "rank / GPUs of a node")
+#define TW_COLUMN_NODE_ID TW_INTEGER("node_id", 8, "rank / GPUs of a node", .values = ">=0")
 #define TW_COLUMN_NODE_SPAN      \
 	TW_TEXT("node_span", 12, \
 		"intra_node, inter_node, or unknown: whether the group's ranks are on one node")

@@ -236,6 +236,7 @@ static bool declare(const struct tw_sum_columns *c, struct trawl_column *out,
 		.unit = "",
 		.width = 6,
 		.meaning = "how many ranks have the row",
+		.values = "!>=1",
 	};
 	return !failed;
 }

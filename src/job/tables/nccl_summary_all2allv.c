@@ -32,15 +32,15 @@ enum {
 	RECEIVED
 };
 
-#define REALS(at, name, unit, what)                                           \
-	[at] = TW_REAL(name "_mean", unit, 3, 12, "mean of " what),           \
-	[(at) + 1] = TW_REAL(name "_median", unit, 3, 12, "median of " what), \
-	[(at) + 2] = TW_REAL(name "_min", unit, 3, 12, "least of " what),     \
-	[(at) + 3] = TW_REAL(name "_max", unit, 3, 12, "largest of " what)
+#define REALS(at, name, unit, what)                                                            \
+	[at] = TW_REAL(name "_mean", unit, 3, 12, "mean of " what, .values = ">=0"),           \
+	[(at) + 1] = TW_REAL(name "_median", unit, 3, 12, "median of " what, .values = ">=0"), \
+	[(at) + 2] = TW_REAL(name "_min", unit, 3, 12, "least of " what, .values = ">=0"),     \
+	[(at) + 3] = TW_REAL(name "_max", unit, 3, 12, "largest of " what, .values = ">=0")
 
-#define TIMES(at, name, what)                                 \
-	[at] = TW_MEAN_US(name "_mean", 12, "mean of " what), \
-	[(at) + 1] = TW_US(name "_max", 12, "largest of " what)
+#define TIMES(at, name, what)                                                  \
+	[at] = TW_MEAN_US(name "_mean", 12, "mean of " what, .values = ">=0"), \
+	[(at) + 1] = TW_US(name "_max", 12, "largest of " what, .values = ">=0")
 
 static const struct trawl_column columns[] = {
 	[GROUP] = TW_COLUMN_GROUP,

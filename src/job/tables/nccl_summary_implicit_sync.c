@@ -37,17 +37,17 @@ enum {
 	KERNEL
 };
 
-#define OF_TIMES(at, name, what)                                        \
-	[at] = TW_MEAN_US(name "_mean", 14, "mean of " what),           \
-	[(at) + 1] = TW_MEAN_US(name "_median", 14, "median of " what), \
-	[(at) + 2] = TW_US(name "_min", 14, "least of " what),          \
-	[(at) + 3] = TW_US(name "_max", 14, "largest of " what)
+#define OF_TIMES(at, name, what)                                                         \
+	[at] = TW_MEAN_US(name "_mean", 14, "mean of " what, .values = ">=0"),           \
+	[(at) + 1] = TW_MEAN_US(name "_median", 14, "median of " what, .values = ">=0"), \
+	[(at) + 2] = TW_US(name "_min", 14, "least of " what, .values = ">=0"),          \
+	[(at) + 3] = TW_US(name "_max", 14, "largest of " what, .values = ">=0")
 
-#define OF_RATES(at, name, what)                                                \
-	[at] = TW_REAL(name "_mean", "GB/s", 3, 12, "mean of " what),           \
-	[(at) + 1] = TW_REAL(name "_median", "GB/s", 3, 12, "median of " what), \
-	[(at) + 2] = TW_REAL(name "_min", "GB/s", 3, 12, "least of " what),     \
-	[(at) + 3] = TW_REAL(name "_max", "GB/s", 3, 12, "largest of " what)
+#define OF_RATES(at, name, what)                                                                 \
+	[at] = TW_REAL(name "_mean", "GB/s", 3, 12, "mean of " what, .values = ">=0"),           \
+	[(at) + 1] = TW_REAL(name "_median", "GB/s", 3, 12, "median of " what, .values = ">=0"), \
+	[(at) + 2] = TW_REAL(name "_min", "GB/s", 3, 12, "least of " what, .values = ">=0"),     \
+	[(at) + 3] = TW_REAL(name "_max", "GB/s", 3, 12, "largest of " what, .values = ">=0")
 
 static const struct trawl_column columns[] = {
 	[NAME] = TW_COLUMN_NAME,

@@ -14,8 +14,8 @@ enum { RANK, TYPE, TIME, MEDIAN, OVER, OVER_PERCENT };
 #define EXACT(header, scale, meaning) TW_DECIMAL(header, "ms", (scale), 3, 14, (meaning))
 
 static const struct trawl_column columns[] = {
-	[RANK] = TW_INTEGER("rank", 6, "rank in the job"),
-	[TYPE] = TW_TEXT("type", 22, "part of its timeline"),
+	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!"),
+	[TYPE] = TW_TEXT("type", 22, "part of its timeline", .values = "!"),
 	[TIME] = EXACT("time ms", 6, "how long"),
 	[MEDIAN] = EXACT("median ms", 7, "median over the ranks"),
 	[OVER] = EXACT("over median ms", 7, "how much longer than that"),

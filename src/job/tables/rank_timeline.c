@@ -4,7 +4,7 @@
 /* Behind the rank the parts of a timeline, in their order. */
 enum { RANK, COMPUTE, EXPOSED_COMM, EXPOSED_COPY, BUSY, IDLE, TOTAL, COMM, COPY };
 
-#define TIME(header, meaning) TW_DECIMAL(header, "ms", 6, 4, 14, (meaning))
+#define TIME(header, meaning) TW_DECIMAL(header, "ms", 6, 4, 14, meaning, .values = ">=0")
 
 static const struct trawl_column columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!>=0"),

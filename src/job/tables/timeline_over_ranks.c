@@ -9,7 +9,7 @@
 
 enum { TYPE, RANKS, MEAN, MEDIAN, MIN, MAX, MIN_RANK, MAX_RANK, SPREAD };
 
-#define EXACT(header, meaning) TW_DECIMAL(header, "ms", 6, 4, 14, (meaning))
+#define EXACT(header, meaning) TW_DECIMAL(header, "ms", 6, 4, 14, meaning, .values = ">=0")
 
 static const struct trawl_column columns[] = {
 	[TYPE] = TW_TEXT("type", 22, "part of the timeline"),

@@ -7,9 +7,11 @@
 
 /* ---- columns */
 
-#define TIME(header, meaning) TW_MEAN_MS(header, 14, (meaning))
-#define COUNT(header, width, meaning) TW_INTEGER(header, (width), (meaning))
-#define TEXT(header, width, meaning) TW_TEXT(header, (width), (meaning))
+#define DIFFERENCE_OF(header, meaning) TW_MEAN_MS(header, 14, meaning)
+#define TIME(header, meaning) TW_MEAN_MS(header, 14, meaning, .values = ">=0")
+#define COUNT(header, width, meaning) TW_INTEGER(header, width, meaning, .values = ">=0")
+#define VERDICT_OF(meaning) TW_TEXT("verdict", 8, meaning, .values = "!same|better|worse|new|gone")
+#define WHY_OF TW_TEXT("why", 40, "why that is the verdict", .values = "!")
 
 /* Behind the keys of every table of changes, in this order. */
 enum {
@@ -39,7 +41,7 @@ enum {
 #define MEASURE_COLUMNS                                                                            \
 	TIME("baseline ms", "median over the ranks; over configurations the mean of those"),       \
 		TIME("test ms", "the same of the test"),                                           \
-		TIME("difference ms", "test - baseline: below 0 is less time"),                    \
+		DIFFERENCE_OF("difference ms", "test - baseline: below 0 is less time"),           \
 		TW_PERCENT_2("faster (%)", 10,                                                     \
 			     "(baseline - test) / baseline: above 0 the test is faster; over "     \
 			     "configurations by the geometric mean of the ratios"),                \
@@ -47,10 +49,9 @@ enum {
 			"of total (%)", 10,                                                        \
 			"baseline time as a share of the baseline's total_time; streams overlap"), \
 		TIME("noise ms", "the larger spread of the two sides; empty: one rank each"),      \
-		TEXT("verdict", 8,                                                                 \
-		     "better, worse, same (no more than noise, or next to nothing), new, "         \
-		     "gone"),                                                                      \
-		TEXT("why", 40, "why that is the verdict"),                                        \
+		VERDICT_OF("better, worse, same (no more than noise, or next to nothing), new, "   \
+			   "gone"),                                                                \
+		WHY_OF,                                                                            \
 		TIME("baseline spread ms", "1.4826 x median absolute deviation over the ranks"),   \
 		TIME("test spread ms", "the same of the test"),                                    \
 		COUNT("baseline ranks", 8, "ranks that have it and count"),                        \
@@ -58,26 +59,29 @@ enum {
 		COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),      \
 		COUNT("baseline calls", 10, "how often, of the rank in the middle"),               \
 		COUNT("test calls", 10, "the same of the test"),                                   \
-		TW_MEAN_US("baseline per call", 12, "baseline time / calls"),                      \
-		TW_MEAN_US("test per call", 12, "the same of the test")
+		TW_MEAN_US("baseline per call", 12, "baseline time / calls", .values = ">=0"),     \
+		TW_MEAN_US("test per call", 12, "the same of the test", .values = ">=0")
 
 #define OVER_CONFIGURATIONS                                                       \
 	COUNT("configurations", 8, "configurations in which both sides have it"), \
-		TEXT("worst configuration", 20,                                   \
-		     "where the test does worst against the "                     \
-		     "baseline"),                                                 \
+		TW_TEXT("worst configuration", 20,                                \
+			"where the test does worst against the "                  \
+			"baseline"),                                              \
 		TW_PERCENT_2("worst faster (%)", 10, "by how much it is faster there")
 
-#define CONFIGURATION TEXT("configuration", 20, "threads and channels")
-#define TYPE                                                                               \
-	TEXT("type", 22,                                                                   \
-	     "part of the timeline; more idle_time counts as worse only where total_time " \
-	     "is worse too")
-#define OPERATION TEXT("name", 48, "name of the operation")
-#define KERNEL TEXT("Kernel name", 60, "name of the kernel, on any stream and for any operation")
-#define COLLECTIVE                                         \
-	TEXT("Collective name", 24, "which collective"),   \
-		TEXT("dtype", 12, "type of the elements"), \
+#define CONFIGURATION TW_TEXT("configuration", 20, "threads and channels")
+#define TYPE                                                                                  \
+	TW_TEXT("type", 22,                                                                   \
+		"part of the timeline; more idle_time counts as worse only where total_time " \
+		"is worse too",                                                               \
+		.values = "!")
+#define OPERATION TW_TEXT("name", 48, "name of the operation", .values = "!")
+#define KERNEL                                                                                \
+	TW_TEXT("Kernel name", 60, "name of the kernel, on any stream and for any operation", \
+		.values = "!")
+#define COLLECTIVE                                            \
+	TW_TEXT("Collective name", 24, "which collective"),   \
+		TW_TEXT("dtype", 12, "type of the elements"), \
 		TW_ID("In msg nelems", 14, "elements sent")
 
 static const struct trawl_column timeline[] = { TYPE, MEASURE_COLUMNS, OVER_CONFIGURATIONS };
@@ -109,21 +113,22 @@ enum {
 
 static const struct trawl_column configurations[] = {
 	[OF_CONFIG] = CONFIGURATION,
-	[OF_TEST_CONFIG] = TEXT("test configuration", 20, "where that of the test is another one"),
+	[OF_TEST_CONFIG] =
+		TW_TEXT("test configuration", 20, "where that of the test is another one"),
 	[OF_BASELINE] = TIME("baseline ms", "total_time, median over the ranks"),
 	[OF_TEST] = TIME("test ms", "the same of the test"),
-	[OF_DIFFERENCE] = TIME("difference ms", "test - baseline: below 0 is less time"),
+	[OF_DIFFERENCE] = DIFFERENCE_OF("difference ms", "test - baseline: below 0 is less time"),
 	[OF_FASTER] = TW_PERCENT_2("faster (%)", 10,
 				   "(baseline - test) / baseline: above 0 the test is faster"),
 	[OF_NOISE] = TIME("noise ms", "the larger spread of the ranks of the two sides"),
-	[OF_VERDICT] = TEXT("verdict", 8, "better, worse, same, new, gone"),
-	[OF_WHY] = TEXT("why", 40, "why that is the verdict"),
+	[OF_VERDICT] = VERDICT_OF("better, worse, same, new, gone"),
+	[OF_WHY] = WHY_OF,
 	[OF_RANKS] = COUNT("baseline ranks", 8, "ranks that count"),
 	[OF_TEST_RANKS] = COUNT("test ranks", 8, "the same of the test"),
 	[OF_SLOWER] = COUNT("ranks slower", 8, "ranks of both sides that take longer in the test"),
-	[OF_BEST] = TEXT("best of", 10,
-			 "of which side it is the configuration with the least "
-			 "total_time"),
+	[OF_BEST] = TW_TEXT("best of", 10,
+			    "of which side it is the configuration with the least "
+			    "total_time"),
 };
 
 enum {
@@ -143,15 +148,14 @@ static const struct trawl_column ranks[] = {
 	[RANK] = COUNT("rank", 6, "rank that both sides have"),
 	[RANK_BASELINE] = TIME("baseline ms", "computation_time of the rank"),
 	[RANK_TEST] = TIME("test ms", "the same of the test"),
-	[RANK_DIFFERENCE] = TIME("difference ms", "test - baseline: below 0 is less time"),
+	[RANK_DIFFERENCE] = DIFFERENCE_OF("difference ms", "test - baseline: below 0 is less time"),
 	[RANK_FASTER] = TW_PERCENT_2("faster (%)", 10,
 				     "(baseline - test) / baseline: above 0 the test is faster"),
-	[RANK_OTHERS] =
-		TIME("others difference ms", "median of test - baseline of the other ranks"),
-	[RANK_VERDICT] = TEXT("verdict", 8,
-			      "worse, better: it computes far longer, far less against the "
-			      "others; same: it does not stand out"),
-	[RANK_WHY] = TEXT("why", 40, "why that is the verdict"),
+	[RANK_OTHERS] = DIFFERENCE_OF("others difference ms",
+				      "median of test - baseline of the other ranks"),
+	[RANK_VERDICT] = VERDICT_OF("worse, better: it computes far longer, far less against the "
+				    "others; same: it does not stand out"),
+	[RANK_WHY] = WHY_OF,
 };
 
 enum {
@@ -170,18 +174,19 @@ enum {
 };
 
 static const struct trawl_column summary[] = {
-	[SIDE] = TEXT("side", 10, "baseline or test"),
-	[LABEL] = TEXT("label", 24, "what it is called"),
-	[WHAT] = TEXT("what", 10, "sweep, report, trace or ranks (traces of one job)"),
-	[NAME] = TEXT("name", 24, "name of the file or directory"),
+	[SIDE] = TW_TEXT("side", 10, "baseline or test", .values = "!baseline|test"),
+	[LABEL] = TW_TEXT("label", 24, "what it is called", .values = "!"),
+	[WHAT] = TW_TEXT("what", 10, "sweep, report, trace or ranks (traces of one job)",
+			 .values = "!"),
+	[NAME] = TW_TEXT("name", 24, "name of the file or directory", .values = "!"),
 	[OWN_CONFIGS] = COUNT("configurations", 10, "configurations that it has"),
 	[COMMON_CONFIGS] = COUNT("in both", 10, "configurations that both sides have"),
-	[ONLY_HERE] = TEXT("only here", 30, "configurations that the other side lacks"),
+	[ONLY_HERE] = TW_TEXT("only here", 30, "configurations that the other side lacks"),
 	[REPORTS] = COUNT("reports", 10, "reports and traces that were read"),
-	[OF_WHICH_RANKS] = TEXT("ranks", 16, "of which ranks; empty: not known"),
+	[OF_WHICH_RANKS] = TW_TEXT("ranks", 16, "of which ranks; empty: not known"),
 	[TOTAL] = TIME("total ms", "total_time: median over the ranks, mean over the "
 				   "configurations that both have"),
-	[BEST] = TEXT("best configuration", 20, "that with the least total_time of all it has"),
+	[BEST] = TW_TEXT("best configuration", 20, "that with the least total_time of all it has"),
 	[BEST_TOTAL] = TIME("best total ms", "total_time there"),
 };
 

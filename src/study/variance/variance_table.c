@@ -15,11 +15,8 @@
 
 #define LADDER "gemm_overlap"
 
-#define INTEGER(header, width, what) TW_INTEGER(header, width, what)
-#define TEXT(header, width, what) TW_TEXT(header, width, what)
-#define REAL(header, unit, digits, what) TW_REAL(header, unit, digits, 12, what)
-#define US(header, what) TW_US(header, 14, what)
-#define MS(header, what) TW_DECIMAL(header, "ms", 6, 6, 20, what)
+#define REAL(header, unit, digits, ...) TW_REAL(header, unit, digits, 12, __VA_ARGS__)
+#define MS(header, ...) TW_DECIMAL(header, "ms", 6, 6, 20, __VA_ARGS__)
 
 enum {
 	THREADS,
@@ -51,32 +48,40 @@ enum {
 };
 
 static const struct trawl_column columns[COLUMNS] = {
-	INTEGER("threads", 8, "threads of the configuration"),
-	INTEGER("channel", 8, "its channels"),
-	INTEGER("rank", 6, "rank whose report has the operation"),
-	TEXT("name", 20, "name of the operation"),
-	TEXT("Input Dims", 36, "shapes of its inputs"),
-	TEXT("kernel_name", 40, "its kernel with the most time"),
+	TW_INTEGER("threads", 8, "threads of the configuration", .values = ">=0"),
+	TW_INTEGER("channel", 8, "its channels", .values = ">=0"),
+	TW_INTEGER("rank", 6, "rank whose report has the operation", .values = ">=0"),
+	TW_TEXT("name", 20, "name of the operation"),
+	TW_TEXT("Input Dims", 36, "shapes of its inputs"),
+	TW_TEXT("kernel_name", 40, "its kernel with the most time"),
 	REAL("kernel_time_min_us", "µs", 3, "kernel time of its shortest call"),
 	REAL("kernel_time_max_us", "µs", 3, "kernel time of its longest call"),
 	REAL("time_diff_us", "µs", 3, "what they differ by"),
 	MS("min_duration_timestamp_ms", "start of the main kernel in the shortest call"),
 	MS("max_duration_timestamp_ms", "start of the main kernel in the longest call"),
 	MS("time_between_min_max_ms", "what lies between the two"),
-	US("min_duration_found_us", "time of that kernel in the shortest call"),
-	US("max_duration_found_us", "time of that kernel in the longest call"),
-	TEXT("match_status", 12,
-	     "whether the calls' times are those of the report: exact, within_tol, nearest, none"),
-	TEXT("matched_by", 12, "what the operation was found by: operation or kernel"),
-	US("max_call_start_us", "first start of the longest call's kernels, on the trace's clock"),
-	US("max_call_end_us", "last end of them"),
-	INTEGER("overlapping_collective_count", 8, "collectives that run in that time"),
-	TEXT("overlapping_collective_names", 24, "their names, in order of start"),
-	REAL("max_overlap_percentage", "%", 2, "share of the call that one of them covers at most"),
-	TEXT("max_overlap_collective", 16, "which one"),
-	MS("total_overlap_duration_ms", "time of the call that all of them cover together"),
-	REAL("total_overlap_percentage", "%", 2, "share of the call that is"),
-	TEXT("reading", 24, "what that says about the operation"),
+	TW_US("min_duration_found_us", 14, "time of that kernel in the shortest call"),
+	TW_US("max_duration_found_us", 14, "time of that kernel in the longest call"),
+	TW_TEXT("match_status", 12,
+		"whether the calls' times are those of the report: exact, within_tol, nearest, none",
+		.values = "exact|within_tol|nearest|none"),
+	TW_TEXT("matched_by", 12, "what the operation was found by: operation or kernel",
+		.values = "operation|kernel"),
+	TW_US("max_call_start_us", 14,
+	      "first start of the longest call's kernels, on the trace's clock"),
+	TW_US("max_call_end_us", 14, "last end of them"),
+	TW_INTEGER("overlapping_collective_count", 8, "collectives that run in that time",
+		   .values = ">=0"),
+	TW_TEXT("overlapping_collective_names", 24, "their names, in order of start"),
+	REAL("max_overlap_percentage", "%", 2, "share of the call that one of them covers at most",
+	     .values = "0..100"),
+	TW_TEXT("max_overlap_collective", 16, "which one"),
+	MS("total_overlap_duration_ms", "time of the call that all of them cover together",
+	   .values = ">=0"),
+	REAL("total_overlap_percentage", "%", 2, "share of the call that is", .values = "0..100"),
+	TW_TEXT("reading", 24, "what that says about the operation",
+		.values =
+			"blocked by communication|communication-heavy|partly beside communication|pure computation"),
 };
 
 static const struct tw_table_spec spec = {
@@ -179,13 +184,13 @@ struct trawl_table *tw_variance_table(const struct tw_csv *csv,
 enum { S_CONFIGURATION, S_RANK, S_DIFF, S_OVERLAP, S_READING, S_NAME, S_DIMS, S_MIN, S_MAX, S_END };
 
 static const struct trawl_column shown_columns[S_END] = {
-	TEXT("configuration", 18, "threads and channels"),
-	INTEGER("rank", 6, "rank"),
+	TW_TEXT("configuration", 18, "threads and channels"),
+	TW_INTEGER("rank", 6, "rank"),
 	REAL("diff", "µs", 1, "what min and max differ by"),
 	REAL("overlap", "%", 0, "share of the longest call beside collectives"),
-	TEXT("reading", 8, "what that says"),
-	TEXT("operation", 20, "name of the operation"),
-	TEXT("input dims", 30, "shapes of its inputs"),
+	TW_TEXT("reading", 8, "what that says"),
+	TW_TEXT("operation", 20, "name of the operation"),
+	TW_TEXT("input dims", 30, "shapes of its inputs"),
 	REAL("min", "µs", 1, "kernel time of its shortest call"),
 	REAL("max", "µs", 1, "kernel time of its longest call"),
 };
