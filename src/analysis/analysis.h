@@ -25,7 +25,8 @@ struct tw_analysis_input {
 	const struct trawl_report_options *options;
 	const struct tw_quality *quality;   /* the trace's and what deriving found */
 	const struct tw_timeline *timeline; /* of all GPU events, or those that options ask for */
-	const struct trawl_allocator *allocator;
+	const struct trawl_allocator *allocator; /* what run() and make() leave is given back */
+	const struct trawl_allocator *tables;	 /* what tables are made of, which stay */
 };
 
 /* What an analysis needs to say anything; without it, it makes no table. */

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/reuse.h"
+#include "base/scope.h"
 #include "os/thread.h"
 
 #include <assert.h>
@@ -61,19 +62,20 @@ static void make_table(const struct job *job, size_t i)
 {
 	const struct tw_analysis *analysis = tw_analyses[i];
 	struct tw_analysis_input input = job->report->input;
-	struct trawl_table *table;
+	struct trawl_table *table = NULL;
+	struct tw_scope scope;
 
 	if (!(analysis->needs & TW_NEEDS_MODELS))
 		input.modelled = NULL;
+	tw_scope_begin(&scope, input.allocator);
+	input.allocator = &scope.allocator;
 	if (analysis->make) {
-		table = NULL;
 		job->status[i] = analysis->make(&input, analysis, &table);
-		if (!table)
-			return;
 	} else {
-		table = tw_table_new(&analysis->table, job->report->allocator);
+		table = tw_table_new(&analysis->table, input.tables);
 		job->status[i] = table ? analysis->run(&input, table) : TRAWL_ENOMEM;
 	}
+	tw_scope_end(&scope);
 	job->report->all[i] = table;
 	if (!table)
 		return;
@@ -224,6 +226,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.quality = &report->quality,
 		.timeline = &report->timeline,
 		.allocator = tw_reuse_allocator(report->scratch),
+		.tables = report->allocator,
 	};
 	report->all = tw_alloc_array(a, tw_analysis_count, sizeof(*report->all));
 	job.status = tw_alloc_array(a, tw_analysis_count, sizeof(*job.status));

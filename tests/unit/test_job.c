@@ -1,5 +1,6 @@
 /* The traces of a job: found, numbered, read and reduced. */
 #include "job/tables/tables.h"
+#include "job/tables/all_tables.h"
 
 #include "job/set/load.h"
 #include "scratch.h"
@@ -476,7 +477,7 @@ static void test_timeline_over_ranks(void **state)
 	write_rank("rank2.json", 2, 3, 90);
 	assert_int_equal(load(&job, "", NULL), 0);
 	in.job = &job;
-	assert_int_equal(self->make(&in, self, &table), 0);
+	assert_int_equal(tw_ranks_table_make(&in, self, &table), 0);
 	/* exposed_comm_time: 40, 90, 90 us. */
 	assert_int_equal(tw_table_cell(table, 1, "ranks").integer, 3);
 	assert_true(tw_table_cell(table, 1, "time ms_median").real == 0.09);

@@ -165,7 +165,7 @@ static void test_very_many_ranks(void **state)
 		add_call(&m.job, r, &call);
 	look_across(&m);
 	in = (struct tw_ranks_input){ &m.job, &m.matches, &m.clocks, trawl_allocator_default() };
-	assert_int_equal(self->make(&in, self, &table), 0);
+	assert_int_equal(tw_ranks_table_make(&in, self, &table), 0);
 	assert_int_equal(trawl_table_rows(table), 1);
 	assert_int_equal(trawl_table_columns(table), self->table.column_count);
 	assert_int_equal(trawl_table_notes(table), 1);

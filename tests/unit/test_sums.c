@@ -8,6 +8,7 @@
 
 #include "failing.h"
 #include "job/tables/outliers.h"
+#include "job/tables/all_tables.h"
 #include "job/sums/sums.h"
 #include "job/sums/sums_columns.h"
 
@@ -488,8 +489,7 @@ static void ranks_that_stand_out(void **state)
 	timeline(3, 1300, 200, 9); /* idle is twice that of others, and nothing to speak of */
 	ranks[4].timeline.compute_ns = 5000; /* no GPU work: it has no timeline */
 	ranks[3].rank = 30;
-	assert_int_equal(tw_ranks_table_rank_outliers.make(&in, &tw_ranks_table_rank_outliers, &t),
-			 0);
+	assert_int_equal(tw_ranks_table_make(&in, &tw_ranks_table_rank_outliers, &t), 0);
 	/* Medians: 1025 and 500. */
 	assert_int_equal(trawl_table_rows(t), 1);
 	assert_int_equal(integer(t, 0, "rank"), 30);
@@ -501,8 +501,7 @@ static void ranks_that_stand_out(void **state)
 	tw_table_free(t);
 	timeline(0, 1000, 526, 4);
 	timeline(2, 1000, 600, 4);
-	assert_int_equal(tw_ranks_table_rank_outliers.make(&in, &tw_ranks_table_rank_outliers, &t),
-			 0);
+	assert_int_equal(tw_ranks_table_make(&in, &tw_ranks_table_rank_outliers, &t), 0);
 	/* The median of 200, 500, 526, 600 is 513: 600 is over, 526 is not. */
 	assert_int_equal(trawl_table_rows(t), 2);
 	assert_int_equal(integer(t, 1, "over median ms"), 870);

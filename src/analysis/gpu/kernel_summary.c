@@ -2,10 +2,8 @@
  * and those without a recorded launch included. */
 #include "analysis/analysis.h"
 
+#include "analysis/groups.h"
 #include "analysis/order.h"
-#include "base/alloc.h"
-
-#include <string.h>
 
 enum {
 	CATEGORY,
@@ -60,65 +58,44 @@ struct sum {
 
 struct work {
 	const struct tw_analysis_input *in;
-	struct tw_groups groups;
-	uint32_t *of; /* by GPU event: its row, TW_NO_GROUP: no kernel */
-	struct sum *sums;
+	struct tw_groups groups; /* kernels by key, each with its sum */
 	tw_wide total_ns;
 };
 
-static int group_kernels(struct work *w)
+static void add_kernel(struct work *w, uint64_t g)
 {
 	const struct tw_events *events = &w->in->trace->events;
 	const struct tw_gpu *gpu = &w->in->derived->gpu;
-	uint64_t g;
+	struct tw_parent parent = tw_parent_of(w->in->parents, g);
+	int64_t ns = gpu->end_ns[g] - gpu->start_ns[g];
+	const struct key key = {
+		.category = parent.category,
+		.parent = parent.event == TW_NONE ? 0 : events->name[parent.event],
+		.name = events->name[gpu->event[g]],
+		.queue = gpu->queue[g],
+		.kind = tw_gpu_category(w->in->derived, g),
+	};
+	uint32_t group = tw_groups_add(&w->groups, &key);
+	struct sum *sum;
 
-	for (g = 0; g < gpu->count; g++) {
-		struct tw_parent parent;
-		struct key key;
-
-		w->of[g] = TW_NO_GROUP;
-		if (tw_class(w->in->trace, gpu->event[g]) != TRAWL_CLASS_KERNEL)
-			continue;
-		parent = tw_parent_of(w->in->parents, g);
-		key = (struct key){
-			.category = parent.category,
-			.parent = parent.event == TW_NONE ? 0 : events->name[parent.event],
-			.name = events->name[gpu->event[g]],
-			.queue = gpu->queue[g],
-			.kind = tw_gpu_category(w->in->derived, g),
-		};
-		w->of[g] = tw_groups_add(&w->groups, &key);
-	}
-	return w->groups.failed ? -1 : 0;
+	if (group == TW_NO_GROUP)
+		return;
+	sum = tw_groups_value(&w->groups, group);
+	if (!sum->count || ns < sum->min_ns)
+		sum->min_ns = ns;
+	if (ns > sum->max_ns)
+		sum->max_ns = ns;
+	sum->ns += ns;
+	sum->count++;
+	w->total_ns += ns;
 }
 
-static void add_up(struct work *w)
+static int add_kernels_row(void *context, struct trawl_table *table, uint32_t group)
 {
-	const struct tw_gpu *gpu = &w->in->derived->gpu;
-	uint64_t g;
-
-	for (g = 0; g < gpu->count; g++) {
-		int64_t ns = gpu->end_ns[g] - gpu->start_ns[g];
-		struct sum *sum;
-
-		if (w->of[g] == TW_NO_GROUP)
-			continue;
-		sum = &w->sums[w->of[g]];
-		if (!sum->count || ns < sum->min_ns)
-			sum->min_ns = ns;
-		if (ns > sum->max_ns)
-			sum->max_ns = ns;
-		sum->ns += ns;
-		sum->count++;
-		w->total_ns += ns;
-	}
-}
-
-static void add_row(const struct work *w, struct trawl_table *table, uint32_t group)
-{
+	struct work *w = context;
 	const struct key *key = tw_groups_key(&w->groups, group);
 	const struct tw_queue *queue = &w->in->derived->gpu.queues[key->queue];
-	const struct sum *sum = &w->sums[group];
+	const struct sum *sum = tw_groups_value(&w->groups, group);
 	size_t row = tw_table_add_row(table);
 
 	if (key->category)
@@ -135,53 +112,33 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)w->in->timeline->total_ns);
 	tw_set_code(table, row, DEVICE, w->in->trace, queue->device);
 	tw_table_set_str(table, row, KIND, tw_kernel_category_names[key->kind]);
+	return 0;
 }
 
-static int fill(struct work *w, struct trawl_table *table)
+/* Streams come in order: groups of equal texts keep theirs. */
+static struct tw_order describe(void *context, uint32_t group)
 {
-	const struct trawl_allocator *a = w->in->allocator;
-	uint32_t count = w->groups.count, g;
-	struct tw_order *order = tw_alloc_array(a, (size_t)count + 1, sizeof(*order));
+	struct work *w = context;
+	const struct key *key = tw_groups_key(&w->groups, group);
+	const struct sum *sum = tw_groups_value(&w->groups, group);
 
-	if (!order)
-		return -1;
-	for (g = 0; g < count; g++) {
-		const struct key *key = tw_groups_key(&w->groups, g);
-
-		/* Streams come in order: groups of equal texts keep theirs. */
-		order[g] = (struct tw_order){ .value = w->sums[g].ns,
-					      .texts = { key->name, key->parent },
-					      .tie = key->queue,
-					      .index = g };
-	}
-	tw_order_sort(order, count, &w->in->trace->texts);
-	tw_table_reserve(table, count);
-	for (g = 0; g < count; g++)
-		add_row(w, table, order[g].index);
-	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));
-	return 0;
+	return (struct tw_order){ .value = sum->ns,
+				  .texts = { key->name, key->parent },
+				  .tie = key->queue };
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
-	const struct trawl_allocator *a = in->allocator;
-	size_t of_bytes = (in->derived->gpu.count + 1) * sizeof(uint32_t);
 	struct work w = { .in = in };
-	int status = TRAWL_ENOMEM;
+	const struct tw_order_rows rows = { &w, describe, add_kernels_row, &in->trace->texts };
+	uint64_t g;
 
-	tw_groups_init(&w.groups, sizeof(struct key), a);
-	w.of = tw_alloc(a, of_bytes);
-	if (w.of && !group_kernels(&w)) {
-		w.sums = tw_alloc_array(a, (size_t)w.groups.count + 1, sizeof(*w.sums));
-		if (w.sums) {
-			add_up(&w);
-			status = fill(&w, table) ? TRAWL_ENOMEM : 0;
-		}
-		tw_free(a, w.sums, ((size_t)w.groups.count + 1) * sizeof(*w.sums));
-	}
-	tw_groups_release(&w.groups);
-	tw_free(a, w.of, of_bytes);
-	return status;
+	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct sum), in->allocator);
+	for (g = 0; g < in->derived->gpu.count; g++)
+		if (tw_class(in->trace, in->derived->gpu.event[g]) == TRAWL_CLASS_KERNEL)
+			add_kernel(&w, g);
+	return w.groups.failed ? TRAWL_ENOMEM :
+				 tw_add_in_order(table, w.groups.count, &rows, in->allocator);
 }
 
 const struct tw_analysis tw_analysis_kernel_summary = {

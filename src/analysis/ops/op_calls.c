@@ -221,7 +221,7 @@ struct trawl_table *tw_op_calls_table(const struct tw_op_calls *c, const struct 
 	for (p = 0; p < c->parameter_count; p++)
 		all[1 + p] = parameter;
 	memcpy(all + 1 + p, spec->columns + 1, (spec->column_count - 1) * sizeof(*all));
-	table = tw_table_new_columns(spec, all, total, c->in->allocator);
+	table = tw_table_new_columns(spec, all, total, c->in->tables);
 	tw_free(c->in->allocator, all, total * sizeof(*all));
 	for (p = 0; table && p < c->parameter_count; p++)
 		tw_table_name_column(table, 1 + p, "param: ", c->parameters[p]);

@@ -677,7 +677,7 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 {
 	*table = tw_table_new_columns(&self->table, columns,
 				      in->options->exposed_time ? COLUMN_COUNT : EXPOSED,
-				      in->allocator);
+				      in->tables);
 	return *table ? run(in, *table) : TRAWL_ENOMEM;
 }
 

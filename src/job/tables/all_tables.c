@@ -1,5 +1,6 @@
 #include "job/tables/all_tables.h"
 
+#include "base/scope.h"
 #include "os/thread.h"
 
 #include <string.h>
@@ -17,10 +18,20 @@ const size_t tw_ranks_table_count = TABLES;
 int tw_ranks_table_make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
 			struct trawl_table **table)
 {
+	struct tw_ranks_input input = *in;
+	struct tw_scope scope;
 	int status;
 
 	*table = NULL;
-	status = self->make(in, self, table);
+	tw_scope_begin(&scope, in->allocator);
+	input.allocator = &scope.allocator;
+	if (self->make) {
+		status = self->make(&input, self, in->allocator, table);
+	} else {
+		*table = tw_table_new(&self->table, in->allocator);
+		status = *table ? self->fill(&input, *table) : TRAWL_ENOMEM;
+	}
+	tw_scope_end(&scope);
 	if (!status && *table)
 		status = tw_table_finish(*table, NULL);
 	if (!status)

@@ -55,11 +55,11 @@ static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, 
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	size_t r;
 
-	*table = tw_table_new(&self->table, in->allocator);
+	*table = tw_table_new(&self->table, keep);
 	if (!*table)
 		return TRAWL_ENOMEM;
 	for (r = 0; r < in->job->count; r++)

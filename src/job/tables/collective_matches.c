@@ -71,7 +71,7 @@ static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, 
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	const struct tw_matches *matches = in->matches;
 	size_t cells = (matches->group_count + (size_t)1) * COLUMNS;
@@ -79,7 +79,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 	uint64_t m;
 	uint32_t g;
 
-	*table = tw_table_new(&self->table, in->allocator);
+	*table = tw_table_new(&self->table, keep);
 	for (m = 0; counts && m < matches->count; m++) {
 		const struct tw_match *match = &matches->matches[m];
 		int64_t *of = &counts[match->group * COLUMNS];

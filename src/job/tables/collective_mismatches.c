@@ -256,7 +256,7 @@ static int collect(struct work *w)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	const struct trawl_allocator *a = in->allocator;
 	struct work w = { .in = in };
@@ -265,7 +265,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 
 	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct found), a);
 	tw_str_init(&w.scratch, a);
-	*table = tw_table_new(&self->table, a);
+	*table = tw_table_new(&self->table, keep);
 	if (!*table || tw_pool_init(&w.texts, a))
 		status = TRAWL_ENOMEM;
 	if (!status)

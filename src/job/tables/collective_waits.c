@@ -136,13 +136,13 @@ static int fill(struct work *w, struct trawl_table *table)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	struct work w = { .in = in };
 	int status;
 
 	tw_groups_init_values(&w.pairs, sizeof(struct pair), sizeof(struct wait), in->allocator);
-	*table = tw_table_new(&self->table, in->allocator);
+	*table = tw_table_new(&self->table, keep);
 	status = *table ? tw_visit_waits(in, add_sync, &w) : TRAWL_ENOMEM;
 	if (!status)
 		status = fill(&w, *table);

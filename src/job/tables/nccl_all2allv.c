@@ -106,6 +106,7 @@ static const struct trawl_column skew_columns[SKEWS] = {
 
 struct work {
 	const struct tw_ranks_input *in;
+	const struct trawl_allocator *keep;
 	struct trawl_table *table;
 	size_t ranks; /* that have columns: all or none */
 };
@@ -157,7 +158,7 @@ static int new_table(struct work *w, const struct tw_ranks_table *self)
 		for (i = 0; i < SKEWS; i++)
 			all[skew_at(w, r, i)] = skew_columns[i];
 	}
-	w->table = tw_table_new_columns(&self->table, all, count, w->in->allocator);
+	w->table = tw_table_new_columns(&self->table, all, count, w->keep);
 	tw_free(w->in->allocator, all, count * sizeof(*all));
 	if (w->table)
 		name_columns(w);
@@ -265,9 +266,9 @@ static void add_row(const struct work *w, const struct tw_exchange *x)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
-	struct work w = { .in = in, .ranks = in->job->count };
+	struct work w = { .in = in, .keep = keep, .ranks = in->job->count };
 	struct tw_exchange *list;
 	size_t count, i;
 	int status = tw_exchanges_list(in, &list, &count);

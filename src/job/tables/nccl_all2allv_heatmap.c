@@ -133,7 +133,7 @@ static int fill(struct work *w, struct trawl_table *table)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	struct work w = { .in = in };
 	int status = 0;
@@ -143,7 +143,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 	tw_groups_init_values(&w.pairs, sizeof(struct pair), sizeof(struct sent), in->allocator);
 	status = add_all(&w);
 	if (!status && w.pairs.count) {
-		*table = tw_table_new(&self->table, in->allocator);
+		*table = tw_table_new(&self->table, keep);
 		status = *table ? fill(&w, *table) : TRAWL_ENOMEM;
 	}
 	if (*table && w.unplaced)

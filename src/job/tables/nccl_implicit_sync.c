@@ -107,6 +107,7 @@ static const struct trawl_column wait_column =
 
 struct work {
 	const struct tw_ranks_input *in;
+	const struct trawl_allocator *keep;
 	struct trawl_table *table;
 	struct tw_lacking lacking;
 	struct tw_str scratch;
@@ -158,7 +159,7 @@ static int new_table(struct work *w, const struct tw_ranks_table *self)
 		all[RANKS_HERE + 2 * i + 1] = dur_column;
 		all[RANKS_HERE + 2 * w->ranks + i] = wait_column;
 	}
-	w->table = tw_table_new_columns(&self->table, all, count, w->in->allocator);
+	w->table = tw_table_new_columns(&self->table, all, count, w->keep);
 	tw_free(w->in->allocator, all, count * sizeof(*all));
 	if (w->table)
 		name_columns(w);
@@ -242,9 +243,9 @@ static int add_row(void *context, const struct tw_sync *sync)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
-	struct work w = { .in = in };
+	struct work w = { .in = in, .keep = keep };
 	int status = tw_lacking_build(&w.lacking, in);
 
 	tw_str_init(&w.scratch, in->allocator);

@@ -143,12 +143,12 @@ static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, 
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	uint32_t r;
 	uint64_t i;
 
-	*table = tw_table_new(&self->table, in->allocator);
+	*table = tw_table_new(&self->table, keep);
 	for (r = 0; *table && r < in->job->count; r++)
 		for (i = 0; i < in->job->ranks[r].collective_count; i++)
 			add_row(in, *table, r, i);

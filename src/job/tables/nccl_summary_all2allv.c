@@ -85,6 +85,7 @@ struct key {
 
 struct work {
 	const struct tw_ranks_input *in;
+	const struct trawl_allocator *keep;
 	struct trawl_table *table;
 	struct tw_exchange *list;
 	size_t count;
@@ -300,7 +301,7 @@ static int summarise(struct work *w, const struct tw_ranks_table *self)
 	const struct trawl_allocator *a = w->in->allocator;
 	int status = TRAWL_ENOMEM;
 
-	w->table = tw_table_new(&self->table, a);
+	w->table = tw_table_new(&self->table, w->keep);
 	w->of = tw_alloc_array(a, w->count, sizeof(*w->of));
 	w->times = tw_alloc_array(a, w->count, sizeof(*w->times));
 	w->reals = tw_alloc_array(a, w->count, sizeof(*w->reals));
@@ -321,9 +322,9 @@ static int summarise(struct work *w, const struct tw_ranks_table *self)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
-	struct work w = { .in = in };
+	struct work w = { .in = in, .keep = keep };
 	int status = tw_exchanges_list(in, &w.list, &w.count);
 
 	if (!status && w.count)

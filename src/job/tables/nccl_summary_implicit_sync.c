@@ -278,14 +278,14 @@ static int collect(struct work *w)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	const struct trawl_allocator *a = in->allocator;
 	struct work w = { .in = in };
 	int status = TRAWL_ENOMEM;
 
 	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct sum), a);
-	*table = tw_table_new(&self->table, a);
+	*table = tw_table_new(&self->table, keep);
 	if (*table && !tw_pool_init(&w.texts, a))
 		status = collect(&w);
 	if (!status)

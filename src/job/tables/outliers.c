@@ -103,7 +103,7 @@ static void add_row(struct trawl_table *table, const struct outlier *o)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	struct search s = { .job = in->job };
 	size_t ranks = in->job->count, i;
@@ -111,7 +111,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 
 	s.values = tw_alloc_array(in->allocator, ranks + 1, sizeof(*s.values));
 	s.found = tw_alloc_array(in->allocator, ranks * LOOKED_AT + 1, sizeof(*s.found));
-	*table = s.values && s.found ? tw_table_new(&self->table, in->allocator) : NULL;
+	*table = s.values && s.found ? tw_table_new(&self->table, keep) : NULL;
 	if (*table) {
 		total2 = twice_the_median(&s, part_named(whole));
 		for (i = 0; i < LOOKED_AT; i++)

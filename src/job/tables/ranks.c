@@ -136,12 +136,12 @@ static void add_rank(struct trawl_table *table, const struct tw_job *job,
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	const struct tw_job *job = in->job;
 	size_t i;
 
-	*table = tw_table_new(&self->table, in->allocator);
+	*table = tw_table_new(&self->table, keep);
 	if (!*table)
 		return TRAWL_ENOMEM;
 	for (i = 0; i < job->count; i++)

@@ -144,14 +144,14 @@ static int fill(struct work *w, struct trawl_table *table)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	size_t size = (in->job->count + 1) * sizeof(struct waits);
 	struct work w = { .in = in };
 	int status = TRAWL_ENOMEM;
 
 	w.of = tw_alloc_array(in->allocator, in->job->count + 1, sizeof(*w.of));
-	*table = tw_table_new(&self->table, in->allocator);
+	*table = tw_table_new(&self->table, keep);
 	if (w.of && *table) {
 		tw_visit_syncs(in, add_sync, &w);
 		status = fill(&w, *table);

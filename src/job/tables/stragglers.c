@@ -114,12 +114,12 @@ static int fill(const struct tw_ranks_input *in, const struct tw_lateness *l,
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	struct tw_lateness lateness;
 	int status = tw_lateness_build(&lateness, in);
 
-	*table = status ? NULL : tw_table_new(&self->table, in->allocator);
+	*table = status ? NULL : tw_table_new(&self->table, keep);
 	status = *table ? fill(in, &lateness, *table) : TRAWL_ENOMEM;
 	if (!status)
 		tw_note_unsound(*table, lateness.unsound);

@@ -7,12 +7,16 @@
 struct tw_ranks_table {
 	struct tw_table_spec table;
 	/*
-	 * For tw_ranks_table_make(): the table with its rows, finished or not; *table stays NULL
-	 * when there is nothing to say.  Its columns may depend on the job; the spec's are those
-	 * that it always has. 0 or TRAWL_ENOMEM.
+	 * Fills the table; what it takes from in->allocator is given back behind it. 0 or
+	 * TRAWL_ENOMEM.
+	 */
+	int (*fill)(const struct tw_ranks_input *in, struct trawl_table *table);
+	/*
+	 * Instead, where the columns depend on the job: makes the table too, of `keep`; *table stays
+	 * NULL when there is nothing to say.  The spec's columns are those that it always has.
 	 */
 	int (*make)(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		    struct trawl_table **table);
+		    const struct trawl_allocator *keep, struct trawl_table **table);
 };
 
 /* The parts of a timeline as gpu_timeline names and orders them, in nanoseconds. */

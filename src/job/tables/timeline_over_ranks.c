@@ -76,12 +76,12 @@ static void add_part(struct trawl_table *table, const struct tw_job *job, size_t
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	size_t count = in->job->count, part;
 	int64_t *values = tw_alloc_array(in->allocator, count, sizeof(*values));
 
-	*table = values ? tw_table_new(&self->table, in->allocator) : NULL;
+	*table = values ? tw_table_new(&self->table, keep) : NULL;
 	for (part = 0; part < TW_TIMELINE_PARTS && *table; part++)
 		add_part(*table, in->job, part, values);
 	tw_free(in->allocator, values, count * sizeof(*values));

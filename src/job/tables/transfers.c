@@ -134,9 +134,9 @@ static int add_match(void *context, const struct tw_match *match)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
-	struct work w = { .in = in, .table = tw_table_new(&self->table, in->allocator) };
+	struct work w = { .in = in, .table = tw_table_new(&self->table, keep) };
 
 	*table = w.table;
 	return w.table ? tw_visit_matches(in, add_match, &w) : TRAWL_ENOMEM;

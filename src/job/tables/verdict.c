@@ -505,7 +505,7 @@ static int judge(struct work *w)
 }
 
 static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		struct trawl_table **table)
+		const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	size_t count = in->job->count + 1;
 	struct work w = { .in = in };
@@ -518,7 +518,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 	w.order = tw_alloc_array(in->allocator, count, sizeof(*w.order));
 	w.values = tw_alloc_array(in->allocator, count, sizeof(*w.values));
 	w.named = tw_alloc_array(in->allocator, count, sizeof(*w.named));
-	w.table = tw_table_new(&self->table, in->allocator);
+	w.table = tw_table_new(&self->table, keep);
 	if (tw_pool_init(&w.texts, in->allocator) || !w.order || !w.values || !w.named || !w.table)
 		status = TRAWL_ENOMEM;
 	if (!status)
