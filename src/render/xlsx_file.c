@@ -13,9 +13,9 @@
 #define _GNU_SOURCE
 #include "render/xlsx_file.h"
 
-#include "base/creation.h"
 #include "io/unzip.h"
 #include "os/child.h"
+#include "os/creation.h"
 
 #include <errno.h>
 #include <fcntl.h>

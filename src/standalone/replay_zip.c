@@ -2,8 +2,8 @@
 #include "standalone/replay.h"
 
 #include "base/alloc.h"
-#include "base/creation.h"
 #include "os/child.h"
+#include "os/creation.h"
 
 #include <zip.h>
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "base/creation.h"
+#include "os/creation.h"
 #include "text/suggestions.h"
 #include "data/tables.h"
 #include "failing.h"

@@ -2,9 +2,9 @@
 
 #include "base/alloc.h"
 #include "cli/ranks/ranks_summary.h"
-#include "job/tables/outliers.h"
 #include "job/sums/sums.h"
 #include "job/tables/all_tables.h"
+#include "job/tables/outliers.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* The date that files carry inside them: fixed, so that the same input gives the same bytes. */
-#ifndef TW_BASE_CREATION_H
-#define TW_BASE_CREATION_H
+#ifndef TW_OS_CREATION_H
+#define TW_OS_CREATION_H
 
 #include <time.h>
 

@@ -1,4 +1,4 @@
-#include "base/creation.h"
+#include "os/creation.h"
 
 #include <errno.h>
 #include <stdlib.h>
