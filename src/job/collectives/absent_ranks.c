@@ -8,12 +8,12 @@
 
 #define BITS 64
 
-static uint64_t *set_of(const struct tw_lacking *l, uint32_t group)
+static uint64_t *set_of(const struct tw_absent_ranks *l, uint32_t group)
 {
 	return &l->sets[group * l->words];
 }
 
-static void mark(const struct tw_lacking *l, uint32_t group, size_t rank)
+static void mark(const struct tw_absent_ranks *l, uint32_t group, size_t rank)
 {
 	set_of(l, group)[rank / BITS] |= (uint64_t)1 << rank % BITS;
 }
@@ -26,33 +26,30 @@ static size_t place_of(const struct tw_job *job, int64_t rank)
 	return low < job->count && job->ranks[low].rank == rank ? low : job->count;
 }
 
-static int mark_listed(struct tw_lacking *l, uint32_t group)
+static int mark_listed(struct tw_absent_ranks *l, uint32_t group)
 {
 	const struct tw_ranks_input *in = l->in;
 	struct tw_rank_list list;
 	size_t i, place;
-	int status;
 
 	tw_rank_list_parse(&list, in->matches->groups[group].ranks, in->allocator);
-	status = list.failed ? TRAWL_ENOMEM : 0;
 	l->listed[group] = list.whole;
 	for (i = 0; list.whole && i < list.count; i++) {
 		place = place_of(in->job, list.ranks[i]);
 		if (place < in->job->count)
 			mark(l, group, place);
 	}
-	tw_rank_list_release(&list);
-	return status;
+	return list.failed ? TRAWL_ENOMEM : 0;
 }
 
-int tw_lacking_build(struct tw_lacking *l, const struct tw_ranks_input *in)
+int tw_absent_ranks_build(struct tw_absent_ranks *l, const struct tw_ranks_input *in)
 {
 	const struct tw_matches *matches = in->matches;
 	const struct trawl_allocator *a = in->allocator;
 	uint64_t m;
 	uint32_t g, i;
 
-	*l = (struct tw_lacking){ .in = in, .words = (in->job->count + BITS - 1) / BITS };
+	*l = (struct tw_absent_ranks){ .in = in, .words = (in->job->count + BITS - 1) / BITS };
 	l->sets = tw_alloc_array(a, matches->group_count * l->words + 1, sizeof(*l->sets));
 	l->listed = tw_alloc_array(a, matches->group_count + (size_t)1, sizeof(*l->listed));
 	l->ranks = tw_alloc_array(a, in->job->count + 1, sizeof(*l->ranks));
@@ -71,18 +68,8 @@ int tw_lacking_build(struct tw_lacking *l, const struct tw_ranks_input *in)
 	return 0;
 }
 
-void tw_lacking_release(struct tw_lacking *l)
-{
-	const struct trawl_allocator *a = l->in->allocator;
-	size_t groups = l->in->matches->group_count;
-
-	tw_free(a, l->sets, (groups * l->words + 1) * sizeof(*l->sets));
-	tw_free(a, l->listed, (groups + 1) * sizeof(*l->listed));
-	tw_free(a, l->ranks, (l->in->job->count + 1) * sizeof(*l->ranks));
-	tw_free(a, l->here, (l->in->job->count + 1) * sizeof(*l->here));
-}
-
-void tw_lacking_add(struct tw_lacking *l, const struct tw_match *match, struct tw_str *out)
+void tw_absent_ranks_add(struct tw_absent_ranks *l, const struct tw_match *match,
+			 struct tw_str *out)
 {
 	const struct tw_match_member *members = tw_match_members(l->in, match);
 	const uint64_t *set = set_of(l, match->group);
@@ -101,7 +88,8 @@ void tw_lacking_add(struct tw_lacking *l, const struct tw_match *match, struct t
 	tw_rank_list_add(out, l->ranks, count);
 }
 
-void tw_taking_part_add(struct tw_lacking *l, const struct tw_match *match, struct tw_str *out)
+void tw_present_ranks_add(struct tw_absent_ranks *l, const struct tw_match *match,
+			  struct tw_str *out)
 {
 	const struct tw_match_member *members = tw_match_members(l->in, match);
 	size_t count = 0;

@@ -4,7 +4,7 @@
 
 #include "job/collectives/facts.h"
 
-struct tw_lacking {
+struct tw_absent_ranks {
 	const struct tw_ranks_input *in;
 	size_t words;	/* of a group's set */
 	uint64_t *sets; /* of ranks, by group */
@@ -15,15 +15,16 @@ struct tw_lacking {
 
 /*
  * A group's ranks are those that are recorded, else all that have a match in it.  0 or
- * TRAWL_ENOMEM; to be released in both cases.
+ * TRAWL_ENOMEM.  Memory is that of in->allocator, and given back with it.
  */
-int tw_lacking_build(struct tw_lacking *lacking, const struct tw_ranks_input *in) TRAWL_MUST_CHECK;
-void tw_lacking_release(struct tw_lacking *lacking);
+int tw_absent_ranks_build(struct tw_absent_ranks *absent,
+			  const struct tw_ranks_input *in) TRAWL_MUST_CHECK;
 
 /* "0-3, 7"; nothing when none lacks it. */
-void tw_lacking_add(struct tw_lacking *lacking, const struct tw_match *match, struct tw_str *out);
+void tw_absent_ranks_add(struct tw_absent_ranks *absent, const struct tw_match *match,
+			 struct tw_str *out);
 /* The ranks that do take part, likewise. */
-void tw_taking_part_add(struct tw_lacking *lacking, const struct tw_match *match,
-			struct tw_str *out);
+void tw_present_ranks_add(struct tw_absent_ranks *absent, const struct tw_match *match,
+			  struct tw_str *out);
 
 #endif

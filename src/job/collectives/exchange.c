@@ -128,11 +128,6 @@ int tw_exchanges_list(const struct tw_ranks_input *in, struct tw_exchange **list
 	return 0;
 }
 
-void tw_exchanges_free(const struct tw_ranks_input *in, struct tw_exchange *list, size_t count)
-{
-	tw_free(in->allocator, list, (count + 1) * sizeof(*list));
-}
-
 struct summing {
 	const struct tw_ranks_input *in;
 	struct tw_exchange_sum *sum;
@@ -162,17 +157,15 @@ static int add_received(void *context, const struct tw_match *match)
 int tw_exchange_sum(const struct tw_ranks_input *in, struct tw_exchange_sum *sum)
 {
 	struct summing s = { .in = in, .sum = sum };
-	size_t count = in->job->count + 1;
 	uint32_t r;
 
 	*sum = (struct tw_exchange_sum){ .mean_received_mb = 0 };
-	s.received = tw_alloc_array(in->allocator, count, sizeof(*s.received));
+	s.received = tw_alloc_array(in->allocator, in->job->count + 1, sizeof(*s.received));
 	if (!s.received)
 		return TRAWL_ENOMEM;
 	tw_visit_matches(in, add_received, &s);
 	for (r = 1; r < in->job->count; r++)
 		if (s.received[r] > s.received[sum->receives_most])
 			sum->receives_most = r;
-	tw_free(in->allocator, s.received, count * sizeof(*s.received));
 	return 0;
 }

@@ -29,7 +29,6 @@ bool tw_exchange_of(const struct tw_ranks_input *in, const struct tw_match *matc
 /* All of them, most data first, in memory of in->allocator; 0 or TRAWL_ENOMEM. */
 int tw_exchanges_list(const struct tw_ranks_input *in, struct tw_exchange **list,
 		      size_t *count) TRAWL_MUST_CHECK;
-void tw_exchanges_free(const struct tw_ranks_input *in, struct tw_exchange *list, size_t count);
 
 /* Over all exchanges, as far as what they receive is known. */
 struct tw_exchange_sum {

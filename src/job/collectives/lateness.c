@@ -131,32 +131,22 @@ static int measure_computing(struct tw_lateness *l, const struct tw_ranks_input 
 		if (in->job->ranks[i].gpu_events)
 			values[n++] = in->job->ranks[i].timeline.compute_ns;
 	l->median2_ns = tw_twice_the_median(values, n);
-	tw_free(in->allocator, values, (l->ranks + 1) * sizeof(*values));
 	return 0;
 }
 
 int tw_lateness_build(struct tw_lateness *l, const struct tw_ranks_input *in)
 {
 	struct work w = { .in = in, .l = l };
-	size_t bytes = (in->matches->count + 1) * sizeof(*w.last_start);
-	int status = TRAWL_ENOMEM;
 	uint64_t i;
 
-	*l = (struct tw_lateness){ .allocator = in->allocator, .ranks = in->job->count };
+	*l = (struct tw_lateness){ .ranks = in->job->count };
 	l->of = tw_alloc_array(in->allocator, l->ranks + 1, sizeof(*l->of));
 	w.last_start = tw_alloc_array(in->allocator, in->matches->count + 1, sizeof(*w.last_start));
-	if (l->of && w.last_start) {
-		for (i = 0; i < in->matches->count; i++)
-			w.last_start[i] = NOT_COUNTED;
-		tw_visit_waits(in, note_start, &w);
-		tw_visit_waits(in, add_sync, &w);
-		status = measure_computing(l, in);
-	}
-	tw_free(in->allocator, w.last_start, bytes);
-	return status;
-}
-
-void tw_lateness_release(struct tw_lateness *l)
-{
-	tw_free(l->allocator, l->of, (l->ranks + 1) * sizeof(*l->of));
+	if (!l->of || !w.last_start)
+		return TRAWL_ENOMEM;
+	for (i = 0; i < in->matches->count; i++)
+		w.last_start[i] = NOT_COUNTED;
+	tw_visit_waits(in, note_start, &w);
+	tw_visit_waits(in, add_sync, &w);
+	return measure_computing(l, in);
 }

@@ -18,7 +18,6 @@ struct tw_late_rank {
 };
 
 struct tw_lateness {
-	const struct trawl_allocator *allocator;
 	struct tw_late_rank *of; /* by index of job->ranks */
 	size_t ranks;
 	tw_wide wait_ns, dur_ns; /* of all ranks: waiting, and time of the kernels */
@@ -27,9 +26,8 @@ struct tw_lateness {
 	tw_wide median2_ns;	 /* twice the median computing time of ranks with GPU work */
 };
 
-/* 0 or TRAWL_ENOMEM; the release is due either way. */
+/* 0 or TRAWL_ENOMEM.  Memory is that of in->allocator, and given back with it. */
 int tw_lateness_build(struct tw_lateness *lateness,
 		      const struct tw_ranks_input *in) TRAWL_MUST_CHECK;
-void tw_lateness_release(struct tw_lateness *lateness);
 
 #endif

@@ -132,3 +132,12 @@ const char *tw_kind_type(const struct tw_rank *rank, const struct tw_collective_
 	return tw_collective_kind(recorded, len, operation, operation_len,
 				  len ? NULL : tw_kernel_name(kernel, kernel_len));
 }
+
+const char *tw_job_span(const struct tw_job *job, int64_t a, int64_t b)
+{
+	int64_t node = tw_job_node(job, a);
+
+	if (node < 0)
+		return "unknown";
+	return node == tw_job_node(job, b) ? "intra_node" : "inter_node";
+}

@@ -147,6 +147,9 @@ bool tw_job_several_hosts(const struct tw_job *job);
 const char *tw_collective_text(const struct tw_rank *rank, const struct tw_collective *c,
 			       enum tw_collective_arg arg, size_t *len);
 
+/* "intra_node", "inter_node", "unknown": whether two ranks are on one node. */
+const char *tw_job_span(const struct tw_job *job, int64_t a, int64_t b);
+
 /* The kind of collective, NULL: not known. */
 const char *tw_kind_type(const struct tw_rank *rank, const struct tw_collective_kind *kind);
 

@@ -29,7 +29,7 @@ static const char *const words[] = {
 	[TW_ALIGN_NONE] = "times are those of the traces; measured offsets are not applied",
 };
 
-static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, size_t r)
+static void add_clock_row(const struct tw_ranks_input *in, struct trawl_table *table, size_t r)
 {
 	const struct tw_rank *rank = &in->job->ranks[r];
 	const struct tw_clock *clock = &in->clocks->of[r];
@@ -54,26 +54,22 @@ static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, 
 				 "time, its collectives matched with others of the same kind");
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int add_clocks(const struct tw_ranks_input *in, struct trawl_table *table)
 {
 	size_t r;
 
-	*table = tw_table_new(&self->table, keep);
-	if (!*table)
-		return TRAWL_ENOMEM;
 	for (r = 0; r < in->job->count; r++)
-		add_row(in, *table, r);
-	tw_table_add_note(*table, "%s", words[in->clocks->align]);
+		add_clock_row(in, table, r);
+	tw_table_add_note(table, "%s", words[in->clocks->align]);
 	if (in->clocks->differ && in->clocks->align != TW_ALIGN_COLLECTIVES)
-		tw_table_add_note(*table, "the ends of collectives say that clocks differ: skews "
-					  "and waits hold that difference (--align collectives "
-					  "takes it out)");
+		tw_table_add_note(table, "the ends of collectives say that clocks differ: skews "
+					 "and waits hold that difference (--align collectives "
+					 "takes it out)");
 	return 0;
 }
 
 const struct tw_ranks_table tw_ranks_table_clocks = {
 	TW_TABLE("clocks", "what the clock of each rank is off, by the ends of collectives",
 		 columns),
-	.make = make,
+	.fill = add_clocks,
 };

@@ -56,8 +56,8 @@ static const struct trawl_column columns[] = {
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, uint32_t g,
-		    const int64_t *counts)
+static void add_group_row(const struct tw_ranks_input *in, struct trawl_table *table, uint32_t g,
+			  const int64_t *counts)
 {
 	const struct tw_match_group *group = &in->matches->groups[g];
 	size_t row = tw_table_add_row(table), c;
@@ -70,8 +70,7 @@ static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, 
 		tw_table_set_integer(table, row, c, counts[c]);
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int count_matches(const struct tw_ranks_input *in, struct trawl_table *table)
 {
 	const struct tw_matches *matches = in->matches;
 	size_t cells = (matches->group_count + (size_t)1) * COLUMNS;
@@ -79,8 +78,9 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 	uint64_t m;
 	uint32_t g;
 
-	*table = tw_table_new(&self->table, keep);
-	for (m = 0; counts && m < matches->count; m++) {
+	if (!counts)
+		return TRAWL_ENOMEM;
+	for (m = 0; m < matches->count; m++) {
 		const struct tw_match *match = &matches->matches[m];
 		int64_t *of = &counts[match->group * COLUMNS];
 
@@ -90,14 +90,13 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 		of[RULES + match->rule]++;
 		of[SURE + match->sureness]++;
 	}
-	for (g = 0; counts && *table && g < matches->group_count; g++)
-		add_row(in, *table, g, &counts[g * COLUMNS]);
-	tw_free(in->allocator, counts, cells * sizeof(*counts));
-	return counts && *table ? 0 : TRAWL_ENOMEM;
+	for (g = 0; g < matches->group_count; g++)
+		add_group_row(in, table, g, &counts[g * COLUMNS]);
+	return 0;
 }
 
 const struct tw_ranks_table tw_ranks_table_collective_matches = {
 	TW_TABLE("collective_matches", "how collectives were matched over ranks, by process group",
 		 columns),
-	.make = make,
+	.fill = count_matches,
 };

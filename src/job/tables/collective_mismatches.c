@@ -77,7 +77,7 @@ struct found {
 
 struct work {
 	const struct tw_ranks_input *in;
-	struct tw_lacking lacking;
+	struct tw_absent_ranks absent;
 	struct tw_pool texts;
 	struct tw_groups groups;
 	struct tw_str scratch;
@@ -149,6 +149,11 @@ static bool disagree(const struct work *w, const struct tw_match *match, enum tw
 	return false;
 }
 
+static uint32_t intern_scratch(struct work *w)
+{
+	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
+}
+
 static uint32_t detail_of(struct work *w, const struct tw_match *match)
 {
 	const struct tw_match_member *m = tw_match_members(w->in, match);
@@ -160,12 +165,7 @@ static uint32_t detail_of(struct work *w, const struct tw_match *match)
 		if ((!varies || compared[which].of_all_to_allv) &&
 		    disagree(w, match, compared[which].arg))
 			add_values(w, match, which);
-	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
-}
-
-static uint32_t intern_scratch(struct work *w)
-{
-	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
+	return intern_scratch(w);
 }
 
 static int add_problem(struct work *w, const struct tw_match *match, enum problem problem)
@@ -180,10 +180,10 @@ static int add_problem(struct work *w, const struct tw_match *match, enum proble
 	name = tw_collective_label(tw_member_rank(w->in, m), tw_member_collective(w->in, m), &len);
 	key.name = len ? tw_pool_intern(&w->texts, name, len) : 0;
 	tw_str_clear(&w->scratch);
-	tw_taking_part_add(&w->lacking, match, &w->scratch);
+	tw_present_ranks_add(&w->absent, match, &w->scratch);
 	key.ranks = intern_scratch(w);
 	tw_str_clear(&w->scratch);
-	tw_lacking_add(&w->lacking, match, &w->scratch);
+	tw_absent_ranks_add(&w->absent, match, &w->scratch);
 	key.lacking = intern_scratch(w);
 	if (problem == DIFFERENT)
 		key.detail = detail_of(w, match);
@@ -220,7 +220,7 @@ static void set_pooled(const struct work *w, struct trawl_table *table, size_t r
 		tw_table_set_text(table, row, column, text, len);
 }
 
-static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
+static void add_mismatch_row(struct work *w, struct trawl_table *table, uint32_t g)
 {
 	const struct key *key = tw_groups_key(&w->groups, g);
 	const struct found *found = tw_groups_value(&w->groups, g);
@@ -242,47 +242,29 @@ static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
 	tw_table_set_integer(table, row, TS, c->start_ns);
 }
 
-static int collect(struct work *w)
+static int add_mismatches(const struct tw_ranks_input *in, struct trawl_table *table)
 {
-	uint64_t m;
-	int status = 0;
-
-	w->ranks = tw_alloc_array(w->in->allocator, w->in->job->count + 1, sizeof(*w->ranks));
-	if (!w->ranks)
-		return TRAWL_ENOMEM;
-	for (m = 0; !status && m < w->in->matches->count; m++)
-		status = add_match(w, &w->in->matches->matches[m]);
-	return status;
-}
-
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
-{
-	const struct trawl_allocator *a = in->allocator;
 	struct work w = { .in = in };
-	int status = tw_lacking_build(&w.lacking, in);
+	uint64_t m;
 	uint32_t g;
 
-	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct found), a);
-	tw_str_init(&w.scratch, a);
-	*table = tw_table_new(&self->table, keep);
-	if (!*table || tw_pool_init(&w.texts, a))
-		status = TRAWL_ENOMEM;
-	if (!status)
-		status = collect(&w);
-	for (g = 0; !status && g < w.groups.count; g++)
-		add_row(&w, *table, g);
-	tw_free(a, w.ranks, (in->job->count + 1) * sizeof(*w.ranks));
-	tw_str_release(&w.scratch);
-	tw_groups_release(&w.groups);
-	tw_pool_release(&w.texts);
-	tw_lacking_release(&w.lacking);
-	return status;
+	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct found), in->allocator);
+	tw_str_init(&w.scratch, in->allocator);
+	w.ranks = tw_alloc_array(in->allocator, in->job->count + 1, sizeof(*w.ranks));
+	if (!w.ranks || tw_absent_ranks_build(&w.absent, in) ||
+	    tw_pool_init(&w.texts, in->allocator))
+		return TRAWL_ENOMEM;
+	for (m = 0; m < in->matches->count; m++)
+		if (add_match(&w, &in->matches->matches[m]))
+			return TRAWL_ENOMEM;
+	for (g = 0; g < w.groups.count; g++)
+		add_mismatch_row(&w, table, g);
+	return 0;
 }
 
 const struct tw_ranks_table tw_ranks_table_collective_mismatches = {
 	TW_TABLE("collective_mismatches",
 		 "collectives that ranks lack, or record differently; the same trouble once",
 		 columns),
-	.make = make,
+	.fill = add_mismatches,
 };

@@ -4,7 +4,6 @@
 
 #include "analysis/groups.h"
 #include "analysis/order.h"
-#include "base/alloc.h"
 
 #include <string.h>
 
@@ -83,17 +82,9 @@ static int add_sync(void *context, const struct tw_sync *sync)
 	return 0;
 }
 
-static const char *span_of(const struct tw_job *job, int64_t a, int64_t b)
+static int add_pair_row(void *context, struct trawl_table *table, uint32_t p)
 {
-	int64_t node = tw_job_node(job, a);
-
-	if (node < 0)
-		return "unknown";
-	return node == tw_job_node(job, b) ? "intra_node" : "inter_node";
-}
-
-static void add_row(struct work *w, struct trawl_table *table, uint32_t p)
-{
+	struct work *w = context;
 	const struct pair *pair = tw_groups_key(&w->pairs, p);
 	const struct wait *wait = tw_groups_value(&w->pairs, p);
 	int64_t waiting = w->in->job->ranks[pair->waiting].rank;
@@ -107,52 +98,33 @@ static void add_row(struct work *w, struct trawl_table *table, uint32_t p)
 	tw_set_us(table, row, MEAN, (double)wait->total_ns / (double)wait->count);
 	tw_table_set_integer(table, row, LARGEST, wait->largest_ns);
 	tw_set_match_id(table, row, LARGEST_ID, w->in, &w->in->matches->matches[wait->largest]);
-	tw_table_set_str(table, row, SAME_NODE, span_of(w->in->job, waiting, late));
-}
-
-static int fill(struct work *w, struct trawl_table *table)
-{
-	uint32_t count = w->pairs.count, p;
-	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
-	struct tw_order *order = tw_alloc(w->in->allocator, size);
-
-	if (!order)
-		return TRAWL_ENOMEM;
-	for (p = 0; p < count; p++) {
-		const struct pair *pair = tw_groups_key(&w->pairs, p);
-		const struct wait *wait = tw_groups_value(&w->pairs, p);
-
-		order[p] = (struct tw_order){
-			.value = wait->total_ns,
-			.tie = (uint64_t)pair->waiting << 32 | pair->late,
-			.index = p,
-		};
-	}
-	tw_order_sort(order, count, NULL);
-	for (p = 0; p < count; p++)
-		add_row(w, table, order[p].index);
-	tw_free(w->in->allocator, order, size);
+	tw_table_set_str(table, row, SAME_NODE, tw_job_span(w->in->job, waiting, late));
 	return 0;
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static struct tw_order longest_wait_first(void *context, uint32_t p)
+{
+	struct work *w = context;
+	const struct pair *pair = tw_groups_key(&w->pairs, p);
+	const struct wait *wait = tw_groups_value(&w->pairs, p);
+
+	return (struct tw_order){ .value = wait->total_ns,
+				  .tie = (uint64_t)pair->waiting << 32 | pair->late };
+}
+
+static int add_pairs(const struct tw_ranks_input *in, struct trawl_table *table)
 {
 	struct work w = { .in = in };
-	int status;
+	const struct tw_order_rows rows = { &w, longest_wait_first, add_pair_row, NULL };
 
 	tw_groups_init_values(&w.pairs, sizeof(struct pair), sizeof(struct wait), in->allocator);
-	*table = tw_table_new(&self->table, keep);
-	status = *table ? tw_visit_waits(in, add_sync, &w) : TRAWL_ENOMEM;
-	if (!status)
-		status = fill(&w, *table);
-	if (!status)
-		tw_note_unsound(*table, w.unsound);
-	tw_groups_release(&w.pairs);
-	return status;
+	if (tw_visit_waits(in, add_sync, &w))
+		return TRAWL_ENOMEM;
+	tw_note_unsound(table, w.unsound);
+	return tw_add_in_order(table, w.pairs.count, &rows, in->allocator);
 }
 
 const struct tw_ranks_table tw_ranks_table_collective_waits = {
 	TW_TABLE("collective_waits", "which rank waits for which, and how long", columns),
-	.make = make,
+	.fill = add_pairs,
 };

@@ -159,7 +159,6 @@ static int new_table(struct work *w, const struct tw_ranks_table *self)
 			all[skew_at(w, r, i)] = skew_columns[i];
 	}
 	w->table = tw_table_new_columns(&self->table, all, count, w->keep);
-	tw_free(w->in->allocator, all, count * sizeof(*all));
 	if (w->table)
 		name_columns(w);
 	return w->table ? 0 : TRAWL_ENOMEM;
@@ -233,7 +232,7 @@ static void set_most(const struct work *w, size_t row, const struct tw_exchange 
 			  tw_exchange_receive_imbalance(x));
 }
 
-static void add_row(const struct work *w, const struct tw_exchange *x)
+static void add_exchange_row(const struct work *w, const struct tw_exchange *x)
 {
 	const struct tw_match_member *first = tw_match_members(w->in, x->match);
 	const struct tw_rank *rank = tw_member_rank(w->in, first);
@@ -265,35 +264,32 @@ static void add_row(const struct work *w, const struct tw_exchange *x)
 	tw_table_set_str(t, row, at(w, SURENESS), tw_match_sureness_name(x->match->sureness));
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int make_exchanges(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+			  const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	struct work w = { .in = in, .keep = keep, .ranks = in->job->count };
 	struct tw_exchange *list;
 	size_t count, i;
 	int status = tw_exchanges_list(in, &list, &count);
 
-	if (status || !count) {
-		tw_exchanges_free(in, list, count);
+	if (status || !count)
 		return status;
-	}
 	if (COLUMNS + (SIZES + SKEWS) * w.ranks > COLUMNS_MOST ||
 	    (SIZES + SKEWS) * count * w.ranks > RANK_CELLS_MOST)
 		w.ranks = 0;
 	status = new_table(&w, self);
 	for (i = 0; !status && i < count; i++)
-		add_row(&w, &list[i]);
+		add_exchange_row(&w, &list[i]);
 	if (!status && !w.ranks)
 		tw_table_add_note(w.table,
 				  "for %zu ranks sizes of each are not beside each other here: "
 				  "they are in nccl_long",
 				  in->job->count);
-	tw_exchanges_free(in, list, count);
 	*table = w.table;
 	return status;
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_all2allv = {
 	TW_TABLE("nccl_all2allv", "all_to_allv, with what every rank sent and received", columns),
-	.make = make,
+	.make = make_exchanges,
 };

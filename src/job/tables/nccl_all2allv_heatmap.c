@@ -7,7 +7,6 @@
 
 #include "analysis/groups.h"
 #include "analysis/order.h"
-#include "base/alloc.h"
 #include "job/set/rank_list.h"
 #include "job/tables/tables.h"
 
@@ -95,65 +94,50 @@ static int add_all(struct work *w)
 	return status;
 }
 
-/* Destinations of a source may be added out of order; pairs are distinct. */
-static int fill(struct work *w, struct trawl_table *table)
+static int add_pair_row(void *context, struct trawl_table *table, uint32_t p)
 {
-	uint32_t count = w->pairs.count, p;
-	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
-	struct tw_order *order = tw_alloc(w->in->allocator, size);
+	struct work *w = context;
+	const struct pair *pair = tw_groups_key(&w->pairs, p);
+	const struct sent *sent = tw_groups_value(&w->pairs, p);
+	size_t row = tw_table_add_row(table);
 
-	if (!order)
-		return TRAWL_ENOMEM;
-	for (p = 0; p < count; p++) {
-		const struct pair *pair = tw_groups_key(&w->pairs, p);
-
-		order[p] = (struct tw_order){ .value = -pair->source,
-					      .tie = (uint64_t)pair->destination,
-					      .index = p };
-	}
-	tw_order_sort(order, count, NULL);
-	for (p = 0; p < count; p++) {
-		const struct pair *pair = tw_groups_key(&w->pairs, order[p].index);
-		const struct sent *sent = tw_groups_value(&w->pairs, order[p].index);
-		int64_t node = tw_job_node(w->in->job, pair->source);
-		size_t row = tw_table_add_row(table);
-
-		tw_table_set_integer(table, row, SOURCE, pair->source);
-		tw_table_set_integer(table, row, DESTINATION, pair->destination);
-		tw_table_set_real(table, row, TOTAL, sent->megabytes);
-		tw_table_set_real(table, row, MEAN, sent->megabytes / (double)sent->count);
-		tw_table_set_integer(table, row, COUNT, (int64_t)sent->count);
-		tw_table_set_str(table, row, SPAN,
-				 node < 0 || w->unplaced			    ? "unknown" :
-				 node == tw_job_node(w->in->job, pair->destination) ? "intra_node" :
-										      "inter_node");
-	}
-	tw_free(w->in->allocator, order, size);
+	tw_table_set_integer(table, row, SOURCE, pair->source);
+	tw_table_set_integer(table, row, DESTINATION, pair->destination);
+	tw_table_set_real(table, row, TOTAL, sent->megabytes);
+	tw_table_set_real(table, row, MEAN, sent->megabytes / (double)sent->count);
+	tw_table_set_integer(table, row, COUNT, (int64_t)sent->count);
+	tw_table_set_str(table, row, SPAN,
+			 w->unplaced ? "unknown" :
+				       tw_job_span(w->in->job, pair->source, pair->destination));
 	return 0;
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+/* Destinations of a source may be added out of order; pairs are distinct. */
+static struct tw_order by_source_and_destination(void *context, uint32_t p)
+{
+	struct work *w = context;
+	const struct pair *pair = tw_groups_key(&w->pairs, p);
+
+	return (struct tw_order){ .value = -pair->source, .tie = (uint64_t)pair->destination };
+}
+
+static int add_pairs(const struct tw_ranks_input *in, struct trawl_table *table)
 {
 	struct work w = { .in = in };
-	int status = 0;
+	const struct tw_order_rows rows = { &w, by_source_and_destination, add_pair_row, NULL };
 
 	if (in->job->count > TW_EXCHANGE_PAIRS_RANKS)
 		return 0;
 	tw_groups_init_values(&w.pairs, sizeof(struct pair), sizeof(struct sent), in->allocator);
-	status = add_all(&w);
-	if (!status && w.pairs.count) {
-		*table = tw_table_new(&self->table, keep);
-		status = *table ? fill(&w, *table) : TRAWL_ENOMEM;
-	}
-	if (*table && w.unplaced)
-		tw_table_add_note(*table, "ranks of a process group are not recorded: places in "
-					  "it stand for them");
-	tw_groups_release(&w.pairs);
-	return status;
+	if (add_all(&w))
+		return TRAWL_ENOMEM;
+	if (w.unplaced)
+		tw_table_add_note(table, "ranks of a process group are not recorded: places in "
+					 "it stand for them");
+	return tw_add_in_order(table, w.pairs.count, &rows, in->allocator);
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_all2allv_heatmap = {
 	TW_TABLE("nccl_all2allv_heatmap", "who sends how much to whom in all_to_allv", columns),
-	.make = make,
+	.fill = add_pairs,
 };

@@ -109,7 +109,7 @@ struct work {
 	const struct tw_ranks_input *in;
 	const struct trawl_allocator *keep;
 	struct trawl_table *table;
-	struct tw_lacking lacking;
+	struct tw_absent_ranks absent;
 	struct tw_str scratch;
 	size_t ranks;	/* that have columns: all or none */
 	uint64_t shown; /* rows */
@@ -160,7 +160,6 @@ static int new_table(struct work *w, const struct tw_ranks_table *self)
 		all[RANKS_HERE + 2 * w->ranks + i] = wait_column;
 	}
 	w->table = tw_table_new_columns(&self->table, all, count, w->keep);
-	tw_free(w->in->allocator, all, count * sizeof(*all));
 	if (w->table)
 		name_columns(w);
 	return w->table ? 0 : TRAWL_ENOMEM;
@@ -205,7 +204,7 @@ static void set_ranks(struct work *w, size_t row, const struct tw_sync *sync)
 	}
 }
 
-static int add_row(void *context, const struct tw_sync *sync)
+static int add_sync_row(void *context, const struct tw_sync *sync)
 {
 	struct work *w = context;
 	const struct tw_match_member *members = tw_match_members(w->in, sync->match);
@@ -234,7 +233,7 @@ static int add_row(void *context, const struct tw_sync *sync)
 	tw_set_sum(t, row, at(w, TOTAL_WAIT), sync->wait_ns);
 	tw_table_set_integer(t, row, at(w, LONGEST), longest);
 	tw_str_clear(&w->scratch);
-	tw_lacking_add(&w->lacking, sync->match, &w->scratch);
+	tw_absent_ranks_add(&w->absent, sync->match, &w->scratch);
 	if (w->scratch.len)
 		tw_table_set_text(t, row, at(w, LACKING), w->scratch.ptr, w->scratch.len);
 	tw_table_set_str(t, row, at(w, RULE), tw_match_rule_name(sync->match->rule));
@@ -242,11 +241,11 @@ static int add_row(void *context, const struct tw_sync *sync)
 	return 0;
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int make_syncs(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
+		      const struct trawl_allocator *keep, struct trawl_table **table)
 {
 	struct work w = { .in = in, .keep = keep };
-	int status = tw_lacking_build(&w.lacking, in);
+	int status = tw_absent_ranks_build(&w.absent, in);
 
 	tw_str_init(&w.scratch, in->allocator);
 	tw_visit_syncs(in, count_sync, &w);
@@ -256,7 +255,7 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 	if (!status)
 		status = new_table(&w, self);
 	if (!status)
-		tw_visit_syncs(in, add_row, &w);
+		tw_visit_syncs(in, add_sync_row, &w);
 	if (!status && !w.ranks && in->job->count)
 		tw_table_add_note(w.table,
 				  "for %zu ranks times of each are not beside each other here: "
@@ -264,8 +263,6 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 				  in->job->count);
 	if (w.scratch.failed)
 		status = TRAWL_ENOMEM;
-	tw_str_release(&w.scratch);
-	tw_lacking_release(&w.lacking);
 	*table = w.table;
 	return status;
 }
@@ -274,5 +271,5 @@ const struct tw_ranks_table tw_ranks_table_nccl_implicit_sync = {
 	TW_TABLE("nccl_implicit_sync",
 		 "collectives that make ranks wait for each other, with times of every rank",
 		 columns),
-	.make = make,
+	.make = make_syncs,
 };

@@ -119,8 +119,8 @@ static void set_recorded(struct trawl_table *table, size_t row, const struct tw_
 		tw_table_set_integer(table, row, SEQUENCE, c->sequence);
 }
 
-static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, uint32_t r,
-		    uint64_t i)
+static void add_collective_row(const struct tw_ranks_input *in, struct trawl_table *table,
+			       uint32_t r, uint64_t i)
 {
 	const struct tw_rank *rank = &in->job->ranks[r];
 	const struct tw_collective *c = &rank->collectives[i];
@@ -142,21 +142,19 @@ static void add_row(const struct tw_ranks_input *in, struct trawl_table *table, 
 	tw_table_set_str(table, row, SURENESS, tw_match_sureness_name(match->sureness));
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int add_collectives(const struct tw_ranks_input *in, struct trawl_table *table)
 {
 	uint32_t r;
 	uint64_t i;
 
-	*table = tw_table_new(&self->table, keep);
-	for (r = 0; *table && r < in->job->count; r++)
+	for (r = 0; r < in->job->count; r++)
 		for (i = 0; i < in->job->ranks[r].collective_count; i++)
-			add_row(in, *table, r, i);
-	return *table ? 0 : TRAWL_ENOMEM;
+			add_collective_row(in, table, r, i);
+	return 0;
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_long = {
 	TW_TABLE("nccl_long", "communication kernels of all ranks, with the collective each is of",
 		 columns),
-	.make = make,
+	.fill = add_collectives,
 };

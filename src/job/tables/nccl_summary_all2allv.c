@@ -85,7 +85,6 @@ struct key {
 
 struct work {
 	const struct tw_ranks_input *in;
-	const struct trawl_allocator *keep;
 	struct trawl_table *table;
 	struct tw_exchange *list;
 	size_t count;
@@ -244,12 +243,13 @@ static void set_receiving(struct work *w, size_t row, uint32_t g)
 }
 
 /* Of the first in order of the matches: those of a group are sorted by data. */
-static void add_row(struct work *w, uint32_t g)
+static int add_exchanges_row(void *context, struct trawl_table *table, uint32_t g)
 {
+	struct work *w = context;
 	const struct tw_match *match = NULL;
 	const struct tw_match_group *of;
 	const struct tw_match_member *m;
-	size_t row = tw_table_add_row(w->table);
+	size_t row = tw_table_add_row(table);
 	uint64_t i;
 
 	for (i = w->members.first[g]; i < w->members.first[g + 1]; i++)
@@ -270,76 +270,43 @@ static void add_row(struct work *w, uint32_t g)
 	tw_table_set_str(w->table, row, SPAN, of->span);
 	set_statistics(w, row, g);
 	set_receiving(w, row, g);
-}
-
-static int fill(struct work *w)
-{
-	const struct trawl_allocator *a = w->in->allocator;
-	uint32_t count = w->groups.count, g;
-	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
-	struct tw_order *order;
-
-	if (tw_members_build(&w->members, w->of, w->count, count, a))
-		return TRAWL_ENOMEM;
-	order = tw_alloc(a, size);
-	if (!order)
-		return TRAWL_ENOMEM;
-	for (g = 0; g < count; g++) {
-		struct tw_stats times = times_of(w, g, wall_of);
-
-		order[g] = (struct tw_order){ .value = times.sum, .tie = g, .index = g };
-	}
-	tw_order_sort(order, count, NULL);
-	for (g = 0; g < count; g++)
-		add_row(w, order[g].index);
-	tw_free(a, order, size);
 	return 0;
 }
 
-static int summarise(struct work *w, const struct tw_ranks_table *self)
+static struct tw_order by_wall_time(void *context, uint32_t g)
 {
-	const struct trawl_allocator *a = w->in->allocator;
-	int status = TRAWL_ENOMEM;
+	struct work *w = context;
 
-	w->table = tw_table_new(&self->table, w->keep);
-	w->of = tw_alloc_array(a, w->count, sizeof(*w->of));
-	w->times = tw_alloc_array(a, w->count, sizeof(*w->times));
-	w->reals = tw_alloc_array(a, w->count, sizeof(*w->reals));
-	w->received = tw_alloc_array(a, w->in->job->count, sizeof(*w->received));
-	tw_groups_init(&w->groups, sizeof(struct key), a);
-	if (w->table && w->of && w->times && w->reals && w->received && !tw_pool_init(&w->texts, a))
-		status = group(w);
-	if (!status)
-		status = fill(w);
-	tw_members_release(&w->members);
-	tw_groups_release(&w->groups);
-	tw_pool_release(&w->texts);
-	tw_free(a, w->of, w->count * sizeof(*w->of));
-	tw_free(a, w->times, w->count * sizeof(*w->times));
-	tw_free(a, w->reals, w->count * sizeof(*w->reals));
-	tw_free(a, w->received, w->in->job->count * sizeof(*w->received));
-	return status;
+	return (struct tw_order){ .value = times_of(w, g, wall_of).sum, .tie = g };
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int add_exchanges(const struct tw_ranks_input *in, struct trawl_table *table)
 {
-	struct work w = { .in = in, .keep = keep };
-	int status = tw_exchanges_list(in, &w.list, &w.count);
+	const struct trawl_allocator *a = in->allocator;
+	struct work w = { .in = in, .table = table };
+	const struct tw_order_rows rows = { &w, by_wall_time, add_exchanges_row, NULL };
 
-	if (!status && w.count)
-		status = summarise(&w, self);
-	if (!status && w.table && in->job->count > TW_EXCHANGE_PAIRS_RANKS)
-		tw_table_add_note(w.table,
+	if (tw_exchanges_list(in, &w.list, &w.count))
+		return TRAWL_ENOMEM;
+	if (!w.count)
+		return 0;
+	w.of = tw_alloc_array(a, w.count, sizeof(*w.of));
+	w.times = tw_alloc_array(a, w.count, sizeof(*w.times));
+	w.reals = tw_alloc_array(a, w.count, sizeof(*w.reals));
+	w.received = tw_alloc_array(a, in->job->count, sizeof(*w.received));
+	tw_groups_init(&w.groups, sizeof(struct key), a);
+	if (!w.of || !w.times || !w.reals || !w.received || tw_pool_init(&w.texts, a) ||
+	    group(&w) || tw_members_build(&w.members, w.of, w.count, w.groups.count, a))
+		return TRAWL_ENOMEM;
+	if (in->job->count > TW_EXCHANGE_PAIRS_RANKS)
+		tw_table_add_note(table,
 				  "who sends what to whom is told of up to %d ranks, not of %zu: "
 				  "'In split size' in nccl_long has it",
 				  TW_EXCHANGE_PAIRS_RANKS, in->job->count);
-	tw_exchanges_free(in, w.list, w.count);
-	*table = w.table;
-	return status;
+	return tw_add_in_order(table, w.groups.count, &rows, a);
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_summary_all2allv = {
 	TW_TABLE("nccl_summary_all2allv", "all_to_allv by process group and type", columns),
-	.make = make,
+	.fill = add_exchanges,
 };

@@ -208,8 +208,9 @@ static void set_key(const struct work *w, struct trawl_table *table, size_t row,
 		tw_table_set_text(table, row, column, text, len);
 }
 
-static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
+static int add_kind_row(void *context, struct trawl_table *table, uint32_t g)
 {
+	struct work *w = context;
 	const struct key *key = tw_groups_key(&w->groups, g);
 	const struct sum *sum = tw_groups_value(&w->groups, g);
 	const struct tw_sync *first = &w->syncs[sum->first];
@@ -235,26 +236,15 @@ static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
 	if (first->kind)
 		tw_table_set_text_borrowed(table, row, KIND, first->kind, strlen(first->kind));
 	tw_set_rank_text(table, row, KERNEL, rank, rank->kinds[c->kind].kernel);
+	return 0;
 }
 
-static int fill(struct work *w, struct trawl_table *table)
+static struct tw_order by_latency(void *context, uint32_t g)
 {
-	uint32_t count = w->groups.count, g;
-	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
-	struct tw_order *order = tw_alloc(w->in->allocator, size);
+	struct work *w = context;
+	const struct sum *sum = tw_groups_value(&w->groups, g);
 
-	if (!order)
-		return TRAWL_ENOMEM;
-	for (g = 0; g < count; g++) {
-		const struct sum *sum = tw_groups_value(&w->groups, g);
-
-		order[g] = (struct tw_order){ .value = sum->latency_ns, .tie = g, .index = g };
-	}
-	tw_order_sort(order, count, NULL);
-	for (g = 0; g < count; g++)
-		add_row(w, table, order[g].index);
-	tw_free(w->in->allocator, order, size);
-	return 0;
+	return (struct tw_order){ .value = sum->latency_ns, .tie = g };
 }
 
 static int collect(struct work *w)
@@ -277,34 +267,21 @@ static int collect(struct work *w)
 	return status;
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int add_kinds(const struct tw_ranks_input *in, struct trawl_table *table)
 {
-	const struct trawl_allocator *a = in->allocator;
 	struct work w = { .in = in };
-	int status = TRAWL_ENOMEM;
+	const struct tw_order_rows rows = { &w, by_latency, add_kind_row, NULL };
 
-	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct sum), a);
-	*table = tw_table_new(&self->table, keep);
-	if (*table && !tw_pool_init(&w.texts, a))
-		status = collect(&w);
-	if (!status)
-		status = fill(&w, *table);
-	if (!status)
-		tw_note_unsound(*table, w.unsound);
-	tw_members_release(&w.members);
-	tw_free(a, w.of, (w.capacity + 1) * sizeof(*w.of));
-	tw_free(a, w.syncs, (w.capacity + 1) * sizeof(*w.syncs));
-	tw_free(a, w.times, (w.capacity + 1) * sizeof(*w.times));
-	tw_free(a, w.rates, (w.capacity + 1) * sizeof(*w.rates));
-	tw_groups_release(&w.groups);
-	tw_pool_release(&w.texts);
-	return status;
+	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct sum), in->allocator);
+	if (tw_pool_init(&w.texts, in->allocator) || collect(&w))
+		return TRAWL_ENOMEM;
+	tw_note_unsound(table, w.unsound);
+	return tw_add_in_order(table, w.groups.count, &rows, in->allocator);
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_summary_implicit_sync = {
 	TW_TABLE("nccl_summary_implicit_sync",
 		 "collectives that make ranks wait for each other, by name, type and size", columns,
 		 .keep_empty = true),
-	.make = make,
+	.fill = add_kinds,
 };

@@ -182,8 +182,9 @@ static void set_recorded(const struct work *w, struct trawl_table *table, size_t
 	tw_table_set_str(table, row, SPAN, group->span);
 }
 
-static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
+static int add_kernels_row(void *context, struct trawl_table *table, uint32_t g)
 {
+	struct work *w = context;
 	const struct key *key = tw_groups_key(&w->groups, g);
 	const struct sum *sum = tw_groups_value(&w->groups, g);
 	struct tw_stats stats = tw_stats_of(&w->durs[sum->next - sum->count], sum->count);
@@ -196,46 +197,29 @@ static void add_row(struct work *w, struct trawl_table *table, uint32_t g)
 	tw_table_set_integer(table, row, MIN, stats.min);
 	tw_table_set_integer(table, row, MAX, stats.max);
 	tw_table_set_integer(table, row, COUNT, (int64_t)stats.count);
-}
-
-static int fill(struct work *w, struct trawl_table *table)
-{
-	uint32_t count = w->groups.count, g;
-	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
-	struct tw_order *order = tw_alloc(w->in->allocator, size);
-
-	if (!order)
-		return TRAWL_ENOMEM;
-	for (g = 0; g < count; g++) {
-		const struct sum *sum = tw_groups_value(&w->groups, g);
-
-		order[g] = (struct tw_order){ .value = sum->ns, .tie = g, .index = g };
-	}
-	tw_order_sort(order, count, NULL);
-	for (g = 0; g < count; g++)
-		add_row(w, table, order[g].index);
-	tw_free(w->in->allocator, order, size);
 	return 0;
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static struct tw_order by_time(void *context, uint32_t g)
+{
+	struct work *w = context;
+	const struct sum *sum = tw_groups_value(&w->groups, g);
+
+	return (struct tw_order){ .value = sum->ns, .tie = g };
+}
+
+static int add_kernels(const struct tw_ranks_input *in, struct trawl_table *table)
 {
 	struct work w = { .in = in };
-	int status;
+	const struct tw_order_rows rows = { &w, by_time, add_kernels_row, NULL };
 
 	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct sum), in->allocator);
-	*table = tw_table_new(&self->table, keep);
-	status = *table ? gather(&w) : TRAWL_ENOMEM;
-	if (!status)
-		status = fill(&w, *table);
-	tw_free(in->allocator, w.durs, (w.count + 1) * sizeof(*w.durs));
-	tw_groups_release(&w.groups);
-	return status;
+	return gather(&w) ? TRAWL_ENOMEM :
+			    tw_add_in_order(table, w.groups.count, &rows, in->allocator);
 }
 
 const struct tw_ranks_table tw_ranks_table_nccl_summary_long = {
 	TW_TABLE("nccl_summary_long", "communication kernels by rank, collective, size and stream",
 		 columns),
-	.make = make,
+	.fill = add_kernels,
 };

@@ -89,7 +89,7 @@ static int compare_outliers(const void *a, const void *b)
 	return x->part < y->part ? -1 : x->part > y->part;
 }
 
-static void add_row(struct trawl_table *table, const struct outlier *o)
+static void add_outlier_row(struct trawl_table *table, const struct outlier *o)
 {
 	size_t row = tw_table_add_row(table);
 
@@ -102,8 +102,7 @@ static void add_row(struct trawl_table *table, const struct outlier *o)
 	tw_set_percent(table, row, OVER_PERCENT, (double)o->over2, (double)o->median2);
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int add_outliers(const struct tw_ranks_input *in, struct trawl_table *table)
 {
 	struct search s = { .job = in->job };
 	size_t ranks = in->job->count, i;
@@ -111,18 +110,15 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 
 	s.values = tw_alloc_array(in->allocator, ranks + 1, sizeof(*s.values));
 	s.found = tw_alloc_array(in->allocator, ranks * LOOKED_AT + 1, sizeof(*s.found));
-	*table = s.values && s.found ? tw_table_new(&self->table, keep) : NULL;
-	if (*table) {
-		total2 = twice_the_median(&s, part_named(whole));
-		for (i = 0; i < LOOKED_AT; i++)
-			look_at(&s, part_named(looked_at[i]), total2);
-		qsort(s.found, s.count, sizeof(*s.found), compare_outliers);
-		for (i = 0; i < s.count; i++)
-			add_row(*table, &s.found[i]);
-	}
-	tw_free(in->allocator, s.values, (ranks + 1) * sizeof(*s.values));
-	tw_free(in->allocator, s.found, (ranks * LOOKED_AT + 1) * sizeof(*s.found));
-	return *table ? tw_table_finish(*table, NULL) : TRAWL_ENOMEM;
+	if (!s.values || !s.found)
+		return TRAWL_ENOMEM;
+	total2 = twice_the_median(&s, part_named(whole));
+	for (i = 0; i < LOOKED_AT; i++)
+		look_at(&s, part_named(looked_at[i]), total2);
+	qsort(s.found, s.count, sizeof(*s.found), compare_outliers);
+	for (i = 0; i < s.count; i++)
+		add_outlier_row(table, &s.found[i]);
+	return 0;
 }
 
 const struct tw_ranks_table tw_ranks_table_rank_outliers = {
@@ -131,5 +127,5 @@ const struct tw_ranks_table tw_ranks_table_rank_outliers = {
 		"ranks that compute, communicate unhidden or idle more than " TEXT(
 			TW_OUTLIER_PERCENT) " % longer than the median rank, by more than " TEXT(TW_OUTLIER_OF_TOTAL_PERCENT) " % of the median total time",
 		columns, .keep_empty = true),
-	.make = make,
+	.fill = add_outliers,
 };

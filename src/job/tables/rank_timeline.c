@@ -18,28 +18,23 @@ static const struct trawl_column columns[] = {
 	[COPY] = TIME("total_memcpy_time ms", "copying"),
 };
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int add_timelines(const struct tw_ranks_input *in, struct trawl_table *table)
 {
-	const struct tw_job *job = in->job;
 	size_t i, part;
 
-	*table = tw_table_new(&self->table, keep);
-	if (!*table)
-		return TRAWL_ENOMEM;
-	for (i = 0; i < job->count; i++) {
-		const struct tw_rank *rank = &job->ranks[i];
-		size_t row = tw_table_add_row(*table);
+	for (i = 0; i < in->job->count; i++) {
+		const struct tw_rank *rank = &in->job->ranks[i];
+		size_t row = tw_table_add_row(table);
 
-		tw_table_set_integer(*table, row, RANK, rank->rank);
+		tw_table_set_integer(table, row, RANK, rank->rank);
 		for (part = 0; part < TW_TIMELINE_PARTS && rank->gpu_events; part++)
-			tw_table_set_integer(*table, row, RANK + 1 + part,
+			tw_table_set_integer(table, row, RANK + 1 + part,
 					     tw_timeline_part(&rank->timeline, part));
 	}
-	return tw_table_finish(*table, NULL);
+	return 0;
 }
 
 const struct tw_ranks_table tw_ranks_table_rank_timeline = {
 	TW_TABLE("rank_timeline", "what the GPU of each rank did", columns),
-	.make = make,
+	.fill = add_timelines,
 };

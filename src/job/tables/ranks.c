@@ -135,42 +135,38 @@ static void add_rank(struct trawl_table *table, const struct tw_job *job,
 				 "the trace says another rank than its name; the trace counts");
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int add_ranks(const struct tw_ranks_input *in, struct trawl_table *table)
 {
 	const struct tw_job *job = in->job;
 	size_t i;
 
-	*table = tw_table_new(&self->table, keep);
-	if (!*table)
-		return TRAWL_ENOMEM;
 	for (i = 0; i < job->count; i++)
-		add_rank(*table, job, &job->ranks[i], true);
+		add_rank(table, job, &job->ranks[i], true);
 	for (i = 0; i < job->left_out_count; i++)
-		add_rank(*table, job, &job->left_out[i], false);
+		add_rank(table, job, &job->left_out[i], false);
 	for (i = 0; i < job->missing_count && i < MISSING_MOST; i++) {
-		size_t row = tw_table_add_row(*table);
+		size_t row = tw_table_add_row(table);
 
-		tw_table_set_integer(*table, row, RANK, job->missing[i]);
-		tw_table_set_str(*table, row, STATE, "missing");
+		tw_table_set_integer(table, row, RANK, job->missing[i]);
+		tw_table_set_str(table, row, STATE, "missing");
 	}
 	if (job->missing_count > MISSING_MOST)
-		tw_table_add_note(*table,
+		tw_table_add_note(table,
 				  "%zu of the job's %lld ranks have no trace here; rows tell the "
 				  "first %d of them",
 				  job->missing_count, (long long)job->world_size, MISSING_MOST);
 	else if (job->missing_count && job->world_size < 0)
-		tw_table_add_note(*table,
+		tw_table_add_note(table,
 				  "%zu ranks that recorded process groups name have no trace here",
 				  job->missing_count);
 	else if (job->missing_count)
-		tw_table_add_note(*table, "%zu of the job's %lld ranks have no trace here",
+		tw_table_add_note(table, "%zu of the job's %lld ranks have no trace here",
 				  job->missing_count, (long long)job->world_size);
-	return tw_table_finish(*table, NULL);
+	return 0;
 }
 
 const struct tw_ranks_table tw_ranks_table_ranks = {
 	TW_TABLE("ranks", "the ranks of the job and where each comes from", columns,
 		 .keep_empty = true),
-	.make = make,
+	.fill = add_ranks,
 };

@@ -101,12 +101,17 @@ static tw_wide duration_of(const struct tw_rank *rank)
 	return sum;
 }
 
-static void add_row(const struct work *w, struct trawl_table *table, uint32_t r)
+/* A rank without such collectives waits for nobody, and is no straggler. */
+static int add_waits_row(void *context, struct trawl_table *table, uint32_t r)
 {
+	const struct work *w = context;
 	const struct waits *of = &w->of[r];
 	const struct tw_rank *rank = &w->in->job->ranks[r];
-	size_t row = tw_table_add_row(table);
+	size_t row;
 
+	if (!of->count)
+		return 0;
+	row = tw_table_add_row(table);
 	tw_table_set_integer(table, row, RANK, rank->rank);
 	tw_set_sum(table, row, TOTAL_WAIT, of->wait_ns);
 	tw_set_us(table, row, MEAN_WAIT, (double)of->wait_ns / (double)of->count);
@@ -120,50 +125,32 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t r)
 	tw_table_set_integer(table, row, CAUSED_MOST, of->caused_most_ns);
 	if (rank->host[0])
 		tw_table_set_str(table, row, HOST, rank->host);
-}
-
-/* A rank without such collectives waits for nobody, and is no straggler. */
-static int fill(struct work *w, struct trawl_table *table)
-{
-	uint32_t count = (uint32_t)w->in->job->count, used = 0, r;
-	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
-	struct tw_order *order = tw_alloc(w->in->allocator, size);
-
-	if (!order)
-		return TRAWL_ENOMEM;
-	for (r = 0; r < count; r++)
-		if (w->of[r].count)
-			order[used++] = (struct tw_order){ .value = -w->of[r].wait_ns,
-							   .tie = r,
-							   .index = r };
-	tw_order_sort(order, used, NULL);
-	for (r = 0; r < used; r++)
-		add_row(w, table, order[r].index);
-	tw_free(w->in->allocator, order, size);
 	return 0;
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static struct tw_order least_wait_first(void *context, uint32_t r)
 {
-	size_t size = (in->job->count + 1) * sizeof(struct waits);
+	const struct work *w = context;
+
+	return (struct tw_order){ .value = -w->of[r].wait_ns, .tie = r };
+}
+
+static int add_waits(const struct tw_ranks_input *in, struct trawl_table *table)
+{
 	struct work w = { .in = in };
-	int status = TRAWL_ENOMEM;
+	const struct tw_order_rows rows = { &w, least_wait_first, add_waits_row, NULL };
 
 	w.of = tw_alloc_array(in->allocator, in->job->count + 1, sizeof(*w.of));
-	*table = tw_table_new(&self->table, keep);
-	if (w.of && *table) {
-		tw_visit_syncs(in, add_sync, &w);
-		status = fill(&w, *table);
-		tw_note_unsound(*table, w.unsound);
-	}
-	tw_free(in->allocator, w.of, size);
-	return status;
+	if (!w.of)
+		return TRAWL_ENOMEM;
+	tw_visit_syncs(in, add_sync, &w);
+	tw_note_unsound(table, w.unsound);
+	return tw_add_in_order(table, (uint32_t)in->job->count, &rows, in->allocator);
 }
 
 const struct tw_ranks_table tw_ranks_table_straggler_summary = {
 	TW_TABLE("straggler_summary",
 		 "how long each rank waits for others; the one that waits least is waited for",
 		 columns, .keep_empty = true),
-	.make = make,
+	.fill = add_waits,
 };

@@ -6,7 +6,6 @@
 #include "job/tables/tables.h"
 
 #include "analysis/order.h"
-#include "base/alloc.h"
 
 enum {
 	RANK,
@@ -65,15 +64,25 @@ static const struct trawl_column columns[] = {
 	[HOST] = TW_TEXT("host", 12, "its host, where recorded"),
 };
 
-static void add_row(const struct tw_ranks_input *in, const struct tw_lateness *l,
-		    struct trawl_table *table, uint32_t r)
-{
-	const struct tw_late_rank *of = &l->of[r];
-	const struct tw_rank *rank = &in->job->ranks[r];
-	size_t row = tw_table_add_row(table);
+struct work {
+	const struct tw_ranks_input *in;
+	struct tw_lateness lateness;
+};
 
+static int add_straggler_row(void *context, struct trawl_table *table, uint32_t r)
+{
+	const struct work *w = context;
+	const struct tw_lateness *l = &w->lateness;
+	const struct tw_late_rank *of = &l->of[r];
+	const struct tw_job *job = w->in->job;
+	const struct tw_rank *rank = &job->ranks[r];
+	size_t row;
+
+	if (!of->count)
+		return 0;
+	row = tw_table_add_row(table);
 	tw_table_set_integer(table, row, RANK, rank->rank);
-	tw_set_node(table, row, NODE, in->job, rank->rank);
+	tw_set_node(table, row, NODE, job, rank->rank);
 	tw_table_set_integer(table, row, LAST, (int64_t)of->last);
 	tw_set_percent(table, row, LAST_SHARE, (double)of->last, (double)of->count);
 	tw_set_sum(table, row, CAUSED, of->caused_ns);
@@ -90,41 +99,25 @@ static void add_row(const struct tw_ranks_input *in, const struct tw_lateness *l
 	}
 	if (rank->host[0])
 		tw_table_set_str(table, row, HOST, rank->host);
-}
-
-static int fill(const struct tw_ranks_input *in, const struct tw_lateness *l,
-		struct trawl_table *table)
-{
-	uint32_t count = (uint32_t)l->ranks, used = 0, r;
-	size_t size = ((size_t)count + 1) * sizeof(struct tw_order);
-	struct tw_order *order = tw_alloc(in->allocator, size);
-
-	if (!order)
-		return TRAWL_ENOMEM;
-	for (r = 0; r < count; r++)
-		if (l->of[r].count)
-			order[used++] = (struct tw_order){ .value = l->of[r].caused_ns,
-							   .tie = r,
-							   .index = r };
-	tw_order_sort(order, used, NULL);
-	for (r = 0; r < used; r++)
-		add_row(in, l, table, order[r].index);
-	tw_free(in->allocator, order, size);
 	return 0;
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static struct tw_order by_caused_wait(void *context, uint32_t r)
 {
-	struct tw_lateness lateness;
-	int status = tw_lateness_build(&lateness, in);
+	const struct work *w = context;
 
-	*table = status ? NULL : tw_table_new(&self->table, keep);
-	status = *table ? fill(in, &lateness, *table) : TRAWL_ENOMEM;
-	if (!status)
-		tw_note_unsound(*table, lateness.unsound);
-	tw_lateness_release(&lateness);
-	return status;
+	return (struct tw_order){ .value = w->lateness.of[r].caused_ns, .tie = r };
+}
+
+static int add_stragglers(const struct tw_ranks_input *in, struct trawl_table *table)
+{
+	struct work w = { .in = in };
+	const struct tw_order_rows rows = { &w, by_caused_wait, add_straggler_row, NULL };
+
+	if (tw_lateness_build(&w.lateness, in))
+		return TRAWL_ENOMEM;
+	tw_note_unsound(table, w.lateness.unsound);
+	return tw_add_in_order(table, (uint32_t)w.lateness.ranks, &rows, in->allocator);
 }
 
 const struct tw_ranks_table tw_ranks_table_stragglers = {
@@ -132,5 +125,5 @@ const struct tw_ranks_table tw_ranks_table_stragglers = {
 		 "for whom the others wait, over all collectives that end together, "
 		 "all_to_allv among them",
 		 columns, .keep_empty = true),
-	.make = make,
+	.fill = add_stragglers,
 };

@@ -75,20 +75,19 @@ static void add_part(struct trawl_table *table, const struct tw_job *job, size_t
 	tw_set_percent(table, row, SPREAD, (double)stats.max - (double)stats.min, stats.median);
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int add_parts(const struct tw_ranks_input *in, struct trawl_table *table)
 {
-	size_t count = in->job->count, part;
-	int64_t *values = tw_alloc_array(in->allocator, count, sizeof(*values));
+	int64_t *values = tw_alloc_array(in->allocator, in->job->count, sizeof(*values));
+	size_t part;
 
-	*table = values ? tw_table_new(&self->table, keep) : NULL;
-	for (part = 0; part < TW_TIMELINE_PARTS && *table; part++)
-		add_part(*table, in->job, part, values);
-	tw_free(in->allocator, values, count * sizeof(*values));
-	return *table ? tw_table_finish(*table, NULL) : TRAWL_ENOMEM;
+	if (!values)
+		return TRAWL_ENOMEM;
+	for (part = 0; part < TW_TIMELINE_PARTS; part++)
+		add_part(table, in->job, part, values);
+	return 0;
 }
 
 const struct tw_ranks_table tw_ranks_table_timeline_over_ranks = {
 	TW_TABLE("timeline_over_ranks", "the GPU timeline over the ranks", columns),
-	.make = make,
+	.fill = add_parts,
 };

@@ -99,7 +99,6 @@ static int add_match(void *context, const struct tw_match *match)
 	const struct tw_match_member *send, *receive;
 	const struct tw_collective *c;
 	const struct tw_rank *from, *to;
-	int64_t node;
 	double bytes;
 	size_t row;
 
@@ -125,24 +124,18 @@ static int add_match(void *context, const struct tw_match *match)
 	tw_set_collective_arg(w->table, row, NELEMS, from, c, TW_COLLECTIVE_IN_NELEMS);
 	tw_table_set_str(w->table, row, RULE, tw_match_rule_name(match->rule));
 	tw_table_set_str(w->table, row, SURENESS, tw_match_sureness_name(match->sureness));
-	node = tw_job_node(in->job, from->rank);
-	tw_table_set_str(w->table, row, SPAN,
-			 node < 0				? "unknown" :
-			 node == tw_job_node(in->job, to->rank) ? "intra_node" :
-								  "inter_node");
+	tw_table_set_str(w->table, row, SPAN, tw_job_span(in->job, from->rank, to->rank));
 	return 0;
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int add_transfers(const struct tw_ranks_input *in, struct trawl_table *table)
 {
-	struct work w = { .in = in, .table = tw_table_new(&self->table, keep) };
+	struct work w = { .in = in, .table = table };
 
-	*table = w.table;
-	return w.table ? tw_visit_matches(in, add_match, &w) : TRAWL_ENOMEM;
+	return tw_visit_matches(in, add_match, &w);
 }
 
 const struct tw_ranks_table tw_ranks_table_transfers = {
 	TW_TABLE("transfers", "send and receive of two ranks", columns),
-	.make = make,
+	.fill = add_transfers,
 };

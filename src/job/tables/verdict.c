@@ -504,12 +504,11 @@ static int judge(struct work *w)
 	return tell_imbalance(w);
 }
 
-static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *self,
-		const struct trawl_allocator *keep, struct trawl_table **table)
+static int add_verdict(const struct tw_ranks_input *in, struct trawl_table *table)
 {
 	size_t count = in->job->count + 1;
-	struct work w = { .in = in };
-	int status = tw_lateness_build(&w.l, in);
+	struct work w = { .in = in, .table = table };
+	int status;
 
 	tw_groups_init_values(&w.kinds, sizeof(struct kind_key), sizeof(struct kind),
 			      in->allocator);
@@ -518,26 +517,14 @@ static int make(const struct tw_ranks_input *in, const struct tw_ranks_table *se
 	w.order = tw_alloc_array(in->allocator, count, sizeof(*w.order));
 	w.values = tw_alloc_array(in->allocator, count, sizeof(*w.values));
 	w.named = tw_alloc_array(in->allocator, count, sizeof(*w.named));
-	w.table = tw_table_new(&self->table, keep);
-	if (tw_pool_init(&w.texts, in->allocator) || !w.order || !w.values || !w.named || !w.table)
-		status = TRAWL_ENOMEM;
-	if (!status)
-		status = judge(&w);
-	if (w.text.failed || w.ranks.failed)
-		status = TRAWL_ENOMEM;
-	tw_pool_release(&w.texts);
-	tw_free(in->allocator, w.named, count * sizeof(*w.named));
-	tw_free(in->allocator, w.values, count * sizeof(*w.values));
-	tw_free(in->allocator, w.order, count * sizeof(*w.order));
-	tw_str_release(&w.ranks);
-	tw_str_release(&w.text);
-	tw_groups_release(&w.kinds);
-	tw_lateness_release(&w.l);
-	*table = w.table;
-	return status;
+	if (tw_lateness_build(&w.l, in) || tw_pool_init(&w.texts, in->allocator) || !w.order ||
+	    !w.values || !w.named)
+		return TRAWL_ENOMEM;
+	status = judge(&w);
+	return w.text.failed || w.ranks.failed ? TRAWL_ENOMEM : status;
 }
 
 const struct tw_ranks_table tw_ranks_table_verdict = {
 	TW_TABLE("verdict", "what the collectives say in short", columns, .keep_empty = true),
-	.make = make,
+	.fill = add_verdict,
 };
