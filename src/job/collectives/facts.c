@@ -187,3 +187,20 @@ void tw_set_match_group(struct trawl_table *table, size_t row, size_t column,
 		tw_table_set_text_borrowed(table, row, column + 1, group->ranks,
 					   strlen(group->ranks));
 }
+
+void tw_set_times(struct trawl_table *table, size_t row, size_t column, const struct tw_stats *of)
+{
+	tw_set_us(table, row, column, of->mean);
+	tw_set_us(table, row, column + 1, of->median);
+	tw_table_set_integer(table, row, column + 2, of->min);
+	tw_table_set_integer(table, row, column + 3, of->max);
+}
+
+void tw_set_reals(struct trawl_table *table, size_t row, size_t column,
+		  const struct tw_real_stats *of)
+{
+	tw_table_set_real(table, row, column, of->mean);
+	tw_table_set_real(table, row, column + 1, of->median);
+	tw_table_set_real(table, row, column + 2, of->min);
+	tw_table_set_real(table, row, column + 3, of->max);
+}

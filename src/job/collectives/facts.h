@@ -2,6 +2,7 @@
 #ifndef TW_JOB_COLLECTIVES_FACTS_H
 #define TW_JOB_COLLECTIVES_FACTS_H
 
+#include "analysis/stats.h"
 #include "job/collectives/input.h"
 
 /* Columns that several tables have, as TraceLens names them. */
@@ -24,6 +25,18 @@
 		"kind of collective, from its recorded name, else from the operation's that " \
 		"launched it, else from the kernel's")
 #define TW_COLUMN_KERNEL TW_TEXT("kernel", 40, "name of the kernel on the lowest rank")
+
+/* Four columns from `at` on, which tw_set_times() and tw_set_reals() set. */
+#define TW_COLUMNS_OF_TIMES(at, width, name, what)                                          \
+	[at] = TW_MEAN_US(name "_mean", width, "mean of " what, .values = ">=0"),           \
+	[(at) + 1] = TW_MEAN_US(name "_median", width, "median of " what, .values = ">=0"), \
+	[(at) + 2] = TW_US(name "_min", width, "least of " what, .values = ">=0"),          \
+	[(at) + 3] = TW_US(name "_max", width, "largest of " what, .values = ">=0")
+#define TW_COLUMNS_OF_REALS(at, name, unit, what)                                              \
+	[at] = TW_REAL(name "_mean", unit, 3, 12, "mean of " what, .values = ">=0"),           \
+	[(at) + 1] = TW_REAL(name "_median", unit, 3, 12, "median of " what, .values = ">=0"), \
+	[(at) + 2] = TW_REAL(name "_min", unit, 3, 12, "least of " what, .values = ">=0"),     \
+	[(at) + 3] = TW_REAL(name "_max", unit, 3, 12, "largest of " what, .values = ">=0")
 
 static inline const struct tw_match_member *tw_match_members(const struct tw_ranks_input *in,
 							     const struct tw_match *match)
@@ -106,6 +119,9 @@ void tw_set_rank_text(struct trawl_table *table, size_t row, size_t column,
 		      const struct tw_rank *rank, uint32_t text);
 void tw_set_match_id(struct trawl_table *table, size_t row, size_t column,
 		     const struct tw_ranks_input *in, const struct tw_match *match);
+void tw_set_times(struct trawl_table *table, size_t row, size_t column, const struct tw_stats *of);
+void tw_set_reals(struct trawl_table *table, size_t row, size_t column,
+		  const struct tw_real_stats *of);
 /* Empty when the size of a node is not known. */
 void tw_set_node(struct trawl_table *table, size_t row, size_t column, const struct tw_job *job,
 		 int64_t rank);

@@ -4,10 +4,10 @@
 
 #include "analysis/groups.h"
 #include "analysis/order.h"
-#include "analysis/stats.h"
 #include "base/alloc.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 enum {
@@ -32,12 +32,6 @@ enum {
 	RECEIVED
 };
 
-#define REALS(at, name, unit, what)                                                            \
-	[at] = TW_REAL(name "_mean", unit, 3, 12, "mean of " what, .values = ">=0"),           \
-	[(at) + 1] = TW_REAL(name "_median", unit, 3, 12, "median of " what, .values = ">=0"), \
-	[(at) + 2] = TW_REAL(name "_min", unit, 3, 12, "least of " what, .values = ">=0"),     \
-	[(at) + 3] = TW_REAL(name "_max", unit, 3, 12, "largest of " what, .values = ">=0")
-
 #define TIMES(at, name, what)                                                  \
 	[at] = TW_MEAN_US(name "_mean", 12, "mean of " what, .values = ">=0"), \
 	[(at) + 1] = TW_US(name "_max", 12, "largest of " what, .values = ">=0")
@@ -45,14 +39,14 @@ enum {
 static const struct trawl_column columns[] = {
 	[GROUP] = TW_COLUMN_GROUP,
 	[DTYPE] = TW_COLUMN_DTYPE,
-	REALS(TOTAL_MB, "total data communicated (MB)", "MB", "what all ranks sent"),
+	TW_COLUMNS_OF_REALS(TOTAL_MB, "total data communicated (MB)", "MB", "what all ranks sent"),
 	[WALL] = TW_MEAN_US("wall_time (us)_mean", 12, "mean of last end - first start",
 			    .values = ">=0"),
 	[WALL + 1] = TW_MEAN_US("wall_time (us)_median", 12, "median of that", .values = ">=0"),
 	[WALL + 2] = TW_US("wall_time (us)_min", 12, "least of that", .values = ">=0"),
 	[WALL + 3] = TW_US("wall_time (us)_max", 12, "largest of that", .values = ">=0"),
 	[TOTAL_WALL] = TW_US("Total wall_time (us)", 14, "sum of that", .values = ">=0"),
-	REALS(RATE, "throughput (GB/s)", "GB/s", "total data / 1024 / wall time"),
+	TW_COLUMNS_OF_REALS(RATE, "throughput (GB/s)", "GB/s", "total data / 1024 / wall time"),
 	[IMBALANCE] = TW_REAL("size_imbalance_mean", "", 3, 12,
 			      "mean of most that a rank sent / mean over the ranks",
 			      .values = ">=0"),
@@ -118,28 +112,7 @@ static int group(struct work *w)
 	return w->groups.failed || w->texts.failed ? TRAWL_ENOMEM : 0;
 }
 
-typedef int64_t time_of(const struct tw_exchange *x);
 typedef double real_of(const struct tw_exchange *x);
-
-static int64_t wall_of(const struct tw_exchange *x)
-{
-	return x->wall_ns;
-}
-
-static int64_t longest_of(const struct tw_exchange *x)
-{
-	return x->longest_ns;
-}
-
-static int64_t start_skew_of(const struct tw_exchange *x)
-{
-	return x->start_skew_ns;
-}
-
-static int64_t end_skew_of(const struct tw_exchange *x)
-{
-	return x->end_skew_ns;
-}
 
 static double total_of(const struct tw_exchange *x)
 {
@@ -151,12 +124,14 @@ static double rate_of(const struct tw_exchange *x)
 	return tw_gigabytes_per_second(x->total_mb, x->wall_ns);
 }
 
-static struct tw_stats times_of(struct work *w, uint32_t g, time_of *time)
+/* Of a field of struct tw_exchange. */
+static struct tw_stats times_of(struct work *w, uint32_t g, size_t field)
 {
 	uint64_t first = w->members.first[g], n = w->members.first[g + 1] - first, i;
 
 	for (i = 0; i < n; i++)
-		w->times[i] = time(&w->list[w->members.list[first + i]]);
+		memcpy(&w->times[i], (const char *)&w->list[w->members.list[first + i]] + field,
+		       sizeof(*w->times));
 	return tw_stats_of(w->times, n);
 }
 
@@ -169,57 +144,49 @@ static struct tw_real_stats reals_of(struct work *w, uint32_t g, real_of *real)
 	return tw_real_stats_of(w->reals, n);
 }
 
-static void set_reals(struct work *w, size_t row, size_t column, const struct tw_real_stats *s)
+static void set_mean_and_largest(struct work *w, size_t row, size_t column, uint32_t g,
+				 size_t field)
 {
-	tw_table_set_real(w->table, row, column, s->mean);
-	tw_table_set_real(w->table, row, column + 1, s->median);
-	tw_table_set_real(w->table, row, column + 2, s->min);
-	tw_table_set_real(w->table, row, column + 3, s->max);
+	struct tw_stats times = times_of(w, g, field);
+
+	tw_set_us(w->table, row, column, times.mean);
+	tw_table_set_integer(w->table, row, column + 1, times.max);
 }
 
-static void set_mean_and_largest(struct work *w, size_t row, size_t column,
-				 const struct tw_stats *s)
+static void set_imbalance(struct work *w, size_t row, size_t column, uint32_t g, real_of *imbalance)
 {
-	tw_set_us(w->table, row, column, s->mean);
-	tw_table_set_integer(w->table, row, column + 1, s->max);
+	struct tw_real_stats reals = reals_of(w, g, imbalance);
+
+	tw_table_set_real(w->table, row, column, reals.mean);
+	tw_table_set_real(w->table, row, column + 1, reals.max);
 }
 
 static void set_statistics(struct work *w, size_t row, uint32_t g)
 {
-	struct tw_real_stats reals = reals_of(w, g, total_of);
-	struct tw_stats times = times_of(w, g, wall_of);
+	struct tw_real_stats total = reals_of(w, g, total_of), rate;
+	struct tw_stats wall = times_of(w, g, offsetof(struct tw_exchange, wall_ns));
 
-	set_reals(w, row, TOTAL_MB, &reals);
-	tw_set_us(w->table, row, WALL, times.mean);
-	tw_set_us(w->table, row, WALL + 1, times.median);
-	tw_table_set_integer(w->table, row, WALL + 2, times.min);
-	tw_table_set_integer(w->table, row, WALL + 3, times.max);
-	tw_set_sum(w->table, row, TOTAL_WALL, times.sum);
-	tw_set_sum(w->table, row, TOTAL_WALL_MS, times.sum);
-	tw_table_set_integer(w->table, row, COUNT, (int64_t)times.count);
-	reals = reals_of(w, g, rate_of);
-	set_reals(w, row, RATE, &reals);
-	reals = reals_of(w, g, tw_exchange_send_imbalance);
-	tw_table_set_real(w->table, row, IMBALANCE, reals.mean);
-	tw_table_set_real(w->table, row, IMBALANCE + 1, reals.max);
-	times = times_of(w, g, longest_of);
-	set_mean_and_largest(w, row, LONGEST, &times);
-	times = times_of(w, g, start_skew_of);
-	set_mean_and_largest(w, row, START_SKEW, &times);
-	times = times_of(w, g, end_skew_of);
-	set_mean_and_largest(w, row, END_SKEW, &times);
+	tw_set_reals(w->table, row, TOTAL_MB, &total);
+	tw_set_times(w->table, row, WALL, &wall);
+	tw_set_sum(w->table, row, TOTAL_WALL, wall.sum);
+	tw_set_sum(w->table, row, TOTAL_WALL_MS, wall.sum);
+	tw_table_set_integer(w->table, row, COUNT, (int64_t)wall.count);
+	rate = reals_of(w, g, rate_of);
+	tw_set_reals(w->table, row, RATE, &rate);
+	set_imbalance(w, row, IMBALANCE, g, tw_exchange_send_imbalance);
+	set_mean_and_largest(w, row, LONGEST, g, offsetof(struct tw_exchange, longest_ns));
+	set_mean_and_largest(w, row, START_SKEW, g, offsetof(struct tw_exchange, start_skew_ns));
+	set_mean_and_largest(w, row, END_SKEW, g, offsetof(struct tw_exchange, end_skew_ns));
 }
 
 /* Who receives most in sum, and how uneven it is. */
 static void set_receiving(struct work *w, size_t row, uint32_t g)
 {
-	struct tw_real_stats reals = reals_of(w, g, tw_exchange_receive_imbalance);
 	size_t ranks = w->in->job->count, most = 0, r;
 	uint64_t i;
 	uint32_t k;
 
-	tw_table_set_real(w->table, row, RECEIVE_IMBALANCE, reals.mean);
-	tw_table_set_real(w->table, row, RECEIVE_IMBALANCE + 1, reals.max);
+	set_imbalance(w, row, RECEIVE_IMBALANCE, g, tw_exchange_receive_imbalance);
 	memset(w->received, 0, ranks * sizeof(*w->received));
 	for (i = w->members.first[g]; i < w->members.first[g + 1]; i++) {
 		const struct tw_match *match = w->list[w->members.list[i]].match;
@@ -277,7 +244,9 @@ static struct tw_order by_wall_time(void *context, uint32_t g)
 {
 	struct work *w = context;
 
-	return (struct tw_order){ .value = times_of(w, g, wall_of).sum, .tie = g };
+	return (struct tw_order){ .value =
+					  times_of(w, g, offsetof(struct tw_exchange, wall_ns)).sum,
+				  .tie = g };
 }
 
 static int add_exchanges(const struct tw_ranks_input *in, struct trawl_table *table)

@@ -7,9 +7,9 @@
 
 #include "analysis/groups.h"
 #include "analysis/order.h"
-#include "analysis/stats.h"
 #include "base/alloc.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define UNKNOWN "Unknown" /* TraceLens' word for a key that is not recorded */
@@ -37,18 +37,6 @@ enum {
 	KERNEL
 };
 
-#define OF_TIMES(at, name, what)                                                         \
-	[at] = TW_MEAN_US(name "_mean", 14, "mean of " what, .values = ">=0"),           \
-	[(at) + 1] = TW_MEAN_US(name "_median", 14, "median of " what, .values = ">=0"), \
-	[(at) + 2] = TW_US(name "_min", 14, "least of " what, .values = ">=0"),          \
-	[(at) + 3] = TW_US(name "_max", 14, "largest of " what, .values = ">=0")
-
-#define OF_RATES(at, name, what)                                                                 \
-	[at] = TW_REAL(name "_mean", "GB/s", 3, 12, "mean of " what, .values = ">=0"),           \
-	[(at) + 1] = TW_REAL(name "_median", "GB/s", 3, 12, "median of " what, .values = ">=0"), \
-	[(at) + 2] = TW_REAL(name "_min", "GB/s", 3, 12, "least of " what, .values = ">=0"),     \
-	[(at) + 3] = TW_REAL(name "_max", "GB/s", 3, 12, "largest of " what, .values = ">=0")
-
 static const struct trawl_column columns[] = {
 	[NAME] = TW_COLUMN_NAME,
 	[DTYPE] = TW_TEXT("dtype", 12, "type of the elements; Unknown: not recorded"),
@@ -57,11 +45,12 @@ static const struct trawl_column columns[] = {
 	[GROUP_SIZE] = TW_ID("Group size", 10, "its ranks"),
 	[FULL_MB] = TW_REAL("Full msg size (MB)", "MB", 3, 12,
 			    "of the first: received of an allgather, else sent", .values = ">=0"),
-	OF_TIMES(LATENCY, "comm_latency", "the shortest time over the ranks"),
-	OF_TIMES(START_SKEW, "skew in start time", "last start - first start"),
-	OF_TIMES(END_SKEW, "skew in end time", "last end - first end"),
-	OF_RATES(BANDWIDTH, "algo bw (GB/s)", "full size / 1024 / comm_latency"),
-	OF_RATES(BUS_BANDWIDTH, "bus bw (GB/s)", "what links carry (see nccl_implicit_sync)"),
+	TW_COLUMNS_OF_TIMES(LATENCY, 14, "comm_latency", "the shortest time over the ranks"),
+	TW_COLUMNS_OF_TIMES(START_SKEW, 14, "skew in start time", "last start - first start"),
+	TW_COLUMNS_OF_TIMES(END_SKEW, 14, "skew in end time", "last end - first end"),
+	TW_COLUMNS_OF_REALS(BANDWIDTH, "algo bw (GB/s)", "GB/s", "full size / 1024 / comm_latency"),
+	TW_COLUMNS_OF_REALS(BUS_BANDWIDTH, "bus bw (GB/s)", "GB/s",
+			    "what links carry (see nccl_implicit_sync)"),
 	[COUNT] = TW_INTEGER("count", 10, "how many collectives", .values = "!>=0"),
 	[TOTAL_LATENCY] =
 		TW_MS("Total comm latency (ms)", 14, "sum of comm_latency", .values = ">=0"),
@@ -155,47 +144,29 @@ static int add_sync(void *context, const struct tw_sync *sync)
 }
 
 static void set_times(struct work *w, struct trawl_table *table, size_t row, size_t column,
-		      uint64_t count)
+		      uint32_t g, size_t field)
 {
-	struct tw_stats stats = tw_stats_of(w->times, count);
+	uint64_t first = w->members.first[g], n = w->members.first[g + 1] - first, i;
+	struct tw_stats stats;
 
-	tw_set_us(table, row, column, stats.mean);
-	tw_set_us(table, row, column + 1, stats.median);
-	tw_table_set_integer(table, row, column + 2, stats.min);
-	tw_table_set_integer(table, row, column + 3, stats.max);
+	for (i = 0; i < n; i++)
+		memcpy(&w->times[i], (const char *)&w->syncs[w->members.list[first + i]] + field,
+		       sizeof(*w->times));
+	stats = tw_stats_of(w->times, n);
+	tw_set_times(table, row, column, &stats);
 }
 
 static void set_rates(struct work *w, struct trawl_table *table, size_t row, size_t column,
-		      uint64_t count)
+		      uint32_t g,
+		      double (*rate)(const struct tw_ranks_input *, const struct tw_sync *))
 {
-	struct tw_real_stats stats = tw_real_stats_of(w->rates, count);
-
-	tw_table_set_real(table, row, column, stats.mean);
-	tw_table_set_real(table, row, column + 1, stats.median);
-	tw_table_set_real(table, row, column + 2, stats.min);
-	tw_table_set_real(table, row, column + 3, stats.max);
-}
-
-static void set_statistics(struct work *w, struct trawl_table *table, size_t row, uint32_t g)
-{
-	const uint32_t *list = &w->members.list[w->members.first[g]];
-	uint64_t n = w->members.first[g + 1] - w->members.first[g], i;
+	uint64_t first = w->members.first[g], n = w->members.first[g + 1] - first, i;
+	struct tw_real_stats stats;
 
 	for (i = 0; i < n; i++)
-		w->times[i] = w->syncs[list[i]].latency_ns;
-	set_times(w, table, row, LATENCY, n);
-	for (i = 0; i < n; i++)
-		w->times[i] = w->syncs[list[i]].start_skew_ns;
-	set_times(w, table, row, START_SKEW, n);
-	for (i = 0; i < n; i++)
-		w->times[i] = w->syncs[list[i]].end_skew_ns;
-	set_times(w, table, row, END_SKEW, n);
-	for (i = 0; i < n; i++)
-		w->rates[i] = tw_sync_bandwidth(w->in, &w->syncs[list[i]]);
-	set_rates(w, table, row, BANDWIDTH, n);
-	for (i = 0; i < n; i++)
-		w->rates[i] = tw_sync_bus_bandwidth(w->in, &w->syncs[list[i]]);
-	set_rates(w, table, row, BUS_BANDWIDTH, n);
+		w->rates[i] = rate(w->in, &w->syncs[w->members.list[first + i]]);
+	stats = tw_real_stats_of(w->rates, n);
+	tw_set_reals(table, row, column, &stats);
 }
 
 static void set_key(const struct work *w, struct trawl_table *table, size_t row, size_t column,
@@ -226,7 +197,11 @@ static int add_kind_row(void *context, struct trawl_table *table, uint32_t g)
 	tw_table_set_text_borrowed(table, row, GROUP, group, strlen(group));
 	tw_set_collective_arg(table, row, GROUP_SIZE, rank, c, TW_COLLECTIVE_GROUP_SIZE);
 	tw_table_set_real(table, row, FULL_MB, tw_sync_megabytes(w->in, first));
-	set_statistics(w, table, row, g);
+	set_times(w, table, row, LATENCY, g, offsetof(struct tw_sync, latency_ns));
+	set_times(w, table, row, START_SKEW, g, offsetof(struct tw_sync, start_skew_ns));
+	set_times(w, table, row, END_SKEW, g, offsetof(struct tw_sync, end_skew_ns));
+	set_rates(w, table, row, BANDWIDTH, g, tw_sync_bandwidth);
+	set_rates(w, table, row, BUS_BANDWIDTH, g, tw_sync_bus_bandwidth);
 	tw_table_set_integer(table, row, COUNT, (int64_t)sum->count);
 	tw_set_sum(table, row, TOTAL_LATENCY, sum->latency_ns);
 	tw_set_sum(table, row, TOTAL_WAIT, sum->wait_ns);
