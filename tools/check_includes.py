@@ -44,20 +44,20 @@ ALLOWED = {
     "render": "base text os io json data table",
     "book": "base text os table render",
     "standalone": "base text os io json data table store derive model analysis findings render",
-    "job/set": "base text os store derive analysis table",
+    "job/set": "base text os data store derive analysis table",
     "job/match": "base text os job/set",
-    "job/clocks": "base job/set job/match",
+    "job/clocks": "base data job/set job/match",
     "job/collectives": "base analysis job/set job/match job/clocks",
-    "job/tables": "base os analysis job/set job/match job/clocks job/collectives",
+    "job/tables": "base os data analysis job/set job/match job/clocks job/collectives",
     "job/sums": "base os analysis job/set",
     "job/transport": "base text os table job/set",
     "job/mpi": "job/transport",
-    "job/merge": "base text os io json store trace derive job/set job/clocks job/transport",
+    "job/merge": "base text os io data json store trace derive job/set job/clocks job/transport",
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
                    "study/runs",
     "study/variance": "base text table findings render job/set job/collectives study/sweep",
-    "study/compare": "base text store analysis table render book",
+    "study/compare": "base text data store analysis table render book",
     "cli": None,  # all
 }
 ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}

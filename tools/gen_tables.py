@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turn data/*.tsv, data/nsys_rules/, data/replay.py, data/report.css and data/compare.* into src/data/generated/*.gen.c.
+"""Turn data/*.tsv, data/nsys_rules/, data/replay.py, data/report.css and data/compare.* into src/data/generated/.
 
 usage: gen_tables.py [--check]
 
@@ -310,6 +310,20 @@ def levels():
         f"\n}};\n\nconst size_t tw_level_count = {len(table)};\n"
 
 
+def limits():
+    """A header: names that are there when C compiles, so that integers stay integers."""
+    table = rows("limits", 6)
+    no_duplicates("limits", [r[0] for r in table])
+    lines = []
+    for name, value, unit, meaning, told, _ in table:
+        if not re.fullmatch(r"[a-z0-9_]+", name) or not re.fullmatch(r"\d+(\.\d+)?", value) or not unit or not meaning:
+            sys.exit(f"data/limits.tsv: {name}: a name, a number, its unit and its meaning are needed")
+        if told != "-" and "#" not in told:
+            sys.exit(f"data/limits.tsv: {name}: no # in the words that tell it: {told!r}")
+        lines.append(f"/* {unit}: {meaning} */\n#define TW_LIMIT_{name.upper()} {value}\n")
+    return "\n".join(lines)
+
+
 def rules():
     known, table = set(facts()), rows("rules", 7)
     no_duplicates("rules", [(r[0], r[1]) for r in table])
@@ -455,6 +469,7 @@ def nsys_rules():
 
 SOURCES = {"replay_script": "replay.py", "report_style": "report.css", "compare_style": "compare.css",
            "compare_script": "compare.js", "nsys_rules": "nsys_rules/"}  # of what is no table
+HEADERS = (limits,)
 
 
 def main():
@@ -463,19 +478,20 @@ def main():
         sys.exit(__doc__.strip())
     stale = 0
     for make in (op_categories, op_models, aten_ops, element_types, kernel_names, kernel_categories, collective_names, collective_ranks, host_names, copy_directions, nsys_numbers, dtypes,
-                 triton_ops, platforms, levels, rules, analysis_categories, libraries, name_traits,
+                 triton_ops, platforms, levels, limits, rules, analysis_categories, libraries, name_traits,
                   category_families, metrics_tags, op_arguments, replay_script, report_style, compare_style,
                   compare_script, nsys_rules):
         name = make.__name__
         source = SOURCES.get(name, name + ".tsv")
-        body = f"/* Made from data/{source} by tools/gen_tables.py. DO NOT EDIT. */\n" \
-               f'#include "data/tables.h"\n\n' + make()
-        path = os.path.join(ROOT, "src", "data", "generated", name + ".gen.c")
+        file = name + (".gen.h" if make in HEADERS else ".gen.c")
+        body = f"/* Made from data/{source} by tools/gen_tables.py. DO NOT EDIT. */\n" + \
+               ("" if make in HEADERS else '#include "data/tables.h"\n') + "\n" + make()
+        path = os.path.join(ROOT, "src", "data", "generated", file)
         old = open(path, encoding="utf-8").read() if os.path.exists(path) else None
         if old == body:
             continue
         if check:
-            print(f"src/data/generated/{name}.gen.c is not what data/{source} makes: run tools/gen_tables.py")
+            print(f"src/data/generated/{file} is not what data/{source} makes: run tools/gen_tables.py")
             stale = 1
         else:
             with open(path, "w", encoding="utf-8") as f:

@@ -106,3 +106,61 @@ void add_calls(struct tw_job *job, size_t rank, const struct call *calls, size_t
 	for (i = 0; i < count; i++)
 		add_call(job, rank, &calls[i]);
 }
+
+static void add_meeting(struct tw_job *job, const struct meeting *meeting)
+{
+	struct call call = {
+		.end = meeting->end,
+		.name = meeting->name ? meeting->name : "allreduce",
+		.group = meeting->group ? meeting->group : "world",
+		.dtype = "Float",
+		.in = 1 << 20,
+		.out = 1 << 20,
+		.sequence = 1,
+	};
+	struct tw_str list;
+	size_t r;
+
+	need(job->count <= MEETING_RANKS);
+	tw_str_init(&list, job->allocator);
+	for (r = 0; r < job->count; r++) {
+		/* The same for all members, and more each time. */
+		call.sequence += (int)job->ranks[r].collective_count;
+		if (meeting->starts[r] < 0)
+			continue;
+		tw_str_addf(&list, "%s%zu", call.group_size++ ? ", " : "[", r);
+	}
+	tw_str_add_char(&list, ']');
+	need(!list.failed);
+	call.list = list.ptr;
+	for (r = 0; r < job->count; r++) {
+		call.start = meeting->starts[r];
+		if (call.start >= 0)
+			add_call(job, r, &call);
+	}
+	tw_str_release(&list);
+}
+
+void add_meetings(struct tw_job *job, const struct meeting *meetings, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		add_meeting(job, &meetings[i]);
+}
+
+struct tw_ranks_input look_across(struct looked_across *m)
+{
+	const struct trawl_allocator *a = trawl_allocator_default();
+
+	need(!tw_matches_build(&m->matches, &m->job, a));
+	need(!tw_clocks_measure(&m->clocks, &m->job, &m->matches, TW_ALIGN_NONE, a));
+	return (struct tw_ranks_input){ &m->job, &m->matches, &m->clocks, a };
+}
+
+void release_looked_across(struct looked_across *m)
+{
+	tw_clocks_release(&m->clocks);
+	tw_matches_release(&m->matches);
+	tw_job_release(&m->job);
+}

@@ -2,7 +2,7 @@
 #ifndef TRAWL_TEST_MADE_JOBS_H
 #define TRAWL_TEST_MADE_JOBS_H
 
-#include "job/set/job.h"
+#include "job/collectives/input.h"
 
 /* A collective of a rank; times are us; what is NULL or 0 is not recorded. */
 struct call {
@@ -19,5 +19,25 @@ void make_job(struct tw_job *job, size_t count);
 /* Behind the calls that the rank has; they come in order of start. */
 void add_call(struct tw_job *job, size_t rank, const struct call *call);
 void add_calls(struct tw_job *job, size_t rank, const struct call *calls, size_t count);
+
+#define MEETING_RANKS 24
+
+/* A collective of one message of 4 MB; of each rank its start, negative: it is no member. All end together. */
+struct meeting {
+	double starts[MEETING_RANKS], end;
+	const char *group, *name; /* NULL: "world", "allreduce" */
+};
+
+void add_meetings(struct tw_job *job, const struct meeting *meetings, size_t count);
+
+/* What tables over ranks are made from, with the clocks as they are; release what it holds. */
+struct looked_across {
+	struct tw_job job;
+	struct tw_matches matches;
+	struct tw_clocks clocks;
+};
+
+struct tw_ranks_input look_across(struct looked_across *made);
+void release_looked_across(struct looked_across *made);
 
 #endif

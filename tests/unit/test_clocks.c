@@ -1,6 +1,7 @@
 /* What the clocks of ranks are off, against what they were made to be. */
 #include "job/clocks/clocks.h"
 
+#include "edges.h"
 #include "failing.h"
 #include "instrumented.h"
 #include "made_jobs.h"
@@ -128,6 +129,67 @@ static void test_rank_apart_from_its_host(void **state)
 	tw_clocks_release(&clocks);
 	tw_job_release(&job);
 	(void)state;
+}
+
+/* Of a host's ranks the middle one is off by so much, in us. */
+static void assert_suspect(size_t ranks, double off, bool suspect)
+{
+	struct tw_clocks clocks;
+	struct tw_job job;
+	size_t r;
+	int i;
+
+	make_job(&job, ranks);
+	job.gpus_per_node = (int64_t)ranks;
+	for (i = 0; i < 10; i++)
+		for (r = 0; r < ranks; r++)
+			add_end(&job, r, "dp", "allreduce", i, i * 1000 + (r == 1 ? off : 0),
+				i * 1000 + 100 + (r == 1 ? off : 0));
+	measure(&clocks, &job, TW_ALIGN_NONE);
+	for (r = 0; r < ranks; r++)
+		assert_int_equal(clocks.of[r].suspect, suspect && r == 1);
+	tw_clocks_release(&clocks);
+	tw_job_release(&job);
+}
+
+static void test_ten_milliseconds_are_suspect(void **state)
+{
+	EDGE_OF(TW_LIMIT_CLOCK_SUSPECT_NS);
+	assert_suspect(3, 10000, false);
+	assert_suspect(3, 10000.001, true);
+	assert_suspect(3, -10000.001, true);
+	EDGE_OF(TW_LIMIT_CLOCK_SUSPECT_RANKS);
+	assert_suspect(2, 20000, false);
+	assert_suspect(3, 20000, true);
+}
+
+/* Two clocks that are apart by `off` us at the ends of so many collectives. */
+static void assert_differ(int collectives, double off, bool differ)
+{
+	struct tw_clocks clocks;
+	struct tw_job job;
+	int i;
+
+	make_job(&job, 2);
+	for (i = 0; i < collectives; i++) {
+		add_end(&job, 0, "dp", "allreduce", i, i * 1000, i * 1000 + 100);
+		add_end(&job, 1, "dp", "allreduce", i, i * 1000 + off, i * 1000 + 100 + off);
+	}
+	measure(&clocks, &job, TW_ALIGN_NONE);
+	assert_int_equal(clocks.differ, differ);
+	tw_clocks_release(&clocks);
+	tw_job_release(&job);
+}
+
+/* Ends that agree are uncertain by 50 us divided by their number. */
+static void test_clocks_that_differ(void **state)
+{
+	EDGE_OF(TW_LIMIT_CLOCKS_DIFFER_NS);
+	assert_differ(10, 50, false);
+	assert_differ(10, 50.001, true);
+	EDGE_OF(TW_LIMIT_CLOCKS_DIFFER_TIMES);
+	assert_differ(1, 150, false);
+	assert_differ(1, 150.003, true);
 }
 
 static void test_base_times(void **state)
@@ -420,6 +482,8 @@ int main(void)
 		cmocka_unit_test(test_hosts_that_are_apart),
 		cmocka_unit_test(test_one_clock_stays_as_it_is),
 		cmocka_unit_test(test_rank_apart_from_its_host),
+		cmocka_unit_test(test_ten_milliseconds_are_suspect),
+		cmocka_unit_test(test_clocks_that_differ),
 		cmocka_unit_test(test_base_times),
 		cmocka_unit_test(test_what_nothing_connects),
 		cmocka_unit_test(test_a_chain_of_pairs),

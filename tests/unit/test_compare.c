@@ -8,6 +8,7 @@
 
 #include "study/compare/per_rank.h"
 #include "study/compare/answer.h"
+#include "edges.h"
 #include "failing.h"
 
 #include <math.h>
@@ -53,6 +54,7 @@ static void one_percent_is_the_edge(void **state)
 {
 	struct tw_judgement j = judge(SPREAD(100000), SPREAD(100999), -1);
 
+	EDGE_OF(TW_LIMIT_SAME_BELOW_PERCENT);
 	assert_int_equal(j.verdict, TW_SAME);
 	assert_int_equal(j.why, TW_WHY_SMALL);
 	j = judge(SPREAD(100000), SPREAD(101000), -1);
@@ -67,6 +69,7 @@ static void one_percent_is_the_edge(void **state)
 
 static void so_is_a_thousandth_of_the_total(void **state)
 {
+	EDGE_OF(TW_LIMIT_SAME_BELOW_TOTAL_PERMILLE);
 	assert_int_equal(judge(SPREAD(1000), SPREAD(1500), 500001).why, TW_WHY_SMALL_OF_TOTAL);
 	assert_int_equal(judge(SPREAD(1000), SPREAD(1500), 500000).verdict, TW_WORSE);
 	assert_int_equal(judge(SPREAD(0), SPREAD(499), 500000).verdict, TW_SAME);
@@ -105,10 +108,12 @@ static void ratios_have_the_same_edges(void **state)
 	const double times[2] = { 100, 150 };
 
 	assert_int_equal(tw_judge_ratio(1, NAN, times, 100).why, TW_WHY_EQUAL);
-	assert_int_equal(tw_judge_ratio(1.009, NAN, times, 100).why, TW_WHY_SMALL);
+	assert_int_equal(tw_judge_ratio(1.00999, NAN, times, 100).why, TW_WHY_SMALL);
+	assert_int_equal(tw_judge_ratio(1.01001, NAN, times, 100).verdict, TW_WORSE);
 	assert_int_equal(tw_judge_ratio(1.02, 0.03, times, 100).why, TW_WHY_NOISE);
 	assert_int_equal(tw_judge_ratio(1.5, 0.03, times, 100).verdict, TW_WORSE);
 	assert_int_equal(tw_judge_ratio(1.5, 0.03, times, 50001).why, TW_WHY_SMALL_OF_TOTAL);
+	assert_int_equal(tw_judge_ratio(1.5, 0.03, times, 49999).verdict, TW_WORSE);
 	assert_int_equal(tw_judge_ratio(0.5, NAN, times, NAN).why, TW_WHY_NO_NOISE);
 	assert_int_equal(tw_judge_ratio(0.5, NAN, times, NAN).verdict, TW_BETTER);
 }
@@ -345,13 +350,17 @@ static void sides_with_other_steps(void **state)
 		{ { 120, 120, 100 }, { 0, 0 }, 1.2 }, { { 119, 119, 119 }, { 0, 0 }, 0 },
 		{ { 200, 210, 191 }, { 0, 0 }, 2 },   { { 200, 300, 400 }, { 0, 0 }, 0 },
 		{ { 200, 200, 200 }, { 4, 4 }, 0 },   { { 100, 100, 100 }, { 4, 6 }, 1.5 },
-		{ { 200, 200, 200 }, { 0, 6 }, 2 },
+		{ { 200, 200, 200 }, { 0, 6 }, 2 },   { { 150, 200, 209 }, { 0, 0 }, 2 },
+		{ { 150, 200, 211 }, { 0, 0 }, 0 },   { { 83, 83, 83 }, { 0, 0 }, 0.83 },
+		{ { 84, 84, 84 }, { 0, 0 }, 0 },
 	};
 	static const char *const names[] = { "x", "y", "z" };
 	struct tw_samples s;
 	struct tw_changes c;
 	size_t i, k, side;
 
+	EDGE_OF(TW_LIMIT_UNEVEN_CALLS_PERCENT);
+	EDGE_OF(TW_LIMIT_UNEVEN_SAME_PERCENT);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		init(&s);
 		for (k = 0; k < 3; k++) {
@@ -399,7 +408,7 @@ static void steps_of_configurations(void **state)
 	release(&s, &c);
 }
 
-/* One kernel that runs twice as often is no number of steps. */
+/* One kernel that runs twice as often is no number of steps, two are. */
 static void one_kernel_tells_no_steps(void **state)
 {
 	static const char *const labels[2] = { "left", "right" };
@@ -407,6 +416,7 @@ static void one_kernel_tells_no_steps(void **state)
 	struct tw_changes c;
 	struct tw_str line;
 
+	EDGE_OF(TW_LIMIT_UNEVEN_LEAST);
 	init(&s);
 	tw_str_init(&line, trawl_allocator_default());
 	add_calls(&s, 0, 256, "x", 10);
@@ -414,6 +424,14 @@ static void one_kernel_tells_no_steps(void **state)
 	changes_of(&s, &c);
 	assert_false(tw_compare_uneven(&c, labels, &line));
 	assert_int_equal(line.len, 0);
+	release(&s, &c);
+	init(&s);
+	add_calls(&s, 0, 256, "x", 10);
+	add_calls(&s, 1, 256, "x", 20);
+	add_calls(&s, 0, 256, "y", 10);
+	add_calls(&s, 1, 256, "y", 20);
+	changes_of(&s, &c);
+	assert_true(tw_compare_uneven(&c, labels, &line));
 	tw_str_release(&line);
 	release(&s, &c);
 }
@@ -501,6 +519,27 @@ static void one_rank_that_computes_longer(void **state)
 	release(&s, &c);
 }
 
+/* Ratios 1.01, 1, 0.99, 1.02 and that of the last: five spreads are 0.07413 above 1.01. */
+static void five_spreads_away(void **state)
+{
+	const int64_t first[] = { 1000000, 1000000, 1000000, 1000000, 1000000 };
+	int64_t second[] = { 1010000, 1000000, 990000, 1020000, 1084129 };
+	struct tw_samples s;
+	struct tw_changes c;
+	size_t odd;
+
+	EDGE_OF(TW_LIMIT_RANK_APART_SPREADS);
+	for (odd = 0; odd < 2; odd++) {
+		init(&s);
+		add_computing(&s, 0, -1, first, 5);
+		add_computing(&s, 1, -1, second, 5);
+		changes_of(&s, &c);
+		assert_int_equal(c.ranks.odd, odd);
+		release(&s, &c);
+		second[4] = 1084131;
+	}
+}
+
 /* All a tenth longer, one of them three times as large: nothing is odd.  Then one that is not. */
 static void ranks_of_a_pipeline(void **state)
 {
@@ -540,6 +579,9 @@ static void what_is_not_odd(void **state)
 	struct tw_changes c;
 	size_t i, k;
 
+	EDGE_OF(TW_LIMIT_RANK_APART_LEAST);
+	EDGE_OF(TW_LIMIT_RANK_APART_PERCENT);
+	EDGE_OF(TW_LIMIT_RANK_APART_TOTAL_PERCENT);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int64_t second[] = { 1000, 1000, 1000 };
 
@@ -613,6 +655,7 @@ static void the_gate_has_its_edges(void **state)
 	struct tw_changes c;
 	size_t lines = 0;
 
+	EDGE_OF(TW_LIMIT_GATE_OF_TOTAL_PERCENT);
 	init(&s);
 	add_total(&s, 0, -1, 0, 100000);
 	add_total(&s, 1, -1, 0, 105000);
@@ -628,6 +671,109 @@ static void the_gate_has_its_edges(void **state)
 	assert_int_equal(tw_compare_gate(&c, 5, count_line, &lines), 1);
 	assert_int_equal(tw_compare_gate(&c, 10, count_line, &lines), 0);
 	release(&s, &c);
+}
+
+static void keep_line(void *context, const char *line)
+{
+	tw_str_add_cstr(context, line);
+}
+
+/* 1000000 % and 1000001 % more than 100 ns. */
+static void a_million_per_cent_is_told(void **state)
+{
+	static const char *const told[] = { "is 1000000 % slower", "is over 1000000 % slower" };
+	struct tw_samples s;
+	struct tw_changes c;
+	struct tw_str line;
+	int64_t i;
+
+	EDGE_OF(TW_LIMIT_TOLD_PERCENT_MOST);
+	for (i = 0; i < 2; i++) {
+		tw_str_init(&line, trawl_allocator_default());
+		init(&s);
+		add_total(&s, 0, -1, 0, 100);
+		add_total(&s, 1, -1, 0, 1000100 + i);
+		changes_of(&s, &c);
+		assert_int_equal(tw_compare_gate(&c, 0, keep_line, &line), 1);
+		assert_non_null(strstr(line.ptr, told[i]));
+		release(&s, &c);
+		tw_str_release(&line);
+	}
+}
+
+/* ---- the answer */
+
+static void a_thousand_times_the_noise_is_told(void **state)
+{
+	struct tw_change c = { .ranks = { 2, 2 },
+			       .calls = { TW_NO_CALLS, TW_NO_CALLS },
+			       .judged = { TW_WORSE, TW_WHY_OVER_NOISE, 4 } };
+	struct tw_str out;
+
+	EDGE_OF(TW_LIMIT_TOLD_NOISE_MOST);
+	tw_str_init(&out, trawl_allocator_default());
+	c.noise_ns = 1000;
+	c.ns[1] = 999999;
+	tw_change_why(&c, &out);
+	assert_string_equal(out.ptr, "1000.0 x the noise of the ranks (0.001000 ms)");
+	tw_str_clear(&out);
+	c.ns[1] = 1000000;
+	tw_change_why(&c, &out);
+	assert_string_equal(out.ptr, "far over the noise of the ranks (0.001000 ms)");
+	tw_str_release(&out);
+}
+
+/* Whether a line of the answer has such words. */
+static bool is_answered(const struct tw_changes *c, const char *words)
+{
+	static const char *const labels[2] = { "left", "right" };
+	struct tw_answer answer;
+	bool found = false;
+	size_t i;
+
+	tw_compare_answer(c, labels, &answer);
+	for (i = 0; i < answer.count; i++)
+		found |= !!strstr(answer.lines[i].ptr, words);
+	tw_answer_release(&answer);
+	return found;
+}
+
+static void one_per_cent_more_calls_are_the_same_work(void **state)
+{
+	struct tw_samples s;
+	struct tw_changes c;
+	int64_t more;
+
+	EDGE_OF(TW_LIMIT_SAME_WORK_PERCENT);
+	for (more = 999; more <= 1001; more += 2) {
+		init(&s);
+		add_calls(&s, 0, 256, "x", 100000);
+		add_calls(&s, 1, 256, "x", 100000 + more);
+		changes_of(&s, &c);
+		assert_int_equal(is_answered(&c, "They did not do the same work"), more > 1000);
+		release(&s, &c);
+	}
+}
+
+/* Computing takes 100000 more, the total so much more than that. */
+static void what_parts_leave_is_told(void **state)
+{
+	struct tw_samples s;
+	struct tw_changes c;
+	int64_t left;
+
+	EDGE_OF(TW_LIMIT_REST_PERCENT);
+	for (left = 999; left <= 1000; left++) {
+		init(&s);
+		add_total(&s, 0, -1, 0, 500000);
+		add_total(&s, 1, -1, 0, 600000 + left);
+		add(&s, 0, -1, 0, TW_TIMELINE_PART, "computation_time", 300000);
+		add(&s, 1, -1, 0, TW_TIMELINE_PART, "computation_time", 400000);
+		changes_of(&s, &c);
+		assert_true(is_answered(&c, "computing +0.1000 ms"));
+		assert_int_equal(is_answered(&c, " is left"), left >= 1000);
+		release(&s, &c);
+	}
 }
 
 /* ---- single configurations */
@@ -823,11 +969,16 @@ int main(void)
 		cmocka_unit_test(one_kernel_tells_no_steps),
 		cmocka_unit_test(damaged_ranks_do_not_count),
 		cmocka_unit_test(one_rank_that_computes_longer),
+		cmocka_unit_test(five_spreads_away),
 		cmocka_unit_test(ranks_of_a_pipeline),
 		cmocka_unit_test(what_is_not_odd),
 		cmocka_unit_test(cells_that_are_no_times_do_not_count),
 		cmocka_unit_test(both_letters_for_micro_are_read),
 		cmocka_unit_test(the_gate_has_its_edges),
+		cmocka_unit_test(a_million_per_cent_is_told),
+		cmocka_unit_test(a_thousand_times_the_noise_is_told),
+		cmocka_unit_test(one_per_cent_more_calls_are_the_same_work),
+		cmocka_unit_test(what_parts_leave_is_told),
 		cmocka_unit_test(all_rows_of_a_collective_are_one),
 		cmocka_unit_test(every_failure_of_memory_is_told),
 	};

@@ -8,6 +8,7 @@
 
 #include "job/tables/all_tables.h"
 #include "job/set/rank_list.h"
+#include "edges.h"
 #include "failing.h"
 #include "made_jobs.h"
 
@@ -56,28 +57,60 @@ static void test_node_spans(void **state)
 	assert_string_equal(tw_node_span("[0, 1, ..., 31]", 8), "inter_node");
 }
 
-/* ---- a job and what is made of it */
+/* ---- ranks of one job, or of several */
 
-struct made {
+static bool are_unlike(const struct tw_job *job)
+{
+	struct tw_unlike unlike;
+	bool found;
+
+	assert_int_equal(tw_find_unlike(job->ranks, 2, job->allocator, &found, &unlike), 0);
+	return found;
+}
+
+/* Of 64 names of the one the other has so many, and no others. */
+static void test_half_of_the_names(void **state)
+{
 	struct tw_job job;
-	struct tw_matches matches;
-	struct tw_clocks clocks;
-};
+	uint32_t i;
 
-static void look_across(struct made *m)
-{
-	assert_int_equal(tw_matches_build(&m->matches, &m->job, trawl_allocator_default()), 0);
-	assert_int_equal(tw_clocks_measure(&m->clocks, &m->job, &m->matches, TW_ALIGN_NONE,
-					   trawl_allocator_default()),
-			 0);
+	EDGE_OF(TW_LIMIT_RANKS_ALIKE_PERCENT);
+	make_job(&job, 2);
+	for (i = 0; i < 64; i++)
+		job.ranks[0].who.names.hashes[i] = job.ranks[1].who.names.hashes[i] = i;
+	job.ranks[0].who.names.count = 64;
+	job.ranks[1].who.names.count = 32;
+	assert_false(are_unlike(&job));
+	job.ranks[1].who.names.count = 31;
+	assert_true(are_unlike(&job));
+	tw_job_release(&job);
 }
 
-static void release(struct made *m)
+/* Nothing but a process group in common: a second of each, the one so long after the other. */
+static void test_ten_minutes_apart(void **state)
 {
-	tw_clocks_release(&m->clocks);
-	tw_matches_release(&m->matches);
-	tw_job_release(&m->job);
+	const int64_t second = 1000000000;
+	struct tw_job job;
+	size_t r;
+
+	EDGE_OF(TW_LIMIT_JOB_APART_NS);
+	make_job(&job, 2);
+	for (r = 0; r < 2; r++) {
+		struct tw_rank *rank = &job.ranks[r];
+
+		rank->who.names = (struct tw_sketch){ { r }, 1 };
+		rank->who.groups = (struct tw_sketch){ { 1000 }, 1 };
+		rank->base_time_ns = r ? 601 * second : 0;
+		rank->who.first_ns = 0;
+		rank->who.last_ns = second;
+	}
+	assert_false(are_unlike(&job));
+	job.ranks[1].base_time_ns++;
+	assert_true(are_unlike(&job));
+	tw_job_release(&job);
 }
+
+/* ---- a job and what is made of it */
 
 #define WORLD .group = "0", .list = "[0, 1, 2]", .group_size = 3
 
@@ -115,7 +148,7 @@ static void make_all_kinds(struct tw_job *job)
 static void test_no_memory(void **state)
 {
 	struct trawl_table *tables[64];
-	struct made m = { 0 };
+	struct looked_across m = { 0 };
 	struct failing failing;
 	size_t count;
 	long n;
@@ -144,7 +177,7 @@ static void test_no_memory(void **state)
 			break;
 	}
 	assert_true(n > 50);
-	release(&m);
+	release_looked_across(&m);
 }
 
 /* A sheet has no room for three columns of each of so many ranks. */
@@ -157,14 +190,13 @@ static void test_very_many_ranks(void **state)
 	struct tw_ranks_input in;
 	struct trawl_table *table = NULL;
 	const struct tw_ranks_table *self = &tw_ranks_table_nccl_implicit_sync;
-	struct made m = { 0 };
+	struct looked_across m = { 0 };
 	size_t r;
 
 	make_job(&m.job, RANKS);
 	for (r = 0; r < RANKS; r++)
 		add_call(&m.job, r, &call);
-	look_across(&m);
-	in = (struct tw_ranks_input){ &m.job, &m.matches, &m.clocks, trawl_allocator_default() };
+	in = look_across(&m);
 	assert_int_equal(tw_ranks_table_make(&in, self, &table), 0);
 	assert_int_equal(trawl_table_rows(table), 1);
 	assert_int_equal(trawl_table_columns(table), self->table.column_count);
@@ -173,7 +205,7 @@ static void test_very_many_ranks(void **state)
 	assert_int_equal(tw_table_cell(table, 0, "slowest rank").integer, 0);
 	assert_int_equal(tw_table_cell(table, 0, "earliest arrival rank").integer, RANKS - 1);
 	tw_table_free(table);
-	release(&m);
+	release_looked_across(&m);
 }
 
 int main(void)
@@ -181,6 +213,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_node_spans),
+		cmocka_unit_test(test_half_of_the_names),
+		cmocka_unit_test(test_ten_minutes_apart),
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_very_many_ranks),
 	};

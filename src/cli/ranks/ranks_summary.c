@@ -2,7 +2,7 @@
 
 #include "cli/ranks/ranks.h"
 #include "cli/ranks/ranks_verdict.h"
-#include "job/tables/outliers.h"
+#include "data/limits.h"
 #include "render/escape.h"
 
 #include <math.h>
@@ -403,8 +403,10 @@ static void add_outliers(const struct cli_ranks_report *report, unsigned width, 
 
 	if (!rows)
 		return;
-	tw_str_addf(out, "\n%sranks that stand out%s, over the median rank by more than %d %%\n",
-		    colour ? "\033[1m" : "", colour ? "\033[0m" : "", TW_OUTLIER_PERCENT);
+	tw_str_addf(out,
+		    "\n%sranks that stand out%s, over the median rank by more than " TW_LIMIT_TEXT(
+			    TW_LIMIT_OUTLIER_PERCENT) " %%\n",
+		    colour ? "\033[1m" : "", colour ? "\033[0m" : "");
 	tw_str_init(&line, trawl_allocator_default());
 	for (row = 0; row < rows && row < MOST_OUTLIERS; row++) {
 		tw_str_clear(&line);

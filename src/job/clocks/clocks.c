@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/median.h"
 #include "base/sort.h"
+#include "data/limits.h"
 #include "job/match/match_limits.h"
 #include "job/match/match_work.h"
 
@@ -26,8 +27,6 @@ enum limits {
 	COVERED_PERCENT = 95,
 	/* In a round ranks join that have this part of the samples of the best connected. */
 	JOIN_PART = 4,
-	DIFFER_TIMES = 3,      /* the uncertainty, and ... */
-	DIFFER_NS = 50000,     /* ... what clocks of one host are apart at the very most */
 	MICROSECOND_NS = 1000, /* resolution of traces whose times are whole microseconds */
 };
 
@@ -385,9 +384,11 @@ static int tell(struct measuring *m)
 		clock->samples = m->first_of_rank[r + 1] - m->first_of_rank[r];
 		if (clock->reference != r)
 			clock->uncertainty_ns = uncertainty_of(m, r);
-		m->out->differ |= clock->known && tw_match_apart(clock->offset_ns, 0) > DIFFER_NS &&
-				  tw_match_apart(clock->offset_ns, 0) / DIFFER_TIMES >
-					  clock->uncertainty_ns;
+		m->out->differ |=
+			clock->known &&
+			tw_match_apart(clock->offset_ns, 0) > TW_LIMIT_CLOCKS_DIFFER_NS &&
+			tw_match_apart(clock->offset_ns, 0) / TW_LIMIT_CLOCKS_DIFFER_TIMES >
+				clock->uncertainty_ns;
 	}
 	status = find_drifts(m);
 	for (r = 0; !status && r < m->job->count; r++)
@@ -455,8 +456,6 @@ static void release(struct measuring *m)
  */
 static void find_suspects(struct tw_clocks *clocks, const struct tw_job *job, int64_t *offsets)
 {
-	enum { FEWEST = 3 };
-	const int64_t far_ns = 10 * 1000000;
 	size_t first = 0, last, r, n;
 
 	for (; first < job->count; first = last) {
@@ -468,13 +467,13 @@ static void find_suspects(struct tw_clocks *clocks, const struct tw_job *job, in
 			if (clocks->of[last].known)
 				offsets[n++] = clocks->of[last].offset_ns;
 		}
-		if (node < 0 || n < FEWEST)
+		if (node < 0 || n < TW_LIMIT_CLOCK_SUSPECT_RANKS)
 			continue;
 		median = tw_middle_of(offsets, n).lower;
 		for (r = first; r < last; r++)
 			clocks->of[r].suspect = clocks->of[r].known &&
 						tw_match_apart(clocks->of[r].offset_ns, median) >
-							far_ns;
+							TW_LIMIT_CLOCK_SUSPECT_NS;
 	}
 }
 

@@ -2,6 +2,7 @@
 #include "job/merge/merge.h"
 
 #include "base/alloc.h"
+#include "data/limits.h"
 #include "job/merge/peek.h"
 #include "job/merge/texts.h"
 #include "job/set/load.h"
@@ -142,7 +143,8 @@ static bool are_odd(const struct tw_rank *const *told, size_t n)
 
 		odd |= told[i]->rank >= 0 && told[i]->rank == told[i - 1]->rank;
 		odd |= world >= 0 && before >= 0 && world != before;
-		odd |= a != TRAWL_TIME_NONE && b != TRAWL_TIME_NONE && apart > TW_JOB_APART_NS;
+		odd |= a != TRAWL_TIME_NONE && b != TRAWL_TIME_NONE &&
+		       apart > TW_LIMIT_JOB_APART_NS;
 	}
 	return odd;
 }

@@ -5,13 +5,11 @@
 #include "job/set/job.h"
 
 #include "base/alloc.h"
+#include "data/limits.h"
 #include "job/set/rank_list.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Of names that either has, what ranks of one job have in common at least. */
-#define ALIKE 0.5
 
 struct joining {
 	const struct tw_rank *ranks;
@@ -97,7 +95,7 @@ static void join_by_keys(struct joining *j, const struct key *keys, size_t count
 		}
 		last_ns = last_ns > before->last_ns ? last_ns : before->last_ns;
 		if ((!before->timed || key->first_ns <= last_ns ||
-		     (uint64_t)key->first_ns - (uint64_t)last_ns <= TW_JOB_APART_NS))
+		     (uint64_t)key->first_ns - (uint64_t)last_ns <= TW_LIMIT_JOB_APART_NS))
 			join(j, before->rank, key->rank);
 	}
 }
@@ -154,7 +152,7 @@ static bool are_alike(const struct tw_rank *a, const struct tw_rank *b)
 {
 	/* Without an operator or kernel there is nothing to tell by. */
 	return !a->who.names.count || !b->who.names.count ||
-	       tw_who_alike(&a->who, &b->who) >= ALIKE;
+	       tw_who_alike(&a->who, &b->who) * 100 >= TW_LIMIT_RANKS_ALIKE_PERCENT;
 }
 
 /* What is left against one of each kind so far. */

@@ -17,9 +17,6 @@
 #include "text/str.h"
 #include "trawl/trace.h"
 
-/* Ranks of one job run at the same time, by clocks that differ by much less than that. */
-#define TW_JOB_APART_NS (UINT64_C(600) * 1000000000)
-
 /* How a trace's rank is known, the surest first. */
 enum tw_rank_rule {
 	TW_RANK_BY_METADATA,	/* distributedInfo */

@@ -2,12 +2,10 @@
 
 #include "base/alloc.h"
 #include "base/median.h"
+#include "data/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define TEXT_OF(number) #number
-#define TEXT(number) TEXT_OF(number)
 
 enum { RANK, TYPE, TIME, MEDIAN, OVER, OVER_PERCENT };
 
@@ -71,8 +69,8 @@ static void look_at(struct search *s, size_t part, tw_wide total2)
 		int64_t time = tw_timeline_part(&rank->timeline, part);
 		tw_wide over2 = (tw_wide)time * 2 - median2;
 
-		if (!rank->gpu_events || over2 * 100 <= median2 * TW_OUTLIER_PERCENT ||
-		    over2 * 100 <= total2 * TW_OUTLIER_OF_TOTAL_PERCENT)
+		if (!rank->gpu_events || over2 * 100 <= median2 * TW_LIMIT_OUTLIER_PERCENT ||
+		    over2 * 100 <= total2 * TW_LIMIT_OUTLIER_OF_TOTAL_PERCENT)
 			continue;
 		s->found[s->count++] = (struct outlier){ over2, median2, time, rank->rank, part };
 	}
@@ -124,8 +122,8 @@ static int add_outliers(const struct tw_ranks_input *in, struct trawl_table *tab
 const struct tw_ranks_table tw_ranks_table_rank_outliers = {
 	TW_TABLE(
 		"rank_outliers",
-		"ranks that compute, communicate unhidden or idle more than " TEXT(
-			TW_OUTLIER_PERCENT) " % longer than the median rank, by more than " TEXT(TW_OUTLIER_OF_TOTAL_PERCENT) " % of the median total time",
+		"ranks that compute, communicate unhidden or idle more than " TW_LIMIT_TEXT(TW_LIMIT_OUTLIER_PERCENT) " % longer than the median rank, by more than " TW_LIMIT_TEXT(
+			TW_LIMIT_OUTLIER_OF_TOTAL_PERCENT) " % of the median total time",
 		columns, .keep_empty = true),
 	.fill = add_outliers,
 };

@@ -4,33 +4,17 @@
  */
 #include "job/collectives/exchange.h"
 #include "job/collectives/lateness.h"
-#include "job/tables/outliers.h"
 #include "job/tables/tables.h"
 
 #include "analysis/groups.h"
 #include "analysis/order.h"
 #include "base/alloc.h"
 #include "base/median.h"
+#include "data/limits.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Waits below this share of communication are no matter: without them it is hardly shorter. */
-#define WAITS_MATTER_PERCENT 10
-/* From this share on communication is waiting rather than transfers. */
-#define WAITS_ARE_MOST_PERCENT 50
-/* Of so many at most, and of a quarter of the ranks, it can be said that they are stragglers. */
-#define STRAGGLERS_MOST 4
-#define STRAGGLERS_SHARE 4
-/*
- * The largest part over the mean of all_to_allv from which it is uneven: it ends with its largest
- * part, so that much longer does it take than an even one.
- */
-#define UNEVEN 1.25
-
-/* Shares from here on are shown as 100 %. */
-#define NEARLY_ALL_PERCENT 99.5
 
 enum { FINDING, RANKS, SHARE, TEXT };
 
@@ -158,10 +142,10 @@ static void order_ranks(struct work *w)
  */
 static void choose_stragglers(struct work *w)
 {
-	size_t most = w->used / STRAGGLERS_SHARE, k;
+	size_t most = w->used / TW_LIMIT_STRAGGLERS_SHARE, k;
 	tw_wide sum = 0;
 
-	most = !most ? 1 : most > STRAGGLERS_MOST ? STRAGGLERS_MOST : most;
+	most = !most ? 1 : most > TW_LIMIT_STRAGGLERS_MOST ? TW_LIMIT_STRAGGLERS_MOST : most;
 	for (k = 1; k <= most && k < w->used; k++) {
 		sum += w->order[k - 1].value;
 		if (sum > 0 && sum * 2 * (tw_wide)w->used >= w->own_ns * (tw_wide)(k + w->used)) {
@@ -280,7 +264,7 @@ static void tell_straggler(struct work *w)
 	add_percent(&w->text, percent(caused, w->l.wait_ns));
 	kind = largest_kind(w, true, &name);
 	tw_str_add_cstr(&w->text, " of all waiting");
-	if (kind && percent(kind->caused_ns, caused) < NEARLY_ALL_PERCENT) {
+	if (kind && percent(kind->caused_ns, caused) < TW_LIMIT_NEARLY_ALL_PERCENT) {
 		tw_str_add_cstr(&w->text, "; ");
 		add_percent(&w->text, percent(kind->caused_ns, caused));
 		tw_str_addf(&w->text, " of it in %s", name);
@@ -304,7 +288,7 @@ static tw_wide median_idle2(struct work *w)
 
 static bool is_over(int64_t time, tw_wide median2)
 {
-	return ((tw_wide)time * 2 - median2) * 100 > median2 * TW_OUTLIER_PERCENT;
+	return ((tw_wide)time * 2 - median2) * 100 > median2 * TW_LIMIT_OUTLIER_PERCENT;
 }
 
 static void add_times(struct tw_str *out, int64_t time, tw_wide median2)
@@ -377,7 +361,7 @@ static void tell_passed_on(struct work *w)
 			most = &w->l.of[r];
 			at = r;
 		}
-	if (!most || percent(most->passed_ns, w->l.wait_ns) < WAITS_MATTER_PERCENT)
+	if (!most || percent(most->passed_ns, w->l.wait_ns) < TW_LIMIT_WAITS_MATTER_PERCENT)
 		return;
 	tw_str_clear(&w->ranks);
 	tw_str_add_int(&w->ranks, w->in->job->ranks[at].rank);
@@ -394,7 +378,7 @@ static void tell_passed_on(struct work *w)
 static void tell_communication(struct work *w)
 {
 	double share = percent(w->l.wait_ns, w->l.dur_ns);
-	bool waits = share >= WAITS_ARE_MOST_PERCENT;
+	bool waits = share >= TW_LIMIT_WAITS_ARE_MOST_PERCENT;
 	tw_wide exposed = 0, total = 0;
 	const struct kind *kind;
 	const char *name;
@@ -433,7 +417,7 @@ static int tell_imbalance(struct work *w)
 	int status = tw_exchange_sum(w->in, &sum);
 
 	if (status || !(sum.mean_received_mb > 0) ||
-	    sum.largest_received_mb < sum.mean_received_mb * UNEVEN)
+	    sum.largest_received_mb < sum.mean_received_mb * TW_LIMIT_UNEVEN_TIMES)
 		return status;
 	tw_str_clear(&w->ranks);
 	tw_str_add_int(&w->ranks, w->in->job->ranks[sum.receives_most].rank);
@@ -492,7 +476,7 @@ static int judge(struct work *w)
 	choose_stragglers(w);
 	if (tw_visit_waits(w->in, add_kind, w) || w->texts.failed || w->kinds.failed)
 		return TRAWL_ENOMEM;
-	if (w->stragglers && percent(w->l.wait_ns, w->l.dur_ns) >= WAITS_MATTER_PERCENT) {
+	if (w->stragglers && percent(w->l.wait_ns, w->l.dur_ns) >= TW_LIMIT_WAITS_MATTER_PERCENT) {
 		tell_straggler(w);
 		tell_reason(w);
 	} else {

@@ -1,6 +1,7 @@
 #include "study/compare/answer.h"
 
 #include "base/alloc.h"
+#include "data/limits.h"
 #include "render/width.h"
 
 #include <math.h>
@@ -9,12 +10,9 @@
 
 /* Rows named in a sentence. */
 #define MOST_NAMED 3
-/* More than this is not told exactly. */
-#define MOST_PERCENT 1000000
-/* Calls that differ by more than this many percent: not the same work. */
-#define SAME_WORK_PERCENT 1
-/* What parts leave of the total is said from this share of the largest part on. */
-#define REST_PERCENT 1
+
+#define BELOW_PERCENT TW_LIMIT_TEXT(TW_LIMIT_SAME_BELOW_PERCENT)
+#define BELOW_TOTAL_PERCENT (TW_LIMIT_SAME_BELOW_TOTAL_PERMILLE / 10.0)
 
 /* ---- numbers and names */
 
@@ -32,8 +30,8 @@ static void add_percent(struct tw_str *out, double percent)
 {
 	double size = fabs(percent);
 
-	if (size > MOST_PERCENT) {
-		tw_str_addf(out, "over %d %%", MOST_PERCENT);
+	if (size > TW_LIMIT_TOLD_PERCENT_MOST) {
+		tw_str_add_cstr(out, "over " TW_LIMIT_TEXT(TW_LIMIT_TOLD_PERCENT_MOST) " %");
 		return;
 	}
 	tw_str_add_real_fixed(out, size,
@@ -120,7 +118,7 @@ static void add_noise(struct tw_str *out, const struct tw_change *c)
 		tw_str_add_cstr(out, "the ranks of each side agree");
 		return;
 	}
-	if (apart / c->noise_ns < 1000) {
+	if (apart / c->noise_ns < TW_LIMIT_TOLD_NOISE_MOST) {
 		tw_str_add_real_fixed(out, apart / c->noise_ns, 1);
 		tw_str_add_cstr(out, " x the noise of the ranks (");
 	} else {
@@ -150,17 +148,17 @@ void tw_change_why(const struct tw_change *c, struct tw_str *out)
 		tw_str_add_char(out, ')');
 		break;
 	case TW_WHY_SMALL:
-		tw_str_addf(out, "below %d %% of the baseline", TW_SAME_BELOW_PERCENT);
+		tw_str_add_cstr(out, "below " BELOW_PERCENT " % of the baseline");
 		break;
 	case TW_WHY_SMALL_OF_TOTAL:
-		tw_str_addf(out, "below 0.%d %% of the total time", TW_SAME_BELOW_TOTAL_PERMILLE);
+		tw_str_addf(out, "below %g %% of the total time", BELOW_TOTAL_PERCENT);
 		break;
 	case TW_WHY_OVER_NOISE:
 		add_noise(out, c);
 		break;
 	case TW_WHY_NO_NOISE:
-		tw_str_addf(out, "over %d %%; noise not known (one value a side)",
-			    TW_SAME_BELOW_PERCENT);
+		tw_str_add_cstr(out,
+				"over " BELOW_PERCENT " %; noise not known (one value a side)");
 		break;
 	case TW_WHY_ONE_SIDE:
 		add_one_side(out, c);
@@ -265,7 +263,7 @@ static void add_rank(struct tw_str *out, const struct tw_rank_change *c, bool fi
 	double longer = (c->ratio - 1) * 100;
 
 	tw_str_addf(out, "%s %lld computes ", first ? "ank" : ", rank", (long long)c->rank);
-	if (fabs(longer) < TW_SAME_BELOW_PERCENT) {
+	if (fabs(longer) < TW_LIMIT_SAME_BELOW_PERCENT) {
 		tw_str_add_cstr(out, "as long as before");
 	} else {
 		add_percent(out, longer);
@@ -324,7 +322,7 @@ static void add_odd_ranks(struct tw_str *out, const struct tw_changes *changes,
 	}
 	if (here > named)
 		tw_str_addf(out, " and %zu more", here - named);
-	if (fabs(first->others_ns) * 100 < (double)first->ns[0] * TW_SAME_BELOW_PERCENT) {
+	if (fabs(first->others_ns) * 100 < (double)first->ns[0] * TW_LIMIT_SAME_BELOW_PERCENT) {
 		tw_str_add_cstr(out, ", the others as long as before");
 	} else {
 		tw_str_addf(out, ", the others %c", first->others_ns > 0 ? '+' : '-');
@@ -366,9 +364,9 @@ static void add_doubt(struct tw_str *out, const struct tw_change *c)
 	if (c->judged.why == TW_WHY_NOISE)
 		tw_str_add_cstr(out, " (within noise)");
 	else if (c->judged.why == TW_WHY_SMALL)
-		tw_str_addf(out, " (below %d %%)", TW_SAME_BELOW_PERCENT);
+		tw_str_add_cstr(out, " (below " BELOW_PERCENT " %)");
 	else if (c->judged.why == TW_WHY_SMALL_OF_TOTAL)
-		tw_str_addf(out, " (below 0.%d %% of the total)", TW_SAME_BELOW_TOTAL_PERMILLE);
+		tw_str_addf(out, " (below %g %% of the total)", BELOW_TOTAL_PERCENT);
 }
 
 static void add_signed(struct tw_str *out, double ns)
@@ -440,7 +438,7 @@ static void say_parts(const struct tw_changes *changes, const struct tw_change *
 		add_doubt(out, parts[i].change);
 		rest -= apart_of(parts[i].change);
 	}
-	if (fabs(rest) * 100 >= fabs(apart_of(parts[0].change)) * REST_PERCENT) {
+	if (fabs(rest) * 100 >= fabs(apart_of(parts[0].change)) * TW_LIMIT_REST_PERCENT) {
 		tw_str_add_cstr(out, "; ");
 		add_signed(out, rest);
 		tw_str_addf(out, " is left%s",
@@ -607,7 +605,7 @@ static void say_work(const struct tw_changes *changes, const char *const labels[
 			calls[1] += (double)list->items[i].calls[1];
 		}
 	if (changes->uneven.count || !(calls[0] > 0) ||
-	    fabs(calls[1] / calls[0] - 1) * 100 <= SAME_WORK_PERCENT)
+	    fabs(calls[1] / calls[0] - 1) * 100 <= TW_LIMIT_SAME_WORK_PERCENT)
 		return;
 	out = next_line(answer);
 	tw_str_addf(out, "They did not do the same work: %s ran the same kernels ", labels[1]);
@@ -640,7 +638,7 @@ static void say_best(const struct tw_changes *changes, const char *const labels[
 	tw_str_addf(out, "), of %s: %s (", labels[1], config_of(changes->samples, b, 1));
 	tw_add_ms(out, items[b].ns[1]);
 	apart = (1 - items[b].ns[1] / items[a].ns[0]) * 100;
-	if (fabs(apart) >= TW_SAME_BELOW_PERCENT) {
+	if (fabs(apart) >= TW_LIMIT_SAME_BELOW_PERCENT) {
 		tw_str_add_cstr(out, "; ");
 		add_percent(out, apart);
 		tw_str_addf(out, " %s than the best of %s", apart > 0 ? "less" : "more", labels[0]);
@@ -737,7 +735,7 @@ static void check_list(struct gate *g, enum tw_compared_kind kind, const char *w
 		bool is_total = !strcmp(name_of(g->changes, c), "total_time");
 
 		if (is_over(g, c) &&
-		    (is_total || !(c->ns[0] * 100 < total * TW_GATE_OF_TOTAL_PERCENT)))
+		    (is_total || !(c->ns[0] * 100 < total * TW_LIMIT_GATE_OF_TOTAL_PERCENT)))
 			fail_row(g, list, c, what);
 	}
 }

@@ -26,9 +26,6 @@ void tw_answer_release(struct tw_answer *answer);
 bool tw_compare_uneven(const struct tw_changes *changes, const char *const labels[2],
 		       struct tw_str *out);
 
-/* An item counts for the gate from this share of the baseline's total time on. */
-#define TW_GATE_OF_TOTAL_PERCENT 1
-
 /*
  * What got worse by more than `percent`: total_time over all and of each configuration, and items
  * that are large enough; a line for each.  How many.

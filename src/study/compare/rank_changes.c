@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/median.h"
+#include "data/limits.h"
 #include "study/compare/verdict.h"
 
 #include <math.h>
@@ -113,7 +114,7 @@ static void judge(struct tw_rank_changes *changes, const struct tw_samples *samp
 	for (i = 0; i < count; i++)
 		if (!isnan(items[i].ratio))
 			room[known++] = items[i].ratio;
-	if (known < TW_RANK_APART_LEAST)
+	if (known < TW_LIMIT_RANK_APART_LEAST)
 		return;
 	middle = tw_real_median(room, known);
 	for (i = 0; i < known; i++)
@@ -126,9 +127,10 @@ static void judge(struct tw_rank_changes *changes, const struct tw_samples *samp
 		if (isnan(c->ratio))
 			continue;
 		c->apart_ns = (double)c->ns[1] - (double)c->ns[0] * middle;
-		if (!(fabs(apart) > spread * TW_RANK_APART_SPREADS) ||
-		    !(fabs(c->apart_ns) * 100 > (double)c->ns[0] * TW_RANK_APART_PERCENT) ||
-		    fabs(c->apart_ns) * 100 < total_of(samples, c) * TW_RANK_APART_TOTAL_PERCENT)
+		if (!(fabs(apart) > spread * TW_LIMIT_RANK_APART_SPREADS) ||
+		    !(fabs(c->apart_ns) * 100 > (double)c->ns[0] * TW_LIMIT_RANK_APART_PERCENT) ||
+		    fabs(c->apart_ns) * 100 <
+			    total_of(samples, c) * TW_LIMIT_RANK_APART_TOTAL_PERCENT)
 			continue;
 		c->more = apart > 0;
 		c->less = apart < 0;

@@ -7,15 +7,6 @@
 
 #include "study/compare/samples.h"
 
-/* A rank stands out when it is this many spreads of the ranks away from their median change. */
-#define TW_RANK_APART_SPREADS 5
-/* Nor does it by less than this share of its own computing in the baseline, ... */
-#define TW_RANK_APART_PERCENT 5
-/* ... or of its total time, which nobody waits for. */
-#define TW_RANK_APART_TOTAL_PERCENT 1
-/* Of fewer ranks it is not known which one is odd. */
-#define TW_RANK_APART_LEAST 3
-
 /* The computing of one rank that both sides have, in one configuration. */
 struct tw_rank_change {
 	uint32_t config;

@@ -1,6 +1,7 @@
 #include "study/compare/steps.h"
 
 #include "base/alloc.h"
+#include "data/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -49,9 +50,10 @@ static double common_factor(const struct factor *factors, size_t count)
 	size_t same = 0, i;
 
 	for (i = 0; i < count; i++)
-		same += fabs(factors[i].ratio / middle - 1) * 100 <= TW_UNEVEN_SAME_PERCENT;
-	if (count < TW_UNEVEN_LEAST || same * 2 <= count ||
-	    (middle * 100 < TW_UNEVEN_CALLS_PERCENT && 100 / middle < TW_UNEVEN_CALLS_PERCENT))
+		same += fabs(factors[i].ratio / middle - 1) * 100 <= TW_LIMIT_UNEVEN_SAME_PERCENT;
+	if (count < TW_LIMIT_UNEVEN_LEAST || same * 2 <= count ||
+	    (middle * 100 < TW_LIMIT_UNEVEN_CALLS_PERCENT &&
+	     100 / middle < TW_LIMIT_UNEVEN_CALLS_PERCENT))
 		return (double)NAN;
 	return middle;
 }

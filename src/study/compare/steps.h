@@ -4,13 +4,6 @@
 
 #include "study/compare/changes.h"
 
-/* Calls that are this much more on one side, in hundredths: not the same number of steps. */
-#define TW_UNEVEN_CALLS_PERCENT 120
-/* More than half of what both sides call is by no more than this from the factor of the middle. */
-#define TW_UNEVEN_SAME_PERCENT 5
-/* Of fewer operations and kernels a factor is not common. */
-#define TW_UNEVEN_LEAST 2
-
 /*
  * Fills changes->uneven from the rest of `changes`.  Traces that tell their steps are believed; of
  * others the common factor of the numbers of calls counts.  TRAWL_ENOMEM.

@@ -2,6 +2,7 @@
 
 #include "analysis/stats.h"
 #include "base/median.h"
+#include "data/limits.h"
 
 #include <math.h>
 
@@ -48,9 +49,10 @@ struct tw_judgement tw_judge(const struct tw_spread *baseline, const struct tw_s
 		;
 	} else if (j.noise4 >= 0 && size2 * 2 * 10000 <= (tw_wide)j.noise4 * TW_SPREAD_PER_10000) {
 		j.why = TW_WHY_NOISE;
-	} else if (size2 * 100 < (tw_wide)baseline->median2 * TW_SAME_BELOW_PERCENT) {
+	} else if (size2 * 100 < (tw_wide)baseline->median2 * TW_LIMIT_SAME_BELOW_PERCENT) {
 		j.why = TW_WHY_SMALL;
-	} else if (total2 >= 0 && size2 * 1000 < (tw_wide)total2 * TW_SAME_BELOW_TOTAL_PERMILLE) {
+	} else if (total2 >= 0 &&
+		   size2 * 1000 < (tw_wide)total2 * TW_LIMIT_SAME_BELOW_TOTAL_PERMILLE) {
 		j.why = TW_WHY_SMALL_OF_TOTAL;
 	} else {
 		j.verdict = apart2 < 0 ? TW_BETTER : TW_WORSE;
@@ -68,9 +70,9 @@ struct tw_judgement tw_judge_ratio(double ratio, double noise, const double time
 		;
 	} else if (apart <= noise) {
 		j.why = TW_WHY_NOISE;
-	} else if (apart < TW_SAME_BELOW_PERCENT / 100.0) {
+	} else if (apart < TW_LIMIT_SAME_BELOW_PERCENT / 100.0) {
 		j.why = TW_WHY_SMALL;
-	} else if (difference < total * (TW_SAME_BELOW_TOTAL_PERMILLE / 1000.0)) {
+	} else if (difference < total * (TW_LIMIT_SAME_BELOW_TOTAL_PERMILLE / 1000.0)) {
 		j.why = TW_WHY_SMALL_OF_TOTAL;
 	} else {
 		j.verdict = ratio < 1 ? TW_BETTER : TW_WORSE;

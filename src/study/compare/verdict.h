@@ -12,15 +12,6 @@
 
 #include <stdbool.h>
 
-/*
- * Less than this share of the baseline counts for nothing, whatever ranks agree on: clocks of GPUs
- * and runs of the same program differ by as much.  The same 1 % is what the comparison of single
- * configurations calls Similar.
- */
-#define TW_SAME_BELOW_PERCENT 1
-/* Nor does less than this share of the baseline's total time: nobody would notice. */
-#define TW_SAME_BELOW_TOTAL_PERMILLE 1
-
 /* Largest time that is taken, in ns: a hundred days, and doubles have them exactly. */
 #define TW_LONGEST_COMPARED_NS ((int64_t)9000000000000000)
 
@@ -40,8 +31,8 @@ extern const char *const tw_verdict_names[TW_VERDICTS];
 enum tw_why {
 	TW_WHY_EQUAL,	       /* not a nanosecond apart */
 	TW_WHY_NOISE,	       /* within the noise of the ranks */
-	TW_WHY_SMALL,	       /* below TW_SAME_BELOW_PERCENT */
-	TW_WHY_SMALL_OF_TOTAL, /* below TW_SAME_BELOW_TOTAL_PERMILLE */
+	TW_WHY_SMALL,	       /* below TW_LIMIT_SAME_BELOW_PERCENT */
+	TW_WHY_SMALL_OF_TOTAL, /* below TW_LIMIT_SAME_BELOW_TOTAL_PERMILLE */
 	TW_WHY_OVER_NOISE,
 	TW_WHY_NO_NOISE, /* over the thresholds; a side of one rank tells no noise */
 	TW_WHY_ONE_SIDE,
