@@ -273,19 +273,26 @@ OPERATORS = {">": "TW_OVER", ">=": "TW_AT_LEAST", "<": "TW_BELOW", "<=": "TW_AT_
 MOST_CONDITIONS = 6  # of struct tw_condition in src/data/tables.h
 
 
+def limits_by_name():
+    return {r[0]: r[1] for r in rows("limits", 6)}
+
+
 def conditions(where, source, known):
     """"a > 1 and known(b)" as C; "-" is no condition."""
     out = []
     for part in [] if source == "-" else source.split(" and "):
         asked = re.fullmatch(r"(known|unknown)\((\w+)\)", part)
-        compared = re.fullmatch(r"(\w+) (>=|<=|[<>=]) (-?\d+(?:\.\d+)?)", part)
+        compared = re.fullmatch(r"(\w+) (>=|<=|[<>=]) (-?\d+(?:\.\d+)?|[A-Z_]+)", part)
         if not asked and not compared:
             sys.exit(f"data/{where}: no condition: {part!r}")
         fact = asked[2] if asked else compared[1]
         if fact not in known:
             sys.exit(f"data/{where}: no such fact: {fact!r}; see src/data/facts.def")
+        number = compared and limits_by_name().get(compared[3].lower(), compared[3])
+        if compared and not re.fullmatch(r"[-\d.]+", number):
+            sys.exit(f"data/{where}: no such limit: {number!r}; see data/limits.tsv")
         out.append(f"{{ TW_FACT_{fact}, TW_{asked[1].upper()}, 0 }}" if asked else
-                   f"{{ TW_FACT_{fact}, {OPERATORS[compared[2]]}, {compared[3]} }}")
+                   f"{{ TW_FACT_{fact}, {OPERATORS[compared[2]]}, {number} }}")
     if len(out) > MOST_CONDITIONS:
         sys.exit(f"data/{where}: more than {MOST_CONDITIONS} conditions: {source!r}")
     return f"{len(out)}, {{ {', '.join(out) or '{ 0, TW_KNOWN, 0 }'} }}"

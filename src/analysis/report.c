@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/reuse.h"
 #include "base/scope.h"
+#include "data/limits.h"
 #include "os/thread.h"
 
 #include <assert.h>
@@ -36,7 +37,7 @@ struct trawl_report {
 void trawl_report_options_init(struct trawl_report_options *options)
 {
 	*options = (struct trawl_report_options){
-		.short_kernel_ns = 10000,
+		.short_kernel_ns = TW_LIMIT_SHORT_KERNEL_US * 1000,
 		.micro_idle_ns = -1,
 		.step_first = -1,
 		.step_last = -1,

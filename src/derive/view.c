@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "data/limits.h"
 #include "derive/repeats.h"
 #include "derive/view_names.h"
 
@@ -100,9 +101,6 @@ static int collect_windows(struct tw_view *view, const struct trawl_trace *trace
 	return status || view->windows.failed ? -1 : 0;
 }
 
-/* A range on the GPU that is shorter than this part of the host's is not the whole of it. */
-#define LEAST_GPU_SHARE 10
-
 /*
  * Windows of a range, or of one step.  Those on the GPU count where there are any: work that a
  * step launched runs after it on the host's clock.  Else those of the host; also where those on
@@ -121,7 +119,7 @@ static int windows_of(struct tw_view *view, const struct trawl_trace *trace,
 	status = collect_windows(&host, trace, o, TRAWL_CLASS_ANNOTATION);
 	if (!status && (!view->windows.count ||
 			tw_intervals_length(&view->windows) <
-				tw_intervals_length(&host.windows) / LEAST_GPU_SHARE)) {
+				tw_intervals_length(&host.windows) / TW_LIMIT_GPU_RANGE_SHARE)) {
 		struct tw_intervals gpu = view->windows;
 
 		view->windows = host.windows;

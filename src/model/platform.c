@@ -1,5 +1,6 @@
 #include "model/platform.h"
 
+#include "data/limits.h"
 #include "json/reader.h"
 #include "os/file.h"
 #include "text/utf8.h"
@@ -9,8 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* A device's memory, of which a part is reserved, agrees with the size on the box. */
-#define MEMORY_TOLERANCE 0.1
 #define GIB 1073741824.0
 
 /* The first fact behind those of the platform whose facts begin at i. */
@@ -227,7 +226,7 @@ static bool find_by(const struct tw_device *device, enum sign sign, struct tw_pl
 			continue;
 		load(i, &candidate);
 		away = memory > 0 ? fabs(memory - candidate.memory_gb) / candidate.memory_gb : 0;
-		if (away > MEMORY_TOLERANCE || away > nearest)
+		if (away * 100 > TW_LIMIT_PLATFORM_MEMORY_PERCENT || away > nearest)
 			continue;
 		found = away < nearest ? 1 : found + 1;
 		nearest = away;

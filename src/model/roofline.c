@@ -1,5 +1,7 @@
 #include "model/roofline.h"
 
+#include "data/limits.h"
+
 #include <math.h>
 
 void tw_rates(struct tw_rates *rates, double flops, double bytes, int64_t time_ns)
@@ -22,7 +24,7 @@ void tw_roofline(struct tw_roofline *roofline, const struct tw_platform *platfor
 	*roofline = (struct tw_roofline){ .time_us = NAN, .percent = NAN };
 	roofline->memory_us = bytes / (platform->mem_bw_gbps * 1e9) * 1e6;
 	roofline->memory_percent = roofline->memory_us / time_us * 100;
-	roofline->anomaly = roofline->memory_percent > TW_ROOFLINE_ANOMALY_PERCENT;
+	roofline->anomaly = roofline->memory_percent > TW_LIMIT_ROOFLINE_ANOMALY_PERCENT;
 	/* What computes nothing, or something for which there is no peak, is bound by memory alone.
 	 * Written so that what is not known does not pass. */
 	if (!(flops > 0) || !spec[0]) {
@@ -34,6 +36,6 @@ void tw_roofline(struct tw_roofline *roofline, const struct tw_platform *platfor
 	roofline->bound = compute_us >= roofline->memory_us ? "COMPUTE_BOUND" : "MEMORY_BOUND";
 	roofline->time_us = fmax(compute_us, roofline->memory_us);
 	roofline->percent = roofline->time_us / time_us * 100;
-	roofline->anomaly |= roofline->percent > TW_ROOFLINE_ANOMALY_PERCENT;
+	roofline->anomaly |= roofline->percent > TW_LIMIT_ROOFLINE_ANOMALY_PERCENT;
 	roofline->mark = peak_mark > platform->mem_bw_mark ? peak_mark : platform->mem_bw_mark;
 }

@@ -22,9 +22,6 @@
 
 #include "model/platform.h"
 
-/* Above this the model, the peak or the time is wrong: nothing runs faster than the roofline. */
-#define TW_ROOFLINE_ANOMALY_PERCENT 110.0
-
 /* What is achieved; NaN where it does not follow from what is known. */
 struct tw_rates {
 	double flops_per_byte; /* needs bytes above 0 */
@@ -39,7 +36,7 @@ struct tw_roofline {
 			      `bound` is then NULL */
 	const char *bound; /* "COMPUTE_BOUND", "MEMORY_BOUND" */
 	double percent;	   /* of the roofline; NaN without one, or without a time */
-	bool anomaly;	   /* over TW_ROOFLINE_ANOMALY_PERCENT, of the bandwidth or the roofline */
+	bool anomaly; /* over TW_LIMIT_ROOFLINE_ANOMALY_PERCENT, of the bandwidth or the roofline */
 	/* How long the bytes need at full bandwidth, and what that is of the time. */
 	double memory_us, memory_percent;
 	enum tw_mark mark; /* the worse of the bandwidth's and the peak's; NONE without a roofline */

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/slots.h"
+#include "data/limits.h"
 #include "data/tables.h"
 #include "text/scan.h"
 #include "text/utf8.h"
@@ -17,9 +18,6 @@
  */
 #define MOST_NAMES ((size_t)1 << 17)
 #define SHOWN_BYTES 100
-
-/* What takes less of the time in which a process has GPU work is not its steady state: 1 / this. */
-#define LEAST_SHARE 10
 
 struct name {
 	uint64_t hash;
@@ -285,7 +283,7 @@ static bool choose(struct tw_nsys_survey *s, const struct names *all)
 		struct tw_nsys_busiest *best;
 		uint32_t known;
 
-		if (name->count < TW_NSYS_REPEATED || !name->time_ns)
+		if (name->count < TW_LIMIT_STEADY_REPEATED || !name->time_ns)
 			continue;
 		known = tw_ids_get(&s->process_ids, name->process);
 		if (known == TW_IDS_NONE) {
@@ -315,7 +313,8 @@ void tw_nsys_survey_limit(struct tw_nsys_survey *survey, const struct tw_nsys_wo
 		uint32_t known = tw_ids_get(&survey->process_ids, work->process);
 
 		if (known != TW_IDS_NONE &&
-		    survey->busiest[known].time_ns < (work->last_ns - work->first_ns) / LEAST_SHARE)
+		    survey->busiest[known].time_ns <
+			    (work->last_ns - work->first_ns) / TW_LIMIT_STEADY_SHARE)
 			survey->busiest[known].name = 0;
 	}
 }

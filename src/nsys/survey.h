@@ -9,9 +9,6 @@
 #include "nsys/ranges.h"
 #include "nsys/work.h"
 
-/* A range that occurs less often has no steady state. */
-#define TW_NSYS_REPEATED 3
-
 struct tw_nsys_busiest {
 	uint64_t name; /* hash of the name without its digits; 0: nothing is repeated enough */
 	int64_t time_ns;

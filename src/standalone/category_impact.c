@@ -9,16 +9,11 @@
 
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "data/limits.h"
 #include "store/pool.h"
 
 #include <math.h>
 #include <string.h>
-
-#define LOW_FRAC 0.75
-#define MIDDLE_FRAC 0.875
-#define GUESS_LOW_FRAC 0.15
-#define GUESS_MIDDLE_FRAC 0.30
-#define GUESS_HIGH_FRAC 0.45
 
 struct estimate {
 	const struct tw_category_row *row;
@@ -65,14 +60,14 @@ static void score(struct estimate *e, double percent_of_total, double efficiency
 	double high, middle, low;
 
 	if (e->guessed) {
-		high = GUESS_HIGH_FRAC * percent_of_total;
-		middle = GUESS_MIDDLE_FRAC * percent_of_total;
-		low = GUESS_LOW_FRAC * percent_of_total;
+		high = TW_LIMIT_GAIN_GUESS_HIGH_FRAC * percent_of_total;
+		middle = TW_LIMIT_GAIN_GUESS_MIDDLE_FRAC * percent_of_total;
+		low = TW_LIMIT_GAIN_GUESS_LOW_FRAC * percent_of_total;
 	} else {
 		high = fmin(fmax(0, 1 - efficiency_percent / 100) * percent_of_total,
 			    bound_percent);
-		middle = MIDDLE_FRAC * high;
-		low = LOW_FRAC * high;
+		middle = TW_LIMIT_GAIN_MIDDLE_FRAC * high;
+		low = TW_LIMIT_GAIN_LOW_FRAC * high;
 	}
 	e->bounded = high >= bound_percent;
 	e->high = hundredths(fmin(high, bound_percent));

@@ -1,8 +1,9 @@
 /* cpu_idle_findings.md, in the shape of the multi-kernel analysis, filled from the metrics. */
 #include "standalone/cpu_idle.h"
 
+#include "data/limits.h"
+
 #define NAME_WIDTH 60
-#define MOST_SPEEDUP 10 /* beyond it the number tells nothing */
 
 struct page {
 	struct tw_str *out;
@@ -83,8 +84,9 @@ static void put_cause(struct page *p, const struct tw_json_value *cause)
 	tw_str_addf(p->out, "\n- **Root Cause**: %s", text_of(cause, "meaning"));
 	put_number(p, "\n- **Impact**: without it the total time would be ", cause,
 		   "total_time_without_ms", " ms");
-	if (tw_json_number(tw_json_get(cause, "speedup_without")) > MOST_SPEEDUP)
-		tw_str_addf(p->out, ", a speed-up of over %dx at most\n\n", MOST_SPEEDUP);
+	if (tw_json_number(tw_json_get(cause, "speedup_without")) > TW_LIMIT_TOLD_SPEEDUP_MOST)
+		put(p, ", a speed-up of over " TW_LIMIT_TEXT(
+			       TW_LIMIT_TOLD_SPEEDUP_MOST) "x at most\n\n");
 	else
 		put_number(p, ", a speed-up of ", cause, "speedup_without", "x at most\n\n");
 }

@@ -2,6 +2,7 @@
 
 #include "analysis/analysis.h"
 #include "base/alloc.h"
+#include "data/limits.h"
 #include "findings/findings.h"
 #include "json/writer.h"
 #include "standalone/json_fields.h"
@@ -219,7 +220,7 @@ static void add_top_operations(struct tw_json *json, const struct tw_manifest *m
 
 	tw_json_key(json, "top_operations");
 	tw_json_array(json, TW_JSON_LINES);
-	for (i = 0; i < rows && i < TW_TOP_OPERATIONS; i++) {
+	for (i = 0; i < rows && i < TW_LIMIT_TOP_OPERATIONS; i++) {
 		const struct tw_category_rows *category =
 			&m->categories.items[m->categories.of_row[i]];
 		int64_t ns = tw_table_cell(table, i, "Kernel Time (µs)_sum").integer;

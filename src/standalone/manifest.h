@@ -9,8 +9,6 @@
 #include "standalone/categories.h"
 #include "text/str.h"
 
-#define TW_TOP_OPERATIONS 10
-
 struct tw_manifest {
 	const struct trawl_report *report;
 	const char *trace_name;

@@ -1,6 +1,8 @@
 /* priority_data.json: everything the categories found, in one order, with what it is worth. */
 #include "standalone/priorities.h"
 
+#include "data/limits.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +10,6 @@
 
 #define PRIORITY TW_PRIORITY_LADDER
 #define TARGET "target_efficiency"
-/* With fewer findings than these the largest headroom left is told too. */
-#define FEWEST 3
 
 /* ---- what is one */
 
@@ -472,7 +472,7 @@ static void add_headroom(struct tw_ranking *r)
 	size_t before = r->count, named = count_named(r), i;
 	struct tw_ranking more = *r;
 
-	if (named >= FEWEST)
+	if (named >= TW_LIMIT_FINDINGS_FEWEST)
 		return;
 	more.list = NULL;
 	more.count = more.most = 0;
@@ -492,7 +492,7 @@ static void add_headroom(struct tw_ranking *r)
 		limit_priority(more.list[i]);
 	sort(&more);
 	r->failed |= more.failed;
-	for (i = 0; i < more.count && r->count - before < FEWEST - named; i++) {
+	for (i = 0; i < more.count && r->count - before < TW_LIMIT_FINDINGS_FEWEST - named; i++) {
 		const struct tw_optimization *o = more.list[i];
 		struct tw_optimization *added;
 

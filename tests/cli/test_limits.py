@@ -24,7 +24,7 @@ def sources():
 class Limits(Case):
     def test_each_has_a_test_at_its_edge(self):
         tried = set()
-        for path in (ROOT / "tests/unit").glob("*.c"):
+        for path in (*(ROOT / "tests/unit").glob("*.c"), *(ROOT / "tests/cli").glob("*.py")):
             tried |= set(re.findall(r"\bEDGE_OF\(TW_LIMIT_(\w+)\)", path.read_text(encoding="utf-8")))
         named = [row["name"].upper() for row in limits()]
         self.assertGreater(len(named), 20)
@@ -41,11 +41,12 @@ class Limits(Case):
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
 
     def test_documents_tell_them(self):
-        page = " ".join((ROOT / "docs/METRICS.md").read_text(encoding="utf-8").split())
+        pages = " ".join(word for name in ("METRICS.md", "CLI.md")
+                         for word in (ROOT / "docs" / name).read_text(encoding="utf-8").split())
         for row in limits():
             if row["docs"] != "-":
                 with self.subTest(limit=row["name"]):
-                    self.assertIn(row["docs"].replace("#", row["value"]), page)
+                    self.assertIn(row["docs"].replace("#", row["value"]), pages)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,15 @@ class Prepare(Case):
         self.assertEqual(top[0]["name"], "aten::linear")
         self.assertEqual(top[0]["percent_of_compute"], round(100 * 100 / 130, 2))
 
+    def test_ten_operations_are_the_top(self):
+        """EDGE_OF(TW_LIMIT_TOP_OPERATIONS)"""
+        for count, top in ((9, 9), (10, 10), (11, 10)):
+            with self.subTest(count):
+                self.prepare([e for i in range(count) for e in call(
+                    f"aten::op{i}", 100 + 20 * i, i + 1, f"k{i}", 1000 + 100 * i, 50 + i)])
+                self.assertEqual([t["name"] for t in self.json("category_manifest.json")["top_operations"]],
+                                 [f"aten::op{i}" for i in reversed(range(count))][:top])
+
     def test_no_path_of_the_machine(self):
         self.prepare(base_events())
         for path in self.out.rglob("*"):

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import (ROOT, Case, NCCL, document, kernel, launch, op, read_csv, trawl)
+from support import (BUILD, ROOT, Case, NCCL, document, kernel, launch, op, read_csv, trawl)
 
 TIMES = {(256, 28): 100, (256, 56): 90, (512, 28): 95, (512, 56): 80}
 
@@ -75,6 +75,21 @@ class Sweep(Case):
                 self.assertIn("tracelens_analysis/comparisons/"
                               f"compare_{channels}ch_rank{rank}_across_threads.xlsx", written)
         self.assertTrue(set(before) <= set(self.files(place)), "traces are not moved")
+
+    def test_short_kernels_are_those_below_50_us(self):
+        """EDGE_OF(TW_LIMIT_SWEEP_SHORT_KERNEL_US)"""
+        rank = self.tmp / "edge/256thread/nccl_28channels/torch_profiler/rank0"
+        rank.mkdir(parents=True)
+        (rank / "trace_step9.json").write_text(document(
+            [launch(100, 4, 1), kernel("below", 200, 49.999, 1),
+             launch(110, 4, 2), kernel("at", 300, 50, 2)]))
+        self.run_on("report", self.tmp / "edge")
+        book = self.tmp / "edge/tracelens_analysis/256thread/individual_reports/perf_28ch_rank0.xlsx"
+        done = subprocess.run([BUILD / "tools/book_dump", book], capture_output=True, text=True,
+                              check=True)
+        sheets = {sheet["name"]: sheet["rows"] for sheet in map(json.loads, done.stdout.splitlines())}
+        header, *rows = sheets["short_kernels_summary"]
+        self.assertEqual([row[header.index("Kernel name")] for row in rows], ["below"])
 
     def test_best_configuration_is_named(self):
         result = self.run_on("report", self.sweep())

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "store/trace.h"
+#include "edges.h"
 #include "event_list.h"
 #include "trawl/report.h"
 
@@ -759,11 +760,18 @@ static void test_no_short_kernels(void **state)
 	struct result r;
 
 	begin();
+	EDGE_OF(TW_LIMIT_SHORT_KERNEL_US);
 	kernel_of(10000);
 	r = report("short_kernel_histogram");
 	assert_int_equal(trawl_table_rows(r.table), 0);
 	use(&r, "short_kernels_summary");
 	assert_int_equal(trawl_table_rows(r.table), 0);
+	release(&r);
+
+	begin();
+	kernel_of(9999);
+	r = report("short_kernels_summary");
+	assert_int_equal(trawl_table_rows(r.table), 1);
 	release(&r);
 }
 

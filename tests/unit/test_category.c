@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "edges.h"
 #include "failing.h"
 #include "scratch.h"
 #include "standalone/category.h"
@@ -405,6 +406,11 @@ static void test_impact_by_hand(void **state)
 {
 	const struct tw_json_value *e, *group;
 
+	EDGE_OF(TW_LIMIT_GAIN_LOW_FRAC);
+	EDGE_OF(TW_LIMIT_GAIN_MIDDLE_FRAC);
+	EDGE_OF(TW_LIMIT_GAIN_GUESS_LOW_FRAC);
+	EDGE_OF(TW_LIMIT_GAIN_GUESS_MIDDLE_FRAC);
+	EDGE_OF(TW_LIMIT_GAIN_GUESS_HIGH_FRAC);
 	write_ops("gemm", MM ADDMM LOST);
 	analyse("gemm");
 	assert_int_equal(tw_json_get(metrics, "impact_estimates")->count, 3);

@@ -1,6 +1,7 @@
 /* Queries on exports: databases of a few rows, whose right answers were worked out by hand. */
 #include "nsys/nsys.h"
 
+#include "edges.h"
 #include "failing.h"
 #include "scratch.h"
 
@@ -351,12 +352,33 @@ static void test_busiest_range(void **state)
 	assert_true(noted(s, "GPU work are numbered by pid"));
 }
 
+/* Three times are repeated, twice are not, however long. */
+static void test_range_that_is_repeated(void **state)
+{
+	struct scene *s = *state;
+
+	EDGE_OF(TW_LIMIT_STEADY_REPEATED);
+	kernel(s, 7, 0, 400, 1, "gemm");
+	range(s, 0, 150, "batch");
+	range(s, 150, 300, "batch");
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_int_equal(number(s, 0, "start"), 100);
+	assert_int_equal(number(s, 0, "end"), 300);
+	range(s, 300, 400, "batch");
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_text(s, 0, "name", "batch");
+	/* In the order of time. */
+	assert_int_equal(number(s, 0, "start"), 150);
+	assert_int_equal(number(s, 0, "end"), 300);
+}
+
 /* Operations and ranges of libraries are repeated too; what takes little of the time is no steady state. */
 static void test_busiest_range_of_the_program(void **state)
 {
 	struct scene *s = *state;
 	int64_t i;
 
+	EDGE_OF(TW_LIMIT_STEADY_SHARE);
 	for (i = 0; i < 4; i++) {
 		range(s, i * 100, i * 100 + 99, "aten::mm, seq = 5, op_id = 9");
 		range(s, i * 100, i * 100 + 98, "ncclAllReduce");
@@ -705,6 +727,7 @@ int main(void)
 		TEST(test_open_ranges),
 		TEST(test_rank_that_is_not_there),
 		TEST(test_busiest_range),
+		TEST(test_range_that_is_repeated),
 		TEST(test_busiest_range_of_the_program),
 		TEST(test_too_many_kinds_of_ranges),
 		TEST(test_middle_of_the_trace),

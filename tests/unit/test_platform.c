@@ -8,6 +8,7 @@
 
 #include "model/platform.h"
 #include "model/roofline.h"
+#include "edges.h"
 #include "scratch.h"
 
 #include <math.h>
@@ -200,6 +201,9 @@ static void test_devices(void **state)
 	guess("NVIDIA A100-SXM4-40GB", 0, "A100 40GB SXM");
 	guess("gfx942:sramecc+:xnack-", 256 * GIB, "MI325X");
 	guess("gfx942", 192 * GIB, "MI300X");
+	EDGE_OF(TW_LIMIT_PLATFORM_MEMORY_PERCENT);
+	guess("gfx942", 172.81 * GIB, "MI300X");
+	guess("gfx942", 172.79 * GIB, NULL);
 	guess("gfx942", 128 * GIB, "MI300A");
 	guess("AMD Instinct MI300X", 0, "MI300X");
 	/* A part of a GPU, another variant, no GPU of ours. */
@@ -415,6 +419,19 @@ static void test_roofline_memory(void **state)
 	assert_int_equal(r.mark, TW_MARK_UNVERIFIED);
 }
 
+/* 5.3 GB take 1000 us: in 909.0909 they are 110 %. */
+static void test_over_the_roofline(void **state)
+{
+	struct tw_platform p = platform("MI300X");
+	struct tw_roofline r;
+
+	EDGE_OF(TW_LIMIT_ROOFLINE_ANOMALY_PERCENT);
+	tw_roofline(&r, &p, 0, 5300e6, "", 909091);
+	assert_false(r.anomaly);
+	tw_roofline(&r, &p, 0, 5300e6, "", 909090);
+	assert_true(r.anomaly);
+}
+
 static void expect_no_roofline(const struct tw_platform *p, double flops, double bytes,
 			       const char *spec)
 {
@@ -488,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_bad_files),
 		cmocka_unit_test(test_roofline_example),
 		cmocka_unit_test(test_roofline_memory),
+		cmocka_unit_test(test_over_the_roofline),
 		cmocka_unit_test(test_roofline_absent),
 		cmocka_unit_test(test_roofline_of_bytes),
 	};

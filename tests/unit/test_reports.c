@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "edges.h"
 #include "failing.h"
 #include "scratch.h"
 #include "standalone/reports.h"
@@ -613,6 +614,33 @@ static void headroom_fills_up(void **state)
 	teardown(state);
 }
 
+#define HEADROOM(name)                                                      \
+	"{\"name\": \"" name "\", \"time_ms\": 8, \"exposed_time_ms\": 8, " \
+	"\"percent_of_category\": 20, \"efficiency\": {\"efficiency_percent\": 40}}"
+
+/* Two High ones, and then three; three more operations have headroom. */
+static void no_more_than_three_with_headroom(void **state)
+{
+	static const char more[] =
+		"\"operations\": [" HEADROOM("x") ", " HEADROOM("y") ", " HEADROOM("z") "]}";
+	static const char *const found[] = {
+		"\"bottlenecks\": [], ",
+		"\"bottlenecks\": [" ONE("a", 9, 10, "") ", " ONE("b", 9, 20, "") "], ",
+		"\"bottlenecks\": [" ONE("a", 9, 10, "") ", " ONE("b", 9, 20,
+								  "") ", " ONE("c", 9, 30, "") "], "
+	};
+	char text[2048];
+	size_t i;
+
+	EDGE_OF(TW_LIMIT_FINDINGS_FEWEST);
+	for (i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), "{\"status\": \"OK\", %s%s", found[i], more);
+		run_with("", text, NO_FINDINGS);
+		assert_int_equal(tw_json_get(data, "optimizations")->count, 3);
+		teardown(state);
+	}
+}
+
 /* One kernel for all saves what is said, as far as nothing else hides it. */
 static void a_chain_has_its_own_title(void **state)
 {
@@ -749,6 +777,7 @@ int main(void)
 		cmocka_unit_test(system_by_what_could_come_back),
 		cmocka_unit_test(little_gain_is_low),
 		cmocka_unit_test(headroom_fills_up),
+		cmocka_unit_test(no_more_than_three_with_headroom),
 		cmocka_unit_test(what_is_missing_is_said),
 		cmocka_unit_test(a_chain_has_its_own_title),
 		cmocka_unit_test(a_trace_without_gpu_work),

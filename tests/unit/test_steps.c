@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "edges.h"
 #include "traces.h"
 
 /* An annotation of the host, or of a GPU's stream; times in microseconds, as in all of this file. */
@@ -217,6 +218,31 @@ static void annotations_of_the_gpu_agree_or_not(void **state)
 	assert_string_equal(timeline(report, "total_time"), "0.16");
 	trawl_report_free(report);
 	trawl_trace_free(trace);
+}
+
+/* 1000 us of work in a step; of its annotation on the GPU so many lie outside. */
+static void assert_uncovered(int64_t outside, bool noted)
+{
+	struct trawl_report *report;
+	struct trawl_trace *trace;
+	struct script s;
+
+	script_begin(&s);
+	annotate(&s, "ProfilerStep#1", 1, 0, 100);
+	annotate_gpu(&s, "ProfilerStep#1", 150, 1150 - outside);
+	launch(&s, 1, 1, 10, 1, "k1", 7, 150, 1000);
+	trace = script_read(&s);
+	report = step_of(trace, 1, 1, false);
+	assert_int_equal(has_note(report, "GPU annotations of that name do not cover"), noted);
+	trawl_report_free(report);
+	trawl_trace_free(trace);
+}
+
+static void a_hundredth_may_be_uncovered(void **state)
+{
+	EDGE_OF(TW_LIMIT_UNCOVERED_PERCENT);
+	assert_uncovered(10, false);
+	assert_uncovered(11, true);
 }
 
 /* Ranges of one name within each other, and of two processes. */
@@ -448,6 +474,7 @@ int main(void)
 		cmocka_unit_test(several_steps),
 		cmocka_unit_test(other_work_is_apart),
 		cmocka_unit_test(annotations_of_the_gpu_agree_or_not),
+		cmocka_unit_test(a_hundredth_may_be_uncovered),
 		cmocka_unit_test(ranges_of_one_name),
 		cmocka_unit_test(graphs_and_moments),
 		cmocka_unit_test(without_launches),

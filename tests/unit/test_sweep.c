@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "edges.h"
 #include "failing.h"
 #include "io/sink.h"
 #include "scratch.h"
@@ -261,6 +262,49 @@ static void test_answer_within_noise(void **state)
 		      "either will do.\n" NOTHING_TRADED);
 }
 
+static bool is_answered(const struct tw_configuration *list, size_t count, const char *words)
+{
+	struct tw_str out;
+	bool found;
+
+	tw_str_init(&out, trawl_allocator_default());
+	tw_configurations_answer(list, count, &out);
+	found = strstr(out.ptr, words);
+	tw_str_release(&out);
+	return found;
+}
+
+/* Of 100 ms: how far the next is, and what of computing is a trade. */
+static void test_one_per_cent_is_told(void **state)
+{
+	struct tw_configuration list[] = {
+		CONFIGURATION("a", 2, 80, 15, 5, 100, 0.1),
+		CONFIGURATION("b", 2, 79, 15, 5, 100.999, 0.1),
+	};
+
+	EDGE_OF(TW_LIMIT_SWEEP_TOLD_PERCENT);
+	assert_true(is_answered(list, 2, "is below 1 %, which another run may turn round"));
+	assert_true(is_answered(list, 2, "It trades nothing: "));
+	list[1].part_ms[5] = 101;
+	list[1].part_ms[0] = 78.999;
+	assert_true(is_answered(list, 2, "is 10.0 times the noise"));
+	assert_true(is_answered(list, 2, "It trades 1.001 ms more computing than b"));
+}
+
+/* 0.05 % is 0.5 of 1000. */
+static void test_what_rounds_to_nothing_is_none(void **state)
+{
+	struct tw_configuration list[] = {
+		CONFIGURATION("a", 2, 80, 15, 5, 999.501, 0.1),
+		CONFIGURATION("b", 2, 80, 15, 5, 1000, 0.1),
+	};
+
+	EDGE_OF(TW_LIMIT_NO_DIFFERENCE_PERCENT);
+	assert_true(is_answered(list, 2, ": as long as b."));
+	list[0].part_ms[5] = 999.499;
+	assert_true(is_answered(list, 2, ": 0.1 % (0.501 ms) less than b."));
+}
+
 static void test_answer_of_few(void **state)
 {
 	const struct tw_configuration list[] = {
@@ -405,6 +449,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_out_of_memory, setup, teardown),
 		cmocka_unit_test(test_answer),
 		cmocka_unit_test(test_answer_within_noise),
+		cmocka_unit_test(test_one_per_cent_is_told),
+		cmocka_unit_test(test_what_rounds_to_nothing_is_none),
 		cmocka_unit_test(test_answer_of_few),
 		cmocka_unit_test(test_what_cannot_be_the_best),
 		cmocka_unit_test(test_steps_compare_where_their_numbers_differ),

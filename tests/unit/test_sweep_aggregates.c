@@ -7,11 +7,13 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "edges.h"
 #include "failing.h"
 #include "render/render.h"
 #include "study/sweep/aggregates.h"
 #include "table/table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct tw_arena arena;
@@ -112,6 +114,68 @@ static void nothing_was_added(void **state)
 	tw_comms_free(c);
 }
 
+/* Of 10000 ms 5 are 0.05 %. */
+static void what_rounds_to_nothing_is_not_told(void **state)
+{
+	static const char *const more[] = { "type,time ms,percent\ntotal_time,10004.9,100\n",
+					    "type,time ms,percent\ntotal_time,10005.1,100\n" };
+	struct tw_str out;
+	size_t i;
+
+	EDGE_OF(TW_LIMIT_NO_DIFFERENCE_PERCENT);
+	for (i = 0; i < 2; i++) {
+		struct tw_timelines *t = tw_timelines_new(trawl_allocator_default());
+		struct tw_csv csv = csv_of("type,time ms,percent\ntotal_time,10000,100\n");
+
+		assert_int_equal(tw_timelines_add(t, 256, 28, 0, &csv, &err), 0);
+		csv = csv_of(more[i]);
+		assert_int_equal(tw_timelines_add(t, 512, 28, 0, &csv, &err), 0);
+		tw_str_init(&out, trawl_allocator_default());
+		tw_timelines_digest(t, 0, &out);
+		assert_int_equal(!!strstr(out.ptr, "; most 10005.100 ms 512thread_28ch (+0.1 %)"),
+				 i);
+		assert_int_equal(!!strstr(out.ptr, "; most "), i);
+		tw_str_release(&out);
+		tw_timelines_free(t);
+	}
+}
+
+static void sizes_of_messages_have_words(void **state)
+{
+	static const struct {
+		const char *size, *name;
+	} sizes[] = {
+		{ "0.009999", "tiny_10.239KB" },
+		{ "0.01", "medium_0.01MB" },
+		{ "99.999", "medium_100.00MB" },
+		{ "100", "large_100.00MB" },
+	};
+	size_t i;
+
+	EDGE_OF(TW_LIMIT_MESSAGE_TINY_MB);
+	EDGE_OF(TW_LIMIT_MESSAGE_MEDIUM_MB);
+	for (i = 0; i < 4; i++) {
+		struct tw_comms *c = tw_comms_new(trawl_allocator_default());
+		struct trawl_table *table;
+		struct trawl_cell cell;
+		struct tw_csv csv;
+		char text[200];
+
+		snprintf(text, sizeof(text),
+			 "Collective name,dtype,Full msg size (MB),comm_latency_mean,Total comm "
+			 "latency (ms)\nallreduce,Float,%s,2.5,1\n",
+			 sizes[i].size);
+		csv = csv_of(text);
+		assert_int_equal(tw_comms_add(c, 256, 28, "f", &csv, &err), 0);
+		assert_int_equal(tw_comms_table(c, &table, &err), 0);
+		cell = tw_table_cell(table, 0, "operation_name");
+		assert_int_equal(cell.text_len, strlen(sizes[i].name));
+		assert_memory_equal(cell.text, sizes[i].name, cell.text_len);
+		tw_table_free(table);
+		tw_comms_free(c);
+	}
+}
+
 static void sheets_that_are_none(void **state)
 {
 	struct tw_timelines *t = tw_timelines_new(trawl_allocator_default());
@@ -195,6 +259,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(means_do_not_depend_on_the_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_was_added, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_rounds_to_nothing_is_not_told, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(sizes_of_messages_have_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(sheets_that_are_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_allocation_fails_once, setup, teardown),
 	};

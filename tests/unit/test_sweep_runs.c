@@ -12,6 +12,7 @@
 #include "study/runs/runs.h"
 #include "study/sweep/trials.h"
 #include "table/table.h"
+#include "edges.h"
 #include "failing.h"
 #include "scratch.h"
 
@@ -233,6 +234,29 @@ static int read_trials(const struct trawl_allocator *allocator)
 	return status;
 }
 
+static void assert_trial(double ratio, const char *verdict)
+{
+	struct tw_trial trial = { 1, ratio, 1, 1, 1 };
+	const struct tw_trials trials = { .allocator = trawl_allocator_default(),
+					  .trials = &trial,
+					  .count = 1 };
+	struct trawl_table *table = tw_trials_table(&trials, 0);
+	struct trawl_cell cell = tw_table_cell(table, 0, "against baseline");
+
+	assert_int_equal(cell.text_len, strlen(verdict));
+	assert_memory_equal(cell.text, verdict, cell.text_len);
+	tw_table_free(table);
+}
+
+static void test_trials_like_the_baseline(void **state)
+{
+	EDGE_OF(TW_LIMIT_TRIALS_SIMILAR);
+	assert_trial(0.001, "similar");
+	assert_trial(0.00101, "better");
+	assert_trial(-0.001, "similar");
+	assert_trial(-0.00101, "worse");
+}
+
 static int draw_lanes(const struct trawl_allocator *allocator)
 {
 	static const char *const lanes[] = { "100 %" };
@@ -298,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_full_log),
 		cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_trials_like_the_baseline),
 		cmocka_unit_test_setup_teardown(test_no_memory, make_scratch, remove_scratch),
 	};
 

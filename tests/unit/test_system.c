@@ -16,6 +16,7 @@
 #include "analysis/launches/overlap.h"
 #include "analysis/launches/host_names.h"
 #include "base/hash.h"
+#include "edges.h"
 #include "failing.h"
 #include "scratch.h"
 #include "standalone/idle_gaps.h"
@@ -850,6 +851,19 @@ static void gaps_that_dominate(void **state)
 	place_remove(&p);
 }
 
+static void ten_times_as_fast_is_told(void **state)
+{
+	struct place p;
+
+	EDGE_OF(TW_LIMIT_TOLD_SPEEDUP_MOST);
+	place_make(&p);
+	has(largest_gap(&p, "launch_bound", "\"count\":1,\"speedup_without\":10", "null"),
+	    ", a speed-up of 10x at most");
+	has(largest_gap(&p, "launch_bound", "\"count\":1,\"speedup_without\":10.01", "null"),
+	    ", a speed-up of over 10x at most");
+	place_remove(&p);
+}
+
 /* ---- missing and broken data */
 
 static const char manifest[] =
@@ -1052,6 +1066,7 @@ int main(void)
 		cmocka_unit_test(communication_without_computing),
 		cmocka_unit_test(idle_times),
 		cmocka_unit_test(gaps_that_dominate),
+		cmocka_unit_test(ten_times_as_fast_is_told),
 		cmocka_unit_test(without_data),
 		cmocka_unit_test(broken_data),
 		cmocka_unit_test(callers_of_copies),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "derive/derived.h"
+#include "edges.h"
 #include "event_list.h"
 #include "traces.h"
 #include "trawl/report.h"
@@ -324,6 +325,7 @@ static void test_a_range_on_the_gpu_that_covers_next_to_nothing(void **state)
 {
 	struct trawl_trace *trace;
 
+	EDGE_OF(TW_LIMIT_GPU_RANGE_SHARE);
 	begin();
 	host_step(1, 0, 1000);
 	gpu_step(1, 500, 100);

@@ -4,6 +4,7 @@
  */
 #include "analysis/analysis.h"
 
+#include "data/limits.h"
 #include "text/str.h"
 
 #include <string.h>
@@ -93,8 +94,7 @@ void tw_describe_step_work(const struct tw_steps *s, struct tw_str *out)
 			    "%llu GPU events of %s time were launched before calls were recorded: "
 			    "other work\n",
 			    (unsigned long long)s->earlier, one ? "its" : "their");
-	/* A hundredth is what edges of kernels and rounding may make. */
-	if (s->annotated && s->outside_ns > s->busy_ns / 100)
+	if (s->annotated && s->outside_ns > s->busy_ns / 100 * TW_LIMIT_UNCOVERED_PERCENT)
 		tw_str_addf(out,
 			    "GPU annotations of that name do not cover %.3f ms (%.1f %%) of the "
 			    "launched work\n",

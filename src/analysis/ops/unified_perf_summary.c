@@ -8,6 +8,7 @@
 #include "analysis/ops/op_key.h"
 #include "analysis/ops/op_rows.h"
 #include "base/alloc.h"
+#include "data/limits.h"
 #include "model/roofline.h"
 
 #include <math.h>
@@ -492,6 +493,8 @@ static double percent_of(const struct walk *w, const struct trawl_table *table, 
 		       0;
 }
 
+#define ANOMALY_PERCENT TW_LIMIT_TEXT(TW_LIMIT_ROOFLINE_ANOMALY_PERCENT)
+
 /* What is over the roofline: how much, and row by row. */
 static void note_over_roofline(const struct walk *w, struct trawl_table *table)
 {
@@ -499,17 +502,17 @@ static void note_over_roofline(const struct walk *w, struct trawl_table *table)
 	double worst = 0;
 
 	for (row = 0; row < rows; row++) {
-		count += percent_of(w, table, row) > TW_ROOFLINE_ANOMALY_PERCENT;
+		count += percent_of(w, table, row) > TW_LIMIT_ROOFLINE_ANOMALY_PERCENT;
 		worst = fmax(worst, percent_of(w, table, row));
 	}
 	if (count)
 		tw_table_add_note(
 			table,
-			"%zu %s over %d %% of the roofline, the highest at %.0f %%: the data "
+			"%zu %s over " ANOMALY_PERCENT
+			" %% of the roofline, the highest at %.0f %%: the data "
 			"was in a cache, or the time, the cost model or the platform's peak "
 			"is wrong",
-			count, count == 1 ? "row is" : "rows are", (int)TW_ROOFLINE_ANOMALY_PERCENT,
-			worst);
+			count, count == 1 ? "row is" : "rows are", worst);
 	for (row = 0; row < rows; row++) {
 		double percent = percent_of(w, table, row);
 		struct trawl_cell bound = trawl_table_cell(table, row, BOUND);

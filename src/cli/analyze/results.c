@@ -2,6 +2,7 @@
 #include "cli/analyze/analysing.h"
 
 #include "base/alloc.h"
+#include "data/limits.h"
 #include "render/escape.h"
 #include "standalone/markdown.h"
 #include "table/table.h"
@@ -391,7 +392,7 @@ static void add_change_text(struct tw_str *out, const struct trawl_table *change
 	add_cell(&text, changes, i, CHANGE_TITLE);
 	tw_md_cut(&text, MOST_TITLE_BYTES);
 	if (has_cell(changes, i, CHANGE_GAIN) &&
-	    trawl_table_cell(changes, i, CHANGE_GAIN).real < 0.05)
+	    trawl_table_cell(changes, i, CHANGE_GAIN).real < TW_LIMIT_NO_DIFFERENCE_PERCENT)
 		tw_str_add_cstr(&text, ": less than 0.1 % less time");
 	else if (has_cell(changes, i, CHANGE_GAIN))
 		add_percent(&text, changes, i, CHANGE_GAIN, ": up to ", " % less time");

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "cli/ranks/ranks.h"
+#include "data/limits.h"
 #include "job/tables/all_tables.h"
 #include "os/thread.h"
 #include "table/pack.h"
@@ -11,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* Kernels below it are short in the reports of a sweep. */
-#define SHORT_KERNEL_NS 50000
 
 /* Of each rank's report, what later stages look at. */
 static const char *const kept_tables[] = { "gpu_timeline",   "ops_summary",	 "GEMM",
@@ -121,7 +119,7 @@ static void write_report(void *context, uint32_t file, size_t number,
 static void report_options(const struct cli_sweep_made *made, struct trawl_report_options *options)
 {
 	trawl_report_options_init(options);
-	options->short_kernel_ns = SHORT_KERNEL_NS;
+	options->short_kernel_ns = TW_LIMIT_SWEEP_SHORT_KERNEL_US * 1000;
 	options->gemm_instances = made->makes & (CLI_MAKE_REPORTS | CLI_MAKE_INSTANCES);
 	options->kernel_instances = made->makes & CLI_MAKE_INSTANCES;
 }

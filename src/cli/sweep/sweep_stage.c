@@ -2,6 +2,7 @@
 #include "cli/sweep/sweep_steps.h"
 
 #include "base/alloc.h"
+#include "data/limits.h"
 #include "os/file.h"
 
 #include <stdlib.h>
@@ -23,7 +24,8 @@ void cli_sweep_step_options(struct cli_sweep_step_options *o, enum cli_sweep_ste
 		{ "output-csv", 0, CLI_TEXT, "FILE", &o->output,
 		  "what is written (default: in tracelens_analysis, or beside --input-csv)" },
 		{ "tolerance", 0, CLI_TEXT, "FRACTION", &o->tolerance,
-		  "off by so much of the expected time is within_tol (default 0.01)" },
+		  "off by so much of the expected time is within_tol "
+		  "(default " TW_LIMIT_TEXT(TW_LIMIT_SWEEP_TOLERANCE) ")" },
 	};
 	const bool has[] = { true, kind != CLI_STEP_VARIANCE, true, kind == CLI_STEP_TIMESTAMPS };
 	size_t i, n = 0;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "data/limits.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ void cli_sweep_steps_init(struct cli_sweep_steps *steps, const struct cli_sweep 
 		.made = made,
 		.made_count = made_count,
 		.top_k = CLI_SWEEP_TOP_K,
-		.tolerance = CLI_SWEEP_TOLERANCE,
+		.tolerance = TW_LIMIT_SWEEP_TOLERANCE,
 	};
 	tw_arena_init(&steps->arena, trawl_allocator_default());
 }

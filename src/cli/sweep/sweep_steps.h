@@ -12,7 +12,6 @@
 #include "study/variance/variance.h"
 
 #define CLI_SWEEP_TOP_K 5
-#define CLI_SWEEP_TOLERANCE 0.01
 
 struct cli_sweep_steps {
 	const struct cli_sweep *s;

@@ -4,6 +4,7 @@
 #include "base/reuse.h"
 #include "cli/exporting.h"
 #include "cli/processes.h"
+#include "data/limits.h"
 #include "io/sink.h"
 #include "job/set/merged.h"
 #include "store/quality.h"
@@ -22,7 +23,8 @@ void cli_reporting_init(struct cli_reporting *r, struct cli_option counting[8],
 		{ "linked-only", 0, CLI_FLAG, NULL, &o->linked_only,
 		  "gpu_timeline counts only events with a recorded launch" },
 		{ "short-kernel-us", 0, CLI_TIME_US, "N", &o->short_kernel_ns,
-		  "kernels below N µs are short (default 10)" },
+		  "kernels below N µs are short (default " TW_LIMIT_TEXT(
+			  TW_LIMIT_SHORT_KERNEL_US) ")" },
 		{ "micro-idle-us", 0, CLI_TIME_US, "N", &o->micro_idle_ns,
 		  "split idle time into gaps below and above N µs" },
 		{ "clip-overruns", 0, CLI_FLAG, NULL, &o->clip_overruns,

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include "analysis/analysis.h"
+#include "data/limits.h"
 #include "job/set/rank_list.h"
 #include "model/roofline.h"
 #include "render/escape.h"
@@ -414,6 +415,8 @@ static void find_over(const struct trawl_report *report, double above, double un
 	}
 }
 
+#define ANOMALY_PERCENT TW_LIMIT_TEXT(TW_LIMIT_ROOFLINE_ANOMALY_PERCENT)
+
 /*
  * What cannot be, row by row: the data was in a cache, or the time, the cost model or the peak is
  * wrong there. What is over by little may be so because peaks are nominal.
@@ -422,19 +425,22 @@ static void say_over_roofline(const struct trawl_report *report, struct tw_str *
 {
 	struct over wrong, little;
 
-	find_over(report, TW_ROOFLINE_ANOMALY_PERCENT, INFINITY, &wrong);
-	find_over(report, 100, TW_ROOFLINE_ANOMALY_PERCENT, &little);
+	find_over(report, TW_LIMIT_ROOFLINE_ANOMALY_PERCENT, INFINITY, &wrong);
+	find_over(report, 100, TW_LIMIT_ROOFLINE_ANOMALY_PERCENT, &little);
 	if (wrong.count && !wrong.list.failed)
 		tw_str_addf(out,
-			    "%zu row%s of unified_perf_summary over %.0f %% of the roofline, up to "
+			    "%zu row%s of unified_perf_summary over " ANOMALY_PERCENT
+			    " %% of the roofline, up to "
 			    "%.*f %%: %s; the data was in a cache, or the time, the cost model or "
 			    "the peak is wrong",
-			    wrong.count, wrong.count == 1 ? "" : "s", TW_ROOFLINE_ANOMALY_PERCENT,
-			    wrong.highest < 200, wrong.highest, wrong.list.ptr);
+			    wrong.count, wrong.count == 1 ? "" : "s", wrong.highest < 200,
+			    wrong.highest, wrong.list.ptr);
 	if (little.count && !little.list.failed)
-		tw_str_addf(out, "%s%zu row%s of unified_perf_summary at 100 to %.0f %%: %s",
+		tw_str_addf(out,
+			    "%s%zu row%s of unified_perf_summary at 100 to " ANOMALY_PERCENT
+			    " %%: %s",
 			    wrong.count ? ". " : "", little.count, little.count == 1 ? "" : "s",
-			    TW_ROOFLINE_ANOMALY_PERCENT, little.list.ptr);
+			    little.list.ptr);
 	out->failed |= wrong.list.failed | little.list.failed;
 	tw_str_release(&wrong.list);
 	tw_str_release(&little.list);

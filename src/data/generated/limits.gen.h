@@ -83,3 +83,69 @@
 
 /* times the noise of the ranks: from there on the difference is told as far over it */
 #define TW_LIMIT_TOLD_NOISE_MOST 1000
+
+/* %: a share below it is told as no difference */
+#define TW_LIMIT_NO_DIFFERENCE_PERCENT 0.05
+
+/* % of the total time: configurations that differ by less will either do; no more in a part is no trade */
+#define TW_LIMIT_SWEEP_TOLD_PERCENT 1
+
+/* overlap ratio: a trial that is no further from the baseline is similar to it */
+#define TW_LIMIT_TRIALS_SIMILAR 0.001
+
+/* MB: a smaller message is tiny */
+#define TW_LIMIT_MESSAGE_TINY_MB 0.01
+
+/* MB: a smaller message is medium, others are large */
+#define TW_LIMIT_MESSAGE_MEDIUM_MB 100
+
+/* of the expected time: by default, a call that is off by no more is within_tol */
+#define TW_LIMIT_SWEEP_TOLERANCE 0.01
+
+/* µs: by default, a kernel below it is short */
+#define TW_LIMIT_SHORT_KERNEL_US 10
+
+/* µs: the same in the reports of a sweep */
+#define TW_LIMIT_SWEEP_SHORT_KERNEL_US 50
+
+/* % of the roofline or of the bandwidth: above it the time, the model or the peak is wrong */
+#define TW_LIMIT_ROOFLINE_ANOMALY_PERCENT 110
+
+/* % of a platform's memory: a device whose memory is further off is another variant, or a part of a GPU */
+#define TW_LIMIT_PLATFORM_MEMORY_PERCENT 10
+
+/* % of what was launched: more that annotations of the GPU leave uncovered is noted */
+#define TW_LIMIT_UNCOVERED_PERCENT 1
+
+/* 1 / this of the host's range: a range on the GPU that covers less is not the whole of it, and the host's counts */
+#define TW_LIMIT_GPU_RANGE_SHARE 10
+
+/* 1 / this of the time with GPU work: repeated ranges that take less are no steady state */
+#define TW_LIMIT_STEADY_SHARE 10
+
+/* ranges of a name: fewer are no steady state */
+#define TW_LIMIT_STEADY_REPEATED 3
+
+/* operations: so many with the most time are the top operations, which makes a bottleneck High at least */
+#define TW_LIMIT_TOP_OPERATIONS 10
+
+/* findings above Low: with fewer, operations with headroom are added until there are as many */
+#define TW_LIMIT_FINDINGS_FEWEST 3
+
+/* times: more is told as over that */
+#define TW_LIMIT_TOLD_SPEEDUP_MOST 10
+
+/* of what lies between an efficiency and the roofline: the low estimate of a gain */
+#define TW_LIMIT_GAIN_LOW_FRAC 0.75
+
+/* of what lies between an efficiency and the roofline: the estimate of a gain */
+#define TW_LIMIT_GAIN_MIDDLE_FRAC 0.875
+
+/* of the time: the low estimate where the efficiency is not known */
+#define TW_LIMIT_GAIN_GUESS_LOW_FRAC 0.15
+
+/* of the time: the estimate where the efficiency is not known */
+#define TW_LIMIT_GAIN_GUESS_MIDDLE_FRAC 0.3
+
+/* of the time: the high estimate where the efficiency is not known */
+#define TW_LIMIT_GAIN_GUESS_HIGH_FRAC 0.45

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/list.h"
+#include "data/limits.h"
 #include "render/escape.h"
 #include "text/scan.h"
 
@@ -263,12 +264,12 @@ static void operation_name(struct tw_str *out, double size)
 	tw_str_clear(out);
 	if (isnan(size)) {
 		tw_str_add_cstr(out, "unknown");
-	} else if (size < 0.01) {
+	} else if (size < TW_LIMIT_MESSAGE_TINY_MB) {
 		tw_str_add_cstr(out, "tiny_");
 		tw_str_add_real_fixed(out, size * 1024, 3);
 		tw_str_add_cstr(out, "KB");
 	} else {
-		tw_str_add_cstr(out, size < 100 ? "medium_" : "large_");
+		tw_str_add_cstr(out, size < TW_LIMIT_MESSAGE_MEDIUM_MB ? "medium_" : "large_");
 		tw_str_add_real_fixed(out, size, 2);
 		tw_str_add_cstr(out, "MB");
 	}

@@ -2,6 +2,7 @@
 
 #include "analysis/stats.h"
 #include "base/alloc.h"
+#include "data/limits.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,8 +12,7 @@
 /* Of the parts of a timeline, in their order (tw_timeline_part_names). */
 enum { COMPUTING, EXPOSED_COMM, EXPOSED_COPY, BUSY, IDLE, TOTAL, COMM, COPY };
 
-/* A difference below this share of the total time is not worth a word. */
-#define WORTH_TELLING 0.01
+#define TOLD_PERCENT TW_LIMIT_TEXT(TW_LIMIT_SWEEP_TOLD_PERCENT)
 
 /* ---- one configuration */
 
@@ -328,16 +328,13 @@ static void add_caveats(struct tw_str *out, const struct tw_configuration *list,
 		add_steps(out, list, count);
 }
 
-/* Shares are told to a tenth of a per cent. */
-#define LEAST_PERCENT 0.05
-
 static void add_less(struct tw_str *out, const struct tw_configuration *best,
 		     const struct tw_configuration *other, bool step)
 {
 	double less = time_of(other, step) - time_of(best, step);
 	double percent = time_of(other, step) > 0 ? 100 * less / time_of(other, step) : 0;
 
-	if (percent < LEAST_PERCENT)
+	if (percent < TW_LIMIT_NO_DIFFERENCE_PERCENT)
 		tw_str_addf(out, "as long as %s", other->name);
 	else
 		tw_str_addf(out, "%.1f %% (%.3f ms) less than %s", percent, less, other->name);
@@ -352,10 +349,9 @@ static void add_noise(struct tw_str *out, const struct tw_configuration *best,
 	if (step)
 		noise = fmax(best->spread_ms / (double)best->steps,
 			     next->spread_ms / (double)next->steps);
-	if (less < WORTH_TELLING * time_of(best, step))
-		tw_str_add_cstr(out,
-				"The difference to the next is below 1 %, which another run may "
-				"turn round: either will do.\n");
+	if (less * 100 < TW_LIMIT_SWEEP_TOLD_PERCENT * time_of(best, step))
+		tw_str_add_cstr(out, "The difference to the next is below " TOLD_PERCENT
+				     " %, which another run may turn round: either will do.\n");
 	else if (isnan(noise))
 		tw_str_add_cstr(out, "With one rank each, how much of that is noise is not "
 				     "known.\n");
@@ -393,7 +389,7 @@ static void add_trades(struct tw_str *out, const struct tw_configuration *list, 
 			    list[i].part_ms[parts[p].part] < least->part_ms[parts[p].part])
 				least = &list[i];
 		more = best->part_ms[parts[p].part] - least->part_ms[parts[p].part];
-		if (more <= WORTH_TELLING * best->part_ms[TOTAL])
+		if (more * 100 <= TW_LIMIT_SWEEP_TOLD_PERCENT * best->part_ms[TOTAL])
 			continue;
 		tw_str_addf(out, "%s%.3f ms more %s than %s", any ? ", " : "It trades ", more,
 			    parts[p].name, least->name);
@@ -401,7 +397,8 @@ static void add_trades(struct tw_str *out, const struct tw_configuration *list, 
 	}
 	tw_str_add_cstr(out, any ? ".\n" :
 				   "It trades nothing: no other has less computing, exposed "
-				   "communication or idle time by 1 % of the total time.\n");
+				   "communication or idle time by " TOLD_PERCENT
+				   " % of the total time.\n");
 }
 
 static bool waits_alike(const struct tw_configuration *a, const struct tw_configuration *b)

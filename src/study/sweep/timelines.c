@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/list.h"
+#include "data/limits.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -533,9 +534,6 @@ int tw_timelines_tables(const struct tw_timelines *timelines, bool geometric,
 
 /* ---- for people */
 
-/* A difference that rounds to 0.0 % is none. */
-#define WORTH_TELLING 1.0005
-
 /* The least and the largest of a type over the configurations. */
 static void add_extremes(const struct groups *groups, const char *type, unsigned width,
 			 struct tw_str *out)
@@ -559,7 +557,8 @@ static void add_extremes(const struct groups *groups, const char *type, unsigned
 	tw_str_add_real_fixed(out, least->ms, 3);
 	tw_str_addf(out, " ms %" PRId64 "thread_%" PRId64 "ch", least->first->threads,
 		    least->first->channels);
-	if (most->ms > least->ms * WORTH_TELLING && (!width || out->len - begin + 43 <= width)) {
+	if ((most->ms - least->ms) * 100 > least->ms * TW_LIMIT_NO_DIFFERENCE_PERCENT &&
+	    (!width || out->len - begin + 43 <= width)) {
 		tw_str_add_cstr(out, "; most ");
 		tw_str_add_real_fixed(out, most->ms, 3);
 		tw_str_addf(out, " ms %" PRId64 "thread_%" PRId64 "ch", most->first->threads,

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "data/limits.h"
 #include "io/sink.h"
 #include "json/value.h"
 #include "os/file.h"
@@ -301,7 +302,7 @@ static enum verdict verdict_of(const struct tw_trial *trial, double baseline)
 {
 	double over = trial->overlap_ratio - baseline;
 
-	if (fabs(over) <= TW_TRIALS_SIMILAR)
+	if (fabs(over) <= TW_LIMIT_TRIALS_SIMILAR)
 		return SIMILAR;
 	return over > 0 ? BETTER : WORSE;
 }
@@ -431,7 +432,8 @@ static const struct trawl_column columns[COLUMNS] = {
 	[ITERATIONS] =
 		TW_INTEGER("iterations", 10, "num_iterations; missing: not there", .values = ">=0"),
 	[VERDICT] = TW_TEXT("against baseline", 10,
-			    "better, worse, or similar: no further than 0.001 from the baseline",
+			    "better, worse, or similar: no further than " TW_LIMIT_TEXT(
+				    TW_LIMIT_TRIALS_SIMILAR) " from the baseline",
 			    .values = "!better|worse|similar"),
 };
 

@@ -10,9 +10,6 @@
 #include "trawl/error.h"
 #include "trawl/table.h"
 
-/* As far from the baseline as a ratio is said to be like it. */
-#define TW_TRIALS_SIMILAR 0.001
-
 struct tw_trial {
 	int64_t number;
 	double overlap_ratio;
