@@ -17,6 +17,41 @@ def limits():
             if line.strip() and not line.startswith("#")]
 
 
+# What docs/METRICS.md and CLI.md tell of data/levels.tsv: a # for each (ladder, level, fact).
+LEVELS_TOLD = [
+    ("More than # % apart is a warning", ("cross_validation", "WARN", "deviation_percent")),
+    ("the work started more than # µs after the call", ("launch_delay", "yes", "launch_delay_us")),
+    ("up to # are told of one by one", ("few_gaps", "yes", "idle_most_gaps")),
+    ("a known gain below # % of the whole time is Low", ("priority_limit", "Low", "gain_percent")),
+    ("less than # % is Low at most, one that takes less than # % Medium",
+     ("priority_limit", "Low", "percent_of_total"), ("priority_limit", "Medium", "percent_of_total")),
+    ("is Critical, High or Medium when more than #, # or # % of the whole time could come back",
+     ("priority_system", "Critical", "gain_percent"), ("priority_system", "High", "gain_percent"),
+     ("priority_system", "Medium", "gain_percent")),
+    ("with more than # % of their category and an efficiency below # % are added",
+     ("headroom", "yes", "percent_of_category"), ("headroom", "yes", "efficiency_percent")),
+    ("that at # % of its roofline", ("target_efficiency", "80", "efficiency_percent")),
+    ("and a gain below # % each are one finding", ("small_gain", "yes", "gain_percent")),
+    ("over # % of the span blocked", ("gemm_overlap", "blocked", "collective_percent")),
+    ("(over # % of the computation, under # % of the peak)",
+     ("replay", "yes", "percent_of_compute"), ("replay", "yes", "efficiency_percent")),
+]
+
+
+def level_bound(ladder, level, fact):
+    for line in (ROOT / "data/levels.tsv").read_text(encoding="utf-8").splitlines():
+        fields = line.split("\t")
+        if fields[:2] == [ladder, level]:
+            for number in re.findall(rf"\b{fact} [<>]=? ([\d.]+)", fields[2]):
+                return number
+    raise KeyError((ladder, level, fact))
+
+
+def documents():
+    return " ".join(word for name in ("METRICS.md", "CLI.md")
+                    for word in (ROOT / "docs" / name).read_text(encoding="utf-8").split())
+
+
 def sources():
     return [p for p in (ROOT / "src").rglob("*.[ch]") if ".gen." not in p.name]
 
@@ -41,12 +76,20 @@ class Limits(Case):
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
 
     def test_documents_tell_them(self):
-        pages = " ".join(word for name in ("METRICS.md", "CLI.md")
-                         for word in (ROOT / "docs" / name).read_text(encoding="utf-8").split())
+        pages = documents()
         for row in limits():
-            if row["docs"] != "-":
+            for words in row["docs"].split(" / ") if row["docs"] != "-" else ():
                 with self.subTest(limit=row["name"]):
-                    self.assertIn(row["docs"].replace("#", row["value"]), pages)
+                    self.assertIn(words.replace("#", row["value"]), pages)
+
+
+class Levels(Case):
+    def test_documents_tell_them(self):
+        pages = documents()
+        for words, *bounds in LEVELS_TOLD:
+            for bound in bounds:
+                words = words.replace("#", level_bound(*bound), 1)
+            self.assertIn(words, pages)
 
 
 if __name__ == "__main__":
