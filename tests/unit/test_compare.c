@@ -579,7 +579,6 @@ static void what_is_not_odd(void **state)
 	struct tw_changes c;
 	size_t i, k;
 
-	EDGE_OF(TW_LIMIT_RANK_APART_LEAST);
 	EDGE_OF(TW_LIMIT_RANK_APART_PERCENT);
 	EDGE_OF(TW_LIMIT_RANK_APART_TOTAL_PERCENT);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

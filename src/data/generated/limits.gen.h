@@ -66,9 +66,6 @@
 /* % of its total time in the baseline: nor does one whose change is less than that */
 #define TW_LIMIT_RANK_APART_TOTAL_PERCENT 1
 
-/* ranks: of fewer it is not known which one is odd */
-#define TW_LIMIT_RANK_APART_LEAST 3
-
 /* % of the baseline's total time: an item that takes less does not fail the gate */
 #define TW_LIMIT_GATE_OF_TOTAL_PERCENT 1
 

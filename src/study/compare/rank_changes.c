@@ -104,7 +104,10 @@ static double total_of(const struct tw_samples *samples, const struct tw_rank_ch
 	return total ? (double)total->ns : 0;
 }
 
-/* By ratios, since ranks of a pipeline differ in how much they compute. */
+/*
+ * By ratios, since ranks of a pipeline differ in how much they compute.  Of two ranks neither stands
+ * out: the spread is more than either is away from the middle.
+ */
 static void judge(struct tw_rank_changes *changes, const struct tw_samples *samples,
 		  struct tw_rank_change *items, size_t count, double *room)
 {
@@ -114,7 +117,7 @@ static void judge(struct tw_rank_changes *changes, const struct tw_samples *samp
 	for (i = 0; i < count; i++)
 		if (!isnan(items[i].ratio))
 			room[known++] = items[i].ratio;
-	if (known < TW_LIMIT_RANK_APART_LEAST)
+	if (!known)
 		return;
 	middle = tw_real_median(room, known);
 	for (i = 0; i < known; i++)
