@@ -135,7 +135,7 @@ const struct tw_level tw_levels[] = {
 	{ "assessment", "Acceptable", "Consider kernel optimization if high time",
 	  1, { { TW_FACT_efficiency_percent, TW_AT_LEAST, 40 } } },
 	{ "assessment", "Needs investigation", "Priority for kernel optimization, generate replay artifact",
-	  1, { { TW_FACT_efficiency_percent, TW_BELOW, 40 } } },
+	  1, { { TW_FACT_efficiency_percent, TW_KNOWN, 0 } } },
 	{ "assessment", "Unmodelled", "No cost model gives an efficiency",
 	  0, { { 0, TW_KNOWN, 0 } } },
 	{ "bound", "compute", NULL,
