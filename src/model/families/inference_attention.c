@@ -151,8 +151,7 @@ static int attention_at(const struct tw_call *call, unsigned q, unsigned k, stru
 }
 
 /*
- * (q, k, v, ...): vllm::unified_attention_with_output; aiter's mha_varlen_fwd, fmha_v3_varlen_fwd
- * and mha_batch_prefill.
+ * (q, k, v, ...): aiter's mha_varlen_fwd, fmha_v3_varlen_fwd and mha_batch_prefill.
  */
 static int plain(const struct tw_call *call, struct tw_work *work)
 {
@@ -553,7 +552,6 @@ static int store_cache(const struct tw_call *call, struct tw_work *work)
 						.unit = which,                 \
 						.forward = function }
 
-INFERENCE(unified_attention, plain, TW_UNIT_MATRIX);
 INFERENCE(mha_varlen, plain, TW_UNIT_MATRIX);
 INFERENCE(mha_batch_prefill, plain, TW_UNIT_MATRIX);
 INFERENCE(paged_attention_ragged, paged_ragged, TW_UNIT_MATRIX);

@@ -64,12 +64,6 @@ static int cached_positions(const struct tw_call *call, struct tw_work *work)
 	return turn(call, 2, 3, work);
 }
 
-/* sgl_kernel::rotary_embedding(positions, query, key, head_size, cos_sin_cache, is_neox) */
-static int rotary_embedding(const struct tw_call *call, struct tw_work *work)
-{
-	return turn(call, 1, 2, work);
-}
-
 /*
  * By the names of arguments: the cache has a cosine and a sine for each pair that is turned, and
  * a head more elements than that where its size is known.
@@ -164,7 +158,6 @@ static int qk_rope_cache(const struct tw_call *call, struct tw_work *work)
 
 ROPE(fused_rope, "RoPE", fused_rope);
 ROPE(rope_cached_positions, "RoPE", cached_positions);
-ROPE(rotary_embedding, "RoPE", rotary_embedding);
 ROPE(rope_named, "RoPE", rope_named);
 ROPE(qk_norm_rope, "RoPE", qk_norm_rope);
 ROPE(qk_rope_cache_mla, "FusedRoPE", qk_rope_cache);
