@@ -64,7 +64,7 @@ unsigned tw_argument_at(const struct tw_arguments *a, const char *names)
 
 const struct tw_operand *tw_argument(const struct tw_arguments *a, const char *names)
 {
-	return tw_operand_of(a->call, tw_argument_at(a, names));
+	return tw_operand(a->call, tw_argument_at(a, names));
 }
 
 double tw_argument_integer(const struct tw_arguments *a, const char *names, double fallback)

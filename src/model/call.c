@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "model/call.h"
 
 #include "text/scan.h"
@@ -204,16 +205,78 @@ void tw_call_read(struct tw_call *call, const struct tw_call_texts *texts)
 	read_list(call, texts->concrete, VALUES);
 }
 
-const struct tw_operand *tw_operand_of(const struct tw_call *call, unsigned position)
+bool tw_slice_is(const struct tw_slice *text, const char *other)
+{
+	return text->len == strlen(other) && !memcmp(text->ptr, other, text->len);
+}
+
+bool tw_slice_starts(const struct tw_slice *text, const char *with)
+{
+	return text->len >= strlen(with) && !memcmp(text->ptr, with, strlen(with));
+}
+
+bool tw_slice_contains(const struct tw_slice *text, const char *part)
+{
+	return text->len && memmem(text->ptr, text->len, part, strlen(part));
+}
+
+const struct tw_operand *tw_operand(const struct tw_call *call, unsigned position)
 {
 	static const struct tw_operand none = { .type = { "", 0 }, .value = { "", 0 } };
 
 	return position < call->count ? &call->operand[position] : &none;
 }
 
-bool tw_has_tensor(const struct tw_call *call, unsigned position)
+const struct tw_operand *tw_first_tensor(const struct tw_call *call)
 {
-	return tw_operand_of(call, position)->dims.rank > 0;
+	unsigned i;
+
+	for (i = 0; i < call->count; i++)
+		if (tw_has_tensor(call, i))
+			return &call->operand[i];
+	return NULL;
+}
+
+/* "Scalar" and "ScalarList" are what the profiler calls numbers and lists of them. */
+bool tw_is_number(const struct tw_operand *operand)
+{
+	return tw_slice_starts(&operand->type, "Scalar");
+}
+
+/* ---- sizes */
+
+double tw_size(const struct tw_operand *operand, int dimension)
+{
+	unsigned rank = operand->dims.rank;
+
+	return (double)operand->dims.size[dimension < 0 ? (int)rank + dimension : dimension];
+}
+
+int tw_dimension(const struct tw_dims *dims, int64_t number)
+{
+	int64_t rank = dims->rank ? dims->rank : 1;
+
+	if (number < -rank || number >= rank)
+		return -1;
+	return (int)(number < 0 ? number + rank : number);
+}
+
+bool tw_broadcast(struct tw_dims *shape, const struct tw_dims *other)
+{
+	unsigned i;
+
+	for (; shape->rank < other->rank; shape->rank++) {
+		memmove(shape->size + 1, shape->size, shape->rank * sizeof(shape->size[0]));
+		shape->size[0] = 1;
+	}
+	for (i = 1; i <= other->rank; i++) {
+		int64_t *mine = &shape->size[shape->rank - i], its = other->size[other->rank - i];
+
+		if (*mine != its && *mine != 1 && its != 1)
+			return false;
+		*mine = *mine == 1 ? its : *mine;
+	}
+	return true;
 }
 
 double tw_elements(const struct tw_dims *dims)
@@ -224,11 +287,6 @@ double tw_elements(const struct tw_dims *dims)
 	for (i = 0; i < dims->rank; i++)
 		product *= (double)dims->size[i];
 	return product <= 0x1p60 ? product : NAN;
-}
-
-double tw_element_bytes(const struct tw_operand *operand)
-{
-	return operand->dtype ? operand->dtype->bits / 8.0 : NAN;
 }
 
 /* ---- distinct elements */
@@ -327,9 +385,38 @@ double tw_distinct_share(const struct tw_operand *operand)
 	return share < 1 ? share : 1;
 }
 
+/* ---- bytes and types */
+
+double tw_element_bytes(const struct tw_operand *operand)
+{
+	return operand->dtype ? operand->dtype->bits / 8.0 : NAN;
+}
+
+double tw_result_bytes(const struct tw_operand *operand)
+{
+	double bytes = tw_element_bytes(operand);
+
+	return bytes == 1 ? 2 : bytes;
+}
+
 double tw_bytes(const struct tw_operand *operand)
 {
 	return tw_distinct(operand) * tw_element_bytes(operand);
+}
+
+double tw_given_bytes(const struct tw_operand *operand)
+{
+	return tw_is_tensor(operand) ? tw_bytes(operand) : 0;
+}
+
+double tw_call_bytes(const struct tw_call *call)
+{
+	double bytes = 0;
+	unsigned i;
+
+	for (i = 0; i < call->count; i++)
+		bytes += tw_given_bytes(&call->operand[i]);
+	return bytes;
 }
 
 double tw_packed_values(const struct tw_operand *operand)
@@ -342,9 +429,11 @@ const char *tw_precision(const struct tw_operand *operand)
 	return operand->dtype ? operand->dtype->precision : "";
 }
 
+/* ---- values */
+
 int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t fallback)
 {
-	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	const struct tw_slice *value = &tw_operand(call, position)->value;
 	struct reader r = { value->ptr, tw_slice_end(value) };
 	int64_t integer;
 
@@ -357,7 +446,7 @@ int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t 
 
 bool tw_value_true(const struct tw_call *call, unsigned position, bool fallback)
 {
-	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	const struct tw_slice *value = &tw_operand(call, position)->value;
 
 	if (value->len == 4 && !strncasecmp(value->ptr, "true", 4))
 		return true;
@@ -368,7 +457,7 @@ bool tw_value_true(const struct tw_call *call, unsigned position, bool fallback)
 
 bool tw_value_list(const struct tw_call *call, unsigned position, struct tw_dims *list)
 {
-	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	const struct tw_slice *value = &tw_operand(call, position)->value;
 	struct reader r = { value->ptr, tw_slice_end(value) };
 	bool nested = false;
 
@@ -399,7 +488,7 @@ static bool take_real(struct reader *r, double *value)
 
 double tw_value_real(const struct tw_call *call, unsigned position)
 {
-	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	const struct tw_slice *value = &tw_operand(call, position)->value;
 	struct reader r = { value->ptr, value->ptr + value->len };
 	double real;
 
@@ -411,7 +500,7 @@ double tw_value_real(const struct tw_call *call, unsigned position)
 
 unsigned tw_value_reals(const struct tw_call *call, unsigned position, double *list, unsigned most)
 {
-	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	const struct tw_slice *value = &tw_operand(call, position)->value;
 	struct reader r = { value->ptr, tw_slice_end(value) };
 	unsigned count = 0;
 

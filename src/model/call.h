@@ -23,6 +23,10 @@ static inline const char *tw_slice_end(const struct tw_slice *text)
 	return text->len ? text->ptr + text->len : text->ptr;
 }
 
+bool tw_slice_is(const struct tw_slice *text, const char *other);
+bool tw_slice_starts(const struct tw_slice *text, const char *with);
+bool tw_slice_contains(const struct tw_slice *text, const char *part);
+
 /* Sizes of a tensor's dimensions, or its strides; rank 0 for a number or what was not given. */
 struct tw_dims {
 	unsigned rank;
@@ -76,13 +80,39 @@ void tw_call_read(struct tw_call *call, const struct tw_call_texts *texts);
 
 /* ---- asking: positions past the end are operands that were not given */
 
-const struct tw_operand *tw_operand_of(const struct tw_call *call, unsigned position);
-/* Whether a tensor of at least one dimension was given there. */
-bool tw_has_tensor(const struct tw_call *call, unsigned position);
+const struct tw_operand *tw_operand(const struct tw_call *call, unsigned position);
+
+/* Whether it is a tensor of at least one dimension. */
+static inline bool tw_is_tensor(const struct tw_operand *operand)
+{
+	return operand->dims.rank > 0;
+}
+
+static inline bool tw_has_tensor(const struct tw_call *call, unsigned position)
+{
+	return tw_is_tensor(tw_operand(call, position));
+}
+
+/* The first tensor of at least one dimension, NULL: there is none. */
+const struct tw_operand *tw_first_tensor(const struct tw_call *call);
+/* Whether its type is that of a number or of a list of numbers. */
+bool tw_is_number(const struct tw_operand *operand);
+
+/* ---- sizes */
+
+/* The size of a dimension, which there must be; -1 is the last one, -2 that before. */
+double tw_size(const struct tw_operand *operand, int dimension);
+/*
+ * The dimension that a call names by a number, counted from either end; -1: there is none.  A tensor
+ * without dimensions is as one of a single element.
+ */
+int tw_dimension(const struct tw_dims *dims, int64_t number);
+/* Makes *shape what it and the other broadcast to; false: they do not. */
+bool tw_broadcast(struct tw_dims *shape, const struct tw_dims *other);
 /* Product of the sizes, 1 for rank 0; NaN when no memory could hold so many elements. */
 double tw_elements(const struct tw_dims *dims);
-/* Bytes of an element, NaN when the type is unknown. */
-double tw_element_bytes(const struct tw_operand *operand);
+/* Elements of a tensor, or of all tensors of a list; NaN when the shapes were not recorded. */
+double tw_operand_elements(const struct tw_operand *operand);
 /*
  * How many different elements of memory an operand has: an expanded dimension (stride 0) has one.
  * Of overlapping strides the count is exact where each dimension, by growing stride, goes on in
@@ -92,13 +122,24 @@ double tw_element_bytes(const struct tw_operand *operand);
 double tw_distinct(const struct tw_operand *operand);
 /* That as a share of all its elements, 1 where nothing is counted twice or nothing is known. */
 double tw_distinct_share(const struct tw_operand *operand);
+
+/* ---- bytes and types */
+
+/* Bytes of an element, NaN when the type is unknown. */
+double tw_element_bytes(const struct tw_operand *operand);
+/* Bytes of an element of a result from it: what has 8 bits is written in 16. */
+double tw_result_bytes(const struct tw_operand *operand);
 double tw_bytes(const struct tw_operand *operand); /* of distinct elements; NaN: unknown */
-/* Elements of a tensor, or of all tensors of a list; NaN when the shapes were not recorded. */
-double tw_operand_elements(const struct tw_operand *operand);
+/* The same of a tensor; 0 of what was not given. */
+double tw_given_bytes(const struct tw_operand *operand);
+/* The same of all tensors of a call. */
+double tw_call_bytes(const struct tw_call *call);
 /* Values in an element: 2 where two of four bits are packed into a byte. */
 double tw_packed_values(const struct tw_operand *operand);
 /* The precision of an operand's type, "": none or unknown. */
 const char *tw_precision(const struct tw_operand *operand);
+
+/* ---- values */
 
 /* Concrete values: `fallback` when nothing was recorded there or it is no such thing. */
 int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t fallback);

@@ -13,6 +13,13 @@ const struct tw_model *const tw_models[] = {
 
 const size_t tw_model_count = sizeof(tw_models) / sizeof(tw_models[0]);
 
+#define TW_FAMILY(id) tw_family_##id,
+const struct tw_model *const tw_families[] = {
+#include "model/families.def"
+	NULL
+};
+#undef TW_FAMILY
+
 struct sheet {
 	const char *name;
 	const char *const *parameters;
@@ -37,8 +44,13 @@ const char *const *tw_sheet_parameters(const char *sheet)
 
 static const struct tw_model *by_name(const char *name)
 {
+	const struct tw_model *const *family, *model;
 	size_t i;
 
+	for (family = tw_families; *family; family++)
+		for (model = *family; model->name; model++)
+			if (!strcmp(model->name, name))
+				return model;
 	for (i = 0; i < tw_model_count; i++)
 		if (!strcmp(tw_models[i]->name, name))
 			return tw_models[i];
@@ -67,6 +79,8 @@ int tw_model_run(const struct tw_model *model, bool backward, const struct tw_ca
 	int status;
 
 	tw_work_clear(work);
+	work->model = model;
+	work->backward = backward;
 	work->unit = model->unit;
 	if (!run)
 		return tw_work_fail(work, "its backward pass has no model");

@@ -14,10 +14,12 @@ struct tw_model {
 	const char *name;
 	const char *sheet; /* the report's table of its operations, one of sheets.def; "": none */
 	enum tw_unit unit;
-	/* 0, or -1 with work->reason. `work` is cleared. */
+	/* 0, or -1 with work->reason. `work` is cleared but for what is set before it runs. */
 	int (*forward)(const struct tw_call *call, struct tw_work *work);
 	/* The work of the operation's backward pass, from the forward arguments; NULL: unknown. */
 	int (*backward)(const struct tw_call *call, struct tw_work *work);
+	/* What tells it from others of its family that have the same functions, as these know it. */
+	const void *variant;
 	const char *backward_category; /* of its backward pass, NULL: it has none */
 	/*
 	 * The operation is made of others that have models: where those were recorded they make
@@ -42,6 +44,20 @@ enum {
 #define TW_MODEL(id) extern const struct tw_model tw_model_##id;
 #include "model/models.def"
 #undef TW_MODEL
+
+/* A row of a family: TW_MODEL_ROW(softmax, "Softmax", VECTOR, .forward = softmax, ...) */
+#define TW_MODEL_ROW(id, sheet_name, which, ...)                                       \
+	{                                                                              \
+		.name = #id, .sheet = sheet_name, .unit = TW_UNIT_##which, __VA_ARGS__ \
+	}
+
+/* The models of a family, up to one without a name. */
+#define TW_FAMILY(id) extern const struct tw_model tw_family_##id[];
+#include "model/families.def"
+#undef TW_FAMILY
+
+/* All families, up to a NULL. */
+extern const struct tw_model *const tw_families[];
 
 /* All of them, in the order of models.def. */
 extern const struct tw_model *const tw_models[];

@@ -33,6 +33,15 @@ int tw_work_fail(struct tw_work *work, const char *reason)
 	return -1;
 }
 
+int tw_work_set(struct tw_work *work, double flops, double bytes, const struct tw_operand *operand)
+{
+	work->flops = flops;
+	work->bytes = bytes;
+	if (!work->precision[0])
+		work->precision = tw_precision(operand);
+	return 0;
+}
+
 /* Begins a parameter whose text is what is appended until end(). */
 static struct tw_parameter *begin(struct tw_work *work, const char *name)
 {
@@ -64,6 +73,12 @@ void tw_param_integer(struct tw_work *work, const char *name, double value)
 	else
 		tw_str_add_real(&work->texts, value);
 	end(work, p);
+}
+
+void tw_param_integers(struct tw_work *work, const struct tw_number *list)
+{
+	for (; list->name; list++)
+		tw_param_integer(work, list->name, list->value);
 }
 
 /* As Python writes a float: with a point. */
@@ -114,17 +129,17 @@ void tw_param_dims(struct tw_work *work, const char *name, const struct tw_dims 
 
 void tw_param_strides(struct tw_work *work, const char *name, const struct tw_operand *operand)
 {
-	if (operand->strides_recorded)
+	if (operand && operand->strides_recorded)
 		tw_param_dims(work, name, &operand->strides);
 	else
-		tw_param_text(work, name, "");
+		tw_param_text(work, name, operand ? "" : "None");
 }
 
 void tw_param_types(struct tw_work *work, const char *name, const struct tw_operand *const *list,
-		    unsigned count)
+		    size_t count)
 {
 	struct tw_parameter *p = begin(work, name);
-	unsigned i;
+	size_t i;
 
 	tw_str_add_char(&work->texts, '(');
 	for (i = 0; i < count; i++) {
@@ -139,6 +154,15 @@ void tw_param_types(struct tw_work *work, const char *name, const struct tw_oper
 	}
 	tw_str_add_cstr(&work->texts, count == 1 ? ",)" : ")");
 	end(work, p);
+}
+
+void tw_param_in_out(struct tw_work *work, const struct tw_operand *in,
+		     const struct tw_operand *out)
+{
+	tw_param_dims(work, "op_shape", &in->dims);
+	TW_PARAM_TYPES(work, "dtype_in_out", in, out);
+	tw_param_strides(work, "stride_input", in);
+	tw_param_strides(work, "stride_output", out);
 }
 
 bool tw_param_find(const struct tw_work *work, const char *name, struct tw_slice *text)

@@ -29,11 +29,13 @@ struct tw_parameter {
 };
 
 struct tw_work {
-	double flops, bytes;   /* NaN: unknown */
-	bool at_least;	       /* more moves than `bytes`: not all operands are arguments */
-	enum tw_unit unit;     /* set from the model before it runs; a model may change it */
-	const char *precision; /* "bf16"; "": none or unknown */
-	const char *reason;    /* why there is no result: a literal; NULL: there is one */
+	const struct tw_model *model; /* whose work it is: set before it runs */
+	bool backward;		      /* of its backward pass: set before it runs */
+	double flops, bytes;	      /* NaN: unknown */
+	bool at_least;		      /* more moves than `bytes`: not all operands are arguments */
+	enum tw_unit unit;	      /* set from the model before it runs; a model may change it */
+	const char *precision;	      /* "bf16"; "": none or unknown */
+	const char *reason;	      /* why there is no result: a literal; NULL: there is one */
 	struct tw_parameter parameters[TW_MOST_PARAMETERS];
 	unsigned parameter_count;
 	struct tw_str texts;
@@ -47,8 +49,21 @@ void tw_work_clear(struct tw_work *work);
 /* Gives up: returns -1 and keeps the reason. */
 int tw_work_fail(struct tw_work *work, const char *reason);
 
+/* Says how much; of an operand's precision, unless the model has set one.  Returns 0. */
+int tw_work_set(struct tw_work *work, double flops, double bytes, const struct tw_operand *operand);
+
 /* ---- parameters, in the order in which they are added */
 
+struct tw_number {
+	const char *name;
+	double value;
+};
+
+/* TW_PARAM_INTEGERS(work, { "M", m }, { "N", n }) */
+#define TW_PARAM_INTEGERS(work, ...) \
+	tw_param_integers(work, (const struct tw_number[]){ __VA_ARGS__, { NULL, 0 } })
+
+void tw_param_integers(struct tw_work *work, const struct tw_number *list);
 void tw_param_integer(struct tw_work *work, const char *name, double value);
 void tw_param_real(struct tw_work *work, const char *name, double value);
 void tw_param_bool(struct tw_work *work, const char *name, bool value);
@@ -56,11 +71,21 @@ void tw_param_none(struct tw_work *work, const char *name);
 void tw_param_text(struct tw_work *work, const char *name, const char *text);
 /* "(16, 8)" */
 void tw_param_dims(struct tw_work *work, const char *name, const struct tw_dims *dims);
-/* Those of an operand; empty where none were recorded. */
+/* Those of an operand, NULL stands for None; empty where none were recorded. */
 void tw_param_strides(struct tw_work *work, const char *name, const struct tw_operand *operand);
 /* "('float', None)": types of operands; NULL stands for None. */
 void tw_param_types(struct tw_work *work, const char *name, const struct tw_operand *const *list,
-		    unsigned count);
+		    size_t count);
+
+#define TW_OPERANDS(...) ((const struct tw_operand *const[]){ __VA_ARGS__ })
+/* TW_PARAM_TYPES(work, "dtype_A_B", a, b) */
+#define TW_PARAM_TYPES(work, name, ...)                      \
+	tw_param_types(work, name, TW_OPERANDS(__VA_ARGS__), \
+		       sizeof(TW_OPERANDS(__VA_ARGS__)) / sizeof(void *))
+
+/* Shape and strides of an input, types of input and output, the output's strides; NULL: no output. */
+void tw_param_in_out(struct tw_work *work, const struct tw_operand *in,
+		     const struct tw_operand *out);
 
 /* The text of a parameter, "" and false when it has none of that name. */
 bool tw_param_find(const struct tw_work *work, const char *name, struct tw_slice *text);

@@ -38,7 +38,7 @@ struct type {
 
 static const struct tw_operand *at(const struct tw_call *call, unsigned position)
 {
-	return tw_operand_of(call, position);
+	return tw_operand(call, position);
 }
 
 /* Whether a tensor, be it without dimensions, or a list was given there. */

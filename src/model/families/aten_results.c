@@ -5,7 +5,7 @@
 
 static const struct tw_operand *at(const struct tw_aten *a, unsigned position)
 {
-	return tw_operand_of(a->call, position);
+	return tw_operand(a->call, position);
 }
 
 char tw_aten_role(const struct tw_aten_op *row, unsigned position)

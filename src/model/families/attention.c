@@ -59,7 +59,7 @@ struct attention {
 
 static const struct tw_operand *at(const struct tw_call *call, unsigned position)
 {
-	return tw_operand_of(call, position);
+	return tw_operand(call, position);
 }
 
 /* ---- concrete values */

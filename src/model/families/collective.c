@@ -22,7 +22,7 @@ static const struct tw_operand *next_tensor(const struct tw_call *call, unsigned
 {
 	while (*from < call->count)
 		if (tw_has_tensor(call, (*from)++))
-			return tw_operand_of(call, *from - 1);
+			return tw_operand(call, *from - 1);
 	return NULL;
 }
 

@@ -130,8 +130,8 @@ static int take_conv(struct conv *c, const struct tw_call *call, unsigned x, uns
 {
 	memset(c, 0, sizeof(*c));
 	c->gradient_x = c->gradient_w = true;
-	c->x = tw_operand_of(call, x);
-	c->w = tw_operand_of(call, x + 1);
+	c->x = tw_operand(call, x);
+	c->w = tw_operand(call, x + 1);
 	c->spatial = c->x->dims.rank > 2 ? c->x->dims.rank - 2 : 0;
 	c->transposed = tw_value_true(call, first + 3, false);
 	c->groups = tw_value_integer(call, first + 5, 1);
@@ -264,7 +264,7 @@ static bool is_asked_for(const struct tw_slice *mask, unsigned which)
  */
 static int convolution_backward(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_slice *mask = &tw_operand_of(call, 10)->value;
+	const struct tw_slice *mask = &tw_operand(call, 10)->value;
 	struct tw_dims sizes = { 0 };
 	struct conv c;
 
@@ -275,7 +275,7 @@ static int convolution_backward(const struct tw_call *call, struct tw_work *work
 	c.bias = c.bias && is_asked_for(mask, 2);
 	c.gradient_x = is_asked_for(mask, 0);
 	c.gradient_w = is_asked_for(mask, 1);
-	c.dy = tw_operand_of(call, 0);
+	c.dy = tw_operand(call, 0);
 	return backward_work(&c, work);
 }
 
@@ -287,8 +287,8 @@ static int take_conv_bias(struct conv *c, const struct tw_call *call, unsigned p
 
 	memset(c, 0, sizeof(*c));
 	c->gradient_x = c->gradient_w = true;
-	c->x = tw_operand_of(call, 0);
-	c->w = tw_operand_of(call, 1);
+	c->x = tw_operand(call, 0);
+	c->w = tw_operand(call, 1);
 	c->spatial = c->x->dims.rank > 2 ? c->x->dims.rank - 2 : 0;
 	c->groups = 1;
 	c->bias = true;

@@ -21,7 +21,7 @@
 
 static const struct tw_operand *at(const struct tw_call *call, unsigned position)
 {
-	return tw_operand_of(call, position);
+	return tw_operand(call, position);
 }
 
 static bool is_named(const struct tw_call *call, const char *part)

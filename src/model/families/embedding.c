@@ -38,7 +38,7 @@ static int finish(const struct tw_operand *table, const struct tw_operand *indic
 /* embedding(table, indices, ...): a row for each index. */
 static int embedding(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *table = tw_operand_of(call, 0), *indices = tw_operand_of(call, 1);
+	const struct tw_operand *table = tw_operand(call, 0), *indices = tw_operand(call, 1);
 
 	if (table->dims.rank != 2)
 		return tw_work_fail(work, "its table has no rows");
@@ -49,7 +49,7 @@ static int embedding(const struct tw_call *call, struct tw_work *work)
 /* index_select(x, dim, indices): what the indices say replaces one dimension. */
 static int index_select(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *table = tw_operand_of(call, 0), *indices = tw_operand_of(call, 2);
+	const struct tw_operand *table = tw_operand(call, 0), *indices = tw_operand(call, 2);
 	int64_t dim = tw_value_integer(call, 1, INT64_MIN), rank = table->dims.rank;
 	struct tw_dims rest = table->dims;
 
@@ -67,7 +67,7 @@ static int index_select(const struct tw_call *call, struct tw_work *work)
 /* gather(x, dim, indices, ...): an element for each index. */
 static int gather(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *table = tw_operand_of(call, 0), *indices = tw_operand_of(call, 2);
+	const struct tw_operand *table = tw_operand(call, 0), *indices = tw_operand(call, 2);
 
 	if (table->dims.rank != indices->dims.rank)
 		return tw_work_fail(work, "its indices do not fit its input");
@@ -78,8 +78,8 @@ static int gather(const struct tw_call *call, struct tw_work *work)
 /* embedding_dense_backward(gradient, indices, rows of the table, ...) */
 static int embedding_backward(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *gradient = tw_operand_of(call, 0);
-	const struct tw_operand *indices = tw_operand_of(call, 1),
+	const struct tw_operand *gradient = tw_operand(call, 0);
+	const struct tw_operand *indices = tw_operand(call, 1),
 				*types[2] = { gradient, indices };
 	int64_t rows = tw_value_integer(call, 2, -1);
 	unsigned rank = gradient->dims.rank;

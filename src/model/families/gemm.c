@@ -61,7 +61,7 @@ static int finish(struct tw_work *work, const struct gemm *g)
 
 static const struct tw_operand *at(const struct tw_call *call, unsigned position)
 {
-	return tw_operand_of(call, position);
+	return tw_operand(call, position);
 }
 
 static double size(const struct tw_operand *operand, unsigned dimension)
@@ -244,7 +244,7 @@ static int scaled_mm(const struct tw_call *call, struct tw_work *work)
 	g.b_bytes = value_bytes(g.b);
 	g.out_bytes = out ? out->bits / 8.0 : wide_output(tw_element_bytes(g.a));
 	g.scale_bytes = scales_of(call, 2);
-	g.bias = tw_operand_of(call, 4)->dims.rank == 1 && size(at(call, 4), 0) == g.n;
+	g.bias = tw_operand(call, 4)->dims.rank == 1 && size(at(call, 4), 0) == g.n;
 	if (g.bias)
 		g.bias_bytes = tw_element_bytes(at(call, 4));
 	return finish(work, &g);

@@ -64,7 +64,7 @@ static int finish(struct tw_work *work, const struct grouped *g, bool backward)
 
 static int take(const struct tw_call *call, struct grouped *g, struct tw_work *work)
 {
-	*g = (struct grouped){ .a = tw_operand_of(call, 0), .b = tw_operand_of(call, 1) };
+	*g = (struct grouped){ .a = tw_operand(call, 0), .b = tw_operand(call, 1) };
 	if (g->a->is_list || g->b->is_list)
 		return tw_work_fail(work, "its operands are lists of tensors");
 	if (g->a->dims.rank != 2)
@@ -96,7 +96,7 @@ static int fixed(const struct tw_call *call, struct tw_work *work, bool backward
 
 static int variable(const struct tw_call *call, struct tw_work *work, bool backward)
 {
-	const struct tw_operand *lengths = tw_operand_of(call, 2);
+	const struct tw_operand *lengths = tw_operand(call, 2);
 	struct grouped g;
 
 	if (take(call, &g, work))

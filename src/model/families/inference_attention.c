@@ -46,7 +46,7 @@ struct heads {
 
 static const struct tw_operand *at(const struct tw_call *call, unsigned position)
 {
-	return tw_operand_of(call, position);
+	return tw_operand(call, position);
 }
 
 /* A size from the end: 1 is the last. */

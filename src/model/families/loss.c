@@ -13,7 +13,7 @@
 
 static int cross_entropy(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *logits = tw_operand_of(call, 0), *target = tw_operand_of(call, 1);
+	const struct tw_operand *logits = tw_operand(call, 0), *target = tw_operand(call, 1);
 	unsigned rank = logits->dims.rank;
 	double n, classes, rows;
 

@@ -38,7 +38,7 @@ static int take_streams(struct streams *s, const struct tw_call *call, struct tw
 	unsigned i;
 
 	for (i = 0; i < call->count; i++) {
-		const struct tw_operand *o = tw_operand_of(call, i);
+		const struct tw_operand *o = tw_operand(call, i);
 
 		if (o->dims.rank == 3 &&
 		    (!best || tw_elements(&o->dims) > tw_elements(&best->dims)))
@@ -48,7 +48,7 @@ static int take_streams(struct streams *s, const struct tw_call *call, struct tw
 		return tw_work_fail(work, "it has no streams");
 	*s = (struct streams){ size(best, 0), size(best, 1), size(best, 2), best };
 	for (i = 0; i < call->count; i++) {
-		const struct tw_operand *o = tw_operand_of(call, i);
+		const struct tw_operand *o = tw_operand(call, i);
 
 		if (o->dims.rank == 2 && size(o, 0) == s->m && size(o, 1) == s->c)
 			return 0;
@@ -107,7 +107,7 @@ static int post(const struct tw_call *call, struct tw_work *work)
 /* mhc_pre_gemm_sqrsum(out (parts, M, hc3), sqrsum (parts, M), x (M, ...), fn (hc3, K), ...) */
 static int pre_gemm(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *x = tw_operand_of(call, 2), *fn = tw_operand_of(call, 3);
+	const struct tw_operand *x = tw_operand(call, 2), *fn = tw_operand(call, 3);
 	double m, k;
 
 	if (x->dims.rank < 2 || fn->dims.rank != 2)

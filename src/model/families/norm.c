@@ -74,7 +74,7 @@ static const char no_mask[] = "its output mask was not recorded";
 static int take_mask(const struct tw_call *call, unsigned position, struct norm *norm,
 		     struct tw_work *work)
 {
-	const struct tw_slice *value = &tw_operand_of(call, position)->value;
+	const struct tw_slice *value = &tw_operand(call, position)->value;
 	const char *p = value->ptr, *end = p + value->len;
 
 	if (!value->len || *p++ != '[')
@@ -97,7 +97,7 @@ static int take_mask(const struct tw_call *call, unsigned position, struct norm 
 static int take_input(const struct tw_call *call, unsigned position, struct norm *norm,
 		      struct tw_work *work)
 {
-	*norm = (struct norm){ .input = tw_operand_of(call, position) };
+	*norm = (struct norm){ .input = tw_operand(call, position) };
 	norm->n = tw_elements(&norm->input->dims);
 	norm->b = tw_element_bytes(norm->input);
 	norm->read = tw_distinct_share(norm->input);
@@ -125,8 +125,8 @@ static int take_normalized(const struct tw_call *call, unsigned position, unsign
 	const struct tw_dims *dims = &norm->input->dims;
 	struct tw_dims shape;
 
-	if (!tw_value_list(call, position, &shape) && !tw_operand_of(call, position)->value.len)
-		shape = tw_operand_of(call, weight)->dims;
+	if (!tw_value_list(call, position, &shape) && !tw_operand(call, position)->value.len)
+		shape = tw_operand(call, weight)->dims;
 	if (!shape.rank)
 		return tw_work_fail(work, "its normalized shape was not recorded");
 	if (shape.rank > dims->rank || memcmp(shape.size, dims->size + dims->rank - shape.rank,
@@ -144,7 +144,7 @@ static int take_affine(const struct tw_call *call, unsigned weight, unsigned bia
 
 	for (i = 0; i < 2; i++)
 		if (tw_has_tensor(call, position[i]) &&
-		    tw_elements(&tw_operand_of(call, position[i])->dims) != norm->channels)
+		    tw_elements(&tw_operand(call, position[i])->dims) != norm->channels)
 			return tw_work_fail(work, "its weight or bias does not fit its channels");
 	norm->affine = tw_has_tensor(call, weight);
 	norm->bias = tw_has_tensor(call, bias);
@@ -271,7 +271,7 @@ static int batch_norm_backward(const struct tw_call *call, struct tw_work *work)
 		return -1;
 	norm.training |= library;
 	norm.mask[norm.mask_count++] = tw_has_tensor(call, 0);
-	return finish_backward(work, &norm, tw_operand_of(call, library ? 1 : 0));
+	return finish_backward(work, &norm, tw_operand(call, library ? 1 : 0));
 }
 
 static int instance_norm(const struct tw_call *call, struct tw_work *work)
@@ -345,7 +345,7 @@ static int layer_norm_backward(const struct tw_call *call, struct tw_work *work)
 	norm.affine = norm.mask[1];
 	norm.bias = norm.mask[2];
 	take_rows(&norm);
-	return finish_statistics_backward(work, &norm, tw_operand_of(call, 0),
+	return finish_statistics_backward(work, &norm, tw_operand(call, 0),
 					  tw_has_tensor(call, 5) + norm.affine + norm.bias);
 }
 
@@ -371,7 +371,7 @@ static int take_groups(const struct tw_call *call, unsigned position, struct nor
  */
 static int group_norm(const struct tw_call *call, struct tw_work *work)
 {
-	bool native = !tw_operand_of(call, 1)->value.len;
+	bool native = !tw_operand(call, 1)->value.len;
 	struct norm norm;
 
 	if (take_input(call, 0, &norm, work) || take_channels(&norm, work) ||
@@ -391,7 +391,7 @@ static int group_norm_backward(const struct tw_call *call, struct tw_work *work)
 	    take_mask(call, 9, &norm, work))
 		return -1;
 	norm.bias = norm.affine && norm.mask[2];
-	return finish_statistics_backward(work, &norm, tw_operand_of(call, 0),
+	return finish_statistics_backward(work, &norm, tw_operand(call, 0),
 					  norm.affine ? 2 + norm.bias : 0);
 }
 
@@ -428,7 +428,7 @@ static int rms_norm_backward(const struct tw_call *call, struct tw_work *work)
 	if (norm.affine && norm.mask[1])
 		flops += n + (n > norm.channels ? n : 0);
 	return finish(work, &norm, flops,
-		      ((1 + norm.read + tw_distinct_share(tw_operand_of(call, 0))) * n +
+		      ((1 + norm.read + tw_distinct_share(tw_operand(call, 0))) * n +
 		       (norm.affine ? 2 * norm.channels : 0)) *
 			      norm.b);
 }

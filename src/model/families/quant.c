@@ -31,8 +31,8 @@
 /* (out, input, scales, ...) */
 static int per_group_quant(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *out = tw_operand_of(call, 0), *input = tw_operand_of(call, 1);
-	const struct tw_operand *scales = tw_operand_of(call, 2);
+	const struct tw_operand *out = tw_operand(call, 0), *input = tw_operand(call, 1);
+	const struct tw_operand *scales = tw_operand(call, 2);
 	const struct tw_operand *types[3] = { input, scales, out };
 
 	if (!out->dims.rank || !input->dims.rank)
@@ -63,7 +63,7 @@ static void add_parameters(struct tw_work *work, const struct tw_operand *input)
 /* triton_per_token_group_quant_fp8(x, group size): rows of the last dimension. */
 static int per_token_group_quant_fp8(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *x = tw_operand_of(call, 0);
+	const struct tw_operand *x = tw_operand(call, 0);
 	int64_t group = tw_value_integer(call, 1, 0);
 	double n = tw_elements(&x->dims), width, groups;
 
@@ -111,7 +111,7 @@ static int mxfp4_into(const struct tw_call *call, struct tw_work *work)
 /* fused_flatten_mxfp4_quant(x) */
 static int flatten_mxfp4_quant(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *x = tw_operand_of(call, 0);
+	const struct tw_operand *x = tw_operand(call, 0);
 
 	if (!x->dims.rank)
 		return tw_work_fail(work, "its input is no tensor");
@@ -121,7 +121,7 @@ static int flatten_mxfp4_quant(const struct tw_call *call, struct tw_work *work)
 /* quantize_fp8_tensorwise(x, type, ...) */
 static int quantize_fp8(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *x = tw_operand_of(call, 0);
+	const struct tw_operand *x = tw_operand(call, 0);
 	double n = tw_elements(&x->dims);
 
 	if (!x->dims.rank)
@@ -135,7 +135,7 @@ static int quantize_fp8(const struct tw_call *call, struct tw_work *work)
 /* quantize_mxfp4_dual(x (M, N), ...) */
 static int quantize_mxfp4_dual(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *x = tw_operand_of(call, 0);
+	const struct tw_operand *x = tw_operand(call, 0);
 	double m, k, n = tw_elements(&x->dims);
 
 	if (x->dims.rank != 2)

@@ -85,7 +85,7 @@ static bool picks(const struct tw_call *call)
 static int count_results(const struct tw_call *call, double *results, double *places,
 			 struct tw_work *work)
 {
-	const struct tw_dims *dims = &tw_operand_of(call, 0)->dims;
+	const struct tw_dims *dims = &tw_operand(call, 0)->dims;
 	unsigned position = position_of_dims(&call->name);
 	struct tw_dims reduced;
 	int64_t dim;
@@ -113,7 +113,7 @@ static int count_results(const struct tw_call *call, double *results, double *pl
 
 static void add_parameters(const struct tw_call *call, struct tw_work *work, double results)
 {
-	const struct tw_operand *types[2] = { tw_operand_of(call, 0), NULL };
+	const struct tw_operand *types[2] = { tw_operand(call, 0), NULL };
 
 	work->precision = tw_precision(types[0]);
 	tw_param_integer(work, "num_input_elems", tw_elements(&types[0]->dims));
@@ -143,7 +143,7 @@ static double broadcast(const struct tw_dims *a, const struct tw_dims *b)
 /* max(a, b) of two tensors */
 static int of_two(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *a = tw_operand_of(call, 0), *b = tw_operand_of(call, 1);
+	const struct tw_operand *a = tw_operand(call, 0), *b = tw_operand(call, 1);
 	double results = broadcast(&a->dims, &b->dims);
 
 	if (results < 0)
@@ -156,12 +156,12 @@ static int of_two(const struct tw_call *call, struct tw_work *work)
 
 static int reduce(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *input = tw_operand_of(call, 0);
+	const struct tw_operand *input = tw_operand(call, 0);
 	double results, places;
 
 	if (!is_tensor(input))
 		return tw_work_fail(work, "its input is no tensor");
-	if (is_tensor(tw_operand_of(call, 1)) && picks(call))
+	if (is_tensor(tw_operand(call, 1)) && picks(call))
 		return of_two(call, work);
 	if (count_results(call, &results, &places, work))
 		return -1;

@@ -36,9 +36,9 @@ static int take(const struct tw_call *call, unsigned input, unsigned weight, str
 {
 	const struct tw_dims *dims;
 
-	*r = (struct rms){ .input = tw_operand_of(call, input),
-			   .weight = tw_operand_of(call, weight),
-			   .out = input ? tw_operand_of(call, 0) : NULL };
+	*r = (struct rms){ .input = tw_operand(call, input),
+			   .weight = tw_operand(call, weight),
+			   .out = input ? tw_operand(call, 0) : NULL };
 	dims = &r->input->dims;
 	if (!dims->rank || r->weight->dims.rank != 1)
 		return tw_work_fail(work, "it has no input and weight");
@@ -87,7 +87,7 @@ static int rms_norm_2d(const struct tw_call *call, struct tw_work *work)
 {
 	struct rms r;
 
-	if (tw_operand_of(call, 1)->dims.rank > 1)
+	if (tw_operand(call, 1)->dims.rank > 1)
 		return rms_norm_into(call, work);
 	return take(call, 0, 1, &r, work) ? -1 : finish(work, &r, r.n * r.b);
 }

@@ -24,7 +24,7 @@
 
 static const struct tw_operand *at(const struct tw_call *call, unsigned position)
 {
-	return tw_operand_of(call, position);
+	return tw_operand(call, position);
 }
 
 static double size(const struct tw_operand *operand, unsigned dimension)

@@ -13,7 +13,7 @@
 
 static int outer_exponential(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *logits = tw_operand_of(call, 1), *noise = tw_operand_of(call, 2);
+	const struct tw_operand *logits = tw_operand(call, 1), *noise = tw_operand(call, 2);
 	double n;
 
 	if (logits->dims.rank != 2 || !noise->dims.rank)

@@ -19,99 +19,66 @@
 
 #include <math.h>
 
-static double bytes_of_type(int64_t number, double fallback)
+/* Bytes of an element of a type by its number, `otherwise` where it is none. */
+static double type_bytes(const struct tw_call *call, unsigned position, double otherwise)
 {
-	const struct tw_dtype *dtype = tw_dtype_of_number(number);
+	const struct tw_dtype *dtype = tw_dtype_of_number(tw_value_integer(call, position, -1));
 
-	return dtype ? dtype->bits / 8.0 : fallback;
+	return dtype ? dtype->bits / 8.0 : otherwise;
 }
 
-static int take(const struct tw_call *call, unsigned dim_at, struct tw_work *work)
+static int describe(const struct tw_call *call, unsigned dim_at, struct tw_work *work)
 {
-	const struct tw_operand *types[2] = { tw_operand_of(call, 0), NULL };
-	int64_t dim = tw_value_integer(call, dim_at, INT64_MIN), rank = types[0]->dims.rank;
-	bool known = dim != INT64_MIN;
+	const struct tw_operand *x = tw_operand(call, 0);
+	int64_t number = tw_value_integer(call, dim_at, INT64_MIN);
+	int dim = tw_dimension(&x->dims, number);
+	bool known = number != INT64_MIN;
 
-	if (!rank)
+	if (!tw_is_tensor(x))
 		return tw_work_fail(work, "its input is no tensor");
-	if (known && (dim < -rank || dim >= rank))
+	if (known && dim < 0)
 		return tw_work_fail(work, "its dimension does not fit its input");
-	work->precision = tw_precision(types[0]);
-	tw_param_dims(work, "op_shape", &types[0]->dims);
-	tw_param_types(work, "dtype_in_out", types, 2);
-	tw_param_strides(work, "stride_input", types[0]);
-	tw_param_none(work, "stride_output");
-	tw_param_integer(work, "dim", known ? (double)(dim < 0 ? dim + rank : dim) : NAN);
+	tw_param_in_out(work, x, NULL);
+	tw_param_integer(work, "dim", known ? dim : NAN);
 	return 0;
 }
 
-/* Bytes of an element of the result: half to float, or of the type that was asked for. */
-static double out_bytes(const struct tw_call *call, double in)
+/* _softmax(x, dim, half_to_float), softmax(x, dim, type), and the gradient of their results. */
+static int softmax(const struct tw_call *call, struct tw_work *work)
 {
-	return bytes_of_type(tw_value_integer(call, 2, -1), tw_value_true(call, 2, false) ? 4 : in);
-}
+	const struct tw_operand *x = tw_operand(call, 0);
+	double n = tw_elements(&x->dims), in_bytes = tw_element_bytes(x);
+	/* Half to float, or the type that was asked for. */
+	double out_bytes = type_bytes(call, 2, tw_value_true(call, 2, false) ? 4 : in_bytes);
 
-/* _softmax(x, dim, half_to_float), softmax(x, dim, type) */
-static int forward(const struct tw_call *call, struct tw_work *work)
-{
-	const struct tw_operand *x = tw_operand_of(call, 0);
-	double b = tw_element_bytes(x);
-
-	if (take(call, 1, work))
+	if (describe(call, 1, work))
 		return -1;
-	work->flops = 5 * tw_elements(&x->dims);
-	work->bytes = tw_bytes(x) + tw_elements(&x->dims) * out_bytes(call, b);
-	return 0;
-}
-
-/* The gradient of a forward call's result gives that of its input. */
-static int backward_of_forward(const struct tw_call *call, struct tw_work *work)
-{
-	const struct tw_operand *x = tw_operand_of(call, 0);
-	double b = tw_element_bytes(x);
-
-	if (take(call, 1, work))
-		return -1;
-	work->flops = 4 * tw_elements(&x->dims);
-	work->bytes = tw_elements(&x->dims) * (2 * out_bytes(call, b) + b);
-	return 0;
+	if (work->backward)
+		return tw_work_set(work, 4 * n, n * (2 * out_bytes + in_bytes), x);
+	return tw_work_set(work, 5 * n, tw_bytes(x) + n * out_bytes, x);
 }
 
 /* _softmax_backward_data(dy, y, dim, type of x) */
-static int backward(const struct tw_call *call, struct tw_work *work)
+static int softmax_backward(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *dy = tw_operand_of(call, 0), *y = tw_operand_of(call, 1);
-	double b = tw_element_bytes(dy);
+	const struct tw_operand *dy = tw_operand(call, 0), *y = tw_operand(call, 1);
+	double n = tw_elements(&dy->dims);
 
-	if (take(call, 2, work))
+	if (describe(call, 2, work))
 		return -1;
-	if (tw_elements(&dy->dims) != tw_elements(&y->dims))
+	if (n != tw_elements(&y->dims))
 		return tw_work_fail(work, "its gradient does not fit its result");
-	work->flops = 4 * tw_elements(&dy->dims);
-	work->bytes = tw_bytes(dy) + tw_bytes(y) +
-		      tw_elements(&dy->dims) * bytes_of_type(tw_value_integer(call, 3, -1), b);
-	return 0;
+	return tw_work_set(
+		work, 4 * n,
+		tw_bytes(dy) + tw_bytes(y) + n * type_bytes(call, 3, tw_element_bytes(dy)), dy);
 }
 
-const struct tw_model tw_model_softmax = {
-	.name = "softmax",
-	.sheet = "Softmax",
-	.unit = TW_UNIT_VECTOR,
-	.forward = forward,
-	.backward = backward_of_forward,
-};
-const struct tw_model tw_model_softmax_backward = {
-	.name = "softmax_backward",
-	.sheet = "Softmax",
-	.unit = TW_UNIT_VECTOR,
-	.forward = backward,
-};
-/* softmax and log_softmax, which call the above. */
-const struct tw_model tw_model_softmax_composite = {
-	.name = "softmax_composite",
-	.sheet = "Softmax",
-	.unit = TW_UNIT_VECTOR,
-	.forward = forward,
-	.backward = backward_of_forward,
-	.composite = true,
+#define SOFTMAX(id, ...) TW_MODEL_ROW(id, "Softmax", VECTOR, __VA_ARGS__)
+
+const struct tw_model tw_family_softmax[] = {
+	SOFTMAX(softmax, .forward = softmax, .backward = softmax),
+	SOFTMAX(softmax_backward, .forward = softmax_backward),
+	/* softmax and log_softmax, which call the above. */
+	SOFTMAX(softmax_composite, .forward = softmax, .backward = softmax, .composite = true),
+	{ .name = NULL },
 };
