@@ -18,21 +18,23 @@
 
 #include <math.h>
 
-/* `different` elements of the table are looked up at most. */
 static int finish(const struct tw_operand *table, const struct tw_operand *indices, double results,
-		  double different, struct tw_work *work)
+		  double flops, double bytes, struct tw_work *work)
 {
-	const struct tw_operand *types[2] = { table, indices };
-
-	work->flops = 0;
-	work->bytes = (fmin(different, tw_distinct(table)) + results) * tw_element_bytes(table) +
-		      tw_bytes(indices);
-	work->precision = tw_precision(table);
 	tw_param_dims(work, "op_shape", &table->dims);
 	tw_param_dims(work, "index_shape", &indices->dims);
-	tw_param_types(work, "dtype_table_index", types, 2);
+	TW_PARAM_TYPES(work, "dtype_table_index", table, indices);
 	tw_param_integer(work, "num_output_elems", results);
-	return 0;
+	return tw_work_set(work, flops, bytes + tw_bytes(indices), table);
+}
+
+/* `different` elements of the table are looked up at most. */
+static int look_up(const struct tw_operand *table, const struct tw_operand *indices, double results,
+		   double different, struct tw_work *work)
+{
+	double moved = fmin(different, tw_distinct(table)) + results;
+
+	return finish(table, indices, results, 0, moved * tw_element_bytes(table), work);
 }
 
 /* embedding(table, indices, ...): a row for each index. */
@@ -42,75 +44,63 @@ static int embedding(const struct tw_call *call, struct tw_work *work)
 
 	if (table->dims.rank != 2)
 		return tw_work_fail(work, "its table has no rows");
-	return finish(table, indices, tw_elements(&indices->dims) * (double)table->dims.size[1],
-		      tw_distinct(indices) * (double)table->dims.size[1], work);
+	return look_up(table, indices, tw_elements(&indices->dims) * tw_size(table, 1),
+		       tw_distinct(indices) * tw_size(table, 1), work);
 }
 
 /* index_select(x, dim, indices): what the indices say replaces one dimension. */
 static int index_select(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *table = tw_operand(call, 0), *indices = tw_operand(call, 2);
-	int64_t dim = tw_value_integer(call, 1, INT64_MIN), rank = table->dims.rank;
+	int dim = tw_dimension(&table->dims, tw_value_integer(call, 1, INT64_MIN));
 	struct tw_dims rest = table->dims;
 
-	if (!rank)
+	if (!tw_is_tensor(table))
 		return tw_work_fail(work, "its input is no tensor");
-	if (dim < -rank || dim >= rank)
+	if (dim < 0)
 		return tw_work_fail(work, "its dimension does not fit its input");
 	if (indices->dims.rank > 1)
 		return tw_work_fail(work, "its indices are no vector");
-	rest.size[dim < 0 ? dim + rank : dim] = 1;
-	return finish(table, indices, tw_elements(&rest) * tw_elements(&indices->dims),
-		      tw_elements(&rest) * tw_distinct(indices), work);
+	rest.size[dim] = 1;
+	return look_up(table, indices, tw_elements(&rest) * tw_elements(&indices->dims),
+		       tw_elements(&rest) * tw_distinct(indices), work);
 }
 
 /* gather(x, dim, indices, ...): an element for each index. */
 static int gather(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *table = tw_operand(call, 0), *indices = tw_operand(call, 2);
+	double n = tw_elements(&indices->dims);
 
 	if (table->dims.rank != indices->dims.rank)
 		return tw_work_fail(work, "its indices do not fit its input");
-	return finish(table, indices, tw_elements(&indices->dims), tw_elements(&indices->dims),
-		      work);
+	return look_up(table, indices, n, n, work);
 }
 
 /* embedding_dense_backward(gradient, indices, rows of the table, ...) */
 static int embedding_backward(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *gradient = tw_operand(call, 0);
-	const struct tw_operand *indices = tw_operand(call, 1),
-				*types[2] = { gradient, indices };
+	const struct tw_operand *gradient = tw_operand(call, 0), *indices = tw_operand(call, 1);
 	int64_t rows = tw_value_integer(call, 2, -1);
-	unsigned rank = gradient->dims.rank;
-	double n = tw_elements(&gradient->dims), width;
+	double n = tw_elements(&gradient->dims), width, results;
 
-	if (!rank)
+	if (!tw_is_tensor(gradient))
 		return tw_work_fail(work, "its gradient is no tensor");
-	width = (double)gradient->dims.size[rank - 1];
+	width = tw_size(gradient, -1);
 	if (tw_elements(&indices->dims) * width != n)
 		return tw_work_fail(work, "its indices do not fit its gradient");
-	work->flops = n;
-	work->bytes = (tw_distinct(gradient) + (rows < 0 ? NAN : (double)rows) * width) *
-			      tw_element_bytes(gradient) +
-		      tw_bytes(indices);
-	work->precision = tw_precision(gradient);
-	tw_param_dims(work, "op_shape", &gradient->dims);
-	tw_param_dims(work, "index_shape", &indices->dims);
-	tw_param_types(work, "dtype_table_index", types, 2);
-	tw_param_integer(work, "num_output_elems", rows < 0 ? NAN : (double)rows * width);
-	return 0;
+	results = rows < 0 ? NAN : (double)rows * width;
+	return finish(gradient, indices, results, n,
+		      (tw_distinct(gradient) + results) * tw_element_bytes(gradient), work);
 }
 
-#define EMBEDDING(id, function, is_composite)                           \
-	const struct tw_model tw_model_##id = { .name = #id,            \
-						.sheet = "Embedding",   \
-						.unit = TW_UNIT_VECTOR, \
-						.forward = function,    \
-						.composite = is_composite }
+#define EMBEDDING(id, ...) TW_MODEL_ROW(id, "Embedding", VECTOR, .forward = id, __VA_ARGS__)
 
-EMBEDDING(embedding, embedding, true);
-/* On GPUs it is a gather. */
-EMBEDDING(index_select, index_select, true);
-EMBEDDING(gather, gather, false);
-EMBEDDING(embedding_backward, embedding_backward, false);
+const struct tw_model tw_family_embedding[] = {
+	EMBEDDING(embedding, .composite = true),
+	/* On GPUs it is a gather. */
+	EMBEDDING(index_select, .composite = true),
+	EMBEDDING(gather, .composite = false),
+	EMBEDDING(embedding_backward, .composite = false),
+	{ .name = NULL },
+};
