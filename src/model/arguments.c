@@ -12,8 +12,7 @@ static bool fits(const struct tw_operand *operand, const char *type)
 		return list;
 	if (operand->dims.rank)
 		return tensor && !list;
-	/* "Scalar" and "ScalarList" are what the profiler calls numbers and lists of them. */
-	return operand->type.len < 6 || strncmp(operand->type.ptr, "Scalar", 6) || !tensor;
+	return !tw_is_number(operand) || !tensor;
 }
 
 /* As far as both go: newer versions have more arguments. */
@@ -65,6 +64,13 @@ unsigned tw_argument_at(const struct tw_arguments *a, const char *names)
 const struct tw_operand *tw_argument(const struct tw_arguments *a, const char *names)
 {
 	return tw_operand(a->call, tw_argument_at(a, names));
+}
+
+const struct tw_operand *tw_argument_tensor(const struct tw_arguments *a, const char *names)
+{
+	const struct tw_operand *operand = tw_argument(a, names);
+
+	return tw_is_tensor(operand) ? operand : NULL;
 }
 
 double tw_argument_integer(const struct tw_arguments *a, const char *names, double fallback)

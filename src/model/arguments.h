@@ -24,6 +24,8 @@ struct tw_arguments tw_arguments_of(const struct tw_call *call);
 unsigned tw_argument_at(const struct tw_arguments *a, const char *names);
 /* The operand there; one that was not given when there is none. */
 const struct tw_operand *tw_argument(const struct tw_arguments *a, const char *names);
+/* The tensor there, NULL: there is none. */
+const struct tw_operand *tw_argument_tensor(const struct tw_arguments *a, const char *names);
 /* Its whole number; `fallback` when nothing was recorded there. */
 double tw_argument_integer(const struct tw_arguments *a, const char *names, double fallback);
 /* Bytes of all tensors whose names contain one of the words. */

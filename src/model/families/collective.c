@@ -26,87 +26,76 @@ static const struct tw_operand *next_tensor(const struct tw_call *call, unsigned
 	return NULL;
 }
 
-static void add_parameters(struct tw_work *work, const struct tw_operand *in,
-			   const struct tw_operand *out)
+/* `out`: NULL where it is no argument. */
+static int finish(const struct tw_operand *in, const struct tw_operand *out, double flops,
+		  double bytes, struct tw_work *work)
 {
-	const struct tw_operand *types[2] = { in, out };
-
-	work->precision = tw_precision(in);
 	tw_param_dims(work, "shape_in", &in->dims);
 	if (out)
 		tw_param_dims(work, "shape_out", &out->dims);
 	else
 		tw_param_none(work, "shape_out");
-	tw_param_types(work, "dtype_in_out", types, 2);
+	TW_PARAM_TYPES(work, "dtype_in_out", in, out);
+	return tw_work_set(work, flops, bytes, in);
 }
 
 /* (handle, input, output, ...) */
 static int all_reduce(const struct tw_call *call, struct tw_work *work)
 {
-	unsigned at = 0;
-	const struct tw_operand *in = next_tensor(call, &at);
+	const struct tw_operand *in = tw_first_tensor(call);
 
 	if (!in)
 		return tw_work_fail(work, "it has no tensor");
-	work->flops = 0;
-	work->bytes = 2 * tw_bytes(in);
-	add_parameters(work, in, NULL);
-	return 0;
+	return finish(in, NULL, 0, 2 * tw_bytes(in), work);
 }
 
 /* An input and an output, in either order: the larger is what is gathered, or scattered. */
-static int of_two(const struct tw_call *call, struct tw_work *work, bool gather)
+static int of_two(const struct tw_call *call, bool gather, struct tw_work *work)
 {
-	unsigned at = 0;
-	const struct tw_operand *a = next_tensor(call, &at), *b = next_tensor(call, &at);
+	unsigned from = 0;
+	const struct tw_operand *a = next_tensor(call, &from), *b = next_tensor(call, &from);
 	bool swap;
 
 	if (!a || !b)
 		return tw_work_fail(work, "it has no input and output");
 	swap = gather ? tw_elements(&a->dims) > tw_elements(&b->dims) :
 			tw_elements(&a->dims) < tw_elements(&b->dims);
-	work->flops = 0;
-	work->bytes = tw_bytes(a) + tw_bytes(b);
-	add_parameters(work, swap ? b : a, swap ? a : b);
-	return 0;
+	return finish(swap ? b : a, swap ? a : b, 0, tw_bytes(a) + tw_bytes(b), work);
 }
 
 static int all_gather(const struct tw_call *call, struct tw_work *work)
 {
-	return of_two(call, work, true);
+	return of_two(call, true, work);
 }
 
 static int reduce_scatter(const struct tw_call *call, struct tw_work *work)
 {
-	return of_two(call, work, false);
+	return of_two(call, false, work);
 }
 
 /* (handle, input, residual, ..., weight, eps, ...): the weight is as long as a row. */
 static int allreduce_rms_norm(const struct tw_call *call, struct tw_work *work)
 {
-	unsigned at = 0;
-	const struct tw_operand *in = next_tensor(call, &at);
+	const struct tw_operand *in = tw_first_tensor(call);
 	double n, c, rows;
 
 	if (!in)
 		return tw_work_fail(work, "it has no tensor");
 	n = tw_elements(&in->dims);
-	c = (double)in->dims.size[in->dims.rank - 1];
+	c = tw_size(in, -1);
 	rows = c > 0 ? n / c : 0;
-	work->flops = n + rows * (2 * c + 2) + 2 * n;
-	work->bytes = (n * (3 + tw_distinct_share(in)) + c) * tw_element_bytes(in);
-	add_parameters(work, in, NULL);
+	finish(in, NULL, n + rows * (2 * c + 2) + 2 * n,
+	       (n * (3 + tw_distinct_share(in)) + c) * tw_element_bytes(in), work);
 	tw_param_integer(work, "num_channels", c);
 	return 0;
 }
 
-#define COLLECTIVE(id, function)                                             \
-	const struct tw_model tw_model_##id = { .name = #id,                 \
-						.sheet = "CustomCollective", \
-						.unit = TW_UNIT_NONE,        \
-						.forward = function }
+#define COLLECTIVE(id, function) TW_MODEL_ROW(id, "CustomCollective", NONE, .forward = function)
 
-COLLECTIVE(custom_all_reduce, all_reduce);
-COLLECTIVE(custom_reduce_scatter, reduce_scatter);
-COLLECTIVE(custom_all_gather, all_gather);
-COLLECTIVE(allreduce_rms_norm, allreduce_rms_norm);
+const struct tw_model tw_family_collective[] = {
+	COLLECTIVE(custom_all_reduce, all_reduce),
+	COLLECTIVE(custom_reduce_scatter, reduce_scatter),
+	COLLECTIVE(custom_all_gather, all_gather),
+	COLLECTIVE(allreduce_rms_norm, allreduce_rms_norm),
+	{ .name = NULL },
+};

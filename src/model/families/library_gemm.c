@@ -157,8 +157,7 @@ static int template_gemm(const struct tw_call *call, struct tw_work *work)
 	unsigned i;
 
 	for (i = 0; i < call->count; i++) {
-		const struct tw_operand *this = &call->operand[i],
-					*next = tw_operand(call, i + 1);
+		const struct tw_operand *this = &call->operand[i], *next = tw_operand(call, i + 1);
 		unsigned rank = this->dims.rank;
 
 		if (rank)

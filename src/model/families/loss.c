@@ -14,28 +14,22 @@
 static int cross_entropy(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *logits = tw_operand(call, 0), *target = tw_operand(call, 1);
-	unsigned rank = logits->dims.rank;
-	double n, classes, rows;
+	double n = tw_elements(&logits->dims), classes, rows;
 
-	if (rank < 2)
+	if (logits->dims.rank < 2)
 		return tw_work_fail(work, "its first operand are no rows of logits");
-	n = tw_elements(&logits->dims);
-	classes = (double)logits->dims.size[rank - 1];
+	classes = tw_size(logits, -1);
 	rows = classes > 0 ? n / classes : 0;
-	if (target->dims.rank && tw_elements(&target->dims) != rows)
+	if (tw_is_tensor(target) && tw_elements(&target->dims) != rows)
 		return tw_work_fail(work, "its targets do not fit its logits");
-	work->flops = 5 * n;
-	work->bytes =
-		tw_bytes(logits) + rows * (target->dtype ? tw_element_bytes(target) : 8) + rows * 4;
-	work->precision = tw_precision(logits);
-	tw_param_integer(work, "B", rows);
-	tw_param_integer(work, "V", classes);
-	return 0;
+	TW_PARAM_INTEGERS(work, { "B", rows }, { "V", classes });
+	return tw_work_set(work, 5 * n,
+			   tw_bytes(logits) +
+				   rows * (target->dtype ? tw_element_bytes(target) : 8) + rows * 4,
+			   logits);
 }
 
-const struct tw_model tw_model_cross_entropy = {
-	.name = "cross_entropy",
-	.sheet = "CrossEntropy",
-	.unit = TW_UNIT_VECTOR,
-	.forward = cross_entropy,
+const struct tw_model tw_family_loss[] = {
+	TW_MODEL_ROW(cross_entropy, "CrossEntropy", VECTOR, .forward = cross_entropy),
+	{ .name = NULL },
 };

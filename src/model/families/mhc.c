@@ -26,33 +26,21 @@ struct streams {
 	const struct tw_operand *tensor;
 };
 
-static double size(const struct tw_operand *operand, unsigned dimension)
-{
-	return (double)operand->dims.size[dimension];
-}
-
 /* The largest operand of three dimensions; fails unless some other is (M, C). */
 static int take_streams(struct streams *s, const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *best = NULL;
-	unsigned i;
+	const struct tw_operand *o, *end = call->operand + call->count, *best = NULL;
 
-	for (i = 0; i < call->count; i++) {
-		const struct tw_operand *o = tw_operand(call, i);
-
+	for (o = call->operand; o < end; o++)
 		if (o->dims.rank == 3 &&
 		    (!best || tw_elements(&o->dims) > tw_elements(&best->dims)))
 			best = o;
-	}
 	if (!best)
 		return tw_work_fail(work, "it has no streams");
-	*s = (struct streams){ size(best, 0), size(best, 1), size(best, 2), best };
-	for (i = 0; i < call->count; i++) {
-		const struct tw_operand *o = tw_operand(call, i);
-
-		if (o->dims.rank == 2 && size(o, 0) == s->m && size(o, 1) == s->c)
+	*s = (struct streams){ tw_size(best, 0), tw_size(best, 1), tw_size(best, 2), best };
+	for (o = call->operand; o < end; o++)
+		if (o->dims.rank == 2 && tw_size(o, 0) == s->m && tw_size(o, 1) == s->c)
 			return 0;
-	}
 	return tw_work_fail(work, "nothing fits its streams");
 }
 
@@ -62,30 +50,14 @@ static const struct tw_operand *find_fn(const struct tw_call *call, double k)
 	unsigned i;
 
 	for (i = call->count; i-- > 0;)
-		if (call->operand[i].dims.rank == 2 && size(&call->operand[i], 1) == k)
+		if (call->operand[i].dims.rank == 2 && tw_size(&call->operand[i], 1) == k)
 			return &call->operand[i];
 	return NULL;
 }
 
-static int finish(const struct tw_call *call, const struct tw_operand *streams, double flops,
-		  struct tw_work *work)
-{
-	unsigned i;
-
-	work->flops = flops;
-	work->bytes = 0;
-	for (i = 0; i < call->count; i++)
-		if (call->operand[i].dims.rank)
-			work->bytes += tw_bytes(&call->operand[i]);
-	work->precision = tw_precision(streams);
-	return 0;
-}
-
 static void add_sizes(const struct streams *s, struct tw_work *work)
 {
-	tw_param_integer(work, "M", s->m);
-	tw_param_integer(work, "n", s->n);
-	tw_param_integer(work, "C", s->c);
+	TW_PARAM_INTEGERS(work, { "M", s->m }, { "n", s->n }, { "C", s->c });
 }
 
 static double post_flops(const struct streams *s)
@@ -96,48 +68,48 @@ static double post_flops(const struct streams *s)
 /* mhc_post(out (M, n, C), x (M, C), residual (M, n, C), post (M, n, 1), comb (M, n, n)) */
 static int post(const struct tw_call *call, struct tw_work *work)
 {
-	struct streams s = { 0 };
+	struct streams s;
 
 	if (take_streams(&s, call, work))
 		return -1;
 	add_sizes(&s, work);
-	return finish(call, s.tensor, post_flops(&s), work);
+	return tw_work_set(work, post_flops(&s), tw_call_bytes(call), s.tensor);
 }
 
 /* mhc_pre_gemm_sqrsum(out (parts, M, hc3), sqrsum (parts, M), x (M, ...), fn (hc3, K), ...) */
 static int pre_gemm(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *x = tw_operand(call, 2), *fn = tw_operand(call, 3);
-	double m, k;
+	double m, k, hc3;
 
 	if (x->dims.rank < 2 || fn->dims.rank != 2)
 		return tw_work_fail(work, "its operands are no streams and matrix");
-	m = size(x, 0);
-	k = size(fn, 1);
+	m = tw_size(x, 0);
+	hc3 = tw_size(fn, 0);
+	k = tw_size(fn, 1);
 	if (tw_elements(&x->dims) != m * k)
 		return tw_work_fail(work, "its matrix does not fit its streams");
-	tw_param_integer(work, "M", m);
-	tw_param_integer(work, "hc3", size(fn, 0));
-	tw_param_integer(work, "K", k);
-	return finish(call, x, 2 * m * size(fn, 0) * k, work);
+	TW_PARAM_INTEGERS(work, { "M", m }, { "hc3", hc3 }, { "K", k });
+	return tw_work_set(work, 2 * m * hc3 * k, tw_call_bytes(call), x);
 }
 
 /* mhc_pre_big_fuse_rmsnorm(..., layer_input (M, C), ..., residual (M, n, C), ...) */
 static int big_fuse(const struct tw_call *call, struct tw_work *work)
 {
-	struct streams s = { 0 };
+	struct streams s;
 
 	if (take_streams(&s, call, work))
 		return -1;
 	add_sizes(&s, work);
-	return finish(call, s.tensor, 2 * s.m * s.c * s.n + 5 * s.m * s.c, work);
+	return tw_work_set(work, 2 * s.m * s.c * s.n + 5 * s.m * s.c, tw_call_bytes(call),
+			   s.tensor);
 }
 
 /* mhc_fused_post_pre_gemm_sqrsum: the operands of both. */
 static int fused_post_pre(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *fn;
-	struct streams s = { 0 };
+	struct streams s;
 
 	if (take_streams(&s, call, work))
 		return -1;
@@ -145,17 +117,17 @@ static int fused_post_pre(const struct tw_call *call, struct tw_work *work)
 	if (!fn)
 		return tw_work_fail(work, "it has no matrix for its streams");
 	add_sizes(&s, work);
-	tw_param_integer(work, "hc3", size(fn, 0));
-	return finish(call, s.tensor, post_flops(&s) + 2 * s.m * size(fn, 0) * s.n * s.c, work);
+	tw_param_integer(work, "hc3", tw_size(fn, 0));
+	return tw_work_set(work, post_flops(&s) + 2 * s.m * tw_size(fn, 0) * s.n * s.c,
+			   tw_call_bytes(call), s.tensor);
 }
 
-#define MHC(id, which, function)                                \
-	const struct tw_model tw_model_##id = { .name = #id,    \
-						.sheet = "mHC", \
-						.unit = which,  \
-						.forward = function }
+#define MHC(id, unit, function) TW_MODEL_ROW(id, "mHC", unit, .forward = function)
 
-MHC(mhc_post, TW_UNIT_VECTOR, post);
-MHC(mhc_pre_gemm_sqrsum, TW_UNIT_MATRIX, pre_gemm);
-MHC(mhc_pre_big_fuse_rmsnorm, TW_UNIT_VECTOR, big_fuse);
-MHC(mhc_fused_post_pre_gemm_sqrsum, TW_UNIT_MATRIX, fused_post_pre);
+const struct tw_model tw_family_mhc[] = {
+	MHC(mhc_post, VECTOR, post),
+	MHC(mhc_pre_gemm_sqrsum, MATRIX, pre_gemm),
+	MHC(mhc_pre_big_fuse_rmsnorm, VECTOR, big_fuse),
+	MHC(mhc_fused_post_pre_gemm_sqrsum, MATRIX, fused_post_pre),
+	{ .name = NULL },
+};

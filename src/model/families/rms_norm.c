@@ -24,6 +24,19 @@
 
 #include <math.h>
 
+/* What a result takes. */
+enum result { AS_INPUT, PADDED, EIGHT_BITS, MXFP4 };
+
+/* Where an operation has what; position 0 is never one of these but the input: 0 is "nowhere". */
+struct layout {
+	unsigned input; /* behind the output, where that is the first */
+	unsigned weight, residual;
+	bool add; /* a residual is always added */
+	enum result result;
+	unsigned group; /* elements that share a scale, or that rows are padded to a multiple of */
+	bool group_needed;
+};
+
 struct rms {
 	const struct tw_operand *input, *weight;
 	const struct tw_operand *out; /* NULL: it is no argument */
@@ -34,17 +47,14 @@ struct rms {
 static int take(const struct tw_call *call, unsigned input, unsigned weight, struct rms *r,
 		struct tw_work *work)
 {
-	const struct tw_dims *dims;
-
 	*r = (struct rms){ .input = tw_operand(call, input),
 			   .weight = tw_operand(call, weight),
 			   .out = input ? tw_operand(call, 0) : NULL };
-	dims = &r->input->dims;
-	if (!dims->rank || r->weight->dims.rank != 1)
+	if (!tw_is_tensor(r->input) || r->weight->dims.rank != 1)
 		return tw_work_fail(work, "it has no input and weight");
-	if (dims->size[dims->rank - 1] != r->weight->dims.size[0])
+	if (tw_size(r->input, -1) != tw_size(r->weight, 0))
 		return tw_work_fail(work, "its weight does not fit its rows");
-	r->n = tw_elements(dims);
+	r->n = tw_elements(&r->input->dims);
 	r->c = tw_elements(&r->weight->dims);
 	r->rows = r->c > 0 ? r->n / r->c : 0;
 	r->b = tw_element_bytes(r->input);
@@ -53,138 +63,55 @@ static int take(const struct tw_call *call, unsigned input, unsigned weight, str
 
 static int finish(struct tw_work *work, const struct rms *r, double result_bytes)
 {
-	const struct tw_operand *types[2] = { r->input, r->out };
+	double flops = r->rows * (2 * r->c + 2) + 2 * r->n + (r->add ? r->n : 0) +
+		       (r->quantize ? 2 * r->n : 0);
+	double tensors = (r->add ? 2 : 0) + tw_distinct_share(r->input);
 
-	work->flops = r->rows * (2 * r->c + 2) + 2 * r->n + (r->add ? r->n : 0) +
-		      (r->quantize ? 2 * r->n : 0);
-	work->bytes = (r->n * ((r->add ? 2 : 0) + tw_distinct_share(r->input)) + r->c) * r->b +
-		      result_bytes;
-	work->precision = tw_precision(r->input);
-	tw_param_dims(work, "op_shape", &r->input->dims);
-	tw_param_types(work, "dtype_in_out", types, 2);
-	tw_param_strides(work, "stride_input", r->input);
-	if (r->out)
-		tw_param_strides(work, "stride_output", r->out);
-	else
-		tw_param_none(work, "stride_output");
+	tw_param_in_out(work, r->input, r->out);
 	tw_param_integer(work, "num_channels", r->c);
 	tw_param_bool(work, "has_bias", false);
 	tw_param_bool(work, "is_affine", true);
 	tw_param_bool(work, "is_training", false);
-	return 0;
+	return tw_work_set(work, flops, (r->n * tensors + r->c) * r->b + result_bytes, r->input);
 }
 
-/* rmsnorm(out, input, weight, eps) */
-static int rms_norm_into(const struct tw_call *call, struct tw_work *work)
+/* Bytes of the result, with groups of that many elements of a row; 0: a row is one. */
+static double result_bytes(const struct rms *r, const struct layout *l, double group)
 {
+	switch (l->result) {
+	case PADDED:
+		return r->rows * (group > 0 ? ceil(r->c / group) * group : r->c) * r->b;
+	case EIGHT_BITS:
+		if (l->group_needed && !(group > 0))
+			return NAN;
+		return r->n + r->rows * (group > 0 ? ceil(r->c / group) : 1) * 4;
+	case MXFP4:
+		return r->n / 2 + floor(r->n / 32);
+	default:
+		return r->n * r->b;
+	}
+}
+
+static int rms_norm(const struct tw_call *call, struct tw_work *work)
+{
+	const struct layout *l = work->model->variant;
+	double group = l->group ? (double)tw_value_integer(call, l->group, 0) : 0;
 	struct rms r;
 
-	return take(call, 1, 2, &r, work) ? -1 : finish(work, &r, r.n * r.b);
+	if (take(call, l->input, l->weight, &r, work))
+		return -1;
+	r.add = l->add || (l->residual && tw_has_tensor(call, l->residual));
+	r.quantize = l->result == EIGHT_BITS || l->result == MXFP4;
+	return finish(work, &r, result_bytes(&r, l, group));
 }
 
 /* rmsnorm2d_fwd_ck(input, weight, eps, ...); with the output in front in some versions. */
 static int rms_norm_2d(const struct tw_call *call, struct tw_work *work)
 {
+	unsigned input = tw_operand(call, 1)->dims.rank > 1;
 	struct rms r;
 
-	if (tw_operand(call, 1)->dims.rank > 1)
-		return rms_norm_into(call, work);
-	return take(call, 0, 1, &r, work) ? -1 : finish(work, &r, r.n * r.b);
-}
-
-/* add_rmsnorm(out, input, residual_in, residual_out, weight, eps) */
-static int rms_norm_add(const struct tw_call *call, struct tw_work *work)
-{
-	struct rms r;
-
-	if (take(call, 1, 4, &r, work))
-		return -1;
-	r.add = true;
-	return finish(work, &r, r.n * r.b);
-}
-
-/* add_rmsnorm_pad(x, weight, eps, residual, multiple): rows of the result are padded. */
-static int add_rms_norm_pad(const struct tw_call *call, struct tw_work *work)
-{
-	int64_t multiple = tw_value_integer(call, 4, 0);
-	struct rms r;
-	double width;
-
-	if (take(call, 0, 1, &r, work))
-		return -1;
-	r.add = tw_has_tensor(call, 3);
-	width = multiple > 0 ? ceil(r.c / (double)multiple) * (double)multiple : r.c;
-	return finish(work, &r, r.rows * width * r.b);
-}
-
-/* Bytes of a result in 8 bits with a scale for each group of a row, 0: one a row. */
-static double quantized(const struct rms *r, int64_t group)
-{
-	double groups = group > 0 ? ceil(r->c / (double)group) : 1;
-
-	return r->n + r->rows * groups * 4;
-}
-
-/* rmsnorm2d_fwd_with_dynamicquant_ck(out, input, scale, weight, eps, ...) */
-static int rms_norm_dynamic_quant(const struct tw_call *call, struct tw_work *work)
-{
-	struct rms r;
-
-	if (take(call, 1, 3, &r, work))
-		return -1;
-	r.quantize = true;
-	return finish(work, &r, quantized(&r, 0));
-}
-
-/* rmsnorm_quant(out, input, scale, weight, eps, group size, ...) */
-static int rms_norm_quant(const struct tw_call *call, struct tw_work *work)
-{
-	struct rms r;
-
-	if (take(call, 1, 3, &r, work))
-		return -1;
-	r.quantize = true;
-	return finish(work, &r, quantized(&r, tw_value_integer(call, 5, 0)));
-}
-
-/* With a group size that has no default: NaN bytes where it was not recorded. */
-static int finish_groups(const struct tw_call *call, unsigned position, struct rms *r,
-			 struct tw_work *work)
-{
-	int64_t group = tw_value_integer(call, position, 0);
-
-	r->quantize = true;
-	return finish(work, r, group > 0 ? quantized(r, group) : NAN);
-}
-
-/* rmsnorm_fp8_group_quant(x, weight, eps, group size) */
-static int rms_norm_group_quant(const struct tw_call *call, struct tw_work *work)
-{
-	struct rms r;
-
-	return take(call, 0, 1, &r, work) ? -1 : finish_groups(call, 3, &r, work);
-}
-
-/* rmsnorm_with_add_fp8_group_quant(x, residual, weight, eps, group size) */
-static int rms_norm_add_group_quant(const struct tw_call *call, struct tw_work *work)
-{
-	struct rms r;
-
-	if (take(call, 0, 2, &r, work))
-		return -1;
-	r.add = true;
-	return finish_groups(call, 4, &r, work);
-}
-
-/* fused_rms_mxfp4_quant(x, weight, eps, ...): a second input is not counted. */
-static int rms_norm_mxfp4_quant(const struct tw_call *call, struct tw_work *work)
-{
-	struct rms r;
-
-	if (take(call, 0, 1, &r, work))
-		return -1;
-	r.quantize = true;
-	return finish(work, &r, r.n / 2 + floor(r.n / 32));
+	return take(call, input, input + 1, &r, work) ? -1 : finish(work, &r, r.n * r.b);
 }
 
 /*
@@ -194,34 +121,44 @@ static int rms_norm_mxfp4_quant(const struct tw_call *call, struct tw_work *work
 static int rms_norm_named(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
-	const struct tw_operand *out = tw_argument(&a, "result|output|out");
-	const struct tw_operand *scales = tw_argument(&a, "scale|scales|output_scale");
 	struct rms r;
-	double result;
 
 	if (take(call, tw_argument_at(&a, "input|x|hidden_states|inp"),
 		 tw_argument_at(&a, "weight|gamma|norm_weight"), &r, work))
 		return -1;
-	r.out = out->dims.rank ? out : NULL;
-	r.add = tw_has_tensor(call, tw_argument_at(&a, "residual|residual_in"));
-	r.quantize = r.out && tw_element_bytes(out) < r.b;
-	result = r.out ? tw_bytes(out) : r.n * r.b;
-	return finish(work, &r, result + (scales->dims.rank ? tw_bytes(scales) : 0));
+	r.out = tw_argument_tensor(&a, "result|output|out");
+	r.add = tw_is_tensor(tw_argument(&a, "residual|residual_in"));
+	r.quantize = r.out && tw_element_bytes(r.out) < r.b;
+	return finish(work, &r,
+		      (r.out ? tw_bytes(r.out) : r.n * r.b) +
+			      tw_given_bytes(tw_argument(&a, "scale|scales|output_scale")));
 }
 
-#define RMS_NORM(id)                                                    \
-	const struct tw_model tw_model_##id = { .name = #id,            \
-						.sheet = "RMSNorm",     \
-						.unit = TW_UNIT_VECTOR, \
-						.forward = id }
+#define NAMED(id, function) TW_MODEL_ROW(id, "RMSNorm", VECTOR, .forward = function)
+#define RMS_NORM(id, ...)                                        \
+	TW_MODEL_ROW(id, "RMSNorm", VECTOR, .forward = rms_norm, \
+		     .variant = &(const struct layout){ __VA_ARGS__ })
 
-RMS_NORM(rms_norm_2d);
-RMS_NORM(rms_norm_into);
-RMS_NORM(rms_norm_add);
-RMS_NORM(add_rms_norm_pad);
-RMS_NORM(rms_norm_dynamic_quant);
-RMS_NORM(rms_norm_group_quant);
-RMS_NORM(rms_norm_add_group_quant);
-RMS_NORM(rms_norm_mxfp4_quant);
-RMS_NORM(rms_norm_quant);
-RMS_NORM(rms_norm_named);
+const struct tw_model tw_family_rms_norm[] = {
+	NAMED(rms_norm_2d, rms_norm_2d),
+	NAMED(rms_norm_named, rms_norm_named),
+	/* rmsnorm(out, input, weight, eps) */
+	RMS_NORM(rms_norm_into, .input = 1, .weight = 2),
+	/* add_rmsnorm(out, input, residual_in, residual_out, weight, eps) */
+	RMS_NORM(rms_norm_add, .input = 1, .weight = 4, .add = true),
+	/* add_rmsnorm_pad(x, weight, eps, residual, multiple): rows of the result are padded. */
+	RMS_NORM(add_rms_norm_pad, .weight = 1, .residual = 3, .result = PADDED, .group = 4),
+	/* rmsnorm2d_fwd_with_dynamicquant_ck(out, input, scale, weight, eps, ...) */
+	RMS_NORM(rms_norm_dynamic_quant, .input = 1, .weight = 3, .result = EIGHT_BITS),
+	/* rmsnorm_quant(out, input, scale, weight, eps, group size, ...) */
+	RMS_NORM(rms_norm_quant, .input = 1, .weight = 3, .result = EIGHT_BITS, .group = 5),
+	/* rmsnorm_fp8_group_quant(x, weight, eps, group size): the size has no default. */
+	RMS_NORM(rms_norm_group_quant, .weight = 1, .result = EIGHT_BITS, .group = 3,
+		 .group_needed = true),
+	/* rmsnorm_with_add_fp8_group_quant(x, residual, weight, eps, group size) */
+	RMS_NORM(rms_norm_add_group_quant, .weight = 2, .add = true, .result = EIGHT_BITS,
+		 .group = 4, .group_needed = true),
+	/* fused_rms_mxfp4_quant(x, weight, eps, ...): a second input is not counted. */
+	RMS_NORM(rms_norm_mxfp4_quant, .weight = 1, .result = MXFP4),
+	{ .name = NULL },
+};

@@ -22,46 +22,30 @@
 
 #include <math.h>
 
-static const struct tw_operand *at(const struct tw_call *call, unsigned position)
+/* One or two tensors that are turned; without the second its shape is no parameter. */
+static int turn(const struct tw_operand *q, const struct tw_operand *k, struct tw_work *work)
 {
-	return tw_operand(call, position);
-}
+	bool both = k && tw_is_tensor(k);
 
-static double size(const struct tw_operand *operand, unsigned dimension)
-{
-	return (double)operand->dims.size[dimension];
-}
-
-/* One or two tensors that are turned; the second may be absent. */
-static int turn(const struct tw_call *call, unsigned first, unsigned second, struct tw_work *work)
-{
-	const struct tw_operand *q = at(call, first), *k = at(call, second);
-
-	if (!q->dims.rank)
+	if (!tw_is_tensor(q))
 		return tw_work_fail(work, "it has no tensor to turn");
-	work->flops = 3 * tw_elements(&q->dims);
-	work->bytes = 2 * tw_bytes(q);
-	if (second != first && k->dims.rank) {
-		work->flops += 3 * tw_elements(&k->dims);
-		work->bytes += 2 * tw_bytes(k);
-	}
-	work->precision = tw_precision(q);
 	tw_param_dims(work, "op_shape", &q->dims);
-	if (second != first)
+	if (k)
 		tw_param_dims(work, "k_shape", &k->dims);
-	return 0;
+	return tw_work_set(work, 3 * tw_elements(&q->dims) + (both ? 3 * tw_elements(&k->dims) : 0),
+			   2 * tw_bytes(q) + (both ? 2 * tw_bytes(k) : 0), q);
 }
 
 /* FusedRoPEFunc(t, freqs, ...) */
 static int fused_rope(const struct tw_call *call, struct tw_work *work)
 {
-	return turn(call, 0, 0, work);
+	return turn(tw_operand(call, 0), NULL, work);
 }
 
 /* rope_cached_positions_2c_fwd_impl(output_x, output_y, input_x, input_y, cos, sin, ...) */
 static int cached_positions(const struct tw_call *call, struct tw_work *work)
 {
-	return turn(call, 2, 3, work);
+	return turn(tw_operand(call, 2), tw_operand(call, 3), work);
 }
 
 /*
@@ -72,17 +56,16 @@ static int rope_named(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
 	const struct tw_operand *cache = tw_argument(&a, "cos_sin_cache");
-	unsigned q = tw_argument_at(&a, "query|q"), k = tw_argument_at(&a, "key|k");
+	const struct tw_operand *q = tw_argument(&a, "query|q");
 	double head = tw_argument_integer(&a, "head_size|head_dim", NAN), turned;
 
-	if (turn(call, q, k, work))
+	if (turn(q, tw_argument(&a, "key|k"), work))
 		return -1;
-	if (!(head > 0) && at(call, q)->dims.rank > 2)
-		head = size(at(call, q), at(call, q)->dims.rank - 1);
-	if (!(head > 0) || cache->dims.rank != 2 ||
-	    tw_has_tensor(call, tw_argument_at(&a, "q_rope|q_out")))
+	if (!(head > 0) && q->dims.rank > 2)
+		head = tw_size(q, -1);
+	if (!(head > 0) || cache->dims.rank != 2 || tw_argument_tensor(&a, "q_rope|q_out"))
 		return 0;
-	turned = size(cache, 1);
+	turned = tw_size(cache, 1);
 	if (turned < head) {
 		work->flops *= turned / head;
 		work->bytes *= turned / head;
@@ -94,22 +77,21 @@ static int rope_named(const struct tw_call *call, struct tw_work *work)
 static int qk_norm_rope(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
-	const struct tw_operand *qkv = tw_argument(&a, "qkv"), *cache;
-	double q = tw_argument_integer(&a, "num_heads_q", NAN);
-	double k = tw_argument_integer(&a, "num_heads_k", NAN);
+	const struct tw_operand *qkv = tw_argument(&a, "qkv");
+	const struct tw_operand *cache = tw_argument(&a, "cos_sin_cache");
+	double heads = tw_argument_integer(&a, "num_heads_q", NAN) +
+		       tw_argument_integer(&a, "num_heads_k", NAN);
 	double head = tw_argument_integer(&a, "head_dim", NAN), rows, turned;
 
-	cache = tw_argument(&a, "cos_sin_cache");
-	if (!qkv->dims.rank || !(q + k > 0) || !(head > 0))
+	if (!tw_is_tensor(qkv) || !(heads > 0) || !(head > 0))
 		return tw_work_fail(work, "its heads were not recorded");
-	turned = cache->dims.rank == 2 && size(cache, 1) < head ? size(cache, 1) : head;
-	rows = tw_elements(&qkv->dims) / size(qkv, qkv->dims.rank - 1) * (q + k);
-	work->flops = rows * (4 * head + 2 + 3 * turned);
-	work->bytes = 2 * rows * head * tw_element_bytes(qkv) +
-		      tw_argument_bytes(&a, "q_weight|k_weight");
-	work->precision = tw_precision(qkv);
+	turned = cache->dims.rank == 2 && tw_size(cache, 1) < head ? tw_size(cache, 1) : head;
+	rows = tw_elements(&qkv->dims) / tw_size(qkv, -1) * heads;
 	tw_param_dims(work, "op_shape", &qkv->dims);
-	return 0;
+	return tw_work_set(work, rows * (4 * head + 2 + 3 * turned),
+			   2 * rows * head * tw_element_bytes(qkv) +
+				   tw_argument_bytes(&a, "q_weight|k_weight"),
+			   qkv);
 }
 
 /*
@@ -119,45 +101,39 @@ static int qk_norm_rope(const struct tw_call *call, struct tw_work *work)
  */
 static int qk_rope_cache(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *q = at(call, 0), *q_pe = at(call, 1), *kv = at(call, 2);
-	const struct tw_operand *k_pe = at(call, 3), *cache = at(call, 4), *out = at(call, 5);
-	unsigned rank = k_pe->dims.rank;
-	double t, q_heads, k_heads, turned;
+	const struct tw_operand *q = tw_operand(call, 0), *q_pe = tw_operand(call, 1);
+	const struct tw_operand *kv = tw_operand(call, 2), *k_pe = tw_operand(call, 3);
+	const struct tw_operand *cache = tw_operand(call, 4), *out = tw_operand(call, 5);
+	double t, q_heads, k_heads, turned, written;
 
-	if (q->dims.rank != 3 || q_pe->dims.rank != 3 || rank < 2 || rank > 3 ||
-	    kv->dims.rank != rank)
+	if (q->dims.rank != 3 || q_pe->dims.rank != 3 || k_pe->dims.rank < 2 ||
+	    k_pe->dims.rank > 3 || kv->dims.rank != k_pe->dims.rank)
 		return tw_work_fail(work, "its operands are no queries and keys");
-	t = size(q_pe, 0);
-	q_heads = size(q_pe, 1);
-	k_heads = rank == 3 ? size(k_pe, 1) : 1;
-	turned = size(q_pe, 2);
-	if (size(q, 0) != t || size(q, 1) != q_heads || size(k_pe, rank - 1) != turned ||
-	    size(kv, 0) != size(k_pe, 0))
+	t = tw_size(q_pe, 0);
+	q_heads = tw_size(q_pe, 1);
+	k_heads = k_pe->dims.rank == 3 ? tw_size(k_pe, 1) : 1;
+	turned = tw_size(q_pe, 2);
+	if (tw_size(q, 0) != t || tw_size(q, 1) != q_heads || tw_size(k_pe, -1) != turned ||
+	    tw_size(kv, 0) != tw_size(k_pe, 0))
 		return tw_work_fail(work, "its queries and keys differ in size");
-	if (out->dims.rank != 3)
-		out = q;
-	work->flops = 3 * t * turned * (q_heads + k_heads);
-	work->bytes = tw_bytes(q) + tw_bytes(q_pe) + tw_bytes(kv) + tw_bytes(k_pe) +
-		      t * q_heads * (size(q, 2) + turned) * tw_element_bytes(out) +
-		      t * k_heads * (size(kv, rank - 1) + turned) * tw_element_bytes(cache);
-	work->precision = tw_precision(q);
-	tw_param_integer(work, "num_tokens", t);
-	tw_param_integer(work, "H_Q", q_heads);
-	tw_param_integer(work, "H_KV", k_heads);
-	tw_param_integer(work, "d_nope", size(q, 2));
-	tw_param_integer(work, "d_pe", turned);
-	tw_param_integer(work, "d_kv", size(kv, rank - 1));
-	return 0;
+	written = t * q_heads * (tw_size(q, 2) + turned) *
+			  tw_element_bytes(out->dims.rank == 3 ? out : q) +
+		  t * k_heads * (tw_size(kv, -1) + turned) * tw_element_bytes(cache);
+	TW_PARAM_INTEGERS(work, { "num_tokens", t }, { "H_Q", q_heads }, { "H_KV", k_heads },
+			  { "d_nope", tw_size(q, 2) }, { "d_pe", turned },
+			  { "d_kv", tw_size(kv, -1) });
+	return tw_work_set(work, 3 * t * turned * (q_heads + k_heads),
+			   tw_bytes(q) + tw_bytes(q_pe) + tw_bytes(kv) + tw_bytes(k_pe) + written,
+			   q);
 }
 
-#define ROPE(id, in_sheet, function)                                    \
-	const struct tw_model tw_model_##id = { .name = #id,            \
-						.sheet = in_sheet,      \
-						.unit = TW_UNIT_VECTOR, \
-						.forward = function }
+#define ROPE(id, sheet, function) TW_MODEL_ROW(id, sheet, VECTOR, .forward = function)
 
-ROPE(fused_rope, "RoPE", fused_rope);
-ROPE(rope_cached_positions, "RoPE", cached_positions);
-ROPE(rope_named, "RoPE", rope_named);
-ROPE(qk_norm_rope, "RoPE", qk_norm_rope);
-ROPE(qk_rope_cache_mla, "FusedRoPE", qk_rope_cache);
+const struct tw_model tw_family_rope[] = {
+	ROPE(fused_rope, "RoPE", fused_rope),
+	ROPE(rope_cached_positions, "RoPE", cached_positions),
+	ROPE(rope_named, "RoPE", rope_named),
+	ROPE(qk_norm_rope, "RoPE", qk_norm_rope),
+	ROPE(qk_rope_cache_mla, "FusedRoPE", qk_rope_cache),
+	{ .name = NULL },
+};

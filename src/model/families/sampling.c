@@ -14,22 +14,17 @@
 static int outer_exponential(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *logits = tw_operand(call, 1), *noise = tw_operand(call, 2);
-	double n;
+	double tokens = tw_size(logits, 0);
 
-	if (logits->dims.rank != 2 || !noise->dims.rank)
+	if (logits->dims.rank != 2 || !tw_is_tensor(noise))
 		return tw_work_fail(work, "its operands are no logits and noise");
-	n = tw_elements(&logits->dims);
-	work->flops = 2 * n;
-	work->bytes = tw_bytes(logits) + tw_bytes(noise) + 4 * (double)logits->dims.size[0];
-	work->precision = tw_precision(logits);
-	tw_param_integer(work, "T", (double)logits->dims.size[0]);
-	tw_param_integer(work, "V", (double)logits->dims.size[1]);
-	return 0;
+	TW_PARAM_INTEGERS(work, { "T", tokens }, { "V", tw_size(logits, 1) });
+	return tw_work_set(work, 2 * tw_elements(&logits->dims),
+			   tw_bytes(logits) + tw_bytes(noise) + 4 * tokens, logits);
 }
 
-const struct tw_model tw_model_mixed_sample_outer_exponential = {
-	.name = "mixed_sample_outer_exponential",
-	.sheet = "elementwise",
-	.unit = TW_UNIT_VECTOR,
-	.forward = outer_exponential,
+const struct tw_model tw_family_sampling[] = {
+	TW_MODEL_ROW(mixed_sample_outer_exponential, "elementwise", VECTOR,
+		     .forward = outer_exponential),
+	{ .name = NULL },
 };

@@ -21,69 +21,26 @@
 #define NAMES_OUT "out|output|result"
 #define NAMES_IN "input|x|inp|hidden_states"
 
-static void describe(const struct tw_operand *in, const struct tw_operand *out,
-		     struct tw_work *work)
-{
-	const struct tw_operand *types[] = { in, out->dims.rank ? out : NULL };
+struct activation {
+	int parts;	/* inputs for a result */
+	int flops_each; /* for each result */
+};
 
-	work->precision = tw_precision(in);
-	tw_param_dims(work, "op_shape", &in->dims);
-	tw_param_types(work, "dtype_in_out", types, 2);
-	tw_param_strides(work, "stride_input", in);
-	if (out->dims.rank)
-		tw_param_strides(work, "stride_output", out);
-	else
-		tw_param_none(work, "stride_output");
-}
-
-/* With `parts` inputs for a result, `flops_each` for each of them. */
-static int activation(const struct tw_call *call, double parts, double flops_each,
-		      struct tw_work *work)
+static int activation(const struct tw_call *call, struct tw_work *work)
 {
+	const struct activation *kind = work->model->variant;
 	struct tw_arguments a = tw_arguments_of(call);
-	const struct tw_operand *in = tw_argument(&a, NAMES_IN), *out = tw_argument(&a, NAMES_OUT);
-	double results = tw_elements(&in->dims) / parts;
+	const struct tw_operand *in = tw_argument(&a, NAMES_IN),
+				*out = tw_argument_tensor(&a, NAMES_OUT);
+	double results = tw_elements(&in->dims) / kind->parts;
 
-	if (!in->dims.rank)
+	if (!tw_is_tensor(in))
 		return tw_work_fail(work, "its input is no tensor");
-	work->flops = flops_each * results;
-	work->bytes =
-		tw_bytes(in) + (out->dims.rank ? tw_bytes(out) : results * tw_element_bytes(in));
-	describe(in, out, work);
-	return 0;
+	tw_param_in_out(work, in, out);
+	return tw_work_set(work, kind->flops_each * results,
+			   tw_bytes(in) + (out ? tw_bytes(out) : results * tw_element_bytes(in)),
+			   in);
 }
-
-static int activation_into(const struct tw_call *call, struct tw_work *work)
-{
-	return activation(call, 1, 1, work);
-}
-
-static int silu_and_mul(const struct tw_call *call, struct tw_work *work)
-{
-	return activation(call, 2, 5, work);
-}
-
-static int gelu_and_mul(const struct tw_call *call, struct tw_work *work)
-{
-	return activation(call, 2, 8, work);
-}
-
-static int gelu_tanh_and_mul(const struct tw_call *call, struct tw_work *work)
-{
-	return activation(call, 2, 10, work);
-}
-
-static int gated_threshold(const struct tw_call *call, struct tw_work *work)
-{
-	return activation(call, 2, 2, work);
-}
-
-static int gated_swiglu_limited(const struct tw_call *call, struct tw_work *work)
-{
-	return activation(call, 2, 10, work);
-}
-
-/* ---- operands that only move */
 
 /* Written, and read by its name; what is named otherwise is only a result. */
 static bool is_in_place(const struct tw_arguments *a, unsigned position)
@@ -95,67 +52,56 @@ static bool is_in_place(const struct tw_arguments *a, unsigned position)
 static int moved_operands(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
-	const struct tw_operand *first = NULL;
+	const struct tw_operand *first = tw_first_tensor(call);
 	double most = 0, bytes = 0;
 	unsigned i;
 
-	for (i = 0; i < call->count; i++) {
-		const struct tw_operand *operand = &call->operand[i];
-
-		if (!operand->dims.rank)
-			continue;
-		first = first ? first : operand;
-		most = fmax(most, tw_elements(&operand->dims));
-		bytes += tw_bytes(operand) * (is_in_place(&a, i) ? 2 : 1);
-	}
 	if (!first)
 		return tw_work_fail(work, "it has no tensor");
-	work->flops = most;
-	work->bytes = bytes;
-	describe(first, tw_argument(&a, NAMES_OUT), work);
-	return 0;
+	for (i = 0; i < call->count; i++) {
+		if (!tw_has_tensor(call, i))
+			continue;
+		most = fmax(most, tw_elements(&call->operand[i].dims));
+		bytes += tw_bytes(&call->operand[i]) * (is_in_place(&a, i) ? 2 : 1);
+	}
+	tw_param_in_out(work, first, tw_argument_tensor(&a, NAMES_OUT));
+	return tw_work_set(work, most, bytes, first);
 }
 
-/* ---- whole layers */
-
-static int layer(const struct tw_call *call, struct tw_work *work)
+static int whole_layer(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
-	const struct tw_operand *out = tw_argument(&a, NAMES_OUT), *first = NULL;
-	unsigned i;
+	const struct tw_operand *first = tw_first_tensor(call);
 
-	work->bytes = 0;
-	work->at_least = true;
-	for (i = 0; i < call->count; i++) {
-		if (!call->operand[i].dims.rank)
-			continue;
-		first = first ? first : &call->operand[i];
-		work->bytes += tw_bytes(&call->operand[i]);
-	}
 	if (!first)
 		return tw_work_fail(work, "it has no tensor");
-	if (!out->dims.rank)
-		work->bytes += tw_bytes(first);
-	work->precision = tw_precision(first);
+	work->at_least = true;
 	tw_param_dims(work, "op_shape", &first->dims);
-	return 0;
+	return tw_work_set(work, NAN,
+			   tw_call_bytes(call) +
+				   (tw_argument_tensor(&a, NAMES_OUT) ? 0 : tw_bytes(first)),
+			   first);
 }
 
-#define SERVING(id, in_sheet, which, function)                     \
-	const struct tw_model tw_model_##id = { .name = #id,       \
-						.sheet = in_sheet, \
-						.unit = which,     \
-						.forward = function }
+#define ACTIVATION(id, parts_of_input, flops)                                        \
+	TW_MODEL_ROW(id, "UnaryElementwise", VECTOR, .forward = activation,          \
+		     .variant = &(const struct activation){ .parts = parts_of_input, \
+							    .flops_each = flops })
+#define MOVED(id, sheet) TW_MODEL_ROW(id, sheet, VECTOR, .forward = moved_operands)
+#define LAYER(id, sheet) TW_MODEL_ROW(id, sheet, MATRIX, .forward = whole_layer)
 
-SERVING(activation_into, "UnaryElementwise", TW_UNIT_VECTOR, activation_into);
-SERVING(silu_and_mul, "UnaryElementwise", TW_UNIT_VECTOR, silu_and_mul);
-SERVING(gelu_and_mul, "UnaryElementwise", TW_UNIT_VECTOR, gelu_and_mul);
-SERVING(gelu_tanh_and_mul, "UnaryElementwise", TW_UNIT_VECTOR, gelu_tanh_and_mul);
-SERVING(gated_threshold, "UnaryElementwise", TW_UNIT_VECTOR, gated_threshold);
-SERVING(gated_swiglu_limited, "UnaryElementwise", TW_UNIT_VECTOR, gated_swiglu_limited);
-SERVING(moved_operands, "UnaryElementwise", TW_UNIT_VECTOR, moved_operands);
-SERVING(moved_experts, "MoE_aux", TW_UNIT_VECTOR, moved_operands);
-SERVING(moved_attention, "InferenceAttention", TW_UNIT_VECTOR, moved_operands);
-SERVING(moe_layer, "MoE_fused", TW_UNIT_MATRIX, layer);
-SERVING(ssm_layer, "SSM", TW_UNIT_MATRIX, layer);
-SERVING(attention_layer, "InferenceAttention", TW_UNIT_MATRIX, layer);
+const struct tw_model tw_family_serving[] = {
+	ACTIVATION(activation_into, 1, 1),
+	ACTIVATION(silu_and_mul, 2, 5),
+	ACTIVATION(gelu_and_mul, 2, 8),
+	ACTIVATION(gelu_tanh_and_mul, 2, 10),
+	ACTIVATION(gated_threshold, 2, 2),
+	ACTIVATION(gated_swiglu_limited, 2, 10),
+	MOVED(moved_operands, "UnaryElementwise"),
+	MOVED(moved_experts, "MoE_aux"),
+	MOVED(moved_attention, "InferenceAttention"),
+	LAYER(moe_layer, "MoE_fused"),
+	LAYER(ssm_layer, "SSM"),
+	LAYER(attention_layer, "InferenceAttention"),
+	{ .name = NULL },
+};
