@@ -247,9 +247,9 @@ bool tw_is_number(const struct tw_operand *operand)
 
 double tw_size(const struct tw_operand *operand, int dimension)
 {
-	unsigned rank = operand->dims.rank;
+	int rank = (int)operand->dims.rank, i = dimension < 0 ? rank + dimension : dimension;
 
-	return (double)operand->dims.size[dimension < 0 ? (int)rank + dimension : dimension];
+	return i >= 0 && i < rank ? (double)operand->dims.size[i] : NAN;
 }
 
 int tw_dimension(const struct tw_dims *dims, int64_t number)

@@ -100,7 +100,7 @@ bool tw_is_number(const struct tw_operand *operand);
 
 /* ---- sizes */
 
-/* The size of a dimension, which there must be; -1 is the last one, -2 that before. */
+/* The size of a dimension, -1 is the last one, -2 that before; NaN: there is none. */
 double tw_size(const struct tw_operand *operand, int dimension);
 /*
  * The dimension that a call names by a number, counted from either end; -1: there is none.  A tensor

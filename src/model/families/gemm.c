@@ -35,19 +35,13 @@ struct gemm {
 static int finish(struct tw_work *work, const struct gemm *g)
 {
 	double mn = g->m * g->n;
+	double moved = g->m * g->k * g->a_bytes * tw_distinct_share(g->a) +
+		       g->k * g->n * g->b_bytes * tw_distinct_share(g->b) + mn * g->out_bytes +
+		       (g->bias ? g->n * g->bias_bytes : 0);
 
-	work->flops = g->batch * (2 * mn * g->k + (g->bias ? mn : 0));
-	work->bytes = g->batch * (g->m * g->k * g->a_bytes * tw_distinct_share(g->a) +
-				  g->k * g->n * g->b_bytes * tw_distinct_share(g->b) +
-				  mn * g->out_bytes + (g->bias ? g->n * g->bias_bytes : 0)) +
-		      g->scale_bytes;
-	if (!work->precision[0])
-		work->precision = tw_precision(g->a);
 	if (g->batch_first)
 		tw_param_integer(work, "B", g->batch);
-	tw_param_integer(work, "M", g->m);
-	tw_param_integer(work, "N", g->n);
-	tw_param_integer(work, "K", g->k);
+	TW_PARAM_INTEGERS(work, { "M", g->m }, { "N", g->n }, { "K", g->k });
 	tw_param_bool(work, "bias", g->bias);
 	if (!g->no_strides) {
 		tw_param_strides(work, "stride_A", g->a);
@@ -56,17 +50,8 @@ static int finish(struct tw_work *work, const struct gemm *g)
 	tw_param_types(work, "dtype_A_B", g->types, g->type_count);
 	if (!g->batch_first)
 		tw_param_integer(work, "B", g->batch);
-	return 0;
-}
-
-static const struct tw_operand *at(const struct tw_call *call, unsigned position)
-{
-	return tw_operand(call, position);
-}
-
-static double size(const struct tw_operand *operand, unsigned dimension)
-{
-	return (double)operand->dims.size[dimension];
+	return tw_work_set(work, g->batch * (2 * mn * g->k + (g->bias ? mn : 0)),
+			   g->batch * moved + g->scale_bytes, g->a);
 }
 
 static double value_bytes(const struct tw_operand *operand)
@@ -77,188 +62,265 @@ static double value_bytes(const struct tw_operand *operand)
 /* A and B at two positions, all matrices with elements as large as A's. */
 static struct gemm pair(const struct tw_call *call, unsigned a, unsigned b)
 {
-	struct gemm g = { .batch = 1, .a = at(call, a), .b = at(call, b), .type_count = 2 };
+	struct gemm g = { .batch = 1, .a = tw_operand(call, a), .b = tw_operand(call, b) };
 
-	g.types[0] = g.a;
-	g.types[1] = g.b;
+	g.types[g.type_count++] = g.a;
+	g.types[g.type_count++] = g.b;
 	g.a_values = tw_packed_values(g.a);
 	g.b_values = tw_packed_values(g.b);
 	g.a_bytes = g.b_bytes = g.out_bytes = g.bias_bytes = value_bytes(g.a);
 	return g;
 }
 
-/* Whether a size of A and one of B are the same K; it is that of A then. */
-static bool take_k(struct gemm *g, unsigned of_a, unsigned of_b)
+/* ---- sizes */
+
+static const char no_matrices[] = "its operands are no matrices";
+static const char no_batches[] = "its operands are no batches of matrices";
+static const char no_weight[] = "its operands are no matrix and weight";
+static const char inner_sizes[] = "the inner sizes of its matrices differ";
+
+static bool have_rank(const struct gemm *g, unsigned rank)
 {
-	g->k = size(g->a, of_a) * g->a_values;
-	return g->k == size(g->b, of_b) * g->b_values;
+	return g->a->dims.rank == rank && g->b->dims.rank == rank;
 }
 
-/* Sizes from A (M, K) and B (K, N). */
-static int take_matrices(struct gemm *g, struct tw_work *work)
+/* Whether a size of A and one of B are the same K; it is that of A then. */
+static bool take_k(struct gemm *g, int of_a, int of_b)
 {
-	if (g->a->dims.rank != 2 || g->b->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no matrices");
+	g->k = tw_size(g->a, of_a) * g->a_values;
+	return g->k == tw_size(g->b, of_b) * g->b_values;
+}
+
+/* A (M, K), B (K, N) */
+static int matrices(struct gemm *g, struct tw_work *work)
+{
+	if (!have_rank(g, 2))
+		return tw_work_fail(work, no_matrices);
 	if (!take_k(g, 1, 0))
-		return tw_work_fail(work, "the inner sizes of its matrices differ");
-	g->m = size(g->a, 0);
-	g->n = size(g->b, 1);
+		return tw_work_fail(work, inner_sizes);
+	g->m = tw_size(g->a, 0);
+	g->n = tw_size(g->b, 1);
 	return 0;
 }
 
-/* Sizes from A (..., K) and a weight (N, K), as linear layers keep it. */
-static int take_weight(struct gemm *g, struct tw_work *work)
+/* A (M, K), B (K, N) or, in bitsandbytes, (N, K) */
+static int either_order(struct gemm *g, struct tw_work *work)
 {
-	unsigned rank = g->a->dims.rank;
+	if (!have_rank(g, 2) || take_k(g, 1, 0))
+		return matrices(g, work);
+	if (!take_k(g, 1, 1))
+		return tw_work_fail(work, inner_sizes);
+	g->m = tw_size(g->a, 0);
+	g->n = tw_size(g->b, 0);
+	return 0;
+}
 
-	if (rank < 1 || g->b->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no matrix and weight");
-	if (!take_k(g, rank - 1, 1))
-		return tw_work_fail(work, "the inner sizes of its matrices differ");
-	g->n = size(g->b, 0);
+/* A (..., K) and a weight (N, K), as linear layers keep it */
+static int with_weight(struct gemm *g, struct tw_work *work)
+{
+	if (!tw_is_tensor(g->a) || g->b->dims.rank != 2)
+		return tw_work_fail(work, no_weight);
+	if (!take_k(g, -1, 1))
+		return tw_work_fail(work, inner_sizes);
+	g->n = tw_size(g->b, 0);
 	g->m = g->k ? tw_elements(&g->a->dims) * g->a_values / g->k : 0;
 	return 0;
 }
 
-/* Sizes from A (B, M, K) and B (B, K, N). */
-static int take_batches(struct gemm *g, struct tw_work *work)
+/* A (B, M, K), B (B, K, N) */
+static int batches(struct gemm *g, struct tw_work *work)
 {
-	if (g->a->dims.rank != 3 || g->b->dims.rank != 3)
-		return tw_work_fail(work, "its operands are no batches of matrices");
+	if (!have_rank(g, 3))
+		return tw_work_fail(work, no_batches);
 	if (!take_k(g, 2, 1) || g->a->dims.size[0] != g->b->dims.size[0])
 		return tw_work_fail(work, "the sizes of its batches differ");
 	g->batch_first = true;
-	g->batch = size(g->a, 0);
-	g->m = size(g->a, 1);
-	g->n = size(g->b, 2);
+	g->batch = tw_size(g->a, 0);
+	g->m = tw_size(g->a, 1);
+	g->n = tw_size(g->b, 2);
 	return 0;
 }
 
-/* aten::mm(A, B) */
-static int mm(const struct tw_call *call, struct tw_work *work)
+/* A (B, M, K), weights (B, N, K): what is packed is known from elsewhere. */
+static int batches_of_weights(struct gemm *g, struct tw_work *work)
 {
-	struct gemm g = pair(call, 0, 1);
-
-	return take_matrices(&g, work) ? -1 : finish(work, &g);
+	if (!have_rank(g, 3))
+		return tw_work_fail(work, no_batches);
+	g->batch = tw_size(g->a, 0);
+	g->m = tw_size(g->a, 1);
+	g->k = tw_size(g->a, 2);
+	g->n = tw_size(g->b, 1);
+	return 0;
 }
 
-/* aten::addmm(bias, A, B) */
-static int addmm(const struct tw_call *call, struct tw_work *work)
+/* The same, or A (M, B, K) */
+static int weights_tell_batches(struct gemm *g, struct tw_work *work)
 {
-	struct gemm g = pair(call, 1, 2);
-
-	g.bias = true;
-	return take_matrices(&g, work) ? -1 : finish(work, &g);
+	if (batches_of_weights(g, work))
+		return -1;
+	g->batch = tw_size(g->b, 0);
+	g->m = tw_size(g->a, tw_size(g->a, 0) == g->batch ? 1 : 0);
+	return 0;
 }
 
-/* aten::bmm(A, B) */
-static int bmm(const struct tw_call *call, struct tw_work *work)
+/* Matrices, one B for a stack of A, or two stacks of one shape. */
+static int stacks(struct gemm *g, struct tw_work *work)
 {
-	struct gemm g = pair(call, 0, 1);
+	unsigned a = g->a->dims.rank, b = g->b->dims.rank, i;
+	double stack = 1;
 
-	return take_batches(&g, work) ? -1 : finish(work, &g);
-}
-
-/* aten::baddbmm(bias, A, B) */
-static int baddbmm(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 1, 2);
-
-	g.bias = true;
-	return take_batches(&g, work) ? -1 : finish(work, &g);
-}
-
-/* aten::linear(input, weight, bias): made of mm or addmm where those are recorded. */
-static int linear(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
-
-	g.bias = tw_has_tensor(call, 2);
-	return take_weight(&g, work) ? -1 : finish(work, &g);
-}
-
-/* aten::matmul(A, B) of matrices, or of batches of one shape. */
-static int matmul(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
-	unsigned a = g.a->dims.rank, b = g.b->dims.rank, i;
-
-	if (a == 2 && b == 2)
-		return take_matrices(&g, work) ? -1 : finish(work, &g);
 	if (a < 2 || b < 2)
-		return tw_work_fail(work, "its operands are no matrices");
-	if (!take_k(&g, a - 1, b - 2))
-		return tw_work_fail(work, "the inner sizes of its matrices differ");
-	g.m = size(g.a, a - 2);
-	g.n = size(g.b, b - 1);
+		return tw_work_fail(work, no_matrices);
+	if (!take_k(g, -1, -2))
+		return tw_work_fail(work, inner_sizes);
+	for (i = 0; i + 2 < a; i++)
+		stack *= tw_size(g->a, (int)i);
+	g->m = tw_size(g->a, -2);
+	g->n = tw_size(g->b, -1);
 	if (b == 2) {
 		/* One B for all: a taller A. */
-		for (i = 0; i + 2 < a; i++)
-			g.m *= size(g.a, i);
-		return finish(work, &g);
+		g->m *= stack;
+		return 0;
 	}
-	if (a != b || memcmp(g.a->dims.size, g.b->dims.size, (a - 2) * sizeof(int64_t)))
+	if (a != b || memcmp(g->a->dims.size, g->b->dims.size, (a - 2) * sizeof(int64_t)))
 		return tw_work_fail(work, "its batches are broadcast");
-	g.batch_first = true;
-	for (i = 0; i + 2 < a; i++)
-		g.batch *= size(g.a, i);
+	g->batch_first = true;
+	g->batch = stack;
+	return 0;
+}
+
+/* ---- by layout */
+
+/* Whether a bias is added: at position 2 where one can be given. */
+enum bias { NO_BIAS, ALWAYS, GIVEN, GIVEN_OF_OWN_TYPE };
+
+struct layout {
+	unsigned a, b; /* positions */
+	int (*sizes)(struct gemm *g, struct tw_work *work);
+	bool own_b;	  /* B has elements of its own size, else as large as A's */
+	double out_bytes; /* of an element; 0: as large as A's */
+	enum bias bias;
+	/* What else is peculiar, when all that is known. */
+	void (*adjust)(struct gemm *g, const struct tw_call *call, struct tw_work *work);
+	bool batch_first, no_strides;
+};
+
+static void take_bias(struct gemm *g, const struct tw_call *call, enum bias bias)
+{
+	g->bias = bias == ALWAYS || (bias != NO_BIAS && tw_has_tensor(call, 2));
+	if (bias == GIVEN_OF_OWN_TYPE && g->bias)
+		g->bias_bytes = tw_element_bytes(tw_operand(call, 2));
+}
+
+static int product(const struct tw_call *call, struct tw_work *work)
+{
+	const struct layout *l = work->model->variant;
+	struct gemm g = pair(call, l->a, l->b);
+
+	if (l->sizes(&g, work))
+		return -1;
+	if (l->own_b)
+		g.b_bytes = value_bytes(g.b);
+	if (l->out_bytes > 0)
+		g.out_bytes = l->out_bytes;
+	take_bias(&g, call, l->bias);
+	g.batch_first |= l->batch_first;
+	g.no_strides = l->no_strides;
+	if (l->adjust)
+		l->adjust(&g, call, work);
 	return finish(work, &g);
 }
 
-/* What a product of A's type is written in: 8-bit inputs give 16-bit outputs. */
-static double wide_output(double a_bytes)
+/* aten::_weight_int8pack_mm(A (M, K), weight (N, K), scales) */
+static void with_scales(struct gemm *g, const struct tw_call *call, struct tw_work *work)
 {
-	return a_bytes == 1 ? 2 : a_bytes;
+	(void)work;
+	g->scale_bytes = tw_given_bytes(tw_operand(call, 2));
 }
 
-/* Scales of A and B, where they are numbers of their own. */
-static double scales_of(const struct tw_call *call, unsigned first)
+/*
+ * Two 4-bit values a byte: K is twice what the shapes say, and a byte holds two of it. Types that
+ * say so themselves have been counted as such.
+ */
+static void four_bits(struct gemm *g, const struct tw_call *call, struct tw_work *work)
 {
-	double bytes = 0;
+	(void)call;
+	g->k *= 2 / g->a_values;
+	g->a_bytes = g->b_bytes = 0.5;
+	g->out_bytes = 2;
+	work->precision = "fp4";
+}
+
+/* With a scale for each block of 32 elements of both matrices. */
+static void four_bits_in_blocks(struct gemm *g, const struct tw_operand *scale,
+				struct tw_work *work)
+{
+	double bytes = scale->dtype ? tw_element_bytes(scale) : 1;
+
+	four_bits(g, NULL, work);
+	g->scale_bytes = (g->m + g->n) * ceil(g->k / 32) * bytes;
+}
+
+/* aiter::gemm_a4w4(A (M, K/2), B (N, K/2), scale_a, scale_b, ...) */
+static void a4w4(struct gemm *g, const struct tw_call *call, struct tw_work *work)
+{
+	four_bits_in_blocks(g, tw_operand(call, 2), work);
+}
+
+/* aiter::batched_gemm_a16wfp4_(x (B, M, K), w (B, N, K/2), ...) */
+static void four_bits_of_b(struct gemm *g, const struct tw_call *call, struct tw_work *work)
+{
+	(void)call;
+	g->b_bytes = 0.5;
+	work->precision = "fp4";
+}
+
+static void precision_of_b(struct gemm *g, const struct tw_call *call, struct tw_work *work)
+{
+	(void)call;
+	work->precision = tw_precision(g->b);
+}
+
+/* vllm::rocm_unquantized_gemm: the result is of the bias' type, or of the weight's. */
+static void rocm_unquantized(struct gemm *g, const struct tw_call *call, struct tw_work *work)
+{
+	(void)work;
+	g->out_bytes = g->bias ? g->bias_bytes : g->b_bytes;
+	g->types[g->type_count++] = tw_operand(call, 2);
+}
+
+/* The output is what position 2 or 3 was given for, else as A. */
+static void given_output(struct gemm *g, const struct tw_call *call, struct tw_work *work)
+{
 	unsigned i;
 
-	for (i = first; i < first + 2; i++)
-		if (tw_has_tensor(call, i) && at(call, i)->dtype)
-			bytes += tw_bytes(at(call, i));
-	return bytes;
+	(void)work;
+	for (i = 2; i < 4; i++)
+		if (tw_operand(call, i)->dims.rank == 2 && tw_operand(call, i)->dtype)
+			g->out_bytes = tw_element_bytes(tw_operand(call, i));
 }
 
 /*
  * aten::_scaled_mm, aten::_int_mm and kin (A, B, scale_a, scale_b, bias, scale of the result, its
- * type, ...): B is (K, N) or, in bitsandbytes, (N, K).
+ * type, ...)
  */
-static int scaled_mm(const struct tw_call *call, struct tw_work *work)
+static void scaled(struct gemm *g, const struct tw_call *call, struct tw_work *work)
 {
-	struct gemm g = pair(call, 0, 1);
 	const struct tw_dtype *out = tw_dtype_of_number(tw_value_integer(call, 6, -1));
+	const struct tw_operand *bias = tw_operand(call, 4);
+	unsigned i;
 
-	if (g.a->dims.rank != 2 || g.b->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no matrices");
-	g.m = size(g.a, 0);
-	if (take_k(&g, 1, 0))
-		g.n = size(g.b, 1);
-	else if (take_k(&g, 1, 1))
-		g.n = size(g.b, 0);
-	else
-		return tw_work_fail(work, "the inner sizes of its matrices differ");
-	g.b_bytes = value_bytes(g.b);
-	g.out_bytes = out ? out->bits / 8.0 : wide_output(tw_element_bytes(g.a));
-	g.scale_bytes = scales_of(call, 2);
-	g.bias = tw_operand(call, 4)->dims.rank == 1 && size(at(call, 4), 0) == g.n;
-	if (g.bias)
-		g.bias_bytes = tw_element_bytes(at(call, 4));
-	return finish(work, &g);
+	(void)work;
+	g->out_bytes = out ? out->bits / 8.0 : tw_result_bytes(g->a);
+	for (i = 2; i < 4; i++)
+		if (tw_operand(call, i)->dtype)
+			g->scale_bytes += tw_given_bytes(tw_operand(call, i));
+	g->bias = bias->dims.rank == 1 && tw_size(bias, 0) == g->n;
+	if (g->bias)
+		g->bias_bytes = tw_element_bytes(bias);
 }
 
-/* aten::_int_mm(A, B): int8 in, int32 out. */
-static int int_mm(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
-
-	g.b_bytes = value_bytes(g.b);
-	g.out_bytes = 4;
-	return take_matrices(&g, work) ? -1 : finish(work, &g);
-}
+/* ---- with a layout of their own */
 
 /* vllm::gemm_with_dynamic_quant: the first two matrices are A (M, K) and a weight (N, K). */
 static int dynamic_quant(const struct tw_call *call, struct tw_work *work)
@@ -272,9 +334,9 @@ static int dynamic_quant(const struct tw_call *call, struct tw_work *work)
 	if (found < 2)
 		return tw_work_fail(work, "it has no two matrices");
 	g = pair(call, position[0], position[1]);
-	g.m = size(g.a, 0);
-	g.k = size(g.a, 1) * g.a_values;
-	g.n = size(g.b, 0);
+	g.m = tw_size(g.a, 0);
+	g.k = tw_size(g.a, 1) * g.a_values;
+	g.n = tw_size(g.b, 0);
 	return finish(work, &g);
 }
 
@@ -289,226 +351,41 @@ static int te_gemm(const struct tw_call *call, struct tw_work *work)
 	struct gemm g = pair(call, 0, 5);
 	bool a_transposed = flag(call, 4), b_transposed = flag(call, 9);
 
-	if (g.a->dims.rank != 2 || g.b->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no matrices");
-	g.m = size(g.a, a_transposed ? 0 : 1);
-	g.k = size(g.a, a_transposed ? 1 : 0) * g.a_values;
-	g.n = size(g.b, b_transposed ? 1 : 0);
-	g.bias = at(call, 14)->value.len > 0;
+	if (!have_rank(&g, 2))
+		return tw_work_fail(work, no_matrices);
+	g.m = tw_size(g.a, a_transposed ? 0 : 1);
+	g.k = tw_size(g.a, a_transposed ? 1 : 0) * g.a_values;
+	g.n = tw_size(g.b, b_transposed ? 1 : 0);
+	g.bias = tw_operand(call, 14)->value.len > 0;
 	g.b_bytes = value_bytes(g.b);
-	g.out_bytes = tw_element_bytes(at(call, 10));
-	g.bias_bytes = tw_element_bytes(at(call, 18));
-	g.types[2] = at(call, 10);
-	g.types[3] = at(call, 18);
-	g.type_count = 4;
+	g.out_bytes = tw_element_bytes(tw_operand(call, 10));
+	g.bias_bytes = tw_element_bytes(tw_operand(call, 18));
+	g.types[g.type_count++] = tw_operand(call, 10);
+	g.types[g.type_count++] = tw_operand(call, 18);
 	return finish(work, &g);
-}
-
-/* Products inside Transformer Engine's layers, as mm with a bf16 result. */
-static int te_linear(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
-
-	g.b_bytes = value_bytes(g.b);
-	g.out_bytes = 2;
-	return take_matrices(&g, work) ? -1 : finish(work, &g);
 }
 
 /*
  * hipblaslt_gemm_fp8 and _fp4(A, scale_a, B, scale_b, out type, transA, transB, transC): with
  * transC the product of the transposed matrices in the other order.
  */
-static int take_hipblaslt(const struct tw_call *call, struct gemm *g, struct tw_work *work)
+static int hipblaslt(const struct tw_call *call, struct tw_work *work)
 {
-	bool trans_a = flag(call, 5), trans_b = flag(call, 6);
+	const bool *in_four_bits = work->model->variant;
+	bool swap = flag(call, 7);
+	bool a_transposed = swap ? !flag(call, 6) : flag(call, 5);
+	bool b_transposed = swap ? !flag(call, 5) : flag(call, 6);
+	struct gemm g = swap ? pair(call, 2, 0) : pair(call, 0, 2);
 
-	*g = pair(call, 0, 2);
-	if (g->a->dims.rank != 2 || g->b->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no matrices");
-	if (flag(call, 7)) {
-		const struct tw_operand *a = g->a;
-		bool was = trans_a;
-
-		g->a = g->b;
-		g->b = a;
-		trans_a = !trans_b;
-		trans_b = !was;
-	}
-	g->a_values = tw_packed_values(g->a);
-	g->m = size(g->a, trans_a ? 1 : 0);
-	g->k = size(g->a, trans_a ? 0 : 1) * g->a_values;
-	g->n = size(g->b, trans_b ? 0 : 1);
-	g->a_bytes = value_bytes(g->a);
-	g->b_bytes = value_bytes(g->b);
-	g->types[0] = g->a;
-	g->types[1] = g->b;
-	return 0;
-}
-
-static int hipblaslt_fp8(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g;
-
-	if (take_hipblaslt(call, &g, work))
-		return -1;
-	g.out_bytes = wide_output(g.a_bytes);
-	return finish(work, &g);
-}
-
-/* Bytes of one block scale in 32 elements for both matrices. */
-static double mx_scales(const struct gemm *g, const struct tw_operand *scale)
-{
-	double bytes = scale->dtype ? scale->dtype->bits / 8.0 : 1;
-
-	return (g->m + g->n) * ceil(g->k / 32) * bytes;
-}
-
-/*
- * Two 4-bit values a byte: K is twice what the shapes say, and a byte holds two of it. Types that
- * say so themselves have been counted as such.
- */
-static int finish_fp4(struct gemm *g, const struct tw_operand *scale, struct tw_work *work)
-{
-	g->k *= 2 / g->a_values;
-	g->a_bytes = g->b_bytes = 0.5;
-	g->out_bytes = 2;
-	g->scale_bytes = mx_scales(g, scale);
-	work->precision = "fp4";
-	return finish(work, g);
-}
-
-static int hipblaslt_fp4(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g;
-
-	return take_hipblaslt(call, &g, work) ? -1 : finish_fp4(&g, at(call, 1), work);
-}
-
-/* aiter::gemm_a4w4(A (M, K/2), B (N, K/2), scale_a, scale_b, ...) */
-static int a4w4(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
-
-	return take_weight(&g, work) ? -1 : finish_fp4(&g, at(call, 2), work);
-}
-
-/* A (M, K), weight (N, K), x_scale (M, K / block), w_scale (N / block, K / block), out in bf16. */
-static int a8w8_blockscale(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
-
-	if (take_weight(&g, work))
-		return -1;
+	if (!have_rank(&g, 2))
+		return tw_work_fail(work, no_matrices);
+	g.m = tw_size(g.a, a_transposed ? 1 : 0);
+	g.k = tw_size(g.a, a_transposed ? 0 : 1) * g.a_values;
+	g.n = tw_size(g.b, b_transposed ? 0 : 1);
 	g.b_bytes = value_bytes(g.b);
-	g.out_bytes = 2;
-	g.batch_first = true;
-	g.no_strides = true;
-	return finish(work, &g);
-}
-
-/* x (M, K), weight (N, K), bias: in 16 bits. */
-static int take_a16w16(struct gemm *g, const struct tw_call *call, struct tw_work *work)
-{
-	*g = pair(call, 0, 1);
-	if (take_weight(g, work))
-		return -1;
-	g->b_bytes = value_bytes(g->b);
-	g->bias = tw_has_tensor(call, 2);
-	if (g->bias)
-		g->bias_bytes = tw_element_bytes(at(call, 2));
-	g->no_strides = true;
-	return 0;
-}
-
-static int a16w16(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g;
-
-	if (take_a16w16(&g, call, work))
-		return -1;
-	g.batch_first = true;
-	return finish(work, &g);
-}
-
-/* vllm::rocm_unquantized_gemm: the result is of the bias' type, or of the weight's. */
-static int rocm_unquantized(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g;
-
-	if (take_a16w16(&g, call, work))
-		return -1;
-	g.out_bytes = g.bias ? g.bias_bytes : g.b_bytes;
-	g.types[2] = at(call, 2);
-	g.type_count = 3;
-	return finish(work, &g);
-}
-
-/* The same without a bias; the output is what position 2 or 3 was given for, else as A. */
-static int a16w16_into(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
-	unsigned i;
-
-	if (take_weight(&g, work))
-		return -1;
-	g.b_bytes = value_bytes(g.b);
-	for (i = 2; i < 4; i++)
-		if (at(call, i)->dims.rank == 2 && at(call, i)->dtype)
-			g.out_bytes = tw_element_bytes(at(call, i));
-	g.no_strides = true;
-	return finish(work, &g);
-}
-
-/* aiter::gemm_afp4wfp4_(x (M, K/2), w (N, K/2), ...) */
-static int afp4wfp4(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
-
-	if (take_weight(&g, work))
-		return -1;
-	g.k *= 2 / g.a_values;
-	g.a_bytes = g.b_bytes = 0.5;
-	g.out_bytes = 2;
-	work->precision = "fp4";
-	g.no_strides = true;
-	return finish(work, &g);
-}
-
-/* aiter::batched_gemm_a16wfp4_(x (B, M, K), w (B, N, K/2), ...) */
-static int batched_a16wfp4(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
-
-	if (g.a->dims.rank != 3 || g.b->dims.rank != 3)
-		return tw_work_fail(work, "its operands are no batches of matrices");
-	g.batch_first = true;
-	g.batch = size(g.a, 0);
-	g.m = size(g.a, 1);
-	g.k = size(g.a, 2);
-	g.n = size(g.b, 1);
-	g.b_bytes = 0.5;
-	g.out_bytes = 2;
-	work->precision = "fp4";
-	g.no_strides = true;
-	return finish(work, &g);
-}
-
-/* x (B, M, K) or (M, B, K), w (B, N, K): out in bf16. */
-static int batched_a8w8(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
-
-	if (g.a->dims.rank != 3 || g.b->dims.rank != 3)
-		return tw_work_fail(work, "its operands are no batches of matrices");
-	g.batch_first = true;
-	g.batch = size(g.b, 0);
-	g.n = size(g.b, 1);
-	g.k = size(g.a, 2);
-	g.m = g.a->dims.size[0] == g.b->dims.size[0] ? size(g.a, 1) : size(g.a, 0);
-	g.b_bytes = value_bytes(g.b);
-	g.out_bytes = 2;
-	work->precision = tw_precision(g.b);
-	g.no_strides = true;
+	g.out_bytes = g.a_bytes == 1 ? 2 : g.a_bytes;
+	if (*in_four_bits)
+		four_bits_in_blocks(&g, tw_operand(call, 1), work);
 	return finish(work, &g);
 }
 
@@ -519,73 +396,75 @@ static int batched_a8w8(const struct tw_call *call, struct tw_work *work)
  */
 static int int4_weight(const struct tw_call *call, struct tw_work *work)
 {
+	const struct tw_operand *scales = tw_operand(call, 3);
 	struct gemm g = pair(call, 0, 1);
 
-	if (g.a->dims.rank != 2 || !g.b->dims.rank)
-		return tw_work_fail(work, "its operands are no matrix and weight");
-	g.m = size(g.a, 0);
-	g.k = size(g.a, 1);
-	g.n = at(call, 3)->dims.rank == 3 ? size(at(call, 3), 1) :
-	      g.k > 0 ? tw_elements(&g.b->dims) * tw_element_bytes(g.b) * 2 / g.k :
-			0;
+	if (g.a->dims.rank != 2 || !tw_is_tensor(g.b))
+		return tw_work_fail(work, no_weight);
+	g.m = tw_size(g.a, 0);
+	g.k = tw_size(g.a, 1);
+	if (scales->dims.rank == 3)
+		g.n = tw_size(scales, 1);
+	else if (g.k > 0)
+		g.n = tw_elements(&g.b->dims) * tw_element_bytes(g.b) * 2 / g.k;
 	g.b_bytes = g.k * g.n > 0 ? tw_bytes(g.b) / (g.k * g.n) : 0;
-	g.scale_bytes = tw_has_tensor(call, 3) ? tw_bytes(at(call, 3)) : 0;
+	g.scale_bytes = tw_given_bytes(scales);
 	if (g.n != floor(g.n))
 		return tw_work_fail(work, "its weight does not fit its matrix");
 	return finish(work, &g);
 }
 
-/* aten::_weight_int8pack_mm(A (M, K), weight (N, K), scales) */
-static int int8_weight(const struct tw_call *call, struct tw_work *work)
-{
-	struct gemm g = pair(call, 0, 1);
+#define GEMM(id, ...) TW_MODEL_ROW(id, "GEMM", MATRIX, __VA_ARGS__)
+#define LAYOUT(...)                                           \
+	.forward = product, .variant = &(const struct layout) \
+	{                                                     \
+		__VA_ARGS__                                   \
+	}
+#define A_AND_B .a = 0, .b = 1
+#define BEHIND_BIAS .a = 1, .b = 2
 
-	if (take_weight(&g, work))
-		return -1;
-	g.b_bytes = value_bytes(g.b);
-	g.scale_bytes = tw_has_tensor(call, 2) ? tw_bytes(at(call, 2)) : 0;
-	return finish(work, &g);
-}
-
-#define GEMM(id, function)                                              \
-	const struct tw_model tw_model_##id = { .name = #id,            \
-						.sheet = "GEMM",        \
-						.unit = TW_UNIT_MATRIX, \
-						.forward = function }
-
-GEMM(mm, mm);
-GEMM(addmm, addmm);
-GEMM(bmm, bmm);
-GEMM(baddbmm, baddbmm);
-GEMM(scaled_mm, scaled_mm);
-GEMM(int_mm, int_mm);
-GEMM(int4_weight_mm, int4_weight);
-GEMM(int8_weight_mm, int8_weight);
-GEMM(dynamic_quant_gemm, dynamic_quant);
-GEMM(te_gemm, te_gemm);
-GEMM(te_linear_gemm, te_linear);
-GEMM(hipblaslt_gemm_fp8, hipblaslt_fp8);
-GEMM(hipblaslt_gemm_fp4, hipblaslt_fp4);
-GEMM(gemm_a4w4, a4w4);
-GEMM(gemm_a8w8_blockscale, a8w8_blockscale);
-GEMM(gemm_a16w16, a16w16);
-GEMM(rocm_unquantized_gemm, rocm_unquantized);
-GEMM(gemm_a16w16_into, a16w16_into);
-GEMM(gemm_afp4wfp4, afp4wfp4);
-GEMM(batched_gemm_a16wfp4, batched_a16wfp4);
-GEMM(batched_gemm_a8w8, batched_a8w8);
-
-const struct tw_model tw_model_linear = {
-	.name = "linear",
-	.sheet = "GEMM",
-	.unit = TW_UNIT_MATRIX,
-	.forward = linear,
-	.composite = true,
-};
-const struct tw_model tw_model_matmul = {
-	.name = "matmul",
-	.sheet = "GEMM",
-	.unit = TW_UNIT_MATRIX,
-	.forward = matmul,
-	.composite = true,
+const struct tw_model tw_family_gemm[] = {
+	GEMM(mm, LAYOUT(A_AND_B, .sizes = matrices)),
+	GEMM(addmm, LAYOUT(BEHIND_BIAS, .sizes = matrices, .bias = ALWAYS)),
+	GEMM(bmm, LAYOUT(A_AND_B, .sizes = batches)),
+	GEMM(baddbmm, LAYOUT(BEHIND_BIAS, .sizes = batches, .bias = ALWAYS)),
+	/* made of mm or addmm where those are recorded */
+	GEMM(linear, LAYOUT(A_AND_B, .sizes = with_weight, .bias = GIVEN), .composite = true),
+	GEMM(matmul, LAYOUT(A_AND_B, .sizes = stacks), .composite = true),
+	GEMM(scaled_mm, LAYOUT(A_AND_B, .sizes = either_order, .own_b = true, .adjust = scaled)),
+	/* aten::_int_mm(A, B): int8 in, int32 out */
+	GEMM(int_mm, LAYOUT(A_AND_B, .sizes = matrices, .own_b = true, .out_bytes = 4)),
+	GEMM(int4_weight_mm, .forward = int4_weight),
+	GEMM(int8_weight_mm,
+	     LAYOUT(A_AND_B, .sizes = with_weight, .own_b = true, .adjust = with_scales)),
+	GEMM(dynamic_quant_gemm, .forward = dynamic_quant),
+	GEMM(te_gemm, .forward = te_gemm),
+	/* products inside Transformer Engine's layers, as mm with a bf16 result */
+	GEMM(te_linear_gemm, LAYOUT(A_AND_B, .sizes = matrices, .own_b = true, .out_bytes = 2)),
+	GEMM(hipblaslt_gemm_fp8, .forward = hipblaslt, .variant = &(const bool){ false }),
+	GEMM(hipblaslt_gemm_fp4, .forward = hipblaslt, .variant = &(const bool){ true }),
+	GEMM(gemm_a4w4, LAYOUT(A_AND_B, .sizes = with_weight, .adjust = a4w4)),
+	/* A (M, K), weight (N, K), x_scale (M, K / block), w_scale (N / block, K / block) */
+	GEMM(gemm_a8w8_blockscale, LAYOUT(A_AND_B, .sizes = with_weight, .own_b = true,
+					  .out_bytes = 2, .batch_first = true, .no_strides = true)),
+	/* x (M, K), weight (N, K), bias: in 16 bits */
+	GEMM(gemm_a16w16,
+	     LAYOUT(A_AND_B, .sizes = with_weight, .own_b = true, .bias = GIVEN_OF_OWN_TYPE,
+		    .batch_first = true, .no_strides = true)),
+	GEMM(rocm_unquantized_gemm,
+	     LAYOUT(A_AND_B, .sizes = with_weight, .own_b = true, .bias = GIVEN_OF_OWN_TYPE,
+		    .adjust = rocm_unquantized, .no_strides = true)),
+	GEMM(gemm_a16w16_into, LAYOUT(A_AND_B, .sizes = with_weight, .own_b = true,
+				      .adjust = given_output, .no_strides = true)),
+	/* aiter::gemm_afp4wfp4_(x (M, K/2), w (N, K/2), ...) */
+	GEMM(gemm_afp4wfp4,
+	     LAYOUT(A_AND_B, .sizes = with_weight, .adjust = four_bits, .no_strides = true)),
+	GEMM(batched_gemm_a16wfp4,
+	     LAYOUT(A_AND_B, .sizes = batches_of_weights, .out_bytes = 2, .adjust = four_bits_of_b,
+		    .batch_first = true, .no_strides = true)),
+	/* x (B, M, K) or (M, B, K), w (B, N, K): out in bf16 */
+	GEMM(batched_gemm_a8w8,
+	     LAYOUT(A_AND_B, .sizes = weights_tell_batches, .own_b = true, .out_bytes = 2,
+		    .adjust = precision_of_b, .batch_first = true, .no_strides = true)),
+	{ .name = NULL },
 };
