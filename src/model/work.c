@@ -27,12 +27,6 @@ void tw_work_clear(struct tw_work *work)
 	tw_str_clear(&work->texts);
 }
 
-int tw_work_fail(struct tw_work *work, const char *reason)
-{
-	work->reason = reason;
-	return -1;
-}
-
 int tw_work_set(struct tw_work *work, double flops, double bytes, const struct tw_operand *operand)
 {
 	work->flops = flops;

@@ -47,7 +47,11 @@ void tw_work_release(struct tw_work *work);
 void tw_work_clear(struct tw_work *work);
 
 /* Gives up: returns -1 and keeps the reason. */
-int tw_work_fail(struct tw_work *work, const char *reason);
+static inline int tw_work_fail(struct tw_work *work, const char *reason)
+{
+	work->reason = reason;
+	return -1;
+}
 
 /* Says how much; of an operand's precision, unless the model has set one.  Returns 0. */
 int tw_work_set(struct tw_work *work, double flops, double bytes, const struct tw_operand *operand);

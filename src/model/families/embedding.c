@@ -100,7 +100,7 @@ const struct tw_model tw_family_embedding[] = {
 	EMBEDDING(embedding, .composite = true),
 	/* On GPUs it is a gather. */
 	EMBEDDING(index_select, .composite = true),
-	EMBEDDING(gather, .composite = false),
-	EMBEDDING(embedding_backward, .composite = false),
+	EMBEDDING(gather),
+	EMBEDDING(embedding_backward),
 	{ .name = NULL },
 };

@@ -34,32 +34,30 @@ struct grouped {
 	const struct tw_operand *out; /* NULL: it is no argument */
 	double m, n, k, groups;
 	double a_elements, b_elements, out_elements;
+	double scale_bytes;
 };
 
-static int finish(struct tw_work *work, const struct grouped *g, bool backward)
+static const char inner_sizes[] = "the inner sizes of its matrices differ";
+
+static int finish(struct tw_work *work, const struct grouped *g)
 {
 	double a_bytes = tw_element_bytes(g->a), b_bytes = tw_element_bytes(g->b);
-	double out_bytes = g->out ? tw_element_bytes(g->out) : a_bytes == 1 ? 2 : a_bytes;
-	const struct tw_operand *types[2] = { g->a, g->b };
+	double out_bytes = g->out ? tw_element_bytes(g->out) : tw_result_bytes(g->a);
+	double flops = 2 * g->m * g->n * g->k;
+	double bytes = g->a_elements * a_bytes * tw_distinct_share(g->a) +
+		       g->b_elements * b_bytes * tw_distinct_share(g->b) +
+		       g->out_elements * out_bytes;
 
-	work->flops = 2 * g->m * g->n * g->k;
-	work->bytes = g->a_elements * a_bytes * tw_distinct_share(g->a) +
-		      g->b_elements * b_bytes * tw_distinct_share(g->b) +
-		      g->out_elements * out_bytes;
-	if (backward) {
-		work->flops *= 2;
+	if (work->backward) {
+		flops *= 2;
 		/* Gradients of A and B are as wide as results are. */
-		work->bytes += (g->a_elements + g->b_elements + g->out_elements) * out_bytes;
+		bytes += (g->a_elements + g->b_elements + g->out_elements) * out_bytes;
 	}
-	work->precision = tw_precision(g->a);
-	tw_param_integer(work, "M", g->m);
-	tw_param_integer(work, "N", g->n);
-	tw_param_integer(work, "K", g->k);
-	tw_param_integer(work, "G", g->groups);
+	TW_PARAM_INTEGERS(work, { "M", g->m }, { "N", g->n }, { "K", g->k }, { "G", g->groups });
 	tw_param_strides(work, "stride_A", g->a);
 	tw_param_strides(work, "stride_B", g->b);
-	tw_param_types(work, "dtype_A_B", types, 2);
-	return 0;
+	TW_PARAM_TYPES(work, "dtype_A_B", g->a, g->b);
+	return tw_work_set(work, flops, bytes + g->scale_bytes, g->a);
 }
 
 static int take(const struct tw_call *call, struct grouped *g, struct tw_work *work)
@@ -72,67 +70,53 @@ static int take(const struct tw_call *call, struct grouped *g, struct tw_work *w
 	return 0;
 }
 
-static int fixed(const struct tw_call *call, struct tw_work *work, bool backward)
+/* N is what B has beside K, in the order (K, N) or (N, K); NaN: it has no such size. */
+static double beside(double k, double rows, double columns)
+{
+	return rows == k ? columns : columns == k ? rows : NAN;
+}
+
+/* Primus-Turbo's (A, B, group lengths, group offsets, ...): a row of A goes to one group. */
+static int grouped_gemm(const struct tw_call *call, struct tw_work *work)
 {
 	struct grouped g;
-	const int64_t *size;
 
 	if (take(call, &g, work))
 		return -1;
 	if (g.b->dims.rank != 3)
 		return tw_work_fail(work, "its second operand has no matrix for each group");
-	size = g.b->dims.size;
-	if (size[1] != g.a->dims.size[1] && size[2] != g.a->dims.size[1])
-		return tw_work_fail(work, "the inner sizes of its matrices differ");
-	g.m = (double)g.a->dims.size[0];
-	g.k = (double)g.a->dims.size[1];
-	g.n = (double)(size[1] == g.a->dims.size[1] ? size[2] : size[1]);
-	g.groups = (double)size[0];
+	g.m = tw_size(g.a, 0);
+	g.k = tw_size(g.a, 1);
+	g.n = beside(g.k, tw_size(g.b, 1), tw_size(g.b, 2));
+	if (isnan(g.n))
+		return tw_work_fail(work, inner_sizes);
+	g.groups = tw_size(g.b, 0);
 	g.a_elements = g.m * g.k;
 	g.b_elements = g.groups * g.k * g.n;
 	g.out_elements = g.m * g.n;
-	return finish(work, &g, backward);
+	return finish(work, &g);
 }
 
-static int variable(const struct tw_call *call, struct tw_work *work, bool backward)
+/* The same arguments: a row of A and that of B go to the product of one group. */
+static int variable_k(const struct tw_call *call, struct tw_work *work)
 {
 	const struct tw_operand *lengths = tw_operand(call, 2);
 	struct grouped g;
 
 	if (take(call, &g, work))
 		return -1;
-	if (g.b->dims.rank != 2 || g.a->dims.size[0] != g.b->dims.size[0])
+	if (g.b->dims.rank != 2 || tw_size(g.a, 0) != tw_size(g.b, 0))
 		return tw_work_fail(work, "its operands have not as many rows");
 	if (lengths->dims.rank != 1)
 		return tw_work_fail(work, "the lengths of its groups were not recorded");
-	g.k = (double)g.a->dims.size[0];
-	g.m = (double)g.a->dims.size[1];
-	g.n = (double)g.b->dims.size[1];
-	g.groups = (double)lengths->dims.size[0];
+	g.k = tw_size(g.a, 0);
+	g.m = tw_size(g.a, 1);
+	g.n = tw_size(g.b, 1);
+	g.groups = tw_size(lengths, 0);
 	g.a_elements = g.k * g.m;
 	g.b_elements = g.k * g.n;
 	g.out_elements = g.groups * g.m * g.n;
-	return finish(work, &g, backward);
-}
-
-static int fixed_forward(const struct tw_call *call, struct tw_work *work)
-{
-	return fixed(call, work, false);
-}
-
-static int fixed_backward(const struct tw_call *call, struct tw_work *work)
-{
-	return fixed(call, work, true);
-}
-
-static int variable_forward(const struct tw_call *call, struct tw_work *work)
-{
-	return variable(call, work, false);
-}
-
-static int variable_backward(const struct tw_call *call, struct tw_work *work)
-{
-	return variable(call, work, true);
+	return finish(work, &g);
 }
 
 /* ---- by the names of arguments */
@@ -142,34 +126,26 @@ static int variable_backward(const struct tw_call *call, struct tw_work *work)
 #define NAMES_OUT "out|output|d|out_tensors|D|c"
 #define NAMES_GROUPS "offs|expert_offsets|m_indices|masked_m|problem_sizes"
 
-static double dim(const struct tw_operand *operand, unsigned from_end)
-{
-	return (double)operand->dims.size[operand->dims.rank - from_end];
-}
-
 /* Groups by one B each: N is what B has beside K, whose size it also may have. */
-static int take_groups(struct grouped *g, const struct tw_arguments *a,
-		       const struct tw_operand *out, unsigned values, struct tw_work *work)
+static int take_groups(struct grouped *g, const struct tw_arguments *a, double values,
+		       struct tw_work *work)
 {
-	double inner = dim(g->a, 1);
+	double inner = tw_size(g->a, -1);
 
 	g->k = inner * values;
-	g->groups = (double)g->b->dims.size[0];
+	g->groups = tw_size(g->b, 0);
 	g->m = g->k > 0 ? tw_elements(&g->a->dims) / inner : 0;
-	if (out->dims.rank)
-		g->n = dim(out, 1);
-	else if (dim(g->b, 2) == inner || dim(g->b, 1) == inner)
-		g->n = dim(g->b, 2) == inner ? dim(g->b, 1) : dim(g->b, 2);
-	else
-		return tw_work_fail(work, "the inner sizes of its matrices differ");
+	g->n = g->out ? tw_size(g->out, -1) : beside(inner, tw_size(g->b, -1), tw_size(g->b, -2));
+	if (isnan(g->n))
+		return tw_work_fail(work, inner_sizes);
 	g->a_elements = tw_elements(&g->a->dims);
 	g->b_elements = tw_elements(&g->b->dims) / g->groups * fmin(g->groups, g->m);
 	if (g->a->dims.rank == 3) {
-		double expected = tw_argument_integer(a, "expected_m", NAN);
+		double expected = tw_argument_integer(a, "expected_m", NAN) * g->groups;
 
-		if (expected > 0 && expected * g->groups <= g->m) {
-			g->a_elements *= expected * g->groups / g->m;
-			g->m = expected * g->groups;
+		if (expected > 0 && expected <= g->m) {
+			g->a_elements *= expected / g->m;
+			g->m = expected;
 		}
 	}
 	g->out_elements = g->m * g->n;
@@ -181,79 +157,48 @@ static int take_shared(struct grouped *g, const struct tw_arguments *a, struct t
 {
 	const struct tw_operand *offsets = tw_argument(a, NAMES_GROUPS);
 
-	g->groups = g->a->dims.rank == 3 ? (double)g->a->dims.size[0] :
-		    offsets->dims.rank	 ? (double)offsets->dims.size[0] :
-					   NAN;
+	g->groups = tw_size(g->a->dims.rank == 3 ? g->a : offsets, 0);
 	if (isnan(g->groups))
 		return tw_work_fail(work, "the number of its groups was not recorded");
-	if (dim(g->a, 1) != dim(g->b, 2))
-		return tw_work_fail(work, "the inner sizes of its matrices differ");
-	g->m = dim(g->a, 2);
-	g->k = dim(g->a, 1);
-	g->n = dim(g->b, 1);
+	if (tw_size(g->a, -1) != tw_size(g->b, -2))
+		return tw_work_fail(work, inner_sizes);
+	g->m = tw_size(g->a, -2);
+	g->k = tw_size(g->a, -1);
+	g->n = tw_size(g->b, -1);
 	g->a_elements = tw_elements(&g->a->dims);
 	g->b_elements = g->k * g->n;
 	g->out_elements = g->m * g->n * (g->a->dims.rank == 3 ? 1 : g->groups);
 	return 0;
 }
 
-static int named(const struct tw_call *call, bool four_bits, struct tw_work *work)
+static int by_names(const struct tw_call *call, struct tw_work *work)
 {
+	const bool *four_bits = work->model->variant;
 	struct tw_arguments a = tw_arguments_of(call);
-	const struct tw_operand *out = tw_argument(&a, NAMES_OUT);
-	struct grouped g = { .a = tw_argument(&a, NAMES_A), .b = tw_argument(&a, NAMES_B) };
-	unsigned values = four_bits ? 2 : (unsigned)tw_packed_values(g.a);
-	int status;
+	struct grouped g = { .a = tw_argument(&a, NAMES_A),
+			     .b = tw_argument(&a, NAMES_B),
+			     .out = tw_argument_tensor(&a, NAMES_OUT) };
+	double values = *four_bits ? 2 : tw_packed_values(g.a);
 
 	if (g.a->dims.rank < 2 || g.a->dims.rank > 3 || g.b->dims.rank < 2 || g.b->dims.rank > 3)
 		return tw_work_fail(work, "its operands are no matrices in groups");
-	status = g.b->dims.rank == 3 ? take_groups(&g, &a, out, values, work) :
-				       take_shared(&g, &a, work);
-	g.out = out->dims.rank ? out : NULL;
-	if (status || finish(work, &g, false))
+	if (g.b->dims.rank == 3 ? take_groups(&g, &a, values, work) : take_shared(&g, &a, work))
 		return -1;
-	if (four_bits) {
+	if (*four_bits) {
 		work->precision = "fp4";
-		work->bytes += tw_argument_bytes(&a, "scale");
+		g.scale_bytes = tw_argument_bytes(&a, "scale");
 	}
-	return 0;
+	return finish(work, &g);
 }
 
-static int grouped_mm(const struct tw_call *call, struct tw_work *work)
-{
-	return named(call, false, work);
-}
+#define GROUPED(id, ...) TW_MODEL_ROW(id, "GroupedGEMM", MATRIX, __VA_ARGS__)
+#define BOTH_WAYS(function) \
+	.forward = function, .backward = function, .backward_category = "GroupedGEMM_bwd"
 
-static int grouped_fp4_mm(const struct tw_call *call, struct tw_work *work)
-{
-	return named(call, true, work);
-}
-
-const struct tw_model tw_model_grouped_mm = {
-	.name = "grouped_mm",
-	.sheet = "GroupedGEMM",
-	.unit = TW_UNIT_MATRIX,
-	.forward = grouped_mm,
-};
-const struct tw_model tw_model_grouped_fp4_mm = {
-	.name = "grouped_fp4_mm",
-	.sheet = "GroupedGEMM",
-	.unit = TW_UNIT_MATRIX,
-	.forward = grouped_fp4_mm,
-};
-const struct tw_model tw_model_grouped_gemm = {
-	.name = "grouped_gemm",
-	.sheet = "GroupedGEMM",
-	.unit = TW_UNIT_MATRIX,
-	.forward = fixed_forward,
-	.backward = fixed_backward,
-	.backward_category = "GroupedGEMM_bwd",
-};
-const struct tw_model tw_model_grouped_gemm_variable_k = {
-	.name = "grouped_gemm_variable_k",
-	.sheet = "GroupedGEMM",
-	.unit = TW_UNIT_MATRIX,
-	.forward = variable_forward,
-	.backward = variable_backward,
-	.backward_category = "GroupedGEMM_bwd",
+const struct tw_model tw_family_grouped_gemm[] = {
+	GROUPED(grouped_gemm, BOTH_WAYS(grouped_gemm)),
+	GROUPED(grouped_gemm_variable_k, BOTH_WAYS(variable_k)),
+	GROUPED(grouped_mm, .forward = by_names, .variant = &(const bool){ false }),
+	GROUPED(grouped_fp4_mm, .forward = by_names, .variant = &(const bool){ true }),
+	{ .name = NULL },
 };

@@ -18,7 +18,6 @@
 #include "model/model.h"
 
 #include <math.h>
-#include <string.h>
 
 #define NAMES_A "a|act_fp4|A|mat_a|self|mat1|input|x|X|_in_feats|act|in_feats|input_fp8"
 #define NAMES_B "b|B|mat_b|mat2|b_q_weight|b_qweight|qweight|_kernel|weight|W|weights|kernel"
@@ -33,117 +32,105 @@
 enum kind { PLAIN, FOUR_BITS, QUANTIZED_WEIGHT };
 
 struct product {
-	struct tw_arguments arguments;
-	const struct tw_operand *a, *b, *out, *bias;
+	const struct tw_operand *a, *b;
 	double batch, m, n, k;
-	double out_bytes; /* of an element */
 };
 
-static double size(const struct tw_operand *operand, unsigned dimension)
+static void describe(const struct product *p, bool bias, struct tw_work *work)
 {
-	return (double)operand->dims.size[dimension];
-}
-
-static double last(const struct tw_operand *operand, unsigned from_end)
-{
-	return size(operand, operand->dims.rank - from_end);
-}
-
-static bool is_tensor(const struct tw_operand *operand)
-{
-	return operand->dims.rank > 0;
+	TW_PARAM_INTEGERS(work, { "M", p->m }, { "N", p->n }, { "K", p->k });
+	tw_param_bool(work, "bias", bias);
+	tw_param_strides(work, "stride_A", p->a);
+	tw_param_strides(work, "stride_B", p->b);
+	TW_PARAM_TYPES(work, "dtype_A_B", p->a, p->b);
+	tw_param_integer(work, "B", p->batch);
 }
 
 /* N; NaN: not known. */
-static double width(const struct product *p, enum kind kind, double rows_of_b)
+static double width(const struct tw_arguments *arguments, const struct product *p, enum kind kind)
 {
-	const struct tw_operand *b = p->b, *scales = tw_argument(&p->arguments, NAMES_WIDTH);
-	double n = tw_argument_integer(&p->arguments, NAMES_N, NAN);
+	const struct tw_operand *out = tw_argument(arguments, NAMES_OUT);
+	const struct tw_operand *scales = tw_argument(arguments, NAMES_WIDTH);
+	double n = tw_argument_integer(arguments, NAMES_N, NAN), inner = tw_size(p->a, -1);
 
-	if (is_tensor(p->out))
-		return last(p->out, 1);
+	if (tw_is_tensor(out))
+		return tw_size(out, -1);
 	if (n > 0)
 		return n;
-	if (kind == QUANTIZED_WEIGHT && is_tensor(scales))
-		return last(scales, 1);
-	if (b->dims.rank < 2)
-		return NAN;
-	if (last(b, 1) == rows_of_b)
-		return last(b, 2);
-	return last(b, 2) == rows_of_b ? last(b, 1) : NAN;
+	if (kind == QUANTIZED_WEIGHT && tw_is_tensor(scales))
+		return tw_size(scales, -1);
+	if (tw_size(p->b, -1) == inner)
+		return tw_size(p->b, -2);
+	return tw_size(p->b, -2) == inner ? tw_size(p->b, -1) : NAN;
 }
 
-static double result_bytes(const struct product *p)
+/* Bytes of an element of the result. */
+static double element_bytes(const struct tw_arguments *arguments, const struct product *p)
 {
-	unsigned at = tw_argument_at(&p->arguments, NAMES_TYPE);
+	const struct tw_operand *out = tw_argument(arguments, NAMES_OUT);
+	unsigned type_at = tw_argument_at(arguments, NAMES_TYPE);
 	const struct tw_dtype *asked =
-		tw_dtype_of_number(tw_value_integer(p->arguments.call, at, -1));
-	double bytes = tw_element_bytes(is_tensor(p->out) ? p->out : p->a);
+		tw_dtype_of_number(tw_value_integer(arguments->call, type_at, -1));
 
-	if (is_tensor(p->out))
-		return bytes;
-	if (asked)
-		return asked->bits / 8.0;
-	return bytes == 1 ? 2 : bytes;
+	if (tw_is_tensor(out))
+		return tw_element_bytes(out);
+	return asked ? asked->bits / 8.0 : tw_result_bytes(p->a);
 }
 
-static int take(struct product *p, const struct tw_call *call, enum kind kind, struct tw_work *work)
+static int take(struct product *p, const struct tw_arguments *arguments, enum kind kind,
+		struct tw_work *work)
 {
-	unsigned values;
+	double values;
 
-	*p = (struct product){ .arguments = tw_arguments_of(call), .batch = 1 };
-	p->a = tw_argument(&p->arguments, NAMES_A);
-	p->b = tw_argument(&p->arguments, NAMES_B);
-	p->out = tw_argument(&p->arguments, NAMES_OUT);
-	p->bias = tw_argument(&p->arguments, NAMES_BIAS);
-	if (!is_tensor(p->a) || !is_tensor(p->b))
+	*p = (struct product){ .a = tw_argument(arguments, NAMES_A),
+			       .b = tw_argument(arguments, NAMES_B),
+			       .batch = 1 };
+	if (!tw_is_tensor(p->a) || !tw_is_tensor(p->b))
 		return tw_work_fail(work, "its operands are no matrices");
-	values = kind == FOUR_BITS ? 2 : (unsigned)tw_packed_values(p->a);
-	p->k = last(p->a, 1) * values;
+	values = kind == FOUR_BITS ? 2 : tw_packed_values(p->a);
+	p->k = tw_size(p->a, -1) * values;
 	p->m = p->k > 0 ? tw_elements(&p->a->dims) * values / p->k : 0;
-	p->n = width(p, kind, last(p->a, 1));
+	p->n = width(arguments, p, kind);
 	if (isnan(p->n))
 		return tw_work_fail(work, "the sizes of its matrices do not fit each other");
 	/* A batch of B: that many products. */
-	if (p->a->dims.rank == 3 && p->b->dims.rank == 3 &&
-	    p->a->dims.size[0] == p->b->dims.size[0]) {
-		p->batch = size(p->a, 0);
+	if (p->a->dims.rank == 3 && p->b->dims.rank == 3 && tw_size(p->a, 0) == tw_size(p->b, 0)) {
+		p->batch = tw_size(p->a, 0);
 		p->m = p->batch > 0 ? p->m / p->batch : 0;
 	}
-	p->out_bytes = result_bytes(p);
 	return 0;
 }
 
-static int product(const struct tw_call *call, enum kind kind, struct tw_work *work)
+static int product(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *types[2];
+	const enum kind *kind = work->model->variant;
+	struct tw_arguments arguments = tw_arguments_of(call);
+	const struct tw_operand *bias = tw_argument(&arguments, NAMES_BIAS);
 	struct product p;
-	double results;
-	bool bias;
+	double results, moved;
 
-	if (take(&p, call, kind, work))
+	if (take(&p, &arguments, *kind, work))
 		return -1;
-	bias = is_tensor(p.bias);
 	results = p.batch * p.m * p.n;
-	work->flops = results * (2 * p.k + (bias ? 1 : 0));
-	work->bytes = tw_bytes(p.a) + tw_bytes(p.b) + results * p.out_bytes +
-		      (bias ? tw_bytes(p.bias) : 0);
-	work->bytes += tw_argument_bytes(&p.arguments, "scal|zero|act_sf|sfa|sfb");
-	if (is_tensor(tw_argument(&p.arguments, "As")))
-		work->bytes += tw_bytes(tw_argument(&p.arguments, "As")) +
-			       tw_bytes(tw_argument(&p.arguments, "Bs"));
-	work->precision = kind == FOUR_BITS ? "fp4" : tw_precision(p.a);
-	types[0] = p.a;
-	types[1] = p.b;
-	tw_param_integer(work, "M", p.m);
-	tw_param_integer(work, "N", p.n);
-	tw_param_integer(work, "K", p.k);
-	tw_param_bool(work, "bias", bias);
-	tw_param_strides(work, "stride_A", p.a);
-	tw_param_strides(work, "stride_B", p.b);
-	tw_param_types(work, "dtype_A_B", types, 2);
-	tw_param_integer(work, "B", p.batch);
-	return 0;
+	moved = tw_bytes(p.a) + tw_bytes(p.b) + results * element_bytes(&arguments, &p) +
+		tw_given_bytes(bias);
+	moved += tw_argument_bytes(&arguments, "scal|zero|act_sf|sfa|sfb");
+	if (tw_argument_tensor(&arguments, "As"))
+		moved += tw_bytes(tw_argument(&arguments, "As")) +
+			 tw_bytes(tw_argument(&arguments, "Bs"));
+	describe(&p, tw_is_tensor(bias), work);
+	if (*kind == FOUR_BITS)
+		work->precision = "fp4";
+	return tw_work_set(work, results * (2 * p.k + tw_is_tensor(bias)), moved, p.a);
+}
+
+/* Whether A, and B behind it, are matrices or stacks of them that can be multiplied. */
+static bool can_be_multiplied(const struct tw_operand *a, const struct tw_operand *b)
+{
+	unsigned rank = a->dims.rank;
+
+	return (rank == 2 || rank == 3) && b->dims.rank == rank &&
+	       tw_size(a, -1) == tw_size(b, -2) && (rank == 2 || tw_size(a, 0) == tw_size(b, 0));
 }
 
 /*
@@ -152,65 +139,31 @@ static int product(const struct tw_call *call, enum kind kind, struct tw_work *w
  */
 static int template_gemm(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *a = NULL, *b = NULL, *types[2];
-	double batch = 1, bytes = 0;
+	struct product p = { .batch = 1 };
 	unsigned i;
 
-	for (i = 0; i < call->count; i++) {
-		const struct tw_operand *this = &call->operand[i], *next = tw_operand(call, i + 1);
-		unsigned rank = this->dims.rank;
-
-		if (rank)
-			bytes += tw_bytes(this);
-		if (!a && (rank == 2 || rank == 3) && next->dims.rank == rank &&
-		    last(this, 1) == last(next, 2) &&
-		    (rank == 2 || this->dims.size[0] == next->dims.size[0])) {
-			a = this;
-			b = next;
-		}
-	}
-	if (!a)
+	for (i = 0; i < call->count && !p.a; i++)
+		if (can_be_multiplied(tw_operand(call, i), tw_operand(call, i + 1)))
+			p.a = tw_operand(call, i);
+	if (!p.a)
 		return tw_work_fail(work, "its operands are no matrices");
-	if (a->dims.rank == 3)
-		batch = size(a, 0);
-	types[0] = a;
-	types[1] = b;
-	work->flops = 2 * batch * last(a, 2) * last(a, 1) * last(b, 1);
-	work->bytes = bytes;
-	work->precision = tw_precision(a);
-	tw_param_integer(work, "M", last(a, 2));
-	tw_param_integer(work, "N", last(b, 1));
-	tw_param_integer(work, "K", last(a, 1));
-	tw_param_bool(work, "bias", false);
-	tw_param_strides(work, "stride_A", a);
-	tw_param_strides(work, "stride_B", b);
-	tw_param_types(work, "dtype_A_B", types, 2);
-	tw_param_integer(work, "B", batch);
-	return 0;
+	p.b = p.a + 1;
+	if (p.a->dims.rank == 3)
+		p.batch = tw_size(p.a, 0);
+	p.m = tw_size(p.a, -2);
+	p.n = tw_size(p.b, -1);
+	p.k = tw_size(p.a, -1);
+	describe(&p, false, work);
+	return tw_work_set(work, 2 * p.batch * p.m * p.k * p.n, tw_call_bytes(call), p.a);
 }
 
-static int library_gemm(const struct tw_call *call, struct tw_work *work)
-{
-	return product(call, PLAIN, work);
-}
+#define GEMM(id, ...) TW_MODEL_ROW(id, "GEMM", MATRIX, __VA_ARGS__)
+#define PRODUCT(id, which) GEMM(id, .forward = product, .variant = &(const enum kind){ which })
 
-static int fp4_gemm(const struct tw_call *call, struct tw_work *work)
-{
-	return product(call, FOUR_BITS, work);
-}
-
-static int quantized_weight_gemm(const struct tw_call *call, struct tw_work *work)
-{
-	return product(call, QUANTIZED_WEIGHT, work);
-}
-
-#define GEMM(id)                                                        \
-	const struct tw_model tw_model_##id = { .name = #id,            \
-						.sheet = "GEMM",        \
-						.unit = TW_UNIT_MATRIX, \
-						.forward = id }
-
-GEMM(library_gemm);
-GEMM(fp4_gemm);
-GEMM(quantized_weight_gemm);
-GEMM(template_gemm);
+const struct tw_model tw_family_library_gemm[] = {
+	PRODUCT(library_gemm, PLAIN),
+	PRODUCT(fp4_gemm, FOUR_BITS),
+	PRODUCT(quantized_weight_gemm, QUANTIZED_WEIGHT),
+	GEMM(template_gemm, .forward = template_gemm),
+	{ .name = NULL },
+};

@@ -31,39 +31,24 @@
 
 #include <math.h>
 
-static const struct tw_operand *at(const struct tw_call *call, unsigned position)
-{
-	return tw_operand(call, position);
-}
-
-static double size(const struct tw_operand *operand, unsigned dimension)
-{
-	return (double)operand->dims.size[dimension];
-}
+static const char no_filters[] = "its operands are no sequences and filters";
 
 /* _causal_conv1d_fwd_cpp(x (B, C, T), weight (C, k), bias, ...) */
 static int causal_conv1d(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *x = at(call, 0), *weight = at(call, 1);
-	bool bias = tw_has_tensor(call, 2);
-	double n, channels, width;
+	const struct tw_operand *x = tw_operand(call, 0), *weight = tw_operand(call, 1);
+	const struct tw_operand *bias = tw_operand(call, 2);
+	double channels = tw_size(weight, 0), width = tw_size(weight, 1);
 
 	if (x->dims.rank != 3 || weight->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no sequences and filters");
-	channels = size(weight, 0);
-	width = size(weight, 1);
-	if (size(x, 1) != channels)
+		return tw_work_fail(work, no_filters);
+	if (tw_size(x, 1) != channels)
 		return tw_work_fail(work, "its filters do not fit its channels");
-	n = tw_elements(&x->dims);
-	work->flops = 2 * n * width;
-	work->bytes = 2 * tw_bytes(x) + tw_bytes(weight) + (bias ? tw_bytes(at(call, 2)) : 0);
-	work->precision = tw_precision(x);
-	tw_param_integer(work, "B", size(x, 0));
-	tw_param_integer(work, "C", channels);
-	tw_param_integer(work, "T", size(x, 2));
-	tw_param_integer(work, "kernel_width", width);
-	tw_param_bool(work, "bias", bias);
-	return 0;
+	TW_PARAM_INTEGERS(work, { "B", tw_size(x, 0) }, { "C", channels }, { "T", tw_size(x, 2) },
+			  { "kernel_width", width });
+	tw_param_bool(work, "bias", tw_is_tensor(bias));
+	return tw_work_set(work, 2 * tw_elements(&x->dims) * width,
+			   2 * tw_bytes(x) + tw_bytes(weight) + tw_given_bytes(bias), x);
 }
 
 struct scan {
@@ -76,18 +61,19 @@ struct scan {
  */
 static int take_scan(struct scan *s, const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *input = at(call, 0), *weight = at(call, 1), *dt = at(call, 3);
+	const struct tw_operand *input = tw_operand(call, 0), *weight = tw_operand(call, 1);
+	const struct tw_operand *dt = tw_operand(call, 3);
 
 	if (input->dims.rank != 3 || weight->dims.rank != 2 || dt->dims.rank != 1)
 		return tw_work_fail(work, "its operands are no input, filters and bias");
-	s->batch = size(input, 0);
-	s->t = size(input, 1);
-	s->dim = size(input, 2);
-	s->channels = size(weight, 0);
-	s->width = size(weight, 1);
-	s->heads = size(dt, 0);
-	s->chunk = (double)tw_value_integer(call, 6, 0);
-	s->groups = (double)tw_value_integer(call, 16, 1);
+	*s = (struct scan){ .batch = tw_size(input, 0),
+			    .t = tw_size(input, 1),
+			    .dim = tw_size(input, 2),
+			    .channels = tw_size(weight, 0),
+			    .width = tw_size(weight, 1),
+			    .heads = tw_size(dt, 0),
+			    .chunk = (double)tw_value_integer(call, 6, 0),
+			    .groups = (double)tw_value_integer(call, 16, 1) };
 	if (s->chunk < 1 || s->groups < 1)
 		return tw_work_fail(work, "its chunks and groups are not known");
 	s->p = s->heads > 0 ? (s->dim - s->channels - s->heads) / s->heads : 0;
@@ -103,30 +89,25 @@ static int take_scan(struct scan *s, const struct tw_call *call, struct tw_work 
  */
 static int mamba_ssd(const struct tw_call *call, struct tw_work *work)
 {
-	double b = tw_element_bytes(at(call, 0)), rows, inner;
-	struct scan s = { 0 };
+	const struct tw_operand *input = tw_operand(call, 0);
+	double rows, inner, flops, elements, vectors;
+	struct scan s;
 
 	if (take_scan(&s, call, work))
 		return -1;
 	rows = s.batch * s.t;
 	inner = s.heads * s.p;
-	work->flops = 2 * rows * s.channels * s.width + 2 * rows * s.groups * s.chunk * s.n +
-		      2 * rows * inner * s.chunk + 4 * rows * inner * s.n;
-	work->bytes = (rows * s.dim * tw_distinct_share(at(call, 0)) + s.channels * s.width +
-		       s.channels + rows * inner) *
-			      b +
-		      s.heads * (tw_element_bytes(at(call, 3)) + tw_element_bytes(at(call, 4)) +
-				 tw_element_bytes(at(call, 5)));
-	work->precision = tw_precision(at(call, 0));
-	tw_param_integer(work, "B", s.batch);
-	tw_param_integer(work, "T", s.t);
-	tw_param_integer(work, "H", s.heads);
-	tw_param_integer(work, "P", s.p);
-	tw_param_integer(work, "G", s.groups);
-	tw_param_integer(work, "N", s.n);
-	tw_param_integer(work, "chunk_size", s.chunk);
-	tw_param_integer(work, "d_conv", s.width);
-	return 0;
+	flops = 2 * rows * s.channels * s.width + 2 * rows * s.groups * s.chunk * s.n +
+		2 * rows * inner * s.chunk + 4 * rows * inner * s.n;
+	elements = rows * s.dim * tw_distinct_share(input) + s.channels * s.width + s.channels +
+		   rows * inner;
+	vectors = tw_element_bytes(tw_operand(call, 3)) + tw_element_bytes(tw_operand(call, 4)) +
+		  tw_element_bytes(tw_operand(call, 5));
+	TW_PARAM_INTEGERS(work, { "B", s.batch }, { "T", s.t }, { "H", s.heads }, { "P", s.p },
+			  { "G", s.groups }, { "N", s.n }, { "chunk_size", s.chunk },
+			  { "d_conv", s.width });
+	return tw_work_set(work, flops, elements * tw_element_bytes(input) + s.heads * vectors,
+			   input);
 }
 
 /* ---- by the names of arguments */
@@ -137,40 +118,33 @@ static double sequences(const struct tw_arguments *a, const struct tw_operand *u
 	const struct tw_operand *starts = tw_argument(a, "query_start_loc");
 
 	if (u->dims.rank == 3)
-		return size(u, 0);
-	return starts->dims.rank == 1 ? size(starts, 0) - 1 : NAN;
+		return tw_size(u, 0);
+	return starts->dims.rank == 1 ? tw_size(starts, 0) - 1 : NAN;
 }
 
 static int selective_scan(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
 	const struct tw_operand *u = tw_argument(&a, "u"), *states = tw_argument(&a, "A");
-	double n = tw_elements(&u->dims), count = sequences(&a, u), width, left;
-	double extra =
-		(tw_argument(&a, "D_")->dims.rank > 0) + (tw_argument(&a, "z_")->dims.rank > 0);
+	const struct tw_operand *kept = tw_argument_tensor(&a, "ssm_states");
+	const struct tw_operand *d = tw_argument(&a, "D_");
+	double width = tw_size(states, 1), left, moved;
+	int extra = tw_is_tensor(d) + tw_is_tensor(tw_argument(&a, "z_"));
 
 	if (u->dims.rank < 2 || u->dims.rank > 3)
 		return tw_work_fail(work, "its first operand is no sequence");
-	work->precision = tw_precision(u);
 	tw_param_dims(work, "op_shape", &u->dims);
 	if (states->dims.rank != 2) {
-		work->bytes = 2 * tw_bytes(u);
 		work->at_least = true;
-		return 0;
+		return tw_work_set(work, NAN, 2 * tw_bytes(u), u);
 	}
-	width = size(states, 1);
-	left = count * size(states, 0) * width *
-	       tw_element_bytes(tw_argument(&a, "ssm_states")->dims.rank ?
-					tw_argument(&a, "ssm_states") :
-					u);
-	work->flops = n * (9 * width + extra);
-	work->bytes = 2 * tw_bytes(u) + tw_bytes(states) + (isnan(left) ? 0 : left);
-	work->bytes += tw_argument_bytes(&a, "delta|z_");
-	work->bytes += tw_bytes(tw_argument(&a, "B")) + tw_bytes(tw_argument(&a, "C"));
-	if (tw_argument(&a, "D_")->dims.rank)
-		work->bytes += tw_bytes(tw_argument(&a, "D_"));
+	left = sequences(&a, u) * tw_size(states, 0) * width * tw_element_bytes(kept ? kept : u);
+	moved = 2 * tw_bytes(u) + tw_bytes(states) + (isnan(left) ? 0 : left);
+	moved += tw_argument_bytes(&a, "delta|z_");
+	moved += tw_bytes(tw_argument(&a, "B")) + tw_bytes(tw_argument(&a, "C"));
 	tw_param_integer(work, "N", width);
-	return 0;
+	return tw_work_set(work, tw_elements(&u->dims) * (9 * width + extra),
+			   moved + tw_given_bytes(d), u);
 }
 
 /* Of an update, the last inputs of each channel are read and written too. */
@@ -179,45 +153,26 @@ static int causal_conv1d_named(const struct tw_call *call, struct tw_work *work)
 	struct tw_arguments a = tw_arguments_of(call);
 	const struct tw_operand *x = tw_argument(&a, "x"), *weight = tw_argument(&a, "weight");
 	const struct tw_operand *state = tw_argument(&a, "conv_state");
-	double n = tw_elements(&x->dims), width;
+	double width = tw_size(weight, 1), moved;
 
 	if (x->dims.rank < 2 || weight->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no sequences and filters");
-	width = size(weight, 1);
-	work->flops = 2 * n * width;
-	work->bytes = 2 * tw_bytes(x) + tw_bytes(weight) + tw_argument_bytes(&a, "bias");
+		return tw_work_fail(work, no_filters);
+	moved = 2 * tw_bytes(x) + tw_bytes(weight) + tw_argument_bytes(&a, "bias");
 	if (state->dims.rank == 3)
-		work->bytes +=
-			2 * size(x, 0) * size(weight, 0) * (width - 1) * tw_element_bytes(state);
-	work->precision = tw_precision(x);
+		moved += 2 * tw_size(x, 0) * tw_size(weight, 0) * (width - 1) *
+			 tw_element_bytes(state);
 	tw_param_dims(work, "op_shape", &x->dims);
 	tw_param_integer(work, "kernel_width", width);
-	tw_param_bool(work, "bias", tw_has_tensor(call, tw_argument_at(&a, "bias_")));
-	return 0;
+	tw_param_bool(work, "bias", tw_argument_tensor(&a, "bias_"));
+	return tw_work_set(work, 2 * tw_elements(&x->dims) * width, moved, x);
 }
 
-const struct tw_model tw_model_selective_scan = {
-	.name = "selective_scan",
-	.sheet = "SSM",
-	.unit = TW_UNIT_VECTOR,
-	.forward = selective_scan,
-};
-const struct tw_model tw_model_causal_conv1d_named = {
-	.name = "causal_conv1d_named",
-	.sheet = "SSM",
-	.unit = TW_UNIT_MATRIX,
-	.forward = causal_conv1d_named,
-};
-const struct tw_model tw_model_causal_conv1d = {
-	.name = "causal_conv1d",
-	.sheet = "SSM",
-	.unit = TW_UNIT_MATRIX,
-	.forward = causal_conv1d,
-};
-const struct tw_model tw_model_mamba_ssd = {
-	.name = "mamba_ssd",
-	.sheet = "SSM",
-	.unit = TW_UNIT_MATRIX,
-	.forward = mamba_ssd,
-	.backward_category = "SSM_bwd",
+#define SSM(id, unit, ...) TW_MODEL_ROW(id, "SSM", unit, .forward = id, __VA_ARGS__)
+
+const struct tw_model tw_family_ssm[] = {
+	SSM(causal_conv1d, MATRIX),
+	SSM(mamba_ssd, MATRIX, .backward_category = "SSM_bwd"),
+	SSM(selective_scan, VECTOR),
+	SSM(causal_conv1d_named, MATRIX),
+	{ .name = NULL },
 };
