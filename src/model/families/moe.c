@@ -34,15 +34,10 @@ struct experts {
 	double input_bytes, output_bytes; /* of all elements */
 };
 
-static const struct tw_operand *at(const struct tw_call *call, unsigned position)
-{
-	return tw_operand(call, position);
-}
-
-static double size(const struct tw_operand *operand, unsigned dimension)
-{
-	return (double)operand->dims.size[dimension];
-}
+static const char no_experts[] = "its operands are no tokens and weights of experts";
+static const char unfit_weights[] = "its weights do not fit its tokens";
+static const char unfit_output[] = "its output does not fit its tokens";
+static const char no_topk[] = "how many experts a token has is not known";
 
 /* Experts that are reached. */
 static double active(const struct experts *x)
@@ -61,7 +56,7 @@ static double columns(const struct tw_operand *operand)
 	bool pairs = operand->dtype && operand->dtype->bits == 8 &&
 		     !strcmp(operand->dtype->precision, "fp4");
 
-	return size(operand, operand->dims.rank - 1) * (pairs ? 2 : 1);
+	return tw_size(operand, -1) * (pairs ? 2 : 1);
 }
 
 /* Whether what is stored can be that many values: one, two, four or eight an element. */
@@ -72,56 +67,60 @@ static bool packs(const struct tw_operand *operand, double values)
 	return values == columns(operand) || each == 2 || each == 4 || each == 8;
 }
 
-static int check_topk(const struct experts *x, struct tw_work *work)
-{
-	if (!(x->topk >= 1) || x->topk > x->e)
-		return tw_work_fail(work, "how many experts a token has is not known");
-	return 0;
-}
-
 static double expert_bytes(const struct tw_operand *weights)
 {
-	return weights ? tw_bytes(weights) / size(weights, 0) : 0;
+	return weights ? tw_bytes(weights) / tw_size(weights, 0) : 0;
 }
 
 /* With the work of `up`, `down` or both. */
 static int finish(const struct experts *x, const char *precision, struct tw_work *work)
 {
-	const struct tw_operand *types[3] = { x->input, x->up ? x->up : x->down, x->down };
+	bool both = x->up && x->down;
 	double product = 2 * x->m * x->topk * x->k * x->n;
+	double flops = (x->up ? product * (x->gated ? 2 : 1) : 0) + (x->down ? product : 0);
+	double moved = x->input_bytes + x->output_bytes +
+		       active(x) * (expert_bytes(x->up) + expert_bytes(x->down));
 
-	work->flops = (x->up ? product * (x->gated ? 2 : 1) : 0) + (x->down ? product : 0);
-	if (x->up && x->down)
-		work->flops += x->m * x->k * (2 * x->topk - 1);
-	work->bytes = x->input_bytes + x->output_bytes +
-		      active(x) * (expert_bytes(x->up) + expert_bytes(x->down));
-	work->precision = precision;
-	tw_param_integer(work, "M", x->m);
-	tw_param_integer(work, "K", x->k);
-	tw_param_integer(work, "N", x->n);
-	tw_param_integer(work, "E", x->e);
-	tw_param_integer(work, "topk", x->topk);
+	if (both)
+		flops += x->m * x->k * (2 * x->topk - 1);
+	TW_PARAM_INTEGERS(work, { "M", x->m }, { "K", x->k }, { "N", x->n }, { "E", x->e },
+			  { "topk", x->topk });
 	tw_param_bool(work, "gated", x->gated);
-	tw_param_types(work, "dtype_A_B", types, x->up && x->down ? 3 : 2);
-	return 0;
+	if (both)
+		TW_PARAM_TYPES(work, "dtype_A_B", x->input, x->up, x->down);
+	else
+		TW_PARAM_TYPES(work, "dtype_A_B", x->input, x->up ? x->up : x->down);
+	work->precision = precision;
+	return tw_work_set(work, flops, moved, x->input);
+}
+
+/* Up is as wide as N, or twice that when it has a gate; false: neither. */
+static bool take_gate(struct experts *x)
+{
+	x->gated = tw_size(x->up, 1) == 2 * x->n;
+	return x->gated || tw_size(x->up, 1) == x->n;
+}
+
+static int take_topk(struct experts *x, double topk, struct tw_work *work)
+{
+	x->topk = topk;
+	return topk >= 1 && topk <= x->e ? 0 : tw_work_fail(work, no_topk);
 }
 
 /* M, K, N, E and the gate from tokens (M, K), up (E, N or 2 N, K) and down (E, K, N). */
 static int take_both(struct experts *x, struct tw_work *work)
 {
 	if (x->input->dims.rank != 2 || x->up->dims.rank != 3 || x->down->dims.rank != 3)
-		return tw_work_fail(work, "its operands are no tokens and weights of experts");
-	x->m = size(x->input, 0);
-	x->k = size(x->down, 1);
-	x->e = size(x->up, 0);
-	if (size(x->down, 0) != x->e || x->k == 0 || !packs(x->input, x->k) || !packs(x->up, x->k))
-		return tw_work_fail(work, "its weights do not fit its tokens");
+		return tw_work_fail(work, no_experts);
+	x->m = tw_size(x->input, 0);
+	x->k = tw_size(x->down, 1);
+	x->e = tw_size(x->up, 0);
+	if (tw_size(x->down, 0) != x->e || x->k == 0 || !packs(x->input, x->k) ||
+	    !packs(x->up, x->k))
+		return tw_work_fail(work, unfit_weights);
 	/* Both are packed alike. */
 	x->n = columns(x->down) * (x->k / columns(x->up));
-	x->gated = size(x->up, 1) == 2 * x->n;
-	if (!x->gated && size(x->up, 1) != x->n)
-		return tw_work_fail(work, "its two weights do not fit");
-	return 0;
+	return take_gate(x) ? 0 : tw_work_fail(work, "its two weights do not fit");
 }
 
 /* What is computed in where tokens are made as narrow as the weights, which have K columns. */
@@ -129,7 +128,7 @@ static const char *narrow(const struct experts *x)
 {
 	const struct tw_dtype *dtype = x->up->dtype;
 
-	if (dtype && dtype->bits == 8 && x->k == 2 * size(x->up, 2))
+	if (dtype && dtype->bits == 8 && x->k == 2 * tw_size(x->up, 2))
 		return "fp4";
 	return dtype && dtype->precision[0] ? dtype->precision : tw_precision(x->input);
 }
@@ -137,68 +136,47 @@ static const char *narrow(const struct experts *x)
 /* The number of experts of a token: the width of its ids. */
 static double ids_topk(const struct tw_operand *ids, double tokens)
 {
-	return ids->dims.rank == 2 && size(ids, 0) == tokens ? size(ids, 1) : NAN;
+	return ids->dims.rank == 2 && tw_size(ids, 0) == tokens ? tw_size(ids, 1) : NAN;
 }
+
+/* ---- by position */
+
+enum stage { BOTH, UP, DOWN };
+
+struct layout {
+	enum stage stage; /* of what has all operands */
+	bool wide;	  /* 4- and 8-bit weights are unpacked into the type of the tokens */
+	unsigned weights, out, topk;
+};
 
 /*
  * fused_moe(hidden (M, K), w1, w2, topk_weight, topk_ids (M, topk), ...) of aiter and vLLM, from
- * which the stages below are told apart: all of it, up, or down.
+ * which its stages are told apart: all of it, up, or down.
  */
-enum stage { BOTH, UP, DOWN };
-
-static int fused_experts(const struct tw_call *call, enum stage stage, bool wide,
-			 struct tw_work *work)
+static int fused_experts(const struct tw_call *call, struct tw_work *work)
 {
-	struct experts x = { .input = at(call, 0), .up = at(call, 1), .down = at(call, 2) };
+	const struct layout *l = work->model->variant;
+	struct experts x = { .input = tw_operand(call, 0),
+			     .up = tw_operand(call, 1),
+			     .down = tw_operand(call, 2) };
 	const char *precision;
-	double between, element;
+	double between, element = tw_result_bytes(x.input);
 
-	if (take_both(&x, work))
+	if (take_both(&x, work) || take_topk(&x, ids_topk(tw_operand(call, 4), x.m), work))
 		return -1;
-	x.topk = ids_topk(at(call, 4), x.m);
-	if (check_topk(&x, work))
-		return -1;
-	precision = wide ? tw_precision(x.input) : narrow(&x);
-	element = tw_element_bytes(x.input);
-	element = element == 1 ? 2 : element; /* results have at least 16 bits */
+	precision = l->wide ? tw_precision(x.input) : narrow(&x);
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = x.m * x.k * element;
 	between = x.m * x.topk * x.n * element;
-	if (stage == UP) {
+	if (l->stage == UP) {
 		x.output_bytes = between;
 		x.down = NULL;
-	} else if (stage == DOWN) {
+	} else if (l->stage == DOWN) {
 		x.input_bytes = between;
 		x.up = NULL;
 		x.gated = false;
 	}
 	return finish(&x, precision, work);
-}
-
-static int fused_1stage(const struct tw_call *call, struct tw_work *work)
-{
-	return fused_experts(call, BOTH, false, work);
-}
-
-static int narrow_up(const struct tw_call *call, struct tw_work *work)
-{
-	return fused_experts(call, UP, false, work);
-}
-
-static int narrow_down(const struct tw_call *call, struct tw_work *work)
-{
-	return fused_experts(call, DOWN, false, work);
-}
-
-/* 4- and 8-bit weights are unpacked into the type of the tokens. */
-static int wide_up(const struct tw_call *call, struct tw_work *work)
-{
-	return fused_experts(call, UP, true, work);
-}
-
-static int wide_down(const struct tw_call *call, struct tw_work *work)
-{
-	return fused_experts(call, DOWN, true, work);
 }
 
 /*
@@ -207,44 +185,48 @@ static int wide_down(const struct tw_call *call, struct tw_work *work)
  */
 static int blockscale(const struct tw_call *call, struct tw_work *work)
 {
-	struct experts x = { .input = at(call, 1), .up = at(call, 2), .down = at(call, 3) };
+	struct experts x = { .input = tw_operand(call, 1),
+			     .up = tw_operand(call, 2),
+			     .down = tw_operand(call, 3) };
 
-	if (take_both(&x, work))
-		return -1;
-	x.topk = (double)tw_value_integer(call, 8, 0);
-	if (check_topk(&x, work))
+	if (take_both(&x, work) || take_topk(&x, (double)tw_value_integer(call, 8, 0), work))
 		return -1;
 	x.input_bytes = tw_bytes(x.input);
-	x.output_bytes = x.m * x.k * tw_element_bytes(at(call, 0));
+	x.output_bytes = x.m * x.k * tw_element_bytes(tw_operand(call, 0));
 	return finish(&x, tw_precision(x.input), work);
+}
+
+/* The middle size of rows for each token and expert (M, topk, N), else what the call says. */
+static double middle_or_value(const struct tw_operand *rows, const struct tw_call *call,
+			      unsigned position)
+{
+	return rows->dims.rank == 3 ? tw_size(rows, 1) :
+				      (double)tw_value_integer(call, position, 0);
 }
 
 /*
  * The first of two stages: tokens (M, K), weights (E, N or 2 N, K), output (M, topk, N), or less
  * its shape (M topk, N).
  */
-static int first_stage(const struct tw_call *call, unsigned weights, unsigned out, unsigned topk,
-		       struct tw_work *work)
+static int first_stage(const struct tw_call *call, struct tw_work *work)
 {
-	struct experts x = { .input = at(call, 0), .up = at(call, weights) };
-	const struct tw_operand *y = at(call, out);
-	unsigned rank = y->dims.rank;
+	const struct layout *l = work->model->variant;
+	struct experts x = { .input = tw_operand(call, 0), .up = tw_operand(call, l->weights) };
+	const struct tw_operand *y = tw_operand(call, l->out);
 
-	if (x.input->dims.rank != 2 || x.up->dims.rank != 3 || rank < 2)
-		return tw_work_fail(work, "its operands are no tokens and weights of experts");
-	x.m = size(x.input, 0);
+	if (x.input->dims.rank != 2 || x.up->dims.rank != 3 || y->dims.rank < 2)
+		return tw_work_fail(work, no_experts);
+	x.m = tw_size(x.input, 0);
 	x.k = fmax(columns(x.input), columns(x.up));
-	x.e = size(x.up, 0);
-	x.n = size(y, rank - 1);
-	x.topk = rank == 3 ? size(y, 1) : (double)tw_value_integer(call, topk, 0);
+	x.e = tw_size(x.up, 0);
+	x.n = tw_size(y, -1);
 	if (!packs(x.input, x.k) || !packs(x.up, x.k))
-		return tw_work_fail(work, "its weights do not fit its tokens");
-	if (check_topk(&x, work))
+		return tw_work_fail(work, unfit_weights);
+	if (take_topk(&x, middle_or_value(y, call, l->topk), work))
 		return -1;
 	if (tw_elements(&y->dims) != x.m * x.topk * x.n)
-		return tw_work_fail(work, "its output does not fit its tokens");
-	x.gated = size(x.up, 1) == 2 * x.n;
-	if (!x.gated && size(x.up, 1) != x.n)
+		return tw_work_fail(work, unfit_output);
+	if (!take_gate(&x))
 		return tw_work_fail(work, "its weights do not fit its output");
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = x.m * x.topk * x.n * tw_element_bytes(y);
@@ -252,51 +234,39 @@ static int first_stage(const struct tw_call *call, unsigned weights, unsigned ou
 }
 
 /* The second: (M, topk, N), weights (E, K, N), output (M, K). */
-static int second_stage(const struct tw_call *call, unsigned weights, unsigned out, unsigned topk,
-			struct tw_work *work)
+static int second_stage(const struct tw_call *call, struct tw_work *work)
 {
-	struct experts x = { .input = at(call, 0), .down = at(call, weights) };
-	const struct tw_operand *y = at(call, out);
+	const struct layout *l = work->model->variant;
+	struct experts x = { .input = tw_operand(call, 0), .down = tw_operand(call, l->weights) };
+	const struct tw_operand *y = tw_operand(call, l->out);
 	unsigned rank = x.input->dims.rank;
 
 	if (rank < 2 || rank > 3 || x.down->dims.rank != 3 || y->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no tokens and weights of experts");
-	x.m = size(y, 0);
-	x.k = size(y, 1);
-	x.e = size(x.down, 0);
+		return tw_work_fail(work, no_experts);
+	x.m = tw_size(y, 0);
+	x.k = tw_size(y, 1);
+	x.e = tw_size(x.down, 0);
 	x.n = fmax(columns(x.input), columns(x.down));
-	x.topk = rank == 3 ? size(x.input, 1) : (double)tw_value_integer(call, topk, 0);
-	if (size(x.down, 1) != x.k || !packs(x.input, x.n) || !packs(x.down, x.n))
-		return tw_work_fail(work, "its weights do not fit its tokens");
-	if (check_topk(&x, work))
+	if (tw_size(x.down, 1) != x.k || !packs(x.input, x.n) || !packs(x.down, x.n))
+		return tw_work_fail(work, unfit_weights);
+	if (take_topk(&x, middle_or_value(x.input, call, l->topk), work))
 		return -1;
-	if (tw_elements(&x.input->dims) != x.m * x.topk * size(x.input, rank - 1))
-		return tw_work_fail(work, "its output does not fit its tokens");
+	if (tw_elements(&x.input->dims) != x.m * x.topk * tw_size(x.input, -1))
+		return tw_work_fail(work, unfit_output);
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = tw_bytes(y);
 	return finish(&x, tw_precision(x.input), work);
 }
 
-/* moe_cktile2stages_gemm1_ck(x, w, out, sorted ids, expert ids, most, 6 topk, ...), gemm2 alike */
-static int cktile_up(const struct tw_call *call, struct tw_work *work)
+/* The first matrix of integers behind A and B; NULL: there is none. */
+static const struct tw_operand *find_ids(const struct tw_call *call)
 {
-	return first_stage(call, 1, 2, 6, work);
-}
+	unsigned i;
 
-static int cktile_down(const struct tw_call *call, struct tw_work *work)
-{
-	return second_stage(call, 1, 2, 6, work);
-}
-
-/* ck_moe_stage1(x, w1, w2, sorted ids, expert ids, valid, 6 out, 7 topk, ...), stage2 alike */
-static int ck_stage1(const struct tw_call *call, struct tw_work *work)
-{
-	return first_stage(call, 1, 6, 7, work);
-}
-
-static int ck_stage2(const struct tw_call *call, struct tw_work *work)
-{
-	return second_stage(call, 2, 6, 7, work);
+	for (i = 2; i < call->count; i++)
+		if (call->operand[i].dims.rank == 2 && integers(&call->operand[i]))
+			return &call->operand[i];
+	return NULL;
 }
 
 /*
@@ -305,36 +275,33 @@ static int ck_stage2(const struct tw_call *call, struct tw_work *work)
  */
 static int grouped_gemm(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *a = at(call, 0), *b = at(call, 1), *ids = NULL;
+	const struct tw_operand *a = tw_operand(call, 0), *b = tw_operand(call, 1);
+	const struct tw_operand *ids = find_ids(call);
 	struct experts x = { .input = a, .up = b };
+	double results, element = tw_result_bytes(a);
 	unsigned i;
 
 	if (a->dims.rank != 2 || b->dims.rank != 3)
-		return tw_work_fail(work, "its operands are no tokens and weights of experts");
-	for (i = 2; i < call->count && !ids; i++)
-		if (at(call, i)->dims.rank == 2 && integers(at(call, i)))
-			ids = at(call, i);
+		return tw_work_fail(work, no_experts);
 	if (!ids)
-		return tw_work_fail(work, "how many experts a token has is not known");
-	x.m = size(ids, 0);
-	x.topk = size(ids, 1);
-	x.k = size(a, 1);
-	x.n = size(b, 1);
-	x.e = size(b, 0);
+		return tw_work_fail(work, no_topk);
+	x.m = tw_size(ids, 0);
+	x.k = tw_size(a, 1);
+	x.n = tw_size(b, 1);
+	x.e = tw_size(b, 0);
 	if (!packs(b, x.k))
-		return tw_work_fail(work, "its weights do not fit its tokens");
-	if (size(a, 0) != x.m && size(a, 0) != x.m * x.topk)
+		return tw_work_fail(work, unfit_weights);
+	if (tw_size(a, 0) != x.m && tw_size(a, 0) != x.m * tw_size(ids, 1))
 		return tw_work_fail(work, "its experts do not fit its tokens");
-	if (check_topk(&x, work))
+	if (take_topk(&x, tw_size(ids, 1), work))
 		return -1;
-	x.input_bytes = tw_bytes(a);
 	/* Without or behind a bias: the results have three dimensions. */
+	results = x.m * x.topk * x.n;
 	for (i = 2; i < 4; i++)
-		if (at(call, i)->dims.rank == 3)
-			x.output_bytes = x.m * x.topk * x.n * tw_element_bytes(at(call, i));
-	if (x.output_bytes == 0)
-		x.output_bytes =
-			x.m * x.topk * x.n * (tw_element_bytes(a) == 1 ? 2 : tw_element_bytes(a));
+		if (tw_operand(call, i)->dims.rank == 3)
+			element = tw_element_bytes(tw_operand(call, i));
+	x.input_bytes = tw_bytes(a);
+	x.output_bytes = results * element;
 	return finish(&x, narrow(&x), work);
 }
 
@@ -355,15 +322,15 @@ static bool take_marlin(struct experts *x)
 	double packed;
 
 	if (!integers(x->up) || !integers(x->down) || x->up->dims.rank != 3 ||
-	    x->down->dims.rank != 3 || size(x->up, 1) * 16 != size(x->input, 1))
+	    x->down->dims.rank != 3 || tw_size(x->up, 1) * 16 != tw_size(x->input, 1))
 		return false;
-	x->m = size(x->input, 0);
-	x->k = size(x->input, 1);
-	x->e = size(x->up, 0);
-	x->n = size(x->down, 1) * 16;
+	x->m = tw_size(x->input, 0);
+	x->k = tw_size(x->input, 1);
+	x->e = tw_size(x->up, 0);
+	x->n = tw_size(x->down, 1) * 16;
 	/* Of both kinds the elements of down are K N: what up has more is the gate. */
-	packed = size(x->down, 1) * size(x->down, 2);
-	x->gated = packed > 0 && size(x->up, 1) * size(x->up, 2) >= 2 * packed;
+	packed = tw_size(x->down, 1) * tw_size(x->down, 2);
+	x->gated = packed > 0 && tw_size(x->up, 1) * tw_size(x->up, 2) >= 2 * packed;
 	return true;
 }
 
@@ -371,26 +338,23 @@ static bool take_marlin(struct experts *x)
 static int fused_named(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
-	const struct tw_operand *out = tw_argument(&a, "output|out|result");
+	const struct tw_operand *out = tw_argument_tensor(&a, "output|out|result");
 	struct experts x = { .input = tw_argument(&a, NAMES_TOKENS),
 			     .up = tw_argument(&a, NAMES_UP),
 			     .down = tw_argument(&a, NAMES_DOWN) };
+	double topk;
 	bool marlin;
-	double element;
 
 	if (x.input->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no tokens and weights of experts");
+		return tw_work_fail(work, no_experts);
 	marlin = take_marlin(&x);
 	if (!marlin && take_both(&x, work))
 		return -1;
-	x.topk = ids_topk(tw_argument(&a, NAMES_IDS), x.m);
-	if (isnan(x.topk))
-		x.topk = tw_argument_integer(&a, NAMES_TOPK, NAN);
-	if (check_topk(&x, work))
+	topk = ids_topk(tw_argument(&a, NAMES_IDS), x.m);
+	if (take_topk(&x, isnan(topk) ? tw_argument_integer(&a, NAMES_TOPK, NAN) : topk, work))
 		return -1;
-	element = tw_element_bytes(out->dims.rank ? out : x.input);
 	x.input_bytes = tw_bytes(x.input);
-	x.output_bytes = x.m * x.k * (element == 1 ? 2 : element);
+	x.output_bytes = x.m * x.k * tw_result_bytes(out ? out : x.input);
 	return finish(&x, marlin ? tw_precision(x.input) : narrow(&x), work);
 }
 
@@ -401,21 +365,18 @@ static int fused_named(const struct tw_call *call, struct tw_work *work)
 static int quantized_experts(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
-	const struct tw_operand *out = tw_argument(&a, "output|c_or_none|c");
 	struct experts x = { .input = tw_argument(&a, NAMES_TOKENS),
 			     .up = tw_argument(&a, "b_q_weight|b_qweight|b_q_weights") };
 
 	if (x.input->dims.rank != 2 || x.up->dims.rank != 3)
-		return tw_work_fail(work, "its operands are no tokens and weights of experts");
-	x.m = tw_argument_integer(&a, "size_m", size(x.input, 0));
-	x.k = tw_argument_integer(&a, "size_k", size(x.input, 1));
-	x.n = tw_argument_integer(&a, "size_n",
-				  out->dims.rank ? size(out, out->dims.rank - 1) : NAN);
-	x.e = size(x.up, 0);
-	x.topk = tw_argument_integer(&a, NAMES_TOPK, NAN);
+		return tw_work_fail(work, no_experts);
+	x.m = tw_argument_integer(&a, "size_m", tw_size(x.input, 0));
+	x.k = tw_argument_integer(&a, "size_k", tw_size(x.input, 1));
+	x.n = tw_argument_integer(&a, "size_n", tw_size(tw_argument(&a, "output|c_or_none|c"), -1));
+	x.e = tw_size(x.up, 0);
 	if (isnan(x.n))
 		return tw_work_fail(work, "the sizes of its weights were not recorded");
-	if (check_topk(&x, work))
+	if (take_topk(&x, tw_argument_integer(&a, NAMES_TOPK, NAN), work))
 		return -1;
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = x.m * x.topk * x.n * tw_element_bytes(x.input);
@@ -427,24 +388,17 @@ static int quantized_experts(const struct tw_call *call, struct tw_work *work)
 /* Each operand is read or written once; an operation for each element of the largest. */
 static int all_operands(const struct tw_call *call, struct tw_work *work)
 {
-	double most = 0, bytes = 0;
+	const struct tw_operand *first = tw_operand(call, 0);
+	double most = 0;
 	unsigned i;
 
-	for (i = 0; i < call->count; i++) {
-		const struct tw_operand *operand = at(call, i);
-
-		if (!operand->dims.rank)
-			continue;
-		most = fmax(most, tw_elements(&operand->dims));
-		bytes += tw_bytes(operand);
-	}
-	if (!at(call, 0)->dims.rank)
+	if (!tw_is_tensor(first))
 		return tw_work_fail(work, "its first operand is no tensor");
-	work->flops = most;
-	work->bytes = bytes;
-	work->precision = tw_precision(at(call, 0));
-	tw_param_dims(work, "op_shape", &at(call, 0)->dims);
-	return 0;
+	for (i = 0; i < call->count; i++)
+		if (tw_has_tensor(call, i))
+			most = fmax(most, tw_elements(&call->operand[i].dims));
+	tw_param_dims(work, "op_shape", &first->dims);
+	return tw_work_set(work, most, tw_call_bytes(call), first);
 }
 
 /*
@@ -454,32 +408,25 @@ static int all_operands(const struct tw_call *call, struct tw_work *work)
  */
 static int topk_softplus(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *logits = NULL, *chosen = NULL;
+	const struct tw_operand *logits = NULL, *chosen = NULL, *o;
 	double m, e, topk;
-	unsigned i;
 
-	for (i = 0; i < call->count; i++) {
-		const struct tw_operand *o = at(call, i);
-
+	for (o = call->operand; o < call->operand + call->count; o++) {
 		if (o->dims.rank != 2)
 			continue;
-		if (!logits || size(o, 1) > size(logits, 1))
+		if (!logits || tw_size(o, 1) > tw_size(logits, 1))
 			logits = o;
-		if (!chosen || size(o, 1) < size(chosen, 1))
+		if (!chosen || tw_size(o, 1) < tw_size(chosen, 1))
 			chosen = o;
 	}
-	if (!logits || logits == chosen || size(logits, 0) != size(chosen, 0))
+	if (!logits || logits == chosen || tw_size(logits, 0) != tw_size(chosen, 0))
 		return tw_work_fail(work, "its logits and chosen experts are not to be told apart");
-	m = size(logits, 0);
-	e = size(logits, 1);
-	topk = size(chosen, 1);
-	work->flops = 6 * m * e;
-	work->bytes = m * e * tw_element_bytes(logits) + 4 * e + 8 * m * topk;
-	work->precision = tw_precision(logits);
-	tw_param_integer(work, "M", m);
-	tw_param_integer(work, "E", e);
-	tw_param_integer(work, "topk", topk);
-	return 0;
+	m = tw_size(logits, 0);
+	e = tw_size(logits, 1);
+	topk = tw_size(chosen, 1);
+	TW_PARAM_INTEGERS(work, { "M", m }, { "E", e }, { "topk", topk });
+	return tw_work_set(work, 6 * m * e, m * e * tw_element_bytes(logits) + 4 * e + 8 * m * topk,
+			   logits);
 }
 
 /*
@@ -488,77 +435,67 @@ static int topk_softplus(const struct tw_call *call, struct tw_work *work)
  */
 static int append_shared(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *ids = at(call, 0), *weights = at(call, 1);
-	int64_t shared = tw_value_integer(call, 2, -1);
-	double m, k;
+	const struct tw_operand *ids = tw_operand(call, 0), *weights = tw_operand(call, 1);
+	double shared = (double)tw_value_integer(call, 2, -1);
+	double m = tw_size(ids, 0), k = tw_size(ids, 1);
 
 	if (ids->dims.rank != 2 || weights->dims.rank != 2)
 		return tw_work_fail(work, "its operands are no ids and weights");
 	if (shared < 0)
 		return tw_work_fail(work, "how many experts are shared is not known");
-	m = size(ids, 0);
-	k = size(ids, 1);
-	work->flops = 0;
-	work->bytes =
-		m * (2 * k + (double)shared) * (tw_element_bytes(ids) + tw_element_bytes(weights));
-	work->precision = tw_precision(weights);
-	tw_param_integer(work, "M", m);
-	tw_param_integer(work, "topk", k);
-	tw_param_integer(work, "num_shared", (double)shared);
-	return 0;
+	TW_PARAM_INTEGERS(work, { "M", m }, { "topk", k }, { "num_shared", shared });
+	return tw_work_set(
+		work, 0, m * (2 * k + shared) * (tw_element_bytes(ids) + tw_element_bytes(weights)),
+		weights);
 }
 
 /* MoEDispatch(tokens (T, K), ...), MoECombine, and the gradients that go the other way. */
 static int exchange(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *tokens = at(call, 0);
-	unsigned rank = tokens->dims.rank;
+	const struct tw_operand *tokens = tw_operand(call, 0);
 
-	if (rank < 2)
+	if (tokens->dims.rank < 2)
 		return tw_work_fail(work, "its first operand are no tokens");
-	work->flops = 0;
-	work->bytes = tw_bytes(tokens);
-	work->precision = tw_precision(tokens);
-	tw_param_integer(work, "hidden", size(tokens, rank - 1));
+	tw_param_integer(work, "hidden", tw_size(tokens, -1));
 	tw_param_dims(work, "op_shape", &tokens->dims);
-	return 0;
+	return tw_work_set(work, 0, tw_bytes(tokens), tokens);
 }
 
-#define MOE(id, in_sheet, which, function)                         \
-	const struct tw_model tw_model_##id = { .name = #id,       \
-						.sheet = in_sheet, \
-						.unit = which,     \
-						.forward = function }
-
-MOE(moe_fused_1stage, "MoE_fused", TW_UNIT_MATRIX, fused_1stage);
-MOE(moe_fused_blockscale, "MoE_fused", TW_UNIT_MATRIX, blockscale);
-MOE(moe_cktile_up, "MoE_unfused", TW_UNIT_MATRIX, cktile_up);
-MOE(moe_cktile_down, "MoE_unfused", TW_UNIT_MATRIX, cktile_down);
-MOE(moe_ck_stage1, "MoE_unfused", TW_UNIT_MATRIX, ck_stage1);
-MOE(moe_ck_stage2, "MoE_unfused", TW_UNIT_MATRIX, ck_stage2);
-MOE(moe_triton_up, "MoE_unfused", TW_UNIT_MATRIX, wide_up);
-MOE(moe_triton_down, "MoE_unfused", TW_UNIT_MATRIX, wide_down);
-MOE(moe_gptq_awq_up, "MoE_unfused", TW_UNIT_MATRIX, wide_up);
-MOE(moe_gptq_awq_down, "MoE_unfused", TW_UNIT_MATRIX, wide_down);
-MOE(moe_flydsl_stage1, "MoE_unfused", TW_UNIT_MATRIX, narrow_up);
-MOE(moe_flydsl_stage2, "MoE_unfused", TW_UNIT_MATRIX, narrow_down);
-MOE(moe_triton_grouped_gemm, "MoE_unfused", TW_UNIT_MATRIX, grouped_gemm);
-MOE(moe_fused_named, "MoE_fused", TW_UNIT_MATRIX, fused_named);
-MOE(moe_quantized_experts, "MoE_unfused", TW_UNIT_MATRIX, quantized_experts);
-MOE(biased_grouped_topk, "MoE_aux", TW_UNIT_VECTOR, all_operands);
-MOE(moe_sorting, "MoE_aux", TW_UNIT_VECTOR, all_operands);
-MOE(topk_softplus, "MoE_aux", TW_UNIT_VECTOR, topk_softplus);
-MOE(append_shared_experts, "MoE_aux", TW_UNIT_VECTOR, append_shared);
-
-#define EXCHANGE(id)                                 \
-	const struct tw_model tw_model_##id = {      \
-		.name = #id,                         \
-		.sheet = "MoE_comm",                 \
-		.unit = TW_UNIT_NONE,                \
-		.forward = exchange,                 \
-		.backward = exchange,                \
-		.backward_category = "MoE_comm_bwd", \
+#define FUSED(id, ...) TW_MODEL_ROW(id, "MoE_fused", MATRIX, __VA_ARGS__)
+#define UNFUSED(id, ...) TW_MODEL_ROW(id, "MoE_unfused", MATRIX, __VA_ARGS__)
+#define AUXILIARY(id, function) TW_MODEL_ROW(id, "MoE_aux", VECTOR, .forward = function)
+#define EXCHANGE(id)                                                                  \
+	TW_MODEL_ROW(id, "MoE_comm", NONE, .forward = exchange, .backward = exchange, \
+		     .backward_category = "MoE_comm_bwd")
+#define LAYOUT(function, ...)                                  \
+	.forward = function, .variant = &(const struct layout) \
+	{                                                      \
+		__VA_ARGS__                                    \
 	}
 
-EXCHANGE(moe_dispatch);
-EXCHANGE(moe_combine);
+const struct tw_model tw_family_moe[] = {
+	FUSED(moe_fused_1stage, LAYOUT(fused_experts, .stage = BOTH)),
+	FUSED(moe_fused_blockscale, .forward = blockscale),
+	/* moe_cktile2stages_gemm1_ck(x, w, out, sorted ids, expert ids, most, topk, ...), gemm2 alike */
+	UNFUSED(moe_cktile_up, LAYOUT(first_stage, .weights = 1, .out = 2, .topk = 6)),
+	UNFUSED(moe_cktile_down, LAYOUT(second_stage, .weights = 1, .out = 2, .topk = 6)),
+	/* ck_moe_stage1(x, w1, w2, sorted ids, expert ids, valid, out, topk, ...), stage2 alike */
+	UNFUSED(moe_ck_stage1, LAYOUT(first_stage, .weights = 1, .out = 6, .topk = 7)),
+	UNFUSED(moe_ck_stage2, LAYOUT(second_stage, .weights = 2, .out = 6, .topk = 7)),
+	UNFUSED(moe_triton_up, LAYOUT(fused_experts, .stage = UP, .wide = true)),
+	UNFUSED(moe_triton_down, LAYOUT(fused_experts, .stage = DOWN, .wide = true)),
+	UNFUSED(moe_gptq_awq_up, LAYOUT(fused_experts, .stage = UP, .wide = true)),
+	UNFUSED(moe_gptq_awq_down, LAYOUT(fused_experts, .stage = DOWN, .wide = true)),
+	UNFUSED(moe_flydsl_stage1, LAYOUT(fused_experts, .stage = UP)),
+	UNFUSED(moe_flydsl_stage2, LAYOUT(fused_experts, .stage = DOWN)),
+	UNFUSED(moe_triton_grouped_gemm, .forward = grouped_gemm),
+	FUSED(moe_fused_named, .forward = fused_named),
+	UNFUSED(moe_quantized_experts, .forward = quantized_experts),
+	AUXILIARY(biased_grouped_topk, all_operands),
+	AUXILIARY(moe_sorting, all_operands),
+	AUXILIARY(topk_softplus, topk_softplus),
+	AUXILIARY(append_shared_experts, append_shared),
+	EXCHANGE(moe_dispatch),
+	EXCHANGE(moe_combine),
+	{ .name = NULL },
+};
