@@ -43,15 +43,19 @@ struct tw_operand {
 	struct tw_slice value; /* concrete value of what is no tensor: "[1, 1]", "True", "" */
 };
 
+/* Sums over requests of the new tokens q, of the tokens attended to k, of q q and of q k. */
+struct tw_request_sums {
+	double sq, sk, sqsq, sqsk; /* NaN: not given */
+};
+
 /*
  * Queries and keys of the requests that an inference step serves, from the annotation around it:
- * sums over requests of the new tokens, of the tokens attended to, and of their products.
+ * of those whose prompt is read, and of those that go on writing.
  * Source: the iteration annotations of vLLM, SGLang and ATOM.
  */
 struct tw_requests {
 	bool known;
-	double context_sq, context_sk, context_sqsq, context_sqsk;
-	double generation_sq, generation_sk, generation_sqsq, generation_sqsk;
+	struct tw_request_sums context, generation;
 };
 
 struct tw_call {

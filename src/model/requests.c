@@ -3,22 +3,15 @@
 #include <math.h>
 #include <string.h>
 
-/* The sums of one kind of requests; NaN: not given. */
-struct sums {
-	double sq, sk, sqsq, sqsk;
-};
-
-static const struct sums none = { 0, 0, 0, 0 };
-static const struct sums unknown = { NAN, NAN, NAN, NAN };
+static const struct tw_request_sums none = { 0, 0, 0, 0 };
+static const struct tw_request_sums unknown = { NAN, NAN, NAN, NAN };
 
 static bool take(struct tw_slice *s, const char *word)
 {
-	size_t len = strlen(word);
-
-	if (s->len < len || memcmp(s->ptr, word, len))
+	if (!tw_slice_starts(s, word))
 		return false;
-	s->ptr += len;
-	s->len -= len;
+	s->ptr += strlen(word);
+	s->len -= strlen(word);
 	return true;
 }
 
@@ -36,9 +29,9 @@ static bool take_number(struct tw_slice *s, double *value)
 }
 
 /* What follows from the number of requests and of their new tokens. */
-static struct sums from_tokens(double requests, double tokens)
+static struct tw_request_sums from_tokens(double requests, double tokens)
 {
-	struct sums s = unknown;
+	struct tw_request_sums s = unknown;
 
 	if (requests == 0)
 		return none;
@@ -51,7 +44,7 @@ static struct sums from_tokens(double requests, double tokens)
 }
 
 /* "32(sq32sk32785sqsq32sqsk32785)" or "30(30)" */
-static bool take_vllm_part(struct tw_slice *s, struct sums *sums)
+static bool take_vllm_part(struct tw_slice *s, struct tw_request_sums *sums)
 {
 	double requests, tokens;
 
@@ -66,7 +59,8 @@ static bool take_vllm_part(struct tw_slice *s, struct sums *sums)
 	       take(s, "sqsk") && take_number(s, &sums->sqsk) && take(s, ")");
 }
 
-static bool read_vllm(struct tw_slice s, struct sums *context, struct sums *generation)
+static bool read_vllm(struct tw_slice s, struct tw_request_sums *context,
+		      struct tw_request_sums *generation)
 {
 	double all;
 
@@ -96,7 +90,8 @@ static double field(struct tw_slice s, const char *name)
 }
 
 /* The sums that are written "c_sq=" and so on; without them what follows from the tokens. */
-static struct sums read_sglang_part(struct tw_slice s, char kind, struct sums otherwise)
+static struct tw_request_sums read_sglang_part(struct tw_slice s, char kind,
+					       struct tw_request_sums otherwise)
 {
 	char name[4][8] = { "?_sq", "?_sk", "?_sqsq", "?_sqsk" };
 	double value[4];
@@ -110,13 +105,14 @@ static struct sums read_sglang_part(struct tw_slice s, char kind, struct sums ot
 		return otherwise;
 	if (value[0] == 0)
 		return none;
-	return (struct sums){ value[0], value[1], value[2], value[3] };
+	return (struct tw_request_sums){ value[0], value[1], value[2], value[3] };
 }
 
-static bool read_sglang(struct tw_slice s, struct sums *context, struct sums *generation)
+static bool read_sglang(struct tw_slice s, struct tw_request_sums *context,
+			struct tw_request_sums *generation)
 {
 	double requests, tokens;
-	struct sums all;
+	struct tw_request_sums all;
 
 	if (!take(&s, "step["))
 		return false;
@@ -142,7 +138,7 @@ static bool read_sglang(struct tw_slice s, struct sums *context, struct sums *ge
 }
 
 /* The bracket behind a word, anywhere in the text. */
-static bool read_atom_part(struct tw_slice s, const char *word, struct sums *sums)
+static bool read_atom_part(struct tw_slice s, const char *word, struct tw_request_sums *sums)
 {
 	for (; s.len; s.ptr++, s.len--) {
 		struct tw_slice rest = s;
@@ -162,7 +158,8 @@ static bool read_atom_part(struct tw_slice s, const char *word, struct sums *sum
 	return false;
 }
 
-static bool read_atom(struct tw_slice s, struct sums *context, struct sums *generation)
+static bool read_atom(struct tw_slice s, struct tw_request_sums *context,
+		      struct tw_request_sums *generation)
 {
 	bool prefill = read_atom_part(s, "prefill[", context);
 	bool decode = read_atom_part(s, "decode[", generation);
@@ -173,21 +170,12 @@ static bool read_atom(struct tw_slice s, struct sums *context, struct sums *gene
 bool tw_requests_read(struct tw_requests *requests, const char *text, size_t len)
 {
 	struct tw_slice s = { text, len };
-	struct sums c = none, g = none;
+	struct tw_requests r = { true, none, none };
 
 	memset(requests, 0, sizeof(*requests));
-	if (!read_vllm(s, &c, &g) && !read_sglang(s, &c, &g) && !read_atom(s, &c, &g))
+	if (!read_vllm(s, &r.context, &r.generation) &&
+	    !read_sglang(s, &r.context, &r.generation) && !read_atom(s, &r.context, &r.generation))
 		return false;
-	*requests = (struct tw_requests){
-		.known = true,
-		.context_sq = c.sq,
-		.context_sk = c.sk,
-		.context_sqsq = c.sqsq,
-		.context_sqsk = c.sqsk,
-		.generation_sq = g.sq,
-		.generation_sk = g.sk,
-		.generation_sqsq = g.sqsq,
-		.generation_sqsk = g.sqsk,
-	};
+	*requests = r;
 	return true;
 }

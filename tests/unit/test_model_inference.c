@@ -41,13 +41,13 @@ static void expect_sums(const char *text, const double c[4], const double g[4])
 {
 	struct tw_requests r = read(text);
 
-	if (!r.known || !same(r.context_sq, c[0]) || !same(r.context_sk, c[1]) ||
-	    !same(r.context_sqsq, c[2]) || !same(r.context_sqsk, c[3]) ||
-	    !same(r.generation_sq, g[0]) || !same(r.generation_sk, g[1]) ||
-	    !same(r.generation_sqsq, g[2]) || !same(r.generation_sqsk, g[3]))
-		fail_msg("%s: %d, c %g %g %g %g, g %g %g %g %g", text, r.known, r.context_sq,
-			 r.context_sk, r.context_sqsq, r.context_sqsk, r.generation_sq,
-			 r.generation_sk, r.generation_sqsq, r.generation_sqsk);
+	if (!r.known || !same(r.context.sq, c[0]) || !same(r.context.sk, c[1]) ||
+	    !same(r.context.sqsq, c[2]) || !same(r.context.sqsk, c[3]) ||
+	    !same(r.generation.sq, g[0]) || !same(r.generation.sk, g[1]) ||
+	    !same(r.generation.sqsq, g[2]) || !same(r.generation.sqsk, g[3]))
+		fail_msg("%s: %d, c %g %g %g %g, g %g %g %g %g", text, r.known, r.context.sq,
+			 r.context.sk, r.context.sqsq, r.context.sqsk, r.generation.sq,
+			 r.generation.sk, r.generation.sqsq, r.generation.sqsk);
 }
 
 static const double nothing[4] = { 0, 0, 0, 0 };

@@ -28,10 +28,9 @@
  * its token and 3 x 16 x 2 from the cache, 192.
  */
 #include "model/arguments.h"
-#include "model/model.h"
+#include "model/families/attention.h"
 
 #include <math.h>
-#include <string.h>
 
 #define V4_WINDOW 128
 #define V4_FEWEST_PICKED 512
@@ -44,94 +43,80 @@ struct heads {
 	bool latent; /* one vector is key and value */
 };
 
-static const struct tw_operand *at(const struct tw_call *call, unsigned position)
-{
-	return tw_operand(call, position);
-}
+static const struct tw_request_sums none = { 0, 0, 0, 0 };
+static const struct tw_requests not_known = { .known = false };
 
-/* A size from the end: 1 is the last. */
-static double last(const struct tw_dims *dims, unsigned from_end)
-{
-	return (double)dims->size[dims->rank - from_end];
-}
+static const char no_heads[] = "its operands are no queries, keys and values";
+static const char no_cache[] = "its operands are no queries and cache";
+static const char no_work[] = "no request is at work in its step";
 
 static void add_parameters(const struct heads *h, const struct tw_requests *r, struct tw_work *work)
 {
-	const struct tw_operand *types[2] = { h->q, h->kv };
+	const struct tw_request_sums *c = &r->context, *g = &r->generation;
 
-	tw_param_integer(work, "N_Q", h->q->dims.rank ? (double)h->q->dims.size[0] : NAN);
-	tw_param_integer(work, "H_Q", h->h_q);
-	tw_param_integer(work, "H_KV", h->h_kv);
-	tw_param_integer(work, "d_h_qk", h->d_qk);
-	tw_param_integer(work, "d_h_v", h->d_v);
-	tw_param_types(work, "dtype_A_B", types, 2);
-	if (!r->known)
-		return;
-	tw_param_integer(work, "c_sq", r->context_sq);
-	tw_param_integer(work, "c_sk", r->context_sk);
-	tw_param_integer(work, "c_sqsq", r->context_sqsq);
-	tw_param_integer(work, "c_sqsk", r->context_sqsk);
-	tw_param_integer(work, "g_sq", r->generation_sq);
-	tw_param_integer(work, "g_sk", r->generation_sk);
-	tw_param_integer(work, "g_sqsq", r->generation_sqsq);
-	tw_param_integer(work, "g_sqsk", r->generation_sqsk);
+	TW_PARAM_INTEGERS(work, { "N_Q", tw_size(h->q, 0) }, { "H_Q", h->h_q }, { "H_KV", h->h_kv },
+			  { "d_h_qk", h->d_qk }, { "d_h_v", h->d_v });
+	TW_PARAM_TYPES(work, "dtype_A_B", h->q, h->kv);
+	if (r->known)
+		TW_PARAM_INTEGERS(work, { "c_sq", c->sq }, { "c_sk", c->sk }, { "c_sqsq", c->sqsq },
+				  { "c_sqsk", c->sqsk }, { "g_sq", g->sq }, { "g_sk", g->sk },
+				  { "g_sqsq", g->sqsq }, { "g_sqsk", g->sqsk });
 }
 
 static int finish(const struct heads *h, const struct tw_requests *r, struct tw_work *work)
 {
+	const struct tw_request_sums *c = &r->context, *g = &r->generation;
 	double width = h->d_qk + h->d_v, token = h->h_kv * (h->latent ? h->d_qk : width);
-	double now = r->context_sq + r->generation_sq;
-	double before = r->context_sk + r->generation_sk - now;
+	double now = c->sq + g->sq, before = c->sk + g->sk - now;
 
 	if (now == 0)
-		return tw_work_fail(work, "no request is at work in its step");
+		return tw_work_fail(work, no_work);
 	if (before < 0)
 		return tw_work_fail(work, "its requests attend to less than they bring");
-	work->flops = h->h_q * (2 * r->context_sqsk - r->context_sqsq) * width +
-		      2 * h->h_q * r->generation_sqsk * width;
-	work->bytes = now * (h->h_q * width + token) * tw_element_bytes(h->q) +
-		      before * token * tw_element_bytes(h->kv);
-	work->precision = tw_precision(h->q);
 	add_parameters(h, r, work);
+	return tw_work_set(work,
+			   h->h_q * (2 * c->sqsk - c->sqsq) * width + 2 * h->h_q * g->sqsk * width,
+			   now * (h->h_q * width + token) * tw_element_bytes(h->q) +
+				   before * token * tw_element_bytes(h->kv),
+			   h->q);
+}
+
+/* Which requests of a step an operation is for; when there are none of them it is for the others. */
+enum served { ALL, GENERATION_ALONE, GENERATION_FIRST, CONTEXT_FIRST };
+
+static int take_requests(const struct tw_call *call, enum served served, struct tw_requests *r,
+			 struct tw_work *work)
+{
+	*r = call->requests;
+	if (!r->known)
+		return tw_work_fail(work, "the requests of its step are not known");
+	if (served == GENERATION_ALONE || (served == GENERATION_FIRST && r->generation.sq > 0))
+		r->context = none;
+	if (served == CONTEXT_FIRST && r->context.sq > 0)
+		r->generation = none;
 	return 0;
 }
 
-static int take_requests(const struct tw_call *call, struct tw_requests *r, struct tw_work *work)
-{
-	*r = call->requests;
-	return r->known ? 0 : tw_work_fail(work, "the requests of its step are not known");
-}
-
-static void only_generation(struct tw_requests *r)
-{
-	r->context_sq = r->context_sk = r->context_sqsq = r->context_sqsk = 0;
-}
-
-static void only_context(struct tw_requests *r)
-{
-	r->generation_sq = r->generation_sk = r->generation_sqsq = r->generation_sqsk = 0;
-}
-
 /* q (N, H, d); k and v (..., H, d), or pages of vectors: (pages, H, d / x, page, x). */
-static int take_heads(struct heads *h, const struct tw_call *call, unsigned q, unsigned k,
+static int take_heads(struct heads *h, const struct tw_call *call, unsigned q_at, unsigned k_at,
 		      struct tw_work *work)
 {
-	const struct tw_dims *qd = &at(call, q)->dims, *kd = &at(call, k)->dims;
-	const struct tw_dims *vd = &at(call, k + 1)->dims;
+	const struct tw_operand *q = tw_operand(call, q_at), *k = tw_operand(call, k_at);
+	const struct tw_operand *v = tw_operand(call, k_at + 1);
 
-	*h = (struct heads){ .q = at(call, q), .kv = at(call, k) };
-	if (qd->rank != 3 || kd->rank < 3 || vd->rank < 3)
-		return tw_work_fail(work, "its operands are no queries, keys and values");
-	h->h_q = last(qd, 2);
-	h->d_qk = last(qd, 1);
-	if (kd->rank == 5 && (double)kd->size[2] * (double)kd->size[4] == h->d_qk &&
-	    kd->size[1] == vd->size[1] && vd->rank > 3) {
-		h->h_kv = (double)kd->size[1];
+	*h = (struct heads){ .q = q, .kv = k };
+	if (q->dims.rank != 3 || k->dims.rank < 3 || v->dims.rank < 3)
+		return tw_work_fail(work, no_heads);
+	h->h_q = tw_size(q, 1);
+	h->d_qk = tw_size(q, 2);
+	if (k->dims.rank == 5 && tw_size(k, 2) * tw_size(k, 4) == h->d_qk &&
+	    tw_size(k, 1) == tw_size(v, 1) && v->dims.rank > 3) {
+		h->h_kv = tw_size(k, 1);
 		/* (pages, H, d, page), or (pages, H, page / x, d, x) */
-		h->d_v = (double)vd->size[vd->rank == 4 ? 2 : 3];
-	} else if (last(kd, 1) == h->d_qk && last(kd, 2) == last(vd, 2)) {
-		h->h_kv = last(kd, 2);
-		h->d_v = last(vd, 1);
+		h->d_v = tw_size(v, v->dims.rank == 4 ? 2 : 3);
+	} else if (tw_size(k, -1) == h->d_qk && tw_size(k, -2) == tw_size(v, -2)) {
+		h->h_kv = tw_size(k, -2);
+		h->d_v = tw_size(v, -1);
 	} else {
 		return tw_work_fail(work, "its keys do not fit its queries");
 	}
@@ -140,50 +125,34 @@ static int take_heads(struct heads *h, const struct tw_call *call, unsigned q, u
 	return 0;
 }
 
-static int attention_at(const struct tw_call *call, unsigned q, unsigned k, struct tw_work *work)
+/* ---- keys and values in a place, values behind keys */
+
+struct layout {
+	unsigned q, k;
+	enum served served;
+	unsigned window; /* where a number limits the keys of a query; 0: nowhere */
+};
+
+/* fmin() takes the known one of two: what is not known stays so. */
+static void limit_keys(struct tw_request_sums *g, double most)
 {
+	if (isnan(g->sk) || isnan(g->sqsk))
+		return;
+	g->sk = fmin(g->sk, g->sq * most);
+	g->sqsk = fmin(g->sqsk, g->sq * most);
+}
+
+static int attention(const struct tw_call *call, struct tw_work *work)
+{
+	const struct layout *l = work->model->variant;
+	int64_t window = l->window ? tw_value_integer(call, l->window, 0) : 0;
 	struct tw_requests r;
 	struct heads h;
 
-	if (take_heads(&h, call, q, k, work) || take_requests(call, &r, work))
+	if (take_heads(&h, call, l->q, l->k, work) || take_requests(call, l->served, &r, work))
 		return -1;
-	return finish(&h, &r, work);
-}
-
-/*
- * (q, k, v, ...): aiter's mha_varlen_fwd, fmha_v3_varlen_fwd and mha_batch_prefill.
- */
-static int plain(const struct tw_call *call, struct tw_work *work)
-{
-	return attention_at(call, 0, 1, work);
-}
-
-/* attention_paged_attention_ragged(out, workspace, query, key_cache, value_cache, ...) */
-static int paged_ragged(const struct tw_call *call, struct tw_work *work)
-{
-	return attention_at(call, 2, 3, work);
-}
-
-/* Not more than `most` keys for a query. */
-static void limit_keys(struct tw_requests *r, double most)
-{
-	r->generation_sk = fmin(r->generation_sk, r->generation_sq * most);
-	r->generation_sqsk = fmin(r->generation_sqsk, r->generation_sq * most);
-}
-
-/* pa_decode_gluon(output, query, key_cache, value_cache, ..., 19 sliding_window, ...) */
-static int decode_gluon(const struct tw_call *call, struct tw_work *work)
-{
-	int64_t window = tw_value_integer(call, 19, 0);
-	struct tw_requests r;
-	struct heads h;
-
-	if (take_heads(&h, call, 1, 2, work) || take_requests(call, &r, work))
-		return -1;
-	only_generation(&r);
-	/* fmin() takes the known one of two: what is not known stays so. */
-	if (window > 0 && !isnan(r.generation_sk) && !isnan(r.generation_sqsk))
-		limit_keys(&r, (double)window);
+	if (window > 0)
+		limit_keys(&r.generation, (double)window);
 	return finish(&h, &r, work);
 }
 
@@ -196,11 +165,11 @@ static double latent_value(const struct tw_call *call, const struct heads *h)
 
 	for (rank = 3; rank < 5; rank++)
 		for (i = call->count; i-- > 2;) {
-			const struct tw_dims *d = &call->operand[i].dims;
+			const struct tw_operand *o = &call->operand[i];
 
-			if (d->rank == rank && last(d, 2) == h->h_q && last(d, 1) > 1 &&
-			    last(d, 1) <= h->d_qk)
-				return last(d, 1);
+			if (o->dims.rank == rank && tw_size(o, -2) == h->h_q &&
+			    tw_size(o, -1) > 1 && tw_size(o, -1) <= h->d_qk)
+				return tw_size(o, -1);
 		}
 	return 0;
 }
@@ -208,36 +177,19 @@ static double latent_value(const struct tw_call *call, const struct heads *h)
 /* mla_decode_stage1_asm_fwd(q (N, HQ, dqk), kv (pages, page, HKV, dqk), ..., output (N, HQ, dv)) */
 static int mla_decode(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_dims *q = &at(call, 0)->dims, *kv = &at(call, 1)->dims;
-	struct heads h = { .q = at(call, 0), .kv = at(call, 1), .latent = true };
+	const struct tw_operand *q = tw_operand(call, 0), *kv = tw_operand(call, 1);
+	struct heads h = { .q = q, .kv = kv, .latent = true };
 	struct tw_requests r;
 
-	if (q->rank != 3 || kv->rank < 3 || last(q, 1) != last(kv, 1))
-		return tw_work_fail(work, "its operands are no queries and cache");
-	h.h_q = last(q, 2);
-	h.d_qk = last(q, 1);
-	h.h_kv = last(kv, 2);
+	if (q->dims.rank != 3 || kv->dims.rank < 3 || tw_size(q, -1) != tw_size(kv, -1))
+		return tw_work_fail(work, no_cache);
+	h.h_q = tw_size(q, 1);
+	h.d_qk = tw_size(q, 2);
+	h.h_kv = tw_size(kv, -2);
 	h.d_v = latent_value(call, &h);
 	if (h.d_v == 0)
 		return tw_work_fail(work, "the size of its values is not known");
-	if (take_requests(call, &r, work))
-		return -1;
-	if (r.generation_sq > 0)
-		only_generation(&r);
-	return finish(&h, &r, work);
-}
-
-/* mla_prefill_ps_asm_fwd(q (N, HQ, dqk), k (N, HKV, dqk), v (N, HKV, dv), ...) */
-static int mla_prefill(const struct tw_call *call, struct tw_work *work)
-{
-	struct tw_requests r;
-	struct heads h;
-
-	if (take_heads(&h, call, 0, 1, work) || take_requests(call, &r, work))
-		return -1;
-	if (r.context_sq > 0)
-		only_context(&r);
-	return finish(&h, &r, work);
+	return take_requests(call, GENERATION_FIRST, &r, work) ? -1 : finish(&h, &r, work);
 }
 
 /* ---- sparse attention: one head of keys that are values too */
@@ -247,27 +199,26 @@ static int finish_sparse(const struct heads *h, double queries, double pairs,
 {
 	double width = h->d_qk + h->d_v;
 
-	work->flops = 2 * pairs * h->h_q * width;
-	work->bytes = queries * h->h_q * width * tw_element_bytes(h->q) +
-		      pairs * h->d_qk * tw_element_bytes(h->kv);
-	work->precision = tw_precision(h->q);
 	add_parameters(h, r, work);
 	tw_param_integer(work, "num_pairs", pairs);
-	return 0;
+	return tw_work_set(work, 2 * pairs * h->h_q * width,
+			   queries * h->h_q * width * tw_element_bytes(h->q) +
+				   pairs * h->d_qk * tw_element_bytes(h->kv),
+			   h->q);
 }
 
 /* q (N, HQ, d), kv (..., d); values as large as keys. */
 static int take_latent(struct heads *h, const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_dims *q = &at(call, 0)->dims, *kv = &at(call, 1)->dims;
+	const struct tw_operand *q = tw_operand(call, 0), *kv = tw_operand(call, 1);
 
-	*h = (struct heads){ .h_kv = 1, .q = at(call, 0), .kv = at(call, 1), .latent = true };
-	if (q->rank != 3)
+	*h = (struct heads){ .h_kv = 1, .q = q, .kv = kv, .latent = true };
+	if (q->dims.rank != 3)
 		return tw_work_fail(work, "its first operand are no queries");
-	if (!kv->rank || last(kv, 1) != last(q, 1))
+	if (!tw_is_tensor(kv) || tw_size(kv, -1) != tw_size(q, -1))
 		return tw_work_fail(work, "its second operand are no keys");
-	h->h_q = last(q, 2);
-	h->d_qk = h->d_v = last(q, 1);
+	h->h_q = tw_size(q, 1);
+	h->d_qk = h->d_v = tw_size(q, 2);
 	return 0;
 }
 
@@ -287,44 +238,29 @@ static double picked(const struct tw_call *call)
 	return NAN;
 }
 
-static int v4_decode(const struct tw_call *call, enum compression kind, struct tw_work *work)
+static int v4_decode(const struct tw_call *call, struct tw_work *work)
 {
+	const enum compression *kind = work->model->variant;
 	double context, keys, few, most;
 	struct tw_requests r;
 	struct heads h;
 
-	if (take_latent(&h, call, work) || take_requests(call, &r, work))
+	if (take_latent(&h, call, work) || take_requests(call, GENERATION_ALONE, &r, work))
 		return -1;
-	only_generation(&r);
-	if (r.generation_sq == 0)
-		return tw_work_fail(work, "no request is at work in its step");
-	context = r.generation_sqsk / r.generation_sq; /* of a query, on average */
+	if (r.generation.sq == 0)
+		return tw_work_fail(work, no_work);
+	context = r.generation.sqsk / r.generation.sq; /* of a query, on average */
 	keys = isnan(context) ? NAN : fmin(context, V4_WINDOW);
-	if (kind == HCA)
+	if (*kind == HCA)
 		keys += ceil(context / 128);
-	if (kind == CSA) {
+	if (*kind == CSA) {
 		few = ceil(context / 4);
 		most = few > V4_FEWEST_PICKED ? picked(call) : V4_FEWEST_PICKED;
 		if (isnan(most))
 			return tw_work_fail(work, "how many keys its indexer picks is not known");
 		keys += few > most ? most : few;
 	}
-	return finish_sparse(&h, r.generation_sq, r.generation_sq * keys, &r, work);
-}
-
-static int v4_swa(const struct tw_call *call, struct tw_work *work)
-{
-	return v4_decode(call, SWA, work);
-}
-
-static int v4_csa(const struct tw_call *call, struct tw_work *work)
-{
-	return v4_decode(call, CSA, work);
-}
-
-static int v4_hca(const struct tw_call *call, struct tw_work *work)
-{
-	return v4_decode(call, HCA, work);
+	return finish_sparse(&h, r.generation.sq, r.generation.sq * keys, &r, work);
 }
 
 /*
@@ -333,23 +269,22 @@ static int v4_hca(const struct tw_call *call, struct tw_work *work)
  */
 static int sparse_prefill(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_dims *first = &at(call, 2)->dims, *second = &at(call, 5)->dims;
-	static const struct tw_requests none = { false };
+	const struct tw_operand *first = tw_operand(call, 2), *second = tw_operand(call, 5);
 	struct heads h;
 	double pairs;
 
 	if (take_latent(&h, call, work))
 		return -1;
-	if (first->rank != 1 || second->rank > 1)
+	if (first->dims.rank != 1 || second->dims.rank > 1)
 		return tw_work_fail(work, "its indices are no lists");
-	pairs = (double)first->size[0] + (second->rank ? (double)second->size[0] : 0);
-	return finish_sparse(&h, (double)h.q->dims.size[0], pairs, &none, work);
+	pairs = tw_size(first, 0) + (tw_is_tensor(second) ? tw_size(second, 0) : 0);
+	return finish_sparse(&h, tw_size(h.q, 0), pairs, &not_known, work);
 }
 
 /* tilelang_sparse_fwd(q (N, HQ, dqk), kv (..., 1, dqk), indices (N, 1, topk), scale, d_v = 512) */
 static int tilelang_sparse(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_dims *indices = &at(call, 2)->dims;
+	const struct tw_operand *indices = tw_operand(call, 2);
 	const struct tw_requests *r = &call->requests;
 	struct heads h;
 	double n, pairs;
@@ -359,12 +294,12 @@ static int tilelang_sparse(const struct tw_call *call, struct tw_work *work)
 	h.d_v = (double)tw_value_integer(call, 4, MLA_VALUE);
 	if (h.d_v < 0 || h.d_v > h.d_qk)
 		return tw_work_fail(work, "its values are larger than what is kept");
-	n = (double)h.q->dims.size[0];
-	if (indices->rank < 2 || (double)indices->size[0] != n)
+	n = tw_size(h.q, 0);
+	if (indices->dims.rank < 2 || tw_size(indices, 0) != n)
 		return tw_work_fail(work, "its indices do not fit its queries");
-	pairs = n * last(indices, 1);
+	pairs = n * tw_size(indices, -1);
 	if (r->known) /* fewer where fewer are to be seen */
-		pairs = fmin(pairs, r->context_sqsk - r->context_sqsq / 2 + r->generation_sqsk);
+		pairs = fmin(pairs, r->context.sqsk - r->context.sqsq / 2 + r->generation.sqsk);
 	return finish_sparse(&h, n, pairs, r, work);
 }
 
@@ -388,19 +323,13 @@ static void forget(struct tw_work *work)
 static int at_least(const struct tw_arguments *a, const struct heads *h, double bytes,
 		    struct tw_work *work)
 {
-	static const struct tw_requests none = { false };
-	const struct tw_operand *out = tw_argument(a, NAMES_OUT);
+	const struct tw_operand *out = tw_argument_tensor(a, NAMES_OUT);
+	double result = tw_elements(&h->q->dims) / h->d_qk * h->d_v * tw_result_bytes(h->q);
 
-	work->bytes = tw_bytes(h->q) + bytes;
-	if (out->dims.rank)
-		work->bytes += tw_bytes(out);
-	else
-		work->bytes += tw_elements(&h->q->dims) / h->d_qk * h->d_v *
-			       (tw_element_bytes(h->q) == 1 ? 2 : tw_element_bytes(h->q));
 	work->at_least = true;
-	work->precision = tw_precision(h->q);
-	add_parameters(h, &none, work);
-	return 0;
+	add_parameters(h, &not_known, work);
+	return tw_work_set(work, NAN, tw_bytes(h->q) + bytes + (out ? tw_bytes(out) : result),
+			   h->q);
 }
 
 /*
@@ -423,20 +352,20 @@ static int layer_attention(const struct tw_call *call, struct tw_work *work)
 		forget(work);
 	}
 	/* What is in pages is the whole cache. */
-	return at_least(&a, &h,
-			h.kv->dims.rank > 3 ? 0 : tw_bytes(h.kv) + tw_bytes(at(call, k + 1)), work);
+	return at_least(
+		&a, &h,
+		h.kv->dims.rank > 3 ? 0 : tw_bytes(h.kv) + tw_bytes(tw_operand(call, k + 1)), work);
 }
 
 /* Flash attention 3: without a cache it is attention of sequences whose lengths are recorded. */
 static int flash_named(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
-	bool cached =
-		tw_has_tensor(call, tw_argument_at(&a, "page_table|block_table|block_table_")) ||
-		tw_has_tensor(call, tw_argument_at(&a, "seqused_k|k_new"));
+	bool cached = tw_argument_tensor(&a, "page_table|block_table|block_table_") ||
+		      tw_argument_tensor(&a, "seqused_k|k_new");
 	int status;
 
-	if (!call->requests.known && !cached && !tw_model_flash_attention_3.forward(call, work))
+	if (!call->requests.known && !cached && !tw_flash_attention_3(call, work))
 		return 0;
 	forget(work);
 	status = layer_attention(call, work);
@@ -449,40 +378,41 @@ static int flash_named(const struct tw_call *call, struct tw_work *work)
 static int paged_decode(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
-	struct tw_requests r = call->requests;
+	struct tw_requests r;
 	struct heads h;
 
 	if (take_heads(&h, call, tw_argument_at(&a, NAMES_Q), tw_argument_at(&a, NAMES_K), work))
 		return -1;
-	if (!r.known)
+	if (!call->requests.known)
 		return at_least(&a, &h, 0, work);
-	only_generation(&r);
-	return finish(&h, &r, work);
+	return take_requests(call, GENERATION_ALONE, &r, work) ? -1 : finish(&h, &r, work);
 }
 
 /* Decode of MLA: q (B, HQ, d) or (B, S, HQ, d), with the turned part in it or apart. */
 static int latent_decode(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);
-	const struct tw_operand *pe = tw_argument(&a, "q_pe"), *out = tw_argument(&a, NAMES_OUT);
-	struct heads h = { .h_kv = 1,
-			   .q = tw_argument(&a, NAMES_Q),
-			   .kv = tw_argument(&a, NAMES_CACHE),
-			   .latent = true };
-	struct tw_requests r = call->requests;
+	const struct tw_operand *q = tw_argument(&a, NAMES_Q), *kv = tw_argument(&a, NAMES_CACHE);
+	const struct tw_operand *out = tw_argument_tensor(&a, NAMES_OUT);
+	struct heads h = { .h_kv = 1, .q = q, .kv = kv, .latent = true };
+	struct tw_requests r;
 
-	if (h.q->dims.rank < 3 || h.kv->dims.rank < 2)
-		return tw_work_fail(work, "its operands are no queries and cache");
-	h.h_q = last(&h.q->dims, 2);
-	h.d_qk = last(&h.kv->dims, 1);
-	h.d_v = tw_argument_integer(&a, "head_size_v|d_v", NAN);
-	if (isnan(h.d_v))
-		h.d_v = last(out->dims.rank ? &out->dims : &h.q->dims, 1);
-	if (!r.known)
-		return at_least(&a, &h, pe->dims.rank ? tw_bytes(pe) : 0, work);
-	if (r.generation_sq > 0)
-		only_generation(&r);
-	return finish(&h, &r, work);
+	if (q->dims.rank < 3 || kv->dims.rank < 2)
+		return tw_work_fail(work, no_cache);
+	h.h_q = tw_size(q, -2);
+	h.d_qk = tw_size(kv, -1);
+	h.d_v = tw_argument_integer(&a, "head_size_v|d_v", tw_size(out ? out : q, -1));
+	if (!call->requests.known)
+		return at_least(&a, &h, tw_given_bytes(tw_argument(&a, "q_pe")), work);
+	return take_requests(call, GENERATION_FIRST, &r, work) ? -1 : finish(&h, &r, work);
+}
+
+/* ---- not attention proper */
+
+static int finish_store(const struct tw_operand *keys, double bytes, struct tw_work *work)
+{
+	tw_param_dims(work, "op_shape", &keys->dims);
+	return tw_work_set(work, 0, bytes, keys);
 }
 
 /* Keys and values, or their compressed form: read, and written in the type of the cache. */
@@ -492,18 +422,22 @@ static int store_named(const struct tw_call *call, struct tw_work *work)
 	const struct tw_operand *k = tw_argument(&a, "key|k|kv_c");
 	const struct tw_operand *v = tw_argument(&a, "value|v|k_pe");
 	const struct tw_operand *cache = tw_argument(&a, "key_cache|k_cache|kv_cache");
-	double n = tw_elements(&k->dims) + (v->dims.rank ? tw_elements(&v->dims) : 0);
+	double n = tw_elements(&k->dims) + (tw_is_tensor(v) ? tw_elements(&v->dims) : 0);
 
-	if (!k->dims.rank || !cache->dims.rank)
+	if (!tw_is_tensor(k) || !tw_is_tensor(cache))
 		return tw_work_fail(work, "its operands are no keys and cache");
-	work->flops = 0;
-	work->bytes = tw_bytes(k) + (v->dims.rank ? tw_bytes(v) : 0) + n * tw_element_bytes(cache);
-	work->precision = tw_precision(k);
-	tw_param_dims(work, "op_shape", &k->dims);
-	return 0;
+	return finish_store(k, tw_bytes(k) + tw_given_bytes(v) + n * tw_element_bytes(cache), work);
 }
 
-/* ---- not attention proper */
+/* store_cache(k, v, k_cache, v_cache, indices): k and v are read and written, nothing computed. */
+static int store_cache(const struct tw_call *call, struct tw_work *work)
+{
+	const struct tw_operand *k = tw_operand(call, 0), *v = tw_operand(call, 1);
+
+	if (!tw_is_tensor(k) || !tw_is_tensor(v))
+		return tw_work_fail(work, "its operands are no keys and values");
+	return finish_store(k, 2 * (tw_bytes(k) + tw_bytes(v)), work);
+}
 
 /*
  * gdn_attention_core(mixed_qkv (T, 2 HK dk + HV dv), b (T, HV), a (T, HV), out (T, HV, dv), ...).
@@ -511,62 +445,56 @@ static int store_named(const struct tw_call *call, struct tw_work *work)
  */
 static int gated_delta_net(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_dims *mixed = &at(call, 0)->dims, *out = &at(call, 3)->dims;
-	double tokens, heads, d_v, d_k, keys;
+	const struct tw_operand *mixed = tw_operand(call, 0), *out = tw_operand(call, 3);
+	double tokens = tw_size(mixed, 0), heads = tw_size(out, -2), d = tw_size(out, -1), keys;
 
-	if (mixed->rank != 2 || out->rank < 3)
+	if (mixed->dims.rank != 2 || out->dims.rank < 3)
 		return tw_work_fail(work, "its operands are no mixed queries and output");
-	tokens = (double)mixed->size[0];
-	heads = last(out, 2);
-	d_k = d_v = last(out, 1);
-	keys = (double)mixed->size[1] - heads * d_v;
-	if (d_k < 1 || keys < 2 * d_k || fmod(keys, 2 * d_k) != 0)
+	keys = tw_size(mixed, 1) - heads * d;
+	if (d < 1 || keys < 2 * d || fmod(keys, 2 * d) != 0)
 		return tw_work_fail(work, "the size of its keys is not known");
-	work->flops = 7 * tokens * heads * d_v * d_k;
-	work->bytes = tokens * heads * (d_k + 2 * d_v + 2) * tw_element_bytes(at(call, 0));
-	work->precision = tw_precision(at(call, 0));
-	tw_param_integer(work, "num_tokens", tokens);
-	tw_param_integer(work, "H_V", heads);
-	tw_param_integer(work, "d_h_k", d_k);
-	tw_param_integer(work, "d_h_v", d_v);
-	return 0;
+	TW_PARAM_INTEGERS(work, { "num_tokens", tokens }, { "H_V", heads }, { "d_h_k", d },
+			  { "d_h_v", d });
+	return tw_work_set(work, 7 * tokens * heads * d * d,
+			   tokens * heads * (d + 2 * d + 2) * tw_element_bytes(mixed), mixed);
 }
 
-/* store_cache(k, v, k_cache, v_cache, indices): k and v are read and written, nothing computed. */
-static int store_cache(const struct tw_call *call, struct tw_work *work)
-{
-	const struct tw_operand *k = at(call, 0), *v = at(call, 1);
+#define INFERENCE(id, ...) TW_MODEL_ROW(id, "InferenceAttention", MATRIX, __VA_ARGS__)
+#define LAYOUT(...)                                             \
+	.forward = attention, .variant = &(const struct layout) \
+	{                                                       \
+		__VA_ARGS__                                     \
+	}
+#define V4(kind)                                                   \
+	.forward = v4_decode, .variant = &(const enum compression) \
+	{                                                          \
+		kind                                               \
+	}
+#define STORE(id) TW_MODEL_ROW(id, "InferenceAttention", VECTOR, .forward = id)
 
-	if (!k->dims.rank || !v->dims.rank)
-		return tw_work_fail(work, "its operands are no keys and values");
-	work->flops = 0;
-	work->bytes = 2 * (tw_bytes(k) + tw_bytes(v));
-	work->precision = tw_precision(k);
-	tw_param_dims(work, "op_shape", &k->dims);
-	return 0;
-}
-
-#define INFERENCE(id, function, which)                                         \
-	const struct tw_model tw_model_##id = { .name = #id,                   \
-						.sheet = "InferenceAttention", \
-						.unit = which,                 \
-						.forward = function }
-
-INFERENCE(mha_varlen, plain, TW_UNIT_MATRIX);
-INFERENCE(mha_batch_prefill, plain, TW_UNIT_MATRIX);
-INFERENCE(paged_attention_ragged, paged_ragged, TW_UNIT_MATRIX);
-INFERENCE(mla_decode, mla_decode, TW_UNIT_MATRIX);
-INFERENCE(mla_prefill, mla_prefill, TW_UNIT_MATRIX);
-INFERENCE(pa_decode_gluon, decode_gluon, TW_UNIT_MATRIX);
-INFERENCE(v4_paged_decode_swa, v4_swa, TW_UNIT_MATRIX);
-INFERENCE(v4_paged_decode_csa, v4_csa, TW_UNIT_MATRIX);
-INFERENCE(v4_paged_decode_hca, v4_hca, TW_UNIT_MATRIX);
-INFERENCE(sparse_prefill, sparse_prefill, TW_UNIT_MATRIX);
-INFERENCE(mla_tilelang_sparse, tilelang_sparse, TW_UNIT_MATRIX);
-INFERENCE(gated_delta_net, gated_delta_net, TW_UNIT_MATRIX);
-INFERENCE(layer_attention, layer_attention, TW_UNIT_MATRIX);
-INFERENCE(flash_attention_named, flash_named, TW_UNIT_MATRIX);
-INFERENCE(paged_decode, paged_decode, TW_UNIT_MATRIX);
-INFERENCE(latent_decode, latent_decode, TW_UNIT_MATRIX);
-INFERENCE(store_named, store_named, TW_UNIT_VECTOR);
-INFERENCE(store_cache, store_cache, TW_UNIT_VECTOR);
+const struct tw_model tw_family_inference_attention[] = {
+	/* (q, k, v, ...): aiter's mha_varlen_fwd, fmha_v3_varlen_fwd and mha_batch_prefill */
+	INFERENCE(mha_varlen, LAYOUT(.q = 0, .k = 1)),
+	INFERENCE(mha_batch_prefill, LAYOUT(.q = 0, .k = 1)),
+	/* attention_paged_attention_ragged(out, workspace, query, key_cache, value_cache, ...) */
+	INFERENCE(paged_attention_ragged, LAYOUT(.q = 2, .k = 3)),
+	/* mla_prefill_ps_asm_fwd(q (N, HQ, dqk), k (N, HKV, dqk), v (N, HKV, dv), ...) */
+	INFERENCE(mla_prefill, LAYOUT(.q = 0, .k = 1, .served = CONTEXT_FIRST)),
+	/* pa_decode_gluon(output, query, key_cache, value_cache, ..., 19 sliding_window, ...) */
+	INFERENCE(pa_decode_gluon,
+		  LAYOUT(.q = 1, .k = 2, .served = GENERATION_ALONE, .window = 19)),
+	INFERENCE(mla_decode, .forward = mla_decode),
+	INFERENCE(v4_paged_decode_swa, V4(SWA)),
+	INFERENCE(v4_paged_decode_csa, V4(CSA)),
+	INFERENCE(v4_paged_decode_hca, V4(HCA)),
+	INFERENCE(sparse_prefill, .forward = sparse_prefill),
+	INFERENCE(mla_tilelang_sparse, .forward = tilelang_sparse),
+	INFERENCE(layer_attention, .forward = layer_attention),
+	INFERENCE(flash_attention_named, .forward = flash_named),
+	INFERENCE(paged_decode, .forward = paged_decode),
+	INFERENCE(latent_decode, .forward = latent_decode),
+	INFERENCE(gated_delta_net, .forward = gated_delta_net),
+	STORE(store_named),
+	STORE(store_cache),
+	{ .name = NULL },
+};
