@@ -431,15 +431,18 @@ const char *tw_precision(const struct tw_operand *operand)
 
 /* ---- values */
 
-int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t fallback)
+static struct reader value_at(const struct tw_call *call, unsigned position)
 {
 	const struct tw_slice *value = &tw_operand(call, position)->value;
-	struct reader r = { value->ptr, tw_slice_end(value) };
-	int64_t integer;
 
-	if (!value->len)
-		return fallback;
-	integer = take_integer(&r, INT64_MIN);
+	return (struct reader){ value->len ? value->ptr : NULL, tw_slice_end(value) };
+}
+
+int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t fallback)
+{
+	struct reader r = value_at(call, position);
+	int64_t integer = take_integer(&r, INT64_MIN);
+
 	skip_blanks(&r);
 	return r.p == r.end && r.p ? integer : fallback;
 }
@@ -455,14 +458,31 @@ bool tw_value_true(const struct tw_call *call, unsigned position, bool fallback)
 	return fallback;
 }
 
+bool tw_value_flags(const struct tw_call *call, unsigned position, bool *list, unsigned most,
+		    unsigned *count)
+{
+	struct reader r = value_at(call, position);
+
+	*count = 0;
+	if (!take(&r, '['))
+		return false;
+	do {
+		struct tw_slice text = take_text(&r);
+
+		if (!tw_slice_is(&text, "True") && !tw_slice_is(&text, "False"))
+			return false;
+		list[(*count)++] = tw_slice_is(&text, "True");
+	} while (*count < most && take(&r, ','));
+	return take(&r, ']');
+}
+
 bool tw_value_list(const struct tw_call *call, unsigned position, struct tw_dims *list)
 {
-	const struct tw_slice *value = &tw_operand(call, position)->value;
-	struct reader r = { value->ptr, tw_slice_end(value) };
+	struct reader r = value_at(call, position);
 	bool nested = false;
 
 	list->rank = 0;
-	if (!value->len || !take(&r, '['))
+	if (!take(&r, '['))
 		return false;
 	take_dims(&r, list, INT64_MIN, &nested);
 	return r.p && !nested;
@@ -488,11 +508,10 @@ static bool take_real(struct reader *r, double *value)
 
 double tw_value_real(const struct tw_call *call, unsigned position)
 {
-	const struct tw_slice *value = &tw_operand(call, position)->value;
-	struct reader r = { value->ptr, value->ptr + value->len };
+	struct reader r = value_at(call, position);
 	double real;
 
-	if (!value->len || !take_real(&r, &real))
+	if (!take_real(&r, &real))
 		return NAN;
 	skip_blanks(&r);
 	return r.p == r.end ? real : NAN;
@@ -500,11 +519,10 @@ double tw_value_real(const struct tw_call *call, unsigned position)
 
 unsigned tw_value_reals(const struct tw_call *call, unsigned position, double *list, unsigned most)
 {
-	const struct tw_slice *value = &tw_operand(call, position)->value;
-	struct reader r = { value->ptr, tw_slice_end(value) };
+	struct reader r = value_at(call, position);
 	unsigned count = 0;
 
-	if (!value->len || !take(&r, '['))
+	if (!take(&r, '['))
 		return 0;
 	while (count < most && take_real(&r, &list[count])) {
 		count++;

@@ -148,6 +148,12 @@ const char *tw_precision(const struct tw_operand *operand);
 /* Concrete values: `fallback` when nothing was recorded there or it is no such thing. */
 int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t fallback);
 bool tw_value_true(const struct tw_call *call, unsigned position, bool fallback);
+/*
+ * A list of truth values, "[True, False]": how many there are, at most `most`.  False when it is none
+ * or has others; *count are those in front.
+ */
+bool tw_value_flags(const struct tw_call *call, unsigned position, bool *list, unsigned most,
+		    unsigned *count);
 /* A list of integers, "[1, 1]"; false when it is none. "[]" is a list of none. */
 bool tw_value_list(const struct tw_call *call, unsigned position, struct tw_dims *list);
 /* A number, be it written with a point; NaN when it is none. */

@@ -55,7 +55,7 @@
  */
 #include "model/model.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct norm {
@@ -68,30 +68,12 @@ struct norm {
 	unsigned mask_count;
 };
 
-static const char no_mask[] = "its output mask was not recorded";
-
-/* "[True, True, False]" */
 static int take_mask(const struct tw_call *call, unsigned position, struct norm *norm,
 		     struct tw_work *work)
 {
-	const struct tw_slice *value = &tw_operand(call, position)->value;
-	const char *p = value->ptr, *end = p + value->len;
-
-	if (!value->len || *p++ != '[')
-		return tw_work_fail(work, no_mask);
-	while (norm->mask_count < 3) {
-		bool set = end - p > 4 && !memcmp(p, "True", 4);
-
-		if (!set && (end - p <= 5 || memcmp(p, "False", 5)))
-			return tw_work_fail(work, no_mask);
-		p += set ? 4 : 5;
-		norm->mask[norm->mask_count++] = set;
-		if (*p++ == ']')
-			return 0;
-		while (p < end && *p == ' ')
-			p++;
-	}
-	return tw_work_fail(work, no_mask);
+	if (!tw_value_flags(call, position, norm->mask, 3, &norm->mask_count))
+		return tw_work_fail(work, "its output mask was not recorded");
+	return 0;
 }
 
 static int take_input(const struct tw_call *call, unsigned position, struct norm *norm,
@@ -101,9 +83,7 @@ static int take_input(const struct tw_call *call, unsigned position, struct norm
 	norm->n = tw_elements(&norm->input->dims);
 	norm->b = tw_element_bytes(norm->input);
 	norm->read = tw_distinct_share(norm->input);
-	if (!norm->input->dims.rank)
-		return tw_work_fail(work, "it has no input tensor");
-	return 0;
+	return tw_is_tensor(norm->input) ? 0 : tw_work_fail(work, "it has no input tensor");
 }
 
 /* The second dimension of the input. */
@@ -111,7 +91,7 @@ static int take_channels(struct norm *norm, struct tw_work *work)
 {
 	if (norm->input->dims.rank < 2)
 		return tw_work_fail(work, "its input has no channels");
-	norm->channels = (double)norm->input->dims.size[1];
+	norm->channels = tw_size(norm->input, 1);
 	return 0;
 }
 
@@ -140,14 +120,13 @@ static int take_normalized(const struct tw_call *call, unsigned position, unsign
 static int take_affine(const struct tw_call *call, unsigned weight, unsigned bias,
 		       struct norm *norm, struct tw_work *work)
 {
-	unsigned position[2] = { weight, bias }, i;
+	const struct tw_operand *w = tw_operand(call, weight), *b = tw_operand(call, bias);
 
-	for (i = 0; i < 2; i++)
-		if (tw_has_tensor(call, position[i]) &&
-		    tw_elements(&tw_operand(call, position[i])->dims) != norm->channels)
-			return tw_work_fail(work, "its weight or bias does not fit its channels");
-	norm->affine = tw_has_tensor(call, weight);
-	norm->bias = tw_has_tensor(call, bias);
+	norm->affine = tw_is_tensor(w);
+	norm->bias = tw_is_tensor(b);
+	if ((norm->affine && tw_elements(&w->dims) != norm->channels) ||
+	    (norm->bias && tw_elements(&b->dims) != norm->channels))
+		return tw_work_fail(work, "its weight or bias does not fit its channels");
 	return 0;
 }
 
@@ -163,95 +142,54 @@ static int take_training(const struct tw_call *call, unsigned position, struct n
 
 static void add_mask(struct tw_work *work, const struct norm *norm)
 {
-	char text[32] = "[";
-	size_t len = 1;
+	char text[32] = "";
 	unsigned i;
 
 	for (i = 0; i < norm->mask_count; i++) {
-		const char *flag = norm->mask[i] ? "True" : "False";
+		size_t len = strlen(text);
 
-		if (i) {
-			memcpy(text + len, ", ", 2);
-			len += 2;
-		}
-		memcpy(text + len, flag, strlen(flag));
-		len += strlen(flag);
+		snprintf(text + len, sizeof(text) - len, "%s%s", i ? ", " : "[",
+			 norm->mask[i] ? "True" : "False");
 	}
-	text[len++] = ']';
-	text[len] = '\0';
+	text[strlen(text)] = ']';
 	tw_param_text(work, "output_mask", text);
 }
 
 static int finish(struct tw_work *work, const struct norm *norm, double flops, double bytes)
 {
-	const struct tw_operand *types[2] = { norm->input, NULL };
-
-	work->flops = flops;
-	work->bytes = bytes;
-	work->precision = tw_precision(norm->input);
-	tw_param_dims(work, "op_shape", &norm->input->dims);
-	tw_param_types(work, "dtype_in_out", types, 2);
-	tw_param_strides(work, "stride_input", norm->input);
-	tw_param_none(work, "stride_output");
+	tw_param_in_out(work, norm->input, NULL);
 	tw_param_integer(work, "num_channels", norm->channels);
 	tw_param_bool(work, "has_bias", norm->bias);
 	tw_param_bool(work, "is_affine", norm->affine);
 	tw_param_bool(work, "is_training", norm->training);
 	if (norm->mask_count)
 		add_mask(work, norm);
-	return 0;
+	return tw_work_set(work, flops, bytes, norm->input);
+}
+
+/* Vectors of the channels that a forward pass reads for scale and shift. */
+static int scale_and_shift(const struct norm *norm)
+{
+	return norm->affine + (norm->affine && norm->bias);
 }
 
 /* ---- batch and instance norm */
 
-static int finish_forward(struct tw_work *work, const struct norm *norm)
+/* (input, weight, bias, running_mean, running_var, training, ...), with statistics of samples */
+static int by_channels(const struct tw_call *call, struct tw_work *work)
 {
-	double n = norm->n, s = norm->statistics;
-	double vectors =
-		norm->affine + (norm->affine && norm->bias) + 2 * (norm->training && norm->running);
-
-	return finish(work, norm, 6 * s + (norm->training ? 3 * n : 0) + 2 * n,
-		      ((1 + norm->read) * n + 2 * s + norm->channels * vectors) * norm->b);
-}
-
-static int finish_backward(struct tw_work *work, const struct norm *norm,
-			   const struct tw_operand *dy)
-{
-	bool training = norm->training, gradient = norm->mask[0];
-	double n = norm->n, c = norm->channels;
-	/* The input is read where it trains. */
-	double tensors =
-		tw_distinct_share(dy) + gradient + (training || !gradient ? norm->read : 0);
-	double vectors = training;
-
-	if (norm->affine)
-		vectors += 1 + (training ? 1 + norm->bias : 0);
-	return finish(work, norm,
-		      (training ? 0 : 3 * c) + 4 * n + (gradient ? (training ? 5 * n : 0) : 2 * n),
-		      tensors * n * norm->b + c * norm->b * vectors);
-}
-
-/* Batch and instance norm (input, weight, bias, running_mean, running_var, training, ...) */
-static int take_forward(const struct tw_call *call, struct norm *norm, struct tw_work *work)
-{
-	if (take_input(call, 0, norm, work) || take_channels(norm, work) ||
-	    take_affine(call, 1, 2, norm, work) || take_training(call, 5, norm, work))
-		return -1;
-	norm->running = tw_has_tensor(call, 3);
-	norm->statistics = norm->channels;
-	return 0;
-}
-
-static int batch_norm(const struct tw_call *call, struct tw_work *work)
-{
+	const bool *by_samples = work->model->variant;
+	double s, vectors;
 	struct norm norm;
 
-	return take_forward(call, &norm, work) ? -1 : finish_forward(work, &norm);
-}
-
-static bool starts_with(const struct tw_slice *text, const char *start)
-{
-	return text->len >= strlen(start) && !memcmp(text->ptr, start, strlen(start));
+	if (take_input(call, 0, &norm, work) || take_channels(&norm, work) ||
+	    take_affine(call, 1, 2, &norm, work) || take_training(call, 5, &norm, work))
+		return -1;
+	norm.running = tw_has_tensor(call, 3);
+	s = norm.channels * (*by_samples && norm.training ? tw_size(norm.input, 0) : 1);
+	vectors = scale_and_shift(&norm) + 2 * (norm.training && norm.running);
+	return finish(work, &norm, 6 * s + (norm.training ? 3 * norm.n : 0) + 2 * norm.n,
+		      ((1 + norm.read) * norm.n + 2 * s + norm.channels * vectors) * norm.b);
 }
 
 /*
@@ -261,28 +199,28 @@ static bool starts_with(const struct tw_slice *text, const char *start)
  */
 static int batch_norm_backward(const struct tw_call *call, struct tw_work *work)
 {
-	bool library = starts_with(&call->name, "aten::miopen_") ||
-		       starts_with(&call->name, "aten::cudnn_");
+	bool library = tw_slice_starts(&call->name, "aten::miopen_") ||
+		       tw_slice_starts(&call->name, "aten::cudnn_");
+	double n, c, flops, tensors, vectors;
 	struct norm norm;
+	bool training, gradient = tw_has_tensor(call, 0);
 
 	if (take_input(call, library ? 0 : 1, &norm, work) || take_channels(&norm, work) ||
 	    take_affine(call, 2, 2, &norm, work) ||
 	    (!library && take_training(call, 7, &norm, work)))
 		return -1;
-	norm.training |= library;
-	norm.mask[norm.mask_count++] = tw_has_tensor(call, 0);
-	return finish_backward(work, &norm, tw_operand(call, library ? 1 : 0));
-}
-
-static int instance_norm(const struct tw_call *call, struct tw_work *work)
-{
-	struct norm norm;
-
-	if (take_forward(call, &norm, work))
-		return -1;
-	if (norm.training)
-		norm.statistics *= (double)norm.input->dims.size[0];
-	return finish_forward(work, &norm);
+	training = norm.training |= library;
+	norm.mask[norm.mask_count++] = gradient;
+	n = norm.n;
+	c = norm.channels;
+	flops = (training ? 0 : 3 * c) + 4 * n + (gradient ? (training ? 5 * n : 0) : 2 * n);
+	/* The input is read where it trains. */
+	tensors = tw_distinct_share(tw_operand(call, library ? 1 : 0)) + gradient +
+		  (training || !gradient ? norm.read : 0);
+	vectors = training;
+	if (norm.affine)
+		vectors += 1 + (training ? 1 + norm.bias : 0);
+	return finish(work, &norm, flops, tensors * n * norm.b + c * norm.b * vectors);
 }
 
 /* PyTorch has no such operation: autograd goes through batch norm. */
@@ -294,25 +232,29 @@ static int instance_norm_backward(const struct tw_call *call, struct tw_work *wo
 
 /* ---- layer and group norm */
 
-static int finish_statistics(struct tw_work *work, const struct norm *norm, double vectors)
+/* `tensors` of n elements move, and `vectors` of the channels. */
+static int finish_statistics(struct tw_work *work, const struct norm *norm, double flops,
+			     double tensors, double vectors)
 {
-	double n = norm->n, s = norm->statistics;
-
-	return finish(work, norm, 6 * s + 3 * n + 2 * n,
-		      ((1 + norm->read) * n + norm->channels * vectors) * norm->b +
-			      2 * s * norm->statistic_bytes);
+	return finish(work, norm, flops,
+		      (tensors * norm->n + norm->channels * vectors) * norm->b +
+			      2 * norm->statistics * norm->statistic_bytes);
 }
 
-static int finish_statistics_backward(struct tw_work *work, const struct norm *norm,
-				      const struct tw_operand *gradient, double vectors)
+static int finish_forward(struct tw_work *work, const struct norm *norm)
 {
-	double n = norm->n;
+	return finish_statistics(work, norm, 6 * norm->statistics + 3 * norm->n + 2 * norm->n,
+				 1 + norm->read, scale_and_shift(norm));
+}
 
-	return finish(work, norm, 4 * n + (norm->mask[0] ? 5 * n : 2 * n),
-		      ((tw_distinct_share(gradient) + norm->read + norm->mask[0]) * n +
-		       norm->channels * vectors) *
-				      norm->b +
-			      2 * norm->statistics * norm->statistic_bytes);
+/* From the gradient in the first place. */
+static int finish_backward(struct tw_work *work, const struct norm *norm,
+			   const struct tw_call *call, double vectors)
+{
+	double tensors = tw_distinct_share(tw_operand(call, 0)) + norm->read + norm->mask[0];
+
+	return finish_statistics(work, norm, 4 * norm->n + (norm->mask[0] ? 5 : 2) * norm->n,
+				 tensors, vectors);
 }
 
 static void take_rows(struct norm *norm)
@@ -331,7 +273,7 @@ static int layer_norm(const struct tw_call *call, struct tw_work *work)
 	    take_affine(call, 2, 3, &norm, work))
 		return -1;
 	take_rows(&norm);
-	return finish_statistics(work, &norm, norm.affine + (norm.affine && norm.bias));
+	return finish_forward(work, &norm);
 }
 
 /* native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask) */
@@ -345,8 +287,7 @@ static int layer_norm_backward(const struct tw_call *call, struct tw_work *work)
 	norm.affine = norm.mask[1];
 	norm.bias = norm.mask[2];
 	take_rows(&norm);
-	return finish_statistics_backward(work, &norm, tw_operand(call, 0),
-					  tw_has_tensor(call, 5) + norm.affine + norm.bias);
+	return finish_backward(work, &norm, call, tw_has_tensor(call, 5) + norm.affine + norm.bias);
 }
 
 /* Sets how many means there are, one for each group of each sample. */
@@ -359,7 +300,7 @@ static int take_groups(const struct tw_call *call, unsigned position, struct nor
 		return tw_work_fail(work, "its number of groups was not recorded");
 	if (norm->input->dims.size[1] % groups)
 		return tw_work_fail(work, "its groups do not divide its channels");
-	norm->statistics = (double)norm->input->dims.size[0] * (double)groups;
+	norm->statistics = tw_size(norm->input, 0) * (double)groups;
 	norm->statistic_bytes = norm->b;
 	norm->training = true;
 	return 0;
@@ -378,7 +319,7 @@ static int group_norm(const struct tw_call *call, struct tw_work *work)
 	    take_affine(call, native ? 1 : 2, native ? 2 : 3, &norm, work) ||
 	    take_groups(call, native ? 6 : 1, &norm, work))
 		return -1;
-	return finish_statistics(work, &norm, norm.affine + (norm.affine && norm.bias));
+	return finish_forward(work, &norm);
 }
 
 /* native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, groups, mask) */
@@ -391,8 +332,7 @@ static int group_norm_backward(const struct tw_call *call, struct tw_work *work)
 	    take_mask(call, 9, &norm, work))
 		return -1;
 	norm.bias = norm.affine && norm.mask[2];
-	return finish_statistics_backward(work, &norm, tw_operand(call, 0),
-					  norm.affine ? 2 + norm.bias : 0);
+	return finish_backward(work, &norm, call, norm.affine ? 2 + norm.bias : 0);
 }
 
 /* ---- RMS norm */
@@ -400,8 +340,8 @@ static int group_norm_backward(const struct tw_call *call, struct tw_work *work)
 /* _fused_rms_norm(input, normalized_shape, weight, eps) */
 static int rms_norm(const struct tw_call *call, struct tw_work *work)
 {
-	struct norm norm;
 	double n, c, rows;
+	struct norm norm;
 
 	if (take_input(call, 0, &norm, work) || take_normalized(call, 1, 2, &norm, work) ||
 	    take_affine(call, 2, TW_CALL_MOST_OPERANDS, &norm, work))
@@ -410,14 +350,14 @@ static int rms_norm(const struct tw_call *call, struct tw_work *work)
 	c = norm.channels;
 	rows = c > 0 ? n / c : 0;
 	return finish(work, &norm, rows * (2 * c + 2) + n * (1 + norm.affine),
-		      ((1 + norm.read) * n + (norm.affine ? c : 0)) * norm.b);
+		      ((1 + norm.read) * n + norm.affine * c) * norm.b);
 }
 
 /* _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask) */
 static int rms_norm_backward(const struct tw_call *call, struct tw_work *work)
 {
+	double n, flops, tensors;
 	struct norm norm;
-	double n, flops;
 
 	if (take_input(call, 1, &norm, work) || take_normalized(call, 2, 4, &norm, work) ||
 	    take_affine(call, 4, TW_CALL_MOST_OPERANDS, &norm, work) ||
@@ -427,69 +367,55 @@ static int rms_norm_backward(const struct tw_call *call, struct tw_work *work)
 	flops = n * (1 + norm.affine) + (norm.mask[0] ? 6 * n : 0);
 	if (norm.affine && norm.mask[1])
 		flops += n + (n > norm.channels ? n : 0);
-	return finish(work, &norm, flops,
-		      ((1 + norm.read + tw_distinct_share(tw_operand(call, 0))) * n +
-		       (norm.affine ? 2 * norm.channels : 0)) *
-			      norm.b);
+	tensors = 1 + norm.read + tw_distinct_share(tw_operand(call, 0));
+	return finish(work, &norm, flops, (tensors * n + norm.affine * 2 * norm.channels) * norm.b);
 }
 
 /* ---- layer norm with modulation */
 
-/* The first operand is (T, B, H); `tensors` of that size move. */
-static int modulate(const struct tw_call *call, struct tw_work *work, double per_element,
-		    double tensors)
+struct modulation {
+	int flops_each;
+	int tensors; /* that move, of (T, B, H) */
+};
+
+/* The first operand is (T, B, H). */
+static int modulate(const struct tw_call *call, struct tw_work *work)
 {
+	const struct modulation *kind = work->model->variant;
+	double vector, elements;
 	struct norm norm;
-	const int64_t *size;
 
 	if (take_input(call, 0, &norm, work))
 		return -1;
 	if (norm.input->dims.rank != 3)
 		return tw_work_fail(work, "its input is not (time, batch, hidden)");
-	size = norm.input->dims.size;
-	norm.channels = (double)size[2];
+	norm.channels = tw_size(norm.input, 2);
 	norm.affine = norm.bias = norm.training = true;
 	/* As many vectors (B, H) as tensors (T, B, H): shift, scale and, backward, its gradients. */
-	return finish(work, &norm, per_element * norm.n,
-		      (tensors * (norm.n + (double)size[1] * (double)size[2]) -
-		       norm.n * (1 - norm.read)) *
-				      norm.b +
-			      8 * (double)size[0] * (double)size[1]);
+	vector = tw_size(norm.input, 1) * norm.channels;
+	elements = kind->tensors * (norm.n + vector) - norm.n * (1 - norm.read);
+	return finish(work, &norm, kind->flops_each * norm.n,
+		      elements * norm.b + 8 * tw_size(norm.input, 0) * tw_size(norm.input, 1));
 }
 
-static int fused_ln_modulate(const struct tw_call *call, struct tw_work *work)
-{
-	return modulate(call, work, 12, 2);
-}
+#define NORM(id, ...)                                                              \
+	TW_MODEL_ROW(id, "Normalization", VECTOR, .backward_category = "NORM_bwd", \
+		     .forward = __VA_ARGS__)
 
-static int fused_ln_modulate_backward(const struct tw_call *call, struct tw_work *work)
-{
-	return modulate(call, work, 15, 3);
-}
-
-#define NORM(id)                                                          \
-	const struct tw_model tw_model_##id = { .name = #id,              \
-						.sheet = "Normalization", \
-						.unit = TW_UNIT_VECTOR,   \
-						.forward = id,            \
-						.backward_category = "NORM_bwd" }
-
-NORM(batch_norm);
-NORM(batch_norm_backward);
-NORM(layer_norm);
-NORM(layer_norm_backward);
-NORM(group_norm);
-NORM(group_norm_backward);
-NORM(instance_norm);
-NORM(instance_norm_backward);
-NORM(rms_norm);
-NORM(rms_norm_backward);
-/* Made of others, or of _fused_rms_norm, where those were recorded. */
-const struct tw_model tw_model_rms_norm_composite = { .name = "rms_norm_composite",
-						      .sheet = "Normalization",
-						      .unit = TW_UNIT_VECTOR,
-						      .forward = rms_norm,
-						      .backward_category = "NORM_bwd",
-						      .composite = true };
-NORM(fused_ln_modulate);
-NORM(fused_ln_modulate_backward);
+const struct tw_model tw_family_norm[] = {
+	NORM(batch_norm, by_channels, .variant = &(const bool){ false }),
+	NORM(batch_norm_backward, batch_norm_backward),
+	NORM(instance_norm, by_channels, .variant = &(const bool){ true }),
+	NORM(instance_norm_backward, instance_norm_backward),
+	NORM(layer_norm, layer_norm),
+	NORM(layer_norm_backward, layer_norm_backward),
+	NORM(group_norm, group_norm),
+	NORM(group_norm_backward, group_norm_backward),
+	NORM(rms_norm, rms_norm),
+	NORM(rms_norm_backward, rms_norm_backward),
+	/* Made of others, or of _fused_rms_norm, where those were recorded. */
+	NORM(rms_norm_composite, rms_norm, .composite = true),
+	NORM(fused_ln_modulate, modulate, .variant = &(const struct modulation){ 12, 2 }),
+	NORM(fused_ln_modulate_backward, modulate, .variant = &(const struct modulation){ 15, 3 }),
+	{ .name = NULL },
+};
