@@ -26,6 +26,7 @@ struct tw_model {
 	 * the rows, else it does.
 	 */
 	bool composite;
+	bool by_forward_call; /* of a backward pass: from call->forward, not its own arguments */
 	/*
 	 * The work is that of the operation that launches: it makes no rows that would not be there
 	 * without it, and is no family of its own.

@@ -107,18 +107,30 @@ void tw_param_none(struct tw_work *work, const char *name)
 	tw_param_text(work, name, "None");
 }
 
-void tw_param_dims(struct tw_work *work, const char *name, const struct tw_dims *dims)
+/* Between brackets such as "(" and ")". */
+static void add_sizes(struct tw_work *work, const char *name, const struct tw_dims *dims,
+		      const char *open, const char *close)
 {
 	struct tw_parameter *p = begin(work, name);
 	unsigned i;
 
-	tw_str_add_char(&work->texts, '(');
+	tw_str_add_cstr(&work->texts, open);
 	for (i = 0; i < dims->rank; i++) {
 		tw_str_add_cstr(&work->texts, i ? ", " : "");
 		tw_str_add_int(&work->texts, dims->size[i]);
 	}
-	tw_str_add_cstr(&work->texts, dims->rank == 1 ? ",)" : ")");
+	tw_str_add_cstr(&work->texts, close);
 	end(work, p);
+}
+
+void tw_param_dims(struct tw_work *work, const char *name, const struct tw_dims *dims)
+{
+	add_sizes(work, name, dims, "(", dims->rank == 1 ? ",)" : ")");
+}
+
+void tw_param_list(struct tw_work *work, const char *name, const struct tw_dims *list)
+{
+	add_sizes(work, name, list, "[", "]");
 }
 
 void tw_param_strides(struct tw_work *work, const char *name, const struct tw_operand *operand)

@@ -73,8 +73,9 @@ void tw_param_real(struct tw_work *work, const char *name, double value);
 void tw_param_bool(struct tw_work *work, const char *name, bool value);
 void tw_param_none(struct tw_work *work, const char *name);
 void tw_param_text(struct tw_work *work, const char *name, const char *text);
-/* "(16, 8)" */
+/* "(16, 8)", and as a list, "[16, 8]" */
 void tw_param_dims(struct tw_work *work, const char *name, const struct tw_dims *dims);
+void tw_param_list(struct tw_work *work, const char *name, const struct tw_dims *list);
 /* Those of an operand, NULL stands for None; empty where none were recorded. */
 void tw_param_strides(struct tw_work *work, const char *name, const struct tw_operand *operand);
 /* "('float', None)": types of operands; NULL stands for None. */

@@ -387,7 +387,7 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 		key.elements = elements_under(b, node);
 	if (!backward && !strcmp(model->sheet, "GEMM"))
 		key.transposed = transposition_under(b, node);
-	if (model == &tw_model_conv_bias_backward && (forward = forward_of(b, node)) != TW_NONE)
+	if (model->by_forward_call && (forward = forward_of(b, node)) != TW_NONE)
 		key.forward = tw_signature_at(m, forward);
 	at = tw_groups_add(&m->keys, &key);
 	if (m->keys.failed || m->keys.count == before)

@@ -27,7 +27,6 @@
 #include "model/model.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define MOST_SPATIAL 3
@@ -38,32 +37,16 @@ struct conv {
 	struct tw_dims stride, padding, dilation, output_padding;
 	bool transposed, bias;
 	const struct tw_operand *dy;	  /* of the pass back, NULL: not recorded */
-	bool gradient_x, gradient_w;	  /* what is asked for */
+	bool gradients[3];		  /* of x, w and the bias: what is asked for */
 	const struct tw_dims *bias_sizes; /* of the pass back, which is told them; else NULL */
 	int64_t groups;
 	struct tw_dims out;
 };
 
-/* A list by spatial dimension: one number stands for all, none for `fallback`. */
-static bool take_list(const struct tw_call *call, unsigned position, unsigned spatial,
-		      int64_t fallback, struct tw_dims *list)
-{
-	int64_t all = fallback;
-	unsigned i;
+static const char no_filter[] = "its input and weight are no batch of images and filter";
+static const char too_large[] = "its sizes are larger than any memory";
 
-	if (tw_value_list(call, position, list) && list->rank == spatial)
-		return true;
-	if (list->rank > 1)
-		return false;
-	if (list->rank == 1)
-		all = list->size[0];
-	else
-		all = tw_value_integer(call, position, fallback);
-	list->rank = spatial;
-	for (i = 0; i < spatial; i++)
-		list->size[i] = all;
-	return true;
-}
+/* ---- sizes */
 
 static int64_t floor_divide(int64_t a, int64_t b)
 {
@@ -75,17 +58,13 @@ static int64_t output_size(const struct conv *c, unsigned i)
 {
 	__int128 x = c->x->dims.size[2 + i], k = c->w->dims.size[2 + i];
 	__int128 reach = c->dilation.size[i] * (k - 1), padding = (__int128)2 * c->padding.size[i];
-	__int128 size;
+	__int128 size = c->transposed ? (x - 1) * c->stride.size[i] - padding + reach +
+						c->output_padding.size[i] + 1 :
+					x + padding - reach - 1;
 
-	if (c->transposed) {
-		size = (x - 1) * c->stride.size[i] - padding + reach + c->output_padding.size[i] +
-		       1;
-		return size < 0 || size > INT64_MAX ? -1 : (int64_t)size;
-	}
-	size = x + padding - reach - 1;
 	if (size < 0 || size > INT64_MAX)
 		return -1;
-	return floor_divide((int64_t)size, c->stride.size[i]) + 1;
+	return c->transposed ? (int64_t)size : floor_divide((int64_t)size, c->stride.size[i]) + 1;
 }
 
 /* Whether the lists make sense: strides and dilations of at least 1. */
@@ -105,17 +84,14 @@ static int find_output(struct conv *c, struct tw_work *work)
 
 	if (c->x->dims.rank != c->w->dims.rank || c->x->dims.rank < 3 ||
 	    c->x->dims.rank > 2 + MOST_SPATIAL)
-		return tw_work_fail(work, "its input and weight are no batch of images and filter");
+		return tw_work_fail(work, no_filter);
 	if (!steps_are_positive(c) || c->groups < 1)
 		return tw_work_fail(work, "its strides, dilations or groups make no sense");
 	c->out.rank = c->x->dims.rank;
 	c->out.size[0] = c->x->dims.size[0];
-	if (c->transposed) {
-		if (__builtin_mul_overflow(c->w->dims.size[1], c->groups, &c->out.size[1]))
-			return tw_work_fail(work, "its sizes are larger than any memory");
-	} else {
-		c->out.size[1] = c->w->dims.size[0];
-	}
+	c->out.size[1] = c->w->dims.size[0];
+	if (c->transposed && __builtin_mul_overflow(c->w->dims.size[1], c->groups, &c->out.size[1]))
+		return tw_work_fail(work, too_large);
 	for (i = 0; i < c->spatial; i++) {
 		c->out.size[2 + i] = output_size(c, i);
 		if (c->out.size[2 + i] < 0)
@@ -124,15 +100,44 @@ static int find_output(struct conv *c, struct tw_work *work)
 	return 0;
 }
 
+static void take_operands(struct conv *c, const struct tw_call *call, unsigned x)
+{
+	*c = (struct conv){ .x = tw_operand(call, x),
+			    .w = tw_operand(call, x + 1),
+			    .gradients = { true, true, true },
+			    .groups = 1 };
+	c->spatial = c->x->dims.rank > 2 ? c->x->dims.rank - 2 : 0;
+}
+
+/* One number for all spatial dimensions. */
+static struct tw_dims all_alike(unsigned spatial, int64_t size)
+{
+	struct tw_dims list = { .rank = spatial };
+	unsigned i;
+
+	for (i = 0; i < spatial; i++)
+		list.size[i] = size;
+	return list;
+}
+
+/* A list by spatial dimension: one number stands for all, none for `fallback`. */
+static bool take_list(const struct tw_call *call, unsigned position, unsigned spatial,
+		      int64_t fallback, struct tw_dims *list)
+{
+	if (tw_value_list(call, position, list) && list->rank == spatial)
+		return true;
+	if (list->rank > 1)
+		return false;
+	*list = all_alike(spatial,
+			  list->rank ? list->size[0] : tw_value_integer(call, position, fallback));
+	return true;
+}
+
 /* Lists from position `first` on: stride, padding, dilation, transposed, output padding, groups. */
 static int take_conv(struct conv *c, const struct tw_call *call, unsigned x, unsigned first,
 		     struct tw_work *work)
 {
-	memset(c, 0, sizeof(*c));
-	c->gradient_x = c->gradient_w = true;
-	c->x = tw_operand(call, x);
-	c->w = tw_operand(call, x + 1);
-	c->spatial = c->x->dims.rank > 2 ? c->x->dims.rank - 2 : 0;
+	take_operands(c, call, x);
 	c->transposed = tw_value_true(call, first + 3, false);
 	c->groups = tw_value_integer(call, first + 5, 1);
 	if (c->spatial > MOST_SPATIAL || !take_list(call, first, c->spatial, 1, &c->stride) ||
@@ -143,38 +148,24 @@ static int take_conv(struct conv *c, const struct tw_call *call, unsigned x, uns
 	return find_output(c, work);
 }
 
-/* Of a pass back its sizes, "[64]", or "[]" without one; else whether there is one. */
-static void describe_bias(const struct conv *c, struct tw_work *work)
-{
-	char text[TW_MOST_DIMS * 24 + 4];
-	size_t len = 1;
-	unsigned i;
-
-	if (!c->bias_sizes) {
-		tw_param_bool(work, "bias", c->bias);
-		return;
-	}
-	text[0] = '[';
-	for (i = 0; c->bias && i < c->bias_sizes->rank; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%lld", i ? ", " : "",
-					(long long)c->bias_sizes->size[i]);
-	snprintf(text + len, sizeof(text) - len, "]");
-	tw_param_text(work, "bias", text);
-}
+/* ---- work */
 
 static void describe(const struct conv *c, struct tw_work *work)
 {
 	static const char *const names[] = { "conv1d", "conv2d", "conv3d" };
-	const struct tw_operand *types[] = { c->x, c->w };
+	static const struct tw_dims no_sizes = { 0 };
 
-	work->precision = tw_precision(c->x);
 	tw_param_text(work, "convNd", names[c->spatial - 1]);
 	tw_param_dims(work, "input_shape", &c->x->dims);
 	tw_param_dims(work, "filter_shape", &c->w->dims);
-	tw_param_types(work, "dtype_input_weight", types, 2);
+	TW_PARAM_TYPES(work, "dtype_input_weight", c->x, c->w);
 	tw_param_strides(work, "input_stride", c->x);
 	tw_param_strides(work, "weight_stride", c->w);
-	describe_bias(c, work);
+	/* Of a pass back its sizes, "[64]", or "[]" without one; else whether there is one. */
+	if (c->bias_sizes)
+		tw_param_list(work, "bias", c->bias ? c->bias_sizes : &no_sizes);
+	else
+		tw_param_bool(work, "bias", c->bias);
 	tw_param_dims(work, "stride", &c->stride);
 	tw_param_dims(work, "padding", &c->padding);
 	tw_param_dims(work, "dilation", &c->dilation);
@@ -190,72 +181,49 @@ static double products(const struct conv *c)
 	unsigned i;
 
 	for (i = 1; i < c->w->dims.rank; i++)
-		filter *= (double)c->w->dims.size[i];
+		filter *= tw_size(c->w, (int)i);
 	return 2 * filter * tw_elements(c->transposed ? &c->x->dims : &c->out);
 }
 
-static int forward_work(const struct conv *c, struct tw_work *work)
+/* `moved`: elements */
+static int finish(const struct conv *c, double flops, double moved, struct tw_work *work)
+{
+	if (isnan(flops))
+		return tw_work_fail(work, too_large);
+	describe(c, work);
+	return tw_work_set(work, flops, moved * tw_element_bytes(c->x), c->x);
+}
+
+static int finish_forward(const struct conv *c, struct tw_work *work)
 {
 	double out = tw_elements(&c->out), bias = c->bias ? (double)c->out.size[1] : 0;
 
-	work->flops = products(c) + (c->bias ? out : 0);
-	work->bytes = (tw_distinct(c->x) + tw_distinct(c->w) + out + bias) * tw_element_bytes(c->x);
-	if (isnan(work->flops))
-		return tw_work_fail(work, "its sizes are larger than any memory");
-	describe(c, work);
-	return 0;
+	return finish(c, products(c) + (c->bias ? out : 0),
+		      tw_distinct(c->x) + tw_distinct(c->w) + out + bias, work);
 }
 
-static int backward_work(const struct conv *c, struct tw_work *work)
+static int finish_backward(const struct conv *c, struct tw_work *work)
 {
 	double out = tw_elements(&c->out), dy = out * (c->dy ? tw_distinct_share(c->dy) : 1);
 	double moved = c->bias ? dy + (double)c->out.size[1] : 0;
 
-	work->flops = (c->gradient_x + c->gradient_w) * products(c) + (c->bias ? out : 0);
-	if (c->gradient_x)
+	if (c->gradients[0])
 		moved += dy + tw_distinct(c->w) + tw_elements(&c->x->dims);
-	if (c->gradient_w)
+	if (c->gradients[1])
 		moved += dy + tw_distinct(c->x) + tw_elements(&c->w->dims);
-	work->bytes = moved * tw_element_bytes(c->x);
-	if (isnan(work->flops))
-		return tw_work_fail(work, "its sizes are larger than any memory");
-	describe(c, work);
-	return 0;
+	return finish(c, (c->gradients[0] + c->gradients[1]) * products(c) + (c->bias ? out : 0),
+		      moved, work);
 }
 
 /* aten::convolution(x, w, bias, stride, padding, dilation, transposed, output_padding, groups) */
-static int take_convolution(struct conv *c, const struct tw_call *call, struct tw_work *work)
-{
-	if (take_conv(c, call, 0, 3, work))
-		return -1;
-	c->bias = tw_has_tensor(call, 2);
-	return 0;
-}
-
 static int convolution(const struct tw_call *call, struct tw_work *work)
 {
 	struct conv c;
 
-	return take_convolution(&c, call, work) ? -1 : forward_work(&c, work);
-}
-
-static int convolution_gradients(const struct tw_call *call, struct tw_work *work)
-{
-	struct conv c;
-
-	return take_convolution(&c, call, work) ? -1 : backward_work(&c, work);
-}
-
-/* Whether a gradient is asked for: "[False, True, False]", of x, w and the bias. */
-static bool is_asked_for(const struct tw_slice *mask, unsigned which)
-{
-	const char *p = mask->ptr, *end = tw_slice_end(mask);
-
-	for (; which && p < end; p++)
-		which -= *p == ',';
-	while (p < end && (*p == ' ' || *p == '['))
-		p++;
-	return which || end - p < 5 || memcmp(p, "False", 5);
+	if (take_conv(&c, call, 0, 3, work))
+		return -1;
+	c.bias = tw_has_tensor(call, 2);
+	return work->backward ? finish_backward(&c, work) : finish_forward(&c, work);
 }
 
 /*
@@ -264,42 +232,31 @@ static bool is_asked_for(const struct tw_slice *mask, unsigned which)
  */
 static int convolution_backward(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_slice *mask = &tw_operand(call, 10)->value;
-	struct tw_dims sizes = { 0 };
+	struct tw_dims sizes;
 	struct conv c;
+	unsigned known;
 
 	if (take_conv(&c, call, 1, 4, work))
 		return -1;
-	c.bias = tw_value_list(call, 3, &sizes) && sizes.rank && sizes.size[0];
+	tw_value_flags(call, 10, c.gradients, 3, &known);
 	c.bias_sizes = &sizes;
-	c.bias = c.bias && is_asked_for(mask, 2);
-	c.gradient_x = is_asked_for(mask, 0);
-	c.gradient_w = is_asked_for(mask, 1);
+	c.bias = tw_value_list(call, 3, &sizes) && sizes.rank && sizes.size[0] && c.gradients[2];
 	c.dy = tw_operand(call, 0);
-	return backward_work(&c, work);
+	return finish_backward(&c, work);
 }
 
-/* ConvBias_(x, w, bias, stride, padding): of Apex. */
-static int take_conv_bias(struct conv *c, const struct tw_call *call, unsigned padding,
-			  unsigned stride, struct tw_work *work)
-{
-	unsigned i;
+/* ---- ConvBias_ and ConvBiasReLU_ (x, w, bias, stride, padding): of Apex */
 
-	memset(c, 0, sizeof(*c));
-	c->gradient_x = c->gradient_w = true;
-	c->x = tw_operand(call, 0);
-	c->w = tw_operand(call, 1);
-	c->spatial = c->x->dims.rank > 2 ? c->x->dims.rank - 2 : 0;
-	c->groups = 1;
-	c->bias = true;
+static int take_conv_bias(struct conv *c, const struct tw_call *call, struct tw_work *work)
+{
+	take_operands(c, call, 0);
 	if (c->spatial > MOST_SPATIAL)
-		return tw_work_fail(work, "its input and weight are no batch of images and filter");
-	c->stride.rank = c->padding.rank = c->dilation.rank = c->output_padding.rank = c->spatial;
-	for (i = 0; i < c->spatial; i++) {
-		c->stride.size[i] = tw_value_integer(call, stride, 1);
-		c->padding.size[i] = tw_value_integer(call, padding, 0);
-		c->dilation.size[i] = 1;
-	}
+		return tw_work_fail(work, no_filter);
+	c->bias = true;
+	c->stride = all_alike(c->spatial, tw_value_integer(call, 3, 1));
+	c->padding = all_alike(c->spatial, tw_value_integer(call, 4, 0));
+	c->dilation = all_alike(c->spatial, 1);
+	c->output_padding = all_alike(c->spatial, 0);
 	return find_output(c, work);
 }
 
@@ -307,51 +264,29 @@ static int conv_bias(const struct tw_call *call, struct tw_work *work)
 {
 	struct conv c;
 
-	return take_conv_bias(&c, call, 4, 3, work) ? -1 : forward_work(&c, work);
-}
-
-static int conv_bias_gradients(const struct tw_call *call, struct tw_work *work)
-{
-	struct conv c;
-
-	return take_conv_bias(&c, call, 4, 3, work) ? -1 : backward_work(&c, work);
+	if (take_conv_bias(&c, call, work))
+		return -1;
+	return work->backward ? finish_backward(&c, work) : finish_forward(&c, work);
 }
 
 /* Its own arguments do not tell the shapes: those of the forward call do. */
 static int conv_bias_backward(const struct tw_call *call, struct tw_work *work)
 {
+	struct conv c;
+
 	if (!call->forward)
 		return tw_work_fail(work, "its forward call was not recorded");
-	return conv_bias_gradients(call->forward, work);
+	return take_conv_bias(&c, call->forward, work) ? -1 : finish_backward(&c, work);
 }
 
-const struct tw_model tw_model_convolution = {
-	.name = "convolution",
-	.sheet = "CONV",
-	.unit = TW_UNIT_MATRIX,
-	.forward = convolution,
-	.backward = convolution_gradients,
-	.backward_category = "CONV_bwd",
-};
-const struct tw_model tw_model_convolution_backward = {
-	.name = "convolution_backward",
-	.sheet = "CONV",
-	.unit = TW_UNIT_MATRIX,
-	.forward = convolution_backward,
-	.backward_category = "CONV_bwd",
-};
-const struct tw_model tw_model_conv_bias = {
-	.name = "conv_bias",
-	.sheet = "CONV",
-	.unit = TW_UNIT_MATRIX,
-	.forward = conv_bias,
-	.backward = conv_bias_gradients,
-	.backward_category = "CONV_bwd",
-};
-const struct tw_model tw_model_conv_bias_backward = {
-	.name = "conv_bias_backward",
-	.sheet = "CONV",
-	.unit = TW_UNIT_MATRIX,
-	.forward = conv_bias_backward,
-	.backward_category = "CONV_bwd",
+#define CONV(id, ...)                                                                    \
+	TW_MODEL_ROW(id, "CONV", MATRIX, .forward = id, .backward_category = "CONV_bwd", \
+		     __VA_ARGS__)
+
+const struct tw_model tw_family_conv[] = {
+	CONV(convolution, .backward = convolution),
+	CONV(convolution_backward),
+	CONV(conv_bias, .backward = conv_bias),
+	CONV(conv_bias_backward, .by_forward_call = true),
+	{ .name = NULL },
 };
