@@ -5,7 +5,7 @@
 #ifndef TW_MODEL_FAMILIES_ATEN_H
 #define TW_MODEL_FAMILIES_ATEN_H
 
-#include "model/call.h"
+#include "model/model.h"
 
 struct tw_aten {
 	const struct tw_call *call;
@@ -20,8 +20,6 @@ struct tw_aten {
 
 /* The letter of an operand in the row's inputs, '-' behind them. */
 char tw_aten_role(const struct tw_aten_op *row, unsigned position);
-/* The shape that the inputs broadcast to; false: they do not. */
-bool tw_aten_broadcast(const struct tw_aten *aten, struct tw_dims *shape);
 /* Sets results, picked, window, read and reason. */
 void tw_aten_results(struct tw_aten *aten);
 

@@ -3,258 +3,262 @@
 #include <math.h>
 #include <string.h>
 
-static const struct tw_operand *at(const struct tw_aten *a, unsigned position)
-{
-	return tw_operand(a->call, position);
-}
+static const char not_recorded[] = "the sizes of its result were not recorded";
 
 char tw_aten_role(const struct tw_aten_op *row, unsigned position)
 {
 	return position < strlen(row->inputs) ? row->inputs[position] : '-';
 }
 
-static double of(const struct tw_aten *a, unsigned position)
+static const struct tw_operand *operand(const struct tw_aten *a, unsigned position)
 {
-	return tw_operand_elements(at(a, position));
+	return tw_operand(a->call, position);
 }
 
-static void fail(struct tw_aten *a, const char *reason)
+static double elements(const struct tw_aten *a, unsigned position)
 {
-	a->results = NAN;
+	return tw_operand_elements(operand(a, position));
+}
+
+/* The sizes of the first operand. */
+static const struct tw_dims *first(const struct tw_aten *a)
+{
+	return &operand(a, 0)->dims;
+}
+
+/* The number at a position. */
+static int64_t integer(const struct tw_aten *a, unsigned position, int64_t fallback)
+{
+	return tw_value_integer(a->call, position, fallback);
+}
+
+/* The size of a dimension of the first operand, counted from either end; NaN: there is none. */
+static double size_along(const struct tw_aten *a, int64_t number)
+{
+	int dim = tw_dimension(first(a), number);
+
+	if (dim < 0)
+		return NAN;
+	return first(a)->rank ? (double)first(a)->size[dim] : 1;
+}
+
+static double fail(struct tw_aten *a, const char *reason)
+{
 	a->reason = reason;
+	return NAN;
 }
 
-static const char not_recorded[] = "the sizes of its result were not recorded";
+static double known_or(struct tw_aten *a, double results, const char *reason)
+{
+	return isnan(results) ? fail(a, reason) : results;
+}
 
 /* ---- as inputs are */
 
-bool tw_aten_broadcast(const struct tw_aten *a, struct tw_dims *shape)
+static double none(struct tw_aten *a)
 {
-	unsigned i, k;
+	(void)a;
+	return 0;
+}
 
-	shape->rank = 0;
-	for (i = 0; i < a->call->count; i++) {
-		const struct tw_dims *dims = &at(a, i)->dims;
-		char role = tw_aten_role(a->row, i);
+static double one(struct tw_aten *a)
+{
+	(void)a;
+	return 1;
+}
 
-		if (role != 'r' && role != 'c')
-			continue;
-		for (; shape->rank < dims->rank; shape->rank++) {
-			memmove(shape->size + 1, shape->size, shape->rank * sizeof(shape->size[0]));
-			shape->size[0] = 1;
-		}
-		for (k = 1; k <= dims->rank; k++) {
-			int64_t *size = &shape->size[shape->rank - k];
-			int64_t other = dims->size[dims->rank - k];
+/* Of a list all elements of all tensors. */
+static double as_operand(struct tw_aten *a)
+{
+	return elements(a, a->row->position);
+}
 
-			if (*size != other && *size != 1 && other != 1)
-				return false;
-			*size = *size == 1 ? other : *size;
-		}
-	}
-	return true;
+static double half(struct tw_aten *a)
+{
+	return floor(as_operand(a) / 2);
 }
 
 /* A list in the first place is as it is; else what all broadcast to. */
-static void same(struct tw_aten *a, unsigned position)
+static double same(struct tw_aten *a)
 {
-	struct tw_dims shape;
+	struct tw_dims shape = { .rank = 0 };
 	unsigned i;
 
-	(void)position;
 	for (i = 0; i < a->call->count; i++)
-		if (at(a, i)->is_list && strchr("rc", tw_aten_role(a->row, i))) {
-			a->results = of(a, i);
-			return;
-		}
-	if (tw_aten_broadcast(a, &shape))
-		a->results = tw_elements(&shape);
-	else
-		fail(a, "its shapes do not fit each other");
+		if (operand(a, i)->is_list && strchr("rc", tw_aten_role(a->row, i)))
+			return elements(a, i);
+	for (i = 0; i < a->call->count; i++)
+		if (strchr("rc", tw_aten_role(a->row, i)) &&
+		    !tw_broadcast(&shape, &operand(a, i)->dims))
+			return fail(a, "its shapes do not fit each other");
+	return tw_elements(&shape);
 }
 
-static void half(struct tw_aten *a, unsigned position)
+/* Tensors of a list: as many as brackets are opened. */
+static unsigned tensors(const struct tw_operand *list)
 {
-	a->results = floor(of(a, position) / 2);
-}
-
-/* All elements of a list, or of all tensors where they were recorded apart. */
-static void sum(struct tw_aten *a, unsigned position)
-{
-	a->results = of(a, position);
-}
-
-/* One for each tensor of a list: as many as brackets are opened. */
-static void each(struct tw_aten *a, unsigned position)
-{
-	const struct tw_slice *text = &at(a, position)->list_dims;
+	unsigned count = 0;
 	size_t i;
 
-	if (at(a, position)->is_list && !text->len)
-		fail(a, not_recorded);
-	a->results = at(a, position)->is_list ? 0 : 1;
-	for (i = 0; i < text->len; i++)
-		a->results += text->ptr[i] == '[';
+	for (i = 0; i < list->list_dims.len; i++)
+		count += list->list_dims.ptr[i] == '[';
+	return count;
+}
+
+/* One for each tensor of a list. */
+static double each(struct tw_aten *a)
+{
+	const struct tw_operand *list = operand(a, a->row->position);
+
+	if (list->is_list && !list->list_dims.len)
+		return fail(a, not_recorded);
+	return list->is_list ? tensors(list) : 1;
 }
 
 /* ---- reductions */
 
-/* The size of a dimension, counted from either end; NaN: there is none. */
-static double size_of(const struct tw_dims *dims, int64_t dim)
+static double divide(struct tw_aten *a, double by)
 {
-	/* A number is as a vector of one. */
-	int64_t rank = dims->rank ? dims->rank : 1;
+	double n = elements(a, 0);
 
-	if (dim < -rank || dim >= rank)
-		return NAN;
-	return dims->rank ? (double)dims->size[dim < 0 ? dim + rank : dim] : 1;
-}
-
-static void divide(struct tw_aten *a, double by)
-{
-	double n = of(a, 0);
-
-	a->results = by > 0 ? n / by : n > 0 ? NAN : 0;
-	if (isnan(a->results))
-		fail(a, "its dimensions do not fit its input");
-}
-
-/* Where only one dimension is given by number, whether its size is kept is said behind it. */
-static bool takes_dimension(const struct tw_aten *a, unsigned position, int64_t *dim)
-{
-	*dim = tw_value_integer(a->call, position, INT64_MIN);
-	return *dim != INT64_MIN && tw_value_true(a->call, position + 1, false) ==
-					    tw_value_true(a->call, position + 1, true);
+	return known_or(a,
+			by > 0 ? n / by :
+			n > 0  ? NAN :
+				 0,
+			"its dimensions do not fit its input");
 }
 
 /* Without dimensions, of a list or a number, one is left. */
-static void reduced(struct tw_aten *a, unsigned position, bool list)
+static double reduced(struct tw_aten *a, const struct tw_dims *listed)
 {
-	struct tw_dims dims;
+	unsigned position = a->row->position, i;
+	int64_t dim = integer(a, position, INT64_MIN);
 	double product = 1;
-	int64_t dim;
-	unsigned i;
 
-	if (!a->call->values_recorded) {
-		fail(a, "its dimensions were not recorded");
-		return;
+	if (!a->call->values_recorded)
+		return fail(a, "its dimensions were not recorded");
+	if (listed->rank) {
+		for (i = 0; i < listed->rank; i++)
+			product *= size_along(a, listed->size[i]);
+		return divide(a, product);
 	}
-	a->results = 1;
-	if (list && tw_value_list(a->call, position, &dims) && dims.rank) {
-		for (i = 0; i < dims.rank; i++)
-			product *= size_of(&at(a, 0)->dims, dims.size[i]);
-		divide(a, product);
-	} else if (takes_dimension(a, position, &dim)) {
-		divide(a, size_of(&at(a, 0)->dims, dim));
-	}
+	/* Where only one is given by number, whether its size is kept is said behind it. */
+	if (dim != INT64_MIN && tw_value_true(a->call, position + 1, false) ==
+					tw_value_true(a->call, position + 1, true))
+		return divide(a, size_along(a, dim));
+	return 1;
 }
 
-static void without_dims(struct tw_aten *a, unsigned position)
+static double without_dims(struct tw_aten *a)
 {
-	reduced(a, position, true);
+	struct tw_dims listed;
+
+	if (!tw_value_list(a->call, a->row->position, &listed))
+		listed.rank = 0;
+	return reduced(a, &listed);
 }
 
-static void without_axis(struct tw_aten *a, unsigned position)
+static double without_axis(struct tw_aten *a)
 {
-	reduced(a, position, false);
+	static const struct tw_dims nothing_listed = { 0 };
+
+	return reduced(a, &nothing_listed);
 }
 
 /* Without one given the last dimension goes. */
-static void without_last(struct tw_aten *a, unsigned position)
+static double without_last(struct tw_aten *a)
 {
-	divide(a, size_of(&at(a, 0)->dims, tw_value_integer(a->call, position, -1)));
+	return divide(a, size_along(a, integer(a, a->row->position, -1)));
 }
 
 /* ---- sizes that are given */
 
-static void listed(struct tw_aten *a, unsigned position)
+static double listed(struct tw_aten *a)
 {
 	struct tw_dims list;
 
-	if (tw_value_list(a->call, position, &list))
-		a->results = tw_elements(&list);
-	else
-		fail(a, not_recorded);
+	return tw_value_list(a->call, a->row->position, &list) ? tw_elements(&list) : NAN;
 }
 
-static void number(struct tw_aten *a, unsigned position, double times)
+static double number(struct tw_aten *a)
 {
-	int64_t value = tw_value_integer(a->call, position, -1);
+	int64_t value = integer(a, a->row->position, -1);
 
-	a->results = value < 0 ? NAN : times * (double)value;
-	if (isnan(a->results))
-		fail(a, not_recorded);
+	return value < 0 ? NAN : (double)value;
+}
+
+static double for_each(struct tw_aten *a)
+{
+	return number(a) * elements(a, 0);
+}
+
+static double by_rows(struct tw_aten *a)
+{
+	return elements(a, 0) / size_along(a, -1) * number(a);
+}
+
+static double rows_of_table(struct tw_aten *a)
+{
+	return number(a) * size_along(a, -1);
 }
 
 /* arange(end, out) and arange(start, end, step, out): of other forms the numbers can mean others. */
-static void range(struct tw_aten *a, unsigned position)
+static double range(struct tw_aten *a)
 {
-	double start = 0, end, step = 1;
+	double start = 0, end, step = 1, results;
 	unsigned out = a->call->count - 1;
 
-	(void)position;
-	if ((out != 1 && out != 3) || !at(a, out)->dtype || at(a, out)->value.len) {
-		fail(a, not_recorded);
-		return;
-	}
+	if ((out != 1 && out != 3) || !operand(a, out)->dtype || operand(a, out)->value.len)
+		return NAN;
 	end = tw_value_real(a->call, out == 3);
 	if (out == 3) {
 		start = tw_value_real(a->call, 0);
 		step = tw_value_real(a->call, 2);
 	}
-	a->results = ceil((end - start) / step);
-	if (!(a->results >= 0))
-		fail(a, not_recorded);
+	results = ceil((end - start) / step);
+	return results >= 0 ? results : NAN;
 }
 
-static void repeated(struct tw_aten *a, unsigned position)
+static double repeated(struct tw_aten *a)
 {
-	listed(a, position);
-	a->results *= of(a, 0);
+	return listed(a) * elements(a, 0);
 }
 
 /* repeat_interleave(x, how often, dim, size of the result along it) */
-static void interleave(struct tw_aten *a, unsigned position)
+static double interleave(struct tw_aten *a)
 {
-	int64_t times = tw_value_integer(a->call, 1, -1), size = tw_value_integer(a->call, 3, -1);
-	int64_t dim = tw_value_integer(a->call, 2, INT64_MIN);
+	int64_t times = integer(a, 1, -1), dim = integer(a, 2, INT64_MIN), size = integer(a, 3, -1);
 
-	(void)position;
 	if (times >= 0)
-		a->results = of(a, 0) * (double)times;
-	else if (size >= 0 && dim != INT64_MIN)
-		a->results = of(a, 0) / size_of(&at(a, 0)->dims, dim) * (double)size;
-	else
-		fail(a, not_recorded);
+		return elements(a, 0) * (double)times;
+	if (size >= 0 && dim != INT64_MIN)
+		return elements(a, 0) / size_along(a, dim) * (double)size;
+	return NAN;
 }
 
 /* The elements of a matrix on, above or below a diagonal; the others are set to 0 unread. */
 static double above(double rows, double columns, double diagonal)
 {
 	/* Row i keeps columns from i + diagonal on. */
-	double first = fmax(0, -diagonal), last = fmin(rows, columns - diagonal);
-	double count = fmax(0, last - first);
+	double begin = fmax(0, -diagonal), end = fmin(rows, columns - diagonal);
+	double count = fmax(0, end - begin);
 
-	return fmin(first, rows) * columns + count * (columns - diagonal) -
-	       (first + last - 1) * count / 2;
+	return fmin(begin, rows) * columns + count * (columns - diagonal) -
+	       (begin + end - 1) * count / 2;
 }
 
-static void triangle(struct tw_aten *a, unsigned position)
+static double triangle(struct tw_aten *a)
 {
-	static const char lower[] = "aten::tril";
-	const struct tw_dims *dims = &at(a, 0)->dims;
-	double diagonal = (double)tw_value_integer(a->call, position, 0), rows, columns, kept;
+	double diagonal = (double)integer(a, a->row->position, 0), all = elements(a, 0);
+	double rows = tw_size(operand(a, 0), -2), columns = tw_size(operand(a, 0), -1), kept;
 
-	a->results = of(a, 0);
-	if (dims->rank < 2)
-		return;
-	rows = (double)dims->size[dims->rank - 2];
-	columns = (double)dims->size[dims->rank - 1];
-	kept = a->call->name.len >= sizeof(lower) - 1 &&
-			       !memcmp(a->call->name.ptr, lower, sizeof(lower) - 1) ?
+	if (first(a)->rank < 2)
+		return all;
+	kept = tw_slice_starts(&a->call->name, "aten::tril") ?
 		       rows * columns - above(rows, columns, diagonal + 1) :
 		       above(rows, columns, diagonal);
-	a->read = rows * columns > 0 ? a->results / (rows * columns) * kept : 0;
+	a->read = rows * columns > 0 ? all / (rows * columns) * kept : 0;
+	return all;
 }
 
 /* ---- windows */
@@ -281,252 +285,203 @@ static double fitting(double size, double padding, double reach, double step, bo
 	double room = size + 2 * padding - reach, count;
 
 	if (!(step > 0) || room < 0)
-		return room < 0 && !up ? NAN : step > 0 ? 1 : NAN;
+		return step > 0 && up ? 1 : NAN;
 	count = (up ? ceil(room / step) : floor(room / step)) + 1;
 	return up && (count - 1) * step >= size + padding ? count - 1 : count;
 }
 
-/* From the windows' sizes on: strides (the sizes, where none are given), padding, dilation. */
-static void pool(struct tw_aten *a, unsigned first, bool dilates)
+/* Over how many dimensions, as max_pool2d_with_indices says; 0: it does not. */
+static unsigned spatial_dimensions(const char *op)
 {
-	const struct tw_dims *dims = &at(a, 0)->dims;
-	struct tw_dims size, stride, padding, dilation;
-	/* max_pool2d_with_indices: the digit says over how many dimensions. */
-	const char *digit = memchr(a->row->op, 'd', strlen(a->row->op));
-	unsigned spatial = 0, i;
-	bool up = tw_value_true(a->call, first + (dilates ? 4 : 3), false);
+	const char *digit;
 
-	for (; digit && !spatial; digit = strchr(digit + 1, 'd'))
-		if (digit[-1] >= '1' && digit[-1] <= '3')
-			spatial = (unsigned)(digit[-1] - '0');
-	if (!spatial || dims->rank < spatial || !windows(a, first, spatial, -1, &size) ||
-	    !windows(a, first + 2, spatial, 0, &padding) ||
-	    !windows(a, dilates ? first + 3 : UINT16_MAX, spatial, 1, &dilation)) {
-		fail(a, "its windows were not recorded");
-		return;
-	}
-	if (!tw_value_list(a->call, first + 1, &stride) || stride.rank != spatial)
+	for (digit = strchr(op, 'd'); digit; digit = strchr(digit + 1, 'd'))
+		if (digit > op && digit[-1] >= '1' && digit[-1] <= '3')
+			return (unsigned)(digit[-1] - '0');
+	return 0;
+}
+
+/* From the windows' sizes on: strides (the sizes, where none are given), padding, dilation. */
+static double pool(struct tw_aten *a, bool dilates)
+{
+	unsigned at = a->row->position, spatial = spatial_dimensions(a->row->op), i, outer;
+	bool up = tw_value_true(a->call, at + (dilates ? 4 : 3), false);
+	struct tw_dims size, stride, padding, dilation;
+	double results = 1;
+
+	if (!spatial || first(a)->rank < spatial || !windows(a, at, spatial, -1, &size) ||
+	    !windows(a, at + 2, spatial, 0, &padding) ||
+	    !windows(a, dilates ? at + 3 : UINT16_MAX, spatial, 1, &dilation))
+		return fail(a, "its windows were not recorded");
+	if (!tw_value_list(a->call, at + 1, &stride) || stride.rank != spatial)
 		stride = size;
-	a->results = 1;
-	for (i = 0; i < dims->rank - spatial; i++)
-		a->results *= (double)dims->size[i];
+	outer = first(a)->rank - spatial;
+	for (i = 0; i < outer; i++)
+		results *= (double)first(a)->size[i];
 	for (i = 0; i < spatial; i++) {
 		double reach = (double)dilation.size[i] * ((double)size.size[i] - 1) + 1;
 
 		a->window *= (double)size.size[i];
-		a->results *= fitting((double)dims->size[dims->rank - spatial + i],
-				      (double)padding.size[i], reach, (double)stride.size[i], up);
+		results *= fitting((double)first(a)->size[outer + i], (double)padding.size[i],
+				   reach, (double)stride.size[i], up);
 	}
-	if (isnan(a->results))
-		fail(a, "its windows do not fit its input");
+	return known_or(a, results, "its windows do not fit its input");
 }
 
-static void max_pool(struct tw_aten *a, unsigned position)
+static double max_pool(struct tw_aten *a)
 {
-	pool(a, position, true);
+	return pool(a, true);
 }
 
-static void avg_pool(struct tw_aten *a, unsigned position)
+static double avg_pool(struct tw_aten *a)
 {
-	pool(a, position, false);
+	return pool(a, false);
 }
 
 /* Sizes behind batch and channels, or in a later place what these are multiplied by. */
-static void spatial(struct tw_aten *a, unsigned position)
+static double spatial(struct tw_aten *a)
 {
-	const struct tw_dims *dims = &at(a, 0)->dims;
+	const struct tw_dims *dims = first(a);
 	unsigned wanted = dims->rank > 2 ? dims->rank - 2 : 0, i, k;
 	double factors[TW_MOST_DIMS], n = 1;
 	struct tw_dims list;
 
-	if (tw_value_list(a->call, position, &list) && list.rank && list.rank <= dims->rank) {
+	if (tw_value_list(a->call, a->row->position, &list) && list.rank &&
+	    list.rank <= dims->rank) {
 		for (i = 0; i < dims->rank - list.rank; i++)
 			n *= (double)dims->size[i];
-		a->results = n * tw_elements(&list);
-		return;
+		return n * tw_elements(&list);
 	}
-	for (k = position + 1; wanted && k < a->call->count; k++) {
+	for (k = a->row->position + 1; wanted && k < a->call->count; k++) {
 		if (tw_value_reals(a->call, k, factors, TW_MOST_DIMS) != wanted)
 			continue;
-		a->results = (double)dims->size[0] * (double)dims->size[1];
+		n = (double)dims->size[0] * (double)dims->size[1];
 		for (i = 0; i < wanted; i++)
-			a->results *= floor((double)dims->size[2 + i] * factors[i]);
-		return;
+			n *= floor((double)dims->size[2 + i] * factors[i]);
+		return n;
 	}
-	fail(a, not_recorded);
+	return NAN;
 }
 
 /* Before and after, from the last dimension on. */
-static void pad(struct tw_aten *a, unsigned position)
+static double pad(struct tw_aten *a)
 {
-	const struct tw_dims *dims = &at(a, 0)->dims;
+	const struct tw_dims *dims = first(a);
 	struct tw_dims padding;
+	double results = 1;
 	unsigned i;
 
-	if (!tw_value_list(a->call, position, &padding) || padding.rank / 2 > dims->rank) {
-		fail(a, "its padding was not recorded");
-		return;
-	}
-	a->results = 1;
+	if (!tw_value_list(a->call, a->row->position, &padding) || padding.rank / 2 > dims->rank)
+		return fail(a, "its padding was not recorded");
 	for (i = 0; i < dims->rank; i++) {
 		double size = (double)dims->size[dims->rank - 1 - i];
 
 		if (2 * i + 1 < padding.rank)
 			size += (double)padding.size[2 * i] + (double)padding.size[2 * i + 1];
-		a->results *= size;
+		results *= size;
 	}
+	return results;
 }
 
 /* grid_sampler(x (N, C, ...), grid (N, ..., 2)) */
-static void grid(struct tw_aten *a, unsigned position)
+static double grid(struct tw_aten *a)
 {
-	const struct tw_dims *x = &at(a, 0)->dims, *grid = &at(a, position)->dims;
+	const struct tw_operand *grid_of_x = operand(a, a->row->position);
 
-	if (x->rank < 2 || grid->rank != x->rank || grid->size[grid->rank - 1] < 1)
-		fail(a, "its grid does not fit its input");
-	else
-		a->results =
-			(double)x->size[1] * of(a, position) / (double)grid->size[grid->rank - 1];
+	if (first(a)->rank < 2 || grid_of_x->dims.rank != first(a)->rank ||
+	    tw_size(grid_of_x, -1) < 1)
+		return fail(a, "its grid does not fit its input");
+	return tw_size(operand(a, 0), 1) * as_operand(a) / tw_size(grid_of_x, -1);
 }
 
 /* ---- what is looked up, put and sorted */
 
-static void loss(struct tw_aten *a, unsigned position)
+static double loss(struct tw_aten *a)
 {
-	a->picked = of(a, 1);
-	a->results = tw_value_integer(a->call, position, 1) == 0 ? a->picked : 1;
+	a->picked = elements(a, 1);
+	return integer(a, a->row->position, 1) == 0 ? a->picked : 1;
 }
 
-static void topk(struct tw_aten *a, unsigned position)
+static double topk(struct tw_aten *a)
 {
-	int64_t k = tw_value_integer(a->call, position, -1);
-	double size = size_of(&at(a, 0)->dims, tw_value_integer(a->call, position + 1, -1));
+	double size = size_along(a, integer(a, a->row->position + 1, -1));
 
-	a->results = k < 0 ? NAN : of(a, 0) / size * (double)k;
-	if (isnan(a->results))
-		fail(a, not_recorded);
-}
-
-static void by_rows(struct tw_aten *a, unsigned position)
-{
-	number(a, position, of(a, 0) / size_of(&at(a, 0)->dims, -1));
+	return elements(a, 0) / size * number(a);
 }
 
 /* Sizes of the tensors of a list, or of a tensor, as they broadcast: the largest, and how many. */
-static double indexed(const struct tw_aten *a, unsigned first, unsigned end, unsigned *count)
+static double indexed(const struct tw_aten *a, unsigned begin, unsigned end, unsigned *count)
 {
 	double most = NAN;
 	unsigned i;
 
 	*count = 0;
-	for (i = first; i < end && i < a->call->count; i++) {
-		const struct tw_operand *operand = at(a, i);
+	for (i = begin; i < end && i < a->call->count; i++) {
+		const struct tw_operand *index = operand(a, i);
 
-		if (!operand->type.len && !operand->is_list)
+		if (!index->type.len && !index->is_list)
 			continue;
-		if (operand->dtype && operand->dtype->kind == TW_BOOL)
+		if (index->dtype && index->dtype->kind == TW_BOOL)
 			return NAN; /* how many are set only the values tell */
-		if (operand->is_list) {
-			const struct tw_slice *text = &operand->list_dims;
-			size_t k;
-
-			for (k = 0; k < text->len; k++)
-				*count += text->ptr[k] == '[';
-			/* Of several the sizes are those of each, as a rule. */
-			most = *count ? tw_operand_elements(operand) / *count : NAN;
-			continue;
-		}
-		(*count)++;
-		most = fmax(isnan(most) ? 0 : most, tw_elements(&operand->dims));
+		*count += index->is_list ? tensors(index) : 1;
+		/* Of several in a list the sizes are those of each, as a rule. */
+		if (index->is_list)
+			most = *count ? tw_operand_elements(index) / *count : NAN;
+		else
+			most = fmax(isnan(most) ? 0 : most, tw_elements(&index->dims));
 	}
 	return most;
 }
 
 /* What indices into the first dimensions pick: that many times the other dimensions. */
-static void picked_by(struct tw_aten *a, unsigned first, unsigned end)
+static double picked_by(struct tw_aten *a, unsigned end)
 {
-	const struct tw_dims *dims = &at(a, 0)->dims;
 	unsigned count, i;
-	double n = indexed(a, first, end, &count);
+	double n = indexed(a, a->row->position, end, &count);
 
-	if (isnan(n) || count > dims->rank) {
-		fail(a, "the sizes of its indices were not recorded");
-		return;
-	}
-	for (i = count; i < dims->rank; i++)
-		n *= (double)dims->size[i];
-	a->results = n;
+	if (isnan(n) || count > first(a)->rank)
+		return fail(a, "the sizes of its indices were not recorded");
+	for (i = count; i < first(a)->rank; i++)
+		n *= (double)first(a)->size[i];
+	return n;
 }
 
-static void indexed_from(struct tw_aten *a, unsigned position)
+static double indexed_from(struct tw_aten *a)
 {
-	picked_by(a, position, a->call->count);
+	return picked_by(a, a->call->count);
 }
 
-static void indexed_by(struct tw_aten *a, unsigned position)
+static double indexed_by(struct tw_aten *a)
 {
-	picked_by(a, position, position + 1);
+	return picked_by(a, a->row->position + 1);
 }
 
-static void along(struct tw_aten *a, unsigned position)
+static double along(struct tw_aten *a)
 {
-	double size = size_of(&at(a, 0)->dims, tw_value_integer(a->call, position - 1, INT64_MIN));
+	double size = size_along(a, integer(a, a->row->position - 1, INT64_MIN));
 
-	a->results = of(a, 0) / size * of(a, position);
-	if (isnan(a->results))
-		fail(a, "its dimension does not fit its input");
+	return known_or(a, elements(a, 0) / size * as_operand(a),
+			"its dimension does not fit its input");
 }
 
 /* _embedding_bag(table, indices, where bags begin, ..., 7: whether the end is given too) */
-static void bag(struct tw_aten *a, unsigned position)
+static double bag(struct tw_aten *a)
 {
-	double width = size_of(&at(a, 0)->dims, -1);
+	double width = size_along(a, -1);
 
-	a->picked = of(a, 1) * width;
-	a->results = (of(a, position) - tw_value_true(a->call, 7, false)) * width;
-}
-
-static void none(struct tw_aten *a, unsigned position)
-{
-	(void)position;
-	a->results = 0;
-}
-
-static void one(struct tw_aten *a, unsigned position)
-{
-	(void)position;
-	a->results = 1;
-}
-
-static void as_operand(struct tw_aten *a, unsigned position)
-{
-	a->results = of(a, position);
-}
-
-static void count(struct tw_aten *a, unsigned position)
-{
-	number(a, position, 1);
-}
-
-static void for_each(struct tw_aten *a, unsigned position)
-{
-	number(a, position, of(a, 0));
-}
-
-static void rows_of_table(struct tw_aten *a, unsigned position)
-{
-	number(a, position, size_of(&at(a, 0)->dims, -1));
+	a->picked = elements(a, 1) * width;
+	return (as_operand(a) - tw_value_true(a->call, 7, false)) * width;
 }
 
 void tw_aten_results(struct tw_aten *a)
 {
-	static void (*const rules[])(struct tw_aten *, unsigned) = {
+	static double (*const rules[])(struct tw_aten *) = {
 		[TW_ATEN_SAME] = same,	       [TW_ATEN_NONE] = none,
 		[TW_ATEN_ONE] = one,	       [TW_ATEN_AT] = as_operand,
 		[TW_ATEN_DIMS] = without_dims, [TW_ATEN_AXIS] = without_axis,
 		[TW_ATEN_LAST] = without_last, [TW_ATEN_LIST] = listed,
-		[TW_ATEN_NUMBER] = count,      [TW_ATEN_RANGE] = range,
-		[TW_ATEN_SUM] = sum,	       [TW_ATEN_EACH] = each,
+		[TW_ATEN_NUMBER] = number,     [TW_ATEN_RANGE] = range,
+		[TW_ATEN_SUM] = as_operand,    [TW_ATEN_EACH] = each,
 		[TW_ATEN_HALF] = half,	       [TW_ATEN_TIMES] = for_each,
 		[TW_ATEN_REPEAT] = repeated,   [TW_ATEN_INTERLEAVE] = interleave,
 		[TW_ATEN_TRIANGLE] = triangle, [TW_ATEN_PAD] = pad,
@@ -538,9 +493,9 @@ void tw_aten_results(struct tw_aten *a)
 		[TW_ATEN_BAG] = bag,	       [TW_ATEN_TABLE] = rows_of_table,
 	};
 
-	a->results = a->picked = a->read = NAN;
+	a->picked = a->read = NAN;
 	a->window = 1;
-	rules[a->row->result](a, a->row->position);
+	a->results = rules[a->row->result](a);
 	if (isnan(a->results) && !a->reason)
 		a->reason = not_recorded;
 	if (isnan(a->picked))
