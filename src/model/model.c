@@ -5,14 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TW_MODEL(id) &tw_model_##id,
-const struct tw_model *const tw_models[] = {
-#include "model/models.def"
-};
-#undef TW_MODEL
-
-const size_t tw_model_count = sizeof(tw_models) / sizeof(tw_models[0]);
-
 #define TW_FAMILY(id) tw_family_##id,
 const struct tw_model *const tw_families[] = {
 #include "model/families.def"
@@ -45,15 +37,11 @@ const char *const *tw_sheet_parameters(const char *sheet)
 static const struct tw_model *by_name(const char *name)
 {
 	const struct tw_model *const *family, *model;
-	size_t i;
 
 	for (family = tw_families; *family; family++)
 		for (model = *family; model->name; model++)
 			if (!strcmp(model->name, name))
 				return model;
-	for (i = 0; i < tw_model_count; i++)
-		if (!strcmp(tw_models[i]->name, name))
-			return tw_models[i];
 	return NULL;
 }
 
@@ -64,7 +52,7 @@ const struct tw_model *tw_model_of(const char *op, size_t len)
 
 	if (name)
 		return by_name(name);
-	return tw_aten_op(op, len, &in_place) ? &tw_model_aten : tw_triton_model_of(op, len);
+	return tw_aten_op(op, len, &in_place) ? tw_family_aten : tw_triton_model_of(op, len);
 }
 
 /* 9 PB, and two weeks of 10^15 a second: dims beyond it are no dims of a call that was made. */

@@ -1,9 +1,10 @@
 /*
  * Cost models: how much work an operation is, from its arguments alone.
  *
- * A family of operations is a file here; models.def lists the models, data/op_models.tsv says
- * which operation has which.  A model is a pure function of a call.  What it cannot know it
- * leaves NaN; when the arguments make no sense it fails with a reason and the row has no figures.
+ * A family of operations is a file of families/ with a table of its models; families.def lists the
+ * families, data/op_models.tsv says which operation has which model.  A model is a pure function of
+ * a call.  What it cannot know it leaves NaN; when the arguments make no sense it fails with a reason
+ * and the row has no figures.
  */
 #ifndef TW_MODEL_MODEL_H
 #define TW_MODEL_MODEL_H
@@ -42,12 +43,8 @@ enum {
 };
 #undef TW_SHEET
 
-#define TW_MODEL(id) extern const struct tw_model tw_model_##id;
-#include "model/models.def"
-#undef TW_MODEL
-
-/* A row of a family: TW_MODEL_ROW(softmax, "Softmax", VECTOR, .forward = softmax, ...) */
-#define TW_MODEL_ROW(id, sheet_name, which, ...)                                       \
+/* A row of a family: TW_MODEL(softmax, "Softmax", VECTOR, .forward = softmax, ...) */
+#define TW_MODEL(id, sheet_name, which, ...)                                           \
 	{                                                                              \
 		.name = #id, .sheet = sheet_name, .unit = TW_UNIT_##which, __VA_ARGS__ \
 	}
@@ -59,10 +56,6 @@ enum {
 
 /* All families, up to a NULL. */
 extern const struct tw_model *const tw_families[];
-
-/* All of them, in the order of models.def. */
-extern const struct tw_model *const tw_models[];
-extern const size_t tw_model_count;
 
 /* The parameters of models of a sheet, up to a NULL; none of a name that sheets.def has not. */
 const char *const *tw_sheet_parameters(const char *sheet);

@@ -112,12 +112,14 @@ static void models_are_found(void **state)
 
 static void names_are_unique(void **state)
 {
-	size_t i, j;
+	const struct tw_model *const *family, *const *other, *model, *before;
 
 	(void)state;
-	for (i = 0; i < tw_model_count; i++)
-		for (j = 0; j < i; j++)
-			assert_string_not_equal(tw_models[i]->name, tw_models[j]->name);
+	for (family = tw_families; *family; family++)
+		for (model = *family; model->name; model++)
+			for (other = tw_families; other <= family; other++)
+				for (before = *other; before->name && before != model; before++)
+					assert_string_not_equal(model->name, before->name);
 }
 
 int main(void)

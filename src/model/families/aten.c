@@ -24,8 +24,6 @@
  */
 #include "model/families/aten.h"
 
-#include "model/model.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -36,31 +34,23 @@ struct type {
 	const char *precision;
 };
 
-static const struct tw_operand *at(const struct tw_call *call, unsigned position)
-{
-	return tw_operand(call, position);
-}
-
 /* Whether a tensor, be it without dimensions, or a list was given there. */
 static bool is_given(const struct tw_operand *operand)
 {
-	static const char scalar[] = "Scalar";
-
-	return operand->is_list || (operand->type.len && !operand->value.len &&
-				    (operand->type.len < sizeof(scalar) - 1 ||
-				     memcmp(operand->type.ptr, scalar, sizeof(scalar) - 1)));
+	return operand->is_list ||
+	       (operand->type.len && !operand->value.len && !tw_is_number(operand));
 }
 
 /* Bytes of an element, of a list as a kernel showed it: of the first list or of another. */
 static double element_bytes(const struct tw_call *call, unsigned position)
 {
-	const struct tw_operand *operand = at(call, position);
+	const struct tw_operand *operand = tw_operand(call, position);
 	unsigned i, lists = 0;
 
 	if (!operand->is_list || operand->dtype)
 		return tw_element_bytes(operand);
 	for (i = 0; i < position; i++)
-		lists += at(call, i)->is_list;
+		lists += tw_operand(call, i)->is_list;
 	return call->list_bytes[lists > 0];
 }
 
@@ -68,7 +58,7 @@ static double element_bytes(const struct tw_call *call, unsigned position)
 
 static struct type type_of(const struct tw_call *call, unsigned position)
 {
-	const struct tw_operand *operand = at(call, position);
+	const struct tw_operand *operand = tw_operand(call, position);
 
 	return (struct type){ operand->dtype ? operand->dtype->kind : TW_FLOAT,
 			      element_bytes(call, position), tw_precision(operand) };
@@ -93,7 +83,7 @@ static struct type type_of_number(const struct tw_slice *value)
 	for (i = 0; i < value->len; i++)
 		if (!memchr(digits, value->ptr[i], sizeof(digits) - 1))
 			type = (struct type){ TW_FLOAT, 4, "fp32" };
-	if (value->len >= 4 && (!memcmp(value->ptr, "True", 4) || !memcmp(value->ptr, "Fals", 4)))
+	if (tw_slice_starts(value, "True") || tw_slice_starts(value, "Fals"))
 		type.kind = TW_BOOL;
 	return type;
 }
@@ -115,7 +105,7 @@ static struct type promoted(const struct tw_aten *a)
 		struct type of_rank = { TW_NO_KIND, NAN, "" };
 
 		for (i = 0; i < a->call->count; i++) {
-			const struct tw_operand *operand = at(a->call, i);
+			const struct tw_operand *operand = tw_operand(a->call, i);
 			struct type type;
 
 			if (!strchr("rRg x", tw_aten_role(a->row, i)) || rank_of(operand) != rank)
@@ -141,11 +131,12 @@ static bool one_type(const struct tw_aten *a, const char *text, size_t len, stru
 		      { "byte", { TW_INTEGER, 1, "" } },
 		      { "long", { TW_INTEGER, 8, "" } },
 		      { "f", { TW_FLOAT, 4, "fp32" } } };
+	const struct tw_slice name = { text, len };
 	const struct tw_dtype *dtype;
 	size_t i;
 
 	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		if (strlen(fixed[i].name) == len && !memcmp(fixed[i].name, text, len)) {
+		if (tw_slice_is(&name, fixed[i].name)) {
 			*type = fixed[i].type;
 			return true;
 		}
@@ -204,7 +195,7 @@ static bool is_index(const struct tw_aten *a, unsigned position)
 /* An operand that was given for a result: a tensor where the row has none. */
 static bool is_output(const struct tw_aten *a, unsigned position)
 {
-	return tw_aten_role(a->row, position) == '-' && is_given(at(a->call, position)) &&
+	return tw_aten_role(a->row, position) == '-' && is_given(tw_operand(a->call, position)) &&
 	       !is_index(a, position);
 }
 
@@ -216,14 +207,14 @@ static double at_most(double wanted, double most)
 
 static double read_of(struct tw_aten *a, unsigned position, char role)
 {
-	const struct tw_operand *operand = at(a->call, position);
+	const struct tw_operand *operand = tw_operand(a->call, position);
 	double n = tw_distinct(operand), b = element_bytes(a->call, position);
 
 	if (!is_given(operand) || strchr("ws-", role))
 		return role == 'w' ? tw_operand_elements(operand) * b : 0;
 	switch (role) {
 	case 'O': /* without shapes it is empty where the first list has some */
-		if (isnan(n) && !isnan(tw_operand_elements(at(a->call, 0))))
+		if (isnan(n) && !isnan(tw_operand_elements(tw_operand(a->call, 0))))
 			return 0;
 		return 2 * n * b;
 	case 'm':
@@ -249,9 +240,9 @@ static double read_all(struct tw_aten *a)
 	unsigned i;
 
 	for (i = 0; i < a->call->count; i++)
-		if (is_index(a, i) && is_given(at(a->call, i)))
-			bytes += tw_distinct(at(a->call, i)) *
-				 (at(a->call, i)->is_list ? 8 : element_bytes(a->call, i));
+		if (is_index(a, i) && is_given(tw_operand(a->call, i)))
+			bytes += tw_distinct(tw_operand(a->call, i)) *
+				 (tw_operand(a->call, i)->is_list ? 8 : element_bytes(a->call, i));
 		else
 			bytes += read_of(a, i, tw_aten_role(a->row, i));
 	return bytes;
@@ -265,7 +256,7 @@ static double written(struct tw_aten *a, const struct type *types, unsigned coun
 	unsigned i, k;
 
 	if (a->in_place || puts) {
-		double all = tw_operand_elements(at(a->call, 0));
+		double all = tw_operand_elements(tw_operand(a->call, 0));
 
 		return (puts && a->in_place ? at_most(n, all) : all) * element_bytes(a->call, 0);
 	}
@@ -279,7 +270,7 @@ static double written(struct tw_aten *a, const struct type *types, unsigned coun
 			i--;
 			element = element_bytes(a->call, i);
 			if (isnan(n))
-				own = tw_operand_elements(at(a->call, i));
+				own = tw_operand_elements(tw_operand(a->call, i));
 		}
 		bytes += own * element;
 	}
@@ -289,7 +280,7 @@ static double written(struct tw_aten *a, const struct type *types, unsigned coun
 /* Elements that the row's operations are for. */
 static double computed(const struct tw_aten *a)
 {
-	double first = tw_operand_elements(at(a->call, 0));
+	double first = tw_operand_elements(tw_operand(a->call, 0));
 
 	switch (a->row->result) {
 	case TW_ATEN_NONE:
@@ -310,43 +301,43 @@ static double computed(const struct tw_aten *a)
 	}
 }
 
-static void describe(const struct tw_aten *a, struct tw_work *work)
+/* The first operand that says the precision; one that was not given when none does. */
+static const struct tw_operand *precise(const struct tw_aten *a)
 {
 	unsigned i;
 
-	for (i = 0; i < a->call->count && !work->precision[0]; i++)
-		if (tw_aten_role(a->row, i) != '-')
-			work->precision = tw_precision(at(a->call, i));
-	tw_param_dims(work, "op_shape", &at(a->call, 0)->dims);
-	tw_param_integer(work, "num_input_elems", tw_operand_elements(at(a->call, 0)));
-	tw_param_integer(work, "num_output_elems", a->results);
+	for (i = 0; i < a->call->count; i++)
+		if (tw_aten_role(a->row, i) != '-' && tw_precision(&a->call->operand[i])[0])
+			break;
+	return tw_operand(a->call, i);
 }
 
 static int aten(const struct tw_call *call, struct tw_work *work)
 {
+	const struct tw_operand *first = tw_operand(call, 0);
 	struct tw_aten a = { .call = call };
 	struct type types[2];
 	unsigned count;
+	double bytes;
 
 	a.row = tw_aten_op(call->name.ptr, call->name.len, &a.in_place);
 	if (!a.row)
 		return tw_work_fail(work, "it is not known");
 	tw_aten_results(&a);
 	count = result_types(&a, types);
-	work->flops = a.row->operations ? a.row->operations * computed(&a) : 0;
-	work->bytes = read_all(&a) + written(&a, types, count);
-	if (isnan(work->bytes) && a.reason)
+	bytes = read_all(&a) + written(&a, types, count);
+	if (isnan(bytes) && a.reason)
 		return tw_work_fail(work, a.reason);
-	if (isnan(work->bytes) && tw_aten_takes_lists(call->name.ptr, call->name.len))
+	if (isnan(bytes) && tw_aten_takes_lists(call->name.ptr, call->name.len))
 		return tw_work_fail(work, "the shapes or types of its lists were not recorded");
-	describe(&a, work);
-	return 0;
+	tw_param_dims(work, "op_shape", &first->dims);
+	TW_PARAM_INTEGERS(work, { "num_input_elems", tw_operand_elements(first) },
+			  { "num_output_elems", a.results });
+	return tw_work_set(work, a.row->operations ? a.row->operations * computed(&a) : 0, bytes,
+			   precise(&a));
 }
 
-const struct tw_model tw_model_aten = {
-	.name = "aten",
-	.sheet = "",
-	.unit = TW_UNIT_VECTOR,
-	.forward = aten,
-	.general = true,
+const struct tw_model tw_family_aten[] = {
+	TW_MODEL(aten, "", VECTOR, .forward = aten, .general = true),
+	{ .name = NULL },
 };

@@ -342,7 +342,7 @@ static int evoformer(const struct tw_call *call, struct tw_work *work)
 
 /* ---- models */
 
-#define SDPA(id, ...) TW_MODEL_ROW(id, "SDPA", MATRIX, __VA_ARGS__)
+#define SDPA(id, ...) TW_MODEL(id, "SDPA", MATRIX, __VA_ARGS__)
 /* Forward, and backward by the arguments of that. */
 #define BOTH_WAYS(function) \
 	.forward = function, .backward = function, .backward_category = "SDPA_bwd"

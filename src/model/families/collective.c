@@ -90,7 +90,7 @@ static int allreduce_rms_norm(const struct tw_call *call, struct tw_work *work)
 	return 0;
 }
 
-#define COLLECTIVE(id, function) TW_MODEL_ROW(id, "CustomCollective", NONE, .forward = function)
+#define COLLECTIVE(id, function) TW_MODEL(id, "CustomCollective", NONE, .forward = function)
 
 const struct tw_model tw_family_collective[] = {
 	COLLECTIVE(custom_all_reduce, all_reduce),

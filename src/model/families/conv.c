@@ -279,9 +279,8 @@ static int conv_bias_backward(const struct tw_call *call, struct tw_work *work)
 	return take_conv_bias(&c, call->forward, work) ? -1 : finish_backward(&c, work);
 }
 
-#define CONV(id, ...)                                                                    \
-	TW_MODEL_ROW(id, "CONV", MATRIX, .forward = id, .backward_category = "CONV_bwd", \
-		     __VA_ARGS__)
+#define CONV(id, ...) \
+	TW_MODEL(id, "CONV", MATRIX, .forward = id, .backward_category = "CONV_bwd", __VA_ARGS__)
 
 const struct tw_model tw_family_conv[] = {
 	CONV(convolution, .backward = convolution),

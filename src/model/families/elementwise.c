@@ -183,10 +183,10 @@ static int binary(const struct tw_call *call, struct tw_work *work)
 			   tw_bytes(a) + tw_bytes(b) + n * output_bytes(call), a);
 }
 
-#define UNARY(id) TW_MODEL_ROW(id, "UnaryElementwise", VECTOR, .forward = id)
-#define BINARY(id, flops)                                                \
-	TW_MODEL_ROW(id, "BinaryElementwise", VECTOR, .forward = binary, \
-		     .variant = &(const int){ flops })
+#define UNARY(id) TW_MODEL(id, "UnaryElementwise", VECTOR, .forward = id)
+#define BINARY(id, flops)                                            \
+	TW_MODEL(id, "BinaryElementwise", VECTOR, .forward = binary, \
+		 .variant = &(const int){ flops })
 
 const struct tw_model tw_family_elementwise[] = {
 	UNARY(unary),

@@ -94,7 +94,7 @@ static int embedding_backward(const struct tw_call *call, struct tw_work *work)
 		      (tw_distinct(gradient) + results) * tw_element_bytes(gradient), work);
 }
 
-#define EMBEDDING(id, ...) TW_MODEL_ROW(id, "Embedding", VECTOR, .forward = id, __VA_ARGS__)
+#define EMBEDDING(id, ...) TW_MODEL(id, "Embedding", VECTOR, .forward = id, __VA_ARGS__)
 
 const struct tw_model tw_family_embedding[] = {
 	EMBEDDING(embedding, .composite = true),

@@ -414,7 +414,7 @@ static int int4_weight(const struct tw_call *call, struct tw_work *work)
 	return finish(work, &g);
 }
 
-#define GEMM(id, ...) TW_MODEL_ROW(id, "GEMM", MATRIX, __VA_ARGS__)
+#define GEMM(id, ...) TW_MODEL(id, "GEMM", MATRIX, __VA_ARGS__)
 #define LAYOUT(...)                                           \
 	.forward = product, .variant = &(const struct layout) \
 	{                                                     \

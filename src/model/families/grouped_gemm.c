@@ -191,7 +191,7 @@ static int by_names(const struct tw_call *call, struct tw_work *work)
 	return finish(work, &g);
 }
 
-#define GROUPED(id, ...) TW_MODEL_ROW(id, "GroupedGEMM", MATRIX, __VA_ARGS__)
+#define GROUPED(id, ...) TW_MODEL(id, "GroupedGEMM", MATRIX, __VA_ARGS__)
 #define BOTH_WAYS(function) \
 	.forward = function, .backward = function, .backward_category = "GroupedGEMM_bwd"
 

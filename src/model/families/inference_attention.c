@@ -459,7 +459,7 @@ static int gated_delta_net(const struct tw_call *call, struct tw_work *work)
 			   tokens * heads * (d + 2 * d + 2) * tw_element_bytes(mixed), mixed);
 }
 
-#define INFERENCE(id, ...) TW_MODEL_ROW(id, "InferenceAttention", MATRIX, __VA_ARGS__)
+#define INFERENCE(id, ...) TW_MODEL(id, "InferenceAttention", MATRIX, __VA_ARGS__)
 #define LAYOUT(...)                                             \
 	.forward = attention, .variant = &(const struct layout) \
 	{                                                       \
@@ -470,7 +470,7 @@ static int gated_delta_net(const struct tw_call *call, struct tw_work *work)
 	{                                                          \
 		kind                                               \
 	}
-#define STORE(id) TW_MODEL_ROW(id, "InferenceAttention", VECTOR, .forward = id)
+#define STORE(id) TW_MODEL(id, "InferenceAttention", VECTOR, .forward = id)
 
 const struct tw_model tw_family_inference_attention[] = {
 	/* (q, k, v, ...): aiter's mha_varlen_fwd, fmha_v3_varlen_fwd and mha_batch_prefill */

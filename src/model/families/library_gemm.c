@@ -157,7 +157,7 @@ static int template_gemm(const struct tw_call *call, struct tw_work *work)
 	return tw_work_set(work, 2 * p.batch * p.m * p.k * p.n, tw_call_bytes(call), p.a);
 }
 
-#define GEMM(id, ...) TW_MODEL_ROW(id, "GEMM", MATRIX, __VA_ARGS__)
+#define GEMM(id, ...) TW_MODEL(id, "GEMM", MATRIX, __VA_ARGS__)
 #define PRODUCT(id, which) GEMM(id, .forward = product, .variant = &(const enum kind){ which })
 
 const struct tw_model tw_family_library_gemm[] = {

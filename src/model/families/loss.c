@@ -30,6 +30,6 @@ static int cross_entropy(const struct tw_call *call, struct tw_work *work)
 }
 
 const struct tw_model tw_family_loss[] = {
-	TW_MODEL_ROW(cross_entropy, "CrossEntropy", VECTOR, .forward = cross_entropy),
+	TW_MODEL(cross_entropy, "CrossEntropy", VECTOR, .forward = cross_entropy),
 	{ .name = NULL },
 };

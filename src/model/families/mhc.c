@@ -122,7 +122,7 @@ static int fused_post_pre(const struct tw_call *call, struct tw_work *work)
 			   tw_call_bytes(call), s.tensor);
 }
 
-#define MHC(id, unit, function) TW_MODEL_ROW(id, "mHC", unit, .forward = function)
+#define MHC(id, unit, function) TW_MODEL(id, "mHC", unit, .forward = function)
 
 const struct tw_model tw_family_mhc[] = {
 	MHC(mhc_post, VECTOR, post),

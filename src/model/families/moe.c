@@ -461,12 +461,12 @@ static int exchange(const struct tw_call *call, struct tw_work *work)
 	return tw_work_set(work, 0, tw_bytes(tokens), tokens);
 }
 
-#define FUSED(id, ...) TW_MODEL_ROW(id, "MoE_fused", MATRIX, __VA_ARGS__)
-#define UNFUSED(id, ...) TW_MODEL_ROW(id, "MoE_unfused", MATRIX, __VA_ARGS__)
-#define AUXILIARY(id, function) TW_MODEL_ROW(id, "MoE_aux", VECTOR, .forward = function)
-#define EXCHANGE(id)                                                                  \
-	TW_MODEL_ROW(id, "MoE_comm", NONE, .forward = exchange, .backward = exchange, \
-		     .backward_category = "MoE_comm_bwd")
+#define FUSED(id, ...) TW_MODEL(id, "MoE_fused", MATRIX, __VA_ARGS__)
+#define UNFUSED(id, ...) TW_MODEL(id, "MoE_unfused", MATRIX, __VA_ARGS__)
+#define AUXILIARY(id, function) TW_MODEL(id, "MoE_aux", VECTOR, .forward = function)
+#define EXCHANGE(id)                                                              \
+	TW_MODEL(id, "MoE_comm", NONE, .forward = exchange, .backward = exchange, \
+		 .backward_category = "MoE_comm_bwd")
 #define LAYOUT(function, ...)                                  \
 	.forward = function, .variant = &(const struct layout) \
 	{                                                      \

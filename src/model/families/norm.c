@@ -398,9 +398,9 @@ static int modulate(const struct tw_call *call, struct tw_work *work)
 		      elements * norm.b + 8 * tw_size(norm.input, 0) * tw_size(norm.input, 1));
 }
 
-#define NORM(id, ...)                                                              \
-	TW_MODEL_ROW(id, "Normalization", VECTOR, .backward_category = "NORM_bwd", \
-		     .forward = __VA_ARGS__)
+#define NORM(id, ...)                                                          \
+	TW_MODEL(id, "Normalization", VECTOR, .backward_category = "NORM_bwd", \
+		 .forward = __VA_ARGS__)
 
 const struct tw_model tw_family_norm[] = {
 	NORM(batch_norm, by_channels, .variant = &(const bool){ false }),

@@ -162,7 +162,7 @@ static int quantize_named(const struct tw_call *call, struct tw_work *work)
 			   tw_bytes(input) + tw_given_bytes(scales) + result, input);
 }
 
-#define QUANT(id, sheet, function) TW_MODEL_ROW(id, sheet, VECTOR, .forward = function)
+#define QUANT(id, sheet, function) TW_MODEL(id, sheet, VECTOR, .forward = function)
 
 const struct tw_model tw_family_quant[] = {
 	QUANT(per_group_quant, "BinaryElementwise", per_group_quant),

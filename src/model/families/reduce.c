@@ -135,6 +135,6 @@ static int reduce(const struct tw_call *call, struct tw_work *work)
 }
 
 const struct tw_model tw_family_reduce[] = {
-	TW_MODEL_ROW(reduce, "Reduce", VECTOR, .forward = reduce, .backward = reduce),
+	TW_MODEL(reduce, "Reduce", VECTOR, .forward = reduce, .backward = reduce),
 	{ .name = NULL },
 };

@@ -134,10 +134,10 @@ static int rms_norm_named(const struct tw_call *call, struct tw_work *work)
 			      tw_given_bytes(tw_argument(&a, "scale|scales|output_scale")));
 }
 
-#define NAMED(id, function) TW_MODEL_ROW(id, "RMSNorm", VECTOR, .forward = function)
-#define RMS_NORM(id, ...)                                        \
-	TW_MODEL_ROW(id, "RMSNorm", VECTOR, .forward = rms_norm, \
-		     .variant = &(const struct layout){ __VA_ARGS__ })
+#define NAMED(id, function) TW_MODEL(id, "RMSNorm", VECTOR, .forward = function)
+#define RMS_NORM(id, ...)                                    \
+	TW_MODEL(id, "RMSNorm", VECTOR, .forward = rms_norm, \
+		 .variant = &(const struct layout){ __VA_ARGS__ })
 
 const struct tw_model tw_family_rms_norm[] = {
 	NAMED(rms_norm_2d, rms_norm_2d),

@@ -127,7 +127,7 @@ static int qk_rope_cache(const struct tw_call *call, struct tw_work *work)
 			   q);
 }
 
-#define ROPE(id, sheet, function) TW_MODEL_ROW(id, sheet, VECTOR, .forward = function)
+#define ROPE(id, sheet, function) TW_MODEL(id, sheet, VECTOR, .forward = function)
 
 const struct tw_model tw_family_rope[] = {
 	ROPE(fused_rope, "RoPE", fused_rope),

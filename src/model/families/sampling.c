@@ -24,7 +24,7 @@ static int outer_exponential(const struct tw_call *call, struct tw_work *work)
 }
 
 const struct tw_model tw_family_sampling[] = {
-	TW_MODEL_ROW(mixed_sample_outer_exponential, "elementwise", VECTOR,
-		     .forward = outer_exponential),
+	TW_MODEL(mixed_sample_outer_exponential, "elementwise", VECTOR,
+		 .forward = outer_exponential),
 	{ .name = NULL },
 };

@@ -83,12 +83,12 @@ static int whole_layer(const struct tw_call *call, struct tw_work *work)
 			   first);
 }
 
-#define ACTIVATION(id, parts_of_input, flops)                                        \
-	TW_MODEL_ROW(id, "UnaryElementwise", VECTOR, .forward = activation,          \
-		     .variant = &(const struct activation){ .parts = parts_of_input, \
-							    .flops_each = flops })
-#define MOVED(id, sheet) TW_MODEL_ROW(id, sheet, VECTOR, .forward = moved_operands)
-#define LAYER(id, sheet) TW_MODEL_ROW(id, sheet, MATRIX, .forward = whole_layer)
+#define ACTIVATION(id, parts_of_input, flops)                                    \
+	TW_MODEL(id, "UnaryElementwise", VECTOR, .forward = activation,          \
+		 .variant = &(const struct activation){ .parts = parts_of_input, \
+							.flops_each = flops })
+#define MOVED(id, sheet) TW_MODEL(id, sheet, VECTOR, .forward = moved_operands)
+#define LAYER(id, sheet) TW_MODEL(id, sheet, MATRIX, .forward = whole_layer)
 
 const struct tw_model tw_family_serving[] = {
 	ACTIVATION(activation_into, 1, 1),

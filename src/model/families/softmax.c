@@ -73,7 +73,7 @@ static int softmax_backward(const struct tw_call *call, struct tw_work *work)
 		tw_bytes(dy) + tw_bytes(y) + n * type_bytes(call, 3, tw_element_bytes(dy)), dy);
 }
 
-#define SOFTMAX(id, ...) TW_MODEL_ROW(id, "Softmax", VECTOR, __VA_ARGS__)
+#define SOFTMAX(id, ...) TW_MODEL(id, "Softmax", VECTOR, __VA_ARGS__)
 
 const struct tw_model tw_family_softmax[] = {
 	SOFTMAX(softmax, .forward = softmax, .backward = softmax),

@@ -167,7 +167,7 @@ static int causal_conv1d_named(const struct tw_call *call, struct tw_work *work)
 	return tw_work_set(work, 2 * tw_elements(&x->dims) * width, moved, x);
 }
 
-#define SSM(id, unit, ...) TW_MODEL_ROW(id, "SSM", unit, .forward = id, __VA_ARGS__)
+#define SSM(id, unit, ...) TW_MODEL(id, "SSM", unit, .forward = id, __VA_ARGS__)
 
 const struct tw_model tw_family_ssm[] = {
 	SSM(causal_conv1d, MATRIX),

@@ -33,6 +33,9 @@
 
 #define MOST_SIZES 4
 
+/* Rows of the family. */
+enum { POINTWISE, REDUCTION };
+
 static const char start[] = "triton_", fused[] = "_fused_";
 
 /* What stands between "_fused_" and the number; false: the name has another form. */
@@ -59,8 +62,8 @@ const struct tw_model *tw_triton_model_of(const char *op, size_t len)
 		return NULL;
 	op += sizeof(start) - 1;
 	if (!memcmp(op, "poi", 3))
-		return &tw_model_triton_pointwise;
-	return !memcmp(op, "red", 3) || !memcmp(op, "per", 3) ? &tw_model_triton_reduction : NULL;
+		return &tw_family_triton[POINTWISE];
+	return !memcmp(op, "red", 3) || !memcmp(op, "per", 3) ? &tw_family_triton[REDUCTION] : NULL;
 }
 
 /*
@@ -166,12 +169,10 @@ static double cost_of_all(const struct tw_slice *text, unsigned *inputs, struct 
 	return cost;
 }
 
+/* Be it without dimensions. */
 static bool is_tensor(const struct tw_operand *operand)
 {
-	static const char scalar[] = "Scalar";
-
-	return operand->type.len && (operand->type.len < sizeof(scalar) - 1 ||
-				     memcmp(operand->type.ptr, scalar, sizeof(scalar) - 1));
+	return operand->type.len && !tw_is_number(operand);
 }
 
 /* How many elements a tensor of the call has at most, and whether one has exactly `n`. */
@@ -233,58 +234,36 @@ static int take_sizes(const struct tw_call *call, bool reduction, double *n, dou
 	return 0;
 }
 
-static int kernel(const struct tw_call *call, struct tw_work *work, bool reduction)
+static int kernel(const struct tw_call *call, struct tw_work *work)
 {
-	const struct tw_operand *first = NULL;
+	bool reduction = work->model == &tw_family_triton[REDUCTION];
+	const struct tw_operand *first = NULL, *o;
+	double n, r, cost, bytes = 0;
+	unsigned tensors = 0, inputs;
 	struct tw_slice operations;
-	unsigned i, tensors = 0, inputs;
-	double n, r, cost;
 
 	if (!take_operations(call->name.ptr, call->name.len, &operations))
 		return tw_work_fail(work, "its name does not tell what was fused");
 	if (take_sizes(call, reduction, &n, &r))
 		return tw_work_fail(work, "its sizes were not recorded");
-	work->bytes = 0;
-	for (i = 0; i < call->count; i++) {
-		const struct tw_operand *operand = &call->operand[i];
-
-		if (!is_tensor(operand))
+	for (o = call->operand; o < call->operand + call->count; o++) {
+		if (!is_tensor(o))
 			continue;
-		work->bytes += fmin(tw_distinct(operand), n) * tw_element_bytes(operand);
-		first = first ? first : operand;
+		bytes += fmin(tw_distinct(o), n) * tw_element_bytes(o);
+		first = first ? first : o;
 		tensors++;
 	}
 	if (!first)
 		return tw_work_fail(work, "it has no tensor");
 	cost = cost_of_all(&operations, &inputs, work);
-	work->flops = n * cost;
 	if (!reduction && cost != 0 && tensors <= inputs)
-		work->bytes += n * tw_element_bytes(first);
-	work->precision = tw_precision(first);
-	tw_param_integer(work, "xnumel", r > 0 ? n / r : n);
-	tw_param_integer(work, "rnumel", r);
-	return 0;
+		bytes += n * tw_element_bytes(first);
+	TW_PARAM_INTEGERS(work, { "xnumel", r > 0 ? n / r : n }, { "rnumel", r });
+	return tw_work_set(work, n * cost, bytes, first);
 }
 
-static int pointwise(const struct tw_call *call, struct tw_work *work)
-{
-	return kernel(call, work, false);
-}
-
-static int reduction(const struct tw_call *call, struct tw_work *work)
-{
-	return kernel(call, work, true);
-}
-
-const struct tw_model tw_model_triton_pointwise = {
-	.name = "triton_pointwise",
-	.sheet = "Triton",
-	.unit = TW_UNIT_VECTOR,
-	.forward = pointwise,
-};
-const struct tw_model tw_model_triton_reduction = {
-	.name = "triton_reduction",
-	.sheet = "Triton",
-	.unit = TW_UNIT_VECTOR,
-	.forward = reduction,
+const struct tw_model tw_family_triton[] = {
+	[POINTWISE] = TW_MODEL(triton_pointwise, "Triton", VECTOR, .forward = kernel),
+	[REDUCTION] = TW_MODEL(triton_reduction, "Triton", VECTOR, .forward = kernel),
+	{ .name = NULL },
 };
