@@ -108,31 +108,39 @@ static struct tw_slice take_text(struct reader *r)
 	return text;
 }
 
-enum what { DIMS, STRIDES, TYPES, VALUES };
-
-static void take_sizes(struct reader *r, struct tw_operand *operand, bool strides)
+/* False: a number or what was not given, which has none. */
+static bool take_sizes(struct reader *r, struct tw_dims *dims, int64_t least,
+		       struct tw_slice *of_list, bool *is_list)
 {
 	const char *start;
 	bool nested;
 
 	if (!take(r, '[')) {
 		take_text(r);
-		return;
+		return false;
 	}
 	start = r->p;
-	take_dims(r, strides ? &operand->strides : &operand->dims, strides ? INT64_MIN : 0,
-		  &nested);
-	operand->is_list |= nested;
-	operand->strides_recorded |= strides;
+	take_dims(r, dims, least, &nested);
+	*is_list |= nested;
 	if (nested && r->p)
-		*(strides ? &operand->list_strides : &operand->list_dims) =
-			(struct tw_slice){ start, (size_t)(r->p - start) };
+		*of_list = (struct tw_slice){ start, (size_t)(r->p - start) };
+	return true;
+}
+
+static void take_shape(struct reader *r, struct tw_operand *operand)
+{
+	take_sizes(r, &operand->dims, 0, &operand->list_dims, &operand->is_list);
+}
+
+static void take_strides(struct reader *r, struct tw_operand *operand)
+{
+	operand->strides_recorded |= take_sizes(r, &operand->strides, INT64_MIN,
+						&operand->list_strides, &operand->is_list);
 }
 
 /* The types of a list are those of its first tensor. */
 static void take_type(struct reader *r, struct tw_operand *operand)
 {
-	static const char list[] = "TensorList";
 	struct reader inner;
 
 	if (take(r, '[')) {
@@ -143,55 +151,46 @@ static void take_type(struct reader *r, struct tw_operand *operand)
 	} else {
 		operand->type = take_text(r);
 	}
-	operand->is_list |= operand->type.len == sizeof(list) - 1 &&
-			    !memcmp(operand->type.ptr, list, sizeof(list) - 1);
+	operand->is_list |= tw_slice_is(&operand->type, "TensorList");
 	operand->dtype = tw_dtype(operand->type.ptr, operand->type.len);
 }
 
-static void take_operand(struct reader *r, struct tw_operand *operand, enum what what)
+static void take_value(struct reader *r, struct tw_operand *operand)
 {
-	switch (what) {
-	case DIMS:
-	case STRIDES:
-		take_sizes(r, operand, what == STRIDES);
-		break;
-	case TYPES:
-		take_type(r, operand);
-		break;
-	case VALUES:
-		operand->value = take_text(r);
-		break;
-	}
+	operand->value = take_text(r);
 }
 
-/* One of the four lists; the longest says how many operands there are. */
-static void read_list(struct tw_call *call, struct tw_slice text, enum what what)
+/*
+ * One of the four lists; the longest says how many operands there are.  What cannot be read has the
+ * reason, NULL: it can be done without.  How many operands it has.
+ */
+static unsigned read_list(struct tw_call *call, const struct tw_slice *text,
+			  void (*take_one)(struct reader *, struct tw_operand *),
+			  const char *reason)
 {
-	struct reader r = { text.ptr, tw_slice_end(&text) };
-	unsigned i = 0;
+	struct reader r = { text->ptr, tw_slice_end(text) };
+	unsigned count = 0;
 
-	if (!text.len)
-		return;
+	if (!text->len)
+		return 0;
 	if (!take(&r, '['))
 		give_up(&r);
 	if (r.p && !take(&r, ']')) {
 		do {
-			if (i == TW_CALL_MOST_OPERANDS) {
+			if (count == TW_CALL_MOST_OPERANDS) {
 				call->reason = "it has more inputs than models understand";
-				return;
+				return 0;
 			}
-			take_operand(&r, &call->operand[i++], what);
+			take_one(&r, &call->operand[count++]);
 		} while (take(&r, ','));
 		if (!take(&r, ']'))
 			give_up(&r);
 	}
-	if (i > call->count)
-		call->count = i;
-	call->values_recorded |= what == VALUES && i;
-	if (!r.p && what != STRIDES && !call->reason)
-		call->reason = what == DIMS  ? "its shapes cannot be read" :
-			       what == TYPES ? "its types cannot be read" :
-					       "its concrete inputs cannot be read";
+	if (count > call->count)
+		call->count = count;
+	if (!r.p && !call->reason)
+		call->reason = reason;
+	return count;
 }
 
 void tw_call_read(struct tw_call *call, const struct tw_call_texts *texts)
@@ -199,10 +198,11 @@ void tw_call_read(struct tw_call *call, const struct tw_call_texts *texts)
 	memset(call, 0, sizeof(*call));
 	call->name = texts->name;
 	call->list_bytes[0] = call->list_bytes[1] = NAN;
-	read_list(call, texts->dims, DIMS);
-	read_list(call, texts->types, TYPES);
-	read_list(call, texts->strides, STRIDES);
-	read_list(call, texts->concrete, VALUES);
+	read_list(call, &texts->dims, take_shape, "its shapes cannot be read");
+	read_list(call, &texts->types, take_type, "its types cannot be read");
+	read_list(call, &texts->strides, take_strides, NULL);
+	call->values_recorded = read_list(call, &texts->concrete, take_value,
+					  "its concrete inputs cannot be read") > 0;
 }
 
 bool tw_slice_is(const struct tw_slice *text, const char *other)

@@ -122,11 +122,38 @@ static void names_are_unique(void **state)
 					assert_string_not_equal(model->name, before->name);
 }
 
+static bool has_operation(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < tw_op_model_count; i++)
+		if (!strcmp(tw_op_models[i].model, name))
+			return true;
+	for (i = 0; i < tw_op_model_pattern_count; i++)
+		if (!strcmp(tw_op_model_patterns[i].model, name))
+			return true;
+	return false;
+}
+
+/* All but those that go by rows of other data, which names of operations lead to. */
+static void models_have_operations(void **state)
+{
+	const struct tw_model *const *family, *model;
+
+	(void)state;
+	for (family = tw_families; *family; family++)
+		for (model = *family; model->name; model++)
+			if (!model->general && strcmp(model->sheet, "Triton") != 0 &&
+			    !has_operation(model->name))
+				fail_msg("no operation has the model %s", model->name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(models_are_found),
 		cmocka_unit_test(names_are_unique),
+		cmocka_unit_test(models_have_operations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
