@@ -44,6 +44,19 @@ struct tw_arguments tw_arguments_of(const struct tw_call *call)
 	return a;
 }
 
+unsigned tw_place(const char *list, const char *name)
+{
+	size_t len = strlen(name), word;
+	unsigned place = 0;
+
+	for (; *list; list += word + (list[word] == ' '), place++) {
+		word = strcspn(list, " ");
+		if (word == len && !memcmp(list, name, len))
+			return place;
+	}
+	return TW_NOWHERE;
+}
+
 unsigned tw_argument_at(const struct tw_arguments *a, const char *names)
 {
 	size_t len;

@@ -27,23 +27,28 @@
  */
 #include "model/families/attention.h"
 
+#include "model/arguments.h"
+
 #include <math.h>
 #include <string.h>
 
-enum align { BOTTOM_RIGHT, TOP_LEFT };
+enum {
+	HEADS_FIRST = 1, /* (B, H, N, D), else (B, N, H, D) */
+	TOP_LEFT = 2,	 /* what is causal, else at the bottom right */
+	PACKED = 4,	 /* always; else when lengths are given */
+	FLASH = 8,
+	STRIDES = 16,  /* among the parameters */
+	BACKWARD = 32, /* it is a backward pass itself */
+};
 
-/* Where an operation has what.  Position 0 is never one of these but q: 0 is "nowhere". */
+/*
+ * An operation's arguments in their order, of which these count: q with k and v behind it; dropout;
+ * causal, or mask_type, which is 0, 1 (top left) or 2 (bottom right); lengths_q, where the sequences
+ * of q begin, with those of k behind it; longest_q, the longest of them, and that of k behind it.
+ */
 struct layout {
-	unsigned q;	  /* k and v follow it */
-	bool is_backward; /* it is a backward pass itself */
-	bool heads_first; /* (B, H, N, D), else (B, N, H, D) */
-	unsigned dropout, causal;
-	bool causal_type; /* `causal` holds 0, 1 (top left) or 2 (bottom right) */
-	enum align align;
-	unsigned lengths; /* where the sequences of q begin; those of k follow */
-	unsigned longest; /* the longest of q; that of k follows */
-	bool packed;	  /* always; else when `lengths` is given */
-	bool flash, strides;
+	const char *arguments;
+	unsigned flags;
 };
 
 /* Of queries, of keys or of values. */
@@ -55,7 +60,7 @@ struct attention {
 	struct sizes q, k, v;
 	double dropout;
 	bool causal, packed;
-	enum align align;
+	bool top_left;
 	double sequences, longest_q, longest_kv;
 	double pairs;			     /* of all sequences, for one head */
 	const struct tw_operand *operand[3]; /* q, k, v */
@@ -72,12 +77,12 @@ static bool read_flag(const struct tw_call *call, unsigned position, bool *flag)
 
 /* ---- query-key pairs */
 
-static double visible(double n_q, double n_kv, enum align align)
+static double visible(double n_q, double n_kv, bool top_left)
 {
 	double least = n_q < n_kv ? n_q : n_kv;
 	double triangle = least * (least + 1) / 2;
 
-	if (align == TOP_LEFT)
+	if (top_left)
 		return triangle + (n_q - least) * n_kv;
 	return triangle + least * (n_kv - least);
 }
@@ -86,21 +91,23 @@ static double count_pairs(const struct attention *a, double n_q, double n_kv)
 {
 	if (!a->causal)
 		return n_q * n_kv;
-	return n_q == n_kv ? n_q * n_kv / 2 : visible(n_q, n_kv, a->align);
+	return n_q == n_kv ? n_q * n_kv / 2 : visible(n_q, n_kv, a->top_left);
 }
 
 static int take_packed(struct attention *a, const struct tw_call *call, const struct layout *l,
 		       struct tw_work *work)
 {
-	const struct tw_dims *q = &tw_operand(call, l->lengths)->dims;
-	const struct tw_dims *kv = &tw_operand(call, l->lengths + 1)->dims;
+	unsigned lengths = tw_place(l->arguments, "lengths_q");
+	unsigned longest = tw_place(l->arguments, "longest_q");
+	const struct tw_dims *q = &tw_operand(call, lengths)->dims;
+	const struct tw_dims *kv = &tw_operand(call, lengths + 1)->dims;
 	double others, rest_q = 0, rest_kv = 0;
 
 	if (q->rank != 1 || kv->rank != 1 || q->size[0] < 2 || q->size[0] != kv->size[0])
 		return tw_work_fail(work, "the number of its sequences makes no sense");
 	a->sequences = (double)(q->size[0] - 1);
-	a->longest_q = (double)tw_value_integer(call, l->longest, -1);
-	a->longest_kv = (double)tw_value_integer(call, l->longest + 1, -1);
+	a->longest_q = (double)tw_value_integer(call, longest, -1);
+	a->longest_kv = (double)tw_value_integer(call, longest + 1, -1);
 	if (a->longest_q < 0 || a->longest_kv < 0)
 		return tw_work_fail(work, "the length of its longest sequence was not recorded");
 	if (a->longest_q > a->q.n || a->longest_kv > a->k.n)
@@ -121,10 +128,11 @@ static int take_packed(struct attention *a, const struct tw_call *call, const st
 static bool take_sizes(const struct tw_operand *x, const struct layout *l, bool packed,
 		       struct sizes *s)
 {
+	bool has_lengths = tw_place(l->arguments, "lengths_q") != TW_NOWHERE;
 	unsigned rank = x->dims.rank, i;
 
 	*s = (struct sizes){ 1, 0, 1, tw_size(x, -1) };
-	if (l->heads_first) {
+	if (l->flags & HEADS_FIRST) {
 		/* Three dimensions are batches of one head. */
 		s->n = tw_size(x, -2);
 		s->h = rank > 3 ? tw_size(x, -3) : 1;
@@ -132,7 +140,7 @@ static bool take_sizes(const struct tw_operand *x, const struct layout *l, bool 
 			s->batch *= tw_size(x, (int)i);
 		return rank >= 2;
 	}
-	if (rank != 4 && !((packed || l->lengths) && rank == 3))
+	if (rank != 4 && !((packed || has_lengths) && rank == 3))
 		return false;
 	if (rank == 4)
 		s->batch = tw_size(x, 0);
@@ -157,16 +165,16 @@ static int check_sizes(const struct attention *a, struct tw_work *work)
 static int take_causal(struct attention *a, const struct tw_call *call, const struct layout *l,
 		       struct tw_work *work)
 {
-	int64_t type;
+	unsigned causal = tw_place(l->arguments, "causal");
+	unsigned type_at = tw_place(l->arguments, "mask_type");
+	int64_t type = tw_value_integer(call, type_at, -1);
 
-	a->align = l->align;
-	if (l->causal_type) {
-		type = tw_value_integer(call, l->causal, -1);
+	a->top_left = l->flags & TOP_LEFT || type == 1;
+	if (type_at != TW_NOWHERE) {
 		if (type < 0 || type > 2)
 			return tw_work_fail(work, "its mask is not known");
 		a->causal = type != 0;
-		a->align = type == 1 ? TOP_LEFT : BOTTOM_RIGHT;
-	} else if (l->causal && !read_flag(call, l->causal, &a->causal)) {
+	} else if (causal != TW_NOWHERE && !read_flag(call, causal, &a->causal)) {
 		return tw_work_fail(work, "whether it is causal was not recorded");
 	}
 	return 0;
@@ -175,26 +183,26 @@ static int take_causal(struct attention *a, const struct tw_call *call, const st
 static int take(struct attention *a, const struct tw_call *call, const struct layout *l,
 		struct tw_work *work)
 {
+	unsigned q = tw_place(l->arguments, "q"), dropout = tw_place(l->arguments, "dropout");
+	unsigned lengths = tw_place(l->arguments, "lengths_q"), i;
 	struct sizes *sizes[] = { &a->q, &a->k, &a->v };
-	unsigned i;
 
-	*a = (struct attention){ .packed = l->packed ||
-					   (l->lengths && tw_has_tensor(call, l->lengths)) };
+	*a = (struct attention){ .packed = l->flags & PACKED || tw_has_tensor(call, lengths) };
 	for (i = 0; i < 3; i++) {
-		a->operand[i] = tw_operand(call, l->q + i);
+		a->operand[i] = tw_operand(call, q + i);
 		if (!take_sizes(a->operand[i], l, a->packed, sizes[i]))
 			return tw_work_fail(work, "its operands are no queries, keys and values");
 	}
 	if (check_sizes(a, work))
 		return -1;
 	/* Sequences one after another whose lengths are not recorded: what moves is known. */
-	if (l->lengths && !a->packed && a->operand[0]->dims.rank == 3) {
+	if (lengths != TW_NOWHERE && !a->packed && a->operand[0]->dims.rank == 3) {
 		a->pairs = NAN;
 		return 0;
 	}
 	if (take_causal(a, call, l, work))
 		return -1;
-	a->dropout = l->dropout ? tw_value_real(call, l->dropout) : 0;
+	a->dropout = dropout == TW_NOWHERE ? 0 : tw_value_real(call, dropout);
 	if (a->packed)
 		return take_packed(a, call, l, work);
 	a->pairs = a->q.batch * count_pairs(a, a->q.n, a->k.n);
@@ -208,14 +216,14 @@ static void add_parameters(struct tw_work *work, const struct attention *a, cons
 	TW_PARAM_INTEGERS(work, { "B", a->q.batch }, { "N_Q", a->q.n }, { "H_Q", a->q.h },
 			  { "N_KV", a->k.n }, { "H_KV", a->k.h }, { "d_h_qk", a->q.d },
 			  { "d_h_v", a->v.d });
-	if (l->strides) {
+	if (l->flags & STRIDES) {
 		tw_param_strides(work, "q_stride", a->operand[0]);
 		tw_param_strides(work, "k_stride", a->operand[1]);
 		tw_param_strides(work, "v_stride", a->operand[2]);
 	}
 	tw_param_real(work, "dropout", a->dropout);
 	tw_param_bool(work, "causal", a->causal);
-	tw_param_bool(work, "flash_impl", l->flash);
+	tw_param_bool(work, "flash_impl", l->flags & FLASH);
 	TW_PARAM_TYPES(work, "dtype_A_B", a->operand[0], a->operand[1]);
 	if (a->packed)
 		TW_PARAM_INTEGERS(work, { "num_seqs_q", a->sequences },
@@ -241,8 +249,8 @@ static int attention(const struct tw_call *call, const struct layout *l, struct 
 	d = a.q.d + a.v.d;
 	flops = 2 * a.q.h * a.pairs * d;
 	bytes = tw_bytes(x[0]) + tw_bytes(x[1]) + tw_bytes(x[2]) + written(&a.q, a.v.d, x[0]);
-	if (work->backward || l->is_backward) {
-		flops = 2 * a.q.h * a.pairs * (2 * d + (l->flash ? a.q.d : 0)) +
+	if (work->backward || l->flags & BACKWARD) {
+		flops = 2 * a.q.h * a.pairs * (2 * d + (l->flags & FLASH ? a.q.d : 0)) +
 			a.q.batch * a.k.n * (a.q.h - a.k.h) * d;
 		bytes += written(&a.q, a.q.d, x[0]) + written(&a.k, a.q.d, x[1]) +
 			 written(&a.k, a.v.d, x[2]);
@@ -258,69 +266,58 @@ static int by_layout(const struct tw_call *call, struct tw_work *work)
 
 /* ---- operations whose arguments moved between versions */
 
-/* flash_attn::_flash_attn_backward(dout, q, k, v, out, lse, dq, dk, dv, dropout, scale, causal) */
+/* flash_attn::_flash_attn_backward */
 static int flash_attn_backward(const struct tw_call *call, struct tw_work *work)
 {
-	struct layout l = { .q = 1,
-			    .is_backward = true,
-			    .dropout = 9,
-			    .causal = 11,
-			    .flash = true,
-			    .strides = true };
+	/* TraceLens 0.1 has them one earlier, where the scale is: that is no truth value. */
+	static const struct layout usual = { "dout q k v out lse dq dk dv dropout scale causal",
+					     BACKWARD | FLASH | STRIDES };
+	static const struct layout earlier = { "dout q k v out lse dq dk dropout scale causal",
+					       BACKWARD | FLASH | STRIDES };
 	bool flag;
 
-	/* TraceLens 0.1 has them one earlier, where the scale is: that is no truth value. */
-	if (read_flag(call, 10, &flag)) {
-		l.dropout = 8;
-		l.causal = 10;
-	}
-	return attention(call, &l, work);
+	return attention(call, read_flag(call, 10, &flag) ? &earlier : &usual, work);
 }
 
-/*
- * aten::_efficient_attention_forward(q, k, v, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
- * max_seqlen_k, dropout, custom_mask_type, compute_log_sumexp, ...); older versions
- * have no max_seqlen_k.
- */
+/* aten::_efficient_attention_forward; older versions have no max_seqlen_k. */
 static int efficient(const struct tw_call *call, struct tw_work *work)
 {
-	struct layout l = { .dropout = 8,
-			    .causal = 9,
-			    .causal_type = true,
-			    .lengths = 4,
-			    .longest = 6 };
-	bool flag;
+	static const struct layout usual = {
+		"q k v bias lengths_q lengths_kv longest_q longest_kv dropout mask_type", 0
+	};
+	static const struct layout older = {
+		"q k v bias lengths_q lengths_kv longest_q dropout mask_type", 0
+	};
+	bool flag, old = tw_value_integer(call, 9, -1) < 0 && read_flag(call, 9, &flag);
 
-	if (tw_value_integer(call, 9, -1) < 0 && read_flag(call, 9, &flag)) {
-		l.dropout = 7;
-		l.causal = 8;
-	}
-	return attention(call, &l, work);
+	return attention(call, old ? &older : &usual, work);
 }
 
-/*
- * flash_attn_3::fwd(q, k, v, k_new, v_new, q_v, out, cu_seqlens_q, cu_seqlens_k, cu_seqlens_k_new,
- * seqused_q, seqused_k, max_seqlen_q, max_seqlen_k, page_table, ..., 24 is_causal, ...)
- */
+/* flash_attn_3::fwd */
 int tw_flash_attention_3(const struct tw_call *call, struct tw_work *work)
 {
+	static const struct layout usual = {
+		"q k v k_new v_new q_v out lengths_q lengths_kv cu_seqlens_k_new seqused_q "
+		"seqused_k longest_q longest_kv page_table kv_batch_idx leftpad_k rotary_cos "
+		"rotary_sin seqlens_rotary q_descale k_descale v_descale scale causal",
+		FLASH
+	};
 	/* As one operation around it has it, of queries, keys and values alone: nothing masked. */
-	const struct layout l = { .causal = call->count == 3 ? 0 : 24,
-				  .lengths = 7,
-				  .longest = 12,
-				  .flash = true };
+	static const struct layout bare = {
+		"q k v k_new v_new q_v out lengths_q lengths_kv - - - longest_q longest_kv", FLASH
+	};
 
 	if (tw_has_tensor(call, 5))
 		return tw_work_fail(work, "it has values of queries");
 	if (tw_has_tensor(call, 3) || tw_has_tensor(call, 11) || tw_has_tensor(call, 14))
 		return tw_work_fail(work, "the lengths of its cached keys are not known");
-	return attention(call, &l, work);
+	return attention(call, call->count == 3 ? &bare : &usual, work);
 }
 
 /* EvoformerAttention(q, k, v, bias, bias): (B, S, N, H, D), B S batches, nothing causal. */
 static int evoformer(const struct tw_call *call, struct tw_work *work)
 {
-	static const struct layout l = { .q = 0 };
+	static const struct layout l = { "q k v", 0 };
 	struct tw_call four;
 	unsigned i;
 
@@ -343,118 +340,84 @@ static int evoformer(const struct tw_call *call, struct tw_work *work)
 /* ---- models */
 
 #define SDPA(id, ...) TW_MODEL(id, "SDPA", MATRIX, __VA_ARGS__)
-/* Forward, and backward by the arguments of that. */
 #define BOTH_WAYS(function) \
 	.forward = function, .backward = function, .backward_category = "SDPA_bwd"
-#define LAYOUT(...)                                             \
-	BOTH_WAYS(by_layout), .variant = &(const struct layout) \
-	{                                                       \
-		__VA_ARGS__                                     \
+#define LAYOUT(...)                       \
+	.variant = &(const struct layout) \
+	{                                 \
+		__VA_ARGS__               \
 	}
-/* An operation that is a backward pass. */
-#define BACKWARD(...)                                           \
-	.forward = by_layout, .variant = &(const struct layout) \
-	{                                                       \
-		.is_backward = true, __VA_ARGS__                \
-	}
+/* An operation that goes forward, and back by the same arguments; one that is a backward pass. */
+#define FORWARD(id, ...) SDPA(id, BOTH_WAYS(by_layout), LAYOUT(__VA_ARGS__))
+#define BACK(id, list, flags) SDPA(id, .forward = by_layout, LAYOUT(list, BACKWARD | (flags)))
 
 const struct tw_model tw_family_attention[] = {
-	/* FlashAttnFunc and _flash_attn_forward(q, k, v, dropout, scale, causal, ...) */
-	SDPA(flash_attention, LAYOUT(.dropout = 3, .causal = 5, .flash = true, .strides = true)),
+	/* FlashAttnFunc and _flash_attn_forward */
+	FORWARD(flash_attention, "q k v dropout scale causal", FLASH | STRIDES),
 	SDPA(flash_attention_backward, .forward = flash_attn_backward),
-	/* (q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout, scale, causal, ...) */
-	SDPA(flash_attention_varlen, LAYOUT(.dropout = 7, .causal = 9, .lengths = 3, .longest = 5,
-					    .packed = true, .flash = true, .strides = true)),
-	/*
-	 * (dout, q, k, v, out, lse, dq, dk, dv, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
-	 * max_seqlen_k, dropout, scale, causal, ...)
-	 */
-	SDPA(flash_attention_varlen_backward,
-	     BACKWARD(.q = 1, .dropout = 13, .causal = 15, .lengths = 9, .longest = 11,
-		      .packed = true, .flash = true, .strides = true)),
+	FORWARD(flash_attention_varlen,
+		"q k v lengths_q lengths_kv longest_q longest_kv dropout scale causal",
+		PACKED | FLASH | STRIDES),
+	BACK(flash_attention_varlen_backward,
+	     "dout q k v out lse dq dk dv lengths_q lengths_kv longest_q longest_kv dropout scale "
+	     "causal",
+	     PACKED | FLASH | STRIDES),
 
-	/* (q, k, v, dropout, is_causal, return_debug_mask, scale) */
-	SDPA(sdpa_flash, LAYOUT(.heads_first = true, .dropout = 3, .causal = 4, .flash = true)),
-	/* (q, k, v, attn_bias, compute_log_sumexp, dropout, is_causal, ...) */
-	SDPA(sdpa_efficient,
-	     LAYOUT(.heads_first = true, .dropout = 5, .causal = 6, .align = TOP_LEFT)),
-	SDPA(sdpa_cudnn, LAYOUT(.heads_first = true, .dropout = 5, .causal = 6, .align = TOP_LEFT)),
-	/*
-	 * (dout, q, k, v, out, lse, cum_seq_q, cum_seq_k, max_q, max_k, dropout, is_causal, seed,
-	 * offset, scale)
-	 */
-	SDPA(sdpa_flash_backward,
-	     BACKWARD(.q = 1, .heads_first = true, .dropout = 10, .causal = 11, .flash = true)),
-	/* (dout, q, k, v, bias, out, lse, seed, offset, dropout, grad_input_mask, is_causal, scale) */
-	SDPA(sdpa_efficient_backward,
-	     BACKWARD(.q = 1, .heads_first = true, .dropout = 9, .causal = 11, .align = TOP_LEFT)),
-	/*
-	 * (dout, q, k, v, out, lse, seed, offset, bias, cum_seq_q, cum_seq_k, max_q, max_k, dropout,
-	 * is_causal, scale)
-	 */
-	SDPA(sdpa_cudnn_backward,
-	     BACKWARD(.q = 1, .heads_first = true, .dropout = 13, .causal = 14, .align = TOP_LEFT)),
-	/* (q, k, v, attn_bias, dropout, is_causal, return_debug_mask, scale) */
-	SDPA(sdpa_overrideable,
-	     LAYOUT(.heads_first = true, .dropout = 4, .causal = 5, .align = TOP_LEFT)),
-	/*
-	 * (dout, q, k, v, attn_bias, grad_input_mask, out, lse, cum_seq_q, cum_seq_k, max_q, max_k,
-	 * dropout, is_causal, seed, offset, scale)
-	 */
-	SDPA(sdpa_overrideable_backward,
-	     BACKWARD(.q = 1, .heads_first = true, .dropout = 12, .causal = 13, .align = TOP_LEFT)),
-	/*
-	 * (q, k, v, attn_bias, cum_seq_q, cum_seq_k, max_q, max_k, compute_log_sumexp, dropout,
-	 * is_causal, ...)
-	 */
-	SDPA(aten_cudnn_attention,
-	     LAYOUT(.heads_first = true, .dropout = 9, .causal = 10, .align = TOP_LEFT)),
-	/*
-	 * Compiled flex attention (q, k, v, lse, ...): which blocks its mask leaves out is data on
-	 * the GPU, so that all pairs are counted.
-	 */
-	SDPA(flex_attention, LAYOUT(.heads_first = true, .flash = true)),
-	SDPA(flex_attention_backward, BACKWARD(.heads_first = true, .flash = true)),
+	FORWARD(sdpa_flash, "q k v dropout causal return_debug_mask scale", HEADS_FIRST | FLASH),
+	BACK(sdpa_flash_backward,
+	     "dout q k v out lse cum_seq_q cum_seq_k max_q max_k dropout causal seed offset scale",
+	     HEADS_FIRST | FLASH),
+	FORWARD(sdpa_efficient, "q k v attn_bias compute_log_sumexp dropout causal",
+		HEADS_FIRST | TOP_LEFT),
+	BACK(sdpa_efficient_backward,
+	     "dout q k v bias out lse seed offset dropout grad_input_mask causal scale",
+	     HEADS_FIRST | TOP_LEFT),
+	FORWARD(sdpa_cudnn, "q k v attn_bias compute_log_sumexp dropout causal",
+		HEADS_FIRST | TOP_LEFT),
+	BACK(sdpa_cudnn_backward,
+	     "dout q k v out lse seed offset bias cum_seq_q cum_seq_k max_q max_k dropout causal",
+	     HEADS_FIRST | TOP_LEFT),
+	FORWARD(sdpa_overrideable, "q k v attn_bias dropout causal return_debug_mask scale",
+		HEADS_FIRST | TOP_LEFT),
+	BACK(sdpa_overrideable_backward,
+	     "dout q k v attn_bias grad_input_mask out lse cum_seq_q cum_seq_k max_q max_k dropout "
+	     "causal seed offset scale",
+	     HEADS_FIRST | TOP_LEFT),
+	/* What calls these: aten::scaled_dot_product_attention and its _math. */
+	SDPA(sdpa, BOTH_WAYS(by_layout),
+	     LAYOUT("q k v attn_mask dropout causal", HEADS_FIRST | TOP_LEFT), .composite = true),
 
-	/* (q, k, v, cum_seq_q, cum_seq_k, max_q, max_k, dropout, is_causal, return_debug_mask, ...) */
-	SDPA(aten_flash_attention,
-	     LAYOUT(.dropout = 7, .causal = 8, .lengths = 3, .longest = 5, .flash = true)),
-	/* as sdpa_flash_backward, but (B, N, H, D) */
-	SDPA(aten_flash_attention_backward, BACKWARD(.q = 1, .dropout = 10, .causal = 11,
-						     .lengths = 6, .longest = 8, .flash = true)),
+	FORWARD(aten_cudnn_attention,
+		"q k v attn_bias cum_seq_q cum_seq_k max_q max_k compute_log_sumexp dropout causal",
+		HEADS_FIRST | TOP_LEFT),
+	FORWARD(aten_flash_attention,
+		"q k v lengths_q lengths_kv longest_q longest_kv dropout causal", FLASH),
+	BACK(aten_flash_attention_backward,
+	     "dout q k v out lse lengths_q lengths_kv longest_q longest_kv dropout causal seed",
+	     FLASH),
 	SDPA(aten_efficient_attention, BOTH_WAYS(efficient)),
+	BACK(aten_efficient_attention_backward,
+	     "dout q k v bias out lengths_q lengths_kv longest_q longest_kv lse dropout seed offset "
+	     "mask_type",
+	     0),
 	/*
-	 * (dout, q, k, v, bias, out, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, lse,
-	 * dropout, seed, offset, custom_mask_type, ...)
+	 * Compiled flex attention: which blocks its mask leaves out is data on the GPU, so that all
+	 * pairs are counted.
 	 */
-	SDPA(aten_efficient_attention_backward,
-	     BACKWARD(.q = 1, .dropout = 11, .causal = 14, .causal_type = true, .lengths = 6,
-		      .longest = 8)),
+	FORWARD(flex_attention, "q k v lse", HEADS_FIRST | FLASH),
+	BACK(flex_attention_backward, "q k v lse", HEADS_FIRST | FLASH),
 
-	/* (q, k, v, dropout, scale, is_causal, ...) */
-	SDPA(aiter_flash_attention, LAYOUT(.dropout = 3, .causal = 5, .flash = true)),
-	/* (dout, q, k, v, out, lse, dq, dk, dv, dbias, dropout, scale, causal, ...) */
-	SDPA(aiter_flash_attention_backward,
-	     BACKWARD(.q = 1, .dropout = 10, .causal = 12, .flash = true)),
-	SDPA(aiter_fmha_v3_wrapper, LAYOUT(.q = 1, .dropout = 4, .causal = 6, .flash = true)),
-	SDPA(aiter_fmha_v3_wrapper_backward,
-	     BACKWARD(.q = 1, .dropout = 7, .causal = 9, .flash = true)),
-	/* (dout, q, k, v, out, lse, dropout, scale, is_causal, ...) */
-	SDPA(aiter_mha_backward, BACKWARD(.q = 1, .dropout = 6, .causal = 8, .flash = true)),
+	FORWARD(aiter_flash_attention, "q k v dropout scale causal", FLASH),
+	BACK(aiter_flash_attention_backward,
+	     "dout q k v out lse dq dk dv dbias dropout scale causal", FLASH),
+	FORWARD(aiter_fmha_v3_wrapper, "- q k v dropout - causal", FLASH),
+	BACK(aiter_fmha_v3_wrapper_backward, "- q k v - - - dropout - causal", FLASH),
+	BACK(aiter_mha_backward, "dout q k v out lse dropout scale causal", FLASH),
 	SDPA(flash_attention_3, BOTH_WAYS(tw_flash_attention_3)),
-	/*
-	 * (dout, q, k, v, out, lse, dq, dk, dv, cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k,
-	 * max_seqlen_q, max_seqlen_k, scale, is_causal, ...)
-	 */
-	SDPA(flash_attention_3_backward,
-	     BACKWARD(.q = 1, .causal = 16, .lengths = 9, .longest = 13, .flash = true)),
+	BACK(flash_attention_3_backward,
+	     "dout q k v out lse dq dk dv lengths_q lengths_kv seqused_q seqused_k longest_q "
+	     "longest_kv scale causal",
+	     FLASH),
 	SDPA(evoformer_attention, BOTH_WAYS(evoformer)),
-
-	/*
-	 * What calls the others: aten::scaled_dot_product_attention and
-	 * _scaled_dot_product_attention_math (q, k, v, attn_mask, dropout, is_causal, ...).
-	 */
-	SDPA(sdpa, LAYOUT(.heads_first = true, .dropout = 4, .causal = 5, .align = TOP_LEFT),
-	     .composite = true),
 	{ .name = NULL },
 };

@@ -127,10 +127,13 @@ static int take_heads(struct heads *h, const struct tw_call *call, unsigned q_at
 
 /* ---- keys and values in a place, values behind keys */
 
+/*
+ * An operation's arguments in their order, of which these count: q; k with v behind it; window, the
+ * number that limits the keys of a query.
+ */
 struct layout {
-	unsigned q, k;
+	const char *arguments;
 	enum served served;
-	unsigned window; /* where a number limits the keys of a query; 0: nowhere */
 };
 
 /* fmin() takes the known one of two: what is not known stays so. */
@@ -145,11 +148,12 @@ static void limit_keys(struct tw_request_sums *g, double most)
 static int attention(const struct tw_call *call, struct tw_work *work)
 {
 	const struct layout *l = work->model->variant;
-	int64_t window = l->window ? tw_value_integer(call, l->window, 0) : 0;
+	int64_t window = tw_value_integer(call, tw_place(l->arguments, "window"), 0);
+	unsigned q = tw_place(l->arguments, "q"), k = tw_place(l->arguments, "k");
 	struct tw_requests r;
 	struct heads h;
 
-	if (take_heads(&h, call, l->q, l->k, work) || take_requests(call, l->served, &r, work))
+	if (take_heads(&h, call, q, k, work) || take_requests(call, l->served, &r, work))
 		return -1;
 	if (window > 0)
 		limit_keys(&r.generation, (double)window);
@@ -473,16 +477,14 @@ static int gated_delta_net(const struct tw_call *call, struct tw_work *work)
 #define STORE(id) TW_MODEL(id, "InferenceAttention", VECTOR, .forward = id)
 
 const struct tw_model tw_family_inference_attention[] = {
-	/* (q, k, v, ...): aiter's mha_varlen_fwd, fmha_v3_varlen_fwd and mha_batch_prefill */
-	INFERENCE(mha_varlen, LAYOUT(.q = 0, .k = 1)),
-	INFERENCE(mha_batch_prefill, LAYOUT(.q = 0, .k = 1)),
-	/* attention_paged_attention_ragged(out, workspace, query, key_cache, value_cache, ...) */
-	INFERENCE(paged_attention_ragged, LAYOUT(.q = 2, .k = 3)),
+	/* aiter's mha_varlen_fwd, fmha_v3_varlen_fwd and mha_batch_prefill */
+	INFERENCE(mha_varlen, LAYOUT("q k v", ALL)),
+	INFERENCE(mha_batch_prefill, LAYOUT("q k v", ALL)),
+	INFERENCE(paged_attention_ragged, LAYOUT("out workspace q k v", ALL)),
 	/* mla_prefill_ps_asm_fwd(q (N, HQ, dqk), k (N, HKV, dqk), v (N, HKV, dv), ...) */
-	INFERENCE(mla_prefill, LAYOUT(.q = 0, .k = 1, .served = CONTEXT_FIRST)),
-	/* pa_decode_gluon(output, query, key_cache, value_cache, ..., 19 sliding_window, ...) */
+	INFERENCE(mla_prefill, LAYOUT("q k v", CONTEXT_FIRST)),
 	INFERENCE(pa_decode_gluon,
-		  LAYOUT(.q = 1, .k = 2, .served = GENERATION_ALONE, .window = 19)),
+		  LAYOUT("out q k v - - - - - - - - - - - - - - - window", GENERATION_ALONE)),
 	INFERENCE(mla_decode, .forward = mla_decode),
 	INFERENCE(v4_paged_decode_swa, V4(SWA)),
 	INFERENCE(v4_paged_decode_csa, V4(CSA)),

@@ -143,10 +143,9 @@ static double ids_topk(const struct tw_operand *ids, double tokens)
 
 enum stage { BOTH, UP, DOWN };
 
-struct layout {
-	enum stage stage; /* of what has all operands */
-	bool wide;	  /* 4- and 8-bit weights are unpacked into the type of the tokens */
-	unsigned weights, out, topk;
+struct parts {
+	enum stage stage;
+	bool wide; /* 4- and 8-bit weights are unpacked into the type of the tokens */
 };
 
 /*
@@ -155,7 +154,7 @@ struct layout {
  */
 static int fused_experts(const struct tw_call *call, struct tw_work *work)
 {
-	const struct layout *l = work->model->variant;
+	const struct parts *parts = work->model->variant;
 	struct experts x = { .input = tw_operand(call, 0),
 			     .up = tw_operand(call, 1),
 			     .down = tw_operand(call, 2) };
@@ -164,14 +163,14 @@ static int fused_experts(const struct tw_call *call, struct tw_work *work)
 
 	if (take_both(&x, work) || take_topk(&x, ids_topk(tw_operand(call, 4), x.m), work))
 		return -1;
-	precision = l->wide ? tw_precision(x.input) : narrow(&x);
+	precision = parts->wide ? tw_precision(x.input) : narrow(&x);
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = x.m * x.k * element;
 	between = x.m * x.topk * x.n * element;
-	if (l->stage == UP) {
+	if (parts->stage == UP) {
 		x.output_bytes = between;
 		x.down = NULL;
-	} else if (l->stage == DOWN) {
+	} else if (parts->stage == DOWN) {
 		x.input_bytes = between;
 		x.up = NULL;
 		x.gated = false;
@@ -210,9 +209,10 @@ static double middle_or_value(const struct tw_operand *rows, const struct tw_cal
  */
 static int first_stage(const struct tw_call *call, struct tw_work *work)
 {
-	const struct layout *l = work->model->variant;
-	struct experts x = { .input = tw_operand(call, 0), .up = tw_operand(call, l->weights) };
-	const struct tw_operand *y = tw_operand(call, l->out);
+	const char *list = work->model->variant;
+	struct experts x = { .input = tw_operand(call, 0),
+			     .up = tw_operand(call, tw_place(list, "up")) };
+	const struct tw_operand *y = tw_operand(call, tw_place(list, "out"));
 
 	if (x.input->dims.rank != 2 || x.up->dims.rank != 3 || y->dims.rank < 2)
 		return tw_work_fail(work, no_experts);
@@ -222,7 +222,7 @@ static int first_stage(const struct tw_call *call, struct tw_work *work)
 	x.n = tw_size(y, -1);
 	if (!packs(x.input, x.k) || !packs(x.up, x.k))
 		return tw_work_fail(work, unfit_weights);
-	if (take_topk(&x, middle_or_value(y, call, l->topk), work))
+	if (take_topk(&x, middle_or_value(y, call, tw_place(list, "topk")), work))
 		return -1;
 	if (tw_elements(&y->dims) != x.m * x.topk * x.n)
 		return tw_work_fail(work, unfit_output);
@@ -236,9 +236,10 @@ static int first_stage(const struct tw_call *call, struct tw_work *work)
 /* The second: (M, topk, N), weights (E, K, N), output (M, K). */
 static int second_stage(const struct tw_call *call, struct tw_work *work)
 {
-	const struct layout *l = work->model->variant;
-	struct experts x = { .input = tw_operand(call, 0), .down = tw_operand(call, l->weights) };
-	const struct tw_operand *y = tw_operand(call, l->out);
+	const char *list = work->model->variant;
+	struct experts x = { .input = tw_operand(call, 0),
+			     .down = tw_operand(call, tw_place(list, "down")) };
+	const struct tw_operand *y = tw_operand(call, tw_place(list, "out"));
 	unsigned rank = x.input->dims.rank;
 
 	if (rank < 2 || rank > 3 || x.down->dims.rank != 3 || y->dims.rank != 2)
@@ -249,7 +250,7 @@ static int second_stage(const struct tw_call *call, struct tw_work *work)
 	x.n = fmax(columns(x.input), columns(x.down));
 	if (tw_size(x.down, 1) != x.k || !packs(x.input, x.n) || !packs(x.down, x.n))
 		return tw_work_fail(work, unfit_weights);
-	if (take_topk(&x, middle_or_value(x.input, call, l->topk), work))
+	if (take_topk(&x, middle_or_value(x.input, call, tw_place(list, "topk")), work))
 		return -1;
 	if (tw_elements(&x.input->dims) != x.m * x.topk * tw_size(x.input, -1))
 		return tw_work_fail(work, unfit_output);
@@ -467,27 +468,28 @@ static int exchange(const struct tw_call *call, struct tw_work *work)
 #define EXCHANGE(id)                                                              \
 	TW_MODEL(id, "MoE_comm", NONE, .forward = exchange, .backward = exchange, \
 		 .backward_category = "MoE_comm_bwd")
-#define LAYOUT(function, ...)                                  \
-	.forward = function, .variant = &(const struct layout) \
-	{                                                      \
-		__VA_ARGS__                                    \
+#define PARTS(...)                                                 \
+	.forward = fused_experts, .variant = &(const struct parts) \
+	{                                                          \
+		__VA_ARGS__                                        \
 	}
+/* The arguments of a stage in their order, of which weights (up or down), out and topk count. */
+#define STAGE(function, arguments) .forward = function, .variant = arguments
 
 const struct tw_model tw_family_moe[] = {
-	FUSED(moe_fused_1stage, LAYOUT(fused_experts, .stage = BOTH)),
+	FUSED(moe_fused_1stage, PARTS(BOTH, .wide = false)),
 	FUSED(moe_fused_blockscale, .forward = blockscale),
-	/* moe_cktile2stages_gemm1_ck(x, w, out, sorted ids, expert ids, most, topk, ...), gemm2 alike */
-	UNFUSED(moe_cktile_up, LAYOUT(first_stage, .weights = 1, .out = 2, .topk = 6)),
-	UNFUSED(moe_cktile_down, LAYOUT(second_stage, .weights = 1, .out = 2, .topk = 6)),
-	/* ck_moe_stage1(x, w1, w2, sorted ids, expert ids, valid, out, topk, ...), stage2 alike */
-	UNFUSED(moe_ck_stage1, LAYOUT(first_stage, .weights = 1, .out = 6, .topk = 7)),
-	UNFUSED(moe_ck_stage2, LAYOUT(second_stage, .weights = 2, .out = 6, .topk = 7)),
-	UNFUSED(moe_triton_up, LAYOUT(fused_experts, .stage = UP, .wide = true)),
-	UNFUSED(moe_triton_down, LAYOUT(fused_experts, .stage = DOWN, .wide = true)),
-	UNFUSED(moe_gptq_awq_up, LAYOUT(fused_experts, .stage = UP, .wide = true)),
-	UNFUSED(moe_gptq_awq_down, LAYOUT(fused_experts, .stage = DOWN, .wide = true)),
-	UNFUSED(moe_flydsl_stage1, LAYOUT(fused_experts, .stage = UP)),
-	UNFUSED(moe_flydsl_stage2, LAYOUT(fused_experts, .stage = DOWN)),
+	/* moe_cktile2stages_gemm1_ck and gemm2, ck_moe_stage1 and 2 */
+	UNFUSED(moe_cktile_up, STAGE(first_stage, "x up out sorted expert_ids most topk")),
+	UNFUSED(moe_cktile_down, STAGE(second_stage, "x down out sorted expert_ids most topk")),
+	UNFUSED(moe_ck_stage1, STAGE(first_stage, "x up w2 sorted expert_ids valid out topk")),
+	UNFUSED(moe_ck_stage2, STAGE(second_stage, "x w1 down sorted expert_ids valid out topk")),
+	UNFUSED(moe_triton_up, PARTS(UP, .wide = true)),
+	UNFUSED(moe_triton_down, PARTS(DOWN, .wide = true)),
+	UNFUSED(moe_gptq_awq_up, PARTS(UP, .wide = true)),
+	UNFUSED(moe_gptq_awq_down, PARTS(DOWN, .wide = true)),
+	UNFUSED(moe_flydsl_stage1, PARTS(UP, .wide = false)),
+	UNFUSED(moe_flydsl_stage2, PARTS(DOWN, .wide = false)),
 	UNFUSED(moe_triton_grouped_gemm, .forward = grouped_gemm),
 	FUSED(moe_fused_named, .forward = fused_named),
 	UNFUSED(moe_quantized_experts, .forward = quantized_experts),

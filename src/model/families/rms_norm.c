@@ -27,14 +27,15 @@
 /* What a result takes. */
 enum result { AS_INPUT, PADDED, EIGHT_BITS, MXFP4 };
 
-/* Where an operation has what; position 0 is never one of these but the input: 0 is "nowhere". */
+/*
+ * An operation's arguments in their order, of which these count: input, behind the output where that
+ * is the first; weight; residual, which is always added, or "residual?", which is where it is given;
+ * group, how many elements share a scale, or "group?", without which a row does, or to a multiple of
+ * which rows are padded.
+ */
 struct layout {
-	unsigned input; /* behind the output, where that is the first */
-	unsigned weight, residual;
-	bool add; /* a residual is always added */
+	const char *arguments;
 	enum result result;
-	unsigned group; /* elements that share a scale, or that rows are padded to a multiple of */
-	bool group_needed;
 };
 
 struct rms {
@@ -75,16 +76,16 @@ static int finish(struct tw_work *work, const struct rms *r, double result_bytes
 	return tw_work_set(work, flops, (r->n * tensors + r->c) * r->b + result_bytes, r->input);
 }
 
-/* Bytes of the result, with groups of that many elements of a row; 0: a row is one. */
-static double result_bytes(const struct rms *r, const struct layout *l, double group)
+/* Bytes of the result, with groups of that many elements of a row; NaN: a row is one. */
+static double result_bytes(const struct rms *r, enum result result, double group)
 {
-	switch (l->result) {
+	double groups = isnan(group) ? 1 : ceil(r->c / group);
+
+	switch (result) {
 	case PADDED:
-		return r->rows * (group > 0 ? ceil(r->c / group) * group : r->c) * r->b;
+		return r->rows * (isnan(group) ? r->c : groups * group) * r->b;
 	case EIGHT_BITS:
-		if (l->group_needed && !(group > 0))
-			return NAN;
-		return r->n + r->rows * (group > 0 ? ceil(r->c / group) : 1) * 4;
+		return r->n + r->rows * groups * 4;
 	case MXFP4:
 		return r->n / 2 + floor(r->n / 32);
 	default:
@@ -95,14 +96,19 @@ static double result_bytes(const struct rms *r, const struct layout *l, double g
 static int rms_norm(const struct tw_call *call, struct tw_work *work)
 {
 	const struct layout *l = work->model->variant;
-	double group = l->group ? (double)tw_value_integer(call, l->group, 0) : 0;
+	const char *list = l->arguments;
+	int64_t needed = tw_value_integer(call, tw_place(list, "group"), 0);
+	int64_t group = tw_value_integer(call, tw_place(list, "group?"), needed);
 	struct rms r;
 
-	if (take(call, l->input, l->weight, &r, work))
+	if (take(call, tw_place(list, "input"), tw_place(list, "weight"), &r, work))
 		return -1;
-	r.add = l->add || (l->residual && tw_has_tensor(call, l->residual));
+	r.add = tw_place(list, "residual") != TW_NOWHERE ||
+		tw_has_tensor(call, tw_place(list, "residual?"));
 	r.quantize = l->result == EIGHT_BITS || l->result == MXFP4;
-	return finish(work, &r, result_bytes(&r, l, group));
+	if (needed <= 0 && tw_place(list, "group") != TW_NOWHERE)
+		return finish(work, &r, NAN);
+	return finish(work, &r, result_bytes(&r, l->result, group > 0 ? (double)group : NAN));
 }
 
 /* rmsnorm2d_fwd_ck(input, weight, eps, ...); with the output in front in some versions. */
@@ -142,23 +148,17 @@ static int rms_norm_named(const struct tw_call *call, struct tw_work *work)
 const struct tw_model tw_family_rms_norm[] = {
 	NAMED(rms_norm_2d, rms_norm_2d),
 	NAMED(rms_norm_named, rms_norm_named),
-	/* rmsnorm(out, input, weight, eps) */
-	RMS_NORM(rms_norm_into, .input = 1, .weight = 2),
-	/* add_rmsnorm(out, input, residual_in, residual_out, weight, eps) */
-	RMS_NORM(rms_norm_add, .input = 1, .weight = 4, .add = true),
-	/* add_rmsnorm_pad(x, weight, eps, residual, multiple): rows of the result are padded. */
-	RMS_NORM(add_rms_norm_pad, .weight = 1, .residual = 3, .result = PADDED, .group = 4),
-	/* rmsnorm2d_fwd_with_dynamicquant_ck(out, input, scale, weight, eps, ...) */
-	RMS_NORM(rms_norm_dynamic_quant, .input = 1, .weight = 3, .result = EIGHT_BITS),
-	/* rmsnorm_quant(out, input, scale, weight, eps, group size, ...) */
-	RMS_NORM(rms_norm_quant, .input = 1, .weight = 3, .result = EIGHT_BITS, .group = 5),
-	/* rmsnorm_fp8_group_quant(x, weight, eps, group size): the size has no default. */
-	RMS_NORM(rms_norm_group_quant, .weight = 1, .result = EIGHT_BITS, .group = 3,
-		 .group_needed = true),
-	/* rmsnorm_with_add_fp8_group_quant(x, residual, weight, eps, group size) */
-	RMS_NORM(rms_norm_add_group_quant, .weight = 2, .add = true, .result = EIGHT_BITS,
-		 .group = 4, .group_needed = true),
-	/* fused_rms_mxfp4_quant(x, weight, eps, ...): a second input is not counted. */
-	RMS_NORM(rms_norm_mxfp4_quant, .weight = 1, .result = MXFP4),
+	/* rmsnorm, add_rmsnorm */
+	RMS_NORM(rms_norm_into, "out input weight eps", AS_INPUT),
+	RMS_NORM(rms_norm_add, "out input residual residual_out weight eps", AS_INPUT),
+	RMS_NORM(add_rms_norm_pad, "input weight eps residual? group?", PADDED),
+	/* rmsnorm2d_fwd_with_dynamicquant_ck, rmsnorm_quant */
+	RMS_NORM(rms_norm_dynamic_quant, "out input scale weight eps", EIGHT_BITS),
+	RMS_NORM(rms_norm_quant, "out input scale weight eps group?", EIGHT_BITS),
+	/* rmsnorm_fp8_group_quant, rmsnorm_with_add_fp8_group_quant */
+	RMS_NORM(rms_norm_group_quant, "input weight eps group", EIGHT_BITS),
+	RMS_NORM(rms_norm_add_group_quant, "input residual weight eps group", EIGHT_BITS),
+	/* fused_rms_mxfp4_quant: a second input is not counted. */
+	RMS_NORM(rms_norm_mxfp4_quant, "input weight eps", MXFP4),
 	{ .name = NULL },
 };
