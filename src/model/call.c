@@ -210,11 +210,6 @@ bool tw_slice_is(const struct tw_slice *text, const char *other)
 	return text->len == strlen(other) && !memcmp(text->ptr, other, text->len);
 }
 
-bool tw_slice_starts(const struct tw_slice *text, const char *with)
-{
-	return text->len >= strlen(with) && !memcmp(text->ptr, with, strlen(with));
-}
-
 bool tw_slice_contains(const struct tw_slice *text, const char *part)
 {
 	return text->len && memmem(text->ptr, text->len, part, strlen(part));

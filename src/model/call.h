@@ -8,6 +8,8 @@
 #include "data/tables.h"
 #include "trawl/api.h"
 
+#include <string.h>
+
 #define TW_CALL_MOST_OPERANDS 64
 #define TW_MOST_DIMS 12
 
@@ -24,7 +26,12 @@ static inline const char *tw_slice_end(const struct tw_slice *text)
 }
 
 bool tw_slice_is(const struct tw_slice *text, const char *other);
-bool tw_slice_starts(const struct tw_slice *text, const char *with);
+
+static inline bool tw_slice_starts(const struct tw_slice *text, const char *with)
+{
+	return text->len >= strlen(with) && !memcmp(text->ptr, with, strlen(with));
+}
+
 bool tw_slice_contains(const struct tw_slice *text, const char *part);
 
 /* Sizes of a tensor's dimensions, or its strides; rank 0 for a number or what was not given. */

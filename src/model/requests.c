@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "model/requests.h"
 
 #include <math.h>
@@ -137,25 +138,22 @@ static bool read_sglang(struct tw_slice s, struct tw_request_sums *context,
 	return !isnan(context->sq) && !isnan(generation->sq);
 }
 
-/* The bracket behind a word, anywhere in the text. */
+/* The bracket at the end of a word, anywhere in the text. */
 static bool read_atom_part(struct tw_slice s, const char *word, struct tw_request_sums *sums)
 {
-	for (; s.len; s.ptr++, s.len--) {
-		struct tw_slice rest = s;
+	const char *found = s.len ? memmem(s.ptr, s.len, word, strlen(word)) : NULL;
+	const char *bracket = found ? found + strlen(word) - 1 : NULL;
+	struct tw_slice rest;
 
-		if (!take(&rest, word))
-			continue;
-		/* field() looks at what is before a name: keep the bracket */
-		rest.ptr--;
-		rest.len++;
-		sums->sq = field(rest, "tok");
-		sums->sk = field(rest, "sk");
-		sums->sqsq = field(rest, "sqsq");
-		sums->sqsk = field(rest, "sqsk");
-		return !isnan(sums->sq);
-	}
 	*sums = none;
-	return false;
+	if (!found)
+		return false;
+	rest = (struct tw_slice){ bracket, (size_t)(s.ptr + s.len - bracket) };
+	sums->sq = field(rest, "tok");
+	sums->sk = field(rest, "sk");
+	sums->sqsq = field(rest, "sqsq");
+	sums->sqsk = field(rest, "sqsk");
+	return !isnan(sums->sq);
 }
 
 static bool read_atom(struct tw_slice s, struct tw_request_sums *context,
