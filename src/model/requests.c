@@ -7,7 +7,7 @@
 static const struct tw_request_sums none = { 0, 0, 0, 0 };
 static const struct tw_request_sums unknown = { NAN, NAN, NAN, NAN };
 
-static bool take(struct tw_slice *s, const char *word)
+static bool take_word(struct tw_slice *s, const char *word)
 {
 	if (!tw_slice_starts(s, word))
 		return false;
@@ -49,15 +49,15 @@ static bool take_vllm_part(struct tw_slice *s, struct tw_request_sums *sums)
 {
 	double requests, tokens;
 
-	if (!take_number(s, &requests) || !take(s, "("))
+	if (!take_number(s, &requests) || !take_word(s, "("))
 		return false;
 	if (take_number(s, &tokens)) {
 		*sums = from_tokens(requests, tokens);
-		return take(s, ")");
+		return take_word(s, ")");
 	}
-	return take(s, "sq") && take_number(s, &sums->sq) && take(s, "sk") &&
-	       take_number(s, &sums->sk) && take(s, "sqsq") && take_number(s, &sums->sqsq) &&
-	       take(s, "sqsk") && take_number(s, &sums->sqsk) && take(s, ")");
+	return take_word(s, "sq") && take_number(s, &sums->sq) && take_word(s, "sk") &&
+	       take_number(s, &sums->sk) && take_word(s, "sqsq") && take_number(s, &sums->sqsq) &&
+	       take_word(s, "sqsk") && take_number(s, &sums->sqsk) && take_word(s, ")");
 }
 
 static bool read_vllm(struct tw_slice s, struct tw_request_sums *context,
@@ -65,12 +65,12 @@ static bool read_vllm(struct tw_slice s, struct tw_request_sums *context,
 {
 	double all;
 
-	if (!take(&s, "execute_"))
+	if (!take_word(&s, "execute_"))
 		return false;
-	if (take_number(&s, &all) && !take(&s, "_"))
+	if (take_number(&s, &all) && !take_word(&s, "_"))
 		return false;
-	return take(&s, "context_") && take_vllm_part(&s, context) && take(&s, "_generation_") &&
-	       take_vllm_part(&s, generation);
+	return take_word(&s, "context_") && take_vllm_part(&s, context) &&
+	       take_word(&s, "_generation_") && take_vllm_part(&s, generation);
 }
 
 /* The number behind " NAME=" or "[NAME=" within brackets, NaN: not there. */
@@ -115,21 +115,21 @@ static bool read_sglang(struct tw_slice s, struct tw_request_sums *context,
 	double requests, tokens;
 	struct tw_request_sums all;
 
-	if (!take(&s, "step["))
+	if (!take_word(&s, "step["))
 		return false;
 	requests = field(s, "bs");
 	tokens = field(s, "toks");
 	all = from_tokens(requests, tokens);
-	if (take(&s, "EXTEND")) {
+	if (take_word(&s, "EXTEND")) {
 		*context = read_sglang_part(s, 'c', all);
 		*generation = read_sglang_part(s, 'g', none);
-	} else if (take(&s, "DECODE")) {
+	} else if (take_word(&s, "DECODE")) {
 		/* one token each where nothing else is said */
 		if (isnan(tokens))
 			all = from_tokens(requests, requests);
 		*context = read_sglang_part(s, 'c', none);
 		*generation = read_sglang_part(s, 'g', all);
-	} else if (take(&s, "MIXED")) {
+	} else if (take_word(&s, "MIXED")) {
 		*context = read_sglang_part(s, 'c', unknown);
 		*generation = read_sglang_part(s, 'g', unknown);
 	} else {

@@ -180,8 +180,8 @@ static int take_causal(struct attention *a, const struct tw_call *call, const st
 	return 0;
 }
 
-static int take(struct attention *a, const struct tw_call *call, const struct layout *l,
-		struct tw_work *work)
+static int take_operands(struct attention *a, const struct tw_call *call, const struct layout *l,
+			 struct tw_work *work)
 {
 	unsigned q = tw_place(l->arguments, "q"), dropout = tw_place(l->arguments, "dropout");
 	unsigned lengths = tw_place(l->arguments, "lengths_q"), i;
@@ -211,7 +211,8 @@ static int take(struct attention *a, const struct tw_call *call, const struct la
 
 /* ---- work */
 
-static void add_parameters(struct tw_work *work, const struct attention *a, const struct layout *l)
+static void describe_attention(struct tw_work *work, const struct attention *a,
+			       const struct layout *l)
 {
 	TW_PARAM_INTEGERS(work, { "B", a->q.batch }, { "N_Q", a->q.n }, { "H_Q", a->q.h },
 			  { "N_KV", a->k.n }, { "H_KV", a->k.h }, { "d_h_qk", a->q.d },
@@ -243,7 +244,7 @@ static int attention(const struct tw_call *call, const struct layout *l, struct 
 	double flops, bytes, d;
 	struct attention a;
 
-	if (take(&a, call, l, work))
+	if (take_operands(&a, call, l, work))
 		return -1;
 	x = a.operand;
 	d = a.q.d + a.v.d;
@@ -255,7 +256,7 @@ static int attention(const struct tw_call *call, const struct layout *l, struct 
 		bytes += written(&a.q, a.q.d, x[0]) + written(&a.k, a.q.d, x[1]) +
 			 written(&a.k, a.v.d, x[2]);
 	}
-	add_parameters(work, &a, l);
+	describe_attention(work, &a, l);
 	return tw_work_set(work, flops, bytes, x[0]);
 }
 

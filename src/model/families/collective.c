@@ -27,8 +27,8 @@ static const struct tw_operand *next_tensor(const struct tw_call *call, unsigned
 }
 
 /* `out`: NULL where it is no argument. */
-static int finish(const struct tw_operand *in, const struct tw_operand *out, double flops,
-		  double bytes, struct tw_work *work)
+static int count_collective(const struct tw_operand *in, const struct tw_operand *out, double flops,
+			    double bytes, struct tw_work *work)
 {
 	tw_param_dims(work, "shape_in", &in->dims);
 	if (out)
@@ -46,7 +46,7 @@ static int all_reduce(const struct tw_call *call, struct tw_work *work)
 
 	if (!in)
 		return tw_work_fail(work, "it has no tensor");
-	return finish(in, NULL, 0, 2 * tw_bytes(in), work);
+	return count_collective(in, NULL, 0, 2 * tw_bytes(in), work);
 }
 
 /* An input and an output, in either order: the larger is what is gathered, or scattered. */
@@ -60,7 +60,7 @@ static int of_two(const struct tw_call *call, bool gather, struct tw_work *work)
 		return tw_work_fail(work, "it has no input and output");
 	swap = gather ? tw_elements(&a->dims) > tw_elements(&b->dims) :
 			tw_elements(&a->dims) < tw_elements(&b->dims);
-	return finish(swap ? b : a, swap ? a : b, 0, tw_bytes(a) + tw_bytes(b), work);
+	return count_collective(swap ? b : a, swap ? a : b, 0, tw_bytes(a) + tw_bytes(b), work);
 }
 
 static int all_gather(const struct tw_call *call, struct tw_work *work)
@@ -84,8 +84,8 @@ static int allreduce_rms_norm(const struct tw_call *call, struct tw_work *work)
 	n = tw_elements(&in->dims);
 	c = tw_size(in, -1);
 	rows = c > 0 ? n / c : 0;
-	finish(in, NULL, n + rows * (2 * c + 2) + 2 * n,
-	       (n * (3 + tw_distinct_share(in)) + c) * tw_element_bytes(in), work);
+	count_collective(in, NULL, n + rows * (2 * c + 2) + 2 * n,
+			 (n * (3 + tw_distinct_share(in)) + c) * tw_element_bytes(in), work);
 	tw_param_integer(work, "num_channels", c);
 	return 0;
 }

@@ -150,7 +150,7 @@ static int take_conv(struct conv *c, const struct tw_call *call, unsigned x, uns
 
 /* ---- work */
 
-static void describe(const struct conv *c, struct tw_work *work)
+static void describe_convolution(const struct conv *c, struct tw_work *work)
 {
 	static const char *const names[] = { "conv1d", "conv2d", "conv3d" };
 	static const struct tw_dims no_sizes = { 0 };
@@ -186,23 +186,23 @@ static double products(const struct conv *c)
 }
 
 /* `moved`: elements */
-static int finish(const struct conv *c, double flops, double moved, struct tw_work *work)
+static int count_convolution(const struct conv *c, double flops, double moved, struct tw_work *work)
 {
 	if (isnan(flops))
 		return tw_work_fail(work, too_large);
-	describe(c, work);
+	describe_convolution(c, work);
 	return tw_work_set(work, flops, moved * tw_element_bytes(c->x), c->x);
 }
 
-static int finish_forward(const struct conv *c, struct tw_work *work)
+static int count_forward(const struct conv *c, struct tw_work *work)
 {
 	double out = tw_elements(&c->out), bias = c->bias ? (double)c->out.size[1] : 0;
 
-	return finish(c, products(c) + (c->bias ? out : 0),
-		      tw_distinct(c->x) + tw_distinct(c->w) + out + bias, work);
+	return count_convolution(c, products(c) + (c->bias ? out : 0),
+				 tw_distinct(c->x) + tw_distinct(c->w) + out + bias, work);
 }
 
-static int finish_backward(const struct conv *c, struct tw_work *work)
+static int count_backward(const struct conv *c, struct tw_work *work)
 {
 	double out = tw_elements(&c->out), dy = out * (c->dy ? tw_distinct_share(c->dy) : 1);
 	double moved = c->bias ? dy + (double)c->out.size[1] : 0;
@@ -211,8 +211,9 @@ static int finish_backward(const struct conv *c, struct tw_work *work)
 		moved += dy + tw_distinct(c->w) + tw_elements(&c->x->dims);
 	if (c->gradients[1])
 		moved += dy + tw_distinct(c->x) + tw_elements(&c->w->dims);
-	return finish(c, (c->gradients[0] + c->gradients[1]) * products(c) + (c->bias ? out : 0),
-		      moved, work);
+	return count_convolution(
+		c, (c->gradients[0] + c->gradients[1]) * products(c) + (c->bias ? out : 0), moved,
+		work);
 }
 
 /* aten::convolution(x, w, bias, stride, padding, dilation, transposed, output_padding, groups) */
@@ -223,7 +224,7 @@ static int convolution(const struct tw_call *call, struct tw_work *work)
 	if (take_conv(&c, call, 0, 3, work))
 		return -1;
 	c.bias = tw_has_tensor(call, 2);
-	return work->backward ? finish_backward(&c, work) : finish_forward(&c, work);
+	return work->backward ? count_backward(&c, work) : count_forward(&c, work);
 }
 
 /*
@@ -242,7 +243,7 @@ static int convolution_backward(const struct tw_call *call, struct tw_work *work
 	c.bias_sizes = &sizes;
 	c.bias = tw_value_list(call, 3, &sizes) && sizes.rank && sizes.size[0] && c.gradients[2];
 	c.dy = tw_operand(call, 0);
-	return finish_backward(&c, work);
+	return count_backward(&c, work);
 }
 
 /* ---- ConvBias_ and ConvBiasReLU_ (x, w, bias, stride, padding): of Apex */
@@ -266,7 +267,7 @@ static int conv_bias(const struct tw_call *call, struct tw_work *work)
 
 	if (take_conv_bias(&c, call, work))
 		return -1;
-	return work->backward ? finish_backward(&c, work) : finish_forward(&c, work);
+	return work->backward ? count_backward(&c, work) : count_forward(&c, work);
 }
 
 /* Its own arguments do not tell the shapes: those of the forward call do. */
@@ -276,7 +277,7 @@ static int conv_bias_backward(const struct tw_call *call, struct tw_work *work)
 
 	if (!call->forward)
 		return tw_work_fail(work, "its forward call was not recorded");
-	return take_conv_bias(&c, call->forward, work) ? -1 : finish_backward(&c, work);
+	return take_conv_bias(&c, call->forward, work) ? -1 : count_backward(&c, work);
 }
 
 #define CONV(id, ...) \

@@ -18,8 +18,8 @@
 
 #include <math.h>
 
-static int finish(const struct tw_operand *table, const struct tw_operand *indices, double results,
-		  double flops, double bytes, struct tw_work *work)
+static int count_look_up(const struct tw_operand *table, const struct tw_operand *indices,
+			 double results, double flops, double bytes, struct tw_work *work)
 {
 	tw_param_dims(work, "op_shape", &table->dims);
 	tw_param_dims(work, "index_shape", &indices->dims);
@@ -34,7 +34,7 @@ static int look_up(const struct tw_operand *table, const struct tw_operand *indi
 {
 	double moved = fmin(different, tw_distinct(table)) + results;
 
-	return finish(table, indices, results, 0, moved * tw_element_bytes(table), work);
+	return count_look_up(table, indices, results, 0, moved * tw_element_bytes(table), work);
 }
 
 /* embedding(table, indices, ...): a row for each index. */
@@ -90,8 +90,8 @@ static int embedding_backward(const struct tw_call *call, struct tw_work *work)
 	if (tw_elements(&indices->dims) * width != n)
 		return tw_work_fail(work, "its indices do not fit its gradient");
 	results = rows < 0 ? NAN : (double)rows * width;
-	return finish(gradient, indices, results, n,
-		      (tw_distinct(gradient) + results) * tw_element_bytes(gradient), work);
+	return count_look_up(gradient, indices, results, n,
+			     (tw_distinct(gradient) + results) * tw_element_bytes(gradient), work);
 }
 
 #define EMBEDDING(id, ...) TW_MODEL(id, "Embedding", VECTOR, .forward = id, __VA_ARGS__)

@@ -32,7 +32,7 @@ struct gemm {
 	bool no_strides;  /* among the parameters */
 };
 
-static int finish(struct tw_work *work, const struct gemm *g)
+static int count_product(struct tw_work *work, const struct gemm *g)
 {
 	double mn = g->m * g->n;
 	double moved = g->m * g->k * g->a_bytes * tw_distinct_share(g->a) +
@@ -228,7 +228,7 @@ static int product(const struct tw_call *call, struct tw_work *work)
 	g.no_strides = l->no_strides;
 	if (l->adjust)
 		l->adjust(&g, call, work);
-	return finish(work, &g);
+	return count_product(work, &g);
 }
 
 /* aten::_weight_int8pack_mm(A (M, K), weight (N, K), scales) */
@@ -337,7 +337,7 @@ static int dynamic_quant(const struct tw_call *call, struct tw_work *work)
 	g.m = tw_size(g.a, 0);
 	g.k = tw_size(g.a, 1) * g.a_values;
 	g.n = tw_size(g.b, 0);
-	return finish(work, &g);
+	return count_product(work, &g);
 }
 
 static bool flag(const struct tw_call *call, unsigned position)
@@ -362,7 +362,7 @@ static int te_gemm(const struct tw_call *call, struct tw_work *work)
 	g.bias_bytes = tw_element_bytes(tw_operand(call, 18));
 	g.types[g.type_count++] = tw_operand(call, 10);
 	g.types[g.type_count++] = tw_operand(call, 18);
-	return finish(work, &g);
+	return count_product(work, &g);
 }
 
 /*
@@ -386,7 +386,7 @@ static int hipblaslt(const struct tw_call *call, struct tw_work *work)
 	g.out_bytes = g.a_bytes == 1 ? 2 : g.a_bytes;
 	if (*in_four_bits)
 		four_bits_in_blocks(&g, tw_operand(call, 1), work);
-	return finish(work, &g);
+	return count_product(work, &g);
 }
 
 /*
@@ -411,7 +411,7 @@ static int int4_weight(const struct tw_call *call, struct tw_work *work)
 	g.scale_bytes = tw_given_bytes(scales);
 	if (g.n != floor(g.n))
 		return tw_work_fail(work, "its weight does not fit its matrix");
-	return finish(work, &g);
+	return count_product(work, &g);
 }
 
 #define GEMM(id, ...) TW_MODEL(id, "GEMM", MATRIX, __VA_ARGS__)

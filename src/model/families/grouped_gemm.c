@@ -39,7 +39,7 @@ struct grouped {
 
 static const char inner_sizes[] = "the inner sizes of its matrices differ";
 
-static int finish(struct tw_work *work, const struct grouped *g)
+static int count_grouped(struct tw_work *work, const struct grouped *g)
 {
 	double a_bytes = tw_element_bytes(g->a), b_bytes = tw_element_bytes(g->b);
 	double out_bytes = g->out ? tw_element_bytes(g->out) : tw_result_bytes(g->a);
@@ -60,7 +60,7 @@ static int finish(struct tw_work *work, const struct grouped *g)
 	return tw_work_set(work, flops, bytes + g->scale_bytes, g->a);
 }
 
-static int take(const struct tw_call *call, struct grouped *g, struct tw_work *work)
+static int take_matrices(const struct tw_call *call, struct grouped *g, struct tw_work *work)
 {
 	*g = (struct grouped){ .a = tw_operand(call, 0), .b = tw_operand(call, 1) };
 	if (g->a->is_list || g->b->is_list)
@@ -81,7 +81,7 @@ static int grouped_gemm(const struct tw_call *call, struct tw_work *work)
 {
 	struct grouped g;
 
-	if (take(call, &g, work))
+	if (take_matrices(call, &g, work))
 		return -1;
 	if (g.b->dims.rank != 3)
 		return tw_work_fail(work, "its second operand has no matrix for each group");
@@ -94,7 +94,7 @@ static int grouped_gemm(const struct tw_call *call, struct tw_work *work)
 	g.a_elements = g.m * g.k;
 	g.b_elements = g.groups * g.k * g.n;
 	g.out_elements = g.m * g.n;
-	return finish(work, &g);
+	return count_grouped(work, &g);
 }
 
 /* The same arguments: a row of A and that of B go to the product of one group. */
@@ -103,7 +103,7 @@ static int variable_k(const struct tw_call *call, struct tw_work *work)
 	const struct tw_operand *lengths = tw_operand(call, 2);
 	struct grouped g;
 
-	if (take(call, &g, work))
+	if (take_matrices(call, &g, work))
 		return -1;
 	if (g.b->dims.rank != 2 || tw_size(g.a, 0) != tw_size(g.b, 0))
 		return tw_work_fail(work, "its operands have not as many rows");
@@ -116,7 +116,7 @@ static int variable_k(const struct tw_call *call, struct tw_work *work)
 	g.a_elements = g.k * g.m;
 	g.b_elements = g.k * g.n;
 	g.out_elements = g.groups * g.m * g.n;
-	return finish(work, &g);
+	return count_grouped(work, &g);
 }
 
 /* ---- by the names of arguments */
@@ -188,7 +188,7 @@ static int by_names(const struct tw_call *call, struct tw_work *work)
 		work->precision = "fp4";
 		g.scale_bytes = tw_argument_bytes(&a, "scale");
 	}
-	return finish(work, &g);
+	return count_grouped(work, &g);
 }
 
 #define GROUPED(id, ...) TW_MODEL(id, "GroupedGEMM", MATRIX, __VA_ARGS__)

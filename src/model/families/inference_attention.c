@@ -50,7 +50,7 @@ static const char no_heads[] = "its operands are no queries, keys and values";
 static const char no_cache[] = "its operands are no queries and cache";
 static const char no_work[] = "no request is at work in its step";
 
-static void add_parameters(const struct heads *h, const struct tw_requests *r, struct tw_work *work)
+static void describe_heads(const struct heads *h, const struct tw_requests *r, struct tw_work *work)
 {
 	const struct tw_request_sums *c = &r->context, *g = &r->generation;
 
@@ -63,7 +63,7 @@ static void add_parameters(const struct heads *h, const struct tw_requests *r, s
 				  { "g_sqsq", g->sqsq }, { "g_sqsk", g->sqsk });
 }
 
-static int finish(const struct heads *h, const struct tw_requests *r, struct tw_work *work)
+static int count_attention(const struct heads *h, const struct tw_requests *r, struct tw_work *work)
 {
 	const struct tw_request_sums *c = &r->context, *g = &r->generation;
 	double width = h->d_qk + h->d_v, token = h->h_kv * (h->latent ? h->d_qk : width);
@@ -73,7 +73,7 @@ static int finish(const struct heads *h, const struct tw_requests *r, struct tw_
 		return tw_work_fail(work, no_work);
 	if (before < 0)
 		return tw_work_fail(work, "its requests attend to less than they bring");
-	add_parameters(h, r, work);
+	describe_heads(h, r, work);
 	return tw_work_set(work,
 			   h->h_q * (2 * c->sqsk - c->sqsq) * width + 2 * h->h_q * g->sqsk * width,
 			   now * (h->h_q * width + token) * tw_element_bytes(h->q) +
@@ -157,7 +157,7 @@ static int attention(const struct tw_call *call, struct tw_work *work)
 		return -1;
 	if (window > 0)
 		limit_keys(&r.generation, (double)window);
-	return finish(&h, &r, work);
+	return count_attention(&h, &r, work);
 }
 
 /* ---- MLA */
@@ -193,17 +193,17 @@ static int mla_decode(const struct tw_call *call, struct tw_work *work)
 	h.d_v = latent_value(call, &h);
 	if (h.d_v == 0)
 		return tw_work_fail(work, "the size of its values is not known");
-	return take_requests(call, GENERATION_FIRST, &r, work) ? -1 : finish(&h, &r, work);
+	return take_requests(call, GENERATION_FIRST, &r, work) ? -1 : count_attention(&h, &r, work);
 }
 
 /* ---- sparse attention: one head of keys that are values too */
 
-static int finish_sparse(const struct heads *h, double queries, double pairs,
-			 const struct tw_requests *r, struct tw_work *work)
+static int count_sparse(const struct heads *h, double queries, double pairs,
+			const struct tw_requests *r, struct tw_work *work)
 {
 	double width = h->d_qk + h->d_v;
 
-	add_parameters(h, r, work);
+	describe_heads(h, r, work);
 	tw_param_integer(work, "num_pairs", pairs);
 	return tw_work_set(work, 2 * pairs * h->h_q * width,
 			   queries * h->h_q * width * tw_element_bytes(h->q) +
@@ -264,7 +264,7 @@ static int v4_decode(const struct tw_call *call, struct tw_work *work)
 			return tw_work_fail(work, "how many keys its indexer picks is not known");
 		keys += few > most ? most : few;
 	}
-	return finish_sparse(&h, r.generation.sq, r.generation.sq * keys, &r, work);
+	return count_sparse(&h, r.generation.sq, r.generation.sq * keys, &r, work);
 }
 
 /*
@@ -282,7 +282,7 @@ static int sparse_prefill(const struct tw_call *call, struct tw_work *work)
 	if (first->dims.rank != 1 || second->dims.rank > 1)
 		return tw_work_fail(work, "its indices are no lists");
 	pairs = tw_size(first, 0) + (tw_is_tensor(second) ? tw_size(second, 0) : 0);
-	return finish_sparse(&h, tw_size(h.q, 0), pairs, &not_known, work);
+	return count_sparse(&h, tw_size(h.q, 0), pairs, &not_known, work);
 }
 
 /* tilelang_sparse_fwd(q (N, HQ, dqk), kv (..., 1, dqk), indices (N, 1, topk), scale, d_v = 512) */
@@ -304,7 +304,7 @@ static int tilelang_sparse(const struct tw_call *call, struct tw_work *work)
 	pairs = n * tw_size(indices, -1);
 	if (r->known) /* fewer where fewer are to be seen */
 		pairs = fmin(pairs, r->context.sqsk - r->context.sqsq / 2 + r->generation.sqsk);
-	return finish_sparse(&h, n, pairs, r, work);
+	return count_sparse(&h, n, pairs, r, work);
 }
 
 /* ---- by the names of arguments */
@@ -324,14 +324,14 @@ static void forget(struct tw_work *work)
 }
 
 /* Queries and a result of N heads by dv; what is cached is not counted: nobody knows how much. */
-static int at_least(const struct tw_arguments *a, const struct heads *h, double bytes,
-		    struct tw_work *work)
+static int count_at_least(const struct tw_arguments *a, const struct heads *h, double bytes,
+			  struct tw_work *work)
 {
 	const struct tw_operand *out = tw_argument_tensor(a, NAMES_OUT);
 	double result = tw_elements(&h->q->dims) / h->d_qk * h->d_v * tw_result_bytes(h->q);
 
 	work->at_least = true;
-	add_parameters(h, &not_known, work);
+	describe_heads(h, &not_known, work);
 	return tw_work_set(work, NAN, tw_bytes(h->q) + bytes + (out ? tw_bytes(out) : result),
 			   h->q);
 }
@@ -349,14 +349,14 @@ static int layer_attention(const struct tw_call *call, struct tw_work *work)
 	if (take_heads(&h, call, tw_argument_at(&a, NAMES_Q), k, work))
 		return -1;
 	if (call->requests.known) {
-		if (finish(&h, &call->requests, work))
+		if (count_attention(&h, &call->requests, work))
 			return -1;
 		if (!isnan(work->flops) || !isnan(work->bytes))
 			return 0;
 		forget(work);
 	}
 	/* What is in pages is the whole cache. */
-	return at_least(
+	return count_at_least(
 		&a, &h,
 		h.kv->dims.rank > 3 ? 0 : tw_bytes(h.kv) + tw_bytes(tw_operand(call, k + 1)), work);
 }
@@ -388,8 +388,8 @@ static int paged_decode(const struct tw_call *call, struct tw_work *work)
 	if (take_heads(&h, call, tw_argument_at(&a, NAMES_Q), tw_argument_at(&a, NAMES_K), work))
 		return -1;
 	if (!call->requests.known)
-		return at_least(&a, &h, 0, work);
-	return take_requests(call, GENERATION_ALONE, &r, work) ? -1 : finish(&h, &r, work);
+		return count_at_least(&a, &h, 0, work);
+	return take_requests(call, GENERATION_ALONE, &r, work) ? -1 : count_attention(&h, &r, work);
 }
 
 /* Decode of MLA: q (B, HQ, d) or (B, S, HQ, d), with the turned part in it or apart. */
@@ -407,13 +407,13 @@ static int latent_decode(const struct tw_call *call, struct tw_work *work)
 	h.d_qk = tw_size(kv, -1);
 	h.d_v = tw_argument_integer(&a, "head_size_v|d_v", tw_size(out ? out : q, -1));
 	if (!call->requests.known)
-		return at_least(&a, &h, tw_given_bytes(tw_argument(&a, "q_pe")), work);
-	return take_requests(call, GENERATION_FIRST, &r, work) ? -1 : finish(&h, &r, work);
+		return count_at_least(&a, &h, tw_given_bytes(tw_argument(&a, "q_pe")), work);
+	return take_requests(call, GENERATION_FIRST, &r, work) ? -1 : count_attention(&h, &r, work);
 }
 
 /* ---- not attention proper */
 
-static int finish_store(const struct tw_operand *keys, double bytes, struct tw_work *work)
+static int count_store(const struct tw_operand *keys, double bytes, struct tw_work *work)
 {
 	tw_param_dims(work, "op_shape", &keys->dims);
 	return tw_work_set(work, 0, bytes, keys);
@@ -430,7 +430,7 @@ static int store_named(const struct tw_call *call, struct tw_work *work)
 
 	if (!tw_is_tensor(k) || !tw_is_tensor(cache))
 		return tw_work_fail(work, "its operands are no keys and cache");
-	return finish_store(k, tw_bytes(k) + tw_given_bytes(v) + n * tw_element_bytes(cache), work);
+	return count_store(k, tw_bytes(k) + tw_given_bytes(v) + n * tw_element_bytes(cache), work);
 }
 
 /* store_cache(k, v, k_cache, v_cache, indices): k and v are read and written, nothing computed. */
@@ -440,7 +440,7 @@ static int store_cache(const struct tw_call *call, struct tw_work *work)
 
 	if (!tw_is_tensor(k) || !tw_is_tensor(v))
 		return tw_work_fail(work, "its operands are no keys and values");
-	return finish_store(k, 2 * (tw_bytes(k) + tw_bytes(v)), work);
+	return count_store(k, 2 * (tw_bytes(k) + tw_bytes(v)), work);
 }
 
 /*

@@ -36,7 +36,7 @@ struct product {
 	double batch, m, n, k;
 };
 
-static void describe(const struct product *p, bool bias, struct tw_work *work)
+static void describe_product(const struct product *p, bool bias, struct tw_work *work)
 {
 	TW_PARAM_INTEGERS(work, { "M", p->m }, { "N", p->n }, { "K", p->k });
 	tw_param_bool(work, "bias", bias);
@@ -77,8 +77,8 @@ static double element_bytes(const struct tw_arguments *arguments, const struct p
 	return asked ? asked->bits / 8.0 : tw_result_bytes(p->a);
 }
 
-static int take(struct product *p, const struct tw_arguments *arguments, enum kind kind,
-		struct tw_work *work)
+static int take_product(struct product *p, const struct tw_arguments *arguments, enum kind kind,
+			struct tw_work *work)
 {
 	double values;
 
@@ -109,7 +109,7 @@ static int product(const struct tw_call *call, struct tw_work *work)
 	struct product p;
 	double results, moved;
 
-	if (take(&p, &arguments, *kind, work))
+	if (take_product(&p, &arguments, *kind, work))
 		return -1;
 	results = p.batch * p.m * p.n;
 	moved = tw_bytes(p.a) + tw_bytes(p.b) + results * element_bytes(&arguments, &p) +
@@ -118,7 +118,7 @@ static int product(const struct tw_call *call, struct tw_work *work)
 	if (tw_argument_tensor(&arguments, "As"))
 		moved += tw_bytes(tw_argument(&arguments, "As")) +
 			 tw_bytes(tw_argument(&arguments, "Bs"));
-	describe(&p, tw_is_tensor(bias), work);
+	describe_product(&p, tw_is_tensor(bias), work);
 	if (*kind == FOUR_BITS)
 		work->precision = "fp4";
 	return tw_work_set(work, results * (2 * p.k + tw_is_tensor(bias)), moved, p.a);
@@ -153,7 +153,7 @@ static int template_gemm(const struct tw_call *call, struct tw_work *work)
 	p.m = tw_size(p.a, -2);
 	p.n = tw_size(p.b, -1);
 	p.k = tw_size(p.a, -1);
-	describe(&p, false, work);
+	describe_product(&p, false, work);
 	return tw_work_set(work, 2 * p.batch * p.m * p.k * p.n, tw_call_bytes(call), p.a);
 }
 

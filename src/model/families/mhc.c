@@ -55,7 +55,7 @@ static const struct tw_operand *find_fn(const struct tw_call *call, double k)
 	return NULL;
 }
 
-static void add_sizes(const struct streams *s, struct tw_work *work)
+static void describe_streams(const struct streams *s, struct tw_work *work)
 {
 	TW_PARAM_INTEGERS(work, { "M", s->m }, { "n", s->n }, { "C", s->c });
 }
@@ -72,7 +72,7 @@ static int post(const struct tw_call *call, struct tw_work *work)
 
 	if (take_streams(&s, call, work))
 		return -1;
-	add_sizes(&s, work);
+	describe_streams(&s, work);
 	return tw_work_set(work, post_flops(&s), tw_call_bytes(call), s.tensor);
 }
 
@@ -100,7 +100,7 @@ static int big_fuse(const struct tw_call *call, struct tw_work *work)
 
 	if (take_streams(&s, call, work))
 		return -1;
-	add_sizes(&s, work);
+	describe_streams(&s, work);
 	return tw_work_set(work, 2 * s.m * s.c * s.n + 5 * s.m * s.c, tw_call_bytes(call),
 			   s.tensor);
 }
@@ -116,7 +116,7 @@ static int fused_post_pre(const struct tw_call *call, struct tw_work *work)
 	fn = find_fn(call, s.n * s.c);
 	if (!fn)
 		return tw_work_fail(work, "it has no matrix for its streams");
-	add_sizes(&s, work);
+	describe_streams(&s, work);
 	tw_param_integer(work, "hc3", tw_size(fn, 0));
 	return tw_work_set(work, post_flops(&s) + 2 * s.m * tw_size(fn, 0) * s.n * s.c,
 			   tw_call_bytes(call), s.tensor);

@@ -73,7 +73,7 @@ static double expert_bytes(const struct tw_operand *weights)
 }
 
 /* With the work of `up`, `down` or both. */
-static int finish(const struct experts *x, const char *precision, struct tw_work *work)
+static int count_experts(const struct experts *x, const char *precision, struct tw_work *work)
 {
 	bool both = x->up && x->down;
 	double product = 2 * x->m * x->topk * x->k * x->n;
@@ -175,7 +175,7 @@ static int fused_experts(const struct tw_call *call, struct tw_work *work)
 		x.up = NULL;
 		x.gated = false;
 	}
-	return finish(&x, precision, work);
+	return count_experts(&x, precision, work);
 }
 
 /*
@@ -192,7 +192,7 @@ static int blockscale(const struct tw_call *call, struct tw_work *work)
 		return -1;
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = x.m * x.k * tw_element_bytes(tw_operand(call, 0));
-	return finish(&x, tw_precision(x.input), work);
+	return count_experts(&x, tw_precision(x.input), work);
 }
 
 /* The middle size of rows for each token and expert (M, topk, N), else what the call says. */
@@ -230,7 +230,7 @@ static int first_stage(const struct tw_call *call, struct tw_work *work)
 		return tw_work_fail(work, "its weights do not fit its output");
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = x.m * x.topk * x.n * tw_element_bytes(y);
-	return finish(&x, tw_precision(x.input), work);
+	return count_experts(&x, tw_precision(x.input), work);
 }
 
 /* The second: (M, topk, N), weights (E, K, N), output (M, K). */
@@ -256,7 +256,7 @@ static int second_stage(const struct tw_call *call, struct tw_work *work)
 		return tw_work_fail(work, unfit_output);
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = tw_bytes(y);
-	return finish(&x, tw_precision(x.input), work);
+	return count_experts(&x, tw_precision(x.input), work);
 }
 
 /* The first matrix of integers behind A and B; NULL: there is none. */
@@ -303,7 +303,7 @@ static int grouped_gemm(const struct tw_call *call, struct tw_work *work)
 			element = tw_element_bytes(tw_operand(call, i));
 	x.input_bytes = tw_bytes(a);
 	x.output_bytes = results * element;
-	return finish(&x, narrow(&x), work);
+	return count_experts(&x, narrow(&x), work);
 }
 
 /* ---- by the names of arguments */
@@ -356,7 +356,7 @@ static int fused_named(const struct tw_call *call, struct tw_work *work)
 		return -1;
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = x.m * x.k * tw_result_bytes(out ? out : x.input);
-	return finish(&x, marlin ? tw_precision(x.input) : narrow(&x), work);
+	return count_experts(&x, marlin ? tw_precision(x.input) : narrow(&x), work);
 }
 
 /*
@@ -381,7 +381,7 @@ static int quantized_experts(const struct tw_call *call, struct tw_work *work)
 		return -1;
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = x.m * x.topk * x.n * tw_element_bytes(x.input);
-	return finish(&x, tw_precision(x.input), work);
+	return count_experts(&x, tw_precision(x.input), work);
 }
 
 /* ---- around the experts */

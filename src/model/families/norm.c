@@ -155,7 +155,7 @@ static void add_mask(struct tw_work *work, const struct norm *norm)
 	tw_param_text(work, "output_mask", text);
 }
 
-static int finish(struct tw_work *work, const struct norm *norm, double flops, double bytes)
+static int count_norm(struct tw_work *work, const struct norm *norm, double flops, double bytes)
 {
 	tw_param_in_out(work, norm->input, NULL);
 	tw_param_integer(work, "num_channels", norm->channels);
@@ -188,8 +188,8 @@ static int by_channels(const struct tw_call *call, struct tw_work *work)
 	norm.running = tw_has_tensor(call, 3);
 	s = norm.channels * (*by_samples && norm.training ? tw_size(norm.input, 0) : 1);
 	vectors = scale_and_shift(&norm) + 2 * (norm.training && norm.running);
-	return finish(work, &norm, 6 * s + (norm.training ? 3 * norm.n : 0) + 2 * norm.n,
-		      ((1 + norm.read) * norm.n + 2 * s + norm.channels * vectors) * norm.b);
+	return count_norm(work, &norm, 6 * s + (norm.training ? 3 * norm.n : 0) + 2 * norm.n,
+			  ((1 + norm.read) * norm.n + 2 * s + norm.channels * vectors) * norm.b);
 }
 
 /*
@@ -220,7 +220,7 @@ static int batch_norm_backward(const struct tw_call *call, struct tw_work *work)
 	vectors = training;
 	if (norm.affine)
 		vectors += 1 + (training ? 1 + norm.bias : 0);
-	return finish(work, &norm, flops, tensors * n * norm.b + c * norm.b * vectors);
+	return count_norm(work, &norm, flops, tensors * n * norm.b + c * norm.b * vectors);
 }
 
 /* PyTorch has no such operation: autograd goes through batch norm. */
@@ -233,28 +233,28 @@ static int instance_norm_backward(const struct tw_call *call, struct tw_work *wo
 /* ---- layer and group norm */
 
 /* `tensors` of n elements move, and `vectors` of the channels. */
-static int finish_statistics(struct tw_work *work, const struct norm *norm, double flops,
-			     double tensors, double vectors)
+static int count_with_statistics(struct tw_work *work, const struct norm *norm, double flops,
+				 double tensors, double vectors)
 {
-	return finish(work, norm, flops,
-		      (tensors * norm->n + norm->channels * vectors) * norm->b +
-			      2 * norm->statistics * norm->statistic_bytes);
+	return count_norm(work, norm, flops,
+			  (tensors * norm->n + norm->channels * vectors) * norm->b +
+				  2 * norm->statistics * norm->statistic_bytes);
 }
 
-static int finish_forward(struct tw_work *work, const struct norm *norm)
+static int count_forward(struct tw_work *work, const struct norm *norm)
 {
-	return finish_statistics(work, norm, 6 * norm->statistics + 3 * norm->n + 2 * norm->n,
-				 1 + norm->read, scale_and_shift(norm));
+	return count_with_statistics(work, norm, 6 * norm->statistics + 3 * norm->n + 2 * norm->n,
+				     1 + norm->read, scale_and_shift(norm));
 }
 
 /* From the gradient in the first place. */
-static int finish_backward(struct tw_work *work, const struct norm *norm,
-			   const struct tw_call *call, double vectors)
+static int count_backward(struct tw_work *work, const struct norm *norm, const struct tw_call *call,
+			  double vectors)
 {
 	double tensors = tw_distinct_share(tw_operand(call, 0)) + norm->read + norm->mask[0];
 
-	return finish_statistics(work, norm, 4 * norm->n + (norm->mask[0] ? 5 : 2) * norm->n,
-				 tensors, vectors);
+	return count_with_statistics(work, norm, 4 * norm->n + (norm->mask[0] ? 5 : 2) * norm->n,
+				     tensors, vectors);
 }
 
 static void take_rows(struct norm *norm)
@@ -273,7 +273,7 @@ static int layer_norm(const struct tw_call *call, struct tw_work *work)
 	    take_affine(call, 2, 3, &norm, work))
 		return -1;
 	take_rows(&norm);
-	return finish_forward(work, &norm);
+	return count_forward(work, &norm);
 }
 
 /* native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, mask) */
@@ -287,7 +287,7 @@ static int layer_norm_backward(const struct tw_call *call, struct tw_work *work)
 	norm.affine = norm.mask[1];
 	norm.bias = norm.mask[2];
 	take_rows(&norm);
-	return finish_backward(work, &norm, call, tw_has_tensor(call, 5) + norm.affine + norm.bias);
+	return count_backward(work, &norm, call, tw_has_tensor(call, 5) + norm.affine + norm.bias);
 }
 
 /* Sets how many means there are, one for each group of each sample. */
@@ -319,7 +319,7 @@ static int group_norm(const struct tw_call *call, struct tw_work *work)
 	    take_affine(call, native ? 1 : 2, native ? 2 : 3, &norm, work) ||
 	    take_groups(call, native ? 6 : 1, &norm, work))
 		return -1;
-	return finish_forward(work, &norm);
+	return count_forward(work, &norm);
 }
 
 /* native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, groups, mask) */
@@ -332,7 +332,7 @@ static int group_norm_backward(const struct tw_call *call, struct tw_work *work)
 	    take_mask(call, 9, &norm, work))
 		return -1;
 	norm.bias = norm.affine && norm.mask[2];
-	return finish_backward(work, &norm, call, norm.affine ? 2 + norm.bias : 0);
+	return count_backward(work, &norm, call, norm.affine ? 2 + norm.bias : 0);
 }
 
 /* ---- RMS norm */
@@ -349,8 +349,8 @@ static int rms_norm(const struct tw_call *call, struct tw_work *work)
 	n = norm.n;
 	c = norm.channels;
 	rows = c > 0 ? n / c : 0;
-	return finish(work, &norm, rows * (2 * c + 2) + n * (1 + norm.affine),
-		      ((1 + norm.read) * n + norm.affine * c) * norm.b);
+	return count_norm(work, &norm, rows * (2 * c + 2) + n * (1 + norm.affine),
+			  ((1 + norm.read) * n + norm.affine * c) * norm.b);
 }
 
 /* _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask) */
@@ -368,7 +368,8 @@ static int rms_norm_backward(const struct tw_call *call, struct tw_work *work)
 	if (norm.affine && norm.mask[1])
 		flops += n + (n > norm.channels ? n : 0);
 	tensors = 1 + norm.read + tw_distinct_share(tw_operand(call, 0));
-	return finish(work, &norm, flops, (tensors * n + norm.affine * 2 * norm.channels) * norm.b);
+	return count_norm(work, &norm, flops,
+			  (tensors * n + norm.affine * 2 * norm.channels) * norm.b);
 }
 
 /* ---- layer norm with modulation */
@@ -394,8 +395,8 @@ static int modulate(const struct tw_call *call, struct tw_work *work)
 	/* As many vectors (B, H) as tensors (T, B, H): shift, scale and, backward, its gradients. */
 	vector = tw_size(norm.input, 1) * norm.channels;
 	elements = kind->tensors * (norm.n + vector) - norm.n * (1 - norm.read);
-	return finish(work, &norm, kind->flops_each * norm.n,
-		      elements * norm.b + 8 * tw_size(norm.input, 0) * tw_size(norm.input, 1));
+	return count_norm(work, &norm, kind->flops_each * norm.n,
+			  elements * norm.b + 8 * tw_size(norm.input, 0) * tw_size(norm.input, 1));
 }
 
 #define NORM(id, ...)                                                          \

@@ -49,8 +49,8 @@ static int per_group_quant(const struct tw_call *call, struct tw_work *work)
 }
 
 /* A result that is no argument, of so many bytes. */
-static int finish(const struct tw_operand *input, double flops, double result_bytes,
-		  struct tw_work *work)
+static int count_quantization(const struct tw_operand *input, double flops, double result_bytes,
+			      struct tw_work *work)
 {
 	tw_param_in_out(work, input, NULL);
 	return tw_work_set(work, flops, tw_bytes(input) + result_bytes, input);
@@ -66,7 +66,8 @@ static int per_token_group_quant_fp8(const struct tw_call *call, struct tw_work 
 	if (!tw_is_tensor(x))
 		return tw_work_fail(work, no_input);
 	width = tw_size(x, -1);
-	finish(x, 6 * n, n + (width > 0 ? n / width * ceil(width / group) * 4 : 0), work);
+	count_quantization(x, 6 * n, n + (width > 0 ? n / width * ceil(width / group) * 4 : 0),
+			   work);
 	tw_param_integer(work, "group_size", group);
 	return 0;
 }
@@ -75,7 +76,7 @@ static int to_mxfp4(const struct tw_operand *input, struct tw_work *work)
 {
 	double n = tw_elements(&input->dims);
 
-	return finish(input, 2 * n, ceil(n / 2) + floor(n / 32), work);
+	return count_quantization(input, 2 * n, ceil(n / 2) + floor(n / 32), work);
 }
 
 /* Whether it is a tensor in fp16, bf16 or wider. */
@@ -114,7 +115,7 @@ static int quantize_fp8(const struct tw_call *call, struct tw_work *work)
 
 	if (!tw_is_tensor(x))
 		return tw_work_fail(work, no_input);
-	return finish(x, n, n, work);
+	return count_quantization(x, n, n, work);
 }
 
 /* quantize_mxfp4_dual(x (M, N), ...) */
@@ -127,8 +128,9 @@ static int quantize_mxfp4_dual(const struct tw_call *call, struct tw_work *work)
 		return tw_work_fail(work, "its input is no matrix");
 	rows = tw_size(x, 0);
 	columns = tw_size(x, 1);
-	return finish(x, n, 2 * ceil(n / 2) + rows * ceil(columns / 32) + columns * ceil(rows / 32),
-		      work);
+	return count_quantization(
+		x, n, 2 * ceil(n / 2) + rows * ceil(columns / 32) + columns * ceil(rows / 32),
+		work);
 }
 
 /* By the names of arguments.  Whether the scales are found is whether they are written. */

@@ -82,8 +82,8 @@ static bool take_dims(const struct tw_call *call, struct tw_dims *reduced)
 	return dim != INT64_MIN && picks(call);
 }
 
-static int finish(const struct tw_operand *input, double flops, double bytes, double results,
-		  struct tw_work *work)
+static int count_reduction(const struct tw_operand *input, double flops, double bytes,
+			   double results, struct tw_work *work)
 {
 	TW_PARAM_INTEGERS(work, { "num_input_elems", tw_elements(&input->dims) },
 			  { "num_output_elems", results });
@@ -101,7 +101,7 @@ static int of_two(const struct tw_call *call, struct tw_work *work)
 	if (!tw_broadcast(&shape, &b->dims))
 		return tw_work_fail(work, "its inputs do not broadcast");
 	results = tw_elements(&shape);
-	return finish(a, results, tw_bytes(a) + tw_bytes(b), results, work);
+	return count_reduction(a, results, tw_bytes(a) + tw_bytes(b), results, work);
 }
 
 static int of_dimensions(const struct tw_call *call, struct tw_work *work)
@@ -118,7 +118,7 @@ static int of_dimensions(const struct tw_call *call, struct tw_work *work)
 	}
 	if (results < 0)
 		return tw_work_fail(work, "its dimensions do not fit its input");
-	return finish(input, n, tw_bytes(input) + places * PLACE_BYTES, results, work);
+	return count_reduction(input, n, tw_bytes(input) + places * PLACE_BYTES, results, work);
 }
 
 /* Of the backward pass too: as much is read as was written, and written as was read. */

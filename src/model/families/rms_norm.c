@@ -45,8 +45,8 @@ struct rms {
 	bool add, quantize;
 };
 
-static int take(const struct tw_call *call, unsigned input, unsigned weight, struct rms *r,
-		struct tw_work *work)
+static int take_rows(const struct tw_call *call, unsigned input, unsigned weight, struct rms *r,
+		     struct tw_work *work)
 {
 	*r = (struct rms){ .input = tw_operand(call, input),
 			   .weight = tw_operand(call, weight),
@@ -62,7 +62,7 @@ static int take(const struct tw_call *call, unsigned input, unsigned weight, str
 	return 0;
 }
 
-static int finish(struct tw_work *work, const struct rms *r, double result_bytes)
+static int count_rms_norm(struct tw_work *work, const struct rms *r, double result_bytes)
 {
 	double flops = r->rows * (2 * r->c + 2) + 2 * r->n + (r->add ? r->n : 0) +
 		       (r->quantize ? 2 * r->n : 0);
@@ -101,14 +101,15 @@ static int rms_norm(const struct tw_call *call, struct tw_work *work)
 	int64_t group = tw_value_integer(call, tw_place(list, "group?"), needed);
 	struct rms r;
 
-	if (take(call, tw_place(list, "input"), tw_place(list, "weight"), &r, work))
+	if (take_rows(call, tw_place(list, "input"), tw_place(list, "weight"), &r, work))
 		return -1;
 	r.add = tw_place(list, "residual") != TW_NOWHERE ||
 		tw_has_tensor(call, tw_place(list, "residual?"));
 	r.quantize = l->result == EIGHT_BITS || l->result == MXFP4;
 	if (needed <= 0 && tw_place(list, "group") != TW_NOWHERE)
-		return finish(work, &r, NAN);
-	return finish(work, &r, result_bytes(&r, l->result, group > 0 ? (double)group : NAN));
+		return count_rms_norm(work, &r, NAN);
+	return count_rms_norm(work, &r,
+			      result_bytes(&r, l->result, group > 0 ? (double)group : NAN));
 }
 
 /* rmsnorm2d_fwd_ck(input, weight, eps, ...); with the output in front in some versions. */
@@ -117,7 +118,8 @@ static int rms_norm_2d(const struct tw_call *call, struct tw_work *work)
 	unsigned input = tw_operand(call, 1)->dims.rank > 1;
 	struct rms r;
 
-	return take(call, input, input + 1, &r, work) ? -1 : finish(work, &r, r.n * r.b);
+	return take_rows(call, input, input + 1, &r, work) ? -1 :
+							     count_rms_norm(work, &r, r.n * r.b);
 }
 
 /*
@@ -129,15 +131,15 @@ static int rms_norm_named(const struct tw_call *call, struct tw_work *work)
 	struct tw_arguments a = tw_arguments_of(call);
 	struct rms r;
 
-	if (take(call, tw_argument_at(&a, "input|x|hidden_states|inp"),
-		 tw_argument_at(&a, "weight|gamma|norm_weight"), &r, work))
+	if (take_rows(call, tw_argument_at(&a, "input|x|hidden_states|inp"),
+		      tw_argument_at(&a, "weight|gamma|norm_weight"), &r, work))
 		return -1;
 	r.out = tw_argument_tensor(&a, "result|output|out");
 	r.add = tw_is_tensor(tw_argument(&a, "residual|residual_in"));
 	r.quantize = r.out && tw_element_bytes(r.out) < r.b;
-	return finish(work, &r,
-		      (r.out ? tw_bytes(r.out) : r.n * r.b) +
-			      tw_given_bytes(tw_argument(&a, "scale|scales|output_scale")));
+	return count_rms_norm(work, &r,
+			      (r.out ? tw_bytes(r.out) : r.n * r.b) +
+				      tw_given_bytes(tw_argument(&a, "scale|scales|output_scale")));
 }
 
 #define NAMED(id, function) TW_MODEL(id, "RMSNorm", VECTOR, .forward = function)

@@ -27,7 +27,7 @@ static double type_bytes(const struct tw_call *call, unsigned position, double o
 	return dtype ? dtype->bits / 8.0 : otherwise;
 }
 
-static int describe(const struct tw_call *call, unsigned dim_at, struct tw_work *work)
+static int describe_softmax(const struct tw_call *call, unsigned dim_at, struct tw_work *work)
 {
 	const struct tw_operand *x = tw_operand(call, 0);
 	int64_t number = tw_value_integer(call, dim_at, INT64_MIN);
@@ -51,7 +51,7 @@ static int softmax(const struct tw_call *call, struct tw_work *work)
 	/* Half to float, or the type that was asked for. */
 	double out_bytes = type_bytes(call, 2, tw_value_true(call, 2, false) ? 4 : in_bytes);
 
-	if (describe(call, 1, work))
+	if (describe_softmax(call, 1, work))
 		return -1;
 	if (work->backward)
 		return tw_work_set(work, 4 * n, n * (2 * out_bytes + in_bytes), x);
@@ -64,7 +64,7 @@ static int softmax_backward(const struct tw_call *call, struct tw_work *work)
 	const struct tw_operand *dy = tw_operand(call, 0), *y = tw_operand(call, 1);
 	double n = tw_elements(&dy->dims);
 
-	if (describe(call, 2, work))
+	if (describe_softmax(call, 2, work))
 		return -1;
 	if (n != tw_elements(&y->dims))
 		return tw_work_fail(work, "its gradient does not fit its result");
