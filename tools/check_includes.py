@@ -34,7 +34,7 @@ ALLOWED = {
     "data": "base text",
     "table": "base text",
     "store": "base text os",
-    "db": "base text",
+    "db": "base text os",
     "nsys": "base text os data db table",
     "trace": "base text os io data db store nsys",
     "derive": "base text os data store",

@@ -38,4 +38,35 @@ static inline bool tw_list_grow(void *at, size_t *capacity, size_t count, size_t
 	return true;
 }
 
+/* A list as a member of something: zeroed it is empty. */
+#define TW_LIST(type)                   \
+	struct {                        \
+		type *at;               \
+		size_t count, capacity; \
+	}
+
+static inline bool tw_list_append(void *at, size_t *capacity, size_t *count, const void *item,
+				  size_t item_size, const struct trawl_allocator *allocator)
+{
+	char *items;
+
+	if (!tw_list_grow(at, capacity, *count, item_size, allocator))
+		return false;
+	memcpy(&items, at, sizeof(items));
+	memcpy(items + (*count)++ * item_size, item, item_size);
+	return true;
+}
+
+/* Adds *item behind the last one; false: out of memory, and the list is as before. */
+#define TW_LIST_ADD(list, item, allocator)                                     \
+	tw_list_append(&(list)->at, &(list)->capacity, &(list)->count, (item), \
+		       sizeof(*(1 ? (list)->at : (item))), (allocator))
+
+/* Empties it. */
+#define TW_LIST_FREE(list, allocator)                                                     \
+	do {                                                                              \
+		tw_free((allocator), (list)->at, (list)->capacity * sizeof(*(list)->at)); \
+		memset((list), 0, sizeof(*(list)));                                       \
+	} while (0)
+
 #endif

@@ -682,13 +682,14 @@ enum tw_value tw_scan_integer(const struct tw_scan *scan, size_t column, int64_t
 	}
 }
 
-uint32_t tw_scan_integers(const struct tw_scan *scan, size_t count, int64_t *values, uint32_t *odd)
+uint32_t tw_scan_integers(const struct tw_scan *scan, uint32_t columns, int64_t *values,
+			  uint32_t *odd)
 {
 	uint32_t given = 0;
-	size_t i;
 
 	*odd = 0;
-	for (i = 0; i < count; i++) {
+	for (; columns; columns &= columns - 1) {
+		unsigned i = (unsigned)__builtin_ctz(columns);
 		int place = scan->place[i];
 		sqlite3_value *value;
 

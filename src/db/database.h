@@ -84,10 +84,11 @@ enum tw_value {
 /* Column number `column` of those asked for; *value is 0 unless GIVEN.  Text of digits is a number. */
 enum tw_value tw_scan_integer(const struct tw_scan *scan, size_t column, int64_t *value);
 /*
- * The first `count` columns at once: bit i of the result says that values[i] is a number, that of
- * *odd that there is something else.
+ * Several columns at once, those whose bits are set: bit i of the result says that values[i] is a
+ * number, that of *odd that there is something else.
  */
-uint32_t tw_scan_integers(const struct tw_scan *scan, size_t count, int64_t *values, uint32_t *odd);
+uint32_t tw_scan_integers(const struct tw_scan *scan, uint32_t columns, int64_t *values,
+			  uint32_t *odd);
 /* NaN unless there is a number. */
 double tw_scan_real(const struct tw_scan *scan, size_t column);
 /* NULL when absent or no text; borrowed until the next row, not checked for UTF-8. */

@@ -27,7 +27,7 @@ struct work {
  */
 static struct tw_nsys_comm *moment(const struct work *w, size_t number)
 {
-	return &w->capture->kernels.comm[w->attribution->at[number].comm];
+	return &w->capture->kernels.comm.at[w->attribution->at[number].comm];
 }
 
 static void set_place(struct tw_nsys_comm *moment, uint32_t process, uint32_t key_or_thread)
@@ -50,10 +50,10 @@ static bool want_launches(struct work *w)
 	uint32_t key, process;
 	size_t i, n = 0;
 
-	for (i = 0; i < k->comm_count; i++) {
-		struct tw_nsys_comm *comm = &k->comm[i];
-		const struct tw_nsys_stream *s = &k->streams[comm->stream];
-		const struct tw_nsys_rank *rank = &c->ranks[c->rank_of_window[s->window]];
+	for (i = 0; i < k->comm.count; i++) {
+		struct tw_nsys_comm *comm = &k->comm.at[i];
+		const struct tw_nsys_stream *s = &k->streams.at[comm->stream];
+		const struct tw_nsys_rank *rank = &c->ranks.at[c->rank_of_window[s->window]];
 
 		if (s->compute_count)
 			continue;
@@ -82,28 +82,28 @@ static bool is_better(const struct tw_nsys_launch *call, const struct tw_nsys_la
 static bool set_moments(struct work *w)
 {
 	const struct tw_nsys_launches *l = &w->capture->launches;
-	uint32_t *best = tw_alloc_array(w->allocator, l->key_count + 1, sizeof(*best));
+	uint32_t *best = tw_alloc_array(w->allocator, l->keys.count + 1, sizeof(*best));
 	size_t i;
 
 	if (!best)
 		return false;
-	for (i = 0; i < l->call_count; i++) {
-		uint32_t *of = &best[l->calls[i].key];
+	for (i = 0; i < l->calls.count; i++) {
+		uint32_t *of = &best[l->calls.at[i].key];
 
-		if (!*of || is_better(&l->calls[i], &l->calls[*of - 1]))
+		if (!*of || is_better(&l->calls.at[i], &l->calls.at[*of - 1]))
 			*of = (uint32_t)i + 1;
 	}
 	for (i = 0; i < w->attribution->count; i++) {
 		struct tw_nsys_comm *m = moment(w, i);
 		uint32_t key = (uint32_t)m->correlation, call = key == NO_KEY ? 0 : best[key];
 
-		set_place(m, process_of(m), call ? l->calls[call - 1].tid : NO_THREAD);
+		set_place(m, process_of(m), call ? l->calls.at[call - 1].tid : NO_THREAD);
 		if (call)
-			m->gpu_start_ns = l->calls[call - 1].start_ns;
+			m->gpu_start_ns = l->calls.at[call - 1].start_ns;
 		else
 			w->attribution->without_launch++;
 	}
-	tw_free(w->allocator, best, (l->key_count + 1) * sizeof(*best));
+	tw_free(w->allocator, best, (l->keys.count + 1) * sizeof(*best));
 	return true;
 }
 
@@ -126,7 +126,7 @@ static uint64_t moment_process(const void *context, uint32_t number)
 
 static const struct tw_nsys_marker *marker(const void *context, uint32_t number)
 {
-	return &((const struct work *)context)->capture->ranges.markers[number];
+	return &((const struct work *)context)->capture->ranges.markers.at[number];
 }
 
 static uint64_t marker_start(const void *context, uint32_t number)
@@ -225,8 +225,8 @@ static void select_markers(struct work *w)
 		if (time_ns > last)
 			last = time_ns;
 	}
-	for (i = 0; i < r->marker_count; i++)
-		if (r->markers[i].start_ns <= last && r->markers[i].end_ns >= first)
+	for (i = 0; i < r->markers.count; i++)
+		if (r->markers.at[i].start_ns <= last && r->markers.at[i].end_ns >= first)
 			w->marker_order[w->marker_count++] = (uint32_t)i;
 }
 
@@ -247,7 +247,7 @@ static int match(struct work *w)
 
 static bool allocate(struct work *w, size_t most)
 {
-	size_t markers = w->capture->ranges.marker_count + 1;
+	size_t markers = w->capture->ranges.markers.count + 1;
 
 	w->moment_order = tw_alloc_array(w->allocator, most, sizeof(*w->moment_order));
 	w->times = tw_alloc_array(w->allocator, most, sizeof(*w->times));
@@ -259,7 +259,7 @@ static bool allocate(struct work *w, size_t most)
 
 static void release(struct work *w, size_t most)
 {
-	size_t markers = w->capture->ranges.marker_count + 1;
+	size_t markers = w->capture->ranges.markers.count + 1;
 
 	tw_free(w->allocator, w->moment_order, most * sizeof(*w->moment_order));
 	tw_free(w->allocator, w->times, most * sizeof(*w->times));
@@ -273,18 +273,17 @@ static size_t count_kernels(const struct tw_nsys_kernels *k)
 {
 	size_t count = 0, i;
 
-	for (i = 0; i < k->comm_count; i++)
-		count += !k->streams[k->comm[i].stream].compute_count;
+	for (i = 0; i < k->comm.count; i++)
+		count += !k->streams.at[k->comm.at[i].stream].compute_count;
 	return count;
 }
 
 static int read_launches(struct work *w, struct trawl_error *err)
 {
 	struct tw_nsys_capture *c = w->capture;
-	bool wanted = c->launches.key_count > 0;
+	bool wanted = c->launches.keys.count > 0;
 	int status;
 
-	c->launches.ends = c->ranges.open;
 	status = wanted ? tw_nsys_launches_read(&c->launches, c->source, err) : 0;
 	return status ? status : tw_nsys_capture_end(c, false, !wanted, err);
 }

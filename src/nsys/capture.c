@@ -1,12 +1,11 @@
 #include "nsys/capture.h"
 
 #include "base/alloc.h"
-#include "base/list.h"
 #include "base/search.h"
-#include "base/sort.h"
 #include "nsys/survey.h"
 #include "nsys/work.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *keep(struct tw_nsys_capture *c, struct tw_str *text)
@@ -24,7 +23,7 @@ static const char *keep(struct tw_nsys_capture *c, struct tw_str *text)
 
 static bool say_nothing(const struct tw_nsys_ranges *ranges)
 {
-	return !ranges->label_count && !ranges->window_count && !ranges->marker_count;
+	return !ranges->label_count && !ranges->windows.count && !ranges->markers.count;
 }
 
 /* Other rules than those that have been tried: the ranges are read again. */
@@ -65,52 +64,30 @@ static int choose_rules(struct tw_nsys_capture *c, struct tw_nsys_survey *survey
 
 static bool add_rank(struct tw_nsys_capture *c, int64_t process, int64_t rank, const char *label)
 {
-	if (!tw_list_grow(&c->ranks, &c->rank_capacity, c->rank_count, sizeof(*c->ranks),
-			  c->source->allocator))
-		return false;
-	c->ranks[c->rank_count++] =
-		(struct tw_nsys_rank){ .process = process, .rank = rank, .label = label };
-	return true;
+	struct tw_nsys_rank added = { .process = process, .rank = rank, .label = label };
+
+	return TW_LIST_ADD(&c->ranks, &added, c->source->allocator);
 }
 
-static uint64_t process_of(const void *context, uint32_t number)
+static int by_process(const void *a, const void *b)
 {
-	const struct tw_nsys_process *processes = context;
+	const struct tw_nsys_rank *x = a, *y = b;
 
-	return (uint64_t)processes[number].process;
+	return (x->process > y->process) - (x->process < y->process);
 }
 
-/* Processes that have ranges, in their order. */
-static uint32_t *sort_processes(const struct tw_nsys_ranges *ranges,
-				const struct trawl_allocator *a)
-{
-	uint32_t *order = tw_alloc_array(a, ranges->process_count + 1, sizeof(*order)), i;
-
-	for (i = 0; order && i < ranges->process_count; i++)
-		order[i] = i;
-	if (order && tw_sort(order, ranges->process_count, process_of, ranges->processes, a)) {
-		tw_free(a, order, (ranges->process_count + 1) * sizeof(*order));
-		return NULL;
-	}
-	return order;
-}
-
+/* Processes that have a label; where none has, all that have ranges. */
 static bool add_processes(struct tw_nsys_capture *c)
 {
-	const struct tw_nsys_ranges *ranges = &c->ranges;
-	const struct trawl_allocator *a = c->source->allocator;
-	uint32_t *order = sort_processes(ranges, a), i;
-	bool good = order != NULL;
+	bool good = true;
+	size_t i;
 
-	for (i = 0; i < ranges->process_count && good; i++) {
-		const struct tw_nsys_process *p = &ranges->processes[order[i]];
+	for (i = 0; i < c->ranges.processes.count && good; i++) {
+		const struct tw_nsys_process *p = &c->ranges.processes.at[i];
 
 		if (p->label || c->numbered)
-			good = add_rank(c, p->process, p->label ? p->rank : (int64_t)c->rank_count,
-					p->label);
+			good = add_rank(c, p->process, p->rank, p->label);
 	}
-	if (order)
-		tw_free(a, order, (ranges->process_count + 1) * sizeof(*order));
 	return good;
 }
 
@@ -125,21 +102,26 @@ static int find_ranks(struct tw_nsys_capture *c, struct trawl_error *err)
 	c->numbered = !c->ranges.label_count;
 	if (c->numbered)
 		status = tw_nsys_workers_read(&workers, c->source, err);
-	for (i = 0; i < workers.count && good; i++)
-		good = add_rank(c, workers.at[i].process, (int64_t)i, NULL);
-	c->workers = workers.count > 0;
-	if (!workers.count && !status)
+	for (i = 0; i < workers.list.count && good; i++)
+		good = add_rank(c, workers.list.at[i].process, 0, NULL);
+	c->workers = workers.list.count > 0;
+	if (!c->workers && !status)
 		good = add_processes(c);
 	tw_nsys_workers_release(&workers);
+	if (c->ranks.count)
+		qsort(c->ranks.at, c->ranks.count, sizeof(*c->ranks.at), by_process);
+	for (i = 0; c->numbered && i < c->ranks.count; i++)
+		c->ranks.at[i].rank = (int64_t)i;
 	return status || good ? status : tw_no_memory(err);
 }
 
 /* The rank of a process, NULL: it is none.  Ranks are by process. */
 static struct tw_nsys_rank *find_rank(const struct tw_nsys_capture *c, int64_t process)
 {
-	size_t low = TW_LOWER_BOUND(at, 0, c->rank_count, c->ranks[at].process < process);
+	size_t low = TW_LOWER_BOUND(at, 0, c->ranks.count, c->ranks.at[at].process < process);
 
-	return low < c->rank_count && c->ranks[low].process == process ? &c->ranks[low] : NULL;
+	return low < c->ranks.count && c->ranks.at[low].process == process ? &c->ranks.at[low] :
+									     NULL;
 }
 
 /* Leaves the rank that is asked for; TRAWL_EUSAGE names those that there are. */
@@ -153,17 +135,17 @@ static int select_rank(struct tw_nsys_capture *c, struct trawl_error *err)
 	if (wanted < 0)
 		return 0;
 	tw_str_init(&list, c->source->allocator);
-	for (i = 0; i < c->rank_count; i++) {
+	for (i = 0; i < c->ranks.count; i++) {
 		if (list.len < 400)
-			tw_str_addf(&list, "%s%lld", i ? ", " : "", (long long)c->ranks[i].rank);
-		if (c->ranks[i].rank == wanted)
-			c->ranks[kept++] = c->ranks[i];
+			tw_str_addf(&list, "%s%lld", i ? ", " : "", (long long)c->ranks.at[i].rank);
+		if (c->ranks.at[i].rank == wanted)
+			c->ranks.at[kept++] = c->ranks.at[i];
 	}
 	if (!kept)
 		status = trawl_error_set(err, TRAWL_EUSAGE, "no rank %lld; there are: %s%s",
 					 (long long)wanted, list.len ? list.ptr : "none",
 					 list.len >= 400 ? ", ..." : "");
-	c->rank_count = kept;
+	c->ranks.count = kept;
 	tw_str_release(&list);
 	return status;
 }
@@ -209,7 +191,7 @@ int tw_nsys_capture_open(struct tw_nsys_capture *c, struct tw_nsys_source *sourc
 	tw_nsys_rules_init(&c->rules, a);
 	c->ranges.allocator = c->kernels.allocator = a;
 	tw_arena_init(&c->ranges.arena, a);
-	tw_nsys_launches_init(&c->launches, false, a);
+	tw_nsys_launches_init(&c->launches, a);
 	status = find_rules(c, err);
 	if (!status)
 		status = find_ranks(c, err);
@@ -222,7 +204,7 @@ static void release_kernels(struct tw_nsys_capture *c)
 	tw_nsys_kernels_release(&c->kernels);
 	if (c->rank_of_window)
 		tw_free(c->source->allocator, c->rank_of_window,
-			(c->rank_count + 1) * sizeof(*c->rank_of_window));
+			(c->ranks.count + 1) * sizeof(*c->rank_of_window));
 	c->rank_of_window = NULL;
 }
 
@@ -234,56 +216,46 @@ void tw_nsys_capture_release(struct tw_nsys_capture *c)
 	tw_nsys_ranges_release(&c->ranges);
 	release_kernels(c);
 	tw_nsys_launches_release(&c->launches);
-	tw_free(a, c->ranks, c->rank_capacity * sizeof(*c->ranks));
+	TW_LIST_FREE(&c->ranks, a);
 	tw_arena_release(&c->arena);
 }
 
 /* ---- windows */
 
-static uint64_t window_start(const void *context, uint32_t number)
+static bool is_same_group(const struct tw_nsys_range *a, const struct tw_nsys_range *b)
 {
-	return tw_sort_key(((const struct tw_nsys_range *)context)[number].start_ns);
+	return a->process == b->process && a->rule == b->rule;
 }
 
-static uint64_t window_end(const void *context, uint32_t number)
+/* By process, rule, start, end, and then in the order of the file. */
+static int window_order(const void *a, const void *b)
 {
-	return tw_sort_key(((const struct tw_nsys_range *)context)[number].end_ns);
+	const struct tw_nsys_range *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->rule != y->rule)
+		return x->rule < y->rule ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Of several rules for windows the first one that a process has ranges of counts. */
-static uint64_t window_group(const void *context, uint32_t number)
+/* Puts the candidates in order, less those recorded twice. */
+static void sort_windows(struct tw_nsys_ranges *r)
 {
-	const struct tw_nsys_range *range = &((const struct tw_nsys_range *)context)[number];
+	struct tw_nsys_range *w = r->windows.at;
+	size_t i, kept = 0;
 
-	return (uint64_t)range->process << 32 | range->rule;
-}
-
-static bool is_same_window(const struct tw_nsys_range *a, const struct tw_nsys_range *b)
-{
-	return a->process == b->process && a->rule == b->rule && a->start_ns == b->start_ns &&
-	       a->end_ns == b->end_ns;
-}
-
-/* The candidates by process, rule, start and end; *count: less those recorded twice. */
-static uint32_t *sort_windows(const struct tw_nsys_ranges *r, size_t *count,
-			      const struct trawl_allocator *a)
-{
-	static tw_sort_key_of *const keys[] = { window_end, window_start, window_group };
-	uint32_t *order = tw_alloc_array(a, r->window_count + 1, sizeof(*order));
-	bool good = order != NULL;
-	size_t i;
-
-	for (i = 0; good && i < r->window_count; i++)
-		order[i] = (uint32_t)i;
-	for (i = 0; good && i < sizeof(keys) / sizeof(*keys); i++)
-		good = !tw_sort(order, r->window_count, keys[i], r->windows, a);
-	for (i = 0, *count = 0; good && i < r->window_count; i++)
-		if (!*count ||
-		    !is_same_window(&r->windows[order[*count - 1]], &r->windows[order[i]]))
-			order[(*count)++] = order[i];
-	if (!good && order)
-		tw_free(a, order, (r->window_count + 1) * sizeof(*order));
-	return good ? order : NULL;
+	if (r->windows.count)
+		qsort(w, r->windows.count, sizeof(*w), window_order);
+	for (i = 0; i < r->windows.count; i++)
+		if (!kept || !is_same_group(&w[kept - 1], &w[i]) ||
+		    w[kept - 1].start_ns != w[i].start_ns || w[kept - 1].end_ns != w[i].end_ns)
+			w[kept++] = w[i];
+	r->windows.count = kept;
 }
 
 /* "median of 59 'forward chunk...' ranges" */
@@ -302,45 +274,42 @@ static const char *rule_of_window(struct tw_nsys_capture *c, const struct tw_nsy
 	return keep(c, &text);
 }
 
-/* The median of the candidates of a process: order[first] to order[last - 1]. */
+/* The median of the candidates of a process. */
 static int median_window(struct tw_nsys_capture *c, struct tw_nsys_rank *rank,
-			 const uint32_t *order, size_t first, size_t last,
+			 const struct tw_nsys_range *candidates, size_t count,
 			 const struct tw_nsys_busiest *busiest, struct trawl_error *err)
 {
-	const struct tw_nsys_range *range = &c->ranges.windows[order[first + (last - first) / 2]];
+	const struct tw_nsys_range *range = &candidates[count / 2];
 
 	rank->windowed = true;
 	rank->start_ns = range->start_ns;
 	rank->end_ns = range->end_ns;
-	rank->rule = rule_of_window(c, range, last - first, busiest);
+	rank->rule = rule_of_window(c, range, count, busiest);
 	return rank->rule ? tw_nsys_range_name(c->source, &c->arena, range->row, &rank->name, err) :
 			    tw_no_memory(err);
 }
 
-/* Medians for all ranks that have candidates. */
+/* Medians for all ranks that have candidates: of several rules the first that they have some of. */
 static int median_windows(struct tw_nsys_capture *c, const struct tw_nsys_survey *survey,
 			  struct trawl_error *err)
 {
 	const struct tw_nsys_ranges *r = &c->ranges;
-	size_t first, last, count;
-	uint32_t *order = sort_windows(r, &count, c->source->allocator);
-	int status = order ? 0 : tw_no_memory(err);
+	const struct tw_nsys_range *w = r->windows.at;
+	size_t first, last;
+	int status = 0;
 
-	for (first = 0; first < count && !status; first = last) {
-		uint64_t group = window_group(r->windows, order[first]);
-		struct tw_nsys_rank *rank =
-			find_rank(c, r->processes[r->windows[order[first]].process].process);
+	sort_windows(&c->ranges);
+	for (first = 0; first < r->windows.count && !status; first = last) {
+		struct tw_nsys_rank *rank = find_rank(c, r->processes.at[w[first].process].process);
 
 		for (last = first + 1;
-		     last < count && window_group(r->windows, order[last]) == group; last++)
+		     last < r->windows.count && is_same_group(&w[first], &w[last]); last++)
 			;
 		if (rank && !rank->windowed)
 			status = median_window(
-				c, rank, order, first, last,
+				c, rank, &w[first], last - first,
 				survey ? tw_nsys_survey_busiest(survey, rank->process) : NULL, err);
 	}
-	if (order)
-		tw_free(c->source->allocator, order, (r->window_count + 1) * sizeof(*order));
 	return status;
 }
 
@@ -349,8 +318,8 @@ static void middle_windows(struct tw_nsys_capture *c, const struct tw_nsys_worke
 {
 	size_t i;
 
-	for (i = 0; i < workers->count; i++) {
-		const struct tw_nsys_work *w = &workers->at[i];
+	for (i = 0; i < workers->list.count; i++) {
+		const struct tw_nsys_work *w = &workers->list.at[i];
 		int64_t quarter = (w->last_ns - w->first_ns) / 4;
 		struct tw_nsys_rank *rank = find_rank(c, w->process);
 
@@ -370,16 +339,16 @@ static void middle_windows(struct tw_nsys_capture *c, const struct tw_nsys_worke
 static int drop_empty_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 {
 	const struct trawl_allocator *a = c->source->allocator;
-	size_t bytes = c->rank_count + 1, i;
+	size_t bytes = c->ranks.count + 1, i;
 	bool *busy = tw_alloc_array(a, bytes, sizeof(*busy));
 	int status = busy ? tw_nsys_capture_kernels(c, false, err) : tw_no_memory(err);
 
-	for (i = 0; !status && i < c->kernels.stream_count; i++)
-		busy[c->rank_of_window[c->kernels.streams[i].window]] = true;
-	for (i = 0; !status && c->kernels.table && i < c->rank_count; i++)
-		if (c->ranks[i].windowed && !busy[i]) {
-			c->ranks[i].windowed = false;
-			c->ranks[i].name = NULL;
+	for (i = 0; !status && i < c->kernels.streams.count; i++)
+		busy[c->rank_of_window[c->kernels.streams.at[i].window]] = true;
+	for (i = 0; !status && c->kernels.table && i < c->ranks.count; i++)
+		if (c->ranks.at[i].windowed && !busy[i]) {
+			c->ranks.at[i].windowed = false;
+			c->ranks.at[i].name = NULL;
 		}
 	release_kernels(c);
 	tw_free(a, busy, bytes * sizeof(*busy));
@@ -417,8 +386,8 @@ static void tell_windowless(struct tw_nsys_capture *c)
 {
 	size_t i, k;
 
-	for (i = 0; i < c->rank_count; i++) {
-		const struct tw_nsys_rank *rank = &c->ranks[i];
+	for (i = 0; i < c->ranks.count; i++) {
+		const struct tw_nsys_rank *rank = &c->ranks.at[i];
 
 		if (rank->windowed)
 			continue;
@@ -439,15 +408,15 @@ int tw_nsys_capture_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 	int status = 0;
 	size_t i;
 
-	for (i = 0; i < c->rank_count && c->options->window; i++) {
-		c->ranks[i].windowed = true;
-		c->ranks[i].start_ns = c->options->start_ns;
-		c->ranks[i].end_ns = c->options->end_ns;
-		c->ranks[i].rule = "--start/--end";
+	for (i = 0; i < c->ranks.count && c->options->window; i++) {
+		c->ranks.at[i].windowed = true;
+		c->ranks.at[i].start_ns = c->options->start_ns;
+		c->ranks.at[i].end_ns = c->options->end_ns;
+		c->ranks.at[i].rule = "--start/--end";
 	}
 	if (!c->options->window)
-		status = c->ranges.window_count ? median_windows(c, NULL, err) :
-						  guess_windows(c, err);
+		status = c->ranges.windows.count ? median_windows(c, NULL, err) :
+						   guess_windows(c, err);
 	if (!status)
 		tell_windowless(c);
 	return status;
@@ -458,16 +427,16 @@ int tw_nsys_capture_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 int tw_nsys_capture_kernels(struct tw_nsys_capture *c, bool compute_spans, struct trawl_error *err)
 {
 	const struct trawl_allocator *a = c->source->allocator;
-	struct tw_nsys_window *windows = tw_alloc_array(a, c->rank_count + 1, sizeof(*windows));
+	struct tw_nsys_window *windows = tw_alloc_array(a, c->ranks.count + 1, sizeof(*windows));
 	struct tw_nsys_kernels_wanted wanted = { .windows = windows,
 						 .rules = &c->rules,
 						 .compute_spans = compute_spans };
 	int status = TRAWL_ENOMEM;
 	size_t i;
 
-	c->rank_of_window = tw_alloc_array(a, c->rank_count + 1, sizeof(*c->rank_of_window));
-	for (i = 0; windows && c->rank_of_window && i < c->rank_count; i++) {
-		const struct tw_nsys_rank *rank = &c->ranks[i];
+	c->rank_of_window = tw_alloc_array(a, c->ranks.count + 1, sizeof(*c->rank_of_window));
+	for (i = 0; windows && c->rank_of_window && i < c->ranks.count; i++) {
+		const struct tw_nsys_rank *rank = &c->ranks.at[i];
 
 		if (!rank->windowed)
 			continue;
@@ -480,7 +449,7 @@ int tw_nsys_capture_kernels(struct tw_nsys_capture *c, bool compute_spans, struc
 	else
 		tw_no_memory(err);
 	if (windows)
-		tw_free(a, windows, (c->rank_count + 1) * sizeof(*windows));
+		tw_free(a, windows, (c->ranks.count + 1) * sizeof(*windows));
 	return status;
 }
 
@@ -499,12 +468,12 @@ int tw_nsys_capture_end(struct tw_nsys_capture *c, bool kernels, bool calls,
 	if (c->launches.end_ns > end)
 		end = c->launches.end_ns;
 	status = tw_nsys_latest(c->source, kernels, calls, &end, err);
-	for (i = 0; i < c->rank_count; i++)
-		if (c->ranks[i].windowed && c->ranks[i].end_ns == TW_NSYS_OPEN)
-			c->ranks[i].end_ns = end;
-	for (i = 0; i < c->ranges.marker_count; i++)
-		if (c->ranges.markers[i].end_ns == TW_NSYS_OPEN)
-			c->ranges.markers[i].end_ns = end;
+	for (i = 0; i < c->ranks.count; i++)
+		if (c->ranks.at[i].windowed && c->ranks.at[i].end_ns == TW_NSYS_OPEN)
+			c->ranks.at[i].end_ns = end;
+	for (i = 0; i < c->ranges.markers.count; i++)
+		if (c->ranges.markers.at[i].end_ns == TW_NSYS_OPEN)
+			c->ranges.markers.at[i].end_ns = end;
 	c->ranges.end_ns = end;
 	return status;
 }

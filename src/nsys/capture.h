@@ -26,9 +26,8 @@ struct tw_nsys_capture {
 	struct tw_nsys_rules rules;
 	const char *chosen; /* how the rules were chosen, for a note */
 	struct tw_nsys_ranges ranges;
-	bool numbered, workers;	    /* no process has a label; ranks are those with GPU work */
-	struct tw_nsys_rank *ranks; /* by process; with --rank only that one */
-	size_t rank_count, rank_capacity;
+	bool numbered, workers; /* no process has a label; ranks are those with GPU work */
+	TW_LIST(struct tw_nsys_rank) ranks; /* by process; with --rank only that one */
 	struct tw_nsys_kernels kernels; /* its windows are the ranks that have one, in their order */
 	uint32_t *rank_of_window;
 	struct tw_nsys_launches launches;

@@ -5,8 +5,8 @@
 #ifndef TW_NSYS_KERNELS_H
 #define TW_NSYS_KERNELS_H
 
-#include "base/ids.h"
 #include "base/intervals.h"
+#include "base/list.h"
 #include "base/wide.h"
 #include "nsys/rules.h"
 #include "nsys/scan.h"
@@ -20,11 +20,8 @@ struct tw_nsys_window {
 struct tw_nsys_kernels_wanted {
 	const struct tw_nsys_window *windows; /* the number of one is its rank's */
 	size_t count;
-	const struct tw_nsys_rules *rules; /* of kernels; NULL: none */
+	const struct tw_nsys_rules *rules; /* of kernels */
 	bool compute_spans;
-	/* As the original scripts: kernels that cross an edge are left out, streams are told apart by
-	 * streamId alone, communication is what begins with nccl in the short name. */
-	bool compat;
 };
 
 /* When anything computes on a device: only that hides what the device communicates. */
@@ -32,7 +29,6 @@ struct tw_nsys_cover {
 	uint32_t window;
 	int64_t device;
 	struct tw_intervals busy;
-	size_t room; /* while they are collected: how many there will be */
 };
 
 struct tw_nsys_stream {
@@ -41,6 +37,7 @@ struct tw_nsys_stream {
 	int64_t device, context, green, stream; /* -1: not told */
 	uint64_t comm_count, compute_count, clipped;
 	tw_wide comm_ns, compute_ns;
+	uint32_t number; /* before they were put in order */
 };
 
 /* A communication kernel, clipped to its window. */
@@ -50,21 +47,16 @@ struct tw_nsys_comm {
 	int64_t correlation;  /* and here its thread */
 	uint32_t stream;      /* in streams */
 	bool linked;	      /* it has a correlation */
-	bool loud;	      /* compat: NCCL in other than small letters */
 };
 
 struct tw_nsys_kernels {
 	const struct trawl_allocator *allocator;
-	struct tw_nsys_stream *streams; /* by window, device, context, green context, stream */
-	size_t stream_count, stream_capacity;
-	struct tw_ids stream_ids; /* while they are collected */
-	struct tw_nsys_comm *comm;
-	size_t comm_count, comm_capacity;
-	struct tw_nsys_cover *covers; /* of windows and devices */
-	size_t cover_count, cover_capacity;
-	struct tw_ids cover_ids; /* while they are collected */
-	uint64_t rows, unnamed;	 /* kernels in the windows; those of them without a name */
-	uint64_t again;		 /* rows for a kernel in the windows that has one already */
+	TW_LIST(struct tw_nsys_stream) streams; /* by window, device, context, green, stream */
+	TW_LIST(struct tw_nsys_comm) comm;
+	TW_LIST(struct tw_nsys_cover) covers; /* of windows and devices */
+	struct tw_ids stream_ids, cover_ids;  /* while they are collected */
+	uint64_t rows, unnamed; /* kernels in the windows; those of them without a name */
+	uint64_t again;		/* rows for a kernel in the windows that has one already */
 	bool table;
 	int64_t end_ns; /* largest time seen, whatever its process */
 };

@@ -2,9 +2,8 @@
 #ifndef TW_NSYS_LAUNCHES_H
 #define TW_NSYS_LAUNCHES_H
 
+#include "base/list.h"
 #include "nsys/scan.h"
-
-#define TW_NSYS_CALLS "CUPTI_ACTIVITY_KIND_RUNTIME"
 
 /* A process and a correlation id; several kernels may have been launched by one call. */
 struct tw_nsys_key {
@@ -20,18 +19,15 @@ struct tw_nsys_launch {
 
 struct tw_nsys_launches {
 	const struct trawl_allocator *allocator;
-	struct tw_nsys_key *keys;
-	size_t key_count, key_capacity;
+	int64_t (*process_of)(int64_t global_tid);
+	TW_LIST(struct tw_nsys_key) keys;
 	uint32_t *places; /* of the hash of keys: key + 1, 0: free */
 	size_t place_count;
-	struct tw_nsys_launch *calls; /* of all keys, in the order of the table */
-	size_t call_count, call_capacity;
-	bool compat;	/* processes as the original scripts compute them */
-	bool ends;	/* end_ns is asked for */
-	int64_t end_ns; /* largest time seen */
+	TW_LIST(struct tw_nsys_launch) calls; /* of all keys, in the order of the table */
+	int64_t end_ns;			      /* largest time seen */
 };
 
-void tw_nsys_launches_init(struct tw_nsys_launches *launches, bool compat,
+void tw_nsys_launches_init(struct tw_nsys_launches *launches,
 			   const struct trawl_allocator *allocator);
 /* The number of a key, which is added when it is new; UINT32_MAX: out of memory. */
 uint32_t tw_nsys_launches_want(struct tw_nsys_launches *launches, int64_t process,

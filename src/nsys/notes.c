@@ -9,7 +9,7 @@
 
 static void note_ranks(const struct tw_nsys_capture *c, struct trawl_table *table)
 {
-	if (!c->rank_count)
+	if (!c->ranks.count)
 		tw_table_add_note(table, "no ranks: no range labels one, and no process has GPU "
 					 "work or ranges");
 	else if (c->numbered)
@@ -28,8 +28,8 @@ static void note_others(const struct tw_nsys_capture *c, struct trawl_table *tab
 	if (c->numbered)
 		return;
 	tw_str_init(&text, c->source->allocator);
-	for (i = 0; i < c->ranges.process_count; i++) {
-		const struct tw_nsys_process *p = &c->ranges.processes[i];
+	for (i = 0; i < c->ranges.processes.count; i++) {
+		const struct tw_nsys_process *p = &c->ranges.processes.at[i];
 
 		if (p->label)
 			continue;
@@ -65,10 +65,10 @@ static void note_each(const struct tw_nsys_capture *c, size_t first, struct traw
 
 	tw_str_init(&line, c->source->allocator);
 	tw_str_init(&piece, c->source->allocator);
-	for (i = first; i < c->rank_count; i++) {
-		const struct tw_nsys_rank *rank = &c->ranks[i];
+	for (i = first; i < c->ranks.count; i++) {
+		const struct tw_nsys_rank *rank = &c->ranks.at[i];
 
-		if (!same_rule(&c->ranks[first], rank) || shown++ >= SHOWN_RANKS)
+		if (!same_rule(&c->ranks.at[first], rank) || shown++ >= SHOWN_RANKS)
 			continue;
 		tw_str_clear(&piece);
 		tw_str_addf(&piece, "rank %lld: %lld to %lld", (long long)rank->rank,
@@ -89,14 +89,14 @@ static void note_each(const struct tw_nsys_capture *c, size_t first, struct traw
 static void note_group(const struct tw_nsys_capture *c, size_t first, bool rules_alone,
 		       struct trawl_table *table)
 {
-	const struct tw_nsys_rank *rank = &c->ranks[first];
+	const struct tw_nsys_rank *rank = &c->ranks.at[first];
 	bool same = true;
 	size_t i;
 
-	for (i = first; i < c->rank_count; i++)
-		if (same_rule(rank, &c->ranks[i]))
-			same = same && rank->start_ns == c->ranks[i].start_ns &&
-			       rank->end_ns == c->ranks[i].end_ns;
+	for (i = first; i < c->ranks.count; i++)
+		if (same_rule(rank, &c->ranks.at[i]))
+			same = same && rank->start_ns == c->ranks.at[i].start_ns &&
+			       rank->end_ns == c->ranks.at[i].end_ns;
 	if (same && !rules_alone) {
 		tw_table_add_note(table, "window: %s, %lld to %lld ns", rank->rule,
 				  (long long)rank->start_ns, (long long)rank->end_ns);
@@ -115,11 +115,11 @@ void tw_nsys_window_notes(const struct tw_nsys_capture *c, bool rules_alone,
 {
 	size_t i, before, groups = 0;
 
-	for (i = 0; i < c->rank_count; i++) {
-		for (before = 0; before < i && !same_rule(&c->ranks[before], &c->ranks[i]);
+	for (i = 0; i < c->ranks.count; i++) {
+		for (before = 0; before < i && !same_rule(&c->ranks.at[before], &c->ranks.at[i]);
 		     before++)
 			;
-		if (before < i || !c->ranks[i].windowed)
+		if (before < i || !c->ranks.at[i].windowed)
 			continue;
 		if (groups++ < GROUPS)
 			note_group(c, i, rules_alone, table);
@@ -142,9 +142,9 @@ void tw_nsys_capture_notes(const struct tw_nsys_capture *c, struct trawl_table *
 	tw_table_add_note(table, "%s", c->chosen);
 	note_ranks(c, table);
 	note_others(c, table);
-	if (!has_rows(c, "NVTX_EVENTS"))
+	if (!has_rows(c, TW_NSYS_RANGES))
 		tw_table_add_note(table, "no NVTX_EVENTS in the export: no ranges were captured");
-	if (!has_rows(c, "CUPTI_ACTIVITY_KIND_KERNEL"))
+	if (!has_rows(c, TW_NSYS_KERNELS))
 		tw_table_add_note(table, "no CUPTI_ACTIVITY_KIND_KERNEL in the export: no kernels "
 					 "were captured");
 }
@@ -157,12 +157,12 @@ void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, uint64_t without_laun
 	tw_wide barrier_ns = 0;
 	size_t i;
 
-	for (i = 0; i < k->stream_count; i++) {
-		clipped += k->streams[i].clipped;
-		if (!k->streams[i].compute_count)
+	for (i = 0; i < k->streams.count; i++) {
+		clipped += k->streams.at[i].clipped;
+		if (!k->streams.at[i].compute_count)
 			continue;
-		barriers += k->streams[i].comm_count;
-		barrier_ns += k->streams[i].comm_ns;
+		barriers += k->streams.at[i].comm_count;
+		barrier_ns += k->streams.at[i].comm_ns;
 	}
 	if (clipped)
 		tw_table_add_note(table, "%llu kernel%s an edge of the window, clipped to it",
@@ -179,15 +179,14 @@ void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, uint64_t without_laun
 			table,
 			"communication placed by its start, for lack of a launch: %llu kernel%s%s",
 			(unsigned long long)without_launch, without_launch == 1 ? "" : "s",
-			has_rows(c, "CUPTI_ACTIVITY_KIND_RUNTIME") ? "" :
-								     " (no calls were captured)");
+			has_rows(c, TW_NSYS_CALLS) ? "" : " (no calls were captured)");
 	if (k->again)
 		tw_table_add_note(table, "%llu kernels in the windows recorded twice count once",
 				  (unsigned long long)k->again);
 	if (k->unnamed)
 		tw_table_add_note(table, "kernels without a name, taken for computation: %llu",
 				  (unsigned long long)k->unnamed);
-	if (has_rows(c, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"))
+	if (has_rows(c, TW_NSYS_GRAPHS))
 		tw_table_add_note(table, "CUDA graphs were recorded as a whole: what runs in them "
 					 "is not in it, neither as computing nor as communication; "
 					 "capture with --cuda-graph-trace=node");

@@ -1,7 +1,6 @@
 #include "nsys/nsys.h"
 
 #include "base/alloc.h"
-#include "db/recognise.h"
 #include "nsys/grouped.h"
 #include "nsys/tables.h"
 
@@ -83,7 +82,7 @@ int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *
 	tw_str_init(&source.troubles, source.allocator);
 	status = tw_database_open(&source.database, path, source.allocator, err);
 	if (!status)
-		status = tw_recognise_nsys(source.database, source.allocator, err);
+		status = tw_nsys_recognise(source.database, source.allocator, err);
 	if (!status) {
 		table = new_table(query, options->compat, source.allocator);
 		status = table ? fill(&table, query, &source, options, err) : tw_no_memory(err);

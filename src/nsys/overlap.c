@@ -93,17 +93,17 @@ static void number_stages(struct work *w)
 	const char **found;
 	size_t i;
 
-	for (i = 0; i < r->mark_count; i++)
-		if (*r->marks[i].stage)
-			w->stages[w->stage_count++] = r->marks[i].stage;
+	for (i = 0; i < r->marks.count; i++)
+		if (*r->marks.at[i].stage)
+			w->stages[w->stage_count++] = r->marks.at[i].stage;
 	if (w->stage_count)
 		qsort(w->stages, w->stage_count, sizeof(*w->stages), by_text);
-	for (i = 0; i < r->mark_count; i++) {
+	for (i = 0; i < r->marks.count; i++) {
 		w->stage_of_mark[i] = NO_STAGE;
-		if (!*r->marks[i].stage)
+		if (!*r->marks.at[i].stage)
 			continue;
-		found = bsearch(&r->marks[i].stage, w->stages, w->stage_count, sizeof(*w->stages),
-				by_text);
+		found = bsearch(&r->marks.at[i].stage, w->stages, w->stage_count,
+				sizeof(*w->stages), by_text);
 		/* The first of equal ones: purposes may differ where the stage does not. */
 		while (found > w->stages && !strcmp(found[-1], found[0]))
 			found--;
@@ -120,12 +120,12 @@ static uint32_t stage_of(const struct work *w, uint32_t number)
 
 static const struct tw_nsys_comm *comm_of(const struct work *w, uint32_t number)
 {
-	return &w->capture->kernels.comm[w->attribution->at[number].comm];
+	return &w->capture->kernels.comm.at[w->attribution->at[number].comm];
 }
 
 static uint32_t window_of(const struct work *w, uint32_t number)
 {
-	return w->capture->kernels.streams[comm_of(w, number)->stream].window;
+	return w->capture->kernels.streams.at[comm_of(w, number)->stream].window;
 }
 
 static uint64_t group_of(const void *context, uint32_t number)
@@ -138,7 +138,7 @@ static uint64_t group_of(const void *context, uint32_t number)
 
 static uint32_t cover_of(const struct work *w, uint32_t number)
 {
-	return w->capture->kernels.streams[comm_of(w, number)->stream].cover;
+	return w->capture->kernels.streams.at[comm_of(w, number)->stream].cover;
 }
 
 static uint64_t cover_key(const void *context, uint32_t number)
@@ -184,7 +184,7 @@ static bool sum_kernels(const struct work *w, size_t first, size_t last,
 	for (i = first; i < last; i++) {
 		const struct tw_nsys_comm *comm = comm_of(w, w->order[i]);
 		uint32_t cover = cover_of(w, w->order[i]);
-		const struct tw_intervals *compute = &w->capture->kernels.covers[cover].busy;
+		const struct tw_intervals *compute = &w->capture->kernels.covers.at[cover].busy;
 
 		tw_nsys_hidden_add(hidden, compute, comm->start_ns, comm->end_ns);
 		tw_intervals_put(&kernels, comm->start_ns, comm->end_ns);
@@ -201,7 +201,7 @@ static bool sum_kernels(const struct work *w, size_t first, size_t last,
 static bool add_row(const struct work *w, size_t first, size_t last, struct trawl_table *table)
 {
 	uint32_t window = window_of(w, w->order[first]), stage = stage_of(w, w->order[first]);
-	const struct tw_nsys_rank *rank = &w->capture->ranks[w->capture->rank_of_window[window]];
+	const struct tw_nsys_rank *rank = &w->capture->ranks.at[w->capture->rank_of_window[window]];
 	struct tw_nsys_hidden hidden = TW_NSYS_HIDDEN_INIT;
 	int64_t exposed_ns;
 	size_t row;
@@ -248,9 +248,9 @@ static bool sum_compute(struct tw_nsys_kernels *k)
 	bool good = true;
 	size_t i;
 
-	for (i = 0; i < k->cover_count; i++) {
-		tw_intervals_sum(&k->covers[i].busy);
-		good = good && !k->covers[i].busy.failed;
+	for (i = 0; i < k->covers.count; i++) {
+		tw_intervals_sum(&k->covers.at[i].busy);
+		good = good && !k->covers.at[i].busy.failed;
 	}
 	return good;
 }
@@ -260,7 +260,7 @@ static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *att
 {
 	const struct trawl_allocator *a = c->source->allocator;
 	struct work w = { .capture = c, .attribution = attribution, .allocator = a };
-	size_t marks = c->ranges.mark_count + 1, kernels = attribution->count + 1;
+	size_t marks = c->ranges.marks.count + 1, kernels = attribution->count + 1;
 	bool good;
 
 	w.stages = tw_alloc_array(a, marks, sizeof(*w.stages));

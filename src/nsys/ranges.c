@@ -2,13 +2,9 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/list.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-const char *const tw_nvtx_columns[TW_NVTX_COLUMNS] = { "start",	    "end",  "eventType",
-						       "globalTid", "text", "textId" };
 
 /* What a name means; kept by text and by id, for names are many times more than their meanings. */
 struct meaning {
@@ -29,15 +25,19 @@ struct recent {
 	char text[RECENT_BYTES];
 };
 
+struct reading {
+	const struct tw_nsys_rules *rules;
+	struct tw_nsys_ranges *ranges; /* of all parts */
+};
+
 struct part {
 	struct tw_nsys_part part;
 	struct tw_matcher matcher;
 	struct tw_str value, purpose;
 	struct recent *recent;
-	unsigned turn;		/* whose place among a few is the next to be taken */
-	struct tw_ids text_ids; /* into by_id */
-	struct meaning *by_id;
-	size_t by_id_count, by_id_capacity;
+	unsigned turn; /* whose place among a few is the next to be taken */
+	/* By the ids of texts, which part.known has. */
+	TW_LIST(struct meaning) by_id;
 	struct tw_nsys_ranges found;
 	uint32_t last_process;
 };
@@ -47,38 +47,48 @@ struct part {
 
 /* ---- rows */
 
-enum tw_nvtx_kind tw_nvtx_read(struct tw_nsys_part *part, const struct tw_scan *scan,
-			       struct tw_nvtx_row *row)
+static bool is_mark(int64_t type)
 {
-	int64_t values[TW_NVTX_NUMBERS], type;
-	uint32_t odd, given = tw_scan_integers(scan, TW_NVTX_NUMBERS, values, &odd);
-	const uint32_t needed = 1u << TW_NVTX_START | 1u << TW_NVTX_TID;
+	return type == TW_NVTX_MARK || (type >= TW_NVTX_MARK_TEXT && type < TW_NVTX_PUSH_POP_TEXT);
+}
 
-	/* 59: what nearly all of them are. */
-	type = given & 1u << TW_NVTX_TYPE ? values[TW_NVTX_TYPE] : 59;
-	row->range = type == 59 || type == 60 || type == 70 || type == 71;
-	if (!row->range && type != 34 && !(type >= 64 && type < 70))
-		return TW_NVTX_OTHER;
-	row->start_ns = values[TW_NVTX_START];
-	row->end_ns = values[TW_NVTX_END];
-	row->gid = values[TW_NVTX_TID];
-	if ((given & needed) != needed || odd & 1u << TW_NVTX_END ||
+static bool is_range(int64_t type)
+{
+	return type == TW_NVTX_PUSH_POP || type == TW_NVTX_START_END ||
+	       type == TW_NVTX_PUSH_POP_TEXT || type == TW_NVTX_START_END_TEXT;
+}
+
+bool tw_nvtx_read(struct tw_nsys_part *part, struct tw_nvtx_row *row)
+{
+	const uint32_t needed = TW_BIT(TW_NVTX_START) | TW_BIT(TW_NVTX_THREAD);
+	const struct tw_table_part *rows = &part->rows;
+	const int64_t *v = rows->values;
+	int64_t type = tw_part_has(rows, TW_NVTX_TYPE) ? v[TW_NVTX_TYPE] : TW_NVTX_PUSH_POP;
+
+	row->range = is_range(type);
+	if (!row->range && !is_mark(type))
+		return false;
+	row->start_ns = v[TW_NVTX_START];
+	row->end_ns = v[TW_NVTX_END];
+	row->process = tw_nsys_process(v[TW_NVTX_THREAD]);
+	row->tid = tw_nsys_tid(v[TW_NVTX_THREAD]);
+	if ((rows->given & needed) != needed || rows->odd & TW_BIT(TW_NVTX_END) ||
 	    !tw_nsys_is_time(row->start_ns) || !tw_nsys_is_time(row->end_ns)) {
-		tw_nsys_odd(part, scan);
-		return TW_NVTX_ODD;
+		tw_nsys_odd(part);
+		return false;
 	}
-	if (!(given & 1u << TW_NVTX_END))
+	if (!tw_part_has(rows, TW_NVTX_END))
 		row->end_ns = row->range ? TW_NSYS_OPEN : row->start_ns;
 	else if (row->end_ns < row->start_ns)
 		row->end_ns = row->start_ns;
-	return TW_NVTX_EVENT;
+	return true;
 }
 
 /* ---- what a name means */
 
 static int too_many_marks(struct part *p, const struct tw_nsys_rule *rule)
 {
-	return trawl_error_set(&p->part.error, TRAWL_ELIMIT,
+	return trawl_error_set(&p->part.rows.error, TRAWL_ELIMIT,
 			       "rules '%s': '%.100s' makes more than %d different stages; "
 			       "a stage is a kind of work, not each piece of it",
 			       p->matcher.rules->name, rule->pattern, TW_NSYS_MOST_MARKS);
@@ -90,18 +100,16 @@ static uint32_t intern_mark(struct tw_nsys_ranges *r, const char *stage, const c
 	struct tw_nsys_mark mark;
 	uint32_t i;
 
-	for (i = 0; i < r->mark_count; i++)
-		if (!strcmp(r->marks[i].stage, stage) && !strcmp(r->marks[i].purpose, purpose))
+	for (i = 0; i < r->marks.count; i++)
+		if (!strcmp(r->marks.at[i].stage, stage) &&
+		    !strcmp(r->marks.at[i].purpose, purpose))
 			return i + 1;
-	if (r->mark_count == TW_NSYS_MOST_MARKS)
+	if (r->marks.count == TW_NSYS_MOST_MARKS)
 		return 0;
 	mark.stage = tw_arena_copy(&r->arena, stage, strlen(stage));
 	mark.purpose = tw_arena_copy(&r->arena, purpose, strlen(purpose));
-	if (!mark.stage || !mark.purpose ||
-	    !tw_list_grow(&r->marks, &r->mark_capacity, r->mark_count, sizeof(mark), r->allocator))
-		return 0;
-	r->marks[r->mark_count++] = mark;
-	return i + 1;
+	return mark.stage && mark.purpose && TW_LIST_ADD(&r->marks, &mark, r->allocator) ? i + 1 :
+											   0;
 }
 
 static int find_mark(struct part *p, const char *text, size_t len, struct meaning *meaning)
@@ -120,7 +128,7 @@ static int find_mark(struct part *p, const char *text, size_t len, struct meanin
 		return tw_nsys_no_memory(&p->part);
 	meaning->mark = (uint16_t)intern_mark(&p->found, p->value.ptr, p->purpose.ptr);
 	if (!meaning->mark)
-		return p->found.mark_count == TW_NSYS_MOST_MARKS ?
+		return p->found.marks.count == TW_NSYS_MOST_MARKS ?
 			       too_many_marks(p, stage ? stage : purpose) :
 			       tw_nsys_no_memory(&p->part);
 	return 0;
@@ -185,30 +193,29 @@ static int meaning_of_text(struct part *p, const char *text, size_t len, struct 
 
 static int meaning_of_id(struct part *p, int64_t id, struct meaning *meaning)
 {
-	uint32_t known = tw_ids_get(&p->text_ids, id);
+	uint32_t known = tw_ids_get(&p->part.known, id);
 	const char *text;
 	size_t len;
 	int status;
 
 	if (known != TW_IDS_NONE) {
-		*meaning = p->by_id[known];
+		*meaning = p->by_id.at[known];
 		return 0;
 	}
 	*meaning = (struct meaning){ 0 };
-	text = tw_nsys_text(p->part.database, id, &len);
+	text = tw_nsys_text(p->part.rows.database, id, &len);
 	status = text && len ? find_meaning(p, text, len, meaning) : 0;
 	if (status)
 		return status;
-	if (!tw_list_grow(&p->by_id, &p->by_id_capacity, p->by_id_count, sizeof(*p->by_id),
-			  p->part.allocator) ||
-	    !tw_ids_put(&p->text_ids, id, (uint32_t)p->by_id_count, p->part.allocator))
+	if (!tw_ids_put(&p->part.known, id, (uint32_t)p->by_id.count, p->part.rows.allocator) ||
+	    !TW_LIST_ADD(&p->by_id, meaning, p->part.rows.allocator))
 		return tw_nsys_no_memory(&p->part);
-	p->by_id[p->by_id_count++] = *meaning;
 	return 0;
 }
 
-static int meaning_of_row(struct part *p, const struct tw_scan *scan, struct meaning *meaning)
+static int meaning_of_row(struct part *p, struct meaning *meaning)
 {
+	const struct tw_scan *scan = p->part.rows.scan;
 	size_t len;
 	const char *text = tw_scan_text(scan, TW_NVTX_TEXT, &len);
 	int64_t id;
@@ -230,31 +237,28 @@ static uint32_t intern_process(struct tw_nsys_ranges *r, int64_t process)
 
 	if (known != TW_IDS_NONE)
 		return known;
-	if (r->process_count == TW_NSYS_MOST_PROCESSES ||
-	    !tw_list_grow(&r->processes, &r->process_capacity, r->process_count,
-			  sizeof(*r->processes), r->allocator) ||
-	    !tw_ids_put(&r->process_ids, process, (uint32_t)r->process_count, r->allocator))
+	if (r->processes.count == TW_NSYS_MOST_PROCESSES ||
+	    !tw_ids_put(&r->process_ids, process, (uint32_t)r->processes.count, r->allocator) ||
+	    !TW_LIST_ADD(&r->processes, &(struct tw_nsys_process){ .process = process },
+			 r->allocator))
 		return UINT32_MAX;
-	r->processes[r->process_count] = (struct tw_nsys_process){ .process = process };
-	return (uint32_t)r->process_count++;
+	return (uint32_t)r->processes.count - 1;
 }
 
 static int no_process(struct tw_nsys_ranges *r, struct trawl_error *err)
 {
-	if (r->process_count == TW_NSYS_MOST_PROCESSES)
+	if (r->processes.count == TW_NSYS_MOST_PROCESSES)
 		return trawl_error_set(err, TRAWL_ELIMIT, "more than %d processes have ranges",
 				       TW_NSYS_MOST_PROCESSES);
 	return tw_no_memory(err);
 }
 
-/* The label of a process is its first one; one from before the capture only when it has no other. */
-static bool keep_label(struct tw_nsys_ranges *r, struct tw_nsys_process *process, const char *text,
-		       size_t len, int64_t start, int64_t rank)
+static bool keep_label(struct tw_nsys_ranges *r, uint32_t number, const char *text, size_t len,
+		       int64_t start, int64_t rank)
 {
-	bool before = (start >= 0) == (process->label_start >= 0) ? start < process->label_start :
-								    start >= 0;
+	struct tw_nsys_process *process = &r->processes.at[number];
 
-	if (process->label && !before)
+	if (process->label && !tw_nsys_is_better_label(start, process->label_start))
 		return true;
 	process->label = tw_arena_copy(&r->arena, text, len);
 	process->label_start = start;
@@ -262,26 +266,8 @@ static bool keep_label(struct tw_nsys_ranges *r, struct tw_nsys_process *process
 	return process->label != NULL;
 }
 
-static bool keep_window(struct tw_nsys_ranges *r, const struct tw_nsys_range *range)
-{
-	if (!tw_list_grow(&r->windows, &r->window_capacity, r->window_count, sizeof(*range),
-			  r->allocator))
-		return false;
-	r->windows[r->window_count++] = *range;
-	return true;
-}
-
-static bool keep_marker(struct tw_nsys_ranges *r, const struct tw_nsys_marker *marker)
-{
-	if (!tw_list_grow(&r->markers, &r->marker_capacity, r->marker_count, sizeof(*marker),
-			  r->allocator))
-		return false;
-	r->markers[r->marker_count++] = *marker;
-	return true;
-}
-
-static int keep(struct part *p, const struct tw_scan *scan, const struct tw_nvtx_row *row,
-		const struct meaning *meaning, uint32_t process)
+static int keep(struct part *p, const struct tw_nvtx_row *row, const struct meaning *meaning,
+		uint32_t process)
 {
 	struct tw_nsys_ranges *r = &p->found;
 	bool kept = true;
@@ -289,23 +275,21 @@ static int keep(struct part *p, const struct tw_scan *scan, const struct tw_nvtx
 	size_t len;
 
 	if (meaning->label) {
-		int64_t id = 0;
-
-		text = tw_scan_text(scan, TW_NVTX_TEXT, &len);
-		if (!text && tw_scan_integer(scan, TW_NVTX_TEXT_ID, &id) == TW_VALUE_GIVEN)
-			text = tw_nsys_text(p->part.database, id, &len);
-		kept = text && keep_label(r, &r->processes[process], text, len, row->start_ns,
-					  meaning->rank);
+		text = tw_nvtx_text(p->part.rows.database, p->part.rows.scan, &len);
+		kept = text && keep_label(r, process, text, len, row->start_ns, meaning->rank);
 		r->label_count++;
 	}
 	if (kept && row->range && meaning->window && row->start_ns >= 0)
-		kept = keep_window(r, &(struct tw_nsys_range){ row->start_ns, row->end_ns,
-							       tw_scan_rowid(scan), process,
-							       meaning->window - 1 });
+		kept = TW_LIST_ADD(&r->windows,
+				   &((struct tw_nsys_range){ row->start_ns, row->end_ns,
+							     p->part.rows.row, process,
+							     meaning->window - 1 }),
+				   r->allocator);
 	if (kept && row->range && meaning->mark)
-		kept = keep_marker(r, &(struct tw_nsys_marker){ row->start_ns, row->end_ns,
-								(uint32_t)(row->gid & 0xffffff),
-								(uint16_t)process, meaning->mark });
+		kept = TW_LIST_ADD(&r->markers,
+				   &((struct tw_nsys_marker){ row->start_ns, row->end_ns, row->tid,
+							      (uint16_t)process, meaning->mark }),
+				   r->allocator);
 	if (row->range && row->end_ns == TW_NSYS_OPEN && (meaning->window || meaning->mark))
 		r->open = true;
 	return kept ? 0 : tw_nsys_no_memory(&p->part);
@@ -313,9 +297,11 @@ static int keep(struct part *p, const struct tw_scan *scan, const struct tw_nvtx
 
 /* ---- the scan */
 
-static bool begin(struct part *p)
+static int begin(void *part)
 {
-	const struct trawl_allocator *a = p->part.allocator;
+	struct part *p = part;
+	const struct reading *reading = p->part.context;
+	const struct trawl_allocator *a = p->part.rows.allocator;
 
 	p->found.allocator = a;
 	tw_arena_init(&p->found.arena, a);
@@ -323,10 +309,12 @@ static bool begin(struct part *p)
 	tw_str_init(&p->purpose, a);
 	p->found.end_ns = INT64_MIN;
 	p->recent = tw_alloc_array(a, RECENT, sizeof(*p->recent));
-	return tw_matcher_init(&p->matcher, p->part.context, a) && p->recent;
+	return tw_matcher_init(&p->matcher, reading->rules, a) && p->recent ?
+		       0 :
+		       tw_nsys_no_memory(&p->part);
 }
 
-static int on_row(void *part, const struct tw_scan *scan)
+static int on_row(void *part)
 {
 	struct part *p = part;
 	struct tw_nsys_ranges *r = &p->found;
@@ -336,51 +324,44 @@ static int on_row(void *part, const struct tw_scan *scan)
 	int64_t last;
 	int status;
 
-	if (!p->recent && !begin(p))
-		return tw_nsys_no_memory(&p->part);
-	if (tw_nvtx_read(&p->part, scan, &row) != TW_NVTX_EVENT)
+	if (!tw_nvtx_read(&p->part, &row))
 		return 0;
 	last = row.end_ns == TW_NSYS_OPEN ? row.start_ns : row.end_ns;
 	if (last > r->end_ns)
 		r->end_ns = last;
-	if (process >= r->process_count ||
-	    r->processes[process].process != tw_nsys_process(row.gid, false)) {
-		process = intern_process(r, tw_nsys_process(row.gid, false));
+	if (process >= r->processes.count || r->processes.at[process].process != row.process) {
+		process = intern_process(r, row.process);
 		if (process == UINT32_MAX)
-			return no_process(r, &p->part.error);
+			return no_process(r, &p->part.rows.error);
 		p->last_process = process;
 	}
-	status = meaning_of_row(p, scan, &meaning);
+	status = meaning_of_row(p, &meaning);
 	if (status || !(meaning.label || meaning.window || meaning.mark))
 		return status;
-	return keep(p, scan, &row, &meaning, process);
+	return keep(p, &row, &meaning, process);
 }
 
-static int on_end(void *part)
+/* What only reading needs. */
+static int end(void *part)
 {
 	struct part *p = part;
+	const struct trawl_allocator *a = p->part.rows.allocator;
 
-	/* What only reading needs. */
 	tw_matcher_release(&p->matcher);
-	if (p->recent)
-		tw_free(p->part.allocator, p->recent, RECENT * sizeof(*p->recent));
-	tw_free(p->part.allocator, p->by_id, p->by_id_capacity * sizeof(*p->by_id));
-	tw_ids_release(&p->text_ids, p->part.allocator);
+	tw_free(a, p->recent, RECENT * sizeof(*p->recent));
+	p->recent = NULL;
+	TW_LIST_FREE(&p->by_id, a);
+	tw_ids_release(&p->part.known, a);
 	tw_str_release(&p->value);
 	tw_str_release(&p->purpose);
-	p->recent = NULL;
-	p->by_id = NULL;
-	p->by_id_capacity = 0;
 	return 0;
 }
 
-static void release_part(void *part)
+static void release(void *part)
 {
 	struct part *p = part;
 
-	if (!p->found.allocator)
-		return;
-	on_end(p);
+	end(p);
 	tw_nsys_ranges_release(&p->found);
 }
 
@@ -389,24 +370,23 @@ static void release_part(void *part)
 static bool take(struct tw_nsys_ranges *to, const struct tw_nsys_ranges *from,
 		 const uint32_t *processes, const uint16_t *marks)
 {
+	bool good = true;
 	size_t i;
 
-	for (i = 0; i < from->window_count; i++) {
-		struct tw_nsys_range range = from->windows[i];
+	for (i = 0; i < from->windows.count && good; i++) {
+		struct tw_nsys_range range = from->windows.at[i];
 
 		range.process = processes[range.process];
-		if (!keep_window(to, &range))
-			return false;
+		good = TW_LIST_ADD(&to->windows, &range, to->allocator);
 	}
-	for (i = 0; i < from->marker_count; i++) {
-		struct tw_nsys_marker marker = from->markers[i];
+	for (i = 0; i < from->markers.count && good; i++) {
+		struct tw_nsys_marker marker = from->markers.at[i];
 
 		marker.process = (uint16_t)processes[marker.process];
 		marker.mark = marks[marker.mark - 1];
-		if (!keep_marker(to, &marker))
-			return false;
+		good = TW_LIST_ADD(&to->markers, &marker, to->allocator);
 	}
-	return true;
+	return good;
 }
 
 static int join_part(struct tw_nsys_ranges *to, const struct tw_nsys_ranges *from,
@@ -414,21 +394,22 @@ static int join_part(struct tw_nsys_ranges *to, const struct tw_nsys_ranges *fro
 {
 	size_t i;
 
-	for (i = 0; i < from->process_count; i++) {
-		const struct tw_nsys_process *process = &from->processes[i];
+	for (i = 0; i < from->processes.count; i++) {
+		const struct tw_nsys_process *process = &from->processes.at[i];
 		uint32_t number = intern_process(to, process->process);
 
 		if (number == UINT32_MAX)
 			return no_process(to, err);
 		processes[i] = number;
 		if (process->label &&
-		    !keep_label(to, &to->processes[number], process->label, strlen(process->label),
+		    !keep_label(to, number, process->label, strlen(process->label),
 				process->label_start, process->rank))
 			return tw_no_memory(err);
 	}
-	for (i = 0; i < from->mark_count; i++) {
-		marks[i] = (uint16_t)intern_mark(to, from->marks[i].stage, from->marks[i].purpose);
-		if (!marks[i] && to->mark_count < TW_NSYS_MOST_MARKS)
+	for (i = 0; i < from->marks.count; i++) {
+		marks[i] = (uint16_t)intern_mark(to, from->marks.at[i].stage,
+						 from->marks.at[i].purpose);
+		if (!marks[i] && to->marks.count < TW_NSYS_MOST_MARKS)
 			return tw_no_memory(err);
 		if (!marks[i])
 			return trawl_error_set(err, TRAWL_ELIMIT,
@@ -442,60 +423,53 @@ static int join_part(struct tw_nsys_ranges *to, const struct tw_nsys_ranges *fro
 	return take(to, from, processes, marks) ? 0 : tw_no_memory(err);
 }
 
-static int join(struct tw_nsys_ranges *ranges, struct part *parts, size_t count,
-		struct trawl_error *err)
+static int join(void *part)
 {
-	const struct trawl_allocator *a = ranges->allocator;
-	uint32_t *processes = tw_alloc_array(a, TW_NSYS_MOST_PROCESSES, sizeof(*processes));
-	uint16_t *marks = tw_alloc_array(a, TW_NSYS_MOST_MARKS, sizeof(*marks));
-	int status = processes && marks ? 0 : tw_no_memory(err);
-	size_t i;
+	struct part *p = part;
+	const struct reading *reading = p->part.context;
+	const struct trawl_allocator *a = p->part.rows.allocator;
+	size_t process_count = p->found.processes.count + 1, mark_count = p->found.marks.count + 1;
+	uint32_t *processes = tw_alloc_array(a, process_count, sizeof(*processes));
+	uint16_t *marks = tw_alloc_array(a, mark_count, sizeof(*marks));
+	int status = processes && marks ? join_part(reading->ranges, &p->found, processes, marks,
+						    &p->part.rows.error) :
+					  tw_nsys_no_memory(&p->part);
 
-	for (i = 0; i < count && !status; i++) {
-		if (parts[i].found.allocator)
-			status = join_part(ranges, &parts[i].found, processes, marks, err);
-		release_part(&parts[i]);
-		parts[i].found.allocator = NULL;
-	}
-	tw_free(a, processes, TW_NSYS_MOST_PROCESSES * sizeof(*processes));
-	tw_free(a, marks, TW_NSYS_MOST_MARKS * sizeof(*marks));
+	tw_free(a, processes, process_count * sizeof(*processes));
+	tw_free(a, marks, mark_count * sizeof(*marks));
 	return status;
 }
 
 int tw_nsys_ranges_read(struct tw_nsys_ranges *ranges, struct tw_nsys_source *source,
 			const struct tw_nsys_rules *rules, struct trawl_error *err)
 {
-	const struct tw_nsys_scan scan = {
-		.table = "NVTX_EVENTS",
+	static const struct tw_table_reader reader = {
+		.table = TW_NSYS_RANGES,
 		.columns = tw_nvtx_columns,
-		.column_count = TW_NVTX_COLUMNS,
-		.context = rules,
+		.column_count = TW_NVTX_TEXT + 1,
+		.integers = TW_NVTX_NUMBERS,
 		.part_size = sizeof(struct part),
+		.begin = begin,
 		.row = on_row,
-		.finish = on_end,
-		.release = release_part,
+		.end = end,
+		.join = join,
+		.release = release,
 	};
-	size_t count;
-	void *parts;
-	int status;
+	struct reading reading = { rules, ranges };
 
 	*ranges = (struct tw_nsys_ranges){ .allocator = source->allocator, .end_ns = INT64_MIN };
 	tw_arena_init(&ranges->arena, source->allocator);
-	status = tw_nsys_scan(source, &scan, &parts, &count, err);
-	if (!status)
-		status = join(ranges, parts, count, err);
-	tw_nsys_scan_free(source, &scan, parts, count);
-	return status;
+	return tw_nsys_scan(source, &reader, &reading, err);
 }
 
 void tw_nsys_ranges_release(struct tw_nsys_ranges *r)
 {
 	const struct trawl_allocator *a = r->allocator;
 
-	tw_free(a, r->processes, r->process_capacity * sizeof(*r->processes));
-	tw_free(a, r->marks, r->mark_capacity * sizeof(*r->marks));
-	tw_free(a, r->windows, r->window_capacity * sizeof(*r->windows));
-	tw_free(a, r->markers, r->marker_capacity * sizeof(*r->markers));
+	TW_LIST_FREE(&r->processes, a);
+	TW_LIST_FREE(&r->marks, a);
+	TW_LIST_FREE(&r->windows, a);
+	TW_LIST_FREE(&r->markers, a);
 	tw_ids_release(&r->process_ids, a);
 	tw_arena_release(&r->arena);
 	*r = (struct tw_nsys_ranges){ .allocator = a };
@@ -505,23 +479,18 @@ int tw_nsys_range_name(struct tw_nsys_source *source, struct tw_arena *arena, in
 		       const char **name, struct trawl_error *err)
 {
 	struct tw_scan *scan;
-	const char *text = NULL;
-	int64_t id;
-	size_t len = 0;
-	int status = tw_scan_open(&scan, source->database, "NVTX_EVENTS", tw_nvtx_columns,
-				  TW_NVTX_COLUMNS, row, row, err);
+	const char *text;
+	size_t len;
+	int status = tw_scan_open(&scan, source->database, TW_NSYS_RANGES, tw_nvtx_columns,
+				  TW_NVTX_TEXT + 1, row, row, err);
 
 	*name = NULL;
 	if (status)
 		return status;
 	status = tw_scan_next(scan, err);
-	if (status > 0) {
-		text = tw_scan_text(scan, TW_NVTX_TEXT, &len);
-		if (!text && tw_scan_integer(scan, TW_NVTX_TEXT_ID, &id) == TW_VALUE_GIVEN)
-			text = tw_nsys_text(source->database, id, &len);
-		if (text && !(*name = tw_arena_copy(arena, text, len)))
-			status = tw_no_memory(err);
-	}
+	text = status > 0 ? tw_nvtx_text(source->database, scan, &len) : NULL;
+	if (text && !(*name = tw_arena_copy(arena, text, len)))
+		status = tw_no_memory(err);
 	tw_scan_close(scan);
 	return status < 0 ? status : 0;
 }

@@ -5,10 +5,9 @@
 #ifndef TW_NSYS_RANGES_H
 #define TW_NSYS_RANGES_H
 
-#include "base/ids.h"
+#include "base/list.h"
 #include "nsys/rules.h"
 #include "nsys/scan.h"
-#include "os/times.h"
 
 #define TW_NSYS_OPEN INT64_MAX /* the end of a range that is never closed */
 
@@ -43,15 +42,11 @@ struct tw_nsys_marker {
 struct tw_nsys_ranges {
 	struct tw_arena arena;
 	const struct trawl_allocator *allocator;
-	struct tw_nsys_process *processes;
-	size_t process_count, process_capacity;
+	TW_LIST(struct tw_nsys_process) processes;
 	struct tw_ids process_ids;
-	struct tw_nsys_mark *marks;
-	size_t mark_count, mark_capacity;
-	struct tw_nsys_range *windows;
-	size_t window_count, window_capacity;
-	struct tw_nsys_marker *markers;
-	size_t marker_count, marker_capacity;
+	TW_LIST(struct tw_nsys_mark) marks;
+	TW_LIST(struct tw_nsys_range) windows;
+	TW_LIST(struct tw_nsys_marker) markers;
 	uint64_t label_count;
 	bool open;	/* a window or marker is never closed */
 	int64_t end_ns; /* largest time seen */
@@ -69,33 +64,16 @@ int tw_nsys_range_name(struct tw_nsys_source *source, struct tw_arena *arena, in
 
 /* ---- rows of NVTX_EVENTS, for whoever scans them */
 
-enum {
-	TW_NVTX_START,
-	TW_NVTX_END,
-	TW_NVTX_TYPE,
-	TW_NVTX_TID,
-	TW_NVTX_NUMBERS,
-	TW_NVTX_TEXT = TW_NVTX_NUMBERS,
-	TW_NVTX_TEXT_ID,
-	TW_NVTX_COLUMNS
-};
-extern const char *const tw_nvtx_columns[TW_NVTX_COLUMNS];
+/* Which columns are numbers that tw_nvtx_read() wants. */
+#define TW_NVTX_NUMBERS TW_BITS_BEFORE(TW_NVTX_TEXT_ID)
 
 struct tw_nvtx_row {
-	int64_t start_ns, end_ns, gid;
+	int64_t start_ns, end_ns, process;
+	uint32_t tid;
 	bool range; /* a range; else a mark */
 };
 
-enum tw_nvtx_kind { TW_NVTX_EVENT, TW_NVTX_OTHER, TW_NVTX_ODD };
-
-/* The times and thread of a row: EVENT, OTHER (no event), or ODD (counted). */
-enum tw_nvtx_kind tw_nvtx_read(struct tw_nsys_part *part, const struct tw_scan *scan,
-			       struct tw_nvtx_row *row);
-
-/* A time of which differences and sums cannot overflow. */
-static inline bool tw_nsys_is_time(int64_t time_ns)
-{
-	return time_ns >= -TW_LATEST_TIME_NS && time_ns <= TW_LATEST_TIME_NS;
-}
+/* The times and thread of a row; false: it is no event, or odd, and counted. */
+bool tw_nvtx_read(struct tw_nsys_part *part, struct tw_nvtx_row *row);
 
 #endif

@@ -53,8 +53,8 @@ int tw_nsys_setup(struct tw_nsys_capture *c, struct trawl_table *table, struct t
 	size_t i, k, row;
 
 	(void)err;
-	for (i = 0; i < c->rank_count; i++) {
-		const struct tw_nsys_rank *rank = &c->ranks[i];
+	for (i = 0; i < c->ranks.count; i++) {
+		const struct tw_nsys_rank *rank = &c->ranks.at[i];
 
 		row = tw_table_add_row(table);
 		tw_table_set_integer(table, row, TW_SETUP_PID, tw_nsys_pid(rank->process));

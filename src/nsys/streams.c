@@ -52,7 +52,7 @@ static const char unknown[] = "unknown", mixed[] = "mixed";
 
 static const char *purpose_of(const struct tw_nsys_capture *c, uint16_t mark)
 {
-	const char *purpose = mark ? c->ranges.marks[mark - 1].purpose : "";
+	const char *purpose = mark ? c->ranges.marks.at[mark - 1].purpose : "";
 
 	return *purpose ? purpose : unknown;
 }
@@ -65,7 +65,7 @@ static void find_purposes(const struct tw_nsys_capture *c,
 
 	for (i = 0; i < attribution->count; i++) {
 		const struct tw_nsys_attributed *a = &attribution->at[i];
-		const char **of = &purposes[c->kernels.comm[a->comm].stream];
+		const char **of = &purposes[c->kernels.comm.at[a->comm].stream];
 		const char *purpose = purpose_of(c, a->mark);
 
 		if (*of == NOT_SEEN)
@@ -84,7 +84,7 @@ static void set_known(struct trawl_table *table, size_t row, size_t column, int6
 static void add_stream(const struct tw_nsys_capture *c, const struct tw_nsys_stream *s,
 		       const char *purpose, struct trawl_table *table)
 {
-	const struct tw_nsys_rank *rank = &c->ranks[c->rank_of_window[s->window]];
+	const struct tw_nsys_rank *rank = &c->ranks.at[c->rank_of_window[s->window]];
 	size_t row = tw_table_add_row(table);
 
 	tw_table_set_integer(table, row, TW_STREAMS_PID, tw_nsys_pid(rank->process));
@@ -108,15 +108,15 @@ static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *att
 {
 	const struct tw_nsys_kernels *k = &c->kernels;
 	const struct trawl_allocator *a = c->source->allocator;
-	const char **purposes = tw_alloc_array(a, k->stream_count + 1, sizeof(*purposes));
+	const char **purposes = tw_alloc_array(a, k->streams.count + 1, sizeof(*purposes));
 	size_t i;
 
 	if (!purposes)
 		return tw_no_memory(err);
 	find_purposes(c, attribution, purposes);
-	for (i = 0; i < k->stream_count; i++)
-		add_stream(c, &k->streams[i], purposes[i], table);
-	tw_free(a, purposes, (k->stream_count + 1) * sizeof(*purposes));
+	for (i = 0; i < k->streams.count; i++)
+		add_stream(c, &k->streams.at[i], purposes[i], table);
+	tw_free(a, purposes, (k->streams.count + 1) * sizeof(*purposes));
 	return 0;
 }
 

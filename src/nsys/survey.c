@@ -3,8 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/list.h"
-#include "base/slots.h"
 #include "data/limits.h"
 #include "data/tables.h"
 #include "text/scan.h"
@@ -29,9 +27,9 @@ struct name {
 };
 
 struct names {
-	struct name *at; /* open addressing; count 0: free */
-	size_t count, capacity;
-	bool full; /* there are more */
+	TW_LIST(struct name) list;
+	struct tw_ids ids; /* into it */
+	bool full;	   /* there are more */
 };
 
 struct part {
@@ -40,7 +38,6 @@ struct part {
 	struct tw_matcher *presets;
 	struct names names;
 	struct tw_str text;
-	bool begun;
 };
 
 #define STEADY (1u << TW_NSYS_WINDOW | 1u << TW_NSYS_STAGE | 1u << TW_NSYS_PURPOSE)
@@ -61,86 +58,57 @@ static uint64_t hash_without_digits(const char *text, size_t len, struct tw_str 
 	return buffer->len ? tw_hash_bytes(buffer->ptr, buffer->len) | 1 : 1;
 }
 
-static size_t place_of(const struct names *names, uint64_t hash, int64_t process)
+static void free_names(struct names *names, const struct trawl_allocator *a)
 {
-	return TW_SLOT(i, names->capacity, tw_hash_mix(hash, (uint64_t)process ^ tw_hash_secret[0]),
-		       !names->at[i].count ||
-			       (names->at[i].hash == hash && names->at[i].process == process));
-}
-
-static bool grow(struct names *names, const struct trawl_allocator *a)
-{
-	struct names more = { .capacity = names->capacity ? names->capacity * 2 : 256 };
-	size_t i;
-
-	more.at = tw_alloc_array(a, more.capacity, sizeof(*more.at));
-	if (!more.at)
-		return false;
-	for (i = 0; i < names->capacity; i++)
-		if (names->at[i].count)
-			more.at[place_of(&more, names->at[i].hash, names->at[i].process)] =
-				names->at[i];
-	more.count = names->count;
-	more.full = names->full;
-	tw_free(a, names->at, names->capacity * sizeof(*names->at));
-	*names = more;
-	return true;
+	TW_LIST_FREE(&names->list, a);
+	tw_ids_release(&names->ids, a);
 }
 
 /* Where the sums of a name are; NULL: no room, *failed when out of memory. */
 static struct name *find_name(struct names *names, uint64_t hash, int64_t process, const char *text,
 			      size_t len, struct tw_arena *arena, bool *failed)
 {
+	int64_t key = (int64_t)tw_hash_mix(hash, (uint64_t)process ^ tw_hash_secret[0]);
+	uint32_t known = tw_ids_get(&names->ids, key);
+	struct name name = { .hash = hash, .process = process };
 	char shown[SHOWN_BYTES];
-	struct name *name;
 
-	if (names->count * 2 >= names->capacity && !grow(names, arena->allocator)) {
-		*failed = true;
-		return NULL;
-	}
-	name = &names->at[place_of(names, hash, process)];
-	if (name->count)
-		return name;
-	names->full |= names->count >= MOST_NAMES;
+	if (known != TW_IDS_NONE)
+		return &names->list.at[known];
+	names->full |= names->list.count >= MOST_NAMES;
 	if (names->full)
 		return NULL;
+	known = (uint32_t)names->list.count;
 	tw_cut_into(shown, sizeof(shown), text, len);
-	name->text = tw_arena_copy(arena, shown, strlen(shown));
-	*failed = !name->text;
-	if (*failed)
-		return NULL;
-	name->hash = hash;
-	name->process = process;
-	names->count++;
-	return name;
+	name.text = tw_arena_copy(arena, shown, strlen(shown));
+	*failed = !name.text || !TW_LIST_ADD(&names->list, &name, arena->allocator) ||
+		  !tw_ids_put(&names->ids, key, known, arena->allocator);
+	return *failed ? NULL : &names->list.at[known];
 }
 
 /* ---- the scan */
 
-enum { DOMAIN = TW_NVTX_COLUMNS, COLUMNS };
+struct reading {
+	struct tw_nsys_survey *survey;
+	struct tw_nsys_rules *presets;
+	struct names names; /* of all parts */
+};
 
-/* The columns of every scan of ranges, and the domain. */
-static void list_columns(const char *columns[COLUMNS])
+static int begin(void *part)
 {
-	memcpy(columns, tw_nvtx_columns, TW_NVTX_COLUMNS * sizeof(*columns));
-	columns[DOMAIN] = "domainId";
-}
-
-static bool begin(struct part *p)
-{
-	const struct trawl_allocator *a = p->part.allocator;
-	const struct tw_nsys_rules *presets = p->part.context;
+	struct part *p = part;
+	const struct trawl_allocator *a = p->part.rows.allocator;
+	const struct reading *reading = p->part.context;
 	size_t i;
 	bool made;
 
 	tw_arena_init(&p->arena, a);
 	tw_str_init(&p->text, a);
-	p->begun = true;
 	p->presets = tw_alloc_array(a, tw_nsys_preset_count, sizeof(*p->presets));
 	made = p->presets != NULL;
 	for (i = 0; made && i < tw_nsys_preset_count; i++)
-		made = tw_matcher_init(&p->presets[i], &presets[i], a);
-	return made;
+		made = tw_matcher_init(&p->presets[i], &reading->presets[i], a);
+	return made ? 0 : tw_nsys_no_memory(&p->part);
 }
 
 /* Which presets have rules for a name; asked once for all names that differ in digits alone. */
@@ -161,17 +129,6 @@ static uint32_t match_presets(const struct part *p, const char *text, size_t len
 	return presets;
 }
 
-/* The name of a row: in it, or in the table of texts. */
-static const char *name_of(struct tw_nsys_part *part, const struct tw_scan *scan, size_t *len)
-{
-	const char *text = tw_scan_text(scan, TW_NVTX_TEXT, len);
-	int64_t id;
-
-	if (!text && tw_scan_integer(scan, TW_NVTX_TEXT_ID, &id) == TW_VALUE_GIVEN)
-		text = tw_nsys_text(part->database, id, len);
-	return text && *len ? text : NULL;
-}
-
 /* As emit_nvtx of PyTorch names operations: they are repeated, and no steady state. */
 static bool is_operation(const char *text, size_t len)
 {
@@ -183,13 +140,20 @@ static bool is_of_program(const struct tw_scan *scan, const char *text, size_t l
 {
 	int64_t domain;
 
-	return (tw_scan_integer(scan, DOMAIN, &domain) != TW_VALUE_GIVEN || !domain) &&
+	return (tw_scan_integer(scan, TW_NVTX_DOMAIN, &domain) != TW_VALUE_GIVEN || !domain) &&
 	       !is_operation(text, len);
 }
 
-static bool starts_in_capture(const struct tw_nvtx_row *row)
+/* The name of a range that begins and ends in the capture; NULL: the row is none. */
+static const char *read_range(struct tw_nsys_part *part, struct tw_nvtx_row *row, size_t *len)
 {
-	return row->range && row->start_ns >= 0 && row->end_ns != TW_NSYS_OPEN;
+	const char *text;
+
+	if (!tw_nvtx_read(part, row) || !row->range || row->start_ns < 0 ||
+	    row->end_ns == TW_NSYS_OPEN)
+		return NULL;
+	text = tw_nvtx_text(part->rows.database, part->rows.scan, len);
+	return text && *len ? text : NULL;
 }
 
 static void add_time(struct name *name, int64_t time_ns)
@@ -198,108 +162,96 @@ static void add_time(struct name *name, int64_t time_ns)
 		name->time_ns = INT64_MAX;
 }
 
-static int on_row(void *part, const struct tw_scan *scan)
+static int on_row(void *part)
 {
 	struct part *p = part;
 	struct tw_nvtx_row row;
 	struct name *name;
-	const char *text;
 	bool failed = false;
 	uint64_t hash;
 	size_t len;
+	const char *text = read_range(&p->part, &row, &len);
 
-	if (!p->begun && !begin(p))
-		return tw_nsys_no_memory(&p->part);
-	if (tw_nvtx_read(&p->part, scan, &row) != TW_NVTX_EVENT || !starts_in_capture(&row))
-		return 0;
-	text = name_of(&p->part, scan, &len);
 	if (!text)
 		return 0;
 	hash = hash_without_digits(text, len, &p->text);
-	name = find_name(&p->names, hash, tw_nsys_process(row.gid, false), text, len, &p->arena,
-			 &failed);
+	name = find_name(&p->names, hash, row.process, text, len, &p->arena, &failed);
 	if (failed || p->text.failed)
 		return tw_nsys_no_memory(&p->part);
 	if (!name)
 		return 0;
 	if (!name->count++)
 		name->presets = match_presets(p, text, len);
-	if (is_of_program(scan, text, len))
+	if (is_of_program(p->part.rows.scan, text, len))
 		add_time(name, row.end_ns - row.start_ns);
 	return 0;
 }
 
-static void release_part(void *part)
+static int join(void *part)
 {
 	struct part *p = part;
-	size_t i;
-
-	if (!p->begun)
-		return;
-	for (i = 0; p->presets && i < tw_nsys_preset_count; i++)
-		tw_matcher_release(&p->presets[i]);
-	if (p->presets)
-		tw_free(p->part.allocator, p->presets, tw_nsys_preset_count * sizeof(*p->presets));
-	tw_free(p->part.allocator, p->names.at, p->names.capacity * sizeof(*p->names.at));
-	tw_arena_release(&p->arena);
-	tw_str_release(&p->text);
-	p->begun = false;
-}
-
-/* ---- what it comes to */
-
-static bool join(struct names *all, struct tw_nsys_survey *survey, const struct part *p)
-{
+	struct reading *reading = p->part.context;
+	struct names *all = &reading->names;
 	bool failed = false;
 	size_t i, k;
 
-	for (i = 0; i < p->names.capacity; i++) {
-		const struct name *from = &p->names.at[i];
+	for (i = 0; i < p->names.list.count; i++) {
+		const struct name *from = &p->names.list.at[i];
 		struct name *to;
 
-		if (!from->count)
-			continue;
 		for (k = 0; k < tw_nsys_preset_count; k++)
 			if (from->presets & 1u << k)
-				survey->matched[k] += from->count;
+				reading->survey->matched[k] += from->count;
 		to = find_name(all, from->hash, from->process, from->text, strlen(from->text),
-			       &survey->arena, &failed);
+			       &reading->survey->arena, &failed);
 		if (failed)
-			return false;
+			return tw_nsys_no_memory(&p->part);
 		if (!to)
 			continue;
 		to->count += from->count;
 		add_time(to, from->time_ns);
 	}
-	return true;
+	all->full |= p->names.full;
+	return 0;
 }
 
+static void release(void *part)
+{
+	struct part *p = part;
+	const struct trawl_allocator *a = p->part.rows.allocator;
+	size_t i;
+
+	for (i = 0; p->presets && i < tw_nsys_preset_count; i++)
+		tw_matcher_release(&p->presets[i]);
+	tw_free(a, p->presets, tw_nsys_preset_count * sizeof(*p->presets));
+	free_names(&p->names, a);
+	tw_arena_release(&p->arena);
+	tw_str_release(&p->text);
+}
+
+/* ---- what it comes to */
+
+/* Of each process what takes most time, the first of equals. */
 static bool choose(struct tw_nsys_survey *s, const struct names *all)
 {
 	size_t i;
 
-	for (i = 0; i < all->capacity; i++) {
-		const struct name *name = &all->at[i];
-		struct tw_nsys_busiest *best;
-		uint32_t known;
+	for (i = 0; i < all->list.count; i++) {
+		const struct name *name = &all->list.at[i];
+		struct tw_nsys_busiest busiest = { name->hash, name->time_ns, name->count,
+						   name->text };
+		uint32_t known = tw_ids_get(&s->process_ids, name->process);
 
 		if (name->count < TW_LIMIT_STEADY_REPEATED || !name->time_ns)
 			continue;
-		known = tw_ids_get(&s->process_ids, name->process);
-		if (known == TW_IDS_NONE) {
-			known = (uint32_t)s->process_count;
-			if (!tw_list_grow(&s->busiest, &s->process_capacity, s->process_count,
-					  sizeof(*s->busiest), s->allocator) ||
-			    !tw_ids_put(&s->process_ids, name->process, known, s->allocator))
-				return false;
-			s->busiest[s->process_count++] = (struct tw_nsys_busiest){ 0 };
+		if (known != TW_IDS_NONE) {
+			if (name->time_ns > s->busiest.at[known].time_ns)
+				s->busiest.at[known] = busiest;
+		} else if (!tw_ids_put(&s->process_ids, name->process, (uint32_t)s->busiest.count,
+				       s->allocator) ||
+			   !TW_LIST_ADD(&s->busiest, &busiest, s->allocator)) {
+			return false;
 		}
-		best = &s->busiest[known];
-		/* Of equals the one whose hash is smaller: the order here is not that of the file. */
-		if (name->time_ns > best->time_ns ||
-		    (name->time_ns == best->time_ns && name->hash < best->name))
-			*best = (struct tw_nsys_busiest){ name->hash, name->time_ns, name->count,
-							  name->text };
 	}
 	return true;
 }
@@ -308,14 +260,13 @@ void tw_nsys_survey_limit(struct tw_nsys_survey *survey, const struct tw_nsys_wo
 {
 	size_t i;
 
-	for (i = 0; i < workers->count; i++) {
-		const struct tw_nsys_work *work = &workers->at[i];
+	for (i = 0; i < workers->list.count; i++) {
+		const struct tw_nsys_work *work = &workers->list.at[i];
 		uint32_t known = tw_ids_get(&survey->process_ids, work->process);
 
-		if (known != TW_IDS_NONE &&
-		    survey->busiest[known].time_ns <
-			    (work->last_ns - work->first_ns) / TW_LIMIT_STEADY_SHARE)
-			survey->busiest[known].name = 0;
+		if (known != TW_IDS_NONE && survey->busiest.at[known].time_ns <
+						    (work->last_ns - work->first_ns) / TW_LIMIT_STEADY_SHARE)
+			survey->busiest.at[known].name = 0;
 	}
 }
 
@@ -333,41 +284,33 @@ static int parse_presets(struct tw_nsys_rules *presets, const struct trawl_alloc
 }
 
 static int read_all(struct tw_nsys_survey *survey, struct tw_nsys_source *source,
-		    const struct tw_nsys_rules *presets, struct trawl_error *err)
+		    struct tw_nsys_rules *presets, struct trawl_error *err)
 {
-	const char *columns[COLUMNS];
-	const struct tw_nsys_scan scan = {
-		.table = "NVTX_EVENTS",
-		.columns = columns,
-		.column_count = COLUMNS,
-		.context = presets,
+	static const struct tw_table_reader reader = {
+		.table = TW_NSYS_RANGES,
+		.columns = tw_nvtx_columns,
+		.column_count = TW_NVTX_DOMAIN + 1,
+		.integers = TW_NVTX_NUMBERS,
 		.part_size = sizeof(struct part),
+		.begin = begin,
 		.row = on_row,
-		.release = release_part,
+		.join = join,
+		.release = release,
 	};
-	struct names all = { 0 };
-	struct part *parts;
-	size_t count, i;
-	void *made;
-	bool good = true;
-	int status;
+	struct reading reading = { .survey = survey, .presets = presets };
+	int status = parse_presets(presets, survey->allocator, err);
 
-	list_columns(columns);
-	status = tw_nsys_scan(source, &scan, &made, &count, err);
-	parts = made;
-	for (i = 0; i < count && good; i++) {
-		good = !parts[i].begun || join(&all, survey, &parts[i]);
-		all.full |= parts[i].names.full;
-	}
-	if (all.full)
+	if (!status)
+		status = tw_nsys_scan(source, &reader, &reading, err);
+	if (reading.names.full)
 		tw_str_addf(&source->troubles,
 			    "over %zu kinds of ranges: those that come later are not asked for a "
 			    "steady state\n",
 			    MOST_NAMES);
-	good = good && choose(survey, &all);
-	tw_free(survey->allocator, all.at, all.capacity * sizeof(*all.at));
-	tw_nsys_scan_free(source, &scan, made, count);
-	return status || good ? status : tw_no_memory(err);
+	if (!status && !choose(survey, &reading.names))
+		status = tw_no_memory(err);
+	free_names(&reading.names, survey->allocator);
+	return status;
 }
 
 int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *source,
@@ -386,9 +329,7 @@ int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *so
 		tw_free(a, presets, bytes);
 		return tw_no_memory(err);
 	}
-	status = parse_presets(presets, a, err);
-	if (!status)
-		status = read_all(survey, source, presets, err);
+	status = read_all(survey, source, presets, err);
 	for (i = 0; i < tw_nsys_preset_count; i++)
 		tw_nsys_rules_release(&presets[i]);
 	tw_free(a, presets, bytes);
@@ -397,7 +338,7 @@ int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *so
 
 void tw_nsys_survey_release(struct tw_nsys_survey *s)
 {
-	tw_free(s->allocator, s->busiest, s->process_capacity * sizeof(*s->busiest));
+	TW_LIST_FREE(&s->busiest, s->allocator);
 	tw_free(s->allocator, s->matched, tw_nsys_preset_count * sizeof(*s->matched));
 	tw_ids_release(&s->process_ids, s->allocator);
 	tw_arena_release(&s->arena);
@@ -419,43 +360,61 @@ const struct tw_nsys_busiest *tw_nsys_survey_busiest(const struct tw_nsys_survey
 {
 	uint32_t known = tw_ids_get(&survey->process_ids, process);
 
-	return known == TW_IDS_NONE || !survey->busiest[known].name ? NULL :
-								      &survey->busiest[known];
+	return known == TW_IDS_NONE || !survey->busiest.at[known].name ? NULL :
+									 &survey->busiest.at[known];
 }
 
 /* ---- the instances of the busiest ranges */
 
+struct finding {
+	const struct tw_nsys_survey *survey;
+	struct tw_nsys_ranges *ranges;
+	uint32_t *numbers; /* that processes of the survey have in ranges */
+};
+
 struct instances {
 	struct tw_nsys_part part;
 	struct tw_str text;
-	struct tw_nsys_range *at; /* `process` is into survey->busiest */
-	size_t count, capacity;
+	TW_LIST(struct tw_nsys_range) list;
 };
 
-static int on_instance(void *part, const struct tw_scan *scan)
+static int begin_instances(void *part)
 {
 	struct instances *p = part;
-	const struct tw_nsys_survey *survey = p->part.context;
-	struct tw_nvtx_row row;
-	uint32_t process;
-	const char *text;
-	size_t len;
 
-	if (!p->text.allocator)
-		tw_str_init(&p->text, p->part.allocator);
-	if (tw_nvtx_read(&p->part, scan, &row) != TW_NVTX_EVENT || !starts_in_capture(&row))
+	tw_str_init(&p->text, p->part.rows.allocator);
+	return 0;
+}
+
+static int on_instance(void *part)
+{
+	struct instances *p = part;
+	const struct finding *f = p->part.context;
+	struct tw_nvtx_row row;
+	size_t len;
+	const char *text = read_range(&p->part, &row, &len);
+	uint32_t process = text ? tw_ids_get(&f->survey->process_ids, row.process) : TW_IDS_NONE;
+	uint64_t name = process == TW_IDS_NONE ? 0 : f->survey->busiest.at[process].name;
+	struct tw_nsys_range range;
+
+	if (!name || !is_of_program(p->part.rows.scan, text, len) ||
+	    hash_without_digits(text, len, &p->text) != name)
 		return 0;
-	process = tw_ids_get(&survey->process_ids, tw_nsys_process(row.gid, false));
-	if (process == TW_IDS_NONE)
-		return 0;
-	text = name_of(&p->part, scan, &len);
-	if (!text || !survey->busiest[process].name || !is_of_program(scan, text, len) ||
-	    hash_without_digits(text, len, &p->text) != survey->busiest[process].name)
-		return 0;
-	if (!tw_list_grow(&p->at, &p->capacity, p->count, sizeof(*p->at), p->part.allocator))
-		return tw_nsys_no_memory(&p->part);
-	p->at[p->count++] =
-		(struct tw_nsys_range){ row.start_ns, row.end_ns, tw_scan_rowid(scan), process, 0 };
+	range = (struct tw_nsys_range){ row.start_ns, row.end_ns, p->part.rows.row,
+					f->numbers[process], 0 };
+	return TW_LIST_ADD(&p->list, &range, p->part.rows.allocator) ? 0 :
+								       tw_nsys_no_memory(&p->part);
+}
+
+static int join_instances(void *part)
+{
+	struct instances *p = part;
+	struct tw_nsys_ranges *ranges = ((const struct finding *)p->part.context)->ranges;
+	size_t i;
+
+	for (i = 0; i < p->list.count; i++)
+		if (!TW_LIST_ADD(&ranges->windows, &p->list.at[i], ranges->allocator))
+			return tw_nsys_no_memory(&p->part);
 	return 0;
 }
 
@@ -463,61 +422,38 @@ static void release_instances(void *part)
 {
 	struct instances *p = part;
 
-	tw_free(p->part.allocator, p->at, p->capacity * sizeof(*p->at));
+	TW_LIST_FREE(&p->list, p->part.rows.allocator);
 	tw_str_release(&p->text);
-}
-
-/* The numbers that processes of the survey have in `ranges`; NULL: out of memory. */
-static uint32_t *number_processes(const struct tw_nsys_survey *survey,
-				  const struct tw_nsys_ranges *ranges)
-{
-	uint32_t *numbers =
-		tw_alloc_array(survey->allocator, survey->process_count + 1, sizeof(*numbers));
-	uint32_t i, known;
-
-	for (i = 0; numbers && i < ranges->process_count; i++) {
-		known = tw_ids_get(&survey->process_ids, ranges->processes[i].process);
-		if (known != TW_IDS_NONE)
-			numbers[known] = i;
-	}
-	return numbers;
 }
 
 int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_source *source,
 			   struct tw_nsys_ranges *ranges, struct trawl_error *err)
 {
-	const char *columns[COLUMNS];
-	const struct tw_nsys_scan scan = {
-		.table = "NVTX_EVENTS",
-		.columns = columns,
-		.column_count = COLUMNS,
-		.context = survey,
+	static const struct tw_table_reader reader = {
+		.table = TW_NSYS_RANGES,
+		.columns = tw_nvtx_columns,
+		.column_count = TW_NVTX_DOMAIN + 1,
+		.integers = TW_NVTX_NUMBERS,
 		.part_size = sizeof(struct instances),
+		.begin = begin_instances,
 		.row = on_instance,
+		.join = join_instances,
 		.release = release_instances,
 	};
-	size_t count, i, k;
-	struct instances *parts;
-	uint32_t *numbers = number_processes(survey, ranges);
-	bool good = numbers != NULL;
-	void *made;
+	size_t count = survey->busiest.count + 1;
+	struct finding f = { survey, ranges,
+			     tw_alloc_array(survey->allocator, count, sizeof(*f.numbers)) };
+	uint32_t i, known;
 	int status;
 
-	list_columns(columns);
-	status = tw_nsys_scan(source, &scan, &made, &count, err);
-	parts = made;
-	for (i = 0; i < count; i++)
-		for (k = 0; k < parts[i].count && good; k++) {
-			struct tw_nsys_range range = parts[i].at[k];
-
-			range.process = numbers[range.process];
-			good = tw_list_grow(&ranges->windows, &ranges->window_capacity,
-					    ranges->window_count, sizeof(range), ranges->allocator);
-			if (good)
-				ranges->windows[ranges->window_count++] = range;
-		}
-	tw_nsys_scan_free(source, &scan, made, count);
-	if (numbers)
-		tw_free(survey->allocator, numbers, (survey->process_count + 1) * sizeof(*numbers));
-	return status || good ? status : tw_no_memory(err);
+	if (!f.numbers)
+		return tw_no_memory(err);
+	for (i = 0; i < ranges->processes.count; i++) {
+		known = tw_ids_get(&survey->process_ids, ranges->processes.at[i].process);
+		if (known != TW_IDS_NONE)
+			f.numbers[known] = i;
+	}
+	status = tw_nsys_scan(source, &reader, &f, err);
+	tw_free(survey->allocator, f.numbers, count * sizeof(*f.numbers));
+	return status;
 }

@@ -20,8 +20,7 @@ struct tw_nsys_survey {
 	struct tw_arena arena;
 	const struct trawl_allocator *allocator;
 	struct tw_ids process_ids; /* into busiest */
-	struct tw_nsys_busiest *busiest;
-	size_t process_count, process_capacity;
+	TW_LIST(struct tw_nsys_busiest) busiest;
 	uint64_t *matched; /* of each preset: ranges that its window, stage or purpose rules match */
 };
 

@@ -24,8 +24,8 @@ static int end_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 {
 	size_t i;
 
-	for (i = 0; i < c->rank_count; i++)
-		if (c->ranks[i].windowed && c->ranks[i].end_ns == TW_NSYS_OPEN)
+	for (i = 0; i < c->ranks.count; i++)
+		if (c->ranks.at[i].windowed && c->ranks.at[i].end_ns == TW_NSYS_OPEN)
 			return tw_nsys_capture_end(c, true, true, err);
 	return 0;
 }
@@ -39,8 +39,8 @@ int tw_nsys_windows(struct tw_nsys_capture *c, struct trawl_table *table, struct
 		status = end_windows(c, err);
 	if (status)
 		return status;
-	for (i = 0; i < c->rank_count; i++) {
-		const struct tw_nsys_rank *rank = &c->ranks[i];
+	for (i = 0; i < c->ranks.count; i++) {
+		const struct tw_nsys_rank *rank = &c->ranks.at[i];
 
 		if (!rank->windowed)
 			continue;

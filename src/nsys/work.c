@@ -1,14 +1,10 @@
 #include "nsys/work.h"
 
 #include "base/alloc.h"
-#include "base/list.h"
-#include "base/sort.h"
-#include "nsys/ranges.h"
 
 #include <stdlib.h>
 
-enum { START, END, GID, COLUMNS };
-static const char *const columns[COLUMNS] = { "start", "end", "globalPid" };
+static const char *const columns[TW_GPU_COLUMNS] = { TW_GPU_COLUMN_NAMES };
 
 struct part {
 	struct tw_nsys_part part;
@@ -21,16 +17,15 @@ static bool add(struct tw_nsys_workers *w, const struct tw_nsys_work *work, uint
 	uint32_t known = *last;
 	struct tw_nsys_work *to;
 
-	if (known >= w->count || w->at[known].process != work->process)
+	if (known >= w->list.count || w->list.at[known].process != work->process)
 		known = tw_ids_get(&w->ids, work->process);
 	if (known == TW_IDS_NONE) {
-		known = (uint32_t)w->count;
-		if (!tw_list_grow(&w->at, &w->capacity, w->count, sizeof(*w->at), w->allocator) ||
+		known = (uint32_t)w->list.count;
+		if (!TW_LIST_ADD(&w->list, work, w->allocator) ||
 		    !tw_ids_put(&w->ids, work->process, known, w->allocator))
 			return false;
-		w->at[w->count++] = *work;
 	}
-	to = &w->at[known];
+	to = &w->list.at[known];
 	if (work->first_ns < to->first_ns)
 		to->first_ns = work->first_ns;
 	if (work->last_ns > to->last_ns)
@@ -39,32 +34,39 @@ static bool add(struct tw_nsys_workers *w, const struct tw_nsys_work *work, uint
 	return true;
 }
 
-static int on_row(void *part, const struct tw_scan *scan)
+static int on_row(void *part)
 {
+	const uint32_t needed = TW_BITS_BEFORE(TW_GPU_DEVICE);
 	struct part *p = part;
-	struct tw_nsys_work work;
-	int64_t gid;
+	const int64_t *v = p->part.rows.values;
+	struct tw_nsys_work work = { tw_nsys_process(v[TW_GPU_PROCESS]), v[TW_GPU_START],
+				     v[TW_GPU_END] };
 
-	p->found.allocator = p->part.allocator;
+	p->found.allocator = p->part.rows.allocator;
 	/* Odd rows are told of by who reads what is in them. */
-	if (tw_scan_integer(scan, START, &work.first_ns) != TW_VALUE_GIVEN ||
-	    tw_scan_integer(scan, END, &work.last_ns) != TW_VALUE_GIVEN ||
-	    tw_scan_integer(scan, GID, &gid) != TW_VALUE_GIVEN || !tw_nsys_is_time(work.first_ns) ||
-	    !tw_nsys_is_time(work.last_ns))
+	if (p->part.rows.given != needed || !tw_nsys_is_time(work.first_ns) ||
+	    !tw_nsys_is_time(work.last_ns) || work.last_ns < work.first_ns ||
+	    work.last_ns - work.first_ns > TW_LONGEST_DURATION_NS)
 		return 0;
-	if (work.last_ns < work.first_ns || work.last_ns - work.first_ns > TW_LONGEST_DURATION_NS)
-		return 0;
-	work.process = tw_nsys_process(gid, false);
 	return add(&p->found, &work, &p->last) ? 0 : tw_nsys_no_memory(&p->part);
 }
 
-static void release_part(void *part)
+static int join(void *part)
+{
+	struct part *p = part;
+	size_t i;
+
+	for (i = 0; i < p->found.list.count; i++)
+		if (!add(p->part.context, &p->found.list.at[i], &p->last))
+			return tw_nsys_no_memory(&p->part);
+	return 0;
+}
+
+static void release(void *part)
 {
 	struct part *p = part;
 
-	if (p->found.allocator)
-		tw_nsys_workers_release(&p->found);
-	p->found.allocator = NULL;
+	tw_nsys_workers_release(&p->found);
 }
 
 static int by_process(const void *a, const void *b)
@@ -74,57 +76,37 @@ static int by_process(const void *a, const void *b)
 	return (x->process > y->process) - (x->process < y->process);
 }
 
-static int read_table(struct tw_nsys_workers *w, struct tw_nsys_source *source, const char *table,
-		      struct trawl_error *err)
-{
-	const struct tw_nsys_scan scan = {
-		.table = table,
-		.columns = columns,
-		.column_count = COLUMNS,
-		.part_size = sizeof(struct part),
-		.row = on_row,
-		.release = release_part,
-	};
-	size_t count, i, k;
-	struct part *parts;
-	uint32_t last = 0;
-	bool good = true;
-	void *made;
-	int status = tw_nsys_scan(source, &scan, &made, &count, err);
-
-	parts = made;
-	for (i = 0; i < count; i++)
-		for (k = 0; k < parts[i].found.count && good; k++)
-			good = add(w, &parts[i].found.at[k], &last);
-	tw_nsys_scan_free(source, &scan, made, count);
-	return status || good ? status : tw_no_memory(err);
-}
-
 int tw_nsys_workers_read(struct tw_nsys_workers *w, struct tw_nsys_source *source,
 			 struct trawl_error *err)
 {
-	static const char *const tables[] = {
-		"CUPTI_ACTIVITY_KIND_KERNEL",
-		"CUPTI_ACTIVITY_KIND_MEMCPY",
-		"CUPTI_ACTIVITY_KIND_MEMSET",
-		"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+	static const char *const tables[] = { TW_NSYS_KERNELS, TW_NSYS_COPIES, TW_NSYS_MEMSETS,
+					      TW_NSYS_GRAPHS };
+	struct tw_table_reader reader = {
+		.columns = columns,
+		.column_count = TW_GPU_DEVICE,
+		.integers = TW_BITS_BEFORE(TW_GPU_DEVICE),
+		.part_size = sizeof(struct part),
+		.row = on_row,
+		.join = join,
+		.release = release,
 	};
 	int status = 0;
 	size_t i;
 
 	*w = (struct tw_nsys_workers){ .allocator = source->allocator };
-	for (i = 0; i < sizeof(tables) / sizeof(*tables) && !status; i++)
-		status = read_table(w, source, tables[i], err);
-	if (!status && w->count)
-		qsort(w->at, w->count, sizeof(*w->at), by_process);
+	for (i = 0; i < sizeof(tables) / sizeof(*tables) && !status; i++) {
+		reader.table = tables[i];
+		status = tw_nsys_scan(source, &reader, w, err);
+	}
+	if (!status && w->list.count)
+		qsort(w->list.at, w->list.count, sizeof(*w->list.at), by_process);
 	return status;
 }
 
 void tw_nsys_workers_release(struct tw_nsys_workers *w)
 {
-	tw_free(w->allocator, w->at, w->capacity * sizeof(*w->at));
+	TW_LIST_FREE(&w->list, w->allocator);
 	tw_ids_release(&w->ids, w->allocator);
-	*w = (struct tw_nsys_workers){ .allocator = w->allocator };
 }
 
 /* ---- the end of the capture */
@@ -135,14 +117,15 @@ struct latest {
 	bool any;
 };
 
-static int on_time(void *part, const struct tw_scan *scan)
+static int on_time(void *part)
 {
 	struct latest *p = part;
-	int64_t time;
-	size_t i;
+	unsigned i;
 
-	for (i = START; i <= END; i++) {
-		if (tw_scan_integer(scan, i, &time) != TW_VALUE_GIVEN || !tw_nsys_is_time(time))
+	for (i = TW_GPU_START; i <= TW_GPU_END; i++) {
+		int64_t time = p->part.rows.values[i];
+
+		if (!tw_part_has(&p->part.rows, i) || !tw_nsys_is_time(time))
 			continue;
 		if (!p->any || time > p->end_ns)
 			p->end_ns = time;
@@ -151,48 +134,36 @@ static int on_time(void *part, const struct tw_scan *scan)
 	return 0;
 }
 
-static void release_latest(void *part)
+static int join_latest(void *part)
 {
-	(void)part;
-}
+	const struct latest *p = part;
+	int64_t *end_ns = p->part.context;
 
-static int latest_of(struct tw_nsys_source *source, const char *table, int64_t *end_ns,
-		     struct trawl_error *err)
-{
-	const struct tw_nsys_scan scan = {
-		.table = table,
-		.columns = columns,
-		.column_count = GID,
-		.part_size = sizeof(struct latest),
-		.row = on_time,
-		.release = release_latest,
-	};
-	const struct latest *parts;
-	size_t count, i;
-	void *made;
-	int status = tw_nsys_scan(source, &scan, &made, &count, err);
-
-	parts = made;
-	for (i = 0; i < count; i++)
-		if (parts[i].any && parts[i].end_ns > *end_ns)
-			*end_ns = parts[i].end_ns;
-	tw_nsys_scan_free(source, &scan, made, count);
-	return status;
+	if (p->any && p->end_ns > *end_ns)
+		*end_ns = p->end_ns;
+	return 0;
 }
 
 int tw_nsys_latest(struct tw_nsys_source *source, bool kernels, bool calls, int64_t *end_ns,
 		   struct trawl_error *err)
 {
-	static const char *const tables[] = {
-		"CUPTI_ACTIVITY_KIND_KERNEL",	       "CUPTI_ACTIVITY_KIND_RUNTIME",
-		"CUPTI_ACTIVITY_KIND_MEMCPY",	       "CUPTI_ACTIVITY_KIND_MEMSET",
-		"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+	static const char *const tables[] = { TW_NSYS_KERNELS, TW_NSYS_CALLS, TW_NSYS_COPIES,
+					      TW_NSYS_MEMSETS, TW_NSYS_SYNCS, TW_NSYS_GRAPHS };
+	struct tw_table_reader reader = {
+		.columns = columns,
+		.column_count = TW_GPU_PROCESS,
+		.integers = TW_BITS_BEFORE(TW_GPU_PROCESS),
+		.part_size = sizeof(struct latest),
+		.row = on_time,
+		.join = join_latest,
 	};
 	int status = 0;
 	size_t i;
 
-	for (i = 0; i < sizeof(tables) / sizeof(*tables) && !status; i++)
+	for (i = 0; i < sizeof(tables) / sizeof(*tables) && !status; i++) {
+		reader.table = tables[i];
 		if ((i != 0 || kernels) && (i != 1 || calls))
-			status = latest_of(source, tables[i], end_ns, err);
+			status = tw_nsys_scan(source, &reader, end_ns, err);
+	}
 	return status;
 }

@@ -2,7 +2,7 @@
 #ifndef TW_NSYS_WORK_H
 #define TW_NSYS_WORK_H
 
-#include "base/ids.h"
+#include "base/list.h"
 #include "nsys/scan.h"
 
 struct tw_nsys_work {
@@ -11,9 +11,8 @@ struct tw_nsys_work {
 
 struct tw_nsys_workers {
 	const struct trawl_allocator *allocator;
-	struct tw_nsys_work *at; /* by process */
-	size_t count, capacity;
-	struct tw_ids ids; /* into at, until they are sorted */
+	TW_LIST(struct tw_nsys_work) list; /* by process */
+	struct tw_ids ids;		   /* into the list, until it is sorted */
 };
 
 /* Kernels, copies, memsets, graphs.  Released by tw_nsys_workers_release(), also after a failure. */

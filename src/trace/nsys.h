@@ -12,11 +12,9 @@
 #define TW_TRACE_NSYS_H
 
 #include "base/ids.h"
-#include "db/database.h"
+#include "nsys/export.h"
 #include "store/trace.h"
 #include "text/str.h"
-
-#include <pthread.h>
 
 /* Flag of a text of the table of texts that was no UTF-8. */
 #define TW_EXPORT_REPAIRED 1
@@ -26,28 +24,16 @@
 struct tw_export_part;
 
 struct tw_export_table {
-	const char *name;
-	const char *const *columns;
-	unsigned count;	   /* of columns, numbers first */
-	unsigned integers; /* of these */
-	uint32_t needed;   /* bits of columns without which a row is nothing, when they are odd */
+	struct tw_table_reader reader;
+	uint32_t needed; /* bits of columns without which a row is nothing, when they are odd */
 	/* Takes the present row: 0, or -1 when out of memory. */
 	int (*take)(struct tw_export_part *part);
 };
 
 /* A part of a table, read by one thread into a trace of its own. */
 struct tw_export_part {
+	struct tw_table_part rows;
 	struct trawl_trace *trace;
-	const struct tw_export_table *table;
-	int64_t first, last; /* rowids */
-	struct tw_database *database;
-	struct tw_scan *scan;
-
-	int64_t values[TW_SCAN_COLUMNS]; /* of the present row */
-	uint32_t given;			 /* bits of those that are there */
-	int64_t row;
-
-	const struct trawl_allocator *allocator;
 	/* Ids of StringIds -> texts, 0 where the export has none; calls: without their version. */
 	struct tw_ids names, calls;
 	struct tw_str scratch;
@@ -59,14 +45,17 @@ struct tw_export_part {
 		int64_t key[5];
 		uint32_t next; /* 1 + the track; 0: free */
 	} tracks[TW_EXPORT_TRACKS];
-
-	int status;
-	struct trawl_error err;
 };
 
 static inline bool tw_export_has(const struct tw_export_part *part, unsigned column)
 {
-	return part->given >> column & 1;
+	return tw_part_has(&part->rows, column);
+}
+
+/* The table that is read, NULL beside the events. */
+static inline const char *tw_export_table_name(const struct tw_export_part *part)
+{
+	return part->rows.reader ? part->rows.reader->table : NULL;
 }
 
 /* One event to keep. */
@@ -79,7 +68,7 @@ struct tw_export_event {
 };
 
 /* ---- nsys_part.c */
-int tw_export_part_init(struct tw_export_part *part, const struct trawl_allocator *allocator);
+int tw_export_part_init(struct tw_export_part *part);
 void tw_export_part_release(struct tw_export_part *part);
 
 /* The text id of a text as it stands, of one of the table of texts; 0: none, or out of memory. */
@@ -92,9 +81,8 @@ uint32_t tw_export_host_track(struct tw_export_part *part, int64_t global_tid);
 uint32_t tw_export_gpu_track(struct tw_export_part *part, int64_t global_pid, int64_t device,
 			     int64_t context, int64_t green, int64_t stream);
 
-/* Start and duration from two columns. */
-void tw_export_times(struct tw_export_part *part, unsigned start, unsigned end,
-		     struct tw_export_event *event);
+/* Start and duration. */
+void tw_export_times(struct tw_export_part *part, struct tw_export_event *event);
 /* Adds it as a row: 0 or -1. */
 int tw_export_keep(struct tw_export_part *part, const struct tw_export_event *event);
 /* Counts something odd about the present row. */
@@ -111,14 +99,20 @@ int tw_export_keep_name(struct tw_export_part *part, uint32_t kind, uint32_t tra
 
 unsigned tw_export_category(struct tw_export_part *part, const char *name, enum trawl_class class);
 
-/* The process of a globalTid or globalPid, host included. */
-static inline int64_t tw_export_process(int64_t global)
-{
-	return (int64_t)((uint64_t)global >> 24);
-}
+/* ---- nsys.c */
+/* Readers of a table of events: begin to release. */
+int tw_export_begin(void *part);
+int tw_export_row(void *part);
+int tw_export_join(void *part);
+void tw_export_release(void *part);
 
-/* ---- the tables */
-#define TW_EXPORT_TEXTS "StringIds"
+#define TW_EXPORT_TABLE(name, names, count, numbers)                                         \
+	{                                                                                    \
+		.table = name, .columns = names, .column_count = count, .integers = numbers, \
+		.part_size = sizeof(struct tw_export_part), .begin = tw_export_begin,        \
+		.row = tw_export_row, .join = tw_export_join, .release = tw_export_release   \
+	}
+
 extern const struct tw_export_table tw_export_kernel, tw_export_memcpy, tw_export_memset,
 	tw_export_sync, tw_export_graph, tw_export_runtime, tw_export_nvtx;
 
@@ -130,7 +124,7 @@ extern const struct tw_export_table tw_export_kernel, tw_export_memcpy, tw_expor
  * Rows of a small table, one after the other: 0, or -1 when out of memory.  Damage is noted.
  */
 int tw_export_each(struct tw_export_part *part, const char *table, const char *const *columns,
-		   unsigned count, unsigned integers,
+		   unsigned count, uint32_t integers,
 		   int (*take)(struct tw_export_part *part, void *context), void *context);
 
 /* ---- nsys_about.c */

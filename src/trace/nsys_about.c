@@ -9,23 +9,24 @@
 /* ---- small tables */
 
 int tw_export_each(struct tw_export_part *part, const char *table, const char *const *columns,
-		   unsigned count, unsigned integers,
+		   unsigned count, uint32_t integers,
 		   int (*take)(struct tw_export_part *part, void *context), void *context)
 {
-	int status = tw_scan_open(&part->scan, part->database, table, columns, count, INT64_MIN,
-				  INT64_MAX, &part->err);
+	int status = tw_scan_open(&part->rows.scan, part->rows.database, table, columns, count,
+				  INT64_MIN, INT64_MAX, &part->rows.error);
 	uint32_t odd;
 
-	while (!status && (status = tw_scan_next(part->scan, &part->err)) == 1) {
-		part->given = tw_scan_integers(part->scan, integers, part->values, &odd);
+	while (!status && (status = tw_scan_next(part->rows.scan, &part->rows.error)) == 1) {
+		part->rows.given =
+			tw_scan_integers(part->rows.scan, integers, part->rows.values, &odd);
 		status = take(part, context);
 	}
 	if (status == TRAWL_EFORMAT) {
 		tw_quality_add_row(&part->trace->quality, TW_DEFECT_table_damaged, 1, table, -1);
 		status = 0;
 	}
-	tw_scan_close(part->scan);
-	part->scan = NULL;
+	tw_scan_close(part->rows.scan);
+	part->rows.scan = NULL;
 	return status ? -1 : 0;
 }
 
@@ -37,9 +38,9 @@ static uint32_t track_of(struct tw_export_part *part, int64_t global, bool proce
 	struct tw_track track = { .device = TW_CODE_NONE, .stream = TW_CODE_NONE };
 	uint32_t t;
 
-	track.pid = tw_code_from_integer(part->trace, tw_export_process(global));
+	track.pid = tw_code_from_integer(part->trace, tw_nsys_process(global));
 	if (!process) {
-		track.tid = tw_code_from_integer(part->trace, global & 0xffffff);
+		track.tid = tw_code_from_integer(part->trace, tw_nsys_tid(global));
 		return tw_trace_find_track(part->trace, &track);
 	}
 	for (t = 0; t < part->trace->track_count; t++)
@@ -51,13 +52,13 @@ static uint32_t track_of(struct tw_export_part *part, int64_t global, bool proce
 static int take_process(struct tw_export_part *part, void *context)
 {
 	size_t len;
-	const char *name = tw_scan_text(part->scan, 1, &len);
+	const char *name = tw_scan_text(part->rows.scan, 1, &len);
 	uint32_t track;
 
 	(void)context;
 	if (!name || !tw_export_has(part, 0))
 		return 0;
-	track = track_of(part, part->values[0], true);
+	track = track_of(part, part->rows.values[0], true);
 	return track == UINT32_MAX ? 0 :
 				     tw_export_keep_name(part, TW_KEY_process_name, track,
 							 tw_export_intern(part, name, len));
@@ -70,10 +71,10 @@ static int take_thread(struct tw_export_part *part, void *context)
 	(void)context;
 	if (!tw_export_has(part, 0) || !tw_export_has(part, 1))
 		return 0;
-	track = track_of(part, part->values[0], false);
+	track = track_of(part, part->rows.values[0], false);
 	if (track == UINT32_MAX)
 		return 0;
-	name = tw_export_pool_text(part, part->values[1]);
+	name = tw_export_pool_text(part, part->rows.values[1]);
 	return name ? tw_export_keep_name(part, TW_KEY_thread_name, track, name) : 0;
 }
 
@@ -83,7 +84,7 @@ static int take_names(struct tw_export_part *part)
 	static const char *const threads[] = { "globalTid", "nameId" };
 
 	return tw_export_each(part, "PROCESSES", processes, 2, 1, take_process, NULL) ||
-			       tw_export_each(part, "ThreadNames", threads, 2, 2, take_thread,
+			       tw_export_each(part, "ThreadNames", threads, 2, 3, take_thread,
 					      NULL) ?
 		       -1 :
 		       0;
@@ -95,13 +96,13 @@ static int take_version(struct tw_export_part *part, void *context)
 {
 	static const char wanted[] = "EXPORT_PRODUCT_VERSION";
 	size_t name_len, len;
-	const char *name = tw_scan_text(part->scan, 0, &name_len), *value;
+	const char *name = tw_scan_text(part->rows.scan, 0, &name_len), *value;
 	uint32_t id;
 
 	(void)context;
 	if (!name || name_len != sizeof(wanted) - 1 || memcmp(name, wanted, name_len))
 		return 0;
-	value = tw_scan_text(part->scan, 1, &len);
+	value = tw_scan_text(part->rows.scan, 1, &len);
 	id = value ? tw_export_intern(part, value, len) : 0;
 	return id ? tw_trace_add_field(part->trace,
 				       tw_pool_intern_cstr(&part->trace->texts, "nsys version"),
@@ -113,8 +114,8 @@ static int take_version(struct tw_export_part *part, void *context)
 static int take_begin(struct tw_export_part *part, void *context)
 {
 	(void)context;
-	if (tw_export_has(part, 0) && part->values[0] > 0)
-		part->trace->base_time_ns = part->values[0];
+	if (tw_export_has(part, 0) && part->rows.values[0] > 0)
+		part->trace->base_time_ns = part->rows.values[0];
 	return 0;
 }
 
@@ -133,12 +134,12 @@ static bool is_complaint(const char *text, size_t len)
 static int take_message(struct tw_export_part *part, void *context)
 {
 	size_t len;
-	const char *text = tw_scan_text(part->scan, 0, &len);
+	const char *text = tw_scan_text(part->rows.scan, 0, &len);
 
 	(void)context;
 	if (text && is_complaint(text, len))
 		tw_quality_add_row(&part->trace->quality, TW_DEFECT_events_lost, 1,
-				   "DIAGNOSTIC_EVENT", tw_scan_rowid(part->scan));
+				   "DIAGNOSTIC_EVENT", tw_scan_rowid(part->rows.scan));
 	return 0;
 }
 
@@ -147,7 +148,8 @@ static bool is_empty(struct tw_export_part *part, const struct tw_export_table *
 {
 	int64_t first, last;
 
-	return tw_database_range(part->database, table->name, &first, &last, &part->err) == 0;
+	return tw_database_range(part->rows.database, table->reader.table, &first, &last,
+				 &part->rows.error) == 0;
 }
 
 static void note_absent(struct tw_export_part *part)
@@ -182,7 +184,7 @@ static bool is_about_others(const char *table)
 /* For who asks for a report of an export without anything to report. */
 static int tell_what_it_holds(struct tw_export_part *part)
 {
-	const struct tw_database *db = part->database;
+	const struct tw_database *db = part->rows.database;
 	size_t count = tw_database_tables(db), named = 0, i;
 	struct tw_pool *texts = &part->trace->texts;
 	int64_t first, last;
@@ -192,7 +194,7 @@ static int tell_what_it_holds(struct tw_export_part *part)
 		const char *table = tw_database_table(db, i);
 
 		if (!is_about_others(table) &&
-		    tw_database_rowids(part->database, table, &first, &last))
+		    tw_database_rowids(part->rows.database, table, &first, &last))
 			tw_str_addf(&part->scratch, "%s%.60s", named++ ? ", " : "", table);
 	}
 	if (part->scratch.failed)

@@ -5,51 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	START,
-	END,
-	TYPE,
-	THREAD,
-	TEXT_ID,
-	DOMAIN_ID,
-	JSON_ID,
-	INT64,
-	UINT64,
-	INT32,
-	UINT32,
-	INTEGERS,
-	TEXT = INTEGERS,
-	JSON,
-	DOUBLE,
-	FLOAT
-};
-
-static const char *const columns[] = { "start",	      "end",	     "eventType",   "globalTid",
-				       "textId",      "domainId",    "jsonTextId",  "int64Value",
-				       "uint64Value", "int32Value",  "uint32Value", "text",
-				       "jsonText",    "doubleValue", "floatValue" };
-
-enum event_type {
-	TYPE_MARK = 34,
-	TYPE_THREAD_NAME = 39,
-	TYPE_PUSH_POP = 59,
-	TYPE_START_END = 60,
-	/* The same of NVTXT files. */
-	TYPE_MARK_TEXT = 64,
-	TYPE_PUSH_POP_TEXT = 70,
-	TYPE_START_END_TEXT = 71,
-	TYPE_DOMAIN = 75,
-};
-
 /* The text of the row, from where it stands; *len is 0 without one. */
 static const char *own_text(struct tw_export_part *part, size_t *len)
 {
-	const char *text = tw_scan_text(part->scan, TEXT, len);
+	const char *text = tw_scan_text(part->rows.scan, TW_NVTX_TEXT, len);
 	uint32_t id;
 
-	if (text || !tw_export_has(part, TEXT_ID))
+	if (text || !tw_export_has(part, TW_NVTX_TEXT_ID))
 		return text ? text : "";
-	id = tw_export_pool_text(part, part->values[TEXT_ID]);
+	id = tw_export_pool_text(part, part->rows.values[TW_NVTX_TEXT_ID]);
 	return id ? tw_pool_text(&part->trace->texts, id, len) : "";
 }
 
@@ -186,22 +150,23 @@ static int put_payload(struct tw_export_part *part)
 	double real;
 	size_t len;
 
-	if (tw_export_has(part, INT64))
-		tw_export_put(part, TW_KEY_payload, INT64);
-	else if (tw_export_has(part, UINT64))
-		return put_unsigned(part, (uint64_t)part->values[UINT64]);
-	else if (tw_export_has(part, INT32))
-		tw_export_put(part, TW_KEY_payload, INT32);
-	else if (tw_export_has(part, UINT32))
-		tw_export_put(part, TW_KEY_payload, UINT32);
-	else if ((json = tw_scan_text(part->scan, JSON, &len)))
+	if (tw_export_has(part, TW_NVTX_INT64))
+		tw_export_put(part, TW_KEY_payload, TW_NVTX_INT64);
+	else if (tw_export_has(part, TW_NVTX_UINT64))
+		return put_unsigned(part, (uint64_t)part->rows.values[TW_NVTX_UINT64]);
+	else if (tw_export_has(part, TW_NVTX_INT32))
+		tw_export_put(part, TW_KEY_payload, TW_NVTX_INT32);
+	else if (tw_export_has(part, TW_NVTX_UINT32))
+		tw_export_put(part, TW_KEY_payload, TW_NVTX_UINT32);
+	else if ((json = tw_scan_text(part->rows.scan, TW_NVTX_JSON, &len)))
 		return put_text(part, TW_KEY_payload, TW_ARG_TEXT, json, len);
-	else if (tw_export_has(part, JSON_ID) && tw_export_pool_text(part, part->values[JSON_ID]))
+	else if (tw_export_has(part, TW_NVTX_JSON_ID) &&
+		 tw_export_pool_text(part, part->rows.values[TW_NVTX_JSON_ID]))
 		tw_args_put_text(&part->trace->args, TW_KEY_payload, TW_ARG_TEXT,
-				 tw_export_pool_text(part, part->values[JSON_ID]));
-	else if (real = tw_scan_real(part->scan, DOUBLE), isfinite(real))
+				 tw_export_pool_text(part, part->rows.values[TW_NVTX_JSON_ID]));
+	else if (real = tw_scan_real(part->rows.scan, TW_NVTX_DOUBLE), isfinite(real))
 		tw_args_put_real(&part->trace->args, TW_KEY_payload, real);
-	else if (real = tw_scan_real(part->scan, FLOAT), isfinite(real))
+	else if (real = tw_scan_real(part->rows.scan, TW_NVTX_FLOAT), isfinite(real))
 		tw_args_put_real(&part->trace->args, TW_KEY_payload, real);
 	return 0;
 }
@@ -226,7 +191,7 @@ static int keep_event(struct tw_export_part *part, struct tw_export_event *e,
 	size_t start;
 
 	if (tw_export_args_begin(part, 6, &start) || put_operation(part, op) ||
-	    put_domain(part, part->values[DOMAIN_ID]) || put_payload(part) ||
+	    put_domain(part, part->rows.values[TW_NVTX_DOMAIN]) || put_payload(part) ||
 	    tw_export_args_end(part, start, &e->args))
 		return -1;
 	return tw_export_keep(part, e);
@@ -239,7 +204,7 @@ static int take_range(struct tw_export_part *part, bool nested)
 	const char *text;
 	size_t len;
 
-	tw_export_times(part, START, END, &e);
+	tw_export_times(part, &e);
 	text = own_text(part, &len);
 	if (nested)
 		op = parse_operation(text, len);
@@ -252,8 +217,8 @@ static int take_range(struct tw_export_part *part, bool nested)
 		e.name = tw_export_intern(part, text, len);
 	else
 		tw_export_count(part, TW_DEFECT_unnamed_range);
-	e.track = tw_export_host_track(part, part->values[THREAD]);
-	if (!tw_export_has(part, END)) {
+	e.track = tw_export_host_track(part, part->rows.values[TW_NVTX_THREAD]);
+	if (!tw_export_has(part, TW_NVTX_END)) {
 		/* It lasts to the end of the trace, which is known when all is read. */
 		tw_export_count(part, TW_DEFECT_open_range);
 		e.phase = TW_EXPORT_OPEN;
@@ -265,7 +230,7 @@ static int take_mark(struct tw_export_part *part)
 {
 	struct tw_export_event e = { .phase = 'i',
 				     .correlation = TW_CODE_NONE,
-				     .start_ns = part->values[START],
+				     .start_ns = part->rows.values[TW_NVTX_START],
 				     .dur_ns = TRAWL_TIME_NONE };
 	const struct operation none = { .id = -1 };
 	size_t len;
@@ -273,7 +238,7 @@ static int take_mark(struct tw_export_part *part)
 
 	e.name = len ? tw_export_intern(part, text, len) : 0;
 	e.category = tw_export_category(part, "mark", TRAWL_CLASS_OTHER);
-	e.track = tw_export_host_track(part, part->values[THREAD]);
+	e.track = tw_export_host_track(part, part->rows.values[TW_NVTX_THREAD]);
 	return keep_event(part, &e, &none);
 }
 
@@ -283,7 +248,8 @@ static int take_thread_name(struct tw_export_part *part)
 	const char *text = own_text(part, &len);
 
 	return len ? tw_export_keep_name(part, TW_KEY_thread_name,
-					 tw_export_host_track(part, part->values[THREAD]),
+					 tw_export_host_track(part,
+							      part->rows.values[TW_NVTX_THREAD]),
 					 tw_export_intern(part, text, len)) :
 		     0;
 }
@@ -299,10 +265,11 @@ static int take_domain(struct tw_export_part *part)
 	size_t len, start;
 	const char *text = own_text(part, &len);
 
-	if (!len || !part->values[DOMAIN_ID])
+	if (!len || !part->rows.values[TW_NVTX_DOMAIN])
 		return 0;
-	e.track = tw_export_host_track(part, part->values[THREAD]);
-	if (tw_export_args_begin(part, 2, &start) || put_domain(part, part->values[DOMAIN_ID]) ||
+	e.track = tw_export_host_track(part, part->rows.values[TW_NVTX_THREAD]);
+	if (tw_export_args_begin(part, 2, &start) ||
+	    put_domain(part, part->rows.values[TW_NVTX_DOMAIN]) ||
 	    put_text(part, TW_KEY_name, TW_ARG_TEXT, text, len) ||
 	    tw_export_args_end(part, start, &e.args))
 		return -1;
@@ -312,26 +279,27 @@ static int take_domain(struct tw_export_part *part)
 static int take_row(struct tw_export_part *part)
 {
 	/* What nearly all of them are. */
-	if (!tw_export_has(part, TYPE))
-		part->values[TYPE] = TYPE_PUSH_POP;
-	if (!tw_export_has(part, START) && part->values[TYPE] != TYPE_THREAD_NAME &&
-	    part->values[TYPE] != TYPE_DOMAIN) {
+	if (!tw_export_has(part, TW_NVTX_TYPE))
+		part->rows.values[TW_NVTX_TYPE] = TW_NVTX_PUSH_POP;
+	if (!tw_export_has(part, TW_NVTX_START) &&
+	    part->rows.values[TW_NVTX_TYPE] != TW_NVTX_THREAD_NAME &&
+	    part->rows.values[TW_NVTX_TYPE] != TW_NVTX_DOMAIN_NAME) {
 		tw_export_count(part, TW_DEFECT_unreadable_row);
 		return 0;
 	}
-	switch (part->values[TYPE]) {
-	case TYPE_PUSH_POP:
-	case TYPE_PUSH_POP_TEXT:
+	switch (part->rows.values[TW_NVTX_TYPE]) {
+	case TW_NVTX_PUSH_POP:
+	case TW_NVTX_PUSH_POP_TEXT:
 		return take_range(part, true);
-	case TYPE_START_END:
-	case TYPE_START_END_TEXT:
+	case TW_NVTX_START_END:
+	case TW_NVTX_START_END_TEXT:
 		return take_range(part, false);
-	case TYPE_MARK:
-	case TYPE_MARK_TEXT:
+	case TW_NVTX_MARK:
+	case TW_NVTX_MARK_TEXT:
 		return take_mark(part);
-	case TYPE_THREAD_NAME:
+	case TW_NVTX_THREAD_NAME:
 		return take_thread_name(part);
-	case TYPE_DOMAIN:
+	case TW_NVTX_DOMAIN_NAME:
 		return take_domain(part);
 	default:
 		/* Categories, names of devices and streams. */
@@ -339,9 +307,8 @@ static int take_row(struct tw_export_part *part)
 	}
 }
 
-const struct tw_export_table tw_export_nvtx = { "NVTX_EVENTS",
-						columns,
-						sizeof(columns) / sizeof(columns[0]),
-						INTEGERS,
-						1u << START | 1u << END | 1u << TYPE | 1u << THREAD,
-						take_row };
+const struct tw_export_table tw_export_nvtx = {
+	TW_EXPORT_TABLE(TW_NSYS_RANGES, tw_nvtx_columns, TW_NVTX_COLUMNS,
+			TW_BITS_BEFORE(TW_NVTX_JSON) & ~TW_BIT(TW_NVTX_TEXT)),
+	TW_BITS_BEFORE(TW_NVTX_TEXT_ID), take_row
+};

@@ -9,18 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-int tw_export_part_init(struct tw_export_part *part, const struct trawl_allocator *allocator)
+int tw_export_part_init(struct tw_export_part *part)
 {
-	part->allocator = allocator;
-	tw_str_init(&part->scratch, allocator);
-	part->trace = tw_trace_new(allocator);
+	tw_str_init(&part->scratch, part->rows.allocator);
+	part->trace = tw_trace_new(part->rows.allocator);
 	return part->trace ? 0 : -1;
 }
 
 void tw_export_part_release(struct tw_export_part *part)
 {
-	tw_ids_release(&part->names, part->allocator);
-	tw_ids_release(&part->calls, part->allocator);
+	tw_ids_release(&part->names, part->rows.allocator);
+	tw_ids_release(&part->calls, part->rows.allocator);
 	tw_str_release(&part->scratch);
 }
 
@@ -75,7 +74,7 @@ uint32_t tw_export_intern(struct tw_export_part *part, const char *text, size_t 
 
 	if (repaired)
 		tw_quality_add_row(&part->trace->quality, TW_DEFECT_bad_utf8, 1,
-				   part->table ? part->table->name : NULL, part->row);
+				   tw_export_table_name(part), part->rows.row);
 	return id;
 }
 
@@ -98,14 +97,14 @@ static uint32_t look_up(struct tw_export_part *part, struct tw_ids *ids, int64_t
 
 	if (found != TW_IDS_NONE)
 		return found;
-	text = tw_database_text(part->database, TW_EXPORT_TEXTS, "value", id, &len);
+	text = tw_nsys_text(part->rows.database, id, &len);
 	if (text && ids == &part->calls)
 		len = without_version(text, len);
 	found = text ? intern(part, text, len, &repaired) : 0;
 	/* Several parts ask for it, and it counts once. */
 	if (repaired)
 		part->trace->texts.flags[found] |= TW_EXPORT_REPAIRED;
-	if (!tw_ids_put(ids, id, found, part->allocator))
+	if (!tw_ids_put(ids, id, found, part->rows.allocator))
 		part->trace->texts.failed = true;
 	return found;
 }
@@ -161,7 +160,7 @@ static uint32_t find_track(struct tw_export_part *part, const int64_t key[5], bo
 
 uint32_t tw_export_host_track(struct tw_export_part *part, int64_t global_tid)
 {
-	const int64_t key[5] = { tw_export_process(global_tid), global_tid & 0xffffff, THREAD_KEY };
+	const int64_t key[5] = { tw_nsys_process(global_tid), tw_nsys_tid(global_tid), THREAD_KEY };
 
 	return find_track(part, key, false);
 }
@@ -169,7 +168,7 @@ uint32_t tw_export_host_track(struct tw_export_part *part, int64_t global_tid)
 uint32_t tw_export_gpu_track(struct tw_export_part *part, int64_t global_pid, int64_t device,
 			     int64_t context, int64_t green, int64_t stream)
 {
-	const int64_t key[5] = { tw_export_process(global_pid), device, context,
+	const int64_t key[5] = { tw_nsys_process(global_pid), device, context,
 				 green == UINT32_MAX ? 0 : green, stream };
 
 	return find_track(part, key, true);
@@ -179,21 +178,23 @@ uint32_t tw_export_gpu_track(struct tw_export_part *part, int64_t global_pid, in
 
 void tw_export_count(struct tw_export_part *part, enum tw_defect kind)
 {
-	tw_quality_add_row(&part->trace->quality, kind, 1, part->table->name, part->row);
+	tw_quality_add_row(&part->trace->quality, kind, 1, tw_export_table_name(part),
+			   part->rows.row);
 }
 
-void tw_export_times(struct tw_export_part *part, unsigned start, unsigned end,
-		     struct tw_export_event *event)
+void tw_export_times(struct tw_export_part *part, struct tw_export_event *event)
 {
+	const int64_t *v = part->rows.values;
+
 	event->start_ns = event->dur_ns = TRAWL_TIME_NONE;
-	if (!tw_export_has(part, start))
+	if (!tw_export_has(part, TW_GPU_START))
 		return;
-	event->start_ns = part->values[start];
+	event->start_ns = v[TW_GPU_START];
 	/* Told, and as impossible. */
 	if (event->start_ns == TRAWL_TIME_NONE)
 		event->start_ns++;
-	if (tw_export_has(part, end) &&
-	    __builtin_sub_overflow(part->values[end], event->start_ns, &event->dur_ns))
+	if (tw_export_has(part, TW_GPU_END) &&
+	    __builtin_sub_overflow(v[TW_GPU_END], event->start_ns, &event->dur_ns))
 		event->dur_ns = INT64_MAX;
 }
 
@@ -242,8 +243,7 @@ int tw_export_keep(struct tw_export_part *part, const struct tw_export_event *ev
 	if (e.start_ns > TW_LATEST_TIME_NS || e.start_ns < -TW_LATEST_TIME_NS)
 		e.start_ns = TRAWL_TIME_NONE;
 	if (e.track == UINT32_MAX || part->trace->texts.failed || tw_events_grow(part->trace) ||
-	    tw_origins_add(&part->trace->origins, i, part->table ? part->table->name : NULL,
-			   part->row))
+	    tw_origins_add(&part->trace->origins, i, tw_export_table_name(part), part->rows.row))
 		return -1;
 	events->count++;
 	events->start_ns[i] = e.start_ns;
@@ -293,19 +293,19 @@ int tw_export_args_begin(struct tw_export_part *part, size_t most, size_t *start
 void tw_export_put(struct tw_export_part *part, uint32_t key, unsigned column)
 {
 	if (tw_export_has(part, column))
-		tw_args_put_integer(&part->trace->args, key, part->values[column]);
+		tw_args_put_integer(&part->trace->args, key, part->rows.values[column]);
 }
 
 int tw_export_put_triple(struct tw_export_part *part, uint32_t key, unsigned column)
 {
-	const int64_t *v = part->values + column;
+	const int64_t *v = part->rows.values + column;
 	unsigned slot = (unsigned)(tw_hash_mix((uint64_t)v[0] ^ TW_HASH_K0,
 					       (uint64_t)v[1] * TW_HASH_K1 + (uint64_t)v[2]) %
 				   TW_EXPORT_TRIPLES);
 	char text[80];
 	int len;
 
-	if ((part->given >> column & 7) != 7)
+	if ((part->rows.given >> column & 7) != 7)
 		return 0;
 	if (!part->triples[slot].text || part->triples[slot].x != v[0] ||
 	    part->triples[slot].y != v[1] || part->triples[slot].z != v[2]) {

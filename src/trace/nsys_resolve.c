@@ -129,7 +129,7 @@ static void count_repaired(struct trawl_trace *trace)
 
 	for (id = 1; id < trace->texts.count; id++)
 		count += trace->texts.flags[id] & TW_EXPORT_REPAIRED;
-	tw_quality_add_row(&trace->quality, TW_DEFECT_bad_utf8, count, TW_EXPORT_TEXTS, -1);
+	tw_quality_add_row(&trace->quality, TW_DEFECT_bad_utf8, count, TW_NSYS_TEXTS, -1);
 }
 
 int tw_export_settle(struct tw_export_part *part)

@@ -64,10 +64,10 @@ static int take_gpu(struct tw_export_part *part, void *context)
 	if (!tw_list_grow(&s->gpus, &s->gpu_capacity, s->gpu_count, sizeof(*s->gpus),
 			  part->trace->allocator))
 		return -1;
-	name = tw_scan_text(part->scan, 2, &len);
+	name = tw_scan_text(part->rows.scan, 2, &len);
 	s->gpus[s->gpu_count++] = (struct gpu){
-		.id = part->values[0],
-		.bytes = tw_export_has(part, 1) ? part->values[1] : -1,
+		.id = part->rows.values[0],
+		.bytes = tw_export_has(part, 1) ? part->rows.values[1] : -1,
 		.name = name ? tw_export_intern(part, name, len) : 0,
 	};
 	return 0;
@@ -77,13 +77,14 @@ static int take_mapping(struct tw_export_part *part, void *context)
 {
 	struct settling *s = context;
 
-	if ((part->given & 7) != 7)
+	if ((part->rows.given & 7) != 7)
 		return 0;
 	if (!tw_list_grow(&s->mappings, &s->mapping_capacity, s->mapping_count,
 			  sizeof(*s->mappings), part->trace->allocator))
 		return -1;
-	s->mappings[s->mapping_count++] =
-		(struct mapping){ part->values[0], part->values[1], part->values[2] };
+	s->mappings[s->mapping_count++] = (struct mapping){ part->rows.values[0],
+							    part->rows.values[1],
+							    part->rows.values[2] };
 	return 0;
 }
 
@@ -101,8 +102,8 @@ static int read_gpus(struct settling *s)
 	static const char *const gpu_columns[] = { "id", "totalMemory", "name" };
 	static const char *const mapping_columns[] = { "pid", "cudaId", "gpuId" };
 
-	if (tw_export_each(s->part, "TARGET_INFO_GPU", gpu_columns, 3, 2, take_gpu, s) ||
-	    tw_export_each(s->part, "TARGET_INFO_CUDA_DEVICE", mapping_columns, 3, 3, take_mapping,
+	if (tw_export_each(s->part, "TARGET_INFO_GPU", gpu_columns, 3, 3, take_gpu, s) ||
+	    tw_export_each(s->part, "TARGET_INFO_CUDA_DEVICE", mapping_columns, 3, 7, take_mapping,
 			   s))
 		return -1;
 	if (s->mapping_count)

@@ -160,7 +160,7 @@ static void test_values(void **state)
 	assert_int_equal(tw_scan_integer(scan, 5, &value), TW_VALUE_ABSENT);
 	assert_int_equal(tw_scan_integer(scan, 6, &value), TW_VALUE_GIVEN);
 	assert_int_equal(value, 42);
-	assert_int_equal(tw_scan_integers(scan, 7, values, &odd), 1 << 0 | 1 << 6);
+	assert_int_equal(tw_scan_integers(scan, 0x7f, values, &odd), 1 << 0 | 1 << 6);
 	assert_int_equal(odd, 1 << 2 | 1 << 3 | 1 << 4);
 	assert_int_equal(values[6], 42);
 	assert_memory_equal(tw_scan_text(scan, 3, &len), "text", 4);

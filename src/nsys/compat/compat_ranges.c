@@ -2,9 +2,7 @@
 #include "nsys/compat/compat_ranges.h"
 
 #include "base/alloc.h"
-#include "base/list.h"
 #include "base/search.h"
-#include "base/sort.h"
 #include "text/scan.h"
 
 #include <stdlib.h>
@@ -21,13 +19,11 @@ const char *const tw_compat_purposes[4] = { "unknown", "ep_a2a", "cp_ring", "pp_
 /* Candidates that a look for the innermost one goes through. */
 #define LOOKED_AT 256
 
-enum { START, END, TEXT, TID, TEXT_ID, COLUMNS };
-static const char *const columns[COLUMNS] = { "start", "end", "text", "globalTid", "textId" };
-
 struct part {
 	struct tw_nsys_part part;
-	struct tw_ids names; /* text id -> what its text means */
-	struct tw_compat_ranges found;
+	struct tw_ids firsts;	 /* pid -> in starts */
+	TW_LIST(int64_t) starts; /* the first times so far */
+	TW_LIST(struct tw_compat_range) list;
 };
 
 /* ---- what a name means, packed */
@@ -101,10 +97,11 @@ static uint32_t purpose_of(const char *name, size_t len)
 	return contains(name, len, "pipeline send/recv") ? 3 : 0;
 }
 
-static uint32_t meaning_of(const char *name, size_t len)
+static uint32_t meaning_of(const void *part, const char *name, size_t len)
 {
 	uint32_t meaning = 0;
 
+	(void)part;
 	if (!name || !len)
 		return 0;
 	if (is_chunk(name, len))
@@ -114,185 +111,93 @@ static uint32_t meaning_of(const char *name, size_t len)
 	return meaning | stage_of(name, len) << 4 | purpose_of(name, len) << 8;
 }
 
-static bool meaning_of_row(struct part *p, const struct tw_scan *scan, uint32_t *meaning)
+static bool meaning_of_row(struct part *p, uint32_t *meaning)
 {
+	const struct tw_scan *scan = p->part.rows.scan;
 	size_t len = 0;
-	const char *name = tw_scan_text(scan, TEXT, &len);
+	const char *name = tw_scan_text(scan, TW_NVTX_TEXT, &len);
 	int64_t id;
 
-	*meaning = 0;
-	if (name || tw_scan_integer(scan, TEXT_ID, &id) != TW_VALUE_GIVEN) {
-		*meaning = meaning_of(name, len);
-		return true;
-	}
-	*meaning = tw_ids_get(&p->names, id);
-	if (*meaning != TW_IDS_NONE)
-		return true;
-	name = tw_nsys_text(p->part.database, id, &len);
-	*meaning = meaning_of(name, len);
-	return tw_ids_put(&p->names, id, *meaning, p->part.allocator);
+	*meaning = meaning_of(p, name, len);
+	return name || tw_scan_integer(scan, TW_NVTX_TEXT_ID, &id) != TW_VALUE_GIVEN ||
+	       tw_nsys_meaning(&p->part, id, meaning_of, meaning);
 }
 
 /* ---- rows */
 
-/* Rows that may be at the first time of their process; drop_later() takes away those that are not. */
-static bool add_first(struct tw_compat_ranges *r, const struct tw_compat_first *first)
+/* Whether no range of the process before was earlier; false in *good: out of memory. */
+static bool may_be_first(struct part *p, int64_t pid, int64_t start, bool *good)
 {
-	uint32_t known = tw_ids_get(&r->start_ids, first->pid);
+	const struct trawl_allocator *a = p->part.rows.allocator;
+	uint32_t known = tw_ids_get(&p->firsts, pid);
 
 	if (known == TW_IDS_NONE) {
-		known = (uint32_t)r->start_count;
-		if (!tw_list_grow(&r->starts, &r->start_capacity, r->start_count,
-				  sizeof(*r->starts), r->allocator) ||
-		    !tw_ids_put(&r->start_ids, first->pid, known, r->allocator))
-			return false;
-		r->start_count++;
-	} else if (first->start_ns > r->starts[known]) {
+		*good = tw_ids_put(&p->firsts, pid, (uint32_t)p->starts.count, a) &&
+			TW_LIST_ADD(&p->starts, &start, a);
 		return true;
 	}
-	r->starts[known] = first->start_ns;
-	if (!tw_list_grow(&r->firsts, &r->first_capacity, r->first_count, sizeof(*first),
-			  r->allocator))
+	if (start > p->starts.at[known])
 		return false;
-	r->firsts[r->first_count++] = *first;
+	p->starts.at[known] = start;
 	return true;
 }
 
-static void drop_later(struct tw_compat_ranges *r)
-{
-	size_t i, kept = 0;
-
-	for (i = 0; i < r->first_count; i++)
-		if (r->firsts[i].start_ns == r->starts[tw_ids_get(&r->start_ids, r->firsts[i].pid)])
-			r->firsts[kept++] = r->firsts[i];
-	r->first_count = kept;
-}
-
-static bool add_chunk(struct tw_compat_ranges *r, const struct tw_compat_chunk *chunk)
-{
-	if (!tw_list_grow(&r->chunks, &r->chunk_capacity, r->chunk_count, sizeof(*chunk),
-			  r->allocator))
-		return false;
-	r->chunks[r->chunk_count++] = *chunk;
-	return true;
-}
-
-static uint32_t intern_pid(struct tw_compat_ranges *r, int64_t pid)
-{
-	uint32_t known = tw_ids_get(&r->pid_ids, pid);
-
-	if (known == TW_IDS_NONE) {
-		known = (uint32_t)r->pid_count;
-		if (!tw_ids_put(&r->pid_ids, pid, known, r->allocator))
-			return TW_IDS_NONE;
-		r->pid_count++;
-	}
-	return known;
-}
-
-static bool add_candidate(struct tw_compat_ranges *r, int64_t pid,
-			  struct tw_compat_candidate candidate)
-{
-	candidate.process = intern_pid(r, pid);
-	if (candidate.process == TW_IDS_NONE ||
-	    !tw_list_grow(&r->candidates, &r->candidate_capacity, r->candidate_count,
-			  sizeof(candidate), r->allocator))
-		return false;
-	r->candidates[r->candidate_count++] = candidate;
-	return true;
-}
-
-static int on_row(void *part, const struct tw_scan *scan)
+static int on_row(void *part)
 {
 	struct part *p = part;
-	struct tw_compat_ranges *r = &p->found;
-	int64_t start, end, gid, pid;
+	const struct tw_compat_ranges *r = p->part.context;
+	const struct tw_table_part *rows = &p->part.rows;
+	struct tw_compat_range range = { .pid = tw_compat_pid(rows->values[TW_NVTX_THREAD]),
+					 .start_ns = rows->values[TW_NVTX_START],
+					 .end_ns = rows->values[TW_NVTX_END],
+					 .row = rows->row,
+					 .ended = tw_part_has(rows, TW_NVTX_END) };
+	bool good = true, first;
 	uint32_t meaning;
-	bool ended, good;
 
-	r->allocator = p->part.allocator;
-	if (tw_scan_integer(scan, START, &start) != TW_VALUE_GIVEN || start < 0 ||
-	    tw_scan_integer(scan, TID, &gid) != TW_VALUE_GIVEN)
+	if (!tw_part_has(rows, TW_NVTX_START) || range.start_ns < 0 ||
+	    !tw_part_has(rows, TW_NVTX_THREAD))
 		return 0;
-	ended = tw_scan_integer(scan, END, &end) == TW_VALUE_GIVEN;
-	if (!ended)
-		end = start;
-	pid = tw_nsys_process(gid, true);
-	good = add_first(r, &(struct tw_compat_first){ pid, start, tw_scan_rowid(scan) }) &&
-	       meaning_of_row(p, scan, &meaning);
-	if (good && meaning & CHUNK)
-		good = add_chunk(r, &(struct tw_compat_chunk){ pid, start, end, tw_scan_rowid(scan),
-							       ended });
-	if (good && meaning & CANDIDATE && *(const bool *)p->part.context)
-		good = add_candidate(r, pid,
-				     (struct tw_compat_candidate){ start, end, 0,
-								   (uint8_t)STAGE(meaning),
-								   (uint8_t)PURPOSE(meaning) });
-	return good ? 0 : tw_nsys_no_memory(&p->part);
+	if (!range.ended)
+		range.end_ns = range.start_ns;
+	first = may_be_first(p, range.pid, range.start_ns, &good);
+	if (!good || !meaning_of_row(p, &meaning))
+		return tw_nsys_no_memory(&p->part);
+	range.chunk = meaning & CHUNK;
+	range.candidate = meaning & CANDIDATE && r->candidates;
+	range.stage = (uint8_t)STAGE(meaning);
+	range.purpose = (uint8_t)PURPOSE(meaning);
+	return !(first || range.chunk || range.candidate) ||
+			       TW_LIST_ADD(&p->list, &range, rows->allocator) ?
+		       0 :
+		       tw_nsys_no_memory(&p->part);
 }
 
-static void release_part(void *part)
+static int join(void *part)
 {
 	struct part *p = part;
+	struct tw_compat_ranges *r = p->part.context;
+	size_t i;
 
-	tw_ids_release(&p->names, p->part.allocator);
-	if (p->found.allocator)
-		tw_compat_ranges_release(&p->found);
-	p->found.allocator = NULL;
+	for (i = 0; i < p->list.count; i++)
+		if (!TW_LIST_ADD(&r->list, &p->list.at[i], r->allocator))
+			return tw_nsys_no_memory(&p->part);
+	return 0;
 }
 
-/* ---- parts put together, in their order */
-
-/* Numbers of processes in a part are their order there: the pids by number. */
-static bool join_candidates(struct tw_compat_ranges *to, const struct tw_compat_ranges *from)
+static void release(void *part)
 {
-	size_t bytes = (from->pid_count + 1) * sizeof(int64_t), i;
-	int64_t *pids = tw_alloc(to->allocator, bytes);
-	bool good = pids != NULL;
+	struct part *p = part;
+	const struct trawl_allocator *a = p->part.rows.allocator;
 
-	for (i = 0; good && i < from->pid_ids.capacity; i++)
-		if (from->pid_ids.values[i] != TW_IDS_NONE)
-			pids[from->pid_ids.values[i]] = from->pid_ids.keys[i];
-	for (i = 0; i < from->candidate_count && good; i++)
-		good = add_candidate(to, pids[from->candidates[i].process], from->candidates[i]);
-	if (pids)
-		tw_free(to->allocator, pids, bytes);
-	return good;
+	tw_ids_release(&p->firsts, a);
+	TW_LIST_FREE(&p->starts, a);
+	TW_LIST_FREE(&p->list, a);
 }
 
-static bool join(struct tw_compat_ranges *r, struct part *parts, size_t count)
+static int range_order(const void *a, const void *b)
 {
-	bool good = true;
-	size_t i, k;
-
-	for (i = 0; i < count && good; i++) {
-		const struct tw_compat_ranges *from = &parts[i].found;
-
-		for (k = 0; k < from->first_count && good; k++)
-			good = add_first(r, &from->firsts[k]);
-		for (k = 0; k < from->chunk_count && good; k++)
-			good = add_chunk(r, &from->chunks[k]);
-		good = good && join_candidates(r, from);
-		release_part(&parts[i]);
-	}
-	drop_later(r);
-	return good;
-}
-
-/* ---- orders */
-
-static int first_order(const void *a, const void *b)
-{
-	const struct tw_compat_first *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
-}
-
-static int chunk_order(const void *a, const void *b)
-{
-	const struct tw_compat_chunk *x = a, *y = b;
+	const struct tw_compat_range *x = a, *y = b;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
@@ -301,96 +206,52 @@ static int chunk_order(const void *a, const void *b)
 	return (x->row > y->row) - (x->row < y->row);
 }
 
-static uint64_t candidate_start(const void *context, uint32_t number)
-{
-	return tw_sort_key(((const struct tw_compat_candidate *)context)[number].start_ns);
-}
-
-static uint64_t candidate_process(const void *context, uint32_t number)
-{
-	return ((const struct tw_compat_candidate *)context)[number].process;
-}
-
-static bool sort_candidates(struct tw_compat_ranges *r)
-{
-	const struct trawl_allocator *a = r->allocator;
-	size_t i;
-
-	r->order = tw_alloc_array(a, r->candidate_count + 1, sizeof(*r->order));
-	r->process_begin = tw_alloc_array(a, r->pid_count + 2, sizeof(*r->process_begin));
-	if (!r->order || !r->process_begin)
-		return false;
-	for (i = 0; i < r->candidate_count; i++) {
-		r->order[i] = (uint32_t)i;
-		r->process_begin[r->candidates[i].process + 1]++;
-	}
-	for (i = 0; i < r->pid_count; i++)
-		r->process_begin[i + 1] += r->process_begin[i];
-	return !tw_sort(r->order, r->candidate_count, candidate_start, r->candidates, a) &&
-	       !tw_sort(r->order, r->candidate_count, candidate_process, r->candidates, a);
-}
-
 int tw_compat_ranges_read(struct tw_compat_ranges *r, struct tw_nsys_source *source,
 			  bool candidates, struct trawl_error *err)
 {
-	const struct tw_nsys_scan scan = {
-		.table = "NVTX_EVENTS",
-		.columns = columns,
-		.column_count = COLUMNS,
-		.context = &candidates,
+	static const struct tw_table_reader reader = {
+		.table = TW_NSYS_RANGES,
+		.columns = tw_nvtx_columns,
+		.column_count = TW_NVTX_TEXT + 1,
+		.integers = TW_BIT(TW_NVTX_START) | TW_BIT(TW_NVTX_END) | TW_BIT(TW_NVTX_THREAD),
 		.part_size = sizeof(struct part),
 		.row = on_row,
-		.release = release_part,
+		.join = join,
+		.release = release,
 	};
-	size_t count;
-	void *parts;
-	bool good;
 	int status;
 
-	*r = (struct tw_compat_ranges){ .allocator = source->allocator };
-	status = tw_nsys_scan(source, &scan, &parts, &count, err);
-	good = status || (join(r, parts, count) && sort_candidates(r));
-	tw_nsys_scan_free(source, &scan, parts, count);
-	if (!good)
-		return tw_no_memory(err);
-	if (r->first_count)
-		qsort(r->firsts, r->first_count, sizeof(*r->firsts), first_order);
-	if (r->chunk_count)
-		qsort(r->chunks, r->chunk_count, sizeof(*r->chunks), chunk_order);
+	*r = (struct tw_compat_ranges){ .allocator = source->allocator, .candidates = candidates };
+	status = tw_nsys_scan(source, &reader, r, err);
+	if (!status && r->list.count)
+		qsort(r->list.at, r->list.count, sizeof(*r->list.at), range_order);
 	return status;
 }
 
 void tw_compat_ranges_release(struct tw_compat_ranges *r)
 {
-	const struct trawl_allocator *a = r->allocator;
-
-	if (r->order)
-		tw_free(a, r->order, (r->candidate_count + 1) * sizeof(*r->order));
-	if (r->process_begin)
-		tw_free(a, r->process_begin, (r->pid_count + 2) * sizeof(*r->process_begin));
-	tw_free(a, r->firsts, r->first_capacity * sizeof(*r->firsts));
-	tw_free(a, r->chunks, r->chunk_capacity * sizeof(*r->chunks));
-	tw_free(a, r->candidates, r->candidate_capacity * sizeof(*r->candidates));
-	tw_free(a, r->starts, r->start_capacity * sizeof(*r->starts));
-	tw_ids_release(&r->pid_ids, a);
-	tw_ids_release(&r->start_ids, a);
-	*r = (struct tw_compat_ranges){ .allocator = a };
+	TW_LIST_FREE(&r->list, r->allocator);
 }
 
-const struct tw_compat_candidate *tw_compat_innermost(const struct tw_compat_ranges *r, int64_t pid,
-						      int64_t moment_ns)
+void tw_compat_process(const struct tw_compat_ranges *r, int64_t pid, size_t *first, size_t *last)
 {
-	uint32_t process = tw_ids_get(&r->pid_ids, pid);
-	const struct tw_compat_candidate *best = NULL, *c;
-	size_t low, begin, looked;
+	*first = TW_LOWER_BOUND(at, 0, r->list.count, r->list.at[at].pid < pid);
+	*last = TW_LOWER_BOUND(at, *first, r->list.count, r->list.at[at].pid <= pid);
+}
 
-	if (process == TW_IDS_NONE)
-		return NULL;
-	begin = r->process_begin[process];
-	low = TW_LOWER_BOUND(at, begin, r->process_begin[process + 1],
-			     r->candidates[r->order[at]].start_ns <= moment_ns);
-	for (looked = 0; looked < LOOKED_AT && low > begin; looked++) {
-		c = &r->candidates[r->order[--low]];
+const struct tw_compat_range *tw_compat_innermost(const struct tw_compat_ranges *r, int64_t pid,
+						  int64_t moment_ns)
+{
+	const struct tw_compat_range *best = NULL, *c;
+	size_t first, last, low, looked = 0;
+
+	tw_compat_process(r, pid, &first, &last);
+	low = TW_LOWER_BOUND(at, first, last, r->list.at[at].start_ns <= moment_ns);
+	while (looked < LOOKED_AT && low > first) {
+		c = &r->list.at[--low];
+		if (!c->candidate)
+			continue;
+		looked++;
 		if (c->end_ns >= moment_ns &&
 		    (!best || c->end_ns - c->start_ns < best->end_ns - best->start_ns))
 			best = c;

@@ -1,10 +1,54 @@
-#include "db/recognise.h"
+#include "nsys/export.h"
 
 #include "base/advice.h"
 #include "base/alloc.h"
 #include "text/str.h"
 
 #include <string.h>
+
+const char *const tw_kernel_columns[TW_KERNEL_COLUMNS] = {
+	TW_GPU_COLUMN_NAMES,
+	"demangledName",
+	"shortName",
+	"mangledName",
+	"graphNodeId",
+	"registersPerThread",
+	"gridX",
+	"gridY",
+	"gridZ",
+	"blockX",
+	"blockY",
+	"blockZ",
+	"staticSharedMemory",
+	"dynamicSharedMemory",
+};
+
+const char *const tw_call_columns[TW_CALL_COLUMNS] = {
+	"start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue",
+};
+
+const char *const tw_nvtx_columns[TW_NVTX_COLUMNS] = {
+	"start",      "end",	     "eventType",  "globalTid",	  "textId",
+	"text",	      "domainId",    "jsonTextId", "int64Value",  "uint64Value",
+	"int32Value", "uint32Value", "jsonText",   "doubleValue", "floatValue",
+};
+
+const char *tw_nsys_text(struct tw_database *database, int64_t id, size_t *len)
+{
+	return tw_database_text(database, TW_NSYS_TEXTS, "value", id, len);
+}
+
+const char *tw_nvtx_text(struct tw_database *database, const struct tw_scan *scan, size_t *len)
+{
+	const char *text = tw_scan_text(scan, TW_NVTX_TEXT, len);
+	int64_t id;
+
+	if (!text && tw_scan_integer(scan, TW_NVTX_TEXT_ID, &id) == TW_VALUE_GIVEN)
+		text = tw_nsys_text(database, id, len);
+	return text;
+}
+
+/* ---- what a database is, by the names of its tables */
 
 static bool has_prefix(const struct tw_database *db, const char *prefix)
 {
@@ -40,7 +84,7 @@ static int fail_other(const struct tw_database *db, const struct trawl_allocator
 	return status;
 }
 
-int tw_recognise_nsys(const struct tw_database *db, const struct trawl_allocator *allocator,
+int tw_nsys_recognise(const struct tw_database *db, const struct trawl_allocator *allocator,
 		      struct trawl_error *err)
 {
 	static const char *const marks[] = { "META_DATA_EXPORT", "EXPORT_META_DATA", "NVTX_EVENTS",
