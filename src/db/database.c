@@ -550,8 +550,9 @@ static char *scan_query(struct tw_scan *scan, const char *table, const char *con
 	int place = 1;
 	size_t i;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < TW_SCAN_COLUMNS; i++)
 		scan->place[i] = -1;
+	for (i = 0; i < count; i++) {
 		if (!tw_database_has_column(scan->database, table, columns[i]))
 			continue;
 		scan->place[i] = place++;
@@ -685,14 +686,17 @@ enum tw_value tw_scan_integer(const struct tw_scan *scan, size_t column, int64_t
 uint32_t tw_scan_integers(const struct tw_scan *scan, uint32_t columns, int64_t *values,
 			  uint32_t *odd)
 {
-	uint32_t given = 0;
+	uint32_t given = 0, bit;
+	size_t i;
 
 	*odd = 0;
-	for (; columns; columns &= columns - 1) {
-		unsigned i = (unsigned)__builtin_ctz(columns);
+	for (i = 0; i < TW_SCAN_COLUMNS && columns >> i; i++) {
 		int place = scan->place[i];
 		sqlite3_value *value;
 
+		bit = columns & 1u << i;
+		if (!bit)
+			continue;
 		values[i] = 0;
 		if (place < 0)
 			continue;
@@ -700,15 +704,15 @@ uint32_t tw_scan_integers(const struct tw_scan *scan, uint32_t columns, int64_t 
 		switch (sqlite3_value_type(value)) {
 		case SQLITE_INTEGER:
 			values[i] = sqlite3_value_int64(value);
-			given |= 1u << i;
+			given |= bit;
 			break;
 		case SQLITE_NULL:
 			break;
 		default:
 			if (tw_scan_integer(scan, i, &values[i]) == TW_VALUE_GIVEN)
-				given |= 1u << i;
+				given |= bit;
 			else
-				*odd |= 1u << i;
+				*odd |= bit;
 		}
 	}
 	return given;

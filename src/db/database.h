@@ -58,8 +58,8 @@ struct tw_scan;
 
 /*
  * Rows of a table with rowids from `first` to `last`, both included, and of them `count` columns;
- * a column that the table does not have is absent in each row.  A table that is not there is one
- * without rows.
+ * a column that the table does not have, or that was not asked for, is absent in each row.  A table
+ * that is not there is one without rows.
  */
 int tw_scan_open(struct tw_scan **out, struct tw_database *database, const char *table,
 		 const char *const *columns, size_t count, int64_t first, int64_t last,

@@ -18,6 +18,7 @@ struct reading {
 	TW_LIST(uint64_t) hashes;
 	TW_LIST(size_t) begins;
 	const bool *again; /* of the hashes: it is an earlier kernel again; NULL: not known */
+	bool close;	   /* a closer look: what else tells kernels apart is read, too */
 };
 
 struct part {
@@ -464,10 +465,10 @@ static bool sort_streams(struct tw_nsys_kernels *k)
 
 static int read_once(struct reading *r, struct tw_nsys_source *source, struct trawl_error *err)
 {
-	static const struct tw_table_reader reader = {
+	const struct tw_table_reader reader = {
 		.table = TW_NSYS_KERNELS,
 		.columns = tw_kernel_columns,
-		.column_count = TW_KERNEL_NODE + 1,
+		.column_count = r->close ? TW_KERNEL_NODE + 1 : TW_KERNEL_NODE,
 		.integers = TW_BITS_BEFORE(TW_GPU_DEVICE),
 		.part_size = sizeof(struct part),
 		.begin = begin,
@@ -483,28 +484,42 @@ static int read_once(struct reading *r, struct tw_nsys_source *source, struct tr
 	return tw_nsys_scan(source, &reader, r, err);
 }
 
+/* Reads the kernels, and anew where some of them seem to be, and then are, an earlier one again. */
+static int read_all(struct reading *r, struct tw_nsys_source *source, struct trawl_error *err)
+{
+	const struct trawl_allocator *a = source->allocator;
+	int status = read_once(r, source, err);
+	size_t count = r->hashes.count + 1;
+	bool any = false, *again;
+
+	if (status)
+		return status;
+	again = tw_alloc_array(a, count, sizeof(*again));
+	status = again ? find_again(r, again, &any, a, err) : tw_no_memory(err);
+	if (!status && any) {
+		tw_nsys_kernels_release(r->kernels);
+		if (r->close) {
+			r->again = again;
+			status = read_once(r, source, err);
+		} else {
+			r->hashes.count = r->begins.count = 0;
+			r->close = true;
+			status = read_all(r, source, err);
+		}
+	}
+	tw_free(a, again, count * sizeof(*again));
+	return status;
+}
+
 int tw_nsys_kernels_read(struct tw_nsys_kernels *kernels, struct tw_nsys_source *source,
 			 const struct tw_nsys_kernels_wanted *wanted, struct trawl_error *err)
 {
-	const struct trawl_allocator *a = source->allocator;
 	struct reading r = { .wanted = wanted, .kernels = kernels };
-	int status = read_once(&r, source, err);
-	size_t count = r.hashes.count + 1;
-	bool any = false, *again = status ? NULL : tw_alloc_array(a, count, sizeof(*again));
+	int status = read_all(&r, source, err);
 
-	if (!status)
-		status = again ? find_again(&r, again, &any, a, err) : tw_no_memory(err);
-	if (!status && any) {
-		tw_nsys_kernels_release(kernels);
-		r.again = again;
-		status = read_once(&r, source, err);
-	}
-	tw_free(a, again, count * sizeof(*again));
-	TW_LIST_FREE(&r.hashes, a);
-	TW_LIST_FREE(&r.begins, a);
-	if (!status && !(unite(kernels) && sort_streams(kernels)))
-		status = tw_no_memory(err);
-	return status;
+	TW_LIST_FREE(&r.hashes, source->allocator);
+	TW_LIST_FREE(&r.begins, source->allocator);
+	return status || (unite(kernels) && sort_streams(kernels)) ? status : tw_no_memory(err);
 }
 
 void tw_nsys_kernels_release(struct tw_nsys_kernels *k)

@@ -144,15 +144,18 @@ static bool is_of_program(const struct tw_scan *scan, const char *text, size_t l
 	       !is_operation(text, len);
 }
 
-/* The name of a range that begins and ends in the capture; NULL: the row is none. */
-static const char *read_range(struct tw_nsys_part *part, struct tw_nvtx_row *row, size_t *len)
+/* Whether a row is a range that begins and ends in the capture. */
+static bool read_range(struct tw_nsys_part *part, struct tw_nvtx_row *row)
 {
-	const char *text;
+	return tw_nvtx_read(part, row) && row->range && row->start_ns >= 0 &&
+	       row->end_ns != TW_NSYS_OPEN;
+}
 
-	if (!tw_nvtx_read(part, row) || !row->range || row->start_ns < 0 ||
-	    row->end_ns == TW_NSYS_OPEN)
-		return NULL;
-	text = tw_nvtx_text(part->rows.database, part->rows.scan, len);
+/* NULL: it has none. */
+static const char *name_of(const struct tw_nsys_part *part, size_t *len)
+{
+	const char *text = tw_nvtx_text(part->rows.database, part->rows.scan, len);
+
 	return text && *len ? text : NULL;
 }
 
@@ -170,7 +173,7 @@ static int on_row(void *part)
 	bool failed = false;
 	uint64_t hash;
 	size_t len;
-	const char *text = read_range(&p->part, &row, &len);
+	const char *text = read_range(&p->part, &row) ? name_of(&p->part, &len) : NULL;
 
 	if (!text)
 		return 0;
@@ -391,13 +394,17 @@ static int on_instance(void *part)
 	struct instances *p = part;
 	const struct finding *f = p->part.context;
 	struct tw_nvtx_row row;
-	size_t len;
-	const char *text = read_range(&p->part, &row, &len);
-	uint32_t process = text ? tw_ids_get(&f->survey->process_ids, row.process) : TW_IDS_NONE;
-	uint64_t name = process == TW_IDS_NONE ? 0 : f->survey->busiest.at[process].name;
 	struct tw_nsys_range range;
+	size_t len;
+	uint32_t process = TW_IDS_NONE;
+	uint64_t name;
+	const char *text;
 
-	if (!name || !is_of_program(p->part.rows.scan, text, len) ||
+	if (read_range(&p->part, &row))
+		process = tw_ids_get(&f->survey->process_ids, row.process);
+	name = process == TW_IDS_NONE ? 0 : f->survey->busiest.at[process].name;
+	text = name ? name_of(&p->part, &len) : NULL;
+	if (!text || !is_of_program(p->part.rows.scan, text, len) ||
 	    hash_without_digits(text, len, &p->text) != name)
 		return 0;
 	range = (struct tw_nsys_range){ row.start_ns, row.end_ns, p->part.rows.row,

@@ -238,7 +238,7 @@ int tw_kineto_read(struct trawl_trace *trace, struct tw_feed *feed,
 	if (!status && tw_pairs_match(trace))
 		status = tw_kineto_no_memory(&part);
 	if (!status) {
-		trace->format = "Kineto JSON";
+		trace->format = tw_kineto_reader.name;
 		trace->bare = part.bare;
 		trace->bytes = part.k.window.offset + (part.k.window.end - part.k.window.begin);
 		take_facts(trace);

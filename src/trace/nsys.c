@@ -135,8 +135,8 @@ int tw_nsys_read(struct trawl_trace *trace, const char *path,
 	if (status)
 		return status;
 	reading.bytes = tw_database_size(database);
-	trace->format = "Nsight Systems export";
-	trace->by_process = true;
+	trace->format = tw_nsys_reader.name;
+	trace->by_process = tw_nsys_reader.by_process;
 	trace->bytes = reading.bytes;
 	status = tw_nsys_recognise(database, options->allocator, err);
 	if (!status)

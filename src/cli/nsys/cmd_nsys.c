@@ -92,7 +92,7 @@ static int ask(const struct nsys_command *n, const struct nsys_query *query, con
 	if (status)
 		return cli_fail(&err);
 	if (!strcmp(path, "-") ||
-	    (is_readable_file(exported.path) && !tw_is_database(exported.path))) {
+	    (is_readable_file(exported.path) && tw_reader_of(exported.path) != &tw_nsys_reader)) {
 		cli_export_end(&exported);
 		return not_an_export(path);
 	}

@@ -85,7 +85,7 @@ static int find_process(struct ranges_query *q, const struct tw_nsys_options *op
 	struct tw_str left_out;
 	int status;
 
-	if (!tw_is_database(q->reporting->path))
+	if (tw_reader_of(q->reporting->path) != &tw_nsys_reader)
 		return -1;
 	tw_str_init(&left_out, trawl_allocator_default());
 	status = tw_nsys_ask(&setup, TW_NSYS_SETUP, q->reporting->path, options, &left_out, &err);

@@ -103,7 +103,7 @@ static void peek_file(void *context, size_t i)
 	rank->file = (uint32_t)i;
 	rank->name_rank = file->name_rank;
 	status = tw_peek_file(&peek, file->path, a, &err);
-	p->several[i] = peek.marked || tw_is_database(file->path);
+	p->several[i] = peek.marked || tw_reader_of(file->path)->by_process;
 	if (!status && !peek.is_trace)
 		status = ask_reader(file, a, &err);
 	if (status == TRAWL_ENOMEM)

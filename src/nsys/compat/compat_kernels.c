@@ -170,7 +170,7 @@ int tw_compat_kernels_read(struct tw_compat_kernels *k, struct tw_nsys_source *s
 	static const struct tw_table_reader reader = {
 		.table = TW_NSYS_KERNELS,
 		.columns = tw_kernel_columns,
-		.column_count = TW_KERNEL_SHORT_NAME + 1,
+		.column_count = TW_KERNEL_NODE,
 		.integers = TW_BITS_BEFORE(TW_GPU_DEVICE),
 		.part_size = sizeof(struct part),
 		.row = on_row,

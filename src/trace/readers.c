@@ -1,4 +1,4 @@
-/* Opening an input: what it is decides its content, then its reader fills a trace. */
+/* The list of readers: what an input is decides its content, then its reader fills a trace. */
 #include "io/sniff.h"
 #include "os/file.h"
 #include "os/inputs.h"
@@ -28,7 +28,8 @@ static bool has_database_name(const char *path)
 	return false;
 }
 
-bool tw_is_database(const char *path)
+/* Whether a file is a database, or should be one by its name and is nothing at all. */
+static bool is_database(const char *path)
 {
 	char head[512];
 	ssize_t got, i;
@@ -53,19 +54,6 @@ static int read_database(struct trawl_trace *trace, const char *path,
 	return status ? trawl_error_context(err, status, "%s", path) : 0;
 }
 
-/* Builds with sanitizers can be told to read small files as large ones are read: in parts. */
-static void take_test_settings(struct trawl_read_options *options)
-{
-#ifdef TRAWL_TEST_SETTINGS
-	const char *part = getenv("TRAWL_READ_PART");
-
-	if (part && !options->part_size)
-		options->part_size = strtoul(part, NULL, 10);
-#else
-	(void)options;
-#endif
-}
-
 static int read_text(struct trawl_trace *trace, const char *path,
 		     const struct trawl_read_options *options, struct trawl_error *err)
 {
@@ -85,6 +73,52 @@ static int read_text(struct trawl_trace *trace, const char *path,
 	if (status && status != TRAWL_EIO && status != TRAWL_ELIMIT)
 		trawl_error_context(err, status, "%s", is_stdin(path) ? "standard input" : path);
 	return status;
+}
+
+const struct tw_reader tw_nsys_reader = {
+	.name = "Nsight Systems export",
+	.by_path = true,
+	.by_process = true,
+	.is_it = is_database,
+	.read = read_database,
+};
+
+static bool is_anything(const char *path)
+{
+	(void)path;
+	return true;
+}
+
+const struct tw_reader tw_kineto_reader = {
+	.name = "Kineto JSON",
+	.is_it = is_anything,
+	.read = read_text,
+};
+
+static const struct tw_reader *const readers[] = { &tw_nsys_reader, &tw_kineto_reader };
+
+const struct tw_reader *tw_reader_of(const char *path)
+{
+	size_t i = 0;
+
+	while (!readers[i]->is_it(path))
+		i++;
+	return readers[i];
+}
+
+/* ---- reading */
+
+/* Builds with sanitizers can be told to read small files as large ones are read: in parts. */
+static void take_test_settings(struct trawl_read_options *options)
+{
+#ifdef TRAWL_TEST_SETTINGS
+	const char *part = getenv("TRAWL_READ_PART");
+
+	if (part && !options->part_size)
+		options->part_size = strtoul(part, NULL, 10);
+#else
+	(void)options;
+#endif
 }
 
 int trawl_trace_read(struct trawl_trace **out, const char *path,
@@ -107,8 +141,7 @@ int trawl_trace_read(struct trawl_trace **out, const char *path,
 	trace = tw_trace_new(options.allocator);
 	if (!trace)
 		return trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", path);
-	status = tw_is_database(path) ? read_database(trace, path, &options, err) :
-					read_text(trace, path, &options, err);
+	status = tw_reader_of(path)->read(trace, path, &options, err);
 	if (!status &&
 	    ((!trace->by_process && tw_trace_find_parts(trace)) || tw_trace_finish(trace)))
 		status = trawl_error_set(err, TRAWL_ENOMEM, "%s: out of memory", path);
