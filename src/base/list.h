@@ -62,6 +62,16 @@ static inline bool tw_list_append(void *at, size_t *capacity, size_t *count, con
 	tw_list_append(&(list)->at, &(list)->capacity, &(list)->count, (item), \
 		       sizeof(*(1 ? (list)->at : (item))), (allocator))
 
+/* Adds all of another list of the same; false: out of memory, and some are missing. */
+#define TW_LIST_JOIN(list, from, allocator)                                                   \
+	__extension__({                                                                       \
+		size_t at_ = 0;                                                               \
+                                                                                              \
+		while (at_ < (from)->count && TW_LIST_ADD(list, (from)->at + at_, allocator)) \
+			at_++;                                                                \
+		at_ == (from)->count;                                                         \
+	})
+
 /* Empties it. */
 #define TW_LIST_FREE(list, allocator)                                                     \
 	do {                                                                              \

@@ -1,5 +1,6 @@
 /*
- * Stable sort of numbers by keys: linear, and no comparison function to get wrong.
+ * Stable sort of numbers by keys: linear, and no comparison function to get wrong; and how functions
+ * for qsort() compare.
  */
 #ifndef TW_BASE_SORT_H
 #define TW_BASE_SORT_H
@@ -15,6 +16,10 @@ typedef uint64_t tw_sort_key_of(const void *context, uint32_t number);
  */
 int tw_sort(uint32_t *list, size_t count, tw_sort_key_of *key, const void *context,
 	    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
+
+/* By a member of two things; where that is equal, as `then` says, which is another order or 0. */
+#define TW_ORDER(x, y, member, then) \
+	((x)->member != (y)->member ? ((x)->member < (y)->member ? -1 : 1) : (then))
 
 /* A signed time as a key. */
 static inline uint64_t tw_sort_key(int64_t time)

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/search.h"
+#include "base/sort.h"
 #include "text/str.h"
 
 #include <errno.h>
@@ -748,9 +749,7 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return (x->rowid > y->rowid) - (x->rowid < y->rowid);
+	return TW_ORDER(x, y, id, TW_ORDER(x, y, rowid, 0));
 }
 
 static bool add_place(struct tw_database *db, int64_t id, int64_t rowid)

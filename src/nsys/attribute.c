@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/innermost.h"
 #include "base/sort.h"
+#include "nsys/capture.h"
 
 #define NO_THREAD UINT32_MAX
 #define NO_KEY UINT32_MAX
@@ -27,7 +28,7 @@ struct work {
  */
 static struct tw_nsys_comm *moment(const struct work *w, size_t number)
 {
-	return &w->capture->kernels.comm.at[w->attribution->at[number].comm];
+	return &w->capture->kernels.comm.at[w->attribution->list.at[number].comm];
 }
 
 static void set_place(struct tw_nsys_comm *moment, uint32_t process, uint32_t key_or_thread)
@@ -65,9 +66,9 @@ static bool want_launches(struct work *w)
 		}
 		process = tw_ids_get(&c->ranges.process_ids, rank->process);
 		set_place(comm, process, key);
-		w->attribution->at[n++].comm = (uint32_t)i;
+		w->attribution->list.at[n++].comm = (uint32_t)i;
 	}
-	w->attribution->count = n;
+	w->attribution->list.count = n;
 	return true;
 }
 
@@ -93,7 +94,7 @@ static bool set_moments(struct work *w)
 		if (!*of || is_better(&l->calls.at[i], &l->calls.at[*of - 1]))
 			*of = (uint32_t)i + 1;
 	}
-	for (i = 0; i < w->attribution->count; i++) {
+	for (i = 0; i < w->attribution->list.count; i++) {
 		struct tw_nsys_comm *m = moment(w, i);
 		uint32_t key = (uint32_t)m->correlation, call = key == NO_KEY ? 0 : best[key];
 
@@ -170,7 +171,7 @@ static int match_group(struct work *w, size_t first_marker, size_t last_marker, 
 		uint32_t found = w->found[i - first_moment];
 
 		if (found != TW_INNERMOST_NONE)
-			w->attribution->at[w->moment_order[i]].mark =
+			w->attribution->list.at[w->moment_order[i]].mark =
 				marker(w, w->marker_order[first_marker + found])->mark;
 	}
 	return 0;
@@ -217,7 +218,7 @@ static void select_markers(struct work *w)
 	int64_t first = INT64_MAX, last = INT64_MIN;
 	size_t i;
 
-	for (i = 0; i < w->attribution->count; i++) {
+	for (i = 0; i < w->attribution->list.count; i++) {
 		int64_t time_ns = moment(w, i)->gpu_start_ns;
 
 		if (time_ns < first)
@@ -232,7 +233,7 @@ static void select_markers(struct work *w)
 
 static int match(struct work *w)
 {
-	size_t count = w->attribution->count, left = 0, i;
+	size_t count = w->attribution->list.count, left = 0, i;
 
 	select_markers(w);
 	for (i = 0; i < count; i++)
@@ -240,7 +241,7 @@ static int match(struct work *w)
 	if (match_all(w, count, moment_thread, marker_thread))
 		return -1;
 	for (i = 0; i < count; i++)
-		if (!w->attribution->at[i].mark)
+		if (!w->attribution->list.at[i].mark)
 			w->moment_order[left++] = (uint32_t)i;
 	return left ? match_all(w, left, moment_process, marker_process) : 0;
 }
@@ -288,18 +289,18 @@ static int read_launches(struct work *w, struct trawl_error *err)
 	return status ? status : tw_nsys_capture_end(c, false, !wanted, err);
 }
 
-int tw_nsys_attribute(struct tw_nsys_attribution *attribution, struct tw_nsys_capture *c,
-		      struct trawl_error *err)
+int tw_nsys_attribute(struct tw_nsys_capture *c, struct trawl_error *err)
 {
+	struct tw_nsys_attribution *attribution = &c->attribution;
 	struct work w = { .capture = c,
 			  .allocator = c->source->allocator,
 			  .attribution = attribution };
 	size_t most = count_kernels(&c->kernels) + 1;
 	int status = TRAWL_ENOMEM;
 
-	*attribution = (struct tw_nsys_attribution){ .capacity = most };
-	attribution->at = tw_alloc_array(w.allocator, most, sizeof(*attribution->at));
-	if (attribution->at && allocate(&w, most) && want_launches(&w)) {
+	attribution->list.at = tw_alloc_array(w.allocator, most, sizeof(*attribution->list.at));
+	attribution->list.capacity = most;
+	if (attribution->list.at && allocate(&w, most) && want_launches(&w)) {
 		status = read_launches(&w, err);
 		if (!status && !set_moments(&w))
 			status = TRAWL_ENOMEM;
@@ -309,12 +310,5 @@ int tw_nsys_attribute(struct tw_nsys_attribution *attribution, struct tw_nsys_ca
 			status = TRAWL_ENOMEM;
 	}
 	release(&w, most);
-	return status == TRAWL_ENOMEM ? trawl_error_set(err, status, "out of memory") : status;
-}
-
-void tw_nsys_attribution_release(struct tw_nsys_attribution *attribution,
-				 const struct trawl_allocator *a)
-{
-	tw_free(a, attribution->at, attribution->capacity * sizeof(*attribution->at));
-	attribution->at = NULL;
+	return status == TRAWL_ENOMEM ? tw_no_memory(err) : status;
 }

@@ -2,7 +2,9 @@
 #ifndef TW_NSYS_ATTRIBUTE_H
 #define TW_NSYS_ATTRIBUTE_H
 
-#include "nsys/capture.h"
+#include "base/list.h"
+
+struct tw_nsys_capture;
 
 struct tw_nsys_attributed {
 	uint32_t comm; /* in kernels.comm */
@@ -10,15 +12,11 @@ struct tw_nsys_attributed {
 };
 
 struct tw_nsys_attribution {
-	struct tw_nsys_attributed *at; /* in the order of the file */
-	size_t count, capacity;
+	TW_LIST(struct tw_nsys_attributed) list; /* in the order of the file */
 	uint64_t without_launch; /* no call is recorded: the start on the GPU stands for it */
 };
 
-/* Of the communication kernels on streams that compute nothing. */
-int tw_nsys_attribute(struct tw_nsys_attribution *attribution, struct tw_nsys_capture *capture,
-		      struct trawl_error *err) TRAWL_MUST_CHECK;
-void tw_nsys_attribution_release(struct tw_nsys_attribution *attribution,
-				 const struct trawl_allocator *allocator);
+/* Of the communication kernels on streams that compute nothing, into capture->attribution. */
+int tw_nsys_attribute(struct tw_nsys_capture *capture, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

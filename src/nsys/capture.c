@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
+#include "base/sort.h"
 #include "nsys/survey.h"
 #include "nsys/work.h"
 
@@ -73,7 +74,7 @@ static int by_process(const void *a, const void *b)
 {
 	const struct tw_nsys_rank *x = a, *y = b;
 
-	return (x->process > y->process) - (x->process < y->process);
+	return TW_ORDER(x, y, process, 0);
 }
 
 /* Processes that have a label; where none has, all that have ranges. */
@@ -216,6 +217,7 @@ void tw_nsys_capture_release(struct tw_nsys_capture *c)
 	tw_nsys_ranges_release(&c->ranges);
 	release_kernels(c);
 	tw_nsys_launches_release(&c->launches);
+	TW_LIST_FREE(&c->attribution.list, a);
 	TW_LIST_FREE(&c->ranks, a);
 	tw_arena_release(&c->arena);
 }
@@ -232,15 +234,10 @@ static int window_order(const void *a, const void *b)
 {
 	const struct tw_nsys_range *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->rule != y->rule)
-		return x->rule < y->rule ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns < y->end_ns ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
+	return TW_ORDER(
+		x, y, process,
+		TW_ORDER(x, y, rule,
+			 TW_ORDER(x, y, start_ns, TW_ORDER(x, y, end_ns, TW_ORDER(x, y, row, 0)))));
 }
 
 /* Puts the candidates in order, less those recorded twice. */

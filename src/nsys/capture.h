@@ -5,6 +5,7 @@
 #ifndef TW_NSYS_CAPTURE_H
 #define TW_NSYS_CAPTURE_H
 
+#include "nsys/attribute.h"
 #include "nsys/kernels.h"
 #include "nsys/launches.h"
 #include "nsys/nsys.h"
@@ -31,6 +32,7 @@ struct tw_nsys_capture {
 	struct tw_nsys_kernels kernels; /* its windows are the ranks that have one, in their order */
 	uint32_t *rank_of_window;
 	struct tw_nsys_launches launches;
+	struct tw_nsys_attribution attribution;
 };
 
 /* Rules, ranges, ranks.  Released by tw_nsys_capture_release(), also after a failure. */
@@ -55,7 +57,6 @@ void tw_nsys_window_notes(const struct tw_nsys_capture *capture, bool rules_alon
 			  struct trawl_table *table);
 
 /* Notes of tables of kernels: what was clipped, what lacks a name or a launch. */
-void tw_nsys_kernel_notes(const struct tw_nsys_capture *capture, uint64_t without_launch,
-			  struct trawl_table *table);
+void tw_nsys_kernel_notes(const struct tw_nsys_capture *capture, struct trawl_table *table);
 
 #endif

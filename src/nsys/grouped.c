@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/median.h"
+#include "base/sort.h"
 #include "nsys/tables.h"
 
 #include <math.h>
@@ -11,31 +12,24 @@
 
 /* ---- what can be asked */
 
-static const char *const overlap_keys[] = { "stage", "rank", "pp", "dp", "cp", "ep", "tp", NULL };
-static const char *const stream_keys[] = { "purpose", "rank", "pp", "dp", "cp", "ep", "tp", NULL };
-static const char *const no_keys[] = { NULL };
-
-static const char *const *keys_of(enum tw_nsys_query query)
-{
-	return query == TW_NSYS_OVERLAP ? overlap_keys :
-	       query == TW_NSYS_STREAMS ? stream_keys :
-					  no_keys;
-}
-
-bool tw_nsys_can_group(enum tw_nsys_query query, const char *by)
-{
-	const char *const *key;
-
-	for (key = keys_of(query); *key && strcmp(*key, by) != 0; key++)
-		;
-	return *key != NULL;
-}
-
 const char *tw_nsys_groupings(enum tw_nsys_query query)
 {
 	return query == TW_NSYS_OVERLAP ? "stage, rank, pp, dp, cp, ep, tp" :
 	       query == TW_NSYS_STREAMS ? "purpose, rank, pp, dp, cp, ep, tp" :
 					  "";
+}
+
+bool tw_nsys_can_group(enum tw_nsys_query query, const char *by)
+{
+	const char *key = tw_nsys_groupings(query);
+	size_t len;
+
+	for (; *key; key += len + strspn(key + len, ", ")) {
+		len = strcspn(key, ", ");
+		if (len == strlen(by) && !memcmp(key, by, len))
+			return true;
+	}
+	return false;
 }
 
 /* ---- rows by key and rank */
@@ -63,11 +57,7 @@ static int compare_rows(const void *a, const void *b)
 	const struct row *x = a, *y = b;
 	int order = compare_cells(&x->key, &y->key);
 
-	if (order)
-		return order;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return order ? order : TW_ORDER(x, y, rank, TW_ORDER(x, y, number, 0));
 }
 
 /* The key of a row: in its own table, or in that of ranks.  Pids may be those of several hosts. */

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/slots.h"
+#include "base/sort.h"
 #include "data/tables.h"
 
 #include <stdlib.h>
@@ -266,12 +267,9 @@ static bool is_again(struct part *p, bool *again)
 static bool join_hashes(struct reading *r, const struct part *p)
 {
 	const struct trawl_allocator *a = p->part.rows.allocator;
-	bool good = TW_LIST_ADD(&r->begins, &r->hashes.count, a);
-	size_t i;
 
-	for (i = 0; i < p->hashes.count && good; i++)
-		good = TW_LIST_ADD(&r->hashes, &p->hashes.at[i], a);
-	return good;
+	return TW_LIST_ADD(&r->begins, &r->hashes.count, a) &&
+	       TW_LIST_JOIN(&r->hashes, &p->hashes, a);
 }
 
 /* Marks the hashes that are there already; *any: there are some. */
@@ -435,15 +433,10 @@ static int stream_order(const void *a, const void *b)
 {
 	const struct tw_nsys_stream *x = a, *y = b;
 
-	if (x->window != y->window)
-		return x->window < y->window ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->context != y->context)
-		return x->context < y->context ? -1 : 1;
-	if (x->green != y->green)
-		return x->green < y->green ? -1 : 1;
-	return x->stream < y->stream ? -1 : x->stream > y->stream;
+	return TW_ORDER(x, y, window,
+			TW_ORDER(x, y, device,
+				 TW_ORDER(x, y, context,
+					  TW_ORDER(x, y, green, TW_ORDER(x, y, stream, 0)))));
 }
 
 static bool sort_streams(struct tw_nsys_kernels *k)
@@ -488,6 +481,7 @@ static int read_once(struct reading *r, struct tw_nsys_source *source, struct tr
 static int read_all(struct reading *r, struct tw_nsys_source *source, struct trawl_error *err)
 {
 	const struct trawl_allocator *a = source->allocator;
+	const struct tw_nsys_source before = *source;
 	int status = read_once(r, source, err);
 	size_t count = r->hashes.count + 1;
 	bool any = false, *again;
@@ -498,6 +492,7 @@ static int read_all(struct reading *r, struct tw_nsys_source *source, struct tra
 	status = again ? find_again(r, again, &any, a, err) : tw_no_memory(err);
 	if (!status && any) {
 		tw_nsys_kernels_release(r->kernels);
+		tw_nsys_untell(source, &before);
 		if (r->close) {
 			r->again = again;
 			status = read_once(r, source, err);
@@ -516,10 +511,19 @@ int tw_nsys_kernels_read(struct tw_nsys_kernels *kernels, struct tw_nsys_source 
 {
 	struct reading r = { .wanted = wanted, .kernels = kernels };
 	int status = read_all(&r, source, err);
+	bool good;
+	size_t i;
 
 	TW_LIST_FREE(&r.hashes, source->allocator);
 	TW_LIST_FREE(&r.begins, source->allocator);
-	return status || (unite(kernels) && sort_streams(kernels)) ? status : tw_no_memory(err);
+	if (status)
+		return status;
+	good = unite(kernels) && sort_streams(kernels);
+	for (i = 0; i < kernels->covers.count && good; i++) {
+		tw_intervals_sum(&kernels->covers.at[i].busy);
+		good = !kernels->covers.at[i].busy.failed;
+	}
+	return good ? 0 : tw_no_memory(err);
 }
 
 void tw_nsys_kernels_release(struct tw_nsys_kernels *k)

@@ -110,14 +110,10 @@ static int join(void *part)
 {
 	struct part *p = part;
 	struct tw_nsys_launches *l = p->part.context;
-	size_t i;
 
-	for (i = 0; i < p->calls.count; i++)
-		if (!TW_LIST_ADD(&l->calls, &p->calls.at[i], l->allocator))
-			return tw_nsys_no_memory(&p->part);
 	if (p->end_ns > l->end_ns)
 		l->end_ns = p->end_ns;
-	return 0;
+	return TW_LIST_JOIN(&l->calls, &p->calls, l->allocator) ? 0 : tw_nsys_no_memory(&p->part);
 }
 
 static void release(void *part)

@@ -149,11 +149,11 @@ void tw_nsys_capture_notes(const struct tw_nsys_capture *c, struct trawl_table *
 					 "were captured");
 }
 
-void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, uint64_t without_launch,
-			  struct trawl_table *table)
+void tw_nsys_kernel_notes(const struct tw_nsys_capture *c, struct trawl_table *table)
 {
 	const struct tw_nsys_kernels *k = &c->kernels;
 	uint64_t clipped = 0, barriers = 0;
+	uint64_t without_launch = c->attribution.without_launch;
 	tw_wide barrier_ns = 0;
 	size_t i;
 

@@ -50,6 +50,29 @@ static int group(struct trawl_table **table, enum tw_nsys_query query,
 	return 0;
 }
 
+/* What a query starts from, then its rows and notes. */
+static int answer(struct tw_nsys_capture *c, enum tw_nsys_query query, struct trawl_table *table,
+		  struct trawl_error *err)
+{
+	bool windows = query != TW_NSYS_SETUP, kernels = windows && query != TW_NSYS_WINDOWS;
+	int status = windows ? tw_nsys_capture_windows(c, err) : 0;
+
+	if (!status && kernels)
+		status = tw_nsys_capture_kernels(c, query == TW_NSYS_OVERLAP, err);
+	if (!status && kernels)
+		status = tw_nsys_attribute(c, err);
+	if (!status)
+		status = queries[query].fill(c, table, err);
+	if (status)
+		return status;
+	tw_nsys_capture_notes(c, table);
+	if (windows)
+		tw_nsys_window_notes(c, !kernels, table);
+	if (kernels)
+		tw_nsys_kernel_notes(c, table);
+	return 0;
+}
+
 static int fill(struct trawl_table **table, enum tw_nsys_query query, struct tw_nsys_source *source,
 		const struct tw_nsys_options *options, struct trawl_error *err)
 {
@@ -60,7 +83,7 @@ static int fill(struct trawl_table **table, enum tw_nsys_query query, struct tw_
 		return tw_nsys_compat(*table, query, source, options, err);
 	status = tw_nsys_capture_open(&capture, source, options, err);
 	if (!status)
-		status = queries[query].fill(&capture, *table, err);
+		status = answer(&capture, query, *table, err);
 	if (!status && options->by)
 		status = group(table, query, &capture, options->by, err);
 	tw_nsys_capture_release(&capture);

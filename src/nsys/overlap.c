@@ -1,5 +1,4 @@
 /* How much of each stage's communication is hidden by computation: a row for each rank and stage. */
-#include "nsys/attribute.h"
 #include "nsys/tables.h"
 
 #include "base/alloc.h"
@@ -69,7 +68,6 @@ double tw_nsys_hidden_percent(const struct tw_nsys_hidden *hidden)
 
 struct work {
 	const struct tw_nsys_capture *capture;
-	const struct tw_nsys_attribution *attribution;
 	const struct trawl_allocator *allocator;
 	const char **stages; /* sorted, each once */
 	uint32_t *stage_of_mark;
@@ -113,14 +111,14 @@ static void number_stages(struct work *w)
 
 static uint32_t stage_of(const struct work *w, uint32_t number)
 {
-	uint16_t mark = w->attribution->at[number].mark;
+	uint16_t mark = w->capture->attribution.list.at[number].mark;
 
 	return mark ? w->stage_of_mark[mark - 1] : NO_STAGE;
 }
 
 static const struct tw_nsys_comm *comm_of(const struct work *w, uint32_t number)
 {
-	return &w->capture->kernels.comm.at[w->attribution->at[number].comm];
+	return &w->capture->kernels.comm.at[w->capture->attribution.list.at[number].comm];
 }
 
 static uint32_t window_of(const struct work *w, uint32_t number)
@@ -149,7 +147,7 @@ static uint64_t cover_key(const void *context, uint32_t number)
 /* By rank, stage, device. */
 static bool put_in_order(struct work *w)
 {
-	for (; w->count < w->attribution->count; w->count++)
+	for (; w->count < w->capture->attribution.list.count; w->count++)
 		w->order[w->count] = (uint32_t)w->count;
 	return !tw_sort(w->order, w->count, cover_key, w, w->allocator) &&
 	       !tw_sort(w->order, w->count, group_of, w, w->allocator);
@@ -243,53 +241,19 @@ static bool add_rows(struct work *w, struct trawl_table *table)
 	return true;
 }
 
-static bool sum_compute(struct tw_nsys_kernels *k)
-{
-	bool good = true;
-	size_t i;
-
-	for (i = 0; i < k->covers.count; i++) {
-		tw_intervals_sum(&k->covers.at[i].busy);
-		good = good && !k->covers.at[i].busy.failed;
-	}
-	return good;
-}
-
-static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *attribution,
-		struct trawl_table *table, struct trawl_error *err)
+int tw_nsys_overlap(struct tw_nsys_capture *c, struct trawl_table *table, struct trawl_error *err)
 {
 	const struct trawl_allocator *a = c->source->allocator;
-	struct work w = { .capture = c, .attribution = attribution, .allocator = a };
-	size_t marks = c->ranges.marks.count + 1, kernels = attribution->count + 1;
+	struct work w = { .capture = c, .allocator = a };
+	size_t marks = c->ranges.marks.count + 1, kernels = c->attribution.list.count + 1;
 	bool good;
 
 	w.stages = tw_alloc_array(a, marks, sizeof(*w.stages));
 	w.stage_of_mark = tw_alloc_array(a, marks, sizeof(*w.stage_of_mark));
 	w.order = tw_alloc_array(a, kernels, sizeof(*w.order));
-	good = w.stages && w.stage_of_mark && w.order && sum_compute(&c->kernels) &&
-	       add_rows(&w, table);
+	good = w.stages && w.stage_of_mark && w.order && add_rows(&w, table);
 	tw_free(a, w.stages, marks * sizeof(*w.stages));
 	tw_free(a, w.stage_of_mark, marks * sizeof(*w.stage_of_mark));
 	tw_free(a, w.order, kernels * sizeof(*w.order));
 	return good ? 0 : tw_no_memory(err);
-}
-
-int tw_nsys_overlap(struct tw_nsys_capture *c, struct trawl_table *table, struct trawl_error *err)
-{
-	struct tw_nsys_attribution attribution = { 0 };
-	int status = tw_nsys_capture_windows(c, err);
-
-	if (!status)
-		status = tw_nsys_capture_kernels(c, true, err);
-	if (!status)
-		status = tw_nsys_attribute(&attribution, c, err);
-	if (!status) {
-		tw_nsys_capture_notes(c, table);
-		tw_nsys_window_notes(c, false, table);
-		status = fill(c, &attribution, table, err);
-	}
-	if (!status)
-		tw_nsys_kernel_notes(c, attribution.without_launch, table);
-	tw_nsys_attribution_release(&attribution, c->source->allocator);
-	return status;
 }

@@ -349,16 +349,6 @@ const char *tw_nsys_preset_text(const char *name)
 	return NULL;
 }
 
-size_t tw_nsys_presets_count(void)
-{
-	return tw_nsys_preset_count;
-}
-
-const char *tw_nsys_preset_name(size_t index)
-{
-	return tw_nsys_presets[index].name;
-}
-
 const char *tw_nsys_preset_title(size_t index)
 {
 	const char *line = strstr(tw_nsys_presets[index].text, "\n# ");

@@ -68,8 +68,6 @@ void tw_nsys_rules_release(struct tw_nsys_rules *rules);
 /* ---- presets: data/nsys_rules/ */
 /* The text of a preset, NULL: there is none of that name. */
 const char *tw_nsys_preset_text(const char *name);
-size_t tw_nsys_presets_count(void);
-const char *tw_nsys_preset_name(size_t index);
 /* What it is for: the first line of its comments behind the one on the form. */
 const char *tw_nsys_preset_title(size_t index);
 /* "a, b, c" */

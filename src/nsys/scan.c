@@ -109,6 +109,15 @@ int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_table_reader *of
 	return status;
 }
 
+void tw_nsys_untell(struct tw_nsys_source *source, const struct tw_nsys_source *before)
+{
+	memcpy(source->told, before->told, sizeof(source->told));
+	source->texts_told = before->texts_told;
+	source->troubles.len = before->troubles.len;
+	if (source->troubles.ptr)
+		source->troubles.ptr[source->troubles.len] = 0;
+}
+
 /* ---- for readers */
 
 int tw_nsys_odd(struct tw_nsys_part *part)

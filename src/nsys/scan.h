@@ -37,6 +37,9 @@ struct tw_nsys_part {
 int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_table_reader *reader, void *context,
 		 struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/* What was wrong with what is to be read anew: it is told then.  `before`: the source as it was. */
+void tw_nsys_untell(struct tw_nsys_source *source, const struct tw_nsys_source *before);
+
 /* A row whose column holds something else than a number: counted, left out.  Returns 0. */
 int tw_nsys_odd(struct tw_nsys_part *part);
 /* Out of memory, for the functions of a reader. */

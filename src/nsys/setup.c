@@ -67,6 +67,5 @@ int tw_nsys_setup(struct tw_nsys_capture *c, struct trawl_table *table, struct t
 				tw_table_set_integer(table, row, k, value);
 		}
 	}
-	tw_nsys_capture_notes(c, table);
 	return 0;
 }

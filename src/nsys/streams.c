@@ -1,5 +1,4 @@
 /* What each stream does in the window of its rank: a row each. */
-#include "nsys/attribute.h"
 #include "nsys/tables.h"
 
 #include "base/alloc.h"
@@ -58,13 +57,12 @@ static const char *purpose_of(const struct tw_nsys_capture *c, uint16_t mark)
 }
 
 /* Of each stream what all its kernels are for. */
-static void find_purposes(const struct tw_nsys_capture *c,
-			  const struct tw_nsys_attribution *attribution, const char **purposes)
+static void find_purposes(const struct tw_nsys_capture *c, const char **purposes)
 {
 	size_t i;
 
-	for (i = 0; i < attribution->count; i++) {
-		const struct tw_nsys_attributed *a = &attribution->at[i];
+	for (i = 0; i < c->attribution.list.count; i++) {
+		const struct tw_nsys_attributed *a = &c->attribution.list.at[i];
 		const char **of = &purposes[c->kernels.comm.at[a->comm].stream];
 		const char *purpose = purpose_of(c, a->mark);
 
@@ -103,8 +101,7 @@ static void add_stream(const struct tw_nsys_capture *c, const struct tw_nsys_str
 	set_known(table, row, GREEN, s->green);
 }
 
-static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *attribution,
-		struct trawl_table *table, struct trawl_error *err)
+int tw_nsys_streams(struct tw_nsys_capture *c, struct trawl_table *table, struct trawl_error *err)
 {
 	const struct tw_nsys_kernels *k = &c->kernels;
 	const struct trawl_allocator *a = c->source->allocator;
@@ -113,29 +110,9 @@ static int fill(struct tw_nsys_capture *c, const struct tw_nsys_attribution *att
 
 	if (!purposes)
 		return tw_no_memory(err);
-	find_purposes(c, attribution, purposes);
+	find_purposes(c, purposes);
 	for (i = 0; i < k->streams.count; i++)
 		add_stream(c, &k->streams.at[i], purposes[i], table);
 	tw_free(a, purposes, (k->streams.count + 1) * sizeof(*purposes));
 	return 0;
-}
-
-int tw_nsys_streams(struct tw_nsys_capture *c, struct trawl_table *table, struct trawl_error *err)
-{
-	struct tw_nsys_attribution attribution = { 0 };
-	int status = tw_nsys_capture_windows(c, err);
-
-	if (!status)
-		status = tw_nsys_capture_kernels(c, false, err);
-	if (!status)
-		status = tw_nsys_attribute(&attribution, c, err);
-	if (!status)
-		status = fill(c, &attribution, table, err);
-	if (!status) {
-		tw_nsys_capture_notes(c, table);
-		tw_nsys_window_notes(c, false, table);
-		tw_nsys_kernel_notes(c, attribution.without_launch, table);
-	}
-	tw_nsys_attribution_release(&attribution, c->source->allocator);
-	return status;
 }

@@ -417,12 +417,10 @@ static int join_instances(void *part)
 {
 	struct instances *p = part;
 	struct tw_nsys_ranges *ranges = ((const struct finding *)p->part.context)->ranges;
-	size_t i;
 
-	for (i = 0; i < p->list.count; i++)
-		if (!TW_LIST_ADD(&ranges->windows, &p->list.at[i], ranges->allocator))
-			return tw_nsys_no_memory(&p->part);
-	return 0;
+	return TW_LIST_JOIN(&ranges->windows, &p->list, ranges->allocator) ?
+		       0 :
+		       tw_nsys_no_memory(&p->part);
 }
 
 static void release_instances(void *part)

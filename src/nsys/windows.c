@@ -32,11 +32,9 @@ static int end_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 
 int tw_nsys_windows(struct tw_nsys_capture *c, struct trawl_table *table, struct trawl_error *err)
 {
-	int status = tw_nsys_capture_windows(c, err);
+	int status = end_windows(c, err);
 	size_t i, row;
 
-	if (!status)
-		status = end_windows(c, err);
 	if (status)
 		return status;
 	for (i = 0; i < c->ranks.count; i++) {
@@ -52,7 +50,5 @@ int tw_nsys_windows(struct tw_nsys_capture *c, struct trawl_table *table, struct
 		tw_table_set_integer(table, row, RANK, rank->rank);
 		tw_table_set_str(table, row, RULE, rank->rule);
 	}
-	tw_nsys_capture_notes(c, table);
-	tw_nsys_window_notes(c, true, table);
 	return 0;
 }

@@ -1,6 +1,7 @@
 #include "nsys/work.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -73,7 +74,7 @@ static int by_process(const void *a, const void *b)
 {
 	const struct tw_nsys_work *x = a, *y = b;
 
-	return (x->process > y->process) - (x->process < y->process);
+	return TW_ORDER(x, y, process, 0);
 }
 
 int tw_nsys_workers_read(struct tw_nsys_workers *w, struct tw_nsys_source *source,

@@ -5,6 +5,8 @@
 #include "trace/nsys.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
+#include "data/tables.h"
 #include "nsys/rules.h"
 #include "store/parts.h"
 
@@ -20,41 +22,34 @@ struct process {
 
 struct finding {
 	struct trawl_trace *trace;
-	struct process *processes; /* by pid */
-	uint32_t *process_of;	   /* by track */
-	uint32_t count;
+	TW_LIST(struct process) processes;
+	struct tw_ids by_pid;  /* into processes */
+	uint32_t *process_of;  /* by track */
 	int64_t *rank_of_name; /* by text id: the rank that a label says, -1: it is none */
 	bool labels;
 };
 
 /* ---- processes */
 
-static int compare_pids(const void *a, const void *b)
-{
-	const struct process *x = a, *y = b;
-
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-static void list_processes(struct finding *f)
+static int list_processes(struct finding *f)
 {
 	const struct trawl_trace *trace = f->trace;
-	struct process key, *found;
-	uint32_t t, n = 0;
+	uint32_t t, known;
 
-	for (t = 0; t < trace->track_count; t++)
-		f->processes[t] = (struct process){ trace->tracks[t].pid, false, TW_CODE_NONE, -1,
-						    INT64_MAX };
-	qsort(f->processes, trace->track_count, sizeof(*f->processes), compare_pids);
-	for (t = 0; t < trace->track_count; t++)
-		if (!t || f->processes[t].pid != f->processes[n - 1].pid)
-			f->processes[n++] = f->processes[t];
-	f->count = n;
 	for (t = 0; t < trace->track_count; t++) {
-		key.pid = trace->tracks[t].pid;
-		found = bsearch(&key, f->processes, n, sizeof(key), compare_pids);
-		f->process_of[t] = (uint32_t)(found - f->processes);
+		struct process process = { trace->tracks[t].pid, false, TW_CODE_NONE, -1,
+					   INT64_MAX };
+
+		known = tw_ids_get(&f->by_pid, process.pid);
+		if (known == TW_IDS_NONE) {
+			known = (uint32_t)f->processes.count;
+			if (!TW_LIST_ADD(&f->processes, &process, trace->allocator) ||
+			    !tw_ids_put(&f->by_pid, process.pid, known, trace->allocator))
+				return -1;
+		}
+		f->process_of[t] = known;
 	}
+	return 0;
 }
 
 /* ---- labels */
@@ -91,14 +86,14 @@ static int read_labels(struct finding *f)
 	size_t i;
 	int status = 0;
 
-	for (i = 0; i < tw_nsys_presets_count() && !status; i++) {
+	for (i = 0; i < tw_nsys_preset_count && !status; i++) {
 		struct tw_nsys_rules rules;
 		struct tw_matcher matcher;
 		struct trawl_error err;
 		struct tw_str text;
 		size_t k, labels = 0;
 
-		if (tw_nsys_rules_open(&rules, tw_nsys_preset_name(i), a, &err)) {
+		if (tw_nsys_rules_open(&rules, tw_nsys_presets[i].name, a, &err)) {
 			tw_nsys_rules_release(&rules);
 			return -1;
 		}
@@ -121,11 +116,9 @@ static int read_labels(struct finding *f)
 
 /* ---- what processes do */
 
-/* The first label of a process; one from before the capture only when it has no other. */
 static void take_label(struct process *p, int64_t rank, int64_t start)
 {
-	if (p->rank >= 0 &&
-	    ((start >= 0) == (p->label_start >= 0) ? start >= p->label_start : start < 0))
+	if (p->rank >= 0 && !tw_nsys_is_better_label(start, p->label_start))
 		return;
 	p->rank = rank;
 	p->label_start = start;
@@ -138,7 +131,7 @@ static void look_at_events(struct finding *f)
 	uint64_t i;
 
 	for (i = 0; i < events->count; i++) {
-		struct process *p = &f->processes[f->process_of[events->track[i]]];
+		struct process *p = &f->processes.at[f->process_of[events->track[i]]];
 		tw_code device = trace->tracks[events->track[i]].device;
 
 		if (tw_class_is_gpu(tw_class(trace, i))) {
@@ -182,8 +175,8 @@ static uint32_t list_ranks(const struct finding *f, struct rank *ranks)
 {
 	uint32_t n = 0, i;
 
-	for (i = 0; i < f->count; i++) {
-		const struct process *p = &f->processes[i];
+	for (i = 0; i < f->processes.count; i++) {
+		const struct process *p = &f->processes.at[i];
 
 		if (p->rank >= 0 || p->works)
 			ranks[n++] =
@@ -213,7 +206,7 @@ static int take_ranks(struct finding *f, struct rank *ranks, uint32_t *part_of)
 	uint32_t listed = list_ranks(f, ranks), n = 0, i;
 
 	drop_labels(ranks, listed);
-	for (i = 0; i < f->count; i++)
+	for (i = 0; i < f->processes.count; i++)
 		part_of[i] = TW_NO_PART;
 	for (i = 0; i < listed; i++) {
 		/* Processes beside the one that works have its label too. */
@@ -248,20 +241,19 @@ int tw_export_find_ranks(struct tw_export_part *part)
 	/* For who draws arrows, when nothing can be added to texts any more. */
 	tw_export_category(part, TW_EXPORT_ARROWS, TRAWL_CLASS_OTHER);
 	texts = trace->texts.count;
-	f.processes = tw_alloc_array(a, tracks, sizeof(*f.processes));
 	f.process_of = tw_alloc_array(a, tracks, sizeof(*f.process_of));
 	f.rank_of_name = tw_alloc_array(a, texts, sizeof(*f.rank_of_name));
-	if (ranks && part_of && f.processes && f.process_of && f.rank_of_name) {
+	if (ranks && part_of && f.process_of && f.rank_of_name) {
 		for (i = 0; i < texts; i++)
 			f.rank_of_name[i] = -1;
-		list_processes(&f);
-		status = read_labels(&f);
+		status = list_processes(&f) || read_labels(&f) ? -1 : 0;
 		if (!status) {
 			look_at_events(&f);
 			status = take_ranks(&f, ranks, part_of);
 		}
 	}
-	tw_free(a, f.processes, tracks * sizeof(*f.processes));
+	TW_LIST_FREE(&f.processes, a);
+	tw_ids_release(&f.by_pid, a);
 	tw_free(a, f.process_of, tracks * sizeof(*f.process_of));
 	tw_free(a, f.rank_of_name, texts * sizeof(*f.rank_of_name));
 	tw_free(a, ranks, tracks * sizeof(*ranks));

@@ -5,6 +5,7 @@
 #include "trace/nsys.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,9 +53,7 @@ static int compare_domains(const void *a, const void *b)
 {
 	const struct domain *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return TW_ORDER(x, y, pid, TW_ORDER(x, y, number, 0));
 }
 
 static bool is_domain_event(const struct tw_events *events, uint64_t i)

@@ -8,12 +8,13 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PID(process) ((process)&0xffffff)
+#define PID(process) tw_nsys_pid(process)
 #define HOST(process) ((process) >> 24)
 
 struct mapping {
@@ -34,9 +35,8 @@ struct place {
 
 struct settling {
 	struct tw_export_part *part;
-	struct mapping *mappings;
-	struct gpu *gpus;
-	size_t mapping_count, mapping_capacity, gpu_count, gpu_capacity;
+	TW_LIST(struct mapping) mappings;
+	TW_LIST(struct gpu) gpus;
 	struct place *places;
 	size_t count;
 	bool several_hosts;
@@ -56,45 +56,36 @@ static int64_t number_of(const struct trawl_trace *trace, tw_code code)
 static int take_gpu(struct tw_export_part *part, void *context)
 {
 	struct settling *s = context;
+	struct gpu gpu = { .id = part->rows.values[0], .bytes = -1 };
 	const char *name;
 	size_t len;
 
 	if (!tw_export_has(part, 0))
 		return 0;
-	if (!tw_list_grow(&s->gpus, &s->gpu_capacity, s->gpu_count, sizeof(*s->gpus),
-			  part->trace->allocator))
-		return -1;
+	if (tw_export_has(part, 1))
+		gpu.bytes = part->rows.values[1];
 	name = tw_scan_text(part->rows.scan, 2, &len);
-	s->gpus[s->gpu_count++] = (struct gpu){
-		.id = part->rows.values[0],
-		.bytes = tw_export_has(part, 1) ? part->rows.values[1] : -1,
-		.name = name ? tw_export_intern(part, name, len) : 0,
-	};
-	return 0;
+	gpu.name = name ? tw_export_intern(part, name, len) : 0;
+	return TW_LIST_ADD(&s->gpus, &gpu, part->trace->allocator) ? 0 : -1;
 }
 
 static int take_mapping(struct tw_export_part *part, void *context)
 {
 	struct settling *s = context;
+	const int64_t *v = part->rows.values;
+	struct mapping mapping = { v[0], v[1], v[2] };
 
-	if ((part->rows.given & 7) != 7)
-		return 0;
-	if (!tw_list_grow(&s->mappings, &s->mapping_capacity, s->mapping_count,
-			  sizeof(*s->mappings), part->trace->allocator))
-		return -1;
-	s->mappings[s->mapping_count++] = (struct mapping){ part->rows.values[0],
-							    part->rows.values[1],
-							    part->rows.values[2] };
-	return 0;
+	return (part->rows.given & 7) != 7 ||
+			       TW_LIST_ADD(&s->mappings, &mapping, part->trace->allocator) ?
+		       0 :
+		       -1;
 }
 
 static int compare_mappings(const void *a, const void *b)
 {
 	const struct mapping *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->device < y->device ? -1 : x->device > y->device;
+	return TW_ORDER(x, y, pid, TW_ORDER(x, y, device, 0));
 }
 
 static int read_gpus(struct settling *s)
@@ -106,17 +97,17 @@ static int read_gpus(struct settling *s)
 	    tw_export_each(s->part, "TARGET_INFO_CUDA_DEVICE", mapping_columns, 3, 7, take_mapping,
 			   s))
 		return -1;
-	if (s->mapping_count)
-		qsort(s->mappings, s->mapping_count, sizeof(*s->mappings), compare_mappings);
+	if (s->mappings.count)
+		qsort(s->mappings.at, s->mappings.count, sizeof(*s->mappings.at), compare_mappings);
 	return 0;
 }
 
 static int64_t gpu_of(const struct settling *s, int64_t process, int64_t device)
 {
 	struct mapping key = { .pid = PID(process), .device = device };
-	const struct mapping *found = s->mapping_count ?
-					      bsearch(&key, s->mappings, s->mapping_count,
-						      sizeof(*s->mappings), compare_mappings) :
+	const struct mapping *found = s->mappings.count ?
+					      bsearch(&key, s->mappings.at, s->mappings.count,
+						      sizeof(*s->mappings.at), compare_mappings) :
 					      NULL;
 
 	return found ? found->gpu : -1;
@@ -155,20 +146,14 @@ static int compare_by_device(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->gpu != y->gpu)
-		return x->gpu < y->gpu ? -1 : 1;
-	return x->process < y->process ? -1 : x->process > y->process;
+	return TW_ORDER(x, y, device, TW_ORDER(x, y, gpu, TW_ORDER(x, y, process, 0)));
 }
 
 static int compare_by_gpu(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->gpu != y->gpu)
-		return x->gpu < y->gpu ? -1 : 1;
-	return x->device < y->device ? -1 : x->device > y->device;
+	return TW_ORDER(x, y, gpu, TW_ORDER(x, y, device, 0));
 }
 
 /* Whether each number of a device stands for one GPU, and each GPU has one such number. */
@@ -234,7 +219,7 @@ static void settle_devices(struct settling *s)
 		for (i = 0; i < s->count; i++)
 			s->places[i].final_device =
 				tw_code_from_integer(s->part->trace, s->places[i].gpu);
-	else if (!mapped && (s->gpu_count != 1 || s->several_hosts))
+	else if (!mapped && (s->gpus.count != 1 || s->several_hosts))
 		name_by_process(s);
 }
 
@@ -244,11 +229,7 @@ static int compare_by_stream(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->final_device != y->final_device)
-		return x->final_device < y->final_device ? -1 : 1;
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	return x->track < y->track ? -1 : x->track > y->track;
+	return TW_ORDER(x, y, final_device, TW_ORDER(x, y, stream, TW_ORDER(x, y, track, 0)));
 }
 
 /* "7 (context 2)", "7 (pid 41213)" */
@@ -363,17 +344,17 @@ static void name_gpu(struct settling *s)
 	int64_t wanted = -1;
 	size_t i;
 
-	if (!s->gpu_count)
+	if (!s->gpus.count)
 		return;
 	/* They are in order of device here. */
 	if (s->count)
 		wanted = s->places[0].gpu >= 0 ? s->places[0].gpu : s->places[0].device;
-	for (i = s->gpu_count; i && s->gpus[i - 1].id != wanted; i--)
+	for (i = s->gpus.count; i && s->gpus.at[i - 1].id != wanted; i--)
 		;
 	i = i ? i - 1 : 0;
-	trace->device_bytes = s->gpus[i].bytes;
-	if (s->gpus[i].name)
-		trace->device_name = tw_pool_text(&trace->texts, s->gpus[i].name, NULL);
+	trace->device_bytes = s->gpus.at[i].bytes;
+	if (s->gpus.at[i].name)
+		trace->device_name = tw_pool_text(&trace->texts, s->gpus.at[i].name, NULL);
 }
 
 int tw_export_settle_tracks(struct tw_export_part *part)
@@ -390,7 +371,7 @@ int tw_export_settle_tracks(struct tw_export_part *part)
 		status = settle_processes(&s);
 	}
 	tw_free(a, s.places, bytes);
-	tw_free(a, s.gpus, s.gpu_capacity * sizeof(*s.gpus));
-	tw_free(a, s.mappings, s.mapping_capacity * sizeof(*s.mappings));
+	TW_LIST_FREE(&s.gpus, a);
+	TW_LIST_FREE(&s.mappings, a);
 	return status;
 }

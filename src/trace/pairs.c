@@ -1,6 +1,7 @@
 #include "trace/pairs.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "trace/reader.h"
 
 #include <stdlib.h>
@@ -15,13 +16,8 @@ static int compare_edges(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->event < y->event ? -1 : x->event > y->event;
+	return TW_ORDER(x, y, pid,
+			TW_ORDER(x, y, tid, TW_ORDER(x, y, time_ns, TW_ORDER(x, y, event, 0))));
 }
 
 static bool is_edge(const struct tw_events *events, uint64_t i)

@@ -2,6 +2,7 @@
 #include "cli/nsys/nsys_ranges.h"
 
 #include "cli/exporting.h"
+#include "data/tables.h"
 #include "nsys/grouped.h"
 #include "nsys/nsys.h"
 #include "nsys/rules.h"
@@ -188,11 +189,11 @@ static int list_presets(const struct nsys_command *n)
 	int status;
 	size_t i, row;
 
-	for (i = 0; table && i < tw_nsys_presets_count(); i++) {
+	for (i = 0; table && i < tw_nsys_preset_count; i++) {
 		const char *of = tw_nsys_preset_title(i);
 
 		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, 0, tw_nsys_preset_name(i));
+		tw_table_set_str(table, row, 0, tw_nsys_presets[i].name);
 		tw_table_set_text(table, row, 1, of, strcspn(of, "\n"));
 	}
 	if (table)

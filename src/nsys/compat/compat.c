@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
+#include "base/sort.h"
 #include "nsys/compat/compat_kernels.h"
 #include "nsys/compat/compat_ranges.h"
 #include "text/scan.h"
@@ -245,7 +246,7 @@ static int call_order(const void *a, const void *b)
 {
 	const struct tw_nsys_launch *x = a, *y = b;
 
-	return (x->key > y->key) - (x->key < y->key);
+	return TW_ORDER(x, y, key, 0);
 }
 
 /* By the range around its launch, at time 0 or without a call around its begin. */

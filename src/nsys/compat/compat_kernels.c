@@ -1,6 +1,7 @@
 #include "nsys/compat/compat_kernels.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "nsys/compat/compat_ranges.h"
 
 #include <stdlib.h>
@@ -85,12 +86,8 @@ static int join(void *part)
 {
 	struct part *p = part;
 	struct tw_compat_kernels *k = p->part.context;
-	size_t i;
 
-	for (i = 0; i < p->list.count; i++)
-		if (!TW_LIST_ADD(&k->list, &p->list.at[i], k->allocator))
-			return tw_nsys_no_memory(&p->part);
-	return 0;
+	return TW_LIST_JOIN(&k->list, &p->list, k->allocator) ? 0 : tw_nsys_no_memory(&p->part);
 }
 
 static void release(void *part)
@@ -106,9 +103,7 @@ static int kernel_order(const void *a, const void *b)
 {
 	const struct tw_compat_kernel *x = a, *y = b;
 
-	if (x->window != y->window)
-		return x->window < y->window ? -1 : 1;
-	return (x->stream > y->stream) - (x->stream < y->stream);
+	return TW_ORDER(x, y, window, TW_ORDER(x, y, stream, 0));
 }
 
 static void add_kernel(struct tw_compat_stream *s, const struct tw_compat_kernel *kernel)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
+#include "base/sort.h"
 #include "text/scan.h"
 
 #include <stdlib.h>
@@ -177,12 +178,8 @@ static int join(void *part)
 {
 	struct part *p = part;
 	struct tw_compat_ranges *r = p->part.context;
-	size_t i;
 
-	for (i = 0; i < p->list.count; i++)
-		if (!TW_LIST_ADD(&r->list, &p->list.at[i], r->allocator))
-			return tw_nsys_no_memory(&p->part);
-	return 0;
+	return TW_LIST_JOIN(&r->list, &p->list, r->allocator) ? 0 : tw_nsys_no_memory(&p->part);
 }
 
 static void release(void *part)
@@ -199,11 +196,7 @@ static int range_order(const void *a, const void *b)
 {
 	const struct tw_compat_range *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->row > y->row) - (x->row < y->row);
+	return TW_ORDER(x, y, pid, TW_ORDER(x, y, start_ns, TW_ORDER(x, y, row, 0)));
 }
 
 int tw_compat_ranges_read(struct tw_compat_ranges *r, struct tw_nsys_source *source,
