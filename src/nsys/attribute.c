@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/innermost.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "nsys/capture.h"
 
@@ -180,33 +181,21 @@ static int match_group(struct work *w, size_t first_marker, size_t last_marker, 
 static int match_all(struct work *w, size_t moments, tw_sort_key_of *moment_key,
 		     tw_sort_key_of *marker_key)
 {
-	size_t a = 0, b = 0, a_end, b_end;
+	const uint32_t *markers = w->marker_order;
+	size_t first, last = 0, begin, end;
 
 	if (tw_sort(w->moment_order, moments, moment_key, w, w->allocator) ||
 	    tw_sort(w->marker_order, w->marker_count, marker_key, w, w->allocator))
 		return -1;
-	while (a < w->marker_count && b < moments) {
-		uint64_t key = marker_key(w, w->marker_order[a]);
-		uint64_t other = moment_key(w, w->moment_order[b]);
+	for (first = 0; first < moments; first = last) {
+		uint64_t key = moment_key(w, w->moment_order[first]);
 
-		if (key < other) {
-			a++;
-		} else if (other < key) {
-			b++;
-		} else {
-			for (a_end = a; a_end < w->marker_count &&
-					marker_key(w, w->marker_order[a_end]) == key;
-			     a_end++)
-				;
-			for (b_end = b;
-			     b_end < moments && moment_key(w, w->moment_order[b_end]) == key;
-			     b_end++)
-				;
-			if (match_group(w, a, a_end, b, b_end))
-				return -1;
-			a = a_end;
-			b = b_end;
-		}
+		while (last < moments && moment_key(w, w->moment_order[last]) == key)
+			last++;
+		begin = TW_LOWER_BOUND(at, 0, w->marker_count, marker_key(w, markers[at]) < key);
+		end = TW_LOWER_BOUND(at, begin, w->marker_count, marker_key(w, markers[at]) <= key);
+		if (begin < end && match_group(w, begin, end, first, last))
+			return -1;
 	}
 	return 0;
 }

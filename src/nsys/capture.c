@@ -22,43 +22,62 @@ static const char *keep(struct tw_nsys_capture *c, struct tw_str *text)
 
 #define DEFAULT_RULES "pithtrain"
 
-static bool say_nothing(const struct tw_nsys_ranges *ranges)
+/* These rules, in the place of any that have been tried; *why is released. */
+static int use_rules(struct tw_nsys_capture *c, const char *name, struct tw_str *why,
+		     struct trawl_error *err)
 {
-	return !ranges->label_count && !ranges->windows.count && !ranges->markers.count;
-}
-
-/* Other rules than those that have been tried: the ranges are read again. */
-static int use_rules(struct tw_nsys_capture *c, const char *name, struct trawl_error *err)
-{
-	int status;
+	const struct trawl_allocator *a = c->source->allocator;
+	int status = 0;
 
 	tw_nsys_rules_release(&c->rules);
-	tw_nsys_rules_init(&c->rules, c->source->allocator);
-	if (!name)
-		return 0;
-	status = tw_nsys_rules_open(&c->rules, name, c->source->allocator, err);
-	if (status)
-		return status;
-	tw_nsys_ranges_release(&c->ranges);
-	return tw_nsys_ranges_read(&c->ranges, c->source, &c->rules, err);
+	tw_nsys_rules_init(&c->rules, a);
+	if (name)
+		status = tw_nsys_rules_open(&c->rules, name, a, err);
+	if (name && !status) {
+		tw_nsys_ranges_release(&c->ranges);
+		status = tw_nsys_ranges_read(&c->ranges, c->source, &c->rules, err);
+	}
+	c->chosen = keep(c, why);
+	return status || c->chosen ? status : tw_no_memory(err);
 }
 
-static int choose_rules(struct tw_nsys_capture *c, struct tw_nsys_survey *survey,
-			struct trawl_error *err)
+/* The preset that says most of the ranges. */
+static int choose_rules(struct tw_nsys_capture *c, struct trawl_error *err)
 {
-	const char *preset = tw_nsys_survey_preset(survey);
-	struct tw_str text;
+	struct tw_nsys_survey survey;
+	struct tw_str why;
+	const char *preset;
+	int status = tw_nsys_survey_read(&survey, c->source, err);
+
+	tw_str_init(&why, c->source->allocator);
+	if (!status) {
+		preset = tw_nsys_survey_preset(&survey);
+		if (preset)
+			tw_str_addf(&why,
+				    "rules: %s (no --rules; of the presets it matches most ranges)",
+				    preset);
+		else
+			tw_str_add_cstr(&why, "rules: none (no --rules, and no preset matches a "
+					      "range)");
+		status = use_rules(c, preset, &why, err);
+	}
+	tw_nsys_survey_release(&survey);
+	return status;
+}
+
+static int find_rules(struct tw_nsys_capture *c, struct trawl_error *err)
+{
+	const char *given = c->options->rules;
+	struct tw_str why;
 	int status;
 
-	tw_str_init(&text, c->source->allocator);
-	if (preset)
-		tw_str_addf(&text, "rules: %s (no --rules; of the presets it matches most ranges)",
-			    preset);
-	else
-		tw_str_add_cstr(&text, "rules: none (no --rules, and no preset matches a range)");
-	c->chosen = keep(c, &text);
-	status = use_rules(c, preset, err);
-	return status || c->chosen ? status : tw_no_memory(err);
+	tw_str_init(&why, c->source->allocator);
+	tw_str_addf(&why, "rules: %s%s", given ? given : DEFAULT_RULES, given ? " (--rules)" : "");
+	status = use_rules(c, given ? given : DEFAULT_RULES, &why, err);
+	if (status || given || c->ranges.label_count || c->ranges.windows.count ||
+	    c->ranges.markers.count)
+		return status;
+	return choose_rules(c, err);
 }
 
 /* ---- ranks */
@@ -148,36 +167,6 @@ static int select_rank(struct tw_nsys_capture *c, struct trawl_error *err)
 					 list.len >= 400 ? ", ..." : "");
 	c->ranks.count = kept;
 	tw_str_release(&list);
-	return status;
-}
-
-static int read_ranges(struct tw_nsys_capture *c, const char *rules, struct trawl_error *err)
-{
-	int status = tw_nsys_rules_open(&c->rules, rules, c->source->allocator, err);
-
-	return status ? status : tw_nsys_ranges_read(&c->ranges, c->source, &c->rules, err);
-}
-
-static int find_rules(struct tw_nsys_capture *c, struct trawl_error *err)
-{
-	const char *given = c->options->rules;
-	struct tw_nsys_survey survey = { .allocator = c->source->allocator };
-	struct tw_str text;
-	int status = read_ranges(c, given ? given : DEFAULT_RULES, err);
-
-	if (status)
-		return status;
-	tw_str_init(&text, c->source->allocator);
-	tw_str_addf(&text, "rules: %s%s", c->rules.name, given ? " (--rules)" : "");
-	c->chosen = keep(c, &text);
-	if (!c->chosen)
-		return tw_no_memory(err);
-	if (given || !say_nothing(&c->ranges))
-		return 0;
-	status = tw_nsys_survey_read(&survey, c->source, err);
-	if (!status)
-		status = choose_rules(c, &survey, err);
-	tw_nsys_survey_release(&survey);
 	return status;
 }
 

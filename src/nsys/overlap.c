@@ -2,6 +2,7 @@
 #include "nsys/tables.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 #include <math.h>
@@ -88,7 +89,6 @@ static int by_text(const void *a, const void *b)
 static void number_stages(struct work *w)
 {
 	const struct tw_nsys_ranges *r = &w->capture->ranges;
-	const char **found;
 	size_t i;
 
 	for (i = 0; i < r->marks.count; i++)
@@ -97,15 +97,13 @@ static void number_stages(struct work *w)
 	if (w->stage_count)
 		qsort(w->stages, w->stage_count, sizeof(*w->stages), by_text);
 	for (i = 0; i < r->marks.count; i++) {
-		w->stage_of_mark[i] = NO_STAGE;
-		if (!*r->marks.at[i].stage)
-			continue;
-		found = bsearch(&r->marks.at[i].stage, w->stages, w->stage_count,
-				sizeof(*w->stages), by_text);
+		const char *stage = r->marks.at[i].stage;
+
 		/* The first of equal ones: purposes may differ where the stage does not. */
-		while (found > w->stages && !strcmp(found[-1], found[0]))
-			found--;
-		w->stage_of_mark[i] = (uint32_t)(found - w->stages);
+		w->stage_of_mark[i] = (uint32_t)TW_LOWER_BOUND(at, 0, w->stage_count,
+							       strcmp(w->stages[at], stage) < 0);
+		if (!*stage)
+			w->stage_of_mark[i] = NO_STAGE;
 	}
 }
 

@@ -6,23 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a name means; kept by text and by id, for names are many times more than their meanings. */
+/* What a name means. */
 struct meaning {
 	uint32_t window; /* rule + 1, 0: none */
 	uint16_t mark;	 /* 0: none */
 	bool label;
 	int64_t rank;
-};
-
-/* Meanings of recent texts: each has a few places, so that no two turn each other out for ever. */
-#define RECENT 2048
-#define RECENT_PLACES 4
-#define RECENT_BYTES 104
-
-struct recent {
-	uint32_t len;
-	struct meaning meaning;
-	char text[RECENT_BYTES];
 };
 
 struct reading {
@@ -34,10 +23,9 @@ struct part {
 	struct tw_nsys_part part;
 	struct tw_matcher matcher;
 	struct tw_str value, purpose;
-	struct recent *recent;
-	unsigned turn; /* whose place among a few is the next to be taken */
-	/* By the ids of texts, which part.known has. */
-	TW_LIST(struct meaning) by_id;
+	/* By the ids of texts, which part.known has, and by hashes of others: names repeat. */
+	TW_LIST(struct meaning) meanings;
+	struct tw_ids by_text;
 	struct tw_nsys_ranges found;
 	uint32_t last_process;
 };
@@ -155,77 +143,49 @@ static int find_meaning(struct part *p, const char *text, size_t len, struct mea
 	return find_mark(p, text, len, meaning);
 }
 
-/* The place that has a text, else one to put it to. */
-static struct recent *place_of(struct part *p, const char *text, size_t len)
+/* The number of the meaning of a text, which is new; UINT32_MAX: failed, as *status says. */
+static uint32_t add_meaning(struct part *p, struct tw_ids *ids, int64_t key, const char *text,
+			    size_t len, int *status)
 {
-	size_t first = tw_hash_bytes(text, len) & (RECENT - RECENT_PLACES), i;
-	struct recent *place;
+	const struct trawl_allocator *a = p->part.rows.allocator;
+	uint32_t number = (uint32_t)p->meanings.count;
+	struct meaning meaning = { 0 };
 
-	for (i = 0; i < RECENT_PLACES; i++) {
-		place = &p->recent[first + i];
-		if (!place->len || (place->len == len && !memcmp(place->text, text, len)))
-			return place;
-	}
-	return &p->recent[first + p->turn++ % RECENT_PLACES];
-}
-
-static int meaning_of_text(struct part *p, const char *text, size_t len, struct meaning *meaning)
-{
-	struct recent *place;
-	int status;
-
-	*meaning = (struct meaning){ 0 };
-	if (!len || !tw_matcher_might(&p->matcher, ALL, text, len))
-		return 0;
-	if (len > RECENT_BYTES)
-		return find_meaning(p, text, len, meaning);
-	place = place_of(p, text, len);
-	if (place->len != len || memcmp(place->text, text, len) != 0) {
-		status = find_meaning(p, text, len, &place->meaning);
-		if (status)
-			return status;
-		place->len = (uint32_t)len;
-		memcpy(place->text, text, len);
-	}
-	*meaning = place->meaning;
-	return 0;
-}
-
-static int meaning_of_id(struct part *p, int64_t id, struct meaning *meaning)
-{
-	uint32_t known = tw_ids_get(&p->part.known, id);
-	const char *text;
-	size_t len;
-	int status;
-
-	if (known != TW_IDS_NONE) {
-		*meaning = p->by_id.at[known];
-		return 0;
-	}
-	*meaning = (struct meaning){ 0 };
-	text = tw_nsys_text(p->part.rows.database, id, &len);
-	status = text && len ? find_meaning(p, text, len, meaning) : 0;
-	if (status)
-		return status;
-	if (!tw_ids_put(&p->part.known, id, (uint32_t)p->by_id.count, p->part.rows.allocator) ||
-	    !TW_LIST_ADD(&p->by_id, meaning, p->part.rows.allocator))
-		return tw_nsys_no_memory(&p->part);
-	return 0;
+	*status = text && len ? find_meaning(p, text, len, &meaning) : 0;
+	if (!*status &&
+	    (!TW_LIST_ADD(&p->meanings, &meaning, a) || !tw_ids_put(ids, key, number, a)))
+		*status = tw_nsys_no_memory(&p->part);
+	return *status ? UINT32_MAX : number;
 }
 
 static int meaning_of_row(struct part *p, struct meaning *meaning)
 {
-	const struct tw_scan *scan = p->part.rows.scan;
+	const struct tw_table_part *rows = &p->part.rows;
+	struct tw_ids *ids = &p->part.known;
 	size_t len;
-	const char *text = tw_scan_text(scan, TW_NVTX_TEXT, &len);
-	int64_t id;
+	const char *text = tw_scan_text(rows->scan, TW_NVTX_TEXT, &len);
+	uint32_t known;
+	int64_t key;
+	int status = 0;
 
-	if (text)
-		return meaning_of_text(p, text, len, meaning);
-	if (tw_scan_integer(scan, TW_NVTX_TEXT_ID, &id) == TW_VALUE_GIVEN)
-		return meaning_of_id(p, id, meaning);
 	*meaning = (struct meaning){ 0 };
-	return 0;
+	if (text) {
+		if (!len || !tw_matcher_might(&p->matcher, ALL, text, len))
+			return 0;
+		ids = &p->by_text;
+		key = (int64_t)tw_hash_bytes(text, len);
+	} else if (tw_scan_integer(rows->scan, TW_NVTX_TEXT_ID, &key) != TW_VALUE_GIVEN) {
+		return 0;
+	}
+	known = tw_ids_get(ids, key);
+	if (known == TW_IDS_NONE) {
+		if (!text)
+			text = tw_nsys_text(rows->database, key, &len);
+		known = add_meaning(p, ids, key, text, len, &status);
+	}
+	if (!status)
+		*meaning = p->meanings.at[known];
+	return status;
 }
 
 /* ---- what is kept */
@@ -308,10 +268,7 @@ static int begin(void *part)
 	tw_str_init(&p->value, a);
 	tw_str_init(&p->purpose, a);
 	p->found.end_ns = INT64_MIN;
-	p->recent = tw_alloc_array(a, RECENT, sizeof(*p->recent));
-	return tw_matcher_init(&p->matcher, reading->rules, a) && p->recent ?
-		       0 :
-		       tw_nsys_no_memory(&p->part);
+	return tw_matcher_init(&p->matcher, reading->rules, a) ? 0 : tw_nsys_no_memory(&p->part);
 }
 
 static int on_row(void *part)
@@ -348,9 +305,8 @@ static int end(void *part)
 	const struct trawl_allocator *a = p->part.rows.allocator;
 
 	tw_matcher_release(&p->matcher);
-	tw_free(a, p->recent, RECENT * sizeof(*p->recent));
-	p->recent = NULL;
-	TW_LIST_FREE(&p->by_id, a);
+	TW_LIST_FREE(&p->meanings, a);
+	tw_ids_release(&p->by_text, a);
 	tw_ids_release(&p->part.known, a);
 	tw_str_release(&p->value);
 	tw_str_release(&p->purpose);

@@ -27,8 +27,10 @@ int tw_export_begin(void *context)
 	struct tw_export_part *part = context;
 	uint64_t rows = (uint64_t)part->rows.last - (uint64_t)part->rows.first;
 
+	tw_str_init(&part->scratch, part->rows.allocator);
+	part->trace = tw_trace_new(part->rows.allocator);
 	/* Room for all, which is mostly what there is. */
-	if (tw_export_part_init(part) ||
+	if (!part->trace ||
 	    tw_events_reserve(&part->trace->events, (rows < PART_ROWS ? rows : PART_ROWS - 1) + 1,
 			      part->trace->allocator))
 		return tw_no_memory(&part->rows.error);

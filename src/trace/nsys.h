@@ -66,9 +66,11 @@ struct tw_export_event {
 	unsigned category;
 	uint8_t phase;
 };
+/* To begin with: without times, and no link to another. */
+#define TW_EXPORT_EVENT \
+	.start_ns = TRAWL_TIME_NONE, .dur_ns = TRAWL_TIME_NONE, .correlation = TW_CODE_NONE
 
 /* ---- nsys_part.c */
-int tw_export_part_init(struct tw_export_part *part);
 void tw_export_part_release(struct tw_export_part *part);
 
 /* The text id of a text as it stands, of one of the table of texts; 0: none, or out of memory. */
@@ -124,8 +126,7 @@ extern const struct tw_export_table tw_export_kernel, tw_export_memcpy, tw_expor
  * Rows of a small table, one after the other: 0, or -1 when out of memory.  Damage is noted.
  */
 int tw_export_each(struct tw_export_part *part, const char *table, const char *const *columns,
-		   unsigned count, uint32_t integers,
-		   int (*take)(struct tw_export_part *part, void *context), void *context);
+		   unsigned count, uint32_t integers, int (*take)(struct tw_export_part *part));
 
 /* ---- nsys_about.c */
 /* Names of processes and threads, the version, what the profiler complained of, what is absent. */

@@ -9,8 +9,7 @@
 /* ---- small tables */
 
 int tw_export_each(struct tw_export_part *part, const char *table, const char *const *columns,
-		   unsigned count, uint32_t integers,
-		   int (*take)(struct tw_export_part *part, void *context), void *context)
+		   unsigned count, uint32_t integers, int (*take)(struct tw_export_part *part))
 {
 	int status = tw_scan_open(&part->rows.scan, part->rows.database, table, columns, count,
 				  INT64_MIN, INT64_MAX, &part->rows.error);
@@ -19,7 +18,7 @@ int tw_export_each(struct tw_export_part *part, const char *table, const char *c
 	while (!status && (status = tw_scan_next(part->rows.scan, &part->rows.error)) == 1) {
 		part->rows.given =
 			tw_scan_integers(part->rows.scan, integers, part->rows.values, &odd);
-		status = take(part, context);
+		status = take(part);
 	}
 	if (status == TRAWL_EFORMAT) {
 		tw_quality_add_row(&part->trace->quality, TW_DEFECT_table_damaged, 1, table, -1);
@@ -49,13 +48,12 @@ static uint32_t track_of(struct tw_export_part *part, int64_t global, bool proce
 	return UINT32_MAX;
 }
 
-static int take_process(struct tw_export_part *part, void *context)
+static int take_process(struct tw_export_part *part)
 {
 	size_t len;
 	const char *name = tw_scan_text(part->rows.scan, 1, &len);
 	uint32_t track;
 
-	(void)context;
 	if (!name || !tw_export_has(part, 0))
 		return 0;
 	track = track_of(part, part->rows.values[0], true);
@@ -64,11 +62,10 @@ static int take_process(struct tw_export_part *part, void *context)
 							 tw_export_intern(part, name, len));
 }
 
-static int take_thread(struct tw_export_part *part, void *context)
+static int take_thread(struct tw_export_part *part)
 {
 	uint32_t track, name;
 
-	(void)context;
 	if (!tw_export_has(part, 0) || !tw_export_has(part, 1))
 		return 0;
 	track = track_of(part, part->rows.values[0], false);
@@ -83,23 +80,21 @@ static int take_names(struct tw_export_part *part)
 	static const char *const processes[] = { "globalPid", "name" };
 	static const char *const threads[] = { "globalTid", "nameId" };
 
-	return tw_export_each(part, "PROCESSES", processes, 2, 1, take_process, NULL) ||
-			       tw_export_each(part, "ThreadNames", threads, 2, 3, take_thread,
-					      NULL) ?
+	return tw_export_each(part, "PROCESSES", processes, 2, 1, take_process) ||
+			       tw_export_each(part, "ThreadNames", threads, 2, 3, take_thread) ?
 		       -1 :
 		       0;
 }
 
 /* ---- version, complaints, what is absent */
 
-static int take_version(struct tw_export_part *part, void *context)
+static int take_version(struct tw_export_part *part)
 {
 	static const char wanted[] = "EXPORT_PRODUCT_VERSION";
 	size_t name_len, len;
 	const char *name = tw_scan_text(part->rows.scan, 0, &name_len), *value;
 	uint32_t id;
 
-	(void)context;
 	if (!name || name_len != sizeof(wanted) - 1 || memcmp(name, wanted, name_len))
 		return 0;
 	value = tw_scan_text(part->rows.scan, 1, &len);
@@ -111,9 +106,8 @@ static int take_version(struct tw_export_part *part, void *context)
 }
 
 /* When the session began, which times count from. */
-static int take_begin(struct tw_export_part *part, void *context)
+static int take_begin(struct tw_export_part *part)
 {
-	(void)context;
 	if (tw_export_has(part, 0) && part->rows.values[0] > 0)
 		part->trace->base_time_ns = part->rows.values[0];
 	return 0;
@@ -131,12 +125,11 @@ static bool is_complaint(const char *text, size_t len)
 	return false;
 }
 
-static int take_message(struct tw_export_part *part, void *context)
+static int take_message(struct tw_export_part *part)
 {
 	size_t len;
 	const char *text = tw_scan_text(part->rows.scan, 0, &len);
 
-	(void)context;
 	if (text && is_complaint(text, len))
 		tw_quality_add_row(&part->trace->quality, TW_DEFECT_events_lost, 1,
 				   "DIAGNOSTIC_EVENT", tw_scan_rowid(part->rows.scan));
@@ -213,10 +206,10 @@ int tw_export_about(struct tw_export_part *part)
 	static const char *const message[] = { "text" };
 	static const char *const begin[] = { "utcEpochNs" };
 
-	if (tw_export_each(part, "META_DATA_EXPORT", pair, 2, 0, take_version, NULL) ||
-	    tw_export_each(part, "EXPORT_META_DATA", pair, 2, 0, take_version, NULL) ||
-	    tw_export_each(part, "TARGET_INFO_SESSION_START_TIME", begin, 1, 1, take_begin, NULL) ||
-	    tw_export_each(part, "DIAGNOSTIC_EVENT", message, 1, 0, take_message, NULL) ||
+	if (tw_export_each(part, "META_DATA_EXPORT", pair, 2, 0, take_version) ||
+	    tw_export_each(part, "EXPORT_META_DATA", pair, 2, 0, take_version) ||
+	    tw_export_each(part, "TARGET_INFO_SESSION_START_TIME", begin, 1, 1, take_begin) ||
+	    tw_export_each(part, "DIAGNOSTIC_EVENT", message, 1, 0, take_message) ||
 	    take_names(part))
 		return -1;
 	note_absent(part);

@@ -228,14 +228,12 @@ static int take_range(struct tw_export_part *part, bool nested)
 
 static int take_mark(struct tw_export_part *part)
 {
-	struct tw_export_event e = { .phase = 'i',
-				     .correlation = TW_CODE_NONE,
-				     .start_ns = part->rows.values[TW_NVTX_START],
-				     .dur_ns = TRAWL_TIME_NONE };
+	struct tw_export_event e = { TW_EXPORT_EVENT, .phase = 'i' };
 	const struct operation none = { .id = -1 };
 	size_t len;
 	const char *text = own_text(part, &len);
 
+	e.start_ns = part->rows.values[TW_NVTX_START];
 	e.name = len ? tw_export_intern(part, text, len) : 0;
 	e.category = tw_export_category(part, "mark", TRAWL_CLASS_OTHER);
 	e.track = tw_export_host_track(part, part->rows.values[TW_NVTX_THREAD]);
@@ -257,11 +255,7 @@ static int take_thread_name(struct tw_export_part *part)
 /* Kept as a metadata event, for nsys_resolve.c. */
 static int take_domain(struct tw_export_part *part)
 {
-	struct tw_export_event e = { .phase = 'M',
-				     .correlation = TW_CODE_NONE,
-				     .start_ns = TRAWL_TIME_NONE,
-				     .dur_ns = TRAWL_TIME_NONE,
-				     .name = TW_KEY_domain };
+	struct tw_export_event e = { TW_EXPORT_EVENT, .phase = 'M', .name = TW_KEY_domain };
 	size_t len, start;
 	const char *text = own_text(part, &len);
 

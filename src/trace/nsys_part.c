@@ -9,13 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-int tw_export_part_init(struct tw_export_part *part)
-{
-	tw_str_init(&part->scratch, part->rows.allocator);
-	part->trace = tw_trace_new(part->rows.allocator);
-	return part->trace ? 0 : -1;
-}
-
 void tw_export_part_release(struct tw_export_part *part)
 {
 	tw_ids_release(&part->names, part->rows.allocator);
@@ -260,12 +253,7 @@ int tw_export_keep(struct tw_export_part *part, const struct tw_export_event *ev
 
 int tw_export_keep_name(struct tw_export_part *part, uint32_t kind, uint32_t track, uint32_t name)
 {
-	struct tw_export_event e = { .phase = 'M',
-				     .correlation = TW_CODE_NONE,
-				     .start_ns = TRAWL_TIME_NONE,
-				     .dur_ns = TRAWL_TIME_NONE,
-				     .name = kind,
-				     .track = track };
+	struct tw_export_event e = { TW_EXPORT_EVENT, .phase = 'M', .name = kind, .track = track };
 	size_t start;
 
 	if (tw_export_args_begin(part, 1, &start))

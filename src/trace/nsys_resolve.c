@@ -5,6 +5,7 @@
 #include "trace/nsys.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/sort.h"
 
 #include <stdio.h>
@@ -49,6 +50,10 @@ struct domain {
 	uint32_t number, name; /* text ids: what it is called until now, and from now on */
 };
 
+struct domains {
+	TW_LIST(struct domain) list;
+};
+
 static int compare_domains(const void *a, const void *b)
 {
 	const struct domain *x = a, *y = b;
@@ -56,30 +61,30 @@ static int compare_domains(const void *a, const void *b)
 	return TW_ORDER(x, y, pid, TW_ORDER(x, y, number, 0));
 }
 
-static bool is_domain_event(const struct tw_events *events, uint64_t i)
+static bool list_domains(const struct trawl_trace *trace, struct domains *domains)
 {
-	return events->phase[i] == 'M' && events->name[i] == TW_KEY_domain;
-}
-
-static size_t list_domains(const struct trawl_trace *trace, struct domain *list)
-{
+	const struct tw_events *events = &trace->events;
 	struct tw_arg number, name;
-	size_t n = 0;
+	struct domain domain;
 	uint64_t i;
 
-	for (i = 0; i < trace->events.count; i++)
-		if (is_domain_event(&trace->events, i) &&
-		    tw_trace_arg(trace, i, TW_KEY_domain, &number) &&
-		    tw_trace_arg(trace, i, TW_KEY_name, &name))
-			list[n++] = (struct domain){ trace->tracks[trace->events.track[i]].pid,
-						     number.text, name.text };
-	qsort(list, n, sizeof(*list), compare_domains);
-	return n;
+	for (i = 0; i < events->count; i++) {
+		if (events->phase[i] != 'M' || events->name[i] != TW_KEY_domain ||
+		    !tw_trace_arg(trace, i, TW_KEY_domain, &number) ||
+		    !tw_trace_arg(trace, i, TW_KEY_name, &name))
+			continue;
+		domain = (struct domain){ trace->tracks[events->track[i]].pid, number.text,
+					  name.text };
+		if (!TW_LIST_ADD(&domains->list, &domain, trace->allocator))
+			return false;
+	}
+	if (domains->list.count)
+		qsort(domains->list.at, domains->list.count, sizeof(domain), compare_domains);
+	return true;
 }
 
 /* Ids of texts have four bytes in arguments, so one is put in the place of another. */
-static void rename_domain(struct trawl_trace *trace, uint64_t event, const struct domain *list,
-			  size_t count)
+static void rename_domain(struct trawl_trace *trace, uint64_t event, const struct domains *domains)
 {
 	struct domain key = { .pid = trace->tracks[trace->events.track[event]].pid };
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN, behind;
@@ -91,7 +96,7 @@ static void rename_domain(struct trawl_trace *trace, uint64_t event, const struc
 		return;
 	behind = at;
 	key.number = tw_args_take_text(&trace->args, &behind);
-	found = bsearch(&key, list, count, sizeof(*list), compare_domains);
+	found = bsearch(&key, domains->list.at, domains->list.count, sizeof(key), compare_domains);
 	if (found)
 		memcpy(trace->args.bytes + behind - sizeof(found->name), &found->name,
 		       sizeof(found->name));
@@ -100,25 +105,16 @@ static void rename_domain(struct trawl_trace *trace, uint64_t event, const struc
 static int name_domains(struct trawl_trace *trace)
 {
 	const struct tw_events *events = &trace->events;
-	struct domain *list;
-	size_t bytes, count = 0;
+	struct domains domains = { 0 };
+	bool good = list_domains(trace, &domains);
 	uint64_t i;
 
-	for (i = 0; i < events->count; i++)
-		count += is_domain_event(events, i);
-	if (!count)
-		return 0;
-	bytes = count * sizeof(*list);
-	list = tw_alloc(trace->allocator, bytes);
-	if (!list)
-		return -1;
-	count = list_domains(trace, list);
-	for (i = 0; i < events->count; i++)
+	for (i = 0; domains.list.count && good && i < events->count; i++)
 		if (events->args[i] && !tw_class_is_gpu(tw_class(trace, i)) &&
 		    !tw_class_is_launch(tw_class(trace, i)))
-			rename_domain(trace, i, list, count);
-	tw_free(trace->allocator, list, bytes);
-	return 0;
+			rename_domain(trace, i, &domains);
+	TW_LIST_FREE(&domains.list, trace->allocator);
+	return good ? 0 : -1;
 }
 
 static void count_repaired(struct trawl_trace *trace)

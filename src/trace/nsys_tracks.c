@@ -53,9 +53,9 @@ static int64_t number_of(const struct trawl_trace *trace, tw_code code)
 
 /* ---- what the export tells of GPUs */
 
-static int take_gpu(struct tw_export_part *part, void *context)
+static int take_gpu(struct tw_export_part *part)
 {
-	struct settling *s = context;
+	struct settling *s = part->rows.context;
 	struct gpu gpu = { .id = part->rows.values[0], .bytes = -1 };
 	const char *name;
 	size_t len;
@@ -69,9 +69,9 @@ static int take_gpu(struct tw_export_part *part, void *context)
 	return TW_LIST_ADD(&s->gpus, &gpu, part->trace->allocator) ? 0 : -1;
 }
 
-static int take_mapping(struct tw_export_part *part, void *context)
+static int take_mapping(struct tw_export_part *part)
 {
-	struct settling *s = context;
+	struct settling *s = part->rows.context;
 	const int64_t *v = part->rows.values;
 	struct mapping mapping = { v[0], v[1], v[2] };
 
@@ -93,9 +93,9 @@ static int read_gpus(struct settling *s)
 	static const char *const gpu_columns[] = { "id", "totalMemory", "name" };
 	static const char *const mapping_columns[] = { "pid", "cudaId", "gpuId" };
 
-	if (tw_export_each(s->part, "TARGET_INFO_GPU", gpu_columns, 3, 3, take_gpu, s) ||
-	    tw_export_each(s->part, "TARGET_INFO_CUDA_DEVICE", mapping_columns, 3, 7, take_mapping,
-			   s))
+	s->part->rows.context = s;
+	if (tw_export_each(s->part, "TARGET_INFO_GPU", gpu_columns, 3, 3, take_gpu) ||
+	    tw_export_each(s->part, "TARGET_INFO_CUDA_DEVICE", mapping_columns, 3, 7, take_mapping))
 		return -1;
 	if (s->mappings.count)
 		qsort(s->mappings.at, s->mappings.count, sizeof(*s->mappings.at), compare_mappings);
