@@ -173,6 +173,8 @@ static void release_part(struct crew *crew, struct stretch *s)
 {
 	if (s->part && s->reader->release)
 		s->reader->release(s->part);
+	if (s->part)
+		tw_scope_end(&s->part->scope);
 	tw_free(crew->allocator, s->part, s->reader->part_size);
 	s->part = NULL;
 }
@@ -214,7 +216,8 @@ static void run_part(void *context, size_t i)
 	if (s->part) {
 		s->part->reader = s->reader;
 		s->part->context = crew->reading->context;
-		s->part->allocator = crew->allocator;
+		tw_scope_begin(&s->part->scope, crew->allocator);
+		s->part->allocator = &s->part->scope.allocator;
 		s->part->number = s->number;
 		s->part->first = s->first;
 		s->part->last = s->last;

@@ -6,13 +6,15 @@
 #ifndef TW_DB_PARTS_H
 #define TW_DB_PARTS_H
 
+#include "base/scope.h"
 #include "db/database.h"
 
 /* What one thread reads of a table: the first member of what a reader keeps of it, zeroed. */
 struct tw_table_part {
 	const struct tw_table_reader *reader;
-	void *context; /* of the reading */
-	const struct trawl_allocator *allocator;
+	void *context;				 /* of the reading */
+	const struct trawl_allocator *allocator; /* of what is given back with the part */
+	struct tw_scope scope;
 	struct tw_database *database; /* a handle of the part's own, while its rows are read */
 	struct tw_scan *scan;
 	size_t number;	     /* of the parts of its table */
@@ -39,7 +41,7 @@ struct tw_table_reader {
 	int (*end)(void *part); /* behind its last row, on the same thread */
 	/* Hands over what was read: one part at a time, in their order. */
 	int (*join)(void *part);
-	void (*release)(void *part); /* in any case, unless NULL */
+	void (*release)(void *part); /* what is not of part->allocator; may be NULL */
 };
 
 struct tw_tables_reading {
@@ -47,7 +49,7 @@ struct tw_tables_reading {
 	size_t count;
 	void *context;
 	uint64_t part_rows; /* at least so many rowids are a part */
-	unsigned threads;
+	unsigned threads;   /* 0: one a core */
 	/* How many of how many rows are read, one call at a time; not 0: stop.  NULL: nobody asks. */
 	int (*progress)(void *context, uint64_t rows, uint64_t of);
 	bool texts_failed; /* set: a text was not had, see tw_database_text_failed() */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/innermost.h"
+#include "base/scope.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "nsys/capture.h"
@@ -105,7 +106,6 @@ static bool set_moments(struct work *w)
 		else
 			w->attribution->without_launch++;
 	}
-	tw_free(w->allocator, best, (l->keys.count + 1) * sizeof(*best));
 	return true;
 }
 
@@ -247,17 +247,6 @@ static bool allocate(struct work *w, size_t most)
 	return w->moment_order && w->times && w->found && w->marker_order && w->spans;
 }
 
-static void release(struct work *w, size_t most)
-{
-	size_t markers = w->capture->ranges.markers.count + 1;
-
-	tw_free(w->allocator, w->moment_order, most * sizeof(*w->moment_order));
-	tw_free(w->allocator, w->times, most * sizeof(*w->times));
-	tw_free(w->allocator, w->found, most * sizeof(*w->found));
-	tw_free(w->allocator, w->marker_order, markers * sizeof(*w->marker_order));
-	tw_free(w->allocator, w->spans, markers * sizeof(*w->spans));
-}
-
 /* Kernels on streams that compute nothing. */
 static size_t count_kernels(const struct tw_nsys_kernels *k)
 {
@@ -278,26 +267,38 @@ static int read_launches(struct work *w, struct trawl_error *err)
 	return status ? status : tw_nsys_capture_end(c, false, !wanted, err);
 }
 
+static int attribute(struct work *w, size_t most, struct trawl_error *err)
+{
+	struct tw_nsys_capture *c = w->capture;
+	int status;
+
+	if (!allocate(w, most) || !want_launches(w))
+		return tw_no_memory(err);
+	status = read_launches(w, err);
+	if (status)
+		return status;
+	if (!set_moments(w))
+		return tw_no_memory(err);
+	/* Room for what sorting needs. */
+	tw_nsys_launches_release(&c->launches);
+	return match(w) ? tw_no_memory(err) : 0;
+}
+
 int tw_nsys_attribute(struct tw_nsys_capture *c, struct trawl_error *err)
 {
-	struct tw_nsys_attribution *attribution = &c->attribution;
-	struct work w = { .capture = c,
-			  .allocator = c->source->allocator,
-			  .attribution = attribution };
 	size_t most = count_kernels(&c->kernels) + 1;
-	int status = TRAWL_ENOMEM;
+	struct tw_scope scope;
+	struct work w = { .capture = c,
+			  .allocator = &scope.allocator,
+			  .attribution = &c->attribution };
+	int status;
 
-	attribution->list.at = tw_alloc_array(w.allocator, most, sizeof(*attribution->list.at));
-	attribution->list.capacity = most;
-	if (attribution->list.at && allocate(&w, most) && want_launches(&w)) {
-		status = read_launches(&w, err);
-		if (!status && !set_moments(&w))
-			status = TRAWL_ENOMEM;
-		/* Room for what sorting needs. */
-		tw_nsys_launches_release(&c->launches);
-		if (!status && match(&w))
-			status = TRAWL_ENOMEM;
-	}
-	release(&w, most);
-	return status == TRAWL_ENOMEM ? tw_no_memory(err) : status;
+	w.attribution->list.at =
+		tw_alloc_array(c->source->allocator, most, sizeof(*w.attribution->list.at));
+	if (!w.attribution->list.at)
+		return tw_no_memory(err);
+	tw_scope_begin(&scope, c->source->allocator);
+	status = attribute(&w, most, err);
+	tw_scope_end(&scope);
+	return status;
 }

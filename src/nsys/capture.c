@@ -9,36 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *keep(struct tw_nsys_capture *c, struct tw_str *text)
-{
-	const char *kept =
-		text->failed || !text->ptr ? NULL : tw_arena_copy(&c->arena, text->ptr, text->len);
-
-	tw_str_release(text);
-	return kept;
-}
-
 /* ---- rules */
 
 #define DEFAULT_RULES "pithtrain"
 
-/* These rules, in the place of any that have been tried; *why is released. */
-static int use_rules(struct tw_nsys_capture *c, const char *name, struct tw_str *why,
+/* These rules, in the place of any that have been tried; NULL: none. */
+static int use_rules(struct tw_nsys_capture *c, const char *name, const struct tw_str *why,
 		     struct trawl_error *err)
 {
 	const struct trawl_allocator *a = c->source->allocator;
-	int status = 0;
+	int status = why->failed ? tw_no_memory(err) : 0;
 
-	tw_nsys_rules_release(&c->rules);
+	c->chosen = why->ptr;
 	tw_nsys_rules_init(&c->rules, a);
-	if (name)
+	if (name && !status)
 		status = tw_nsys_rules_open(&c->rules, name, a, err);
-	if (name && !status) {
-		tw_nsys_ranges_release(&c->ranges);
+	if (name && !status)
 		status = tw_nsys_ranges_read(&c->ranges, c->source, &c->rules, err);
-	}
-	c->chosen = keep(c, why);
-	return status || c->chosen ? status : tw_no_memory(err);
+	return status;
 }
 
 /* The preset that says most of the ranges. */
@@ -49,20 +37,16 @@ static int choose_rules(struct tw_nsys_capture *c, struct trawl_error *err)
 	const char *preset;
 	int status = tw_nsys_survey_read(&survey, c->source, err);
 
+	if (status)
+		return status;
 	tw_str_init(&why, c->source->allocator);
-	if (!status) {
-		preset = tw_nsys_survey_preset(&survey);
-		if (preset)
-			tw_str_addf(&why,
-				    "rules: %s (no --rules; of the presets it matches most ranges)",
-				    preset);
-		else
-			tw_str_add_cstr(&why, "rules: none (no --rules, and no preset matches a "
-					      "range)");
-		status = use_rules(c, preset, &why, err);
-	}
-	tw_nsys_survey_release(&survey);
-	return status;
+	preset = tw_nsys_survey_preset(&survey);
+	if (preset)
+		tw_str_addf(&why, "rules: %s (no --rules; of the presets it matches most ranges)",
+			    preset);
+	else
+		tw_str_add_cstr(&why, "rules: none (no --rules, and no preset matches a range)");
+	return use_rules(c, preset, &why, err);
 }
 
 static int find_rules(struct tw_nsys_capture *c, struct trawl_error *err)
@@ -127,7 +111,6 @@ static int find_ranks(struct tw_nsys_capture *c, struct trawl_error *err)
 	c->workers = workers.list.count > 0;
 	if (!c->workers && !status)
 		good = add_processes(c);
-	tw_nsys_workers_release(&workers);
 	if (c->ranks.count)
 		qsort(c->ranks.at, c->ranks.count, sizeof(*c->ranks.at), by_process);
 	for (i = 0; c->numbered && i < c->ranks.count; i++)
@@ -188,29 +171,6 @@ int tw_nsys_capture_open(struct tw_nsys_capture *c, struct tw_nsys_source *sourc
 	return status ? status : select_rank(c, err);
 }
 
-/* What tw_nsys_capture_kernels() has read. */
-static void release_kernels(struct tw_nsys_capture *c)
-{
-	tw_nsys_kernels_release(&c->kernels);
-	if (c->rank_of_window)
-		tw_free(c->source->allocator, c->rank_of_window,
-			(c->ranks.count + 1) * sizeof(*c->rank_of_window));
-	c->rank_of_window = NULL;
-}
-
-void tw_nsys_capture_release(struct tw_nsys_capture *c)
-{
-	const struct trawl_allocator *a = c->source->allocator;
-
-	tw_nsys_rules_release(&c->rules);
-	tw_nsys_ranges_release(&c->ranges);
-	release_kernels(c);
-	tw_nsys_launches_release(&c->launches);
-	TW_LIST_FREE(&c->attribution.list, a);
-	TW_LIST_FREE(&c->ranks, a);
-	tw_arena_release(&c->arena);
-}
-
 /* ---- windows */
 
 static bool is_same_group(const struct tw_nsys_range *a, const struct tw_nsys_range *b)
@@ -257,7 +217,7 @@ static const char *rule_of_window(struct tw_nsys_capture *c, const struct tw_nsy
 	else
 		tw_str_addf(&text, "median of %zu '%s' ranges", count,
 			    *rule->value ? rule->value : rule->pattern);
-	return keep(c, &text);
+	return text.failed ? NULL : text.ptr;
 }
 
 /* The median of the candidates of a process. */
@@ -324,10 +284,9 @@ static void middle_windows(struct tw_nsys_capture *c, const struct tw_nsys_worke
  */
 static int drop_empty_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 {
-	const struct trawl_allocator *a = c->source->allocator;
-	size_t bytes = c->ranks.count + 1, i;
-	bool *busy = tw_alloc_array(a, bytes, sizeof(*busy));
+	bool *busy = tw_alloc_array(c->source->allocator, c->ranks.count + 1, sizeof(*busy));
 	int status = busy ? tw_nsys_capture_kernels(c, false, err) : tw_no_memory(err);
+	size_t i;
 
 	for (i = 0; !status && i < c->kernels.streams.count; i++)
 		busy[c->rank_of_window[c->kernels.streams.at[i].window]] = true;
@@ -336,8 +295,7 @@ static int drop_empty_windows(struct tw_nsys_capture *c, struct trawl_error *err
 			c->ranks.at[i].windowed = false;
 			c->ranks.at[i].name = NULL;
 		}
-	release_kernels(c);
-	tw_free(a, busy, bytes * sizeof(*busy));
+	tw_nsys_kernels_release(&c->kernels);
 	return status;
 }
 
@@ -348,11 +306,8 @@ static int guess_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 	struct tw_nsys_survey survey;
 	int status = tw_nsys_workers_read(&workers, c->source, err);
 
-	if (status) {
-		tw_nsys_workers_release(&workers);
-		return status;
-	}
-	status = tw_nsys_survey_read(&survey, c->source, err);
+	if (!status)
+		status = tw_nsys_survey_read(&survey, c->source, err);
 	if (!status) {
 		tw_nsys_survey_limit(&survey, &workers);
 		status = tw_nsys_survey_windows(&survey, c->source, &c->ranges, err);
@@ -363,8 +318,6 @@ static int guess_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 		status = drop_empty_windows(c, err);
 	if (!status)
 		middle_windows(c, &workers);
-	tw_nsys_survey_release(&survey);
-	tw_nsys_workers_release(&workers);
 	return status;
 }
 
@@ -434,8 +387,6 @@ int tw_nsys_capture_kernels(struct tw_nsys_capture *c, bool compute_spans, struc
 		status = tw_nsys_kernels_read(&c->kernels, c->source, &wanted, err);
 	else
 		tw_no_memory(err);
-	if (windows)
-		tw_free(a, windows, (c->ranks.count + 1) * sizeof(*windows));
 	return status;
 }
 

@@ -35,7 +35,7 @@ struct tw_nsys_capture {
 	struct tw_nsys_attribution attribution;
 };
 
-/* Rules, ranges, ranks.  Released by tw_nsys_capture_release(), also after a failure. */
+/* Rules, ranges, ranks. */
 int tw_nsys_capture_open(struct tw_nsys_capture *capture, struct tw_nsys_source *source,
 			 const struct tw_nsys_options *options,
 			 struct trawl_error *err) TRAWL_MUST_CHECK;
@@ -48,7 +48,6 @@ int tw_nsys_capture_kernels(struct tw_nsys_capture *capture, bool compute_spans,
 /* Ends what is open at the end of the trace. */
 int tw_nsys_capture_end(struct tw_nsys_capture *capture, bool kernels, bool calls,
 			struct trawl_error *err) TRAWL_MUST_CHECK;
-void tw_nsys_capture_release(struct tw_nsys_capture *capture);
 
 /* Notes of the table: rules, ranks, windows, what is absent. */
 void tw_nsys_capture_notes(const struct tw_nsys_capture *capture, struct trawl_table *table);

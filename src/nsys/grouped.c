@@ -305,19 +305,20 @@ static void add_groups(struct grouping *g, enum tw_nsys_query query, struct traw
 
 int tw_nsys_group(struct trawl_table **out, enum tw_nsys_query query, const char *by,
 		  const struct trawl_table *table, const struct trawl_table *setup,
-		  const struct trawl_allocator *allocator, struct trawl_error *err)
+		  const struct tw_nsys_source *source, struct trawl_error *err)
 {
 	const struct tw_table_spec *spec = query == TW_NSYS_OVERLAP ? &overlap_spec : &stream_spec;
 	struct grouping g = { .table = table, .count = trawl_table_rows(table) };
+	const struct trawl_allocator *a = source->allocator;
 	size_t room = g.count + 1;
 	struct trawl_table *to =
-		tw_table_new_columns(spec, spec->columns, spec->column_count, allocator);
+		tw_table_new_columns(spec, spec->columns, spec->column_count, source->shared);
 	int status = TRAWL_ENOMEM;
 
 	*out = NULL;
-	g.rows = tw_alloc_array(allocator, room, sizeof(*g.rows));
-	g.sums = tw_alloc_array(allocator, room, sizeof(*g.sums));
-	g.values = tw_alloc_array(allocator, room, sizeof(*g.values));
+	g.rows = tw_alloc_array(a, room, sizeof(*g.rows));
+	g.sums = tw_alloc_array(a, room, sizeof(*g.sums));
+	g.values = tw_alloc_array(a, room, sizeof(*g.values));
 	if (to && g.rows && g.sums && g.values) {
 		tw_table_name_column(to, 0, by, "");
 		list_rows(&g, by, setup);
@@ -327,9 +328,6 @@ int tw_nsys_group(struct trawl_table **out, enum tw_nsys_query query, const char
 	} else {
 		tw_no_memory(err);
 	}
-	tw_free(allocator, g.rows, room * sizeof(*g.rows));
-	tw_free(allocator, g.sums, room * sizeof(*g.sums));
-	tw_free(allocator, g.values, room * sizeof(*g.values));
 	if (status) {
 		tw_table_free(to);
 		return status;

@@ -7,6 +7,8 @@
 
 #include "nsys/nsys.h"
 
+struct tw_nsys_source;
+
 /* Whether the rows of a query can be added up by that column of its table or of setup's. */
 bool tw_nsys_can_group(enum tw_nsys_query query, const char *by);
 /* "stage, rank, pp, ..." of a query; "" where none is. */
@@ -18,7 +20,6 @@ const char *tw_nsys_groupings(enum tw_nsys_query query);
  */
 int tw_nsys_group(struct trawl_table **out, enum tw_nsys_query query, const char *by,
 		  const struct trawl_table *table, const struct trawl_table *setup,
-		  const struct trawl_allocator *allocator,
-		  struct trawl_error *err) TRAWL_MUST_CHECK;
+		  const struct tw_nsys_source *source, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

@@ -154,8 +154,11 @@ static uint32_t intern_cover(struct tw_nsys_kernels *k, uint32_t window, int64_t
 static uint32_t intern_stream(struct tw_nsys_kernels *k, const struct tw_nsys_stream *like,
 			      uint32_t last)
 {
-	struct tw_nsys_stream stream = { like->window,	0,	     like->device,
-					 like->context, like->green, like->stream };
+	struct tw_nsys_stream stream = { .window = like->window,
+					 .device = like->device,
+					 .context = like->context,
+					 .green = like->green,
+					 .stream = like->stream };
 	int64_t hash;
 	uint32_t i;
 
@@ -266,7 +269,7 @@ static bool is_again(struct part *p, bool *again)
 
 static bool join_hashes(struct reading *r, const struct part *p)
 {
-	const struct trawl_allocator *a = p->part.rows.allocator;
+	const struct trawl_allocator *a = r->kernels->allocator;
 
 	return TW_LIST_ADD(&r->begins, &r->hashes.count, a) &&
 	       TW_LIST_JOIN(&r->hashes, &p->hashes, a);
@@ -276,7 +279,7 @@ static bool join_hashes(struct reading *r, const struct part *p)
 static int find_again(const struct reading *r, bool *again, bool *any,
 		      const struct trawl_allocator *a, struct trawl_error *err)
 {
-	size_t count = r->hashes.count, place_count = tw_slots_for(count), at, i;
+	size_t count = r->hashes.count, place_count = tw_slots_for(count), place, i;
 	uint32_t *places; /* of hashes, by themselves: number + 1 */
 
 	*any = false;
@@ -289,12 +292,12 @@ static int find_again(const struct reading *r, bool *again, bool *any,
 	for (i = 0; i < count; i++) {
 		uint64_t hash = r->hashes.at[i];
 
-		at = TW_SLOT(at, place_count, hash,
-			     !places[at] || r->hashes.at[places[at] - 1] == hash);
-		again[i] = places[at] != 0;
+		place = TW_SLOT(at, place_count, hash,
+				!places[at] || r->hashes.at[places[at] - 1] == hash);
+		again[i] = places[place] != 0;
 		*any |= again[i];
-		if (!places[at])
-			places[at] = (uint32_t)i + 1;
+		if (!places[place])
+			places[place] = (uint32_t)i + 1;
 	}
 	tw_free(a, places, place_count * sizeof(*places));
 	return 0;
@@ -352,12 +355,7 @@ static int end(void *part)
 
 static void release(void *part)
 {
-	struct part *p = part;
-
-	tw_matcher_release(&p->matcher);
-	tw_ids_release(&p->windows, p->part.rows.allocator);
-	TW_LIST_FREE(&p->hashes, p->part.rows.allocator);
-	tw_nsys_kernels_release(&p->found);
+	tw_matcher_release(&((struct part *)part)->matcher);
 }
 
 /* ---- parts put together, in their order */
@@ -398,8 +396,9 @@ static bool join_cover(struct tw_nsys_kernels *to, const struct tw_nsys_cover *f
 
 static bool join_kernels(struct tw_nsys_kernels *to, const struct tw_nsys_kernels *from)
 {
-	size_t count = from->streams.count + 1, i;
-	uint32_t *numbers = tw_alloc_array(to->allocator, count, sizeof(*numbers));
+	uint32_t *numbers =
+		tw_alloc_array(from->allocator, from->streams.count + 1, sizeof(*numbers));
+	size_t i;
 	bool good = numbers && join_streams(to, from, numbers);
 
 	for (i = 0; i < from->comm.count && good; i++) {
@@ -415,7 +414,6 @@ static bool join_kernels(struct tw_nsys_kernels *to, const struct tw_nsys_kernel
 	to->again += from->again;
 	if (from->end_ns > to->end_ns)
 		to->end_ns = from->end_ns;
-	tw_free(to->allocator, numbers, count * sizeof(*numbers));
 	return good;
 }
 

@@ -103,7 +103,8 @@ static int on_row(void *part)
 	    !tw_nsys_meaning(&p->part, end, is_launch, &launches))
 		return tw_nsys_no_memory(&p->part);
 	call.is_launch = launches;
-	return TW_LIST_ADD(&p->calls, &call, l->allocator) ? 0 : tw_nsys_no_memory(&p->part);
+	return TW_LIST_ADD(&p->calls, &call, p->part.rows.allocator) ? 0 :
+								       tw_nsys_no_memory(&p->part);
 }
 
 static int join(void *part)
@@ -114,13 +115,6 @@ static int join(void *part)
 	if (p->end_ns > l->end_ns)
 		l->end_ns = p->end_ns;
 	return TW_LIST_JOIN(&l->calls, &p->calls, l->allocator) ? 0 : tw_nsys_no_memory(&p->part);
-}
-
-static void release(void *part)
-{
-	struct part *p = part;
-
-	TW_LIST_FREE(&p->calls, p->part.rows.allocator);
 }
 
 int tw_nsys_launches_read(struct tw_nsys_launches *l, struct tw_nsys_source *source,
@@ -135,7 +129,6 @@ int tw_nsys_launches_read(struct tw_nsys_launches *l, struct tw_nsys_source *sou
 		.begin = begin,
 		.row = on_row,
 		.join = join,
-		.release = release,
 	};
 
 	if (!l->place_count && !grow_places(l))

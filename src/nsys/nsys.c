@@ -1,6 +1,7 @@
 #include "nsys/nsys.h"
 
 #include "base/alloc.h"
+#include "base/scope.h"
 #include "nsys/grouped.h"
 #include "nsys/tables.h"
 
@@ -32,8 +33,9 @@ static struct trawl_table *new_table(enum tw_nsys_query query, bool compat,
 static int group(struct trawl_table **table, enum tw_nsys_query query,
 		 struct tw_nsys_capture *capture, const char *by, struct trawl_error *err)
 {
-	const struct trawl_allocator *a = capture->source->allocator;
-	struct trawl_table *setup = new_table(TW_NSYS_SETUP, false, a), *grouped = NULL;
+	const struct tw_nsys_source *source = capture->source;
+	struct trawl_table *grouped = NULL,
+			   *setup = new_table(TW_NSYS_SETUP, false, source->shared);
 	int status = setup ? tw_nsys_setup(capture, setup, err) : tw_no_memory(err);
 
 	if (!status)
@@ -41,7 +43,7 @@ static int group(struct trawl_table **table, enum tw_nsys_query query,
 	if (!status)
 		status = tw_table_finish(*table, err);
 	if (!status)
-		status = tw_nsys_group(&grouped, query, by, *table, setup, a, err);
+		status = tw_nsys_group(&grouped, query, by, *table, setup, source, err);
 	tw_table_free(setup);
 	if (status)
 		return status;
@@ -86,45 +88,52 @@ static int fill(struct trawl_table **table, enum tw_nsys_query query, struct tw_
 		status = answer(&capture, query, *table, err);
 	if (!status && options->by)
 		status = group(table, query, &capture, options->by, err);
-	tw_nsys_capture_release(&capture);
 	return status;
+}
+
+static int ask(struct trawl_table **table, enum tw_nsys_query query, struct tw_nsys_source *source,
+	       const struct tw_nsys_options *options, struct trawl_error *err)
+{
+	int status = tw_nsys_recognise(source->database, source->allocator, err);
+
+	if (status)
+		return status;
+	*table = new_table(query, options->compat, source->shared);
+	status = *table ? fill(table, query, source, options, err) : tw_no_memory(err);
+	if (!status)
+		status = tw_table_finish(*table, err);
+	if (!status && options->compat && !trawl_table_rows(*table))
+		status = trawl_error_set(err, TRAWL_ENODATA,
+					 "nothing to show: no such rank, or no such kernels in the "
+					 "windows (without --compat that is an empty table)");
+	return status || !source->troubles.failed ? status : tw_no_memory(err);
 }
 
 int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *path,
 		const struct tw_nsys_options *options, struct tw_str *left_out,
 		struct trawl_error *err)
 {
-	struct tw_nsys_source source = { .allocator = options->allocator,
+	const struct trawl_allocator *a = options->allocator ? options->allocator :
+							       trawl_allocator_default();
+	struct tw_scope scope;
+	struct tw_nsys_source source = { .allocator = &scope.allocator,
+					 .shared = a,
 					 .threads = options->threads };
-	struct trawl_table *table = NULL;
-	int status;
+	int status = tw_database_open(&source.database, path, a, err);
 
 	*out = NULL;
-	if (!source.allocator)
-		source.allocator = trawl_allocator_default();
-	tw_str_init(&source.troubles, source.allocator);
-	status = tw_database_open(&source.database, path, source.allocator, err);
-	if (!status)
-		status = tw_nsys_recognise(source.database, source.allocator, err);
-	if (!status) {
-		table = new_table(query, options->compat, source.allocator);
-		status = table ? fill(&table, query, &source, options, err) : tw_no_memory(err);
-	}
-	if (!status)
-		status = tw_table_finish(table, err);
-	if (!status && options->compat && !trawl_table_rows(table))
-		status = trawl_error_set(err, TRAWL_ENODATA,
-					 "nothing to show: no such rank, or no such kernels in the "
-					 "windows (without --compat that is an empty table)");
-	if (!status && source.troubles.failed)
-		status = tw_no_memory(err);
 	if (status)
-		tw_table_free(table);
-	else
-		*out = table;
+		return status;
+	tw_scope_begin(&scope, a);
+	tw_str_init(&source.troubles, source.allocator);
+	status = ask(out, query, &source, options, err);
+	if (status) {
+		tw_table_free(*out);
+		*out = NULL;
+	}
 	if (source.troubles.len)
 		tw_str_add(left_out, source.troubles.ptr, source.troubles.len);
-	tw_str_release(&source.troubles);
+	tw_scope_end(&scope);
 	tw_database_close(source.database);
 	return status;
 }

@@ -244,14 +244,10 @@ int tw_nsys_overlap(struct tw_nsys_capture *c, struct trawl_table *table, struct
 	const struct trawl_allocator *a = c->source->allocator;
 	struct work w = { .capture = c, .allocator = a };
 	size_t marks = c->ranges.marks.count + 1, kernels = c->attribution.list.count + 1;
-	bool good;
 
 	w.stages = tw_alloc_array(a, marks, sizeof(*w.stages));
 	w.stage_of_mark = tw_alloc_array(a, marks, sizeof(*w.stage_of_mark));
 	w.order = tw_alloc_array(a, kernels, sizeof(*w.order));
-	good = w.stages && w.stage_of_mark && w.order && add_rows(&w, table);
-	tw_free(a, w.stages, marks * sizeof(*w.stages));
-	tw_free(a, w.stage_of_mark, marks * sizeof(*w.stage_of_mark));
-	tw_free(a, w.order, kernels * sizeof(*w.order));
-	return good ? 0 : tw_no_memory(err);
+	return w.stages && w.stage_of_mark && w.order && add_rows(&w, table) ? 0 :
+									       tw_no_memory(err);
 }

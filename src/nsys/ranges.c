@@ -298,27 +298,9 @@ static int on_row(void *part)
 	return keep(p, &row, &meaning, process);
 }
 
-/* What only reading needs. */
-static int end(void *part)
-{
-	struct part *p = part;
-	const struct trawl_allocator *a = p->part.rows.allocator;
-
-	tw_matcher_release(&p->matcher);
-	TW_LIST_FREE(&p->meanings, a);
-	tw_ids_release(&p->by_text, a);
-	tw_ids_release(&p->part.known, a);
-	tw_str_release(&p->value);
-	tw_str_release(&p->purpose);
-	return 0;
-}
-
 static void release(void *part)
 {
-	struct part *p = part;
-
-	end(p);
-	tw_nsys_ranges_release(&p->found);
+	tw_matcher_release(&((struct part *)part)->matcher);
 }
 
 /* ---- parts put together, in their order */
@@ -384,16 +366,12 @@ static int join(void *part)
 	struct part *p = part;
 	const struct reading *reading = p->part.context;
 	const struct trawl_allocator *a = p->part.rows.allocator;
-	size_t process_count = p->found.processes.count + 1, mark_count = p->found.marks.count + 1;
-	uint32_t *processes = tw_alloc_array(a, process_count, sizeof(*processes));
-	uint16_t *marks = tw_alloc_array(a, mark_count, sizeof(*marks));
-	int status = processes && marks ? join_part(reading->ranges, &p->found, processes, marks,
-						    &p->part.rows.error) :
-					  tw_nsys_no_memory(&p->part);
+	uint32_t *processes = tw_alloc_array(a, p->found.processes.count + 1, sizeof(*processes));
+	uint16_t *marks = tw_alloc_array(a, p->found.marks.count + 1, sizeof(*marks));
 
-	tw_free(a, processes, process_count * sizeof(*processes));
-	tw_free(a, marks, mark_count * sizeof(*marks));
-	return status;
+	return processes && marks ? join_part(reading->ranges, &p->found, processes, marks,
+					      &p->part.rows.error) :
+				    tw_nsys_no_memory(&p->part);
 }
 
 int tw_nsys_ranges_read(struct tw_nsys_ranges *ranges, struct tw_nsys_source *source,
@@ -407,7 +385,6 @@ int tw_nsys_ranges_read(struct tw_nsys_ranges *ranges, struct tw_nsys_source *so
 		.part_size = sizeof(struct part),
 		.begin = begin,
 		.row = on_row,
-		.end = end,
 		.join = join,
 		.release = release,
 	};
@@ -416,19 +393,6 @@ int tw_nsys_ranges_read(struct tw_nsys_ranges *ranges, struct tw_nsys_source *so
 	*ranges = (struct tw_nsys_ranges){ .allocator = source->allocator, .end_ns = INT64_MIN };
 	tw_arena_init(&ranges->arena, source->allocator);
 	return tw_nsys_scan(source, &reader, &reading, err);
-}
-
-void tw_nsys_ranges_release(struct tw_nsys_ranges *r)
-{
-	const struct trawl_allocator *a = r->allocator;
-
-	TW_LIST_FREE(&r->processes, a);
-	TW_LIST_FREE(&r->marks, a);
-	TW_LIST_FREE(&r->windows, a);
-	TW_LIST_FREE(&r->markers, a);
-	tw_ids_release(&r->process_ids, a);
-	tw_arena_release(&r->arena);
-	*r = (struct tw_nsys_ranges){ .allocator = a };
 }
 
 int tw_nsys_range_name(struct tw_nsys_source *source, struct tw_arena *arena, int64_t row,

@@ -52,11 +52,9 @@ struct tw_nsys_ranges {
 	int64_t end_ns; /* largest time seen */
 };
 
-/* Released by tw_nsys_ranges_release(), also after a failure. */
 int tw_nsys_ranges_read(struct tw_nsys_ranges *ranges, struct tw_nsys_source *source,
 			const struct tw_nsys_rules *rules,
 			struct trawl_error *err) TRAWL_MUST_CHECK;
-void tw_nsys_ranges_release(struct tw_nsys_ranges *ranges);
 
 /* The name of a row of NVTX_EVENTS, into the arena; NULL: it has none. */
 int tw_nsys_range_name(struct tw_nsys_source *source, struct tw_arena *arena, int64_t row,

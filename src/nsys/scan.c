@@ -73,12 +73,11 @@ static int join(void *context)
 
 static void release(void *context)
 {
-	struct tw_nsys_part *part = context;
-	struct scan *s = part->rows.context;
+	const struct tw_nsys_part *part = context;
+	const struct scan *s = part->rows.context;
 
-	tw_ids_release(&part->known, part->rows.allocator);
 	if (s->of->release)
-		s->of->release(part);
+		s->of->release(context);
 }
 
 int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_table_reader *of, void *context,
@@ -97,7 +96,7 @@ int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_table_reader *of
 	reader.begin = begin;
 	reader.join = join;
 	reader.release = release;
-	status = tw_tables_read(&reading, source->database, source->allocator, err);
+	status = tw_tables_read(&reading, source->database, source->shared, err);
 	if (!status)
 		tell_odd(&s);
 	if (reading.texts_failed && !source->texts_told) {

@@ -17,7 +17,8 @@ struct tw_nsys_told {
 /* What is read, and what was found wrong on the way. */
 struct tw_nsys_source {
 	struct tw_database *database;
-	const struct trawl_allocator *allocator;
+	/* Of what is given back when the query is answered, one thread at a time; of all threads. */
+	const struct trawl_allocator *allocator, *shared;
 	unsigned threads;
 	struct tw_str troubles; /* a line for each thing that was left out */
 	bool texts_told;	/* that texts cannot be read is among them */

@@ -113,6 +113,5 @@ int tw_nsys_streams(struct tw_nsys_capture *c, struct trawl_table *table, struct
 	find_purposes(c, purposes);
 	for (i = 0; i < k->streams.count; i++)
 		add_stream(c, &k->streams.at[i], purposes[i], table);
-	tw_free(a, purposes, (k->streams.count + 1) * sizeof(*purposes));
 	return 0;
 }

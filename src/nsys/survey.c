@@ -58,12 +58,6 @@ static uint64_t hash_without_digits(const char *text, size_t len, struct tw_str 
 	return buffer->len ? tw_hash_bytes(buffer->ptr, buffer->len) | 1 : 1;
 }
 
-static void free_names(struct names *names, const struct trawl_allocator *a)
-{
-	TW_LIST_FREE(&names->list, a);
-	tw_ids_release(&names->ids, a);
-}
-
 /* Where the sums of a name are; NULL: no room, *failed when out of memory. */
 static struct name *find_name(struct names *names, uint64_t hash, int64_t process, const char *text,
 			      size_t len, struct tw_arena *arena, bool *failed)
@@ -221,15 +215,10 @@ static int join(void *part)
 static void release(void *part)
 {
 	struct part *p = part;
-	const struct trawl_allocator *a = p->part.rows.allocator;
 	size_t i;
 
 	for (i = 0; p->presets && i < tw_nsys_preset_count; i++)
 		tw_matcher_release(&p->presets[i]);
-	tw_free(a, p->presets, tw_nsys_preset_count * sizeof(*p->presets));
-	free_names(&p->names, a);
-	tw_arena_release(&p->arena);
-	tw_str_release(&p->text);
 }
 
 /* ---- what it comes to */
@@ -273,21 +262,8 @@ void tw_nsys_survey_limit(struct tw_nsys_survey *survey, const struct tw_nsys_wo
 	}
 }
 
-static int parse_presets(struct tw_nsys_rules *presets, const struct trawl_allocator *a,
-			 struct trawl_error *err)
-{
-	int status = 0;
-	size_t i;
-
-	for (i = 0; i < tw_nsys_preset_count; i++)
-		tw_nsys_rules_init(&presets[i], a);
-	for (i = 0; i < tw_nsys_preset_count && !status; i++)
-		status = tw_nsys_rules_open(&presets[i], tw_nsys_presets[i].name, a, err);
-	return status;
-}
-
-static int read_all(struct tw_nsys_survey *survey, struct tw_nsys_source *source,
-		    struct tw_nsys_rules *presets, struct trawl_error *err)
+int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *source,
+			struct trawl_error *err)
 {
 	static const struct tw_table_reader reader = {
 		.table = TW_NSYS_RANGES,
@@ -300,9 +276,19 @@ static int read_all(struct tw_nsys_survey *survey, struct tw_nsys_source *source
 		.join = join,
 		.release = release,
 	};
-	struct reading reading = { .survey = survey, .presets = presets };
-	int status = parse_presets(presets, survey->allocator, err);
+	const struct trawl_allocator *a = source->allocator;
+	struct reading reading = { .survey = survey };
+	int status = 0;
+	size_t i;
 
+	*survey = (struct tw_nsys_survey){ .allocator = a };
+	tw_arena_init(&survey->arena, a);
+	survey->matched = tw_alloc_array(a, tw_nsys_preset_count, sizeof(*survey->matched));
+	reading.presets = tw_alloc_array(a, tw_nsys_preset_count, sizeof(*reading.presets));
+	if (!survey->matched || !reading.presets)
+		return tw_no_memory(err);
+	for (i = 0; i < tw_nsys_preset_count && !status; i++)
+		status = tw_nsys_rules_open(&reading.presets[i], tw_nsys_presets[i].name, a, err);
 	if (!status)
 		status = tw_nsys_scan(source, &reader, &reading, err);
 	if (reading.names.full)
@@ -310,42 +296,7 @@ static int read_all(struct tw_nsys_survey *survey, struct tw_nsys_source *source
 			    "over %zu kinds of ranges: those that come later are not asked for a "
 			    "steady state\n",
 			    MOST_NAMES);
-	if (!status && !choose(survey, &reading.names))
-		status = tw_no_memory(err);
-	free_names(&reading.names, survey->allocator);
-	return status;
-}
-
-int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *source,
-			struct trawl_error *err)
-{
-	const struct trawl_allocator *a = source->allocator;
-	size_t bytes = tw_nsys_preset_count * sizeof(struct tw_nsys_rules), i;
-	struct tw_nsys_rules *presets;
-	int status;
-
-	*survey = (struct tw_nsys_survey){ .allocator = a };
-	tw_arena_init(&survey->arena, a);
-	survey->matched = tw_alloc_array(a, tw_nsys_preset_count, sizeof(*survey->matched));
-	presets = tw_alloc_array(a, tw_nsys_preset_count, sizeof(*presets));
-	if (!survey->matched || !presets) {
-		tw_free(a, presets, bytes);
-		return tw_no_memory(err);
-	}
-	status = read_all(survey, source, presets, err);
-	for (i = 0; i < tw_nsys_preset_count; i++)
-		tw_nsys_rules_release(&presets[i]);
-	tw_free(a, presets, bytes);
-	return status;
-}
-
-void tw_nsys_survey_release(struct tw_nsys_survey *s)
-{
-	TW_LIST_FREE(&s->busiest, s->allocator);
-	tw_free(s->allocator, s->matched, tw_nsys_preset_count * sizeof(*s->matched));
-	tw_ids_release(&s->process_ids, s->allocator);
-	tw_arena_release(&s->arena);
-	*s = (struct tw_nsys_survey){ .allocator = s->allocator };
+	return status || choose(survey, &reading.names) ? status : tw_no_memory(err);
 }
 
 const char *tw_nsys_survey_preset(const struct tw_nsys_survey *survey)
@@ -423,14 +374,6 @@ static int join_instances(void *part)
 		       tw_nsys_no_memory(&p->part);
 }
 
-static void release_instances(void *part)
-{
-	struct instances *p = part;
-
-	TW_LIST_FREE(&p->list, p->part.rows.allocator);
-	tw_str_release(&p->text);
-}
-
 int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_source *source,
 			   struct tw_nsys_ranges *ranges, struct trawl_error *err)
 {
@@ -443,13 +386,11 @@ int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_s
 		.begin = begin_instances,
 		.row = on_instance,
 		.join = join_instances,
-		.release = release_instances,
 	};
-	size_t count = survey->busiest.count + 1;
 	struct finding f = { survey, ranges,
-			     tw_alloc_array(survey->allocator, count, sizeof(*f.numbers)) };
+			     tw_alloc_array(source->allocator, survey->busiest.count + 1,
+					    sizeof(*f.numbers)) };
 	uint32_t i, known;
-	int status;
 
 	if (!f.numbers)
 		return tw_no_memory(err);
@@ -458,7 +399,5 @@ int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_s
 		if (known != TW_IDS_NONE)
 			f.numbers[known] = i;
 	}
-	status = tw_nsys_scan(source, &reader, &f, err);
-	tw_free(survey->allocator, f.numbers, count * sizeof(*f.numbers));
-	return status;
+	return tw_nsys_scan(source, &reader, &f, err);
 }

@@ -24,10 +24,8 @@ struct tw_nsys_survey {
 	uint64_t *matched; /* of each preset: ranges that its window, stage or purpose rules match */
 };
 
-/* Released by tw_nsys_survey_release(), also after a failure. */
 int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *source,
 			struct trawl_error *err) TRAWL_MUST_CHECK;
-void tw_nsys_survey_release(struct tw_nsys_survey *survey);
 
 /* Forgets ranges that take less than a tenth of the time in which their process has GPU work. */
 void tw_nsys_survey_limit(struct tw_nsys_survey *survey, const struct tw_nsys_workers *workers);

@@ -63,13 +63,6 @@ static int join(void *part)
 	return 0;
 }
 
-static void release(void *part)
-{
-	struct part *p = part;
-
-	tw_nsys_workers_release(&p->found);
-}
-
 static int by_process(const void *a, const void *b)
 {
 	const struct tw_nsys_work *x = a, *y = b;
@@ -89,7 +82,6 @@ int tw_nsys_workers_read(struct tw_nsys_workers *w, struct tw_nsys_source *sourc
 		.part_size = sizeof(struct part),
 		.row = on_row,
 		.join = join,
-		.release = release,
 	};
 	int status = 0;
 	size_t i;
@@ -102,12 +94,6 @@ int tw_nsys_workers_read(struct tw_nsys_workers *w, struct tw_nsys_source *sourc
 	if (!status && w->list.count)
 		qsort(w->list.at, w->list.count, sizeof(*w->list.at), by_process);
 	return status;
-}
-
-void tw_nsys_workers_release(struct tw_nsys_workers *w)
-{
-	TW_LIST_FREE(&w->list, w->allocator);
-	tw_ids_release(&w->ids, w->allocator);
 }
 
 /* ---- the end of the capture */

@@ -15,10 +15,9 @@ struct tw_nsys_workers {
 	struct tw_ids ids;		   /* into the list, until it is sorted */
 };
 
-/* Kernels, copies, memsets, graphs.  Released by tw_nsys_workers_release(), also after a failure. */
+/* Kernels, copies, memsets, graphs. */
 int tw_nsys_workers_read(struct tw_nsys_workers *workers, struct tw_nsys_source *source,
 			 struct trawl_error *err) TRAWL_MUST_CHECK;
-void tw_nsys_workers_release(struct tw_nsys_workers *workers);
 
 /* Raises *end_ns to the largest time in tables of events; kernels and calls only when asked for. */
 int tw_nsys_latest(struct tw_nsys_source *source, bool kernels, bool calls, int64_t *end_ns,

@@ -25,10 +25,11 @@ struct reading {
 int tw_export_begin(void *context)
 {
 	struct tw_export_part *part = context;
+	const struct reading *reading = part->rows.context;
 	uint64_t rows = (uint64_t)part->rows.last - (uint64_t)part->rows.first;
 
 	tw_str_init(&part->scratch, part->rows.allocator);
-	part->trace = tw_trace_new(part->rows.allocator);
+	part->trace = tw_trace_new(reading->options->allocator);
 	/* Room for all, which is mostly what there is. */
 	if (!part->trace ||
 	    tw_events_reserve(&part->trace->events, (rows < PART_ROWS ? rows : PART_ROWS - 1) + 1,
@@ -66,10 +67,7 @@ int tw_export_join(void *context)
 
 void tw_export_release(void *context)
 {
-	struct tw_export_part *part = context;
-
-	tw_export_part_release(part);
-	trawl_trace_free(part->trace);
+	trawl_trace_free(((struct tw_export_part *)context)->trace);
 }
 
 /* ---- the whole export */
@@ -120,10 +118,11 @@ static int finish(struct trawl_trace *trace, struct tw_database *database, struc
 				       "the database is damaged, and no event of it can be read; "
 				       "export it again");
 	whole.rows.database = database;
-	whole.rows.allocator = trace->allocator;
-	tw_str_init(&whole.scratch, trace->allocator);
+	tw_scope_begin(&whole.rows.scope, trace->allocator);
+	whole.rows.allocator = &whole.rows.scope.allocator;
+	tw_str_init(&whole.scratch, whole.rows.allocator);
 	failed = tw_export_about(&whole) || tw_export_settle(&whole);
-	tw_export_part_release(&whole);
+	tw_scope_end(&whole.rows.scope);
 	return failed ? tw_no_memory(err) : 0;
 }
 

@@ -71,7 +71,6 @@ struct tw_export_event {
 	.start_ns = TRAWL_TIME_NONE, .dur_ns = TRAWL_TIME_NONE, .correlation = TW_CODE_NONE
 
 /* ---- nsys_part.c */
-void tw_export_part_release(struct tw_export_part *part);
 
 /* The text id of a text as it stands, of one of the table of texts; 0: none, or out of memory. */
 uint32_t tw_export_intern(struct tw_export_part *part, const char *text, size_t len);

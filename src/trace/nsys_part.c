@@ -9,13 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void tw_export_part_release(struct tw_export_part *part)
-{
-	tw_ids_release(&part->names, part->rows.allocator);
-	tw_ids_release(&part->calls, part->rows.allocator);
-	tw_str_release(&part->scratch);
-}
-
 /* ---- texts */
 
 /* Replaces what is no UTF-8; the text is then in part->scratch.  How often that was. */

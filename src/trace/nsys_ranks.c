@@ -22,6 +22,7 @@ struct process {
 
 struct finding {
 	struct trawl_trace *trace;
+	const struct trawl_allocator *allocator; /* until all is found */
 	TW_LIST(struct process) processes;
 	struct tw_ids by_pid;  /* into processes */
 	uint32_t *process_of;  /* by track */
@@ -43,8 +44,8 @@ static int list_processes(struct finding *f)
 		known = tw_ids_get(&f->by_pid, process.pid);
 		if (known == TW_IDS_NONE) {
 			known = (uint32_t)f->processes.count;
-			if (!TW_LIST_ADD(&f->processes, &process, trace->allocator) ||
-			    !tw_ids_put(&f->by_pid, process.pid, known, trace->allocator))
+			if (!TW_LIST_ADD(&f->processes, &process, f->allocator) ||
+			    !tw_ids_put(&f->by_pid, process.pid, known, f->allocator))
 				return -1;
 		}
 		f->process_of[t] = known;
@@ -79,39 +80,38 @@ static void look_for_labels(struct finding *f, const struct tw_matcher *matcher,
 	}
 }
 
+static bool has_labels(const struct tw_nsys_rules *rules)
+{
+	size_t i = 0;
+
+	while (i < rules->count && rules->rules[i].kind != TW_NSYS_LABEL)
+		i++;
+	return i < rules->count;
+}
+
 /* By the labels of all presets: a trainer's rules say nothing of the others' names. */
 static int read_labels(struct finding *f)
 {
-	const struct trawl_allocator *a = f->trace->allocator;
+	struct tw_nsys_rules rules;
+	struct tw_matcher matcher;
+	struct trawl_error err;
+	struct tw_str text;
+	bool good = true;
 	size_t i;
-	int status = 0;
 
-	for (i = 0; i < tw_nsys_preset_count && !status; i++) {
-		struct tw_nsys_rules rules;
-		struct tw_matcher matcher;
-		struct trawl_error err;
-		struct tw_str text;
-		size_t k, labels = 0;
-
-		if (tw_nsys_rules_open(&rules, tw_nsys_presets[i].name, a, &err)) {
-			tw_nsys_rules_release(&rules);
+	tw_str_init(&text, f->allocator);
+	for (i = 0; i < tw_nsys_preset_count && good; i++) {
+		if (tw_nsys_rules_open(&rules, tw_nsys_presets[i].name, f->allocator, &err))
 			return -1;
-		}
-		for (k = 0; k < rules.count; k++)
-			labels += rules.rules[k].kind == TW_NSYS_LABEL;
-		if (labels) {
-			tw_str_init(&text, a);
-			if (tw_matcher_init(&matcher, &rules, a))
-				look_for_labels(f, &matcher, &text);
-			else
-				status = -1;
-			status = text.failed ? -1 : status;
-			tw_matcher_release(&matcher);
-			tw_str_release(&text);
-		}
-		tw_nsys_rules_release(&rules);
+		if (!has_labels(&rules))
+			continue;
+		good = tw_matcher_init(&matcher, &rules, f->allocator);
+		if (good)
+			look_for_labels(f, &matcher, &text);
+		tw_matcher_release(&matcher);
+		good = good && !text.failed;
 	}
-	return status;
+	return good ? 0 : -1;
 }
 
 /* ---- what processes do */
@@ -231,9 +231,9 @@ static int take_ranks(struct finding *f, struct rank *ranks, uint32_t *part_of)
 int tw_export_find_ranks(struct tw_export_part *part)
 {
 	struct trawl_trace *trace = part->trace;
-	const struct trawl_allocator *a = trace->allocator;
+	const struct trawl_allocator *a = part->rows.allocator;
 	size_t tracks = (size_t)trace->track_count + 1, texts = trace->texts.count, i;
-	struct finding f = { .trace = trace };
+	struct finding f = { .trace = trace, .allocator = a };
 	struct rank *ranks = tw_alloc_array(a, tracks, sizeof(*ranks));
 	uint32_t *part_of = tw_alloc_array(a, tracks, sizeof(*part_of));
 	int status = -1;
@@ -252,11 +252,5 @@ int tw_export_find_ranks(struct tw_export_part *part)
 			status = take_ranks(&f, ranks, part_of);
 		}
 	}
-	TW_LIST_FREE(&f.processes, a);
-	tw_ids_release(&f.by_pid, a);
-	tw_free(a, f.process_of, tracks * sizeof(*f.process_of));
-	tw_free(a, f.rank_of_name, texts * sizeof(*f.rank_of_name));
-	tw_free(a, ranks, tracks * sizeof(*ranks));
-	tw_free(a, part_of, tracks * sizeof(*part_of));
 	return status;
 }

@@ -61,7 +61,8 @@ static int compare_domains(const void *a, const void *b)
 	return TW_ORDER(x, y, pid, TW_ORDER(x, y, number, 0));
 }
 
-static bool list_domains(const struct trawl_trace *trace, struct domains *domains)
+static bool list_domains(const struct trawl_trace *trace, struct domains *domains,
+			 const struct trawl_allocator *a)
 {
 	const struct tw_events *events = &trace->events;
 	struct tw_arg number, name;
@@ -75,7 +76,7 @@ static bool list_domains(const struct trawl_trace *trace, struct domains *domain
 			continue;
 		domain = (struct domain){ trace->tracks[events->track[i]].pid, number.text,
 					  name.text };
-		if (!TW_LIST_ADD(&domains->list, &domain, trace->allocator))
+		if (!TW_LIST_ADD(&domains->list, &domain, a))
 			return false;
 	}
 	if (domains->list.count)
@@ -102,18 +103,17 @@ static void rename_domain(struct trawl_trace *trace, uint64_t event, const struc
 		       sizeof(found->name));
 }
 
-static int name_domains(struct trawl_trace *trace)
+static int name_domains(struct trawl_trace *trace, const struct trawl_allocator *a)
 {
 	const struct tw_events *events = &trace->events;
 	struct domains domains = { 0 };
-	bool good = list_domains(trace, &domains);
+	bool good = list_domains(trace, &domains, a);
 	uint64_t i;
 
 	for (i = 0; domains.list.count && good && i < events->count; i++)
 		if (events->args[i] && !tw_class_is_gpu(tw_class(trace, i)) &&
 		    !tw_class_is_launch(tw_class(trace, i)))
 			rename_domain(trace, i, &domains);
-	TW_LIST_FREE(&domains.list, trace->allocator);
 	return good ? 0 : -1;
 }
 
@@ -134,7 +134,8 @@ int tw_export_settle(struct tw_export_part *part)
 	count_repaired(trace);
 	if (trace->quality.kinds[TW_DEFECT_open_range].count)
 		close_ranges(&trace->events);
-	return name_domains(trace) || tw_export_settle_tracks(part) || tw_export_find_ranks(part) ?
+	return name_domains(trace, part->rows.allocator) || tw_export_settle_tracks(part) ||
+			       tw_export_find_ranks(part) ?
 		       -1 :
 		       0;
 }

@@ -66,7 +66,7 @@ static int take_gpu(struct tw_export_part *part)
 		gpu.bytes = part->rows.values[1];
 	name = tw_scan_text(part->rows.scan, 2, &len);
 	gpu.name = name ? tw_export_intern(part, name, len) : 0;
-	return TW_LIST_ADD(&s->gpus, &gpu, part->trace->allocator) ? 0 : -1;
+	return TW_LIST_ADD(&s->gpus, &gpu, part->rows.allocator) ? 0 : -1;
 }
 
 static int take_mapping(struct tw_export_part *part)
@@ -76,7 +76,7 @@ static int take_mapping(struct tw_export_part *part)
 	struct mapping mapping = { v[0], v[1], v[2] };
 
 	return (part->rows.given & 7) != 7 ||
-			       TW_LIST_ADD(&s->mappings, &mapping, part->trace->allocator) ?
+			       TW_LIST_ADD(&s->mappings, &mapping, part->rows.allocator) ?
 		       0 :
 		       -1;
 }
@@ -118,7 +118,8 @@ static int list_places(struct settling *s)
 	const struct trawl_trace *trace = s->part->trace;
 	uint32_t t;
 
-	s->places = tw_alloc_array(trace->allocator, trace->track_count + 1, sizeof(*s->places));
+	s->places =
+		tw_alloc_array(s->part->rows.allocator, trace->track_count + 1, sizeof(*s->places));
 	if (!s->places)
 		return -1;
 	for (t = 0; t < trace->track_count; t++) {
@@ -307,8 +308,9 @@ static int compare_processes(const void *a, const void *b)
 static int settle_processes(struct settling *s)
 {
 	struct trawl_trace *trace = s->part->trace;
-	size_t bytes = ((size_t)trace->track_count + 1) * sizeof(struct process), first = 0, end, i;
-	struct process *list = tw_alloc(trace->allocator, bytes);
+	size_t first = 0, end, i;
+	struct process *list = tw_alloc_array(s->part->rows.allocator,
+					      (size_t)trace->track_count + 1, sizeof(*list));
 	char text[80];
 	uint32_t t;
 
@@ -332,7 +334,6 @@ static int settle_processes(struct settling *s)
 							     (long long)HOST(list[i].number))) :
 					  (tw_code)PID(list[i].number);
 	}
-	tw_free(trace->allocator, list, bytes);
 	return 0;
 }
 
@@ -359,19 +360,12 @@ static void name_gpu(struct settling *s)
 
 int tw_export_settle_tracks(struct tw_export_part *part)
 {
-	const struct trawl_allocator *a = part->trace->allocator;
 	struct settling s = { .part = part };
-	size_t bytes = ((size_t)part->trace->track_count + 1) * sizeof(*s.places);
-	int status = -1;
 
-	if (!read_gpus(&s) && !list_places(&s)) {
-		settle_devices(&s);
-		name_gpu(&s);
-		settle_streams(&s);
-		status = settle_processes(&s);
-	}
-	tw_free(a, s.places, bytes);
-	TW_LIST_FREE(&s.gpus, a);
-	TW_LIST_FREE(&s.mappings, a);
-	return status;
+	if (read_gpus(&s) || list_places(&s))
+		return -1;
+	settle_devices(&s);
+	name_gpu(&s);
+	settle_streams(&s);
+	return settle_processes(&s);
 }

@@ -383,7 +383,6 @@ static int fill_streams(struct compat *c, struct trawl_table *table, struct traw
 			if (k->streams.at[s].window == c->ranks.at[i].window)
 				add_stream(&k->streams.at[s], c->ranks.at[i].pid, purposes[s],
 					   table);
-	tw_free(a, purposes, k->streams.count + 1);
 	return 0;
 }
 
@@ -440,7 +439,6 @@ static int fill_overlap(struct compat *c, struct trawl_table *table, struct traw
 			if (sum->comm_ns >= 0)
 				add_stage(sum, c->ranks.at[i].pid, stage, table);
 		}
-	tw_free(a, sums, count * sizeof(*sums));
 	return 0;
 }
 
@@ -479,18 +477,10 @@ int tw_nsys_compat(struct trawl_table *table, enum tw_nsys_query query,
 {
 	const struct trawl_allocator *a = source->allocator;
 	struct compat c = { .source = source, .options = options };
-	int status;
 
 	c.ranges.allocator = c.kernels.allocator = a;
 	tw_arena_init(&c.arena, a);
 	tw_nsys_launches_init(&c.launches, a);
 	c.launches.process_of = tw_compat_pid;
-	status = fill(&c, query, table, err);
-	TW_LIST_FREE(&c.ranks, a);
-	TW_LIST_FREE(&c.launched, a);
-	tw_compat_ranges_release(&c.ranges);
-	tw_compat_kernels_release(&c.kernels);
-	tw_nsys_launches_release(&c.launches);
-	tw_arena_release(&c.arena);
-	return status;
+	return fill(&c, query, table, err);
 }

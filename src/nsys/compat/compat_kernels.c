@@ -90,13 +90,6 @@ static int join(void *part)
 	return TW_LIST_JOIN(&k->list, &p->list, k->allocator) ? 0 : tw_nsys_no_memory(&p->part);
 }
 
-static void release(void *part)
-{
-	struct part *p = part;
-
-	TW_LIST_FREE(&p->list, p->part.rows.allocator);
-}
-
 /* ---- streams */
 
 static int kernel_order(const void *a, const void *b)
@@ -170,21 +163,8 @@ int tw_compat_kernels_read(struct tw_compat_kernels *k, struct tw_nsys_source *s
 		.part_size = sizeof(struct part),
 		.row = on_row,
 		.join = join,
-		.release = release,
 	};
 	int status = tw_nsys_scan(source, &reader, k, err);
 
 	return status || find_streams(k) ? status : tw_no_memory(err);
-}
-
-void tw_compat_kernels_release(struct tw_compat_kernels *k)
-{
-	size_t i;
-
-	for (i = 0; i < k->windows.count; i++)
-		tw_intervals_release(&k->windows.at[i].compute);
-	TW_LIST_FREE(&k->windows, k->allocator);
-	tw_ids_release(&k->window_ids, k->allocator);
-	TW_LIST_FREE(&k->list, k->allocator);
-	TW_LIST_FREE(&k->streams, k->allocator);
 }

@@ -49,9 +49,7 @@ struct tw_compat_kernels {
 /* The number of the window of a process, which is its first one; UINT32_MAX: out of memory. */
 uint32_t tw_compat_window(struct tw_compat_kernels *kernels, int64_t pid, int64_t start_ns,
 			  int64_t end_ns);
-/* Released by tw_compat_kernels_release(), also after a failure. */
 int tw_compat_kernels_read(struct tw_compat_kernels *kernels, struct tw_nsys_source *source,
 			   struct trawl_error *err) TRAWL_MUST_CHECK;
-void tw_compat_kernels_release(struct tw_compat_kernels *kernels);
 
 #endif

@@ -182,16 +182,6 @@ static int join(void *part)
 	return TW_LIST_JOIN(&r->list, &p->list, r->allocator) ? 0 : tw_nsys_no_memory(&p->part);
 }
 
-static void release(void *part)
-{
-	struct part *p = part;
-	const struct trawl_allocator *a = p->part.rows.allocator;
-
-	tw_ids_release(&p->firsts, a);
-	TW_LIST_FREE(&p->starts, a);
-	TW_LIST_FREE(&p->list, a);
-}
-
 static int range_order(const void *a, const void *b)
 {
 	const struct tw_compat_range *x = a, *y = b;
@@ -210,7 +200,6 @@ int tw_compat_ranges_read(struct tw_compat_ranges *r, struct tw_nsys_source *sou
 		.part_size = sizeof(struct part),
 		.row = on_row,
 		.join = join,
-		.release = release,
 	};
 	int status;
 
@@ -219,11 +208,6 @@ int tw_compat_ranges_read(struct tw_compat_ranges *r, struct tw_nsys_source *sou
 	if (!status && r->list.count)
 		qsort(r->list.at, r->list.count, sizeof(*r->list.at), range_order);
 	return status;
-}
-
-void tw_compat_ranges_release(struct tw_compat_ranges *r)
-{
-	TW_LIST_FREE(&r->list, r->allocator);
 }
 
 void tw_compat_process(const struct tw_compat_ranges *r, int64_t pid, size_t *first, size_t *last)

@@ -34,10 +34,8 @@ static inline int64_t tw_compat_pid(int64_t global)
 	return global / 0x1000000 % 0x1000000;
 }
 
-/* Released by tw_compat_ranges_release(), also after a failure. */
 int tw_compat_ranges_read(struct tw_compat_ranges *ranges, struct tw_nsys_source *source,
 			  bool candidates, struct trawl_error *err) TRAWL_MUST_CHECK;
-void tw_compat_ranges_release(struct tw_compat_ranges *ranges);
 
 /* The ranges of a process: those from *first to before *last. */
 void tw_compat_process(const struct tw_compat_ranges *ranges, int64_t pid, size_t *first,
