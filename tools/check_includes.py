@@ -50,7 +50,7 @@ ALLOWED = {
     "job/collectives": "base analysis job/set job/match job/clocks",
     "job/tables": "base os data analysis job/set job/match job/clocks job/collectives",
     "job/sums": "base os analysis job/set",
-    "job/transport": "base text os table job/set",
+    "job/transport": "base text os store table job/set",
     "job/mpi": "job/transport",
     "job/merge": "base text os io data json store trace derive job/set job/clocks job/transport",
     "study/runs": "base text os io json table job/set",

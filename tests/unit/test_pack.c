@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 #include "failing.h"
-#include "job/transport/gather.h"
-#include "job/transport/pack.h"
+#include "job/transport/rank_bytes.h"
+#include "job/transport/work_sharing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -191,8 +191,18 @@ static void assert_same_rank(const struct tw_rank *a, const struct tw_rank *b)
 		assert_same_tables(a->tables[i], b->tables[i]);
 }
 
-/* The bytes of a rank with something before and behind it. */
-static void packed(struct tw_str *bytes, const struct tw_rank *rank)
+/* What tw_rank_unpack() makes of bytes; *used: how many it took. */
+static int unpack(struct tw_rank *rank, const char *bytes, size_t len, size_t *used,
+		  const struct trawl_allocator *a)
+{
+	struct tw_wire wire = tw_wire_from(bytes, len);
+
+	tw_rank_unpack(rank, &wire, a);
+	*used = len - (size_t)(wire.end - wire.at);
+	return wire.status;
+}
+
+static void packed(struct tw_str *bytes, struct tw_rank *rank)
 {
 	tw_str_init(bytes, trawl_allocator_default());
 	tw_rank_pack(rank, bytes);
@@ -209,7 +219,7 @@ static void test_there_and_back(void **state)
 	assert_int_equal(make_rank(&rank, a), 0);
 	packed(&bytes, &rank);
 	tw_str_add_cstr(&bytes, "what follows");
-	assert_int_equal(tw_rank_unpack(&back, bytes.ptr, bytes.len, &used, a, NULL), 0);
+	assert_int_equal(unpack(&back, bytes.ptr, bytes.len, &used, a), 0);
 	assert_int_equal(used, bytes.len - strlen("what follows"));
 	assert_same_rank(&rank, &back);
 	packed(&again, &back);
@@ -230,7 +240,7 @@ static void test_empty_rank(void **state)
 
 	assert_int_equal(tw_rank_init(&rank, a), 0);
 	packed(&bytes, &rank);
-	assert_int_equal(tw_rank_unpack(&back, bytes.ptr, bytes.len, &used, a, NULL), 0);
+	assert_int_equal(unpack(&back, bytes.ptr, bytes.len, &used, a), 0);
 	assert_int_equal(used, bytes.len);
 	assert_same_rank(&rank, &back);
 	assert_int_equal(back.base_time_ns == TRAWL_TIME_NONE, true);
@@ -272,17 +282,14 @@ static int unpack_copy(const char *bytes, size_t len, struct tw_str *again, size
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
 	char *copy = malloc(len + !len);
-	struct trawl_error err;
 	struct tw_rank rank;
 	int status;
 
 	memcpy(copy, bytes, len);
-	status = tw_rank_unpack(&rank, copy, len, used, a, &err);
+	status = unpack(&rank, copy, len, used, a);
 	tw_str_clear(again);
 	if (!status)
 		tw_rank_pack(&rank, again);
-	else
-		assert_int_equal(err.status, status);
 	tw_rank_release(&rank);
 	free(copy);
 	return status;
@@ -384,8 +391,7 @@ static void test_no_memory(void **state)
 	packed(&bytes, &rank);
 	for (n = 0;; n++) {
 		failing_init(&failing, n);
-		status = tw_rank_unpack(&back, bytes.ptr, bytes.len, &used, &failing.allocator,
-					NULL);
+		status = unpack(&back, bytes.ptr, bytes.len, &used, &failing.allocator);
 		assert_int_equal(status, failing.failed ? TRAWL_ENOMEM : 0);
 		tw_rank_release(&back);
 		assert_int_equal(failing.live_blocks, 0);
@@ -416,33 +422,33 @@ static void test_numbers(void **state)
 		{ 255, 255, 255, 255, 255, 255, 255, 255, 255, 2 },	 /* 65 bits */
 		{ 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 1 }, /* 71 */
 	};
-	struct tw_unpacking in;
+	struct tw_wire in, to;
 	struct tw_str out;
 	size_t i;
 
 	tw_str_init(&out, trawl_allocator_default());
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		tw_str_clear(&out);
-		tw_pack_signed(&out, cases[i].value);
+		to = tw_wire_to(&out);
+		assert_true(tw_wire_signed(&to, cases[i].value) == cases[i].value);
 		assert_int_equal(out.len, cases[i].len);
 		assert_memory_equal(out.ptr, cases[i].bytes, cases[i].len);
-		in = (struct tw_unpacking){ cases[i].bytes, cases[i].bytes + cases[i].len, false };
-		assert_true(tw_unpack_signed(&in) == cases[i].value);
-		assert_false(in.failed);
+		in = tw_wire_from((const char *)cases[i].bytes, cases[i].len);
+		assert_true(tw_wire_signed(&in, 0) == cases[i].value);
+		assert_int_equal(in.status, 0);
 		assert_ptr_equal(in.at, in.end);
 	}
 	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		in = (struct tw_unpacking){ bad[i], bad[i] + sizeof(bad[i]), false };
-		assert_int_equal(tw_unpack_number(&in), 0);
-		assert_true(in.failed);
+		in = tw_wire_from((const char *)bad[i], sizeof(bad[i]));
+		assert_int_equal(tw_wire_number(&in, 1, UINT64_MAX), 0);
+		assert_int_equal(in.status, TRAWL_EFORMAT);
 	}
 	tw_str_release(&out);
 }
 
 /* ---- shares ---- */
 
-static void shares_of(struct tw_shares *shares, const int64_t *bytes, size_t files,
-		      size_t processes)
+static void share(uint32_t *owner, const int64_t *bytes, size_t files, size_t processes)
 {
 	struct tw_rank_file list[8] = { 0 };
 	struct tw_rank_set set = { .files = list, .count = files };
@@ -450,37 +456,30 @@ static void shares_of(struct tw_shares *shares, const int64_t *bytes, size_t fil
 
 	for (i = 0; i < files; i++)
 		list[i].bytes = bytes[i];
-	assert_int_equal(tw_shares_make(shares, &set, processes, trawl_allocator_default()), 0);
+	assert_int_equal(tw_share_files(owner, &set, processes, trawl_allocator_default()), 0);
 }
 
 static void test_shares(void **state)
 {
 	/* By size 9 7 5 4 4 1: 9 | 7, then 5 to the 7, 4 to the 9, 4 to the 12 or 13, 1. */
 	static const int64_t bytes[] = { 4, 9, 1, 7, 4, 5 };
-	static const uint32_t order[] = { 1, 0, 2, 3, 5, 4 };
-	struct tw_shares shares;
-
 	/* 9 | 7 -> 9 | 12 -> 13 | 12 -> 13 | 16 -> 14 | 16 */
-	shares_of(&shares, bytes, 6, 2);
-	assert_int_equal(shares.first[0], 0);
-	assert_int_equal(shares.first[1], 3);
-	assert_int_equal(shares.first[2], 6);
-	assert_memory_equal(shares.order, order, sizeof(order));
-	tw_shares_release(&shares);
+	static const uint32_t owners[] = { 0, 0, 0, 1, 1, 1 };
+	uint32_t owner[6];
+
+	share(owner, bytes, 6, 2);
+	assert_memory_equal(owner, owners, sizeof(owners));
 }
 
 static void test_shares_of_few_and_empty(void **state)
 {
 	static const int64_t none[] = { 0, 0, 0 };
-	struct tw_shares shares;
-	size_t p;
+	static const uint32_t owners[] = { 0, 1, 2 };
+	uint32_t owner[3];
 
 	/* Of unknown size: one each, the rest has nothing. */
-	shares_of(&shares, none, 3, 5);
-	for (p = 0; p < 5; p++)
-		assert_int_equal(shares.first[p + 1] - shares.first[p], p < 3);
-	assert_int_equal(shares.order[2], 2);
-	tw_shares_release(&shares);
+	share(owner, none, 3, 5);
+	assert_memory_equal(owner, owners, sizeof(owners));
 }
 
 int main(void)

@@ -292,6 +292,8 @@ void tw_merging_let_go(struct tw_merging *m)
 {
 	size_t i;
 
+	if (!m->held)
+		return;
 	for (i = 0; i < m->merge->set.count; i++)
 		trawl_trace_free(m->held[i].trace);
 	tw_free(m->merge->allocator, m->held, m->merge->set.count * sizeof(*m->held));
@@ -354,12 +356,14 @@ void tw_merging_rank(void *context, size_t i)
 	struct tw_lines lines;
 
 	tw_lines_init(&lines, &m->turns, i, m->memory);
-	if (elsewhere)
-		tw_together_take(m->together, i, rank, &lines);
-	else if (go_on)
+	if (elsewhere) {
+		tw_together_take(m->together, i, &lines);
+		tw_merging_tell(m, m->merge->set.files[rank->file].bytes);
+	} else if (go_on) {
 		tw_merging_read(m, rank, &lines);
-	else
+	} else {
 		tw_merged_leave_out(m->merge, rank, TW_RANK_UNREADABLE, TRAWL_ECANCELED, "");
+	}
 	give_back(m, need);
 	tw_lines_end(&lines);
 }
@@ -382,9 +386,8 @@ static void merge_ranks(struct tw_merging *m)
 	pthread_cond_init(&m->changed, NULL);
 	for (i = 0; i < count; i++)
 		m->bytes += m->merge->set.files[m->merge->ranks[i].file].bytes;
-	if (m->options->cluster && tw_cluster_size(m->options->cluster) > 1)
-		tw_together_merge(m, m->options->cluster, threads);
-	else
+	if (!m->options->cluster || tw_cluster_size(m->options->cluster) == 1 ||
+	    !tw_together_merge(m, m->options->cluster, threads))
 		tw_parallel(threads, count, tw_merging_rank, m);
 	pthread_cond_destroy(&m->changed);
 	pthread_mutex_destroy(&m->lock);

@@ -4,7 +4,6 @@
 
 #include "job/merge/merge.h"
 #include "job/merge/ordered_output.h"
-#include "job/transport/pack.h"
 
 struct tw_together;
 
@@ -55,19 +54,12 @@ void tw_merging_rank(void *merging, size_t number);
 
 /* ---- merge_processes.c: ranks go round the processes; process 0 writes all of them, in their order */
 
-/* The text of all ranks into m->turns, as tw_parallel() over tw_merging_rank(). */
-void tw_together_merge(struct tw_merging *m, struct tw_cluster *cluster, unsigned threads);
+/* The text of all ranks into m->turns, by tw_merging_rank(); false: one process is to do it alone. */
+bool tw_together_merge(struct tw_merging *m, struct tw_cluster *cluster,
+		       unsigned threads) TRAWL_MUST_CHECK;
 /* Whether another process has this rank. */
 bool tw_together_elsewhere(const struct tw_together *together, size_t number);
-/* Waits for what that process has sent, and takes it over. */
-void tw_together_take(struct tw_together *together, size_t number, struct tw_merged *rank,
-		      struct tw_lines *lines);
-
-/* ---- rank_message.c: a merged rank as bytes and back */
-
-void tw_merged_pack(struct tw_str *out, size_t number, const struct tw_merged *rank);
-/* What tw_merged_pack() wrote of this rank; 0, TRAWL_EFORMAT or TRAWL_ENOMEM. */
-int tw_merged_unpack(struct tw_unpacking *in, size_t number, struct tw_merged *rank,
-		     struct tw_merge *merge) TRAWL_MUST_CHECK;
+/* Waits for what that process has sent of it, and takes over the text. */
+void tw_together_take(struct tw_together *together, size_t number, struct tw_lines *lines);
 
 #endif

@@ -173,18 +173,30 @@ int tw_job_settle_files(struct tw_job *job, struct tw_file_ranks *files,
 	return tw_job_settle(job, ranks, count, options, err);
 }
 
-int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_load_options *options,
-		const struct trawl_allocator *allocator, struct trawl_error *err)
+void tw_reduce_alone(void *context, const struct tw_job *job, const struct tw_load_options *options,
+		     struct tw_file_ranks *files)
+{
+	(void)context;
+	tw_files_reduce(&job->set, options, job->allocator, take_file, files);
+}
+
+int tw_job_load_by(struct tw_job *job, struct tw_rank_set *set,
+		   const struct tw_load_options *options, tw_reduce_files *reduce, void *context,
+		   const struct trawl_allocator *allocator, struct trawl_error *err)
 {
 	struct tw_file_ranks *files;
 
-	memset(job, 0, sizeof(*job));
-	job->allocator = allocator;
-	job->set = *set;
+	*job = (struct tw_job){ .allocator = allocator, .set = *set };
 	memset(set, 0, sizeof(*set));
 	files = tw_alloc_array(allocator, job->set.count, sizeof(*files));
 	if (!files)
 		return tw_no_memory(err);
-	tw_files_reduce(&job->set, options, allocator, take_file, files);
+	reduce(context, job, options, files);
 	return tw_job_settle_files(job, files, options, err);
+}
+
+int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_load_options *options,
+		const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	return tw_job_load_by(job, set, options, tw_reduce_alone, NULL, allocator, err);
 }

@@ -39,6 +39,23 @@ struct tw_load_options {
 int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_load_options *options,
 		const struct trawl_allocator *allocator, struct trawl_error *err) TRAWL_MUST_CHECK;
 
+/* What became of a file of the set. */
+struct tw_file_ranks {
+	struct tw_rank *ranks;
+	size_t count;
+	int status;
+};
+
+/* The same where it is up to `reduce` who reads the files: it says of each what became of it. */
+typedef void tw_reduce_files(void *context, const struct tw_job *job,
+			     const struct tw_load_options *options, struct tw_file_ranks *files);
+int tw_job_load_by(struct tw_job *job, struct tw_rank_set *set,
+		   const struct tw_load_options *options, tw_reduce_files *reduce, void *context,
+		   const struct trawl_allocator *allocator,
+		   struct trawl_error *err) TRAWL_MUST_CHECK;
+/* This process alone. */
+tw_reduce_files tw_reduce_alone;
+
 /*
  * The first step of it: reduces every file of a set, in the memory and on the threads of the
  * options, and hands over what each gave, as tw_rank_reduce() has it, in any order and by several
@@ -48,13 +65,6 @@ typedef void tw_take_ranks(void *context, uint32_t file, int status, struct tw_r
 			   size_t count);
 void tw_files_reduce(const struct tw_rank_set *set, const struct tw_load_options *options,
 		     const struct trawl_allocator *allocator, tw_take_ranks *take, void *context);
-
-/* What became of a file of the set. */
-struct tw_file_ranks {
-	struct tw_rank *ranks;
-	size_t count;
-	int status;
-};
 
 /*
  * The second step: ranks of all files, in order of file, into a job whose set is there.  Takes over
