@@ -31,19 +31,21 @@ void tw_arena_release(struct tw_arena *arena)
 	tw_arena_init(arena, arena->allocator);
 }
 
-static struct tw_arena_block *new_block(struct tw_arena *arena, size_t size)
+static struct tw_arena_block *new_block(struct tw_arena *arena, size_t size, bool zeroed)
 {
-	struct tw_arena_block *block = tw_alloc(arena->allocator, size);
+	struct tw_arena_block *block = zeroed ? tw_alloc_array(arena->allocator, 1, size) :
+						tw_alloc(arena->allocator, size);
 
 	if (block)
 		block->size = size;
+	arena->failed |= !block;
 	return block;
 }
 
 /* A block of its own, put behind the current one, whose rest stays in use. */
-static void *alloc_alone(struct tw_arena *arena, size_t size)
+static void *alloc_alone(struct tw_arena *arena, size_t size, bool zeroed)
 {
-	struct tw_arena_block *block = new_block(arena, sizeof(*block) + size);
+	struct tw_arena_block *block = new_block(arena, sizeof(*block) + size, zeroed);
 
 	if (!block)
 		return NULL;
@@ -69,7 +71,7 @@ static bool add_block(struct tw_arena *arena)
 		if (size > LARGEST_BLOCK)
 			size = LARGEST_BLOCK;
 	}
-	block = new_block(arena, size);
+	block = new_block(arena, size, false);
 	if (!block)
 		return false;
 	block->next = arena->blocks;
@@ -107,22 +109,36 @@ void tw_arena_rewind(struct tw_arena *arena, const struct tw_arena *mark)
 	arena->end = mark->end;
 }
 
-void *tw_arena_alloc(struct tw_arena *arena, size_t size)
+static void *alloc(struct tw_arena *arena, size_t size, bool zeroed)
 {
 	char *at;
 
-	if (size > SIZE_MAX / 2)
+	if (size > SIZE_MAX / 2) {
+		arena->failed = true;
 		return NULL;
+	}
 	size = size ? (size + 7) & ~(size_t)7 : 8;
 	if (size > (size_t)(arena->end - arena->next)) {
 		if (size > FIRST_BLOCK / 4)
-			return alloc_alone(arena, size);
+			return alloc_alone(arena, size, zeroed);
 		if (!add_block(arena))
 			return NULL;
 	}
 	at = arena->next;
 	arena->next += size;
-	return at;
+	return zeroed ? memset(at, 0, size) : at;
+}
+
+void *tw_arena_alloc(struct tw_arena *arena, size_t size)
+{
+	return alloc(arena, size, false);
+}
+
+void *tw_arena_array(struct tw_arena *arena, size_t count, size_t size)
+{
+	size_t bytes;
+
+	return alloc(arena, __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, true);
 }
 
 char *tw_arena_copy(struct tw_arena *arena, const char *text, size_t len)

@@ -15,12 +15,15 @@ struct tw_arena {
 	struct tw_arena_block *second; /* of a mark: the block behind the first at that time */
 	char *next;
 	char *end;
+	bool failed; /* out of memory, sticky */
 };
 
 void tw_arena_init(struct tw_arena *arena, const struct trawl_allocator *allocator);
 void tw_arena_release(struct tw_arena *arena);
 /* NULL when out of memory; not zeroed. */
 void *tw_arena_alloc(struct tw_arena *arena, size_t size);
+/* count x size zeroed bytes; NULL when out of memory. */
+void *tw_arena_array(struct tw_arena *arena, size_t count, size_t size);
 /* The arena as it is; _rewind gives back what was allocated since. */
 struct tw_arena tw_arena_mark(const struct tw_arena *arena);
 void tw_arena_rewind(struct tw_arena *arena, const struct tw_arena *mark);

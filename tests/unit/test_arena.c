@@ -147,6 +147,36 @@ static void failure_is_null_and_leaks_nothing(void **state)
 	tw_arena_release(&arena);
 }
 
+/* Where others stood before, and in blocks of their own; what does not fit is remembered. */
+static void arrays_are_zero(void **state)
+{
+	static const size_t counts[] = { 0, 1, 7, 100, 5000 };
+	struct failing failing;
+	struct tw_arena arena, mark;
+	size_t i, k;
+
+	failing_init(&failing, -1);
+	tw_arena_init(&arena, &failing.allocator);
+	mark = tw_arena_mark(&arena);
+	memset(tw_arena_alloc(&arena, 900), 1, 900);
+	tw_arena_rewind(&arena, &mark);
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		int64_t *values = tw_arena_array(&arena, counts[i], sizeof(*values));
+
+		assert_non_null(values);
+		for (k = 0; k < counts[i]; k++)
+			assert_int_equal(values[k], 0);
+		memset(values, 1, counts[i] * sizeof(*values));
+	}
+	assert_false(arena.failed);
+	assert_null(tw_arena_array(&arena, SIZE_MAX / 4, 8));
+	assert_true(arena.failed);
+	tw_arena_release(&arena);
+	assert_false(arena.failed);
+	assert_int_equal(failing.live_blocks, 0);
+	assert_false(failing.wrong_size);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +186,7 @@ int main(void)
 		cmocka_unit_test(large_blocks_leave_the_current_one_in_use),
 		cmocka_unit_test(copies_end_with_nul),
 		cmocka_unit_test(failure_is_null_and_leaks_nothing),
+		cmocka_unit_test(arrays_are_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -471,7 +471,7 @@ static void test_out_of_memory(void **state)
 		if (!failing.failed)
 			break;
 	}
-	assert_true(n > 10);
+	assert_true(n > 3);
 	tw_matches_release(&matches);
 	tw_job_release(&job);
 }

@@ -41,19 +41,19 @@ struct sample {
 struct measuring {
 	const struct tw_job *job;
 	const struct trawl_allocator *allocator;
+	struct tw_arena arena;	  /* of what follows */
 	struct sample *samples;	  /* by event, then rank */
 	uint32_t *first_of_event; /* and the end */
 	int64_t *common;	  /* by event: its end on the common clock */
 	bool *known;		  /* by event: that is there */
 	size_t count, event_count;
-	size_t room, event_room; /* allocated */
-	uint32_t *by_rank;	 /* samples by rank, then event */
-	size_t *first_of_rank;	 /* and the end */
-	int64_t *scratch;	 /* by sample */
-	int64_t *offset;	 /* by rank */
-	double *drift;		 /* by rank, ns per ns */
-	uint32_t *round;	 /* by rank: in which it was connected, NO_ROUND */
-	uint32_t *reference;	 /* by rank */
+	uint32_t *by_rank;     /* samples by rank, then event */
+	size_t *first_of_rank; /* and the end */
+	int64_t *scratch;      /* by sample */
+	int64_t *offset;       /* by rank */
+	double *drift;	       /* by rank, ns per ns */
+	uint32_t *round;       /* by rank: in which it was connected, NO_ROUND */
+	uint32_t *reference;   /* by rank */
 	struct tw_clocks *out;
 };
 
@@ -400,29 +400,28 @@ static int tell(struct measuring *m)
 
 static int measure(struct measuring *m, const struct tw_matches *matches)
 {
-	const struct trawl_allocator *a = m->allocator;
-	size_t ranks = m->job->count;
+	struct tw_arena *arena = &m->arena;
+	size_t ranks = m->job->count, samples = 1, events = 1;
 	uint64_t i;
 
 	for (i = 0; i < matches->count; i++) {
 		if (!is_taken(matches, &matches->matches[i]))
 			continue;
-		m->room += matches->matches[i].count;
-		m->event_room++;
+		samples += matches->matches[i].count;
+		events++;
 	}
-	m->samples = tw_alloc_array(a, m->room + 1, sizeof(*m->samples));
-	m->by_rank = tw_alloc_array(a, m->room + 1, sizeof(*m->by_rank));
-	m->scratch = tw_alloc_array(a, m->room + 1, sizeof(*m->scratch));
-	m->first_of_event = tw_alloc_array(a, m->event_room + 1, sizeof(*m->first_of_event));
-	m->common = tw_alloc_array(a, m->event_room + 1, sizeof(*m->common));
-	m->known = tw_alloc_array(a, m->event_room + 1, sizeof(*m->known));
-	m->first_of_rank = tw_alloc_array(a, ranks + 1, sizeof(*m->first_of_rank));
-	m->offset = tw_alloc_array(a, ranks, sizeof(*m->offset));
-	m->drift = tw_alloc_array(a, ranks, sizeof(*m->drift));
-	m->round = tw_alloc_array(a, ranks, sizeof(*m->round));
-	m->reference = tw_alloc_array(a, ranks, sizeof(*m->reference));
-	if (!m->samples || !m->by_rank || !m->scratch || !m->first_of_event || !m->common ||
-	    !m->known || !m->first_of_rank || !m->offset || !m->drift || !m->round || !m->reference)
+	m->samples = tw_arena_array(arena, samples, sizeof(*m->samples));
+	m->by_rank = tw_arena_array(arena, samples, sizeof(*m->by_rank));
+	m->scratch = tw_arena_array(arena, samples, sizeof(*m->scratch));
+	m->first_of_event = tw_arena_array(arena, events, sizeof(*m->first_of_event));
+	m->common = tw_arena_array(arena, events, sizeof(*m->common));
+	m->known = tw_arena_array(arena, events, sizeof(*m->known));
+	m->first_of_rank = tw_arena_array(arena, ranks + 1, sizeof(*m->first_of_rank));
+	m->offset = tw_arena_array(arena, ranks, sizeof(*m->offset));
+	m->drift = tw_arena_array(arena, ranks, sizeof(*m->drift));
+	m->round = tw_arena_array(arena, ranks, sizeof(*m->round));
+	m->reference = tw_arena_array(arena, ranks, sizeof(*m->reference));
+	if (arena->failed)
 		return TRAWL_ENOMEM;
 	collect(m, matches);
 	sort_by_rank(m);
@@ -431,35 +430,21 @@ static int measure(struct measuring *m, const struct tw_matches *matches)
 	return tell(m);
 }
 
-static void release(struct measuring *m)
-{
-	const struct trawl_allocator *a = m->allocator;
-	size_t ranks = m->job->count;
-
-	tw_free(a, m->samples, (m->room + 1) * sizeof(*m->samples));
-	tw_free(a, m->by_rank, (m->room + 1) * sizeof(*m->by_rank));
-	tw_free(a, m->scratch, (m->room + 1) * sizeof(*m->scratch));
-	tw_free(a, m->first_of_event, (m->event_room + 1) * sizeof(*m->first_of_event));
-	tw_free(a, m->common, (m->event_room + 1) * sizeof(*m->common));
-	tw_free(a, m->known, (m->event_room + 1) * sizeof(*m->known));
-	tw_free(a, m->first_of_rank, (ranks + 1) * sizeof(*m->first_of_rank));
-	tw_free(a, m->offset, ranks * sizeof(*m->offset));
-	tw_free(a, m->drift, ranks * sizeof(*m->drift));
-	tw_free(a, m->round, ranks * sizeof(*m->round));
-	tw_free(a, m->reference, ranks * sizeof(*m->reference));
-}
-
 /*
  * GPUs of one host have one clock, and their times agree within well below a millisecond: a rank
  * that is far from the others of its host was recorded at another time, and its collectives were
  * matched with later or earlier ones of the same kind.
  */
-static void find_suspects(struct tw_clocks *clocks, const struct tw_job *job, int64_t *offsets)
+static int find_suspects(struct tw_clocks *clocks, struct measuring *m)
 {
+	const struct tw_job *job = m->job;
+	int64_t *offsets = tw_arena_array(&m->arena, job->count, sizeof(*offsets));
 	size_t first = 0, last, r, n;
 
+	if (!offsets)
+		return TRAWL_ENOMEM;
 	for (; first < job->count; first = last) {
-		int64_t node = tw_job_node(job, job->ranks[first].rank), median;
+		int64_t node = tw_job_node(job, job->ranks[first].rank), middle;
 
 		for (last = first, n = 0; last < job->count; last++) {
 			if (tw_job_node(job, job->ranks[last].rank) != node)
@@ -469,12 +454,13 @@ static void find_suspects(struct tw_clocks *clocks, const struct tw_job *job, in
 		}
 		if (node < 0 || n < TW_LIMIT_CLOCK_SUSPECT_RANKS)
 			continue;
-		median = tw_middle_of(offsets, n).lower;
+		middle = tw_middle_of(offsets, n).lower;
 		for (r = first; r < last; r++)
 			clocks->of[r].suspect = clocks->of[r].known &&
-						tw_match_apart(clocks->of[r].offset_ns, median) >
+						tw_match_apart(clocks->of[r].offset_ns, middle) >
 							TW_LIMIT_CLOCK_SUSPECT_NS;
 	}
+	return 0;
 }
 
 static enum tw_align resolve(const struct tw_clocks *clocks, const struct tw_job *job,
@@ -486,46 +472,51 @@ static enum tw_align resolve(const struct tw_clocks *clocks, const struct tw_job
 							     TW_ALIGN_BASE_TIME;
 }
 
+/* What to add to the times of each rank. */
+static void find_shifts(struct tw_clocks *clocks, const struct tw_job *job)
+{
+	size_t r;
+
+	for (r = 0; r < job->count; r++) {
+		const struct tw_clock *clock = &clocks->of[r];
+		int64_t *shift = &clocks->shift_ns[r];
+
+		*shift = clocks->based ? job->ranks[r].base_time_ns : 0;
+		/* An offset that may as well be none would only add what ends scatter. */
+		if (clocks->align == TW_ALIGN_COLLECTIVES && clock->known &&
+		    tw_match_apart(clock->offset_ns, 0) > clock->uncertainty_ns)
+			*shift = tw_match_minus(*shift, clock->offset_ns);
+	}
+}
+
 int tw_clocks_measure(struct tw_clocks *clocks, const struct tw_job *job,
 		      const struct tw_matches *matches, enum tw_align asked,
 		      const struct trawl_allocator *allocator)
 {
 	struct measuring m = { .job = job, .allocator = allocator, .out = clocks };
 	bool told = job->count > 0;
-	int status = 0;
+	int status = TRAWL_ENOMEM;
 	size_t r;
 
-	memset(clocks, 0, sizeof(*clocks));
-	clocks->allocator = allocator;
-	clocks->count = (uint32_t)job->count;
+	*clocks = (struct tw_clocks){ .allocator = allocator, .count = (uint32_t)job->count };
 	for (r = 0; r < job->count; r++)
 		told &= tw_rank_tells_base(&job->ranks[r]);
 	clocks->based = told;
-	if (job->count) {
-		clocks->of = tw_alloc_array(allocator, job->count, sizeof(*clocks->of));
-		clocks->shift_ns = tw_alloc_array(allocator, job->count, sizeof(*clocks->shift_ns));
-		status = clocks->of && clocks->shift_ns ? measure(&m, matches) : TRAWL_ENOMEM;
-		if (!status)
-			find_suspects(clocks, job, clocks->shift_ns);
-		if (!status)
-			memset(clocks->shift_ns, 0, job->count * sizeof(*clocks->shift_ns));
-		release(&m);
-	}
+	clocks->of = tw_alloc_array(allocator, job->count + 1, sizeof(*clocks->of));
+	clocks->shift_ns = tw_alloc_array(allocator, job->count + 1, sizeof(*clocks->shift_ns));
+	tw_arena_init(&m.arena, allocator);
+	if (clocks->of && clocks->shift_ns)
+		status = job->count ? measure(&m, matches) : 0;
+	if (!status)
+		status = find_suspects(clocks, &m);
+	tw_arena_release(&m.arena);
 	if (status) {
 		tw_clocks_release(clocks);
 		return status;
 	}
 	clocks->align = resolve(clocks, job, asked);
 	clocks->based = told && clocks->align != TW_ALIGN_NONE;
-	for (r = 0; r < job->count; r++) {
-		if (clocks->based)
-			clocks->shift_ns[r] = job->ranks[r].base_time_ns;
-		/* An offset that may as well be none would only add what ends scatter. */
-		if (clocks->align == TW_ALIGN_COLLECTIVES && clocks->of[r].known &&
-		    tw_match_apart(clocks->of[r].offset_ns, 0) > clocks->of[r].uncertainty_ns)
-			clocks->shift_ns[r] =
-				tw_match_minus(clocks->shift_ns[r], clocks->of[r].offset_ns);
-	}
+	find_shifts(clocks, job);
 	return 0;
 }
 
@@ -535,7 +526,7 @@ void tw_clocks_release(struct tw_clocks *clocks)
 
 	if (!a)
 		return;
-	tw_free(a, clocks->of, clocks->count * sizeof(*clocks->of));
-	tw_free(a, clocks->shift_ns, clocks->count * sizeof(*clocks->shift_ns));
+	tw_free(a, clocks->of, ((size_t)clocks->count + 1) * sizeof(*clocks->of));
+	tw_free(a, clocks->shift_ns, ((size_t)clocks->count + 1) * sizeof(*clocks->shift_ns));
 	memset(clocks, 0, sizeof(*clocks));
 }

@@ -11,6 +11,7 @@
 #ifndef TW_JOB_MATCH_MATCH_H
 #define TW_JOB_MATCH_MATCH_H
 
+#include "base/arena.h"
 #include "job/set/job.h"
 
 enum tw_match_rule {
@@ -63,7 +64,7 @@ struct tw_match {
 };
 
 struct tw_matches {
-	const struct trawl_allocator *allocator;
+	struct tw_arena arena; /* of all that is here */
 	struct tw_match_group *groups;
 	uint32_t group_count;
 	struct tw_match *matches; /* in order of group, then index */
@@ -71,10 +72,8 @@ struct tw_matches {
 	struct tw_match_member *members;
 	uint64_t member_count;
 	uint64_t **index_of; /* by rank and collective: its match */
-	uint32_t rank_count; /* of index_of, whose lists are one block */
-	uint64_t *index_block;
+	uint32_t rank_count; /* of index_of */
 	bool simplified;     /* no process groups are recorded, and a rank has one stream */
-	struct tw_str names; /* what the groups' texts point into */
 };
 
 /*

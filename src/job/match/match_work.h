@@ -8,6 +8,7 @@
 #ifndef TW_JOB_MATCH_MATCH_WORK_H
 #define TW_JOB_MATCH_MATCH_WORK_H
 
+#include "base/arena.h"
 #include "job/match/match.h"
 
 #define TW_MATCH_NONE UINT64_MAX
@@ -57,6 +58,7 @@ struct tw_match_frame {
 struct tw_match_work {
 	const struct tw_job *job;
 	const struct trawl_allocator *allocator;
+	struct tw_arena arena; /* of what is here and lasts while matching */
 	struct tw_matches *out;
 
 	struct tw_pool texts;		  /* of all ranks */
@@ -64,6 +66,8 @@ struct tw_match_work {
 	struct tw_match_nature *natures;  /* by signature */
 	size_t nature_count;
 	struct tw_match_kind **kinds; /* by rank and kind */
+
+	uint64_t *index; /* by item: its draft, as out->index_of; TW_MATCH_NONE: none yet */
 
 	uint32_t *first;      /* by rank: its first item, and the count of all behind the last */
 	uint32_t *rank_of;    /* by item */
@@ -77,7 +81,7 @@ struct tw_match_work {
 	uint64_t draft_count, draft_capacity;
 };
 
-/* match_groups.c: groups, lanes, signatures. 0 or TRAWL_ENOMEM, as all that give a status. */
+/* process_groups.c: groups, lanes, signatures. 0 or TRAWL_ENOMEM, as all that give a status. */
 int tw_match_groups(struct tw_match_work *work);
 
 static inline const struct tw_match_lane *tw_match_lane(const struct tw_match_work *work,
@@ -103,21 +107,47 @@ enum tw_match_likeness tw_match_likeness(const struct tw_match_work *work, uint3
 /* Whether something that both record differs: what makes a match one of TW_MATCH_DIFFERENT. */
 bool tw_match_conflict(const struct tw_match_work *work, uint32_t a, uint32_t b);
 
-/* match_work.c */
-static inline uint32_t tw_match_rank_of(const struct tw_match_work *work, uint32_t item)
+/* match.c */
+static inline const struct tw_collective *tw_match_collective(const struct tw_match_work *work,
+							      uint32_t item)
 {
-	return work->rank_of[item];
+	uint32_t rank = work->rank_of[item];
+
+	return &work->job->ranks[rank].collectives[item - work->first[rank]];
 }
 
-const struct tw_collective *tw_match_collective(const struct tw_match_work *work, uint32_t item);
-struct tw_match_kind tw_match_kind_of(const struct tw_match_work *work, uint32_t item);
-/* The item's place in matches->index_of: its draft, TW_MATCH_NONE: none yet. */
-uint64_t *tw_match_draft_of(const struct tw_match_work *work, uint32_t item);
-/* End on the clock of its rank, base time added where all ranks tell one. */
-int64_t tw_match_end(const struct tw_match_work *work, uint32_t item);
+static inline struct tw_match_kind tw_match_kind_of(const struct tw_match_work *work, uint32_t item)
+{
+	return work->kinds[work->rank_of[item]][tw_match_collective(work, item)->kind];
+}
+
+/* For sorting. */
+static inline uint64_t tw_match_lane_key(const void *work, uint32_t item)
+{
+	return tw_match_kind_of(work, item).lane;
+}
+
+static inline uint64_t *tw_match_draft_of(const struct tw_match_work *work, uint32_t item)
+{
+	return &work->index[item];
+}
+
 /* A new draft, TW_MATCH_NONE when out of memory. */
 uint64_t tw_match_draft(struct tw_match_work *work, uint32_t lane, enum tw_match_rule rule);
 void tw_match_join(struct tw_match_work *work, uint64_t draft, uint32_t item);
+/* Items that have no partner for sure, a draft each; 0 or TRAWL_ENOMEM. */
+int tw_match_leave_alone(struct tw_match_work *work, uint32_t lane, enum tw_match_rule rule,
+			 const uint32_t *items, size_t count);
+/* In a list of items by rank: where those of the rank of the first, `from`, end. */
+size_t tw_match_rank_end(const struct tw_match_work *work, const uint32_t *items, size_t from,
+			 size_t end);
+/* Those of the rank that has most of them; how many ranks have any. */
+struct tw_match_run {
+	size_t from, to;
+	uint32_t ranks;
+};
+struct tw_match_run tw_match_longest_run(const struct tw_match_work *work, const uint32_t *items,
+					 size_t from, size_t end);
 /* What clock `a` is ahead of `b`; false: not known. */
 bool tw_match_offset(const struct tw_match_work *work, uint32_t a, uint32_t b, int64_t *offset);
 void tw_match_learn(struct tw_match_work *work, uint32_t a, uint32_t b, int64_t offset);
@@ -141,6 +171,13 @@ static inline int64_t tw_match_plus(int64_t a, int64_t b)
 	return sum;
 }
 
+/* End on the clock of its rank, base time added where all ranks tell one. */
+static inline int64_t tw_match_end(const struct tw_match_work *work, uint32_t item)
+{
+	return tw_match_plus(tw_match_collective(work, item)->end_ns,
+			     work->shift_ns[work->rank_of[item]]);
+}
+
 static inline int64_t tw_match_apart(int64_t a, int64_t b)
 {
 	return a < b ? tw_match_minus(b, a) : tw_match_minus(a, b);
@@ -149,13 +186,13 @@ static inline int64_t tw_match_apart(int64_t a, int64_t b)
 /* Whether its trace tells a base time that is one. */
 bool tw_rank_tells_base(const struct tw_rank *rank);
 
-/* match_keys.c: by id and by sequence, and what clocks are off as far as these tell. */
+/* match_by_id.c: by id and by sequence, and what clocks are off as far as these tell. */
 int tw_match_by_id(struct tw_match_work *work);
 int tw_match_by_sequence(struct tw_match_work *work);
 int tw_match_learn_clocks(struct tw_match_work *work);
-/* match_order.c: what is left, by order. */
+/* match_by_order.c: what is left, by order. */
 int tw_match_by_order(struct tw_match_work *work);
-/* match_finish.c: matches of drafts, in their order. */
+/* match_results.c: matches of drafts, in their order. */
 int tw_match_finish(struct tw_match_work *work);
 
 #endif

@@ -1,7 +1,6 @@
 /* What collectives are matched in and compared by: process groups, lanes, signatures. */
 #include "job/match/match_work.h"
 
-#include "base/alloc.h"
 #include "job/set/rank_list.h"
 
 #include <string.h>
@@ -56,13 +55,16 @@ struct making {
 	/* Of one rank by its text ids: the list made of it, from 1 on; 0: not yet. */
 	const struct tw_rank *rank;
 	uint32_t *list_made;
-	size_t made_capacity;
-	uint32_t *lists;      /* by text of a name: its list, NO_LIST, SEVERAL_LISTS */
-	uint32_t *recorded;   /* by text of a list: as it was recorded first */
-	size_t list_capacity; /* of both */
-	bool named;	      /* a collective has a group's name */
+	uint32_t *lists;    /* by text of a name: its list, NO_LIST, SEVERAL_LISTS */
+	uint32_t *recorded; /* by text of a list: as it was recorded first */
+	bool named;	    /* a collective has a group's name */
 	uint32_t unknown, all;
 };
+
+static const struct group_key *group_key(const struct making *m, uint32_t group)
+{
+	return (const void *)tw_pool_text(&m->groups, group + 1, NULL);
+}
 
 static uint32_t text_of(struct making *m, const struct tw_rank *rank, uint32_t id)
 {
@@ -96,18 +98,9 @@ static uint32_t make_list(struct making *m, const struct tw_rank *rank, uint32_t
 /* The same; each text is looked at once, for lists are long and of many kinds. */
 static uint32_t list_of(struct making *m, const struct tw_rank *rank, uint32_t id)
 {
-	const struct trawl_allocator *a = m->work->allocator;
-
-	if (m->rank != rank) {
-		tw_free(a, m->list_made, m->made_capacity * sizeof(*m->list_made));
-		m->made_capacity = rank->texts.count;
-		m->list_made = tw_alloc_array(a, m->made_capacity, sizeof(*m->list_made));
-		m->rank = m->list_made ? rank : NULL;
-	}
-	if (!m->list_made) {
-		m->work->texts.failed = true;
-		return 0;
-	}
+	if (m->rank != rank)
+		memset(m->list_made, 0, rank->texts.count * sizeof(*m->list_made));
+	m->rank = rank;
 	if (!m->list_made[id])
 		m->list_made[id] = make_list(m, rank, id) + 1;
 	return m->list_made[id] - 1;
@@ -122,17 +115,20 @@ static const uint32_t *args_of(const struct tw_rank *rank, uint32_t kind)
 static int learn_lists(struct making *m)
 {
 	struct tw_match_work *work = m->work;
-	size_t r, room = 1;
+	size_t r, room = 1, texts = 1;
 	uint32_t k;
 
-	for (r = 0; r < work->job->count; r++)
+	for (r = 0; r < work->job->count; r++) {
 		room += (size_t)work->job->ranks[r].kind_count * 3;
+		if (work->job->ranks[r].texts.count > texts)
+			texts = work->job->ranks[r].texts.count;
+	}
 	m->unknown = tw_pool_intern_cstr(&work->texts, TW_MATCH_UNKNOWN_GROUP);
 	m->all = tw_pool_intern_cstr(&work->texts, SIMPLIFIED_GROUP);
-	m->list_capacity = room + m->all;
-	m->lists = tw_alloc_array(work->allocator, m->list_capacity, sizeof(*m->lists));
-	m->recorded = tw_alloc_array(work->allocator, m->list_capacity, sizeof(*m->recorded));
-	if (!m->lists || !m->recorded || work->texts.failed)
+	m->lists = tw_arena_array(&work->arena, room + m->all, sizeof(*m->lists));
+	m->recorded = tw_arena_array(&work->arena, room + m->all, sizeof(*m->recorded));
+	m->list_made = tw_arena_array(&work->arena, texts, sizeof(*m->list_made));
+	if (work->arena.failed || work->texts.failed)
 		return TRAWL_ENOMEM;
 	for (r = 0; r < work->job->count; r++) {
 		const struct tw_rank *rank = &work->job->ranks[r];
@@ -255,17 +251,17 @@ static int learn_kinds(struct making *m)
 
 	for (r = 0; r < work->job->count; r++)
 		room += work->job->ranks[r].kind_count;
-	work->kinds = tw_alloc_array(work->allocator, work->job->count, sizeof(*work->kinds));
-	work->natures = tw_alloc_array(work->allocator, room, sizeof(*work->natures));
-	if ((!work->kinds && work->job->count) || !work->natures)
+	work->kinds = tw_arena_array(&work->arena, work->job->count, sizeof(*work->kinds));
+	work->natures = tw_arena_array(&work->arena, room, sizeof(*work->natures));
+	if (work->arena.failed)
 		return TRAWL_ENOMEM;
 	work->nature_count = 1; /* id 0 is none */
 	for (r = 0; r < work->job->count; r++) {
 		const struct tw_rank *rank = &work->job->ranks[r];
 
 		work->kinds[r] =
-			tw_alloc_array(work->allocator, rank->kind_count, sizeof(**work->kinds));
-		if (!work->kinds[r] && rank->kind_count)
+			tw_arena_array(&work->arena, rank->kind_count, sizeof(**work->kinds));
+		if (!work->kinds[r])
 			return TRAWL_ENOMEM;
 		for (k = 0; k < rank->kind_count; k++) {
 			if (learn_kind(m, rank, k, &work->kinds[r][k]))
@@ -275,48 +271,42 @@ static int learn_kinds(struct making *m)
 	return 0;
 }
 
-/* The groups for the caller, texts by their place first, for the string moves while it grows. */
+static const char *keep_text(struct tw_matches *out, const struct tw_pool *texts, uint32_t id)
+{
+	size_t len;
+	const char *text = tw_pool_text(texts, id, &len);
+
+	return tw_arena_copy(&out->arena, text, len);
+}
+
+/* The groups for the caller, whose texts outlive the work. */
 static int show_groups(struct making *m)
 {
 	struct tw_match_work *work = m->work;
 	struct tw_matches *out = work->out;
-	uint32_t *names; /* by text: how many groups have it for a name */
+	/* By text: how many groups have it for a name. */
+	uint32_t *names = tw_arena_array(&work->arena, work->texts.count, sizeof(*names));
 	uint32_t g;
 
 	out->group_count = m->groups.count - 1;
-	out->groups = tw_alloc_array(work->allocator, out->group_count, sizeof(*out->groups));
-	names = tw_alloc_array(work->allocator, work->texts.count, sizeof(*names));
-	if ((!out->groups && out->group_count) || !names)
-		goto failed;
+	out->groups = tw_arena_array(&out->arena, out->group_count, sizeof(*out->groups));
+	if (!names || !out->groups)
+		return TRAWL_ENOMEM;
+	for (g = 0; g < out->group_count; g++)
+		names[group_key(m, g)->name]++;
 	for (g = 0; g < out->group_count; g++) {
-		const struct group_key *key = (const void *)tw_pool_text(&m->groups, g + 1, NULL);
+		struct tw_match_group *group = &out->groups[g];
+		const struct group_key *key = group_key(m, g);
 
-		names[key->name]++;
-		tw_str_add_cstr(&out->names, tw_pool_text(&work->texts, key->name, NULL));
-		tw_str_add_char(&out->names, 0);
-		if (key->ranks)
-			tw_str_add_cstr(&out->names,
-					tw_pool_text(&work->texts, m->recorded[key->ranks], NULL));
-		tw_str_add_char(&out->names, 0);
+		group->name = keep_text(out, &work->texts, key->name);
+		group->ranks =
+			keep_text(out, &work->texts, key->ranks ? m->recorded[key->ranks] : 0);
+		if (out->arena.failed)
+			return TRAWL_ENOMEM;
+		group->span = tw_node_span(group->ranks, work->job->gpus_per_node);
+		group->shared_name = names[key->name] > 1;
 	}
-	if (out->names.failed)
-		goto failed;
-	const char *text = out->names.ptr;
-	for (g = 0; g < out->group_count; g++) {
-		const struct group_key *key = (const void *)tw_pool_text(&m->groups, g + 1, NULL);
-
-		out->groups[g].name = text;
-		text += strlen(text) + 1;
-		out->groups[g].ranks = text;
-		text += strlen(text) + 1;
-		out->groups[g].span = tw_node_span(out->groups[g].ranks, work->job->gpus_per_node);
-		out->groups[g].shared_name = names[key->name] > 1;
-	}
-	tw_free(work->allocator, names, work->texts.count * sizeof(*names));
 	return 0;
-failed:
-	tw_free(work->allocator, names, work->texts.count * sizeof(*names));
-	return TRAWL_ENOMEM;
 }
 
 int tw_match_groups(struct tw_match_work *work)
@@ -333,9 +323,6 @@ int tw_match_groups(struct tw_match_work *work)
 	}
 	if (!status)
 		status = show_groups(&m);
-	tw_free(work->allocator, m.list_made, m.made_capacity * sizeof(*m.list_made));
-	tw_free(work->allocator, m.lists, m.list_capacity * sizeof(*m.lists));
-	tw_free(work->allocator, m.recorded, m.list_capacity * sizeof(*m.recorded));
 	tw_str_release(&m.text);
 	tw_pool_release(&m.groups);
 	return status;

@@ -1,7 +1,6 @@
 /* From drafts to matches: in order of time within their group, and how sure each is. */
 #include "job/match/match_work.h"
 
-#include "base/alloc.h"
 #include "base/search.h"
 #include "base/sort.h"
 
@@ -37,7 +36,7 @@ static uint64_t group_key(const void *context, uint32_t item)
 
 static int64_t start_of(const struct finishing *f, uint32_t item)
 {
-	uint32_t rank = tw_match_rank_of(f->work, item);
+	uint32_t rank = f->work->rank_of[item];
 	int64_t start = tw_match_plus(tw_match_collective(f->work, item)->start_ns,
 				      f->work->shift_ns[rank]);
 	int64_t ahead;
@@ -53,7 +52,7 @@ static int64_t start_of(const struct finishing *f, uint32_t item)
 static void merge_rank(struct finishing *f, const uint32_t *items, size_t count)
 {
 	struct tw_match_work *work = f->work;
-	uint32_t stamp = tw_match_rank_of(work, items[0]) + 1;
+	uint32_t stamp = work->rank_of[items[0]] + 1;
 	uint64_t reached = 0, fresh = 0, from, at = 0, k = 0;
 	size_t i;
 
@@ -92,15 +91,6 @@ static void merge_rank(struct finishing *f, const uint32_t *items, size_t count)
 	f->merged = order;
 }
 
-static size_t end_of_rank(const struct finishing *f, size_t from, size_t end)
-{
-	uint32_t past = f->work->first[tw_match_rank_of(f->work, f->by_group[from]) + 1];
-
-	while (from < end && f->by_group[from] < past)
-		from++;
-	return from;
-}
-
 /* Whether a list of ranks is all of them: long ones are cut short by who writes them. */
 static bool is_whole_list(const char *ranks)
 {
@@ -137,26 +127,18 @@ static uint32_t count_listed(const struct tw_job *job, const char *ranks)
 static void order_group(struct finishing *f, uint32_t group, size_t start, size_t end)
 {
 	const struct tw_match_group *shown = &f->work->out->groups[group - 1];
-	size_t from, to, best = start, best_end = start;
-	uint32_t ranks = 0;
+	struct tw_match_run most = tw_match_longest_run(f->work, f->by_group, start, end);
+	size_t from, to;
 	uint64_t i;
 
-	for (from = start; from < end; from = to) {
-		to = end_of_rank(f, from, end);
-		ranks++;
-		if (to - from > best_end - best) {
-			best = from;
-			best_end = to;
-		}
-	}
 	f->expected[group] =
-		is_whole_list(shown->ranks) ? count_listed(f->work->job, shown->ranks) : ranks;
+		is_whole_list(shown->ranks) ? count_listed(f->work->job, shown->ranks) : most.ranks;
 	f->count = 0;
-	f->root = tw_match_rank_of(f->work, f->by_group[best]);
-	merge_rank(f, f->by_group + best, best_end - best);
+	f->root = f->work->rank_of[f->by_group[most.from]];
+	merge_rank(f, f->by_group + most.from, most.to - most.from);
 	for (from = start; from < end; from = to) {
-		to = end_of_rank(f, from, end);
-		if (from != best)
+		to = tw_match_rank_end(f->work, f->by_group, from, end);
+		if (from != most.from)
 			merge_rank(f, f->by_group + from, to - from);
 	}
 	for (i = 0; i < f->count; i++)
@@ -272,60 +254,29 @@ static void judge(struct finishing *f)
 	}
 }
 
-static int finish(struct finishing *f)
-{
-	struct tw_match_work *work = f->work;
-	struct tw_matches *out = work->out;
-	int status = order_all(f);
-
-	if (status)
-		return status;
-	out->matches = tw_alloc_array(work->allocator, f->final_count, sizeof(*out->matches));
-	out->members = tw_alloc_array(work->allocator, work->first[work->job->count],
-				      sizeof(*out->members));
-	if (!out->matches || !out->members) {
-		tw_free(work->allocator, out->matches, f->final_count * sizeof(*out->matches));
-		tw_free(work->allocator, out->members,
-			work->first[work->job->count] * sizeof(*out->members));
-		out->matches = NULL;
-		out->members = NULL;
-		return TRAWL_ENOMEM;
-	}
-	place_members(f);
-	judge(f);
-	return 0;
-}
-
 int tw_match_finish(struct tw_match_work *work)
 {
-	const struct trawl_allocator *a = work->allocator;
+	struct tw_arena *arena = &work->arena, *kept = &work->out->arena;
 	size_t drafts = work->draft_count, items = work->first[work->job->count];
-	size_t groups = work->out->group_count + 1;
 	struct finishing f = { .work = work };
-	int status = TRAWL_ENOMEM;
 
-	f.by_group = tw_alloc_array(a, items, sizeof(*f.by_group));
-	f.place = tw_alloc_array(a, drafts, sizeof(*f.place));
-	f.stamp = tw_alloc_array(a, drafts, sizeof(*f.stamp));
-	f.time = tw_alloc_array(a, drafts, sizeof(*f.time));
-	f.order = tw_alloc_array(a, drafts, sizeof(*f.order));
-	f.merged = tw_alloc_array(a, drafts, sizeof(*f.merged));
-	f.after = tw_alloc_array(a, drafts, sizeof(*f.after));
-	f.fresh = tw_alloc_array(a, drafts, sizeof(*f.fresh));
-	f.final = tw_alloc_array(a, drafts, sizeof(*f.final));
-	f.expected = tw_alloc_array(a, groups, sizeof(*f.expected));
-	if (f.by_group && f.place && f.stamp && f.time && f.order && f.merged && f.after &&
-	    f.fresh && f.final && f.expected)
-		status = finish(&f);
-	tw_free(a, f.by_group, items * sizeof(*f.by_group));
-	tw_free(a, f.place, drafts * sizeof(*f.place));
-	tw_free(a, f.stamp, drafts * sizeof(*f.stamp));
-	tw_free(a, f.time, drafts * sizeof(*f.time));
-	tw_free(a, f.order, drafts * sizeof(*f.order));
-	tw_free(a, f.merged, drafts * sizeof(*f.merged));
-	tw_free(a, f.after, drafts * sizeof(*f.after));
-	tw_free(a, f.fresh, drafts * sizeof(*f.fresh));
-	tw_free(a, f.final, drafts * sizeof(*f.final));
-	tw_free(a, f.expected, groups * sizeof(*f.expected));
-	return status;
+	f.by_group = tw_arena_array(arena, items, sizeof(*f.by_group));
+	f.place = tw_arena_array(arena, drafts, sizeof(*f.place));
+	f.stamp = tw_arena_array(arena, drafts, sizeof(*f.stamp));
+	f.time = tw_arena_array(arena, drafts, sizeof(*f.time));
+	f.order = tw_arena_array(arena, drafts, sizeof(*f.order));
+	f.merged = tw_arena_array(arena, drafts, sizeof(*f.merged));
+	f.after = tw_arena_array(arena, drafts, sizeof(*f.after));
+	f.fresh = tw_arena_array(arena, drafts, sizeof(*f.fresh));
+	f.final = tw_arena_array(arena, drafts, sizeof(*f.final));
+	f.expected = tw_arena_array(arena, work->out->group_count + 1, sizeof(*f.expected));
+	if (arena->failed || order_all(&f))
+		return TRAWL_ENOMEM;
+	work->out->matches = tw_arena_array(kept, f.final_count, sizeof(*work->out->matches));
+	work->out->members = tw_arena_array(kept, items, sizeof(*work->out->members));
+	if (kept->failed)
+		return TRAWL_ENOMEM;
+	place_members(&f);
+	judge(&f);
+	return 0;
 }

@@ -1,7 +1,7 @@
 /* What a rank's clock is ahead, from the ends of its calls. */
 #include "base/median.h"
 #include "base/search.h"
-#include "job/match/match_align.h"
+#include "job/match/call_alignment.h"
 
 #include "job/match/match_limits.h"
 
@@ -23,9 +23,10 @@ void tw_match_sort_times(int64_t *times, size_t count)
 enum tw_match_likeness tw_align_likeness(const struct tw_alignment *a, uint32_t known,
 					 uint32_t other)
 {
-	if (a->known->sequence[known] != a->other->sequence[other])
+	if (a->known->calls[known].sequence != a->other->calls[other].sequence)
 		return TW_MATCH_OTHER;
-	return tw_match_likeness(a->work, a->known->signature[known], a->other->signature[other]);
+	return tw_match_likeness(a->work, a->known->calls[known].signature,
+				 a->other->calls[other].signature);
 }
 
 static bool may(const struct tw_alignment *a, uint32_t signature)
@@ -35,7 +36,7 @@ static bool may(const struct tw_alignment *a, uint32_t signature)
 
 bool tw_align_counts(const struct tw_alignment *a, uint32_t known, uint32_t other)
 {
-	return may(a, a->known->signature[known]) && may(a, a->other->signature[other]);
+	return may(a, a->known->calls[known].signature) && may(a, a->other->calls[other].signature);
 }
 
 bool tw_align_is_clean(const struct tw_alignment *a)
@@ -51,7 +52,7 @@ bool tw_align_is_clean(const struct tw_alignment *a)
 
 static int64_t end_of(const struct tw_align_side *side, int64_t place)
 {
-	return side->end[side->by_end[place]];
+	return side->calls[side->by_end[place]].end;
 }
 
 /* The first place in order of end whose end is `time` or later. */
@@ -73,7 +74,7 @@ static uint32_t nearest(const struct tw_alignment *a, int64_t *place, int way, i
 		*place += way;
 	for (q = *place; q >= 0 && q < n && steps < TW_MATCH_FAR; q += way, steps++) {
 		uint32_t known = a->known->by_end[q];
-		int64_t apart = tw_match_apart(a->known->end[known], time);
+		int64_t apart = tw_match_apart(a->known->calls[known].end, time);
 
 		if (apart > TW_MATCH_END_NOISE_NS)
 			break;
@@ -108,14 +109,14 @@ static void walk(struct tw_alignment *a, struct tw_align_fit *fit, int64_t from,
 				  1;
 	for (p = from; p >= 0 && p < other->count; p += way) {
 		uint32_t call = other->by_end[p];
-		int64_t time = tw_match_minus(other->end[call], offset), ahead;
+		int64_t time = tw_match_minus(other->calls[call].end, offset), ahead;
 		uint32_t known = nearest(a, &place, way, time, call);
 
 		a->found[call] = known;
 		a->local[call] = offset;
 		if (known == TW_ALIGN_NONE || !tw_align_counts(a, known, call))
 			continue;
-		ahead = tw_match_minus(time, a->known->end[known]);
+		ahead = tw_match_minus(time, a->known->calls[known].end);
 		fit->score += TW_MATCH_END_NOISE_NS - tw_match_apart(ahead, 0);
 		a->scratch[fit->agree++] = tw_match_apart(ahead, 0);
 		/* A mean over about eight calls: noise is out, drift is in. */
@@ -130,8 +131,8 @@ static uint32_t within(const struct tw_alignment *a, const struct tw_align_side 
 	uint32_t count = 0, i;
 
 	for (i = 0; i < side->count; i++)
-		count += may(a, side->signature[i]) && side->end[i] >= first &&
-			 side->end[i] <= last;
+		count += may(a, side->calls[i].signature) && side->calls[i].end >= first &&
+			 side->calls[i].end <= last;
 	return count;
 }
 
@@ -139,7 +140,7 @@ static uint32_t within(const struct tw_alignment *a, const struct tw_align_side 
 static void judge(struct tw_alignment *a, struct tw_align_fit *fit)
 {
 	const struct tw_align_side *known = a->known, *other = a->other;
-	int64_t at = place_of(other, other->end[fit->at]), noise = TW_MATCH_END_NOISE_NS;
+	int64_t at = place_of(other, other->calls[fit->at].end), noise = TW_MATCH_END_NOISE_NS;
 	int64_t first = end_of(other, 0), last = end_of(other, other->count - 1);
 	uint32_t of_known, of_other;
 
@@ -178,7 +179,8 @@ static bool fit_in_place(struct tw_alignment *a, struct tw_align_fit *fit)
 
 	for (i = from; i < to && i < a->known->count; i++) {
 		if (tw_align_counts(a, i, i) && tw_align_likeness(a, i, i) == TW_MATCH_SAME)
-			samples[count++] = tw_match_minus(a->other->end[i], a->known->end[i]);
+			samples[count++] =
+				tw_match_minus(a->other->calls[i].end, a->known->calls[i].end);
 	}
 	if (!count)
 		return false;
@@ -242,8 +244,8 @@ static void try_place(const struct tw_alignment *a, struct places *places, uint3
 			continue;
 		like++;
 		if (tw_align_counts(a, (uint32_t)i, from + step))
-			samples[count++] =
-				tw_match_minus(a->other->end[from + step], a->known->end[i]);
+			samples[count++] = tw_match_minus(a->other->calls[from + step].end,
+							  a->known->calls[i].end);
 	}
 	/* What is missing in the stretch moves half of it at the most. */
 	if (!count || like * 3 < in_range)
@@ -356,7 +358,7 @@ bool tw_align_fit(struct tw_alignment *a, struct tw_align_fit *best)
 		return false;
 	a->all = false;
 	for (i = 0; i < a->other->count; i++)
-		counting += may(a, a->other->signature[i]);
+		counting += may(a, a->other->calls[i].signature);
 	a->natural = counting > 0;
 	a->all = !counting;
 	if (!choose(a, best))

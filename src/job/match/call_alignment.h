@@ -5,24 +5,29 @@
  * first, and calls are then laid beside each other where ends agree.  Where ends tell nothing,
  * order and signatures decide.
  */
-#ifndef TW_JOB_MATCH_MATCH_ALIGN_H
-#define TW_JOB_MATCH_MATCH_ALIGN_H
+#ifndef TW_JOB_MATCH_CALL_ALIGNMENT_H
+#define TW_JOB_MATCH_CALL_ALIGNMENT_H
 
 #include "job/match/match_work.h"
 
 #define TW_ALIGN_NONE UINT32_MAX
 
+struct tw_align_call {
+	uint32_t signature;
+	int64_t sequence; /* of lanes whose numbers come again, else -1 */
+	int64_t end;
+};
+
 /* Calls in order of start. */
 struct tw_align_side {
 	uint32_t count;
-	uint32_t *signature;
-	int64_t *sequence; /* of lanes whose numbers come again, else -1 */
-	int64_t *end;
+	const struct tw_align_call *calls;
 	uint32_t *by_end; /* calls in order of end */
 };
 
 struct tw_alignment {
 	const struct tw_match_work *work;
+	struct tw_arena *arena; /* of the result, and of what is needed on the way */
 	const struct tw_align_side *known, *other;
 	/* What the other's clock is ahead as far as was known before. */
 	bool hinted;
@@ -43,10 +48,10 @@ struct tw_alignment {
 	int64_t *scratch;
 };
 
-/* The caller owns `to`, `sure`, `local`, `found` and `scratch`, each as long as other->count. */
+/* 0 or TRAWL_ENOMEM. */
 int tw_align(struct tw_alignment *a);
 
-/* match_fit.c: the offset that ends agree on; false: none. */
+/* clock_fit.c: the offset that ends agree on; false: none. */
 struct tw_align_fit {
 	int64_t offset;
 	uint32_t at; /* call of `other` at which it was found */

@@ -1,8 +1,6 @@
 /* Collectives that say themselves which they are: by an id, by a sequence number. */
 #include "job/match/match_work.h"
 
-#include "base/alloc.h"
-#include "base/search.h"
 #include "base/sort.h"
 #include "job/match/match_limits.h"
 
@@ -16,11 +14,6 @@ static uint64_t id_key(const void *context, uint32_t item)
 static uint64_t sequence_key(const void *context, uint32_t item)
 {
 	return (uint64_t)tw_match_collective(context, item)->sequence;
-}
-
-static uint64_t lane_key(const void *context, uint32_t item)
-{
-	return tw_match_kind_of(context, item).lane;
 }
 
 /* Whether the group of a lane has a name of its own. */
@@ -45,7 +38,7 @@ static int join_run(struct tw_match_work *work, const uint32_t *items, size_t co
 
 	for (i = 0; i < count; i++) {
 		uint32_t lane = tw_match_kind_of(work, items[i]).lane;
-		uint32_t of = tw_match_rank_of(work, items[i]);
+		uint32_t of = work->rank_of[items[i]];
 
 		nth = i && of == rank ? nth + 1 : 0;
 		rank = of;
@@ -68,13 +61,6 @@ static bool has_key(const struct tw_match_work *work, uint32_t item, bool by_id)
 	return by_id ? c->comms_id != 0 : c->sequence >= 0;
 }
 
-/* The end of the items of one rank in a lane, of which [from] is the first. */
-static size_t rank_end(const struct tw_match_work *work, size_t from, size_t end)
-{
-	uint32_t past = work->first[tw_match_rank_of(work, work->by_lane[from]) + 1];
-	return TW_LOWER_BOUND(at, from, end, work->by_lane[at] < past);
-}
-
 /*
  * Whether keys tell what is one in a lane: not where a rank records none of them at all, for its
  * calls are those that others number.
@@ -84,7 +70,7 @@ static bool is_keyed(const struct tw_match_work *work, uint32_t lane, bool by_id
 	size_t end = work->lane_first[lane + 1], from, to, i;
 
 	for (from = work->lane_first[lane]; from < end; from = to) {
-		to = rank_end(work, from, end);
+		to = tw_match_rank_end(work, work->by_lane, from, end);
 		for (i = from; i < to && !has_key(work, work->by_lane[i], by_id);)
 			i++;
 		if (i == to)
@@ -93,35 +79,34 @@ static bool is_keyed(const struct tw_match_work *work, uint32_t lane, bool by_id
 	return true;
 }
 
-/* Items without a draft that have an id, or else a sequence number, in order. */
-static int pick(const struct tw_match_work *work, uint32_t *list, size_t *picked, bool by_id)
+/* Items without a draft that have an id, or else a sequence number, in order; NULL: out of memory. */
+static uint32_t *pick(struct tw_match_work *work, size_t *picked, bool by_id)
 {
-	size_t lanes = work->lanes.count;
-	bool *keyed = tw_alloc_array(work->allocator, lanes, sizeof(*keyed));
-	uint32_t lane, item;
+	uint32_t items = work->first[work->job->count], lane, item;
+	uint32_t *list = tw_arena_array(&work->arena, items, sizeof(*list));
+	bool *keyed = tw_arena_array(&work->arena, work->lanes.count, sizeof(*keyed));
 
 	*picked = 0;
-	if (!keyed)
-		return TRAWL_ENOMEM;
-	for (lane = 1; lane < lanes; lane++)
+	if (!list || !keyed)
+		return NULL;
+	for (lane = 1; lane < work->lanes.count; lane++)
 		keyed[lane] = is_keyed(work, lane, by_id);
-	for (item = 0; item < work->first[work->job->count]; item++) {
+	for (item = 0; item < items; item++) {
 		if (*tw_match_draft_of(work, item) == TW_MATCH_NONE &&
-		    keyed[lane_key(work, item)] && has_key(work, item, by_id))
+		    keyed[tw_match_lane_key(work, item)] && has_key(work, item, by_id))
 			list[(*picked)++] = item;
 	}
-	tw_free(work->allocator, keyed, lanes * sizeof(*keyed));
-	return 0;
+	return list;
 }
 
 int tw_match_by_id(struct tw_match_work *work)
 {
-	const struct trawl_allocator *a = work->allocator;
-	size_t room = work->first[work->job->count], count, from, to;
-	uint32_t *list = tw_alloc_array(a, room, sizeof(*list));
-	int status = list ? pick(work, list, &count, true) : TRAWL_ENOMEM;
+	struct tw_arena mark = tw_arena_mark(&work->arena);
+	size_t count, from, to;
+	uint32_t *list = pick(work, &count, true);
+	int status = list ? 0 : TRAWL_ENOMEM;
 
-	if (!status && tw_sort(list, count, id_key, work, a))
+	if (!status && tw_sort(list, count, id_key, work, work->allocator))
 		status = TRAWL_ENOMEM;
 	for (from = 0; !status && from < count; from = to) {
 		for (to = from + 1;
@@ -129,7 +114,7 @@ int tw_match_by_id(struct tw_match_work *work)
 			to++;
 		status = join_run(work, list + from, to - from, TW_MATCH_BY_ID);
 	}
-	tw_free(a, list, room * sizeof(*list));
+	tw_arena_rewind(&work->arena, &mark);
 	return status;
 }
 
@@ -139,82 +124,74 @@ int tw_match_by_id(struct tw_match_work *work)
  */
 static int find_restarts(struct tw_match_work *work, const uint32_t *list, size_t count)
 {
-	size_t lanes = work->lanes.count, i;
-	uint32_t *rank_of = tw_alloc_array(work->allocator, lanes, sizeof(*rank_of));
-	int64_t *highest = tw_alloc_array(work->allocator, lanes, sizeof(*highest));
-	bool *back = tw_alloc_array(work->allocator, lanes, sizeof(*back));
+	struct counting {
+		uint32_t rank; /* whose numbers these are, from 1 */
+		int64_t highest;
+		bool back;
+	} *lanes = tw_arena_array(&work->arena, work->lanes.count, sizeof(*lanes));
 	uint32_t item;
+	size_t i;
 
-	for (item = 0; rank_of && highest && back && item < work->first[work->job->count]; item++) {
+	if (!lanes)
+		return TRAWL_ENOMEM;
+	for (item = 0; item < work->first[work->job->count]; item++) {
 		const struct tw_collective *c = tw_match_collective(work, item);
-		uint32_t lane = lane_key(work, item), rank = tw_match_rank_of(work, item) + 1;
+		struct counting *lane = &lanes[tw_match_lane_key(work, item)];
+		uint32_t rank = work->rank_of[item] + 1;
 
 		if (c->sequence < 0 || *tw_match_draft_of(work, item) != TW_MATCH_NONE)
 			continue;
-		if (rank_of[lane] != rank || c->sequence > highest[lane])
-			highest[lane] = c->sequence;
-		else if (c->sequence < highest[lane] - 1)
-			back[lane] = true;
-		rank_of[lane] = rank;
+		if (lane->rank != rank || c->sequence > lane->highest)
+			lane->highest = c->sequence;
+		else if (c->sequence < lane->highest - 1)
+			lane->back = true;
+		lane->rank = rank;
 	}
-	for (i = 1; rank_of && highest && back && i < count; i++) {
-		uint32_t lane = lane_key(work, list[i]);
+	for (i = 1; i < count; i++) {
+		uint64_t lane = tw_match_lane_key(work, list[i]);
 
-		if (back[lane] && lane == lane_key(work, list[i - 1]) &&
+		if (lanes[lane].back && lane == tw_match_lane_key(work, list[i - 1]) &&
 		    sequence_key(work, list[i]) == sequence_key(work, list[i - 1]) &&
-		    tw_match_rank_of(work, list[i]) == tw_match_rank_of(work, list[i - 1]))
+		    work->rank_of[list[i]] == work->rank_of[list[i - 1]])
 			work->restarted[lane] = true;
 	}
-	i = rank_of && highest && back;
-	tw_free(work->allocator, rank_of, lanes * sizeof(*rank_of));
-	tw_free(work->allocator, highest, lanes * sizeof(*highest));
-	tw_free(work->allocator, back, lanes * sizeof(*back));
-	return i ? 0 : TRAWL_ENOMEM;
+	return 0;
 }
 
 /* Transfers of which nobody knows between whom: with more than two members nothing is sure. */
 static int join_sequence(struct tw_match_work *work, const uint32_t *items, size_t count)
 {
-	uint32_t lane = lane_key(work, items[0]);
+	uint32_t lane = tw_match_lane_key(work, items[0]);
 	const struct tw_match_lane *l = tw_match_lane(work, lane);
-	size_t i;
 
 	if (!l->transfer || l->source || count == 2)
 		return join_run(work, items, count, TW_MATCH_BY_SEQUENCE);
-	for (i = 0; i < count; i++) {
-		uint64_t draft = tw_match_draft(work, lane, TW_MATCH_BY_SEQUENCE);
-
-		if (draft == TW_MATCH_NONE)
-			return TRAWL_ENOMEM;
-		work->drafts[draft].doubtful = true;
-		tw_match_join(work, draft, items[i]);
-	}
-	return 0;
+	return tw_match_leave_alone(work, lane, TW_MATCH_BY_SEQUENCE, items, count);
 }
 
 int tw_match_by_sequence(struct tw_match_work *work)
 {
-	const struct trawl_allocator *a = work->allocator;
-	size_t room = work->first[work->job->count], count, from, to;
-	uint32_t *list = tw_alloc_array(a, room, sizeof(*list));
-	int status = list ? pick(work, list, &count, false) : TRAWL_ENOMEM;
+	struct tw_arena mark = tw_arena_mark(&work->arena);
+	size_t count, from, to;
+	uint32_t *list = pick(work, &count, false);
+	int status = list ? 0 : TRAWL_ENOMEM;
 
-	if (!status && (tw_sort(list, count, sequence_key, work, a) ||
-			tw_sort(list, count, lane_key, work, a)))
+	if (!status && (tw_sort(list, count, sequence_key, work, work->allocator) ||
+			tw_sort(list, count, tw_match_lane_key, work, work->allocator)))
 		status = TRAWL_ENOMEM;
 	if (!status)
 		status = find_restarts(work, list, count);
 	for (from = 0; !status && from < count; from = to) {
-		uint64_t lane = lane_key(work, list[from]);
+		uint64_t lane = tw_match_lane_key(work, list[from]);
 		uint64_t sequence = sequence_key(work, list[from]);
 
-		for (to = from + 1; to < count && lane_key(work, list[to]) == lane &&
+		for (to = from + 1; to < count && tw_match_lane_key(work, list[to]) == lane &&
 				    sequence_key(work, list[to]) == sequence;)
 			to++;
 		if (!work->restarted[lane])
 			status = join_sequence(work, list + from, to - from);
 	}
-	tw_free(a, list, room * sizeof(*list));
+	tw_arena_rewind(&work->arena, &mark);
 	return status;
 }
 
@@ -252,27 +229,20 @@ static void learn_rank(const struct learning *l, uint32_t lane, uint32_t anchor,
 	for (i = 0; i < count; i++)
 		agree += tw_match_apart(samples[i], middle) <= TW_MATCH_END_NOISE_NS;
 	if (agree * 2 >= count)
-		tw_match_learn(work, tw_match_rank_of(work, work->by_lane[from]), anchor, middle);
+		tw_match_learn(work, work->rank_of[work->by_lane[from]], anchor, middle);
 }
 
 static void learn_lane(const struct learning *l, uint32_t lane)
 {
 	struct tw_match_work *work = l->work;
 	size_t start = work->lane_first[lane], end = work->lane_first[lane + 1], from, to;
-	size_t best = start, best_end = start;
+	struct tw_match_run most = tw_match_longest_run(work, work->by_lane, start, end);
 	uint32_t anchor;
 
-	for (from = start; from < end; from = to) {
-		to = rank_end(work, from, end);
-		if (to - from > best_end - best) {
-			best = from;
-			best_end = to;
-		}
-	}
-	if (best == best_end)
+	if (start == end)
 		return;
-	anchor = tw_match_rank_of(work, work->by_lane[best]);
-	for (from = best; from < best_end; from++) {
+	anchor = work->rank_of[work->by_lane[most.from]];
+	for (from = most.from; from < most.to; from++) {
 		uint32_t item = work->by_lane[from];
 
 		if (!tells_clocks(work, item))
@@ -281,25 +251,24 @@ static void learn_lane(const struct learning *l, uint32_t lane)
 		l->lane_of[*tw_match_draft_of(work, item)] = lane;
 	}
 	for (from = start; from < end; from = to) {
-		to = rank_end(work, from, end);
-		if (from != best)
+		to = tw_match_rank_end(work, work->by_lane, from, end);
+		if (from != most.from)
 			learn_rank(l, lane, anchor, from, to);
 	}
 }
 
 int tw_match_learn_clocks(struct tw_match_work *work)
 {
+	struct tw_arena mark = tw_arena_mark(&work->arena);
 	struct learning l = { .work = work };
 	uint32_t lane;
+	bool failed;
 
-	if (!work->draft_count)
-		return 0;
-	l.end = tw_alloc_array(work->allocator, work->draft_count, sizeof(*l.end));
-	l.lane_of = tw_alloc_array(work->allocator, work->draft_count, sizeof(*l.lane_of));
-	for (lane = 1; l.end && l.lane_of && lane < work->lanes.count; lane++)
+	l.end = tw_arena_array(&work->arena, work->draft_count, sizeof(*l.end));
+	l.lane_of = tw_arena_array(&work->arena, work->draft_count, sizeof(*l.lane_of));
+	failed = !l.end || !l.lane_of;
+	for (lane = 1; !failed && lane < work->lanes.count; lane++)
 		learn_lane(&l, lane);
-	bool failed = !l.end || !l.lane_of;
-	tw_free(work->allocator, l.end, work->draft_count * sizeof(*l.end));
-	tw_free(work->allocator, l.lane_of, work->draft_count * sizeof(*l.lane_of));
+	tw_arena_rewind(&work->arena, &mark);
 	return failed ? TRAWL_ENOMEM : 0;
 }

@@ -1,7 +1,6 @@
 /* Calls of a rank beside the known ones, each to the one that it is. */
-#include "job/match/match_align.h"
+#include "job/match/call_alignment.h"
 
-#include "base/alloc.h"
 #include "base/median.h"
 #include "job/match/match_limits.h"
 
@@ -45,11 +44,11 @@ static int64_t reach(const struct tw_align_side *side, uint32_t i)
 	int64_t near = INT64_MAX, apart;
 
 	if (i) {
-		apart = tw_match_apart(side->end[i], side->end[i - 1]);
+		apart = tw_match_apart(side->calls[i].end, side->calls[i - 1].end);
 		near = apart < near ? apart : near;
 	}
 	if (i + 1 < side->count) {
-		apart = tw_match_apart(side->end[i], side->end[i + 1]);
+		apart = tw_match_apart(side->calls[i].end, side->calls[i + 1].end);
 		near = apart < near ? apart : near;
 	}
 	return near / 2;
@@ -59,8 +58,8 @@ static int64_t apart_of(const struct band *b, uint32_t known, uint32_t other)
 {
 	const struct tw_alignment *a = b->a;
 
-	return tw_match_apart(tw_match_minus(a->other->end[other], a->local[other]),
-			      a->known->end[known]);
+	return tw_match_apart(tw_match_minus(a->other->calls[other].end, a->local[other]),
+			      a->known->calls[known].end);
 }
 
 static bool is_near(const struct band *b, uint32_t known, uint32_t other)
@@ -74,7 +73,7 @@ static bool is_near(const struct band *b, uint32_t known, uint32_t other)
 
 	if (b->loose)
 		limit = limit < INT64_MAX / 4 ? limit * 4 : limit;
-	else if (b->a->work->natures[b->a->known->signature[known]].strict && limit > most)
+	else if (b->a->work->natures[b->a->known->calls[known].signature].strict && limit > most)
 		limit = most;
 	return apart_of(b, known, other) <= (limit > b->noise ? limit : b->noise);
 }
@@ -100,7 +99,7 @@ static int64_t worth_by_ends(const struct band *b, uint32_t known, uint32_t othe
 		return is_near(b, known, other) ? RELATED_NEAR : IMPOSSIBLE;
 	default:
 		/* Numbers that differ are never one, whatever their ends. */
-		if (b->a->known->sequence[known] != b->a->other->sequence[other])
+		if (b->a->known->calls[known].sequence != b->a->other->calls[other].sequence)
 			return IMPOSSIBLE;
 		return counts && agree ? OTHER_AND_ENDS : IMPOSSIBLE;
 	}
@@ -108,7 +107,7 @@ static int64_t worth_by_ends(const struct band *b, uint32_t known, uint32_t othe
 
 static int64_t worth_by_order(const struct band *b, uint32_t known, uint32_t other)
 {
-	if (b->a->known->sequence[known] != b->a->other->sequence[other])
+	if (b->a->known->calls[known].sequence != b->a->other->calls[other].sequence)
 		return IMPOSSIBLE;
 	switch (tw_align_likeness(b->a, known, other)) {
 	case TW_MATCH_SAME:
@@ -279,15 +278,15 @@ static int64_t reach_of_like(const struct tw_align_side *side, uint32_t call)
 	uint32_t i;
 
 	for (i = call; i-- > 0;) {
-		if (side->signature[i] != side->signature[call])
+		if (side->calls[i].signature != side->calls[call].signature)
 			continue;
-		reach = tw_match_apart(side->end[i], side->end[call]);
+		reach = tw_match_apart(side->calls[i].end, side->calls[call].end);
 		break;
 	}
 	for (i = call + 1; i < side->count; i++) {
-		if (side->signature[i] != side->signature[call])
+		if (side->calls[i].signature != side->calls[call].signature)
 			continue;
-		apart = tw_match_apart(side->end[i], side->end[call]);
+		apart = tw_match_apart(side->calls[i].end, side->calls[call].end);
 		return apart < reach ? apart : reach;
 	}
 	return reach;
@@ -348,31 +347,23 @@ static void be_sure(struct band *b)
 
 static int lay_band(struct band *b)
 {
-	const struct trawl_allocator *allocator = b->a->work->allocator;
+	struct tw_arena *arena = b->a->arena;
 	uint32_t m = b->a->other->count;
 	size_t width = (size_t)b->width;
-	int64_t *rows[2] = { tw_alloc_array(allocator, width, sizeof(int64_t)),
-			     tw_alloc_array(allocator, width, sizeof(int64_t)) };
-	int status = TRAWL_ENOMEM;
 
-	b->low = tw_alloc_array(allocator, m, sizeof(*b->low));
-	b->steps = tw_alloc(allocator, m * width); /* every step is written before it is read */
-	b->row = rows[0];
-	b->before = rows[1];
-	if (b->low && b->steps && rows[0] && rows[1]) {
-		lay(b);
-		if (b->clean && b->loose)
-			stay_in_place(b->a);
-		if (b->clean)
-			fill_gaps(b);
-		be_sure(b);
-		status = 0;
-	}
-	tw_free(allocator, rows[0], width * sizeof(int64_t));
-	tw_free(allocator, rows[1], width * sizeof(int64_t));
-	tw_free(allocator, b->low, m * sizeof(*b->low));
-	tw_free(allocator, b->steps, m * width);
-	return status;
+	b->row = tw_arena_array(arena, width, sizeof(*b->row));
+	b->before = tw_arena_array(arena, width, sizeof(*b->before));
+	b->low = tw_arena_array(arena, m, sizeof(*b->low));
+	b->steps = tw_arena_alloc(arena, m * width); /* every step is written before it is read */
+	if (arena->failed)
+		return TRAWL_ENOMEM;
+	lay(b);
+	if (b->clean && b->loose)
+		stay_in_place(b->a);
+	if (b->clean)
+		fill_gaps(b);
+	be_sure(b);
+	return 0;
 }
 
 /* Median of the offsets where ends agree: what the clock is ahead in the middle of it all. */
@@ -383,8 +374,8 @@ static void tell_offset(struct tw_alignment *a)
 
 	for (i = 0; i < a->other->count; i++) {
 		if (a->to[i] != TW_ALIGN_NONE && a->sure[i] && tw_align_counts(a, a->to[i], i))
-			a->scratch[count++] =
-				tw_match_minus(a->other->end[i], a->known->end[a->to[i]]);
+			a->scratch[count++] = tw_match_minus(a->other->calls[i].end,
+							     a->known->calls[a->to[i]].end);
 	}
 	a->agree = (uint32_t)count;
 	if (count)
@@ -395,20 +386,27 @@ int tw_align(struct tw_alignment *a)
 {
 	struct tw_align_fit fit = { 0 };
 	struct band b = { .a = a };
-	uint32_t i;
+	uint32_t i, m = a->other->count;
 	int status;
 
+	a->to = tw_arena_array(a->arena, m, sizeof(*a->to));
+	a->sure = tw_arena_array(a->arena, m, sizeof(*a->sure));
+	a->local = tw_arena_array(a->arena, m, sizeof(*a->local));
+	a->found = tw_arena_array(a->arena, m, sizeof(*a->found));
+	a->scratch = tw_arena_array(a->arena, m, sizeof(*a->scratch));
+	if (a->arena->failed)
+		return TRAWL_ENOMEM;
 	a->ends = tw_align_fit(a, &fit);
 	b.clean = tw_align_is_clean(a);
 	if (!a->ends && b.clean) {
-		for (i = 0; i < a->other->count; i++) {
+		for (i = 0; i < m; i++) {
 			a->to[i] = i;
 			a->sure[i] = false;
 		}
 		return 0;
 	}
 	if (!a->ends)
-		memset(a->local, 0, a->other->count * sizeof(*a->local));
+		memset(a->local, 0, m * sizeof(*a->local));
 	/* Where kinds that need not end together do, their ends count as those of others. */
 	if (a->all && (!a->ends || fit.agree * (uint64_t)5 < fit.of * (uint64_t)4))
 		a->all = false;
