@@ -94,11 +94,11 @@ static void add_row(struct trawl_table *table, const struct tw_merge *merge,
 		[TW_RANK_BY_NAME] = "name",
 		[TW_RANK_BY_ORDER] = "order",
 	};
-	const char *path = merge->set.files[rank->file].path;
+	const char *path = tw_merged_file(merge, rank)->path;
 	size_t row = tw_table_add_row(table);
 
-	tw_table_set_integer(table, row, RANK, rank->rank);
-	tw_table_set_str(table, row, RULE, rules[rank->rule]);
+	tw_table_set_integer(table, row, RANK, rank->of->rank);
+	tw_table_set_str(table, row, RULE, rules[rank->of->rule]);
 	tw_table_set_integer(table, row, GPU_SLICES, (int64_t)rank->gpu_slices);
 	tw_table_set_integer(table, row, HOST_SLICES, (int64_t)rank->host_slices);
 	tw_table_set_integer(table, row, OTHERS, (int64_t)rank->others);
@@ -155,15 +155,15 @@ static void tell_numbers(const struct tw_merge *merge)
 	for (i = 0; i < merge->count; i++) {
 		const struct tw_merged *rank = &merge->ranks[i];
 
-		by_order += rank->rule == TW_RANK_BY_ORDER;
-		if (rank->world_size >= 0 && rank->world_size != merge->told_world)
+		by_order += rank->of->rule == TW_RANK_BY_ORDER;
+		if (rank->of->world_size >= 0 && rank->of->world_size != merge->job.world_size)
 			other = rank;
 	}
-	cli_tell_order(merge->clashes, by_order, merge->count);
-	cli_tell_apart(&merge->apart);
-	cli_tell_world(other ? other->rank : -1, other ? other->world_size : -1,
-		       merge->ranks[merge->count - 1].rank, merge->told_world);
-	if (merge->is_unlike)
+	cli_tell_order(merge->job.clashes, by_order, merge->count);
+	cli_tell_apart(&merge->job.apart);
+	cli_tell_world(other ? other->of->rank : -1, other ? other->of->world_size : -1,
+		       merge->ranks[merge->count - 1].of->rank, merge->job.world_size);
+	if (merge->job.is_unlike)
 		cli_message("the traces do not look like ranks of one job: some share no process "
 			    "group and few operators and kernels (trawl report --each reports "
 			    "them one by one)");
@@ -172,8 +172,9 @@ static void tell_numbers(const struct tw_merge *merge)
 /* Ranks of one file that are left out for one reason say it once. */
 static bool says_the_same(const struct tw_merged *rank)
 {
-	return rank->message && rank[-1].message && rank->file == rank[-1].file &&
-	       rank->state == rank[-1].state && !strcmp(rank->message, rank[-1].message);
+	return rank->of->message[0] && rank->of->file == rank[-1].of->file &&
+	       rank->of->state == rank[-1].of->state &&
+	       !strcmp(rank->of->message, rank[-1].of->message);
 }
 
 /* Whatever is left out or odd, by name. */
@@ -184,30 +185,32 @@ static int tell_ranks(const struct merge_command *m, const struct tw_merge *merg
 
 	for (i = 0; i < merge->file_count; i++) {
 		const struct tw_merged *rank = &merge->ranks[i];
-		const char *path = merge->set.files[rank->file].path;
+		const char *path = tw_merged_file(merge, rank)->path;
 
-		if (rank->state == TW_RANK_NOT_A_TRACE && rank->message && !m->common.quiet)
-			cli_message("%s: passed over: %s", path, rank->message);
-		if (rank->state == TW_RANK_UNREADABLE || rank->state == TW_RANK_DUPLICATE ||
-		    rank->state == TW_RANK_CAPTURE) {
+		if (rank->of->state == TW_RANK_NOT_A_TRACE && rank->of->message[0] &&
+		    !m->common.quiet)
+			cli_message("%s: passed over: %s", path, rank->of->message);
+		if (rank->of->state == TW_RANK_UNREADABLE || rank->of->state == TW_RANK_DUPLICATE ||
+		    rank->of->state == TW_RANK_CAPTURE) {
 			if (!i || !says_the_same(rank))
 				cli_message("%s: left out: %s", path,
-					    rank->message ? rank->message : "out of memory");
+					    rank->of->message[0] ? rank->of->message :
+								   "out of memory");
 			status = CLI_INCOMPLETE;
 		}
 		if (!tw_merged_is_in(rank))
 			continue;
-		if (rank->rule < TW_RANK_BY_NAME && rank->name_rank >= 0 &&
-		    rank->name_rank != rank->rank)
+		if (rank->of->rule < TW_RANK_BY_NAME && rank->of->name_rank >= 0 &&
+		    rank->of->name_rank != rank->of->rank)
 			cli_message("%s: its name says rank %" PRId64 ", the trace rank %" PRId64
 				    "; the trace counts",
-				    path, rank->name_rank, rank->rank);
-		if (rank->told_rank >= 0 && rank->told_rank != rank->rank)
+				    path, rank->of->name_rank, rank->of->rank);
+		if (rank->told_rank >= 0 && rank->told_rank != rank->of->rank)
 			cli_message("%s: merged as rank %" PRId64 "; that it is of rank %" PRId64
 				    " it tells behind its events only",
-				    path, rank->rank, rank->told_rank);
+				    path, rank->of->rank, rank->told_rank);
 		cli_tell_defects(path, rank->defects, rank->defect_count, &m->common);
-		if (rank->state == TW_RANK_DAMAGED)
+		if (rank->of->state == TW_RANK_DAMAGED)
 			status = CLI_INCOMPLETE;
 	}
 	tell_numbers(merge);
@@ -227,7 +230,7 @@ static int check_strict(const struct merge_command *m, const struct tw_merge *me
 	for (i = 0; i < merge->count; i++) {
 		const struct tw_merged *rank = &merge->ranks[i];
 
-		if (tw_merged_is_in(rank) && cli_strict_status(merge->set.files[rank->file].path,
+		if (tw_merged_is_in(rank) && cli_strict_status(tw_merged_file(merge, rank)->path,
 							       rank->defects, rank->defect_count))
 			return CLI_FAILED;
 	}
@@ -242,8 +245,11 @@ static void tell_output(const struct merge_command *m)
 
 /* ---- the command */
 
-static int progress(void *context, int64_t bytes_done, int64_t bytes)
+static int progress(void *context, size_t files_done, size_t files, int64_t bytes_done,
+		    int64_t bytes)
 {
+	(void)files_done;
+	(void)files;
 	return cli_progress_update(context, bytes_done, bytes);
 }
 
@@ -400,8 +406,9 @@ int cli_merge(const struct cli_command *command, int argc, char **argv)
 		return be_led(&m);
 	if (m.compat)
 		return compat(&m, count, argv);
-	status = tw_merge_find(&set, (const char *const *)argv, (size_t)count, m.trace_name,
-			       trawl_allocator_default(), &err);
+	status = tw_rank_set_find_named(&set, (const char *const *)argv, (size_t)count,
+					m.trace_name, TW_MERGE_TRACE_NAME,
+					trawl_allocator_default(), &err);
 	if (status)
 		return cli_fail(&err);
 	return run(&m, &set);

@@ -158,9 +158,8 @@ static void visit_trace(void *context, uint32_t file, const struct trawl_trace *
 	const struct visit *v = context;
 	struct tw_file_ranks *ranks = &v->made->reduced[file];
 
-	ranks->status = tw_rank_reduce_trace(v->set, file, trace, v->load, threads,
-					     trawl_allocator_default(), &ranks->ranks,
-					     &ranks->count);
+	*ranks = tw_rank_reduce_trace(v->set, file, trace, v->load, threads,
+				      trawl_allocator_default());
 	v->made->visited[file] = true;
 }
 
@@ -173,15 +172,15 @@ static void tell_merged(struct cli_sweep_made *made, const struct tw_merge *merg
 
 		if (tw_merged_is_in(rank))
 			made->merged_slices += rank->gpu_slices + rank->host_slices;
-		if (rank->state != TW_RANK_UNREADABLE && rank->state != TW_RANK_DUPLICATE &&
-		    rank->state != TW_RANK_CAPTURE)
+		if (rank->of->state != TW_RANK_UNREADABLE && rank->of->state != TW_RANK_DUPLICATE &&
+		    rank->of->state != TW_RANK_CAPTURE)
 			continue;
 		made->incomplete = true;
 		/* Where ranks are loaded too, that tells of them. */
 		if (!made->reduced)
 			tw_str_addf(&made->told, "%s: left out: %s\n",
-				    merge->set.files[rank->file].path,
-				    rank->message ? rank->message : "out of memory");
+				    tw_merged_file(merge, rank)->path,
+				    rank->of->message[0] ? rank->of->message : "out of memory");
 	}
 	if (merge->unsure)
 		tw_str_addf(&made->told,
@@ -203,7 +202,7 @@ static int merge(struct cli_sweep_made *made, struct tw_rank_set *set,
 		.align = made->of->align,
 		.visit = load ? visit_trace : NULL,
 		.visit_context = &visit,
-		.progress = tell_progress,
+		.progress = tell_file_progress,
 		.progress_context = made,
 	};
 	struct trawl_error err;
@@ -217,7 +216,7 @@ static int merge(struct cli_sweep_made *made, struct tw_rank_set *set,
 		tw_str_release(&path);
 		return fail_memory(made);
 	}
-	visit.set = &merged.set;
+	visit.set = &merged.job.set;
 	status = tw_merge_run(&merged, set, path.ptr, &options, a, &err);
 	if (!status) {
 		tell_merged(made, &merged);
@@ -247,9 +246,8 @@ static void reduce_others(struct cli_sweep_made *made, const struct tw_rank_set 
 		struct tw_file_ranks *ranks = &made->reduced[i];
 
 		if (!made->visited[i])
-			ranks->status = tw_rank_reduce(set, i, load, made->threads,
-						       trawl_allocator_default(), &ranks->ranks,
-						       &ranks->count);
+			*ranks = tw_rank_reduce(set, i, load, made->threads,
+						trawl_allocator_default());
 	}
 }
 
@@ -276,7 +274,7 @@ static int merge_and_load(struct cli_sweep_made *made, struct tw_rank_set *set,
 		reduce_others(made, &made->job.set, load);
 	tw_free(a, made->visited, count * sizeof(*made->visited));
 	/* Without any rank: what was left out, and why, is told all the same. */
-	if (made->reduced && tw_job_settle_files(&made->job, made->reduced, load, &err) &&
+	if (made->reduced && tw_job_settle(&made->job, made->reduced, load, &err) &&
 	    err.status != TRAWL_ENODATA) {
 		fail(made, &err);
 		status = err.status;

@@ -5,7 +5,6 @@
 #include "base/search.h"
 #include "base/sort.h"
 #include "job/match/match_work.h"
-#include "os/times.h"
 
 #include <string.h>
 
@@ -90,13 +89,6 @@ int tw_match_leave_alone(struct tw_match_work *work, uint32_t lane, enum tw_matc
 }
 
 /* ---- clocks */
-
-bool tw_rank_tells_base(const struct tw_rank *rank)
-{
-	/* A time beyond what times can be leaves no room for sums. */
-	return rank->base_time_ns != TRAWL_TIME_NONE && rank->base_time_ns < TW_LATEST_TIME_NS &&
-	       rank->base_time_ns > -TW_LATEST_TIME_NS;
-}
 
 /* The tree that a rank's clock is in; *offset: what it is ahead of the root's. */
 static uint32_t root_of(const struct tw_match_work *work, uint32_t rank, int64_t *offset)

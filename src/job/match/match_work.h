@@ -183,9 +183,6 @@ static inline int64_t tw_match_apart(int64_t a, int64_t b)
 	return a < b ? tw_match_minus(b, a) : tw_match_minus(a, b);
 }
 
-/* Whether its trace tells a base time that is one. */
-bool tw_rank_tells_base(const struct tw_rank *rank);
-
 /* match_by_id.c: by id and by sequence, and what clocks are off as far as these tell. */
 int tw_match_by_id(struct tw_match_work *work);
 int tw_match_by_sequence(struct tw_match_work *work);

@@ -7,23 +7,16 @@
 
 #include <string.h>
 
-static bool tells_base(const struct tw_merged *rank)
-{
-	/* A time beyond what times can be leaves no room for sums. */
-	return rank->base_time_ns != TRAWL_TIME_NONE && rank->base_time_ns < TW_LATEST_TIME_NS &&
-	       rank->base_time_ns > -TW_LATEST_TIME_NS;
-}
-
 /* Whether ranks are on several hosts, as far as the numbers of the GPUs of one tell. */
 static bool on_several_hosts(const struct tw_merge *merge, int64_t asked)
 {
-	int64_t gpus = asked ? asked : merge->ranks[0].device_count;
+	int64_t gpus = asked ? asked : merge->ranks[0].of->device_count;
 	size_t i;
 
 	/* Ranks of one file have one clock. */
 	for (i = 1; i < merge->count && gpus > 0; i++)
-		if (merge->ranks[i].file != merge->ranks[0].file &&
-		    merge->ranks[i].rank / gpus != merge->ranks[0].rank / gpus)
+		if (merge->ranks[i].of->file != merge->ranks[0].of->file &&
+		    merge->ranks[i].of->rank / gpus != merge->ranks[0].of->rank / gpus)
 			return true;
 	return false;
 }
@@ -35,14 +28,14 @@ static void align_by_base(struct tw_merge *merge)
 	size_t i;
 
 	for (i = 0; i < merge->count; i++) {
-		if (!tells_base(&merge->ranks[i]))
+		if (!tw_rank_tells_base(merge->ranks[i].of))
 			return;
-		if (merge->ranks[i].base_time_ns < base)
-			base = merge->ranks[i].base_time_ns;
+		if (merge->ranks[i].of->base_time_ns < base)
+			base = merge->ranks[i].of->base_time_ns;
 	}
 	merge->base_time_ns = base;
 	for (i = 0; i < merge->count; i++)
-		merge->ranks[i].shift_ns = merge->ranks[i].base_time_ns - base;
+		merge->ranks[i].shift_ns = merge->ranks[i].of->base_time_ns - base;
 }
 
 /* ---- by collectives: the traces are read once before, for those alone */
@@ -57,7 +50,7 @@ static int take_set(struct tw_rank_set *set, const struct tw_merge *merge, struc
 	if (!paths)
 		return tw_no_memory(err);
 	for (i = 0; i < merge->count; i++)
-		paths[i] = merge->set.files[merge->ranks[i].file].path;
+		paths[i] = tw_merged_file(merge, &merge->ranks[i])->path;
 	status = tw_rank_set_find(set, paths, merge->count, merge->allocator, err);
 	tw_free(merge->allocator, paths, merge->count * sizeof(*paths));
 	return status;
@@ -86,7 +79,7 @@ static void take_clocks(struct tw_merge *merge, const struct tw_job *job,
 	merge->align = clocks->align;
 	for (i = 0; i < merge->count && clocks->align == TW_ALIGN_COLLECTIVES; i++) {
 		struct tw_merged *rank = &merge->ranks[i];
-		size_t at = find_rank(job, merge->set.files[rank->file].path, rank->part);
+		size_t at = find_rank(job, tw_merged_file(merge, rank)->path, rank->of->who.part);
 		int64_t shift;
 
 		if (at == job->count || !clocks->of[at].known) {

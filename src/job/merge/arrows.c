@@ -119,5 +119,5 @@ int tw_one_join(struct tw_one *one, struct trawl_error *err)
 	marks = tw_alloc_array(one->allocator, count, sizeof(*marks));
 	status = marks ? join_all(one, marks, count) : -1;
 	tw_free(one->allocator, marks, count * sizeof(*marks));
-	return status ? tw_one_no_memory(err) : 0;
+	return status ? tw_no_memory(err) : 0;
 }

@@ -114,12 +114,12 @@ int tw_one_choose(struct tw_one *one, struct trawl_error *err)
 	one->order = tw_alloc(one->allocator, (events->count + 1) * sizeof(*one->order));
 	one->lane_of = tw_alloc(one->allocator, (events->count + 1) * sizeof(*one->lane_of));
 	if (!one->categories || !one->order || !one->lane_of)
-		return tw_one_no_memory(err);
+		return tw_no_memory(err);
 	for (i = 0; i < events->count; i++)
 		if (is_kept(one, i))
 			one->order[one->count++] = (uint32_t)i;
 	if (tw_sort(one->order, one->count, start_of, events, one->allocator) || sort_ties(one) ||
 	    tw_repeats_drop(one->trace, one->order, &one->count, &one->quality, one->allocator))
-		return tw_one_no_memory(err);
+		return tw_no_memory(err);
 	return 0;
 }

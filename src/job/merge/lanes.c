@@ -270,5 +270,5 @@ int tw_one_lay(struct tw_one *one, struct trawl_error *err)
 		tw_free(one->allocator, l.rest[i].heap,
 			l.rest[i].capacity * sizeof(*l.rest[i].heap));
 	tw_free(one->allocator, l.rest, places * sizeof(*l.rest));
-	return status ? tw_one_no_memory(err) : 0;
+	return status ? tw_no_memory(err) : 0;
 }

@@ -30,63 +30,21 @@ bool tw_merge_is_gzip(const char *path)
 	return len > 3 && !strcasecmp(path + len - 3, ".gz");
 }
 
-/* ---- memory: ranks get it in their order, so that the one whose turn it is never waits */
-
-/* False when the work was called off. */
-static bool take_memory(struct tw_merging *m, size_t i, int64_t need)
-{
-	bool go_on;
-
-	pthread_mutex_lock(&m->lock);
-	while (m->granted != i || (m->running && m->taken > m->budget - need && !m->canceled))
-		pthread_cond_wait(&m->changed, &m->lock);
-	m->granted++;
-	m->running++;
-	m->taken += need;
-	go_on = !m->canceled;
-	pthread_cond_broadcast(&m->changed);
-	pthread_mutex_unlock(&m->lock);
-	return go_on;
-}
-
-static void give_back(struct tw_merging *m, int64_t need)
-{
-	pthread_mutex_lock(&m->lock);
-	m->running--;
-	m->taken -= need;
-	pthread_cond_broadcast(&m->changed);
-	pthread_mutex_unlock(&m->lock);
-}
-
 /* ---- a rank */
 
-struct reading {
+struct told {
 	struct tw_merging *m;
-	int64_t told; /* bytes of the file that progress has heard of */
+	int64_t bytes; /* of the file that progress has heard of */
 };
-
-void tw_merging_tell(struct tw_merging *m, int64_t bytes)
-{
-	pthread_mutex_lock(&m->lock);
-	m->bytes_done += bytes;
-	if (m->options->progress &&
-	    m->options->progress(m->options->progress_context, m->bytes_done, m->bytes))
-		m->canceled = true;
-	pthread_mutex_unlock(&m->lock);
-}
 
 static int tell(void *context, int64_t bytes_read, int64_t file_size)
 {
-	struct reading *r = context;
-	bool canceled;
+	struct told *told = context;
+	int64_t more = bytes_read - told->bytes;
 
 	(void)file_size;
-	tw_merging_tell(r->m, bytes_read - r->told);
-	r->told = bytes_read;
-	pthread_mutex_lock(&r->m->lock);
-	canceled = r->m->canceled;
-	pthread_mutex_unlock(&r->m->lock);
-	return canceled;
+	told->bytes = bytes_read;
+	return tw_reading_tell(&told->m->reading, 0, more);
 }
 
 /* Those of the trace, and what merging it found. */
@@ -106,7 +64,7 @@ static int take_defects(struct tw_merge *merge, struct tw_merged *rank,
 	for (i = 0; i < count; i++) {
 		rank->defects[i] = list[i];
 		if (list[i].severity == TRAWL_LOST)
-			rank->state = TW_RANK_DAMAGED;
+			rank->of->state = TW_RANK_DAMAGED;
 	}
 	return 0;
 }
@@ -145,7 +103,7 @@ static bool is_taken(const char *key)
 static int take_about(struct tw_merge *merge, struct tw_merged *rank,
 		      const struct trawl_trace *trace)
 {
-	const char *path = merge->set.files[rank->file].path;
+	const char *path = tw_merged_file(merge, rank)->path;
 	struct tw_json json;
 	struct tw_str out;
 	uint32_t i;
@@ -154,7 +112,7 @@ static int take_about(struct tw_merge *merge, struct tw_merged *rank,
 	tw_json_init(&json, &out);
 	tw_json_object(&json, TW_JSON_INLINE);
 	tw_json_key(&json, "rank");
-	tw_json_integer(&json, rank->rank);
+	tw_json_integer(&json, rank->of->rank);
 	tw_json_key(&json, "file");
 	tw_json_cstr(&json, tw_file_name(path));
 	tw_json_key(&json, "shift_us");
@@ -175,11 +133,9 @@ static int take_about(struct tw_merge *merge, struct tw_merged *rank,
 			add_field(&json, key, value, len, merge->allocator);
 	}
 	tw_json_end(&json);
-	rank->about = out.failed ? NULL : tw_alloc(merge->allocator, out.len + 1);
-	if (rank->about)
-		memcpy(rank->about, out.ptr, out.len + 1);
+	rank->about = out.failed ? "" : tw_rank_keep(rank->of, out.ptr);
 	tw_str_release(&out);
-	return rank->about ? 0 : -1;
+	return rank->about[0] ? 0 : -1;
 }
 
 static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
@@ -189,7 +145,7 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	struct tw_one one = {
 		.allocator = allocator,
 		.trace = trace,
-		.rank = rank->rank,
+		.rank = rank->of->rank,
 		.shift_ns = rank->shift_ns,
 		.keep_all = m->options->keep_all,
 	};
@@ -201,11 +157,11 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	if (!trace->events.count)
 		return trawl_error_set(err, TRAWL_EFORMAT, "no events in it");
 	if (take_about(m->merge, rank, trace))
-		return tw_one_no_memory(err);
+		return tw_no_memory(err);
 	tw_quality_init(&one.quality);
 	status = tw_one_merge(&one, lines, err);
 	if (!status && take_defects(m->merge, rank, trace, &one.quality))
-		status = tw_one_no_memory(err);
+		status = tw_no_memory(err);
 	rank->gpu_slices = one.gpu_slices;
 	rank->host_slices = one.host_slices;
 	rank->others = one.others;
@@ -250,19 +206,20 @@ static int read_part(struct tw_merging *m, struct tw_merged *rank,
 		     const struct trawl_read_options *read, struct tw_lines *lines,
 		     struct trawl_error *err)
 {
-	const char *path = m->merge->set.files[rank->file].path;
-	struct tw_held *held = &m->held[rank->file];
+	const char *path = tw_merged_file(m->merge, rank)->path;
+	struct tw_held *held = &m->held[rank->of->file];
+	uint32_t number = rank->of->who.part;
 	struct trawl_trace *part = NULL;
 	int status;
 
 	pthread_mutex_lock(&m->holding);
 	status = hold(m, held, path, read, err);
 	pthread_mutex_unlock(&m->holding);
-	if (!status && rank->part > held->trace->part_count)
+	if (!status && number > held->trace->part_count)
 		status = trawl_error_set(err, TRAWL_EFORMAT, "the file changed while it was read");
 	if (!status) {
-		part = tw_trace_part(held->trace, rank->part - 1);
-		status = part ? tw_merge_add_arrows(part, err) : tw_one_no_memory(err);
+		part = tw_trace_part(held->trace, number - 1);
+		status = part ? tw_merge_add_arrows(part, err) : tw_no_memory(err);
 		if (!status)
 			status = merge_trace(m, rank, part, lines, m->memory, err);
 	}
@@ -276,13 +233,13 @@ int tw_merging_hold(struct tw_merging *m)
 {
 	size_t i;
 
-	m->held = tw_alloc_array(m->merge->allocator, m->merge->set.count, sizeof(*m->held));
+	m->held = tw_alloc_array(m->merge->allocator, m->merge->job.set.count, sizeof(*m->held));
 	if (!m->held)
 		return -1;
-	for (i = 0; i < m->merge->set.count; i++)
+	for (i = 0; i < m->merge->job.set.count; i++)
 		m->held[i].file = (uint32_t)i;
 	for (i = 0; i < m->merge->count; i++)
-		m->held[m->merge->ranks[i].file].ranks++;
+		m->held[m->merge->ranks[i].of->file].ranks++;
 	pthread_mutex_init(&m->holding, NULL);
 	return 0;
 }
@@ -294,104 +251,104 @@ void tw_merging_let_go(struct tw_merging *m)
 
 	if (!m->held)
 		return;
-	for (i = 0; i < m->merge->set.count; i++)
+	for (i = 0; i < m->merge->job.set.count; i++)
 		trawl_trace_free(m->held[i].trace);
-	tw_free(m->merge->allocator, m->held, m->merge->set.count * sizeof(*m->held));
+	tw_free(m->merge->allocator, m->held, m->merge->job.set.count * sizeof(*m->held));
 	pthread_mutex_destroy(&m->holding);
 }
 
 static int read_rank(struct tw_merging *m, struct tw_merged *rank, struct tw_lines *lines,
 		     struct trawl_error *err)
 {
-	const struct tw_rank_file *file = &m->merge->set.files[rank->file];
-	struct reading reading = { .m = m };
+	const struct tw_rank_file *file = tw_merged_file(m->merge, rank);
+	struct told told = { .m = m };
 	struct trawl_read_options read = {
 		.allocator = m->memory,
 		.threads = m->threads,
 		.block_size = m->options->block_size,
 		.progress = tell,
-		.progress_context = &reading,
+		.progress_context = &told,
 	};
 	struct trawl_trace *trace;
 	int status;
 
-	if (rank->part)
+	if (rank->of->who.part)
 		return read_part(m, rank, &read, lines, err);
 	status = trawl_trace_read(&trace, file->path, &read, err);
 	if (!status) {
 		/* Without what is added to it. */
 		if (m->options->visit && !tw_is_merged_trace(trace))
-			m->options->visit(m->options->visit_context, rank->file, trace, m->threads);
+			m->options->visit(m->options->visit_context, rank->of->file, trace,
+					  m->threads);
 		status = tw_merge_add_arrows(trace, err);
 		if (!status)
 			status = merge_trace(m, rank, trace, lines, m->memory, err);
 		trawl_trace_free(trace);
 	}
-	tell(&reading, file->bytes, file->bytes);
+	tell(&told, file->bytes, file->bytes);
 	return status;
 }
 
 void tw_merging_read(struct tw_merging *m, struct tw_merged *rank, struct tw_lines *lines)
 {
-	const struct tw_rank_file *file = &m->merge->set.files[rank->file];
+	const struct tw_rank_file *file = tw_merged_file(m->merge, rank);
 	struct trawl_error err = { 0 };
 	int status = read_rank(m, rank, lines, &err);
 
 	if (status)
-		tw_merged_leave_out(m->merge, rank,
-				    status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE :
-									      TW_RANK_UNREADABLE,
-				    status, err.message);
+		tw_rank_leave_out(rank->of, &m->merge->job.set, tw_state_of_failure(status, file),
+				  status, err.message);
 }
 
 void tw_merging_rank(void *context, size_t i)
 {
 	struct tw_merging *m = context;
 	struct tw_merged *rank = &m->merge->ranks[i];
+	const struct tw_rank_file *file = tw_merged_file(m->merge, rank);
 	bool elsewhere = m->together && tw_together_elsewhere(m->together, i);
-	int64_t need =
-		elsewhere ? 0 :
-			    tw_rank_file_memory(&m->merge->set.files[rank->file], TENTHS_OF_TEXT);
-	bool go_on = take_memory(m, i, need);
+	int64_t need = elsewhere ? 0 : tw_rank_file_memory(file, TENTHS_OF_TEXT);
+	bool go_on = tw_reading_begin(&m->reading, i, need);
 	struct tw_lines lines;
 
 	tw_lines_init(&lines, &m->turns, i, m->memory);
 	if (elsewhere) {
 		tw_together_take(m->together, i, &lines);
-		tw_merging_tell(m, m->merge->set.files[rank->file].bytes);
+		tw_reading_tell(&m->reading, 1, file->bytes);
 	} else if (go_on) {
 		tw_merging_read(m, rank, &lines);
 	} else {
-		tw_merged_leave_out(m->merge, rank, TW_RANK_UNREADABLE, TRAWL_ECANCELED, "");
+		tw_rank_leave_out(rank->of, &m->merge->job.set, TW_RANK_UNREADABLE, TRAWL_ECANCELED,
+				  "");
 	}
-	give_back(m, need);
+	tw_reading_end(&m->reading, need);
 	tw_lines_end(&lines);
 }
 
 static void merge_ranks(struct tw_merging *m)
 {
+	const struct tw_merge_options *o = m->options;
 	size_t count = m->merge->count, i;
-	unsigned threads = m->options->threads;
 	int64_t share;
 
-	m->threads = threads > count ? threads / (unsigned)count : 1;
-	m->budget = m->options->max_memory ? m->options->max_memory : tw_half_of_memory();
+	m->threads = o->threads > count ? o->threads / (unsigned)count : 1;
+	m->reading = (struct tw_reading){ .progress = o->progress,
+					  .progress_context = o->progress_context,
+					  .files = count,
+					  .budget = o->max_memory };
 	/* The processes of a machine share it, unless they were told how much to take. */
-	if (m->options->cluster && !m->options->max_memory)
-		m->budget /= tw_cluster_here(m->options->cluster);
-	share = m->budget / (2 * (int64_t)(threads ? threads : 1));
+	if (o->cluster && !o->max_memory)
+		m->reading.budget = tw_half_of_memory() / tw_cluster_here(o->cluster);
+	for (i = 0; i < count; i++)
+		m->reading.bytes += tw_merged_file(m->merge, &m->merge->ranks[i])->bytes;
+	tw_reading_init(&m->reading);
+	share = m->reading.budget / (2 * (int64_t)(o->threads ? o->threads : 1));
 	tw_turns_init(&m->turns, m->merge->out,
 		      (size_t)(share < MOST_WAITING ? share : MOST_WAITING));
-	pthread_mutex_init(&m->lock, NULL);
-	pthread_cond_init(&m->changed, NULL);
-	for (i = 0; i < count; i++)
-		m->bytes += m->merge->set.files[m->merge->ranks[i].file].bytes;
-	if (!m->options->cluster || tw_cluster_size(m->options->cluster) == 1 ||
-	    !tw_together_merge(m, m->options->cluster, threads))
-		tw_parallel(threads, count, tw_merging_rank, m);
-	pthread_cond_destroy(&m->changed);
-	pthread_mutex_destroy(&m->lock);
+	if (!o->cluster || tw_cluster_size(o->cluster) == 1 ||
+	    !tw_together_merge(m, o->cluster, o->threads))
+		tw_parallel(o->threads, count, tw_merging_rank, m);
 	tw_turns_destroy(&m->turns);
+	tw_reading_destroy(&m->reading);
 }
 
 /* ---- around the events */
@@ -433,26 +390,18 @@ static void write_back(struct tw_merge *merge)
 }
 
 /* What ends the work: a failure that is not of one trace alone, or nothing written. */
-static int settle(struct tw_merge *merge, struct trawl_error *err)
+static int check_ranks(const struct tw_merge *merge, struct trawl_error *err)
 {
 	size_t i, in = 0;
 
 	for (i = 0; i < merge->count; i++) {
-		const struct tw_merged *rank = &merge->ranks[i];
+		int status = merge->ranks[i].of->status;
 
-		if (rank->status == TRAWL_ENOMEM || rank->status == TRAWL_ECANCELED)
-			return trawl_error_set(err, rank->status, "%s",
-					       trawl_status_name(rank->status));
-		in += tw_merged_is_in(rank);
+		if (status == TRAWL_ENOMEM || status == TRAWL_ECANCELED)
+			return trawl_error_set(err, status, "%s", trawl_status_name(status));
+		in += tw_merged_is_in(&merge->ranks[i]);
 	}
-	if (in)
-		return 0;
-	for (i = 0; i < merge->count; i++)
-		if (merge->ranks[i].message)
-			return trawl_error_set(err, TRAWL_ENODATA, "nothing to merge: %s: %s",
-					       merge->set.files[merge->ranks[i].file].path,
-					       merge->ranks[i].message);
-	return trawl_error_set(err, TRAWL_ENODATA, "nothing to merge");
+	return in ? 0 : tw_merge_nothing_left(merge, err);
 }
 
 int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *path,
@@ -464,7 +413,8 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 	struct tw_reuse *memory;
 	int status;
 
-	*merge = (struct tw_merge){ .allocator = allocator, .set = *set };
+	*merge = (struct tw_merge){ .allocator = allocator,
+				    .job = { .allocator = allocator, .set = *set } };
 	memset(set, 0, sizeof(*set));
 	if (!options.threads)
 		options.threads = options.cluster ? tw_cluster_threads(options.cluster) :
@@ -477,20 +427,16 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 	if (status)
 		return status;
 	memory = tw_reuse_new(allocator);
-	if (!memory || tw_pool_init(&merge->texts, allocator)) {
-		tw_reuse_free(memory);
-		return tw_one_no_memory(err);
+	if (memory && !tw_merging_hold(&m)) {
+		m.memory = tw_reuse_allocator(memory);
+		write_front(merge);
+		merge_ranks(&m);
+		tw_merging_let_go(&m);
+		status = check_ranks(merge, err);
+	} else {
+		status = tw_no_memory(err);
 	}
-	m.memory = tw_reuse_allocator(memory);
-	if (tw_merging_hold(&m)) {
-		tw_reuse_free(memory);
-		return tw_one_no_memory(err);
-	}
-	write_front(merge);
-	merge_ranks(&m);
-	tw_merging_let_go(&m);
 	tw_reuse_free(memory);
-	status = settle(merge, err);
 	if (!status)
 		write_back(merge);
 	return status;
@@ -512,20 +458,13 @@ void tw_merge_release(struct tw_merge *merge)
 	if (!a)
 		return;
 	tw_deflate_abort(merge->out);
-	if (merge->texts.allocator)
-		tw_pool_release(&merge->texts);
 	for (i = 0; i < merge->file_count && merge->ranks; i++) {
 		struct tw_merged *rank = &merge->ranks[i];
 
 		tw_free(a, rank->defects, rank->defect_count * sizeof(*rank->defects));
-		if (rank->message)
-			tw_free(a, rank->message, strlen(rank->message) + 1);
-		if (rank->about)
-			tw_free(a, rank->about, strlen(rank->about) + 1);
 	}
 	tw_free(a, merge->ranks, merge->rank_room * sizeof(*merge->ranks));
 	tw_free(a, merge->missing, merge->missing_room * sizeof(int64_t));
-	if (merge->set.allocator)
-		tw_rank_set_release(&merge->set);
+	tw_job_release(&merge->job);
 	memset(merge, 0, sizeof(*merge));
 }

@@ -9,8 +9,8 @@
 #define TW_JOB_MERGE_MERGE_H
 
 #include "job/clocks/clocks.h"
+#include "job/set/load.h"
 #include "job/transport/cluster.h"
-#include "store/pool.h"
 #include "trawl/trace.h"
 
 /* Where frameworks that write a directory a rank put their trace. */
@@ -32,60 +32,40 @@ struct tw_merge_options {
 		      unsigned threads);
 	void *visit_context;
 	struct tw_cluster *cluster; /* processes that merge together, NULL: this one alone */
-	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
-	int (*progress)(void *context, int64_t bytes_done, int64_t bytes);
+	/* As of struct tw_load_options. */
+	int (*progress)(void *context, size_t files_done, size_t files, int64_t bytes_done,
+			int64_t bytes);
 	void *progress_context;
 };
 
-/* One file, and what became of it. */
+/* A rank of the job, or what was left out of it, and what became of it in the merge. */
 struct tw_merged {
-	uint32_t file; /* in the set */
-	uint32_t part; /* of a file with several ranks, from 1; 0: the file is one */
-	int64_t rank;
-	enum tw_rank_rule rule;
-	enum tw_rank_state state; /* READ, DAMAGED: it is in the output */
-	int64_t name_rank, device_count, world_size;
+	struct tw_rank *of;    /* state READ, DAMAGED, NO_GPU: it is in the output */
 	int64_t told_rank;     /* what the trace tells once it is read, -1: nothing */
-	int64_t base_time_ns;  /* TRAWL_TIME_NONE: not told */
 	int64_t shift_ns;      /* added to its times */
 	struct tw_clock clock; /* where clocks are aligned by collectives */
 	uint64_t gpu_slices, host_slices, others, arrows;
 	uint64_t moved; /* slices on lanes of their own, since they partly overlap others */
 	uint64_t loose; /* ends of arrows that were left out, since what they join is not there */
 	uint64_t timeless; /* events that were left out for want of a time */
-	char *message;	   /* why it is left out; NULL: it is not */
-	char *about;	   /* JSON: what the trace tells beside its events */
+	const char *about; /* JSON: what the trace tells beside its events, "": nothing */
 	struct trawl_defect *defects;
 	size_t defect_count;
-	int status; /* enum trawl_status of what failed */
 };
 
 struct tw_merge {
 	const struct trawl_allocator *allocator;
-	struct tw_rank_set set;
+	struct tw_job job;	 /* who the ranks are; of several groups the first is merged */
 	struct tw_merged *ranks; /* by rank, then what is left out, by file */
 	size_t count, file_count, rank_room;
 	int64_t world_size; /* of the ranks that were asked for; -1: not known */
-	int64_t told_world; /* of the job */
-	int64_t *missing;   /* ranks without a trace */
+	int64_t *missing;   /* of these, those without a trace */
 	size_t missing_count, missing_room;
-	size_t clashes;	       /* as of struct tw_job */
-	struct tw_apart apart; /* likewise */
-	bool is_unlike;	       /* they do not look like ranks of one job */
-	int64_t base_time_ns;  /* that all times are on, TRAWL_TIME_NONE: none */
-	enum tw_align align;   /* what was done */
-	bool unsure;	       /* the clock of a rank could not be aligned */
+	int64_t base_time_ns; /* that all times are on, TRAWL_TIME_NONE: none */
+	enum tw_align align;  /* what was done */
+	bool unsure;	      /* the clock of a rank could not be aligned */
 	struct tw_deflate *out;
-	struct tw_pool texts; /* of defects that other processes told */
 };
-
-/*
- * The traces in `arguments`; a directory with rank<N>/NAME in it stands for those.  `name` NULL:
- * TW_MERGE_TRACE_NAME, and anything where that is not there.
- */
-int tw_merge_find(struct tw_rank_set *set, const char *const *arguments, size_t count,
-		  const char *name, const struct trawl_allocator *allocator,
-		  struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
  * Merges the traces of `set`, which it takes over, into the file `path` (gzip by its name), which
@@ -119,15 +99,20 @@ bool tw_merge_is_gzip(const char *path);
  */
 int tw_merge_plan(struct tw_merge *merge, const char *path, const struct tw_merge_options *options,
 		  struct trawl_error *err) TRAWL_MUST_CHECK;
+/* Says why not: of the first file of which there is a reason; TRAWL_ENODATA. */
+int tw_merge_nothing_left(const struct tw_merge *merge, struct trawl_error *err);
 /* align.c: what is added to the times of each. */
 int tw_merge_align(struct tw_merge *merge, const struct tw_merge_options *options,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;
-/* A message, kept; what cannot be kept is a text all the same. */
-void tw_merged_leave_out(struct tw_merge *merge, struct tw_merged *rank, enum tw_rank_state state,
-			 int status, const char *message);
 static inline bool tw_merged_is_in(const struct tw_merged *rank)
 {
-	return rank->state == TW_RANK_READ || rank->state == TW_RANK_DAMAGED;
+	return !tw_rank_is_left_out(rank->of);
+}
+
+static inline const struct tw_rank_file *tw_merged_file(const struct tw_merge *merge,
+							const struct tw_merged *rank)
+{
+	return &merge->job.set.files[rank->of->file];
 }
 
 #endif

@@ -18,46 +18,35 @@
 
 static void pass_rank(struct tw_wire *wire, struct tw_merge *merge, struct tw_merged *rank)
 {
+	static const struct tw_wire_field who[] = {
+		TW_WIRE_FIELD(struct tw_rank, rank),
+		TW_WIRE_FIELD(struct tw_rank, who.part),
+	};
 	static const struct tw_wire_field fields[] = {
-		TW_WIRE_FIELD(struct tw_merged, rank),
-		TW_WIRE_FIELD(struct tw_merged, part),
 		TW_WIRE_FIELD(struct tw_merged, shift_ns),
 		TW_WIRE_FIELD(struct tw_merged, clock.known),
 		TW_WIRE_FIELD(struct tw_merged, clock.offset_ns),
 		TW_WIRE_FIELD(struct tw_merged, clock.uncertainty_ns),
 	};
 
+	tw_wire_fields(wire, rank->of, who, sizeof(who) / sizeof(who[0]));
 	tw_wire_fields(wire, rank, fields, sizeof(fields) / sizeof(fields[0]));
-	tw_pass_file(wire, &merge->set.files[rank->file]);
+	tw_pass_file(wire, &merge->job.set.files[rank->of->file]);
 }
 
-/* A text that may not be there; one that is read is in memory of the merge. */
-static void pass_optional(struct tw_wire *wire, char **text, const struct trawl_allocator *a)
+/* A text, kept by the rank where it is read; "" for none. */
+static const char *pass_text(struct tw_wire *wire, struct tw_rank *rank, const char *text)
 {
-	size_t len = wire->out && *text ? strlen(*text) : 0;
-	const char *bytes;
+	size_t len = wire->out ? strlen(text) : 0;
 
-	if (!tw_wire_number(wire, *text != NULL, true))
-		return;
-	bytes = tw_wire_text(wire, *text, &len);
-	if (wire->out || wire->status)
-		return;
-	/* What frees it goes by its length. */
-	if (memchr(bytes, 0, len)) {
-		tw_wire_fail(wire, TRAWL_EFORMAT);
-		return;
-	}
-	*text = tw_alloc(a, len + 1);
-	if (!*text) {
-		tw_wire_fail(wire, TRAWL_ENOMEM);
-		return;
-	}
-	memcpy(*text, bytes, len);
-	(*text)[len] = 0;
+	text = tw_wire_text(wire, text, &len);
+	return wire->out ?
+		       text :
+		       tw_pool_text(&rank->texts, tw_pool_intern(&rank->texts, text, len), NULL);
 }
 
-/* Kinds go by name; a table, by a name that the merge keeps. */
-static void pass_defect(struct tw_wire *wire, struct trawl_defect *defect)
+/* Kinds go by name. */
+static void pass_defect(struct tw_wire *wire, struct tw_rank *rank, struct trawl_defect *defect)
 {
 	static const struct tw_wire_field fields[] = {
 		TW_WIRE_FIELD(struct trawl_defect, count),
@@ -65,28 +54,24 @@ static void pass_defect(struct tw_wire *wire, struct trawl_defect *defect)
 		TW_WIRE_FIELD(struct trawl_defect, event),
 		TW_WIRE_FIELD(struct trawl_defect, row),
 	};
-	const char *table = defect->table;
 	size_t len = wire->out ? strlen(defect->kind) : 0;
-	const char *kind = tw_wire_text(wire, defect->kind, &len);
+	const char *kind = tw_wire_text(wire, defect->kind, &len), *table;
 
 	if (!wire->out && !tw_quality_find(kind, len, defect))
 		tw_wire_fail(wire, TRAWL_EFORMAT);
 	tw_wire_fields(wire, defect, fields, sizeof(fields) / sizeof(fields[0]));
-	if (!tw_wire_number(wire, table != NULL, true))
-		return;
-	len = table ? strlen(table) : 0;
-	table = tw_wire_text(wire, table, &len);
-	if (!wire->out)
-		defect->table =
-			tw_pool_text(wire->texts, tw_pool_intern(wire->texts, table, len), NULL);
+	table = pass_text(wire, rank, defect->table ? defect->table : "");
+	defect->table = table[0] ? table : NULL;
 }
 
 static void pass_result(struct tw_wire *wire, struct tw_merge *merge, struct tw_merged *rank)
 {
 	enum { DEFECT_BYTES = 6 };
+	static const struct tw_wire_field who[] = {
+		TW_WIRE_FIELD(struct tw_rank, status),
+		TW_WIRE_FIELD_UP_TO(struct tw_rank, state, TW_RANK_NOT_A_TRACE),
+	};
 	static const struct tw_wire_field fields[] = {
-		TW_WIRE_FIELD(struct tw_merged, status),
-		TW_WIRE_FIELD_UP_TO(struct tw_merged, state, TW_RANK_NOT_A_TRACE),
 		TW_WIRE_FIELD(struct tw_merged, told_rank),
 		TW_WIRE_FIELD(struct tw_merged, gpu_slices),
 		TW_WIRE_FIELD(struct tw_merged, host_slices),
@@ -98,14 +83,14 @@ static void pass_result(struct tw_wire *wire, struct tw_merge *merge, struct tw_
 	};
 	size_t i;
 
-	wire->texts = &merge->texts;
+	tw_wire_fields(wire, rank->of, who, sizeof(who) / sizeof(who[0]));
+	rank->of->message = pass_text(wire, rank->of, rank->of->message);
 	tw_wire_fields(wire, rank, fields, sizeof(fields) / sizeof(fields[0]));
-	pass_optional(wire, &rank->message, merge->allocator);
-	pass_optional(wire, &rank->about, merge->allocator);
+	rank->about = pass_text(wire, rank->of, rank->about);
 	tw_wire_list(wire, &rank->defects, &rank->defect_count, sizeof(*rank->defects),
 		     DEFECT_BYTES, merge->allocator);
 	for (i = 0; i < rank->defect_count; i++)
-		pass_defect(wire, &rank->defects[i]);
+		pass_defect(wire, rank->of, &rank->defects[i]);
 }
 
 /* ---- process 0 */
@@ -170,7 +155,8 @@ static void leave_out_rank(void *context, size_t number, const char *message)
 	struct tw_together *t = context;
 	struct tw_merge *merge = t->m->merge;
 
-	tw_merged_leave_out(merge, &merge->ranks[number], TW_RANK_UNREADABLE, TRAWL_EIO, message);
+	tw_rank_leave_out(merge->ranks[number].of, &merge->job.set, TW_RANK_UNREADABLE, TRAWL_EIO,
+			  message);
 	hand_over(t, number, NULL, 0);
 }
 
@@ -182,10 +168,10 @@ static int take_rank(void *context, size_t number, struct tw_wire *in)
 	struct tw_merged *rank = &merge->ranks[number];
 
 	pass_result(in, merge, rank);
-	if (merge->texts.failed)
+	if (rank->of->texts.failed)
 		tw_wire_fail(in, TRAWL_ENOMEM);
 	/* One that is in the output tells of itself there. */
-	if (tw_merged_is_in(rank) && !rank->about)
+	if (tw_merged_is_in(rank) && !rank->about[0])
 		tw_wire_fail(in, TRAWL_EFORMAT);
 	if (in->status)
 		return in->status;
@@ -252,14 +238,19 @@ static int make_room(void *context, size_t count)
 	const struct trawl_allocator *a = w->merge.allocator;
 	size_t i;
 
-	w->merge.set.files = tw_alloc_array(a, count, sizeof(*w->merge.set.files));
+	w->merge.job.set.files = tw_alloc_array(a, count, sizeof(*w->merge.job.set.files));
+	w->merge.job.ranks = tw_alloc_array(a, count, sizeof(*w->merge.job.ranks));
 	w->merge.ranks = tw_alloc_array(a, count, sizeof(*w->merge.ranks));
-	w->merge.count = w->merge.file_count = w->merge.set.count = count;
-	w->merge.rank_room = count;
-	if (!w->merge.set.files || !w->merge.ranks)
+	w->merge.count = w->merge.file_count = w->merge.rank_room = count;
+	w->merge.job.count = w->merge.job.set.count = count;
+	if (!w->merge.job.set.files || !w->merge.job.ranks || !w->merge.ranks)
 		return TRAWL_ENOMEM;
-	for (i = 0; i < count; i++)
-		w->merge.ranks[i].file = (uint32_t)i;
+	for (i = 0; i < count; i++) {
+		w->merge.ranks[i] = (struct tw_merged){ .of = &w->merge.job.ranks[i], .about = "" };
+		if (tw_rank_init(w->merge.ranks[i].of, a))
+			return TRAWL_ENOMEM;
+		w->merge.ranks[i].of->file = (uint32_t)i;
+	}
 	return tw_merging_hold(&w->m) ? TRAWL_ENOMEM : 0;
 }
 
@@ -285,8 +276,8 @@ static void merge_own_rank(struct worker *w, size_t place)
 	tw_lines_take(&lines, &letter);
 	if (letter.failed) {
 		tw_str_release(&letter);
-		tw_merged_leave_out(&w->merge, rank, TW_RANK_UNREADABLE, TRAWL_EIO,
-				    "out of memory");
+		tw_rank_leave_out(rank->of, &w->merge.job.set, TW_RANK_UNREADABLE, TRAWL_EIO,
+				  "out of memory");
 		wire = tw_letter_begin(&w->work, place, &letter);
 		pass_result(&wire, &w->merge, rank);
 	}
@@ -308,7 +299,7 @@ int tw_merge_share(const char *task, size_t len, const struct tw_merge_options *
 {
 	struct worker w = {
 		.options = *options,
-		.merge.allocator = allocator,
+		.merge = { .allocator = allocator, .job.allocator = allocator },
 		.m = { .merge = &w.merge, .options = &w.options },
 		.work = {
 			.cluster = options->cluster,
@@ -322,24 +313,23 @@ int tw_merge_share(const char *task, size_t len, const struct tw_merge_options *
 		},
 	};
 	struct tw_reuse *memory = tw_reuse_new(allocator);
+	struct tw_rank_set *set = &w.merge.job.set;
 	int status;
 
 	if (!memory)
 		return tw_no_memory(err);
-	w.options.progress = NULL;
 	w.m.memory = tw_reuse_allocator(memory);
 	w.m.threads = options->threads ? options->threads : tw_cluster_threads(options->cluster);
 	/* Its turn never comes: all of a rank waits to be taken. */
 	tw_turns_init(&w.m.turns, NULL, SIZE_MAX);
-	pthread_mutex_init(&w.m.lock, NULL);
+	tw_reading_init(&w.m.reading);
 	status = tw_do_task(&w.work, task, len, err);
-	pthread_mutex_destroy(&w.m.lock);
+	tw_reading_destroy(&w.m.reading);
 	tw_turns_destroy(&w.m.turns);
 	tw_merging_let_go(&w.m);
 	tw_reuse_free(memory);
-	tw_free(allocator, w.merge.set.files, w.merge.set.count * sizeof(*w.merge.set.files));
-	/* Its paths are in the task. */
-	w.merge.set = (struct tw_rank_set){ 0 };
+	/* Paths are in the task. */
+	tw_free(allocator, set->files, set->count * sizeof(*set->files));
 	tw_merge_release(&w.merge);
 	return status;
 }

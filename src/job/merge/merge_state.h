@@ -23,17 +23,10 @@ struct tw_merging {
 	unsigned threads;		      /* for each trace */
 	const struct trawl_allocator *memory; /* that one rank leaves to the next */
 	struct tw_together *together;	      /* other processes, NULL: none */
+	struct tw_reading reading;
 
 	struct tw_held *held; /* by file of the set */
 	pthread_mutex_t holding;
-
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	size_t granted; /* ranks that memory was given to, in their order */
-	size_t running;
-	int64_t budget, taken;
-	int64_t bytes, bytes_done;
-	bool canceled;
 };
 
 /* Reads a rank's trace and puts its events into lines; what fails is in the rank. */
@@ -45,9 +38,6 @@ int tw_merge_add_arrows(struct trawl_trace *trace, struct trawl_error *err) TRAW
 /* Before ranks are read, and when all are done. */
 int tw_merging_hold(struct tw_merging *m) TRAWL_MUST_CHECK;
 void tw_merging_let_go(struct tw_merging *m);
-
-/* Tells progress of `bytes` more. */
-void tw_merging_tell(struct tw_merging *m, int64_t bytes);
 
 /* The rank with this number among merge->ranks, by whoever has it; begun in their order. */
 void tw_merging_rank(void *merging, size_t number);

@@ -295,7 +295,7 @@ static int place(struct placing *p, struct trawl_error *err)
 		for (t = 0; t < count; t++)
 			one->place_of[t] = one->place_of[p->same[t]];
 	}
-	status = sorted && tids ? 0 : tw_one_no_memory(err);
+	status = sorted && tids ? 0 : tw_no_memory(err);
 	tw_free(one->allocator, sorted, (one->place_count + 1) * sizeof(*sorted));
 	tw_free(one->allocator, tids, (one->place_count + 1) * sizeof(*tids));
 	return status;
@@ -338,7 +338,7 @@ int tw_one_place(struct tw_one *one, struct trawl_error *err)
 		if (!status)
 			take_labels(one);
 	} else {
-		status = tw_one_no_memory(err);
+		status = tw_no_memory(err);
 	}
 	tw_free(a, p.holds, count * sizeof(*p.holds));
 	tw_free(a, p.same, count * sizeof(*p.same));

@@ -2,11 +2,6 @@
 
 #include "base/alloc.h"
 
-int tw_one_no_memory(struct trawl_error *err)
-{
-	return tw_no_memory(err);
-}
-
 static void release(struct tw_one *one)
 {
 	const struct trawl_allocator *a = one->allocator;
@@ -35,7 +30,7 @@ int tw_one_merge(struct tw_one *one, struct tw_lines *lines, struct trawl_error 
 	int status = 0;
 
 	if (tw_merge_texts_init(&one->texts, one->trace, one->rank, lines, one->allocator))
-		status = tw_one_no_memory(err);
+		status = tw_no_memory(err);
 	if (!status)
 		status = tw_one_choose(one, err);
 	if (!status)
@@ -47,7 +42,7 @@ int tw_one_merge(struct tw_one *one, struct tw_lines *lines, struct trawl_error 
 	if (!status) {
 		tw_one_write(one);
 		if (one->texts.failed || lines->failed)
-			status = tw_one_no_memory(err);
+			status = tw_no_memory(err);
 	}
 	release(one);
 	return status;

@@ -114,9 +114,6 @@ int tw_one_lay(struct tw_one *one, struct trawl_error *err) TRAWL_MUST_CHECK;
 int tw_one_join(struct tw_one *one, struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_one_write(struct tw_one *one);
 
-/* Out of memory. */
-int tw_one_no_memory(struct trawl_error *err);
-
 /*
  * All of it: the text of the rank into `lines`, counts into *one, which the caller has given its
  * first fields.  What else *one holds is freed.

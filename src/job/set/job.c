@@ -1,6 +1,7 @@
 #include "job/set/job.h"
 
 #include "base/alloc.h"
+#include "os/times.h"
 
 #include <string.h>
 
@@ -45,6 +46,13 @@ void tw_rank_release(struct tw_rank *rank)
 	memset(rank, 0, sizeof(*rank));
 }
 
+bool tw_rank_tells_base(const struct tw_rank *rank)
+{
+	/* A time beyond what times can be leaves no room for sums. */
+	return rank->base_time_ns != TRAWL_TIME_NONE && rank->base_time_ns < TW_LATEST_TIME_NS &&
+	       rank->base_time_ns > -TW_LATEST_TIME_NS;
+}
+
 bool tw_rank_span(const struct tw_rank *rank, int64_t *first_ns, int64_t *last_ns)
 {
 	return rank->who.first_ns <= rank->who.last_ns && rank->base_time_ns != TRAWL_TIME_NONE &&
@@ -68,6 +76,39 @@ const char *tw_rank_rule_words(enum tw_rank_rule rule)
 const char *tw_rank_keep(struct tw_rank *rank, const char *text)
 {
 	return tw_pool_text(&rank->texts, tw_pool_intern_cstr(&rank->texts, text), NULL);
+}
+
+struct tw_rank *tw_ranks_new(size_t count, uint32_t file, const struct tw_rank_set *set,
+			     const struct trawl_allocator *allocator)
+{
+	struct tw_rank *ranks = tw_alloc_array(allocator, count, sizeof(*ranks));
+	bool failed = false;
+	size_t i;
+
+	for (i = 0; i < count && ranks; i++) {
+		failed |= tw_rank_init(&ranks[i], allocator) != 0;
+		ranks[i].file = file;
+		/* Which of its ranks it is, the name of a file of several does not say. */
+		ranks[i].name_rank = count > 1 ? -1 : set->files[file].name_rank;
+		ranks[i].who.part = count > 1 ? (uint32_t)i + 1 : 0;
+	}
+	if (!failed)
+		return ranks;
+	tw_ranks_free(ranks, count, allocator);
+	return NULL;
+}
+
+bool tw_rank_is_left_out(const struct tw_rank *rank)
+{
+	return rank->state >= TW_RANK_DUPLICATE;
+}
+
+void tw_rank_leave_out(struct tw_rank *rank, const struct tw_rank_set *set,
+		       enum tw_rank_state state, int status, const char *message)
+{
+	rank->state = state;
+	rank->status = status;
+	rank->message = tw_rank_keep(rank, tw_without_path(message, set->files[rank->file].path));
 }
 
 void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_allocator *allocator)

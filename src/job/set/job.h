@@ -29,8 +29,9 @@ enum tw_rank_rule {
 /* What became of a file. */
 enum tw_rank_state {
 	TW_RANK_READ,
-	TW_RANK_DAMAGED,     /* read, but part of it is lost */
-	TW_RANK_NO_GPU,	     /* read; there is no GPU work in it */
+	TW_RANK_DAMAGED, /* read, but part of it is lost */
+	TW_RANK_NO_GPU,	 /* read; there is no GPU work in it */
+	/* What has no part in the job. */
 	TW_RANK_DUPLICATE,   /* left out: another trace is of the same rank */
 	TW_RANK_CAPTURE,     /* left out: an earlier capture of the same process */
 	TW_RANK_UNREADABLE,  /* left out: `message` says why */
@@ -123,10 +124,18 @@ struct tw_job {
 /* An empty one with its pool; -1 when out of memory, _release is due either way. */
 int tw_rank_init(struct tw_rank *rank, const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_rank_release(struct tw_rank *rank);
+/* Those of a file, in the state of files not looked at yet; NULL: out of memory. */
+struct tw_rank *tw_ranks_new(size_t count, uint32_t file, const struct tw_rank_set *set,
+			     const struct trawl_allocator *allocator);
 /* Those of a list, and the list. */
 void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_allocator *allocator);
+/* Says why nothing of it counts, without the path of its file in front. */
+void tw_rank_leave_out(struct tw_rank *rank, const struct tw_rank_set *set,
+		       enum tw_rank_state state, int status, const char *message);
 /* Whether it has no part in the job. */
 bool tw_rank_is_left_out(const struct tw_rank *rank);
+/* Whether its trace tells a base time that is one. */
+bool tw_rank_tells_base(const struct tw_rank *rank);
 /* When its slices begin and end, on the common clock; false: it has none, or no base time. */
 bool tw_rank_span(const struct tw_rank *rank, int64_t *first_ns, int64_t *last_ns);
 /* "distributedInfo", "file order": where the number of a rank comes from, in words. */

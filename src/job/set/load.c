@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "os/thread.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -35,6 +34,63 @@ int64_t tw_half_of_memory(void)
 	return pages > 0 && size > 0 ? (int64_t)pages * size / 2 : INT64_C(1) << 31;
 }
 
+void tw_reading_init(struct tw_reading *reading)
+{
+	if (!reading->budget)
+		reading->budget = tw_half_of_memory();
+	pthread_mutex_init(&reading->lock, NULL);
+	pthread_cond_init(&reading->changed, NULL);
+}
+
+void tw_reading_destroy(struct tw_reading *reading)
+{
+	pthread_cond_destroy(&reading->changed);
+	pthread_mutex_destroy(&reading->lock);
+}
+
+bool tw_reading_begin(struct tw_reading *r, size_t file, int64_t need)
+{
+	bool go_on;
+
+	pthread_mutex_lock(&r->lock);
+	while (r->begun != file || (r->running && r->taken > r->budget - need && !r->canceled))
+		pthread_cond_wait(&r->changed, &r->lock);
+	r->begun++;
+	r->running++;
+	r->taken += need;
+	go_on = !r->canceled;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+	return go_on;
+}
+
+void tw_reading_end(struct tw_reading *r, int64_t need)
+{
+	pthread_mutex_lock(&r->lock);
+	r->running--;
+	r->taken -= need;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+}
+
+bool tw_reading_tell(struct tw_reading *r, size_t files, int64_t bytes)
+{
+	bool canceled;
+
+	pthread_mutex_lock(&r->lock);
+	r->files_done += files;
+	r->bytes_done += bytes;
+	if (r->progress &&
+	    r->progress(r->progress_context, r->files_done, r->files, r->bytes_done, r->bytes))
+		r->canceled = true;
+	canceled = r->canceled;
+	pthread_cond_broadcast(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+	return canceled;
+}
+
+/* ---- every file of a set into its ranks */
+
 struct loading {
 	const struct tw_rank_set *set;
 	const struct tw_load_options *options;
@@ -42,60 +98,22 @@ struct loading {
 	tw_take_ranks *take;
 	void *context;
 	unsigned threads; /* for each trace */
-
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	int64_t budget, taken; /* bytes */
-	size_t running, done;
-	int64_t bytes, bytes_done;
-	bool canceled;
+	struct tw_reading reading;
 };
-
-/* False when the work was called off. */
-static bool begin_file(struct loading *l, const struct tw_rank_file *file)
-{
-	int64_t need = tw_rank_file_memory(file, TENTHS_OF_TEXT);
-	bool go_on;
-
-	pthread_mutex_lock(&l->lock);
-	while (l->running && l->taken > l->budget - need && !l->canceled)
-		pthread_cond_wait(&l->changed, &l->lock);
-	go_on = !l->canceled;
-	l->running += go_on;
-	l->taken += go_on ? need : 0;
-	pthread_mutex_unlock(&l->lock);
-	return go_on;
-}
-
-static void end_file(struct loading *l, const struct tw_rank_file *file)
-{
-	const struct tw_load_options *o = l->options;
-
-	pthread_mutex_lock(&l->lock);
-	l->taken -= tw_rank_file_memory(file, TENTHS_OF_TEXT);
-	l->running--;
-	l->done++;
-	l->bytes_done += file->bytes;
-	if (o->progress &&
-	    o->progress(o->progress_context, l->done, l->set->count, l->bytes_done, l->bytes))
-		l->canceled = true;
-	pthread_cond_broadcast(&l->changed);
-	pthread_mutex_unlock(&l->lock);
-}
 
 static void load_file(void *context, size_t i)
 {
 	struct loading *l = context;
-	struct tw_rank *ranks = NULL;
-	size_t count = 0;
-	int status = TRAWL_ECANCELED;
+	const struct tw_rank_file *file = &l->set->files[i];
+	int64_t need = tw_rank_file_memory(file, TENTHS_OF_TEXT);
+	struct tw_file_ranks ranks = { .status = TRAWL_ECANCELED };
 
-	if (begin_file(l, &l->set->files[i])) {
-		status = tw_rank_reduce(l->set, (uint32_t)i, l->options, l->threads, l->allocator,
-					&ranks, &count);
-		end_file(l, &l->set->files[i]);
+	if (tw_reading_begin(&l->reading, i, need)) {
+		ranks = tw_rank_reduce(l->set, (uint32_t)i, l->options, l->threads, l->allocator);
+		tw_reading_tell(&l->reading, 1, file->bytes);
 	}
-	l->take(l->context, (uint32_t)i, status, ranks, count);
+	tw_reading_end(&l->reading, need);
+	l->take(l->context, (uint32_t)i, ranks);
 }
 
 void tw_files_reduce(const struct tw_rank_set *set, const struct tw_load_options *options,
@@ -103,74 +121,33 @@ void tw_files_reduce(const struct tw_rank_set *set, const struct tw_load_options
 {
 	unsigned threads = options->threads ? options->threads : tw_thread_count();
 	size_t at_once = threads < set->count ? threads : set->count, i;
-	struct loading l = { .set = set,
-			     .options = options,
-			     .allocator = allocator,
-			     .take = take,
-			     .context = context };
+	struct loading l = {
+		.set = set,
+		.options = options,
+		.allocator = allocator,
+		.take = take,
+		.context = context,
+		.threads = at_once ? threads / (unsigned)at_once : 1,
+		.reading = { .progress = options->progress,
+			     .progress_context = options->progress_context,
+			     .files = set->count,
+			     .budget = options->max_memory },
+	};
 
-	l.budget = options->max_memory ? options->max_memory : tw_half_of_memory();
-	l.threads = at_once ? threads / (unsigned)at_once : 1;
 	for (i = 0; i < set->count; i++)
-		l.bytes += set->files[i].bytes;
-	pthread_mutex_init(&l.lock, NULL);
-	pthread_cond_init(&l.changed, NULL);
+		l.reading.bytes += set->files[i].bytes;
+	tw_reading_init(&l.reading);
 	tw_parallel(threads, set->count, load_file, &l);
-	pthread_cond_destroy(&l.changed);
-	pthread_mutex_destroy(&l.lock);
+	tw_reading_destroy(&l.reading);
 }
 
 /* ---- all of them into a job */
 
-static void take_file(void *context, uint32_t file, int status, struct tw_rank *ranks, size_t count)
+static void take_file(void *context, uint32_t file, struct tw_file_ranks ranks)
 {
 	struct tw_file_ranks *files = context;
 
-	files[file] = (struct tw_file_ranks){ ranks, count, status };
-}
-
-/* All files' ranks behind each other; *ranks takes them over. */
-static int join_files(struct tw_file_ranks *files, size_t file_count,
-		      const struct trawl_allocator *allocator, struct tw_rank **ranks,
-		      size_t *count)
-{
-	size_t i, k, n = 0;
-	int status = 0;
-
-	*count = 0;
-	for (i = 0; i < file_count; i++) {
-		n += files[i].count;
-		if (!status)
-			status = files[i].status;
-	}
-	*ranks = tw_alloc_array(allocator, n, sizeof(**ranks));
-	if (!*ranks && !status)
-		status = TRAWL_ENOMEM;
-	for (i = 0; i < file_count; i++) {
-		for (k = 0; k < files[i].count; k++) {
-			if (*ranks)
-				(*ranks)[(*count)++] = files[i].ranks[k];
-			else
-				tw_rank_release(&files[i].ranks[k]);
-		}
-		tw_free(allocator, files[i].ranks, files[i].count * sizeof(**ranks));
-	}
-	return status;
-}
-
-int tw_job_settle_files(struct tw_job *job, struct tw_file_ranks *files,
-			const struct tw_load_options *options, struct trawl_error *err)
-{
-	struct tw_rank *ranks;
-	size_t count;
-	int status = join_files(files, job->set.count, job->allocator, &ranks, &count);
-
-	tw_free(job->allocator, files, job->set.count * sizeof(*files));
-	if (status) {
-		tw_ranks_free(ranks, count, job->allocator);
-		return trawl_error_set(err, status, "%s", trawl_status_name(status));
-	}
-	return tw_job_settle(job, ranks, count, options, err);
+	files[file] = ranks;
 }
 
 void tw_reduce_alone(void *context, const struct tw_job *job, const struct tw_load_options *options,
@@ -192,7 +169,7 @@ int tw_job_load_by(struct tw_job *job, struct tw_rank_set *set,
 	if (!files)
 		return tw_no_memory(err);
 	reduce(context, job, options, files);
-	return tw_job_settle_files(job, files, options, err);
+	return tw_job_settle(job, files, options, err);
 }
 
 int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_load_options *options,

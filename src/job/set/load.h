@@ -5,6 +5,8 @@
 #include "job/set/job.h"
 #include "trawl/report.h"
 
+#include <pthread.h>
+
 struct tw_load_options {
 	unsigned threads;   /* 0: one a core */
 	int64_t max_memory; /* bytes for traces that are held at once; 0: half of what there is */
@@ -31,6 +33,13 @@ struct tw_load_options {
 	void *progress_context;
 };
 
+/* What became of a file of the set: its ranks, or why there is none. */
+struct tw_file_ranks {
+	struct tw_rank *ranks;
+	size_t count;
+	int status; /* 0, TRAWL_ENOMEM or TRAWL_ECANCELED: other failures are in a rank's state */
+};
+
 /*
  * Reads the traces of `set`, which the job takes over.  A file that cannot be read or is of a
  * rank that was there before is in job->left_out; TRAWL_ENODATA when no file is left.  The job is
@@ -38,13 +47,6 @@ struct tw_load_options {
  */
 int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_load_options *options,
 		const struct trawl_allocator *allocator, struct trawl_error *err) TRAWL_MUST_CHECK;
-
-/* What became of a file of the set. */
-struct tw_file_ranks {
-	struct tw_rank *ranks;
-	size_t count;
-	int status;
-};
 
 /* The same where it is up to `reduce` who reads the files: it says of each what became of it. */
 typedef void tw_reduce_files(void *context, const struct tw_job *job,
@@ -56,23 +58,40 @@ int tw_job_load_by(struct tw_job *job, struct tw_rank_set *set,
 /* This process alone. */
 tw_reduce_files tw_reduce_alone;
 
+/* ---- the steps of it, for ranks that are reduced elsewhere */
+
 /*
- * The first step of it: reduces every file of a set, in the memory and on the threads of the
- * options, and hands over what each gave, as tw_rank_reduce() has it, in any order and by several
- * threads at once.
+ * First: reduces every file of a set, in the memory and on the threads of the options, and hands
+ * over what each gave, in any order and by several threads at once.
  */
-typedef void tw_take_ranks(void *context, uint32_t file, int status, struct tw_rank *ranks,
-			   size_t count);
+typedef void tw_take_ranks(void *context, uint32_t file, struct tw_file_ranks ranks);
 void tw_files_reduce(const struct tw_rank_set *set, const struct tw_load_options *options,
 		     const struct trawl_allocator *allocator, tw_take_ranks *take, void *context);
 
+/* One file; of an export of several GPUs a rank each.  Memory is of `allocator`. */
+struct tw_file_ranks tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
+				    const struct tw_load_options *options, unsigned threads,
+				    const struct trawl_allocator *allocator);
+/* The same of a trace that has been read ... */
+struct tw_file_ranks tw_rank_reduce_trace(const struct tw_rank_set *set, uint32_t file,
+					  const struct trawl_trace *trace,
+					  const struct tw_load_options *options, unsigned threads,
+					  const struct trawl_allocator *allocator);
+/* ... and of a file that could not be. */
+struct tw_file_ranks tw_rank_of_failure(const struct tw_rank_set *set, uint32_t file, int status,
+					const char *message,
+					const struct trawl_allocator *allocator);
+/* What a file is that could not be read with this status. */
+enum tw_rank_state tw_state_of_failure(int status, const struct tw_rank_file *file);
+
 /*
- * The second step: ranks of all files, in order of file, into a job whose set is there.  Takes over
+ * Second: ranks of all files, in order of file, into a job whose set is there.  Takes over
  * `files`, an array of job->allocator as long as the set, and what it holds, also when it fails.
  */
-int tw_job_settle_files(struct tw_job *job, struct tw_file_ranks *files,
-			const struct tw_load_options *options,
-			struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_job_settle(struct tw_job *job, struct tw_file_ranks *files,
+		  const struct tw_load_options *options, struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/* ---- memory, and how far it is: files are begun in their order, as far as memory goes */
 
 /*
  * Bytes of memory to count for a file while it is worked at, by what its name tells of it;
@@ -83,24 +102,31 @@ int64_t tw_rank_file_memory(const struct tw_rank_file *file, unsigned tenths_of_
 /* Half of the memory of this machine, which traces get when nothing is said. */
 int64_t tw_half_of_memory(void);
 
+struct tw_reading {
+	/* Called now and then, by one thread at a time; other than 0 calls off what is not begun. */
+	int (*progress)(void *context, size_t files_done, size_t files, int64_t bytes_done,
+			int64_t bytes);
+	void *progress_context;
+	size_t files;
+	int64_t bytes;	/* of all files */
+	int64_t budget; /* of memory */
+
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t changed;
+	size_t begun, running, files_done;
+	int64_t taken, bytes_done;
+	bool canceled;
+};
+
+void tw_reading_init(struct tw_reading *reading);
+void tw_reading_destroy(struct tw_reading *reading);
 /*
- * The steps of that, for ranks that are reduced elsewhere: one file into one rank or, of an export
- * of several GPUs, several (*count of them in *ranks, in memory of `allocator`); failures of the
- * file are in their state and message, so the status is 0 or TRAWL_ENOMEM ...
+ * Waits until those before number `file` are begun, and until there is `need` of memory or nothing
+ * else runs; false: the work was called off.
  */
-int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
-		   const struct tw_load_options *options, unsigned threads,
-		   const struct trawl_allocator *allocator, struct tw_rank **ranks, size_t *count);
-/* The same of a trace that has been read. */
-int tw_rank_reduce_trace(const struct tw_rank_set *set, uint32_t file,
-			 const struct trawl_trace *trace, const struct tw_load_options *options,
-			 unsigned threads, const struct trawl_allocator *allocator,
-			 struct tw_rank **ranks, size_t *count);
-/*
- * ... and all ranks of all files, in any order, into a job whose set is there; takes over what they
- * hold and the list, also when it fails.
- */
-int tw_job_settle(struct tw_job *job, struct tw_rank *ranks, size_t count,
-		  const struct tw_load_options *options, struct trawl_error *err) TRAWL_MUST_CHECK;
+bool tw_reading_begin(struct tw_reading *reading, size_t file, int64_t need);
+void tw_reading_end(struct tw_reading *reading, int64_t need);
+/* Tells progress of so much more; whether the work is called off. */
+bool tw_reading_tell(struct tw_reading *reading, size_t files, int64_t bytes);
 
 #endif

@@ -12,12 +12,6 @@
 /* A world of millions is a broken number, and its ranks are no list to read. */
 #define MOST_RANKS (INT64_C(1) << 24)
 
-bool tw_rank_is_left_out(const struct tw_rank *rank)
-{
-	return rank->state == TW_RANK_DUPLICATE || rank->state == TW_RANK_CAPTURE ||
-	       rank->state == TW_RANK_UNREADABLE || rank->state == TW_RANK_NOT_A_TRACE;
-}
-
 /*
  * What a trace says itself, else its collectives, else its name.  Of what is left out, the name
  * says it at the most.
@@ -498,14 +492,50 @@ static int settle(struct tw_job *job, struct tw_rank *ranks, size_t count, struc
 	return failed ? -1 : 0;
 }
 
-int tw_job_settle(struct tw_job *job, struct tw_rank *ranks, size_t count,
+/* All files' ranks behind each other; *ranks takes them over. */
+static int join_files(const struct tw_job *job, struct tw_file_ranks *files, struct tw_rank **ranks,
+		      size_t *count)
+{
+	const struct trawl_allocator *a = job->allocator;
+	size_t i, n = 0;
+	int status = 0;
+
+	for (i = 0; i < job->set.count; i++) {
+		n += files[i].count;
+		if (!status)
+			status = files[i].status;
+	}
+	*ranks = tw_alloc_array(a, n, sizeof(**ranks));
+	*count = *ranks ? n : 0;
+	if (!*ranks && !status)
+		status = TRAWL_ENOMEM;
+	for (i = n = 0; i < job->set.count; n += files[i++].count) {
+		size_t size = files[i].count * sizeof(**ranks);
+
+		if (!*ranks) {
+			tw_ranks_free(files[i].ranks, files[i].count, a);
+		} else if (size) {
+			memcpy(*ranks + n, files[i].ranks, size);
+			tw_free(a, files[i].ranks, size);
+		}
+	}
+	tw_free(a, files, job->set.count * sizeof(*files));
+	return status;
+}
+
+int tw_job_settle(struct tw_job *job, struct tw_file_ranks *files,
 		  const struct tw_load_options *options, struct trawl_error *err)
 {
+	struct tw_rank *ranks;
 	struct tw_str names;
-	size_t done = 0, i;
-	int status;
+	size_t count, done = 0, i;
+	int status = join_files(job, files, &ranks, &count);
 
 	job->world_size = -1;
+	if (status) {
+		tw_ranks_free(ranks, count, job->allocator);
+		return trawl_error_set(err, status, "%s", trawl_status_name(status));
+	}
 	tw_str_init(&names, job->allocator);
 	status = settle(job, ranks, count, &names);
 	if (!status)

@@ -342,14 +342,6 @@ static int keep_tables(struct tw_rank *rank, const struct trawl_report *report,
 
 /* ---- files */
 
-static void leave_out(struct tw_rank *rank, const struct tw_rank_file *file, int status,
-		      const struct trawl_error *err)
-{
-	rank->state = TW_RANK_UNREADABLE;
-	rank->status = status;
-	rank->message = tw_rank_keep(rank, tw_without_path(err->message, file->path));
-}
-
 /* The report that the rest is taken from: of one table, unless tables of it are to be kept. */
 static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 		   const struct tw_load_options *options, unsigned threads, const char *device,
@@ -421,28 +413,6 @@ static int find_ranks(struct ranks_of *of, const struct trawl_trace *trace)
 	return 0;
 }
 
-static struct tw_rank *new_ranks(size_t count, uint32_t file, const struct tw_rank_set *set,
-				 const struct trawl_allocator *allocator)
-{
-	struct tw_rank *ranks = tw_alloc_array(allocator, count, sizeof(*ranks));
-	bool failed = false;
-	size_t i;
-
-	for (i = 0; i < count && ranks; i++) {
-		failed |= tw_rank_init(&ranks[i], allocator) != 0;
-		ranks[i].file = file;
-		/* Which of its ranks it is, the name of a file of several does not say. */
-		ranks[i].name_rank = count > 1 ? -1 : set->files[file].name_rank;
-		ranks[i].who.part = count > 1 ? (uint32_t)i + 1 : 0;
-	}
-	if (!failed)
-		return ranks;
-	for (i = 0; i < count && ranks; i++)
-		tw_rank_release(&ranks[i]);
-	tw_free(allocator, ranks, count * sizeof(*ranks));
-	return NULL;
-}
-
 /* A rank of a trace of several. */
 static int reduce_part(struct tw_rank *rank, const struct trawl_trace *trace,
 		       const struct ranks_of *of, size_t number,
@@ -471,22 +441,23 @@ static int reduce_part(struct tw_rank *rank, const struct trawl_trace *trace,
 }
 
 /* A trace into its ranks. */
-static int reduce_trace(struct tw_rank *ranks, size_t count, const struct trawl_trace *trace,
-			const struct ranks_of *of, const struct tw_rank_file *file,
+static int reduce_trace(const struct tw_file_ranks *out, const struct trawl_trace *trace,
+			const struct ranks_of *of, const struct tw_rank_set *set,
 			const struct tw_load_options *options, unsigned threads)
 {
 	size_t i;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < out->count; i++) {
+		struct tw_rank *rank = &out->ranks[i];
 		struct trawl_error err = { 0 };
-		int status = count > 1 ?
-				     reduce_part(&ranks[i], trace, of, i, options, threads, &err) :
-				     analyse(&ranks[i], trace, options, threads, NULL, i, &err);
+		int status = out->count > 1 ?
+				     reduce_part(rank, trace, of, i, options, threads, &err) :
+				     analyse(rank, trace, options, threads, NULL, i, &err);
 
 		if (status == TRAWL_ENOMEM)
 			return status;
 		if (status)
-			leave_out(&ranks[i], file, status, &err);
+			tw_rank_leave_out(rank, set, TW_RANK_UNREADABLE, status, err.message);
 	}
 	return 0;
 }
@@ -497,78 +468,65 @@ static bool is_one(const struct ranks_of *of, const struct tw_load_options *opti
 	return (options->report && options->report->device) || (options->who_only && !of->parts);
 }
 
-static int reduce_into(struct tw_rank **ranks, size_t *count, const struct trawl_trace *trace,
-		       uint32_t file, const struct tw_rank_set *set,
-		       const struct tw_load_options *options, unsigned threads,
-		       const struct trawl_allocator *allocator)
+struct tw_file_ranks tw_rank_reduce_trace(const struct tw_rank_set *set, uint32_t file,
+					  const struct trawl_trace *trace,
+					  const struct tw_load_options *options, unsigned threads,
+					  const struct trawl_allocator *allocator)
 {
+	struct tw_file_ranks out = { .status = TRAWL_ENOMEM };
 	struct ranks_of of;
-	int status = TRAWL_ENOMEM;
 
 	if (find_ranks(&of, trace))
-		return TRAWL_ENOMEM;
-	*count = is_one(&of, options) ? 1 : of.count;
-	*ranks = new_ranks(*count, file, set, allocator);
-	if (*ranks)
-		status = reduce_trace(*ranks, *count, trace, &of, &set->files[file], options,
-				      threads);
+		return out;
+	out.count = is_one(&of, options) ? 1 : of.count;
+	out.ranks = tw_ranks_new(out.count, file, set, allocator);
+	if (out.ranks)
+		out.status = reduce_trace(&out, trace, &of, set, options, threads);
+	else
+		out.count = 0;
 	tw_free(trace->allocator, of.device, ((size_t)trace->track_count + 1) * sizeof(*of.device));
-	return status;
+	return out;
 }
 
-int tw_rank_reduce_trace(const struct tw_rank_set *set, uint32_t file,
-			 const struct trawl_trace *trace, const struct tw_load_options *options,
-			 unsigned threads, const struct trawl_allocator *allocator,
-			 struct tw_rank **ranks, size_t *count)
+enum tw_rank_state tw_state_of_failure(int status, const struct tw_rank_file *file)
 {
-	*ranks = NULL;
-	*count = 0;
-	return reduce_into(ranks, count, trace, file, set, options, threads, allocator);
+	return status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE : TW_RANK_UNREADABLE;
 }
 
-/* A file of which there is no trace to be had. */
-static int reduce_failure(const struct tw_rank_set *set, uint32_t file, int status,
-			  const struct trawl_error *err, const struct trawl_allocator *allocator,
-			  struct tw_rank **ranks, size_t *count)
+struct tw_file_ranks tw_rank_of_failure(const struct tw_rank_set *set, uint32_t file, int status,
+					const char *message,
+					const struct trawl_allocator *allocator)
 {
-	*ranks = new_ranks(1, file, set, allocator);
-	*count = *ranks != NULL;
-	if (!*ranks)
-		return TRAWL_ENOMEM;
-	leave_out(*ranks, &set->files[file], status, err);
-	if (status == TRAWL_ENODATA && !set->files[file].named)
-		(*ranks)->state = TW_RANK_NOT_A_TRACE;
-	return 0;
+	struct tw_rank *rank = tw_ranks_new(1, file, set, allocator);
+
+	if (!rank || status == TRAWL_ENOMEM)
+		return (struct tw_file_ranks){ rank, rank != NULL, TRAWL_ENOMEM };
+	tw_rank_leave_out(rank, set, tw_state_of_failure(status, &set->files[file]), status,
+			  message);
+	return (struct tw_file_ranks){ rank, 1, 0 };
 }
 
-int tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
-		   const struct tw_load_options *options, unsigned threads,
-		   const struct trawl_allocator *allocator, struct tw_rank **ranks, size_t *count)
+struct tw_file_ranks tw_rank_reduce(const struct tw_rank_set *set, uint32_t file,
+				    const struct tw_load_options *options, unsigned threads,
+				    const struct trawl_allocator *allocator)
 {
 	struct tw_reuse *memory = tw_reuse_new(allocator);
 	struct trawl_read_options read = { .threads = threads, .block_size = options->block_size };
+	struct tw_file_ranks out = { .status = TRAWL_ENOMEM };
+	struct trawl_trace *trace = NULL;
 	struct trawl_error err = { 0 };
-	struct trawl_trace *trace;
 	int status;
 
-	*ranks = NULL;
-	*count = 0;
 	if (!memory)
-		return TRAWL_ENOMEM;
+		return out;
 	read.allocator = tw_reuse_allocator(memory);
 	status = trawl_trace_read(&trace, set->files[file].path, &read, &err);
-	if (!status && (tw_is_merged_trace(trace) || tw_is_other_list(trace))) {
+	if (!status && (tw_is_merged_trace(trace) || tw_is_other_list(trace)))
 		status = trawl_error_set(&err, TRAWL_ENODATA, "%s",
 					 tw_is_other_list(trace) ? TW_OTHER_LIST : TW_MERGED_TRACE);
-		trawl_trace_free(trace);
-	}
-	if (!status) {
-		status = tw_rank_reduce_trace(set, file, trace, options, threads, allocator, ranks,
-					      count);
-		trawl_trace_free(trace);
-	} else if (status != TRAWL_ENOMEM) {
-		status = reduce_failure(set, file, status, &err, allocator, ranks, count);
-	}
+	out = status ? tw_rank_of_failure(set, file, status, err.message, allocator) :
+		       tw_rank_reduce_trace(set, file, trace, options, threads, allocator);
+	trawl_trace_free(trace);
 	tw_reuse_free(memory);
-	return status;
+	return out;
 }

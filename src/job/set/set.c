@@ -414,13 +414,13 @@ static int find_directory(struct tw_rank_set *set, struct trawl_error *err)
 	return 0;
 }
 
-int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size_t count,
-		     const struct trawl_allocator *allocator, struct trawl_error *err)
+/* What the arguments lead to, into an empty set. */
+static int add_arguments(struct tw_rank_set *set, const char *const *arguments, size_t count,
+			 struct trawl_error *err)
 {
 	int status = 0;
 	size_t i;
 
-	set->allocator = allocator;
 	for (i = 0; i < count && !status; i++) {
 		size_t before = set->count;
 
@@ -434,13 +434,104 @@ int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size
 			err, TRAWL_ENODATA,
 			"no traces (.json, .json.gz, .json.zst, .sqlite) in directory '%s'",
 			count ? arguments[0] : ".");
-	if (!status)
-		status = drop_repeated(set, err);
+	return status ? status : drop_repeated(set, err);
+}
+
+static int finish(struct tw_rank_set *set, int status, struct trawl_error *err)
+{
 	if (!status)
 		status = find_directory(set, err);
 	if (status)
 		tw_rank_set_release(set);
 	return status;
+}
+
+int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size_t count,
+		     const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	set->allocator = allocator;
+	return finish(set, add_arguments(set, arguments, count, err), err);
+}
+
+/* ---- files of one name */
+
+/* rank<N> and nothing more. */
+static bool is_rank_directory(const char *name)
+{
+	size_t digits = strncmp(name, "rank", 4) ? 0 : strspn(name + 4, "0123456789");
+
+	return digits && digits <= 9 && !name[4 + digits];
+}
+
+/* DIRECTORY/rank<N>/NAME, whichever of these there are. */
+static int add_from_rank_directories(struct tw_rank_set *set, const char *directory,
+				     const char *name, struct trawl_error *err)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+	struct tw_str path;
+	struct stat info;
+	int status = 0;
+
+	if (!dir)
+		return 0;
+	tw_str_init(&path, set->allocator);
+	while (!status && (entry = readdir(dir))) {
+		if (!is_rank_directory(entry->d_name))
+			continue;
+		tw_str_clear(&path);
+		tw_str_addf(&path, "%s/%s/%s", directory, entry->d_name, name);
+		if (path.failed)
+			status = tw_no_memory(err);
+		else if (!stat(path.ptr, &info) && !S_ISDIR(info.st_mode))
+			status = add_file(set, path.ptr, &info, true, err);
+	}
+	tw_str_release(&path);
+	closedir(dir);
+	if (status || !set->count)
+		return status;
+	qsort(set->files, set->count, sizeof(*set->files), compare_files);
+	return drop_repeated(set, err);
+}
+
+/* Of what was found, files of the name asked for: that is asking for them. */
+static int keep_named(struct tw_rank_set *set, const char *name, const char *place,
+		      struct trawl_error *err)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < set->count; i++) {
+		struct tw_rank_file *file = &set->files[i];
+
+		if (!file->named && strcmp(tw_file_name(file->path), name)) {
+			free_path(set, file);
+			continue;
+		}
+		set->files[n] = *file;
+		set->files[n++].named = true;
+	}
+	set->count = n;
+	return n ? 0 :
+		   trawl_error_set(err, TRAWL_ENODATA, "no trace of the name '%s' in '%s'", name,
+				   place);
+}
+
+int tw_rank_set_find_named(struct tw_rank_set *set, const char *const *arguments, size_t count,
+			   const char *name, const char *usual,
+			   const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	int status = 0;
+
+	set->allocator = allocator;
+	if (count == 1)
+		status = add_from_rank_directories(set, arguments[0], name ? name : usual, err);
+	/* What else is in these directories is another profile. */
+	if (!status && !set->count) {
+		status = add_arguments(set, arguments, count, err);
+		if (!status && name)
+			status = keep_named(set, name, arguments[0], err);
+	}
+	return finish(set, status, err);
 }
 
 void tw_rank_set_release(struct tw_rank_set *set)

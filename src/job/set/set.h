@@ -35,6 +35,15 @@ struct tw_rank_set {
 int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size_t count,
 		     const struct trawl_allocator *allocator,
 		     struct trawl_error *err) TRAWL_MUST_CHECK;
+/*
+ * The same for jobs whose ranks have a directory each: where there is one argument with rank<N>/NAME
+ * in it, these are it.  Else only files of the name are taken of what is found; `name` NULL: the
+ * usual one, and anything where that is not there.
+ */
+int tw_rank_set_find_named(struct tw_rank_set *set, const char *const *arguments, size_t count,
+			   const char *name, const char *usual,
+			   const struct trawl_allocator *allocator,
+			   struct trawl_error *err) TRAWL_MUST_CHECK;
 void tw_rank_set_release(struct tw_rank_set *set);
 
 /*

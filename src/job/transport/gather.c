@@ -53,24 +53,23 @@ static void pass_own_file(void *context, size_t place, struct tw_wire *task)
 }
 
 /* The ranks of a file; the name of this machine where it cannot see the file. */
-static void post_ranks(void *context, uint32_t place, int status, struct tw_rank *ranks,
-		       size_t count)
+static void post_ranks(void *context, uint32_t place, struct tw_file_ranks file)
 {
 	struct reducing *r = context;
-	bool unseen = count == 1 && ranks->state == TW_RANK_UNREADABLE &&
+	bool unseen = file.count == 1 && file.ranks->state == TW_RANK_UNREADABLE &&
 		      access(r->set.files[place].path, R_OK);
 	size_t host_len = unseen ? strlen(r->host) : 0, i;
 	struct tw_str letter;
 	struct tw_wire wire = tw_letter_begin(&r->work, place, &letter);
 
 	tw_wire_text(&wire, r->host, &host_len);
-	tw_wire_count(&wire, count, 1);
-	for (i = 0; i < count && !status; i++) {
-		ranks[i].file = r->work.numbers[place];
-		tw_rank_pack(&ranks[i], &letter);
+	tw_wire_count(&wire, file.count, 1);
+	for (i = 0; i < file.count && !file.status; i++) {
+		file.ranks[i].file = r->work.numbers[place];
+		tw_rank_pack(&file.ranks[i], &letter);
 	}
-	letter.failed |= status != 0;
-	tw_ranks_free(ranks, count, r->work.allocator);
+	letter.failed |= file.status != 0;
+	tw_ranks_free(file.ranks, file.count, r->work.allocator);
 	tw_letter_post(&r->work, place, &letter);
 }
 
@@ -171,19 +170,9 @@ static void pass_file(void *context, size_t file, struct tw_wire *task)
 static void leave_out_file(void *context, size_t file, const char *message)
 {
 	struct gathering *g = context;
-	const struct trawl_allocator *a = g->job->allocator;
-	struct tw_rank *rank = tw_alloc_array(a, 1, sizeof(*rank));
 
-	if (!rank || tw_rank_init(rank, a)) {
-		tw_free(a, rank, sizeof(*rank));
-		g->files[file].status = TRAWL_ENOMEM;
-		return;
-	}
-	rank->file = (uint32_t)file;
-	rank->name_rank = g->job->set.files[file].name_rank;
-	rank->state = TW_RANK_UNREADABLE;
-	rank->message = tw_rank_keep(rank, message);
-	g->files[file] = (struct tw_file_ranks){ rank, 1, 0 };
+	g->files[file] =
+		tw_rank_of_failure(&g->job->set, (uint32_t)file, 0, message, g->job->allocator);
 	note_file(g, file);
 }
 
@@ -227,15 +216,15 @@ static int take_ranks(void *context, size_t file, struct tw_wire *in)
 	return 0;
 }
 
-static void take_own(void *context, uint32_t place, int status, struct tw_rank *ranks, size_t count)
+static void take_own(void *context, uint32_t place, struct tw_file_ranks ranks)
 {
 	struct gathering *g = context;
 	uint32_t file = g->own_file[place];
 	size_t i;
 
-	for (i = 0; i < count; i++)
-		ranks[i].file = file;
-	g->files[file] = (struct tw_file_ranks){ ranks, count, status };
+	for (i = 0; i < ranks.count; i++)
+		ranks.ranks[i].file = file;
+	g->files[file] = ranks;
 }
 
 static void *reduce_own(void *context)
