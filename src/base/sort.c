@@ -217,3 +217,18 @@ int tw_sort(uint32_t *list, size_t count, tw_sort_key_of *key, const void *conte
 	tw_free(allocator, scratch, count * sizeof(*scratch));
 	return scratch ? 0 : -1;
 }
+
+void tw_sort_numbers(int64_t *numbers, size_t count)
+{
+	size_t gap, i, j;
+
+	for (gap = count / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11) {
+		for (i = gap; i < count; i++) {
+			int64_t number = numbers[i];
+
+			for (j = i; j >= gap && numbers[j - gap] > number; j -= gap)
+				numbers[j] = numbers[j - gap];
+			numbers[j] = number;
+		}
+	}
+}

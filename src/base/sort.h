@@ -20,6 +20,8 @@ int tw_sort(uint32_t *list, size_t count, tw_sort_key_of *key, const void *conte
 /* By a member of two things; where that is equal, as `then` says, which is another order or 0. */
 #define TW_ORDER(x, y, member, then) \
 	((x)->member != (y)->member ? ((x)->member < (y)->member ? -1 : 1) : (then))
+/* Sorts numbers themselves, in place. */
+void tw_sort_numbers(int64_t *numbers, size_t count);
 
 /* A signed time as a key. */
 static inline uint64_t tw_sort_key(int64_t time)

@@ -76,7 +76,7 @@ static int64_t base_of(const struct measuring *m, uint32_t rank)
 	return m->out->based ? m->job->ranks[rank].base_time_ns : 0;
 }
 
-static void collect(struct measuring *m, const struct tw_matches *matches)
+static void collect_samples(struct measuring *m, const struct tw_matches *matches)
 {
 	uint64_t i;
 	uint32_t k;
@@ -208,7 +208,7 @@ static bool connect_more(struct measuring *m, uint32_t reference, uint32_t round
  * Ranks are connected round by round, the lowest that is not begins a component.  Those of
  * components before it share nothing with it, so that all may stand side by side.
  */
-static void connect(struct measuring *m)
+static void connect_ranks(struct measuring *m)
 {
 	uint32_t r, round;
 
@@ -225,7 +225,7 @@ static void connect(struct measuring *m)
 }
 
 /* Median of members, median of samples, in turns. */
-static void settle(struct measuring *m)
+static void settle_offsets(struct measuring *m)
 {
 	unsigned turn;
 	uint32_t r;
@@ -370,7 +370,7 @@ static bool is_connected(const struct measuring *m, uint32_t rank)
 	return m->first_of_rank[rank + 1] > m->first_of_rank[rank];
 }
 
-static int tell(struct measuring *m)
+static int fill_clocks(struct measuring *m)
 {
 	uint32_t r;
 	int status;
@@ -423,11 +423,11 @@ static int measure(struct measuring *m, const struct tw_matches *matches)
 	m->reference = tw_arena_array(arena, ranks, sizeof(*m->reference));
 	if (arena->failed)
 		return TRAWL_ENOMEM;
-	collect(m, matches);
+	collect_samples(m, matches);
 	sort_by_rank(m);
-	connect(m);
-	settle(m);
-	return tell(m);
+	connect_ranks(m);
+	settle_offsets(m);
+	return fill_clocks(m);
 }
 
 /*

@@ -39,7 +39,7 @@ struct band {
 };
 
 /* Half of what the nearest end in the same side is away: a closer one is its own. */
-static int64_t reach(const struct tw_align_side *side, uint32_t i)
+static int64_t own_reach(const struct tw_align_side *side, uint32_t i)
 {
 	int64_t near = INT64_MAX, apart;
 
@@ -64,7 +64,7 @@ static int64_t apart_of(const struct band *b, uint32_t known, uint32_t other)
 
 static bool is_near(const struct band *b, uint32_t known, uint32_t other)
 {
-	int64_t of_known = reach(b->a->known, known), of_other = reach(b->a->other, other);
+	int64_t of_known = own_reach(b->a->known, known), of_other = own_reach(b->a->other, other);
 	int64_t limit = of_known < of_other ? of_known : of_other;
 
 	/* Calls that are as many and alike are more likely off than two others that are missing. */
@@ -120,7 +120,7 @@ static int64_t worth_by_order(const struct band *b, uint32_t known, uint32_t oth
 }
 
 /* Best worth with all calls before row `other` and the known ones up to `column`. */
-static int64_t value(const struct band *b, int64_t other, int64_t column)
+static int64_t best_before(const struct band *b, int64_t other, int64_t column)
 {
 	int64_t left_out = b->ends && !b->loose ? 0 : LEFT_OUT, last;
 
@@ -140,7 +140,7 @@ static void fill_row(struct band *b, uint32_t other)
 
 	for (k = 0; k < b->width; k++) {
 		int64_t column = b->low[other] + k;
-		int64_t best = value(b, (int64_t)other - 1, column) + left_out, pair;
+		int64_t best = best_before(b, (int64_t)other - 1, column) + left_out, pair;
 
 		steps[k] = STEP_OTHER;
 		if (column >= n) {
@@ -148,7 +148,7 @@ static void fill_row(struct band *b, uint32_t other)
 			continue;
 		}
 		if (column >= 0) {
-			pair = value(b, (int64_t)other - 1, column - 1) +
+			pair = best_before(b, (int64_t)other - 1, column - 1) +
 			       (b->ends ? worth_by_ends(b, (uint32_t)column, other) :
 					  worth_by_order(b, (uint32_t)column, other));
 			if (pair >= best) {
@@ -239,7 +239,7 @@ static void read_back(struct band *b, int64_t column)
 	}
 }
 
-static void lay(struct band *b)
+static void lay_rows(struct band *b)
 {
 	uint32_t m = b->a->other->count, i;
 	int64_t *row, center = b->width / 2 - 1;
@@ -357,7 +357,7 @@ static int lay_band(struct band *b)
 	b->steps = tw_arena_alloc(arena, m * width); /* every step is written before it is read */
 	if (arena->failed)
 		return TRAWL_ENOMEM;
-	lay(b);
+	lay_rows(b);
 	if (b->clean && b->loose)
 		stay_in_place(b->a);
 	if (b->clean)

@@ -1,24 +1,10 @@
 /* What a rank's clock is ahead, from the ends of its calls. */
 #include "base/median.h"
 #include "base/search.h"
+#include "base/sort.h"
 #include "job/match/call_alignment.h"
 
 #include "job/match/match_limits.h"
-
-void tw_match_sort_times(int64_t *times, size_t count)
-{
-	size_t gap, i, j;
-
-	for (gap = count / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11) {
-		for (i = gap; i < count; i++) {
-			int64_t time = times[i];
-
-			for (j = i; j >= gap && times[j - gap] > time; j -= gap)
-				times[j] = times[j - gap];
-			times[j] = time;
-		}
-	}
-}
 
 enum tw_match_likeness tw_align_likeness(const struct tw_alignment *a, uint32_t known,
 					 uint32_t other)
@@ -29,14 +15,15 @@ enum tw_match_likeness tw_align_likeness(const struct tw_alignment *a, uint32_t 
 				 a->other->calls[other].signature);
 }
 
-static bool may(const struct tw_alignment *a, uint32_t signature)
+static bool end_counts(const struct tw_alignment *a, uint32_t signature)
 {
 	return a->all || a->work->natures[signature].may;
 }
 
 bool tw_align_counts(const struct tw_alignment *a, uint32_t known, uint32_t other)
 {
-	return may(a, a->known->calls[known].signature) && may(a, a->other->calls[other].signature);
+	return end_counts(a, a->known->calls[known].signature) &&
+	       end_counts(a, a->other->calls[other].signature);
 }
 
 bool tw_align_is_clean(const struct tw_alignment *a)
@@ -93,7 +80,7 @@ static uint32_t nearest(const struct tw_alignment *a, int64_t *place, int way, i
  * Lays calls beside each other in one direction of time from where the offset is known; it
  * follows the clocks as they drift.
  */
-static void walk(struct tw_alignment *a, struct tw_align_fit *fit, int64_t from, int way)
+static void walk_calls(struct tw_alignment *a, struct tw_align_fit *fit, int64_t from, int way)
 {
 	const struct tw_align_side *other = a->other;
 	int64_t offset = fit->offset, place, p;
@@ -131,13 +118,13 @@ static uint32_t within(const struct tw_alignment *a, const struct tw_align_side 
 	uint32_t count = 0, i;
 
 	for (i = 0; i < side->count; i++)
-		count += may(a, side->calls[i].signature) && side->calls[i].end >= first &&
+		count += end_counts(a, side->calls[i].signature) && side->calls[i].end >= first &&
 			 side->calls[i].end <= last;
 	return count;
 }
 
 /* How well an offset fits over all calls: found[] and local[] are as it has them. */
-static void judge(struct tw_alignment *a, struct tw_align_fit *fit)
+static void judge_offset(struct tw_alignment *a, struct tw_align_fit *fit)
 {
 	const struct tw_align_side *known = a->known, *other = a->other;
 	int64_t at = place_of(other, other->calls[fit->at].end), noise = TW_MATCH_END_NOISE_NS;
@@ -146,8 +133,8 @@ static void judge(struct tw_alignment *a, struct tw_align_fit *fit)
 
 	fit->agree = 0;
 	fit->score = 0;
-	walk(a, fit, at, 1);
-	walk(a, fit, at - 1, -1);
+	walk_calls(a, fit, at, 1);
+	walk_calls(a, fit, at - 1, -1);
 	fit->median = fit->agree ? tw_nth_value(a->scratch, fit->agree, fit->agree / 2) : 0;
 	of_known = within(a, known, tw_match_minus(tw_match_minus(first, fit->offset), noise),
 			  tw_match_plus(tw_match_minus(last, fit->offset), noise));
@@ -189,7 +176,7 @@ static bool fit_in_place(struct tw_alignment *a, struct tw_align_fit *fit)
 		.at = from + (to - from) / 2,
 		.free = true,
 	};
-	judge(a, fit);
+	judge_offset(a, fit);
 	return true;
 }
 
@@ -205,7 +192,7 @@ struct places {
 	unsigned count;
 };
 
-static void keep(struct places *places, const struct place *place)
+static void keep_place(struct places *places, const struct place *place)
 {
 	unsigned i = places->count;
 
@@ -250,7 +237,7 @@ static void try_place(const struct tw_alignment *a, struct places *places, uint3
 	/* What is missing in the stretch moves half of it at the most. */
 	if (!count || like * 3 < in_range)
 		return;
-	tw_match_sort_times(samples, count);
+	tw_sort_numbers(samples, count);
 	for (high = 0; high < count; high++) {
 		while (tw_match_minus(samples[high], samples[low]) > TW_MATCH_END_NOISE_NS)
 			low++;
@@ -259,7 +246,7 @@ static void try_place(const struct tw_alignment *a, struct places *places, uint3
 		place.agree = (uint32_t)(high - low + 1);
 		place.offset = samples[low + (high - low) / 2];
 	}
-	keep(places, &place);
+	keep_place(places, &place);
 }
 
 /* Stretches at both ends and in the middle: where recordings overlap, one of them does. */
@@ -300,13 +287,13 @@ static bool is_convincing(const struct tw_alignment *a, const struct tw_align_fi
 
 static void take_better(struct tw_alignment *a, struct tw_align_fit *best, struct tw_align_fit *fit)
 {
-	judge(a, fit);
+	judge_offset(a, fit);
 	if (holds(fit) && (!holds(best) || fit->score > best->score))
 		*best = *fit;
 }
 
 /* The offset of the best fit, that of places where calls are in theirs and nothing speaks up. */
-static bool choose(struct tw_alignment *a, struct tw_align_fit *best)
+static bool choose_offset(struct tw_alignment *a, struct tw_align_fit *best)
 {
 	bool clean = tw_align_is_clean(a);
 	struct tw_align_fit in_place = { .free = true }, hint, fit;
@@ -315,7 +302,7 @@ static bool choose(struct tw_alignment *a, struct tw_align_fit *best)
 
 	if (a->hinted) {
 		hint = (struct tw_align_fit){ .offset = a->hint, .at = a->other->count / 2 };
-		judge(a, &hint);
+		judge_offset(a, &hint);
 		*best = hint;
 		if (holds(best))
 			return true;
@@ -328,7 +315,7 @@ static bool choose(struct tw_alignment *a, struct tw_align_fit *best)
 	}
 	/* Clocks of one host, or of hosts that are well set. */
 	*best = (struct tw_align_fit){ .at = a->other->count / 2 };
-	judge(a, best);
+	judge_offset(a, best);
 	try_places(a, &places);
 	for (i = 0; i < places.count; i++) {
 		fit = (struct tw_align_fit){
@@ -358,11 +345,11 @@ bool tw_align_fit(struct tw_alignment *a, struct tw_align_fit *best)
 		return false;
 	a->all = false;
 	for (i = 0; i < a->other->count; i++)
-		counting += may(a, a->other->calls[i].signature);
+		counting += end_counts(a, a->other->calls[i].signature);
 	a->natural = counting > 0;
 	a->all = !counting;
-	if (!choose(a, best))
+	if (!choose_offset(a, best))
 		return false;
-	judge(a, best); /* found[] and local[] are of the last that was looked at */
+	judge_offset(a, best); /* found[] and local[] are of the last that was looked at */
 	return true;
 }

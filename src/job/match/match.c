@@ -192,7 +192,7 @@ static int match_items(struct tw_match_work *work)
 	return status ? status : tw_match_finish(work);
 }
 
-static int build(struct tw_match_work *work)
+static int build_matches(struct tw_match_work *work)
 {
 	struct tw_matches *out = work->out;
 	size_t count = work->job->count;
@@ -226,7 +226,7 @@ int tw_matches_build(struct tw_matches *matches, const struct tw_job *job,
 	if (!job->count)
 		return 0;
 	tw_arena_init(&work.arena, allocator);
-	status = build(&work);
+	status = build_matches(&work);
 	tw_free(allocator, work.drafts, work.draft_capacity * sizeof(*work.drafts));
 	tw_pool_release(&work.texts);
 	tw_pool_release(&work.signatures);

@@ -224,7 +224,7 @@ static void learn_rank(const struct learning *l, uint32_t lane, uint32_t anchor,
 	}
 	if (count < TW_MATCH_FEWEST_SAMPLES)
 		return;
-	tw_match_sort_times(samples, count);
+	tw_sort_numbers(samples, count);
 	middle = samples[count / 2];
 	for (i = 0; i < count; i++)
 		agree += tw_match_apart(samples[i], middle) <= TW_MATCH_END_NOISE_NS;

@@ -41,6 +41,4 @@ enum tw_match_limits {
 	TW_MATCH_FAR = 32,
 };
 
-void tw_match_sort_times(int64_t *times, size_t count);
-
 #endif

@@ -227,7 +227,7 @@ static uint32_t expected_of(const struct finishing *f, const struct tw_match *ma
 	return count_listed(work->job, source) + count_listed(work->job, destination);
 }
 
-static void judge(struct finishing *f)
+static void judge_matches(struct finishing *f)
 {
 	struct tw_match_work *work = f->work;
 	struct tw_matches *out = work->out;
@@ -277,6 +277,6 @@ int tw_match_finish(struct tw_match_work *work)
 	if (kept->failed)
 		return TRAWL_ENOMEM;
 	place_members(&f);
-	judge(&f);
+	judge_matches(&f);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* Which ends of arrows belong together, and the ids that tell. */
 #include "job/merge/rank_events.h"
 
-#include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
@@ -17,20 +17,16 @@ static int compare_marks(const void *a, const void *b)
 {
 	const struct mark *x = a, *y = b;
 
-	if (x->category != y->category)
-		return x->category < y->category ? -1 : 1;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	return TW_ORDER_BY(x, y, category, id, end);
 }
 
-static uint8_t phase_of(const struct tw_one *one, uint32_t end)
+static uint8_t phase_of(const struct tw_rank_events *one, uint32_t end)
 {
 	return one->trace->events.phase[one->ends[end].event];
 }
 
 /* A copy of a start, for one more arrow from there. */
-static int add_copy(struct tw_one *one, uint32_t start, int64_t id)
+static int add_copy(struct tw_rank_events *one, uint32_t start, int64_t id)
 {
 	struct tw_merge_end copy = one->ends[start];
 
@@ -47,7 +43,8 @@ static int add_copy(struct tw_one *one, uint32_t start, int64_t id)
  * Arrows of one kind and id: the first start goes with the first finish and so on; where there are
  * fewer starts, as of a launch of several kernels, the last one has several arrows.
  */
-static int join(struct tw_one *one, const struct mark *marks, size_t count, bool launch)
+static int pair_ends(struct tw_rank_events *one, const struct mark *marks, size_t count,
+		     bool launch)
 {
 	size_t s = 0, f = 0, steps;
 	uint32_t start = TW_NOWHERE;
@@ -83,7 +80,7 @@ static int join(struct tw_one *one, const struct mark *marks, size_t count, bool
 	return 0;
 }
 
-static int join_all(struct tw_one *one, struct mark *marks, uint32_t count)
+static int pair_all_ends(struct tw_rank_events *one, struct mark *marks, uint32_t count)
 {
 	const struct tw_events *events = &one->trace->events;
 	uint32_t i, first;
@@ -99,8 +96,8 @@ static int join_all(struct tw_one *one, struct mark *marks, uint32_t count)
 				    marks[i].id == marks[first].id;
 		     i++)
 			;
-		if (join(one, marks + first, i - first,
-			 one->categories[marks[first].category].launches))
+		if (pair_ends(one, marks + first, i - first,
+			      one->categories[marks[first].category].launches))
 			return -1;
 	}
 	for (i = 0; i < count; i++)
@@ -108,16 +105,12 @@ static int join_all(struct tw_one *one, struct mark *marks, uint32_t count)
 	return 0;
 }
 
-int tw_one_join(struct tw_one *one, struct trawl_error *err)
+int tw_pair_arrows(struct tw_rank_events *one)
 {
-	uint32_t count = one->end_count;
-	struct mark *marks;
-	int status;
+	struct tw_arena mark = tw_arena_mark(&one->arena);
+	struct mark *marks = tw_arena_array(&one->arena, one->end_count, sizeof(*marks));
+	int status = marks ? pair_all_ends(one, marks, one->end_count) : -1;
 
-	if (!count)
-		return 0;
-	marks = tw_alloc_array(one->allocator, count, sizeof(*marks));
-	status = marks ? join_all(one, marks, count) : -1;
-	tw_free(one->allocator, marks, count * sizeof(*marks));
-	return status ? tw_no_memory(err) : 0;
+	tw_arena_rewind(&one->arena, &mark);
+	return status;
 }

@@ -39,7 +39,7 @@ static bool is_naming(const struct trawl_trace *trace, uint64_t i)
 	return name >= TW_KEY_process_name && name <= TW_KEY_thread_sort_index;
 }
 
-static bool is_kept(struct tw_one *one, uint64_t i)
+static bool is_kept(struct tw_rank_events *one, uint64_t i)
 {
 	const struct tw_events *events = &one->trace->events;
 	uint8_t phase = events->phase[i];
@@ -73,7 +73,7 @@ static uint64_t order_at_start(const void *context, uint32_t event)
 }
 
 /* What begins at the same time, sorted by start already. */
-static int sort_ties(struct tw_one *one)
+static int sort_ties(struct tw_rank_events *one)
 {
 	const struct tw_events *events = &one->trace->events;
 	uint64_t first, behind;
@@ -91,7 +91,7 @@ static int sort_ties(struct tw_one *one)
 	return 0;
 }
 
-int tw_one_choose(struct tw_one *one, struct trawl_error *err)
+int tw_choose_events(struct tw_rank_events *one, struct trawl_error *err)
 {
 	const struct tw_events *events = &one->trace->events;
 	uint64_t i;
@@ -99,11 +99,14 @@ int tw_one_choose(struct tw_one *one, struct trawl_error *err)
 
 	if (events->count >= UINT32_MAX)
 		return trawl_error_set(err, TRAWL_ELIMIT, "more than %u events", UINT32_MAX);
-	one->categories = tw_alloc_array(one->allocator, one->trace->category_count,
-					 sizeof(*one->categories));
-	for (c = 0; one->categories && c < one->trace->category_count; c++) {
+	one->categories =
+		tw_arena_array(&one->arena, one->trace->category_count, sizeof(*one->categories));
+	one->order = tw_arena_alloc(&one->arena, events->count * sizeof(*one->order));
+	one->lane_of = tw_arena_alloc(&one->arena, events->count * sizeof(*one->lane_of));
+	if (one->arena.failed)
+		return tw_no_memory(err);
+	for (c = 0; c < one->trace->category_count; c++) {
 		const struct tw_category *category = &one->trace->categories[c];
-
 		bool launches = is_one_of(one->trace, category, launch_categories,
 					  sizeof(launch_categories) / sizeof(launch_categories[0]));
 
@@ -111,10 +114,6 @@ int tw_one_choose(struct tw_one *one, struct trawl_error *err)
 		one->categories[c].kept = one->keep_all || launches ||
 					  is_for_gpu(one->trace, category);
 	}
-	one->order = tw_alloc(one->allocator, (events->count + 1) * sizeof(*one->order));
-	one->lane_of = tw_alloc(one->allocator, (events->count + 1) * sizeof(*one->lane_of));
-	if (!one->categories || !one->order || !one->lane_of)
-		return tw_no_memory(err);
 	for (i = 0; i < events->count; i++)
 		if (is_kept(one, i))
 			one->order[one->count++] = (uint32_t)i;

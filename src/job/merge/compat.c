@@ -18,22 +18,24 @@
 #define PIDS 1000
 #define HOST_PIDS 500
 
-struct pid {
-	uint32_t id; /* from 1 */
-	bool gpu, host;
-};
+/* What a process is, by the categories of its events; flags of `processes`. */
+enum { IS_GPU = 1, IS_HOST = 2 };
 
 struct rank {
 	const struct tw_json_value *events;
 	unsigned number;
-	struct tw_pool keys;	/* of processes: ids are places in `pids` + 1 */
+	struct tw_pool processes;
 	struct tw_pool threads; /* process and key: ids are places in `tids` + 1 */
-	struct pid *pids;
-	size_t pid_count, pid_capacity;
 	unsigned *tids;
 	size_t tid_count, tid_capacity;
 	unsigned next_tid[2]; /* of the host, of the GPU */
 	uint64_t kept[2];
+};
+
+/* Where an event goes. */
+struct place {
+	bool told, gpu; /* it tells a process */
+	int64_t tid;
 };
 
 struct merging {
@@ -87,50 +89,36 @@ static void add_identity(struct tw_str *out, const struct tw_json_value *value)
 		tw_str_add(out, value->text, value->text_len);
 }
 
-static struct pid *find_pid(struct merging *m, const struct rank *rank,
-			    const struct tw_json_value *value)
+/* The id of a process; 0: it is not there, or memory is out. */
+static uint32_t process_of(struct merging *m, struct rank *rank, const struct tw_json_value *pid,
+			   bool add)
 {
-	uint32_t id;
-
 	tw_str_clear(&m->scratch);
-	add_identity(&m->scratch, value);
-	id = m->scratch.failed ? 0 : tw_pool_find(&rank->keys, m->scratch.ptr, m->scratch.len);
-	return id ? &rank->pids[id - 1] : NULL;
+	add_identity(&m->scratch, pid);
+	if (m->scratch.failed)
+		return 0;
+	return add ? tw_pool_intern(&rank->processes, m->scratch.ptr, m->scratch.len) :
+		     tw_pool_find(&rank->processes, m->scratch.ptr, m->scratch.len);
 }
 
-static struct pid *add_pid(struct merging *m, struct rank *rank, const struct tw_json_value *value)
-{
-	struct pid *pid = find_pid(m, rank, value);
-	uint32_t id;
-
-	if (pid)
-		return pid;
-	if (!tw_list_grow(&rank->pids, &rank->pid_capacity, rank->pid_count, sizeof(*rank->pids),
-			  m->allocator))
-		return NULL;
-	id = m->scratch.failed ? 0 : tw_pool_intern(&rank->keys, m->scratch.ptr, m->scratch.len);
-	if (!id)
-		return NULL;
-	rank->pids[rank->pid_count] = (struct pid){ .id = id };
-	return &rank->pids[rank->pid_count++];
-}
-
-static int look_at_pids(struct merging *m, struct rank *rank)
+static int look_at_processes(struct merging *m, struct rank *rank)
 {
 	const struct tw_json_value *event;
 
 	for (event = rank->events->first; event; event = event->next) {
-		const struct tw_json_value *value = tw_json_get(event, "pid");
+		const struct tw_json_value *pid = tw_json_get(event, "pid");
 		const char *category = tw_json_text(tw_json_get(event, "cat"));
-		struct pid *pid;
+		uint32_t process;
 
-		if (tw_json_is_null(value))
+		if (tw_json_is_null(pid))
 			continue;
-		pid = add_pid(m, rank, value);
-		if (!pid)
+		process = process_of(m, rank, pid, true);
+		if (!process)
 			return -1;
-		pid->gpu |= IS_ONE_OF(category, gpu_marks);
-		pid->host |= IS_ONE_OF(category, host_marks);
+		if (IS_ONE_OF(category, gpu_marks))
+			rank->processes.flags[process] |= IS_GPU;
+		if (IS_ONE_OF(category, host_marks))
+			rank->processes.flags[process] |= IS_HOST;
 	}
 	return 0;
 }
@@ -221,8 +209,8 @@ static void add_value(struct tw_str *out, const struct tw_json_value *value)
 }
 
 /* The new thread of an old one, numbered as they come; -1: out of memory. */
-static int64_t tid_of(struct merging *m, struct rank *rank, const struct pid *pid,
-		      const struct tw_json_value *value, bool there)
+static int64_t tid_of(struct merging *m, struct rank *rank, uint32_t process, bool gpu,
+		      const struct tw_json_value *value)
 {
 	static const struct tw_json_value zero = { .type = TW_JSON_NUMBER,
 						   .text = "0",
@@ -230,8 +218,8 @@ static int64_t tid_of(struct merging *m, struct rank *rank, const struct pid *pi
 	uint32_t id;
 
 	tw_str_clear(&m->scratch);
-	tw_str_add(&m->scratch, (const char *)&pid->id, sizeof(pid->id));
-	add_identity(&m->scratch, there ? value : &zero);
+	tw_str_add(&m->scratch, (const char *)&process, sizeof(process));
+	add_identity(&m->scratch, value ? value : &zero);
 	id = m->scratch.failed ? 0 : tw_pool_intern(&rank->threads, m->scratch.ptr, m->scratch.len);
 	if (!id)
 		return -1;
@@ -240,7 +228,7 @@ static int64_t tid_of(struct merging *m, struct rank *rank, const struct pid *pi
 	if (!tw_list_grow(&rank->tids, &rank->tid_capacity, rank->tid_count, sizeof(*rank->tids),
 			  m->allocator))
 		return -1;
-	rank->tids[rank->tid_count++] = rank->next_tid[pid->gpu]++;
+	rank->tids[rank->tid_count++] = rank->next_tid[gpu]++;
 	return rank->tids[id - 1];
 }
 
@@ -287,13 +275,13 @@ static void add_name(struct tw_str *out, const struct tw_json_value *name, unsig
 
 /* A field of an event, with what is changed in it. */
 static void add_field(struct tw_str *out, const struct tw_json_value *field, unsigned rank,
-		      const struct pid *pid, int64_t tid)
+		      const struct place *place)
 {
 	add_key(out, field);
-	if (pid && !strcmp(field->key, "pid"))
-		tw_str_addf(out, "%u", PIDS * rank + (pid->gpu ? 0 : HOST_PIDS));
-	else if (pid && !strcmp(field->key, "tid"))
-		tw_str_add_int(out, tid);
+	if (place->told && !strcmp(field->key, "pid"))
+		tw_str_addf(out, "%u", PIDS * rank + (place->gpu ? 0 : HOST_PIDS));
+	else if (place->told && !strcmp(field->key, "tid"))
+		tw_str_add_int(out, place->tid);
 	else if (!strcmp(field->key, "args") && field->type == TW_JSON_OBJECT)
 		add_args(out, field, rank);
 	else if (!strcmp(field->key, "name") && field->type == TW_JSON_STRING)
@@ -303,7 +291,7 @@ static void add_field(struct tw_str *out, const struct tw_json_value *field, uns
 }
 
 static void add_event(struct merging *m, const struct tw_json_value *event, unsigned rank,
-		      const struct pid *pid, int64_t tid)
+		      const struct place *place)
 {
 	const struct tw_json_value *field;
 	bool any = false;
@@ -313,10 +301,10 @@ static void add_event(struct merging *m, const struct tw_json_value *event, unsi
 		if (any)
 			tw_str_add_cstr(&m->out, ", ");
 		any = true;
-		add_field(&m->out, field, rank, pid, tid);
+		add_field(&m->out, field, rank, place);
 	}
-	if (pid && !member(event, "tid"))
-		tw_str_addf(&m->out, ", \"tid\": %lld", (long long)tid);
+	if (place->told && !member(event, "tid"))
+		tw_str_addf(&m->out, ", \"tid\": %lld", (long long)place->tid);
 	if (!member(event, "args"))
 		tw_str_addf(&m->out, ", \"args\": {\"rank\": %u}", rank);
 	tw_str_add_char(&m->out, '}');
@@ -331,23 +319,23 @@ static int add_events(struct merging *m, struct rank *rank)
 	const struct tw_json_value *event;
 
 	for (event = rank->events->first; event; event = event->next) {
-		const struct tw_json_value *tid_value = member(event, "tid"), *pid_value;
-		const struct pid *pid = NULL;
-		int64_t tid = 0;
+		const struct tw_json_value *pid = tw_json_get(event, "pid");
+		struct place place = { .told = !tw_json_is_null(pid) };
+		uint32_t process;
 
 		if (!IS_ONE_OF(tw_json_text(tw_json_get(event, "cat")), kept_categories))
 			continue;
-		pid_value = tw_json_get(event, "pid");
-		if (!tw_json_is_null(pid_value)) {
-			pid = find_pid(m, rank, pid_value);
-			if (!pid || (!pid->gpu && !pid->host))
+		if (place.told) {
+			process = process_of(m, rank, pid, false);
+			if (!rank->processes.flags[process])
 				continue;
-			tid = tid_of(m, rank, pid, tid_value, tid_value != NULL);
-			if (tid < 0)
+			place.gpu = rank->processes.flags[process] & IS_GPU;
+			place.tid = tid_of(m, rank, process, place.gpu, member(event, "tid"));
+			if (place.tid < 0)
 				return -1;
-			rank->kept[pid->gpu]++;
+			rank->kept[place.gpu]++;
 		}
-		add_event(m, event, rank->number, pid, tid);
+		add_event(m, event, rank->number, &place);
 	}
 	return 0;
 }
@@ -371,16 +359,13 @@ static bool is_utf8(const char *text, size_t len)
 static int merge_document(struct merging *m, const struct tw_json_value *document, unsigned number)
 {
 	struct rank rank = { .events = tw_json_get(document, "traceEvents"), .number = number };
-	int status = tw_pool_init(&rank.keys, m->allocator) ||
-				     tw_pool_init(&rank.threads, m->allocator) ?
-			     -1 :
-			     look_at_pids(m, &rank);
+	int status = -1;
 
-	if (!status)
+	if (!tw_pool_init(&rank.processes, m->allocator) &&
+	    !tw_pool_init(&rank.threads, m->allocator) && !look_at_processes(m, &rank))
 		status = add_events(m, &rank);
-	tw_free(m->allocator, rank.pids, rank.pid_capacity * sizeof(*rank.pids));
 	tw_free(m->allocator, rank.tids, rank.tid_capacity * sizeof(*rank.tids));
-	tw_pool_release(&rank.keys);
+	tw_pool_release(&rank.processes);
 	tw_pool_release(&rank.threads);
 	tw_str_addf(m->said, "    Added %llu GPU events, %llu CPU context events\n",
 		    (unsigned long long)rank.kept[true], (unsigned long long)rank.kept[false]);
@@ -423,26 +408,6 @@ static void set_path(struct merging *m, unsigned number)
 {
 	tw_str_clear(&m->path);
 	tw_str_addf(&m->path, "%s/rank%u/%s", m->compat->directory, number, m->compat->trace_name);
-}
-
-/* What is to be written must be none of what is read. */
-static int check_output(struct merging *m, struct trawl_error *err)
-{
-	struct stat out, in;
-	unsigned i;
-
-	if (stat(m->compat->output, &out))
-		return 0;
-	for (i = 0; i < m->compat->ranks; i++) {
-		set_path(m, i);
-		if (m->path.failed)
-			return tw_no_memory(err);
-		if (!stat(m->path.ptr, &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-			return trawl_error_set(err, TRAWL_EUSAGE,
-					       "cannot write '%.200s': it is one of the traces",
-					       m->compat->output);
-	}
-	return 0;
 }
 
 static int merge_rank(struct merging *m, unsigned number, struct trawl_error *err)
@@ -516,14 +481,11 @@ int tw_merge_compat(const struct tw_merge_compat *compat, struct tw_str *said,
 		    const struct trawl_allocator *allocator, struct trawl_error *err)
 {
 	struct merging m = { .compat = compat, .allocator = allocator, .said = said };
-	int status;
+	int status = tw_sink_open(&m.sink, compat->output, allocator, err);
 
 	tw_str_init(&m.out, allocator);
 	tw_str_init(&m.path, allocator);
 	tw_str_init(&m.scratch, allocator);
-	status = check_output(&m, err);
-	if (!status)
-		status = tw_sink_open(&m.sink, compat->output, allocator, err);
 	if (!status) {
 		status = merge_all(&m, err);
 		if (status)

@@ -16,7 +16,7 @@ struct tw_merge_compat {
 	unsigned ranks;
 };
 
-/* What it says goes to `said`, also when it fails. */
+/* What it says goes to `said`, also when it fails.  The output is none of the traces. */
 int tw_merge_compat(const struct tw_merge_compat *compat, struct tw_str *said,
 		    const struct trawl_allocator *allocator,
 		    struct trawl_error *err) TRAWL_MUST_CHECK;

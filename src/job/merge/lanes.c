@@ -13,7 +13,7 @@
 #define ARROW_LANES 1024
 
 struct laying {
-	struct tw_one *one;
+	struct tw_rank_events *one;
 	/* Lanes behind the first NESTING_LANES of their place, as heaps by when they are empty. */
 	struct free_lanes {
 		uint32_t *heap;
@@ -21,7 +21,7 @@ struct laying {
 	} * rest; /* by place */
 };
 
-static uint32_t add_lane(struct tw_one *one, uint32_t place, uint32_t number)
+static uint32_t add_lane(struct tw_rank_events *one, uint32_t place, uint32_t number)
 {
 	struct tw_merge_place *at = &one->places[place];
 	struct tw_merge_lane *lane;
@@ -52,7 +52,8 @@ static bool has_room(struct tw_merge_lane *lane, int64_t start, int64_t end)
 	return !lane->depth || lane->stack[lane->depth - 1].end_ns >= end;
 }
 
-static int push(const struct tw_one *one, struct tw_merge_lane *lane, int64_t end, uint64_t event)
+static int push_open(const struct tw_rank_events *one, struct tw_merge_lane *lane, int64_t end,
+		     uint64_t event)
 {
 	if (!tw_list_grow(&lane->stack, &lane->capacity, lane->depth, sizeof(*lane->stack),
 			  one->allocator))
@@ -63,12 +64,12 @@ static int push(const struct tw_one *one, struct tw_merge_lane *lane, int64_t en
 
 /* ---- lanes beyond those looked at: each holds one slice at a time */
 
-static int64_t empty_at(const struct tw_one *one, uint32_t lane)
+static int64_t empty_at(const struct tw_rank_events *one, uint32_t lane)
 {
 	return one->lanes[lane].depth ? one->lanes[lane].stack[0].end_ns : INT64_MIN;
 }
 
-static void sink_down(const struct tw_one *one, struct free_lanes *rest)
+static void sink_down(const struct tw_rank_events *one, struct free_lanes *rest)
 {
 	size_t at = 0, child;
 
@@ -85,7 +86,7 @@ static void sink_down(const struct tw_one *one, struct free_lanes *rest)
 	}
 }
 
-static void rise(const struct tw_one *one, struct free_lanes *rest)
+static void rise(const struct tw_rank_events *one, struct free_lanes *rest)
 {
 	size_t at = rest->count - 1;
 
@@ -103,13 +104,13 @@ static uint32_t lay_in_rest(struct laying *l, uint32_t place, uint64_t event, in
 			    int64_t end)
 {
 	struct free_lanes *rest = &l->rest[place];
-	struct tw_one *one = l->one;
+	struct tw_rank_events *one = l->one;
 	uint32_t lane;
 
 	if (rest->count && empty_at(one, rest->heap[0]) <= start) {
 		lane = rest->heap[0];
 		one->lanes[lane].depth = 0;
-		if (push(one, &one->lanes[lane], end, event))
+		if (push_open(one, &one->lanes[lane], end, event))
 			return TW_NOWHERE;
 		sink_down(one, rest);
 		return lane;
@@ -118,7 +119,7 @@ static uint32_t lay_in_rest(struct laying *l, uint32_t place, uint64_t event, in
 			  one->allocator))
 		return TW_NOWHERE;
 	lane = add_lane(one, place, NESTING_LANES + (uint32_t)rest->count);
-	if (lane == TW_NOWHERE || push(one, &one->lanes[lane], end, event))
+	if (lane == TW_NOWHERE || push_open(one, &one->lanes[lane], end, event))
 		return TW_NOWHERE;
 	rest->heap[rest->count++] = lane;
 	rise(one, rest);
@@ -128,7 +129,7 @@ static uint32_t lay_in_rest(struct laying *l, uint32_t place, uint64_t event, in
 /* The lane of a slice, TW_NOWHERE: out of memory. */
 static uint32_t lay_slice(struct laying *l, uint32_t place, uint64_t event)
 {
-	struct tw_one *one = l->one;
+	struct tw_rank_events *one = l->one;
 	int64_t start = one->trace->events.start_ns[event];
 	int64_t end = start + one->trace->events.dur_ns[event];
 	uint32_t lane = one->places[place].first_lane, number = 0;
@@ -142,7 +143,7 @@ static uint32_t lay_slice(struct laying *l, uint32_t place, uint64_t event)
 		return lay_in_rest(l, place, event, start, end);
 	if (lane == TW_NOWHERE)
 		lane = add_lane(one, place, number);
-	if (lane == TW_NOWHERE || push(one, &one->lanes[lane], end, event))
+	if (lane == TW_NOWHERE || push_open(one, &one->lanes[lane], end, event))
 		return TW_NOWHERE;
 	return lane;
 }
@@ -150,7 +151,7 @@ static uint32_t lay_slice(struct laying *l, uint32_t place, uint64_t event)
 /* ---- arrows */
 
 /* How well a slice fits an end of an arrow: 0 not at all. */
-static unsigned fit(const struct tw_events *events, const struct tw_open *open, uint64_t end)
+static unsigned arrow_fit(const struct tw_events *events, const struct tw_open *open, uint64_t end)
 {
 	int64_t time = events->start_ns[end];
 
@@ -164,13 +165,13 @@ static unsigned fit(const struct tw_events *events, const struct tw_open *open, 
  * Whether an end belongs to the slice that begins with it.  Where operations are not kept, others
  * than launches have lost theirs, and what is around them is none of it.
  */
-static bool is_exact(const struct tw_one *one, uint64_t end)
+static bool is_exact(const struct tw_rank_events *one, uint64_t end)
 {
 	return !one->keep_all && !one->categories[one->trace->events.category[end]].launches;
 }
 
 /* The lane of the slice that an end lies on, TW_NOWHERE: there is none. */
-static uint32_t lane_under(const struct tw_one *one, uint64_t end)
+static uint32_t lane_under(const struct tw_rank_events *one, uint64_t end)
 {
 	const struct trawl_trace *trace = one->trace;
 	uint32_t track = trace->events.track[end], best_lane = TW_NOWHERE, lane;
@@ -191,7 +192,7 @@ static uint32_t lane_under(const struct tw_one *one, uint64_t end)
 			looked_at++;
 			if (!at->depth)
 				continue;
-			fits = fit(&trace->events, &at->stack[at->depth - 1], end);
+			fits = arrow_fit(&trace->events, &at->stack[at->depth - 1], end);
 			if (fits > best) {
 				best = fits;
 				best_lane = lane;
@@ -201,7 +202,7 @@ static uint32_t lane_under(const struct tw_one *one, uint64_t end)
 	return best_lane;
 }
 
-static int add_end(struct tw_one *one, uint64_t position)
+static int add_end(struct tw_rank_events *one, uint64_t position)
 {
 	if (!tw_list_grow(&one->ends, &one->end_capacity, one->end_count, sizeof(*one->ends),
 			  one->allocator))
@@ -220,16 +221,16 @@ static int add_end(struct tw_one *one, uint64_t position)
 /* ---- all of it */
 
 /* Instants and others stand on the first lane. */
-static uint32_t lay_other(struct tw_one *one, uint32_t place)
+static uint32_t lay_other(struct tw_rank_events *one, uint32_t place)
 {
 	uint32_t lane = one->places[place].first_lane;
 
 	return lane == TW_NOWHERE ? add_lane(one, place, 0) : lane;
 }
 
-static int lay(struct laying *l)
+static int lay_events(struct laying *l)
 {
-	struct tw_one *one = l->one;
+	struct tw_rank_events *one = l->one;
 	const struct tw_events *events = &one->trace->events;
 	uint64_t n;
 
@@ -257,18 +258,18 @@ static int lay(struct laying *l)
 	return 0;
 }
 
-int tw_one_lay(struct tw_one *one, struct trawl_error *err)
+int tw_lay_lanes(struct tw_rank_events *one)
 {
 	struct laying l = { .one = one };
-	size_t places = (size_t)one->place_count + 1, i;
-	int status = -1;
+	uint32_t i;
+	int status;
 
-	l.rest = tw_alloc_array(one->allocator, places, sizeof(*l.rest));
-	if (l.rest)
-		status = lay(&l);
-	for (i = 0; l.rest && i < places; i++)
+	l.rest = tw_arena_array(&one->arena, one->place_count, sizeof(*l.rest));
+	if (!l.rest)
+		return -1;
+	status = lay_events(&l);
+	for (i = 0; i < one->place_count; i++)
 		tw_free(one->allocator, l.rest[i].heap,
 			l.rest[i].capacity * sizeof(*l.rest[i].heap));
-	tw_free(one->allocator, l.rest, places * sizeof(*l.rest));
-	return status ? tw_no_memory(err) : 0;
+	return status;
 }

@@ -37,7 +37,7 @@ struct told {
 	int64_t bytes; /* of the file that progress has heard of */
 };
 
-static int tell(void *context, int64_t bytes_read, int64_t file_size)
+static int tell_bytes(void *context, int64_t bytes_read, int64_t file_size)
 {
 	struct told *told = context;
 	int64_t more = bytes_read - told->bytes;
@@ -142,7 +142,7 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 		       const struct trawl_trace *trace, struct tw_lines *lines,
 		       const struct trawl_allocator *allocator, struct trawl_error *err)
 {
-	struct tw_one one = {
+	struct tw_rank_events one = {
 		.allocator = allocator,
 		.trace = trace,
 		.rank = rank->of->rank,
@@ -159,7 +159,7 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	if (take_about(m->merge, rank, trace))
 		return tw_no_memory(err);
 	tw_quality_init(&one.quality);
-	status = tw_one_merge(&one, lines, err);
+	status = tw_merge_rank_events(&one, lines, err);
 	if (!status && take_defects(m->merge, rank, trace, &one.quality))
 		status = tw_no_memory(err);
 	rank->gpu_slices = one.gpu_slices;
@@ -174,8 +174,8 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 
 /* ---- files with several ranks: read once, held until the last of its ranks is done */
 
-static int hold(struct tw_merging *m, struct tw_held *held, const char *path,
-		const struct trawl_read_options *read, struct trawl_error *err)
+static int read_held(struct tw_merging *m, struct tw_held *held, const char *path,
+		     const struct trawl_read_options *read, struct trawl_error *err)
 {
 	int status = 0;
 
@@ -192,7 +192,7 @@ static int hold(struct tw_merging *m, struct tw_held *held, const char *path,
 	return status;
 }
 
-static void let_go(struct tw_merging *m, struct tw_held *held)
+static void drop_held(struct tw_merging *m, struct tw_held *held)
 {
 	pthread_mutex_lock(&m->holding);
 	if (!--held->ranks) {
@@ -213,7 +213,7 @@ static int read_part(struct tw_merging *m, struct tw_merged *rank,
 	int status;
 
 	pthread_mutex_lock(&m->holding);
-	status = hold(m, held, path, read, err);
+	status = read_held(m, held, path, read, err);
 	pthread_mutex_unlock(&m->holding);
 	if (!status && number > held->trace->part_count)
 		status = trawl_error_set(err, TRAWL_EFORMAT, "the file changed while it was read");
@@ -225,7 +225,7 @@ static int read_part(struct tw_merging *m, struct tw_merged *rank,
 	}
 	if (part)
 		tw_trace_free_part(part);
-	let_go(m, held);
+	drop_held(m, held);
 	return status;
 }
 
@@ -266,7 +266,7 @@ static int read_rank(struct tw_merging *m, struct tw_merged *rank, struct tw_lin
 		.allocator = m->memory,
 		.threads = m->threads,
 		.block_size = m->options->block_size,
-		.progress = tell,
+		.progress = tell_bytes,
 		.progress_context = &told,
 	};
 	struct trawl_trace *trace;
@@ -285,7 +285,7 @@ static int read_rank(struct tw_merging *m, struct tw_merged *rank, struct tw_lin
 			status = merge_trace(m, rank, trace, lines, m->memory, err);
 		trawl_trace_free(trace);
 	}
-	tell(&told, file->bytes, file->bytes);
+	tell_bytes(&told, file->bytes, file->bytes);
 	return status;
 }
 
@@ -300,26 +300,20 @@ void tw_merging_read(struct tw_merging *m, struct tw_merged *rank, struct tw_lin
 				  status, err.message);
 }
 
-void tw_merging_rank(void *context, size_t i)
+void tw_merging_rank(void *context, size_t number)
 {
 	struct tw_merging *m = context;
+	size_t i = number * m->stride;
 	struct tw_merged *rank = &m->merge->ranks[i];
-	const struct tw_rank_file *file = tw_merged_file(m->merge, rank);
-	bool elsewhere = m->together && tw_together_elsewhere(m->together, i);
-	int64_t need = elsewhere ? 0 : tw_rank_file_memory(file, TENTHS_OF_TEXT);
-	bool go_on = tw_reading_begin(&m->reading, i, need);
+	int64_t need = tw_rank_file_memory(tw_merged_file(m->merge, rank), TENTHS_OF_TEXT);
 	struct tw_lines lines;
 
 	tw_lines_init(&lines, &m->turns, i, m->memory);
-	if (elsewhere) {
-		tw_together_take(m->together, i, &lines);
-		tw_reading_tell(&m->reading, 1, file->bytes);
-	} else if (go_on) {
+	if (tw_reading_begin(&m->reading, number, need))
 		tw_merging_read(m, rank, &lines);
-	} else {
+	else
 		tw_rank_leave_out(rank->of, &m->merge->job.set, TW_RANK_UNREADABLE, TRAWL_ECANCELED,
 				  "");
-	}
 	tw_reading_end(&m->reading, need);
 	tw_lines_end(&lines);
 }
@@ -344,9 +338,10 @@ static void merge_ranks(struct tw_merging *m)
 	share = m->reading.budget / (2 * (int64_t)(o->threads ? o->threads : 1));
 	tw_turns_init(&m->turns, m->merge->out,
 		      (size_t)(share < MOST_WAITING ? share : MOST_WAITING));
-	if (!o->cluster || tw_cluster_size(o->cluster) == 1 ||
-	    !tw_together_merge(m, o->cluster, o->threads))
+	if (!o->cluster || tw_cluster_size(o->cluster) == 1 || !tw_together_merge(m)) {
+		m->stride = 1;
 		tw_parallel(o->threads, count, tw_merging_rank, m);
+	}
 	tw_turns_destroy(&m->turns);
 	tw_reading_destroy(&m->reading);
 }

@@ -93,133 +93,83 @@ static void pass_result(struct tw_wire *wire, struct tw_merge *merge, struct tw_
 		pass_defect(wire, rank->of, &rank->defects[i]);
 }
 
-/* ---- process 0 */
-
-/* The text of a rank on its way from the thread that receives to the one that merges that rank. */
-struct tw_together {
-	struct tw_merging *m;
-	uint32_t *owner; /* by rank: the process that merges it */
-	unsigned threads;
-
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	size_t number; /* of its rank */
-	const char *text;
-	size_t len;
-	bool there;
-};
-
-bool tw_together_elsewhere(const struct tw_together *t, size_t number)
-{
-	return t->owner[number] != TW_CLUSTER_ROOT;
-}
-
-static void hand_over(struct tw_together *t, size_t number, const char *text, size_t len)
-{
-	pthread_mutex_lock(&t->lock);
-	t->number = number;
-	t->text = text;
-	t->len = len;
-	t->there = true;
-	pthread_cond_broadcast(&t->changed);
-	while (t->there)
-		pthread_cond_wait(&t->changed, &t->lock);
-	pthread_mutex_unlock(&t->lock);
-}
-
-void tw_together_take(struct tw_together *t, size_t number, struct tw_lines *lines)
-{
-	pthread_mutex_lock(&t->lock);
-	while (!t->there || t->number != number)
-		pthread_cond_wait(&t->changed, &t->lock);
-	pthread_mutex_unlock(&t->lock);
-	if (t->len && tw_lines_room(lines, t->len)) {
-		memcpy(lines->p, t->text, t->len);
-		lines->p += t->len;
-	}
-	pthread_mutex_lock(&t->lock);
-	t->there = false;
-	pthread_cond_broadcast(&t->changed);
-	pthread_mutex_unlock(&t->lock);
-}
+/* ---- process 0: its own ranks in threads, those of others by the one that receives them */
 
 static void pass_task_rank(void *context, size_t number, struct tw_wire *task)
 {
-	struct tw_together *t = context;
+	struct tw_merging *m = context;
 
-	pass_rank(task, t->m->merge, &t->m->merge->ranks[number]);
+	pass_rank(task, m->merge, &m->merge->ranks[number]);
+}
+
+static void write_rank(struct tw_merging *m, size_t number, const char *text, size_t len)
+{
+	tw_turns_write(&m->turns, number, text, len);
+	tw_reading_tell(&m->reading, 1, tw_merged_file(m->merge, &m->merge->ranks[number])->bytes);
 }
 
 static void leave_out_rank(void *context, size_t number, const char *message)
 {
-	struct tw_together *t = context;
-	struct tw_merge *merge = t->m->merge;
+	struct tw_merging *m = context;
 
-	tw_rank_leave_out(merge->ranks[number].of, &merge->job.set, TW_RANK_UNREADABLE, TRAWL_EIO,
-			  message);
-	hand_over(t, number, NULL, 0);
+	tw_rank_leave_out(m->merge->ranks[number].of, &m->merge->job.set, TW_RANK_UNREADABLE,
+			  TRAWL_EIO, message);
+	write_rank(m, number, NULL, 0);
 }
 
 /* A rank, and behind it its text. */
 static int take_rank(void *context, size_t number, struct tw_wire *in)
 {
-	struct tw_together *t = context;
-	struct tw_merge *merge = t->m->merge;
-	struct tw_merged *rank = &merge->ranks[number];
+	struct tw_merging *m = context;
+	struct tw_merged *rank = &m->merge->ranks[number];
 
-	pass_result(in, merge, rank);
+	pass_result(in, m->merge, rank);
 	if (rank->of->texts.failed)
 		tw_wire_fail(in, TRAWL_ENOMEM);
 	/* One that is in the output tells of itself there. */
 	if (tw_merged_is_in(rank) && !rank->about[0])
 		tw_wire_fail(in, TRAWL_EFORMAT);
-	if (in->status)
-		return in->status;
-	hand_over(t, number, (const char *)in->at, (size_t)(in->end - in->at));
-	return 0;
+	if (!in->status)
+		write_rank(m, number, (const char *)in->at, (size_t)(in->end - in->at));
+	return in->status;
 }
 
-static void *merge_all(void *context)
+static void *merge_own_ranks(void *context)
 {
-	struct tw_together *t = context;
+	struct tw_merging *m = context;
+	size_t own = (m->merge->count + m->stride - 1) / m->stride;
 
-	tw_parallel(t->threads, t->m->merge->count, tw_merging_rank, t->m);
+	tw_parallel(m->options->threads, own, tw_merging_rank, m);
 	return NULL;
 }
 
-bool tw_together_merge(struct tw_merging *m, struct tw_cluster *cluster, unsigned threads)
+bool tw_together_merge(struct tw_merging *m)
 {
-	struct tw_together t = { .m = m, .threads = threads };
 	const struct trawl_allocator *a = m->merge->allocator;
-	size_t processes = (size_t)tw_cluster_size(cluster), count = m->merge->count, i;
-	struct tw_shared_work work = {
-		.cluster = cluster,
+	size_t count = m->merge->count, i;
+	uint32_t *owner = tw_alloc_array(a, count, sizeof(*owner));
+	const struct tw_shared_work work = {
+		.cluster = m->options->cluster,
 		.allocator = a,
 		.items = count,
+		.owner = owner,
 		.task = TW_TASK_MERGE,
 		.in_order = true,
 		.lost = ": was lost before it sent this rank",
-		.context = &t,
+		.context = m,
 		.pass_item = pass_task_rank,
-		.do_own = merge_all,
+		.do_own = merge_own_ranks,
 		.take = take_rank,
 		.leave_out = leave_out_rank,
 	};
-	bool done;
+	bool done = false;
 
-	work.owner = t.owner = tw_alloc_array(a, count, sizeof(*t.owner));
-	if (!t.owner)
-		return false;
-	for (i = 0; i < count; i++)
-		t.owner[i] = (uint32_t)(i % processes);
-	pthread_mutex_init(&t.lock, NULL);
-	pthread_cond_init(&t.changed, NULL);
-	m->together = &t;
-	done = tw_share_work(&work);
-	m->together = NULL;
-	pthread_cond_destroy(&t.changed);
-	pthread_mutex_destroy(&t.lock);
-	tw_free(a, t.owner, count * sizeof(*t.owner));
+	m->stride = (size_t)tw_cluster_size(work.cluster);
+	for (i = 0; i < count && owner; i++)
+		owner[i] = (uint32_t)(i % m->stride);
+	if (owner)
+		done = tw_share_work(&work);
+	tw_free(a, owner, count * sizeof(*owner));
 	return done;
 }
 

@@ -5,8 +5,6 @@
 #include "job/merge/merge.h"
 #include "job/merge/ordered_output.h"
 
-struct tw_together;
-
 /* A file with several ranks. */
 struct tw_held {
 	struct trawl_trace *trace; /* NULL: not read yet, or no longer held */
@@ -22,7 +20,7 @@ struct tw_merging {
 	struct tw_turns turns;
 	unsigned threads;		      /* for each trace */
 	const struct trawl_allocator *memory; /* that one rank leaves to the next */
-	struct tw_together *together;	      /* other processes, NULL: none */
+	size_t stride; /* processes: of so many ranks one is merged here, from the first on */
 	struct tw_reading reading;
 
 	struct tw_held *held; /* by file of the set */
@@ -39,17 +37,13 @@ int tw_merge_add_arrows(struct trawl_trace *trace, struct trawl_error *err) TRAW
 int tw_merging_hold(struct tw_merging *m) TRAWL_MUST_CHECK;
 void tw_merging_let_go(struct tw_merging *m);
 
-/* The rank with this number among merge->ranks, by whoever has it; begun in their order. */
+/* The next of the ranks that are merged here; begun in their order. */
 void tw_merging_rank(void *merging, size_t number);
 
-/* ---- merge_processes.c: ranks go round the processes; process 0 writes all of them, in their order */
-
-/* The text of all ranks into m->turns, by tw_merging_rank(); false: one process is to do it alone. */
-bool tw_together_merge(struct tw_merging *m, struct tw_cluster *cluster,
-		       unsigned threads) TRAWL_MUST_CHECK;
-/* Whether another process has this rank. */
-bool tw_together_elsewhere(const struct tw_together *together, size_t number);
-/* Waits for what that process has sent of it, and takes over the text. */
-void tw_together_take(struct tw_together *together, size_t number, struct tw_lines *lines);
+/*
+ * merge_processes.c: all ranks into m->turns with the processes of the options; false: nothing was
+ * begun, and one process is to do it alone.
+ */
+bool tw_together_merge(struct tw_merging *m) TRAWL_MUST_CHECK;
 
 #endif

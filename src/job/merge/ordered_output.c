@@ -34,33 +34,55 @@ static void free_page(struct tw_lines *lines, struct tw_page *page)
 	tw_free(lines->allocator, page, sizeof(*page) + page->size);
 }
 
-/* Whether it is our turn; `wait`: it is, in the end. */
-static bool is_turn(struct tw_lines *lines, bool wait)
+/* Whether it is this turn; `wait`: it is, in the end. */
+static bool is_turn(struct tw_turns *turns, size_t number, bool wait)
 {
-	struct tw_turns *turns = lines->turns;
 	bool mine;
 
 	pthread_mutex_lock(&turns->lock);
-	while (wait && turns->turn != lines->number)
+	while (wait && turns->turn != number)
 		pthread_cond_wait(&turns->changed, &turns->lock);
-	mine = turns->turn == lines->number;
+	mine = turns->turn == number;
 	pthread_mutex_unlock(&turns->lock);
 	return mine;
 }
 
-/* Writes the pages that wait: nobody else writes while it is our turn. */
+static void end_turn(struct tw_turns *turns)
+{
+	pthread_mutex_lock(&turns->lock);
+	turns->turn++;
+	pthread_cond_broadcast(&turns->changed);
+	pthread_mutex_unlock(&turns->lock);
+}
+
+/* Nobody else writes while it is our turn. */
+static void write_events(struct tw_turns *turns, const char *text, size_t len, bool *begun)
+{
+	if (!len)
+		return;
+	if (!*begun && turns->any)
+		tw_deflate_write(turns->out, ",\n", 2);
+	*begun = turns->any = true;
+	tw_deflate_write(turns->out, text, len);
+}
+
+void tw_turns_write(struct tw_turns *turns, size_t number, const char *text, size_t len)
+{
+	bool begun = false;
+
+	is_turn(turns, number, true);
+	write_events(turns, text, len, &begun);
+	end_turn(turns);
+}
+
+/* Writes the pages that wait. */
 static void write_pages(struct tw_lines *lines)
 {
 	struct tw_page *page = lines->first, *next;
 
 	for (; page; page = next) {
 		next = page->next;
-		if (page->used && !lines->begun) {
-			if (lines->turns->any)
-				tw_deflate_write(lines->turns->out, ",\n", 2);
-			lines->begun = lines->turns->any = true;
-		}
-		tw_deflate_write(lines->turns->out, page->text, page->used);
+		write_events(lines->turns, page->text, page->used, &lines->begun);
 		free_page(lines, page);
 	}
 	lines->first = lines->last = NULL;
@@ -83,7 +105,7 @@ bool tw_lines_more(struct tw_lines *lines, size_t need)
 	if (lines->failed)
 		return false;
 	close_page(lines);
-	if (is_turn(lines, lines->waiting >= lines->turns->most_waiting))
+	if (is_turn(lines->turns, lines->number, lines->waiting >= lines->turns->most_waiting))
 		write_pages(lines);
 	page = tw_alloc(lines->allocator, sizeof(*page) + size);
 	if (!page) {
@@ -107,16 +129,11 @@ bool tw_lines_more(struct tw_lines *lines, size_t need)
 
 void tw_lines_end(struct tw_lines *lines)
 {
-	struct tw_turns *turns = lines->turns;
-
 	if (!lines->failed)
 		close_page(lines);
-	is_turn(lines, true);
+	is_turn(lines->turns, lines->number, true);
 	write_pages(lines);
-	pthread_mutex_lock(&turns->lock);
-	turns->turn++;
-	pthread_cond_broadcast(&turns->changed);
-	pthread_mutex_unlock(&turns->lock);
+	end_turn(lines->turns);
 }
 
 void tw_lines_take(struct tw_lines *lines, struct tw_str *out)

@@ -22,6 +22,9 @@ struct tw_turns {
 void tw_turns_init(struct tw_turns *turns, struct tw_deflate *out, size_t most_waiting);
 void tw_turns_destroy(struct tw_turns *turns);
 
+/* Waits for a turn, writes text of which nothing was held back, and hands the turn on. */
+void tw_turns_write(struct tw_turns *turns, size_t number, const char *text, size_t len);
+
 struct tw_page;
 
 /* The text of one rank on its way. */
@@ -32,7 +35,7 @@ struct tw_lines {
 	char *p, *end;		      /* room in the last page */
 	struct tw_page *first, *last; /* pages that wait */
 	size_t waiting;		      /* bytes of those */
-	bool begun;		      /* something of it is written */
+	bool begun;		      /* something of it is written: no comma any more */
 	bool failed;		      /* out of memory: what is written is of no use */
 };
 

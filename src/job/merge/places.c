@@ -2,6 +2,7 @@
 #include "job/merge/rank_events.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ enum holds {
 };
 
 struct placing {
-	struct tw_one *one;
+	struct tw_rank_events *one;
 	uint8_t *holds; /* by track */
 	uint32_t *same; /* by track: the one whose place it shares, itself else */
 	struct key {
@@ -61,11 +62,7 @@ static int compare_threads(const void *a, const void *b)
 {
 	const struct key *x = a, *y = b;
 
-	if (x->code != y->code)
-		return x->code < y->code ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->track < y->track ? -1 : x->track > y->track;
+	return TW_ORDER_BY(x, y, code, tid, track);
 }
 
 static void group_by_thread(struct placing *p)
@@ -114,9 +111,8 @@ static int compare_codes(const void *a, const void *b)
 {
 	const struct key *x = a, *y = b;
 
-	if (x->code != y->code)
-		return tw_code_compare(x->trace, x->code, y->code);
-	return x->track < y->track ? -1 : x->track > y->track;
+	return x->code != y->code ? tw_code_compare(x->trace, x->code, y->code) :
+				    TW_ORDER_BY(x, y, track);
 }
 
 static bool is_gpu(const struct placing *p, uint32_t track)
@@ -129,7 +125,7 @@ static bool is_gpu(const struct placing *p, uint32_t track)
 /* One process for each device, or for each pid of the host, in their order. */
 static int add_processes(struct placing *p, bool gpu, struct trawl_error *err)
 {
-	struct tw_one *one = p->one;
+	struct tw_rank_events *one = p->one;
 	const struct trawl_trace *trace = one->trace;
 	int64_t pid = one->rank * TW_MERGE_PIDS + (gpu ? 0 : TW_MERGE_HOST_PIDS), first = pid;
 	uint32_t count = 0, t, i;
@@ -172,15 +168,13 @@ static int compare_places_by_code(const void *a, const void *b)
 {
 	const struct key *x = a, *y = b;
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return compare_codes(a, b);
+	return TW_ORDER_BY(x, y, tid) ?: compare_codes(a, b);
 }
 
 /* Places of a process stand in the order of their threads. */
 static void sort_places(struct placing *p, struct tw_merge_place *sorted)
 {
-	struct tw_one *one = p->one;
+	struct tw_rank_events *one = p->one;
 	uint32_t i;
 
 	for (i = 0; i < one->place_count; i++)
@@ -223,27 +217,21 @@ static bool number_of(const struct trawl_trace *trace, tw_code code, int64_t *nu
 struct tid {
 	uint32_t process, place;
 	int64_t tid;
-	bool given;
+	bool renumbered; /* it has no number that a viewer can take */
 };
 
 static int compare_tids(const void *a, const void *b)
 {
 	const struct tid *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->given != y->given)
-		return x->given ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	return TW_ORDER_BY(x, y, process, renumbered, tid, place);
 }
 
 /*
  * Threads keep their number; one that has none, or one that another of its process has, gets one
  * that is free: above all that there are.
  */
-static int64_t number_threads(struct tw_one *one, struct tid *tids)
+static int64_t number_threads(struct tw_rank_events *one, struct tid *tids)
 {
 	int64_t next = INT64_C(1000000000);
 	uint32_t i;
@@ -251,25 +239,25 @@ static int64_t number_threads(struct tw_one *one, struct tid *tids)
 	for (i = 0; i < one->place_count; i++) {
 		tids[i].process = one->places[i].process;
 		tids[i].place = i;
-		tids[i].given = number_of(one->trace, one->places[i].code, &tids[i].tid);
-		if (tids[i].given && tids[i].tid >= next)
+		tids[i].renumbered = !number_of(one->trace, one->places[i].code, &tids[i].tid);
+		if (!tids[i].renumbered && tids[i].tid >= next)
 			next = tids[i].tid + 1;
 	}
 	qsort(tids, one->place_count, sizeof(*tids), compare_tids);
 	for (i = 0; i < one->place_count; i++) {
-		bool taken = i && tids[i].process == tids[i - 1].process && tids[i - 1].given &&
-			     tids[i].tid == tids[i - 1].tid;
+		bool taken = i && tids[i].process == tids[i - 1].process &&
+			     !tids[i - 1].renumbered && tids[i].tid == tids[i - 1].tid;
 
-		one->places[tids[i].place].tid = tids[i].given && !taken ? tids[i].tid : next++;
+		one->places[tids[i].place].tid = tids[i].renumbered || taken ? next++ : tids[i].tid;
 	}
 	return next;
 }
 
 /* ---- all of it */
 
-static int place(struct placing *p, struct trawl_error *err)
+static int place_tracks(struct placing *p, struct trawl_error *err)
 {
-	struct tw_one *one = p->one;
+	struct tw_rank_events *one = p->one;
 	uint32_t count = one->trace->track_count, t;
 	struct tw_merge_place *sorted;
 	struct tid *tids;
@@ -287,22 +275,19 @@ static int place(struct placing *p, struct trawl_error *err)
 		status = add_processes(p, false, err);
 	if (status)
 		return status;
-	sorted = tw_alloc_array(one->allocator, one->place_count + 1, sizeof(*sorted));
-	tids = tw_alloc_array(one->allocator, one->place_count + 1, sizeof(*tids));
-	if (sorted && tids) {
-		sort_places(p, sorted);
-		one->next_tid = number_threads(one, tids);
-		for (t = 0; t < count; t++)
-			one->place_of[t] = one->place_of[p->same[t]];
-	}
-	status = sorted && tids ? 0 : tw_no_memory(err);
-	tw_free(one->allocator, sorted, (one->place_count + 1) * sizeof(*sorted));
-	tw_free(one->allocator, tids, (one->place_count + 1) * sizeof(*tids));
-	return status;
+	sorted = tw_arena_array(&one->arena, one->place_count, sizeof(*sorted));
+	tids = tw_arena_array(&one->arena, one->place_count, sizeof(*tids));
+	if (!sorted || !tids)
+		return tw_no_memory(err);
+	sort_places(p, sorted);
+	one->next_tid = number_threads(one, tids);
+	for (t = 0; t < count; t++)
+		one->place_of[t] = one->place_of[p->same[t]];
+	return 0;
 }
 
 /* The labels of a process are on any of its tracks. */
-static void take_labels(struct tw_one *one)
+static void take_labels(struct tw_rank_events *one)
 {
 	uint32_t i;
 
@@ -314,34 +299,27 @@ static void take_labels(struct tw_one *one)
 	}
 }
 
-int tw_one_place(struct tw_one *one, struct trawl_error *err)
+int tw_place_events(struct tw_rank_events *one, struct trawl_error *err)
 {
-	const struct trawl_allocator *a = one->allocator;
-	size_t count = (size_t)one->trace->track_count + 1;
+	struct tw_arena *arena = &one->arena;
+	size_t count = one->trace->track_count, t;
 	struct placing p = { .one = one };
 	int status;
-	size_t t;
 
-	p.holds = tw_alloc_array(a, count, sizeof(*p.holds));
-	p.same = tw_alloc_array(a, count, sizeof(*p.same));
-	p.keys = tw_alloc_array(a, count, sizeof(*p.keys));
-	one->processes = tw_alloc_array(a, count, sizeof(*one->processes));
-	one->places = tw_alloc_array(a, count, sizeof(*one->places));
-	one->place_of = tw_alloc_array(a, count, sizeof(*one->place_of));
-	one->by_thread = tw_alloc_array(a, count, sizeof(*one->by_thread));
-	one->thread_first = tw_alloc_array(a, count, sizeof(*one->thread_first));
-	if (p.holds && p.same && p.keys && one->processes && one->places && one->place_of &&
-	    one->by_thread && one->thread_first && !tw_names_build(&one->names, one->trace)) {
-		for (t = 0; t < count; t++)
-			one->place_of[t] = TW_NOWHERE;
-		status = place(&p, err);
-		if (!status)
-			take_labels(one);
-	} else {
-		status = tw_no_memory(err);
-	}
-	tw_free(a, p.holds, count * sizeof(*p.holds));
-	tw_free(a, p.same, count * sizeof(*p.same));
-	tw_free(a, p.keys, count * sizeof(*p.keys));
+	p.holds = tw_arena_array(arena, count, sizeof(*p.holds));
+	p.same = tw_arena_array(arena, count, sizeof(*p.same));
+	p.keys = tw_arena_array(arena, count, sizeof(*p.keys));
+	one->processes = tw_arena_array(arena, count, sizeof(*one->processes));
+	one->places = tw_arena_array(arena, count, sizeof(*one->places));
+	one->place_of = tw_arena_array(arena, count, sizeof(*one->place_of));
+	one->by_thread = tw_arena_array(arena, count, sizeof(*one->by_thread));
+	one->thread_first = tw_arena_array(arena, count, sizeof(*one->thread_first));
+	if (arena->failed || tw_names_build(&one->names, one->trace))
+		return tw_no_memory(err);
+	for (t = 0; t < count; t++)
+		one->place_of[t] = TW_NOWHERE;
+	status = place_tracks(&p, err);
+	if (!status)
+		take_labels(one);
 	return status;
 }

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "data/limits.h"
+#include "base/order.h"
 #include "job/merge/peek.h"
 #include "job/merge/texts.h"
 #include "job/set/load.h"
@@ -86,9 +87,7 @@ static int compare_told(const void *a, const void *b)
 	const struct tw_rank *x = *(const struct tw_rank *const *)a;
 	const struct tw_rank *y = *(const struct tw_rank *const *)b;
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
+	return TW_ORDER_BY(x, y, rank, file);
 }
 
 static bool can_read_twice(const char *path)
@@ -255,11 +254,9 @@ static int compare_merged(const void *a, const void *b)
 	const struct tw_merged *x = a, *y = b;
 	bool x_in = tw_merged_is_in(x), y_in = tw_merged_is_in(y);
 
-	if (x_in != y_in)
-		return x_in ? -1 : 1;
-	if (x_in && x->of->rank != y->of->rank)
-		return x->of->rank < y->of->rank ? -1 : 1;
-	return x->of->file < y->of->file ? -1 : x->of->file > y->of->file;
+	return TW_COMPARE(y_in, x_in)				?:
+		       (x_in ? TW_ORDER_BY(x, y, of->rank) : 0) ?:
+								  TW_ORDER_BY(x, y, of->file);
 }
 
 /* Ranks that should be there, of those that were asked for. */

@@ -2,10 +2,9 @@
 
 #include "base/alloc.h"
 
-static void release(struct tw_one *one)
+static void release_events(struct tw_rank_events *one)
 {
 	const struct trawl_allocator *a = one->allocator;
-	size_t events = one->trace->events.count + 1, tracks = (size_t)one->trace->track_count + 1;
 	uint32_t i;
 
 	for (i = 0; i < one->lane_count; i++)
@@ -13,37 +12,28 @@ static void release(struct tw_one *one)
 			one->lanes[i].capacity * sizeof(*one->lanes[i].stack));
 	tw_free(a, one->lanes, one->lane_capacity * sizeof(*one->lanes));
 	tw_free(a, one->ends, one->end_capacity * sizeof(*one->ends));
-	tw_free(a, one->categories, one->trace->category_count * sizeof(*one->categories));
-	tw_free(a, one->order, events * sizeof(*one->order));
-	tw_free(a, one->lane_of, events * sizeof(*one->lane_of));
-	tw_free(a, one->processes, tracks * sizeof(*one->processes));
-	tw_free(a, one->places, tracks * sizeof(*one->places));
-	tw_free(a, one->place_of, tracks * sizeof(*one->place_of));
-	tw_free(a, one->by_thread, tracks * sizeof(*one->by_thread));
-	tw_free(a, one->thread_first, tracks * sizeof(*one->thread_first));
 	tw_names_release(&one->names);
-	tw_merge_texts_release(&one->texts);
+	tw_str_release(&one->texts.scratch);
+	tw_arena_release(&one->arena);
 }
 
-int tw_one_merge(struct tw_one *one, struct tw_lines *lines, struct trawl_error *err)
+int tw_merge_rank_events(struct tw_rank_events *one, struct tw_lines *lines,
+			 struct trawl_error *err)
 {
-	int status = 0;
+	int status;
 
-	if (tw_merge_texts_init(&one->texts, one->trace, one->rank, lines, one->allocator))
+	tw_arena_init(&one->arena, one->allocator);
+	tw_merge_texts_init(&one->texts, one->trace, one->rank, lines, &one->arena);
+	status = tw_choose_events(one, err);
+	if (!status)
+		status = tw_place_events(one, err);
+	if (!status && (tw_lay_lanes(one) || tw_pair_arrows(one)))
 		status = tw_no_memory(err);
-	if (!status)
-		status = tw_one_choose(one, err);
-	if (!status)
-		status = tw_one_place(one, err);
-	if (!status)
-		status = tw_one_lay(one, err);
-	if (!status)
-		status = tw_one_join(one, err);
 	if (!status) {
-		tw_one_write(one);
-		if (one->texts.failed || lines->failed)
+		tw_write_events(one);
+		if (one->arena.failed || one->texts.scratch.failed || lines->failed)
 			status = tw_no_memory(err);
 	}
-	release(one);
+	release_events(one);
 	return status;
 }

@@ -59,8 +59,9 @@ struct tw_merge_end {
 	int64_t id;	   /* -1: without its other end; left out */
 };
 
-struct tw_one {
+struct tw_rank_events {
 	const struct trawl_allocator *allocator;
+	struct tw_arena arena; /* of what does not grow */
 	const struct trawl_trace *trace;
 	int64_t rank;
 	int64_t shift_ns; /* added to all times */
@@ -108,17 +109,19 @@ static inline bool tw_merge_is_end(uint8_t phase)
 }
 
 /* Each in turn; 0, TRAWL_ENOMEM, or TRAWL_ELIMIT with a message. */
-int tw_one_choose(struct tw_one *one, struct trawl_error *err) TRAWL_MUST_CHECK;
-int tw_one_place(struct tw_one *one, struct trawl_error *err) TRAWL_MUST_CHECK;
-int tw_one_lay(struct tw_one *one, struct trawl_error *err) TRAWL_MUST_CHECK;
-int tw_one_join(struct tw_one *one, struct trawl_error *err) TRAWL_MUST_CHECK;
-void tw_one_write(struct tw_one *one);
+int tw_choose_events(struct tw_rank_events *one, struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_place_events(struct tw_rank_events *one, struct trawl_error *err) TRAWL_MUST_CHECK;
+/* 0, or -1: out of memory. */
+int tw_lay_lanes(struct tw_rank_events *one) TRAWL_MUST_CHECK;
+int tw_pair_arrows(struct tw_rank_events *one) TRAWL_MUST_CHECK;
+/* The arena, the texts or their lines tell of a failure. */
+void tw_write_events(struct tw_rank_events *one);
 
 /*
  * All of it: the text of the rank into `lines`, counts into *one, which the caller has given its
  * first fields.  What else *one holds is freed.
  */
-int tw_one_merge(struct tw_one *one, struct tw_lines *lines,
-		 struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_merge_rank_events(struct tw_rank_events *one, struct tw_lines *lines,
+			 struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

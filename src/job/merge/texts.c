@@ -1,38 +1,24 @@
 #include "job/merge/texts.h"
 
-#include "base/alloc.h"
 #include "base/hash.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
-int tw_merge_texts_init(struct tw_merge_texts *texts, const struct trawl_trace *trace, int64_t rank,
-			struct tw_lines *lines, const struct trawl_allocator *allocator)
+void tw_merge_texts_init(struct tw_merge_texts *texts, const struct trawl_trace *trace,
+			 int64_t rank, struct tw_lines *lines, struct tw_arena *arena)
 {
 	*texts = (struct tw_merge_texts){
-		.allocator = allocator,
 		.trace = trace,
 		.lines = lines,
 		.rank = rank,
 		.first_id = rank * TW_MERGE_STRIDE,
 		.next_fresh = TW_MERGE_FRESH,
+		.arena = arena,
+		.of = tw_arena_array(arena, trace->texts.count, sizeof(*texts->of)),
+		.fresh = tw_arena_array(arena, trace->texts.count, sizeof(*texts->fresh)),
+		.reals = tw_arena_array(arena, TW_MERGE_REALS, sizeof(*texts->reals)),
 	};
-	tw_arena_init(&texts->arena, allocator);
-	tw_str_init(&texts->scratch, allocator);
-	texts->of = tw_alloc_array(allocator, trace->texts.count, sizeof(*texts->of));
-	texts->fresh = tw_alloc_array(allocator, trace->texts.count, sizeof(*texts->fresh));
-	texts->reals = tw_alloc_array(allocator, TW_MERGE_REALS, sizeof(*texts->reals));
-	return texts->of && texts->fresh && texts->reals ? 0 : -1;
-}
-
-void tw_merge_texts_release(struct tw_merge_texts *texts)
-{
-	uint32_t count = texts->trace->texts.count;
-
-	tw_free(texts->allocator, texts->of, count * sizeof(*texts->of));
-	tw_free(texts->allocator, texts->fresh, count * sizeof(*texts->fresh));
-	tw_free(texts->allocator, texts->reals, TW_MERGE_REALS * sizeof(*texts->reals));
-	tw_arena_release(&texts->arena);
-	tw_str_release(&texts->scratch);
+	tw_str_init(&texts->scratch, arena->allocator);
 }
 
 /* Whether it is the same between quotes. */
@@ -64,8 +50,7 @@ void tw_merge_text_prepare(struct tw_merge_texts *texts, uint32_t id)
 	tw_json_quote(&texts->scratch, text, len);
 	copy = texts->scratch.failed ?
 		       NULL :
-		       tw_arena_copy(&texts->arena, texts->scratch.ptr + 1, texts->scratch.len - 2);
-	texts->failed |= !copy;
+		       tw_arena_copy(texts->arena, texts->scratch.ptr + 1, texts->scratch.len - 2);
 	out->ptr = copy ? copy : "";
 	out->len = copy ? (uint32_t)(texts->scratch.len - 2) : 0;
 }
@@ -77,7 +62,7 @@ static bool is_value(struct tw_merge_texts *texts, uint32_t id)
 	size_t len;
 	const char *text = tw_pool_text(&texts->trace->texts, id, &len);
 
-	tw_json_reader_init(&reader, text, len, texts->allocator);
+	tw_json_reader_init(&reader, text, len, texts->arena->allocator);
 	tw_json_next(&reader);
 	tw_json_skip(&reader);
 	return !tw_json_reader_end(&reader, "", NULL);
@@ -116,7 +101,6 @@ void tw_merge_put_real(struct tw_merge_texts *texts, double value)
 		tw_str_add_real(&texts->scratch, value);
 		if (texts->scratch.failed || !texts->scratch.len ||
 		    texts->scratch.len > TW_MERGE_NUMBER) {
-			texts->failed |= texts->scratch.failed;
 			TW_MERGE_PUT(texts, "null");
 			return;
 		}

@@ -33,28 +33,24 @@ struct tw_json_text {
 #define TW_MERGE_NUMBER 32
 
 struct tw_merge_texts {
-	const struct trawl_allocator *allocator;
 	const struct trawl_trace *trace;
 	struct tw_lines *lines;
 	int64_t rank, first_id; /* added to ids */
 	struct tw_json_text *of;
 	int64_t *fresh; /* by text: the number of an id that is none; 0: not given */
 	int64_t next_fresh;
-	struct tw_arena arena;
+	struct tw_arena *arena; /* remembers a failure */
 	struct tw_str scratch;
 	struct {
 		uint64_t bits;
 		uint8_t len; /* 0: free */
 		char digits[TW_MERGE_NUMBER];
-	} * reals;   /* TW_MERGE_REALS of them */
-	bool failed; /* out of memory */
+	} * reals; /* TW_MERGE_REALS of them */
 };
 
-/* -1: out of memory; _release is due either way. */
-int tw_merge_texts_init(struct tw_merge_texts *texts, const struct trawl_trace *trace, int64_t rank,
-			struct tw_lines *lines,
-			const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
-void tw_merge_texts_release(struct tw_merge_texts *texts);
+/* `scratch` is to be released. */
+void tw_merge_texts_init(struct tw_merge_texts *texts, const struct trawl_trace *trace,
+			 int64_t rank, struct tw_lines *lines, struct tw_arena *arena);
 
 /* Works out how a text looks between quotes. */
 void tw_merge_text_prepare(struct tw_merge_texts *texts, uint32_t id);

@@ -1,8 +1,6 @@
 /* The events of a rank as text. */
 #include "job/merge/rank_events.h"
 
-#include "base/alloc.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -14,7 +12,7 @@ struct head {
 };
 
 struct writing {
-	struct tw_one *one;
+	struct tw_rank_events *one;
 	struct tw_merge_texts *texts;
 	struct head *heads; /* by category */
 	uint32_t rank_key;  /* text id of "rank", 0: not there */
@@ -41,7 +39,7 @@ static bool make_head(struct writing *w, struct head *head, uint8_t phase, unsig
 
 	if (name && !t->of[name].ptr)
 		tw_merge_text_prepare(t, name);
-	tw_str_init(&out, t->allocator);
+	tw_str_init(&out, w->one->allocator);
 	text[0] = (char)phase;
 	/* Of one character only; a control or a quote is as good as none. */
 	if (phase < ' ' || phase >= 0x7f || phase == '"' || phase == '\\')
@@ -53,11 +51,11 @@ static bool make_head(struct writing *w, struct head *head, uint8_t phase, unsig
 		tw_str_add_char(&out, '"');
 	}
 	tw_str_addf(&out, ",\"name\":\"[R%" PRId64 "] ", w->one->rank);
-	head->text = out.failed ? NULL : tw_arena_copy(&t->arena, out.ptr, out.len);
+	head->text = out.failed ? NULL : tw_arena_copy(t->arena, out.ptr, out.len);
 	head->len = out.len;
 	head->phase = phase;
 	tw_str_release(&out);
-	t->failed |= !head->text;
+	t->arena->failed |= !head->text;
 	return head->text != NULL;
 }
 
@@ -160,11 +158,9 @@ static bool find_last(struct writing *w, size_t at)
 	if (!at || !may_repeat(&trace->args, at))
 		return false;
 	if (!w->last)
-		w->last = tw_alloc_array(w->one->allocator, trace->texts.count, sizeof(*w->last));
-	if (!w->last) {
-		w->texts->failed = true;
+		w->last = tw_arena_array(w->texts->arena, trace->texts.count, sizeof(*w->last));
+	if (!w->last)
 		return false;
-	}
 	while (tw_args_next(&trace->args, &at, &arg))
 		w->last[arg.key] = at;
 	return true;
@@ -253,7 +249,7 @@ static void put_other(struct writing *w, uint64_t event, const struct tw_merge_l
 
 static void put_end(struct writing *w, const struct tw_merge_end *end)
 {
-	const struct tw_one *one = w->one;
+	const struct tw_rank_events *one = w->one;
 
 	for (;; end = &one->ends[end->also]) {
 		if (end->id >= 0) {
@@ -306,7 +302,7 @@ static void put_code(struct writing *w, tw_code code)
 
 static void put_process(struct writing *w, const struct tw_merge_process *process, bool several)
 {
-	const struct tw_one *one = w->one;
+	const struct tw_rank_events *one = w->one;
 	struct tw_merge_texts *t = w->texts;
 
 	put_naming(w, "process_name", process->pid, 0);
@@ -337,7 +333,7 @@ static void put_process(struct writing *w, const struct tw_merge_process *proces
 static void put_lane(struct writing *w, const struct tw_merge_place *place,
 		     const struct tw_merge_lane *lane, int64_t sort_index)
 {
-	const struct tw_one *one = w->one;
+	const struct tw_rank_events *one = w->one;
 	int64_t pid = one->processes[place->process].pid;
 	uint32_t name = one->names.tracks[place->track].thread;
 
@@ -360,7 +356,7 @@ static void put_lane(struct writing *w, const struct tw_merge_place *place,
 }
 
 /* Whether there is more than one process of the same kind. */
-static bool has_several(const struct tw_one *one, bool gpu)
+static bool has_several(const struct tw_rank_events *one, bool gpu)
 {
 	uint32_t i, n = 0;
 
@@ -371,7 +367,7 @@ static bool has_several(const struct tw_one *one, bool gpu)
 
 static void put_names(struct writing *w)
 {
-	const struct tw_one *one = w->one;
+	const struct tw_rank_events *one = w->one;
 	uint32_t i, lane;
 	int64_t sort_index = 0;
 
@@ -388,7 +384,7 @@ static void put_names(struct writing *w)
 
 /* ---- all of it */
 
-static void head_lanes(struct tw_one *one)
+static void head_lanes(struct tw_rank_events *one)
 {
 	uint32_t i;
 
@@ -402,18 +398,15 @@ static void head_lanes(struct tw_one *one)
 	}
 }
 
-void tw_one_write(struct tw_one *one)
+void tw_write_events(struct tw_rank_events *one)
 {
 	const struct tw_events *events = &one->trace->events;
-	size_t categories = one->trace->category_count;
 	struct writing w = { .one = one, .texts = &one->texts };
 	uint64_t n;
 
-	w.heads = tw_alloc_array(one->allocator, categories, sizeof(*w.heads));
-	if (!w.heads) {
-		one->texts.failed = true;
+	w.heads = tw_arena_array(&one->arena, one->trace->category_count, sizeof(*w.heads));
+	if (!w.heads)
 		return;
-	}
 	w.rank_key = tw_pool_find(&one->trace->texts, "rank", 4);
 	head_lanes(one);
 	put_names(&w);
@@ -427,6 +420,4 @@ void tw_one_write(struct tw_one *one)
 		else
 			put_other(&w, event, &one->lanes[one->lane_of[n]]);
 	}
-	tw_free(one->allocator, w.heads, categories * sizeof(*w.heads));
-	tw_free(one->allocator, w.last, one->trace->texts.count * sizeof(*w.last));
 }

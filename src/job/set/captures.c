@@ -5,8 +5,7 @@
  */
 #include "job/set/job.h"
 
-#include "base/alloc.h"
-#include "base/sort.h"
+#include "base/order.h"
 #include "os/file.h"
 
 #include <ctype.h>
@@ -26,6 +25,7 @@ struct capture {
 };
 
 struct captures {
+	struct tw_arena arena; /* of the lists */
 	struct tw_rank *ranks;
 	size_t rank_count;
 	struct capture *list;
@@ -67,15 +67,14 @@ static bool has_stamp(const struct capture *c)
 static int compare_workers(const struct capture *a, const struct capture *b)
 {
 	size_t n = a->stamp < b->stamp ? a->stamp : b->stamp;
-	int order = strncmp(a->path, b->path, n);
 
-	if (order || a->stamp != b->stamp)
-		return order ? order : a->stamp < b->stamp ? -1 : 1;
-	return strcmp(a->path + a->stamp_end, b->path + b->stamp_end);
+	return strncmp(a->path, b->path, n)	?:
+		       TW_ORDER_BY(a, b, stamp) ?:
+		       strcmp(a->path + a->stamp_end, b->path + b->stamp_end);
 }
 
 /* On the common clock where the trace has its base time. */
-static int64_t at(const struct tw_rank *rank, int64_t time_ns)
+static int64_t on_common_clock(const struct tw_rank *rank, int64_t time_ns)
 {
 	int64_t sum;
 
@@ -102,7 +101,8 @@ static bool are_comparable(const struct tw_rank *a, const struct tw_rank *b, boo
 /* Whether `b` begins when `a` is over, as far as their clocks can be compared. */
 static bool is_before(const struct tw_rank *a, const struct tw_rank *b, bool one_clock)
 {
-	return are_comparable(a, b, one_clock) && at(a, a->who.last_ns) <= at(b, b->who.first_ns);
+	return are_comparable(a, b, one_clock) &&
+	       on_common_clock(a, a->who.last_ns) <= on_common_clock(b, b->who.first_ns);
 }
 
 static bool are_numbered(const struct capture *a, const struct capture *b)
@@ -155,27 +155,22 @@ static bool same_place(const struct capture *a, const struct capture *b)
 
 static int compare_times(const struct capture *a, const struct capture *b)
 {
-	int64_t x = at(a->rank, a->rank->who.first_ns), y = at(b->rank, b->rank->who.first_ns);
+	int64_t x = on_common_clock(a->rank, a->rank->who.first_ns),
+		y = on_common_clock(b->rank, b->rank->who.first_ns);
 
-	if (x != y)
-		return x < y ? -1 : 1;
-	return a->rank->file < b->rank->file ? -1 : a->rank->file > b->rank->file;
+	return TW_COMPARE(x, y) ?: TW_ORDER_BY(a, b, rank->file);
 }
 
 static int by_worker(const void *a, const void *b)
 {
-	int order = compare_workers(a, b);
-
-	return order ? order : compare_times(a, b);
+	return compare_workers(a, b) ?: compare_times(a, b);
 }
 
 static int by_pid(const void *a, const void *b)
 {
 	const struct capture *x = a, *y = b;
 
-	if (x->rank->who.pid != y->rank->who.pid)
-		return x->rank->who.pid < y->rank->who.pid ? -1 : 1;
-	return compare_times(x, y);
+	return TW_ORDER_BY(x, y, rank->who.pid) ?: compare_times(x, y);
 }
 
 static int by_number(const void *a, const void *b)
@@ -184,11 +179,9 @@ static int by_number(const void *a, const void *b)
 	bool x_order = x->rank->rule == TW_RANK_BY_ORDER,
 	     y_order = y->rank->rule == TW_RANK_BY_ORDER;
 
-	if (x_order != y_order)
-		return x_order ? 1 : -1;
-	if (!x_order && x->rank->rank != y->rank->rank)
-		return x->rank->rank < y->rank->rank ? -1 : 1;
-	return by_pid(x, y);
+	return TW_COMPARE(x_order, y_order)			     ?:
+		       (x_order ? 0 : TW_ORDER_BY(x, y, rank->rank)) ?:
+								       by_pid(x, y);
 }
 
 static int by_time(const void *a, const void *b)
@@ -214,8 +207,7 @@ static void leave_out_pairs(struct captures *all, int (*compare)(const void *a, 
 	const struct capture *last = NULL;
 	size_t i;
 
-	if (all->count)
-		qsort(all->list, all->count, sizeof(*all->list), compare);
+	qsort(all->list, all->count, sizeof(*all->list), compare);
 	for (i = all->count; i--;) {
 		struct capture *c = &all->list[i];
 
@@ -253,8 +245,7 @@ static void go_back(struct captures *all)
 	int64_t end_ns = first_end(all), first_ns, last_ns;
 	size_t i;
 
-	if (all->count)
-		qsort(all->list, all->count, sizeof(*all->list), by_time);
+	qsort(all->list, all->count, sizeof(*all->list), by_time);
 	for (i = 0; i < all->count; i++) {
 		struct capture *c = &all->list[i];
 		size_t at = (size_t)(c->rank - all->ranks), taken = taken_of(all, at);
@@ -278,7 +269,7 @@ static void go_back(struct captures *all)
 	}
 }
 
-static void tell(struct capture *c, const struct captures *all, const struct tw_rank_set *set)
+static void say_why(struct capture *c, const struct captures *all, const struct tw_rank_set *set)
 {
 	size_t at = (size_t)(c->rank - all->ranks), taken = taken_of(all, at);
 	const struct tw_rank *other = &all->ranks[taken];
@@ -298,48 +289,45 @@ static void tell(struct capture *c, const struct captures *all, const struct tw_
 	tw_str_release(&text);
 }
 
-static int new_captures(struct captures *all, struct tw_rank *ranks, size_t count,
-			const struct tw_rank_set *set, const struct trawl_allocator *allocator)
+static void add_captures(struct captures *all, const struct tw_rank_set *set)
 {
 	size_t i;
 
-	*all = (struct captures){ .ranks = ranks, .rank_count = count };
-	all->list = tw_alloc_array(allocator, count, sizeof(*all->list));
-	all->by = tw_alloc_array(allocator, count, sizeof(*all->by));
-	all->back = tw_alloc_array(allocator, count, sizeof(*all->back));
-	if (!all->list || !all->by || !all->back)
-		return -1;
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < all->rank_count; i++) {
+		struct tw_rank *rank = &all->ranks[i];
 		struct capture *c = &all->list[all->count];
 
 		all->by[i] = i;
-		if (tw_rank_is_left_out(&ranks[i]))
+		if (tw_rank_is_left_out(rank))
 			continue;
-		*c = (struct capture){ .rank = &ranks[i], .path = set->files[ranks[i].file].path };
+		*c = (struct capture){ .rank = rank, .path = set->files[rank->file].path };
 		find_stamp(c);
 		all->count++;
 	}
-	return 0;
 }
 
 int tw_find_captures(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set,
 		     const struct trawl_allocator *allocator)
 {
-	struct captures all;
-	int status = new_captures(&all, ranks, count, set, allocator);
+	struct captures all = { .ranks = ranks, .rank_count = count };
+	bool failed;
 	size_t i;
 
-	if (!status) {
+	tw_arena_init(&all.arena, allocator);
+	all.list = tw_arena_array(&all.arena, count, sizeof(*all.list));
+	all.by = tw_arena_array(&all.arena, count, sizeof(*all.by));
+	all.back = tw_arena_array(&all.arena, count, sizeof(*all.back));
+	failed = all.arena.failed;
+	if (!failed) {
+		add_captures(&all, set);
 		leave_out_pairs(&all, by_worker, same_worker);
 		leave_out_pairs(&all, by_number, same_number);
 		leave_out_pairs(&all, by_pid, same_pid);
 		leave_out_pairs(&all, by_time, same_place);
 		go_back(&all);
 		for (i = 0; i < all.count; i++)
-			tell(&all.list[i], &all, set);
+			say_why(&all.list[i], &all, set);
 	}
-	tw_free(allocator, all.list, count * sizeof(*all.list));
-	tw_free(allocator, all.by, count * sizeof(*all.by));
-	tw_free(allocator, all.back, count * sizeof(*all.back));
-	return status;
+	tw_arena_release(&all.arena);
+	return failed ? -1 : 0;
 }

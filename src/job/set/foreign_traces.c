@@ -4,7 +4,7 @@
  */
 #include "job/set/job.h"
 
-#include "base/alloc.h"
+#include "base/order.h"
 #include "data/limits.h"
 #include "job/set/rank_list.h"
 
@@ -13,6 +13,7 @@
 
 struct joining {
 	const struct tw_rank *ranks;
+	struct tw_arena arena;
 	size_t *above; /* by rank: another of the same kind, itself at the top */
 	size_t count;
 };
@@ -24,7 +25,7 @@ static size_t top_of(struct joining *j, size_t i)
 	return i;
 }
 
-static void join(struct joining *j, size_t a, size_t b)
+static void unite(struct joining *j, size_t a, size_t b)
 {
 	a = top_of(j, a);
 	b = top_of(j, b);
@@ -46,13 +47,8 @@ static int compare_keys(const void *a, const void *b)
 {
 	const struct key *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	if (x->timed != y->timed)
-		return x->timed ? 1 : -1;
-	if (x->timed && x->first_ns != y->first_ns)
-		return x->first_ns < y->first_ns ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	/* Without times, first_ns is 0 in both. */
+	return TW_ORDER_BY(x, y, key, timed, first_ns, rank);
 }
 
 static size_t add_keys(struct key *keys, const struct tw_rank *rank, size_t number)
@@ -62,6 +58,8 @@ static size_t add_keys(struct key *keys, const struct tw_rank *rank, size_t numb
 	uint32_t i;
 
 	key.timed = tw_rank_span(rank, &key.first_ns, &key.last_ns);
+	if (!key.timed)
+		key.first_ns = key.last_ns = 0;
 	for (i = 0; i < rank->who.groups.count; i++) {
 		key.key = rank->who.groups.hashes[i];
 		keys[n++] = key;
@@ -96,27 +94,27 @@ static void join_by_keys(struct joining *j, const struct key *keys, size_t count
 		last_ns = last_ns > before->last_ns ? last_ns : before->last_ns;
 		if ((!before->timed || key->first_ns <= last_ns ||
 		     (uint64_t)key->first_ns - (uint64_t)last_ns <= TW_LIMIT_JOB_APART_NS))
-			join(j, before->rank, key->rank);
+			unite(j, before->rank, key->rank);
 	}
 }
 
-static int join_by_groups(struct joining *j, const struct trawl_allocator *allocator)
+static int join_by_groups(struct joining *j)
 {
 	enum { OTHERS = 3 }; /* keys of a rank beside its groups */
-	size_t room = j->count * (TW_SKETCH + OTHERS), n = 0, i;
-	struct key *keys = tw_alloc_array(allocator, room, sizeof(*keys));
+	size_t n = 0, i;
+	struct key *keys =
+		tw_arena_array(&j->arena, j->count * (TW_SKETCH + OTHERS), sizeof(*keys));
 
 	if (!keys)
 		return -1;
 	for (i = 0; i < j->count; i++) {
 		/* Whoever put several ranks into one file knew them. */
 		if (i && j->ranks[i].who.part && j->ranks[i].file == j->ranks[i - 1].file)
-			join(j, i - 1, i);
+			unite(j, i - 1, i);
 		n += add_keys(keys + n, &j->ranks[i], i);
 	}
 	qsort(keys, n, sizeof(*keys), compare_keys);
 	join_by_keys(j, keys, n);
-	tw_free(allocator, keys, room * sizeof(*keys));
 	return 0;
 }
 
@@ -165,7 +163,7 @@ static int join_kinds(struct joining *j)
 		for (k = 0; k < i && top_of(j, i) == i; k++)
 			if (j->above[k] == k && (are_alike(&j->ranks[i], &j->ranks[k]) ||
 						 go_together(&j->ranks[i], &j->ranks[k], &failed)))
-				join(j, i, k);
+				unite(j, i, k);
 	return failed ? -1 : 0;
 }
 
@@ -173,26 +171,24 @@ int tw_find_unlike(const struct tw_rank *ranks, size_t count,
 		   const struct trawl_allocator *allocator, bool *found, struct tw_unlike *unlike)
 {
 	struct joining j = { .ranks = ranks, .count = count };
+	int status = -1;
 	size_t i;
 
 	*found = false;
 	if (count < 2)
 		return 0;
-	j.above = tw_alloc_array(allocator, count, sizeof(*j.above));
-	if (!j.above)
-		return -1;
-	for (i = 0; i < count; i++)
+	tw_arena_init(&j.arena, allocator);
+	j.above = tw_arena_array(&j.arena, count, sizeof(*j.above));
+	for (i = 0; i < count && j.above; i++)
 		j.above[i] = i;
-	if (join_by_groups(&j, allocator) || join_kinds(&j)) {
-		tw_free(allocator, j.above, count * sizeof(*j.above));
-		return -1;
-	}
-	for (i = 1; i < count && !*found; i++)
+	if (j.above && !join_by_groups(&j) && !join_kinds(&j))
+		status = 0;
+	for (i = 1; i < count && !status && !*found; i++)
 		if (top_of(&j, i) != top_of(&j, 0)) {
 			*found = true;
 			*unlike = (struct tw_unlike){ 0, i,
 						      tw_who_alike(&ranks[0].who, &ranks[i].who) };
 		}
-	tw_free(allocator, j.above, count * sizeof(*j.above));
-	return 0;
+	tw_arena_release(&j.arena);
+	return status;
 }

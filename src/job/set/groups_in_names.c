@@ -6,6 +6,7 @@
 #include "job/set/job.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "os/file.h"
 
 #include <ctype.h>
@@ -83,21 +84,14 @@ static void take_directory(struct named *n, const char *above, size_t depth)
 static int compare_values(const struct named *a, const struct named *b)
 {
 	/* Numbers behind one word: the shorter is the smaller. */
-	if (a->len != b->len)
-		return a->len < b->len ? -1 : 1;
-	return a->len ? memcmp(a->value, b->value, a->len) : 0;
+	return TW_ORDER_BY(a, b, len) ?: (a->len ? memcmp(a->value, b->value, a->len) : 0);
 }
 
 static int by_value(const void *a, const void *b)
 {
 	const struct named *x = a, *y = b;
-	int order = compare_values(x, y);
 
-	if (order)
-		return order;
-	if (x->rank->rank != y->rank->rank)
-		return x->rank->rank < y->rank->rank ? -1 : 1;
-	return x->rank->file < y->rank->file ? -1 : x->rank->file > y->rank->file;
+	return compare_values(x, y) ?: TW_ORDER_BY(x, y, rank->rank, rank->file);
 }
 
 /* Whether the values make groups of several ranks, each rank once in a group. */

@@ -3,6 +3,8 @@
 #include "analysis/ops/collective_args.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "job/set/job.h"
 #include "job/set/rank_list.h"
 #include "text/text.h"
@@ -32,13 +34,13 @@ struct group {
 
 struct looking {
 	const struct trawl_trace *trace;
-	const struct trawl_allocator *allocator;
+	struct tw_arena arena; /* of what follows, but for groups */
 	struct tw_who *who;
 	uint8_t *tries; /* by text id: events of this name without a rank; TRIES: enough */
 	bool *named;	/* by text id: it names an operator or kernel */
 	uint64_t *host; /* by track: events of the host */
-	struct vote *votes;
-	size_t vote_count, vote_capacity;
+	struct vote votes[MOST_VOTES];
+	size_t vote_count;
 	struct group *groups;
 	uint32_t *group_of; /* by text id: which of them, from 1 on; 0: none */
 	size_t group_count, group_capacity;
@@ -119,7 +121,7 @@ static void read_group(struct looking *l, struct group *group, uint32_t text, in
 	struct tw_rank_list list;
 	size_t i;
 
-	tw_rank_list_parse(&list, tw_pool_text(&l->trace->texts, text, NULL), l->allocator);
+	tw_rank_list_parse(&list, tw_pool_text(&l->trace->texts, text, NULL), l->arena.allocator);
 	*group = (struct group){ text, list.whole, list.count <= 1, rank,
 				 rank_in_list(&list, rank) };
 	for (i = 0; first && list.whole && i < list.count; i++)
@@ -137,7 +139,7 @@ static const struct group *group_of(struct looking *l, uint32_t text, int64_t ra
 	if (!text || (first && l->group_count == MOST_GROUPS))
 		return NULL;
 	if (first && !tw_list_grow(&l->groups, &l->group_capacity, l->group_count,
-				   sizeof(*l->groups), l->allocator)) {
+				   sizeof(*l->groups), l->arena.allocator)) {
 		l->failed = true;
 		return NULL;
 	}
@@ -169,14 +171,8 @@ static void add_vote(struct looking *l, int64_t rank)
 		;
 	if (i == MOST_VOTES)
 		return;
-	if (i == l->vote_count) {
-		if (!tw_list_grow(&l->votes, &l->vote_capacity, l->vote_count, sizeof(*l->votes),
-				  l->allocator)) {
-			l->failed = true;
-			return;
-		}
-		l->votes[l->vote_count++] = (struct vote){ rank, 0 };
-	}
+	if (i == l->vote_count)
+		l->votes[l->vote_count++].rank = rank;
 	l->votes[i].count++;
 }
 
@@ -220,35 +216,26 @@ static void count_votes(struct looking *l)
 			l->who->recorded_rank = l->votes[i].rank;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The ranks of all groups that are recorded whole, as a list of its own. */
 static void join_groups(struct looking *l, struct tw_rank *rank)
 {
 	size_t count = l->members.failed ? 0 : l->members.count - 1, i;
-	int64_t *all = tw_alloc_array(l->allocator, count + 1, sizeof(*all));
+	int64_t *all = tw_arena_array(&l->arena, count, sizeof(*all));
 	struct tw_str out;
 
-	tw_str_init(&out, l->allocator);
-	for (i = 0; all && i < count; i++)
+	if (!all || !count)
+		return;
+	tw_str_init(&out, rank->allocator);
+	for (i = 0; i < count; i++)
 		memcpy(&all[i], l->members.entries[i + 1].ptr, sizeof(*all));
-	if (all)
-		qsort(all, count, sizeof(*all), compare_numbers);
-	for (i = 0; all && i < count; i++)
+	tw_sort_numbers(all, count);
+	for (i = 0; i < count; i++)
 		tw_str_addf(&out, "%s%lld", i ? ", " : "[", (long long)all[i]);
-	if (count) {
-		tw_str_add_char(&out, ']');
-		if (all && !out.failed)
-			rank->who.members = tw_rank_keep(rank, out.ptr);
-	}
-	l->failed |= out.failed || !all;
+	tw_str_add_char(&out, ']');
+	l->failed |= out.failed;
+	if (!out.failed)
+		rank->who.members = tw_rank_keep(rank, out.ptr);
 	tw_str_release(&out);
-	tw_free(l->allocator, all, (count + 1) * sizeof(*all));
 }
 
 /* ---- names of operators and kernels */
@@ -337,26 +324,22 @@ static int compare_processes(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return TW_ORDER_BY(x, y, pid);
 }
 
 /* Events of the host by process: that with most of them, of equals the lowest. */
 static void find_pid(struct looking *l)
 {
 	const struct trawl_trace *trace = l->trace;
-	size_t room = (size_t)trace->track_count + 1;
-	struct process *all = tw_alloc_array(l->allocator, room, sizeof(*all));
+	struct process *all = tw_arena_array(&l->arena, trace->track_count, sizeof(*all));
 	uint64_t most = 0, events = 0;
 	uint32_t t, n = 0;
 
-	if (!all) {
-		l->failed = true;
-		return;
-	}
-	for (t = 0; t < trace->track_count; t++)
+	for (t = 0; t < trace->track_count && all; t++)
 		if (l->host[t] && !(trace->tracks[t].pid & TW_CODE_TEXT))
 			all[n++] = (struct process){ trace->tracks[t].pid, l->host[t] };
-	qsort(all, n, sizeof(*all), compare_processes);
+	if (n)
+		qsort(all, n, sizeof(*all), compare_processes);
 	for (t = 0; t < n; t++) {
 		events = t && all[t].pid == all[t - 1].pid ? events + all[t].events : all[t].events;
 		if (events > most) {
@@ -364,7 +347,6 @@ static void find_pid(struct looking *l)
 			l->who->pid = all[t].pid;
 		}
 	}
-	tw_free(l->allocator, all, room * sizeof(*all));
 }
 
 static void look_at_events(struct looking *l)
@@ -398,14 +380,15 @@ static void look_at_events(struct looking *l)
 int tw_who_take(struct tw_rank *rank, const struct trawl_trace *trace)
 {
 	const struct trawl_allocator *a = rank->allocator;
-	size_t texts = trace->texts.count, tracks = (size_t)trace->track_count + 1;
-	struct looking l = { .trace = trace, .allocator = a, .who = &rank->who };
+	size_t texts = trace->texts.count;
+	struct looking l = { .trace = trace, .who = &rank->who };
 
-	l.tries = tw_alloc_array(a, texts, sizeof(*l.tries));
-	l.named = tw_alloc_array(a, texts, sizeof(*l.named));
-	l.host = tw_alloc_array(a, tracks, sizeof(*l.host));
-	l.group_of = tw_alloc_array(a, texts, sizeof(*l.group_of));
-	l.failed = !l.tries || !l.named || !l.host || !l.group_of || tw_pool_init(&l.members, a);
+	tw_arena_init(&l.arena, a);
+	l.tries = tw_arena_array(&l.arena, texts, sizeof(*l.tries));
+	l.named = tw_arena_array(&l.arena, texts, sizeof(*l.named));
+	l.host = tw_arena_array(&l.arena, trace->track_count, sizeof(*l.host));
+	l.group_of = tw_arena_array(&l.arena, texts, sizeof(*l.group_of));
+	l.failed = tw_pool_init(&l.members, a) || l.arena.failed;
 	if (!l.failed) {
 		look_at_events(&l);
 		count_votes(&l);
@@ -414,12 +397,9 @@ int tw_who_take(struct tw_rank *rank, const struct trawl_trace *trace)
 		sketch_groups(&l);
 		find_pid(&l);
 	}
+	l.failed |= l.arena.failed || rank->texts.failed;
 	tw_pool_release(&l.members);
-	tw_free(a, l.group_of, texts * sizeof(*l.group_of));
 	tw_free(a, l.groups, l.group_capacity * sizeof(*l.groups));
-	tw_free(a, l.votes, l.vote_capacity * sizeof(*l.votes));
-	tw_free(a, l.tries, texts * sizeof(*l.tries));
-	tw_free(a, l.named, texts * sizeof(*l.named));
-	tw_free(a, l.host, tracks * sizeof(*l.host));
-	return l.failed || rank->texts.failed ? -1 : 0;
+	tw_arena_release(&l.arena);
+	return l.failed ? -1 : 0;
 }

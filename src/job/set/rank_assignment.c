@@ -3,6 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
+#include "base/search.h"
+#include "base/sort.h"
 #include "job/set/rank_list.h"
 
 #include <inttypes.h>
@@ -35,26 +38,12 @@ static void number_rank(struct tw_rank *rank, bool recorded)
 static int compare_ranks(const void *a, const void *b)
 {
 	const struct tw_rank *x = a, *y = b;
+	bool x_out = tw_rank_is_left_out(x), y_out = tw_rank_is_left_out(y);
 
-	if (tw_rank_is_left_out(x) != tw_rank_is_left_out(y))
-		return tw_rank_is_left_out(x) ? 1 : -1;
-	if (!tw_rank_is_left_out(x) && x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (!tw_rank_is_left_out(x) && x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
 	/* What a trace tells itself counts more than its name, and that more than its place. */
-	if (!tw_rank_is_left_out(x) && x->rule != y->rule)
-		return x->rule < y->rule ? -1 : 1;
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->who.part < y->who.part ? -1 : x->who.part > y->who.part;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
+	return TW_COMPARE(x_out, y_out)					  ?:
+		       (x_out ? 0 : TW_ORDER_BY(x, y, group, rank, rule)) ?:
+		       TW_ORDER_BY(x, y, file, who.part);
 }
 
 /* Of numbers in order, whether one is there twice. */
@@ -63,7 +52,7 @@ static bool has_repeated(int64_t *numbers, size_t n)
 	bool repeated = false;
 	size_t i;
 
-	qsort(numbers, n, sizeof(*numbers), compare_numbers);
+	tw_sort_numbers(numbers, n);
 	for (i = 1; i < n; i++)
 		repeated |= numbers[i] == numbers[i - 1];
 	return repeated;
@@ -135,9 +124,7 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct tw_rank *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->who.part < y->who.part ? -1 : x->who.part > y->who.part;
+	return TW_ORDER_BY(x, y, file, who.part);
 }
 
 static bool needs_number(const struct tw_rank *rank, uint32_t group)
@@ -154,7 +141,9 @@ static bool has_place(const struct tw_rank *rank, uint32_t group)
 
 static bool is_taken(const int64_t *taken, size_t n, int64_t number)
 {
-	return n && bsearch(&number, taken, n, sizeof(*taken), compare_numbers);
+	size_t first = TW_LOWER_BOUND(at, 0, n, taken[at] < number);
+
+	return first < n && taken[first] == number;
 }
 
 /* Surely none that is there already: a part of a file, or one that told a number of some kind. */
@@ -176,14 +165,14 @@ static void number_group(struct tw_rank *ranks, size_t count, uint32_t group, in
 		if (!tw_rank_is_left_out(&ranks[i]) && ranks[i].group == group &&
 		    ranks[i].rank >= 0)
 			taken[n++] = ranks[i].rank;
-	qsort(taken, n, sizeof(*taken), compare_numbers);
+	tw_sort_numbers(taken, n);
 	for (i = 0, told = n; i < count; i++) {
 		if (needs_number(&ranks[i], group) &&
 		    (!is_taken(taken, told, place) || !is_of_its_own(&ranks[i])))
 			ranks[i].rank = taken[n++] = place;
 		place += has_place(&ranks[i], group);
 	}
-	qsort(taken, n, sizeof(*taken), compare_numbers);
+	tw_sort_numbers(taken, n);
 	for (i = 0; i < count; i++) {
 		if (!needs_number(&ranks[i], group))
 			continue;
@@ -237,39 +226,39 @@ static void find_duplicates(struct tw_rank *ranks, size_t count, const struct tw
 
 /* ---- which ranks there should be */
 
-struct expected {
+struct rank_numbers {
 	const struct trawl_allocator *allocator;
 	int64_t *ranks;
 	size_t count, capacity;
 };
 
-static int add_expected(struct expected *e, int64_t rank)
+static int add_number(struct rank_numbers *n, int64_t rank)
 {
-	if (!tw_list_grow(&e->ranks, &e->capacity, e->count, sizeof(*e->ranks), e->allocator))
+	if (!tw_list_grow(&n->ranks, &n->capacity, n->count, sizeof(*n->ranks), n->allocator))
 		return -1;
-	e->ranks[e->count++] = rank;
+	n->ranks[n->count++] = rank;
 	return 0;
 }
 
 /* The members of the groups of a rank; what does not have the rank itself numbers otherwise. */
-static int add_groups(struct expected *e, const struct tw_rank *rank)
+static int add_groups(struct rank_numbers *members, const struct tw_rank *rank)
 {
 	struct tw_rank_list list;
 	bool failed, known = false;
 	size_t i;
 
-	tw_rank_list_parse(&list, rank->who.members, e->allocator);
+	tw_rank_list_parse(&list, rank->who.members, members->allocator);
 	failed = list.failed;
 	for (i = 0; i < list.count; i++)
 		known |= list.ranks[i] == rank->rank;
 	for (i = 0; i < list.count && !failed && known; i++)
-		failed = list.ranks[i] < MOST_RANKS && add_expected(e, list.ranks[i]);
+		failed = list.ranks[i] < MOST_RANKS && add_number(members, list.ranks[i]);
 	tw_rank_list_release(&list);
 	return failed ? -1 : 0;
 }
 
 /* The members of all recorded groups, each once, in order. */
-static int add_members(struct expected *e, const struct tw_job *job)
+static int add_members(struct rank_numbers *members, const struct tw_job *job)
 {
 	const char *before = "";
 	size_t i, n = 0, count;
@@ -280,75 +269,89 @@ static int add_members(struct expected *e, const struct tw_job *job)
 		/* Mostly all have the same. */
 		if (!*text || !strcmp(text, before))
 			continue;
-		count = e->count;
-		if (add_groups(e, &job->ranks[i]))
+		count = members->count;
+		if (add_groups(members, &job->ranks[i]))
 			return -1;
-		if (e->count > count)
+		if (members->count > count)
 			before = text;
 	}
-	if (e->count)
-		qsort(e->ranks, e->count, sizeof(*e->ranks), compare_numbers);
-	for (i = 0; i < e->count; i++)
-		if (!i || e->ranks[i] != e->ranks[n - 1])
-			e->ranks[n++] = e->ranks[i];
-	e->count = n;
+	tw_sort_numbers(members->ranks, members->count);
+	for (i = 0; i < members->count; i++)
+		if (!i || members->ranks[i] != members->ranks[n - 1])
+			members->ranks[n++] = members->ranks[i];
+	members->count = n;
 	return 0;
 }
 
 /*
  * The size of the job: as the traces say it, else that of the default group, else that of groups
- * whose ranks are all there are up to the last.  Expected are all ranks of it, and of the groups.
+ * whose ranks are all there are up to the last.
  */
-static int find_world(struct tw_job *job, struct expected *e)
+static int64_t world_of(const struct tw_job *job, const struct rank_numbers *members)
 {
-	int64_t members, rank, told = -1, recorded = -1;
+	int64_t count = (int64_t)members->count, told = -1, recorded = -1;
 	size_t i;
 
-	if (add_members(e, job))
-		return -1;
-	members = (int64_t)e->count;
 	for (i = 0; i < job->count; i++) {
-		if (job->ranks[i].world_size > told)
-			told = job->ranks[i].world_size;
-		if (job->ranks[i].who.recorded_world > recorded &&
-		    job->ranks[i].rank < job->ranks[i].who.recorded_world)
-			recorded = job->ranks[i].who.recorded_world;
+		const struct tw_rank *rank = &job->ranks[i];
+
+		if (rank->world_size > told)
+			told = rank->world_size;
+		if (rank->who.recorded_world > recorded && rank->rank < rank->who.recorded_world)
+			recorded = rank->who.recorded_world;
 	}
-	if (recorded < 0 && members > 1 && e->ranks[members - 1] == members - 1)
-		recorded = members;
-	job->world_size = told >= 0 ? told : recorded > 1 ? recorded : -1;
-	if (job->world_size < 0 || job->world_size > MOST_RANKS)
+	if (recorded < 0 && count > 1 && members->ranks[count - 1] == count - 1)
+		recorded = count;
+	return told >= 0 ? told : recorded > 1 ? recorded : -1;
+}
+
+/* Adds a rank that is not there; *next: the first of the job's ranks that may be it. */
+static int add_missing(struct rank_numbers *missing, const struct tw_job *job, size_t *next,
+		       int64_t rank)
+{
+	while (*next < job->count && job->ranks[*next].rank < rank)
+		++*next;
+	if (*next < job->count && job->ranks[*next].rank == rank)
 		return 0;
-	/* Those behind the world that groups name are expected too. */
-	for (rank = 0; rank < job->world_size; rank++)
-		if ((!members || !bsearch(&rank, e->ranks, (size_t)members, sizeof(*e->ranks),
-					  compare_numbers)) &&
-		    add_expected(e, rank))
+	return add_number(missing, rank);
+}
+
+/* Expected are all ranks of the world, and those behind it that groups name. */
+static int list_missing(struct rank_numbers *missing, const struct tw_job *job,
+			const struct rank_numbers *members)
+{
+	int64_t world = job->world_size <= MOST_RANKS ? job->world_size : 0, rank;
+	size_t next = 0, i;
+
+	for (rank = 0; rank < world; rank++)
+		if (add_missing(missing, job, &next, rank))
 			return -1;
-	qsort(e->ranks, e->count, sizeof(*e->ranks), compare_numbers);
+	for (i = 0; i < members->count; i++)
+		if (members->ranks[i] >= world &&
+		    add_missing(missing, job, &next, members->ranks[i]))
+			return -1;
 	return 0;
 }
 
 static int find_missing(struct tw_job *job)
 {
-	struct expected e = { .allocator = job->allocator };
-	int status = find_world(job, &e);
-	size_t i, k = 0, n = 0;
+	const struct trawl_allocator *a = job->allocator;
+	struct rank_numbers members = { .allocator = a }, missing = { .allocator = a };
+	int status = add_members(&members, job);
 
-	for (i = 0; i < e.count && !status; i++) {
-		while (k < job->count && job->ranks[k].rank < e.ranks[i])
-			k++;
-		if (k == job->count || job->ranks[k].rank != e.ranks[i])
-			e.ranks[n++] = e.ranks[i];
+	if (!status) {
+		job->world_size = world_of(job, &members);
+		status = list_missing(&missing, job, &members);
 	}
-	job->missing = tw_alloc_array(job->allocator, status ? 0 : n, sizeof(int64_t));
-	if (n && !status && !job->missing)
-		status = -1;
-	if (n && !status) {
-		memcpy(job->missing, e.ranks, n * sizeof(*e.ranks));
-		job->missing_count = n;
+	if (!status && missing.count) {
+		job->missing = tw_alloc_array(a, missing.count, sizeof(*job->missing));
+		job->missing_count = job->missing ? missing.count : 0;
+		status = job->missing ? 0 : -1;
 	}
-	tw_free(job->allocator, e.ranks, e.capacity * sizeof(*e.ranks));
+	if (job->missing)
+		memcpy(job->missing, missing.ranks, missing.count * sizeof(*job->missing));
+	tw_free(a, members.ranks, members.capacity * sizeof(*members.ranks));
+	tw_free(a, missing.ranks, missing.capacity * sizeof(*missing.ranks));
 	return status;
 }
 
@@ -453,7 +456,7 @@ static struct tw_apart find_apart(const struct tw_rank *ranks, size_t count)
 }
 
 /* What a job of certain ranks has beside them. */
-static int finish(struct tw_job *job, const struct tw_load_options *options)
+static int finish_job(struct tw_job *job, const struct tw_load_options *options)
 {
 	job->gpus_per_node = options->gpus_per_node ? options->gpus_per_node :
 						      job->ranks[0].device_count;
@@ -461,11 +464,12 @@ static int finish(struct tw_job *job, const struct tw_load_options *options)
 	if (find_missing(job) ||
 	    tw_find_unlike(job->ranks, job->count, job->allocator, &job->is_unlike, &job->unlike))
 		return -1;
-	return job->next ? finish(job->next, options) : 0;
+	return job->next ? finish_job(job->next, options) : 0;
 }
 
 /* Numbers, captures, groups, duplicates: who each is, then those that count first, in order. */
-static int settle(struct tw_job *job, struct tw_rank *ranks, size_t count, struct tw_str *names)
+static int settle_numbers(struct tw_job *job, struct tw_rank *ranks, size_t count,
+			  struct tw_str *names)
 {
 	bool failed = false, recorded = false;
 	size_t i;
@@ -537,7 +541,7 @@ int tw_job_settle(struct tw_job *job, struct tw_file_ranks *files,
 		return trawl_error_set(err, status, "%s", trawl_status_name(status));
 	}
 	tw_str_init(&names, job->allocator);
-	status = settle(job, ranks, count, &names);
+	status = settle_numbers(job, ranks, count, &names);
 	if (!status)
 		status = share_out(job, ranks, count, names.len ? names.ptr : "", &done);
 	if (!status && !take_ranks(&job->left_out, &job->left_out_count, ranks + done, count - done,
@@ -551,7 +555,7 @@ int tw_job_settle(struct tw_job *job, struct tw_file_ranks *files,
 	tw_str_release(&names);
 	if (!status && !job->count)
 		return nothing_left(job, err);
-	if (status || finish(job, options))
+	if (status || finish_job(job, options))
 		return tw_no_memory(err);
 	return 0;
 }

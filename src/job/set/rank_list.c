@@ -1,25 +1,15 @@
 #include "job/set/rank_list.h"
 
-#include "base/alloc.h"
+#include "base/list.h"
 
 #include <string.h>
 
-static void push(struct tw_rank_list *list, int64_t rank)
+static void add_to_list(struct tw_rank_list *list, int64_t rank)
 {
-	size_t size = sizeof(*list->ranks), more = list->capacity ? 2 * list->capacity : 16;
-	int64_t *grown;
-
-	if (list->count == list->capacity) {
-		grown = tw_realloc(list->allocator, list->ranks, list->capacity * size,
-				   more * size);
-		if (!grown) {
-			list->failed = true;
-			return;
-		}
-		list->ranks = grown;
-		list->capacity = more;
-	}
-	list->ranks[list->count++] = rank;
+	if (tw_list_grow(&list->ranks, &list->capacity, list->count, sizeof(rank), list->allocator))
+		list->ranks[list->count++] = rank;
+	else
+		list->failed = true;
 }
 
 /* The next number of *text; false at the end, with *whole cleared where something else stands. */
@@ -50,7 +40,7 @@ void tw_rank_list_parse(struct tw_rank_list *list, const char *text,
 
 	*list = (struct tw_rank_list){ .allocator = allocator, .whole = true };
 	while (!list->failed && next_rank(&text, &rank, &list->whole))
-		push(list, rank);
+		add_to_list(list, rank);
 	list->whole &= list->count > 0;
 }
 

@@ -2,11 +2,13 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "os/file.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,83 +199,51 @@ static bool has_trace_name(const char *name)
 	return false;
 }
 
-/* A directory that is being walked, and those above it: links may lead back to one of them. */
-struct level {
-	dev_t device;
-	ino_t inode;
-	unsigned depth;
-	const struct level *above;
-};
-
-static bool is_within(const struct level *level, const struct stat *info)
+/* Where results are written by default, and what is hidden, has no traces of the job. */
+static bool is_passed_over(const FTSENT *entry)
 {
-	for (; level; level = level->above)
-		if (level->device == info->st_dev && level->inode == info->st_ino)
-			return true;
-	return false;
+	return entry->fts_level > DEEPEST ||
+	       (entry->fts_level &&
+		(entry->fts_name[0] == '.' || !strcmp(entry->fts_name, "analysis_output")));
 }
 
-static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat *info,
-		const struct level *above, struct trawl_error *err);
-
-/* One entry of a directory; what is gone meanwhile is passed over. */
-static int walk_entry(struct tw_rank_set *set, struct tw_str *path, const char *name,
-		      const struct level *level, struct trawl_error *err)
+/* What is gone meanwhile, and links back to a directory above, are passed over. */
+static int add_entry(struct tw_rank_set *set, FTS *walk, FTSENT *entry, struct trawl_error *err)
 {
-	size_t len = path->len;
-	struct stat info;
-	int status = 0;
-
-	/* Where results are written by default: no traces of the job. */
-	if (name[0] == '.' || !strcmp(name, "analysis_output"))
+	switch (entry->fts_info) {
+	case FTS_D:
+		if (is_passed_over(entry))
+			fts_set(walk, entry, FTS_SKIP);
 		return 0;
-	tw_str_addf(path, "%s%s", len && path->ptr[len - 1] == '/' ? "" : "/", name);
-	if (path->failed)
-		return tw_no_memory(err);
-	if (!stat(path->ptr, &info)) {
-		if (S_ISDIR(info.st_mode) && level->depth < DEEPEST && !is_within(level, &info))
-			status = walk(set, path, &info, level, err);
-		else if (S_ISREG(info.st_mode) && has_trace_name(name))
-			status = add_file(set, path->ptr, &info, false, err);
+	case FTS_F:
+		return has_trace_name(entry->fts_name) ?
+			       add_file(set, entry->fts_path, entry->fts_statp, false, err) :
+			       0;
+	case FTS_DNR:
+		/* One below is left out as a trace that cannot be read is, by whoever tries. */
+		if (entry->fts_level)
+			return add_file(set, entry->fts_path, entry->fts_statp, false, err);
+		return trawl_error_set(err, TRAWL_EIO, "cannot read directory '%s': %s",
+				       entry->fts_path, strerror(entry->fts_errno));
+	default:
+		return 0;
 	}
-	path->len = len;
-	path->ptr[len] = 0;
-	return status;
 }
 
-static int walk(struct tw_rank_set *set, struct tw_str *path, const struct stat *info,
-		const struct level *above, struct trawl_error *err)
+static int add_directory(struct tw_rank_set *set, const char *path, struct trawl_error *err)
 {
-	const struct level level = { .device = info->st_dev,
-				     .inode = info->st_ino,
-				     .depth = above ? above->depth + 1 : 0,
-				     .above = above };
-	DIR *directory = opendir(path->ptr);
-	struct dirent *entry;
+	char *const roots[] = { (char *)path, NULL };
+	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+	FTSENT *entry;
 	int status = 0;
 
-	/* One below is left out as a trace that cannot be read is, by whoever tries. */
-	if (!directory && above)
-		return add_file(set, path->ptr, info, false, err);
-	if (!directory)
-		return trawl_error_set(err, TRAWL_EIO, "cannot read directory '%s': %s", path->ptr,
-				       strerror(errno));
-	while (!status && (entry = readdir(directory)))
-		status = walk_entry(set, path, entry->d_name, &level, err);
-	closedir(directory);
-	return status;
-}
-
-static int add_directory(struct tw_rank_set *set, const char *path, const struct stat *info,
-			 struct trawl_error *err)
-{
-	struct tw_str text;
-	int status;
-
-	tw_str_init(&text, set->allocator);
-	tw_str_add_cstr(&text, path);
-	status = text.failed ? tw_no_memory(err) : walk(set, &text, info, NULL, err);
-	tw_str_release(&text);
+	while (walk && !status && (entry = fts_read(walk)))
+		status = add_entry(set, walk, entry, err);
+	if (!status && (!walk || errno))
+		status = trawl_error_set(err, TRAWL_EIO, "cannot read directory '%s': %s", path,
+					 strerror(errno));
+	if (walk)
+		fts_close(walk);
 	return status;
 }
 
@@ -281,7 +251,7 @@ static int add_there(struct tw_rank_set *set, const char *path, const struct sta
 		     struct trawl_error *err)
 {
 	if (S_ISDIR(info->st_mode))
-		return add_directory(set, path, info, err);
+		return add_directory(set, path, err);
 	return add_file(set, path, info, named, err);
 }
 
@@ -333,11 +303,7 @@ static void free_path(const struct tw_rank_set *set, struct tw_rank_file *file)
 /* 0: it is the same file.  Where a file system numbers none, names have to tell. */
 static int compare_identity(const struct tw_rank_file *x, const struct tw_rank_file *y)
 {
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->inode != y->inode)
-		return x->inode < y->inode ? -1 : 1;
-	return x->inode ? 0 : strcmp(x->path, y->path);
+	return TW_ORDER_BY(x, y, device, inode) ?: (x->inode ? 0 : strcmp(x->path, y->path));
 }
 
 /* Files that are one beside each other, those whose names tell a rank first. */
@@ -345,13 +311,8 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct tw_rank_file *x = *(const struct tw_rank_file *const *)a;
 	const struct tw_rank_file *y = *(const struct tw_rank_file *const *)b;
-	int order = compare_identity(x, y);
 
-	if (order)
-		return order;
-	if (x->name_rank != y->name_rank)
-		return x->name_rank > y->name_rank ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return compare_identity(x, y) ?: TW_ORDER_BY(y, x, name_rank) ?: TW_COMPARE(x, y);
 }
 
 /*
@@ -437,7 +398,7 @@ static int add_arguments(struct tw_rank_set *set, const char *const *arguments, 
 	return status ? status : drop_repeated(set, err);
 }
 
-static int finish(struct tw_rank_set *set, int status, struct trawl_error *err)
+static int finish_set(struct tw_rank_set *set, int status, struct trawl_error *err)
 {
 	if (!status)
 		status = find_directory(set, err);
@@ -450,7 +411,7 @@ int tw_rank_set_find(struct tw_rank_set *set, const char *const *arguments, size
 		     const struct trawl_allocator *allocator, struct trawl_error *err)
 {
 	set->allocator = allocator;
-	return finish(set, add_arguments(set, arguments, count, err), err);
+	return finish_set(set, add_arguments(set, arguments, count, err), err);
 }
 
 /* ---- files of one name */
@@ -531,7 +492,7 @@ int tw_rank_set_find_named(struct tw_rank_set *set, const char *const *arguments
 		if (!status && name)
 			status = keep_named(set, name, arguments[0], err);
 	}
-	return finish(set, status, err);
+	return finish_set(set, status, err);
 }
 
 void tw_rank_set_release(struct tw_rank_set *set)
