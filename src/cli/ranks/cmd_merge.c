@@ -99,12 +99,12 @@ static void add_row(struct trawl_table *table, const struct tw_merge *merge,
 
 	tw_table_set_integer(table, row, RANK, rank->of->rank);
 	tw_table_set_str(table, row, RULE, rules[rank->of->rule]);
-	tw_table_set_integer(table, row, GPU_SLICES, (int64_t)rank->gpu_slices);
-	tw_table_set_integer(table, row, HOST_SLICES, (int64_t)rank->host_slices);
-	tw_table_set_integer(table, row, OTHERS, (int64_t)rank->others);
-	tw_table_set_integer(table, row, ARROWS, (int64_t)rank->arrows);
-	tw_table_set_integer(table, row, MOVED, (int64_t)rank->moved);
-	tw_table_set_integer(table, row, LOOSE, (int64_t)rank->loose);
+	tw_table_set_integer(table, row, GPU_SLICES, (int64_t)rank->counts.gpu_slices);
+	tw_table_set_integer(table, row, HOST_SLICES, (int64_t)rank->counts.host_slices);
+	tw_table_set_integer(table, row, OTHERS, (int64_t)rank->counts.others);
+	tw_table_set_integer(table, row, ARROWS, (int64_t)rank->counts.arrows);
+	tw_table_set_integer(table, row, MOVED, (int64_t)rank->counts.moved);
+	tw_table_set_integer(table, row, LOOSE, (int64_t)rank->counts.loose);
 	tw_table_set_integer(table, row, SHIFT, rank->shift_ns);
 	tw_table_set_str(table, row, FILE_NAME, tw_file_name(path));
 }

@@ -171,7 +171,7 @@ static void tell_merged(struct cli_sweep_made *made, const struct tw_merge *merg
 		const struct tw_merged *rank = &merge->ranks[i];
 
 		if (tw_merged_is_in(rank))
-			made->merged_slices += rank->gpu_slices + rank->host_slices;
+			made->merged_slices += rank->counts.gpu_slices + rank->counts.host_slices;
 		if (rank->of->state != TW_RANK_UNREADABLE && rank->of->state != TW_RANK_DUPLICATE &&
 		    rank->of->state != TW_RANK_CAPTURE)
 			continue;

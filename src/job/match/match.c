@@ -198,7 +198,6 @@ static int build_matches(struct tw_match_work *work)
 	size_t count = work->job->count;
 	int status;
 
-	out->rank_count = (uint32_t)count;
 	out->index_of = tw_arena_array(&out->arena, count, sizeof(*out->index_of));
 	work->first = tw_arena_array(&work->arena, count + 1, sizeof(*work->first));
 	work->frames = tw_arena_array(&work->arena, count, sizeof(*work->frames));

@@ -72,7 +72,6 @@ struct tw_matches {
 	struct tw_match_member *members;
 	uint64_t member_count;
 	uint64_t **index_of; /* by rank and collective: its match */
-	uint32_t rank_count; /* of index_of */
 	bool simplified;     /* no process groups are recorded, and a rank has one stream */
 };
 

@@ -99,25 +99,6 @@ static uint32_t *pick(struct tw_match_work *work, size_t *picked, bool by_id)
 	return list;
 }
 
-int tw_match_by_id(struct tw_match_work *work)
-{
-	struct tw_arena mark = tw_arena_mark(&work->arena);
-	size_t count, from, to;
-	uint32_t *list = pick(work, &count, true);
-	int status = list ? 0 : TRAWL_ENOMEM;
-
-	if (!status && tw_sort(list, count, id_key, work, work->allocator))
-		status = TRAWL_ENOMEM;
-	for (from = 0; !status && from < count; from = to) {
-		for (to = from + 1;
-		     to < count && id_key(work, list[to]) == id_key(work, list[from]);)
-			to++;
-		status = join_run(work, list + from, to - from, TW_MATCH_BY_ID);
-	}
-	tw_arena_rewind(&work->arena, &mark);
-	return status;
-}
-
 /*
  * Which lanes count anew within a trace: a number comes again after one that is higher by two or
  * more.  (Coalesced collectives share a number, and streams may swap two.)
@@ -169,30 +150,53 @@ static int join_sequence(struct tw_match_work *work, const uint32_t *items, size
 	return tw_match_leave_alone(work, lane, TW_MATCH_BY_SEQUENCE, items, count);
 }
 
-int tw_match_by_sequence(struct tw_match_work *work)
+static bool same_key(const struct tw_match_work *work, uint32_t a, uint32_t b, bool by_id)
+{
+	return by_id ? id_key(work, a) == id_key(work, b) :
+		       sequence_key(work, a) == sequence_key(work, b) &&
+			       tw_match_lane_key(work, a) == tw_match_lane_key(work, b);
+}
+
+/* Items with keys, those of one beside each other; in order of rank and start. */
+static int sort_by_key(struct tw_match_work *work, uint32_t *list, size_t count, bool by_id)
+{
+	const struct trawl_allocator *a = work->allocator;
+
+	if (by_id)
+		return tw_sort(list, count, id_key, work, a) ? TRAWL_ENOMEM : 0;
+	if (tw_sort(list, count, sequence_key, work, a) ||
+	    tw_sort(list, count, tw_match_lane_key, work, a))
+		return TRAWL_ENOMEM;
+	return find_restarts(work, list, count);
+}
+
+static int match_by_key(struct tw_match_work *work, bool by_id)
 {
 	struct tw_arena mark = tw_arena_mark(&work->arena);
 	size_t count, from, to;
-	uint32_t *list = pick(work, &count, false);
-	int status = list ? 0 : TRAWL_ENOMEM;
+	uint32_t *list = pick(work, &count, by_id);
+	int status = list ? sort_by_key(work, list, count, by_id) : TRAWL_ENOMEM;
 
-	if (!status && (tw_sort(list, count, sequence_key, work, work->allocator) ||
-			tw_sort(list, count, tw_match_lane_key, work, work->allocator)))
-		status = TRAWL_ENOMEM;
-	if (!status)
-		status = find_restarts(work, list, count);
 	for (from = 0; !status && from < count; from = to) {
-		uint64_t lane = tw_match_lane_key(work, list[from]);
-		uint64_t sequence = sequence_key(work, list[from]);
-
-		for (to = from + 1; to < count && tw_match_lane_key(work, list[to]) == lane &&
-				    sequence_key(work, list[to]) == sequence;)
+		for (to = from + 1; to < count && same_key(work, list[from], list[to], by_id);)
 			to++;
-		if (!work->restarted[lane])
+		if (by_id)
+			status = join_run(work, list + from, to - from, TW_MATCH_BY_ID);
+		else if (!work->restarted[tw_match_lane_key(work, list[from])])
 			status = join_sequence(work, list + from, to - from);
 	}
 	tw_arena_rewind(&work->arena, &mark);
 	return status;
+}
+
+int tw_match_by_id(struct tw_match_work *work)
+{
+	return match_by_key(work, true);
+}
+
+int tw_match_by_sequence(struct tw_match_work *work)
+{
+	return match_by_key(work, false);
 }
 
 /* What the members of a lane tell of clocks: of each rank against that with most members. */

@@ -71,7 +71,7 @@ static int pair_ends(struct tw_rank_events *one, const struct mark *marks, size_
 		} else if (add_copy(one, start, id)) {
 			return -1;
 		}
-		one->arrows++;
+		one->counts.arrows++;
 	}
 	for (steps = 0; steps < count && first >= 0; steps++)
 		if (phase_of(one, marks[steps].end) == 't' &&
@@ -101,7 +101,7 @@ static int pair_all_ends(struct tw_rank_events *one, struct mark *marks, uint32_
 			return -1;
 	}
 	for (i = 0; i < count; i++)
-		one->loose += one->ends[i].id < 0;
+		one->counts.loose += one->ends[i].id < 0;
 	return 0;
 }
 

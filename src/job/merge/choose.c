@@ -49,11 +49,7 @@ static bool is_kept(struct tw_rank_events *one, uint64_t i)
 		return false;
 	if (phase == 'M')
 		return one->keep_all && !is_naming(one->trace, i);
-	if (phase == 'x' || events->start_ns[i] == TRAWL_TIME_NONE) {
-		one->timeless++;
-		return false;
-	}
-	return true;
+	return phase != 'x' && events->start_ns[i] != TRAWL_TIME_NONE;
 }
 
 static uint64_t start_of(const void *context, uint32_t event)

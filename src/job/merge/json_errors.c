@@ -11,7 +11,6 @@ struct scanning {
 	const char *text, *end, *p;
 	const char *problem, *at; /* NULL: nothing is wrong */
 	size_t depth;
-	bool is_object[MOST_DEPTH];
 };
 
 static bool complain(struct scanning *s, const char *problem, const char *at)
@@ -140,64 +139,52 @@ static bool is_at(const struct scanning *s, char c)
 	return s->p < s->end && *s->p == c;
 }
 
-/* Behind a value: ends what ends there, up to the next value; *done: nothing is open. */
-static bool scan_behind(struct scanning *s, bool *done)
+static bool scan_value(struct scanning *s);
+
+/* An object or list; keys with their colons stand before the values of an object. */
+static bool scan_nested(struct scanning *s)
 {
-	while (s->depth) {
-		bool object = s->is_object[s->depth - 1];
+	bool object = *s->p++ == '{';
+	char close = object ? '}' : ']';
 
-		skip_space(s);
-		if (is_at(s, object ? '}' : ']')) {
-			s->p++;
-			s->depth--;
-			continue;
-		}
-		if (!is_at(s, ','))
-			return complain(s, "Expecting ',' delimiter", s->p);
-		s->p++;
-		skip_space(s);
-		return !object || scan_key(s);
-	}
-	*done = true;
-	return true;
-}
-
-/* One value: an object or list is entered, and *entered says so when it is not empty. */
-static bool scan_value(struct scanning *s, bool *entered)
-{
-	bool object;
-
-	*entered = false;
-	if (s->p == s->end)
-		return complain(s, "Expecting value", s->p);
-	if (*s->p == '"')
-		return scan_string(s);
-	if (*s->p != '{' && *s->p != '[')
-		return scan_plain(s);
-	object = *s->p++ == '{';
 	skip_space(s);
-	if (is_at(s, object ? '}' : ']')) {
+	if (is_at(s, close)) {
 		s->p++;
 		return true;
 	}
 	if (s->depth == MOST_DEPTH)
 		return complain(s, "maximum recursion depth exceeded", s->p);
-	s->is_object[s->depth++] = object;
-	*entered = true;
-	return !object || scan_key(s);
+	for (s->depth++;; skip_space(s)) {
+		if ((object && !scan_key(s)) || !scan_value(s))
+			return false;
+		skip_space(s);
+		if (is_at(s, close))
+			break;
+		if (!is_at(s, ','))
+			return complain(s, "Expecting ',' delimiter", s->p);
+		s->p++;
+	}
+	s->p++;
+	s->depth--;
+	return true;
+}
+
+static bool scan_value(struct scanning *s)
+{
+	if (s->p == s->end)
+		return complain(s, "Expecting value", s->p);
+	if (*s->p == '"')
+		return scan_string(s);
+	return *s->p == '{' || *s->p == '[' ? scan_nested(s) : scan_plain(s);
 }
 
 static bool scan_document(struct scanning *s)
 {
-	bool done = false, entered;
-
 	if (s->end - s->p >= 3 && !memcmp(s->p, "\xEF\xBB\xBF", 3))
 		return complain(s, "Unexpected UTF-8 BOM (decode using utf-8-sig)", s->p);
 	skip_space(s);
-	while (!done) {
-		if (!scan_value(s, &entered) || (!entered && !scan_behind(s, &done)))
-			return false;
-	}
+	if (!scan_value(s))
+		return false;
 	skip_space(s);
 	return s->p == s->end || complain(s, "Extra data", s->p);
 }

@@ -210,7 +210,6 @@ static int add_end(struct tw_rank_events *one, uint64_t position)
 	one->lane_of[position] = one->end_count;
 	one->ends[one->end_count++] = (struct tw_merge_end){
 		.event = one->order[position],
-		.position = position,
 		.lane = lane_under(one, one->order[position]),
 		.also = TW_NOWHERE,
 		.id = -1,
@@ -248,12 +247,12 @@ static int lay_events(struct laying *l)
 			return -1;
 		one->lane_of[n] = lane;
 		if (events->phase[event] != 'X')
-			one->others++;
+			one->counts.others++;
 		else if (one->places[place].gpu)
-			one->gpu_slices++;
+			one->counts.gpu_slices++;
 		else
-			one->host_slices++;
-		one->moved += one->lanes[lane].number != 0;
+			one->counts.host_slices++;
+		one->counts.moved += one->lanes[lane].number != 0;
 	}
 	return 0;
 }

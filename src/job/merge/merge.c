@@ -162,13 +162,7 @@ static int merge_trace(struct tw_merging *m, struct tw_merged *rank,
 	status = tw_merge_rank_events(&one, lines, err);
 	if (!status && take_defects(m->merge, rank, trace, &one.quality))
 		status = tw_no_memory(err);
-	rank->gpu_slices = one.gpu_slices;
-	rank->host_slices = one.host_slices;
-	rank->others = one.others;
-	rank->arrows = one.arrows;
-	rank->moved = one.moved;
-	rank->loose = one.loose;
-	rank->timeless = one.timeless;
+	rank->counts = one.counts;
 	return status;
 }
 

@@ -9,6 +9,7 @@
 #define TW_JOB_MERGE_MERGE_H
 
 #include "job/clocks/clocks.h"
+#include "job/merge/rank_events.h"
 #include "job/set/load.h"
 #include "job/transport/cluster.h"
 #include "trawl/trace.h"
@@ -44,10 +45,7 @@ struct tw_merged {
 	int64_t told_rank;     /* what the trace tells once it is read, -1: nothing */
 	int64_t shift_ns;      /* added to its times */
 	struct tw_clock clock; /* where clocks are aligned by collectives */
-	uint64_t gpu_slices, host_slices, others, arrows;
-	uint64_t moved; /* slices on lanes of their own, since they partly overlap others */
-	uint64_t loose; /* ends of arrows that were left out, since what they join is not there */
-	uint64_t timeless; /* events that were left out for want of a time */
+	struct tw_merge_counts counts;
 	const char *about; /* JSON: what the trace tells beside its events, "": nothing */
 	struct trawl_defect *defects;
 	size_t defect_count;

@@ -29,8 +29,8 @@ static void pass_rank(struct tw_wire *wire, struct tw_merge *merge, struct tw_me
 		TW_WIRE_FIELD(struct tw_merged, clock.uncertainty_ns),
 	};
 
-	tw_wire_fields(wire, rank->of, who, sizeof(who) / sizeof(who[0]));
-	tw_wire_fields(wire, rank, fields, sizeof(fields) / sizeof(fields[0]));
+	TW_WIRE_FIELDS(wire, rank->of, who);
+	TW_WIRE_FIELDS(wire, rank, fields);
 	tw_pass_file(wire, &merge->job.set.files[rank->of->file]);
 }
 
@@ -59,7 +59,7 @@ static void pass_defect(struct tw_wire *wire, struct tw_rank *rank, struct trawl
 
 	if (!wire->out && !tw_quality_find(kind, len, defect))
 		tw_wire_fail(wire, TRAWL_EFORMAT);
-	tw_wire_fields(wire, defect, fields, sizeof(fields) / sizeof(fields[0]));
+	TW_WIRE_FIELDS(wire, defect, fields);
 	table = pass_text(wire, rank, defect->table ? defect->table : "");
 	defect->table = table[0] ? table : NULL;
 }
@@ -73,19 +73,18 @@ static void pass_result(struct tw_wire *wire, struct tw_merge *merge, struct tw_
 	};
 	static const struct tw_wire_field fields[] = {
 		TW_WIRE_FIELD(struct tw_merged, told_rank),
-		TW_WIRE_FIELD(struct tw_merged, gpu_slices),
-		TW_WIRE_FIELD(struct tw_merged, host_slices),
-		TW_WIRE_FIELD(struct tw_merged, others),
-		TW_WIRE_FIELD(struct tw_merged, arrows),
-		TW_WIRE_FIELD(struct tw_merged, moved),
-		TW_WIRE_FIELD(struct tw_merged, loose),
-		TW_WIRE_FIELD(struct tw_merged, timeless),
+		TW_WIRE_FIELD(struct tw_merged, counts.gpu_slices),
+		TW_WIRE_FIELD(struct tw_merged, counts.host_slices),
+		TW_WIRE_FIELD(struct tw_merged, counts.others),
+		TW_WIRE_FIELD(struct tw_merged, counts.arrows),
+		TW_WIRE_FIELD(struct tw_merged, counts.moved),
+		TW_WIRE_FIELD(struct tw_merged, counts.loose),
 	};
 	size_t i;
 
-	tw_wire_fields(wire, rank->of, who, sizeof(who) / sizeof(who[0]));
+	TW_WIRE_FIELDS(wire, rank->of, who);
 	rank->of->message = pass_text(wire, rank->of, rank->of->message);
-	tw_wire_fields(wire, rank, fields, sizeof(fields) / sizeof(fields[0]));
+	TW_WIRE_FIELDS(wire, rank, fields);
 	rank->about = pass_text(wire, rank->of, rank->about);
 	tw_wire_list(wire, &rank->defects, &rank->defect_count, sizeof(*rank->defects),
 		     DEFECT_BYTES, merge->allocator);

@@ -53,10 +53,16 @@ struct tw_merge_lane {
 /* An end of an arrow; those of one arrow have one id. */
 struct tw_merge_end {
 	uint64_t event;
-	uint64_t position; /* of its event in `order` */
-	uint32_t lane;	   /* TW_NOWHERE: it lies on no slice that is kept */
-	uint32_t also;	   /* another arrow from the same place: index of ends, TW_NOWHERE: none */
-	int64_t id;	   /* -1: without its other end; left out */
+	uint32_t lane; /* TW_NOWHERE: it lies on no slice that is kept */
+	uint32_t also; /* another arrow from the same place: index of ends, TW_NOWHERE: none */
+	int64_t id;    /* -1: without its other end; left out */
+};
+
+/* What became of a rank's events. */
+struct tw_merge_counts {
+	uint64_t gpu_slices, host_slices, others, arrows;
+	uint64_t moved; /* slices on lanes of their own, since they partly overlap others */
+	uint64_t loose; /* ends of arrows that were left out, since what they join is not there */
 };
 
 struct tw_rank_events {
@@ -94,11 +100,7 @@ struct tw_rank_events {
 	uint32_t end_count;
 	size_t end_capacity;
 
-	/* What became of it. */
-	uint64_t gpu_slices, host_slices, others, arrows;
-	uint64_t moved;		   /* slices on a lane other than the first */
-	uint64_t loose;		   /* ends of arrows that were left out */
-	uint64_t timeless;	   /* events that were left out for want of a time */
+	struct tw_merge_counts counts;
 	struct tw_quality quality; /* what was found on the way */
 };
 

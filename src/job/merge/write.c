@@ -166,36 +166,50 @@ static bool find_last(struct writing *w, size_t at)
 	return true;
 }
 
-static void put_link(struct writing *w, const char *key, tw_code code)
+/* The arguments as they are, but for one that is left out; whether there are any. */
+static bool put_own_args(struct writing *w, uint64_t event, uint32_t left_out)
+{
+	const struct trawl_trace *trace = w->one->trace;
+	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
+	bool any = false, repeats = find_last(w, at);
+	struct tw_arg arg;
+
+	while (at && tw_args_next(&trace->args, &at, &arg)) {
+		if (arg.key == left_out || (repeats && w->last[arg.key] != at))
+			continue;
+		if (any)
+			TW_MERGE_PUT(w->texts, ",");
+		put_arg(w, &arg);
+		any = true;
+	}
+	return any;
+}
+
+/* `key` with a comma in front, for where something stands there. */
+static void put_link(struct writing *w, const char *key, tw_code code, bool *any)
 {
 	if (!code || code == TW_CODE_NONE)
 		return;
-	tw_merge_put(w->texts, key, strlen(key));
+	tw_merge_put(w->texts, key + !*any, strlen(key) - !*any);
 	tw_merge_put_integer(w->texts, tw_merge_id(w->texts, code));
-	TW_MERGE_PUT(w->texts, ",");
+	*any = true;
 }
 
 static void put_args(struct writing *w, uint64_t event)
 {
-	const struct trawl_trace *trace = w->one->trace;
-	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
-	struct tw_merge_texts *t = w->texts;
-	bool repeats = find_last(w, at);
-	struct tw_arg arg;
+	const struct tw_events *events = &w->one->trace->events;
+	bool any;
 
-	TW_MERGE_PUT(t, ",\"args\":{");
-	while (at && tw_args_next(&trace->args, &at, &arg)) {
-		if (arg.key == w->rank_key || (repeats && w->last[arg.key] != at))
-			continue;
-		put_arg(w, &arg);
-		TW_MERGE_PUT(t, ",");
-	}
-	put_link(w, "\"External id\":", trace->events.external[event]);
-	if (trace->events.phase[event] == 'X')
-		put_link(w, "\"correlation\":", trace->events.correlation[event]);
-	TW_MERGE_PUT(t, "\"rank\":");
-	tw_merge_put_integer(t, w->one->rank);
-	TW_MERGE_PUT(t, "}}");
+	TW_MERGE_PUT(w->texts, ",\"args\":{");
+	any = put_own_args(w, event, w->rank_key);
+	put_link(w, ",\"External id\":", events->external[event], &any);
+	if (events->phase[event] == 'X')
+		put_link(w, ",\"correlation\":", events->correlation[event], &any);
+	if (any)
+		TW_MERGE_PUT(w->texts, ",");
+	TW_MERGE_PUT(w->texts, "\"rank\":");
+	tw_merge_put_integer(w->texts, w->one->rank);
+	TW_MERGE_PUT(w->texts, "}}");
 }
 
 static void put_slice(struct writing *w, uint64_t event, const struct tw_merge_lane *lane)
@@ -206,27 +220,6 @@ static void put_slice(struct writing *w, uint64_t event, const struct tw_merge_l
 	put_args(w, event);
 }
 
-/* Values of a counter are its arguments: a rank among them would be drawn. */
-static void put_counter(struct writing *w, uint64_t event)
-{
-	const struct trawl_trace *trace = w->one->trace;
-	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
-	struct tw_merge_texts *t = w->texts;
-	bool any = false, repeats = find_last(w, at);
-	struct tw_arg arg;
-
-	TW_MERGE_PUT(t, ",\"args\":{");
-	while (at && tw_args_next(&trace->args, &at, &arg)) {
-		if (repeats && w->last[arg.key] != at)
-			continue;
-		if (any)
-			TW_MERGE_PUT(t, ",");
-		put_arg(w, &arg);
-		any = true;
-	}
-	TW_MERGE_PUT(t, "}}");
-}
-
 /* Instants, counters, spans that begin and end apart. */
 static void put_other(struct writing *w, uint64_t event, const struct tw_merge_lane *lane)
 {
@@ -234,8 +227,11 @@ static void put_other(struct writing *w, uint64_t event, const struct tw_merge_l
 	uint8_t phase = events->phase[event];
 
 	put_head(w, event, lane);
+	/* Values of a counter are its arguments: a rank among them would be drawn. */
 	if (phase == 'C') {
-		put_counter(w, event);
+		TW_MERGE_PUT(w->texts, ",\"args\":{");
+		put_own_args(w, event, UINT32_MAX);
+		TW_MERGE_PUT(w->texts, "}}");
 		return;
 	}
 	if (phase == 'i' || phase == 'I') {

@@ -265,24 +265,25 @@ static bool are_one_job(const struct named *list, size_t count)
 	return (int64_t)count <= told && are_together(list, count);
 }
 
-static void name_groups(struct named *list, size_t count, struct tw_str *names)
+static void name_groups(struct named *list, size_t count)
 {
 	uint32_t group = 0;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		if (!i || compare_values(&list[i - 1], &list[i])) {
-			group += i != 0;
-			tw_str_add(names, list[i].len ? list[i].value : ".",
-				   list[i].len ? list[i].len : 1);
-			tw_str_add_char(names, '\n');
-		}
-		list[i].rank->group = group;
+		struct tw_rank *rank = list[i].rank;
+		bool named = list[i].len;
+		uint32_t id = tw_pool_intern(&rank->texts, named ? list[i].value : ".",
+					     named ? list[i].len : 1);
+
+		group += i && compare_values(&list[i - 1], &list[i]) != 0;
+		rank->group = group;
+		rank->group_name = tw_pool_text(&rank->texts, id, NULL);
 	}
 }
 
 int tw_find_groups(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set,
-		   const struct trawl_allocator *allocator, struct tw_str *names)
+		   const struct trawl_allocator *allocator)
 {
 	struct named *list = tw_alloc_array(allocator, count, sizeof(*list));
 	size_t i, n = 0;
@@ -302,8 +303,8 @@ int tw_find_groups(struct tw_rank *ranks, size_t count, const struct tw_rank_set
 			list[i].rank->rule = TW_RANK_BY_ORDER;
 		}
 		if (!one_job && are_groups(list, n))
-			name_groups(list, n, names);
+			name_groups(list, n);
 	}
 	tw_free(allocator, list, count * sizeof(*list));
-	return names->failed ? -1 : 0;
+	return 0;
 }

@@ -1,15 +1,14 @@
 #include "job/set/identity.h"
 
+#include "analysis/groups.h"
 #include "analysis/ops/collective_args.h"
 #include "base/alloc.h"
 #include "base/list.h"
-#include "base/order.h"
 #include "base/sort.h"
 #include "job/set/job.h"
 #include "job/set/rank_list.h"
 #include "text/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Names whose first events have no rank are not asked again. */
@@ -315,38 +314,34 @@ double tw_who_alike(const struct tw_who *a, const struct tw_who *b)
 
 /* ---- its process and its time */
 
-struct process {
-	tw_code pid;
-	uint64_t events;
-};
-
-static int compare_processes(const void *a, const void *b)
-{
-	const struct process *x = a, *y = b;
-
-	return TW_ORDER_BY(x, y, pid);
-}
-
 /* Events of the host by process: that with most of them, of equals the lowest. */
 static void find_pid(struct looking *l)
 {
 	const struct trawl_trace *trace = l->trace;
-	struct process *all = tw_arena_array(&l->arena, trace->track_count, sizeof(*all));
-	uint64_t most = 0, events = 0;
-	uint32_t t, n = 0;
+	struct tw_groups processes;
+	uint64_t most = 0, *events;
+	uint32_t t, g;
 
-	for (t = 0; t < trace->track_count && all; t++)
-		if (l->host[t] && !(trace->tracks[t].pid & TW_CODE_TEXT))
-			all[n++] = (struct process){ trace->tracks[t].pid, l->host[t] };
-	if (n)
-		qsort(all, n, sizeof(*all), compare_processes);
-	for (t = 0; t < n; t++) {
-		events = t && all[t].pid == all[t - 1].pid ? events + all[t].events : all[t].events;
-		if (events > most) {
-			most = events;
-			l->who->pid = all[t].pid;
-		}
+	tw_groups_init_values(&processes, sizeof(tw_code), sizeof(*events), l->arena.allocator);
+	for (t = 0; t < trace->track_count && !processes.failed; t++) {
+		tw_code pid = trace->tracks[t].pid;
+
+		if (!l->host[t] || pid & TW_CODE_TEXT)
+			continue;
+		g = tw_groups_add(&processes, &pid);
+		if (g != TW_NO_GROUP)
+			*(uint64_t *)tw_groups_value(&processes, g) += l->host[t];
 	}
+	for (g = 0; g < processes.count; g++) {
+		tw_code pid = *(const tw_code *)tw_groups_key(&processes, g);
+
+		events = tw_groups_value(&processes, g);
+		if (*events > most || (*events == most && pid < l->who->pid))
+			l->who->pid = pid;
+		most = *events > most ? *events : most;
+	}
+	l->failed |= processes.failed;
+	tw_groups_release(&processes);
 }
 
 static void look_at_events(struct looking *l)

@@ -47,12 +47,11 @@ int tw_find_captures(struct tw_rank *ranks, size_t count, const struct tw_rank_s
 
 /*
  * Where traces have the same rank and a word of their names or their directory tells groups apart
- * in which none has: the groups, from 0, in rank->group, else 0 in all.  Names of groups are
- * written to `names`, a line each; nothing for one group.  Traces of one job that have numbers
- * within their nodes lose these.
+ * in which none has: the groups, from 0, in rank->group, with their names; else 0 in all, and no
+ * names.  Traces of one job that have numbers within their nodes lose these.
  */
 int tw_find_groups(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set,
-		   const struct trawl_allocator *allocator, struct tw_str *names) TRAWL_MUST_CHECK;
+		   const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /*
  * Two ranks of a list that neither share a process group nor most of their operators and kernels,

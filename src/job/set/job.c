@@ -127,8 +127,6 @@ void tw_job_release(struct tw_job *job)
 	tw_ranks_free(job->ranks, job->count, job->allocator);
 	tw_ranks_free(job->left_out, job->left_out_count, job->allocator);
 	tw_free(job->allocator, job->missing, job->missing_count * sizeof(*job->missing));
-	if (job->group)
-		tw_free(job->allocator, job->group, strlen(job->group) + 1);
 	if (job->next) {
 		tw_job_release(job->next);
 		tw_free(job->allocator, job->next, sizeof(*job->next));

@@ -70,7 +70,8 @@ struct tw_rank {
 	int64_t device_count;		  /* GPUs of the host, 0: not told */
 	int64_t first_step, last_step;	  /* of the profiler, -1: none are told */
 	struct tw_who who;
-	uint32_t group; /* of several in one set: see struct tw_job */
+	uint32_t group;		/* of several in one set: see struct tw_job */
+	const char *group_name; /* in `texts`; NULL: there is only one */
 	uint64_t bytes, events, gpu_events;
 	int64_t first_ns, last_ns;   /* of GPU work, where there is any */
 	struct tw_timeline timeline; /* of all GPU work */
@@ -117,7 +118,7 @@ struct tw_job {
 	bool is_unlike;
 	struct tw_unlike unlike;
 	/* Replicas of one program in one set, each with ranks of its own, are a job each. */
-	char *group;	     /* what tells this one: "dp1"; NULL: there is only one */
+	const char *group;   /* what tells this one: "dp1"; NULL: there is only one */
 	struct tw_job *next; /* the set and what is left out are in the first */
 };
 

@@ -370,52 +370,40 @@ static int take_ranks(struct tw_rank **list, size_t *count, const struct tw_rank
 	return 0;
 }
 
-static char *take_name(const char **names, const struct trawl_allocator *allocator)
+/* The next group of a job, a job of its own. */
+static struct tw_job *add_group(struct tw_job *job)
 {
-	size_t len = strcspn(*names, "\n");
-	char *name = tw_alloc(allocator, len + 1);
-
-	if (name) {
-		memcpy(name, *names, len);
-		name[len] = 0;
-		*names += len + 1;
-	}
-	return name;
+	job->next = tw_alloc_array(job->allocator, 1, sizeof(*job));
+	if (job->next)
+		*job->next = (struct tw_job){ .allocator = job->allocator, .set = job->set };
+	if (job->next)
+		job->next->set.allocator = NULL;
+	return job->next;
 }
 
 /*
  * The sorted ranks into the lists of the job, and of one more for each further group.  What is
  * shared out is no longer of `ranks`: *done of them.
  */
-static int share_out(struct tw_job *job, const struct tw_rank *ranks, size_t count,
-		     const char *names, size_t *done)
+static int share_out(struct tw_job *job, const struct tw_rank *ranks, size_t count, size_t *done)
 {
-	size_t kept = 0, i, end;
-	bool several = *names;
+	size_t kept = 0, end;
 
 	while (kept < count && !tw_rank_is_left_out(&ranks[kept]))
 		kept++;
-	for (i = 0; i < kept || !i; i = end) {
-		if (i) {
-			job->next = tw_alloc_array(job->allocator, 1, sizeof(*job));
-			if (!job->next)
-				return -1;
-			*job->next =
-				(struct tw_job){ .allocator = job->allocator, .set = job->set };
-			job = job->next;
-			job->set.allocator = NULL;
-		}
-		for (end = i; end < kept && ranks[end].group == ranks[i].group; end++)
+	while (job && *done < kept) {
+		const struct tw_rank *first = &ranks[*done];
+
+		for (end = *done; end < kept && ranks[end].group == first->group; end++)
 			;
-		if (several && kept && !(job->group = take_name(&names, job->allocator)))
-			return -1;
-		if (take_ranks(&job->ranks, &job->count, ranks + i, end - i, job->allocator))
+		job->group = first->group_name;
+		if (take_ranks(&job->ranks, &job->count, first, end - *done, job->allocator))
 			return -1;
 		*done = end;
-		if (end == i)
-			break;
+		if (end < kept)
+			job = add_group(job);
 	}
-	return 0;
+	return job ? 0 : -1;
 }
 
 /* Why there is no rank left: the first file's reason, which may be what was asked for. */
@@ -468,8 +456,7 @@ static int finish_job(struct tw_job *job, const struct tw_load_options *options)
 }
 
 /* Numbers, captures, groups, duplicates: who each is, then those that count first, in order. */
-static int settle_numbers(struct tw_job *job, struct tw_rank *ranks, size_t count,
-			  struct tw_str *names)
+static int settle_numbers(struct tw_job *job, struct tw_rank *ranks, size_t count)
 {
 	bool failed = false, recorded = false;
 	size_t i;
@@ -480,9 +467,8 @@ static int settle_numbers(struct tw_job *job, struct tw_rank *ranks, size_t coun
 	for (i = 0; i < count; i++)
 		number_rank(&ranks[i], recorded);
 	if (tw_find_captures(ranks, count, &job->set, job->allocator) ||
-	    trust_collectives(ranks, count, job->allocator))
-		return -1;
-	if (tw_find_groups(ranks, count, &job->set, job->allocator, names))
+	    trust_collectives(ranks, count, job->allocator) ||
+	    tw_find_groups(ranks, count, &job->set, job->allocator))
 		return -1;
 	qsort(ranks, count, sizeof(*ranks), compare_ranks);
 	job->clashes = drop_clashes(ranks, count);
@@ -531,7 +517,6 @@ int tw_job_settle(struct tw_job *job, struct tw_file_ranks *files,
 		  const struct tw_load_options *options, struct trawl_error *err)
 {
 	struct tw_rank *ranks;
-	struct tw_str names;
 	size_t count, done = 0, i;
 	int status = join_files(job, files, &ranks, &count);
 
@@ -540,22 +525,18 @@ int tw_job_settle(struct tw_job *job, struct tw_file_ranks *files,
 		tw_ranks_free(ranks, count, job->allocator);
 		return trawl_error_set(err, status, "%s", trawl_status_name(status));
 	}
-	tw_str_init(&names, job->allocator);
-	status = settle_numbers(job, ranks, count, &names);
-	if (!status)
-		status = share_out(job, ranks, count, names.len ? names.ptr : "", &done);
-	if (!status && !take_ranks(&job->left_out, &job->left_out_count, ranks + done, count - done,
-				   job->allocator))
-		done = count;
+	if (settle_numbers(job, ranks, count) || share_out(job, ranks, count, &done) ||
+	    take_ranks(&job->left_out, &job->left_out_count, ranks + done, count - done,
+		       job->allocator))
+		status = tw_no_memory(err);
 	else
-		status = -1;
+		done = count;
 	for (i = done; i < count; i++)
 		tw_rank_release(&ranks[i]);
 	tw_free(job->allocator, ranks, count * sizeof(*ranks));
-	tw_str_release(&names);
-	if (!status && !job->count)
+	if (status)
+		return status;
+	if (!job->count)
 		return nothing_left(job, err);
-	if (status || finish_job(job, options))
-		return tw_no_memory(err);
-	return 0;
+	return finish_job(job, options) ? tw_no_memory(err) : 0;
 }

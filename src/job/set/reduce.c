@@ -379,7 +379,6 @@ static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
  */
 struct ranks_of {
 	tw_code *device; /* room for track_count */
-	size_t devices;
 	size_t count;
 	bool parts;
 };
@@ -407,7 +406,6 @@ static int find_ranks(struct ranks_of *of, const struct trawl_trace *trace)
 		of->device[i] = device;
 		n++;
 	}
-	of->devices = n;
 	if (!of->parts)
 		of->count = n > 1 ? n : 1;
 	return 0;

@@ -221,7 +221,7 @@ static void pass_rank(struct tw_wire *wire, struct tw_rank *rank)
 	wire->texts = &rank->texts;
 	tw_wire_same(wire, FORMAT);
 	pass_texts(wire);
-	tw_wire_fields(wire, rank, rank_fields, sizeof(rank_fields) / sizeof(rank_fields[0]));
+	TW_WIRE_FIELDS(wire, rank, rank_fields);
 	pass_sketch(wire, &rank->who.names);
 	pass_sketch(wire, &rank->who.groups);
 	pass_kinds(wire, rank);

@@ -83,5 +83,8 @@ struct tw_wire_field {
 
 void tw_wire_fields(struct tw_wire *wire, void *object, const struct tw_wire_field *fields,
 		    size_t count);
+/* All of an array of fields. */
+#define TW_WIRE_FIELDS(wire, object, fields) \
+	tw_wire_fields((wire), (object), (fields), sizeof(fields) / sizeof((fields)[0]))
 
 #endif

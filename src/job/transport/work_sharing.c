@@ -78,7 +78,7 @@ void tw_pass_file(struct tw_wire *wire, struct tw_rank_file *file)
 	/* With its NUL, so that the path can stay where it is. */
 	size_t len = wire->out ? strlen(file->path) + 1 : 0;
 
-	tw_wire_fields(wire, file, fields, sizeof(fields) / sizeof(fields[0]));
+	TW_WIRE_FIELDS(wire, file, fields);
 	file->path = tw_wire_text(wire, file->path, &len);
 	if (!len || memchr(file->path, 0, len) != file->path + len - 1)
 		tw_wire_fail(wire, TRAWL_EFORMAT);
