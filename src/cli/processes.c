@@ -54,15 +54,15 @@ int cli_together_begin(const char *command)
 		return CLI_FAILED;
 	}
 	led = process != TW_CLUSTER_ROOT;
-	if (tw_cluster_size(cluster) > 1 && !is_for_several(command))
-		return refuse(command, tw_cluster_size(cluster));
+	if (cluster->size > 1 && !is_for_several(command))
+		return refuse(command, cluster->size);
 	return -1;
 }
 
 int cli_together_fail(const struct trawl_error *err)
 {
 	led = false;
-	cli_message("process %d: %s", tw_cluster_rank(cluster), err->message);
+	cli_message("process %d: %s", cluster->rank, err->message);
 	tw_cluster_abort(cluster, CLI_FAILED);
 	return CLI_FAILED;
 }

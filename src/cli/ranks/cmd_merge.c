@@ -62,9 +62,9 @@ static const struct tw_table_spec spec = TW_SPEC(
 /* What the options say together; -1 to go on. */
 static int check_options(struct merge_command *m)
 {
-	m->options.threads = m->common.threads;
-	m->options.gpus_per_node = m->gpus_per_node;
-	m->options.block_size = cli_block_size();
+	m->options.load.threads = m->common.threads;
+	m->options.load.gpus_per_node = m->gpus_per_node;
+	m->options.load.block_size = cli_block_size();
 	m->options.most_ranks = m->ranks == NO_COUNT ? -1 : (int64_t)m->ranks;
 	if (!m->output)
 		m->output = DEFAULT_OUTPUT;
@@ -260,8 +260,8 @@ static int run(struct merge_command *m, struct tw_rank_set *set)
 	struct tw_merge merge;
 	int status, told = CLI_DONE;
 
-	m->options.progress = progress;
-	m->options.progress_context = &m->progress;
+	m->options.load.progress = progress;
+	m->options.load.progress_context = &m->progress;
 	cli_progress_begin(&m->progress, m->output, m->common.quiet);
 	status = tw_merge_run(&merge, set, m->output, &m->options, trawl_allocator_default(), &err);
 	cli_progress_end(&m->progress);
@@ -316,12 +316,6 @@ static bool is_compat_input(const struct tw_merge_compat *c)
 /* In a process that is led: reduces and merges what it is told to. */
 static int be_led(const struct merge_command *m)
 {
-	/* As alignment asks process 0 for: see align.c. */
-	const struct tw_load_options load = {
-		.threads = m->options.threads,
-		.max_memory = m->options.max_memory,
-		.block_size = m->options.block_size,
-	};
 	const struct trawl_allocator *a = trawl_allocator_default();
 	struct trawl_error err;
 	struct tw_str task;
@@ -335,7 +329,8 @@ static int be_led(const struct merge_command *m)
 			break;
 		status = task.len && task.ptr[0] == TW_TASK_MERGE ?
 				 tw_merge_share(task.ptr, task.len, &m->options, a, &err) :
-				 tw_gather_share(task.ptr, task.len, &load, cli_cluster(), a, &err);
+				 tw_gather_share(task.ptr, task.len, &m->options.load,
+						 cli_cluster(), a, &err);
 	}
 	tw_str_release(&task);
 	return status ? cli_together_fail(&err) : CLI_LED;
@@ -382,7 +377,7 @@ int cli_merge(const struct cli_command *command, int argc, char **argv)
 		  "GPUs of a host (default: as the traces tell)" },
 		{ "compat", 0, CLI_FLAG, NULL, &m.compat,
 		  "events, names and numbers of merge_gpu_trace_ranks.py" },
-		{ "max-memory", 0, CLI_SIZE, "SIZE", &m.options.max_memory,
+		{ "max-memory", 0, CLI_SIZE, "SIZE", &m.options.load.max_memory,
 		  "for traces held at once, such as 16G (default: half of the machine's)" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};

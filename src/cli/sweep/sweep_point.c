@@ -195,15 +195,15 @@ static int merge(struct cli_sweep_made *made, struct tw_rank_set *set,
 	const struct trawl_allocator *a = trawl_allocator_default();
 	struct visit visit = { made, NULL, load };
 	struct tw_merge_options options = {
-		.threads = made->threads,
-		.max_memory = made->max_memory,
-		.block_size = cli_block_size(),
+		.load.threads = made->threads,
+		.load.max_memory = made->max_memory,
+		.load.block_size = cli_block_size(),
 		.most_ranks = -1,
 		.align = made->of->align,
 		.visit = load ? visit_trace : NULL,
 		.visit_context = &visit,
-		.progress = tell_file_progress,
-		.progress_context = made,
+		.load.progress = tell_file_progress,
+		.load.progress_context = made,
 	};
 	struct trawl_error err;
 	struct tw_merge merged;

@@ -98,11 +98,7 @@ static void take_clocks(struct tw_merge *merge, const struct tw_job *job,
 static int align_by_collectives(struct tw_merge *merge, const struct tw_merge_options *options,
 				struct trawl_error *err)
 {
-	const struct tw_load_options load = {
-		.threads = options->threads,
-		.max_memory = options->max_memory,
-		.block_size = options->block_size,
-	};
+	struct tw_load_options load = options->load;
 	struct tw_rank_set set = { 0 };
 	struct tw_matches matches;
 	struct tw_clocks clocks;
@@ -111,6 +107,8 @@ static int align_by_collectives(struct tw_merge *merge, const struct tw_merge_op
 
 	if (status)
 		return status;
+	load.progress = NULL;
+	load.gpus_per_node = 0; /* as the traces tell */
 	status = options->cluster ?
 			 tw_job_gather(&job, &set, &load, options->cluster, merge->allocator, err) :
 			 tw_job_load(&job, &set, &load, merge->allocator, err);
@@ -140,7 +138,7 @@ int tw_merge_align(struct tw_merge *merge, const struct tw_merge_options *option
 {
 	bool read = options->align == TW_ALIGN_COLLECTIVES ||
 		    (options->align == TW_ALIGN_AUTO &&
-		     on_several_hosts(merge, options->gpus_per_node));
+		     on_several_hosts(merge, options->load.gpus_per_node));
 
 	merge->base_time_ns = TRAWL_TIME_NONE;
 	merge->align = options->align == TW_ALIGN_AUTO ? TW_ALIGN_BASE_TIME : options->align;

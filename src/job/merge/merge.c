@@ -259,7 +259,7 @@ static int read_rank(struct tw_merging *m, struct tw_merged *rank, struct tw_lin
 	struct trawl_read_options read = {
 		.allocator = m->memory,
 		.threads = m->threads,
-		.block_size = m->options->block_size,
+		.block_size = m->options->load.block_size,
 		.progress = tell_bytes,
 		.progress_context = &told,
 	};
@@ -318,23 +318,23 @@ static void merge_ranks(struct tw_merging *m)
 	size_t count = m->merge->count, i;
 	int64_t share;
 
-	m->threads = o->threads > count ? o->threads / (unsigned)count : 1;
-	m->reading = (struct tw_reading){ .progress = o->progress,
-					  .progress_context = o->progress_context,
+	m->threads = o->load.threads > count ? o->load.threads / (unsigned)count : 1;
+	m->reading = (struct tw_reading){ .progress = o->load.progress,
+					  .progress_context = o->load.progress_context,
 					  .files = count,
-					  .budget = o->max_memory };
+					  .budget = o->load.max_memory };
 	/* The processes of a machine share it, unless they were told how much to take. */
-	if (o->cluster && !o->max_memory)
-		m->reading.budget = tw_half_of_memory() / tw_cluster_here(o->cluster);
+	if (o->cluster && !o->load.max_memory)
+		m->reading.budget = tw_half_of_memory() / o->cluster->here;
 	for (i = 0; i < count; i++)
 		m->reading.bytes += tw_merged_file(m->merge, &m->merge->ranks[i])->bytes;
 	tw_reading_init(&m->reading);
-	share = m->reading.budget / (2 * (int64_t)(o->threads ? o->threads : 1));
+	share = m->reading.budget / (2 * (int64_t)(o->load.threads ? o->load.threads : 1));
 	tw_turns_init(&m->turns, m->merge->out,
 		      (size_t)(share < MOST_WAITING ? share : MOST_WAITING));
-	if (!o->cluster || tw_cluster_size(o->cluster) == 1 || !tw_together_merge(m)) {
+	if (!o->cluster || o->cluster->size == 1 || !tw_together_merge(m)) {
 		m->stride = 1;
-		tw_parallel(o->threads, count, tw_merging_rank, m);
+		tw_parallel(o->load.threads, count, tw_merging_rank, m);
 	}
 	tw_turns_destroy(&m->turns);
 	tw_reading_destroy(&m->reading);
@@ -405,9 +405,9 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 	*merge = (struct tw_merge){ .allocator = allocator,
 				    .job = { .allocator = allocator, .set = *set } };
 	memset(set, 0, sizeof(*set));
-	if (!options.threads)
-		options.threads = options.cluster ? tw_cluster_threads(options.cluster) :
-						    tw_thread_count();
+	if (!options.load.threads)
+		options.load.threads = options.cluster ? tw_cluster_threads(options.cluster) :
+							 tw_thread_count();
 	status = tw_merge_plan(merge, path, &options, err);
 	if (!status)
 		status = tw_merge_align(merge, &options, err);

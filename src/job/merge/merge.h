@@ -18,13 +18,10 @@
 #define TW_MERGE_TRACE_NAME "trace_step19.json"
 
 struct tw_merge_options {
-	unsigned threads;   /* 0: one a core */
-	int64_t max_memory; /* bytes of traces that are held at once; 0: half of what there is */
-	size_t block_size;  /* of reading, 0: the default */
-	bool keep_all;	    /* every event, not only what concerns the GPU */
-	int64_t most_ranks; /* ranks below this one, -1: all */
+	struct tw_load_options load; /* of reading, and progress */
+	bool keep_all;		     /* every event, not only what concerns the GPU */
+	int64_t most_ranks;	     /* ranks below this one, -1: all */
 	enum tw_align align;
-	int64_t gpus_per_node; /* 0: as the traces tell */
 	/*
 	 * Called with each trace while it is there, by several threads at once; `file` is its place
 	 * in the set.  Not where several processes merge together.
@@ -33,10 +30,6 @@ struct tw_merge_options {
 		      unsigned threads);
 	void *visit_context;
 	struct tw_cluster *cluster; /* processes that merge together, NULL: this one alone */
-	/* As of struct tw_load_options. */
-	int (*progress)(void *context, size_t files_done, size_t files, int64_t bytes_done,
-			int64_t bytes);
-	void *progress_context;
 };
 
 /* A rank of the job, or what was left out of it, and what became of it in the merge. */

@@ -138,7 +138,7 @@ static void *merge_own_ranks(void *context)
 	struct tw_merging *m = context;
 	size_t own = (m->merge->count + m->stride - 1) / m->stride;
 
-	tw_parallel(m->options->threads, own, tw_merging_rank, m);
+	tw_parallel(m->options->load.threads, own, tw_merging_rank, m);
 	return NULL;
 }
 
@@ -163,7 +163,7 @@ bool tw_together_merge(struct tw_merging *m)
 	};
 	bool done = false;
 
-	m->stride = (size_t)tw_cluster_size(work.cluster);
+	m->stride = (size_t)work.cluster->size;
 	for (i = 0; i < count && owner; i++)
 		owner[i] = (uint32_t)(i % m->stride);
 	if (owner)
@@ -268,7 +268,8 @@ int tw_merge_share(const char *task, size_t len, const struct tw_merge_options *
 	if (!memory)
 		return tw_no_memory(err);
 	w.m.memory = tw_reuse_allocator(memory);
-	w.m.threads = options->threads ? options->threads : tw_cluster_threads(options->cluster);
+	w.m.threads = options->load.threads ? options->load.threads :
+					      tw_cluster_threads(options->cluster);
 	/* Its turn never comes: all of a rank waits to be taken. */
 	tw_turns_init(&w.m.turns, NULL, SIZE_MAX);
 	tw_reading_init(&w.m.reading);

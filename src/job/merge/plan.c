@@ -325,15 +325,13 @@ int tw_merge_nothing_left(const struct tw_merge *merge, struct trawl_error *err)
 int tw_merge_plan(struct tw_merge *merge, const char *path, const struct tw_merge_options *options,
 		  struct trawl_error *err)
 {
-	const struct tw_load_options load = {
-		.threads = options->threads,
-		.max_memory = options->max_memory,
-		.block_size = options->block_size,
-		.who_only = true,
-	};
-	struct tw_file_ranks *files = peek_files(merge, &load);
+	struct tw_load_options load = options->load;
+	struct tw_file_ranks *files;
 	int status;
 
+	load.who_only = true;
+	load.progress = NULL;
+	files = peek_files(merge, &load);
 	if (!files)
 		return tw_no_memory(err);
 	status = tw_job_settle(&merge->job, files, &load, err);

@@ -23,16 +23,6 @@
 #define PATIENCE_MS 120000
 #define PATIENCE_WARNED_MS 10000
 
-struct tw_cluster {
-	const struct trawl_allocator *allocator;
-	const struct tw_cluster_module *mpi; /* NULL: one process */
-	void *library;
-	size_t piece;
-	int size, rank, here, processors;
-	bool *lost; /* by process */
-	bool any_lost, dismissed;
-};
-
 /* ---- what the environment tells ---------------------------------------------------------- */
 
 /* A number of the environment, -1: not there. */
@@ -225,21 +215,6 @@ int tw_cluster_join(struct tw_cluster **out, int *process, const struct trawl_al
 	return 0;
 }
 
-int tw_cluster_size(const struct tw_cluster *cluster)
-{
-	return cluster->size;
-}
-
-int tw_cluster_rank(const struct tw_cluster *cluster)
-{
-	return cluster->rank;
-}
-
-int tw_cluster_here(const struct tw_cluster *cluster)
-{
-	return cluster->here;
-}
-
 unsigned tw_cluster_threads(const struct tw_cluster *cluster)
 {
 	unsigned own = tw_thread_count(), share;
@@ -256,11 +231,6 @@ void tw_cluster_lose(struct tw_cluster *cluster, int process)
 {
 	cluster->lost[process] = true;
 	cluster->any_lost = true;
-}
-
-bool tw_cluster_lost(const struct tw_cluster *cluster, int process)
-{
-	return cluster->lost[process];
 }
 
 int64_t tw_cluster_patience(const struct tw_cluster *cluster)

@@ -11,7 +11,16 @@
 #include "text/str.h"
 #include "trawl/error.h"
 
-struct tw_cluster;
+struct tw_cluster {
+	const struct trawl_allocator *allocator;
+	const struct tw_cluster_module *mpi; /* NULL: one process */
+	void *library;
+	size_t piece;
+	int size, rank;	      /* of all processes; which of them this is */
+	int here, processors; /* processes on this machine, this one included; what they share */
+	bool *lost;	      /* by process */
+	bool any_lost, dismissed;
+};
 
 #define TW_CLUSTER_ROOT 0
 #define TW_CLUSTER_ANY (-1)
@@ -30,10 +39,6 @@ int tw_cluster_started(int *process);
 int tw_cluster_join(struct tw_cluster **out, int *process, const struct trawl_allocator *allocator,
 		    struct trawl_error *err) TRAWL_MUST_CHECK;
 
-int tw_cluster_size(const struct tw_cluster *cluster);
-int tw_cluster_rank(const struct tw_cluster *cluster);
-/* How many of the processes are on this machine, this one included. */
-int tw_cluster_here(const struct tw_cluster *cluster);
 /* Threads for this process, when each of those on this machine shall have its share. */
 unsigned tw_cluster_threads(const struct tw_cluster *cluster);
 
@@ -77,7 +82,6 @@ bool tw_cluster_warned(const struct tw_cluster *cluster);
 int64_t tw_cluster_patience(const struct tw_cluster *cluster);
 /* Process 0 has given up on another: it is not told to leave, and nobody waits for it. */
 void tw_cluster_lose(struct tw_cluster *cluster, int process);
-bool tw_cluster_lost(const struct tw_cluster *cluster, int process);
 
 /* Leaves and frees; process 0 tells the others to.  NULL allowed. */
 void tw_cluster_leave(struct tw_cluster *cluster);

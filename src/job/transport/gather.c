@@ -19,7 +19,7 @@ static struct tw_load_options own_options(const struct tw_load_options *options,
 	if (!own.threads)
 		own.threads = tw_cluster_threads(cluster);
 	if (!own.max_memory)
-		own.max_memory = tw_half_of_memory() / tw_cluster_here(cluster);
+		own.max_memory = tw_half_of_memory() / cluster->here;
 	own.progress = NULL;
 	own.progress_context = NULL;
 	return own;
@@ -101,7 +101,7 @@ int tw_gather_share(const char *task, size_t len, const struct tw_load_options *
 	int status;
 
 	if (gethostname(r.host, sizeof(r.host) - 1) || !r.host[0])
-		snprintf(r.host, sizeof(r.host), "process %d", tw_cluster_rank(cluster));
+		snprintf(r.host, sizeof(r.host), "process %d", cluster->rank);
 	status = tw_do_task(&r.work, task, len, err);
 	tw_free(allocator, r.set.files, r.set.capacity * sizeof(*r.set.files));
 	return status;
@@ -275,7 +275,7 @@ static bool gather_files(const struct tw_job *job, const struct tw_load_options 
 			 struct tw_cluster *cluster, struct tw_file_ranks *files)
 {
 	struct gathering g = { .job = job, .options = options, .cluster = cluster, .files = files };
-	size_t processes = (size_t)tw_cluster_size(cluster), count = job->set.count;
+	size_t processes = (size_t)cluster->size, count = job->set.count;
 	const struct trawl_allocator *a = job->allocator;
 	bool done = false;
 

@@ -123,8 +123,8 @@ static void leave_out(struct sharing *s, int process, uint32_t item, const char 
 {
 	char message[80];
 
-	snprintf(message, sizeof(message), "process %d of %d%s", process,
-		 tw_cluster_size(s->work->cluster), why);
+	snprintf(message, sizeof(message), "process %d of %d%s", process, s->work->cluster->size,
+		 why);
 	s->work->leave_out(s->work->context, item, message);
 }
 
@@ -169,7 +169,7 @@ static bool look_at(struct sharing *s, int process)
 	int64_t now = tw_cluster_clock_ms();
 	bool there = false;
 
-	if (tw_cluster_lost(cluster, process)) {
+	if (cluster->lost[process]) {
 		leave_out_lost(s, process);
 		return true;
 	}
@@ -238,7 +238,7 @@ static void send_tasks(struct sharing *s)
 
 	for (p = 1; p < s->processes; p++) {
 		s->others[p].heard_ms = now;
-		if (s->others[p].pending && !tw_cluster_lost(s->work->cluster, p))
+		if (s->others[p].pending && !s->work->cluster->lost[p])
 			send_task(s, p);
 	}
 }
@@ -263,7 +263,7 @@ static bool share_work(struct sharing *s)
 bool tw_share_work(const struct tw_shared_work *work)
 {
 	const struct trawl_allocator *a = work->allocator;
-	struct sharing s = { .work = work, .processes = tw_cluster_size(work->cluster) };
+	struct sharing s = { .work = work, .processes = work->cluster->size };
 	size_t processes = (size_t)s.processes;
 	bool begun;
 
