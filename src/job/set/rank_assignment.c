@@ -374,10 +374,10 @@ static int take_ranks(struct tw_rank **list, size_t *count, const struct tw_rank
 static struct tw_job *add_group(struct tw_job *job)
 {
 	job->next = tw_alloc_array(job->allocator, 1, sizeof(*job));
-	if (job->next)
-		*job->next = (struct tw_job){ .allocator = job->allocator, .set = job->set };
-	if (job->next)
-		job->next->set.allocator = NULL;
+	if (!job->next)
+		return NULL;
+	*job->next = (struct tw_job){ .allocator = job->allocator, .set = job->set };
+	job->next->set.allocator = NULL; /* borrowed */
 	return job->next;
 }
 

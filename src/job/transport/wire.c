@@ -80,9 +80,10 @@ uint64_t tw_wire_fixed(struct tw_wire *wire, uint64_t value)
 
 size_t tw_wire_count(struct tw_wire *wire, size_t count, size_t each)
 {
-	size_t max = (size_t)(wire->end - wire->at) / each;
-
-	return (size_t)tw_wire_number(wire, count, max < UINT32_MAX ? max : UINT32_MAX);
+	count = (size_t)tw_wire_number(wire, count, wire->out ? SIZE_MAX : UINT32_MAX);
+	if (!wire->out && count > (size_t)(wire->end - wire->at) / each)
+		return (size_t)tw_wire_fail(wire, TRAWL_EFORMAT);
+	return count;
 }
 
 const char *tw_wire_text(struct tw_wire *wire, const char *text, size_t *len)
