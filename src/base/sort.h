@@ -1,7 +1,4 @@
-/*
- * Stable sort of numbers by keys: linear, and no comparison function to get wrong; and how functions
- * for qsort() compare.
- */
+/* Stable sort of numbers by keys: linear, and no comparison function to get wrong. */
 #ifndef TW_BASE_SORT_H
 #define TW_BASE_SORT_H
 
@@ -17,9 +14,6 @@ typedef uint64_t tw_sort_key_of(const void *context, uint32_t number);
 int tw_sort(uint32_t *list, size_t count, tw_sort_key_of *key, const void *context,
 	    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
-/* By a member of two things; where that is equal, as `then` says, which is another order or 0. */
-#define TW_ORDER(x, y, member, then) \
-	((x)->member != (y)->member ? ((x)->member < (y)->member ? -1 : 1) : (then))
 /* Sorts numbers themselves, in place. */
 void tw_sort_numbers(int64_t *numbers, size_t count);
 

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/search.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "text/str.h"
 
@@ -749,7 +750,7 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	return TW_ORDER(x, y, id, TW_ORDER(x, y, rowid, 0));
+	return TW_ORDER_BY(x, y, id, rowid);
 }
 
 static bool add_place(struct tw_database *db, int64_t id, int64_t rowid)

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "nsys/survey.h"
 #include "nsys/work.h"
@@ -77,7 +78,7 @@ static int by_process(const void *a, const void *b)
 {
 	const struct tw_nsys_rank *x = a, *y = b;
 
-	return TW_ORDER(x, y, process, 0);
+	return TW_ORDER_BY(x, y, process);
 }
 
 /* Processes that have a label; where none has, all that have ranges. */
@@ -183,10 +184,7 @@ static int window_order(const void *a, const void *b)
 {
 	const struct tw_nsys_range *x = a, *y = b;
 
-	return TW_ORDER(
-		x, y, process,
-		TW_ORDER(x, y, rule,
-			 TW_ORDER(x, y, start_ns, TW_ORDER(x, y, end_ns, TW_ORDER(x, y, row, 0)))));
+	return TW_ORDER_BY(x, y, process) ?: TW_ORDER_BY(x, y, rule, start_ns, end_ns, row);
 }
 
 /* Puts the candidates in order, less those recorded twice. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/median.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "nsys/tables.h"
 
@@ -57,7 +58,7 @@ static int compare_rows(const void *a, const void *b)
 	const struct row *x = a, *y = b;
 	int order = compare_cells(&x->key, &y->key);
 
-	return order ? order : TW_ORDER(x, y, rank, TW_ORDER(x, y, number, 0));
+	return order ? order : TW_ORDER_BY(x, y, rank, number);
 }
 
 /* The key of a row: in its own table, or in that of ranks.  Pids may be those of several hosts. */

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/slots.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "data/tables.h"
 
@@ -431,10 +432,7 @@ static int stream_order(const void *a, const void *b)
 {
 	const struct tw_nsys_stream *x = a, *y = b;
 
-	return TW_ORDER(x, y, window,
-			TW_ORDER(x, y, device,
-				 TW_ORDER(x, y, context,
-					  TW_ORDER(x, y, green, TW_ORDER(x, y, stream, 0)))));
+	return TW_ORDER_BY(x, y, window) ?: TW_ORDER_BY(x, y, device, context, green, stream);
 }
 
 static bool sort_streams(struct tw_nsys_kernels *k)

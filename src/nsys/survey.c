@@ -256,8 +256,9 @@ void tw_nsys_survey_limit(struct tw_nsys_survey *survey, const struct tw_nsys_wo
 		const struct tw_nsys_work *work = &workers->list.at[i];
 		uint32_t known = tw_ids_get(&survey->process_ids, work->process);
 
-		if (known != TW_IDS_NONE && survey->busiest.at[known].time_ns <
-						    (work->last_ns - work->first_ns) / TW_LIMIT_STEADY_SHARE)
+		if (known != TW_IDS_NONE &&
+		    survey->busiest.at[known].time_ns <
+			    (work->last_ns - work->first_ns) / TW_LIMIT_STEADY_SHARE)
 			survey->busiest.at[known].name = 0;
 	}
 }

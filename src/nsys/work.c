@@ -1,6 +1,7 @@
 #include "nsys/work.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 #include <stdlib.h>
@@ -67,7 +68,7 @@ static int by_process(const void *a, const void *b)
 {
 	const struct tw_nsys_work *x = a, *y = b;
 
-	return TW_ORDER(x, y, process, 0);
+	return TW_ORDER_BY(x, y, process);
 }
 
 int tw_nsys_workers_read(struct tw_nsys_workers *w, struct tw_nsys_source *source,

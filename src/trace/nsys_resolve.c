@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 #include <stdio.h>
@@ -58,7 +59,7 @@ static int compare_domains(const void *a, const void *b)
 {
 	const struct domain *x = a, *y = b;
 
-	return TW_ORDER(x, y, pid, TW_ORDER(x, y, number, 0));
+	return TW_ORDER_BY(x, y, pid, number);
 }
 
 static bool list_domains(const struct trawl_trace *trace, struct domains *domains,

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 #include <stdio.h>
@@ -85,7 +86,7 @@ static int compare_mappings(const void *a, const void *b)
 {
 	const struct mapping *x = a, *y = b;
 
-	return TW_ORDER(x, y, pid, TW_ORDER(x, y, device, 0));
+	return TW_ORDER_BY(x, y, pid, device);
 }
 
 static int read_gpus(struct settling *s)
@@ -147,14 +148,14 @@ static int compare_by_device(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	return TW_ORDER(x, y, device, TW_ORDER(x, y, gpu, TW_ORDER(x, y, process, 0)));
+	return TW_ORDER_BY(x, y, device, gpu, process);
 }
 
 static int compare_by_gpu(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	return TW_ORDER(x, y, gpu, TW_ORDER(x, y, device, 0));
+	return TW_ORDER_BY(x, y, gpu, device);
 }
 
 /* Whether each number of a device stands for one GPU, and each GPU has one such number. */
@@ -230,7 +231,7 @@ static int compare_by_stream(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	return TW_ORDER(x, y, final_device, TW_ORDER(x, y, stream, TW_ORDER(x, y, track, 0)));
+	return TW_ORDER_BY(x, y, final_device, stream, track);
 }
 
 /* "7 (context 2)", "7 (pid 41213)" */

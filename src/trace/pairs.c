@@ -1,6 +1,7 @@
 #include "trace/pairs.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "trace/reader.h"
 
@@ -16,8 +17,7 @@ static int compare_edges(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
 
-	return TW_ORDER(x, y, pid,
-			TW_ORDER(x, y, tid, TW_ORDER(x, y, time_ns, TW_ORDER(x, y, event, 0))));
+	return TW_ORDER_BY(x, y, pid, tid, time_ns, event);
 }
 
 static bool is_edge(const struct tw_events *events, uint64_t i)

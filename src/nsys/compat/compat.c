@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "nsys/compat/compat_kernels.h"
 #include "nsys/compat/compat_ranges.h"
@@ -246,7 +247,7 @@ static int call_order(const void *a, const void *b)
 {
 	const struct tw_nsys_launch *x = a, *y = b;
 
-	return TW_ORDER(x, y, key, 0);
+	return TW_ORDER_BY(x, y, key);
 }
 
 /* By the range around its launch, at time 0 or without a call around its begin. */

@@ -1,6 +1,7 @@
 #include "nsys/compat/compat_kernels.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "nsys/compat/compat_ranges.h"
 
@@ -96,7 +97,7 @@ static int kernel_order(const void *a, const void *b)
 {
 	const struct tw_compat_kernel *x = a, *y = b;
 
-	return TW_ORDER(x, y, window, TW_ORDER(x, y, stream, 0));
+	return TW_ORDER_BY(x, y, window, stream);
 }
 
 static void add_kernel(struct tw_compat_stream *s, const struct tw_compat_kernel *kernel)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "text/scan.h"
 
@@ -186,7 +187,7 @@ static int range_order(const void *a, const void *b)
 {
 	const struct tw_compat_range *x = a, *y = b;
 
-	return TW_ORDER(x, y, pid, TW_ORDER(x, y, start_ns, TW_ORDER(x, y, row, 0)));
+	return TW_ORDER_BY(x, y, pid, start_ns, row);
 }
 
 int tw_compat_ranges_read(struct tw_compat_ranges *r, struct tw_nsys_source *source,
