@@ -21,6 +21,9 @@ install(FILES "${CMAKE_BINARY_DIR}/trawl.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}
 install(FILES docs/man/trawl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES completions/trawl.bash RENAME trawl
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES completions/_trawl DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES completions/trawl.fish
+	DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 file(GLOB docs CONFIGURE_DEPENDS README.md CHANGELOG.md docs/*.md)
 install(FILES ${docs} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,5 +1,5 @@
 # bash completion for trawl
-# Checked against "trawl help" by tools/check_cli_docs.py.
+# Written by tools/gen_cli_docs.py: do not edit.
 
 _trawl_files() {
 	local IFS=$'\n'
@@ -14,130 +14,98 @@ _trawl_words() {
 }
 
 _trawl() {
-	local commands="report analyze prepare category check model platforms collectives merge nsys sweep compare replay help"
-	local common="-j --jobs -q --quiet -v --verbose -h --help --format --strict"
-	local analysing="--step --range --start --end --device --by --linked-only --short-kernel-us
-		--micro-idle-us --clip-overruns --platform"
-	local report="--top-ops --plots --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks --each"
-	local analyze="--node --container --model --replay --no-replay --no-plots --no-xlsx"
-	local part="--step --range --start --end --device --by"
-	local collectives="--align --gpus-per-node --max-memory --as-ranks --no-xlsx --no-csv"
-	local tables="-h --help --format"
-	local model="--dims --dtype --concrete --strides --backward --platform --time-us --list"
-	local merge="-n --ranks --trace-name --keep --align --gpus-per-node --compat --max-memory"
-	local nsys="--rank --start --end --rules --by --compat --step --range --device"
-	local stages="run report variance timestamps overlap merge plots aggregate all timeline trials"
-	local sweep="-o --output --threads --channels --ranks --max-memory"
-	local run="-c --channels -t --threads -f --config -o --output-dir -p --nproc -s --skip-existing
-		-n --no-aggregate -r --rocprof -m --stats --rocprof-input --timeout --retries --grace
-		--pause --container --dry-run"
-	local compare="--label1 --label2 --fail-on --xlsx --sheets --threads --channels --ranks --max-memory"
-	local queries="setup windows streams overlap ranges rules"
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local command="" stage="" word
+	local command=${COMP_WORDS[1]} options="" choices="" first=2
 
 	COMPREPLY=()
-	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-		case $word in
-		report | analyze | prepare | category | check | model | platforms | collectives | merge | nsys | sweep | compare | replay | help)
-			command=$word
-			break
-			;;
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		case $current in
+		-*) _trawl_words "-h --help -V --version" "$current" ;;
+		*) _trawl_words "report analyze prepare category check model platforms collectives merge nsys sweep compare replay help" "$current" ;;
 		esac
-	done
-	if [ "$command" = sweep ] && [ "$COMP_CWORD" -gt 2 ]; then
-		stage=${COMP_WORDS[2]}
+		return
 	fi
-
+	if [ "$command" = sweep ]; then
+		if [ "$COMP_CWORD" -eq 2 ]; then
+			_trawl_words "run report variance timestamps overlap merge plots aggregate all timeline trials -h --help" "$current"
+			return
+		fi
+		command="sweep ${COMP_WORDS[2]}"
+		first=3
+	fi
 	# "--format=j" comes as three words: --format, =, j.
 	if [ "$current" = "=" ]; then
 		current=
 	elif [ "$previous" = "=" ]; then
 		previous=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
-	case $previous in
-	-o | --output)
-		if [ "$command" = merge ] || [ "$command" = compare ]; then
-			_trawl_files -f "$current"
-		else
-			_trawl_files -d "$current"
-		fi
+	case "$command,$previous" in
+	"report,--short-kernel-us" | "report,--micro-idle-us" | "report,--top-ops" | "report,--max-memory" | "report,--gpus-per-node" | "report,--step" | "report,--range" | "report,--start" | "report,--end" | "report,--device" | "report,-j" | "report,--jobs" | "analyze,--node" | "analyze,--container" | "analyze,--model" | "analyze,--replay" | "analyze,--short-kernel-us" | "analyze,--micro-idle-us" | "analyze,--step" | "analyze,--range" | "analyze,--start" | "analyze,--end" | "analyze,--device" | "analyze,-j" | "analyze,--jobs" | "prepare,--short-kernel-us" | "prepare,--micro-idle-us" | "prepare,--step" | "prepare,--range" | "prepare,--start" | "prepare,--end" | "prepare,--device" | "prepare,-j" | "prepare,--jobs" | "check,-j" | "check,--jobs" | "model,--dims" | "model,--dtype" | "model,--concrete" | "model,--strides" | "model,--platform" | "model,--time-us" | "collectives,--max-memory" | "collectives,--gpus-per-node" | "collectives,--step" | "collectives,--range" | "collectives,--start" | "collectives,--end" | "collectives,--device" | "collectives,-j" | "collectives,--jobs" | "merge,-n" | "merge,--ranks" | "merge,--trace-name" | "merge,--gpus-per-node" | "merge,--max-memory" | "merge,-j" | "merge,--jobs" | "nsys,--rank" | "nsys,--by" | "nsys,--step" | "nsys,--range" | "nsys,--start" | "nsys,--end" | "nsys,--device" | "nsys,-j" | "nsys,--jobs" | "compare,--label1" | "compare,--label2" | "compare,--fail-on" | "compare,--sheets" | "compare,--threads" | "compare,--channels" | "compare,--ranks" | "compare,--max-memory" | "compare,--short-kernel-us" | "compare,--micro-idle-us" | "compare,--step" | "compare,--range" | "compare,--start" | "compare,--end" | "compare,--device" | "compare,-j" | "compare,--jobs" | "replay,--ops" | "sweep run,-c" | "sweep run,--channels" | "sweep run,-t" | "sweep run,--threads" | "sweep run,-p" | "sweep run,--nproc" | "sweep run,--timeout" | "sweep run,--retries" | "sweep run,--grace" | "sweep run,--pause" | "sweep run,--container" | "sweep report,--threads" | "sweep report,--channels" | "sweep report,--ranks" | "sweep report,--max-memory" | "sweep report,-j" | "sweep report,--jobs" | "sweep variance,--top-k" | "sweep variance,--threads" | "sweep variance,--channels" | "sweep variance,--ranks" | "sweep variance,--max-memory" | "sweep variance,-j" | "sweep variance,--jobs" | "sweep timestamps,--top-k" | "sweep timestamps,--tolerance" | "sweep timestamps,--threads" | "sweep timestamps,--channels" | "sweep timestamps,--ranks" | "sweep timestamps,--max-memory" | "sweep timestamps,-j" | "sweep timestamps,--jobs" | "sweep overlap,--top-k" | "sweep overlap,--threads" | "sweep overlap,--channels" | "sweep overlap,--ranks" | "sweep overlap,--max-memory" | "sweep overlap,-j" | "sweep overlap,--jobs" | "sweep merge,--threads" | "sweep merge,--channels" | "sweep merge,--ranks" | "sweep merge,--max-memory" | "sweep merge,-j" | "sweep merge,--jobs" | "sweep plots,--threads" | "sweep plots,--channels" | "sweep plots,--ranks" | "sweep plots,-j" | "sweep plots,--jobs" | "sweep aggregate,--threads" | "sweep aggregate,--channels" | "sweep aggregate,--ranks" | "sweep aggregate,--max-memory" | "sweep aggregate,-j" | "sweep aggregate,--jobs" | "sweep all,--top-k" | "sweep all,--threads" | "sweep all,--channels" | "sweep all,--ranks" | "sweep all,--max-memory" | "sweep all,-j" | "sweep all,--jobs" | "sweep timeline,--rank" | "sweep timeline,--start-step" | "sweep timeline,--num-steps" | "sweep timeline,--resolution" | "sweep timeline,-j" | "sweep timeline,--jobs" | "sweep trials,--top-n" | "sweep trials,--baseline" | "sweep trials,-j" | "sweep trials,--jobs")
+		:
 		return
 		;;
-	--keep)
-		_trawl_words "gpu all" "$current"
-		return
-		;;
-	--align)
-		_trawl_words "collectives base-time none" "$current"
-		return
-		;;
-	--platform | --rules | --xlsx | --input-csv | --output-csv | --config | --rocprof-input)
+	"report,--platform" | "analyze,--platform" | "prepare,--platform" | "merge,-o" | "merge,--output" | "nsys,--rules" | "compare,--xlsx" | "compare,--platform" | "compare,-o" | "compare,--output" | "sweep run,-f" | "sweep run,--config" | "sweep run,--rocprof-input" | "sweep variance,--output-csv" | "sweep timestamps,--input-csv" | "sweep timestamps,--output-csv" | "sweep overlap,--input-csv" | "sweep overlap,--output-csv" | "sweep plots,--input-csv" | "sweep timeline,-o" | "sweep timeline,--output")
 		_trawl_files -f "$current"
 		return
 		;;
-	--format)
-		_trawl_words "table csv json markdown" "$current"
+	"report,--by" | "analyze,--by" | "prepare,--by" | "collectives,--by" | "compare,--by")
+		_trawl_words "launch time" "$current"
 		return
 		;;
-	-j | --jobs | --step | --range | --start | --end | --device | --by | --short-kernel-us | --micro-idle-us | --top-ops | \
-		--max-memory | --gpus-per-node | --threads | --channels | --top-k | --tolerance | --nproc | \
-		--timeout | --retries | --grace | --pause | --start-step | --num-steps | --resolution | --top-n | --baseline | \
-		--label1 | --label2 | --fail-on | --sheets | \
-		--dims | --dtype | --concrete | --strides | --time-us | --rank | --node | --container | --model | --replay | --ops | \
-		-n | --ranks | --trace-name)
+	"report,-o" | "report,--output" | "analyze,-o" | "analyze,--output" | "prepare,-o" | "prepare,--output" | "collectives,-o" | "collectives,--output" | "sweep run,-o" | "sweep run,--output-dir" | "sweep report,-o" | "sweep report,--output" | "sweep variance,-o" | "sweep variance,--output" | "sweep timestamps,-o" | "sweep timestamps,--output" | "sweep overlap,-o" | "sweep overlap,--output" | "sweep merge,-o" | "sweep merge,--output" | "sweep plots,-o" | "sweep plots,--output" | "sweep aggregate,-o" | "sweep aggregate,--output" | "sweep all,-o" | "sweep all,--output" | "sweep trials,-o" | "sweep trials,--output")
+		_trawl_files -d "$current"
+		return
+		;;
+	"report,--format" | "analyze,--format" | "prepare,--format" | "category,--format" | "check,--format" | "model,--format" | "platforms,--format" | "collectives,--format" | "merge,--format" | "nsys,--format" | "compare,--format" | "replay,--format" | "sweep run,--format" | "sweep report,--format" | "sweep variance,--format" | "sweep timestamps,--format" | "sweep overlap,--format" | "sweep merge,--format" | "sweep plots,--format" | "sweep aggregate,--format" | "sweep all,--format" | "sweep timeline,--format" | "sweep trials,--format")
+		_trawl_words "table csv json markdown schema" "$current"
+		return
+		;;
+	"collectives,--align" | "merge,--align" | "sweep report,--align" | "sweep all,--align")
+		_trawl_words "collectives base-time none" "$current"
+		return
+		;;
+	"merge,--keep")
+		_trawl_words "gpu all" "$current"
 		return
 		;;
 	esac
-
 	case $command in
-	"")
-		case $current in
-		-*) _trawl_words "-h --help -V --version" "$current" ;;
-		*) _trawl_words "$commands" "$current" ;;
-		esac
-		;;
-	help) _trawl_words "$commands" "$current" ;;
+	help) choices="report analyze prepare category check model platforms collectives merge nsys sweep compare replay help --options" ;;
+	"nsys") choices="setup windows streams overlap ranges rules" ;;
+	esac
+	case $command in
+	"report") options="--linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --top-ops --plots --each --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"analyze") options="--node --container --model --replay --no-replay --no-plots --no-xlsx --linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"prepare") options="--no-xlsx --linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"category") options="--format -h --help" ;;
+	"check") options="-j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"model") options="--dims --dtype --concrete --strides --backward --platform --time-us --list --format -h --help" ;;
+	"platforms") options="--format -h --help" ;;
+	"collectives") options="--align --no-xlsx --no-csv --max-memory --gpus-per-node --as-ranks --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"merge") options="-o --output -n --ranks --trace-name --keep --align --gpus-per-node --compat --max-memory -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"nsys") options="--rank --rules --by --compat --step --range --start --end --device -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"compare") options="--label1 --label2 --fail-on --xlsx --sheets --threads --channels --ranks --max-memory --linked-only --short-kernel-us --micro-idle-us --clip-overruns --platform --step --range --start --end --device --by -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"replay") options="--ops --format -h --help" ;;
+	"sweep run") options="-c --channels -t --threads -f --config -o --output-dir -p --nproc -s --skip-existing -n --no-aggregate -r --rocprof -m --stats --rocprof-input --timeout --retries --grace --pause --container --dry-run -q --quiet -v --verbose --format -h --help" ;;
+	"sweep report") options="--align --threads --channels --ranks --max-memory -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"sweep variance") options="--top-k --output-csv --threads --channels --ranks --max-memory -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"sweep timestamps") options="--top-k --input-csv --output-csv --tolerance --threads --channels --ranks --max-memory -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"sweep overlap") options="--top-k --input-csv --output-csv --threads --channels --ranks --max-memory -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"sweep merge") options="--threads --channels --ranks --max-memory -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"sweep plots") options="--threads --channels --ranks --input-csv --svg -o --output -j --jobs -q --quiet --format -h --help" ;;
+	"sweep aggregate") options="--threads --channels --ranks --max-memory -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"sweep all") options="--top-k --no-plots --svg --align --threads --channels --ranks --max-memory -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"sweep timeline") options="-o --output --rank --start-step --num-steps --text-only --resolution -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	"sweep trials") options="--top-n --baseline -o --output -j --jobs -q --quiet -v --verbose --format --strict -h --help" ;;
+	esac
+	case $current in
+	-*) _trawl_words "$options" "$current" ;;
 	*)
-		case $current in
-		-*)
-			case $command in
-			report) _trawl_words "$common -o --output $analysing $report" "$current" ;;
-			analyze) _trawl_words "$common -o --output $analysing $analyze" "$current" ;;
-			collectives) _trawl_words "$common -o --output $part $collectives" "$current" ;;
-			prepare) _trawl_words "$common -o --output $analysing --no-xlsx" "$current" ;;
-			category) _trawl_words "$tables" "$current" ;;
-			check) _trawl_words "$common" "$current" ;;
-			model) _trawl_words "$tables $model" "$current" ;;
-			platforms) _trawl_words "$tables" "$current" ;;
-			merge) _trawl_words "$common -o --output $merge" "$current" ;;
-			nsys) _trawl_words "$common $nsys" "$current" ;;
-			replay) _trawl_words "$tables --ops" "$current" ;;
-			compare) _trawl_words "$common -o --output $analysing $compare" "$current" ;;
-			sweep)
-				case $stage in
-				run) _trawl_words "-q --quiet -v --verbose -h --help --format $run" "$current" ;;
-				report) _trawl_words "$common $sweep --align" "$current" ;;
-				variance) _trawl_words "$common $sweep --top-k --output-csv" "$current" ;;
-				timestamps) _trawl_words "$common $sweep --top-k --input-csv --output-csv --tolerance" "$current" ;;
-				overlap) _trawl_words "$common $sweep --top-k --input-csv --output-csv" "$current" ;;
-				merge | aggregate) _trawl_words "$common $sweep" "$current" ;;
-				plots) _trawl_words "-j --jobs -q --quiet -h --help --format -o --output --threads --channels --ranks --input-csv --svg" "$current" ;;
-				all) _trawl_words "$common $sweep --top-k --no-plots --svg --align" "$current" ;;
-				timeline) _trawl_words "$common -o --output --rank --start-step --num-steps --text-only --resolution" "$current" ;;
-				trials) _trawl_words "$common -o --output --top-n --baseline" "$current" ;;
-				esac
-				;;
-			esac
-			;;
-		*)
-			case $command,$previous in
-			nsys,nsys) _trawl_words "$queries" "$current" ;;
-			sweep,sweep) _trawl_words "$stages" "$current" ;;
-			*) _trawl_files -f "$current" ;;
-			esac
-			;;
-		esac
+		if [ "$COMP_CWORD" -eq "$first" ] && [ -n "$choices" ]; then
+			_trawl_words "$choices" "$current"
+		else
+			_trawl_files -f "$current"
+		fi
 		;;
 	esac
 }

@@ -55,9 +55,9 @@ ALLOWED = {
     "job/merge": "base text os io data json store trace derive job/set job/clocks job/transport",
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
-                   "study/runs",
-    "study/variance": "base text table findings render job/set job/collectives study/sweep",
-    "study/compare": "base text data store analysis table render book",
+                   "job/merge study/runs",
+    "study/variance": "base text data table findings render book job/set job/collectives study/sweep",
+    "study/compare": "base text os data store analysis table render book job/set job/tables study/sweep",
     "cli": None,  # all
 }
 ALLOWED = {m: None if a is None else set(a.split()) for m, a in ALLOWED.items()}

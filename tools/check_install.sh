@@ -31,6 +31,8 @@ pc=$(find "$prefix" -name trawl.pc)
 lib=$(dirname "$(dirname "$pc")")
 for file in "$prefix/bin/trawl" "$lib/libtrawl.a" "$lib/libtrawl.so" "$lib/libtrawl.so.0" \
 	"$prefix/share/man/man1/trawl.1" "$prefix/share/bash-completion/completions/trawl" \
+	"$prefix/share/zsh/vendor-completions/_trawl" \
+	"$prefix/share/fish/vendor_completions.d/trawl.fish" \
 	"$prefix/share/doc/trawl/README.md" "$prefix/share/doc/trawl/copyright"; do
 	[ -e "$file" ] || bad "not installed: ${file#"$prefix"/}"
 done

@@ -30,7 +30,8 @@ cat "$work"/control/p* "$work"/control/triggers 2>"$work/log" | grep -q ldconfig
 	bad "nothing runs ldconfig for libtrawl.so"
 for pattern in 'usr/bin/trawl' 'usr/lib/*/libtrawl.so.0' 'usr/lib/*/libtrawl.a' \
 	'usr/lib/*/pkgconfig/trawl.pc' 'usr/include/trawl/api.h' 'usr/share/man/man1/trawl.1*' \
-	'usr/share/bash-completion/completions/trawl' 'usr/share/doc/trawl/copyright' \
+	'usr/share/bash-completion/completions/trawl' 'usr/share/zsh/vendor-completions/_trawl' \
+	'usr/share/fish/vendor_completions.d/trawl.fish' 'usr/share/doc/trawl/copyright' \
 	'usr/share/trawl/schema/trawl.report-1.json'; do
 	found=
 	for file in "$work/root"/$pattern; do

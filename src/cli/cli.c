@@ -1,46 +1,36 @@
 #include "cli/cli.h"
 
+#include "base/arena.h"
 #include "cli/processes.h"
+#include "io/sink.h"
 #include "render/escape.h"
 #include "table/table.h"
 
-#include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-void cli_common_options(struct cli_common *common, bool writes, struct cli_option options[8])
-{
-	const struct cli_option all[8] = {
-		{ "output", 'o', CLI_TEXT, "DIR", &common->output,
-		  "where to write (default: analysis_output beside the input)" },
-		{ "jobs", 'j', CLI_COUNT, "N", &common->threads, "threads (default: the cores)" },
-		{ "quiet", 'q', CLI_FLAG, NULL, &common->quiet, "only errors on stderr" },
-		{ "verbose", 'v', CLI_FLAG, NULL, &common->verbose, "timings on stderr" },
-		{ "format", 0, CLI_FORMAT, "F", &common->format,
-		  "print as table, csv, json or markdown" },
-		{ "strict", 0, CLI_FLAG, NULL, &common->strict,
-		  "a defect or repair of the input is an error" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-	};
+#define AT(member) offsetof(struct cli_common, member)
 
-	*common = (struct cli_common){ 0 };
-	/* The first is for commands that write files. */
-	memcpy(options, all + !writes, sizeof(all) - !writes * sizeof(*all));
-}
+const struct cli_option cli_common_options[] = {
+	{ "jobs", 'j', &cli_count, "N", AT(threads), "threads (default: the cores)" },
+	{ "quiet", 'q', &cli_flag, NULL, AT(quiet), "only errors on stderr" },
+	{ "verbose", 'v', &cli_flag, NULL, AT(verbose), "timings on stderr" },
+	{ "format", 0, &cli_format, "F", AT(format), "print as table, csv, json or markdown" },
+	{ "strict", 0, &cli_flag, NULL, AT(strict), "a defect or repair of the input is an error" },
+	{ 0 },
+};
 
-void cli_table_options(struct cli_common *common, struct cli_option options[8])
-{
-	struct cli_option *option;
-
-	cli_common_options(common, false, options);
-	for (option = options; option->name; option++)
-		if (option->kind != CLI_FORMAT)
-			option->help = NULL;
-}
+const struct cli_option cli_output_options[] = {
+	{ "output", 'o', &cli_string, "DIR", AT(output),
+	  "where to write (default: analysis_output beside the input)" },
+	{ 0 },
+};
 
 static void escape_to_stderr(const char *text)
 {
@@ -106,6 +96,17 @@ void cli_tell_lines(const struct tw_str *lines)
 	}
 }
 
+void cli_tell_notes(struct tw_str *notes, bool quiet)
+{
+	size_t at;
+
+	for (at = 0; at < notes->len && !quiet; at += strlen(notes->ptr + at) + 1)
+		cli_message("%s", notes->ptr + at);
+	if (notes->failed)
+		cli_no_memory();
+	tw_str_clear(notes);
+}
+
 int cli_no_memory(void)
 {
 	cli_message("out of memory");
@@ -140,10 +141,12 @@ int cli_print_tables(const struct trawl_table *const *tables, size_t count, enum
 
 int cli_print_table(struct trawl_table *table, enum tw_format format, const char *schema)
 {
-	const struct trawl_table *const tables[] = { table };
-	int status = table ? cli_print_tables(tables, 1, format, schema, cli_width()) :
-			     cli_no_memory();
+	const struct trawl_table *const tables[] = { tw_table_finished(table) };
+	int status;
 
+	if (!*tables)
+		return cli_no_memory();
+	status = cli_print_tables(tables, 1, format, schema, cli_width());
 	tw_table_free(table);
 	return status;
 }
@@ -160,18 +163,6 @@ unsigned cli_width(void)
 	return width >= 40 && width <= 1000 ? (unsigned)width : 100;
 }
 
-bool cli_colour(void)
-{
-	const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && (!none || !*none) && term && strcmp(term, "dumb");
-}
-
-void cli_add_heading(struct tw_str *out, const char *text, bool colour)
-{
-	tw_str_addf(out, "\n%s%s%s\n", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
-}
-
 size_t cli_block_size(void)
 {
 	const char *text = getenv("TRAWL_READ_BLOCK");
@@ -180,30 +171,80 @@ size_t cli_block_size(void)
 	return size > 0 && size <= 1 << 30 ? (size_t)size : 0;
 }
 
-static int show_help(const struct cli_command *command, const struct cli_option *const *tables,
-		     size_t table_count)
+/* ---- memory of the program */
+
+static struct tw_arena memory;
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* There is nothing to go on with: as after any failure, no half-written file stays. */
+static void end_without_memory(void)
+{
+	cli_no_memory();
+	tw_sink_unlink_open();
+	exit(cli_together_end(CLI_FAILED));
+}
+
+static void *take_memory(size_t size)
+{
+	void *block;
+
+	pthread_mutex_lock(&memory_lock);
+	if (!memory.allocator)
+		tw_arena_init(&memory, trawl_allocator_default());
+	block = tw_arena_alloc(&memory, size);
+	pthread_mutex_unlock(&memory_lock);
+	if (!block)
+		end_without_memory();
+	return block;
+}
+
+void *cli_alloc(size_t count, size_t size)
+{
+	if (count > SIZE_MAX / 2 / size)
+		end_without_memory();
+	return memset(take_memory(count * size + !count), 0, count * size);
+}
+
+char *cli_text(const char *format, ...)
+{
+	struct tw_str text;
+	char *kept;
+	va_list args;
+
+	tw_str_init(&text, trawl_allocator_default());
+	va_start(args, format);
+	tw_str_addv(&text, format, args);
+	va_end(args);
+	if (text.failed)
+		end_without_memory();
+	kept = take_memory(text.len + 1);
+	memcpy(kept, text.ptr ? text.ptr : "", text.len + 1);
+	tw_str_release(&text);
+	return kept;
+}
+
+/* ---- the start of a command */
+
+static int show_help(const struct cli_command *command)
 {
 	struct tw_str out;
-	size_t t;
 
 	tw_str_init(&out, trawl_allocator_default());
 	tw_str_addf(&out, "usage: trawl %s [OPTIONS] %s\n\n%s.\n%s\noptions\n", command->name,
 		    command->arguments, command->summary, command->details);
-	for (t = 0; t < table_count; t++)
-		cli_describe(tables[t], &out);
+	cli_describe(command->options, &out);
 	tw_str_add_cstr(&out, "  -h, --help                this text\n\n"
 			      "exit status: 0 done; 1 cannot be read or written; 2 wrong usage; "
 			      "3 done, but something\nwas left out, each thing named\n");
 	return cli_print_str(&out);
 }
 
-int cli_begin(const struct cli_command *command, const struct cli_option *const *tables,
-	      size_t table_count, int argc, char **argv, int *count)
+int cli_begin(const struct cli_command *command, void *state, int argc, char **argv, int *count)
 {
 	struct trawl_error err;
 	bool help;
 
-	if (cli_parse(tables, table_count, argc, argv, count, &help, &err))
+	if (cli_parse(command->options, state, argc, argv, count, &help, &err))
 		return cli_usage_error(command, "%s", err.message);
-	return help ? show_help(command, tables, table_count) : -1;
+	return help ? show_help(command) : -1;
 }

@@ -10,6 +10,8 @@
 #include "render/render.h"
 #include "trawl/trawl.h"
 
+struct cli_screen;
+
 /* Exit statuses, as the manual page lists them. */
 enum cli_exit {
 	CLI_DONE = 0,
@@ -24,10 +26,9 @@ struct cli_command {
 	const char *arguments; /* as the usage line shows them */
 	const char *summary;   /* one line, for the list of commands */
 	const char *details;   /* what it writes, and one real example */
+	const struct cli_options *options;
 	int (*run)(const struct cli_command *command, int argc, char **argv);
 };
-
-extern const struct cli_command cli_commands[]; /* ends with a NULL name */
 
 /* Options of every command. */
 struct cli_common {
@@ -37,21 +38,27 @@ struct cli_common {
 	enum tw_format format;
 };
 
-/* The table of the common options, bound to *common; -o for commands that write files. */
-void cli_common_options(struct cli_common *common, bool writes, struct cli_option options[8]);
+/* Lists of options that are bound to a struct cli_common. */
+extern const struct cli_option cli_common_options[];
+extern const struct cli_option cli_output_options[]; /* -o, for commands that write files */
+#define CLI_COMMON(at) CLI_COMMON_SHOWN(at, NULL)
+#define CLI_COMMON_SHOWN(at, shown) CLI_OPTIONS_SHOWN("Common", cli_common_options, at, shown)
+/* For commands that read no trace; the others are for scripts that give them to every command. */
+#define CLI_TABLE(at) CLI_COMMON_SHOWN(at, " format ")
+#define CLI_OUTPUT(at) CLI_OPTIONS("Output", cli_output_options, at)
 
 /*
- * The same for commands that read no trace: --format; the others are accepted and not shown, for
- * scripts that give them to every command.
+ * Parses a command's arguments into its state; -1 to go on, else the exit status (help shown or a
+ * mistake told).  Arguments that are no options are argv[0..*count).
  */
-void cli_table_options(struct cli_common *common, struct cli_option options[8]);
+int cli_begin(const struct cli_command *command, void *state, int argc, char **argv, int *count);
 
 /*
- * Parses a command's arguments; -1 to go on, else the exit status (help shown or a mistake told).
- * Arguments that are no options are argv[0..*count).
+ * Memory that lives as long as the program, zeroed; and text in it.  Without any left the program
+ * ends, which is told.
  */
-int cli_begin(const struct cli_command *command, const struct cli_option *const *tables,
-	      size_t table_count, int argc, char **argv, int *count);
+void *cli_alloc(size_t count, size_t size);
+char *cli_text(const char *format, ...) TRAWL_PRINTF(1, 2);
 
 /* "trawl: message" on stderr. */
 void cli_message(const char *format, ...) TRAWL_PRINTF(1, 2);
@@ -61,6 +68,8 @@ int cli_usage_error(const struct cli_command *command, const char *format, ...) 
 int cli_fail(const struct trawl_error *err);
 /* A message for each line. */
 void cli_tell_lines(const struct tw_str *lines);
+/* A message for each note of tw_str_note(), unless quiet; then they are empty. */
+void cli_tell_notes(struct tw_str *notes, bool quiet);
 /* Tells that memory is out; CLI_FAILED. */
 int cli_no_memory(void);
 
@@ -80,21 +89,17 @@ double cli_seconds(void);
 
 /* Columns of the terminal on stdout; 100 when it is none. */
 unsigned cli_width(void);
-bool cli_colour(void);
-/* A line of its own, bold with `colour`, below an empty one. */
-void cli_add_heading(struct tw_str *out, const char *text, bool colour);
 
 /* Bytes per read that the tests ask for through TRAWL_READ_BLOCK; 0: the default. */
 size_t cli_block_size(void);
 
 /* ---- progress.c: how far the reading of a file is, on a terminal, when it takes a while */
 struct cli_progress {
-	const char *path;
 	bool enabled, shown;
 	double started, last;
 };
 
-void cli_progress_begin(struct cli_progress *progress, const char *path, bool quiet);
+void cli_progress_begin(struct cli_progress *progress, bool quiet);
 int cli_progress_update(void *progress, int64_t bytes_read, int64_t file_size);
 void cli_progress_end(struct cli_progress *progress);
 
@@ -112,21 +117,15 @@ struct cli_call_arguments {
 	const char *op, *dims, *strides, *dtype, *concrete; /* NULL: not given */
 };
 
-/*
- * The call that they describe; it points into *texts, which the caller has initialised.
- * TRAWL_EUSAGE with the option in the message.
- */
+/* The call that they describe; TRAWL_EUSAGE with the option in the message. */
 int cli_read_call(const struct cli_call_arguments *arguments, struct tw_call *call,
-		  struct tw_str *texts, struct trawl_error *err) TRAWL_MUST_CHECK;
+		  struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* ---- summary.c */
 void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
-		   size_t top_ops, unsigned width, bool colour, struct tw_str *out);
-/* Text in lines of `width` cells at most, broken at blanks, those after the first indented. */
-void cli_add_wrapped(struct tw_str *out, const char *text, size_t indent, size_t width);
+		   size_t top_ops, struct cli_screen *s);
 /* A line a defect: what, how often, where first. */
-void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
-		     struct tw_str *out);
+void cli_add_defects(const struct trawl_defect *defects, size_t count, struct cli_screen *s);
 /*
  * The first rows of the operations, as a table of its own; of ranges, where those were recorded
  * and no operations.  A note has what is over the roofline, if asked.  NULL when out of memory.
@@ -135,12 +134,6 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 				       bool over_roofline);
 /* ---- summary_devices.c: the timeline, a row a device; NULL when out of memory */
 struct trawl_table *cli_by_device(const struct trawl_report *report);
-/*
- * The standalone analysis is of one rank: of an export of several devices it has to be said which
- * one (CLI_USAGE); another trace of several is analysed with a warning, -1.
- */
-int cli_one_device(const struct trawl_report *report, const struct trawl_trace *trace,
-		   const char *path, const struct cli_common *common);
 /* ---- top_kernels.c: the kernels with the most time, by name; NULL when out of memory */
 struct trawl_table *cli_top_kernels(const struct trawl_report *report, size_t most);
 /* ---- top_ranges.c: those with the most GPU time, by name; NULL when out of memory */
@@ -150,19 +143,10 @@ struct trawl_table *cli_top_ranges(const struct trawl_report *report, size_t mos
 int cli_draw_roofline(const struct trawl_report *report, const struct trawl_trace *trace,
 		      const char *path, struct trawl_error *err) TRAWL_MUST_CHECK;
 
-int cli_prepare(const struct cli_command *command, int argc, char **argv);
-int cli_report(const struct cli_command *command, int argc, char **argv);
-int cli_analyze(const struct cli_command *command, int argc, char **argv);
-int cli_category(const struct cli_command *command, int argc, char **argv);
-int cli_check(const struct cli_command *command, int argc, char **argv);
-int cli_collectives(const struct cli_command *command, int argc, char **argv);
-int cli_merge(const struct cli_command *command, int argc, char **argv);
-int cli_compare(const struct cli_command *command, int argc, char **argv);
-int cli_model(const struct cli_command *command, int argc, char **argv);
-int cli_nsys(const struct cli_command *command, int argc, char **argv);
-int cli_platforms(const struct cli_command *command, int argc, char **argv);
-int cli_replay(const struct cli_command *command, int argc, char **argv);
-int cli_sweep(const struct cli_command *command, int argc, char **argv);
-int cli_help(const struct cli_command *command, int argc, char **argv);
+extern const struct cli_command cli_report, cli_analyze, cli_prepare, cli_category, cli_check,
+	cli_model, cli_platforms, cli_collectives, cli_merge, cli_nsys, cli_sweep, cli_compare,
+	cli_replay;
+/* The commands of `sweep`. */
+const struct cli_command *const *cli_sweep_stages(size_t *count);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void tell(const char *path, const struct trawl_defect *defect)
+static void tell_defect(const char *path, const struct trawl_defect *defect)
 {
 	char place[192] = "", row[128];
 
@@ -31,7 +31,7 @@ void cli_tell_defects(const char *path, const struct trawl_defect *defects, size
 		return;
 	for (i = 0; i < count; i++)
 		if (defects[i].severity != TRAWL_NOTE)
-			tell(path, &defects[i]);
+			tell_defect(path, &defects[i]);
 }
 
 int cli_defects_status(const struct trawl_defect *defects, size_t count)
@@ -43,7 +43,7 @@ int cli_strict_status(const char *path, const struct trawl_defect *defects, size
 {
 	if (!count || defects[0].severity == TRAWL_NOTE)
 		return CLI_DONE;
-	tell(path, &defects[0]);
+	tell_defect(path, &defects[0]);
 	cli_message("%s: not accepted with --strict ('trawl check' lists all defects)", path);
 	return CLI_FAILED;
 }

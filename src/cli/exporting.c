@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "cli/exporting.h"
 
-#include "base/alloc.h"
 #include "io/temporary.h"
 #include "os/file.h"
 #include "os/inputs.h"
@@ -46,30 +45,26 @@ static bool is_report(const char *path)
 static int make_directory(struct cli_exported *e, const char *path, struct trawl_error *err)
 {
 	const char *where = getenv("TMPDIR");
-	char ending[TW_TEMPORARY_ENDING];
+	char ending[TW_TEMPORARY_ENDING], *file;
 
 	if (!where || !*where)
 		where = "/tmp";
 	tw_temporary_clean(where);
 	tw_temporary_ending_of_name(ending);
-	tw_str_addf(&e->directory, "%s/%s", where, ending);
-	if (e->directory.failed)
-		return tw_no_memory(err);
-	if (!mkdtemp(e->directory.ptr)) {
+	e->directory = cli_text("%s/%s", where, ending);
+	if (!mkdtemp(e->directory)) {
 		trawl_error_set(err, TRAWL_EIO,
 				"%s: no room to export it: cannot make a directory '%.200s': %s; "
 				"name another place by TMPDIR",
-				path, e->directory.ptr, strerror(errno));
-		tw_str_release(&e->directory);
+				path, e->directory, strerror(errno));
+		e->directory = NULL;
 		return TRAWL_EIO;
 	}
-	tw_str_addf(&e->file, "%s/export.sqlite", e->directory.ptr);
-	tw_str_addf(&e->journal, "%s/export.sqlite-journal", e->directory.ptr);
-	if (e->file.failed || e->journal.failed)
-		return tw_no_memory(err);
-	e->temporaries[0] = tw_temporary_note(e->file.ptr);
-	e->temporaries[1] = tw_temporary_note(e->journal.ptr);
-	e->temporaries[2] = tw_temporary_note(e->directory.ptr);
+	file = cli_text("%s/export.sqlite", e->directory);
+	e->path = file;
+	e->temporaries[0] = tw_temporary_note(file);
+	e->temporaries[1] = tw_temporary_note(cli_text("%s-journal", file));
+	e->temporaries[2] = tw_temporary_note(e->directory);
 	return 0;
 }
 
@@ -101,7 +96,7 @@ static int spawn_group(const posix_spawn_file_actions_t *actions, char *const *a
 	return error;
 }
 
-static int spawn(char *const *arguments, pid_t *pid)
+static int spawn_nsys(char *const *arguments, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	int error = posix_spawn_file_actions_init(&actions);
@@ -135,49 +130,32 @@ static int wait_for(pid_t pid, const char *path, struct trawl_error *err)
 			       WEXITSTATUS(status));
 }
 
-/* The path as an argument that cannot be taken for an option. */
-static char *argument_of(const char *path, struct tw_str *text)
-{
-	if (*path == '-')
-		tw_str_add_cstr(text, "./");
-	tw_str_add_cstr(text, path);
-	return text->failed ? NULL : text->ptr;
-}
-
 static int run_nsys(const struct cli_exported *e, const char *path, struct trawl_error *err)
 {
 	char name[] = "nsys", verb[] = "export", type[] = "--type=sqlite";
 	char force[] = "--force-overwrite=true";
-	struct tw_str output, input;
+	/* The path cannot be taken for an option. */
+	char *const arguments[] = { name,
+				    verb,
+				    type,
+				    force,
+				    cli_text("--output=%s", e->path),
+				    cli_text("%s%s", *path == '-' ? "./" : "", path),
+				    NULL };
 	pid_t pid;
-	int error, status;
+	int error = spawn_nsys(arguments, &pid);
 
-	tw_str_init(&output, trawl_allocator_default());
-	tw_str_init(&input, trawl_allocator_default());
-	tw_str_addf(&output, "--output=%s", e->file.ptr);
-	if (output.failed || !argument_of(path, &input)) {
-		status = tw_no_memory(err);
-	} else {
-		char *const arguments[] = { name, verb, type, force, output.ptr, input.ptr, NULL };
-
-		error = spawn(arguments, &pid);
-		if (error == ENOENT)
-			status = trawl_error_set(
-				err, TRAWL_EIO,
-				"%s: a report of Nsight Systems, and there is no nsys on the PATH to "
-				"export it; where there is one, run: nsys export --type=sqlite "
-				"--output=FILE.sqlite %s",
-				path, path);
-		else if (error)
-			status = trawl_error_set(err, TRAWL_EIO,
-						 "%s: cannot run nsys to export it: %s", path,
-						 strerror(error));
-		else
-			status = wait_for(pid, path, err);
-	}
-	tw_str_release(&input);
-	tw_str_release(&output);
-	return status;
+	if (error == ENOENT)
+		return trawl_error_set(
+			err, TRAWL_EIO,
+			"%s: a report of Nsight Systems, and there is no nsys on the PATH to "
+			"export it; where there is one, run: nsys export --type=sqlite "
+			"--output=FILE.sqlite %s",
+			path, path);
+	if (error)
+		return trawl_error_set(err, TRAWL_EIO, "%s: cannot run nsys to export it: %s", path,
+				       strerror(error));
+	return wait_for(pid, path, err);
 }
 
 int cli_export(struct cli_exported *e, const char *path, const struct cli_common *common,
@@ -187,9 +165,6 @@ int cli_export(struct cli_exported *e, const char *path, const struct cli_common
 	int status, fd;
 
 	*e = (struct cli_exported){ .path = path };
-	tw_str_init(&e->directory, trawl_allocator_default());
-	tw_str_init(&e->file, trawl_allocator_default());
-	tw_str_init(&e->journal, trawl_allocator_default());
 	if (!is_report(path))
 		return 0;
 	status = tw_file_open(path, &fd, err);
@@ -202,20 +177,11 @@ int cli_export(struct cli_exported *e, const char *path, const struct cli_common
 		cli_message("%s: exported by nsys", path);
 	if (!status)
 		status = run_nsys(e, path, err);
-	if (!status && (lstat(e->file.ptr, &info) || !S_ISREG(info.st_mode)))
+	if (!status && (lstat(e->path, &info) || !S_ISREG(info.st_mode)))
 		status = trawl_error_set(err, TRAWL_EIO, "%s: nsys export wrote no file", path);
 	if (status)
 		cli_export_end(e);
-	else
-		e->path = e->file.ptr;
 	return status;
-}
-
-/* A name that the handler holds at this moment must stay. */
-static void forget(struct tw_temporary *temporary, struct tw_str *name)
-{
-	if (tw_temporary_forget(temporary))
-		tw_str_release(name);
 }
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
@@ -229,9 +195,10 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
 /* With whatever else nsys wrote. */
 void cli_export_end(struct cli_exported *e)
 {
-	if (e->directory.ptr)
-		nftw(e->directory.ptr, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-	forget(e->temporaries[0], &e->file);
-	forget(e->temporaries[1], &e->journal);
-	forget(e->temporaries[2], &e->directory);
+	size_t i;
+
+	if (e->directory)
+		nftw(e->directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+	for (i = 0; i < 3; i++)
+		tw_temporary_forget(e->temporaries[i]);
 }

@@ -10,8 +10,7 @@ struct tw_temporary;
 
 struct cli_exported {
 	const char *path; /* what to read: the export, or the input where that is no report */
-	/* Of the export; `file` is NULL when there is none. */
-	struct tw_str directory, file, journal;
+	char *directory;  /* of the export; NULL when there is none */
 	struct tw_temporary *temporaries[3];
 };
 

@@ -1,18 +1,23 @@
 #include "cli/options.h"
 
-#include "render/render.h"
+#include "cli/cli.h"
 #include "text/scan.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Room for sums and differences; the year 2043 in nanoseconds. */
 #define LATEST_NS (INT64_MAX / 4)
+#define LONGEST_S 1e6	  /* twelve days */
+#define MOST_NUMBERS 4096 /* jobs have thousands of ranks */
 
-static int bad_value(struct trawl_error *err, const struct cli_option *option, const char *value,
-		     const char *wanted)
+int cli_bad_value(struct trawl_error *err, const struct cli_option *option, const char *value,
+		  const char *wrong)
 {
-	return trawl_error_set(err, TRAWL_EUSAGE, "--%s: '%.100s' is not %s", option->name, value,
-			       wanted);
+	return trawl_error_set(err, TRAWL_EUSAGE, "--%s: '%.100s' is %s", option->name, value,
+			       wrong);
 }
 
 /* A whole number up to `most`; false when the text is anything else. */
@@ -29,45 +34,74 @@ static bool parse_integer(const char *text, const char **behind, int64_t most, i
 	return true;
 }
 
-static int parse_count(const struct cli_option *option, const char *text, struct trawl_error *err)
+static bool parse_count(const char *text, void *count)
 {
 	const char *behind;
 	int64_t value;
 
-	if (!parse_integer(text, &behind, 1000000, &value) || *behind ||
-	    (option->kind == CLI_POSITIVE && !value))
-		return bad_value(err, option, text,
-				 option->kind == CLI_POSITIVE ? "a whole number from 1 to 1000000" :
-								"a whole number from 0 to 1000000");
-	*(unsigned *)option->value = (unsigned)value;
-	return 0;
+	if (!parse_integer(text, &behind, 1000000, &value) || *behind)
+		return false;
+	*(unsigned *)count = (unsigned)value;
+	return true;
 }
 
-static int parse_time_ns(const struct cli_option *option, const char *text, struct trawl_error *err)
+static int read_count(const struct cli_option *option, const char *text, void *value,
+		      struct trawl_error *err)
+{
+	return parse_count(text, value) ?
+		       0 :
+		       cli_bad_value(err, option, text, "not a whole number from 0 to 1000000");
+}
+
+static int read_positive(const struct cli_option *option, const char *text, void *value,
+			 struct trawl_error *err)
+{
+	return parse_count(text, value) && *(unsigned *)value ?
+		       0 :
+		       cli_bad_value(err, option, text, "not a whole number from 1 to 1000000");
+}
+
+static int read_time_ns(const struct cli_option *option, const char *text, void *ns,
+			struct trawl_error *err)
 {
 	bool negative = *text == '-';
 	const char *behind;
 	int64_t value;
 
 	if (!parse_integer(text + negative, &behind, LATEST_NS, &value) || *behind)
-		return bad_value(err, option, text, "a time in whole nanoseconds");
-	*(int64_t *)option->value = negative ? -value : value;
+		return cli_bad_value(err, option, text, "not a time in whole nanoseconds");
+	*(int64_t *)ns = negative ? -value : value;
 	return 0;
 }
 
-static int parse_time_us(const struct cli_option *option, const char *text, struct trawl_error *err)
+static int read_time_us(const struct cli_option *option, const char *text, void *ns,
+			struct trawl_error *err)
 {
 	const char *behind;
 	int64_t value;
 
 	behind = tw_is_digit(*text) ? tw_parse_time_ns(text, &value) : NULL;
 	if (!behind || *behind || value > LATEST_NS)
-		return bad_value(err, option, text, "a number of microseconds");
-	*(int64_t *)option->value = value;
+		return cli_bad_value(err, option, text, "not a number of microseconds");
+	*(int64_t *)ns = value;
 	return 0;
 }
 
-static int parse_size(const struct cli_option *option, const char *text, struct trawl_error *err)
+static int read_time_s(const struct cli_option *option, const char *text, void *ns,
+		       struct trawl_error *err)
+{
+	const char *behind;
+	double value;
+
+	behind = tw_is_digit(*text) ? tw_parse_real(text, &value) : NULL;
+	if (!behind || *behind || !(value <= LONGEST_S))
+		return cli_bad_value(err, option, text, "not a number of seconds");
+	*(int64_t *)ns = llround(ceil(value * 1e9));
+	return 0;
+}
+
+static int read_size(const struct cli_option *option, const char *text, void *bytes,
+		     struct trawl_error *err)
 {
 	static const char units[] = "KMGT";
 	const char *p, *unit;
@@ -83,14 +117,16 @@ static int parse_size(const struct cli_option *option, const char *text, struct 
 		p++;
 	}
 	if (!good || *p)
-		return bad_value(err, option, text, "a size in bytes, or with K, M, G or T");
-	*(int64_t *)option->value = value;
+		return cli_bad_value(err, option, text,
+				     "not a size in bytes, or with K, M, G or T");
+	*(int64_t *)bytes = value;
 	return 0;
 }
 
-static int parse_steps(const struct cli_option *option, const char *text, struct trawl_error *err)
+static int read_steps(const struct cli_option *option, const char *text, void *value,
+		      struct trawl_error *err)
 {
-	int64_t *steps = option->value;
+	int64_t *steps = value;
 	const char *p;
 	bool good = parse_integer(text, &p, INT32_MAX, &steps[0]);
 
@@ -98,122 +134,190 @@ static int parse_steps(const struct cli_option *option, const char *text, struct
 	if (good && *p == '-')
 		good = parse_integer(p + 1, &p, INT32_MAX, &steps[1]);
 	if (!good || *p || steps[1] < steps[0])
-		return bad_value(err, option, text, "a step or a range of steps (3 or 3-5)");
+		return cli_bad_value(err, option, text,
+				     "not a step or a range of steps (3 or 3-5)");
 	return 0;
 }
 
-static int parse_format(const struct cli_option *option, const char *text, struct trawl_error *err)
+static int read_string(const struct cli_option *option, const char *text, void *value,
+		       struct trawl_error *err)
 {
-	static const char *const names[] = {
-		[TW_FORMAT_TABLE] = "table",   [TW_FORMAT_CSV] = "csv",
-		[TW_FORMAT_JSON] = "json",     [TW_FORMAT_MARKDOWN] = "markdown",
-		[TW_FORMAT_SCHEMA] = "schema",
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(text, names[i])) {
-			*(enum tw_format *)option->value = (enum tw_format)i;
-			return 0;
-		}
-	}
-	return bad_value(err, option, text, "table, csv, json, markdown or schema");
+	if (!*text)
+		return cli_bad_value(err, option, text, "not a name");
+	*(const char **)value = text;
+	return 0;
 }
 
-static void add_text(struct cli_texts *texts, const char *text)
+void cli_add_text(struct cli_texts *texts, const char *text)
 {
+	size_t count = texts->count;
+	const char **more;
+
+	/* Room for a power of two. */
+	if (!(count & (count - 1))) {
+		more = cli_alloc(count ? 2 * count : 1, sizeof(*more));
+		if (count)
+			memcpy(more, texts->text, count * sizeof(*more));
+		texts->text = more;
+	}
 	texts->text[texts->count++] = text;
 }
 
-static int set_value(const struct cli_option *option, const char *text, struct trawl_error *err)
+static int read_strings(const struct cli_option *option, const char *text, void *value,
+			struct trawl_error *err)
 {
-	switch (option->kind) {
-	case CLI_FLAG:
-		*(bool *)option->value = true;
-		return 0;
-	case CLI_TEXT:
-		if (!*text)
-			return bad_value(err, option, text, "a name");
-		*(const char **)option->value = text;
-		return 0;
-	case CLI_TEXTS:
-		if (!*text)
-			return bad_value(err, option, text, "a name");
-		add_text(option->value, text);
-		return 0;
-	case CLI_COUNT:
-	case CLI_POSITIVE:
-		return parse_count(option, text, err);
-	case CLI_SIZE:
-		return parse_size(option, text, err);
-	case CLI_TIME_NS:
-		return parse_time_ns(option, text, err);
-	case CLI_TIME_US:
-		return parse_time_us(option, text, err);
-	case CLI_STEPS:
-		return parse_steps(option, text, err);
-	case CLI_FORMAT:
-		return parse_format(option, text, err);
-	}
+	if (!*text)
+		return cli_bad_value(err, option, text, "not a name");
+	cli_add_text(value, text);
 	return 0;
 }
 
-/* By its long name of `len` bytes, or by letter when len is 0. */
-static const struct cli_option *find_option(const struct cli_option *const *tables,
-					    size_t table_count, const char *name, size_t len)
+int cli_read_word(const struct cli_option *option, const char *text, void *value,
+		  struct trawl_error *err)
 {
-	size_t t;
+	const char *const *word = option->kind->words;
+	char list[128] = "not ";
+	size_t len = strlen(list);
 
-	for (t = 0; t < table_count; t++) {
-		const struct cli_option *option;
-
-		for (option = tables[t]; option->name; option++)
-			if (len ? strlen(option->name) == len && !memcmp(option->name, name, len) :
-				  option->letter && option->letter == *name)
-				return option;
+	for (; *word; word++) {
+		if (!strcmp(*word, text)) {
+			*(unsigned *)value =
+				option->kind->first + (unsigned)(word - option->kind->words);
+			return 0;
+		}
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+					word == option->kind->words ? "" :
+					word[1]			    ? ", " :
+								      " or ",
+					*word);
 	}
+	return cli_bad_value(err, option, text, list);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int cli_read_number_list(const struct cli_option *option, const char *text, void *value,
+			 struct trawl_error *err)
+{
+	struct cli_numbers *list = value;
+	int64_t *numbers = cli_alloc(MOST_NUMBERS, sizeof(*numbers)), first, last;
+	size_t i, n = 0;
+	const char *p = text;
+	bool good;
+
+	do {
+		good = parse_integer(p, &p, 999999999, &first);
+		last = first;
+		if (good && *p == '-')
+			good = parse_integer(p + 1, &p, 999999999, &last);
+		for (good = good && last >= first; good && first <= last; first++) {
+			if (n == MOST_NUMBERS)
+				return trawl_error_set(err, TRAWL_EUSAGE,
+						       "--%s: more than %d numbers", option->name,
+						       MOST_NUMBERS);
+			numbers[n++] = first;
+		}
+	} while (good && *p == ',' && *++p);
+	if (!good || *p)
+		return cli_bad_value(err, option, text,
+				     "no list of numbers such as 256,512 or 0-7");
+	qsort(numbers, n, sizeof(*numbers), compare_numbers);
+	*list = (struct cli_numbers){ numbers, 0 };
+	for (i = 0; i < n; i++)
+		if (!list->count || numbers[list->count - 1] != numbers[i])
+			numbers[list->count++] = numbers[i];
+	return 0;
+}
+
+static const char *const format_words[] = { "table", "csv", "json", "markdown", "schema", NULL };
+
+const struct cli_kind cli_flag = { 0 };
+const struct cli_kind cli_string = { .read = read_string };
+const struct cli_kind cli_strings = { .read = read_strings };
+const struct cli_kind cli_count = { .read = read_count };
+const struct cli_kind cli_positive = { .read = read_positive };
+const struct cli_kind cli_size = { .read = read_size };
+const struct cli_kind cli_time_ns = { .read = read_time_ns };
+const struct cli_kind cli_time_us = { .read = read_time_us };
+const struct cli_kind cli_time_s = { .read = read_time_s };
+const struct cli_kind cli_steps = { .read = read_steps };
+const struct cli_kind cli_number_list = { .read = cli_read_number_list };
+const struct cli_kind cli_format = { .read = cli_read_word, .words = format_words };
+
+/* By its long name of `len` bytes, or by letter when len is 0; *at is where its value lies. */
+static const struct cli_option *find_option(const struct cli_options *lists, const char *name,
+					    size_t len, size_t *at)
+{
+	const struct cli_option *option;
+
+	for (; lists->list; lists++)
+		for (option = lists->list; option->name; option++)
+			if (len ? strlen(option->name) == len && !memcmp(option->name, name, len) :
+				  option->letter && option->letter == *name) {
+				*at = lists->at + option->at;
+				return option;
+			}
 	return NULL;
 }
 
-/* The option at argv[*i] and its value, behind it or in the next argument; NULL for a flag. */
-static int take_option(const struct cli_option *const *tables, size_t table_count, int argc,
-		       char **argv, int *i, const struct cli_option **option, const char **value,
-		       struct trawl_error *err)
+struct given_option {
+	const struct cli_option *option;
+	size_t at;
+	const char *value; /* NULL for a flag */
+};
+
+/* The option at argv[*i] and its value, behind it or in the next argument. */
+static int take_option(const struct cli_options *lists, int argc, char **argv, int *i,
+		       struct given_option *given, struct trawl_error *err)
 {
 	const char *arg = argv[*i];
 	bool is_long = arg[1] == '-';
 	size_t len = is_long ? strcspn(arg + 2, "=") : 0;
 
-	*value = NULL;
-	*option = NULL;
+	*given = (struct given_option){ 0 };
 	if (!is_long || len)
-		*option = find_option(tables, table_count, arg + 1 + is_long, len);
-	if (!*option)
+		given->option = find_option(lists, arg + 1 + is_long, len, &given->at);
+	if (!given->option)
 		return trawl_error_set(err, TRAWL_EUSAGE, "unknown option '%.100s'", arg);
 	if (is_long && arg[2 + len] == '=')
-		*value = arg + 3 + len;
+		given->value = arg + 3 + len;
 	else if (!is_long && arg[2])
-		*value = arg + 2;
-	if ((*option)->kind == CLI_FLAG)
-		return *value ? trawl_error_set(err, TRAWL_EUSAGE, "'%.100s': --%s takes no value",
-						arg, (*option)->name) :
-				0;
-	if (!*value) {
+		given->value = arg + 2;
+	if (given->option->kind == &cli_flag)
+		return given->value ?
+			       trawl_error_set(err, TRAWL_EUSAGE, "'%.100s': --%s takes no value",
+					       arg, given->option->name) :
+			       0;
+	if (!given->value) {
 		if (*i + 1 >= argc)
 			return trawl_error_set(err, TRAWL_EUSAGE, "--%s needs a value (%s)",
-					       (*option)->name, (*option)->argument);
-		*value = argv[++*i];
+					       given->option->name, given->option->argument);
+		given->value = argv[++*i];
 	}
 	return 0;
 }
 
-int cli_parse(const struct cli_option *const *tables, size_t table_count, int argc, char **argv,
-	      int *count, bool *help, struct trawl_error *err)
+static int set_value(const struct given_option *given, void *state, struct trawl_error *err)
 {
-	const struct cli_option *option;
-	const char *value;
+	void *value = (char *)state + given->at;
+
+	if (given->option->kind != &cli_flag)
+		return given->option->kind->read(given->option, given->value, value, err);
+	*(bool *)value = true;
+	return 0;
+}
+
+int cli_parse(const struct cli_options *lists, void *state, int argc, char **argv, int *count,
+	      bool *help, struct trawl_error *err)
+{
+	struct given_option given;
 	bool options = true;
-	int i, status;
+	int i;
 
 	*count = 0;
 	*help = false;
@@ -225,34 +329,30 @@ int cli_parse(const struct cli_option *const *tables, size_t table_count, int ar
 		} else if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
 			*help = true;
 			return 0;
-		} else {
-			status = take_option(tables, table_count, argc, argv, &i, &option, &value,
-					     err);
-			if (!status)
-				status = set_value(option, value ? value : "", err);
-			if (status)
-				return status;
+		} else if (take_option(lists, argc, argv, &i, &given, err) ||
+			   set_value(&given, state, err)) {
+			return TRAWL_EUSAGE;
 		}
 	}
 	return 0;
 }
 
-size_t cli_given_options(const struct cli_option *const *tables, size_t table_count,
-			 const struct cli_option *without, int argc, char **argv, const char **kept)
+size_t cli_given_options(const struct cli_options *lists, const struct cli_option *without,
+			 int argc, char **argv, const char **kept)
 {
-	const struct cli_option *option;
+	const struct cli_options excluded[] = { { .list = without }, { 0 } };
+	struct given_option given;
 	struct trawl_error err;
-	const char *value;
-	size_t count = 0;
+	size_t count = 0, at;
 	int i, first;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
 		if (argv[i][0] != '-' || !argv[i][1])
 			continue;
 		first = i;
-		if (take_option(tables, table_count, argc, argv, &i, &option, &value, &err))
+		if (take_option(lists, argc, argv, &i, &given, &err))
 			return count;
-		if (find_option(&without, 1, option->name, strlen(option->name)))
+		if (find_option(excluded, given.option->name, strlen(given.option->name), &at))
 			continue;
 		while (first <= i)
 			kept[count++] = argv[first++];
@@ -260,23 +360,56 @@ size_t cli_given_options(const struct cli_option *const *tables, size_t table_co
 	return count;
 }
 
-void cli_describe(const struct cli_option *table, struct tw_str *out)
+static bool is_shown(const struct cli_options *of, const struct cli_option *option)
+{
+	const char *at;
+
+	if (!option->help || !of->shown)
+		return option->help;
+	at = strstr(of->shown, option->name);
+	return at && at[-1] == ' ' && at[strlen(option->name)] == ' ';
+}
+
+void cli_describe(const struct cli_options *lists, struct tw_str *out)
 {
 	const struct cli_option *option;
 
-	for (option = table; option->name; option++) {
-		size_t start = out->len;
+	for (; lists->list; lists++) {
+		for (option = lists->list; option->name; option++) {
+			size_t start = out->len;
 
-		if (!option->help)
-			continue;
-		if (option->letter)
-			tw_str_addf(out, "  -%c, --%s", option->letter, option->name);
-		else
-			tw_str_addf(out, "      --%s", option->name);
-		if (option->argument)
-			tw_str_addf(out, " %s", option->argument);
-		while (out->len - start < 26)
-			tw_str_add_char(out, ' ');
-		tw_str_addf(out, "  %s\n", option->help);
+			if (!is_shown(lists, option))
+				continue;
+			if (option->letter)
+				tw_str_addf(out, "  -%c, --%s", option->letter, option->name);
+			else
+				tw_str_addf(out, "      --%s", option->name);
+			if (option->argument)
+				tw_str_addf(out, " %s", option->argument);
+			while (out->len - start < 26)
+				tw_str_add_char(out, ' ');
+			tw_str_addf(out, "  %s\n", option->help);
+		}
+	}
+}
+
+void cli_list_options(const char *command, const struct cli_options *lists, struct tw_str *out)
+{
+	const struct cli_option *option;
+	const char *const *word;
+
+	for (; lists && lists->list; lists++) {
+		for (option = lists->list; option->name; option++) {
+			const char letter[] = { option->letter, 0 };
+
+			if (!is_shown(lists, option))
+				continue;
+			tw_str_addf(out, "%s\t%s\t%s\t%s\t%s\t", command,
+				    lists->title ? lists->title : "", letter, option->name,
+				    option->argument ? option->argument : "");
+			for (word = option->kind->words; word && *word; word++)
+				tw_str_addf(out, "%s%s", *word, word[1] ? " " : "");
+			tw_str_addf(out, "\t%s\n", option->help);
+		}
 	}
 }

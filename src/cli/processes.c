@@ -29,7 +29,7 @@ bool cli_is_led(void)
 	return led;
 }
 
-static int refuse(const char *command, int started)
+static int refuse_several(const char *command, int started)
 {
 	cli_message("%s runs in one process, and %d were started; without mpirun or srun it does",
 		    command, started);
@@ -47,7 +47,7 @@ int cli_together_begin(const char *command)
 	if (!strcmp(command, "help"))
 		return led ? CLI_DONE : -1;
 	if (started > 1 && !is_for_several(command))
-		return refuse(command, started);
+		return refuse_several(command, started);
 	/* Whatever keeps them apart, each would write the same files. */
 	if (tw_cluster_join(&cluster, &process, trawl_allocator_default(), &err)) {
 		cli_message("%s", err.message);
@@ -55,7 +55,7 @@ int cli_together_begin(const char *command)
 	}
 	led = process != TW_CLUSTER_ROOT;
 	if (cluster->size > 1 && !is_for_several(command))
-		return refuse(command, cluster->size);
+		return refuse_several(command, cluster->size);
 	return -1;
 }
 

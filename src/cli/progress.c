@@ -8,7 +8,7 @@
 #define DELAY_SECONDS 1.0
 #define INTERVAL_SECONDS 0.2
 
-static double now(void)
+double cli_seconds(void)
 {
 	struct timespec t;
 
@@ -16,12 +16,11 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void cli_progress_begin(struct cli_progress *progress, const char *path, bool quiet)
+void cli_progress_begin(struct cli_progress *progress, bool quiet)
 {
 	*progress = (struct cli_progress){
-		.path = path,
 		.enabled = !quiet && isatty(STDERR_FILENO),
-		.started = now(),
+		.started = cli_seconds(),
 	};
 }
 
@@ -32,7 +31,7 @@ int cli_progress_update(void *context, int64_t bytes_read, int64_t file_size)
 
 	if (!progress->enabled)
 		return 0;
-	t = now();
+	t = cli_seconds();
 	if (t - progress->started < DELAY_SECONDS || t - progress->last < INTERVAL_SECONDS)
 		return 0;
 	progress->last = t;

@@ -392,6 +392,16 @@ void tw_str_add_real_fixed(struct tw_str *str, double value, unsigned digits)
 	}
 }
 
+void tw_str_note(struct tw_str *notes, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	tw_str_addv(notes, format, args);
+	va_end(args);
+	tw_str_add_char(notes, '\0');
+}
+
 bool tw_ends_with(const char *text, const char *ending)
 {
 	size_t len = strlen(text), ending_len = strlen(ending);

@@ -42,6 +42,9 @@ void tw_str_add_real_fixed(struct tw_str *str, double value, unsigned digits);
 void tw_str_addf(struct tw_str *str, const char *format, ...) TRAWL_PRINTF(2, 3);
 void tw_str_addv(struct tw_str *str, const char *format, va_list args) TRAWL_PRINTF(2, 0);
 
+/* A line for the user among others, each with a NUL behind it. */
+void tw_str_note(struct tw_str *notes, const char *format, ...) TRAWL_PRINTF(2, 3);
+
 bool tw_ends_with(const char *text, const char *ending);
 
 #endif

@@ -257,5 +257,35 @@ class Check(Case):
         self.assertNotIn("\x1b", trawl("check", self.bad).out)
 
 
+class Listing(Case):
+    """`help --options`, which completions and the manual page are made from."""
+
+    def setUp(self):
+        super().setUp()
+        result = trawl("help", "--options")
+        self.assertExit(result, 0)
+        self.rows = [line.split("\t") for line in result.out.splitlines()]
+
+    def test_has_what_help_shows(self):
+        self.assertEqual({len(row) for row in self.rows}, {7})
+        for command in sorted({row[0] for row in self.rows}):
+            shown = re.findall(r"^  (?:-(\w), |    )--([a-z0-9-]+)(?: (\S+))? *  (.*)$",
+                               trawl("help", *command.split()).out, re.M)
+            listed = [(letter, name, argument, told)
+                      for c, _, letter, name, argument, _, told in self.rows if c == command]
+            self.assertEqual(listed, [o for o in shown if o[1] != "help"], command)
+
+    def test_words_are_taken_and_no_others(self):
+        with_words = [row for row in self.rows if row[5]]
+        self.assertIn("align", {row[3] for row in with_words})
+        for command, _, _, name, _, words, _ in with_words:
+            for word in words.split():
+                self.assertExit(trawl(*command.split(), f"--{name}", word, "--help"), 0)
+            refused = trawl(*command.split(), f"--{name}", "another")
+            self.assertExit(refused, 2)
+            *first, last = words.split()
+            self.assertIn(f"--{name}: 'another' is not {', '.join(first)} or {last}", refused.err)
+
+
 if __name__ == "__main__":
     unittest.main()

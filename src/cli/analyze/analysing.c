@@ -1,24 +1,23 @@
 #include "cli/analyze/analysing.h"
 
 #include "base/alloc.h"
-#include "cli/analyze/earlier_outputs.h"
+#include "base/reuse.h"
+#include "os/file.h"
 #include "os/thread.h"
-#include "store/trace.h"
 #include "table/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* One analysis, while the trace is in memory. */
-struct run {
+struct analysis {
 	const struct cli_analysing *a;
 	struct tw_prepared prepared;
 	struct trawl_table *categories; /* how each ended */
 	size_t failed, packages;
-	struct timespec start;
 };
 
-static void tell_time(const struct run *run, const char *what, double start)
+static void tell_time(const struct analysis *run, const char *what, double start)
 {
 	if (run->a->reporting.common.verbose)
 		cli_message("%s in %.3f s", what, cli_seconds() - start);
@@ -43,7 +42,7 @@ static int compare_endings(const void *a, const void *b)
 }
 
 /* A category that cannot be analysed is left out of the rest, and named. */
-static int analyse_categories(struct run *run, struct trawl_error *err)
+static int analyse_categories(struct analysis *run, struct trawl_error *err)
 {
 	const struct tw_json_value *manifest, *list, *category;
 	double start = cli_seconds();
@@ -54,9 +53,7 @@ static int analyse_categories(struct run *run, struct trawl_error *err)
 	if (!manifest)
 		return err->status;
 	list = tw_json_get(manifest, "categories");
-	endings = tw_arena_alloc(&run->prepared.arena, (list->count + 1) * sizeof(*endings));
-	if (!endings)
-		return tw_no_memory(err);
+	endings = cli_alloc(list->count, sizeof(*endings));
 	for (category = list->first; category; category = category->next) {
 		struct ending *e = &endings[count++];
 		int status;
@@ -95,54 +92,40 @@ static size_t name_length(const char *text)
 	return i;
 }
 
-/* The names between commas, each with its NUL, in `text`; how many. */
-static size_t split_names(const struct cli_texts *texts, struct tw_str *text)
+static struct cli_texts split_names(const struct cli_texts *texts)
 {
-	size_t count = 0, i;
+	struct cli_texts names = { 0 };
+	size_t i, len;
 
 	for (i = 0; i < texts->count; i++) {
 		const char *p = texts->text[i];
 
-		for (;;) {
-			size_t len = name_length(p);
-
-			if (len) {
-				tw_str_add(text, p, len);
-				tw_str_add_char(text, '\0');
-				count++;
-			}
-			if (!p[len])
-				break;
-			p += len + 1;
+		for (; *p; p += len + (p[len] == ',')) {
+			len = name_length(p);
+			if (len)
+				cli_add_text(&names, cli_text("%.*s", (int)len, p));
 		}
 	}
-	return count;
+	return names;
 }
 
-static int write_packages(struct run *run, struct trawl_error *err)
+/* Without --replay: what qualifies by itself. */
+static int write_packages(struct analysis *run, struct trawl_error *err)
 {
 	const struct cli_texts *replay = &run->a->replay;
-	const char **names;
-	struct tw_str text;
-	size_t count, at = 0, i;
-	int status;
+	const struct cli_texts names = split_names(replay);
+	static const char *const none[1];
 
-	if (!replay->count)
-		return tw_replay(&run->prepared, NULL, 0, &run->packages, err);
-	tw_str_init(&text, trawl_allocator_default());
-	count = split_names(replay, &text);
-	names = tw_arena_alloc(&run->prepared.arena, (count + 1) * sizeof(*names));
-	if (!names || text.failed) {
-		status = tw_no_memory(err);
-	} else {
-		for (i = 0; i < count; i++) {
-			names[i] = text.ptr + at;
-			at += strlen(names[i]) + 1;
-		}
-		status = tw_replay(&run->prepared, names, count, &run->packages, err);
-	}
-	tw_str_release(&text);
-	return status;
+	return tw_replay(&run->prepared,
+			 !replay->count ? NULL :
+			 names.text	? names.text :
+					  none,
+			 names.count, &run->packages, err);
+}
+
+const char *cli_trace_name(const char *path)
+{
+	return strcmp(path, "-") ? tw_file_name(path) : "stdin";
 }
 
 /*
@@ -165,7 +148,7 @@ static const char *title_of(const char *path)
 }
 
 /* What comes of the prepared data. */
-static int analyse(struct run *run, struct trawl_error *err)
+static int analyse(struct analysis *run, struct trawl_error *err)
 {
 	const struct cli_analysing *a = run->a;
 	const struct tw_reports_options options = {
@@ -195,7 +178,7 @@ static int analyse(struct run *run, struct trawl_error *err)
 
 /* Two shares of the work that need nothing of each other. */
 struct shares {
-	struct run *run;
+	struct analysis *run;
 	const struct trawl_report *report;
 	struct trawl_error err[2];
 	int status[2];
@@ -209,7 +192,8 @@ static void do_share(void *context, size_t i)
 			   analyse(s->run, &s->err[i]);
 }
 
-static int write_all(struct run *run, const struct trawl_report *report, struct trawl_error *err)
+static int write_all(struct analysis *run, const struct trawl_report *report,
+		     struct trawl_error *err)
 {
 	struct shares shares = { .run = run, .report = report };
 	unsigned threads = run->a->reporting.common.threads;
@@ -226,7 +210,7 @@ static int write_all(struct run *run, const struct trawl_report *report, struct 
 	return shares.status[failed];
 }
 
-static void tell_where(const struct run *run)
+static void tell_where(const struct analysis *run)
 {
 	const char *slash = strrchr(run->prepared.dir, '/');
 
@@ -237,53 +221,38 @@ static void tell_where(const struct run *run)
 		    run->a->reporting.no_xlsx ? "" : ", perf_report.xlsx");
 }
 
-static int write_and_print(struct run *run, const struct trawl_report *report)
+static int write_and_print(struct analysis *run, const struct trawl_report *report)
 {
+	const struct cli_common *common = &run->a->reporting.common;
+	struct timespec start;
 	struct trawl_error err;
 	int status;
 
-	clock_gettime(CLOCK_REALTIME, &run->start);
+	clock_gettime(CLOCK_REALTIME, &start);
 	/* Clocks of file systems are coarser. */
-	run->start.tv_sec--;
+	start.tv_sec--;
 	if (write_all(run, report, &err))
 		return cli_fail(&err);
-	status = cli_print_analysis(&run->prepared, run->categories,
-				    run->a->reporting.common.format);
-	if (status == CLI_DONE && !run->a->reporting.common.quiet) {
+	status = cli_print_analysis(&run->prepared, run->categories, common->format);
+	if (status == CLI_DONE && !common->quiet) {
 		tell_where(run);
-		cli_tell_older(run->prepared.dir, &run->start);
+		cli_tell_older(run->prepared.dir, &start);
 	}
 	return status == CLI_DONE && run->failed ? CLI_INCOMPLETE : status;
 }
 
-static int use_report(void *context, const struct trawl_report *report,
-		      const struct trawl_trace *trace)
+int cli_analyse(const struct cli_analysing *a, const struct cli_trace_report *made)
 {
-	/* What reading gave back is used again. */
-	const struct trawl_allocator *allocator = trace->allocator;
-	struct run run = { .a = context, .categories = cli_category_table() };
-	struct tw_str dir;
-	int status = CLI_FAILED;
+	struct analysis run = { .a = a, .categories = cli_category_table() };
+	int status;
 
-	tw_str_init(&dir, allocator);
-	cli_output_path(&run.a->reporting, NULL, &dir);
-	if (dir.failed || !run.categories) {
-		cli_message("out of memory");
-	} else {
-		status = cli_one_device(report, trace, run.a->reporting.path,
-					&run.a->reporting.common);
-	}
-	if (status < 0) {
-		tw_prepared_init(&run.prepared, dir.ptr, allocator);
-		status = write_and_print(&run, report);
-		tw_prepared_release(&run.prepared);
-	}
-	tw_str_release(&dir);
+	if (!run.categories)
+		return cli_no_memory();
+	/* What reading gave back is used again. */
+	tw_prepared_init(&run.prepared, cli_output_dir(&a->reporting),
+			 tw_reuse_allocator(made->memory));
+	status = write_and_print(&run, made->report);
+	tw_prepared_release(&run.prepared);
 	tw_table_free(run.categories);
 	return status;
-}
-
-int cli_analyse(struct cli_analysing *analysing)
-{
-	return cli_reporting_run(&analysing->reporting, true, use_report, analysing);
 }

@@ -1,11 +1,11 @@
-/*
- * The standalone analysis as commands run it: all of it with the trace read once, or a category;
- * and what they print.
- */
+/* The standalone analysis of one trace: all of it, or a category; and what is printed of it. */
 #ifndef TW_CLI_ANALYZE_ANALYSING_H
 #define TW_CLI_ANALYZE_ANALYSING_H
 
-#include "cli/analyze/prepare.h"
+#include "cli/trace/reporting.h"
+#include "standalone/standalone.h"
+
+#include <time.h>
 
 struct cli_analysing {
 	struct cli_reporting reporting;
@@ -14,16 +14,28 @@ struct cli_analysing {
 	bool no_replay, no_plots;
 };
 
-/* Writes everything, prints the result; the exit status. */
-int cli_analyse(struct cli_analysing *analysing);
+/* Writes everything that comes of a report, prints the result; the exit status. */
+int cli_analyse(const struct cli_analysing *a, const struct cli_trace_report *made);
+
+/* What results call the trace: its name without a directory. */
+const char *cli_trace_name(const char *path);
+
+/* ---- earlier_outputs.c */
+
+/*
+ * Nothing that exists is deleted, so a category or a package that only another trace had stays
+ * beside the new files: tells how many in the folders of DIR are older than `since`, and one of
+ * them.
+ */
+void cli_tell_older(const char *dir, const struct timespec *since);
 
 /* ---- results.c */
 
 /* A table of categories, for the rows below; NULL when out of memory. */
 struct trawl_table *cli_category_table(void);
-/* How its analysis ended, its time and bottlenecks by its metrics. */
 /* The time that it is about; negative when it is not known. */
 double cli_category_time(struct tw_prepared *prepared, const char *name);
+/* How its analysis ended, its time and bottlenecks by its metrics. */
 void cli_add_category(struct trawl_table *table, struct tw_prepared *prepared, const char *name,
 		      const struct tw_category_result *result);
 

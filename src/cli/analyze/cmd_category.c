@@ -59,30 +59,12 @@ static int tell_unknown(const struct cli_command *command, const struct tw_json_
 	return status;
 }
 
-static int print_category(struct tw_prepared *prepared, const char *name,
-			  const struct tw_category_result *result, enum tw_format format)
-{
-	struct trawl_table *table = cli_category_table();
-	struct trawl_error err;
-	int status;
-
-	if (!table)
-		return cli_no_memory();
-	cli_add_category(table, prepared, name, result);
-	if (tw_table_finish(table, &err))
-		status = cli_fail(&err);
-	else
-		status = cli_print_tables((const struct trawl_table *const *)&table, 1, format,
-					  "category", cli_width());
-	tw_table_free(table);
-	return status;
-}
-
 static int analyse_category(const struct cli_command *command, struct tw_prepared *prepared,
 			    const char *name, enum tw_format format)
 {
 	struct tw_category_result result = { .status = TW_CATEGORY_DONE };
 	const struct tw_json_value *manifest;
+	struct trawl_table *table;
 	struct trawl_error err;
 	int status;
 
@@ -95,20 +77,21 @@ static int analyse_category(const struct cli_command *command, struct tw_prepare
 		return cli_fail(&err);
 	if (result.status == TW_CATEGORY_FAILED)
 		cli_message("category %s: %s", name, result.message);
-	status = print_category(prepared, name, &result, format);
+	table = cli_category_table();
+	if (table)
+		cli_add_category(table, prepared, name, &result);
+	status = cli_print_table(table, format, "category");
 	return status == CLI_DONE && result.status == TW_CATEGORY_FAILED ? CLI_INCOMPLETE : status;
 }
 
-int cli_category(const struct cli_command *command, int argc, char **argv)
-{
-	struct cli_common common;
-	struct cli_option options[8];
-	const struct cli_option *const tables[] = { options };
-	struct tw_prepared prepared;
-	int count, status;
+static const struct cli_options options[] = { CLI_TABLE(0), { 0 } };
 
-	cli_table_options(&common, options);
-	status = cli_begin(command, tables, 1, argc, argv, &count);
+static int category(const struct cli_command *command, int argc, char **argv)
+{
+	struct cli_common common = { 0 };
+	struct tw_prepared prepared;
+	int count, status = cli_begin(command, &common, argc, argv, &count);
+
 	if (status >= 0)
 		return status;
 	if (count != 2)
@@ -119,3 +102,14 @@ int cli_category(const struct cli_command *command, int argc, char **argv)
 	tw_prepared_release(&prepared);
 	return status;
 }
+
+const struct cli_command cli_category = {
+	"category",
+	"NAME DIR",
+	"the analysis of one category, on prepared data",
+	"Writes category_data/NAME_metrics.json and the findings of the category into DIR, where\n"
+	"'trawl prepare' or 'trawl analyze' has put its data, and prints how it ended.\n\n"
+	"  trawl category gemm run/analysis_output\n",
+	options,
+	category,
+};

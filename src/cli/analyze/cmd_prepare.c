@@ -1,24 +1,10 @@
 /* trawl prepare: the first steps of the standalone analysis, for who does the others by themselves. */
-#include "cli/analyze/prepare.h"
+#include "cli/analyze/analysing.h"
 
-#include "os/file.h"
 #include "table/table.h"
 
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
-
-const char *cli_trace_name(const char *path)
-{
-	return strcmp(path, "-") ? tw_file_name(path) : "stdin";
-}
-
-int cli_prepare_files(const struct cli_reporting *r, const struct trawl_report *report,
-		      struct tw_prepared *prepared, struct trawl_error *err)
-{
-	int status = cli_write_report(r, report, err);
-
-	return status ? status : tw_prepare(prepared, report, cli_trace_name(r->path), err);
-}
 
 static const struct trawl_column columns[] = {
 	TW_TEXT("category", 20, "name, as its files have it", .values = "!~^[a-z0-9_]+$"),
@@ -31,7 +17,7 @@ static const struct trawl_column columns[] = {
 static const struct tw_table_spec spec =
 	TW_SPEC("categories", "categories that were prepared", columns, .keep_empty = true);
 
-static void add_row(struct trawl_table *table, const struct tw_json_value *category)
+static void add_category_row(struct trawl_table *table, const struct tw_json_value *category)
 {
 	size_t row = tw_table_add_row(table);
 
@@ -51,69 +37,69 @@ static int print_categories(const struct cli_reporting *r, struct tw_prepared *p
 	const struct tw_json_value *manifest = tw_prepared_json(prepared, "", TW_MANIFEST, &err),
 				   *category;
 	struct trawl_table *table;
-	const struct trawl_table *list[1];
-	int status = CLI_FAILED;
 
 	if (!manifest)
 		return cli_fail(&err);
 	table = tw_table_new(&spec, trawl_allocator_default());
-	if (table) {
-		for (category = tw_json_get(manifest, "categories")->first; category;
-		     category = category->next)
-			add_row(table, category);
-		list[0] = table;
-		if (!tw_table_finish(table, NULL))
-			status =
-				cli_print_tables(list, 1, r->common.format, "prepare", cli_width());
-	}
-	if (status)
-		cli_message("out of memory");
-	tw_table_free(table);
-	return status;
+	category = tw_json_get(manifest, "categories")->first;
+	for (; table && category; category = category->next)
+		add_category_row(table, category);
+	return cli_print_table(table, r->common.format, "prepare");
 }
 
-static int prepare(void *context, const struct trawl_report *report,
-		   const struct trawl_trace *trace)
+static int write_and_print(const struct cli_reporting *r, const struct trawl_report *report)
 {
-	const struct cli_reporting *r = context;
+	const char *dir = cli_output_dir(r);
 	struct tw_prepared prepared;
 	struct trawl_error err;
-	struct tw_str dir;
 	int status;
 
-	status = cli_one_device(report, trace, r->path, &r->common);
-	if (status >= 0)
-		return status;
-	tw_str_init(&dir, trawl_allocator_default());
-	cli_output_path(r, NULL, &dir);
-	if (dir.failed) {
-		cli_message("out of memory");
-		tw_str_release(&dir);
-		return CLI_FAILED;
-	}
-	tw_prepared_init(&prepared, dir.ptr, trawl_allocator_default());
-	if (cli_prepare_files(r, report, &prepared, &err))
+	tw_prepared_init(&prepared, dir, trawl_allocator_default());
+	if (cli_write_report(r, report, &err) ||
+	    tw_prepare(&prepared, report, cli_trace_name(r->path), &err))
 		status = cli_fail(&err);
 	else
 		status = print_categories(r, &prepared);
 	if (status == CLI_DONE && !r->common.quiet)
-		cli_message("prepared in %s/", dir.ptr);
+		cli_message("prepared in %s/", dir);
 	tw_prepared_release(&prepared);
-	tw_str_release(&dir);
 	return status;
 }
 
-int cli_prepare(const struct cli_command *command, int argc, char **argv)
+#define AT(member) offsetof(struct cli_reporting, member)
+
+static const struct cli_options options[] = {
+	CLI_NO_XLSX(0),		CLI_COUNTING(0),	CLI_VIEW(0),
+	CLI_OUTPUT(AT(common)), CLI_COMMON(AT(common)), { 0 },
+};
+
+static int prepare(const struct cli_command *command, int argc, char **argv)
 {
-	struct cli_option counting[8], view[8], common[8];
+	struct cli_trace_report made;
 	struct cli_reporting r;
-	const struct cli_option own[] = { CLI_NO_XLSX(&r),
-					  { NULL, 0, CLI_FLAG, NULL, NULL, NULL } };
-	const struct cli_option *const tables[] = { own, counting, view, common };
 	int status;
 
-	cli_reporting_init(&r, counting, view, common);
+	cli_reporting_init(&r);
 	r.options.exposed_time = true;
-	status = cli_reporting_begin(&r, command, tables, 4, argc, argv, false);
-	return status >= 0 ? status : cli_reporting_run(&r, true, prepare, &r);
+	status = cli_reporting_begin(&r, command, &r, argc, argv, false);
+	if (status >= 0)
+		return status;
+	status = cli_report_make(&made, &r, true);
+	if (status == CLI_DONE)
+		status = cli_one_device(&made);
+	if (status == CLI_DONE)
+		status = write_and_print(&r, made.report);
+	return cli_report_end(&made, status);
 }
+
+const struct cli_command cli_prepare = {
+	"prepare",
+	"TRACE",
+	"the data of a standalone analysis, by category of operations",
+	"Writes the report and, into the same directory (default: analysis_output beside the trace),\n"
+	"category_manifest.json and for each category its operations (category_data/), tree data and\n"
+	"metadata (metadata/). Prints the categories.\n\n"
+	"  trawl prepare trace.json.gz -o analysis --platform MI300X\n",
+	options,
+	prepare,
+};

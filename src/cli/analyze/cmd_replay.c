@@ -5,7 +5,7 @@
 #include "standalone/replay.h"
 #include "table/table.h"
 
-#include <stdio.h>
+#include <stddef.h>
 
 static const struct trawl_column columns[] = {
 	TW_TEXT("package", 60, "the file, in the directory given",
@@ -44,29 +44,20 @@ static int print_packages(const struct tw_replay_ops *ops, const bool *chosen, b
 			  enum tw_format format)
 {
 	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
-	const struct trawl_table *tables[] = { table };
-	struct trawl_error err;
 	size_t i, written = 0;
-	int status;
 
-	if (!table)
-		return cli_no_memory();
-	for (i = 0; i < ops->count; i++) {
+	for (i = 0; table && i < ops->count; i++) {
 		if (chosen[i])
 			add_package(table, &ops->op[i]);
 		written += chosen[i];
 	}
-	if (!written && !named)
+	if (table && !written && !named)
 		tw_table_add_note(table, "no operation takes so much of the compute time at so low "
 					 "an efficiency; --ops names others");
-	status = tw_table_finish(table, &err) ?
-			 cli_fail(&err) :
-			 cli_print_tables(tables, 1, format, "replay", cli_width());
-	tw_table_free(table);
-	return status;
+	return cli_print_table(table, format, "replay");
 }
 
-static int run(const char *dir, const struct cli_texts *names, enum tw_format format)
+static int write_packages(const char *dir, const struct cli_texts *names, enum tw_format format)
 {
 	const struct trawl_allocator *allocator = trawl_allocator_default();
 	struct tw_prepared prepared;
@@ -91,34 +82,50 @@ static int run(const char *dir, const struct cli_texts *names, enum tw_format fo
 	return status;
 }
 
-int cli_replay(const struct cli_command *command, int argc, char **argv)
-{
-	const struct trawl_allocator *allocator = trawl_allocator_default();
-	size_t room = (size_t)argc + 1;
-	struct cli_texts names = { tw_alloc_array(allocator, room, sizeof(*names.text)), 0 };
-	const struct cli_option own[] = {
-		{ "ops", 0, CLI_TEXTS, "NAME...", &names,
-		  "the operations; names behind DIR count too" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-	};
+struct replay_command {
 	struct cli_common common;
-	struct cli_option options[8];
-	const struct cli_option *const tables[] = { own, options };
-	int count, status, i;
+	struct cli_texts names;
+};
 
-	if (!names.text)
-		return cli_no_memory();
-	cli_table_options(&common, options);
-	status = cli_begin(command, tables, 2, argc, argv, &count);
-	if (status < 0 && !count)
-		status = cli_usage_error(command, "which directory? 'trawl prepare' makes one");
-	else if (status < 0 && count > 1 && !names.count)
-		status =
-			cli_usage_error(command, "'%.60s': operations are named by --ops", argv[1]);
-	for (i = 1; status < 0 && i < count; i++)
-		names.text[names.count++] = argv[i];
-	if (status < 0)
-		status = run(argv[0], &names, common.format);
-	tw_free(allocator, names.text, room * sizeof(*names.text));
-	return status;
+#define AT(member) offsetof(struct replay_command, member)
+
+static const struct cli_option own_options[] = {
+	{ "ops", 0, &cli_strings, "NAME...", AT(names),
+	  "the operations; names behind DIR count too" },
+	{ 0 },
+};
+
+static const struct cli_options options[] = {
+	{ .list = own_options },
+	CLI_TABLE(AT(common)),
+	{ 0 },
+};
+
+static int replay(const struct cli_command *command, int argc, char **argv)
+{
+	struct replay_command c = { .names.count = 0 };
+	int count, i, status = cli_begin(command, &c, argc, argv, &count);
+
+	if (status >= 0)
+		return status;
+	if (!count)
+		return cli_usage_error(command, "which directory? 'trawl prepare' makes one");
+	if (count > 1 && !c.names.count)
+		return cli_usage_error(command, "'%.60s': operations are named by --ops", argv[1]);
+	for (i = 1; i < count; i++)
+		cli_add_text(&c.names, argv[i]);
+	return write_packages(argv[0], &c.names, c.common.format);
 }
+
+const struct cli_command cli_replay = {
+	"replay",
+	"DIR",
+	"packages with which operations can be run again elsewhere",
+	"DIR is the directory of an analysis. Writes\n"
+	"DIR/replay_packages/<op>_replay_package.zip for each operation named, else for those\n"
+	"that take much of the compute time at a low efficiency: its arguments and times, and a\n"
+	"Python script that rebuilds and times it with PyTorch. Prints which were written.\n\n"
+	"  trawl replay analysis_output --ops aten::addmm aten::mm\n",
+	options,
+	replay,
+};

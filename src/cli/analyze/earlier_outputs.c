@@ -1,6 +1,5 @@
-#include "cli/analyze/earlier_outputs.h"
-
-#include "cli/cli.h"
+/* Files of an earlier analysis that lie among those of this one. */
+#include "cli/analyze/analysing.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 struct older {
 	const struct timespec *since;
 	size_t count;
-	struct tw_str first; /* by name, with its folder */
+	const char *first; /* by name, with its folder */
 };
 
 static bool is_before(const struct timespec *a, const struct timespec *b)
@@ -17,25 +16,17 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-static void look_at(struct older *older, const char *dir, const char *folder, const char *name)
+static void note_older(struct older *older, const char *dir, const char *folder, const char *name)
 {
-	struct tw_str path, shown;
+	const char *shown = cli_text("%s/%s", folder, name);
 	struct stat info;
 
-	tw_str_init(&path, trawl_allocator_default());
-	tw_str_init(&shown, trawl_allocator_default());
-	tw_str_addf(&shown, "%s/%s", folder, name);
-	tw_str_addf(&path, "%s/%s", dir, shown.ptr ? shown.ptr : "");
-	if (!path.failed && !shown.failed && !stat(path.ptr, &info) && S_ISREG(info.st_mode) &&
-	    is_before(&info.st_mtim, older->since)) {
-		older->count++;
-		if (!older->first.len || strcmp(shown.ptr, older->first.ptr) < 0) {
-			tw_str_clear(&older->first);
-			tw_str_add(&older->first, shown.ptr, shown.len);
-		}
-	}
-	tw_str_release(&shown);
-	tw_str_release(&path);
+	if (stat(cli_text("%s/%s", dir, shown), &info) || !S_ISREG(info.st_mode) ||
+	    !is_before(&info.st_mtim, older->since))
+		return;
+	older->count++;
+	if (!older->first || strcmp(shown, older->first) < 0)
+		older->first = shown;
 }
 
 void cli_tell_older(const char *dir, const struct timespec *since)
@@ -46,25 +37,18 @@ void cli_tell_older(const char *dir, const struct timespec *since)
 	struct older older = { .since = since };
 	size_t i;
 
-	tw_str_init(&older.first, trawl_allocator_default());
 	for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		DIR *folder = opendir(cli_text("%s/%s", dir, folders[i]));
 		const struct dirent *entry;
-		struct tw_str path;
-		DIR *folder;
 
-		tw_str_init(&path, trawl_allocator_default());
-		tw_str_addf(&path, "%s/%s", dir, folders[i]);
-		folder = path.failed ? NULL : opendir(path.ptr);
 		while (folder && (entry = readdir(folder)))
-			look_at(&older, dir, folders[i], entry->d_name);
+			note_older(&older, dir, folders[i], entry->d_name);
 		if (folder)
 			closedir(folder);
-		tw_str_release(&path);
 	}
-	if (older.count && !older.first.failed)
+	if (older.count)
 		cli_message("%zu file%s in %s of an earlier analysis (%s%s): choose another "
 			    "directory with -o, or remove %s",
-			    older.count, older.count == 1 ? " is" : "s are", dir, older.first.ptr,
+			    older.count, older.count == 1 ? " is" : "s are", dir, older.first,
 			    older.count == 1 ? "" : ", ...", older.count == 1 ? "it" : "them");
-	tw_str_release(&older.first);
 }

@@ -17,24 +17,6 @@ static const char *const offered[] = { "MI300X", "MI325X", "MI355X", "MI400" };
 
 #define OFFERED (sizeof(offered) / sizeof(offered[0]))
 
-void cli_answers_init(struct cli_answers *answers)
-{
-	size_t i;
-
-	for (i = 0; i < CLI_QUESTIONS; i++) {
-		answers->answer[i] = NULL;
-		tw_str_init(&answers->texts[i], trawl_allocator_default());
-	}
-}
-
-void cli_answers_release(struct cli_answers *answers)
-{
-	size_t i;
-
-	for (i = 0; i < CLI_QUESTIONS; i++)
-		tw_str_release(&answers->texts[i]);
-}
-
 bool cli_can_ask(void)
 {
 	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
@@ -121,30 +103,27 @@ static void add_directory(struct tw_str *out, const char *trace)
 
 static void add_question(struct tw_str *out, enum cli_question which, const char *trace)
 {
-	switch (which) {
-	case CLI_ASK_TRACE:
-		tw_str_add_cstr(out, "1. Please provide the full path to your PyTorch trace file "
-				     "(.json or .json.gz)\n"
-				     "   Example: /home/user/traces/model_trace.json\n"
-				     "   Trace file path: ");
-		break;
-	case CLI_ASK_PLATFORM:
+	static const char *const plain[CLI_QUESTIONS] = {
+		[CLI_ASK_TRACE] = "1. Please provide the full path to your PyTorch trace file "
+				  "(.json or .json.gz)\n"
+				  "   Example: /home/user/traces/model_trace.json\n"
+				  "   Trace file path: ",
+		[CLI_ASK_NODE] = "3. Which cluster should we use for analysis? (e.g., node01)\n"
+				 "   Press Enter for none: it runs here\n"
+				 "   Cluster name: ",
+		[CLI_ASK_CONTAINER] = "4. Which Docker container has trawl installed? "
+				      "(e.g., my_container)\n"
+				      "   Press Enter for none\n"
+				      "   Container name: ",
+		[CLI_ASK_OUTPUT] = "5. Where should we save analysis results? (Press Enter for "
+				   "default: ",
+	};
+
+	if (which == CLI_ASK_PLATFORM)
 		add_platform_question(out);
-		break;
-	case CLI_ASK_NODE:
-		tw_str_add_cstr(out, "3. Which cluster should we use for analysis? (e.g., node01)\n"
-				     "   Press Enter for none: it runs here\n"
-				     "   Cluster name: ");
-		break;
-	case CLI_ASK_CONTAINER:
-		tw_str_add_cstr(out, "4. Which Docker container has trawl installed? "
-				     "(e.g., my_container)\n"
-				     "   Press Enter for none\n"
-				     "   Container name: ");
-		break;
-	default:
-		tw_str_add_cstr(out, "5. Where should we save analysis results? (Press Enter for "
-				     "default: ");
+	else
+		tw_str_add_cstr(out, plain[which]);
+	if (which == CLI_ASK_OUTPUT) {
 		add_directory(out, trace);
 		tw_str_add_cstr(out, "analysis_output)\n"
 				     "   Output directory (optional): ");
@@ -153,48 +132,25 @@ static void add_question(struct tw_str *out, enum cli_question which, const char
 
 /* ---- the answers */
 
-/* A line without the blanks around it, nor a pair of quotes; false at the end of the input. */
-static bool read_answer(struct tw_str *answer)
+/* A line without the blanks around it, nor a pair of quotes; NULL at the end of the input. */
+static char *read_answer(void)
 {
-	char *line = NULL, *begin, *end;
+	char *line = NULL, *begin, *end, *answer = NULL;
 	size_t size = 0;
-	ssize_t len = getline(&line, &size, stdin);
 
-	tw_str_clear(answer);
-	if (len <= 0) {
-		free(line);
-		return false;
+	if (getline(&line, &size, stdin) > 0) {
+		begin = line + strspn(line, " \t");
+		end = line + strlen(line);
+		while (end > begin && strchr(" \t\r\n", end[-1]))
+			end--;
+		if (end - begin >= 2 && (*begin == '\'' || *begin == '"') && end[-1] == *begin) {
+			begin++;
+			end--;
+		}
+		answer = cli_text("%.*s", (int)(end - begin), begin);
 	}
-	begin = line;
-	end = line + strlen(line);
-	while (end > begin && strchr(" \t\r\n", end[-1]))
-		end--;
-	while (begin < end && strchr(" \t", *begin))
-		begin++;
-	if (end - begin >= 2 && (*begin == '\'' || *begin == '"') && end[-1] == *begin) {
-		begin++;
-		end--;
-	}
-	tw_str_add(answer, begin, (size_t)(end - begin));
 	free(line);
-	return true;
-}
-
-/* "~/x" by $HOME. */
-static void expand_home(struct tw_str *path)
-{
-	const char *home = getenv("HOME");
-	struct tw_str rest;
-
-	if (!home || path->failed || !path->len || strncmp(path->ptr, "~/", 2))
-		return;
-	tw_str_init(&rest, path->allocator);
-	tw_str_addf(&rest, "%s%s", home, path->ptr + 1);
-	tw_str_clear(path);
-	if (!rest.failed)
-		tw_str_add(path, rest.ptr, rest.len);
-	path->failed |= rest.failed;
-	tw_str_release(&rest);
+	return answer;
 }
 
 static void complain(const char *format, ...) TRAWL_PRINTF(1, 2);
@@ -209,144 +165,136 @@ static void complain(const char *format, ...)
 	va_end(args);
 	tw_str_init(&shown, trawl_allocator_default());
 	tw_escape_terminal(&shown, text, strlen(text));
-	if (!shown.failed && shown.ptr)
+	if (!shown.failed)
 		fprintf(stderr, "   %s\n", shown.ptr);
 	tw_str_release(&shown);
 }
 
-static bool check_platform(struct tw_str *answer)
+/* The platform that is meant, NULL: none; a number is that of a choice. */
+static const char *check_platform(const char *answer)
 {
 	struct tw_platform platform;
 
-	/* The number of a choice. */
-	if (answer->len == 1 && *answer->ptr >= '1' && *answer->ptr < '1' + (int)OFFERED) {
-		size_t choice = (size_t)(*answer->ptr - '1');
-
-		tw_str_clear(answer);
-		tw_str_add_cstr(answer, offered[choice]);
-		return true;
-	}
+	if (*answer >= '1' && *answer < '1' + (int)OFFERED && !answer[1])
+		return offered[*answer - '1'];
 	/* A file's name is left to --platform: where it is looked for is not known yet. */
-	if (answer->failed || tw_platform_find(answer->ptr, &platform))
-		return true;
-	complain("there is no platform '%s' in this list", answer->ptr);
-	return false;
+	if (tw_platform_find(answer, &platform))
+		return answer;
+	complain("there is no platform '%s' in this list", answer);
+	return NULL;
 }
 
-/* Files of here can be looked at; those of elsewhere must say all by themselves. */
-static bool check_path(struct tw_str *answer, const struct cli_answers *all, bool directory)
+/* Files of here can be looked at, "~/x" by $HOME; those of elsewhere must say all by themselves. */
+static const char *check_path(const char *answer, bool elsewhere, bool directory)
 {
+	const char *home = getenv("HOME");
 	struct stat info;
 
-	if (all->answer[CLI_ASK_NODE] || all->answer[CLI_ASK_CONTAINER]) {
-		if (*answer->ptr != '~')
-			return true;
-		complain("'%s': the full path is needed, for '~' is another one there",
-			 answer->ptr);
-		return false;
+	if (elsewhere) {
+		if (*answer != '~')
+			return answer;
+		complain("'%s': the full path is needed, for '~' is another one there", answer);
+		return NULL;
 	}
-	expand_home(answer);
-	if (answer->failed)
-		return true;
-	if (stat(answer->ptr, &info)) {
+	if (home && !strncmp(answer, "~/", 2))
+		answer = cli_text("%s%s", home, answer + 1);
+	if (stat(answer, &info)) {
 		if (directory && errno == ENOENT)
-			return true;
-		complain("'%s': %s", answer->ptr, strerror(errno));
-		return false;
+			return answer;
+		complain("'%s': %s", answer, strerror(errno));
+		return NULL;
 	}
 	if (directory != S_ISDIR(info.st_mode)) {
-		complain("'%s' is %s", answer->ptr, directory ? "not a directory" : "a directory");
-		return false;
+		complain("'%s' is %s", answer, directory ? "not a directory" : "a directory");
+		return NULL;
 	}
-	return true;
+	return answer;
 }
 
-static bool check_answer(enum cli_question which, struct tw_str *answer,
-			 const struct cli_answers *all)
+/* The answer as it is meant; NULL when it is wrong, which was told. */
+static const char *check_answer(enum cli_question which, const char *answer, bool elsewhere)
 {
 	const char *complaint;
 
 	switch (which) {
 	case CLI_ASK_TRACE:
 		/* Whether it is there: when it is known where. */
-		if (strcmp(answer->ptr, "-"))
-			return true;
+		if (strcmp(answer, "-"))
+			return answer;
 		complain("answers are read from standard input: a file, please");
-		return false;
+		return NULL;
 	case CLI_ASK_PLATFORM:
 		return check_platform(answer);
 	case CLI_ASK_NODE:
 	case CLI_ASK_CONTAINER:
-		complaint = cli_remote_complaint(answer->ptr);
+		complaint = cli_remote_complaint(answer);
 		if (complaint)
-			complain("'%s' %s", answer->ptr, complaint);
-		return !complaint;
+			complain("'%s' %s", answer, complaint);
+		return complaint ? NULL : answer;
 	default:
-		return check_path(answer, all, true);
+		return check_path(answer, elsewhere, true);
 	}
+}
+
+static bool is_elsewhere(const char **const answers[CLI_QUESTIONS])
+{
+	return *answers[CLI_ASK_NODE] || *answers[CLI_ASK_CONTAINER];
 }
 
 /* Until the answer is right; an empty one is the default, where there is one. */
-static int ask(const struct cli_command *command, struct cli_answers *answers,
-	       enum cli_question which)
+static int ask_question(const struct cli_command *command,
+			const char **const answers[CLI_QUESTIONS], enum cli_question which)
 {
-	struct tw_str *answer = &answers->texts[which];
 	struct tw_str question;
-	const char *shown;
+	const char *shown, *answer;
 	bool good = false;
 
 	tw_str_init(&question, trawl_allocator_default());
-	add_question(&question, which, answers->answer[CLI_ASK_TRACE]);
+	add_question(&question, which, *answers[CLI_ASK_TRACE]);
 	shown = question.failed ? "" : question.ptr;
-	while (!good && !question.failed) {
+	while (!good) {
 		fprintf(stderr, "%s", shown);
 		/* The next time its last line is enough. */
-		shown = strrchr(question.ptr, '\n') + 1;
-		if (!read_answer(answer)) {
-			fputc('\n', stderr);
-			tw_str_release(&question);
-			return cli_usage_error(command, "the input ended before the questions did");
-		}
-		answers->answer[which] = NULL;
-		if (answer->failed)
+		shown = question.failed ? "" : strrchr(question.ptr, '\n') + 1;
+		answer = read_answer();
+		if (!answer)
 			break;
-		if (!answer->len) {
-			good = which != CLI_ASK_TRACE;
-			if (!good)
-				complain("this one has no default");
-		} else {
-			good = check_answer(which, answer, answers);
-			if (good)
-				answers->answer[which] = answer->ptr;
-		}
+		if (*answer)
+			*answers[which] = check_answer(which, answer, is_elsewhere(answers));
+		else if (which == CLI_ASK_TRACE)
+			complain("this one has no default");
+		good = *answers[which] || (!*answer && which != CLI_ASK_TRACE);
 	}
-	if (question.failed || answer->failed)
-		cli_message("out of memory");
 	tw_str_release(&question);
-	return good && !answer->failed ? -1 : CLI_FAILED;
+	if (good)
+		return -1;
+	fputc('\n', stderr);
+	return cli_usage_error(command, "the input ended before the questions did");
 }
 
-int cli_ask(const struct cli_command *command, struct cli_answers *answers)
+/* Once it is known where the trace is to be looked for. */
+static int check_trace(const struct cli_command *command, const char **const answers[CLI_QUESTIONS])
 {
-	bool given[CLI_QUESTIONS];
-	int which, status;
+	int status = -1;
 
-	for (which = 0; which < CLI_QUESTIONS; which++)
-		given[which] = answers->answer[which];
+	while (status < 0 && !(*answers[CLI_ASK_TRACE] = check_path(*answers[CLI_ASK_TRACE],
+								    is_elsewhere(answers), false)))
+		status = ask_question(command, answers, CLI_ASK_TRACE);
+	return status;
+}
+
+int cli_ask(const struct cli_command *command, const char **const answers[CLI_QUESTIONS])
+{
+	int which, status = -1;
+
 	fprintf(stderr, "To run standalone analysis, I need the following information:\n\n");
-	for (which = 0; which < CLI_QUESTIONS; which++) {
-		status = given[which] ? -1 : ask(command, answers, (enum cli_question)which);
-		if (status >= 0)
-			return status;
-		/* Now it is known where the trace is to be looked for. */
-		while (which == CLI_ASK_CONTAINER &&
-		       !check_path(&answers->texts[CLI_ASK_TRACE], answers, false)) {
-			status = ask(command, answers, CLI_ASK_TRACE);
-			if (status >= 0)
-				return status;
-		}
-		answers->answer[CLI_ASK_TRACE] = answers->texts[CLI_ASK_TRACE].ptr;
+	for (which = 0; which < CLI_QUESTIONS && status < 0; which++) {
+		if (!*answers[which])
+			status = ask_question(command, answers, (enum cli_question)which);
+		if (status < 0 && which == CLI_ASK_CONTAINER)
+			status = check_trace(command, answers);
 	}
-	fputc('\n', stderr);
-	return -1;
+	if (status < 0)
+		fputc('\n', stderr);
+	return status;
 }

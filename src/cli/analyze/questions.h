@@ -16,22 +16,14 @@ enum cli_question {
 	CLI_QUESTIONS,
 };
 
-/* What an option has answered is not asked. */
-struct cli_answers {
-	const char *answer[CLI_QUESTIONS]; /* NULL: none, the default */
-	struct tw_str texts[CLI_QUESTIONS];
-};
-
-void cli_answers_init(struct cli_answers *answers);
-void cli_answers_release(struct cli_answers *answers);
-
 /* Whether there is somebody to ask. */
 bool cli_can_ask(void);
 
 /*
- * Asks on stderr, reads from stdin, and asks again after a wrong answer; -1 when all are answered,
- * else the exit status: CLI_USAGE at the end of the input.
+ * Asks on stderr what is still NULL, reads from stdin, and asks again after a wrong answer; what
+ * has its default stays NULL.  -1 when all are answered, else the exit status: CLI_USAGE at the end
+ * of the input.
  */
-int cli_ask(const struct cli_command *command, struct cli_answers *answers);
+int cli_ask(const struct cli_command *command, const char **const answers[CLI_QUESTIONS]);
 
 #endif

@@ -1,7 +1,5 @@
 #include "cli/analyze/remote.h"
 
-#include "base/alloc.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,6 +22,19 @@ const char *cli_remote_complaint(const char *name)
 	/* It would be taken for an option, of which some run commands. */
 	return *name == '-' ? "begins with a dash" : NULL;
 }
+
+static int read_remote_name(const struct cli_option *option, const char *text, void *value,
+			    struct trawl_error *err)
+{
+	const char *complaint = *text ? cli_remote_complaint(text) : NULL;
+
+	if (complaint)
+		return trawl_error_set(err, TRAWL_EUSAGE, "--%s: '%.100s' %s", option->name, text,
+				       complaint);
+	return cli_string.read(option, text, value, err);
+}
+
+const struct cli_kind cli_remote_name = { .read = read_remote_name };
 
 /* ---- the command */
 
@@ -71,7 +82,7 @@ static size_t inner_command(const struct cli_remote *where, const char *const *a
 
 static volatile sig_atomic_t running; /* the process to pass signals on to */
 
-static void pass_on(int signal_number)
+static void forward_signal(int signal_number)
 {
 	int saved = errno;
 
@@ -81,10 +92,10 @@ static void pass_on(int signal_number)
 }
 
 /* Ends together with what runs: whoever stops this program means that. */
-static void pass_signals_to(pid_t pid)
+static void forward_signals_to(pid_t pid)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = pass_on, .sa_flags = SA_RESTART }, old;
+	struct sigaction action = { .sa_handler = forward_signal, .sa_flags = SA_RESTART }, old;
 	size_t i;
 
 	running = pid;
@@ -93,7 +104,7 @@ static void pass_signals_to(pid_t pid)
 			sigaction(signals[i], &action, NULL);
 }
 
-static int spawn(const char *const *words, bool feeds, pid_t *pid)
+static int spawn_program(const char *const *words, bool feeds, pid_t *pid)
 {
 	extern char **environ;
 	posix_spawn_file_actions_t files;
@@ -123,7 +134,7 @@ static int tell_not_started(const char *program, int error)
 }
 
 /* Statuses that are not trawl's, for trawl has none of these. */
-static void explain(const struct cli_remote *where, int status)
+static void explain_status(const struct cli_remote *where, int status)
 {
 	const char *there = where->container ? where->container : where->node;
 
@@ -139,16 +150,16 @@ static void explain(const struct cli_remote *where, int status)
 		cli_message("the run on '%s' was ended by signal %d", there, status - 128);
 }
 
-static int run(const struct cli_remote *where, const char *const *words)
+static int run_command(const struct cli_remote *where, const char *const *words)
 {
 	pid_t pid;
 	int error, state, status;
 
 	fflush(stdout);
-	error = spawn(words, where->feeds, &pid);
+	error = spawn_program(words, where->feeds, &pid);
 	if (error)
 		return tell_not_started(words[0], error);
-	pass_signals_to(pid);
+	forward_signals_to(pid);
 	while (waitpid(pid, &state, 0) < 0) {
 		if (errno != EINTR) {
 			cli_message("cannot wait for '%s': %s", words[0], strerror(errno));
@@ -157,37 +168,28 @@ static int run(const struct cli_remote *where, const char *const *words)
 	}
 	running = 0;
 	status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
-	explain(where, status);
+	explain_status(where, status);
 	return status;
 }
 
 int cli_remote_run(const struct cli_remote *where, const char *const *arguments, size_t count)
 {
-	const struct trawl_allocator *allocator = trawl_allocator_default();
-	const char **words = tw_alloc_array(allocator, count + 6, sizeof(*words));
+	const char **words = cli_alloc(count + 6, sizeof(*words));
+	const char *outer[] = { "ssh", where->node, NULL, NULL };
+	size_t n = inner_command(where, arguments, count, words), i;
 	struct tw_str line;
-	int status = CLI_FAILED;
-	size_t n, i;
+	int status;
 
-	tw_str_init(&line, allocator);
-	if (words) {
-		n = inner_command(where, arguments, count, words);
-		/* ssh joins its arguments with blanks, and a shell there takes them apart. */
-		for (i = 0; i < n && where->node; i++) {
-			tw_str_add_cstr(&line, i ? " " : "");
-			cli_quote_word(&line, words[i]);
-		}
+	if (!where->node)
+		return run_command(where, words);
+	/* ssh joins its arguments with blanks, and a shell there takes them apart. */
+	tw_str_init(&line, trawl_allocator_default());
+	for (i = 0; i < n; i++) {
+		tw_str_add_cstr(&line, i ? " " : "");
+		cli_quote_word(&line, words[i]);
 	}
-	if (!words || line.failed) {
-		cli_message("out of memory");
-	} else if (where->node) {
-		const char *const outer[] = { "ssh", where->node, line.ptr, NULL };
-
-		status = run(where, outer);
-	} else {
-		status = run(where, words);
-	}
+	outer[2] = line.ptr;
+	status = line.failed ? cli_no_memory() : run_command(where, outer);
 	tw_str_release(&line);
-	tw_free(allocator, words, (count + 6) * sizeof(*words));
 	return status;
 }

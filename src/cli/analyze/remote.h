@@ -13,6 +13,8 @@ struct cli_remote {
 	bool feeds;	       /* the run there reads our standard input; else it has none */
 };
 
+/* Options with such names: const char *. */
+extern const struct cli_kind cli_remote_name;
 /* Why this name cannot be that of a node or container, NULL: it can. */
 const char *cli_remote_complaint(const char *name);
 

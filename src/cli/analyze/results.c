@@ -1,5 +1,6 @@
 /* What analyze and category print: read back from what they wrote. */
 #include "cli/analyze/analysing.h"
+#include "cli/screen.h"
 
 #include "base/alloc.h"
 #include "data/limits.h"
@@ -288,52 +289,54 @@ static void add_platform_text(struct tw_str *out, const struct tw_json_value *ma
 	}
 }
 
-/* A line of its own, in the terminal's width. */
-static void add_line(struct tw_str *out, struct tw_str *line)
-{
-	cli_add_wrapped(out, line->failed || !line->ptr ? "" : line->ptr, 0, cli_width());
-	out->failed |= line->failed;
-	tw_str_release(line);
-}
-
-static void add_platform(struct tw_str *out, const struct tw_json_value *manifest)
+static void add_platform(struct cli_screen *s, const struct tw_json_value *manifest)
 {
 	struct tw_str line;
 
-	tw_str_init(&line, out->allocator);
+	tw_str_init(&line, s->out.allocator);
 	add_platform_text(&line, manifest);
-	add_line(out, &line);
+	cli_add_line(s, &line, 0);
 }
 
 /* "3.496 ms looked at: 80.1 % computation, ..." */
-static void add_use(struct tw_str *whole, const struct trawl_table *analysis)
+static void add_use(struct cli_screen *s, const struct trawl_table *analysis)
 {
-	struct tw_str line, *out = &line;
 	static const char *const words[] = { "computation", "exposed communication",
 					     "exposed copies", "idle" };
+	struct tw_str line;
 	size_t i;
 
-	tw_str_init(&line, whole->allocator);
+	tw_str_init(&line, s->out.allocator);
 	if (has_cell(analysis, 0, 5)) {
-		tw_str_add_real_fixed(out, trawl_table_cell(analysis, 0, 5).real, 3);
-		tw_str_add_cstr(out, " ms");
+		tw_str_add_real_fixed(&line, trawl_table_cell(analysis, 0, 5).real, 3);
+		tw_str_add_cstr(&line, " ms");
 	}
 	if (has_cell(analysis, 0, 1)) {
-		tw_str_add_cstr(out, " of ");
-		add_cell(out, analysis, 0, 1);
+		tw_str_add_cstr(&line, " of ");
+		add_cell(&line, analysis, 0, 1);
 	}
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (!has_cell(analysis, 0, 6 + i))
-			continue;
-		tw_str_add_cstr(out, i ? ", " : ": ");
-		tw_str_add_real_fixed(out, trawl_table_cell(analysis, 0, 6 + i).real, 1);
-		tw_str_addf(out, " %% %s", words[i]);
-	}
-	add_line(whole, &line);
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (has_cell(analysis, 0, 6 + i))
+			tw_str_addf(&line, "%s%.1f %% %s", i ? ", " : ": ",
+				    trawl_table_cell(analysis, 0, 6 + i).real, words[i]);
+	cli_add_line(s, &line, 0);
+}
+
+static void add_defect(struct cli_screen *s, const struct tw_json_value *defect)
+{
+	const char *severity = text_of(defect, "severity"), *meaning = text_of(defect, "meaning");
+	struct tw_str line;
+
+	if (!severity || !meaning || !strcmp(severity, "note"))
+		return;
+	tw_str_init(&line, s->out.allocator);
+	tw_str_addf(&line, "%s: %.0f x ", severity, tw_json_number(tw_json_get(defect, "count")));
+	tw_escape_terminal(&line, meaning, strlen(meaning));
+	cli_add_line(s, &line, 0);
 }
 
 /* What the figures do not hold. */
-static void add_missing(struct tw_str *out, const struct tw_json_value *manifest)
+static void add_missing(struct cli_screen *s, const struct tw_json_value *manifest)
 {
 	const struct tw_json_value *u = tw_json_get(manifest, "unlinked");
 	const struct tw_json_value *d = tw_json_get(manifest, "defects")->first;
@@ -341,113 +344,90 @@ static void add_missing(struct tw_str *out, const struct tw_json_value *manifest
 	const char *device = text_of(manifest, "platform_of_device");
 	struct tw_str line;
 
-	tw_str_init(&line, out->allocator);
 	if (platform && device && strcmp(platform, device)) {
+		tw_str_init(&line, s->out.allocator);
 		tw_str_add_cstr(&line, "by the device's name the trace is of ");
 		tw_escape_terminal(&line, device, strlen(device));
-		cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, cli_width());
+		cli_add_line(s, &line, 0);
 	}
-	if (tw_json_number(tw_json_get(u, "count")) > 0) {
-		tw_str_clear(&line);
-		tw_str_add_real_fixed(&line, tw_json_number(tw_json_get(u, "time_ms")), 3);
-		tw_str_add_cstr(&line, " ms of GPU work (");
-		tw_str_add_real_fixed(&line, tw_json_number(tw_json_get(u, "percent_of_total")), 1);
-		tw_str_add_cstr(&line, " %) without a recorded launch: in no operation, so that "
-				       "categories do not add up and their times are lower bounds");
-		cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, cli_width());
-	}
+	if (tw_json_number(tw_json_get(u, "count")) > 0)
+		cli_add_wrapped(s,
+				cli_text("%.3f ms of GPU work (%.1f %%) without a recorded launch: "
+					 "in no operation, so that categories do not add up and "
+					 "their times are lower bounds",
+					 tw_json_number(tw_json_get(u, "time_ms")),
+					 tw_json_number(tw_json_get(u, "percent_of_total"))),
+				0);
 	if (tw_json_true(tw_json_get(manifest, "linked_only")))
-		tw_str_add_cstr(out, "GPU work without a recorded launch is left out\n");
-	for (; d; d = d->next) {
-		const char *severity = text_of(d, "severity"), *meaning = text_of(d, "meaning");
-
-		if (!severity || !meaning || !strcmp(severity, "note"))
-			continue;
-		tw_str_clear(&line);
-		tw_str_addf(&line, "%s: ", severity);
-		tw_str_add_real_fixed(&line, tw_json_number(tw_json_get(d, "count")), 0);
-		tw_str_add_cstr(&line, " x ");
-		tw_escape_terminal(&line, meaning, strlen(meaning));
-		cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, cli_width());
-	}
-	out->failed |= line.failed;
-	tw_str_release(&line);
-}
-
-static void add_percent(struct tw_str *out, const struct trawl_table *table, size_t row,
-			size_t column, const char *before, const char *behind)
-{
-	tw_str_add_cstr(out, before);
-	tw_str_add_real_fixed(out, trawl_table_cell(table, row, column).real, 1);
-	tw_str_add_cstr(out, behind);
+		tw_str_add_cstr(&s->out, "GPU work without a recorded launch is left out\n");
+	for (; d; d = d->next)
+		add_defect(s, d);
 }
 
 /* "P1. aten::mm (GEMM): up to 12.3 % less time", and below it what is wrong and what to do. */
-static void add_change_text(struct tw_str *out, const struct trawl_table *changes, size_t i)
+static void add_change_text(struct cli_screen *s, const struct trawl_table *changes, size_t i)
 {
+	double gain = trawl_table_cell(changes, i, CHANGE_GAIN).real;
 	struct tw_str text;
 	size_t column;
 
-	tw_str_init(&text, out->allocator);
+	tw_str_init(&text, s->out.allocator);
 	add_cell(&text, changes, i, CHANGE_TITLE);
 	tw_md_cut(&text, MOST_TITLE_BYTES);
-	if (has_cell(changes, i, CHANGE_GAIN) &&
-	    trawl_table_cell(changes, i, CHANGE_GAIN).real < TW_LIMIT_NO_DIFFERENCE_PERCENT)
+	if (has_cell(changes, i, CHANGE_GAIN) && gain < TW_LIMIT_NO_DIFFERENCE_PERCENT)
 		tw_str_add_cstr(&text, ": less than 0.1 % less time");
 	else if (has_cell(changes, i, CHANGE_GAIN))
-		add_percent(&text, changes, i, CHANGE_GAIN, ": up to ", " % less time");
+		tw_str_addf(&text, ": up to %.1f %% less time", gain);
 	else if (has_cell(changes, i, CHANGE_SHARE))
-		add_percent(&text, changes, i, CHANGE_SHARE, ": gain not known, it takes ",
-			    " % of the time");
-	tw_str_add_cstr(out, "  ");
-	add_cell(out, changes, i, CHANGE_ID);
-	tw_str_add_cstr(out, ". ");
-	cli_add_wrapped(out, text.failed ? "" : text.ptr, 6, cli_width());
+		tw_str_addf(&text, ": gain not known, it takes %.1f %% of the time",
+			    trawl_table_cell(changes, i, CHANGE_SHARE).real);
+	tw_str_add_cstr(&s->out, "  ");
+	add_cell(&s->out, changes, i, CHANGE_ID);
+	tw_str_add_cstr(&s->out, ". ");
+	cli_add_line(s, &text, 6);
 	for (column = CHANGE_ISSUE; column <= CHANGE_ACTION; column++) {
 		if (!has_cell(changes, i, column))
 			continue;
-		tw_str_clear(&text);
+		tw_str_init(&text, s->out.allocator);
 		add_cell(&text, changes, i, column);
-		tw_str_add_cstr(out, "      ");
-		cli_add_wrapped(out, text.failed ? "" : text.ptr, 6, cli_width());
+		tw_str_add_cstr(&s->out, "      ");
+		cli_add_line(s, &text, 6);
 	}
-	out->failed |= text.failed;
-	tw_str_release(&text);
 }
 
-static void add_changes(struct tw_str *out, const struct trawl_table *changes)
+static void add_changes(struct cli_screen *s, const struct trawl_table *changes)
 {
 	size_t count = trawl_table_rows(changes), i;
 
 	if (!count) {
-		tw_str_add_cstr(out, "nothing was found that is worth changing\n");
+		tw_str_add_cstr(&s->out, "nothing was found that is worth changing\n");
 		return;
 	}
-	tw_str_add_cstr(out, "most worth changing\n");
+	tw_str_add_cstr(&s->out, "most worth changing\n");
 	for (i = 0; i < count; i++)
-		add_change_text(out, changes, i);
+		add_change_text(s, changes, i);
 }
 
 static int print_text(const struct tw_json_value *manifest,
 		      const struct trawl_table *const tables[3])
 {
 	bool has_work = has_cell(tables[0], 0, 5) && trawl_table_cell(tables[0], 0, 5).real > 0;
-	struct tw_str out;
+	struct cli_screen s;
 
-	tw_str_init(&out, trawl_allocator_default());
-	add_platform(&out, manifest);
+	cli_screen_init(&s);
+	add_platform(&s, manifest);
 	if (has_work) {
-		add_use(&out, tables[0]);
-		add_missing(&out, manifest);
-		tw_str_add_char(&out, '\n');
-		tw_render_text(tables[1], &out, cli_width(), 0);
-		tw_str_add_char(&out, '\n');
-		add_changes(&out, tables[2]);
+		add_use(&s, tables[0]);
+		add_missing(&s, manifest);
+		tw_str_add_char(&s.out, '\n');
+		tw_render_text(tables[1], &s.out, s.width, 0);
+		tw_str_add_char(&s.out, '\n');
+		add_changes(&s, tables[2]);
 	} else {
-		tw_str_add_cstr(&out, "the trace has no GPU work: there is nothing to rank\n");
-		add_missing(&out, manifest);
+		tw_str_add_cstr(&s.out, "the trace has no GPU work: there is nothing to rank\n");
+		add_missing(&s, manifest);
 	}
-	return cli_print_str(&out);
+	return cli_screen_print(&s);
 }
 
 int cli_print_analysis(struct tw_prepared *prepared, struct trawl_table *categories,

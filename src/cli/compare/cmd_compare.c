@@ -1,12 +1,16 @@
 /* trawl compare: two sweeps, reports or traces side by side. */
 #include "cli/compare/compare.h"
+#include "cli/screen.h"
 
+#include "cli/ranks/ranks.h"
 #include "cli/sweep/sweep.h"
+#include "cli/trace/reporting.h"
 #include "io/sink.h"
 #include "study/compare/per_rank.h"
 #include "study/compare/report_tables.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +19,22 @@
 #define MOST_SIDES 16
 
 struct compare_command {
-	struct cli_comparing c;
 	struct cli_reporting reporting;
-	const char *labels[2], *xlsx, *fail_on, *sheet_list;
-	const char *lists[3]; /* --threads, --channels, --ranks */
-	int64_t numbers[3][CLI_SWEEP_NUMBERS];
-	double percent; /* of --fail-on, NaN: no gate */
-	unsigned sheets;
-	struct cli_side sides[MOST_SIDES];
-	size_t side_count;
-	const char *side_labels[MOST_SIDES];
+	const char *labels[2], *page, *xlsx;
+	struct cli_filter lists;
+	int64_t max_memory;
+	double percent;	 /* of --fail-on, NaN: no gate */
+	unsigned sheets; /* in the workbook; 0: all */
+};
+
+struct comparison {
+	const struct compare_command *cmd;
+	struct tw_side_options reading;
+	struct cli_progress progress;
+	struct tw_samples samples;
+	struct tw_side sides[MOST_SIDES];
+	size_t side_count, opened;
+	const char *labels[MOST_SIDES];
 	struct tw_changes changes;
 	struct trawl_table *tables[TW_COMPARE_TABLES];
 	struct tw_answer answer;
@@ -32,26 +42,23 @@ struct compare_command {
 
 /* ---- options */
 
-static int parse_percent(struct compare_command *cmd)
+static int read_percent(const struct cli_option *option, const char *text, void *value,
+			struct trawl_error *err)
 {
-	const char *text = cmd->fail_on;
-	size_t len = text ? strspn(text, "0123456789.") : 0;
+	size_t len = strspn(text, "0123456789.");
 	char *end;
 
-	cmd->percent = (double)NAN;
-	if (!text)
-		return -1;
 	/* Digits and a point: strtod() would take more, and this is the C locale. */
 	if (len) {
-		cmd->percent = strtod(text, &end);
+		*(double *)value = strtod(text, &end);
 		if (end == text + len && (!*end || !strcmp(end, "%")))
-			return -1;
+			return 0;
 	}
-	return cli_usage_error(cmd->c.command,
-			       "--fail-on: '%.60s' is no percentage such as 5 or 2.5", text);
+	return cli_bad_value(err, option, text, "no percentage such as 5 or 2.5");
 }
 
-static int parse_sheets(struct compare_command *cmd)
+static int read_sheets(const struct cli_option *option, const char *text, void *value,
+		       struct trawl_error *err)
 {
 	static const struct {
 		const char *name;
@@ -61,44 +68,67 @@ static int parse_sheets(struct compare_command *cmd)
 		{ "kernel_summary", TW_COMPARE_KERNELS }, { "ops_all", TW_COMPARE_ALL_OPS },
 		{ "roofline", TW_COMPARE_ROOFLINE },	  { "all", TW_COMPARE_EVERYTHING },
 	};
-	const char *p = cmd->sheet_list;
+	unsigned *sheets = value;
+	const char *p = text;
 	size_t i, len;
 
-	cmd->sheets = p ? 0 : TW_COMPARE_EVERYTHING;
-	for (; p && *p; p += len + strspn(p + len, ", ")) {
+	for (*sheets = 0; *p; p += len + strspn(p + len, ", ")) {
 		len = strcspn(p, ", ");
 		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 			if (strlen(names[i].name) == len && !memcmp(names[i].name, p, len))
 				break;
 		if (i == sizeof(names) / sizeof(names[0]))
-			return cli_usage_error(
-				cmd->c.command,
-				"--sheets: not '%.*s'; of gpu_timeline, ops_summary, "
-				"kernel_summary, ops_all, roofline, all",
-				(int)(len > 60 ? 60 : len), p);
-		cmd->sheets |= names[i].sheets;
+			return trawl_error_set(err, TRAWL_EUSAGE,
+					       "--%s: not '%.*s'; of gpu_timeline, ops_summary, "
+					       "kernel_summary, ops_all, roofline, all",
+					       option->name, (int)(len > 60 ? 60 : len), p);
+		*sheets |= names[i].sheets;
 	}
-	if (cmd->sheets)
-		return -1;
-	return cli_usage_error(cmd->c.command, "--sheets: which?");
+	return *sheets ? 0 : trawl_error_set(err, TRAWL_EUSAGE, "--%s: which?", option->name);
 }
 
-static const char *page_of(const struct compare_command *cmd)
-{
-	return cmd->reporting.common.output ? cmd->reporting.common.output : PAGE;
-}
+static const struct cli_kind percent_kind = { .read = read_percent };
+static const struct cli_kind sheets_kind = { .read = read_sheets };
 
-static int check_options(struct compare_command *cmd, size_t count)
-{
-	const struct cli_command *command = cmd->c.command;
-	int status = parse_percent(cmd);
+#define AT(member) offsetof(struct compare_command, member)
 
-	if (status < 0)
-		status = parse_sheets(cmd);
-	if (status < 0)
-		status = cli_read_filter(command, cmd->lists, cmd->numbers, &cmd->c.filter);
-	if (status < 0)
-		status = cli_reporting_view(&cmd->reporting, command);
+static const struct cli_option own_options[] = {
+	{ "label1", 0, &cli_string, "TEXT", AT(labels[0]),
+	  "what the baseline is called (default: its directory)" },
+	{ "label2", 0, &cli_string, "TEXT", AT(labels[1]), "what is compared with it is called" },
+	{ "fail-on", 0, &percent_kind, "PERCENT", AT(percent),
+	  "exit with 4 when something got worse by more" },
+	{ "xlsx", 0, &cli_string, "FILE", AT(xlsx), "write a workbook too" },
+	{ "sheets", 0, &sheets_kind, "LIST", AT(sheets),
+	  "of reports in the workbook: gpu_timeline, ops_summary, kernel_summary, "
+	  "ops_all, roofline, all (default)" },
+	{ "threads", 0, &cli_number_list, "LIST", AT(lists.threads),
+	  "of sweeps these thread counts alone, such as 256,512" },
+	{ "channels", 0, &cli_number_list, "LIST", AT(lists.channels),
+	  "of sweeps these channel counts alone" },
+	{ "ranks", 0, &cli_number_list, "LIST", AT(lists.ranks), "these ranks alone, such as 0-7" },
+	{ "max-memory", 0, &cli_size, "SIZE", AT(max_memory),
+	  "for traces held at once, such as 16G (default: half of the machine's)" },
+	{ 0 },
+};
+
+static const struct cli_option page_options[] = {
+	{ "output", 'o', &cli_string, "FILE", AT(page), "the page (default: " PAGE " here)" },
+	{ 0 },
+};
+
+static const struct cli_options options[] = {
+	{ .list = own_options },  CLI_COUNTING(AT(reporting)),	    CLI_VIEW(AT(reporting)),
+	{ .list = page_options }, CLI_COMMON(AT(reporting.common)), { 0 },
+};
+
+/* What the options say together; -1 to go on. */
+static int check_options(const struct cli_command *command, struct compare_command *cmd,
+			 size_t count)
+{
+	int status = cli_reporting_view(&cmd->reporting, command);
+	const char *page = cmd->page ? cmd->page : PAGE;
+
 	if (status >= 0)
 		return status;
 	if (count < 2)
@@ -106,52 +136,69 @@ static int check_options(struct compare_command *cmd, size_t count)
 						"with it");
 	if (count > MOST_SIDES)
 		return cli_usage_error(command, "more than %d are too many", MOST_SIDES);
-	if (count > 2 && (!cmd->xlsx || cmd->reporting.common.output || cmd->fail_on))
+	if (count > 2 && (!cmd->xlsx || cmd->page || !isnan(cmd->percent)))
 		return cli_usage_error(command,
 				       "more than two go into a workbook alone: --xlsx FILE, "
 				       "without --output and --fail-on");
-	if (cmd->sheet_list && !cmd->xlsx)
+	if (cmd->sheets && !cmd->xlsx)
 		return cli_usage_error(command, "--sheets is of the workbook: --xlsx FILE");
-	if (cmd->xlsx && !strcmp(cmd->xlsx, page_of(cmd)))
+	if (cmd->xlsx && !strcmp(cmd->xlsx, page))
 		return cli_usage_error(command, "the page and the workbook are two files, not '%s'",
 				       cmd->xlsx);
+	cmd->page = page;
+	if (!cmd->sheets)
+		cmd->sheets = TW_COMPARE_EVERYTHING;
 	return -1;
 }
 
 /* ---- sides */
 
-/* None of the inputs that are known is written over; -1, else the exit status. */
-static int check_outputs(const struct compare_command *cmd)
+/* None of the inputs that are known is written over; CLI_DONE, else the exit status. */
+static int check_outputs(const struct comparison *c)
 {
 	struct trawl_error err;
 
-	if ((cmd->side_count == 2 && tw_sink_check(page_of(cmd), &err)) ||
-	    (cmd->xlsx && tw_sink_check(cmd->xlsx, &err)))
+	if ((c->side_count == 2 && tw_sink_check(c->cmd->page, &err)) ||
+	    (c->cmd->xlsx && tw_sink_check(c->cmd->xlsx, &err)))
 		return cli_fail(&err);
-	return -1;
+	return CLI_DONE;
 }
 
-static int open_sides(struct compare_command *cmd, char **arguments)
+static int open_sides(struct comparison *c, char **arguments)
 {
+	struct trawl_error err;
 	size_t i;
+
+	for (i = 0; i < c->side_count; i++) {
+		c->opened++;
+		if (tw_side_open(&c->sides[i], arguments[i], &c->reading, &err))
+			return cli_fail(&err);
+		c->sides[i].label = i < 2 ? c->cmd->labels[i] : NULL;
+	}
+	if (tw_sides_label(c->sides, c->side_count, &err))
+		return cli_fail(&err);
+	for (i = 0; i < c->side_count; i++)
+		c->labels[i] = c->sides[i].label;
+	/* Files that were named, before they are read; what directories hold shows later. */
+	return check_outputs(c);
+}
+
+static int read_side(struct comparison *c, size_t i, uint32_t which)
+{
+	const struct cli_common *common = &c->cmd->reporting.common;
+	struct tw_side *side = &c->sides[i];
+	double start = cli_seconds();
+	struct trawl_error err;
 	int status;
 
-	for (i = 0; i < cmd->side_count; i++) {
-		status = cli_side_open(&cmd->sides[i], &cmd->c, arguments[i]);
-		if (status >= 0)
-			return status;
-		if (i < 2 && cmd->labels[i] && cmd->labels[i][0]) {
-			cmd->sides[i].label = strdup(cmd->labels[i]);
-			if (!cmd->sides[i].label)
-				return cli_no_memory();
-		}
-	}
-	if (!cli_sides_label(cmd->sides, cmd->side_count))
-		return cli_no_memory();
-	for (i = 0; i < cmd->side_count; i++)
-		cmd->side_labels[i] = cmd->sides[i].label;
-	/* Files that were named, before they are read; what directories hold shows later. */
-	return check_outputs(cmd);
+	cli_progress_begin(&c->progress, common->quiet);
+	status = tw_side_read(side, &c->samples, which, &err);
+	cli_progress_end(&c->progress);
+	if (common->verbose && side->traces)
+		cli_message("%zu ranks read in %.3f s", side->traces, cli_seconds() - start);
+	/* With nothing but what is left out where --quiet is given. */
+	cli_tell_notes(&side->notes, false);
+	return status ? cli_fail(&err) : CLI_DONE;
 }
 
 static const char *what_of(enum tw_compared_kind kind)
@@ -168,24 +215,20 @@ static const char *what_of(enum tw_compared_kind kind)
 }
 
 /* What only one side tells of cannot be compared, and is not new. */
-static void tell_one_sided(const struct compare_command *cmd)
+static void tell_one_sided(const struct comparison *c)
 {
-	const struct cli_side *s = cmd->sides;
+	const size_t *a = c->sides[0].having, *b = c->sides[1].having;
+	/* One of the two tables of collectives is enough. */
+	bool by_rank = a[TW_COLLECTIVE_RANK] && b[TW_COLLECTIVE_RANK];
+	bool by_sync = a[TW_COLLECTIVE_SYNC] && b[TW_COLLECTIVE_SYNC];
 	size_t k;
 
-	for (k = 0; k < TW_COMPARED_KINDS && !cmd->reporting.common.quiet; k++) {
-		size_t lacking = s[0].having[k] ? 1 : 0;
-
-		if (!s[0].having[k] == !s[1].having[k])
+	for (k = 0; k < TW_COMPARED_KINDS && !c->cmd->reporting.common.quiet; k++) {
+		if (!a[k] == !b[k] || (k == TW_COLLECTIVE_SYNC && by_rank) ||
+		    (k == TW_COLLECTIVE_RANK && by_sync))
 			continue;
-		/* One of the two tables of collectives is enough. */
-		if ((k == TW_COLLECTIVE_SYNC && s[0].having[TW_COLLECTIVE_RANK] &&
-		     s[1].having[TW_COLLECTIVE_RANK]) ||
-		    (k == TW_COLLECTIVE_RANK && s[0].having[TW_COLLECTIVE_SYNC] &&
-		     s[1].having[TW_COLLECTIVE_SYNC]))
-			continue;
-		cli_message("%s has no %s: %s are not compared", s[lacking].label,
-			    tw_compared_sheet_names[k], what_of(k));
+		cli_message("%s has no %s: %s are not compared", c->labels[a[k] ? 1 : 0],
+			    tw_compared_sheet_names[k], what_of((enum tw_compared_kind)k));
 	}
 }
 
@@ -199,33 +242,33 @@ static size_t own_configs(const struct tw_samples *samples, unsigned side)
 }
 
 /* Whether there is anything to compare; without a gate two sweeps may still show their best. */
-static int check_common(const struct compare_command *cmd)
+static int check_common(const struct comparison *c)
 {
-	const struct tw_samples *s = &cmd->c.samples;
+	bool first = own_configs(&c->samples, 0), second = own_configs(&c->samples, 1);
 	size_t i;
 
 	for (i = 0; i < TW_COMPARED_KINDS; i++)
-		if (cmd->changes.all[i].count)
-			return -1;
-	if (!own_configs(s, 0) || !own_configs(s, 1))
+		if (c->changes.all[i].count)
+			return CLI_DONE;
+	if (!first || !second)
 		cli_message("nothing to compare: there are no times in %s",
-			    cmd->side_labels[own_configs(s, 0) ? 1 : 0]);
-	else if (cmd->changes.common)
-		cli_message("nothing to compare: no table is in both %s and %s",
-			    cmd->side_labels[0], cmd->side_labels[1]);
-	else if (cmd->sides[0].kind == cmd->sides[1].kind && isnan(cmd->percent))
-		return -1;
+			    c->labels[first ? 1 : 0]);
+	else if (c->changes.common)
+		cli_message("nothing to compare: no table is in both %s and %s", c->labels[0],
+			    c->labels[1]);
+	else if (c->sides[0].kind == c->sides[1].kind && isnan(c->cmd->percent))
+		return CLI_DONE;
 	else
 		cli_message("nothing to compare: no configuration is in both %s and %s (--threads "
 			    "and --channels choose one of each)",
-			    cmd->side_labels[0], cmd->side_labels[1]);
+			    c->labels[0], c->labels[1]);
 	return CLI_FAILED;
 }
 
 /* Which ranks have lost a part of their traces, and whether their times count. */
-static void tell_damaged(const struct compare_command *cmd)
+static void tell_damaged(const struct comparison *c)
 {
-	const struct tw_samples *s = &cmd->c.samples;
+	const struct tw_samples *s = &c->samples;
 	size_t i;
 
 	for (i = 0; i < s->damaged_count; i++) {
@@ -237,41 +280,38 @@ static void tell_damaged(const struct compare_command *cmd)
 		if (d->rank >= 0)
 			snprintf(rank, sizeof(rank), "rank %lld", (long long)d->rank);
 		cli_message("%s%s%s: %s is damaged, a part of the trace is lost: %s",
-			    cmd->side_labels[d->side], name[0] ? " " : "", name, rank,
+			    c->labels[d->side], name[0] ? " " : "", name, rank,
 			    d->left_out ? "its times do not count" :
 					  "its times are of what is left");
 	}
 }
 
-static int compare(struct compare_command *cmd)
+static int find_changes(struct comparison *c)
 {
 	struct tw_compared_side sides[2];
 	struct trawl_error err;
 	size_t i;
-	int status;
 
-	if (tw_samples_finish(&cmd->c.samples, &err) ||
-	    tw_changes_make(&cmd->changes, &cmd->c.samples, &err))
+	if (tw_samples_finish(&c->samples, &err) || tw_changes_make(&c->changes, &c->samples, &err))
 		return cli_fail(&err);
-	tell_damaged(cmd);
-	status = check_common(cmd);
-	if (status >= 0)
-		return status;
-	tell_one_sided(cmd);
+	tell_damaged(c);
+	if (check_common(c))
+		return CLI_FAILED;
+	tell_one_sided(c);
 	for (i = 0; i < 2; i++) {
-		const struct cli_side *s = &cmd->sides[i];
+		const struct tw_side *s = &c->sides[i];
 
-		sides[i] = (struct tw_compared_side){ s->label, cli_side_what(s), s->name.ptr,
+		sides[i] = (struct tw_compared_side){ s->label, tw_side_what(s), s->name,
 						      s->reports,
 						      s->rank_list.len ? s->rank_list.ptr : "" };
 	}
-	if (tw_compare_tables(&cmd->changes, sides, cmd->tables, &err))
+	if (tw_compare_tables(&c->changes, sides, c->tables, &err))
 		return cli_fail(&err);
-	tw_compare_answer(&cmd->changes, cmd->side_labels, &cmd->answer);
-	for (i = 0; i < cmd->answer.count; i++)
-		if (cmd->answer.lines[i].failed)
+	tw_compare_answer(&c->changes, c->labels, &c->answer);
+	for (i = 0; i < c->answer.count; i++)
+		if (c->answer.lines[i].failed)
 			return cli_no_memory();
-	return -1;
+	return CLI_DONE;
 }
 
 /* ---- the workbook */
@@ -285,7 +325,7 @@ struct workbook {
 	struct trawl_table *single[TW_SINGLE_TABLES];
 };
 
-static int add_report_tables(const struct compare_command *cmd, struct workbook *w,
+static int add_report_tables(const struct comparison *c, struct workbook *w,
 			     struct trawl_error *err)
 {
 	struct tw_compared sides[MOST_SIDES];
@@ -293,15 +333,15 @@ static int add_report_tables(const struct compare_command *cmd, struct workbook 
 	size_t i;
 	int status;
 
-	for (i = 0; i < cmd->side_count; i++) {
-		if (!cmd->sides[i].book)
+	for (i = 0; i < c->side_count; i++) {
+		if (!c->sides[i].book)
 			return 0;
-		sides[i] = (struct tw_compared){ cmd->side_labels[i], cmd->sides[i].book };
+		sides[i] = (struct tw_compared){ c->labels[i], c->sides[i].book };
 	}
 	tw_str_init(&told, trawl_allocator_default());
-	status = tw_compare_reports(sides, cmd->side_count, cmd->sheets, w->sheets, &w->sheet_count,
-				    &told, trawl_allocator_default(), err);
-	if (!status && !cmd->reporting.common.quiet)
+	status = tw_compare_reports(sides, c->side_count, c->cmd->sheets, w->sheets,
+				    &w->sheet_count, &told, trawl_allocator_default(), err);
+	if (!status && !c->cmd->reporting.common.quiet)
 		cli_tell_lines(&told);
 	tw_str_release(&told);
 	for (i = 0; i < w->sheet_count && !status; i++)
@@ -312,87 +352,81 @@ static int add_report_tables(const struct compare_command *cmd, struct workbook 
 static const struct tw_csv *sheet_of(struct tw_book *book, const char *name)
 {
 	const struct tw_csv *sheet = NULL;
-	struct trawl_error err;
 
-	if (!book || tw_book_sheet(book, name, &sheet, &err))
-		return NULL;
-	return sheet;
+	return book && !tw_book_sheet(book, name, &sheet, NULL) ? sheet : NULL;
 }
 
 /* Two runs of one configuration, each of several ranks. */
-static int add_single_tables(const struct compare_command *cmd, struct workbook *w,
+static int add_single_tables(const struct comparison *c, struct workbook *w,
 			     struct trawl_error *err)
 {
 	struct tw_single_side sides[2];
 	size_t i;
 	int status;
 
-	if (cmd->c.samples.config_count != 1 || cmd->sides[0].rank_count < 2 ||
-	    cmd->sides[1].rank_count < 2)
+	if (c->samples.config_count != 1 || c->sides[0].rank_count < 2 ||
+	    c->sides[1].rank_count < 2)
 		return 0;
 	for (i = 0; i < 2; i++)
 		sides[i] = (struct tw_single_side){
-			cmd->side_labels[i],
-			sheet_of(cmd->sides[i].collectives, "nccl_summary_implicit_sync"),
-			sheet_of(cmd->sides[i].collectives, "nccl_summary_long"),
+			c->labels[i],
+			sheet_of(c->sides[i].collectives, "nccl_summary_implicit_sync"),
+			sheet_of(c->sides[i].collectives, "nccl_summary_long"),
 		};
-	status = tw_single_tables(&cmd->changes, sides, w->single, err);
+	status = tw_single_tables(&c->changes, sides, w->single, err);
 	for (i = 0; i < TW_SINGLE_TABLES && !status; i++)
 		if (w->single[i])
 			w->list[w->count++] = w->single[i];
 	return status;
 }
 
-static int write_workbook(const struct compare_command *cmd)
+static int write_workbook(const struct comparison *c)
 {
-	struct workbook *w = calloc(1, sizeof(*w));
+	struct workbook *w = cli_alloc(1, sizeof(*w));
 	struct trawl_error err;
 	int status = 0;
 	size_t i;
 
-	if (!w)
-		return cli_no_memory();
 	for (i = 0; i < TW_COMPARE_TABLES; i++)
-		if (cmd->tables[i] && trawl_table_rows(cmd->tables[i]))
-			w->list[w->count++] = cmd->tables[i];
-	if (cmd->side_count == 2)
-		status = add_single_tables(cmd, w, &err);
+		if (c->tables[i] && trawl_table_rows(c->tables[i]))
+			w->list[w->count++] = c->tables[i];
+	if (c->side_count == 2)
+		status = add_single_tables(c, w, &err);
 	if (!status)
-		status = add_report_tables(cmd, w, &err);
+		status = add_report_tables(c, w, &err);
 	if (!status && !w->count)
 		status = trawl_error_set(&err, TRAWL_ENODATA, "there is nothing for a workbook");
 	if (!status)
-		status = tw_render_xlsx(w->list, w->count, cmd->xlsx, trawl_allocator_default(),
+		status = tw_render_xlsx(w->list, w->count, c->cmd->xlsx, trawl_allocator_default(),
 					&err);
-	if (!status && !cmd->reporting.common.quiet)
-		cli_message("%zu tables written to %s", w->count, cmd->xlsx);
+	if (!status && !c->cmd->reporting.common.quiet)
+		cli_message("%zu tables written to %s", w->count, c->cmd->xlsx);
 	for (i = 0; i < TW_COMPARE_MOST_TABLES; i++)
 		tw_table_free(w->sheets[i]);
 	for (i = 0; i < TW_SINGLE_TABLES; i++)
 		tw_table_free(w->single[i]);
-	free(w);
 	return status ? cli_fail(&err) : CLI_DONE;
 }
 
 /* ---- what is printed */
 
-static int print_result(const struct compare_command *cmd)
+static int print_result(const struct comparison *c)
 {
 	const struct trawl_table *list[TW_COMPARE_TABLES];
-	struct tw_str out;
+	enum tw_format format = c->cmd->reporting.common.format;
+	struct cli_screen s;
 	size_t count = 0, i;
 
-	if (cmd->reporting.common.format != TW_FORMAT_TABLE) {
+	if (format != TW_FORMAT_TABLE) {
 		/* The first seven are always there: readers by program find them by place too. */
 		for (i = 0; i < TW_COMPARE_TABLES; i++)
-			if (cmd->tables[i])
-				list[count++] = cmd->tables[i];
-		return cli_print_tables(list, count, cmd->reporting.common.format, "compare", 0);
+			if (c->tables[i])
+				list[count++] = c->tables[i];
+		return cli_print_tables(list, count, format, "compare", 0);
 	}
-	tw_str_init(&out, trawl_allocator_default());
-	cli_summarise_comparison(&cmd->changes, &cmd->answer, cmd->side_labels, cli_width(),
-				 cli_colour(), &out);
-	return cli_print_str(&out);
+	cli_screen_init(&s);
+	cli_summarise_comparison(&c->changes, &c->answer, c->labels, &s);
+	return cli_screen_print(&s);
 }
 
 static void tell_failed(void *context, const char *line)
@@ -402,162 +436,164 @@ static void tell_failed(void *context, const char *line)
 }
 
 /* A gate on what cannot be compared must neither pass nor fail as if it could. */
-static int tell_uneven(const struct compare_command *cmd)
+static int check_even(const struct comparison *c)
 {
+	bool uneven, gate = !isnan(c->cmd->percent);
 	struct tw_str line;
-	bool uneven, gate = !isnan(cmd->percent);
 
 	tw_str_init(&line, trawl_allocator_default());
-	uneven = tw_compare_uneven(&cmd->changes, cmd->side_labels, &line);
-	if (uneven && (gate || !cmd->reporting.common.quiet))
+	uneven = tw_compare_uneven(&c->changes, c->labels, &line);
+	if (uneven && (gate || !c->cmd->reporting.common.quiet))
 		cli_message("%s%s", gate ? "--fail-on cannot be decided: " : "",
 			    line.failed ? "the sides are not comparable" : line.ptr);
 	tw_str_release(&line);
 	return uneven && gate ? CLI_FAILED : CLI_DONE;
 }
 
-static int check_gate(const struct compare_command *cmd)
+/* The exit status where it decides that: else CLI_DONE. */
+static int check_gate(const struct comparison *c)
 {
-	int status = tell_uneven(cmd);
+	int status = check_even(c);
 
-	if (status != CLI_DONE)
+	if (status != CLI_DONE || isnan(c->cmd->percent))
 		return status;
-	if (isnan(cmd->percent) || !tw_compare_gate(&cmd->changes, cmd->percent, tell_failed, NULL))
-		return CLI_DONE;
-	return CLI_GATE;
+	return tw_compare_gate(&c->changes, c->cmd->percent, tell_failed, NULL) ? CLI_GATE :
+										  CLI_DONE;
 }
 
 /* ---- the steps */
 
 /* More than two: a workbook of their reports. */
-static int compare_many(struct compare_command *cmd)
+static int compare_many(struct comparison *c)
 {
 	bool incomplete = false;
 	size_t damaged = 0, i;
 	int status;
 
-	for (i = 0; i < cmd->side_count; i++) {
-		status = cli_side_read(&cmd->sides[i], &cmd->c, 0);
-		if (status >= 0)
+	for (i = 0; i < c->side_count; i++) {
+		status = read_side(c, i, 0);
+		if (status != CLI_DONE)
 			return status;
-		incomplete |= cmd->sides[i].incomplete;
-		if (cmd->c.samples.damaged_count > damaged)
-			cli_message("%s: its trace is damaged, a part of it is lost",
-				    cmd->side_labels[i]);
-		damaged = cmd->c.samples.damaged_count;
-		if (!cmd->sides[i].book) {
+		incomplete |= c->sides[i].incomplete;
+		if (c->samples.damaged_count > damaged)
+			cli_message("%s: its trace is damaged, a part of it is lost", c->labels[i]);
+		damaged = c->samples.damaged_count;
+		if (!c->sides[i].book) {
 			cli_message("%s is no single report or trace: more than two of those alone "
 				    "can be compared",
-				    cmd->side_labels[i]);
+				    c->labels[i]);
 			return CLI_FAILED;
 		}
 	}
-	status = write_workbook(cmd);
+	status = write_workbook(c);
 	return status == CLI_DONE && incomplete ? CLI_INCOMPLETE : status;
 }
 
-static int compare_two(struct compare_command *cmd)
+/* What was found is printed also where it cannot be written. */
+static int write_and_print(struct comparison *c, bool *incomplete)
+{
+	int written = cli_write_comparison_page(c->sides, c->tables, &c->answer, c->cmd->page,
+						c->cmd->reporting.common.quiet, incomplete);
+	int printed;
+
+	if (written == CLI_DONE && c->cmd->xlsx)
+		written = write_workbook(c);
+	printed = print_result(c);
+	return written == CLI_DONE && printed == CLI_DONE ? CLI_DONE : CLI_FAILED;
+}
+
+static int compare_two(struct comparison *c)
 {
 	bool incomplete = false;
-	int status = -1, written, gate;
+	int status = CLI_DONE;
 	uint32_t i;
 
-	for (i = 0; i < 2 && status < 0; i++) {
-		status = cli_side_read(&cmd->sides[i], &cmd->c, i);
-		incomplete |= cmd->sides[i].incomplete;
+	for (i = 0; i < 2 && status == CLI_DONE; i++) {
+		status = read_side(c, i, i);
+		incomplete |= c->sides[i].incomplete;
 	}
-	if (status < 0)
-		status = check_outputs(cmd);
-	if (status < 0)
-		status = compare(cmd);
-	if (status >= 0)
+	if (status == CLI_DONE)
+		status = check_outputs(c);
+	if (status == CLI_DONE)
+		status = find_changes(c);
+	if (status == CLI_DONE)
+		status = write_and_print(c, &incomplete);
+	if (status != CLI_DONE)
 		return status;
-	/* What was found is printed also where it cannot be written. */
-	written = cli_write_comparison_page(cmd->sides, cmd->tables, &cmd->answer, page_of(cmd),
-					    cmd->reporting.common.quiet, &incomplete);
-	if (written == CLI_DONE && cmd->xlsx)
-		written = write_workbook(cmd);
-	status = print_result(cmd);
-	if (status != CLI_DONE || written != CLI_DONE)
-		return CLI_FAILED;
-	gate = check_gate(cmd);
-	incomplete |= !cmd->changes.common;
-	if (!isnan(cmd->percent) && !tw_changes_part(&cmd->changes, "total_time")) {
+	status = check_gate(c);
+	incomplete |= !c->changes.common;
+	if (!isnan(c->cmd->percent) && !tw_changes_part(&c->changes, "total_time")) {
 		cli_message("--fail-on: the total time is not in both, and was not checked");
 		incomplete = true;
 	}
-	return gate != CLI_DONE ? gate : incomplete ? CLI_INCOMPLETE : CLI_DONE;
+	return status == CLI_DONE && incomplete ? CLI_INCOMPLETE : status;
 }
 
-static int run(struct compare_command *cmd, char **arguments, size_t count)
+static void release_comparison(struct comparison *c)
 {
 	size_t i;
-	int status;
 
-	cmd->side_count = count;
-	cmd->c.common = cmd->reporting.common;
-	cmd->c.ranks.common = &cmd->reporting.common;
-	cmd->c.ranks.report = &cmd->reporting.options;
-	cmd->c.ranks.chosen = cmd->c.filter.rank_count != 0;
-	cmd->c.for_workbook = cmd->xlsx != NULL;
-	if (tw_samples_init(&cmd->c.samples, trawl_allocator_default()))
-		return cli_no_memory();
-	status = open_sides(cmd, arguments);
-	if (status < 0)
-		status = count > 2 ? compare_many(cmd) : compare_two(cmd);
-	tw_answer_release(&cmd->answer);
+	tw_answer_release(&c->answer);
 	for (i = 0; i < TW_COMPARE_TABLES; i++)
-		tw_table_free(cmd->tables[i]);
-	tw_changes_release(&cmd->changes);
-	for (i = 0; i < count; i++)
-		if (cmd->sides[i].path)
-			cli_side_release(&cmd->sides[i]);
-	tw_samples_release(&cmd->c.samples);
-	return status;
+		tw_table_free(c->tables[i]);
+	tw_changes_release(&c->changes);
+	for (i = 0; i < c->opened; i++)
+		tw_side_release(&c->sides[i]);
+	tw_samples_release(&c->samples);
 }
 
-int cli_compare(const struct cli_command *command, int argc, char **argv)
+static struct tw_side_options reading_of(const struct compare_command *cmd,
+					 struct cli_progress *progress)
 {
-	struct compare_command *cmd = calloc(1, sizeof(*cmd));
-	struct cli_option counting[8], view[8], common[8];
+	return (struct tw_side_options){
+		.load = { .threads = cmd->reporting.common.threads,
+			  .max_memory = cmd->max_memory,
+			  .block_size = cli_block_size(),
+			  .report = &cmd->reporting.options,
+			  .progress = cli_job_progress,
+			  .progress_context = progress },
+		.filter = cli_filter_of(&cmd->lists),
+		.strict = cmd->reporting.common.strict,
+		.quiet = cmd->reporting.common.quiet,
+		.for_workbook = cmd->xlsx,
+	};
+}
+
+static int compare(const struct cli_command *command, int argc, char **argv)
+{
+	struct compare_command cmd = { .percent = (double)NAN };
+	struct comparison *c = cli_alloc(1, sizeof(*c));
 	int count, status;
 
-	if (!cmd)
+	cli_reporting_init(&cmd.reporting);
+	status = cli_begin(command, &cmd, argc, argv, &count);
+	if (status < 0)
+		status = check_options(command, &cmd, (size_t)count);
+	if (status >= 0)
+		return status;
+	c->cmd = &cmd;
+	c->side_count = (size_t)count;
+	c->reading = reading_of(&cmd, &c->progress);
+	if (tw_samples_init(&c->samples, trawl_allocator_default()))
 		return cli_no_memory();
-	cmd->c.command = command;
-	{
-		const struct cli_option own[] = {
-			{ "label1", 0, CLI_TEXT, "TEXT", &cmd->labels[0],
-			  "what the baseline is called (default: its directory)" },
-			{ "label2", 0, CLI_TEXT, "TEXT", &cmd->labels[1],
-			  "what is compared with it is called" },
-			{ "fail-on", 0, CLI_TEXT, "PERCENT", &cmd->fail_on,
-			  "exit with 4 when something got worse by more" },
-			{ "xlsx", 0, CLI_TEXT, "FILE", &cmd->xlsx, "write a workbook too" },
-			{ "sheets", 0, CLI_TEXT, "LIST", &cmd->sheet_list,
-			  "of reports in the workbook: gpu_timeline, ops_summary, kernel_summary, "
-			  "ops_all, roofline, all (default)" },
-			{ "threads", 0, CLI_TEXT, "LIST", &cmd->lists[0],
-			  "of sweeps these thread counts alone, such as 256,512" },
-			{ "channels", 0, CLI_TEXT, "LIST", &cmd->lists[1],
-			  "of sweeps these channel counts alone" },
-			{ "ranks", 0, CLI_TEXT, "LIST", &cmd->lists[2],
-			  "these ranks alone, such as 0-7" },
-			{ "max-memory", 0, CLI_SIZE, "SIZE", &cmd->c.ranks.max_memory,
-			  "for traces held at once, such as 16G (default: half of the machine's)" },
-			{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-		};
-		const struct cli_option *const tables[] = { own, counting, view, common };
-
-		cli_reporting_init(&cmd->reporting, counting, view, common);
-		common[0].argument = "FILE";
-		common[0].help = "the page (default: " PAGE " here)";
-		status = cli_begin(command, tables, 4, argc, argv, &count);
-	}
-	if (status < 0)
-		status = check_options(cmd, (size_t)count);
-	if (status < 0)
-		status = run(cmd, argv, (size_t)count);
-	free(cmd);
+	status = open_sides(c, argv);
+	if (status == CLI_DONE)
+		status = count > 2 ? compare_many(c) : compare_two(c);
+	release_comparison(c);
 	return status;
 }
+
+const struct cli_command cli_compare = {
+	"compare",
+	"A B",
+	"two sweeps, reports or traces: what got faster, what slower, and noise",
+	"A (the baseline) and B are each a sweep, a report (perf_report.xlsx, a directory of CSV\n"
+	"files), a trace, or the traces of one job. Writes a page, sweep_comparison_report.html in\n"
+	"the current directory, with --xlsx a workbook, and prints a summary. A difference counts\n"
+	"when it is over the noise of the ranks and over 1 %. With --fail-on the exit status is 4\n"
+	"when the total time, or an item of 1 % of it, got worse by more than PERCENT. More than\n"
+	"two reports go into a workbook.\n\n"
+	"  trawl compare sweep_before sweep_after --label1 'ROCm 6.4' --label2 'ROCm 7.0'\n",
+	options,
+	compare,
+};

@@ -2,6 +2,7 @@
 #include "cli/compare/compare.h"
 
 #include "base/alloc.h"
+#include "cli/sweep/sweep.h"
 #include "io/sink.h"
 #include "render/charts/variance_plots.h"
 #include "render/pages/compare_page.h"
@@ -14,7 +15,7 @@
 
 /* What the page is made of. */
 struct page {
-	const struct cli_side *sides;
+	const struct tw_side *sides;
 	struct trawl_table *const *tables;
 	const struct tw_answer *answer;
 };
@@ -181,26 +182,20 @@ static const char *const picture_headings[TW_VARIANCE_PLOTS] = {
 };
 
 /* Of sweeps: pictures that the stage before has drawn. */
-static size_t list_pictures(const struct page *p, struct tw_str paths[2][5],
-			    struct tw_page_pictures *list, bool missing[2])
+static size_t list_pictures(const struct page *p, struct tw_page_pictures *list, bool missing[2])
 {
 	size_t side, i;
 
-	if (p->sides[0].kind != CLI_SIDE_SWEEP || p->sides[1].kind != CLI_SIDE_SWEEP)
+	if (p->sides[0].kind != TW_SIDE_SWEEP || p->sides[1].kind != TW_SIDE_SWEEP)
 		return 0;
 	for (i = 0; i < TW_VARIANCE_PLOTS; i++) {
 		list[i] = (struct tw_page_pictures){ .heading = picture_headings[i] };
 		for (side = 0; side < 2; side++) {
-			struct tw_str *path = &paths[side][i];
-			struct tw_str name;
+			const char *name = cli_text("plots/%s.png", tw_variance_plot_names[i]);
+			const char *path = cli_sweep_path(&p->sides[side].sweep, name);
 
-			tw_str_init(&name, trawl_allocator_default());
-			tw_str_addf(&name, "plots/%s.png", tw_variance_plot_names[i]);
-			tw_sweep_analysis_path(&p->sides[side].sweep,
-					       name.failed ? "plots" : name.ptr, path);
-			tw_str_release(&name);
-			if (!path->failed && !access(path->ptr, F_OK))
-				list[i].paths[side] = path->ptr;
+			if (!access(path, F_OK))
+				list[i].paths[side] = path;
 			else
 				missing[side] = true;
 		}
@@ -209,63 +204,38 @@ static size_t list_pictures(const struct page *p, struct tw_str paths[2][5],
 }
 
 /* "Data Files Information": what kinds of data each side has. */
-static void describe_files(const struct cli_side *s, struct tw_str lines[4], const char *list[5])
+static void describe_files(const struct tw_side *s, const char *list[5])
 {
 	size_t count = 0;
 
-	tw_str_addf(&lines[count++], "%s: %s", cli_side_what(s), s->name.ptr);
-	if (s->kind == CLI_SIDE_SWEEP)
-		tw_str_addf(&lines[count++], "%zu configuration%s", s->sweep.count,
-			    s->sweep.count == 1 ? "" : "s");
-	tw_str_addf(&lines[count++], "%zu %s%s of ranks%s%s%s", s->reports,
-		    s->traces ? "trace" : "report", s->reports == 1 ? "" : "s",
-		    s->rank_list.len ? " (" : "", s->rank_list.len ? s->rank_list.ptr : "",
-		    s->rank_list.len ? ")" : "");
+	list[count++] = cli_text("%s: %s", tw_side_what(s), s->name);
+	if (s->kind == TW_SIDE_SWEEP)
+		list[count++] = cli_text("%zu configuration%s", s->sweep.count,
+					 s->sweep.count == 1 ? "" : "s");
+	list[count++] =
+		cli_text("%zu %s%s of ranks%s%s%s", s->reports, s->traces ? "trace" : "report",
+			 s->reports == 1 ? "" : "s", s->rank_list.len ? " (" : "",
+			 s->rank_list.len ? s->rank_list.ptr : "", s->rank_list.len ? ")" : "");
 	if (s->collective_reports && !s->traces)
-		tw_str_addf(&lines[count++], "%zu report%s of collectives", s->collective_reports,
-			    s->collective_reports == 1 ? "" : "s");
+		list[count++] = cli_text("%zu report%s of collectives", s->collective_reports,
+					 s->collective_reports == 1 ? "" : "s");
 	list[count] = NULL;
-	while (count--)
-		list[count] = lines[count].failed ? "" : lines[count].ptr;
-}
-
-struct page_texts {
-	struct tw_str files[2][4], pictures[2][5], html, told;
-};
-
-static void texts_init(struct page_texts *t)
-{
-	struct tw_str *all = &t->files[0][0];
-	size_t i;
-
-	for (i = 0; i < sizeof(*t) / sizeof(*all); i++)
-		tw_str_init(&all[i], trawl_allocator_default());
-}
-
-static void texts_release(struct page_texts *t)
-{
-	struct tw_str *all = &t->files[0][0];
-	size_t i;
-
-	for (i = 0; i < sizeof(*t) / sizeof(*all); i++)
-		tw_str_release(&all[i]);
 }
 
 /* What a side is, where both are the same. */
-static const char *what_of(const struct cli_side sides[2])
+static const char *what_of(const struct tw_side sides[2])
 {
-	if (sides[0].kind == CLI_SIDE_SWEEP && sides[1].kind == CLI_SIDE_SWEEP)
+	if (sides[0].kind == TW_SIDE_SWEEP && sides[1].kind == TW_SIDE_SWEEP)
 		return "Sweep";
-	if (sides[0].kind != CLI_SIDE_TRACES && sides[1].kind != CLI_SIDE_TRACES)
+	if (sides[0].kind != TW_SIDE_TRACES && sides[1].kind != TW_SIDE_TRACES)
 		return "Report";
 	return sides[0].kind == sides[1].kind && sides[0].traces == 1 && sides[1].traces == 1 ?
 		       "Trace" :
 		       "Run";
 }
 
-static int render_page(const struct page *p, struct page_texts *t,
-		       struct trawl_table *narrow[ON_PAGE], bool missing[2],
-		       struct trawl_error *err)
+static int render_page(const struct page *p, struct trawl_table *narrow[ON_PAGE], bool missing[2],
+		       struct tw_str *html, struct tw_str *told, struct trawl_error *err)
 {
 	struct tw_page_table tables[ON_PAGE];
 	struct tw_page_pictures pictures[TW_VARIANCE_PLOTS];
@@ -273,7 +243,7 @@ static int render_page(const struct page *p, struct page_texts *t,
 	struct tw_compare_page page = {
 		.what = what_of(p->sides),
 		.labels = { p->sides[0].label, p->sides[1].label },
-		.directories = { p->sides[0].name.ptr, p->sides[1].name.ptr },
+		.directories = { p->sides[0].name, p->sides[1].name },
 		.lines = lines,
 		.line_count = p->answer->count,
 		.tables = tables,
@@ -287,30 +257,31 @@ static int render_page(const struct page *p, struct page_texts *t,
 		lines[i] = p->answer->lines[i].ptr;
 	if (list_tables(p, tables, &page.table_count, narrow))
 		return tw_no_memory(err);
-	page.picture_count = list_pictures(p, t->pictures, pictures, missing);
+	page.picture_count = list_pictures(p, pictures, missing);
 	page.title = page.picture_count ? "GEMM Kernel Variance - Sweep Comparison" :
 					  "Performance Comparison";
-	describe_files(&p->sides[0], t->files[0], files[0]);
-	describe_files(&p->sides[1], t->files[1], files[1]);
-	return tw_render_compare_page(&page, &t->html, &t->told, err);
+	describe_files(&p->sides[0], files[0]);
+	describe_files(&p->sides[1], files[1]);
+	return tw_render_compare_page(&page, html, told, err);
 }
 
-int cli_write_comparison_page(const struct cli_side sides[2], struct trawl_table *const *tables,
+int cli_write_comparison_page(const struct tw_side sides[2], struct trawl_table *const *tables,
 			      const struct tw_answer *answer, const char *path, bool quiet,
 			      bool *lacking)
 {
 	const struct page page = { sides, tables, answer };
 	struct trawl_table *narrow[ON_PAGE] = { NULL };
 	bool missing[2] = { false, false };
-	struct page_texts texts;
+	struct tw_str html, told;
 	struct trawl_error err;
 	size_t i;
 	int status;
 
-	texts_init(&texts);
-	status = render_page(&page, &texts, narrow, missing, &err);
+	tw_str_init(&html, trawl_allocator_default());
+	tw_str_init(&told, trawl_allocator_default());
+	status = render_page(&page, narrow, missing, &html, &told, &err);
 	if (!status)
-		status = tw_sink_write_text(path, &texts.html, trawl_allocator_default(), &err);
+		status = tw_sink_write_text(path, &html, trawl_allocator_default(), &err);
 	for (i = 0; i < 2 && !status && !quiet; i++)
 		if (missing[i])
 			cli_message("%s: not all pictures are there; 'trawl sweep plots' draws "
@@ -319,13 +290,14 @@ int cli_write_comparison_page(const struct cli_side sides[2], struct trawl_table
 	if (status) {
 		cli_fail(&err);
 	} else {
-		*lacking |= texts.told.len != 0;
-		cli_tell_lines(&texts.told);
+		*lacking |= told.len != 0;
+		cli_tell_lines(&told);
 		if (!quiet)
 			cli_message("page written to %s", path);
 	}
 	for (i = 0; i < ON_PAGE; i++)
 		tw_table_free(narrow[i]);
-	texts_release(&texts);
+	tw_str_release(&html);
+	tw_str_release(&told);
 	return status ? CLI_FAILED : CLI_DONE;
 }

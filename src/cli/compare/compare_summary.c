@@ -1,5 +1,6 @@
 /* What compare prints for people. */
 #include "cli/compare/compare.h"
+#include "cli/screen.h"
 
 #include "render/escape.h"
 
@@ -30,7 +31,7 @@ static const struct tw_table_spec spec = { .name = "changes",
 					   .column_count = COLUMNS,
 					   .keep_empty = true };
 
-static void add_row(struct trawl_table *table, const struct tw_change *c, const char *name)
+static void add_change(struct trawl_table *table, const struct tw_change *c, const char *name)
 {
 	size_t row = tw_table_add_row(table);
 
@@ -41,18 +42,6 @@ static void add_row(struct trawl_table *table, const struct tw_change *c, const 
 	tw_table_set_real(table, row, FASTER, tw_change_faster(c));
 	tw_table_set_real(table, row, NOISE, c->noise_ns / 1e6);
 	tw_table_set_str(table, row, VERDICT, tw_verdict_names[c->judged.verdict]);
-}
-
-static void add_table(struct trawl_table *table, const char *heading, unsigned width, bool colour,
-		      struct tw_str *out)
-{
-	table = tw_table_finished(table);
-	if (table && trawl_table_rows(table)) {
-		cli_add_heading(out, heading, colour);
-		tw_render_text(table, out, width, 0);
-	}
-	out->failed |= !table;
-	tw_table_free(table);
 }
 
 /* As the summary of one trace names them. */
@@ -69,8 +58,7 @@ static const struct {
 	{ "total_memcpy_time", "all copies" },
 };
 
-static void add_timeline(const struct tw_changes *changes, unsigned width, bool colour,
-			 struct tw_str *out)
+static void add_timeline(const struct tw_changes *changes, struct cli_screen *s)
 {
 	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
 	size_t i;
@@ -80,13 +68,12 @@ static void add_timeline(const struct tw_changes *changes, unsigned width, bool 
 
 		/* Copies that neither side makes. */
 		if (c && (c->ns[0] > 0 || c->ns[1] > 0))
-			add_row(table, c, parts[i].label);
+			add_change(table, c, parts[i].label);
 	}
-	add_table(table, "timeline", width, colour, out);
+	cli_add_table(s, table, "timeline");
 }
 
-static void add_configurations(const struct tw_changes *changes, unsigned width, bool colour,
-			       struct tw_str *out)
+static void add_configurations(const struct tw_changes *changes, struct cli_screen *s)
 {
 	struct trawl_table *table;
 	size_t i;
@@ -96,14 +83,14 @@ static void add_configurations(const struct tw_changes *changes, unsigned width,
 	table = tw_table_new(&spec, trawl_allocator_default());
 	for (i = 0; table && i < changes->totals.count; i++)
 		if (changes->totals.items[i].ranks[0] || changes->totals.items[i].ranks[1])
-			add_row(table, &changes->totals.items[i],
-				changes->samples->configs[i].name);
-	add_table(table, "total time by configuration", width, colour, out);
+			add_change(table, &changes->totals.items[i],
+				   changes->samples->configs[i].name);
+	cli_add_table(s, table, "total time by configuration");
 }
 
 /* Those that differ, largest first; how many do not is said. */
 static void add_items(const struct tw_changes *changes, enum tw_compared_kind kind,
-		      const char *heading, unsigned width, bool colour, struct tw_str *out)
+		      const char *heading, struct cli_screen *s)
 {
 	const struct tw_change_list *list = &changes->all[kind];
 	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
@@ -118,52 +105,48 @@ static void add_items(const struct tw_changes *changes, enum tw_compared_kind ki
 			continue;
 		tw_str_clear(&name);
 		tw_change_name(changes, c, &name);
-		add_row(table, c, name.ptr ? name.ptr : "");
+		add_change(table, c, name.ptr ? name.ptr : "");
 	}
-	add_table(table, heading, width, colour, out);
+	cli_add_table(s, table, heading);
 	if (differ > MOST_ROWS)
-		tw_str_addf(out, "and %zu more that differ\n", differ - MOST_ROWS);
+		tw_str_addf(&s->out, "and %zu more that differ\n", differ - MOST_ROWS);
 	for (i = 0; i < list->count && differ; i++)
 		if (list->items[i].by_call && list->items[i].judged.verdict != TW_SAME) {
-			tw_str_add_cstr(out, "faster is per call where the sides have different "
-					     "numbers of calls\n");
+			tw_str_add_cstr(&s->out,
+					"faster is per call where the sides have different "
+					"numbers of calls\n");
 			break;
 		}
 	if (list->count && !differ) {
-		cli_add_heading(out, heading, colour);
-		tw_str_addf(out, "none of %zu differs by more than noise or thresholds\n",
+		cli_add_heading(s, heading);
+		tw_str_addf(&s->out, "none of %zu differs by more than noise or thresholds\n",
 			    list->count);
 	}
-	out->failed |= name.failed;
+	s->out.failed |= name.failed;
 	tw_str_release(&name);
 }
 
 void cli_summarise_comparison(const struct tw_changes *changes, const struct tw_answer *answer,
-			      const char *const labels[2], unsigned width, bool colour,
-			      struct tw_str *out)
+			      const char *const labels[2], struct cli_screen *s)
 {
 	struct tw_str line;
 	size_t i;
 
-	tw_str_init(&line, trawl_allocator_default());
 	for (i = 0; i < 2; i++) {
-		tw_str_addf(out, "%s ", i ? "test:    " : "baseline:");
-		tw_escape_terminal(out, labels[i], strlen(labels[i]));
-		tw_str_add_char(out, '\n');
+		tw_str_addf(&s->out, "%s ", i ? "test:    " : "baseline:");
+		tw_escape_terminal(&s->out, labels[i], strlen(labels[i]));
+		tw_str_add_char(&s->out, '\n');
 	}
-	tw_str_add_char(out, '\n');
+	tw_str_add_char(&s->out, '\n');
 	for (i = 0; i < answer->count; i++) {
-		tw_str_clear(&line);
+		tw_str_init(&line, trawl_allocator_default());
 		if (answer->lines[i].len)
 			tw_escape_terminal(&line, answer->lines[i].ptr, answer->lines[i].len);
-		cli_add_wrapped(out, line.ptr ? line.ptr : "", 0, width);
+		cli_add_line(s, &line, 0);
 	}
-	out->failed |= line.failed;
-	tw_str_release(&line);
-	add_configurations(changes, width, colour, out);
-	add_timeline(changes, width, colour, out);
-	add_items(changes, TW_OPERATION, "operations that differ", width, colour, out);
-	add_items(changes, TW_KERNEL, "kernels that differ", width, colour, out);
-	add_items(changes, tw_changes_collectives(changes), "collectives that differ", width,
-		  colour, out);
+	add_configurations(changes, s);
+	add_timeline(changes, s);
+	add_items(changes, TW_OPERATION, "operations that differ", s);
+	add_items(changes, TW_KERNEL, "kernels that differ", s);
+	add_items(changes, tw_changes_collectives(changes), "collectives that differ", s);
 }

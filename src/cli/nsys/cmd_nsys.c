@@ -8,6 +8,7 @@
 #include "nsys/rules.h"
 #include "trace/reader.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -159,7 +160,9 @@ static int ask_file(const struct nsys_command *n, const struct nsys_query *query
 static int show_ranges(const struct nsys_command *n, const struct nsys_query *query, int argc,
 		       char **argv)
 {
+	static const struct cli_option by = { .name = "by", .kind = &cli_by };
 	struct cli_reporting reporting = n->reporting;
+	struct trawl_error err;
 	int status = one_file(n, argc);
 
 	(void)query;
@@ -168,7 +171,8 @@ static int show_ranges(const struct nsys_command *n, const struct nsys_query *qu
 	if (n->options.compat)
 		return cli_usage_error(n->command, "the original scripts have no query 'ranges'");
 	reporting.path = argv[0];
-	reporting.by = n->options.by;
+	if (n->options.by && cli_by.read(&by, n->options.by, &reporting.by, &err))
+		return cli_usage_error(n->command, "%s", err.message);
 	return cli_nsys_ranges(n->command, &reporting, &n->options);
 }
 
@@ -294,38 +298,35 @@ static int check_options(struct nsys_command *n)
 	return -1;
 }
 
-/* Takes an option out of a table: a query has one of the same name. */
-static void leave_out(struct cli_option *table, const char *name)
-{
-	while (table->name && strcmp(table->name, name) != 0)
-		table++;
-	for (; table->name; table++)
-		table[0] = table[1];
-}
+#define AT(member) offsetof(struct nsys_command, member)
 
-int cli_nsys(const struct cli_command *command, int argc, char **argv)
+static const struct cli_option own_options[] = {
+	{ "rank", 0, &cli_count, "N", AT(rank), "one rank alone" },
+	{ "rules", 0, &cli_string, "NAME|FILE", AT(options.rules),
+	  "what names of ranges mean: a preset or a file (default: what fits)" },
+	{ "by", 0, &cli_string, "COLUMN", AT(options.by),
+	  "add rows up over ranks: by stage, purpose, rank, pp, dp, cp, ep or tp; of 'ranges' "
+	  "what --step and --range look at: launch or time" },
+	{ "compat", 0, &cli_flag, NULL, AT(options.compat),
+	  "numbers, columns and layout of the scripts of analyze-nsys-profile" },
+	{ 0 },
+};
+
+static const struct cli_options options[] = {
+	{ .list = own_options },
+	CLI_PART(AT(reporting)),
+	CLI_COMMON(AT(reporting.common)),
+	{ 0 },
+};
+
+static int nsys(const struct cli_command *command, int argc, char **argv)
 {
 	struct nsys_command n = { .command = command, .rank = NO_RANK };
-	const struct cli_option own[] = {
-		{ "rank", 0, CLI_COUNT, "N", &n.rank, "one rank alone" },
-		{ "rules", 0, CLI_TEXT, "NAME|FILE", &n.options.rules,
-		  "what names of ranges mean: a preset or a file (default: what fits)" },
-		{ "by", 0, CLI_TEXT, "COLUMN", &n.options.by,
-		  "add rows up over ranks: by stage, purpose, rank, pp, dp, cp, ep or tp; of 'ranges' "
-		  "what --step and --range look at: launch or time" },
-		{ "compat", 0, CLI_FLAG, NULL, &n.options.compat,
-		  "numbers, columns and layout of the scripts of analyze-nsys-profile" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-	};
-	struct cli_option counting[8], view[8], common[8];
-	const struct cli_option *const tables[] = { own, view, common };
 	const struct nsys_query *query;
 	int count, status;
 
-	cli_reporting_init(&n.reporting, counting, view, common);
-	cli_common_options(&n.reporting.common, false, common);
-	leave_out(view, "by");
-	status = cli_begin(command, tables, 3, argc, argv, &count);
+	cli_reporting_init(&n.reporting);
+	status = cli_begin(command, &n, argc, argv, &count);
 	if (status >= 0)
 		return status;
 	query = count ? find_query(argv[0]) : NULL;
@@ -334,3 +335,21 @@ int cli_nsys(const struct cli_command *command, int argc, char **argv)
 	status = check_options(&n);
 	return status >= 0 ? status : query->run(&n, query, count - 1, argv + 1);
 }
+
+const struct cli_command cli_nsys = {
+	"nsys",
+	"QUERY FILE",
+	"queries on an export of Nsight Systems",
+	"QUERY is one of\n"
+	"  setup     the ranks: a process each, with the label that its trainer gave it\n"
+	"  windows   the part of each rank that shows its steady state\n"
+	"  streams   what each stream does there, and what its communication is for\n"
+	"  overlap   how much of each stage's communication is hidden by computation\n"
+	"  ranges    the GPU time of each NVTX range, or annotation of a trace of PyTorch\n"
+	"  rules     presets of rules for the ranges of trainers; with a NAME, that one\n"
+	"FILE is the SQLite export of a report, or the report (.nsys-rep) where nsys is on the\n"
+	"PATH. Prints a table and writes no file.\n\n"
+	"  trawl nsys overlap profile.sqlite --format csv\n",
+	options,
+	nsys,
+};

@@ -50,10 +50,9 @@ static const char *process_of(const struct ranges_query *q, const struct trawl_t
 	return trace->by_process ? q->pid : NULL;
 }
 
-static int print_ranges(void *context, const struct trawl_report *report,
+static int print_ranges(const struct ranges_query *q, const struct trawl_report *report,
 			const struct trawl_trace *trace)
 {
-	const struct ranges_query *q = context;
 	const struct trawl_table *table = trawl_report_find(report, "nvtx_ranges");
 	const char *pid = q->rank < 0 ? NULL : process_of(q, trace);
 	struct trawl_table *of = NULL;
@@ -101,6 +100,16 @@ static int find_process(struct ranges_query *q, const struct tw_nsys_options *op
 	return -1;
 }
 
+static int report_ranges(const struct ranges_query *q)
+{
+	struct cli_trace_report made;
+	int status = cli_report_make(&made, q->reporting, false);
+
+	if (status == CLI_DONE)
+		status = print_ranges(q, made.report, made.trace);
+	return cli_report_end(&made, status);
+}
+
 int cli_nsys_ranges(const struct cli_command *command, struct cli_reporting *r,
 		    const struct tw_nsys_options *options)
 {
@@ -113,14 +122,14 @@ int cli_nsys_ranges(const struct cli_command *command, struct cli_reporting *r,
 		return status;
 	r->only = &tw_analysis_nvtx_ranges;
 	if (q.rank < 0)
-		return cli_reporting_run(r, false, print_ranges, &q);
+		return report_ranges(&q);
 	/* Which process the rank is, the same export says that is reported on. */
 	if (cli_export(&exported, r->path, &r->common, &err))
 		return cli_fail(&err);
 	r->path = exported.path;
 	status = find_process(&q, options);
 	if (status < 0)
-		status = cli_reporting_run(r, false, print_ranges, &q);
+		status = report_ranges(&q);
 	cli_export_end(&exported);
 	return status;
 }

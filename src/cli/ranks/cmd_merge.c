@@ -1,27 +1,29 @@
 /* trawl merge: one timeline of all ranks. */
 #include "cli/processes.h"
 #include "cli/ranks/ranks.h"
-#include "os/file.h"
-
 #include "job/merge/compat.h"
 #include "job/merge/merge.h"
-#include "job/transport/gather.h"
-#include "render/escape.h"
+#include "job/set/job_notes.h"
+#include "job/set/rank_list.h"
+#include "os/file.h"
 #include "table/table.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define DEFAULT_OUTPUT "merged_gpu_trace_enhanced.json"
 #define NO_COUNT UINT32_MAX
 
+enum { KEEP_GPU = 1, KEEP_ALL };
+
 struct merge_command {
 	const struct cli_command *command;
 	struct cli_common common;
-	const char *output, *trace_name, *keep, *align;
+	const char *output, *trace_name;
 	unsigned ranks, gpus_per_node;
+	unsigned keep; /* KEEP_GPU or KEEP_ALL; 0: not given */
 	bool compat;
 	struct tw_merge_options options;
 	struct cli_progress progress;
@@ -59,6 +61,36 @@ static const struct tw_table_spec spec = TW_SPEC(
 
 /* ---- options */
 
+#define AT(member) offsetof(struct merge_command, member)
+
+static const char *const keep_words[] = { "gpu", "all", NULL };
+static const struct cli_kind keep_kind = { cli_read_word, keep_words, KEEP_GPU };
+
+static const struct cli_option own_options[] = {
+	{ "output", 'o', &cli_string, "FILE", AT(output),
+	  "where to write, .gz for gzip (default: " DEFAULT_OUTPUT ")" },
+	{ "ranks", 'n', &cli_positive, "N", AT(ranks), "ranks 0 to N-1 (default: all)" },
+	{ "trace-name", 0, &cli_string, "NAME", AT(trace_name),
+	  "file in each rank<N>/ (default: " TW_MERGE_TRACE_NAME ", if there is one)" },
+	{ "keep", 0, &keep_kind, "WHAT", AT(keep),
+	  "gpu: GPU work, its launches, annotations (default); all: every event" },
+	{ "align", 0, &cli_align, "HOW", AT(options.align),
+	  "clocks: collectives (default on several hosts), base-time (else) or none" },
+	{ "gpus-per-node", 0, &cli_positive, "N", AT(gpus_per_node),
+	  "GPUs of a host (default: as the traces tell)" },
+	{ "compat", 0, &cli_flag, NULL, AT(compat),
+	  "events, names and numbers of merge_gpu_trace_ranks.py" },
+	{ "max-memory", 0, &cli_size, "SIZE", AT(options.load.max_memory),
+	  "for traces held at once, such as 16G (default: half of the machine's)" },
+	{ 0 },
+};
+
+static const struct cli_options options[] = {
+	{ .list = own_options },
+	CLI_COMMON(AT(common)),
+	{ 0 },
+};
+
 /* What the options say together; -1 to go on. */
 static int check_options(struct merge_command *m)
 {
@@ -66,26 +98,22 @@ static int check_options(struct merge_command *m)
 	m->options.load.gpus_per_node = m->gpus_per_node;
 	m->options.load.block_size = cli_block_size();
 	m->options.most_ranks = m->ranks == NO_COUNT ? -1 : (int64_t)m->ranks;
-	if (!m->output)
-		m->output = DEFAULT_OUTPUT;
+	m->options.keep_all = m->keep == KEEP_ALL;
 	if (!strcmp(m->output, "-"))
 		return cli_usage_error(m->command, "-o: a merged trace goes to a file; standard "
 						   "output has the table of ranks");
-	if (m->keep && strcmp(m->keep, "gpu") && strcmp(m->keep, "all"))
-		return cli_usage_error(m->command, "--keep: '%.60s' is not gpu or all", m->keep);
-	m->options.keep_all = m->keep && !strcmp(m->keep, "all");
-	if (m->compat && (m->keep || m->align))
+	if (m->compat && (m->keep || m->options.align != TW_ALIGN_AUTO))
 		return cli_usage_error(m->command, "--compat keeps and aligns as the original: no "
 						   "--keep or --align with it");
 	if (m->compat && tw_merge_is_gzip(m->output))
 		return cli_usage_error(m->command, "--compat writes no .gz");
-	return cli_read_align(m->command, m->align, &m->options.align);
+	return -1;
 }
 
 /* ---- what is said of it */
 
-static void add_row(struct trawl_table *table, const struct tw_merge *merge,
-		    const struct tw_merged *rank)
+static void add_rank(struct trawl_table *table, const struct tw_merge *merge,
+		     const struct tw_merged *rank)
 {
 	static const char *const rules[] = {
 		[TW_RANK_BY_METADATA] = "trace",
@@ -112,42 +140,28 @@ static void add_row(struct trawl_table *table, const struct tw_merge *merge,
 static int print_ranks(const struct merge_command *m, const struct tw_merge *merge)
 {
 	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
-	int status = CLI_FAILED;
 	size_t i;
 
 	for (i = 0; table && i < merge->count; i++)
 		if (tw_merged_is_in(&merge->ranks[i]))
-			add_row(table, merge, &merge->ranks[i]);
-	if (!table || tw_table_finish(table, NULL))
-		cli_message("out of memory");
-	else
-		status = cli_print_tables((const struct trawl_table *const *)&table, 1,
-					  m->common.format, "merge", cli_width());
-	tw_table_free(table);
-	return status;
+			add_rank(table, merge, &merge->ranks[i]);
+	return cli_print_table(table, m->common.format, "merge");
 }
 
-static void tell_missing(const struct tw_merge *merge)
+static void note_missing(const struct tw_merge *merge, struct tw_str *notes)
 {
-	struct tw_str list;
-
 	if (!merge->missing_count)
 		return;
-	tw_str_init(&list, trawl_allocator_default());
-	cli_add_rank_list(&list, merge->missing, merge->missing_count);
-	if (list.failed)
-		tw_str_clear(&list);
-	else if (merge->world_size > 0)
-		cli_message("no trace of rank%s %s (of %" PRId64 ")",
-			    merge->missing_count == 1 ? "" : "s", list.ptr, merge->world_size);
+	tw_str_addf(notes, "no trace of rank%s ", merge->missing_count == 1 ? "" : "s");
+	tw_rank_list_add_most(notes, merge->missing, merge->missing_count);
+	if (merge->world_size > 0)
+		tw_str_note(notes, " (of %" PRId64 ")", merge->world_size);
 	else
-		cli_message("no trace of rank%s %s, which recorded process groups name",
-			    merge->missing_count == 1 ? "" : "s", list.ptr);
-	tw_str_release(&list);
+		tw_str_note(notes, ", which recorded process groups name");
 }
 
 /* Where numbers are a guess, or do not fit together. */
-static void tell_numbers(const struct tw_merge *merge)
+static void note_numbers(const struct tw_merge *merge, struct tw_str *notes)
 {
 	const struct tw_merged *other = NULL;
 	size_t by_order = 0, i;
@@ -159,12 +173,13 @@ static void tell_numbers(const struct tw_merge *merge)
 		if (rank->of->world_size >= 0 && rank->of->world_size != merge->job.world_size)
 			other = rank;
 	}
-	cli_tell_order(merge->job.clashes, by_order, merge->count);
-	cli_tell_apart(&merge->job.apart);
-	cli_tell_world(other ? other->of->rank : -1, other ? other->of->world_size : -1,
-		       merge->ranks[merge->count - 1].of->rank, merge->job.world_size);
+	tw_note_order(merge->job.clashes, by_order, merge->count, notes);
+	tw_note_apart(&merge->job.apart, notes);
+	tw_note_world(other ? other->of->rank : -1, other ? other->of->world_size : -1,
+		      merge->ranks[merge->count - 1].of->rank, merge->job.world_size, notes);
 	if (merge->job.is_unlike)
-		cli_message("the traces do not look like ranks of one job: some share no process "
+		tw_str_note(notes,
+			    "the traces do not look like ranks of one job: some share no process "
 			    "group and few operators and kernels (trawl report --each reports "
 			    "them one by one)");
 }
@@ -181,6 +196,7 @@ static bool says_the_same(const struct tw_merged *rank)
 static int tell_ranks(const struct merge_command *m, const struct tw_merge *merge)
 {
 	int status = merge->missing_count ? CLI_INCOMPLETE : CLI_DONE;
+	struct tw_str notes;
 	size_t i;
 
 	for (i = 0; i < merge->file_count; i++) {
@@ -213,8 +229,11 @@ static int tell_ranks(const struct merge_command *m, const struct tw_merge *merg
 		if (rank->of->state == TW_RANK_DAMAGED)
 			status = CLI_INCOMPLETE;
 	}
-	tell_numbers(merge);
-	tell_missing(merge);
+	tw_str_init(&notes, trawl_allocator_default());
+	note_numbers(merge, &notes);
+	note_missing(merge, &notes);
+	cli_tell_notes(&notes, false);
+	tw_str_release(&notes);
 	if (merge->unsure)
 		cli_message("clocks are aligned by base times where collectives do not tell");
 	return status;
@@ -237,53 +256,41 @@ static int check_strict(const struct merge_command *m, const struct tw_merge *me
 	return status == CLI_INCOMPLETE ? CLI_FAILED : CLI_DONE;
 }
 
-static void tell_output(const struct merge_command *m)
-{
-	if (!m->common.quiet)
-		cli_message("written: %s; open it at https://ui.perfetto.dev", m->output);
-}
-
 /* ---- the command */
 
-static int progress(void *context, size_t files_done, size_t files, int64_t bytes_done,
-		    int64_t bytes)
+/* What there is to tell comes before the file is there: --strict may refuse it. */
+static int commit_merge(struct merge_command *m, struct tw_merge *merge)
 {
-	(void)files_done;
-	(void)files;
-	return cli_progress_update(context, bytes_done, bytes);
+	int told = tell_ranks(m, merge), status;
+	struct trawl_error err;
+
+	if (check_strict(m, merge, told))
+		return CLI_FAILED;
+	if (tw_merge_commit(merge, &err))
+		return cli_fail(&err);
+	status = print_ranks(m, merge);
+	if (!status && !m->common.quiet)
+		cli_message("written: %s; open it at https://ui.perfetto.dev", m->output);
+	return status ? status : told;
 }
 
-static int run(struct merge_command *m, struct tw_rank_set *set)
+static int merge_ranks(struct merge_command *m, struct tw_rank_set *set)
 {
 	double start = cli_seconds();
 	struct trawl_error err;
 	struct tw_merge merge;
-	int status, told = CLI_DONE;
+	int status;
 
-	m->options.load.progress = progress;
+	m->options.load.progress = cli_job_progress;
 	m->options.load.progress_context = &m->progress;
-	cli_progress_begin(&m->progress, m->output, m->common.quiet);
+	cli_progress_begin(&m->progress, m->common.quiet);
 	status = tw_merge_run(&merge, set, m->output, &m->options, trawl_allocator_default(), &err);
 	cli_progress_end(&m->progress);
-	if (!status) {
-		told = tell_ranks(m, &merge);
-		if (check_strict(m, &merge, told)) {
-			tw_merge_release(&merge);
-			return CLI_FAILED;
-		}
-		status = tw_merge_commit(&merge, &err);
-	}
-	if (status) {
-		tw_merge_release(&merge);
-		return cli_fail(&err);
-	}
-	status = print_ranks(m, &merge);
-	if (!status)
-		tell_output(m);
-	if (m->common.verbose)
+	status = status ? cli_fail(&err) : commit_merge(m, &merge);
+	if (m->common.verbose && (status == CLI_DONE || status == CLI_INCOMPLETE))
 		cli_message("merged in %.3f s", cli_seconds() - start);
 	tw_merge_release(&merge);
-	return status ? status : told;
+	return status;
 }
 
 static bool is_same_file(const char *path, const struct stat *file)
@@ -296,47 +303,18 @@ static bool is_same_file(const char *path, const struct stat *file)
 /* What is to be written must be none of what is read. */
 static bool is_compat_input(const struct tw_merge_compat *c)
 {
-	struct tw_str path;
 	struct stat out;
-	bool is = false;
 	unsigned r;
 
 	if (stat(c->output, &out))
 		return false;
-	tw_str_init(&path, trawl_allocator_default());
-	for (r = 0; r < c->ranks && !is; r++) {
-		tw_str_clear(&path);
-		tw_str_addf(&path, "%s/rank%u/%s", c->directory, r, c->trace_name);
-		is = !path.failed && is_same_file(path.ptr, &out);
-	}
-	tw_str_release(&path);
-	return is;
+	for (r = 0; r < c->ranks; r++)
+		if (is_same_file(cli_text("%s/rank%u/%s", c->directory, r, c->trace_name), &out))
+			return true;
+	return false;
 }
 
-/* In a process that is led: reduces and merges what it is told to. */
-static int be_led(const struct merge_command *m)
-{
-	const struct trawl_allocator *a = trawl_allocator_default();
-	struct trawl_error err;
-	struct tw_str task;
-	bool over = false;
-	int status = 0;
-
-	tw_str_init(&task, a);
-	while (!status && !over) {
-		status = tw_cluster_await(cli_cluster(), &task, &over, &err);
-		if (status || over)
-			break;
-		status = task.len && task.ptr[0] == TW_TASK_MERGE ?
-				 tw_merge_share(task.ptr, task.len, &m->options, a, &err) :
-				 tw_gather_share(task.ptr, task.len, &m->options.load,
-						 cli_cluster(), a, &err);
-	}
-	tw_str_release(&task);
-	return status ? cli_together_fail(&err) : CLI_LED;
-}
-
-static int compat(const struct merge_command *m, int argc, char **argv)
+static int merge_compatibly(const struct merge_command *m, int argc, char **argv)
 {
 	struct tw_merge_compat c = {
 		.directory = argv[0],
@@ -360,35 +338,15 @@ static int compat(const struct merge_command *m, int argc, char **argv)
 	return status ? cli_fail(&err) : CLI_DONE;
 }
 
-int cli_merge(const struct cli_command *command, int argc, char **argv)
+static int merge(const struct cli_command *command, int argc, char **argv)
 {
-	struct merge_command m = { .command = command, .ranks = NO_COUNT };
-	const struct cli_option own[] = {
-		{ "output", 'o', CLI_TEXT, "FILE", &m.output,
-		  "where to write, .gz for gzip (default: " DEFAULT_OUTPUT ")" },
-		{ "ranks", 'n', CLI_POSITIVE, "N", &m.ranks, "ranks 0 to N-1 (default: all)" },
-		{ "trace-name", 0, CLI_TEXT, "NAME", &m.trace_name,
-		  "file in each rank<N>/ (default: " TW_MERGE_TRACE_NAME ", if there is one)" },
-		{ "keep", 0, CLI_TEXT, "WHAT", &m.keep,
-		  "gpu: GPU work, its launches, annotations (default); all: every event" },
-		{ "align", 0, CLI_TEXT, "HOW", &m.align,
-		  "clocks: collectives (default on several hosts), base-time (else) or none" },
-		{ "gpus-per-node", 0, CLI_POSITIVE, "N", &m.gpus_per_node,
-		  "GPUs of a host (default: as the traces tell)" },
-		{ "compat", 0, CLI_FLAG, NULL, &m.compat,
-		  "events, names and numbers of merge_gpu_trace_ranks.py" },
-		{ "max-memory", 0, CLI_SIZE, "SIZE", &m.options.load.max_memory,
-		  "for traces held at once, such as 16G (default: half of the machine's)" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-	};
-	struct cli_option common[8];
-	const struct cli_option *const tables[] = { own, common };
+	struct merge_command m = { .command = command,
+				   .output = DEFAULT_OUTPUT,
+				   .ranks = NO_COUNT };
 	struct tw_rank_set set = { 0 };
 	struct trawl_error err;
-	int count, status;
+	int count, status = cli_begin(command, &m, argc, argv, &count);
 
-	cli_common_options(&m.common, false, common);
-	status = cli_begin(command, tables, 2, argc, argv, &count);
 	if (status >= 0)
 		return status;
 	if (!count)
@@ -398,13 +356,23 @@ int cli_merge(const struct cli_command *command, int argc, char **argv)
 		return status;
 	m.options.cluster = cli_cluster();
 	if (cli_is_led())
-		return be_led(&m);
+		return cli_be_led(&m.options.load, &m.options);
 	if (m.compat)
-		return compat(&m, count, argv);
-	status = tw_rank_set_find_named(&set, (const char *const *)argv, (size_t)count,
-					m.trace_name, TW_MERGE_TRACE_NAME,
-					trawl_allocator_default(), &err);
-	if (status)
+		return merge_compatibly(&m, count, argv);
+	if (tw_rank_set_find_named(&set, (const char *const *)argv, (size_t)count, m.trace_name,
+				   TW_MERGE_TRACE_NAME, trawl_allocator_default(), &err))
 		return cli_fail(&err);
-	return run(&m, &set);
+	return merge_ranks(&m, &set);
 }
+
+const struct cli_command cli_merge = {
+	"merge",
+	"RANKS",
+	"one timeline of all ranks of a job, for Perfetto",
+	"RANKS is a directory, a pattern or a list of traces. Writes FILE (default:\n"
+	"merged_gpu_trace_enhanced.json here; a name that ends with .gz is compressed), a trace\n"
+	"that https://ui.perfetto.dev opens, and prints what of each rank is in it.\n\n"
+	"  trawl merge run/torch_profiler -o merged.json.gz\n",
+	options,
+	merge,
+};

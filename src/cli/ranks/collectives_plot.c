@@ -1,7 +1,6 @@
 /* The picture of who sends how much to whom in all_to_allv. */
 #include "cli/ranks/collectives.h"
 
-#include "base/alloc.h"
 #include "render/charts/heat_map.h"
 #include "table/table.h"
 
@@ -19,7 +18,7 @@ static int by_number(const void *a, const void *b)
 #define RANKS_MOST 4096
 
 /* The distinct numbers of a column, in order; how many. */
-static size_t collect(const struct trawl_table *table, const char *header, int64_t *numbers)
+static size_t list_distinct(const struct trawl_table *table, const char *header, int64_t *numbers)
 {
 	size_t rows = trawl_table_rows(table), count = 0, i;
 
@@ -32,17 +31,16 @@ static size_t collect(const struct trawl_table *table, const char *header, int64
 	return count;
 }
 
-static size_t place(const int64_t *numbers, size_t count, int64_t number)
+static size_t index_of(const int64_t *numbers, size_t count, int64_t number)
 {
 	const int64_t *found = bsearch(&number, numbers, count, sizeof(*numbers), by_number);
 
 	return (size_t)(found - numbers);
 }
 
-static int draw(const struct trawl_table *table, int64_t *rows, int64_t *columns, const char *path,
-		struct trawl_error *err)
+static int draw_transfers(const struct trawl_table *table, int64_t *rows, int64_t *columns,
+			  const char *path, struct trawl_error *err)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
 	struct tw_heat_map map = {
 		.title = "Sent by all_to_allv",
 		.unit = "MB",
@@ -50,53 +48,39 @@ static int draw(const struct trawl_table *table, int64_t *rows, int64_t *columns
 		.column_axis = "receiving rank",
 		.rows = rows,
 		.columns = columns,
-		.row_count = collect(table, "src_rank", rows),
-		.column_count = collect(table, "dst_rank", columns),
+		.row_count = list_distinct(table, "src_rank", rows),
+		.column_count = list_distinct(table, "dst_rank", columns),
 	};
 	size_t cells = map.row_count * map.column_count, i;
 	double *values;
-	int status;
 
 	if (map.row_count > RANKS_MOST || map.column_count > RANKS_MOST)
 		return trawl_error_set(err, TRAWL_ELIMIT,
 				       "cannot draw '%s': more than %d ranks send or receive", path,
 				       RANKS_MOST);
-	values = tw_alloc_array(a, cells, sizeof(*values));
-	if (!values)
-		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
+	values = cli_alloc(cells, sizeof(*values));
 	for (i = 0; i < cells; i++)
 		values[i] = NAN;
 	for (i = 0; i < trawl_table_rows(table); i++) {
 		size_t row =
-			place(rows, map.row_count, tw_table_cell(table, i, "src_rank").integer);
-		size_t column = place(columns, map.column_count,
-				      tw_table_cell(table, i, "dst_rank").integer);
+			index_of(rows, map.row_count, tw_table_cell(table, i, "src_rank").integer);
+		size_t column = index_of(columns, map.column_count,
+					 tw_table_cell(table, i, "dst_rank").integer);
 
 		values[row * map.column_count + column] =
 			tw_table_cell(table, i, "total_sent_MB").real;
 	}
 	map.values = values;
-	status = tw_render_heat_map(&map, path, a, err);
-	tw_free(a, values, cells * sizeof(*values));
-	return status;
+	return tw_render_heat_map(&map, path, trawl_allocator_default(), err);
 }
 
-int cli_draw_all_to_all(const struct cli_collectives *c, const char *path, struct trawl_error *err)
+int cli_draw_all_to_all(const struct tw_job_tables *t, const char *path, struct trawl_error *err)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
-	const struct trawl_table *table = cli_collectives_table(c, "nccl_all2allv_heatmap");
-	size_t size = (table ? trawl_table_rows(table) : 0) * sizeof(int64_t);
-	int64_t *rows, *columns;
-	int status;
+	const struct trawl_table *table = tw_job_table(t, "nccl_all2allv_heatmap");
+	size_t rows = table ? trawl_table_rows(table) : 0;
 
-	if (!size)
+	if (!rows)
 		return trawl_error_set(err, TRAWL_ENODATA, "no all_to_allv to draw");
-	rows = tw_alloc(a, size);
-	columns = tw_alloc(a, size);
-	status = rows && columns ? draw(table, rows, columns, path, err) :
-				   trawl_error_set(err, TRAWL_ENOMEM,
-						   "cannot draw '%s': out of memory", path);
-	tw_free(a, rows, size);
-	tw_free(a, columns, size);
-	return status;
+	return draw_transfers(table, cli_alloc(rows, sizeof(int64_t)),
+			      cli_alloc(rows, sizeof(int64_t)), path, err);
 }

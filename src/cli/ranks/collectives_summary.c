@@ -3,10 +3,12 @@
  * what was matched, where communication waits, and for whom.
  */
 #include "cli/ranks/collectives.h"
+#include "cli/screen.h"
 
 #include "cli/ranks/ranks.h"
 #include "cli/ranks/ranks_verdict.h"
 #include "job/collectives/syncing.h"
+#include "job/set/rank_list.h"
 #include "table/table.h"
 
 #include <string.h>
@@ -121,7 +123,7 @@ static void add_left_out(const struct tw_job *job, struct tw_str *out)
 		tw_str_addf(out, "%zu trace%s without what is looked at\n", j, j == 1 ? "" : "s");
 	if (job->missing_count) {
 		tw_str_addf(out, "no trace of rank%s ", job->missing_count == 1 ? "" : "s");
-		cli_add_rank_list(out, job->missing, job->missing_count);
+		tw_rank_list_add_most(out, job->missing, job->missing_count);
 		tw_str_add_char(out, '\n');
 	}
 	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
@@ -246,7 +248,7 @@ static void add_rules(const struct tw_matches *matches, struct tw_str *out)
 	add_sureness(sure, all, out);
 }
 
-static void add_matches(const struct tw_ranks_input *in, unsigned width, struct tw_str *out)
+static void add_matches(const struct tw_ranks_input *in, struct cli_screen *s)
 {
 	const struct tw_matches *matches = in->matches;
 	uint64_t states[TW_MATCH_LOCAL + 1] = { 0 }, m;
@@ -266,15 +268,12 @@ static void add_matches(const struct tw_ranks_input *in, unsigned width, struct 
 	if (states[TW_MATCH_LOCAL])
 		tw_str_addf(&line, ", %llu of ranks whose group has no other trace",
 			    (unsigned long long)states[TW_MATCH_LOCAL]);
-	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);
-	out->failed |= line.failed;
-	tw_str_clear(&line);
+	cli_add_line(s, &line, 0);
+	tw_str_init(&line, trawl_allocator_default());
 	add_rules(matches, &line);
-	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);
-	out->failed |= line.failed;
-	tw_str_release(&line);
-	add_copied(in, out);
-	add_unsound(in, out);
+	cli_add_line(s, &line, 0);
+	add_copied(in, &s->out);
+	add_unsound(in, &s->out);
 }
 
 /* Offset and its uncertainty of the rank whose clock is furthest off, NULL: none is known. */
@@ -323,7 +322,7 @@ static void add_offset(const struct tw_ranks_input *in, const struct tw_clock *c
 		    (long long)in->job->ranks[clock->reference].rank);
 }
 
-static void add_clocks(const struct tw_ranks_input *in, unsigned width, struct tw_str *out)
+static void add_clocks(const struct tw_ranks_input *in, struct cli_screen *s)
 {
 	static const char *const applied[] = {
 		[TW_ALIGN_AUTO] = "as they are",
@@ -349,53 +348,48 @@ static void add_clocks(const struct tw_ranks_input *in, unsigned width, struct t
 		tw_str_addf(&line, "%s%s", applied[align], most ? "; at most, " : "");
 	if (most)
 		add_offset(in, most, rank, &line);
-	cli_add_wrapped(out, line.failed ? "" : line.ptr, 0, width);
-	out->failed |= line.failed;
-	tw_str_release(&line);
+	cli_add_line(s, &line, 0);
 	if (in->clocks->differ && in->clocks->align != TW_ALIGN_COLLECTIVES)
-		cli_add_wrapped(out,
+		cli_add_wrapped(s,
 				"the ends of collectives say that clocks differ: skews and waits "
 				"hold that difference; --align collectives takes it out",
-				0, width);
+				0);
 }
 
-static void add_excerpts(const struct cli_collectives *c, const struct cli_excerpt *excerpts,
-			 size_t count, unsigned width, bool colour, struct tw_str *out)
+static void add_excerpts(const struct tw_job_tables *t, const struct cli_excerpt *excerpts,
+			 size_t count, struct cli_screen *s)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		cli_add_excerpt(cli_collectives_table(c, excerpts[i].table), &excerpts[i], width,
-				colour, out);
+		cli_add_excerpt(tw_job_table(t, excerpts[i].table), &excerpts[i], s);
 }
 
-static void add_exchanges(const struct cli_collectives *c, unsigned width, bool colour,
-			  struct tw_str *out)
+static void add_exchanges(const struct tw_job_tables *t, const char *heat_map, struct cli_screen *s)
 {
-	add_excerpts(c, &of_exchanges, 1, width, colour, out);
-	if (cli_collectives_table(c, "nccl_all2allv_heatmap"))
-		tw_str_addf(out, "which rank sends what to which: %s\n",
-			    c->heat_map ? c->heat_map : "table nccl_all2allv_heatmap");
+	add_excerpts(t, &of_exchanges, 1, s);
+	if (tw_job_table(t, "nccl_all2allv_heatmap"))
+		tw_str_addf(&s->out, "which rank sends what to which: %s\n",
+			    heat_map ? heat_map : "table nccl_all2allv_heatmap");
 }
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-void cli_summarise_collectives(const struct cli_collectives *c, unsigned width, bool colour,
-			       struct tw_str *out)
+void cli_summarise_collectives(const struct tw_job_tables *t, const char *heat_map,
+			       struct cli_screen *s)
 {
-	add_ranks(c->in->job, out);
-	cli_add_verdict(cli_collectives_table(c, "verdict"), width, colour, out);
-	tw_str_add_char(out, '\n');
-	add_events(c->in->job, out);
-	if (!c->in->matches->count)
-		tw_str_add_cstr(out, "no communication kernels\n");
+	add_ranks(t->in.job, &s->out);
+	cli_add_verdict(tw_job_table(t, "verdict"), s);
+	tw_str_add_char(&s->out, '\n');
+	add_events(t->in.job, &s->out);
+	if (!t->in.matches->count)
+		tw_str_add_cstr(&s->out, "no communication kernels\n");
 	else
-		add_matches(c->in, width, out);
-	if (c->in->matches->count && c->in->job->count > 1)
-		add_clocks(c->in, width, out);
-	cli_add_stragglers(cli_collectives_table(c, "stragglers"), CLI_STRAGGLERS_SHOWN, width,
-			   colour, out);
-	add_excerpts(c, of_late_ranks, COUNT(of_late_ranks), width, colour, out);
-	add_exchanges(c, width, colour, out);
-	add_excerpts(c, of_the_rest, COUNT(of_the_rest), width, colour, out);
+		add_matches(&t->in, s);
+	if (t->in.matches->count && t->in.job->count > 1)
+		add_clocks(&t->in, s);
+	cli_add_stragglers(tw_job_table(t, "stragglers"), CLI_STRAGGLERS_SHOWN, s);
+	add_excerpts(t, of_late_ranks, COUNT(of_late_ranks), s);
+	add_exchanges(t, heat_map, s);
+	add_excerpts(t, of_the_rest, COUNT(of_the_rest), s);
 }

@@ -12,21 +12,26 @@
 
 struct cli_ranks {
 	const struct cli_common *common;
-	const struct trawl_report_options *report; /* NULL: the defaults */
-	int64_t max_memory;			   /* 0: half of what there is */
-	unsigned gpus_per_node;			   /* 0: as the traces tell */
-	const char *const *tables;		   /* of the report of each rank, to keep */
+	const struct trawl_report_options *report;
+	int64_t max_memory;	   /* 0: half of what there is */
+	unsigned gpus_per_node;	   /* 0: as the traces tell */
+	bool as_ranks;		   /* also traces that do not look like ranks of one job */
+	const char *const *tables; /* of the report of each rank, to keep */
 	size_t table_count;
-	bool as_ranks; /* also traces that do not look like ranks of one job */
-	bool groups;   /* the caller looks at all jobs of several groups, not at the first alone */
-	bool chosen; /* ranks, or a trace, were asked for: that others are not there is no omission */
 	/* What is kept of such a table, NULL: all of it. */
 	struct trawl_table *(*keep)(const struct trawl_table *table,
 				    const struct trawl_allocator *allocator);
 };
 
-/* Binds the options that say how: --max-memory, --gpus-per-node, --as-ranks. */
-void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[4]);
+/* --max-memory, --gpus-per-node, --as-ranks, bound to a struct cli_ranks. */
+extern const struct cli_option cli_ranks_options[];
+#define CLI_RANKS(at) CLI_OPTIONS("Ranks of a job", cli_ranks_options, at)
+
+/* The clock of ranks: enum tw_align. */
+extern const struct cli_kind cli_align;
+#define CLI_ALIGN_HELP                                                                          \
+	"clocks of ranks: collectives (measured from their ends), base-time or none (default: " \
+	"collectives for several hosts or where clocks differ, else base-time)"
 
 /*
  * The job of the traces that the arguments lead to, with progress on a terminal; what was left out
@@ -37,15 +42,19 @@ void cli_ranks_options(struct cli_ranks *ranks, struct cli_option options[4]);
 int cli_load_job(struct tw_job *job, const struct cli_ranks *ranks, const char *const *arguments,
 		 size_t count);
 
-/* collectives, base-time or none; `text` NULL leaves *align.  -1 to go on, else CLI_USAGE. */
-int cli_read_align(const struct cli_command *command, const char *text, enum tw_align *align);
+/* In a process that is led: reduces, and with options for that merges, what it is told to; CLI_LED. */
+struct tw_merge_options;
+int cli_be_led(const struct tw_load_options *load, const struct tw_merge_options *merge);
+
+/* For struct tw_load_options, with a struct cli_progress as context. */
+int cli_job_progress(void *progress, size_t files_done, size_t files, int64_t bytes_done,
+		     int64_t bytes);
 
 /*
- * DIR/name, NULL: DIR; without -o the directory analysis_output beside the traces.  Of several
+ * Where its results go: without -o the directory analysis_output beside the traces.  Of several
  * groups each has a directory of its name in it.
  */
-void cli_job_path(const struct tw_job *job, const struct cli_common *common, const char *name,
-		  struct tw_str *out);
+const char *cli_job_dir(const struct tw_job *job, const struct cli_common *common);
 
 /*
  * "4 of 4 ranks (from distributedInfo)": how many there are, of how many, and where their numbers
@@ -58,21 +67,5 @@ void cli_add_ranks_known(struct tw_str *out, const struct tw_job *job);
  * where it is the whole.
  */
 void cli_add_ranks_view(struct tw_str *out, const struct tw_job *job);
-
-/*
- * Says, where that is so, that collectives of several traces say one rank, and that ranks have their
- * numbers from the order of the files alone.
- */
-void cli_tell_apart(const struct tw_apart *apart);
-void cli_tell_order(size_t clashes, size_t by_order, size_t count);
-
-/*
- * Says where traces do not fit into one job: `rank` says another size (its_world, -1: none does),
- * or the last rank is beyond the size (-1: not known).
- */
-void cli_tell_world(int64_t rank, int64_t its_world, int64_t last_rank, int64_t world);
-
-/* "0, 3-5, 7" of sorted ranks, "and N more" behind the first twenty parts. */
-void cli_add_rank_list(struct tw_str *out, const int64_t *ranks, size_t count);
 
 #endif

@@ -1,8 +1,10 @@
 #include "cli/ranks/ranks_summary.h"
+#include "cli/screen.h"
 
 #include "cli/ranks/ranks.h"
 #include "cli/ranks/ranks_verdict.h"
 #include "data/limits.h"
+#include "job/set/rank_list.h"
 #include "render/escape.h"
 
 #include <math.h>
@@ -13,27 +15,6 @@
 #define MOST_RANKS 16
 #define MOST_OUTLIERS 8
 #define MOST_STRAGGLERS 4
-
-const struct trawl_table *cli_ranks_table(const struct cli_ranks_report *report, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < report->count; i++)
-		if (!strcmp(trawl_table_name(report->tables[i]), name))
-			return report->tables[i];
-	return NULL;
-}
-
-static void add_table(struct trawl_table *table, const char *heading, unsigned width, bool colour,
-		      struct tw_str *out)
-{
-	if (table && trawl_table_rows(table)) {
-		cli_add_heading(out, heading, colour);
-		tw_render_text(table, out, width, 0);
-	}
-	out->failed |= !table;
-	tw_table_free(table);
-}
 
 /* ---- which ranks */
 
@@ -53,13 +34,12 @@ static size_t count_hosts(const struct tw_job *job)
 
 static void add_ranks(const struct tw_job *job, struct tw_str *out)
 {
-	int64_t *ranks = malloc((job->count + 1) * sizeof(*ranks));
+	int64_t *ranks = cli_alloc(job->count, sizeof(*ranks));
 	const char *device = "";
 	size_t hosts = count_hosts(job), left_out = 0, i;
 	uint64_t events = 0;
 
-	out->failed |= !ranks;
-	for (i = 0; i < job->count && ranks; i++) {
+	for (i = 0; i < job->count; i++) {
 		ranks[i] = job->ranks[i].rank;
 		events += job->ranks[i].gpu_events;
 		if (!device[0])
@@ -67,12 +47,9 @@ static void add_ranks(const struct tw_job *job, struct tw_str *out)
 	}
 	for (i = 0; i < job->left_out_count; i++)
 		left_out += job->left_out[i].state != TW_RANK_NOT_A_TRACE;
-	if (ranks) {
-		cli_add_ranks_known(out, job);
-		tw_str_add_cstr(out, ": ");
-		cli_add_rank_list(out, ranks, job->count);
-	}
-	free(ranks);
+	cli_add_ranks_known(out, job);
+	tw_str_add_cstr(out, ": ");
+	tw_rank_list_add_most(out, ranks, job->count);
 	if (hosts)
 		tw_str_addf(out, " on %zu host%s", hosts, hosts == 1 ? "" : "s");
 	if (device[0]) {
@@ -82,7 +59,7 @@ static void add_ranks(const struct tw_job *job, struct tw_str *out)
 	tw_str_addf(out, ", %llu GPU events\n", (unsigned long long)events);
 	if (job->missing_count) {
 		tw_str_addf(out, "no trace of rank%s ", job->missing_count == 1 ? "" : "s");
-		cli_add_rank_list(out, job->missing, job->missing_count);
+		tw_rank_list_add_most(out, job->missing, job->missing_count);
 		tw_str_add_char(out, '\n');
 	}
 	if (left_out)
@@ -223,8 +200,8 @@ static size_t choose_ranks(const struct cli_ranks_report *report, struct shown *
 static struct trawl_table *make_spread(const struct cli_ranks_report *report)
 {
 	struct trawl_table *table = tw_table_new(&rank_spec, trawl_allocator_default());
-	struct shown *shown = malloc((report->job->count + 1) * sizeof(*shown));
-	size_t count = shown ? choose_ranks(report, shown) : 0, i;
+	struct shown *shown = cli_alloc(report->job->count, sizeof(*shown));
+	size_t count = choose_ranks(report, shown), i;
 
 	for (i = 0; table && i < count; i++) {
 		const struct tw_timeline *t = &shown[i].rank->timeline;
@@ -243,11 +220,6 @@ static struct trawl_table *make_spread(const struct cli_ranks_report *report)
 				  "the %d with computing furthest from the mean; all are in "
 				  "rank_timeline",
 				  MOST_RANKS);
-	if (!shown) {
-		tw_table_free(table);
-		return NULL;
-	}
-	free(shown);
 	return tw_table_finished(table);
 }
 
@@ -394,8 +366,7 @@ static void add_outlier(const struct cli_ranks_report *report, const struct traw
 		add_whom(report, rank, out);
 }
 
-static void add_outliers(const struct cli_ranks_report *report, unsigned width, bool colour,
-			 struct tw_str *out)
+static void add_outliers(const struct cli_ranks_report *report, struct cli_screen *s)
 {
 	const struct trawl_table *table = cli_ranks_table(report, "rank_outliers");
 	size_t rows = table ? trawl_table_rows(table) : 0, row;
@@ -403,71 +374,61 @@ static void add_outliers(const struct cli_ranks_report *report, unsigned width, 
 
 	if (!rows)
 		return;
-	tw_str_addf(out,
+	tw_str_addf(&s->out,
 		    "\n%sranks that stand out%s, over the median rank by more than " TW_LIMIT_TEXT(
 			    TW_LIMIT_OUTLIER_PERCENT) " %%\n",
-		    colour ? "\033[1m" : "", colour ? "\033[0m" : "");
-	tw_str_init(&line, trawl_allocator_default());
+		    s->colour ? "\033[1m" : "", s->colour ? "\033[0m" : "");
 	for (row = 0; row < rows && row < MOST_OUTLIERS; row++) {
-		tw_str_clear(&line);
+		tw_str_init(&line, trawl_allocator_default());
 		add_outlier(report, table, row, &line);
-		tw_str_add_cstr(out, "  ");
-		cli_add_wrapped(out, line.failed ? "" : line.ptr, 4, width);
+		tw_str_add_cstr(&s->out, "  ");
+		cli_add_line(s, &line, 4);
 	}
-	out->failed |= line.failed;
-	tw_str_release(&line);
 	if (rows > MOST_OUTLIERS)
-		tw_str_addf(out, "  and %zu more in rank_outliers\n", rows - MOST_OUTLIERS);
+		tw_str_addf(&s->out, "  and %zu more in rank_outliers\n", rows - MOST_OUTLIERS);
 }
 
-static void add_quality(const struct cli_ranks_report *report, unsigned width, bool colour,
-			struct tw_str *out)
+static void add_quality(const struct cli_ranks_report *report, struct cli_screen *s)
 {
 	const struct trawl_table *table = cli_ranks_table(report, "quality");
 	size_t rows = table ? trawl_table_rows(table) : 0, row;
-	struct tw_str line;
 
 	if (!rows)
 		return;
-	cli_add_heading(out, "data quality, over the ranks", colour);
-	tw_str_init(&line, trawl_allocator_default());
+	cli_add_heading(s, "data quality, over the ranks");
 	for (row = 0; row < rows; row++) {
 		struct trawl_cell class = tw_table_cell(table, row, "class");
 		struct trawl_cell meaning = tw_table_cell(table, row, "meaning");
-		int64_t ranks;
+		int64_t ranks = tw_table_cell(table, row, "ranks").integer;
 
-		tw_str_clear(&line);
-		ranks = tw_table_cell(table, row, "ranks").integer;
-		tw_str_addf(&line, "%lld x in %lld rank%s: %.*s",
-			    (long long)tw_table_cell(table, row, "count_total").integer,
-			    (long long)ranks, ranks == 1 ? "" : "s", (int)meaning.text_len,
-			    meaning.text ? meaning.text : "");
-		tw_str_addf(out, "  %-7.*s", (int)class.text_len, class.text ? class.text : "");
-		cli_add_wrapped(out, line.failed ? "" : line.ptr, 9, width);
+		tw_str_addf(&s->out, "  %-7.*s", (int)class.text_len, class.text ? class.text : "");
+		cli_add_wrapped(
+			s,
+			cli_text("%lld x in %lld rank%s: %.*s",
+				 (long long)tw_table_cell(table, row, "count_total").integer,
+				 (long long)ranks, ranks == 1 ? "" : "s", (int)meaning.text_len,
+				 meaning.text ? meaning.text : ""),
+			9);
 	}
-	out->failed |= line.failed;
-	tw_str_release(&line);
 }
 
-void cli_summarise_ranks(const struct cli_ranks_report *report, unsigned width, bool colour,
-			 struct tw_str *out)
+void cli_summarise_ranks(const struct cli_ranks_report *report, struct cli_screen *s)
 {
 	const struct trawl_table *sums = cli_ranks_table(report, "gpu_timeline");
 	struct trawl_table *top;
 
-	add_ranks(report->job, out);
-	cli_add_ranks_view(out, report->job);
-	cli_add_verdict(cli_ranks_table(report, "verdict"), width, colour, out);
+	add_ranks(report->job, &s->out);
+	cli_add_ranks_view(&s->out, report->job);
+	cli_add_verdict(cli_ranks_table(report, "verdict"), s);
 	if (sums) {
-		add_table(make_timeline(sums), timeline_spec.meaning, width, colour, out);
-		add_table(make_spread(report), rank_spec.meaning, width, colour, out);
+		cli_add_table(s, make_timeline(sums), timeline_spec.meaning);
+		cli_add_table(s, make_spread(report), rank_spec.meaning);
 	} else {
-		tw_str_add_cstr(out, "\nno rank has GPU events: host tables only\n");
+		tw_str_add_cstr(&s->out, "\nno rank has GPU events: host tables only\n");
 	}
-	add_outliers(report, width, colour, out);
-	cli_add_stragglers(cli_ranks_table(report, "stragglers"), MOST_STRAGGLERS, width, colour,
-			   out);
+	add_outliers(report, s);
+	cli_add_stragglers(cli_ranks_table(report, "stragglers"), MOST_STRAGGLERS, s);
 	top = cli_top_over_ranks(report);
-	add_table(top, top ? trawl_table_meaning(top) : "", width, colour, out);
-	add_quality(report, width, colour, out);
+	cli_add_table(s, top, top ? trawl_table_meaning(top) : "");
+	add_quality(report, s);
 }

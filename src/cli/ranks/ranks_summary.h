@@ -3,7 +3,7 @@
 #define TW_CLI_RANKS_RANKS_SUMMARY_H
 
 #include "cli/cli.h"
-#include "job/set/job.h"
+#include "job/tables/all_tables.h"
 
 /* The tables of a report over ranks. */
 struct cli_ranks_report {
@@ -14,7 +14,12 @@ struct cli_ranks_report {
 };
 
 /* By name, NULL when there is none. */
-const struct trawl_table *cli_ranks_table(const struct cli_ranks_report *report, const char *name);
+static inline const struct trawl_table *cli_ranks_table(const struct cli_ranks_report *report,
+							const char *name)
+{
+	return tw_ranks_tables_find((struct trawl_table *const *)report->tables, report->count,
+				    name);
+}
 
 /*
  * The operations with the most GPU time over all ranks; kernels where there are no operations, and
@@ -22,7 +27,6 @@ const struct trawl_table *cli_ranks_table(const struct cli_ranks_report *report,
  */
 struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report);
 
-void cli_summarise_ranks(const struct cli_ranks_report *report, unsigned width, bool colour,
-			 struct tw_str *out);
+void cli_summarise_ranks(const struct cli_ranks_report *report, struct cli_screen *s);
 
 #endif

@@ -1,4 +1,5 @@
 #include "cli/ranks/ranks_verdict.h"
+#include "cli/screen.h"
 
 #include "cli/cli.h"
 #include "render/escape.h"
@@ -76,53 +77,40 @@ static struct trawl_table *excerpt_of(const struct trawl_table *from, const stru
 	return tw_table_finished(table);
 }
 
-void cli_add_excerpt(const struct trawl_table *from, const struct cli_excerpt *e, unsigned width,
-		     bool colour, struct tw_str *out)
+void cli_add_excerpt(const struct trawl_table *from, const struct cli_excerpt *e,
+		     struct cli_screen *s)
 {
-	struct trawl_table *table;
-
-	if (!from || !trawl_table_rows(from))
-		return;
-	table = excerpt_of(from, e);
-	cli_add_heading(out, e->heading, colour);
-	if (table)
-		tw_render_text(table, out, width, 0);
-	out->failed |= !table;
-	tw_table_free(table);
+	if (from && trawl_table_rows(from))
+		cli_add_table(s, excerpt_of(from, e), e->heading);
 }
 
-void cli_add_stragglers(const struct trawl_table *stragglers, size_t rows, unsigned width,
-			bool colour, struct tw_str *out)
+void cli_add_stragglers(const struct trawl_table *stragglers, size_t rows, struct cli_screen *s)
 {
 	struct cli_excerpt e = CLI_EXCERPT("stragglers",
 					   "stragglers: ranks by how long others waited for them",
 					   rows, NULL, of_stragglers);
 
-	cli_add_excerpt(stragglers, &e, width, colour, out);
+	cli_add_excerpt(stragglers, &e, s);
 }
 
-void cli_add_verdict(const struct trawl_table *verdict, unsigned width, bool colour,
-		     struct tw_str *out)
+void cli_add_verdict(const struct trawl_table *verdict, struct cli_screen *s)
 {
 	size_t rows = verdict ? trawl_table_rows(verdict) : 0, row;
 	struct tw_str line;
 
 	if (!rows)
 		return;
-	tw_str_init(&line, trawl_allocator_default());
-	tw_str_add_char(out, '\n');
+	tw_str_add_char(&s->out, '\n');
 	for (row = 0; row < rows; row++) {
 		struct trawl_cell text = tw_table_cell(verdict, row, "text");
 
-		tw_str_clear(&line);
+		tw_str_init(&line, trawl_allocator_default());
 		tw_escape_terminal(&line, text.text ? text.text : "", text.text_len);
 		/* The first line is the conclusion. */
-		if (colour && !row)
-			tw_str_add_cstr(out, "\033[1m");
-		cli_add_wrapped(out, line.failed || !line.ptr ? "" : line.ptr, INDENT, width);
-		if (colour && !row)
-			tw_str_add_cstr(out, "\033[0m");
+		if (s->colour && !row)
+			tw_str_add_cstr(&s->out, "\033[1m");
+		cli_add_line(s, &line, INDENT);
+		if (s->colour && !row)
+			tw_str_add_cstr(&s->out, "\033[0m");
 	}
-	out->failed |= line.failed;
-	tw_str_release(&line);
 }

@@ -6,6 +6,7 @@
 #define TW_CLI_RANKS_RANKS_VERDICT_H
 
 #include "base/list.h"
+#include "cli/screen.h"
 #include "text/str.h"
 #include "trawl/table.h"
 
@@ -33,12 +34,10 @@ struct cli_excerpt {
 
 /* The rows of an excerpt under its heading, with exact times in milliseconds; NULL: nothing. */
 void cli_add_excerpt(const struct trawl_table *from, const struct cli_excerpt *excerpt,
-		     unsigned width, bool colour, struct tw_str *out);
+		     struct cli_screen *s);
 /* The first rows of table stragglers. */
-void cli_add_stragglers(const struct trawl_table *stragglers, size_t rows, unsigned width,
-			bool colour, struct tw_str *out);
+void cli_add_stragglers(const struct trawl_table *stragglers, size_t rows, struct cli_screen *s);
 /* The sentences of table verdict behind a blank line; NULL, or none: nothing. */
-void cli_add_verdict(const struct trawl_table *verdict, unsigned width, bool colour,
-		     struct tw_str *out);
+void cli_add_verdict(const struct trawl_table *verdict, struct cli_screen *s);
 
 #endif

@@ -1,131 +1,21 @@
 /* trawl sweep plots: how the time differences of operations are spread, as pictures. */
 #include "cli/sweep/sweep_plots.h"
 
-#include "base/alloc.h"
 #include "cli/sweep/sweep.h"
 #include "os/file.h"
 #include "os/inputs.h"
 #include "os/thread.h"
-#include "render/charts/variance_plots.h"
+#include "study/variance/points.h"
 #include "table/table.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #define ANALYSIS "tracelens_analysis"
 #define TABLE_NAME "top5_gemm_kernels_time_variance.csv"
 #define TABLE_LIMIT ((size_t)1 << 32)
-/* Rows that are named one by one. */
-#define ROWS_TOLD 10
-
-/* ---- the rows */
-
-enum { THREADS, CHANNELS, RANK, DIFFERENCE, COLUMNS };
-
-static const char *const headers[COLUMNS] = { "threads", "channel", "rank", "time_diff_us" };
-
-struct rows {
-	const struct cli_sweep_plots *plots;
-	size_t columns[COLUMNS];
-	struct tw_variance_point *points;
-	size_t count, skipped, others; /* others: not asked for */
-};
-
-static int find_columns(struct rows *r)
-{
-	size_t i;
-
-	for (i = 0; i < COLUMNS; i++) {
-		r->columns[i] = tw_csv_column(r->plots->csv, headers[i]);
-		if (r->columns[i] != TW_CSV_NO_COLUMN)
-			continue;
-		cli_message("'%s' has no column '%s': it is no table of time differences",
-			    r->plots->name, headers[i]);
-		return CLI_FAILED;
-	}
-	return CLI_DONE;
-}
-
-/* A whole number of a cell: "256", or "256.0" of a program that has only one kind. */
-static bool take_number(const struct rows *r, size_t row, size_t which, int64_t *number)
-{
-	double value = tw_csv_number(r->plots->csv, row, r->columns[which]);
-
-	if (!(fabs(value) < 1e15) || value != floor(value))
-		return false;
-	*number = (int64_t)value;
-	return true;
-}
-
-/* The column that cannot be used, COLUMNS: none. */
-static size_t take_row(const struct rows *r, size_t row, struct tw_variance_point *point)
-{
-	int64_t *const numbers[] = { &point->threads, &point->channels, &point->rank };
-	size_t i;
-
-	for (i = 0; i < DIFFERENCE; i++)
-		if (!take_number(r, row, i, numbers[i]))
-			return i;
-	point->difference_us = tw_csv_number(r->plots->csv, row, r->columns[DIFFERENCE]);
-	return fabs(point->difference_us) <= TW_VARIANCE_MOST_US ? COLUMNS : DIFFERENCE;
-}
-
-static void tell_row(const struct rows *r, size_t row, size_t which)
-{
-	const char *text = tw_csv_text(r->plots->csv, row, r->columns[which]);
-
-	/* As spreadsheets number them: the header is the first. */
-	if (r->skipped < ROWS_TOLD)
-		cli_message("'%s': row %zu left out: %s '%.60s' is no %snumber%s", r->plots->name,
-			    row + 2, headers[which], text, which == DIFFERENCE ? "" : "whole ",
-			    which == DIFFERENCE && !isnan(tw_csv_number(r->plots->csv, row,
-									r->columns[which])) ?
-				    " of microseconds" :
-				    "");
-}
-
-static bool is_wanted(const struct tw_sweep_filter *f, const struct tw_variance_point *p)
-{
-	return !f || (tw_sweep_is_wanted(f->threads, f->thread_count, p->threads) &&
-		      tw_sweep_is_wanted(f->channels, f->channel_count, p->channels) &&
-		      tw_sweep_is_wanted(f->ranks, f->rank_count, p->rank));
-}
-
-static int take_rows(struct rows *r)
-{
-	const struct tw_csv *csv = r->plots->csv;
-	size_t i;
-
-	for (i = 0; i < csv->rows; i++) {
-		struct tw_variance_point *point = &r->points[r->count];
-		size_t wrong = take_row(r, i, point);
-
-		if (wrong != COLUMNS) {
-			tell_row(r, i, wrong);
-			r->skipped++;
-		} else if (is_wanted(r->plots->filter, point)) {
-			r->count++;
-		} else {
-			r->others++;
-		}
-	}
-	if (r->skipped > ROWS_TOLD)
-		cli_message("'%s': %zu more rows left out", r->plots->name, r->skipped - ROWS_TOLD);
-	if (r->count)
-		return r->skipped ? CLI_INCOMPLETE : CLI_DONE;
-	if (!csv->rows)
-		cli_message("nothing to draw: '%s' has no rows", r->plots->name);
-	else if (r->others)
-		cli_message("nothing to draw: '%s' has no row of what was asked for",
-			    r->plots->name);
-	else
-		cli_message("nothing to draw: no row of '%s' can be used", r->plots->name);
-	return CLI_FAILED;
-}
-
 /* ---- statistics */
 
 static const struct trawl_column columns[] = {
@@ -159,42 +49,38 @@ static void add_groups(struct trawl_table *table, const struct tw_variance_group
 	}
 }
 
-static struct trawl_table *make_statistics(const struct rows *r)
+static struct trawl_table *make_statistics(const struct tw_variance_points *points,
+					   struct tw_arena *arena)
 {
 	static const char *const by[] = { "threads", "channels", "rank" };
 	struct trawl_table *table = tw_table_new(&statistics_spec, trawl_allocator_default());
-	bool fine = true;
 	size_t i, count;
 
-	for (i = 0; i < 3 && table && fine; i++) {
-		struct tw_variance_group *groups;
-		struct tw_arena arena;
+	for (i = 0; i < 3 && table; i++) {
+		const struct tw_variance_group *groups = tw_variance_groups(
+			points->points, points->count, (enum tw_variance_by)i, arena, &count);
 
-		tw_arena_init(&arena, trawl_allocator_default());
-		groups = tw_variance_groups(r->points, r->count, (enum tw_variance_by)i, &arena,
-					    &count);
-		if (groups)
-			add_groups(table, groups, count, by[i]);
-		fine = groups != NULL;
-		tw_arena_release(&arena);
+		if (!groups) {
+			tw_table_free(table);
+			return NULL;
+		}
+		add_groups(table, groups, count, by[i]);
 	}
-	if (fine)
-		return tw_table_finished(table);
-	tw_table_free(table);
-	return NULL;
+	return tw_table_finished(table);
 }
 
 /* ---- pictures */
 
 /* How many there are now. */
-static size_t draw_kind(const struct rows *r, bool svg)
+static size_t draw_kind(const struct cli_sweep_plots *plots, const struct tw_variance_points *p,
+			bool svg)
 {
 	bool done[TW_VARIANCE_PLOTS];
 	struct trawl_error err;
 	size_t drawn = 0, i, told = 0;
 
-	if (!tw_render_variance_plots(r->points, r->count, r->plots->dir, svg, r->plots->threads,
-				      done, trawl_allocator_default(), &err))
+	if (!tw_render_variance_plots(p->points, p->count, plots->dir, svg, plots->threads, done,
+				      trawl_allocator_default(), &err))
 		return TW_VARIANCE_PLOTS;
 	cli_message("%s", err.message);
 	for (i = 0; i < TW_VARIANCE_PLOTS; i++)
@@ -207,114 +93,77 @@ static size_t draw_kind(const struct rows *r, bool svg)
 	return drawn;
 }
 
-static int draw(const struct rows *r)
+static int draw_kinds(const struct cli_sweep_plots *plots, const struct tw_variance_points *p)
 {
-	size_t wanted = TW_VARIANCE_PLOTS, drawn = draw_kind(r, false);
+	size_t wanted = TW_VARIANCE_PLOTS, drawn = draw_kind(plots, p, false);
 
 	/* Where there is no gnuplot, that is said once. */
-	if (r->plots->svg && drawn) {
+	if (plots->svg && drawn) {
 		wanted += TW_VARIANCE_PLOTS;
-		drawn += draw_kind(r, true);
+		drawn += draw_kind(plots, p, true);
 	}
 	if (!drawn)
 		return CLI_FAILED;
-	if (!r->plots->quiet)
-		cli_message("%zu pictures written to %s", drawn, r->plots->dir);
-	return drawn < wanted ? CLI_INCOMPLETE : CLI_DONE;
+	if (!plots->quiet)
+		cli_message("%zu pictures written to %s", drawn, plots->dir);
+	return drawn < wanted || p->skipped ? CLI_INCOMPLETE : CLI_DONE;
 }
 
-int cli_sweep_draw(const struct cli_sweep_plots *plots, struct trawl_table **statistics)
+int cli_sweep_draw(const struct cli_sweep_plots *plots, struct tw_arena *arena,
+		   struct trawl_table **statistics)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
-	struct rows r = { .plots = plots };
-	size_t room = plots->csv->rows + 1;
-	int status = find_columns(&r), drawn;
+	struct tw_variance_points points;
+	struct trawl_error err;
+	struct tw_str notes;
+	int status;
 
-	if (statistics)
-		*statistics = NULL;
-	if (status != CLI_DONE)
+	tw_str_init(&notes, trawl_allocator_default());
+	status = tw_variance_points_of(plots->csv, plots->name, plots->filter, arena, &points,
+				       &notes, &err);
+	cli_tell_notes(&notes, false);
+	tw_str_release(&notes);
+	if (status)
+		return cli_fail(&err);
+	status = draw_kinds(plots, &points);
+	if (status == CLI_FAILED || !statistics)
 		return status;
-	r.points = tw_alloc_array(a, room, sizeof(*r.points));
-	if (!r.points)
-		return cli_no_memory();
-	status = take_rows(&r);
-	if (status != CLI_FAILED) {
-		drawn = draw(&r);
-		status = drawn == CLI_DONE ? status : drawn;
-	}
-	if (status != CLI_FAILED && statistics) {
-		*statistics = make_statistics(&r);
-		if (!*statistics) {
-			status = cli_no_memory();
-		}
-	}
-	tw_free(a, r.points, room * sizeof(*r.points));
-	return status;
+	*statistics = make_statistics(&points, arena);
+	return *statistics ? status : cli_no_memory();
 }
 
 /* ---- the command */
 
-struct stage {
+struct plots_command {
 	struct cli_sweep sweep;
 	const char *input_csv;
 	bool svg;
-	struct tw_str table, dir; /* paths: the table's, of the pictures */
+	const char *table, *dir; /* paths: the table's, of the pictures */
 };
 
-/* The stage's own options; memory is no matter here.  Some others are taken without effect. */
-static void set_options(struct stage *s, struct cli_option own[6], struct cli_option common[8])
-{
-	struct cli_option *option;
-
-	cli_sweep_options(&s->sweep, own, common);
-	own[3] = (struct cli_option){
-		"input-csv",   0,
-		CLI_TEXT,      "FILE",
-		&s->input_csv, "the table (default: " TABLE_NAME " of the sweep)"
-	};
-	own[4] = (struct cli_option){ "svg", 0, CLI_FLAG, NULL, &s->svg, "SVG files too" };
-	own[5] = (struct cli_option){ NULL, 0, CLI_FLAG, NULL, NULL, NULL };
-	common[0].help = "where results go, laid out as in a sweep (default: into the sweep); "
-			 "without DIR: where the pictures go (default: plots beside the table)";
-	for (option = common; option->name; option++)
-		if (!strcmp(option->name, "verbose") || !strcmp(option->name, "strict"))
-			option->help = NULL;
-}
-
 /* Where below a sweep, or a directory of reports alone, its table is: "" or "/...", NULL: nowhere. */
-static const char *find_table(struct tw_str *path, const char *root)
+static const char *find_table(struct plots_command *c, const char *root)
 {
 	static const char *const places[] = { "/" ANALYSIS, "" };
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
-		tw_str_clear(path);
-		tw_str_addf(path, "%s%s/%s", root, places[i], TABLE_NAME);
-		if (!path->failed && !access(path->ptr, F_OK))
+		c->table = cli_text("%s%s/%s", root, places[i], TABLE_NAME);
+		if (!access(c->table, F_OK))
 			return places[i];
 	}
 	return NULL;
 }
 
-/* "plots" beside a file. */
-static void beside(struct tw_str *dir, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	tw_str_add(dir, path, slash ? (size_t)(slash + 1 - path) : 0);
-	tw_str_add_cstr(dir, "plots");
-}
-
 /* Which table, and where the pictures go; -1 to go on. */
-static int choose_places(struct stage *s, const char *sweep)
+static int choose_places(struct plots_command *c, const char *sweep)
 {
-	const char *output = s->sweep.common.output, *place = "/" ANALYSIS;
+	const char *output = c->sweep.common.output, *place = "/" ANALYSIS;
 
-	if (s->input_csv) {
-		tw_str_add_cstr(&s->table, s->input_csv);
+	if (c->input_csv) {
+		c->table = c->input_csv;
 	} else {
-		place = output ? find_table(&s->table, output) : NULL;
-		place = place ? place : find_table(&s->table, sweep);
+		place = output ? find_table(c, output) : NULL;
+		place = place ? place : find_table(c, sweep);
 	}
 	if (!place) {
 		cli_message("there is no %s in '%s': 'trawl sweep variance' makes it, or name one "
@@ -323,33 +172,31 @@ static int choose_places(struct stage *s, const char *sweep)
 		return CLI_FAILED;
 	}
 	if (sweep)
-		tw_str_addf(&s->dir, "%s%s/plots", output ? output : sweep, place);
+		c->dir = cli_text("%s%s/plots", output ? output : sweep, place);
 	else if (output)
-		tw_str_add_cstr(&s->dir, output);
+		c->dir = output;
 	else
-		beside(&s->dir, s->input_csv);
-	if (!s->table.failed && !s->dir.failed)
-		return -1;
-	return cli_no_memory();
+		c->dir = cli_text("%.*splots", (int)(tw_file_name(c->table) - c->table), c->table);
+	return -1;
 }
 
-static int draw_table(struct stage *s, const struct tw_csv *csv)
+static int draw_table(struct plots_command *c, const struct tw_csv *csv, struct tw_arena *arena)
 {
-	const struct cli_common *common = &s->sweep.common;
-	struct cli_sweep_plots plots = { csv,		s->table.ptr,
-					 s->dir.ptr,	&s->sweep.filter,
-					 .svg = s->svg, .quiet = common->quiet };
-	struct trawl_table *table;
+	const struct cli_common *common = &c->sweep.common;
+	struct cli_sweep_plots plots = { csv,		c->table,
+					 c->dir,	&c->sweep.filter,
+					 .svg = c->svg, .quiet = common->quiet };
+	struct trawl_table *table = NULL;
 	int status, printed = CLI_DONE;
 
 	plots.threads = common->threads ? common->threads : tw_thread_count();
-	status = cli_sweep_draw(&plots, &table);
+	status = cli_sweep_draw(&plots, arena, &table);
 	if (table)
 		printed = cli_print_table(table, common->format, "sweep_plots");
 	return printed == CLI_DONE ? status : printed;
 }
 
-static int run(struct stage *s)
+static int read_and_draw(struct plots_command *c)
 {
 	struct trawl_error err;
 	struct tw_arena arena;
@@ -359,43 +206,66 @@ static int run(struct stage *s)
 
 	tw_str_init(&text, trawl_allocator_default());
 	tw_arena_init(&arena, trawl_allocator_default());
-	tw_inputs_note(s->table.ptr);
-	status = s->input_csv ? tw_file_read(s->table.ptr, TABLE_LIMIT, &text, &err) :
-				tw_file_read_found(s->table.ptr, TABLE_LIMIT, &text, &err);
+	tw_inputs_note(c->table);
+	status = c->input_csv ? tw_file_read(c->table, TABLE_LIMIT, &text, &err) :
+				tw_file_read_found(c->table, TABLE_LIMIT, &text, &err);
 	if (!status)
-		status = tw_csv_parse(&csv, &arena, text.ptr ? text.ptr : "", text.len,
-				      s->table.ptr, &err);
-	status = status ? cli_fail(&err) : draw_table(s, &csv);
+		status = tw_csv_parse(&csv, &arena, text.ptr ? text.ptr : "", text.len, c->table,
+				      &err);
+	status = status ? cli_fail(&err) : draw_table(c, &csv, &arena);
 	tw_arena_release(&arena);
 	tw_str_release(&text);
 	return status;
 }
 
-int cli_sweep_plots(const struct cli_command *command, int argc, char **argv)
-{
-	struct stage s = { .sweep = { .command = command } };
-	struct cli_option own[6], common[8];
-	const struct cli_option *const tables[] = { own, common };
-	int status, count;
+#define AT(member) offsetof(struct plots_command, member)
 
-	set_options(&s, own, common);
-	status = cli_begin(command, tables, 2, argc, argv, &count);
-	if (status < 0)
-		status = cli_read_filter(command, s.sweep.lists, s.sweep.numbers, &s.sweep.filter);
+static const struct cli_option own_options[] = {
+	{ "input-csv", 0, &cli_string, "FILE", AT(input_csv),
+	  "the table (default: " TABLE_NAME " of the sweep)" },
+	{ "svg", 0, &cli_flag, NULL, AT(svg), "SVG files too" },
+	{ "output", 'o', &cli_string, "DIR", AT(sweep.common.output),
+	  "where results go, laid out as in a sweep (default: into the sweep); "
+	  "without DIR: where the pictures go (default: plots beside the table)" },
+	{ 0 },
+};
+
+static const struct cli_options options[] = {
+	CLI_SWEEP_FILTER(AT(sweep)),
+	{ .list = own_options },
+	CLI_COMMON_SHOWN(AT(sweep.common), " jobs quiet format "),
+	{ 0 },
+};
+
+static int draw_plots(const struct cli_command *command, int argc, char **argv)
+{
+	struct plots_command c = { .svg = false };
+	int count, status = cli_begin(command, &c, argc, argv, &count);
+
 	if (status >= 0)
 		return status;
-	if (count > 1 || (!count && !s.input_csv))
+	c.sweep.filter = cli_filter_of(&c.sweep.lists);
+	if (count > 1 || (!count && !c.input_csv))
 		return cli_usage_error(command,
 				       count ? "one sweep at a time, not %d" :
 					       "which sweep? its directory, or --input-csv "
 					       "(%d given)",
 				       count);
-	tw_str_init(&s.table, trawl_allocator_default());
-	tw_str_init(&s.dir, trawl_allocator_default());
-	status = choose_places(&s, count ? argv[0] : NULL);
-	if (status < 0)
-		status = run(&s);
-	tw_str_release(&s.table);
-	tw_str_release(&s.dir);
-	return status;
+	status = choose_places(&c, count ? argv[0] : NULL);
+	return status < 0 ? read_and_draw(&c) : status;
 }
+
+const struct cli_command cli_sweep_plots = {
+	"sweep plots",
+	"[DIR]",
+	"pictures of how the time differences of operations are spread",
+	"Draws what 'trawl sweep variance' found, top5_gemm_kernels_time_variance.csv or another\n"
+	"such table, with gnuplot into tracelens_analysis/plots: variance_by_threads_boxplot.png,\n"
+	"variance_by_channels_boxplot.png, variance_by_ranks_boxplot.png,\n"
+	"variance_violin_combined.png and variance_thread_channel_interaction.png, of 300 dots an\n"
+	"inch. Prints mean, median and maximum by threads, channels and rank.\n\n"
+	"  trawl sweep plots experiments/sweep_20251124_222204\n"
+	"  trawl sweep plots --input-csv variance.csv -o pictures --svg\n",
+	options,
+	draw_plots,
+};

@@ -2,6 +2,7 @@
 #ifndef TW_CLI_SWEEP_SWEEP_PLOTS_H
 #define TW_CLI_SWEEP_SWEEP_PLOTS_H
 
+#include "base/arena.h"
 #include "study/sweep/sweep.h"
 #include "table/csv.h"
 #include "trawl/table.h"
@@ -19,9 +20,10 @@ struct cli_sweep_plots {
 /*
  * Draws them and tells of what it left out: rows that it cannot use, pictures that failed, each
  * with why.  *statistics, unless NULL, is a table of the time differences by threads, channels and
- * rank, the caller's to free; NULL where it fails.  CLI_DONE, CLI_INCOMPLETE, or CLI_FAILED: there
+ * rank, the caller's to free; as it was where it fails.  CLI_DONE, CLI_INCOMPLETE, or CLI_FAILED: there
  * are no rows, or no picture was made.
  */
-int cli_sweep_draw(const struct cli_sweep_plots *plots, struct trawl_table **statistics);
+int cli_sweep_draw(const struct cli_sweep_plots *plots, struct tw_arena *arena,
+		   struct trawl_table **statistics);
 
 #endif

@@ -1,40 +1,47 @@
 /* trawl sweep report: the reports of all ranks and configurations, and these side by side. */
-#include "cli/ranks/ranks.h"
-#include "cli/sweep/sweep_results.h"
+#include "cli/sweep/sweep.h"
 
-int cli_sweep_report(const struct cli_command *command, int argc, char **argv)
+#include <stddef.h>
+
+#define AT(member) offsetof(struct cli_sweep, member)
+
+static const struct cli_options options[] = {
+	CLI_SWEEP_ALIGN(0),
+	CLI_SWEEP(0),
+	CLI_COMMON(AT(common)),
+	{ 0 },
+};
+
+static int report_sweep(const struct cli_command *command, int argc, char **argv)
 {
-	struct cli_sweep s = { .command = command };
-	const char *align = NULL;
-	const struct cli_option of_report[] = {
-		{ "align", 0, CLI_TEXT, "HOW", &align, CLI_SWEEP_ALIGN_HELP },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-	};
-	struct cli_option own[5], common[8];
-	const struct cli_option *const tables[] = { of_report, own, common };
+	struct cli_sweep s = { 0 };
 	struct cli_sweep_results r;
-	int status;
+	int status = cli_sweep_begin(&s, command, &s, argc, argv);
 
-	cli_sweep_options(&s, own, common);
-	status = cli_sweep_begin(&s, tables, 3, argc, argv);
 	if (status >= 0)
 		return status;
-	status = cli_read_align(command, align, &s.align);
-	if (status >= 0) {
-		tw_sweep_release(&s.sweep);
-		return status;
-	}
-	status = cli_sweep_results_make(&r, &s, CLI_MAKE_REPORTS | CLI_MAKE_COLLECTIVES);
-	if (status != CLI_FAILED) {
-		status = cli_worse(status, cli_sweep_write_comparisons(&r));
-		if (status != CLI_FAILED)
-			status = cli_worse(status, cli_sweep_write_aggregates(&r));
-		if (status != CLI_FAILED)
-			status = cli_worse(status, cli_sweep_print_results(&r, NULL));
-	}
+	status = cli_sweep_results_make(&r, &s, TW_POINT_REPORTS | TW_POINT_COLLECTIVES);
+	if (status != CLI_FAILED)
+		status = cli_worse(status, cli_sweep_write_all(&r));
+	if (status != CLI_FAILED)
+		status = cli_worse(status, cli_sweep_print_results(&r, NULL));
 	if (status != CLI_FAILED)
 		cli_sweep_tell_where(&r);
 	cli_sweep_results_release(&r);
 	tw_sweep_release(&s.sweep);
 	return status;
 }
+
+const struct cli_command cli_sweep_report = {
+	"sweep report",
+	"DIR",
+	"reports of every rank and configuration, and these side by side",
+	"Writes into tracelens_analysis: <T>thread/individual_reports/perf_<C>ch_rank<R>.xlsx,\n"
+	"<T>thread/collective_reports/collective_<C>ch.xlsx,\n"
+	"comparisons/compare_<C>ch_rank<R>_across_threads.xlsx, gpu_timeline_all_configs_mean.xlsx,\n"
+	"gpu_timeline_all_configs_geomean.xlsx, nccl_master_all_configs.xlsx and .csv. Traces are\n"
+	"read where they are and stay there. Prints the configurations, the best one first.\n\n"
+	"  trawl sweep report experiments/sweep_20251124_222204\n",
+	options,
+	report_sweep,
+};

@@ -1,175 +1,124 @@
-#include "cli/sweep/sweep_results.h"
+/* What is made of all configurations of a sweep together, and what is said of them. */
+#include "cli/sweep/sweep.h"
+#include "cli/screen.h"
 
-#include "base/alloc.h"
-#include "cli/sweep/aggregating.h"
+#include "study/compare/across_threads.h"
+#include "study/sweep/aggregate.h"
 #include "table/table.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-/* ---- the list */
-
-static int make_list(struct cli_sweep_results *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->s->sweep.count; i++) {
-		const struct tw_sweep_point *point = r->made[i].point;
-
-		r->list[i] = (struct tw_configuration){ .name = point->name,
-							.threads = point->threads,
-							.channels = point->channels,
-							.ended = point->ended,
-							.straggler = r->made[i].straggler,
-							.gemm_difference_us = NAN };
-		if (tw_configuration_of(&r->list[i], &r->made[i].job, trawl_allocator_default()))
-			return cli_no_memory();
-	}
-	return CLI_DONE;
-}
-
-static void count_files(struct cli_sweep_results *r)
+/* Sets *has_ranks where any has. */
+static int list_configurations(struct cli_sweep_results *r, bool *has_ranks)
 {
 	size_t i, k;
 
 	for (i = 0; i < r->s->sweep.count; i++) {
-		const struct cli_sweep_made *made = &r->made[i];
+		const struct tw_point_analysis *p = &r->points[i];
 
-		for (k = 0; k < made->point->rank_count; k++)
-			r->reports += made->reported[k];
-		r->collectives += made->makes & CLI_MAKE_COLLECTIVES && made->job.count;
-		r->merged += made->merged_slices > 0;
+		r->list[i] = (struct tw_configuration){
+			.name = p->point->name,
+			.threads = p->point->threads,
+			.channels = p->point->channels,
+			.ended = p->point->ended,
+			.straggler = p->straggler.len ? p->straggler.ptr : NULL,
+			.gemm_difference_us = NAN,
+		};
+		if (tw_configuration_of(&r->list[i], &p->job, trawl_allocator_default()))
+			return cli_no_memory();
+		*has_ranks |= p->job.count > 0;
+		for (k = 0; k < p->point->rank_count; k++)
+			r->reports += p->reported[k];
+		r->collectives += p->outputs & TW_POINT_COLLECTIVES && p->job.count;
+		r->merged += p->merged_slices > 0;
 	}
+	return CLI_DONE;
 }
 
-static bool has_ranks(const struct cli_sweep_results *r)
+int cli_sweep_results_make(struct cli_sweep_results *r, const struct cli_sweep *s, unsigned outputs)
 {
-	size_t i;
-
-	for (i = 0; i < r->s->sweep.count; i++)
-		if (r->made[i].job.count)
-			return true;
-	return false;
-}
-
-int cli_sweep_results_make(struct cli_sweep_results *r, const struct cli_sweep *s, unsigned makes)
-{
-	const struct trawl_allocator *a = trawl_allocator_default();
 	double start = cli_seconds();
+	bool has_ranks = false;
 	int status;
 
 	*r = (struct cli_sweep_results){ .s = s };
-	r->made = tw_alloc_array(a, s->sweep.count, sizeof(*r->made));
-	r->list = tw_alloc_array(a, s->sweep.count, sizeof(*r->list));
-	if (!r->made || !r->list)
-		return cli_no_memory();
-	status = cli_sweep_make_all(s, makes, r->made);
+	r->points = cli_alloc(s->sweep.count, sizeof(*r->points));
+	r->list = cli_alloc(s->sweep.count, sizeof(*r->list));
+	status = cli_sweep_analyse(s, &s->sweep, false, outputs, r->points);
 	if (s->common.verbose)
 		cli_message("%zu configurations made in %.3f s", s->sweep.count,
 			    cli_seconds() - start);
-	if (status == CLI_FAILED || make_list(r))
+	if (status == CLI_FAILED || list_configurations(r, &has_ranks))
 		return CLI_FAILED;
-	if (!has_ranks(r)) {
-		cli_message("%s: no trace in it could be read", s->sweep.directory);
-		return CLI_FAILED;
-	}
-	count_files(r);
-	return status;
+	if (has_ranks)
+		return status;
+	cli_message("%s: no trace in it could be read", s->sweep.directory);
+	return CLI_FAILED;
 }
 
 void cli_sweep_results_release(struct cli_sweep_results *r)
 {
-	const struct trawl_allocator *a = trawl_allocator_default();
-	size_t count = r->s->sweep.count, i;
-
-	for (i = 0; r->made && i < count; i++)
-		if (r->made[i].of)
-			cli_sweep_made_release(&r->made[i]);
-	tw_free(a, r->made, count * sizeof(*r->made));
-	tw_free(a, r->list, count * sizeof(*r->list));
+	cli_sweep_release_points(r->points, r->s->sweep.count);
 }
 
 /* ---- files of all configurations together */
 
-static struct tw_book *book_of(const char *name, const struct trawl_table *const *tables,
-			       size_t count)
+static int write_comparisons(struct cli_sweep_results *r)
 {
-	struct tw_book *book = NULL;
+	struct tw_across_threads across = { 0 };
 	struct trawl_error err;
+	int status;
 
-	if (count &&
-	    tw_book_of_tables(&book, name, tables, count, trawl_allocator_default(), &err)) {
-		cli_fail(&err);
-		return NULL;
-	}
-	return book;
+	tw_str_init(&across.notes, trawl_allocator_default());
+	status = tw_compare_across_threads(r->points, &r->s->sweep, r->s->common.threads, &across,
+					   &err);
+	r->comparisons = across.written;
+	cli_tell_notes(&across.notes, false);
+	if (status)
+		return cli_fail(&err);
+	return across.incomplete ? CLI_INCOMPLETE : CLI_DONE;
 }
 
-static int gather(struct cli_aggregate *a, const struct cli_sweep_made *made)
+static int write_aggregates(struct cli_sweep_results *r)
 {
-	const struct trawl_table *const comms = made->comms;
-	struct tw_book *book;
-	char name[96];
+	struct tw_aggregate aggregate;
+	struct trawl_error err;
+	int status = tw_aggregate_init(&aggregate, &err);
 	size_t i;
 
-	for (i = 0; i < made->point->rank_count; i++) {
-		int64_t rank = made->point->ranks[i].rank;
-		const struct trawl_table *tables[] = {
-			cli_sweep_rank_table(made, rank, "gpu_timeline"),
-			cli_sweep_rank_table(made, rank, "quality"),
-		};
-
-		if (!tables[0])
-			continue;
-		snprintf(name, sizeof(name), "%s rank %" PRId64, made->point->name, rank);
-		book = book_of(name, tables, tables[1] ? 2 : 1);
-		if (!book)
-			return CLI_FAILED;
-		cli_aggregate_report(a, made->point, rank, book);
-		tw_book_free(book);
-	}
-	if (!comms)
-		return CLI_DONE;
-	book = book_of(made->point->name, &comms, 1);
-	if (!book)
-		return CLI_FAILED;
-	cli_aggregate_collective(a, made->point, book);
-	tw_book_free(book);
-	return CLI_DONE;
-}
-
-int cli_sweep_write_aggregates(struct cli_sweep_results *r)
-{
-	struct cli_aggregate aggregate;
-	int status = cli_aggregate_begin(&aggregate);
-	size_t i;
-
-	for (i = 0; i < r->s->sweep.count && status == CLI_DONE; i++)
-		status = gather(&aggregate, &r->made[i]);
-	if (status == CLI_DONE)
-		status = cli_aggregate_write(&aggregate, &r->s->sweep);
+	for (i = 0; i < r->s->sweep.count && !status; i++)
+		status = tw_aggregate_analysis(&aggregate, &r->points[i], &err);
+	cli_tell_notes(&aggregate.notes, false);
+	if (!status)
+		status = tw_aggregate_write(&aggregate, &r->s->sweep, &err);
 	r->aggregates = aggregate.files;
-	cli_aggregate_end(&aggregate);
-	return status;
+	tw_aggregate_release(&aggregate);
+	return status ? cli_fail(&err) : CLI_DONE;
+}
+
+int cli_sweep_write_all(struct cli_sweep_results *r)
+{
+	int status = write_comparisons(r);
+
+	return status == CLI_FAILED ? status : cli_worse(status, write_aggregates(r));
 }
 
 /* ---- what is said */
 
-static void add_answer(const struct cli_sweep_results *r, struct tw_str *out)
+static void add_answer(const struct cli_sweep_results *r, struct cli_screen *s)
 {
 	struct tw_str answer;
 	char *line, *end;
 
-	tw_str_init(&answer, out->allocator);
+	tw_str_init(&answer, s->out.allocator);
 	tw_configurations_answer(r->list, r->s->sweep.count, &answer);
 	for (line = answer.ptr; line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = 0;
-		cli_add_wrapped(out, line, 0, cli_width());
+		cli_add_wrapped(s, line, 0);
 	}
-	tw_str_add_cstr(out, answer.len ? "\n" : "");
-	out->failed |= answer.failed;
+	tw_str_add_cstr(&s->out, answer.len ? "\n" : "");
+	s->out.failed |= answer.failed;
 	tw_str_release(&answer);
 }
 
@@ -179,21 +128,16 @@ int cli_sweep_print_results(const struct cli_sweep_results *r, const struct traw
 	enum tw_format format = r->s->common.format;
 	struct trawl_table *table = tw_configurations_table(r->list, r->s->sweep.count, a);
 	const struct trawl_table *tables[] = { table, more };
-	struct tw_str out;
-	int status = CLI_FAILED;
+	struct cli_screen s;
 
-	tw_str_init(&out, a);
-	if (table && format == TW_FORMAT_TABLE)
-		add_answer(r, &out);
-	if (table)
-		tw_render(tables, more ? 2 : 1, format, "sweep", cli_width(), &out);
-	if (!table || out.failed)
-		cli_no_memory();
-	else
-		status = cli_print(out.ptr, out.len);
+	if (!table)
+		return cli_no_memory();
+	cli_screen_init(&s);
+	if (format == TW_FORMAT_TABLE)
+		add_answer(r, &s);
+	tw_render(tables, more ? 2 : 1, format, "sweep", s.width, &s.out);
 	tw_table_free(table);
-	tw_str_release(&out);
-	return status;
+	return cli_screen_print(&s);
 }
 
 static void add_count(struct tw_str *out, size_t count, const char *one, const char *many)

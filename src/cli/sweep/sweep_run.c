@@ -5,18 +5,16 @@
 #include "cli/analyze/remote.h"
 #include "os/inputs.h"
 #include "study/runs/runs.h"
-#include "text/scan.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define NS 1000000000
-#define LONGEST_S 1e6 /* twelve days */
 /* A trainer gives its workers as long to end. */
 #define GRACE_NS (INT64_C(30) * NS)
 #define TICK_NS (INT64_C(500000000))
@@ -27,10 +25,8 @@
 struct run_command {
 	const struct cli_command *command;
 	struct cli_common common;
-	const char *threads, *channels; /* as given */
-	const char *timeout, *grace, *pause;
+	struct cli_numbers threads, channels;
 	bool dry_run;
-	int64_t numbers[2][CLI_SWEEP_NUMBERS];
 	struct tw_runs_options options;
 	/* Progress. */
 	bool terminal, shown;
@@ -146,16 +142,10 @@ static void on_tick(void *context, const struct tw_runs *runs, size_t at, int64_
 static void add_last_line(struct tw_str *out, const char *directory)
 {
 	char text[TAIL_BYTES + 1], *line, *end;
-	struct tw_str path;
+	int fd = open(cli_text("%s/run_output.log", directory), O_RDONLY | O_CLOEXEC);
 	ssize_t n = 0;
 	off_t size;
-	int fd = -1;
 
-	tw_str_init(&path, trawl_allocator_default());
-	tw_str_addf(&path, "%s/run_output.log", directory);
-	if (!path.failed)
-		fd = open(path.ptr, O_RDONLY | O_CLOEXEC);
-	tw_str_release(&path);
 	if (fd < 0)
 		return;
 	size = lseek(fd, 0, SEEK_END);
@@ -221,50 +211,65 @@ static void on_warn(void *context, const char *line)
 
 /* ---- options */
 
-/* Seconds, fractions allowed; -1 to go on. */
-static int take_seconds(const struct run_command *r, const char *option, const char *text,
-			int64_t *ns)
+#define AT(member) offsetof(struct run_command, member)
+
+/* Numbers of threads or channels. */
+static int read_counts(const struct cli_option *option, const char *text, void *value,
+		       struct trawl_error *err)
 {
-	const char *behind;
-	double value;
+	const struct cli_numbers *list = value;
+	int status = cli_read_number_list(option, text, value, err);
 
-	if (!text)
-		return -1;
-	behind = tw_is_digit(*text) ? tw_parse_real(text, &value) : NULL;
-	if (!behind || *behind || !(value <= LONGEST_S))
-		return cli_usage_error(r->command, "--%s: '%.60s' is not a number of seconds",
-				       option, text);
-	*ns = llround(ceil(value * NS));
-	return -1;
-}
-
-static int take_list(const struct run_command *r, const char *option, const char *text,
-		     int64_t *numbers, size_t *count)
-{
-	int status = cli_numbers(r->command, option, text, numbers, count);
-
-	if (status < 0 && !numbers[0])
-		return cli_usage_error(r->command, "--%s: 0 is none", option);
+	if (!status && !list->number[0])
+		return trawl_error_set(err, TRAWL_EUSAGE, "--%s: 0 is none", option->name);
 	return status;
 }
 
-static int take_values(struct run_command *r)
-{
-	struct tw_runs_options *o = &r->options;
-	int status = take_list(r, "threads", r->threads, r->numbers[0], &o->thread_count);
+static const struct cli_kind count_list = { .read = read_counts };
 
-	if (status < 0)
-		status = take_list(r, "channels", r->channels, r->numbers[1], &o->channel_count);
-	if (status < 0)
-		status = take_seconds(r, "timeout", r->timeout, &o->timeout_ns);
-	if (status < 0)
-		status = take_seconds(r, "grace", r->grace, &o->grace_ns);
-	if (status < 0)
-		status = take_seconds(r, "pause", r->pause, &o->pause_ns);
-	o->threads = r->numbers[0];
-	o->channels = r->numbers[1];
-	return status;
-}
+static const struct cli_option own_options[] = {
+	{ "channels", 'c', &count_list, "LIST", AT(channels),
+	  "NCCL channels (default: 28,42,56,70)" },
+	{ "threads", 't', &count_list, "LIST", AT(threads),
+	  "RCCL threads per block (default: 256,512)" },
+	{ "config", 'f', &cli_string, "FILE", AT(options.config),
+	  "of the trainer (default: config/distributed.yaml)" },
+	{ "output-dir", 'o', &cli_string, "DIR", AT(options.directory),
+	  "the sweep (default: experiments/sweep_<time>)" },
+	{ "nproc", 'p', &cli_positive, "N", AT(options.processes),
+	  "processes of a run (default: 8)" },
+	{ "skip-existing", 's', &cli_flag, NULL, AT(options.skip_existing),
+	  "not those that have succeeded before" },
+	{ "no-aggregate", 'n', &cli_flag, NULL, AT(options.no_summary), "no summary at the end" },
+	{ "rocprof", 'r', &cli_flag, NULL, AT(options.rocprof), "under rocprofv3" },
+	{ "stats", 'm', &cli_flag, NULL, AT(options.stats), "with its statistics" },
+	{ "rocprof-input", 0, &cli_string, "FILE", AT(options.rocprof_input),
+	  "its input file: which kernels and counters" },
+	{ "timeout", 0, &cli_time_s, "S", AT(options.timeout_ns),
+	  "end an attempt after S seconds" },
+	{ "retries", 0, &cli_count, "N", AT(options.retries),
+	  "run up to N times more what fails (default: 0)" },
+	{ "grace", 0, &cli_time_s, "S", AT(options.grace_ns),
+	  "seconds from SIGTERM to SIGKILL (default: 30)" },
+	{ "pause", 0, &cli_time_s, "S", AT(options.pause_ns), "seconds between runs (default: 0)" },
+	{ "container", 0, &cli_string, "NAME", AT(options.container),
+	  "run it there by docker exec" },
+	{ "dry-run", 0, &cli_flag, NULL, AT(dry_run), "print the commands, run nothing" },
+	{ 0 },
+};
+
+static const struct cli_option quiet_options[] = {
+	{ "quiet", 'q', &cli_flag, NULL, AT(common.quiet), "only errors on stderr" },
+	{ "verbose", 'v', &cli_flag, NULL, AT(common.verbose), "what the runs print, on stderr" },
+	{ 0 },
+};
+
+static const struct cli_options options[] = {
+	{ .list = own_options },
+	{ .title = "Common", .list = quiet_options },
+	CLI_TABLE(AT(common)),
+	{ 0 },
+};
 
 static int check_options(struct run_command *r, int count, char **argv)
 {
@@ -288,7 +293,11 @@ static int check_options(struct run_command *r, int count, char **argv)
 	if (o->stats && o->rocprof_input && !r->common.quiet)
 		cli_message("--stats is not given to rocprofv3: with --rocprof-input it is set in "
 			    "that file");
-	return take_values(r);
+	o->threads = r->threads.number;
+	o->thread_count = r->threads.count;
+	o->channels = r->channels.number;
+	o->channel_count = r->channels.count;
+	return -1;
 }
 
 /* What stands behind "--" is the command; how many arguments are in front of it. */
@@ -377,12 +386,13 @@ static int run_all(struct run_command *r, struct tw_runs *runs)
 	return printed ? printed : status;
 }
 
-int cli_sweep_run(const struct cli_command *command, int argc, char **argv)
+static int run_sweep(const struct cli_command *command, int argc, char **argv)
 {
+	static int64_t threads[] = { 256, 512 }, channels[] = { 28, 42, 56, 70 };
 	struct run_command r = {
 		.command = command,
-		.threads = "256,512",
-		.channels = "28,42,56,70",
+		.threads = { threads, 2 },
+		.channels = { channels, 4 },
 		.options = { .config = "config/distributed.yaml",
 			     .processes = 8,
 			     .grace_ns = GRACE_NS,
@@ -394,48 +404,11 @@ int cli_sweep_run(const struct cli_command *command, int argc, char **argv)
 			     .warn = on_warn },
 	};
 	struct tw_runs_options *o = &r.options;
-	const struct cli_option own[] = {
-		{ "channels", 'c', CLI_TEXT, "LIST", &r.channels,
-		  "NCCL channels (default: 28,42,56,70)" },
-		{ "threads", 't', CLI_TEXT, "LIST", &r.threads,
-		  "RCCL threads per block (default: 256,512)" },
-		{ "config", 'f', CLI_TEXT, "FILE", &o->config,
-		  "of the trainer (default: config/distributed.yaml)" },
-		{ "output-dir", 'o', CLI_TEXT, "DIR", &o->directory,
-		  "the sweep (default: experiments/sweep_<time>)" },
-		{ "nproc", 'p', CLI_POSITIVE, "N", &o->processes,
-		  "processes of a run (default: 8)" },
-		{ "skip-existing", 's', CLI_FLAG, NULL, &o->skip_existing,
-		  "not those that have succeeded before" },
-		{ "no-aggregate", 'n', CLI_FLAG, NULL, &o->no_summary, "no summary at the end" },
-		{ "rocprof", 'r', CLI_FLAG, NULL, &o->rocprof, "under rocprofv3" },
-		{ "stats", 'm', CLI_FLAG, NULL, &o->stats, "with its statistics" },
-		{ "rocprof-input", 0, CLI_TEXT, "FILE", &o->rocprof_input,
-		  "its input file: which kernels and counters" },
-		{ "timeout", 0, CLI_TEXT, "S", &r.timeout, "end an attempt after S seconds" },
-		{ "retries", 0, CLI_COUNT, "N", &o->retries,
-		  "run up to N times more what fails (default: 0)" },
-		{ "grace", 0, CLI_TEXT, "S", &r.grace,
-		  "seconds from SIGTERM to SIGKILL (default: 30)" },
-		{ "pause", 0, CLI_TEXT, "S", &r.pause, "seconds between runs (default: 0)" },
-		{ "container", 0, CLI_TEXT, "NAME", &o->container, "run it there by docker exec" },
-		{ "dry-run", 0, CLI_FLAG, NULL, &r.dry_run, "print the commands, run nothing" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-	};
-	struct cli_option common[8], *option;
-	const struct cli_option *const tables[] = { own, common };
 	struct tw_runs runs;
 	struct trawl_error err;
-	int count, status, before = split_command(&r, argc, argv);
+	int count, before = split_command(&r, argc, argv);
+	int status = cli_begin(command, &r, before, argv, &count);
 
-	cli_table_options(&r.common, common);
-	for (option = common; option->name; option++) {
-		if (option->letter == 'q')
-			option->help = "only errors on stderr";
-		if (option->letter == 'v')
-			option->help = "what the runs print, on stderr";
-	}
-	status = cli_begin(command, tables, 2, before, argv, &count);
 	if (status < 0 && before < argc && !o->command_count)
 		status = cli_usage_error(command, "no command behind '--'");
 	if (status < 0)
@@ -455,3 +428,19 @@ int cli_sweep_run(const struct cli_command *command, int argc, char **argv)
 	tw_runs_release(&runs);
 	return status;
 }
+
+const struct cli_command cli_sweep_run = {
+	"sweep run",
+	"[DIR] [-- COMMAND...]",
+	"the training runs, one for each configuration",
+	"Runs COMMAND once for each number of threads and channels, with\n"
+	"RCCL_THREADS_PER_BLOCK and NCCL_MAX_NCHANNELS set; {out}, {config}, {nproc}, {threads} and\n"
+	"{channels} in it are replaced (default: torchrun with train.py). Writes, into DIR,\n"
+	"<T>thread/nccl_<C>channels/ with run_output.log, run_status.json and what COMMAND writes to\n"
+	"{out}, nccl_thread_sweep_<time>.log and nccl_thread_sweep_summary_<time>.txt, and prints the\n"
+	"summary. A run that fails does not stop the others. Ctrl-C ends what runs; --skip-existing\n"
+	"goes on later.\n\n"
+	"  trawl sweep run -c 28,42 -t 256,512 -f config/gemm.yaml --timeout 1800 experiments/gemm\n",
+	options,
+	run_sweep,
+};

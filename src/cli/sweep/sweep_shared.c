@@ -1,115 +1,62 @@
 /* What stages of a sweep share: their options, and finding the sweep. */
+#include "cli/ranks/ranks.h"
 #include "cli/sweep/sweep.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
-static int compare_numbers(const void *a, const void *b)
+#define AT(member) offsetof(struct cli_sweep, member)
+
+const struct cli_option cli_sweep_filter_options[] = {
+	{ "threads", 0, &cli_number_list, "LIST", AT(lists.threads),
+	  "these thread counts alone, such as 256,512 (default: all)" },
+	{ "channels", 0, &cli_number_list, "LIST", AT(lists.channels),
+	  "these channel counts alone, such as 28,42 (default: all)" },
+	{ "ranks", 0, &cli_number_list, "LIST", AT(lists.ranks),
+	  "these ranks alone, such as 0-7 (default: all)" },
+	{ 0 },
+};
+
+const struct cli_option cli_sweep_memory_options[] = {
+	{ "max-memory", 0, &cli_size, "SIZE", AT(max_memory),
+	  "for traces held at once, such as 16G (default: half of the machine's)" },
+	{ 0 },
+};
+
+const struct cli_option cli_sweep_output_options[] = {
+	{ "output", 'o', &cli_string, "DIR", AT(common.output),
+	  "where results go, laid out as in a sweep (default: into the sweep)" },
+	{ 0 },
+};
+
+const struct cli_option cli_sweep_align_options[] = {
+	{ "align", 0, &cli_align, "HOW", AT(align), CLI_ALIGN_HELP },
+	{ 0 },
+};
+
+struct tw_sweep_filter cli_filter_of(const struct cli_filter *lists)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* A number at *p, which moves behind it; -1: there is none, or it is too long. */
-static int64_t take_number(const char **p)
-{
-	enum { DIGITS = 9 };
-	size_t digits = strspn(*p, "0123456789");
-	int64_t number = digits && digits <= DIGITS ? strtoll(*p, NULL, 10) : -1;
-
-	*p += digits;
-	return number;
-}
-
-int cli_numbers(const struct cli_command *command, const char *option, const char *text,
-		int64_t *numbers, size_t *count)
-{
-	const char *p = text;
-	size_t i, n = 0;
-
-	*count = 0;
-	if (!text)
-		return -1;
-	do {
-		int64_t first = take_number(&p), last = first;
-
-		if (*p == '-') {
-			p++;
-			last = take_number(&p);
-		}
-		if (first < 0 || last < first)
-			return cli_usage_error(command,
-					       "--%s: '%.60s' is no list of numbers such as "
-					       "256,512 or 0-7",
-					       option, text);
-		for (; first <= last; first++) {
-			if (n == CLI_SWEEP_NUMBERS)
-				return cli_usage_error(command, "--%s: more than %d numbers",
-						       option, CLI_SWEEP_NUMBERS);
-			numbers[n++] = first;
-		}
-	} while (*p == ',' && *++p);
-	if (*p)
-		return cli_usage_error(command,
-				       "--%s: '%.60s' is no list of numbers such as 256,512 or 0-7",
-				       option, text);
-	qsort(numbers, n, sizeof(*numbers), compare_numbers);
-	for (i = 0; i < n; i++)
-		if (!*count || numbers[*count - 1] != numbers[i])
-			numbers[(*count)++] = numbers[i];
-	return -1;
-}
-
-void cli_sweep_options(struct cli_sweep *s, struct cli_option own[5], struct cli_option common[8])
-{
-	const struct cli_option table[5] = {
-		{ "threads", 0, CLI_TEXT, "LIST", &s->lists[0],
-		  "these thread counts alone, such as 256,512 (default: all)" },
-		{ "channels", 0, CLI_TEXT, "LIST", &s->lists[1],
-		  "these channel counts alone, such as 28,42 (default: all)" },
-		{ "ranks", 0, CLI_TEXT, "LIST", &s->lists[2],
-		  "these ranks alone, such as 0-7 (default: all)" },
-		{ "max-memory", 0, CLI_SIZE, "SIZE", &s->max_memory,
-		  "for traces held at once, such as 16G (default: half of the machine's)" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	return (struct tw_sweep_filter){
+		.threads = lists->threads.number,
+		.thread_count = lists->threads.count,
+		.channels = lists->channels.number,
+		.channel_count = lists->channels.count,
+		.ranks = lists->ranks.number,
+		.rank_count = lists->ranks.count,
 	};
-
-	memcpy(own, table, sizeof(table));
-	cli_common_options(&s->common, true, common);
-	common[0].help = "where results go, laid out as in a sweep (default: into the sweep)";
 }
 
-int cli_read_filter(const struct cli_command *command, const char *const lists[3],
-		    int64_t numbers[3][CLI_SWEEP_NUMBERS], struct tw_sweep_filter *f)
-{
-	static const char *const names[] = { "threads", "channels", "ranks" };
-	size_t *const counts[] = { &f->thread_count, &f->channel_count, &f->rank_count };
-	int status = -1;
-	size_t i;
-
-	for (i = 0; i < 3 && status < 0; i++)
-		status = cli_numbers(command, names[i], lists[i], numbers[i], counts[i]);
-	f->threads = numbers[0];
-	f->channels = numbers[1];
-	f->ranks = numbers[2];
-	return status;
-}
-
-int cli_sweep_begin(struct cli_sweep *s, const struct cli_option *const *tables, size_t table_count,
-		    int argc, char **argv)
+int cli_sweep_begin(struct cli_sweep *s, const struct cli_command *command, void *state, int argc,
+		    char **argv)
 {
 	struct trawl_error err;
-	int count, status;
+	int count, status = cli_begin(command, state, argc, argv, &count);
 	size_t i;
 
-	status = cli_begin(s->command, tables, table_count, argc, argv, &count);
-	if (status < 0)
-		status = cli_read_filter(s->command, s->lists, s->numbers, &s->filter);
 	if (status >= 0)
 		return status;
+	s->filter = cli_filter_of(&s->lists);
 	if (count != 1)
-		return cli_usage_error(s->command,
+		return cli_usage_error(command,
 				       count ? "one sweep at a time, not %d" :
 					       "which sweep? its directory (%d given)",
 				       count);
@@ -121,4 +68,54 @@ int cli_sweep_begin(struct cli_sweep *s, const struct cli_option *const *tables,
 	for (i = 0; i < s->sweep.note_count && !s->common.quiet; i++)
 		cli_message("%s", s->sweep.notes[i]);
 	return -1;
+}
+
+char *cli_sweep_path(const struct tw_sweep *sweep, const char *name)
+{
+	struct tw_str path;
+	char *kept;
+
+	tw_str_init(&path, trawl_allocator_default());
+	tw_sweep_analysis_path(sweep, name, &path);
+	kept = cli_text("%s", path.failed ? "" : path.ptr);
+	tw_str_release(&path);
+	return kept;
+}
+
+int cli_sweep_analyse(const struct cli_sweep *s, const struct tw_sweep *sweep, bool some_ranks,
+		      unsigned outputs, struct tw_point_analysis *points)
+{
+	struct cli_progress progress;
+	const struct tw_sweep_reading reading = {
+		.threads = s->common.threads,
+		.max_memory = s->max_memory,
+		.block_size = cli_block_size(),
+		.align = s->align,
+		.ranks_chosen = some_ranks || s->filter.rank_count,
+		.progress = cli_progress_update,
+		.progress_context = &progress,
+	};
+	int status = sweep->incomplete ? CLI_INCOMPLETE : CLI_DONE;
+	struct trawl_error err;
+	size_t i;
+
+	cli_progress_begin(&progress, s->common.quiet);
+	tw_sweep_analyse(sweep, &reading, outputs, points);
+	cli_progress_end(&progress);
+	for (i = 0; i < sweep->count; i++) {
+		cli_tell_notes(&points[i].notes, s->common.quiet);
+		if (points[i].status && status != CLI_FAILED)
+			status = cli_fail(&points[i].failure);
+		else if (points[i].incomplete && status == CLI_DONE)
+			status = CLI_INCOMPLETE;
+	}
+	if (s->common.strict && tw_sweep_check_strict(points, sweep->count, &err))
+		return cli_fail(&err);
+	return status;
+}
+
+void cli_sweep_release_points(struct tw_point_analysis *points, size_t count)
+{
+	while (count--)
+		tw_point_analysis_release(&points[count]);
 }

@@ -1,14 +1,13 @@
 /* trawl sweep timeline: what a trainer did in its steps, from its metrics. */
 #include "cli/sweep/sweep.h"
 
-#include "base/alloc.h"
 #include "render/charts/metrics_timeline_plot.h"
 #include "study/sweep/metrics_timeline.h"
 #include "text/scan.h"
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
 /* More characters a step are read by nobody. */
@@ -17,10 +16,9 @@
 #define LONGEST_MS 1e9
 
 struct timeline_command {
-	const struct cli_command *command;
 	struct cli_common common;
 	unsigned rank, first, count;
-	const char *picture, *resolution; /* as given */
+	const char *picture; /* NULL: rank_<RR>_timeline.png */
 	int64_t resolution_ns;
 	bool text_only;
 	struct tw_metrics_timeline timeline;
@@ -79,40 +77,31 @@ static bool fill_panel(struct tw_metrics_timeline *t, const struct tw_metrics_st
 	return bars && panel->title;
 }
 
-static int draw(struct timeline_command *c, const char *directory)
+static int draw_timeline(struct timeline_command *c, const char *directory)
 {
 	struct tw_metrics_timeline *t = &c->timeline;
 	struct tw_lane_panel *panels = tw_arena_alloc(&t->arena, t->count * sizeof(*panels));
+	const char *path = c->picture;
 	struct trawl_error err;
-	struct tw_str path;
 	size_t count = t->count < TW_LANE_PANELS_MOST ? t->count : TW_LANE_PANELS_MOST, i;
 	bool ready = panels;
-	int status;
 
 	for (i = 0; ready && i < count; i++)
 		ready = fill_panel(t, &t->steps[i], &panels[i]);
-	tw_str_init(&path, t->allocator);
-	if (c->picture)
-		tw_str_add_cstr(&path, c->picture);
-	else
-		tw_str_addf(&path, "%s/rank_%02u_timeline.png", directory, c->rank);
-	if (!ready || path.failed)
-		status = tw_no_memory(&err);
-	else
-		status = tw_render_lanes(panels, count, path.ptr, t->allocator, &err);
-	if (status)
-		status = cli_fail(&err);
-	else if (!c->common.quiet)
-		cli_message("picture in '%s'", path.ptr);
-	if (status == CLI_DONE && count < t->count) {
-		cli_message(
-			"the picture has the first %zu of %zu steps; --start-step and --num-steps "
-			"choose others",
-			count, t->count);
-		status = CLI_INCOMPLETE;
-	}
-	tw_str_release(&path);
-	return status;
+	if (!path)
+		path = cli_text("%s/rank_%02u_timeline.png", directory, c->rank);
+	if (!ready)
+		return cli_no_memory();
+	if (tw_render_lanes(panels, count, path, t->allocator, &err))
+		return cli_fail(&err);
+	if (!c->common.quiet)
+		cli_message("picture in '%s'", path);
+	if (count == t->count)
+		return CLI_DONE;
+	cli_message("the picture has the first %zu of %zu steps; --start-step and --num-steps "
+		    "choose others",
+		    count, t->count);
+	return CLI_INCOMPLETE;
 }
 
 /* ---- the text */
@@ -134,7 +123,7 @@ static int64_t usable_resolution(const struct timeline_command *c)
 	return longest / MOST_CELLS + 1;
 }
 
-static int print(const struct timeline_command *c)
+static int print_timeline(const struct timeline_command *c)
 {
 	struct tw_str out;
 
@@ -148,7 +137,7 @@ static int print(const struct timeline_command *c)
 
 /* ---- the command */
 
-static int tell(const struct timeline_command *c, const char *path)
+static int tell_ranges(const struct timeline_command *c, const char *path)
 {
 	const struct tw_metrics_timeline *t = &c->timeline;
 	size_t i;
@@ -168,80 +157,82 @@ static int tell(const struct timeline_command *c, const char *path)
 	return CLI_FAILED;
 }
 
-static int show(struct timeline_command *c, const char *directory)
+static int read_and_show(struct timeline_command *c, const char *directory)
 {
+	const char *path = cli_text("%s/rank_%02u_metrics.jsonl", directory, c->rank);
 	struct trawl_error err;
-	struct tw_str path;
-	int status;
+	int status = tw_metrics_timeline_read(&c->timeline, path, c->first, c->count,
+					      trawl_allocator_default(), &err),
+	    printed;
 
-	tw_str_init(&path, trawl_allocator_default());
-	tw_str_addf(&path, "%s/rank_%02u_metrics.jsonl", directory, c->rank);
-	if (path.failed) {
-		status = tw_no_memory(&err);
-		c->timeline.allocator = trawl_allocator_default();
-	} else {
-		status = tw_metrics_timeline_read(&c->timeline, path.ptr, c->first, c->count,
-						  trawl_allocator_default(), &err);
-	}
-	status = status ? cli_fail(&err) : tell(c, path.ptr);
-	if (status < 0 && !c->text_only)
-		status = draw(c, directory);
-	if (status <= 0 || status == CLI_INCOMPLETE) {
-		int printed = print(c);
-
-		if (!printed && c->timeline.note_count)
-			printed = c->common.strict ? CLI_FAILED : CLI_INCOMPLETE;
-		status = cli_worse(status < 0 ? CLI_DONE : status, printed);
-	}
-	tw_str_release(&path);
-	return status;
+	status = status ? cli_fail(&err) : tell_ranges(c, path);
+	if (status < 0)
+		status = c->text_only ? CLI_DONE : draw_timeline(c, directory);
+	if (status != CLI_DONE && status != CLI_INCOMPLETE)
+		return status;
+	printed = print_timeline(c);
+	if (!printed && c->timeline.note_count)
+		printed = c->common.strict ? CLI_FAILED : CLI_INCOMPLETE;
+	return cli_worse(status, printed);
 }
 
-static int take_resolution(struct timeline_command *c)
+static int read_resolution(const struct cli_option *option, const char *text, void *ns,
+			   struct trawl_error *err)
 {
-	const char *text = c->resolution, *behind;
+	const char *behind;
 	double value = 0;
 
 	behind = tw_is_digit(*text) || *text == '.' ? tw_parse_real(text, &value) : NULL;
 	if (!behind || *behind || !(value * NS_PER_MS >= 1 && value <= LONGEST_MS))
-		return cli_usage_error(c->command,
-				       "--resolution: '%.60s' is no number of milliseconds", text);
-	c->resolution_ns = llround(value * NS_PER_MS);
-	return -1;
+		return cli_bad_value(err, option, text, "no number of milliseconds");
+	*(int64_t *)ns = llround(value * NS_PER_MS);
+	return 0;
 }
 
-int cli_sweep_timeline(const struct cli_command *command, int argc, char **argv)
-{
-	struct timeline_command c = {
-		.command = command,
-		.first = 5,
-		.count = 5,
-		.resolution = "0.5",
-	};
-	const struct cli_option own[] = {
-		{ "output", 'o', CLI_TEXT, "FILE", &c.picture,
-		  "the picture (default: DIR/rank_<RR>_timeline.png)" },
-		{ "rank", 0, CLI_COUNT, "N", &c.rank, "whose metrics (default: 0)" },
-		{ "start-step", 0, CLI_COUNT, "N", &c.first, "the first step (default: 5)" },
-		{ "num-steps", 0, CLI_POSITIVE, "N", &c.count, "how many steps (default: 5)" },
-		{ "text-only", 0, CLI_FLAG, NULL, &c.text_only, "no picture" },
-		{ "resolution", 0, CLI_TEXT, "MS", &c.resolution,
-		  "milliseconds a character (default: 0.5)" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-	};
-	struct cli_option common[8];
-	const struct cli_option *const tables[] = { own, common };
-	int count, status;
+static const struct cli_kind resolution = { .read = read_resolution };
 
-	cli_common_options(&c.common, false, common);
-	status = cli_begin(command, tables, 2, argc, argv, &count);
-	if (status < 0 && count != 1)
-		status = cli_usage_error(command, "one directory with metrics, not %d", count);
-	if (status < 0)
-		status = take_resolution(&c);
+#define AT(member) offsetof(struct timeline_command, member)
+
+static const struct cli_option own_options[] = {
+	{ "output", 'o', &cli_string, "FILE", AT(picture),
+	  "the picture (default: DIR/rank_<RR>_timeline.png)" },
+	{ "rank", 0, &cli_count, "N", AT(rank), "whose metrics (default: 0)" },
+	{ "start-step", 0, &cli_count, "N", AT(first), "the first step (default: 5)" },
+	{ "num-steps", 0, &cli_positive, "N", AT(count), "how many steps (default: 5)" },
+	{ "text-only", 0, &cli_flag, NULL, AT(text_only), "no picture" },
+	{ "resolution", 0, &resolution, "MS", AT(resolution_ns),
+	  "milliseconds a character (default: 0.5)" },
+	{ 0 },
+};
+
+static const struct cli_options options[] = {
+	{ .list = own_options },
+	CLI_COMMON(AT(common)),
+	{ 0 },
+};
+
+static int timeline(const struct cli_command *command, int argc, char **argv)
+{
+	struct timeline_command c = { .first = 5, .count = 5, .resolution_ns = 500000 };
+	int count, status = cli_begin(command, &c, argc, argv, &count);
+
 	if (status >= 0)
 		return status;
-	status = show(&c, argv[0]);
+	if (count != 1)
+		return cli_usage_error(command, "one directory with metrics, not %d", count);
+	status = read_and_show(&c, argv[0]);
 	tw_metrics_timeline_release(&c.timeline);
 	return status;
 }
+
+const struct cli_command cli_sweep_timeline = {
+	"sweep timeline",
+	"DIR",
+	"compute and communication in the steps of a trainer",
+	"Reads rank_<RR>_metrics.jsonl in DIR, which the trainer writes, prints what ran when on\n"
+	"each stream, with the overlap of compute and communication, and draws it into\n"
+	"DIR/rank_<RR>_timeline.png.\n\n"
+	"  trawl sweep timeline sweep/256thread/nccl_28channels --start-step 5 --num-steps 2\n",
+	options,
+	timeline,
+};

@@ -1,107 +1,301 @@
-/* trawl sweep variance: the operations of each report whose calls differ most in time. */
-#include "cli/sweep/sweep_steps.h"
+/*
+ * trawl sweep variance, timestamps, overlap: the operations of each report whose calls differ most in
+ * time, when the shortest and the longest of these calls ran, and what communicated meanwhile.
+ */
+#include "cli/sweep/sweep.h"
 
-#include "base/alloc.h"
+#include "data/limits.h"
+#include "os/file.h"
+#include "study/variance/steps.h"
 
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Whether a report has the sheet; what is wrong with it is told when it is used. */
-static bool has_sheet(const char *path)
+struct variance_command {
+	struct cli_sweep s;
+	enum tw_variance_step step;
+	unsigned top_k;
+	double tolerance;
+	const char *input, *output; /* NULL: not given */
+};
+
+static const char *const stages[] = { "variance", "timestamps", "overlap" };
+
+/* ---- input and output */
+
+static char *step_name(const struct variance_command *c, enum tw_variance_step step)
 {
-	const struct tw_csv *sheet = NULL;
-	struct tw_book *book;
-	bool has;
+	struct tw_str name;
+	char *kept;
 
-	if (tw_book_open(&book, path, trawl_allocator_default(), NULL))
-		return false;
-	has = !tw_book_sheet(book, "GEMM", &sheet, NULL) && sheet;
-	tw_book_free(book);
-	return has;
-}
-
-/* Ranks whose report is not there, or damaged, and whose trace can stand in for it. */
-static bool *choose(const struct tw_sweep *sweep)
-{
-	bool *wanted = tw_alloc_array(trawl_allocator_default(), cli_sweep_ranks(sweep) + 1,
-				      sizeof(*wanted));
-	size_t i, k, n = 0;
-
-	for (i = 0; wanted && i < sweep->count; i++)
-		for (k = 0; k < sweep->points[i].rank_count; k++, n++) {
-			const struct tw_sweep_rank *rank = &sweep->points[i].ranks[k];
-
-			wanted[n] = rank->trace && (!rank->report || !has_sheet(rank->report));
-		}
-	return wanted;
-}
-
-static int make(struct cli_sweep_steps *steps, const struct cli_sweep_step_options *o)
-{
-	struct tw_str name, path;
-	int status = cli_sweep_step_variance(steps);
-
-	if (status != CLI_DONE)
-		return status;
-	if (!steps->variance.rows) {
-		cli_message("%s: no report or trace in it has rows of sheet GEMM",
-			    steps->s->sweep.directory);
-		return CLI_FAILED;
-	}
 	tw_str_init(&name, trawl_allocator_default());
-	tw_str_init(&path, trawl_allocator_default());
-	cli_sweep_step_name(steps->top_k, "", &name);
-	if (o->output)
-		tw_str_add_cstr(&path, o->output);
-	else if (!name.failed)
-		tw_sweep_analysis_path(&steps->s->sweep, name.ptr, &path);
-	if (name.failed || path.failed) {
-		status = cli_no_memory();
-	} else {
-		status = cli_sweep_step_finish(steps, &steps->variance, path.ptr);
-	}
-	tw_str_release(&path);
+	tw_variance_step_name(c->top_k, step, &name);
+	kept = cli_text("%s", name.failed ? "" : name.ptr);
 	tw_str_release(&name);
-	return status;
+	return kept;
 }
 
-static int run(const struct cli_sweep *s, const struct cli_sweep_step_options *o)
+/* The file of the step before: where results go, else in the sweep; NULL: told that it is not there. */
+static const char *find_input(const struct variance_command *c)
 {
-	size_t bytes = cli_sweep_ranks(&s->sweep) + 1;
-	bool *wanted = choose(&s->sweep);
-	struct cli_sweep_part part;
-	struct cli_sweep_steps steps;
-	int loaded, status;
+	struct tw_sweep inside = c->s.sweep;
+	const char *name = step_name(c, c->step - 1), *first, *path;
 
-	if (!wanted)
-		return cli_no_memory();
-	loaded = cli_sweep_part_make(&part, s, wanted, CLI_MAKE_INSTANCES);
-	status = loaded;
-	if (loaded == CLI_DONE || loaded == CLI_INCOMPLETE) {
-		cli_sweep_steps_init(&steps, s, part.made, part.made ? part.s.sweep.count : 0);
-		steps.top_k = o->top_k;
-		steps.incomplete = loaded == CLI_INCOMPLETE;
-		status = make(&steps, o);
-		cli_sweep_steps_release(&steps);
-	}
-	cli_sweep_part_release(&part);
-	tw_free(trawl_allocator_default(), wanted, bytes);
-	return status;
+	if (c->input)
+		return c->input;
+	inside.output = inside.directory;
+	first = path = cli_sweep_path(&c->s.sweep, name);
+	if (access(path, F_OK))
+		path = cli_sweep_path(&inside, name);
+	if (!access(path, F_OK))
+		return path;
+	cli_message("%s is not there: 'trawl sweep %s' makes it, or give --input-csv", first,
+		    stages[c->step - 1]);
+	return NULL;
 }
 
-int cli_sweep_variance(const struct cli_command *command, int argc, char **argv)
+/*
+ * --output-csv, else beside the input when that was given and -o was not, else where results go;
+ * named after the input.
+ */
+static const char *find_output(const struct variance_command *c, const char *input)
 {
-	struct cli_sweep s = { .command = command };
-	struct cli_sweep_step_options o = { 0 };
-	struct cli_option own[5], stage[5], common[8];
-	const struct cli_option *const tables[] = { stage, own, common };
+	const char *name = input ? tw_file_name(input) : "";
+	const char *from = input ? tw_variance_step_suffixes[c->step - 1] : "";
+	size_t len = strlen(name), from_len = strlen(from);
+
+	if (c->output)
+		return c->output;
+	if (!input)
+		return cli_sweep_path(&c->s.sweep, step_name(c, c->step));
+	if (len > 4 && !strcmp(name + len - 4, ".csv"))
+		len -= 4;
+	if (len > from_len && !strncmp(name + len - from_len, from, from_len))
+		len -= from_len;
+	name = cli_text("%.*s%s.csv", (int)len, name, tw_variance_step_suffixes[c->step]);
+	if (c->input && !c->s.common.output)
+		return cli_text("%.*s%s", (int)(tw_file_name(input) - input), input, name);
+	return cli_sweep_path(&c->s.sweep, name);
+}
+
+static int print_sheet(const struct tw_csv *csv, enum tw_format format)
+{
+	const struct trawl_allocator *a = trawl_allocator_default();
+	struct tw_str out;
+
+	if (format != TW_FORMAT_TABLE)
+		return cli_print_table(tw_variance_table(csv, a), format, "sweep_variance");
+	tw_str_init(&out, a);
+	tw_variance_digest(csv, cli_width(), &out);
+	return cli_print_str(&out);
+}
+
+static int write_and_print(const struct variance_command *c, const struct tw_csv *csv,
+			   const char *path)
+{
+	struct trawl_error err;
 	int status;
 
-	cli_sweep_step_options(&o, CLI_STEP_VARIANCE, stage);
-	cli_sweep_options(&s, own, common);
-	status = cli_sweep_begin(&s, tables, 3, argc, argv);
-	if (status >= 0)
-		return status;
-	status = run(&s, &o);
-	tw_sweep_release(&s.sweep);
+	if (tw_write_csv_text(csv, path, trawl_allocator_default(), &err))
+		return cli_fail(&err);
+	status = print_sheet(csv, c->s.common.format);
+	if (status == CLI_DONE && !c->s.common.quiet)
+		cli_message("%zu row%s written to %s", csv->rows, csv->rows == 1 ? "" : "s", path);
 	return status;
 }
+
+/* ---- the step */
+
+/* What it needs of the traces that it needs. */
+static int read_traces(const struct variance_command *c, struct tw_variance_steps *steps,
+		       const struct tw_csv *in, struct tw_sweep *part,
+		       struct tw_point_analysis **points)
+{
+	struct trawl_error err;
+	bool *wanted;
+	int status = c->step == TW_STEP_VARIANCE ?
+			     tw_variance_ranks_without_report(steps, &wanted, &err) :
+			     tw_variance_ranks_of_rows(steps, in, &wanted, &err);
+
+	if (!status)
+		status = tw_sweep_of_ranks(&c->s.sweep, wanted, &steps->arena, part, &err);
+	if (status)
+		return cli_fail(&err);
+	*points = cli_alloc(part->count, sizeof(**points));
+	steps->points = *points;
+	steps->point_count = part->count;
+	if (!part->count)
+		return CLI_DONE;
+	/* Collectives are of every rank that is read; the last step needs no more. */
+	return cli_sweep_analyse(&c->s, part, true,
+				 c->step == TW_STEP_OVERLAP ? 0 : TW_POINT_INSTANCES, *points);
+}
+
+static int make_step(const struct variance_command *c, struct tw_variance_steps *steps,
+		     const struct tw_csv *in, const char *input)
+{
+	const struct tw_csv *out = &steps->sheets[c->step];
+	struct trawl_error err;
+	int status = tw_variance_step(steps, c->step, in, &err);
+
+	cli_tell_notes(&steps->notes, c->s.common.quiet);
+	if (status)
+		return cli_fail(&err);
+	if (c->step == TW_STEP_VARIANCE && !out->rows) {
+		cli_message("%s: no report or trace in it has rows of sheet GEMM",
+			    c->s.sweep.directory);
+		return CLI_FAILED;
+	}
+	status = write_and_print(c, out, find_output(c, input));
+	return status == CLI_DONE && (steps->incomplete || c->s.sweep.incomplete) ? CLI_INCOMPLETE :
+										    status;
+}
+
+static int read_and_make(const struct variance_command *c, struct tw_variance_steps *steps)
+{
+	struct tw_point_analysis *points = NULL;
+	struct tw_sweep part = { .count = 0 };
+	const char *input = NULL;
+	struct tw_csv in = { 0 };
+	struct trawl_error err;
+	int status;
+
+	if (c->step != TW_STEP_VARIANCE) {
+		input = find_input(c);
+		if (!input)
+			return CLI_FAILED;
+		if (tw_variance_steps_read(steps, input, &c->s.filter, &in, &err))
+			return cli_fail(&err);
+	}
+	status = read_traces(c, steps, &in, &part, &points);
+	steps->incomplete = status == CLI_INCOMPLETE;
+	if (status == CLI_DONE || status == CLI_INCOMPLETE)
+		status = make_step(c, steps, &in, input);
+	if (points)
+		cli_sweep_release_points(points, part.count);
+	return status;
+}
+
+/* ---- the commands */
+
+/* A fraction up to 1. */
+static int read_fraction(const struct cli_option *option, const char *text, void *value,
+			 struct trawl_error *err)
+{
+	char *end;
+	double fraction = strtod(text, &end);
+
+	if (!*text || *end || !(fraction >= 0 && fraction <= 1))
+		return cli_bad_value(err, option, text, "no fraction such as 0.01");
+	*(double *)value = fraction;
+	return 0;
+}
+
+static const struct cli_kind fraction_kind = { .read = read_fraction };
+
+#define AT(member) offsetof(struct variance_command, member)
+
+static const struct cli_option first_options[] = {
+	{ "top-k", 0, &cli_positive, "N", AT(top_k),
+	  "operations of each report (default 5); also in the file's name" },
+	{ 0 },
+};
+
+static const struct cli_option following_options[] = {
+	{ "top-k", 0, &cli_positive, "N", AT(top_k), "which file top<N>_... is read (default 5)" },
+	{ "input-csv", 0, &cli_string, "FILE", AT(input),
+	  "what is read (default: the file of the stage before)" },
+	{ 0 },
+};
+
+static const struct cli_option output_options[] = {
+	{ "output-csv", 0, &cli_string, "FILE", AT(output),
+	  "what is written (default: in tracelens_analysis, or beside --input-csv)" },
+	{ 0 },
+};
+
+static const struct cli_option tolerance_options[] = {
+	{ "tolerance", 0, &fraction_kind, "FRACTION", AT(tolerance),
+	  "off by so much of the expected time is within_tol "
+	  "(default " TW_LIMIT_TEXT(TW_LIMIT_SWEEP_TOLERANCE) ")" },
+	{ 0 },
+};
+
+static const struct cli_options variance_options[] = {
+	{ .list = first_options },
+	{ .list = output_options },
+	CLI_SWEEP(AT(s)),
+	CLI_COMMON(AT(s.common)),
+	{ 0 },
+};
+
+static const struct cli_options timestamps_options[] = {
+	{ .list = following_options }, { .list = output_options },
+	{ .list = tolerance_options }, CLI_SWEEP(AT(s)),
+	CLI_COMMON(AT(s.common)),      { 0 },
+};
+
+static const struct cli_options overlap_options[] = {
+	{ .list = following_options },
+	{ .list = output_options },
+	CLI_SWEEP(AT(s)),
+	CLI_COMMON(AT(s.common)),
+	{ 0 },
+};
+
+static int run_step(const struct cli_command *command, int argc, char **argv)
+{
+	struct variance_command c = { .top_k = TW_VARIANCE_TOP_K,
+				      .tolerance = TW_LIMIT_SWEEP_TOLERANCE };
+	struct tw_variance_steps steps;
+	int status = cli_sweep_begin(&c.s, command, &c, argc, argv);
+
+	if (status >= 0)
+		return status;
+	while (strcmp(command->name + strlen("sweep "), stages[c.step]))
+		c.step++;
+	tw_variance_steps_init(&steps, &c.s.sweep, NULL, 0);
+	steps.top_k = c.top_k;
+	steps.tolerance = c.tolerance;
+	status = read_and_make(&c, &steps);
+	tw_variance_steps_release(&steps);
+	tw_sweep_release(&c.s.sweep);
+	return status;
+}
+
+const struct cli_command cli_sweep_variance = {
+	"sweep variance",
+	"DIR",
+	"operations whose calls differ most in time",
+	"Of the sheet GEMM of each report in tracelens_analysis, or of the trace where there is\n"
+	"none, the rows whose longest and shortest call differ most. Writes\n"
+	"top5_gemm_kernels_time_variance.csv into tracelens_analysis, and prints what it says.\n\n"
+	"  trawl sweep variance experiments/sweep_20251124_222204 --top-k 5\n",
+	variance_options,
+	run_step,
+};
+
+const struct cli_command cli_sweep_timestamps = {
+	"sweep timestamps",
+	"DIR",
+	"when the shortest and the longest of those calls ran",
+	"Finds both calls in the traces: the operation itself, not whatever has the kernel's name.\n"
+	"Writes top5_gemm_kernels_time_variance_with_timestamps.csv; match_status tells how well\n"
+	"the times are those of the report.\n\n"
+	"  trawl sweep timestamps experiments/sweep_20251124_222204\n",
+	timestamps_options,
+	run_step,
+};
+
+const struct cli_command cli_sweep_overlap = {
+	"sweep overlap",
+	"DIR",
+	"what communicated during the longest of those calls",
+	"Collectives of the same rank, from its trace, else from the collective report. Writes\n"
+	"top5_gemm_kernels_time_variance_with_collective_overlap.csv.\n\n"
+	"  trawl sweep overlap experiments/sweep_20251124_222204\n",
+	overlap_options,
+	run_step,
+};

@@ -1,16 +1,14 @@
 /* trawl check: the data-quality record alone. */
-#include "cli/cli.h"
+#include "cli/trace/reporting.h"
+#include "cli/screen.h"
 
-#include "analysis/analysis.h"
-#include "base/alloc.h"
-#include "cli/exporting.h"
 #include "render/escape.h"
 #include "table/table.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 static const struct trawl_column trace_column = TW_TEXT("trace", 24, "the file", .values = "!");
 
@@ -22,30 +20,24 @@ struct check_command {
 	struct cli_common common;
 	bool timing;
 	struct trawl_table *table;
-	struct tw_str text; /* the same for people */
-	int read;	    /* traces that could be read */
+	struct cli_screen screen; /* the same for people */
+	int read;		  /* traces that could be read */
 };
 
 /* The columns of the quality table behind one for the trace; NULL when out of memory. */
 static struct trawl_table *new_table(void)
 {
 	const struct tw_table_spec *quality = &tw_analysis_quality.table;
-	const struct trawl_allocator *a = trawl_allocator_default();
 	size_t count = 1 + quality->column_count;
-	struct trawl_column *columns = tw_alloc_array(a, count, sizeof(*columns));
-	struct trawl_table *table;
+	struct trawl_column *columns = cli_alloc(count, sizeof(*columns));
 
-	if (!columns)
-		return NULL;
 	columns[0] = trace_column;
 	memcpy(columns + 1, quality->columns, quality->column_count * sizeof(*columns));
-	table = tw_table_new_columns(&spec, columns, count, a);
-	tw_free(a, columns, count * sizeof(*columns));
-	return table;
+	return tw_table_new_columns(&spec, columns, count, trawl_allocator_default());
 }
 
-static void add_rows(struct trawl_table *table, const char *path,
-		     const struct trawl_defect *defects, size_t count)
+static void add_defect_rows(struct trawl_table *table, const char *path,
+			    const struct trawl_defect *defects, size_t count)
 {
 	size_t i, row;
 
@@ -56,12 +48,12 @@ static void add_rows(struct trawl_table *table, const char *path,
 	}
 }
 
-static void add_lines(struct check_command *c, const char *path, const struct trawl_defect *defects,
-		      size_t count)
+static void add_defect_lines(struct check_command *c, const char *path,
+			     const struct trawl_defect *defects, size_t count)
 {
-	tw_escape_terminal(&c->text, path, strlen(path));
-	tw_str_add_cstr(&c->text, count ? "\n" : ": nothing odd found\n");
-	cli_add_defects(defects, count, cli_width(), cli_colour(), &c->text);
+	tw_escape_terminal(&c->screen.out, path, strlen(path));
+	tw_str_add_cstr(&c->screen.out, count ? "\n" : ": nothing odd found\n");
+	cli_add_defects(defects, count, &c->screen);
 }
 
 /* The trace's own record and what its links and nesting show. */
@@ -90,53 +82,25 @@ static void tell_timing(double load_seconds)
 		(long long)usage.ru_maxrss * 1024);
 }
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int check_trace(struct check_command *c, const char *path)
 {
-	struct cli_progress progress;
-	struct trawl_read_options read = {
-		.threads = c->common.threads,
-		.block_size = cli_block_size(),
-		.progress = cli_progress_update,
-		.progress_context = &progress,
-	};
 	struct trawl_defect defects[TW_DEFECT_COUNT];
 	struct trawl_trace *trace;
 	struct trawl_error err;
-	struct cli_exported exported;
-	double start = seconds();
+	double start = cli_seconds();
 	size_t count = 0;
-	int status = cli_export(&exported, path, &c->common, &err);
+	int status = cli_read_trace(&trace, path, &c->common, NULL);
 
 	if (status)
-		return cli_fail(&err);
-	cli_progress_begin(&progress, path, c->common.quiet);
-	status = trawl_trace_read(&trace, exported.path, &read, &err);
-	cli_progress_end(&progress);
-	if (status && exported.path != path)
-		trawl_error_context(&err, status, "%s, exported", path);
-	cli_export_end(&exported);
-	if (status)
-		return cli_fail(&err);
+		return status;
 	c->read++;
-	if (c->common.verbose)
-		cli_message("%s: %.1f MB, %llu events read in %.3f s", path,
-			    (double)trace->bytes / 1e6,
-			    (unsigned long long)trawl_trace_events(trace), seconds() - start);
 	if (c->timing)
-		tell_timing(seconds() - start);
+		tell_timing(cli_seconds() - start);
 	if (!c->timing && all_defects(trace, defects, &count, &err)) {
 		status = cli_fail(&err);
 	} else {
-		add_rows(c->table, path, defects, count);
-		add_lines(c, path, defects, count);
+		add_defect_rows(c->table, path, defects, count);
+		add_defect_lines(c, path, defects, count);
 		if (c->common.strict)
 			status = cli_strict_status(path, defects, count);
 		if (!status)
@@ -146,20 +110,16 @@ static int check_trace(struct check_command *c, const char *path)
 	return status;
 }
 
-static int print_table(const struct check_command *c)
+static int print_defects(struct check_command *c)
 {
-	const struct trawl_table *tables[] = { c->table };
-	struct tw_str out;
-	int status = CLI_FAILED;
+	int status;
 
-	tw_str_init(&out, trawl_allocator_default());
-	if (c->common.format == TW_FORMAT_TABLE)
-		tw_str_add(&out, c->text.ptr, c->text.len);
-	else
-		tw_render(tables, 1, c->common.format, "check", cli_width(), &out);
-	if (!out.failed && !c->text.failed)
-		status = cli_print(out.ptr ? out.ptr : "", out.len);
-	tw_str_release(&out);
+	if (c->common.format == TW_FORMAT_TABLE) {
+		tw_table_free(c->table);
+		return cli_screen_print(&c->screen);
+	}
+	status = cli_print_table(c->table, c->common.format, "check");
+	tw_str_release(&c->screen.out);
 	return status;
 }
 
@@ -171,36 +131,51 @@ static int combine(const struct check_command *c, int worst, int count)
 	return worst;
 }
 
-int cli_check(const struct cli_command *command, int argc, char **argv)
+#define AT(member) offsetof(struct check_command, member)
+
+static const struct cli_option own_options[] = {
+	{ "timing", 0, &cli_flag, NULL, AT(timing), NULL },
+	{ 0 },
+};
+
+static const struct cli_options options[] = {
+	{ .list = own_options },
+	CLI_COMMON(AT(common)),
+	{ 0 },
+};
+
+static int check(const struct cli_command *command, int argc, char **argv)
 {
 	struct check_command c = { 0 };
-	struct cli_option common[8];
-	const struct cli_option own[] = {
-		{ "timing", 0, CLI_FLAG, NULL, &c.timing, NULL },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-	};
-	const struct cli_option *const tables[] = { own, common };
 	int count, status, i, worst = CLI_DONE;
 
-	cli_common_options(&c.common, false, common);
-	status = cli_begin(command, tables, 2, argc, argv, &count);
+	status = cli_begin(command, &c, argc, argv, &count);
 	if (status >= 0)
 		return status;
 	if (!count)
 		return cli_usage_error(command, "which trace?");
-	tw_str_init(&c.text, trawl_allocator_default());
+	cli_screen_init(&c.screen);
 	c.table = new_table();
-	if (!c.table)
-		return cli_no_memory();
 	for (i = 0; i < count; i++) {
 		status = check_trace(&c, argv[i]);
 		if (status == CLI_FAILED || worst == CLI_DONE)
 			worst = status;
 	}
-	status = tw_table_finish(c.table, NULL) ? CLI_FAILED : CLI_DONE;
-	if (!status && !c.timing && c.read)
-		status = print_table(&c);
-	tw_table_free(c.table);
-	tw_str_release(&c.text);
+	c.table = tw_table_finished(c.table);
+	if (!c.table)
+		status = cli_no_memory();
+	else
+		status = !c.timing && c.read ? print_defects(&c) : CLI_DONE;
 	return status ? status : combine(&c, worst, count);
 }
+
+const struct cli_command cli_check = {
+	"check",
+	"TRACE...",
+	"what is odd in a trace: repairs, losses, suspect events",
+	"Prints the data-quality record of each trace, worst first, and writes nothing. The exit\n"
+	"status is 3 when something is lost for good.\n\n"
+	"  trawl check --strict rank0.json.gz rank1.json.gz\n",
+	options,
+	check,
+};

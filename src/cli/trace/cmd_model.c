@@ -7,6 +7,7 @@
 #include "text/suggestions.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,24 +39,11 @@ static const struct tw_model *model_of(const char *op)
 	return tw_model_of(op, strlen(op));
 }
 
-static int print_table(struct trawl_table *table, enum tw_format format, const char *schema)
-{
-	const struct trawl_table *tables[] = { table };
-	struct trawl_error err;
-
-	if (!table)
-		return cli_no_memory();
-	if (tw_table_finish(table, &err))
-		return cli_fail(&err);
-	return cli_print_tables(tables, 1, format, schema, cli_width());
-}
-
 static int list_models(enum tw_format format)
 {
 	static const char *const units[] = { "", "matrix", "vector" };
 	struct trawl_table *table = tw_table_new(&list_spec, trawl_allocator_default());
 	size_t i, row;
-	int status;
 
 	for (i = 0; table && i < tw_op_model_count; i++) {
 		const struct tw_model *model = model_of(tw_op_models[i].op);
@@ -69,9 +57,7 @@ static int list_models(enum tw_format format)
 		tw_table_set_str(table, row, 3, units[model->unit]);
 		tw_table_set_str(table, row, 4, model->backward ? "yes" : "no");
 	}
-	status = print_table(table, format, "models");
-	tw_table_free(table);
-	return status;
+	return cli_print_table(table, format, "models");
 }
 
 /* ---- names like one that is not known */
@@ -242,7 +228,6 @@ static int print_work(const struct model_command *c, const struct tw_work *work,
 	struct output out = { .for_people = for_people };
 	struct tw_rates rates;
 	char spec[32];
-	int status;
 
 	out.table = tw_table_new_columns(&model_spec, for_people ? shown_columns : data_columns,
 					 for_people ? 3 : 4, trawl_allocator_default());
@@ -264,29 +249,24 @@ static int print_work(const struct model_command *c, const struct tw_work *work,
 		if (platform && !work->at_least)
 			add_roofline(&out, platform, work, spec, c->time_ns);
 	}
-	status = print_table(out.table, c->common.format, "model");
-	tw_table_free(out.table);
-	return status;
+	return cli_print_table(out.table, c->common.format, "model");
 }
 
-static int run(const struct cli_command *command, const struct model_command *c)
+static int model_call(const struct cli_command *command, const struct model_command *c)
 {
 	const struct tw_model *model = model_of(c->call.op);
-	const struct trawl_allocator *allocator = trawl_allocator_default();
 	struct tw_platform platform;
 	struct trawl_error err;
 	struct tw_call call;
 	struct tw_work work;
-	struct tw_str texts;
 	int status;
 
 	if (!model)
 		return no_model(command, c->call.op);
 	if (c->platform && tw_platform_open(c->platform, NULL, &platform, &err))
 		return cli_fail(&err);
-	tw_str_init(&texts, allocator);
-	tw_work_init(&work, allocator);
-	if (cli_read_call(&c->call, &call, &texts, &err)) {
+	tw_work_init(&work, trawl_allocator_default());
+	if (cli_read_call(&c->call, &call, &err)) {
 		status = cli_fail(&err);
 	} else if (tw_model_run(model, c->backward, &call, &work)) {
 		cli_message("model: %s: %s", c->call.op, work.reason);
@@ -295,35 +275,39 @@ static int run(const struct cli_command *command, const struct model_command *c)
 		status = print_work(c, &work, c->platform ? &platform : NULL);
 	}
 	tw_work_release(&work);
-	tw_str_release(&texts);
 	return status;
 }
 
-int cli_model(const struct cli_command *command, int argc, char **argv)
+#define AT(member) offsetof(struct model_command, member)
+
+static const struct cli_option own_options[] = {
+	{ "dims", 0, &cli_string, "D", AT(call.dims),
+	  "shapes: 8944x1024,1024x2816 or [[8944,1024],[1024,2816]]" },
+	{ "dtype", 0, &cli_string, "T", AT(call.dtype),
+	  "type of all tensors, or of each: bf16 or fp8,fp8,float" },
+	{ "concrete", 0, &cli_string, "C", AT(call.concrete),
+	  "values of what is no tensor, by position: ;;[1,1];True" },
+	{ "strides", 0, &cli_string, "S", AT(call.strides), "strides, written as shapes are" },
+	{ "backward", 0, &cli_flag, NULL, AT(backward), "the work of its backward pass" },
+	{ "platform", 0, &cli_string, "P", AT(platform),
+	  "the roofline on this GPU: a name or FILE.json" },
+	{ "time-us", 0, &cli_time_us, "T", AT(time_ns),
+	  "measured time in microseconds: what was achieved" },
+	{ "list", 0, &cli_flag, NULL, AT(list), "list the operations that have models" },
+	{ 0 },
+};
+
+static const struct cli_options options[] = {
+	{ .list = own_options },
+	CLI_TABLE(AT(common)),
+	{ 0 },
+};
+
+static int model(const struct cli_command *command, int argc, char **argv)
 {
 	struct model_command c = { .time_ns = -1 };
-	const struct cli_option own[] = {
-		{ "dims", 0, CLI_TEXT, "D", &c.call.dims,
-		  "shapes: 8944x1024,1024x2816 or [[8944,1024],[1024,2816]]" },
-		{ "dtype", 0, CLI_TEXT, "T", &c.call.dtype,
-		  "type of all tensors, or of each: bf16 or fp8,fp8,float" },
-		{ "concrete", 0, CLI_TEXT, "C", &c.call.concrete,
-		  "values of what is no tensor, by position: ;;[1,1];True" },
-		{ "strides", 0, CLI_TEXT, "S", &c.call.strides, "strides, written as shapes are" },
-		{ "backward", 0, CLI_FLAG, NULL, &c.backward, "the work of its backward pass" },
-		{ "platform", 0, CLI_TEXT, "P", &c.platform,
-		  "the roofline on this GPU: a name or FILE.json" },
-		{ "time-us", 0, CLI_TIME_US, "T", &c.time_ns,
-		  "measured time in microseconds: what was achieved" },
-		{ "list", 0, CLI_FLAG, NULL, &c.list, "list the operations that have models" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-	};
-	struct cli_option common[8];
-	const struct cli_option *const tables[] = { own, common };
-	int count, status;
+	int count, status = cli_begin(command, &c, argc, argv, &count);
 
-	cli_table_options(&c.common, common);
-	status = cli_begin(command, tables, 2, argc, argv, &count);
 	if (status >= 0)
 		return status;
 	if (c.list && !count)
@@ -340,5 +324,17 @@ int cli_model(const struct cli_command *command, int argc, char **argv)
 		return no_model(command, c.call.op);
 	if (!c.call.dims || !c.call.dtype)
 		return cli_usage_error(command, "--%s is needed", c.call.dims ? "dtype" : "dims");
-	return run(command, &c);
+	return model_call(command, &c);
 }
+
+const struct cli_command cli_model = {
+	"model",
+	"OP",
+	"how much work an operation is, without a trace",
+	"Prints the floating-point operations and bytes of a call of OP, the parameters they\n"
+	"follow from and, with --platform, its roofline. Writes no file. Positions are those of the\n"
+	"profiler's \"Input Dims\".\n\n"
+	"  trawl model aten::mm --dims 8944x1024,1024x2816 --dtype bf16 --platform MI300X\n",
+	options,
+	model,
+};

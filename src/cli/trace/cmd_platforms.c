@@ -283,18 +283,27 @@ static int show_one(const char *name, enum tw_format format)
 	return status;
 }
 
-int cli_platforms(const struct cli_command *command, int argc, char **argv)
-{
-	struct cli_common common;
-	struct cli_option options[8];
-	const struct cli_option *const tables[] = { options };
-	int count, status;
+static const struct cli_options options[] = { CLI_TABLE(0), { 0 } };
 
-	cli_table_options(&common, options);
-	status = cli_begin(command, tables, 1, argc, argv, &count);
+static int platforms(const struct cli_command *command, int argc, char **argv)
+{
+	struct cli_common common = { 0 };
+	int count, status = cli_begin(command, &common, argc, argv, &count);
+
 	if (status >= 0)
 		return status;
 	if (count > 1)
 		return cli_usage_error(command, "one platform at a time, not '%.60s' too", argv[1]);
 	return count ? show_one(argv[0], common.format) : list_all(common.format);
 }
+
+const struct cli_command cli_platforms = {
+	"platforms",
+	"[NAME]",
+	"known GPUs, their bandwidth and peaks",
+	"Prints what each known GPU can do, as rooflines use it; of one, each figure with its\n"
+	"source. Writes no file.\n\n"
+	"  trawl platforms MI300X\n",
+	options,
+	platforms,
+};

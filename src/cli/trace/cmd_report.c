@@ -1,107 +1,53 @@
 /* trawl report: from a trace to its tables, as files and as a summary; of ranks report_ranks.c. */
 #include "cli/ranks/report_ranks.h"
+#include "cli/screen.h"
 
 #include "analysis/analysis.h"
-#include "base/alloc.h"
 #include "cli/processes.h"
 #include "job/merge/peek.h"
 #include "os/inputs.h"
 #include "table/table.h"
 
+#include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #define ROOFLINE "roofline.png"
 
 struct report_command {
 	struct cli_reporting reporting;
+	struct cli_ranks ranks;
 	unsigned top_ops;
 	bool plots, each;
 };
 
 /* A report with nothing to draw is done without the picture. */
-static int draw_plots(const struct report_command *c, const struct trawl_report *report,
-		      const struct trawl_trace *trace, bool *drawn, struct trawl_error *err)
+static int draw_plots(const struct report_command *c, const struct cli_trace_report *made,
+		      struct cli_outputs *o, struct trawl_error *err)
 {
-	struct tw_str path;
-	int status;
+	int status = cli_draw_roofline(made->report, made->trace, cli_below(o->dir, ROOFLINE), err);
 
-	tw_str_init(&path, trawl_allocator_default());
-	cli_output_path(&c->reporting, ROOFLINE, &path);
-	status = path.failed ? tw_no_memory(err) : cli_draw_roofline(report, trace, path.ptr, err);
-	*drawn = !status;
-	if (status == TRAWL_ENODATA) {
-		if (!c->reporting.common.quiet)
-			cli_message("%s", err->message);
-		status = 0;
-	}
-	tw_str_release(&path);
-	return status;
+	if (!status)
+		o->picture = ROOFLINE;
+	if (status != TRAWL_ENODATA)
+		return status;
+	if (!c->reporting.common.quiet)
+		cli_message("%s", err->message);
+	return 0;
 }
 
-static void tell_if_there(const struct tw_str *path, const char *what)
-{
-	if (!path->failed && !access(path->ptr, F_OK))
-		cli_message("%s is of an earlier report: this trace has no such %s", path->ptr,
-			    what);
-}
-
-/*
- * Files of what this trace has nothing to say about, left from an earlier report: nothing is
- * deleted here, but they are not of this trace.
- */
+/* Files of what this trace has nothing to say about, left from an earlier report. */
 static void tell_stale(const struct report_command *c, const struct trawl_report *report,
-		       bool drawn)
+		       const struct cli_outputs *o)
 {
-	struct tw_str path;
 	size_t i;
 
-	if (c->reporting.common.quiet)
-		return;
-	tw_str_init(&path, trawl_allocator_default());
-	for (i = 0; i < tw_analysis_count && !c->reporting.no_csv; i++) {
-		const char *name = tw_analyses[i]->table.name;
-
-		if (trawl_report_find(report, name))
-			continue;
-		cli_output_path(&c->reporting, "perf_report_csvs", &path);
-		tw_str_addf(&path, "/%s.csv", name);
-		tell_if_there(&path, "table");
-	}
-	if (c->plots && !drawn) {
-		cli_output_path(&c->reporting, ROOFLINE, &path);
-		tell_if_there(&path, "picture");
-	}
-	tw_str_release(&path);
-}
-
-static void tell_where(const struct report_command *c, const struct trawl_report *report,
-		       bool drawn)
-{
-	const char *names[3];
-	struct tw_str path, list;
-	size_t count = 0, i;
-
-	if (!c->reporting.no_xlsx)
-		names[count++] = "perf_report.xlsx";
-	if (!c->reporting.no_csv)
-		names[count++] = "perf_report_csvs/";
-	if (drawn)
-		names[count++] = ROOFLINE;
-	if (c->reporting.common.quiet || !count)
-		return;
-	tw_str_init(&path, trawl_allocator_default());
-	tw_str_init(&list, trawl_allocator_default());
-	cli_output_path(&c->reporting, NULL, &path);
-	for (i = 0; i < count; i++)
-		tw_str_addf(&list, "%s%s", i ? ", " : "", names[i]);
-	if (!path.failed && !list.failed && c->reporting.no_csv && c->reporting.no_xlsx)
-		cli_message("%s written to %s/", list.ptr, path.ptr);
-	else if (!path.failed && !list.failed)
-		cli_message("%zu tables written to %s/ (%s)", trawl_report_tables(report), path.ptr,
-			    list.ptr);
-	tw_str_release(&list);
-	tw_str_release(&path);
+	for (i = 0; i < tw_analysis_count; i++)
+		if (!trawl_report_find(report, tw_analyses[i]->table.name))
+			cli_tell_stale_table(o, tw_analyses[i]->table.name,
+					     "report: this trace has no such table");
+	if (c->plots && !o->picture && !c->reporting.common.quiet)
+		cli_tell_stale(cli_below(o->dir, ROOFLINE),
+			       "report: this trace has no such picture");
 }
 
 static int print_result(const struct report_command *c, const struct trawl_report *report,
@@ -109,12 +55,12 @@ static int print_result(const struct report_command *c, const struct trawl_repor
 {
 	const struct trawl_table *tables[4];
 	struct trawl_table *top = NULL;
-	struct tw_str out;
+	struct cli_screen s;
 	size_t count = 0;
 
-	tw_str_init(&out, trawl_allocator_default());
+	cli_screen_init(&s);
 	if (c->reporting.common.format == TW_FORMAT_TABLE) {
-		cli_summarise(report, trace, c->top_ops, cli_width(), cli_colour(), &out);
+		cli_summarise(report, trace, c->top_ops, &s);
 	} else {
 		top = cli_top_operations(report, c->top_ops, true);
 		tables[count] = trawl_report_find(report, "gpu_timeline");
@@ -125,39 +71,48 @@ static int print_result(const struct report_command *c, const struct trawl_repor
 		count += top != NULL;
 		tables[count] = trawl_report_find(report, "quality");
 		count += tables[count] != NULL;
-		tw_render(tables, count, c->reporting.common.format, "report", 0, &out);
-		out.failed |= !top;
+		tw_render(tables, count, c->reporting.common.format, "report", 0, &s.out);
+		s.out.failed |= !top;
 	}
 	tw_table_free(top);
-	return cli_print_str(&out);
+	return cli_screen_print(&s);
 }
 
-static int write_and_print(void *context, const struct trawl_report *report,
-			   const struct trawl_trace *trace)
+static int write_and_print(const struct report_command *c, const struct cli_trace_report *made)
 {
-	const struct report_command *c = context;
+	const struct cli_reporting *r = &c->reporting;
+	struct cli_outputs o = cli_report_outputs(r, cli_output_dir(r));
 	struct trawl_error err;
 	double start = cli_seconds();
-	bool drawn = false;
 	int status, failed;
 
-	status = cli_write_report(&c->reporting, report, &err);
-	if (!status && c->plots)
-		status = draw_plots(c, report, trace, &drawn, &err);
-	if (c->reporting.common.verbose)
+	failed = cli_write_report(r, made->report, &err);
+	if (!failed && c->plots)
+		failed = draw_plots(c, made, &o, &err);
+	if (r->common.verbose)
 		cli_message("written in %.3f s", cli_seconds() - start);
 	/* What was found out is printed all the same where it cannot be written. */
-	if (status && status != TRAWL_EIO)
+	if (failed && failed != TRAWL_EIO)
 		return cli_fail(&err);
-	failed = status;
-	status = print_result(c, report, trace);
+	status = print_result(c, made->report, made->trace);
 	if (failed)
 		return cli_fail_output(&err);
 	if (status == CLI_DONE) {
-		tell_where(c, report, drawn);
-		tell_stale(c, report, drawn);
+		cli_tell_outputs(&o, trawl_report_tables(made->report));
+		tell_stale(c, made->report, &o);
 	}
 	return status;
+}
+
+static int report_trace(const struct report_command *c)
+{
+	const struct cli_reporting *r = &c->reporting;
+	struct cli_trace_report made;
+	int status = cli_report_make(&made, r, !r->no_csv || !r->no_xlsx || c->plots);
+
+	if (status == CLI_DONE)
+		status = write_and_print(c, &made);
+	return cli_report_end(&made, status);
 }
 
 /* ---- each trace of several by itself */
@@ -178,7 +133,7 @@ static size_t stem_len(const char *path)
 }
 
 /* The name of a trace below the directory of all; with its ending where others have the same. */
-static void add_trace_name(struct tw_str *out, const struct tw_rank_set *set, size_t number)
+static char *trace_name(const struct tw_rank_set *set, size_t number)
 {
 	const char *path = set->files[number].path;
 	size_t above = strlen(set->directory), len = stem_len(path), i;
@@ -192,44 +147,33 @@ static void add_trace_name(struct tw_str *out, const struct tw_rank_set *set, si
 	if (strncmp(path, set->directory, above))
 		above = 0;
 	above += strspn(path + above, "/");
-	tw_str_add(out, path + above, len - above);
+	return cli_text("%.*s", (int)(len - above), path + above);
 }
 
-/* One of them, into a directory of its own; *wrong: there is no report of it. */
+/* One of them, into a directory of its own; *unread: there is no report of it. */
 static int report_one_of(struct report_command *c, const struct tw_rank_set *set, size_t i,
-			 bool *wrong)
+			 size_t *unread)
 {
 	struct cli_reporting *r = &c->reporting;
 	const char *asked = r->common.output;
-	const struct trawl_allocator *a = trawl_allocator_default();
 	struct tw_peek peek;
 	struct trawl_error err;
-	struct tw_str path;
 	int status;
 
 	r->path = set->files[i].path;
-	if (!set->files[i].named && !tw_peek_file(&peek, r->path, a, &err) && !peek.is_trace) {
+	if (!set->files[i].named &&
+	    !tw_peek_file(&peek, r->path, trawl_allocator_default(), &err) && !peek.is_trace) {
 		if (!r->common.quiet)
 			cli_message("%s: skipped: not a profiler trace", r->path);
 		return CLI_DONE;
 	}
-	tw_str_init(&path, a);
-	if (asked)
-		tw_str_addf(&path, "%s/", asked);
-	else
-		tw_str_addf(&path, "%s/analysis_output/", set->directory);
-	add_trace_name(&path, set, i);
-	if (path.failed) {
-		tw_str_release(&path);
-		return cli_no_memory();
-	}
-	r->common.output = path.ptr;
+	r->common.output = cli_text("%s/%s%s", asked ? asked : set->directory,
+				    asked ? "" : "analysis_output/", trace_name(set, i));
 	if (r->common.format == TW_FORMAT_TABLE && i)
 		cli_print("\n", 1);
-	status = cli_reporting_run(r, !r->no_csv || !r->no_xlsx || c->plots, write_and_print, c);
+	status = report_trace(c);
 	r->common.output = asked;
-	tw_str_release(&path);
-	*wrong |= status == CLI_FAILED;
+	*unread += status == CLI_FAILED;
 	return status == CLI_FAILED ? CLI_INCOMPLETE : status;
 }
 
@@ -238,7 +182,7 @@ static int report_each(struct report_command *c, const char *const *arguments, s
 	struct tw_rank_set set = { 0 };
 	struct trawl_error err;
 	int status = CLI_DONE, one;
-	size_t i, failed = 0;
+	size_t i, unread = 0;
 
 	if (cli_is_led())
 		return CLI_LED;
@@ -246,67 +190,77 @@ static int report_each(struct report_command *c, const char *const *arguments, s
 		return cli_fail(&err);
 	for (i = 0; i < set.count; i++)
 		tw_inputs_note(set.files[i].path);
-	for (i = 0; i < set.count; i++) {
-		bool wrong = false;
-
-		one = report_one_of(c, &set, i, &wrong);
-		failed += wrong;
-		if (one != CLI_DONE && one != CLI_INCOMPLETE) {
-			status = one;
-			break;
-		}
+	for (i = 0; i < set.count && status != CLI_USAGE; i++) {
+		one = report_one_of(c, &set, i, &unread);
 		status = one == CLI_DONE ? status : one;
 	}
-	if (failed == set.count)
+	if (unread == set.count)
 		status = CLI_FAILED;
 	tw_rank_set_release(&set);
 	return status;
 }
 
-static int run_report(struct report_command *c, struct cli_ranks *ranks,
-		      const struct cli_command *command, const char *const *arguments, size_t count)
-{
-	struct cli_reporting *r = &c->reporting;
-	int status = cli_reporting_view(r, command);
+/* ---- the command */
 
+#define AT(member) offsetof(struct report_command, member)
+
+static const struct cli_option own_options[] = {
+	{ "top-ops", 0, &cli_count, "N", AT(top_ops), "operations in the summary (default 10)" },
+	{ "plots", 0, &cli_flag, NULL, AT(plots), "draw " ROOFLINE " too, with gnuplot" },
+	{ "each", 0, &cli_flag, NULL, AT(each),
+	  "report each trace by itself, in a directory of its name" },
+	{ 0 },
+};
+
+static const struct cli_options options[] = {
+	CLI_COUNTING(AT(reporting)),
+	{ .list = own_options },
+	CLI_NO_XLSX(AT(reporting)),
+	CLI_NO_CSV(AT(reporting)),
+	CLI_RANKS(AT(ranks)),
+	CLI_VIEW(AT(reporting)),
+	CLI_OUTPUT(AT(reporting.common)),
+	CLI_COMMON(AT(reporting.common)),
+	{ 0 },
+};
+
+static int report(const struct cli_command *command, int argc, char **argv)
+{
+	struct report_command c = { .top_ops = 10 };
+	struct cli_reporting *r = &c.reporting;
+	const char *const *arguments = (const char *const *)argv;
+	int status, count;
+
+	cli_reporting_init(r);
+	status = cli_begin(command, &c, argc, argv, &count);
+	if (status < 0)
+		status = cli_reporting_view(r, command);
 	if (status >= 0)
 		return status;
 	if (!count)
 		return cli_usage_error(command, "which trace, or which ranks? (none given)");
-	if (c->each)
-		return report_each(c, arguments, count);
-	if (cli_is_rank_set(arguments, count)) {
-		if (c->plots)
-			return cli_usage_error(command, "--plots draws one trace, and not ranks");
-		return cli_report_ranks(r, ranks, arguments, count, c->top_ops);
+	if (c.each)
+		return report_each(&c, arguments, (size_t)count);
+	if (!cli_is_rank_set(arguments, (size_t)count)) {
+		r->path = argv[0];
+		return report_trace(&c);
 	}
-	r->path = arguments[0];
-	return cli_reporting_run(r, !r->no_csv || !r->no_xlsx || c->plots, write_and_print, c);
+	if (c.plots)
+		return cli_usage_error(command, "--plots draws one trace, and not ranks");
+	return cli_report_ranks(r, &c.ranks, arguments, (size_t)count, c.top_ops);
 }
 
-int cli_report(const struct cli_command *command, int argc, char **argv)
-{
-	struct report_command c = { .top_ops = 10 };
-	struct cli_reporting *r = &c.reporting;
-	struct cli_ranks ranks = { 0 };
-	struct cli_option counting[8], view[8], common[8], of_ranks[4];
-	const struct cli_option own[] = {
-		{ "top-ops", 0, CLI_COUNT, "N", &c.top_ops,
-		  "operations in the summary (default 10)" },
-		{ "plots", 0, CLI_FLAG, NULL, &c.plots, "draw " ROOFLINE " too, with gnuplot" },
-		{ "each", 0, CLI_FLAG, NULL, &c.each,
-		  "report each trace by itself, in a directory of its name" },
-		CLI_NO_XLSX(r),
-		CLI_NO_CSV(r),
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
-	};
-	const struct cli_option *const tables[] = { counting, own, of_ranks, view, common };
-	int status, count;
-
-	cli_reporting_init(r, counting, view, common);
-	cli_ranks_options(&ranks, of_ranks);
-	status = cli_begin(command, tables, 5, argc, argv, &count);
-	if (status >= 0)
-		return status;
-	return run_report(&c, &ranks, command, (const char *const *)argv, (size_t)count);
-}
+const struct cli_command cli_report = {
+	"report",
+	"TRACE...",
+	"performance report: where the GPU time went",
+	"Writes perf_report.xlsx and perf_report_csvs/*.csv into the output directory (default:\n"
+	"analysis_output beside the trace) and prints a summary. TRACE is a PyTorch profiler trace:\n"
+	"JSON, plain or compressed by gzip or zstd; '-' reads standard input. --plots adds\n"
+	"roofline.png. Several traces, a directory of them or a pattern are the ranks of a job:\n"
+	"the same tables over the ranks, with means, extremes and the slowest rank.\n\n"
+	"  trawl report trace.json.gz -o report --step 3\n"
+	"  trawl report run/profiles -o report --gpus-per-node 8\n",
+	options,
+	report,
+};

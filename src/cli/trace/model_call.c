@@ -12,13 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static int bad(struct trawl_error *err, const char *option, const char *text, const char *why)
+static int bad_argument(struct trawl_error *err, const char *option, const char *text,
+			const char *why)
 {
 	return trawl_error_set(err, TRAWL_EUSAGE, "--%s: '%.200s': %s", option, text, why);
 }
 
 /* A piece between separators, without blanks around it. */
-static struct tw_slice piece(const char *begin, const char *end)
+static struct tw_slice trimmed(const char *begin, const char *end)
 {
 	while (begin < end && tw_is_space(*begin))
 		begin++;
@@ -34,8 +35,8 @@ static bool is_none(struct tw_slice text)
 }
 
 /* The texts between `separator`, each given to `add`; stops at the first failure. */
-static int split(const char *text, char separator, struct tw_str *out,
-		 bool (*add)(struct tw_slice piece, struct tw_str *out))
+static int split_texts(const char *text, char separator, struct tw_str *out,
+		       bool (*add)(struct tw_slice piece, struct tw_str *out))
 {
 	const char *end;
 
@@ -44,7 +45,7 @@ static int split(const char *text, char separator, struct tw_str *out,
 		end = strchr(text, separator);
 		if (!end)
 			end = text + strlen(text);
-		if (!add(piece(text, end), out))
+		if (!add(trimmed(text, end), out))
 			return -1;
 		if (!*end)
 			break;
@@ -117,10 +118,11 @@ static int add_shapes(const char *option, const char *text, struct tw_str *out,
 		tw_str_add_cstr(out, text);
 		return check_json(option, text, err);
 	}
-	if (split(text, ',', out, add_shape))
-		return bad(err, option, text,
-			   "sizes with x between them, operands with commas (8944x1024,1024x2816), "
-			   "or a JSON list");
+	if (split_texts(text, ',', out, add_shape))
+		return bad_argument(
+			err, option, text,
+			"sizes with x between them, operands with commas (8944x1024,1024x2816), "
+			"or a JSON list");
 	return 0;
 }
 
@@ -158,7 +160,7 @@ static int add_concrete(const char *text, struct tw_str *out, struct trawl_error
 		requote(text, out);
 		return 0;
 	}
-	return split(text, ';', out, add_quoted);
+	return split_texts(text, ';', out, add_quoted);
 }
 
 /* The first of a list of types that is none, NULL: all are. */
@@ -198,8 +200,8 @@ static int add_types(const char *text, const struct tw_call *shapes, struct tw_s
 		return check_json("dtype", text, err);
 	}
 	tw_str_init(&unknown, trawl_allocator_default());
-	if (split(text, ',', &unknown, check_type))
-		status = bad(
+	if (split_texts(text, ',', &unknown, check_type))
+		status = bad_argument(
 			err, "dtype", unknown.failed ? text : unknown.ptr,
 			"no type; such as bf16, fp16, fp8, float, int8, long int, or - for what "
 			"is no tensor");
@@ -211,43 +213,48 @@ static int add_types(const char *text, const struct tw_call *shapes, struct tw_s
 	return status;
 }
 
-int cli_read_call(const struct cli_call_arguments *a, struct tw_call *call, struct tw_str *texts,
-		  struct trawl_error *err)
+/* The text that one of the above has made, for the life of the program. */
+static struct tw_slice kept(struct tw_str *text)
 {
-	size_t at[5] = { 0 }, i;
-	struct tw_slice list[4];
-	struct tw_call_texts all = { .name = { a->op, strlen(a->op) } };
-	int status = add_shapes("dims", a->dims, texts, err);
+	const char *copy = cli_text("%s", text->ptr ? text->ptr : "");
 
-	at[1] = texts->len;
-	if (status || texts->failed)
-		goto out;
+	tw_str_clear(text);
+	return (struct tw_slice){ copy, strlen(copy) };
+}
+
+static int read_texts(const struct cli_call_arguments *a, struct tw_call *call,
+		      struct tw_call_texts *all, struct tw_str *text, struct trawl_error *err)
+{
+	if (add_shapes("dims", a->dims, text, err))
+		return TRAWL_EUSAGE;
+	all->dims = kept(text);
 	/* How many operands there are, and which are tensors. */
-	all.dims = (struct tw_slice){ texts->ptr, texts->len };
-	tw_call_read(call, &all);
+	tw_call_read(call, all);
 	if (call->reason)
-		return trawl_error_set(err, TRAWL_EUSAGE, "--dims: '%.200s': %s", a->dims,
-				       call->reason);
-	if (a->dtype)
-		status = add_types(a->dtype, call, texts, err);
-	at[2] = texts->len;
-	if (!status && a->strides)
-		status = add_shapes("strides", a->strides, texts, err);
-	at[3] = texts->len;
-	if (!status && a->concrete)
-		status = add_concrete(a->concrete, texts, err);
-	at[4] = texts->len;
-out:
-	if (texts->failed)
-		return tw_no_memory(err);
+		return bad_argument(err, "dims", a->dims, call->reason);
+	if (a->dtype && add_types(a->dtype, call, text, err))
+		return TRAWL_EUSAGE;
+	all->types = kept(text);
+	if (a->strides && add_shapes("strides", a->strides, text, err))
+		return TRAWL_EUSAGE;
+	all->strides = kept(text);
+	if (a->concrete && add_concrete(a->concrete, text, err))
+		return TRAWL_EUSAGE;
+	all->concrete = kept(text);
+	return text->failed ? tw_no_memory(err) : 0;
+}
+
+int cli_read_call(const struct cli_call_arguments *a, struct tw_call *call, struct trawl_error *err)
+{
+	struct tw_call_texts all = { .name = { a->op, strlen(a->op) } };
+	struct tw_str text;
+	int status;
+
+	tw_str_init(&text, trawl_allocator_default());
+	status = read_texts(a, call, &all, &text, err);
+	tw_str_release(&text);
 	if (status)
-		return status;
-	for (i = 0; i < 4; i++)
-		list[i] = (struct tw_slice){ texts->ptr + at[i], at[i + 1] - at[i] };
-	all.dims = list[0];
-	all.types = list[1];
-	all.strides = list[2];
-	all.concrete = list[3];
+		return err->status;
 	tw_call_read(call, &all);
 	if (call->reason)
 		return trawl_error_set(err, TRAWL_EUSAGE, "%s: %s", a->op, call->reason);

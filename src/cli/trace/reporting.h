@@ -8,70 +8,111 @@
 #include "cli/cli.h"
 
 #include "analysis/analysis.h"
+#include "store/quality.h"
 
 struct cli_reporting {
 	struct cli_common common;
 	struct trawl_report_options options;
 	int64_t steps[2];
-	const char *by;	  /* what of steps and ranges is looked at; NULL: the default */
+	unsigned by;	  /* what of steps and ranges is looked at: enum cli_by */
 	const char *path; /* of the trace */
 	bool no_xlsx, no_csv;
 	const struct tw_analysis *only; /* the one table that is wanted; NULL: all */
 };
 
-/* The defaults, and the tables of options bound to *r: what is counted, which part, the common ones. */
-void cli_reporting_init(struct cli_reporting *r, struct cli_option counting[8],
-			struct cli_option view[8], struct cli_option common[8]);
+enum cli_by { CLI_BY_DEFAULT, CLI_BY_LAUNCH, CLI_BY_TIME };
 
-/* Options of which files there are to be; bound to *r. */
-#define CLI_NO_XLSX(r)                                                           \
-	{                                                                        \
-		"no-xlsx", 0, CLI_FLAG, NULL, &(r)->no_xlsx, "write no workbook" \
-	}
-#define CLI_NO_CSV(r)                                                           \
-	{                                                                       \
-		"no-csv", 0, CLI_FLAG, NULL, &(r)->no_csv, "write no CSV files" \
-	}
+/* Lists of options that are bound to a struct cli_reporting. */
+extern const struct cli_option cli_counting_options[], cli_part_options[], cli_by_options[];
+extern const struct cli_option cli_no_xlsx_options[], cli_no_csv_options[];
+extern const struct cli_kind cli_by;
+
+#define CLI_COUNTING(at) CLI_OPTIONS("Counting", cli_counting_options, at)
+#define CLI_PART(at) CLI_OPTIONS("A part of the trace", cli_part_options, at)
+#define CLI_VIEW(at) CLI_PART(at), CLI_OPTIONS("A part of the trace", cli_by_options, at)
+#define CLI_NO_XLSX(at) CLI_OPTIONS("Files", cli_no_xlsx_options, at)
+#define CLI_NO_CSV(at) CLI_OPTIONS("Files", cli_no_csv_options, at)
+
+void cli_reporting_init(struct cli_reporting *r);
 
 /*
  * Parses the arguments, of which one is the trace; -1 to go on, else the exit status.  With
- * `optional`, no trace leaves path NULL.
+ * `optional`, no trace leaves path NULL.  `r` is in `state`.
  */
-int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *command,
-			const struct cli_option *const *tables, size_t table_count, int argc,
-			char **argv, bool optional);
+int cli_reporting_begin(struct cli_reporting *r, const struct cli_command *command, void *state,
+			int argc, char **argv, bool optional);
 
 /* The part of its work behind the parsing: what the options say together; -1 to go on. */
 int cli_reporting_view(struct cli_reporting *r, const struct cli_command *command);
 
 /*
- * Reads and analyses the trace, tells what is odd in it, and calls `use` for the rest, unless
- * --strict forbids.  The exit status.
+ * Reads a trace (nsys exports it first where it is a report of Nsight Systems), with progress on a
+ * terminal; `memory` NULL: the default.  CLI_DONE, or told.
  */
-int cli_reporting_run(const struct cli_reporting *r, bool writes,
-		      int (*use)(void *context, const struct trawl_report *report,
-				 const struct trawl_trace *trace),
-		      void *context);
+int cli_read_trace(struct trawl_trace **trace, const char *path, const struct cli_common *common,
+		   const struct trawl_allocator *memory);
 
-/* DIR/name, NULL: DIR; the directory beside the trace when none was asked for. */
-void cli_output_path(const struct cli_reporting *r, const char *name, struct tw_str *out);
+/* A trace and its report. */
+struct cli_trace_report {
+	const struct cli_reporting *r;
+	struct tw_reuse *memory;
+	struct trawl_trace *trace;
+	struct trawl_report *report;
+	struct trawl_defect defects[TW_DEFECT_COUNT];
+	size_t defect_count;
+};
 
+/*
+ * Reads and analyses the trace and tells what is odd in it.  CLI_DONE, or the exit status:
+ * something failed, or --strict forbids it, which is told; CLI_LED.  _end is due in any case.
+ */
+int cli_report_make(struct cli_trace_report *made, const struct cli_reporting *r, bool writes);
+/* The exit status of all, `status` being that of what was done with the report. */
+int cli_report_end(struct cli_trace_report *made, int status);
+
+/*
+ * The standalone analysis is of one rank: of an export of several devices it has to be said which
+ * one (CLI_USAGE); another trace of several is analysed with a warning, CLI_DONE.
+ */
+int cli_one_device(const struct cli_trace_report *made);
+
+/* The directory beside the trace when none was asked for. */
+char *cli_output_dir(const struct cli_reporting *r);
+
+/* ---- outputs.c: files that reports of traces and of ranks write */
+
+/* DIR/name */
+char *cli_below(const char *dir, const char *name);
 /* Whether a directory for output can be one: it, or the nearest of its parents that there is. */
 int cli_check_output(const char *dir, struct trawl_error *err) TRAWL_MUST_CHECK;
 
+struct cli_outputs {
+	const struct cli_reporting *r;
+	const char *dir;
+	const char *csvs, *xlsx; /* names in it */
+	const char *picture;	 /* NULL: none was drawn */
+};
+
+struct cli_outputs cli_report_outputs(const struct cli_reporting *r, const char *dir);
+
 /*
  * Tables into a directory and a workbook, as far as they are wanted; TRAWL_EUSAGE, and neither is
- * written, when the workbook is one of the inputs.  Releases the two paths.
+ * written, when the workbook is one of the inputs.
  */
-int cli_write_tables(const struct cli_reporting *r, const struct trawl_table *const *tables,
-		     size_t count, struct tw_str *csvs, struct tw_str *xlsx,
-		     struct trawl_error *err) TRAWL_MUST_CHECK;
-
-/* cli_fail() where an output directory could not be written to: which option names another. */
-int cli_fail_output(const struct trawl_error *err);
-
+int cli_write_tables(const struct cli_outputs *o, const struct trawl_table *const *tables,
+		     size_t count, struct trawl_error *err) TRAWL_MUST_CHECK;
 /* perf_report_csvs/ and perf_report.xlsx, as far as they are wanted. */
 int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,
 		     struct trawl_error *err) TRAWL_MUST_CHECK;
+/* cli_fail() where an output directory could not be written to: which option names another. */
+int cli_fail_output(const struct trawl_error *err);
+/* "9 tables written to DIR/ (...)" */
+void cli_tell_outputs(const struct cli_outputs *o, size_t tables);
+/*
+ * Nothing is deleted here, but a file from before may be of something else: what it is, where it is
+ * there.
+ */
+void cli_tell_stale(const char *path, const char *what);
+void cli_tell_stale_table(const struct cli_outputs *o, const char *table, const char *what);
 
 #endif

@@ -3,6 +3,7 @@
  * operations, what is wrong with the data.
  */
 #include "cli/cli.h"
+#include "cli/screen.h"
 
 #include "analysis/analysis.h"
 #include "data/limits.h"
@@ -158,9 +159,10 @@ static bool has_gpu_events(const struct trawl_report *report)
 	return trawl_report_find(report, "streams") != NULL;
 }
 
-static void add_bar(struct tw_str *out, double share, unsigned width, const char *colour_code,
-		    bool colour)
+static void add_bar(struct cli_screen *s, double share, const char *colour)
 {
+	struct tw_str *out = &s->out;
+	unsigned width = s->width;
 	int most = width >= CELLS_BEFORE_BAR + MOST_BAR_CELLS ? MOST_BAR_CELLS :
 								(int)width - CELLS_BEFORE_BAR;
 	int cells = (int)(share * most + 0.5), i;
@@ -168,19 +170,19 @@ static void add_bar(struct tw_str *out, double share, unsigned width, const char
 	if (share <= 0 || most < 10)
 		return;
 	tw_str_add_cstr(out, "  ");
-	if (colour)
-		tw_str_addf(out, "\033[%sm", colour_code);
+	if (s->colour)
+		tw_str_addf(out, "\033[%sm", colour);
 	for (i = 0; i < cells; i++)
 		tw_str_add_cstr(out, "█");
 	/* There, but less than half a cell. */
 	if (!cells)
 		tw_str_add_cstr(out, "▏");
-	if (colour)
+	if (s->colour)
 		tw_str_add_cstr(out, "\033[0m");
 }
 
 /* Work was launched, and what became of it is not there: no trace of the host alone. */
-static void add_lost_launches(const struct trawl_report *report, unsigned width, struct tw_str *out)
+static void add_lost_launches(const struct trawl_report *report, struct cli_screen *s)
 {
 	size_t i;
 
@@ -190,8 +192,8 @@ static void add_lost_launches(const struct trawl_report *report, unsigned width,
 		char text[512];
 
 		if (!strcmp(defect.kind, "gpu_overflow"))
-			cli_add_wrapped(out, "times belong in microseconds: are these nanoseconds?",
-					0, width);
+			cli_add_wrapped(s, "times belong in microseconds: are these nanoseconds?",
+					0);
 		if (!strncmp(defect.kind, "gpu_", 4))
 			return;
 		if (strcmp(defect.kind, "launch_without_kernel") != 0)
@@ -205,12 +207,11 @@ static void add_lost_launches(const struct trawl_report *report, unsigned width,
 			"profiler holds the GPU",
 			(long long)defect.count, defect.count == 1 ? " was" : "s were",
 			defect.count == 1 ? "it is not there" : "none of them is there");
-		cli_add_wrapped(out, text, 0, width);
+		cli_add_wrapped(s, text, 0);
 	}
 }
 
-static void add_timeline(const struct trawl_report *report, bool several, unsigned width,
-			 bool colour, struct tw_str *out)
+static void add_timeline(const struct trawl_report *report, bool several, struct cli_screen *s)
 {
 	static const struct {
 		const char *type, *label, *colour;
@@ -230,17 +231,17 @@ static void add_timeline(const struct trawl_report *report, bool several, unsign
 	if (!table || !timeline_row(table, "total_time", &total)) {
 		const struct trawl_table *quality = trawl_report_find(report, "quality");
 
-		tw_str_add_cstr(out, trawl_report_view(report)[0] ?
-					     "\nno GPU events in this part of the trace\n" :
-					     "\nno GPU events: host tables only\n");
+		tw_str_add_cstr(&s->out, trawl_report_view(report)[0] ?
+						 "\nno GPU events in this part of the trace\n" :
+						 "\nno GPU events: host tables only\n");
 		if (quality && trawl_table_notes(quality)) {
-			add_escaped(out, trawl_table_note(quality, 0));
-			tw_str_add_char(out, '\n');
+			add_escaped(&s->out, trawl_table_note(quality, 0));
+			tw_str_add_char(&s->out, '\n');
 		}
-		add_lost_launches(report, width, out);
+		add_lost_launches(report, s);
 		return;
 	}
-	cli_add_heading(out, several ? "GPU time, of all devices as one" : "GPU time", colour);
+	cli_add_heading(s, several ? "GPU time, of all devices as one" : "GPU time");
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double share;
 
@@ -248,17 +249,17 @@ static void add_timeline(const struct trawl_report *report, bool several, unsign
 		    (!ns && !strcmp(rows[i].type, "other_work_time")))
 			continue;
 		share = total > 0 ? (double)ns / (double)total : 0;
-		tw_str_addf(out, "  %-22s %12.3f ms %5.1f %%", rows[i].label, (double)ns / 1e6,
+		tw_str_addf(&s->out, "  %-22s %12.3f ms %5.1f %%", rows[i].label, (double)ns / 1e6,
 			    share * 100);
-		add_bar(out, share, width, rows[i].colour, colour);
-		tw_str_add_char(out, '\n');
+		add_bar(s, share, rows[i].colour);
+		tw_str_add_char(&s->out, '\n');
 	}
-	tw_str_addf(out, "  %-22s %12.3f ms", "total", (double)total / 1e6);
+	tw_str_addf(&s->out, "  %-22s %12.3f ms", "total", (double)total / 1e6);
 	if (timeline_row(table, "busy_time", &ns) && total > 0)
-		tw_str_addf(out, " %5.1f %% busy", (double)ns / (double)total * 100);
-	tw_str_add_char(out, '\n');
+		tw_str_addf(&s->out, " %5.1f %% busy", (double)ns / (double)total * 100);
+	tw_str_add_char(&s->out, '\n');
 	if (!has_gpu_events(report))
-		tw_str_add_cstr(out, "no GPU events in this part of the trace\n");
+		tw_str_add_cstr(&s->out, "no GPU events in this part of the trace\n");
 }
 
 static const struct trawl_column top_gpu[] = {
@@ -498,17 +499,11 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 	return tw_table_finished(top);
 }
 
-static void add_top(const struct trawl_report *report, size_t top_ops, unsigned width, bool colour,
-		    struct tw_str *out)
+static void add_top(const struct trawl_report *report, size_t top_ops, struct cli_screen *s)
 {
 	struct trawl_table *top = cli_top_operations(report, top_ops, false);
 
-	if (top && trawl_table_rows(top)) {
-		cli_add_heading(out, trawl_table_meaning(top), colour);
-		tw_render_text(top, out, width, 0);
-	}
-	out->failed |= !top;
-	tw_table_free(top);
+	cli_add_table(s, top, top ? trawl_table_meaning(top) : "");
 }
 
 static const struct trawl_column kernel_kinds[] = {
@@ -538,29 +533,14 @@ static bool names_tell_more(const struct trawl_table *kinds)
 	return rows > 1 && 2 * alone > total;
 }
 
-static void add_kernel_kinds(const struct trawl_report *report, size_t most, unsigned width,
-			     bool colour, struct tw_str *out)
+static void add_kernel_kinds(const struct trawl_report *report, size_t most, struct cli_screen *s)
 {
 	const struct trawl_table *from = trawl_report_find(report, "kernel_categories");
-	struct trawl_table *table;
-	size_t row, column;
 
-	if (!names_tell_more(from))
-		return;
-	table = tw_table_new(&kernel_kinds_spec, trawl_allocator_default());
-	for (row = 0; table && row < trawl_table_rows(from) && row < most; row++) {
-		tw_table_add_row(table);
-		for (column = 0; column < trawl_table_columns(table); column++)
-			tw_table_copy_cell(table, row, column, from, row,
-					   tw_table_column(from, kernel_kind_sources[column]));
-	}
-	table = table ? tw_table_finished(table) : NULL;
-	if (table) {
-		cli_add_heading(out, trawl_table_meaning(table), colour);
-		tw_render_text(table, out, width, 0);
-	}
-	out->failed |= !table;
-	tw_table_free(table);
+	if (names_tell_more(from))
+		cli_add_table(s,
+			      cli_first_rows(&kernel_kinds_spec, from, kernel_kind_sources, most),
+			      kernel_kinds_spec.meaning);
 }
 
 static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
@@ -590,43 +570,20 @@ static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 	}
 }
 
-void cli_add_wrapped(struct tw_str *out, const char *text, size_t indent, size_t width)
-{
-	size_t room = width > indent + 20 ? width - indent : 20, i;
-
-	while (strlen(text) > room) {
-		size_t cut = room;
-
-		while (cut && text[cut] != ' ')
-			cut--;
-		if (!cut)
-			break;
-		tw_str_add(out, text, cut);
-		tw_str_add_char(out, '\n');
-		for (i = 0; i < indent; i++)
-			tw_str_add_char(out, ' ');
-		text += cut + 1;
-	}
-	tw_str_add_cstr(out, text);
-	tw_str_add_char(out, '\n');
-}
-
-static void add_over_roofline(const struct trawl_report *report, unsigned width, struct tw_str *out)
+static void add_over_roofline(const struct trawl_report *report, struct cli_screen *s)
 {
 	struct tw_str line;
 
-	tw_str_init(&line, out->allocator);
+	tw_str_init(&line, s->out.allocator);
 	say_over_roofline(report, &line);
-	if (line.len && !line.failed) {
-		tw_str_add_char(out, '\n');
-		cli_add_wrapped(out, line.ptr, 0, width);
-	}
-	tw_str_release(&line);
+	if (!line.len)
+		return;
+	tw_str_add_char(&s->out, '\n');
+	cli_add_line(s, &line, 0);
 }
 
 /* How much of the work is without figures: no model, or its arguments say nothing. */
-static void add_without_figures(const struct trawl_report *report, unsigned width,
-				struct tw_str *out)
+static void add_without_figures(const struct trawl_report *report, struct cli_screen *s)
 {
 	const struct trawl_table *table = trawl_report_find(report, "unified_perf_summary");
 	double without_ns = 0, all_ns = 0;
@@ -650,12 +607,11 @@ static void add_without_figures(const struct trawl_report *report, unsigned widt
 		"%zu of %zu rows of unified_perf_summary (%.1f %% of its kernel time) without FLOPs "
 		"and bytes: no cost model, or arguments that were not recorded",
 		count, rows, all_ns > 0 ? 100 * without_ns / all_ns : 0);
-	tw_str_add_char(out, '\n');
-	cli_add_wrapped(out, line, 0, width);
+	tw_str_add_char(&s->out, '\n');
+	cli_add_wrapped(s, line, 0);
 }
 
-void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned width, bool colour,
-		     struct tw_str *out)
+void cli_add_defects(const struct trawl_defect *defects, size_t count, struct cli_screen *s)
 {
 	static const char *const colours[] = { "31", "33", "36", "2" };
 	char line[768], place[192], row[128];
@@ -672,18 +628,17 @@ void cli_add_defects(const struct trawl_defect *defects, size_t count, unsigned 
 			snprintf(place, sizeof(place), " (first at byte %lld)",
 				 (long long)d->offset);
 		snprintf(line, sizeof(line), "%lld x %s%s", (long long)d->count, d->meaning, place);
-		tw_str_add_cstr(out, "  ");
-		if (colour)
-			tw_str_addf(out, "\033[%sm", colours[d->severity]);
-		tw_str_addf(out, "%-7s", tw_severity_name(d->severity));
-		if (colour)
-			tw_str_add_cstr(out, "\033[0m");
-		cli_add_wrapped(out, line, 9, width);
+		tw_str_add_cstr(&s->out, "  ");
+		if (s->colour)
+			tw_str_addf(&s->out, "\033[%sm", colours[d->severity]);
+		tw_str_addf(&s->out, "%-7s", tw_severity_name(d->severity));
+		if (s->colour)
+			tw_str_add_cstr(&s->out, "\033[0m");
+		cli_add_wrapped(s, line, 9);
 	}
 }
 
-static void add_quality(const struct trawl_report *report, unsigned width, bool colour,
-			struct tw_str *out)
+static void add_quality(const struct trawl_report *report, struct cli_screen *s)
 {
 	struct trawl_defect defects[TW_DEFECT_COUNT];
 	size_t count = trawl_report_defects(report), i;
@@ -692,28 +647,28 @@ static void add_quality(const struct trawl_report *report, unsigned width, bool 
 		return;
 	for (i = 0; i < count; i++)
 		defects[i] = trawl_report_defect(report, i);
-	cli_add_heading(out, "data quality", colour);
-	cli_add_defects(defects, count, width, colour, out);
+	cli_add_heading(s, "data quality");
+	cli_add_defects(defects, count, s);
 }
 
 void cli_summarise(const struct trawl_report *report, const struct trawl_trace *trace,
-		   size_t top_ops, unsigned width, bool colour, struct tw_str *out)
+		   size_t top_ops, struct cli_screen *s)
 {
 	struct trawl_table *devices = cli_by_device(report);
 	bool several = devices && trawl_table_rows(devices) > 1;
 
-	out->failed |= !devices;
-	add_trace_lines(report, trace, devices ? trawl_table_rows(devices) : 0, out);
-	add_timeline(report, several, width, colour, out);
+	s->out.failed |= !devices;
+	add_trace_lines(report, trace, devices ? trawl_table_rows(devices) : 0, &s->out);
+	add_timeline(report, several, s);
 	if (several) {
-		cli_add_heading(out, trawl_table_meaning(devices), colour);
-		tw_render_text(devices, out, width, MOST_DEVICES);
+		cli_add_heading(s, trawl_table_meaning(devices));
+		tw_render_text(devices, &s->out, s->width, MOST_DEVICES);
 	}
 	tw_table_free(devices);
-	add_top(report, top_ops, width, colour, out);
-	add_kernel_kinds(report, top_ops, width, colour, out);
-	add_over_roofline(report, width, out);
-	add_without_figures(report, width, out);
-	add_unlinked(report, out);
-	add_quality(report, width, colour, out);
+	add_top(report, top_ops, s);
+	add_kernel_kinds(report, top_ops, s);
+	add_over_roofline(report, s);
+	add_without_figures(report, s);
+	add_unlinked(report, &s->out);
+	add_quality(report, s);
 }

@@ -1,5 +1,5 @@
 /* What each device did, a row a device, for the summary of a trace of several. */
-#include "cli/cli.h"
+#include "cli/trace/reporting.h"
 
 #include "store/trace.h"
 #include "table/table.h"
@@ -70,28 +70,27 @@ struct trawl_table *cli_by_device(const struct trawl_report *report)
 	return table;
 }
 
-int cli_one_device(const struct trawl_report *report, const struct trawl_trace *trace,
-		   const char *path, const struct cli_common *common)
+int cli_one_device(const struct cli_trace_report *made)
 {
-	struct trawl_table *devices = cli_by_device(report);
+	struct trawl_table *devices = cli_by_device(made->report);
 	size_t count = devices ? trawl_table_rows(devices) : 0, row;
-	struct tw_str names;
+	const char *names = "", *path = made->r->path;
 
-	tw_str_init(&names, trawl_allocator_default());
 	for (row = 0; row < count; row++) {
 		struct trawl_cell cell = tw_table_cell(devices, row, "device");
 
-		tw_str_addf(&names, "%s%.*s", row ? ", " : "", (int)cell.text_len, cell.text);
+		names = cli_text("%s%s%.*s", names, row ? ", " : "", (int)cell.text_len, cell.text);
 	}
 	tw_table_free(devices);
-	if (count > 1 && trace->by_process)
+	if (count > 1 && made->trace->by_process) {
 		cli_message("%s: %zu devices, of several ranks: an analysis is of one; say which "
 			    "with --device (%s)",
-			    path, count, names.failed ? "" : names.ptr);
-	else if (count > 1 && !common->quiet)
+			    path, count, names);
+		return CLI_USAGE;
+	}
+	if (count > 1 && !made->r->common.quiet)
 		cli_message("%s: %zu devices are analysed as one, and kernels that run at the same "
 			    "time add up: shares can exceed 100 %%; --device looks at one",
 			    path, count);
-	tw_str_release(&names);
-	return count > 1 && trace->by_process ? CLI_USAGE : -1;
+	return CLI_DONE;
 }

@@ -90,3 +90,12 @@ const char *tw_node_span(const char *ranks, int64_t gpus_per_node)
 	}
 	return whole && !first ? "intra_node" : "unknown";
 }
+
+void tw_rank_list_add_most(struct tw_str *out, const int64_t *ranks, size_t count)
+{
+	enum { MOST = 20 };
+	size_t listed = tw_rank_list_add_some(out, ranks, count, MOST);
+
+	if (listed < count)
+		tw_str_addf(out, " and %zu more", count - listed);
+}

@@ -28,4 +28,7 @@ size_t tw_rank_list_add_some(struct tw_str *out, const int64_t *ranks, size_t co
  */
 const char *tw_node_span(const char *ranks, int64_t gpus_per_node);
 
+/* The same, and "and N more" behind the first twenty. */
+void tw_rank_list_add_most(struct tw_str *out, const int64_t *ranks, size_t count);
+
 #endif

@@ -1,5 +1,6 @@
 #include "job/tables/all_tables.h"
 
+#include "base/alloc.h"
 #include "base/scope.h"
 #include "os/thread.h"
 
@@ -43,6 +44,7 @@ int tw_ranks_table_make(const struct tw_ranks_input *in, const struct tw_ranks_t
 
 struct making {
 	const struct tw_ranks_input *in;
+	const struct tw_ranks_table *const *wanted;
 	struct trawl_table *made[TABLES];
 	int status[TABLES];
 };
@@ -51,32 +53,40 @@ static void make_one(void *context, size_t i)
 {
 	struct making *m = context;
 
-	m->status[i] = tw_ranks_table_make(m->in, tw_ranks_tables[i], &m->made[i]);
+	m->status[i] = tw_ranks_table_make(m->in, m->wanted[i], &m->made[i]);
 }
 
-static bool is_wanted(const struct trawl_table *table)
+static bool says_something(const struct trawl_table *table)
 {
 	return table && (trawl_table_rows(table) || tw_table_spec(table)->keep_empty);
 }
 
-int tw_ranks_tables_make(const struct tw_ranks_input *in, unsigned threads,
-			 struct trawl_table **tables, size_t *count, struct trawl_error *err)
+/* `wanted` NULL: all that say something. */
+static int make_tables(const struct tw_ranks_input *in, const struct tw_ranks_table *const *wanted,
+		       size_t wanted_count, unsigned threads, struct trawl_table **tables,
+		       size_t *count, struct trawl_error *err)
 {
-	struct making m = { .in = in };
+	struct making m = { .in = in, .wanted = wanted ? wanted : tw_ranks_tables };
+	size_t n = wanted ? wanted_count : TABLES, i;
 	int status = 0;
-	size_t i;
 
 	*count = 0;
-	tw_parallel(threads ? threads : tw_thread_count(), TABLES, make_one, &m);
-	for (i = 0; i < TABLES; i++) {
+	tw_parallel(threads ? threads : tw_thread_count(), n, make_one, &m);
+	for (i = 0; i < n; i++) {
 		if (m.status[i])
 			status = m.status[i];
-		if (!m.status[i] && is_wanted(m.made[i]))
+		if (!m.status[i] && m.made[i] && (wanted || says_something(m.made[i])))
 			tables[(*count)++] = m.made[i];
 		else
 			tw_table_free(m.made[i]);
 	}
 	return status ? trawl_error_set(err, status, "out of memory") : 0;
+}
+
+int tw_ranks_tables_make(const struct tw_ranks_input *in, unsigned threads,
+			 struct trawl_table **tables, size_t *count, struct trawl_error *err)
+{
+	return make_tables(in, NULL, 0, threads, tables, count, err);
 }
 
 void tw_ranks_tables_free(struct trawl_table **tables, size_t count)
@@ -96,4 +106,35 @@ const struct trawl_table *tw_ranks_tables_find(struct trawl_table *const *tables
 		if (!strcmp(trawl_table_name(tables[i]), name))
 			return tables[i];
 	return NULL;
+}
+
+int tw_job_tables_make(struct tw_job_tables *t, const struct tw_job *job, enum tw_align align,
+		       const struct tw_job_wanted *wanted, unsigned threads,
+		       const struct trawl_allocator *a, struct trawl_error *err)
+{
+	*t = (struct tw_job_tables){ .room = TABLES + wanted->more };
+	t->in = (struct tw_ranks_input){ job, &t->matches, &t->clocks, a };
+	t->tables = tw_alloc_array(a, t->room, sizeof(struct trawl_table *));
+	if (!t->tables || tw_matches_build(&t->matches, job, a) ||
+	    tw_clocks_measure(&t->clocks, job, &t->matches, align, a))
+		return tw_no_memory(err);
+	return make_tables(&t->in, wanted->tables, wanted->count, threads, t->tables, &t->count,
+			   err);
+}
+
+void tw_job_tables_release(struct tw_job_tables *t)
+{
+	if (!t->in.job)
+		return;
+	if (t->tables)
+		tw_ranks_tables_free(t->tables, t->count);
+	tw_free(t->in.allocator, t->tables, t->room * sizeof(struct trawl_table *));
+	tw_clocks_release(&t->clocks);
+	tw_matches_release(&t->matches);
+	t->in.job = NULL;
+}
+
+const struct trawl_table *tw_job_table(const struct tw_job_tables *t, const char *name)
+{
+	return tw_ranks_tables_find(t->tables, t->count, name);
 }

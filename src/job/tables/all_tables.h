@@ -24,4 +24,27 @@ void tw_ranks_tables_free(struct trawl_table **tables, size_t count);
 const struct trawl_table *tw_ranks_tables_find(struct trawl_table *const *tables, size_t count,
 					       const char *name);
 
+/* What is known of a job once its ranks are held against each other.  It must not move. */
+struct tw_job_tables {
+	struct tw_matches matches;
+	struct tw_clocks clocks;
+	struct tw_ranks_input in;
+	struct trawl_table **tables;
+	size_t count, room;
+};
+
+struct tw_job_wanted {
+	const struct tw_ranks_table *const *tables; /* NULL: all that have something to say */
+	size_t count;
+	size_t more; /* room for as many of another kind behind them */
+};
+
+/* Matches collectives, measures clocks, makes tables; _release is due in any case. */
+int tw_job_tables_make(struct tw_job_tables *t, const struct tw_job *job, enum tw_align align,
+		       const struct tw_job_wanted *wanted, unsigned threads,
+		       const struct trawl_allocator *allocator,
+		       struct trawl_error *err) TRAWL_MUST_CHECK;
+void tw_job_tables_release(struct tw_job_tables *t);
+const struct trawl_table *tw_job_table(const struct tw_job_tables *t, const char *name);
+
 #endif

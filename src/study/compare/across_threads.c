@@ -1,10 +1,10 @@
-/* comparisons/ of a sweep: the reports of one rank and channel count over all thread counts. */
-#include "cli/sweep/sweep_results.h"
+#include "study/compare/across_threads.h"
 
 #include "base/alloc.h"
 #include "os/thread.h"
 #include "study/compare/report_tables.h"
 #include "table/table.h"
+#include "trawl/render.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@ static const char *const sheets[] = { "gpu_timeline", "ops_summary" };
 #define SHEETS (sizeof(sheets) / sizeof(sheets[0]))
 
 struct comparison {
-	const struct cli_sweep_results *r;
+	const struct tw_sweep *sweep;
 	int64_t channels, rank;
-	const struct cli_sweep_made *sides[MOST_SIDES]; /* by threads */
+	const struct tw_point_analysis *sides[MOST_SIDES]; /* by threads */
 	size_t count;
 	bool cut; /* there are more */
 	bool written;
@@ -35,7 +35,7 @@ static int open_side(const struct comparison *c, size_t i, char name[32], struct
 	snprintf(name, 32, "%" PRId64 "thread", c->sides[i]->point->threads);
 	side->name = name;
 	for (k = 0; k < SHEETS; k++) {
-		tables[count] = cli_sweep_rank_table(c->sides[i], c->rank, sheets[k]);
+		tables[count] = tw_point_rank_table(c->sides[i], c->rank, sheets[k]);
 		count += tables[count] != NULL;
 	}
 	return tw_book_of_tables(&side->book, name, tables, count, trawl_allocator_default(), err);
@@ -48,7 +48,7 @@ static int write_tables(const struct comparison *c, struct trawl_table **tables,
 	int status;
 
 	tw_str_init(&path, trawl_allocator_default());
-	tw_sweep_comparison_path(&c->r->s->sweep, c->channels, c->rank, &path);
+	tw_sweep_comparison_path(c->sweep, c->channels, c->rank, &path);
 	status = path.failed ? tw_no_memory(err) :
 			       trawl_write_xlsx((const struct trawl_table *const *)tables, count,
 						path.ptr, err);
@@ -56,7 +56,7 @@ static int write_tables(const struct comparison *c, struct trawl_table **tables,
 	return status;
 }
 
-static void compare(void *context, size_t number)
+static void compare_threads(void *context, size_t number)
 {
 	struct comparison *c = (struct comparison *)context + number;
 	const struct trawl_allocator *a = trawl_allocator_default();
@@ -87,7 +87,7 @@ static void compare(void *context, size_t number)
 
 /* The comparison of a channel count and rank, added where it is new. */
 static struct comparison *comparison_of(struct comparison *list, size_t *count,
-					const struct cli_sweep_results *r, int64_t channels,
+					const struct tw_sweep *sweep, int64_t channels,
 					int64_t rank)
 {
 	size_t i;
@@ -95,28 +95,29 @@ static struct comparison *comparison_of(struct comparison *list, size_t *count,
 	for (i = 0; i < *count; i++)
 		if (list[i].channels == channels && list[i].rank == rank)
 			return &list[i];
-	list[*count] = (struct comparison){ .r = r, .channels = channels, .rank = rank };
+	list[*count] = (struct comparison){ .sweep = sweep, .channels = channels, .rank = rank };
 	return &list[(*count)++];
 }
 
 /* All that have several sides, in front; configurations come by threads. */
-static size_t list_comparisons(struct comparison *list, const struct cli_sweep_results *r)
+static size_t list_comparisons(struct comparison *list, const struct tw_point_analysis *points,
+			       const struct tw_sweep *sweep)
 {
 	size_t count = 0, several = 0, i, k;
 
-	for (i = 0; i < r->s->sweep.count; i++) {
-		const struct cli_sweep_made *made = &r->made[i];
+	for (i = 0; i < sweep->count; i++) {
+		const struct tw_sweep_point *point = points[i].point;
 
-		for (k = 0; k < made->point->rank_count; k++) {
-			int64_t rank = made->point->ranks[k].rank;
+		for (k = 0; k < point->rank_count; k++) {
+			int64_t rank = point->ranks[k].rank;
 			struct comparison *c;
 
-			if (!cli_sweep_rank_table(made, rank, sheets[0]))
+			if (!tw_point_rank_table(&points[i], rank, sheets[0]))
 				continue;
-			c = comparison_of(list, &count, r, made->point->channels, rank);
+			c = comparison_of(list, &count, sweep, point->channels, rank);
 			c->cut |= c->count == MOST_SIDES;
 			if (!c->cut)
-				c->sides[c->count++] = made;
+				c->sides[c->count++] = &points[i];
 		}
 	}
 	for (i = 0; i < count; i++)
@@ -125,31 +126,34 @@ static size_t list_comparisons(struct comparison *list, const struct cli_sweep_r
 	return several;
 }
 
-int cli_sweep_write_comparisons(struct cli_sweep_results *r)
+int tw_compare_across_threads(const struct tw_point_analysis *points, const struct tw_sweep *sweep,
+			      unsigned threads, struct tw_across_threads *out,
+			      struct trawl_error *err)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
-	unsigned threads = r->s->common.threads ? r->s->common.threads : tw_thread_count();
 	struct comparison *list;
 	size_t most = 1, count, i;
-	int status = CLI_DONE;
+	int status = 0;
 
-	for (i = 0; i < r->s->sweep.count; i++)
-		most += r->made[i].point->rank_count;
+	for (i = 0; i < sweep->count; i++)
+		most += points[i].point->rank_count;
 	list = tw_alloc_array(a, most, sizeof(*list));
 	if (!list)
-		return cli_no_memory();
-	count = list_comparisons(list, r);
-	tw_parallel(threads, count, compare, list);
+		return tw_no_memory(err);
+	count = list_comparisons(list, points, sweep);
+	tw_parallel(threads ? threads : tw_thread_count(), count, compare_threads, list);
 	for (i = 0; i < count; i++) {
-		r->comparisons += list[i].written;
-		if (list[i].cut) {
-			cli_message("comparison of %" PRId64 " channels, rank %" PRId64
+		out->written += list[i].written;
+		out->incomplete |= list[i].cut;
+		if (list[i].cut)
+			tw_str_note(&out->notes,
+				    "comparison of %" PRId64 " channels, rank %" PRId64
 				    ": of the first %d thread counts alone",
 				    list[i].channels, list[i].rank, MOST_SIDES);
-			status = status == CLI_DONE ? CLI_INCOMPLETE : status;
+		if (list[i].err.status && !status) {
+			status = list[i].err.status;
+			*err = list[i].err;
 		}
-		if (list[i].err.status && status == CLI_DONE)
-			status = cli_fail(&list[i].err);
 	}
 	tw_free(a, list, most * sizeof(*list));
 	return status;

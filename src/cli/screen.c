@@ -1,0 +1,87 @@
+#include "cli/screen.h"
+
+#include "cli/cli.h"
+#include "table/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool has_colour(void)
+{
+	const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (!none || !*none) && term && strcmp(term, "dumb");
+}
+
+void cli_screen_init(struct cli_screen *s)
+{
+	*s = (struct cli_screen){ .width = cli_width(), .colour = has_colour() };
+	tw_str_init(&s->out, trawl_allocator_default());
+}
+
+int cli_screen_print(struct cli_screen *s)
+{
+	return cli_print_str(&s->out);
+}
+
+void cli_add_heading(struct cli_screen *s, const char *text)
+{
+	tw_str_addf(&s->out, "\n%s%s%s\n", s->colour ? "\033[1m" : "", text,
+		    s->colour ? "\033[0m" : "");
+}
+
+void cli_add_wrapped(struct cli_screen *s, const char *text, size_t indent)
+{
+	struct tw_str *out = &s->out;
+	size_t room = s->width > indent + 20 ? s->width - indent : 20, i;
+
+	while (strlen(text) > room) {
+		size_t cut = room;
+
+		while (cut && text[cut] != ' ')
+			cut--;
+		if (!cut)
+			break;
+		tw_str_add(out, text, cut);
+		tw_str_add_char(out, '\n');
+		for (i = 0; i < indent; i++)
+			tw_str_add_char(out, ' ');
+		text += cut + 1;
+	}
+	tw_str_add_cstr(out, text);
+	tw_str_add_char(out, '\n');
+}
+
+void cli_add_line(struct cli_screen *s, struct tw_str *line, size_t indent)
+{
+	cli_add_wrapped(s, line->failed || !line->ptr ? "" : line->ptr, indent);
+	s->out.failed |= line->failed;
+	tw_str_release(line);
+}
+
+void cli_add_table(struct cli_screen *s, struct trawl_table *table, const char *heading)
+{
+	table = tw_table_finished(table);
+	if (table && trawl_table_rows(table)) {
+		cli_add_heading(s, heading);
+		tw_render_text(table, &s->out, s->width, 0);
+	}
+	s->out.failed |= !table;
+	tw_table_free(table);
+}
+
+struct trawl_table *cli_first_rows(const struct tw_table_spec *spec, const struct trawl_table *from,
+				   const char *const *headers, size_t rows)
+{
+	struct trawl_table *table = tw_table_new(spec, trawl_allocator_default());
+	size_t row, column;
+
+	for (row = 0; table && row < trawl_table_rows(from) && row < rows; row++) {
+		tw_table_add_row(table);
+		for (column = 0; column < spec->column_count; column++)
+			tw_table_copy_cell(table, row, column, from, row,
+					   tw_table_column(from, headers[column]));
+	}
+	return tw_table_finished(table);
+}

@@ -1,0 +1,611 @@
+/* Reading the sides of a comparison: reports where they are, else traces. */
+#include "study/compare/sides.h"
+
+#include "analysis/analysis.h"
+#include "base/alloc.h"
+#include "base/list.h"
+#include "job/set/job_notes.h"
+#include "job/set/rank_list.h"
+#include "os/file.h"
+#include "os/thread.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What comes out of a report of a rank; collectives over ranks are apart. */
+static const enum tw_compared_kind of_rank[] = { TW_TIMELINE_PART, TW_OPERATION, TW_KERNEL,
+						 TW_COLLECTIVE_RANK };
+#define OF_RANK (sizeof(of_rank) / sizeof(of_rank[0]))
+
+/* ---- notes */
+
+/* Something that is there cannot be read: noted, and left out, unless --strict forbids. */
+static int leave_out(struct tw_side *side)
+{
+	char message[sizeof(side->err->message)];
+	struct trawl_error *err = side->err;
+
+	if (err->status == TRAWL_ENOMEM)
+		return err->status;
+	if (side->options->strict) {
+		snprintf(message, sizeof(message), "%s", err->message);
+		return trawl_error_set(err, TRAWL_EFORMAT, "not accepted with --strict: %s",
+				       message);
+	}
+	tw_str_note(&side->notes, "left out: %s", err->message);
+	side->incomplete = true;
+	return 0;
+}
+
+static void note_rank(struct tw_side *side, int64_t rank)
+{
+	size_t i = side->rank_count;
+
+	while (i && side->ranks[i - 1] > rank)
+		i--;
+	if (rank < 0 || (i && side->ranks[i - 1] == rank))
+		return;
+	if (!tw_list_grow(&side->ranks, &side->rank_capacity, side->rank_count,
+			  sizeof(*side->ranks), trawl_allocator_default()))
+		return;
+	memmove(&side->ranks[i + 1], &side->ranks[i],
+		(side->rank_count - i) * sizeof(*side->ranks));
+	side->ranks[i] = rank;
+	side->rank_count++;
+}
+
+static bool rank_wanted(const struct tw_side *side, int64_t rank)
+{
+	const struct tw_sweep_filter *f = &side->options->filter;
+
+	return tw_sweep_is_wanted(f->ranks, f->rank_count, rank);
+}
+
+/* ---- sheets of a book into samples */
+
+/* A damaged sheet is left out. */
+static int add_sheet(struct tw_side *side, struct tw_book *book, enum tw_compared_kind kind)
+{
+	const struct tw_csv *sheet;
+	struct tw_str lacks;
+	bool added;
+
+	if (tw_book_sheet(book, tw_compared_sheet_names[kind], &sheet, side->err))
+		return leave_out(side);
+	if (!sheet)
+		return 0;
+	tw_str_init(&lacks, trawl_allocator_default());
+	added = tw_samples_add_sheet(side->samples, &side->at, kind, sheet, &lacks);
+	side->having[kind] += added;
+	/* A sheet without anything in it is a report with nothing to say. */
+	if (!added && sheet->columns) {
+		tw_str_note(&side->notes, "left out: %s: %s", tw_book_name(book),
+			    lacks.ptr ? lacks.ptr : "");
+		side->incomplete = true;
+	}
+	tw_str_release(&lacks);
+	return 0;
+}
+
+/* A rank of a row of a report over ranks. */
+static int64_t rank_of_row(const struct tw_csv *sheet, size_t row)
+{
+	return tw_compared_ns(tw_csv_number(sheet, row, tw_csv_column(sheet, "rank")), 1);
+}
+
+/* A report over ranks has the timeline of each, which says more than its sums. */
+static bool add_rank_timeline(struct tw_side *side, struct tw_book *book)
+{
+	const struct tw_csv *sheet;
+	size_t row;
+
+	if (tw_book_sheet(book, "rank_timeline", &sheet, NULL) || !sheet ||
+	    !tw_samples_add_rank_timeline(side->samples, &side->at, sheet))
+		return false;
+	side->having[TW_TIMELINE_PART]++;
+	for (row = 0; row < sheet->rows; row++)
+		note_rank(side, rank_of_row(sheet, row));
+	return true;
+}
+
+static void note_damage(struct tw_side *side)
+{
+	tw_samples_note_damage(side->samples, &side->at);
+	side->incomplete = true;
+}
+
+/* Of a report over ranks the sheet of that name says which; how many. */
+static size_t note_damaged_ranks(struct tw_side *side, struct tw_book *book)
+{
+	const struct tw_csv *ranks;
+	int64_t of_report = side->at.rank;
+	size_t n = 0, row;
+
+	if (tw_book_sheet(book, "ranks", &ranks, NULL) || !ranks)
+		return 0;
+	for (row = 0; row < ranks->rows; row++) {
+		if (strcmp(tw_csv_text(ranks, row, tw_csv_column(ranks, "state")), "damaged") != 0)
+			continue;
+		side->at.rank = rank_of_row(ranks, row);
+		note_damage(side);
+		n++;
+	}
+	side->at.rank = of_report;
+	return n;
+}
+
+/* What a report itself says of the trace that it is of. */
+static int check_damage(struct tw_side *side, struct tw_book *book)
+{
+	bool damaged;
+
+	if (tw_book_is_damaged(book, &damaged, side->err))
+		return leave_out(side);
+	if (damaged && !note_damaged_ranks(side, book))
+		note_damage(side);
+	return 0;
+}
+
+static int add_book(struct tw_side *side, struct tw_book *book, int64_t rank)
+{
+	size_t i;
+	int status;
+
+	side->at.rank = rank;
+	status = check_damage(side, book);
+	side->reports++;
+	note_rank(side, rank);
+	for (i = 0; i < OF_RANK && !status; i++)
+		if (of_rank[i] != TW_TIMELINE_PART || !add_rank_timeline(side, book))
+			status = add_sheet(side, book, of_rank[i]);
+	return status;
+}
+
+static int add_collectives(struct tw_side *side, struct tw_book *book)
+{
+	side->at.rank = TW_NO_RANK;
+	return add_sheet(side, book, TW_COLLECTIVE_SYNC);
+}
+
+/* The report of collectives; the last is kept for the workbook. */
+static int keep_collectives(struct tw_side *side, struct tw_book *book)
+{
+	tw_book_free(side->collectives);
+	side->collectives = book;
+	side->collective_reports++;
+	return add_collectives(side, book);
+}
+
+static int add_collective_report(struct tw_side *side, const char *path)
+{
+	struct tw_book *book;
+
+	if (tw_book_open(&book, path, trawl_allocator_default(), side->err))
+		return leave_out(side);
+	return keep_collectives(side, book);
+}
+
+/* ---- traces */
+
+static const char *const trace_tables[] = { "gpu_timeline", "ops_summary", "kernel_summary",
+					    "coll_analysis" };
+#define TRACE_TABLES (sizeof(trace_tables) / sizeof(trace_tables[0]))
+
+/* Tables of the report of each that are kept; NULL: out of memory. */
+static const char *const *tables_to_keep(struct tw_side *side, size_t *count)
+{
+	const char **names;
+	size_t i;
+
+	/* Of one trace alone the workbook has all tables; of many they would fill the memory. */
+	if (!side->options->for_workbook || !side->lone) {
+		*count = TRACE_TABLES;
+		return trace_tables;
+	}
+	*count = tw_analysis_count;
+	names = tw_arena_alloc(&side->arena, tw_analysis_count * sizeof(*names));
+	for (i = 0; names && i < tw_analysis_count; i++)
+		names[i] = tw_analyses[i]->table.name;
+	return names;
+}
+
+static int load_traces(struct tw_side *side, const char *const *arguments, size_t count)
+{
+	const struct tw_side_options *o = side->options;
+	const struct trawl_report_options *report = o->load.report;
+	const struct tw_job_rules rules = {
+		.strict = o->strict,
+		.quiet = o->quiet,
+		.ranks_chosen = o->filter.rank_count || side->lone,
+		.steps_chosen = report->step_first >= 0 || report->range,
+	};
+	struct tw_load_options load = o->load;
+	struct tw_rank_set set = { 0 };
+	bool whole;
+
+	load.tables = tables_to_keep(side, &load.table_count);
+	if (!load.tables)
+		return tw_no_memory(side->err);
+	if (tw_rank_set_find(&set, arguments, count, trawl_allocator_default(), side->err))
+		return side->err->status;
+	memset(&side->job, 0, sizeof(side->job));
+	if (tw_job_load(&side->job, &set, &load, trawl_allocator_default(), side->err) ||
+	    tw_job_check(&side->job, &rules, &side->notes, &whole, side->err)) {
+		tw_job_release(&side->job);
+		return side->err->status;
+	}
+	side->loaded = true;
+	side->incomplete |= !whole;
+	return 0;
+}
+
+/* Whether a part was asked for: then how many steps the whole has does not matter. */
+static bool is_part(const struct trawl_report_options *options)
+{
+	return options->step_first >= 0 || options->range || options->start_ns != TRAWL_TIME_NONE ||
+	       options->end_ns != TRAWL_TIME_NONE;
+}
+
+static int add_rank(struct tw_side *side, const struct tw_rank *rank)
+{
+	struct tw_book *book;
+	int status;
+
+	side->at.rank = rank->rank;
+	if (!rank_wanted(side, rank->rank))
+		return 0;
+	if (tw_book_of_tables(&book, "trace", (const struct trawl_table *const *)rank->tables,
+			      rank->table_count, trawl_allocator_default(), side->err))
+		return side->err->status;
+	side->traces++;
+	if (rank->state == TW_RANK_DAMAGED)
+		note_damage(side);
+	if (!is_part(side->options->load.report))
+		tw_samples_note_steps(side->samples, &side->at, rank->first_step, rank->last_step);
+	status = add_book(side, book, rank->rank);
+	/* That of the only rank is what its side is in the workbook. */
+	if (side->job.count == 1 && side->lone)
+		side->book = book;
+	else
+		tw_book_free(book);
+	return status;
+}
+
+static int add_job(struct tw_side *side)
+{
+	static const struct tw_ranks_table *const tables[] = {
+		&tw_ranks_table_nccl_summary_implicit_sync,
+		&tw_ranks_table_nccl_summary_long,
+	};
+	const struct tw_job_wanted wanted = { tables, 2, 0 };
+	struct tw_job_tables *t = &side->job_tables;
+	struct tw_book *book;
+	int status = tw_job_tables_make(t, &side->job, TW_ALIGN_AUTO, &wanted,
+					side->options->load.threads, trawl_allocator_default(),
+					side->err);
+	size_t i;
+
+	for (i = 0; i < side->job.count && !status; i++)
+		status = add_rank(side, &side->job.ranks[i]);
+	if (status || !t->count)
+		return status;
+	if (tw_book_of_tables(&book, "traces", (const struct trawl_table *const *)t->tables,
+			      t->count, trawl_allocator_default(), side->err))
+		return side->err->status;
+	return keep_collectives(side, book);
+}
+
+/* Of the points of a sweep one after the other: only the last is kept. */
+static void release_job(struct tw_side *side)
+{
+	if (!side->loaded)
+		return;
+	tw_book_free(side->collectives);
+	side->collectives = NULL;
+	tw_job_tables_release(&side->job_tables);
+	tw_job_release(&side->job);
+	side->loaded = false;
+}
+
+static int read_traces(struct tw_side *side, const char *const *arguments, size_t count)
+{
+	int status;
+
+	release_job(side);
+	status = load_traces(side, arguments, count);
+	return status ? status : add_job(side);
+}
+
+/* ---- reports */
+
+/* Several at the same time; they go into the samples one after the other. */
+struct batch {
+	const char *paths[32];
+	int64_t ranks[32];
+	struct tw_book *books[32];
+	struct trawl_error errors[32];
+	int status[32];
+	size_t count;
+};
+
+static void open_report(void *context, size_t i)
+{
+	struct batch *b = context;
+	const struct tw_csv *sheet;
+	size_t k;
+
+	b->status[i] =
+		tw_book_open(&b->books[i], b->paths[i], trawl_allocator_default(), &b->errors[i]);
+	/* A sheet is read when it is asked for: here, and not by the one who adds them all. */
+	for (k = 0; k < OF_RANK && !b->status[i]; k++)
+		if (tw_book_sheet(b->books[i], tw_compared_sheet_names[of_rank[k]], &sheet, NULL))
+			continue;
+}
+
+static int read_batch(struct tw_side *side, struct batch *b)
+{
+	unsigned threads = side->options->load.threads;
+	int status = 0;
+	size_t i;
+
+	tw_parallel(threads ? threads : tw_thread_count(), b->count, open_report, b);
+	for (i = 0; i < b->count; i++) {
+		if (b->status[i] && !status) {
+			*side->err = b->errors[i];
+			status = leave_out(side);
+		}
+		if (b->status[i])
+			continue;
+		if (!status)
+			status = add_book(side, b->books[i], b->ranks[i]);
+		tw_book_free(b->books[i]);
+	}
+	b->count = 0;
+	return status;
+}
+
+static int add_to_batch(struct tw_side *side, struct batch *b, const char *path, int64_t rank)
+{
+	b->paths[b->count] = path;
+	b->ranks[b->count++] = rank;
+	return b->count == sizeof(b->paths) / sizeof(b->paths[0]) ? read_batch(side, b) : 0;
+}
+
+/* A run that was done again: its reports are of the one before. */
+static bool is_stale(const struct tw_sweep_rank *rank)
+{
+	struct stat trace, report;
+
+	return rank->trace && !stat(rank->trace, &trace) && !stat(rank->report, &report) &&
+	       trace.st_mtime > report.st_mtime;
+}
+
+static int read_point_reports(struct tw_side *side, const struct tw_sweep_point *point)
+{
+	struct batch batch = { .count = 0 };
+	int status = 0;
+	size_t i;
+
+	for (i = 0; i < point->rank_count && !status; i++) {
+		if (!point->ranks[i].report)
+			continue;
+		side->stale += is_stale(&point->ranks[i]);
+		status = add_to_batch(side, &batch, point->ranks[i].report, point->ranks[i].rank);
+	}
+	if (!status)
+		status = read_batch(side, &batch);
+	if (!status && point->collective_report)
+		status = add_collective_report(side, point->collective_report);
+	return status;
+}
+
+static int read_point_traces(struct tw_side *side, const struct tw_sweep_point *point)
+{
+	const char **paths = tw_arena_alloc(&side->arena, (point->rank_count + 1) * sizeof(*paths));
+	size_t count = 0, i;
+	int status;
+
+	if (!paths)
+		return tw_no_memory(side->err);
+	for (i = 0; i < point->rank_count; i++)
+		if (point->ranks[i].trace)
+			paths[count++] = point->ranks[i].trace;
+	status = read_traces(side, paths, count);
+	if (!status || status == TRAWL_EUSAGE || side->options->strict)
+		return status;
+	/* One configuration that cannot be read does not keep others from being compared. */
+	tw_str_note(&side->notes, "%s", side->err->message);
+	tw_str_note(&side->notes, "left out: %s of %s", point->name, side->label);
+	side->incomplete = true;
+	return 0;
+}
+
+static int read_point(struct tw_side *side, const struct tw_sweep_point *point)
+{
+	size_t reports = 0, traces = 0, i;
+
+	for (i = 0; i < point->rank_count; i++) {
+		reports += point->ranks[i].report != NULL;
+		traces += point->ranks[i].trace != NULL;
+	}
+	if (!reports && !traces)
+		return 0;
+	side->at = (struct tw_sample_place){ side->which, point->threads, point->channels,
+					     point->name, TW_NO_RANK };
+	/* Traces of all ranks say more than reports of some. */
+	return reports >= traces ? read_point_reports(side, point) : read_point_traces(side, point);
+}
+
+static int read_sweep(struct tw_side *side)
+{
+	bool quiet = side->options->quiet;
+	int status = 0;
+	size_t i;
+
+	for (i = 0; i < side->sweep.note_count && !quiet; i++)
+		tw_str_note(&side->notes, "%s: %s", side->label, side->sweep.notes[i]);
+	side->incomplete |= side->sweep.incomplete;
+	for (i = 0; i < side->sweep.count && !status; i++)
+		status = read_point(side, &side->sweep.points[i]);
+	if (side->stale && !quiet)
+		tw_str_note(&side->notes,
+			    "%s: %zu report%s older than the traces; 'trawl sweep report' makes "
+			    "them anew",
+			    side->label, side->stale, side->stale == 1 ? " is" : "s are");
+	return status;
+}
+
+/* ---- one report, or those of the ranks of one configuration */
+
+static int read_report(struct tw_side *side)
+{
+	int64_t rank = tw_rank_in_path(tw_file_name(side->from));
+	int status;
+
+	if (tw_book_open(&side->book, side->from, trawl_allocator_default(), side->err))
+		return side->err->status;
+	status = add_book(side, side->book, rank);
+	return status ? status : add_collectives(side, side->book);
+}
+
+struct report_paths {
+	const char **paths;
+	size_t count, capacity;
+};
+
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Full paths of the reports of ranks in the directory, in order. */
+static int list_reports(struct tw_side *side, struct report_paths *list)
+{
+	DIR *dir = opendir(side->from);
+	const struct dirent *entry;
+	const char *path = "";
+
+	while (dir && path && (entry = readdir(dir)) != NULL) {
+		if (strncmp(entry->d_name, "perf_", 5) || tw_rank_in_path(entry->d_name) < 0)
+			continue;
+		path = tw_side_text(side, "%s/%s", side->from, entry->d_name);
+		if (path && !tw_list_grow(&list->paths, &list->capacity, list->count,
+					  sizeof(*list->paths), trawl_allocator_default()))
+			path = NULL;
+		if (path)
+			list->paths[list->count++] = path;
+	}
+	if (dir)
+		closedir(dir);
+	if (list->count)
+		qsort(list->paths, list->count, sizeof(*list->paths), compare_paths);
+	return path ? 0 : tw_no_memory(side->err);
+}
+
+/* Of perf_28ch_rank0.xlsx 28; -1: the name tells none. */
+static int64_t channels_in(const char *path)
+{
+	enum { DIGITS = 9 };
+	const char *digits = tw_file_name(path) + strlen("perf_");
+	size_t count = strspn(digits, "0123456789");
+
+	return count && count <= DIGITS && !strncmp(digits + count, "ch_", 3) ?
+		       strtoll(digits, NULL, 10) :
+		       -1;
+}
+
+/* The first of a rank: workbook and CSV files of the same report say the same. */
+static bool is_again(const char *const *paths, size_t i)
+{
+	size_t k;
+
+	for (k = i; k-- && channels_in(paths[k]) == channels_in(paths[i]);)
+		if (tw_rank_in_path(tw_file_name(paths[k])) ==
+		    tw_rank_in_path(tw_file_name(paths[i])))
+			return true;
+	return false;
+}
+
+/* Reports of ranks with the same number of channels, and the one of their collectives. */
+static int read_group(struct tw_side *side, const char *const *paths, size_t count)
+{
+	int64_t channels = channels_in(paths[0]);
+	struct batch batch = { .count = 0 };
+	const char *collective, *name = "";
+	int status = 0;
+	size_t i;
+
+	if (channels >= 0)
+		name = tw_side_text(side, "%lldch", (long long)channels);
+	side->at = (struct tw_sample_place){ side->which, -1, channels, name, TW_NO_RANK };
+	collective = tw_side_text(side, "%s/../collective_reports/collective_%s.xlsx", side->from,
+				  name && *name ? name : "all_ranks");
+	if (!name || !collective)
+		return tw_no_memory(side->err);
+	for (i = 0; i < count && !status; i++) {
+		int64_t rank = tw_rank_in_path(tw_file_name(paths[i]));
+
+		if (rank_wanted(side, rank) && !is_again(paths, i))
+			status = add_to_batch(side, &batch, paths[i], rank);
+	}
+	if (!status)
+		status = read_batch(side, &batch);
+	if (!status && !access(collective, R_OK))
+		status = add_collective_report(side, collective);
+	return status;
+}
+
+static int read_reports(struct tw_side *side)
+{
+	const struct tw_sweep_filter *f = &side->options->filter;
+	struct report_paths list = { 0 };
+	int status = list_reports(side, &list);
+	size_t first, end;
+
+	for (first = 0; first < list.count && !status; first = end) {
+		int64_t channels = channels_in(list.paths[first]);
+
+		for (end = first + 1; end < list.count && channels_in(list.paths[end]) == channels;
+		     end++)
+			;
+		if (channels < 0 || tw_sweep_is_wanted(f->channels, f->channel_count, channels))
+			status = read_group(side, list.paths + first, end - first);
+	}
+	tw_free(trawl_allocator_default(), list.paths, list.capacity * sizeof(*list.paths));
+	return status;
+}
+
+static int read_kind(struct tw_side *side)
+{
+	side->at = (struct tw_sample_place){ side->which, -1, -1, "", TW_NO_RANK };
+	switch (side->kind) {
+	case TW_SIDE_SWEEP:
+		return read_sweep(side);
+	case TW_SIDE_REPORTS:
+		return read_reports(side);
+	case TW_SIDE_REPORT:
+		return read_report(side);
+	case TW_SIDE_TRACES:
+		return read_traces(side, &side->path, 1);
+	}
+	return 0;
+}
+
+int tw_side_read(struct tw_side *side, struct tw_samples *samples, uint32_t which,
+		 struct trawl_error *err)
+{
+	int status;
+
+	side->samples = samples;
+	side->which = which;
+	side->err = err;
+	status = read_kind(side);
+	if (status)
+		return status;
+	tw_rank_list_add_some(&side->rank_list, side->ranks, side->rank_count, 20);
+	return samples->failed || side->rank_list.failed ? tw_no_memory(err) : 0;
+}

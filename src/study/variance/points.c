@@ -1,0 +1,95 @@
+#include "study/variance/points.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+
+/* Rows that are named one by one. */
+#define ROWS_NOTED 10
+
+enum { THREADS, CHANNELS, RANK, DIFFERENCE, COLUMNS };
+
+static const char *const headers[COLUMNS] = { "threads", "channel", "rank", "time_diff_us" };
+
+/* A whole number of a cell: "256", or "256.0" of a program that has only one kind. */
+static bool take_number(double value, int64_t *number)
+{
+	if (!(fabs(value) < 1e15) || value != floor(value))
+		return false;
+	*number = (int64_t)value;
+	return true;
+}
+
+/* The column that cannot be used, COLUMNS: none. */
+static size_t take_row(const struct tw_csv *csv, size_t row, const size_t columns[COLUMNS],
+		       struct tw_variance_point *point)
+{
+	int64_t *const numbers[] = { &point->threads, &point->channels, &point->rank };
+	size_t i;
+
+	for (i = 0; i < DIFFERENCE; i++)
+		if (!take_number(tw_csv_number(csv, row, columns[i]), numbers[i]))
+			return i;
+	point->difference_us = tw_csv_number(csv, row, columns[DIFFERENCE]);
+	return fabs(point->difference_us) <= TW_VARIANCE_MOST_US ? COLUMNS : DIFFERENCE;
+}
+
+static bool is_wanted(const struct tw_sweep_filter *f, const struct tw_variance_point *p)
+{
+	return !f || (tw_sweep_is_wanted(f->threads, f->thread_count, p->threads) &&
+		      tw_sweep_is_wanted(f->channels, f->channel_count, p->channels) &&
+		      tw_sweep_is_wanted(f->ranks, f->rank_count, p->rank));
+}
+
+static void note_row(struct tw_str *notes, const char *name, size_t row, size_t which,
+		     const char *text, double value)
+{
+	/* As spreadsheets number them: the header is the first. */
+	tw_str_note(notes, "'%s': row %zu left out: %s '%.60s' is no %snumber%s", name, row + 2,
+		    headers[which], text, which == DIFFERENCE ? "" : "whole ",
+		    which == DIFFERENCE && !isnan(value) ? " of microseconds" : "");
+}
+
+int tw_variance_points_of(const struct tw_csv *csv, const char *name,
+			  const struct tw_sweep_filter *filter, struct tw_arena *arena,
+			  struct tw_variance_points *out, struct tw_str *notes,
+			  struct trawl_error *err)
+{
+	size_t columns[COLUMNS], i, wrong;
+
+	*out = (struct tw_variance_points){ 0 };
+	for (i = 0; i < COLUMNS; i++) {
+		columns[i] = tw_csv_column(csv, headers[i]);
+		if (columns[i] == TW_CSV_NO_COLUMN)
+			return trawl_error_set(
+				err, TRAWL_EFORMAT,
+				"'%s' has no column '%s': it is no table of time differences", name,
+				headers[i]);
+	}
+	out->points = tw_arena_alloc(arena, (csv->rows + 1) * sizeof(*out->points));
+	if (!out->points)
+		return tw_no_memory(err);
+	for (i = 0; i < csv->rows; i++) {
+		struct tw_variance_point *point = &out->points[out->count];
+
+		wrong = take_row(csv, i, columns, point);
+		if (wrong == COLUMNS)
+			out->count += is_wanted(filter, point);
+		else if (out->skipped++ < ROWS_NOTED)
+			note_row(notes, name, i, wrong, tw_csv_text(csv, i, columns[wrong]),
+				 tw_csv_number(csv, i, columns[wrong]));
+	}
+	if (out->skipped > ROWS_NOTED)
+		tw_str_note(notes, "'%s': %zu more rows left out", name, out->skipped - ROWS_NOTED);
+	if (out->count)
+		return 0;
+	if (!csv->rows)
+		return trawl_error_set(err, TRAWL_ENODATA, "nothing to draw: '%s' has no rows",
+				       name);
+	if (out->skipped < csv->rows)
+		return trawl_error_set(err, TRAWL_ENODATA,
+				       "nothing to draw: '%s' has no row of what was asked for",
+				       name);
+	return trawl_error_set(err, TRAWL_ENODATA, "nothing to draw: no row of '%s' can be used",
+			       name);
+}

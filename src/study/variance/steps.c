@@ -1,0 +1,609 @@
+#include "study/variance/steps.h"
+
+#include "base/alloc.h"
+#include "base/list.h"
+#include "data/limits.h"
+#include "render/render.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const tw_variance_step_suffixes[TW_VARIANCE_STEPS] = {
+	[TW_STEP_VARIANCE] = "",
+	[TW_STEP_TIMESTAMPS] = "_with_timestamps",
+	[TW_STEP_OVERLAP] = "_with_collective_overlap",
+};
+
+struct tw_collectives_slot {
+	bool done, known;
+	struct tw_sweep_collectives collectives;
+};
+
+/* Lines, each behind what they are of: something that was left out. */
+static void note_lines(struct tw_variance_steps *steps, const char *of, const struct tw_str *lines)
+{
+	const char *line = lines->ptr, *end;
+
+	for (; line && (end = strchr(line, '\n')); line = end + 1) {
+		tw_str_note(&steps->notes, "%s%s%.*s", of, *of ? ": " : "", (int)(end - line),
+			    line);
+		steps->incomplete = true;
+	}
+}
+
+void tw_variance_steps_init(struct tw_variance_steps *steps, const struct tw_sweep *sweep,
+			    const struct tw_point_analysis *points, size_t point_count)
+{
+	*steps = (struct tw_variance_steps){
+		.sweep = sweep,
+		.points = points,
+		.point_count = point_count,
+		.top_k = TW_VARIANCE_TOP_K,
+		.tolerance = TW_LIMIT_SWEEP_TOLERANCE,
+	};
+	tw_arena_init(&steps->arena, trawl_allocator_default());
+	tw_str_init(&steps->notes, trawl_allocator_default());
+}
+
+void tw_variance_steps_release(struct tw_variance_steps *steps)
+{
+	const struct trawl_allocator *a = trawl_allocator_default();
+	size_t i;
+
+	for (i = 0; i < steps->book_count; i++)
+		tw_book_free(steps->books[i]);
+	tw_free(a, steps->books, steps->book_capacity * sizeof(struct tw_book *));
+	tw_free(a, steps->slots, steps->slot_count * sizeof(*steps->slots));
+	tw_str_release(&steps->notes);
+	tw_arena_release(&steps->arena);
+}
+
+/* ---- ranks of all configurations */
+
+size_t tw_sweep_rank_count(const struct tw_sweep *sweep)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < sweep->count; i++)
+		n += sweep->points[i].rank_count;
+	return n;
+}
+
+static const struct tw_sweep_point *point_of(const struct tw_sweep *sweep, int64_t threads,
+					     int64_t channels, size_t *first)
+{
+	size_t i;
+
+	for (i = *first = 0; i < sweep->count; i++) {
+		const struct tw_sweep_point *point = &sweep->points[i];
+
+		if (point->threads == threads && point->channels == channels)
+			return point;
+		*first += point->rank_count;
+	}
+	return NULL;
+}
+
+static size_t rank_place(const struct tw_sweep *sweep, int64_t threads, int64_t channels,
+			 int64_t rank)
+{
+	size_t first, i;
+	const struct tw_sweep_point *point = point_of(sweep, threads, channels, &first);
+
+	for (i = 0; point && i < point->rank_count; i++)
+		if (point->ranks[i].rank == rank)
+			return first + i;
+	return SIZE_MAX;
+}
+
+/* What was made of the traces of a configuration, NULL: nothing. */
+static const struct tw_point_analysis *analysis_of(const struct tw_variance_steps *steps,
+						   int64_t threads, int64_t channels)
+{
+	size_t i;
+
+	for (i = 0; i < steps->point_count; i++)
+		if (steps->points[i].point->threads == threads &&
+		    steps->points[i].point->channels == channels)
+			return &steps->points[i];
+	return NULL;
+}
+
+/* The rank as its trace tells it, NULL: there is none that could be read. */
+static const struct tw_rank *traced(const struct tw_variance_steps *steps, int64_t threads,
+				    int64_t channels, int64_t rank)
+{
+	const struct tw_point_analysis *point = analysis_of(steps, threads, channels);
+
+	return point ? tw_point_job_rank(point, rank) : NULL;
+}
+
+/* ---- books; they are kept until the steps are released */
+
+static int keep_book(struct tw_variance_steps *steps, struct tw_book *book, struct trawl_error *err)
+{
+	if (!tw_list_grow(&steps->books, &steps->book_capacity, steps->book_count,
+			  sizeof(struct tw_book *), trawl_allocator_default())) {
+		tw_book_free(book);
+		return tw_no_memory(err);
+	}
+	steps->books[steps->book_count++] = book;
+	return 0;
+}
+
+/* A sheet of a report, NULL without one or where it cannot be read, which is noted. */
+static int open_sheet(struct tw_variance_steps *steps, const char *path, const char *name,
+		      const struct tw_csv **sheet, bool *readable, struct trawl_error *err)
+{
+	struct tw_book *book;
+
+	*sheet = NULL;
+	*readable = true;
+	if (!tw_book_open(&book, path, trawl_allocator_default(), err)) {
+		if (keep_book(steps, book, err))
+			return TRAWL_ENOMEM;
+		if (!tw_book_sheet(book, name, sheet, err))
+			return 0;
+	}
+	if (err->status == TRAWL_ENOMEM)
+		return TRAWL_ENOMEM;
+	*readable = false;
+	steps->incomplete = true;
+	if (strstr(err->message, path))
+		tw_str_note(&steps->notes, "%s", err->message);
+	else
+		tw_str_note(&steps->notes, "%s: %s", path, err->message);
+	return 0;
+}
+
+/* ---- the first step */
+
+static int sheet_of_table(struct tw_variance_steps *steps, const struct trawl_table *table,
+			  const struct tw_csv **sheet, struct trawl_error *err)
+{
+	struct tw_book *book;
+	int status = tw_book_of_tables(&book, "trace", &table, 1, trawl_allocator_default(), err);
+
+	if (!status)
+		status = keep_book(steps, book, err);
+	return status ? status : tw_book_sheet(book, trawl_table_name(table), sheet, err);
+}
+
+/* A report that was opened last: of what was lost nothing is in its rows. */
+static void note_damage(struct tw_variance_steps *steps, const char *path)
+{
+	struct tw_book *book = steps->books[steps->book_count - 1];
+	bool damaged;
+
+	if (!tw_book_is_damaged(book, &damaged, NULL) && !damaged)
+		return;
+	steps->incomplete = true;
+	tw_str_note(&steps->notes, "%s: parts of its trace are lost; calls in them do not count",
+		    path);
+}
+
+/* The sheet GEMM of a rank and that of its instances: NULL where it has none. */
+struct gemm_sheets {
+	const struct tw_csv *gemm, *instances;
+};
+
+static int gemm_of_trace(struct tw_variance_steps *steps, const struct tw_point_analysis *point,
+			 int64_t rank, struct gemm_sheets *sheets, struct trawl_error *err)
+{
+	const struct trawl_table *gemm = tw_point_rank_table(point, rank, "GEMM");
+	const struct trawl_table *instances = tw_point_rank_table(point, rank, "gemm_instances");
+	int status = gemm ? sheet_of_table(steps, gemm, &sheets->gemm, err) : 0;
+
+	return instances && !status ? sheet_of_table(steps, instances, &sheets->instances, err) :
+				      status;
+}
+
+/* The instances may not be there. */
+static int gemm_of_report(struct tw_variance_steps *steps, const char *report,
+			  struct gemm_sheets *sheets, struct trawl_error *err)
+{
+	const struct tw_csv *other;
+	bool readable;
+	int status = open_sheet(steps, report, "GEMM", &sheets->gemm, &readable, err);
+
+	if (status || !readable)
+		return status;
+	note_damage(steps, report);
+	if (sheets->gemm) {
+		status = open_sheet(steps, report, "gemm_instances", &sheets->instances, &readable,
+				    err);
+		if (!readable)
+			sheets->gemm = NULL;
+		return status;
+	}
+	/* Operations need not be there; what every report has must. */
+	status = open_sheet(steps, report, "gpu_timeline", &other, &readable, err);
+	if (status || !readable || other)
+		return status;
+	steps->incomplete = true;
+	tw_str_note(&steps->notes, "%s: no report: neither a sheet GEMM nor gpu_timeline is in it",
+		    report);
+	return 0;
+}
+
+/* Of its trace, else of its report. */
+static int find_gemm(struct tw_variance_steps *steps, const struct tw_sweep_point *point,
+		     const struct tw_sweep_rank *rank, struct gemm_sheets *sheets,
+		     struct trawl_error *err)
+{
+	const struct tw_point_analysis *analysis =
+		analysis_of(steps, point->threads, point->channels);
+
+	*sheets = (struct gemm_sheets){ 0 };
+	if (traced(steps, point->threads, point->channels, rank->rank))
+		return gemm_of_trace(steps, analysis, rank->rank, sheets, err);
+	if (rank->report)
+		return gemm_of_report(steps, rank->report, sheets, err);
+	/* Of a trace that could not be read this was told before. */
+	if (!rank->trace || !analysis)
+		tw_str_note(&steps->notes, "%s: rank %" PRId64 ": neither a report nor a trace",
+			    point->name, rank->rank);
+	steps->incomplete = true;
+	return 0;
+}
+
+static int add_rank(struct tw_variance_steps *steps, struct tw_variance *variance,
+		    const struct tw_sweep_point *point, const struct tw_sweep_rank *rank,
+		    struct tw_str *told, struct trawl_error *err)
+{
+	const char *of = rank->report ? rank->report : rank->trace ? rank->trace : point->name;
+	struct gemm_sheets sheets;
+	int status = find_gemm(steps, point, rank, &sheets, err);
+
+	if (status || !sheets.gemm)
+		return status;
+	tw_str_clear(told);
+	status = tw_variance_add(variance, point->threads, point->channels, rank->rank, sheets.gemm,
+				 sheets.instances, told, err);
+	if (status == TRAWL_EFORMAT) {
+		steps->incomplete = true;
+		tw_str_note(&steps->notes, "%s: %s", of, err->message);
+		return 0;
+	}
+	if (!status)
+		note_lines(steps, of, told);
+	return status;
+}
+
+static int find_variance(struct tw_variance_steps *steps, struct tw_str *told,
+			 struct trawl_error *err)
+{
+	const struct tw_sweep *sweep = steps->sweep;
+	struct tw_variance *variance = tw_variance_new(steps->top_k, trawl_allocator_default());
+	int status = variance ? 0 : tw_no_memory(err);
+	size_t i, k;
+
+	for (i = 0; i < sweep->count; i++)
+		for (k = 0; k < sweep->points[i].rank_count && !status; k++)
+			status = add_rank(steps, variance, &sweep->points[i],
+					  &sweep->points[i].ranks[k], told, err);
+	if (!status)
+		status = tw_variance_finish(variance, &steps->arena,
+					    &steps->sheets[TW_STEP_VARIANCE], err);
+	tw_variance_free(variance);
+	return status;
+}
+
+/* ---- the second */
+
+static const struct trawl_table *instances_of(void *context, int64_t threads, int64_t channels,
+					      int64_t rank, const char *name)
+{
+	const struct tw_variance_steps *steps = context;
+	const struct tw_point_analysis *point = analysis_of(steps, threads, channels);
+
+	return point ? tw_point_rank_table(point, rank, name) : NULL;
+}
+
+static int find_timestamps(struct tw_variance_steps *steps, const struct tw_csv *in,
+			   struct tw_str *told, struct trawl_error *err)
+{
+	struct tw_csv *out = &steps->sheets[TW_STEP_TIMESTAMPS];
+	int status = tw_variance_timestamps(in, instances_of, steps, steps->tolerance,
+					    &steps->arena, out, told, err);
+	size_t nearest;
+
+	if (status)
+		return status;
+	note_lines(steps, "", told);
+	nearest = tw_variance_matched(out, "nearest");
+	if (nearest)
+		tw_str_note(&steps->notes,
+			    "%zu of %zu rows: no call is within the tolerance of the report's "
+			    "times, the nearest stands for it (match_status nearest)",
+			    nearest, out->rows);
+	return 0;
+}
+
+/* ---- the third */
+
+/* Those of the collective report of a configuration; a rank that is not in it is not known. */
+static void read_collectives(struct tw_variance_steps *steps, const struct tw_sweep_point *point,
+			     int64_t rank, struct tw_collectives_slot *slot)
+{
+	const char *report = point->collective_report;
+	const struct tw_csv *sheet;
+	struct trawl_error err;
+	size_t without_times;
+	bool readable;
+
+	if (!report || open_sheet(steps, report, "nccl_long", &sheet, &readable, &err) || !sheet)
+		return;
+	if (tw_sweep_collectives_of_sheet(sheet, rank, &steps->arena, &slot->collectives,
+					  &without_times, &err)) {
+		tw_str_note(&steps->notes, "%s: %s", report, err.message);
+		steps->incomplete = true;
+		return;
+	}
+	if (without_times) {
+		tw_str_note(&steps->notes, "%s: %zu collectives of rank %" PRId64 " have no times",
+			    report, without_times, rank);
+		steps->incomplete = true;
+	}
+	slot->known = slot->collectives.count || without_times;
+}
+
+static struct tw_sweep_collectives collectives_of(void *context, int64_t threads, int64_t channels,
+						  int64_t rank, bool *known)
+{
+	struct tw_variance_steps *steps = context;
+	const struct tw_sweep *sweep = steps->sweep;
+	const struct tw_rank *trace = traced(steps, threads, channels, rank);
+	size_t first, place = rank_place(sweep, threads, channels, rank);
+	const struct tw_sweep_point *point = point_of(sweep, threads, channels, &first);
+	struct tw_collectives_slot other = { 0 }, *slot;
+	struct trawl_error err;
+
+	slot = place < steps->slot_count ? &steps->slots[place] : &other;
+	if (!slot->done && trace)
+		slot->known = !tw_sweep_collectives_of_rank(trace, &steps->arena,
+							    &slot->collectives, &err);
+	else if (!slot->done && point)
+		read_collectives(steps, point, rank, slot);
+	slot->done = true;
+	*known = slot->known;
+	return slot->collectives;
+}
+
+static int find_overlap(struct tw_variance_steps *steps, const struct tw_csv *in,
+			struct tw_str *told, struct trawl_error *err)
+{
+	int status;
+
+	steps->slot_count = tw_sweep_rank_count(steps->sweep);
+	steps->slots =
+		tw_alloc_array(trawl_allocator_default(), steps->slot_count, sizeof(*steps->slots));
+	if (!steps->slots && steps->slot_count)
+		return tw_no_memory(err);
+	status = tw_variance_overlap(in, collectives_of, steps, &steps->arena,
+				     &steps->sheets[TW_STEP_OVERLAP], told, err);
+	if (!status)
+		note_lines(steps, "", told);
+	return status;
+}
+
+/* ---- all of them */
+
+int tw_variance_step(struct tw_variance_steps *steps, enum tw_variance_step step,
+		     const struct tw_csv *in, struct trawl_error *err)
+{
+	struct tw_str told;
+	int status;
+
+	tw_str_init(&told, trawl_allocator_default());
+	if (step == TW_STEP_VARIANCE)
+		status = find_variance(steps, &told, err);
+	else if (step == TW_STEP_TIMESTAMPS)
+		status = find_timestamps(steps, in, &told, err);
+	else
+		status = find_overlap(steps, in, &told, err);
+	tw_str_release(&told);
+	return status;
+}
+
+void tw_variance_step_name(unsigned top_k, enum tw_variance_step step, struct tw_str *out)
+{
+	tw_str_addf(out, "top%u_gemm_kernels_time_variance%s.csv", top_k,
+		    tw_variance_step_suffixes[step]);
+}
+
+static int write_step(const struct tw_variance_steps *steps, enum tw_variance_step step,
+		      struct trawl_error *err)
+{
+	const struct trawl_allocator *a = trawl_allocator_default();
+	struct tw_str name, path;
+	int status;
+
+	tw_str_init(&name, a);
+	tw_str_init(&path, a);
+	tw_variance_step_name(steps->top_k, step, &name);
+	if (!name.failed)
+		tw_sweep_analysis_path(steps->sweep, name.ptr, &path);
+	status = name.failed || path.failed ?
+			 tw_no_memory(err) :
+			 tw_write_csv_text(&steps->sheets[step], path.ptr, a, err);
+	tw_str_release(&path);
+	tw_str_release(&name);
+	return status;
+}
+
+int tw_variance_steps_all(struct tw_variance_steps *steps, struct trawl_error *err)
+{
+	int step, status = tw_variance_step(steps, TW_STEP_VARIANCE, NULL, err);
+
+	if (!status && !steps->sheets[TW_STEP_VARIANCE].rows) {
+		steps->incomplete = true;
+		tw_str_note(&steps->notes,
+			    "no operations with a cost model for GEMM: no variance of them");
+		return 0;
+	}
+	for (step = TW_STEP_TIMESTAMPS; step < TW_VARIANCE_STEPS && !status; step++)
+		status = tw_variance_step(steps, (enum tw_variance_step)step,
+					  &steps->sheets[step - 1], err);
+	for (step = 0; step < TW_VARIANCE_STEPS && !status; step++)
+		status = write_step(steps, (enum tw_variance_step)step, err);
+	return status;
+}
+
+void tw_configurations_add_gemms(const struct tw_csv *overlap, struct tw_configuration *list,
+				 size_t count)
+{
+	size_t difference = tw_csv_column(overlap, "time_diff_us"), row, i;
+	int64_t threads, channels, rank;
+
+	for (i = 0; i < count; i++) {
+		struct tw_configuration *c = &list[i];
+		double sum = 0;
+
+		for (row = 0; row < overlap->rows; row++) {
+			if (!tw_variance_point(overlap, row, &threads, &channels, &rank) ||
+			    threads != c->threads || channels != c->channels)
+				continue;
+			c->gemm_rows++;
+			sum += tw_csv_number(overlap, row, difference);
+			c->gemm_blocked += tw_variance_is_blocked(overlap, row);
+		}
+		if (c->gemm_rows)
+			c->gemm_difference_us = sum / (double)c->gemm_rows;
+	}
+}
+
+/* ---- the file of a step read back */
+
+/* Whether a row is of the configurations and ranks asked for. */
+static bool is_wanted(const struct tw_sweep_filter *f, const struct tw_csv *csv, size_t row)
+{
+	int64_t threads, channels, rank;
+
+	return !tw_variance_point(csv, row, &threads, &channels, &rank) ||
+	       (tw_sweep_is_wanted(f->threads, f->thread_count, threads) &&
+		tw_sweep_is_wanted(f->channels, f->channel_count, channels) &&
+		tw_sweep_is_wanted(f->ranks, f->rank_count, rank));
+}
+
+int tw_variance_steps_read(struct tw_variance_steps *steps, const char *path,
+			   const struct tw_sweep_filter *filter, struct tw_csv *out,
+			   struct trawl_error *err)
+{
+	const struct tw_csv *all;
+	struct tw_book *book;
+	size_t row, bytes;
+
+	if (tw_book_open(&book, path, trawl_allocator_default(), err) ||
+	    keep_book(steps, book, err))
+		return err->status;
+	if (!tw_book_sheets(book))
+		return trawl_error_set(err, TRAWL_ENODATA, "%s: nothing in it", path);
+	if (tw_book_sheet(book, tw_book_sheet_name(book, 0), &all, err))
+		return err->status;
+	*out = *all;
+	bytes = all->columns * sizeof(*out->cells);
+	out->cells = tw_arena_alloc(&steps->arena, (all->rows + 1) * bytes + 1);
+	if (!out->cells)
+		return tw_no_memory(err);
+	memcpy(out->cells, all->cells, bytes);
+	out->rows = 0;
+	for (row = 0; row < all->rows; row++)
+		if (is_wanted(filter, all, row))
+			memcpy(out->cells + ++out->rows * out->columns,
+			       all->cells + (row + 1) * all->columns, bytes);
+	return 0;
+}
+
+/* ---- which ranks' traces are read */
+
+static int new_ranks(struct tw_variance_steps *steps, bool **wanted, struct trawl_error *err)
+{
+	size_t count = tw_sweep_rank_count(steps->sweep) + 1;
+
+	*wanted = tw_arena_alloc(&steps->arena, count * sizeof(**wanted));
+	if (!*wanted)
+		return tw_no_memory(err);
+	memset(*wanted, 0, count * sizeof(**wanted));
+	return 0;
+}
+
+int tw_variance_ranks_of_rows(struct tw_variance_steps *steps, const struct tw_csv *in,
+			      bool **wanted, struct trawl_error *err)
+{
+	size_t row, place;
+
+	if (new_ranks(steps, wanted, err))
+		return TRAWL_ENOMEM;
+	for (row = 0; row < in->rows; row++) {
+		int64_t threads, channels, rank;
+
+		if (!tw_variance_point(in, row, &threads, &channels, &rank))
+			continue;
+		place = rank_place(steps->sweep, threads, channels, rank);
+		if (place != SIZE_MAX)
+			(*wanted)[place] = true;
+	}
+	return 0;
+}
+
+/* Whether a report has the sheet; what is wrong with it is told when it is used. */
+static bool has_gemm_sheet(const char *path)
+{
+	const struct tw_csv *sheet = NULL;
+	struct tw_book *book;
+	bool has;
+
+	if (tw_book_open(&book, path, trawl_allocator_default(), NULL))
+		return false;
+	has = !tw_book_sheet(book, "GEMM", &sheet, NULL) && sheet;
+	tw_book_free(book);
+	return has;
+}
+
+int tw_variance_ranks_without_report(struct tw_variance_steps *steps, bool **wanted,
+				     struct trawl_error *err)
+{
+	const struct tw_sweep *sweep = steps->sweep;
+	size_t i, k, n = 0;
+
+	if (new_ranks(steps, wanted, err))
+		return TRAWL_ENOMEM;
+	for (i = 0; i < sweep->count; i++)
+		for (k = 0; k < sweep->points[i].rank_count; k++, n++) {
+			const struct tw_sweep_rank *rank = &sweep->points[i].ranks[k];
+
+			(*wanted)[n] = rank->trace &&
+				       (!rank->report || !has_gemm_sheet(rank->report));
+		}
+	return 0;
+}
+
+int tw_sweep_of_ranks(const struct tw_sweep *all, const bool *wanted, struct tw_arena *arena,
+		      struct tw_sweep *part, struct trawl_error *err)
+{
+	size_t i, k;
+
+	*part = *all;
+	part->incomplete = false;
+	part->count = 0;
+	part->points = tw_arena_alloc(arena, (all->count + 1) * sizeof(*part->points));
+	if (!part->points)
+		return tw_no_memory(err);
+	for (i = 0; i < all->count; i++) {
+		const struct tw_sweep_point *point = &all->points[i];
+		struct tw_sweep_point *to = &part->points[part->count];
+
+		*to = *point;
+		to->rank_count = 0;
+		to->ranks = tw_arena_alloc(arena, (point->rank_count + 1) * sizeof(*to->ranks));
+		if (!to->ranks)
+			return tw_no_memory(err);
+		for (k = 0; k < point->rank_count; k++)
+			if (wanted[k] && point->ranks[k].trace)
+				to->ranks[to->rank_count++] = point->ranks[k];
+		wanted += point->rank_count;
+		part->count += to->rank_count > 0;
+	}
+	return 0;
+}
