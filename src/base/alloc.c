@@ -126,6 +126,16 @@ static void *default_realloc(void *context, void *block, size_t old_size, size_t
 	return realloc(block, size);
 }
 
+/* Fresh mappings are zero already, malloc's own too; touching them would cost. */
+static void *default_zeroed(size_t size)
+{
+#if MAP_LARGE_BLOCKS
+	if (size >= LARGE_BLOCK)
+		return map_block(size);
+#endif
+	return calloc(1, size ? size : 1);
+}
+
 const struct trawl_allocator *trawl_allocator_default(void)
 {
 	static const struct trawl_allocator allocator = { default_realloc, default_free, NULL };
@@ -140,15 +150,11 @@ void *tw_alloc_array(const struct trawl_allocator *a, size_t count, size_t size)
 
 	if (__builtin_mul_overflow(count, size, &bytes))
 		return NULL;
+	if (a == trawl_allocator_default())
+		return default_zeroed(bytes);
 	block = tw_alloc(a, bytes);
-#if MAP_LARGE_BLOCKS
-	/* Fresh mappings of the default allocator are zero already; touching them would cost. */
-	if (block && !(a == trawl_allocator_default() && bytes >= LARGE_BLOCK))
-		memset(block, 0, bytes);
-#else
 	if (block)
 		memset(block, 0, bytes);
-#endif
 	return block;
 }
 
