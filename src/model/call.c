@@ -336,10 +336,8 @@ static double distinct_of_tensor(const struct tw_operand *operand)
 /* Elements of all tensors of a list; with strides of those that are distinct. */
 static double of_list(const struct tw_operand *operand, bool distinct)
 {
-	struct reader dims = { operand->list_dims.ptr,
-			       operand->list_dims.ptr + operand->list_dims.len };
-	struct reader strides = { operand->list_strides.ptr,
-				  operand->list_strides.ptr + operand->list_strides.len };
+	struct reader dims = { operand->list_dims.ptr, tw_slice_end(&operand->list_dims) };
+	struct reader strides = { operand->list_strides.ptr, tw_slice_end(&operand->list_strides) };
 	double sum = 0;
 	bool nested;
 
