@@ -1,6 +1,8 @@
 /*
- * Whether the test runs under the thread sanitizer, which makes everything many times slower: what
- * one thread does alone is then tried in fewer variants, for the other builds try them all.
+ * How much a test repeats.  Under the thread sanitizer, which makes everything many times slower,
+ * what one thread does alone is tried in fewer variants, for the other builds try them all.  In the
+ * long run (tests/run.py --full) what is random is repeated more often, and what is known to come to
+ * the same is tried too.
  */
 #ifndef TRAWL_TEST_INSTRUMENTED_H
 #define TRAWL_TEST_INSTRUMENTED_H
@@ -15,5 +17,13 @@
 #ifndef UNDER_TSAN
 #define UNDER_TSAN 0
 #endif
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static inline bool full_run(void)
+{
+	return getenv("TRAWL_FULL");
+}
 
 #endif

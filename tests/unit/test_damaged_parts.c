@@ -335,7 +335,7 @@ static void damage(struct tw_str *text)
 
 static void test_damaged_files(void **state)
 {
-	size_t rounds = UNDER_TSAN ? 60 : getenv("TRAWL_FULL") ? 3000 : 240, round, hits, used = 0;
+	size_t rounds = UNDER_TSAN ? 60 : full_run() ? 3000 : 240, round, hits, used = 0;
 	struct tw_str text;
 	char what[32];
 

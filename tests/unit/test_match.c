@@ -870,7 +870,7 @@ static void test_steps_whose_ends_scatter(void **state)
 
 static void test_random_jobs(void **state)
 {
-	uint64_t seed, seeds = UNDER_TSAN ? 500 : 10000, doubtful = 0;
+	uint64_t seed, seeds = UNDER_TSAN ? 500 : full_run() ? 10000 : 2000, doubtful = 0;
 
 	for (seed = 1; seed <= seeds; seed++) {
 		struct truth truth;

@@ -11,6 +11,7 @@
 
 #include "text/str.h"
 #include "in_parts.h"
+#include "instrumented.h"
 #include "trace/reader.h"
 
 #include <stdio.h>
@@ -60,7 +61,9 @@ static struct trawl_trace *read_text(const char *text, size_t len, size_t block_
 	struct trawl_trace *trace;
 
 	assert_int_equal(try_read(&trace, text, len, block_size, trawl_allocator_default()), 0);
-	assert_same_in_parts(trace, text, len, block_size);
+	/* Parts differ by where they begin: windows of all and of a few bytes tell what others do. */
+	if (!block_size || block_size == 7 || full_run())
+		assert_same_in_parts(trace, text, len, block_size);
 	return trace;
 }
 
@@ -233,10 +236,12 @@ static void check_once(const char *what, const char *text, size_t len, size_t bl
 static void check(const char *what, const char *text, const char *right, const char *defects)
 {
 	static const size_t sizes[] = { 0, 4096, 64, 7, 1 };
-	size_t i;
+	size_t len = strlen(text), i;
 
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		check_once(what, text, strlen(text), sizes[i], right, defects);
+		/* One block that holds all is like another. */
+		if (sizes[i] <= len || full_run())
+			check_once(what, text, len, sizes[i], right, defects);
 }
 
 /* And cut at more places, in windows that do not begin with an event. */
@@ -1047,10 +1052,10 @@ static void add_random_event(struct tw_str *json, struct tw_str *right, unsigned
 
 static void test_random(void **state)
 {
-	int round;
+	int round, rounds = full_run() ? 150 : 60;
 
 	(void)state;
-	for (round = 0; round < 150; round++) {
+	for (round = 0; round < rounds; round++) {
 		unsigned style = random_below(1000), count = random_below(30), i;
 		struct tw_str json, right;
 

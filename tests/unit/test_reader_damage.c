@@ -27,6 +27,18 @@ static const size_t block_sizes[] = { 0, 4096, 64, 7, 1 };
 #endif
 #define BLOCK_SIZES (sizeof(block_sizes) / sizeof(block_sizes[0]))
 
+/* Whether a block of that size, not the first, holds all of the text as the first does. */
+static bool is_whole_again(size_t b, size_t len)
+{
+	return b && block_sizes[b] > len && !full_run();
+}
+
+/* Parts differ by where they begin: windows of a few bytes and of all of them tell what others do. */
+static bool is_read_in_parts(size_t block_size)
+{
+	return !block_size || block_size == 7 || full_run() || UNDER_TSAN;
+}
+
 static uint64_t random_state = 88172645463325252u;
 
 static uint32_t random_below(uint32_t n)
@@ -56,11 +68,13 @@ static struct trawl_trace *try_read(const char *text, size_t len, size_t block_s
 	if (status) {
 		assert_int_equal(status, TRAWL_EFORMAT);
 		trawl_trace_free(trace);
-		assert_same_in_parts(NULL, text, len, block_size);
+		if (is_read_in_parts(block_size))
+			assert_same_in_parts(NULL, text, len, block_size);
 		return NULL;
 	}
 	assert_int_equal(tw_trace_finish(trace), 0);
-	assert_same_in_parts(trace, text, len, block_size);
+	if (is_read_in_parts(block_size))
+		assert_same_in_parts(trace, text, len, block_size);
 	return trace;
 }
 
@@ -155,9 +169,12 @@ static void damage_is(const char *marked, const char *kinds, const char *events)
 	}
 	text[len] = 0;
 	for (b = 0; b < BLOCK_SIZES; b++) {
-		struct trawl_trace *trace = try_read(text, len, block_sizes[b]);
+		struct trawl_trace *trace;
 		struct tw_str got;
 
+		if (is_whole_again(b, len))
+			continue;
+		trace = try_read(text, len, block_sizes[b]);
 		if (!trace)
 			print_error("refused: %s\n", text);
 		assert_non_null(trace);
@@ -575,9 +592,12 @@ static void check_beginnings(const char *text, bool bare)
 		if (bare)
 			early = inside;
 		for (b = 0; b < BLOCK_SIZES && cut; b++) {
-			struct trawl_trace *trace = try_read(exact, cut, block_sizes[b]);
+			struct trawl_trace *trace;
 			struct tw_str got;
 
+			if (is_whole_again(b, cut))
+				continue;
+			trace = try_read(exact, cut, block_sizes[b]);
 			if (cut < list) {
 				assert_null(trace);
 				continue;
@@ -635,9 +655,12 @@ static void same_in_all_blocks(const char *text, size_t len, struct tw_str *out)
 
 	tw_str_init(&first, trawl_allocator_default());
 	for (b = 0; b < BLOCK_SIZES; b++) {
-		struct trawl_trace *trace = try_read(text, len, block_sizes[b]);
+		struct trawl_trace *trace;
 		struct tw_str got;
 
+		if (is_whole_again(b, len))
+			continue;
+		trace = try_read(text, len, block_sizes[b]);
 		tw_str_init(&got, trawl_allocator_default());
 		if (trace) {
 			tw_str_release(&got);
@@ -903,9 +926,13 @@ static void large_event_is(int more, bool ends, const char *kinds, const char *e
 		len += sizeof(tail) - 1;
 	}
 	for (i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
-		struct trawl_trace *trace = try_read(text, len, blocks[i]);
+		struct trawl_trace *trace;
 		struct tw_str got;
 
+		/* Far from the limit windows decide nothing. */
+		if (blocks[i] && (more < -1 || more > 1) && !full_run())
+			continue;
+		trace = try_read(text, len, blocks[i]);
 		dump_kinds(&got, trace);
 		same("large event", blocks[i], &got, kinds);
 		dump(&got, trace);
@@ -928,10 +955,10 @@ static void test_largest_event(void **state)
 static void test_random_damage(void **state)
 {
 	char event[256], text[4096];
-	int round, i;
+	int round, rounds = full_run() ? 1000 : 250, i;
 
 	(void)state;
-	for (round = 0; round < 1000; round++) {
+	for (round = 0; round < rounds; round++) {
 		size_t len = 1, begin = 0, end = 0;
 		struct tw_str out;
 		int damages;

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static struct scratch scratch;
 
@@ -36,21 +37,31 @@ static int remove_scratch(void **state)
 
 /* ---- files ---- */
 
-/* Parts are of 8 MB at least: five and three of them; three and two. */
-#define FILE_BYTES ((UNDER_TSAN ? 25l : 40l) << 20)
-#define SMALLER_BYTES ((UNDER_TSAN ? 17l : 25l) << 20)
+/*
+ * Parts are of 8 MB at least: five and three of them; three and two.  Where nothing else depends on
+ * their size, the reader is asked for smaller ones of a smaller file, as many of them; the long run
+ * has the large ones everywhere.
+ */
+#define LARGE_FILE ((UNDER_TSAN ? 25l : 40l) << 20)
+#define LARGE_PART (8l << 20)
+
+static long shrink; /* how many times files and parts are smaller */
+
+#define FILE_BYTES (LARGE_FILE / shrink)
+#define SMALLER_BYTES (((UNDER_TSAN ? 17l : 25l) << 20) / shrink)
 
 /* What is odd in a file. */
 enum odd {
 	PLAIN = 0,
 	LOOKALIKES = 1, /* objects in arguments that begin as events do */
 	DAMAGE = 2,	/* of all kinds, every few hundred events */
-	HUGE_EVENT = 4, /* one of 14 MB, full of lookalikes, in the middle */
+	HUGE_EVENT = 4, /* of more than one part, full of lookalikes, in the middle */
 	MARK = 8,	/* a byte order mark in front */
 	BARE = 16,	/* a list alone, without its end */
 };
 
-#define DAMAGE_EVERY 499u
+/* Every kind comes at least once in the smaller file, too. */
+#define DAMAGE_EVERY (499u / (uint32_t)shrink)
 #define DAMAGE_KINDS 8u
 
 /* Between events i - 1 and i. */
@@ -130,13 +141,13 @@ static void write_event(FILE *file, uint32_t i, bool lookalikes)
 	fprintf(file, "\"text\": \"%u\", \"yes\": true\n    }\n  }", i % 5000);
 }
 
-/* One event of 14 MB in which every list holds what looks like events. */
+/* One event of 14 MB, if parts are not smaller, in which every list holds what looks like events. */
 static void write_huge_event(FILE *file)
 {
 	uint32_t n;
 
 	fputs("\n{\"ph\":\"M\",\"name\":\"huge\",\"args\":{\"list\":[0", file);
-	for (n = 0; n < 200000; n++)
+	for (n = 0; n < 200000 / shrink; n++)
 		fputs(",{\"ph\":\"X\",\"name\":\"no event\",\"ts\":1,\"dur\":2},[\"x\"]", file);
 	fputs("]}},", file);
 }
@@ -173,9 +184,24 @@ static uint32_t write_file(const char *name, unsigned odd, long bytes)
 	return i;
 }
 
+/* The parts that the file has by itself, were parts and file not smaller. */
+static size_t part_of(const char *name, unsigned threads)
+{
+	struct stat st;
+	int64_t parts;
+
+	if (shrink == 1)
+		return 0;
+	assert_int_equal(stat(scratch_path(&scratch, name), &st), 0);
+	parts = st.st_size / (LARGE_PART / shrink);
+	return (size_t)(st.st_size / (parts < threads ? parts : threads)) - 64;
+}
+
 static struct trawl_trace *read_file(const char *name, unsigned threads, size_t block_size)
 {
-	const struct trawl_read_options options = { .threads = threads, .block_size = block_size };
+	const struct trawl_read_options options = { .threads = threads,
+						    .block_size = block_size,
+						    .part_size = part_of(name, threads) };
 	struct trawl_error err = { 0 };
 	struct trawl_trace *trace;
 
@@ -257,8 +283,13 @@ static void check_file(unsigned odd, long bytes, size_t defects)
 
 static void test_plain(void **state)
 {
+	struct trawl_trace *trace;
+
 	(void)state;
 	check_file(PLAIN, FILE_BYTES, 0);
+	trace = read_file("trace.json", 3, 0);
+	assert_int_equal(trace->parts, 2);
+	trawl_trace_free(trace);
 }
 
 static void test_lookalikes(void **state)
@@ -349,26 +380,27 @@ static void test_ends(void **state)
 static void test_list_ends_early(void **state)
 {
 	FILE *file = fopen(scratch_path(&scratch, "trace.json"), "wb");
+	const uint32_t count = 60000u / (uint32_t)shrink;
 	struct trawl_trace *one;
 	uint32_t i;
 
 	(void)state;
 	assert_non_null(file);
 	fputs("{\"traceEvents\":[", file);
-	for (i = 0; i < 60000; i++) {
+	for (i = 0; i < count; i++) {
 		if (i)
 			fputc(',', file);
 		write_event(file, i, false);
 	}
 	fputs("],\"more\":[{}", file);
-	for (i = 0; i < 400000; i++)
+	for (i = 0; i < 400000u / (uint32_t)shrink; i++)
 		fputs(",\n{\"ph\":\"X\",\"name\":\"no event\",\"ts\":1,\"dur\":2}", file);
 	fputs("],\"traceName\":\"x\"}", file);
 	assert_int_equal(fclose(file), 0);
 	one = read_file("trace.json", 1, 0);
-	assert_int_equal(one->events.count, 60000);
+	assert_int_equal(one->events.count, count);
 	assert_int_equal(trawl_trace_defects(one), 0);
-	for (i = 0; i < 60000; i++)
+	for (i = 0; i < count; i++)
 		check_event(one, i, i);
 	check_threads("trace.json", one);
 	trawl_trace_free(one);
@@ -383,7 +415,7 @@ static void check_seam(const char *odd, size_t event_count)
 	static const char event[] =
 		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"n\",\"pid\":1,\"tid\":1,"
 		"\"ts\":5,\"dur\":1},\n";
-	const long half = (8l << 20) + 4096, end = 2 * half + 1;
+	const long half = LARGE_PART / shrink + 4096, end = 2 * half + 1;
 	size_t step = strlen(odd) / 5 + 1, shift;
 
 	for (shift = 0; shift <= strlen(odd) + 8; shift += step) {
@@ -468,5 +500,12 @@ int main(void)
 		cmocka_unit_test(test_file_is_replaced),
 	};
 
-	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+	const struct CMUnitTest large[] = { cmocka_unit_test(test_plain) };
+	int failed;
+
+	shrink = 1;
+	failed = full_run() ? cmocka_run_group_tests(tests, make_scratch, remove_scratch) :
+			      cmocka_run_group_tests(large, make_scratch, remove_scratch);
+	shrink = 32;
+	return failed + cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }
