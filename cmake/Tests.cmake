@@ -56,6 +56,18 @@ if(build_tests)
 			"${CMAKE_BINARY_DIR}/tools")
 	endforeach()
 
+	# What tests in Python run: ./dev quick builds these, and the unit tests that it runs.
+	add_custom_target(programs)
+	foreach(source ${tool_sources})
+		get_filename_component(name ${source} NAME_WE)
+		add_dependencies(programs ${name})
+	endforeach()
+	foreach(name trawl tracegen trawl_mpi)
+		if(TARGET ${name})
+			add_dependencies(programs ${name})
+		endif()
+	endforeach()
+
 	# C callers see public headers and the library alone.
 	file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
 	foreach(source ${example_sources})

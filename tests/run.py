@@ -2,12 +2,18 @@
 """Runs every test. The last line is `N passed, N failed`; exit status 1 when anything failed or
 nothing ran.
 
-usage: tests/run.py [--full] [--update-golden] [--only PATTERN] [--build DIR...]
+usage: tests/run.py [--full] [--quick [NAME]] [--times] [--update-golden] [--only PATTERN] [--build DIR...]
 
-What runs: unit tests and kept fuzz corpora of every build given; the tests written in Python
-against the release build, and most of them again against the builds with sanitizers; valgrind on
-the sample; the examples; checks of the sources, the installation and the package. PATTERN is a
-regular expression on `where: test`. A build is named by the last part of its directory.
+What runs, each once: unit tests in a build with sanitizers, the tests written in Python against the
+release build (two of odd input also against the one with sanitizers); kept fuzz corpora, the
+examples and the sample in every build given; checks of the sources and the installation. With --full: unit tests of every build given, most of the tests in
+Python again against the builds with sanitizers, valgrind on the sample, a search by the fuzzer, the
+package; what is repeated at random is repeated more often.
+
+PATTERN is a regular expression on `where: test`. A build is named by the last part of its directory.
+--quick runs, in the first build given, unit tests and tests in Python that NAME names or, without
+one, that what git calls changed touches (touched.py); --targets prints what has to be built for it.
+--times says where processor time went.
 
 Environment: TRAWL_SHARED, the given material (default ../shared).
 """
@@ -23,11 +29,13 @@ import tempfile
 import threading
 import time
 
+import touched
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 DEFAULT_BUILDS = ("release", "clang", "asan", "clang-asan", "tsan", "fuzz")
 GROUPS = ("cli", "golden", "property", "reference")
-# Python modules that run again on instrumented and other builds.
+# Python modules that run again on instrumented and other builds, in the long run.
 AGAIN = {
     "asan": ("cli/test_cases_kineto", "cli/test_odd_inputs", "cli/test_options",
              "cli/test_bad_input", "cli/test_same_bytes", "property/test_oracle",
@@ -38,6 +46,10 @@ AGAIN = {
 }
 # What gcc's sanitizers do not see, clang's may.
 AGAIN["clang-asan"] = AGAIN["asan"]
+# And always there: what the program makes of odd input.
+ALWAYS_AGAIN = ("cli/test_bad_input", "cli/test_odd_inputs")
+# Unit programs that take long, or wait, begin early; seconds.
+LONG_UNITS = {"test_reader_damage": 40, "test_nsys": 30, "test_xlsx": 25}
 # There even small files are read in parts, as large ones are.
 SANITIZED = {"TRAWL_SANITIZED": "1", "TRAWL_READ_PART": "4096"}
 SANITIZERS = {
@@ -48,6 +60,8 @@ SANITIZERS = {
     "TSAN_OPTIONS": "exitcode=99:halt_on_error=0:second_deadlock_stack=1",
 }
 TAP = re.compile(r"^(ok|not ok) \d+(?: -)? ?(.*)$")
+# What times are summed by: the build, for programs that run in several, and the group.
+KIND = re.compile(r"(?:unit|fuzz) [\w-]+|(?:[\w-]+: )?\w+")
 MINUTE = 60
 
 
@@ -64,26 +78,31 @@ class Job:
     def __init__(self, name, command, tap=False, timeout=10 * MINUTE, env=None, cwd=ROOT, cost=1):
         self.name, self.command, self.tap = name, [str(c) for c in command], tap
         self.timeout, self.env, self.cwd, self.cost = timeout, env or {}, cwd, cost
+        # Seconds of processor time, of the programs that it started too.
+        self.cpu = 0.0
 
     def run(self):
         # A seed, so that a failure repeats; test_same_bytes has others.
         env = {**os.environ, **SANITIZERS, "LC_ALL": "C.UTF-8", "TRAWL_HASH_SEED": "1", **self.env}
-        try:
-            process = subprocess.Popen(self.command, cwd=self.cwd, env=env, text=True,
-                                       errors="replace", stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       start_new_session=True)
-        except OSError as e:
-            return [Outcome(self.name, "failed", str(e))]
-        try:
-            out, err = process.communicate(timeout=self.timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            out, err = process.communicate()
-            done = self.results(out, err, 0)
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            try:
+                process = subprocess.Popen(self.command, cwd=self.cwd, env=env, stdout=out, stderr=err,
+                                           stdin=subprocess.DEVNULL, start_new_session=True)
+            except OSError as e:
+                return [Outcome(self.name, "failed", str(e))]
+            late = threading.Event()
+            timer = threading.Timer(self.timeout, lambda: (late.set(), kill_group(process.pid)))
+            timer.start()
+            _, status, used = os.wait4(process.pid, 0)
+            timer.cancel()
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.cpu = used.ru_utime + used.ru_stime
+            said = [whole(f) for f in (out, err)]
+        if late.is_set():
+            done = self.results(*said, 0)
             return [o for o in done if o.state != "failed"] + [
                 Outcome(self.name, "failed", f"still running after {self.timeout} s")]
-        return self.results(out, err, process.returncode)
+        return self.results(*said, process.returncode)
 
     def results(self, out, err, status):
         if not self.tap:
@@ -127,6 +146,18 @@ class Job:
         return Outcome(full, "failed", note)
 
 
+def whole(file):
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+def kill_group(pid):
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # It ended in this moment.
+
+
 def tail(out, err, lines=6, limit=600):
     text = [x for x in (out + "\n" + err).splitlines() if x.strip()][-lines:]
     return " | ".join(text)[-limit:]
@@ -134,7 +165,7 @@ def tail(out, err, lines=6, limit=600):
 
 class Failure:
     """A test that has failed before anything ran: something is missing."""
-    cost = 0
+    cost, cpu = 0, 0.0
 
     def __init__(self, name, reason):
         self.name, self.reason = name, reason
@@ -150,17 +181,29 @@ def programs(directory, pattern):
 # ---- what there is to run ---------------------------------------------------------------------
 
 def unit_jobs(builds, full):
-    for build in builds:
-        if build.name == "fuzz":
-            continue
+    builds = [b for b in builds if b.name != "fuzz"]
+    sanitized = [b for b in builds if b.name.endswith("asan")]
+    for build in builds if full else (sanitized or builds)[:1]:
         found = programs(build, "unit/test_*")
         if not found:
             yield Failure(f"unit {build.name}", f"no unit tests under {build}/unit")
         for p in found:
-            yield Job(f"unit {build.name} {p.name}", [p], tap=True, cost=2,
+            yield Job(f"unit {build.name} {p.name}", [p], tap=True, cost=LONG_UNITS.get(p.name, 2),
                       timeout=(20 if full else 10) * MINUTE,
                       env={"CMOCKA_MESSAGE_OUTPUT": "TAP", "TRAWL_BUILD": str(build),
                            **({"TRAWL_FULL": "1"} if full else {})})
+
+
+def quick_jobs(build, units, modules):
+    """Unit programs and modules in Python, by name, in one build."""
+    environment = {"TRAWL_BUILD": str(build),
+                   **(SANITIZED if build.name.endswith(("asan", "tsan")) else {})}
+    for name in sorted(units):
+        yield Job(f"unit {build.name} {name}", [build / "unit" / name], tap=True,
+                  env={**environment, "CMOCKA_MESSAGE_OUTPUT": "TAP"})
+    for label in sorted(modules):
+        yield Job(label, [sys.executable, TESTS / "tap.py", TESTS / f"{label}.py"], tap=True,
+                  env=environment, cost=20)
 
 
 def fuzz_jobs(builds, full):
@@ -179,8 +222,8 @@ def fuzz_jobs(builds, full):
                 continue
             yield Job(f"{name} corpus", [p, "-runs=0", "-rss_limit_mb=2048",
                                          f"-artifact_prefix={build}/broken-", kept], cost=5)
-            if build.name == "fuzz":
-                yield fuzz_search(p, kept, name, 120 if full else 20)
+            if build.name == "fuzz" and full:
+                yield fuzz_search(p, kept, name, 120)
 
 
 def fuzz_search(program, kept, name, seconds):
@@ -207,7 +250,8 @@ def python_jobs(builds, options):
                   timeout=15 * MINUTE, env={**common, "TRAWL_BUILD": str(release)},
                   cost=60 if p.parent.name == "reference" else 20)
         for name, again in AGAIN.items():
-            if label in again and name in named:
+            always = name == "clang-asan" and label in ALWAYS_AGAIN
+            if label in again and name in named and (options.full or always):
                 yield Job(f"{name}: {label}", [sys.executable, TESTS / "tap.py", p, *only],
                           tap=True, timeout=20 * MINUTE, cost=90,
                           env={"TRAWL_BUILD": str(named[name]),
@@ -218,7 +262,7 @@ def python_jobs(builds, options):
                 yield Failure(f"{name}: {label}", "no such module")
 
 
-def memory_jobs(builds, scratch):
+def memory_jobs(builds, scratch, full):
     """valgrind over the optimised program on the sample; the sample through every build."""
     sample = ROOT / "examples/sample.json.gz"
     for build in builds:
@@ -232,7 +276,7 @@ def memory_jobs(builds, scratch):
     for b in release:
         if not programs(b, "examples/*"):
             yield Failure("example release", f"no examples under {b}/examples")
-        for threads in ("-j1", "-j2"):
+        for threads in ("-j1", "-j2") if full else ():
             yield Job(f"valgrind report {threads}", [
                 "valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
                 "--errors-for-leak-kinds=definite,indirect,possible", b / "trawl", "report",
@@ -274,10 +318,13 @@ class Board:
     def __init__(self):
         self.lock = threading.Lock()
         self.outcomes = []
+        # Seconds of processor time of each job.
+        self.cpu = {}
 
     def add(self, job, outcomes, seconds):
         with self.lock:
             self.outcomes += outcomes
+            self.cpu[job.name] = job.cpu
             counts = {s: sum(o.state == s for o in outcomes)
                       for s in ("passed", "failed", "skipped")}
             if outcomes:
@@ -286,6 +333,17 @@ class Board:
             for o in outcomes:
                 if o.state == "failed":
                     print(f"    FAILED {o.name}: {o.reason}", flush=True)
+
+    def print_times(self, slowest=30):
+        kinds = {}
+        for name, seconds in self.cpu.items():
+            kind = KIND.match(name).group()
+            kinds[kind] = kinds.get(kind, 0) + seconds
+        print(f"\nseconds of processor: {sum(kinds.values()):.0f}")
+        for title, table in (("by kind", kinds), (f"the slowest {slowest}", self.cpu)):
+            print(f"{title}:")
+            for name, seconds in sorted(table.items(), key=lambda x: -x[1])[:slowest]:
+                print(f"{seconds:9.1f}  {name}")
 
     def finish(self):
         skipped = [o for o in self.outcomes if o.state == "skipped"]
@@ -323,6 +381,9 @@ def parse(argv):
     ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ap.add_argument("--full", action="store_true")
     ap.add_argument("--update-golden", action="store_true")
+    ap.add_argument("--quick", nargs="?", const="", metavar="NAME")
+    ap.add_argument("--targets", action="store_true")
+    ap.add_argument("--times", action="store_true")
     ap.add_argument("--only", default="", metavar="PATTERN")
     ap.add_argument("--build", nargs="+", type=pathlib.Path, metavar="DIR")
     options = ap.parse_args(argv)
@@ -339,12 +400,18 @@ def collect(options, scratch):
             for b in options.build if not b.is_dir()]
     if not builds:
         jobs.append(Failure("build", "nothing is built"))
+    if options.quick is not None:
+        found = touched.touched(options.quick)
+        if not any(found):
+            print(f"no test is named {options.quick}" if options.quick else
+                  "no test is about what has changed alone: ./dev test runs all")
+        return jobs + list(quick_jobs(builds[0], *found) if builds else ())
     if options.update_golden:
         # What is shown in the documents is kept output, too.
         return jobs + [j for j in python_jobs(builds, options)
                        if j.name.startswith("golden/") or j.name == "cli/test_docs"]
     plain = [*unit_jobs(builds, options.full), *fuzz_jobs(builds, options.full),
-             *memory_jobs(builds, scratch), *check_jobs(builds, options.full)]
+             *memory_jobs(builds, scratch, options.full), *check_jobs(builds, options.full)]
     if options.only:
         plain = [j for j in plain if re.search(options.only, j.name)]
     return jobs + plain + list(python_jobs(builds, options))
@@ -352,13 +419,16 @@ def collect(options, scratch):
 
 def main(argv):
     options = parse(argv)
+    if options.targets:
+        print("\n".join(sorted(touched.touched(options.quick or "")[0])))
+        return 0
     os.environ.setdefault("TRAWL_SHARED", str(ROOT.parent / "shared"))
     if not pathlib.Path(os.environ["TRAWL_SHARED"]).is_dir():
         print(f"given material absent: {os.environ['TRAWL_SHARED']}; what needs it is skipped")
     board = Board()
     with tempfile.TemporaryDirectory(prefix="trawl-run-") as place:
         scratch = pathlib.Path(place)
-        watch = not options.only and not options.update_golden
+        watch = not options.only and options.quick is None and not options.update_golden
         if watch:
             timed_snapshot = untracked("snapshot", scratch / "before").run()
             if timed_snapshot[0].state == "failed":
@@ -368,6 +438,8 @@ def main(argv):
             list(pool.map(lambda j: timed(j, board), jobs))
         if watch:
             timed(untracked("compare", scratch / "before"), board)
+    if options.times:
+        board.print_times()
     return board.finish()
 
 
