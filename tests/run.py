@@ -295,6 +295,8 @@ def check_jobs(builds, full):
     release = next((b for b in builds if b.name == "release"), None)
     tools = ROOT / "tools"
     yield Job("check includes", [sys.executable, tools / "check_includes.py"])
+    yield Job("check circles", [sys.executable, tools / "check_circles.py"])
+    yield Job("check circles can fail", [sys.executable, tools / "check_circles.py", "--self-test"])
     yield Job("check includes can fail", [sys.executable, tools / "check_includes.py",
                                           "--self-test"])
     yield Job("check public headers", ["sh", tools / "check_headers.sh"], cost=3)

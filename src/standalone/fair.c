@@ -13,30 +13,6 @@
 #define SHAPE_CHARACTERS 48
 #define MOST_MEMBERS 5
 
-bool tw_report_is_low(const struct tw_json_value *optimization)
-{
-	return !strcmp(tw_report_text(optimization, "priority"), "Low");
-}
-
-void tw_report_args(struct tw_str *out, const struct tw_json_value *args, size_t most)
-{
-	static const char between[] = "<br>";
-	const char *text = tw_json_text(args), *end;
-	struct tw_str list;
-
-	tw_str_init(&list, out->allocator);
-	while ((end = strstr(text, between))) {
-		tw_str_add(&list, text, (size_t)(end - text));
-		tw_str_add_cstr(&list, ", ");
-		text = end + sizeof(between) - 1;
-	}
-	tw_str_add_cstr(&list, text);
-	if (list.len)
-		tw_md_code(out, list.ptr, most);
-	out->failed |= list.failed;
-	tw_str_release(&list);
-}
-
 static bool is_system(const struct tw_json_value *o)
 {
 	return !strcmp(tw_report_text(o, "kind"), "system");

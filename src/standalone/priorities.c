@@ -9,7 +9,6 @@
 #include <strings.h>
 
 #define PRIORITY TW_PRIORITY_LADDER
-#define TARGET "target_efficiency"
 
 /* ---- what is one */
 
@@ -43,44 +42,6 @@ static double pattern_count(const struct tw_json_value *bottleneck)
 	return count;
 }
 
-bool tw_is_only_noted(const struct tw_json_value *bottleneck)
-{
-	return !strcmp(tw_report_text(bottleneck, "kind"), "not_visible") &&
-	       !*tw_report_text(bottleneck, "algorithmic") &&
-	       !*tw_report_text(bottleneck, "kernel");
-}
-
-static double number_of(const struct tw_level *level)
-{
-	char *end;
-	double number = strtod(level->level, &end);
-
-	return *end ? NAN : number;
-}
-
-double tw_target_of(const struct tw_level *level)
-{
-	return number_of(level);
-}
-
-const struct tw_level *tw_next_target(const struct tw_level *level)
-{
-	const struct tw_level *next = level + 1;
-
-	return next < tw_levels + tw_level_count && !strcmp(next->ladder, TARGET) &&
-			       !isnan(number_of(next)) ?
-		       next :
-		       NULL;
-}
-
-double tw_priorities_time_ms(const struct tw_ranking *r, const struct tw_json_value *source,
-			     double efficiency, double target)
-{
-	double time = tw_report_number(source, "time_ms") * efficiency / target;
-
-	return fmax(time, tw_report_number(source, "count") * r->shortest_kernel_ms);
-}
-
 /* Of the time that goes only that helps in which nothing else runs on the GPU. */
 static double bounded_ms(const struct tw_json_value *source, double less)
 {
@@ -95,7 +56,7 @@ static double speedup_of(const struct tw_json_value *source)
 	tw_facts_init(&facts);
 	facts.value[TW_FACT_unfused_attention] =
 		!strcmp(tw_report_text(source, "group"), "unfused_attention");
-	return number_of(tw_level_of("group_speedup", &facts));
+	return tw_target_of(tw_level_of("group_speedup", &facts));
 }
 
 /* What the change of a bottleneck saves; NaN: not known. */
@@ -118,7 +79,7 @@ static double gain_ms(const struct tw_ranking *r, struct tw_optimization *o,
 	while ((next = tw_next_target(last)))
 		last = next;
 	return bounded_ms(o->source, o->time_ms - tw_priorities_time_ms(r, o->source, efficiency,
-									number_of(last)));
+									tw_target_of(last)));
 }
 
 static struct tw_optimization *add(struct tw_ranking *r, const struct tw_report_category *category,
@@ -178,8 +139,8 @@ static void add_bottleneck(struct tw_ranking *r, const struct tw_report_category
 	facts.value[TW_FACT_percent_of_category] = tw_report_number(source, "percent_of_category");
 	facts.value[TW_FACT_pattern_count] = pattern_count(source);
 	o->priority = tw_level_of(PRIORITY, &facts)->level;
-	o->target = tw_level_of(TARGET, &facts);
-	if (isnan(number_of(o->target)) || tw_json_true(tw_json_get(source, "too_short")))
+	o->target = tw_level_of(TW_TARGET_LADDER, &facts);
+	if (isnan(tw_target_of(o->target)) || tw_json_true(tw_json_get(source, "too_short")))
 		o->target = NULL;
 	o->gain_percent = 100 * gain_ms(r, o, &facts) / r->total_ms;
 }
@@ -368,18 +329,6 @@ static void sort(struct tw_ranking *r)
 }
 
 /* ---- the headroom that is left */
-
-bool tw_has_headroom(const struct tw_json_value *op)
-{
-	struct tw_facts facts;
-
-	tw_facts_init(&facts);
-	facts.value[TW_FACT_percent_of_category] = tw_report_number(op, "percent_of_category");
-	facts.value[TW_FACT_efficiency_percent] =
-		tw_report_number(tw_json_get(op, "efficiency"), "efficiency_percent");
-	return !tw_json_true(tw_json_get(op, "is_bottleneck")) &&
-	       !tw_json_true(tw_json_get(op, "too_short")) && tw_level_is_yes("headroom", &facts);
-}
 
 static void write_headroom_texts(struct tw_json *json, const struct tw_facts *facts)
 {

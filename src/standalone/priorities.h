@@ -7,6 +7,7 @@
 #include "store/pool.h"
 
 #define TW_PRIORITY_LADDER "priority"
+#define TW_TARGET_LADDER "target_efficiency"
 
 struct tw_optimization {
 	const struct tw_report_category *category;

@@ -16,22 +16,6 @@
 #define ROUGH "standalone_analysis_rough"
 #define PACKAGES "replay_packages"
 
-void tw_report_tell(struct tw_str *out, const struct tw_json_value *from, const char *key,
-		    const char *unit, const char *rest)
-{
-	tw_md_number(out, tw_json_get(from, key), unit);
-	tw_str_add_cstr(out, rest);
-}
-
-void tw_report_title(const struct tw_report_material *material, struct tw_str *out)
-{
-	tw_str_add_cstr(out, "# ");
-	tw_md_text(out, material->model);
-	tw_str_add_cstr(out, " - ");
-	tw_md_text(out, material->platform ? material->platform : "Unknown Platform");
-	tw_str_add_cstr(out, " Standalone Analysis");
-}
-
 /* ---- reading what there is */
 
 static const char *keep(struct tw_prepared *prepared, const char *text)
@@ -105,31 +89,6 @@ static int read_findings(struct tw_prepared *prepared, struct tw_report_category
 	return !name || (!c->findings && err->status == TRAWL_ENOMEM) ? tw_no_memory(err) : 0;
 }
 
-/* Of a trace without GPU work idle time and copies have nothing to say. */
-static int list_categories(struct tw_report_material *m, struct trawl_error *err)
-{
-	const struct tw_json_value *list = tw_json_get(m->manifest, "categories"), *entry;
-
-	m->categories =
-		tw_arena_alloc(&m->prepared->arena, (list->count + 1) * sizeof(*m->categories));
-	if (!m->categories)
-		return tw_no_memory(err);
-	for (entry = list->first; entry; entry = entry->next) {
-		struct tw_report_category *c = &m->categories[m->category_count];
-		const char *title = tw_report_text(entry, "display_name");
-
-		*c = (struct tw_report_category){ .entry = entry };
-		c->name = tw_report_text(entry, "name");
-		/* It becomes part of names of files. */
-		if (!*c->name || strchr(c->name, '/'))
-			continue;
-		c->title = *title ? title : c->name;
-		c->is_system = !strcmp(tw_report_text(entry, "tier"), "system");
-		m->category_count++;
-	}
-	return 0;
-}
-
 static int read_categories(struct tw_report_material *m, struct trawl_error *err)
 {
 	int status = 0;
@@ -143,25 +102,6 @@ static int read_categories(struct tw_report_material *m, struct trawl_error *err
 			status = read_findings(m->prepared, c, err);
 	}
 	return status;
-}
-
-static int read_peaks(struct tw_report_material *m, struct trawl_error *err)
-{
-	const char *name;
-	size_t i;
-
-	m->peaks = tw_json_get(NULL, "");
-	for (i = 0; i < m->category_count && tw_json_is_null(m->peaks); i++) {
-		const struct tw_json_value *metadata;
-
-		name = tw_prepared_name(m->prepared, m->categories[i].name, "_metadata.json");
-		metadata = name ? tw_prepared_json(m->prepared, TW_METADATA, name, err) : NULL;
-		if (!name || (!metadata && err->status == TRAWL_ENOMEM))
-			return tw_no_memory(err);
-		if (metadata)
-			m->peaks = metadata;
-	}
-	return 0;
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -217,20 +157,6 @@ static int list_packages(struct tw_report_material *m, struct trawl_error *err)
 	if (m->package_count)
 		qsort(m->packages, m->package_count, sizeof(*m->packages), compare_texts);
 	return fine ? 0 : tw_no_memory(err);
-}
-
-int tw_report_read_manifest(struct tw_report_material *m, struct trawl_error *err)
-{
-	const char *platform;
-	int status;
-
-	m->manifest = tw_prepared_json(m->prepared, "", TW_MANIFEST, err);
-	if (!m->manifest)
-		return trawl_error_context(err, err->status, "no prepared data");
-	platform = tw_report_text(m->manifest, "platform");
-	m->platform = *platform ? platform : NULL;
-	status = list_categories(m, err);
-	return status ? status : read_peaks(m, err);
 }
 
 static int read_material(struct tw_report_material *m, struct trawl_error *err)

@@ -1,0 +1,51 @@
+/* Whether there is something to gain, and up to which target. */
+#include "standalone/priorities.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool tw_is_only_noted(const struct tw_json_value *bottleneck)
+{
+	return !strcmp(tw_report_text(bottleneck, "kind"), "not_visible") &&
+	       !*tw_report_text(bottleneck, "algorithmic") &&
+	       !*tw_report_text(bottleneck, "kernel");
+}
+
+double tw_target_of(const struct tw_level *level)
+{
+	char *end;
+	double number = strtod(level->level, &end);
+
+	return *end ? NAN : number;
+}
+
+const struct tw_level *tw_next_target(const struct tw_level *level)
+{
+	const struct tw_level *next = level + 1;
+
+	return next < tw_levels + tw_level_count && !strcmp(next->ladder, TW_TARGET_LADDER) &&
+			       !isnan(tw_target_of(next)) ?
+		       next :
+		       NULL;
+}
+
+double tw_priorities_time_ms(const struct tw_ranking *r, const struct tw_json_value *source,
+			     double efficiency, double target)
+{
+	double time = tw_report_number(source, "time_ms") * efficiency / target;
+
+	return fmax(time, tw_report_number(source, "count") * r->shortest_kernel_ms);
+}
+
+bool tw_has_headroom(const struct tw_json_value *op)
+{
+	struct tw_facts facts;
+
+	tw_facts_init(&facts);
+	facts.value[TW_FACT_percent_of_category] = tw_report_number(op, "percent_of_category");
+	facts.value[TW_FACT_efficiency_percent] =
+		tw_report_number(tw_json_get(op, "efficiency"), "efficiency_percent");
+	return !tw_json_true(tw_json_get(op, "is_bottleneck")) &&
+	       !tw_json_true(tw_json_get(op, "too_short")) && tw_level_is_yes("headroom", &facts);
+}
