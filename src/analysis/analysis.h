@@ -88,6 +88,9 @@ const struct tw_analysis_input *tw_report_input(const struct trawl_report *repor
 /* Text of a text id into a cell. */
 void tw_set_name(struct trawl_table *table, size_t row, size_t column,
 		 const struct trawl_trace *trace, uint32_t text);
+/* A copy of a text of another pool, which the table may outlive. */
+void tw_set_pool_text(struct trawl_table *table, size_t row, size_t column,
+		      const struct tw_pool *pool, uint32_t text);
 /* A device or stream number: as a number where it is one. */
 void tw_set_code(struct trawl_table *table, size_t row, size_t column,
 		 const struct trawl_trace *trace, tw_code code);
@@ -119,6 +122,13 @@ struct tw_timeline {
 int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *derived, const uint32_t *list,
 		   uint64_t count, tw_code device, bool linked_only,
 		   int64_t micro_idle_ns) TRAWL_MUST_CHECK;
+
+/*
+ * Its rows: type, time and percent, the first of them in `column`.  Other work has a row in a view
+ * by launch, and idle time two where it is split.
+ */
+void tw_add_timeline_rows(struct trawl_table *table, size_t column,
+			  const struct tw_timeline *timeline, bool by_launch, bool split_idle);
 
 /* How what steps launched lies to their time: lines that end with a line feed; none where it is not known. */
 void tw_describe_step_work(const struct tw_steps *steps, struct tw_str *out);

@@ -1,5 +1,6 @@
 /* What several analyses need to fill cells. */
 #include "analysis/analysis.h"
+#include "analysis/signature.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,6 +13,25 @@ void tw_set_name(struct trawl_table *table, size_t row, size_t column,
 
 	if (text)
 		tw_table_set_text_borrowed(table, row, column, ptr, len);
+}
+
+void tw_set_pool_text(struct trawl_table *table, size_t row, size_t column,
+		      const struct tw_pool *pool, uint32_t text)
+{
+	size_t len;
+	const char *ptr = tw_pool_text(pool, text, &len);
+
+	if (text)
+		tw_table_set_text(table, row, column, ptr, len);
+}
+
+void tw_set_signature(struct trawl_table *table, size_t row, size_t column,
+		      const struct tw_pool *texts, const struct tw_signature *s)
+{
+	tw_set_pool_text(table, row, column, texts, s->dims);
+	tw_set_pool_text(table, row, column + 1, texts, s->types);
+	tw_set_pool_text(table, row, column + 2, texts, s->strides);
+	tw_set_pool_text(table, row, column + 3, texts, s->concrete);
 }
 
 void tw_set_code(struct trawl_table *table, size_t row, size_t column,

@@ -112,9 +112,16 @@ const void *tw_groups_key(const struct tw_groups *groups, uint32_t group)
 	return groups->keys + group * groups->stride;
 }
 
-void *tw_groups_value(struct tw_groups *groups, uint32_t group)
+void *tw_groups_value(const struct tw_groups *groups, uint32_t group)
 {
 	return groups->keys + group * groups->stride + groups->value_at;
+}
+
+void *tw_groups_at(struct tw_groups *groups, const void *key)
+{
+	uint32_t group = tw_groups_add(groups, key);
+
+	return group == TW_NO_GROUP ? NULL : tw_groups_value(groups, group);
 }
 
 int tw_members_build(struct tw_members *members, const uint32_t *of, uint64_t count,

@@ -47,20 +47,20 @@ void tw_order_sort(struct tw_order *order, size_t count, const struct tw_pool *p
 int tw_add_in_order(struct trawl_table *table, uint32_t count, const struct tw_order_rows *rows,
 		    const struct trawl_allocator *allocator)
 {
-	size_t bytes = ((size_t)count + 1) * sizeof(struct tw_order);
-	struct tw_order *order = tw_alloc(allocator, bytes);
-	int status = order ? 0 : TRAWL_ENOMEM;
+	struct tw_order *order = tw_alloc_array(allocator, (size_t)count + 1, sizeof(*order));
+	int status = 0;
 	uint32_t i;
 
-	for (i = 0; i < count && order; i++) {
+	if (!order)
+		return TRAWL_ENOMEM;
+	for (i = 0; i < count; i++) {
 		order[i] = rows->describe(rows->context, i);
 		order[i].index = i;
 	}
-	if (order)
-		tw_order_sort(order, count, rows->pool);
+	tw_order_sort(order, count, rows->pool);
 	tw_table_reserve(table, count);
 	for (i = 0; i < count && !status; i++)
 		status = rows->add(rows->context, table, order[i].index);
-	tw_free(allocator, order, bytes);
+	tw_free(allocator, order, ((size_t)count + 1) * sizeof(*order));
 	return status;
 }

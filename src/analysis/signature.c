@@ -132,28 +132,13 @@ void tw_python_repr(const char *json, size_t len, struct tw_str *out)
 	add_repr(json, len, false, out);
 }
 
-int tw_signatures_init(struct tw_signatures *s, const struct trawl_trace *trace)
+int tw_signatures_init(struct tw_signatures *s, const struct trawl_trace *trace,
+		       const struct trawl_allocator *allocator)
 {
-	memset(s, 0, sizeof(*s));
-	s->trace = trace;
-	tw_str_init(&s->scratch, trace->allocator);
-	if (tw_pool_init(&s->texts, trace->allocator))
-		return -1;
-	s->of_text = tw_alloc_array(trace->allocator, trace->texts.count, sizeof(*s->of_text));
-	if (s->of_text)
-		return 0;
-	tw_signatures_release(s);
-	return -1;
-}
-
-void tw_signatures_release(struct tw_signatures *s)
-{
-	if (!s->trace)
-		return;
-	tw_free(s->trace->allocator, s->of_text, s->trace->texts.count * sizeof(*s->of_text));
-	tw_str_release(&s->scratch);
-	tw_pool_release(&s->texts);
-	memset(s, 0, sizeof(*s));
+	*s = (struct tw_signatures){ .trace = trace };
+	tw_str_init(&s->scratch, allocator);
+	s->of_text = tw_alloc_array(allocator, trace->texts.count, sizeof(*s->of_text));
+	return s->of_text && !tw_pool_init(&s->texts, allocator) ? 0 : -1;
 }
 
 bool tw_signatures_failed(const struct tw_signatures *s)

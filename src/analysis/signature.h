@@ -6,6 +6,7 @@
 #define TW_ANALYSIS_SIGNATURE_H
 
 #include "store/trace.h"
+#include "table/table.h"
 #include "text/str.h"
 
 struct tw_signature {
@@ -21,9 +22,9 @@ struct tw_signatures {
 	bool lists; /* lists as lists, `[[8, 16], []]`, not as tuples */
 };
 
-int tw_signatures_init(struct tw_signatures *signatures,
-		       const struct trawl_trace *trace) TRAWL_MUST_CHECK;
-void tw_signatures_release(struct tw_signatures *signatures);
+/* What they take is left to the allocator's scope. */
+int tw_signatures_init(struct tw_signatures *signatures, const struct trawl_trace *trace,
+		       const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 /* The same as text ids of the trace: JSON as recorded, which compares without being rewritten. */
 struct tw_signature tw_signature_texts(const struct trawl_trace *trace, uint64_t event);
 struct tw_signature tw_signature_of(struct tw_signatures *signatures, uint64_t event);
@@ -31,6 +32,10 @@ struct tw_signature tw_signature_repr(struct tw_signatures *signatures,
 				      const struct tw_signature *texts);
 /* Out of memory at some time. */
 bool tw_signatures_failed(const struct tw_signatures *signatures);
+
+/* Shapes, types, strides and values into four columns, of which `column` is the first. */
+void tw_set_signature(struct trawl_table *table, size_t row, size_t column,
+		      const struct tw_pool *texts, const struct tw_signature *signature);
 
 /* A JSON value in Python's notation: lists as tuples, text in quotes, None, True, False. */
 void tw_python_repr(const char *json, size_t len, struct tw_str *out);

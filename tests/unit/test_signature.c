@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/signature.h"
+#include "base/scope.h"
 #include "traces.h"
 
 static const char *repr(const char *json)
@@ -137,8 +138,10 @@ static void signatures_of_events(void **state)
 		"\"already text\",\"Input type\":null,\"Concrete Inputs\":5}}");
 	struct tw_signature a, b, c, d;
 	struct tw_signatures s;
+	struct tw_scope scope;
 
-	assert_int_equal(tw_signatures_init(&s, t), 0);
+	tw_scope_begin(&scope, trawl_allocator_default());
+	assert_int_equal(tw_signatures_init(&s, t, &scope.allocator), 0);
 	a = tw_signature_of(&s, 0);
 	b = tw_signature_of(&s, 1);
 	c = tw_signature_of(&s, 2);
@@ -155,7 +158,7 @@ static void signatures_of_events(void **state)
 	assert_int_equal(d.types, 0);
 	assert_int_equal(tw_signature_of(&s, 0).dims, a.dims);
 	assert_false(tw_signatures_failed(&s));
-	tw_signatures_release(&s);
+	tw_scope_end(&scope);
 	trawl_trace_free(t);
 }
 

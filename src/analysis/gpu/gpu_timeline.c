@@ -9,7 +9,7 @@
  */
 #include "analysis/analysis.h"
 
-#include "base/alloc.h"
+#include "base/scope.h"
 
 struct sets {
 	struct tw_intervals buckets[TW_BUCKETS];
@@ -25,16 +25,14 @@ static void sets_init(struct sets *s, const struct trawl_allocator *allocator)
 		tw_intervals_init(&all[i], allocator);
 }
 
-static bool sets_release(struct sets *s)
+static bool sets_failed(const struct sets *s)
 {
-	struct tw_intervals *all = &s->buckets[0];
+	const struct tw_intervals *all = &s->buckets[0];
 	bool failed = false;
 	size_t i;
 
-	for (i = 0; i < sizeof(*s) / sizeof(*all); i++) {
+	for (i = 0; i < sizeof(*s) / sizeof(*all); i++)
 		failed |= all[i].failed;
-		tw_intervals_release(&all[i]);
-	}
 	return failed;
 }
 
@@ -151,8 +149,8 @@ static void fill_sets(struct sets *s, const struct tw_derived *d, const uint32_t
 	s->rest.count = 0;
 }
 
-static void fill(struct tw_timeline *t, struct sets *s, const struct tw_view *view,
-		 int64_t micro_idle_ns)
+static void measure(struct tw_timeline *t, struct sets *s, const struct tw_view *view,
+		    int64_t micro_idle_ns)
 {
 	t->compute_ns = tw_intervals_length(&s->buckets[TW_COMPUTE]);
 	t->communication_ns = tw_intervals_length(&s->buckets[TW_COMMUNICATION]);
@@ -173,25 +171,31 @@ static void fill(struct tw_timeline *t, struct sets *s, const struct tw_view *vi
 int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, const uint32_t *list,
 		   uint64_t count, tw_code device, bool linked_only, int64_t micro_idle_ns)
 {
+	struct tw_scope scope;
 	struct sets s;
 
 	*out = (struct tw_timeline){ 0 };
-	sets_init(&s, d->allocator);
+	tw_scope_begin(&scope, d->allocator);
+	sets_init(&s, &scope.allocator);
 	fill_sets(&s, d, list, count, device, linked_only, &out->events);
-	fill(out, &s, &d->view, micro_idle_ns);
-	return sets_release(&s) ? TRAWL_ENOMEM : 0;
+	measure(out, &s, &d->view, micro_idle_ns);
+	tw_scope_end(&scope);
+	return sets_failed(&s) ? TRAWL_ENOMEM : 0;
 }
 
 int tw_timeline_gaps(const struct tw_derived *d, bool linked_only, tw_visit_gap *visit,
 		     void *context)
 {
 	uint64_t events = 0;
+	struct tw_scope scope;
 	struct sets s;
 
-	sets_init(&s, d->allocator);
+	tw_scope_begin(&scope, d->allocator);
+	sets_init(&s, &scope.allocator);
 	fill_sets(&s, d, NULL, d->gpu.count, TW_CODE_NONE, linked_only, &events);
 	visit_gaps(&d->view, &s.gaps, visit, context);
-	return sets_release(&s) ? TRAWL_ENOMEM : 0;
+	tw_scope_end(&scope);
+	return sets_failed(&s) ? TRAWL_ENOMEM : 0;
 }
 
 enum { TYPE, TIME, PERCENT };
@@ -206,42 +210,53 @@ static const struct trawl_column columns[] = {
 				 .values = ">=0"),
 };
 
-static void add_row(struct trawl_table *table, const char *type, int64_t ns, int64_t total_ns)
+void tw_add_timeline_rows(struct trawl_table *table, size_t column, const struct tw_timeline *t,
+			  bool by_launch, bool split_idle)
 {
-	size_t row = tw_table_add_row(table);
+	const struct {
+		const char *type;
+		int64_t ns;
+		bool shown;
+	} rows[] = {
+		{ "computation_time", t->compute_ns, true },
+		{ "exposed_comm_time", t->exposed_communication_ns, true },
+		{ "exposed_memcpy_time", t->exposed_copy_ns, true },
+		{ "busy_time", t->busy_ns, true },
+		{ "other_work_time", t->other_ns, by_launch },
+		{ "idle_time", t->idle_ns, !split_idle },
+		{ "micro_idle_time", t->micro_idle_ns, split_idle },
+		{ "macro_idle_time", t->macro_idle_ns, split_idle },
+		{ "total_time", t->total_ns, true },
+		{ "total_comm_time", t->communication_ns, true },
+		{ "total_memcpy_time", t->copy_ns, true },
+	};
+	size_t i, row;
 
-	tw_table_set_str(table, row, TYPE, type);
-	tw_table_set_integer(table, row, TIME, ns);
-	tw_set_percent(table, row, PERCENT, (double)ns, (double)total_ns);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!rows[i].shown)
+			continue;
+		row = tw_table_add_row(table);
+		tw_table_set_str(table, row, column + TYPE, rows[i].type);
+		tw_table_set_integer(table, row, column + TIME, rows[i].ns);
+		tw_set_percent(table, row, column + PERCENT, (double)rows[i].ns,
+			       (double)t->total_ns);
+	}
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_report_options *options = in->options;
-	const struct tw_timeline t = *in->timeline;
+	const struct tw_timeline *t = in->timeline;
 
-	if (!t.events && !in->derived->view.limited)
+	if (!t->events && !in->derived->view.limited)
 		return 0;
-	add_row(table, "computation_time", t.compute_ns, t.total_ns);
-	add_row(table, "exposed_comm_time", t.exposed_communication_ns, t.total_ns);
-	add_row(table, "exposed_memcpy_time", t.exposed_copy_ns, t.total_ns);
-	add_row(table, "busy_time", t.busy_ns, t.total_ns);
-	if (in->derived->steps.by_launch)
-		add_row(table, "other_work_time", t.other_ns, t.total_ns);
-	if (options->micro_idle_ns < 0) {
-		add_row(table, "idle_time", t.idle_ns, t.total_ns);
-	} else {
-		add_row(table, "micro_idle_time", t.micro_idle_ns, t.total_ns);
-		add_row(table, "macro_idle_time", t.macro_idle_ns, t.total_ns);
-	}
-	add_row(table, "total_time", t.total_ns, t.total_ns);
-	add_row(table, "total_comm_time", t.communication_ns, t.total_ns);
-	add_row(table, "total_memcpy_time", t.copy_ns, t.total_ns);
-	if (options->linked_only && t.events < in->derived->gpu.count)
+	tw_add_timeline_rows(table, TYPE, t, in->derived->steps.by_launch,
+			     options->micro_idle_ns >= 0);
+	if (options->linked_only && t->events < in->derived->gpu.count)
 		tw_table_add_note(table,
 				  "%llu of %llu GPU events have no recorded launch and are "
 				  "not counted here (--linked-only)",
-				  (unsigned long long)(in->derived->gpu.count - t.events),
+				  (unsigned long long)(in->derived->gpu.count - t->events),
 				  (unsigned long long)in->derived->gpu.count);
 	return 0;
 }

@@ -1,8 +1,5 @@
 /* Time of kernels by what they do: also where no operation launched them, as in GPU graphs. */
-#include "analysis/analysis.h"
-
-#include "analysis/order.h"
-#include "base/alloc.h"
+#include "analysis/sums.h"
 
 #include <string.h>
 
@@ -26,71 +23,45 @@ static const struct trawl_column columns[] = {
 };
 
 struct sum {
-	tw_wide ns, alone_ns;
-	int64_t count;
+	struct tw_sum all;
+	tw_wide alone_ns;
 };
 
-static tw_wide add_up(const struct tw_analysis_input *in, struct sum *sums)
+static void add_kernel(struct tw_sums *sums, uint64_t g)
 {
-	const struct tw_derived *d = in->derived;
-	tw_wide total = 0;
-	uint64_t g;
+	const struct tw_derived *d = sums->in->derived;
+	struct tw_parent parent = tw_parent_of(sums->in->parents, g);
+	int64_t ns = d->gpu.end_ns[g] - d->gpu.start_ns[g];
+	uint32_t category = tw_gpu_category(d, g);
+	struct sum *sum = tw_sums_add(sums, &category, ns, category);
 
-	for (g = 0; g < d->gpu.count; g++) {
-		int64_t ns = d->gpu.end_ns[g] - d->gpu.start_ns[g];
-		struct tw_parent parent;
-		struct sum *sum;
-
-		if (tw_class(d->trace, d->gpu.event[g]) != TRAWL_CLASS_KERNEL)
-			continue;
-		sum = &sums[tw_gpu_category(d, g)];
-		parent = tw_parent_of(in->parents, g);
-		if (!parent.is_op || !strcmp(parent.category, "other"))
-			sum->alone_ns += ns;
-		sum->ns += ns;
-		sum->count++;
-		total += ns;
-	}
-	return total;
+	if (sum && (!parent.is_op || !strcmp(parent.category, "other")))
+		sum->alone_ns += ns;
 }
 
-static void fill(const struct sum *sums, tw_wide total, struct tw_order *order,
-		 struct trawl_table *table)
+static void set_category(const struct tw_sums *sums, struct trawl_table *table, size_t row,
+			 const void *key, const void *value)
 {
-	tw_wide running = 0;
-	size_t i;
+	const struct sum *sum = value;
 
-	for (i = 0; i < tw_kernel_category_count; i++)
-		order[i] = (struct tw_order){ .value = sums[i].ns, .tie = i, .index = (uint32_t)i };
-	tw_order_sort(order, (uint32_t)tw_kernel_category_count, NULL);
-	for (i = 0; i < tw_kernel_category_count; i++) {
-		const struct sum *sum = &sums[order[i].index];
-		size_t row;
-
-		if (!sum->count)
-			continue;
-		running += sum->ns;
-		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, CATEGORY, tw_kernel_category_names[order[i].index]);
-		tw_table_set_integer(table, row, COUNT, sum->count);
-		tw_set_sum(table, row, TIME, sum->ns);
-		tw_set_percent(table, row, PERCENTAGE, (double)sum->ns, (double)total);
-		tw_set_percent(table, row, CUMULATIVE, (double)running, (double)total);
-		tw_set_sum(table, row, ALONE, sum->alone_ns);
-	}
+	tw_table_set_str(table, row, CATEGORY, tw_kernel_category_names[*(const uint32_t *)key]);
+	tw_table_set_integer(table, row, COUNT, sum->all.count);
+	tw_set_sum(table, row, TIME, sum->all.ns);
+	tw_set_percent(table, row, PERCENTAGE, (double)sum->all.ns, (double)sums->total_ns);
+	tw_set_percent(table, row, CUMULATIVE, (double)sums->running_ns, (double)sums->total_ns);
+	tw_set_sum(table, row, ALONE, sum->alone_ns);
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
-	size_t n = tw_kernel_category_count;
-	struct sum *sums = tw_alloc_array(in->allocator, n, sizeof(*sums));
-	struct tw_order *order = tw_alloc_array(in->allocator, n, sizeof(*order));
+	struct tw_sums sums;
+	uint64_t g;
 
-	if (sums && order)
-		fill(sums, add_up(in, sums), order, table);
-	tw_free(in->allocator, sums, n * sizeof(*sums));
-	tw_free(in->allocator, order, n * sizeof(*order));
-	return sums && order ? 0 : TRAWL_ENOMEM;
+	tw_sums_init(&sums, in, sizeof(uint32_t), sizeof(struct sum));
+	for (g = 0; g < in->derived->gpu.count; g++)
+		if (tw_class(in->trace, in->derived->gpu.event[g]) == TRAWL_CLASS_KERNEL)
+			add_kernel(&sums, g);
+	return tw_sums_add_rows(&sums, table, set_category, NULL);
 }
 
 const struct tw_analysis tw_analysis_kernel_categories = {

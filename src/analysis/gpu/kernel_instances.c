@@ -24,7 +24,6 @@ struct key {
 };
 
 struct runs {
-	struct key key;
 	int64_t count, first_ns, last_ns;
 	uint32_t first, last; /* event numbers */
 };
@@ -38,15 +37,12 @@ static bool has_operation(const struct tw_derived *d, uint64_t g)
 static void add_run(struct tw_groups *groups, const struct tw_derived *d, uint64_t g)
 {
 	const struct tw_gpu *gpu = &d->gpu;
-	struct key key = { .dur_ns = gpu->end_ns[g] - gpu->start_ns[g],
-			   .name = d->trace->events.name[gpu->event[g]] };
-	uint32_t group = tw_groups_add(groups, &key);
-	struct runs *runs;
+	const struct key key = { .dur_ns = gpu->end_ns[g] - gpu->start_ns[g],
+				 .name = d->trace->events.name[gpu->event[g]] };
+	struct runs *runs = tw_groups_at(groups, &key);
 
-	if (group == TW_NO_GROUP)
+	if (!runs)
 		return;
-	runs = tw_groups_value(groups, group);
-	runs->key = key;
 	runs->last_ns = tw_view_real_start(&d->view, gpu->start_ns[g]);
 	runs->last = gpu->event[g];
 	if (runs->count++)
@@ -55,13 +51,13 @@ static void add_run(struct tw_groups *groups, const struct tw_derived *d, uint64
 	runs->first = runs->last;
 }
 
-static void add_row(const struct tw_analysis_input *in, struct trawl_table *table,
-		    const struct runs *runs)
+static void add_runs_row(const struct tw_analysis_input *in, struct trawl_table *table,
+			 const struct key *key, const struct runs *runs)
 {
 	size_t row = tw_table_add_row(table);
 
-	tw_set_name(table, row, NAME, in->trace, runs->key.name);
-	tw_table_set_integer(table, row, DURATION, runs->key.dur_ns);
+	tw_set_name(table, row, NAME, in->trace, key->name);
+	tw_table_set_integer(table, row, DURATION, key->dur_ns);
 	tw_table_set_integer(table, row, RUNS, runs->count);
 	tw_table_set_integer(table, row, FIRST_START, runs->first_ns);
 	tw_table_set_integer(table, row, LAST_START, runs->last_ns);
@@ -75,20 +71,17 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	struct tw_groups groups;
 	uint64_t g;
 	uint32_t i;
-	int status;
 
 	if (!in->options->kernel_instances)
 		return 0;
 	tw_groups_init_values(&groups, sizeof(struct key), sizeof(struct runs), in->allocator);
-	for (g = 0; g < d->gpu.count && !groups.failed; g++)
+	for (g = 0; g < d->gpu.count; g++)
 		if (tw_class(in->trace, d->gpu.event[g]) == TRAWL_CLASS_KERNEL &&
 		    !has_operation(d, g))
 			add_run(&groups, d, g);
-	for (i = 0; i < groups.count && !groups.failed; i++)
-		add_row(in, table, tw_groups_value(&groups, i));
-	status = groups.failed ? TRAWL_ENOMEM : 0;
-	tw_groups_release(&groups);
-	return status;
+	for (i = 0; i < groups.count; i++)
+		add_runs_row(in, table, tw_groups_key(&groups, i), tw_groups_value(&groups, i));
+	return groups.failed ? TRAWL_ENOMEM : 0;
 }
 
 const struct tw_analysis tw_analysis_kernel_instances = {

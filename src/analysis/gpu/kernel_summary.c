@@ -1,9 +1,6 @@
 /* Time of kernels by name, stream and the operation they belong to: all kernels, communication
  * and those without a recorded launch included. */
-#include "analysis/analysis.h"
-
-#include "analysis/groups.h"
-#include "analysis/order.h"
+#include "analysis/sums.h"
 
 enum {
 	CATEGORY,
@@ -51,94 +48,67 @@ struct key {
 	uint32_t parent, name, queue, kind;
 };
 
-struct sum {
-	tw_wide ns;
-	int64_t count, min_ns, max_ns;
-};
-
-struct work {
-	const struct tw_analysis_input *in;
-	struct tw_groups groups; /* kernels by key, each with its sum */
-	tw_wide total_ns;
-};
-
-static void add_kernel(struct work *w, uint64_t g)
+static void add_kernel(struct tw_sums *sums, uint64_t g)
 {
-	const struct tw_events *events = &w->in->trace->events;
-	const struct tw_gpu *gpu = &w->in->derived->gpu;
-	struct tw_parent parent = tw_parent_of(w->in->parents, g);
-	int64_t ns = gpu->end_ns[g] - gpu->start_ns[g];
+	const struct tw_events *events = &sums->in->trace->events;
+	const struct tw_gpu *gpu = &sums->in->derived->gpu;
+	struct tw_parent parent = tw_parent_of(sums->in->parents, g);
 	const struct key key = {
 		.category = parent.category,
 		.parent = parent.event == TW_NONE ? 0 : events->name[parent.event],
 		.name = events->name[gpu->event[g]],
 		.queue = gpu->queue[g],
-		.kind = tw_gpu_category(w->in->derived, g),
+		.kind = tw_gpu_category(sums->in->derived, g),
 	};
-	uint32_t group = tw_groups_add(&w->groups, &key);
-	struct sum *sum;
 
-	if (group == TW_NO_GROUP)
-		return;
-	sum = tw_groups_value(&w->groups, group);
-	if (!sum->count || ns < sum->min_ns)
-		sum->min_ns = ns;
-	if (ns > sum->max_ns)
-		sum->max_ns = ns;
-	sum->ns += ns;
-	sum->count++;
-	w->total_ns += ns;
+	tw_sums_add(sums, &key, gpu->end_ns[g] - gpu->start_ns[g], 0);
 }
 
-static int add_kernels_row(void *context, struct trawl_table *table, uint32_t group)
+static void set_kernels(const struct tw_sums *sums, struct trawl_table *table, size_t row,
+			const void *of_key, const void *value)
 {
-	struct work *w = context;
-	const struct key *key = tw_groups_key(&w->groups, group);
-	const struct tw_queue *queue = &w->in->derived->gpu.queues[key->queue];
-	const struct sum *sum = tw_groups_value(&w->groups, group);
-	size_t row = tw_table_add_row(table);
+	const struct tw_analysis_input *in = sums->in;
+	const struct key *key = of_key;
+	const struct tw_queue *queue = &in->derived->gpu.queues[key->queue];
+	const struct tw_sum *sum = value;
 
 	if (key->category)
 		tw_table_set_str(table, row, CATEGORY, key->category);
-	tw_set_name(table, row, PARENT, w->in->trace, key->parent);
-	tw_set_name(table, row, NAME, w->in->trace, key->name);
-	tw_set_code(table, row, STREAM, w->in->trace, queue->stream);
+	tw_set_name(table, row, PARENT, in->trace, key->parent);
+	tw_set_name(table, row, NAME, in->trace, key->name);
+	tw_set_code(table, row, STREAM, in->trace, queue->stream);
 	tw_set_sum(table, row, SUM, sum->ns);
 	tw_table_set_integer(table, row, COUNT, sum->count);
 	tw_set_us(table, row, MEAN, (double)sum->ns / (double)sum->count);
 	tw_table_set_integer(table, row, MIN, sum->min_ns);
 	tw_table_set_integer(table, row, MAX, sum->max_ns);
-	tw_set_percent(table, row, OF_KERNELS, (double)sum->ns, (double)w->total_ns);
-	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)w->in->timeline->total_ns);
-	tw_set_code(table, row, DEVICE, w->in->trace, queue->device);
+	tw_set_percent(table, row, OF_KERNELS, (double)sum->ns, (double)sums->total_ns);
+	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)in->timeline->total_ns);
+	tw_set_code(table, row, DEVICE, in->trace, queue->device);
 	tw_table_set_str(table, row, KIND, tw_kernel_category_names[key->kind]);
-	return 0;
 }
 
 /* Streams come in order: groups of equal texts keep theirs. */
-static struct tw_order describe(void *context, uint32_t group)
+static void order_kernels(const struct tw_sums *sums, const void *of_key, struct tw_order *order)
 {
-	struct work *w = context;
-	const struct key *key = tw_groups_key(&w->groups, group);
-	const struct sum *sum = tw_groups_value(&w->groups, group);
+	const struct key *key = of_key;
 
-	return (struct tw_order){ .value = sum->ns,
-				  .texts = { key->name, key->parent },
-				  .tie = key->queue };
+	(void)sums;
+	order->texts[0] = key->name;
+	order->texts[1] = key->parent;
+	order->tie = key->queue;
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
-	struct work w = { .in = in };
-	const struct tw_order_rows rows = { &w, describe, add_kernels_row, &in->trace->texts };
+	struct tw_sums sums;
 	uint64_t g;
 
-	tw_groups_init_values(&w.groups, sizeof(struct key), sizeof(struct sum), in->allocator);
+	tw_sums_init(&sums, in, sizeof(struct key), sizeof(struct tw_sum));
 	for (g = 0; g < in->derived->gpu.count; g++)
 		if (tw_class(in->trace, in->derived->gpu.event[g]) == TRAWL_CLASS_KERNEL)
-			add_kernel(&w, g);
-	return w.groups.failed ? TRAWL_ENOMEM :
-				 tw_add_in_order(table, w.groups.count, &rows, in->allocator);
+			add_kernel(&sums, g);
+	return tw_sums_add_rows(&sums, table, set_kernels, order_kernels);
 }
 
 const struct tw_analysis tw_analysis_kernel_summary = {

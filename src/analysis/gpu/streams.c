@@ -57,8 +57,8 @@ static void add_event(struct stream *s, const struct tw_analysis_input *in, uint
 	tw_union_add(&s->busy, gpu->start_ns[g], gpu->end_ns[g]);
 }
 
-static void add_row(const struct tw_analysis_input *in, struct trawl_table *table,
-		    const struct stream *s, const struct tw_queue *queue)
+static void add_stream_row(const struct tw_analysis_input *in, struct trawl_table *table,
+			   const struct stream *s, const struct tw_queue *queue)
 {
 	size_t row;
 
@@ -94,8 +94,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	for (g = 0; g < gpu->count; g++)
 		add_event(&streams[gpu->queue[g]], in, g);
 	for (q = 0; q < gpu->queue_count; q++)
-		add_row(in, table, &streams[q], &gpu->queues[q]);
-	tw_free(in->allocator, streams, ((size_t)gpu->queue_count + 1) * sizeof(*streams));
+		add_stream_row(in, table, &streams[q], &gpu->queues[q]);
 	return 0;
 }
 

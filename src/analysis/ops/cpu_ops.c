@@ -56,23 +56,6 @@ static void add_call(struct sum *sum, const struct tw_derived *d, const struct o
 	sum->timed++;
 }
 
-static void add_row(const struct tw_analysis_input *in, struct trawl_table *table, uint32_t name,
-		    const struct sum *sum, tw_wide all)
-{
-	size_t row = tw_table_add_row(table);
-
-	tw_set_name(table, row, NAME, in->trace, name);
-	tw_table_set_integer(table, row, COUNT, sum->count);
-	if (!sum->timed)
-		return;
-	tw_set_sum(table, row, TOTAL, sum->total);
-	tw_set_sum(table, row, SELF, sum->self);
-	tw_set_us(table, row, MEAN, (double)sum->total / (double)sum->timed);
-	tw_table_set_integer(table, row, MIN, sum->min);
-	tw_table_set_integer(table, row, MAX, sum->max);
-	tw_set_percent(table, row, OF_SELF, (double)sum->self, (double)all);
-}
-
 struct work {
 	const struct tw_derived *d;
 	uint32_t *of_name; /* by text id: 1 + number of the name, 0: none */
@@ -80,6 +63,7 @@ struct work {
 	struct sum *sums;	/* by number: room for all names of host events */
 	struct open_call *open; /* as deep as the call tree */
 	uint64_t depth;
+	tw_wide self; /* of all sums */
 };
 
 /* Counts operations of the view: those that overlap it, or all. */
@@ -116,7 +100,7 @@ static void open_call(struct work *w, uint32_t node)
 }
 
 /* Nodes come with their descendants behind them, so a stack of open calls is enough. */
-static void add_up(struct work *w)
+static void walk_calls(struct work *w)
 {
 	const struct tw_host *host = &w->d->host;
 	uint32_t node;
@@ -130,28 +114,29 @@ static void add_up(struct work *w)
 		close_call(w);
 }
 
-static int fill(const struct tw_analysis_input *in, struct trawl_table *table, const struct work *w)
+static struct tw_order describe_sum(void *context, uint32_t number)
 {
-	size_t n = (size_t)w->count + 1;
-	struct tw_order *order = tw_alloc_array(in->allocator, n, sizeof(*order));
-	tw_wide all = 0;
-	uint32_t g;
+	const struct sum *sum = &((const struct work *)context)->sums[number];
 
-	if (!order)
-		return TRAWL_ENOMEM;
-	for (g = 0; g < w->count; g++) {
-		order[g] = (struct tw_order){ .value = w->sums[g].self,
-					      .tie = w->sums[g].first,
-					      .index = g };
-		all += w->sums[g].self;
-	}
-	tw_order_sort(order, w->count, NULL);
-	for (g = 0; g < w->count; g++) {
-		const struct sum *sum = &w->sums[order[g].index];
+	return (struct tw_order){ .value = sum->self, .tie = sum->first };
+}
 
-		add_row(in, table, in->trace->events.name[sum->first], sum, all);
-	}
-	tw_free(in->allocator, order, n * sizeof(*order));
+static int add_calls_row(void *context, struct trawl_table *table, uint32_t number)
+{
+	const struct work *w = context;
+	const struct sum *sum = &w->sums[number];
+	size_t row = tw_table_add_row(table);
+
+	tw_set_name(table, row, NAME, w->d->trace, w->d->trace->events.name[sum->first]);
+	tw_table_set_integer(table, row, COUNT, sum->count);
+	if (!sum->timed)
+		return 0;
+	tw_set_sum(table, row, TOTAL, sum->total);
+	tw_set_sum(table, row, SELF, sum->self);
+	tw_set_us(table, row, MEAN, (double)sum->total / (double)sum->timed);
+	tw_table_set_integer(table, row, MIN, sum->min);
+	tw_table_set_integer(table, row, MAX, sum->max);
+	tw_set_percent(table, row, OF_SELF, (double)sum->self, (double)w->self);
 	return 0;
 }
 
@@ -169,20 +154,18 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	const struct trawl_allocator *a = in->allocator;
 	const struct tw_derived *d = in->derived;
 	struct work w = { .d = d };
-	size_t names = count_names(d);
-	int status = TRAWL_ENOMEM;
+	const struct tw_order_rows rows = { &w, describe_sum, add_calls_row, NULL };
+	uint32_t i;
 
 	w.of_name = tw_alloc_array(a, in->trace->texts.count, sizeof(*w.of_name));
 	w.open = tw_alloc(a, (d->host.depth + 1) * sizeof(*w.open));
-	w.sums = tw_alloc_array(a, names + 1, sizeof(*w.sums));
-	if (w.of_name && w.open && w.sums) {
-		add_up(&w);
-		status = fill(in, table, &w);
-	}
-	tw_free(a, w.of_name, in->trace->texts.count * sizeof(*w.of_name));
-	tw_free(a, w.open, (d->host.depth + 1) * sizeof(*w.open));
-	tw_free(a, w.sums, (names + 1) * sizeof(*w.sums));
-	return status;
+	w.sums = tw_alloc_array(a, (size_t)count_names(d) + 1, sizeof(*w.sums));
+	if (!w.of_name || !w.open || !w.sums)
+		return TRAWL_ENOMEM;
+	walk_calls(&w);
+	for (i = 0; i < w.count; i++)
+		w.self += w.sums[i].self;
+	return tw_add_in_order(table, w.count, &rows, a);
 }
 
 const struct tw_analysis tw_analysis_cpu_ops = {

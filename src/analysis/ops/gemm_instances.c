@@ -4,8 +4,6 @@
  */
 #include "analysis/ops/op_calls.h"
 
-#include "base/alloc.h"
-
 #include <string.h>
 
 #define INTEGER(header, unit, width, what) TW_COLUMN(INTEGER, header, unit, 0, 0, width, what)
@@ -56,7 +54,7 @@ static const struct trawl_column columns[COLUMNS] = {
 
 struct work {
 	struct tw_op_calls calls;
-	struct tw_groups names; /* of kernels of the row, with their total time */
+	bool failed;
 };
 
 static int64_t duration(const struct tw_gpu *gpu, uint32_t g)
@@ -64,48 +62,47 @@ static int64_t duration(const struct tw_gpu *gpu, uint32_t g)
 	return gpu->end_ns[g] - gpu->start_ns[g];
 }
 
-static void add_times(struct work *w, const struct tw_derived *d, uint32_t row)
+/* Total times by kernel's name, of one call more. */
+static void add_times(struct tw_groups *names, const struct tw_derived *d,
+		      const struct tw_members *gpu, uint32_t row)
 {
-	const struct tw_members *gpu = &w->calls.rows.gpu;
 	uint32_t i;
 
 	for (i = gpu->first[row]; i < gpu->first[row + 1]; i++) {
-		uint64_t name = d->trace->events.name[d->gpu.event[gpu->list[i]]];
-		uint32_t group = tw_groups_add(&w->names, &name);
-		tw_wide total;
+		tw_wide *total =
+			tw_groups_at(names, &d->trace->events.name[d->gpu.event[gpu->list[i]]]);
 
-		if (group == TW_NO_GROUP)
-			return;
-		memcpy(&total, tw_groups_value(&w->names, group), sizeof(total));
-		total += duration(&d->gpu, gpu->list[i]);
-		memcpy(tw_groups_value(&w->names, group), &total, sizeof(total));
+		if (total)
+			*total += duration(&d->gpu, gpu->list[i]);
 	}
 }
 
-/* Text id of the kernel with the most time over all calls of a group; false: there is none. */
-static bool find_main(struct work *w, const struct tw_derived *d, uint32_t group, uint32_t *main)
+/* Text id of the kernel with the most time over all calls of a group, 0: there is none. */
+static uint32_t find_main(struct work *w, uint32_t group)
 {
-	const struct tw_members *members = &w->calls.rows.members;
+	const struct tw_op_rows *rows = &w->calls.rows;
+	const struct tw_derived *d = w->calls.in->derived;
 	const struct tw_pool_entry *texts = d->trace->texts.entries;
+	uint32_t main = 0, i;
+	struct tw_groups names;
 	tw_wide most = 0;
-	uint32_t i;
 
-	tw_groups_release(&w->names);
-	tw_groups_init_values(&w->names, sizeof(uint64_t), sizeof(tw_wide), d->allocator);
-	for (i = members->first[group]; i < members->first[group + 1]; i++)
-		add_times(w, d, members->list[i]);
-	for (i = 0; i < w->names.count; i++) {
-		uint32_t name = (uint32_t) * (const uint64_t *)tw_groups_key(&w->names, i);
-		tw_wide total;
+	tw_groups_init_values(&names, sizeof(uint32_t), sizeof(tw_wide), d->allocator);
+	for (i = rows->members.first[group]; i < rows->members.first[group + 1]; i++)
+		add_times(&names, d, &rows->gpu, rows->members.list[i]);
+	for (i = 0; i < names.count; i++) {
+		uint32_t name = *(const uint32_t *)tw_groups_key(&names, i);
+		tw_wide total = *(const tw_wide *)tw_groups_value(&names, i);
 
-		memcpy(&total, tw_groups_value(&w->names, i), sizeof(total));
 		if (i && (total < most ||
-			  (total == most && strcmp(texts[name].ptr, texts[*main].ptr) >= 0)))
+			  (total == most && strcmp(texts[name].ptr, texts[main].ptr) >= 0)))
 			continue;
-		*main = name;
+		main = name;
 		most = total;
 	}
-	return w->names.count && !w->names.failed;
+	w->failed |= names.failed;
+	tw_groups_release(&names);
+	return main;
 }
 
 /* ---- the two calls */
@@ -158,11 +155,11 @@ static uint32_t main_run(const struct tw_derived *d, const uint32_t *list, uint3
 
 /* Times are those of the trace, also where the view leaves stretches out. */
 static void set_call(const struct work *w, const struct tw_derived *d, struct trawl_table *table,
-		     size_t row, size_t column, uint32_t call, const uint32_t *main)
+		     size_t row, size_t column, uint32_t call, uint32_t main)
 {
 	const struct tw_op_rows *rows = &w->calls.rows;
 	const uint32_t *list = rows->gpu.list + rows->gpu.first[call];
-	uint32_t n = rows->gpu.first[call + 1] - rows->gpu.first[call], i, run = TW_NONE;
+	uint32_t n = rows->gpu.first[call + 1] - rows->gpu.first[call], i, run;
 	int64_t end = INT64_MIN;
 
 	tw_table_set_integer(table, row, column + EVENT, rows->items[call].event);
@@ -180,8 +177,7 @@ static void set_call(const struct work *w, const struct tw_derived *d, struct tr
 	tw_table_set_integer(table, row, column + START,
 			     tw_view_real_start(&d->view, d->gpu.start_ns[list[0]]));
 	tw_table_set_integer(table, row, column + END, end);
-	if (main)
-		run = main_run(d, list, n, *main);
+	run = main_run(d, list, n, main);
 	if (run == TW_NONE)
 		return;
 	tw_table_set_integer(table, row, column + MAIN_START,
@@ -189,64 +185,35 @@ static void set_call(const struct work *w, const struct tw_derived *d, struct tr
 	tw_table_set_integer(table, row, column + MAIN_DUR, duration(&d->gpu, run));
 }
 
-static int add_row(struct work *w, struct trawl_table *table, uint32_t number)
+static void set_row(void *context, struct trawl_table *table, size_t row, uint32_t number,
+		    const struct tw_op_group *g)
 {
+	struct work *w = context;
 	struct tw_op_calls *c = &w->calls;
 	const struct tw_derived *d = c->in->derived;
-	size_t row = tw_table_add_row(table), shift = c->parameter_count;
-	struct tw_op_group g;
-	uint32_t main, found[2];
-	bool has_main;
+	size_t shift = c->parameter_count;
+	uint32_t main = find_main(w, number), found[2];
 
-	tw_op_group_of(&c->rows, number, &g);
-	if (!g.work || tw_op_group_kernels(&c->rows, number))
-		return -1;
-	has_main = find_main(w, d, number, &main);
-	if (w->names.failed)
-		return -1;
-	tw_set_name(table, row, NAME, c->in->trace, c->in->trace->events.name[g.first->event]);
-	tw_op_calls_set_parameters(c, table, row, g.work);
-	tw_table_set_integer(table, row, shift + UID, g.first->event);
-	tw_op_calls_set_arguments(c, table, row, shift + DIMS, g.first->event);
-	tw_table_set_integer(table, row, shift + COUNT, (int64_t)g.count);
-	if (has_main)
-		tw_set_name(table, row, shift + MAIN, c->in->trace, main);
+	tw_table_set_integer(table, row, shift + UID, g->first->event);
+	tw_op_calls_set_arguments(c, table, row, shift + DIMS, g->first->event);
+	tw_table_set_integer(table, row, shift + COUNT, (int64_t)g->count);
+	tw_set_name(table, row, shift + MAIN, c->in->trace, main);
 	tw_table_set_text(table, row, shift + DETAILS, c->rows.full.ptr, c->rows.full.len);
 	find_calls(&c->rows, number, found);
-	set_call(w, d, table, row, shift + SHORTEST, found[0], has_main ? &main : NULL);
-	set_call(w, d, table, row, shift + LONGEST, found[1], has_main ? &main : NULL);
-	return 0;
-}
-
-static int fill(struct work *w, struct trawl_table *table)
-{
-	const struct trawl_allocator *a = w->calls.in->allocator;
-	uint32_t count = w->calls.groups.count, g;
-	struct tw_order *order = tw_alloc_array(a, count + 1, sizeof(*order));
-	tw_wide total;
-	int status = order ? 0 : -1;
-
-	if (!status)
-		tw_op_rows_order(&w->calls.rows, order, &total);
-	for (g = 0; g < count && !status; g++)
-		status = add_row(w, table, order[g].index);
-	tw_groups_release(&w->names);
-	tw_free(a, order, (count + 1) * sizeof(*order));
-	return status;
+	set_call(w, d, table, row, shift + SHORTEST, found[0], main);
+	set_call(w, d, table, row, shift + LONGEST, found[1], main);
 }
 
 static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
 		struct trawl_table **table)
 {
-	struct work w = { .names.allocator = NULL };
-	int status = tw_op_calls_collect(&w.calls, in, &tw_analysis_sheet_GEMM);
+	struct work w = { .failed = false };
 
-	if (!status && w.calls.rows.count) {
-		*table = tw_op_calls_table(&w.calls, &self->table);
-		status = *table && !fill(&w, *table) && !tw_op_calls_failed(&w.calls) ? 0 : -1;
-	}
-	tw_op_calls_release(&w.calls);
-	return status ? TRAWL_ENOMEM : 0;
+	return tw_op_calls_collect(&w.calls, in, &tw_analysis_sheet_GEMM) ||
+			       tw_op_calls_make(&w.calls, &self->table, set_row, &w, table) ||
+			       w.failed ?
+		       TRAWL_ENOMEM :
+		       0;
 }
 
 const struct tw_analysis tw_analysis_gemm_instances = {

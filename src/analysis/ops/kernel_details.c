@@ -4,6 +4,7 @@
 #include "analysis/signature.h"
 #include "analysis/stats.h"
 #include "base/alloc.h"
+#include "base/scope.h"
 
 #include <math.h>
 #include <string.h>
@@ -117,56 +118,54 @@ static void measure(const struct tw_derived *d, const struct tw_members *l, cons
 }
 
 /* Ascending by time, then by name. */
-static void sort_positions(const struct tw_derived *d, const struct position *positions,
-			   struct tw_order *order, uint64_t length)
+static struct tw_order describe_position(const struct tw_derived *d,
+					 const struct position *position, uint32_t number)
 {
-	uint64_t p;
+	return (struct tw_order){
+		.value = -position->stats.sum,
+		.texts = { d->trace->events.name[d->gpu.event[position->gpu]] },
+		.index = number,
+	};
+}
 
+/* The positions of the template, `list[0]`, in order. */
+static int add_positions(const struct tw_derived *d, const struct tw_members *l,
+			 const uint32_t *list, uint64_t count, const struct trawl_allocator *a,
+			 struct tw_str *full, struct tw_str *short_form)
+{
+	uint64_t length = count ? gpu_count(l, *list) : 0, p;
+	struct position *positions = tw_alloc(a, (length + 1) * sizeof(*positions));
+	struct tw_order *order = tw_alloc(a, (length + 1) * sizeof(*order));
+	int64_t *values = tw_alloc(a, (count + 1) * sizeof(*values));
+
+	if (!positions || !order || !values)
+		return -1;
+	measure(d, l, list, count, positions, length, values);
 	for (p = 0; p < length; p++)
-		order[p] = (struct tw_order){
-			.value = -positions[p].stats.sum,
-			.texts = { d->trace->events.name[d->gpu.event[positions[p].gpu]] },
-			.tie = p,
-			.index = (uint32_t)p
-		};
+		order[p] = describe_position(d, &positions[p], (uint32_t)p);
 	tw_order_sort(order, length, &d->trace->texts);
+	for (p = 0; p < length; p++) {
+		tw_str_add_cstr(full, p ? ", " : "");
+		tw_str_add_cstr(short_form, p ? ", " : "[");
+		add_full(d, &positions[order[p].index], full);
+		add_short(d, &positions[order[p].index], short_form);
+	}
+	tw_str_add_cstr(short_form, length ? "]" : "");
+	return 0;
 }
 
 int tw_kernel_details(const struct tw_derived *d, const struct tw_members *l, const uint32_t *list,
 		      uint64_t count, struct tw_str *full, struct tw_str *short_form)
 {
-	const struct trawl_allocator *a = d->allocator;
-	struct position *positions;
-	struct tw_order *order;
-	uint64_t length, p;
-	int64_t *values;
-	int status = -1;
+	struct tw_scope scope;
+	int status;
 
 	for (; count && !gpu_count(l, *list); count--)
 		list++;
-	length = count ? gpu_count(l, *list) : 0;
-	positions = tw_alloc(a, (length + 1) * sizeof(*positions));
-	order = tw_alloc(a, (length + 1) * sizeof(*order));
-	values = tw_alloc(a, (count + 1) * sizeof(*values));
-	if (positions && order && values) {
-		measure(d, l, list, count, positions, length, values);
-		sort_positions(d, positions, order, length);
-		tw_str_add_char(full, '[');
-		tw_str_add_cstr(short_form, length ? "[" : "");
-		for (p = 0; p < length; p++) {
-			if (p) {
-				tw_str_add_cstr(full, ", ");
-				tw_str_add_cstr(short_form, ", ");
-			}
-			add_full(d, &positions[order[p].index], full);
-			add_short(d, &positions[order[p].index], short_form);
-		}
-		tw_str_add_char(full, ']');
-		tw_str_add_cstr(short_form, length ? "]" : "");
-		status = full->failed || short_form->failed ? -1 : 0;
-	}
-	tw_free(a, positions, (length + 1) * sizeof(*positions));
-	tw_free(a, order, (length + 1) * sizeof(*order));
-	tw_free(a, values, (count + 1) * sizeof(*values));
-	return status;
+	tw_scope_begin(&scope, d->allocator);
+	tw_str_add_char(full, '[');
+	status = add_positions(d, l, list, count, &scope.allocator, full, short_form);
+	tw_str_add_char(full, ']');
+	tw_scope_end(&scope);
+	return status || full->failed || short_form->failed ? -1 : 0;
 }

@@ -33,10 +33,10 @@ static uint32_t column_of(const struct tw_op_calls *c, const char *name)
 static uint32_t group_of(struct tw_op_calls *c, uint32_t work)
 {
 	const struct tw_op_work *o = &c->m->works[work];
-	uint32_t key[1 + 2 * TW_MOST_PARAMETERS] = { 0 }, i;
+	uint32_t key[1 + 2 * TW_MOST_PARAMETERS] = { 0 }, i, *group = &c->group_of_work[work];
 
-	if (c->group_of_work[work] != TW_NO_GROUP)
-		return c->group_of_work[work];
+	if (*group)
+		return *group - 1;
 	key[0] = o->name;
 	for (i = 0; i < o->parameter_count; i++) {
 		const struct tw_op_parameter *parameter = &c->m->parameters[o->parameters + i];
@@ -44,8 +44,8 @@ static uint32_t group_of(struct tw_op_calls *c, uint32_t work)
 		key[1 + 2 * i] = 1 + column_of(c, parameter->name);
 		key[2 + 2 * i] = parameter->text;
 	}
-	c->group_of_work[work] = tw_groups_add(&c->groups, key);
-	return c->group_of_work[work];
+	*group = tw_groups_add(&c->groups, key) + 1;
+	return *group - 1;
 }
 
 /* Whether a call, or GPU work under it, is in the view. */
@@ -155,58 +155,35 @@ static enum member member_of(const struct tw_op_calls *c, const struct tw_op_wor
 	return is_backward(&c->in->trace->texts.entries[work->name]) ? BACKWARD : FORWARD;
 }
 
-/* Calls in groups; none of them: count 0. */
-static int group(struct tw_op_calls *c)
-{
-	uint32_t i;
-
-	for (i = 0; i < c->m->keys.count; i++) {
-		c->group_of_work[i] = TW_NO_GROUP;
-		c->member[i] = (uint8_t)member_of(c, &c->m->works[i]);
-	}
-	collect(c);
-	return c->groups.failed || tw_op_rows_group(&c->rows, c->groups.count) ? -1 : 0;
-}
-
 int tw_op_calls_collect(struct tw_op_calls *c, const struct tw_analysis_input *in,
 			const struct tw_analysis *sheet)
 {
-	memset(c, 0, sizeof(*c));
-	c->in = in;
-	c->m = in->modelled;
-	c->sheet = sheet;
-	c->works = (size_t)in->modelled->keys.count + 1;
-	tw_groups_init(&c->groups, (1 + 2 * TW_MOST_PARAMETERS) * sizeof(uint32_t), in->allocator);
+	const struct trawl_allocator *a = in->allocator;
+	uint32_t works = in->modelled->keys.count, i;
+
+	*c = (struct tw_op_calls){ .in = in, .m = in->modelled, .sheet = sheet };
+	tw_groups_init(&c->groups, (1 + 2 * TW_MOST_PARAMETERS) * sizeof(uint32_t), a);
 	tw_op_rows_init(&c->rows, in);
 	/* Most families are not in a trace; their tables cost nothing. */
 	if (!has_calls(c->m, sheet->family))
 		return 0;
-	c->group_of_work = tw_alloc(in->allocator, c->works * sizeof(*c->group_of_work));
-	c->member = tw_alloc(in->allocator, c->works * sizeof(*c->member));
-	if (!c->group_of_work || !c->member || tw_signatures_init(&c->signatures, in->trace))
-		return -1;
+	c->group_of_work = tw_alloc_array(a, works, sizeof(*c->group_of_work));
+	c->member = tw_alloc_array(a, works, sizeof(*c->member));
+	if (!c->group_of_work || !c->member || tw_signatures_init(&c->signatures, in->trace, a))
+		return TRAWL_ENOMEM;
 	c->signatures.lists = true;
 	c->parameters = tw_sheet_parameters(sheet->family);
 	while (c->parameters[c->parameter_count])
 		c->parameter_count++;
-	return group(c);
+	for (i = 0; i < works; i++)
+		c->member[i] = (uint8_t)member_of(c, &c->m->works[i]);
+	collect(c);
+	return c->groups.failed || tw_op_rows_group(&c->rows, c->groups.count) ? TRAWL_ENOMEM : 0;
 }
 
-void tw_op_calls_release(struct tw_op_calls *c)
-{
-	tw_signatures_release(&c->signatures);
-	tw_op_rows_release(&c->rows);
-	tw_groups_release(&c->groups);
-	tw_free(c->in->allocator, c->group_of_work, c->works * sizeof(*c->group_of_work));
-	tw_free(c->in->allocator, c->member, c->works * sizeof(*c->member));
-}
+/* ---- the table */
 
-bool tw_op_calls_failed(const struct tw_op_calls *c)
-{
-	return tw_signatures_failed(&c->signatures) || c->rows.failed;
-}
-
-struct trawl_table *tw_op_calls_table(const struct tw_op_calls *c, const struct tw_table_spec *spec)
+static struct trawl_table *new_table(const struct tw_op_calls *c, const struct tw_table_spec *spec)
 {
 	static const struct trawl_column parameter =
 		TW_TEXT("param", 16, "what the cost model took from the arguments",
@@ -222,39 +199,62 @@ struct trawl_table *tw_op_calls_table(const struct tw_op_calls *c, const struct 
 		all[1 + p] = parameter;
 	memcpy(all + 1 + p, spec->columns + 1, (spec->column_count - 1) * sizeof(*all));
 	table = tw_table_new_columns(spec, all, total, c->in->tables);
-	tw_free(c->in->allocator, all, total * sizeof(*all));
 	for (p = 0; table && p < c->parameter_count; p++)
 		tw_table_name_column(table, 1 + p, "param: ", c->parameters[p]);
 	return table;
 }
 
-void tw_op_calls_set_parameters(const struct tw_op_calls *c, struct trawl_table *table, size_t row,
-				const struct tw_op_work *work)
+/* The cells of the parameters; those that another model of the family has stay missing. */
+static void set_parameters(const struct tw_op_calls *c, struct trawl_table *table, size_t row,
+			   const struct tw_op_work *work)
 {
-	size_t p, len;
 	uint32_t i;
 
 	for (i = 0; i < work->parameter_count; i++) {
 		const struct tw_op_parameter *parameter = &c->m->parameters[work->parameters + i];
-		const char *text = tw_pool_text(&c->m->texts, parameter->text, &len);
+		uint32_t column = column_of(c, parameter->name);
 
-		for (p = 0; p < c->parameter_count; p++)
-			if (len && !strcmp(c->parameters[p], parameter->name))
-				tw_table_set_text(table, row, 1 + p, text, len);
+		if (column < c->parameter_count && c->m->texts.entries[parameter->text].len)
+			tw_set_pool_text(table, row, 1 + column, &c->m->texts, parameter->text);
 	}
+}
+
+struct making {
+	const struct tw_op_calls *calls;
+	tw_set_op_row *set;
+	void *context;
+};
+
+static void set_calls(void *context, struct trawl_table *table, size_t row, uint32_t number,
+		      const struct tw_op_group *group)
+{
+	const struct making *making = context;
+	const struct trawl_trace *trace = making->calls->in->trace;
+
+	tw_set_name(table, row, 0, trace, trace->events.name[group->first->event]);
+	set_parameters(making->calls, table, row, group->work);
+	making->set(making->context, table, row, number, group);
+}
+
+int tw_op_calls_make(struct tw_op_calls *c, const struct tw_table_spec *spec, tw_set_op_row *set,
+		     void *context, struct trawl_table **table)
+{
+	struct making making = { c, set, context };
+	int status;
+
+	if (!c->rows.count)
+		return 0;
+	*table = new_table(c, spec);
+	if (!*table)
+		return TRAWL_ENOMEM;
+	status = tw_op_rows_add(&c->rows, *table, set_calls, &making);
+	return tw_signatures_failed(&c->signatures) ? TRAWL_ENOMEM : status;
 }
 
 void tw_op_calls_set_arguments(struct tw_op_calls *c, struct trawl_table *table, size_t row,
 			       size_t column, uint64_t event)
 {
-	struct tw_signature s = tw_signature_of(&c->signatures, event);
-	const uint32_t ids[] = { s.dims, s.types, s.strides, s.concrete };
-	size_t i, len;
+	struct tw_signature signature = tw_signature_of(&c->signatures, event);
 
-	for (i = 0; i < 4; i++) {
-		const char *text = tw_pool_text(&c->signatures.texts, ids[i], &len);
-
-		if (ids[i])
-			tw_table_set_text(table, row, column + i, text, len);
-	}
+	tw_set_signature(table, row, column, &c->signatures.texts, &signature);
 }

@@ -14,31 +14,25 @@ struct tw_op_calls {
 	const struct tw_modelled *m;
 	const struct tw_analysis *sheet; /* its family and passes */
 	struct tw_groups groups;
-	struct tw_op_rows rows; /* by group; count 0: none in this trace */
-	size_t works;
-	uint32_t *group_of_work;       /* by work: TW_NO_GROUP: not asked yet */
+	struct tw_op_rows rows;	       /* by group; count 0: none in this trace */
+	uint32_t *group_of_work;       /* by work: 1 + its group, 0: not asked yet */
 	uint8_t *member;	       /* by work: whether it is of the family, and forward */
 	const char *const *parameters; /* names, as sheets.def has them */
 	size_t parameter_count;
 	struct tw_signatures signatures;
 };
 
-/* 0, or -1 out of memory; _release is due in any case. */
 int tw_op_calls_collect(struct tw_op_calls *calls, const struct tw_analysis_input *in,
 			const struct tw_analysis *sheet) TRAWL_MUST_CHECK;
-void tw_op_calls_release(struct tw_op_calls *calls);
-/* Out of memory at some time. */
-bool tw_op_calls_failed(const struct tw_op_calls *calls);
 
 /*
- * A table for them: the first of the spec's columns is the operation's name, behind it stands one for
- * each parameter, "param: ...", then the others.  NULL when out of memory.
+ * A table of them, NULL where there are none: the first of the spec's columns is the operation's
+ * name, behind it stands one for each parameter, "param: ...", then the others.  `set` sets the
+ * cells of these others.
  */
-struct trawl_table *tw_op_calls_table(const struct tw_op_calls *calls,
-				      const struct tw_table_spec *spec);
-/* The cells of the parameters; those that another model of the family has stay missing. */
-void tw_op_calls_set_parameters(const struct tw_op_calls *calls, struct trawl_table *table,
-				size_t row, const struct tw_op_work *work);
+int tw_op_calls_make(struct tw_op_calls *calls, const struct tw_table_spec *spec,
+		     tw_set_op_row *set, void *context,
+		     struct trawl_table **table) TRAWL_MUST_CHECK;
 /* Shapes, types, strides and values of a call's inputs into four columns, of which `column` is the first. */
 void tw_op_calls_set_arguments(struct tw_op_calls *calls, struct trawl_table *table, size_t row,
 			       size_t column, uint64_t event);

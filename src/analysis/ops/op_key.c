@@ -1,7 +1,5 @@
 #include "analysis/ops/op_key.h"
 
-#include <string.h>
-
 struct key {
 	uint32_t name, kernel, process, label, thread;
 	struct tw_signature signature;
@@ -16,40 +14,34 @@ struct seen {
 
 int tw_op_keys_init(struct tw_op_keys *keys, const struct tw_analysis_input *in)
 {
-	memset(keys, 0, sizeof(*keys));
-	keys->in = in;
+	*keys = (struct tw_op_keys){ .in = in };
+	tw_str_init(&keys->name, in->allocator);
 	tw_groups_init(&keys->groups, sizeof(struct key), in->allocator);
 	tw_groups_init_values(&keys->seen, sizeof(struct seen), sizeof(uint32_t), in->allocator);
-	return tw_signatures_init(&keys->signatures, in->trace);
-}
-
-void tw_op_keys_release(struct tw_op_keys *keys)
-{
-	tw_signatures_release(&keys->signatures);
-	tw_groups_release(&keys->groups);
-	tw_groups_release(&keys->seen);
+	return tw_signatures_init(&keys->signatures, in->trace, in->allocator);
 }
 
 bool tw_op_keys_failed(const struct tw_op_keys *keys)
 {
-	return keys->groups.failed || keys->seen.failed || tw_signatures_failed(&keys->signatures);
+	return keys->groups.failed || keys->seen.failed || keys->name.failed ||
+	       tw_signatures_failed(&keys->signatures);
 }
 
 static uint32_t group_of(struct tw_op_keys *keys, const struct seen *seen)
 {
 	const struct tw_modelled *m = keys->in->modelled;
 	const struct tw_track_names *names = &keys->in->derived->names.tracks[seen->track];
-	struct key key;
+	const struct key key = {
+		.name = seen->name,
+		.kernel = seen->kernel,
+		.process = names->process,
+		.label = names->labels,
+		.thread = names->thread,
+		.signature = tw_signature_repr(&keys->signatures,
+					       tw_groups_key(&m->signatures, seen->signature)),
+		.category = tw_pool_intern_cstr(&keys->signatures.texts, seen->category),
+	};
 
-	memset(&key, 0, sizeof(key));
-	key.name = seen->name;
-	key.kernel = seen->kernel;
-	key.process = names->process;
-	key.label = names->labels;
-	key.thread = names->thread;
-	key.signature = tw_signature_repr(&keys->signatures,
-					  tw_groups_key(&m->signatures, seen->signature));
-	key.category = tw_pool_intern_cstr(&keys->signatures.texts, seen->category);
 	return tw_groups_add(&keys->groups, &key);
 }
 
@@ -60,15 +52,13 @@ uint32_t tw_op_key_of(struct tw_op_keys *keys, uint64_t node, uint32_t kernel, c
 	struct seen seen = { category, trace->events.name[event], kernel,
 			     trace->events.track[event],
 			     tw_signature_at(keys->in->modelled, node) };
-	uint32_t before = keys->seen.count, at = tw_groups_add(&keys->seen, &seen);
-	uint32_t *group;
+	uint32_t *group = tw_groups_at(&keys->seen, &seen);
 
-	if (keys->seen.failed)
+	if (!group)
 		return TW_NO_GROUP;
-	group = tw_groups_value(&keys->seen, at);
-	if (keys->seen.count != before)
-		*group = group_of(keys, &seen);
-	return *group;
+	if (!*group)
+		*group = group_of(keys, &seen) + 1;
+	return *group - 1;
 }
 
 void tw_synthetic_name(const struct trawl_trace *trace, uint32_t name, uint32_t kernel,
@@ -102,39 +92,22 @@ void tw_set_track(struct trawl_table *table, size_t row, size_t column,
 	set_or_unknown(derived->trace, table, row, column + 2, names->thread);
 }
 
-static void set_own(const struct tw_op_keys *keys, struct trawl_table *table, size_t row,
-		    size_t column, uint32_t text)
-{
-	size_t len;
-	const char *ptr = tw_pool_text(&keys->signatures.texts, text, &len);
-
-	if (text)
-		tw_table_set_text(table, row, column, ptr, len);
-}
-
-int tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group)
+void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group)
 {
 	const struct key *key = tw_groups_key(&keys->groups, group);
+	const struct tw_pool *texts = &keys->signatures.texts;
 	const struct trawl_trace *trace = keys->in->trace;
-	struct tw_str name;
-	int status = 0;
 
 	if (key->kernel) {
-		tw_str_init(&name, keys->in->allocator);
-		tw_synthetic_name(trace, key->name, key->kernel, &name);
-		tw_table_set_text(table, row, TW_OP_NAME, name.ptr, name.len);
-		status = name.failed ? -1 : 0;
-		tw_str_release(&name);
+		tw_str_clear(&keys->name);
+		tw_synthetic_name(trace, key->name, key->kernel, &keys->name);
+		tw_table_set_text(table, row, TW_OP_NAME, keys->name.ptr, keys->name.len);
 	} else {
 		tw_set_name(table, row, TW_OP_NAME, trace, key->name);
 	}
-	set_own(keys, table, row, TW_OP_CATEGORY, key->category);
+	tw_set_pool_text(table, row, TW_OP_CATEGORY, texts, key->category);
 	set_or_unknown(trace, table, row, TW_OP_PROCESS, key->process);
 	set_or_unknown(trace, table, row, TW_OP_LABEL, key->label);
 	set_or_unknown(trace, table, row, TW_OP_THREAD, key->thread);
-	set_own(keys, table, row, TW_OP_DIMS, key->signature.dims);
-	set_own(keys, table, row, TW_OP_TYPES, key->signature.types);
-	set_own(keys, table, row, TW_OP_STRIDES, key->signature.strides);
-	set_own(keys, table, row, TW_OP_CONCRETE, key->signature.concrete);
-	return status;
+	tw_set_signature(table, row, TW_OP_DIMS, texts, &key->signature);
 }

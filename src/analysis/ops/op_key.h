@@ -39,11 +39,12 @@ struct tw_op_keys {
 	const struct tw_analysis_input *in;
 	struct tw_signatures signatures;
 	struct tw_groups groups;
-	struct tw_groups seen; /* calls as recorded, each with its group */
+	struct tw_groups seen; /* calls as recorded, each with 1 + its group */
+	struct tw_str name;    /* of the row that is set */
 };
 
 int tw_op_keys_init(struct tw_op_keys *keys, const struct tw_analysis_input *in) TRAWL_MUST_CHECK;
-void tw_op_keys_release(struct tw_op_keys *keys);
+/* Out of memory at some time. */
 bool tw_op_keys_failed(const struct tw_op_keys *keys);
 
 /*
@@ -58,7 +59,7 @@ void tw_synthetic_name(const struct trawl_trace *trace, uint32_t name, uint32_t 
 		       struct tw_str *out);
 
 /* Sets the key columns of a row. */
-int tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group);
+void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group);
 
 /* The texts of a call's process, label and thread into three columns; "Unknown" when untold. */
 void tw_set_track(struct trawl_table *table, size_t row, size_t column,

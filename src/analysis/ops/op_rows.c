@@ -3,6 +3,7 @@
 #include "analysis/ops/kernel_details.h"
 #include "base/alloc.h"
 #include "base/intervals.h"
+#include "base/list.h"
 #include "model/roofline.h"
 
 #include <math.h>
@@ -17,52 +18,17 @@ void tw_op_rows_init(struct tw_op_rows *rows, const struct tw_analysis_input *in
 	tw_str_init(&rows->short_form, in->allocator);
 }
 
-void tw_op_rows_release(struct tw_op_rows *rows)
-{
-	const struct trawl_allocator *a = rows->in->allocator;
-
-	tw_free(a, rows->items, rows->capacity * sizeof(*rows->items));
-	tw_free(a, rows->gpu.first, rows->first_capacity * sizeof(*rows->gpu.first));
-	tw_free(a, rows->gpu.list, rows->gpu_capacity * sizeof(*rows->gpu.list));
-	tw_free(a, rows->values, (rows->largest + 1) * sizeof(*rows->values));
-	tw_free(a, rows->times, (rows->largest + 1) * sizeof(*rows->times));
-	tw_members_release(&rows->members);
-	tw_str_release(&rows->full);
-	tw_str_release(&rows->short_form);
-}
-
-/* Room for `more` behind `count` of `size` bytes each: the list, or NULL (sticky). */
-static void *grow(struct tw_op_rows *rows, void *list, uint64_t *capacity, uint64_t count,
-		  uint64_t more, size_t size)
-{
-	uint64_t wanted = *capacity ? *capacity : 256;
-	void *grown;
-
-	if (*capacity - count >= more)
-		return list;
-	while (wanted - count < more)
-		wanted *= 2;
-	grown = tw_realloc(rows->in->allocator, list, *capacity * size, wanted * size);
-	if (grown)
-		*capacity = wanted;
-	else
-		rows->failed = true;
-	return grown;
-}
-
 void tw_op_rows_gpu(struct tw_op_rows *rows, const uint32_t *gpu, uint64_t count)
 {
-	uint32_t *list;
+	struct tw_members *to = &rows->gpu;
+	uint64_t i;
 
-	if (rows->failed || !count)
-		return;
-	list = grow(rows, rows->gpu.list, &rows->gpu_capacity, rows->gpu.count, count,
-		    sizeof(*list));
-	if (!list)
-		return;
-	rows->gpu.list = list;
-	memcpy(list + rows->gpu.count, gpu, count * sizeof(*gpu));
-	rows->gpu.count += count;
+	for (i = 0; i < count && !rows->failed; i++) {
+		rows->failed = !tw_list_grow(&to->list, &rows->gpu_capacity, to->count,
+					     sizeof(*to->list), rows->in->allocator);
+		if (!rows->failed)
+			to->list[to->count++] = gpu[i];
+	}
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -90,34 +56,34 @@ static uint64_t sort_distinct(uint32_t *list, uint64_t count)
 
 void tw_op_rows_end(struct tw_op_rows *rows, uint64_t event, uint32_t work, uint32_t group)
 {
+	const struct trawl_allocator *a = rows->in->allocator;
 	const struct tw_gpu *gpu = &rows->in->derived->gpu;
 	struct tw_union busy = TW_UNION_INIT;
-	struct tw_op_row *items = NULL;
-	uint32_t *first = NULL, *list;
-	uint64_t begin, i, n = 0;
+	uint64_t begin, i, n;
+	uint32_t *list;
 
-	if (!rows->failed)
-		items = grow(rows, rows->items, &rows->capacity, rows->count, 1, sizeof(*items));
-	if (items) {
-		rows->items = items;
-		first = grow(rows, rows->gpu.first, &rows->first_capacity, rows->count, 2,
-			     sizeof(*first));
-	}
-	if (!first)
+	if (rows->failed ||
+	    !tw_list_grow(&rows->items, &rows->capacity, rows->count, sizeof(*rows->items), a) ||
+	    !tw_list_grow(&rows->gpu.first, &rows->first_capacity, rows->count + 1,
+			  sizeof(*rows->gpu.first), a)) {
+		rows->failed = true;
 		return;
-	rows->gpu.first = first;
+	}
 	if (!rows->count)
-		first[0] = 0;
-	begin = first[rows->count];
-	if (rows->gpu.count > begin) {
+		rows->gpu.first[0] = 0;
+	begin = rows->gpu.first[rows->count];
+	n = rows->gpu.count - begin;
+	if (n) {
 		list = rows->gpu.list + begin;
-		n = sort_distinct(list, rows->gpu.count - begin);
+		n = sort_distinct(list, n);
 		for (i = 0; i < n; i++)
 			tw_union_add(&busy, gpu->start_ns[list[i]], gpu->end_ns[list[i]]);
 	}
-	items[rows->count++] = (struct tw_op_row){ busy.length_ns, (uint32_t)event, work, group };
-	first[rows->count] = (uint32_t)(begin + n);
+	rows->items[rows->count++] =
+		(struct tw_op_row){ busy.length_ns, (uint32_t)event, work, group };
+	rows->total_ns += busy.length_ns;
 	rows->gpu.count = begin + n;
+	rows->gpu.first[rows->count] = (uint32_t)rows->gpu.count;
 	rows->gpu.group_count = rows->count;
 }
 
@@ -125,25 +91,24 @@ int tw_op_rows_group(struct tw_op_rows *rows, uint32_t group_count)
 {
 	const struct trawl_allocator *a = rows->in->allocator;
 	uint32_t *of = tw_alloc(a, (rows->count + 1) * sizeof(*of));
-	int status = -1;
-	uint64_t i;
+	uint64_t i, largest = 0;
 
-	if (of && !rows->failed) {
-		for (i = 0; i < rows->count; i++)
-			of[i] = rows->items[i].group;
-		status = tw_members_build(&rows->members, of, rows->count, group_count, a);
-	}
-	tw_free(a, of, (rows->count + 1) * sizeof(*of));
-	if (status)
+	if (!of || rows->failed)
 		return -1;
+	for (i = 0; i < rows->count; i++)
+		of[i] = rows->items[i].group;
+	if (tw_members_build(&rows->members, of, rows->count, group_count, a))
+		return -1;
+	tw_free(a, of, (rows->count + 1) * sizeof(*of));
 	for (i = 0; i < group_count; i++) {
 		uint64_t n = rows->members.first[i + 1] - rows->members.first[i];
 
-		if (n > rows->largest)
-			rows->largest = n;
+		if (n > largest)
+			largest = n;
 	}
-	rows->times = tw_alloc(a, (rows->largest + 1) * sizeof(*rows->times));
-	return rows->times ? 0 : -1;
+	rows->times = tw_alloc(a, (largest + 1) * sizeof(*rows->times));
+	rows->values = tw_alloc(a, (largest + 1) * sizeof(*rows->values));
+	return rows->times && rows->values ? 0 : -1;
 }
 
 /* ---- groups */
@@ -224,19 +189,12 @@ static void add_rates(struct tw_op_rows *rows, const uint32_t *list, struct tw_o
 		add_common_rates(rows, group);
 		return;
 	}
-	if (!rows->values)
-		rows->values =
-			tw_alloc(rows->in->allocator, (rows->largest + 1) * sizeof(*rows->values));
-	if (!rows->values) {
-		rows->failed = true;
-		return;
-	}
 	group->tflops_per_s = measure(rows, list, group->count, TFLOPS);
 	group->tb_per_s = measure(rows, list, group->count, TB);
 	group->percent = measure(rows, list, group->count, PERCENT);
 }
 
-void tw_op_group_of(struct tw_op_rows *rows, uint32_t number, struct tw_op_group *group)
+static void measure_group(struct tw_op_rows *rows, uint32_t number, struct tw_op_group *group)
 {
 	const uint32_t *list = rows->members.list + rows->members.first[number];
 	uint64_t n = rows->members.first[number + 1] - rows->members.first[number], i;
@@ -258,32 +216,53 @@ void tw_op_group_of(struct tw_op_rows *rows, uint32_t number, struct tw_op_group
 	add_rates(rows, list, group);
 }
 
-int tw_op_group_kernels(struct tw_op_rows *rows, uint32_t group)
-{
-	uint64_t first = rows->members.first[group];
+/* ---- rows of a table */
 
-	tw_str_clear(&rows->full);
-	tw_str_clear(&rows->short_form);
-	return tw_kernel_details(rows->in->derived, &rows->gpu, rows->members.list + first,
-				 rows->members.first[group + 1] - first, &rows->full,
-				 &rows->short_form);
+struct adding {
+	struct tw_op_rows *rows;
+	tw_set_op_row *set;
+	void *context;
+};
+
+static struct tw_order describe_group(void *context, uint32_t number)
+{
+	const struct tw_op_rows *rows = ((const struct adding *)context)->rows;
+	struct tw_order order = { .tie = UINT64_MAX };
+	uint64_t i;
+
+	for (i = rows->members.first[number]; i < rows->members.first[number + 1]; i++) {
+		const struct tw_op_row *row = &rows->items[rows->members.list[i]];
+
+		order.value += row->kernel_ns;
+		if (row->event < order.tie)
+			order.tie = row->event;
+	}
+	return order;
 }
 
-void tw_op_rows_order(const struct tw_op_rows *rows, struct tw_order *order, tw_wide *total)
+static int add_group_row(void *context, struct trawl_table *table, uint32_t number)
 {
-	uint64_t group, i;
+	const struct adding *adding = context;
+	struct tw_op_rows *rows = adding->rows;
+	const uint32_t *first = &rows->members.first[number];
+	struct tw_op_group group;
 
-	*total = 0;
-	for (group = 0; group < rows->members.group_count; group++) {
-		order[group] = (struct tw_order){ .tie = UINT64_MAX, .index = (uint32_t)group };
-		for (i = rows->members.first[group]; i < rows->members.first[group + 1]; i++) {
-			const struct tw_op_row *row = &rows->items[rows->members.list[i]];
+	measure_group(rows, number, &group);
+	tw_str_clear(&rows->full);
+	tw_str_clear(&rows->short_form);
+	if (tw_kernel_details(rows->in->derived, &rows->gpu, rows->members.list + first[0],
+			      first[1] - first[0], &rows->full, &rows->short_form))
+		return TRAWL_ENOMEM;
+	adding->set(adding->context, table, tw_table_add_row(table), number, &group);
+	return 0;
+}
 
-			order[group].value += row->kernel_ns;
-			if (row->event < order[group].tie)
-				order[group].tie = row->event;
-		}
-		*total += order[group].value;
-	}
-	tw_order_sort(order, rows->members.group_count, NULL);
+int tw_op_rows_add(struct tw_op_rows *rows, struct trawl_table *table, tw_set_op_row *set,
+		   void *context)
+{
+	struct adding adding = { rows, set, context };
+	const struct tw_order_rows in_order = { &adding, describe_group, add_group_row, NULL };
+
+	return tw_add_in_order(table, (uint32_t)rows->members.group_count, &in_order,
+			       rows->in->allocator);
 }

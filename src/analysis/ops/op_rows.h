@@ -22,24 +22,23 @@ struct tw_op_rows {
 	const struct tw_analysis_input *in;
 	struct tw_op_row *items;
 	uint64_t count, capacity;
+	tw_wide total_ns;      /* their kernel time */
 	struct tw_members gpu; /* by row, in order of start; `first` has count + 1 entries */
 	uint64_t first_capacity, gpu_capacity;
-	struct tw_members members; /* rows by group, after tw_op_rows_group() */
-	int64_t *times;		   /* room for the largest group */
-	double *values;		   /* the same; NULL until it is needed */
-	uint64_t largest;
+	struct tw_members members;	/* rows by group, after tw_op_rows_group() */
+	int64_t *times;			/* room for the largest group */
+	double *values;			/* the same */
 	struct tw_str full, short_form; /* kernels of the group asked last */
 	bool failed;			/* out of memory, sticky */
 };
 
 void tw_op_rows_init(struct tw_op_rows *rows, const struct tw_analysis_input *in);
-void tw_op_rows_release(struct tw_op_rows *rows);
 
 /* Adds GPU events to the row that tw_op_rows_end() then makes of all since the last one. */
 void tw_op_rows_gpu(struct tw_op_rows *rows, const uint32_t *gpu, uint64_t count);
 void tw_op_rows_end(struct tw_op_rows *rows, uint64_t event, uint32_t work, uint32_t group);
 
-/* Ends adding: 0, or -1 out of memory. */
+/* Ends adding. */
 int tw_op_rows_group(struct tw_op_rows *rows, uint32_t group_count) TRAWL_MUST_CHECK;
 
 /* A group of rows as the tables show it. */
@@ -53,11 +52,14 @@ struct tw_op_group {
 	const char *bound;  /* NULL: unknown */
 };
 
-void tw_op_group_of(struct tw_op_rows *rows, uint32_t group, struct tw_op_group *out);
-/* Into rows->full and rows->short_form. */
-int tw_op_group_kernels(struct tw_op_rows *rows, uint32_t group) TRAWL_MUST_CHECK;
+/*
+ * Adds rows to a table, those of most kernel time first, then of the earliest call: `set` sets the
+ * cells of a group, whose kernels are in rows->full and rows->short_form; it may use rows->times.
+ */
+typedef void tw_set_op_row(void *context, struct trawl_table *table, size_t row, uint32_t number,
+			   const struct tw_op_group *group);
 
-/* Groups in order: most kernel time first, then the earliest call. `order` has a place for each. */
-void tw_op_rows_order(const struct tw_op_rows *rows, struct tw_order *order, tw_wide *total);
+int tw_op_rows_add(struct tw_op_rows *rows, struct trawl_table *table, tw_set_op_row *set,
+		   void *context) TRAWL_MUST_CHECK;
 
 #endif

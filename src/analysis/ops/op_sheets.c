@@ -7,7 +7,6 @@
 
 #include "analysis/ops/op_calls.h"
 #include "analysis/ops/op_key.h"
-#include "base/alloc.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,77 +104,46 @@ static void set_five(struct trawl_table *table, size_t row, size_t column,
 	tw_table_set_real(table, row, column + 4, s->max);
 }
 
-static void set_kernel_time(struct trawl_table *table, size_t row, size_t shift,
-			    const struct tw_stats *s)
+static void set_row(void *context, struct trawl_table *table, size_t row, uint32_t number,
+		    const struct tw_op_group *g)
 {
-	tw_set_us(table, row, shift + KERNEL, s->mean);
-	tw_set_us(table, row, shift + KERNEL + 1, s->median);
-	tw_set_us(table, row, shift + KERNEL + 2, s->std);
-	tw_set_us(table, row, shift + KERNEL + 3, (double)s->min);
-	tw_set_us(table, row, shift + KERNEL + 4, (double)s->max);
-	tw_set_sum(table, row, shift + KERNEL_SUM, s->sum);
-}
+	struct tw_op_calls *c = context;
+	const struct tw_stats *ns = &g->kernel_ns;
+	const struct tw_real_stats us = { ns->mean / 1000, ns->median / 1000, ns->std / 1000,
+					  (double)ns->min / 1000, (double)ns->max / 1000 };
+	size_t shift = c->parameter_count;
 
-static int add_row(struct tw_op_calls *c, struct trawl_table *table, uint32_t number)
-{
-	size_t row = tw_table_add_row(table), shift = c->parameter_count;
-	struct tw_op_group g;
-
-	tw_op_group_of(&c->rows, number, &g);
-	if (!g.work || tw_op_group_kernels(&c->rows, number))
-		return -1;
-	tw_set_name(table, row, NAME, c->in->trace, c->in->trace->events.name[g.first->event]);
-	tw_op_calls_set_parameters(c, table, row, g.work);
-	tw_table_set_real(table, row, shift + GFLOPS, g.work->flops / 1e9);
-	tw_table_set_real(table, row, shift + DATA, g.work->bytes / 1048576);
+	(void)number;
+	tw_table_set_real(table, row, shift + GFLOPS, g->work->flops / 1e9);
+	tw_table_set_real(table, row, shift + DATA, g->work->bytes / 1048576);
 	tw_table_set_real(table, row, shift + INTENSITY,
-			  g.work->bytes > 0 ? g.work->flops / g.work->bytes : NAN);
-	set_five(table, row, shift + TB, &g.tb_per_s);
-	set_five(table, row, shift + TFLOPS, &g.tflops_per_s);
-	tw_set_track(table, row, shift + PROCESS, c->in->derived, g.first->event);
-	if (g.work->spec[0])
-		tw_table_set_str(table, row, shift + SPEC, g.work->spec);
-	tw_table_set_real(table, row, shift + ROOFLINE_TIME, g.roofline_us);
-	tw_table_set_str(table, row, shift + BOUND, g.bound);
-	set_five(table, row, shift + PERCENT, &g.percent);
+			  g->work->bytes > 0 ? g->work->flops / g->work->bytes : NAN);
+	set_five(table, row, shift + TB, &g->tb_per_s);
+	set_five(table, row, shift + TFLOPS, &g->tflops_per_s);
+	tw_set_track(table, row, shift + PROCESS, c->in->derived, g->first->event);
+	if (g->work->spec[0])
+		tw_table_set_str(table, row, shift + SPEC, g->work->spec);
+	tw_table_set_real(table, row, shift + ROOFLINE_TIME, g->roofline_us);
+	tw_table_set_str(table, row, shift + BOUND, g->bound);
+	set_five(table, row, shift + PERCENT, &g->percent);
 	tw_table_set_text(table, row, shift + DETAILS, c->rows.full.ptr, c->rows.full.len);
 	tw_table_set_text(table, row, shift + SHORT_DETAILS, c->rows.short_form.ptr,
 			  c->rows.short_form.len);
-	tw_op_calls_set_arguments(c, table, row, shift + DIMS, g.first->event);
-	set_kernel_time(table, row, shift, &g.kernel_ns);
-	tw_table_set_integer(table, row, shift + COUNT, (int64_t)g.count);
-	tw_table_set_integer(table, row, shift + EVENT, (int64_t)g.first->event);
-	return 0;
-}
-
-static int fill(struct tw_op_calls *c, struct trawl_table *table)
-{
-	uint32_t count = c->groups.count, g;
-	struct tw_order *order = tw_alloc_array(c->in->allocator, count + 1, sizeof(*order));
-	tw_wide total;
-	int status = order ? 0 : -1;
-
-	if (!status)
-		tw_op_rows_order(&c->rows, order, &total);
-	tw_table_reserve(table, count);
-	for (g = 0; g < count && !status; g++)
-		status = add_row(c, table, order[g].index);
-	tw_free(c->in->allocator, order, (count + 1) * sizeof(*order));
-	return status;
+	tw_op_calls_set_arguments(c, table, row, shift + DIMS, g->first->event);
+	set_five(table, row, shift + KERNEL, &us);
+	tw_set_sum(table, row, shift + KERNEL_SUM, g->kernel_ns.sum);
+	tw_table_set_integer(table, row, shift + COUNT, (int64_t)g->count);
+	tw_table_set_integer(table, row, shift + EVENT, (int64_t)g->first->event);
 }
 
 static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
 		struct trawl_table **table)
 {
 	struct tw_op_calls c;
-	int status = tw_op_calls_collect(&c, in, self);
 
-	if (!status && c.rows.count) {
-		*table = tw_op_calls_table(&c, &self->table);
-		status = *table && !fill(&c, *table) && !tw_op_calls_failed(&c) ? 0 : -1;
-	}
-	tw_op_calls_release(&c);
-	return status ? TRAWL_ENOMEM : 0;
+	return tw_op_calls_collect(&c, in, self) ?
+		       TRAWL_ENOMEM :
+		       tw_op_calls_make(&c, &self->table, set_row, &c, table);
 }
 
 #define SHEET(id, name, of_family, of_passes, meaning)                   \

@@ -1,9 +1,6 @@
 /* GPU time of operations by name. */
-#include "analysis/analysis.h"
-
-#include "analysis/order.h"
 #include "analysis/signature.h"
-#include "base/alloc.h"
+#include "analysis/sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,141 +38,83 @@ static const struct trawl_column columns[] = {
 };
 
 struct sum {
-	tw_wide direct_ns, subtree_ns;
-	int64_t count;
+	struct tw_sum direct;
+	tw_wide subtree_ns;
+	uint64_t categories; /* bits: those its calls fell in */
 };
+
+_Static_assert(TW_MOST_OP_CATEGORIES <= 64, "a bit for each category");
 
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The distinct categories of a group's members, as a list in Python's notation. */
-static int set_categories(const struct tw_analysis_input *in, struct trawl_table *table, size_t row,
-			  const struct tw_members *members, uint32_t group)
+/* Categories by name, as a list in Python's notation. */
+static void add_categories(const struct tw_categories *all, uint64_t categories, struct tw_str *out)
 {
-	const struct tw_categories *categories = &in->launchers->categories;
-	bool seen[TW_MOST_OP_CATEGORIES] = { false };
-	const char *distinct[TW_MOST_OP_CATEGORIES];
-	size_t count = 0, k;
-	struct tw_str text;
-	uint64_t i;
-	bool failed;
+	const char *names[TW_MOST_OP_CATEGORIES];
+	size_t count = 0, i;
 
-	for (i = members->first[group]; i < members->first[group + 1]; i++) {
-		unsigned category = in->launchers->items[members->list[i]].category;
-
-		if (!seen[category])
-			distinct[count++] = categories->names[category];
-		seen[category] = true;
+	for (i = 0; i < all->count; i++)
+		if (categories >> i & 1)
+			names[count++] = all->names[i];
+	qsort(names, count, sizeof(*names), compare_texts);
+	for (i = 0; i < count; i++) {
+		tw_str_add_cstr(out, i ? ", " : "[");
+		tw_python_quote(names[i], strlen(names[i]), out);
 	}
-	qsort(distinct, count, sizeof(*distinct), compare_texts);
-	tw_str_init(&text, in->allocator);
-	for (k = 0; k < count; k++) {
-		tw_str_add_cstr(&text, k ? ", " : "[");
-		tw_python_quote(distinct[k], strlen(distinct[k]), &text);
-	}
-	tw_str_add_char(&text, ']');
-	tw_table_set_text(table, row, CATEGORIES, text.ptr, text.len);
-	failed = text.failed;
-	tw_str_release(&text);
-	return failed ? -1 : 0;
+	tw_str_add_char(out, ']');
 }
 
-static void set_numbers(struct trawl_table *table, size_t row, const struct sum *sum,
-			tw_wide running, tw_wide total)
+static void set_operation(const struct tw_sums *sums, struct trawl_table *table, size_t row,
+			  const void *name, const void *value)
 {
-	tw_set_sum(table, row, DIRECT_US, sum->direct_ns);
+	const struct sum *sum = value;
+	struct tw_str *text = sums->context;
+
+	tw_str_clear(text);
+	add_categories(&sums->in->launchers->categories, sum->categories, text);
+	tw_set_name(table, row, NAME, sums->in->trace, *(const uint32_t *)name);
+	tw_set_sum(table, row, DIRECT_US, sum->direct.ns);
 	tw_set_sum(table, row, SUBTREE_US, sum->subtree_ns);
-	tw_set_sum(table, row, DIRECT_MS, sum->direct_ns);
+	tw_set_sum(table, row, DIRECT_MS, sum->direct.ns);
 	tw_set_sum(table, row, SUBTREE_MS, sum->subtree_ns);
-	tw_table_set_integer(table, row, COUNT, sum->count);
-	tw_set_percent(table, row, PERCENTAGE, (double)sum->direct_ns, (double)total);
-	tw_set_percent(table, row, CUMULATIVE, (double)running, (double)total);
+	tw_table_set_integer(table, row, COUNT, sum->direct.count);
+	tw_table_set_text(table, row, CATEGORIES, text->ptr, text->len);
+	tw_set_percent(table, row, PERCENTAGE, (double)sum->direct.ns, (double)sums->total_ns);
+	tw_set_percent(table, row, CUMULATIVE, (double)sums->running_ns, (double)sums->total_ns);
 }
 
-/* Sums by group, and the order of rows: direct time, then name. */
-static tw_wide add_up(const struct tw_analysis_input *in, const struct tw_groups *groups,
-		      const struct tw_members *members, struct sum *sums, struct tw_order *order)
+static void order_operation(const struct tw_sums *sums, const void *name, struct tw_order *order)
 {
-	tw_wide total = 0;
-	uint32_t g;
-	uint64_t i;
-
-	for (g = 0; g < groups->count; g++) {
-		for (i = members->first[g]; i < members->first[g + 1]; i++) {
-			const struct tw_launcher *l = &in->launchers->items[members->list[i]];
-
-			sums[g].direct_ns += l->direct_ns;
-			sums[g].subtree_ns += l->subtree_ns;
-			sums[g].count++;
-		}
-		total += sums[g].direct_ns;
-		order[g] =
-			(struct tw_order){ .value = sums[g].direct_ns,
-					   .texts = { *(const uint32_t *)tw_groups_key(groups, g) },
-					   .index = g };
-	}
-	tw_order_sort(order, groups->count, &in->trace->texts);
-	return total;
-}
-
-static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
-		const struct tw_groups *groups, const struct tw_members *members)
-{
-	const struct trawl_allocator *a = in->allocator;
-	struct sum *sums = tw_alloc_array(a, groups->count + 1, sizeof(*sums));
-	struct tw_order *order = tw_alloc_array(a, groups->count + 1, sizeof(*order));
-	tw_wide total, running = 0;
-	int status = -1;
-	uint32_t g;
-
-	if (sums && order) {
-		status = 0;
-		total = add_up(in, groups, members, sums, order);
-		for (g = 0; g < groups->count && !status; g++) {
-			uint32_t group = order[g].index;
-			size_t row = tw_table_add_row(table);
-
-			running += sums[group].direct_ns;
-			tw_set_name(table, row, NAME, in->trace,
-				    *(const uint32_t *)tw_groups_key(groups, group));
-			set_numbers(table, row, &sums[group], running, total);
-			status = set_categories(in, table, row, members, group);
-		}
-	}
-	tw_free(a, sums, (groups->count + 1) * sizeof(*sums));
-	tw_free(a, order, (groups->count + 1) * sizeof(*order));
-	return status;
+	(void)sums;
+	order->texts[0] = *(const uint32_t *)name;
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
-	const struct trawl_allocator *a = in->allocator;
-	const struct tw_launchers *launchers = in->launchers;
-	size_t bytes = (launchers->count + 1) * sizeof(uint32_t);
-	uint32_t *of = tw_alloc(a, bytes);
-	struct tw_members members = { 0 };
-	struct tw_groups groups;
-	int status = TRAWL_ENOMEM;
+	const uint32_t *names = in->trace->events.name, *event = in->derived->host.event;
+	struct tw_sums sums;
+	struct tw_str text;
 	uint64_t i;
 
-	tw_groups_init(&groups, sizeof(uint32_t), a);
-	if (of) {
-		for (i = 0; i < launchers->count; i++) {
-			uint64_t event = in->derived->host.event[launchers->items[i].node];
+	tw_str_init(&text, in->allocator);
+	tw_sums_init(&sums, in, sizeof(uint32_t), sizeof(struct sum));
+	sums.context = &text;
+	for (i = 0; i < in->launchers->count; i++) {
+		const struct tw_launcher *launcher = &in->launchers->items[i];
+		struct sum *sum =
+			tw_sums_add(&sums, &names[event[launcher->node]], launcher->direct_ns, 0);
 
-			of[i] = tw_groups_add(&groups, &in->trace->events.name[event]);
-		}
-		if (!groups.failed &&
-		    !tw_members_build(&members, of, launchers->count, groups.count, a) &&
-		    !fill(in, table, &groups, &members))
-			status = 0;
+		if (!sum)
+			return TRAWL_ENOMEM;
+		sum->subtree_ns += launcher->subtree_ns;
+		sum->categories |= (uint64_t)1 << launcher->category;
 	}
-	tw_members_release(&members);
-	tw_groups_release(&groups);
-	tw_free(a, of, bytes);
-	return status;
+	return tw_sums_add_rows(&sums, table, set_operation, order_operation) || text.failed ?
+		       TRAWL_ENOMEM :
+		       0;
 }
 
 const struct tw_analysis tw_analysis_ops_summary = {

@@ -1,7 +1,5 @@
 /* GPU time of operations by category. */
-#include "analysis/analysis.h"
-
-#include "analysis/order.h"
+#include "analysis/sums.h"
 
 #include <string.h>
 
@@ -20,48 +18,43 @@ static const struct trawl_column columns[] = {
 		TW_PERCENT_2("Cumulative Percentage (%)", 12, "share of this row and those above"),
 };
 
-struct sum {
-	tw_wide ns;
-	int64_t count;
-};
+static void set_category(const struct tw_sums *sums, struct trawl_table *table, size_t row,
+			 const void *category, const void *value)
+{
+	const struct tw_sum *sum = value;
+	const char *const *names = sums->in->launchers->categories.names;
+
+	tw_table_set_str(table, row, CATEGORY, names[*(const uint32_t *)category]);
+	tw_table_set_integer(table, row, COUNT, sum->count);
+	tw_set_sum(table, row, TIME, sum->ns);
+	tw_set_percent(table, row, PERCENTAGE, (double)sum->ns, (double)sums->total_ns);
+	tw_set_percent(table, row, CUMULATIVE, (double)sums->running_ns, (double)sums->total_ns);
+}
+
+/* Those of equal time by name. */
+static void order_category(const struct tw_sums *sums, const void *category, struct tw_order *order)
+{
+	const struct tw_categories *all = &sums->in->launchers->categories;
+	const char *name = all->names[*(const uint32_t *)category];
+	unsigned other;
+
+	order->tie = 0;
+	for (other = 0; other < all->count; other++)
+		order->tie += strcmp(all->names[other], name) < 0;
+}
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
-	const struct tw_categories *categories = &in->launchers->categories;
-	struct sum sums[TW_MOST_OP_CATEGORIES] = { { 0 } };
-	struct tw_order order[TW_MOST_OP_CATEGORIES];
-	tw_wide total = 0, running = 0;
-	unsigned k, other;
+	struct tw_sums sums;
 	uint64_t i;
-	size_t row;
 
+	tw_sums_init(&sums, in, sizeof(uint32_t), sizeof(struct tw_sum));
 	for (i = 0; i < in->launchers->count; i++) {
 		const struct tw_launcher *launcher = &in->launchers->items[i];
 
-		sums[launcher->category].ns += launcher->direct_ns;
-		sums[launcher->category].count++;
-		total += launcher->direct_ns;
+		tw_sums_add(&sums, &launcher->category, launcher->direct_ns, 0);
 	}
-	for (k = 0; k < categories->count; k++) {
-		order[k] = (struct tw_order){ .value = sums[k].ns, .index = k };
-		for (other = 0; other < categories->count; other++)
-			order[k].tie += strcmp(categories->names[other], categories->names[k]) < 0;
-	}
-	tw_order_sort(order, categories->count, NULL);
-	for (k = 0; k < categories->count; k++) {
-		const struct sum *sum = &sums[order[k].index];
-
-		if (!sum->count)
-			continue;
-		running += sum->ns;
-		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, CATEGORY, categories->names[order[k].index]);
-		tw_table_set_integer(table, row, COUNT, sum->count);
-		tw_set_sum(table, row, TIME, sum->ns);
-		tw_set_percent(table, row, PERCENTAGE, (double)sum->ns, (double)total);
-		tw_set_percent(table, row, CUMULATIVE, (double)running, (double)total);
-	}
-	return 0;
+	return tw_sums_add_rows(&sums, table, set_category, order_category);
 }
 
 const struct tw_analysis tw_analysis_ops_summary_by_category = {

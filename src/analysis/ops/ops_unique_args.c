@@ -7,8 +7,6 @@
 #include "analysis/stats.h"
 #include "base/alloc.h"
 
-#include <string.h>
-
 enum {
 	COUNT = TW_OP_KEY_COLUMN_COUNT,
 	DIRECT_MEAN,
@@ -68,25 +66,11 @@ static const struct trawl_column columns[] = {
 struct work {
 	const struct tw_analysis_input *in;
 	struct tw_op_keys keys;
-	struct tw_members members;
-	uint32_t *of;
+	struct tw_members members; /* launchers by key */
 	int64_t *values;
 	struct tw_str full, short_form;
+	tw_wide total_ns, running_ns; /* direct time: of all, of the rows so far */
 };
-
-static int group_calls(struct work *w)
-{
-	const struct tw_launchers *launchers = w->in->launchers;
-	uint64_t i;
-
-	for (i = 0; i < launchers->count; i++) {
-		const struct tw_launcher *launcher = &launchers->items[i];
-
-		w->of[i] = tw_op_key_of(&w->keys, launcher->node, 0,
-					launchers->categories.names[launcher->category]);
-	}
-	return tw_op_keys_failed(&w->keys) ? -1 : 0;
-}
 
 /* Statistics of the direct (offset 0) or subtree times (1) of a group. */
 static struct tw_stats measure(const struct work *w, uint32_t group, bool subtree)
@@ -112,93 +96,75 @@ static void set_stats(struct trawl_table *table, size_t row, size_t offset,
 	tw_set_sum(table, row, DIRECT_SUM + offset, s->sum);
 }
 
-static int add_row(struct work *w, struct trawl_table *table, uint32_t group)
+static const struct tw_launcher *first_of(const struct work *w, uint32_t group)
 {
+	return &w->in->launchers->items[w->members.list[w->members.first[group]]];
+}
+
+static int add_operation_row(void *context, struct trawl_table *table, uint32_t group)
+{
+	struct work *w = context;
+	const struct tw_derived *d = w->in->derived;
 	uint64_t first = w->members.first[group], n = w->members.first[group + 1] - first;
-	uint64_t example = w->members.list[first];
 	struct tw_stats direct = measure(w, group, false), subtree = measure(w, group, true);
 	size_t row = tw_table_add_row(table);
 
-	if (tw_op_key_set(&w->keys, table, row, group))
-		return -1;
+	tw_op_key_set(&w->keys, table, row, group);
 	tw_table_set_integer(table, row, COUNT, (int64_t)n);
 	set_stats(table, row, 0, &direct);
 	set_stats(table, row, 1, &subtree);
-	tw_table_set_integer(
-		table, row, EVENT,
-		(int64_t)w->in->derived->host.event[w->in->launchers->items[example].node]);
+	tw_table_set_integer(table, row, EVENT, d->host.event[first_of(w, group)->node]);
 	tw_str_clear(&w->full);
 	tw_str_clear(&w->short_form);
-	if (tw_kernel_details(w->in->derived, &w->in->launchers->gpu, w->members.list + first, n,
-			      &w->full, &w->short_form))
-		return -1;
+	if (tw_kernel_details(d, &w->in->launchers->gpu, w->members.list + first, n, &w->full,
+			      &w->short_form))
+		return TRAWL_ENOMEM;
 	tw_table_set_text(table, row, DETAILS, w->full.ptr, w->full.len);
 	tw_table_set_text(table, row, SHORT_DETAILS, w->short_form.ptr, w->short_form.len);
+	w->running_ns += direct.sum;
+	tw_set_percent(table, row, PERCENTAGE, (double)direct.sum, (double)w->total_ns);
+	tw_set_percent(table, row, CUMULATIVE, (double)w->running_ns, (double)w->total_ns);
 	return 0;
 }
 
-static tw_wide group_time(const struct work *w, uint32_t group)
+static struct tw_order describe_operation(void *context, uint32_t group)
 {
-	tw_wide sum = 0;
+	const struct work *w = context;
+	struct tw_order order = { .tie = w->in->derived->host.event[first_of(w, group)->node] };
 	uint64_t i;
 
 	for (i = w->members.first[group]; i < w->members.first[group + 1]; i++)
-		sum += w->in->launchers->items[w->members.list[i]].direct_ns;
-	return sum;
-}
-
-static int fill(struct work *w, struct trawl_table *table)
-{
-	uint32_t count = w->keys.groups.count, g;
-	struct tw_order *order = tw_alloc_array(w->in->allocator, count + 1, sizeof(*order));
-	tw_wide total = 0, running = 0;
-	int status = 0;
-
-	if (!order)
-		return -1;
-	for (g = 0; g < count; g++) {
-		uint64_t example = w->members.list[w->members.first[g]];
-
-		order[g] = (struct tw_order){
-			.value = group_time(w, g),
-			.tie = w->in->derived->host.event[w->in->launchers->items[example].node],
-			.index = g
-		};
-		total += order[g].value;
-	}
-	tw_order_sort(order, count, NULL);
-	tw_table_reserve(table, count);
-	for (g = 0; g < count && !status; g++) {
-		status = add_row(w, table, order[g].index);
-		running += order[g].value;
-		tw_set_percent(table, g, PERCENTAGE, (double)order[g].value, (double)total);
-		tw_set_percent(table, g, CUMULATIVE, (double)running, (double)total);
-	}
-	tw_free(w->in->allocator, order, (count + 1) * sizeof(*order));
-	return status;
+		order.value += w->in->launchers->items[w->members.list[i]].direct_ns;
+	return order;
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_allocator *a = in->allocator;
-	uint64_t n = in->launchers->count;
+	const struct tw_launchers *launchers = in->launchers;
+	uint32_t *of = tw_alloc(a, (launchers->count + 1) * sizeof(*of));
 	struct work w = { .in = in };
-	int status = TRAWL_ENOMEM;
+	const struct tw_order_rows rows = { &w, describe_operation, add_operation_row, NULL };
+	uint64_t i;
+	int status;
 
 	tw_str_init(&w.full, a);
 	tw_str_init(&w.short_form, a);
-	w.of = tw_alloc(a, (n + 1) * sizeof(*w.of));
-	w.values = tw_alloc(a, (n + 1) * sizeof(*w.values));
-	if (w.of && w.values && !tw_op_keys_init(&w.keys, in) && !group_calls(&w) &&
-	    !tw_members_build(&w.members, w.of, n, w.keys.groups.count, a) && !fill(&w, table))
-		status = 0;
-	tw_op_keys_release(&w.keys);
-	tw_members_release(&w.members);
-	tw_str_release(&w.full);
-	tw_str_release(&w.short_form);
-	tw_free(a, w.of, (n + 1) * sizeof(*w.of));
-	tw_free(a, w.values, (n + 1) * sizeof(*w.values));
-	return status;
+	w.values = tw_alloc(a, (launchers->count + 1) * sizeof(*w.values));
+	if (!of || !w.values || tw_op_keys_init(&w.keys, in))
+		return TRAWL_ENOMEM;
+	for (i = 0; i < launchers->count; i++) {
+		const struct tw_launcher *launcher = &launchers->items[i];
+
+		of[i] = tw_op_key_of(&w.keys, launcher->node, 0,
+				     launchers->categories.names[launcher->category]);
+		w.total_ns += launcher->direct_ns;
+	}
+	if (tw_op_keys_failed(&w.keys) ||
+	    tw_members_build(&w.members, of, launchers->count, w.keys.groups.count, a))
+		return TRAWL_ENOMEM;
+	status = tw_add_in_order(table, w.keys.groups.count, &rows, a);
+	return tw_op_keys_failed(&w.keys) ? TRAWL_ENOMEM : status;
 }
 
 const struct tw_analysis tw_analysis_ops_unique_args = {

@@ -134,6 +134,13 @@ static const struct trawl_column columns[] = {
 			  "analyze write"),
 };
 
+/* What the notes say. */
+struct totals {
+	tw_wide unmodelled_ns;
+	uint64_t rows, unmodelled, calls;
+	uint64_t at_least;
+};
+
 struct walk {
 	const struct tw_analysis_input *in;
 	const struct tw_derived *d;
@@ -144,8 +151,11 @@ struct walk {
 	uint32_t *sole;	       /* by pair: the only operation, see sole_operation(); 0: not asked */
 	uint8_t *counted;      /* by GPU event: it is in a row */
 	struct tw_groups rest; /* struct rest, with the category as its value */
-	int64_t *times;	       /* room for the largest group */
 	struct tw_str text;
+	/* While rows are made: */
+	int64_t *exposed_ns; /* by group, NULL: not asked for */
+	tw_wide running_ns;
+	struct totals totals;
 };
 
 static uint64_t gpu_under(const struct walk *w, uint64_t node)
@@ -324,13 +334,11 @@ struct rest {
 static const char *category_of_rest(struct walk *w, const struct rest *rest, uint32_t g)
 {
 	const struct tw_categories *c = &w->in->launchers->categories;
-	uint32_t before = w->rest.count, at = tw_groups_add(&w->rest, rest);
-	const char **category;
+	const char **category = tw_groups_at(&w->rest, rest);
 
-	if (w->rest.failed)
+	if (!category)
 		return "other";
-	category = tw_groups_value(&w->rest, at);
-	if (w->rest.count == before)
+	if (*category)
 		return *category;
 	tw_str_clear(&w->text);
 	tw_synthetic_name(w->d->trace, rest->name, rest->kernel, &w->text);
@@ -389,19 +397,19 @@ static void collect_all(struct walk *w)
 
 static void set_host_times(struct walk *w, struct trawl_table *table, size_t row, uint32_t group)
 {
-	const uint32_t *list = w->rows.members.list + w->rows.members.first[group];
-	uint64_t n = w->rows.members.first[group + 1] - w->rows.members.first[group], i, known = 0;
+	const struct tw_members *members = &w->rows.members;
+	uint64_t i, known = 0;
 	struct tw_stats s;
 
-	for (i = 0; i < n; i++) {
-		int64_t dur = w->d->trace->events.dur_ns[w->rows.items[list[i]].event];
+	for (i = members->first[group]; i < members->first[group + 1]; i++) {
+		int64_t dur = w->d->trace->events.dur_ns[w->rows.items[members->list[i]].event];
 
 		if (dur != TRAWL_TIME_NONE)
-			w->times[known++] = dur;
+			w->rows.times[known++] = dur;
 	}
 	if (!known)
 		return;
-	s = tw_stats_of(w->times, known);
+	s = tw_stats_of(w->rows.times, known);
 	tw_set_sum(table, row, DURATION_SUM, s.sum);
 	tw_set_us(table, row, DURATION_MEAN, s.mean);
 	tw_set_us(table, row, DURATION_STD, s.std);
@@ -410,25 +418,43 @@ static void set_host_times(struct walk *w, struct trawl_table *table, size_t row
 	tw_table_set_integer(table, row, DURATION_MAX, s.max);
 }
 
+static void set_kernel_times(struct trawl_table *table, size_t row, const struct tw_stats *s)
+{
+	tw_set_sum(table, row, KERNEL_SUM, s->sum);
+	tw_set_us(table, row, KERNEL_MEAN, s->mean);
+	tw_set_us(table, row, KERNEL_STD, s->std);
+	tw_set_us(table, row, KERNEL_MEDIAN, s->median);
+	tw_table_set_integer(table, row, KERNEL_MIN, s->min);
+	tw_table_set_integer(table, row, KERNEL_MAX, s->max);
+}
+
+struct five {
+	size_t mean, median, std, min, max;
+};
+
+static void set_five(struct trawl_table *table, size_t row, struct five to,
+		     const struct tw_real_stats *s)
+{
+	tw_table_set_real(table, row, to.mean, s->mean);
+	tw_table_set_real(table, row, to.median, s->median);
+	tw_table_set_real(table, row, to.std, s->std);
+	tw_table_set_real(table, row, to.min, s->min);
+	tw_table_set_real(table, row, to.max, s->max);
+}
+
 static void set_rates(struct trawl_table *table, size_t row, const struct tw_op_group *g)
 {
-	tw_table_set_real(table, row, TB_MEAN, g->tb_per_s.mean);
-	tw_table_set_real(table, row, TB_STD, g->tb_per_s.std);
-	tw_table_set_real(table, row, TB_MEDIAN, g->tb_per_s.median);
-	tw_table_set_real(table, row, TB_MIN, g->tb_per_s.min);
-	tw_table_set_real(table, row, TB_MAX, g->tb_per_s.max);
-	tw_table_set_real(table, row, TFLOPS_MEAN, g->tflops_per_s.mean);
-	tw_table_set_real(table, row, TFLOPS_STD, g->tflops_per_s.std);
-	tw_table_set_real(table, row, TFLOPS_MEDIAN, g->tflops_per_s.median);
-	tw_table_set_real(table, row, TFLOPS_MIN, g->tflops_per_s.min);
-	tw_table_set_real(table, row, TFLOPS_MAX, g->tflops_per_s.max);
+	static const struct five tb = { TB_MEAN, TB_MEDIAN, TB_STD, TB_MIN, TB_MAX };
+	static const struct five tflops = { TFLOPS_MEAN, TFLOPS_MEDIAN, TFLOPS_STD, TFLOPS_MIN,
+					    TFLOPS_MAX };
+	static const struct five percent = { PERCENT_MEAN, PERCENT_MEDIAN, PERCENT_STD, PERCENT_MIN,
+					     PERCENT_MAX };
+
+	set_five(table, row, tb, &g->tb_per_s);
+	set_five(table, row, tflops, &g->tflops_per_s);
+	set_five(table, row, percent, &g->percent);
 	tw_table_set_real(table, row, ROOFLINE_TIME, g->roofline_us);
 	tw_table_set_str(table, row, BOUND, g->bound);
-	tw_table_set_real(table, row, PERCENT_MEAN, g->percent.mean);
-	tw_table_set_real(table, row, PERCENT_MEDIAN, g->percent.median);
-	tw_table_set_real(table, row, PERCENT_STD, g->percent.std);
-	tw_table_set_real(table, row, PERCENT_MIN, g->percent.min);
-	tw_table_set_real(table, row, PERCENT_MAX, g->percent.max);
 }
 
 static void set_work(struct walk *w, struct trawl_table *table, size_t row,
@@ -447,38 +473,47 @@ static void set_work(struct walk *w, struct trawl_table *table, size_t row,
 	tw_table_set_text(table, row, PARAMETERS, w->text.ptr, w->text.len);
 }
 
-static int add_row(struct walk *w, struct trawl_table *table, uint32_t number)
+static void add_to_totals(struct walk *w, uint32_t number, const struct tw_op_group *g)
 {
-	size_t row = tw_table_add_row(table);
-	struct tw_op_group g;
+	const struct tw_members *members = &w->rows.members;
+	uint32_t first = w->rows.items[members->list[members->first[number]]].work;
+	struct totals *t = &w->totals;
 
-	tw_op_group_of(&w->rows, number, &g);
-	if (tw_op_key_set(&w->keys, table, row, number) || tw_op_group_kernels(&w->rows, number))
-		return -1;
-	tw_table_set_integer(table, row, EVENT, (int64_t)g.first->event);
-	tw_table_set_integer(table, row, COUNT, (int64_t)g.count);
+	t->rows++;
+	if (first == TW_NO_GROUP || w->m->works[first].reason) {
+		t->unmodelled++;
+		t->unmodelled_ns += g->kernel_ns.sum;
+		t->calls += g->count;
+	}
+	t->at_least += first != TW_NO_GROUP && w->m->works[first].at_least;
+}
+
+static void set_operation(void *context, struct trawl_table *table, size_t row, uint32_t number,
+			  const struct tw_op_group *g)
+{
+	struct walk *w = context;
+
+	w->running_ns += g->kernel_ns.sum;
+	add_to_totals(w, number, g);
+	tw_op_key_set(&w->keys, table, row, number);
+	tw_table_set_integer(table, row, EVENT, (int64_t)g->first->event);
+	tw_table_set_integer(table, row, COUNT, (int64_t)g->count);
 	set_host_times(w, table, row, number);
-	tw_set_us(table, row, KERNEL_MEAN, g.kernel_ns.mean);
-	tw_set_us(table, row, KERNEL_STD, g.kernel_ns.std);
-	tw_set_us(table, row, KERNEL_MEDIAN, g.kernel_ns.median);
-	tw_table_set_integer(table, row, KERNEL_MIN, g.kernel_ns.min);
-	tw_table_set_integer(table, row, KERNEL_MAX, g.kernel_ns.max);
-	tw_set_sum(table, row, KERNEL_SUM, g.kernel_ns.sum);
+	set_kernel_times(table, row, &g->kernel_ns);
 	tw_table_set_text(table, row, DETAILS, w->rows.full.ptr, w->rows.full.len);
 	tw_table_set_text(table, row, SHORT_DETAILS, w->rows.short_form.ptr,
 			  w->rows.short_form.len);
-	tw_table_set_str(table, row, HAS_MODEL, g.first->work != TW_NO_GROUP ? "True" : "False");
-	set_rates(table, row, &g);
-	if (g.work)
-		set_work(w, table, row, g.work);
-	return 0;
+	tw_table_set_str(table, row, HAS_MODEL, g->first->work != TW_NO_GROUP ? "True" : "False");
+	set_rates(table, row, g);
+	if (g->work)
+		set_work(w, table, row, g->work);
+	tw_set_percent(table, row, PERCENTAGE, (double)g->kernel_ns.sum, (double)w->rows.total_ns);
+	tw_set_percent(table, row, CUMULATIVE, (double)w->running_ns, (double)w->rows.total_ns);
+	if (w->exposed_ns)
+		tw_table_set_integer(table, row, EXPOSED, w->exposed_ns[number]);
 }
 
-struct totals {
-	tw_wide kernel_ns, unmodelled_ns;
-	uint64_t rows, unmodelled, calls;
-	uint64_t at_least;
-};
+/* ---- notes */
 
 /* Percent of the roofline or, where there is none, of the bandwidth; 0: not known. */
 static double percent_of(const struct walk *w, const struct trawl_table *table, size_t row)
@@ -528,32 +563,36 @@ static void note_over_roofline(const struct walk *w, struct trawl_table *table)
 	}
 }
 
-static void add_notes(const struct walk *w, struct trawl_table *table, const struct totals *t)
+static void note_unmodelled(struct walk *w, struct trawl_table *table)
 {
-	struct tw_str share;
+	const struct totals *t = &w->totals;
+	tw_wide all_ns = w->rows.total_ns;
 
-	if (t->unmodelled) {
-		tw_str_init(&share, w->in->allocator);
-		tw_str_add_real_fixed(
-			&share,
-			t->kernel_ns ? 100 * (double)t->unmodelled_ns / (double)t->kernel_ns : 0,
-			1);
-		if (!share.failed)
-			tw_table_add_note(
-				table,
-				"%llu of %llu rows (%llu calls, %s %% of the kernel time) have no "
-				"figures: no cost model, or its arguments were not recorded",
-				(unsigned long long)t->unmodelled, (unsigned long long)t->rows,
-				(unsigned long long)t->calls, share.ptr);
-		tw_str_release(&share);
-	}
-	if (t->at_least)
+	tw_str_clear(&w->text);
+	tw_str_add_real_fixed(&w->text,
+			      all_ns ? 100 * (double)t->unmodelled_ns / (double)all_ns : 0, 1);
+	if (!w->text.failed)
+		tw_table_add_note(
+			table,
+			"%llu of %llu rows (%llu calls, %s %% of the kernel time) have no "
+			"figures: no cost model, or its arguments were not recorded",
+			(unsigned long long)t->unmodelled, (unsigned long long)t->rows,
+			(unsigned long long)t->calls, w->text.ptr);
+}
+
+static void add_notes(struct walk *w, struct trawl_table *table)
+{
+	uint64_t at_least = w->totals.at_least;
+
+	if (w->totals.unmodelled)
+		note_unmodelled(w, table);
+	if (at_least)
 		tw_table_add_note(
 			table,
 			"%llu %s of data moved: expert weights or cached keys are not among "
 			"the arguments",
-			(unsigned long long)t->at_least,
-			t->at_least == 1 ? "row has a lower bound" : "rows have lower bounds");
+			(unsigned long long)at_least,
+			at_least == 1 ? "row has a lower bound" : "rows have lower bounds");
 	if (w->in->platform)
 		tw_table_add_note(table, "roofline of %s", w->in->platform->name);
 	else
@@ -562,126 +601,64 @@ static void add_notes(const struct walk *w, struct trawl_table *table, const str
 	note_over_roofline(w, table);
 }
 
-/* What the notes say, by group. */
-static void add_to_totals(const struct walk *w, uint32_t group, struct totals *t, tw_wide kernel_ns)
-{
-	uint64_t first = w->rows.members.first[group];
-	const struct tw_op_row *row = &w->rows.items[w->rows.members.list[first]];
+/* ---- the table */
 
-	t->rows++;
-	if (row->work == TW_NO_GROUP || w->m->works[row->work].reason) {
-		t->unmodelled++;
-		t->unmodelled_ns += kernel_ns;
-		t->calls += w->rows.members.first[group + 1] - first;
-	}
-	t->at_least += row->work != TW_NO_GROUP && w->m->works[row->work].at_least;
-}
-
-/* By group, for those whose events are in the order of its rows. NULL: out of memory. */
-static int64_t *exposed_by_group(const struct walk *w)
+/* Exposed time by group, for those whose events are in rows. */
+static int find_exposed(struct walk *w)
 {
 	const struct trawl_allocator *a = w->in->allocator;
+	const struct tw_members *gpu = &w->rows.gpu;
 	uint32_t count = w->keys.groups.count, g;
 	uint32_t *owner = tw_alloc(a, (w->d->gpu.count + 1) * sizeof(*owner));
-	int64_t *exposed = tw_alloc_array(a, (size_t)count + 1, sizeof(*exposed));
 	uint64_t row, i;
-	bool failed = !owner || !exposed;
 
-	for (g = 0; !failed && g < w->d->gpu.count; g++)
+	w->exposed_ns = tw_alloc_array(a, (size_t)count + 1, sizeof(*w->exposed_ns));
+	if (!owner || !w->exposed_ns)
+		return -1;
+	for (g = 0; g < w->d->gpu.count; g++)
 		owner[g] = TW_NONE;
-	for (row = 0; !failed && row < w->rows.count; row++)
-		for (i = w->rows.gpu.first[row]; i < w->rows.gpu.first[row + 1]; i++)
-			owner[w->rows.gpu.list[i]] = w->rows.items[row].group;
-	failed = failed || tw_exposed_times(w->d, owner, count, exposed);
-	tw_free(a, owner, (w->d->gpu.count + 1) * sizeof(*owner));
-	if (!failed)
-		return exposed;
-	tw_free(a, exposed, ((size_t)count + 1) * sizeof(*exposed));
-	return NULL;
+	for (row = 0; row < w->rows.count; row++)
+		for (i = gpu->first[row]; i < gpu->first[row + 1]; i++)
+			owner[gpu->list[i]] = w->rows.items[row].group;
+	return tw_exposed_times(w->d, owner, count, w->exposed_ns);
 }
 
-/* The column of exposed time: groups in the order of rows. */
-static int fill_exposed(const struct walk *w, struct trawl_table *table,
-			const struct tw_order *order)
+/* The calls that make rows, in their groups. */
+static int collect_rows(struct walk *w)
 {
-	int64_t *exposed = exposed_by_group(w);
-	uint32_t count = w->keys.groups.count, g;
+	const struct trawl_allocator *a = w->in->allocator;
+	const struct tw_derived *d = w->d;
 
-	if (!exposed)
+	tw_op_rows_init(&w->rows, w->in);
+	tw_str_init(&w->text, a);
+	tw_groups_init_values(&w->rest, sizeof(struct rest), sizeof(const char *), a);
+	w->launches = tw_alloc_array(a, d->host.count + 1, 1);
+	w->sole = tw_alloc_array(a, d->autograd.count + 1, sizeof(*w->sole));
+	w->counted = tw_alloc_array(a, d->gpu.count + 1, 1);
+	if (tw_op_keys_init(&w->keys, w->in) || !w->launches || !w->sole || !w->counted)
 		return -1;
-	for (g = 0; g < count; g++)
-		tw_table_set_integer(table, g, EXPOSED, exposed[order[g].index]);
-	tw_free(w->in->allocator, exposed, ((size_t)count + 1) * sizeof(*exposed));
-	return 0;
-}
-
-static int fill(struct walk *w, struct trawl_table *table)
-{
-	uint32_t count = w->keys.groups.count, g;
-	struct tw_order *order = tw_alloc_array(w->in->allocator, count + 1, sizeof(*order));
-	struct totals totals = { 0 };
-	tw_wide running = 0;
-	int status = 0;
-
-	if (!order)
-		return -1;
-	tw_op_rows_order(&w->rows, order, &totals.kernel_ns);
-	tw_table_reserve(table, count);
-	for (g = 0; g < count && !status; g++) {
-		status = add_row(w, table, order[g].index);
-		running += order[g].value;
-		tw_set_percent(table, g, PERCENTAGE, (double)order[g].value,
-			       (double)totals.kernel_ns);
-		tw_set_percent(table, g, CUMULATIVE, (double)running, (double)totals.kernel_ns);
-		add_to_totals(w, order[g].index, &totals, order[g].value);
-	}
-	if (!status && trawl_table_columns(table) > EXPOSED)
-		status = fill_exposed(w, table, order);
-	if (!status && count)
-		add_notes(w, table, &totals);
-	tw_free(w->in->allocator, order, (count + 1) * sizeof(*order));
-	return status;
-}
-
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
-{
-	const struct trawl_allocator *a = in->allocator;
-	const struct tw_derived *d = in->derived;
-	struct walk w = { .in = in, .d = d, .m = in->modelled };
-	int status = TRAWL_ENOMEM;
-
-	tw_op_rows_init(&w.rows, in);
-	tw_str_init(&w.text, a);
-	tw_groups_init_values(&w.rest, sizeof(struct rest), sizeof(const char *), a);
-	w.launches = tw_alloc_array(a, d->host.count + 1, 1);
-	w.sole = tw_alloc_array(a, in->derived->autograd.count + 1, sizeof(*w.sole));
-	w.counted = tw_alloc_array(a, d->gpu.count + 1, 1);
-	if (!tw_op_keys_init(&w.keys, in) && w.launches && w.sole && w.counted) {
-		collect_all(&w);
-		if (!tw_op_keys_failed(&w.keys) && !w.text.failed && !w.rest.failed &&
-		    !tw_op_rows_group(&w.rows, w.keys.groups.count))
-			w.times = tw_alloc(a, (w.rows.largest + 1) * sizeof(*w.times));
-		if (w.times && !fill(&w, table) && !w.rows.failed)
-			status = 0;
-		tw_free(a, w.times, (w.rows.largest + 1) * sizeof(*w.times));
-	}
-	tw_op_keys_release(&w.keys);
-	tw_op_rows_release(&w.rows);
-	tw_str_release(&w.text);
-	tw_groups_release(&w.rest);
-	tw_free(a, w.launches, d->host.count + 1);
-	tw_free(a, w.sole, (in->derived->autograd.count + 1) * sizeof(*w.sole));
-	tw_free(a, w.counted, d->gpu.count + 1);
-	return status;
+	collect_all(w);
+	return tw_op_keys_failed(&w->keys) || w->rest.failed ||
+			       tw_op_rows_group(&w->rows, w->keys.groups.count) ?
+		       -1 :
+		       0;
 }
 
 static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
 		struct trawl_table **table)
 {
-	*table = tw_table_new_columns(&self->table, columns,
-				      in->options->exposed_time ? COLUMN_COUNT : EXPOSED,
+	struct walk w = { .in = in, .d = in->derived, .m = in->modelled };
+	bool exposed = in->options->exposed_time;
+	int status;
+
+	*table = tw_table_new_columns(&self->table, columns, exposed ? COLUMN_COUNT : EXPOSED,
 				      in->tables);
-	return *table ? run(in, *table) : TRAWL_ENOMEM;
+	if (!*table || collect_rows(&w) || (exposed && find_exposed(&w)))
+		return TRAWL_ENOMEM;
+	status = tw_op_rows_add(&w.rows, *table, set_operation, &w);
+	if (!status && w.keys.groups.count)
+		add_notes(&w, *table);
+	return tw_op_keys_failed(&w.keys) || w.text.failed ? TRAWL_ENOMEM : status;
 }
 
 const struct tw_analysis tw_analysis_unified_perf_summary = {
