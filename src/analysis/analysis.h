@@ -85,6 +85,18 @@ const struct tw_analysis_input *tw_report_input(const struct trawl_report *repor
 
 /* ---- what several analyses share */
 
+/* Numbers devices in order, by queue; queues are in order of device.  Returns how many there are. */
+static inline uint32_t tw_number_devices(const struct tw_gpu *gpu, uint32_t *by_queue)
+{
+	uint32_t q, count = 0;
+
+	for (q = 0; q < gpu->queue_count; q++) {
+		count += !q || gpu->queues[q].device != gpu->queues[q - 1].device;
+		by_queue[q] = count - 1;
+	}
+	return count;
+}
+
 /* Text of a text id into a cell. */
 void tw_set_name(struct trawl_table *table, size_t row, size_t column,
 		 const struct trawl_trace *trace, uint32_t text);

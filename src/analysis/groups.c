@@ -124,6 +124,11 @@ void *tw_groups_at(struct tw_groups *groups, const void *key)
 	return group == TW_NO_GROUP ? NULL : tw_groups_value(groups, group);
 }
 
+uint32_t tw_groups_number(const struct tw_groups *groups, const void *value)
+{
+	return (uint32_t)((size_t)((const char *)value - groups->keys) / groups->stride);
+}
+
 int tw_members_build(struct tw_members *members, const uint32_t *of, uint64_t count,
 		     uint32_t group_count, const struct trawl_allocator *allocator)
 {

@@ -33,6 +33,8 @@ const void *tw_groups_key(const struct tw_groups *groups, uint32_t group);
 void *tw_groups_value(const struct tw_groups *groups, uint32_t group);
 /* The value of a key, adding it when new; NULL (and `failed`) when out of memory. */
 void *tw_groups_at(struct tw_groups *groups, const void *key);
+/* The group of a value. */
+uint32_t tw_groups_number(const struct tw_groups *groups, const void *value);
 
 /*
  * Members by group: of[i] is the group of member i (TW_NO_GROUP: of none).  Group g has the

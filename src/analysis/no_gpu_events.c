@@ -50,25 +50,23 @@ void tw_describe_found(const struct tw_derived *d, struct tw_str *out)
 {
 	unsigned count = d->trace->category_count, named;
 	struct found *found = tw_alloc_array(d->allocator, count, sizeof(*found));
-	int best = -1;
+	int best;
 
 	out->failed |= !found;
-	if (found)
-		count_slices(d->trace, found);
-	for (named = 0; found && (best = find_largest(found, count)) >= 0; named++) {
-		const struct found *most = &found[best];
+	if (!found)
+		return;
+	count_slices(d->trace, found);
+	for (named = 0; named <= MOST_NAMED && (best = find_largest(found, count)) >= 0; named++) {
 		uint32_t name = d->trace->categories[best].name;
 
-		if (named == MOST_NAMED) {
-			tw_str_add_cstr(out, ", ...");
-			break;
-		}
 		tw_str_add_cstr(out, named ? ", " : "events with a duration: ");
-		if (name)
+		if (named == MOST_NAMED)
+			tw_str_add_cstr(out, "...");
+		else if (name)
 			tw_str_addf(out, "%s %lld", trawl_trace_text(d->trace, name, NULL),
-				    (long long)most->count);
+				    (long long)found[best].count);
 		else
-			add_unnamed(d, most->count, most->first, out);
+			add_unnamed(d, found[best].count, found[best].first, out);
 		found[best].count = 0;
 	}
 	tw_free(d->allocator, found, count * sizeof(*found));

@@ -43,7 +43,6 @@ void tw_set_defect(struct trawl_table *table, size_t row, size_t first,
 static int note_found(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	struct tw_str found;
-	bool failed;
 
 	tw_str_init(&found, in->allocator);
 	if (in->trace->holds)
@@ -56,9 +55,7 @@ static int note_found(const struct tw_analysis_input *in, struct trawl_table *ta
 		tw_describe_found(in->derived, &found);
 	if (found.len)
 		tw_table_add_note(table, "%s", found.ptr);
-	failed = found.failed;
-	tw_str_release(&found);
-	return failed ? TRAWL_ENOMEM : 0;
+	return found.failed ? TRAWL_ENOMEM : 0;
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)

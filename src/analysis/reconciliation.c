@@ -12,6 +12,8 @@
 #include "base/alloc.h"
 #include "base/sort.h"
 
+#include <string.h>
+
 enum { QUANTITY, TIME, MEANING };
 
 static const struct trawl_column columns[] = {
@@ -60,7 +62,7 @@ static tw_wide add_launcher(const struct tw_analysis_input *in, uint64_t launche
 	return length;
 }
 
-static void add_all(const struct tw_analysis_input *in, struct pieces *p, struct amounts *a)
+static void add_pieces(const struct tw_analysis_input *in, struct pieces *p, struct amounts *a)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	uint64_t i;
@@ -110,37 +112,41 @@ static tw_wide sweep(const struct pieces *p)
 	return overlap;
 }
 
-static void add_row(struct trawl_table *table, const char *quantity, tw_wide ns,
-		    const char *meaning)
+static void add_amounts(struct trawl_table *table, const struct amounts *a,
+			const struct tw_timeline *t, bool by_launch)
 {
-	size_t row = tw_table_add_row(table);
+	const struct {
+		const char *quantity;
+		tw_wide ns;
+		const char *meaning;
+	} rows[] = {
+		{ "op_rows", a->operations,
+		  "operations with what they launched, copies too: the sum of ops_summary" },
+		{ "communication", a->communication, "work that communicates" },
+		{ "copies", a->copies, "copies without a recorded launch" },
+		{ "unlinked", a->unlinked, "other GPU events without a recorded launch" },
+		{ "overlap", a->overlap,
+		  "what runs at the same time as other rows, measured by a sweep; to subtract" },
+		{ "busy", t->busy_ns, "union of all GPU events" },
+		{ "other_work", t->other_ns, "only other work ran, in what looks at work by launch" },
+		{ "idle", t->idle_ns, "total without busy and other work" },
+		{ "total", t->total_ns, "first start to last end, or the windows of the view" },
+		{ "difference",
+		  a->operations + a->communication + a->copies + a->unlinked - a->overlap -
+			  t->busy_ns,
+		  "op_rows + communication + copies + unlinked - overlap - busy: 0, or something is "
+		  "counted wrongly" },
+	};
+	size_t i, row;
 
-	tw_table_set_str(table, row, QUANTITY, quantity);
-	tw_set_sum(table, row, TIME, ns);
-	tw_table_set_str(table, row, MEANING, meaning);
-}
-
-static void fill(struct trawl_table *table, const struct amounts *a, const struct tw_timeline *t,
-		 bool by_launch)
-{
-	add_row(table, "op_rows", a->operations,
-		"operations with what they launched, copies too: the sum of ops_summary");
-	add_row(table, "communication", a->communication, "work that communicates");
-	add_row(table, "copies", a->copies, "copies without a recorded launch");
-	add_row(table, "unlinked", a->unlinked, "other GPU events without a recorded launch");
-	add_row(table, "overlap", a->overlap,
-		"what runs at the same time as other rows, measured by a sweep; to subtract");
-	add_row(table, "busy", t->busy_ns, "union of all GPU events");
-	if (by_launch)
-		add_row(table, "other_work", t->other_ns,
-			"only other work ran, in what looks at work by launch");
-	add_row(table, "idle", t->idle_ns, "total without busy and other work");
-	add_row(table, "total", t->total_ns, "first start to last end, or the windows of the view");
-	add_row(table, "difference",
-		a->operations + a->communication + a->copies + a->unlinked - a->overlap -
-			t->busy_ns,
-		"op_rows + communication + copies + unlinked - overlap - busy: 0, or something is "
-		"counted wrongly");
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!by_launch && !strcmp(rows[i].quantity, "other_work"))
+			continue;
+		row = tw_table_add_row(table);
+		tw_table_set_str(table, row, QUANTITY, rows[i].quantity);
+		tw_set_sum(table, row, TIME, rows[i].ns);
+		tw_table_set_str(table, row, MEANING, rows[i].meaning);
+	}
 }
 
 static uint64_t time_key(const void *times, uint32_t piece)
@@ -160,25 +166,19 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	};
 	struct amounts amounts = { 0 };
 	struct tw_timeline timeline = *in->timeline;
-	int status = TRAWL_ENOMEM;
 
-	if (p.start_ns && p.end_ns && p.by_start && p.by_end &&
-	    (!in->options->linked_only ||
-	     !tw_timeline_of(&timeline, in->derived, NULL, in->derived->gpu.count, TW_CODE_NONE,
-			     false, -1))) {
-		add_all(in, &p, &amounts);
-		if (!tw_sort(p.by_start, p.count, time_key, p.start_ns, a) &&
-		    !tw_sort(p.by_end, p.count, time_key, p.end_ns, a)) {
-			amounts.overlap = sweep(&p);
-			fill(table, &amounts, &timeline, in->derived->steps.by_launch);
-			status = 0;
-		}
-	}
-	tw_free(a, p.start_ns, n * sizeof(*p.start_ns));
-	tw_free(a, p.end_ns, n * sizeof(*p.end_ns));
-	tw_free(a, p.by_start, n * sizeof(*p.by_start));
-	tw_free(a, p.by_end, n * sizeof(*p.by_end));
-	return status;
+	if (!p.start_ns || !p.end_ns || !p.by_start || !p.by_end ||
+	    (in->options->linked_only &&
+	     tw_timeline_of(&timeline, in->derived, NULL, in->derived->gpu.count, TW_CODE_NONE,
+			    false, -1)))
+		return TRAWL_ENOMEM;
+	add_pieces(in, &p, &amounts);
+	if (tw_sort(p.by_start, p.count, time_key, p.start_ns, a) ||
+	    tw_sort(p.by_end, p.count, time_key, p.end_ns, a))
+		return TRAWL_ENOMEM;
+	amounts.overlap = sweep(&p);
+	add_amounts(table, &amounts, &timeline, in->derived->steps.by_launch);
+	return 0;
 }
 
 const struct tw_analysis tw_analysis_reconciliation = {

@@ -13,12 +13,20 @@
 #include <assert.h>
 #include <string.h>
 
+enum {
+	ANALYSES = 0
+#define TW_ANALYSIS(id) +1
+#include "analysis/analyses.def"
+#undef TW_ANALYSIS
+};
+
 struct trawl_report {
 	const struct trawl_allocator *allocator;
 	struct tw_reuse *scratch; /* where analyses take their memory */
 	struct trawl_report_options options;
 	const struct tw_analysis *only; /* NULL: all of them */
 	struct tw_derived *derived;
+	struct tw_scope launching, modelling; /* memory of what follows, made at the same time */
 	struct tw_launchers launchers;
 	struct tw_parents parents;
 	struct tw_modelled modelled;
@@ -29,9 +37,9 @@ struct trawl_report {
 	struct tw_quality quality;
 	struct trawl_defect defects[TW_DEFECT_COUNT];
 	size_t defect_count;
-	const struct trawl_table **tables; /* those shown, in order */
+	const struct trawl_table *tables[ANALYSES]; /* those shown, in order */
 	size_t table_count;
-	struct trawl_table **all; /* by analysis, NULL: it had nothing to say */
+	struct trawl_table *all[ANALYSES]; /* by analysis, NULL: it had nothing to say */
 };
 
 void trawl_report_options_init(struct trawl_report_options *options)
@@ -52,14 +60,14 @@ void trawl_report_options_init(struct trawl_report_options *options)
  */
 struct job {
 	struct trawl_report *report;
-	int *status;  /* by analysis */
-	unsigned has; /* enum tw_needs that are there */
-	const size_t *order;
+	int status[ANALYSES]; /* by analysis */
+	unsigned has;	      /* enum tw_needs that are there */
+	size_t order[ANALYSES];
 	struct tw_gate models, launchers; /* opened when they are made, or have failed */
 	int models_status, launchers_status;
 };
 
-static void make_table(const struct job *job, size_t i)
+static void make_table(struct job *job, size_t i)
 {
 	const struct tw_analysis *analysis = tw_analyses[i];
 	struct tw_analysis_input input = job->report->input;
@@ -105,8 +113,10 @@ static int make_launchers(struct trawl_report *report, struct tw_timeline *timel
 {
 	const struct tw_derived *d = report->derived;
 
-	return tw_launchers_build(&report->launchers, d) ||
-			       tw_parents_init(&report->parents, d, &report->launchers) ||
+	const struct trawl_allocator *a = &report->launching.allocator;
+
+	return tw_launchers_build(&report->launchers, d, a) ||
+			       tw_parents_init(&report->parents, d, &report->launchers, a) ||
 			       tw_timeline_of(timeline, d, NULL, d->gpu.count, TW_CODE_NONE,
 					      report->options.linked_only,
 					      report->options.micro_idle_ns) ?
@@ -122,7 +132,8 @@ static void run_step(void *context, size_t step)
 	struct trawl_report *report = job->report;
 
 	if (step == 0) {
-		if (tw_modelled_build(&report->modelled, report->derived))
+		if (tw_modelled_build(&report->modelled, report->derived,
+				      &report->modelling.allocator))
 			job->models_status = TRAWL_ENOMEM;
 		tw_gate_open(&job->models);
 	} else if (step == 1) {
@@ -134,22 +145,17 @@ static void run_step(void *context, size_t step)
 }
 
 /* Tables with rows, or kept even without. */
-static int collect_tables(struct trawl_report *report)
+static void collect_tables(struct trawl_report *report)
 {
 	size_t i;
 
-	report->tables =
-		tw_alloc_array(report->allocator, tw_analysis_count, sizeof(*report->tables));
-	if (!report->tables)
-		return TRAWL_ENOMEM;
-	for (i = 0; i < tw_analysis_count; i++) {
+	for (i = 0; i < ANALYSES; i++) {
 		struct trawl_table *table = report->all[i];
 
 		if (table &&
 		    (trawl_table_rows(table) || tw_table_spec(table)->keep_empty || report->only))
 			report->tables[report->table_count++] = table;
 	}
-	return 0;
 }
 
 static void add_quality(struct trawl_report *report, const struct trawl_trace *trace)
@@ -166,7 +172,7 @@ static void order_analyses(size_t *order)
 	unsigned models;
 
 	for (models = 0; models <= TW_NEEDS_MODELS; models += TW_NEEDS_MODELS)
-		for (i = 0; i < tw_analysis_count; i++)
+		for (i = 0; i < ANALYSES; i++)
 			if ((tw_analyses[i]->needs & TW_NEEDS_MODELS) == models)
 				order[n++] = i;
 }
@@ -178,11 +184,11 @@ static int run_steps(struct job *job)
 
 	tw_gate_init(&job->models);
 	tw_gate_init(&job->launchers);
-	tw_parallel(job->report->options.threads, FIRST_STEPS + tw_analysis_count, run_step, job);
+	tw_parallel(job->report->options.threads, FIRST_STEPS + ANALYSES, run_step, job);
 	tw_gate_destroy(&job->models);
 	tw_gate_destroy(&job->launchers);
 	status = job->models_status ? job->models_status : job->launchers_status;
-	for (i = 0; i < tw_analysis_count && !status; i++)
+	for (i = 0; i < ANALYSES && !status; i++)
 		status = job->status[i];
 	return status;
 }
@@ -192,21 +198,18 @@ static int run_only(struct job *job)
 {
 	size_t i;
 
-	for (i = 0; i < tw_analysis_count && tw_analyses[i] != job->report->only; i++)
+	for (i = 0; i < ANALYSES && tw_analyses[i] != job->report->only; i++)
 		;
-	assert(i < tw_analysis_count);
+	assert(i < ANALYSES);
 	make_table(job, i);
 	return job->status[i];
 }
 
 static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 {
-	const struct trawl_allocator *a = report->allocator;
 	const struct tw_derived *d = report->derived;
-	size_t *order = tw_alloc(a, tw_analysis_count * sizeof(*order));
 	struct job job = {
 		.report = report,
-		.order = order,
 		.has = TW_NEEDS_MODELS | (tw_has_gpu(d) ? TW_NEEDS_GPU : 0) |
 		       (d->host.count ? TW_NEEDS_HOST : 0) |
 		       (trace->by_process ? TW_NEEDS_EXPORT : 0) |
@@ -214,7 +217,7 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 				TW_NEEDS_ASKING :
 				0),
 	};
-	int status = TRAWL_ENOMEM;
+	int status;
 
 	report->input = (struct tw_analysis_input){
 		.trace = trace,
@@ -229,15 +232,11 @@ static int run_all(struct trawl_report *report, const struct trawl_trace *trace)
 		.allocator = tw_reuse_allocator(report->scratch),
 		.tables = report->allocator,
 	};
-	report->all = tw_alloc_array(a, tw_analysis_count, sizeof(*report->all));
-	job.status = tw_alloc_array(a, tw_analysis_count, sizeof(*job.status));
-	if (order && report->all && job.status) {
-		order_analyses(order);
-		status = report->only ? run_only(&job) : run_steps(&job);
-	}
-	tw_free(a, order, tw_analysis_count * sizeof(*order));
-	tw_free(a, job.status, tw_analysis_count * sizeof(*job.status));
-	return status ? status : collect_tables(report);
+	order_analyses(job.order);
+	status = report->only ? run_only(&job) : run_steps(&job);
+	if (!status)
+		collect_tables(report);
+	return status;
 }
 
 static int find_platform(struct trawl_report *report, const struct trawl_trace *trace,
@@ -303,12 +302,40 @@ static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err
 	return TRAWL_ENODATA;
 }
 
+/* What a report is of, with its tables. */
+static int fill_report(struct trawl_report *report, const struct trawl_trace *trace,
+		       struct trawl_error *err)
+{
+	const struct trawl_report_options *o = &report->options;
+	struct tw_derive_options derive = {
+		.allocator = tw_reuse_allocator(report->scratch),
+		.threads = o->threads,
+		.autograd = !report->only,
+		.clip_overruns = o->clip_overruns,
+		.view = { o->range, o->step_first, o->step_last, o->start_ns, o->end_ns, o->device,
+			  o->by_time },
+	};
+	int status = find_platform(report, trace, err);
+
+	if (!status)
+		status = tw_derive(&report->derived, trace, &derive, err);
+	if (status)
+		return status;
+	if (!report->only && !tw_has_gpu(report->derived) && !report->derived->host.count &&
+	    !has_ranges(trace) && !trace->holds)
+		return nothing_to_report(report->derived, err);
+	add_quality(report, trace);
+	status = run_all(report, trace);
+	if (status)
+		trawl_error_set(err, status, "%s", trawl_status_name(status));
+	return status;
+}
+
 int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trace,
 		       const struct trawl_report_options *options, const struct tw_analysis *only,
 		       struct trawl_error *err)
 {
 	struct trawl_report *report = tw_alloc_array(trace->allocator, 1, sizeof(*report));
-	struct tw_derive_options derive = { .view = TW_VIEW_OPTIONS_INIT };
 	int status;
 
 	*out = NULL;
@@ -322,38 +349,17 @@ int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trac
 		trawl_report_options_init(&report->options);
 	if (!report->options.threads)
 		report->options.threads = tw_thread_count();
-	derive.autograd = !only;
-	derive.clip_overruns = report->options.clip_overruns;
-	derive.threads = report->options.threads;
-	derive.view = (struct tw_view_options){
-		report->options.range,	  report->options.step_first, report->options.step_last,
-		report->options.start_ns, report->options.end_ns,     report->options.device,
-		report->options.by_time,
-	};
 	report->scratch = tw_reuse_new(report->allocator);
-	if (!report->scratch) {
+	if (report->scratch) {
+		tw_scope_begin(&report->launching, tw_reuse_allocator(report->scratch));
+		tw_scope_begin(&report->modelling, tw_reuse_allocator(report->scratch));
+	}
+	status = report->scratch ? fill_report(report, trace, err) : tw_no_memory(err);
+	if (status)
 		trawl_report_free(report);
-		return tw_no_memory(err);
-	}
-	derive.allocator = tw_reuse_allocator(report->scratch);
-	status = find_platform(report, trace, err);
-	if (!status)
-		status = tw_derive(&report->derived, trace, &derive, err);
-	if (!status && !only && !tw_has_gpu(report->derived) && !report->derived->host.count &&
-	    !has_ranges(trace) && !trace->holds)
-		status = nothing_to_report(report->derived, err);
-	if (!status) {
-		add_quality(report, trace);
-		status = run_all(report, trace);
-		if (status)
-			trawl_error_set(err, status, "%s", trawl_status_name(status));
-	}
-	if (status) {
-		trawl_report_free(report);
-		return status;
-	}
-	*out = report;
-	return 0;
+	else
+		*out = report;
+	return status;
 }
 
 int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
@@ -364,22 +370,17 @@ int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
 
 void trawl_report_free(struct trawl_report *report)
 {
-	const struct trawl_allocator *a;
 	size_t i;
 
 	if (!report)
 		return;
-	a = report->allocator;
-	for (i = 0; report->all && i < tw_analysis_count; i++)
+	for (i = 0; i < ANALYSES; i++)
 		tw_table_free(report->all[i]);
-	tw_free(a, report->all, tw_analysis_count * sizeof(*report->all));
-	tw_free(a, report->tables, tw_analysis_count * sizeof(*report->tables));
-	tw_modelled_release(&report->modelled);
-	tw_parents_release(&report->parents);
-	tw_launchers_release(&report->launchers);
+	tw_scope_end(&report->modelling);
+	tw_scope_end(&report->launching);
 	tw_derived_free(report->derived);
 	tw_reuse_free(report->scratch);
-	tw_free(a, report, sizeof(*report));
+	tw_free(report->allocator, report, sizeof(*report));
 }
 
 size_t trawl_report_tables(const struct trawl_report *report)

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "analysis/analysis.h"
+#include "base/scope.h"
 #include "failing.h"
 #include "store/trace.h"
 #include "traces.h"
@@ -483,17 +484,20 @@ static void test_out_of_memory(void **state)
 	for (n = 0;; n++) {
 		const struct trawl_allocator *real = derived->allocator;
 		struct failing failing;
+		struct tw_scope scope;
 		struct tw_analysis_input in = { .trace = trace,
 						.derived = derived,
 						.options = &options,
-						.allocator = &failing.allocator };
+						.allocator = &scope.allocator };
 		struct trawl_table *table;
 		int status;
 
 		failing_init(&failing, n);
 		derived->allocator = &failing.allocator;
+		tw_scope_begin(&scope, &failing.allocator);
 		table = tw_table_new(&tw_analysis_nvtx_ranges.table, trawl_allocator_default());
 		status = tw_analysis_nvtx_ranges.run(&in, table);
+		tw_scope_end(&scope);
 		derived->allocator = real;
 		tw_table_free(table);
 		assert_int_equal(status, failing.failed ? TRAWL_ENOMEM : 0);

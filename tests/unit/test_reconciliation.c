@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "base/scope.h"
 #include "base/hash.h"
 #include "traces.h"
 
@@ -111,9 +112,12 @@ static int64_t difference_of(const struct trawl_trace *t, const struct tw_derive
 	struct trawl_report_options options;
 	struct trawl_table *table = tw_table_new(&analysis->table, in.allocator);
 	struct tw_timeline timeline;
+	struct tw_scope scope;
 	int64_t difference;
 	size_t row;
 
+	tw_scope_begin(&scope, in.allocator);
+	in.allocator = &scope.allocator;
 	trawl_report_options_init(&options);
 	in.options = &options;
 	assert_int_equal(tw_timeline_of(&timeline, d, NULL, d->gpu.count, TW_CODE_NONE, false, -1),
@@ -121,6 +125,7 @@ static int64_t difference_of(const struct trawl_trace *t, const struct tw_derive
 	in.timeline = &timeline;
 	assert_non_null(table);
 	assert_int_equal(analysis->run(&in, table), 0);
+	tw_scope_end(&scope);
 	assert_int_equal(tw_table_finish(table, NULL), 0);
 	for (row = 0; row < trawl_table_rows(table); row++) {
 		struct trawl_cell cell = trawl_table_cell(table, row, 0);
@@ -138,6 +143,7 @@ static int64_t difference_of(const struct trawl_trace *t, const struct tw_derive
 static void fails_when_something_is_counted_wrongly(void **state)
 {
 	struct tw_launchers launchers;
+	struct tw_scope scope;
 	struct script s;
 	struct trawl_trace *t;
 	struct tw_derived *d;
@@ -152,7 +158,8 @@ static void fails_when_something_is_counted_wrongly(void **state)
 	script_kernel(&s, "c", 7, 9000, 50, 0);
 	t = script_read(&s);
 	d = derive(t, NULL);
-	assert_int_equal(tw_launchers_build(&launchers, d), 0);
+	tw_scope_begin(&scope, trawl_allocator_default());
+	assert_int_equal(tw_launchers_build(&launchers, d, &scope.allocator), 0);
 	assert_int_equal(launchers.count, 2);
 	assert_int_equal(difference_of(t, d, &launchers), 0);
 	/* Forgotten: neither in the row of its operation nor among the unlinked. */
@@ -166,7 +173,7 @@ static void fails_when_something_is_counted_wrongly(void **state)
 	launchers.of_gpu[0] = 0;
 	launchers.of_gpu[2] = 0;
 	assert_int_equal(difference_of(t, d, &launchers), -50);
-	tw_launchers_release(&launchers);
+	tw_scope_end(&scope);
 	tw_derived_free(d);
 	trawl_trace_free(t);
 }

@@ -46,17 +46,13 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	uint32_t *device = tw_alloc_array(in->allocator, gpu->queue_count + 1, sizeof(*device));
 	uint32_t *of = tw_alloc(in->allocator, (gpu->count + 1) * sizeof(*of));
 	struct tw_members members;
-	uint32_t q, devices = 0;
+	uint32_t q, devices;
 	int status = 0;
 	uint64_t g;
 
 	if (!device || !of)
 		return TRAWL_ENOMEM;
-	/* Queues are in order of device. */
-	for (q = 0; q < gpu->queue_count; q++) {
-		devices += !q || queues[q].device != queues[q - 1].device;
-		device[q] = devices - 1;
-	}
+	devices = tw_number_devices(gpu, device);
 	for (g = 0; g < gpu->count; g++)
 		of[g] = device[gpu->queue[g]];
 	if (tw_members_build(&members, of, gpu->count, devices, in->allocator))

@@ -62,33 +62,22 @@ static void look_up_names(struct tw_categories *c, uint8_t *asked)
 	}
 }
 
-int tw_categories_init(struct tw_categories *c, const struct tw_derived *d)
+int tw_categories_init(struct tw_categories *c, const struct tw_derived *d,
+		       const struct trawl_allocator *allocator)
 {
 	uint32_t count = d->trace->texts.count;
-	uint8_t *asked = tw_alloc_array(d->allocator, count, 1);
+	uint8_t *asked = tw_alloc_array(allocator, count, 1);
 
 	*c = (struct tw_categories){ .derived = d };
-	c->of_op = tw_alloc_array(d->allocator, count, sizeof(*c->of_op));
-	c->of_kernel = tw_alloc_array(d->allocator, count, sizeof(*c->of_kernel));
+	c->of_op = tw_alloc_array(allocator, count, sizeof(*c->of_op));
+	c->of_kernel = tw_alloc_array(allocator, count, sizeof(*c->of_kernel));
+	if (!asked || !c->of_op || !c->of_kernel)
+		return -1;
+	/* Number 0, of names that tell nothing. */
 	number_of(c, "other");
-	if (asked && c->of_op && c->of_kernel)
-		look_up_names(c, asked);
-	tw_free(d->allocator, asked, count);
-	if (asked && c->of_op && c->of_kernel)
-		return 0;
-	tw_categories_release(c);
-	return -1;
-}
-
-void tw_categories_release(struct tw_categories *c)
-{
-	if (!c->derived)
-		return;
-	tw_free(c->derived->allocator, c->of_op,
-		c->derived->trace->texts.count * sizeof(*c->of_op));
-	tw_free(c->derived->allocator, c->of_kernel,
-		c->derived->trace->texts.count * sizeof(*c->of_kernel));
-	c->derived = NULL;
+	look_up_names(c, asked);
+	tw_free(allocator, asked, count);
+	return 0;
 }
 
 unsigned tw_category_of(const struct tw_categories *c, uint64_t event, uint64_t first_gpu)

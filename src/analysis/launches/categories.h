@@ -20,9 +20,9 @@ struct tw_categories {
 	uint16_t *of_op, *of_kernel;
 };
 
-int tw_categories_init(struct tw_categories *categories,
-		       const struct tw_derived *derived) TRAWL_MUST_CHECK;
-void tw_categories_release(struct tw_categories *categories);
+/* What they take is left to the allocator's scope. */
+int tw_categories_init(struct tw_categories *categories, const struct tw_derived *derived,
+		       const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* Category of an operation or call; `first_gpu`: its first GPU event, TW_NONE: it has none. */
 unsigned tw_category_of(const struct tw_categories *categories, uint64_t event, uint64_t first_gpu);

@@ -1,6 +1,7 @@
 #include "analysis/launches/enclosing.h"
 
 #include "base/alloc.h"
+#include "base/scope.h"
 #include "base/search.h"
 #include "base/sort.h"
 
@@ -59,22 +60,24 @@ static uint64_t track_key(const void *context, uint32_t number)
 	return w->trace->events.track[w->targets[number]];
 }
 
-static int order_targets(struct work *w, uint64_t count, const struct trawl_allocator *allocator)
+/* Numbers of targets by track, then start. */
+static int order_targets(struct work *w, uint64_t count, const struct trawl_allocator *a)
 {
 	const uint32_t *track = w->trace->events.track;
+	uint32_t tracks = w->trace->track_count, t;
 	uint64_t i;
-	uint32_t t;
 
+	w->order = tw_alloc(a, (count + 1) * sizeof(*w->order));
+	w->first = tw_alloc_array(a, (size_t)tracks + 1, sizeof(*w->first));
+	if (!w->order || !w->first)
+		return -1;
 	for (i = 0; i < count; i++) {
 		w->order[i] = (uint32_t)i;
 		w->first[track[w->targets[i]] + 1]++;
 	}
-	for (t = 0; t < w->trace->track_count; t++)
+	for (t = 0; t < tracks; t++)
 		w->first[t + 1] += w->first[t];
-	return tw_sort(w->order, count, target_key, w, allocator) ||
-			       tw_sort(w->order, count, track_key, w, allocator) ?
-		       -1 :
-		       0;
+	return tw_sort(w->order, count, target_key, w, a) || tw_sort(w->order, count, track_key, w, a);
 }
 
 /* The first place in [low, high) of the order whose target starts at or behind a time. */
@@ -125,22 +128,20 @@ int tw_enclosing_init_wanted(struct tw_enclosing *enclosing, const struct trawl_
 			     const uint8_t *wanted, unsigned most,
 			     const struct trawl_allocator *allocator)
 {
-	size_t order_bytes = (count + 1) * sizeof(uint32_t), tracks = trace->track_count + 1;
 	struct work w = { .trace = trace, .targets = targets, .classes = classes, .wanted = wanted };
-	int status = -1;
+	struct tw_scope scope;
+	bool failed;
 
 	*enclosing = (struct tw_enclosing){ .allocator = allocator, .count = count, .most = most };
 	enclosing->around = tw_alloc(allocator, (count * most + 1) * sizeof(uint32_t));
-	w.order = tw_alloc(allocator, order_bytes);
-	w.first = tw_alloc_array(allocator, tracks, sizeof(*w.first));
-	if (enclosing->around && w.order && w.first && !order_targets(&w, count, allocator)) {
+	tw_scope_begin(&scope, allocator);
+	failed = !enclosing->around || order_targets(&w, count, &scope.allocator);
+	if (!failed) {
 		memset(enclosing->around, 0xff, count * most * sizeof(uint32_t));
 		look_around(&w, enclosing);
-		status = 0;
 	}
-	tw_free(allocator, w.order, order_bytes);
-	tw_free(allocator, w.first, tracks * sizeof(*w.first));
-	return status;
+	tw_scope_end(&scope);
+	return failed ? -1 : 0;
 }
 
 int tw_enclosing_init(struct tw_enclosing *enclosing, const struct trawl_trace *trace,

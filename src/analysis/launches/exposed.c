@@ -1,6 +1,7 @@
 #include "analysis/launches/exposed.h"
 
 #include "base/alloc.h"
+#include "base/scope.h"
 #include "base/sort.h"
 
 #include <string.h>
@@ -60,12 +61,21 @@ static void end(struct sweep *s, uint32_t g)
 }
 
 /* Events of no length hide nothing and are left out: their end would come before their start. */
-static void run(struct sweep *s, uint64_t ends)
+static int sweep(struct sweep *s, const struct trawl_allocator *a)
 {
 	const struct tw_gpu *gpu = &s->d->gpu;
-	uint64_t next_end = 0;
+	uint64_t next_end = 0, ends = 0;
 	uint32_t g;
 
+	s->by_end = tw_alloc_array(a, gpu->count + 1, sizeof(*s->by_end));
+	s->running = tw_alloc_array(a, (size_t)s->owners + 1, sizeof(*s->running));
+	if (!s->by_end || !s->running)
+		return -1;
+	for (g = 0; g < gpu->count; g++)
+		if (gpu->end_ns[g] > gpu->start_ns[g])
+			s->by_end[ends++] = g;
+	if (tw_sort(s->by_end, ends, end_key, s, a))
+		return -1;
 	for (g = 0; g < gpu->count; g++) {
 		if (gpu->end_ns[g] <= gpu->start_ns[g])
 			continue;
@@ -75,31 +85,19 @@ static void run(struct sweep *s, uint64_t ends)
 	}
 	while (next_end < ends)
 		end(s, s->by_end[next_end++]);
+	return 0;
 }
 
 int tw_exposed_times(const struct tw_derived *derived, const uint32_t *owner, uint32_t owners,
 		     int64_t *exposed_ns)
 {
-	const struct trawl_allocator *a = derived->allocator;
-	const struct tw_gpu *gpu = &derived->gpu;
-	struct sweep s = { .d = derived, .owner = owner, .owners = owners };
-	uint64_t ends = 0;
-	int status = -1;
-	uint32_t g;
+	struct sweep s = { .d = derived, .owner = owner, .owners = owners, .exposed_ns = exposed_ns };
+	struct tw_scope scope;
+	int status;
 
 	memset(exposed_ns, 0, owners * sizeof(*exposed_ns));
-	s.exposed_ns = exposed_ns;
-	s.by_end = tw_alloc_array(a, gpu->count + 1, sizeof(*s.by_end));
-	s.running = tw_alloc_array(a, (size_t)owners + 1, sizeof(*s.running));
-	if (s.by_end && s.running) {
-		for (g = 0; g < gpu->count; g++)
-			if (gpu->end_ns[g] > gpu->start_ns[g])
-				s.by_end[ends++] = g;
-		status = tw_sort(s.by_end, ends, end_key, &s, a);
-	}
-	if (!status)
-		run(&s, ends);
-	tw_free(a, s.by_end, (gpu->count + 1) * sizeof(*s.by_end));
-	tw_free(a, s.running, ((size_t)owners + 1) * sizeof(*s.running));
+	tw_scope_begin(&scope, derived->allocator);
+	status = sweep(&s, &scope.allocator);
+	tw_scope_end(&scope);
 	return status;
 }

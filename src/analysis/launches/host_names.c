@@ -102,9 +102,9 @@ int tw_stretches_init(struct tw_stretches *s, const struct tw_host_names *names,
 {
 	const struct trawl_allocator *a = names->allocator;
 	const struct tw_events *events = &names->trace->events;
-	uint32_t *list;
 	uint64_t i, n = 0;
-	int status = -1;
+	uint32_t *list;
+	bool failed;
 
 	*s = (struct tw_stretches){ .allocator = a, .tracks = names->trace->track_count };
 	for (i = 0; i < events->count; i++)
@@ -113,12 +113,11 @@ int tw_stretches_init(struct tw_stretches *s, const struct tw_host_names *names,
 	s->items = tw_alloc(a, s->capacity * sizeof(*s->items));
 	s->first = tw_alloc_array(a, (size_t)s->tracks + 1, sizeof(*s->first));
 	list = tw_alloc(a, s->capacity * sizeof(*list));
-	if (s->items && s->first && list && !list_events(names, kind, list, n)) {
+	failed = !s->items || !s->first || !list || list_events(names, kind, list, n);
+	if (!failed)
 		merge_events(s, events, list, n);
-		status = 0;
-	}
 	tw_free(a, list, s->capacity * sizeof(*list));
-	return status;
+	return failed ? -1 : 0;
 }
 
 void tw_stretches_release(struct tw_stretches *s)

@@ -2,9 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/scope.h"
 #include "base/sort.h"
-
-#include <string.h>
 
 /* The host node that a GPU event is charged to, TW_NONE: none. */
 static uint64_t launcher_node(const struct tw_derived *d, uint64_t g)
@@ -27,6 +26,7 @@ struct draft {
 /* Launchers while they are found: by host node, in order of first GPU start. */
 struct drafts {
 	const struct tw_derived *d;
+	const struct trawl_allocator *a;
 	uint32_t *of_node; /* launcher of a host node, TW_NO_GROUP: none */
 	struct draft *items;
 	uint64_t count, capacity;
@@ -36,7 +36,7 @@ static int add_draft(struct drafts *drafts, uint64_t node)
 {
 	if (drafts->count + 1 >= TW_NO_GROUP ||
 	    !tw_list_grow(&drafts->items, &drafts->capacity, drafts->count, sizeof(*drafts->items),
-			  drafts->d->allocator))
+			  drafts->a))
 		return -1;
 	drafts->items[drafts->count] = (struct draft){ (uint32_t)node, TW_NO_GROUP, UINT32_MAX,
 						       TW_UNION_INIT, TW_UNION_INIT };
@@ -137,87 +137,75 @@ static int order_ties(const struct drafts *drafts, uint32_t *order)
 		     start_key(drafts, order[end]) == start_key(drafts, order[first]);
 		     end++)
 			;
-		if (tw_sort(order + first, end - first, first_event_key, drafts,
-			    drafts->d->allocator))
+		if (tw_sort(order + first, end - first, first_event_key, drafts, drafts->a))
 			return -1;
 	}
 	return 0;
 }
 
 /* By start of the operation, then by its first GPU event: renumbers of_gpu too. */
-static int order_launchers(struct tw_launchers *l, const struct drafts *drafts, uint32_t *order,
-			   uint32_t *rank)
+static int take_launchers(struct tw_launchers *l, const struct drafts *drafts)
 {
-	const struct trawl_allocator *a = l->allocator;
-	uint32_t i;
+	uint64_t gpu_count = drafts->d->gpu.count;
+	uint32_t *order = tw_alloc(drafts->a, (drafts->count + 1) * sizeof(*order));
+	uint32_t *rank = tw_alloc(drafts->a, (drafts->count + 1) * sizeof(*rank));
+	uint64_t i;
 
+	if (!order || !rank)
+		return -1;
 	for (i = 0; i < drafts->count; i++)
-		order[i] = i;
-	if (tw_sort(order, drafts->count, start_key, drafts, a) || order_ties(drafts, order))
+		order[i] = (uint32_t)i;
+	if (tw_sort(order, drafts->count, start_key, drafts, drafts->a) ||
+	    order_ties(drafts, order))
 		return -1;
 	for (i = 0; i < drafts->count; i++) {
 		const struct draft *draft = &drafts->items[order[i]];
 
-		rank[order[i]] = i;
+		rank[order[i]] = (uint32_t)i;
 		l->items[i] = (struct tw_launcher){ draft->node, 0, draft->direct.length_ns,
 						    draft->subtree.length_ns };
 	}
-	for (i = 0; i < l->gpu_count; i++)
+	for (i = 0; i < gpu_count; i++)
 		if (l->of_gpu[i] != TW_NO_GROUP)
 			l->of_gpu[i] = rank[l->of_gpu[i]];
 	return 0;
 }
 
-static int take_launchers(struct tw_launchers *l, const struct drafts *drafts)
+static int list_launchers(struct tw_launchers *l, struct drafts *drafts,
+			  const struct trawl_allocator *allocator)
 {
-	size_t n = drafts->count + 1;
-	uint32_t *order = tw_alloc(l->allocator, n * sizeof(*order));
-	uint32_t *rank = tw_alloc(l->allocator, n * sizeof(*rank));
-	int status = -1;
+	const struct tw_derived *d = drafts->d;
 
+	l->of_gpu = tw_alloc(allocator, (d->gpu.count + 1) * sizeof(*l->of_gpu));
+	drafts->of_node = tw_alloc(drafts->a, (d->host.count + 1) * sizeof(*drafts->of_node));
+	if (!l->of_gpu || !drafts->of_node || find_launchers(drafts, l->of_gpu))
+		return -1;
+	add_subtrees(drafts);
 	l->count = drafts->count;
-	l->items = tw_alloc(l->allocator, n * sizeof(*l->items));
-	if (order && rank && l->items)
-		status = order_launchers(l, drafts, order, rank);
-	tw_free(l->allocator, order, n * sizeof(*order));
-	tw_free(l->allocator, rank, n * sizeof(*rank));
-	return status;
+	l->items = tw_alloc(allocator, (l->count + 1) * sizeof(*l->items));
+	return l->items ? take_launchers(l, drafts) : -1;
 }
 
-int tw_launchers_build(struct tw_launchers *l, const struct tw_derived *d)
+int tw_launchers_build(struct tw_launchers *l, const struct tw_derived *d,
+		       const struct trawl_allocator *allocator)
 {
 	struct drafts drafts = { .d = d };
+	struct tw_scope scope;
 	uint64_t i;
-	int status = -1;
+	int status;
 
-	*l = (struct tw_launchers){ .allocator = d->allocator, .gpu_count = d->gpu.count };
-	l->of_gpu = tw_alloc(d->allocator, (d->gpu.count + 1) * sizeof(*l->of_gpu));
-	drafts.of_node = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*drafts.of_node));
-	if (l->of_gpu && drafts.of_node && !find_launchers(&drafts, l->of_gpu)) {
-		add_subtrees(&drafts);
-		status = take_launchers(l, &drafts);
-	}
-	tw_free(d->allocator, drafts.of_node, (d->host.count + 1) * sizeof(*drafts.of_node));
-	tw_free(d->allocator, drafts.items, drafts.capacity * sizeof(*drafts.items));
+	*l = (struct tw_launchers){ .count = 0 };
+	tw_scope_begin(&scope, allocator);
+	drafts.a = &scope.allocator;
+	status = list_launchers(l, &drafts, allocator);
+	tw_scope_end(&scope);
 	if (status ||
-	    tw_members_build(&l->gpu, l->of_gpu, d->gpu.count, (uint32_t)l->count, d->allocator))
-		return -1;
-	if (tw_categories_init(&l->categories, d))
+	    tw_members_build(&l->gpu, l->of_gpu, d->gpu.count, (uint32_t)l->count, allocator) ||
+	    tw_categories_init(&l->categories, d, allocator))
 		return -1;
 	for (i = 0; i < l->count; i++)
 		l->items[i].category = tw_category_of(&l->categories,
 						      d->host.event[l->items[i].node],
 						      l->gpu.list[l->gpu.first[i]]);
 	return 0;
-}
-
-void tw_launchers_release(struct tw_launchers *l)
-{
-	if (!l->allocator)
-		return;
-	tw_free(l->allocator, l->items, (l->count + 1) * sizeof(*l->items));
-	tw_free(l->allocator, l->of_gpu, (l->gpu_count + 1) * sizeof(*l->of_gpu));
-	tw_members_release(&l->gpu);
-	tw_categories_release(&l->categories);
-	memset(l, 0, sizeof(*l));
 }

@@ -18,17 +18,15 @@ struct tw_launcher {
 };
 
 struct tw_launchers {
-	const struct trawl_allocator *allocator;
 	uint64_t count;
 	struct tw_launcher *items; /* in order of start, then of first GPU event */
 	uint32_t *of_gpu;	   /* by GPU event: launcher, TW_NO_GROUP: none */
 	struct tw_members gpu;	   /* GPU events by launcher, in order of start */
 	struct tw_categories categories;
-	uint64_t gpu_count;
 };
 
-int tw_launchers_build(struct tw_launchers *launchers,
-		       const struct tw_derived *derived) TRAWL_MUST_CHECK;
-void tw_launchers_release(struct tw_launchers *launchers);
+/* What they are made of is left to the allocator's scope. */
+int tw_launchers_build(struct tw_launchers *launchers, const struct tw_derived *derived,
+		       const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 #endif

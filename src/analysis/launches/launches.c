@@ -6,10 +6,8 @@
  * the part of the time between the end of the call and the start of the GPU event in which its
  * stream was still at work on earlier events.  A negative delay is a defect of the clocks.
  */
-#include "analysis/analysis.h"
-
-#include "analysis/order.h"
 #include "analysis/stats.h"
+#include "analysis/sums.h"
 #include "base/alloc.h"
 
 #include <string.h>
@@ -64,20 +62,17 @@ struct call {
 };
 
 struct sum {
-	tw_wide time_ns, queued_ns;
-	int64_t calls, events, without, negative;
-	uint64_t first;
+	struct tw_sum time;
+	tw_wide queued_ns;
+	int64_t events, without, negative;
 };
 
 struct work {
-	const struct tw_analysis_input *in;
-	uint32_t *call_of; /* by host node: its call, TW_NO_GROUP: none */
+	struct tw_sums sums; /* by name */
+	uint32_t *call_of;   /* by host node: its call, TW_NO_GROUP: none */
 	struct call *calls;
 	uint64_t count;
-	struct tw_groups groups;
-	uint32_t *of; /* by call: its row */
-	struct tw_members members;
-	struct sum *sums;
+	struct tw_members members; /* calls by name */
 	int64_t *values;
 };
 
@@ -92,7 +87,7 @@ static int64_t node_end(const struct tw_derived *d, uint64_t node)
 /* Calls that launched something in the view, and those in it that should have, by their name. */
 static int find_calls(struct work *w)
 {
-	const struct tw_derived *d = w->in->derived;
+	const struct tw_derived *d = w->sums.in->derived;
 	const struct tw_host *host = &d->host;
 	uint64_t i, n = 0;
 
@@ -111,7 +106,7 @@ static int find_calls(struct work *w)
 	/* What launched need not be a call: an External id may lead to an operation. */
 	for (i = 0; i < host->count; i++)
 		n += w->call_of[i] == 0;
-	w->calls = tw_alloc_array(w->in->allocator, n + 1, sizeof(*w->calls));
+	w->calls = tw_alloc_array(w->sums.in->allocator, n + 1, sizeof(*w->calls));
 	w->count = n;
 	if (!w->calls)
 		return -1;
@@ -127,10 +122,10 @@ static int find_calls(struct work *w)
 /* Goes through the GPU events by start: what each waited for. */
 static int follow_gpu(struct work *w)
 {
-	const struct tw_derived *d = w->in->derived;
+	const struct tw_derived *d = w->sums.in->derived;
 	const struct tw_gpu *gpu = &d->gpu;
-	size_t bytes = ((size_t)gpu->queue_count + 1) * sizeof(int64_t);
-	int64_t *busy_until = tw_alloc(w->in->allocator, bytes);
+	int64_t *busy_until = tw_alloc_array(w->sums.in->allocator, (size_t)gpu->queue_count + 1,
+					     sizeof(*busy_until));
 	uint32_t q;
 	uint64_t g;
 
@@ -158,61 +153,64 @@ static int follow_gpu(struct work *w)
 		if (stop > *until)
 			*until = stop;
 	}
-	tw_free(w->in->allocator, busy_until, bytes);
 	return 0;
 }
 
-static int group_calls(struct work *w)
+/* Adds up the calls by name. */
+static int add_calls(struct work *w)
 {
-	const struct tw_derived *d = w->in->derived;
+	const struct trawl_allocator *a = w->sums.in->allocator;
+	const struct tw_derived *d = w->sums.in->derived;
+	const struct tw_events *events = &d->trace->events;
+	uint32_t *of = tw_alloc(a, (w->count + 1) * sizeof(*of));
 	uint64_t i;
 
-	for (i = 0; i < w->count; i++)
-		w->of[i] = tw_groups_add(&w->groups,
-					 &d->trace->events.name[d->host.event[w->calls[i].node]]);
-	return w->groups.failed ? -1 : 0;
-}
-
-static void add_up(struct work *w)
-{
-	const struct tw_derived *d = w->in->derived;
-	uint64_t i;
-
+	if (!of)
+		return -1;
 	for (i = 0; i < w->count; i++) {
 		const struct call *call = &w->calls[i];
-		struct sum *sum = &w->sums[w->of[i]];
-		uint64_t event = d->host.event[call->node];
+		uint32_t event = d->host.event[call->node];
+		struct sum *sum = tw_sums_add(&w->sums, &events->name[event],
+					      node_end(d, call->node) - events->start_ns[event],
+					      event);
 
-		if (!sum->calls++ || event < sum->first)
-			sum->first = event;
+		if (!sum)
+			return -1;
+		of[i] = tw_groups_number(&w->sums.groups, sum);
 		sum->events += call->events;
 		sum->without += !call->events;
 		sum->negative += call->events && call->delay_ns < 0;
 		sum->queued_ns += call->queued_ns;
-		sum->time_ns += node_end(d, call->node) - d->trace->events.start_ns[event];
 	}
+	return tw_members_build(&w->members, of, w->count, w->sums.groups.count, a);
 }
 
-static void add_row(const struct work *w, struct trawl_table *table, uint32_t group)
+/* Of the calls of a name that launched something. */
+static struct tw_stats measure_delays(const struct work *w, uint32_t group)
 {
-	const struct sum *sum = &w->sums[group];
-	size_t row = tw_table_add_row(table);
-	struct tw_stats delay;
 	uint64_t i, n = 0;
 
 	for (i = w->members.first[group]; i < w->members.first[group + 1]; i++)
 		if (w->calls[w->members.list[i]].events)
 			w->values[n++] = w->calls[w->members.list[i]].delay_ns;
-	delay = tw_stats_of(w->values, n);
-	tw_set_name(table, row, NAME, w->in->trace,
-		    *(const uint32_t *)tw_groups_key(&w->groups, group));
-	tw_table_set_integer(table, row, CALLS, sum->calls);
+	return tw_stats_of(w->values, n);
+}
+
+static void set_calls(const struct tw_sums *sums, struct trawl_table *table, size_t row,
+		      const void *name, const void *value)
+{
+	const struct sum *sum = value;
+	struct tw_stats delay =
+		measure_delays(sums->context, tw_groups_number(&sums->groups, value));
+
+	tw_set_name(table, row, NAME, sums->in->trace, *(const uint32_t *)name);
+	tw_table_set_integer(table, row, CALLS, sum->time.count);
 	tw_table_set_integer(table, row, EVENTS, sum->events);
 	tw_table_set_integer(table, row, WITHOUT, sum->without);
-	tw_set_sum(table, row, TIME, sum->time_ns);
-	tw_set_us(table, row, MEAN, (double)sum->time_ns / (double)sum->calls);
+	tw_set_sum(table, row, TIME, sum->time.ns);
+	tw_set_us(table, row, MEAN, (double)sum->time.ns / (double)sum->time.count);
 	tw_table_set_integer(table, row, NEGATIVE, sum->negative);
-	if (!n)
+	if (!delay.count)
 		return;
 	tw_set_us(table, row, DELAY_MEAN, delay.mean);
 	tw_set_us(table, row, DELAY_MEDIAN, delay.median);
@@ -221,53 +219,18 @@ static void add_row(const struct work *w, struct trawl_table *table, uint32_t gr
 	tw_set_sum(table, row, QUEUED, sum->queued_ns);
 }
 
-static int fill(struct work *w, struct trawl_table *table)
-{
-	const struct trawl_allocator *a = w->in->allocator;
-	size_t n = (size_t)w->groups.count + 1;
-	struct tw_order *order = tw_alloc_array(a, n, sizeof(*order));
-	uint32_t g;
-
-	w->sums = tw_alloc_array(a, n, sizeof(*w->sums));
-	if (w->sums && order) {
-		add_up(w);
-		for (g = 0; g < w->groups.count; g++)
-			order[g] = (struct tw_order){ .value = w->sums[g].time_ns,
-						      .tie = w->sums[g].first,
-						      .index = g };
-		tw_order_sort(order, w->groups.count, NULL);
-		for (g = 0; g < w->groups.count; g++)
-			add_row(w, table, order[g].index);
-	}
-	tw_free(a, order, n * sizeof(*order));
-	tw_free(a, w->sums, n * sizeof(*w->sums));
-	return w->sums && order ? 0 : -1;
-}
-
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_allocator *a = in->allocator;
-	size_t node_bytes = (in->derived->host.count + 1) * sizeof(uint32_t);
-	struct work w = { .in = in };
-	int status = TRAWL_ENOMEM;
+	struct work w = { .count = 0 };
 
-	tw_groups_init(&w.groups, sizeof(uint32_t), a);
-	w.call_of = tw_alloc(a, node_bytes);
-	if (w.call_of && !find_calls(&w)) {
-		w.of = tw_alloc(a, (w.count + 1) * sizeof(*w.of));
-		w.values = tw_alloc(a, (w.count + 1) * sizeof(*w.values));
-		if (w.of && w.values && !follow_gpu(&w) && !group_calls(&w) &&
-		    !tw_members_build(&w.members, w.of, w.count, w.groups.count, a) &&
-		    !fill(&w, table))
-			status = 0;
-		tw_free(a, w.of, (w.count + 1) * sizeof(*w.of));
-		tw_free(a, w.values, (w.count + 1) * sizeof(*w.values));
-	}
-	tw_members_release(&w.members);
-	tw_groups_release(&w.groups);
-	tw_free(a, w.calls, (w.count + 1) * sizeof(*w.calls));
-	tw_free(a, w.call_of, node_bytes);
-	return status;
+	tw_sums_init(&w.sums, in, sizeof(uint32_t), sizeof(struct sum));
+	w.sums.context = &w;
+	w.call_of = tw_alloc(a, (in->derived->host.count + 1) * sizeof(*w.call_of));
+	if (!w.call_of || find_calls(&w) || follow_gpu(&w) || add_calls(&w))
+		return TRAWL_ENOMEM;
+	w.values = tw_alloc(a, (w.count + 1) * sizeof(*w.values));
+	return w.values ? tw_sums_add_rows(&w.sums, table, set_calls, NULL) : TRAWL_ENOMEM;
 }
 
 const struct tw_analysis tw_analysis_launches = {

@@ -10,6 +10,7 @@
 #include "analysis/launches/ranges.h"
 #include "analysis/order.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 
 #include <inttypes.h>
 
@@ -86,8 +87,8 @@ static void set_gpu(struct trawl_table *table, size_t row, const struct tw_gpu_s
 	tw_set_sum(table, row, SELF_EXPOSED, self->exposed_ns);
 }
 
-static void add_row(const struct tw_analysis_input *in, struct trawl_table *table,
-		    const struct tw_ranges *ranges, const struct tw_range_row *range)
+static void add_range_row(const struct tw_analysis_input *in, struct trawl_table *table,
+			  const struct tw_ranges *ranges, const struct tw_range_row *range)
 {
 	static const char *const kinds[TW_RANGE_KINDS] = { "range", "operation", "outside",
 							   "unlaunched" };
@@ -128,74 +129,60 @@ static tw_wide order_value(const struct tw_range_row *range)
 	}
 }
 
-static void add_process(const struct tw_analysis_input *in, struct trawl_table *table,
-			const struct tw_ranges *ranges, const struct tw_members *members,
-			uint32_t process, struct tw_order *order)
+static uint64_t process_key(const void *ranges, uint32_t row)
 {
-	size_t count = 0, i;
-	uint32_t m;
+	return ((const struct tw_ranges *)ranges)->rows[row].process;
+}
 
-	for (m = members->first[process]; m < members->first[process + 1]; m++) {
-		const struct tw_range_row *range = &ranges->rows[members->list[m]];
+/* Rows by process. */
+static int add_rows(const struct tw_analysis_input *in, struct trawl_table *table,
+		    const struct tw_ranges *ranges)
+{
+	size_t room = (size_t)ranges->count + 1, count = 0, i;
+	struct tw_order *order = tw_alloc_array(in->allocator, room, sizeof(*order));
+	uint32_t *list = tw_alloc(in->allocator, room * sizeof(*list)), r;
+
+	if (!order || !list)
+		return TRAWL_ENOMEM;
+	for (r = 0; r < ranges->count; r++) {
+		const struct tw_range_row *range = &ranges->rows[r];
 
 		if (is_shown(range))
 			order[count++] = (struct tw_order){ .value = order_value(range),
 							    .texts = { range->name, range->domain },
 							    .tie = range->kind,
-							    .index = members->list[m] };
+							    .index = r };
 	}
 	tw_order_sort(order, count, &in->trace->texts);
 	for (i = 0; i < count; i++)
-		add_row(in, table, ranges, &ranges->rows[order[i].index]);
-}
-
-static int fill(const struct tw_analysis_input *in, struct trawl_table *table,
-		const struct tw_ranges *ranges)
-{
-	size_t n = (size_t)ranges->count + 1;
-	struct tw_order *order = tw_alloc_array(in->allocator, n, sizeof(*order));
-	uint32_t *process = tw_alloc(in->allocator, n * sizeof(*process)), i;
-	struct tw_members members = { 0 };
-	int status = TRAWL_ENOMEM;
-
-	if (order && process) {
-		for (i = 0; i < ranges->count; i++)
-			process[i] = ranges->rows[i].process;
-		if (!tw_members_build(&members, process, ranges->count, ranges->process_count,
-				      in->allocator)) {
-			for (i = 0; i < ranges->process_count; i++)
-				add_process(in, table, ranges, &members, i, order);
-			status = 0;
-		}
-	}
-	tw_members_release(&members);
-	tw_free(in->allocator, order, n * sizeof(*order));
-	tw_free(in->allocator, process, n * sizeof(*process));
-	return status;
+		list[i] = order[i].index;
+	if (tw_sort(list, count, process_key, ranges, in->allocator))
+		return TRAWL_ENOMEM;
+	for (i = 0; i < count; i++)
+		add_range_row(in, table, ranges, &ranges->rows[list[i]]);
+	return 0;
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	struct tw_ranges ranges;
-	int status = tw_ranges_build(&ranges, in->derived) ? TRAWL_ENOMEM : 0;
 
-	if (!status && ranges.ranges) {
-		status = fill(in, table, &ranges);
-		if (ranges.repeated)
-			tw_table_add_note(table, "%" PRIu64 " ranges recorded twice count once",
-					  ranges.repeated);
-		if (!ranges.linked)
-			tw_table_add_note(
-				table, "%s",
-				in->derived->gpu.count ?
-					"no launches are recorded: which GPU work belongs "
-					"to which range is not known" :
-					"no GPU events");
-	} else if (!status) {
+	if (tw_ranges_build(&ranges, in->derived, in->allocator))
+		return TRAWL_ENOMEM;
+	if (!ranges.ranges) {
 		tw_table_add_note(table, "no ranges in this trace");
+		return 0;
 	}
-	tw_ranges_release(&ranges);
-	return status;
+	if (ranges.repeated)
+		tw_table_add_note(table, "%" PRIu64 " ranges recorded twice count once",
+				  ranges.repeated);
+	if (!ranges.linked)
+		tw_table_add_note(table, "%s",
+				  in->derived->gpu.count ?
+					  "no launches are recorded: which GPU work belongs "
+					  "to which range is not known" :
+					  "no GPU events");
+	return add_rows(in, table, &ranges);
 }
 
 const struct tw_analysis tw_analysis_nvtx_ranges = {

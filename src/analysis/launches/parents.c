@@ -47,28 +47,16 @@ static void find_first_gpu(struct tw_parents *p)
 }
 
 int tw_parents_init(struct tw_parents *p, const struct tw_derived *d,
-		    const struct tw_launchers *launchers)
+		    const struct tw_launchers *launchers, const struct trawl_allocator *allocator)
 {
-	p->derived = d;
-	p->categories = &launchers->categories;
-	p->first_gpu = tw_alloc(d->allocator, (d->host.count + 1) * sizeof(*p->first_gpu));
-	p->is_graph = tw_alloc(d->allocator, d->trace->texts.count);
+	*p = (struct tw_parents){ .derived = d, .categories = &launchers->categories };
+	p->first_gpu = tw_alloc(allocator, (d->host.count + 1) * sizeof(*p->first_gpu));
+	p->is_graph = tw_alloc(allocator, d->trace->texts.count);
 	if (!p->first_gpu || !p->is_graph)
 		return -1;
 	find_graph_calls(p);
 	find_first_gpu(p);
 	return 0;
-}
-
-void tw_parents_release(struct tw_parents *p)
-{
-	const struct tw_derived *d = p->derived;
-
-	if (!d)
-		return;
-	tw_free(d->allocator, p->first_gpu, (d->host.count + 1) * sizeof(*p->first_gpu));
-	tw_free(d->allocator, p->is_graph, d->trace->texts.count);
-	p->derived = NULL;
 }
 
 struct tw_parent tw_parent_of(const struct tw_parents *p, uint64_t gpu)

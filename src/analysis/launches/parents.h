@@ -21,10 +21,13 @@ struct tw_parent {
 	const char *category; /* NULL: no recorded launch */
 };
 
-/* `launchers` must outlive *parents, which may then be asked by several threads. */
+/*
+ * `launchers` must outlive *parents, which may then be asked by several threads; what they take is
+ * left to the allocator's scope.
+ */
 int tw_parents_init(struct tw_parents *parents, const struct tw_derived *derived,
-		    const struct tw_launchers *launchers) TRAWL_MUST_CHECK;
-void tw_parents_release(struct tw_parents *parents);
+		    const struct tw_launchers *launchers,
+		    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 struct tw_parent tw_parent_of(const struct tw_parents *parents, uint64_t gpu);
 
 #endif

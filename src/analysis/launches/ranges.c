@@ -7,9 +7,11 @@
 #define _GNU_SOURCE
 #include "analysis/launches/ranges.h"
 
-#include "analysis/groups.h"
+#include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/innermost.h"
+#include "base/list.h"
+#include "base/scope.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "data/tables.h"
@@ -26,15 +28,12 @@ struct work {
 	uint32_t *place, *track_at, *process_at;
 	uint32_t places;
 	uint32_t *range; /* events, by place, then start, then number */
-	uint64_t range_room;
-	uint32_t *row; /* by index in range */
+	uint32_t *row;	 /* by index in range */
 	uint64_t *first_range;
 	struct tw_members launched; /* GPU events by track of their launch, then by its start */
 	uint64_t launched_count;
-	uint64_t *first_launched;	/* by track */
 	uint32_t *device;		/* by queue */
 	struct tw_intervals *computing; /* by device */
-	uint32_t device_count;
 	struct tw_interval *reach; /* by index in range: first start and last end of its events */
 	uint32_t lists;		   /* of launches, so far */
 };
@@ -82,7 +81,6 @@ static int place_tracks(struct work *w)
 	w->track_at = tw_alloc_array(w->a, n, sizeof(*w->track_at));
 	w->process_at = tw_alloc_array(w->a, n, sizeof(*w->process_at));
 	out->processes = tw_alloc_array(w->a, n, sizeof(*out->processes));
-	out->process_room = n;
 	if (!w->place || !w->track_at || !w->process_at || !out->processes)
 		return -1;
 	for (i = 0; i < w->places; i++)
@@ -115,43 +113,25 @@ static uint32_t place_of(const struct work *w, uint32_t event)
 	return w->place[w->d->trace->events.track[event]];
 }
 
-/* Counts ranges by place, and makes room for them. */
-static int count_ranges(struct work *w)
+static uint64_t place_key(const void *work, uint32_t event)
 {
-	const struct trawl_trace *trace = w->d->trace;
-	uint64_t i, n = 0;
-
-	w->first_range = tw_alloc_array(w->a, (size_t)w->places + 1, sizeof(*w->first_range));
-	if (!w->first_range)
-		return -1;
-	for (i = 0; i < trace->events.count; i++)
-		if (is_range(trace, i)) {
-			w->first_range[place_of(w, (uint32_t)i)]++;
-			n++;
-		}
-	w->range_room = n + 1;
-	w->range = tw_alloc(w->a, w->range_room * sizeof(*w->range));
-	return w->range ? 0 : -1;
+	return place_of(work, event);
 }
 
-/*
- * Puts the ranges of each place in order of start, then of the input, one of those recorded twice.
- * first[p], where those of place p end, becomes where they begin.
- */
-static int order_ranges(struct work *w, uint64_t *first)
+/* Of the ranges of each place, one of those recorded twice; the list is in order of place. */
+static int drop_repeated(struct work *w, uint64_t listed)
 {
-	const struct trawl_trace *trace = w->d->trace;
 	struct tw_quality ignored = { 0 };
-	uint64_t begin = 0, count, kept = 0, end;
+	uint64_t begin = 0, kept = 0, count, end;
 	uint32_t p;
 
 	for (p = 0; p <= w->places; p++, begin = end, kept += count) {
-		end = first[p];
-		first[p] = kept;
+		w->first_range[p] = kept;
+		for (end = begin; end < listed && place_of(w, w->range[end]) == p; end++)
+			;
 		count = end - begin;
 		memmove(w->range + kept, w->range + begin, count * sizeof(*w->range));
-		if (tw_sort(w->range + kept, count, tw_events_start_key, &trace->events, w->a) ||
-		    tw_repeats_drop(trace, w->range + kept, &count, &ignored, w->a))
+		if (tw_repeats_drop(w->d->trace, w->range + kept, &count, &ignored, w->a))
 			return -1;
 		w->out->repeated += end - begin - count;
 	}
@@ -159,25 +139,22 @@ static int order_ranges(struct work *w, uint64_t *first)
 	return 0;
 }
 
-/* Ranges by place. */
+/* Ranges by place, in order of start, then of the input. */
 static int list_ranges(struct work *w)
 {
 	const struct trawl_trace *trace = w->d->trace;
-	uint64_t i, n = 0, count, *first;
-	uint32_t p;
+	uint64_t i, n = 0, capacity = 0;
 
-	if (count_ranges(w))
-		return -1;
-	first = w->first_range;
-	for (p = 0; p <= w->places; p++) {
-		count = first[p];
-		first[p] = n;
-		n += count;
+	for (i = 0; i < trace->events.count; i++) {
+		if (!is_range(trace, i))
+			continue;
+		if (!tw_list_grow(&w->range, &capacity, n, sizeof(*w->range), w->a))
+			return -1;
+		w->range[n++] = (uint32_t)i;
 	}
-	for (i = 0; i < trace->events.count; i++)
-		if (is_range(trace, i))
-			w->range[first[place_of(w, (uint32_t)i)]++] = (uint32_t)i;
-	if (order_ranges(w, first))
+	w->first_range = tw_alloc_array(w->a, (size_t)w->places + 1, sizeof(*w->first_range));
+	if (!w->first_range || tw_sort(w->range, n, tw_events_start_key, &trace->events, w->a) ||
+	    tw_sort(w->range, n, place_key, w, w->a) || drop_repeated(w, n))
 		return -1;
 	w->row = tw_alloc(w->a, (w->out->ranges + 1) * sizeof(*w->row));
 	return w->row ? 0 : -1;
@@ -192,23 +169,22 @@ static uint64_t launch_key(const void *context, uint32_t g)
 static int list_launched(struct work *w)
 {
 	const struct tw_derived *d = w->d;
-	uint64_t i, n = 0, count;
-	uint32_t t;
 
-	w->first_launched = tw_alloc_array(w->a, (size_t)w->places + 1, sizeof(*w->first_launched));
-	if (!w->first_launched || tw_members_build(&w->launched, d->gpu.launch, d->gpu.count,
-						   (uint32_t)d->host.count, w->a))
+	if (tw_members_build(&w->launched, d->gpu.launch, d->gpu.count, (uint32_t)d->host.count,
+			     w->a))
 		return -1;
 	w->launched_count = w->launched.first[d->host.count];
-	for (i = 0; i < w->launched_count; i++)
-		w->first_launched[d->trace->events.track[launch_event(w, w->launched.list[i])]]++;
-	for (t = 0; t <= w->places; t++) {
-		count = w->first_launched[t];
-		w->first_launched[t] = n;
-		n += count;
-	}
-	w->out->linked = n > 0;
+	w->out->linked = w->launched_count > 0;
 	return 0;
+}
+
+/* Where those begin that a track, or one behind it, launched. */
+static const uint32_t *launched_from(const struct work *w, uint32_t track)
+{
+	const uint32_t *tracks = w->d->trace->events.track, *list = w->launched.list;
+
+	return list +
+	       TW_LOWER_BOUND(at, 0, w->launched_count, tracks[launch_event(w, list[at])] < track);
 }
 
 /* ---- rows */
@@ -257,29 +233,29 @@ static uint32_t holds_of(const struct work *w, const struct key *key)
 	return key->domain ? TW_HOLDS_LEFT : TW_HOLDS_PROCESS;
 }
 
-static int make_rows(struct work *w, const struct tw_groups *groups)
+/* A row for each key; those of what is in no range stand behind the others. */
+static int make_rows(struct work *w, struct tw_groups *groups)
 {
 	struct tw_ranges *out = w->out;
 	uint32_t i;
 
 	out->range_rows = groups->count;
-	out->count = groups->count + 2 * out->process_count;
-	out->rows = tw_alloc_array(w->a, out->count, sizeof(*out->rows));
-	if (!out->rows)
+	for (i = 0; i < out->process_count; i++) {
+		tw_groups_add(groups, &(struct key){ i, 0, 0, TW_RANGE_OUTSIDE });
+		tw_groups_add(groups, &(struct key){ i, 0, 0, TW_RANGE_UNLAUNCHED });
+	}
+	out->count = groups->count;
+	out->rows = tw_alloc_array(w->a, (size_t)out->count + 1, sizeof(*out->rows));
+	if (groups->failed || !out->rows)
 		return -1;
-	for (i = 0; i < groups->count; i++) {
+	for (i = 0; i < out->count; i++) {
 		const struct key *key = tw_groups_key(groups, i);
 
-		out->rows[i].process = key->process;
-		out->rows[i].domain = key->domain;
-		out->rows[i].name = key->name;
-		out->rows[i].kind = key->kind;
-		out->rows[i].holds = holds_of(w, key);
-	}
-	for (i = 0; i < out->process_count; i++) {
-		rest_row(w, i, true)->process = rest_row(w, i, false)->process = i;
-		rest_row(w, i, true)->kind = TW_RANGE_OUTSIDE;
-		rest_row(w, i, false)->kind = TW_RANGE_UNLAUNCHED;
+		out->rows[i] = (struct tw_range_row){ .process = key->process,
+						      .kind = key->kind,
+						      .domain = key->domain,
+						      .name = key->name,
+						      .holds = holds_of(w, key) };
 	}
 	return 0;
 }
@@ -290,17 +266,16 @@ static int assign_rows(struct work *w)
 	const struct tw_events *events = &w->d->trace->events;
 	struct tw_groups groups;
 	uint64_t i;
-	int status;
 
 	tw_groups_init(&groups, sizeof(struct key), w->a);
-	for (i = 0; i < w->out->ranges && !groups.failed; i++) {
+	for (i = 0; i < w->out->ranges; i++) {
 		struct key key = key_of(w, w->range[i]);
 
 		w->row[i] = tw_groups_add(&groups, &key);
 	}
-	status = groups.failed ? -1 : make_rows(w, &groups);
-	tw_groups_release(&groups);
-	for (i = 0; i < w->out->ranges && !status; i++) {
+	if (make_rows(w, &groups))
+		return -1;
+	for (i = 0; i < w->out->ranges; i++) {
 		struct tw_range_row *row = &w->out->rows[w->row[i]];
 		int64_t start = events->start_ns[w->range[i]], end = end_of(events, w->range[i]);
 
@@ -309,32 +284,29 @@ static int assign_rows(struct work *w)
 		row->instances++;
 		row->host_ns += end - start;
 	}
-	return status;
+	return 0;
 }
 
 /* ---- what an event adds */
 
-/* Numbers devices by queue; queues are in order of device. */
 static int list_computing(struct work *w)
 {
 	const struct tw_gpu *gpu = &w->d->gpu;
+	uint32_t q, devices;
 	uint64_t g;
-	uint32_t q;
 
 	w->device = tw_alloc_array(w->a, (size_t)gpu->queue_count + 1, sizeof(*w->device));
 	w->computing = tw_alloc_array(w->a, (size_t)gpu->queue_count + 1, sizeof(*w->computing));
 	if (!w->device || !w->computing)
 		return -1;
-	for (q = 0; q < gpu->queue_count; q++) {
-		if (!q || gpu->queues[q].device != gpu->queues[q - 1].device)
-			tw_intervals_init(&w->computing[w->device_count++], w->a);
-		w->device[q] = w->device_count - 1;
-	}
+	devices = tw_number_devices(gpu, w->device);
+	for (q = 0; q < devices; q++)
+		tw_intervals_init(&w->computing[q], w->a);
 	for (g = 0; g < gpu->count; g++)
 		if (gpu->bucket[g] == TW_COMPUTE)
 			tw_intervals_add(&w->computing[w->device[gpu->queue[g]]], gpu->start_ns[g],
 					 gpu->end_ns[g]);
-	for (q = 0; q < w->device_count; q++) {
+	for (q = 0; q < devices; q++) {
 		tw_intervals_sum(&w->computing[q]);
 		if (w->computing[q].failed)
 			return -1;
@@ -371,7 +343,8 @@ static void add_difference(struct tw_gpu_sum *to, const struct tw_gpu_sum *after
 /* ---- ranges around launches */
 
 /* Some ranges, in order of start, and GPU events, in order of launch. */
-struct scope {
+struct pass {
+	struct tw_scope memory;
 	struct tw_interval *spans;
 	uint32_t *range; /* by span: index in the list of ranges */
 	uint32_t span_count;
@@ -385,105 +358,121 @@ struct scope {
 	struct tw_interval *reach;
 };
 
-static void scope_release(const struct work *w, struct scope *s)
-{
-	size_t spans = (size_t)s->span_count + 1, count = (size_t)s->count + 1;
-
-	tw_free(w->a, s->spans, spans * sizeof(*s->spans));
-	tw_free(w->a, s->range, spans * sizeof(*s->range));
-	tw_free(w->a, s->time_ns, count * sizeof(*s->time_ns));
-	tw_free(w->a, s->found, count * sizeof(*s->found));
-	tw_free(w->a, s->sums, count * sizeof(*s->sums));
-	tw_free(w->a, s->reach, 2 * count * sizeof(*s->reach));
-}
-
 static const struct tw_interval nothing = { INT64_MAX, INT64_MIN };
 
-/* Room for the lists; the spans are the caller's to fill in. */
-static int scope_init(const struct work *w, struct scope *s)
+/* Of these launches; the caller lists up to so many ranges, and ends the memory. */
+static int begin_pass(const struct work *w, struct pass *p, const uint32_t *launched,
+		      uint32_t count, uint64_t most_ranges)
 {
+	*p = (struct pass){ .launched = launched, .count = count };
+	tw_scope_begin(&p->memory, w->a);
+	p->range = tw_alloc(&p->memory.allocator, (most_ranges + 1) * sizeof(*p->range));
+	return p->range ? 0 : -1;
+}
+
+static uint64_t range_key(const void *context, uint32_t range)
+{
+	const struct work *w = context;
+
+	return tw_events_start_key(&w->d->trace->events, w->range[range]);
+}
+
+/* Puts the ranges in order, and fills in what is known of them and of the launches. */
+static int lay_out(const struct work *w, struct pass *p)
+{
+	const struct trawl_allocator *a = &p->memory.allocator;
+	const struct tw_events *events = &w->d->trace->events;
 	const struct tw_gpu *gpu = &w->d->gpu;
-	size_t spans = (size_t)s->span_count + 1, count = (size_t)s->count + 1;
+	size_t count = (size_t)p->count + 1;
 	uint32_t i;
 
-	s->spans = tw_alloc(w->a, spans * sizeof(*s->spans));
-	s->range = tw_alloc(w->a, spans * sizeof(*s->range));
-	s->time_ns = tw_alloc(w->a, count * sizeof(*s->time_ns));
-	s->found = tw_alloc(w->a, count * sizeof(*s->found));
-	s->sums = tw_alloc(w->a, count * sizeof(*s->sums));
-	s->reach = tw_alloc(w->a, 2 * count * sizeof(*s->reach));
-	if (!s->spans || !s->range || !s->time_ns || !s->found || !s->sums || !s->reach)
+	p->spans = tw_alloc(a, ((size_t)p->span_count + 1) * sizeof(*p->spans));
+	p->time_ns = tw_alloc(a, count * sizeof(*p->time_ns));
+	p->found = tw_alloc(a, count * sizeof(*p->found));
+	p->sums = tw_alloc(a, count * sizeof(*p->sums));
+	p->reach = tw_alloc(a, 2 * count * sizeof(*p->reach));
+	if (!p->spans || !p->time_ns || !p->found || !p->sums || !p->reach ||
+	    tw_sort(p->range, p->span_count, range_key, w, a))
 		return -1;
-	s->sums[0] = (struct tw_gpu_sum){ 0 };
-	for (i = 0; i < s->count; i++) {
-		uint32_t g = s->launched[i];
+	for (i = 0; i < p->span_count; i++) {
+		uint32_t event = w->range[p->range[i]];
 
-		s->time_ns[i] = launch_time(w, g);
-		s->sums[i + 1] = s->sums[i];
-		add_event(w, &s->sums[i + 1], g);
-		s->reach[s->count + i] = (struct tw_interval){ gpu->start_ns[g], gpu->end_ns[g] };
+		p->spans[i] =
+			(struct tw_interval){ events->start_ns[event], end_of(events, event) };
 	}
-	for (i = s->count; i-- > 1;) {
-		s->reach[i] = s->reach[2 * i];
-		tw_interval_cover(&s->reach[i], &s->reach[2 * i + 1]);
+	p->sums[0] = (struct tw_gpu_sum){ 0 };
+	for (i = 0; i < p->count; i++) {
+		uint32_t g = p->launched[i];
+
+		p->time_ns[i] = launch_time(w, g);
+		p->sums[i + 1] = p->sums[i];
+		add_event(w, &p->sums[i + 1], g);
+		p->reach[p->count + i] = (struct tw_interval){ gpu->start_ns[g], gpu->end_ns[g] };
+	}
+	for (i = p->count; i-- > 1;) {
+		p->reach[i] = p->reach[2 * i];
+		tw_interval_cover(&p->reach[i], &p->reach[2 * i + 1]);
 	}
 	return 0;
 }
 
-static void set_span(const struct work *w, struct scope *s, uint32_t span, uint64_t range)
+/* The innermost span around each launch. */
+static int find_innermost(struct pass *p)
 {
-	const struct tw_events *events = &w->d->trace->events;
-	uint32_t event = w->range[range];
+	return tw_innermost(p->spans, p->span_count, p->time_ns, p->count, p->found,
+			    &p->memory.allocator);
+}
 
-	s->range[span] = (uint32_t)range;
-	s->spans[span] = (struct tw_interval){ events->start_ns[event], end_of(events, event) };
+static struct tw_range_row *row_of(const struct work *w, uint32_t range)
+{
+	return &w->out->rows[w->row[range]];
 }
 
 /* The first launch in [low, count) behind a time, in steps that grow: most ranges have few. */
-static uint32_t first_behind(const struct scope *s, uint32_t low, int64_t time_ns)
+static uint32_t first_behind(const struct pass *p, uint32_t low, int64_t time_ns)
 {
 	uint64_t at = low, behind = low, step = 1;
 
-	for (; behind < s->count && s->time_ns[behind] <= time_ns; step *= 2) {
+	for (; behind < p->count && p->time_ns[behind] <= time_ns; step *= 2) {
 		at = behind + 1;
 		behind += step;
 	}
-	if (behind > s->count)
-		behind = s->count;
-	return (uint32_t)TW_LOWER_BOUND(i, at, behind, s->time_ns[i] <= time_ns);
+	if (behind > p->count)
+		behind = p->count;
+	return (uint32_t)TW_LOWER_BOUND(i, at, behind, p->time_ns[i] <= time_ns);
 }
 
 /* First start and last end of launches [first, behind). */
-static void add_reach(const struct scope *s, uint32_t first, uint32_t behind,
+static void add_reach(const struct pass *p, uint32_t first, uint32_t behind,
 		      struct tw_interval *reach)
 {
-	size_t low = (size_t)first + s->count, high = (size_t)behind + s->count;
+	size_t low = (size_t)first + p->count, high = (size_t)behind + p->count;
 
 	for (; low < high; low /= 2, high /= 2) {
 		if (low & 1)
-			tw_interval_cover(reach, &s->reach[low++]);
+			tw_interval_cover(reach, &p->reach[low++]);
 		if (high & 1)
-			tw_interval_cover(reach, &s->reach[--high]);
+			tw_interval_cover(reach, &p->reach[--high]);
 	}
 }
 
 /* Adds to each row of those sorts what its ranges have in them; what they share counts once. */
-static void add_inclusive(struct work *w, const struct scope *s, unsigned holds)
+static void add_inclusive(struct work *w, const struct pass *p, unsigned holds)
 {
 	uint32_t span, next = 0;
 
 	w->lists++;
-	for (span = 0; span < s->span_count; span++) {
-		struct tw_range_row *row = &w->out->rows[w->row[s->range[span]]];
+	for (span = 0; span < p->span_count; span++) {
+		struct tw_range_row *row = row_of(w, p->range[span]);
 		uint32_t first, behind;
 
 		if (!(row->holds & holds))
 			continue;
-		while (next < s->count && s->time_ns[next] < s->spans[span].start_ns)
+		while (next < p->count && p->time_ns[next] < p->spans[span].start_ns)
 			next++;
-		if (next == s->count)
+		if (next == p->count)
 			break;
-		behind = first_behind(s, next, s->spans[span].end_ns);
+		behind = first_behind(p, next, p->spans[span].end_ns);
 		if (row->list != w->lists) {
 			row->list = w->lists;
 			row->done = 0;
@@ -491,15 +480,10 @@ static void add_inclusive(struct work *w, const struct scope *s, unsigned holds)
 		first = next > row->done ? next : row->done;
 		if (first >= behind)
 			continue;
-		add_difference(&row->all, &s->sums[behind], &s->sums[first]);
-		add_reach(s, first, behind, &w->reach[s->range[span]]);
+		add_difference(&row->all, &p->sums[behind], &p->sums[first]);
+		add_reach(p, first, behind, &w->reach[p->range[span]]);
 		row->done = behind;
 	}
-}
-
-static unsigned holds(const struct work *w, uint64_t range)
-{
-	return w->out->rows[w->row[range]].holds;
 }
 
 /* Launches of a thread that ranges of other threads may hold as well. */
@@ -510,31 +494,24 @@ struct left {
 };
 
 /* What a thread leaves to its process: launches that no range of it hides.  The others: hidden. */
-static void leave(const struct work *w, const struct scope *s, struct left *left,
+static void leave(const struct work *w, const struct pass *p, struct left *left,
 		  struct left *hidden)
 {
 	int64_t hidden_until = INT64_MIN;
 	uint32_t i, span = 0;
 
-	for (i = 0; i < s->count; i++) {
-		for (; span < s->span_count && s->spans[span].start_ns <= s->time_ns[i]; span++)
-			if (holds(w, s->range[span]) == TW_HOLDS_PROCESS &&
-			    s->spans[span].end_ns > hidden_until)
-				hidden_until = s->spans[span].end_ns;
-		if (hidden_until >= s->time_ns[i]) {
-			hidden->launched[hidden->count++] = s->launched[i];
+	for (i = 0; i < p->count; i++) {
+		for (; span < p->span_count && p->spans[span].start_ns <= p->time_ns[i]; span++)
+			if (row_of(w, p->range[span])->holds == TW_HOLDS_PROCESS &&
+			    p->spans[span].end_ns > hidden_until)
+				hidden_until = p->spans[span].end_ns;
+		if (hidden_until >= p->time_ns[i]) {
+			hidden->launched[hidden->count++] = p->launched[i];
 			continue;
 		}
-		left->charged[s->launched[i]] = s->found[i] != TW_INNERMOST_NONE;
-		left->launched[left->count++] = s->launched[i];
+		left->charged[p->launched[i]] = p->found[i] != TW_INNERMOST_NONE;
+		left->launched[left->count++] = p->launched[i];
 	}
-}
-
-static uint64_t range_key(const void *context, uint32_t range)
-{
-	const struct work *w = context;
-
-	return tw_events_start_key(&w->d->trace->events, w->range[range]);
 }
 
 /* A thread that works for another one, whose ranges hold what it does. */
@@ -557,118 +534,85 @@ static uint32_t list_waiting(const struct work *w, uint32_t place, uint32_t *ran
 		p--;
 	for (; p < w->places && w->process_at[p] == process; p++)
 		for (i = w->first_range[p]; i < w->first_range[p + 1]; i++)
-			if (holds(w, i) == TW_HOLDS_PROCESS &&
+			if (row_of(w, (uint32_t)i)->holds == TW_HOLDS_PROCESS &&
 			    (p == place || !works_for_another(w, p)))
 				range[n++] = (uint32_t)i;
 	return n;
 }
 
 /* Adds launches to them. */
-static int do_hidden(struct work *w, uint32_t place, const struct left *hidden)
+static int add_hidden(struct work *w, uint32_t place, const struct left *hidden)
 {
-	size_t bytes = ((size_t)w->out->ranges + 1) * sizeof(uint32_t);
-	uint32_t *range = tw_alloc(w->a, bytes), i;
-	struct scope s = { .launched = hidden->launched, .count = hidden->count };
-	int status = -1;
+	struct pass p;
+	int status = begin_pass(w, &p, hidden->launched, hidden->count, w->out->ranges);
 
-	if (range) {
-		s.span_count = list_waiting(w, place, range);
-		status = tw_sort(range, s.span_count, range_key, w, w->a);
+	if (!status) {
+		p.span_count = list_waiting(w, place, p.range);
+		status = lay_out(w, &p);
 	}
 	if (!status)
-		status = scope_init(w, &s);
-	if (!status) {
-		for (i = 0; i < s.span_count; i++)
-			set_span(w, &s, i, range[i]);
-		add_inclusive(w, &s, TW_HOLDS_PROCESS);
-	}
-	scope_release(w, &s);
-	tw_free(w->a, range, bytes);
+		add_inclusive(w, &p, TW_HOLDS_PROCESS);
+	tw_scope_end(&p.memory);
 	return status;
 }
 
 /* Charges launches to the innermost ranges of their thread, and adds them to all around them. */
-static int do_scope(struct work *w, struct scope *s, uint32_t place, struct left *left)
+static int charge_thread(struct work *w, struct pass *p, uint32_t place, struct left *left)
 {
-	struct left hidden = { .launched = tw_alloc(w->a, (s->count + 1) * sizeof(uint32_t)) };
 	unsigned own = TW_HOLDS_OWN | TW_HOLDS_LEFT;
 	bool shared = works_for_another(w, place);
+	struct left hidden = { .launched = tw_alloc(&p->memory.allocator,
+						    (p->count + 1) * sizeof(uint32_t)) };
 	uint32_t i;
-	int status = -1;
 
-	if (hidden.launched &&
-	    !tw_innermost(s->spans, s->span_count, s->time_ns, s->count, s->found, w->a)) {
-		status = 0;
-		for (i = 0; i < s->count; i++)
-			if (s->found[i] != TW_INNERMOST_NONE)
-				add_event(w, &w->out->rows[w->row[s->range[s->found[i]]]].self,
-					  s->launched[i]);
-		add_inclusive(w, s, shared ? own : own | TW_HOLDS_PROCESS);
-		leave(w, s, left, &hidden);
-		if (shared && hidden.count)
-			status = do_hidden(w, place, &hidden);
-	}
-	tw_free(w->a, hidden.launched, (s->count + 1) * sizeof(uint32_t));
-	return status;
+	if (!hidden.launched || lay_out(w, p) || find_innermost(p))
+		return -1;
+	for (i = 0; i < p->count; i++)
+		if (p->found[i] != TW_INNERMOST_NONE)
+			add_event(w, &row_of(w, p->range[p->found[i]])->self, p->launched[i]);
+	add_inclusive(w, p, shared ? own : own | TW_HOLDS_PROCESS);
+	leave(w, p, left, &hidden);
+	return shared && hidden.count ? add_hidden(w, place, &hidden) : 0;
 }
 
 static int do_thread(struct work *w, uint32_t place, struct left *left)
 {
-	uint64_t first = w->first_range[place];
-	const uint64_t *launched = w->first_launched + w->track_at[place];
-	struct scope s = {
-		.span_count = (uint32_t)(w->first_range[place + 1] - first),
-		.launched = w->launched.list + launched[0],
-		.count = (uint32_t)(launched[1] - launched[0]),
-	};
-	uint32_t i;
+	uint64_t first = w->first_range[place], count = w->first_range[place + 1] - first;
+	const uint32_t *launched = launched_from(w, w->track_at[place]);
+	const uint32_t *end = launched_from(w, w->track_at[place] + 1);
+	struct pass p;
 	int status;
 
-	if (!s.count)
-		return 0;
-	if (!s.span_count) {
-		for (i = 0; i < s.count; i++)
-			left->launched[left->count++] = s.launched[i];
+	if (!count) {
+		while (launched < end)
+			left->launched[left->count++] = *launched++;
 		return 0;
 	}
-	status = scope_init(w, &s);
-	for (i = 0; i < s.span_count && !status; i++)
-		set_span(w, &s, i, first + i);
-	if (!status)
-		status = do_scope(w, &s, place, left);
-	scope_release(w, &s);
+	if (launched == end)
+		return 0;
+	status = begin_pass(w, &p, launched, (uint32_t)(end - launched), count);
+	if (!status) {
+		while (p.span_count < count)
+			p.range[p.span_count++] = (uint32_t)first++;
+		status = charge_thread(w, &p, place, left);
+	}
+	tw_scope_end(&p.memory);
 	return status;
 }
 
-/* Those of ranges [first, behind) that may hold launches of other threads, in order of start. */
-static int set_process_spans(const struct work *w, struct scope *s, uint64_t first, uint64_t behind)
-{
-	uint32_t n = 0, i;
-	uint64_t range;
-
-	for (range = first; range < behind; range++)
-		if (holds(w, range) != TW_HOLDS_OWN)
-			s->range[n++] = (uint32_t)range;
-	if (tw_sort(s->range, n, range_key, w, w->a))
-		return -1;
-	for (i = 0; i < n; i++)
-		set_span(w, s, i, s->range[i]);
-	return 0;
-}
-
 /* Charges launches without a range of their own to the innermost of the process. */
-static int add_to_innermost(struct work *w, struct scope *s, struct tw_range_row *outside)
+static int charge_process(struct work *w, struct pass *p, struct tw_range_row *outside)
 {
 	uint32_t i;
 
-	if (tw_innermost(s->spans, s->span_count, s->time_ns, s->count, s->found, w->a))
+	if (find_innermost(p))
 		return -1;
-	for (i = 0; i < s->count; i++) {
+	for (i = 0; i < p->count; i++) {
 		struct tw_range_row *row = outside;
 
-		if (s->found[i] != TW_INNERMOST_NONE)
-			row = &w->out->rows[w->row[s->range[s->found[i]]]];
-		add_event(w, &row->self, s->launched[i]);
+		if (p->found[i] != TW_INNERMOST_NONE)
+			row = row_of(w, p->range[p->found[i]]);
+		add_event(w, &row->self, p->launched[i]);
 	}
 	return 0;
 }
@@ -680,39 +624,38 @@ static int add_to_innermost(struct work *w, struct scope *s, struct tw_range_row
 static int do_left(struct work *w, uint32_t first, uint32_t behind, const struct left *left,
 		   unsigned to, bool bare)
 {
-	uint64_t range, ranges = w->first_range[first], end = w->first_range[behind];
-	struct scope s = { .launched = left->launched, .count = left->count };
+	uint64_t range = w->first_range[first], end = w->first_range[behind];
+	struct pass p;
 	int status;
 
 	if (!left->count)
 		return 0;
-	for (range = ranges; range < end; range++)
-		s.span_count += holds(w, range) != TW_HOLDS_OWN;
-	status = scope_init(w, &s);
+	status = begin_pass(w, &p, left->launched, left->count, end - range);
+	for (; range < end && !status; range++)
+		if (row_of(w, (uint32_t)range)->holds != TW_HOLDS_OWN)
+			p.range[p.span_count++] = (uint32_t)range;
 	if (!status)
-		status = set_process_spans(w, &s, ranges, end);
+		status = lay_out(w, &p);
 	if (!status && bare)
-		status = add_to_innermost(w, &s, rest_row(w, w->process_at[first], true));
+		status = charge_process(w, &p, rest_row(w, w->process_at[first], true));
 	if (!status)
-		add_inclusive(w, &s, to);
-	scope_release(w, &s);
+		add_inclusive(w, &p, to);
+	tw_scope_end(&p.memory);
 	return status;
 }
 
 static int do_process(struct work *w, uint32_t first, uint32_t behind, struct left *left)
 {
 	unsigned to = TW_HOLDS_PROCESS | TW_HOLDS_LEFT;
-	uint32_t i, charged = 0, bare = 0;
+	uint32_t i, bare = 0;
 
 	if (tw_sort(left->launched, left->count, launch_key, w, w->a))
 		return -1;
 	for (i = 0; i < left->count; i++)
-		charged += left->charged[left->launched[i]];
-	if (charged) {
-		to = TW_HOLDS_LEFT;
-		if (do_left(w, first, behind, left, TW_HOLDS_PROCESS, false))
-			return -1;
-	}
+		if (left->charged[left->launched[i]])
+			to = TW_HOLDS_LEFT;
+	if (to == TW_HOLDS_LEFT && do_left(w, first, behind, left, TW_HOLDS_PROCESS, false))
+		return -1;
 	for (i = 0; i < left->count; i++)
 		if (!left->charged[left->launched[i]])
 			left->launched[bare++] = left->launched[i];
@@ -729,39 +672,36 @@ static void add_projected(struct work *w)
 
 	for (i = 0; i < w->out->ranges; i++)
 		if (w->reach[i].start_ns <= w->reach[i].end_ns)
-			w->out->rows[w->row[i]].projected_ns +=
+			row_of(w, (uint32_t)i)->projected_ns +=
 				w->reach[i].end_ns - w->reach[i].start_ns;
 }
 
 /* Process by process: its threads, then what they leave. */
 static int do_processes(struct work *w)
 {
-	uint64_t gpu_count = w->d->gpu.count, i;
 	struct left left = {
 		.launched = tw_alloc(w->a, (w->launched_count + 1) * sizeof(*left.launched)),
-		.charged = tw_alloc_array(w->a, gpu_count + 1, 1),
+		.charged = tw_alloc_array(w->a, w->d->gpu.count + 1, 1),
 	};
 	uint32_t place, first = 0;
-	int status = -1;
+	uint64_t i;
 
 	w->reach = tw_alloc(w->a, (w->out->ranges + 1) * sizeof(*w->reach));
-	if (left.launched && left.charged && w->reach) {
-		status = 0;
-		for (i = 0; i < w->out->ranges; i++)
-			w->reach[i] = nothing;
-	}
-	for (place = 0; place < w->places && !status; place++) {
-		status = do_thread(w, place, &left);
-		if (status || w->process_at[place + 1] == w->process_at[place])
+	if (!left.launched || !left.charged || !w->reach)
+		return -1;
+	for (i = 0; i < w->out->ranges; i++)
+		w->reach[i] = nothing;
+	for (place = 0; place < w->places; place++) {
+		if (do_thread(w, place, &left))
+			return -1;
+		if (w->process_at[place + 1] == w->process_at[place])
 			continue;
-		status = do_process(w, first, place + 1, &left);
+		if (do_process(w, first, place + 1, &left))
+			return -1;
 		first = place + 1;
 	}
-	if (!status)
-		add_projected(w);
-	tw_free(w->a, left.launched, (w->launched_count + 1) * sizeof(*left.launched));
-	tw_free(w->a, left.charged, gpu_count + 1);
-	return status;
+	add_projected(w);
+	return 0;
 }
 
 /* An export tells the process of GPU work, whoever launched it. */
@@ -772,67 +712,31 @@ static void add_unlaunched(struct work *w)
 	uint32_t unknown = w->out->process_count - 1, g;
 
 	for (g = 0; g < gpu->count; g++) {
-		uint32_t track = trace->events.track[gpu->event[g]];
+		uint32_t place = w->place[trace->events.track[gpu->event[g]]];
+		uint32_t process = trace->by_process ? w->process_at[place] : unknown;
 
 		if (gpu->launch[g] == TW_NONE)
-			add_event(w,
-				  &rest_row(w,
-					    trace->by_process ? w->process_at[w->place[track]] :
-								unknown,
-					    false)
-					   ->self,
-				  g);
+			add_event(w, &rest_row(w, process, false)->self, g);
 	}
 }
 
-static void release_work(struct work *w)
-{
-	size_t n = (size_t)w->places + 1, queues = (size_t)w->d->gpu.queue_count + 1;
-	uint64_t ranges = w->out->ranges;
-	uint32_t i;
-
-	for (i = 0; w->computing && i < w->device_count; i++)
-		tw_intervals_release(&w->computing[i]);
-	tw_free(w->a, w->computing, queues * sizeof(*w->computing));
-	tw_free(w->a, w->device, queues * sizeof(*w->device));
-	tw_free(w->a, w->place, n * sizeof(*w->place));
-	tw_free(w->a, w->track_at, n * sizeof(*w->track_at));
-	tw_free(w->a, w->process_at, n * sizeof(*w->process_at));
-	tw_free(w->a, w->range, w->range_room * sizeof(*w->range));
-	tw_free(w->a, w->row, (ranges + 1) * sizeof(*w->row));
-	tw_free(w->a, w->reach, (ranges + 1) * sizeof(*w->reach));
-	tw_free(w->a, w->first_range, n * sizeof(*w->first_range));
-	tw_members_release(&w->launched);
-	tw_free(w->a, w->first_launched, n * sizeof(*w->first_launched));
-}
-
-int tw_ranges_build(struct tw_ranges *ranges, const struct tw_derived *derived)
+int tw_ranges_build(struct tw_ranges *ranges, const struct tw_derived *derived,
+		    const struct trawl_allocator *allocator)
 {
 	struct work w = {
 		.d = derived,
-		.a = derived->allocator,
+		.a = allocator,
 		.out = ranges,
 		.places = derived->trace->track_count,
 	};
-	int status;
 
-	*ranges = (struct tw_ranges){ .allocator = derived->allocator };
-	status = place_tracks(&w) || list_ranges(&w);
-	if (!status && ranges->ranges) {
-		status = list_launched(&w) || list_computing(&w) || assign_rows(&w) ||
-			 do_processes(&w);
-		if (!status)
-			add_unlaunched(&w);
-	}
-	release_work(&w);
-	return status ? -1 : 0;
-}
-
-void tw_ranges_release(struct tw_ranges *ranges)
-{
-	if (!ranges->allocator)
-		return;
-	tw_free(ranges->allocator, ranges->rows, ranges->count * sizeof(*ranges->rows));
-	tw_free(ranges->allocator, ranges->processes, ranges->process_room * sizeof(tw_code));
 	*ranges = (struct tw_ranges){ 0 };
+	if (place_tracks(&w) || list_ranges(&w))
+		return -1;
+	if (!ranges->ranges)
+		return 0;
+	if (list_launched(&w) || list_computing(&w) || assign_rows(&w) || do_processes(&w))
+		return -1;
+	add_unlaunched(&w);
+	return 0;
 }

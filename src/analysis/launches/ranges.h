@@ -56,19 +56,17 @@ struct tw_range_row {
 };
 
 struct tw_ranges {
-	const struct trawl_allocator *allocator;
 	struct tw_range_row *rows; /* of ranges, then one of each other kind for each process */
 	uint32_t count, range_rows;
-	tw_code *processes;  /* in order; the last stands for: not known */
-	size_t process_room; /* allocated */
+	tw_code *processes; /* in order; the last stands for: not known */
 	uint32_t process_count;
 	uint64_t ranges;   /* in the trace, each once */
 	uint64_t repeated; /* that were recorded again */
 	bool linked;	   /* some GPU event has a recorded launch */
 };
 
-/* 0 or -1: out of memory; release in both cases. */
-int tw_ranges_build(struct tw_ranges *ranges, const struct tw_derived *derived) TRAWL_MUST_CHECK;
-void tw_ranges_release(struct tw_ranges *ranges);
+/* What they are made of is left to the allocator's scope. */
+int tw_ranges_build(struct tw_ranges *ranges, const struct tw_derived *derived,
+		    const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 #endif

@@ -35,8 +35,8 @@ static const struct trawl_column columns[] = {
 			 .over_ranks = TRAWL_TOTAL),
 };
 
-static void add_row(const struct tw_analysis_input *in, struct trawl_table *table,
-		    const struct tw_step *step)
+static void add_step_row(const struct tw_analysis_input *in, struct trawl_table *table,
+			 const struct tw_step *step)
 {
 	size_t row = tw_table_add_row(table);
 
@@ -114,7 +114,6 @@ static void add_notes(const struct tw_steps *steps, struct trawl_table *table,
 		*end = 0;
 		tw_table_add_note(table, "%s", line);
 	}
-	tw_str_release(&text);
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
@@ -123,7 +122,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	uint64_t i;
 
 	for (i = 0; i < steps->count; i++)
-		add_row(in, table, &steps->items[i]);
+		add_step_row(in, table, &steps->items[i]);
 	if (steps->count)
 		add_notes(steps, table, in->allocator);
 	return 0;

@@ -151,18 +151,19 @@ static int group_collectives(struct work *w)
 	return w->groups.failed || w->begun.failed || w->texts.failed || w->scratch.failed ? -1 : 0;
 }
 
-static const char *text_of(const struct work *w, const struct key *key, size_t column, size_t *len)
+static const char *text_of(const struct work *w, const struct key *key, enum tw_collective_arg arg,
+			   size_t *len)
 {
-	return tw_pool_text(&w->texts, key->args[column - GROUP], len);
+	return tw_pool_text(&w->texts, key->args[arg], len);
 }
 
 /* Megabytes of a number of elements; missing when the type's size is not known. */
 static void set_megabytes(const struct work *w, struct trawl_table *table, size_t row,
-			  size_t column, const struct key *key, size_t nelems_column)
+			  size_t column, const struct key *key, enum tw_collective_arg elements)
 {
 	size_t len, dtype_len;
-	const char *nelems = text_of(w, key, nelems_column, &len);
-	const char *dtype = text_of(w, key, DTYPE, &dtype_len);
+	const char *nelems = text_of(w, key, elements, &len);
+	const char *dtype = text_of(w, key, TW_COLLECTIVE_DTYPE, &dtype_len);
 
 	tw_table_set_real(table, row, column,
 			  tw_collective_megabytes(nelems, len, dtype, dtype_len));
@@ -172,7 +173,7 @@ static void set_kind(const struct work *w, struct trawl_table *table, size_t row
 		     const struct key *key)
 {
 	size_t len, operation_len;
-	const char *recorded = text_of(w, key, NAME, &len);
+	const char *recorded = text_of(w, key, TW_COLLECTIVE_NAME, &len);
 	const char *operation = tw_pool_text(&w->in->trace->texts, key->operation, &operation_len);
 	const char *kind = tw_collective_kind(recorded, len, operation, operation_len, key->kernel);
 
@@ -202,28 +203,26 @@ static void set_rank(struct work *w, struct trawl_table *table, size_t row, cons
 				     one ? trace->rank_parts[part].rank : trace->rank);
 }
 
-static void add_row(struct work *w, struct trawl_table *table, uint32_t group)
+static int add_collectives_row(void *context, struct trawl_table *table, uint32_t group)
 {
+	struct work *w = context;
 	const struct key *key = tw_groups_key(&w->groups, group);
-	const struct tw_gpu *gpu = &w->in->derived->gpu;
-	uint64_t first = w->members.first[group], n = w->members.first[group + 1] - first, i;
-	size_t row = tw_table_add_row(table), column, len;
+	const struct tw_queue *queue = &w->in->derived->gpu.queues[key->queue];
+	const uint32_t *list = w->members.list + w->members.first[group];
+	uint64_t n = w->members.first[group + 1] - w->members.first[group], i;
+	size_t row = tw_table_add_row(table), arg;
 	struct tw_stats stats;
 
 	for (i = 0; i < n; i++)
-		w->values[i] = w->time[w->members.list[first + i]];
+		w->values[i] = w->time[list[i]];
 	stats = tw_stats_of(w->values, n);
-	set_rank(w, table, row, w->members.list + first, n);
-	for (column = GROUP; column < GROUP + ARGS; column++) {
-		const char *text = text_of(w, key, column, &len);
-
-		if (len)
-			tw_table_set_text(table, row, column, text, len);
-	}
-	tw_set_code(table, row, STREAM, w->in->trace, gpu->queues[key->queue].stream);
-	tw_set_code(table, row, DEVICE, w->in->trace, gpu->queues[key->queue].device);
-	set_megabytes(w, table, row, IN_MB, key, IN_NELEMS);
-	set_megabytes(w, table, row, OUT_MB, key, OUT_NELEMS);
+	set_rank(w, table, row, list, n);
+	for (arg = 0; arg < ARGS; arg++)
+		tw_set_pool_text(table, row, GROUP + arg, &w->texts, key->args[arg]);
+	tw_set_code(table, row, STREAM, w->in->trace, queue->stream);
+	tw_set_code(table, row, DEVICE, w->in->trace, queue->device);
+	set_megabytes(w, table, row, IN_MB, key, TW_COLLECTIVE_IN_NELEMS);
+	set_megabytes(w, table, row, OUT_MB, key, TW_COLLECTIVE_OUT_NELEMS);
 	tw_set_sum(table, row, SUM, stats.sum);
 	tw_set_us(table, row, MEAN, stats.mean);
 	tw_set_us(table, row, STD, stats.std);
@@ -231,31 +230,19 @@ static void add_row(struct work *w, struct trawl_table *table, uint32_t group)
 	tw_table_set_integer(table, row, MAX, stats.max);
 	tw_table_set_integer(table, row, COUNT, (int64_t)stats.count);
 	set_kind(w, table, row, key);
+	return 0;
 }
 
-static int fill(struct work *w, struct trawl_table *table)
+static struct tw_order describe_collectives(void *context, uint32_t group)
 {
-	const struct trawl_allocator *a = w->in->allocator;
-	const struct tw_gpu *gpu = &w->in->derived->gpu;
-	uint32_t count = w->groups.count, g;
-	struct tw_order *order = tw_alloc_array(a, (size_t)count + 1, sizeof(*order));
+	const struct work *w = context;
+	const uint32_t *list = w->members.list, *first = &w->members.first[group];
+	struct tw_order order = { .tie = w->in->derived->gpu.event[list[first[0]]] };
+	uint32_t i;
 
-	if (!order)
-		return -1;
-	for (g = 0; g < count; g++) {
-		uint64_t i;
-
-		order[g] =
-			(struct tw_order){ .tie = gpu->event[w->members.list[w->members.first[g]]],
-					   .index = g };
-		for (i = w->members.first[g]; i < w->members.first[g + 1]; i++)
-			order[g].value += w->time[w->members.list[i]];
-	}
-	tw_order_sort(order, count, NULL);
-	for (g = 0; g < count; g++)
-		add_row(w, table, order[g].index);
-	tw_free(a, order, ((size_t)count + 1) * sizeof(*order));
-	return 0;
+	for (i = first[0]; i < first[1]; i++)
+		order.value += w->time[list[i]];
+	return order;
 }
 
 static int run(const struct tw_analysis_input *in, struct trawl_table *table)
@@ -263,26 +250,19 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	const struct trawl_allocator *a = in->allocator;
 	uint64_t n = in->derived->gpu.count;
 	struct work w = { .in = in };
-	int status = TRAWL_ENOMEM;
+	const struct tw_order_rows rows = { &w, describe_collectives, add_collectives_row, NULL };
 
 	tw_groups_init(&w.groups, sizeof(struct key), a);
 	tw_str_init(&w.scratch, a);
-	w.of = tw_alloc(a, (n + 1) * sizeof(*w.of));
 	TW_COLLECTIVES_BEGUN_INIT(&w.begun, a);
+	w.of = tw_alloc(a, (n + 1) * sizeof(*w.of));
 	w.time = tw_alloc(a, (n + 1) * sizeof(*w.time));
 	w.values = tw_alloc(a, (n + 1) * sizeof(*w.values));
-	if (w.of && w.time && w.values && !tw_pool_init(&w.texts, a) && !group_collectives(&w) &&
-	    !tw_members_build(&w.members, w.of, n, w.groups.count, a) && !fill(&w, table))
-		status = 0;
-	tw_members_release(&w.members);
-	tw_groups_release(&w.groups);
-	tw_groups_release(&w.begun);
-	tw_pool_release(&w.texts);
-	tw_str_release(&w.scratch);
-	tw_free(a, w.of, (n + 1) * sizeof(*w.of));
-	tw_free(a, w.time, (n + 1) * sizeof(*w.time));
-	tw_free(a, w.values, (n + 1) * sizeof(*w.values));
-	return status;
+	return !w.of || !w.time || !w.values || tw_pool_init(&w.texts, a) ||
+			       group_collectives(&w) ||
+			       tw_members_build(&w.members, w.of, n, w.groups.count, a) ?
+		       TRAWL_ENOMEM :
+		       tw_add_in_order(table, w.groups.count, &rows, a);
 }
 
 const struct tw_analysis tw_analysis_coll_analysis = {

@@ -3,6 +3,7 @@
 #include "analysis/signature.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/scope.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "model/requests.h"
@@ -34,8 +35,8 @@ struct builder {
 	const struct tw_derived *d;
 	const struct tw_model **of_name; /* by text id */
 	uint8_t *asked;	   /* by text id: the model was looked up, then takes_lists() */
-	uint8_t *said;	   /* by text id: transposition_of() and ASKED */
-	uint8_t *elements; /* by text id: elements_of() and ASKED */
+	uint8_t *transposed; /* by text id: transposition_of() and ASKED */
+	uint8_t *elements;   /* by text id: elements_of() and ASKED */
 	struct tw_call *call, *forward;
 	struct tw_work work;
 	struct step *steps; /* in order of start */
@@ -66,28 +67,13 @@ static int find_ends(struct tw_modelled *m)
 static int find_launched(struct tw_modelled *m)
 {
 	const struct tw_gpu *gpu = &m->derived->gpu;
-	uint64_t nodes = m->derived->host.count, g, node;
-	uint32_t sum = 0, n;
+	struct tw_members members;
 
-	m->first_gpu = tw_alloc_array(m->allocator, nodes + 1, sizeof(*m->first_gpu));
-	m->gpu = tw_alloc(m->allocator, (gpu->count + 1) * sizeof(*m->gpu));
-	if (!m->first_gpu || !m->gpu)
+	if (tw_members_build(&members, gpu->launch, gpu->count, (uint32_t)m->derived->host.count,
+			     m->allocator))
 		return -1;
-	for (g = 0; g < gpu->count; g++)
-		if (gpu->launch[g] != TW_NONE)
-			m->first_gpu[gpu->launch[g]]++;
-	for (node = 0; node <= nodes; node++) {
-		n = m->first_gpu[node];
-		m->first_gpu[node] = sum;
-		sum += n;
-	}
-	for (g = 0; g < gpu->count; g++)
-		if (gpu->launch[g] != TW_NONE)
-			m->gpu[m->first_gpu[gpu->launch[g]]++] = (uint32_t)g;
-	/* Filling moved every start to its end, which is the next one's start. */
-	for (node = nodes; node > 0; node--)
-		m->first_gpu[node] = m->first_gpu[node - 1];
-	m->first_gpu[0] = 0;
+	m->first_gpu = members.first;
+	m->gpu = members.list;
 	return 0;
 }
 
@@ -106,7 +92,7 @@ static bool has_step_names(const struct tw_pool *texts)
 }
 
 /* Steps of inference servers in the trace, if any. */
-static int find_steps(struct builder *b)
+static int find_steps(struct builder *b, const struct trawl_allocator *a)
 {
 	const struct trawl_trace *trace = b->d->trace;
 	uint64_t i;
@@ -120,8 +106,7 @@ static int find_steps(struct builder *b)
 		if (tw_class(trace, i) != TRAWL_CLASS_ANNOTATION || trace->events.phase[i] != 'X' ||
 		    !tw_requests_read(&step.requests, name->ptr, name->len))
 			continue;
-		if (!tw_list_grow(&b->steps, &b->step_capacity, b->step_count, sizeof(*b->steps),
-				  b->m->allocator))
+		if (!tw_list_grow(&b->steps, &b->step_capacity, b->step_count, sizeof(*b->steps), a))
 			return -1;
 		step.start_ns = trace->events.start_ns[i];
 		step.end_ns = step.start_ns + trace->events.dur_ns[i];
@@ -185,26 +170,6 @@ static unsigned transposition_of(const char *name)
 	return NOT_SAID;
 }
 
-/* Of the first kernel under the node whose name says so. */
-static unsigned transposition_under(const struct builder *b, uint64_t node)
-{
-	const struct tw_derived *d = b->d;
-	uint64_t count, i;
-	const uint32_t *gpu = tw_gpu_under(b->m, node, &count);
-
-	for (i = 0; i < count; i++) {
-		uint32_t name = d->trace->events.name[d->gpu.event[gpu[i]]];
-
-		if (!b->said[name])
-			b->said[name] =
-				(uint8_t)(ASKED |
-					  transposition_of(d->trace->texts.entries[name].ptr));
-		if (b->said[name] != ASKED)
-			return b->said[name] & ~ASKED;
-	}
-	return NOT_SAID;
-}
-
 static void add_transposition(struct tw_work *work, unsigned said)
 {
 	static const char *const texts[3][3] = {
@@ -234,8 +199,12 @@ static unsigned elements_of(const char *name)
 	return code[0] | code[1] << 3;
 }
 
-/* Of the first kernel under the node whose name shows them. */
-static unsigned elements_under(const struct builder *b, uint64_t node)
+/*
+ * What the first kernel under the node says whose name says anything; `said`, by text id, has what
+ * was asked before, with ASKED.
+ */
+static unsigned said_under(const struct builder *b, uint64_t node, uint8_t *said,
+			   unsigned (*ask)(const char *name))
 {
 	const struct tw_derived *d = b->d;
 	uint64_t count, i;
@@ -244,13 +213,12 @@ static unsigned elements_under(const struct builder *b, uint64_t node)
 	for (i = 0; i < count; i++) {
 		uint32_t name = d->trace->events.name[d->gpu.event[gpu[i]]];
 
-		if (!b->elements[name])
-			b->elements[name] =
-				(uint8_t)(ASKED | elements_of(d->trace->texts.entries[name].ptr));
-		if (b->elements[name] != ASKED)
-			return b->elements[name] & ~ASKED;
+		if (!said[name])
+			said[name] = (uint8_t)(ASKED | ask(d->trace->texts.entries[name].ptr));
+		if (said[name] != ASKED)
+			return said[name] & ~ASKED;
 	}
-	return 0;
+	return NOT_SAID;
 }
 
 static double element_bytes(unsigned code)
@@ -285,27 +253,18 @@ static void keep_parameters(struct builder *b, struct tw_op_work *work)
 	unsigned i;
 
 	work->parameters = m->parameter_count;
-	work->parameter_count = b->work.parameter_count;
-	if (m->parameter_count + b->work.parameter_count > m->parameter_capacity) {
-		uint32_t more = m->parameter_capacity * 2 + TW_MOST_PARAMETERS;
-		struct tw_op_parameter *p = tw_realloc(m->allocator, m->parameters,
-						       m->parameter_capacity * sizeof(*p),
-						       more * sizeof(*p));
-
-		if (!p) {
-			b->failed = true;
-			work->parameter_count = 0;
-			return;
-		}
-		m->parameters = p;
-		m->parameter_capacity = more;
-	}
 	for (i = 0; i < b->work.parameter_count; i++) {
 		const struct tw_parameter *p = &b->work.parameters[i];
 
+		if (!tw_list_grow(&m->parameters, &m->parameter_capacity, m->parameter_count,
+				  sizeof(*m->parameters), m->allocator)) {
+			b->failed = true;
+			return;
+		}
 		m->parameters[m->parameter_count++] = (struct tw_op_parameter){
 			p->name, tw_pool_intern(&m->texts, b->work.texts.ptr + p->at, p->len)
 		};
+		work->parameter_count++;
 	}
 }
 
@@ -372,21 +331,19 @@ static uint32_t work_of(struct builder *b, const struct tw_model *model, uint64_
 	struct tw_modelled *m = b->m;
 	uint64_t event = b->d->host.event[node], forward;
 	const struct step *step = NULL;
-	struct key key;
+	struct key key = { .name = b->d->trace->events.name[event],
+			   .signature = tw_signature_at(m, node),
+			   .backward = backward };
 	uint32_t at, before = m->keys.count;
 
-	memset(&key, 0, sizeof(key));
-	key.name = b->d->trace->events.name[event];
-	key.signature = tw_signature_at(m, node);
-	key.backward = backward;
 	if (b->step_count && !strcmp(model->sheet, "InferenceAttention")) {
 		step = step_at(b, b->d->trace->events.start_ns[event]);
 		key.annotation = step ? step->text : 0;
 	}
 	if (model->general && takes_lists(b, key.name))
-		key.elements = elements_under(b, node);
+		key.elements = said_under(b, node, b->elements, elements_of);
 	if (!backward && !strcmp(model->sheet, "GEMM"))
-		key.transposed = transposition_under(b, node);
+		key.transposed = said_under(b, node, b->transposed, transposition_of);
 	if (model->by_forward_call && (forward = forward_of(b, node)) != TW_NONE)
 		key.forward = tw_signature_at(m, forward);
 	at = tw_groups_add(&m->keys, &key);
@@ -591,15 +548,13 @@ static uint64_t backward_key(const void *pairs, uint32_t i)
 static uint32_t *order_pairs(const struct tw_modelled *m, tw_sort_key_of *key)
 {
 	const struct tw_autograd *autograd = &m->derived->autograd;
-	size_t bytes = (autograd->count + 1) * sizeof(uint32_t);
-	uint32_t *order = tw_alloc(m->allocator, bytes), i;
+	uint32_t *order = tw_alloc(m->allocator, (autograd->count + 1) * sizeof(*order)), i;
 
-	for (i = 0; order && i < autograd->count; i++)
+	if (!order)
+		return NULL;
+	for (i = 0; i < autograd->count; i++)
 		order[i] = i;
-	if (order && !tw_sort(order, autograd->count, key, autograd->pairs, m->allocator))
-		return order;
-	tw_free(m->allocator, order, bytes);
-	return NULL;
+	return tw_sort(order, autograd->count, key, autograd->pairs, m->allocator) ? NULL : order;
 }
 
 static int find_pairs(struct tw_modelled *m)
@@ -685,72 +640,43 @@ void tw_op_parameters(const struct tw_modelled *m, const struct tw_op_work *work
 
 /* ---- making and freeing */
 
-static int build(struct builder *b)
+/* `a` is of what only the builder needs. */
+static int build(struct builder *b, const struct trawl_allocator *a)
 {
 	struct tw_modelled *m = b->m;
 	uint32_t texts = b->d->trace->texts.count;
 
-	b->of_name = tw_alloc_array(m->allocator, texts, sizeof(*b->of_name));
-	b->asked = tw_alloc_array(m->allocator, texts, 1);
-	b->said = tw_alloc_array(m->allocator, texts, 1);
-	b->elements = tw_alloc_array(m->allocator, texts, 1);
-	b->call = tw_alloc(m->allocator, sizeof(*b->call));
-	b->forward = tw_alloc(m->allocator, sizeof(*b->forward));
-	if (!b->of_name || !b->asked || !b->said || !b->elements || !b->call || !b->forward ||
+	tw_groups_init(&m->keys, sizeof(struct key), m->allocator);
+	tw_groups_init(&m->signatures, sizeof(struct tw_signature), m->allocator);
+	tw_work_init(&b->work, a);
+	b->of_name = tw_alloc_array(a, texts, sizeof(*b->of_name));
+	b->asked = tw_alloc_array(a, texts, 1);
+	b->transposed = tw_alloc_array(a, texts, 1);
+	b->elements = tw_alloc_array(a, texts, 1);
+	b->call = tw_alloc(a, sizeof(*b->call));
+	b->forward = tw_alloc(a, sizeof(*b->forward));
+	if (!b->of_name || !b->asked || !b->transposed || !b->elements || !b->call || !b->forward ||
 	    tw_pool_init(&m->texts, m->allocator) || find_ends(m) || find_launched(m) ||
-	    find_steps(b) || find_pairs(m))
+	    find_steps(b, a) || find_pairs(m))
 		return -1;
 	if (b->step_count)
 		qsort(b->steps, b->step_count, sizeof(*b->steps), compare_steps);
-	if (find_calls(b) || tw_sort(m->calls, m->call_count, event_key, &b->d->host, m->allocator))
+	if (find_calls(b) || tw_sort(m->calls, m->call_count, event_key, &b->d->host, a))
 		return -1;
 	work_out_backward(b);
 	return b->failed || m->keys.failed || m->texts.failed ? -1 : 0;
 }
 
-int tw_modelled_build(struct tw_modelled *m, const struct tw_derived *d)
+int tw_modelled_build(struct tw_modelled *m, const struct tw_derived *d,
+		      const struct trawl_allocator *allocator)
 {
 	struct builder b = { .m = m, .d = d };
-	uint32_t texts = d->trace->texts.count;
+	struct tw_scope scope;
 	int status;
 
-	*m = (struct tw_modelled){ .derived = d, .allocator = d->allocator };
-	tw_groups_init(&m->keys, sizeof(struct key), d->allocator);
-	tw_groups_init(&m->signatures, sizeof(struct tw_signature), d->allocator);
-	tw_work_init(&b.work, d->allocator);
-	status = build(&b);
-	tw_work_release(&b.work);
-	tw_free(d->allocator, b.of_name, texts * sizeof(*b.of_name));
-	tw_free(d->allocator, b.asked, texts);
-	tw_free(d->allocator, b.said, texts);
-	tw_free(d->allocator, b.elements, texts);
-	tw_free(d->allocator, b.call, sizeof(*b.call));
-	tw_free(d->allocator, b.forward, sizeof(*b.forward));
-	tw_free(d->allocator, b.steps, b.step_capacity * sizeof(*b.steps));
+	*m = (struct tw_modelled){ .derived = d, .allocator = allocator };
+	tw_scope_begin(&scope, allocator);
+	status = build(&b, &scope.allocator);
+	tw_scope_end(&scope);
 	return status;
-}
-
-void tw_modelled_release(struct tw_modelled *m)
-{
-	const struct trawl_allocator *a = m->allocator;
-	uint64_t nodes, pairs;
-
-	if (!a)
-		return;
-	nodes = m->derived->host.count + 1;
-	pairs = m->derived->autograd.count;
-	tw_free(a, m->end, nodes * sizeof(*m->end));
-	tw_free(a, m->of_node, nodes * sizeof(*m->of_node));
-	tw_free(a, m->first_gpu, nodes * sizeof(*m->first_gpu));
-	tw_free(a, m->gpu, (m->derived->gpu.count + 1) * sizeof(*m->gpu));
-	tw_free(a, m->by_backward, (pairs + 1) * sizeof(*m->by_backward));
-	tw_free(a, m->by_forward, (pairs + 1) * sizeof(*m->by_forward));
-	tw_free(a, m->backward_work, (pairs + 1) * sizeof(*m->backward_work));
-	tw_free(a, m->calls, m->call_capacity * sizeof(*m->calls));
-	tw_free(a, m->works, m->work_capacity * sizeof(*m->works));
-	tw_free(a, m->parameters, m->parameter_capacity * sizeof(*m->parameters));
-	tw_groups_release(&m->keys);
-	tw_groups_release(&m->signatures);
-	tw_pool_release(&m->texts);
-	memset(m, 0, sizeof(*m));
 }

@@ -33,7 +33,7 @@ struct tw_op_work {
 
 struct tw_modelled {
 	const struct tw_derived *derived;
-	const struct trawl_allocator *allocator;
+	const struct trawl_allocator *allocator; /* of a scope that all this is left to */
 	/* By host node, in 32 bits: there are millions, and memory is what costs time. */
 	uint32_t *end;	     /* the node behind its subtree */
 	uint32_t *first_gpu; /* where its own GPU events begin in `gpu`; one more than nodes */
@@ -53,14 +53,13 @@ struct tw_modelled {
 	struct tw_groups keys;	     /* what was worked out */
 	struct tw_op_work *works;
 	struct tw_op_parameter *parameters;
-	size_t work_capacity;
-	uint32_t parameter_count, parameter_capacity;
+	size_t work_capacity, parameter_capacity;
+	uint32_t parameter_count;
 	struct tw_pool texts;
 };
 
-int tw_modelled_build(struct tw_modelled *modelled,
-		      const struct tw_derived *derived) TRAWL_MUST_CHECK;
-void tw_modelled_release(struct tw_modelled *modelled);
+int tw_modelled_build(struct tw_modelled *modelled, const struct tw_derived *derived,
+		      const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /*
  * What the word of a node holds: the number of its work where it has one of its own, else that of
