@@ -58,7 +58,7 @@ static int note_found(const struct tw_analysis_input *in, struct trawl_table *ta
 	return found.failed ? TRAWL_ENOMEM : 0;
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_quality(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	struct trawl_defect list[TW_DEFECT_COUNT];
 	size_t count = tw_trace_list_defects(in->derived->trace, in->quality, list), i;
@@ -75,5 +75,5 @@ const struct tw_analysis tw_analysis_quality = {
 	TW_TABLE("quality", "what is odd in the trace, worst first", columns, .keep_empty = true,
 		 .in_order = true),
 	.needs = TW_NEEDS_NOTHING,
-	.run = run,
+	.run = run_quality,
 };

@@ -85,7 +85,7 @@ static void add_pieces(const struct tw_analysis_input *in, struct pieces *p, str
 }
 
 /* Time during which pieces run beyond the first, each counted. */
-static tw_wide sweep(const struct pieces *p)
+static tw_wide measure_overlap(const struct pieces *p)
 {
 	uint64_t s = 0, e = 0;
 	tw_wide overlap = 0;
@@ -126,9 +126,10 @@ static void add_amounts(struct trawl_table *table, const struct amounts *a,
 		{ "copies", a->copies, "copies without a recorded launch" },
 		{ "unlinked", a->unlinked, "other GPU events without a recorded launch" },
 		{ "overlap", a->overlap,
-		  "what runs at the same time as other rows, measured by a sweep; to subtract" },
+		  "what runs at the same time as other rows, measured by a measure_overlap; to subtract" },
 		{ "busy", t->busy_ns, "union of all GPU events" },
-		{ "other_work", t->other_ns, "only other work ran, in what looks at work by launch" },
+		{ "other_work", t->other_ns,
+		  "only other work ran, in what looks at work by launch" },
 		{ "idle", t->idle_ns, "total without busy and other work" },
 		{ "total", t->total_ns, "first start to last end, or the windows of the view" },
 		{ "difference",
@@ -154,7 +155,7 @@ static uint64_t time_key(const void *times, uint32_t piece)
 	return tw_sort_key(((const int64_t *)times)[piece]);
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_reconciliation(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_allocator *a = in->allocator;
 	size_t n = in->derived->gpu.count + 1;
@@ -176,7 +177,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	if (tw_sort(p.by_start, p.count, time_key, p.start_ns, a) ||
 	    tw_sort(p.by_end, p.count, time_key, p.end_ns, a))
 		return TRAWL_ENOMEM;
-	amounts.overlap = sweep(&p);
+	amounts.overlap = measure_overlap(&p);
 	add_amounts(table, &amounts, &timeline, in->derived->steps.by_launch);
 	return 0;
 }
@@ -184,5 +185,5 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_reconciliation = {
 	TW_TABLE("reconciliation", "whether the tables account for all the time", columns),
 	.needs = TW_NEEDS_GPU,
-	.run = run,
+	.run = run_reconciliation,
 };

@@ -149,8 +149,8 @@ static void fill_sets(struct sets *s, const struct tw_derived *d, const uint32_t
 	s->rest.count = 0;
 }
 
-static void measure(struct tw_timeline *t, struct sets *s, const struct tw_view *view,
-		    int64_t micro_idle_ns)
+static void measure_sets(struct tw_timeline *t, struct sets *s, const struct tw_view *view,
+			 int64_t micro_idle_ns)
 {
 	t->compute_ns = tw_intervals_length(&s->buckets[TW_COMPUTE]);
 	t->communication_ns = tw_intervals_length(&s->buckets[TW_COMMUNICATION]);
@@ -178,7 +178,7 @@ int tw_timeline_of(struct tw_timeline *out, const struct tw_derived *d, const ui
 	tw_scope_begin(&scope, d->allocator);
 	sets_init(&s, &scope.allocator);
 	fill_sets(&s, d, list, count, device, linked_only, &out->events);
-	measure(out, &s, &d->view, micro_idle_ns);
+	measure_sets(out, &s, &d->view, micro_idle_ns);
 	tw_scope_end(&scope);
 	return sets_failed(&s) ? TRAWL_ENOMEM : 0;
 }
@@ -243,7 +243,7 @@ void tw_add_timeline_rows(struct trawl_table *table, size_t column, const struct
 	}
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_gpu_timeline(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_report_options *options = in->options;
 	const struct tw_timeline *t = in->timeline;
@@ -265,5 +265,5 @@ const struct tw_analysis tw_analysis_gpu_timeline = {
 	TW_TABLE("gpu_timeline", "where the time of the GPU goes, over all devices", columns,
 		 .in_order = true),
 	.needs = TW_NEEDS_GPU,
-	.run = run,
+	.run = run_gpu_timeline,
 };

@@ -39,7 +39,7 @@ static int add_device(const struct tw_analysis_input *in, struct trawl_table *ta
 	return 0;
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_gpu_timeline_by_device(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	const struct tw_queue *queues = gpu->queues;
@@ -69,5 +69,5 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_gpu_timeline_by_device = {
 	TW_TABLE("gpu_timeline_by_device", "where the time of each GPU goes", columns),
 	.needs = TW_NEEDS_GPU,
-	.run = run,
+	.run = run_gpu_timeline_by_device,
 };

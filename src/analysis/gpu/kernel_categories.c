@@ -27,7 +27,7 @@ struct sum {
 	tw_wide alone_ns;
 };
 
-static void add_kernel(struct tw_sums *sums, uint64_t g)
+static void add_to_category(struct tw_sums *sums, uint64_t g)
 {
 	const struct tw_derived *d = sums->in->derived;
 	struct tw_parent parent = tw_parent_of(sums->in->parents, g);
@@ -39,8 +39,8 @@ static void add_kernel(struct tw_sums *sums, uint64_t g)
 		sum->alone_ns += ns;
 }
 
-static void set_category(const struct tw_sums *sums, struct trawl_table *table, size_t row,
-			 const void *key, const void *value)
+static void set_kernel_category(const struct tw_sums *sums, struct trawl_table *table, size_t row,
+				const void *key, const void *value)
 {
 	const struct sum *sum = value;
 
@@ -52,7 +52,7 @@ static void set_category(const struct tw_sums *sums, struct trawl_table *table, 
 	tw_set_sum(table, row, ALONE, sum->alone_ns);
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_kernel_categories(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	struct tw_sums sums;
 	uint64_t g;
@@ -60,12 +60,12 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	tw_sums_init(&sums, in, sizeof(uint32_t), sizeof(struct sum));
 	for (g = 0; g < in->derived->gpu.count; g++)
 		if (tw_class(in->trace, in->derived->gpu.event[g]) == TRAWL_CLASS_KERNEL)
-			add_kernel(&sums, g);
-	return tw_sums_add_rows(&sums, table, set_category, NULL);
+			add_to_category(&sums, g);
+	return tw_sums_add_rows(&sums, table, set_kernel_category, NULL);
 }
 
 const struct tw_analysis tw_analysis_kernel_categories = {
 	TW_TABLE("kernel_categories", "time of kernels by what they do, by their names", columns),
 	.needs = TW_NEEDS_GPU,
-	.run = run,
+	.run = run_kernel_categories,
 };

@@ -65,7 +65,7 @@ static void add_runs_row(const struct tw_analysis_input *in, struct trawl_table 
 	tw_table_set_integer(table, row, LAST_EVENT, runs->last);
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_kernel_instances(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_derived *d = in->derived;
 	struct tw_groups groups;
@@ -90,5 +90,5 @@ const struct tw_analysis tw_analysis_kernel_instances = {
 		"runs of kernels without an operation, by name and duration; made for stages of a sweep, in no report",
 		columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_ASKING,
-	.run = run,
+	.run = run_kernel_instances,
 };

@@ -99,7 +99,7 @@ static void order_kernels(const struct tw_sums *sums, const void *of_key, struct
 	order->tie = key->queue;
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_kernel_summary(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	struct tw_sums sums;
 	uint64_t g;
@@ -114,5 +114,5 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_kernel_summary = {
 	TW_TABLE("kernel_summary", "time of kernels by name, stream and operation", columns),
 	.needs = TW_NEEDS_GPU,
-	.run = run,
+	.run = run_kernel_summary,
 };

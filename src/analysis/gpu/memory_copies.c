@@ -24,7 +24,7 @@ struct work {
 };
 
 static void add_copy(struct tw_memory_copies *copies, const struct tw_derived *d, uint64_t g,
-		   unsigned direction)
+		     unsigned direction)
 {
 	struct tw_copy_sum *sum = &copies->sums[direction];
 	int64_t ns = d->gpu.end_ns[g] - d->gpu.start_ns[g];
@@ -123,8 +123,7 @@ static int charge_copies(struct work *w)
 static int order_callers(const struct work *w, struct tw_memory_copies *copies, uint32_t direction)
 {
 	struct tw_copy_sum *sum = &copies->sums[direction];
-	struct tw_order *order =
-		tw_alloc_array(w->a, (size_t)w->callers.count + 1, sizeof(*order));
+	struct tw_order *order = tw_alloc_array(w->a, (size_t)w->callers.count + 1, sizeof(*order));
 	size_t n = 0, i;
 	uint32_t group;
 

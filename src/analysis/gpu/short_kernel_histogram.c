@@ -51,7 +51,7 @@ static int bin_of(double x, const double *edges)
 	return bin;
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_short_kernel_histogram(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	double low = 0, high = 0, edges[BINS + 1];
@@ -94,5 +94,5 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_short_kernel_histogram = {
 	TW_TABLE("short_kernel_histogram", "short kernels by length", columns, .keep_empty = true),
 	.needs = TW_NEEDS_GPU,
-	.run = run,
+	.run = run_short_kernel_histogram,
 };

@@ -38,7 +38,7 @@ struct work {
 	struct tw_groups seen; /* each with its key */
 };
 
-static struct key key_of(struct work *w, const struct seen *seen)
+static struct key short_kernel_key(struct work *w, const struct seen *seen)
 {
 	const struct tw_groups *signatures = &w->sums.in->modelled->signatures;
 	struct key key = { .parent = seen->parent, .name = seen->name };
@@ -50,7 +50,7 @@ static struct key key_of(struct work *w, const struct seen *seen)
 	return key;
 }
 
-static void add_kernel(struct work *w, uint64_t g, int64_t ns)
+static void add_short_kernel(struct work *w, uint64_t g, int64_t ns)
 {
 	const struct tw_analysis_input *in = w->sums.in;
 	const uint32_t *names = in->trace->events.name, *event = in->derived->gpu.event;
@@ -66,12 +66,12 @@ static void add_kernel(struct work *w, uint64_t g, int64_t ns)
 	if (!key)
 		return;
 	if (!key->name)
-		*key = key_of(w, &seen);
+		*key = short_kernel_key(w, &seen);
 	tw_sums_add(&w->sums, key, ns, event[g]);
 }
 
-static void set_kernels(const struct tw_sums *sums, struct trawl_table *table, size_t row,
-			const void *of_key, const void *value)
+static void set_short_kernels(const struct tw_sums *sums, struct trawl_table *table, size_t row,
+			      const void *of_key, const void *value)
 {
 	const struct work *w = sums->context;
 	const struct key *key = of_key;
@@ -88,7 +88,7 @@ static void set_kernels(const struct tw_sums *sums, struct trawl_table *table, s
 	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)sums->in->timeline->total_ns);
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_short_kernels_summary(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	struct work w;
@@ -104,16 +104,16 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 
 		if (ns < in->options->short_kernel_ns &&
 		    tw_class(in->trace, gpu->event[g]) == TRAWL_CLASS_KERNEL)
-			add_kernel(&w, g, ns);
+			add_short_kernel(&w, g, ns);
 	}
 	if (w.seen.failed || tw_signatures_failed(&w.signatures))
 		return TRAWL_ENOMEM;
-	return tw_sums_add_rows(&w.sums, table, set_kernels, NULL);
+	return tw_sums_add_rows(&w.sums, table, set_short_kernels, NULL);
 }
 
 const struct tw_analysis tw_analysis_short_kernels_summary = {
 	TW_TABLE("short_kernels_summary", "short kernels by operation, arguments and name", columns,
 		 .keep_empty = true),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_MODELS,
-	.run = run,
+	.run = run_short_kernels_summary,
 };

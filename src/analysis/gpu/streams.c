@@ -31,7 +31,7 @@ struct stream {
 	int64_t first, last, kernels, copies, sets, communication;
 };
 
-static void add_event(struct stream *s, const struct tw_analysis_input *in, uint64_t g)
+static void add_to_stream(struct stream *s, const struct tw_analysis_input *in, uint64_t g)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	const struct tw_view *view = &in->derived->view;
@@ -79,7 +79,7 @@ static void add_stream_row(const struct tw_analysis_input *in, struct trawl_tabl
 	tw_table_set_integer(table, row, LAST, s->last);
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_streams(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	struct stream *streams =
@@ -92,7 +92,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	for (q = 0; q < gpu->queue_count; q++)
 		streams[q].busy = (struct tw_union)TW_UNION_INIT;
 	for (g = 0; g < gpu->count; g++)
-		add_event(&streams[gpu->queue[g]], in, g);
+		add_to_stream(&streams[gpu->queue[g]], in, g);
 	for (q = 0; q < gpu->queue_count; q++)
 		add_stream_row(in, table, &streams[q], &gpu->queues[q]);
 	return 0;
@@ -101,5 +101,5 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_streams = {
 	TW_TABLE("streams", "what each stream of each device did", columns),
 	.needs = TW_NEEDS_GPU,
-	.run = run,
+	.run = run_streams,
 };

@@ -34,8 +34,8 @@ static bool time_of(const struct tw_analysis_input *in, uint32_t event, int64_t 
 	return true;
 }
 
-static void set_calls(const struct tw_sums *sums, struct trawl_table *table, size_t row,
-		      const void *of_key, const void *value)
+static void set_api_calls(const struct tw_sums *sums, struct trawl_table *table, size_t row,
+			  const void *of_key, const void *value)
 {
 	const struct key *key = of_key;
 	const struct tw_sum *sum = value;
@@ -50,7 +50,7 @@ static void set_calls(const struct tw_sums *sums, struct trawl_table *table, siz
 	tw_table_set_integer(table, row, MOST, sum->max_ns);
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_api_calls(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_host *host = &in->derived->host;
 	struct tw_sums sums;
@@ -67,11 +67,11 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 		if (time_of(in, event, &ns))
 			tw_sums_add(&sums, &key, ns, (uint64_t)key.name << 1 | key.driver);
 	}
-	return tw_sums_add_rows(&sums, table, set_calls, NULL);
+	return tw_sums_add_rows(&sums, table, set_api_calls, NULL);
 }
 
 const struct tw_analysis tw_analysis_api_calls = {
 	TW_TABLE("api_calls", "time of the host in calls of the CUDA runtime and driver", columns),
 	.needs = TW_NEEDS_EXPORT,
-	.run = run,
+	.run = run_api_calls,
 };

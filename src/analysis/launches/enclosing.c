@@ -77,7 +77,8 @@ static int order_targets(struct work *w, uint64_t count, const struct trawl_allo
 	}
 	for (t = 0; t < tracks; t++)
 		w->first[t + 1] += w->first[t];
-	return tw_sort(w->order, count, target_key, w, a) || tw_sort(w->order, count, track_key, w, a);
+	return tw_sort(w->order, count, target_key, w, a) ||
+	       tw_sort(w->order, count, track_key, w, a);
 }
 
 /* The first place in [low, high) of the order whose target starts at or behind a time. */

@@ -91,7 +91,10 @@ static int sweep(struct sweep *s, const struct trawl_allocator *a)
 int tw_exposed_times(const struct tw_derived *derived, const uint32_t *owner, uint32_t owners,
 		     int64_t *exposed_ns)
 {
-	struct sweep s = { .d = derived, .owner = owner, .owners = owners, .exposed_ns = exposed_ns };
+	struct sweep s = { .d = derived,
+			   .owner = owner,
+			   .owners = owners,
+			   .exposed_ns = exposed_ns };
 	struct tw_scope scope;
 	int status;
 

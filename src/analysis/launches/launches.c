@@ -85,7 +85,7 @@ static int64_t node_end(const struct tw_derived *d, uint64_t node)
 }
 
 /* Calls that launched something in the view, and those in it that should have, by their name. */
-static int find_calls(struct work *w)
+static int find_launch_calls(struct work *w)
 {
 	const struct tw_derived *d = w->sums.in->derived;
 	const struct tw_host *host = &d->host;
@@ -196,8 +196,8 @@ static struct tw_stats measure_delays(const struct work *w, uint32_t group)
 	return tw_stats_of(w->values, n);
 }
 
-static void set_calls(const struct tw_sums *sums, struct trawl_table *table, size_t row,
-		      const void *name, const void *value)
+static void set_launch_calls(const struct tw_sums *sums, struct trawl_table *table, size_t row,
+			     const void *name, const void *value)
 {
 	const struct sum *sum = value;
 	struct tw_stats delay =
@@ -219,7 +219,7 @@ static void set_calls(const struct tw_sums *sums, struct trawl_table *table, siz
 	tw_set_sum(table, row, QUEUED, sum->queued_ns);
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_launches(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_allocator *a = in->allocator;
 	struct work w = { .count = 0 };
@@ -227,14 +227,14 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	tw_sums_init(&w.sums, in, sizeof(uint32_t), sizeof(struct sum));
 	w.sums.context = &w;
 	w.call_of = tw_alloc(a, (in->derived->host.count + 1) * sizeof(*w.call_of));
-	if (!w.call_of || find_calls(&w) || follow_gpu(&w) || add_calls(&w))
+	if (!w.call_of || find_launch_calls(&w) || follow_gpu(&w) || add_calls(&w))
 		return TRAWL_ENOMEM;
 	w.values = tw_alloc(a, (w.count + 1) * sizeof(*w.values));
-	return w.values ? tw_sums_add_rows(&w.sums, table, set_calls, NULL) : TRAWL_ENOMEM;
+	return w.values ? tw_sums_add_rows(&w.sums, table, set_launch_calls, NULL) : TRAWL_ENOMEM;
 }
 
 const struct tw_analysis tw_analysis_launches = {
 	TW_TABLE("launches", "launch calls: their cost, and how long GPU work waits", columns),
 	.needs = TW_NEEDS_HOST,
-	.run = run,
+	.run = run_launches,
 };

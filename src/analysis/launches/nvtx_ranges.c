@@ -163,7 +163,7 @@ static int add_rows(const struct tw_analysis_input *in, struct trawl_table *tabl
 	return 0;
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_nvtx_ranges(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	struct tw_ranges ranges;
 
@@ -188,5 +188,5 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_nvtx_ranges = {
 	TW_TABLE("nvtx_ranges", "GPU time of NVTX ranges", columns),
 	.needs = TW_NEEDS_EXPORT,
-	.run = run,
+	.run = run_nvtx_ranges,
 };

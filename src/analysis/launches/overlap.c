@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Text of an argument, "" when it is none. */
-static const char *text_of(const struct trawl_trace *trace, uint64_t event, uint32_t key)
+static const char *arg_text(const struct trawl_trace *trace, uint64_t event, uint32_t key)
 {
 	struct tw_arg arg;
 
@@ -29,12 +29,12 @@ enum tw_copy_direction tw_copy_direction_of(const struct tw_derived *d, uint64_t
 	direction = tw_copy_direction(name, len);
 	if (direction != TW_COPY_OTHER)
 		return direction;
-	kind = text_of(trace, event, TW_KEY_copy_kind);
+	kind = arg_text(trace, event, TW_KEY_copy_kind);
 	if (!*kind)
-		kind = text_of(trace, event, TW_KEY_kind);
+		kind = arg_text(trace, event, TW_KEY_kind);
 	snprintf(composed, sizeof(composed), "Memcpy %.30s (%.30s -> %.30s)", kind,
-		 text_of(trace, event, TW_KEY_source_kind),
-		 text_of(trace, event, TW_KEY_destination_kind));
+		 arg_text(trace, event, TW_KEY_source_kind),
+		 arg_text(trace, event, TW_KEY_destination_kind));
 	return tw_copy_direction(composed, strlen(composed));
 }
 

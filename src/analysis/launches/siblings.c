@@ -19,7 +19,7 @@ static uint32_t track_of(const struct tw_derived *d, uint64_t node)
 }
 
 /* Of the outermost call in it that has a cost model, else of what launches its first GPU event. */
-static const char *category_of(const struct tw_analysis_input *in, uint64_t node)
+static const char *sibling_category(const struct tw_analysis_input *in, uint64_t node)
 {
 	const struct tw_categories *c = &in->launchers->categories;
 	const struct tw_modelled *m = in->modelled;
@@ -48,7 +48,7 @@ static struct tw_sibling sibling(const struct tw_analysis_input *in, uint64_t no
 
 	for (i = 0; i < s.gpu_events; i++)
 		s.gpu_ns += gpu->end_ns[list[i]] - gpu->start_ns[list[i]];
-	s.category = category_of(in, node);
+	s.category = sibling_category(in, node);
 	return s;
 }
 
@@ -96,15 +96,15 @@ static bool inside(const struct walk *w, uint64_t node)
 }
 
 /* One that has GPU work: up to `most` are looked at, the others counted. */
-static void collect(struct walk *w, uint64_t node, size_t most)
+static void collect_sibling(struct walk *w, uint64_t node, size_t most)
 {
 	struct tw_siblings *out = w->out;
-	uint64_t gpu_events;
 
-	tw_gpu_under(w->in->modelled, node, &gpu_events);
-	if (gpu_events && out->count < most)
+	if (!tw_gpu_count_under(w->in->modelled, node))
+		return;
+	if (out->count < most)
 		out->items[out->count++] = sibling(w->in, node);
-	else if (gpu_events)
+	else
 		out->left_out++;
 }
 
@@ -115,7 +115,7 @@ static void collect_before(struct walk *w, uint64_t node)
 	size_t i;
 
 	while ((node = before(w->in->derived, node)) != TW_NONE && inside(w, node))
-		collect(w, node, TW_MOST_SIBLINGS / 2);
+		collect_sibling(w, node, TW_MOST_SIBLINGS / 2);
 	for (i = 0; i < out->count / 2; i++) {
 		struct tw_sibling s = out->items[i];
 
@@ -127,7 +127,7 @@ static void collect_before(struct walk *w, uint64_t node)
 static void collect_behind(struct walk *w, uint64_t node)
 {
 	while ((node = behind(w, node)) != TW_NONE && inside(w, node))
-		collect(w, node, TW_MOST_SIBLINGS);
+		collect_sibling(w, node, TW_MOST_SIBLINGS);
 }
 
 /* Whether those of an operation are more than what it does for itself. */

@@ -101,8 +101,8 @@ void tw_describe_step_work(const struct tw_steps *s, struct tw_str *out)
 			    ms(s->outside_ns), percent(s->outside_ns, s->busy_ns));
 }
 
-static void add_notes(const struct tw_steps *steps, struct trawl_table *table,
-		      const struct trawl_allocator *allocator)
+static void add_work_notes(const struct tw_steps *steps, struct trawl_table *table,
+			   const struct trawl_allocator *allocator)
 {
 	struct tw_str text;
 	char *line, *end;
@@ -116,7 +116,7 @@ static void add_notes(const struct tw_steps *steps, struct trawl_table *table,
 	}
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_step_work(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_steps *steps = &in->derived->steps;
 	uint64_t i;
@@ -124,7 +124,7 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 	for (i = 0; i < steps->count; i++)
 		add_step_row(in, table, &steps->items[i]);
 	if (steps->count)
-		add_notes(steps, table, in->allocator);
+		add_work_notes(steps, table, in->allocator);
 	return 0;
 }
 
@@ -132,5 +132,5 @@ const struct tw_analysis tw_analysis_step_work = {
 	TW_TABLE("step_work", "GPU work of each step or range looked at, and when it ran", columns,
 		 .in_order = true),
 	.needs = TW_NEEDS_GPU,
-	.run = run,
+	.run = run_step_work,
 };

@@ -36,7 +36,7 @@ static void set_events(const struct tw_sums *sums, struct trawl_table *table, si
 	tw_set_percent(table, row, OF_TOTAL, (double)sum->ns, (double)in->timeline->total_ns);
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_unlinked(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct tw_gpu *gpu = &in->derived->gpu;
 	struct tw_sums sums;
@@ -56,5 +56,5 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_unlinked = {
 	TW_TABLE("unlinked", "GPU work without a recorded launch", columns),
 	.needs = TW_NEEDS_GPU,
-	.run = run,
+	.run = run_unlinked,
 };

@@ -105,7 +105,8 @@ static uint32_t arg_text(struct work *w, const struct tw_arg *arg)
 	return w->scratch.len ? tw_pool_intern(&w->texts, w->scratch.ptr, w->scratch.len) : 0;
 }
 
-static struct key key_of(struct work *w, uint64_t g, const struct tw_collective_facts *facts)
+static struct key collective_key(struct work *w, uint64_t g,
+				 const struct tw_collective_facts *facts)
 {
 	const struct tw_derived *d = w->in->derived;
 	struct key key;
@@ -145,7 +146,7 @@ static int group_collectives(struct work *w)
 			w->time[*first] += w->time[g];
 			continue;
 		}
-		key = key_of(w, g, &facts);
+		key = collective_key(w, g, &facts);
 		w->of[g] = tw_groups_add(&w->groups, &key);
 	}
 	return w->groups.failed || w->begun.failed || w->texts.failed || w->scratch.failed ? -1 : 0;
@@ -245,7 +246,7 @@ static struct tw_order describe_collectives(void *context, uint32_t group)
 	return order;
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_coll_analysis(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_allocator *a = in->allocator;
 	uint64_t n = in->derived->gpu.count;
@@ -268,5 +269,5 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_coll_analysis = {
 	TW_TABLE("coll_analysis", "communication kernels by collective, size and stream", columns),
 	.needs = TW_NEEDS_GPU,
-	.run = run,
+	.run = run_coll_analysis,
 };

@@ -38,7 +38,8 @@ struct open_call {
 	struct tw_union children; /* what its direct children cover; they come by increasing start */
 };
 
-static void add_call(struct sum *sum, const struct tw_derived *d, const struct open_call *call)
+static void add_closed_call(struct sum *sum, const struct tw_derived *d,
+			    const struct open_call *call)
 {
 	uint32_t event = d->host.event[call->node];
 
@@ -78,7 +79,7 @@ static void close_call(struct work *w)
 	number = &w->of_name[d->trace->events.name[d->host.event[call->node]]];
 	if (!*number)
 		*number = ++w->count;
-	add_call(&w->sums[*number - 1], d, call);
+	add_closed_call(&w->sums[*number - 1], d, call);
 }
 
 static void open_call(struct work *w, uint32_t node)
@@ -149,7 +150,7 @@ static uint32_t count_names(const struct tw_derived *d)
 	return count;
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_cpu_ops(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_allocator *a = in->allocator;
 	const struct tw_derived *d = in->derived;
@@ -171,5 +172,5 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_cpu_ops = {
 	TW_TABLE("cpu_ops", "time of operations on the host, by name", columns),
 	.needs = TW_NEEDS_HOST,
-	.run = run,
+	.run = run_cpu_ops,
 };

@@ -116,7 +116,7 @@ static bool has_gpu_work(const struct tw_op_rows *rows, uint32_t call)
  * Of equals the shortest is the first in the input, the longest the last.  A call whose GPU work was
  * not recorded took no time that is known: others count, where there are any.
  */
-static void find_calls(const struct tw_op_rows *rows, uint32_t group, uint32_t found[2])
+static void find_extremes(const struct tw_op_rows *rows, uint32_t group, uint32_t found[2])
 {
 	const uint32_t *list = rows->members.list + rows->members.first[group];
 	uint32_t n = rows->members.first[group + 1] - rows->members.first[group], first, i;
@@ -185,8 +185,8 @@ static void set_call(const struct work *w, const struct tw_derived *d, struct tr
 	tw_table_set_integer(table, row, column + MAIN_DUR, duration(&d->gpu, run));
 }
 
-static void set_row(void *context, struct trawl_table *table, size_t row, uint32_t number,
-		    const struct tw_op_group *g)
+static void set_instances(void *context, struct trawl_table *table, size_t row, uint32_t number,
+			  const struct tw_op_group *g)
 {
 	struct work *w = context;
 	struct tw_op_calls *c = &w->calls;
@@ -199,18 +199,18 @@ static void set_row(void *context, struct trawl_table *table, size_t row, uint32
 	tw_table_set_integer(table, row, shift + COUNT, (int64_t)g->count);
 	tw_set_name(table, row, shift + MAIN, c->in->trace, main);
 	tw_table_set_text(table, row, shift + DETAILS, c->rows.full.ptr, c->rows.full.len);
-	find_calls(&c->rows, number, found);
+	find_extremes(&c->rows, number, found);
 	set_call(w, d, table, row, shift + SHORTEST, found[0], main);
 	set_call(w, d, table, row, shift + LONGEST, found[1], main);
 }
 
-static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
-		struct trawl_table **table)
+static int make_gemm_instances(const struct tw_analysis_input *in, const struct tw_analysis *self,
+			       struct trawl_table **table)
 {
 	struct work w = { .failed = false };
 
 	return tw_op_calls_collect(&w.calls, in, &tw_analysis_sheet_GEMM) ||
-			       tw_op_calls_make(&w.calls, &self->table, set_row, &w, table) ||
+			       tw_op_calls_make(&w.calls, &self->table, set_instances, &w, table) ||
 			       w.failed ?
 		       TRAWL_ENOMEM :
 		       0;
@@ -222,5 +222,5 @@ const struct tw_analysis tw_analysis_gemm_instances = {
 		"shortest and longest call of each row of GEMM; made for stages of a sweep, in no report",
 		columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS | TW_NEEDS_ASKING,
-	.make = make,
+	.make = make_gemm_instances,
 };

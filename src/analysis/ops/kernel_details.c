@@ -96,8 +96,9 @@ static void add_short(const struct tw_derived *d, const struct position *p, stru
 }
 
 /* Statistics of each position over the operations of the template's length. */
-static void measure(const struct tw_derived *d, const struct tw_members *l, const uint32_t *list,
-		    uint64_t count, struct position *positions, uint64_t length, int64_t *values)
+static void measure_positions(const struct tw_derived *d, const struct tw_members *l,
+			      const uint32_t *list, uint64_t count, struct position *positions,
+			      uint64_t length, int64_t *values)
 {
 	uint64_t p, i;
 
@@ -140,7 +141,7 @@ static int add_positions(const struct tw_derived *d, const struct tw_members *l,
 
 	if (!positions || !order || !values)
 		return -1;
-	measure(d, l, list, count, positions, length, values);
+	measure_positions(d, l, list, count, positions, length, values);
 	for (p = 0; p < length; p++)
 		order[p] = describe_position(d, &positions[p], (uint32_t)p);
 	tw_order_sort(order, length, &d->trace->texts);

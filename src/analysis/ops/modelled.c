@@ -34,7 +34,7 @@ struct builder {
 	struct tw_modelled *m;
 	const struct tw_derived *d;
 	const struct tw_model **of_name; /* by text id */
-	uint8_t *asked;	   /* by text id: the model was looked up, then takes_lists() */
+	uint8_t *asked;	     /* by text id: the model was looked up, then takes_lists() */
 	uint8_t *transposed; /* by text id: transposition_of() and ASKED */
 	uint8_t *elements;   /* by text id: elements_of() and ASKED */
 	struct tw_call *call, *forward;
@@ -106,7 +106,8 @@ static int find_steps(struct builder *b, const struct trawl_allocator *a)
 		if (tw_class(trace, i) != TRAWL_CLASS_ANNOTATION || trace->events.phase[i] != 'X' ||
 		    !tw_requests_read(&step.requests, name->ptr, name->len))
 			continue;
-		if (!tw_list_grow(&b->steps, &b->step_capacity, b->step_count, sizeof(*b->steps), a))
+		if (!tw_list_grow(&b->steps, &b->step_capacity, b->step_count, sizeof(*b->steps),
+				  a))
 			return -1;
 		step.start_ns = trace->events.start_ns[i];
 		step.end_ns = step.start_ns + trace->events.dur_ns[i];
@@ -228,7 +229,7 @@ static double element_bytes(unsigned code)
 
 /* ---- working out a signature */
 
-static struct tw_slice text_of(const struct builder *b, uint32_t text)
+static struct tw_slice slice_of(const struct builder *b, uint32_t text)
 {
 	const struct tw_pool_entry *entry = &b->d->trace->texts.entries[text];
 
@@ -240,8 +241,8 @@ static void read_call(const struct builder *b, struct tw_call *call, uint32_t na
 {
 	const struct tw_signature *s = tw_groups_key(&b->m->signatures, signature);
 	struct tw_call_texts texts = {
-		text_of(b, name),	text_of(b, s->dims),	 text_of(b, s->types),
-		text_of(b, s->strides), text_of(b, s->concrete),
+		slice_of(b, name),	 slice_of(b, s->dims),	   slice_of(b, s->types),
+		slice_of(b, s->strides), slice_of(b, s->concrete),
 	};
 
 	tw_call_read(call, &texts);
@@ -426,13 +427,12 @@ static int find_signatures(struct builder *b)
 {
 	struct tw_modelled *m = b->m;
 	struct tw_signature signature = { 0 };
-	uint64_t node, gpu;
+	uint64_t node;
 
 	/* Number 0 is that of no arguments. */
 	tw_groups_add(&m->signatures, &signature);
 	for (node = 0; node < b->d->host.count; node++) {
-		tw_gpu_under(m, node, &gpu);
-		if (!gpu && !model_of(b, node))
+		if (!tw_gpu_count_under(m, node) && !model_of(b, node))
 			continue;
 		signature = tw_signature_texts(b->d->trace, b->d->host.event[node]);
 		m->of_node[node] = tw_groups_add(&m->signatures, &signature);
@@ -455,11 +455,9 @@ struct around {
  */
 static int add_general(struct builder *b, const struct tw_model *model, uint64_t node)
 {
-	uint64_t gpu;
 	uint32_t work;
 
-	tw_gpu_under(b->m, node, &gpu);
-	if (!gpu)
+	if (!tw_gpu_count_under(b->m, node))
 		return 0;
 	work = work_of(b, model, node, false);
 	if (work == TW_NO_GROUP || b->failed)
@@ -483,10 +481,10 @@ static bool counts(struct around *around, uint64_t node, const char *family)
 	return true;
 }
 
-static int find_calls(struct builder *b)
+static int find_modelled_calls(struct builder *b)
 {
 	struct tw_modelled *m = b->m;
-	uint64_t count = b->d->host.count, node, gpu;
+	uint64_t count = b->d->host.count, node;
 	struct around around = { .count = 0 };
 
 	m->of_node = tw_alloc_array(m->allocator, count + 1, sizeof(*m->of_node));
@@ -516,8 +514,7 @@ static int find_calls(struct builder *b)
 		m->of_node[node] = TW_NODE_MODELLED | work;
 		if (add_call(m, node))
 			return -1;
-		tw_gpu_under(m, node, &gpu);
-		if (gpu && !around.count)
+		if (tw_gpu_count_under(m, node) && !around.count)
 			mark_above(m, node);
 		/* What is not known of a call may be known of its parts. */
 		if (m->works[work].reason)
@@ -661,7 +658,7 @@ static int build(struct builder *b, const struct trawl_allocator *a)
 		return -1;
 	if (b->step_count)
 		qsort(b->steps, b->step_count, sizeof(*b->steps), compare_steps);
-	if (find_calls(b) || tw_sort(m->calls, m->call_count, event_key, &b->d->host, a))
+	if (find_modelled_calls(b) || tw_sort(m->calls, m->call_count, event_key, &b->d->host, a))
 		return -1;
 	work_out_backward(b);
 	return b->failed || m->keys.failed || m->texts.failed ? -1 : 0;

@@ -109,6 +109,11 @@ static inline const uint32_t *tw_gpu_under(const struct tw_modelled *m, uint64_t
 	return m->gpu + first;
 }
 
+static inline uint64_t tw_gpu_count_under(const struct tw_modelled *m, uint64_t node)
+{
+	return m->first_gpu[m->end[node]] - m->first_gpu[node];
+}
+
 /* The pair of autograd with this backward node, TW_NO_GROUP: none. */
 uint32_t tw_pair_at(const struct tw_modelled *modelled, uint64_t backward_node);
 

@@ -53,13 +53,10 @@ static bool is_in_view(const struct tw_op_calls *c, uint64_t node)
 {
 	const struct tw_derived *d = c->in->derived;
 	const struct tw_events *events = &d->trace->events;
-	uint64_t count, event;
+	uint64_t event;
 	int64_t start, end;
 
-	if (!d->view.limited)
-		return true;
-	tw_gpu_under(c->m, node, &count);
-	if (count)
+	if (!d->view.limited || tw_gpu_count_under(c->m, node))
 		return true;
 	event = d->host.event[node];
 	if (events->phase[event] != 'X')
@@ -69,7 +66,7 @@ static bool is_in_view(const struct tw_op_calls *c, uint64_t node)
 	return tw_view_clip(tw_host_view(d), &start, &end);
 }
 
-static void add_call(struct tw_op_calls *c, uint64_t node, uint32_t work)
+static void add_forward(struct tw_op_calls *c, uint64_t node, uint32_t work)
 {
 	uint64_t count;
 	const uint32_t *gpu = tw_gpu_under(c->m, node, &count);
@@ -119,7 +116,7 @@ static void add_backward(struct tw_op_calls *c, uint64_t node)
 	tw_op_rows_end(&c->rows, c->in->derived->host.event[node], work, group_of(c, work));
 }
 
-static void collect(struct tw_op_calls *c)
+static void collect_family(struct tw_op_calls *c)
 {
 	uint64_t i;
 
@@ -134,7 +131,7 @@ static void collect(struct tw_op_calls *c)
 		else if (!c->m->works[work].reason &&
 			 (c->sheet->passes == TW_BOTH_PASSES ||
 			  backward == (c->sheet->passes == TW_BACKWARD)))
-			add_call(c, node, work);
+			add_forward(c, node, work);
 	}
 }
 
@@ -177,7 +174,7 @@ int tw_op_calls_collect(struct tw_op_calls *c, const struct tw_analysis_input *i
 		c->parameter_count++;
 	for (i = 0; i < works; i++)
 		c->member[i] = (uint8_t)member_of(c, &c->m->works[i]);
-	collect(c);
+	collect_family(c);
 	return c->groups.failed || tw_op_rows_group(&c->rows, c->groups.count) ? TRAWL_ENOMEM : 0;
 }
 
@@ -225,8 +222,8 @@ struct making {
 	void *context;
 };
 
-static void set_calls(void *context, struct trawl_table *table, size_t row, uint32_t number,
-		      const struct tw_op_group *group)
+static void set_family_calls(void *context, struct trawl_table *table, size_t row, uint32_t number,
+			     const struct tw_op_group *group)
 {
 	const struct making *making = context;
 	const struct trawl_trace *trace = making->calls->in->trace;
@@ -247,7 +244,7 @@ int tw_op_calls_make(struct tw_op_calls *c, const struct tw_table_spec *spec, tw
 	*table = new_table(c, spec);
 	if (!*table)
 		return TRAWL_ENOMEM;
-	status = tw_op_rows_add(&c->rows, *table, set_calls, &making);
+	status = tw_op_rows_add(&c->rows, *table, set_family_calls, &making);
 	return tw_signatures_failed(&c->signatures) ? TRAWL_ENOMEM : status;
 }
 

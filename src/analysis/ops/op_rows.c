@@ -150,8 +150,8 @@ static void add_common_rates(struct tw_op_rows *rows, struct tw_op_group *group)
 enum rate { TFLOPS, TB, PERCENT };
 
 /* One of the rates of each row, where the rows differ in their work. */
-static struct tw_real_stats measure(struct tw_op_rows *rows, const uint32_t *list, uint64_t count,
-				    enum rate which)
+static struct tw_real_stats measure_rates(struct tw_op_rows *rows, const uint32_t *list,
+					  uint64_t count, enum rate which)
 {
 	uint64_t i;
 
@@ -189,9 +189,9 @@ static void add_rates(struct tw_op_rows *rows, const uint32_t *list, struct tw_o
 		add_common_rates(rows, group);
 		return;
 	}
-	group->tflops_per_s = measure(rows, list, group->count, TFLOPS);
-	group->tb_per_s = measure(rows, list, group->count, TB);
-	group->percent = measure(rows, list, group->count, PERCENT);
+	group->tflops_per_s = measure_rates(rows, list, group->count, TFLOPS);
+	group->tb_per_s = measure_rates(rows, list, group->count, TB);
+	group->percent = measure_rates(rows, list, group->count, PERCENT);
 }
 
 static void measure_group(struct tw_op_rows *rows, uint32_t number, struct tw_op_group *group)
@@ -217,6 +217,16 @@ static void measure_group(struct tw_op_rows *rows, uint32_t number, struct tw_op
 }
 
 /* ---- rows of a table */
+
+void tw_set_five(struct trawl_table *table, size_t row, struct tw_five to,
+		 const struct tw_real_stats *s)
+{
+	tw_table_set_real(table, row, to.mean, s->mean);
+	tw_table_set_real(table, row, to.median, s->median);
+	tw_table_set_real(table, row, to.std, s->std);
+	tw_table_set_real(table, row, to.min, s->min);
+	tw_table_set_real(table, row, to.max, s->max);
+}
 
 struct adding {
 	struct tw_op_rows *rows;

@@ -52,6 +52,14 @@ struct tw_op_group {
 	const char *bound;  /* NULL: unknown */
 };
 
+/* The columns of five statistics. */
+struct tw_five {
+	size_t mean, median, std, min, max;
+};
+
+void tw_set_five(struct trawl_table *table, size_t row, struct tw_five to,
+		 const struct tw_real_stats *stats);
+
 /*
  * Adds rows to a table, those of most kernel time first, then of the earliest call: `set` sets the
  * cells of a group, whose kernels are in rows->full and rows->short_form; it may use rows->times.

@@ -94,18 +94,13 @@ static const struct trawl_column columns[COLUMNS] = {
 
 /* ---- the table */
 
-static void set_five(struct trawl_table *table, size_t row, size_t column,
-		     const struct tw_real_stats *s)
+static struct tw_five five_from(size_t column)
 {
-	tw_table_set_real(table, row, column, s->mean);
-	tw_table_set_real(table, row, column + 1, s->median);
-	tw_table_set_real(table, row, column + 2, s->std);
-	tw_table_set_real(table, row, column + 3, s->min);
-	tw_table_set_real(table, row, column + 4, s->max);
+	return (struct tw_five){ column, column + 1, column + 2, column + 3, column + 4 };
 }
 
-static void set_row(void *context, struct trawl_table *table, size_t row, uint32_t number,
-		    const struct tw_op_group *g)
+static void set_family_row(void *context, struct trawl_table *table, size_t row, uint32_t number,
+			   const struct tw_op_group *g)
 {
 	struct tw_op_calls *c = context;
 	const struct tw_stats *ns = &g->kernel_ns;
@@ -118,39 +113,39 @@ static void set_row(void *context, struct trawl_table *table, size_t row, uint32
 	tw_table_set_real(table, row, shift + DATA, g->work->bytes / 1048576);
 	tw_table_set_real(table, row, shift + INTENSITY,
 			  g->work->bytes > 0 ? g->work->flops / g->work->bytes : NAN);
-	set_five(table, row, shift + TB, &g->tb_per_s);
-	set_five(table, row, shift + TFLOPS, &g->tflops_per_s);
+	tw_set_five(table, row, five_from(shift + TB), &g->tb_per_s);
+	tw_set_five(table, row, five_from(shift + TFLOPS), &g->tflops_per_s);
 	tw_set_track(table, row, shift + PROCESS, c->in->derived, g->first->event);
 	if (g->work->spec[0])
 		tw_table_set_str(table, row, shift + SPEC, g->work->spec);
 	tw_table_set_real(table, row, shift + ROOFLINE_TIME, g->roofline_us);
 	tw_table_set_str(table, row, shift + BOUND, g->bound);
-	set_five(table, row, shift + PERCENT, &g->percent);
+	tw_set_five(table, row, five_from(shift + PERCENT), &g->percent);
 	tw_table_set_text(table, row, shift + DETAILS, c->rows.full.ptr, c->rows.full.len);
 	tw_table_set_text(table, row, shift + SHORT_DETAILS, c->rows.short_form.ptr,
 			  c->rows.short_form.len);
 	tw_op_calls_set_arguments(c, table, row, shift + DIMS, g->first->event);
-	set_five(table, row, shift + KERNEL, &us);
+	tw_set_five(table, row, five_from(shift + KERNEL), &us);
 	tw_set_sum(table, row, shift + KERNEL_SUM, g->kernel_ns.sum);
 	tw_table_set_integer(table, row, shift + COUNT, (int64_t)g->count);
 	tw_table_set_integer(table, row, shift + EVENT, (int64_t)g->first->event);
 }
 
-static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
-		struct trawl_table **table)
+static int make_op_sheet(const struct tw_analysis_input *in, const struct tw_analysis *self,
+			 struct trawl_table **table)
 {
 	struct tw_op_calls c;
 
 	return tw_op_calls_collect(&c, in, self) ?
 		       TRAWL_ENOMEM :
-		       tw_op_calls_make(&c, &self->table, set_row, &c, table);
+		       tw_op_calls_make(&c, &self->table, set_family_row, &c, table);
 }
 
 #define SHEET(id, name, of_family, of_passes, meaning)                   \
 	const struct tw_analysis tw_analysis_sheet_##id = {              \
 		TW_TABLE(name, meaning, columns),                        \
 		.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS, \
-		.make = make,                                            \
+		.make = make_op_sheet,                                   \
 		.family = of_family,                                     \
 		.passes = of_passes,                                     \
 	}

@@ -45,7 +45,7 @@ struct sum {
 
 _Static_assert(TW_MOST_OP_CATEGORIES <= 64, "a bit for each category");
 
-static int compare_texts(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -59,7 +59,7 @@ static void add_categories(const struct tw_categories *all, uint64_t categories,
 	for (i = 0; i < all->count; i++)
 		if (categories >> i & 1)
 			names[count++] = all->names[i];
-	qsort(names, count, sizeof(*names), compare_texts);
+	qsort(names, count, sizeof(*names), compare_names);
 	for (i = 0; i < count; i++) {
 		tw_str_add_cstr(out, i ? ", " : "[");
 		tw_python_quote(names[i], strlen(names[i]), out);
@@ -92,7 +92,7 @@ static void order_operation(const struct tw_sums *sums, const void *name, struct
 	order->texts[0] = *(const uint32_t *)name;
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_ops_summary(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const uint32_t *names = in->trace->events.name, *event = in->derived->host.event;
 	struct tw_sums sums;
@@ -120,5 +120,5 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 const struct tw_analysis tw_analysis_ops_summary = {
 	TW_TABLE("ops_summary", "GPU time of operations by name, communication aside", columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST,
-	.run = run,
+	.run = run_ops_summary,
 };

@@ -18,8 +18,8 @@ static const struct trawl_column columns[] = {
 		TW_PERCENT_2("Cumulative Percentage (%)", 12, "share of this row and those above"),
 };
 
-static void set_category(const struct tw_sums *sums, struct trawl_table *table, size_t row,
-			 const void *category, const void *value)
+static void set_op_category(const struct tw_sums *sums, struct trawl_table *table, size_t row,
+			    const void *category, const void *value)
 {
 	const struct tw_sum *sum = value;
 	const char *const *names = sums->in->launchers->categories.names;
@@ -43,7 +43,8 @@ static void order_category(const struct tw_sums *sums, const void *category, str
 		order->tie += strcmp(all->names[other], name) < 0;
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_ops_summary_by_category(const struct tw_analysis_input *in,
+				       struct trawl_table *table)
 {
 	struct tw_sums sums;
 	uint64_t i;
@@ -54,12 +55,12 @@ static int run(const struct tw_analysis_input *in, struct trawl_table *table)
 
 		tw_sums_add(&sums, &launcher->category, launcher->direct_ns, 0);
 	}
-	return tw_sums_add_rows(&sums, table, set_category, order_category);
+	return tw_sums_add_rows(&sums, table, set_op_category, order_category);
 }
 
 const struct tw_analysis tw_analysis_ops_summary_by_category = {
 	TW_TABLE("ops_summary_by_category",
 		 "GPU time of operations by category, communication aside", columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST,
-	.run = run,
+	.run = run_ops_summary_by_category,
 };

@@ -73,7 +73,7 @@ struct work {
 };
 
 /* Statistics of the direct (offset 0) or subtree times (1) of a group. */
-static struct tw_stats measure(const struct work *w, uint32_t group, bool subtree)
+static struct tw_stats measure_times(const struct work *w, uint32_t group, bool subtree)
 {
 	uint64_t first = w->members.first[group], n = w->members.first[group + 1] - first, i;
 
@@ -106,7 +106,8 @@ static int add_operation_row(void *context, struct trawl_table *table, uint32_t 
 	struct work *w = context;
 	const struct tw_derived *d = w->in->derived;
 	uint64_t first = w->members.first[group], n = w->members.first[group + 1] - first;
-	struct tw_stats direct = measure(w, group, false), subtree = measure(w, group, true);
+	struct tw_stats direct = measure_times(w, group, false),
+			subtree = measure_times(w, group, true);
 	size_t row = tw_table_add_row(table);
 
 	tw_op_key_set(&w->keys, table, row, group);
@@ -138,7 +139,7 @@ static struct tw_order describe_operation(void *context, uint32_t group)
 	return order;
 }
 
-static int run(const struct tw_analysis_input *in, struct trawl_table *table)
+static int run_ops_unique_args(const struct tw_analysis_input *in, struct trawl_table *table)
 {
 	const struct trawl_allocator *a = in->allocator;
 	const struct tw_launchers *launchers = in->launchers;
@@ -171,5 +172,5 @@ const struct tw_analysis tw_analysis_ops_unique_args = {
 	TW_TABLE("ops_unique_args",
 		 "GPU time of operations by name and arguments, communication aside", columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
-	.run = run,
+	.run = run_ops_unique_args,
 };

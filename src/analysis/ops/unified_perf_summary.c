@@ -158,16 +158,8 @@ struct walk {
 	struct totals totals;
 };
 
-static uint64_t gpu_under(const struct walk *w, uint64_t node)
-{
-	uint64_t count;
-
-	tw_gpu_under(w->m, node, &count);
-	return count;
-}
-
 /* By its first kernel where its name tells none: its own, as in other tables, else one below it. */
-static const char *category_of(const struct walk *w, uint64_t node)
+static const char *row_category(const struct walk *w, uint64_t node)
 {
 	const struct tw_categories *c = &w->in->launchers->categories;
 	uint64_t count, i, first = w->in->parents->first_gpu[node];
@@ -180,7 +172,7 @@ static const char *category_of(const struct walk *w, uint64_t node)
 }
 
 /* A row of the node with all GPU events under it. */
-static void collect(struct walk *w, uint64_t node, uint32_t work, const char *category)
+static void collect_row(struct walk *w, uint64_t node, uint32_t work, const char *category)
 {
 	uint64_t count, i, event = w->d->host.event[node];
 	const uint32_t *gpu = tw_gpu_under(w->m, node, &count);
@@ -189,7 +181,8 @@ static void collect(struct walk *w, uint64_t node, uint32_t work, const char *ca
 		w->counted[gpu[i]] = 1;
 	tw_op_rows_gpu(&w->rows, gpu, count);
 	tw_op_rows_end(&w->rows, event, work,
-		       tw_op_key_of(&w->keys, node, 0, category ? category : category_of(w, node)));
+		       tw_op_key_of(&w->keys, node, 0,
+				    category ? category : row_category(w, node)));
 }
 
 /* ---- which operations make rows. Source: TraceLens' unified table */
@@ -216,8 +209,8 @@ static uint64_t sole_operation(struct walk *w, uint32_t pair)
 		return w->sole[pair];
 	name = strstr(name, ": ");
 	for (node = engine + 1; node < w->m->end[engine]; node++) {
-		if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP || !gpu_under(w, node) ||
-		    (name && !is_named(w, node, name + 2)))
+		if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP ||
+		    !tw_gpu_count_under(w->m, node) || (name && !is_named(w, node, name + 2)))
 			continue;
 		if (found != TW_NONE) {
 			found = TW_NONE;
@@ -278,7 +271,7 @@ static bool has_known_parts(const struct walk *w, uint64_t node)
 	uint64_t i;
 
 	for (i = node + 1; i < w->m->end[node]; i++)
-		if (is_known(w, tw_work_at(w->m, i)) && gpu_under(w, i))
+		if (is_known(w, tw_work_at(w->m, i)) && tw_gpu_count_under(w->m, i))
 			return true;
 	return false;
 }
@@ -289,24 +282,24 @@ static uint64_t visit(struct walk *w, uint64_t node)
 	uint64_t end = w->m->end[node];
 	uint32_t work = tw_work_at(w->m, node), backward;
 
-	if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP || !gpu_under(w, node))
+	if (tw_node_class(w->d, node) != TRAWL_CLASS_CPU_OP || !tw_gpu_count_under(w->m, node))
 		return end;
 	/* A call whose arguments say nothing gives way to its parts, if theirs do. */
 	if (is_known(w, work) || (work != TW_NO_GROUP && !has_known_parts(w, node))) {
-		collect(w, node, work, NULL);
+		collect_row(w, node, work, NULL);
 		return end;
 	}
 	if (tw_is_above_modelled(w->m, node))
 		return node + 1;
 	backward = sole_backward(w, node);
 	if (backward != TW_NO_GROUP) {
-		collect(w, node, backward, w->m->works[backward].model->backward_category);
+		collect_row(w, node, backward, w->m->works[backward].model->backward_category);
 		return end;
 	}
 	if (!w->launches[node])
 		return node + 1;
 	if (!has_communication(w, node))
-		collect(w, node, tw_work_by(w->m, node, true), NULL);
+		collect_row(w, node, tw_work_by(w->m, node, true), NULL);
 	return end;
 }
 
@@ -428,31 +421,17 @@ static void set_kernel_times(struct trawl_table *table, size_t row, const struct
 	tw_table_set_integer(table, row, KERNEL_MAX, s->max);
 }
 
-struct five {
-	size_t mean, median, std, min, max;
-};
-
-static void set_five(struct trawl_table *table, size_t row, struct five to,
-		     const struct tw_real_stats *s)
-{
-	tw_table_set_real(table, row, to.mean, s->mean);
-	tw_table_set_real(table, row, to.median, s->median);
-	tw_table_set_real(table, row, to.std, s->std);
-	tw_table_set_real(table, row, to.min, s->min);
-	tw_table_set_real(table, row, to.max, s->max);
-}
-
 static void set_rates(struct trawl_table *table, size_t row, const struct tw_op_group *g)
 {
-	static const struct five tb = { TB_MEAN, TB_MEDIAN, TB_STD, TB_MIN, TB_MAX };
-	static const struct five tflops = { TFLOPS_MEAN, TFLOPS_MEDIAN, TFLOPS_STD, TFLOPS_MIN,
-					    TFLOPS_MAX };
-	static const struct five percent = { PERCENT_MEAN, PERCENT_MEDIAN, PERCENT_STD, PERCENT_MIN,
-					     PERCENT_MAX };
+	static const struct tw_five tb = { TB_MEAN, TB_MEDIAN, TB_STD, TB_MIN, TB_MAX };
+	static const struct tw_five tflops = { TFLOPS_MEAN, TFLOPS_MEDIAN, TFLOPS_STD, TFLOPS_MIN,
+					       TFLOPS_MAX };
+	static const struct tw_five percent = { PERCENT_MEAN, PERCENT_MEDIAN, PERCENT_STD,
+						PERCENT_MIN, PERCENT_MAX };
 
-	set_five(table, row, tb, &g->tb_per_s);
-	set_five(table, row, tflops, &g->tflops_per_s);
-	set_five(table, row, percent, &g->percent);
+	tw_set_five(table, row, tb, &g->tb_per_s);
+	tw_set_five(table, row, tflops, &g->tflops_per_s);
+	tw_set_five(table, row, percent, &g->percent);
 	tw_table_set_real(table, row, ROOFLINE_TIME, g->roofline_us);
 	tw_table_set_str(table, row, BOUND, g->bound);
 }
@@ -488,8 +467,8 @@ static void add_to_totals(struct walk *w, uint32_t number, const struct tw_op_gr
 	t->at_least += first != TW_NO_GROUP && w->m->works[first].at_least;
 }
 
-static void set_operation(void *context, struct trawl_table *table, size_t row, uint32_t number,
-			  const struct tw_op_group *g)
+static void set_perf_row(void *context, struct trawl_table *table, size_t row, uint32_t number,
+			 const struct tw_op_group *g)
 {
 	struct walk *w = context;
 
@@ -644,8 +623,8 @@ static int collect_rows(struct walk *w)
 		       0;
 }
 
-static int make(const struct tw_analysis_input *in, const struct tw_analysis *self,
-		struct trawl_table **table)
+static int make_unified_perf_summary(const struct tw_analysis_input *in,
+				     const struct tw_analysis *self, struct trawl_table **table)
 {
 	struct walk w = { .in = in, .d = in->derived, .m = in->modelled };
 	bool exposed = in->options->exposed_time;
@@ -655,7 +634,7 @@ static int make(const struct tw_analysis_input *in, const struct tw_analysis *se
 				      in->tables);
 	if (!*table || collect_rows(&w) || (exposed && find_exposed(&w)))
 		return TRAWL_ENOMEM;
-	status = tw_op_rows_add(&w.rows, *table, set_operation, &w);
+	status = tw_op_rows_add(&w.rows, *table, set_perf_row, &w);
 	if (!status && w.keys.groups.count)
 		add_notes(&w, *table);
 	return tw_op_keys_failed(&w.keys) || w.text.failed ? TRAWL_ENOMEM : status;
@@ -667,5 +646,5 @@ const struct tw_analysis tw_analysis_unified_perf_summary = {
 		 "event once, communication aside",
 		 columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
-	.make = make,
+	.make = make_unified_perf_summary,
 };
