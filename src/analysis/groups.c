@@ -49,10 +49,12 @@ static bool is_same(const char *a, const char *b, size_t size)
 {
 	size_t i;
 
-	for (i = 0; i + 8 <= size; i += 8)
+	if (size < 8)
+		return size == 4 ? !memcmp(a, b, 4) : !memcmp(a, b, size);
+	for (i = 0; i + 8 < size; i += 8)
 		if (tw_load64(a + i) != tw_load64(b + i))
 			return false;
-	return i == size || !memcmp(a + i, b + i, size - i);
+	return tw_load64(a + size - 8) == tw_load64(b + size - 8);
 }
 
 static int grow(struct tw_groups *groups)
@@ -105,23 +107,6 @@ uint32_t tw_groups_add(struct tw_groups *groups, const void *key)
 	memset(place + groups->key_size, 0, groups->stride - groups->key_size);
 	*slot = ++groups->count;
 	return groups->count - 1;
-}
-
-const void *tw_groups_key(const struct tw_groups *groups, uint32_t group)
-{
-	return groups->keys + group * groups->stride;
-}
-
-void *tw_groups_value(const struct tw_groups *groups, uint32_t group)
-{
-	return groups->keys + group * groups->stride + groups->value_at;
-}
-
-void *tw_groups_at(struct tw_groups *groups, const void *key)
-{
-	uint32_t group = tw_groups_add(groups, key);
-
-	return group == TW_NO_GROUP ? NULL : tw_groups_value(groups, group);
 }
 
 uint32_t tw_groups_number(const struct tw_groups *groups, const void *value)

@@ -28,11 +28,26 @@ void tw_groups_init_values(struct tw_groups *groups, size_t key_size, size_t val
 void tw_groups_release(struct tw_groups *groups);
 /* The group of a key, adding it when new; TW_NO_GROUP (and `failed`) when out of memory. */
 uint32_t tw_groups_add(struct tw_groups *groups, const void *key);
-const void *tw_groups_key(const struct tw_groups *groups, uint32_t group);
+
+static inline const void *tw_groups_key(const struct tw_groups *groups, uint32_t group)
+{
+	return groups->keys + group * groups->stride;
+}
+
 /* Valid until a key is added. */
-void *tw_groups_value(const struct tw_groups *groups, uint32_t group);
+static inline void *tw_groups_value(const struct tw_groups *groups, uint32_t group)
+{
+	return groups->keys + group * groups->stride + groups->value_at;
+}
+
 /* The value of a key, adding it when new; NULL (and `failed`) when out of memory. */
-void *tw_groups_at(struct tw_groups *groups, const void *key);
+static inline void *tw_groups_at(struct tw_groups *groups, const void *key)
+{
+	uint32_t group = tw_groups_add(groups, key);
+
+	return group == TW_NO_GROUP ? NULL : tw_groups_value(groups, group);
+}
+
 /* The group of a value. */
 uint32_t tw_groups_number(const struct tw_groups *groups, const void *value);
 

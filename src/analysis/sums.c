@@ -18,6 +18,26 @@ void *tw_sums_add(struct tw_sums *sums, const void *key, int64_t ns, uint64_t nu
 	return sum;
 }
 
+int tw_sums_init_numbers(struct tw_sums *sums, const struct tw_analysis_input *in, uint32_t count,
+			 size_t value_size)
+{
+	uint32_t number;
+
+	tw_sums_init(sums, in, sizeof(number), value_size);
+	for (number = 0; number < count; number++)
+		tw_groups_add(&sums->groups, &number);
+	return sums->groups.failed ? TRAWL_ENOMEM : 0;
+}
+
+void *tw_sums_add_number(struct tw_sums *sums, uint32_t number, int64_t ns)
+{
+	struct tw_sum *sum = tw_groups_value(&sums->groups, number);
+
+	tw_sum_add(sum, ns, number);
+	sums->total_ns += ns;
+	return sum;
+}
+
 struct rows {
 	struct tw_sums *sums;
 	tw_set_sum_row *set;
@@ -42,6 +62,8 @@ static int add_sum_row(void *context, struct trawl_table *table, uint32_t group)
 	const struct tw_groups *groups = &rows->sums->groups;
 	const struct tw_sum *sum = tw_groups_value(groups, group);
 
+	if (!sum->count)
+		return 0;
 	rows->sums->running_ns += sum->ns;
 	rows->set(rows->sums, table, tw_table_add_row(table), tw_groups_key(groups, group), sum);
 	return 0;

@@ -39,6 +39,10 @@ void tw_sums_init(struct tw_sums *sums, const struct tw_analysis_input *in, size
 		  size_t value_size);
 /* Adds a time of a key: the key's value, or NULL when out of memory. */
 void *tw_sums_add(struct tw_sums *sums, const void *key, int64_t ns, uint64_t number);
+/* Keys that are the numbers below `count`, which then are their groups too; rows have those with a time. */
+int tw_sums_init_numbers(struct tw_sums *sums, const struct tw_analysis_input *in, uint32_t count,
+			 size_t value_size) TRAWL_MUST_CHECK;
+void *tw_sums_add_number(struct tw_sums *sums, uint32_t number, int64_t ns);
 
 /*
  * Adds the rows, those of most time first, then by the least number; `set` sets the cells of one, of

@@ -32,10 +32,9 @@ static void add_to_category(struct tw_sums *sums, uint64_t g)
 	const struct tw_derived *d = sums->in->derived;
 	struct tw_parent parent = tw_parent_of(sums->in->parents, g);
 	int64_t ns = d->gpu.end_ns[g] - d->gpu.start_ns[g];
-	uint32_t category = tw_gpu_category(d, g);
-	struct sum *sum = tw_sums_add(sums, &category, ns, category);
+	struct sum *sum = tw_sums_add_number(sums, tw_gpu_category(d, g), ns);
 
-	if (sum && (!parent.is_op || !strcmp(parent.category, "other")))
+	if (!parent.is_op || !strcmp(parent.category, "other"))
 		sum->alone_ns += ns;
 }
 
@@ -57,7 +56,8 @@ static int run_kernel_categories(const struct tw_analysis_input *in, struct traw
 	struct tw_sums sums;
 	uint64_t g;
 
-	tw_sums_init(&sums, in, sizeof(uint32_t), sizeof(struct sum));
+	if (tw_sums_init_numbers(&sums, in, (uint32_t)tw_kernel_category_count, sizeof(struct sum)))
+		return TRAWL_ENOMEM;
 	for (g = 0; g < in->derived->gpu.count; g++)
 		if (tw_class(in->trace, in->derived->gpu.event[g]) == TRAWL_CLASS_KERNEL)
 			add_to_category(&sums, g);

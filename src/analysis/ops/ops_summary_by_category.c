@@ -49,11 +49,12 @@ static int run_ops_summary_by_category(const struct tw_analysis_input *in,
 	struct tw_sums sums;
 	uint64_t i;
 
-	tw_sums_init(&sums, in, sizeof(uint32_t), sizeof(struct tw_sum));
+	if (tw_sums_init_numbers(&sums, in, in->launchers->categories.count, sizeof(struct tw_sum)))
+		return TRAWL_ENOMEM;
 	for (i = 0; i < in->launchers->count; i++) {
 		const struct tw_launcher *launcher = &in->launchers->items[i];
 
-		tw_sums_add(&sums, &launcher->category, launcher->direct_ns, 0);
+		tw_sums_add_number(&sums, launcher->category, launcher->direct_ns);
 	}
 	return tw_sums_add_rows(&sums, table, set_op_category, order_category);
 }
