@@ -81,49 +81,32 @@ static void add_repr(const char *p, size_t len, bool lists, struct tw_str *out)
 	uint64_t several = 0, empty = 0; /* lowest bit: innermost */
 	size_t depth = 0;
 
-	while (p < end) {
-		switch (*p) {
-		case ' ':
-		case '\n':
-		case '\r':
-		case '\t':
-			p++;
+	for (; p < end; p++) {
+		bool open = *p == '[' || *p == '{', close = *p == ']' || *p == '}';
+
+		if (memchr(" \n\r\t", *p, 4))
 			continue;
-		case '[':
-		case '{':
-			empty &= ~(uint64_t)1;
+		if (open) {
 			several <<= 1;
-			empty = empty << 1 | 1;
+			empty = (empty & ~(uint64_t)1) << 1 | 1;
 			depth++;
 			tw_str_add_char(out, *p == '{' ? '{' : lists ? '[' : '(');
-			p++;
-			continue;
-		case ']':
-		case '}':
+		} else if (close) {
 			if (*p == ']' && !lists && !(several & 1) && !(empty & 1) && depth)
 				tw_str_add_char(out, ',');
-			tw_str_add_char(out, *p == '}' ? '}' : lists ? ']' : ')');
 			several >>= 1;
 			empty >>= 1;
 			depth -= depth > 0;
-			p++;
-			continue;
-		case ',':
+			tw_str_add_char(out, *p == '}' ? '}' : lists ? ']' : ')');
+		} else if (*p == ',') {
 			several |= 1;
 			tw_str_add_cstr(out, ", ");
-			p++;
-			continue;
-		case ':':
+		} else if (*p == ':') {
 			tw_str_add_cstr(out, ": ");
-			p++;
-			continue;
-		case '"':
-			p = quote_string(p, end, out);
-			break;
-		default:
-			p = quote_word(p, end, out);
+		} else {
+			empty &= ~(uint64_t)1;
+			p = (*p == '"' ? quote_string(p, end, out) : quote_word(p, end, out)) - 1;
 		}
-		empty &= ~(uint64_t)1;
 	}
 }
 

@@ -95,13 +95,14 @@ int tw_overlap_of(struct tw_overlap *out, const struct tw_derived *d, const uint
 	struct running now = { { 0 }, { 0 } };
 	uint64_t begun = 0, ended = 0, i;
 	int64_t before = gpu->count ? gpu->start_ns[0] : 0;
-	int status = -1;
+	int status;
 
 	*out = (struct tw_overlap){ 0 };
-	for (i = 0; by_end && i < gpu->count; i++)
+	if (!by_end)
+		return -1;
+	for (i = 0; i < gpu->count; i++)
 		by_end[i] = (uint32_t)i;
-	if (by_end && !tw_sort(by_end, gpu->count, end_key, gpu, allocator))
-		status = 0;
+	status = tw_sort(by_end, gpu->count, end_key, gpu, allocator);
 	/* Starts before ends: an event without length begins before it ends. */
 	while (!status && ended < gpu->count) {
 		bool start = begun < gpu->count &&
