@@ -152,6 +152,8 @@ static int list_ranges(struct work *w)
 			return -1;
 		w->range[n++] = (uint32_t)i;
 	}
+	if (!n)
+		return 0;
 	w->first_range = tw_alloc_array(w->a, (size_t)w->places + 1, sizeof(*w->first_range));
 	if (!w->first_range || tw_sort(w->range, n, tw_events_start_key, &trace->events, w->a) ||
 	    tw_sort(w->range, n, place_key, w, w->a) || drop_repeated(w, n))
