@@ -369,6 +369,36 @@ class Collectives(Case):
             self.assertEqual("5 by copy engines" in self.result.out, cat != "kernel")
             self.assertEqual("aligned" in self.result.out, cat == "kernel")
 
+    def transfer(self, rank, ts, dur, seq):
+        return kernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", ts, dur, seq + 1,
+                      stream=9, **{
+                          "Collective name": "recv" if rank else "send", "dtype": "Float",
+                          "In msg nelems": 1000, "Out msg nelems": 1000, "Group size": 2,
+                          "Process Group Name": "pp", "Process Group Ranks": "[0, 1]", "Seq": seq,
+                          "Src Rank": 0, "Dst Rank": 1})
+
+    def test_times_of_transfers(self):
+        """Whoever comes last, from then until both are done is the time of 4000 bytes."""
+        times = [((1000, 100), (1040, 50)), ((2040, 50), (2000, 100)), ((3000, 100), (3000, 100))]
+        rows = self.run_on(self.traces(*([self.transfer(r, *both[r], i)
+                                          for i, both in enumerate(times)] for r in range(2))),
+                           "--align", "none")["transfers"]
+        self.assertEqual([(r["bytes"], r["start skew (us)"], r["waiting rank"], r["time (us)"],
+                           r["end skew (us)"]) for r in rows],
+                         [("4000", "40", "0", "60", "10"), ("4000", "40", "1", "60", "10"),
+                          ("4000", "0", "", "100", "0")])
+
+    def test_a_name_of_another_rank(self):
+        """The trace counts, also where its name says rank 0."""
+        for name in (0, 5):
+            place = self.traces([kernel("k", 1000, 10, 1)], [kernel("k", 1000, 10, 1)])
+            (place / "rank1.json").rename(place / "x.json")
+            (place / "rank0.json").rename(place / f"rank{1 - name if name else 7}.json")
+            (place / "x.json").rename(place / f"rank{name}.json")
+            rows = {r["rank"]: r for r in self.run_on(place, "--align", "none")["ranks"]}
+            self.assertEqual(rows["1"]["rank in name"], str(name))
+            self.assertIn("another rank than its name", rows["1"]["remark"])
+
     # ---- all_to_allv
 
     def all_to_allv(self, ts, dur, splits, ranks):
@@ -405,6 +435,18 @@ class Collectives(Case):
             self.assertEqual((self.out / "all2allv_heatmap.png").read_bytes(), first)
         else:
             self.assertFalse(picture.exists())
+
+    def test_heat_map_of_more_splits_than_ranks(self):
+        """Which split is whose is not known then: places stand for ranks, and nodes are not told."""
+        mega = 1 << 18
+        ranks = [[self.all_to_allv(1000 + r, 100, [mega, 2 * mega, 3 * mega], [1, 0])]
+                 for r in range(2)]
+        tables = self.run_on(self.traces(*ranks), "--align", "none")
+        self.assertEqual([(r["src_rank"], r["dst_rank"], r["total_sent_MB"])
+                          for r in tables["nccl_all2allv_heatmap"]],
+                         [(str(source), str(place), str(place + 1))
+                          for source in range(2) for place in range(3)])
+        self.assertEqual({r["node_span"] for r in tables["nccl_all2allv_heatmap"]}, {"unknown"})
 
     def exchange(self, ts, dur, seq, sent, received):
         ranks = list(range(len(sent)))

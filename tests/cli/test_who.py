@@ -246,6 +246,17 @@ class Captures(Who):
         self.job(a=rank_trace(start=9000000, pid=77), b=rank_trace(start=1000, pid=77))
         self.everywhere(self.tmp / "job", {0: "a.json"}, rc=3)
 
+    def test_the_process_with_most_events_over_its_threads(self):
+        """16 of 77 and of 78 on two threads each, 12 of process 5 beside both: it is not theirs."""
+        def beside(pid):
+            return [{"ph": "X", "cat": "cpu_op", "name": "more", "pid": p, "tid": 2,
+                     "ts": 1000 + 50 * i, "dur": 1} for p, n in ((pid, 8), (5, 12)) for i in range(n)]
+        traces = {name: rank_trace(pid=pid, more=beside(pid)) for name, pid in (("a", 77), ("b", 78))}
+        host = [e for e in traces["a"]["traceEvents"] if e["pid"] == 77 and e["tid"] != 2]
+        self.assertEqual(len(host), 8)
+        self.job(**traces)
+        self.everywhere(self.tmp / "job", {0: "a.json", 1: "b.json"})
+
     def test_times_apart(self):
         """Processes that never ran at the same time; where times can be compared."""
         self.job(a=rank_trace(start=1000, pid=1, base=10 ** 18),
@@ -348,7 +359,13 @@ class Groups(Who):
                 self.assertEqual(tuple(self.ranks(command, group)), ranks, group)
             self.assertRegex(done.err, "2 groups of traces have the same ranks and no collective")
         done = self.run_one("merge", self.tmp / "job", rc=3)
-        self.assertEqual(len(re.findall(f"left out: of group {groups[1]}", done.err)), len(ranks))
+        left_out = [line for line in done.err.splitlines() if "left out: of group" in line]
+        self.assertEqual(len(left_out), len(ranks))
+        for line in left_out:
+            # It is the file of that group.
+            path, text = line.split("left out: ")
+            self.assertIn(groups[1], path)
+            self.assertIn(f"of group {groups[1]}", text)
 
     def test_replicas_by_a_word(self):
         self.job(**{f"run-DP-{d}-TP-{t}": rank_trace(t, [0, 1], pid=10 * d + t, compute=100 + 50 * d)

@@ -261,6 +261,96 @@ static void configurations_by_their_ratios(void **state)
 	release(&s, &c);
 }
 
+/* The one with the largest ratio; none where nothing differs anywhere. */
+static void the_worst_configuration(void **state)
+{
+	static const struct {
+		int64_t test[2];
+		uint32_t worst;
+	} cases[] = {
+		{ { 100, 200 }, TW_ALL_CONFIGS },
+		{ { 50, 150 }, 1 },
+		{ { 75, 100 }, 0 },
+		{ { 50, 250 }, 1 },
+		{ { 100, 100 }, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct tw_samples s;
+		struct tw_changes c;
+
+		init(&s);
+		add_total(&s, 0, 256, 0, 100);
+		add_total(&s, 1, 256, 0, cases[i].test[0]);
+		add_total(&s, 0, 512, 0, 200);
+		add_total(&s, 1, 512, 0, cases[i].test[1]);
+		changes_of(&s, &c);
+		assert_int_equal(tw_changes_part(&c, "total_time")->worst_config, cases[i].worst);
+		release(&s, &c);
+	}
+}
+
+/*
+ * Deviations of the ranks: 5 of 105 ns, 10 of 210 ns; of the third configuration there is one rank.
+ * The mean of the two is the noise, relative to its configuration for the verdict: 7.06 %.
+ */
+static void the_noise_over_configurations(void **state)
+{
+	static const double apart[] = { 1.07, 1.072 };
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		const struct tw_change *t;
+		struct tw_samples s;
+		struct tw_changes c;
+
+		init(&s);
+		add_total(&s, 0, 256, 0, 100000);
+		add_total(&s, 0, 256, 1, 110000);
+		add_total(&s, 1, 256, 0, (int64_t)(105000 * apart[i]));
+		add_total(&s, 1, 256, 1, (int64_t)(105000 * apart[i]));
+		add_total(&s, 0, 512, 0, 200000);
+		add_total(&s, 0, 512, 1, 220000);
+		add_total(&s, 1, 512, 0, (int64_t)(210000 * apart[i]));
+		add_total(&s, 1, 512, 1, (int64_t)(210000 * apart[i]));
+		add_total(&s, 0, 1024, 0, 1000000);
+		add_total(&s, 1, 1024, 0, (int64_t)(1000000 * apart[i]));
+		changes_of(&s, &c);
+		t = tw_changes_part(&c, "total_time");
+		assert_int_equal(t->configs, 3);
+		assert_true(fabs(t->ratio - apart[i]) < 1e-9);
+		assert_true(fabs(t->noise_ns - 1.4826 * 7500) < 1e-6);
+		assert_int_equal(t->judged.verdict, i ? TW_WORSE : TW_SAME);
+		assert_int_equal(t->judged.why, i ? TW_WHY_OVER_NOISE : TW_WHY_NOISE);
+		release(&s, &c);
+	}
+}
+
+static void the_largest_difference_is_first(void **state)
+{
+	static const char *const names[] = { "by 50", "by 20", "by 10", "by 10, too" };
+	struct tw_samples s;
+	struct tw_changes c;
+	size_t i;
+
+	init(&s);
+	add(&s, 0, -1, 0, TW_KERNEL, "by 10, too", 1);
+	add(&s, 1, -1, 0, TW_KERNEL, "by 10, too", 11);
+	add(&s, 0, -1, 0, TW_KERNEL, "by 10", 1000);
+	add(&s, 1, -1, 0, TW_KERNEL, "by 10", 1010);
+	add(&s, 0, -1, 0, TW_KERNEL, "by 50", 100);
+	add(&s, 1, -1, 0, TW_KERNEL, "by 50", 150);
+	add(&s, 0, -1, 0, TW_KERNEL, "by 20", 500);
+	add(&s, 1, -1, 0, TW_KERNEL, "by 20", 480);
+	changes_of(&s, &c);
+	assert_int_equal(c.all[TW_KERNEL].count, 4);
+	for (i = 0; i < 4; i++)
+		assert_string_equal(tw_pool_text(&s.texts, c.all[TW_KERNEL].items[i].name, NULL),
+				    names[i]);
+	release(&s, &c);
+}
+
 static void lone_configurations_are_compared(void **state)
 {
 	struct tw_samples s;
@@ -620,6 +710,15 @@ static void cells_that_are_no_times_do_not_count(void **state)
 	tw_samples_release(&s);
 }
 
+static void the_longest_time_counts(void **state)
+{
+	assert_int_equal(tw_compared_ns(9e9, 1e6), TW_LONGEST_COMPARED_NS);
+	assert_int_equal(tw_compared_ns(9000000000.001, 1e6), -1);
+	assert_int_equal(tw_compared_ns(0, 1e6), 0);
+	assert_int_equal(tw_compared_ns(-1e-9, 1e6), -1);
+	assert_int_equal(tw_compared_ns(NAN, 1e6), -1);
+}
+
 static void both_letters_for_micro_are_read(void **state)
 {
 	static const char *const headers[] = { "Kernel duration (\u00b5s)_sum",
@@ -775,6 +874,39 @@ static void what_parts_leave_is_told(void **state)
 	}
 }
 
+static void copy_line(void *context, const char *line)
+{
+	snprintf(context, 200, "%s", line);
+}
+
+static void percents_are_as_long_as_they_tell(void **state)
+{
+	static const struct {
+		int64_t base, test;
+		const char *words;
+	} cases[] = {
+		{ 100, 101, " 1.0 % slower" },		{ 100000, 199949, " 99.9 % slower" },
+		{ 100000, 199951, " 100 % slower" },	{ 1, 10001, " 1000000 % slower" },
+		{ 1, 10002, " over 1000000 % slower" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char line[200] = "";
+		struct tw_samples s;
+		struct tw_changes c;
+
+		init(&s);
+		add_total(&s, 0, -1, 0, cases[i].base);
+		add_total(&s, 1, -1, 0, cases[i].test);
+		changes_of(&s, &c);
+		assert_int_equal(tw_compare_gate(&c, 0, copy_line, line), 1);
+		if (!strstr(line, cases[i].words))
+			fail_msg("'%s' in '%s'", cases[i].words, line);
+		release(&s, &c);
+	}
+}
+
 /* ---- single configurations */
 
 static double real_cell(const struct trawl_table *table, size_t row, const char *header)
@@ -863,6 +995,48 @@ static void all_rows_of_a_collective_are_one(void **state)
 	assert_memory_equal(tw_table_cell(tables[2], 0, "status").text, "Better", 6);
 	for (i = 0; i < TW_SINGLE_TABLES; i++)
 		tw_table_free(tables[i]);
+	release(&s, &c);
+}
+
+static void collectives_need_a_sheet_of_each_side(void **state)
+{
+	const char *cells[] = { "Collective name",
+				"dtype",
+				"In msg nelems",
+				"comm_latency_mean",
+				"count",
+				"allreduce",
+				"Float",
+				"4",
+				"10",
+				"2" };
+	const struct tw_csv sheet = { 5, 1, cells }, empty = { 5, 0, cells };
+	const struct {
+		const struct tw_csv *sheets[2];
+		bool made;
+	} cases[] = { { { &sheet, NULL }, false },  { { NULL, &sheet }, false },
+		      { { NULL, NULL }, false },    { { &empty, &empty }, false },
+		      { { &sheet, &empty }, true }, { { &empty, &sheet }, true } };
+	struct tw_samples s;
+	struct tw_changes c;
+	size_t i, k;
+
+	init(&s);
+	add_total(&s, 0, -1, 3, 2000000);
+	add_total(&s, 1, -1, 3, 1000000);
+	changes_of(&s, &c);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct tw_single_side sides[2] = { { "a", cases[i].sheets[0], NULL },
+							 { "b", cases[i].sheets[1], NULL } };
+		struct trawl_table *tables[TW_SINGLE_TABLES];
+
+		assert_int_equal(tw_single_tables(&c, sides, tables, &err), 0);
+		assert_int_equal(tables[3] != NULL, cases[i].made);
+		if (tables[3])
+			assert_int_equal(trawl_table_rows(tables[3]), 1);
+		for (k = 0; k < TW_SINGLE_TABLES; k++)
+			tw_table_free(tables[k]);
+	}
 	release(&s, &c);
 }
 
@@ -960,6 +1134,9 @@ int main(void)
 		cmocka_unit_test(ranks_of_both_sides_count),
 		cmocka_unit_test(no_common_rank_leaves_all),
 		cmocka_unit_test(configurations_by_their_ratios),
+		cmocka_unit_test(the_worst_configuration),
+		cmocka_unit_test(the_noise_over_configurations),
+		cmocka_unit_test(the_largest_difference_is_first),
 		cmocka_unit_test(lone_configurations_are_compared),
 		cmocka_unit_test(idle_time_follows_the_total),
 		cmocka_unit_test(collectives_by_call),
@@ -972,13 +1149,16 @@ int main(void)
 		cmocka_unit_test(ranks_of_a_pipeline),
 		cmocka_unit_test(what_is_not_odd),
 		cmocka_unit_test(cells_that_are_no_times_do_not_count),
+		cmocka_unit_test(the_longest_time_counts),
 		cmocka_unit_test(both_letters_for_micro_are_read),
 		cmocka_unit_test(the_gate_has_its_edges),
 		cmocka_unit_test(a_million_per_cent_is_told),
 		cmocka_unit_test(a_thousand_times_the_noise_is_told),
 		cmocka_unit_test(one_per_cent_more_calls_are_the_same_work),
 		cmocka_unit_test(what_parts_leave_is_told),
+		cmocka_unit_test(percents_are_as_long_as_they_tell),
 		cmocka_unit_test(all_rows_of_a_collective_are_one),
+		cmocka_unit_test(collectives_need_a_sheet_of_each_side),
 		cmocka_unit_test(every_failure_of_memory_is_told),
 	};
 

@@ -168,6 +168,32 @@ static void order_and_empty_columns(void **state)
 	assert_null(table);
 }
 
+/* Integers below 0 stay what they are too; a sign alone is none. */
+static void integers_digit_by_digit(void **state)
+{
+	static const char *const names[] = { "a", "b" }, *const keys[] = { "k" };
+	const struct tw_keyed a = keyed_of("k,n,m\nx,-9007199254740993,-\n", "k");
+	const struct tw_keyed b = keyed_of("k,n,m\nx,-9007199254740993,-9007199254740993\n"
+					   "y,9007199254740993,0.5\n",
+					   "k");
+	const struct tw_keyed *const sides[] = { &a, &b };
+	const struct tw_join join = { .name = "t",
+				      .meaning = "m",
+				      .sides = sides,
+				      .names = names,
+				      .side_count = 2,
+				      .keys = keys,
+				      .key_count = 1 };
+	struct trawl_table *table;
+
+	assert_int_equal(tw_join_table(&join, &table, trawl_allocator_default(), &err), 0);
+	/* With a number that is no integer among them they are all doubles. */
+	assert_table(table, "k,a::n,a::m,b::n,b::m\n"
+			    "x,-9007199254740993,-,-9007199254740993,-9007199254740992\n"
+			    "y,,,9007199254740993,0.5\n");
+	tw_table_free(table);
+}
+
 /* ---- reports */
 
 /* A file of a report in the scratch directory. */
@@ -376,6 +402,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_are_found_by_key, setup, teardown),
 		cmocka_unit_test_setup_teardown(three_sides, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_and_empty_columns, setup, teardown),
+		cmocka_unit_test_setup_teardown(integers_digit_by_digit, setup, teardown),
 		cmocka_unit_test_setup_teardown(kernels_with_either_micro, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_a_side_lacks_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(parameters_that_all_have, setup, teardown),

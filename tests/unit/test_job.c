@@ -199,6 +199,33 @@ static void test_files_stand_as_given_and_once(void **state)
 	tw_rank_set_release(&set);
 }
 
+/* One that is found in a directory and named beside it is one that was named, in either order. */
+static void test_a_file_beside_its_directory(void **state)
+{
+	char b[SCRATCH_NAME], place[SCRATCH_NAME];
+	const char *const arguments[] = { place, b, place };
+	size_t i;
+
+	(void)state;
+	directory("job");
+	write_rank("job/a.json", -1, 0, 5);
+	write_rank("job/b.json", -1, 0, 5);
+	snprintf(place, sizeof(place), "%s", scratch_path(&scratch, "job"));
+	snprintf(b, sizeof(b), "%s", scratch_path(&scratch, "job/b.json"));
+	for (i = 0; i < 2; i++) {
+		struct tw_rank_set set = { 0 };
+		size_t k;
+
+		assert_int_equal(tw_rank_set_find(&set, arguments + i, 2, trawl_allocator_default(),
+						  NULL),
+				 0);
+		assert_int_equal(set.count, 2);
+		for (k = 0; k < 2; k++)
+			assert_int_equal(set.files[k].named, !strcmp(set.files[k].path, b));
+		tw_rank_set_release(&set);
+	}
+}
+
 static size_t count_found(const char *name)
 {
 	const char *arguments[1] = { scratch_path(&scratch, name) };
@@ -522,6 +549,7 @@ int main(void)
 		TEST(test_links),
 		TEST(test_directory_that_cannot_be_read_is_left_out),
 		TEST(test_files_stand_as_given_and_once),
+		TEST(test_a_file_beside_its_directory),
 		TEST(test_directories_that_lead_back_to_themselves),
 		TEST(test_a_file_of_two_names_is_one),
 		TEST(test_patterns),

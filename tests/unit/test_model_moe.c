@@ -328,12 +328,29 @@ static void what_makes_no_sense(void **state)
 		{ "[[4, 8], [2, 32, 0], [2, 0, 16], [4, 1], [4, 1]]", "do not fit" },
 		{ "[[4, 8], [4, 2], []]", "no tokens and weights" },
 	};
+	/* one list of sizes has too many or too few each time */
+	static const struct {
+		const char *op, *dims;
+	} stages[] = {
+		{ "aiter::moe_cktile2stages_gemm1_ck", "[[4, 1, 8], [2, 16, 8], [4, 1, 8]]" },
+		{ "aiter::moe_cktile2stages_gemm1_ck", "[[4, 8], [16, 8], [4, 1, 8]]" },
+		{ "aiter::moe_cktile2stages_gemm1_ck", "[[4, 8], [2, 16, 8], [8]]" },
+		{ "aiter::moe_cktile2stages_gemm2_ck", "[[4], [2, 8, 16], [4, 8]]" },
+		{ "aiter::moe_cktile2stages_gemm2_ck", "[[4, 1, 1, 16], [2, 8, 16], [4, 8]]" },
+		{ "aiter::moe_cktile2stages_gemm2_ck", "[[4, 1, 16], [8, 16], [4, 8]]" },
+		{ "aiter::moe_cktile2stages_gemm2_ck", "[[4, 1, 16], [2, 8, 16], [4, 1, 8]]" },
+	};
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		model("pseudo_op::moe_aiter_fused_1stage", cases[i].dims, BF16_3, "[]");
 		expect_failure(cases[i].reason);
+	}
+	for (i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+		model(stages[i].op, stages[i].dims,
+		      "['c10::BFloat16', 'c10::BFloat16', 'c10::BFloat16']", "[]");
+		expect_failure("no tokens and weights");
 	}
 	/* an empty step */
 	model("pseudo_op::moe_aiter_fused_1stage",

@@ -1,6 +1,10 @@
 /* Queries on exports: databases of a few rows, whose right answers were worked out by hand. */
 #include "nsys/nsys.h"
 
+#include "base/scope.h"
+#include "nsys/grouped.h"
+#include "nsys/scan.h"
+
 #include "edges.h"
 #include "failing.h"
 #include "scratch.h"
@@ -9,6 +13,7 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -320,6 +325,52 @@ static void test_open_ranges(void **state)
 	assert_int_equal(number(s, 0, "window_end"), 2100);
 }
 
+/* Here the last is a call; one without an end lasts no time. */
+static void test_open_ranges_until_a_call(void **state)
+{
+	struct scene *s = *state;
+
+	range(s, 0, -1, LABEL("3"));
+	range(s, 300, -1, CHUNK);
+	kernel(s, 7, 310, 350, 1, "gemm");
+	add_comm(s);
+	call(s, 948, 9);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "window_end"), 950);
+	run(s, "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET end = NULL");
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "window_end"), 948);
+}
+
+/* 20 ns and 125 ns of two kernels, of which 10 ns are hidden. */
+static void test_overlap_of_the_original(void **state)
+{
+	struct scene *s = *state;
+
+	s->options.compat = true;
+	add_rank(s);
+	range(s, 319, 330, "layer00.stage1_b");
+	assert_int_equal(ask(s, TW_NSYS_OVERLAP), TRAWL_ENODATA);
+	/* A stage whose communication takes no time is one that has some. */
+	kernel(s, 8, 340, 340, 6, COMM);
+	call(s, 323, 6);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "exposed_ns"), 0);
+	assert_true(percent(s, 0, "overlap") == 0);
+	add_comm(s);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_text(s, 0, "stage", "stage1_b");
+	assert_int_equal(number(s, 0, "exposed_ns"), 10);
+	assert_true(percent(s, 0, "overlap") == 50);
+	kernel(s, 8, 360, 485, 4, COMM);
+	call(s, 321, 4);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "exposed_ns"), 135);
+	assert_true(percent(s, 0, "overlap") == 6.9);
+	assert_true(percent(s, 0, "overlap_min") == 0);
+	assert_true(percent(s, 0, "overlap_max") == 50);
+}
+
 static void test_rank_that_is_not_there(void **state)
 {
 	struct scene *s = *state;
@@ -414,6 +465,12 @@ static void test_too_many_kinds_of_ranges(void **state)
 	answer(s, TW_NSYS_WINDOWS, 1);
 	assert_int_equal(s->left_out.len, 0);
 	range(s, 0, 1, "one more");
+	answer(s, TW_NSYS_WINDOWS, 1);
+	assert_non_null(strstr(s->left_out.ptr, "over 131072 kinds of ranges"));
+	/* So many rows are read in two parts. */
+	run(s, "INSERT INTO NVTX_EVENTS(start, end, eventType, text, globalTid) "
+	       "SELECT start, end, eventType, text, globalTid FROM NVTX_EVENTS");
+	range(s, 0, 1, "another one");
 	answer(s, TW_NSYS_WINDOWS, 1);
 	assert_non_null(strstr(s->left_out.ptr, "over 131072 kinds of ranges"));
 }
@@ -624,6 +681,69 @@ static void test_exposed_union(void **state)
 	assert_true(percent(s, 0, "overlap_min") == 25);
 }
 
+/*
+ * One rank and one stage on two devices: what nothing hides is united device by device.  Device 0:
+ * 340 to 360 and 345 to 365 beside computing until 350; device 1: 345 to 370 beside computing from
+ * 360 to 365.
+ */
+static void test_exposed_union_of_two_devices(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	add_comm(s);
+	kernel(s, 9, 345, 365, 4, COMM);
+	call(s, 321, 4);
+	kernel_of(s, PID, 1, 7, 360, 365, 5, "gemm");
+	call(s, 306, 5);
+	kernel_of(s, PID, 1, 8, 345, 370, 6, COMM);
+	call(s, 322, 6);
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "comm_ns"), 20 + 20 + 25);
+	assert_int_equal(number(s, 0, "exposed_ns"), 10 + 15 + 20);
+	assert_int_equal(number(s, 0, "exposed_union_ns"), 15 + 20);
+	assert_true(percent(s, 0, "overlap_min") == 20);
+	assert_true(percent(s, 0, "overlap_max") == 50);
+}
+
+/* Two stages on one device at the same time: each has its own union. */
+static void test_exposed_union_of_two_stages(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	add_comm(s);
+	range(s, 410, 450, "layer06_stage4_f");
+	kernel(s, 9, 355, 480, 4, COMM);
+	call(s, 420, 4);
+	answer(s, TW_NSYS_OVERLAP, 2);
+	assert_text(s, 0, "stage", "stage2_f");
+	assert_int_equal(number(s, 0, "exposed_union_ns"), 10);
+	assert_text(s, 1, "stage", "stage4_f");
+	assert_int_equal(number(s, 1, "exposed_union_ns"), 125);
+}
+
+/* Two ranks, each a process with a device of the same number. */
+static void test_exposed_union_of_two_ranks(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	add_comm(s);
+	range_of(s, 200, 201, 0, 1000, LABEL("4"));
+	range_of(s, 200, 201, 300, 500, CHUNK);
+	range_of(s, 200, 201, 310, 400, "layer06_stage2_f");
+	kernel_of(s, 200, 0, 7, 352, 357, 7, "gemm");
+	call_of(s, 200, 201, 306, 7, "cudaLaunchKernelExC_v11060");
+	kernel_of(s, 200, 0, 8, 350, 370, 8, COMM);
+	call_of(s, 200, 201, 320, 8, "cudaLaunchKernelExC_v11060");
+	answer(s, TW_NSYS_OVERLAP, 2);
+	assert_int_equal(number(s, 0, "rank"), 3);
+	assert_int_equal(number(s, 0, "exposed_union_ns"), 10);
+	assert_int_equal(number(s, 1, "rank"), 4);
+	assert_int_equal(number(s, 1, "exposed_union_ns"), 15);
+}
+
 /* Q20 */
 static void test_bytes_that_are_no_text(void **state)
 {
@@ -670,6 +790,127 @@ static void test_odd_rows(void **state)
 	answer(s, TW_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "exposed_ns"), 10);
 	assert_non_null(strstr(s->left_out.ptr, "KERNEL: 2 rows"));
+}
+
+/* ---- over ranks */
+
+static struct trawl_table *grouped(struct scene *s, const char *by)
+{
+	struct trawl_table *setup, *out;
+	struct tw_nsys_source source = { .shared = trawl_allocator_default() };
+	struct tw_scope scope;
+
+	answer(s, TW_NSYS_SETUP, 2);
+	setup = s->table;
+	s->table = NULL;
+	answer(s, TW_NSYS_OVERLAP, 3);
+	tw_scope_begin(&scope, source.shared);
+	source.allocator = &scope.allocator;
+	if (tw_nsys_group(&out, TW_NSYS_OVERLAP, by, s->table, setup, &source, &s->err))
+		fail_msg("%s", s->err.message);
+	tw_scope_end(&scope);
+	tw_table_free(setup);
+	tw_table_free(s->table);
+	s->table = out;
+	return out;
+}
+
+/*
+ * Rank 3: stage2_f shows 10 of 20 ns, stage4_f 125 of 125.  Rank 4, whose window is longer: stage2_f
+ * shows 15 of 20.
+ */
+static void test_overlap_over_ranks(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	add_comm(s);
+	range(s, 410, 450, "layer06_stage4_f");
+	kernel(s, 9, 355, 480, 4, COMM);
+	call(s, 420, 4);
+	range_of(s, 200, 201, 0, 1000, LABEL("4"));
+	range_of(s, 200, 201, 290, 510, CHUNK);
+	range_of(s, 200, 201, 310, 400, "layer06_stage2_f");
+	kernel_of(s, 200, 0, 7, 352, 357, 7, "gemm");
+	call_of(s, 200, 201, 306, 7, "cudaLaunchKernelExC_v11060");
+	kernel_of(s, 200, 0, 8, 350, 370, 8, COMM);
+	call_of(s, 200, 201, 320, 8, "cudaLaunchKernelExC_v11060");
+
+	assert_int_equal(trawl_table_rows(grouped(s, "pp")), 1);
+	assert_text(s, 0, "pp", "1");
+	assert_int_equal(number(s, 0, "ranks"), 2);
+	assert_int_equal(number(s, 0, "comm_ns"), 20 + 125 + 20);
+	assert_int_equal(number(s, 0, "exposed_ns"), 10 + 125 + 15);
+	assert_true(percent(s, 0, "overlap") == 100. * 15 / 165);
+	assert_true(percent(s, 0, "overlap_median") == 25);
+	assert_int_equal(number(s, 0, "worst_rank"), 3);
+	assert_int_equal(number(s, 0, "worst_exposed_ns"), 135);
+	assert_int_equal(number(s, 0, "window_start"), 290);
+	assert_int_equal(number(s, 0, "window_end"), 510);
+
+	/* The least overlap first. */
+	assert_int_equal(trawl_table_rows(grouped(s, "stage")), 2);
+	assert_text(s, 0, "stage", "stage4_f");
+	assert_int_equal(number(s, 0, "ranks"), 1);
+	assert_true(percent(s, 0, "overlap") == 0);
+	assert_text(s, 1, "stage", "stage2_f");
+	assert_int_equal(number(s, 1, "ranks"), 2);
+	assert_true(percent(s, 1, "overlap") == 37.5);
+	assert_int_equal(number(s, 1, "worst_rank"), 4);
+	assert_int_equal(number(s, 1, "worst_exposed_ns"), 15);
+
+	assert_int_equal(trawl_table_rows(grouped(s, "rank")), 2);
+	assert_text(s, 0, "rank", "3");
+	assert_int_equal(number(s, 0, "exposed_ns"), 135);
+	assert_int_equal(number(s, 0, "window_start"), 300);
+	assert_text(s, 1, "rank", "4");
+	assert_int_equal(number(s, 1, "exposed_ns"), 15);
+}
+
+/* Of 16 ranks and processes each is named, of more the first 16. */
+static void test_notes_of_many_ranks(void **state)
+{
+	struct scene *s = *state;
+	int i;
+
+	for (i = 0; i < 17; i++) {
+		char label[80];
+
+		snprintf(label, sizeof(label), "rank=%d; pp=1/2 dp=0/1", i);
+		range_of(s, 200 + i, 1, 0, 1000, label);
+		range_of(s, 200 + i, 1, 300 + i, 500, CHUNK);
+		range_of(s, 300 + i, 1, 0, 10, "loads data");
+		answer(s, TW_NSYS_OVERLAP, 0);
+		if (i != 15)
+			continue;
+		assert_true(noted(s, "rank 15: 315 to 500"));
+		assert_false(noted(s, "more ranks"));
+		assert_true(noted(s, "16 processes with ranges but no label, no rank: pid 300"));
+		assert_true(noted(s, ", 315"));
+		assert_false(noted(s, ", ..."));
+	}
+	assert_true(noted(s, "rank 15: 315 to 500"));
+	assert_false(noted(s, "rank 16: "));
+	assert_true(noted(s, "and the windows of 1 more ranks"));
+	assert_true(noted(s, "17 processes with ranges but no label, no rank: pid 300"));
+	assert_true(noted(s, ", 315, ..."));
+}
+
+/* Two in the window, one behind it. */
+static void test_kernels_without_a_name(void **state)
+{
+	struct scene *s = *state;
+
+	add_rank(s);
+	add_comm(s);
+	kernel(s, 9, 355, 357, 5, "first");
+	kernel(s, 9, 358, 359, 6, "second");
+	kernel(s, 9, 520, 530, 7, "third");
+	run(s, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName=999, shortName=999 "
+	       "WHERE correlationId >= 5");
+	answer(s, TW_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "exposed_ns"), 10 - 2 - 1);
+	assert_true(noted(s, "kernels without a name, taken for computation: 2"));
 }
 
 /* Whichever allocation fails, it is told, and nothing is lost. */
@@ -725,6 +966,8 @@ int main(void)
 		TEST(test_labels_anywhere),
 		TEST(test_rank_without_window),
 		TEST(test_open_ranges),
+		TEST(test_open_ranges_until_a_call),
+		TEST(test_overlap_of_the_original),
 		TEST(test_rank_that_is_not_there),
 		TEST(test_busiest_range),
 		TEST(test_range_that_is_repeated),
@@ -742,9 +985,15 @@ int main(void)
 		TEST(test_launch_at_time_0),
 		TEST(test_rules_of_kernels),
 		TEST(test_exposed_union),
+		TEST(test_exposed_union_of_two_devices),
+		TEST(test_exposed_union_of_two_stages),
+		TEST(test_exposed_union_of_two_ranks),
 		TEST(test_bytes_that_are_no_text),
 		TEST(test_mixed_stream),
 		TEST(test_odd_rows),
+		TEST(test_overlap_over_ranks),
+		TEST(test_notes_of_many_ranks),
+		TEST(test_kernels_without_a_name),
 		TEST(test_no_memory),
 	};
 

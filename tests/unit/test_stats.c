@@ -53,6 +53,34 @@ static void by_hand(void **state)
 }
 
 /* Times since 1970 that differ by nanoseconds: nothing is lost in their squares. */
+static void reals_by_hand(void **state)
+{
+	double values[] = { 8, NAN, 1, 3 }, one[] = { NAN, 2.5 }, none[] = { NAN };
+	int64_t times[] = { 4, 0, 2, -1, 8 };
+	struct tw_real_stats s = tw_real_stats_of(values, 4);
+
+	near(s.mean, 4);
+	near(s.median, 3);
+	near(s.min, 1);
+	near(s.max, 8);
+	/* 9 + 1 + 16 = 26 */
+	near(s.std, sqrt(26.0 / 2));
+	s = tw_scaled(&s, 2);
+	near(s.mean, 8);
+	near(s.max, 16);
+	near(s.std, 2 * sqrt(13));
+	s = tw_real_stats_of(one, 2);
+	near(s.mean, 2.5);
+	assert_true(isnan(s.std));
+	assert_true(isnan(tw_real_stats_of(none, 1).mean));
+	/* 1/2, 1/4 and 1/8: 7/24 on average */
+	s = tw_rate_stats_of(times, 5);
+	near(s.mean, 7.0 / 24);
+	near(s.median, 0.25);
+	near(s.min, 0.125);
+	near(s.max, 0.5);
+}
+
 static void large_values_that_are_close_together(void **state)
 {
 	int64_t values[1000];
@@ -240,6 +268,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_hand),
+		cmocka_unit_test(reals_by_hand),
 		cmocka_unit_test(large_values_that_are_close_together),
 		cmocka_unit_test(medians_and_limits),
 		cmocka_unit_test(groups_in_order_of_appearance),

@@ -94,6 +94,63 @@ static void means_do_not_depend_on_the_order(void **state)
 	}
 }
 
+static void assert_cell(const struct trawl_table *table, size_t row, const char *header,
+			const char *text)
+{
+	struct trawl_cell cell = tw_table_cell(table, row, header);
+
+	if (cell.state != TRAWL_CELL_VALUE || cell.text_len != strlen(text) ||
+	    memcmp(cell.text, text, cell.text_len) != 0)
+		fail_msg("row %zu: %.*s is not %s", row, (int)cell.text_len, cell.text, text);
+}
+
+/* By size, then elements as numbers; what has none is behind those that have. */
+static void operations_by_their_size(void **state)
+{
+	static const struct {
+		const char *id, *name, *collective;
+		int64_t threads;
+	} expected[] = {
+		{ "OP_01", "tiny_5.120KB", "broadcast", 256 },
+		{ "OP_02", "medium_0.01MB", "allreduce", 256 },
+		{ "OP_03", "medium_2.00MB", "nine", 256 },
+		{ "OP_04", "medium_2.00MB", "nine", 256 },
+		{ "OP_05", "medium_2.00MB", "nine", 256 },
+		{ "OP_06", "medium_16.00MB", "allreduce", 256 },
+		{ "OP_06", "medium_16.00MB", "allreduce", 512 },
+		{ "OP_07", "large_100.00MB", "allreduce", 256 },
+		{ "OP_08", "unknown", "allgather", 256 },
+		{ "OP_09", "unknown", "allreduce", 256 },
+	};
+	const struct tw_csv first = csv_of("Collective name,dtype,Full msg size (MB)\n"
+					   "allreduce,Float,16\n");
+	const struct tw_csv second =
+		csv_of("Collective name,dtype,Full msg size (MB),In msg nelems\n"
+		       "allreduce,Float,16,\nallreduce,Float,,\nallgather,Float,,\n"
+		       "broadcast,Float,0.005,\nallreduce,Float,100,\nallreduce,Float,0.01,\n"
+		       "nine,Float,2,\nnine,Float,2,10\nnine,Float,2,9\n");
+	struct tw_comms *c = tw_comms_new(trawl_allocator_default());
+	struct trawl_table *table;
+	size_t i;
+
+	assert_int_equal(tw_comms_add(c, 512, 28, "f", &first, &err), 0);
+	assert_int_equal(tw_comms_add(c, 256, 28, "g", &second, &err), 0);
+	assert_int_equal(tw_comms_table(c, &table, &err), 0);
+	assert_int_equal(trawl_table_rows(table), sizeof(expected) / sizeof(expected[0]));
+	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		assert_cell(table, i, "operation_id", expected[i].id);
+		assert_cell(table, i, "operation_name", expected[i].name);
+		assert_cell(table, i, "Collective name", expected[i].collective);
+		assert_int_equal(tw_table_cell(table, i, "threads_num").integer,
+				 expected[i].threads);
+	}
+	assert_cell(table, 2, "In msg nelems", "9");
+	assert_cell(table, 3, "In msg nelems", "10");
+	assert_int_equal(tw_table_cell(table, 4, "In msg nelems").state, TRAWL_CELL_MISSING);
+	tw_table_free(table);
+	tw_comms_free(c);
+}
+
 static void nothing_was_added(void **state)
 {
 	struct tw_timelines *t = tw_timelines_new(trawl_allocator_default());
@@ -258,6 +315,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(means_do_not_depend_on_the_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(operations_by_their_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_was_added, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_rounds_to_nothing_is_not_told, setup,
 						teardown),

@@ -785,6 +785,10 @@ static void digest(void **state)
 	assert_non_null(strstr(out.ptr, "Found in the traces: 1 of 5 rows\n"));
 	assert_non_null(strstr(out.ptr, "1 row : collectives run in over 50 %"));
 	assert_non_null(strstr(out.ptr, "pure computation"));
+	/* Where the operation is not known its kernel stands, and no shapes. */
+	assert_non_null(strstr(out.ptr, "  60  blocked  aten::mm   []        "));
+	assert_non_null(strstr(out.ptr, "   0  pure     k          -         "));
+	assert_non_null(strstr(out.ptr, "   -  -        k          -         "));
 	tw_str_clear(&out);
 	assert_int_equal(parse(&s, &csv, STEP_HEADER "\n"), 0);
 	tw_variance_digest(&csv, 100, &out);
