@@ -204,13 +204,13 @@ static void sort_windows(struct tw_nsys_ranges *r)
 
 /* "median of 59 'forward chunk...' ranges" */
 static const char *rule_of_window(struct tw_nsys_capture *c, const struct tw_nsys_range *range,
-				  size_t count, const struct tw_nsys_busiest *busiest)
+				  size_t count, bool guessed)
 {
-	const struct tw_nsys_rule *rule = busiest ? NULL : &c->rules.rules[range->rule];
+	const struct tw_nsys_rule *rule = guessed ? NULL : &c->rules.rules[range->rule];
 	struct tw_str text;
 
 	tw_str_init(&text, c->source->allocator);
-	if (busiest)
+	if (guessed)
 		tw_str_addf(&text, "busiest repeated range: median of %zu", count);
 	else
 		tw_str_addf(&text, "median of %zu '%s' ranges", count,
@@ -220,22 +220,24 @@ static const char *rule_of_window(struct tw_nsys_capture *c, const struct tw_nsy
 
 /* The median of the candidates of a process. */
 static int median_window(struct tw_nsys_capture *c, struct tw_nsys_rank *rank,
-			 const struct tw_nsys_range *candidates, size_t count,
-			 const struct tw_nsys_busiest *busiest, struct trawl_error *err)
+			 const struct tw_nsys_range *candidates, size_t count, bool guessed,
+			 struct trawl_error *err)
 {
 	const struct tw_nsys_range *range = &candidates[count / 2];
 
 	rank->windowed = true;
 	rank->start_ns = range->start_ns;
 	rank->end_ns = range->end_ns;
-	rank->rule = rule_of_window(c, range, count, busiest);
+	rank->rule = rule_of_window(c, range, count, guessed);
 	return rank->rule ? tw_nsys_range_name(c->source, &c->arena, range->row, &rank->name, err) :
 			    tw_no_memory(err);
 }
 
-/* Medians for all ranks that have candidates: of several rules the first that they have some of. */
-static int median_windows(struct tw_nsys_capture *c, const struct tw_nsys_survey *survey,
-			  struct trawl_error *err)
+/*
+ * Medians for all ranks that have candidates, of rules or `guessed`: of several rules the first that
+ * they have some of.
+ */
+static int median_windows(struct tw_nsys_capture *c, bool guessed, struct trawl_error *err)
 {
 	const struct tw_nsys_ranges *r = &c->ranges;
 	const struct tw_nsys_range *w = r->windows.at;
@@ -250,9 +252,7 @@ static int median_windows(struct tw_nsys_capture *c, const struct tw_nsys_survey
 		     last < r->windows.count && is_same_group(&w[first], &w[last]); last++)
 			;
 		if (rank && !rank->windowed)
-			status = median_window(
-				c, rank, &w[first], last - first,
-				survey ? tw_nsys_survey_busiest(survey, rank->process) : NULL, err);
+			status = median_window(c, rank, &w[first], last - first, guessed, err);
 	}
 	return status;
 }
@@ -311,7 +311,7 @@ static int guess_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 		status = tw_nsys_survey_windows(&survey, c->source, &c->ranges, err);
 	}
 	if (!status)
-		status = median_windows(c, &survey, err);
+		status = median_windows(c, true, err);
 	if (!status)
 		status = drop_empty_windows(c, err);
 	if (!status)
@@ -352,7 +352,7 @@ int tw_nsys_capture_windows(struct tw_nsys_capture *c, struct trawl_error *err)
 		c->ranks.at[i].rule = "--start/--end";
 	}
 	if (!c->options->window)
-		status = c->ranges.windows.count ? median_windows(c, NULL, err) :
+		status = c->ranges.windows.count ? median_windows(c, false, err) :
 						   guess_windows(c, err);
 	if (!status)
 		tell_windowless(c);

@@ -6,7 +6,6 @@
 #include "data/limits.h"
 #include "data/tables.h"
 #include "text/scan.h"
-#include "text/utf8.h"
 
 #include <string.h>
 
@@ -15,14 +14,12 @@
  * in a few hundred thousand has none that is its steady state among the late ones.
  */
 #define MOST_NAMES ((size_t)1 << 17)
-#define SHOWN_BYTES 100
 
 struct name {
 	uint64_t hash;
 	int64_t process;
 	int64_t time_ns; /* of those that the program set: no library's, no operations */
 	uint64_t count;
-	char *text;
 	uint32_t presets; /* bits: those with rules that match it */
 };
 
@@ -34,7 +31,6 @@ struct names {
 
 struct part {
 	struct tw_nsys_part part;
-	struct tw_arena arena;
 	struct tw_matcher *presets;
 	struct names names;
 	struct tw_str text;
@@ -59,13 +55,12 @@ static uint64_t hash_without_digits(const char *text, size_t len, struct tw_str 
 }
 
 /* Where the sums of a name are; NULL: no room, *failed when out of memory. */
-static struct name *find_name(struct names *names, uint64_t hash, int64_t process, const char *text,
-			      size_t len, struct tw_arena *arena, bool *failed)
+static struct name *find_name(struct names *names, uint64_t hash, int64_t process,
+			      const struct trawl_allocator *a, bool *failed)
 {
 	int64_t key = (int64_t)tw_hash_mix(hash, (uint64_t)process ^ tw_hash_secret[0]);
 	uint32_t known = tw_ids_get(&names->ids, key);
 	struct name name = { .hash = hash, .process = process };
-	char shown[SHOWN_BYTES];
 
 	if (known != TW_IDS_NONE)
 		return &names->list.at[known];
@@ -73,10 +68,7 @@ static struct name *find_name(struct names *names, uint64_t hash, int64_t proces
 	if (names->full)
 		return NULL;
 	known = (uint32_t)names->list.count;
-	tw_cut_into(shown, sizeof(shown), text, len);
-	name.text = tw_arena_copy(arena, shown, strlen(shown));
-	*failed = !name.text || !TW_LIST_ADD(&names->list, &name, arena->allocator) ||
-		  !tw_ids_put(&names->ids, key, known, arena->allocator);
+	*failed = !TW_LIST_ADD(&names->list, &name, a) || !tw_ids_put(&names->ids, key, known, a);
 	return *failed ? NULL : &names->list.at[known];
 }
 
@@ -96,7 +88,6 @@ static int begin(void *part)
 	size_t i;
 	bool made;
 
-	tw_arena_init(&p->arena, a);
 	tw_str_init(&p->text, a);
 	p->presets = tw_alloc_array(a, tw_nsys_preset_count, sizeof(*p->presets));
 	made = p->presets != NULL;
@@ -172,7 +163,7 @@ static int on_row(void *part)
 	if (!text)
 		return 0;
 	hash = hash_without_digits(text, len, &p->text);
-	name = find_name(&p->names, hash, row.process, text, len, &p->arena, &failed);
+	name = find_name(&p->names, hash, row.process, p->part.rows.allocator, &failed);
 	if (failed || p->text.failed)
 		return tw_nsys_no_memory(&p->part);
 	if (!name)
@@ -199,8 +190,7 @@ static int join(void *part)
 		for (k = 0; k < tw_nsys_preset_count; k++)
 			if (from->presets & 1u << k)
 				reading->survey->matched[k] += from->count;
-		to = find_name(all, from->hash, from->process, from->text, strlen(from->text),
-			       &reading->survey->arena, &failed);
+		to = find_name(all, from->hash, from->process, reading->survey->allocator, &failed);
 		if (failed)
 			return tw_nsys_no_memory(&p->part);
 		if (!to)
@@ -230,8 +220,7 @@ static bool choose(struct tw_nsys_survey *s, const struct names *all)
 
 	for (i = 0; i < all->list.count; i++) {
 		const struct name *name = &all->list.at[i];
-		struct tw_nsys_busiest busiest = { name->hash, name->time_ns, name->count,
-						   name->text };
+		struct tw_nsys_busiest busiest = { name->hash, name->time_ns };
 		uint32_t known = tw_ids_get(&s->process_ids, name->process);
 
 		if (name->count < TW_LIMIT_STEADY_REPEATED || !name->time_ns)
@@ -283,7 +272,6 @@ int tw_nsys_survey_read(struct tw_nsys_survey *survey, struct tw_nsys_source *so
 	size_t i;
 
 	*survey = (struct tw_nsys_survey){ .allocator = a };
-	tw_arena_init(&survey->arena, a);
 	survey->matched = tw_alloc_array(a, tw_nsys_preset_count, sizeof(*survey->matched));
 	reading.presets = tw_alloc_array(a, tw_nsys_preset_count, sizeof(*reading.presets));
 	if (!survey->matched || !reading.presets)
@@ -308,15 +296,6 @@ const char *tw_nsys_survey_preset(const struct tw_nsys_survey *survey)
 		if (survey->matched[i] > survey->matched[best])
 			best = i;
 	return survey->matched[best] ? tw_nsys_presets[best].name : NULL;
-}
-
-const struct tw_nsys_busiest *tw_nsys_survey_busiest(const struct tw_nsys_survey *survey,
-						     int64_t process)
-{
-	uint32_t known = tw_ids_get(&survey->process_ids, process);
-
-	return known == TW_IDS_NONE || !survey->busiest.at[known].name ? NULL :
-									 &survey->busiest.at[known];
 }
 
 /* ---- the instances of the busiest ranges */

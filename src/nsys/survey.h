@@ -12,12 +12,9 @@
 struct tw_nsys_busiest {
 	uint64_t name; /* hash of the name without its digits; 0: nothing is repeated enough */
 	int64_t time_ns;
-	uint64_t count;
-	char *text; /* how one of them is called, in the arena */
 };
 
 struct tw_nsys_survey {
-	struct tw_arena arena;
 	const struct trawl_allocator *allocator;
 	struct tw_ids process_ids; /* into busiest */
 	TW_LIST(struct tw_nsys_busiest) busiest;
@@ -32,10 +29,6 @@ void tw_nsys_survey_limit(struct tw_nsys_survey *survey, const struct tw_nsys_wo
 
 /* The preset that matches most, the first of equals; NULL: none matches anything. */
 const char *tw_nsys_survey_preset(const struct tw_nsys_survey *survey);
-/* NULL: the process has no range that is repeated. */
-const struct tw_nsys_busiest *tw_nsys_survey_busiest(const struct tw_nsys_survey *survey,
-						     int64_t process);
-
 /* Adds the busiest range's instances of each process to the windows of `ranges`. */
 int tw_nsys_survey_windows(const struct tw_nsys_survey *survey, struct tw_nsys_source *source,
 			   struct tw_nsys_ranges *ranges, struct trawl_error *err) TRAWL_MUST_CHECK;
