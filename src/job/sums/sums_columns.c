@@ -186,7 +186,8 @@ static void declare_measure(const struct tw_sum_columns *c, const struct tw_sum_
 
 		*to = statistic(column->column, i);
 		/* No rank may have measured it. */
-		to->values += to->values && *to->values == '!';
+		if (to->values && *to->values == '!')
+			to->values++;
 		to->header = join(arena, column->column->header, suffixes[i], failed);
 		to->meaning = join(arena, column->column->meaning, meanings[i], failed);
 	}
