@@ -202,13 +202,6 @@ static size_t add_key(struct trawl_table *table, const struct sums *s)
 	return row;
 }
 
-/* Both tables end with them. */
-static void set_windows(struct trawl_table *table, size_t row, const struct sums *s)
-{
-	tw_table_set_integer(table, row, 8, s->first_ns);
-	tw_table_set_integer(table, row, 9, s->last_ns);
-}
-
 static void add_overlap(struct trawl_table *table, const struct sums *s)
 {
 	size_t row = add_key(table, s);
@@ -219,7 +212,8 @@ static void add_overlap(struct trawl_table *table, const struct sums *s)
 	tw_table_set_real(table, row, 5, s->median);
 	tw_table_set_integer(table, row, 6, s->worst_rank);
 	tw_table_set_integer(table, row, 7, s->most_exposed_ns);
-	set_windows(table, row, s);
+	tw_table_set_integer(table, row, 8, s->first_ns);
+	tw_table_set_integer(table, row, 9, s->last_ns);
 }
 
 static void add_streams(struct trawl_table *table, const struct sums *s)
@@ -232,7 +226,6 @@ static void add_streams(struct trawl_table *table, const struct sums *s)
 	tw_table_set_integer(table, row, 5, s->most_compute_ns);
 	tw_nsys_set_sum(table, row, 6, s->comm_ns);
 	tw_nsys_set_sum(table, row, 7, s->barrier_ns);
-	set_windows(table, row, s);
 }
 
 /* The least hidden first; without any time behind those, what is in no group last. */

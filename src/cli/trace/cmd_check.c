@@ -162,10 +162,13 @@ static int check(const struct cli_command *command, int argc, char **argv)
 			worst = status;
 	}
 	c.table = tw_table_finished(c.table);
+	status = CLI_DONE;
 	if (!c.table)
 		status = cli_no_memory();
+	else if (!c.timing && c.read)
+		status = print_defects(&c);
 	else
-		status = !c.timing && c.read ? print_defects(&c) : CLI_DONE;
+		tw_table_free(c.table);
 	return status ? status : combine(&c, worst, count);
 }
 
