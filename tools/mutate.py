@@ -298,6 +298,8 @@ class Map:
 def make_map(path, module, key):
     with tempfile.TemporaryDirectory(prefix="trawl-ran-") as scratch:
         place = pathlib.Path(scratch)
+        # Some tests are another user for a while.
+        place.chmod(0o755)
         costs = dict((trace_unit if module.startswith("unit/") else trace_module)(module, place))
         whole = path.with_suffix(".new")
         with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as out:
@@ -528,6 +530,7 @@ def try_one(drawing, lock, compiler, code, tests, board):
     pattern = re.compile(GROUPS[drawing.group][1])
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="trawl-mutant-") as scratch:
+        os.chmod(scratch, 0o755)
         library = None
         while not library:
             with lock:
