@@ -9,14 +9,20 @@ them). Headers that are one plain lower-case word are not counted: they are word
 """
 import argparse
 import collections
+import itertools
 import pathlib
 import re
 
 DECLARED = re.compile(
     r"\b(?:TW_(?:TEXT|ID|INTEGER|NS|US|MS|MEAN_US|MEAN_MS|PERCENT_1|PERCENT_2|REAL|DECIMAL)"
     r"|TW_COLUMNS_OF_\w+|REAL|MS|TIME|COUNT|DIFFERENCE_OF|EXACT|FIVE|OF_TIMES|OF_RATES)\("
-    r'(?:[\w() +]+,\s*)*?\s*((?:"(?:\\.|[^"\\])*"\s*)+)'
+    r'(?:(?!\s*TW_COL_)[\w() +]+,\s*)*?\s*((?:"(?:\\.|[^"\\])*"\s*)+)'
     r'|\bTW_COLUMN\(\s*\w+,\s*((?:"(?:\\.|[^"\\])*"\s*)+)')
+NAMED = re.compile(r'#define TW_(?:COL|LABEL)_\w+ ("(?:\\.|[^"\\])*")')  # src/table/columns.h
+UNITS = {"%", "TB/s", "GB/s"}
+# Names that traces have for arguments and threads, whatever tables call them.
+OF_TRACES = ("src/store/keys.def", "src/job/merge/", "src/trace/", "src/standalone/")
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 BY_HAND = ("documents.json", "trawl.sweep_run-1.json")
 
@@ -39,11 +45,12 @@ def header_literals(texts):
     """(path, header) of each literal that is a column's header and no declaration of one."""
     headers, spans = set(), collections.defaultdict(list)
     for path, text in texts.items():
-        for match in DECLARED.finditer(text):
+        for match in itertools.chain(DECLARED.finditer(text), NAMED.finditer(text)):
             group = 1 if match[1] else 2
             headers.add("".join(LITERAL.findall(match[group])))
             spans[path].append(match.span(group))
-    special = {h for h in headers if re.search(r"[ A-Z_%()/]", h)}
+        spans[path] += [m.span() for m in COMMENT.finditer(text)]
+    special = {h for h in headers - UNITS if re.search(r"[ A-Z_%()/]", h) and re.search("[a-z]", h)}
     for path, text in texts.items():
         for match in LITERAL.finditer(text):
             if match[1] in special and not any(a <= match.start() < b for a, b in spans[path]):
@@ -66,7 +73,8 @@ def main():
     folders = collections.Counter(p.parent for p in texts)
     print(f"{max(folders.values()):7} sources in the largest folder, "
           f"{folders.most_common(1)[0][0].relative_to(args.root)}")
-    literals = [(p, h) for p, h in header_literals(texts) if "standalone" not in p.parts]
+    literals = [(p, h) for p, h in header_literals(texts)
+                if not str(p.relative_to(args.root)).startswith(OF_TRACES)]
     if args.headers:
         for path, header in literals:
             print(f"{path.relative_to(args.root)}: {header}")

@@ -124,17 +124,17 @@ static void add_up(struct sums *s, const struct trawl_table *table)
 
 	for (i = 0; i < s->row_count; i++) {
 		size_t row = (size_t)s->rows[i].number;
-		int64_t exposed = tw_table_cell(table, row, "exposed_ns").integer;
-		int64_t compute = tw_table_cell(table, row, "comp_ns").integer;
-		int64_t first_ns = tw_table_cell(table, row, "window_start").integer;
-		int64_t last_ns = tw_table_cell(table, row, "window_end").integer;
+		int64_t exposed = tw_table_cell(table, row, TW_COL_EXPOSED_NS).integer;
+		int64_t compute = tw_table_cell(table, row, TW_COL_COMP_NS).integer;
+		int64_t first_ns = tw_table_cell(table, row, TW_COL_WINDOW_START).integer;
+		int64_t last_ns = tw_table_cell(table, row, TW_COL_WINDOW_END).integer;
 
 		if (!i || first_ns < s->first_ns)
 			s->first_ns = first_ns;
 		if (!i || last_ns > s->last_ns)
 			s->last_ns = last_ns;
-		s->comm_ns += tw_table_cell(table, row, "comm_ns").integer;
-		s->barrier_ns += tw_table_cell(table, row, "barrier_ns").integer;
+		s->comm_ns += tw_table_cell(table, row, TW_COL_COMM_NS).integer;
+		s->barrier_ns += tw_table_cell(table, row, TW_COL_BARRIER_NS).integer;
 		s->exposed_ns += exposed;
 		s->compute_ns += compute;
 		exposed_ns += exposed;
@@ -157,27 +157,27 @@ static double overlap_of(const struct sums *s)
 static const struct trawl_column overlap_columns[] = {
 	TW_ID("", 16, "what the rows of ranks are added up by"),
 	TW_INTEGER("ranks", 8, "ranks that have such communication", .values = "!>=1"),
-	TW_NS("comm_ns", 14, "sum of its communication kernels", .values = ">=0"),
-	TW_NS("exposed_ns", 14, "of that, the time in which nothing of the rank computes",
+	TW_NS(TW_COL_COMM_NS, 14, "sum of its communication kernels", .values = ">=0"),
+	TW_NS(TW_COL_EXPOSED_NS, 14, "of that, the time in which nothing of the rank computes",
 	      .values = ">=0"),
 	TW_PERCENT_2("overlap", 10, "part of its time in which something computes",
 		     .values = "0..100"),
 	TW_PERCENT_2("overlap_median", 10, "median of the rows added up", .values = "0..100"),
 	TW_INTEGER("worst_rank", 8, "the rank with the most exposed_ns", .values = "!>=0"),
 	TW_NS("worst_exposed_ns", 14, "its exposed_ns", .values = ">=0"),
-	TW_NS("window_start", 16, "begin of the earliest window", .values = "!"),
-	TW_NS("window_end", 16, "end of the latest window", .values = "!"),
+	TW_NS(TW_COL_WINDOW_START, 16, "begin of the earliest window", .values = "!"),
+	TW_NS(TW_COL_WINDOW_END, 16, "end of the latest window", .values = "!"),
 };
 
 static const struct trawl_column stream_columns[] = {
 	TW_ID("", 16, "what the rows of ranks are added up by"),
 	TW_INTEGER("ranks", 8, "ranks that have such streams", .values = "!>=1"),
-	TW_NS("comp_ns", 14, "sum of the kernels that compute", .values = ">=0"),
+	TW_NS(TW_COL_COMP_NS, 14, "sum of the kernels that compute", .values = ">=0"),
 	TW_REAL("comp_ns_mean", "ns", 0, 14, "the same of a rank, on average", .values = ">=0"),
 	TW_NS("comp_ns_min", 14, "of the rank with the least", .values = ">=0"),
 	TW_NS("comp_ns_max", 14, "of the rank with the most", .values = ">=0"),
-	TW_NS("comm_ns", 14, "sum of the communication kernels", .values = ">=0"),
-	TW_NS("barrier_ns", 14, "of that, on streams that compute", .values = ">=0"),
+	TW_NS(TW_COL_COMM_NS, 14, "sum of the communication kernels", .values = ">=0"),
+	TW_NS(TW_COL_BARRIER_NS, 14, "of that, on streams that compute", .values = ">=0"),
 };
 
 static const struct tw_table_spec overlap_spec =

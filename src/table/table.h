@@ -10,6 +10,7 @@
 #ifndef TW_TABLE_TABLE_H
 #define TW_TABLE_TABLE_H
 
+#include "table/columns.h"
 #include "trawl/table.h"
 
 /*

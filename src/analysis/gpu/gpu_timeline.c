@@ -205,7 +205,7 @@ static const struct trawl_column columns[] = {
 		"type", 22, "what the time went to", .over_ranks = TRAWL_KEY,
 		.values =
 			"!computation_time|exposed_comm_time|exposed_memcpy_time|busy_time|other_work_time|idle_time|micro_idle_time|macro_idle_time|total_time|total_comm_time|total_memcpy_time"),
-	[TIME] = TW_MS("time ms", 14, "how long", .over_ranks = TRAWL_TIME, .values = "!>=0"),
+	[TIME] = TW_MS(TW_COL_TIME_MS, 14, "how long", .over_ranks = TRAWL_TIME, .values = "!>=0"),
 	[PERCENT] = TW_PERCENT_1("percent", 10, "share of total_time", .over_ranks = TRAWL_SHARE,
 				 .values = ">=0"),
 };

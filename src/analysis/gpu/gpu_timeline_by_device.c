@@ -8,7 +8,7 @@ enum { DEVICE, TYPE, TIME, PERCENT };
 static const struct trawl_column columns[] = {
 	[DEVICE] = TW_ID("device", 8, "number of the device"),
 	[TYPE] = TW_TEXT("type", 22, "what the time went to"),
-	[TIME] = TW_MS("time ms", 14, "how long"),
+	[TIME] = TW_MS(TW_COL_TIME_MS, 14, "how long"),
 	[PERCENT] = TW_PERCENT_1("percent", 10, "share of the device's total_time"),
 };
 

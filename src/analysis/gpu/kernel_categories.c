@@ -6,18 +6,18 @@
 enum { CATEGORY, COUNT, TIME, PERCENTAGE, CUMULATIVE, ALONE };
 
 static const struct trawl_column columns[] = {
-	[CATEGORY] = TW_TEXT("kernel category", 16,
+	[CATEGORY] = TW_TEXT(TW_COL_KERNEL_CATEGORY, 16,
 			     "what kernels do, by their names; communication as in gpu_timeline",
 			     .over_ranks = TRAWL_KEY),
 	[COUNT] = TW_INTEGER("kernels", 10, "how many", .over_ranks = TRAWL_COUNT),
-	[TIME] = TW_MS("kernel time (ms)", 16, "sum of their time; streams overlap",
+	[TIME] = TW_MS(TW_COL_KERNEL_TIME_MS, 16, "sum of their time; streams overlap",
 		       .over_ranks = TRAWL_TIME),
-	[PERCENTAGE] = TW_PERCENT_2("Percentage (%)", 12, "share of the time of all kernels",
+	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the time of all kernels",
 				    .over_ranks = TRAWL_SHARE),
 	[CUMULATIVE] =
-		TW_PERCENT_2("Cumulative Percentage (%)", 12, "share of this row and those above"),
+		TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12, "share of this row and those above"),
 	[ALONE] = TW_MS(
-		"without operation (ms)", 16,
+		TW_COL_WITHOUT_OPERATION_MS, 16,
 		"of kernel time: that of kernels which no operation of a known category launched",
 		.over_ranks = TRAWL_TOTAL),
 };

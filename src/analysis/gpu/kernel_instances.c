@@ -10,12 +10,12 @@ enum { NAME, DURATION, RUNS, FIRST_START, LAST_START, FIRST_EVENT, LAST_EVENT };
 
 static const struct trawl_column columns[] = {
 	[NAME] = TW_TEXT("name", 48, "name of the kernel"),
-	[DURATION] = TW_NS("dur_ns", 14, "duration"),
+	[DURATION] = TW_NS(TW_COL_DUR_NS, 14, "duration"),
 	[RUNS] = TW_INTEGER("runs", 8, "runs of that duration"),
-	[FIRST_START] = TW_NS("first_start_ns", 20, "start of the first of them, trace clock"),
-	[LAST_START] = TW_NS("last_start_ns", 20, "start of the last"),
-	[FIRST_EVENT] = TW_INTEGER("first_event", 10, "event number of the first"),
-	[LAST_EVENT] = TW_INTEGER("last_event", 10, "event number of the last"),
+	[FIRST_START] = TW_NS(TW_COL_FIRST_START_NS, 20, "start of the first of them, trace clock"),
+	[LAST_START] = TW_NS(TW_COL_LAST_START_NS, 20, "start of the last"),
+	[FIRST_EVENT] = TW_INTEGER(TW_COL_FIRST_EVENT, 10, "event number of the first"),
+	[LAST_EVENT] = TW_INTEGER(TW_COL_LAST_EVENT, 10, "event number of the last"),
 };
 
 struct key {

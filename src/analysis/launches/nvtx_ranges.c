@@ -44,7 +44,7 @@ static const struct trawl_column columns[] = {
 		.over_ranks = TRAWL_KEY, .values = "!range|operation|outside|unlaunched"),
 	[INSTANCES] = TW_INTEGER("instances", 10, "ranges of this name", .over_ranks = TRAWL_COUNT,
 				 .values = ">=0"),
-	[GPU] = TW_MS("GPU time (ms)", 14, "sum of the GPU events launched in them",
+	[GPU] = TW_MS(TW_COL_GPU_TIME_MS, 14, "sum of the GPU events launched in them",
 		      .over_ranks = TRAWL_TIME, .values = ">=0"),
 	[SELF] = TW_MS(
 		"self GPU time (ms)", 14,
@@ -60,7 +60,7 @@ static const struct trawl_column columns[] = {
 				.over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[SELF_COMMUNICATION] = TW_MS("self communication (ms)", 14, "the same of the self GPU time",
 				     .values = ">=0"),
-	[EXPOSED] = TW_MS("exposed communication (ms)", 14,
+	[EXPOSED] = TW_MS(TW_COL_EXPOSED_COMMUNICATION_MS, 14,
 			  "time of the communication in which its device computes nothing",
 			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[SELF_EXPOSED] = TW_MS("self exposed communication (ms)", 14,
@@ -70,7 +70,7 @@ static const struct trawl_column columns[] = {
 		      "from the first start to the last end of an instance's GPU events, over "
 		      "all instances",
 		      .values = ">=0"),
-	[HOST] = TW_MS("host time (ms)", 14, "sum of their time on the host",
+	[HOST] = TW_MS(TW_COL_HOST_TIME_MS, 14, "sum of their time on the host",
 		       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 };
 

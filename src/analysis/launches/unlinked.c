@@ -9,7 +9,7 @@ static const struct trawl_column columns[] = {
 	[DEVICE] = TW_ID("device", 8, "device it ran on"),
 	[STREAM] = TW_ID("stream", 8, "stream it ran on", .over_ranks = TRAWL_KEY),
 	[COUNT] = TW_INTEGER("count", 10, "how many", .over_ranks = TRAWL_COUNT),
-	[SUM] = TW_MS("time (ms)", 14, "time of all", .over_ranks = TRAWL_TIME),
+	[SUM] = TW_MS(TW_COL_TIME_IN_MS, 14, "time of all", .over_ranks = TRAWL_TIME),
 	[OF_TOTAL] = TW_PERCENT_2("time (% of total)", 12, "share of total_time of gpu_timeline",
 				  .over_ranks = TRAWL_SHARE),
 };

@@ -58,7 +58,7 @@ static void add_full(const struct tw_derived *d, const struct position *p, struc
 		tw_str_add_decimal(out, (int64_t)p->stats.sum, 3);
 	else
 		tw_str_add_cstr(out, "None");
-	add_us(out, "mean_duration_us", p->stats.mean);
+	add_us(out, TW_COL_MEAN_DURATION_US, p->stats.mean);
 	add_us(out, "median_duration_us", p->stats.median);
 	add_us(out, "std_dev_duration_us", p->stats.population_std);
 	tw_str_add_cstr(out, ", 'min_duration_us': ");

@@ -19,22 +19,22 @@ enum {
 
 static const struct trawl_column columns[] = {
 	[NAME] = TW_TEXT("name", 48, "name of the operation", .over_ranks = TRAWL_KEY),
-	[DIRECT_US] = TW_US("total_direct_kernel_time_sum", 16,
+	[DIRECT_US] = TW_US(TW_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, 16,
 			    "sum over calls of the union of the GPU events each launched itself"),
 	[SUBTREE_US] = TW_US("total_subtree_kernel_time_sum", 16,
 			     "the same with what operations inside it launched, communication too"),
-	[DIRECT_MS] = TW_MS("total_direct_kernel_time_ms", 16, "direct time in milliseconds",
+	[DIRECT_MS] = TW_MS(TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS, 16, "direct time in milliseconds",
 			    .over_ranks = TRAWL_TIME),
 	[SUBTREE_MS] = TW_MS("total_subtree_kernel_time_ms", 16, "subtree time in milliseconds",
 			     .over_ranks = TRAWL_TOTAL),
-	[COUNT] =
-		TW_INTEGER("Count", 10, "calls that launched GPU work", .over_ranks = TRAWL_COUNT),
-	[CATEGORIES] =
-		TW_TEXT("Categories", 20, "categories its calls fell in", .over_ranks = TRAWL_SAME),
-	[PERCENTAGE] = TW_PERCENT_2("Percentage (%)", 12, "share of the direct time of this table",
+	[COUNT] = TW_INTEGER(TW_COL_COUNT, 10, "calls that launched GPU work",
+			     .over_ranks = TRAWL_COUNT),
+	[CATEGORIES] = TW_TEXT(TW_COL_CATEGORIES, 20, "categories its calls fell in",
+			       .over_ranks = TRAWL_SAME),
+	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the direct time of this table",
 				    .over_ranks = TRAWL_SHARE),
 	[CUMULATIVE] =
-		TW_PERCENT_2("Cumulative Percentage (%)", 12, "share of this row and those above"),
+		TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12, "share of this row and those above"),
 };
 
 struct sum {

@@ -6,16 +6,16 @@
 enum { CATEGORY, COUNT, TIME, PERCENTAGE, CUMULATIVE };
 
 static const struct trawl_column columns[] = {
-	[CATEGORY] = TW_TEXT("op category", 22, "kind of operation", .over_ranks = TRAWL_KEY),
-	[COUNT] =
-		TW_INTEGER("Count", 10, "calls that launched GPU work", .over_ranks = TRAWL_COUNT),
-	[TIME] = TW_MS("total_direct_kernel_time_ms", 16,
+	[CATEGORY] = TW_TEXT(TW_COL_OP_CATEGORY, 22, "kind of operation", .over_ranks = TRAWL_KEY),
+	[COUNT] = TW_INTEGER(TW_COL_COUNT, 10, "calls that launched GPU work",
+			     .over_ranks = TRAWL_COUNT),
+	[TIME] = TW_MS(TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS, 16,
 		       "sum over calls of the union of the GPU events each launched",
 		       .over_ranks = TRAWL_TIME),
-	[PERCENTAGE] = TW_PERCENT_2("Percentage (%)", 12, "share of the sum of this table",
+	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the sum of this table",
 				    .over_ranks = TRAWL_SHARE),
 	[CUMULATIVE] =
-		TW_PERCENT_2("Cumulative Percentage (%)", 12, "share of this row and those above"),
+		TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12, "share of this row and those above"),
 };
 
 static void set_op_category(const struct tw_sums *sums, struct trawl_table *table, size_t row,

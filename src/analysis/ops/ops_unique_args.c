@@ -30,8 +30,8 @@ enum {
 
 static const struct trawl_column columns[] = {
 	TW_OP_KEY_COLUMNS,
-	[COUNT] = TW_INTEGER("operation_count", 10, "calls", .over_ranks = TRAWL_COUNT),
-	[DIRECT_MEAN] = TW_MEAN_US("total_direct_kernel_time_mean", 14,
+	[COUNT] = TW_INTEGER(TW_COL_OPERATION_COUNT, 10, "calls", .over_ranks = TRAWL_COUNT),
+	[DIRECT_MEAN] = TW_MEAN_US(TW_COL_TOTAL_DIRECT_KERNEL_TIME_MEAN, 14,
 				   "mean direct time of a call", .over_ranks = TRAWL_MEAN),
 	[SUBTREE_MEAN] =
 		TW_MEAN_US("total_subtree_kernel_time_mean", 14, "mean subtree time of a call"),
@@ -48,7 +48,7 @@ static const struct trawl_column columns[] = {
 	[DIRECT_MAX] = TW_US("total_direct_kernel_time_max", 14, "largest direct time",
 			     .over_ranks = TRAWL_MOST),
 	[SUBTREE_MAX] = TW_US("total_subtree_kernel_time_max", 14, "largest subtree time"),
-	[DIRECT_SUM] = TW_US("total_direct_kernel_time_sum", 14, "direct time of all calls",
+	[DIRECT_SUM] = TW_US(TW_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, 14, "direct time of all calls",
 			     .over_ranks = TRAWL_TIME),
 	[SUBTREE_SUM] = TW_US("total_subtree_kernel_time_sum", 14, "subtree time of all calls",
 			      .over_ranks = TRAWL_TOTAL, .place = -1),
@@ -57,10 +57,10 @@ static const struct trawl_column columns[] = {
 			    "its kernels with their statistics, by position"),
 	[SHORT_DETAILS] =
 		TW_TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
-	[PERCENTAGE] = TW_PERCENT_2("Percentage (%)", 12, "share of the direct time of this table",
+	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the direct time of this table",
 				    .over_ranks = TRAWL_SHARE),
 	[CUMULATIVE] =
-		TW_PERCENT_2("Cumulative Percentage (%)", 12, "share of this row and those above"),
+		TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12, "share of this row and those above"),
 };
 
 struct work {

@@ -48,8 +48,8 @@ static int draw_transfers(const struct trawl_table *table, int64_t *rows, int64_
 		.column_axis = "receiving rank",
 		.rows = rows,
 		.columns = columns,
-		.row_count = list_distinct(table, "src_rank", rows),
-		.column_count = list_distinct(table, "dst_rank", columns),
+		.row_count = list_distinct(table, TW_COL_SRC_RANK, rows),
+		.column_count = list_distinct(table, TW_COL_DST_RANK, columns),
 	};
 	size_t cells = map.row_count * map.column_count, i;
 	double *values;
@@ -62,13 +62,13 @@ static int draw_transfers(const struct trawl_table *table, int64_t *rows, int64_
 	for (i = 0; i < cells; i++)
 		values[i] = NAN;
 	for (i = 0; i < trawl_table_rows(table); i++) {
-		size_t row =
-			index_of(rows, map.row_count, tw_table_cell(table, i, "src_rank").integer);
+		size_t row = index_of(rows, map.row_count,
+				      tw_table_cell(table, i, TW_COL_SRC_RANK).integer);
 		size_t column = index_of(columns, map.column_count,
-					 tw_table_cell(table, i, "dst_rank").integer);
+					 tw_table_cell(table, i, TW_COL_DST_RANK).integer);
 
 		values[row * map.column_count + column] =
-			tw_table_cell(table, i, "total_sent_MB").real;
+			tw_table_cell(table, i, TW_COL_TOTAL_SENT_MB).real;
 	}
 	map.values = values;
 	return tw_render_heat_map(&map, path, trawl_allocator_default(), err);

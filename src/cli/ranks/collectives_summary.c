@@ -16,70 +16,78 @@
 #define TOP 10
 
 static const struct cli_part of_timeline[] = {
-	{ "type", "part" },	  { "time ms_mean", "mean" }, { "time ms_median", "median" },
-	{ "time ms_min", "min" }, { "time ms_max", "max" },   { "slowest rank", "most on rank" },
+	{ "type", "part" },
+	{ TW_COL_TIME_MS_MEAN, "mean" },
+	{ TW_COL_TIME_MS_MEDIAN, "median" },
+	{ TW_COL_TIME_MS_MIN, "min" },
+	{ TW_COL_TIME_MS_MAX, "max" },
+	{ TW_COL_SLOWEST_RANK, "most on rank" },
 };
 
 static const struct cli_part of_collectives[] = {
-	{ "Collective name", "collective" },
+	{ TW_COL_COLLECTIVE_NAME, "collective" },
 	{ "dtype", "dtype" },
-	{ "Full msg size (MB)", "size" },
+	{ TW_COL_FULL_MSG_SIZE_MB, "size" },
 	{ "count", "count" },
-	{ "Total comm latency (ms)", "transfer" },
-	{ "Total wait time (ms)", "waiting, all ranks" },
-	{ "Waiting (%)", "waiting" },
+	{ TW_COL_TOTAL_COMM_LATENCY_MS, "transfer" },
+	{ TW_COL_TOTAL_WAIT_TIME_MS, "waiting, all ranks" },
+	{ TW_COL_WAITING_PERCENT, "waiting" },
 	{ "bus bw (GB/s)_mean", "bus bandwidth" },
 };
 
 static const struct cli_part of_waiting[] = {
-	{ "Collective name", "collective" },
+	{ TW_COL_COLLECTIVE_NAME, "collective" },
 	{ "dtype", "dtype" },
-	{ "Full msg size (MB)", "size" },
+	{ TW_COL_FULL_MSG_SIZE_MB, "size" },
 	{ "count", "count" },
-	{ "Total wait time (ms)", "waiting, all ranks" },
-	{ "Total rank time (ms)", "time, all ranks" },
-	{ "Waiting (%)", "waiting" },
+	{ TW_COL_TOTAL_WAIT_TIME_MS, "waiting, all ranks" },
+	{ TW_COL_TOTAL_RANK_TIME_MS, "time, all ranks" },
+	{ TW_COL_WAITING_PERCENT, "waiting" },
 	{ "skew in start time_max", "worst skew" },
 };
 
 static const struct cli_part of_all_to_allv[] = {
-	{ "Process Group Name", "group" },
+	{ TW_COL_PROCESS_GROUP_NAME, "group" },
 	{ "dtype", "dtype" },
 	{ "count", "count" },
-	{ "Total wall_time (ms)", "first start to last end" },
+	{ TW_COL_TOTAL_WALL_TIME_MS, "first start to last end" },
 	{ "skew in start time_max", "worst skew" },
-	{ "receive imbalance_mean", "receive imbalance" },
-	{ "rank that receives most", "most to rank" },
-	{ "size_imbalance_mean", "send imbalance" },
+	{ TW_COL_RECEIVE_IMBALANCE_MEAN, TW_COL_RECEIVE_IMBALANCE },
+	{ TW_COL_RANK_THAT_RECEIVES_MOST, "most to rank" },
+	{ TW_COL_SIZE_IMBALANCE_MEAN, "send imbalance" },
 	{ "throughput (GB/s)_mean", "rate" },
 };
 
 static const struct cli_part of_waits[] = {
-	{ "waiting rank", "rank" },
-	{ "late rank", "waits for" },
+	{ TW_COL_WAITING_RANK, "rank" },
+	{ TW_COL_LATE_RANK, "waits for" },
 	{ "times", "times" },
-	{ "total wait (us)", "total" },
-	{ "largest wait (us)", "largest" },
-	{ "largest in", "largest in" },
-	{ "node_span", "where" },
+	{ TW_COL_TOTAL_WAIT_US, "total" },
+	{ TW_COL_LARGEST_WAIT_US, "largest" },
+	{ TW_COL_LARGEST_IN, TW_COL_LARGEST_IN },
+	{ TW_COL_NODE_SPAN, "where" },
 };
 
 static const struct cli_part of_transfers[] = {
-	{ "src_rank", "from rank" },   { "dst_rank", "to rank" }, { "bytes", "size" },
-	{ "start skew (us)", "skew" }, { "time (us)", "time" },	  { "GB/s", "rate" },
+	{ TW_COL_SRC_RANK, "from rank" }, { TW_COL_DST_RANK, "to rank" }, { "bytes", "size" },
+	{ TW_COL_START_SKEW_US, "skew" }, { TW_COL_TIME_IN_US, "time" },  { "GB/s", "rate" },
 };
 
 static const struct cli_part of_mismatches[] = {
-	{ "collective_id", "first" },  { "count", "count" },	{ "Collective name", "name" },
-	{ "problem", "problem" },      { "ranks", "on ranks" }, { "ranks missing", "not on" },
-	{ "what differs", "differs" },
+	{ TW_COL_COLLECTIVE_ID, "first" },
+	{ "count", "count" },
+	{ TW_COL_COLLECTIVE_NAME, "name" },
+	{ "problem", "problem" },
+	{ "ranks", "on ranks" },
+	{ TW_COL_RANKS_MISSING, "not on" },
+	{ TW_COL_WHAT_DIFFERS, "differs" },
 };
 
 static const struct cli_excerpt of_late_ranks[] = {
 	CLI_EXCERPT("collective_waits", "who waits for whom, the longest first", TOP, NULL,
 		    of_waits),
 	CLI_EXCERPT("nccl_summary_implicit_sync", "collectives, the longest waits first", TOP,
-		    "Total wait time (ms)", of_waiting),
+		    TW_COL_TOTAL_WAIT_TIME_MS, of_waiting),
 	CLI_EXCERPT("nccl_summary_implicit_sync", "collectives, the longest transfers first", TOP,
 		    NULL, of_collectives),
 };
@@ -88,7 +96,7 @@ static const struct cli_excerpt of_exchanges = CLI_EXCERPT(
 	"nccl_summary_all2allv", "all_to_allv, the longest first", TOP, NULL, of_all_to_allv);
 
 static const struct cli_excerpt of_the_rest[] = {
-	CLI_EXCERPT("transfers", "sends and receives, the longest first", TOP, "time (us)",
+	CLI_EXCERPT("transfers", "sends and receives, the longest first", TOP, TW_COL_TIME_IN_US,
 		    of_transfers),
 	CLI_EXCERPT("collective_mismatches", "collectives that do not match, the most first", TOP,
 		    "count", of_mismatches),

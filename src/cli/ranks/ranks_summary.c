@@ -89,8 +89,8 @@ static const struct {
 	const char *type, *label;
 } parts[] = {
 	{ "computation_time", "computing" },
-	{ "exposed_comm_time", "exposed communication" },
-	{ "exposed_memcpy_time", "exposed copies" },
+	{ "exposed_comm_time", TW_LABEL_EXPOSED_COMMUNICATION },
+	{ "exposed_memcpy_time", TW_LABEL_EXPOSED_COPIES },
 	{ "busy_time", "busy" },
 	{ "idle_time", "idle" },
 	{ "micro_idle_time", "idle, short gaps" },
@@ -115,8 +115,9 @@ static size_t row_of_type(const struct trawl_table *table, const char *type)
 static struct trawl_table *make_timeline(const struct trawl_table *sums)
 {
 	static const char *const from[] = {
-		[MEAN] = "time ms_mean", [MEDIAN] = "time ms_median", [MIN] = "time ms_min",
-		[MAX] = "time ms_max",	 [SLOWEST] = "slowest rank",  [SHARE] = "percent_mean",
+		[MEAN] = TW_COL_TIME_MS_MEAN,	 [MEDIAN] = TW_COL_TIME_MS_MEDIAN,
+		[MIN] = TW_COL_TIME_MS_MIN,	 [MAX] = TW_COL_TIME_MS_MAX,
+		[SLOWEST] = TW_COL_SLOWEST_RANK, [SHARE] = "percent_mean",
 	};
 	struct trawl_table *table = tw_table_new(&timeline_spec, trawl_allocator_default());
 	size_t i, column;
@@ -144,7 +145,8 @@ static const struct trawl_column rank_columns[] = {
 	[COMPUTING] = TW_DECIMAL("computing", "ms", 6, 3, 12, "computing"),
 	[EXPOSED] =
 		TW_DECIMAL("exposed comm", "ms", 6, 3, 12, "communicating while nothing computes"),
-	[COPIES] = TW_DECIMAL("exposed copies", "ms", 6, 3, 12, "copying while there is neither"),
+	[COPIES] = TW_DECIMAL(TW_LABEL_EXPOSED_COPIES, "ms", 6, 3, 12,
+			      "copying while there is neither"),
 	[IDLE] = TW_DECIMAL("idle", "ms", 6, 3, 12, "doing nothing"),
 	[TOTAL] = TW_DECIMAL("total", "ms", 6, 3, 12, "from first start to last end"),
 	[BUSY] = TW_PERCENT_1("busy (%)", 8, "share of the total"),
@@ -179,7 +181,7 @@ static size_t choose_ranks(const struct cli_ranks_report *report, struct shown *
 {
 	const struct trawl_table *sums = cli_ranks_table(report, "gpu_timeline");
 	struct trawl_cell mean = tw_table_cell(
-		sums, sums ? row_of_type(sums, "computation_time") : 0, "time ms_mean");
+		sums, sums ? row_of_type(sums, "computation_time") : 0, TW_COL_TIME_MS_MEAN);
 	size_t count = 0, i;
 
 	for (i = 0; i < report->job->count; i++) {
@@ -234,7 +236,7 @@ enum { NAME, TOP_RANKS, CALLS, TIME_MEAN, TIME_MAX, TOP_SLOWEST, TOP_SHARE };
 		TW_MEAN_MS(time " mean (ms)", 12,                                   \
 			   "time of a rank, on average over those that have it"),   \
 		TW_MEAN_MS("max (ms)", 12, "time of the slowest rank"),             \
-		TW_INTEGER("slowest rank", 8, "the rank with the most time"),       \
+		TW_INTEGER(TW_COL_SLOWEST_RANK, 8, "the rank with the most time"),  \
 		TW_PERCENT_1("share (%)", 8, "share of the time of all, on average")
 
 static const struct trawl_column top_gpu[] = { TOP_COLUMNS("operation", "calls", "GPU time") };
@@ -247,14 +249,15 @@ static const struct top_source {
 	double per_ms;
 	struct tw_table_spec spec;
 } top_sources[] = {
-	{ "ops_summary", "name", "Count", "total_direct_kernel_time_ms", "Percentage (%)", 1,
+	{ "ops_summary", "name", TW_COL_COUNT, TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+	  TW_COL_PERCENTAGE, 1,
 	  TW_SPEC("top_operations", "operations with the most GPU time over the ranks", top_gpu,
 		  .keep_empty = true) },
-	{ "kernel_summary", "Kernel name", "Kernel duration (µs)_count", "Kernel duration (µs)_sum",
-	  "Percent of kernels time (%)", 1000,
+	{ "kernel_summary", TW_COL_KERNEL_NAME, TW_COL_KERNEL_DURATION_US_COUNT,
+	  TW_COL_KERNEL_DURATION_US_SUM, TW_COL_PERCENT_OF_KERNELS_TIME, 1000,
 	  TW_SPEC("top_operations", "kernels with the most GPU time over the ranks", top_kernels,
 		  .keep_empty = true) },
-	{ "cpu_ops", "name", "Count", "self host time (ms)", "Percentage (%)", 1,
+	{ "cpu_ops", "name", TW_COL_COUNT, TW_COL_SELF_HOST_TIME_MS, TW_COL_PERCENTAGE, 1,
 	  TW_SPEC("top_operations", "operations with the most time on the host over the ranks",
 		  top_host, .keep_empty = true) },
 };
@@ -302,7 +305,7 @@ struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report)
 		tw_table_copy_cell(top, row, NAME, from, row, tw_table_column(from, source->name));
 		tw_table_copy_cell(top, row, TOP_RANKS, from, row, tw_table_column(from, "ranks"));
 		tw_table_copy_cell(top, row, TOP_SLOWEST, from, row,
-				   tw_table_column(from, "slowest rank"));
+				   tw_table_column(from, TW_COL_SLOWEST_RANK));
 		tw_table_set_real(top, row, CALLS, statistic(from, row, source->calls, "_mean"));
 		tw_table_set_real(top, row, TIME_MEAN,
 				  statistic(from, row, source->time, "_mean") / source->per_ms);
@@ -327,13 +330,14 @@ static void add_whom(const struct cli_ranks_report *report, int64_t rank, struct
 
 	/* They stand by time, the longest first. */
 	for (row = 0; row < rows; row++)
-		if (tw_table_cell(waits, row, "waiting rank").integer == rank)
+		if (tw_table_cell(waits, row, TW_COL_WAITING_RANK).integer == rank)
 			break;
 	if (row == rows)
 		return;
 	tw_str_addf(out, ": waits for rank %lld (",
-		    (long long)tw_table_cell(waits, row, "late rank").integer);
-	tw_str_add_decimal_fixed(out, tw_table_cell(waits, row, "total wait (us)").integer, 6, 3);
+		    (long long)tw_table_cell(waits, row, TW_COL_LATE_RANK).integer);
+	tw_str_add_decimal_fixed(out, tw_table_cell(waits, row, TW_COL_TOTAL_WAIT_US).integer, 6,
+				 3);
 	tw_str_add_cstr(out, " ms)");
 }
 
@@ -341,7 +345,7 @@ static void add_outlier(const struct cli_ranks_report *report, const struct traw
 			size_t row, struct tw_str *out)
 {
 	struct trawl_cell type = tw_table_cell(table, row, "type");
-	struct trawl_cell more = tw_table_cell(table, row, "over median %");
+	struct trawl_cell more = tw_table_cell(table, row, TW_COL_OVER_MEDIAN_PERCENT);
 	int64_t rank = tw_table_cell(table, row, "rank").integer;
 	const char *name = "", *label = "";
 	size_t i;
@@ -353,9 +357,9 @@ static void add_outlier(const struct cli_ranks_report *report, const struct traw
 			label = parts[i].label;
 		}
 	tw_str_addf(out, "rank %-5lld %-22s ", (long long)rank, label);
-	tw_str_add_real_fixed(out, statistic(table, row, "time ms", ""), 3);
+	tw_str_add_real_fixed(out, statistic(table, row, TW_COL_TIME_MS, ""), 3);
 	tw_str_add_cstr(out, " ms, ");
-	tw_str_add_real_fixed(out, statistic(table, row, "over median ms", ""), 3);
+	tw_str_add_real_fixed(out, statistic(table, row, TW_COL_OVER_MEDIAN_MS, ""), 3);
 	tw_str_add_cstr(out, " ms over");
 	if (more.state == TRAWL_CELL_VALUE) {
 		tw_str_add_cstr(out, " (");

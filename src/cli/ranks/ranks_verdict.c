@@ -12,14 +12,14 @@
 
 static const struct cli_part of_stragglers[] = {
 	{ "rank", "rank" },
-	{ "times last", "came last" },
+	{ TW_COL_TIMES_LAST, "came last" },
 	{ "collectives", "of" },
-	{ "caused wait (us)", "others waited for it" },
-	{ "caused wait (%)", "of all waiting" },
-	{ "passed on (us)", "passed on" },
-	{ "own wait (us)", "it waited" },
-	{ "computing (us)", "it computes" },
-	{ "median computing (us)", "median rank" },
+	{ TW_COL_CAUSED_WAIT_US, "others waited for it" },
+	{ TW_COL_CAUSED_WAIT_PERCENT, "of all waiting" },
+	{ TW_COL_PASSED_ON_US, "passed on" },
+	{ TW_COL_OWN_WAIT_US, "it waited" },
+	{ TW_COL_COMPUTING_US, "it computes" },
+	{ TW_COL_MEDIAN_COMPUTING_US, "median rank" },
 };
 
 /* The next row behind `last` (their number: none yet): the largest by a column, else the next. */

@@ -173,7 +173,7 @@ static void add_rates(struct output *out, const struct tw_work *work, int64_t ti
 		return;
 	tw_rates(&rates, work->flops, work->bytes, time_ns);
 	add_number(out, "Kernel Time", (double)time_ns / 1e3, "µs");
-	add_number(out, "TFLOPS/s", rates.tflops_per_s, "TFLOP/s");
+	add_number(out, TW_COL_TFLOPS_S, rates.tflops_per_s, "TFLOP/s");
 	add_number(out, "TB/s", rates.tb_per_s, "TB/s");
 }
 
@@ -200,9 +200,9 @@ static void add_roofline(struct output *out, const struct tw_platform *p,
 	add_number(out, "peak", peak, strstr(spec, "int") ? "TOP/s" : "TFLOP/s");
 	add_number(out, "memory bandwidth", p->mem_bw_gbps, "GB/s");
 	add_number(out, "Roofline Time", r.time_us, "µs");
-	add_text(out, "Roofline Bound", r.bound, r.bound ? strlen(r.bound) : 0);
+	add_text(out, TW_COL_ROOFLINE_BOUND, r.bound, r.bound ? strlen(r.bound) : 0);
 	if (time_ns > 0)
-		add_number(out, "Pct Roofline", r.percent, "%");
+		add_number(out, TW_COL_PCT_ROOFLINE, r.percent, "%");
 	if (!r.bound) {
 		note_no_roofline(out, p, work, spec);
 		add_number(out, "time at full bandwidth", r.memory_us, "µs");
@@ -238,8 +238,8 @@ static int print_work(const struct model_command *c, const struct tw_work *work,
 			 strlen(c->call.op));
 		add_number(&out, "FLOPs", work->flops, "");
 		add_number(&out, "Data Moved", work->bytes, "bytes");
-		add_number(&out, "FLOPS/Byte", rates.flops_per_byte, "");
-		add_text(&out, "Compute Spec", spec, strlen(spec));
+		add_number(&out, TW_COL_FLOPS_PER_BYTE, rates.flops_per_byte, "");
+		add_text(&out, TW_COL_COMPUTE_SPEC, spec, strlen(spec));
 		add_parameters(&out, work);
 		if (work->at_least)
 			tw_table_add_note(out.table, "the data moved are a lower bound: not all "

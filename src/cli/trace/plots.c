@@ -52,11 +52,11 @@ static struct tw_chart_point *points_of(const struct trawl_table *table, size_t 
 		struct tw_chart_point *p = &points[i];
 
 		p->name = text_cell(table, i, "name", arena);
-		p->detail = shapes_of(tw_table_cell(table, i, "Input Dims"), arena);
-		p->flops_per_byte = real_cell(table, i, "FLOPS/Byte");
-		p->tflops_per_s = real_cell(table, i, "TFLOPS/s_mean");
-		p->time_frac = real_cell(table, i, "Percentage (%)") / 100;
-		p->spec = text_cell(table, i, "Compute Spec", arena);
+		p->detail = shapes_of(tw_table_cell(table, i, TW_COL_INPUT_DIMS), arena);
+		p->flops_per_byte = real_cell(table, i, TW_COL_FLOPS_PER_BYTE);
+		p->tflops_per_s = real_cell(table, i, TW_COL_TFLOPS_S_MEAN);
+		p->time_frac = real_cell(table, i, TW_COL_PERCENTAGE) / 100;
+		p->spec = text_cell(table, i, TW_COL_COMPUTE_SPEC, arena);
 		if (!p->name || !p->detail || !p->spec)
 			return NULL;
 	}

@@ -217,8 +217,8 @@ static void add_timeline(const struct trawl_report *report, bool several, struct
 		const char *type, *label, *colour;
 	} rows[] = {
 		{ "computation_time", "computing", "32" },
-		{ "exposed_comm_time", "exposed communication", "33" },
-		{ "exposed_memcpy_time", "exposed copies", "36" },
+		{ "exposed_comm_time", TW_LABEL_EXPOSED_COMMUNICATION, "33" },
+		{ "exposed_memcpy_time", TW_LABEL_EXPOSED_COPIES, "36" },
 		{ "other_work_time", "other work", "35" },
 		{ "idle_time", "idle", "31" },
 		{ "micro_idle_time", "idle, short gaps", "31" },
@@ -266,7 +266,7 @@ static const struct trawl_column top_gpu[] = {
 	TW_TEXT("operation", 40, "name of the operation"),
 	TW_TEXT("category", 20, "kinds it fell in"),
 	TW_INTEGER("calls", 8, "calls", .values = "!>=1"),
-	TW_MS("GPU time (ms)", 12, "GPU time of its calls", .values = ">=0"),
+	TW_MS(TW_COL_GPU_TIME_MS, 12, "GPU time of its calls", .values = ">=0"),
 	TW_PERCENT_1("share (%)", 8, "share of the GPU time of all operations", .values = ">=0"),
 	TW_PERCENT_1(
 		"roofline (%)", 8,
@@ -276,7 +276,7 @@ static const struct trawl_column top_gpu[] = {
 static const struct trawl_column top_host[] = {
 	TW_TEXT("operation", 40, "name of the operation"),
 	TW_INTEGER("calls", 8, "calls", .values = "!>=1"),
-	TW_MS("self host time (ms)", 12, "time outside what it calls", .values = ">=0"),
+	TW_MS(TW_COL_SELF_HOST_TIME_MS, 12, "time outside what it calls", .values = ">=0"),
 	TW_PERCENT_1("share (%)", 8, "share of all self time", .values = ">=0"),
 };
 
@@ -301,17 +301,20 @@ static const struct tw_table_spec top_host_spec = {
 };
 
 /* Where the columns of the two come from. */
-static const char *const top_gpu_sources[] = { "name",		 "Categories",
-					       "Count",		 "total_direct_kernel_time_ms",
-					       "Percentage (%)", NULL };
-static const char *const top_host_sources[] = { "name", "Count", "self host time (ms)",
-						"Percentage (%)" };
+static const char *const top_gpu_sources[] = { "name",
+					       TW_COL_CATEGORIES,
+					       TW_COL_COUNT,
+					       TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS,
+					       TW_COL_PERCENTAGE,
+					       NULL };
+static const char *const top_host_sources[] = { "name", TW_COL_COUNT, TW_COL_SELF_HOST_TIME_MS,
+						TW_COL_PERCENTAGE };
 
 /* "['GEMM', 'other']", as the tables have it, as "GEMM, other". */
 static void copy_categories(struct trawl_table *to, size_t row, size_t column,
 			    const struct trawl_table *from)
 {
-	struct trawl_cell cell = tw_table_cell(from, row, "Categories");
+	struct trawl_cell cell = tw_table_cell(from, row, TW_COL_CATEGORIES);
 	struct tw_str plain;
 	size_t i;
 
@@ -326,7 +329,7 @@ static void copy_categories(struct trawl_table *to, size_t row, size_t column,
 
 static double percent_of_roofline(const struct trawl_table *table, size_t row)
 {
-	struct trawl_cell cell = tw_table_cell(table, row, "Pct Roofline_mean");
+	struct trawl_cell cell = tw_table_cell(table, row, TW_COL_PCT_ROOFLINE_MEAN);
 
 	return cell.state == TRAWL_CELL_VALUE ? cell.real : NAN;
 }
@@ -347,7 +350,7 @@ static double roofline_of_name(const struct trawl_table *table, struct trawl_cel
 		percent = percent_of_roofline(table, row);
 		if (isnan(percent))
 			continue;
-		kernel_time = (double)tw_table_cell(table, row, "Kernel Time (µs)_sum").integer;
+		kernel_time = (double)tw_table_cell(table, row, TW_COL_KERNEL_TIME_US_SUM).integer;
 		sum += percent * kernel_time;
 		time += kernel_time;
 	}
@@ -379,7 +382,7 @@ static double percent_of_peaks(const struct trawl_report *report, const struct t
 			       size_t row)
 {
 	const struct tw_platform *platform = tw_report_input(report)->platform;
-	struct trawl_cell rate = tw_table_cell(table, row, "TB/s_mean");
+	struct trawl_cell rate = tw_table_cell(table, row, TW_COL_TB_S_MEAN);
 	double percent = percent_of_roofline(table, row);
 
 	if (isnan(percent) && platform && rate.state == TRAWL_CELL_VALUE)
@@ -485,7 +488,7 @@ struct trawl_table *cli_top_operations(const struct trawl_report *report, size_t
 				tw_table_set_real(
 					top, row, column,
 					roofline_of_name(work, tw_table_cell(ops, row, "name")));
-			else if (sources[column] && !strcmp(sources[column], "Categories"))
+			else if (sources[column] && !strcmp(sources[column], TW_COL_CATEGORIES))
 				copy_categories(top, row, column, ops);
 			else if (sources[column])
 				tw_table_copy_cell(top, row, column, ops, row,
@@ -507,9 +510,9 @@ static void add_top(const struct trawl_report *report, size_t top_ops, struct cl
 }
 
 static const struct trawl_column kernel_kinds[] = {
-	TW_TEXT("kernel category", 20, "what kernels do, by their names"),
+	TW_TEXT(TW_COL_KERNEL_CATEGORY, 20, "what kernels do, by their names"),
 	TW_INTEGER("kernels", 8, "how many"),
-	TW_MS("GPU time (ms)", 12, "sum of their time", .values = ">=0"),
+	TW_MS(TW_COL_GPU_TIME_MS, 12, "sum of their time", .values = ">=0"),
 	TW_PERCENT_1("share (%)", 8, "share of the time of all kernels", .values = ">=0"),
 };
 
@@ -517,8 +520,8 @@ static const struct tw_table_spec kernel_kinds_spec = TW_SPEC(
 	"kernel_kinds", "GPU time by kernel category (most of it not launched by a known op)",
 	kernel_kinds, .keep_empty = true);
 
-static const char *const kernel_kind_sources[] = { "kernel category", "kernels", "kernel time (ms)",
-						   "Percentage (%)" };
+static const char *const kernel_kind_sources[] = { TW_COL_KERNEL_CATEGORY, "kernels",
+						   TW_COL_KERNEL_TIME_MS, TW_COL_PERCENTAGE };
 
 /* Whether operations explain less than half of the kernels' time, and names more. */
 static bool names_tell_more(const struct trawl_table *kinds)
@@ -527,8 +530,8 @@ static bool names_tell_more(const struct trawl_table *kinds)
 	size_t row, rows = kinds ? trawl_table_rows(kinds) : 0;
 
 	for (row = 0; row < rows; row++) {
-		total += tw_table_cell(kinds, row, "kernel time (ms)").integer;
-		alone += tw_table_cell(kinds, row, "without operation (ms)").integer;
+		total += tw_table_cell(kinds, row, TW_COL_KERNEL_TIME_MS).integer;
+		alone += tw_table_cell(kinds, row, TW_COL_WITHOUT_OPERATION_MS).integer;
 	}
 	return rows > 1 && 2 * alone > total;
 }
@@ -555,7 +558,7 @@ static void add_unlinked(const struct trawl_report *report, struct tw_str *out)
 		struct trawl_cell time;
 
 		count += tw_table_cell(table, row, "count").integer;
-		time = tw_table_cell(table, row, "time (ms)");
+		time = tw_table_cell(table, row, TW_COL_TIME_IN_MS);
 		told &= time.state == TRAWL_CELL_VALUE;
 		ns += time.integer;
 	}
@@ -591,11 +594,11 @@ static void add_without_figures(const struct trawl_report *report, struct cli_sc
 	char line[256];
 
 	for (row = 0; row < rows; row++) {
-		double ns = (double)tw_table_cell(table, row, "Kernel Time (µs)_sum").integer;
+		double ns = (double)tw_table_cell(table, row, TW_COL_KERNEL_TIME_US_SUM).integer;
 
 		all_ns += ns;
-		if (tw_table_cell(table, row, "GFLOPS").state == TRAWL_CELL_VALUE ||
-		    tw_table_cell(table, row, "Data Moved (MB)").state == TRAWL_CELL_VALUE)
+		if (tw_table_cell(table, row, TW_COL_GFLOPS).state == TRAWL_CELL_VALUE ||
+		    tw_table_cell(table, row, TW_COL_DATA_MOVED_MB).state == TRAWL_CELL_VALUE)
 			continue;
 		count++;
 		without_ns += ns;

@@ -42,7 +42,8 @@ static void add_figure(struct trawl_table *table, size_t to, const struct trawl_
 	size_t i;
 
 	if (is_text(&type, "total_time"))
-		tw_table_set_integer(table, to, TOTAL, tw_table_cell(from, row, "time ms").integer);
+		tw_table_set_integer(table, to, TOTAL,
+				     tw_table_cell(from, row, TW_COL_TIME_MS).integer);
 	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (is_text(&type, types[i]))
 			tw_table_copy_cell(table, to, FIRST_SHARE + i, from, row,

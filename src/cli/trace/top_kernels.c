@@ -13,7 +13,7 @@ static const struct trawl_column columns[] = {
 	[NAME] = TW_TEXT("kernel", 40, "name of the kernel"),
 	[KIND] = TW_TEXT("category", 14, "what it does, by its name"),
 	[COUNT] = TW_INTEGER("kernels", 8, "kernels of this name"),
-	[TIME] = TW_MS("GPU time (ms)", 12, "sum of their time"),
+	[TIME] = TW_MS(TW_COL_GPU_TIME_MS, 12, "sum of their time"),
 	[MEAN] = TW_MEAN_US("mean (µs)", 12, "time of one on average"),
 };
 

@@ -10,10 +10,10 @@
 static const struct trawl_column columns[] = {
 	TW_TEXT("range", 40, "name of the range"),
 	TW_INTEGER("instances", 8, "ranges of this name, of all processes", .values = ">=0"),
-	TW_MS("GPU time (ms)", 12, "sum of the GPU events launched in them", .values = ">=0"),
-	TW_MS("exposed communication (ms)", 12,
+	TW_MS(TW_COL_GPU_TIME_MS, 12, "sum of the GPU events launched in them", .values = ">=0"),
+	TW_MS(TW_COL_EXPOSED_COMMUNICATION_MS, 12,
 	      "time of their communication in which its device computes nothing", .values = ">=0"),
-	TW_MS("host time (ms)", 12, "sum of their time on the host", .values = ">=0"),
+	TW_MS(TW_COL_HOST_TIME_MS, 12, "sum of their time on the host", .values = ">=0"),
 };
 
 static const struct tw_table_spec gpu_spec = { .name = "top_ranges",
@@ -66,7 +66,7 @@ static size_t list_ranges(const struct trawl_table *table, struct range *ranges)
 
 		if (name.state != TRAWL_CELL_VALUE)
 			continue;
-		gpu = tw_table_cell(table, row, "GPU time (ms)");
+		gpu = tw_table_cell(table, row, TW_COL_GPU_TIME_MS);
 		ranges[count++] = (struct range){
 			.name = name.text,
 			.len = name.text_len,
@@ -74,8 +74,8 @@ static size_t list_ranges(const struct trawl_table *table, struct range *ranges)
 			.instances = tw_table_cell(table, row, "instances").integer,
 			.gpu_ns = gpu.integer,
 			.exposed_ns =
-				tw_table_cell(table, row, "exposed communication (ms)").integer,
-			.host_ns = tw_table_cell(table, row, "host time (ms)").integer,
+				tw_table_cell(table, row, TW_COL_EXPOSED_COMMUNICATION_MS).integer,
+			.host_ns = tw_table_cell(table, row, TW_COL_HOST_TIME_MS).integer,
 		};
 	}
 	return count;

@@ -6,19 +6,19 @@
 #include "job/collectives/input.h"
 
 /* Columns that several tables have, as TraceLens names them. */
-#define TW_COLUMN_COLLECTIVE_ID TW_TEXT("collective_id", 16, "process group and index in it")
-#define TW_COLUMN_GROUP                   \
-	TW_TEXT("Process Group Name", 14, \
+#define TW_COLUMN_COLLECTIVE_ID TW_TEXT(TW_COL_COLLECTIVE_ID, 16, "process group and index in it")
+#define TW_COLUMN_GROUP                        \
+	TW_TEXT(TW_COL_PROCESS_GROUP_NAME, 14, \
 		"process group; Unknown_Group: not recorded; all: no rank records one")
 #define TW_COLUMN_GROUP_RANKS TW_TEXT("Process Group Ranks", 24, "ranks in the group")
-#define TW_COLUMN_NAME                 \
-	TW_TEXT("Collective name", 22, \
+#define TW_COLUMN_NAME                      \
+	TW_TEXT(TW_COL_COLLECTIVE_NAME, 22, \
 		"name as recorded, else the kind that the operation's or kernel's name tells")
 #define TW_COLUMN_GROUP_SIZE TW_ID("Group size", 10, "ranks in the group, as recorded")
 #define TW_COLUMN_DTYPE TW_TEXT("dtype", 12, "type of the elements")
 #define TW_COLUMN_NODE_ID TW_INTEGER("node_id", 8, "rank / GPUs of a node", .values = ">=0")
-#define TW_COLUMN_NODE_SPAN      \
-	TW_TEXT("node_span", 12, \
+#define TW_COLUMN_NODE_SPAN           \
+	TW_TEXT(TW_COL_NODE_SPAN, 12, \
 		"intra_node, inter_node, or unknown: whether the group's ranks are on one node")
 #define TW_COLUMN_KIND                                                                        \
 	TW_TEXT("Collective type", 16,                                                        \

@@ -194,7 +194,7 @@ static void declare_measure(const struct tw_sum_columns *c, const struct tw_sum_
 	if (c->columns + c->lead != column)
 		return;
 	out[c->slowest_out] = (struct trawl_column){
-		.header = column->column->over_ranks == TRAWL_TIME ? "slowest rank" :
+		.header = column->column->over_ranks == TRAWL_TIME ? TW_COL_SLOWEST_RANK :
 								     "rank of most",
 		.type = TRAWL_COLUMN_INTEGER,
 		.unit = "",

@@ -27,7 +27,7 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[ID] = TW_TEXT("collective_id", 16, "the first of them"),
+	[ID] = TW_TEXT(TW_COL_COLLECTIVE_ID, 16, "the first of them"),
 	[LAST_ID] = TW_TEXT("last collective_id", 16, "the last of them"),
 	[COUNT] = TW_INTEGER("count", 8, "how many", .values = ">=0"),
 	[GROUP] = TW_COLUMN_GROUP,
@@ -38,12 +38,12 @@ static const struct trawl_column columns[] = {
 		"missing: some ranks lack it; alone: only one rank has it; different: ranks "
 		"record different things"),
 	[RANKS] = TW_TEXT("ranks", 16, "that take part"),
-	[LACKING] = TW_TEXT("ranks missing", 16,
+	[LACKING] = TW_TEXT(TW_COL_RANKS_MISSING, 16,
 			    "ranks of the group that have a trace, but not this collective"),
-	[DETAIL] =
-		TW_TEXT("what differs", 40, "values, and in brackets the ranks that record them"),
-	[SEQUENCE] =
-		TW_INTEGER("Seq", 8, "sequence number of the first, as recorded", .values = ">=0"),
+	[DETAIL] = TW_TEXT(TW_COL_WHAT_DIFFERS, 40,
+			   "values, and in brackets the ranks that record them"),
+	[SEQUENCE] = TW_INTEGER(TW_COL_SEQ, 8, "sequence number of the first, as recorded",
+				.values = ">=0"),
 	[TS] = TW_US("ts", 20, "start of the first on the lowest of these ranks, on its clock",
 		     .values = ">=0"),
 };
@@ -61,8 +61,8 @@ static const struct {
 	{ TW_COLLECTIVE_NAME, "name", true },
 	{ TW_COLLECTIVE_DTYPE, "dtype", true },
 	{ TW_COLLECTIVE_GROUP_SIZE, "group size", true },
-	{ TW_COLLECTIVE_IN_NELEMS, "In msg nelems", false },
-	{ TW_COLLECTIVE_OUT_NELEMS, "Out msg nelems", false },
+	{ TW_COLLECTIVE_IN_NELEMS, TW_COL_IN_MSG_NELEMS, false },
+	{ TW_COLLECTIVE_OUT_NELEMS, TW_COL_OUT_MSG_NELEMS, false },
 };
 
 struct key {

@@ -10,22 +10,22 @@
 enum { WAITING, LATE, TIMES, TOTAL, MEAN, LARGEST, LARGEST_ID, SAME_NODE };
 
 static const struct trawl_column columns[] = {
-	[WAITING] = TW_INTEGER("waiting rank", 8, "rank that waits", .values = ">=0"),
-	[LATE] = TW_INTEGER("late rank", 8,
+	[WAITING] = TW_INTEGER(TW_COL_WAITING_RANK, 8, "rank that waits", .values = ">=0"),
+	[LATE] = TW_INTEGER(TW_COL_LATE_RANK, 8,
 			    "rank that it waits for: the one that came last; of equals the lowest",
 			    .values = ">=0"),
 	[TIMES] = TW_INTEGER("times", 8, "collectives it did so in", .values = ">=0"),
 	[TOTAL] = TW_DECIMAL(
-		"total wait (us)", "µs", 3, 1, 14,
+		TW_COL_TOTAL_WAIT_US, "µs", 3, 1, 14,
 		"sum of last start - own start, of no more than its kernel's time, on the "
 		"clock that all ranks share",
 		.values = ">=0"),
 	[MEAN] = TW_REAL("mean wait (us)", "µs", 1, 14, "mean of that", .values = ">=0"),
-	[LARGEST] =
-		TW_DECIMAL("largest wait (us)", "µs", 3, 1, 14, "largest of that", .values = ">=0"),
+	[LARGEST] = TW_DECIMAL(TW_COL_LARGEST_WAIT_US, "µs", 3, 1, 14, "largest of that",
+			       .values = ">=0"),
 	[LARGEST_ID] =
-		TW_TEXT("largest in", 16, "collective_id of the largest; of equals the first"),
-	[SAME_NODE] = TW_TEXT("node_span", 12,
+		TW_TEXT(TW_COL_LARGEST_IN, 16, "collective_id of the largest; of equals the first"),
+	[SAME_NODE] = TW_TEXT(TW_COL_NODE_SPAN, 12,
 			      "intra_node, inter_node, or unknown: whether both are on one node"),
 };
 

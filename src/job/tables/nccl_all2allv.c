@@ -56,7 +56,7 @@ static const struct trawl_column columns[] = {
 	[NELEMS] = TW_INTEGER("total nelems communicated", 14, "elements sent by all ranks"),
 	[WALL] = TW_US("wall_time (us)", 14,
 		       "last end - first start, on the clock that all ranks share"),
-	[LONGEST] = TW_US("max_rank_dur (us)", 14, "longest time over the ranks"),
+	[LONGEST] = TW_US(TW_COL_MAX_RANK_DUR_US, 14, "longest time over the ranks"),
 	[SHORTEST] = TW_US("min_rank_dur (us)", 14, "shortest time over the ranks"),
 	[MEAN] = TW_MEAN_US("avg_rank_dur (us)", 14, "mean of them"),
 	[RATE] = TW_REAL("throughput (GB/s)", "GB/s", 3, 12, "total data / 1024 / wall time"),
@@ -65,9 +65,9 @@ static const struct trawl_column columns[] = {
 	[RATE_LEAST] = TW_REAL("min_rank_throughput (GB/s)", "GB/s", 3, 12, "least of that"),
 	[IMBALANCE] =
 		TW_REAL("size_imbalance", "", 3, 12, "most that a rank sent / mean over the ranks"),
-	[START_SKEW] = TW_US("skew in start time", 14,
+	[START_SKEW] = TW_US(TW_COL_SKEW_IN_START_TIME, 14,
 			     "last start - first start, on the clock that all ranks share"),
-	[END_SKEW] = TW_US("skew in end time", 14,
+	[END_SKEW] = TW_US(TW_COL_SKEW_IN_END_TIME, 14,
 			   "last end - first end, on the clock that all ranks share"),
 	[SPAN] = TW_COLUMN_NODE_SPAN,
 	[MOST_RANK] = TW_INTEGER("rank that sends most", 10,
@@ -77,9 +77,9 @@ static const struct trawl_column columns[] = {
 	[RULE] = TW_TEXT("matched by", 10, "id, sequence or order (see nccl_long)"),
 	[SURENESS] =
 		TW_TEXT("sureness", 10, "certain, likely, doubtful or different (see nccl_long)"),
-	[RECEIVE_IMBALANCE] = TW_REAL("receive imbalance", "", 3, 12,
+	[RECEIVE_IMBALANCE] = TW_REAL(TW_COL_RECEIVE_IMBALANCE, "", 3, 12,
 				      "most that a rank receives / mean over the ranks"),
-	[RECEIVES_MOST] = TW_INTEGER("rank that receives most", 10, "of equals the lowest"),
+	[RECEIVES_MOST] = TW_INTEGER(TW_COL_RANK_THAT_RECEIVES_MOST, 10, "of equals the lowest"),
 };
 
 /* Of each rank, beside each other. */
@@ -88,8 +88,8 @@ enum { R_TS, R_DUR, R_IN_NELEMS, R_OUT_NELEMS, R_IN_MB, R_OUT_MB, R_IN_SPLIT, R_
 static const struct trawl_column size_columns[SIZES] = {
 	[R_TS] = TW_US("ts", 20, "start, on the clock of this rank's trace"),
 	[R_DUR] = TW_US("dur", 12, "time on this rank"),
-	[R_IN_NELEMS] = TW_ID("In msg nelems", 14, "elements this rank sent"),
-	[R_OUT_NELEMS] = TW_ID("Out msg nelems", 14, "elements it received"),
+	[R_IN_NELEMS] = TW_ID(TW_COL_IN_MSG_NELEMS, 14, "elements this rank sent"),
+	[R_OUT_NELEMS] = TW_ID(TW_COL_OUT_MSG_NELEMS, 14, "elements it received"),
 	[R_IN_MB] = TW_REAL("In msg size (MB)", "MB", 3, 12, "what it sent"),
 	[R_OUT_MB] = TW_REAL("Out msg size (MB)", "MB", 3, 12, "what it received"),
 	[R_IN_SPLIT] = TW_TEXT("In split size", 14, "elements it sent to each rank of the group"),
@@ -100,8 +100,8 @@ static const struct trawl_column size_columns[SIZES] = {
 enum { R_START_SKEW, R_END_SKEW, SKEWS };
 
 static const struct trawl_column skew_columns[SKEWS] = {
-	[R_START_SKEW] = TW_US("skew in start time", 14, "this rank's start - first start"),
-	[R_END_SKEW] = TW_US("skew in end time", 14, "last end - this rank's end"),
+	[R_START_SKEW] = TW_US(TW_COL_SKEW_IN_START_TIME, 14, "this rank's start - first start"),
+	[R_END_SKEW] = TW_US(TW_COL_SKEW_IN_END_TIME, 14, "last end - this rank's end"),
 };
 
 struct work {

@@ -15,16 +15,16 @@
 enum { SOURCE, DESTINATION, TOTAL, MEAN, COUNT, SPAN };
 
 static const struct trawl_column columns[] = {
-	[SOURCE] = TW_INTEGER("src_rank", 8, "rank that sends"),
+	[SOURCE] = TW_INTEGER(TW_COL_SRC_RANK, 8, "rank that sends"),
 	[DESTINATION] =
-		TW_INTEGER("dst_rank", 8,
+		TW_INTEGER(TW_COL_DST_RANK, 8,
 			   "rank that receives; its place in the process group where the group's "
 			   "ranks are not recorded"),
-	[TOTAL] = TW_REAL("total_sent_MB", "MB", 3, 14,
+	[TOTAL] = TW_REAL(TW_COL_TOTAL_SENT_MB, "MB", 3, 14,
 			  "sum of In split size x bytes of the type / 2^20"),
 	[MEAN] = TW_REAL("avg_sent_MB", "MB", 3, 14, "mean of one all_to_allv"),
 	[COUNT] = TW_INTEGER("count", 8, "how many"),
-	[SPAN] = TW_TEXT("node_span", 12,
+	[SPAN] = TW_TEXT(TW_COL_NODE_SPAN, 12,
 			 "intra_node, inter_node, or unknown: whether both are on one node"),
 };
 

@@ -14,10 +14,11 @@ enum { RANK, TYPE, TIME, MEDIAN, OVER, OVER_PERCENT };
 static const struct trawl_column columns[] = {
 	[RANK] = TW_INTEGER("rank", 6, "rank in the job", .values = "!"),
 	[TYPE] = TW_TEXT("type", 22, "part of its timeline", .values = "!"),
-	[TIME] = EXACT("time ms", 6, "how long"),
+	[TIME] = EXACT(TW_COL_TIME_MS, 6, "how long"),
 	[MEDIAN] = EXACT("median ms", 7, "median over the ranks"),
-	[OVER] = EXACT("over median ms", 7, "how much longer than that"),
-	[OVER_PERCENT] = TW_PERCENT_1("over median %", 10, "the same as a share of the median"),
+	[OVER] = EXACT(TW_COL_OVER_MEDIAN_MS, 7, "how much longer than that"),
+	[OVER_PERCENT] =
+		TW_PERCENT_1(TW_COL_OVER_MEDIAN_PERCENT, 10, "the same as a share of the median"),
 };
 
 /* What says something of a rank by itself; the other parts are made of these. */

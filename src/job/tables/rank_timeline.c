@@ -13,7 +13,7 @@ static const struct trawl_column columns[] = {
 	[EXPOSED_COPY] = TIME("exposed_memcpy_time ms", "copying while there is neither"),
 	[BUSY] = TIME("busy_time ms", "doing anything"),
 	[IDLE] = TIME("idle_time ms", "doing nothing"),
-	[TOTAL] = TIME("total_time ms", "from first start to last end"),
+	[TOTAL] = TIME(TW_COL_TOTAL_TIME_MS, "from first start to last end"),
 	[COMM] = TIME("total_comm_time ms", "communicating"),
 	[COPY] = TIME("total_memcpy_time ms", "copying"),
 };

@@ -1,6 +1,7 @@
 #include "render/charts/category_chart.h"
 
 #include "render/charts/gnuplot.h"
+#include "table/columns.h"
 
 #include <math.h>
 
@@ -19,8 +20,8 @@ static const struct {
 } kinds[TW_BAR_KINDS] = {
 	[TW_BAR_COMPUTE] = { "0072b2", "computing" },
 	[TW_BAR_UNLINKED] = { "56b4e9", "launch not recorded" },
-	[TW_BAR_COMMUNICATION] = { "d55e00", "exposed communication" },
-	[TW_BAR_COPY] = { "e69f00", "exposed copies" },
+	[TW_BAR_COMMUNICATION] = { "d55e00", TW_LABEL_EXPOSED_COMMUNICATION },
+	[TW_BAR_COPY] = { "e69f00", TW_LABEL_EXPOSED_COPIES },
 	[TW_BAR_IDLE] = { "999999", "idle" },
 };
 
