@@ -16,6 +16,7 @@
 
 #include "trawl/api.h"
 #include "trawl/error.h"
+#include "trawl/events.h"
 #include "trawl/render.h"
 #include "trawl/report.h"
 #include "trawl/table.h"

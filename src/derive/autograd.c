@@ -12,11 +12,11 @@ static const char engine_prefix[] = "autograd::engine::evaluate_function:";
 
 static bool has_sequence(const struct tw_derived *d, uint64_t node, int64_t *sequence)
 {
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	if (tw_node_class(d, node) != TRAWL_CLASS_CPU_OP ||
-	    !tw_trace_arg(d->trace, d->host.event[node], TW_KEY_sequence_number, &arg) ||
-	    arg.kind != TW_ARG_INTEGER || arg.integer < 0)
+	    !trawl_event_argument(d->trace, d->host.event[node], TW_KEY_sequence_number, &arg) ||
+	    arg.kind != TRAWL_VALUE_INTEGER || arg.integer < 0)
 		return false;
 	*sequence = arg.integer;
 	return true;

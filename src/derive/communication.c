@@ -185,10 +185,10 @@ static bool has_arguments(const struct trawl_trace *trace, uint64_t event)
 {
 	static const struct tw_arg_keys keys = { { KEY_BITS(0), KEY_BITS(1) } };
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	while (at && tw_args_seek(&trace->args, &at, &keys))
-		if (tw_args_next(&trace->args, &at, &arg) && arg.kind != TW_ARG_NULL)
+		if (tw_args_next(&trace->args, &at, &arg) && arg.kind != TRAWL_VALUE_NULL)
 			return true;
 	return false;
 }
@@ -267,9 +267,9 @@ static uint32_t operation_of(const struct tw_derived *d, const struct launcher *
 static bool integer_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key,
 			int64_t *value)
 {
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
-	if (!tw_trace_arg(trace, event, key, &arg) || arg.kind != TW_ARG_INTEGER)
+	if (!trawl_event_argument(trace, event, key, &arg) || arg.kind != TRAWL_VALUE_INTEGER)
 		return false;
 	*value = arg.integer;
 	return true;
@@ -280,11 +280,11 @@ static bool has_part_of(const struct trawl_trace *trace, uint64_t recorded, uint
 			int64_t nelems)
 {
 	const char *text;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	int64_t part = -1; /* no digit yet */
 	size_t i, len;
 
-	if (!tw_trace_arg(trace, recorded, key, &arg) || arg.kind != TW_ARG_TEXT)
+	if (!trawl_event_argument(trace, recorded, key, &arg) || arg.kind != TRAWL_VALUE_TEXT)
 		return false;
 	text = tw_pool_text(&trace->texts, arg.text, &len);
 	for (i = 0; i < len; i++) {
@@ -305,10 +305,11 @@ static bool is_size_of(const struct trawl_trace *trace, uint64_t recorded, int64
 	static const uint32_t keys[] = { TW_KEY_in_msg_nelems, TW_KEY_out_msg_nelems };
 	int64_t ranks = 1, nelems, element, all;
 	const char *text;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	size_t i, len;
 
-	if (!tw_trace_arg(trace, recorded, TW_KEY_dtype, &arg) || arg.kind != TW_ARG_TEXT)
+	if (!trawl_event_argument(trace, recorded, TW_KEY_dtype, &arg) ||
+	    arg.kind != TRAWL_VALUE_TEXT)
 		return false;
 	text = tw_pool_text(&trace->texts, arg.text, &len);
 	element = tw_dtype_bytes(text, len);
@@ -331,14 +332,15 @@ static bool is_between_devices(const struct trawl_trace *trace, uint64_t event)
 {
 	static const uint32_t keys[] = { TW_KEY_copy_kind, TW_KEY_kind };
 	const char *text;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	size_t i, len;
 
 	text = tw_pool_text(&trace->texts, trace->events.name[event], &len);
 	if (tw_copy_is_between_devices(text, len))
 		return true;
 	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		if (!tw_trace_arg(trace, event, keys[i], &arg) || arg.kind != TW_ARG_TEXT)
+		if (!trawl_event_argument(trace, event, keys[i], &arg) ||
+		    arg.kind != TRAWL_VALUE_TEXT)
 			continue;
 		text = tw_pool_text(&trace->texts, arg.text, &len);
 		if (tw_copy_is_between_devices(text, len))

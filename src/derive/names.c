@@ -33,11 +33,12 @@ static uint32_t find_place(const struct place *places, uint32_t count, tw_code p
 
 static uint32_t text_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key)
 {
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
-	if (!tw_trace_arg(trace, event, key, &arg))
+	if (!trawl_event_argument(trace, event, key, &arg))
 		return 0;
-	return arg.kind == TW_ARG_TEXT || arg.kind == TW_ARG_JSON || arg.kind == TW_ARG_NUMBER ?
+	return arg.kind == TRAWL_VALUE_TEXT || arg.kind == TRAWL_VALUE_JSON ||
+			       arg.kind == TRAWL_VALUE_NUMBER ?
 		       arg.text :
 		       0;
 }

@@ -104,10 +104,10 @@ static bool is_of_one_process(const struct work *w, tw_code id)
 
 static tw_code pid_of_args(const struct trawl_trace *trace, uint64_t event)
 {
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
-	if (!tw_trace_arg(trace, event, TW_KEY_pid, &arg) || arg.kind != TW_ARG_INTEGER ||
-	    arg.integer < 0 || arg.integer >= TW_CODE_TEXT)
+	if (!trawl_event_argument(trace, event, TW_KEY_pid, &arg) ||
+	    arg.kind != TRAWL_VALUE_INTEGER || arg.integer < 0 || arg.integer >= TW_CODE_TEXT)
 		return TW_CODE_NONE;
 	return (tw_code)arg.integer;
 }

@@ -38,14 +38,16 @@ static bool is_of_whole_us(struct work *w)
 	return w->whole_us;
 }
 
-static bool has_graph_node(const struct trawl_trace *trace, uint32_t event, struct tw_arg *arg)
+static bool has_graph_node(const struct trawl_trace *trace, uint32_t event,
+			   struct trawl_argument *arg)
 {
-	return tw_trace_arg(trace, event, TW_KEY_graph_node, arg) && arg->kind == TW_ARG_INTEGER;
+	return trawl_event_argument(trace, event, TW_KEY_graph_node, arg) &&
+	       arg->kind == TRAWL_VALUE_INTEGER;
 }
 
 static bool are_two_gpu_events(struct work *w, uint32_t a, uint32_t b)
 {
-	struct tw_arg x, y;
+	struct trawl_argument x, y;
 
 	if (!w->trace->events.dur_ns[a] && is_of_whole_us(w))
 		return true;
@@ -58,13 +60,13 @@ static uint64_t id_of(const struct trawl_trace *trace, uint32_t event)
 {
 	const struct tw_events *events = &trace->events;
 	enum trawl_class class = tw_class(trace, event);
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	if (class == TRAWL_CLASS_CPU_OP)
 		return known(events->external[event]);
 	if (class == TRAWL_CLASS_PYTHON)
-		return tw_trace_arg(trace, event, TW_KEY_python_id, &arg) &&
-				       arg.kind == TW_ARG_INTEGER ?
+		return trawl_event_argument(trace, event, TW_KEY_python_id, &arg) &&
+				       arg.kind == TRAWL_VALUE_INTEGER ?
 			       (uint64_t)arg.integer :
 			       NO_ID;
 	return known(events->correlation[event]);

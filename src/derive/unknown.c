@@ -60,9 +60,9 @@ static bool is_on_stream(const struct trawl_trace *trace, uint64_t event,
 {
 	const struct tw_track *track = &trace->tracks[trace->events.track[event]];
 	struct place place = { track->pid, track->tid };
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
-	return tw_trace_arg(trace, event, TW_KEY_stream, &arg) ||
+	return trawl_event_argument(trace, event, TW_KEY_stream, &arg) ||
 	       bsearch(&place, places, count, sizeof(place), compare_places);
 }
 

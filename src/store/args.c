@@ -34,7 +34,7 @@ void tw_args_release(struct tw_args *args)
 	memset(args, 0, sizeof(*args));
 }
 
-bool tw_args_next(const struct tw_args *args, size_t *at, struct tw_arg *arg)
+bool tw_args_next(const struct tw_args *args, size_t *at, struct trawl_argument *arg)
 {
 	const uint8_t *p = args->bytes + *at;
 	uint64_t raw = 0;
@@ -48,28 +48,28 @@ bool tw_args_next(const struct tw_args *args, size_t *at, struct tw_arg *arg)
 		p += 4;
 	}
 	tag = *p++;
-	arg->kind = (enum tw_arg_kind)(tag >> 4);
+	arg->kind = (enum trawl_value_kind)(tag >> 4);
 	n = tw_args_payload(tag);
 	arg->integer = 0;
 	arg->text = 0;
 	arg->real = 0;
 	switch (arg->kind) {
-	case TW_ARG_NULL:
+	case TRAWL_VALUE_NULL:
 		break;
-	case TW_ARG_BOOL:
+	case TRAWL_VALUE_BOOL:
 		arg->integer = tag & 15;
 		break;
-	case TW_ARG_INTEGER:
+	case TRAWL_VALUE_INTEGER:
 		memcpy(&raw, p, n);
 		/* Sign extension of n bytes. */
 		arg->integer = (int64_t)(raw << (64 - 8 * n)) >> (64 - 8 * n);
 		break;
-	case TW_ARG_REAL:
+	case TRAWL_VALUE_REAL:
 		memcpy(&arg->real, p, 8);
 		break;
-	case TW_ARG_TEXT:
-	case TW_ARG_NUMBER:
-	case TW_ARG_JSON:
+	case TRAWL_VALUE_TEXT:
+	case TRAWL_VALUE_NUMBER:
+	case TRAWL_VALUE_JSON:
 		memcpy(&arg->text, p, n);
 		break;
 	}
@@ -115,7 +115,7 @@ void tw_args_translate(struct tw_args *args, const uint32_t *texts)
 		if (key == 128)
 			p = translate_id(p, texts);
 		tag = *p++;
-		if (tag >> 4 >= TW_ARG_TEXT)
+		if (tag >> 4 >= TRAWL_VALUE_TEXT)
 			p = translate_id(p, texts);
 		else
 			p += tw_args_payload(tag);

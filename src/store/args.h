@@ -14,27 +14,9 @@
 #define TW_STORE_ARGS_H
 
 #include "store/keys.h"
-#include "trawl/api.h"
+#include "trawl/events.h"
 
 #include <string.h>
-
-enum tw_arg_kind {
-	TW_ARG_NULL,
-	TW_ARG_BOOL,
-	TW_ARG_INTEGER,
-	TW_ARG_REAL,
-	TW_ARG_TEXT,   /* text id of a string */
-	TW_ARG_NUMBER, /* text id of a number that fits no int64 and no double exactly */
-	TW_ARG_JSON,   /* text id of the JSON text of a list or object */
-};
-
-struct tw_arg {
-	uint32_t key;
-	enum tw_arg_kind kind;
-	int64_t integer; /* INTEGER, BOOL */
-	double real;	 /* REAL */
-	uint32_t text;	 /* TEXT, NUMBER, JSON */
-};
 
 struct tw_args {
 	const struct trawl_allocator *allocator;
@@ -80,20 +62,20 @@ static inline void tw_args_put_integer(struct tw_args *args, uint32_t key, int64
 		     value >= INT32_MIN && value <= INT32_MAX ? 4 :
 								8;
 
-	tw_args_put_head(args, key, TW_ARG_INTEGER, n);
+	tw_args_put_head(args, key, TRAWL_VALUE_INTEGER, n);
 	memcpy(args->bytes + args->len, &value, 8);
 	args->len += n;
 }
 
 static inline void tw_args_put_real(struct tw_args *args, uint32_t key, double value)
 {
-	tw_args_put_head(args, key, TW_ARG_REAL, 8);
+	tw_args_put_head(args, key, TRAWL_VALUE_REAL, 8);
 	memcpy(args->bytes + args->len, &value, 8);
 	args->len += 8;
 }
 
 /* TEXT, NUMBER or JSON */
-static inline void tw_args_put_text(struct tw_args *args, uint32_t key, enum tw_arg_kind kind,
+static inline void tw_args_put_text(struct tw_args *args, uint32_t key, enum trawl_value_kind kind,
 				    uint32_t text)
 {
 	tw_args_put_head(args, key, kind, 4);
@@ -102,16 +84,16 @@ static inline void tw_args_put_text(struct tw_args *args, uint32_t key, enum tw_
 }
 
 /* NULL or BOOL: no payload; what a BOOL is stands in its place in the tag. */
-static inline void tw_args_put_flag(struct tw_args *args, uint32_t key, enum tw_arg_kind kind,
+static inline void tw_args_put_flag(struct tw_args *args, uint32_t key, enum trawl_value_kind kind,
 				    bool value)
 {
-	tw_args_put_head(args, key, kind, kind == TW_ARG_BOOL && value);
+	tw_args_put_head(args, key, kind, kind == TRAWL_VALUE_BOOL && value);
 }
 
 /* Bytes of payload behind a tag. */
 static inline unsigned tw_args_payload(unsigned tag)
 {
-	return tag >> 4 > TW_ARG_BOOL ? tag & 15 : 0;
+	return tag >> 4 > TRAWL_VALUE_BOOL ? tag & 15 : 0;
 }
 
 /* Moves the argument that begins at `last`, the last one, before all others of its record. */
@@ -168,14 +150,14 @@ static inline uint32_t tw_args_take_text(const struct tw_args *args, size_t *at)
 
 	p += *p == 128 ? 5 : 1;
 	kind = *p >> 4;
-	if (kind == TW_ARG_TEXT || kind == TW_ARG_JSON)
+	if (kind == TRAWL_VALUE_TEXT || kind == TRAWL_VALUE_JSON)
 		memcpy(&text, p + 1, 4);
 	*at = (size_t)(p - args->bytes) + 1 + tw_args_payload(*p);
 	return text;
 }
 
 /* Reads the argument at *at and moves *at behind it; false at the end of the record. */
-bool tw_args_next(const struct tw_args *args, size_t *at, struct tw_arg *arg);
+bool tw_args_next(const struct tw_args *args, size_t *at, struct trawl_argument *arg);
 
 /* Ends the record that began at `start`; -1 when its offset fits no 32 bits. */
 int tw_args_end(struct tw_args *args, size_t start, uint32_t *offset);

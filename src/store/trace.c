@@ -379,11 +379,12 @@ int tw_code_compare(const struct trawl_trace *trace, tw_code a, tw_code b)
 	return order ? order : (a_len > b_len) - (a_len < b_len);
 }
 
-bool tw_trace_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key, struct tw_arg *arg)
+bool trawl_event_argument(const struct trawl_trace *trace, uint64_t event, uint32_t key,
+			  struct trawl_argument *arg)
 {
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
 	struct tw_arg_keys keys = { { 0 } };
-	struct tw_arg next;
+	struct trawl_argument next;
 	bool found = false;
 
 	if (!at)

@@ -174,10 +174,6 @@ static inline bool tw_class_is_launch(enum trawl_class class)
 	return class == TRAWL_CLASS_RUNTIME || class == TRAWL_CLASS_DRIVER;
 }
 
-/* Finds an argument of an event by key, quickest by one of keys.h; false when it has none of that name. */
-bool tw_trace_arg(const struct trawl_trace *trace, uint64_t event, uint32_t key,
-		  struct tw_arg *arg);
-
 /*
  * Kinds seen in `quality`, worst first, as tw_quality_list(); events that come from a database are
  * told by table and row.

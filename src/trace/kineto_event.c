@@ -225,27 +225,27 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key,
 struct word {
 	const char *text;
 	uint8_t len;
-	enum tw_arg_kind kind;
+	enum trawl_value_kind kind;
 	bool value;
 	int flaw; /* enum tw_defect, -1: none */
 };
 
 static const struct word words[] = {
-	{ "true", 4, TW_ARG_BOOL, true, -1 },
-	{ "false", 5, TW_ARG_BOOL, false, -1 },
-	{ "null", 4, TW_ARG_NULL, false, -1 },
-	{ "True", 4, TW_ARG_BOOL, true, TW_DEFECT_python_literal },
-	{ "False", 5, TW_ARG_BOOL, false, TW_DEFECT_python_literal },
-	{ "None", 4, TW_ARG_NULL, false, TW_DEFECT_python_literal },
-	{ "undefined", 9, TW_ARG_NULL, false, TW_DEFECT_malformed_value },
-	{ "NaN", 3, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
-	{ "nan(ind)", 8, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
-	{ "nan(snan)", 9, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
-	{ "nan", 3, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
-	{ "Infinity", 8, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
-	{ "infinity", 8, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
-	{ "inf", 3, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
-	{ "Inf", 3, TW_ARG_NULL, false, TW_DEFECT_not_a_number },
+	{ "true", 4, TRAWL_VALUE_BOOL, true, -1 },
+	{ "false", 5, TRAWL_VALUE_BOOL, false, -1 },
+	{ "null", 4, TRAWL_VALUE_NULL, false, -1 },
+	{ "True", 4, TRAWL_VALUE_BOOL, true, TW_DEFECT_python_literal },
+	{ "False", 5, TRAWL_VALUE_BOOL, false, TW_DEFECT_python_literal },
+	{ "None", 4, TRAWL_VALUE_NULL, false, TW_DEFECT_python_literal },
+	{ "undefined", 9, TRAWL_VALUE_NULL, false, TW_DEFECT_malformed_value },
+	{ "NaN", 3, TRAWL_VALUE_NULL, false, TW_DEFECT_not_a_number },
+	{ "nan(ind)", 8, TRAWL_VALUE_NULL, false, TW_DEFECT_not_a_number },
+	{ "nan(snan)", 9, TRAWL_VALUE_NULL, false, TW_DEFECT_not_a_number },
+	{ "nan", 3, TRAWL_VALUE_NULL, false, TW_DEFECT_not_a_number },
+	{ "Infinity", 8, TRAWL_VALUE_NULL, false, TW_DEFECT_not_a_number },
+	{ "infinity", 8, TRAWL_VALUE_NULL, false, TW_DEFECT_not_a_number },
+	{ "inf", 3, TRAWL_VALUE_NULL, false, TW_DEFECT_not_a_number },
+	{ "Inf", 3, TRAWL_VALUE_NULL, false, TW_DEFECT_not_a_number },
 };
 
 static bool is_word_char(char c)
@@ -253,7 +253,7 @@ static bool is_word_char(char c)
 	return (unsigned char)((c | 0x20) - 'a') < 26 || c == '(' || c == ')' || c == '.';
 }
 
-static const char *read_word(struct tw_kineto *k, const char *p, struct tw_arg *arg)
+static const char *read_word(struct tw_kineto *k, const char *p, struct trawl_argument *arg)
 {
 	const char *start = p, *end;
 	size_t i;
@@ -278,12 +278,12 @@ static const char *read_word(struct tw_kineto *k, const char *p, struct tw_arg *
 	/* A value that is not there at all, or a bare "..." where something was cut out. */
 	if (k->lenient && (*p == ',' || *p == '}')) {
 		tw_kineto_flaw(k, TW_DEFECT_malformed_value, p);
-		arg->kind = TW_ARG_NULL;
+		arg->kind = TRAWL_VALUE_NULL;
 		return p;
 	}
 	if (!strncmp(p, "...", 3)) {
 		tw_kineto_flaw(k, TW_DEFECT_malformed_value, p);
-		arg->kind = TW_ARG_NULL;
+		arg->kind = TRAWL_VALUE_NULL;
 		return p + 3;
 	}
 	return fail(k, start);
@@ -298,7 +298,7 @@ static const char *number_end(const char *p)
 }
 
 /* A number with a fraction, an exponent or too many digits. */
-static const char *read_odd_number(struct tw_kineto *k, const char *p, struct tw_arg *arg)
+static const char *read_odd_number(struct tw_kineto *k, const char *p, struct trawl_argument *arg)
 {
 	const char *start = p, *behind;
 	bool fraction = false;
@@ -311,15 +311,16 @@ static const char *read_odd_number(struct tw_kineto *k, const char *p, struct tw
 	}
 	for (p = start; p < behind; p++)
 		fraction |= *p == '.' || *p == 'e' || *p == 'E';
-	arg->kind = TW_ARG_REAL;
+	arg->kind = TRAWL_VALUE_REAL;
 	if (!fraction || arg->real > 1.7e308 || arg->real < -1.7e308) {
-		arg->kind = TW_ARG_NUMBER;
+		arg->kind = TRAWL_VALUE_NUMBER;
 		arg->text = intern(k, start, (size_t)(behind - start));
 	}
 	return behind;
 }
 
-static inline const char *read_number(struct tw_kineto *k, const char *p, struct tw_arg *arg)
+static inline const char *read_number(struct tw_kineto *k, const char *p,
+				      struct trawl_argument *arg)
 {
 	bool negative = *p == '-';
 	uint64_t value;
@@ -328,25 +329,25 @@ static inline const char *read_number(struct tw_kineto *k, const char *p, struct
 
 	if (__builtin_expect(digits - 1 >= 18 || *behind == '.' || (*behind | 0x20) == 'e', 0))
 		return read_odd_number(k, p, arg);
-	arg->kind = TW_ARG_INTEGER;
+	arg->kind = TRAWL_VALUE_INTEGER;
 	arg->integer = negative ? -(int64_t)value : (int64_t)value;
 	return behind;
 }
 
 /* Any value into *arg. */
 static inline const char *read_value(struct tw_kineto *k, const char *p, uint32_t key,
-				     struct tw_arg *arg)
+				     struct trawl_argument *arg)
 {
 	char c = *p;
 
 	if (tw_is_digit(c) || c == '-')
 		return read_number(k, p, arg);
 	if (c == '"') {
-		arg->kind = TW_ARG_TEXT;
+		arg->kind = TRAWL_VALUE_TEXT;
 		return read_guessed_string(k, p, key, k->fields.name, &arg->text);
 	}
 	if (c == '[' || c == '{') {
-		arg->kind = TW_ARG_JSON;
+		arg->kind = TRAWL_VALUE_JSON;
 		return read_nested(k, p, key, &arg->text);
 	}
 	return read_word(k, p, arg);
@@ -356,7 +357,7 @@ static inline const char *read_value(struct tw_kineto *k, const char *p, uint32_
 __attribute__((cold)) enum tw_attempt tw_kineto_value(struct tw_kineto *k, const char **place)
 {
 	const char *p, *next;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	k->flaw_kinds = k->flaw_count = 0;
 	k->fields.name = 0;
@@ -395,28 +396,28 @@ static tw_code code_of_real(struct tw_kineto *k, double real, const char *at)
 }
 
 /* An id: number or text. Fractions and numbers beyond 64 bits keep their digits. */
-static tw_code code_of(struct tw_kineto *k, const struct tw_arg *arg, const char *at)
+static tw_code code_of(struct tw_kineto *k, const struct trawl_argument *arg, const char *at)
 {
 	const char *text;
 	size_t len;
 
 	switch (arg->kind) {
-	case TW_ARG_INTEGER:
+	case TRAWL_VALUE_INTEGER:
 		if (arg->integer >= 0 && arg->integer < (int64_t)TW_CODE_TEXT)
 			return (tw_code)arg->integer;
 		return tw_code_from_integer(k->trace, arg->integer);
-	case TW_ARG_NUMBER:
+	case TRAWL_VALUE_NUMBER:
 		text = tw_pool_text(&k->trace->texts, arg->text, &len);
 		if (!fits_64_bits(text, len))
 			tw_kineto_flaw(k, TW_DEFECT_wide_id, at);
 		return TW_CODE_TEXT | arg->text;
-	case TW_ARG_REAL:
+	case TRAWL_VALUE_REAL:
 		tw_kineto_flaw(k, TW_DEFECT_wide_id, at);
 		return code_of_real(k, arg->real, at);
-	case TW_ARG_TEXT:
+	case TRAWL_VALUE_TEXT:
 		text = tw_pool_text(&k->trace->texts, arg->text, &len);
 		return len ? tw_code_from_text(k->trace, text, len) : TW_CODE_NONE;
-	case TW_ARG_JSON:
+	case TRAWL_VALUE_JSON:
 		return TW_CODE_TEXT | arg->text;
 	default:
 		return TW_CODE_NONE;
@@ -424,15 +425,16 @@ static tw_code code_of(struct tw_kineto *k, const struct tw_arg *arg, const char
 }
 
 /* Correlation and External id: 0, -1 and its unsigned spellings (32 and 64 bits) mean none. */
-static tw_code link_code(struct tw_kineto *k, const struct tw_arg *arg, const char *at)
+static tw_code link_code(struct tw_kineto *k, const struct trawl_argument *arg, const char *at)
 {
 	const char *text;
 	size_t len;
 
-	if ((arg->kind == TW_ARG_INTEGER && (arg->integer <= 0 || arg->integer == UINT32_MAX)) ||
-	    (arg->kind == TW_ARG_REAL && arg->real <= 0))
+	if ((arg->kind == TRAWL_VALUE_INTEGER &&
+	     (arg->integer <= 0 || arg->integer == UINT32_MAX)) ||
+	    (arg->kind == TRAWL_VALUE_REAL && arg->real <= 0))
 		return TW_CODE_NONE;
-	if (arg->kind == TW_ARG_TEXT || arg->kind == TW_ARG_NUMBER) {
+	if (arg->kind == TRAWL_VALUE_TEXT || arg->kind == TRAWL_VALUE_NUMBER) {
 		text = tw_pool_text(&k->trace->texts, arg->text, &len);
 		if (len && text[0] == '-')
 			return TW_CODE_NONE;
@@ -558,7 +560,8 @@ static inline const char *read_key(struct tw_kineto *k, const char *p, uint32_t 
 	return behind;
 }
 
-static void keep_arg(struct tw_kineto *k, uint32_t key, const struct tw_arg *arg, const char *at)
+static void keep_arg(struct tw_kineto *k, uint32_t key, const struct trawl_argument *arg,
+		     const char *at)
 {
 	struct tw_args *args = &k->trace->args;
 
@@ -581,14 +584,14 @@ static void keep_arg(struct tw_kineto *k, uint32_t key, const struct tw_arg *arg
 	if (!key)
 		return;
 	switch (arg->kind) {
-	case TW_ARG_NULL:
-	case TW_ARG_BOOL:
+	case TRAWL_VALUE_NULL:
+	case TRAWL_VALUE_BOOL:
 		tw_args_put_flag(args, key, arg->kind, arg->integer);
 		break;
-	case TW_ARG_INTEGER:
+	case TRAWL_VALUE_INTEGER:
 		tw_args_put_integer(args, key, arg->integer);
 		break;
-	case TW_ARG_REAL:
+	case TRAWL_VALUE_REAL:
 		tw_args_put_real(args, key, arg->real);
 		break;
 	default:
@@ -601,7 +604,7 @@ static const char *read_args(struct tw_kineto *k, const char *p)
 	struct tw_args *args = &k->trace->args;
 	uint32_t context = k->last_category.category % (TW_LITERAL_CONTEXTS - 8), key = 0;
 	size_t start, last;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	if (tw_args_reserve(args, TW_ARG_MAX_BYTES + 2 * TW_ARGS_ALIGN)) {
 		k->out_of_memory = true;
@@ -640,7 +643,7 @@ static const char *read_args(struct tw_kineto *k, const char *p)
 static const char *read_odd_time(struct tw_kineto *k, const char *p, int64_t *ns)
 {
 	const char *behind = p, *text, *end;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	size_t len;
 
 	*ns = TRAWL_TIME_NONE;
@@ -651,7 +654,7 @@ static const char *read_odd_time(struct tw_kineto *k, const char *p, int64_t *ns
 		return behind;
 	}
 	behind = read_value(k, p, 0, &arg);
-	if (!behind || arg.kind != TW_ARG_TEXT)
+	if (!behind || arg.kind != TRAWL_VALUE_TEXT)
 		return behind;
 	text = tw_pool_text(&k->trace->texts, arg.text, &len);
 	/* Pooled texts end with NUL, which ends every number. */
@@ -692,7 +695,7 @@ static inline const char *read_time(struct tw_kineto *k, const char *p, int64_t 
 
 static const char *read_code(struct tw_kineto *k, const char *p, tw_code *code)
 {
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	const char *behind = read_value(k, p, 0, &arg);
 
 	if (behind)
@@ -703,7 +706,7 @@ static const char *read_code(struct tw_kineto *k, const char *p, tw_code *code)
 /* A name or category: text, or the text of whatever stands there. */
 static inline const char *read_label(struct tw_kineto *k, const char *p, uint32_t key, uint32_t *id)
 {
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	const char *behind;
 
 	if (__builtin_expect(*p == '"', 1))
@@ -715,7 +718,7 @@ static inline const char *read_label(struct tw_kineto *k, const char *p, uint32_
 	/* Cut by the end of the window: it is read again, and shall be no category before. */
 	if (behind >= k->window.end)
 		return fail(k, behind);
-	if (arg.kind != TW_ARG_NULL && arg.kind != TW_ARG_BOOL)
+	if (arg.kind != TRAWL_VALUE_NULL && arg.kind != TRAWL_VALUE_BOOL)
 		*id = intern(k, p, (size_t)(behind - p));
 	return behind;
 }
@@ -735,7 +738,7 @@ static const char *read_phase(struct tw_kineto *k, const char *p)
 static const char *read_field(struct tw_kineto *k, const char *p, uint32_t key)
 {
 	struct tw_event_fields *f = &k->fields;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	switch (key) {
 	case TW_KEY_ph:

@@ -118,11 +118,11 @@ static int put_domain(struct tw_export_part *part, int64_t domain)
 	/* Its name, if it has one, comes when all is read. */
 	len = snprintf(text, sizeof(text), TW_EXPORT_DOMAIN "%lld", (long long)domain);
 	id = tw_pool_intern(&part->trace->texts, text, (size_t)len);
-	tw_args_put_text(&part->trace->args, TW_KEY_domain, TW_ARG_TEXT, id);
+	tw_args_put_text(&part->trace->args, TW_KEY_domain, TRAWL_VALUE_TEXT, id);
 	return id ? 0 : -1;
 }
 
-static int put_text(struct tw_export_part *part, uint32_t key, enum tw_arg_kind kind,
+static int put_text(struct tw_export_part *part, uint32_t key, enum trawl_value_kind kind,
 		    const char *text, size_t len)
 {
 	uint32_t id = tw_export_intern(part, text, len);
@@ -139,7 +139,7 @@ static int put_unsigned(struct tw_export_part *part, uint64_t value)
 		tw_args_put_integer(&part->trace->args, TW_KEY_payload, (int64_t)value);
 		return 0;
 	}
-	return put_text(part, TW_KEY_payload, TW_ARG_NUMBER, digits,
+	return put_text(part, TW_KEY_payload, TRAWL_VALUE_NUMBER, digits,
 			(size_t)snprintf(digits, sizeof(digits), "%llu",
 					 (unsigned long long)value));
 }
@@ -159,10 +159,10 @@ static int put_payload(struct tw_export_part *part)
 	else if (tw_export_has(part, TW_NVTX_UINT32))
 		tw_export_put(part, TW_KEY_payload, TW_NVTX_UINT32);
 	else if ((json = tw_scan_text(part->rows.scan, TW_NVTX_JSON, &len)))
-		return put_text(part, TW_KEY_payload, TW_ARG_TEXT, json, len);
+		return put_text(part, TW_KEY_payload, TRAWL_VALUE_TEXT, json, len);
 	else if (tw_export_has(part, TW_NVTX_JSON_ID) &&
 		 tw_export_pool_text(part, part->rows.values[TW_NVTX_JSON_ID]))
-		tw_args_put_text(&part->trace->args, TW_KEY_payload, TW_ARG_TEXT,
+		tw_args_put_text(&part->trace->args, TW_KEY_payload, TRAWL_VALUE_TEXT,
 				 tw_export_pool_text(part, part->rows.values[TW_NVTX_JSON_ID]));
 	else if (real = tw_scan_real(part->rows.scan, TW_NVTX_DOUBLE), isfinite(real))
 		tw_args_put_real(&part->trace->args, TW_KEY_payload, real);
@@ -178,9 +178,9 @@ static int put_operation(struct tw_export_part *part, const struct operation *op
 		tw_args_put_integer(&part->trace->args, TW_KEY_sequence_number, op->sequence);
 	if (op->id >= 0)
 		tw_args_put_integer(&part->trace->args, TW_KEY_op_id, op->id);
-	return op->sizes ?
-		       put_text(part, TW_KEY_input_dims, TW_ARG_JSON, op->sizes, op->sizes_len) :
-		       0;
+	return op->sizes ? put_text(part, TW_KEY_input_dims, TRAWL_VALUE_JSON, op->sizes,
+				    op->sizes_len) :
+			   0;
 }
 
 /* ---- rows */
@@ -264,7 +264,7 @@ static int take_domain(struct tw_export_part *part)
 	e.track = tw_export_host_track(part, part->rows.values[TW_NVTX_THREAD]);
 	if (tw_export_args_begin(part, 2, &start) ||
 	    put_domain(part, part->rows.values[TW_NVTX_DOMAIN]) ||
-	    put_text(part, TW_KEY_name, TW_ARG_TEXT, text, len) ||
+	    put_text(part, TW_KEY_name, TRAWL_VALUE_TEXT, text, len) ||
 	    tw_export_args_end(part, start, &e.args))
 		return -1;
 	return tw_export_keep(part, &e);

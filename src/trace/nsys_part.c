@@ -251,7 +251,7 @@ int tw_export_keep_name(struct tw_export_part *part, uint32_t kind, uint32_t tra
 
 	if (tw_export_args_begin(part, 1, &start))
 		return -1;
-	tw_args_put_text(&part->trace->args, TW_KEY_name, TW_ARG_TEXT, name);
+	tw_args_put_text(&part->trace->args, TW_KEY_name, TRAWL_VALUE_TEXT, name);
 	return tw_export_args_end(part, start, &e.args) ? -1 : tw_export_keep(part, &e);
 }
 
@@ -299,7 +299,7 @@ int tw_export_put_triple(struct tw_export_part *part, uint32_t key, unsigned col
 		if (!part->triples[slot].text)
 			return -1;
 	}
-	tw_args_put_text(&part->trace->args, key, TW_ARG_JSON, part->triples[slot].text);
+	tw_args_put_text(&part->trace->args, key, TRAWL_VALUE_JSON, part->triples[slot].text);
 	return 0;
 }
 

@@ -66,14 +66,14 @@ static bool list_domains(const struct trawl_trace *trace, struct domains *domain
 			 const struct trawl_allocator *a)
 {
 	const struct tw_events *events = &trace->events;
-	struct tw_arg number, name;
+	struct trawl_argument number, name;
 	struct domain domain;
 	uint64_t i;
 
 	for (i = 0; i < events->count; i++) {
 		if (events->phase[i] != 'M' || events->name[i] != TW_KEY_domain ||
-		    !tw_trace_arg(trace, i, TW_KEY_domain, &number) ||
-		    !tw_trace_arg(trace, i, TW_KEY_name, &name))
+		    !trawl_event_argument(trace, i, TW_KEY_domain, &number) ||
+		    !trawl_event_argument(trace, i, TW_KEY_name, &name))
 			continue;
 		domain = (struct domain){ trace->tracks[events->track[i]].pid, number.text,
 					  name.text };

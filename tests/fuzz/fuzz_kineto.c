@@ -118,7 +118,7 @@ static void check_args(const struct trawl_trace *a, const struct trawl_trace *b,
 {
 	size_t at = (size_t)a->events.args[i] * TW_ARGS_ALIGN;
 	size_t bt = (size_t)b->events.args[i] * TW_ARGS_ALIGN;
-	struct tw_arg x, y;
+	struct trawl_argument x, y;
 	bool more = at != 0;
 
 	check(!at == !bt);

@@ -523,7 +523,7 @@ static void arguments_of_the_operation_serve_the_event(void **state)
 	tw_collective_facts_of(d, 0, &facts);
 	assert_string_equal(text_of(&facts, TW_COLLECTIVE_NAME), "broadcast");
 	assert_string_equal(text_of(&facts, TW_COLLECTIVE_DTYPE), "");
-	assert_int_equal(facts.sequence.kind, TW_ARG_NULL);
+	assert_int_equal(facts.sequence.kind, TRAWL_VALUE_NULL);
 	release(d);
 	d = derived_of(&beyond);
 	tw_collective_facts_of(d, 0, &facts);

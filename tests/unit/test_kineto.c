@@ -311,7 +311,7 @@ static void sequence_numbers(void **state)
 	static const uint32_t other = UINT32_MAX;
 	const uint32_t order[] = { TW_KEY_sequence_number, TW_KEY_sequence_number, other, other,
 				   other };
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	size_t i;
 
 	assert_string_equal(arg_of(t, 0, "Sequence number"), "123456789012");
@@ -324,7 +324,7 @@ static void sequence_numbers(void **state)
 			assert_int_equal(arg.key, order[i]);
 	}
 	assert_false(tw_args_next(&t->args, &at, &arg));
-	assert_false(tw_trace_arg(t, 1, TW_KEY_sequence_number, &arg));
+	assert_false(trawl_event_argument(t, 1, TW_KEY_sequence_number, &arg));
 	trawl_trace_free(t);
 }
 

@@ -103,13 +103,13 @@ static void expect_name(const struct trawl_trace *trace, uint64_t i, const char 
 
 static void expect_arg(const struct trawl_trace *trace, uint64_t i, uint32_t key, const char *want)
 {
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	char buffer[40];
 
-	assert_true(tw_trace_arg(trace, i, key, &arg));
-	snprintf(buffer, sizeof(buffer), arg.kind == TW_ARG_REAL ? "%g" : "%.0f",
-		 arg.kind == TW_ARG_REAL ? arg.real : (double)arg.integer);
-	assert_string_equal(arg.kind >= TW_ARG_TEXT ? text(trace, arg.text) : buffer, want);
+	assert_true(trawl_event_argument(trace, i, key, &arg));
+	snprintf(buffer, sizeof(buffer), arg.kind == TRAWL_VALUE_REAL ? "%g" : "%.0f",
+		 arg.kind == TRAWL_VALUE_REAL ? arg.real : (double)arg.integer);
+	assert_string_equal(arg.kind >= TRAWL_VALUE_TEXT ? text(trace, arg.text) : buffer, want);
 }
 
 static const char *code(const struct trawl_trace *trace, tw_code c)
@@ -238,13 +238,13 @@ static void test_ranges(void **state)
 				RANGE("30,NULL,59," T ",'open',NULL,NULL,NULL,NULL,NULL,NULL")
 					RANGE("40,50,70," U ",NULL,99,NULL,NULL,NULL,NULL,NULL"));
 	uint64_t i = event(trace, 'X', TRAWL_CLASS_ANNOTATION, 0);
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	(void)state;
 	expect_name(trace, i, "inline");
 	expect_times(trace, i, -50, 200);
 	expect_track(trace, i, "77", "7", "", "");
-	assert_false(tw_trace_arg(trace, i, TW_KEY_domain, &arg));
+	assert_false(trawl_event_argument(trace, i, TW_KEY_domain, &arg));
 	i = event(trace, 'X', TRAWL_CLASS_ANNOTATION, 1);
 	expect_name(trace, i, "ncclAllReduce");
 	expect_arg(trace, i, TW_KEY_domain, "domain 1");
@@ -313,7 +313,7 @@ static void test_operations(void **state)
 						"1,2,60," T ",'aten::mm, seq = 5',NULL,0,NULL,NULL,"
 						"NULL,NULL"));
 	uint64_t i = event(trace, 'X', TRAWL_CLASS_CPU_OP, 0);
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	(void)state;
 	expect_name(trace, i, "aten::mm");
@@ -322,13 +322,13 @@ static void test_operations(void **state)
 	expect_arg(trace, i, TW_KEY_input_dims, "[[2, 3], [3, 4]]");
 	i = event(trace, 'X', TRAWL_CLASS_CPU_OP, 1);
 	expect_name(trace, i, "aten::add");
-	assert_false(tw_trace_arg(trace, i, TW_KEY_sequence_number, &arg));
+	assert_false(trawl_event_argument(trace, i, TW_KEY_sequence_number, &arg));
 	i = event(trace, 'X', TRAWL_CLASS_CPU_OP, 2);
 	expect_name(trace, i, "aten::cat");
 	expect_arg(trace, i, TW_KEY_input_dims, "[[], [-1]]");
 	i = event(trace, 'X', TRAWL_CLASS_CPU_OP, 3);
 	expect_name(trace, i, "Layer");
-	assert_false(tw_trace_arg(trace, i, TW_KEY_input_dims, &arg));
+	assert_false(trawl_event_argument(trace, i, TW_KEY_input_dims, &arg));
 	expect_name(trace, event(trace, 'X', TRAWL_CLASS_ANNOTATION, 0), "loss, step 3");
 	expect_name(trace, event(trace, 'X', TRAWL_CLASS_ANNOTATION, 1), ", seq = 1");
 	expect_name(trace, event(trace, 'X', TRAWL_CLASS_ANNOTATION, 2), "x, seq = ");

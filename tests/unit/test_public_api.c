@@ -28,6 +28,14 @@ static const char text[] =
 	"{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"Memcpy DtoH\",\"pid\":0,\"tid\":7,\"ts\":20,"
 	"\"dur\":4,\"args\":{\"stream\":7,\"device\":0}}]}\n";
 
+static const char ids_text[] =
+	"[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":-5,\"tid\":\"007\",\"ts\":0,"
+	"\"dur\":9,\"args\":{\"correlation\":9007199254740993,"
+	"\"External id\":99999999999999999999,\"n\":null,\"yes\":true,\"bytes\":-4096,"
+	"\"Sequence number\":3,\"x\":2.5,\"long\":12345678901234567890123,\"t\":\"a\\nb\","
+	"\"l\":[1, {\"k\": 2}]}},\n"
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2}]";
+
 static struct scratch scratch;
 
 static int make_files(void **state)
@@ -39,6 +47,7 @@ static int make_files(void **state)
 	scratch_write(&scratch, "nothing.json", "[{\"ph\":\"M\",\"name\":\"process_name\"}]");
 	scratch_write(&scratch, "text.json", "hello\n");
 	scratch_write(&scratch, "empty.json", "");
+	scratch_write(&scratch, "ids.json", ids_text);
 	return 0;
 }
 
@@ -82,6 +91,100 @@ static void a_trace_and_its_events(void **state)
 	assert_int_equal(defect.event, 3);
 	assert_int_equal(defect.offset, strstr(text, "gemm\\q") - text);
 	assert_true(strlen(defect.meaning) > 10);
+	trawl_trace_free(trace);
+}
+
+static bool is_text(const struct trawl_trace *trace, uint32_t id, const char *wanted)
+{
+	return !strcmp(trawl_trace_text(trace, id, NULL), wanted);
+}
+
+static void events_with_where_they_ran(void **state)
+{
+	struct trawl_trace *trace = read_trace("trace.json");
+	struct trawl_event op = trawl_trace_event(trace, 1), kernel = trawl_trace_event(trace, 3);
+
+	assert_int_equal(op.start_ns, 1000);
+	assert_int_equal(op.dur_ns, 20000);
+	assert_int_equal(op.kind, TRAWL_CLASS_CPU_OP);
+	assert_int_equal(op.phase, 'X');
+	assert_true(is_text(trace, op.name, "aten::mm") && is_text(trace, op.category, "cpu_op"));
+	assert_int_equal(op.process.number, 1);
+	assert_int_equal(op.thread.number, 1);
+	assert_int_equal(op.device.number, TRAWL_ID_NONE);
+	assert_int_equal(op.stream.number, TRAWL_ID_NONE);
+	assert_int_equal(op.correlation.number, TRAWL_ID_NONE);
+	assert_int_equal(op.external.number, TRAWL_ID_NONE);
+	assert_int_equal(kernel.device.number, 0);
+	assert_int_equal(kernel.stream.number, 7);
+	assert_int_equal(kernel.correlation.number, 1);
+	/* The host's thread, and the stream of both kinds of GPU work. */
+	assert_int_equal(op.track, trawl_trace_event(trace, 2).track);
+	assert_int_equal(kernel.track, trawl_trace_event(trace, 4).track);
+	assert_int_not_equal(op.track, kernel.track);
+	assert_int_equal(trawl_trace_tracks(trace), 2);
+	trawl_trace_free(trace);
+}
+
+static void ids_that_are_large_or_no_numbers(void **state)
+{
+	struct trawl_trace *trace = read_trace("ids.json");
+	struct trawl_event e = trawl_trace_event(trace, 0);
+
+	assert_int_equal(e.process.number, -5);
+	assert_int_equal(e.process.text, 0);
+	assert_int_equal(e.thread.number, TRAWL_ID_NONE);
+	assert_true(is_text(trace, e.thread.text, "007"));
+	assert_int_equal(e.correlation.number, INT64_C(9007199254740993));
+	assert_int_equal(e.external.number, TRAWL_ID_NONE);
+	assert_true(is_text(trace, e.external.text, "99999999999999999999"));
+	trawl_trace_free(trace);
+}
+
+static void arguments_of_events(void **state)
+{
+	static const struct {
+		const char *name;
+		enum trawl_value_kind kind;
+	} wanted[] = {
+		{ "Sequence number", TRAWL_VALUE_INTEGER },
+		{ "n", TRAWL_VALUE_NULL },
+		{ "yes", TRAWL_VALUE_BOOL },
+		{ "bytes", TRAWL_VALUE_INTEGER },
+		{ "x", TRAWL_VALUE_REAL },
+		{ "long", TRAWL_VALUE_NUMBER },
+		{ "t", TRAWL_VALUE_TEXT },
+		{ "l", TRAWL_VALUE_JSON },
+	};
+	struct trawl_trace *trace = read_trace("ids.json");
+	struct trawl_argument arg;
+	size_t at = 0, i;
+
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		assert_true(trawl_event_next_argument(trace, 0, &at, &arg));
+		assert_true(is_text(trace, arg.key, wanted[i].name));
+		assert_int_equal(arg.kind, wanted[i].kind);
+	}
+	assert_false(trawl_event_next_argument(trace, 0, &at, &arg));
+	at = 0;
+	assert_false(trawl_event_next_argument(trace, 1, &at, &arg));
+
+	assert_true(trawl_event_argument(trace, 0, trawl_trace_find_text(trace, "bytes"), &arg));
+	assert_int_equal(arg.integer, -4096);
+	assert_true(trawl_event_argument(trace, 0, trawl_trace_find_text(trace, "yes"), &arg));
+	assert_int_equal(arg.integer, 1);
+	assert_true(trawl_event_argument(trace, 0, trawl_trace_find_text(trace, "x"), &arg));
+	assert_true(arg.real == 2.5);
+	assert_true(trawl_event_argument(trace, 0, trawl_trace_find_text(trace, "long"), &arg));
+	assert_true(is_text(trace, arg.text, "12345678901234567890123"));
+	assert_true(trawl_event_argument(trace, 0, trawl_trace_find_text(trace, "t"), &arg));
+	assert_true(is_text(trace, arg.text, "a\nb"));
+	assert_true(trawl_event_argument(trace, 0, trawl_trace_find_text(trace, "l"), &arg));
+	assert_true(is_text(trace, arg.text, "[1, {\"k\": 2}]"));
+	/* A name that nothing has, and one that this event has not. */
+	assert_int_equal(trawl_trace_find_text(trace, "absent"), 0);
+	assert_false(trawl_event_argument(trace, 0, 0, &arg));
+	assert_false(trawl_event_argument(trace, 1, trawl_trace_find_text(trace, "bytes"), &arg));
 	trawl_trace_free(trace);
 }
 
@@ -286,6 +389,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_trace_and_its_events),
+		cmocka_unit_test(events_with_where_they_ran),
+		cmocka_unit_test(ids_that_are_large_or_no_numbers),
+		cmocka_unit_test(arguments_of_events),
 		cmocka_unit_test(a_report_and_its_tables),
 		cmocka_unit_test(parts_of_a_trace),
 		cmocka_unit_test(traces_without_gpu_or_without_anything),

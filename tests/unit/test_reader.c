@@ -109,7 +109,7 @@ static void add_dense(struct tw_str *out, const char *text, size_t len)
 }
 
 static void add_argument(struct tw_str *out, const struct trawl_trace *trace,
-			 const struct tw_arg *arg)
+			 const struct trawl_argument *arg)
 {
 	size_t len;
 	const char *text = tw_pool_text(&trace->texts, arg->key, &len);
@@ -119,27 +119,27 @@ static void add_argument(struct tw_str *out, const struct trawl_trace *trace,
 	tw_str_add_char(out, '=');
 	text = tw_pool_text(&trace->texts, arg->text, &len);
 	switch (arg->kind) {
-	case TW_ARG_NULL:
+	case TRAWL_VALUE_NULL:
 		tw_str_add_cstr(out, "null");
 		break;
-	case TW_ARG_BOOL:
+	case TRAWL_VALUE_BOOL:
 		tw_str_add_cstr(out, arg->integer ? "true" : "false");
 		break;
-	case TW_ARG_INTEGER:
+	case TRAWL_VALUE_INTEGER:
 		tw_str_add_int(out, arg->integer);
 		break;
-	case TW_ARG_REAL:
+	case TRAWL_VALUE_REAL:
 		tw_str_addf(out, "%.17g", arg->real);
 		break;
-	case TW_ARG_TEXT:
+	case TRAWL_VALUE_TEXT:
 		tw_str_add_char(out, '\'');
 		tw_str_add(out, text, len);
 		tw_str_add_char(out, '\'');
 		break;
-	case TW_ARG_NUMBER:
+	case TRAWL_VALUE_NUMBER:
 		tw_str_add(out, text, len);
 		break;
-	case TW_ARG_JSON:
+	case TRAWL_VALUE_JSON:
 		add_dense(out, text, len);
 		break;
 	}
@@ -155,7 +155,7 @@ static void add_event(struct tw_str *out, const struct trawl_trace *trace, uint6
 	const struct tw_track *track = &trace->tracks[e->track[i]];
 	size_t at = (size_t)e->args[i] * TW_ARGS_ALIGN, len;
 	const char *text;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	tw_str_add_char(out, e->phase[i] ? (char)e->phase[i] : '0');
 	text = tw_pool_text(&trace->texts, trace->categories[e->category[i]].name, &len);

@@ -79,20 +79,20 @@ static struct trawl_trace *try_read(const char *text, size_t len, size_t block_s
 }
 
 static void add_argument(struct tw_str *out, const struct trawl_trace *trace,
-			 const struct tw_arg *arg)
+			 const struct trawl_argument *arg)
 {
 	tw_str_addf(out, "%s=", tw_pool_text(&trace->texts, arg->key, NULL));
 	switch (arg->kind) {
-	case TW_ARG_NULL:
+	case TRAWL_VALUE_NULL:
 		tw_str_add_cstr(out, "null");
 		break;
-	case TW_ARG_BOOL:
+	case TRAWL_VALUE_BOOL:
 		tw_str_add_cstr(out, arg->integer ? "true" : "false");
 		break;
-	case TW_ARG_INTEGER:
+	case TRAWL_VALUE_INTEGER:
 		tw_str_add_int(out, arg->integer);
 		break;
-	case TW_ARG_REAL:
+	case TRAWL_VALUE_REAL:
 		tw_str_add_real(out, arg->real);
 		break;
 	default:
@@ -104,7 +104,7 @@ static void add_argument(struct tw_str *out, const struct trawl_trace *trace,
 static void dump(struct tw_str *out, const struct trawl_trace *trace)
 {
 	const struct tw_events *e = &trace->events;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	uint64_t i;
 
 	tw_str_init(out, trawl_allocator_default());

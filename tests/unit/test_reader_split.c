@@ -218,17 +218,18 @@ static void check_event(const struct trawl_trace *trace, uint64_t at, uint32_t i
 {
 	const struct tw_events *e = &trace->events;
 	char text[64], buffer[24];
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	size_t len;
 
 	assert_int_equal(e->start_ns[at], (int64_t)i * 10000 + i % 1000);
 	assert_int_equal(e->dur_ns[at], i % 50 * 1000);
 	assert_int_equal(e->phase[at], "XXXXsMX"[i % 7]);
 	snprintf(text, sizeof(text), "key %u", i % 200);
-	assert_true(tw_trace_arg(trace, at, tw_pool_find(&trace->texts, text, strlen(text)), &arg));
+	assert_true(trawl_event_argument(trace, at, tw_pool_find(&trace->texts, text, strlen(text)),
+					 &arg));
 	assert_true(arg.real == i + 0.5);
 	snprintf(text, sizeof(text), "%u", i % 5000);
-	assert_true(tw_trace_arg(trace, at, tw_pool_find(&trace->texts, "text", 4), &arg));
+	assert_true(trawl_event_argument(trace, at, tw_pool_find(&trace->texts, "text", 4), &arg));
 	assert_string_equal(tw_pool_text(&trace->texts, arg.text, NULL), text);
 	snprintf(text, sizeof(text), "%u", i);
 	assert_string_equal(tw_code_text(trace, e->external[at], buffer, &len), i ? text : "");

@@ -188,17 +188,17 @@ static uint32_t put_record(struct tw_args *args)
 			tw_args_put_real(args, other + 30 + (uint32_t)i, reals[i]);
 		}
 		put_reserve(args);
-		tw_args_put_text(args, other + 40, TW_ARG_TEXT, 1);
+		tw_args_put_text(args, other + 40, TRAWL_VALUE_TEXT, 1);
 		put_reserve(args);
-		tw_args_put_text(args, other + 41, TW_ARG_NUMBER, 0x12345678);
+		tw_args_put_text(args, other + 41, TRAWL_VALUE_NUMBER, 0x12345678);
 		put_reserve(args);
-		tw_args_put_text(args, other + 42, TW_ARG_JSON, 0x7fffffff);
+		tw_args_put_text(args, other + 42, TRAWL_VALUE_JSON, 0x7fffffff);
 		put_reserve(args);
-		tw_args_put_flag(args, other + 43, TW_ARG_NULL, false);
+		tw_args_put_flag(args, other + 43, TRAWL_VALUE_NULL, false);
 		put_reserve(args);
-		tw_args_put_flag(args, other + 44, TW_ARG_BOOL, false);
+		tw_args_put_flag(args, other + 44, TRAWL_VALUE_BOOL, false);
 		put_reserve(args);
-		tw_args_put_flag(args, other + 45, TW_ARG_BOOL, true);
+		tw_args_put_flag(args, other + 45, TRAWL_VALUE_BOOL, true);
 	}
 	put_reserve(args);
 	assert_int_equal(tw_args_end(args, start, &offset), 0);
@@ -207,8 +207,8 @@ static uint32_t put_record(struct tw_args *args)
 	return offset;
 }
 
-static void next_is(const struct tw_args *args, size_t *at, uint32_t key, enum tw_arg_kind kind,
-		    struct tw_arg *arg)
+static void next_is(const struct tw_args *args, size_t *at, uint32_t key,
+		    enum trawl_value_kind kind, struct trawl_argument *arg)
 {
 	assert_true(tw_args_next(args, at, arg));
 	assert_int_equal(arg->key, key);
@@ -219,30 +219,30 @@ static void next_is(const struct tw_args *args, size_t *at, uint32_t key, enum t
 static void check_record(const struct tw_args *args, uint32_t offset, uint32_t shift)
 {
 	size_t at = (size_t)offset * TW_ARGS_ALIGN, i;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	uint32_t other;
 
 	for (other = 0; other <= OTHER_KEY; other += OTHER_KEY) {
 		uint32_t base = other ? other + shift : 0;
 
 		for (i = 0; i < INTEGERS; i++) {
-			next_is(args, &at, base + 1 + (uint32_t)i, TW_ARG_INTEGER, &arg);
+			next_is(args, &at, base + 1 + (uint32_t)i, TRAWL_VALUE_INTEGER, &arg);
 			assert_int_equal(arg.integer, integers[i]);
 		}
 		for (i = 0; i < REALS; i++) {
-			next_is(args, &at, base + 30 + (uint32_t)i, TW_ARG_REAL, &arg);
+			next_is(args, &at, base + 30 + (uint32_t)i, TRAWL_VALUE_REAL, &arg);
 			assert_memory_equal(&arg.real, &reals[i], sizeof(double));
 		}
-		next_is(args, &at, base + 40, TW_ARG_TEXT, &arg);
+		next_is(args, &at, base + 40, TRAWL_VALUE_TEXT, &arg);
 		assert_int_equal(arg.text, 1 + shift);
-		next_is(args, &at, base + 41, TW_ARG_NUMBER, &arg);
+		next_is(args, &at, base + 41, TRAWL_VALUE_NUMBER, &arg);
 		assert_int_equal(arg.text, 0x12345678 + shift);
-		next_is(args, &at, base + 42, TW_ARG_JSON, &arg);
+		next_is(args, &at, base + 42, TRAWL_VALUE_JSON, &arg);
 		assert_int_equal(arg.text, 0x7fffffff + shift);
-		next_is(args, &at, base + 43, TW_ARG_NULL, &arg);
-		next_is(args, &at, base + 44, TW_ARG_BOOL, &arg);
+		next_is(args, &at, base + 43, TRAWL_VALUE_NULL, &arg);
+		next_is(args, &at, base + 44, TRAWL_VALUE_BOOL, &arg);
 		assert_int_equal(arg.integer, 0);
-		next_is(args, &at, base + 45, TW_ARG_BOOL, &arg);
+		next_is(args, &at, base + 45, TRAWL_VALUE_BOOL, &arg);
 		assert_int_equal(arg.integer, 1);
 	}
 	assert_false(tw_args_next(args, &at, &arg));
@@ -269,7 +269,7 @@ static void test_args_alignment(void **state)
 {
 	struct tw_args args = { .allocator = trawl_allocator_default() };
 	uint32_t offsets[64], n, i;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	(void)state;
 	for (n = 1; n < 64; n++) {
@@ -288,7 +288,7 @@ static void test_args_alignment(void **state)
 		size_t at = (size_t)offsets[n] * TW_ARGS_ALIGN;
 
 		for (i = 0; i < n; i++) {
-			next_is(&args, &at, 1 + i % 60, TW_ARG_INTEGER, &arg);
+			next_is(&args, &at, 1 + i % 60, TRAWL_VALUE_INTEGER, &arg);
 			assert_int_equal(arg.integer, i % 2 ? (int64_t)i : (int64_t)i << 20);
 		}
 		assert_false(tw_args_next(&args, &at, &arg));
@@ -302,7 +302,7 @@ static void test_args_translate(void **state)
 	struct tw_args args = { .allocator = trawl_allocator_default() };
 	static uint32_t texts[1000];
 	uint32_t offsets[200], i, n;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	(void)state;
 	for (i = 0; i < 1000; i++)
@@ -312,19 +312,19 @@ static void test_args_translate(void **state)
 
 		put_reserve(&args);
 		start = args.len;
-		tw_args_put_text(&args, TW_KEY_dtype, TW_ARG_TEXT, 200 + n);
+		tw_args_put_text(&args, TW_KEY_dtype, TRAWL_VALUE_TEXT, 200 + n);
 		put_reserve(&args);
 		tw_args_put_integer(&args, 300 + n, -(int64_t)n * 1000);
 		put_reserve(&args);
-		tw_args_put_flag(&args, 301 + n, TW_ARG_BOOL, n % 2);
+		tw_args_put_flag(&args, 301 + n, TRAWL_VALUE_BOOL, n % 2);
 		put_reserve(&args);
-		tw_args_put_flag(&args, TW_KEY_COUNT, TW_ARG_NULL, false);
+		tw_args_put_flag(&args, TW_KEY_COUNT, TRAWL_VALUE_NULL, false);
 		put_reserve(&args);
 		tw_args_put_real(&args, 302 + n, n * 0.5);
 		put_reserve(&args);
-		tw_args_put_text(&args, 303 + n, TW_ARG_JSON, 400 + n);
+		tw_args_put_text(&args, 303 + n, TRAWL_VALUE_JSON, 400 + n);
 		put_reserve(&args);
-		tw_args_put_text(&args, 304 + n, TW_ARG_NUMBER, TW_KEY_ph);
+		tw_args_put_text(&args, 304 + n, TRAWL_VALUE_NUMBER, TW_KEY_ph);
 		put_reserve(&args);
 		assert_int_equal(tw_args_end(&args, start, &offsets[n]), 0);
 	}
@@ -332,18 +332,18 @@ static void test_args_translate(void **state)
 	for (n = 0; n < 200; n++) {
 		size_t at = (size_t)offsets[n] * TW_ARGS_ALIGN;
 
-		next_is(&args, &at, TW_KEY_dtype, TW_ARG_TEXT, &arg);
+		next_is(&args, &at, TW_KEY_dtype, TRAWL_VALUE_TEXT, &arg);
 		assert_int_equal(arg.text, 4800 - n);
-		next_is(&args, &at, 4700 - n, TW_ARG_INTEGER, &arg);
+		next_is(&args, &at, 4700 - n, TRAWL_VALUE_INTEGER, &arg);
 		assert_int_equal(arg.integer, -(int64_t)n * 1000);
-		next_is(&args, &at, 4699 - n, TW_ARG_BOOL, &arg);
+		next_is(&args, &at, 4699 - n, TRAWL_VALUE_BOOL, &arg);
 		assert_int_equal(arg.integer, n % 2);
-		next_is(&args, &at, 5000 - TW_KEY_COUNT, TW_ARG_NULL, &arg);
-		next_is(&args, &at, 4698 - n, TW_ARG_REAL, &arg);
+		next_is(&args, &at, 5000 - TW_KEY_COUNT, TRAWL_VALUE_NULL, &arg);
+		next_is(&args, &at, 4698 - n, TRAWL_VALUE_REAL, &arg);
 		assert_true(arg.real == n * 0.5);
-		next_is(&args, &at, 4697 - n, TW_ARG_JSON, &arg);
+		next_is(&args, &at, 4697 - n, TRAWL_VALUE_JSON, &arg);
 		assert_int_equal(arg.text, 4600 - n);
-		next_is(&args, &at, 4696 - n, TW_ARG_NUMBER, &arg);
+		next_is(&args, &at, 4696 - n, TRAWL_VALUE_NUMBER, &arg);
 		assert_int_equal(arg.text, TW_KEY_ph);
 		assert_false(tw_args_next(&args, &at, &arg));
 	}
@@ -552,7 +552,7 @@ static void add_event(struct trawl_trace *trace, uint32_t n, const char *tag)
 
 		assert_int_equal(tw_args_reserve(&trace->args, 64), 0);
 		start = trace->args.len;
-		tw_args_put_text(&trace->args, key, TW_ARG_TEXT, name);
+		tw_args_put_text(&trace->args, key, TRAWL_VALUE_TEXT, name);
 		tw_args_put_integer(&trace->args, TW_KEY_bytes, n);
 		assert_int_equal(tw_args_end(&trace->args, start, &events->args[i]), 0);
 	}
@@ -564,7 +564,7 @@ static void check_event(const struct trawl_trace *trace, uint64_t i, uint32_t n,
 	const struct tw_track *track = &trace->tracks[events->track[i]];
 	const struct tw_category *category = &trace->categories[events->category[i]];
 	char name[32], odd[32], digits[32];
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	snprintf(name, sizeof(name), "%s name %u", tag, n);
 	snprintf(odd, sizeof(odd), "%s id %u", tag, n % 3);
@@ -585,12 +585,13 @@ static void check_event(const struct trawl_trace *trace, uint64_t i, uint32_t n,
 	assert_int_equal(events->args[i] != 0, n % 4 != 0);
 	if (!(n % 4))
 		return;
-	assert_true(tw_trace_arg(trace, i, tw_pool_find(&trace->texts, tag, strlen(tag)), &arg));
-	assert_int_equal(arg.kind, TW_ARG_TEXT);
+	assert_true(trawl_event_argument(trace, i, tw_pool_find(&trace->texts, tag, strlen(tag)),
+					 &arg));
+	assert_int_equal(arg.kind, TRAWL_VALUE_TEXT);
 	assert_string_equal(tw_pool_text(&trace->texts, arg.text, NULL), name);
-	assert_true(tw_trace_arg(trace, i, TW_KEY_bytes, &arg));
+	assert_true(trawl_event_argument(trace, i, TW_KEY_bytes, &arg));
 	assert_int_equal(arg.integer, n);
-	assert_false(tw_trace_arg(trace, i, TW_KEY_dtype, &arg));
+	assert_false(trawl_event_argument(trace, i, TW_KEY_dtype, &arg));
 }
 
 static struct trawl_trace *trace_of(uint32_t first, uint32_t count, const char *tag,
@@ -746,19 +747,19 @@ static void test_append_out_of_memory(void **state)
 static void test_arg_twice(void **state)
 {
 	struct trawl_trace *trace = tw_trace_new(trawl_allocator_default());
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	size_t start;
 
 	(void)state;
 	add_event(trace, 4, "x");
-	assert_false(tw_trace_arg(trace, 0, TW_KEY_rank, &arg));
+	assert_false(trawl_event_argument(trace, 0, TW_KEY_rank, &arg));
 	assert_int_equal(tw_args_reserve(&trace->args, 64), 0);
 	start = trace->args.len;
 	tw_args_put_integer(&trace->args, TW_KEY_rank, 1);
 	tw_args_put_integer(&trace->args, TW_KEY_bytes, 2);
 	tw_args_put_integer(&trace->args, TW_KEY_rank, 3);
 	assert_int_equal(tw_args_end(&trace->args, start, &trace->events.args[0]), 0);
-	assert_true(tw_trace_arg(trace, 0, TW_KEY_rank, &arg));
+	assert_true(trawl_event_argument(trace, 0, TW_KEY_rank, &arg));
 	assert_int_equal(arg.integer, 3);
 	trawl_trace_free(trace);
 }

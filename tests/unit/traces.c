@@ -280,19 +280,19 @@ static char *buffer(void)
 	return buffers[turn++ % 16];
 }
 
-static const char *arg_text(const struct trawl_trace *trace, const struct tw_arg *arg)
+static const char *arg_text(const struct trawl_trace *trace, const struct trawl_argument *arg)
 {
 	char *text = buffer();
 
 	switch (arg->kind) {
-	case TW_ARG_NULL:
+	case TRAWL_VALUE_NULL:
 		return "null";
-	case TW_ARG_BOOL:
+	case TRAWL_VALUE_BOOL:
 		return arg->integer ? "true" : "false";
-	case TW_ARG_INTEGER:
+	case TRAWL_VALUE_INTEGER:
 		snprintf(text, 2048, "%lld", (long long)arg->integer);
 		return text;
-	case TW_ARG_REAL:
+	case TRAWL_VALUE_REAL:
 		snprintf(text, 2048, "%.17g", arg->real);
 		return text;
 	default:
@@ -303,9 +303,9 @@ static const char *arg_text(const struct trawl_trace *trace, const struct tw_arg
 const char *arg_of(const struct trawl_trace *trace, uint64_t event, const char *key)
 {
 	uint32_t id = tw_pool_find(&trace->texts, key, strlen(key));
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
-	if (!id || !tw_trace_arg(trace, event, id, &arg))
+	if (!id || !trawl_event_argument(trace, event, id, &arg))
 		return NULL;
 	return arg_text(trace, &arg);
 }
@@ -331,7 +331,7 @@ void describe_event(const struct trawl_trace *trace, uint64_t i, struct tw_str *
 	const struct tw_track *track = &trace->tracks[e->track[i]];
 	const struct tw_category *category = &trace->categories[e->category[i]];
 	size_t at = (size_t)e->args[i] * TW_ARGS_ALIGN;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	tw_str_addf(out, "%c %d '%s' '%s'", e->phase[i] ? e->phase[i] : '-', (int)category->class,
 		    tw_pool_text(&trace->texts, category->name, NULL), name_of(trace, i));
@@ -407,7 +407,7 @@ static bool equal_args(const struct trawl_trace *a, uint32_t x, const struct tra
 		       uint32_t y)
 {
 	size_t i = (size_t)x * TW_ARGS_ALIGN, j = (size_t)y * TW_ARGS_ALIGN;
-	struct tw_arg s, t;
+	struct trawl_argument s, t;
 	bool more;
 
 	if (!i || !j)

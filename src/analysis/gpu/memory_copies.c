@@ -28,14 +28,14 @@ static void add_copy(struct tw_memory_copies *copies, const struct tw_derived *d
 {
 	struct tw_copy_sum *sum = &copies->sums[direction];
 	int64_t ns = d->gpu.end_ns[g] - d->gpu.start_ns[g];
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	sum->count++;
 	sum->total_ns += ns;
 	if (ns > sum->max_ns)
 		sum->max_ns = ns;
-	if (tw_trace_arg(d->trace, d->gpu.event[g], TW_KEY_bytes, &arg) &&
-	    arg.kind == TW_ARG_INTEGER && arg.integer >= 0) {
+	if (trawl_event_argument(d->trace, d->gpu.event[g], TW_KEY_bytes, &arg) &&
+	    arg.kind == TRAWL_VALUE_INTEGER && arg.integer >= 0) {
 		sum->with_bytes++;
 		sum->bytes += arg.integer;
 	}

@@ -9,9 +9,9 @@
 /* Text of an argument, "" when it is none. */
 static const char *arg_text(const struct trawl_trace *trace, uint64_t event, uint32_t key)
 {
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
-	return tw_trace_arg(trace, event, key, &arg) && arg.kind == TW_ARG_TEXT ?
+	return trawl_event_argument(trace, event, key, &arg) && arg.kind == TRAWL_VALUE_TEXT ?
 		       tw_pool_text(&trace->texts, arg.text, NULL) :
 		       "";
 }

@@ -98,7 +98,7 @@ struct work {
 	int64_t *values;
 };
 
-static uint32_t arg_text(struct work *w, const struct tw_arg *arg)
+static uint32_t arg_text(struct work *w, const struct trawl_argument *arg)
 {
 	tw_str_clear(&w->scratch);
 	tw_collective_arg_text(w->in->trace, arg, &w->scratch);

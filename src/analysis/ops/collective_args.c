@@ -18,25 +18,25 @@ const uint32_t tw_collective_arg_keys[TW_COLLECTIVE_ARGS] = {
 	[TW_COLLECTIVE_DESTINATION] = TW_KEY_destination_rank,
 };
 
-void tw_collective_arg_text(const struct trawl_trace *trace, const struct tw_arg *arg,
+void tw_collective_arg_text(const struct trawl_trace *trace, const struct trawl_argument *arg,
 			    struct tw_str *out)
 {
 	const char *text;
 	size_t len;
 
 	switch (arg->kind) {
-	case TW_ARG_INTEGER:
+	case TRAWL_VALUE_INTEGER:
 		tw_str_add_int(out, arg->integer);
 		break;
-	case TW_ARG_REAL:
+	case TRAWL_VALUE_REAL:
 		tw_str_add_real(out, arg->real);
 		break;
-	case TW_ARG_TEXT:
-	case TW_ARG_NUMBER:
+	case TRAWL_VALUE_TEXT:
+	case TRAWL_VALUE_NUMBER:
 		text = tw_pool_text(&trace->texts, arg->text, &len);
 		tw_str_add(out, text, len);
 		break;
-	case TW_ARG_JSON:
+	case TRAWL_VALUE_JSON:
 		text = tw_pool_text(&trace->texts, arg->text, &len);
 		tw_python_repr(text, len, out);
 		break;
@@ -61,7 +61,7 @@ static void take_args(const struct trawl_trace *trace, uint64_t event,
 		      struct tw_collective_facts *facts)
 {
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN, i;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	while (at && tw_args_next(&trace->args, &at, &arg)) {
 		if (arg.key == TW_KEY_comms_id)
@@ -74,9 +74,9 @@ static void take_args(const struct trawl_trace *trace, uint64_t event,
 	}
 }
 
-static void take_missing(struct tw_arg *arg, const struct tw_arg *other)
+static void take_missing(struct trawl_argument *arg, const struct trawl_argument *other)
 {
-	if (arg->kind == TW_ARG_NULL)
+	if (arg->kind == TRAWL_VALUE_NULL)
 		*arg = *other;
 }
 
@@ -84,7 +84,7 @@ void tw_collective_facts_of(const struct tw_derived *d, uint64_t g,
 			    struct tw_collective_facts *facts)
 {
 	struct tw_collective_facts more = { 0 };
-	const struct tw_arg *name, *other;
+	const struct trawl_argument *name, *other;
 	size_t i;
 
 	*facts = (struct tw_collective_facts){ .why = tw_communication_of(d, g) };
@@ -94,7 +94,8 @@ void tw_collective_facts_of(const struct tw_derived *d, uint64_t g,
 	take_args(d->trace, facts->why.recorded, &more);
 	name = &facts->args[TW_COLLECTIVE_NAME];
 	other = &more.args[TW_COLLECTIVE_NAME];
-	if (name->kind != TW_ARG_NULL && (other->kind != name->kind || other->text != name->text))
+	if (name->kind != TRAWL_VALUE_NULL &&
+	    (other->kind != name->kind || other->text != name->text))
 		return;
 	for (i = 0; i < TW_COLLECTIVE_ARGS; i++)
 		take_missing(&facts->args[i], &more.args[i]);

@@ -31,7 +31,7 @@ enum tw_collective_arg {
 extern const uint32_t tw_collective_arg_keys[TW_COLLECTIVE_ARGS];
 
 /* An argument as text: numbers in digits, lists in Python's notation; nothing when it is null. */
-void tw_collective_arg_text(const struct trawl_trace *trace, const struct tw_arg *arg,
+void tw_collective_arg_text(const struct trawl_trace *trace, const struct trawl_argument *arg,
 			    struct tw_str *out);
 
 /*
@@ -44,8 +44,8 @@ double tw_collective_megabytes(const char *nelems, size_t nelems_len, const char
 /* What is recorded of the collective that a GPU event is of, and why it is one. */
 struct tw_collective_facts {
 	struct tw_communication why;
-	/* TW_ARG_NULL: not recorded. */
-	struct tw_arg args[TW_COLLECTIVE_ARGS], comms_id, sequence;
+	/* TRAWL_VALUE_NULL: not recorded. */
+	struct trawl_argument args[TW_COLLECTIVE_ARGS], comms_id, sequence;
 };
 
 /*

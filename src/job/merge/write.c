@@ -85,7 +85,7 @@ static bool is_id(uint32_t key)
 	       key == TW_KEY_python_parent_id;
 }
 
-static void put_arg(struct writing *w, const struct tw_arg *arg)
+static void put_arg(struct writing *w, const struct trawl_argument *arg)
 {
 	struct tw_merge_texts *t = w->texts;
 
@@ -93,31 +93,31 @@ static void put_arg(struct writing *w, const struct tw_arg *arg)
 	tw_merge_put_text(t, arg->key);
 	TW_MERGE_PUT(t, "\":");
 	switch (arg->kind) {
-	case TW_ARG_INTEGER:
+	case TRAWL_VALUE_INTEGER:
 		tw_merge_put_integer(t, is_id(arg->key) && arg->integer >= 0 &&
 							arg->integer < TW_MERGE_FRESH ?
 						t->first_id + arg->integer :
 						arg->integer);
 		break;
-	case TW_ARG_REAL:
+	case TRAWL_VALUE_REAL:
 		tw_merge_put_real(t, arg->real);
 		break;
-	case TW_ARG_TEXT:
+	case TRAWL_VALUE_TEXT:
 		TW_MERGE_PUT(t, "\"");
 		tw_merge_put_text(t, arg->text);
 		TW_MERGE_PUT(t, "\"");
 		break;
-	case TW_ARG_NUMBER:
-	case TW_ARG_JSON:
+	case TRAWL_VALUE_NUMBER:
+	case TRAWL_VALUE_JSON:
 		tw_merge_put_value(t, arg->text);
 		break;
-	case TW_ARG_BOOL:
+	case TRAWL_VALUE_BOOL:
 		if (arg->integer)
 			TW_MERGE_PUT(t, "true");
 		else
 			TW_MERGE_PUT(t, "false");
 		break;
-	case TW_ARG_NULL:
+	case TRAWL_VALUE_NULL:
 		TW_MERGE_PUT(t, "null");
 		break;
 	}
@@ -141,7 +141,7 @@ static bool note_key(struct seen *seen, uint32_t key)
 static bool may_repeat(const struct tw_args *args, size_t at)
 {
 	struct seen seen = { { 0 } };
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	bool repeats = false;
 
 	while (tw_args_next(args, &at, &arg))
@@ -153,7 +153,7 @@ static bool may_repeat(const struct tw_args *args, size_t at)
 static bool find_last(struct writing *w, size_t at)
 {
 	const struct trawl_trace *trace = w->one->trace;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	if (!at || !may_repeat(&trace->args, at))
 		return false;
@@ -172,7 +172,7 @@ static bool put_own_args(struct writing *w, uint64_t event, uint32_t left_out)
 	const struct trawl_trace *trace = w->one->trace;
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
 	bool any = false, repeats = find_last(w, at);
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	while (at && tw_args_next(&trace->args, &at, &arg)) {
 		if (arg.key == left_out || (repeats && w->last[arg.key] != at))

@@ -55,29 +55,29 @@ struct recorded {
 	int64_t rank, size; /* -1: not recorded */
 };
 
-static int64_t number_of(const struct trawl_trace *trace, const struct tw_arg *arg)
+static int64_t number_of(const struct trawl_trace *trace, const struct trawl_argument *arg)
 {
 	int64_t value;
 	const char *text;
 	size_t len;
 
-	if (arg->kind == TW_ARG_INTEGER)
+	if (arg->kind == TRAWL_VALUE_INTEGER)
 		return arg->integer >= 0 ? arg->integer : -1;
-	if (arg->kind != TW_ARG_TEXT && arg->kind != TW_ARG_NUMBER)
+	if (arg->kind != TRAWL_VALUE_TEXT && arg->kind != TRAWL_VALUE_NUMBER)
 		return -1;
 	text = tw_pool_text(&trace->texts, arg->text, &len);
 	return tw_text_integer(text, len, &value) && value >= 0 ? value : -1;
 }
 
-static uint32_t text_of(const struct tw_arg *arg)
+static uint32_t text_of(const struct trawl_argument *arg)
 {
-	return arg->kind == TW_ARG_TEXT || arg->kind == TW_ARG_JSON ? arg->text : 0;
+	return arg->kind == TRAWL_VALUE_TEXT || arg->kind == TRAWL_VALUE_JSON ? arg->text : 0;
 }
 
 static bool read_recorded(const struct trawl_trace *trace, uint64_t event, struct recorded *r)
 {
 	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN;
-	struct tw_arg arg;
+	struct trawl_argument arg;
 
 	*r = (struct recorded){ .rank = -1, .size = -1 };
 	while (at && tw_args_next(&trace->args, &at, &arg)) {

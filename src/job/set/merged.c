@@ -16,12 +16,13 @@ static bool is_merged_name(const char *name)
 
 bool tw_is_merged_trace(const struct trawl_trace *trace)
 {
-	struct tw_arg arg;
+	struct trawl_argument arg;
 	uint64_t i;
 
 	for (i = 0; i < trace->events.count; i++)
 		if (trace->events.phase[i] == 'M' && trace->events.name[i] == TW_KEY_process_name &&
-		    tw_trace_arg(trace, i, TW_KEY_name, &arg) && arg.kind == TW_ARG_TEXT &&
+		    trawl_event_argument(trace, i, TW_KEY_name, &arg) &&
+		    arg.kind == TRAWL_VALUE_TEXT &&
 		    is_merged_name(tw_pool_text(&trace->texts, arg.text, NULL)))
 			return true;
 	return false;

@@ -113,15 +113,15 @@ static uint32_t keep_name(struct reduction *r, uint32_t event)
 }
 
 /* An id of 64 bits without sign, which a trace may write as a number of either sign or as text. */
-static uint64_t id_of(const struct trawl_trace *trace, const struct tw_arg *arg)
+static uint64_t id_of(const struct trawl_trace *trace, const struct trawl_argument *arg)
 {
 	const char *text;
 	uint64_t id = 0;
 	size_t len, i;
 
-	if (arg->kind == TW_ARG_INTEGER)
+	if (arg->kind == TRAWL_VALUE_INTEGER)
 		return (uint64_t)arg->integer;
-	if (arg->kind != TW_ARG_NUMBER && arg->kind != TW_ARG_TEXT)
+	if (arg->kind != TRAWL_VALUE_NUMBER && arg->kind != TRAWL_VALUE_TEXT)
 		return 0;
 	text = tw_pool_text(&trace->texts, arg->text, &len);
 	for (i = 0; i < len; i++) {
@@ -149,7 +149,7 @@ static void take_collective(struct reduction *r, uint64_t g,
 		.comms_id = id_of(trace, &facts->comms_id),
 		.sequence = -1,
 	};
-	if (facts->sequence.kind == TW_ARG_INTEGER && facts->sequence.integer >= 0)
+	if (facts->sequence.kind == TRAWL_VALUE_INTEGER && facts->sequence.integer >= 0)
 		c->sequence = facts->sequence.integer;
 	for (size_t i = 0; i < TW_COLLECTIVE_ARGS; i++) {
 		tw_str_clear(&r->scratch);

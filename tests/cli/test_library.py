@@ -1,0 +1,88 @@
+"""The programs of examples/: what they print, against figures worked out here from their inputs."""
+import collections
+import gzip
+import json
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import unittest
+from decimal import Decimal
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support import BUILD, ROOT, Case, environment, tracegen
+
+EXAMPLES = BUILD / "examples"
+
+
+def run(name, *args):
+    return subprocess.run([EXAMPLES / name, *map(str, args)], capture_output=True, text=True,
+                          timeout=120, env=environment(LD_LIBRARY_PATH=BUILD))
+
+
+class Examples(Case):
+    def setUp(self):
+        super().setUp()
+        if not EXAMPLES.is_dir():
+            self.skipTest("no examples in this build")
+
+    def prints(self, name, *args):
+        done = run(name, *args)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.splitlines()
+
+
+class Events(Examples):
+    """Memory copies by kind, device and stream."""
+
+    @staticmethod
+    def rows(lines):
+        """Sorted (device, stream, copies, bytes, ns) of what events prints, names left out."""
+        return sorted((*map(int, x.split()[-6:-2]), int(Decimal(x.split()[-2]) * 1000))
+                      for x in lines[1:])
+
+    @staticmethod
+    def expected(copies):
+        """The same of (kind, device, stream, bytes, ns) a copy."""
+        sums = collections.defaultdict(lambda: [0, 0, 0])
+        for kind, device, stream, size, ns in copies:
+            s = sums[kind, device, stream]
+            s[0] += 1
+            s[1] += size
+            s[2] += ns
+        return sorted((device, stream, *s) for (_, device, stream), s in sums.items())
+
+    def check_json(self, path, text):
+        copies = [(e["name"], e["args"]["device"], e["args"]["stream"], e["args"]["bytes"],
+                   int(e["dur"] * 1000))
+                  for e in json.loads(text, parse_float=Decimal)["traceEvents"]
+                  if e.get("cat") == "gpu_memcpy"]
+        lines = self.prints("events", path)
+        self.assertGreater(len(copies), 4)
+        self.assertEqual(self.rows(lines), self.expected(copies))
+        self.assertEqual({x[:32].strip() for x in lines[1:]}, {c[0] for c in copies})
+
+    def test_sample(self):
+        path = ROOT / "examples/sample.json.gz"
+        self.check_json(path, gzip.decompress(path.read_bytes()))
+
+    def test_made_trace(self):
+        path = self.tmp / "made.json"
+        subprocess.run([tracegen(), "--kind", "infer", "--seed", "5", "-o", path], check=True)
+        self.check_json(path, path.read_bytes())
+
+    def test_export(self):
+        path = ROOT / "examples/sample.sqlite"
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
+            copies = db.execute("select copyKind, deviceId, streamId, bytes, end - start "
+                                "from CUPTI_ACTIVITY_KIND_MEMCPY").fetchall()
+        self.assertEqual(self.rows(self.prints("events", path)), self.expected(copies))
+
+    def test_no_trace(self):
+        done = run("events", self.tmp / "absent.json")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"^events: .*absent\.json.*\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()
