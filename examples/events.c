@@ -1,4 +1,8 @@
-/* An analysis of one's own: memory copies by kind and stream.  cc events.c -ltrawl */
+/*
+ * An analysis of one's own: memory copies by kind and stream.
+ *
+ *	cc events.c -ltrawl -o events && ./events sample.json.gz
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

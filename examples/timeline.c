@@ -1,4 +1,8 @@
-/* Where the GPU time of a trace went, in a few lines: cc timeline.c -ltrawl */
+/*
+ * Where the GPU time of a trace went, in a few lines.
+ *
+ *	cc timeline.c -ltrawl -o timeline && ./timeline sample.json.gz
+ */
 #include <stdio.h>
 #include <trawl/trawl.h>
 

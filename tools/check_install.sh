@@ -54,7 +54,6 @@ esac
 flags() {
 	PKG_CONFIG_PATH=$(dirname "$pc") pkg-config "$@" trawl
 }
-sample=$root/examples/sample.json.gz
 built=0
 for source in "$root"/examples/*.c; do
 	[ -e "$source" ] || continue
@@ -67,7 +66,8 @@ for source in "$root"/examples/*.c; do
 		$(flags --cflags) "$lib/libtrawl.a" $(flags --static --libs | sed 's/-ltrawl//') \
 		>"$work/log" 2>&1 || bad "$name.c: does not build, static"
 	built=$((built + 1))
-	[ -e "$sample" ] || continue
+	# Its source says on which sample it is shown.
+	sample=$root/examples/$(grep -o 'sample\.[a-z.]*[a-z]' "$source" | head -n 1)
 	for program in "$work/$name" "$work/$name-static"; do
 		[ -x "$program" ] || continue
 		LD_LIBRARY_PATH=$lib "$program" "$sample" >"$program.out" 2>"$work/log" ||

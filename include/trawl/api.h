@@ -5,8 +5,13 @@
  * long as the object it was asked of; a `T **out` parameter gives the caller something to free.
  * Times are signed 64-bit nanoseconds, sizes bytes.  No function prints or exits, and none
  * keeps state between calls but the list of temporary files being written, which a program that
- * ends early may remove, and which directories were looked through for those of killed programs.  Unless a header says otherwise, a const object may be read by several threads at once
- * and an object under construction belongs to one thread.
+ * ends early may remove, and which directories were looked through for those of killed programs.
+ * Unless a header says otherwise, a const object may be read by several threads at once and an
+ * object under construction belongs to one thread.
+ *
+ * Options have a function _init, and NULL stands for what it fills in.  Where they have `note`, it
+ * is called, before the function returns and by its thread, with each thing worth knowing beside
+ * the result: a line of text without a line feed, which is gone when it returns.  NULL: with none.
  */
 #ifndef TRAWL_API_H
 #define TRAWL_API_H

@@ -19,7 +19,8 @@ struct trawl_report_options {
 	bool exposed_time;     /* unified_perf_summary also has the time that nothing else hides */
 	bool gemm_instances;   /* the table of that name is made too */
 	bool kernel_instances; /* and that of runs of kernels without an operation */
-	unsigned threads;      /* 0: one a core */
+	const char *only; /* the one table to make, there even without rows; NULL: all there are */
+	unsigned threads; /* 0: one a core */
 
 	/*
 	 * Peaks for the roofline: the name of a GPU that trawl knows ("MI300X") or the path of a
@@ -42,7 +43,8 @@ TRAWL_API void trawl_report_options_init(struct trawl_report_options *options);
 
 /*
  * Analyses a trace, which must outlive the report.  `options` may be NULL.  TRAWL_EUSAGE when
- * the part asked for is not in the trace or the platform is not known, TRAWL_ENODATA when the trace has neither GPU events
+ * the part asked for is not in the trace, the platform is not known or no table has
+ * the name of `only`, TRAWL_ENODATA when the trace has neither GPU events
  * nor host operations.
  */
 TRAWL_API int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,

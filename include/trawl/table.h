@@ -85,6 +85,9 @@ TRAWL_API struct trawl_cell trawl_table_cell(const struct trawl_table *table, si
 TRAWL_API size_t trawl_table_notes(const struct trawl_table *table);
 TRAWL_API const char *trawl_table_note(const struct trawl_table *table, size_t note);
 
+/* Of a table that a function gave through a `struct trawl_table **`; NULL is nothing. */
+TRAWL_API void trawl_table_free(struct trawl_table *table);
+
 #ifdef __cplusplus
 }
 #endif

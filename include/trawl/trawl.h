@@ -17,6 +17,7 @@
 #include "trawl/api.h"
 #include "trawl/error.h"
 #include "trawl/events.h"
+#include "trawl/nsys.h"
 #include "trawl/render.h"
 #include "trawl/report.h"
 #include "trawl/table.h"

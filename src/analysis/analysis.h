@@ -69,14 +69,6 @@ struct tw_analysis {
 extern const struct tw_analysis *const tw_analyses[];
 extern const size_t tw_analysis_count;
 
-/*
- * A report of one table, which is there even without rows, and for which launchers, parents,
- * models and the timeline are not made; NULL: of all.
- */
-int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trace,
-		       const struct trawl_report_options *options, const struct tw_analysis *only,
-		       struct trawl_error *err) TRAWL_MUST_CHECK;
-
 /* The platform of a report's roofline with its peaks, NULL: none is known. */
 const struct tw_platform *tw_report_platform(const struct trawl_report *report);
 

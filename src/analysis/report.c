@@ -302,6 +302,20 @@ static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err
 	return TRAWL_ENODATA;
 }
 
+/* The one table that is asked for. */
+static int find_only(struct trawl_report *report, struct trawl_error *err)
+{
+	const char *name = report->options.only;
+	size_t i;
+
+	for (i = 0; name && i < ANALYSES; i++)
+		if (!strcmp(tw_analyses[i]->table.name, name))
+			report->only = tw_analyses[i];
+	if (name && !report->only)
+		return trawl_error_set(err, TRAWL_EUSAGE, "no table is called '%.60s'", name);
+	return 0;
+}
+
 /* What a report is of, with its tables. */
 static int fill_report(struct trawl_report *report, const struct trawl_trace *trace,
 		       struct trawl_error *err)
@@ -331,9 +345,8 @@ static int fill_report(struct trawl_report *report, const struct trawl_trace *tr
 	return status;
 }
 
-int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trace,
-		       const struct trawl_report_options *options, const struct tw_analysis *only,
-		       struct trawl_error *err)
+int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
+		     const struct trawl_report_options *options, struct trawl_error *err)
 {
 	struct trawl_report *report = tw_alloc_array(trace->allocator, 1, sizeof(*report));
 	int status;
@@ -342,7 +355,6 @@ int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trac
 	if (!report)
 		return tw_no_memory(err);
 	report->allocator = trace->allocator;
-	report->only = only;
 	if (options)
 		report->options = *options;
 	else
@@ -354,18 +366,14 @@ int tw_report_new_only(struct trawl_report **out, const struct trawl_trace *trac
 		tw_scope_begin(&report->launching, tw_reuse_allocator(report->scratch));
 		tw_scope_begin(&report->modelling, tw_reuse_allocator(report->scratch));
 	}
-	status = report->scratch ? fill_report(report, trace, err) : tw_no_memory(err);
+	status = find_only(report, err);
+	if (!status)
+		status = report->scratch ? fill_report(report, trace, err) : tw_no_memory(err);
 	if (status)
 		trawl_report_free(report);
 	else
 		*out = report;
 	return status;
-}
-
-int trawl_report_new(struct trawl_report **out, const struct trawl_trace *trace,
-		     const struct trawl_report_options *options, struct trawl_error *err)
-{
-	return tw_report_new_only(out, trace, options, NULL, err);
 }
 
 void trawl_report_free(struct trawl_report *report)

@@ -155,7 +155,7 @@ static int select_rank(struct tw_nsys_capture *c, struct trawl_error *err)
 }
 
 int tw_nsys_capture_open(struct tw_nsys_capture *c, struct tw_nsys_source *source,
-			 const struct tw_nsys_options *options, struct trawl_error *err)
+			 const struct trawl_nsys_options *options, struct trawl_error *err)
 {
 	const struct trawl_allocator *a = source->allocator;
 	int status;
@@ -336,7 +336,7 @@ static void tell_windowless(struct tw_nsys_capture *c)
 				tw_str_addf(&c->source->troubles, " ('%s')",
 					    *c->rules.rules[k].value ? c->rules.rules[k].value :
 								       c->rules.rules[k].pattern);
-		tw_str_add_cstr(&c->source->troubles, "; give --start and --end\n");
+		tw_str_note(&c->source->troubles, "; give --start and --end");
 	}
 }
 

@@ -8,8 +8,9 @@
 #include "nsys/attribute.h"
 #include "nsys/kernels.h"
 #include "nsys/launches.h"
-#include "nsys/nsys.h"
 #include "nsys/ranges.h"
+#include "table/table.h"
+#include "trawl/nsys.h"
 
 struct tw_nsys_rank {
 	int64_t process, rank;
@@ -21,7 +22,7 @@ struct tw_nsys_rank {
 };
 
 struct tw_nsys_capture {
-	const struct tw_nsys_options *options;
+	const struct trawl_nsys_options *options;
 	struct tw_nsys_source *source;
 	struct tw_arena arena;
 	struct tw_nsys_rules rules;
@@ -37,7 +38,7 @@ struct tw_nsys_capture {
 
 /* Rules, ranges, ranks. */
 int tw_nsys_capture_open(struct tw_nsys_capture *capture, struct tw_nsys_source *source,
-			 const struct tw_nsys_options *options,
+			 const struct trawl_nsys_options *options,
 			 struct trawl_error *err) TRAWL_MUST_CHECK;
 /* The window of each rank; one that is open ends at TW_NSYS_OPEN until tw_nsys_capture_end(). */
 int tw_nsys_capture_windows(struct tw_nsys_capture *capture,

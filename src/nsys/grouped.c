@@ -13,16 +13,16 @@
 
 /* ---- what can be asked */
 
-const char *tw_nsys_groupings(enum tw_nsys_query query)
+const char *trawl_nsys_groupings(enum trawl_nsys_table query)
 {
-	return query == TW_NSYS_OVERLAP ? "stage, rank, pp, dp, cp, ep, tp" :
-	       query == TW_NSYS_STREAMS ? "purpose, rank, pp, dp, cp, ep, tp" :
-					  "";
+	return query == TRAWL_NSYS_OVERLAP ? "stage, rank, pp, dp, cp, ep, tp" :
+	       query == TRAWL_NSYS_STREAMS ? "purpose, rank, pp, dp, cp, ep, tp" :
+					     "";
 }
 
-bool tw_nsys_can_group(enum tw_nsys_query query, const char *by)
+bool trawl_nsys_can_group(enum trawl_nsys_table query, const char *by)
 {
-	const char *key = tw_nsys_groupings(query);
+	const char *key = trawl_nsys_groupings(query);
 	size_t len;
 
 	for (; *key; key += len + strspn(key + len, ", ")) {
@@ -281,14 +281,14 @@ static void sum_groups(struct grouping *g)
 	}
 }
 
-static void add_groups(struct grouping *g, enum tw_nsys_query query, struct trawl_table *to)
+static void add_groups(struct grouping *g, enum trawl_nsys_table query, struct trawl_table *to)
 {
 	size_t i;
 
-	if (query == TW_NSYS_OVERLAP && g->sum_count)
+	if (query == TRAWL_NSYS_OVERLAP && g->sum_count)
 		qsort(g->sums, g->sum_count, sizeof(*g->sums), compare_overlaps);
 	for (i = 0; i < g->sum_count; i++) {
-		if (query == TW_NSYS_OVERLAP)
+		if (query == TRAWL_NSYS_OVERLAP)
 			add_overlap(to, &g->sums[i]);
 		else
 			add_streams(to, &g->sums[i]);
@@ -297,11 +297,12 @@ static void add_groups(struct grouping *g, enum tw_nsys_query query, struct traw
 		tw_table_add_note(to, "%s", trawl_table_note(g->table, i));
 }
 
-int tw_nsys_group(struct trawl_table **out, enum tw_nsys_query query, const char *by,
+int tw_nsys_group(struct trawl_table **out, enum trawl_nsys_table query, const char *by,
 		  const struct trawl_table *table, const struct trawl_table *setup,
 		  const struct tw_nsys_source *source, struct trawl_error *err)
 {
-	const struct tw_table_spec *spec = query == TW_NSYS_OVERLAP ? &overlap_spec : &stream_spec;
+	const struct tw_table_spec *spec = query == TRAWL_NSYS_OVERLAP ? &overlap_spec :
+									 &stream_spec;
 	struct grouping g = { .table = table, .count = trawl_table_rows(table) };
 	const struct trawl_allocator *a = source->allocator;
 	size_t room = g.count + 1;

@@ -1,4 +1,4 @@
-#include "nsys/nsys.h"
+#include "trawl/nsys.h"
 
 #include "base/alloc.h"
 #include "base/scope.h"
@@ -13,14 +13,14 @@ struct query {
 };
 
 static const struct query queries[] = {
-	[TW_NSYS_SETUP] = { &tw_nsys_setup_spec, TW_SETUP_COMPAT, tw_nsys_setup },
-	[TW_NSYS_WINDOWS] = { &tw_nsys_windows_spec, TW_WINDOWS_COMPAT, tw_nsys_windows },
-	[TW_NSYS_STREAMS] = { &tw_nsys_streams_spec, TW_STREAMS_COMPAT, tw_nsys_streams },
-	[TW_NSYS_OVERLAP] = { &tw_nsys_overlap_spec, TW_OVERLAP_COMPAT, tw_nsys_overlap },
+	[TRAWL_NSYS_SETUP] = { &tw_nsys_setup_spec, TW_SETUP_COMPAT, tw_nsys_setup },
+	[TRAWL_NSYS_WINDOWS] = { &tw_nsys_windows_spec, TW_WINDOWS_COMPAT, tw_nsys_windows },
+	[TRAWL_NSYS_STREAMS] = { &tw_nsys_streams_spec, TW_STREAMS_COMPAT, tw_nsys_streams },
+	[TRAWL_NSYS_OVERLAP] = { &tw_nsys_overlap_spec, TW_OVERLAP_COMPAT, tw_nsys_overlap },
 };
 
 /* NULL: out of memory. */
-static struct trawl_table *new_table(enum tw_nsys_query query, bool compat,
+static struct trawl_table *new_table(enum trawl_nsys_table query, bool compat,
 				     const struct trawl_allocator *allocator)
 {
 	const struct query *q = &queries[query];
@@ -30,12 +30,12 @@ static struct trawl_table *new_table(enum tw_nsys_query query, bool compat,
 }
 
 /* Puts the sums over ranks in the place of a table. */
-static int group(struct trawl_table **table, enum tw_nsys_query query,
+static int group(struct trawl_table **table, enum trawl_nsys_table query,
 		 struct tw_nsys_capture *capture, const char *by, struct trawl_error *err)
 {
 	const struct tw_nsys_source *source = capture->source;
 	struct trawl_table *grouped = NULL,
-			   *setup = new_table(TW_NSYS_SETUP, false, source->shared);
+			   *setup = new_table(TRAWL_NSYS_SETUP, false, source->shared);
 	int status = setup ? tw_nsys_setup(capture, setup, err) : tw_no_memory(err);
 
 	if (!status)
@@ -53,14 +53,14 @@ static int group(struct trawl_table **table, enum tw_nsys_query query,
 }
 
 /* What a query starts from, then its rows and notes. */
-static int answer(struct tw_nsys_capture *c, enum tw_nsys_query query, struct trawl_table *table,
+static int answer(struct tw_nsys_capture *c, enum trawl_nsys_table query, struct trawl_table *table,
 		  struct trawl_error *err)
 {
-	bool windows = query != TW_NSYS_SETUP, kernels = windows && query != TW_NSYS_WINDOWS;
+	bool windows = query != TRAWL_NSYS_SETUP, kernels = windows && query != TRAWL_NSYS_WINDOWS;
 	int status = windows ? tw_nsys_capture_windows(c, err) : 0;
 
 	if (!status && kernels)
-		status = tw_nsys_capture_kernels(c, query == TW_NSYS_OVERLAP, err);
+		status = tw_nsys_capture_kernels(c, query == TRAWL_NSYS_OVERLAP, err);
 	if (!status && kernels)
 		status = tw_nsys_attribute(c, err);
 	if (!status)
@@ -75,8 +75,9 @@ static int answer(struct tw_nsys_capture *c, enum tw_nsys_query query, struct tr
 	return 0;
 }
 
-static int fill(struct trawl_table **table, enum tw_nsys_query query, struct tw_nsys_source *source,
-		const struct tw_nsys_options *options, struct trawl_error *err)
+static int fill(struct trawl_table **table, enum trawl_nsys_table query,
+		struct tw_nsys_source *source, const struct trawl_nsys_options *options,
+		struct trawl_error *err)
 {
 	struct tw_nsys_capture capture;
 	int status;
@@ -91,8 +92,9 @@ static int fill(struct trawl_table **table, enum tw_nsys_query query, struct tw_
 	return status;
 }
 
-static int ask(struct trawl_table **table, enum tw_nsys_query query, struct tw_nsys_source *source,
-	       const struct tw_nsys_options *options, struct trawl_error *err)
+static int ask(struct trawl_table **table, enum trawl_nsys_table query,
+	       struct tw_nsys_source *source, const struct trawl_nsys_options *options,
+	       struct trawl_error *err)
 {
 	int status = tw_nsys_recognise(source->database, source->allocator, err);
 
@@ -109,30 +111,61 @@ static int ask(struct trawl_table **table, enum tw_nsys_query query, struct tw_n
 	return status || !source->troubles.failed ? status : tw_no_memory(err);
 }
 
-int tw_nsys_ask(struct trawl_table **out, enum tw_nsys_query query, const char *path,
-		const struct tw_nsys_options *options, struct tw_str *left_out,
-		struct trawl_error *err)
+void trawl_nsys_options_init(struct trawl_nsys_options *options)
 {
-	const struct trawl_allocator *a = options->allocator ? options->allocator :
-							       trawl_allocator_default();
+	*options = (struct trawl_nsys_options){ .rank = -1 };
+}
+
+static int check(enum trawl_nsys_table query, const struct trawl_nsys_options *o,
+		 struct trawl_error *err)
+{
+	const char *keys;
+
+	if (query >= sizeof(queries) / sizeof(queries[0]))
+		return trawl_error_set(err, TRAWL_EUSAGE, "no query has the number %u", query);
+	if (o->window && o->end_ns < o->start_ns)
+		return trawl_error_set(err, TRAWL_EUSAGE, "the window ends before it starts");
+	if (o->compat && (o->by || o->rules))
+		return trawl_error_set(err, TRAWL_EUSAGE,
+				       "the original scripts add nothing up and have no rules");
+	if (!o->by || trawl_nsys_can_group(query, o->by))
+		return 0;
+	keys = trawl_nsys_groupings(query);
+	return trawl_error_set(err, TRAWL_EUSAGE,
+			       *keys ? "rows cannot be added up by '%.60s', but by %s" :
+				       "rows cannot be added up by '%.60s', nor anything else%s",
+			       o->by, keys);
+}
+
+int trawl_nsys_query(struct trawl_table **out, enum trawl_nsys_table query, const char *path,
+		     const struct trawl_nsys_options *given, struct trawl_error *err)
+{
+	struct trawl_nsys_options options;
+	struct tw_nsys_source source = { .database = NULL };
 	struct tw_scope scope;
-	struct tw_nsys_source source = { .allocator = &scope.allocator,
-					 .shared = a,
-					 .threads = options->threads };
-	int status = tw_database_open(&source.database, path, a, err);
+	int status;
 
 	*out = NULL;
+	trawl_nsys_options_init(&options);
+	if (given)
+		options = *given;
+	status = check(query, &options, err);
 	if (status)
 		return status;
-	tw_scope_begin(&scope, a);
+	source.shared = options.allocator ? options.allocator : trawl_allocator_default();
+	source.threads = options.threads;
+	status = tw_database_open(&source.database, path, source.shared, err);
+	if (status)
+		return status;
+	tw_scope_begin(&scope, source.shared);
+	source.allocator = &scope.allocator;
 	tw_str_init(&source.troubles, source.allocator);
-	status = ask(out, query, &source, options, err);
+	status = ask(out, query, &source, &options, err);
 	if (status) {
-		tw_table_free(*out);
+		trawl_table_free(*out);
 		*out = NULL;
 	}
-	if (source.troubles.len)
-		tw_str_add(left_out, source.troubles.ptr, source.troubles.len);
+	tw_str_tell(&source.troubles, options.note, options.note_context);
 	tw_scope_end(&scope);
 	tw_database_close(source.database);
 	return status;

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "data/tables.h"
 #include "os/file.h"
+#include "trawl/nsys.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -339,7 +340,7 @@ void tw_nsys_rules_release(struct tw_nsys_rules *rules)
 
 /* ---- presets and files */
 
-const char *tw_nsys_preset_text(const char *name)
+const char *trawl_nsys_preset_rules(const char *name)
 {
 	size_t i;
 
@@ -349,19 +350,24 @@ const char *tw_nsys_preset_text(const char *name)
 	return NULL;
 }
 
-const char *tw_nsys_preset_title(size_t index)
+size_t trawl_nsys_presets(void)
 {
-	const char *line = strstr(tw_nsys_presets[index].text, "\n# ");
-
-	return line ? line + 3 : "";
+	return tw_nsys_preset_count;
 }
 
-void tw_nsys_presets_list(struct tw_str *out)
+const char *trawl_nsys_preset_name(size_t preset)
 {
-	size_t i;
+	return tw_nsys_presets[preset].name;
+}
 
-	for (i = 0; i < tw_nsys_preset_count; i++)
-		tw_str_addf(out, "%s%s", i ? ", " : "", tw_nsys_presets[i].name);
+/* The first line of its comments behind the one on the form. */
+const char *trawl_nsys_preset_title(size_t preset, size_t *len)
+{
+	const char *line = strstr(tw_nsys_presets[preset].text, "\n# ");
+
+	line = line ? line + 3 : "";
+	*len = strcspn(line, "\n");
+	return line;
 }
 
 static int from_file(struct tw_nsys_rules *rules, const char *path, const struct trawl_allocator *a,
@@ -384,10 +390,11 @@ static int from_file(struct tw_nsys_rules *rules, const char *path, const struct
 int tw_nsys_rules_open(struct tw_nsys_rules *rules, const char *name,
 		       const struct trawl_allocator *a, struct trawl_error *err)
 {
-	const char *text = tw_nsys_preset_text(name);
+	const char *text = trawl_nsys_preset_rules(name);
 	struct tw_str list;
 	struct stat info;
 	int status;
+	size_t i;
 
 	tw_nsys_rules_init(rules, a);
 	if (text)
@@ -395,7 +402,8 @@ int tw_nsys_rules_open(struct tw_nsys_rules *rules, const char *name,
 	if (strchr(name, '/') || !stat(name, &info))
 		return from_file(rules, name, a, err);
 	tw_str_init(&list, a);
-	tw_nsys_presets_list(&list);
+	for (i = 0; i < tw_nsys_preset_count; i++)
+		tw_str_addf(&list, "%s%s", i ? ", " : "", tw_nsys_presets[i].name);
 	status = trawl_error_set(err, TRAWL_EUSAGE,
 				 "--rules: no preset and no file '%.100s'; presets: %s", name,
 				 list.failed ? "" : list.ptr);

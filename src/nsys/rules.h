@@ -65,14 +65,6 @@ int tw_nsys_rules_open(struct tw_nsys_rules *rules, const char *name,
 void tw_nsys_rules_init(struct tw_nsys_rules *rules, const struct trawl_allocator *allocator);
 void tw_nsys_rules_release(struct tw_nsys_rules *rules);
 
-/* ---- presets: data/nsys_rules/ */
-/* The text of a preset, NULL: there is none of that name. */
-const char *tw_nsys_preset_text(const char *name);
-/* What it is for: the first line of its comments behind the one on the form. */
-const char *tw_nsys_preset_title(size_t index);
-/* "a, b, c" */
-void tw_nsys_presets_list(struct tw_str *out);
-
 /* ---- matching: compiled for one thread, because regexec() of a shared one takes a lock */
 
 struct tw_matcher {

@@ -32,7 +32,7 @@ static struct tw_nsys_told *told_of(struct tw_nsys_source *source, const char *t
 static void tell_damage(struct scan *s, const struct tw_table_part *rows)
 {
 	if (rows->damaged && !s->told->damage)
-		tw_str_addf(&s->source->troubles, "%s; rows behind it are left out\n",
+		tw_str_note(&s->source->troubles, "%s; rows behind it are left out",
 			    rows->error.message);
 	s->told->damage = s->told->damage || rows->damaged;
 }
@@ -40,10 +40,10 @@ static void tell_damage(struct scan *s, const struct tw_table_part *rows)
 static void tell_odd(struct scan *s)
 {
 	if (s->odd && !s->told->odd)
-		tw_str_addf(
+		tw_str_note(
 			&s->source->troubles,
 			"table %s: %lld rows in which a number is missing or impossible are left "
-			"out, the first is row %lld\n",
+			"out, the first is row %lld",
 			s->of->table, (long long)s->odd, (long long)s->odd_row);
 	s->told->odd = s->told->odd || s->odd;
 }
@@ -101,9 +101,9 @@ int tw_nsys_scan(struct tw_nsys_source *source, const struct tw_table_reader *of
 		tell_odd(&s);
 	if (reading.texts_failed && !source->texts_told) {
 		source->texts_told = true;
-		tw_str_add_cstr(&source->troubles,
-				"table StringIds is damaged: names that stand in it are missing; "
-				"export it again\n");
+		tw_str_note(&source->troubles,
+			    "table StringIds is damaged: names that stand in it are missing; "
+			    "export it again");
 	}
 	return status;
 }

@@ -20,7 +20,7 @@ struct tw_nsys_source {
 	/* Of what is given back when the query is answered, one thread at a time; of all threads. */
 	const struct trawl_allocator *allocator, *shared;
 	unsigned threads;
-	struct tw_str troubles; /* a line for each thing that was left out */
+	struct tw_str troubles; /* of tw_str_note(): what was left out */
 	bool texts_told;	/* that texts cannot be read is among them */
 	struct tw_nsys_told told[TW_NSYS_TOLD];
 };

@@ -66,8 +66,8 @@ void tw_nsys_hidden_add(struct tw_nsys_hidden *hidden, const struct tw_intervals
 double tw_nsys_hidden_percent(const struct tw_nsys_hidden *hidden);
 
 /* ---- compat.c */
-int tw_nsys_compat(struct trawl_table *table, enum tw_nsys_query query,
-		   struct tw_nsys_source *source, const struct tw_nsys_options *options,
+int tw_nsys_compat(struct trawl_table *table, enum trawl_nsys_table query,
+		   struct tw_nsys_source *source, const struct trawl_nsys_options *options,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;
 
 #endif

@@ -143,7 +143,7 @@ void tw_table_name_column(struct trawl_table *table, size_t column, const char *
 	table->own_columns[column].header = header;
 }
 
-void tw_table_free(struct trawl_table *table)
+void trawl_table_free(struct trawl_table *table)
 {
 	size_t columns, i;
 

@@ -402,6 +402,15 @@ void tw_str_note(struct tw_str *notes, const char *format, ...)
 	tw_str_add_char(notes, '\0');
 }
 
+void tw_str_tell(const struct tw_str *notes, void (*note)(void *context, const char *line),
+		 void *context)
+{
+	size_t at;
+
+	for (at = 0; note && at < notes->len; at += strlen(notes->ptr + at) + 1)
+		note(context, notes->ptr + at);
+}
+
 bool tw_ends_with(const char *text, const char *ending)
 {
 	size_t len = strlen(text), ending_len = strlen(ending);

@@ -44,6 +44,9 @@ void tw_str_addv(struct tw_str *str, const char *format, va_list args) TRAWL_PRI
 
 /* A line for the user among others, each with a NUL behind it. */
 void tw_str_note(struct tw_str *notes, const char *format, ...) TRAWL_PRINTF(2, 3);
+/* Hands over each of them; `note` NULL: nobody listens. */
+void tw_str_tell(const struct tw_str *notes, void (*note)(void *context, const char *line),
+		 void *context);
 
 bool tw_ends_with(const char *text, const char *ending);
 

@@ -5,6 +5,7 @@
 #include "os/thread.h"
 #include "store/parts.h"
 #include "trace/reader.h"
+#include "trawl/nsys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,11 @@ const struct tw_reader *tw_reader_of(const char *path)
 	while (!readers[i]->is_it(path))
 		i++;
 	return readers[i];
+}
+
+bool trawl_nsys_is_export(const char *path)
+{
+	return tw_reader_of(path) == &tw_nsys_reader;
 }
 
 /* ---- reading */

@@ -1,5 +1,6 @@
 """The programs of examples/: what they print, against figures worked out here from their inputs."""
 import collections
+import csv
 import gzip
 import json
 import pathlib
@@ -10,7 +11,7 @@ import unittest
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import BUILD, ROOT, Case, environment, tracegen
+from support import BUILD, ROOT, Case, environment, tracegen, trawl
 
 EXAMPLES = BUILD / "examples"
 
@@ -82,6 +83,24 @@ class Events(Examples):
         done = run("events", self.tmp / "absent.json")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, r"^events: .*absent\.json.*\n$")
+
+
+class Overlap(Examples):
+    """Hidden communication by stage of an export."""
+
+    def test_sample(self):
+        path = ROOT / "examples/sample.sqlite"
+        table = trawl("nsys", "overlap", path, "--by", "stage", "--format", "csv").out
+        rows = list(csv.DictReader(table.splitlines()))
+        self.assertEqual([x.split() for x in self.prints("overlap", path)],
+                         [[*filter(None, [r["stage"]]), f"{float(r['overlap']):.2f}", "%", "hidden",
+                           r["exposed_ns"], "ns", "exposed"] for r in rows])
+        self.assertGreater(len(rows), 3)
+
+    def test_no_export(self):
+        done = run("overlap", ROOT / "examples/sample.json.gz")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"^overlap: .*sample\.json\.gz: .+\n$")
 
 
 if __name__ == "__main__":

@@ -65,8 +65,8 @@ static void calls_by_name(void **state)
 	script_kernel(&s, "gemm", 7, 15000, 10000, 1);
 	trace = script_read(&s);
 	trawl_report_options_init(&options);
-	assert_int_equal(tw_report_new_only(&report, trace, &options, &tw_analysis_api_calls, NULL),
-			 0);
+	options.only = "api_calls";
+	assert_int_equal(trawl_report_new(&report, trace, &options, NULL), 0);
 	assert_int_equal(rows_of(report, "api_calls"), 5);
 	for (i = 0; i < 5; i++)
 		assert_row(report, i, want[i]);

@@ -1,9 +1,10 @@
 /* Queries on exports: databases of a few rows, whose right answers were worked out by hand. */
-#include "nsys/nsys.h"
+#include "trawl/nsys.h"
 
 #include "base/scope.h"
 #include "nsys/grouped.h"
 #include "nsys/scan.h"
+#include "table/table.h"
 
 #include "edges.h"
 #include "failing.h"
@@ -24,7 +25,7 @@
 struct scene {
 	struct scratch scratch;
 	sqlite3 *db;
-	struct tw_nsys_options options;
+	struct trawl_nsys_options options;
 	struct trawl_table *table;
 	struct tw_str left_out;
 	struct trawl_error err;
@@ -119,6 +120,11 @@ static void call(struct scene *s, int64_t start, int64_t correlation)
 #define LABEL(rank) "rank=" rank "; pp=1/2 dp=0/1 cp=0/1 ep=0/4; mbs=1 seq=2048"
 #define CHUNK "forward chunk 1 (phase0) backward chunk 1 (phase1)"
 
+static void keep_line(void *left_out, const char *line)
+{
+	tw_str_addf(left_out, "%s\n", line);
+}
+
 static int set_up(void **state)
 {
 	struct scene *s = calloc(1, sizeof(*s));
@@ -126,8 +132,10 @@ static int set_up(void **state)
 	assert_non_null(s);
 	scratch_make(&s->scratch);
 	s->host = (int64_t)1 << 48;
-	s->options.rank = -1;
+	trawl_nsys_options_init(&s->options);
 	s->options.threads = 2;
+	s->options.note = keep_line;
+	s->options.note_context = &s->left_out;
 	tw_str_init(&s->left_out, trawl_allocator_default());
 	assert_int_equal(sqlite3_open(scratch_path(&s->scratch, "a.sqlite"), &s->db), SQLITE_OK);
 	run(s, "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
@@ -174,15 +182,15 @@ static void add_comm(struct scene *s)
 	call(s, 320, 2);
 }
 
-static int ask(struct scene *s, enum tw_nsys_query query)
+static int ask(struct scene *s, enum trawl_nsys_table query)
 {
 	tw_table_free(s->table);
 	tw_str_clear(&s->left_out);
-	return tw_nsys_ask(&s->table, query, scratch_path(&s->scratch, "a.sqlite"), &s->options,
-			   &s->left_out, &s->err);
+	return trawl_nsys_query(&s->table, query, scratch_path(&s->scratch, "a.sqlite"),
+				&s->options, &s->err);
 }
 
-static void answer(struct scene *s, enum tw_nsys_query query, size_t rows)
+static void answer(struct scene *s, enum trawl_nsys_table query, size_t rows)
 {
 	int status = ask(s, query);
 
@@ -235,21 +243,21 @@ static void test_one_rank(void **state)
 
 	add_rank(s);
 	add_comm(s);
-	answer(s, TW_NSYS_SETUP, 1);
+	answer(s, TRAWL_NSYS_SETUP, 1);
 	assert_int_equal(number(s, 0, "pid"), PID);
 	assert_int_equal(number(s, 0, "rank"), 3);
 	assert_int_equal(number(s, 0, "pp"), 1);
 	assert_text(s, 0, "setup", LABEL("3"));
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_int_equal(number(s, 0, "start"), 300);
 	assert_int_equal(number(s, 0, "end"), 500);
 	assert_text(s, 0, "rule", "median of 3 'forward chunk\xE2\x80\xA6' ranges");
-	answer(s, TW_NSYS_STREAMS, 2);
+	answer(s, TRAWL_NSYS_STREAMS, 2);
 	assert_text(s, 0, "purpose", "compute");
 	assert_text(s, 1, "purpose", "ep_a2a");
 	assert_int_equal(number(s, 0, "comp_ns"), 40);
 	assert_int_equal(number(s, 1, "comm_ns"), 20);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_text(s, 0, "stage", "stage2_f");
 	assert_int_equal(number(s, 0, "exposed_ns"), 10);
 	assert_true(percent(s, 0, "overlap") == 50);
@@ -267,7 +275,7 @@ static void test_host_bits(void **state)
 	range_of(s, PID + 1, TID + 1, 0, 1000, LABEL("4"));
 	range_of(s, PID + 1, TID + 1, 300, 500, CHUNK);
 	kernel_of(s, PID + 1, 0, 7, 310, 320, 9, "gemm");
-	answer(s, TW_NSYS_STREAMS, 3);
+	answer(s, TRAWL_NSYS_STREAMS, 3);
 	assert_int_equal(number(s, 1, "comm_ns"), 20);
 	assert_int_equal(number(s, 2, "pid"), PID + 1);
 	assert_int_equal(number(s, 2, "comp_ns"), 10);
@@ -283,7 +291,7 @@ static void test_labels_anywhere(void **state)
 	add_rank(s);
 	range(s, 50, 60, LABEL("5"));
 	range_of(s, 999, 999, 0, 10, "load batch");
-	answer(s, TW_NSYS_SETUP, 1);
+	answer(s, TRAWL_NSYS_SETUP, 1);
 	assert_int_equal(number(s, 0, "rank"), 3);
 	assert_true(noted(s, "pid 999"));
 }
@@ -295,13 +303,13 @@ static void test_rank_without_window(void **state)
 
 	add_rank(s);
 	range_of(s, PID + 1, TID, 0, 1000, LABEL("4"));
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_non_null(strstr(s->left_out.ptr, "rank 4 (pid 101)"));
 	/* Nothing in a window: an empty table. */
 	s->options.window = true;
 	s->options.start_ns = 1;
 	s->options.end_ns = 2;
-	answer(s, TW_NSYS_STREAMS, 0);
+	answer(s, TRAWL_NSYS_STREAMS, 0);
 	assert_int_equal(s->left_out.len, 0);
 	assert_true(noted(s, "no kernels in the windows"));
 }
@@ -317,9 +325,9 @@ static void test_open_ranges(void **state)
 	kernel(s, 7, 310, 350, 1, "gemm");
 	add_comm(s);
 	kernel_of(s, 77, 0, 7, 2000, 2100, 5, "gemm");
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_int_equal(number(s, 0, "end"), 2100);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_text(s, 0, "stage", "stage4_b");
 	assert_int_equal(number(s, 0, "exposed_ns"), 10);
 	assert_int_equal(number(s, 0, "window_end"), 2100);
@@ -335,10 +343,10 @@ static void test_open_ranges_until_a_call(void **state)
 	kernel(s, 7, 310, 350, 1, "gemm");
 	add_comm(s);
 	call(s, 948, 9);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "window_end"), 950);
 	run(s, "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET end = NULL");
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "window_end"), 948);
 }
 
@@ -350,21 +358,21 @@ static void test_overlap_of_the_original(void **state)
 	s->options.compat = true;
 	add_rank(s);
 	range(s, 319, 330, "layer00.stage1_b");
-	assert_int_equal(ask(s, TW_NSYS_OVERLAP), TRAWL_ENODATA);
+	assert_int_equal(ask(s, TRAWL_NSYS_OVERLAP), TRAWL_ENODATA);
 	/* A stage whose communication takes no time is one that has some. */
 	kernel(s, 8, 340, 340, 6, COMM);
 	call(s, 323, 6);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "exposed_ns"), 0);
 	assert_true(percent(s, 0, "overlap") == 0);
 	add_comm(s);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_text(s, 0, "stage", "stage1_b");
 	assert_int_equal(number(s, 0, "exposed_ns"), 10);
 	assert_true(percent(s, 0, "overlap") == 50);
 	kernel(s, 8, 360, 485, 4, COMM);
 	call(s, 321, 4);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "exposed_ns"), 135);
 	assert_true(percent(s, 0, "overlap") == 6.9);
 	assert_true(percent(s, 0, "overlap_min") == 0);
@@ -377,10 +385,10 @@ static void test_rank_that_is_not_there(void **state)
 
 	add_rank(s);
 	s->options.rank = 9;
-	assert_int_equal(ask(s, TW_NSYS_OVERLAP), TRAWL_EUSAGE);
+	assert_int_equal(ask(s, TRAWL_NSYS_OVERLAP), TRAWL_EUSAGE);
 	assert_non_null(strstr(s->err.message, "there are: 3"));
 	s->options.rank = 3;
-	answer(s, TW_NSYS_SETUP, 1);
+	answer(s, TRAWL_NSYS_SETUP, 1);
 }
 
 /* No labels: processes by pid, the range that takes most time. */
@@ -395,7 +403,7 @@ static void test_busiest_range(void **state)
 	range(s, 0, 10000, "twice");
 	range(s, 0, 10000, "twice");
 	kernel(s, 7, 310, 350, 1, "gemm");
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_int_equal(number(s, 0, "rank"), 0);
 	assert_int_equal(number(s, 0, "start"), 300);
 	assert_text(s, 0, "rule", "busiest repeated range: median of 5");
@@ -412,11 +420,11 @@ static void test_range_that_is_repeated(void **state)
 	kernel(s, 7, 0, 400, 1, "gemm");
 	range(s, 0, 150, "batch");
 	range(s, 150, 300, "batch");
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_int_equal(number(s, 0, "start"), 100);
 	assert_int_equal(number(s, 0, "end"), 300);
 	range(s, 300, 400, "batch");
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_text(s, 0, "name", "batch");
 	/* In the order of time. */
 	assert_int_equal(number(s, 0, "start"), 150);
@@ -437,15 +445,15 @@ static void test_busiest_range_of_the_program(void **state)
 		range(s, i * 100, i * 100 + 10, "batch");
 	}
 	kernel(s, 7, 0, 400, 1, "gemm");
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_text(s, 0, "name", "batch");
 	assert_int_equal(number(s, 0, "start"), 200);
 	run(s, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 1000, end = 1400");
-	answer(s, TW_NSYS_WINDOWS, 1); /* the GPU is far behind: no kernel in any batch */
+	answer(s, TRAWL_NSYS_WINDOWS, 1); /* the GPU is far behind: no kernel in any batch */
 	assert_int_equal(number(s, 0, "start"), 1100);
 	run(s, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 0, end = 400");
 	kernel(s, 7, 400, 420, 2, "gemm"); /* four times 10 are less than a tenth of 420 */
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_int_equal(number(s, 0, "start"), 105);
 	assert_int_equal(number(s, 0, "end"), 315);
 }
@@ -462,16 +470,16 @@ static void test_too_many_kinds_of_ranges(void **state)
 	    "INSERT INTO NVTX_EVENTS(start, end, eventType, text, globalTid) SELECT i, i + 1, 59, "
 	    "char(97 + i / 17576, 97 + i / 676 %% 26, 97 + i / 26 %% 26, 97 + i %% 26), %lld FROM n",
 	    MOST, (long long)gid(s, PID, TID));
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_int_equal(s->left_out.len, 0);
 	range(s, 0, 1, "one more");
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_non_null(strstr(s->left_out.ptr, "over 131072 kinds of ranges"));
 	/* So many rows are read in two parts. */
 	run(s, "INSERT INTO NVTX_EVENTS(start, end, eventType, text, globalTid) "
 	       "SELECT start, end, eventType, text, globalTid FROM NVTX_EVENTS");
 	range(s, 0, 1, "another one");
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_non_null(strstr(s->left_out.ptr, "over 131072 kinds of ranges"));
 }
 
@@ -481,7 +489,7 @@ static void test_middle_of_the_trace(void **state)
 
 	kernel(s, 7, 100, 150, 1, "gemm");
 	kernel(s, 7, 400, 500, 1, "gemm");
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_int_equal(number(s, 0, "start"), 200);
 	assert_int_equal(number(s, 0, "end"), 400);
 }
@@ -497,7 +505,7 @@ static void test_other_presets(void **state)
 	kernel(s, 7, 210, 300, 1, "gemm");
 	kernel(s, 8, 250, 310, 2, COMM);
 	call(s, 220, 2);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_text(s, 0, "stage", "fsdp_all_gather");
 	assert_true(noted(s, "rules: pytorch"));
 	/* Clipped at 300, where the computation ends too. */
@@ -517,14 +525,14 @@ static void test_tables_that_are_not_there(void **state)
 	run(s, "CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT)");
 	for (i = 0; i < 4; i++) {
 		run(s, "DROP TABLE %s", tables[i]);
-		assert_int_equal(ask(s, TW_NSYS_SETUP), 0);
-		assert_int_equal(ask(s, TW_NSYS_WINDOWS), 0);
-		assert_int_equal(ask(s, TW_NSYS_STREAMS), 0);
+		assert_int_equal(ask(s, TRAWL_NSYS_SETUP), 0);
+		assert_int_equal(ask(s, TRAWL_NSYS_WINDOWS), 0);
+		assert_int_equal(ask(s, TRAWL_NSYS_STREAMS), 0);
 		if (!i) {
 			assert_int_equal(trawl_table_rows(s->table), 2);
 			assert_true(noted(s, "for lack of a launch"));
 		}
-		assert_int_equal(ask(s, TW_NSYS_OVERLAP), 0);
+		assert_int_equal(ask(s, TRAWL_NSYS_OVERLAP), 0);
 	}
 	assert_int_equal(trawl_table_rows(s->table), 0);
 	assert_true(noted(s, "no kernels were captured"));
@@ -543,11 +551,11 @@ static void test_edges(void **state)
 	kernel(s, 7, 450, 600, 3, "gemm");
 	kernel(s, 8, 480, 520, 4, COMM);
 	call(s, 260, 4);
-	answer(s, TW_NSYS_STREAMS, 2);
+	answer(s, TRAWL_NSYS_STREAMS, 2);
 	assert_int_equal(number(s, 0, "comp_ns"), 40 + 50);
 	assert_int_equal(number(s, 1, "comm_ns"), 30 + 20);
 	assert_true(noted(s, "3 kernels cross an edge"));
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "exposed_ns"), 10);
 	assert_true(percent(s, 0, "overlap") == 80);
 	assert_true(percent(s, 0, "overlap_max") == 100);
@@ -564,7 +572,7 @@ static void test_stage_behind_other_ranges(void **state)
 	for (i = 0; i < 400; i++)
 		range(s, 301, 302, "layer01.stage3_w");
 	range(s, 315, 330, "aten::all_to_all");
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_text(s, 0, "stage", "stage2_f");
 }
 
@@ -578,7 +586,7 @@ static void test_launching_thread_first(void **state)
 	range_of(s, PID, TID + 1, 319, 321, "layer09.stage4_b");
 	kernel(s, 8, 370, 390, 5, COMM);
 	call_of(s, PID, TID + 2, 320, 5, "cudaLaunchKernel_v7000");
-	answer(s, TW_NSYS_OVERLAP, 2);
+	answer(s, TRAWL_NSYS_OVERLAP, 2);
 	assert_text(s, 0, "stage", "stage2_f");
 	assert_int_equal(number(s, 0, "exposed_ns"), 10);
 	assert_text(s, 1, "stage", "stage4_b");
@@ -597,7 +605,7 @@ static void test_several_calls_with_one_id(void **state)
 	call_of(s, PID, TID, 303, 2, "cudaEventRecord_v3020");
 	/* The same id in another process is another kernel's. */
 	call_of(s, PID + 1, TID, 303, 2, "cudaLaunchKernel_v7000");
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_text(s, 0, "stage", "stage2_f");
 	assert_int_equal(number(s, 0, "exposed_ns"), 10);
 }
@@ -611,11 +619,11 @@ static void test_capitals(void **state)
 	kernel(s, 8, 340, 360, 2, "NCCLKernel_AllReduce");
 	call(s, 320, 2);
 	kernel(s, 7, 360, 380, 3, "NCCLKernel_AllReduce");
-	answer(s, TW_NSYS_STREAMS, 2);
+	answer(s, TRAWL_NSYS_STREAMS, 2);
 	assert_int_equal(number(s, 0, "n_comm"), 1);
 	assert_int_equal(number(s, 0, "barrier_ns"), 20);
 	assert_int_equal(number(s, 1, "n_comm"), 1);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "exposed_ns"), 10);
 }
 
@@ -627,7 +635,7 @@ static void test_streams_of_two_devices(void **state)
 	add_rank(s);
 	kernel_of(s, PID, 1, 7, 340, 360, 2, COMM);
 	call(s, 320, 2);
-	answer(s, TW_NSYS_STREAMS, 2);
+	answer(s, TRAWL_NSYS_STREAMS, 2);
 	assert_int_equal(number(s, 0, "device"), 0);
 	assert_int_equal(number(s, 1, "device"), 1);
 	assert_text(s, 1, "purpose", "ep_a2a");
@@ -642,7 +650,7 @@ static void test_launch_at_time_0(void **state)
 	range(s, 0, 10, "layer00.stage4_f");
 	kernel(s, 8, 340, 360, 2, COMM);
 	call(s, 0, 2);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_text(s, 0, "stage", "stage4_f");
 }
 
@@ -660,7 +668,7 @@ static void test_rules_of_kernels(void **state)
 	kernel(s, 8, 340, 360, 2, "my_all_to_all");
 	call(s, 320, 2);
 	kernel(s, 9, 345, 355, 3, COMM);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_text(s, 0, "stage", "layer 05");
 	assert_int_equal(number(s, 0, "exposed_ns"), 5);
 }
@@ -674,7 +682,7 @@ static void test_exposed_union(void **state)
 	add_comm(s);
 	kernel(s, 9, 345, 365, 4, COMM);
 	call(s, 321, 4);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "exposed_ns"), 10 + 15);
 	assert_int_equal(number(s, 0, "exposed_union_ns"), 15);
 	assert_true(percent(s, 0, "overlap") == 37.5);
@@ -698,7 +706,7 @@ static void test_exposed_union_of_two_devices(void **state)
 	call(s, 306, 5);
 	kernel_of(s, PID, 1, 8, 345, 370, 6, COMM);
 	call(s, 322, 6);
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "comm_ns"), 20 + 20 + 25);
 	assert_int_equal(number(s, 0, "exposed_ns"), 10 + 15 + 20);
 	assert_int_equal(number(s, 0, "exposed_union_ns"), 15 + 20);
@@ -716,7 +724,7 @@ static void test_exposed_union_of_two_stages(void **state)
 	range(s, 410, 450, "layer06_stage4_f");
 	kernel(s, 9, 355, 480, 4, COMM);
 	call(s, 420, 4);
-	answer(s, TW_NSYS_OVERLAP, 2);
+	answer(s, TRAWL_NSYS_OVERLAP, 2);
 	assert_text(s, 0, "stage", "stage2_f");
 	assert_int_equal(number(s, 0, "exposed_union_ns"), 10);
 	assert_text(s, 1, "stage", "stage4_f");
@@ -737,7 +745,7 @@ static void test_exposed_union_of_two_ranks(void **state)
 	call_of(s, 200, 201, 306, 7, "cudaLaunchKernelExC_v11060");
 	kernel_of(s, 200, 0, 8, 350, 370, 8, COMM);
 	call_of(s, 200, 201, 320, 8, "cudaLaunchKernelExC_v11060");
-	answer(s, TW_NSYS_OVERLAP, 2);
+	answer(s, TRAWL_NSYS_OVERLAP, 2);
 	assert_int_equal(number(s, 0, "rank"), 3);
 	assert_int_equal(number(s, 0, "exposed_union_ns"), 10);
 	assert_int_equal(number(s, 1, "rank"), 4);
@@ -755,7 +763,7 @@ static void test_bytes_that_are_no_text(void **state)
 	    "59, CAST(x'666f7277617264206368756e6b20ff206261636b77617264206368756e6b' AS TEXT), "
 	    "%lld)",
 	    (long long)gid(s, PID, TID));
-	answer(s, TW_NSYS_WINDOWS, 1);
+	answer(s, TRAWL_NSYS_WINDOWS, 1);
 	assert_text(s, 0, "name", "forward chunk \xff backward chunk");
 }
 
@@ -771,7 +779,7 @@ static void test_mixed_stream(void **state)
 	call(s, 420, 5);
 	kernel(s, 10, 430, 440, 6, COMM);
 	call(s, 421, 6);
-	answer(s, TW_NSYS_STREAMS, 3);
+	answer(s, TRAWL_NSYS_STREAMS, 3);
 	assert_text(s, 1, "purpose", "mixed");
 	assert_text(s, 2, "purpose", "pp_p2p");
 }
@@ -787,7 +795,7 @@ static void test_odd_rows(void **state)
 	    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, end, globalPid) "
 	    "VALUES('soon', 5, 6), (-9223372036854775807, 9223372036854775807, %lld)",
 	    (long long)gid(s, PID, 0));
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "exposed_ns"), 10);
 	assert_non_null(strstr(s->left_out.ptr, "KERNEL: 2 rows"));
 }
@@ -800,13 +808,13 @@ static struct trawl_table *grouped(struct scene *s, const char *by)
 	struct tw_nsys_source source = { .shared = trawl_allocator_default() };
 	struct tw_scope scope;
 
-	answer(s, TW_NSYS_SETUP, 2);
+	answer(s, TRAWL_NSYS_SETUP, 2);
 	setup = s->table;
 	s->table = NULL;
-	answer(s, TW_NSYS_OVERLAP, 3);
+	answer(s, TRAWL_NSYS_OVERLAP, 3);
 	tw_scope_begin(&scope, source.shared);
 	source.allocator = &scope.allocator;
-	if (tw_nsys_group(&out, TW_NSYS_OVERLAP, by, s->table, setup, &source, &s->err))
+	if (tw_nsys_group(&out, TRAWL_NSYS_OVERLAP, by, s->table, setup, &source, &s->err))
 		fail_msg("%s", s->err.message);
 	tw_scope_end(&scope);
 	tw_table_free(setup);
@@ -880,7 +888,7 @@ static void test_notes_of_many_ranks(void **state)
 		range_of(s, 200 + i, 1, 0, 1000, label);
 		range_of(s, 200 + i, 1, 300 + i, 500, CHUNK);
 		range_of(s, 300 + i, 1, 0, 10, "loads data");
-		answer(s, TW_NSYS_OVERLAP, 0);
+		answer(s, TRAWL_NSYS_OVERLAP, 0);
 		if (i != 15)
 			continue;
 		assert_true(noted(s, "rank 15: 315 to 500"));
@@ -908,9 +916,64 @@ static void test_kernels_without_a_name(void **state)
 	kernel(s, 9, 520, 530, 7, "third");
 	run(s, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName=999, shortName=999 "
 	       "WHERE correlationId >= 5");
-	answer(s, TW_NSYS_OVERLAP, 1);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "exposed_ns"), 10 - 2 - 1);
 	assert_true(noted(s, "kernels without a name, taken for computation: 2"));
+}
+
+/* Options that make no sense are refused before the file is looked at. */
+static void test_options_that_are_refused(void **state)
+{
+	struct scene *s = *state;
+	const struct trawl_nsys_options fine = s->options;
+
+	add_rank(s);
+	s->options.by = "stage";
+	assert_int_equal(ask(s, TRAWL_NSYS_OVERLAP), 0);
+	assert_int_equal(ask(s, TRAWL_NSYS_STREAMS), TRAWL_EUSAGE);
+	assert_null(s->table);
+	assert_string_equal(s->err.message, "rows cannot be added up by 'stage', but by purpose, "
+					    "rank, pp, dp, cp, ep, tp");
+	assert_int_equal(ask(s, TRAWL_NSYS_SETUP), TRAWL_EUSAGE);
+	s->options.compat = true;
+	assert_int_equal(ask(s, TRAWL_NSYS_OVERLAP), TRAWL_EUSAGE);
+	s->options = fine;
+	s->options.rules = "no-such-trainer";
+	assert_int_equal(ask(s, TRAWL_NSYS_SETUP), TRAWL_EUSAGE);
+	s->options.compat = true;
+	assert_int_equal(ask(s, TRAWL_NSYS_SETUP), TRAWL_EUSAGE);
+	s->options = fine;
+	s->options.window = true;
+	s->options.start_ns = 10;
+	s->options.end_ns = 9;
+	assert_int_equal(ask(s, TRAWL_NSYS_WINDOWS), TRAWL_EUSAGE);
+	s->options = fine;
+	assert_int_equal(ask(s, TRAWL_NSYS_OVERLAP + 1), TRAWL_EUSAGE);
+}
+
+static void test_defaults_and_files_that_are_none(void **state)
+{
+	struct scene *s = *state;
+	struct trawl_table *table;
+	struct trawl_error err;
+
+	add_rank(s);
+	scratch_write(&s->scratch, "trace.json", "[]");
+	assert_int_equal(trawl_nsys_query(&table, TRAWL_NSYS_SETUP,
+					  scratch_path(&s->scratch, "a.sqlite"), NULL, &err),
+			 0);
+	assert_int_equal(trawl_table_rows(table), 1);
+	trawl_table_free(table);
+	assert_true(trawl_nsys_is_export(scratch_path(&s->scratch, "a.sqlite")));
+	assert_false(trawl_nsys_is_export(scratch_path(&s->scratch, "trace.json")));
+	assert_int_not_equal(trawl_nsys_query(&table, TRAWL_NSYS_SETUP,
+					      scratch_path(&s->scratch, "trace.json"), NULL, &err),
+			     0);
+	assert_null(table);
+	assert_int_equal(trawl_nsys_query(&table, TRAWL_NSYS_SETUP,
+					  scratch_path(&s->scratch, "absent.sqlite"), NULL, &err),
+			 TRAWL_EIO);
+	assert_null(table);
 }
 
 /* Whichever allocation fails, it is told, and nothing is lost. */
@@ -941,7 +1004,7 @@ static void test_no_memory(void **state)
 		}
 		for (n = 0;; n++) {
 			failing_init(&failing, n);
-			status = ask(s, TW_NSYS_OVERLAP);
+			status = ask(s, TRAWL_NSYS_OVERLAP);
 			tw_table_free(s->table);
 			s->table = NULL;
 			assert_int_equal(failing.live_blocks, 0);
@@ -994,6 +1057,8 @@ int main(void)
 		TEST(test_overlap_over_ranks),
 		TEST(test_notes_of_many_ranks),
 		TEST(test_kernels_without_a_name),
+		TEST(test_options_that_are_refused),
+		TEST(test_defaults_and_files_that_are_none),
 		TEST(test_no_memory),
 	};
 

@@ -1,6 +1,8 @@
 /* Rules for names of ranges: what files of them may say, and which text they look for first. */
 #include "nsys/rules.h"
 
+#include "trawl/nsys.h"
+
 #include "data/tables.h"
 
 #include <setjmp.h>
@@ -186,15 +188,17 @@ static void test_presets_parse(void **state)
 {
 	struct tw_nsys_rules rules;
 	struct trawl_error err;
-	size_t i;
+	const char *title;
+	size_t i, len;
 
-	for (i = 0; i < tw_nsys_preset_count; i++) {
-		if (tw_nsys_rules_open(&rules, tw_nsys_presets[i].name, trawl_allocator_default(),
+	for (i = 0; i < trawl_nsys_presets(); i++) {
+		if (tw_nsys_rules_open(&rules, trawl_nsys_preset_name(i), trawl_allocator_default(),
 				       &err))
 			fail_msg("%s", err.message);
 		assert_true(has(&rules, TW_NSYS_WINDOW));
 		assert_true(has(&rules, TW_NSYS_STAGE));
-		assert_int_equal(*tw_nsys_preset_title(i) != 0, 1);
+		title = trawl_nsys_preset_title(i, &len);
+		assert_true(len > 0 && !memchr(title, '\n', len));
 		tw_nsys_rules_release(&rules);
 	}
 }

@@ -67,12 +67,13 @@ static void as_export(void)
 
 static void analyse(const struct trawl_report_options *options)
 {
-	struct trawl_report_options defaults;
+	struct trawl_report_options with;
 
-	trawl_report_options_init(&defaults);
-	assert_int_equal(tw_report_new_only(&report, trace, options ? options : &defaults,
-					    &tw_analysis_nvtx_ranges, NULL),
-			 0);
+	trawl_report_options_init(&with);
+	if (options)
+		with = *options;
+	with.only = "nvtx_ranges";
+	assert_int_equal(trawl_report_new(&report, trace, &with, NULL), 0);
 }
 
 static void read_script(void)

@@ -247,6 +247,25 @@ static void parts_of_a_trace(void **state)
 	trawl_trace_free(trace);
 }
 
+static void a_report_of_one_table(void **state)
+{
+	struct trawl_trace *trace = read_trace("trace.json");
+	struct trawl_report_options options;
+	struct trawl_report *report;
+	struct trawl_error err;
+
+	trawl_report_options_init(&options);
+	options.only = "nvtx_ranges";
+	assert_int_equal(trawl_report_new(&report, trace, &options, &err), 0);
+	assert_int_equal(trawl_report_tables(report), 1);
+	assert_non_null(trawl_report_find(report, "nvtx_ranges"));
+	trawl_report_free(report);
+	options.only = "no such table";
+	assert_int_equal(trawl_report_new(&report, trace, &options, &err), TRAWL_EUSAGE);
+	assert_null(report);
+	trawl_trace_free(trace);
+}
+
 static void traces_without_gpu_or_without_anything(void **state)
 {
 	struct trawl_trace *trace = read_trace("host.json");
@@ -394,6 +413,7 @@ int main(void)
 		cmocka_unit_test(arguments_of_events),
 		cmocka_unit_test(a_report_and_its_tables),
 		cmocka_unit_test(parts_of_a_trace),
+		cmocka_unit_test(a_report_of_one_table),
 		cmocka_unit_test(traces_without_gpu_or_without_anything),
 		cmocka_unit_test(inputs_that_are_refused),
 		cmocka_unit_test(reading_can_be_stopped),

@@ -2,11 +2,7 @@
 #include "cli/nsys/nsys_ranges.h"
 
 #include "cli/exporting.h"
-#include "data/tables.h"
-#include "nsys/grouped.h"
-#include "nsys/nsys.h"
-#include "nsys/rules.h"
-#include "trace/reader.h"
+#include "table/table.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -17,7 +13,7 @@
 struct nsys_command {
 	const struct cli_command *command;
 	struct cli_reporting reporting; /* of "ranges", and the options that all have */
-	struct tw_nsys_options options;
+	struct trawl_nsys_options options;
 	unsigned rank;
 };
 
@@ -25,7 +21,7 @@ struct nsys_query {
 	const char *name;
 	int (*run)(const struct nsys_command *n, const struct nsys_query *query, int argc,
 		   char **argv);
-	enum tw_nsys_query asks;
+	enum trawl_nsys_table asks;
 };
 
 #define NO_RANK UINT32_MAX
@@ -43,17 +39,17 @@ static int print_answer(const struct nsys_command *n, const struct trawl_table *
 	return cli_print_str(&out);
 }
 
-/* A line each; whatever was left out is named. */
-static void tell_left_out(const char *path, const struct tw_str *lines)
-{
-	const char *line = lines->ptr, *end;
+struct left_out {
+	const char *path;
+	size_t count;
+};
 
-	for (; line && *line; line = end + 1) {
-		end = strchr(line, '\n');
-		if (!end)
-			return;
-		cli_message("%s: %.*s", path, (int)(end - line), line);
-	}
+static void tell_left_out(void *context, const char *line)
+{
+	struct left_out *l = context;
+
+	l->count++;
+	cli_message("%s: %s", l->path, line);
 }
 
 static int fail_on(const char *path, int status, struct trawl_error *err)
@@ -83,10 +79,11 @@ static int not_an_export(const char *path)
 
 static int ask(const struct nsys_command *n, const struct nsys_query *query, const char *path)
 {
+	struct trawl_nsys_options options = n->options;
+	struct left_out left_out = { .path = path };
 	struct cli_exported exported;
 	struct trawl_table *table = NULL;
 	struct trawl_error err;
-	struct tw_str left_out;
 	double start = cli_seconds();
 	int status;
 
@@ -94,28 +91,27 @@ static int ask(const struct nsys_command *n, const struct nsys_query *query, con
 	if (status)
 		return cli_fail(&err);
 	if (!strcmp(path, "-") ||
-	    (is_readable_file(exported.path) && tw_reader_of(exported.path) != &tw_nsys_reader)) {
+	    (is_readable_file(exported.path) && !trawl_nsys_is_export(exported.path))) {
 		cli_export_end(&exported);
 		return not_an_export(path);
 	}
-	tw_str_init(&left_out, trawl_allocator_default());
-	status = tw_nsys_ask(&table, query->asks, exported.path, &n->options, &left_out, &err);
+	options.note = tell_left_out;
+	options.note_context = &left_out;
+	status = trawl_nsys_query(&table, query->asks, exported.path, &options, &err);
 	cli_export_end(&exported);
-	tell_left_out(path, &left_out);
 	if (status == TRAWL_EUSAGE)
 		status = cli_usage_error(n->command, "%s", err.message);
 	else if (status)
 		status = fail_on(path, status, &err);
-	else if (left_out.len && n->reporting.common.strict)
+	else if (left_out.count && n->reporting.common.strict)
 		status = CLI_FAILED;
 	else
 		status = print_answer(n, table);
-	if (!status && left_out.len)
+	if (!status && left_out.count)
 		status = CLI_INCOMPLETE;
 	if (n->reporting.common.verbose)
 		cli_message("answered in %.3f s", cli_seconds() - start);
-	tw_str_release(&left_out);
-	tw_table_free(table);
+	trawl_table_free(table);
 	return status;
 }
 
@@ -131,7 +127,7 @@ static int one_file(const struct nsys_command *n, int argc)
 
 static int no_grouping(const struct nsys_command *n, const struct nsys_query *query)
 {
-	const char *keys = tw_nsys_groupings(query->asks);
+	const char *keys = trawl_nsys_groupings(query->asks);
 
 	return cli_usage_error(n->command,
 			       *keys ? "--by: not '%.60s'; of '%s' by %s" :
@@ -152,7 +148,7 @@ static int ask_file(const struct nsys_command *n, const struct nsys_query *query
 				       "--range, --step and --device are of the query 'ranges'; "
 				       "'%s' has --start and --end",
 				       query->name);
-	if (n->options.by && !tw_nsys_can_group(query->asks, n->options.by))
+	if (n->options.by && !trawl_nsys_can_group(query->asks, n->options.by))
 		return no_grouping(n, query);
 	return ask(n, query, argv[0]);
 }
@@ -191,14 +187,14 @@ static int list_presets(const struct nsys_command *n)
 	struct trawl_table *table = tw_table_new(&preset_spec, trawl_allocator_default());
 	struct trawl_error err;
 	int status;
-	size_t i, row;
+	size_t i, row, len;
 
-	for (i = 0; table && i < tw_nsys_preset_count; i++) {
-		const char *of = tw_nsys_preset_title(i);
+	for (i = 0; table && i < trawl_nsys_presets(); i++) {
+		const char *of = trawl_nsys_preset_title(i, &len);
 
 		row = tw_table_add_row(table);
-		tw_table_set_str(table, row, 0, tw_nsys_presets[i].name);
-		tw_table_set_text(table, row, 1, of, strcspn(of, "\n"));
+		tw_table_set_str(table, row, 0, trawl_nsys_preset_name(i));
+		tw_table_set_text(table, row, 1, of, len);
 	}
 	if (table)
 		tw_table_add_note(table,
@@ -218,17 +214,19 @@ static int show_rules(const struct nsys_command *n, const struct nsys_query *que
 {
 	const char *text;
 	struct tw_str list;
+	size_t i;
 
 	(void)query;
 	if (argc > 1)
 		return cli_usage_error(n->command, "rules: one preset at a time");
 	if (!argc)
 		return list_presets(n);
-	text = tw_nsys_preset_text(argv[0]);
+	text = trawl_nsys_preset_rules(argv[0]);
 	if (text)
 		return cli_print(text, strlen(text));
 	tw_str_init(&list, trawl_allocator_default());
-	tw_nsys_presets_list(&list);
+	for (i = 0; i < trawl_nsys_presets(); i++)
+		tw_str_addf(&list, "%s%s", i ? ", " : "", trawl_nsys_preset_name(i));
 	cli_usage_error(n->command, "no preset '%.60s'; there are: %s", argv[0],
 			list.failed ? "" : list.ptr);
 	tw_str_release(&list);
@@ -238,10 +236,10 @@ static int show_rules(const struct nsys_command *n, const struct nsys_query *que
 /* ---- the command */
 
 static const struct nsys_query queries[] = {
-	{ "setup", ask_file, TW_NSYS_SETUP },
-	{ "windows", ask_file, TW_NSYS_WINDOWS },
-	{ "streams", ask_file, TW_NSYS_STREAMS },
-	{ "overlap", ask_file, TW_NSYS_OVERLAP },
+	{ "setup", ask_file, TRAWL_NSYS_SETUP },
+	{ "windows", ask_file, TRAWL_NSYS_WINDOWS },
+	{ "streams", ask_file, TRAWL_NSYS_STREAMS },
+	{ "overlap", ask_file, TRAWL_NSYS_OVERLAP },
 	{ "ranges", show_ranges, 0 },
 	{ "rules", show_rules, 0 },
 };

@@ -2,9 +2,7 @@
 #include "cli/nsys/nsys_ranges.h"
 
 #include "cli/exporting.h"
-#include "store/trace.h"
 #include "table/table.h"
-#include "trace/reader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +11,13 @@ struct ranges_query {
 	const struct cli_command *command;
 	const struct cli_reporting *reporting;
 	int64_t rank; /* -1: all */
-	char pid[24]; /* of an export: the process that is the rank */
+	char pid[24]; /* of an export: the process that is the rank; else "" */
 };
 
 /* The rows of one process, with the notes. */
 static struct trawl_table *rows_of_process(const struct trawl_table *table, const char *pid)
 {
-	const struct tw_table_spec *spec = &tw_analysis_nvtx_ranges.table;
-	struct trawl_table *of = tw_table_new(spec, trawl_allocator_default());
+	struct trawl_table *of = tw_table_new(tw_table_spec(table), trawl_allocator_default());
 	size_t row, column, i, to, len = strlen(pid);
 
 	for (row = 0; of && row < trawl_table_rows(table); row++) {
@@ -44,25 +41,19 @@ static struct trawl_table *rows_of_process(const struct trawl_table *table, cons
 	return tw_table_finished(of);
 }
 
-/* A trace that is no export is of one rank, and may say which. */
-static const char *process_of(const struct ranges_query *q, const struct trawl_trace *trace)
-{
-	return trace->by_process ? q->pid : NULL;
-}
-
 static int print_ranges(const struct ranges_query *q, const struct trawl_report *report,
 			const struct trawl_trace *trace)
 {
 	const struct trawl_table *table = trawl_report_find(report, "nvtx_ranges");
-	const char *pid = q->rank < 0 ? NULL : process_of(q, trace);
 	struct trawl_table *of = NULL;
 	int status;
 
-	if (q->rank >= 0 && !pid && trace->rank != q->rank)
+	/* A trace that is no export is of one rank, and may say which. */
+	if (q->rank >= 0 && !*q->pid && trawl_trace_rank(trace) != q->rank)
 		return cli_usage_error(q->command, "%s does not say that it is of rank %lld",
 				       q->reporting->path, (long long)q->rank);
-	if (pid) {
-		of = rows_of_process(table, pid);
+	if (*q->pid) {
+		of = rows_of_process(table, q->pid);
 		if (!of)
 			return cli_no_memory();
 		table = of;
@@ -77,18 +68,15 @@ static int print_ranges(const struct ranges_query *q, const struct trawl_report 
  * Of an export: which process the rank is; -1 to go on, else the exit status.  Another kind of
  * trace, which is no database, is left to its own reader.
  */
-static int find_process(struct ranges_query *q, const struct tw_nsys_options *options)
+static int find_process(struct ranges_query *q, const struct trawl_nsys_options *options)
 {
 	struct trawl_table *setup = NULL;
 	struct trawl_error err;
-	struct tw_str left_out;
 	int status;
 
-	if (tw_reader_of(q->reporting->path) != &tw_nsys_reader)
+	if (!trawl_nsys_is_export(q->reporting->path))
 		return -1;
-	tw_str_init(&left_out, trawl_allocator_default());
-	status = tw_nsys_ask(&setup, TW_NSYS_SETUP, q->reporting->path, options, &left_out, &err);
-	tw_str_release(&left_out);
+	status = trawl_nsys_query(&setup, TRAWL_NSYS_SETUP, q->reporting->path, options, &err);
 	if (status == TRAWL_EUSAGE)
 		return cli_usage_error(q->command, "%s", err.message);
 	if (status) {
@@ -111,7 +99,7 @@ static int report_ranges(const struct ranges_query *q)
 }
 
 int cli_nsys_ranges(const struct cli_command *command, struct cli_reporting *r,
-		    const struct tw_nsys_options *options)
+		    const struct trawl_nsys_options *options)
 {
 	struct ranges_query q = { .command = command, .reporting = r, .rank = options->rank };
 	struct cli_exported exported;
@@ -120,7 +108,7 @@ int cli_nsys_ranges(const struct cli_command *command, struct cli_reporting *r,
 
 	if (status >= 0)
 		return status;
-	r->only = &tw_analysis_nvtx_ranges;
+	r->options.only = "nvtx_ranges";
 	if (q.rank < 0)
 		return report_ranges(&q);
 	/* Which process the rank is, the same export says that is reported on. */

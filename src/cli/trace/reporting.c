@@ -150,7 +150,7 @@ static int analyse_trace(struct cli_trace_report *made)
 	const struct cli_reporting *r = made->r;
 	double start = cli_seconds();
 	struct trawl_error err;
-	int status = tw_report_new_only(&made->report, made->trace, &r->options, r->only, &err);
+	int status = trawl_report_new(&made->report, made->trace, &r->options, &err);
 	size_t i;
 
 	if (status) {

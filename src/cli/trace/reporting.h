@@ -17,7 +17,6 @@ struct cli_reporting {
 	unsigned by;	  /* what of steps and ranges is looked at: enum cli_by */
 	const char *path; /* of the trace */
 	bool no_xlsx, no_csv;
-	const struct tw_analysis *only; /* the one table that is wanted; NULL: all */
 };
 
 enum cli_by { CLI_BY_DEFAULT, CLI_BY_LAUNCH, CLI_BY_TIME };

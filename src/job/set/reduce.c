@@ -360,8 +360,8 @@ static int analyse(struct tw_rank *rank, const struct trawl_trace *trace,
 	report_options.threads = threads;
 	if (device)
 		report_options.device = device;
-	status = tw_report_new_only(&report, trace, &report_options,
-				    options->table_count ? NULL : &tw_analysis_quality, err);
+	report_options.only = options->table_count ? NULL : tw_analysis_quality.table.name;
+	status = trawl_report_new(&report, trace, &report_options, err);
 	if (status)
 		return status;
 	status = reduce_report(rank, report, report_options.linked_only);

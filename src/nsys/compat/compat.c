@@ -36,7 +36,7 @@ struct launched {
 
 struct compat {
 	struct tw_nsys_source *source;
-	const struct tw_nsys_options *options;
+	const struct trawl_nsys_options *options;
 	struct tw_arena arena;
 	struct tw_compat_ranges ranges;
 	TW_LIST(struct rank) ranks;
@@ -47,11 +47,11 @@ struct compat {
 
 #define NO_KEY UINT32_MAX
 
-static int need_tables(struct compat *c, enum tw_nsys_query query, struct trawl_error *err)
+static int need_tables(struct compat *c, enum trawl_nsys_table query, struct trawl_error *err)
 {
 	static const char *const tables[] = { TW_NSYS_RANGES, TW_NSYS_TEXTS, TW_NSYS_KERNELS,
 					      TW_NSYS_CALLS };
-	size_t count = query == TW_NSYS_STREAMS || query == TW_NSYS_OVERLAP ? 4 : 2, i;
+	size_t count = query == TRAWL_NSYS_STREAMS || query == TRAWL_NSYS_OVERLAP ? 4 : 2, i;
 
 	for (i = 0; i < count; i++)
 		if (!tw_database_has_table(c->source->database, tables[i]))
@@ -445,35 +445,35 @@ static int fill_overlap(struct compat *c, struct trawl_table *table, struct traw
 
 /* ---- all together */
 
-static int fill(struct compat *c, enum tw_nsys_query query, struct trawl_table *table,
+static int fill(struct compat *c, enum trawl_nsys_table query, struct trawl_table *table,
 		struct trawl_error *err)
 {
-	bool kernels = query == TW_NSYS_STREAMS || query == TW_NSYS_OVERLAP;
+	bool kernels = query == TRAWL_NSYS_STREAMS || query == TRAWL_NSYS_OVERLAP;
 	int status = need_tables(c, query, err);
 
 	if (!status)
 		status = tw_compat_ranges_read(&c->ranges, c->source, kernels, err);
 	if (!status)
 		status = read_ranks(c, err);
-	if (!status && query != TW_NSYS_SETUP)
+	if (!status && query != TRAWL_NSYS_SETUP)
 		status = find_windows(c, err);
 	if (!status && kernels)
 		status = read_kernels(c, err);
 	if (status)
 		return status;
-	if (query == TW_NSYS_SETUP)
+	if (query == TRAWL_NSYS_SETUP)
 		fill_setup(c, table);
-	else if (query == TW_NSYS_WINDOWS)
+	else if (query == TRAWL_NSYS_WINDOWS)
 		status = fill_windows(c, table, err);
-	else if (query == TW_NSYS_STREAMS)
+	else if (query == TRAWL_NSYS_STREAMS)
 		status = fill_streams(c, table, err);
 	else
 		status = fill_overlap(c, table, err);
 	return status;
 }
 
-int tw_nsys_compat(struct trawl_table *table, enum tw_nsys_query query,
-		   struct tw_nsys_source *source, const struct tw_nsys_options *options,
+int tw_nsys_compat(struct trawl_table *table, enum trawl_nsys_table query,
+		   struct tw_nsys_source *source, const struct trawl_nsys_options *options,
 		   struct trawl_error *err)
 {
 	const struct trawl_allocator *a = source->allocator;
