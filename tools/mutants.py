@@ -23,7 +23,7 @@ OTHER_CLIP = {"fmin": "fmax", "fmax": "fmin", "min": "max", "max": "min",
 CLIP = re.compile(r"([\w.>\[\]-]+) [<>]=? ([\w.>\[\]-]+) \? ((?:\([\w ]+\))?[\w.>\[\]-]+) : "
                   r"((?:\([\w ]+\))?[\w.>\[\]-]+)")
 # Where two are equal nothing is gained by the larger; of an order the sign alone counts.
-RAISED = re.compile(r"if \((.+) [<>]=? (.+)\)\s+(\S+) = (\S+);")
+RAISED = re.compile(r"if \((?:.+ && )?(.+) (?P<sign>[<>]=?) (.+)\)\s+(\S+) = (\S+);")
 ORDER = re.compile(r"\? -?1 : -?1\b")
 KINDS = ("comparison", "number", "threshold", "clip", "logic", "sum", "removed", "negated")
 
@@ -149,8 +149,8 @@ class Source:
         clips = [range(start + m.start(), start + m.start(3)) for m in clips_in(code)]
         clips += [range(start + m.start(), start + m.end()) for m in ORDER.finditer(code)]
         raised = RAISED.match(self.text, start)
-        if raised and set(raised.group(1, 2)) == set(raised.group(3, 4)):
-            clips.append(range(*raised.span()))
+        if raised and set(raised.group(1, 3)) == set(raised.group(4, 5)):
+            clips.append(range(*raised.span("sign")))
         for i in range(begin, end):
             t, before, after = tokens[i], tokens[i - 1], tokens[i + 1]
             binary = binary_at(tokens, i)

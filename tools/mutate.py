@@ -70,6 +70,16 @@ GROUPS = {
     "models": (["src/model"],
                r"unit/test_(model_.*|platform)$|cli/test_(model_command|platforms|serving_ops)$"
                r"|property/test_aten_ops$|reference/test_coverage$"),
+    "standalone": (["src/standalone", "src/findings"],
+                   r"unit/test_(category|system|reports|replay|findings|tables_data|communication)$"
+                   r"|cli/test_(category|prepare|replay|reports|system|analyze|limits|questions"
+                   r"|kernel_categories|communication)$|property/test_idle_causes$"
+                   r"|reference/test_standalone_.*"),
+    "derive": (["src/derive"],
+               r"unit/test_(tree|gpu|linking|autograd|enclosing|innermost|exposed|steps|views"
+               r"|nvtx_ranges|pairs|lateness|analyses|communication|nsys_reader|unified|replay"
+               r"|op_sheets|no_memory)$|cli/test_(cases_kineto|odd_inputs|summary|prepare|nsys_fixtures)$"
+               r"|property/test_(oracle|truth|unified|idle_causes)$|reference/test_reference$"),
 }
 # Seconds that a test in Python computes: larger ones tell little more.
 LONGEST = 5.0
