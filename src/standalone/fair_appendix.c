@@ -10,14 +10,14 @@ static bool is_text(const struct tw_json_value *from, const char *key, const cha
 	return !strcmp(tw_report_text(from, key), text);
 }
 
-/* ---- warnings; each is a line, and whether there is one is counted */
+/* ---- warnings; each is a line */
 
-static size_t warn_of_categories(const struct tw_report_material *m, struct tw_str *out)
+static void warn_of_categories(const struct tw_report_material *m, struct tw_str *out)
 {
 	const struct tw_json_value *e = tw_json_get(m->data, "excluded")->first;
-	size_t count = 0, i;
+	size_t i;
 
-	for (; e; e = e->next, count++) {
+	for (; e; e = e->next) {
 		tw_str_add_cstr(out, "- **");
 		tw_md_text(out, tw_report_text(e, "display_name"));
 		tw_str_add_cstr(out, "** is left out: ");
@@ -32,12 +32,10 @@ static size_t warn_of_categories(const struct tw_report_material *m, struct tw_s
 		tw_str_add_cstr(out, "- **");
 		tw_md_text(out, c->title);
 		tw_str_add_cstr(out, "** has no findings file: only its numbers are told.\n");
-		count++;
 	}
-	return count;
 }
 
-static size_t warn_of_platform(const struct tw_report_material *m, struct tw_str *out)
+static void warn_of_platform(const struct tw_report_material *m, struct tw_str *out)
 {
 	const char *device = tw_report_text(m->manifest, "device_name");
 
@@ -49,34 +47,31 @@ static size_t warn_of_platform(const struct tw_report_material *m, struct tw_str
 		tw_str_add_cstr(out, "- **Platform**: taken from the name of the device; another "
 				     "one is named by `--platform NAME`");
 	else
-		return 0;
+		return;
 	if (*device) {
 		tw_str_add_cstr(out, "; the trace names the device ");
 		tw_md_code(out, device, 0);
 	}
 	tw_str_add_cstr(out, ".\n");
-	return 1;
 }
 
 /* The user named another platform than the device is. */
-static size_t warn_of_device(const struct tw_report_material *m, struct tw_str *out)
+static void warn_of_device(const struct tw_report_material *m, struct tw_str *out)
 {
 	const char *device = tw_report_text(m->manifest, "platform_of_device");
 
 	if (!m->platform || !*device || !strcmp(m->platform, device))
-		return 0;
+		return;
 	tw_str_add_cstr(out, "- **Platform**: efficiencies are those of ");
 	tw_md_text(out, m->platform);
 	tw_str_add_cstr(out, ", which was named, but by the device's name the trace is of ");
 	tw_md_text(out, device);
 	tw_str_add_cstr(out, ".\n");
-	return 1;
 }
 
-static size_t warn_of_unlinked(const struct tw_report_material *m, struct tw_str *out)
+static void warn_of_unlinked(const struct tw_report_material *m, struct tw_str *out)
 {
 	const struct tw_json_value *u = tw_json_get(m->manifest, "unlinked");
-	size_t count = 0;
 
 	if (tw_report_number(u, "count") > 0) {
 		tw_str_add_cstr(out, "- **GPU work without a recorded launch**: ");
@@ -87,21 +82,17 @@ static size_t warn_of_unlinked(const struct tw_report_material *m, struct tw_str
 			       " of compute). It belongs to no operation: categories do not add up "
 			       "to the computation time, and times of operations are lower "
 			       "bounds.\n");
-		count++;
 	}
 	if (tw_json_true(tw_json_get(m->manifest, "linked_only"))) {
 		tw_str_add_cstr(out, "- **Linked only**: GPU work without a recorded launch was "
 				     "left out of all times (`--linked-only`).\n");
-		count++;
 	}
-	return count;
 }
 
 /* What no finding can be about. */
-static size_t warn_of_unjudged(const struct tw_report_material *m, struct tw_str *out)
+static void warn_of_unjudged(const struct tw_report_material *m, struct tw_str *out)
 {
 	const struct tw_json_value *facts = tw_json_get(m->data, "facts"), *note;
-	size_t count = 0;
 
 	if (m->platform && tw_report_number(facts, "unmodelled_percent") > 0) {
 		tw_str_add_cstr(out, "- **No efficiency**: ");
@@ -109,9 +100,8 @@ static size_t warn_of_unjudged(const struct tw_report_material *m, struct tw_str
 		tw_report_tell(out, facts, "unmodelled_count", "",
 			       " rows that cannot be judged: there is no cost model for them, or "
 			       "the trace lacks the arguments that it needs.\n");
-		count++;
 	}
-	for (note = tw_json_get(m->data, "notes")->first; note; note = note->next, count++) {
+	for (note = tw_json_get(m->data, "notes")->first; note; note = note->next) {
 		tw_str_add_cstr(out, "- **");
 		tw_md_text(out, tw_report_text(note, "display_name"));
 		tw_str_add_cstr(out, "**: what ");
@@ -121,21 +111,18 @@ static size_t warn_of_unjudged(const struct tw_report_material *m, struct tw_str
 		tw_md_text(out, tw_report_text(note, "issue"));
 		tw_str_add_cstr(out, ".\n");
 	}
-	return count;
 }
 
-static size_t warn_of_quality(const struct tw_report_material *m, struct tw_str *out)
+static void warn_of_quality(const struct tw_report_material *m, struct tw_str *out)
 {
 	const struct tw_json_value *d = tw_json_get(m->manifest, "defects")->first;
 	const char *view = tw_report_text(m->manifest, "view");
 	bool unlinked = tw_report_number(tw_json_get(m->manifest, "unlinked"), "count") > 0;
-	size_t count = 0;
 
 	if (*view) {
 		tw_str_add_cstr(out, "- **View**: only a part of the trace was looked at, ");
 		tw_md_text(out, view);
 		tw_str_add_cstr(out, ".\n");
-		count++;
 	}
 	for (; d; d = d->next) {
 		/* That one is told with its time. */
@@ -149,23 +136,22 @@ static size_t warn_of_quality(const struct tw_report_material *m, struct tw_str 
 		tw_report_tell(out, d, "count", "", ": ");
 		tw_md_text(out, tw_report_text(d, "meaning"));
 		tw_str_add_cstr(out, ".\n");
-		count++;
 	}
-	return count;
 }
 
 static void add_warnings(const struct tw_report_material *m, struct tw_str *out)
 {
-	size_t count;
+	size_t begin;
 
 	tw_str_add_cstr(out, "## Warnings\n\n");
-	count = warn_of_categories(m, out);
-	count += warn_of_platform(m, out);
-	count += warn_of_device(m, out);
-	count += warn_of_unlinked(m, out);
-	count += warn_of_unjudged(m, out);
-	count += warn_of_quality(m, out);
-	if (!count)
+	begin = out->len;
+	warn_of_categories(m, out);
+	warn_of_platform(m, out);
+	warn_of_device(m, out);
+	warn_of_unlinked(m, out);
+	warn_of_unjudged(m, out);
+	warn_of_quality(m, out);
+	if (out->len == begin)
 		tw_str_add_cstr(out, "None: every category was analyzed, and nothing in the trace "
 				     "was lost or out of order.\n");
 }

@@ -22,12 +22,8 @@ double tw_target_of(const struct tw_level *level)
 
 const struct tw_level *tw_next_target(const struct tw_level *level)
 {
-	const struct tw_level *next = level + 1;
-
-	return next < tw_levels + tw_level_count && !strcmp(next->ladder, TW_TARGET_LADDER) &&
-			       !isnan(tw_target_of(next)) ?
-		       next :
-		       NULL;
+	/* What the ladder ends with is no target. */
+	return isnan(tw_target_of(level + 1)) ? NULL : level + 1;
 }
 
 double tw_priorities_time_ms(const struct tw_ranking *r, const struct tw_json_value *source,
