@@ -98,6 +98,15 @@ class Prepare(Case):
         trawl("report", path, "-o", self.tmp / "r")
         self.assertNotIn(EXPOSED, read_csv(self.tmp / "r/perf_report_csvs/unified_perf_summary.csv")[0])
 
+    def test_work_that_nothing_launched_is_added_up(self):
+        """A kernel of 30 us and a copy of 20 us, behind a linked kernel of 50 us."""
+        self.prepare(call("aten::mm", 100, 1, "k", 200, 50) +
+                     [kernel("lost", 250, 30, 8),
+                      kernel("Memcpy HtoD (Pageable -> Device)", 280, 20, 9, cat="gpu_memcpy")])
+        self.assertEqual(self.json("category_manifest.json")["unlinked"],
+                         {"count": 2, "time_ms": 0.05, "percent_of_total": 50,
+                          "compute_time_ms": 0.03, "percent_of_compute": 37.5})
+
     def test_norms_are_split(self):
         self.prepare(call("aten::native_batch_norm", 100, 1, "a", 200, 10) +
                      call("aten::native_layer_norm", 120, 2, "b", 300, 10) +

@@ -368,6 +368,13 @@ class Ranks(Case):
         self.assertIn("no rank has GPU events", over.out)
         self.assertIn("operations with the most time on the host", over.out)
 
+    def test_the_gpu_of_a_rank_where_the_trace_tells(self):
+        for rank, devices in ((0, [{"id": 0, "name": "Test GPU"}]), (1, [])):
+            self.write(document(base_events(), deviceProperties=devices), f"job/rank{rank}.json")
+        over = self.over_ranks(self.tmp / "job")
+        self.assertEqual([(r["rank"], r["device name"], r["host"]) for r in over.table("ranks")],
+                         [("0", "Test GPU", ""), ("1", "", "")])
+
     def test_the_same_rank_twice(self):
         events = document(base_events())
         for name in ("rank0.json", "rank1.json", "again/rank1.json"):

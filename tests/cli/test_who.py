@@ -193,6 +193,10 @@ class Missing(Who):
         self.everywhere(self.tmp / "job", {1: "b.json", 3: "a.json"}, rc=3,
                         says=(r"no trace of ranks 0, 2 \(.*4\)",))
 
+    def test_of_a_default_group_whose_list_is_not_recorded(self):
+        job = self.job(b=rank_trace(0, default=True), a=rank_trace(1, default=True))
+        self.everywhere(job, {0: "b.json", 1: "a.json"}, source="collectives")
+
     def test_of_a_long_group(self):
         """The profiler shortens long lists; the default group's size tells how many there are."""
         args = {**recorded(1, list(range(40)), default=True),

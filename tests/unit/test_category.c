@@ -542,7 +542,7 @@ static void test_impossible_efficiency(void **state)
 static void test_efficiency_from_peaks(void **state)
 {
 	write_ops("gemm", "a,,,7,1,50,matrix_bf16,MEMORY_BOUND,2,60,90000,0,90000,9,,,,True\n"
-			  "b,,,8,1,50,matrix_bf16,COMPUTE_BOUND,2,300,80000,0,80000,9,,,,True\n"
+			  "b,,,8,1,0,matrix_bf16,COMPUTE_BOUND,2,300,80000,0,80000,9,,,,True\n"
 			  "c,,,9,1,50,matrix_bf16,,2,300,70000,0,70000,9,,,,True\n"
 			  "d,,,10,1,50,matrix_fp8,COMPUTE_BOUND,2,300,60000,0,60000,9,,,,True\n");
 	analyse("gemm");
@@ -552,6 +552,11 @@ static void test_efficiency_from_peaks(void **state)
 	assert_near(number_of(tw_json_get(item("operations", 1), "efficiency"),
 			      "efficiency_percent"),
 		    30);
+	/* What does no operations has no intensity. */
+	assert_near(number_of(tw_json_get(item("operations", 0), "efficiency"), "flops_per_byte"),
+		    50);
+	assert_true(tw_json_is_null(
+		tw_json_get(tw_json_get(item("operations", 1), "efficiency"), "flops_per_byte")));
 	/* The larger share bounds it. */
 	assert_string_equal(path_text(tw_json_get(item("operations", 2), "efficiency"),
 				      "bound_type"),

@@ -643,6 +643,26 @@ static void test_processes_with_equal_ids_by_arrow(void **state)
 	release(&l);
 }
 
+/* Arrows of two processes have one id: they tell nothing, the pids do. */
+static void test_arrows_with_equal_ids_tell_no_process(void **state)
+{
+	uint64_t a, b, of_a, of_b;
+	struct links l;
+
+	begin();
+	a = launch_in(31, 0, 1);
+	b = launch_in(32, 10, 1);
+	of_a = kernel_on(31, 0, 30, 1, "");
+	of_b = kernel_on(32, 0, 40, 1, "");
+	arrow_between(1, 31, 0, 31, 30);
+	arrow_between(1, 32, 10, 32, 40);
+	l = build();
+	assert_int_equal(launch_of(&l, of_a), a);
+	assert_int_equal(launch_of(&l, of_b), b);
+	assert_int_equal(defects(&l, TW_DEFECT_ambiguous_link), 0);
+	release(&l);
+}
+
 static void test_processes_with_equal_ids_by_what_they_say(void **state)
 {
 	uint64_t a, b, of_a, of_b;
@@ -803,6 +823,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_processes_with_equal_ids_by_arrow),
+		cmocka_unit_test(test_arrows_with_equal_ids_tell_no_process),
 		cmocka_unit_test(test_processes_with_equal_ids_by_what_they_say),
 		cmocka_unit_test(test_processes_with_equal_ids_by_stream),
 		cmocka_unit_test(test_duplicates_within_processes),

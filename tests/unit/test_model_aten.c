@@ -267,6 +267,16 @@ static void windows(void **state)
 	      "['float', 'ScalarList', 'ScalarList', 'Scalar', '', '']",
 	      "['', '[8, 10]', '[1, 2, 4, 5]', 'False', '', '']");
 	expect_work(7 * 40, 640 + 160, "vector_fp32");
+	/* Without sizes by factors, rounded down: 2 * 4 and 1.5 * 5 = 7.5. */
+	model("aten::upsample_bilinear2d", "[[1, 2, 4, 5], [], [], []]",
+	      "['float', '', 'Scalar', 'ScalarList']", "['', '', 'False', '[2., 1.5]']");
+	expect_work(7 * 112, 160 + 448, "vector_fp32");
+	model("aten::upsample_linear1d", "[[2, 3, 5], [], [], []]",
+	      "['float', '', 'Scalar', 'ScalarList']", "['', '', 'False', '[1.5]']");
+	expect_work(3 * 42, 120 + 168, "vector_fp32");
+	model("aten::upsample_bilinear2d", "[[1, 2, 4, 5], [], [], []]",
+	      "['float', '', 'Scalar', 'ScalarList']", "['', '', 'False', '[2.]']");
+	expect_failure("sizes of its result were not recorded");
 	model("aten::reflection_pad2d", "[[1, 2, 4, 5], []]", "['float', 'ScalarList']",
 	      "['', '[1, 2, 0, 3]']");
 	expect_work(0, 160 + 4 * 112, "vector_fp32");

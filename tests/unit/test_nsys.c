@@ -2,6 +2,7 @@
 #include "trawl/nsys.h"
 
 #include "base/scope.h"
+#include "nsys/compat/compat_ranges.h"
 #include "nsys/grouped.h"
 #include "nsys/scan.h"
 #include "table/table.h"
@@ -348,6 +349,13 @@ static void test_open_ranges_until_a_call(void **state)
 	run(s, "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET end = NULL");
 	answer(s, TRAWL_NSYS_OVERLAP, 1);
 	assert_int_equal(number(s, 0, "window_end"), 948);
+}
+
+/* Digits 7 to 12 from the right are the process, whatever stands above, signs as C's. */
+static void test_process_of_the_original(void **state)
+{
+	assert_int_equal(tw_compat_pid(0x12abcdef345678), 0xabcdef);
+	assert_int_equal(tw_compat_pid(-0x12abcdef345678), -0xabcdef);
 }
 
 /* 20 ns and 125 ns of two kernels, of which 10 ns are hidden. */
@@ -1030,6 +1038,7 @@ int main(void)
 		TEST(test_rank_without_window),
 		TEST(test_open_ranges),
 		TEST(test_open_ranges_until_a_call),
+		TEST(test_process_of_the_original),
 		TEST(test_overlap_of_the_original),
 		TEST(test_rank_that_is_not_there),
 		TEST(test_busiest_range),

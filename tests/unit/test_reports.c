@@ -357,6 +357,7 @@ static void recommendation(void **state)
 		   "**Impact**: up to ~8.75% of the total time, at 80% of peak; the host sets the "
 		   "pace, so it shows end to end only once the idle time is gone  \n"
 		   "→ *See [Detailed Analysis: GEMM](#p2-atenmm) for details*\n");
+	assert_has(text, "**Operation**: `aten::hidden`, `(2,3) bf16");
 	assert_has(text, "### 🔴 Critical Priority: P1: The host is late\n");
 	assert_has(text, "**Impact**: up to ~20% of the total time  \n"
 			 "→ *See [Detailed Analysis: CPU/Idle Analysis]"

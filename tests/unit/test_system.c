@@ -122,6 +122,8 @@ static void directions_in_arguments(void **state)
 		{ "\"src kind\":\"device\",\"dst kind\":\"device\"", TW_COPY_D2D },
 		{ "\"copy kind\":\"DTOH\"", TW_COPY_D2H },
 		{ "\"bytes\":4", TW_COPY_OTHER },
+		/* What is not a text says nothing. */
+		{ "\"copy kind\":[\"HtoD\"]", TW_COPY_OTHER },
 	};
 	enum { N = sizeof(copies) / sizeof(copies[0]) };
 	struct trawl_trace *trace;
@@ -991,6 +993,7 @@ static void callers_of_copies(void **state)
 	assert_int_equal(tw_json_number(tw_json_get(d2h, "count")), 4);
 	assert_true(tw_json_is_null(tw_json_get(d2h, "total_bytes")));
 	assert_string_equal(tw_json_get(d2h, "total_time_us")->text, "3.5");
+	assert_string_equal(tw_json_get(d2h, "avg_time_us")->text, "0.875");
 	caller = tw_json_get(d2h, "callers")->first;
 	assert_string_equal(tw_json_text(tw_json_get(caller, "operation")), "aten::item");
 	assert_string_equal(tw_json_text(tw_json_get(caller, "python")), "train.py(12): step");

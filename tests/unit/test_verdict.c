@@ -96,6 +96,29 @@ static void passing_on_that_matters(void **state)
 	assert_finding(4, meetings, 4, "passed on", NULL);
 }
 
+/*
+ * Rank 1 causes 300 + 2390 us of waiting, rank 0 310, of which it passes on the 300: of 2700 that
+ * somebody causes 2690 are rank 1's.
+ */
+static void share_of_the_straggler(void **state)
+{
+	const struct meeting meetings[] = {
+		{ .starts = { 0, 0, 0, 0 }, 10 },
+		{ .starts = { 100, 400, AWAY, AWAY }, 420, "tp" },
+		{ .starts = { 500, AWAY, 190, AWAY }, 510, "dp" },
+		{ .starts = { 1000, 3390, AWAY, AWAY }, 3400, "tp" },
+	};
+	struct looked_across made = { 0 };
+	struct trawl_table *verdict;
+
+	make_job(&made.job, 4);
+	add_meetings(&made.job, meetings, 4);
+	verdict = table_of(&tw_ranks_table_verdict, &made);
+	assert_float_equal(tw_table_cell(verdict, 0, "share (%)").real, 100 * 2690. / 2700, 1e-9);
+	tw_table_free(verdict);
+	release_looked_across(&made);
+}
+
 /* One waits 200 us of 300, the other runs 100. */
 static void half_is_most(void **state)
 {
@@ -272,10 +295,15 @@ static void outliers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(waits_that_matter), cmocka_unit_test(passing_on_that_matters),
-		cmocka_unit_test(half_is_most),	     cmocka_unit_test(a_quarter_of_the_ranks),
-		cmocka_unit_test(four_at_most),	     cmocka_unit_test(nearly_all),
-		cmocka_unit_test(uneven_exchanges),  cmocka_unit_test(reasons),
+		cmocka_unit_test(waits_that_matter),
+		cmocka_unit_test(passing_on_that_matters),
+		cmocka_unit_test(share_of_the_straggler),
+		cmocka_unit_test(half_is_most),
+		cmocka_unit_test(a_quarter_of_the_ranks),
+		cmocka_unit_test(four_at_most),
+		cmocka_unit_test(nearly_all),
+		cmocka_unit_test(uneven_exchanges),
+		cmocka_unit_test(reasons),
 		cmocka_unit_test(outliers),
 	};
 
