@@ -6,9 +6,10 @@ usage: tests/run.py [--full] [--quick [NAME]] [--times] [--update-golden] [--onl
 
 What runs, each once: unit tests in a build with sanitizers, the tests written in Python against the
 release build (two of odd input also against the one with sanitizers); kept fuzz corpora, the
-examples and the sample in every build given; checks of the sources and the installation. With --full: unit tests of every build given, most of the tests in
-Python again against the builds with sanitizers, valgrind on the sample, a search by the fuzzer, the
-package; what is repeated at random is repeated more often.
+examples and the sample in every build given; checks of the sources and the installation. With
+--full: unit tests of every build given, most of the tests in Python again against the builds with
+sanitizers, valgrind on the sample, a search by the fuzzer, 60 deliberate errors that tests have to
+notice, the package; what is repeated at random is repeated more often.
 
 PATTERN is a regular expression on `where: test`. A build is named by the last part of its directory.
 --quick runs, in the first build given, unit tests and tests in Python that NAME names or, without
@@ -309,7 +310,11 @@ def check_jobs(builds, full):
         yield Job("check install", ["sh", tools / "check_install.sh", release], cost=5)
         yield Job("check help, man page, completion",
                   [sys.executable, tools / "check_cli_docs.py", release / "trawl"])
+    yield Job("check mutate can fail", [sys.executable, tools / "mutate.py", "--self-test"])
     if full:
+        yield Job("deliberate errors are noticed",
+                  [sys.executable, tools / "mutate.py", "--seed", 1, "--count", 60],
+                  cost=400, timeout=20 * MINUTE)
         script = (f'"{ROOT}/dev" package && for deb in "{ROOT}"/build/package/*.deb; do '
                   f'sh "{tools}/check_package.sh" "$deb" || exit 1; done')
         yield Job("check package", ["sh", "-c", script], cost=60, timeout=15 * MINUTE)

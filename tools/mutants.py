@@ -16,6 +16,8 @@ THRESHOLD_NAMES = re.compile(r"PERCENT|PERMILLE|SHARE|LEAST|SPREAD|SHOWN|NAMED|T
 # Memory, failures and what only a person sees: an error there does not change a number.
 LEFT_OUT = re.compile(r"assert|alloc|sizeof|\berr(or)?\b|_error|fail|free\(|release|destroy|close\("
                       r"|mem(cpy|set|move)\(|TRAWL_(NO_|BAD_|E)|progress|reserve|thread|advise|[Hh]ash|\broom\b|capacity|place_count|slot")
+# Whether memory was had: in tests all that is asked for behind what fails, fails too.
+NO_MEMORY = re.compile(r"\s*\{?\s*(?:return|\w+ =) (?:TRAWL_ENOMEM|tw_no_memory)\b")
 OTHER_SIGN = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
               "&&": "||", "||": "&&", "+": "-", "-": "+", "+=": "-=", "-=": "+="}
 OTHER_CLIP = {"fmin": "fmax", "fmax": "fmin", "min": "max", "max": "min",
@@ -25,7 +27,6 @@ CLIP = re.compile(r"([\w.>\[\]-]+) [<>]=? ([\w.>\[\]-]+) \? ((?:\([\w ]+\))?[\w.
 # Where two are equal nothing is gained by the larger; of an order the sign alone counts.
 RAISED = re.compile(r"if \((?:.+ && )?(.+) (?P<sign>[<>]=?) (.+)\)\s+(\S+) = (\S+);")
 ORDER = re.compile(r"\? -?1 : -?1\b")
-KINDS = ("comparison", "number", "threshold", "clip", "logic", "sum", "removed", "negated")
 
 
 class Mutant:
@@ -120,7 +121,8 @@ class Source:
         for _, first, last in self.functions:
             for begin, end in self.statements(first + 1, last):
                 code = self.text[self.tokens[begin].start():self.tokens[end - 1].end()]
-                if not LEFT_OUT.search(code):
+                if not LEFT_OUT.search(code) and \
+                        not NO_MEMORY.match(self.text, self.tokens[end - 1].end()):
                     yield from self.in_statement(begin, end, code)
 
     def threshold(self, match):

@@ -16,6 +16,7 @@ test runs (made anew when sources or tests change). --list only prints what is d
 """
 import argparse
 import bisect
+import collections
 import concurrent.futures
 import fcntl
 import hashlib
@@ -351,8 +352,9 @@ def trace_module(name, place):
 
 
 def ran_bits(place, name):
-    """What a test ran, and the fixture of its class."""
-    parts = [name] if name.startswith("unit/") else [name, name.rsplit(".", 1)[0]]
+    """What a test ran, and the fixture of its class, or its module."""
+    parts = [name] if name.startswith("unit/") else \
+        [name, name.rsplit(".", 1)[0], name.split(":")[0]]
     bits = 0
     for path in (file_of(place, part) for part in parts):
         if path.exists():
@@ -492,25 +494,25 @@ def explained_is_current():
 
 
 class Drawing:
-    """Errors of a group in an order of chance: a kind, then one of that kind."""
+    """Errors of a group in an order of chance.  Each has its own, by what it is and the seed: where
+    other code changes, the same ones come first."""
 
     def __init__(self, group, seed, pattern, code, known):
         self.sources = sources_of(group, pattern)
-        self.group, self.known, self.random = group, known, random.Random(f"{seed} {group}")
-        self.kinds = {}
-        for mutant in (m for s in self.sources for m in s.mutants()):
-            if not code or re.search(code, mutant.before()):
-                self.kinds.setdefault(mutant.kind, []).append(mutant)
+        self.group = group
+        made = [m for s in self.sources for m in s.mutants()
+                if m.key() not in known and (not code or re.search(code, m.before()))]
+        counts = collections.Counter(m.kind for m in made)
+
+        def order(mutant):
+            # Clips are few; all of them would be drawn soon.
+            often = 2 ** (-counts[mutant.kind].bit_length() / 2)
+            return random.Random("\t".join([str(seed), *mutant.key()])).expovariate(often)
+
+        self.left = iter(sorted(made, key=order))
 
     def draw(self):
-        while kinds := [k for k in mutants.KINDS if self.kinds.get(k)]:
-            # Clips are few; all of them would be drawn soon.
-            often = [len(self.kinds[k]) ** 0.5 for k in kinds]
-            left = self.kinds[self.random.choices(kinds, often)[0]]
-            mutant = left.pop(self.random.randrange(len(left)))
-            if mutant.key() not in self.known:
-                return mutant
-        return None
+        return next(self.left, None)
 
 
 class Board:
@@ -530,13 +532,13 @@ class Board:
                   f"{seconds:.1f} s", flush=True)
 
     def finish(self, groups):
-        for mutant in self.survivors:
-            print("survived: " + "\t".join(mutant.key()))
         for group in groups:
             print(f"{group}: {self.noticed.get(group, 0)} noticed, "
                   f"{self.survived.get(group, 0)} survived")
         noticed, survived = sum(self.noticed.values()), sum(self.survived.values())
         print(f"{noticed + survived} errors, {noticed} noticed, {survived} survived")
+        for mutant in self.survivors:
+            print("survived: " + "\t".join(mutant.key()))
         return 1 if survived or not noticed else 0
 
 

@@ -3,7 +3,8 @@
 `GROUP/MODULE: CLASS.METHOD` a line, in the order of their classes, until one fails.
 
 With --ran DIRECTORY all tests of the modules named (`GROUP/MODULE`) run; what code each runs
-(tools/mutate_trace.c) lies there afterwards, of a class what its fixture runs too.
+(tools/mutate_trace.c) lies there afterwards, of a class what its fixture runs too.  Where a module
+keeps what the program made (functools.cache), all of its tests run the same code.
 """
 import argparse
 import os
@@ -24,8 +25,12 @@ class Result(unittest.TestResult):
     def __init__(self, label, ran):
         super().__init__()
         self.label, self.ran, self.bad = label, ran, False
+        module = vars(sys.modules[label.split("/")[1]]).values()
+        self.keeps = any(hasattr(value, "cache_clear") for value in module)
 
     def trace_to(self, name):
+        if self.keeps:
+            name = self.label
         if self.ran:
             os.environ["TRAWL_RAN"] = str(self.ran / name.replace("/", ",").replace(": ", ";"))
 

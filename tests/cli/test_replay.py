@@ -202,6 +202,10 @@ class Contents(Replay):
                      "| 1 | `k<a\\|b>` | 2 | 61.728 | 60 | 63.457 |", "profile with hardware counters"):
             self.assertIn(text, parts["README.md"])
 
+    def test_types_without_their_namespace(self):
+        made = self.directory([row("aten::neg", ((2, 3),), ("c10::Half",), None, ("",), 5)])
+        self.assertIn("| 1 | `Half[2, 3]` |", self.unzip(self.replay(made)["aten::neg"])["README.md"])
+
     def test_nothing_tells_where_it_comes_from(self):
         made = self.directory([row(*call) for call in CALLS] +
                               [row("aten::op", ((2,), ()), ("float", ""), None, ("", "/home/alice/weights.bin"))])

@@ -132,6 +132,13 @@ static void other_sizes(void **state)
 	model("aten::replication_pad2d", "[[1, 2, 4, 5], []]", "['float', 'ScalarList']",
 	      "['', '[1, 2, 0, 3]']");
 	expect_work(112, 4 * (40 + 112), "vector_fp32");
+	/* cut by 1 on each side: nothing is left of 2, and less than nothing of 1 */
+	model("aten::replication_pad1d", "[[1, 2, 2], []]", "['float', 'ScalarList']",
+	      "['', '[-1, -1]']");
+	expect_work(0, 16, "vector_fp32");
+	model("aten::replication_pad1d", "[[1, 2, 1], []]", "['float', 'ScalarList']",
+	      "['', '[-1, -1]']");
+	expect_failure("output sizes make no sense");
 	model("aten::upsample_nearest2d", "[[1, 2, 4, 5], [], [], []]",
 	      "['c10::Half', 'ScalarList', '', '']", "['', '[8, 10]', '', '']");
 	expect_work(160, 2 * (40 + 160), "vector_fp16");

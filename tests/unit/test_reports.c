@@ -209,6 +209,8 @@ static void priorities_by_the_framework(void **state)
 	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		assert_string_equal(tw_report_text(optimization(want[i][0]), "priority"),
 				    want[i][1]);
+	/* 30 ms; reductions take 2. */
+	assert_string_equal(tw_report_text(tw_json_get(data, "summary"), "top_category"), "GEMM");
 }
 
 /*
@@ -347,6 +349,7 @@ static void recommendation(void **state)
 {
 	char *text = fair_text();
 
+	assert_has(text, "Bottlenecks by priority: 2 Critical, 2 High, 2 Medium, 3 Low. Most ");
 	assert_has(text,
 		   "### 🔴 Critical Priority: P2: `aten::mm` (GEMM)\n"
 		   "**Operation**: `aten::mm` (rank 1 of the Top Operations), `(2,3) bf16, "

@@ -119,6 +119,15 @@ static void share_of_the_straggler(void **state)
 	release_looked_across(&made);
 }
 
+/* Each in turn waits 40 us of 220 for the other, which runs 180: 80 of 800. */
+static void percentages_from_10_on_are_whole(void **state)
+{
+	const struct meeting meetings[] = { { .starts = { 0, 40 }, 220 },
+					    { .starts = { 1040, 1000 }, 1220 } };
+
+	assert_finding(2, meetings, 2, "no straggler", "waits are 10 % of the time");
+}
+
 /* One waits 200 us of 300, the other runs 100. */
 static void half_is_most(void **state)
 {
@@ -298,6 +307,7 @@ int main(void)
 		cmocka_unit_test(waits_that_matter),
 		cmocka_unit_test(passing_on_that_matters),
 		cmocka_unit_test(share_of_the_straggler),
+		cmocka_unit_test(percentages_from_10_on_are_whole),
 		cmocka_unit_test(half_is_most),
 		cmocka_unit_test(a_quarter_of_the_ranks),
 		cmocka_unit_test(four_at_most),
