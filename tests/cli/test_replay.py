@@ -204,7 +204,7 @@ class Contents(Replay):
 
     def test_types_without_their_namespace(self):
         made = self.directory([row("aten::neg", ((2, 3),), ("c10::Half",), None, ("",), 5)])
-        self.assertIn("| 1 | `Half[2, 3]` |", self.unzip(self.replay(made)["aten::neg"])["README.md"])
+        self.assertIn("| 1 | `Half[2, 3]` |", self.unzip(self.replay(made, "aten::neg")["aten::neg"])["README.md"])
 
     def test_nothing_tells_where_it_comes_from(self):
         made = self.directory([row(*call) for call in CALLS] +

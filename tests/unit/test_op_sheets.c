@@ -117,8 +117,15 @@ static void test_products(void **state)
 	assert_number(&f, "GEMM", 0, KERNEL_SUM, 12);
 	assert_number(&f, "GEMM", 0, "name_count", 2);
 	assert_number(&f, "GEMM", 0, "UID_first", 0);
+	assert_number(&f, "GEMM", 0, "Kernel Time (µs)_mean", 6);
+	assert_number(&f, "GEMM", 0, "Kernel Time (µs)_median", 6);
+	assert_number(&f, "GEMM", 0, "Kernel Time (µs)_std", sqrt(8));
+	assert_number(&f, "GEMM", 0, "Kernel Time (µs)_min", 4);
+	assert_number(&f, "GEMM", 0, "Kernel Time (µs)_max", 8);
 	/* The mean of 1024 / 4 µs and 1024 / 8 µs. */
 	assert_number(&f, "GEMM", 0, "TFLOPS/s_mean", 192e-6);
+	assert_number(&f, "GEMM", 0, "TFLOPS/s_min", 128e-6);
+	assert_number(&f, "GEMM", 0, "TFLOPS/s_max", 256e-6);
 	assert_text(&f, "GEMM", 1, "name", "aten::bmm");
 	assert_text(&f, "GEMM", 1, "param: B", "3");
 	assert_number(&f, "GEMM", 1, "GFLOPS_first", 3.072e-6);
