@@ -163,7 +163,7 @@ static void packed_weights(void **state)
 /* The same layers written as two operations. */
 static void stages_agree_with_loops(void **state)
 {
-	char dims[400];
+	char dims[400], values[64];
 	size_t i;
 
 	(void)state;
@@ -190,6 +190,13 @@ static void stages_agree_with_loops(void **state)
 			 "[[%d, %d], [%d, %d, %d], [%d, %d, %d], [64], [2], [1], [%d, %d, %d]]",
 			 s->m, s->k, s->e, wide, s->k, s->e, s->k, s->n, s->m, s->topk, s->n);
 		model("aiter::ck_moe_stage1", dims, ck, "[]");
+		expect_work(count_up(s), up, "matrix_bf16");
+		/* A row for each token and expert, how many experts being said. */
+		snprintf(dims, sizeof(dims),
+			 "[[%d, %d], [%d, %d, %d], [%d, %d, %d], [64], [2], [1], [%d, %d], []]",
+			 s->m, s->k, s->e, wide, s->k, s->e, s->k, s->n, s->m * s->topk, s->n);
+		snprintf(values, sizeof(values), "['', '', '', '', '', '', '', '%d']", s->topk);
+		model("aiter::ck_moe_stage1", dims, ck, values);
 		expect_work(count_up(s), up, "matrix_bf16");
 		snprintf(dims, sizeof(dims),
 			 "[[%d, %d, %d], [%d, %d, %d], [%d, %d, %d], [64], [2], [1], [%d, %d]]",
