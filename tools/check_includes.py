@@ -56,7 +56,8 @@ ALLOWED = {
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
                    "job/merge study/runs",
-    "study/variance": "base text data table findings render book job/set job/collectives study/sweep",
+    "study/variance": "base text data analysis table findings render book job/set job/collectives job/tables "
+                      "study/sweep",
     "study/compare": "base text os data store analysis table render book job/set job/tables study/sweep",
     "cli": None,  # all
 }

@@ -5,7 +5,6 @@
 #include "book/workbook.h"
 #include "os/file.h"
 #include "os/inputs.h"
-#include "render/cell.h"
 #include "render/escape.h"
 
 #include <dirent.h>
@@ -21,10 +20,11 @@
 struct entry {
 	const char *name;
 	const char *part; /* of the workbook, or the path of a CSV file; NULL: nobody knows */
-	const struct trawl_table *table;
-	bool again; /* another one has this name */
-	bool ready;
-	struct tw_csv csv;
+	const struct trawl_table *given; /* NULL: it is read */
+	bool again;			 /* another one has this name */
+	struct tw_csv csv;		 /* of a lone file, read to see what it is */
+	struct trawl_table *own;	 /* what was read of it, or of one given made safe */
+	const struct trawl_table *table; /* NULL: nobody asked for it yet */
 };
 
 struct tw_book {
@@ -62,8 +62,12 @@ static struct tw_book *new_book(const char *name, const struct trawl_allocator *
 
 void tw_book_free(struct tw_book *book)
 {
+	size_t i;
+
 	if (!book)
 		return;
+	for (i = 0; i < book->count; i++)
+		tw_table_free(book->entries[i].own);
 	tw_package_close(book->package);
 	tw_arena_release(&book->arena);
 	tw_free(book->allocator, book, sizeof(*book));
@@ -129,7 +133,8 @@ static int read_shared_texts(struct tw_book *book, struct trawl_error *err)
 	return book->shared_ready ? 0 : trawl_error_set(err, status, "%s", own.message);
 }
 
-static int read_worksheet(struct tw_book *book, struct entry *entry, struct trawl_error *err)
+static int read_worksheet(struct tw_book *book, const struct entry *entry, struct tw_arena *arena,
+			  struct tw_csv *csv, struct trawl_error *err)
 {
 	int status;
 
@@ -140,22 +145,21 @@ static int read_worksheet(struct tw_book *book, struct entry *entry, struct traw
 	status = read_shared_texts(book, err);
 	if (status)
 		return status;
-	return tw_sheet_read(&entry->csv, book->package, entry->part, &book->shared, &book->arena,
-			     err);
+	return tw_sheet_read(csv, book->package, entry->part, &book->shared, arena, err);
 }
 
 /* ---- CSV files */
 
-static int read_csv(struct tw_book *book, struct entry *entry, struct trawl_error *err)
+static int read_csv(const struct entry *entry, struct tw_arena *arena, struct tw_csv *csv,
+		    struct trawl_error *err)
 {
 	struct tw_str text;
 	int status;
 
-	tw_str_init(&text, book->allocator);
+	tw_str_init(&text, arena->allocator);
 	status = tw_file_read(entry->part, MOST_CSV_BYTES, &text, err);
 	if (!status)
-		status = tw_csv_parse(&entry->csv, &book->arena, text.ptr, text.len, entry->part,
-				      err);
+		status = tw_csv_parse(csv, arena, text.ptr, text.len, entry->part, err);
 	tw_str_release(&text);
 	return status;
 }
@@ -241,8 +245,7 @@ static int open_csv(struct tw_book *book, const char *path, struct trawl_error *
 	if (!book->entries[0].name)
 		return no_memory(path, err);
 	/* Whether it is one shows when it is read. */
-	book->entries[0].ready = true;
-	return read_csv(book, &book->entries[0], err);
+	return read_csv(&book->entries[0], &book->arena, &book->entries[0].csv, err);
 }
 
 /* ---- what it is */
@@ -346,8 +349,6 @@ int tw_book_of_bytes(struct tw_book **out, const char *name, const char *bytes, 
 
 /* ---- tables */
 
-/* Sheets of tables read as those of files do, for one is compared with the other. */
-
 int tw_book_of_tables(struct tw_book **out, const char *name,
 		      const struct trawl_table *const *tables, size_t count,
 		      const struct trawl_allocator *allocator, struct trawl_error *err)
@@ -363,61 +364,69 @@ int tw_book_of_tables(struct tw_book **out, const char *name,
 	}
 	for (i = 0; i < count; i++) {
 		book->entries[i].name = trawl_table_name(tables[i]);
-		book->entries[i].table = tables[i];
+		book->entries[i].given = tables[i];
 	}
-	mark_repeated(book);
 	return 0;
 }
 
-static const char *keep(struct tw_book *book, const struct tw_str *text)
+/* A text as it would read back from a file; whether that is another one. */
+static bool is_unsafe(const char *text, size_t len, struct tw_str *safe)
 {
-	return text->failed ? NULL : tw_arena_copy(&book->arena, text->ptr, text->len);
+	tw_str_clear(safe);
+	tw_escape_cell(safe, text, len);
+	return safe->len != len || (len && memcmp(safe->ptr, text, len) != 0);
 }
 
-static const char *cell_text(struct tw_book *book, const struct trawl_table *table, size_t row,
-			     size_t column, struct tw_str *text)
+/* Fills `safe_one`, of the same columns; without one: whether there is anything to make safe. */
+static bool make_safe(const struct trawl_table *table, struct trawl_table *safe_one,
+		      struct tw_str *safe)
 {
-	const struct trawl_column *declared = trawl_table_column(table, column);
-	struct trawl_cell cell = trawl_table_cell(table, row, column);
+	size_t columns = trawl_table_columns(table), row, i;
 
-	if (cell.state == TRAWL_CELL_MISSING)
-		return "";
-	tw_str_clear(text);
-	if (tw_column_is_number(declared))
-		tw_number_exact(text, declared, &cell);
-	else if (cell.text_len)
-		tw_escape_cell(text, cell.text, cell.text_len);
-	else
-		return "";
-	return keep(book, text);
-}
-
-static int read_table(struct tw_book *book, struct entry *entry, struct trawl_error *err)
-{
-	const struct trawl_table *table = entry->table;
-	size_t columns = trawl_table_columns(table), rows = trawl_table_rows(table), i;
-	const char **cells = tw_arena_alloc(&book->arena, (rows + 1) * columns * sizeof(*cells));
-	struct tw_str text;
-	bool ok = cells;
-
-	tw_str_init(&text, book->allocator);
-	for (i = 0; i < columns && ok; i++) {
+	for (i = 0; i < columns; i++) {
 		const char *header = trawl_table_column(table, i)->header;
 
-		tw_str_clear(&text);
-		tw_escape_cell(&text, header, strlen(header));
-		cells[i] = *header ? keep(book, &text) : header;
-		ok = cells[i];
+		if (!is_unsafe(header, strlen(header), safe))
+			continue;
+		if (!safe_one)
+			return true;
+		tw_table_name_column(safe_one, i, "", safe->ptr);
 	}
-	for (; i < (rows + 1) * columns && ok; i++) {
-		cells[i] = cell_text(book, table, i / columns - 1, i % columns, &text);
-		ok = cells[i];
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		if (safe_one)
+			tw_table_add_row(safe_one);
+		for (i = 0; i < columns; i++) {
+			struct trawl_cell cell = trawl_table_cell(table, row, i);
+			bool unsafe = !tw_column_is_number(trawl_table_column(table, i)) &&
+				      is_unsafe(cell.text, cell.text_len, safe);
+
+			if (unsafe && !safe_one)
+				return true;
+			if (unsafe)
+				tw_table_set_text(safe_one, row, i, safe->ptr, safe->len);
+			else if (safe_one)
+				tw_table_copy_cell(safe_one, row, i, table, row, i);
+		}
 	}
-	tw_str_release(&text);
-	if (!ok)
-		return tw_no_memory(err);
-	entry->csv = (struct tw_csv){ columns, rows, cells };
-	return 0;
+	return false;
+}
+
+/* One is compared with what was read of another one's file. */
+static int take_given(struct entry *entry, const struct trawl_allocator *allocator,
+		      struct trawl_error *err)
+{
+	struct tw_str safe;
+
+	tw_str_init(&safe, allocator);
+	entry->table = entry->given;
+	if (make_safe(entry->given, NULL, &safe)) {
+		entry->own = tw_table_new_owning(tw_table_spec(entry->given), allocator);
+		if (entry->own)
+			make_safe(entry->given, entry->own, &safe);
+		entry->table = entry->own = safe.failed ? NULL : tw_table_finished(entry->own);
+	}
+	tw_str_release(&safe);
+	return entry->table ? 0 : tw_no_memory(err);
 }
 
 /* ---- what is in it */
@@ -437,54 +446,61 @@ const char *tw_book_sheet_name(const struct tw_book *book, size_t index)
 	return index < book->count ? book->entries[index].name : NULL;
 }
 
-static int read_entry(struct tw_book *book, struct entry *entry, struct trawl_error *err)
+static int read_entry(struct tw_book *book, struct entry *entry, const struct tw_table_spec *spec,
+		      struct trawl_error *err)
 {
-	int status;
+	struct tw_csv csv = entry->csv;
+	struct tw_arena arena;
+	int status = 0;
 
-	if (entry->table)
-		status = read_table(book, entry, err);
-	else if (book->package)
-		status = read_worksheet(book, entry, err);
-	else
-		return read_csv(book, entry, err); /* names its file */
-	return status ? trawl_error_context(err, status, "cannot read '%s': sheet '%s'", book->name,
-					    entry->name) :
-			0;
+	tw_arena_init(&arena, book->allocator);
+	if (book->package)
+		status = read_worksheet(book, entry, &arena, &csv, err);
+	else if (!csv.cells)
+		status = read_csv(entry, &arena, &csv, err);
+	if (!status)
+		status = tw_csv_table(&csv, spec, book->allocator, &entry->own, err);
+	tw_arena_release(&arena);
+	entry->table = entry->own;
+	/* A CSV file is named by its own message. */
+	return status && book->package ?
+		       trawl_error_context(err, status, "cannot read '%s': sheet '%s'", book->name,
+					   entry->name) :
+		       status;
 }
 
-int tw_book_sheet(struct tw_book *book, const char *name, const struct tw_csv **sheet,
-		  struct trawl_error *err)
+int tw_book_table(struct tw_book *book, const struct tw_table_spec *spec,
+		  const struct trawl_table **table, struct trawl_error *err)
 {
 	struct entry *entry = NULL;
 	int status = 0;
 	size_t i;
 
-	*sheet = NULL;
+	*table = NULL;
 	for (i = 0; i < book->count && !entry; i++)
-		if (!strcmp(book->entries[i].name, name))
+		if (!strcmp(book->entries[i].name, spec->name))
 			entry = &book->entries[i];
 	if (!entry)
 		return 0;
-	if (!entry->ready)
-		status = read_entry(book, entry, err);
-	if (status)
-		return status;
-	entry->ready = true;
-	*sheet = &entry->csv;
-	return 0;
+	if (!entry->table)
+		status = entry->given ? take_given(entry, book->allocator, err) :
+					read_entry(book, entry, spec, err);
+	*table = status ? NULL : entry->table;
+	return status;
 }
 
 int tw_book_is_damaged(struct tw_book *book, bool *damaged, struct trawl_error *err)
 {
-	const struct tw_csv *quality;
+	static const struct tw_table_spec spec = { .name = "quality" };
+	const struct trawl_table *quality;
 	size_t column, row;
-	int status = tw_book_sheet(book, "quality", &quality, err);
+	int status = tw_book_table(book, &spec, &quality, err);
 
 	*damaged = false;
 	if (status || !quality)
 		return status;
-	column = tw_csv_column(quality, "class");
-	for (row = 0; row < quality->rows && !*damaged; row++)
-		*damaged = !strcmp(tw_csv_text(quality, row, column), "lost");
+	column = tw_table_column(quality, "class");
+	for (row = 0; row < trawl_table_rows(quality) && !*damaged; row++)
+		*damaged = tw_table_says(quality, row, column, "lost");
 	return 0;
 }

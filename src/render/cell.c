@@ -24,25 +24,6 @@ bool tw_id_is_number(const struct trawl_column *column, const struct trawl_cell 
 	return true;
 }
 
-void tw_number_exact(struct tw_str *out, const struct trawl_column *column,
-		     const struct trawl_cell *cell)
-{
-	switch (column->type) {
-	case TRAWL_COLUMN_INTEGER:
-		tw_str_add_int(out, cell->integer);
-		break;
-	case TRAWL_COLUMN_DECIMAL:
-		tw_str_add_decimal(out, cell->integer, column->scale);
-		break;
-	case TRAWL_COLUMN_REAL:
-		tw_str_add_real(out, cell->real);
-		break;
-	case TRAWL_COLUMN_TEXT:
-	case TRAWL_COLUMN_ID:
-		break;
-	}
-}
-
 void tw_number_rounded(struct tw_str *out, const struct trawl_column *column,
 		       const struct trawl_cell *cell)
 {

@@ -2,13 +2,7 @@
 #ifndef TW_RENDER_CELL_H
 #define TW_RENDER_CELL_H
 
-#include "text/str.h"
-#include "trawl/table.h"
-
-static inline bool tw_column_is_number(const struct trawl_column *column)
-{
-	return column->type != TRAWL_COLUMN_TEXT && column->type != TRAWL_COLUMN_ID;
-}
+#include "table/table.h"
 
 /*
  * A cell of an ID column that holds a plain integer of up to 15 digits, which every reader keeps
@@ -17,9 +11,6 @@ static inline bool tw_column_is_number(const struct trawl_column *column)
 bool tw_id_is_number(const struct trawl_column *column, const struct trawl_cell *cell,
 		     int64_t *value);
 
-/* Integers and exact decimals as they are, reals as the shortest text that reads back. */
-void tw_number_exact(struct tw_str *out, const struct trawl_column *column,
-		     const struct trawl_cell *cell);
 /* Rounded to the column's `digits`, for people. */
 void tw_number_rounded(struct tw_str *out, const struct trawl_column *column,
 		       const struct trawl_cell *cell);

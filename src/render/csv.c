@@ -12,6 +12,9 @@
 /* What is gathered before it goes to the file. */
 #define FLUSH_BYTES ((size_t)128 << 10)
 
+/* How text is written: tw_escape_csv(), tw_escape_csv_exact(). */
+typedef void escape_fn(struct tw_str *out, const char *text, size_t len);
+
 static void end_row(const struct trawl_table *table, struct tw_str *out, size_t begin)
 {
 	/* A single empty cell would be an empty line, which readers skip. */
@@ -20,7 +23,7 @@ static void end_row(const struct trawl_table *table, struct tw_str *out, size_t 
 	tw_str_add_char(out, '\n');
 }
 
-static void add_header(const struct trawl_table *table, struct tw_str *out)
+static void add_header(const struct trawl_table *table, escape_fn *escape, struct tw_str *out)
 {
 	size_t columns = trawl_table_columns(table), begin = out->len, i;
 
@@ -29,12 +32,13 @@ static void add_header(const struct trawl_table *table, struct tw_str *out)
 
 		if (i)
 			tw_str_add_char(out, ',');
-		tw_escape_csv(out, header, strlen(header));
+		escape(out, header, strlen(header));
 	}
 	end_row(table, out, begin);
 }
 
-static void add_row(const struct trawl_table *table, size_t row, struct tw_str *out)
+static void add_row(const struct trawl_table *table, size_t row, escape_fn *escape,
+		    struct tw_str *out)
 {
 	size_t columns = trawl_table_columns(table), begin = out->len, i;
 
@@ -49,24 +53,48 @@ static void add_row(const struct trawl_table *table, size_t row, struct tw_str *
 		if (tw_column_is_number(column))
 			tw_number_exact(out, column, &cell);
 		else
-			tw_escape_csv(out, cell.text, cell.text_len);
+			escape(out, cell.text, cell.text_len);
 	}
 	end_row(table, out, begin);
 }
 
-void tw_render_csv(const struct trawl_table *table, struct tw_str *out)
-{
-	tw_render_csv_from(table, 0, out);
-}
-
-void tw_render_csv_from(const struct trawl_table *table, size_t first, struct tw_str *out)
+static void render(const struct trawl_table *table, size_t first, escape_fn *escape,
+		   struct tw_str *out)
 {
 	size_t rows = trawl_table_rows(table), i;
 
 	if (!first)
-		add_header(table, out);
+		add_header(table, escape, out);
 	for (i = 0; i < rows && !out->failed; i++)
-		add_row(table, i, out);
+		add_row(table, i, escape, out);
+}
+
+void tw_render_csv(const struct trawl_table *table, struct tw_str *out)
+{
+	render(table, 0, tw_escape_csv, out);
+}
+
+void tw_render_csv_from(const struct trawl_table *table, size_t first, struct tw_str *out)
+{
+	render(table, first, tw_escape_csv, out);
+}
+
+void tw_render_csv_exact(const struct trawl_table *table, struct tw_str *out)
+{
+	render(table, trawl_table_columns(table) == 0, tw_escape_csv_exact, out);
+}
+
+int tw_write_csv_exact(const struct trawl_table *table, const char *path,
+		       const struct trawl_allocator *allocator, struct trawl_error *err)
+{
+	struct tw_str out;
+	int status;
+
+	tw_str_init(&out, allocator);
+	tw_render_csv_exact(table, &out);
+	status = tw_sink_write_text(path, &out, allocator, err);
+	tw_str_release(&out);
+	return status;
 }
 
 /* As tw_render_csv(), in pieces, so that the memory does not grow with the table. */
@@ -78,9 +106,9 @@ static int write_csv(const struct trawl_table *table, struct tw_sink *sink, cons
 	int status = 0;
 
 	tw_str_init(&out, allocator);
-	add_header(table, &out);
+	add_header(table, tw_escape_csv, &out);
 	for (i = 0; i < rows && !out.failed; i++) {
-		add_row(table, i, &out);
+		add_row(table, i, tw_escape_csv, &out);
 		if (out.len < FLUSH_BYTES)
 			continue;
 		tw_sink_write(sink, out.ptr, out.len);

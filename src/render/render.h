@@ -6,7 +6,6 @@
 #define TW_RENDER_RENDER_H
 
 #include "io/sink.h"
-#include "table/csv.h"
 #include "text/str.h"
 #include "trawl/table.h"
 
@@ -42,15 +41,15 @@ void tw_render(const struct trawl_table *const *tables, size_t count, enum tw_fo
 	       const char *schema, unsigned width, struct tw_str *out);
 
 /*
- * A sheet of text as a CSV file again: minimal quotes, a line feed behind each row, cells byte for
- * byte as they are, but for the apostrophe before what spreadsheets would take for a formula (which
- * tw_csv_parse() takes away); a number such as -5.3 has none.
+ * A table that came from a file as a CSV file again: minimal quotes, a line feed behind each row,
+ * texts byte for byte as they are, but for the apostrophe before what spreadsheets would take for a
+ * formula (which tw_csv_parse() takes away); a number such as -5.3 has none.
  */
-void tw_render_csv_text(const struct tw_csv *csv, struct tw_str *out);
+void tw_render_csv_exact(const struct trawl_table *table, struct tw_str *out);
 /* The same into a file, which appears whole or not at all. */
-int tw_write_csv_text(const struct tw_csv *csv, const char *path,
-		      const struct trawl_allocator *allocator,
-		      struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_write_csv_exact(const struct trawl_table *table, const char *path,
+		       const struct trawl_allocator *allocator,
+		       struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
  * DIR/<table name>.csv for each; each file appears whole or not at all, none if one fails.  Other

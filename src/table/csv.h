@@ -6,6 +6,7 @@
 #define TW_TABLE_CSV_H
 
 #include "base/arena.h"
+#include "table/table.h"
 #include "trawl/error.h"
 
 #define TW_CSV_NO_COLUMN SIZE_MAX
@@ -27,6 +28,17 @@ int tw_csv_parse(struct tw_csv *csv, struct tw_arena *arena, const char *text, s
 int tw_csv_parse_columns(struct tw_csv *csv, struct tw_arena *arena, const char *text, size_t len,
 			 const char *name, bool (*wanted)(const char *header),
 			 struct trawl_error *err) TRAWL_MUST_CHECK;
+
+/*
+ * The same as a table of the name and meaning of `spec`: a column that is declared there has its
+ * type, others have that of what is in them.  Numbers are kept as such where they are written as a
+ * table of that type writes them (a decimal as a real, where there are more digits than it has);
+ * where a cell is anything else, the column is TRAWL_COLUMN_ID and keeps the text.  Empty cells are
+ * missing.  The table depends on nothing.
+ */
+int tw_csv_table(const struct tw_csv *csv, const struct tw_table_spec *spec,
+		 const struct trawl_allocator *allocator, struct trawl_table **table,
+		 struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
  * The first column with that header, TW_CSV_NO_COLUMN when there is none.  The micro sign (U+00B5)

@@ -1,9 +1,10 @@
 #include "table/table.h"
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "base/list.h"
+#include "text/scan.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 
 /* Many tables have a handful of rows; 64 fill one word of the bitmap. */
 #define FIRST_ROWS 64
+/* Integers that doubles hold. */
+#define MOST_EXACT (INT64_C(1) << 53)
 
 struct text {
 	const char *ptr; /* NULL: missing */
@@ -432,25 +435,131 @@ const char *trawl_table_note(const struct trawl_table *table, size_t note)
 	return note < table->note_count ? table->notes[note] : NULL;
 }
 
+void tw_number_exact(struct tw_str *out, const struct trawl_column *column,
+		     const struct trawl_cell *cell)
+{
+	switch (column->type) {
+	case TRAWL_COLUMN_INTEGER:
+		tw_str_add_int(out, cell->integer);
+		break;
+	case TRAWL_COLUMN_DECIMAL:
+		tw_str_add_decimal(out, cell->integer, column->scale);
+		break;
+	case TRAWL_COLUMN_REAL:
+		tw_str_add_real(out, cell->real);
+		break;
+	case TRAWL_COLUMN_TEXT:
+	case TRAWL_COLUMN_ID:
+		tw_str_add(out, cell->text, cell->text_len);
+	}
+}
+
+void tw_table_add_text(struct tw_str *out, const struct trawl_table *table, size_t row,
+		       size_t column)
+{
+	struct trawl_cell cell = trawl_table_cell(table, row, column);
+
+	if (cell.state == TRAWL_CELL_VALUE)
+		tw_number_exact(out, trawl_table_column(table, column), &cell);
+}
+
+const char *tw_table_text(const struct trawl_table *table, size_t row, size_t column,
+			  struct tw_str *scratch)
+{
+	tw_str_clear(scratch);
+	tw_table_add_text(scratch, table, row, column);
+	return scratch->len && !scratch->failed ? scratch->ptr : "";
+}
+
+const char *tw_table_copy_text(const struct trawl_table *table, size_t row, size_t column,
+			       struct tw_arena *arena)
+{
+	const char *copy = NULL;
+	struct tw_str text;
+
+	tw_str_init(&text, arena->allocator);
+	tw_table_add_text(&text, table, row, column);
+	if (!text.failed)
+		copy = text.len ? tw_arena_copy(arena, text.ptr, text.len) : "";
+	tw_str_release(&text);
+	return copy;
+}
+
+double tw_table_number(const struct trawl_table *table, size_t row, size_t column)
+{
+	static const double powers[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9 };
+	const struct trawl_column *declared = trawl_table_column(table, column);
+	struct trawl_cell cell = trawl_table_cell(table, row, column);
+	double value = NAN;
+	char text[32];
+
+	if (cell.state == TRAWL_CELL_MISSING)
+		return NAN;
+	if (declared->type == TRAWL_COLUMN_REAL)
+		return cell.real;
+	if (is_text(declared->type))
+		return tw_text_real(cell.text, cell.text_len, &value) ? value : (double)NAN;
+	/* Both exact: one correctly rounded division. */
+	if (cell.integer <= MOST_EXACT && cell.integer >= -MOST_EXACT &&
+	    declared->scale < sizeof(powers) / sizeof(powers[0]))
+		return (double)cell.integer / powers[declared->scale];
+	snprintf(text, sizeof(text), "%" PRId64 "e-%u", cell.integer, declared->scale);
+	return tw_text_real(text, strlen(text), &value) ? value : (double)NAN;
+}
+
+bool tw_table_says(const struct trawl_table *table, size_t row, size_t column, const char *text)
+{
+	struct trawl_cell cell = trawl_table_cell(table, row, column);
+	size_t len = strlen(text);
+
+	if (cell.state == TRAWL_CELL_MISSING || !is_text(type_of(table, column)))
+		return cell.state == TRAWL_CELL_MISSING && !len;
+	return cell.text_len == len && (!len || !memcmp(cell.text, text, len));
+}
+
 void tw_table_copy_cell(struct trawl_table *to, size_t row, size_t column,
 			const struct trawl_table *from, size_t from_row, size_t from_column)
 {
 	struct trawl_cell cell = trawl_table_cell(from, from_row, from_column);
+	struct tw_str text;
 
 	if (cell.state == TRAWL_CELL_MISSING)
 		return;
-	switch (trawl_table_column(from, from_column)->type) {
-	case TRAWL_COLUMN_TEXT:
-	case TRAWL_COLUMN_ID:
-		tw_table_set_text(to, row, column, cell.text, cell.text_len);
-		break;
-	case TRAWL_COLUMN_REAL:
-		tw_table_set_real(to, row, column, cell.real);
-		break;
-	case TRAWL_COLUMN_INTEGER:
-	case TRAWL_COLUMN_DECIMAL:
-		tw_table_set_integer(to, row, column, cell.integer);
+	if (!is_text(type_of(to, column))) {
+		if (type_of(to, column) == TRAWL_COLUMN_REAL)
+			tw_table_set_real(to, row, column, cell.real);
+		else
+			tw_table_set_integer(to, row, column, cell.integer);
+		return;
 	}
+	tw_str_init(&text, to->allocator);
+	tw_table_add_text(&text, from, from_row, from_column);
+	tw_table_set_text(to, row, column, text.ptr ? text.ptr : "", text.len);
+	to->failed |= text.failed;
+	tw_str_release(&text);
+}
+
+/* The letter at *p with all signs for micro as u; moves behind it. */
+static char header_letter(const char **p)
+{
+	const char *at = *p;
+
+	if (!strncmp(at, "\xc2\xb5", 2) || !strncmp(at, "\xce\xbc", 2)) {
+		*p += 2;
+		return 'u';
+	}
+	return *at ? *(*p)++ : '\0';
+}
+
+bool tw_same_header(const char *a, const char *b)
+{
+	char x, y;
+
+	do {
+		x = header_letter(&a);
+		y = header_letter(&b);
+	} while (x && x == y);
+	return x == y;
 }
 
 size_t tw_table_column(const struct trawl_table *table, const char *header)
@@ -458,9 +567,14 @@ size_t tw_table_column(const struct trawl_table *table, const char *header)
 	size_t i;
 
 	for (i = 0; i < trawl_table_columns(table); i++)
-		if (!strcmp(trawl_table_column(table, i)->header, header))
+		if (tw_same_header(trawl_table_column(table, i)->header, header))
 			return i;
 	return i;
+}
+
+bool tw_table_has_column(const struct trawl_table *table, const char *header)
+{
+	return tw_table_column(table, header) < trawl_table_columns(table);
 }
 
 struct trawl_cell tw_table_cell(const struct trawl_table *table, size_t row, const char *header)

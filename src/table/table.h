@@ -10,7 +10,9 @@
 #ifndef TW_TABLE_TABLE_H
 #define TW_TABLE_TABLE_H
 
+#include "base/arena.h"
 #include "table/columns.h"
+#include "text/str.h"
 #include "trawl/table.h"
 
 /*
@@ -37,6 +39,11 @@
 #define TW_PERCENT_2(header, width, ...) TW_REAL(header, "%", 2, width, __VA_ARGS__)
 #define TW_REAL(header, unit, digits, width, ...) \
 	TW_COLUMN(REAL, header, unit, 0, digits, width, __VA_ARGS__)
+
+static inline bool tw_column_is_number(const struct trawl_column *column)
+{
+	return column->type != TRAWL_COLUMN_TEXT && column->type != TRAWL_COLUMN_ID;
+}
 
 /* What a table is, independent of data. */
 struct tw_table_spec {
@@ -94,7 +101,7 @@ void tw_table_set_str(struct trawl_table *table, size_t row, size_t column, cons
 /* Keeps the pointer: the caller guarantees that `text` outlives the table. */
 void tw_table_set_text_borrowed(struct trawl_table *table, size_t row, size_t column,
 				const char *text, size_t len);
-/* The cell of one table into one of another, whose column has the same type. */
+/* The cell of one table into one of another, whose column has the same type, or holds text. */
 void tw_table_copy_cell(struct trawl_table *to, size_t row, size_t column,
 			const struct trawl_table *from, size_t from_row, size_t from_column);
 void tw_table_add_note(struct trawl_table *table, const char *format, ...) TRAWL_PRINTF(2, 3);
@@ -104,10 +111,34 @@ int tw_table_finish(struct trawl_table *table, struct trawl_error *err) TRAWL_MU
 /* The same: the table, or NULL, and it is freed.  Of NULL it is NULL. */
 struct trawl_table *tw_table_finished(struct trawl_table *table);
 
-/* The column of that header; their number, where every cell is missing, when there is none. */
+/*
+ * Headers are the same whichever of its two letters micro is written with (U+00B5, U+03BC), or
+ * with u: files have any.
+ */
+bool tw_same_header(const char *a, const char *b);
+/* The first column of that header; their number, where every cell is missing, when there is none. */
 size_t tw_table_column(const struct trawl_table *table, const char *header);
+bool tw_table_has_column(const struct trawl_table *table, const char *header);
 /* The cell under a header, missing when there is no such column, row or table (NULL). */
 struct trawl_cell tw_table_cell(const struct trawl_table *table, size_t row, const char *header);
+
+/* Integers and exact decimals as they are, reals as the shortest text that reads back, texts. */
+void tw_number_exact(struct tw_str *out, const struct trawl_column *column,
+		     const struct trawl_cell *cell);
+/*
+ * A cell of any type as a text, "" when it is missing; it lives in `scratch`.  As a number, NaN when
+ * it is missing or none: of texts that are one the nearest double, and of exact decimals too.
+ */
+void tw_table_add_text(struct tw_str *out, const struct trawl_table *table, size_t row,
+		       size_t column);
+const char *tw_table_text(const struct trawl_table *table, size_t row, size_t column,
+			  struct tw_str *scratch);
+/* In the arena; NULL when out of memory. */
+const char *tw_table_copy_text(const struct trawl_table *table, size_t row, size_t column,
+			       struct tw_arena *arena);
+double tw_table_number(const struct trawl_table *table, size_t row, size_t column);
+/* Whether a cell holds this text, "": whether it is missing or empty. */
+bool tw_table_says(const struct trawl_table *table, size_t row, size_t column, const char *text);
 
 /* Its declaration; the columns as the table has them. */
 const struct tw_table_spec *tw_table_spec(const struct trawl_table *table);

@@ -1,5 +1,6 @@
 #include "text/scan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -228,5 +229,59 @@ bool tw_text_real(const char *text, size_t len, double *value)
 	parse_decimal(copy, &d);
 	if (d.digits >= (uint64_t)1 << 53 || d.exponent < -22 || d.exponent > 22)
 		*value = exact_real(copy, len);
+	return true;
+}
+
+/* A double that fits 64 bits once it is scaled. */
+static bool scaled_real(const char *text, unsigned scale, int64_t *value)
+{
+	const double limit = 9.2e18;
+	char copy[64] = "";
+	size_t len = strlen(text);
+	double real;
+
+	/* tw_parse_real() looks at eight bytes at once. */
+	if (!len || len > sizeof(copy) - 9)
+		return false;
+	memcpy(copy, text, len);
+	if (tw_parse_real(copy, &real) != copy + len)
+		return false;
+	while (scale--)
+		real *= 10;
+	if (!(fabs(real) < limit))
+		return false;
+	*value = llround(real);
+	return true;
+}
+
+bool tw_text_decimal(const char *text, unsigned scale, int64_t *value)
+{
+	const char *p = text + (*text == '-' || *text == '+');
+	bool point = false, digits = false, up = false;
+	unsigned behind = 0;
+	int64_t n = 0;
+
+	for (; tw_is_digit(*p) || (*p == '.' && !point); p++) {
+		if (*p == '.') {
+			point = true;
+			continue;
+		}
+		digits = true;
+		if (point && behind++ >= scale) {
+			if (behind == scale + 1)
+				up = *p >= '5';
+			continue;
+		}
+		if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *p - '0', &n))
+			return false;
+	}
+	if (*p || !digits)
+		return digits && scaled_real(text, scale, value);
+	for (; behind < scale; behind++)
+		if (__builtin_mul_overflow(n, 10, &n))
+			return false;
+	if (up && __builtin_add_overflow(n, 1, &n))
+		return false;
+	*value = *text == '-' ? -n : n;
 	return true;
 }

@@ -142,4 +142,10 @@ const char *tw_parse_real(const char *p, double *value);
  */
 bool tw_text_real(const char *text, size_t len, double *value);
 
+/*
+ * Text as value x 10^-scale, what lies behind that rounded; with an exponent, through a double.
+ * False when it is no number, or too large.
+ */
+bool tw_text_decimal(const char *text, unsigned scale, int64_t *value);
+
 #endif

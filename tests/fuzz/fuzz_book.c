@@ -1,11 +1,12 @@
 /*
  * Workbooks.  The first byte says what the rest is: a whole archive, or the XML of one part of one
  * that is otherwise sound: a sheet, the shared texts, the list of sheets, where they are.
- * What is accepted are sheets of text, and what is written of them reads back to the same cells.
+ * What is accepted are tables, and what is written of them reads back to the same cells.
  */
 #include "book/book.h"
 #include "render/render.h"
 #include "standalone/replay.h"
+#include "table/csv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,23 +56,29 @@ static void make_archive(struct tw_str *out, size_t given, const char *text, siz
 		tw_str_release(&texts[i]);
 }
 
-static void look(const struct tw_csv *csv)
+static void look(const struct trawl_table *table)
 {
-	size_t i, count = (csv->rows + 1) * csv->columns;
+	size_t columns = trawl_table_columns(table), row, i;
+	struct tw_str text, cell;
 	struct tw_arena arena;
 	struct tw_csv again;
-	struct tw_str text;
 
-	if (!csv->columns)
+	if (!columns)
 		return;
 	tw_str_init(&text, trawl_allocator_default());
+	tw_str_init(&cell, trawl_allocator_default());
 	tw_arena_init(&arena, trawl_allocator_default());
-	tw_render_csv_text(csv, &text);
+	tw_render_csv_exact(table, &text);
 	check(!tw_csv_parse(&again, &arena, text.ptr, text.len, "again.csv", NULL));
-	check(again.rows == csv->rows && again.columns == csv->columns);
-	for (i = 0; i < count; i++)
-		check(!strcmp(csv->cells[i], again.cells[i]));
+	check(again.rows == trawl_table_rows(table) && again.columns == columns);
+	for (i = 0; i < columns; i++)
+		check(!strcmp(trawl_table_column(table, i)->header, again.cells[i]));
+	for (row = 0; row < again.rows; row++)
+		for (i = 0; i < columns; i++)
+			check(!strcmp(tw_table_text(table, row, i, &cell),
+				      tw_csv_text(&again, row, i)));
 	tw_str_release(&text);
+	tw_str_release(&cell);
 	tw_arena_release(&arena);
 }
 
@@ -83,15 +90,15 @@ static void look_at_all(const char *bytes, size_t len)
 	if (tw_book_of_bytes(&book, "fuzz.xlsx", bytes, len, trawl_allocator_default(), NULL))
 		return;
 	for (i = 0; i < tw_book_sheets(book) && i < 20; i++) {
-		const struct tw_csv *csv, *second;
-		const char *name = tw_book_sheet_name(book, i);
+		const struct tw_table_spec spec = { .name = tw_book_sheet_name(book, i) };
+		const struct trawl_table *table, *second;
 
-		check(name != NULL);
-		if (tw_book_sheet(book, name, &csv, NULL))
+		check(spec.name != NULL);
+		if (tw_book_table(book, &spec, &table, NULL))
 			continue;
-		check(csv != NULL);
-		look(csv);
-		check(!tw_book_sheet(book, name, &second, NULL) && second == csv);
+		check(table != NULL);
+		look(table);
+		check(!tw_book_table(book, &spec, &second, NULL) && second == table);
 	}
 	tw_book_free(book);
 }

@@ -9,36 +9,41 @@
 
 #include <stdio.h>
 
-static void add_rows(struct tw_json *json, const struct tw_csv *csv)
+static void add_rows(struct tw_json *json, const struct trawl_table *table)
 {
-	size_t row, column;
+	size_t columns = trawl_table_columns(table), row, i;
+	struct tw_str text;
 
+	tw_str_init(&text, trawl_allocator_default());
 	tw_json_key(json, "rows");
 	tw_json_array(json, TW_JSON_INLINE);
-	for (row = 0; csv->columns && row <= csv->rows; row++) {
+	for (row = 0; columns && row <= trawl_table_rows(table); row++) {
 		tw_json_array(json, TW_JSON_INLINE);
-		for (column = 0; column < csv->columns; column++)
-			tw_json_cstr(json, csv->cells[row * csv->columns + column]);
+		for (i = 0; i < columns; i++)
+			tw_json_cstr(json, row ? tw_table_text(table, row - 1, i, &text) :
+						 trawl_table_column(table, i)->header);
 		tw_json_end(json);
 	}
 	tw_json_end(json);
+	tw_str_release(&text);
 }
 
 static void add_sheet(struct tw_book *book, const char *name, struct tw_str *out)
 {
 	struct trawl_error err = { 0 };
-	const struct tw_csv *csv;
+	const struct tw_table_spec spec = { .name = name };
+	const struct trawl_table *table;
 	struct tw_json json;
 
 	tw_json_init(&json, out);
 	tw_json_object(&json, TW_JSON_INLINE);
 	tw_json_key(&json, "name");
 	tw_json_cstr(&json, name);
-	if (tw_book_sheet(book, name, &csv, &err)) {
+	if (tw_book_table(book, &spec, &table, &err)) {
 		tw_json_key(&json, "error");
 		tw_json_cstr(&json, err.message);
-	} else if (csv) {
-		add_rows(&json, csv);
+	} else if (table) {
+		add_rows(&json, table);
 	}
 	tw_json_end(&json);
 	tw_json_finish(&json);

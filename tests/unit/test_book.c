@@ -11,7 +11,7 @@
 #include "made_books.h"
 #include "render/render.h"
 #include "scratch.h"
-#include "table/table.h"
+#include "table/csv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,33 +29,44 @@ static void finish(void)
 	tw_str_release(&bytes);
 }
 
-/* The sheet "S" of this XML; NULL: `err` tells why not. */
-static const struct tw_csv *sheet_of(const char *xml, const char *shared)
+static int table_of(const char *name, const struct trawl_table **table)
 {
-	const struct tw_csv *csv = NULL;
+	const struct tw_table_spec spec = { .name = name };
+
+	return tw_book_table(book, &spec, table, &err);
+}
+
+/* The sheet "S" of this XML; NULL: `err` tells why not. */
+static const struct trawl_table *sheet_of(const char *xml, const char *shared)
+{
+	const struct trawl_table *table = NULL;
 
 	made_workbook(&bytes, xml, shared);
 	assert_int_equal(tw_book_of_bytes(&book, "b.xlsx", bytes.ptr, bytes.len,
 					  trawl_allocator_default(), &err),
 			 0);
-	if (tw_book_sheet(book, "S", &csv, &err))
+	if (table_of("S", &table))
 		return NULL;
-	assert_non_null(csv);
-	return csv;
+	assert_non_null(table);
+	return table;
 }
 
 /* All of a sheet: cells with | between them, rows with a line feed. */
-static void assert_cells(const struct tw_csv *csv, const char *expected)
+static void assert_cells(const struct trawl_table *table, const char *expected)
 {
+	size_t columns = table ? trawl_table_columns(table) : 0, row, i;
 	struct tw_str out;
-	size_t i;
 
 	tw_str_init(&out, trawl_allocator_default());
-	for (i = 0; csv && i < (csv->rows + 1) * csv->columns; i++) {
-		tw_str_add_cstr(&out, csv->cells[i]);
-		tw_str_add_char(&out, (i + 1) % csv->columns ? '|' : '\n');
-	}
-	if (!csv)
+	for (i = 0; i < columns; i++)
+		tw_str_addf(&out, "%s%c", trawl_table_column(table, i)->header,
+			    i + 1 < columns ? '|' : '\n');
+	for (row = 0; table && row < trawl_table_rows(table); row++)
+		for (i = 0; i < columns; i++) {
+			tw_table_add_text(&out, table, row, i);
+			tw_str_add_char(&out, i + 1 < columns ? '|' : '\n');
+		}
+	if (!table)
 		print_message("%s\n", err.message);
 	assert_string_equal(out.ptr ? out.ptr : "", expected);
 	tw_str_release(&out);
@@ -245,7 +256,7 @@ static void archives_that_end_early(void **state)
 /* One byte after the other is another one: an error, or the same, or other cells; no crash. */
 static void archives_with_a_wrong_byte(void **state)
 {
-	const struct tw_csv *csv;
+	const struct trawl_table *table;
 	size_t at, refused = 0;
 
 	made_workbook(&bytes, SHEET("<row>" TEXT("name") "</row>"), "<sst/>");
@@ -253,7 +264,7 @@ static void archives_with_a_wrong_byte(void **state)
 		bytes.ptr[at] ^= 0x55;
 		if (tw_book_of_bytes(&book, "b.xlsx", bytes.ptr, bytes.len,
 				     trawl_allocator_default(), &err) ||
-		    tw_book_sheet(book, "S", &csv, &err)) {
+		    table_of("S", &table)) {
 			assert_int_equal(err.status, TRAWL_EFORMAT);
 			refused++;
 		}
@@ -280,7 +291,7 @@ static void other_archives(void **state)
 static void encrypted_parts(void **state)
 {
 	struct scratch scratch;
-	const struct tw_csv *csv;
+	const struct trawl_table *table;
 	const char *path;
 	zip_t *archive;
 
@@ -304,7 +315,7 @@ static void encrypted_parts(void **state)
 		0);
 	assert_int_equal(zip_close(archive), 0);
 	assert_int_equal(tw_book_open(&book, path, trawl_allocator_default(), &err), 0);
-	assert_int_equal(tw_book_sheet(book, "S", &csv, &err), TRAWL_EFORMAT);
+	assert_int_equal(table_of("S", &table), TRAWL_EFORMAT);
 	assert_non_null(strstr(err.message, "encrypted"));
 	finish();
 	scratch_remove(&scratch);
@@ -345,7 +356,7 @@ static void where_sheets_are(void **state)
 	static const char *const names[] = { "Rel",	"Abs", "Up",  "Lost",
 					     "Nowhere", "Two", "Two", "a & <b>" };
 	static const char *const found[] = { "one\n", "two\n", "three\n" };
-	const struct tw_csv *csv;
+	const struct trawl_table *table;
 	size_t i;
 
 	made_archive(&bytes, parts);
@@ -356,16 +367,16 @@ static void where_sheets_are(void **state)
 	for (i = 0; i < 8; i++)
 		assert_string_equal(tw_book_sheet_name(book, i), names[i]);
 	assert_null(tw_book_sheet_name(book, 8));
-	assert_int_equal(tw_book_sheet(book, "Lost", &csv, &err), TRAWL_EFORMAT);
+	assert_int_equal(table_of("Lost", &table), TRAWL_EFORMAT);
 	assert_non_null(strstr(err.message, "book/lost.xml"));
-	assert_int_equal(tw_book_sheet(book, "Nowhere", &csv, &err), TRAWL_EFORMAT);
-	assert_int_equal(tw_book_sheet(book, "Two", &csv, &err), TRAWL_EFORMAT);
+	assert_int_equal(table_of("Nowhere", &table), TRAWL_EFORMAT);
+	assert_int_equal(table_of("Two", &table), TRAWL_EFORMAT);
 	assert_non_null(strstr(err.message, "several sheets"));
-	assert_int_equal(tw_book_sheet(book, "rel", &csv, &err), 0);
-	assert_null(csv);
+	assert_int_equal(table_of("rel", &table), 0);
+	assert_null(table);
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(tw_book_sheet(book, names[i], &csv, &err), 0);
-		assert_cells(csv, found[i]);
+		assert_int_equal(table_of(names[i], &table), 0);
+		assert_cells(table, found[i]);
 	}
 	finish();
 }
@@ -387,7 +398,7 @@ static void open_path(const char *path, int status, const char *word)
 static void directories_of_csv_files(void **state)
 {
 	struct scratch scratch;
-	const struct tw_csv *csv;
+	const struct trawl_table *table;
 
 	scratch_make(&scratch);
 	open_path(scratch.dir, TRAWL_EFORMAT, "no CSV file");
@@ -402,17 +413,17 @@ static void directories_of_csv_files(void **state)
 	assert_int_equal(tw_book_sheets(book), 4);
 	assert_string_equal(tw_book_sheet_name(book, 0), "a b");
 	assert_string_equal(tw_book_name(book), scratch.dir);
-	assert_int_equal(tw_book_sheet(book, "b", &csv, &err), 0);
-	assert_cells(csv, "name|n\nx, y|1\n");
-	assert_int_equal(tw_book_sheet(book, "bad", &csv, &err), TRAWL_EFORMAT);
+	assert_int_equal(table_of("b", &table), 0);
+	assert_cells(table, "name|n\nx, y|1\n");
+	assert_int_equal(table_of("bad", &table), TRAWL_EFORMAT);
 	assert_non_null(strstr(err.message, "bad.csv:2"));
-	assert_int_equal(tw_book_sheet(book, "empty", &csv, &err), 0);
-	assert_int_equal(csv->columns, 0);
+	assert_int_equal(table_of("empty", &table), 0);
+	assert_int_equal(trawl_table_columns(table), 0);
 	tw_book_free(book);
 	open_path(scratch_path(&scratch, "b.csv"), 0, NULL);
 	assert_int_equal(tw_book_sheets(book), 1);
-	assert_int_equal(tw_book_sheet(book, "b", &csv, &err), 0);
-	assert_cells(csv, "name|n\nx, y|1\n");
+	assert_int_equal(table_of("b", &table), 0);
+	assert_cells(table, "name|n\nx, y|1\n");
 	tw_book_free(book);
 	/* Not every file that begins so is an archive. */
 	scratch_write(&scratch, "pk.csv", "PKG,n\nx,1\n");
@@ -488,34 +499,35 @@ static struct trawl_table *made_table(const struct trawl_allocator *allocator)
 
 static void tables_in_memory(void **state)
 {
-	struct trawl_table *table = made_table(trawl_allocator_default());
-	const struct trawl_table *const tables[] = { table };
+	struct trawl_table *made = made_table(trawl_allocator_default());
+	const struct trawl_table *const tables[] = { made };
 	struct scratch scratch;
-	const struct tw_csv *csv;
+	const struct trawl_table *table;
 	const char *path;
 
 	scratch_make(&scratch);
 	assert_int_equal(
 		tw_book_of_tables(&book, "memory", tables, 1, trawl_allocator_default(), &err), 0);
-	assert_int_equal(tw_book_sheet(book, "made", &csv, &err), 0);
-	assert_cells(csv, MADE_CELLS);
+	assert_int_equal(table_of("made", &table), 0);
+	assert_ptr_equal(table, made);
+	assert_cells(table, MADE_CELLS);
 	tw_book_free(book);
 	path = scratch_path(&scratch, "made.xlsx");
 	assert_int_equal(tw_render_xlsx(tables, 1, path, trawl_allocator_default(), &err), 0);
 	open_path(path, 0, NULL);
-	assert_int_equal(tw_book_sheet(book, "made", &csv, &err), 0);
-	assert_cells(csv, MADE_CELLS);
+	assert_int_equal(table_of("made", &table), 0);
+	assert_cells(table, MADE_CELLS);
 	tw_book_free(book);
 	path = scratch_path(&scratch, "csvs");
 	assert_int_equal(tw_render_csv_directory(tables, 1, path, trawl_allocator_default(), &err),
 			 0);
 	open_path(path, 0, NULL);
-	assert_int_equal(tw_book_sheet(book, "made", &csv, &err), 0);
-	assert_cells(csv, MADE_CELLS);
+	assert_int_equal(table_of("made", &table), 0);
+	assert_cells(table, MADE_CELLS);
 	tw_book_free(book);
 	book = NULL;
 	scratch_remove(&scratch);
-	tw_table_free(table);
+	tw_table_free(made);
 }
 
 /* ---- sheets of text written again */
@@ -528,6 +540,7 @@ static void text_is_written_as_it_is(void **state)
 	};
 	const struct tw_csv csv = { 3, 3, (const char **)(uintptr_t)cells };
 	const struct tw_csv empty = { 1, 0, (const char **)(uintptr_t)&cells[11] };
+	struct trawl_table *table;
 	struct tw_arena arena;
 	struct tw_csv again;
 	struct tw_str out;
@@ -535,7 +548,9 @@ static void text_is_written_as_it_is(void **state)
 
 	tw_str_init(&out, trawl_allocator_default());
 	tw_arena_init(&arena, trawl_allocator_default());
-	tw_render_csv_text(&csv, &out);
+	assert_int_equal(tw_csv_table(&csv, &spec, trawl_allocator_default(), &table, &err), 0);
+	tw_render_csv_exact(table, &out);
+	tw_table_free(table);
 	assert_string_equal(out.ptr, "\"name,x\",\"time \"\"us\"\"\",c\n-5.3,'=1+1,''@x\n"
 				     "\"a\r\",\"l\nm\",\xE2\x80\xAE\n1.50e+3,007,\n");
 	assert_int_equal(tw_csv_parse(&again, &arena, out.ptr, out.len, "x", &err), 0);
@@ -543,7 +558,9 @@ static void text_is_written_as_it_is(void **state)
 	for (i = 0; i < 12; i++)
 		assert_string_equal(again.cells[i], cells[i]);
 	tw_str_clear(&out);
-	tw_render_csv_text(&empty, &out);
+	assert_int_equal(tw_csv_table(&empty, &spec, trawl_allocator_default(), &table, &err), 0);
+	tw_render_csv_exact(table, &out);
+	tw_table_free(table);
 	assert_string_equal(out.ptr, "\"\"\n");
 	tw_str_release(&out);
 	tw_arena_release(&arena);
@@ -565,27 +582,27 @@ static void either_micro_sign(void **state)
 
 static int use_all(const struct trawl_allocator *allocator)
 {
-	struct trawl_table *table = made_table(allocator);
-	const struct trawl_table *const tables[] = { table };
-	const struct tw_csv *csv;
+	struct trawl_table *made = made_table(allocator);
+	const struct trawl_table *const tables[] = { made };
+	const struct trawl_table *table;
 	struct tw_str out;
-	int status = table ? tw_table_finish(table, NULL) : TRAWL_ENOMEM;
+	int status = made ? tw_table_finish(made, NULL) : TRAWL_ENOMEM;
 
 	if (!status)
 		status = tw_book_of_tables(&book, "b", tables, 1, allocator, NULL);
 	if (!status)
-		status = tw_book_sheet(book, "made", &csv, NULL);
-	if (table && book)
+		status = table_of("made", &table);
+	if (made && book)
 		tw_book_free(book);
 	book = NULL;
-	tw_table_free(table);
+	tw_table_free(made);
 	if (!status)
 		status = tw_book_of_bytes(&book, "b.xlsx", bytes.ptr, bytes.len, allocator, NULL);
 	if (!status)
-		status = tw_book_sheet(book, "S", &csv, NULL);
+		status = table_of("S", &table);
 	tw_str_init(&out, allocator);
 	if (!status) {
-		tw_render_csv_text(csv, &out);
+		tw_render_csv_exact(table, &out);
 		status = out.failed ? TRAWL_ENOMEM : 0;
 	}
 	tw_str_release(&out);

@@ -10,6 +10,7 @@
 #include "study/compare/answer.h"
 #include "edges.h"
 #include "failing.h"
+#include "typed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -692,22 +693,22 @@ static void what_is_not_odd(void **state)
 
 static void cells_that_are_no_times_do_not_count(void **state)
 {
-	const char *cells[] = { "type", "time ms", "total_time", "1.5",	 "busy_time", "-1",
-				"x",	"nan",	   "y",		 "1e99", "z",	      "" };
-	const struct tw_csv sheet = { 2, 5, cells };
+	const struct trawl_table *sheet =
+		typed("type,time ms\ntotal_time,1.5\nbusy_time,-1\nx,nan\ny,1e99\nz,\n");
 	struct tw_sample_place place = { 0, -1, -1, "", 0 };
 	struct tw_samples s;
 	struct tw_str lacks;
 
 	init(&s);
 	tw_str_init(&lacks, trawl_allocator_default());
-	assert_true(tw_samples_add_sheet(&s, &place, TW_TIMELINE_PART, &sheet, &lacks));
+	assert_true(tw_samples_add_sheet(&s, &place, TW_TIMELINE_PART, sheet, &lacks));
 	assert_int_equal(s.count, 1);
 	assert_int_equal(s.items[0].ns, 1500000);
-	assert_false(tw_samples_add_sheet(&s, &place, TW_OPERATION, &sheet, &lacks));
+	assert_false(tw_samples_add_sheet(&s, &place, TW_OPERATION, sheet, &lacks));
 	assert_string_equal(lacks.ptr, "ops_summary has no column 'name'");
 	tw_str_release(&lacks);
 	tw_samples_release(&s);
+	free_typed();
 }
 
 static void the_longest_time_counts(void **state)
@@ -721,22 +722,21 @@ static void the_longest_time_counts(void **state)
 
 static void both_letters_for_micro_are_read(void **state)
 {
-	static const char *const headers[] = { "Kernel duration (\u00b5s)_sum",
-					       "Kernel duration (\u03bcs)_sum" };
+	static const char *const texts[] = { "Kernel duration (\u00b5s)_sum,Kernel name\n2.5,k\n",
+					     "Kernel duration (\u03bcs)_sum,Kernel name\n2.5,k\n" };
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
-		const char *cells[] = { headers[i], "Kernel name", "2.5", "k" };
-		const struct tw_csv sheet = { 2, 1, cells };
 		struct tw_sample_place place = { 0, -1, -1, "", 0 };
 		struct tw_samples s;
 
 		init(&s);
-		assert_true(tw_samples_add_sheet(&s, &place, TW_KERNEL, &sheet, NULL));
+		assert_true(tw_samples_add_sheet(&s, &place, TW_KERNEL, typed(texts[i]), NULL));
 		assert_int_equal(s.items[0].ns, 2500);
 		assert_int_equal(s.items[0].calls, TW_NO_CALLS);
 		tw_samples_release(&s);
 	}
+	free_typed();
 }
 
 /* ---- the gate */
@@ -919,55 +919,16 @@ static double real_cell(const struct trawl_table *table, size_t row, const char 
 /* Two process groups of the baseline are one row: 2 calls of 10 µs and 6 of 30. */
 static void all_rows_of_a_collective_are_one(void **state)
 {
-	const char *first[] = {
-		"Collective name",
-		"dtype",
-		"In msg nelems",
-		"comm_latency_mean",
-		"bus bw (GB/s)_mean",
-		"Total comm latency (ms)",
-		"count",
-		"allreduce",
-		"Float",
-		"4",
-		"10",
-		"8",
-		"0.02",
-		"2",
-		"allreduce",
-		"Float",
-		"4",
-		"30",
-		"4",
-		"0.18",
-		"6",
-		"broadcast",
-		"Float",
-		"4",
-		"1",
-		"1",
-		"0.001",
-		"1",
+	const struct trawl_table *const sheets[2] = {
+		typed("Collective name,dtype,In msg nelems,comm_latency_mean,bus bw (GB/s)_mean,Total comm latency (ms),count\n"
+		      "allreduce,Float,4,10,8,0.02,2\n"
+		      "allreduce,Float,4,30,4,0.18,6\n"
+		      "broadcast,Float,4,1,1,0.001,1\n"),
+		typed("Collective name,dtype,In msg nelems,comm_latency_mean,bus bw (GB/s)_mean,Total comm latency (ms),count\n"
+		      "allreduce,Float,4,20,10,0.16,8\n"),
 	};
-	const char *second[] = {
-		"Collective name",
-		"dtype",
-		"In msg nelems",
-		"comm_latency_mean",
-		"bus bw (GB/s)_mean",
-		"Total comm latency (ms)",
-		"count",
-		"allreduce",
-		"Float",
-		"4",
-		"20",
-		"10",
-		"0.16",
-		"8",
-	};
-	const struct tw_csv sheets[2] = { { 7, 3, first }, { 7, 1, second } };
-	const struct tw_single_side sides[2] = { { "a", &sheets[0], NULL },
-						 { "b", &sheets[1], NULL } };
+	const struct tw_single_side sides[2] = { { "a", sheets[0], NULL },
+						 { "b", sheets[1], NULL } };
 	struct trawl_table *tables[TW_SINGLE_TABLES];
 	struct tw_samples s;
 	struct tw_changes c;
@@ -996,27 +957,20 @@ static void all_rows_of_a_collective_are_one(void **state)
 	for (i = 0; i < TW_SINGLE_TABLES; i++)
 		tw_table_free(tables[i]);
 	release(&s, &c);
+	free_typed();
 }
 
 static void collectives_need_a_sheet_of_each_side(void **state)
 {
-	const char *cells[] = { "Collective name",
-				"dtype",
-				"In msg nelems",
-				"comm_latency_mean",
-				"count",
-				"allreduce",
-				"Float",
-				"4",
-				"10",
-				"2" };
-	const struct tw_csv sheet = { 5, 1, cells }, empty = { 5, 0, cells };
+#define COLLECTIVES "Collective name,dtype,In msg nelems,comm_latency_mean,count\n"
+	const struct trawl_table *sheet = typed(COLLECTIVES "allreduce,Float,4,10,2\n"),
+				 *empty = typed(COLLECTIVES);
 	const struct {
-		const struct tw_csv *sheets[2];
+		const struct trawl_table *sheets[2];
 		bool made;
-	} cases[] = { { { &sheet, NULL }, false },  { { NULL, &sheet }, false },
-		      { { NULL, NULL }, false },    { { &empty, &empty }, false },
-		      { { &sheet, &empty }, true }, { { &empty, &sheet }, true } };
+	} cases[] = { { { sheet, NULL }, false }, { { NULL, sheet }, false },
+		      { { NULL, NULL }, false },  { { empty, empty }, false },
+		      { { sheet, empty }, true }, { { empty, sheet }, true } };
 	struct tw_samples s;
 	struct tw_changes c;
 	size_t i, k;
@@ -1038,25 +992,15 @@ static void collectives_need_a_sheet_of_each_side(void **state)
 			tw_table_free(tables[k]);
 	}
 	release(&s, &c);
+	free_typed();
 }
 
 /* ---- memory */
 
-static int whole_run(const struct trawl_allocator *a)
+static int whole_run(const struct trawl_allocator *a, const struct trawl_table *sheet)
 {
-	const char *cells[] = { "Collective name",
-				"dtype",
-				"In msg nelems",
-				"count",
-				"Total comm latency (ms)",
-				"allreduce",
-				"Float",
-				"4",
-				"2",
-				"3" };
-	const struct tw_csv sheet = { 5, 1, cells };
 	static const char *const labels[2] = { "a", "b" };
-	const struct tw_single_side single[2] = { { "a", &sheet, NULL }, { "b", &sheet, NULL } };
+	const struct tw_single_side single[2] = { { "a", sheet, NULL }, { "b", sheet, NULL } };
 	const struct tw_compared_side sides[2] = { { "a", "ranks", "a", 2, "0-1" },
 						   { "b", "ranks", "b", 2, "" } };
 	struct trawl_table *tables[TW_COMPARE_TABLES] = { NULL },
@@ -1104,13 +1048,16 @@ static int whole_run(const struct trawl_allocator *a)
 
 static void every_failure_of_memory_is_told(void **state)
 {
+	const struct trawl_table *sheet =
+		typed("Collective name,dtype,In msg nelems,count,Total comm latency (ms)\n"
+		      "allreduce,Float,4,2,3\n");
 	struct failing failing;
 	long n;
 	int status;
 
 	for (n = 0;; n++) {
 		failing_init(&failing, n);
-		status = whole_run(&failing.allocator);
+		status = whole_run(&failing.allocator, sheet);
 		assert_int_equal(failing.live_blocks, 0);
 		assert_false(failing.wrong_size);
 		if (!failing.failed)
@@ -1119,6 +1066,7 @@ static void every_failure_of_memory_is_told(void **state)
 	}
 	assert_int_equal(status, 0);
 	assert_true(n > 20);
+	free_typed();
 }
 
 int main(void)

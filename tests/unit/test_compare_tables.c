@@ -10,56 +10,42 @@
 #include "study/compare/report_tables.h"
 #include "failing.h"
 #include "render/render.h"
+#include "base/scope.h"
 #include "scratch.h"
-#include "table/table.h"
+#include "typed.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static struct tw_arena arena;
+static struct tw_scope scope;
+static struct tw_pool pool;
 static struct trawl_error err;
 static struct scratch scratch;
 
 static int setup(void **state)
 {
-	tw_arena_init(&arena, trawl_allocator_default());
+	tw_scope_begin(&scope, trawl_allocator_default());
+	assert_int_equal(tw_pool_init(&pool, &scope.allocator), 0);
 	scratch_make(&scratch);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	tw_arena_release(&arena);
+	tw_scope_end(&scope);
+	free_typed();
 	scratch_remove(&scratch);
 	return 0;
 }
 
-static struct tw_csv csv_of(const char *text)
-{
-	struct tw_csv csv;
-
-	assert_int_equal(tw_csv_parse(&csv, &arena, text, strlen(text), "t.csv", &err), 0);
-	return csv;
-}
-
 static struct tw_keyed keyed_of(const char *text, const char *key)
 {
-	const struct tw_csv csv = csv_of(text);
 	struct tw_keyed keyed;
 
-	assert_int_equal(tw_keyed_of(&keyed, &csv, &key, 1, &arena, &err), 0);
+	assert_int_equal(tw_keyed_of(&keyed, typed(text), &key, 1, &pool, &scope.allocator, &err),
+			 0);
 	return keyed;
-}
-
-static void assert_csv(const struct tw_csv *csv, const char *expected)
-{
-	struct tw_str out;
-
-	tw_str_init(&out, trawl_allocator_default());
-	tw_render_csv_text(csv, &out);
-	assert_string_equal(out.ptr, expected);
-	tw_str_release(&out);
 }
 
 static void assert_table(const struct trawl_table *table, const char *expected)
@@ -87,8 +73,8 @@ static void rows_of_one_key_are_added_up(void **state)
 
 	assert_int_equal(keyed.added_up, 2);
 	/* The mean is that of all five calls. */
-	assert_csv(
-		&keyed.csv,
+	assert_table(
+		keyed.table,
 		"name,x_sum,x_mean,x_min,x_max,operation_count,where,who,Percentage (%),UID_first\n"
 		"a,40,8,2,12,5,here,,3.75,\n"
 		"b,1,1,1,1,1,b,b,0.5,\n");

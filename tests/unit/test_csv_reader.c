@@ -11,7 +11,10 @@
 #include "table/csv.h"
 #include "table/table.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct tw_arena arena;
@@ -126,9 +129,90 @@ static void only_wanted_columns(void **state)
 	tw_arena_release(&arena);
 }
 
+/* ---- as tables */
+
+static const struct trawl_column declared[] = {
+	TW_US("time (µs)", 0, ""),
+	TW_US("long (µs)", 0, ""),
+	TW_INTEGER("n", 0, ""),
+	TW_TEXT("name", 0, ""),
+};
+static const struct tw_table_spec spec = TW_SPEC("typed", "", declared);
+
+/* By declaration where each cell is written so; else as reals; else as text.  Empty is missing. */
+static void columns_have_types(void **state)
+{
+	static const struct {
+		enum trawl_column_type type;
+		double first, second;
+	} expected[] = {
+		{ TRAWL_COLUMN_DECIMAL, 1.5, 12.345 },
+		{ TRAWL_COLUMN_REAL, 1.2345, 2 },
+		{ TRAWL_COLUMN_ID, 7, 8 }, /* "8.0" is no way to write an integer */
+		{ TRAWL_COLUMN_TEXT, 12, NAN },
+		{ TRAWL_COLUMN_INTEGER, 3, NAN },
+		{ TRAWL_COLUMN_REAL, 0.1, 1e-5 },
+		{ TRAWL_COLUMN_ID, 7, NAN },
+		{ TRAWL_COLUMN_ID, INFINITY, NAN },
+	};
+	const char *text = "time (\xCE\xBCs),long (us),n,name,whole,real,zeros,odd\n"
+			   "1.5,1.2345,7,12,3,0.1,007,1e999\n12.345,2,8.0,x,,1e-05,,inf\n";
+	struct trawl_table *table;
+	struct tw_csv csv;
+	struct tw_str out;
+	size_t i, row;
+
+	assert_int_equal(parse(&csv, text), 0);
+	assert_int_equal(tw_csv_table(&csv, &spec, trawl_allocator_default(), &table, &err), 0);
+	tw_arena_release(&arena);
+	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		assert_int_equal(trawl_table_column(table, i)->type, expected[i].type);
+		for (row = 0; row < 2; row++) {
+			double want = row ? expected[i].second : expected[i].first;
+			double is = tw_table_number(table, row, i);
+
+			assert_true(isnan(want) ? isnan(is) : !(is < want) && !(is > want));
+		}
+	}
+	assert_int_equal(trawl_table_cell(table, 1, 0).integer, 12345);
+	assert_int_equal(trawl_table_cell(table, 1, 4).state, TRAWL_CELL_MISSING);
+	assert_int_equal(tw_table_column(table, "time (\xC2\xB5s)"), 0);
+	assert_false(tw_table_has_column(table, "time"));
+	assert_true(tw_table_says(table, 0, 3, "12"));
+	assert_false(tw_table_says(table, 0, 3, "1"));
+	assert_true(tw_table_says(table, 1, 6, ""));
+	assert_true(isnan(tw_table_number(table, 2, 0)) && isnan(tw_table_number(table, 0, 9)));
+	/* And all of it is written as it was. */
+	tw_str_init(&out, trawl_allocator_default());
+	tw_render_csv_exact(table, &out);
+	assert_string_equal(out.ptr, text);
+	tw_str_release(&out);
+	tw_table_free(table);
+}
+
+/* 2^53 + 1 thousandths are nearest to another double than 2^53 of them, divided. */
+static void exact_decimals_are_the_nearest_doubles(void **state)
+{
+	static const int64_t values[] = { 1, 9007199254740991, 9007199254740993, -5300,
+					  1699999999999123457 };
+	struct trawl_table *table = tw_table_new(&spec, trawl_allocator_default());
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		char text[40];
+
+		tw_table_set_integer(table, tw_table_add_row(table), 0, values[i]);
+		snprintf(text, sizeof(text), "%" PRId64 "e-3", values[i]);
+		assert_memory_equal(&(double){ tw_table_number(table, i, 0) },
+				    &(double){ strtod(text, NULL) }, sizeof(double));
+	}
+	tw_table_free(table);
+}
+
 static void every_failure_of_memory_is_told(void **state)
 {
 	const char *text = "a,b\n1,\"long enough to need room of its own, somewhere\"\n";
+	struct trawl_table *table;
 	struct failing failing;
 	struct tw_csv csv;
 	int n, status;
@@ -137,7 +221,11 @@ static void every_failure_of_memory_is_told(void **state)
 		failing_init(&failing, n);
 		tw_arena_init(&arena, &failing.allocator);
 		status = tw_csv_parse(&csv, &arena, text, strlen(text), "f.csv", &err);
+		table = NULL;
+		if (!status)
+			status = tw_csv_table(&csv, &spec, &failing.allocator, &table, &err);
 		assert_true(!status || status == TRAWL_ENOMEM);
+		tw_table_free(table);
 		tw_arena_release(&arena);
 		assert_int_equal(failing.live_blocks, 0);
 		if (!status)
@@ -154,6 +242,8 @@ int main(void)
 		cmocka_unit_test(mistakes_name_the_line),
 		cmocka_unit_test(what_was_written_is_read),
 		cmocka_unit_test(only_wanted_columns),
+		cmocka_unit_test(columns_have_types),
+		cmocka_unit_test(exact_decimals_are_the_nearest_doubles),
 		cmocka_unit_test(every_failure_of_memory_is_told),
 	};
 

@@ -12,31 +12,22 @@
 #include "render/render.h"
 #include "study/sweep/aggregates.h"
 #include "table/table.h"
+#include "typed.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static struct tw_arena arena;
 static struct trawl_error err;
 
 static int setup(void **state)
 {
-	tw_arena_init(&arena, trawl_allocator_default());
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	tw_arena_release(&arena);
+	free_typed();
 	return 0;
-}
-
-static struct tw_csv csv_of(const char *text)
-{
-	struct tw_csv csv;
-
-	assert_int_equal(tw_csv_parse(&csv, &arena, text, strlen(text), "t.csv", &err), 0);
-	return csv;
 }
 
 /* Of ranks 0 to 2. */
@@ -70,9 +61,9 @@ static void means_do_not_depend_on_the_order(void **state)
 		struct tw_timelines *t = tw_timelines_new(trawl_allocator_default());
 
 		for (k = 0; k < 3; k++) {
-			const struct tw_csv csv = csv_of(timelines[orders[i][k]]);
+			const struct trawl_table *csv = typed(timelines[orders[i][k]]);
 
-			assert_int_equal(tw_timelines_add(t, 256, 28, orders[i][k], &csv, &err), 0);
+			assert_int_equal(tw_timelines_add(t, 256, 28, orders[i][k], csv, &err), 0);
 		}
 		assert_int_equal(tw_timelines_tables(t, true, tables, &err), 0);
 		/* The geometric mean is that of 1 and 4, and of 10 and 40 percent. */
@@ -122,19 +113,19 @@ static void operations_by_their_size(void **state)
 		{ "OP_08", "unknown", "allgather", 256 },
 		{ "OP_09", "unknown", "allreduce", 256 },
 	};
-	const struct tw_csv first = csv_of("Collective name,dtype,Full msg size (MB)\n"
-					   "allreduce,Float,16\n");
-	const struct tw_csv second =
-		csv_of("Collective name,dtype,Full msg size (MB),In msg nelems\n"
-		       "allreduce,Float,16,\nallreduce,Float,,\nallgather,Float,,\n"
-		       "broadcast,Float,0.005,\nallreduce,Float,100,\nallreduce,Float,0.01,\n"
-		       "nine,Float,2,\nnine,Float,2,10\nnine,Float,2,9\n");
+	const struct trawl_table *first = typed("Collective name,dtype,Full msg size (MB)\n"
+						"allreduce,Float,16\n");
+	const struct trawl_table *second =
+		typed("Collective name,dtype,Full msg size (MB),In msg nelems\n"
+		      "allreduce,Float,16,\nallreduce,Float,,\nallgather,Float,,\n"
+		      "broadcast,Float,0.005,\nallreduce,Float,100,\nallreduce,Float,0.01,\n"
+		      "nine,Float,2,\nnine,Float,2,10\nnine,Float,2,9\n");
 	struct tw_comms *c = tw_comms_new(trawl_allocator_default());
 	struct trawl_table *table;
 	size_t i;
 
-	assert_int_equal(tw_comms_add(c, 512, 28, "f", &first, &err), 0);
-	assert_int_equal(tw_comms_add(c, 256, 28, "g", &second, &err), 0);
+	assert_int_equal(tw_comms_add(c, 512, 28, "f", first, &err), 0);
+	assert_int_equal(tw_comms_add(c, 256, 28, "g", second, &err), 0);
 	assert_int_equal(tw_comms_table(c, &table, &err), 0);
 	assert_int_equal(trawl_table_rows(table), sizeof(expected) / sizeof(expected[0]));
 	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
@@ -182,11 +173,12 @@ static void what_rounds_to_nothing_is_not_told(void **state)
 	EDGE_OF(TW_LIMIT_NO_DIFFERENCE_PERCENT);
 	for (i = 0; i < 2; i++) {
 		struct tw_timelines *t = tw_timelines_new(trawl_allocator_default());
-		struct tw_csv csv = csv_of("type,time ms,percent\ntotal_time,10000,100\n");
+		const struct trawl_table *csv =
+			typed("type,time ms,percent\ntotal_time,10000,100\n");
 
-		assert_int_equal(tw_timelines_add(t, 256, 28, 0, &csv, &err), 0);
-		csv = csv_of(more[i]);
-		assert_int_equal(tw_timelines_add(t, 512, 28, 0, &csv, &err), 0);
+		assert_int_equal(tw_timelines_add(t, 256, 28, 0, csv, &err), 0);
+		csv = typed(more[i]);
+		assert_int_equal(tw_timelines_add(t, 512, 28, 0, csv, &err), 0);
 		tw_str_init(&out, trawl_allocator_default());
 		tw_timelines_digest(t, 0, &out);
 		assert_int_equal(!!strstr(out.ptr, "; most 10005.100 ms 512thread_28ch (+0.1 %)"),
@@ -215,15 +207,15 @@ static void sizes_of_messages_have_words(void **state)
 		struct tw_comms *c = tw_comms_new(trawl_allocator_default());
 		struct trawl_table *table;
 		struct trawl_cell cell;
-		struct tw_csv csv;
+		const struct trawl_table *csv;
 		char text[200];
 
 		snprintf(text, sizeof(text),
 			 "Collective name,dtype,Full msg size (MB),comm_latency_mean,Total comm "
 			 "latency (ms)\nallreduce,Float,%s,2.5,1\n",
 			 sizes[i].size);
-		csv = csv_of(text);
-		assert_int_equal(tw_comms_add(c, 256, 28, "f", &csv, &err), 0);
+		csv = typed(text);
+		assert_int_equal(tw_comms_add(c, 256, 28, "f", csv, &err), 0);
 		assert_int_equal(tw_comms_table(c, &table, &err), 0);
 		cell = tw_table_cell(table, 0, "operation_name");
 		assert_int_equal(cell.text_len, strlen(sizes[i].name));
@@ -237,29 +229,29 @@ static void sheets_that_are_none(void **state)
 {
 	struct tw_timelines *t = tw_timelines_new(trawl_allocator_default());
 	struct tw_comms *c = tw_comms_new(trawl_allocator_default());
-	const struct tw_csv csv = csv_of("type,percent\n"), empty = csv_of("");
+	const struct trawl_table *csv = typed("type,percent\n"), *empty = typed("");
 	struct tw_str many;
-	struct tw_csv large;
+	const struct trawl_table *large;
 	int i;
 
 	tw_str_init(&many, trawl_allocator_default());
 	tw_str_add_cstr(&many, "type,time ms,percent\n");
 	for (i = 0; i < 1001; i++)
 		tw_str_addf(&many, "t%d,1,1\n", i);
-	large = csv_of(many.ptr);
-	assert_int_equal(tw_timelines_add(t, 1, 1, 0, &csv, &err), TRAWL_EFORMAT);
+	large = typed(many.ptr);
+	assert_int_equal(tw_timelines_add(t, 1, 1, 0, csv, &err), TRAWL_EFORMAT);
 	assert_non_null(strstr(err.message, "'time ms'"));
-	assert_int_equal(tw_timelines_add(t, 1, 1, 0, &empty, &err), TRAWL_EFORMAT);
-	assert_int_equal(tw_timelines_add(t, 1, 1, 0, &large, &err), TRAWL_EFORMAT);
-	assert_int_equal(tw_comms_add(c, 1, 1, "f", &csv, &err), TRAWL_EFORMAT);
-	assert_int_equal(tw_comms_add(c, 1, 1, "f", &empty, &err), TRAWL_EFORMAT);
+	assert_int_equal(tw_timelines_add(t, 1, 1, 0, empty, &err), TRAWL_EFORMAT);
+	assert_int_equal(tw_timelines_add(t, 1, 1, 0, large, &err), TRAWL_EFORMAT);
+	assert_int_equal(tw_comms_add(c, 1, 1, "f", csv, &err), TRAWL_EFORMAT);
+	assert_int_equal(tw_comms_add(c, 1, 1, "f", empty, &err), TRAWL_EFORMAT);
 	tw_str_release(&many);
 	tw_timelines_free(t);
 	tw_comms_free(c);
 }
 
-static int use_all(const struct trawl_allocator *allocator, const struct tw_csv *timeline,
-		   const struct tw_csv *summary)
+static int use_all(const struct trawl_allocator *allocator, const struct trawl_table *timeline,
+		   const struct trawl_table *summary)
 {
 	struct trawl_table *tables[TW_TIMELINE_TABLES] = { NULL }, *table = NULL;
 	struct tw_timelines *t = tw_timelines_new(allocator);
@@ -293,14 +285,14 @@ static int use_all(const struct trawl_allocator *allocator, const struct tw_csv 
 
 static void each_allocation_fails_once(void **state)
 {
-	const struct tw_csv timeline = csv_of(timelines[0]), summary = csv_of(collectives);
+	const struct trawl_table *timeline = typed(timelines[0]), *summary = typed(collectives);
 	struct failing failing;
 	int status;
 	long n;
 
 	for (n = 0;; n++) {
 		failing_init(&failing, n);
-		status = use_all(&failing.allocator, &timeline, &summary);
+		status = use_all(&failing.allocator, timeline, summary);
 		assert_int_equal(failing.live_blocks, 0);
 		assert_false(failing.wrong_size);
 		if (!failing.failed)

@@ -11,9 +11,9 @@
 #include "made_jobs.h"
 #include "render/render.h"
 #include "study/variance/kernel_details.h"
-#include "study/sweep/sheet.h"
-#include "study/variance/variance.h"
-#include "table/table.h"
+#include "study/variance/cells.h"
+#include "text/scan.h"
+#include "typed.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static void decimals(void **state)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int64_t value = 0;
 
-		if (tw_decimal_of(cases[i].text, cases[i].scale, &value) != cases[i].is)
+		if (tw_text_decimal(cases[i].text, cases[i].scale, &value) != cases[i].is)
 			fail_msg("'%s'", cases[i].text);
 		if (value != cases[i].value)
 			fail_msg("'%s' is %lld", cases[i].text, (long long)value);
@@ -81,13 +81,16 @@ static void decimals(void **state)
 static void whole_numbers(void **state)
 {
 	int64_t value = 0;
+	size_t i;
 
 	(void)state;
-	assert_true(tw_whole_of("256", &value) && value == 256);
-	assert_true(tw_whole_of("256.0", &value) && value == 256);
-	assert_false(tw_whole_of("256.5", &value));
-	assert_false(tw_whole_of("", &value));
-	assert_false(tw_whole_of("x", &value));
+	for (i = 0; i < 2; i++) {
+		assert_true(tw_table_whole(typed("a,b\n256,256.0\n"), 0, i, &value));
+		assert_int_equal(value, 256);
+		assert_false(tw_table_whole(typed("a,b\n256.5,x\n"), 0, i, &value));
+		assert_false(tw_table_whole(typed("a,b\n,\"\"\n"), 0, i, &value));
+	}
+	free_typed();
 }
 
 static void headers_and_arguments(void **state)
@@ -206,7 +209,8 @@ static void damaged_cells(void **state)
 struct steps {
 	struct tw_arena arena;
 	struct tw_str told;
-	struct tw_csv csv;
+	struct trawl_table *table; /* what the last step gave */
+	struct tw_str text;	   /* of one of its cells */
 };
 
 static void begin(struct steps *s, const struct trawl_allocator *allocator)
@@ -214,25 +218,25 @@ static void begin(struct steps *s, const struct trawl_allocator *allocator)
 	memset(s, 0, sizeof(*s));
 	tw_arena_init(&s->arena, allocator);
 	tw_str_init(&s->told, allocator);
+	tw_str_init(&s->text, trawl_allocator_default());
 }
 
 static void end(struct steps *s)
 {
+	tw_table_free(s->table);
+	free_typed();
 	tw_arena_release(&s->arena);
 	tw_str_release(&s->told);
+	tw_str_release(&s->text);
 }
 
-static int parse(struct steps *s, struct tw_csv *csv, const char *text)
+/* Of what the last step gave. */
+static void assert_text(struct steps *s, size_t row, const char *header, const char *expected)
 {
-	return tw_csv_parse(csv, &s->arena, text, strlen(text), "f.csv", &err);
-}
-
-static const char *cell(const struct tw_csv *csv, size_t row, const char *header)
-{
-	size_t column = tw_csv_column(csv, header);
-
-	assert_true(column != TW_CSV_NO_COLUMN);
-	return tw_csv_text(csv, row, column);
+	assert_true(tw_table_has_column(s->table, header));
+	assert_string_equal(tw_table_text(s->table, row, tw_table_column(s->table, header),
+					  &s->text),
+			    expected);
 }
 
 static const char *told(const struct steps *s)
@@ -244,16 +248,15 @@ static const char *told(const struct steps *s)
 static int variance_of(struct steps *s, const char *text, size_t top_k)
 {
 	struct tw_variance *v = tw_variance_new(top_k, s->arena.allocator);
-	struct tw_csv gemm;
 	int status;
 
 	if (!v)
 		return TRAWL_ENOMEM;
-	status = parse(s, &gemm, text);
+	tw_table_free(s->table);
+	s->table = NULL;
+	status = tw_variance_add(v, 256, 28, 0, typed(text), NULL, &s->told, &err);
 	if (!status)
-		status = tw_variance_add(v, 256, 28, 0, &gemm, NULL, &s->told, &err);
-	if (!status)
-		status = tw_variance_finish(v, &s->arena, &s->csv, &err);
+		status = tw_variance_finish(v, &s->table, &err);
 	tw_variance_free(v);
 	return status;
 }
@@ -273,19 +276,19 @@ static void rows_by_difference(void **state)
 				     3),
 			 0);
 	assert_string_equal(told(&s), "");
-	assert_int_equal(s.csv.rows, 3);
+	assert_int_equal(trawl_table_rows(s.table), 3);
 	/* 3.2 exactly, not the 3.1999999999999997 of doubles; equals in their order. */
-	assert_string_equal(cell(&s.csv, 0, "kernel_name"), "kb");
-	assert_string_equal(cell(&s.csv, 0, "time_diff_us"), "3.2");
-	assert_string_equal(cell(&s.csv, 1, "kernel_name"), "ka");
-	assert_string_equal(cell(&s.csv, 2, "kernel_name"), "kd");
-	assert_string_equal(cell(&s.csv, 0, "kernel_time_min_us"), "1.1");
-	assert_string_equal(cell(&s.csv, 0, "kernel_time_max_us"), "4.3");
-	assert_string_equal(cell(&s.csv, 0, "threads"), "256");
-	assert_string_equal(cell(&s.csv, 0, "channel"), "28");
-	assert_string_equal(cell(&s.csv, 0, "rank"), "0");
-	assert_string_equal(cell(&s.csv, 0, "kernel_total_time_us"), "1.5");
-	assert_string_equal(cell(&s.csv, 0, "kernel_names"), "kb");
+	assert_text(&s, 0, "kernel_name", "kb");
+	assert_text(&s, 0, "time_diff_us", "3.2");
+	assert_text(&s, 1, "kernel_name", "ka");
+	assert_text(&s, 2, "kernel_name", "kd");
+	assert_text(&s, 0, "kernel_time_min_us", "1.1");
+	assert_text(&s, 0, "kernel_time_max_us", "4.3");
+	assert_text(&s, 0, "threads", "256");
+	assert_text(&s, 0, "channel", "28");
+	assert_text(&s, 0, "rank", "0");
+	assert_text(&s, 0, "kernel_total_time_us", "1.5");
+	assert_text(&s, 0, "kernel_names", "kb");
 	end(&s);
 }
 
@@ -308,34 +311,30 @@ static void columns_in_order(void **state)
 					    "kernel_count",
 					    "kernel_names" };
 	struct steps s;
-	struct tw_csv one, two;
+	const struct trawl_table *one, *two;
 	struct tw_variance *v = tw_variance_new(5, trawl_allocator_default());
 	size_t i;
 
 	(void)state;
 	begin(&s, trawl_allocator_default());
-	assert_int_equal(parse(&s, &one,
-			       "name,,Kernel Time (µs)_min,Kernel Time (µs)_max," DETAILS
-			       ",Zeta\nx,unseen,1,2,"
-			       "\"[{'name': 'k'}]\",z\n"),
-			 0);
+	one = typed("name,,Kernel Time (µs)_min,Kernel Time (µs)_max," DETAILS
+		    ",Zeta\nx,unseen,1,2,"
+		    "\"[{'name': 'k'}]\",z\n");
 	/* The other letter micro is a column of its own in the result. */
-	assert_int_equal(parse(&s, &two,
-			       "Kernel Time (µs)_min,Kernel Time (µs)_max," DETAILS ",a\n3,9.5,"
-			       "\"[{'name': 'k'}]\",\"=1+1\"\n"),
-			 0);
-	assert_int_equal(tw_variance_add(v, 256, 28, 0, &one, NULL, &s.told, &err), 0);
-	assert_int_equal(tw_variance_add(v, 512, 28, 1, &two, NULL, &s.told, &err), 0);
-	assert_int_equal(tw_variance_finish(v, &s.arena, &s.csv, &err), 0);
+	two = typed("Kernel Time (µs)_min,Kernel Time (µs)_max," DETAILS ",a\n3,9.5,"
+		    "\"[{'name': 'k'}]\",\"=1+1\"\n");
+	assert_int_equal(tw_variance_add(v, 256, 28, 0, one, NULL, &s.told, &err), 0);
+	assert_int_equal(tw_variance_add(v, 512, 28, 1, two, NULL, &s.told, &err), 0);
+	assert_int_equal(tw_variance_finish(v, &s.table, &err), 0);
 	tw_variance_free(v);
-	assert_int_equal(s.csv.columns, sizeof(want) / sizeof(want[0]));
-	for (i = 0; i < s.csv.columns; i++)
-		assert_string_equal(s.csv.cells[i], want[i]);
-	assert_string_equal(cell(&s.csv, 0, "threads"), "512");
-	assert_string_equal(cell(&s.csv, 0, "col_a"), "=1+1");
-	assert_string_equal(cell(&s.csv, 0, "col_name"), "");
-	assert_string_equal(cell(&s.csv, 1, "col_Zeta"), "z");
-	assert_string_equal(cell(&s.csv, 1, "kernel_total_time_us"), "");
+	assert_int_equal(trawl_table_columns(s.table), sizeof(want) / sizeof(want[0]));
+	for (i = 0; i < trawl_table_columns(s.table); i++)
+		assert_string_equal(trawl_table_column(s.table, i)->header, want[i]);
+	assert_text(&s, 0, "threads", "512");
+	assert_text(&s, 0, "col_a", "=1+1");
+	assert_text(&s, 0, "col_name", "");
+	assert_text(&s, 1, "col_Zeta", "z");
+	assert_text(&s, 1, "kernel_total_time_us", "");
 	end(&s);
 }
 
@@ -354,9 +353,9 @@ static void rows_left_out(void **state)
 			 0);
 	assert_string_equal(told(&s), "3 of 8 rows of sheet GEMM have no times\n"
 				      "2 of 8 rows of sheet GEMM name no kernel\n");
-	assert_int_equal(s.csv.rows, 2);
-	assert_string_equal(cell(&s.csv, 0, "time_diff_us"), "0");
-	assert_string_equal(cell(&s.csv, 1, "time_diff_us"), "-1");
+	assert_int_equal(trawl_table_rows(s.table), 2);
+	assert_text(&s, 0, "time_diff_us", "0");
+	assert_text(&s, 1, "time_diff_us", "-1");
 	end(&s);
 }
 
@@ -367,10 +366,11 @@ static void sheets_that_are_none(void **state)
 	(void)state;
 	begin(&s, trawl_allocator_default());
 	assert_int_equal(variance_of(&s, "", 5), 0);
-	assert_int_equal(s.csv.rows, 0);
+	assert_int_equal(trawl_table_rows(s.table), 0);
 	assert_int_equal(variance_of(&s, REPORT_HEADER, 5), 0);
-	assert_int_equal(s.csv.rows, 0);
-	assert_int_equal(s.csv.columns, 7 + 3); /* without rows no columns of a sheet */
+	assert_int_equal(trawl_table_rows(s.table), 0);
+	assert_int_equal(trawl_table_columns(s.table),
+			 7 + 3); /* without rows no columns of a sheet */
 	assert_int_equal(variance_of(&s, "name,Kernel Time (µs)_min," DETAILS "\na,1,x\n", 5),
 			 TRAWL_EFORMAT);
 	assert_non_null(strstr(err.message, "Kernel Time (µs)_max"));
@@ -454,12 +454,13 @@ static const struct trawl_table *table_of(void *context, int64_t threads, int64_
 static int timestamps_of(struct steps *s, const char *text, double tolerance)
 {
 	struct trawl_table *table = instances(s->arena.allocator);
-	struct tw_csv in;
-	int status = table ? parse(s, &in, text) : TRAWL_ENOMEM;
+	int status = TRAWL_ENOMEM;
 
-	if (!status)
-		status = tw_variance_timestamps(&in, table_of, table, tolerance, &s->arena, &s->csv,
-						&s->told, &err);
+	tw_table_free(s->table);
+	s->table = NULL;
+	if (table)
+		status = tw_variance_timestamps(typed(text), table_of, table, tolerance,
+						s->arena.allocator, &s->table, &s->told, &err);
 	tw_table_free(table);
 	return status;
 }
@@ -486,23 +487,23 @@ static void calls_by_operation(void **state)
 				       0.01),
 			 0);
 	assert_string_equal(told(&s), "");
-	assert_string_equal(cell(&s.csv, 0, "min_duration_timestamp_ms"), "1.000000");
-	assert_string_equal(cell(&s.csv, 0, "max_duration_timestamp_ms"), "5.000000");
-	assert_string_equal(cell(&s.csv, 0, "time_between_min_max_ms"), "4.000000");
-	assert_string_equal(cell(&s.csv, 0, "min_duration_found_us"), "4");
-	assert_string_equal(cell(&s.csv, 0, "max_duration_found_us"), "9");
-	assert_string_equal(cell(&s.csv, 0, "match_status"), "exact");
-	assert_string_equal(cell(&s.csv, 0, "matched_by"), "operation");
-	assert_string_equal(cell(&s.csv, 0, "main_kernel"), "gemm");
-	assert_string_equal(cell(&s.csv, 0, "kernel_name"), "other");
-	assert_string_equal(cell(&s.csv, 0, "max_call_start_us"), "5000");
-	assert_string_equal(cell(&s.csv, 0, "max_call_end_us"), "5009");
+	assert_text(&s, 0, "min_duration_timestamp_ms", "1.000000");
+	assert_text(&s, 0, "max_duration_timestamp_ms", "5.000000");
+	assert_text(&s, 0, "time_between_min_max_ms", "4.000000");
+	assert_text(&s, 0, "min_duration_found_us", "4");
+	assert_text(&s, 0, "max_duration_found_us", "9");
+	assert_text(&s, 0, "match_status", "exact");
+	assert_text(&s, 0, "matched_by", "operation");
+	assert_text(&s, 0, "main_kernel", "gemm");
+	assert_text(&s, 0, "kernel_name", "other");
+	assert_text(&s, 0, "max_call_start_us", "5000");
+	assert_text(&s, 0, "max_call_end_us", "5009");
 	/* The longest ran before the shortest. */
-	assert_string_equal(cell(&s.csv, 1, "time_between_min_max_ms"), "7.000000");
-	assert_string_equal(cell(&s.csv, 1, "max_call_time_us"), "20");
+	assert_text(&s, 1, "time_between_min_max_ms", "7.000000");
+	assert_text(&s, 1, "max_call_time_us", "20");
 	/* At time 0, which is one. */
-	assert_string_equal(cell(&s.csv, 2, "min_duration_timestamp_ms"), "0.000000");
-	assert_string_equal(cell(&s.csv, 2, "main_kernel"), "gemm_post");
+	assert_text(&s, 2, "min_duration_timestamp_ms", "0.000000");
+	assert_text(&s, 2, "main_kernel", "gemm_post");
 	end(&s);
 }
 
@@ -522,16 +523,16 @@ static void calls_by_kernel(void **state)
 				       "256,28,0,gem,4,9,5\n256,28,0,gemm_post,,,\n",
 				       TW_LIMIT_SWEEP_TOLERANCE),
 			 0);
-	assert_string_equal(cell(&s.csv, 0, "min_call_time_us"), "4");
-	assert_string_equal(cell(&s.csv, 0, "match_status"), "exact");
-	assert_string_equal(cell(&s.csv, 0, "matched_by"), "kernel");
-	assert_string_equal(cell(&s.csv, 1, "match_status"), "within_tol");
-	assert_string_equal(cell(&s.csv, 2, "match_status"), "nearest");
-	assert_string_equal(cell(&s.csv, 2, "max_call_time_us"), "20");
-	assert_string_equal(cell(&s.csv, 3, "main_kernel"), "gemm");
-	assert_string_equal(cell(&s.csv, 4, "match_status"), "none");
-	assert_string_equal(cell(&s.csv, 4, "min_duration_timestamp_ms"), "");
-	assert_string_equal(cell(&s.csv, 5, "min_call_time_us"), "0.1");
+	assert_text(&s, 0, "min_call_time_us", "4");
+	assert_text(&s, 0, "match_status", "exact");
+	assert_text(&s, 0, "matched_by", "kernel");
+	assert_text(&s, 1, "match_status", "within_tol");
+	assert_text(&s, 2, "match_status", "nearest");
+	assert_text(&s, 2, "max_call_time_us", "20");
+	assert_text(&s, 3, "main_kernel", "gemm");
+	assert_text(&s, 4, "match_status", "none");
+	assert_text(&s, 4, "min_duration_timestamp_ms", "");
+	assert_text(&s, 5, "min_call_time_us", "0.1");
 	assert_string_equal(told(&s), "256thread_28ch rank 0: 1 row without times: not in its "
 				      "trace, or there is none\n");
 	end(&s);
@@ -551,12 +552,12 @@ static void rows_without_calls(void **state)
 				       "x,28,0,gemm,4,9,5,7,d\n512,28,0,gemm,1,2,1,7,e\n",
 				       0.01),
 			 0);
-	assert_int_equal(s.csv.rows, 4);
-	assert_string_equal(cell(&s.csv, 0, "match_status"), "none");
+	assert_int_equal(trawl_table_rows(s.table), 4);
+	assert_text(&s, 0, "match_status", "none");
 	/* Its own columns are made anew, others pass. */
-	assert_string_equal(s.csv.cells[7], "note");
-	assert_string_equal(cell(&s.csv, 0, "min_duration_timestamp_ms"), "");
-	assert_string_equal(cell(&s.csv, 1, "note"), "b,\"c");
+	assert_string_equal(trawl_table_column(s.table, 7)->header, "note");
+	assert_text(&s, 0, "min_duration_timestamp_ms", "");
+	assert_text(&s, 1, "note", "b,\"c");
 	assert_string_equal(
 		told(&s),
 		"512thread_28ch rank 0: 2 rows without times: not in its trace, or there is none\n"
@@ -566,7 +567,7 @@ static void rows_without_calls(void **state)
 	assert_non_null(strstr(err.message, "no column 'threads'"));
 	assert_int_equal(timestamps_of(&s, "", 0.01), TRAWL_EFORMAT);
 	assert_int_equal(timestamps_of(&s, STEP_HEADER "\n", 0.01), 0);
-	assert_int_equal(s.csv.rows, 0);
+	assert_int_equal(trawl_table_rows(s.table), 0);
 	end(&s);
 }
 
@@ -592,13 +593,10 @@ static struct tw_sweep_collectives collectives(void *context, int64_t threads, i
 
 static int overlap_of(struct steps *s, const char *text)
 {
-	struct tw_csv in;
-	int status = parse(s, &in, text);
-
-	if (!status)
-		status = tw_variance_overlap(&in, collectives, NULL, &s->arena, &s->csv, &s->told,
-					     &err);
-	return status;
+	tw_table_free(s->table);
+	s->table = NULL;
+	return tw_variance_overlap(typed(text), collectives, NULL, s->arena.allocator, &s->table,
+				   &s->told, &err);
 }
 
 #define TIMES_HEADER "threads,channel,rank,max_duration_timestamp_ms,max_duration_found_us"
@@ -616,27 +614,27 @@ static void overlaps(void **state)
 						    "256,28,3,0,3,20,10\n"),
 			 0);
 	/* 10-20: a 4 us, b 8 us, allreduce 3 us inside them: 10 us together. */
-	assert_string_equal(cell(&s.csv, 0, "overlapping_collective_count"), "3");
-	assert_string_equal(cell(&s.csv, 0, "overlapping_collective_names"), "a;b;allreduce");
-	assert_string_equal(cell(&s.csv, 0, "max_overlap_percentage"), "80");
-	assert_string_equal(cell(&s.csv, 0, "max_overlap_collective"), "b");
-	assert_string_equal(cell(&s.csv, 0, "total_overlap_duration_ms"), "0.010000");
-	assert_string_equal(cell(&s.csv, 0, "total_overlap_percentage"), "100");
-	assert_string_equal(cell(&s.csv, 0, "max_call_span_us"), "10");
+	assert_text(&s, 0, "overlapping_collective_count", "3");
+	assert_text(&s, 0, "overlapping_collective_names", "a;b;allreduce");
+	assert_text(&s, 0, "max_overlap_percentage", "80");
+	assert_text(&s, 0, "max_overlap_collective", "b");
+	assert_text(&s, 0, "total_overlap_duration_ms", "0.010000");
+	assert_text(&s, 0, "total_overlap_percentage", "100");
+	assert_text(&s, 0, "max_call_span_us", "10");
 	/* None is 0; not known is empty. */
-	assert_string_equal(cell(&s.csv, 1, "overlapping_collective_count"), "0");
-	assert_string_equal(cell(&s.csv, 1, "max_overlap_percentage"), "0");
-	assert_string_equal(cell(&s.csv, 1, "max_overlap_collective"), "");
-	assert_string_equal(cell(&s.csv, 1, "total_overlap_duration_ms"), "0.000000");
-	assert_string_equal(cell(&s.csv, 2, "overlapping_collective_count"), "");
-	assert_string_equal(cell(&s.csv, 2, "total_overlap_duration_ms"), "");
+	assert_text(&s, 1, "overlapping_collective_count", "0");
+	assert_text(&s, 1, "max_overlap_percentage", "0");
+	assert_text(&s, 1, "max_overlap_collective", "");
+	assert_text(&s, 1, "total_overlap_duration_ms", "0.000000");
+	assert_text(&s, 2, "overlapping_collective_count", "");
+	assert_text(&s, 2, "total_overlap_duration_ms", "");
 	/* What touches does not overlap. */
-	assert_string_equal(cell(&s.csv, 3, "overlapping_collective_count"), "0");
-	assert_string_equal(cell(&s.csv, 4, "overlapping_collective_count"), "");
+	assert_text(&s, 3, "overlapping_collective_count", "0");
+	assert_text(&s, 4, "overlapping_collective_count", "");
 	/* A call without length overlaps nothing, and has no percentage. */
-	assert_string_equal(cell(&s.csv, 5, "overlapping_collective_count"), "0");
-	assert_string_equal(cell(&s.csv, 5, "max_overlap_percentage"), "");
-	assert_string_equal(cell(&s.csv, 6, "overlapping_collective_count"), "");
+	assert_text(&s, 5, "overlapping_collective_count", "0");
+	assert_text(&s, 5, "max_overlap_percentage", "");
+	assert_text(&s, 6, "overlapping_collective_count", "");
 	assert_string_equal(told(&s),
 			    "2 of 7 rows have no times, so nothing is known to overlap\n"
 			    "1 of 7 rows: neither a trace nor a report tells the collectives\n");
@@ -653,18 +651,18 @@ static void overlaps_of_older_files(void **state)
 	assert_int_equal(overlap_of(&s, TIMES_HEADER "\n256,28,3,0.012,4\n256,28,3,0,5\n"
 						     "256,28,3,0.0,5.0\n256,28,3,nan,5\n"),
 			 0);
-	assert_string_equal(cell(&s.csv, 0, "overlapping_collective_names"), "a;b;allreduce");
-	assert_string_equal(cell(&s.csv, 0, "max_overlap_collective"), "b");
-	assert_string_equal(cell(&s.csv, 0, "total_overlap_duration_ms"), "0.004000");
-	assert_string_equal(cell(&s.csv, 1, "overlapping_collective_names"), "touches");
-	assert_string_equal(cell(&s.csv, 2, "overlapping_collective_names"), "touches");
-	assert_string_equal(cell(&s.csv, 3, "overlapping_collective_count"), "");
+	assert_text(&s, 0, "overlapping_collective_names", "a;b;allreduce");
+	assert_text(&s, 0, "max_overlap_collective", "b");
+	assert_text(&s, 0, "total_overlap_duration_ms", "0.004000");
+	assert_text(&s, 1, "overlapping_collective_names", "touches");
+	assert_text(&s, 2, "overlapping_collective_names", "touches");
+	assert_text(&s, 3, "overlapping_collective_count", "");
 	tw_str_clear(&s.told);
 	/* Without that column, the time of the operation. */
 	assert_int_equal(overlap_of(&s, "threads,channel,rank,kernel_time_max_us,"
 					"max_duration_timestamp_ms\n256,28,3,4,0.012\n"),
 			 0);
-	assert_string_equal(cell(&s.csv, 0, "total_overlap_duration_ms"), "0.004000");
+	assert_text(&s, 0, "total_overlap_duration_ms", "0.004000");
 	assert_int_equal(overlap_of(&s, STEP_HEADER "\n"), TRAWL_EFORMAT);
 	assert_non_null(strstr(err.message, "max_duration_timestamp_ms"));
 	end(&s);
@@ -674,16 +672,14 @@ static void collectives_of_a_report(void **state)
 {
 	struct tw_sweep_collectives found;
 	struct steps s;
-	struct tw_csv sheet;
+	const struct trawl_table *sheet;
 	size_t without;
 
 	(void)state;
 	begin(&s, trawl_allocator_default());
-	assert_int_equal(parse(&s, &sheet,
-			       "dur,rank,ts,Collective name\n5,0,100.5,allreduce\n0,0,0,broadcast\n"
-			       "5,1,7,other\n,0,7,lost\n5,0,,lost\n5,,7,nobody\n2.5,0.0,1e3,\n"),
-			 0);
-	assert_int_equal(tw_sweep_collectives_of_sheet(&sheet, 0, &s.arena, &found, &without, &err),
+	sheet = typed("dur,rank,ts,Collective name\n5,0,100.5,allreduce\n0,0,0,broadcast\n"
+		      "5,1,7,other\n,0,7,lost\n5,0,,lost\n5,,7,nobody\n2.5,0.0,1e3,\n");
+	assert_int_equal(tw_sweep_collectives_of_table(sheet, 0, &s.arena, &found, &without, &err),
 			 0);
 	assert_int_equal(found.count, 3);
 	assert_int_equal(without, 2);
@@ -694,8 +690,8 @@ static void collectives_of_a_report(void **state)
 	assert_int_equal(found.items[2].start_ns, 1000000);
 	assert_int_equal(found.items[2].end_ns, 1002500);
 	assert_string_equal(found.items[2].name, "");
-	assert_int_equal(parse(&s, &sheet, "rank,ts,dur\n0,1,2\n"), 0);
-	assert_int_equal(tw_sweep_collectives_of_sheet(&sheet, 0, &s.arena, &found, &without, &err),
+	sheet = typed("rank,ts,dur\n0,1,2\n");
+	assert_int_equal(tw_sweep_collectives_of_table(sheet, 0, &s.arena, &found, &without, &err),
 			 TRAWL_EFORMAT);
 	assert_non_null(strstr(err.message, "Collective name"));
 	end(&s);
@@ -747,13 +743,13 @@ static void readings(void **state)
 					    "partly beside communication", "pure computation", "" };
 	struct trawl_table *table;
 	struct steps s;
-	struct tw_csv csv;
+	const struct trawl_table *csv;
 	size_t i;
 
 	(void)state;
 	begin(&s, trawl_allocator_default());
-	assert_int_equal(parse(&s, &csv, whole), 0);
-	table = tw_variance_table(&csv, trawl_allocator_default());
+	csv = typed(whole);
+	table = tw_variance_table(csv, trawl_allocator_default());
 	assert_int_equal(trawl_table_rows(table), 5);
 	for (i = 0; i < 5; i++) {
 		struct trawl_cell reading = tw_table_cell(table, i, "reading");
@@ -772,14 +768,14 @@ static void readings(void **state)
 static void digest(void **state)
 {
 	struct steps s;
-	struct tw_csv csv;
+	const struct trawl_table *csv;
 	struct tw_str out;
 
 	(void)state;
 	begin(&s, trawl_allocator_default());
 	tw_str_init(&out, trawl_allocator_default());
-	assert_int_equal(parse(&s, &csv, whole), 0);
-	tw_variance_digest(&csv, 100, &out);
+	csv = typed(whole);
+	tw_variance_digest(csv, 100, &out);
 	assert_non_null(strstr(out.ptr, "5 rows\n"));
 	assert_non_null(strstr(out.ptr, "mean 1.150, median 1.000, least 1.000, largest 1.750 µs"));
 	assert_non_null(strstr(out.ptr, "Found in the traces: 1 of 5 rows\n"));
@@ -790,13 +786,13 @@ static void digest(void **state)
 	assert_non_null(strstr(out.ptr, "   0  pure     k          -         "));
 	assert_non_null(strstr(out.ptr, "   -  -        k          -         "));
 	tw_str_clear(&out);
-	assert_int_equal(parse(&s, &csv, STEP_HEADER "\n"), 0);
-	tw_variance_digest(&csv, 100, &out);
+	csv = typed(STEP_HEADER "\n");
+	tw_variance_digest(csv, 100, &out);
 	assert_non_null(strstr(out.ptr, "0 rows"));
 	tw_str_clear(&out);
 	/* Of the first step nothing is said about times and collectives. */
-	assert_int_equal(parse(&s, &csv, STEP_HEADER "\n256,28,0,k,1,2,1\n"), 0);
-	tw_variance_digest(&csv, 100, &out);
+	csv = typed(STEP_HEADER "\n256,28,0,k,1,2,1\n");
+	tw_variance_digest(csv, 100, &out);
 	assert_non_null(strstr(out.ptr, "1 row\n"));
 	assert_null(strstr(out.ptr, "communic"));
 	assert_null(strstr(out.ptr, "traces"));
@@ -846,23 +842,23 @@ static void digest_of_a_narrow_terminal(void **state)
 		"256,28,0,k,1,3,2,aten::mm,,5,0,0,within_tol,\n256,28,0,k,1,3,2,x,,5,1,9,nearest,\n"
 		"256,28,0,k,1,3,2,aten::mm,,5,0,0,nearest,\n256,28,0,k,1,3,2,aten::mm,,,,,none,\n";
 	struct steps s;
-	struct tw_csv csv;
+	const struct trawl_table *csv;
 	struct tw_str out;
 	size_t width;
 
 	(void)state;
 	begin(&s, trawl_allocator_default());
 	tw_str_init(&out, trawl_allocator_default());
-	assert_int_equal(parse(&s, &csv, text), 0);
+	csv = typed(text);
 	for (width = 80; width >= 60; width -= 20) {
 		tw_str_clear(&out);
-		tw_variance_digest(&csv, (unsigned)width, &out);
+		tw_variance_digest(csv, (unsigned)width, &out);
 		assert_narrow(out.ptr, width);
 		assert_in_order(out.ptr,
 				width == 80 ? order : (const char *const[]){ "diff", NULL });
 	}
 	tw_str_clear(&out);
-	tw_variance_digest(&csv, 80, &out);
+	tw_variance_digest(csv, 80, &out);
 	assert_non_null(strstr(out.ptr, "Found in the traces: 6 of 7 rows (3 exact, 1 within "
 					"tolerance, 2 nearest)\n"));
 	assert_non_null(strstr(out.ptr, "call: mean 1500.000, median 1500.000,"));
@@ -870,7 +866,7 @@ static void digest_of_a_narrow_terminal(void **state)
 					"longest call:\n                        blocked by "
 					"communication\n"));
 	assert_null(strstr(out.ptr, " ms"));
-	assert_int_equal(tw_variance_matched(&csv, "nearest"), 2);
+	assert_int_equal(tw_variance_matched(csv, "nearest"), 2);
 	tw_str_release(&out);
 	end(&s);
 }
@@ -897,8 +893,8 @@ static int all_steps(const struct trawl_allocator *allocator)
 	if (!status)
 		status = overlap_of(&s, CALL_HEADER "256,28,3,0.5,3,10,20\n1024,28,3,0,1,1,2\n");
 	if (!status) {
-		tw_variance_digest(&s.csv, 100, &out);
-		table = tw_variance_table(&s.csv, allocator);
+		tw_variance_digest(s.table, 100, &out);
+		table = tw_variance_table(s.table, allocator);
 		status = table && !out.failed ? 0 : TRAWL_ENOMEM;
 		tw_table_free(table);
 	}

@@ -228,7 +228,7 @@ static void tell_one_sided(const struct comparison *c)
 		    (k == TW_COLLECTIVE_RANK && by_sync))
 			continue;
 		cli_message("%s has no %s: %s are not compared", c->labels[a[k] ? 1 : 0],
-			    tw_compared_sheet_names[k], what_of((enum tw_compared_kind)k));
+			    tw_compared_tables[k]->name, what_of((enum tw_compared_kind)k));
 	}
 }
 
@@ -349,11 +349,11 @@ static int add_report_tables(const struct comparison *c, struct workbook *w,
 	return status;
 }
 
-static const struct tw_csv *sheet_of(struct tw_book *book, const char *name)
+static const struct trawl_table *table_of(struct tw_book *book, const struct tw_ranks_table *which)
 {
-	const struct tw_csv *sheet = NULL;
+	const struct trawl_table *table = NULL;
 
-	return book && !tw_book_sheet(book, name, &sheet, NULL) ? sheet : NULL;
+	return book && !tw_book_table(book, &which->table, &table, NULL) ? table : NULL;
 }
 
 /* Two runs of one configuration, each of several ranks. */
@@ -370,8 +370,9 @@ static int add_single_tables(const struct comparison *c, struct workbook *w,
 	for (i = 0; i < 2; i++)
 		sides[i] = (struct tw_single_side){
 			c->labels[i],
-			sheet_of(c->sides[i].collectives, "nccl_summary_implicit_sync"),
-			sheet_of(c->sides[i].collectives, "nccl_summary_long"),
+			table_of(c->sides[i].collectives,
+				 &tw_ranks_table_nccl_summary_implicit_sync),
+			table_of(c->sides[i].collectives, &tw_ranks_table_nccl_summary_long),
 		};
 	status = tw_single_tables(&c->changes, sides, w->single, err);
 	for (i = 0; i < TW_SINGLE_TABLES && !status; i++)

@@ -16,9 +16,9 @@ static int draw_plots(const struct all_command *c, struct cli_sweep_results *r,
 		      struct tw_variance_steps *steps)
 {
 	const struct cli_sweep *s = &c->s;
-	const struct tw_csv *csv = &steps->sheets[TW_STEP_VARIANCE];
+	const struct trawl_table *table = steps->tables[TW_STEP_VARIANCE];
 	const struct cli_sweep_plots plots = {
-		.csv = csv,
+		.table = table,
 		.name = "variance",
 		.dir = cli_sweep_path(&s->sweep, "plots"),
 		.svg = c->svg,
@@ -27,7 +27,7 @@ static int draw_plots(const struct all_command *c, struct cli_sweep_results *r,
 	};
 	int status;
 
-	if (c->no_plots || !csv->rows)
+	if (c->no_plots || !trawl_table_rows(table))
 		return CLI_DONE;
 	status = cli_sweep_draw(&plots, &steps->arena, NULL);
 	/* Without gnuplot the rest is as good; it was told. */
@@ -37,13 +37,13 @@ static int draw_plots(const struct all_command *c, struct cli_sweep_results *r,
 }
 
 /* For people the table of variance is a digest; for programs it is whole. */
-static int print_all(const struct cli_sweep_results *r, const struct tw_csv *overlap)
+static int print_all(const struct cli_sweep_results *r, const struct trawl_table *overlap)
 {
 	struct trawl_table *table;
 	struct tw_str out;
 	int status;
 
-	if (!overlap->rows)
+	if (!overlap)
 		return cli_sweep_print_results(r, NULL);
 	if (r->s->common.format != TW_FORMAT_TABLE) {
 		table = tw_variance_table(overlap, trawl_allocator_default());
@@ -77,12 +77,14 @@ static int find_variance(struct tw_variance_steps *steps, const struct all_comma
 static int go_on(const struct all_command *c, struct cli_sweep_results *r)
 {
 	struct tw_variance_steps steps;
+	const struct trawl_table *overlap;
 	double start = cli_seconds();
 	int status;
 
 	tw_variance_steps_init(&steps, &c->s.sweep, r->points, c->s.sweep.count);
 	status = find_variance(&steps, c);
-	r->variance = steps.sheets[TW_STEP_VARIANCE].rows ? TW_VARIANCE_STEPS : 0;
+	overlap = steps.tables[TW_STEP_OVERLAP];
+	r->variance = overlap ? TW_VARIANCE_STEPS : 0;
 	if (status != CLI_FAILED)
 		status = cli_worse(status, draw_plots(c, r, &steps));
 	if (status != CLI_FAILED)
@@ -90,9 +92,9 @@ static int go_on(const struct all_command *c, struct cli_sweep_results *r)
 	if (c->s.common.verbose)
 		cli_message("compared in %.3f s", cli_seconds() - start);
 	if (status != CLI_FAILED) {
-		tw_configurations_add_gemms(&steps.sheets[TW_STEP_OVERLAP], r->list,
-					    r->s->sweep.count);
-		status = cli_worse(status, print_all(r, &steps.sheets[TW_STEP_OVERLAP]));
+		if (overlap)
+			tw_configurations_add_gemms(overlap, r->list, r->s->sweep.count);
+		status = cli_worse(status, print_all(r, overlap));
 	}
 	tw_variance_steps_release(&steps);
 	return status;

@@ -6,7 +6,8 @@
 #include "os/inputs.h"
 #include "os/thread.h"
 #include "study/variance/points.h"
-#include "table/table.h"
+#include "study/variance/variance.h"
+#include "table/csv.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -118,7 +119,7 @@ int cli_sweep_draw(const struct cli_sweep_plots *plots, struct tw_arena *arena,
 	int status;
 
 	tw_str_init(&notes, trawl_allocator_default());
-	status = tw_variance_points_of(plots->csv, plots->name, plots->filter, arena, &points,
+	status = tw_variance_points_of(plots->table, plots->name, plots->filter, arena, &points,
 				       &notes, &err);
 	cli_tell_notes(&notes, false);
 	tw_str_release(&notes);
@@ -180,12 +181,12 @@ static int choose_places(struct plots_command *c, const char *sweep)
 	return -1;
 }
 
-static int draw_table(struct plots_command *c, const struct tw_csv *csv, struct tw_arena *arena)
+static int draw_table(struct plots_command *c, const struct trawl_table *differences,
+		      struct tw_arena *arena)
 {
 	const struct cli_common *common = &c->sweep.common;
-	struct cli_sweep_plots plots = { csv,		c->table,
-					 c->dir,	&c->sweep.filter,
-					 .svg = c->svg, .quiet = common->quiet };
+	struct cli_sweep_plots plots = { differences,	   c->table,	  c->dir,
+					 &c->sweep.filter, .svg = c->svg, .quiet = common->quiet };
 	struct trawl_table *table = NULL;
 	int status, printed = CLI_DONE;
 
@@ -198,9 +199,15 @@ static int draw_table(struct plots_command *c, const struct tw_csv *csv, struct 
 
 static int read_and_draw(struct plots_command *c)
 {
+	static const struct tw_table_spec spec = {
+		.name = "variance",
+		.columns = tw_variance_columns,
+		.column_count = TW_VARIANCE_COLUMNS,
+	};
 	struct trawl_error err;
 	struct tw_arena arena;
 	struct tw_str text;
+	struct trawl_table *table = NULL;
 	struct tw_csv csv;
 	int status;
 
@@ -212,7 +219,10 @@ static int read_and_draw(struct plots_command *c)
 	if (!status)
 		status = tw_csv_parse(&csv, &arena, text.ptr ? text.ptr : "", text.len, c->table,
 				      &err);
-	status = status ? cli_fail(&err) : draw_table(c, &csv, &arena);
+	if (!status)
+		status = tw_csv_table(&csv, &spec, trawl_allocator_default(), &table, &err);
+	status = status ? cli_fail(&err) : draw_table(c, table, &arena);
+	tw_table_free(table);
 	tw_arena_release(&arena);
 	tw_str_release(&text);
 	return status;

@@ -4,13 +4,13 @@
 
 #include "base/arena.h"
 #include "study/sweep/sweep.h"
-#include "table/csv.h"
 #include "trawl/table.h"
 
 struct cli_sweep_plots {
-	const struct tw_csv *csv; /* columns threads, channel, rank, time_diff_us; others too */
-	const char *name;	  /* of it, for messages */
-	const char *dir;	  /* where the pictures go */
+	const struct trawl_table
+		*table;	  /* columns threads, channel, rank, time_diff_us; others too */
+	const char *name; /* of it, for messages */
+	const char *dir;  /* where the pictures go */
 	const struct tw_sweep_filter *filter; /* rows to take, NULL: all */
 	bool svg;			      /* SVG files too */
 	bool quiet;

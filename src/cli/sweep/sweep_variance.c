@@ -80,29 +80,30 @@ static const char *find_output(const struct variance_command *c, const char *inp
 	return cli_sweep_path(&c->s.sweep, name);
 }
 
-static int print_sheet(const struct tw_csv *csv, enum tw_format format)
+static int print_step(const struct trawl_table *step, enum tw_format format)
 {
 	const struct trawl_allocator *a = trawl_allocator_default();
 	struct tw_str out;
 
 	if (format != TW_FORMAT_TABLE)
-		return cli_print_table(tw_variance_table(csv, a), format, "sweep_variance");
+		return cli_print_table(tw_variance_table(step, a), format, "sweep_variance");
 	tw_str_init(&out, a);
-	tw_variance_digest(csv, cli_width(), &out);
+	tw_variance_digest(step, cli_width(), &out);
 	return cli_print_str(&out);
 }
 
-static int write_and_print(const struct variance_command *c, const struct tw_csv *csv,
+static int write_and_print(const struct variance_command *c, const struct trawl_table *step,
 			   const char *path)
 {
+	size_t rows = trawl_table_rows(step);
 	struct trawl_error err;
 	int status;
 
-	if (tw_write_csv_text(csv, path, trawl_allocator_default(), &err))
+	if (tw_write_csv_exact(step, path, trawl_allocator_default(), &err))
 		return cli_fail(&err);
-	status = print_sheet(csv, c->s.common.format);
+	status = print_step(step, c->s.common.format);
 	if (status == CLI_DONE && !c->s.common.quiet)
-		cli_message("%zu row%s written to %s", csv->rows, csv->rows == 1 ? "" : "s", path);
+		cli_message("%zu row%s written to %s", rows, rows == 1 ? "" : "s", path);
 	return status;
 }
 
@@ -110,14 +111,13 @@ static int write_and_print(const struct variance_command *c, const struct tw_csv
 
 /* What it needs of the traces that it needs. */
 static int read_traces(const struct variance_command *c, struct tw_variance_steps *steps,
-		       const struct tw_csv *in, struct tw_sweep *part,
-		       struct tw_point_analysis **points)
+		       struct tw_sweep *part, struct tw_point_analysis **points)
 {
 	struct trawl_error err;
 	bool *wanted;
 	int status = c->step == TW_STEP_VARIANCE ?
 			     tw_variance_ranks_without_report(steps, &wanted, &err) :
-			     tw_variance_ranks_of_rows(steps, in, &wanted, &err);
+			     tw_variance_ranks_of_rows(steps, steps->input, &wanted, &err);
 
 	if (!status)
 		status = tw_sweep_of_ranks(&c->s.sweep, wanted, &steps->arena, part, &err);
@@ -134,21 +134,20 @@ static int read_traces(const struct variance_command *c, struct tw_variance_step
 }
 
 static int make_step(const struct variance_command *c, struct tw_variance_steps *steps,
-		     const struct tw_csv *in, const char *input)
+		     const char *input)
 {
-	const struct tw_csv *out = &steps->sheets[c->step];
 	struct trawl_error err;
-	int status = tw_variance_step(steps, c->step, in, &err);
+	int status = tw_variance_step(steps, c->step, steps->input, &err);
 
 	cli_tell_notes(&steps->notes, c->s.common.quiet);
 	if (status)
 		return cli_fail(&err);
-	if (c->step == TW_STEP_VARIANCE && !out->rows) {
+	if (c->step == TW_STEP_VARIANCE && !trawl_table_rows(steps->tables[c->step])) {
 		cli_message("%s: no report or trace in it has rows of sheet GEMM",
 			    c->s.sweep.directory);
 		return CLI_FAILED;
 	}
-	status = write_and_print(c, out, find_output(c, input));
+	status = write_and_print(c, steps->tables[c->step], find_output(c, input));
 	return status == CLI_DONE && (steps->incomplete || c->s.sweep.incomplete) ? CLI_INCOMPLETE :
 										    status;
 }
@@ -158,7 +157,6 @@ static int read_and_make(const struct variance_command *c, struct tw_variance_st
 	struct tw_point_analysis *points = NULL;
 	struct tw_sweep part = { .count = 0 };
 	const char *input = NULL;
-	struct tw_csv in = { 0 };
 	struct trawl_error err;
 	int status;
 
@@ -166,13 +164,13 @@ static int read_and_make(const struct variance_command *c, struct tw_variance_st
 		input = find_input(c);
 		if (!input)
 			return CLI_FAILED;
-		if (tw_variance_steps_read(steps, input, &c->s.filter, &in, &err))
+		if (tw_variance_steps_read(steps, input, &c->s.filter, &err))
 			return cli_fail(&err);
 	}
-	status = read_traces(c, steps, &in, &part, &points);
+	status = read_traces(c, steps, &part, &points);
 	steps->incomplete = status == CLI_INCOMPLETE;
 	if (status == CLI_DONE || status == CLI_INCOMPLETE)
-		status = make_step(c, steps, &in, input);
+		status = make_step(c, steps, input);
 	if (points)
 		cli_sweep_release_points(points, part.count);
 	return status;

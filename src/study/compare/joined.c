@@ -1,7 +1,6 @@
 #include "study/compare/joined.h"
 
 #include "base/arena.h"
-#include "text/scan.h"
 #include "text/str.h"
 
 #include <math.h>
@@ -29,6 +28,7 @@ struct joining {
 	struct tw_str columns; /* struct column, as bytes */
 	struct row *rows;
 	size_t row_count;
+	struct tw_str text; /* of the cell at hand */
 	bool no_memory;
 };
 
@@ -54,12 +54,12 @@ static bool is_wanted(const struct joining *j, size_t side, const uint32_t *of)
 static double order_of(const struct joining *j, const uint32_t *of)
 {
 	const struct tw_join *join = j->join;
-	size_t side = join->rows == TW_JOINED_ONLY_VARIANT, column;
+	const struct trawl_table *table = join->sides[join->rows == TW_JOINED_ONLY_VARIANT]->table;
+	uint32_t row = of[join->rows == TW_JOINED_ONLY_VARIANT];
 
-	if (!join->order || of[side] == TW_KEYED_NO_ROW)
+	if (!join->order || row == TW_KEYED_NO_ROW)
 		return NAN;
-	column = tw_csv_column(&join->sides[side]->csv, join->order);
-	return tw_csv_number(&join->sides[side]->csv, of[side], column);
+	return tw_table_number(table, row, tw_table_column(table, join->order));
 }
 
 /* Rows of a side whose key no side before it has. */
@@ -68,7 +68,7 @@ static bool add_rows_of(struct joining *j, size_t side)
 	const struct tw_join *join = j->join;
 	size_t row, i;
 
-	for (row = 0; row < join->sides[side]->csv.rows; row++) {
+	for (row = 0; row < trawl_table_rows(join->sides[side]->table); row++) {
 		uint32_t *of = tw_arena_alloc(&j->arena, join->side_count * sizeof(*of));
 		bool is_new = true;
 
@@ -104,7 +104,7 @@ static bool make_rows(struct joining *j)
 	size_t most = 0, i;
 
 	for (i = 0; i < j->join->side_count; i++)
-		most += j->join->sides[i]->csv.rows;
+		most += trawl_table_rows(j->join->sides[i]->table);
 	j->rows = tw_arena_alloc(&j->arena, (most + 1) * sizeof(*j->rows));
 	if (!j->rows)
 		return false;
@@ -117,51 +117,55 @@ static bool make_rows(struct joining *j)
 
 /* ---- cells */
 
-static const char *text_of(const struct joining *j, const struct row *row, size_t side, size_t at)
+/* A cell of a side, whose row may not be there: then `row` is none of the table. */
+struct cell {
+	const struct trawl_table *table;
+	size_t row, column;
+};
+
+static struct cell cell_at(const struct joining *j, const struct row *row, size_t side, size_t at)
 {
-	if (row->of[side] == TW_KEYED_NO_ROW)
-		return "";
-	return tw_csv_text(&j->join->sides[side]->csv, row->of[side], at);
+	return (struct cell){ j->join->sides[side]->table,
+			      row->of[side] == TW_KEYED_NO_ROW ? SIZE_MAX : row->of[side], at };
 }
 
-/* The key is that of any side that has the row. */
-static const char *key_of(const struct joining *j, const struct row *row, size_t key)
+static struct cell cell_of(const struct joining *j, const struct row *row,
+			   const struct column *column)
 {
 	size_t side = 0;
 
+	if (column->kind != KEY)
+		return cell_at(j, row, column->side, column->at);
+	/* The key is that of any side that has the row. */
 	while (row->of[side] == TW_KEYED_NO_ROW)
 		side++;
-	return text_of(j, row, side, j->join->sides[side]->keys[key]);
+	return cell_at(j, row, side, j->join->sides[side]->keys[column->at]);
 }
 
-static double real_of(const char *text)
+static double number_of(struct cell cell)
 {
-	double value;
-
-	return tw_text_real(text, strlen(text), &value) ? value : (double)NAN;
+	return tw_table_number(cell.table, cell.row, cell.column);
 }
 
 static double difference_of(const struct joining *j, const struct row *row,
 			    const struct column *column)
 {
-	double base = real_of(text_of(j, row, 0, column->base));
-	double difference = real_of(text_of(j, row, column->side, column->at)) - base;
+	double base = number_of(cell_at(j, row, 0, column->base));
+	double difference = number_of(cell_at(j, row, column->side, column->at)) - base;
 
 	if (column->kind == DIFFERENCE)
 		return difference;
 	return base > 0 || base < 0 ? 100 * difference / base : (double)NAN;
 }
 
-static const char *cell_of(const struct joining *j, const struct row *row,
-			   const struct column *column)
-{
-	return column->kind == KEY ? key_of(j, row, column->at) :
-				     text_of(j, row, column->side, column->at);
-}
-
 static bool is_number_column(const struct column *column)
 {
 	return column->kind == DIFFERENCE || column->kind == PERCENT;
+}
+
+static bool is_empty(struct cell cell)
+{
+	return tw_table_says(cell.table, cell.row, cell.column, "");
 }
 
 static bool has_value(const struct joining *j, const struct column *column)
@@ -170,7 +174,7 @@ static bool has_value(const struct joining *j, const struct column *column)
 
 	for (i = 0; i < j->row_count; i++)
 		if (is_number_column(column) ? !isnan(difference_of(j, &j->rows[i], column)) :
-					       *cell_of(j, &j->rows[i], column) != 0)
+					       !is_empty(cell_of(j, &j->rows[i], column)))
 			return true;
 	return false;
 }
@@ -209,10 +213,12 @@ static void add_differences(struct joining *j, size_t side)
 
 	for (i = 0; i < join->difference_count; i++) {
 		const char *header = join->differences[i], *tag = join->names[side];
-		size_t at = tw_csv_column(&join->sides[side]->csv, header);
-		size_t base = tw_csv_column(&join->sides[0]->csv, header);
+		const struct trawl_table *table = join->sides[side]->table;
+		const struct trawl_table *baseline = join->sides[0]->table;
+		size_t at = tw_table_column(table, header);
+		size_t base = tw_table_column(baseline, header);
 
-		if (at == TW_CSV_NO_COLUMN || base == TW_CSV_NO_COLUMN)
+		if (at == trawl_table_columns(table) || base == trawl_table_columns(baseline))
 			continue;
 		add_column(j, DIFFERENCE, side, at, base, name_of(j, header, "__", tag, "_diff"));
 		add_column(j, PERCENT, side, at, base, name_of(j, header, "__", tag, "_pct"));
@@ -232,11 +238,11 @@ static bool is_key(const struct tw_keyed *side, size_t column)
 static void add_cells(struct joining *j, size_t side)
 {
 	const struct tw_join *join = j->join;
-	const struct tw_csv *csv = &join->sides[side]->csv;
+	const struct trawl_table *table = join->sides[side]->table;
 	size_t i;
 
-	for (i = 0; i < csv->columns; i++) {
-		const char *header = csv->cells[i];
+	for (i = 0; i < trawl_table_columns(table); i++) {
+		const char *header = trawl_table_column(table, i)->header;
 
 		if (is_key(join->sides[side], i) ||
 		    (join->left_out && join->left_out(side, header)))
@@ -269,7 +275,7 @@ static bool is_integer(const char *text)
 }
 
 /* Integers stay what they are, digit by digit; other numbers are numbers where all cells are. */
-static enum trawl_column_type type_of(const struct joining *j, const struct column *column)
+static enum trawl_column_type type_of(struct joining *j, const struct column *column)
 {
 	bool integers = true, any = false;
 	size_t i;
@@ -277,13 +283,14 @@ static enum trawl_column_type type_of(const struct joining *j, const struct colu
 	if (is_number_column(column))
 		return TRAWL_COLUMN_REAL;
 	for (i = 0; i < j->row_count; i++) {
-		const char *text = cell_of(j, &j->rows[i], column);
+		struct cell cell = cell_of(j, &j->rows[i], column);
+		const char *text = tw_table_text(cell.table, cell.row, cell.column, &j->text);
 
 		if (!*text)
 			continue;
 		any = true;
 		integers = integers && is_integer(text);
-		if (!integers && isnan(real_of(text)))
+		if (!integers && isnan(number_of(cell)))
 			return TRAWL_COLUMN_TEXT;
 	}
 	if (!any)
@@ -338,18 +345,19 @@ static void fill(const struct joining *j, struct trawl_table *table)
 
 		for (k = 0; k < count; k++) {
 			const struct column *column = &columns[k];
-			const char *text;
+			struct cell cell;
 
 			if (is_number_column(column)) {
 				tw_table_set_real(table, row, k,
 						  difference_of(j, &j->rows[i], column));
 				continue;
 			}
-			text = cell_of(j, &j->rows[i], column);
+			cell = cell_of(j, &j->rows[i], column);
 			if (trawl_table_column(table, k)->type == TRAWL_COLUMN_REAL)
-				tw_table_set_real(table, row, k, real_of(text));
-			else if (*text)
-				tw_table_set_str(table, row, k, text);
+				tw_table_set_real(table, row, k, number_of(cell));
+			else if (!is_empty(cell))
+				tw_table_copy_cell(table, row, k, cell.table, cell.row,
+						   cell.column);
 		}
 	}
 }
@@ -397,6 +405,7 @@ int tw_join_table(const struct tw_join *join, struct trawl_table **table,
 	*table = NULL;
 	tw_arena_init(&j.arena, allocator);
 	tw_str_init(&j.columns, allocator);
+	tw_str_init(&j.text, allocator);
 	if (!make_rows(&j))
 		status = TRAWL_ENOMEM;
 	if (!status && j.row_count) {
@@ -405,6 +414,9 @@ int tw_join_table(const struct tw_join *join, struct trawl_table **table,
 		status = *table ? tw_table_finish(*table, NULL) : TRAWL_ENOMEM;
 	}
 	tw_str_release(&j.columns);
+	if (!status && j.text.failed)
+		status = TRAWL_ENOMEM;
+	tw_str_release(&j.text);
 	tw_arena_release(&j.arena);
 	return status ? trawl_error_set(err, status, "out of memory") : 0;
 }

@@ -1,9 +1,6 @@
 #include "study/compare/keyed.h"
 
 #include "base/alloc.h"
-#include "base/hash.h"
-#include "base/slots.h"
-#include "text/scan.h"
 #include "text/str.h"
 
 #include <math.h>
@@ -30,246 +27,232 @@ static enum rule rule_of(const char *header)
 }
 
 /* The column that says of how many calls a row is: means count by it. */
-static size_t count_column(const struct tw_csv *csv)
+static size_t count_column(const struct trawl_table *table)
 {
 	static const char *const names[] = { "operation_count", "name_count",
 					     "Kernel duration (\xC2\xB5s)_count", "Count" };
-	size_t i, column = TW_CSV_NO_COLUMN;
+	size_t none = trawl_table_columns(table), column = none, i;
 
-	for (i = 0; i < sizeof(names) / sizeof(*names) && column == TW_CSV_NO_COLUMN; i++)
-		column = tw_csv_column(csv, names[i]);
+	for (i = 0; i < sizeof(names) / sizeof(*names) && column == none; i++)
+		column = tw_table_column(table, names[i]);
 	return column;
-}
-
-/* ---- keys */
-
-static const char *key_text(const struct tw_keyed *keyed, size_t row, size_t key)
-{
-	return tw_csv_text(&keyed->csv, row, keyed->keys[key]);
-}
-
-static uint64_t hash_key(const struct tw_keyed *keyed, size_t row)
-{
-	uint64_t hash = 0;
-	size_t i;
-
-	for (i = 0; i < keyed->key_count; i++) {
-		const char *text = key_text(keyed, row, i);
-
-		hash = tw_hash_mix(hash ^ tw_hash_secret[0], tw_hash_bytes(text, strlen(text)));
-	}
-	return hash;
-}
-
-static bool same_key(const struct tw_keyed *a, size_t row_a, const struct tw_keyed *b, size_t row_b)
-{
-	size_t i;
-
-	for (i = 0; i < a->key_count; i++)
-		if (strcmp(key_text(a, row_a, i), key_text(b, row_b, i)) != 0)
-			return false;
-	return true;
-}
-
-/* Where the key of other's row is, or would be. */
-static uint32_t *slot_of(const struct tw_keyed *keyed, const struct tw_keyed *other, size_t row)
-{
-	return &keyed->slots[TW_SLOT(at, keyed->slot_count, hash_key(other, row),
-				     !keyed->slots[at] ||
-					     same_key(keyed, keyed->slots[at] - 1, other, row))];
-}
-
-uint32_t tw_keyed_find(const struct tw_keyed *keyed, const struct tw_keyed *other, size_t row)
-{
-	uint32_t found = *slot_of(keyed, other, row);
-
-	return found ? found - 1 : TW_KEYED_NO_ROW;
-}
-
-/* Which row of the sheet is the first of its key: leader[row], itself for the first. */
-static int find_leaders(struct tw_keyed *keyed, uint32_t *leaders, struct tw_arena *arena,
-			struct trawl_error *err)
-{
-	size_t slots = tw_slots_for(keyed->csv.rows), row;
-
-	keyed->slots = tw_arena_alloc(arena, slots * sizeof(*keyed->slots));
-	if (!keyed->slots)
-		return tw_no_memory(err);
-	memset(keyed->slots, 0, slots * sizeof(*keyed->slots));
-	keyed->slot_count = slots;
-	for (row = 0; row < keyed->csv.rows; row++) {
-		uint32_t *slot = slot_of(keyed, keyed, row);
-
-		if (!*slot)
-			*slot = (uint32_t)row + 1;
-		leaders[row] = *slot - 1;
-		keyed->added_up += leaders[row] != row;
-	}
-	return 0;
 }
 
 /* ---- adding up */
 
 struct adding {
-	const struct tw_csv *csv;
-	struct tw_arena *arena;
-	size_t counts; /* column of counts, TW_CSV_NO_COLUMN: none */
-	struct tw_str number;
+	const struct trawl_table *from;
+	const uint32_t *next; /* by row: the next one of its key, 0: none */
+	size_t counts;	      /* column of counts, where there is one */
+	struct tw_str texts[2];
 };
 
-static const char *keep_number(struct adding *adding, double value)
-{
-	if (isnan(value))
-		return "";
-	tw_str_clear(&adding->number);
-	tw_str_add_real(&adding->number, value);
-	return adding->number.failed ?
-		       NULL :
-		       tw_arena_copy(adding->arena, adding->number.ptr, adding->number.len);
-}
-
-/* Both cells as one; `first` counts for `weight` calls, the other for its row's. */
-static const char *combine(struct adding *adding, const char *header, const char *first,
-			   double first_weight, const char *second, double weight)
-{
-	enum rule rule = rule_of(header);
-	double a, b;
-
-	if (rule == KEEP_IF_SAME || !*first || !*second) {
-		if (rule == KEEP_IF_SAME)
-			return strcmp(first, second) ? "" : first;
-		return *first ? first : second;
-	}
-	if (!tw_text_real(first, strlen(first), &a) || !tw_text_real(second, strlen(second), &b))
-		return strcmp(first, second) ? "" : first;
-	switch (rule) {
-	case SUM:
-		return keep_number(adding, a + b);
-	case MEAN:
-		return keep_number(adding, first_weight + weight > 0 ?
-						   (a * first_weight + b * weight) /
-							   (first_weight + weight) :
-						   (double)NAN);
-	case LEAST:
-		return a <= b ? first : second;
-	case LARGEST:
-	case KEEP_IF_SAME:
-		break;
-	}
-	return a >= b ? first : second;
-}
-
-/* The row into that of its leader, which is one of `cells` already. */
-static bool add_row(struct adding *adding, const char **into, size_t row, bool is_key[],
-		    double *weight)
-{
-	const struct tw_csv *csv = adding->csv;
-	double own = tw_csv_number(csv, row, adding->counts);
-	size_t i;
-
-	own = isnan(own) ? 1 : own;
-	for (i = 0; i < csv->columns; i++) {
-		if (is_key[i])
-			continue;
-		into[i] = combine(adding, csv->cells[i], into[i], *weight, tw_csv_text(csv, row, i),
-				  own);
-		if (!into[i])
-			return false;
-	}
-	*weight += own;
-	return true;
-}
-
-struct places {
-	uint32_t *leaders, *places; /* by row of the sheet: first of its key, where that one went */
-	double *weights;	    /* by place: calls so far */
-	bool *is_key;		    /* by column */
+/* What a cell is so far: nothing, that of a row, or a number. */
+struct value {
+	enum { NOTHING, CELL, NUMBER } is;
+	size_t row;
+	double number;
 };
 
-static bool fill(struct tw_keyed *keyed, struct adding *adding, struct places *at,
-		 const char **cells)
+static double calls_of(const struct adding *a, size_t row)
 {
-	const struct tw_csv *csv = adding->csv;
-	size_t row, used = 0;
+	double calls = tw_table_number(a->from, row, a->counts);
 
-	memcpy(cells, csv->cells, csv->columns * sizeof(*cells));
-	for (row = 0; row < csv->rows; row++) {
-		double own = tw_csv_number(csv, row, adding->counts);
-		uint32_t leader = at->leaders[row];
-
-		if (leader != row) {
-			uint32_t to = at->places[leader];
-
-			if (!add_row(adding, cells + (to + 1) * csv->columns, row, at->is_key,
-				     &at->weights[to]))
-				return false;
-			continue;
-		}
-		at->places[row] = (uint32_t)used;
-		at->weights[used] = isnan(own) ? 1 : own;
-		memcpy(cells + ++used * csv->columns, csv->cells + (row + 1) * csv->columns,
-		       csv->columns * sizeof(*cells));
-	}
-	keyed->csv = (struct tw_csv){ csv->columns, used, cells };
-	return true;
+	return isnan(calls) ? 1 : calls;
 }
 
-/* Rows have other numbers now. */
-static void index_again(struct tw_keyed *keyed)
+static bool same_text(struct adding *a, const struct value *v, size_t row, size_t column)
 {
+	return v->is != NUMBER && !strcmp(tw_table_text(a->from, v->row, column, &a->texts[0]),
+					  tw_table_text(a->from, row, column, &a->texts[1]));
+}
+
+static struct value number_value(double number)
+{
+	return (struct value){ isnan(number) ? NOTHING : NUMBER, 0, number };
+}
+
+/* The cell of one row more; what there is counts for `calls`, the row for its own. */
+static void combine(struct adding *a, enum rule rule, struct value *v, double calls, size_t row,
+		    size_t column)
+{
+	const struct value next = { CELL, row, tw_table_number(a->from, row, column) };
+	double more = calls_of(a, row);
+
+	if (rule == KEEP_IF_SAME) {
+		if (!same_text(a, v, row, column))
+			v->is = NOTHING;
+	} else if (tw_table_says(a->from, row, column, "")) {
+		return;
+	} else if (v->is == NOTHING) {
+		*v = next;
+	} else if (isnan(v->number) || isnan(next.number)) {
+		if (!same_text(a, v, row, column))
+			v->is = NOTHING;
+	} else if (rule == SUM) {
+		*v = number_value(v->number + next.number);
+	} else if (rule == MEAN) {
+		*v = number_value(calls + more > 0 ? (v->number * calls + next.number * more) /
+							     (calls + more) :
+						     (double)NAN);
+	} else if (rule == LEAST ? !(v->number <= next.number) : !(v->number >= next.number)) {
+		*v = next;
+	}
+}
+
+/* The cell of a key whose first row is that. */
+static void add_up_cell(struct adding *a, struct trawl_table *to, size_t at, size_t first,
+			size_t column)
+{
+	const struct trawl_column *declared = trawl_table_column(to, column);
+	struct value v = { CELL, first, tw_table_number(a->from, first, column) };
+	double calls = calls_of(a, first);
 	size_t row;
 
-	memset(keyed->slots, 0, keyed->slot_count * sizeof(*keyed->slots));
-	for (row = 0; row < keyed->csv.rows; row++)
-		*slot_of(keyed, keyed, row) = (uint32_t)row + 1;
+	if (tw_table_says(a->from, first, column, "") && rule_of(declared->header) != KEEP_IF_SAME)
+		v.is = NOTHING;
+	for (row = a->next[first]; row; row = a->next[row]) {
+		combine(a, rule_of(declared->header), &v, calls, row, column);
+		calls += calls_of(a, row);
+	}
+	if (v.is == NOTHING)
+		return;
+	if (declared->type == TRAWL_COLUMN_REAL) {
+		tw_table_set_real(to, at, column, v.number);
+	} else if (v.is == CELL) {
+		tw_table_copy_cell(to, at, column, a->from, v.row, column);
+	} else {
+		tw_str_clear(&a->texts[0]);
+		tw_str_add_real(&a->texts[0], v.number);
+		tw_table_set_text(to, at, column, a->texts[0].ptr, a->texts[0].len);
+	}
 }
 
-static int add_up(struct tw_keyed *keyed, uint32_t *leaders, struct tw_arena *arena,
+/* Sums and means are doubles. */
+static struct trawl_table *new_table(const struct trawl_table *from,
+				     const struct trawl_allocator *scope)
+{
+	size_t count = trawl_table_columns(from), i;
+	struct trawl_column *columns = tw_alloc(scope, count * sizeof(*columns));
+
+	for (i = 0; columns && i < count; i++) {
+		enum rule rule;
+
+		columns[i] = *trawl_table_column(from, i);
+		rule = rule_of(columns[i].header);
+		if (tw_column_is_number(&columns[i]) && (rule == SUM || rule == MEAN))
+			columns[i].type = TRAWL_COLUMN_REAL;
+	}
+	return columns ? tw_table_new_columns(tw_table_spec(from), columns, count, scope) : NULL;
+}
+
+static bool is_key(const struct tw_keyed *keyed, size_t column)
+{
+	size_t i;
+
+	for (i = 0; i < keyed->key_count; i++)
+		if (keyed->keys[i] == column)
+			return true;
+	return false;
+}
+
+/* Rows have other numbers then. */
+static int add_up(struct tw_keyed *keyed, const uint32_t *next, const struct trawl_allocator *scope,
 		  struct trawl_error *err)
 {
-	const struct tw_csv csv = keyed->csv;
-	struct adding adding = { .csv = &csv, .arena = arena, .counts = count_column(&csv) };
-	const char **cells = tw_arena_alloc(arena, (csv.rows + 1) * csv.columns * sizeof(*cells));
-	struct places at = {
-		.leaders = leaders,
-		.places = tw_arena_alloc(arena, csv.rows * sizeof(*at.places)),
-		.weights = tw_arena_alloc(arena, csv.rows * sizeof(*at.weights)),
-		.is_key = tw_arena_alloc(arena, csv.columns * sizeof(*at.is_key)),
-	};
-	bool done = cells && at.places && at.weights && at.is_key;
-	size_t i;
+	struct adding a = { .from = keyed->table,
+			    .next = next,
+			    .counts = count_column(keyed->table) };
+	struct trawl_table *to = new_table(a.from, scope);
+	size_t row, i;
 
-	if (done) {
-		memset(at.is_key, 0, csv.columns * sizeof(*at.is_key));
-		for (i = 0; i < keyed->key_count; i++)
-			at.is_key[keyed->keys[i]] = true;
-		tw_str_init(&adding.number, arena->allocator);
-		done = fill(keyed, &adding, &at, cells);
-		tw_str_release(&adding.number);
+	tw_str_init(&a.texts[0], scope);
+	tw_str_init(&a.texts[1], scope);
+	for (row = 0; to && row < trawl_table_rows(a.from); row++) {
+		size_t at;
+
+		if (keyed->rows[keyed->ids[row]] != row + 1)
+			continue;
+		at = tw_table_add_row(to);
+		for (i = 0; i < trawl_table_columns(to); i++)
+			if (is_key(keyed, i))
+				tw_table_copy_cell(to, at, i, a.from, row, i);
+			else
+				add_up_cell(&a, to, at, row, i);
+		keyed->ids[at] = keyed->ids[row];
+		keyed->rows[keyed->ids[at]] = (uint32_t)at + 1;
 	}
-	if (!done)
+	keyed->table = to;
+	if (!to || a.texts[0].failed || a.texts[1].failed)
 		return tw_no_memory(err);
-	index_again(keyed);
-	return 0;
+	return tw_table_finish(to, err);
 }
 
-int tw_keyed_of(struct tw_keyed *keyed, const struct tw_csv *from, const char *const *keys,
-		size_t key_count, struct tw_arena *arena, struct trawl_error *err)
-{
-	uint32_t *leaders;
-	size_t i;
-	int status;
+/* ---- keys */
 
-	*keyed = (struct tw_keyed){ .csv = *from, .key_count = key_count };
-	if (from->rows >= UINT32_MAX / 4)
+static void add_key(struct tw_str *out, const struct tw_keyed *keyed, size_t row)
+{
+	size_t i;
+
+	tw_str_clear(out);
+	for (i = 0; i < keyed->key_count; i++) {
+		tw_table_add_text(out, keyed->table, row, keyed->keys[i]);
+		tw_str_add_char(out, '\0');
+	}
+}
+
+static bool find_keys(struct tw_keyed *keyed, struct tw_pool *pool,
+		      const struct trawl_allocator *scope)
+{
+	size_t row;
+	struct tw_str key;
+
+	tw_str_init(&key, scope);
+	for (row = 0; row < trawl_table_rows(keyed->table) && !pool->failed && !key.failed; row++) {
+		add_key(&key, keyed, row);
+		keyed->ids[row] = tw_pool_intern(pool, key.ptr, key.len);
+	}
+	keyed->id_count = pool->count;
+	return !pool->failed && !key.failed;
+}
+
+uint32_t tw_keyed_find(const struct tw_keyed *keyed, const struct tw_keyed *other, size_t row)
+{
+	uint32_t id = other->ids[row];
+
+	return id < keyed->id_count && keyed->rows[id] ? keyed->rows[id] - 1 : TW_KEYED_NO_ROW;
+}
+
+int tw_keyed_of(struct tw_keyed *keyed, const struct trawl_table *from, const char *const *keys,
+		size_t key_count, struct tw_pool *pool, const struct trawl_allocator *scope,
+		struct trawl_error *err)
+{
+	size_t rows = trawl_table_rows(from), row, i;
+	uint32_t *next, *last;
+
+	*keyed = (struct tw_keyed){ .table = from, .key_count = key_count };
+	if (rows >= UINT32_MAX / 4)
 		return trawl_error_set(err, TRAWL_ELIMIT, "more rows than can be compared");
 	for (i = 0; i < key_count; i++)
-		keyed->keys[i] = tw_csv_column(from, keys[i]);
-	leaders = tw_arena_alloc(arena, (from->rows + 1) * sizeof(*leaders));
-	if (!leaders)
+		keyed->keys[i] = tw_table_column(from, keys[i]);
+	keyed->ids = tw_alloc(scope, (rows + 1) * sizeof(*keyed->ids));
+	next = tw_alloc_array(scope, rows + 1, sizeof(*next));
+	if (!keyed->ids || !next || !find_keys(keyed, pool, scope))
 		return tw_no_memory(err);
-	status = find_leaders(keyed, leaders, arena, err);
-	if (!status && keyed->added_up)
-		status = add_up(keyed, leaders, arena, err);
-	return status;
+	keyed->rows = tw_alloc_array(scope, keyed->id_count, sizeof(*keyed->rows));
+	last = tw_alloc(scope, keyed->id_count * sizeof(*last));
+	if (!keyed->rows || !last)
+		return tw_no_memory(err);
+	for (row = 0; row < rows; row++) {
+		uint32_t id = keyed->ids[row];
+
+		if (keyed->rows[id]) {
+			next[last[id]] = (uint32_t)row;
+			keyed->added_up++;
+		} else {
+			keyed->rows[id] = (uint32_t)row + 1;
+		}
+		last[id] = (uint32_t)row;
+	}
+	return keyed->added_up ? add_up(keyed, next, scope, err) : 0;
 }

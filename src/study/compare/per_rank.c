@@ -346,27 +346,29 @@ static void add_value(const struct measure *m, double *total, double *calls, dou
 	*calls += weight;
 }
 
-static void add_sheet(struct collectives *c, const struct measure measures[MEASURES],
-		      const struct tw_csv *sheet, unsigned side)
+static void add_rows(struct collectives *c, const struct measure measures[MEASURES],
+		     const struct trawl_table *from, unsigned side)
 {
-	size_t count = tw_csv_column(sheet, measures[MEASURES - 1].header), row, i;
+	size_t count = tw_table_column(from, measures[MEASURES - 1].header), row, i;
 	struct tw_str name;
 
 	tw_str_init(&name, c->names.allocator);
-	for (row = 0; row < sheet->rows; row++) {
-		double calls = tw_csv_number(sheet, row, count);
+	for (row = 0; row < trawl_table_rows(from); row++) {
+		double calls = tw_table_number(from, row, count);
 		struct collective *to;
 
 		tw_str_clear(&name);
-		for (i = 0; i < 3; i++)
-			tw_str_addf(&name, "%s%s", i ? "\x1f" : "",
-				    tw_csv_text(sheet, row, tw_csv_column(sheet, keys[i])));
+		for (i = 0; i < 3; i++) {
+			if (i)
+				tw_str_add_char(&name, TW_KEY_SEPARATOR);
+			tw_table_add_text(&name, from, row, tw_table_column(from, keys[i]));
+		}
 		to = name.failed ? NULL : collective_named(c, name.ptr);
 		c->failed |= !to;
 		for (i = 0; i < MEASURES && to; i++)
 			add_value(&measures[i], &to->values[side][i], &to->calls[side][i],
-				  tw_csv_number(sheet, row,
-						tw_csv_column(sheet, measures[i].header)),
+				  tw_table_number(from, row,
+						  tw_table_column(from, measures[i].header)),
 				  isnan(calls) ? 1 : calls);
 	}
 	c->failed |= name.failed;
@@ -443,7 +445,7 @@ static void add_collective(const struct measure measures[MEASURES], const struct
 /* Collectives of one side alone too, in the order of the sheets. */
 static int make_collectives(const struct tw_changes *changes, const struct tw_single_side sides[2],
 			    const struct measure measures[MEASURES],
-			    const struct tw_csv *const sheets[2], const char *name,
+			    const struct trawl_table *const from[2], const char *name,
 			    struct trawl_table **table)
 {
 	const struct trawl_allocator *a = changes->samples->allocator;
@@ -451,12 +453,12 @@ static int make_collectives(const struct tw_changes *changes, const struct tw_si
 	uint32_t id;
 
 	*table = NULL;
-	if (!sheets[0] || !sheets[1] || (!sheets[0]->rows && !sheets[1]->rows))
+	if (!from[0] || !from[1] || (!trawl_table_rows(from[0]) && !trawl_table_rows(from[1])))
 		return 0;
 	if (tw_pool_init(&c.names, a))
 		return TRAWL_ENOMEM;
-	add_sheet(&c, measures, sheets[0], 0);
-	add_sheet(&c, measures, sheets[1], 1);
+	add_rows(&c, measures, from[0], 0);
+	add_rows(&c, measures, from[1], 1);
 	if (!c.failed)
 		*table = new_collectives(sides, measures, name, a);
 	for (id = 1; *table && id < c.names.count; id++)
@@ -470,8 +472,8 @@ static int make_collectives(const struct tw_changes *changes, const struct tw_si
 int tw_single_tables(const struct tw_changes *changes, const struct tw_single_side sides[2],
 		     struct trawl_table *tables[TW_SINGLE_TABLES], struct trawl_error *err)
 {
-	const struct tw_csv *const sync[2] = { sides[0].sync, sides[1].sync };
-	const struct tw_csv *const longs[2] = { sides[0].longs, sides[1].longs };
+	const struct trawl_table *const sync[2] = { sides[0].sync, sides[1].sync };
+	const struct trawl_table *const longs[2] = { sides[0].longs, sides[1].longs };
 	bool whole;
 	size_t i;
 

@@ -13,8 +13,8 @@
 #define TW_SINGLE_TABLES 5
 
 struct tw_single_side {
-	const char *label;		   /* in the columns; they are different */
-	const struct tw_csv *sync, *longs; /* nccl_summary_implicit_sync, _long; NULL: not there */
+	const char *label;			/* in the columns; they are different */
+	const struct trawl_table *sync, *longs; /* nccl_summary_implicit_sync, _long; NULL: none */
 };
 
 /*

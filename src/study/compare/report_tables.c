@@ -1,7 +1,8 @@
 #include "study/compare/report_tables.h"
 
+#include "analysis/analysis.h"
 #include "base/alloc.h"
-#include "base/arena.h"
+#include "base/scope.h"
 #include "study/compare/joined.h"
 #include "text/str.h"
 
@@ -13,7 +14,7 @@
 
 /* Which columns of a sheet are its key, which get differences. */
 struct kind {
-	const char *sheet; /* NULL: any that tells of a cost model */
+	const struct tw_table_spec *table; /* NULL: any that tells of a cost model */
 	const char *meaning;
 	const char *keys[5], *differences[6];
 	const char *order; /* NULL: as they come */
@@ -35,14 +36,14 @@ static bool not_of_kernels(size_t side, const char *header)
 }
 
 static const struct kind timeline = {
-	.sheet = "gpu_timeline",
+	.table = &tw_analysis_gpu_timeline.table,
 	.meaning = "a type of GPU time",
 	.keys = { "type" },
 	.differences = { "time ms" },
 };
 
 static const struct kind ops = {
-	.sheet = "ops_summary",
+	.table = &tw_analysis_ops_summary.table,
 	.meaning = "an operation by name",
 	.keys = { "name" },
 	.differences = { "total_direct_kernel_time_ms", "Count" },
@@ -51,7 +52,7 @@ static const struct kind ops = {
 };
 
 static const struct kind kernels = {
-	.sheet = "kernel_summary",
+	.table = &tw_analysis_kernel_summary.table,
 	.meaning = "a kernel by name",
 	.keys = { "Kernel name" },
 	.differences = { "Kernel duration (" MICRO ")_sum", "Kernel duration (" MICRO ")_mean",
@@ -66,7 +67,7 @@ static const struct kind kernels = {
 	}
 
 static const struct kind unique_args = {
-	.sheet = "ops_unique_args",
+	.table = &tw_analysis_ops_unique_args.table,
 	.meaning = "an operation with its arguments",
 	.keys = CALL_KEYS,
 	.differences = { "total_direct_kernel_time_sum", "total_direct_kernel_time_mean",
@@ -75,7 +76,7 @@ static const struct kind unique_args = {
 };
 
 static const struct kind unified = {
-	.sheet = "unified_perf_summary",
+	.table = &tw_analysis_unified_perf_summary.table,
 	.meaning = "an operation with its arguments",
 	.keys = CALL_KEYS,
 	.differences = { "Kernel Time (" MICRO ")_sum", "Kernel Time (" MICRO ")_mean",
@@ -104,11 +105,12 @@ struct comparing {
 /* A sheet of some sides: those that have it. */
 struct sheet {
 	const struct kind *kind;
-	const char *name;
+	const struct tw_table_spec *table;
 	const char *keys[TW_KEYED_MOST];
 	size_t key_count;
-	const struct tw_csv *csv[MOST_SIDES]; /* by side, NULL: it has none */
-	struct tw_arena arena;
+	const struct trawl_table *of[MOST_SIDES]; /* by side, NULL: it has none */
+	struct tw_scope scope;
+	struct tw_pool pool; /* of keys */
 };
 
 static size_t count_texts(const char *const *texts, size_t most)
@@ -123,12 +125,12 @@ static size_t count_texts(const char *const *texts, size_t most)
 /* ---- which sheets */
 
 /* What a side's sheet lacks of the key; NULL: nothing. */
-static const char *lacking(const struct sheet *sheet, const struct tw_csv *csv)
+static const char *lacking(const struct sheet *sheet, const struct trawl_table *table)
 {
 	size_t i;
 
 	for (i = 0; i < sheet->key_count; i++)
-		if (tw_csv_column(csv, sheet->keys[i]) == TW_CSV_NO_COLUMN)
+		if (!tw_table_has_column(table, sheet->keys[i]))
 			return sheet->keys[i];
 	return NULL;
 }
@@ -137,20 +139,20 @@ static const char *lacking(const struct sheet *sheet, const struct tw_csv *csv)
 static int open_side(struct comparing *c, struct sheet *sheet, size_t side)
 {
 	const struct tw_compared *of = &c->sides[side];
-	const struct tw_csv *csv = NULL;
+	const struct trawl_table *table = NULL;
 	struct trawl_error err = { 0 };
-	int status = tw_book_sheet(of->book, sheet->name, &csv, &err);
+	int status = tw_book_table(of->book, sheet->table, &table, &err);
 
-	sheet->csv[side] = NULL;
+	sheet->of[side] = NULL;
 	if (status == TRAWL_ENOMEM)
 		return trawl_error_set(c->err, status, "%s", err.message);
 	if (status)
 		tw_str_addf(c->told, "%s: %s\n", of->name, err.message);
-	else if (csv && csv->columns && lacking(sheet, csv))
+	else if (table && trawl_table_columns(table) && lacking(sheet, table))
 		tw_str_addf(c->told, "%s: sheet '%s' has no column '%s': not compared\n", of->name,
-			    sheet->name, lacking(sheet, csv));
-	else if (csv && csv->columns)
-		sheet->csv[side] = csv;
+			    sheet->table->name, lacking(sheet, table));
+	else if (table && trawl_table_columns(table))
+		sheet->of[side] = table;
 	return 0;
 }
 
@@ -163,12 +165,12 @@ static int open_sheet(struct comparing *c, struct sheet *sheet, size_t *have)
 	*have = 0;
 	for (i = 0; i < c->side_count && !status; i++) {
 		status = open_side(c, sheet, i);
-		*have += sheet->csv[i] != NULL;
+		*have += sheet->of[i] != NULL;
 	}
 	for (i = 0; *have && told == c->told->len && i < c->side_count; i++)
-		if (!sheet->csv[i])
+		if (!sheet->of[i])
 			tw_str_addf(c->told, "%s: no sheet '%s': not compared\n", c->sides[i].name,
-				    sheet->name);
+				    sheet->table->name);
 	return status;
 }
 
@@ -192,11 +194,11 @@ static int add_table(struct comparing *c, const struct tw_join *join)
 
 static struct tw_keyed *key_side(struct comparing *c, struct sheet *sheet, size_t side, int *status)
 {
-	struct tw_keyed *keyed = tw_arena_alloc(&sheet->arena, sizeof(*keyed));
+	struct tw_keyed *keyed = tw_alloc(&sheet->scope.allocator, sizeof(*keyed));
 
 	if (keyed)
-		*status = tw_keyed_of(keyed, sheet->csv[side], sheet->keys, sheet->key_count,
-				      &sheet->arena, c->err);
+		*status = tw_keyed_of(keyed, sheet->of[side], sheet->keys, sheet->key_count,
+				      &sheet->pool, &sheet->scope.allocator, c->err);
 	else
 		*status = tw_no_memory(c->err);
 	return keyed;
@@ -208,7 +210,7 @@ static struct tw_join join_of(const struct sheet *sheet, const struct tw_keyed *
 	const struct kind *kind = sheet->kind;
 
 	return (struct tw_join){
-		.name = sheet->name,
+		.name = sheet->table->name,
 		.meaning = kind->meaning,
 		.sides = sides,
 		.names = names,
@@ -232,7 +234,7 @@ static int join_all(struct comparing *c, struct sheet *sheet)
 	int status = 0;
 
 	for (i = 0; i < c->side_count && !status; i++) {
-		if (!sheet->csv[i])
+		if (!sheet->of[i])
 			continue;
 		names[count] = c->sides[i].name;
 		sides[count++] = key_side(c, sheet, i, &status);
@@ -251,11 +253,11 @@ static const char *table_name(struct comparing *c, struct sheet *sheet, const ch
 			      size_t side)
 {
 	struct tw_str name;
-	const char *copy, *p;
+	const char *p;
 	size_t i;
 
-	tw_str_init(&name, c->allocator);
-	tw_str_addf(&name, "%s_%s_", sheet->name, part);
+	tw_str_init(&name, &sheet->scope.allocator);
+	tw_str_addf(&name, "%s_%s_", sheet->table->name, part);
 	for (p = c->sides[side].name; *p; p++) {
 		bool plain = (*p >= '0' && *p <= '9') || (*p >= 'A' && *p <= 'Z') ||
 			     (*p >= 'a' && *p <= 'z') || *p == '.' || *p == '-' || *p == '_' ||
@@ -268,9 +270,7 @@ static const char *table_name(struct comparing *c, struct sheet *sheet, const ch
 			tw_str_addf(&name, "_%zu", side + 1);
 			break;
 		}
-	copy = name.failed ? NULL : tw_arena_copy(&sheet->arena, name.ptr, name.len);
-	tw_str_release(&name);
-	return copy;
+	return name.failed ? NULL : name.ptr;
 }
 
 /* The baseline and a variant in three tables: what both have, and what only one has. */
@@ -301,88 +301,81 @@ static int join_pair(struct comparing *c, struct sheet *sheet, size_t variant)
 	return status;
 }
 
-static int compare_sheet(struct comparing *c, const struct kind *kind, const char *name,
-			 bool in_pairs)
-{
-	struct sheet sheet = { .kind = kind, .name = name };
-	size_t have = 0, i;
-	int status;
-
-	sheet.key_count = count_texts(kind->keys, COUNT_OF(kind->keys));
-	memcpy(sheet.keys, kind->keys, sheet.key_count * sizeof(*sheet.keys));
-	tw_arena_init(&sheet.arena, c->allocator);
-	status = open_sheet(c, &sheet, &have);
-	if (!status && sheet.csv[0] && have > 1) {
-		if (!in_pairs)
-			status = join_all(c, &sheet);
-		for (i = 1; in_pairs && i < c->side_count && !status; i++)
-			if (sheet.csv[i])
-				status = join_pair(c, &sheet, i);
-	}
-	tw_arena_release(&sheet.arena);
-	return status;
-}
-
-/* ---- sheets of cost models */
-
 static bool is_parameter(const char *header)
 {
 	return !strncmp(header, "param: ", 7);
 }
 
-static bool is_roofline(const struct tw_csv *csv)
+static int join_sheet(struct comparing *c, struct sheet *sheet, bool in_pairs)
 {
 	size_t i;
+	int status = 0;
 
-	if (tw_csv_column(csv, "name") == TW_CSV_NO_COLUMN ||
-	    tw_csv_column(csv, roofline.differences[0]) == TW_CSV_NO_COLUMN)
-		return false;
-	for (i = 0; i < csv->columns; i++)
-		if (is_parameter(csv->cells[i]))
-			return true;
-	return false;
+	if (!in_pairs)
+		return join_all(c, sheet);
+	for (i = 1; i < c->side_count && !status; i++)
+		if (sheet->of[i])
+			status = join_pair(c, sheet, i);
+	return status;
 }
 
 /* The key: the name, and parameters that every side has. */
 static int find_parameters(const struct comparing *c, struct sheet *sheet)
 {
-	const struct tw_csv *base = sheet->csv[0];
+	const struct trawl_table *base = sheet->of[0];
 	size_t i, side;
 
-	for (i = 0; i < base->columns; i++) {
-		bool common = is_parameter(base->cells[i]);
+	for (i = 0; i < trawl_table_columns(base); i++) {
+		const char *header = trawl_table_column(base, i)->header;
+		bool common = is_parameter(header);
 
 		for (side = 1; side < c->side_count && common; side++)
-			common = !sheet->csv[side] ||
-				 tw_csv_column(sheet->csv[side], base->cells[i]) !=
-					 TW_CSV_NO_COLUMN;
+			common = !sheet->of[side] || tw_table_has_column(sheet->of[side], header);
 		if (common && sheet->key_count == TW_KEYED_MOST)
 			return trawl_error_set(c->err, TRAWL_ELIMIT,
 					       "%s has more than %d parameters in common",
-					       sheet->name, TW_KEYED_MOST - 1);
+					       sheet->table->name, TW_KEYED_MOST - 1);
 		if (common)
-			sheet->keys[sheet->key_count++] = base->cells[i];
+			sheet->keys[sheet->key_count++] = header;
 	}
 	return 0;
 }
 
-static int compare_roofline(struct comparing *c, const char *name)
+static int compare_sheet(struct comparing *c, const struct kind *kind,
+			 const struct tw_table_spec *table, bool in_pairs)
 {
-	struct sheet sheet = { .kind = &roofline, .name = name, .key_count = 1 };
-	size_t have = 0, i;
+	struct sheet sheet = { .kind = kind, .table = table };
+	size_t have = 0;
 	int status;
 
-	sheet.keys[0] = "name";
-	tw_arena_init(&sheet.arena, c->allocator);
-	status = open_sheet(c, &sheet, &have);
-	if (!status && sheet.csv[0] && have > 1) {
-		status = find_parameters(c, &sheet);
-		for (i = 1; i < c->side_count && !status; i++)
-			if (sheet.csv[i])
-				status = join_pair(c, &sheet, i);
+	sheet.key_count = count_texts(kind->keys, COUNT_OF(kind->keys));
+	memcpy(sheet.keys, kind->keys, sheet.key_count * sizeof(*sheet.keys));
+	tw_scope_begin(&sheet.scope, c->allocator);
+	status = tw_pool_init(&sheet.pool, &sheet.scope.allocator) ? tw_no_memory(c->err) :
+								     open_sheet(c, &sheet, &have);
+	if (!status && sheet.of[0] && have > 1) {
+		if (!kind->table)
+			status = find_parameters(c, &sheet);
+		if (!status)
+			status = join_sheet(c, &sheet, in_pairs);
 	}
-	tw_arena_release(&sheet.arena);
+	tw_scope_end(&sheet.scope);
 	return status;
+}
+
+/* ---- sheets of cost models */
+
+static bool is_roofline(const struct trawl_table *table)
+{
+	size_t i;
+
+	if (!tw_table_has_column(table, roofline.keys[0]) ||
+	    !tw_table_has_column(table, roofline.differences[0]))
+		return false;
+	for (i = 0; i < trawl_table_columns(table); i++)
+		if (is_parameter(trawl_table_column(table, i)->header))
+			return true;
+	return false;
 }
 
 /* Whether a side before this one has a sheet of the name: it was looked at already. */
@@ -397,6 +390,17 @@ static bool seen_before(const struct comparing *c, size_t side, const char *name
 	return false;
 }
 
+/* Of any name: of a table without one columns are what is in them. */
+static struct tw_table_spec declaration_of(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < tw_analysis_count; i++)
+		if (!strcmp(tw_analyses[i]->table.name, name))
+			return tw_analyses[i]->table;
+	return (struct tw_table_spec){ .name = name };
+}
+
 /* In the order of the baseline; sheets that only others have are told by open_sheet(). */
 static int compare_rooflines(struct comparing *c)
 {
@@ -406,14 +410,15 @@ static int compare_rooflines(struct comparing *c)
 	for (side = 0; side < c->side_count; side++)
 		for (i = 0; i < tw_book_sheets(c->sides[side].book) && !status; i++) {
 			const char *name = tw_book_sheet_name(c->sides[side].book, i);
-			const struct tw_csv *csv;
+			const struct tw_table_spec declared = declaration_of(name);
+			const struct trawl_table *table;
 
 			if (seen_before(c, side, name))
 				continue;
 			/* One that cannot be read may be anything: nothing is said of it here. */
-			status = tw_book_sheet(c->sides[side].book, name, &csv, c->err);
-			if (!status && csv && is_roofline(csv))
-				status = compare_roofline(c, name);
+			status = tw_book_table(c->sides[side].book, &declared, &table, c->err);
+			if (!status && table && is_roofline(table))
+				status = compare_sheet(c, &roofline, &declared, true);
 			status = status == TRAWL_ENOMEM ? status : 0;
 		}
 	return status;
@@ -432,15 +437,15 @@ int tw_compare_reports(const struct tw_compared *sides, size_t side_count, unsig
 		return trawl_error_set(err, TRAWL_EUSAGE, "2 to %d reports are compared, not %zu",
 				       MOST_SIDES, side_count);
 	if (sheets & TW_COMPARE_TIMELINE)
-		status = compare_sheet(&c, &timeline, timeline.sheet, false);
+		status = compare_sheet(&c, &timeline, timeline.table, false);
 	if (!status && sheets & TW_COMPARE_OPS)
-		status = compare_sheet(&c, &ops, ops.sheet, false);
+		status = compare_sheet(&c, &ops, ops.table, false);
 	if (!status && sheets & TW_COMPARE_KERNELS)
-		status = compare_sheet(&c, &kernels, kernels.sheet, false);
+		status = compare_sheet(&c, &kernels, kernels.table, false);
 	if (!status && sheets & TW_COMPARE_ALL_OPS)
-		status = compare_sheet(&c, &unique_args, unique_args.sheet, true);
+		status = compare_sheet(&c, &unique_args, unique_args.table, true);
 	if (!status && sheets & TW_COMPARE_ALL_OPS)
-		status = compare_sheet(&c, &unified, unified.sheet, true);
+		status = compare_sheet(&c, &unified, unified.table, true);
 	if (!status && sheets & TW_COMPARE_ROOFLINE)
 		status = compare_rooflines(&c);
 	if (!status && told->failed)

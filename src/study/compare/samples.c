@@ -1,17 +1,21 @@
 #include "study/compare/samples.h"
 
+#include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/list.h"
+#include "job/tables/all_tables.h"
 #include "study/compare/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const tw_compared_sheet_names[TW_COMPARED_KINDS] = {
-	[TW_TIMELINE_PART] = "gpu_timeline",	[TW_OPERATION] = "ops_summary",
-	[TW_KERNEL] = "kernel_summary",		[TW_COLLECTIVE_SYNC] = "nccl_summary_implicit_sync",
-	[TW_COLLECTIVE_RANK] = "coll_analysis",
+const struct tw_table_spec *const tw_compared_tables[TW_COMPARED_KINDS] = {
+	[TW_TIMELINE_PART] = &tw_analysis_gpu_timeline.table,
+	[TW_OPERATION] = &tw_analysis_ops_summary.table,
+	[TW_KERNEL] = &tw_analysis_kernel_summary.table,
+	[TW_COLLECTIVE_SYNC] = &tw_ranks_table_nccl_summary_implicit_sync.table,
+	[TW_COLLECTIVE_RANK] = &tw_analysis_coll_analysis.table,
 };
 
 const char *const tw_compared_parts[] = {
@@ -31,16 +35,13 @@ const char *const tw_compared_parts[] = {
 /* Columns of a sheet.  A name may be written in several ways; of a report over ranks the last is. */
 struct source {
 	const char *keys[3];
-	const char *times[3];
+	const char *times[2];
 	double ns_per_unit;
-	const char *calls[3];
+	const char *calls[2];
 };
 
 #define NS_PER_MS 1e6
 #define NS_PER_US 1e3
-/* The sign for micro, and the Greek letter that looks like it. */
-#define MICRO "\u00b5"
-#define MU "\u03bc"
 
 static const struct source sources[TW_COMPARED_KINDS] = {
 	[TW_TIMELINE_PART] = { { "type" }, { "time ms", "time ms_median" }, NS_PER_MS, { NULL } },
@@ -49,11 +50,9 @@ static const struct source sources[TW_COMPARED_KINDS] = {
 			   NS_PER_MS,
 			   { "Count", "Count_median" } },
 	[TW_KERNEL] = { { "Kernel name" },
-			{ "Kernel duration (" MICRO "s)_sum", "Kernel duration (" MU "s)_sum",
-			  "Kernel duration (" MICRO "s)_sum_median" },
+			{ "Kernel duration (µs)_sum", "Kernel duration (µs)_sum_median" },
 			NS_PER_US,
-			{ "Kernel duration (" MICRO "s)_count", "Kernel duration (" MU "s)_count",
-			  "Kernel duration (" MICRO "s)_count_median" } },
+			{ "Kernel duration (µs)_count", "Kernel duration (µs)_count_median" } },
 	[TW_COLLECTIVE_SYNC] = { { "Collective name", "dtype", "In msg nelems" },
 				 { "Total comm latency (ms)" },
 				 NS_PER_MS,
@@ -179,34 +178,32 @@ void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_pl
 		config->last_step[place->side] = last;
 }
 
-/* The first of the names that is a column. */
-static size_t column_of(const struct tw_csv *sheet, const char *const names[3])
+/* The first of the names that is a column; none when there is none. */
+static size_t column_of(const struct trawl_table *table, const char *const names[2])
 {
-	size_t i, column = TW_CSV_NO_COLUMN;
+	size_t column = names[0] ? tw_table_column(table, names[0]) : SIZE_MAX;
 
-	for (i = 0; i < 3 && names[i] && column == TW_CSV_NO_COLUMN; i++)
-		column = tw_csv_column(sheet, names[i]);
-	return column;
+	return column >= trawl_table_columns(table) && names[1] ? tw_table_column(table, names[1]) :
+								  column;
 }
 
-static bool find_columns(const struct source *source, const struct tw_csv *sheet, size_t keys[3],
-			 const char **lacking)
+/* What the table lacks, NULL: nothing. */
+static const char *find_columns(const struct source *source, const struct trawl_table *table,
+				size_t keys[3])
 {
 	size_t i;
 
 	for (i = 0; i < 3 && source->keys[i]; i++) {
-		keys[i] = tw_csv_column(sheet, source->keys[i]);
-		if (keys[i] == TW_CSV_NO_COLUMN) {
-			*lacking = source->keys[i];
-			return false;
-		}
+		keys[i] = tw_table_column(table, source->keys[i]);
+		if (keys[i] == trawl_table_columns(table))
+			return source->keys[i];
 	}
-	*lacking = source->times[0];
-	return column_of(sheet, source->times) != TW_CSV_NO_COLUMN;
+	return column_of(table, source->times) < trawl_table_columns(table) ? NULL :
+									      source->times[0];
 }
 
-static void add_key(struct tw_str *out, const struct source *source, const struct tw_csv *sheet,
-		    size_t row, const size_t keys[3])
+static void add_key(struct tw_str *out, const struct source *source,
+		    const struct trawl_table *table, size_t row, const size_t keys[3])
 {
 	size_t i;
 
@@ -214,37 +211,35 @@ static void add_key(struct tw_str *out, const struct source *source, const struc
 	for (i = 0; i < 3 && source->keys[i]; i++) {
 		if (i)
 			tw_str_add_char(out, TW_KEY_SEPARATOR);
-		tw_str_add_cstr(out, tw_csv_text(sheet, row, keys[i]));
+		tw_table_add_text(out, table, row, keys[i]);
 	}
 }
 
 bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_place *place,
-			  enum tw_compared_kind kind, const struct tw_csv *sheet,
+			  enum tw_compared_kind kind, const struct trawl_table *table,
 			  struct tw_str *lacks)
 {
 	const struct source *source = &sources[kind];
-	size_t keys[3], time = column_of(sheet, source->times),
-			calls = column_of(sheet, source->calls), row;
-	const char *lacking;
+	size_t keys[3], time = column_of(table, source->times),
+			calls = column_of(table, source->calls), row;
+	const char *lacking = find_columns(source, table, keys);
 	struct tw_str key;
 
-	if (!find_columns(source, sheet, keys, &lacking)) {
+	if (lacking) {
 		if (lacks)
-			tw_str_addf(lacks, "%s has no column '%s'", tw_compared_sheet_names[kind],
+			tw_str_addf(lacks, "%s has no column '%s'", tw_compared_tables[kind]->name,
 				    lacking);
 		return false;
 	}
 	tw_str_init(&key, samples->allocator);
-	for (row = 0; row < sheet->rows; row++) {
-		int64_t ns = tw_compared_ns(tw_csv_number(sheet, row, time), source->ns_per_unit);
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		int64_t ns = tw_compared_ns(tw_table_number(table, row, time), source->ns_per_unit);
 
-		add_key(&key, source, sheet, row, keys);
+		add_key(&key, source, table, row, keys);
 		/* Rows below a table, such as a sum without a name, are of no item. */
 		if (ns >= 0 && key.len)
 			tw_samples_add(samples, place, kind, key.ptr, ns,
-				       calls == TW_CSV_NO_COLUMN ?
-					       TW_NO_CALLS :
-					       tw_compared_ns(tw_csv_number(sheet, row, calls), 1));
+				       tw_compared_ns(tw_table_number(table, row, calls), 1));
 	}
 	samples->failed |= key.failed;
 	tw_str_release(&key);
@@ -252,20 +247,21 @@ bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_pla
 }
 
 bool tw_samples_add_rank_timeline(struct tw_samples *samples, const struct tw_sample_place *place,
-				  const struct tw_csv *sheet)
+				  const struct trawl_table *table)
 {
-	size_t rank = tw_csv_column(sheet, "rank"), row, column;
+	size_t rank = tw_table_column(table, "rank"), columns = trawl_table_columns(table), row,
+	       column;
 	struct tw_sample_place at = *place;
 
-	if (rank == TW_CSV_NO_COLUMN || tw_csv_column(sheet, "total_time ms") == TW_CSV_NO_COLUMN)
+	if (rank == columns || !tw_table_has_column(table, "total_time ms"))
 		return false;
-	for (row = 0; row < sheet->rows; row++) {
-		int64_t number = tw_compared_ns(tw_csv_number(sheet, row, rank), 1);
+	for (row = 0; row < trawl_table_rows(table); row++) {
+		int64_t number = tw_compared_ns(tw_table_number(table, row, rank), 1);
 
-		for (column = 0; column < sheet->columns && number >= 0; column++) {
-			const char *header = sheet->cells[column];
+		for (column = 0; column < columns && number >= 0; column++) {
+			const char *header = trawl_table_column(table, column)->header;
 			size_t len = strlen(header);
-			int64_t ns = tw_compared_ns(tw_csv_number(sheet, row, column), NS_PER_MS);
+			int64_t ns = tw_compared_ns(tw_table_number(table, row, column), NS_PER_MS);
 			char name[64];
 
 			if (len < 8 || len >= sizeof(name) ||

@@ -1,12 +1,12 @@
 /*
  * What is compared: times of two sides by item (a part of the timeline, an operation, a kernel, a
- * collective), configuration and rank, as sheets of reports have them (table/csv.h).
+ * collective), configuration and rank, as tables of reports have them.
  */
 #ifndef TW_STUDY_COMPARE_SAMPLES_H
 #define TW_STUDY_COMPARE_SAMPLES_H
 
 #include "store/pool.h"
-#include "table/csv.h"
+#include "table/table.h"
 #include "text/str.h"
 
 enum tw_compared_kind {
@@ -85,19 +85,19 @@ void tw_samples_note_steps(struct tw_samples *samples, const struct tw_sample_pl
 			   int64_t first, int64_t last);
 
 /*
- * The rows of a sheet, by the columns that its kind has.  Of a report over ranks these are the
- * medians.  False: a column is not there, which is named in `lacks` (may be NULL) as "SHEET has no
+ * The rows of a table, by the columns that its kind has.  Of a report over ranks these are the
+ * medians.  False: a column is not there, which is named in `lacks` (may be NULL) as "TABLE has no
  * column X".  Rows without a number do not count.
  */
 bool tw_samples_add_sheet(struct tw_samples *samples, const struct tw_sample_place *place,
-			  enum tw_compared_kind kind, const struct tw_csv *sheet,
+			  enum tw_compared_kind kind, const struct trawl_table *table,
 			  struct tw_str *lacks);
-/* The sheet rank_timeline of a report over ranks: the timeline of each rank. */
+/* The table rank_timeline of a report over ranks: the timeline of each rank. */
 bool tw_samples_add_rank_timeline(struct tw_samples *samples, const struct tw_sample_place *place,
-				  const struct tw_csv *sheet);
+				  const struct trawl_table *table);
 
-/* The name of the sheet that a kind is read from. */
-extern const char *const tw_compared_sheet_names[TW_COMPARED_KINDS];
+/* The table that a kind is read from. */
+extern const struct tw_table_spec *const tw_compared_tables[TW_COMPARED_KINDS];
 
 /*
  * Puts everything in order and adds up what has the same place: kernels by name.  Where each side

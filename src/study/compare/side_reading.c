@@ -70,19 +70,19 @@ static bool rank_wanted(const struct tw_side *side, int64_t rank)
 /* A damaged sheet is left out. */
 static int add_sheet(struct tw_side *side, struct tw_book *book, enum tw_compared_kind kind)
 {
-	const struct tw_csv *sheet;
+	const struct trawl_table *table;
 	struct tw_str lacks;
 	bool added;
 
-	if (tw_book_sheet(book, tw_compared_sheet_names[kind], &sheet, side->err))
+	if (tw_book_table(book, tw_compared_tables[kind], &table, side->err))
 		return leave_out(side);
-	if (!sheet)
+	if (!table)
 		return 0;
 	tw_str_init(&lacks, trawl_allocator_default());
-	added = tw_samples_add_sheet(side->samples, &side->at, kind, sheet, &lacks);
+	added = tw_samples_add_sheet(side->samples, &side->at, kind, table, &lacks);
 	side->having[kind] += added;
 	/* A sheet without anything in it is a report with nothing to say. */
-	if (!added && sheet->columns) {
+	if (!added && trawl_table_columns(table)) {
 		tw_str_note(&side->notes, "left out: %s: %s", tw_book_name(book),
 			    lacks.ptr ? lacks.ptr : "");
 		side->incomplete = true;
@@ -92,23 +92,23 @@ static int add_sheet(struct tw_side *side, struct tw_book *book, enum tw_compare
 }
 
 /* A rank of a row of a report over ranks. */
-static int64_t rank_of_row(const struct tw_csv *sheet, size_t row)
+static int64_t rank_of_row(const struct trawl_table *table, size_t row)
 {
-	return tw_compared_ns(tw_csv_number(sheet, row, tw_csv_column(sheet, "rank")), 1);
+	return tw_compared_ns(tw_table_number(table, row, tw_table_column(table, "rank")), 1);
 }
 
 /* A report over ranks has the timeline of each, which says more than its sums. */
 static bool add_rank_timeline(struct tw_side *side, struct tw_book *book)
 {
-	const struct tw_csv *sheet;
+	const struct trawl_table *table;
 	size_t row;
 
-	if (tw_book_sheet(book, "rank_timeline", &sheet, NULL) || !sheet ||
-	    !tw_samples_add_rank_timeline(side->samples, &side->at, sheet))
+	if (tw_book_table(book, &tw_ranks_table_rank_timeline.table, &table, NULL) || !table ||
+	    !tw_samples_add_rank_timeline(side->samples, &side->at, table))
 		return false;
 	side->having[TW_TIMELINE_PART]++;
-	for (row = 0; row < sheet->rows; row++)
-		note_rank(side, rank_of_row(sheet, row));
+	for (row = 0; row < trawl_table_rows(table); row++)
+		note_rank(side, rank_of_row(table, row));
 	return true;
 }
 
@@ -121,14 +121,14 @@ static void note_damage(struct tw_side *side)
 /* Of a report over ranks the sheet of that name says which; how many. */
 static size_t note_damaged_ranks(struct tw_side *side, struct tw_book *book)
 {
-	const struct tw_csv *ranks;
+	const struct trawl_table *ranks;
 	int64_t of_report = side->at.rank;
 	size_t n = 0, row;
 
-	if (tw_book_sheet(book, "ranks", &ranks, NULL) || !ranks)
+	if (tw_book_table(book, &tw_ranks_table_ranks.table, &ranks, NULL) || !ranks)
 		return 0;
-	for (row = 0; row < ranks->rows; row++) {
-		if (strcmp(tw_csv_text(ranks, row, tw_csv_column(ranks, "state")), "damaged") != 0)
+	for (row = 0; row < trawl_table_rows(ranks); row++) {
+		if (!tw_table_says(ranks, row, tw_table_column(ranks, "state"), "damaged"))
 			continue;
 		side->at.rank = rank_of_row(ranks, row);
 		note_damage(side);
@@ -335,14 +335,14 @@ struct batch {
 static void open_report(void *context, size_t i)
 {
 	struct batch *b = context;
-	const struct tw_csv *sheet;
+	const struct trawl_table *table;
 	size_t k;
 
 	b->status[i] =
 		tw_book_open(&b->books[i], b->paths[i], trawl_allocator_default(), &b->errors[i]);
 	/* A sheet is read when it is asked for: here, and not by the one who adds them all. */
 	for (k = 0; k < OF_RANK && !b->status[i]; k++)
-		if (tw_book_sheet(b->books[i], tw_compared_sheet_names[of_rank[k]], &sheet, NULL))
+		if (tw_book_table(b->books[i], tw_compared_tables[of_rank[k]], &table, NULL))
 			continue;
 }
 

@@ -1,7 +1,9 @@
 #include "study/sweep/aggregate.h"
 
+#include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "io/sink.h"
+#include "job/tables/all_tables.h"
 #include "os/file.h"
 #include "render/render.h"
 
@@ -44,19 +46,19 @@ static void note_unreadable(struct tw_aggregate *a, const struct trawl_error *er
 static void add_report(struct tw_aggregate *a, const struct tw_sweep_point *point, int64_t rank,
 		       struct tw_book *book)
 {
-	const struct tw_csv *sheet;
+	const struct trawl_table *table;
 	struct trawl_error err;
 	bool damaged;
 
-	if (tw_book_sheet(book, "gpu_timeline", &sheet, &err) ||
+	if (tw_book_table(book, &tw_analysis_gpu_timeline.table, &table, &err) ||
 	    tw_book_is_damaged(book, &damaged, &err))
 		note_unreadable(a, &err);
 	else if (damaged)
 		note_left_out(a, tw_book_name(book),
 			      "parts of its trace are lost: its times are too short for the means");
-	else if (!sheet)
+	else if (!table)
 		note_left_out(a, tw_book_name(book), "no sheet 'gpu_timeline'");
-	else if (tw_timelines_add(a->timelines, point->threads, point->channels, rank, sheet, &err))
+	else if (tw_timelines_add(a->timelines, point->threads, point->channels, rank, table, &err))
 		note_left_out(a, tw_book_name(book), err.message);
 	else
 		a->reports++;
@@ -66,7 +68,7 @@ static void add_collectives(struct tw_aggregate *a, const struct tw_sweep_point 
 			    struct tw_book *book)
 {
 	const char *name = tw_book_name(book), *source = tw_file_name(name);
-	const struct tw_csv *sheet;
+	const struct trawl_table *table;
 	struct trawl_error err;
 	char file[64];
 
@@ -75,13 +77,13 @@ static void add_collectives(struct tw_aggregate *a, const struct tw_sweep_point 
 		snprintf(file, sizeof(file), "collective_%" PRId64 "ch.xlsx", point->channels);
 		source = file;
 	}
-	if (tw_book_sheet(book, "nccl_summary_implicit_sync", &sheet, &err))
+	if (tw_book_table(book, &tw_ranks_table_nccl_summary_implicit_sync.table, &table, &err))
 		note_unreadable(a, &err);
-	else if (!sheet || !sheet->rows)
+	else if (!table || !trawl_table_rows(table))
 		tw_str_note(&a->notes,
 			    "%s: no collectives that ranks wait for: not in the master table",
 			    name);
-	else if (tw_comms_add(a->comms, point->threads, point->channels, source, sheet, &err))
+	else if (tw_comms_add(a->comms, point->threads, point->channels, source, table, &err))
 		note_left_out(a, name, err.message);
 	else
 		a->collectives++;

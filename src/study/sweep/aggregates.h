@@ -15,9 +15,9 @@ struct tw_timelines; /* as they are gathered */
 
 struct tw_timelines *tw_timelines_new(const struct trawl_allocator *allocator);
 void tw_timelines_free(struct tw_timelines *timelines);
-/* Sheet gpu_timeline of a rank's report; TRAWL_EFORMAT when it lacks a column. */
+/* The table gpu_timeline of a rank's report; TRAWL_EFORMAT when it lacks a column. */
 int tw_timelines_add(struct tw_timelines *timelines, int64_t threads, int64_t channels,
-		     int64_t rank, const struct tw_csv *sheet,
+		     int64_t rank, const struct trawl_table *table,
 		     struct trawl_error *err) TRAWL_MUST_CHECK;
 #define TW_TIMELINE_TABLES 4 /* All_Data, Pivot_Time_ms, Pivot_Percent, Summary_By_Config */
 /* They are the caller's to free, also after a failure; those that are not made are NULL. */
@@ -31,9 +31,9 @@ struct tw_comms;
 
 struct tw_comms *tw_comms_new(const struct trawl_allocator *allocator);
 void tw_comms_free(struct tw_comms *comms);
-/* Sheet nccl_summary_implicit_sync of a collective report; `source` is its file name. */
+/* The table nccl_summary_implicit_sync of a collective report; `source` is its file name. */
 int tw_comms_add(struct tw_comms *comms, int64_t threads, int64_t channels, const char *source,
-		 const struct tw_csv *sheet, struct trawl_error *err) TRAWL_MUST_CHECK;
+		 const struct trawl_table *table, struct trawl_error *err) TRAWL_MUST_CHECK;
 /* NULL in *table when nothing was added. */
 int tw_comms_table(const struct tw_comms *comms, struct trawl_table **table,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;

@@ -1,11 +1,9 @@
+#define _GNU_SOURCE
 #include "study/sweep/aggregates.h"
 
 #include "base/alloc.h"
-#include "base/arena.h"
-#include "base/list.h"
 #include "data/limits.h"
 #include "render/escape.h"
-#include "text/scan.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -84,18 +82,15 @@ static const struct tw_table_spec spec = {
 };
 
 struct row {
+	size_t at; /* in the table */
 	int64_t threads, channels;
-	const char *source;
-	const char *cells[COLUMNS]; /* NULL: made here, or not in the sheet */
-	double size;		    /* NaN: not known */
-	size_t number;		    /* in the order they came */
-	size_t operation;	    /* from 1 */
+	double size;	  /* NaN: not known */
+	size_t operation; /* from 1 */
 };
 
 struct tw_comms {
-	struct tw_arena arena;
-	struct row *rows;
-	size_t count, capacity;
+	const struct trawl_allocator *allocator;
+	struct trawl_table *table; /* all rows as they came, operations not yet numbered */
 };
 
 struct tw_comms *tw_comms_new(const struct trawl_allocator *allocator)
@@ -104,20 +99,20 @@ struct tw_comms *tw_comms_new(const struct trawl_allocator *allocator)
 
 	if (!comms)
 		return NULL;
-	tw_arena_init(&comms->arena, allocator);
-	return comms;
+	comms->allocator = allocator;
+	comms->table = tw_table_new(&spec, allocator);
+	if (comms->table)
+		return comms;
+	tw_comms_free(comms);
+	return NULL;
 }
 
 void tw_comms_free(struct tw_comms *comms)
 {
-	const struct trawl_allocator *allocator;
-
 	if (!comms)
 		return;
-	allocator = comms->arena.allocator;
-	tw_free(allocator, comms->rows, comms->capacity * sizeof(*comms->rows));
-	tw_arena_release(&comms->arena);
-	tw_free(allocator, comms, sizeof(*comms));
+	tw_table_free(comms->table);
+	tw_free(comms->allocator, comms, sizeof(*comms));
 }
 
 static bool is_made_here(size_t column)
@@ -126,58 +121,72 @@ static bool is_made_here(size_t column)
 	       (column >= THREADS_NUM && column <= FULL_CONFIG);
 }
 
-/* Where each column is in the sheet; without the key there is nothing to put side by side. */
-static int find_columns(const struct tw_csv *sheet, size_t found[COLUMNS], struct trawl_error *err)
+/* Where each column is; without the key there is nothing to put side by side. */
+static int find_columns(const struct trawl_table *from, size_t found[COLUMNS],
+			struct trawl_error *err)
 {
 	static const size_t key[] = { COLLECTIVE, DTYPE, SIZE };
 	size_t i;
 
 	for (i = 0; i < COLUMNS; i++)
-		found[i] = is_made_here(i) ? TW_CSV_NO_COLUMN :
-					     tw_csv_column(sheet, columns[i].header);
+		found[i] = is_made_here(i) ? SIZE_MAX : tw_table_column(from, columns[i].header);
 	for (i = 0; i < sizeof(key) / sizeof(*key); i++)
-		if (found[key[i]] == TW_CSV_NO_COLUMN)
+		if (found[key[i]] == trawl_table_columns(from))
 			return trawl_error_set(err, TRAWL_EFORMAT,
 					       "nccl_summary_implicit_sync has no column '%s'",
 					       columns[key[i]].header);
 	return 0;
 }
 
-int tw_comms_add(struct tw_comms *comms, int64_t threads, int64_t channels, const char *source,
-		 const struct tw_csv *sheet, struct trawl_error *err)
+static void set_configuration(struct trawl_table *table, size_t row, int64_t threads,
+			      int64_t channels)
 {
-	const char *file = tw_arena_copy(&comms->arena, source, strlen(source));
-	size_t found[COLUMNS], i, k;
-	int status = find_columns(sheet, found, err);
-	bool failed = !file;
+	char text[64];
 
-	for (i = 0; i < sheet->rows && !status && !failed; i++) {
-		struct row row = { .threads = threads, .channels = channels, .source = file };
+	tw_table_set_integer(table, row, THREADS_NUM, threads);
+	tw_table_set_integer(table, row, CHANNELS_NUM, channels);
+	snprintf(text, sizeof(text), "%" PRId64 "thread", threads);
+	tw_table_set_str(table, row, THREAD_CONFIG, text);
+	snprintf(text, sizeof(text), "%" PRId64 "ch", channels);
+	tw_table_set_str(table, row, CHANNEL_CONFIG, text);
+	snprintf(text, sizeof(text), "%" PRId64 "thread_%" PRId64 "ch", threads, channels);
+	tw_table_set_str(table, row, FULL_CONFIG, text);
+}
 
-		for (k = 0; k < COLUMNS && !failed; k++) {
-			const char *text = tw_csv_text(sheet, i, found[k]);
+int tw_comms_add(struct tw_comms *comms, int64_t threads, int64_t channels, const char *source,
+		 const struct trawl_table *from, struct trawl_error *err)
+{
+	struct trawl_table *to = comms->table;
+	size_t found[COLUMNS], i, k, row;
 
-			if (*text)
-				row.cells[k] = tw_arena_copy(&comms->arena, text, strlen(text));
-			failed = *text && !row.cells[k];
-		}
-		row.size = tw_csv_number(sheet, i, found[SIZE]);
-		row.number = comms->count;
-		failed |= !tw_list_grow(&comms->rows, &comms->capacity, comms->count, sizeof(row),
-					comms->arena.allocator);
-		if (row.cells[COLLECTIVE] && !failed)
-			comms->rows[comms->count++] = row;
+	if (find_columns(from, found, err))
+		return err->status;
+	for (i = 0; i < trawl_table_rows(from); i++) {
+		if (tw_table_says(from, i, found[COLLECTIVE], ""))
+			continue;
+		row = tw_table_add_row(to);
+		set_configuration(to, row, threads, channels);
+		tw_table_set_str(to, row, SOURCE_FILE, source);
+		for (k = 0; k < COLUMNS; k++)
+			if (columns[k].type == TRAWL_COLUMN_REAL)
+				tw_table_set_real(to, row, k, tw_table_number(from, i, found[k]));
+			else if (!tw_table_says(from, i, found[k], ""))
+				tw_table_copy_cell(to, row, k, from, i, found[k]);
 	}
-	if (!status && failed)
-		status = tw_no_memory(err);
-	return status;
+	return tw_table_finish(to, err);
 }
 
 /* ---- operations */
 
-static int compare_text(const char *a, const char *b)
+static int compare_text(const struct trawl_table *table, const struct row *a, const struct row *b,
+			size_t column)
 {
-	return strcmp(a ? a : "", b ? b : "");
+	struct trawl_cell x = trawl_table_cell(table, a->at, column);
+	struct trawl_cell y = trawl_table_cell(table, b->at, column);
+	size_t len = x.text_len < y.text_len ? x.text_len : y.text_len;
+	int order = len ? memcmp(x.text, y.text, len) : 0;
+
+	return order ? order : (x.text_len > y.text_len) - (x.text_len < y.text_len);
 }
 
 /* Numbers by their value, before what is none. */
@@ -188,65 +197,72 @@ static int compare_real(double a, double b)
 	return a < b ? -1 : a > b;
 }
 
-static double number_of(const char *text)
+static int compare_number(const struct trawl_table *table, const struct row *a, const struct row *b,
+			  size_t column)
 {
-	double value;
-
-	return text && tw_text_real(text, strlen(text), &value) ? value : (double)NAN;
+	return compare_real(tw_table_number(table, a->at, column),
+			    tw_table_number(table, b->at, column));
 }
 
 /* What makes an operation: its size, so that ids go up with it, and what else tells it apart. */
-static int compare_operations(const struct row *a, const struct row *b)
+static int compare_operations(const struct trawl_table *table, const struct row *a,
+			      const struct row *b)
 {
 	int order = compare_real(a->size, b->size);
 
-	order = order ? order : compare_text(a->cells[COLLECTIVE], b->cells[COLLECTIVE]);
-	order = order ? order : compare_text(a->cells[DTYPE], b->cells[DTYPE]);
-	order = order ? order :
-			compare_real(number_of(a->cells[ELEMENTS]), number_of(b->cells[ELEMENTS]));
-	order = order ? order :
-			compare_real(number_of(a->cells[GROUP_SIZE]),
-				     number_of(b->cells[GROUP_SIZE]));
-	return order ? order : compare_text(a->cells[GROUP_NAME], b->cells[GROUP_NAME]);
+	order = order ? order : compare_text(table, a, b, COLLECTIVE);
+	order = order ? order : compare_text(table, a, b, DTYPE);
+	order = order ? order : compare_number(table, a, b, ELEMENTS);
+	order = order ? order : compare_number(table, a, b, GROUP_SIZE);
+	return order ? order : compare_text(table, a, b, GROUP_NAME);
 }
 
-static int compare_rows(const void *x, const void *y)
+static int compare_configurations(const void *x, const void *y)
 {
 	const struct row *a = x, *b = y;
-	int order = compare_operations(a, b);
 
-	if (order)
-		return order;
 	if (a->threads != b->threads)
 		return a->threads < b->threads ? -1 : 1;
 	if (a->channels != b->channels)
 		return a->channels < b->channels ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* A copy of the rows in order, with the numbers of their operations; NULL when out of memory. */
+static int compare_rows(const void *x, const void *y, void *table)
+{
+	int order = compare_operations(table, x, y);
+
+	return order ? order : compare_configurations(x, y);
+}
+
+/* The rows in order, with the numbers of their operations; NULL when out of memory. */
 static struct row *ordered_rows(const struct tw_comms *comms, size_t *count)
 {
+	struct trawl_table *table = comms->table;
 	struct row *rows;
 	size_t i;
 
-	*count = comms->count;
-	rows = tw_alloc_array(comms->arena.allocator, *count, sizeof(*rows));
-	if (!rows)
-		return NULL;
-	memcpy(rows, comms->rows, *count * sizeof(*rows));
-	qsort(rows, *count, sizeof(*rows), compare_rows);
-	for (i = 0; i < *count; i++)
-		rows[i].operation =
-			i ? rows[i - 1].operation +
-					(compare_operations(&rows[i - 1], &rows[i]) != 0) :
-			    1;
+	*count = trawl_table_rows(table);
+	rows = tw_alloc_array(comms->allocator, *count, sizeof(*rows));
+	for (i = 0; rows && i < *count; i++)
+		rows[i] = (struct row){
+			.at = i,
+			.threads = trawl_table_cell(table, i, THREADS_NUM).integer,
+			.channels = trawl_table_cell(table, i, CHANNELS_NUM).integer,
+			.size = tw_table_number(table, i, SIZE),
+			.operation = 1,
+		};
+	if (rows)
+		qsort_r(rows, *count, sizeof(*rows), compare_rows, table);
+	for (i = 1; rows && i < *count; i++)
+		rows[i].operation = rows[i - 1].operation +
+				    (compare_operations(table, &rows[i - 1], &rows[i]) != 0);
 	return rows;
 }
 
 static void free_rows(const struct tw_comms *comms, struct row *rows, size_t count)
 {
-	tw_free(comms->arena.allocator, rows, count * sizeof(*rows));
+	tw_free(comms->allocator, rows, count * sizeof(*rows));
 }
 
 /* As many digits as the last one needs, so that text sorts as numbers do. */
@@ -275,34 +291,18 @@ static void operation_name(struct tw_str *out, double size)
 	}
 }
 
-static void add_row(struct trawl_table *table, const struct row *from, size_t last,
-		    struct tw_str *name)
+static void add_row(struct trawl_table *to, const struct trawl_table *from, const struct row *r,
+		    size_t last, struct tw_str *name)
 {
-	size_t row = tw_table_add_row(table), i;
-	char text[64];
+	size_t row = tw_table_add_row(to), i;
+	char id[32];
 
-	operation_id(text, from->operation, last);
-	tw_table_set_str(table, row, OPERATION_ID, text);
-	operation_name(name, from->size);
-	tw_table_set_str(table, row, OPERATION_NAME, name->ptr);
-	tw_table_set_integer(table, row, THREADS_NUM, from->threads);
-	tw_table_set_integer(table, row, CHANNELS_NUM, from->channels);
-	snprintf(text, sizeof(text), "%" PRId64 "thread", from->threads);
-	tw_table_set_str(table, row, THREAD_CONFIG, text);
-	snprintf(text, sizeof(text), "%" PRId64 "ch", from->channels);
-	tw_table_set_str(table, row, CHANNEL_CONFIG, text);
-	snprintf(text, sizeof(text), "%" PRId64 "thread_%" PRId64 "ch", from->threads,
-		 from->channels);
-	tw_table_set_str(table, row, FULL_CONFIG, text);
-	tw_table_set_str(table, row, SOURCE_FILE, from->source);
-	for (i = 0; i < COLUMNS; i++) {
-		if (is_made_here(i))
-			continue;
-		if (columns[i].type == TRAWL_COLUMN_REAL)
-			tw_table_set_real(table, row, i, number_of(from->cells[i]));
-		else
-			tw_table_set_str(table, row, i, from->cells[i]);
-	}
+	for (i = 0; i < COLUMNS; i++)
+		tw_table_copy_cell(to, row, i, from, r->at, i);
+	operation_id(id, r->operation, last);
+	tw_table_set_str(to, row, OPERATION_ID, id);
+	operation_name(name, r->size);
+	tw_table_set_str(to, row, OPERATION_NAME, name->ptr);
 }
 
 int tw_comms_table(const struct tw_comms *comms, struct trawl_table **table,
@@ -314,13 +314,13 @@ int tw_comms_table(const struct tw_comms *comms, struct trawl_table **table,
 	int status = 0;
 
 	*table = NULL;
-	if (!comms->count)
+	if (!trawl_table_rows(comms->table))
 		return 0;
 	rows = ordered_rows(comms, &count);
-	*table = rows ? tw_table_new(&spec, comms->arena.allocator) : NULL;
-	tw_str_init(&name, comms->arena.allocator);
+	*table = rows ? tw_table_new(&spec, comms->allocator) : NULL;
+	tw_str_init(&name, comms->allocator);
 	for (i = 0; *table && i < count; i++)
-		add_row(*table, &rows[i], rows[count - 1].operation, &name);
+		add_row(*table, comms->table, &rows[i], rows[count - 1].operation, &name);
 	if (!*table || name.failed)
 		status = tw_no_memory(err);
 	else
@@ -349,12 +349,13 @@ static int compare_spans(const void *x, const void *y)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
-static size_t make_spans(const struct row *rows, size_t count, struct span *spans)
+static size_t make_spans(const struct trawl_table *table, const struct row *rows, size_t count,
+			 struct span *spans)
 {
 	size_t i, made = 0;
 
 	for (i = 0; i < count; i++) {
-		double ms = number_of(rows[i].cells[TOTAL_LATENCY]);
+		double ms = tw_table_number(table, rows[i].at, TOTAL_LATENCY);
 
 		if (!i || rows[i].operation != rows[i - 1].operation)
 			spans[made++] = (struct span){ .first = i };
@@ -365,17 +366,18 @@ static size_t make_spans(const struct row *rows, size_t count, struct span *span
 	return made;
 }
 
-static void add_operation(const struct row *rows, const struct span *span, size_t last,
-			  unsigned width, struct tw_str *out)
+static void add_operation(const struct trawl_table *table, const struct row *rows,
+			  const struct span *span, size_t last, unsigned width, struct tw_str *out)
 {
 	const struct row *first = &rows[span->first], *least = NULL, *most = NULL;
-	const char *dtype = first->cells[DTYPE] ? first->cells[DTYPE] : "";
+	const struct trawl_cell name = trawl_table_cell(table, first->at, COLLECTIVE);
+	const struct trawl_cell dtype = trawl_table_cell(table, first->at, DTYPE);
 	size_t i, begin = out->len;
 	double low = 0, high = 0;
 	char id[32];
 
 	for (i = 0; i < span->count; i++) {
-		double value = number_of(first[i].cells[LATENCY_MEAN]);
+		double value = tw_table_number(table, first[i].at, LATENCY_MEAN);
 
 		if (isnan(value))
 			continue;
@@ -392,9 +394,9 @@ static void add_operation(const struct row *rows, const struct span *span, size_
 		return;
 	operation_id(id, first->operation, last);
 	tw_str_addf(out, "  %s ", id);
-	tw_escape_terminal(out, first->cells[COLLECTIVE], strlen(first->cells[COLLECTIVE]));
+	tw_escape_terminal(out, name.text, name.text_len);
 	tw_str_add_char(out, ' ');
-	tw_escape_terminal(out, dtype, strlen(dtype));
+	tw_escape_terminal(out, dtype.text, dtype.text_len);
 	tw_str_add_char(out, ' ');
 	tw_str_add_real_fixed(out, first->size, 2);
 	tw_str_add_cstr(out, " MB: ");
@@ -414,19 +416,9 @@ static void add_operation(const struct row *rows, const struct span *span, size_
 	tw_str_add_char(out, '\n');
 }
 
-static int compare_configurations(const void *x, const void *y)
-{
-	const struct row *a = x, *b = y;
-
-	if (a->threads != b->threads)
-		return a->threads < b->threads ? -1 : 1;
-	if (a->channels != b->channels)
-		return a->channels < b->channels ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
-}
-
 /* The configuration with the least of all collectives together; rows get another order. */
-static void add_total(struct row *rows, size_t count, struct tw_str *out)
+static void add_total(const struct trawl_table *table, struct row *rows, size_t count,
+		      struct tw_str *out)
 {
 	const struct row *best = NULL, *first = rows;
 	double least = 0, sum = 0;
@@ -434,7 +426,7 @@ static void add_total(struct row *rows, size_t count, struct tw_str *out)
 
 	qsort(rows, count, sizeof(*rows), compare_configurations);
 	for (i = 0; i < count; i++) {
-		double value = number_of(rows[i].cells[TOTAL_LATENCY]);
+		double value = tw_table_number(table, rows[i].at, TOTAL_LATENCY);
 
 		sum += isnan(value) ? 0 : value;
 		if (i + 1 < count && rows[i + 1].threads == first->threads &&
@@ -458,25 +450,25 @@ void tw_comms_digest(const struct tw_comms *comms, unsigned width, struct tw_str
 	struct row *rows = NULL;
 	size_t count = 0, made, i;
 
-	if (!comms->count)
+	if (!trawl_table_rows(comms->table))
 		return;
 	rows = ordered_rows(comms, &count);
 	if (rows)
-		spans = tw_alloc_array(comms->arena.allocator, count, sizeof(*spans));
+		spans = tw_alloc_array(comms->allocator, count, sizeof(*spans));
 	if (spans) {
 		size_t last = rows[count - 1].operation;
 
-		made = make_spans(rows, count, spans);
+		made = make_spans(comms->table, rows, count, spans);
 		tw_str_add_cstr(out,
 				"Collectives, mean latency: the configuration with the least\n");
 		for (i = 0; i < made && i < MOST_LINES; i++)
-			add_operation(rows, &spans[i], last, width, out);
+			add_operation(comms->table, rows, &spans[i], last, width, out);
 		if (made > MOST_LINES)
 			tw_str_addf(out, "  and %zu more\n", made - MOST_LINES);
-		add_total(rows, count, out);
+		add_total(comms->table, rows, count, out);
 	} else {
 		out->failed = true;
 	}
-	tw_free(comms->arena.allocator, spans, count * sizeof(*spans));
+	tw_free(comms->allocator, spans, count * sizeof(*spans));
 	free_rows(comms, rows, count);
 }

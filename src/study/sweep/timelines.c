@@ -74,36 +74,35 @@ void tw_timelines_free(struct tw_timelines *timelines)
 }
 
 int tw_timelines_add(struct tw_timelines *timelines, int64_t threads, int64_t channels,
-		     int64_t rank, const struct tw_csv *sheet, struct trawl_error *err)
+		     int64_t rank, const struct trawl_table *table, struct trawl_error *err)
 {
 	static const char *const headers[] = { "type", "time ms", "percent" };
 	const struct rank whose = { threads, channels };
-	size_t columns[3], row, i;
+	size_t columns[3], rows = trawl_table_rows(table), row, i;
 
 	for (i = 0; i < 3; i++) {
-		columns[i] = tw_csv_column(sheet, headers[i]);
-		if (columns[i] == TW_CSV_NO_COLUMN)
+		columns[i] = tw_table_column(table, headers[i]);
+		if (columns[i] == trawl_table_columns(table))
 			return trawl_error_set(err, TRAWL_EFORMAT,
 					       "gpu_timeline has no column '%s'", headers[i]);
 	}
-	if (sheet->rows > MOST_TYPES)
+	if (rows > MOST_TYPES)
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "gpu_timeline has %zu rows, which is no timeline",
-				       sheet->rows);
-	for (row = 0; row < sheet->rows; row++) {
-		const char *type = tw_csv_text(sheet, row, columns[0]);
+				       "gpu_timeline has %zu rows, which is no timeline", rows);
+	for (row = 0; row < rows; row++) {
 		struct value value = { .threads = threads, .channels = channels, .rank = rank };
 
-		value.ms = tw_csv_number(sheet, row, columns[1]);
-		value.percent = tw_csv_number(sheet, row, columns[2]);
+		value.ms = tw_table_number(table, row, columns[1]);
+		value.percent = tw_table_number(table, row, columns[2]);
 		value.number = timelines->value_count;
-		value.type = tw_arena_copy(&timelines->arena, type, strlen(type));
+		if (tw_table_says(table, row, columns[0], "") || isnan(value.ms))
+			continue;
+		value.type = tw_table_copy_text(table, row, columns[0], &timelines->arena);
 		if (!value.type || !tw_list_grow(&timelines->values, &timelines->value_capacity,
 						 timelines->value_count, sizeof(value),
 						 timelines->arena.allocator))
 			return tw_no_memory(err);
-		if (*type && !isnan(value.ms))
-			timelines->values[timelines->value_count++] = value;
+		timelines->values[timelines->value_count++] = value;
 	}
 	if (!tw_list_grow(&timelines->ranks, &timelines->rank_capacity, timelines->rank_count,
 			  sizeof(whose), timelines->arena.allocator))

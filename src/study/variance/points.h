@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "render/charts/variance_plots.h"
 #include "study/sweep/sweep.h"
-#include "table/csv.h"
+#include "table/table.h"
 
 struct tw_variance_points {
 	struct tw_variance_point *points;
@@ -18,7 +18,7 @@ struct tw_variance_points {
  * messages, and `filter` NULL takes all rows.  TRAWL_EFORMAT: a column is not there; TRAWL_ENODATA:
  * no row is left.  Notes of tw_str_note().
  */
-int tw_variance_points_of(const struct tw_csv *csv, const char *name,
+int tw_variance_points_of(const struct trawl_table *table, const char *name,
 			  const struct tw_sweep_filter *filter, struct tw_arena *arena,
 			  struct tw_variance_points *out, struct tw_str *notes,
 			  struct trawl_error *err) TRAWL_MUST_CHECK;

@@ -1,8 +1,10 @@
 #include "study/variance/steps.h"
 
+#include "analysis/analysis.h"
 #include "base/alloc.h"
 #include "base/list.h"
 #include "data/limits.h"
+#include "job/tables/all_tables.h"
 #include "render/render.h"
 
 #include <inttypes.h>
@@ -50,6 +52,9 @@ void tw_variance_steps_release(struct tw_variance_steps *steps)
 	const struct trawl_allocator *a = trawl_allocator_default();
 	size_t i;
 
+	for (i = 0; i < TW_VARIANCE_STEPS; i++)
+		tw_table_free(steps->tables[i]);
+	tw_table_free(steps->input);
 	for (i = 0; i < steps->book_count; i++)
 		tw_book_free(steps->books[i]);
 	tw_free(a, steps->books, steps->book_capacity * sizeof(struct tw_book *));
@@ -131,18 +136,19 @@ static int keep_book(struct tw_variance_steps *steps, struct tw_book *book, stru
 	return 0;
 }
 
-/* A sheet of a report, NULL without one or where it cannot be read, which is noted. */
-static int open_sheet(struct tw_variance_steps *steps, const char *path, const char *name,
-		      const struct tw_csv **sheet, bool *readable, struct trawl_error *err)
+/* A table of a report, NULL without one or where it cannot be read, which is noted. */
+static int open_table(struct tw_variance_steps *steps, const char *path,
+		      const struct tw_table_spec *spec, const struct trawl_table **table,
+		      bool *readable, struct trawl_error *err)
 {
 	struct tw_book *book;
 
-	*sheet = NULL;
+	*table = NULL;
 	*readable = true;
 	if (!tw_book_open(&book, path, trawl_allocator_default(), err)) {
 		if (keep_book(steps, book, err))
 			return TRAWL_ENOMEM;
-		if (!tw_book_sheet(book, name, sheet, err))
+		if (!tw_book_table(book, spec, table, err))
 			return 0;
 	}
 	if (err->status == TRAWL_ENOMEM)
@@ -158,15 +164,16 @@ static int open_sheet(struct tw_variance_steps *steps, const char *path, const c
 
 /* ---- the first step */
 
-static int sheet_of_table(struct tw_variance_steps *steps, const struct trawl_table *table,
-			  const struct tw_csv **sheet, struct trawl_error *err)
+/* As it would read back. */
+static int safe_table(struct tw_variance_steps *steps, const struct trawl_table **table,
+		      struct trawl_error *err)
 {
 	struct tw_book *book;
-	int status = tw_book_of_tables(&book, "trace", &table, 1, trawl_allocator_default(), err);
+	int status = tw_book_of_tables(&book, "trace", table, 1, trawl_allocator_default(), err);
 
 	if (!status)
 		status = keep_book(steps, book, err);
-	return status ? status : tw_book_sheet(book, trawl_table_name(table), sheet, err);
+	return status ? status : tw_book_table(book, tw_table_spec(*table), table, err);
 }
 
 /* A report that was opened last: of what was lost nothing is in its rows. */
@@ -182,42 +189,40 @@ static void note_damage(struct tw_variance_steps *steps, const char *path)
 		    path);
 }
 
-/* The sheet GEMM of a rank and that of its instances: NULL where it has none. */
-struct gemm_sheets {
-	const struct tw_csv *gemm, *instances;
+/* The table GEMM of a rank and that of its instances: NULL where it has none. */
+struct gemm_tables {
+	const struct trawl_table *gemm, *instances;
 };
 
 static int gemm_of_trace(struct tw_variance_steps *steps, const struct tw_point_analysis *point,
-			 int64_t rank, struct gemm_sheets *sheets, struct trawl_error *err)
+			 int64_t rank, struct gemm_tables *tables, struct trawl_error *err)
 {
-	const struct trawl_table *gemm = tw_point_rank_table(point, rank, "GEMM");
-	const struct trawl_table *instances = tw_point_rank_table(point, rank, "gemm_instances");
-	int status = gemm ? sheet_of_table(steps, gemm, &sheets->gemm, err) : 0;
-
-	return instances && !status ? sheet_of_table(steps, instances, &sheets->instances, err) :
-				      status;
+	tables->gemm = tw_point_rank_table(point, rank, tw_analysis_sheet_GEMM.table.name);
+	tables->instances = tw_point_rank_table(point, rank, tw_analysis_gemm_instances.table.name);
+	return tables->gemm ? safe_table(steps, &tables->gemm, err) : 0;
 }
 
 /* The instances may not be there. */
 static int gemm_of_report(struct tw_variance_steps *steps, const char *report,
-			  struct gemm_sheets *sheets, struct trawl_error *err)
+			  struct gemm_tables *tables, struct trawl_error *err)
 {
-	const struct tw_csv *other;
+	const struct trawl_table *other;
 	bool readable;
-	int status = open_sheet(steps, report, "GEMM", &sheets->gemm, &readable, err);
+	int status = open_table(steps, report, &tw_analysis_sheet_GEMM.table, &tables->gemm,
+				&readable, err);
 
 	if (status || !readable)
 		return status;
 	note_damage(steps, report);
-	if (sheets->gemm) {
-		status = open_sheet(steps, report, "gemm_instances", &sheets->instances, &readable,
-				    err);
+	if (tables->gemm) {
+		status = open_table(steps, report, &tw_analysis_gemm_instances.table,
+				    &tables->instances, &readable, err);
 		if (!readable)
-			sheets->gemm = NULL;
+			tables->gemm = NULL;
 		return status;
 	}
 	/* Operations need not be there; what every report has must. */
-	status = open_sheet(steps, report, "gpu_timeline", &other, &readable, err);
+	status = open_table(steps, report, &tw_analysis_gpu_timeline.table, &other, &readable, err);
 	if (status || !readable || other)
 		return status;
 	steps->incomplete = true;
@@ -228,17 +233,17 @@ static int gemm_of_report(struct tw_variance_steps *steps, const char *report,
 
 /* Of its trace, else of its report. */
 static int find_gemm(struct tw_variance_steps *steps, const struct tw_sweep_point *point,
-		     const struct tw_sweep_rank *rank, struct gemm_sheets *sheets,
+		     const struct tw_sweep_rank *rank, struct gemm_tables *tables,
 		     struct trawl_error *err)
 {
 	const struct tw_point_analysis *analysis =
 		analysis_of(steps, point->threads, point->channels);
 
-	*sheets = (struct gemm_sheets){ 0 };
+	*tables = (struct gemm_tables){ 0 };
 	if (traced(steps, point->threads, point->channels, rank->rank))
-		return gemm_of_trace(steps, analysis, rank->rank, sheets, err);
+		return gemm_of_trace(steps, analysis, rank->rank, tables, err);
 	if (rank->report)
-		return gemm_of_report(steps, rank->report, sheets, err);
+		return gemm_of_report(steps, rank->report, tables, err);
 	/* Of a trace that could not be read this was told before. */
 	if (!rank->trace || !analysis)
 		tw_str_note(&steps->notes, "%s: rank %" PRId64 ": neither a report nor a trace",
@@ -252,14 +257,14 @@ static int add_rank(struct tw_variance_steps *steps, struct tw_variance *varianc
 		    struct tw_str *told, struct trawl_error *err)
 {
 	const char *of = rank->report ? rank->report : rank->trace ? rank->trace : point->name;
-	struct gemm_sheets sheets;
-	int status = find_gemm(steps, point, rank, &sheets, err);
+	struct gemm_tables tables;
+	int status = find_gemm(steps, point, rank, &tables, err);
 
-	if (status || !sheets.gemm)
+	if (status || !tables.gemm)
 		return status;
 	tw_str_clear(told);
-	status = tw_variance_add(variance, point->threads, point->channels, rank->rank, sheets.gemm,
-				 sheets.instances, told, err);
+	status = tw_variance_add(variance, point->threads, point->channels, rank->rank, tables.gemm,
+				 tables.instances, told, err);
 	if (status == TRAWL_EFORMAT) {
 		steps->incomplete = true;
 		tw_str_note(&steps->notes, "%s: %s", of, err->message);
@@ -283,8 +288,7 @@ static int find_variance(struct tw_variance_steps *steps, struct tw_str *told,
 			status = add_rank(steps, variance, &sweep->points[i],
 					  &sweep->points[i].ranks[k], told, err);
 	if (!status)
-		status = tw_variance_finish(variance, &steps->arena,
-					    &steps->sheets[TW_STEP_VARIANCE], err);
+		status = tw_variance_finish(variance, &steps->tables[TW_STEP_VARIANCE], err);
 	tw_variance_free(variance);
 	return status;
 }
@@ -300,23 +304,23 @@ static const struct trawl_table *instances_of(void *context, int64_t threads, in
 	return point ? tw_point_rank_table(point, rank, name) : NULL;
 }
 
-static int find_timestamps(struct tw_variance_steps *steps, const struct tw_csv *in,
+static int find_timestamps(struct tw_variance_steps *steps, const struct trawl_table *in,
 			   struct tw_str *told, struct trawl_error *err)
 {
-	struct tw_csv *out = &steps->sheets[TW_STEP_TIMESTAMPS];
+	struct trawl_table **out = &steps->tables[TW_STEP_TIMESTAMPS];
 	int status = tw_variance_timestamps(in, instances_of, steps, steps->tolerance,
-					    &steps->arena, out, told, err);
+					    trawl_allocator_default(), out, told, err);
 	size_t nearest;
 
 	if (status)
 		return status;
 	note_lines(steps, "", told);
-	nearest = tw_variance_matched(out, "nearest");
+	nearest = tw_variance_matched(*out, "nearest");
 	if (nearest)
 		tw_str_note(&steps->notes,
 			    "%zu of %zu rows: no call is within the tolerance of the report's "
 			    "times, the nearest stands for it (match_status nearest)",
-			    nearest, out->rows);
+			    nearest, trawl_table_rows(*out));
 	return 0;
 }
 
@@ -327,14 +331,16 @@ static void read_collectives(struct tw_variance_steps *steps, const struct tw_sw
 			     int64_t rank, struct tw_collectives_slot *slot)
 {
 	const char *report = point->collective_report;
-	const struct tw_csv *sheet;
+	const struct trawl_table *table;
 	struct trawl_error err;
 	size_t without_times;
 	bool readable;
 
-	if (!report || open_sheet(steps, report, "nccl_long", &sheet, &readable, &err) || !sheet)
+	if (!report ||
+	    open_table(steps, report, &tw_ranks_table_nccl_long.table, &table, &readable, &err) ||
+	    !table)
 		return;
-	if (tw_sweep_collectives_of_sheet(sheet, rank, &steps->arena, &slot->collectives,
+	if (tw_sweep_collectives_of_table(table, rank, &steps->arena, &slot->collectives,
 					  &without_times, &err)) {
 		tw_str_note(&steps->notes, "%s: %s", report, err.message);
 		steps->incomplete = true;
@@ -370,7 +376,7 @@ static struct tw_sweep_collectives collectives_of(void *context, int64_t threads
 	return slot->collectives;
 }
 
-static int find_overlap(struct tw_variance_steps *steps, const struct tw_csv *in,
+static int find_overlap(struct tw_variance_steps *steps, const struct trawl_table *in,
 			struct tw_str *told, struct trawl_error *err)
 {
 	int status;
@@ -380,8 +386,8 @@ static int find_overlap(struct tw_variance_steps *steps, const struct tw_csv *in
 		tw_alloc_array(trawl_allocator_default(), steps->slot_count, sizeof(*steps->slots));
 	if (!steps->slots && steps->slot_count)
 		return tw_no_memory(err);
-	status = tw_variance_overlap(in, collectives_of, steps, &steps->arena,
-				     &steps->sheets[TW_STEP_OVERLAP], told, err);
+	status = tw_variance_overlap(in, collectives_of, steps, trawl_allocator_default(),
+				     &steps->tables[TW_STEP_OVERLAP], told, err);
 	if (!status)
 		note_lines(steps, "", told);
 	return status;
@@ -390,7 +396,7 @@ static int find_overlap(struct tw_variance_steps *steps, const struct tw_csv *in
 /* ---- all of them */
 
 int tw_variance_step(struct tw_variance_steps *steps, enum tw_variance_step step,
-		     const struct tw_csv *in, struct trawl_error *err)
+		     const struct trawl_table *in, struct trawl_error *err)
 {
 	struct tw_str told;
 	int status;
@@ -426,7 +432,7 @@ static int write_step(const struct tw_variance_steps *steps, enum tw_variance_st
 		tw_sweep_analysis_path(steps->sweep, name.ptr, &path);
 	status = name.failed || path.failed ?
 			 tw_no_memory(err) :
-			 tw_write_csv_text(&steps->sheets[step], path.ptr, a, err);
+			 tw_write_csv_exact(steps->tables[step], path.ptr, a, err);
 	tw_str_release(&path);
 	tw_str_release(&name);
 	return status;
@@ -436,7 +442,7 @@ int tw_variance_steps_all(struct tw_variance_steps *steps, struct trawl_error *e
 {
 	int step, status = tw_variance_step(steps, TW_STEP_VARIANCE, NULL, err);
 
-	if (!status && !steps->sheets[TW_STEP_VARIANCE].rows) {
+	if (!status && !trawl_table_rows(steps->tables[TW_STEP_VARIANCE])) {
 		steps->incomplete = true;
 		tw_str_note(&steps->notes,
 			    "no operations with a cost model for GEMM: no variance of them");
@@ -444,28 +450,28 @@ int tw_variance_steps_all(struct tw_variance_steps *steps, struct trawl_error *e
 	}
 	for (step = TW_STEP_TIMESTAMPS; step < TW_VARIANCE_STEPS && !status; step++)
 		status = tw_variance_step(steps, (enum tw_variance_step)step,
-					  &steps->sheets[step - 1], err);
+					  steps->tables[step - 1], err);
 	for (step = 0; step < TW_VARIANCE_STEPS && !status; step++)
 		status = write_step(steps, (enum tw_variance_step)step, err);
 	return status;
 }
 
-void tw_configurations_add_gemms(const struct tw_csv *overlap, struct tw_configuration *list,
+void tw_configurations_add_gemms(const struct trawl_table *overlap, struct tw_configuration *list,
 				 size_t count)
 {
-	size_t difference = tw_csv_column(overlap, "time_diff_us"), row, i;
 	int64_t threads, channels, rank;
+	size_t row, i;
 
 	for (i = 0; i < count; i++) {
 		struct tw_configuration *c = &list[i];
 		double sum = 0;
 
-		for (row = 0; row < overlap->rows; row++) {
+		for (row = 0; row < trawl_table_rows(overlap); row++) {
 			if (!tw_variance_point(overlap, row, &threads, &channels, &rank) ||
 			    threads != c->threads || channels != c->channels)
 				continue;
 			c->gemm_rows++;
-			sum += tw_csv_number(overlap, row, difference);
+			sum += tw_variance_number(overlap, row, TW_VARIANCE_DIFF);
 			c->gemm_blocked += tw_variance_is_blocked(overlap, row);
 		}
 		if (c->gemm_rows)
@@ -476,43 +482,44 @@ void tw_configurations_add_gemms(const struct tw_csv *overlap, struct tw_configu
 /* ---- the file of a step read back */
 
 /* Whether a row is of the configurations and ranks asked for. */
-static bool is_wanted(const struct tw_sweep_filter *f, const struct tw_csv *csv, size_t row)
+static bool is_wanted(const struct tw_sweep_filter *f, const struct trawl_table *table, size_t row)
 {
 	int64_t threads, channels, rank;
 
-	return !tw_variance_point(csv, row, &threads, &channels, &rank) ||
+	return !tw_variance_point(table, row, &threads, &channels, &rank) ||
 	       (tw_sweep_is_wanted(f->threads, f->thread_count, threads) &&
 		tw_sweep_is_wanted(f->channels, f->channel_count, channels) &&
 		tw_sweep_is_wanted(f->ranks, f->rank_count, rank));
 }
 
 int tw_variance_steps_read(struct tw_variance_steps *steps, const char *path,
-			   const struct tw_sweep_filter *filter, struct tw_csv *out,
-			   struct trawl_error *err)
+			   const struct tw_sweep_filter *filter, struct trawl_error *err)
 {
-	const struct tw_csv *all;
+	struct tw_table_spec spec = { .columns = tw_variance_columns,
+				      .column_count = TW_VARIANCE_COLUMNS };
+	const struct trawl_table *all;
 	struct tw_book *book;
-	size_t row, bytes;
+	size_t row, i;
 
 	if (tw_book_open(&book, path, trawl_allocator_default(), err) ||
 	    keep_book(steps, book, err))
 		return err->status;
 	if (!tw_book_sheets(book))
 		return trawl_error_set(err, TRAWL_ENODATA, "%s: nothing in it", path);
-	if (tw_book_sheet(book, tw_book_sheet_name(book, 0), &all, err))
+	spec.name = tw_book_sheet_name(book, 0);
+	if (tw_book_table(book, &spec, &all, err))
 		return err->status;
-	*out = *all;
-	bytes = all->columns * sizeof(*out->cells);
-	out->cells = tw_arena_alloc(&steps->arena, (all->rows + 1) * bytes + 1);
-	if (!out->cells)
-		return tw_no_memory(err);
-	memcpy(out->cells, all->cells, bytes);
-	out->rows = 0;
-	for (row = 0; row < all->rows; row++)
-		if (is_wanted(filter, all, row))
-			memcpy(out->cells + ++out->rows * out->columns,
-			       all->cells + (row + 1) * all->columns, bytes);
-	return 0;
+	steps->input = tw_table_new(tw_table_spec(all), trawl_allocator_default());
+	for (row = 0; steps->input && row < trawl_table_rows(all); row++) {
+		size_t to;
+
+		if (!is_wanted(filter, all, row))
+			continue;
+		to = tw_table_add_row(steps->input);
+		for (i = 0; i < trawl_table_columns(all); i++)
+			tw_table_copy_cell(steps->input, to, i, all, row, i);
+	}
+	return steps->input ? tw_table_finish(steps->input, err) : tw_no_memory(err);
 }
 
 /* ---- which ranks' traces are read */
@@ -528,14 +535,14 @@ static int new_ranks(struct tw_variance_steps *steps, bool **wanted, struct traw
 	return 0;
 }
 
-int tw_variance_ranks_of_rows(struct tw_variance_steps *steps, const struct tw_csv *in,
+int tw_variance_ranks_of_rows(struct tw_variance_steps *steps, const struct trawl_table *in,
 			      bool **wanted, struct trawl_error *err)
 {
 	size_t row, place;
 
 	if (new_ranks(steps, wanted, err))
 		return TRAWL_ENOMEM;
-	for (row = 0; row < in->rows; row++) {
+	for (row = 0; row < trawl_table_rows(in); row++) {
 		int64_t threads, channels, rank;
 
 		if (!tw_variance_point(in, row, &threads, &channels, &rank))
@@ -550,13 +557,13 @@ int tw_variance_ranks_of_rows(struct tw_variance_steps *steps, const struct tw_c
 /* Whether a report has the sheet; what is wrong with it is told when it is used. */
 static bool has_gemm_sheet(const char *path)
 {
-	const struct tw_csv *sheet = NULL;
+	const struct trawl_table *table = NULL;
 	struct tw_book *book;
 	bool has;
 
 	if (tw_book_open(&book, path, trawl_allocator_default(), NULL))
 		return false;
-	has = !tw_book_sheet(book, "GEMM", &sheet, NULL) && sheet;
+	has = !tw_book_table(book, &tw_analysis_sheet_GEMM.table, &table, NULL) && table;
 	tw_book_free(book);
 	return has;
 }

@@ -22,14 +22,15 @@ struct tw_variance_steps {
 	unsigned top_k;
 	double tolerance; /* a fraction of the expected time */
 
-	struct tw_arena arena;	/* sheets that are made */
-	struct tw_book **books; /* that sheets lie in */
+	struct tw_arena arena;
+	struct tw_book **books; /* that tables lie in */
 	size_t book_count, book_capacity;
 	struct tw_collectives_slot *slots; /* by rank of all configurations in order */
 	size_t slot_count;
-	struct tw_csv sheets[TW_VARIANCE_STEPS]; /* what the steps gave */
-	struct tw_str notes;			 /* of tw_str_note(): what was left out */
-	bool incomplete;			 /* something was */
+	struct trawl_table *input;		       /* what was read of a file */
+	struct trawl_table *tables[TW_VARIANCE_STEPS]; /* what the steps gave */
+	struct tw_str notes;			       /* of tw_str_note(): what was left out */
+	bool incomplete;			       /* something was */
 };
 
 /*
@@ -41,11 +42,11 @@ void tw_variance_steps_init(struct tw_variance_steps *steps, const struct tw_swe
 void tw_variance_steps_release(struct tw_variance_steps *steps);
 
 /*
- * One of the steps; it gives steps->sheets[step].  `in` is the sheet of the step before, or a file
+ * One of the steps; it gives steps->tables[step].  `in` is the table of the step before, or a file
  * of one; NULL for the first.
  */
 int tw_variance_step(struct tw_variance_steps *steps, enum tw_variance_step step,
-		     const struct tw_csv *in, struct trawl_error *err) TRAWL_MUST_CHECK;
+		     const struct trawl_table *in, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
  * All three, into the files of their names in tracelens_analysis.  Without any row of operations,
@@ -58,23 +59,20 @@ int tw_variance_steps_all(struct tw_variance_steps *steps,
 extern const char *const tw_variance_step_suffixes[TW_VARIANCE_STEPS];
 void tw_variance_step_name(unsigned top_k, enum tw_variance_step step, struct tw_str *out);
 
-/*
- * The first sheet of a file, as far as it is of the configurations and ranks asked for; it lives as
- * long as the steps.
- */
+/* The first table of a file, as far as it is of the configurations and ranks asked for: the input. */
 int tw_variance_steps_read(struct tw_variance_steps *steps, const char *path,
-			   const struct tw_sweep_filter *filter, struct tw_csv *out,
+			   const struct tw_sweep_filter *filter,
 			   struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* What held up the GEMMs of each configuration: gemm_rows and so on of the list. */
-void tw_configurations_add_gemms(const struct tw_csv *overlap, struct tw_configuration *list,
+void tw_configurations_add_gemms(const struct trawl_table *overlap, struct tw_configuration *list,
 				 size_t count);
 
 /* ---- ranks of all configurations, in order */
 
 size_t tw_sweep_rank_count(const struct tw_sweep *sweep);
 /* Those that rows are of, *wanted of each rank; in the arena of the steps. */
-int tw_variance_ranks_of_rows(struct tw_variance_steps *steps, const struct tw_csv *in,
+int tw_variance_ranks_of_rows(struct tw_variance_steps *steps, const struct trawl_table *in,
 			      bool **wanted, struct trawl_error *err) TRAWL_MUST_CHECK;
 /* Those whose report is not there, or lacks the sheet GEMM, and whose trace can stand in for it. */
 int tw_variance_ranks_without_report(struct tw_variance_steps *steps, bool **wanted,

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
-#include "study/sweep/sheet.h"
+#include "study/variance/cells.h"
 #include "study/variance/kernel_details.h"
 #include "text/scan.h"
 
@@ -14,45 +14,36 @@
 #include <string.h>
 
 #define DETAILS "kernel_details"
-#define PREFIX "col_"
+#define PREFIX TW_VARIANCE_PREFIX
 
 enum {
-	THREADS,
-	CHANNEL,
-	RANK,
-	KERNEL,
-	MIN,
-	MAX,
-	DIFF,
-	FIRST, /* columns in front of those of the sheet */
-};
-static const char *const headers[FIRST] = {
-	[THREADS] = "threads",	  [CHANNEL] = "channel",	[RANK] = "rank",
-	[KERNEL] = "kernel_name", [MIN] = "kernel_time_min_us", [MAX] = "kernel_time_max_us",
-	[DIFF] = "time_diff_us",
+	FIRST = TW_VARIANCE_DIFF + 1, /* columns in front of those of the report */
+	LAST = TW_VARIANCE_KERNEL_NAMES - TW_VARIANCE_DIFF, /* and behind them */
 };
 
-/* Columns behind them. */
-enum { KERNEL_TOTAL, KERNEL_COUNT, KERNEL_NAMES, LAST };
-static const char *const last_headers[LAST] = {
-	[KERNEL_TOTAL] = "kernel_total_time_us",
-	[KERNEL_COUNT] = "kernel_count",
-	[KERNEL_NAMES] = "kernel_names",
+/* Of a report's table where it has what is looked at. */
+struct place {
+	size_t details, min, max;
 };
 
-/* The sheet of a report, as far as rows of it are kept. */
+/* A report's table, as far as rows of it are kept. */
 struct sheet {
+	const struct trawl_table *gemm;
 	const char **headers; /* "col_...", NULL: has none, or one that was there before */
-	size_t columns;
+	struct place place;
 };
+
+/* Where the table's own shortest call counts. */
+#define OWN_MIN (-1)
 
 struct row {
 	int64_t threads, channels, rank;
 	double diff_us;
-	size_t order;	    /* in which rows were added */
-	size_t sheet;	    /* index of its report's */
-	const char **cells; /* as long as the sheet has columns */
-	const char *min, *max, *diff, *kernel, *names;
+	size_t order; /* in which rows were added */
+	size_t sheet; /* index of its report's */
+	size_t at;    /* row of that */
+	int64_t min_ns;
+	const char *kernel, *names;
 	int64_t kernel_total_ns, kernel_count;
 };
 
@@ -90,59 +81,60 @@ void tw_variance_free(struct tw_variance *v)
 
 /* ---- the columns of a sheet */
 
-struct place {
-	size_t details, min, max;
-};
-
-static size_t details_column(const struct tw_csv *gemm)
+static size_t details_column(const struct trawl_table *gemm)
 {
-	size_t column = tw_sheet_column(gemm, DETAILS "__summarize_kernel_stats"), i;
+	size_t count = trawl_table_columns(gemm), i;
+	size_t column = tw_table_column(gemm, TW_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS);
 
-	for (i = 0; column == TW_CSV_NO_COLUMN && i < gemm->columns; i++)
-		if (!strncmp(gemm->cells[i], DETAILS, strlen(DETAILS)))
+	for (i = 0; column == count && i < count; i++)
+		if (!strncmp(trawl_table_column(gemm, i)->header, DETAILS, strlen(DETAILS)))
 			column = i;
 	return column;
 }
 
-static int find_columns(const struct tw_csv *gemm, struct place *place, struct trawl_error *err)
+static int find_columns(const struct trawl_table *gemm, struct place *place,
+			struct trawl_error *err)
 {
+	size_t none = trawl_table_columns(gemm);
 	const char *missing = NULL;
 
 	place->details = details_column(gemm);
-	place->min = tw_sheet_column(gemm, "Kernel Time (µs)_min");
-	place->max = tw_sheet_column(gemm, "Kernel Time (µs)_max");
-	if (place->max == TW_CSV_NO_COLUMN)
-		missing = "Kernel Time (µs)_max";
-	if (place->min == TW_CSV_NO_COLUMN)
-		missing = "Kernel Time (µs)_min";
-	if (place->details == TW_CSV_NO_COLUMN)
-		missing = DETAILS "__summarize_kernel_stats";
+	place->min = tw_table_column(gemm, TW_COL_KERNEL_TIME_US_MIN);
+	place->max = tw_table_column(gemm, TW_COL_KERNEL_TIME_US_MAX);
+	if (place->max == none)
+		missing = TW_COL_KERNEL_TIME_US_MAX;
+	if (place->min == none)
+		missing = TW_COL_KERNEL_TIME_US_MIN;
+	if (place->details == none)
+		missing = TW_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS;
 	if (!missing)
 		return 0;
 	return trawl_error_set(err, TRAWL_EFORMAT, "sheet GEMM has no column '%s'", missing);
 }
 
 /* Names of the columns as the result has them. */
-static int keep_sheet(struct tw_variance *v, const struct tw_csv *gemm)
+static int keep_sheet(struct tw_variance *v, const struct trawl_table *gemm,
+		      const struct place *place)
 {
-	struct sheet sheet = { .columns = gemm->columns };
-	size_t i, k;
+	size_t columns = trawl_table_columns(gemm), i;
+	struct sheet sheet = { .gemm = gemm, .place = *place };
 
 	if (!tw_list_grow(&v->sheets, &v->sheet_capacity, v->sheet_count, sizeof(sheet),
 			  v->allocator))
 		return -1;
-	sheet.headers = tw_arena_alloc(&v->arena, (gemm->columns + 1) * sizeof(*sheet.headers));
+	sheet.headers = tw_arena_alloc(&v->arena, columns * sizeof(*sheet.headers));
 	if (!sheet.headers)
 		return -1;
-	for (i = 0; i < gemm->columns; i++) {
-		size_t len = strlen(gemm->cells[i]);
+	for (i = 0; i < columns; i++) {
+		const char *own = trawl_table_column(gemm, i)->header;
+		size_t len = strlen(own), k;
 		char *header = tw_arena_alloc(&v->arena, strlen(PREFIX) + len + 1);
 
 		if (!header)
 			return -1;
 		memcpy(header, PREFIX, strlen(PREFIX));
-		memcpy(header + strlen(PREFIX), gemm->cells[i], len + 1);
-		for (k = 0; k < i && strcmp(gemm->cells[k], gemm->cells[i]); k++)
+		memcpy(header + strlen(PREFIX), own, len + 1);
+		for (k = 0; k < i && strcmp(trawl_table_column(gemm, k)->header, own); k++)
 			;
 		sheet.headers[i] = len && k == i ? header : NULL;
 	}
@@ -155,8 +147,8 @@ static int keep_sheet(struct tw_variance *v, const struct tw_csv *gemm)
 struct candidate {
 	double diff_us;
 	size_t row;
-	bool has_time;	 /* the longest call is over 0 */
-	const char *min; /* of the shortest call that has GPU work */
+	bool has_time;	/* the longest call is over 0 */
+	int64_t min_ns; /* of the shortest call that has GPU work */
 };
 
 /* Largest difference first, of equals the earlier row. */
@@ -169,46 +161,35 @@ static int compare_candidates(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* In ns where both are told to the ns: differences of doubles have digits that nobody measured. */
-static bool exact_difference(const char *min, const char *max, int64_t *diff_ns)
+/* Of times that are told to the ns: differences of doubles have digits that nobody measured. */
+static bool exact_ns(const struct trawl_table *gemm, size_t row, size_t column, int64_t *ns)
 {
 	enum { NS = 3 };
-	unsigned digits_min = tw_decimal_digits(min), digits_max = tw_decimal_digits(max);
-	int64_t from, to;
+	struct tw_str text;
+	bool exact;
 
-	return digits_min <= NS && digits_max <= NS && tw_decimal_of(min, NS, &from) &&
-	       tw_decimal_of(max, NS, &to) && !__builtin_sub_overflow(to, from, diff_ns);
+	tw_str_init(&text, trawl_allocator_default());
+	exact = tw_decimal_digits(tw_table_text(gemm, row, column, &text)) <= NS &&
+		tw_text_decimal(text.ptr, NS, ns);
+	tw_str_release(&text);
+	return exact;
 }
 
-static double difference(const struct tw_csv *gemm, const struct place *place, size_t row,
-			 const char *min)
+static double difference(const struct sheet *sheet, size_t row, int64_t min_ns)
 {
-	int64_t ns;
+	int64_t from = min_ns, to, ns;
 
-	if (exact_difference(min, tw_csv_text(gemm, row, place->max), &ns))
+	if ((min_ns != OWN_MIN || exact_ns(sheet->gemm, row, sheet->place.min, &from)) &&
+	    exact_ns(sheet->gemm, row, sheet->place.max, &to) &&
+	    !__builtin_sub_overflow(to, from, &ns))
 		return (double)ns / 1000;
-	return tw_csv_number(gemm, row, place->max) - tw_csv_number(gemm, row, place->min);
+	return tw_table_number(sheet->gemm, row, sheet->place.max) -
+	       tw_table_number(sheet->gemm, row, sheet->place.min);
 }
 
 static const char *keep(struct tw_variance *v, const char *text)
 {
 	return tw_arena_copy(&v->arena, text, strlen(text));
-}
-
-static int keep_difference(struct tw_variance *v, struct row *row)
-{
-	struct tw_str text;
-	int64_t ns;
-
-	tw_str_init(&text, v->allocator);
-	if (exact_difference(row->min, row->max, &ns))
-		tw_str_add_decimal(&text, ns, 3);
-	else
-		tw_str_add_real(&text, row->diff_us);
-	row->diff = text.failed ? NULL :
-				  tw_arena_copy(&v->arena, text.ptr ? text.ptr : "", text.len);
-	tw_str_release(&text);
-	return row->diff ? 0 : -1;
 }
 
 static int keep_kernels(struct tw_variance *v, struct row *row,
@@ -231,65 +212,41 @@ static int keep_kernels(struct tw_variance *v, struct row *row,
 	return row->names && row->kernel ? 0 : -1;
 }
 
-static int keep_cells(struct tw_variance *v, struct row *row, const struct tw_csv *gemm,
-		      const struct place *place, size_t number, const char *min)
-{
-	size_t i;
-
-	row->cells = tw_arena_alloc(&v->arena, (gemm->columns + 1) * sizeof(*row->cells));
-	if (!row->cells)
-		return -1;
-	for (i = 0; i < gemm->columns; i++) {
-		row->cells[i] = keep(v, tw_csv_text(gemm, number, i));
-		if (!row->cells[i])
-			return -1;
-	}
-	row->min = keep(v, min);
-	row->max = row->cells[place->max];
-	return row->min ? keep_difference(v, row) : -1;
-}
-
 /* Rows of one report, with what is wrong with some. */
 struct adding {
 	struct tw_variance *v;
-	const struct tw_csv *gemm, *instances;
-	struct place place;
-	struct row like; /* threads, channels, rank */
+	const struct sheet *sheet;
+	const struct trawl_table *gemm, *instances;
+	struct row like; /* threads, channels, rank, sheet */
 	struct candidate *candidates;
 	size_t count, kept, without_times, without_kernel, without_min;
 };
 
 /*
- * The time of the shortest call in the sheet's unit.  A call whose GPU work was not recorded counts
- * there as 0, which is no time of it: of those that have some, the table of instances tells.  NULL:
- * it is not known.
+ * The time of the shortest call.  One whose GPU work was not recorded counts in the table as 0,
+ * which is no time of it: of those that have some, the table of instances tells.  False: it is not
+ * known.
  */
-static const char *shortest(struct adding *a, size_t row)
+static bool shortest(const struct adding *a, size_t row, int64_t *min_ns)
 {
-	const char *min = tw_csv_text(a->gemm, row, a->place.min), *uid;
-	size_t of_gemm = tw_csv_column(a->gemm, "UID_first"), of_instances, time, i;
-	struct tw_str text;
-	int64_t ns;
+	const struct place *place = &a->sheet->place;
+	int64_t uid, other;
+	size_t column, i;
 
-	if (tw_csv_number(a->gemm, row, a->place.min) != 0 ||
-	    !(tw_csv_number(a->gemm, row, a->place.max) > 0))
-		return min;
-	if (!a->instances || of_gemm == TW_CSV_NO_COLUMN)
-		return NULL;
-	uid = tw_csv_text(a->gemm, row, of_gemm);
-	of_instances = tw_csv_column(a->instances, "UID_first");
-	time = tw_csv_column(a->instances, "min_time_ns");
-	for (i = 0; i < a->instances->rows; i++)
-		if (!strcmp(tw_csv_text(a->instances, i, of_instances), uid))
+	*min_ns = OWN_MIN;
+	if (tw_table_number(a->gemm, row, place->min) != 0 ||
+	    !(tw_table_number(a->gemm, row, place->max) > 0))
+		return true;
+	if (!a->instances ||
+	    !tw_table_whole(a->gemm, row, tw_table_column(a->gemm, TW_COL_UID_FIRST), &uid))
+		return false;
+	column = tw_table_column(a->instances, TW_COL_UID_FIRST);
+	for (i = 0; i < trawl_table_rows(a->instances); i++)
+		if (tw_table_whole(a->instances, i, column, &other) && other == uid)
 			break;
-	if (i == a->instances->rows || !tw_decimal_of(tw_csv_text(a->instances, i, time), 0, &ns) ||
-	    ns <= 0)
-		return NULL;
-	tw_str_init(&text, a->v->allocator);
-	tw_str_add_decimal(&text, ns, 3);
-	min = text.failed ? NULL : keep(a->v, text.ptr);
-	tw_str_release(&text);
-	return min;
+	return tw_table_decimal(a->instances, i, tw_table_column(a->instances, "min_time_ns"), 0,
+				min_ns) &&
+	       *min_ns > 0;
 }
 
 static int add_row(struct adding *a, const struct candidate *candidate, struct trawl_error *err)
@@ -297,9 +254,16 @@ static int add_row(struct adding *a, const struct candidate *candidate, struct t
 	struct tw_variance *v = a->v;
 	struct tw_listed_kernels kernels;
 	struct row row = a->like;
-	int status = tw_listed_kernels_read(&kernels,
-					    tw_csv_text(a->gemm, candidate->row, a->place.details),
-					    v->allocator, err);
+	struct tw_str text;
+	int status;
+
+	tw_str_init(&text, v->allocator);
+	status = tw_listed_kernels_read(
+		&kernels, tw_table_text(a->gemm, candidate->row, a->sheet->place.details, &text),
+		v->allocator, err);
+	if (text.failed)
+		status = tw_no_memory(err);
+	tw_str_release(&text);
 
 	if (!status && !kernels.count) {
 		/* Calls without any GPU work are no loss. */
@@ -307,8 +271,9 @@ static int add_row(struct adding *a, const struct candidate *candidate, struct t
 	} else if (!status && a->kept < v->top_k) {
 		row.diff_us = candidate->diff_us;
 		row.order = v->count;
+		row.at = candidate->row;
+		row.min_ns = candidate->min_ns;
 		if (!tw_list_grow(&v->rows, &v->capacity, v->count, sizeof(row), v->allocator) ||
-		    keep_cells(v, &row, a->gemm, &a->place, candidate->row, candidate->min) ||
 		    keep_kernels(v, &row, &kernels)) {
 			status = tw_no_memory(err);
 		} else {
@@ -325,15 +290,17 @@ static int add_rows(struct adding *a, struct trawl_error *err)
 	size_t i;
 	int status = 0;
 
-	for (i = 0; i < a->gemm->rows; i++) {
-		const char *min = shortest(a, i);
-		double diff = min ? difference(a->gemm, &a->place, i, min) : NAN;
+	for (i = 0; i < trawl_table_rows(a->gemm); i++) {
+		int64_t min_ns;
+		bool known = shortest(a, i, &min_ns);
+		double diff = known ? difference(a->sheet, i, min_ns) : NAN;
 
 		if (isfinite(diff))
 			a->candidates[a->count++] = (struct candidate){
-				diff, i, tw_csv_number(a->gemm, i, a->place.max) > 0, min
+				diff, i, tw_table_number(a->gemm, i, a->sheet->place.max) > 0,
+				min_ns
 			};
-		else if (min)
+		else if (known)
 			a->without_times++;
 		else
 			a->without_min++;
@@ -348,32 +315,35 @@ static int add_rows(struct adding *a, struct trawl_error *err)
 
 static void tell_rows(const struct adding *a, struct tw_str *told)
 {
+	size_t rows = trawl_table_rows(a->gemm);
+
 	if (a->without_times)
 		tw_str_addf(told, "%zu of %zu rows of sheet GEMM have no times\n", a->without_times,
-			    a->gemm->rows);
+			    rows);
 	if (a->without_min)
 		tw_str_addf(
 			told,
 			"%zu of %zu rows of sheet GEMM have calls without recorded GPU work: how "
 			"long the shortest took is not known\n",
-			a->without_min, a->gemm->rows);
+			a->without_min, rows);
 	if (a->without_kernel)
 		tw_str_addf(told, "%zu of %zu rows of sheet GEMM name no kernel\n",
-			    a->without_kernel, a->gemm->rows);
+			    a->without_kernel, rows);
 }
 
 int tw_variance_add(struct tw_variance *v, int64_t threads, int64_t channels, int64_t rank,
-		    const struct tw_csv *gemm, const struct tw_csv *instances, struct tw_str *told,
-		    struct trawl_error *err)
+		    const struct trawl_table *gemm, const struct trawl_table *instances,
+		    struct tw_str *told, struct trawl_error *err)
 {
 	struct adding a = { .v = v, .gemm = gemm, .instances = instances };
-	size_t bytes = (gemm->rows + 1) * sizeof(*a.candidates);
+	size_t bytes = (trawl_table_rows(gemm) + 1) * sizeof(*a.candidates);
+	struct place place;
 	int status;
 
-	/* A sheet without anything is one of a trace without such operations. */
-	if (!gemm->columns)
+	/* A table without anything is one of a trace without such operations. */
+	if (!trawl_table_columns(gemm))
 		return 0;
-	status = find_columns(gemm, &a.place, err);
+	status = find_columns(gemm, &place, err);
 	if (status)
 		return status;
 	a.like = (struct row){ .threads = threads,
@@ -381,10 +351,12 @@ int tw_variance_add(struct tw_variance *v, int64_t threads, int64_t channels, in
 			       .rank = rank,
 			       .sheet = v->sheet_count };
 	a.candidates = tw_alloc(v->allocator, bytes);
-	if (!a.candidates || keep_sheet(v, gemm))
+	if (!a.candidates || keep_sheet(v, gemm, &place)) {
 		status = tw_no_memory(err);
-	else
+	} else {
+		a.sheet = &v->sheets[a.like.sheet];
 		status = add_rows(&a, err);
+	}
 	tw_free(v->allocator, a.candidates, bytes);
 	/* Its columns count only with rows. */
 	if (!status && !a.kept)
@@ -410,19 +382,19 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Headers of all sheets that rows are of, each once, in order of their code points. */
-static const char **join_headers(const struct tw_variance *v, struct tw_arena *arena, size_t *count)
+/* Headers of all tables that rows are of, each once, in order of their code points. */
+static const char **join_headers(struct tw_variance *v, size_t *count)
 {
 	const char **all;
 	size_t i, k, n = 0;
 
 	for (i = 0; i < v->sheet_count; i++)
-		n += v->sheets[i].columns;
-	all = tw_arena_alloc(arena, (n + 1) * sizeof(*all));
+		n += trawl_table_columns(v->sheets[i].gemm);
+	all = tw_arena_alloc(&v->arena, (n + 1) * sizeof(*all));
 	if (!all)
 		return NULL;
 	for (i = n = 0; i < v->sheet_count; i++)
-		for (k = 0; k < v->sheets[i].columns; k++)
+		for (k = 0; k < trawl_table_columns(v->sheets[i].gemm); k++)
 			if (v->sheets[i].headers[k])
 				all[n++] = v->sheets[i].headers[k];
 	if (n)
@@ -430,72 +402,133 @@ static const char **join_headers(const struct tw_variance *v, struct tw_arena *a
 	for (i = *count = 0; i < n; i++)
 		if (!*count || strcmp(all[*count - 1], all[i]) != 0)
 			all[(*count)++] = all[i];
-	/* What was gathered goes away; the result does not. */
-	for (i = 0; i < *count; i++) {
-		all[i] = tw_arena_copy(arena, all[i], strlen(all[i]));
-		if (!all[i])
-			return NULL;
-	}
 	return all;
 }
 
-static void copy_text(struct tw_sheet *out, size_t row, size_t column, const char *text)
-{
-	if (*text)
-		tw_sheet_copy(out, row, column, text, strlen(text));
-}
+/* The result while it is made. */
+struct result {
+	const struct tw_variance *v;
+	struct trawl_column *columns;
+	size_t count;
+	struct trawl_table *table;
+};
 
-static void fill_row(const struct tw_variance *v, struct tw_sheet *out, size_t number,
-		     const char *const *all, size_t count)
+/* Where a column of a report's table goes; 0: nowhere. */
+static size_t place_of(const struct result *r, const struct sheet *sheet, size_t column)
 {
-	const struct row *row = &v->rows[number];
-	const struct sheet *sheet = &v->sheets[row->sheet];
 	size_t i;
 
-	tw_sheet_decimal(out, number, THREADS, row->threads, 0);
-	tw_sheet_decimal(out, number, CHANNEL, row->channels, 0);
-	tw_sheet_decimal(out, number, RANK, row->rank, 0);
-	copy_text(out, number, KERNEL, row->kernel);
-	copy_text(out, number, MIN, row->min);
-	copy_text(out, number, MAX, row->max);
-	copy_text(out, number, DIFF, row->diff);
-	for (i = 0; i < sheet->columns; i++) {
-		const char **place;
-
-		if (!sheet->headers[i])
-			continue;
-		place = bsearch(&sheet->headers[i], all, count, sizeof(*all), compare_texts);
-		if (place)
-			copy_text(out, number, FIRST + (size_t)(place - (const char **)all),
-				  row->cells[i]);
-	}
-	if (row->kernel_total_ns)
-		tw_sheet_decimal(out, number, FIRST + count + KERNEL_TOTAL, row->kernel_total_ns,
-				 3);
-	tw_sheet_decimal(out, number, FIRST + count + KERNEL_COUNT, row->kernel_count, 0);
-	copy_text(out, number, FIRST + count + KERNEL_NAMES, row->names);
+	for (i = FIRST; sheet->headers[column] && i < r->count - LAST; i++)
+		if (!strcmp(r->columns[i].header, sheet->headers[column]))
+			return i;
+	return 0;
 }
 
-int tw_variance_finish(struct tw_variance *v, struct tw_arena *arena, struct tw_csv *csv,
-		       struct trawl_error *err)
+/* A column holds cells of another one too: as text, unless they are of one type. */
+static void admit(struct trawl_column *column, const struct trawl_column *other)
 {
-	struct tw_sheet out;
-	size_t count = 0, i;
-	const char **all = join_headers(v, arena, &count);
+	if (!column->unit) {
+		column->type = other->type;
+		column->scale = other->scale;
+		column->unit = "";
+	} else if (column->type != other->type || column->scale != other->scale) {
+		column->type = TRAWL_COLUMN_ID;
+	}
+}
 
-	*csv = (struct tw_csv){ 0 };
-	if (!all)
+static void declare(struct result *r, const char *const *headers)
+{
+	size_t i, k;
+
+	memcpy(r->columns, tw_variance_columns, FIRST * sizeof(*r->columns));
+	memcpy(r->columns + r->count - LAST, tw_variance_columns + FIRST,
+	       LAST * sizeof(*r->columns));
+	for (i = FIRST; i < r->count - LAST; i++)
+		r->columns[i] = (struct trawl_column){ .header = headers[i - FIRST] };
+	r->columns[TW_VARIANCE_MIN].unit = r->columns[TW_VARIANCE_MAX].unit = NULL;
+	for (i = 0; i < r->v->sheet_count; i++) {
+		const struct sheet *sheet = &r->v->sheets[i];
+
+		admit(&r->columns[TW_VARIANCE_MIN],
+		      trawl_table_column(sheet->gemm, sheet->place.min));
+		admit(&r->columns[TW_VARIANCE_MAX],
+		      trawl_table_column(sheet->gemm, sheet->place.max));
+		for (k = 0; k < trawl_table_columns(sheet->gemm); k++) {
+			size_t to = place_of(r, sheet, k);
+
+			if (to)
+				admit(&r->columns[to], trawl_table_column(sheet->gemm, k));
+		}
+	}
+	/* Some may be of the instances. */
+	if (r->columns[TW_VARIANCE_MIN].type != TRAWL_COLUMN_REAL)
+		r->columns[TW_VARIANCE_MIN].type = TRAWL_COLUMN_ID;
+}
+
+static void set_min(struct result *r, size_t row, double us)
+{
+	struct tw_str text;
+
+	if (r->columns[TW_VARIANCE_MIN].type == TRAWL_COLUMN_REAL) {
+		tw_table_set_real(r->table, row, TW_VARIANCE_MIN, us);
+		return;
+	}
+	tw_str_init(&text, trawl_allocator_default());
+	tw_str_add_real(&text, us);
+	tw_table_set_text(r->table, row, TW_VARIANCE_MIN, text.ptr, text.len);
+	tw_str_release(&text);
+}
+
+static void fill_row(struct result *r, size_t number)
+{
+	const struct row *row = &r->v->rows[number];
+	const struct sheet *sheet = &r->v->sheets[row->sheet];
+	size_t last = r->count - LAST - FIRST, i, to;
+
+	tw_table_add_row(r->table);
+	tw_table_set_integer(r->table, number, TW_VARIANCE_THREADS, row->threads);
+	tw_table_set_integer(r->table, number, TW_VARIANCE_CHANNEL, row->channels);
+	tw_table_set_integer(r->table, number, TW_VARIANCE_RANK, row->rank);
+	tw_table_set_str(r->table, number, TW_VARIANCE_KERNEL, row->kernel);
+	if (row->min_ns == OWN_MIN)
+		tw_table_copy_cell(r->table, number, TW_VARIANCE_MIN, sheet->gemm, row->at,
+				   sheet->place.min);
+	else
+		set_min(r, number, (double)row->min_ns / 1000);
+	tw_table_copy_cell(r->table, number, TW_VARIANCE_MAX, sheet->gemm, row->at,
+			   sheet->place.max);
+	tw_table_set_real(r->table, number, TW_VARIANCE_DIFF, row->diff_us);
+	for (i = 0; i < trawl_table_columns(sheet->gemm); i++) {
+		to = place_of(r, sheet, i);
+		if (to)
+			tw_table_copy_cell(r->table, number, to, sheet->gemm, row->at, i);
+	}
+	if (row->kernel_total_ns)
+		tw_table_set_integer(r->table, number, last + TW_VARIANCE_KERNEL_TOTAL,
+				     row->kernel_total_ns);
+	tw_table_set_integer(r->table, number, last + TW_VARIANCE_KERNEL_COUNT, row->kernel_count);
+	tw_table_set_str(r->table, number, last + TW_VARIANCE_KERNEL_NAMES, row->names);
+}
+
+int tw_variance_finish(struct tw_variance *v, struct trawl_table **out, struct trawl_error *err)
+{
+	struct tw_table_spec spec = { .name = "variance", .keep_empty = true };
+	size_t count = 0, i;
+	const char **headers = join_headers(v, &count);
+	struct result r = { .v = v, .count = FIRST + count + LAST };
+
+	r.columns = tw_arena_alloc(&v->arena, r.count * sizeof(*r.columns));
+	*out = NULL;
+	if (!headers || !r.columns)
 		return tw_no_memory(err);
 	if (v->count)
 		qsort(v->rows, v->count, sizeof(*v->rows), compare_rows);
-	tw_sheet_begin(&out, csv, arena, FIRST + count + LAST, v->count);
-	for (i = 0; i < FIRST; i++)
-		tw_sheet_header(&out, i, headers[i]);
-	for (i = 0; i < count; i++)
-		tw_sheet_header(&out, FIRST + i, all[i]);
-	for (i = 0; i < LAST; i++)
-		tw_sheet_header(&out, FIRST + count + i, last_headers[i]);
-	for (i = 0; i < v->count; i++)
-		fill_row(v, &out, i, all, count);
-	return tw_sheet_end(&out, err);
+	declare(&r, headers);
+	spec.columns = r.columns;
+	spec.column_count = r.count;
+	r.table = tw_table_new_owning(&spec, v->allocator);
+	for (i = 0; r.table && i < v->count; i++)
+		fill_row(&r, i);
+	*out = tw_table_finished(r.table);
+	return *out ? 0 : tw_no_memory(err);
 }

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "job/collectives/facts.h"
-#include "study/sweep/sheet.h"
+#include "study/variance/cells.h"
 
 #include <string.h>
 
@@ -35,39 +35,42 @@ int tw_sweep_collectives_of_rank(const struct tw_rank *rank, struct tw_arena *ar
 	return 0;
 }
 
-int tw_sweep_collectives_of_sheet(const struct tw_csv *nccl_long, int64_t rank,
+int tw_sweep_collectives_of_table(const struct trawl_table *nccl_long, int64_t rank,
 				  struct tw_arena *arena, struct tw_sweep_collectives *out,
 				  size_t *without_times, struct trawl_error *err)
 {
 	enum { NS = 3 };
-	static const char *const headers[] = { "rank", "Collective name", "ts", "dur" };
-	size_t column[4], i, count = 0;
+	static const char *const headers[] = { "rank", TW_COL_COLLECTIVE_NAME, "ts", "dur" };
+	size_t rows = trawl_table_rows(nccl_long), column[4], i, count = 0;
 	struct tw_sweep_collective *items;
 
 	*out = (struct tw_sweep_collectives){ 0 };
 	*without_times = 0;
 	for (i = 0; i < 4; i++) {
-		column[i] = tw_sheet_column(nccl_long, headers[i]);
-		if (column[i] == TW_CSV_NO_COLUMN)
+		column[i] = tw_table_column(nccl_long, headers[i]);
+		if (column[i] == trawl_table_columns(nccl_long))
 			return trawl_error_set(err, TRAWL_EFORMAT,
 					       "sheet nccl_long has no column '%s'", headers[i]);
 	}
-	items = tw_arena_alloc(arena, (nccl_long->rows + 1) * sizeof(*items));
+	items = tw_arena_alloc(arena, (rows + 1) * sizeof(*items));
 	if (!items)
 		return tw_no_memory(err);
-	for (i = 0; i < nccl_long->rows; i++) {
-		struct tw_sweep_collective c = { .name = tw_csv_text(nccl_long, i, column[1]) };
+	for (i = 0; i < rows; i++) {
+		struct tw_sweep_collective c;
 		int64_t number, dur;
 
-		if (!tw_whole_of(tw_csv_text(nccl_long, i, column[0]), &number) || number != rank)
+		if (!tw_table_whole(nccl_long, i, column[0], &number) || number != rank)
 			continue;
 		/* 0 is a time; an empty cell is none. */
-		if (!tw_decimal_of(tw_csv_text(nccl_long, i, column[2]), NS, &c.start_ns) ||
-		    !tw_decimal_of(tw_csv_text(nccl_long, i, column[3]), NS, &dur) ||
+		if (!tw_table_decimal(nccl_long, i, column[2], NS, &c.start_ns) ||
+		    !tw_table_decimal(nccl_long, i, column[3], NS, &dur) ||
 		    __builtin_add_overflow(c.start_ns, dur, &c.end_ns)) {
 			++*without_times;
 			continue;
 		}
+		c.name = tw_table_copy_text(nccl_long, i, column[1], arena);
+		if (!c.name)
+			return tw_no_memory(err);
 		items[count++] = c;
 	}
 	*out = (struct tw_sweep_collectives){ items, count };

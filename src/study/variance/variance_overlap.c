@@ -7,29 +7,19 @@
 #include "base/alloc.h"
 #include "base/intervals.h"
 #include "base/list.h"
-#include "study/sweep/sheet.h"
+#include "study/variance/cells.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT, NAMES, MOST, MOST_NAME, TOTAL, TOTAL_PERCENT, SPAN, OWN };
-static const char *const own_headers[OWN] = {
-	[COUNT] = "overlapping_collective_count",
-	[NAMES] = "overlapping_collective_names",
-	[MOST] = "max_overlap_percentage",
-	[MOST_NAME] = "max_overlap_collective",
-	[TOTAL] = "total_overlap_duration_ms",
-	[TOTAL_PERCENT] = "total_overlap_percentage",
-	[SPAN] = "max_call_span_us",
-};
-
-#define NS_DIGITS_OF_US 3
-#define NS_DIGITS_OF_MS 6
+#define OWN (TW_VARIANCE_COLUMNS - TW_VARIANCE_COUNT)
 
 struct step {
-	const struct tw_csv *in;
-	struct tw_sheet out;
+	const struct trawl_table *in;
+	struct trawl_table *out;
+	size_t own; /* its column of the step's first */
+	struct tw_str text;
 	const struct trawl_allocator *allocator;
 	struct tw_sweep_collective *found; /* of the present row, in order of start */
 	size_t count, capacity;
@@ -37,28 +27,30 @@ struct step {
 	bool failed;
 };
 
-static bool decimal_at(const struct tw_csv *in, size_t row, const char *header, unsigned scale,
-		       int64_t *value)
+static bool ns_at(const struct trawl_table *in, size_t row, enum tw_variance_column column,
+		  int64_t *ns)
 {
-	return tw_decimal_of(tw_csv_text(in, row, tw_csv_column(in, header)), scale, value);
+	/* Times in ms are texts. */
+	return tw_table_decimal(in, row, tw_variance_at(in, column),
+				*tw_variance_columns[column].unit == 'm' ? 6 : 3, ns);
 }
 
 /*
  * The longest call; of files that do not tell it, its kernel.  A time of 0 is one, an empty cell is
  * none.
  */
-static bool find_span(const struct tw_csv *in, size_t row, struct tw_interval *span)
+static bool find_span(const struct trawl_table *in, size_t row, struct tw_interval *span)
 {
-	const char *found = "max_duration_found_us";
+	enum tw_variance_column found = TW_VARIANCE_MAX_FOUND;
 	int64_t duration;
 
-	if (decimal_at(in, row, "max_call_start_us", NS_DIGITS_OF_US, &span->start_ns) &&
-	    decimal_at(in, row, "max_call_end_us", NS_DIGITS_OF_US, &span->end_ns))
+	if (ns_at(in, row, TW_VARIANCE_MAX_START, &span->start_ns) &&
+	    ns_at(in, row, TW_VARIANCE_MAX_END, &span->end_ns))
 		return true;
-	if (tw_csv_column(in, found) == TW_CSV_NO_COLUMN)
-		found = "kernel_time_max_us";
-	return decimal_at(in, row, "max_duration_timestamp_ms", NS_DIGITS_OF_MS, &span->start_ns) &&
-	       decimal_at(in, row, found, NS_DIGITS_OF_US, &duration) &&
+	if (tw_variance_at(in, found) == trawl_table_columns(in))
+		found = TW_VARIANCE_MAX;
+	return ns_at(in, row, TW_VARIANCE_MAX_TS, &span->start_ns) &&
+	       ns_at(in, row, found, &duration) &&
 	       !__builtin_add_overflow(span->start_ns, duration, &span->end_ns);
 }
 
@@ -110,11 +102,10 @@ static void set_overlap(struct step *s, size_t row, const struct tw_interval *sp
 {
 	int64_t length = span->end_ns - span->start_ns, most = 0;
 	struct tw_union together = TW_UNION_INIT;
-	size_t own = s->out.own, i;
+	size_t own = s->own - TW_VARIANCE_COUNT, i;
 	const char *most_name = "";
-	struct tw_str names;
 
-	tw_str_init(&names, s->allocator);
+	tw_str_clear(&s->text);
 	for (i = 0; i < s->count; i++) {
 		const struct tw_sweep_collective *c = &s->found[i];
 		int64_t ns = overlap(c, span);
@@ -122,23 +113,21 @@ static void set_overlap(struct step *s, size_t row, const struct tw_interval *sp
 
 		tw_union_add(&together, start, start + ns);
 		if (i)
-			tw_str_add_char(&names, ';');
-		tw_str_add_cstr(&names, c->name);
+			tw_str_add_char(&s->text, ';');
+		tw_str_add_cstr(&s->text, c->name);
 		if (ns > most) {
 			most = ns;
 			most_name = c->name;
 		}
 	}
-	tw_sheet_decimal(&s->out, row, own + COUNT, (int64_t)s->count, 0);
-	if (names.len)
-		tw_sheet_copy(&s->out, row, own + NAMES, names.ptr, names.len);
-	tw_sheet_real(&s->out, row, own + MOST, percent(most, length));
-	tw_sheet_copy(&s->out, row, own + MOST_NAME, most_name, strlen(most_name));
-	tw_sheet_fixed(&s->out, row, own + TOTAL, together.length_ns, NS_DIGITS_OF_MS,
-		       NS_DIGITS_OF_MS);
-	tw_sheet_real(&s->out, row, own + TOTAL_PERCENT, percent(together.length_ns, length));
-	s->failed |= names.failed;
-	tw_str_release(&names);
+	tw_table_set_integer(s->out, row, own + TW_VARIANCE_COUNT, (int64_t)s->count);
+	if (s->text.len)
+		tw_table_set_text(s->out, row, own + TW_VARIANCE_NAMES, s->text.ptr, s->text.len);
+	tw_table_set_real(s->out, row, own + TW_VARIANCE_MOST, percent(most, length));
+	tw_table_set_str(s->out, row, own + TW_VARIANCE_MOST_NAME, most_name);
+	tw_table_set_fixed(s->out, row, own + TW_VARIANCE_TOTAL, together.length_ns, 6, &s->text);
+	tw_table_set_real(s->out, row, own + TW_VARIANCE_TOTAL_PERCENT,
+			  percent(together.length_ns, length));
 }
 
 static void fill_row(struct step *s, size_t row, tw_collectives_fn *collectives, void *context)
@@ -153,7 +142,7 @@ static void fill_row(struct step *s, size_t row, tw_collectives_fn *collectives,
 		s->without_times++;
 		return;
 	}
-	tw_sheet_decimal(&s->out, row, s->out.own + SPAN, length, NS_DIGITS_OF_US);
+	tw_table_set_integer(s->out, row, s->own + TW_VARIANCE_SPAN - TW_VARIANCE_COUNT, length);
 	if (tw_variance_point(s->in, row, &threads, &channels, &rank))
 		all = collectives(context, threads, channels, rank, &known);
 	if (!known) {
@@ -168,32 +157,38 @@ static void tell(const struct step *s, struct tw_str *told)
 {
 	if (s->without_times)
 		tw_str_addf(told, "%zu of %zu rows have no times, so nothing is known to overlap\n",
-			    s->without_times, s->in->rows);
+			    s->without_times, trawl_table_rows(s->in));
 	if (s->without_collectives)
 		tw_str_addf(told,
 			    "%zu of %zu rows: neither a trace nor a report tells the collectives\n",
-			    s->without_collectives, s->in->rows);
+			    s->without_collectives, trawl_table_rows(s->in));
 }
 
-int tw_variance_overlap(const struct tw_csv *in, tw_collectives_fn *collectives, void *context,
-			struct tw_arena *arena, struct tw_csv *out, struct tw_str *told,
-			struct trawl_error *err)
+int tw_variance_overlap(const struct trawl_table *in, tw_collectives_fn *collectives, void *context,
+			const struct trawl_allocator *allocator, struct trawl_table **out,
+			struct tw_str *told, struct trawl_error *err)
 {
-	static const char *const needed[] = { "threads", "channel", "rank",
-					      "max_duration_timestamp_ms" };
-	struct step s = { .in = in, .allocator = arena->allocator };
-	int status = tw_sheet_needs(in, needed, sizeof(needed) / sizeof(needed[0]), err);
+	static const enum tw_variance_column needed[] = { TW_VARIANCE_THREADS, TW_VARIANCE_CHANNEL,
+							  TW_VARIANCE_RANK, TW_VARIANCE_MAX_TS };
+	struct step s = { .in = in, .allocator = allocator };
 	size_t i;
 
-	*out = (struct tw_csv){ 0 };
-	if (status)
-		return status;
-	tw_sheet_extend(&s.out, out, arena, in, own_headers, OWN);
-	for (i = 0; i < in->rows && !s.failed && !s.out.failed; i++)
+	*out = NULL;
+	if (tw_table_needs(in, needed, sizeof(needed) / sizeof(needed[0]), err))
+		return err->status;
+	tw_str_init(&s.text, allocator);
+	s.out = tw_table_extended(in, tw_variance_columns + TW_VARIANCE_COUNT, OWN, &s.own,
+				  allocator);
+	for (i = 0; s.out && i < trawl_table_rows(in) && !s.failed; i++)
 		fill_row(&s, i, collectives, context);
-	tw_free(s.allocator, s.found, s.capacity * sizeof(*s.found));
-	s.out.failed |= s.failed;
-	if (!s.out.failed)
+	tw_free(allocator, s.found, s.capacity * sizeof(*s.found));
+	if (s.failed || s.text.failed) {
+		tw_table_free(s.out);
+		s.out = NULL;
+	}
+	tw_str_release(&s.text);
+	*out = tw_table_finished(s.out);
+	if (*out)
 		tell(&s, told);
-	return tw_sheet_end(&s.out, err);
+	return *out ? 0 : tw_no_memory(err);
 }

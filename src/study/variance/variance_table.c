@@ -5,7 +5,7 @@
 #include "findings/findings.h"
 #include "render/render.h"
 #include "render/width.h"
-#include "study/sweep/sheet.h"
+#include "study/variance/cells.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,162 +16,215 @@
 #define LADDER "gemm_overlap"
 
 #define REAL(header, unit, digits, ...) TW_REAL(header, unit, digits, 12, __VA_ARGS__)
-#define MS(header, ...) TW_DECIMAL(header, "ms", 6, 6, 20, __VA_ARGS__)
+/* Exact, but files have all digits of them. */
+#define MS(of_header, ...)                                                              \
+	{                                                                               \
+		.header = of_header, .type = TRAWL_COLUMN_ID, .unit = "ms", .scale = 6, \
+		.digits = 6, .width = 20, .meaning = __VA_ARGS__                        \
+	}
+#define V(column) [TW_VARIANCE_##column]
 
-enum {
-	THREADS,
-	CHANNEL,
-	RANK,
-	NAME,
-	DIMS,
-	KERNEL,
-	MIN,
-	MAX,
-	DIFF,
-	MIN_TS,
-	MAX_TS,
-	BETWEEN,
-	MIN_FOUND,
-	MAX_FOUND,
-	STATUS,
-	MATCHED_BY,
-	MAX_START,
-	MAX_END,
-	COUNT,
-	NAMES,
-	MOST,
-	MOST_NAME,
-	TOTAL,
-	TOTAL_PERCENT,
-	READING,
-	COLUMNS
-};
-
-static const struct trawl_column columns[COLUMNS] = {
-	TW_INTEGER("threads", 8, "threads of the configuration", .values = ">=0"),
-	TW_INTEGER("channel", 8, "its channels", .values = ">=0"),
-	TW_INTEGER("rank", 6, "rank whose report has the operation", .values = ">=0"),
-	TW_TEXT("name", 20, "name of the operation"),
-	TW_TEXT("Input Dims", 36, "shapes of its inputs"),
-	TW_TEXT("kernel_name", 40, "its kernel with the most time"),
-	REAL("kernel_time_min_us", "µs", 3, "kernel time of its shortest call"),
-	REAL("kernel_time_max_us", "µs", 3, "kernel time of its longest call"),
-	REAL("time_diff_us", "µs", 3, "what they differ by"),
-	MS("min_duration_timestamp_ms", "start of the main kernel in the shortest call"),
-	MS("max_duration_timestamp_ms", "start of the main kernel in the longest call"),
-	MS("time_between_min_max_ms", "what lies between the two"),
-	TW_US("min_duration_found_us", 14, "time of that kernel in the shortest call"),
-	TW_US("max_duration_found_us", 14, "time of that kernel in the longest call"),
-	TW_TEXT("match_status", 12,
+const struct trawl_column tw_variance_columns[TW_VARIANCE_COLUMNS] = {
+	V(THREADS) = TW_INTEGER("threads", 8, "threads of the configuration", .values = ">=0"),
+	V(CHANNEL) = TW_INTEGER("channel", 8, "its channels", .values = ">=0"),
+	V(RANK) = TW_INTEGER("rank", 6, "rank whose report has the operation", .values = ">=0"),
+	V(KERNEL) = TW_TEXT("kernel_name", 40, "its kernel with the most time"),
+	V(MIN) = REAL("kernel_time_min_us", "µs", 3, "kernel time of its shortest call"),
+	V(MAX) = REAL("kernel_time_max_us", "µs", 3, "kernel time of its longest call"),
+	V(DIFF) = REAL("time_diff_us", "µs", 3, "what they differ by"),
+	V(KERNEL_TOTAL) = TW_US("kernel_total_time_us", 14, "time of that kernel in all calls"),
+	V(KERNEL_COUNT) = TW_INTEGER("kernel_count", 8, "kernels of the operation"),
+	V(KERNEL_NAMES) = TW_TEXT("kernel_names", 40, "their names, the most time first"),
+	V(MIN_TS) =
+		MS("min_duration_timestamp_ms", "start of the main kernel in the shortest call"),
+	V(MAX_TS) = MS("max_duration_timestamp_ms", "start of the main kernel in the longest call"),
+	V(BETWEEN) = MS("time_between_min_max_ms", "what lies between the two"),
+	V(MIN_FOUND) =
+		TW_US("min_duration_found_us", 14, "time of that kernel in the shortest call"),
+	V(MAX_FOUND) =
+		TW_US("max_duration_found_us", 14, "time of that kernel in the longest call"),
+	V(STATUS) = TW_TEXT(
+		"match_status", 12,
 		"whether the calls' times are those of the report: exact, within_tol, nearest, none",
 		.values = "exact|within_tol|nearest|none"),
-	TW_TEXT("matched_by", 12, "what the operation was found by: operation or kernel",
-		.values = "operation|kernel"),
-	TW_US("max_call_start_us", 14,
-	      "first start of the longest call's kernels, on the trace's clock"),
-	TW_US("max_call_end_us", 14, "last end of them"),
-	TW_INTEGER("overlapping_collective_count", 8, "collectives that run in that time",
-		   .values = ">=0"),
-	TW_TEXT("overlapping_collective_names", 24, "their names, in order of start"),
-	REAL("max_overlap_percentage", "%", 2, "share of the call that one of them covers at most",
-	     .values = "0..100"),
-	TW_TEXT("max_overlap_collective", 16, "which one"),
-	MS("total_overlap_duration_ms", "time of the call that all of them cover together",
-	   .values = ">=0"),
-	REAL("total_overlap_percentage", "%", 2, "share of the call that is", .values = "0..100"),
+	V(MATCHED_BY) = TW_TEXT("matched_by", 12,
+				"what the operation was found by: operation or kernel",
+				.values = "operation|kernel"),
+	V(MAIN) = TW_TEXT("main_kernel", 40, "the kernel with the most time over all its calls"),
+	V(MIN_TIME) = TW_US("min_call_time_us", 14, "time of the shortest call"),
+	V(MAX_TIME) = TW_US("max_call_time_us", 14, "time of the longest call"),
+	V(MIN_START) = TW_US("min_call_start_us", 14, "first start of the shortest call's kernels"),
+	V(MIN_END) = TW_US("min_call_end_us", 14, "last end of them"),
+	V(MAX_START) = TW_US("max_call_start_us", 14,
+			     "first start of the longest call's kernels, on the trace's clock"),
+	V(MAX_END) = TW_US("max_call_end_us", 14, "last end of them"),
+	V(MIN_EVENT) = TW_INTEGER("min_call_event", 10, "event number of the shortest call"),
+	V(MAX_EVENT) = TW_INTEGER("max_call_event", 10, "event number of the longest call"),
+	V(COUNT) = TW_INTEGER("overlapping_collective_count", 8,
+			      "collectives that run in that time", .values = ">=0"),
+	V(NAMES) = TW_TEXT("overlapping_collective_names", 24, "their names, in order of start"),
+	V(MOST) = REAL("max_overlap_percentage", "%", 2,
+		       "share of the call that one of them covers at most", .values = "0..100"),
+	V(MOST_NAME) = TW_TEXT("max_overlap_collective", 16, "which one"),
+	V(TOTAL) = MS("total_overlap_duration_ms",
+		      "time of the call that all of them cover together", .values = ">=0"),
+	V(TOTAL_PERCENT) = REAL("total_overlap_percentage", "%", 2, "share of the call that is",
+				.values = "0..100"),
+	V(SPAN) = TW_US("max_call_span_us", 14, "time of the longest call, from start to end"),
+};
+
+size_t tw_variance_at(const struct trawl_table *table, enum tw_variance_column column)
+{
+	return tw_table_column(table, tw_variance_columns[column].header);
+}
+
+double tw_variance_number(const struct trawl_table *table, size_t row,
+			  enum tw_variance_column column)
+{
+	return tw_table_number(table, row, tw_variance_at(table, column));
+}
+
+/* ---- the table for printing: those of all steps that say something to people, and two more */
+
+enum {
+	NAME = TW_VARIANCE_COLUMNS,
+	DIMS,
+	READING,
+};
+
+static const struct trawl_column more_columns[] = {
+	TW_TEXT("name", 20, "name of the operation"),
+	TW_TEXT(TW_COL_INPUT_DIMS, 36, "shapes of its inputs"),
 	TW_TEXT("reading", 24, "what that says about the operation",
 		.values =
 			"blocked by communication|communication-heavy|partly beside communication|pure computation"),
 };
 
-static const struct tw_table_spec spec = {
-	.name = "gemm_variance",
-	.meaning = "operations whose calls differ most in time",
-	.columns = columns,
-	.column_count = COLUMNS,
-	.keep_empty = true,
+static const int printed[] = {
+	TW_VARIANCE_THREADS,
+	TW_VARIANCE_CHANNEL,
+	TW_VARIANCE_RANK,
+	NAME,
+	DIMS,
+	TW_VARIANCE_KERNEL,
+	TW_VARIANCE_MIN,
+	TW_VARIANCE_MAX,
+	TW_VARIANCE_DIFF,
+	TW_VARIANCE_MIN_TS,
+	TW_VARIANCE_MAX_TS,
+	TW_VARIANCE_BETWEEN,
+	TW_VARIANCE_MIN_FOUND,
+	TW_VARIANCE_MAX_FOUND,
+	TW_VARIANCE_STATUS,
+	TW_VARIANCE_MATCHED_BY,
+	TW_VARIANCE_MAX_START,
+	TW_VARIANCE_MAX_END,
+	TW_VARIANCE_COUNT,
+	TW_VARIANCE_NAMES,
+	TW_VARIANCE_MOST,
+	TW_VARIANCE_MOST_NAME,
+	TW_VARIANCE_TOTAL,
+	TW_VARIANCE_TOTAL_PERCENT,
+	READING,
 };
+#define PRINTED (sizeof(printed) / sizeof(printed[0]))
 
-/* Where a column of the table comes from, if its header does not say. */
-static const char *source_of(size_t column)
+static struct trawl_column declared(int column)
 {
-	return column == NAME ? "col_name" :
-	       column == DIMS ? "col_Input Dims_first" :
-				columns[column].header;
+	struct trawl_column c = column < NAME ? tw_variance_columns[column] :
+						more_columns[column - NAME];
+
+	if (!strcmp(c.unit, "ms"))
+		c.type = TRAWL_COLUMN_DECIMAL;
+	return c;
+}
+
+/* Where a step has it. */
+static size_t source_of(const struct trawl_table *step, int column)
+{
+	if (column == NAME)
+		return tw_table_column(step, TW_VARIANCE_PREFIX "name");
+	if (column == DIMS)
+		return tw_table_column(step, TW_VARIANCE_PREFIX TW_COL_INPUT_DIMS_FIRST);
+	return column == READING ? SIZE_MAX : tw_variance_at(step, (enum tw_variance_column)column);
 }
 
 /* ---- the reading */
 
-static double number_at(const struct tw_csv *csv, size_t row, const char *header)
-{
-	return tw_csv_number(csv, row, tw_csv_column(csv, header));
-}
-
 /* Of all collectives together; files of others tell the largest part alone. */
-static double overlap_percent(const struct tw_csv *csv, size_t row)
+static double overlap_percent(const struct trawl_table *step, size_t row)
 {
-	double percent = number_at(csv, row, columns[TOTAL_PERCENT].header);
+	double percent = tw_variance_number(step, row, TW_VARIANCE_TOTAL_PERCENT);
 
-	return isnan(percent) ? number_at(csv, row, columns[MOST].header) : percent;
+	return isnan(percent) ? tw_variance_number(step, row, TW_VARIANCE_MOST) : percent;
 }
 
-static const struct tw_level *level_of(const struct tw_csv *csv, size_t row)
+static const struct tw_level *level_of(const struct trawl_table *step, size_t row)
 {
 	struct tw_facts facts;
 
 	tw_facts_init(&facts);
-	facts.value[TW_FACT_collective_percent] = overlap_percent(csv, row);
-	facts.value[TW_FACT_collectives_at_once] = number_at(csv, row, columns[COUNT].header);
+	facts.value[TW_FACT_collective_percent] = overlap_percent(step, row);
+	facts.value[TW_FACT_collectives_at_once] = tw_variance_number(step, row, TW_VARIANCE_COUNT);
 	return tw_level_of(LADDER, &facts);
 }
 
-bool tw_variance_is_blocked(const struct tw_csv *csv, size_t row)
+bool tw_variance_is_blocked(const struct trawl_table *step, size_t row)
 {
-	return !strcmp(level_of(csv, row)->level, "blocked");
+	return !strcmp(level_of(step, row)->level, "blocked");
 }
 
 /* ---- the table */
 
-static void set_cell(struct trawl_table *table, const struct tw_csv *csv, size_t row, size_t column)
+static void set_cell(struct trawl_table *table, const struct trawl_table *step, size_t row,
+		     size_t column, size_t from)
 {
-	const char *text = tw_csv_text(csv, row, tw_csv_column(csv, source_of(column)));
+	const struct trawl_column *declared = trawl_table_column(table, column);
 	int64_t value;
 
-	switch (columns[column].type) {
+	switch (declared->type) {
 	case TRAWL_COLUMN_INTEGER:
-		if (tw_whole_of(text, &value))
+		if (tw_table_whole(step, row, from, &value))
 			tw_table_set_integer(table, row, column, value);
 		break;
 	case TRAWL_COLUMN_DECIMAL:
-		if (tw_decimal_of(text, columns[column].scale, &value))
+		if (tw_table_decimal(step, row, from, declared->scale, &value))
 			tw_table_set_integer(table, row, column, value);
 		break;
 	case TRAWL_COLUMN_REAL:
-		tw_table_set_real(table, row, column,
-				  tw_csv_number(csv, row, tw_csv_column(csv, source_of(column))));
+		tw_table_set_real(table, row, column, tw_table_number(step, row, from));
 		break;
 	case TRAWL_COLUMN_TEXT:
 	case TRAWL_COLUMN_ID:
-		if (*text)
-			tw_table_set_str(table, row, column, text);
+		if (!tw_table_says(step, row, from, ""))
+			tw_table_copy_cell(table, row, column, step, row, from);
 		break;
 	}
 }
 
-struct trawl_table *tw_variance_table(const struct tw_csv *csv,
+struct trawl_table *tw_variance_table(const struct trawl_table *step,
 				      const struct trawl_allocator *allocator)
 {
-	struct trawl_table *table = tw_table_new(&spec, allocator);
-	size_t row, column;
+	static const struct tw_table_spec spec = {
+		.name = "gemm_variance",
+		.meaning = "operations whose calls differ most in time",
+		.keep_empty = true,
+	};
+	struct trawl_column columns[PRINTED];
+	struct trawl_table *table;
+	size_t row, i;
 
-	for (row = 0; table && row < csv->rows; row++) {
-		const struct tw_level *level = level_of(csv, row);
+	for (i = 0; i < PRINTED; i++)
+		columns[i] = declared(printed[i]);
+	table = tw_table_new_columns(&spec, columns, PRINTED, allocator);
+	for (row = 0; table && row < trawl_table_rows(step); row++) {
+		const struct tw_level *level = level_of(step, row);
 
 		tw_table_add_row(table);
-		for (column = 0; column < READING; column++)
-			set_cell(table, csv, row, column);
+		for (i = 0; i < PRINTED; i++)
+			set_cell(table, step, row, i, source_of(step, printed[i]));
 		if (strcmp(level->level, "unknown") != 0)
-			tw_table_set_str(table, row, READING, level->text);
+			tw_table_set_str(table, row, PRINTED - 1, level->text);
 	}
 	return tw_table_finished(table);
 }
@@ -207,56 +260,52 @@ static size_t shown_at(size_t column, bool overlap)
 	return overlap || column < S_OVERLAP ? column : column - (S_NAME - S_OVERLAP);
 }
 
-/* The operation, or the kernel where the file does not tell it. */
-static const char *operation_of(const struct tw_csv *csv, size_t row)
+static void add_shown(struct trawl_table *table, const struct trawl_table *step, size_t row,
+		      bool overlap)
 {
-	const char *name = tw_csv_text(csv, row, tw_csv_column(csv, "col_name"));
-
-	return *name ? name : tw_csv_text(csv, row, tw_csv_column(csv, "kernel_name"));
-}
-
-static void add_shown(struct trawl_table *table, const struct tw_csv *csv, size_t row, bool overlap)
-{
-	const char *dims = tw_csv_text(csv, row, tw_csv_column(csv, source_of(DIMS)));
-	const struct tw_level *level = level_of(csv, row);
+	const struct tw_level *level = level_of(step, row);
+	size_t name = source_of(step, NAME), dims = source_of(step, DIMS);
 	size_t at = tw_table_add_row(table);
 	int64_t threads, channels, rank;
-	struct tw_str text;
+	char text[64];
 
-	tw_str_init(&text, trawl_allocator_default());
-	if (tw_variance_point(csv, row, &threads, &channels, &rank)) {
-		tw_str_addf(&text, "%" PRId64 "thread_%" PRId64 "ch", threads, channels);
-		tw_table_set_text(table, at, S_CONFIGURATION, text.ptr ? text.ptr : "", text.len);
+	if (tw_variance_point(step, row, &threads, &channels, &rank)) {
+		snprintf(text, sizeof(text), "%" PRId64 "thread_%" PRId64 "ch", threads, channels);
+		tw_table_set_str(table, at, S_CONFIGURATION, text);
 		tw_table_set_integer(table, at, S_RANK, rank);
 	}
-	tw_str_release(&text);
-	tw_table_set_str(table, at, shown_at(S_NAME, overlap), operation_of(csv, row));
-	if (*dims)
-		tw_table_set_str(table, at, shown_at(S_DIMS, overlap), dims);
+	/* The operation, or the kernel where the file does not tell it. */
+	if (tw_table_says(step, row, name, ""))
+		name = tw_variance_at(step, TW_VARIANCE_KERNEL);
+	tw_table_set_str(table, at, shown_at(S_NAME, overlap), "");
+	tw_table_copy_cell(table, at, shown_at(S_NAME, overlap), step, row, name);
+	if (!tw_table_says(step, row, dims, ""))
+		tw_table_copy_cell(table, at, shown_at(S_DIMS, overlap), step, row, dims);
 	tw_table_set_real(table, at, shown_at(S_MIN, overlap),
-			  number_at(csv, row, columns[MIN].header));
+			  tw_variance_number(step, row, TW_VARIANCE_MIN));
 	tw_table_set_real(table, at, shown_at(S_MAX, overlap),
-			  number_at(csv, row, columns[MAX].header));
-	tw_table_set_real(table, at, S_DIFF, number_at(csv, row, columns[DIFF].header));
+			  tw_variance_number(step, row, TW_VARIANCE_MAX));
+	tw_table_set_real(table, at, S_DIFF, tw_variance_number(step, row, TW_VARIANCE_DIFF));
 	if (!overlap)
 		return;
-	tw_table_set_real(table, at, S_OVERLAP, overlap_percent(csv, row));
+	tw_table_set_real(table, at, S_OVERLAP, overlap_percent(step, row));
 	if (strcmp(level->level, "unknown") != 0)
 		tw_table_set_str(table, at, S_READING, level->level);
 }
 
-static void add_table(const struct tw_csv *csv, bool overlap, unsigned width, struct tw_str *out)
+static void add_table(const struct trawl_table *step, bool overlap, unsigned width,
+		      struct tw_str *out)
 {
 	struct trawl_column own[S_END];
 	struct trawl_table *table;
-	size_t row, count = csv->rows < SHOWN ? csv->rows : SHOWN, i;
+	size_t row, count = trawl_table_rows(step), i;
 
 	for (i = 0; i < S_END; i++)
 		if (overlap || i < S_OVERLAP || i >= S_NAME)
 			own[shown_at(i, overlap)] = shown_columns[i];
 	table = tw_table_new_columns(&shown_spec, own, shown_at(S_END, overlap), out->allocator);
-	for (row = 0; table && row < count; row++)
-		add_shown(table, csv, row, overlap);
+	for (row = 0; table && row < count && row < SHOWN; row++)
+		add_shown(table, step, row, overlap);
 	if (!table || tw_table_finish(table, NULL))
 		out->failed = true;
 	else
@@ -296,15 +345,15 @@ static void add_wrapped(struct tw_str *out, const struct tw_str *text, unsigned 
 }
 
 /* "mean 12.3, median 11.0, least 4.0, largest 20.0 µs" of the numbers of a column. */
-static void add_statistics(const struct tw_csv *csv, const char *header, const char *what,
-			   double us_per_unit, unsigned width, struct tw_str *out)
+static void add_statistics(const struct trawl_table *step, enum tw_variance_column column,
+			   const char *what, double us_per_unit, unsigned width, struct tw_str *out)
 {
 	struct tw_str line;
-	double *values = tw_alloc_array(out->allocator, csv->rows + 1, sizeof(*values)), sum = 0;
-	size_t i, n = 0;
+	size_t rows = trawl_table_rows(step), i, n = 0;
+	double *values = tw_alloc_array(out->allocator, rows + 1, sizeof(*values)), sum = 0;
 
-	for (i = 0; values && i < csv->rows; i++) {
-		double value = number_at(csv, i, header);
+	for (i = 0; values && i < rows; i++) {
+		double value = tw_variance_number(step, i, column);
 
 		if (isfinite(value)) {
 			values[n++] = value * us_per_unit;
@@ -327,29 +376,29 @@ static void add_statistics(const struct tw_csv *csv, const char *header, const c
 		add_wrapped(out, &line, 2, width);
 		tw_str_release(&line);
 	}
-	tw_free(out->allocator, values, (csv->rows + 1) * sizeof(*values));
+	tw_free(out->allocator, values, (rows + 1) * sizeof(*values));
 }
 
-static size_t count_with(const struct tw_csv *csv, const char *header)
+static size_t count_with(const struct trawl_table *step, enum tw_variance_column column)
 {
-	size_t column = tw_csv_column(csv, header), i, n = 0;
+	size_t at = tw_variance_at(step, column), i, n = 0;
 
-	for (i = 0; i < csv->rows; i++)
-		n += *tw_csv_text(csv, i, column) != '\0';
+	for (i = 0; i < trawl_table_rows(step); i++)
+		n += !tw_table_says(step, i, at, "");
 	return n;
 }
 
-size_t tw_variance_matched(const struct tw_csv *csv, const char *status)
+size_t tw_variance_matched(const struct trawl_table *step, const char *status)
 {
-	size_t column = tw_csv_column(csv, columns[STATUS].header), i, n = 0;
+	size_t at = tw_variance_at(step, TW_VARIANCE_STATUS), i, n = 0;
 
-	for (i = 0; i < csv->rows; i++)
-		n += !strcmp(tw_csv_text(csv, i, column), status);
+	for (i = 0; i < trawl_table_rows(step); i++)
+		n += tw_table_says(step, i, at, status);
 	return n;
 }
 
 /* How well they were found; of files without that how many have times. */
-static void add_matches(const struct tw_csv *csv, unsigned width, struct tw_str *out)
+static void add_matches(const struct trawl_table *step, unsigned width, struct tw_str *out)
 {
 	static const struct {
 		const char *status, *what;
@@ -359,15 +408,15 @@ static void add_matches(const struct tw_csv *csv, unsigned width, struct tw_str 
 		{ "nearest", "nearest" },
 	};
 	struct tw_str line;
-	size_t counts[3], found = 0, i;
+	size_t rows = trawl_table_rows(step), counts[3], found = 0, i;
 	bool first = true;
 
 	for (i = 0; i < 3; i++)
-		found += counts[i] = tw_variance_matched(csv, list[i].status);
+		found += counts[i] = tw_variance_matched(step, list[i].status);
 	tw_str_init(&line, out->allocator);
 	tw_str_addf(&line, "Found in the traces: %zu of %zu row%s",
-		    found ? found : count_with(csv, columns[MIN_TS].header), csv->rows,
-		    csv->rows == 1 ? "" : "s");
+		    found ? found : count_with(step, TW_VARIANCE_MIN_TS), rows,
+		    rows == 1 ? "" : "s");
 	for (i = 0; i < 3; i++)
 		if (counts[i]) {
 			tw_str_addf(&line, "%s%zu %s", first ? " (" : ", ", counts[i],
@@ -380,12 +429,12 @@ static void add_matches(const struct tw_csv *csv, unsigned width, struct tw_str 
 	tw_str_release(&line);
 }
 
-static size_t count_level(const struct tw_csv *csv, const char *level)
+static size_t count_level(const struct trawl_table *step, const char *level)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < csv->rows; i++)
-		n += !strcmp(level_of(csv, i)->level, level);
+	for (i = 0; i < trawl_table_rows(step); i++)
+		n += !strcmp(level_of(step, i)->level, level);
 	return n;
 }
 
@@ -401,7 +450,7 @@ static void add_reading(const char *level, size_t n, const char *what, unsigned 
 }
 
 /* A line for each reading that rows have. */
-static void add_readings(const struct tw_csv *csv, unsigned width, struct tw_str *out)
+static void add_readings(const struct trawl_table *step, unsigned width, struct tw_str *out)
 {
 	static const struct {
 		const char *level, *what;
@@ -411,7 +460,7 @@ static void add_readings(const struct tw_csv *csv, unsigned width, struct tw_str
 		{ "pure", "no collective runs meanwhile: pure computation" },
 		{ "unknown", "times or collectives are not known" },
 	};
-	size_t i, n = count_level(csv, "blocked");
+	size_t i, n = count_level(step, "blocked");
 	char blocked[112];
 
 	snprintf(blocked, sizeof(blocked),
@@ -420,32 +469,33 @@ static void add_readings(const struct tw_csv *csv, unsigned width, struct tw_str
 	if (n)
 		add_reading("blocked", n, blocked, width, out);
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		n = count_level(csv, lines[i].level);
+		n = count_level(step, lines[i].level);
 		if (n)
 			add_reading(lines[i].level, n, lines[i].what, width, out);
 	}
 }
 
-void tw_variance_digest(const struct tw_csv *csv, unsigned width, struct tw_str *out)
+void tw_variance_digest(const struct trawl_table *step, unsigned width, struct tw_str *out)
 {
-	bool times = tw_csv_column(csv, columns[MIN_TS].header) != TW_CSV_NO_COLUMN;
-	bool overlap = tw_csv_column(csv, columns[COUNT].header) != TW_CSV_NO_COLUMN;
+	size_t rows = trawl_table_rows(step), none = trawl_table_columns(step);
+	bool times = tw_variance_at(step, TW_VARIANCE_MIN_TS) != none;
+	bool overlap = tw_variance_at(step, TW_VARIANCE_COUNT) != none;
 
-	tw_str_addf(out, "Operations whose calls differ most in time: %zu row%s", csv->rows,
-		    csv->rows == 1 ? "" : "s");
-	tw_str_addf(out, csv->rows > SHOWN ? ", the first %d of them\n\n" : "\n\n", SHOWN);
-	if (!csv->rows)
+	tw_str_addf(out, "Operations whose calls differ most in time: %zu row%s", rows,
+		    rows == 1 ? "" : "s");
+	tw_str_addf(out, rows > SHOWN ? ", the first %d of them\n\n" : "\n\n", SHOWN);
+	if (!rows)
 		return;
-	add_table(csv, overlap, width, out);
+	add_table(step, overlap, width, out);
 	tw_str_add_char(out, '\n');
-	add_statistics(csv, columns[DIFF].header, "Difference", 1, width, out);
+	add_statistics(step, TW_VARIANCE_DIFF, "Difference", 1, width, out);
 	if (times) {
-		add_matches(csv, width, out);
-		add_statistics(csv, columns[BETWEEN].header,
+		add_matches(step, width, out);
+		add_statistics(step, TW_VARIANCE_BETWEEN,
 			       "Between the shortest and the longest call", 1000, width, out);
 	}
 	if (overlap) {
 		tw_str_add_cstr(out, "What communicates during the longest call:\n");
-		add_readings(csv, width, out);
+		add_readings(step, width, out);
 	}
 }

@@ -6,60 +6,28 @@
  */
 #include "study/variance/variance.h"
 
-#include "study/sweep/sheet.h"
+#include "base/alloc.h"
+#include "study/variance/cells.h"
 #include "study/variance/kernel_details.h"
 
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PARAMETER "param: "
 
-enum {
-	MIN_TS,
-	MAX_TS,
-	BETWEEN,
-	MIN_FOUND,
-	MAX_FOUND,
-	STATUS,
-	MATCHED_BY,
-	MAIN,
-	MIN_TIME,
-	MAX_TIME,
-	MIN_START,
-	MIN_END,
-	MAX_START,
-	MAX_END,
-	MIN_EVENT,
-	MAX_EVENT,
-	OWN
-};
-static const char *const own_headers[OWN] = {
-	[MIN_TS] = "min_duration_timestamp_ms",
-	[MAX_TS] = "max_duration_timestamp_ms",
-	[BETWEEN] = "time_between_min_max_ms",
-	[MIN_FOUND] = "min_duration_found_us",
-	[MAX_FOUND] = "max_duration_found_us",
-	[STATUS] = "match_status",
-	[MATCHED_BY] = "matched_by",
-	[MAIN] = "main_kernel",
-	[MIN_TIME] = "min_call_time_us",
-	[MAX_TIME] = "max_call_time_us",
-	[MIN_START] = "min_call_start_us",
-	[MIN_END] = "min_call_end_us",
-	[MAX_START] = "max_call_start_us",
-	[MAX_END] = "max_call_end_us",
-	[MIN_EVENT] = "min_call_event",
-	[MAX_EVENT] = "max_call_event",
-};
+#define OWN (TW_VARIANCE_MAX_EVENT + 1 - TW_VARIANCE_MIN_TS)
 
 struct step {
-	const struct tw_csv *in;
-	struct tw_sheet out;
+	const struct trawl_table *in;
+	struct trawl_table *out;
+	size_t own; /* its column of the step's first */
 	double tolerance;
 	struct tw_arena scratch; /* of one row */
+	struct tw_str text;
 	struct tw_str *told;
 	size_t lost; /* rows without times */
 	bool no_memory;
@@ -82,29 +50,20 @@ struct fit {
 
 /* ---- cells */
 
-static const char *cell_of(const struct step *s, size_t row, const char *header)
+/* Text of the step's input or of a trace's table. */
+static const char *text_at(struct step *s, const struct trawl_table *table, size_t row,
+			   const char *header)
 {
-	return tw_csv_text(s->in, row, tw_csv_column(s->in, header));
-}
+	const char *copy =
+		tw_table_copy_text(table, row, tw_table_column(table, header), &s->scratch);
 
-/* Text of a table, which need not end with a NUL; "" when it is not there. */
-static const char *text_of(struct step *s, const struct trawl_cell *cell)
-{
-	const char *copy;
-
-	if (cell->state == TRAWL_CELL_MISSING)
-		return "";
-	copy = tw_arena_copy(&s->scratch, cell->text, cell->text_len);
 	s->no_memory |= !copy;
 	return copy ? copy : "";
 }
 
-static const char *text_at(struct step *s, const struct trawl_table *table, size_t row,
-			   const char *header)
+static size_t own_at(const struct step *s, enum tw_variance_column column)
 {
-	struct trawl_cell cell = tw_table_cell(table, row, header);
-
-	return text_of(s, &cell);
+	return s->own + column - TW_VARIANCE_MIN_TS;
 }
 
 /* ---- which row of the trace's table */
@@ -118,19 +77,19 @@ static bool differs(const char *a, const char *b)
 static bool cells_differ(struct step *s, size_t row, const struct trawl_table *table, size_t at,
 			 const char *header)
 {
-	char name[256] = "col_";
+	char name[256];
 
-	if (strlen(header) + sizeof("col_") > sizeof(name))
+	if (snprintf(name, sizeof(name), TW_VARIANCE_PREFIX "%s", header) >= (int)sizeof(name))
 		return false;
-	strncat(name, header, sizeof(name) - strlen(name) - 1);
-	return differs(cell_of(s, row, name), text_at(s, table, at, header));
+	return differs(text_at(s, s->in, row, name), text_at(s, table, at, header));
 }
 
 static unsigned count_differences(struct step *s, size_t row, const struct trawl_table *table,
 				  size_t at)
 {
-	static const char *const arguments[] = { "Input type_first", "Input Strides_first",
-						 "Concrete Inputs_first" };
+	static const char *const arguments[] = { TW_COL_INPUT_TYPE_FIRST,
+						 TW_COL_INPUT_STRIDES_FIRST,
+						 TW_COL_CONCRETE_INPUTS_FIRST };
 	unsigned n = 0;
 	size_t i;
 
@@ -171,8 +130,8 @@ static void take_better(struct fit *best, const struct fit *fit)
 static struct fit find_operation(struct step *s, const struct wanted *w,
 				 const struct trawl_table *table)
 {
-	const char *name = cell_of(s, w->row, "col_name");
-	const char *dims = cell_of(s, w->row, "col_Input Dims_first");
+	const char *name = text_at(s, s->in, w->row, TW_VARIANCE_PREFIX "name");
+	const char *dims = text_at(s, s->in, w->row, TW_VARIANCE_PREFIX TW_COL_INPUT_DIMS_FIRST);
 	struct fit best = { .found = false };
 	size_t i;
 
@@ -180,8 +139,8 @@ static struct fit find_operation(struct step *s, const struct wanted *w,
 	for (i = 0; *name && *dims && i < trawl_table_rows(table); i++) {
 		struct fit fit = { .row = i, .found = true };
 
-		if (strcmp(name, text_at(s, table, i, "name")) != 0 ||
-		    !tw_same_arguments(dims, text_at(s, table, i, "Input Dims_first")))
+		if (!tw_table_says(table, i, tw_table_column(table, "name"), name) ||
+		    !tw_same_arguments(dims, text_at(s, table, i, TW_COL_INPUT_DIMS_FIRST)))
 			continue;
 		fit.differences = count_differences(s, w->row, table, i);
 		fit.distance_us = distance(w, table, i);
@@ -194,14 +153,14 @@ static bool has_kernel(struct step *s, const struct trawl_table *table, size_t a
 		       const char *kernel)
 {
 	struct tw_listed_kernels kernels;
-	bool has = !strcmp(text_at(s, table, at, "main kernel"), kernel);
+	bool has = tw_table_says(table, at, tw_table_column(table, TW_COL_MAIN_KERNEL), kernel);
 	size_t i;
 
 	if (has)
 		return true;
-	if (tw_listed_kernels_read(&kernels,
-				   text_at(s, table, at, "kernel_details__summarize_kernel_stats"),
-				   s->scratch.allocator, NULL))
+	if (tw_listed_kernels_read(
+		    &kernels, text_at(s, table, at, TW_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS),
+		    s->scratch.allocator, NULL))
 		s->no_memory = true;
 	for (i = 0; i < kernels.count && !has; i++)
 		has = !strcmp(kernels.items[i].name, kernel);
@@ -265,13 +224,13 @@ static const char *status_of(const struct step *s, const struct wanted *w,
 
 /* ---- the cells of a row */
 
-static void set_us(struct step *s, size_t row, int column, const struct trawl_table *table,
-		   size_t at, const char *header, unsigned scale)
+static void copy_integer(struct step *s, size_t row, enum tw_variance_column column,
+			 const struct trawl_table *table, size_t at, const char *header)
 {
 	struct trawl_cell cell = tw_table_cell(table, at, header);
 
 	if (cell.state != TRAWL_CELL_MISSING)
-		tw_sheet_decimal(&s->out, row, s->out.own + (size_t)column, cell.integer, scale);
+		tw_table_set_integer(s->out, row, own_at(s, column), cell.integer);
 }
 
 static void set_timestamps(struct step *s, size_t row, const struct trawl_cell *min,
@@ -281,41 +240,53 @@ static void set_timestamps(struct step *s, size_t row, const struct trawl_cell *
 	int64_t between;
 
 	if (min->state != TRAWL_CELL_MISSING)
-		tw_sheet_fixed(&s->out, row, s->out.own + MIN_TS, min->integer, MS, MS);
+		tw_table_set_fixed(s->out, row, own_at(s, TW_VARIANCE_MIN_TS), min->integer, MS,
+				   &s->text);
 	if (max->state != TRAWL_CELL_MISSING)
-		tw_sheet_fixed(&s->out, row, s->out.own + MAX_TS, max->integer, MS, MS);
+		tw_table_set_fixed(s->out, row, own_at(s, TW_VARIANCE_MAX_TS), max->integer, MS,
+				   &s->text);
 	if (min->state == TRAWL_CELL_MISSING || max->state == TRAWL_CELL_MISSING ||
 	    __builtin_sub_overflow(max->integer, min->integer, &between) || between == INT64_MIN)
 		return;
-	tw_sheet_fixed(&s->out, row, s->out.own + BETWEEN, between < 0 ? -between : between, MS,
-		       MS);
+	tw_table_set_fixed(s->out, row, own_at(s, TW_VARIANCE_BETWEEN),
+			   between < 0 ? -between : between, MS, &s->text);
+}
+
+static void set_found(struct step *s, size_t row, const char *status, const char *matched_by,
+		      const char *main)
+{
+	tw_table_set_str(s->out, row, own_at(s, TW_VARIANCE_STATUS), status);
+	tw_table_set_str(s->out, row, own_at(s, TW_VARIANCE_MATCHED_BY), matched_by);
+	tw_table_set_str(s->out, row, own_at(s, TW_VARIANCE_MAIN), main);
 }
 
 static void set_row(struct step *s, const struct wanted *w, const struct trawl_table *table,
 		    size_t at, const char *matched_by)
 {
 	static const struct {
-		int column;
+		enum tw_variance_column column;
 		const char *header;
-		unsigned scale;
 	} cells[] = {
-		{ MIN_FOUND, "min_main_dur_ns", 3 }, { MAX_FOUND, "max_main_dur_ns", 3 },
-		{ MIN_TIME, "min_time_ns", 3 },	     { MAX_TIME, "max_time_ns", 3 },
-		{ MIN_START, "min_start_ns", 3 },    { MIN_END, "min_end_ns", 3 },
-		{ MAX_START, "max_start_ns", 3 },    { MAX_END, "max_end_ns", 3 },
-		{ MIN_EVENT, "min_event", 0 },	     { MAX_EVENT, "max_event", 0 },
+		{ TW_VARIANCE_MIN_FOUND, "min_main_dur_ns" },
+		{ TW_VARIANCE_MAX_FOUND, "max_main_dur_ns" },
+		{ TW_VARIANCE_MIN_TIME, "min_time_ns" },
+		{ TW_VARIANCE_MAX_TIME, "max_time_ns" },
+		{ TW_VARIANCE_MIN_START, "min_start_ns" },
+		{ TW_VARIANCE_MIN_END, "min_end_ns" },
+		{ TW_VARIANCE_MAX_START, "max_start_ns" },
+		{ TW_VARIANCE_MAX_END, "max_end_ns" },
+		{ TW_VARIANCE_MIN_EVENT, "min_event" },
+		{ TW_VARIANCE_MAX_EVENT, "max_event" },
 	};
-	const char *main = text_at(s, table, at, "main kernel");
 	struct trawl_cell min = tw_table_cell(table, at, "min_main_start_ns");
 	struct trawl_cell max = tw_table_cell(table, at, "max_main_start_ns");
-	size_t i, own = s->out.own;
+	size_t i;
 
 	set_timestamps(s, w->row, &min, &max);
 	for (i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
-		set_us(s, w->row, cells[i].column, table, at, cells[i].header, cells[i].scale);
-	tw_sheet_text(&s->out, w->row, own + STATUS, status_of(s, w, table, at));
-	tw_sheet_text(&s->out, w->row, own + MATCHED_BY, matched_by);
-	tw_sheet_copy(&s->out, w->row, own + MAIN, main, strlen(main));
+		copy_integer(s, w->row, cells[i].column, table, at, cells[i].header);
+	set_found(s, w->row, status_of(s, w, table, at), matched_by,
+		  text_at(s, table, at, TW_COL_MAIN_KERNEL));
 }
 
 /* ---- runs of a kernel without an operation */
@@ -324,18 +295,19 @@ static void set_row(struct step *s, const struct wanted *w, const struct trawl_t
  * The row of the runs of a kernel whose duration is nearest; of equally near ones, and where no time
  * is told, the shortest or the longest.  False: none is of that name.
  */
-static bool find_runs(struct step *s, const char *kernel, double wanted_us, bool longest,
+static bool find_runs(const char *kernel, double wanted_us, bool longest,
 		      const struct trawl_table *runs, size_t *found)
 {
+	size_t name = tw_table_column(runs, "name");
 	double best = INFINITY, best_ns = 0;
 	size_t i;
 
 	for (i = 0; i < trawl_table_rows(runs); i++) {
-		double ns = ns_at(runs, i, "dur_ns");
+		double ns = ns_at(runs, i, TW_COL_DUR_NS);
 		double off = isnan(wanted_us) ? 0 : fabs(ns / 1000 - wanted_us);
 
 		if (off > best || (off == best && (longest ? ns <= best_ns : ns >= best_ns)) ||
-		    strcmp(text_at(s, runs, i, "name"), kernel) != 0)
+		    !tw_table_says(runs, i, name, kernel))
 			continue;
 		best = off;
 		best_ns = ns;
@@ -346,42 +318,46 @@ static bool find_runs(struct step *s, const char *kernel, double wanted_us, bool
 
 /* A run is its call: its start, end and duration are those of both. */
 static void set_run(struct step *s, size_t row, const struct trawl_table *runs, size_t at,
-		    const char *start, const char *event, const int columns[5])
+		    const char *start, const char *event, const enum tw_variance_column columns[5])
 {
 	int64_t start_ns = tw_table_cell(runs, at, start).integer;
-	int64_t dur_ns = tw_table_cell(runs, at, "dur_ns").integer;
-	size_t own = s->out.own;
+	int64_t dur_ns = tw_table_cell(runs, at, TW_COL_DUR_NS).integer;
+	const int64_t values[] = { dur_ns, dur_ns, start_ns, start_ns + dur_ns };
+	size_t i;
 
-	tw_sheet_decimal(&s->out, row, own + (size_t)columns[0], dur_ns, 3);
-	tw_sheet_decimal(&s->out, row, own + (size_t)columns[1], dur_ns, 3);
-	tw_sheet_decimal(&s->out, row, own + (size_t)columns[2], start_ns, 3);
-	tw_sheet_decimal(&s->out, row, own + (size_t)columns[3], start_ns + dur_ns, 3);
-	set_us(s, row, columns[4], runs, at, event, 0);
+	for (i = 0; i < 4; i++)
+		tw_table_set_integer(s->out, row, own_at(s, columns[i]), values[i]);
+	copy_integer(s, row, columns[4], runs, at, event);
 }
 
 /* False when no run is of that name. */
 static bool set_runs(struct step *s, const struct wanted *w, const struct trawl_table *runs)
 {
-	static const int of_min[] = { MIN_FOUND, MIN_TIME, MIN_START, MIN_END, MIN_EVENT };
-	static const int of_max[] = { MAX_FOUND, MAX_TIME, MAX_START, MAX_END, MAX_EVENT };
+	static const enum tw_variance_column of_min[] = {
+		TW_VARIANCE_MIN_FOUND, TW_VARIANCE_MIN_TIME, TW_VARIANCE_MIN_START,
+		TW_VARIANCE_MIN_END, TW_VARIANCE_MIN_EVENT
+	};
+	static const enum tw_variance_column of_max[] = {
+		TW_VARIANCE_MAX_FOUND, TW_VARIANCE_MAX_TIME, TW_VARIANCE_MAX_START,
+		TW_VARIANCE_MAX_END, TW_VARIANCE_MAX_EVENT
+	};
 	struct trawl_cell first, last;
-	size_t min, max, own = s->out.own;
+	size_t min, max;
 
-	if (!*w->kernel || !find_runs(s, w->kernel, w->min_us, false, runs, &min) ||
-	    !find_runs(s, w->kernel, w->max_us, true, runs, &max))
+	if (!*w->kernel || !find_runs(w->kernel, w->min_us, false, runs, &min) ||
+	    !find_runs(w->kernel, w->max_us, true, runs, &max))
 		return false;
-	first = tw_table_cell(runs, min, "first_start_ns");
-	last = tw_table_cell(runs, max, "last_start_ns");
+	first = tw_table_cell(runs, min, TW_COL_FIRST_START_NS);
+	last = tw_table_cell(runs, max, TW_COL_LAST_START_NS);
 	set_timestamps(s, w->row, &first, &last);
-	set_run(s, w->row, runs, min, "first_start_ns", "first_event", of_min);
-	set_run(s, w->row, runs, max, "last_start_ns", "last_event", of_max);
-	tw_sheet_text(
-		&s->out, w->row, own + STATUS,
-		status_name(
-			time_fits(s, w->min_us, ns_at(runs, min, "dur_ns"), (double)first.integer),
-			time_fits(s, w->max_us, ns_at(runs, max, "dur_ns"), (double)last.integer)));
-	tw_sheet_text(&s->out, w->row, own + MATCHED_BY, "kernel");
-	tw_sheet_text(&s->out, w->row, own + MAIN, w->kernel);
+	set_run(s, w->row, runs, min, TW_COL_FIRST_START_NS, TW_COL_FIRST_EVENT, of_min);
+	set_run(s, w->row, runs, max, TW_COL_LAST_START_NS, TW_COL_LAST_EVENT, of_max);
+	set_found(s, w->row,
+		  status_name(time_fits(s, w->min_us, ns_at(runs, min, TW_COL_DUR_NS),
+					(double)first.integer),
+			      time_fits(s, w->max_us, ns_at(runs, max, TW_COL_DUR_NS),
+					(double)last.integer)),
+		  "kernel", w->kernel);
 	return true;
 }
 
@@ -391,9 +367,9 @@ static void fill_row(struct step *s, size_t row, const struct trawl_table *table
 {
 	struct wanted w = {
 		.row = row,
-		.kernel = cell_of(s, row, "kernel_name"),
-		.min_us = tw_csv_number(s->in, row, tw_csv_column(s->in, "kernel_time_min_us")),
-		.max_us = tw_csv_number(s->in, row, tw_csv_column(s->in, "kernel_time_max_us")),
+		.kernel = text_at(s, s->in, row, tw_variance_columns[TW_VARIANCE_KERNEL].header),
+		.min_us = tw_variance_number(s->in, row, TW_VARIANCE_MIN),
+		.max_us = tw_variance_number(s->in, row, TW_VARIANCE_MAX),
 	};
 	const char *matched_by = "operation";
 	struct fit fit = { .found = false };
@@ -407,7 +383,7 @@ static void fill_row(struct step *s, size_t row, const struct trawl_table *table
 	if (fit.found) {
 		set_row(s, &w, table, fit.row, matched_by);
 	} else if (!runs || !set_runs(s, &w, runs)) {
-		tw_sheet_text(&s->out, row, s->out.own + STATUS, "none");
+		tw_table_set_str(s->out, row, own_at(s, TW_VARIANCE_STATUS), "none");
 		s->lost++;
 	}
 }
@@ -431,18 +407,23 @@ static struct lost *find_lost(struct lost *list, size_t count, const char *const
 	return &list[i];
 }
 
-static void tell_lost(struct step *s, struct tw_arena *arena)
+static void tell_lost(struct step *s)
 {
-	size_t column = s->out.own + STATUS, count = 0, i;
-	struct lost *list = tw_arena_alloc(arena, (s->lost + 1) * sizeof(*list));
+	size_t count = 0, i, k;
+	struct lost *list;
 
-	for (i = 0; list && i < s->in->rows; i++) {
-		const char *at[3] = { cell_of(s, i, "threads"), cell_of(s, i, "channel"),
-				      cell_of(s, i, "rank") };
-		struct lost *lost = find_lost(list, count, at);
+	tw_arena_init(&s->scratch, s->told->allocator);
+	list = tw_arena_alloc(&s->scratch, (s->lost + 1) * sizeof(*list));
+	for (i = 0; list && i < trawl_table_rows(s->in) && !s->no_memory; i++) {
+		const char *at[3];
+		struct lost *lost;
 
-		if (strcmp(tw_csv_text(s->out.csv, i, column), "none") != 0)
+		if (!tw_table_says(s->out, i, own_at(s, TW_VARIANCE_STATUS), "none"))
 			continue;
+		for (k = 0; k < 3; k++)
+			at[k] = text_at(s, s->in, i,
+					tw_variance_columns[TW_VARIANCE_THREADS + k].header);
+		lost = find_lost(list, count, at);
 		if (lost == &list[count]) {
 			*lost = (struct lost){ { at[0], at[1], at[2] }, 0 };
 			count++;
@@ -456,34 +437,37 @@ static void tell_lost(struct step *s, struct tw_arena *arena)
 			    list[i].at[0], list[i].at[1], list[i].at[2], list[i].count,
 			    list[i].count == 1 ? "" : "s");
 	s->no_memory |= !list;
+	tw_arena_release(&s->scratch);
 }
 
-bool tw_variance_point(const struct tw_csv *in, size_t row, int64_t *threads, int64_t *channels,
-		       int64_t *rank)
+bool tw_variance_point(const struct trawl_table *in, size_t row, int64_t *threads,
+		       int64_t *channels, int64_t *rank)
 {
-	return tw_whole_of(tw_csv_text(in, row, tw_csv_column(in, "threads")), threads) &&
-	       tw_whole_of(tw_csv_text(in, row, tw_csv_column(in, "channel")), channels) &&
-	       tw_whole_of(tw_csv_text(in, row, tw_csv_column(in, "rank")), rank);
+	return tw_table_whole(in, row, tw_variance_at(in, TW_VARIANCE_THREADS), threads) &&
+	       tw_table_whole(in, row, tw_variance_at(in, TW_VARIANCE_CHANNEL), channels) &&
+	       tw_table_whole(in, row, tw_variance_at(in, TW_VARIANCE_RANK), rank);
 }
 
-int tw_variance_timestamps(const struct tw_csv *in, tw_instances_fn *instances, void *context,
-			   double tolerance, struct tw_arena *arena, struct tw_csv *out,
-			   struct tw_str *told, struct trawl_error *err)
+int tw_variance_timestamps(const struct trawl_table *in, tw_instances_fn *instances, void *context,
+			   double tolerance, const struct trawl_allocator *allocator,
+			   struct trawl_table **out, struct tw_str *told, struct trawl_error *err)
 {
-	static const char *const needed[] = { "threads", "channel", "rank", "kernel_name" };
+	static const enum tw_variance_column needed[] = { TW_VARIANCE_THREADS, TW_VARIANCE_CHANNEL,
+							  TW_VARIANCE_RANK, TW_VARIANCE_KERNEL };
 	struct step s = { .in = in, .tolerance = tolerance, .told = told };
-	int status = tw_sheet_needs(in, needed, sizeof(needed) / sizeof(needed[0]), err);
 	size_t i;
 
-	*out = (struct tw_csv){ 0 };
-	if (status)
-		return status;
-	tw_sheet_extend(&s.out, out, arena, in, own_headers, OWN);
-	for (i = 0; i < in->rows && !s.out.failed; i++) {
+	*out = NULL;
+	if (tw_table_needs(in, needed, sizeof(needed) / sizeof(needed[0]), err))
+		return err->status;
+	tw_str_init(&s.text, allocator);
+	s.out = tw_table_extended(in, tw_variance_columns + TW_VARIANCE_MIN_TS, OWN, &s.own,
+				  allocator);
+	for (i = 0; s.out && i < trawl_table_rows(in) && !s.no_memory; i++) {
 		int64_t threads, channels, rank;
 		bool known = tw_variance_point(in, i, &threads, &channels, &rank);
 
-		tw_arena_init(&s.scratch, arena->allocator);
+		tw_arena_init(&s.scratch, allocator);
 		fill_row(&s, i,
 			 known ? instances(context, threads, channels, rank, "gemm_instances") :
 				 NULL,
@@ -491,8 +475,13 @@ int tw_variance_timestamps(const struct tw_csv *in, tw_instances_fn *instances, 
 				 NULL);
 		tw_arena_release(&s.scratch);
 	}
-	if (!s.out.failed && s.lost)
-		tell_lost(&s, arena);
-	s.out.failed |= s.no_memory;
-	return tw_sheet_end(&s.out, err);
+	if (s.out && s.lost)
+		tell_lost(&s);
+	if (s.no_memory || s.text.failed) {
+		tw_table_free(s.out);
+		s.out = NULL;
+	}
+	tw_str_release(&s.text);
+	*out = tw_table_finished(s.out);
+	return *out ? 0 : tw_no_memory(err);
 }
