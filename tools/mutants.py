@@ -14,7 +14,7 @@ TOKEN = re.compile(r"""
 THRESHOLD = re.compile(r"#define\s+(\w+)\s+\(?(\d+\.\d+|\d+)\)?\s*(?:/\*.*)?$")
 THRESHOLD_NAMES = re.compile(r"PERCENT|PERMILLE|SHARE|LEAST|SPREAD|SHOWN|NAMED|TELL|MATTER|TENTHS")
 # Memory, failures and what only a person sees: an error there does not change a number.
-LEFT_OUT = re.compile(r"assert|alloc|sizeof|\berr(or)?\b|_error|fail|free\(|release|destroy|close\("
+LEFT_OUT = re.compile(r"assert|alloc|no_memory|sizeof|\berr(or)?\b|_error|fail|free\(|release|destroy|close\("
                       r"|mem(cpy|set|move)\(|TRAWL_(NO_|BAD_|E)|progress|reserve|thread|advise|[Hh]ash|\broom\b|capacity|place_count|slot")
 # Whether memory was had: in tests all that is asked for behind what fails, fails too.
 NO_MEMORY = re.compile(r"\s*\{?\s*(?:return|\w+ =) (?:TRAWL_ENOMEM|tw_no_memory)\b")
@@ -169,6 +169,7 @@ class Source:
             elif t[0] in OTHER_CLIP and after[0] == "(":
                 yield put("clip", t, OTHER_CLIP[t[0]])
             elif t.lastgroup == "number" and before[0] not in ("[", "case") and \
+                    (before[0], after[0]) != ("{", "}") and \
                     (before[0] != "-" or binary_at(tokens, i - 1)):
                 for new in other_numbers(t[0], False):
                     yield put("number", t, new)

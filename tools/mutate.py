@@ -66,7 +66,8 @@ GROUPS = {
                  r"|nvtx_ranges|api_calls|huge_sums|views|innermost|enclosing|exposed|stats|steps"
                  r"|tables_data|system|category|replay)$"
                  r"|cli/test_(cases_kineto|odd_inputs|serving_ops|summary|kernel_categories|twice"
-                 r"|communication|sheet_columns|reports|prepare)$|property/test_(oracle|truth|unified"
+                 r"|communication|sheet_columns|reports|prepare|sweep_variance)$"
+                 r"|property/test_(oracle|truth|unified"
                  r"|idle_causes|aten_ops)$|reference/test_(reference|coverage)$"),
     "models": (["src/model"],
                r"unit/test_(model_.*|platform)$|cli/test_(model_command|platforms|serving_ops)$"

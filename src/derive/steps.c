@@ -118,7 +118,7 @@ static void make_segments(struct work *w, const uint32_t *sorted, uint32_t *open
 				w->processes[w->process_count - 1].end = w->segment_count;
 			}
 			w->processes[w->process_count++] =
-				(struct process){ pid, w->segment_count, 0 };
+				(struct process){ .pid = pid, .first = w->segment_count };
 		}
 		depth = close_until(w, open, depth, step->start_ns);
 		add_segment(w, step->start_ns, sorted[i]);

@@ -229,7 +229,5 @@ const struct tw_json_value *tw_literal_parse(struct tw_arena *arena, const char 
 	skip_blanks(&r);
 	if (r.no_memory)
 		return NULL;
-	if (!value || r.wrong || *r.p)
-		return tw_json_get(NULL, "");
-	return value;
+	return !value || *r.p ? tw_json_get(NULL, "") : value;
 }

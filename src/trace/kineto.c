@@ -203,7 +203,7 @@ static void take_facts(struct trawl_trace *trace)
 		if (!tw_text_integer(value, value_len, &trace->rank))
 			trace->rank = -1;
 	if (field && (value = tw_text_member(field, len, "world_size", &value_len)))
-		if (!tw_text_integer(value, value_len, &trace->world_size))
+		if (!tw_text_integer(value, value_len, &trace->world_size) || !trace->world_size)
 			trace->world_size = -1;
 	field = tw_trace_field(trace, "baseTimeNanoseconds", &len);
 	if (field && !tw_text_integer(field, len, &trace->base_time_ns))

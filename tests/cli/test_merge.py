@@ -396,6 +396,12 @@ class Values(Merge):
         for e, n in zip(got, names):
             self.assertEqual(e["args"][n or "empty"], 1)
 
+    def test_texts_longer_than_a_page(self):
+        """Lines are gathered in pages of 1 MiB; what is longer has one of its own."""
+        text = "x" * (3 << 20)
+        merged = self.merge(self.write_ranks([kernel("k", 1, 2, 1, note=text)]))
+        self.assertEqual([e["args"]["note"] for e in merged["traceEvents"] if e["ph"] == "X"], [text])
+
     def test_broken_texts(self):
         text = document([kernel("MARK", 1, 2, 1, a="x", b=[1])])
         for old, new, want in (("MARK", "\\ud800", "\ufffd"), ("MARK", "a\x01b", "a\x01b"),
@@ -437,6 +443,11 @@ class Values(Merge):
         self.assertEqual(len({IDS + 1, *arrows.values()}), 3)
         for name in "cd":
             self.assertNotIn("correlation", by[f"[R1] {name}"]["args"])
+
+    def test_an_arrow_may_have_id_0(self):
+        merged = self.merge(self.write_ranks([launch(0, 5, 1), kernel("a", 10, 5, 1),
+                                              arrow("s", 0, 31, 32, 0), arrow("f", 0, 0, 7, 10)]))
+        self.assertEqual([e["ph"] for e in merged["traceEvents"] if e["ph"] in "sf"], ["s", "f"])
 
     def test_odd_threads(self):
         events = [op("a", 1, 1, tid="MainThread", cat="user_annotation"),

@@ -34,6 +34,11 @@ class Model(Case):
         self.assertNotIn("platform", got)
         self.assertNotIn("TFLOPS/s", got)
 
+    def test_batches_come_first_where_both_have_them(self):
+        for dims, order in (("3x5x32,3x32x7", "BMNK"), ("3x5x32,32x7", "MNKB")):
+            got = self.model("aten::matmul", "--dims", dims, "--dtype", "bf16")
+            self.assertEqual("".join(x[7:] for x in got if x[7:] in tuple("BMNK")), order)
+
     def test_forms_of_arguments(self):
         want = self.model("aten::mm", "--dims", "[[8, 16], [16, 4]]", "--dtype",
                           '["c10::BFloat16", "c10::BFloat16"]')

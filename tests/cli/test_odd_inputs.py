@@ -545,6 +545,14 @@ class Nothing(Odd):
             with self.subTest(name):
                 self.refused(data, word, name=f"{name}.json")
 
+    def test_eight_categories_are_named(self):
+        """Those with the most slices: the n-th of ten has 20 - n."""
+        for categories, end in ((8, "c7 13, c8 12"), (10, "c7 13, c8 12, ...")):
+            events = [event("X", f"c{n}", "x", 1, 1, 100 * n + i, 1)
+                      for n in range(1, categories + 1) for i in range(20 - n)]
+            rep = self.report(events)
+            self.assertRegex(rep.err, f"events with a duration: c1 19, c2 18, .*, {re.escape(end)}\n")
+
     def test_other_containers_are_named(self):
         for name, data in (("zip", b"PK\x03\x04" + bytes(60)), ("bzip2", b"BZh91AY&SY" + bytes(60)),
                            ("xz", b"\xfd7zXZ\0" + bytes(60)),

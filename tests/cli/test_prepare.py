@@ -5,7 +5,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from support import Case, base_events, document, event, kernel, launch, op, read_csv, trawl
+from support import Case, base_events, document, environment, event, kernel, launch, op, read_csv, trawl
 
 EXPOSED = "Exposed Kernel Time (µs)_sum"
 
@@ -92,6 +92,14 @@ class Prepare(Case):
         self.assertEqual([(r["Kernel Time (µs)_sum"], r[EXPOSED]) for r in add], [("80", "30")])
         self.assertEqual(gemm[0]["enhanced_category"], "gemm")
         self.assertEqual(gemm[0]["display_name"], "GEMM")
+
+    def test_work_without_a_launch_exposes_nobody(self):
+        """Also where memory is zero before it is written."""
+        trace = self.write(document([kernel("lost", 150, 30, 8)] + call("aten::mm", 100, 1, "k", 200, 50)))
+        done = trawl("prepare", trace, "-o", self.tmp / "out", env=environment(MALLOC_PERTURB_=255))
+        self.assertExit(done, 0)
+        row, = read_csv(self.tmp / "out/category_data/gemm_ops.csv")
+        self.assertEqual(row[EXPOSED], "50")
 
     def test_a_report_has_no_exposed_time(self):
         path = self.write(document(base_events()))

@@ -210,7 +210,7 @@ class Missing(Who):
     def test_a_long_group_of_some_is_not_the_job(self):
         """The size of a group that is not the default one is no size of the job."""
         args = {**recorded(1, list(range(40))), "Process Group Ranks": "[0, 1, 2, ..., 39]"}
-        self.job(only={"traceEvents": step(1000, 100, 400, pid=1, collective=args)})
+        self.job(rank1={"traceEvents": step(1000, 100, 400, pid=1, collective=args)})
         done = self.run_one("report", self.tmp / "job", rc=(0, 3))
         self.assertNotIn("the job has 40", done.err)
         self.assertNotIn("of 40 ranks", done.out)
@@ -220,6 +220,11 @@ class Missing(Who):
         self.job(rank4=rank_trace(), rank5=rank_trace(1, [4, 5, 6, 7]))
         self.everywhere(self.tmp / "job", {4: "rank4.json", 5: "rank5.json"}, rc=3,
                         says=("no trace of ranks 6, 7, which recorded process groups name",))
+
+    def test_a_world_of_no_ranks_tells_nothing(self):
+        self.job(rank4=rank_trace(), rank5=rank_trace(1, [4, 5, 6, 7], told=(5, 0)))
+        done = self.run_one("report", self.tmp / "job", rc=3)
+        self.assertIn("no trace of ranks 6, 7, which recorded process groups name", done.err)
 
     def test_worlds_that_do_not_fit(self):
         self.job(a=rank_trace(told=(0, 2)), b=rank_trace(told=(1, 4)), c=rank_trace(told=(5, 4)))

@@ -833,6 +833,18 @@ static void test_rules_of_attention(void **state)
 		    1);
 }
 
+static const char *type_of_gemm(const char *category)
+{
+	analyse_one(category, "aten::mm", "", "", "");
+	return path_text(tw_json_get(item("operations", 0), "classification"), "gemm_type");
+}
+
+static void test_grouped_gemms(void **state)
+{
+	assert_string_equal(type_of_gemm("gemm"), "regular");
+	assert_string_equal(type_of_gemm("groupedgemm_fwd"), "grouped");
+}
+
 static void test_rules_of_other_families(void **state)
 {
 	analyse_one("gemm", "x::gemm_w8a8", "", "", "");
@@ -1041,6 +1053,7 @@ int main(void)
 		IN_DIRECTORY(test_chains_of_elementwise_operations),
 		IN_DIRECTORY(test_the_operation_itself_among_its_neighbours),
 		IN_DIRECTORY(test_rules_of_attention),
+		IN_DIRECTORY(test_grouped_gemms),
 		IN_DIRECTORY(test_rules_of_other_families),
 		IN_DIRECTORY(test_unknown_category),
 		IN_DIRECTORY(test_a_pattern_in_an_efficient_operation_is_a_note),

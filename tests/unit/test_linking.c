@@ -725,6 +725,24 @@ static void test_processes_with_equal_ids_by_stream(void **state)
 	release(&l);
 }
 
+/* The same where the stream is the first that is recorded. */
+static void test_processes_with_equal_ids_by_the_first_stream(void **state)
+{
+	uint64_t a, of_a;
+	struct links l;
+
+	begin();
+	of_a = kernel_on(0, 0, 30, 1, "");
+	a = launch_in(31, 0, 1);
+	launch_in(32, 10, 1);
+	launch_in(31, 20, 2);
+	kernel_on(0, 0, 50, 2, "");
+	l = build();
+	assert_int_equal(launch_of(&l, of_a), a);
+	assert_int_equal(defects(&l, TW_DEFECT_ambiguous_link), 0);
+	release(&l);
+}
+
 /* An id used again in one process is a duplicate there, and only there. */
 static void test_duplicates_within_processes(void **state)
 {
@@ -826,6 +844,7 @@ int main(void)
 		cmocka_unit_test(test_arrows_with_equal_ids_tell_no_process),
 		cmocka_unit_test(test_processes_with_equal_ids_by_what_they_say),
 		cmocka_unit_test(test_processes_with_equal_ids_by_stream),
+		cmocka_unit_test(test_processes_with_equal_ids_by_the_first_stream),
 		cmocka_unit_test(test_duplicates_within_processes),
 		cmocka_unit_test(test_arrows_at_one_place),
 		cmocka_unit_test(test_correlation),

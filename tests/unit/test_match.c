@@ -554,6 +554,28 @@ static void test_a_call_too_many(void **state)
 	}
 }
 
+/* Of 40 calls one ends 200 us off, 2 ms from any other: it is the one in its place, yet doubtful. */
+static void test_an_end_that_is_off_is_doubtful(void **state)
+{
+	struct tw_matches m;
+	struct tw_job job;
+	int i;
+
+	make_job(&job, 2);
+	for (i = 0; i < 40; i++) {
+		add_step(&job, 0, i, 0);
+		add_step(&job, 1, i, i == 17 ? 200 : 0);
+	}
+	build(&m, &job);
+	assert_sound(&m, &job);
+	assert_int_equal(m.count, 40);
+	for (i = 0; i < 40; i++)
+		assert_is(&m, 0, (uint64_t)i, (uint64_t)i, 2, TW_MATCH_BY_ORDER, TW_MATCH_WHOLE,
+			  i == 17 ? TW_MATCH_DOUBTFUL : TW_MATCH_LIKELY);
+	tw_matches_release(&m);
+	tw_job_release(&job);
+}
+
 /* As many calls on both, all alike: the windows are a step apart, and clocks 5 ms. */
 static void test_periodic_calls_a_period_apart(void **state)
 {
@@ -961,6 +983,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_that_begin_again),
 		cmocka_unit_test(test_a_call_that_one_rank_lacks),
 		cmocka_unit_test(test_a_call_too_many),
+		cmocka_unit_test(test_an_end_that_is_off_is_doubtful),
 		cmocka_unit_test(test_periodic_calls_a_period_apart),
 		cmocka_unit_test(test_ends_that_tell_nothing),
 		cmocka_unit_test(test_kernels_that_record_nothing),

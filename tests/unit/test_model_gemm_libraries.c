@@ -97,6 +97,23 @@ static void four_bits(void **state)
 	expect_failure("does not fit");
 }
 
+/* Words of four values in tiles: the call says how many columns, else, or where it says 0, scales. */
+static void columns_that_are_said(void **state)
+{
+	static const char types[] = "['" BF16 "', 'int', '" BF16 "', 'int', 'Scalar', 'Scalar', "
+				    "'Scalar', 'Scalar']";
+	static const char dims[] = "[[5, 32], [2, 28], [1, 7], [64], [], [], [], []]";
+	static const char *const values[] = { "['', '', '', '', '8', '5', '7', '32']",
+					      "['', '', '', '', '8', '5', '0', '32']" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		model("_C::fp8_marlin_gemm", dims, types, values[i]);
+		expect_work(FLOPS, 160 * 2 + 224 + 35 * 2 + 7 * 2, "matrix_bf16");
+	}
+}
+
 static void batches(void **state)
 {
 	static const char *const a[] = { "[[3, 5, 32], [3, 7, 32]]", "[[5, 3, 32], [3, 7, 32]]" };
@@ -134,9 +151,13 @@ static void sizes_beyond_integers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(eight_bits),	 cmocka_unit_test(sixteen_bits),
-		cmocka_unit_test(into_a_tensor), cmocka_unit_test(four_bits),
-		cmocka_unit_test(batches),	 cmocka_unit_test(sizes_beyond_integers),
+		cmocka_unit_test(eight_bits),
+		cmocka_unit_test(sixteen_bits),
+		cmocka_unit_test(into_a_tensor),
+		cmocka_unit_test(four_bits),
+		cmocka_unit_test(columns_that_are_said),
+		cmocka_unit_test(batches),
+		cmocka_unit_test(sizes_beyond_integers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -267,6 +267,15 @@ static void latent_attention(void **state)
 	expect_work(2. * 16 * 100 * (576 + 512), 2 * (2 * 16 * (576 + 512) + 2 * 576) + 98 * 576,
 		    "matrix_bf16");
 	expect_parameter("d_h_v", "512");
+	/* a cache without heads */
+	served("pseudo_mla_decode_fwd",
+	       "[[2, 16, 576], [50, 576], [3], [3], [100], [2], [], [2, 4, 16, 512],"
+	       " [2, 4, 16, 1], [2, 16, 512]]",
+	       "['c10::BFloat16', 'c10::Float8_e4m3fn', 'int', 'int', 'int', 'int', 'Scalar',"
+	       " 'float', 'float', 'c10::BFloat16']",
+	       "[]", "decode[bs=2 tok=2 sk=100 sqsq=2 sqsk=100]");
+	expect_work(2. * 16 * 100 * (576 + 512), 2 * (2 * 16 * (576 + 512) + 2 * 576) + 98 * 576,
+		    "matrix_bf16");
 	served("pseudo_mla_decode_fwd", "[[2, 16, 576], [50, 1, 1, 576]]",
 	       "['c10::BFloat16', 'c10::BFloat16']", "[]",
 	       "decode[bs=2 tok=2 sk=100 sqsq=2 sqsk=100]");

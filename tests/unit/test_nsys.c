@@ -297,6 +297,21 @@ static void test_labels_anywhere(void **state)
 	assert_true(noted(s, "pid 999"));
 }
 
+/* A capture may begin with its window. */
+static void test_window_from_time_0(void **state)
+{
+	struct scene *s = *state;
+
+	range(s, 0, 500, CHUNK);
+	kernel(s, 7, 310, 350, 1, "gemm");
+	call(s, 305, 1);
+	range(s, 200, 400, "layer05_stage2_f");
+	add_comm(s);
+	answer(s, TRAWL_NSYS_OVERLAP, 1);
+	assert_int_equal(number(s, 0, "window_start"), 0);
+	assert_int_equal(number(s, 0, "window_end"), 500);
+}
+
 /* Q4: a rank without a window is named, the other shown. */
 static void test_rank_without_window(void **state)
 {
@@ -1035,6 +1050,7 @@ int main(void)
 		TEST(test_one_rank),
 		TEST(test_host_bits),
 		TEST(test_labels_anywhere),
+		TEST(test_window_from_time_0),
 		TEST(test_rank_without_window),
 		TEST(test_open_ranges),
 		TEST(test_open_ranges_until_a_call),

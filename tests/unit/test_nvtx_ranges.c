@@ -222,6 +222,16 @@ static void test_both_ends(void **state)
 	assert_int_equal(GPU("moment"), 16);
 	assert_int_equal(ns(rest("outside", "GPU time (ms)")), 9);
 	done();
+	/* The last of several. */
+	script_begin(&script);
+	range("a", 1, 100, 200);
+	launch(1, 110, 500, 1);
+	launch(1, 120, 510, 2);
+	launch(1, 200, 520, 4);
+	launch(1, 201, 530, 8);
+	read_script();
+	assert_int_equal(GPU("a"), 7);
+	done();
 }
 
 /* Backward passes are launched from a thread that has no ranges, or none there. */

@@ -330,6 +330,32 @@ static void test_calls_without_kernels(void **state)
 	release(&f);
 }
 
+/* What an inference server's step holds, its annotation says: an operation named so is none. */
+static void test_steps_of_servers_are_annotations(void **state)
+{
+	static const char *const categories[] = { "user_annotation", "cpu_op" };
+	static const char op[] = "vllm::unified_attention_with_output";
+	struct script s;
+	struct fixture f;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		script_begin(&s);
+		script_slice(&s, categories[i],
+			     "execute_1_context_0(sq0sk0sqsq0sqsk0)_generation_1(sq1sk4sqsq1sqsk4)",
+			     1, 1, 0, 50000, NULL);
+		script_op_us(&s, op, 1, 20,
+			     "\"Input Dims\":[[1,2,8],[1,1,8],[1,1,8]],\"Input type\":"
+			     "[\"c10::BFloat16\",\"c10::BFloat16\",\"c10::BFloat16\"]");
+		script_launch_us(&s, 2, 1, "k", 30, 4);
+		f = report(&s);
+		assert_string_equal(cell_of(f.report, "unified_perf_summary", "name", op, "GFLOPS"),
+				    i ? "" : "2.56e-07");
+		release(&f);
+	}
+}
+
 /* A call without kernels changes no rate of the others. */
 static void test_rates_of_calls_with_kernels(void **state)
 {
@@ -549,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_transposition_tells_rows_apart),
 		cmocka_unit_test(test_nested_calls_count_once),
 		cmocka_unit_test(test_calls_without_kernels),
+		cmocka_unit_test(test_steps_of_servers_are_annotations),
 		cmocka_unit_test(test_rates_of_calls_with_kernels),
 		cmocka_unit_test(test_calls_with_unusable_arguments),
 		cmocka_unit_test(test_compiled_backward_parts),

@@ -281,6 +281,7 @@ static void ranges_of_one_name(void **state)
 /* One call, many kernels: of a graph.  And a moment at the end of all that. */
 static void graphs_and_moments(void **state)
 {
+	struct trawl_report_options options;
 	struct trawl_report *report;
 	struct trawl_trace *trace;
 	struct script s;
@@ -302,6 +303,13 @@ static void graphs_and_moments(void **state)
 	trawl_report_free(report);
 	report = step_of(trace, 2, 2, false);
 	assert_int_equal(rows_of(report, "kernel_summary"), 1);
+	trawl_report_free(report);
+	/* Not of what ends with that moment. */
+	trawl_report_options_init(&options);
+	options.step_first = options.step_last = 1;
+	options.end_ns = 180000;
+	report = report_of(trace, &options);
+	assert_int_equal(rows_of(report, "kernel_summary"), 2);
 	trawl_report_free(report);
 	trawl_trace_free(trace);
 }

@@ -940,6 +940,10 @@ static void broken_data(void **state)
 		      "{\"memcpy_summary\":{},\"nccl_summary\":{},\"overlap_analysis\":"
 		      "{\"total_time_us\":\"many\"}}",
 		      "total_time_us");
+	check_failure(&p, "multi_kernel_data.json",
+		      "{\"memcpy_summary\":{},\"nccl_summary\":{},\"overlap_analysis\":"
+		      "{\"total_time_us\":100,\"computation_time_us\":-1}}",
+		      "computation_time_us");
 	check_failure(&p, "cpu_idle_data.json", "", "category_data/cpu_idle_data.json");
 	check_failure(&p, "cpu_idle_data.json", "{}", "idle_analysis");
 	check_failure(&p, "cpu_idle_data.json",

@@ -51,7 +51,7 @@ static void find_stamp(struct capture *c)
 			c->stamp_end += 1 + strspn(path + i + n + 1, "0123456789");
 		break;
 	}
-	if (!path[i] || i == begin || path[i - 1] != '.')
+	if (i == begin || path[i - 1] != '.')
 		return;
 	for (n = --i; n > begin && isdigit((unsigned char)path[n - 1]); n--)
 		;
