@@ -206,6 +206,12 @@ class Contents(Replay):
         made = self.directory([row("aten::neg", ((2, 3),), ("c10::Half",), None, ("",), 5)])
         self.assertIn("| 1 | `Half[2, 3]` |", self.unzip(self.replay(made, "aten::neg")["aten::neg"])["README.md"])
 
+    def test_lists_of_tensors_in_brackets(self):
+        made = self.directory([row("aten::cat", (((4, 1), (4, 3)), ()), ("TensorList", "Scalar"),
+                                   (((0, 1), (1, 4)), ()), ("", "1"), 5)])
+        self.assertIn("| 1 | `(?[4, 1], ?[4, 3]), 1` |",
+                      self.unzip(self.replay(made, "aten::cat")["aten::cat"])["README.md"])
+
     def test_nothing_tells_where_it_comes_from(self):
         made = self.directory([row(*call) for call in CALLS] +
                               [row("aten::op", ((2,), ()), ("float", ""), None, ("", "/home/alice/weights.bin"))])

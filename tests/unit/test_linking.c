@@ -743,6 +743,21 @@ static void test_processes_with_equal_ids_by_the_first_stream(void **state)
 	release(&l);
 }
 
+/* An External id that repeats the correlation names no operation, whatever has none. */
+static void test_external_ids_that_repeat_the_correlation(void **state)
+{
+	uint64_t k;
+	struct links l;
+
+	begin();
+	call("cpu_op", "aten::mm", 1, 0, "'External id':5");
+	k = kernel(100, "'External id':5,'correlation':5");
+	kernel(200, "'correlation':7");
+	l = build();
+	assert_int_equal(launch_of(&l, k), NONE);
+	release(&l);
+}
+
 /* An id used again in one process is a duplicate there, and only there. */
 static void test_duplicates_within_processes(void **state)
 {
@@ -845,6 +860,7 @@ int main(void)
 		cmocka_unit_test(test_processes_with_equal_ids_by_what_they_say),
 		cmocka_unit_test(test_processes_with_equal_ids_by_stream),
 		cmocka_unit_test(test_processes_with_equal_ids_by_the_first_stream),
+		cmocka_unit_test(test_external_ids_that_repeat_the_correlation),
 		cmocka_unit_test(test_duplicates_within_processes),
 		cmocka_unit_test(test_arrows_at_one_place),
 		cmocka_unit_test(test_correlation),

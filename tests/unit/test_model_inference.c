@@ -267,15 +267,6 @@ static void latent_attention(void **state)
 	expect_work(2. * 16 * 100 * (576 + 512), 2 * (2 * 16 * (576 + 512) + 2 * 576) + 98 * 576,
 		    "matrix_bf16");
 	expect_parameter("d_h_v", "512");
-	/* a cache without heads */
-	served("pseudo_mla_decode_fwd",
-	       "[[2, 16, 576], [50, 576], [3], [3], [100], [2], [], [2, 4, 16, 512],"
-	       " [2, 4, 16, 1], [2, 16, 512]]",
-	       "['c10::BFloat16', 'c10::Float8_e4m3fn', 'int', 'int', 'int', 'int', 'Scalar',"
-	       " 'float', 'float', 'c10::BFloat16']",
-	       "[]", "decode[bs=2 tok=2 sk=100 sqsq=2 sqsk=100]");
-	expect_work(2. * 16 * 100 * (576 + 512), 2 * (2 * 16 * (576 + 512) + 2 * 576) + 98 * 576,
-		    "matrix_bf16");
 	served("pseudo_mla_decode_fwd", "[[2, 16, 576], [50, 1, 1, 576]]",
 	       "['c10::BFloat16', 'c10::BFloat16']", "[]",
 	       "decode[bs=2 tok=2 sk=100 sqsq=2 sqsk=100]");
@@ -284,6 +275,20 @@ static void latent_attention(void **state)
 	served("pseudo_mla_prefill_fwd", "[[10, 4, 192], [10, 4, 192], [10, 4, 128]]", BF16_3, "[]",
 	       "prefill[bs=1 tok=10 sk=10 sqsq=100 sqsk=100] decode[bs=1 tok=1 sk=9 sqsq=1 sqsk=9]");
 	expect_work(4. * (200 - 100) * 320, 2. * 10 * 8 * 320, "matrix_bf16");
+}
+
+/* The same with a vector a token in the cache: 2 requests, 100 tokens in all. */
+static void latent_attention_of_tokens(void **state)
+{
+	(void)state;
+	served("sgl_kernel::fwd_kvcache_mla",
+	       "[[2, 16, 576], [100, 576], [], [2], [2, 50], [], [], [1], [3], [], []]",
+	       "['c10::BFloat16', 'c10::BFloat16', 'Scalar', 'int', 'int', 'Scalar', 'Scalar', 'int',"
+	       " 'int', 'Scalar', '']",
+	       "['', '', '512', '', '', '0.1', 'False', '', '', 'False', '']",
+	       "decode[bs=2 tok=2 sk=100 sqsq=2 sqsk=100]");
+	expect_work(2. * 16 * 100 * (576 + 512), 2 * (2 * 16 * (576 + 512) + 100 * 576),
+		    "matrix_bf16");
 }
 
 /* 2 requests with 4096 tokens between them, 2048 each; 64 heads of 512. */
@@ -404,6 +409,7 @@ int main(void)
 		cmocka_unit_test(same_wherever_the_operands_are),
 		cmocka_unit_test(sliding_window),
 		cmocka_unit_test(latent_attention),
+		cmocka_unit_test(latent_attention_of_tokens),
 		cmocka_unit_test(v4_decode),
 		cmocka_unit_test(sparse),
 		cmocka_unit_test(linear_attention_and_cache),

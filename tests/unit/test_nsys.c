@@ -297,6 +297,23 @@ static void test_labels_anywhere(void **state)
 	assert_true(noted(s, "pid 999"));
 }
 
+/* 0 to 9 and 10 to 99 with what separates them are 388 characters, 100 to 102 15 more. */
+static void test_of_many_ranks_400_characters_are_named(void **state)
+{
+	struct scene *s = *state;
+	char label[120];
+	int64_t i;
+
+	for (i = 0; i < 200; i++) {
+		snprintf(label, sizeof(label), LABEL("%d"), (int)i);
+		range_of(s, PID + i, TID + i, 0, 1000, label);
+	}
+	s->options.rank = 200;
+	assert_int_equal(ask(s, TRAWL_NSYS_SETUP), TRAWL_EUSAGE);
+	assert_non_null(strstr(s->err.message, "no rank 200; there are: 0, 1, "));
+	assert_non_null(strstr(s->err.message, ", 101, 102, ..."));
+}
+
 /* A capture may begin with its window. */
 static void test_window_from_time_0(void **state)
 {
@@ -1050,6 +1067,7 @@ int main(void)
 		TEST(test_one_rank),
 		TEST(test_host_bits),
 		TEST(test_labels_anywhere),
+		TEST(test_of_many_ranks_400_characters_are_named),
 		TEST(test_window_from_time_0),
 		TEST(test_rank_without_window),
 		TEST(test_open_ranges),
