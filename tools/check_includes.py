@@ -47,12 +47,14 @@ ALLOWED = {
     "job/set": "base text os data store derive analysis table",
     "job/match": "base text os job/set",
     "job/clocks": "base data job/set job/match",
-    "job/collectives": "base analysis job/set job/match job/clocks",
-    "job/tables": "base os data analysis job/set job/match job/clocks job/collectives",
+    "job/collectives": "base text analysis job/set job/match job/clocks",
+    "job/tables": "base text os data analysis job/set job/match job/clocks job/collectives",
     "job/sums": "base os analysis job/set",
     "job/transport": "base text os store table job/set",
     "job/mpi": "job/transport",
     "job/merge": "base text os io data json store trace derive job/set job/clocks job/transport",
+    "job/report": "base text os analysis table job/set job/match job/clocks job/collectives job/tables "
+                  "job/sums job/transport job/merge",
     "study/runs": "base text os io json table job/set",
     "study/sweep": "base text os io json data analysis table render book job/set job/tables "
                    "job/merge study/runs",

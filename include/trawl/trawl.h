@@ -17,6 +17,8 @@
 #include "trawl/api.h"
 #include "trawl/error.h"
 #include "trawl/events.h"
+#include "trawl/job.h"
+#include "trawl/merge.h"
 #include "trawl/nsys.h"
 #include "trawl/render.h"
 #include "trawl/report.h"

@@ -401,6 +401,11 @@ const struct trawl_table *trawl_report_table(const struct trawl_report *report, 
 	return report->tables[index];
 }
 
+const char *trawl_report_table_name(size_t index)
+{
+	return index < ANALYSES ? tw_analyses[index]->table.name : NULL;
+}
+
 const struct trawl_table *trawl_report_find(const struct trawl_report *report, const char *name)
 {
 	size_t i;

@@ -103,5 +103,28 @@ class Overlap(Examples):
         self.assertRegex(done.stderr, r"^overlap: .*sample\.json\.gz: .+\n$")
 
 
+class Ranks(Examples):
+    """The ranks of a job and who holds them up, against the generator's truth."""
+
+    def test_straggler(self):
+        job, facts = self.tmp / "job", self.tmp / "facts"
+        subprocess.run([tracegen(), "--ranks", "4", "--steps", "2", "--straggler", "2:1.5",
+                        "--truth", facts, "-o", job], check=True)
+        lines = self.prints("ranks", job)
+        for rank, line in enumerate(lines[:4]):
+            fact = json.loads((facts / f"rank{rank}.json").read_text())
+            self.assertEqual(line, f"rank {rank}: {fact['device_name']}, {fact['n_gpu_events']} "
+                                   f"GPU events, {job}/rank{rank}_trace.json")
+        self.assertTrue(lines[4].startswith("rank 2 is the straggler"), lines[4])
+
+    def test_a_rank_is_missing(self):
+        done = run("ranks", ROOT / "examples/sample.json.gz")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stderr, "ranks: no trace of ranks 1-7 (the job has 8)\n")
+        done = run("ranks", self.tmp / "absent")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"^ranks: .*absent")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -14,7 +14,7 @@ static void need(bool holds)
 		abort();
 }
 
-void make_job(struct tw_job *job, size_t count)
+void make_job(struct trawl_job *job, size_t count)
 {
 	size_t r;
 
@@ -80,7 +80,7 @@ static uint32_t kind_of(struct tw_rank *rank, const struct call *call)
 	return k;
 }
 
-void add_call(struct tw_job *job, size_t r, const struct call *call)
+void add_call(struct trawl_job *job, size_t r, const struct call *call)
 {
 	struct tw_rank *rank = &job->ranks[r];
 	size_t size = sizeof(*rank->collectives), count = rank->collective_count;
@@ -99,7 +99,7 @@ void add_call(struct tw_job *job, size_t r, const struct call *call)
 	rank->collectives[rank->collective_count++] = made;
 }
 
-void add_calls(struct tw_job *job, size_t rank, const struct call *calls, size_t count)
+void add_calls(struct trawl_job *job, size_t rank, const struct call *calls, size_t count)
 {
 	size_t i;
 
@@ -107,7 +107,7 @@ void add_calls(struct tw_job *job, size_t rank, const struct call *calls, size_t
 		add_call(job, rank, &calls[i]);
 }
 
-static void add_meeting(struct tw_job *job, const struct meeting *meeting)
+static void add_meeting(struct trawl_job *job, const struct meeting *meeting)
 {
 	struct call call = {
 		.end = meeting->end,
@@ -141,7 +141,7 @@ static void add_meeting(struct tw_job *job, const struct meeting *meeting)
 	tw_str_release(&list);
 }
 
-void add_meetings(struct tw_job *job, const struct meeting *meetings, size_t count)
+void add_meetings(struct trawl_job *job, const struct meeting *meetings, size_t count)
 {
 	size_t i;
 
@@ -154,7 +154,7 @@ struct tw_ranks_input look_across(struct looked_across *m)
 	const struct trawl_allocator *a = trawl_allocator_default();
 
 	need(!tw_matches_build(&m->matches, &m->job, a));
-	need(!tw_clocks_measure(&m->clocks, &m->job, &m->matches, TW_ALIGN_NONE, a));
+	need(!tw_clocks_measure(&m->clocks, &m->job, &m->matches, TRAWL_ALIGN_NONE, a));
 	return (struct tw_ranks_input){ &m->job, &m->matches, &m->clocks, a };
 }
 

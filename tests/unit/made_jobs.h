@@ -15,10 +15,10 @@ struct call {
 };
 
 /* Ranks 0 .. count - 1 with nothing in them; release with tw_job_release(). */
-void make_job(struct tw_job *job, size_t count);
+void make_job(struct trawl_job *job, size_t count);
 /* Behind the calls that the rank has; they come in order of start. */
-void add_call(struct tw_job *job, size_t rank, const struct call *call);
-void add_calls(struct tw_job *job, size_t rank, const struct call *calls, size_t count);
+void add_call(struct trawl_job *job, size_t rank, const struct call *call);
+void add_calls(struct trawl_job *job, size_t rank, const struct call *calls, size_t count);
 
 #define MEETING_RANKS 24
 
@@ -28,11 +28,11 @@ struct meeting {
 	const char *group, *name; /* NULL: "world", "allreduce" */
 };
 
-void add_meetings(struct tw_job *job, const struct meeting *meetings, size_t count);
+void add_meetings(struct trawl_job *job, const struct meeting *meetings, size_t count);
 
 /* What tables over ranks are made from, with the clocks as they are; release what it holds. */
 struct looked_across {
-	struct tw_job job;
+	struct trawl_job job;
 	struct tw_matches matches;
 	struct tw_clocks clocks;
 };

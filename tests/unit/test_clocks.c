@@ -20,7 +20,7 @@ static uint64_t next(uint64_t *state)
 	return *state >> 33;
 }
 
-static void measure(struct tw_clocks *clocks, const struct tw_job *job, enum tw_align asked)
+static void measure(struct tw_clocks *clocks, const struct trawl_job *job, enum trawl_align asked)
 {
 	struct tw_matches matches;
 
@@ -31,7 +31,7 @@ static void measure(struct tw_clocks *clocks, const struct tw_job *job, enum tw_
 }
 
 /* The i-th collective of a group, numbered; it ends at `end` us on the rank's clock. */
-static void add_end(struct tw_job *job, size_t rank, const char *group, const char *name, int i,
+static void add_end(struct trawl_job *job, size_t rank, const char *group, const char *name, int i,
 		    double start, double end)
 {
 	add_call(job, rank, &(struct call){ start, end, name, .group = group, .sequence = i + 1 });
@@ -43,7 +43,7 @@ static void test_hosts_that_are_apart(void **state)
 	static const double starts[][2] = { { 1000, 6040 }, { 1300, 6290 }, { 1500, 6550 } };
 	static const double ends[] = { 1100, 1350, 1580 };
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	int i;
 
 	make_job(&job, 2);
@@ -51,8 +51,8 @@ static void test_hosts_that_are_apart(void **state)
 		add_end(&job, 0, "dp", "allreduce", i, starts[i][0], ends[i]);
 		add_end(&job, 1, "dp", "allreduce", i, starts[i][1], ends[i] + 5000);
 	}
-	measure(&clocks, &job, TW_ALIGN_AUTO);
-	assert_int_equal(clocks.align, TW_ALIGN_COLLECTIVES);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
+	assert_int_equal(clocks.align, TRAWL_ALIGN_COLLECTIVES);
 	assert_true(clocks.differ);
 	assert_false(clocks.based);
 	assert_int_equal(clocks.reference, 0);
@@ -65,8 +65,8 @@ static void test_hosts_that_are_apart(void **state)
 	assert_int_equal(clocks.shift_ns[0], 0);
 	assert_int_equal(clocks.shift_ns[1], -5000000);
 	tw_clocks_release(&clocks);
-	measure(&clocks, &job, TW_ALIGN_NONE);
-	assert_int_equal(clocks.align, TW_ALIGN_NONE);
+	measure(&clocks, &job, TRAWL_ALIGN_NONE);
+	assert_int_equal(clocks.align, TRAWL_ALIGN_NONE);
 	assert_int_equal(clocks.shift_ns[1], 0);
 	assert_int_equal(clocks.of[1].offset_ns, 5000000);
 	tw_clocks_release(&clocks);
@@ -76,7 +76,7 @@ static void test_hosts_that_are_apart(void **state)
 static void test_one_clock_stays_as_it_is(void **state)
 {
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	int i;
 
 	make_job(&job, 2);
@@ -84,16 +84,16 @@ static void test_one_clock_stays_as_it_is(void **state)
 		add_end(&job, 0, "dp", "allreduce", i, i * 1000, i * 1000 + 100 + i % 3);
 		add_end(&job, 1, "dp", "allreduce", i, i * 1000, i * 1000 + 101);
 	}
-	measure(&clocks, &job, TW_ALIGN_AUTO);
-	assert_int_equal(clocks.align, TW_ALIGN_BASE_TIME);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
+	assert_int_equal(clocks.align, TRAWL_ALIGN_BASE_TIME);
 	assert_false(clocks.differ);
 	assert_int_equal(clocks.shift_ns[1], 0);
 	/* Names of hosts that differ: there are two clocks. */
 	tw_clocks_release(&clocks);
 	job.ranks[0].host = "a";
 	job.ranks[1].host = "b";
-	measure(&clocks, &job, TW_ALIGN_AUTO);
-	assert_int_equal(clocks.align, TW_ALIGN_COLLECTIVES);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
+	assert_int_equal(clocks.align, TRAWL_ALIGN_COLLECTIVES);
 	/* What is within its uncertainty is not applied. */
 	assert_true(clocks.of[1].uncertainty_ns > 1000);
 	assert_int_equal(clocks.shift_ns[1], 0);
@@ -107,7 +107,7 @@ static void test_rank_apart_from_its_host(void **state)
 {
 	static const double off[] = { 0, 20000, 3, 5000000, 5000001, 5000002 };
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	int i;
 	size_t r;
 
@@ -117,13 +117,13 @@ static void test_rank_apart_from_its_host(void **state)
 		for (r = 0; r < 6; r++)
 			add_end(&job, r, "dp", "allreduce", i, i * 1000 + off[r],
 				i * 1000 + 100 + off[r]);
-	measure(&clocks, &job, TW_ALIGN_AUTO);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
 	for (r = 0; r < 6; r++)
 		assert_int_equal(clocks.of[r].suspect, r == 1);
 	tw_clocks_release(&clocks);
 	/* Two that differ do not say which of them is off. */
 	job.gpus_per_node = 2;
-	measure(&clocks, &job, TW_ALIGN_AUTO);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
 	for (r = 0; r < 6; r++)
 		assert_false(clocks.of[r].suspect);
 	tw_clocks_release(&clocks);
@@ -135,7 +135,7 @@ static void test_rank_apart_from_its_host(void **state)
 static void assert_suspect(size_t ranks, double off, bool suspect)
 {
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	size_t r;
 	int i;
 
@@ -145,7 +145,7 @@ static void assert_suspect(size_t ranks, double off, bool suspect)
 		for (r = 0; r < ranks; r++)
 			add_end(&job, r, "dp", "allreduce", i, i * 1000 + (r == 1 ? off : 0),
 				i * 1000 + 100 + (r == 1 ? off : 0));
-	measure(&clocks, &job, TW_ALIGN_NONE);
+	measure(&clocks, &job, TRAWL_ALIGN_NONE);
 	for (r = 0; r < ranks; r++)
 		assert_int_equal(clocks.of[r].suspect, suspect && r == 1);
 	tw_clocks_release(&clocks);
@@ -167,7 +167,7 @@ static void test_ten_milliseconds_are_suspect(void **state)
 static void assert_differ(int collectives, double off, bool differ)
 {
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	int i;
 
 	make_job(&job, 2);
@@ -175,7 +175,7 @@ static void assert_differ(int collectives, double off, bool differ)
 		add_end(&job, 0, "dp", "allreduce", i, i * 1000, i * 1000 + 100);
 		add_end(&job, 1, "dp", "allreduce", i, i * 1000 + off, i * 1000 + 100 + off);
 	}
-	measure(&clocks, &job, TW_ALIGN_NONE);
+	measure(&clocks, &job, TRAWL_ALIGN_NONE);
 	assert_int_equal(clocks.differ, differ);
 	tw_clocks_release(&clocks);
 	tw_job_release(&job);
@@ -196,7 +196,7 @@ static void test_base_times(void **state)
 {
 	const int64_t base[] = { 1767189312000000000, 1767189312003000000 };
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	int i;
 
 	make_job(&job, 2);
@@ -206,8 +206,8 @@ static void test_base_times(void **state)
 	}
 	job.ranks[0].base_time_ns = base[0];
 	job.ranks[1].base_time_ns = base[1];
-	measure(&clocks, &job, TW_ALIGN_AUTO);
-	assert_int_equal(clocks.align, TW_ALIGN_BASE_TIME);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
+	assert_int_equal(clocks.align, TRAWL_ALIGN_BASE_TIME);
 	assert_true(clocks.based);
 	assert_int_equal(clocks.of[1].offset_ns, 0);
 	assert_int_equal(clocks.shift_ns[0], base[0]);
@@ -215,12 +215,12 @@ static void test_base_times(void **state)
 	tw_clocks_release(&clocks);
 	/* 20 us more on rank 1, then: rank 0 tells none. */
 	job.ranks[1].base_time_ns += 20000;
-	measure(&clocks, &job, TW_ALIGN_COLLECTIVES);
+	measure(&clocks, &job, TRAWL_ALIGN_COLLECTIVES);
 	assert_int_equal(clocks.of[1].offset_ns, 20000);
 	assert_int_equal(clocks.shift_ns[1], base[1]);
 	tw_clocks_release(&clocks);
 	job.ranks[0].base_time_ns = TRAWL_TIME_NONE;
-	measure(&clocks, &job, TW_ALIGN_BASE_TIME);
+	measure(&clocks, &job, TRAWL_ALIGN_BASE_TIME);
 	assert_false(clocks.based);
 	assert_int_equal(clocks.shift_ns[0], 0);
 	assert_int_equal(clocks.shift_ns[1], 0);
@@ -233,7 +233,7 @@ static void test_base_times(void **state)
 static void test_what_nothing_connects(void **state)
 {
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	int i;
 
 	make_job(&job, 6);
@@ -245,7 +245,7 @@ static void test_what_nothing_connects(void **state)
 		add_end(&job, 0, "c", "broadcast", i, i * 1000 + 200, i * 1000 + 300);
 		add_end(&job, 4, "c", "broadcast", i, i * 1000 + 200, i * 1000 + 300);
 	}
-	measure(&clocks, &job, TW_ALIGN_COLLECTIVES);
+	measure(&clocks, &job, TRAWL_ALIGN_COLLECTIVES);
 	assert_int_equal(clocks.of[1].offset_ns, 7000000);
 	assert_int_equal(clocks.of[1].reference, 0);
 	assert_int_equal(clocks.of[2].offset_ns, 0);
@@ -265,7 +265,7 @@ static void test_a_chain_of_pairs(void **state)
 {
 	static const char *const groups[] = { "g0", "g1", "g2", "g3" };
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	size_t r;
 	int i;
 
@@ -284,7 +284,7 @@ static void test_a_chain_of_pairs(void **state)
 					i * 9000 + (double)r * 100 + 190 + ahead);
 		}
 	}
-	measure(&clocks, &job, TW_ALIGN_AUTO);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
 	for (r = 0; r < 5; r++)
 		assert_int_equal(clocks.of[r].offset_ns, 1000000 * (int64_t)(r * r));
 	assert_true(clocks.of[4].uncertainty_ns > clocks.of[1].uncertainty_ns);
@@ -296,7 +296,7 @@ static void test_a_chain_of_pairs(void **state)
 static void test_drift(void **state)
 {
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	uint64_t random = 11;
 	int i;
 
@@ -309,7 +309,7 @@ static void test_drift(void **state)
 		add_end(&job, 1, "dp", "allreduce", i, fast - 10, fast + noise - 5);
 		add_end(&job, 2, "dp", "allreduce", i, at - 70, at);
 	}
-	measure(&clocks, &job, TW_ALIGN_AUTO);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
 	assert_true(fabs(clocks.of[1].drift_ppm - 20) < 1);
 	assert_true(fabs(clocks.of[2].drift_ppm) < 1);
 	/* 3 ms in the beginning, 80 us more at the end: the uncertainty holds both. */
@@ -323,7 +323,7 @@ static void test_drift(void **state)
 static int64_t least_uncertainty(double first, double second)
 {
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	int64_t uncertainty;
 	int i;
 
@@ -332,7 +332,7 @@ static int64_t least_uncertainty(double first, double second)
 		add_end(&job, 0, "dp", "allreduce", i, i * 1000, i * 1000 + 100 + first);
 		add_end(&job, 1, "dp", "allreduce", i, i * 1000, i * 1000 + 100 + second);
 	}
-	measure(&clocks, &job, TW_ALIGN_AUTO);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
 	uncertainty = clocks.of[1].uncertainty_ns;
 	tw_clocks_release(&clocks);
 	tw_job_release(&job);
@@ -360,7 +360,7 @@ static void check_skew(uint64_t seed)
 	int count = 3 + (int)(next(&random) % 60), numbered = (int)(next(&random) % 2), i;
 	double ahead[RANKS], at = 0;
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 	size_t r;
 
 	make_job(&job, RANKS);
@@ -379,7 +379,7 @@ static void check_skew(uint64_t seed)
 				end);
 		}
 	}
-	measure(&clocks, &job, TW_ALIGN_AUTO);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
 	for (r = 0; r < RANKS; r++) {
 		double off = ((double)clocks.of[r].offset_ns / 1000 - (ahead[r] - ahead[0]));
 
@@ -412,7 +412,7 @@ static void test_any_times(void **state)
 	for (seed = 1; seed <= 200; seed++) {
 		uint64_t random = seed;
 		struct tw_clocks clocks;
-		struct tw_job job;
+		struct trawl_job job;
 		size_t r;
 		int i;
 
@@ -426,7 +426,7 @@ static void test_any_times(void **state)
 			}
 			job.ranks[r].base_time_ns = times[next(&random) % 7];
 		}
-		measure(&clocks, &job, TW_ALIGN_COLLECTIVES);
+		measure(&clocks, &job, TRAWL_ALIGN_COLLECTIVES);
 		for (r = 0; r < 3; r++)
 			assert_true(clocks.of[r].known && clocks.of[r].uncertainty_ns >= 0);
 		tw_clocks_release(&clocks);
@@ -437,11 +437,11 @@ static void test_any_times(void **state)
 static void test_no_ranks(void **state)
 {
 	struct tw_clocks clocks;
-	struct tw_job job;
+	struct trawl_job job;
 
 	make_job(&job, 0);
-	measure(&clocks, &job, TW_ALIGN_AUTO);
-	assert_int_equal(clocks.align, TW_ALIGN_BASE_TIME);
+	measure(&clocks, &job, TRAWL_ALIGN_AUTO);
+	assert_int_equal(clocks.align, TRAWL_ALIGN_BASE_TIME);
 	tw_clocks_release(&clocks);
 	tw_job_release(&job);
 }
@@ -449,7 +449,7 @@ static void test_no_ranks(void **state)
 static void test_out_of_memory(void **state)
 {
 	struct tw_matches matches;
-	struct tw_job job;
+	struct trawl_job job;
 	long n;
 	int i;
 
@@ -465,7 +465,7 @@ static void test_out_of_memory(void **state)
 		int status;
 
 		failing_init(&failing, n);
-		status = tw_clocks_measure(&clocks, &job, &matches, TW_ALIGN_AUTO,
+		status = tw_clocks_measure(&clocks, &job, &matches, TRAWL_ALIGN_AUTO,
 					   &failing.allocator);
 		assert_int_equal(status, failing.failed ? TRAWL_ENOMEM : 0);
 		tw_clocks_release(&clocks);

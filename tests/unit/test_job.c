@@ -60,7 +60,7 @@ static void directory(const char *name)
 	assert_int_equal(mkdir(scratch_path(&scratch, name), 0777), 0);
 }
 
-static int load(struct tw_job *job, const char *argument, struct trawl_error *err)
+static int load(struct trawl_job *job, const char *argument, struct trawl_error *err)
 {
 	const char *const arguments[] = { scratch_path(&scratch, argument) };
 	struct tw_load_options options = { .threads = 2 };
@@ -145,7 +145,7 @@ static void load_beside_closed_directory(const char *path)
 	const char *const arguments[] = { path };
 	struct tw_load_options options = { .threads = 1 };
 	struct tw_rank_set set = { 0 };
-	struct tw_job job;
+	struct trawl_job job;
 	bool good;
 
 	if (!geteuid() && setuid(65534))
@@ -153,7 +153,7 @@ static void load_beside_closed_directory(const char *path)
 	good = !tw_rank_set_find(&set, arguments, 1, trawl_allocator_default(), NULL) &&
 	       !tw_job_load(&job, &set, &options, trawl_allocator_default(), NULL) &&
 	       job.count == 1 && job.left_out_count == 1 &&
-	       job.left_out[0].state == TW_RANK_UNREADABLE &&
+	       job.left_out[0].state == TRAWL_RANK_UNREADABLE &&
 	       strstr(job.left_out[0].message, "Permission denied") &&
 	       strstr(job.set.files[job.left_out[0].file].path, "/closed");
 	_exit(good ? 0 : 1);
@@ -260,7 +260,7 @@ static void test_directories_that_lead_back_to_themselves(void **state)
 
 static void test_a_file_of_two_names_is_one(void **state)
 {
-	struct tw_job job;
+	struct trawl_job job;
 	size_t i;
 
 	(void)state;
@@ -275,7 +275,7 @@ static void test_a_file_of_two_names_is_one(void **state)
 	assert_int_equal(job.left_out_count, 0);
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(job.ranks[i].rank, i);
-		assert_int_equal(job.ranks[i].rule, TW_RANK_BY_NAME);
+		assert_int_equal(job.ranks[i].rule, TRAWL_RANK_BY_NAME);
 	}
 	tw_job_release(&job);
 	/* But whoever calls it another rank wants it to be one. */
@@ -286,7 +286,7 @@ static void test_a_file_of_two_names_is_one(void **state)
 static void test_patterns(void **state)
 {
 	struct trawl_error err;
-	struct tw_job job;
+	struct trawl_job job;
 
 	(void)state;
 	write_rank("rank_1.json", -1, 0, 5);
@@ -294,7 +294,7 @@ static void test_patterns(void **state)
 	assert_int_equal(load(&job, "rank_[01].js*", &err), 0);
 	assert_int_equal(job.count, 2);
 	assert_int_equal(job.ranks[0].rank, 0);
-	assert_int_equal(job.ranks[0].rule, TW_RANK_BY_NAME);
+	assert_int_equal(job.ranks[0].rule, TRAWL_RANK_BY_NAME);
 	tw_job_release(&job);
 	assert_int_equal(load(&job, "none*.json", &err), TRAWL_EIO);
 	assert_non_null(strstr(err.message, "no file matches"));
@@ -304,7 +304,7 @@ static void test_patterns(void **state)
 
 static void test_metadata_counts_before_names(void **state)
 {
-	struct tw_job job;
+	struct trawl_job job;
 
 	(void)state;
 	write_rank("rank0.json", 1, 4, 5);
@@ -313,7 +313,7 @@ static void test_metadata_counts_before_names(void **state)
 	assert_int_equal(job.count, 2);
 	assert_int_equal(job.ranks[0].rank, 0);
 	assert_int_equal(job.ranks[0].name_rank, 1);
-	assert_int_equal(job.ranks[0].rule, TW_RANK_BY_METADATA);
+	assert_int_equal(job.ranks[0].rule, TRAWL_RANK_BY_METADATA);
 	assert_int_equal(job.ranks[0].file, 1);
 	/* Ranks 2 and 3 of the job are not there. */
 	assert_int_equal(job.world_size, 4);
@@ -329,7 +329,7 @@ static void test_metadata_counts_before_names(void **state)
 /* Copies of one model serve side by side, each a world of its own. */
 static void test_world_of_one_tells_no_rank(void **state)
 {
-	struct tw_job job;
+	struct trawl_job job;
 
 	(void)state;
 	write_rank("rank3.json", 0, 1, 5);
@@ -347,7 +347,7 @@ static void test_world_of_one_tells_no_rank(void **state)
 
 static void test_bad_files_are_named_and_the_rest_goes_on(void **state)
 {
-	struct tw_job job;
+	struct trawl_job job;
 
 	(void)state;
 	write_rank("a_rank0.json", 0, 2, 5);
@@ -360,27 +360,27 @@ static void test_bad_files_are_named_and_the_rest_goes_on(void **state)
 	assert_int_equal(load(&job, "", NULL), 0);
 	assert_int_equal(job.count, 2);
 	assert_int_equal(job.ranks[0].rank, 0);
-	assert_int_equal(job.ranks[0].state, TW_RANK_READ);
+	assert_int_equal(job.ranks[0].state, TRAWL_RANK_READ);
 	assert_int_equal(job.ranks[1].rank, 5);
-	assert_int_equal(job.ranks[1].state, TW_RANK_NO_GPU);
+	assert_int_equal(job.ranks[1].state, TRAWL_RANK_NO_GPU);
 	assert_int_equal(job.left_out_count, 3);
-	assert_int_equal(job.left_out[0].state, TW_RANK_DUPLICATE);
+	assert_int_equal(job.left_out[0].state, TRAWL_RANK_DUPLICATE);
 	assert_non_null(strstr(job.left_out[0].message, "a_rank0.json"));
-	assert_int_equal(job.left_out[1].state, TW_RANK_UNREADABLE);
+	assert_int_equal(job.left_out[1].state, TRAWL_RANK_UNREADABLE);
 	assert_int_equal(job.left_out[1].rank, 1);
 	assert_non_null(strstr(job.left_out[1].message, "empty"));
-	assert_int_equal(job.left_out[2].state, TW_RANK_NOT_A_TRACE);
+	assert_int_equal(job.left_out[2].state, TRAWL_RANK_NOT_A_TRACE);
 	tw_job_release(&job);
 	/* By its very name it should have been a trace. */
 	assert_int_equal(load(&job, "settings.json", NULL), TRAWL_ENODATA);
-	assert_int_equal(job.left_out[0].state, TW_RANK_UNREADABLE);
+	assert_int_equal(job.left_out[0].state, TRAWL_RANK_UNREADABLE);
 	tw_job_release(&job);
 }
 
 /* Metrics beside the traces, say; a list that is broken may have been one of events. */
 static void test_lists_that_are_no_traces(void **state)
 {
-	struct tw_job job;
+	struct trawl_job job;
 
 	(void)state;
 	directory("job");
@@ -391,19 +391,19 @@ static void test_lists_that_are_no_traces(void **state)
 	scratch_write(&scratch, "job/rank2.json", "{\"traceEvents\": []}");
 	assert_int_equal(load(&job, "job", NULL), 0);
 	assert_int_equal(job.left_out_count, 2);
-	assert_int_equal(job.left_out[0].state, TW_RANK_NOT_A_TRACE);
-	assert_int_equal(job.left_out[1].state, TW_RANK_NOT_A_TRACE);
+	assert_int_equal(job.left_out[0].state, TRAWL_RANK_NOT_A_TRACE);
+	assert_int_equal(job.left_out[1].state, TRAWL_RANK_NOT_A_TRACE);
 	assert_non_null(strstr(job.left_out[0].message, "list"));
 	assert_int_equal(job.count, 3);
 	assert_string_equal(job.ranks[0].message, "");
-	assert_int_equal(job.ranks[1].state, TW_RANK_DAMAGED);
-	assert_int_equal(job.ranks[2].state, TW_RANK_NO_GPU);
+	assert_int_equal(job.ranks[1].state, TRAWL_RANK_DAMAGED);
+	assert_int_equal(job.ranks[2].state, TRAWL_RANK_NO_GPU);
 	tw_job_release(&job);
 }
 
 static void test_surest_trace_of_a_rank_stays(void **state)
 {
-	struct tw_job job;
+	struct trawl_job job;
 
 	(void)state;
 	directory("job");
@@ -412,7 +412,7 @@ static void test_surest_trace_of_a_rank_stays(void **state)
 	write_rank("job/z.json", 0, 4, 5);
 	assert_int_equal(load(&job, "job", NULL), 0);
 	assert_int_equal(job.count, 1);
-	assert_int_equal(job.ranks[0].rule, TW_RANK_BY_METADATA);
+	assert_int_equal(job.ranks[0].rule, TRAWL_RANK_BY_METADATA);
 	assert_int_equal(job.left_out_count, 2);
 	assert_non_null(strstr(job.left_out[0].message, "z.json"));
 	tw_job_release(&job);
@@ -422,7 +422,7 @@ static void test_what_a_rank_is_reduced_to(void **state)
 {
 	const struct tw_collective *c;
 	const struct tw_rank *rank;
-	struct tw_job job;
+	struct trawl_job job;
 
 	(void)state;
 	write_rank("rank0.json", 0, 2, 40);
@@ -459,14 +459,14 @@ static void test_merged_traces_are_of_no_rank(void **state)
 		"\"args\":{\"name\":\"Rank 0 - GPU Stream\"}},{\"ph\":\"X\",\"cat\":\"kernel\","
 		"\"name\":\"[R0] gemm\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":2}]}";
 	struct trawl_error err;
-	struct tw_job job;
+	struct trawl_job job;
 
 	(void)state;
 	scratch_write(&scratch, "a_merged.json", merged);
 	write_rank("rank0.json", 0, 1, 5);
 	assert_int_equal(load(&job, "", NULL), 0);
 	assert_int_equal(job.count, 1);
-	assert_int_equal(job.left_out[0].state, TW_RANK_NOT_A_TRACE);
+	assert_int_equal(job.left_out[0].state, TRAWL_RANK_NOT_A_TRACE);
 	tw_job_release(&job);
 	assert_int_equal(load(&job, "a_merged.json", &err), TRAWL_ENODATA);
 	assert_non_null(strstr(err.message, "merged trace"));
@@ -475,7 +475,7 @@ static void test_merged_traces_are_of_no_rank(void **state)
 
 static void test_steps(void **state)
 {
-	struct tw_job job;
+	struct trawl_job job;
 
 	(void)state;
 	scratch_write(&scratch, "rank0.json",
@@ -496,7 +496,7 @@ static void test_timeline_over_ranks(void **state)
 	struct tw_ranks_input in = { .allocator = trawl_allocator_default() };
 	const struct tw_ranks_table *self = &tw_ranks_table_timeline_over_ranks;
 	struct trawl_table *table;
-	struct tw_job job;
+	struct trawl_job job;
 
 	(void)state;
 	write_rank("rank0.json", 0, 3, 40);
@@ -522,7 +522,7 @@ static void test_budget_and_threads(void **state)
 	const char *arguments[1];
 	struct tw_load_options options = { .threads = 5, .max_memory = 1 };
 	struct tw_rank_set set = { 0 };
-	struct tw_job job;
+	struct trawl_job job;
 	char name[32];
 	int r;
 

@@ -21,7 +21,7 @@ static uint64_t next(uint64_t *state)
 	return *state >> 33;
 }
 
-static void build(struct tw_matches *matches, const struct tw_job *job)
+static void build(struct tw_matches *matches, const struct trawl_job *job)
 {
 	assert_int_equal(tw_matches_build(matches, job, trawl_allocator_default()), 0);
 }
@@ -51,7 +51,7 @@ static void assert_is(const struct tw_matches *matches, size_t rank, uint64_t c,
 }
 
 /* What holds of any matches: each call is in one, members in order of rank, groups in order. */
-static void assert_sound(const struct tw_matches *matches, const struct tw_job *job)
+static void assert_sound(const struct tw_matches *matches, const struct trawl_job *job)
 {
 	uint64_t i, members = 0, *next_index = calloc(matches->group_count + 1, 8);
 	uint32_t k;
@@ -103,7 +103,7 @@ static void check_offset_windows(bool sequences)
 	enum tw_match_rule rule = sequences ? TW_MATCH_BY_SEQUENCE : TW_MATCH_BY_ORDER;
 	enum tw_match_sureness sure = sequences ? TW_MATCH_CERTAIN : TW_MATCH_LIKELY;
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	size_t i;
 
 	make_job(&job, 2);
@@ -137,7 +137,7 @@ static void test_windows_that_began_at_different_times(void **state)
 static void test_groups_that_interleave_differently(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 
 	make_job(&job, 2);
 	add_call(&job, 0, &(struct call){ 1000, 1100, ALLREDUCE, .sequence = 1 });
@@ -168,7 +168,7 @@ static void test_one_name_for_groups_of_other_ranks(void **state)
 {
 	static const char *const lists[] = { "[0, 1]", "[0, 1]", "[2, 3]", "[2, 3]" };
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	struct tw_str id;
 	size_t r;
 
@@ -196,7 +196,7 @@ static void test_one_name_for_groups_of_other_ranks(void **state)
 static void test_lists_that_some_calls_lack(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 
 	make_job(&job, 3);
 	add_call(&job, 0,
@@ -227,7 +227,7 @@ static void test_lists_that_some_calls_lack(void **state)
 static void test_ids(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 
 	make_job(&job, 2);
 	add_call(&job, 0,
@@ -251,7 +251,7 @@ static void test_ids(void **state)
 static void test_simplified_only_with_one_stream(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	struct tw_str id;
 
 	make_job(&job, 2);
@@ -277,7 +277,7 @@ static void test_simplified_only_with_one_stream(void **state)
 static void test_a_transfer_with_a_number(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 
 	make_job(&job, 2);
 	add_call(&job, 0,
@@ -305,7 +305,7 @@ static void test_a_transfer_with_a_number(void **state)
 static void test_transfers_by_order_of_their_pair(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	int i;
 
 	make_job(&job, 3);
@@ -343,7 +343,7 @@ static void test_transfers_by_order_of_their_pair(void **state)
 static void test_different_sizes(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	int i, by_sequence;
 
 	for (by_sequence = 0; by_sequence < 2; by_sequence++) {
@@ -380,7 +380,7 @@ static void test_different_sizes(void **state)
 static void test_sizes_that_may_differ(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 
 	make_job(&job, 2);
 	add_call(&job, 0,
@@ -414,7 +414,7 @@ static void test_sizes_that_may_differ(void **state)
 static void test_numbers_that_are_shared(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	int i;
 
 	make_job(&job, 2);
@@ -438,7 +438,7 @@ static void test_numbers_that_are_shared(void **state)
 static void test_numbers_that_begin_again(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	double at = 0;
 	int i;
 
@@ -470,7 +470,7 @@ static double step_end(int i)
 	return i * 2000 + (i * i * 7919 % 13) * 90;
 }
 
-static void add_step(struct tw_job *job, size_t rank, int i, double ahead)
+static void add_step(struct trawl_job *job, size_t rank, int i, double ahead)
 {
 	struct call a = { step_end(i) - 200 + ahead - (double)(rank * 31),
 			  step_end(i) + ahead,
@@ -491,7 +491,7 @@ static void test_a_call_that_one_rank_lacks(void **state)
 {
 	static const int where[] = { 0, 1, 9, 20, 38, 39 };
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	size_t lacks, r, w;
 	int i;
 
@@ -530,7 +530,7 @@ static void test_a_call_that_one_rank_lacks(void **state)
 static void test_a_call_too_many(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	size_t more, r;
 	int i;
 
@@ -580,7 +580,7 @@ static void test_an_end_that_is_off_is_doubtful(void **state)
 static void test_periodic_calls_a_period_apart(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	int i, shift;
 
 	for (shift = -2; shift <= 2; shift += 2) {
@@ -605,7 +605,7 @@ static void test_periodic_calls_a_period_apart(void **state)
 static void test_ends_that_tell_nothing(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	uint64_t random = 5;
 	int i;
 
@@ -632,7 +632,7 @@ static void test_ends_that_tell_nothing(void **state)
 static void test_kernels_that_record_nothing(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	int i;
 
 	make_job(&job, 2);
@@ -659,7 +659,7 @@ static void test_kernels_that_record_nothing(void **state)
 static void test_numbers_that_some_calls_lack(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	int i, all;
 
 	for (all = 0; all < 2; all++) {
@@ -690,7 +690,7 @@ static void test_numbers_that_some_calls_lack(void **state)
 static void test_few_ranks(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 
 	make_job(&job, 0);
 	build(&m, &job);
@@ -750,8 +750,8 @@ static void make_event(struct made_event *event, double *at, uint64_t *random)
 	event->like = (int)(next(random) % 3);
 }
 
-static void add_event(struct tw_job *job, struct truth *truth, size_t r, const struct made_event *e,
-		      int number, double ahead, uint64_t *random)
+static void add_event(struct trawl_job *job, struct truth *truth, size_t r,
+		      const struct made_event *e, int number, double ahead, uint64_t *random)
 {
 	static const char *const lists[] = { "[0, 1]", "[2, 3]" };
 	static const char *const names[] = { "allreduce", "_allgather_base", "allreduce" };
@@ -769,7 +769,7 @@ static void add_event(struct tw_job *job, struct truth *truth, size_t r, const s
 	truth->event[r][truth->count[r]++] = number;
 }
 
-static void make_random(struct tw_job *job, struct truth *truth, uint64_t seed)
+static void make_random(struct trawl_job *job, struct truth *truth, uint64_t seed)
 {
 	uint64_t random = seed;
 	size_t ranks = 2 + next(&random) % (MOST_RANKS - 1), r;
@@ -805,7 +805,7 @@ static bool is_doubtful(const struct tw_match *match)
  * doubtful: where each of two ranks lacks the call that the other has, their ends may be close
  * enough for one.  Returns whether there is such a one.
  */
-static bool check_random(const struct tw_job *job, const struct truth *truth, uint64_t seed)
+static bool check_random(const struct trawl_job *job, const struct truth *truth, uint64_t seed)
 {
 	uint64_t match_of_event[MOST_EVENTS], event_of[MOST_RANKS * MOST_EVENTS];
 	struct tw_matches m;
@@ -859,7 +859,7 @@ static void test_steps_whose_ends_scatter(void **state)
 	for (seed = 1; seed <= 200; seed++) {
 		uint64_t random = seed;
 		struct tw_matches m;
-		struct tw_job job;
+		struct trawl_job job;
 		size_t r, s, c;
 
 		make_job(&job, RANKS);
@@ -896,7 +896,7 @@ static void test_random_jobs(void **state)
 
 	for (seed = 1; seed <= seeds; seed++) {
 		struct truth truth;
-		struct tw_job job;
+		struct trawl_job job;
 
 		make_random(&job, &truth, seed);
 		doubtful += check_random(&job, &truth, seed);
@@ -917,7 +917,7 @@ static void test_any_times(void **state)
 		uint64_t random = seed;
 		struct truth truth;
 		struct tw_matches m;
-		struct tw_job job;
+		struct trawl_job job;
 		size_t r, i;
 
 		make_random(&job, &truth, seed);
@@ -942,7 +942,7 @@ static void test_any_times(void **state)
 static void test_out_of_memory(void **state)
 {
 	struct truth truth;
-	struct tw_job job;
+	struct trawl_job job;
 	long n;
 
 	make_random(&job, &truth, 3);

@@ -88,8 +88,8 @@ static int make_rank(struct tw_rank *rank, const struct trawl_allocator *a)
 	fill_kinds(rank);
 	memcpy(rank->collectives, made, sizeof(made));
 	rank->rank = 12;
-	rank->rule = TW_RANK_BY_NAME;
-	rank->state = TW_RANK_DAMAGED;
+	rank->rule = TRAWL_RANK_BY_NAME;
+	rank->state = TRAWL_RANK_DAMAGED;
 	rank->worst = TRAWL_LOST;
 	rank->file = UINT32_MAX;
 	rank->name_rank = 12;

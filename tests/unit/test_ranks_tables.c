@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "job/tables/all_tables.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 #include "edges.h"
 #include "failing.h"
 #include "made_jobs.h"
@@ -59,7 +59,7 @@ static void test_node_spans(void **state)
 
 /* ---- ranks of one job, or of several */
 
-static bool are_unlike(const struct tw_job *job)
+static bool are_unlike(const struct trawl_job *job)
 {
 	struct tw_unlike unlike;
 	bool found;
@@ -71,7 +71,7 @@ static bool are_unlike(const struct tw_job *job)
 /* Of 64 names of the one the other has so many, and no others. */
 static void test_half_of_the_names(void **state)
 {
-	struct tw_job job;
+	struct trawl_job job;
 	uint32_t i;
 
 	EDGE_OF(TW_LIMIT_RANKS_ALIKE_PERCENT);
@@ -90,7 +90,7 @@ static void test_half_of_the_names(void **state)
 static void test_ten_minutes_apart(void **state)
 {
 	const int64_t second = 1000000000;
-	struct tw_job job;
+	struct trawl_job job;
 	size_t r;
 
 	EDGE_OF(TW_LIMIT_JOB_APART_NS);
@@ -115,7 +115,7 @@ static void test_ten_minutes_apart(void **state)
 #define WORLD .group = "0", .list = "[0, 1, 2]", .group_size = 3
 
 /* Every table has something to say: a call that a rank lacks, one that differs, all_to_allv. */
-static void make_all_kinds(struct tw_job *job)
+static void make_all_kinds(struct trawl_job *job)
 {
 	/* One file of them all, as an export of several GPUs is. */
 	static struct tw_rank_file file = { .path = "job/ranks.sqlite", .name_rank = -1 };

@@ -30,7 +30,7 @@ static struct trawl_table *table_named(const char *name, const struct trawl_allo
 
 static struct tw_rank ranks[MOST_RANKS];
 static struct trawl_table *tables[MOST_RANKS];
-static struct tw_job job;
+static struct trawl_job job;
 
 static void begin_job(const char *name, size_t count)
 {

@@ -705,7 +705,7 @@ static void collectives_of_a_trace(void **state)
 		{ .start = 30, .end = 34, .kernel = "ncclDevKernel_Generic_1" },
 	};
 	struct tw_sweep_collectives found;
-	struct tw_job job;
+	struct trawl_job job;
 	struct steps s;
 
 	(void)state;

@@ -12,11 +12,11 @@
 struct collectives_command {
 	struct cli_reporting reporting;
 	struct cli_ranks ranks;
-	enum tw_align align;
+	enum trawl_align align;
 };
 
 /* Nobody asked for the picture: without it, the rest is as good. */
-static void draw_heat_map(const struct cli_reporting *r, const struct tw_job_tables *t,
+static void draw_heat_map(const struct cli_reporting *r, const struct trawl_job_report *t,
 			  struct cli_outputs *o)
 {
 	struct trawl_error err;
@@ -29,19 +29,21 @@ static void draw_heat_map(const struct cli_reporting *r, const struct tw_job_tab
 }
 
 /* Files of what this job has nothing to say about. */
-static void tell_stale(const struct cli_outputs *o, const struct tw_job_tables *t)
+static void tell_stale(const struct cli_outputs *o, const struct trawl_job_report *t)
 {
 	static const char what[] = "run: this job has nothing for it";
+	const char *name;
 	size_t i;
 
-	for (i = 0; i < tw_ranks_table_count; i++)
-		if (!tw_job_table(t, tw_ranks_tables[i]->table.name))
-			cli_tell_stale_table(o, tw_ranks_tables[i]->table.name, what);
+	for (i = 0; (name = trawl_job_report_table_name(i)); i++)
+		if (!trawl_job_report_find(t, name))
+			cli_tell_stale_table(o, name, what);
 	if (!o->picture && !o->r->common.quiet && !(o->r->no_csv && o->r->no_xlsx))
 		cli_tell_stale(cli_below(o->dir, HEAT_MAP), what);
 }
 
-static int print_result(const struct tw_job_tables *t, const char *heat_map, enum tw_format format)
+static int print_result(const struct trawl_job *job, const struct trawl_job_report *t,
+			const char *heat_map, enum tw_format format)
 {
 	/* Those that are small however many collectives there are, in the order of the workbook. */
 	static const char *const names[] = {
@@ -65,56 +67,56 @@ static int print_result(const struct tw_job_tables *t, const char *heat_map, enu
 
 	if (format != TW_FORMAT_TABLE) {
 		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-			shown[count] = tw_job_table(t, names[i]);
+			shown[count] = trawl_job_report_find(t, names[i]);
 			count += shown[count] != NULL;
 		}
 		return cli_print_tables(shown, count, format, "collectives", 0);
 	}
 	cli_screen_init(&s);
-	cli_summarise_collectives(t, heat_map, &s);
+	cli_summarise_collectives(job, t, heat_map, &s);
 	return cli_screen_print(&s);
 }
 
-static int write_and_print(const struct cli_reporting *r, const struct tw_job_tables *t)
+static int write_and_print(const struct cli_reporting *r, const struct trawl_job *job,
+			   const struct trawl_job_report *t)
 {
-	struct cli_outputs o = { r, cli_job_dir(t->in.job, &r->common), "collective_all_ranks_csvs",
+	struct cli_outputs o = { r, cli_job_dir(job, &r->common), "collective_all_ranks_csvs",
 				 "collective_all_ranks.xlsx", NULL };
 	struct trawl_error err;
-	int status, failed = cli_write_tables(&o, (const struct trawl_table *const *)t->tables,
-					      t->count, &err);
+	int status, failed = cli_write_job_report(&o, t, &err);
 
 	if (failed && failed != TRAWL_EIO)
 		return cli_fail(&err);
 	if (!failed && (!r->no_csv || !r->no_xlsx))
 		draw_heat_map(r, t, &o);
 	/* What was found out is printed all the same where it cannot be written. */
-	status = print_result(t, o.picture, r->common.format);
+	status = print_result(job, t, o.picture, r->common.format);
 	if (failed)
 		return cli_fail_output(&err);
 	if (status == CLI_DONE) {
-		cli_tell_outputs(&o, t->count);
+		cli_tell_outputs(&o, trawl_job_report_tables(t));
 		tell_stale(&o, t);
 	}
 	return status;
 }
 
-static int analyse_job(const struct collectives_command *c, const struct tw_job *job)
+static int analyse_job(const struct collectives_command *c, const struct trawl_job *job)
 {
-	static const struct tw_job_wanted all = { 0 };
 	const struct cli_common *common = &c->reporting.common;
+	const struct trawl_job_report_options o = { .align = c->align,
+						    .collectives = true,
+						    .threads = common->threads };
 	double start = cli_seconds();
-	struct tw_job_tables t;
+	struct trawl_job_report *report;
 	struct trawl_error err;
-	int status = tw_job_tables_make(&t, job, c->align, &all, common->threads,
-					trawl_allocator_default(), &err);
+	int status;
 
-	if (status)
-		status = cli_fail(&err);
+	if (trawl_job_report_new(&report, job, &o, &err))
+		return cli_fail(&err);
 	if (common->verbose)
 		cli_message("matched in %.3f s", cli_seconds() - start);
-	if (status == CLI_DONE)
-		status = write_and_print(&c->reporting, &t);
-	tw_job_tables_release(&t);
+	status = write_and_print(&c->reporting, job, report);
+	trawl_job_report_free(report);
 	return status;
 }
 
@@ -134,14 +136,16 @@ static const struct cli_options options[] = {
 
 static int collectives(const struct cli_command *command, int argc, char **argv)
 {
-	struct collectives_command c = { .align = TW_ALIGN_AUTO };
-	const struct tw_job *at;
-	struct tw_job job;
+	struct collectives_command c = { .align = TRAWL_ALIGN_AUTO };
+	const struct trawl_job *at;
+	struct trawl_job *job;
 	int count, status, loaded;
 
 	cli_reporting_init(&c.reporting);
-	c.ranks =
-		(struct cli_ranks){ .common = &c.reporting.common, .report = &c.reporting.options };
+	c.ranks = (struct cli_ranks){
+		.common = &c.reporting.common,
+		.options = { .report = &c.reporting.options, .collectives_only = true },
+	};
 	status = cli_begin(command, &c, argc, argv, &count);
 	if (status >= 0)
 		return status;
@@ -153,9 +157,9 @@ static int collectives(const struct cli_command *command, int argc, char **argv)
 	loaded = cli_load_job(&job, &c.ranks, (const char *const *)argv, (size_t)count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;
-	for (at = &job, status = CLI_DONE; at && status == CLI_DONE; at = at->next)
+	for (at = job, status = CLI_DONE; at && status == CLI_DONE; at = trawl_job_next(at))
 		status = analyse_job(&c, at);
-	tw_job_release(&job);
+	trawl_job_free(job);
 	return status == CLI_DONE ? loaded : status;
 }
 

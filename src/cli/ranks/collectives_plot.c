@@ -74,9 +74,9 @@ static int draw_transfers(const struct trawl_table *table, int64_t *rows, int64_
 	return tw_render_heat_map(&map, path, trawl_allocator_default(), err);
 }
 
-int cli_draw_all_to_all(const struct tw_job_tables *t, const char *path, struct trawl_error *err)
+int cli_draw_all_to_all(const struct trawl_job_report *t, const char *path, struct trawl_error *err)
 {
-	const struct trawl_table *table = tw_job_table(t, "nccl_all2allv_heatmap");
+	const struct trawl_table *table = trawl_job_report_find(t, "nccl_all2allv_heatmap");
 	size_t rows = table ? trawl_table_rows(table) : 0;
 
 	if (!rows)

@@ -8,7 +8,7 @@
 #include "cli/ranks/ranks.h"
 #include "cli/ranks/ranks_verdict.h"
 #include "job/collectives/syncing.h"
-#include "job/set/rank_list.h"
+#include "job/tables/all_tables.h"
 #include "table/table.h"
 
 #include <string.h>
@@ -106,49 +106,50 @@ static const struct cli_excerpt of_the_rest[] = {
 /* ---- the first lines */
 
 /* Whether it is left out for want of the step or range that is looked at. */
-static bool lacks_view(const struct tw_rank *rank)
+static bool lacks_view(const struct trawl_rank *rank)
 {
-	return rank->state == TW_RANK_UNREADABLE && rank->status == TRAWL_EUSAGE;
+	return rank->state == TRAWL_RANK_UNREADABLE && rank->status == TRAWL_EUSAGE;
 }
 
-static void add_left_out(const struct tw_job *job, struct tw_str *out)
+static void add_left_out(const struct trawl_job *job, struct tw_str *out)
 {
 	static const struct {
-		enum tw_rank_state state;
+		enum trawl_rank_state state;
 		const char *words;
 	} states[] = {
-		{ TW_RANK_DUPLICATE, "of a rank that is there already" },
-		{ TW_RANK_CAPTURE, "of an earlier capture" },
-		{ TW_RANK_UNREADABLE, "unreadable" },
-		{ TW_RANK_DAMAGED, "damaged" },
-		{ TW_RANK_NO_GPU, "without GPU work" },
+		{ TRAWL_RANK_DUPLICATE, "of a rank that is there already" },
+		{ TRAWL_RANK_CAPTURE, "of an earlier capture" },
+		{ TRAWL_RANK_UNREADABLE, "unreadable" },
+		{ TRAWL_RANK_DAMAGED, "damaged" },
+		{ TRAWL_RANK_NO_GPU, "without GPU work" },
 	};
-	size_t i, j;
+	size_t i, j, count = 0;
 
-	for (i = 0, j = 0; i < job->left_out_count; i++)
-		j += lacks_view(&job->left_out[i]);
-	if (j)
-		tw_str_addf(out, "%zu trace%s without what is looked at\n", j, j == 1 ? "" : "s");
-	if (job->missing_count) {
-		tw_str_addf(out, "no trace of rank%s ", job->missing_count == 1 ? "" : "s");
-		tw_rank_list_add_most(out, job->missing, job->missing_count);
-		tw_str_add_char(out, '\n');
+	for (i = 0; i < trawl_job_left_out(job); i++) {
+		struct trawl_rank rank = trawl_job_left_out_rank(job, i);
+
+		count += lacks_view(&rank);
 	}
+	if (count)
+		tw_str_addf(out, "%zu trace%s without what is looked at\n", count,
+			    count == 1 ? "" : "s");
+	cli_add_missing(out, job);
 	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
-		size_t count = 0;
+		count = 0;
+		for (j = 0; j < trawl_job_left_out(job); j++) {
+			struct trawl_rank rank = trawl_job_left_out_rank(job, j);
 
-		for (j = 0; j < job->left_out_count; j++)
-			count += job->left_out[j].state == states[i].state &&
-				 !lacks_view(&job->left_out[j]);
-		for (j = 0; j < job->count; j++)
-			count += job->ranks[j].state == states[i].state;
+			count += rank.state == states[i].state && !lacks_view(&rank);
+		}
+		for (j = 0; j < trawl_job_ranks(job); j++)
+			count += trawl_job_rank(job, j).state == states[i].state;
 		if (count)
 			tw_str_addf(out, "%zu trace%s %s\n", count, count == 1 ? "" : "s",
 				    states[i].words);
 	}
 }
 
-static void add_ranks(const struct tw_job *job, struct tw_str *out)
+static void add_ranks(const struct trawl_job *job, struct tw_str *out)
 {
 	cli_add_ranks_known(out, job);
 	tw_str_add_char(out, '\n');
@@ -156,20 +157,20 @@ static void add_ranks(const struct tw_job *job, struct tw_str *out)
 	add_left_out(job, out);
 }
 
-static void add_events(const struct tw_job *job, struct tw_str *out)
+static void add_events(const struct trawl_job *job, struct tw_str *out)
 {
+	int64_t gpus = trawl_job_gpus_per_node(job);
 	uint64_t events = 0, kernels = 0;
 	size_t i;
 
-	for (i = 0; i < job->count; i++) {
-		events += job->ranks[i].events;
-		kernels += job->ranks[i].collective_count;
+	for (i = 0; i < trawl_job_ranks(job); i++) {
+		events += trawl_job_rank(job, i).events;
+		kernels += trawl_job_rank(job, i).collectives;
 	}
 	tw_str_addf(out, "%llu events, %llu communication kernels", (unsigned long long)events,
 		    (unsigned long long)kernels);
-	if (job->gpus_per_node > 0)
-		tw_str_addf(out, "; %lld GPU%s a node", (long long)job->gpus_per_node,
-			    job->gpus_per_node == 1 ? "" : "s");
+	if (gpus > 0)
+		tw_str_addf(out, "; %lld GPU%s a node", (long long)gpus, gpus == 1 ? "" : "s");
 	tw_str_add_char(out, '\n');
 }
 
@@ -333,19 +334,19 @@ static void add_offset(const struct tw_ranks_input *in, const struct tw_clock *c
 static void add_clocks(const struct tw_ranks_input *in, struct cli_screen *s)
 {
 	static const char *const applied[] = {
-		[TW_ALIGN_AUTO] = "as they are",
-		[TW_ALIGN_COLLECTIVES] = "aligned by the ends of collectives",
-		[TW_ALIGN_BASE_TIME] = "with the traces' base times",
-		[TW_ALIGN_NONE] = "as the traces have them",
+		[TRAWL_ALIGN_AUTO] = "as they are",
+		[TRAWL_ALIGN_COLLECTIVES] = "aligned by the ends of collectives",
+		[TRAWL_ALIGN_BASE_TIME] = "with the traces' base times",
+		[TRAWL_ALIGN_NONE] = "as the traces have them",
 	};
 	size_t rank = 0;
 	const struct tw_clock *most = furthest(in, &rank);
-	enum tw_align align = in->clocks->align;
+	enum trawl_align align = in->clocks->align;
 	struct tw_str line;
 
 	/* No end tells anything. */
-	if (!most && align == TW_ALIGN_COLLECTIVES)
-		align = in->clocks->based ? TW_ALIGN_BASE_TIME : TW_ALIGN_NONE;
+	if (!most && align == TRAWL_ALIGN_COLLECTIVES)
+		align = in->clocks->based ? TRAWL_ALIGN_BASE_TIME : TRAWL_ALIGN_NONE;
 	tw_str_init(&line, trawl_allocator_default());
 	tw_str_add_cstr(&line, "clocks: ");
 	if (most && clocks_agree(in))
@@ -357,46 +358,47 @@ static void add_clocks(const struct tw_ranks_input *in, struct cli_screen *s)
 	if (most)
 		add_offset(in, most, rank, &line);
 	cli_add_line(s, &line, 0);
-	if (in->clocks->differ && in->clocks->align != TW_ALIGN_COLLECTIVES)
+	if (in->clocks->differ && in->clocks->align != TRAWL_ALIGN_COLLECTIVES)
 		cli_add_wrapped(s,
 				"the ends of collectives say that clocks differ: skews and waits "
 				"hold that difference; --align collectives takes it out",
 				0);
 }
 
-static void add_excerpts(const struct tw_job_tables *t, const struct cli_excerpt *excerpts,
+static void add_excerpts(const struct trawl_job_report *t, const struct cli_excerpt *excerpts,
 			 size_t count, struct cli_screen *s)
 {
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		cli_add_excerpt(tw_job_table(t, excerpts[i].table), &excerpts[i], s);
+		cli_add_excerpt(trawl_job_report_find(t, excerpts[i].table), &excerpts[i], s);
 }
 
-static void add_exchanges(const struct tw_job_tables *t, const char *heat_map, struct cli_screen *s)
+static void add_exchanges(const struct trawl_job_report *t, const char *heat_map,
+			  struct cli_screen *s)
 {
 	add_excerpts(t, &of_exchanges, 1, s);
-	if (tw_job_table(t, "nccl_all2allv_heatmap"))
+	if (trawl_job_report_find(t, "nccl_all2allv_heatmap"))
 		tw_str_addf(&s->out, "which rank sends what to which: %s\n",
 			    heat_map ? heat_map : "table nccl_all2allv_heatmap");
 }
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-void cli_summarise_collectives(const struct tw_job_tables *t, const char *heat_map,
-			       struct cli_screen *s)
+void cli_summarise_collectives(const struct trawl_job *job, const struct trawl_job_report *t,
+			       const char *heat_map, struct cli_screen *s)
 {
-	add_ranks(t->in.job, &s->out);
-	cli_add_verdict(tw_job_table(t, "verdict"), s);
+	add_ranks(job, &s->out);
+	cli_add_verdict(trawl_job_report_find(t, "verdict"), s);
 	tw_str_add_char(&s->out, '\n');
-	add_events(t->in.job, &s->out);
+	add_events(job, &s->out);
 	if (!t->in.matches->count)
 		tw_str_add_cstr(&s->out, "no communication kernels\n");
 	else
 		add_matches(&t->in, s);
-	if (t->in.matches->count && t->in.job->count > 1)
+	if (t->in.matches->count && trawl_job_ranks(job) > 1)
 		add_clocks(&t->in, s);
-	cli_add_stragglers(tw_job_table(t, "stragglers"), CLI_STRAGGLERS_SHOWN, s);
+	cli_add_stragglers(trawl_job_report_find(t, "stragglers"), CLI_STRAGGLERS_SHOWN, s);
 	add_excerpts(t, of_late_ranks, COUNT(of_late_ranks), s);
 	add_exchanges(t, heat_map, s);
 	add_excerpts(t, of_the_rest, COUNT(of_the_rest), s);

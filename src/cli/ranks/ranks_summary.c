@@ -4,8 +4,9 @@
 #include "cli/ranks/ranks.h"
 #include "cli/ranks/ranks_verdict.h"
 #include "data/limits.h"
-#include "job/set/rank_list.h"
 #include "render/escape.h"
+#include "table/table.h"
+#include "text/rank_list.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,38 +19,54 @@
 
 /* ---- which ranks */
 
-static size_t count_hosts(const struct tw_job *job)
+static size_t count_hosts(const struct trawl_job *job)
 {
 	size_t count = 0, i, k;
 
-	for (i = 0; i < job->count; i++) {
-		if (!job->ranks[i].host[0])
+	for (i = 0; i < trawl_job_ranks(job); i++) {
+		const char *host = trawl_job_rank(job, i).host;
+
+		if (!host[0])
 			return 0;
-		for (k = 0; k < i && strcmp(job->ranks[k].host, job->ranks[i].host); k++)
+		for (k = 0; k < i && strcmp(trawl_job_rank(job, k).host, host); k++)
 			;
 		count += k == i;
 	}
 	return count;
 }
 
-static void add_ranks(const struct tw_job *job, struct tw_str *out)
+void cli_add_missing(struct tw_str *out, const struct trawl_job *job)
 {
-	int64_t *ranks = cli_alloc(job->count, sizeof(*ranks));
+	size_t count;
+	const int64_t *missing = trawl_job_missing(job, &count);
+
+	if (!count)
+		return;
+	tw_str_addf(out, "no trace of rank%s ", count == 1 ? "" : "s");
+	tw_rank_list_add_most(out, missing, count);
+	tw_str_add_char(out, '\n');
+}
+
+static void add_ranks(const struct trawl_job *job, struct tw_str *out)
+{
+	size_t count = trawl_job_ranks(job), hosts = count_hosts(job), left_out = 0, i;
+	int64_t *ranks = cli_alloc(count, sizeof(*ranks));
 	const char *device = "";
-	size_t hosts = count_hosts(job), left_out = 0, i;
 	uint64_t events = 0;
 
-	for (i = 0; i < job->count; i++) {
-		ranks[i] = job->ranks[i].rank;
-		events += job->ranks[i].gpu_events;
+	for (i = 0; i < count; i++) {
+		struct trawl_rank rank = trawl_job_rank(job, i);
+
+		ranks[i] = rank.rank;
+		events += rank.gpu_events;
 		if (!device[0])
-			device = job->ranks[i].device_name;
+			device = rank.device;
 	}
-	for (i = 0; i < job->left_out_count; i++)
-		left_out += job->left_out[i].state != TW_RANK_NOT_A_TRACE;
+	for (i = 0; i < trawl_job_left_out(job); i++)
+		left_out += trawl_job_left_out_rank(job, i).state != TRAWL_RANK_NOT_A_TRACE;
 	cli_add_ranks_known(out, job);
 	tw_str_add_cstr(out, ": ");
-	tw_rank_list_add_most(out, ranks, job->count);
+	tw_rank_list_add_most(out, ranks, count);
 	if (hosts)
 		tw_str_addf(out, " on %zu host%s", hosts, hosts == 1 ? "" : "s");
 	if (device[0]) {
@@ -57,11 +74,7 @@ static void add_ranks(const struct tw_job *job, struct tw_str *out)
 		tw_escape_terminal(out, device, strlen(device));
 	}
 	tw_str_addf(out, ", %llu GPU events\n", (unsigned long long)events);
-	if (job->missing_count) {
-		tw_str_addf(out, "no trace of rank%s ", job->missing_count == 1 ? "" : "s");
-		tw_rank_list_add_most(out, job->missing, job->missing_count);
-		tw_str_add_char(out, '\n');
-	}
+	cli_add_missing(out, job);
 	if (left_out)
 		tw_str_addf(out, "%zu trace%s left out: see the table ranks\n", left_out,
 			    left_out == 1 ? "" : "s");
@@ -155,8 +168,18 @@ static const struct trawl_column rank_columns[] = {
 static const struct tw_table_spec rank_spec =
 	TW_SPEC("spread", "GPU time by rank", rank_columns, .keep_empty = true);
 
+/* The column of rank_timeline that each is. */
+static const char *const rank_from[] = {
+	[RANK] = "rank",
+	[COMPUTING] = "computation_time ms",
+	[EXPOSED] = "exposed_comm_time ms",
+	[COPIES] = "exposed_memcpy_time ms",
+	[IDLE] = "idle_time ms",
+	[TOTAL] = TW_COL_TOTAL_TIME_MS,
+};
+
 struct shown {
-	const struct tw_rank *rank;
+	size_t row;  /* of rank_timeline */
 	double away; /* from the middle, in computing */
 };
 
@@ -166,31 +189,31 @@ static int compare_away(const void *a, const void *b)
 
 	if (x->away < y->away || x->away > y->away)
 		return x->away > y->away ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return x->row < y->row ? -1 : x->row > y->row;
 }
 
 static int compare_ranks(const void *a, const void *b)
 {
 	const struct shown *x = a, *y = b;
 
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return x->row < y->row ? -1 : x->row > y->row;
 }
 
 /* The ranks to show, in their order: all, or those that differ most in computing. */
-static size_t choose_ranks(const struct cli_ranks_report *report, struct shown *shown)
+static size_t choose_ranks(const struct trawl_table *sums, const struct trawl_table *timelines,
+			   struct shown *shown)
 {
-	const struct trawl_table *sums = cli_ranks_table(report, "gpu_timeline");
-	struct trawl_cell mean = tw_table_cell(
-		sums, sums ? row_of_type(sums, "computation_time") : 0, TW_COL_TIME_MS_MEAN);
-	size_t count = 0, i;
+	struct trawl_cell mean =
+		tw_table_cell(sums, row_of_type(sums, "computation_time"), TW_COL_TIME_MS_MEAN);
+	size_t count = 0, row;
 
-	for (i = 0; i < report->job->count; i++) {
-		const struct tw_rank *rank = &report->job->ranks[i];
+	for (row = 0; row < trawl_table_rows(timelines); row++) {
+		struct trawl_cell compute = tw_table_cell(timelines, row, rank_from[COMPUTING]);
 
-		if (!rank->gpu_events)
+		if (compute.state == TRAWL_CELL_MISSING)
 			continue;
-		shown[count].rank = rank;
-		shown[count++].away = fabs((double)rank->timeline.compute_ns / 1e6 - mean.real);
+		shown[count].row = row;
+		shown[count++].away = fabs((double)compute.integer / 1e6 - mean.real);
 	}
 	if (count <= MOST_RANKS)
 		return count;
@@ -199,25 +222,26 @@ static size_t choose_ranks(const struct cli_ranks_report *report, struct shown *
 	return MOST_RANKS;
 }
 
-static struct trawl_table *make_spread(const struct cli_ranks_report *report)
+static struct trawl_table *make_spread(const struct trawl_table *sums,
+				       const struct trawl_table *timelines)
 {
 	struct trawl_table *table = tw_table_new(&rank_spec, trawl_allocator_default());
-	struct shown *shown = cli_alloc(report->job->count, sizeof(*shown));
-	size_t count = choose_ranks(report, shown), i;
+	size_t ranks = trawl_table_rows(timelines), count, i, column;
+	struct shown *shown = cli_alloc(ranks, sizeof(*shown));
 
+	count = choose_ranks(sums, timelines, shown);
 	for (i = 0; table && i < count; i++) {
-		const struct tw_timeline *t = &shown[i].rank->timeline;
+		int64_t busy = tw_table_cell(timelines, shown[i].row, "busy_time ms").integer;
+		int64_t total = tw_table_cell(timelines, shown[i].row, rank_from[TOTAL]).integer;
 		size_t row = tw_table_add_row(table);
 
-		tw_table_set_integer(table, row, RANK, shown[i].rank->rank);
-		tw_table_set_integer(table, row, COMPUTING, t->compute_ns);
-		tw_table_set_integer(table, row, EXPOSED, t->exposed_communication_ns);
-		tw_table_set_integer(table, row, COPIES, t->exposed_copy_ns);
-		tw_table_set_integer(table, row, IDLE, t->idle_ns);
-		tw_table_set_integer(table, row, TOTAL, t->total_ns);
-		tw_set_percent(table, row, BUSY, (double)t->busy_ns, (double)t->total_ns);
+		for (column = RANK; column <= TOTAL; column++)
+			tw_table_copy_cell(table, row, column, timelines, shown[i].row,
+					   tw_table_column(timelines, rank_from[column]));
+		if (total > 0)
+			tw_table_set_real(table, row, BUSY, (double)busy / (double)total * 100);
 	}
-	if (table && count < report->job->count && count == MOST_RANKS)
+	if (table && count < ranks && count == MOST_RANKS)
 		tw_table_add_note(table,
 				  "the %d with computing furthest from the mean; all are in "
 				  "rank_timeline",
@@ -293,7 +317,7 @@ struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report)
 	size_t row, i;
 
 	for (i = 0; i < sizeof(top_sources) / sizeof(top_sources[0]) && !from; i++) {
-		from = cli_ranks_table(report, top_sources[i].table);
+		from = trawl_job_report_find(report->of, top_sources[i].table);
 		if (from && trawl_table_rows(from))
 			source = &top_sources[i];
 		else
@@ -325,7 +349,7 @@ struct trawl_table *cli_top_over_ranks(const struct cli_ranks_report *report)
  */
 static void add_whom(const struct cli_ranks_report *report, int64_t rank, struct tw_str *out)
 {
-	const struct trawl_table *waits = cli_ranks_table(report, "collective_waits");
+	const struct trawl_table *waits = trawl_job_report_find(report->of, "collective_waits");
 	size_t rows = waits ? trawl_table_rows(waits) : 0, row;
 
 	/* They stand by time, the longest first. */
@@ -372,7 +396,7 @@ static void add_outlier(const struct cli_ranks_report *report, const struct traw
 
 static void add_outliers(const struct cli_ranks_report *report, struct cli_screen *s)
 {
-	const struct trawl_table *table = cli_ranks_table(report, "rank_outliers");
+	const struct trawl_table *table = trawl_job_report_find(report->of, "rank_outliers");
 	size_t rows = table ? trawl_table_rows(table) : 0, row;
 	struct tw_str line;
 
@@ -394,7 +418,7 @@ static void add_outliers(const struct cli_ranks_report *report, struct cli_scree
 
 static void add_quality(const struct cli_ranks_report *report, struct cli_screen *s)
 {
-	const struct trawl_table *table = cli_ranks_table(report, "quality");
+	const struct trawl_table *table = trawl_job_report_find(report->of, "quality");
 	size_t rows = table ? trawl_table_rows(table) : 0, row;
 
 	if (!rows)
@@ -418,20 +442,21 @@ static void add_quality(const struct cli_ranks_report *report, struct cli_screen
 
 void cli_summarise_ranks(const struct cli_ranks_report *report, struct cli_screen *s)
 {
-	const struct trawl_table *sums = cli_ranks_table(report, "gpu_timeline");
+	const struct trawl_table *sums = trawl_job_report_find(report->of, "gpu_timeline");
+	const struct trawl_table *timelines = trawl_job_report_find(report->of, "rank_timeline");
 	struct trawl_table *top;
 
 	add_ranks(report->job, &s->out);
 	cli_add_ranks_view(&s->out, report->job);
-	cli_add_verdict(cli_ranks_table(report, "verdict"), s);
+	cli_add_verdict(trawl_job_report_find(report->of, "verdict"), s);
 	if (sums) {
 		cli_add_table(s, make_timeline(sums), timeline_spec.meaning);
-		cli_add_table(s, make_spread(report), rank_spec.meaning);
+		cli_add_table(s, make_spread(sums, timelines), rank_spec.meaning);
 	} else {
 		tw_str_add_cstr(&s->out, "\nno rank has GPU events: host tables only\n");
 	}
 	add_outliers(report, s);
-	cli_add_stragglers(cli_ranks_table(report, "stragglers"), MOST_STRAGGLERS, s);
+	cli_add_stragglers(trawl_job_report_find(report->of, "stragglers"), MOST_STRAGGLERS, s);
 	top = cli_top_over_ranks(report);
 	cli_add_table(s, top, top ? trawl_table_meaning(top) : "");
 	add_quality(report, s);

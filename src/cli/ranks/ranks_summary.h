@@ -3,23 +3,13 @@
 #define TW_CLI_RANKS_RANKS_SUMMARY_H
 
 #include "cli/cli.h"
-#include "job/tables/all_tables.h"
+#include "trawl/job.h"
 
-/* The tables of a report over ranks. */
 struct cli_ranks_report {
-	const struct tw_job *job;
-	const struct trawl_table *const *tables;
-	size_t count;
+	const struct trawl_job *job;
+	struct trawl_job_report *of;
 	size_t top_ops;
 };
-
-/* By name, NULL when there is none. */
-static inline const struct trawl_table *cli_ranks_table(const struct cli_ranks_report *report,
-							const char *name)
-{
-	return tw_ranks_tables_find((struct trawl_table *const *)report->tables, report->count,
-				    name);
-}
 
 /*
  * The operations with the most GPU time over all ranks; kernels where there are no operations, and

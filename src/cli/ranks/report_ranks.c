@@ -1,28 +1,10 @@
 #include "cli/ranks/report_ranks.h"
 #include "cli/screen.h"
 
-#include "base/alloc.h"
 #include "cli/ranks/ranks_summary.h"
-#include "job/sums/sums.h"
-#include "job/tables/all_tables.h"
-#include "job/tables/outliers.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-/* Of the job itself, before those summed over its ranks. */
-static const struct tw_ranks_table *const of_job[] = {
-	&tw_ranks_table_ranks,
-	&tw_ranks_table_verdict,
-	&tw_ranks_table_rank_timeline,
-	&tw_ranks_table_rank_outliers,
-	&tw_ranks_table_nccl_summary_implicit_sync,
-	&tw_ranks_table_nccl_summary_long,
-	&tw_ranks_table_straggler_summary,
-	&tw_ranks_table_stragglers,
-	&tw_ranks_table_collective_waits,
-};
-#define OF_JOB (sizeof(of_job) / sizeof(of_job[0]))
 
 bool cli_is_rank_set(const char *const *arguments, size_t count)
 {
@@ -47,19 +29,19 @@ static void print_tables(const struct cli_ranks_report *report, enum tw_format f
 	size_t count = 0, i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		tables[count] = cli_ranks_table(report, names[i]);
+		tables[count] = trawl_job_report_find(report->of, names[i]);
 		count += tables[count] != NULL;
 	}
 	tables[count] = top;
 	count += top != NULL;
-	tables[count] = cli_ranks_table(report, "quality");
+	tables[count] = trawl_job_report_find(report->of, "quality");
 	count += tables[count] != NULL;
 	tw_render(tables, count, format, "report_ranks", 0, out);
 	out->failed |= !top;
 	tw_table_free(top);
 }
 
-static int print_result(struct cli_ranks_report *report, enum tw_format format)
+static int print_result(const struct cli_ranks_report *report, enum tw_format format)
 {
 	struct cli_screen s;
 
@@ -73,93 +55,63 @@ static int print_result(struct cli_ranks_report *report, enum tw_format format)
 
 /* ---- the steps */
 
-/* Those of the job, and behind them those summed over its ranks. */
-static int make_tables(struct tw_job_tables *t, const struct tw_job *job,
-		       const struct cli_common *common, struct trawl_error *err)
-{
-	const struct tw_job_wanted wanted = { of_job, OF_JOB, tw_analysis_count };
-	double start = cli_seconds();
-	size_t count = 0;
-
-	if (tw_job_tables_make(t, job, TW_ALIGN_AUTO, &wanted, common->threads,
-			       trawl_allocator_default(), err) ||
-	    tw_sums_make_all(t->tables + t->count, &count, job, common->threads,
-			     trawl_allocator_default()))
-		return tw_no_memory(err);
-	t->count += count;
-	if (common->verbose)
-		cli_message("summed in %.3f s", cli_seconds() - start);
-	return 0;
-}
-
-/* Those with rows, or that are always there: what is written. */
-static size_t list_tables(const struct tw_job_tables *t, const struct trawl_table **list)
-{
-	size_t count = 0, i;
-
-	for (i = 0; i < t->count; i++)
-		if (trawl_table_rows(t->tables[i]) || tw_table_spec(t->tables[i])->keep_empty)
-			list[count++] = t->tables[i];
-	return count;
-}
-
 /* What another report left there is not of these ranks. */
 static void tell_stale(const struct cli_outputs *o, const struct cli_ranks_report *report)
 {
+	const char *name;
 	size_t i;
 
-	for (i = 0; i < tw_analysis_count; i++)
-		if (!cli_ranks_table(report, tw_analyses[i]->table.name))
-			cli_tell_stale_table(o, tw_analyses[i]->table.name,
-					     "report: that over ranks has no such table");
+	for (i = 0; (name = trawl_report_table_name(i)); i++)
+		if (!trawl_job_report_find(report->of, name))
+			cli_tell_stale_table(o, name, "report: that over ranks has no such table");
 }
 
-static int write_and_print(const struct cli_reporting *r, const struct tw_job_tables *t,
-			   size_t top_ops)
+static int write_and_print(const struct cli_reporting *r, const struct cli_ranks_report *report)
 {
-	const struct trawl_table **list = cli_alloc(t->count, sizeof(*list));
-	struct cli_ranks_report report = { t->in.job, list, list_tables(t, list), top_ops };
-	const struct cli_outputs o = cli_report_outputs(r, cli_job_dir(t->in.job, &r->common));
+	const struct cli_outputs o = cli_report_outputs(r, cli_job_dir(report->job, &r->common));
+	size_t count = trawl_job_report_tables(report->of);
 	struct trawl_error err;
-	int status, failed = cli_write_tables(&o, list, report.count, &err);
+	int status, failed = cli_write_job_report(&o, report->of, &err);
 
 	/* What was found out is printed all the same where it cannot be written. */
 	status = failed && failed != TRAWL_EIO ? CLI_FAILED :
-						 print_result(&report, r->common.format);
+						 print_result(report, r->common.format);
 	if (failed)
 		return cli_fail_output(&err);
 	if (status == CLI_DONE) {
-		cli_tell_outputs(&o, report.count);
-		tell_stale(&o, &report);
+		cli_tell_outputs(&o, count);
+		tell_stale(&o, report);
 	}
 	return status;
 }
 
-static int report_job(const struct cli_reporting *r, const struct tw_job *job, size_t top_ops)
+static int report_job(const struct cli_reporting *r, const struct trawl_job *job, size_t top_ops)
 {
-	struct tw_job_tables t;
+	const struct trawl_job_report_options options = { .threads = r->common.threads };
+	struct cli_ranks_report report = { .job = job, .top_ops = top_ops };
+	double start = cli_seconds();
 	struct trawl_error err;
-	int status = make_tables(&t, job, &r->common, &err) ? cli_fail_output(&err) :
-							      write_and_print(r, &t, top_ops);
+	int status = trawl_job_report_new(&report.of, job, &options, &err);
 
-	tw_job_tables_release(&t);
+	if (status)
+		return cli_fail_output(&err);
+	if (r->common.verbose)
+		cli_message("summed in %.3f s", cli_seconds() - start);
+	status = write_and_print(r, &report);
+	trawl_job_report_free(report.of);
 	return status;
 }
 
 int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 		     const char *const *arguments, size_t count, size_t top_ops)
 {
-	const char **names = cli_alloc(tw_analysis_count, sizeof(*names));
+	const struct trawl_job *at;
+	struct trawl_job *job;
 	struct trawl_error err;
-	const struct tw_job *at;
-	struct tw_job job;
 	int loaded, status;
 
 	ranks->common = &r->common;
-	ranks->report = &r->options;
-	ranks->tables = names;
-	ranks->table_count = tw_sums_names(names, tw_analysis_count);
-	ranks->keep = tw_sums_keep;
+	ranks->options.report = &r->options;
 	/* Before traces are read, which may take its time. */
 	if ((r->options.platform && tw_platform_check(r->options.platform, &err)) ||
 	    (r->common.output && !(r->no_csv && r->no_xlsx) &&
@@ -168,8 +120,8 @@ int cli_report_ranks(const struct cli_reporting *r, struct cli_ranks *ranks,
 	loaded = cli_load_job(&job, ranks, arguments, count);
 	if (loaded != CLI_DONE && loaded != CLI_INCOMPLETE)
 		return loaded;
-	for (at = &job, status = CLI_DONE; at && status == CLI_DONE; at = at->next)
+	for (at = job, status = CLI_DONE; at && status == CLI_DONE; at = trawl_job_next(at))
 		status = report_job(r, at, top_ops);
-	tw_job_release(&job);
+	trawl_job_free(job);
 	return status == CLI_DONE ? loaded : status;
 }

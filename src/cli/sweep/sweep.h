@@ -20,7 +20,7 @@ struct tw_sweep_filter cli_filter_of(const struct cli_filter *lists);
 struct cli_sweep {
 	struct cli_common common;
 	struct cli_filter lists;
-	enum tw_align align; /* of the clocks of ranks */
+	enum trawl_align align; /* of the clocks of ranks */
 	int64_t max_memory;
 	struct tw_sweep_filter filter;
 	struct tw_sweep sweep;

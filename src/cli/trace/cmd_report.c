@@ -5,6 +5,7 @@
 #include "analysis/analysis.h"
 #include "cli/processes.h"
 #include "job/merge/peek.h"
+#include "job/set/set.h"
 #include "os/inputs.h"
 #include "table/table.h"
 

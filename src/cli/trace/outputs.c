@@ -61,6 +61,17 @@ int cli_write_report(const struct cli_reporting *r, const struct trawl_report *r
 	return cli_write_tables(&o, tables, count, err);
 }
 
+int cli_write_job_report(const struct cli_outputs *o, const struct trawl_job_report *report,
+			 struct trawl_error *err)
+{
+	size_t count = trawl_job_report_tables(report), i;
+	const struct trawl_table **tables = cli_alloc(count, sizeof(*tables));
+
+	for (i = 0; i < count; i++)
+		tables[i] = trawl_job_report_table(report, i);
+	return cli_write_tables(o, tables, count, err);
+}
+
 int cli_fail_output(const struct trawl_error *err)
 {
 	if (err->status != TRAWL_EIO)

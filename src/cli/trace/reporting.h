@@ -103,6 +103,10 @@ int cli_write_tables(const struct cli_outputs *o, const struct trawl_table *cons
 /* perf_report_csvs/ and perf_report.xlsx, as far as they are wanted. */
 int cli_write_report(const struct cli_reporting *r, const struct trawl_report *report,
 		     struct trawl_error *err) TRAWL_MUST_CHECK;
+/* The same of the tables of a job. */
+struct trawl_job_report;
+int cli_write_job_report(const struct cli_outputs *o, const struct trawl_job_report *report,
+			 struct trawl_error *err) TRAWL_MUST_CHECK;
 /* cli_fail() where an output directory could not be written to: which option names another. */
 int cli_fail_output(const struct trawl_error *err);
 /* "9 tables written to DIR/ (...)" */

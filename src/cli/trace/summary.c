@@ -7,7 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "data/limits.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 #include "model/roofline.h"
 #include "render/escape.h"
 

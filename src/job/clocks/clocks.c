@@ -39,7 +39,7 @@ struct sample {
 };
 
 struct measuring {
-	const struct tw_job *job;
+	const struct trawl_job *job;
 	const struct trawl_allocator *allocator;
 	struct tw_arena arena;	  /* of what follows */
 	struct sample *samples;	  /* by event, then rank */
@@ -437,7 +437,7 @@ static int measure(struct measuring *m, const struct tw_matches *matches)
  */
 static int find_suspects(struct tw_clocks *clocks, struct measuring *m)
 {
-	const struct tw_job *job = m->job;
+	const struct trawl_job *job = m->job;
 	int64_t *offsets = tw_arena_array(&m->arena, job->count, sizeof(*offsets));
 	size_t first = 0, last, r, n;
 
@@ -463,17 +463,17 @@ static int find_suspects(struct tw_clocks *clocks, struct measuring *m)
 	return 0;
 }
 
-static enum tw_align resolve(const struct tw_clocks *clocks, const struct tw_job *job,
-			     enum tw_align asked)
+static enum trawl_align resolve(const struct tw_clocks *clocks, const struct trawl_job *job,
+				enum trawl_align asked)
 {
-	if (asked != TW_ALIGN_AUTO)
+	if (asked != TRAWL_ALIGN_AUTO)
 		return asked;
-	return tw_job_several_hosts(job) || clocks->differ ? TW_ALIGN_COLLECTIVES :
-							     TW_ALIGN_BASE_TIME;
+	return tw_job_several_hosts(job) || clocks->differ ? TRAWL_ALIGN_COLLECTIVES :
+							     TRAWL_ALIGN_BASE_TIME;
 }
 
 /* What to add to the times of each rank. */
-static void find_shifts(struct tw_clocks *clocks, const struct tw_job *job)
+static void find_shifts(struct tw_clocks *clocks, const struct trawl_job *job)
 {
 	size_t r;
 
@@ -483,14 +483,14 @@ static void find_shifts(struct tw_clocks *clocks, const struct tw_job *job)
 
 		*shift = clocks->based ? job->ranks[r].base_time_ns : 0;
 		/* An offset that may as well be none would only add what ends scatter. */
-		if (clocks->align == TW_ALIGN_COLLECTIVES && clock->known &&
+		if (clocks->align == TRAWL_ALIGN_COLLECTIVES && clock->known &&
 		    tw_match_apart(clock->offset_ns, 0) > clock->uncertainty_ns)
 			*shift = tw_match_minus(*shift, clock->offset_ns);
 	}
 }
 
-int tw_clocks_measure(struct tw_clocks *clocks, const struct tw_job *job,
-		      const struct tw_matches *matches, enum tw_align asked,
+int tw_clocks_measure(struct tw_clocks *clocks, const struct trawl_job *job,
+		      const struct tw_matches *matches, enum trawl_align asked,
 		      const struct trawl_allocator *allocator)
 {
 	struct measuring m = { .job = job, .allocator = allocator, .out = clocks };
@@ -515,7 +515,7 @@ int tw_clocks_measure(struct tw_clocks *clocks, const struct tw_job *job,
 		return status;
 	}
 	clocks->align = resolve(clocks, job, asked);
-	clocks->based = told && clocks->align != TW_ALIGN_NONE;
+	clocks->based = told && clocks->align != TRAWL_ALIGN_NONE;
 	find_shifts(clocks, job);
 	return 0;
 }

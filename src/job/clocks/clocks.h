@@ -7,13 +7,6 @@
 
 #include "job/match/match.h"
 
-enum tw_align {
-	TW_ALIGN_AUTO,	      /* collectives where several hosts are found, else base time */
-	TW_ALIGN_COLLECTIVES, /* base time, less what the ends of collectives say */
-	TW_ALIGN_BASE_TIME,   /* times of the trace plus its base time, where all ranks tell one */
-	TW_ALIGN_NONE,	      /* times as the traces have them */
-};
-
 struct tw_clock {
 	bool known;	   /* offset measured (or the reference) */
 	int64_t offset_ns; /* clock of this rank less that of the reference, base times added */
@@ -30,12 +23,12 @@ struct tw_clock {
 
 struct tw_clocks {
 	const struct trawl_allocator *allocator;
-	enum tw_align align; /* what is applied, never AUTO */
-	bool differ;	     /* ends say that clocks differ by more than their uncertainty */
-	bool based;	     /* base times are applied */
-	uint32_t reference;  /* index of job->ranks: the lowest rank */
-	struct tw_clock *of; /* by index of job->ranks */
-	uint32_t count;	     /* of ranks */
+	enum trawl_align align; /* what is applied, never AUTO */
+	bool differ;		/* ends say that clocks differ by more than their uncertainty */
+	bool based;		/* base times are applied */
+	uint32_t reference;	/* index of job->ranks: the lowest rank */
+	struct tw_clock *of;	/* by index of job->ranks */
+	uint32_t count;		/* of ranks */
 	/*
 	 * By index of job->ranks: add to a time of the trace; 0 with NONE.  An offset within its
 	 * uncertainty is not applied: it may as well be none.
@@ -44,8 +37,8 @@ struct tw_clocks {
 };
 
 /* 0 or TRAWL_ENOMEM. */
-int tw_clocks_measure(struct tw_clocks *clocks, const struct tw_job *job,
-		      const struct tw_matches *matches, enum tw_align asked,
+int tw_clocks_measure(struct tw_clocks *clocks, const struct trawl_job *job,
+		      const struct tw_matches *matches, enum trawl_align asked,
 		      const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_clocks_release(struct tw_clocks *clocks);
 

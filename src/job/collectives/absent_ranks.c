@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/search.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void mark(const struct tw_absent_ranks *l, uint32_t group, size_t rank)
 }
 
 /* The place of a rank among those of the job, which are in order; their number when it has none. */
-static size_t place_of(const struct tw_job *job, int64_t rank)
+static size_t place_of(const struct trawl_job *job, int64_t rank)
 {
 	size_t low = TW_LOWER_BOUND(at, 0, job->count, job->ranks[at].rank < rank);
 

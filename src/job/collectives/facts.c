@@ -1,7 +1,7 @@
 #include "job/collectives/facts.h"
 
 #include "base/alloc.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,7 +168,7 @@ void tw_set_match_id(struct trawl_table *table, size_t row, size_t column,
 	tw_str_release(&id);
 }
 
-void tw_set_node(struct trawl_table *table, size_t row, size_t column, const struct tw_job *job,
+void tw_set_node(struct trawl_table *table, size_t row, size_t column, const struct trawl_job *job,
 		 int64_t rank)
 {
 	int64_t node = tw_job_node(job, rank);

@@ -123,7 +123,7 @@ void tw_set_times(struct trawl_table *table, size_t row, size_t column, const st
 void tw_set_reals(struct trawl_table *table, size_t row, size_t column,
 		  const struct tw_real_stats *of);
 /* Empty when the size of a node is not known. */
-void tw_set_node(struct trawl_table *table, size_t row, size_t column, const struct tw_job *job,
+void tw_set_node(struct trawl_table *table, size_t row, size_t column, const struct trawl_job *job,
 		 int64_t rank);
 /* The group's name and ranks in two columns. */
 void tw_set_match_group(struct trawl_table *table, size_t row, size_t column,

@@ -5,7 +5,7 @@
 #include "job/clocks/clocks.h"
 
 struct tw_ranks_input {
-	const struct tw_job *job;
+	const struct trawl_job *job;
 	const struct tw_matches *matches; /* NULL: not asked for */
 	const struct tw_clocks *clocks;
 	const struct trawl_allocator *allocator;

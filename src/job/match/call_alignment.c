@@ -201,7 +201,7 @@ static void place_rows_by_ends(struct band *b)
 
 		if (next < i)
 			next = i;
-		while (next < m && a->found[next] == TW_ALIGN_NONE)
+		while (next < m && a->found[next] == TRAWL_ALIGN_NONE)
 			next++;
 		if (next < m) {
 			backward = (int64_t)a->found[next] - (int64_t)(next - i);
@@ -231,7 +231,7 @@ static void read_back(struct band *b, int64_t column)
 			b->a->to[other--] = (uint32_t)column--;
 			break;
 		case STEP_OTHER:
-			b->a->to[other--] = TW_ALIGN_NONE;
+			b->a->to[other--] = TRAWL_ALIGN_NONE;
 			break;
 		default:
 			column--;
@@ -313,12 +313,12 @@ static void fill_gaps(const struct band *b)
 	int64_t before = -1;
 
 	for (i = 0; i < m; i++) {
-		if (a->to[i] != TW_ALIGN_NONE) {
+		if (a->to[i] != TRAWL_ALIGN_NONE) {
 			before = a->to[i];
 			continue;
 		}
 		if (next <= i || next == m)
-			for (next = i; next < m && a->to[next] == TW_ALIGN_NONE; next++)
+			for (next = i; next < m && a->to[next] == TRAWL_ALIGN_NONE; next++)
 				;
 		if (before < i && (next == m || a->to[next] > i) && is_in_place(b, i)) {
 			a->to[i] = i;
@@ -336,7 +336,7 @@ static void be_sure(struct band *b)
 	for (i = 0; i < m; i++) {
 		uint32_t known = a->to[i];
 
-		if (known == TW_ALIGN_NONE) {
+		if (known == TRAWL_ALIGN_NONE) {
 			a->sure[i] = b->ends;
 			continue;
 		}
@@ -373,7 +373,7 @@ static void tell_offset(struct tw_alignment *a)
 	size_t count = 0;
 
 	for (i = 0; i < a->other->count; i++) {
-		if (a->to[i] != TW_ALIGN_NONE && a->sure[i] && tw_align_counts(a, a->to[i], i))
+		if (a->to[i] != TRAWL_ALIGN_NONE && a->sure[i] && tw_align_counts(a, a->to[i], i))
 			a->scratch[count++] = tw_match_minus(a->other->calls[i].end,
 							     a->known->calls[a->to[i]].end);
 	}

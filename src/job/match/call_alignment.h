@@ -10,7 +10,7 @@
 
 #include "job/match/match_work.h"
 
-#define TW_ALIGN_NONE UINT32_MAX
+#define TRAWL_ALIGN_NONE UINT32_MAX
 
 struct tw_align_call {
 	uint32_t signature;
@@ -34,7 +34,7 @@ struct tw_alignment {
 	int64_t hint;
 
 	/* The result, by call of `other`. */
-	uint32_t *to;	/* the known call that it is, TW_ALIGN_NONE: none */
+	uint32_t *to;	/* the known call that it is, TRAWL_ALIGN_NONE: none */
 	bool *sure;	/* ends agree */
 	int64_t *local; /* the offset there */
 	bool ends;	/* ends decided */

@@ -71,7 +71,7 @@ static uint32_t nearest(const struct tw_alignment *a, int64_t *place, int way, i
 		}
 	}
 	if (used < 0)
-		return TW_ALIGN_NONE;
+		return TRAWL_ALIGN_NONE;
 	*place = used + way;
 	return a->known->by_end[used];
 }
@@ -101,7 +101,7 @@ static void walk_calls(struct tw_alignment *a, struct tw_align_fit *fit, int64_t
 
 		a->found[call] = known;
 		a->local[call] = offset;
-		if (known == TW_ALIGN_NONE || !tw_align_counts(a, known, call))
+		if (known == TRAWL_ALIGN_NONE || !tw_align_counts(a, known, call))
 			continue;
 		ahead = tw_match_minus(time, a->known->calls[known].end);
 		fit->score += TW_MATCH_END_NOISE_NS - tw_match_apart(ahead, 0);

@@ -48,7 +48,7 @@ static void set_frames(struct tw_match_work *work)
 static int count_items(struct tw_match_work *work)
 {
 	struct tw_matches *out = work->out;
-	const struct tw_job *job = work->job;
+	const struct trawl_job *job = work->job;
 	uint64_t count = 0;
 	size_t r;
 
@@ -119,7 +119,7 @@ static int build_matches(struct tw_match_work *work)
 	return status ? status : match_items(work);
 }
 
-int tw_matches_build(struct tw_matches *matches, const struct tw_job *job,
+int tw_matches_build(struct tw_matches *matches, const struct trawl_job *job,
 		     const struct trawl_allocator *allocator)
 {
 	struct tw_match_work work = { .job = job, .allocator = allocator, .out = matches };

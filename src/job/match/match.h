@@ -79,7 +79,7 @@ struct tw_matches {
  * Every collective of every rank is a member of exactly one match.  The result does not depend
  * on threads.  0 or TRAWL_ENOMEM.
  */
-int tw_matches_build(struct tw_matches *matches, const struct tw_job *job,
+int tw_matches_build(struct tw_matches *matches, const struct trawl_job *job,
 		     const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 void tw_matches_release(struct tw_matches *matches);
 

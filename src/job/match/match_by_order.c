@@ -139,10 +139,10 @@ static int take_in(struct lane *lane, const struct tw_alignment *a, const uint32
 		uint32_t known = a->to[i];
 
 		for (ahead = ahead < i ? i : ahead;
-		     ahead < a->other->count && a->to[ahead] == TW_ALIGN_NONE;)
+		     ahead < a->other->count && a->to[ahead] == TRAWL_ALIGN_NONE;)
 			ahead++;
 		pair = ahead < a->other->count ? a->to[ahead] : before.count;
-		if (known != TW_ALIGN_NONE) {
+		if (known != TRAWL_ALIGN_NONE) {
 			next = keep_known(lane, next, known + 1);
 			lane->work->drafts[before.drafts[known]].doubtful |= !a->sure[i];
 			tw_match_join(lane->work, before.drafts[known], items[i]);

@@ -97,7 +97,7 @@ static bool is_whole_list(const char *ranks)
 	return ranks[0] && !strstr(ranks, "...");
 }
 
-static bool has_trace(const struct tw_job *job, int64_t rank)
+static bool has_trace(const struct trawl_job *job, int64_t rank)
 {
 	size_t low = TW_LOWER_BOUND(at, 0, job->count, job->ranks[at].rank < rank);
 
@@ -105,7 +105,7 @@ static bool has_trace(const struct tw_job *job, int64_t rank)
 }
 
 /* Ranks of a list that have a trace. */
-static uint32_t count_listed(const struct tw_job *job, const char *ranks)
+static uint32_t count_listed(const struct trawl_job *job, const char *ranks)
 {
 	uint32_t count = 0;
 	int64_t rank = -1;

@@ -56,7 +56,7 @@ struct tw_match_frame {
 };
 
 struct tw_match_work {
-	const struct tw_job *job;
+	const struct trawl_job *job;
 	const struct trawl_allocator *allocator;
 	struct tw_arena arena; /* of what is here and lasts while matching */
 	struct tw_matches *out;

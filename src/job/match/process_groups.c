@@ -1,7 +1,7 @@
 /* What collectives are matched in and compared by: process groups, lanes, signatures. */
 #include "job/match/match_work.h"
 
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 
 #include <string.h>
 
@@ -150,7 +150,7 @@ static int learn_lists(struct making *m)
 	return work->texts.failed || m->text.failed ? TRAWL_ENOMEM : 0;
 }
 
-static bool one_stream_each(const struct tw_job *job)
+static bool one_stream_each(const struct trawl_job *job)
 {
 	size_t r;
 	uint32_t k;

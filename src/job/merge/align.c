@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Whether ranks are on several hosts, as far as the numbers of the GPUs of one tell. */
-static bool on_several_hosts(const struct tw_merge *merge, int64_t asked)
+static bool on_several_hosts(const struct trawl_merge *merge, int64_t asked)
 {
 	int64_t gpus = asked ? asked : merge->ranks[0].of->device_count;
 	size_t i;
@@ -22,7 +22,7 @@ static bool on_several_hosts(const struct tw_merge *merge, int64_t asked)
 }
 
 /* Times of all ranks on the earliest base time, where all tell one. */
-static void align_by_base(struct tw_merge *merge)
+static void align_by_base(struct trawl_merge *merge)
 {
 	int64_t base = INT64_MAX;
 	size_t i;
@@ -41,7 +41,8 @@ static void align_by_base(struct tw_merge *merge)
 /* ---- by collectives: the traces are read once before, for those alone */
 
 /* The files to be merged, as a set of their own. */
-static int take_set(struct tw_rank_set *set, const struct tw_merge *merge, struct trawl_error *err)
+static int take_set(struct tw_rank_set *set, const struct trawl_merge *merge,
+		    struct trawl_error *err)
 {
 	const char **paths = tw_alloc_array(merge->allocator, merge->count, sizeof(*paths));
 	int status;
@@ -57,7 +58,7 @@ static int take_set(struct tw_rank_set *set, const struct tw_merge *merge, struc
 }
 
 /* The rank of the job that is of a part of a file; part 0: of the file, its first. */
-static size_t find_rank(const struct tw_job *job, const char *path, uint32_t part)
+static size_t find_rank(const struct trawl_job *job, const char *path, uint32_t part)
 {
 	size_t i;
 
@@ -68,7 +69,7 @@ static size_t find_rank(const struct tw_job *job, const char *path, uint32_t par
 	return job->count;
 }
 
-static void take_clocks(struct tw_merge *merge, const struct tw_job *job,
+static void take_clocks(struct trawl_merge *merge, const struct trawl_job *job,
 			const struct tw_clocks *clocks)
 {
 	/* With base times applied, what is added leads to absolute times. */
@@ -77,7 +78,7 @@ static void take_clocks(struct tw_merge *merge, const struct tw_job *job,
 	size_t i;
 
 	merge->align = clocks->align;
-	for (i = 0; i < merge->count && clocks->align == TW_ALIGN_COLLECTIVES; i++) {
+	for (i = 0; i < merge->count && clocks->align == TRAWL_ALIGN_COLLECTIVES; i++) {
 		struct tw_merged *rank = &merge->ranks[i];
 		size_t at = find_rank(job, tw_merged_file(merge, rank)->path, rank->of->who.part);
 		int64_t shift;
@@ -95,14 +96,14 @@ static void take_clocks(struct tw_merge *merge, const struct tw_job *job,
 	}
 }
 
-static int align_by_collectives(struct tw_merge *merge, const struct tw_merge_options *options,
+static int align_by_collectives(struct trawl_merge *merge, const struct tw_merge_options *options,
 				struct trawl_error *err)
 {
 	struct tw_load_options load = options->load;
 	struct tw_rank_set set = { 0 };
 	struct tw_matches matches;
 	struct tw_clocks clocks;
-	struct tw_job job = { 0 };
+	struct trawl_job job = { 0 };
 	int status = take_set(&set, merge, err);
 
 	if (status)
@@ -133,16 +134,16 @@ static int align_by_collectives(struct tw_merge *merge, const struct tw_merge_op
 	return status ? trawl_error_set(err, status, "%s", trawl_status_name(status)) : 0;
 }
 
-int tw_merge_align(struct tw_merge *merge, const struct tw_merge_options *options,
+int tw_merge_align(struct trawl_merge *merge, const struct tw_merge_options *options,
 		   struct trawl_error *err)
 {
-	bool read = options->align == TW_ALIGN_COLLECTIVES ||
-		    (options->align == TW_ALIGN_AUTO &&
+	bool read = options->align == TRAWL_ALIGN_COLLECTIVES ||
+		    (options->align == TRAWL_ALIGN_AUTO &&
 		     on_several_hosts(merge, options->load.gpus_per_node));
 
 	merge->base_time_ns = TRAWL_TIME_NONE;
-	merge->align = options->align == TW_ALIGN_AUTO ? TW_ALIGN_BASE_TIME : options->align;
-	if (merge->align != TW_ALIGN_NONE)
+	merge->align = options->align == TRAWL_ALIGN_AUTO ? TRAWL_ALIGN_BASE_TIME : options->align;
+	if (merge->align != TRAWL_ALIGN_NONE)
 		align_by_base(merge);
 	return read && merge->count > 1 ? align_by_collectives(merge, options, err) : 0;
 }

@@ -44,11 +44,11 @@ static int tell_bytes(void *context, int64_t bytes_read, int64_t file_size)
 
 	(void)file_size;
 	told->bytes = bytes_read;
-	return tw_reading_tell(&told->m->reading, 0, more);
+	return tw_reading_tell(&told->m->reading, more);
 }
 
 /* Those of the trace, and what merging it found. */
-static int take_defects(struct tw_merge *merge, struct tw_merged *rank,
+static int take_defects(struct trawl_merge *merge, struct tw_merged *rank,
 			const struct trawl_trace *trace, const struct tw_quality *found)
 {
 	struct tw_quality quality = trace->quality;
@@ -64,7 +64,7 @@ static int take_defects(struct tw_merge *merge, struct tw_merged *rank,
 	for (i = 0; i < count; i++) {
 		rank->defects[i] = list[i];
 		if (list[i].severity == TRAWL_LOST)
-			rank->of->state = TW_RANK_DAMAGED;
+			rank->of->state = TRAWL_RANK_DAMAGED;
 	}
 	return 0;
 }
@@ -100,7 +100,7 @@ static bool is_taken(const char *key)
 }
 
 /* What the trace tells of itself, for the list of ranks behind the events. */
-static int take_about(struct tw_merge *merge, struct tw_merged *rank,
+static int take_about(struct trawl_merge *merge, struct tw_merged *rank,
 		      const struct trawl_trace *trace)
 {
 	const char *path = tw_merged_file(merge, rank)->path;
@@ -306,8 +306,8 @@ void tw_merging_rank(void *context, size_t number)
 	if (tw_reading_begin(&m->reading, number, need))
 		tw_merging_read(m, rank, &lines);
 	else
-		tw_rank_leave_out(rank->of, &m->merge->job.set, TW_RANK_UNREADABLE, TRAWL_ECANCELED,
-				  "");
+		tw_rank_leave_out(rank->of, &m->merge->job.set, TRAWL_RANK_UNREADABLE,
+				  TRAWL_ECANCELED, "");
 	tw_reading_end(&m->reading, need);
 	tw_lines_end(&lines);
 }
@@ -321,7 +321,6 @@ static void merge_ranks(struct tw_merging *m)
 	m->threads = o->load.threads > count ? o->load.threads / (unsigned)count : 1;
 	m->reading = (struct tw_reading){ .progress = o->load.progress,
 					  .progress_context = o->load.progress_context,
-					  .files = count,
 					  .budget = o->load.max_memory };
 	/* The processes of a machine share it, unless they were told how much to take. */
 	if (o->cluster && !o->load.max_memory)
@@ -342,12 +341,12 @@ static void merge_ranks(struct tw_merging *m)
 
 /* ---- around the events */
 
-static void put(struct tw_merge *merge, const char *text)
+static void put(struct trawl_merge *merge, const char *text)
 {
 	tw_deflate_write(merge->out, text, strlen(text));
 }
 
-static void write_front(struct tw_merge *merge)
+static void write_front(struct trawl_merge *merge)
 {
 	char text[200];
 
@@ -362,7 +361,7 @@ static void write_front(struct tw_merge *merge)
 	put(merge, "\"traceEvents\":[\n");
 }
 
-static void write_back(struct tw_merge *merge)
+static void write_back(struct trawl_merge *merge)
 {
 	bool any = false;
 	size_t i;
@@ -379,7 +378,7 @@ static void write_back(struct tw_merge *merge)
 }
 
 /* What ends the work: a failure that is not of one trace alone, or nothing written. */
-static int check_ranks(const struct tw_merge *merge, struct trawl_error *err)
+static int check_ranks(const struct trawl_merge *merge, struct trawl_error *err)
 {
 	size_t i, in = 0;
 
@@ -393,7 +392,7 @@ static int check_ranks(const struct tw_merge *merge, struct trawl_error *err)
 	return in ? 0 : tw_merge_nothing_left(merge, err);
 }
 
-int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *path,
+int tw_merge_run(struct trawl_merge *merge, struct tw_rank_set *set, const char *path,
 		 const struct tw_merge_options *given, const struct trawl_allocator *allocator,
 		 struct trawl_error *err)
 {
@@ -402,8 +401,8 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 	struct tw_reuse *memory;
 	int status;
 
-	*merge = (struct tw_merge){ .allocator = allocator,
-				    .job = { .allocator = allocator, .set = *set } };
+	*merge = (struct trawl_merge){ .allocator = allocator,
+				       .job = { .allocator = allocator, .set = *set } };
 	memset(set, 0, sizeof(*set));
 	if (!options.load.threads)
 		options.load.threads = options.cluster ? tw_cluster_threads(options.cluster) :
@@ -431,7 +430,7 @@ int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *pa
 	return status;
 }
 
-int tw_merge_commit(struct tw_merge *merge, struct trawl_error *err)
+int trawl_merge_commit(struct trawl_merge *merge, struct trawl_error *err)
 {
 	struct tw_deflate *out = merge->out;
 
@@ -439,7 +438,7 @@ int tw_merge_commit(struct tw_merge *merge, struct trawl_error *err)
 	return tw_deflate_commit(out, err);
 }
 
-void tw_merge_release(struct tw_merge *merge)
+void tw_merge_release(struct trawl_merge *merge)
 {
 	const struct trawl_allocator *a = merge->allocator;
 	size_t i;

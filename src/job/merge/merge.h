@@ -12,16 +12,13 @@
 #include "job/merge/rank_events.h"
 #include "job/set/load.h"
 #include "job/transport/cluster.h"
-#include "trawl/trace.h"
-
-/* Where frameworks that write a directory a rank put their trace. */
-#define TW_MERGE_TRACE_NAME "trace_step19.json"
+#include "trawl/merge.h"
 
 struct tw_merge_options {
 	struct tw_load_options load; /* of reading, and progress */
 	bool keep_all;		     /* every event, not only what concerns the GPU */
 	int64_t most_ranks;	     /* ranks below this one, -1: all */
-	enum tw_align align;
+	enum trawl_align align;
 	/*
 	 * Called with each trace while it is there, by several threads at once; `file` is its place
 	 * in the set.  Not where several processes merge together.
@@ -44,18 +41,19 @@ struct tw_merged {
 	size_t defect_count;
 };
 
-struct tw_merge {
+struct trawl_merge {
 	const struct trawl_allocator *allocator;
-	struct tw_job job;	 /* who the ranks are; of several groups the first is merged */
+	struct trawl_job job;	 /* who the ranks are; of several groups the first is merged */
 	struct tw_merged *ranks; /* by rank, then what is left out, by file */
 	size_t count, file_count, rank_room;
 	int64_t world_size; /* of the ranks that were asked for; -1: not known */
 	int64_t *missing;   /* of these, those without a trace */
 	size_t missing_count, missing_room;
-	int64_t base_time_ns; /* that all times are on, TRAWL_TIME_NONE: none */
-	enum tw_align align;  /* what was done */
-	bool unsure;	      /* the clock of a rank could not be aligned */
+	int64_t base_time_ns;	/* that all times are on, TRAWL_TIME_NONE: none */
+	enum trawl_align align; /* what was done */
+	bool unsure;		/* the clock of a rank could not be aligned */
 	struct tw_deflate *out;
+	struct trawl_table *table; /* of trawl_merge_new() */
 };
 
 /*
@@ -63,12 +61,11 @@ struct tw_merge {
  * is not there before _commit.  A file that cannot be read, or is of a rank that was there before,
  * is left out; TRAWL_ENODATA when none is left.  _release is due in any case.
  */
-int tw_merge_run(struct tw_merge *merge, struct tw_rank_set *set, const char *path,
+int tw_merge_run(struct trawl_merge *merge, struct tw_rank_set *set, const char *path,
 		 const struct tw_merge_options *options, const struct trawl_allocator *allocator,
 		 struct trawl_error *err) TRAWL_MUST_CHECK;
-int tw_merge_commit(struct tw_merge *merge, struct trawl_error *err) TRAWL_MUST_CHECK;
 /* Without _commit what was written is removed. */
-void tw_merge_release(struct tw_merge *merge);
+void tw_merge_release(struct trawl_merge *merge);
 
 /*
  * In a process that is led by another, which merges: does one task of TW_TASK_MERGE as
@@ -88,19 +85,19 @@ bool tw_merge_is_gzip(const char *path);
  * Numbers the files and puts them in order; ENODATA when none is left, EUSAGE when one of them is
  * the file to be written.
  */
-int tw_merge_plan(struct tw_merge *merge, const char *path, const struct tw_merge_options *options,
-		  struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_merge_plan(struct trawl_merge *merge, const char *path,
+		  const struct tw_merge_options *options, struct trawl_error *err) TRAWL_MUST_CHECK;
 /* Says why not: of the first file of which there is a reason; TRAWL_ENODATA. */
-int tw_merge_nothing_left(const struct tw_merge *merge, struct trawl_error *err);
+int tw_merge_nothing_left(const struct trawl_merge *merge, struct trawl_error *err);
 /* align.c: what is added to the times of each. */
-int tw_merge_align(struct tw_merge *merge, const struct tw_merge_options *options,
+int tw_merge_align(struct trawl_merge *merge, const struct tw_merge_options *options,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;
 static inline bool tw_merged_is_in(const struct tw_merged *rank)
 {
 	return !tw_rank_is_left_out(rank->of);
 }
 
-static inline const struct tw_rank_file *tw_merged_file(const struct tw_merge *merge,
+static inline const struct tw_rank_file *tw_merged_file(const struct trawl_merge *merge,
 							const struct tw_merged *rank)
 {
 	return &merge->job.set.files[rank->of->file];

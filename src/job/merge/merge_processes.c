@@ -16,7 +16,7 @@
 
 /* ---- messages: a rank to be merged, and what became of it */
 
-static void pass_rank(struct tw_wire *wire, struct tw_merge *merge, struct tw_merged *rank)
+static void pass_rank(struct tw_wire *wire, struct trawl_merge *merge, struct tw_merged *rank)
 {
 	static const struct tw_wire_field who[] = {
 		TW_WIRE_FIELD(struct tw_rank, rank),
@@ -64,12 +64,12 @@ static void pass_defect(struct tw_wire *wire, struct tw_rank *rank, struct trawl
 	defect->table = table[0] ? table : NULL;
 }
 
-static void pass_result(struct tw_wire *wire, struct tw_merge *merge, struct tw_merged *rank)
+static void pass_result(struct tw_wire *wire, struct trawl_merge *merge, struct tw_merged *rank)
 {
 	enum { DEFECT_BYTES = 6 };
 	static const struct tw_wire_field who[] = {
 		TW_WIRE_FIELD(struct tw_rank, status),
-		TW_WIRE_FIELD_UP_TO(struct tw_rank, state, TW_RANK_NOT_A_TRACE),
+		TW_WIRE_FIELD_UP_TO(struct tw_rank, state, TRAWL_RANK_NOT_A_TRACE),
 	};
 	static const struct tw_wire_field fields[] = {
 		TW_WIRE_FIELD(struct tw_merged, told_rank),
@@ -104,14 +104,14 @@ static void pass_task_rank(void *context, size_t number, struct tw_wire *task)
 static void write_rank(struct tw_merging *m, size_t number, const char *text, size_t len)
 {
 	tw_turns_write(&m->turns, number, text, len);
-	tw_reading_tell(&m->reading, 1, tw_merged_file(m->merge, &m->merge->ranks[number])->bytes);
+	tw_reading_tell(&m->reading, tw_merged_file(m->merge, &m->merge->ranks[number])->bytes);
 }
 
 static void leave_out_rank(void *context, size_t number, const char *message)
 {
 	struct tw_merging *m = context;
 
-	tw_rank_leave_out(m->merge->ranks[number].of, &m->merge->job.set, TW_RANK_UNREADABLE,
+	tw_rank_leave_out(m->merge->ranks[number].of, &m->merge->job.set, TRAWL_RANK_UNREADABLE,
 			  TRAWL_EIO, message);
 	write_rank(m, number, NULL, 0);
 }
@@ -176,7 +176,7 @@ bool tw_together_merge(struct tw_merging *m)
 
 struct worker {
 	struct tw_led_work work;
-	struct tw_merge merge;
+	struct trawl_merge merge;
 	struct tw_merge_options options;
 	struct tw_merging m;
 };
@@ -225,7 +225,7 @@ static void merge_own_rank(struct worker *w, size_t place)
 	tw_lines_take(&lines, &letter);
 	if (letter.failed) {
 		tw_str_release(&letter);
-		tw_rank_leave_out(rank->of, &w->merge.job.set, TW_RANK_UNREADABLE, TRAWL_EIO,
+		tw_rank_leave_out(rank->of, &w->merge.job.set, TRAWL_RANK_UNREADABLE, TRAWL_EIO,
 				  "out of memory");
 		wire = tw_letter_begin(&w->work, place, &letter);
 		pass_result(&wire, &w->merge, rank);

@@ -15,7 +15,7 @@ struct tw_held {
 };
 
 struct tw_merging {
-	struct tw_merge *merge;
+	struct trawl_merge *merge;
 	const struct tw_merge_options *options;
 	struct tw_turns turns;
 	unsigned threads;		      /* for each trace */

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 struct peeking {
-	struct tw_merge *merge;
+	struct trawl_merge *merge;
 	const struct tw_load_options *load;
 	struct tw_file_ranks *files;
 	struct tw_arena arena; /* of what follows */
@@ -129,7 +129,7 @@ static int list_again(struct peeking *p)
 	if (p->arena.failed)
 		return -1;
 	for (i = 0; i < set->count; i++)
-		if (p->files[i].count && p->files[i].ranks->state == TW_RANK_READ)
+		if (p->files[i].count && p->files[i].ranks->state == TRAWL_RANK_READ)
 			told[n++] = p->files[i].ranks;
 	qsort(told, n, sizeof(*told), compare_told);
 	odd = are_odd(told, n);
@@ -158,7 +158,8 @@ static void take_again(void *context, uint32_t number, struct tw_file_ranks rank
 }
 
 /* What became of each file, an array of the merge's allocator; NULL: out of memory. */
-static struct tw_file_ranks *peek_files(struct tw_merge *merge, const struct tw_load_options *load)
+static struct tw_file_ranks *peek_files(struct trawl_merge *merge,
+					const struct tw_load_options *load)
 {
 	const struct trawl_allocator *a = merge->allocator;
 	struct peeking p = { .merge = merge, .load = load };
@@ -183,7 +184,7 @@ static struct tw_file_ranks *peek_files(struct tw_merge *merge, const struct tw_
 
 /* ---- the ranks of a settled job as those of the merge */
 
-static void add_ranks(struct tw_merge *merge, struct tw_rank *ranks, size_t count)
+static void add_ranks(struct trawl_merge *merge, struct tw_rank *ranks, size_t count)
 {
 	size_t i;
 
@@ -192,13 +193,13 @@ static void add_ranks(struct tw_merge *merge, struct tw_rank *ranks, size_t coun
 
 		*rank = (struct tw_merged){ .of = &ranks[i], .told_rank = -1, .about = "" };
 		if (tw_merged_is_in(rank) && ranks[i].rank >= TW_MERGE_MOST_RANK)
-			tw_rank_leave_out(&ranks[i], &merge->job.set, TW_RANK_UNREADABLE,
+			tw_rank_leave_out(&ranks[i], &merge->job.set, TRAWL_RANK_UNREADABLE,
 					  TRAWL_ELIMIT, "its rank is too large for a merged trace");
 	}
 }
 
 /* Of several groups the first counts; the others are left out by name. */
-static void leave_out_group(struct tw_merge *merge, struct tw_job *group)
+static void leave_out_group(struct trawl_merge *merge, struct trawl_job *group)
 {
 	char message[320];
 	size_t i;
@@ -208,12 +209,13 @@ static void leave_out_group(struct tw_merge *merge, struct tw_job *group)
 		 "common with it (merge each group by itself)",
 		 group->group, merge->job.group);
 	for (i = 0; i < group->count; i++)
-		tw_rank_leave_out(&group->ranks[i], &merge->job.set, TW_RANK_DUPLICATE, 0, message);
+		tw_rank_leave_out(&group->ranks[i], &merge->job.set, TRAWL_RANK_DUPLICATE, 0,
+				  message);
 }
 
-static int take_job(struct tw_merge *merge, struct trawl_error *err)
+static int take_job(struct trawl_merge *merge, struct trawl_error *err)
 {
-	struct tw_job *job;
+	struct trawl_job *job;
 
 	for (job = &merge->job; job; job = job->next)
 		merge->rank_room += job->count + job->left_out_count;
@@ -230,7 +232,7 @@ static int take_job(struct tw_merge *merge, struct trawl_error *err)
 }
 
 /* What is to be written must be none of what is read; what was merged before may be. */
-static int check_output(const struct tw_merge *merge, const char *path, struct trawl_error *err)
+static int check_output(const struct trawl_merge *merge, const char *path, struct trawl_error *err)
 {
 	struct stat info;
 	size_t i;
@@ -240,7 +242,7 @@ static int check_output(const struct tw_merge *merge, const char *path, struct t
 	for (i = 0; i < merge->file_count; i++) {
 		const struct tw_rank_file *file = tw_merged_file(merge, &merge->ranks[i]);
 
-		if (merge->ranks[i].of->state != TW_RANK_NOT_A_TRACE &&
+		if (merge->ranks[i].of->state != TRAWL_RANK_NOT_A_TRACE &&
 		    file->device == (uint64_t)info.st_dev && file->inode == (uint64_t)info.st_ino)
 			return trawl_error_set(err, TRAWL_EUSAGE,
 					       "cannot write '%.200s': it is one of the traces",
@@ -260,9 +262,9 @@ static int compare_merged(const void *a, const void *b)
 }
 
 /* Ranks that should be there, of those that were asked for. */
-static int find_missing(struct tw_merge *merge, int64_t most)
+static int find_missing(struct trawl_merge *merge, int64_t most)
 {
-	const struct tw_job *job = &merge->job;
+	const struct trawl_job *job = &merge->job;
 	bool asked = most >= 0 && most <= TW_MERGE_MOST_RANK;
 	size_t room = job->missing_count + (asked ? (size_t)most : 0), i, n = 0;
 	int64_t rank;
@@ -291,14 +293,14 @@ static int find_missing(struct tw_merge *merge, int64_t most)
 }
 
 /* Ranks below `most`, in order, and which of those are not there. */
-static int choose_ranks(struct tw_merge *merge, int64_t most, struct trawl_error *err)
+static int choose_ranks(struct trawl_merge *merge, int64_t most, struct trawl_error *err)
 {
 	size_t i;
 
 	for (i = 0; i < merge->file_count; i++)
 		if (most >= 0 && tw_merged_is_in(&merge->ranks[i]) &&
 		    merge->ranks[i].of->rank >= most)
-			merge->ranks[i].of->state = TW_RANK_NOT_A_TRACE;
+			merge->ranks[i].of->state = TRAWL_RANK_NOT_A_TRACE;
 	if (merge->file_count)
 		qsort(merge->ranks, merge->file_count, sizeof(*merge->ranks), compare_merged);
 	while (merge->count < merge->file_count && tw_merged_is_in(&merge->ranks[merge->count]))
@@ -306,7 +308,7 @@ static int choose_ranks(struct tw_merge *merge, int64_t most, struct trawl_error
 	return find_missing(merge, most) ? tw_no_memory(err) : 0;
 }
 
-int tw_merge_nothing_left(const struct tw_merge *merge, struct trawl_error *err)
+int tw_merge_nothing_left(const struct trawl_merge *merge, struct trawl_error *err)
 {
 	size_t i;
 
@@ -322,8 +324,8 @@ int tw_merge_nothing_left(const struct tw_merge *merge, struct trawl_error *err)
 			       merge->job.set.directory);
 }
 
-int tw_merge_plan(struct tw_merge *merge, const char *path, const struct tw_merge_options *options,
-		  struct trawl_error *err)
+int tw_merge_plan(struct trawl_merge *merge, const char *path,
+		  const struct tw_merge_options *options, struct trawl_error *err)
 {
 	struct tw_load_options load = options->load;
 	struct tw_file_ranks *files;

@@ -19,9 +19,9 @@
 struct capture {
 	struct tw_rank *rank;
 	const char *path;
-	size_t stamp, stamp_end;  /* a time in the file's name; equal: there is none */
-	bool of_process;	  /* before the time stands <host>_<pid> */
-	enum tw_rank_state state; /* before it was left out */
+	size_t stamp, stamp_end;     /* a time in the file's name; equal: there is none */
+	bool of_process;	     /* before the time stands <host>_<pid> */
+	enum trawl_rank_state state; /* before it was left out */
 };
 
 struct captures {
@@ -107,7 +107,7 @@ static bool is_before(const struct tw_rank *a, const struct tw_rank *b, bool one
 
 static bool are_numbered(const struct capture *a, const struct capture *b)
 {
-	return a->rank->rule != TW_RANK_BY_ORDER && b->rank->rule != TW_RANK_BY_ORDER;
+	return a->rank->rule != TRAWL_RANK_BY_ORDER && b->rank->rule != TRAWL_RANK_BY_ORDER;
 }
 
 /* What traces say of their process counts more than the names of their files. */
@@ -139,7 +139,7 @@ static bool same_number(const struct capture *a, const struct capture *b)
 /* Without any number, by the process alone ... */
 static bool same_pid(const struct capture *a, const struct capture *b)
 {
-	return a->rank->rule == TW_RANK_BY_ORDER && b->rank->rule == TW_RANK_BY_ORDER &&
+	return a->rank->rule == TRAWL_RANK_BY_ORDER && b->rank->rule == TRAWL_RANK_BY_ORDER &&
 	       a->rank->who.pid >= 0 && a->rank->who.pid == b->rank->who.pid &&
 	       is_before(a->rank, b->rank, true);
 }
@@ -147,7 +147,7 @@ static bool same_pid(const struct capture *a, const struct capture *b)
 /* ... or by their times, where these are on one clock. */
 static bool same_place(const struct capture *a, const struct capture *b)
 {
-	return a->rank->rule == TW_RANK_BY_ORDER && b->rank->rule == TW_RANK_BY_ORDER &&
+	return a->rank->rule == TRAWL_RANK_BY_ORDER && b->rank->rule == TRAWL_RANK_BY_ORDER &&
 	       is_before(a->rank, b->rank, false);
 }
 
@@ -176,8 +176,8 @@ static int by_pid(const void *a, const void *b)
 static int by_number(const void *a, const void *b)
 {
 	const struct capture *x = a, *y = b;
-	bool x_order = x->rank->rule == TW_RANK_BY_ORDER,
-	     y_order = y->rank->rule == TW_RANK_BY_ORDER;
+	bool x_order = x->rank->rule == TRAWL_RANK_BY_ORDER,
+	     y_order = y->rank->rule == TRAWL_RANK_BY_ORDER;
 
 	return TW_COMPARE(x_order, y_order)			     ?:
 		       (x_order ? 0 : TW_ORDER_BY(x, y, rank->rank)) ?:
@@ -211,13 +211,13 @@ static void leave_out_pairs(struct captures *all, int (*compare)(const void *a, 
 	for (i = all->count; i--;) {
 		struct capture *c = &all->list[i];
 
-		if (c->rank->state == TW_RANK_CAPTURE)
+		if (c->rank->state == TRAWL_RANK_CAPTURE)
 			continue;
 		/* Several ranks of one file are several. */
 		if (last && c->rank->file != last->rank->file && same(c, last)) {
 			all->by[c->rank - all->ranks] = (size_t)(last->rank - all->ranks);
 			c->state = c->rank->state;
-			c->rank->state = TW_RANK_CAPTURE;
+			c->rank->state = TRAWL_RANK_CAPTURE;
 		} else {
 			last = c;
 		}
@@ -233,7 +233,7 @@ static int64_t first_end(const struct captures *all)
 	size_t i;
 
 	for (i = 0; i < all->count; i++)
-		if (all->list[i].rank->state != TW_RANK_CAPTURE &&
+		if (all->list[i].rank->state != TRAWL_RANK_CAPTURE &&
 		    tw_rank_span(all->list[i].rank, &first_ns, &last_ns) && last_ns < end_ns)
 			end_ns = last_ns;
 	return end_ns;
@@ -263,7 +263,7 @@ static void go_back(struct captures *all)
 		if (!c)
 			continue;
 		c->rank->state = c->state;
-		all->ranks[i].state = TW_RANK_CAPTURE;
+		all->ranks[i].state = TRAWL_RANK_CAPTURE;
 		all->by[i] = all->by[at] = at;
 		all->went_back = true;
 	}
@@ -277,7 +277,7 @@ static void say_why(struct capture *c, const struct captures *all, const struct 
 		      other->who.pid != c->rank->who.pid;
 	struct tw_str text;
 
-	if (c->rank->state != TW_RANK_CAPTURE)
+	if (c->rank->state != TRAWL_RANK_CAPTURE)
 		return;
 	tw_str_init(&text, c->rank->allocator);
 	tw_str_addf(&text,

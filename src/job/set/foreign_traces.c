@@ -6,7 +6,7 @@
 
 #include "base/order.h"
 #include "data/limits.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 
 #include <stdlib.h>
 #include <string.h>

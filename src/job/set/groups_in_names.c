@@ -254,7 +254,7 @@ static bool are_one_job(const struct named *list, size_t count)
 	for (i = 0; i < count; i++) {
 		ranks = told_ranks(list[i].rank);
 		told = ranks > told ? ranks : told;
-		if (list[i].rank->rule == TW_RANK_BY_COLLECTIVES)
+		if (list[i].rank->rule == TRAWL_RANK_BY_COLLECTIVES)
 			return false;
 	}
 	for (i = 0, size = 0; i < count; i++) {
@@ -291,7 +291,7 @@ int tw_find_groups(struct tw_rank *ranks, size_t count, const struct tw_rank_set
 	if (!list)
 		return count ? -1 : 0;
 	for (i = 0; i < count; i++)
-		if (!tw_rank_is_left_out(&ranks[i]) && ranks[i].rule != TW_RANK_BY_ORDER)
+		if (!tw_rank_is_left_out(&ranks[i]) && ranks[i].rule != TRAWL_RANK_BY_ORDER)
 			list[n++] = (struct named){ .rank = &ranks[i],
 						    .path = set->files[ranks[i].file].path };
 	if (n && has_duplicates(list, n) &&
@@ -300,7 +300,7 @@ int tw_find_groups(struct tw_rank *ranks, size_t count, const struct tw_rank_set
 
 		for (i = 0; i < n && one_job; i++) {
 			list[i].rank->rank = -1;
-			list[i].rank->rule = TW_RANK_BY_ORDER;
+			list[i].rank->rule = TRAWL_RANK_BY_ORDER;
 		}
 		if (!one_job && are_groups(list, n))
 			name_groups(list, n);

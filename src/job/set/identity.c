@@ -6,7 +6,7 @@
 #include "base/list.h"
 #include "base/sort.h"
 #include "job/set/job.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 #include "text/text.h"
 
 #include <string.h>

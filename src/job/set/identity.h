@@ -39,7 +39,7 @@ int tw_who_take(struct tw_rank *rank, const struct trawl_trace *trace) TRAWL_MUS
 double tw_who_alike(const struct tw_who *a, const struct tw_who *b);
 
 /*
- * Of several captures of one process all but the last become TW_RANK_CAPTURE.  `ranks` have their
+ * Of several captures of one process all but the last become TRAWL_RANK_CAPTURE.  `ranks` have their
  * numbers, but for those that only their order tells.  -1: out of memory, as everywhere below.
  */
 int tw_find_captures(struct tw_rank *ranks, size_t count, const struct tw_rank_set *set,

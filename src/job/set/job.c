@@ -60,14 +60,14 @@ bool tw_rank_span(const struct tw_rank *rank, int64_t *first_ns, int64_t *last_n
 	       !__builtin_add_overflow(rank->who.last_ns, rank->base_time_ns, last_ns);
 }
 
-const char *tw_rank_rule_words(enum tw_rank_rule rule)
+const char *trawl_rank_rule_words(enum trawl_rank_rule rule)
 {
 	static const char *const words[] = {
-		[TW_RANK_BY_METADATA] = "distributedInfo",
-		[TW_RANK_BY_LABEL] = "process labels",
-		[TW_RANK_BY_COLLECTIVES] = "recorded collectives",
-		[TW_RANK_BY_NAME] = "file names",
-		[TW_RANK_BY_ORDER] = "file order",
+		[TRAWL_RANK_BY_METADATA] = "distributedInfo",
+		[TRAWL_RANK_BY_LABEL] = "process labels",
+		[TRAWL_RANK_BY_COLLECTIVES] = "recorded collectives",
+		[TRAWL_RANK_BY_NAME] = "file names",
+		[TRAWL_RANK_BY_ORDER] = "file order",
 	};
 
 	return words[rule];
@@ -100,11 +100,11 @@ struct tw_rank *tw_ranks_new(size_t count, uint32_t file, const struct tw_rank_s
 
 bool tw_rank_is_left_out(const struct tw_rank *rank)
 {
-	return rank->state >= TW_RANK_DUPLICATE;
+	return rank->state >= TRAWL_RANK_DUPLICATE;
 }
 
 void tw_rank_leave_out(struct tw_rank *rank, const struct tw_rank_set *set,
-		       enum tw_rank_state state, int status, const char *message)
+		       enum trawl_rank_state state, int status, const char *message)
 {
 	rank->state = state;
 	rank->status = status;
@@ -120,7 +120,7 @@ void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_alloc
 	tw_free(allocator, ranks, count * sizeof(*ranks));
 }
 
-void tw_job_release(struct tw_job *job)
+void tw_job_release(struct trawl_job *job)
 {
 	if (!job->allocator)
 		return;
@@ -136,12 +136,12 @@ void tw_job_release(struct tw_job *job)
 	memset(job, 0, sizeof(*job));
 }
 
-int64_t tw_job_node(const struct tw_job *job, int64_t rank)
+int64_t tw_job_node(const struct trawl_job *job, int64_t rank)
 {
 	return job->gpus_per_node > 0 ? rank / job->gpus_per_node : -1;
 }
 
-bool tw_job_several_hosts(const struct tw_job *job)
+bool tw_job_several_hosts(const struct trawl_job *job)
 {
 	size_t i;
 
@@ -172,7 +172,7 @@ const char *tw_kind_type(const struct tw_rank *rank, const struct tw_collective_
 				  len ? NULL : tw_kernel_name(kernel, kernel_len));
 }
 
-const char *tw_job_span(const struct tw_job *job, int64_t a, int64_t b)
+const char *tw_job_span(const struct trawl_job *job, int64_t a, int64_t b)
 {
 	int64_t node = tw_job_node(job, a);
 

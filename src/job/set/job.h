@@ -15,28 +15,7 @@
 #include "store/pool.h"
 #include "table/table.h"
 #include "text/str.h"
-#include "trawl/trace.h"
-
-/* How a trace's rank is known, the surest first. */
-enum tw_rank_rule {
-	TW_RANK_BY_METADATA,	/* distributedInfo */
-	TW_RANK_BY_LABEL,	/* a label of the process */
-	TW_RANK_BY_COLLECTIVES, /* what is recorded of its collectives */
-	TW_RANK_BY_NAME,	/* of the file or its directories */
-	TW_RANK_BY_ORDER,	/* of the files, which is a guess */
-};
-
-/* What became of a file. */
-enum tw_rank_state {
-	TW_RANK_READ,
-	TW_RANK_DAMAGED, /* read, but part of it is lost */
-	TW_RANK_NO_GPU,	 /* read; there is no GPU work in it */
-	/* What has no part in the job. */
-	TW_RANK_DUPLICATE,   /* left out: another trace is of the same rank */
-	TW_RANK_CAPTURE,     /* left out: an earlier capture of the same process */
-	TW_RANK_UNREADABLE,  /* left out: `message` says why */
-	TW_RANK_NOT_A_TRACE, /* ignored: found in a directory, and no trace by its content */
-};
+#include "trawl/job.h"
 
 /* What the collectives of a rank have in common but their time: one for each distinct one. */
 struct tw_collective_kind {
@@ -60,8 +39,8 @@ struct tw_collective {
 struct tw_rank {
 	const struct trawl_allocator *allocator;
 	int64_t rank;
-	enum tw_rank_rule rule;
-	enum tw_rank_state state;
+	enum trawl_rank_rule rule;
+	enum trawl_rank_state state;
 	enum trawl_severity worst; /* of what is odd in the trace, TRAWL_NOTE: nothing is */
 	int status;	   /* enum trawl_status of what kept it from being read, 0: nothing */
 	uint32_t file;	   /* index in the set */
@@ -70,7 +49,7 @@ struct tw_rank {
 	int64_t device_count;		  /* GPUs of the host, 0: not told */
 	int64_t first_step, last_step;	  /* of the profiler, -1: none are told */
 	struct tw_who who;
-	uint32_t group;		/* of several in one set: see struct tw_job */
+	uint32_t group;		/* of several in one set: see struct trawl_job */
 	const char *group_name; /* in `texts`; NULL: there is only one */
 	uint64_t bytes, events, gpu_events;
 	int64_t first_ns, last_ns;   /* of GPU work, where there is any */
@@ -98,7 +77,7 @@ struct tw_apart {
 	int64_t apart_ns;
 };
 
-struct tw_job {
+struct trawl_job {
 	const struct trawl_allocator *allocator;
 	struct tw_rank_set set;
 	struct tw_rank *ranks; /* what is analysed (READ, DAMAGED, NO_GPU), by rank */
@@ -110,6 +89,7 @@ struct tw_job {
 	int64_t gpus_per_node; /* asked for, else device_count of the lowest rank, 0: unknown */
 	int64_t *missing;      /* ranks of the world, or of a recorded group, without a trace */
 	size_t missing_count;
+	bool whole; /* of trawl_job_read(): nothing is left out */
 	/* Traces whose collectives say the same rank as others', which does not count then. */
 	size_t clashes;
 	/* Ranks of which one ends before another begins, as far as times can be compared. */
@@ -118,8 +98,8 @@ struct tw_job {
 	bool is_unlike;
 	struct tw_unlike unlike;
 	/* Replicas of one program in one set, each with ranks of its own, are a job each. */
-	const char *group;   /* what tells this one: "dp1"; NULL: there is only one */
-	struct tw_job *next; /* the set and what is left out are in the first */
+	const char *group;	/* what tells this one: "dp1"; NULL: there is only one */
+	struct trawl_job *next; /* the set and what is left out are in the first */
 };
 
 /* An empty one with its pool; -1 when out of memory, _release is due either way. */
@@ -132,30 +112,28 @@ struct tw_rank *tw_ranks_new(size_t count, uint32_t file, const struct tw_rank_s
 void tw_ranks_free(struct tw_rank *ranks, size_t count, const struct trawl_allocator *allocator);
 /* Says why nothing of it counts, without the path of its file in front. */
 void tw_rank_leave_out(struct tw_rank *rank, const struct tw_rank_set *set,
-		       enum tw_rank_state state, int status, const char *message);
+		       enum trawl_rank_state state, int status, const char *message);
 /* Whether it has no part in the job. */
 bool tw_rank_is_left_out(const struct tw_rank *rank);
 /* Whether its trace tells a base time that is one. */
 bool tw_rank_tells_base(const struct tw_rank *rank);
 /* When its slices begin and end, on the common clock; false: it has none, or no base time. */
 bool tw_rank_span(const struct tw_rank *rank, int64_t *first_ns, int64_t *last_ns);
-/* "distributedInfo", "file order": where the number of a rank comes from, in words. */
-const char *tw_rank_rule_words(enum tw_rank_rule rule);
 /* Text into the rank's pool, "" when out of memory (which the pool remembers). */
 const char *tw_rank_keep(struct tw_rank *rank, const char *text);
-void tw_job_release(struct tw_job *job);
+void tw_job_release(struct trawl_job *job);
 
 /* rank / gpus_per_node, -1: unknown */
-int64_t tw_job_node(const struct tw_job *job, int64_t rank);
+int64_t tw_job_node(const struct trawl_job *job, int64_t rank);
 /* Whether ranks are on several hosts, as far as names of hosts or gpus_per_node tell. */
-bool tw_job_several_hosts(const struct tw_job *job);
+bool tw_job_several_hosts(const struct trawl_job *job);
 
 /* The text of an argument of a collective, "" when it is not recorded; *len may be NULL. */
 const char *tw_collective_text(const struct tw_rank *rank, const struct tw_collective *c,
 			       enum tw_collective_arg arg, size_t *len);
 
 /* "intra_node", "inter_node", "unknown": whether two ranks are on one node. */
-const char *tw_job_span(const struct tw_job *job, int64_t a, int64_t b);
+const char *tw_job_span(const struct trawl_job *job, int64_t a, int64_t b);
 
 /* The kind of collective, NULL: not known. */
 const char *tw_kind_type(const struct tw_rank *rank, const struct tw_collective_kind *kind);

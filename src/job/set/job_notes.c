@@ -1,10 +1,10 @@
 #include "job/set/job_notes.h"
 
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 
 #include <string.h>
 
-static void note_left_out(const struct tw_job *job, struct tw_str *notes)
+static void note_left_out(const struct trawl_job *job, struct tw_str *notes)
 {
 	size_t i;
 
@@ -15,7 +15,7 @@ static void note_left_out(const struct tw_job *job, struct tw_str *notes)
 		/* Those of one file that have one reason say it once. */
 		if (i && rank->file == rank[-1].file && !strcmp(rank->message, rank[-1].message))
 			continue;
-		if (rank->state == TW_RANK_NOT_A_TRACE)
+		if (rank->state == TRAWL_RANK_NOT_A_TRACE)
 			tw_str_note(notes, "%s: passed over: %s", path, rank->message);
 		else
 			tw_str_note(notes, "%s: left out: %s", path, rank->message);
@@ -48,7 +48,7 @@ void tw_note_order(size_t clashes, size_t by_order, size_t count, struct tw_str 
 }
 
 /* Ranks that show other steps than the first that shows any compare badly. */
-static void note_steps(const struct tw_job *job, struct tw_str *notes)
+static void note_steps(const struct trawl_job *job, struct tw_str *notes)
 {
 	const struct tw_rank *first = NULL, *other = NULL;
 	size_t i, n = 0;
@@ -92,7 +92,7 @@ void tw_note_world(int64_t rank, int64_t its_world, int64_t last_rank, int64_t w
 }
 
 /* Traces that do not fit into one job: of other sizes, or of ranks that it does not have. */
-static void note_world(const struct tw_job *job, struct tw_str *notes)
+static void note_world(const struct trawl_job *job, struct tw_str *notes)
 {
 	const struct tw_rank *other = NULL;
 	size_t i;
@@ -104,7 +104,7 @@ static void note_world(const struct tw_job *job, struct tw_str *notes)
 		      job->ranks[job->count - 1].rank, job->world_size, notes);
 }
 
-static void note_ranks(const struct tw_job *job, const struct tw_job_rules *rules,
+static void note_ranks(const struct trawl_job *job, const struct tw_job_rules *rules,
 		       struct tw_str *notes)
 {
 	struct tw_str list;
@@ -114,10 +114,10 @@ static void note_ranks(const struct tw_job *job, const struct tw_job_rules *rule
 		const struct tw_rank *rank = &job->ranks[i];
 		const char *path = job->set.files[rank->file].path;
 
-		by_order += rank->rule == TW_RANK_BY_ORDER;
+		by_order += rank->rule == TRAWL_RANK_BY_ORDER;
 		if (rank->message[0])
 			tw_str_note(notes, "%s: %s", path, rank->message);
-		if (rank->rule < TW_RANK_BY_NAME && rank->name_rank >= 0 &&
+		if (rank->rule < TRAWL_RANK_BY_NAME && rank->name_rank >= 0 &&
 		    rank->name_rank != rank->rank)
 			tw_str_note(notes,
 				    "%s: its name says rank %lld, the trace rank %lld; the trace "
@@ -147,9 +147,9 @@ static void note_ranks(const struct tw_job *job, const struct tw_job_rules *rule
 }
 
 /* Groups whose ranks are the same numbers: which, and what becomes of them. */
-static void note_groups(const struct tw_job *job, bool all, struct tw_str *notes)
+static void note_groups(const struct trawl_job *job, bool all, struct tw_str *notes)
 {
-	const struct tw_job *at;
+	const struct trawl_job *at;
 	struct tw_str list;
 	size_t count = 0;
 
@@ -169,7 +169,7 @@ static void note_groups(const struct tw_job *job, bool all, struct tw_str *notes
 }
 
 /* Traces of different programs are not averaged unless that was asked for. */
-static int check_alike(const struct tw_job *job, bool as_ranks, struct tw_str *notes,
+static int check_alike(const struct trawl_job *job, bool as_ranks, struct tw_str *notes,
 		       struct trawl_error *err)
 {
 	static const char format[] =
@@ -194,34 +194,34 @@ static int check_alike(const struct tw_job *job, bool as_ranks, struct tw_str *n
 }
 
 /* What a rank lacks is left out of the results: a part of its trace, or all of its GPU work. */
-static bool is_whole(const struct tw_job *job, const struct tw_job_rules *rules)
+static bool is_whole(const struct trawl_job *job, const struct tw_job_rules *rules)
 {
 	size_t i;
 
 	for (i = 0; i < job->left_out_count; i++)
-		if (job->left_out[i].state != TW_RANK_NOT_A_TRACE)
+		if (job->left_out[i].state != TRAWL_RANK_NOT_A_TRACE)
 			return false;
 	for (; job; job = rules->all_groups ? job->next : NULL) {
 		if ((job->missing_count && !rules->ranks_chosen) ||
 		    (job->next && !rules->all_groups))
 			return false;
 		for (i = 0; i < job->count; i++)
-			if (job->ranks[i].state != TW_RANK_READ)
+			if (job->ranks[i].state != TRAWL_RANK_READ)
 				return false;
 	}
 	return true;
 }
 
-static int refuse_rank(const struct tw_job *job, const struct tw_rank *rank,
+static int refuse_rank(const struct trawl_job *job, const struct tw_rank *rank,
 		       struct trawl_error *err)
 {
 	return trawl_error_set(err, TRAWL_EFORMAT, "%s: not accepted with --strict: %s",
 			       job->set.files[rank->file].path, rank->message);
 }
 
-static int check_strict(const struct tw_job *job, struct trawl_error *err)
+static int check_strict(const struct trawl_job *job, struct trawl_error *err)
 {
-	const struct tw_job *at;
+	const struct trawl_job *at;
 	size_t i;
 
 	for (at = job; at; at = at->next)
@@ -229,15 +229,15 @@ static int check_strict(const struct tw_job *job, struct trawl_error *err)
 			if (at->ranks[i].worst != TRAWL_NOTE)
 				return refuse_rank(at, &at->ranks[i], err);
 	for (i = 0; i < job->left_out_count; i++)
-		if (job->left_out[i].state != TW_RANK_NOT_A_TRACE)
+		if (job->left_out[i].state != TRAWL_RANK_NOT_A_TRACE)
 			return refuse_rank(job, &job->left_out[i], err);
 	return 0;
 }
 
-int tw_job_check(const struct tw_job *job, const struct tw_job_rules *rules, struct tw_str *notes,
-		 bool *whole, struct trawl_error *err)
+int tw_job_check(const struct trawl_job *job, const struct tw_job_rules *rules,
+		 struct tw_str *notes, bool *whole, struct trawl_error *err)
 {
-	const struct tw_job *at;
+	const struct trawl_job *at;
 
 	if ((rules->strict && check_strict(job, err)) ||
 	    check_alike(job, rules->as_ranks, notes, err))

@@ -18,8 +18,8 @@ struct tw_job_rules {
  * *whole is false where a rank or a part of one is left out.  Notes as tw_str_note() adds them.
  * TRAWL_EFORMAT: the traces are refused.
  */
-int tw_job_check(const struct tw_job *job, const struct tw_job_rules *rules, struct tw_str *notes,
-		 bool *whole, struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_job_check(const struct trawl_job *job, const struct tw_job_rules *rules,
+		 struct tw_str *notes, bool *whole, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* ---- notes that apply to ranks which are not loaded, too: nothing where there is nothing to say */
 

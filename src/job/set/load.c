@@ -73,15 +73,13 @@ void tw_reading_end(struct tw_reading *r, int64_t need)
 	pthread_mutex_unlock(&r->lock);
 }
 
-bool tw_reading_tell(struct tw_reading *r, size_t files, int64_t bytes)
+bool tw_reading_tell(struct tw_reading *r, int64_t bytes)
 {
 	bool canceled;
 
 	pthread_mutex_lock(&r->lock);
-	r->files_done += files;
 	r->bytes_done += bytes;
-	if (r->progress &&
-	    r->progress(r->progress_context, r->files_done, r->files, r->bytes_done, r->bytes))
+	if (r->progress && r->progress(r->progress_context, r->bytes_done, r->bytes))
 		r->canceled = true;
 	canceled = r->canceled;
 	pthread_cond_broadcast(&r->changed);
@@ -110,7 +108,7 @@ static void load_file(void *context, size_t i)
 
 	if (tw_reading_begin(&l->reading, i, need)) {
 		ranks = tw_rank_reduce(l->set, (uint32_t)i, l->options, l->threads, l->allocator);
-		tw_reading_tell(&l->reading, 1, file->bytes);
+		tw_reading_tell(&l->reading, file->bytes);
 	}
 	tw_reading_end(&l->reading, need);
 	l->take(l->context, (uint32_t)i, ranks);
@@ -130,7 +128,6 @@ void tw_files_reduce(const struct tw_rank_set *set, const struct tw_load_options
 		.threads = at_once ? threads / (unsigned)at_once : 1,
 		.reading = { .progress = options->progress,
 			     .progress_context = options->progress_context,
-			     .files = set->count,
 			     .budget = options->max_memory },
 	};
 
@@ -150,20 +147,20 @@ static void take_file(void *context, uint32_t file, struct tw_file_ranks ranks)
 	files[file] = ranks;
 }
 
-void tw_reduce_alone(void *context, const struct tw_job *job, const struct tw_load_options *options,
-		     struct tw_file_ranks *files)
+void tw_reduce_alone(void *context, const struct trawl_job *job,
+		     const struct tw_load_options *options, struct tw_file_ranks *files)
 {
 	(void)context;
 	tw_files_reduce(&job->set, options, job->allocator, take_file, files);
 }
 
-int tw_job_load_by(struct tw_job *job, struct tw_rank_set *set,
+int tw_job_load_by(struct trawl_job *job, struct tw_rank_set *set,
 		   const struct tw_load_options *options, tw_reduce_files *reduce, void *context,
 		   const struct trawl_allocator *allocator, struct trawl_error *err)
 {
 	struct tw_file_ranks *files;
 
-	*job = (struct tw_job){ .allocator = allocator, .set = *set };
+	*job = (struct trawl_job){ .allocator = allocator, .set = *set };
 	memset(set, 0, sizeof(*set));
 	files = tw_alloc_array(allocator, job->set.count, sizeof(*files));
 	if (!files)
@@ -172,8 +169,9 @@ int tw_job_load_by(struct tw_job *job, struct tw_rank_set *set,
 	return tw_job_settle(job, files, options, err);
 }
 
-int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_load_options *options,
-		const struct trawl_allocator *allocator, struct trawl_error *err)
+int tw_job_load(struct trawl_job *job, struct tw_rank_set *set,
+		const struct tw_load_options *options, const struct trawl_allocator *allocator,
+		struct trawl_error *err)
 {
 	return tw_job_load_by(job, set, options, tw_reduce_alone, NULL, allocator, err);
 }

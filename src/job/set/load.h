@@ -3,7 +3,6 @@
 #define TW_JOB_SET_LOAD_H
 
 #include "job/set/job.h"
-#include "trawl/report.h"
 
 #include <pthread.h>
 
@@ -28,8 +27,7 @@ struct tw_load_options {
 		     const struct trawl_report *report);
 	void *each_context;
 	/* Called now and then, by one thread at a time; other than 0 stops: TRAWL_ECANCELED. */
-	int (*progress)(void *context, size_t files_done, size_t files, int64_t bytes_done,
-			int64_t bytes);
+	int (*progress)(void *context, int64_t bytes_done, int64_t bytes);
 	void *progress_context;
 };
 
@@ -45,13 +43,14 @@ struct tw_file_ranks {
  * rank that was there before is in job->left_out; TRAWL_ENODATA when no file is left.  The job is
  * to be released in any case.
  */
-int tw_job_load(struct tw_job *job, struct tw_rank_set *set, const struct tw_load_options *options,
-		const struct trawl_allocator *allocator, struct trawl_error *err) TRAWL_MUST_CHECK;
+int tw_job_load(struct trawl_job *job, struct tw_rank_set *set,
+		const struct tw_load_options *options, const struct trawl_allocator *allocator,
+		struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* The same where it is up to `reduce` who reads the files: it says of each what became of it. */
-typedef void tw_reduce_files(void *context, const struct tw_job *job,
+typedef void tw_reduce_files(void *context, const struct trawl_job *job,
 			     const struct tw_load_options *options, struct tw_file_ranks *files);
-int tw_job_load_by(struct tw_job *job, struct tw_rank_set *set,
+int tw_job_load_by(struct trawl_job *job, struct tw_rank_set *set,
 		   const struct tw_load_options *options, tw_reduce_files *reduce, void *context,
 		   const struct trawl_allocator *allocator,
 		   struct trawl_error *err) TRAWL_MUST_CHECK;
@@ -82,13 +81,13 @@ struct tw_file_ranks tw_rank_of_failure(const struct tw_rank_set *set, uint32_t 
 					const char *message,
 					const struct trawl_allocator *allocator);
 /* What a file is that could not be read with this status. */
-enum tw_rank_state tw_state_of_failure(int status, const struct tw_rank_file *file);
+enum trawl_rank_state tw_state_of_failure(int status, const struct tw_rank_file *file);
 
 /*
  * Second: ranks of all files, in order of file, into a job whose set is there.  Takes over
  * `files`, an array of job->allocator as long as the set, and what it holds, also when it fails.
  */
-int tw_job_settle(struct tw_job *job, struct tw_file_ranks *files,
+int tw_job_settle(struct trawl_job *job, struct tw_file_ranks *files,
 		  const struct tw_load_options *options, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /* ---- memory, and how far it is: files are begun in their order, as far as memory goes */
@@ -104,16 +103,14 @@ int64_t tw_half_of_memory(void);
 
 struct tw_reading {
 	/* Called now and then, by one thread at a time; other than 0 calls off what is not begun. */
-	int (*progress)(void *context, size_t files_done, size_t files, int64_t bytes_done,
-			int64_t bytes);
+	int (*progress)(void *context, int64_t bytes_done, int64_t bytes);
 	void *progress_context;
-	size_t files;
 	int64_t bytes;	/* of all files */
 	int64_t budget; /* of memory */
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t changed;
-	size_t begun, running, files_done;
+	size_t begun, running;
 	int64_t taken, bytes_done;
 	bool canceled;
 };
@@ -127,6 +124,6 @@ void tw_reading_destroy(struct tw_reading *reading);
 bool tw_reading_begin(struct tw_reading *reading, size_t file, int64_t need);
 void tw_reading_end(struct tw_reading *reading, int64_t need);
 /* Tells progress of so much more; whether the work is called off. */
-bool tw_reading_tell(struct tw_reading *reading, size_t files, int64_t bytes);
+bool tw_reading_tell(struct tw_reading *reading, int64_t bytes);
 
 #endif

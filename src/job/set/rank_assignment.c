@@ -6,7 +6,7 @@
 #include "base/order.h"
 #include "base/search.h"
 #include "base/sort.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,17 +21,17 @@
  */
 static void number_rank(struct tw_rank *rank, bool recorded)
 {
-	rank->rule = TW_RANK_BY_NAME;
+	rank->rule = TRAWL_RANK_BY_NAME;
 	if (!tw_rank_is_left_out(rank) && rank->rank >= 0) {
-		rank->rule = rank->who.labelled ? TW_RANK_BY_LABEL : TW_RANK_BY_METADATA;
+		rank->rule = rank->who.labelled ? TRAWL_RANK_BY_LABEL : TRAWL_RANK_BY_METADATA;
 	} else if (!tw_rank_is_left_out(rank) && rank->who.recorded_rank >= 0 &&
 		   (recorded || rank->name_rank < 0)) {
 		rank->rank = rank->who.recorded_rank;
-		rank->rule = TW_RANK_BY_COLLECTIVES;
+		rank->rule = TRAWL_RANK_BY_COLLECTIVES;
 	} else {
 		rank->rank = rank->name_rank;
 		if (rank->rank < 0 && !tw_rank_is_left_out(rank))
-			rank->rule = TW_RANK_BY_ORDER;
+			rank->rule = TRAWL_RANK_BY_ORDER;
 	}
 }
 
@@ -84,7 +84,7 @@ static int trust_collectives(struct tw_rank *ranks, size_t count,
 	for (i = 0; i < count && recorded; i++)
 		if (!tw_rank_is_left_out(&ranks[i])) {
 			ranks[i].rank = ranks[i].who.recorded_rank;
-			ranks[i].rule = TW_RANK_BY_COLLECTIVES;
+			ranks[i].rule = TRAWL_RANK_BY_COLLECTIVES;
 		}
 	tw_free(allocator, numbers, count * sizeof(*numbers));
 	return 0;
@@ -105,12 +105,12 @@ static size_t drop_clashes(struct tw_rank *ranks, size_t count)
 		     end < count && !tw_rank_is_left_out(&ranks[end]) &&
 		     ranks[end].rank == ranks[first].rank && ranks[end].group == ranks[first].group;
 		     end++)
-			said += ranks[end].rule == TW_RANK_BY_COLLECTIVES;
+			said += ranks[end].rule == TRAWL_RANK_BY_COLLECTIVES;
 		for (i = first; i < end && said > 1; i++) {
-			if (ranks[i].rule != TW_RANK_BY_COLLECTIVES)
+			if (ranks[i].rule != TRAWL_RANK_BY_COLLECTIVES)
 				continue;
-			ranks[i].rule = ranks[i].name_rank >= 0 ? TW_RANK_BY_NAME :
-								  TW_RANK_BY_ORDER;
+			ranks[i].rule = ranks[i].name_rank >= 0 ? TRAWL_RANK_BY_NAME :
+								  TRAWL_RANK_BY_ORDER;
 			ranks[i].rank = ranks[i].name_rank;
 			clashes++;
 		}
@@ -135,8 +135,8 @@ static bool needs_number(const struct tw_rank *rank, uint32_t group)
 /* Whether a rank has a place in the order of its group: what is there, or would be. */
 static bool has_place(const struct tw_rank *rank, uint32_t group)
 {
-	return rank->group == group && rank->state != TW_RANK_NOT_A_TRACE &&
-	       rank->state != TW_RANK_CAPTURE;
+	return rank->group == group && rank->state != TRAWL_RANK_NOT_A_TRACE &&
+	       rank->state != TRAWL_RANK_CAPTURE;
 }
 
 static bool is_taken(const int64_t *taken, size_t n, int64_t number)
@@ -217,7 +217,7 @@ static void find_duplicates(struct tw_rank *ranks, size_t count, const struct tw
 		tw_str_init(&text, ranks[i].allocator);
 		tw_str_addf(&text, "rank %" PRId64 " is taken from '%s'", kept->rank,
 			    set->files[kept->file].path);
-		ranks[i].state = TW_RANK_DUPLICATE;
+		ranks[i].state = TRAWL_RANK_DUPLICATE;
 		ranks[i].message = text.failed ? "" : tw_rank_keep(&ranks[i], text.ptr);
 		ranks[i].texts.failed |= text.failed;
 		tw_str_release(&text);
@@ -258,7 +258,7 @@ static int add_groups(struct rank_numbers *members, const struct tw_rank *rank)
 }
 
 /* The members of all recorded groups, each once, in order. */
-static int add_members(struct rank_numbers *members, const struct tw_job *job)
+static int add_members(struct rank_numbers *members, const struct trawl_job *job)
 {
 	const char *before = "";
 	size_t i, n = 0, count;
@@ -287,7 +287,7 @@ static int add_members(struct rank_numbers *members, const struct tw_job *job)
  * The size of the job: as the traces say it, else that of the default group, else that of groups
  * whose ranks are all there are up to the last.
  */
-static int64_t world_of(const struct tw_job *job, const struct rank_numbers *members)
+static int64_t world_of(const struct trawl_job *job, const struct rank_numbers *members)
 {
 	int64_t count = (int64_t)members->count, told = -1, recorded = -1;
 	size_t i;
@@ -306,7 +306,7 @@ static int64_t world_of(const struct tw_job *job, const struct rank_numbers *mem
 }
 
 /* Adds a rank that is not there; *next: the first of the job's ranks that may be it. */
-static int add_missing(struct rank_numbers *missing, const struct tw_job *job, size_t *next,
+static int add_missing(struct rank_numbers *missing, const struct trawl_job *job, size_t *next,
 		       int64_t rank)
 {
 	while (*next < job->count && job->ranks[*next].rank < rank)
@@ -317,7 +317,7 @@ static int add_missing(struct rank_numbers *missing, const struct tw_job *job, s
 }
 
 /* Expected are all ranks of the world, and those behind it that groups name. */
-static int list_missing(struct rank_numbers *missing, const struct tw_job *job,
+static int list_missing(struct rank_numbers *missing, const struct trawl_job *job,
 			const struct rank_numbers *members)
 {
 	int64_t world = job->world_size <= MOST_RANKS ? job->world_size : 0, rank;
@@ -333,7 +333,7 @@ static int list_missing(struct rank_numbers *missing, const struct tw_job *job,
 	return 0;
 }
 
-static int find_missing(struct tw_job *job)
+static int find_missing(struct trawl_job *job)
 {
 	const struct trawl_allocator *a = job->allocator;
 	struct rank_numbers members = { .allocator = a }, missing = { .allocator = a };
@@ -371,12 +371,12 @@ static int take_ranks(struct tw_rank **list, size_t *count, const struct tw_rank
 }
 
 /* The next group of a job, a job of its own. */
-static struct tw_job *add_group(struct tw_job *job)
+static struct trawl_job *add_group(struct trawl_job *job)
 {
 	job->next = tw_alloc_array(job->allocator, 1, sizeof(*job));
 	if (!job->next)
 		return NULL;
-	*job->next = (struct tw_job){ .allocator = job->allocator, .set = job->set };
+	*job->next = (struct trawl_job){ .allocator = job->allocator, .set = job->set };
 	job->next->set.allocator = NULL; /* borrowed */
 	return job->next;
 }
@@ -385,7 +385,7 @@ static struct tw_job *add_group(struct tw_job *job)
  * The sorted ranks into the lists of the job, and of one more for each further group.  What is
  * shared out is no longer of `ranks`: *done of them.
  */
-static int share_out(struct tw_job *job, const struct tw_rank *ranks, size_t count, size_t *done)
+static int share_out(struct trawl_job *job, const struct tw_rank *ranks, size_t count, size_t *done)
 {
 	size_t kept = 0, end;
 
@@ -407,7 +407,7 @@ static int share_out(struct tw_job *job, const struct tw_rank *ranks, size_t cou
 }
 
 /* Why there is no rank left: the first file's reason, which may be what was asked for. */
-static int nothing_left(const struct tw_job *job, struct trawl_error *err)
+static int nothing_left(const struct trawl_job *job, struct trawl_error *err)
 {
 	const struct tw_rank *first = &job->left_out[0];
 	int status = first->status == TRAWL_EUSAGE ? TRAWL_EUSAGE : TRAWL_ENODATA;
@@ -444,7 +444,7 @@ static struct tw_apart find_apart(const struct tw_rank *ranks, size_t count)
 }
 
 /* What a job of certain ranks has beside them. */
-static int finish_job(struct tw_job *job, const struct tw_load_options *options)
+static int finish_job(struct trawl_job *job, const struct tw_load_options *options)
 {
 	job->gpus_per_node = options->gpus_per_node ? options->gpus_per_node :
 						      job->ranks[0].device_count;
@@ -456,7 +456,7 @@ static int finish_job(struct tw_job *job, const struct tw_load_options *options)
 }
 
 /* Numbers, captures, groups, duplicates: who each is, then those that count first, in order. */
-static int settle_numbers(struct tw_job *job, struct tw_rank *ranks, size_t count)
+static int settle_numbers(struct trawl_job *job, struct tw_rank *ranks, size_t count)
 {
 	bool failed = false, recorded = false;
 	size_t i;
@@ -483,8 +483,8 @@ static int settle_numbers(struct tw_job *job, struct tw_rank *ranks, size_t coun
 }
 
 /* All files' ranks behind each other; *ranks takes them over. */
-static int join_files(const struct tw_job *job, struct tw_file_ranks *files, struct tw_rank **ranks,
-		      size_t *count)
+static int join_files(const struct trawl_job *job, struct tw_file_ranks *files,
+		      struct tw_rank **ranks, size_t *count)
 {
 	const struct trawl_allocator *a = job->allocator;
 	size_t i, n = 0;
@@ -513,7 +513,7 @@ static int join_files(const struct tw_job *job, struct tw_file_ranks *files, str
 	return status;
 }
 
-int tw_job_settle(struct tw_job *job, struct tw_file_ranks *files,
+int tw_job_settle(struct trawl_job *job, struct tw_file_ranks *files,
 		  const struct tw_load_options *options, struct trawl_error *err)
 {
 	struct tw_rank *ranks;

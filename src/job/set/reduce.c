@@ -82,7 +82,7 @@ static void take_defects(struct tw_rank *rank, const struct trawl_report *report
 	rank->message = tw_rank_keep(rank, message);
 	rank->worst = worst.severity;
 	if (worst.severity == TRAWL_LOST)
-		rank->state = TW_RANK_DAMAGED;
+		rank->state = TRAWL_RANK_DAMAGED;
 }
 
 /* ---- its collectives */
@@ -257,8 +257,8 @@ static int take_timeline(struct tw_rank *rank, const struct tw_derived *d, bool 
 
 	rank->gpu_events = gpu->count;
 	if (!gpu->count) {
-		if (rank->state == TW_RANK_READ)
-			rank->state = TW_RANK_NO_GPU;
+		if (rank->state == TRAWL_RANK_READ)
+			rank->state = TRAWL_RANK_NO_GPU;
 		if (!rank->message[0])
 			rank->message = tw_rank_keep(rank, "no GPU work in it");
 		return 0;
@@ -455,7 +455,7 @@ static int reduce_trace(const struct tw_file_ranks *out, const struct trawl_trac
 		if (status == TRAWL_ENOMEM)
 			return status;
 		if (status)
-			tw_rank_leave_out(rank, set, TW_RANK_UNREADABLE, status, err.message);
+			tw_rank_leave_out(rank, set, TRAWL_RANK_UNREADABLE, status, err.message);
 	}
 	return 0;
 }
@@ -486,9 +486,10 @@ struct tw_file_ranks tw_rank_reduce_trace(const struct tw_rank_set *set, uint32_
 	return out;
 }
 
-enum tw_rank_state tw_state_of_failure(int status, const struct tw_rank_file *file)
+enum trawl_rank_state tw_state_of_failure(int status, const struct tw_rank_file *file)
 {
-	return status == TRAWL_ENODATA && !file->named ? TW_RANK_NOT_A_TRACE : TW_RANK_UNREADABLE;
+	return status == TRAWL_ENODATA && !file->named ? TRAWL_RANK_NOT_A_TRACE :
+							 TRAWL_RANK_UNREADABLE;
 }
 
 struct tw_file_ranks tw_rank_of_failure(const struct tw_rank_set *set, uint32_t file, int status,

@@ -242,7 +242,7 @@ static const struct trawl_table *table_of(const struct tw_rank *rank, const char
 	return NULL;
 }
 
-static int find_sources(struct sums *s, const struct tw_job *job, const char *name)
+static int find_sources(struct sums *s, const struct trawl_job *job, const char *name)
 {
 	size_t i;
 
@@ -293,7 +293,7 @@ static int make_table(struct sums *s, struct trawl_table **out)
 	return *out ? fill(s, *out) : TRAWL_ENOMEM;
 }
 
-static void release(struct sums *s, const struct tw_job *job)
+static void release(struct sums *s, const struct trawl_job *job)
 {
 	const struct trawl_allocator *a = s->allocator;
 
@@ -318,7 +318,7 @@ bool tw_table_is_summed(const struct tw_table_spec *table)
 	return false;
 }
 
-int tw_sums_make(struct trawl_table **out, const struct tw_job *job, const char *name,
+int tw_sums_make(struct trawl_table **out, const struct trawl_job *job, const char *name,
 		 const struct trawl_allocator *allocator)
 {
 	struct sums s = { .allocator = allocator };
@@ -401,7 +401,7 @@ size_t tw_sums_names(const char **names, size_t most)
 }
 
 struct making {
-	const struct tw_job *job;
+	const struct trawl_job *job;
 	const struct trawl_allocator *allocator;
 	struct one {
 		const char *name;
@@ -418,7 +418,7 @@ static void make_one(void *context, size_t i)
 	one->status = tw_sums_make(&one->table, m->job, one->name, m->allocator);
 }
 
-int tw_sums_make_all(struct trawl_table **tables, size_t *count, const struct tw_job *job,
+int tw_sums_make_all(struct trawl_table **tables, size_t *count, const struct trawl_job *job,
 		     unsigned threads, const struct trawl_allocator *allocator)
 {
 	struct making m = { .job = job, .allocator = allocator };

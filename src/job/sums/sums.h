@@ -29,11 +29,11 @@ struct trawl_table *tw_sums_keep(const struct trawl_table *table,
  * stays NULL when no rank has it.  It needs neither the job nor its ranks any more.  0 or
  * TRAWL_ENOMEM.
  */
-int tw_sums_make(struct trawl_table **out, const struct tw_job *job, const char *name,
+int tw_sums_make(struct trawl_table **out, const struct trawl_job *job, const char *name,
 		 const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* All that there are, in the same order: room for as many in `tables`, none on failure. */
-int tw_sums_make_all(struct trawl_table **tables, size_t *count, const struct tw_job *job,
+int tw_sums_make_all(struct trawl_table **tables, size_t *count, const struct trawl_job *job,
 		     unsigned threads, const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 #endif

@@ -108,11 +108,11 @@ const struct trawl_table *tw_ranks_tables_find(struct trawl_table *const *tables
 	return NULL;
 }
 
-int tw_job_tables_make(struct tw_job_tables *t, const struct tw_job *job, enum tw_align align,
-		       const struct tw_job_wanted *wanted, unsigned threads,
+int tw_job_tables_make(struct trawl_job_report *t, const struct trawl_job *job,
+		       enum trawl_align align, const struct tw_job_wanted *wanted, unsigned threads,
 		       const struct trawl_allocator *a, struct trawl_error *err)
 {
-	*t = (struct tw_job_tables){ .room = TABLES + wanted->more };
+	*t = (struct trawl_job_report){ .room = TABLES + wanted->more };
 	t->in = (struct tw_ranks_input){ job, &t->matches, &t->clocks, a };
 	t->tables = tw_alloc_array(a, t->room, sizeof(struct trawl_table *));
 	if (!t->tables || tw_matches_build(&t->matches, job, a) ||
@@ -122,7 +122,7 @@ int tw_job_tables_make(struct tw_job_tables *t, const struct tw_job *job, enum t
 			   err);
 }
 
-void tw_job_tables_release(struct tw_job_tables *t)
+void tw_job_tables_release(struct trawl_job_report *t)
 {
 	if (!t->in.job)
 		return;
@@ -134,7 +134,7 @@ void tw_job_tables_release(struct tw_job_tables *t)
 	t->in.job = NULL;
 }
 
-const struct trawl_table *tw_job_table(const struct tw_job_tables *t, const char *name)
+const struct trawl_table *trawl_job_report_find(const struct trawl_job_report *t, const char *name)
 {
 	return tw_ranks_tables_find(t->tables, t->count, name);
 }

@@ -25,7 +25,7 @@ const struct trawl_table *tw_ranks_tables_find(struct trawl_table *const *tables
 					       const char *name);
 
 /* What is known of a job once its ranks are held against each other.  It must not move. */
-struct tw_job_tables {
+struct trawl_job_report {
 	struct tw_matches matches;
 	struct tw_clocks clocks;
 	struct tw_ranks_input in;
@@ -40,11 +40,10 @@ struct tw_job_wanted {
 };
 
 /* Matches collectives, measures clocks, makes tables; _release is due in any case. */
-int tw_job_tables_make(struct tw_job_tables *t, const struct tw_job *job, enum tw_align align,
-		       const struct tw_job_wanted *wanted, unsigned threads,
+int tw_job_tables_make(struct trawl_job_report *t, const struct trawl_job *job,
+		       enum trawl_align align, const struct tw_job_wanted *wanted, unsigned threads,
 		       const struct trawl_allocator *allocator,
 		       struct trawl_error *err) TRAWL_MUST_CHECK;
-void tw_job_tables_release(struct tw_job_tables *t);
-const struct trawl_table *tw_job_table(const struct tw_job_tables *t, const char *name);
+void tw_job_tables_release(struct trawl_job_report *t);
 
 #endif

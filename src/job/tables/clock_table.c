@@ -22,11 +22,11 @@ static const struct trawl_column columns[] = {
 };
 
 static const char *const words[] = {
-	[TW_ALIGN_AUTO] = "times of the traces",
-	[TW_ALIGN_COLLECTIVES] = "offsets measured from the ends of collectives are applied",
-	[TW_ALIGN_BASE_TIME] = ("times are those of the traces and their base times; measured "
-				"offsets are not applied"),
-	[TW_ALIGN_NONE] = "times are those of the traces; measured offsets are not applied",
+	[TRAWL_ALIGN_AUTO] = "times of the traces",
+	[TRAWL_ALIGN_COLLECTIVES] = "offsets measured from the ends of collectives are applied",
+	[TRAWL_ALIGN_BASE_TIME] = ("times are those of the traces and their base times; measured "
+				   "offsets are not applied"),
+	[TRAWL_ALIGN_NONE] = "times are those of the traces; measured offsets are not applied",
 };
 
 static void add_clock_row(const struct tw_ranks_input *in, struct trawl_table *table, size_t r)
@@ -61,7 +61,7 @@ static int add_clocks(const struct tw_ranks_input *in, struct trawl_table *table
 	for (r = 0; r < in->job->count; r++)
 		add_clock_row(in, table, r);
 	tw_table_add_note(table, "%s", words[in->clocks->align]);
-	if (in->clocks->differ && in->clocks->align != TW_ALIGN_COLLECTIVES)
+	if (in->clocks->differ && in->clocks->align != TRAWL_ALIGN_COLLECTIVES)
 		tw_table_add_note(table, "the ends of collectives say that clocks differ: skews "
 					 "and waits hold that difference (--align collectives "
 					 "takes it out)");

@@ -6,7 +6,7 @@
 
 #include "analysis/groups.h"
 #include "base/alloc.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 #include "job/tables/tables.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "analysis/groups.h"
 #include "analysis/order.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 #include "job/tables/tables.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ static int add_splits(struct work *w, const struct tw_rank *rank, const struct t
 
 static int add_all(struct work *w)
 {
-	const struct tw_job *job = w->in->job;
+	const struct trawl_job *job = w->in->job;
 	uint64_t i;
 	size_t r;
 	int status = 0;

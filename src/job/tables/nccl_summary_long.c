@@ -111,7 +111,7 @@ static struct key key_of(const struct work *w, uint32_t r, uint64_t i)
 /* Twice over all kernels: to count, then to lay their times beside each other. */
 static int gather(struct work *w)
 {
-	const struct tw_job *job = w->in->job;
+	const struct trawl_job *job = w->in->job;
 	uint64_t i, place = 0;
 	uint32_t r, g;
 

@@ -35,7 +35,7 @@ struct outlier {
 };
 
 struct search {
-	const struct tw_job *job;
+	const struct trawl_job *job;
 	int64_t *values; /* of the ranks with GPU work */
 	struct outlier *found;
 	size_t count;

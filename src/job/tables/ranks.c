@@ -57,24 +57,24 @@ static const struct trawl_column columns[] = {
 };
 
 static const char *const states[] = {
-	[TW_RANK_READ] = "read",
-	[TW_RANK_DAMAGED] = "damaged",
-	[TW_RANK_NO_GPU] = "no GPU work",
-	[TW_RANK_DUPLICATE] = "duplicate",
-	[TW_RANK_CAPTURE] = "earlier capture",
-	[TW_RANK_UNREADABLE] = "unreadable",
-	[TW_RANK_NOT_A_TRACE] = "not a trace",
+	[TRAWL_RANK_READ] = "read",
+	[TRAWL_RANK_DAMAGED] = "damaged",
+	[TRAWL_RANK_NO_GPU] = "no GPU work",
+	[TRAWL_RANK_DUPLICATE] = "duplicate",
+	[TRAWL_RANK_CAPTURE] = "earlier capture",
+	[TRAWL_RANK_UNREADABLE] = "unreadable",
+	[TRAWL_RANK_NOT_A_TRACE] = "not a trace",
 };
 
 static const char *const rules[] = {
-	[TW_RANK_BY_METADATA] = "metadata",
-	[TW_RANK_BY_LABEL] = "label",
-	[TW_RANK_BY_COLLECTIVES] = "collectives",
-	[TW_RANK_BY_NAME] = "name",
-	[TW_RANK_BY_ORDER] = "order",
+	[TRAWL_RANK_BY_METADATA] = "metadata",
+	[TRAWL_RANK_BY_LABEL] = "label",
+	[TRAWL_RANK_BY_COLLECTIVES] = "collectives",
+	[TRAWL_RANK_BY_NAME] = "name",
+	[TRAWL_RANK_BY_ORDER] = "order",
 };
 
-const char *tw_rank_file_name(const struct tw_job *job, const struct tw_rank *rank)
+const char *tw_rank_file_name(const struct trawl_job *job, const struct tw_rank *rank)
 {
 	const char *path = job->set.files[rank->file].path;
 	size_t len = strlen(job->set.directory);
@@ -97,7 +97,7 @@ static void set_text(struct trawl_table *table, size_t row, size_t column, const
 		tw_table_set_str(table, row, column, text);
 }
 
-static void set_read(struct trawl_table *table, size_t row, const struct tw_job *job,
+static void set_read(struct trawl_table *table, size_t row, const struct trawl_job *job,
 		     const struct tw_rank *rank)
 {
 	tw_table_set_str(table, row, RULE, rules[rank->rule]);
@@ -117,7 +117,7 @@ static void set_read(struct trawl_table *table, size_t row, const struct tw_job 
 		tw_table_set_integer(table, row, BASE, rank->base_time_ns);
 }
 
-static void add_rank(struct trawl_table *table, const struct tw_job *job,
+static void add_rank(struct trawl_table *table, const struct trawl_job *job,
 		     const struct tw_rank *rank, bool analysed)
 {
 	size_t row = tw_table_add_row(table);
@@ -137,7 +137,7 @@ static void add_rank(struct trawl_table *table, const struct tw_job *job,
 
 static int add_ranks(const struct tw_ranks_input *in, struct trawl_table *table)
 {
-	const struct tw_job *job = in->job;
+	const struct trawl_job *job = in->job;
 	size_t i;
 
 	for (i = 0; i < job->count; i++)

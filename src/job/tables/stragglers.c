@@ -74,7 +74,7 @@ static int add_straggler_row(void *context, struct trawl_table *table, uint32_t 
 	const struct work *w = context;
 	const struct tw_lateness *l = &w->lateness;
 	const struct tw_late_rank *of = &l->of[r];
-	const struct tw_job *job = w->in->job;
+	const struct trawl_job *job = w->in->job;
 	const struct tw_rank *rank = &job->ranks[r];
 	size_t row;
 

@@ -25,7 +25,7 @@ extern const char *const tw_timeline_part_names[TW_TIMELINE_PARTS];
 int64_t tw_timeline_part(const struct tw_timeline *timeline, size_t part);
 
 /* The path of a rank's trace below the directory that holds all of them. */
-const char *tw_rank_file_name(const struct tw_job *job, const struct tw_rank *rank);
+const char *tw_rank_file_name(const struct trawl_job *job, const struct tw_rank *rank);
 
 #define TW_RANKS_TABLE(id) extern const struct tw_ranks_table tw_ranks_table_##id;
 #include "job/tables/tables.def"

@@ -43,7 +43,7 @@ int64_t tw_timeline_part(const struct tw_timeline *t, size_t part)
 	return parts[part];
 }
 
-static void add_part(struct trawl_table *table, const struct tw_job *job, size_t part,
+static void add_part(struct trawl_table *table, const struct trawl_job *job, size_t part,
 		     int64_t *values)
 {
 	size_t row = tw_table_add_row(table), i, n = 0;

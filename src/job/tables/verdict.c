@@ -461,7 +461,7 @@ static void tell_suspect(struct work *w)
 static void tell_clocks(struct work *w)
 {
 	tell_suspect(w);
-	if (!w->in->clocks->differ || w->in->clocks->align == TW_ALIGN_COLLECTIVES)
+	if (!w->in->clocks->differ || w->in->clocks->align == TRAWL_ALIGN_COLLECTIVES)
 		return;
 	tw_str_add_cstr(&w->text, "not sure: the ranks' clocks differ and are not aligned, which "
 				  "counts as waiting here (--align collectives takes it out)");

@@ -56,7 +56,7 @@ static void pass_own_file(void *context, size_t place, struct tw_wire *task)
 static void post_ranks(void *context, uint32_t place, struct tw_file_ranks file)
 {
 	struct reducing *r = context;
-	bool unseen = file.count == 1 && file.ranks->state == TW_RANK_UNREADABLE &&
+	bool unseen = file.count == 1 && file.ranks->state == TRAWL_RANK_UNREADABLE &&
 		      access(r->set.files[place].path, R_OK);
 	size_t host_len = unseen ? strlen(r->host) : 0, i;
 	struct tw_str letter;
@@ -110,7 +110,7 @@ int tw_gather_share(const char *task, size_t len, const struct tw_load_options *
 /* ---- process 0 --------------------------------------------------------------------------- */
 
 struct gathering {
-	const struct tw_job *job;
+	const struct trawl_job *job;
 	const struct tw_load_options *options;
 	struct tw_cluster *cluster;
 	uint32_t *owner, *own_file;  /* by file: its process; by file of `own`: its number */
@@ -118,7 +118,6 @@ struct gathering {
 	struct tw_rank_set own;	     /* its own files */
 
 	pthread_mutex_t lock; /* of all below: progress is told from two threads */
-	size_t files_done, own_files;
 	int64_t bytes, bytes_done, own_bytes;
 	bool canceled;
 };
@@ -128,30 +127,25 @@ static void tell_progress(struct gathering *g)
 	const struct tw_load_options *o = g->options;
 
 	if (o->progress && !g->canceled)
-		g->canceled = o->progress(o->progress_context, g->files_done + g->own_files,
-					  g->job->set.count, g->bytes_done + g->own_bytes,
+		g->canceled = o->progress(o->progress_context, g->bytes_done + g->own_bytes,
 					  g->bytes) != 0;
 }
 
 static void note_file(struct gathering *g, size_t file)
 {
 	pthread_mutex_lock(&g->lock);
-	g->files_done++;
 	g->bytes_done += g->job->set.files[file].bytes;
 	tell_progress(g);
 	pthread_mutex_unlock(&g->lock);
 }
 
-static int own_progress(void *context, size_t files_done, size_t files, int64_t bytes_done,
-			int64_t bytes)
+static int own_progress(void *context, int64_t bytes_done, int64_t bytes)
 {
 	struct gathering *g = context;
 	bool canceled;
 
-	(void)files;
 	(void)bytes;
 	pthread_mutex_lock(&g->lock);
-	g->own_files = files_done;
 	g->own_bytes = bytes_done;
 	tell_progress(g);
 	canceled = g->canceled;
@@ -271,7 +265,7 @@ static bool gather(struct gathering *g)
 }
 
 /* What became of each file; false: they are still to be read. */
-static bool gather_files(const struct tw_job *job, const struct tw_load_options *options,
+static bool gather_files(const struct trawl_job *job, const struct tw_load_options *options,
 			 struct tw_cluster *cluster, struct tw_file_ranks *files)
 {
 	struct gathering g = { .job = job, .options = options, .cluster = cluster, .files = files };
@@ -296,14 +290,14 @@ static bool gather_files(const struct tw_job *job, const struct tw_load_options 
 }
 
 /* With those that others read, where there are others. */
-static void reduce_shared(void *context, const struct tw_job *job,
+static void reduce_shared(void *context, const struct trawl_job *job,
 			  const struct tw_load_options *options, struct tw_file_ranks *files)
 {
 	if (!gather_files(job, options, context, files))
 		tw_reduce_alone(NULL, job, options, files);
 }
 
-int tw_job_gather(struct tw_job *job, struct tw_rank_set *set,
+int tw_job_gather(struct trawl_job *job, struct tw_rank_set *set,
 		  const struct tw_load_options *options, struct tw_cluster *cluster,
 		  const struct trawl_allocator *allocator, struct trawl_error *err)
 {

@@ -17,8 +17,8 @@ enum { KIND_BYTES = TW_COLLECTIVE_ARGS + 6, COLLECTIVE_BYTES = 3 };
 
 static const struct tw_wire_field rank_fields[] = {
 	FIELD(rank),
-	FIELD_UP_TO(rule, TW_RANK_BY_ORDER),
-	FIELD_UP_TO(state, TW_RANK_NOT_A_TRACE),
+	FIELD_UP_TO(rule, TRAWL_RANK_BY_ORDER),
+	FIELD_UP_TO(state, TRAWL_RANK_NOT_A_TRACE),
 	FIELD_UP_TO(worst, TRAWL_NOTE),
 	FIELD(status),
 	FIELD(file),

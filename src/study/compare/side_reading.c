@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "job/set/job_notes.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 #include "os/file.h"
 #include "os/thread.h"
 
@@ -262,7 +262,7 @@ static int add_rank(struct tw_side *side, const struct tw_rank *rank)
 			      rank->table_count, trawl_allocator_default(), side->err))
 		return side->err->status;
 	side->traces++;
-	if (rank->state == TW_RANK_DAMAGED)
+	if (rank->state == TRAWL_RANK_DAMAGED)
 		note_damage(side);
 	if (!is_part(side->options->load.report))
 		tw_samples_note_steps(side->samples, &side->at, rank->first_step, rank->last_step);
@@ -282,9 +282,9 @@ static int add_job(struct tw_side *side)
 		&tw_ranks_table_nccl_summary_long,
 	};
 	const struct tw_job_wanted wanted = { tables, 2, 0 };
-	struct tw_job_tables *t = &side->job_tables;
+	struct trawl_job_report *t = &side->job_tables;
 	struct tw_book *book;
-	int status = tw_job_tables_make(t, &side->job, TW_ALIGN_AUTO, &wanted,
+	int status = tw_job_tables_make(t, &side->job, TRAWL_ALIGN_AUTO, &wanted,
 					side->options->load.threads, trawl_allocator_default(),
 					side->err);
 	size_t i;

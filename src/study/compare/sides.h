@@ -47,9 +47,9 @@ struct tw_side {
 	/* Kept for the workbook: the one report, and the one of collectives. */
 	struct tw_book *book, *collectives;
 	/* What those of traces are made of. */
-	struct tw_job job;
+	struct trawl_job job;
 	bool loaded;
-	struct tw_job_tables job_tables;
+	struct trawl_job_report job_tables;
 
 	struct tw_arena arena; /* of its texts */
 	const struct tw_side_options *options;

@@ -29,7 +29,7 @@ static double spread_of(double *values, double *room, size_t count)
 	return TW_SPREAD_PER_10000 / 10000.0 * tw_real_stats_of(room, count).median;
 }
 
-static int64_t steps_of(const struct tw_job *job)
+static int64_t steps_of(const struct trawl_job *job)
 {
 	int64_t steps = -1;
 	size_t i;
@@ -48,10 +48,10 @@ static int64_t steps_of(const struct tw_job *job)
 /* Of a trace that lost parts no time is the rank's; but they are better than nothing. */
 static bool counts(const struct tw_rank *rank, bool damaged)
 {
-	return rank->gpu_events && (rank->state == TW_RANK_DAMAGED) == damaged;
+	return rank->gpu_events && (rank->state == TRAWL_RANK_DAMAGED) == damaged;
 }
 
-int tw_configuration_of(struct tw_configuration *out, const struct tw_job *job,
+int tw_configuration_of(struct tw_configuration *out, const struct trawl_job *job,
 			const struct trawl_allocator *allocator)
 {
 	double *values = tw_alloc_array(allocator, 2 * job->count + 1, sizeof(*values));

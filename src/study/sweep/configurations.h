@@ -26,7 +26,7 @@ struct tw_configuration {
 
 /* Of the ranks of a job; name, threads, channels, how it ended and the figures of GEMMs stay the
  * caller's. */
-int tw_configuration_of(struct tw_configuration *out, const struct tw_job *job,
+int tw_configuration_of(struct tw_configuration *out, const struct trawl_job *job,
 			const struct trawl_allocator *allocator) TRAWL_MUST_CHECK;
 
 /* The best first, then others, those whose runs failed and those without ranks; NULL: no memory. */

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "data/limits.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 #include "job/tables/all_tables.h"
 #include "os/thread.h"
 #include "table/pack.h"
@@ -47,16 +47,13 @@ struct tw_sweep_progress {
 	int64_t done, bytes;
 };
 
-static int note_progress(void *context, size_t files_done, size_t files, int64_t bytes_done,
-			 int64_t bytes)
+static int note_progress(void *context, int64_t bytes_done, int64_t bytes)
 {
 	struct tw_point_analysis *p = context;
 	const struct tw_sweep_reading *reading = p->reading;
 	struct tw_sweep_progress *all = p->progress;
 	int status;
 
-	(void)files_done;
-	(void)files;
 	(void)bytes;
 	pthread_mutex_lock(&all->lock);
 	all->done += bytes_done - p->bytes_done;
@@ -155,7 +152,7 @@ static void visit_trace(void *context, uint32_t file, const struct trawl_trace *
 	p->visited[file] = true;
 }
 
-static void note_merged(struct tw_point_analysis *p, const struct tw_merge *merge)
+static void note_merged(struct tw_point_analysis *p, const struct trawl_merge *merge)
 {
 	size_t i;
 
@@ -164,8 +161,9 @@ static void note_merged(struct tw_point_analysis *p, const struct tw_merge *merg
 
 		if (tw_merged_is_in(rank))
 			p->merged_slices += rank->counts.gpu_slices + rank->counts.host_slices;
-		if (rank->of->state != TW_RANK_UNREADABLE && rank->of->state != TW_RANK_DUPLICATE &&
-		    rank->of->state != TW_RANK_CAPTURE)
+		if (rank->of->state != TRAWL_RANK_UNREADABLE &&
+		    rank->of->state != TRAWL_RANK_DUPLICATE &&
+		    rank->of->state != TRAWL_RANK_CAPTURE)
 			continue;
 		p->incomplete = true;
 		/* Where ranks are loaded too, that tells of them. */
@@ -196,7 +194,7 @@ static int merge_point(struct tw_point_analysis *p, struct tw_rank_set *set)
 		.load.progress_context = p,
 	};
 	struct trawl_error err;
-	struct tw_merge merged;
+	struct trawl_merge merged;
 	struct tw_str path;
 	int status;
 
@@ -209,7 +207,7 @@ static int merge_point(struct tw_point_analysis *p, struct tw_rank_set *set)
 	status = tw_merge_run(&merged, set, path.ptr, &options, a, &err);
 	if (!status) {
 		note_merged(p, &merged);
-		status = tw_merge_commit(&merged, &err);
+		status = trawl_merge_commit(&merged, &err);
 	}
 	/* Without a trace that can be read there is no timeline; the rest says why. */
 	if (status == TRAWL_ENODATA) {
@@ -282,7 +280,7 @@ static bool has_most_ranks(const struct tw_point_analysis *p)
 }
 
 /* An export holds all GPUs of its host. */
-static bool is_second_of_file(const struct tw_job *job, size_t i)
+static bool is_second_of_file(const struct trawl_job *job, size_t i)
 {
 	size_t k, before = 0;
 
@@ -293,7 +291,7 @@ static bool is_second_of_file(const struct tw_job *job, size_t i)
 
 static void note_job(struct tw_point_analysis *p)
 {
-	const struct tw_job *job = &p->job;
+	const struct trawl_job *job = &p->job;
 	size_t i;
 
 	for (i = 0; i < job->left_out_count; i++) {
@@ -321,7 +319,7 @@ static void note_job(struct tw_point_analysis *p)
 				    path);
 			p->incomplete = true;
 		}
-		p->incomplete |= rank->state != TW_RANK_READ;
+		p->incomplete |= rank->state != TRAWL_RANK_READ;
 	}
 	/* Unless only some were asked for, or what others have was told to be missing here. */
 	if (job->missing_count && !p->reading->ranks_chosen && has_most_ranks(p)) {
@@ -353,10 +351,10 @@ static void take_straggler(struct tw_point_analysis *p, const struct trawl_table
 	}
 }
 
-static int write_collectives(struct tw_point_analysis *p, const struct tw_job_tables *t,
+static int write_collectives(struct tw_point_analysis *p, const struct trawl_job_report *t,
 			     struct trawl_error *err)
 {
-	const struct trawl_table *comms = tw_job_table(t, "nccl_summary_implicit_sync");
+	const struct trawl_table *comms = trawl_job_report_find(t, "nccl_summary_implicit_sync");
 	struct tw_str path;
 	int status;
 
@@ -367,7 +365,7 @@ static int write_collectives(struct tw_point_analysis *p, const struct tw_job_ta
 	} else {
 		tw_str_note(&p->notes, "%s: no collectives in it", p->point->name);
 	}
-	take_straggler(p, tw_job_table(t, "verdict"));
+	take_straggler(p, trawl_job_report_find(t, "verdict"));
 	tw_str_init(&path, trawl_allocator_default());
 	tw_sweep_collective_path(p->sweep, p->point, &path);
 	status = path.failed || p->straggler.failed ?
@@ -383,7 +381,8 @@ static void note_clocks(struct tw_point_analysis *p, const struct tw_clocks *clo
 {
 	uint32_t worst = clocks->reference, i;
 
-	if (clocks->align != TW_ALIGN_COLLECTIVES || p->reading->align == TW_ALIGN_COLLECTIVES)
+	if (clocks->align != TRAWL_ALIGN_COLLECTIVES ||
+	    p->reading->align == TRAWL_ALIGN_COLLECTIVES)
 		return;
 	for (i = 0; i < clocks->count; i++)
 		if (clocks->shift_ns[i] && clocks->of[i].known &&
@@ -403,7 +402,7 @@ static void note_clocks(struct tw_point_analysis *p, const struct tw_clocks *clo
 static void make_collectives(struct tw_point_analysis *p)
 {
 	static const struct tw_job_wanted all = { 0 };
-	struct tw_job_tables t;
+	struct trawl_job_report t;
 	struct trawl_error err;
 
 	if (tw_job_tables_make(&t, &p->job, p->reading->align, &all, p->threads,
@@ -536,7 +535,7 @@ int tw_sweep_check_strict(const struct tw_point_analysis *analyses, size_t count
 	size_t i, k;
 
 	for (i = 0; i < count; i++) {
-		const struct tw_job *job = &analyses[i].job;
+		const struct trawl_job *job = &analyses[i].job;
 
 		for (k = 0; k < job->count; k++)
 			if (job->ranks[k].worst != TRAWL_NOTE)
@@ -555,7 +554,7 @@ int tw_sweep_check_strict(const struct tw_point_analysis *analyses, size_t count
 
 const struct tw_rank *tw_point_job_rank(const struct tw_point_analysis *p, int64_t rank)
 {
-	const struct tw_job *job = &p->job;
+	const struct trawl_job *job = &p->job;
 	size_t i, k;
 
 	for (i = 0; i < p->point->rank_count && p->point->ranks[i].rank != rank; i++)

@@ -24,7 +24,7 @@ struct tw_sweep_reading {
 	unsigned threads;   /* of all configurations together; 0: one a core */
 	int64_t max_memory; /* 0: half of what there is */
 	size_t block_size;  /* 0: the default */
-	enum tw_align align;
+	enum trawl_align align;
 	bool ranks_chosen; /* that others are not there is no omission */
 	/* As struct tw_merge_options has it, of all configurations together. */
 	int (*progress)(void *context, int64_t bytes_done, int64_t bytes);
@@ -38,9 +38,9 @@ struct tw_point_analysis {
 	unsigned outputs, threads; /* its share of the threads */
 	int64_t max_memory;	   /* and of the memory */
 
-	struct tw_job job; /* ranks with their tables; those of merged alone are not there */
-	bool loaded;	   /* the job is there */
-	bool *reported;	   /* by rank of the point: its report was written */
+	struct trawl_job job; /* ranks with their tables; those of merged alone are not there */
+	bool loaded;	      /* the job is there */
+	bool *reported;	      /* by rank of the point: its report was written */
 	struct trawl_table *comms; /* nccl_summary_implicit_sync, NULL: no collectives */
 	struct tw_str straggler;   /* ranks that the others wait for; empty: none */
 	uint64_t merged_slices;

@@ -1,7 +1,7 @@
 #include "study/sweep/sweep.h"
 
 #include "base/alloc.h"
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 #include "os/file.h"
 #include "os/inputs.h"
 #include "study/runs/runs.h"

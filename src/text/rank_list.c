@@ -1,4 +1,4 @@
-#include "job/set/rank_list.h"
+#include "text/rank_list.h"
 
 #include "base/list.h"
 

@@ -1,6 +1,6 @@
 /* Lists of ranks, as traces record them ("[0, 1, 2]") and as people read them ("0-2, 7"). */
-#ifndef TW_JOB_SET_RANK_LIST_H
-#define TW_JOB_SET_RANK_LIST_H
+#ifndef TW_TEXT_RANK_LIST_H
+#define TW_TEXT_RANK_LIST_H
 
 #include "text/str.h"
 
