@@ -72,7 +72,8 @@ static inline void tw_merge_put(struct tw_merge_texts *texts, const char *bytes,
 {
 	struct tw_lines *lines = texts->lines;
 
-	if (!tw_lines_room(lines, len))
+	/* What there was no memory for is NULL, and empty. */
+	if (!len || !tw_lines_room(lines, len))
 		return;
 	memcpy(lines->p, bytes, len);
 	lines->p += len;
