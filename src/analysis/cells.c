@@ -48,8 +48,7 @@ void tw_set_code(struct trawl_table *table, size_t row, size_t column,
 void tw_set_sum(struct trawl_table *table, size_t row, size_t column, tw_wide sum)
 {
 	static const char note[] =
-		"sums of more than 2^63 nanoseconds (292 years) do not fit: their "
-		"cells are empty";
+		"sums above 2^63 nanoseconds (292 years) overflow: their cells are empty";
 	size_t i;
 
 	if (tw_wide_fits(sum)) {

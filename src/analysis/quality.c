@@ -5,19 +5,21 @@
 enum { KIND, CLASS, COUNT, BYTE, EVENT, MEANING, ROW };
 
 static const struct trawl_column columns[] = {
-	[KIND] = TW_TEXT("kind", 24, "name of the defect", .over_ranks = TRAWL_KEY,
+	[KIND] = TW_TEXT("kind", 24, "defect id", .over_ranks = TRAWL_KEY,
 			 .values = "!~^[a-z0-9_]+$"),
 	[CLASS] = TW_TEXT("class", 8,
-			  "lost: left out; defect: kept but suspect; repair: put right; note",
+			  "lost: skipped; defect: kept but suspect; repair: fixed; note",
 			  .over_ranks = TRAWL_KEY, .values = "!lost|defect|repair|note"),
-	[COUNT] = TW_INTEGER("count", 10, "times seen", .over_ranks = TRAWL_LEAD, .values = "!>=1"),
-	[BYTE] = TW_INTEGER("first byte", 14, "place in the decompressed input where first seen",
+	[COUNT] =
+		TW_INTEGER("count", 10, "occurrences", .over_ranks = TRAWL_LEAD, .values = "!>=1"),
+	[BYTE] = TW_INTEGER("first byte", 14,
+			    "offset of the first occurrence in the decompressed input",
 			    .values = ">=0"),
-	[EVENT] = TW_INTEGER("first event", 14, "number of the first event concerned",
+	[EVENT] = TW_INTEGER("first event", 14, "event number of the first occurrence",
 			     .values = ">=0"),
-	[MEANING] = TW_TEXT("meaning", 60, "what it is and what was done", .over_ranks = TRAWL_SAME,
-			    .values = "!"),
-	[ROW] = TW_TEXT("first row", 24, "of a database: table and row where first seen"),
+	[MEANING] = TW_TEXT("meaning", 60, "what was found and how it was handled",
+			    .over_ranks = TRAWL_SAME, .values = "!"),
+	[ROW] = TW_TEXT("first row", 24, "table and row of the first occurrence (databases)"),
 };
 
 void tw_set_defect(struct trawl_table *table, size_t row, size_t first,
@@ -48,8 +50,8 @@ static int note_found(const struct tw_analysis_input *in, struct trawl_table *ta
 	if (in->trace->holds)
 		tw_str_addf(
 			&found,
-			"no GPU events, no CUDA calls and no NVTX ranges in the export%s%s; nsys "
-			"profile --trace=cuda,nvtx records them",
+			"no GPU events, no CUDA calls and no NVTX ranges in the export%s%s; record "
+			"them with nsys profile --trace=cuda,nvtx",
 			in->trace->holds[0] ? ", but " : "", in->trace->holds);
 	else
 		tw_describe_found(in->derived, &found);
@@ -72,7 +74,7 @@ static int run_quality(const struct tw_analysis_input *in, struct trawl_table *t
 }
 
 const struct tw_analysis tw_analysis_quality = {
-	TW_TABLE("quality", "what is odd in the trace, worst first", columns, .keep_empty = true,
+	TW_TABLE("quality", "defects of the trace, worst first", columns, .keep_empty = true,
 		 .in_order = true),
 	.needs = TW_NEEDS_NOTHING,
 	.run = run_quality,

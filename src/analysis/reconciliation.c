@@ -17,9 +17,9 @@
 enum { QUANTITY, TIME, MEANING };
 
 static const struct trawl_column columns[] = {
-	[QUANTITY] = TW_TEXT("quantity", 18, "what is counted"),
-	[TIME] = TW_NS("time ns", 18, "how long"),
-	[MEANING] = TW_TEXT("meaning", 60, "what it is"),
+	[QUANTITY] = TW_TEXT("quantity", 18, "part of the time"),
+	[TIME] = TW_NS("time ns", 18, "duration"),
+	[MEANING] = TW_TEXT("meaning", 60, "definition"),
 };
 
 /* Pieces of time that are counted once each. */
@@ -121,22 +121,21 @@ static void add_amounts(struct trawl_table *table, const struct amounts *a,
 		const char *meaning;
 	} rows[] = {
 		{ "op_rows", a->operations,
-		  "operations with what they launched, copies too: the sum of ops_summary" },
-		{ "communication", a->communication, "work that communicates" },
-		{ "copies", a->copies, "copies without a recorded launch" },
-		{ "unlinked", a->unlinked, "other GPU events without a recorded launch" },
+		  "GPU work launched by operators, copies included: the sum of ops_summary" },
+		{ "communication", a->communication, "communication" },
+		{ "copies", a->copies, "copies with no matching launch" },
+		{ "unlinked", a->unlinked, "other GPU events with no matching launch" },
 		{ "overlap", a->overlap,
-		  "what runs at the same time as other rows, measured by a sweep; to subtract" },
+		  "time counted in more than one row (overlap), from a sweep; subtracted" },
 		{ "busy", t->busy_ns, "union of all GPU events" },
 		{ "other_work", t->other_ns,
-		  "only other work ran, in what looks at work by launch" },
-		{ "idle", t->idle_ns, "total without busy and other work" },
+		  "time in which only other work ran; for views that attribute work by its launch" },
+		{ "idle", t->idle_ns, "total - busy - other work" },
 		{ "total", t->total_ns, "first start to last end, or the windows of the view" },
 		{ "difference",
 		  a->operations + a->communication + a->copies + a->unlinked - a->overlap -
 			  t->busy_ns,
-		  "op_rows + communication + copies + unlinked - overlap - busy: 0, or something is "
-		  "counted wrongly" },
+		  "op_rows + communication + copies + unlinked - overlap - busy: must be 0" },
 	};
 	size_t i, row;
 
@@ -183,7 +182,7 @@ static int run_reconciliation(const struct tw_analysis_input *in, struct trawl_t
 }
 
 const struct tw_analysis tw_analysis_reconciliation = {
-	TW_TABLE("reconciliation", "whether the tables account for all the time", columns),
+	TW_TABLE("reconciliation", "checks that the tables account for all GPU time", columns),
 	.needs = TW_NEEDS_GPU,
 	.run = run_reconciliation,
 };

@@ -89,7 +89,7 @@ static void make_table(struct job *job, size_t i)
 	if (!table)
 		return;
 	if (input.derived->view.label.len)
-		tw_table_add_note(table, "of a part of the trace: %s",
+		tw_table_add_note(table, "part of the trace: %s",
 				  tw_view_label(&input.derived->view));
 	if (!job->status[i])
 		job->status[i] = tw_table_finish(table, NULL);
@@ -275,7 +275,7 @@ static void add_reasons(const struct tw_quality *quality, struct tw_str *out)
 				    (long long)defects[i].count, defects[i].meaning);
 	if (quality->kinds[TW_DEFECT_gpu_overflow].count ||
 	    quality->kinds[TW_DEFECT_overflow].count)
-		tw_str_add_cstr(out, ". Times belong in microseconds: are these nanoseconds?");
+		tw_str_add_cstr(out, ". Times must be in microseconds: are these nanoseconds?");
 }
 
 /* A trace in which nothing was recorded that any table counts. */
@@ -288,15 +288,14 @@ static int nothing_to_report(const struct tw_derived *d, struct trawl_error *err
 	tw_describe_found(d, &found);
 	add_reasons(&d->trace->quality, &reasons);
 	if (reasons.len && d->trace->events.count)
-		trawl_error_set(err, TRAWL_ENODATA, "none of its %llu events can be used: %s",
+		trawl_error_set(err, TRAWL_ENODATA, "none of its %llu events is usable: %s",
 				(unsigned long long)d->trace->events.count, reasons.ptr);
 	else
-		trawl_error_set(
-			err, TRAWL_ENODATA,
-			"no GPU events recognised and no host operations among its %llu events%s%s",
-			(unsigned long long)d->trace->events.count,
-			found.len ? "; " : ": was the profiler running?",
-			found.len ? found.ptr : "");
+		trawl_error_set(err, TRAWL_ENODATA,
+				"no GPU events and no host operators among its %llu events%s%s",
+				(unsigned long long)d->trace->events.count,
+				found.len ? "; " : ": was the profiler running?",
+				found.len ? found.ptr : "");
 	tw_str_release(&reasons);
 	tw_str_release(&found);
 	return TRAWL_ENODATA;

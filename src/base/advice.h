@@ -6,8 +6,8 @@
  * Of rocprofv3, whatever its output format: none of them is read.  PyTorch for ROCm records the
  * same kernels through the same library, into a trace that is.
  */
-#define TW_ADVICE_ROCPROF                                                                   \
-	": what rocprofv3 writes is not supported yet; record the run with torch.profiler " \
-	"(PyTorch for ROCm) and give the trace that it exports"
+#define TW_ADVICE_ROCPROF                                                               \
+	": rocprofv3 output is not supported yet; record with torch.profiler (PyTorch " \
+	"for ROCm) and use its trace"
 
 #endif

@@ -69,15 +69,15 @@ const char *trawl_status_name(int status)
 	case TRAWL_ENOMEM:
 		return "out of memory";
 	case TRAWL_EIO:
-		return "input or output failed";
+		return "I/O error";
 	case TRAWL_EFORMAT:
-		return "not in the expected form";
+		return "invalid format";
 	case TRAWL_EUSAGE:
-		return "wrong use";
+		return "invalid usage";
 	case TRAWL_ENODATA:
-		return "nothing to work on";
+		return "no data";
 	case TRAWL_ELIMIT:
-		return "over a limit";
+		return "limit exceeded";
 	case TRAWL_ECANCELED:
 		return "interrupted";
 	}

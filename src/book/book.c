@@ -141,7 +141,7 @@ static int read_worksheet(struct tw_book *book, const struct entry *entry, struc
 	if (entry->again)
 		return trawl_error_set(err, TRAWL_EFORMAT, "several sheets have this name");
 	if (!entry->part)
-		return trawl_error_set(err, TRAWL_EFORMAT, "the workbook does not say where it is");
+		return trawl_error_set(err, TRAWL_EFORMAT, "not located in the workbook");
 	status = read_shared_texts(book, err);
 	if (status)
 		return status;
@@ -228,8 +228,8 @@ static int open_directory(struct tw_book *book, const char *path, struct trawl_e
 		free(files[i]);
 	free(files);
 	if (!status && !book->count)
-		status = trawl_error_set(err, TRAWL_EFORMAT,
-					 "'%s' is no report: no CSV file is in it", path);
+		status = trawl_error_set(err, TRAWL_EFORMAT, "'%s' is not a report: no CSV files",
+					 path);
 	return status;
 }
 
@@ -289,11 +289,12 @@ static int open_file(struct tw_book *book, const char *path, struct trawl_error 
 		return status ? trawl_error_context(err, status, "cannot read '%s'", path) : 0;
 	}
 	if (!len)
-		return trawl_error_set(err, TRAWL_EFORMAT, "cannot read '%s': it is empty", path);
+		return trawl_error_set(err, TRAWL_EFORMAT, "cannot read '%s': empty file", path);
 	if (begins(head, len, "\xD0\xCF\x11\xE0", 4))
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "cannot read '%s': a workbook of the old format, or with a "
-				       "password; save it as .xlsx without one",
+				       "cannot read '%s': an old-format (.xls) or "
+				       "password-protected workbook; save it as .xlsx without a "
+				       "password",
 				       path);
 	if (*head == '{' || *head == '[')
 		return trawl_error_set(err, TRAWL_EFORMAT,

@@ -30,15 +30,14 @@ static int zip_failed(zip_error_t *error, struct trawl_error *err)
 		return tw_no_memory(err);
 	case ZIP_ER_NOZIP:
 	case ZIP_ER_INCONS:
-		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "a damaged workbook: its end is not there (%s)",
+		return trawl_error_set(err, TRAWL_EFORMAT, "damaged workbook: truncated (%s)",
 				       zip_error_strerror(error));
 	case ZIP_ER_OPEN:
 	case ZIP_ER_READ:
 	case ZIP_ER_SEEK:
 		return trawl_error_set(err, TRAWL_EIO, "%s", zip_error_strerror(error));
 	}
-	return trawl_error_set(err, TRAWL_EFORMAT, "a damaged workbook: %s",
+	return trawl_error_set(err, TRAWL_EFORMAT, "damaged workbook: %s",
 			       zip_error_strerror(error));
 }
 
@@ -141,8 +140,7 @@ static void on_begin(void *context, const char *name, const char **attributes)
 	struct tw_part *part = context;
 
 	if (++part->depth > MOST_DEPTH)
-		tw_part_fail(part, TRAWL_EFORMAT, "more than %d elements inside each other",
-			     MOST_DEPTH);
+		tw_part_fail(part, TRAWL_EFORMAT, "more than %d nested elements", MOST_DEPTH);
 	if (!part->status && part->ops->begin)
 		part->ops->begin(part, local_name(name), attributes);
 }
@@ -172,7 +170,7 @@ static void on_doctype(void *context, const char *name, const char *system, cons
 	(void)system;
 	(void)public_id;
 	(void)has_internal;
-	tw_part_fail(context, TRAWL_EFORMAT, "a document type, which workbooks do not have");
+	tw_part_fail(context, TRAWL_EFORMAT, "unexpected DOCTYPE");
 }
 
 /* ---- bytes */
@@ -213,17 +211,15 @@ static int feed(struct tw_part *part, zip_file_t *file)
 			return part->status = zip_failed(zip_file_get_error(file), part->err);
 		total += (uint64_t)got;
 		if (total > TW_PART_MOST_BYTES)
-			return part->status = trawl_error_set(
-				       part->err, TRAWL_EFORMAT,
-				       "more than the %d MB that are read of a part",
-				       (int)(TW_PART_MOST_BYTES >> 20));
+			return part->status = trawl_error_set(part->err, TRAWL_EFORMAT,
+							      "larger than the limit of %d MB",
+							      (int)(TW_PART_MOST_BYTES >> 20));
 		if (XML_ParseBuffer(part->parser, (int)got, got == 0) != XML_STATUS_OK)
 			return xml_failed(part);
 		if (too_long(part, total))
-			return part->status =
-				       trawl_error_set(part->err, TRAWL_EFORMAT,
-						       "a name or an attribute of more than %d MB",
-						       (int)(LONGEST_TOKEN >> 20));
+			return part->status = trawl_error_set(part->err, TRAWL_EFORMAT,
+							      "name or attribute larger than %d MB",
+							      (int)(LONGEST_TOKEN >> 20));
 	}
 	return 0;
 }
@@ -238,7 +234,7 @@ static zip_file_t *open_part(const struct tw_package *package, const char *name,
 
 	if (index < 0) {
 		part->status =
-			trawl_error_set(part->err, TRAWL_EFORMAT, "it is not in the workbook");
+			trawl_error_set(part->err, TRAWL_EFORMAT, "missing from the workbook");
 		return NULL;
 	}
 	tw_hold_forks();
@@ -247,7 +243,7 @@ static zip_file_t *open_part(const struct tw_package *package, const char *name,
 	if (known && stat.valid & ZIP_STAT_ENCRYPTION_METHOD &&
 	    stat.encryption_method != ZIP_EM_NONE) {
 		part->status = trawl_error_set(part->err, TRAWL_EFORMAT,
-					       "it is encrypted; save it without a password");
+					       "encrypted; save it without a password");
 		return NULL;
 	}
 	file = zip_fopen_index(package->zip, (zip_uint64_t)index, 0);

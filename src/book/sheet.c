@@ -134,7 +134,7 @@ static void add_cell(struct sheet *sheet, const char *text)
 	if (sheet->cells.failed)
 		out_of_memory(sheet);
 	else if (sheet->cells.len / sizeof(place) > TW_SHEET_MOST_CELLS)
-		tw_part_fail(&sheet->part, TRAWL_EFORMAT, "more than the %zu cells that are read",
+		tw_part_fail(&sheet->part, TRAWL_EFORMAT, "more cells than the limit of %zu",
 			     TW_SHEET_MOST_CELLS);
 }
 
@@ -157,7 +157,7 @@ static void end_shared(struct sheet *sheet)
 		return;
 	}
 	tw_part_fail(&sheet->part, TRAWL_EFORMAT,
-		     "row %u, column %u: its text is not among the %zu of the workbook",
+		     "row %u, column %u: string index outside the %zu of the workbook",
 		     sheet->row + 1, sheet->column + 1, sheet->texts->count);
 }
 
@@ -215,8 +215,7 @@ static void begin_row(struct sheet *sheet, const char **attributes)
 	if (strlen(number) < sizeof(reference) - 1)
 		memcpy(reference + 1, number, strlen(number) + 1);
 	if (!parse_reference(reference, &row, &column))
-		tw_part_fail(&sheet->part, TRAWL_EFORMAT, "row '%.20s' is none a sheet can have",
-			     number);
+		tw_part_fail(&sheet->part, TRAWL_EFORMAT, "invalid row number '%.20s'", number);
 	sheet->row = row;
 }
 
@@ -226,13 +225,13 @@ static void begin_cell(struct sheet *sheet, const char **attributes)
 	const char *type = tw_part_attribute(attributes, "t");
 
 	if (reference && !parse_reference(reference, &sheet->row, &sheet->column)) {
-		tw_part_fail(&sheet->part, TRAWL_EFORMAT, "cell '%.20s' is none a sheet can have",
+		tw_part_fail(&sheet->part, TRAWL_EFORMAT, "invalid cell reference '%.20s'",
 			     reference);
 		return;
 	}
 	if (sheet->row >= MOST_ROWS || sheet->column >= MOST_COLUMNS) {
 		tw_part_fail(&sheet->part, TRAWL_EFORMAT,
-			     "more than the %u rows or %u columns a sheet can have", MOST_ROWS,
+			     "more than the maximum of %u rows or %u columns", MOST_ROWS,
 			     MOST_COLUMNS);
 		return;
 	}
@@ -322,8 +321,8 @@ static int lay_out(struct sheet *sheet, struct tw_csv *csv, struct trawl_error *
 	total = (size_t)extent.rows * extent.columns;
 	if (total > TW_SHEET_MOST_CELLS || (total > ANY_CELLS && total / EMPTY_TO_FULL > count))
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "%zu cells lie over %u rows and %u columns: more than are "
-				       "read (%zu, most of them not empty)",
+				       "%zu cells in %u rows and %u columns: more than the limit "
+				       "(%zu cells, most of them non-empty)",
 				       count, extent.rows, extent.columns, TW_SHEET_MOST_CELLS);
 	csv->cells = tw_arena_alloc(sheet->arena, total * sizeof(*csv->cells));
 	if (!csv->cells)
@@ -404,7 +403,7 @@ static void texts_end(struct tw_part *part, const char *name)
 	if (sheet->cells.failed)
 		out_of_memory(sheet);
 	else if (sheet->cells.len / sizeof(text) > TW_SHEET_MOST_CELLS)
-		tw_part_fail(part, TRAWL_EFORMAT, "more than the %zu texts that are read",
+		tw_part_fail(part, TRAWL_EFORMAT, "more strings than the limit of %zu",
 			     TW_SHEET_MOST_CELLS);
 }
 

@@ -210,9 +210,7 @@ int tw_workbook_read(struct tw_workbook *book, const struct tw_package *package,
 		part = part_of_type(&reading, "officeDocument");
 	if (!status && !tw_package_has(package, part))
 		status = trawl_error_set(err, TRAWL_EFORMAT,
-					 "a zip archive, but no workbook: "
-					 "%.100s is not in it",
-					 part);
+					 "a zip archive, not a workbook: %.100s is missing", part);
 	if (!status) {
 		file = tw_file_name(part);
 		folder = tw_arena_copy(arena, part, (size_t)(file - part));

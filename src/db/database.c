@@ -88,8 +88,8 @@ static int read_header(struct header *header, struct tw_database *db, struct tra
 		return trawl_error_set(err, TRAWL_EIO, "cannot read: %s", strerror(failed));
 	if (!S_ISREG(info.st_mode))
 		return trawl_error_set(err, TRAWL_EIO,
-				       "a database cannot be read from a pipe or device; "
-				       "give the path of a file");
+				       "cannot read a database from a pipe or device; give a file "
+				       "path");
 	header->len = (size_t)got;
 	db->size = info.st_size;
 	return 0;
@@ -101,14 +101,13 @@ static int check_header(const struct header *header, struct trawl_error *err)
 
 	if (!header->len)
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "the file is empty; was its export interrupted? "
-				       "export it again");
+				       "empty file: the export was interrupted; export again");
 	if (is_blank(header))
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "the database has no header: its export was interrupted; "
-				       "export it again");
+				       "no database header: the export was interrupted; export "
+				       "again");
 	if (header->len < HEADER_BYTES || memcmp(header->bytes, magic, sizeof(magic)) != 0)
-		return trawl_error_set(err, TRAWL_EFORMAT, "no SQLite database");
+		return trawl_error_set(err, TRAWL_EFORMAT, "not an SQLite database");
 	return 0;
 }
 
@@ -145,13 +144,13 @@ static int check_logs(struct tw_database *db, struct trawl_error *err)
 
 	if (changes == LIVE_LOG)
 		return trawl_error_set(err, TRAWL_EIO,
-				       "changes to it are still in its log (-wal): end the program "
+				       "uncommitted changes in its log (-wal): stop the program "
 				       "that writes it, or run sqlite3 FILE "
 				       "'PRAGMA wal_checkpoint(TRUNCATE)'");
 	if (find_log(db, "-journal") == LIVE_LOG)
 		return trawl_error_set(err, TRAWL_EIO,
-				       "it is being written, or its writer was interrupted: it has "
-				       "a -journal; wait for the export, or export it again");
+				       "export in progress or interrupted (a -journal file "
+				       "exists): wait for it, or export again");
 	/* For a log SQLite would make a file beside it, whatever is in it. */
 	db->immutable = changes == DONE_LOG;
 	return 0;
@@ -275,13 +274,12 @@ static int fail_open(const struct tw_database *db, int code, struct trawl_error 
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return trawl_error_set(err, TRAWL_EIO,
-				       "another program has it locked, perhaps to write it; "
-				       "try again when that has ended");
+				       "locked by another program; try again when it has finished");
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "the SQLite database is damaged at its beginning (%s); "
-				       "export it again",
+				       "the start of the SQLite database is damaged (%s); export "
+				       "again",
 				       message);
 	default:
 		return trawl_error_set(err, TRAWL_EIO, "cannot read the database: %s", message);
@@ -623,8 +621,7 @@ int tw_scan_next(struct tw_scan *scan, struct trawl_error *err)
 	/* So that a page that is met again is not read again. */
 	if (scan->begun && rowid <= scan->before)
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "table %s cannot be read behind row %lld: its rows are "
-				       "out of order",
+				       "table %s cannot be read after row %lld: rows out of order",
 				       scan->table, (long long)scan->before);
 	scan->begun = true;
 	scan->before = rowid;

@@ -72,8 +72,7 @@ int tw_derive(struct tw_derived **out, const struct trawl_trace *trace,
 	if (trace->events.count > TW_MOST_EVENTS) {
 		tw_free(allocator, d, sizeof(*d));
 		return trawl_error_set(err, TRAWL_ELIMIT,
-				       "%llu events are more than can be analysed (%llu): "
-				       "record fewer steps at a time",
+				       "%llu events exceed the maximum of %llu: record fewer steps",
 				       (unsigned long long)trace->events.count,
 				       (unsigned long long)TW_MOST_EVENTS);
 	}

@@ -513,7 +513,7 @@ static int apply(struct work *w)
 		    steps->by_launch	 ? "by launch" :
 		    w->options->by_time	 ? "by time" :
 		    !steps->has_launches ? "by time (no launches recorded)" :
-					   "by time (no such annotation of the host)");
+					   "by time (no host annotation of that name)");
 	if (measure(w))
 		return -1;
 	if (steps->by_launch)

@@ -235,7 +235,7 @@ static void label_time(struct tw_view *view, const struct tw_view_options *o)
 	if (o->start_ns == TRAWL_TIME_NONE)
 		tw_view_say(view, "before %lld ns", (long long)o->end_ns);
 	else if (o->end_ns == TRAWL_TIME_NONE)
-		tw_view_say(view, "from %lld ns on", (long long)o->start_ns);
+		tw_view_say(view, "from %lld ns", (long long)o->start_ns);
 	else
 		tw_view_say(view, "%lld to %lld ns", (long long)o->start_ns, (long long)o->end_ns);
 }
@@ -274,7 +274,7 @@ static int by_time(struct tw_view *view, const struct trawl_trace *trace,
 		view->recorded = recorded;
 		if (start >= recorded.end_ns || end <= recorded.start_ns)
 			return trawl_error_set(err, TRAWL_EUSAGE,
-					       "nothing was recorded in that time: the trace runs "
+					       "no events in that time: the trace runs "
 					       "from %lld to %lld ns",
 					       (long long)recorded.start_ns,
 					       (long long)recorded.end_ns);

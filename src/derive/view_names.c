@@ -28,7 +28,7 @@ static void add_name(struct tw_str *out, uint64_t index, const char *name, size_
 static void add_total(struct tw_str *out, uint64_t count)
 {
 	if (count > MOST_NAMED)
-		tw_str_addf(out, " (%llu in all)", (unsigned long long)count);
+		tw_str_addf(out, " (%llu in total)", (unsigned long long)count);
 }
 
 static bool is_annotation(const struct trawl_trace *trace, uint64_t i)
@@ -60,7 +60,7 @@ static uint64_t add_runs(struct tw_str *out, const struct trawl_trace *trace,
 		add_name(out, runs++, run.ptr ? run.ptr : "", run.len);
 	}
 	if (runs > MOST_NAMED)
-		tw_str_addf(out, " (%llu in all)", (unsigned long long)distinct);
+		tw_str_addf(out, " (%llu in total)", (unsigned long long)distinct);
 	out->failed |= run.failed;
 	tw_str_release(&run);
 	return distinct;
@@ -158,11 +158,12 @@ int tw_no_such_annotation(const struct trawl_trace *trace, const struct tw_view_
 	else if (o->range && count)
 		status = trawl_error_set(
 			err, TRAWL_EUSAGE,
-			"no annotation is named '%.200s' in this trace; there are: %s", o->range,
+			"no annotation named '%.200s' in this trace; annotations: %s", o->range,
 			list.ptr);
 	else if (o->range)
 		status = trawl_error_set(err, TRAWL_EUSAGE,
-					 "no annotation is named '%.200s': this trace has none",
+					 "no annotation named '%.200s': this trace has no "
+					 "annotations",
 					 o->range);
 	else if (count)
 		status = trawl_error_set(err, TRAWL_EUSAGE,
@@ -190,7 +191,8 @@ int tw_no_such_device(const struct trawl_trace *trace, const char *device, struc
 					 device, count > 1 ? "s" : "", list.ptr ? list.ptr : "");
 	else
 		status = trawl_error_set(err, TRAWL_EUSAGE,
-					 "no GPU event of device %.60s: this trace has none",
+					 "no GPU event of device %.60s: this trace has no GPU "
+					 "events",
 					 device);
 	tw_str_release(&list);
 	return status;

@@ -277,7 +277,7 @@ static int add_decompressor(struct tw_feed *feed, const struct tw_sniff *sniff,
 
 	if (feed->compressions == COMPRESSIONS_MAX)
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "%s is compressed more than %d times over (%s inside %s): "
+				       "%s is compressed more than %d times (%s inside %s): "
 				       "decompress it first",
 				       input->name, COMPRESSIONS_MAX, sniff->name,
 				       feed->compression);
@@ -323,9 +323,8 @@ static int nothing_left(const struct tw_feed *feed, struct trawl_error *err)
 	bool damaged = feed->input.notes[TW_FEED_CORRUPT].count > 0;
 
 	return trawl_error_set(err, TRAWL_EFORMAT,
-			       "%s is a %s %s file: nothing of it can be decompressed",
-			       feed->input.name, damaged ? "damaged" : "truncated",
-			       feed->compression);
+			       "%s is a %s %s file: no data can be decompressed", feed->input.name,
+			       damaged ? "damaged" : "truncated", feed->compression);
 }
 
 /* Puts sources on the lowest one until text comes out. */
@@ -340,7 +339,7 @@ static int find_text(struct tw_feed *feed, struct trawl_error *err)
 			return status;
 		if (!source->head_len && !feed->compressions)
 			return trawl_error_set(err, TRAWL_EFORMAT,
-					       "%s is empty (the profiler wrote nothing)",
+					       "%s is empty (the profiler wrote no data)",
 					       feed->input.name);
 		if (!source->head_len && source->broken)
 			return nothing_left(feed, err);
@@ -383,7 +382,8 @@ static int reopen_part(struct tw_feed *feed, int64_t start, int64_t end, struct 
 {
 	if (!feed->plain)
 		return trawl_error_set(err, TRAWL_EUSAGE,
-				       "%s is no regular file of plain text: it has no parts",
+				       "%s is not a regular plain text file: it cannot be read in "
+				       "parts",
 				       feed->input.name);
 	if (!start)
 		return 0;

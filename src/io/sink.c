@@ -49,12 +49,12 @@ static int fail(struct trawl_error *err, const char *path, int number)
 		return trawl_error_set(err, TRAWL_ECANCELED, "'%s' not written: interrupted", path);
 	case ENOSPC:
 	case EDQUOT:
-		hint = "; free some space or choose another place";
+		hint = "; free space or choose another path";
 		break;
 	case EACCES:
 	case EPERM:
 	case EROFS:
-		hint = "; choose a place that you may write to";
+		hint = "; choose a writable path";
 		break;
 	}
 	return trawl_error_set(err, TRAWL_EIO, "cannot write '%s': %s%s", path,
@@ -81,7 +81,7 @@ static int make_directory(const char *path, const char *whole, struct trawl_erro
 	return trawl_error_set(err, TRAWL_EIO, "cannot create directory '%s': %s%s", whole,
 			       strerror_r(number, text, sizeof(text)),
 			       number == EACCES || number == EROFS || number == EPERM ?
-				       "; choose a place that you may write to" :
+				       "; choose a writable path" :
 				       "");
 }
 

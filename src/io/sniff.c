@@ -5,8 +5,8 @@
 #include <string.h>
 
 #define NO_TRACE ", not a profiler trace in JSON"
-#define PROTOBUF "binary (protobuf, as Perfetto writes it)"
-#define XPLANE "an XPlane file, a profile of JAX, TensorFlow or XLA"
+#define PROTOBUF "binary protobuf (Perfetto)"
+#define XPLANE "an XPlane profile (JAX, TensorFlow or XLA)"
 #define NOT_READ ", which is not supported yet"
 
 struct signature {
@@ -37,21 +37,21 @@ static const struct signature signatures[] = {
 	{ 0, MARK("\xfd\x37zXZ\0"), TW_SNIFF_OTHER, "an xz file", ": decompress it first (unxz)" },
 	{ 0, MARK("\x04\x22\x4d\x18"), TW_SNIFF_OTHER, "an lz4 file",
 	  ": decompress it first (lz4 -d)" },
-	{ 0, MARK("\x1f\x9d"), TW_SNIFF_OTHER, "a file of 'compress'",
+	{ 0, MARK("\x1f\x9d"), TW_SNIFF_OTHER, "a .Z file (compress)",
 	  ": decompress it first (uncompress)" },
 	{ 0, MARK("7z\xbc\xaf\x27\x1c"), TW_SNIFF_OTHER, "a 7-Zip archive",
 	  ": unpack it first (7z x)" },
 	{ 0, MARK("Rar!\x1a\x07"), TW_SNIFF_OTHER, "a RAR archive", ": unpack it first (unrar x)" },
 	{ 257, MARK("ustar"), TW_SNIFF_OTHER, "a tar archive", ": unpack it first (tar -xf)" },
 	{ 0, MARK("SQLite format 3\0"), TW_SNIFF_DATABASE, "an SQLite database",
-	  ", which cannot be read through a pipe or compressed: give the path of the unpacked file" },
+	  ", not readable from a pipe or compressed: give the path of the uncompressed file" },
 	{ 0, MARK("PAR1"), TW_SNIFF_OTHER, "a Parquet file", NO_TRACE },
 	{ 0, MARK("\x89HDF\r\n\x1a\n"), TW_SNIFF_OTHER, "an HDF5 file", NO_TRACE },
 	{ 0, MARK("%PDF-"), TW_SNIFF_OTHER, "a PDF document", NO_TRACE },
 	{ 0, MARK("\x89PNG\r\n\x1a\n"), TW_SNIFF_OTHER, "a PNG picture", NO_TRACE },
-	{ 0, MARK("# tracer:"), TW_SNIFF_OTHER, "a log of ftrace (systrace)", NO_TRACE },
-	{ 0, MARK("TRACE:\n# tracer:"), TW_SNIFF_OTHER, "a log of ftrace (systrace)", NO_TRACE },
-	{ 0, MARK("\"Kind\","), TW_SNIFF_OTHER, "a CSV table of rocprofv3", TW_ADVICE_ROCPROF },
+	{ 0, MARK("# tracer:"), TW_SNIFF_OTHER, "an ftrace log (systrace)", NO_TRACE },
+	{ 0, MARK("TRACE:\n# tracer:"), TW_SNIFF_OTHER, "an ftrace log (systrace)", NO_TRACE },
+	{ 0, MARK("\"Kind\","), TW_SNIFF_OTHER, "a rocprofv3 CSV file", TW_ADVICE_ROCPROF },
 	{ 0, MARK("\x7f\x45LF"), TW_SNIFF_OTHER, "a program or library (ELF)", NO_TRACE },
 	{ 0, MARK("{\0\0\0"), TW_SNIFF_OTHER, "UTF-32 text",
 	  ": convert it first (iconv -f UTF-32LE -t UTF-8)" },

@@ -133,7 +133,7 @@ static int wait_readable(const struct file_source *file, struct trawl_error *err
 		int n = poll(fds, 2, -1);
 
 		if (atomic_load(&input->stop))
-			return trawl_error_set(err, TRAWL_ECANCELED, "reading %s was stopped",
+			return trawl_error_set(err, TRAWL_ECANCELED, "reading %s was interrupted",
 					       input->name);
 		if (n > 0)
 			return 0;
@@ -159,7 +159,7 @@ static int file_read(struct tw_source *source, char *buf, size_t len, size_t *go
 		return 0;
 	for (;;) {
 		if (atomic_load(&input->stop))
-			return trawl_error_set(err, TRAWL_ECANCELED, "reading %s was stopped",
+			return trawl_error_set(err, TRAWL_ECANCELED, "reading %s was interrupted",
 					       input->name);
 		if (wait) {
 			int status = wait_readable(file, err);
@@ -216,7 +216,7 @@ static int memory_read(struct tw_source *source, char *buf, size_t len, size_t *
 
 	*got = 0;
 	if (atomic_load(&source->input->stop))
-		return trawl_error_set(err, TRAWL_ECANCELED, "reading %s was stopped",
+		return trawl_error_set(err, TRAWL_ECANCELED, "reading %s was interrupted",
 				       source->input->name);
 	if (len > memory->len - memory->pos)
 		len = memory->len - memory->pos;

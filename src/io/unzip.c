@@ -59,7 +59,7 @@ static int read_at(struct unzip *zip, void *bytes, size_t len, int64_t offset)
 	char *p = bytes;
 
 	if (offset < 0 || offset > zip->file_size || (int64_t)len > zip->file_size - offset)
-		return damaged(zip, "a part lies outside of the file");
+		return damaged(zip, "an entry is outside the file");
 	while (len) {
 		ssize_t got = pread(zip->fd, p, len, offset);
 
@@ -83,9 +83,9 @@ static int pass_on(struct unzip *zip, const struct entry *entry, const unsigned 
 	*total += len;
 	*crc = crc32_gzip_refl(*crc, bytes, len);
 	if (*total > entry->size || (last && *total != entry->size))
-		return damaged(zip, "an entry has another length than its directory says");
+		return damaged(zip, "entry length differs from the directory");
 	if (last && *crc != entry->crc)
-		return damaged(zip, "the checksum of an entry is wrong");
+		return damaged(zip, "checksum mismatch of an entry");
 	return zip->each(zip->context, entry->name, (const char *)bytes, len, last, zip->err);
 }
 
@@ -138,7 +138,7 @@ static int read_deflated(struct unzip *zip, const struct entry *entry, int64_t a
 		len = BLOCK - state->avail_out;
 		last = state->block_state == ISAL_BLOCK_FINISH;
 		if (!last && len == 0 && state->avail_in == 0 && left == 0)
-			return damaged(zip, "an entry ends early");
+			return damaged(zip, "truncated entry");
 		status = pass_on(zip, entry, zip->out, len, &total, &crc, last);
 	}
 	return status;
@@ -153,7 +153,7 @@ static int read_entry(struct unzip *zip, const struct entry *entry)
 	if (status)
 		return status;
 	if (get32(local) != LOCAL_SIGNATURE)
-		return damaged(zip, "an entry is not where the directory says");
+		return damaged(zip, "entry offset differs from the directory");
 	at = entry->offset + LOCAL_SIZE + get16(local + 26) + get16(local + 28);
 	if (entry->method == 0 && entry->packed == entry->size)
 		return read_stored(zip, entry, at);
@@ -174,7 +174,7 @@ static int next_entry(struct unzip *zip, struct entry *entry, int64_t *at)
 	if (status)
 		return status;
 	if (get32(fixed) != ENTRY_SIGNATURE)
-		return damaged(zip, "its directory is broken");
+		return damaged(zip, "damaged directory");
 	if (get16(fixed + 8) & 1)
 		return damaged(zip, "an entry is encrypted");
 	entry->method = get16(fixed + 10);
@@ -207,7 +207,7 @@ static int find_directory(struct unzip *zip, unsigned *count, int64_t *offset)
 			return 0;
 		}
 	}
-	return damaged(zip, "no directory at its end");
+	return damaged(zip, "no directory at its end (truncated)");
 }
 
 static int read_all(struct unzip *zip)

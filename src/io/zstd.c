@@ -91,7 +91,8 @@ static int decode_failed(struct zstd_source *zstd, size_t code, struct trawl_err
 	case ZSTD_error_frameParameter_windowTooLarge:
 		return trawl_error_set(
 			err, TRAWL_ELIMIT,
-			"%s needs a zstd window above 2^%d bytes: compress it with less",
+			"%s needs a zstd window above 2^%d bytes: compress it with a smaller "
+			"window",
 			input->name, WINDOW_LOG_MAX);
 	case ZSTD_error_dictionary_wrong:
 		return trawl_error_set(

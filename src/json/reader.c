@@ -41,7 +41,7 @@ static enum tw_json_token bad_at(struct tw_json_reader *r, const char *at, const
 
 static enum tw_json_token bad(struct tw_json_reader *r, const char *problem)
 {
-	return bad_at(r, r->p, r->p == r->end ? "the text ends too early" : problem);
+	return bad_at(r, r->p, r->p == r->end ? "unexpected end of text" : problem);
 }
 
 static enum tw_json_token no_memory(struct tw_json_reader *r)
@@ -61,12 +61,12 @@ static void skip_blanks(struct tw_json_reader *r)
 static const char *flaw_text(unsigned flaws)
 {
 	if (flaws & TW_TEXT_CONTROL)
-		return "a control character in a string: write it as an escape";
+		return "control character in a string: write it as an escape";
 	if (flaws & TW_TEXT_ESCAPE)
-		return "a backslash that begins no escape";
+		return "invalid escape";
 	if (flaws & TW_TEXT_SURROGATE)
-		return "an escape of half a character";
-	return "bytes that are no UTF-8";
+		return "unpaired surrogate escape";
+	return "invalid UTF-8";
 }
 
 /* The string at its opening quote, decoded into string, string_len. */
@@ -78,7 +78,7 @@ static bool take_string(struct tw_json_reader *r)
 	while (r->p < r->end && *r->p != '"')
 		r->p += *r->p == '\\' && r->end - r->p > 1 ? 2 : 1;
 	if (r->p == r->end) {
-		bad_at(r, begin - 1, "a string that does not end");
+		bad_at(r, begin - 1, "unterminated string");
 		return false;
 	}
 	tw_str_clear(&r->buffer);
@@ -144,14 +144,14 @@ static enum tw_json_token take_number(struct tw_json_reader *r)
 	const char *begin = r->p, *behind = number_end(begin, r->end, &r->is_integer);
 
 	if (!behind)
-		return bad_at(r, begin, "no value of JSON");
+		return bad_at(r, begin, "not a JSON value");
 	tw_str_clear(&r->buffer);
 	tw_str_add(&r->buffer, begin, (size_t)(behind - begin));
 	tw_str_add(&r->buffer, zeros, sizeof(zeros));
 	if (r->buffer.failed)
 		return no_memory(r);
 	if (!tw_parse_real(r->buffer.ptr, &r->number) || !isfinite(r->number))
-		return bad_at(r, begin, "a number too large");
+		return bad_at(r, begin, "number out of range");
 	r->is_integer = r->is_integer &&
 			tw_text_integer(begin, (size_t)(behind - begin), &r->integer);
 	r->p = behind;
@@ -209,19 +209,19 @@ static enum tw_json_token take_value(struct tw_json_reader *r)
 	default:
 		return take_number(r);
 	}
-	return bad(r, "no value of JSON");
+	return bad(r, "not a JSON value");
 }
 
 /* A key and its colon. */
 static enum tw_json_token take_key(struct tw_json_reader *r)
 {
 	if (*r->p != '"')
-		return bad(r, "a key in quotes is needed here");
+		return bad(r, "expected a quoted key");
 	if (!take_string(r))
 		return TW_JSON_BAD;
 	skip_blanks(r);
 	if (r->p == r->end || *r->p != ':')
-		return bad(r, "a colon is needed here");
+		return bad(r, "expected ':'");
 	r->p++;
 	r->state = VALUE;
 	return TW_JSON_KEY;
@@ -234,7 +234,7 @@ static bool take_comma(struct tw_json_reader *r, enum tw_json_token *token)
 
 	if (!r->depth) {
 		*token = r->p == r->end ? TW_JSON_END :
-					  bad(r, "more text behind the end of the document");
+					  bad(r, "text after the end of the document");
 		return false;
 	}
 	if (r->p < r->end && *r->p == (in_object ? '}' : ']')) {
@@ -242,8 +242,7 @@ static bool take_comma(struct tw_json_reader *r, enum tw_json_token *token)
 		return false;
 	}
 	if (r->p == r->end || *r->p != ',') {
-		*token = bad(r, in_object ? "a comma or } is needed here" :
-					    "a comma or ] is needed here");
+		*token = bad(r, in_object ? "expected ',' or '}'" : "expected ',' or ']'");
 		return false;
 	}
 	r->p++;

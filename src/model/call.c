@@ -178,7 +178,7 @@ static unsigned read_list(struct tw_call *call, const struct tw_slice *text,
 	if (r.p && !take(&r, ']')) {
 		do {
 			if (count == TW_CALL_MOST_OPERANDS) {
-				call->reason = "it has more inputs than models understand";
+				call->reason = "more inputs than cost models support";
 				return 0;
 			}
 			take_one(&r, &call->operand[count++]);
@@ -198,11 +198,11 @@ void tw_call_read(struct tw_call *call, const struct tw_call_texts *texts)
 	memset(call, 0, sizeof(*call));
 	call->name = texts->name;
 	call->list_bytes[0] = call->list_bytes[1] = NAN;
-	read_list(call, &texts->dims, take_shape, "its shapes cannot be read");
-	read_list(call, &texts->types, take_type, "its types cannot be read");
+	read_list(call, &texts->dims, take_shape, "unreadable shapes");
+	read_list(call, &texts->types, take_type, "unreadable types");
 	read_list(call, &texts->strides, take_strides, NULL);
-	call->values_recorded = read_list(call, &texts->concrete, take_value,
-					  "its concrete inputs cannot be read") > 0;
+	call->values_recorded =
+		read_list(call, &texts->concrete, take_value, "unreadable concrete inputs") > 0;
 }
 
 bool tw_slice_is(const struct tw_slice *text, const char *other)

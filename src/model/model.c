@@ -71,14 +71,14 @@ int tw_model_run(const struct tw_model *model, bool backward, const struct tw_ca
 	work->backward = backward;
 	work->unit = model->unit;
 	if (!run)
-		return tw_work_fail(work, "its backward pass has no model");
+		return tw_work_fail(work, "backward pass has no cost model");
 	if (call->reason)
 		return tw_work_fail(work, call->reason);
 	if (!call->count)
-		return tw_work_fail(work, "its inputs were not recorded");
+		return tw_work_fail(work, "inputs not recorded");
 	status = run(call, work);
 	if (!status && (work->bytes > MOST_BYTES || work->flops > MOST_FLOPS))
-		status = tw_work_fail(work, "its sizes are larger than any memory");
+		status = tw_work_fail(work, "sizes exceed any memory");
 	if (status)
 		work->flops = work->bytes = NAN;
 	return status;

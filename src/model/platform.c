@@ -274,7 +274,7 @@ static void take_number(struct parser *parser, const char *key, double *value)
 	if (r->token == TW_JSON_NUMBER && r->number > 0)
 		*value = r->number;
 	else if (r->token != TW_JSON_NULL)
-		tw_json_reject(r, "a number above 0 is needed here");
+		tw_json_reject(r, "expected a number above 0");
 	if (r->token != TW_JSON_BAD)
 		parser->key = NULL;
 }
@@ -286,7 +286,7 @@ static void take_peaks(struct parser *parser)
 
 	parser->key = "max_achievable_tflops";
 	if (tw_json_next(r) != TW_JSON_OBJECT) {
-		tw_json_reject(r, "an object is needed here");
+		tw_json_reject(r, "expected an object");
 		return;
 	}
 	parser->key = NULL;
@@ -306,7 +306,7 @@ static void take_name(struct parser *parser)
 
 	parser->key = "name";
 	if (tw_json_next(r) != TW_JSON_STRING) {
-		tw_json_reject(r, "a text is needed here");
+		tw_json_reject(r, "expected a string");
 		return;
 	}
 	parser->key = NULL;
@@ -320,7 +320,7 @@ static void take_platform(struct parser *parser)
 	struct tw_json_reader *r = &parser->r;
 
 	if (tw_json_next(r) != TW_JSON_OBJECT) {
-		tw_json_reject(r, "a platform is an object, {\"mem_bw_gbps\": ...}");
+		tw_json_reject(r, "expected a platform object, {\"mem_bw_gbps\": ...}");
 		return;
 	}
 	while (tw_json_next(r) == TW_JSON_KEY) {

@@ -16,7 +16,7 @@ static int from_file(const char *path, struct tw_platform *platform, struct traw
 	tw_str_init(&text, trawl_allocator_default());
 	status = tw_file_read(path, FILE_LIMIT, &text, err);
 	if (status == TRAWL_ELIMIT)
-		trawl_error_set(err, status, "'%s' is over 1 MB: not the file of a platform", path);
+		trawl_error_set(err, status, "'%s' is larger than 1 MB: not a platform file", path);
 	if (!status)
 		status = tw_platform_parse(text.ptr, text.len, path, platform,
 					   trawl_allocator_default(), err);
@@ -57,8 +57,8 @@ static int unknown(const char *text, struct trawl_error *err)
 	for (i = 0; i < nearest.count; i++)
 		tw_str_addf(&names, "%s%s", i ? ", " : "", nearest.name[i]);
 	status = trawl_error_set(err, TRAWL_EUSAGE,
-				 "no platform '%.100s'; nearest: %s; 'trawl platforms' lists all, "
-				 "and a JSON file may have another",
+				 "no platform '%.100s'; nearest: %s; see 'trawl platforms', or use "
+				 "a JSON file",
 				 text, names.failed ? "" : names.ptr);
 	tw_str_release(&names);
 	return status;

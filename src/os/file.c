@@ -40,9 +40,7 @@ int tw_file_open(const char *path, int *fd, struct trawl_error *err)
 		close(*fd);
 		*fd = -1;
 		return trawl_error_set(err, TRAWL_EIO,
-				       "cannot read '%s': it is a FIFO, which may never be written "
-				       "to; give a file",
-				       path);
+				       "cannot read '%s': it is a FIFO; give a regular file", path);
 	}
 	/* What is there is waited for again. */
 	flags = fcntl(*fd, F_GETFL);
@@ -97,7 +95,8 @@ static int read_from(int fd, const char *path, size_t limit, struct tw_str *text
 		return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': %s", path,
 				       strerror(number));
 	if (text->len - before > limit)
-		return trawl_error_set(err, TRAWL_ELIMIT, "'%s' is over %zu MB", path, limit >> 20);
+		return trawl_error_set(err, TRAWL_ELIMIT, "'%s' is larger than %zu MB", path,
+				       limit >> 20);
 	return 0;
 }
 
@@ -121,7 +120,7 @@ int tw_file_read_found(const char *path, size_t limit, struct tw_str *text, stru
 	if (!fstat(fd, &info) && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)))
 		return read_from(fd, path, limit, text, err);
 	close(fd);
-	return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': it is no file", path);
+	return trawl_error_set(err, TRAWL_EIO, "cannot read '%s': not a regular file", path);
 }
 
 const char *tw_file_name(const char *path)

@@ -446,8 +446,8 @@ static void add_about_limits(struct book *book, lxw_worksheet *sheet, size_t *ro
 		return;
 	tw_str_init(&text, book->text.allocator);
 	tw_str_addf(&text,
-		    "The table has %zu rows and %zu columns; a sheet holds the first %zu rows and "
-		    "%zu columns. The CSV file has all.",
+		    "The table has %zu rows and %zu columns; this sheet has the first %zu rows and "
+		    "%zu columns. The CSV file is complete.",
 		    rows, columns, smaller(rows, MOST_ROWS), smaller(columns, MOST_COLUMNS));
 	if (text.failed)
 		book->text.failed = true;

@@ -34,7 +34,7 @@ static int temporary_error(const struct tw_xlsx_file *file, const char *why,
 {
 	return trawl_error_set(err, TRAWL_EIO,
 			       "cannot write '%s': temporary files in '%s': %s; set TMPDIR to a "
-			       "directory with more room",
+			       "directory with more space",
 			       file->path, file->tmpdir, why);
 }
 
@@ -395,7 +395,7 @@ static int read_back(struct tw_xlsx_file *file, struct trawl_error *err)
 	if (status == TRAWL_ENOMEM)
 		return tw_xlsx_error(file, LXW_ERROR_MEMORY_MALLOC_FAILED, 0, err);
 	if (status || !check.whole || check.cells != file->cells)
-		return temporary_error(file, "could not be written whole", err);
+		return temporary_error(file, "incomplete write", err);
 	return 0;
 }
 

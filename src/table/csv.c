@@ -76,7 +76,7 @@ static void quoted(struct parser *parser)
 		parser->line += c == '\n';
 		tw_str_add_char(&parser->cell, c);
 	}
-	parser->problem = "a quote that is never closed";
+	parser->problem = "unclosed quote";
 }
 
 static void row(struct parser *parser)
@@ -114,7 +114,7 @@ static void rows(struct parser *parser)
 		/* Cells for which there is no memory are not counted. */
 		if (parser->count != parser->width && !parser->problem && !parser->no_memory) {
 			parser->line = at;
-			parser->problem = "not as many cells as the header has";
+			parser->problem = "number of cells differs from the header";
 		}
 		parser->line += !parser->problem;
 	}
@@ -140,7 +140,7 @@ int tw_csv_parse_columns(struct tw_csv *csv, struct tw_arena *arena, const char 
 	rows(&parser);
 	/* Cells end there, for who asks for text. */
 	if (!parser.problem && len && memchr(text, 0, len)) {
-		parser.problem = "a NUL character: this is no text";
+		parser.problem = "NUL character: not a text file";
 		parser.line = 1;
 	}
 	if (!parser.problem && !parser.no_memory && csv->columns) {

@@ -377,12 +377,12 @@ int tw_table_unpack(struct trawl_table **out, const char *bytes, size_t len, siz
 	*out = NULL;
 	*used = 0;
 	if (!take_head(&in))
-		return trawl_error_set(err, TRAWL_EFORMAT, "not the bytes of a table");
+		return trawl_error_set(err, TRAWL_EFORMAT, "not a table");
 	take_declaration(&in, &table, allocator);
 	if (table)
 		take_contents(&in, table);
 	if (in.wrong)
-		status = trawl_error_set(err, TRAWL_EFORMAT, "the bytes of a table are damaged");
+		status = trawl_error_set(err, TRAWL_EFORMAT, "damaged table data");
 	else if (!table)
 		status = tw_no_memory(err);
 	else

@@ -88,9 +88,9 @@ static const struct {
 	const char *field, *what;
 } other_documents[] = {
 	{ "rocprofiler-sdk-tool", "rocprofv3 JSON, not a Chrome trace" TW_ADVICE_ROCPROF },
-	{ "nodes", "an execution trace (of ExecutionTraceObserver), not a profiler trace: give the "
-		   "trace that torch.profiler exported" },
-	{ "deviceProperties", "a trace without its list of events (\"traceEvents\")" },
+	{ "nodes", "an execution trace (ExecutionTraceObserver), not a profiler trace: use the "
+		   "trace exported by torch.profiler" },
+	{ "deviceProperties", "a trace without an event list (\"traceEvents\")" },
 };
 
 static int no_events(struct tw_kineto_part *part)
@@ -99,14 +99,14 @@ static int no_events(struct tw_kineto_part *part)
 
 	if (part->k.trace->quality.kinds[TW_DEFECT_truncated].count)
 		return trawl_error_set(&part->err, TRAWL_EFORMAT,
-				       "the file ends before its list of events (\"traceEvents\")");
+				       "truncated before the event list (\"traceEvents\")");
 	for (i = 0; i < sizeof(other_documents) / sizeof(other_documents[0]); i++)
 		if (tw_trace_field(part->k.trace, other_documents[i].field, &len))
 			return trawl_error_set(&part->err, TRAWL_ENODATA, "%s",
 					       other_documents[i].what);
 	return trawl_error_set(
 		&part->err, TRAWL_ENODATA,
-		"JSON without a list of events (\"traceEvents\"): not a profiler trace");
+		"JSON without an event list (\"traceEvents\"): not a profiler trace");
 }
 
 /* The document from its first byte to its last. */
@@ -117,9 +117,8 @@ static int take_document(struct tw_kineto_part *part, const struct trawl_read_op
 	if (status < 0)
 		return status;
 	if (status == 0)
-		return trawl_error_set(
-			&part->err, TRAWL_EFORMAT,
-			"empty: there is no text in it (the profiler wrote nothing)");
+		return trawl_error_set(&part->err, TRAWL_EFORMAT,
+				       "empty (the profiler wrote no data)");
 	if (*part->p != '{' && *part->p != '[')
 		return not_json(part);
 	part->bare = *part->p++ == '[';

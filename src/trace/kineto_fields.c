@@ -510,7 +510,7 @@ static int leave_damage(struct tw_kineto_part *part, const char *missing, int64_
 
 	if (!found && !part->any_events)
 		return trawl_error_set_at(&part->err, TRAWL_EFORMAT, offset,
-					  "no JSON object: a %s is expected at byte %lld", missing,
+					  "not a JSON object: expected a %s at byte %lld", missing,
 					  (long long)offset);
 	if (found >= 0)
 		count_at(part, TW_DEFECT_unreadable_stretch, 1, offset);

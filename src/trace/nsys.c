@@ -115,8 +115,7 @@ static int finish(struct trawl_trace *trace, struct tw_database *database, struc
 		tw_quality_add(&trace->quality, TW_DEFECT_truncated, 1, trace->bytes, -1);
 	if (!trace->events.count && trace->quality.kinds[TW_DEFECT_table_damaged].count)
 		return trawl_error_set(err, TRAWL_EFORMAT,
-				       "the database is damaged, and no event of it can be read; "
-				       "export it again");
+				       "damaged database: no event is readable; export again");
 	whole.rows.database = database;
 	tw_scope_begin(&whole.rows.scope, trace->allocator);
 	whole.rows.allocator = &whole.rows.scope.allocator;

@@ -507,7 +507,7 @@ class Collectives(Case):
                             [self.all_to_allv(1000, 100, [3, 4], [0, 1])])
         tables = self.run_on(place, env=environment(PATH="/nonexistent"))
         self.assertIn("nccl_all2allv", tables)
-        self.assertRegex(self.result.err, "all2allv_heatmap.png.*no gnuplot")
+        self.assertRegex(self.result.err, "all2allv_heatmap.png.*gnuplot is not on the PATH")
         self.assertFalse((self.out / "all2allv_heatmap.png").exists())
 
     def test_more_ranks_than_a_picture_shows(self):

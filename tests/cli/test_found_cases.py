@@ -97,7 +97,7 @@ class Found(Case):
         subprocess.run([sys.executable, self.given("attack-00") / "make.py"], cwd=self.tmp, check=True)
         rc, out, _ = self.checked(self.tmp / "e.json")
         self.assertEqual(rc, 0)
-        self.assertRegex(out, r"repair +1 x lists or objects")
+        self.assertRegex(out, r"repair +1 x malformed lists or objects")
 
     def test_attack_11_parts(self):
         path = self.tmp / "damaged.json"

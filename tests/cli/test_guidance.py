@@ -42,7 +42,7 @@ class Reason(Case):
     def test_nanoseconds(self):
         """4 GPU events and 8 of the host, all of them behind the end of time."""
         self.refused(self.scaled(10 ** 6, offset=37 * 10 ** 11), r"none of its 12 events",
-                     r"\b4 x GPU events", r"\b8 x host events", r"impossible time",
+                     r"\b4 x GPU events", r"\b8 x host events", r"out-of-range time",
                      r"microseconds", r"nanoseconds\?")
 
     def test_durations_alone(self):
@@ -62,7 +62,7 @@ class Reason(Case):
 
     def test_nothing_is_wrong_with_times(self):
         self.refused(document([{"ph": "X", "cat": "other", "name": "x", "pid": 1, "tid": 1, "ts": 1,
-                                "dur": 1}]), r"no GPU events recognised", absent=("nanoseconds",))
+                                "dur": 1}]), r"no GPU events and no host operators", absent=("nanoseconds",))
 
     @unittest.skipUnless(FOUND.exists(), "no reference data")
     def test_found(self):
@@ -79,7 +79,7 @@ class LostLaunches(Case):
         text = " ".join(done.out.split())
         self.assertRegex(text, rf"\b{count} launch calls? w(as|ere) recorded", str(done))
         self.assertRegex(text, "Out-of-range.*KINETO_LOG_LEVEL", str(done))
-        self.assertRegex(text, rf"note {count} x launch calls whose GPU event is not", str(done))
+        self.assertRegex(text, rf"note {count} x launch calls with no GPU event", str(done))
 
     def test_launches_alone(self):
         for n in (1, 5):

@@ -118,7 +118,7 @@ class Ranges(Case):
     def test_without_ranges(self):
         done = trawl("nsys", "ranges", self.write(document([kernel("k", 1, 5)])))
         self.assertExit(done, 0)
-        self.assertIn("no ranges in this trace", done.out)
+        self.assertIn("no NVTX ranges in this trace", done.out)
 
     def test_export(self):
         path = self.tmp / "export.sqlite"

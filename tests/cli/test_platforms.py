@@ -163,7 +163,7 @@ class Files(Case):
         for text, words in (('{"memory_gb": 10}', '"mem_bw_gbps" is missing'),
                             ('{\n "mem_bw_gbps": "1"}', 'bad.json:2:17: .*"mem_bw_gbps"'),
                             ('{"mem_bw_gbps": -1}', 'above 0'), ('{"mem_bw_gbps": NaN}', "JSON"),
-                            ("[1]", "object"), ("", "too early"), ("x" * 2000000, "1 MB")):
+                            ("[1]", "object"), ("", "unexpected end"), ("x" * 2000000, "1 MB")):
             path = self.write(text, "bad.json")
             result = trawl("platforms", path)
             self.assertExit(result, 1)

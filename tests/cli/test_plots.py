@@ -89,7 +89,7 @@ class Plots(Case):
         self.assertExit(rep, 0)
         self.assertFalse((rep.dir / PICTURE).exists())
         self.assertEqual(len(rep.lines(r"cannot draw")), 1)
-        self.assertIn("no operation has known work", rep.err)
+        self.assertIn("no operator has FLOPs", rep.err)
         self.assertNotIn("is of an earlier report", rep.err)
         self.assertTrue(rep.has("kernel_summary"))
 

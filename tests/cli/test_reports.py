@@ -346,7 +346,7 @@ class Reports(Case):
                        env=environment(PATH=self.tmp / "empty"))
         self.assertExit(result, 0)
         text = (self.tmp / "out" / FAIR).read_text()
-        self.assertRegex(text, r"### Charts\nNone: there is no gnuplot on the PATH; install it")
+        self.assertRegex(text, r"### Charts\nNone: gnuplot is not on the PATH; install it")
         self.assertEqual(list((self.tmp / "out").glob("*.png")), [])
 
     def test_same_bytes(self):

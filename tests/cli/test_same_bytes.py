@@ -122,7 +122,7 @@ class SameBytes(Case):
             ran = trawl("check", path, f"-j{n}")
             self.assertAlive(ran)
             self.assertExit(ran, 0)
-            self.assertRegex(ran.out, r"repair\s+2 x lists or objects")
+            self.assertRegex(ran.out, r"repair\s+2 x malformed lists or objects")
             outcomes[f"-j{n}"] = {"stdout": ran.out}
         self.assertSame(outcomes)
 

@@ -191,7 +191,7 @@ class SweepPlots(Case):
     def test_nothing_to_draw(self):
         for text, words in ((sheet([]), "has no rows"), (sheet([("x",) * 5]), "can be used"),
                             ("a,b\r\n1,2\r\n", "no column 'threads'"), ("", "no column"),
-                            (HEADER + "\r\n1,2\r\n", "csv:2: not as many cells")):
+                            (HEADER + "\r\n1,2\r\n", "csv:2: number of cells")):
             result = self.draw(text, codes=(1,))
             self.assertEqual(result.out, "")
             self.assertRegex(result.err, words)
@@ -212,7 +212,7 @@ class SweepPlots(Case):
         result = trawl("sweep", "plots", "--input-csv", path, "-o", self.tmp / "out", "--svg",
                        env=environment(PATH=self.tmp / "empty"))
         self.assertExit(result, 1)
-        self.assertOneLine(result, "no gnuplot on the PATH", file="variance_by_threads_boxplot.png")
+        self.assertOneLine(result, "gnuplot is not on the PATH", file="variance_by_threads_boxplot.png")
 
     def hanging(self):
         """A gnuplot that never ends, on a PATH of its own; it writes its number to tmp/started."""

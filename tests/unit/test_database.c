@@ -76,10 +76,10 @@ static void test_no_database(void **state)
 	write_bytes("zeros", zeros, sizeof(zeros));
 	expect_refused("zeros", TRAWL_EFORMAT, "interrupted");
 	write_bytes("text", "hello", 5);
-	expect_refused("text", TRAWL_EFORMAT, "no SQLite database");
+	expect_refused("text", TRAWL_EFORMAT, "not an SQLite database");
 	memcpy(zeros, "SQLite format 3", 16);
 	write_bytes("mark", zeros, 16);
-	expect_refused("mark", TRAWL_EFORMAT, "no SQLite database");
+	expect_refused("mark", TRAWL_EFORMAT, "not an SQLite database");
 	write_bytes("header", zeros, sizeof(zeros));
 	expect_refused("header", TRAWL_EFORMAT, "damaged");
 }

@@ -500,7 +500,7 @@ static void test_other_kinds(void **state)
 		size_t len;
 		const char *said;
 	} cases[] = {
-		{ "", 0, "empty (the profiler wrote nothing)" },
+		{ "", 0, "empty (the profiler wrote no data)" },
 		{ "PK\3\4....", 8, "unzip" },
 		{ "BZh91AY", 7, "bunzip2" },
 		{ "\xfd"
@@ -508,7 +508,7 @@ static void test_other_kinds(void **state)
 		  8, "unxz" },
 		{ "7z\xbc\xaf\x27\x1c", 6, "7-Zip" },
 		{ "SQLite format 3\0....", 20,
-		  "SQLite database, which cannot be read through a pipe" },
+		  "SQLite database, not readable from a pipe" },
 		{ "%PDF-1.4", 8, "PDF" },
 		{ "\x7f"
 		  "ELF\2\1\1",

@@ -31,12 +31,15 @@ static struct trawl_trace *events(const char *text)
 static void every_field_has_its_column(void **state)
 {
 	struct trawl_trace *t = events(
-		"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm<float>\", \"pid\": 3, \"tid\": 7,"
+		"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm<float>\", \"pid\": 3, "
+		"\"tid\": 7,"
 		" \"ts\": 1716239022123456.789, \"dur\": 12.5,"
-		" \"args\": {\"device\": 2, \"stream\": 20, \"correlation\": 99, \"External id\": 44,"
+		" \"args\": {\"device\": 2, \"stream\": 20, \"correlation\": 99, \"External id\": "
+		"44,"
 		" \"grid\": [1, 2, 3], \"occupancy\": 0.5, \"queued\": 0, \"kind\": \"a\\nb\","
 		" \"yes\": true, \"no\": false, \"none\": null, \"less\": -70000,"
-		" \"much\": 123456789012, \"more\": 12345678901234567890, \"inner\": {\"x\": [1]}}},\n"
+		" \"much\": 123456789012, \"more\": 12345678901234567890, \"inner\": {\"x\": "
+		"[1]}}},\n"
 		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":10,\"ts\":5,"
 		"\"dur\":6,\"args\":{}}");
 	const struct tw_track *track = &t->tracks[t->events.track[0]];
@@ -86,7 +89,8 @@ static void keys_in_any_order_and_layout(void **state)
 		"\"args\":{\"a\":5,\"b\":[6]}}",
 		"{\"args\":{\"a\":5,\"b\":[6]},\"dur\":4,\"ts\":3,\"tid\":2,\"pid\":1,\"name\":\"f\","
 		"\"cat\":\"cpu_op\",\"ph\":\"X\"}",
-		"{\n  \"name\" : \"f\" ,\n  \"args\" :\n  {\n    \"a\" : 5 ,\n    \"b\" : [6]\n  } ,\n"
+		"{\n  \"name\" : \"f\" ,\n  \"args\" :\n  {\n    \"a\" : 5 ,\n    \"b\" : [6]\n  } "
+		",\n"
 		"  \"ts\" : 3 ,\n  \"ph\" : \"X\" ,\n  \"pid\" : 1 ,\n  \"dur\" : 4 ,\n"
 		"  \"cat\" : \"cpu_op\" ,\n  \"tid\" : 2\n}",
 		"{\r\n\t\"ts\"\t:\t3.000,\r\n\t\"dur\":\t4.0,\"unknown\":[{\"ph\":\"M\"}],\"x\":{\"ts\":9},"
@@ -445,7 +449,8 @@ static void flows_instants_and_metadata(void **state)
 static void device_and_stream_of_gpu_events(void **state)
 {
 	struct trawl_trace *t = events(
-		"{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"a\",\"pid\":1,\"tid\":\"stream 7\",\"ts\":1,"
+		"{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"a\",\"pid\":1,\"tid\":\"stream "
+		"7\",\"ts\":1,"
 		"\"dur\":1},"
 		"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\",\"pid\":1,\"tid\":7,\"ts\":1,\"dur\":1},"
 		"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"c\",\"pid\":1,\"tid\":7,\"ts\":1,\"dur\":1,"
@@ -454,7 +459,8 @@ static void device_and_stream_of_gpu_events(void **state)
 		"\"args\":{\"device\":4,\"stream\":5}},"
 		"{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"e\",\"pid\":1,\"tid\":7,"
 		"\"ts\":1,\"dur\":1},"
-		"{\"ph\":\"X\",\"cat\":\"Memcpy\",\"name\":\"f\",\"pid\":\"GPU 1\",\"tid\":\"streams\","
+		"{\"ph\":\"X\",\"cat\":\"Memcpy\",\"name\":\"f\",\"pid\":\"GPU "
+		"1\",\"tid\":\"streams\","
 		"\"ts\":1,\"dur\":1},"
 		"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"g\",\"pid\":1,\"tid\":7,\"ts\":1,\"dur\":1,"
 		"\"args\":{\"device\":0,\"stream\":\"0x7f00aa\"}},"
@@ -480,9 +486,11 @@ static void device_and_stream_of_gpu_events(void **state)
 static void facts_beside_the_events(void **state)
 {
 	struct trawl_trace *t = read_all(
-		"{\n \"schemaVersion\": 1,\n \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 3,"
+		"{\n \"schemaVersion\": 1,\n \"distributedInfo\": {\"backend\": \"nccl\", "
+		"\"rank\": 3,"
 		" \"world_size\": 8, \"pg_config\": [{\"rank\": 9}]},\n"
-		" \"deviceProperties\": [ {\"id\": 0, \"name\": \"Some \\\"GPU\\\" 80GB\\/x\"}, {\"name\":"
+		" \"deviceProperties\": [ {\"id\": 0, \"name\": \"Some \\\"GPU\\\" 80GB\\/x\"}, "
+		"{\"name\":"
 		" \"other\"} ],\n"
 		" \"traceEvents\": [{\"ph\":\"M\"}],\n \"displayTimeUnit\": \"ms\",\n"
 		" \"baseTimeNanoseconds\": 1712345678000000000,\n"
@@ -546,18 +554,18 @@ static void what_is_no_trace_is_refused(void **state)
 		{ "hello", "not a JSON trace (starts with 'h')" },
 		{ "\"text\"", "not a JSON trace" },
 		{ "5", "not a JSON trace" },
-		{ "{\"a\": 1}", "without a list of events" },
-		{ "{}", "without a list of events" },
-		{ "{\"traceEvents\": 5}", "without a list of events" },
-		{ "{\"a\": {\"traceEvents\": []}}", "without a list of events" },
-		{ "{\"a\": 1", "ends before its list of events" },
-		{ "{", "ends before its list of events" },
-		{ "{\"traceEv", "ends before its list of events" },
-		{ "{\"traceEvents\"", "ends before its list of events" },
-		{ "{a: 1}", "without a list of events" },
-		{ "{a 1}", "a key is expected at byte 1" },
+		{ "{\"a\": 1}", "without an event list" },
+		{ "{}", "without an event list" },
+		{ "{\"traceEvents\": 5}", "without an event list" },
+		{ "{\"a\": {\"traceEvents\": []}}", "without an event list" },
+		{ "{\"a\": 1", "truncated before the event list" },
+		{ "{", "truncated before the event list" },
+		{ "{\"traceEv", "truncated before the event list" },
+		{ "{\"traceEvents\"", "truncated before the event list" },
+		{ "{a: 1}", "without an event list" },
+		{ "{a 1}", "expected a key at byte 1" },
 		{ "{\"a\" 1}", "byte 5" },
-		{ "{5}", "a key is expected at byte 1" },
+		{ "{5}", "expected a key at byte 1" },
 	};
 	struct trawl_error err;
 	size_t i, b;

@@ -56,7 +56,7 @@ static void element_by_element(void **state)
 	model("aten::exp", "[[10]]", "['long int']", "['']");
 	expect_work(10, 80 + 40, "");
 	model("aten::sub", "[[6, 1], [4, 5], []]", "['float', 'float', 'Scalar']", "['', '', '1']");
-	expect_failure("do not fit");
+	expect_failure("do not match");
 	model("aten::relu", "[[8]]", "['Mystery']", "['']");
 	expect_work(8, NAN, "");
 }
@@ -163,10 +163,10 @@ static void reductions(void **state)
 	model("aten::cummax", "[[6, 8], []]", "['float', 'Scalar']", "['', '0']");
 	expect_work(48, 192 + 192 + 48 * 8, "vector_fp32");
 	model("aten::argmax", "[[32, 1000], [], []]", "['float', 'Scalar', 'Scalar']", "[]");
-	expect_failure("dimensions were not recorded");
+	expect_failure("dimensions not recorded");
 	model("aten::argmax", "[[32, 1000], [], []]", "['float', 'Scalar', 'Scalar']",
 	      "['', '2', 'False']");
-	expect_failure("do not fit");
+	expect_failure("do not match");
 }
 
 static void joined(void **state)
@@ -194,7 +194,7 @@ static void looked_up(void **state)
 	model("aten::index", "[[100, 8], [3]]", "['float', 'long int']", "['', '']");
 	expect_work(0, 96 + 96 + 24, "vector_fp32");
 	model("aten::index", "[[100, 8], []]", "['float', '']", "['', '']");
-	expect_failure("indices were not recorded");
+	expect_failure("index sizes not recorded");
 	/* 3 rows written: their indices and values are read */
 	model("aten::index_put_", "[[100, 8], [3], [3, 8], []]",
 	      "['float', 'long int', 'float', 'Scalar']", "['', '', '', 'False']");
@@ -281,7 +281,7 @@ static void windows(void **state)
 	      "['', '[1, 2, 0, 3]']");
 	expect_work(0, 160 + 4 * 112, "vector_fp32");
 	model("aten::max_pool2d_with_indices", "[[10, 64, 112, 112]]", "['float']", "['']");
-	expect_failure("windows were not recorded");
+	expect_failure("windows not recorded");
 }
 
 static void sorted_and_shaped(void **state)
@@ -342,16 +342,19 @@ static void names_of_kernels(void **state)
 		const char *name;
 		unsigned bytes[2];
 	} kernels[] = {
-		{ "void at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>, unsigned int, 3>",
+		{ "void at::native::CatArrayBatchedCopy<at::native::OpaqueType<2u>, unsigned int, "
+		  "3>",
 		  { 2, 2 } },
 		{ "CatArrayBatchedCopy_aligned16_contig<float, unsigned int, 1, 128, 1>",
 		  { 4, 4 } },
-		{ "multi_tensor_apply_kernel<TensorListMetadata<2>, CopyFunctor<int, long, 2, 1, 1>>",
+		{ "multi_tensor_apply_kernel<TensorListMetadata<2>, CopyFunctor<int, long, 2, 1, "
+		  "1>>",
 		  { 4, 8 } },
 		{ "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, "
 		  "FusedAdamMathFunctor<double, 4>>",
 		  { 8, 8 } },
-		{ "multi_tensor_apply_kernel<TensorListMetadata<1>, UnaryOpFunctor<c10::BFloat16, 1>>",
+		{ "multi_tensor_apply_kernel<TensorListMetadata<1>, UnaryOpFunctor<c10::BFloat16, "
+		  "1>>",
 		  { 2, 2 } },
 		{ "Memcpy DtoD (Device -> Device)", { 0, 0 } },
 		{ "OpaqueType<x>", { 0, 0 } },

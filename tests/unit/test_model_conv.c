@@ -171,15 +171,15 @@ static void what_makes_no_sense(void **state)
 	(void)state;
 	model("aten::convolution", "[[1, 2, 2, 2], [3, 2, 3, 3], []]", TYPES,
 	      "['', '', '', '[1, 1]', '[0, 0]', '[1, 1]', 'False', '[0, 0]', '1']");
-	expect_failure("larger than its input");
+	expect_failure("larger than the input");
 	model("aten::convolution", "[[1, 2, 5, 5], [3, 2, 3, 3], []]", TYPES,
 	      "['', '', '', '[0, 1]', '[0, 0]', '[1, 1]', 'False', '[0, 0]', '1']");
-	expect_failure("make no sense");
+	expect_failure("invalid");
 	model("aten::convolution", "[[1, 2, 5, 5], [3, 2, 3, 3], []]", TYPES,
 	      "['', '', '', '[1, 1, 1, 1]', '[0, 0]', '[1, 1]', 'False', '[0, 0]', '1']");
-	expect_failure("cannot be read");
+	expect_failure("unreadable");
 	model("aten::convolution", "[[1, 2], [3, 2]]", TYPES, "[]");
-	expect_failure("no batch of images");
+	expect_failure("not a batch of images");
 	model("ConvBias_Backward", "[[1, 2, 5, 5]]", TYPES, "[]");
 	expect_failure("forward call");
 }

@@ -129,17 +129,17 @@ static void what_makes_no_sense(void **state)
 {
 	(void)state;
 	model("aten::mm", "[[8, 16], [15, 4]]", "['float', 'float']", "[]");
-	expect_failure("inner sizes");
+	expect_failure("inner matrix sizes");
 	model("aten::mm", "[[8, 16]]", "['float']", "[]");
-	expect_failure("no matrices");
+	expect_failure("not matrices");
 	model("aten::mm", "", "", "");
 	expect_failure("not recorded");
 	model("aten::mm", "[[8, -16], [-16, 4]]", "['float', 'float']", "[]");
-	expect_failure("shapes cannot be read");
+	expect_failure("unreadable shapes");
 	model("aten::mm", "[[8, 99999999999999999999], [16, 4]]", "['float', 'float']", "[]");
-	expect_failure("shapes cannot be read");
+	expect_failure("unreadable shapes");
 	model("aten::mm", "[[[[[[[[8, 16]]]]]]]", "['float', 'float']", "[]");
-	expect_failure("shapes cannot be read");
+	expect_failure("unreadable shapes");
 	/* zero sizes are sizes */
 	model("aten::mm", "[[0, 16], [16, 4]]", "['float', 'float']", "[]");
 	expect_work(0, 256, "matrix_fp32");

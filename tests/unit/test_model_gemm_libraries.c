@@ -31,7 +31,7 @@ static void eight_bits(void **state)
 	model("aiter::gemm_a8w8_ck", "[[5, 32], [7, 32]]", "['" BF16 "', '" FP8 "']", "[]");
 	expect_work(FLOPS, 160 * 2 + 224 + 35 * 2, "matrix_bf16");
 	model("aiter::gemm_a8w8_ck", "[[5, 32], [7, 31]]", "['" FP8 "', '" FP8 "']", "[]");
-	expect_failure("inner sizes");
+	expect_failure("inner matrix sizes");
 	model("aten::_weight_int8pack_mm", "[[5, 32], [7, 32], [7]]",
 	      "['" BF16 "', 'signed char', '" BF16 "']", "[]");
 	expect_work(FLOPS, 160 * 2 + 224 + 35 * 2 + 7 * 2, "matrix_bf16");
@@ -94,7 +94,7 @@ static void four_bits(void **state)
 	expect_work(FLOPS, 160 * 2 + 224 / 2 + 35 * 2, "matrix_bf16");
 	model("aten::_weight_int4pack_mm", "[[5, 33], [7, 4], []]", "['" BF16 "', 'int', 'Scalar']",
 	      "[]");
-	expect_failure("does not fit");
+	expect_failure("does not match");
 }
 
 /* Words of four values in tiles: the call says how many columns, else, or where it says 0, scales. */
@@ -135,7 +135,7 @@ static void batches(void **state)
 	}
 	model("aiter::batched_gemm_a16wfp4_", "[[3, 5, 32], [7, 16]]",
 	      "['" BF16 "', 'unsigned char']", "[]");
-	expect_failure("no batches");
+	expect_failure("not batches");
 }
 
 /* A size that only a double holds is written as Python writes 2.0 ** 62. */

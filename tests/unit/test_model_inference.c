@@ -270,7 +270,7 @@ static void latent_attention(void **state)
 	served("pseudo_mla_decode_fwd", "[[2, 16, 576], [50, 1, 1, 576]]",
 	       "['c10::BFloat16', 'c10::BFloat16']", "[]",
 	       "decode[bs=2 tok=2 sk=100 sqsq=2 sqsk=100]");
-	expect_failure("size of its values");
+	expect_failure("value size unknown");
 	/* a prompt of 10; the other requests of the step are another operation's */
 	served("pseudo_mla_prefill_fwd", "[[10, 4, 192], [10, 4, 192], [10, 4, 128]]", BF16_3, "[]",
 	       "prefill[bs=1 tok=10 sk=10 sqsq=100 sqsk=100] decode[bs=1 tok=1 sk=9 sqsq=1 sqsk=9]");
@@ -359,7 +359,7 @@ static void linear_attention_and_cache(void **state)
 	expect_work(7. * 5 * 4 * 256, 2. * 5 * 4 * 50, "matrix_bf16");
 	model("aiter::linear_attention_with_output_base", "[[5, 120], [5, 4], [5, 4], [5, 4, 16]]",
 	      "['c10::BFloat16', 'c10::BFloat16', 'c10::BFloat16', 'c10::BFloat16']", "[]");
-	expect_failure("keys is not known");
+	expect_failure("key size unknown");
 	model("sglang::store_cache", "[[5, 2, 16], [5, 2, 16], [99, 2, 16], [99, 2, 16], [5]]",
 	      BF16_3, "[]");
 	expect_work(0, 4 * 160 * 2, "vector_bf16");
@@ -371,19 +371,19 @@ static void what_makes_no_sense(void **state)
 
 	(void)state;
 	model("aiter::mha_varlen_fwd", dims, BF16_3, "[]");
-	expect_failure("requests of its step are not known");
+	expect_failure("requests of the step unknown");
 	served("vllm::unified_attention_with_output", dims, BF16_3, "[]",
 	       "execute_0_context_0(sq0sk0sqsq0sqsk0)_generation_0(sq0sk0sqsq0sqsk0)");
-	expect_failure("no request");
+	expect_failure("no active request");
 	served("vllm::unified_attention_with_output", dims, BF16_3, "[]",
 	       "decode[bs=1 tok=5 sk=4 sqsq=25 sqsk=20]");
-	expect_failure("less than they bring");
+	expect_failure("fewer tokens than they add");
 	served("vllm::unified_attention_with_output", "[[1, 3, 8], [1, 2, 8], [1, 2, 8]]", BF16_3,
 	       "[]", "decode[bs=1 tok=1 sk=4 sqsq=1 sqsk=4]");
-	expect_failure("shared evenly");
+	expect_failure("multiple of key heads");
 	served("vllm::unified_attention_with_output", "[[1, 16], [1, 8], [1, 8]]", BF16_3, "[]",
 	       "decode[bs=1 tok=1 sk=4 sqsq=1 sqsk=4]");
-	expect_failure("no queries");
+	expect_failure("not queries");
 	/* the lengths are not known, nor then is the work */
 	served("aiter::mha_varlen_fwd", dims, BF16_3, "[]", "step[DECODE bs=1]");
 	expect_work(NAN, NAN, "matrix_bf16");

@@ -50,7 +50,7 @@ static void training_is_parsed(void **state)
 	      "['', '', '', '', '', '', '', 'True', '1e-05', '[True, True, True]']");
 	expect_work(9 * 120, 3 * 480 + 3 * 4 * (1 + 1 + 2), "vector_fp32");
 	model("aten::batch_norm", "[[2, 3, 4, 5], [3], [3], [3], [3]]", FLOAT5, "[]");
-	expect_failure("whether it trains");
+	expect_failure("training mode");
 }
 
 /* A weight that was not given is recorded as an empty shape. */
@@ -158,7 +158,7 @@ static void group_norm(void **state)
 		}
 	model("aten::group_norm", "[[2, 12, 20], [], [], []]", "['float', 'Scalar', '', '']",
 	      "['', '5', '', '']");
-	expect_failure("do not divide");
+	expect_failure("not divisible");
 	model("aten::native_group_norm", "[[2, 12, 20], [], [], []]", "['float', '', '', '']",
 	      "[]");
 	expect_failure("number of groups");
@@ -260,7 +260,7 @@ static void what_makes_no_sense(void **state)
 	model("aten::batch_norm", "[[7], [7]]", FLOAT5, "['', '', '', '', '', 'True']");
 	expect_failure("no channels");
 	model("aten::batch_norm", "[[2, 3, 4], [4]]", FLOAT5, "['', '', '', '', '', 'True']");
-	expect_failure("does not fit");
+	expect_failure("does not match");
 	model("aten::layer_norm", "[[4, 6], [], [6]]", FLOAT5, "['', '[5]', '']");
 	expect_failure("normalized shape");
 	model("aten::layer_norm", "[[4, 6], [], [6]]", FLOAT5, "['', '[]', '']");
@@ -268,9 +268,9 @@ static void what_makes_no_sense(void **state)
 	model("aten::layer_norm", "[[4, 6], [], []]", FLOAT5, "[]");
 	expect_failure("normalized shape");
 	model("aten::instance_norm_backward", "[[2, 3, 4], [2, 3, 4]]", FLOAT5, "[]");
-	expect_failure("not known");
+	expect_failure("unknown");
 	model_backward("aten::batch_norm", "[[2, 3, 4]]", FLOAT5, "['', '', '', '', '', 'True']");
-	expect_failure("no model");
+	expect_failure("no cost model");
 	/* no elements are no work, save what each channel needs */
 	model("aten::batch_norm", "[[0, 3, 4]]", "['float']", "['', '', '', '', '', 'True']");
 	expect_work(18, 24, "vector_fp32");

@@ -233,7 +233,8 @@ static void packed_values(void **state)
 	expect_work(2 * 64 * 32 * 256, 64 * 128 + 128 * 32 + 8 * 96 + 4 * 64 * 32, "matrix_fp4");
 	/* both ways to say so have one K */
 	model("aiter::gemm_a4w4", "[[64, 128], [32, 128], [64, 8], [32, 8]]",
-	      "['c10::Float4_e2m1fn_x2', 'c10::Float4_e2m1fn_x2', 'unsigned char', 'unsigned char']",
+	      "['c10::Float4_e2m1fn_x2', 'c10::Float4_e2m1fn_x2', 'unsigned char', 'unsigned "
+	      "char']",
 	      "[]");
 	expect_parameter("K", "256");
 	model("aiter::gemm_a4w4", "[[64, 128], [32, 128], [64, 8], [32, 8]]",
@@ -245,7 +246,7 @@ static void packed_values(void **state)
 	model("aten::mm", "[[64, 256], [128, 32]]", "['" BF16 "', 'c10::Float4_e2m1fn_x2']", "[]");
 	expect_parameter("K", "256");
 	model("aten::mm", "[[64, 128], [128, 32]]", "['" BF16 "', 'c10::Float4_e2m1fn_x2']", "[]");
-	expect_failure("inner sizes");
+	expect_failure("inner matrix sizes");
 }
 
 /* Four-bit weights of (N 64, K 128): 1024 words of eight, or 4096 bytes of two values. */
@@ -261,7 +262,7 @@ static void packed_weights(void **state)
 	expect_parameter("N", "64");
 	model("aten::_weight_int4pack_mm", "[[16, 100], [64, 64], [], []]",
 	      "['" BF16 "', 'unsigned char', 'Scalar', '']", "['', '', '32', '']");
-	expect_failure("does not fit");
+	expect_failure("does not match");
 	model("aten::_weight_int8pack_mm", "[[16, 128], [64, 128], [64]]",
 	      "['" BF16 "', 'signed char', '" BF16 "']", "[]");
 	expect_work(2 * 16 * 64 * 128, 2 * 16 * 128 + 64 * 128 + 128 + 2 * 16 * 64, "matrix_bf16");

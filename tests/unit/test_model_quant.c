@@ -43,7 +43,7 @@ static void groups_of_a_row(void **state)
 	      "['" BF16 "', 'Scalar']", "[]");
 	expect_work(6 * 1200, NAN, "vector_bf16");
 	model("vllm::triton_per_token_group_quant_fp8", "[[], []]", "['', 'Scalar']", "[]");
-	expect_failure("no tensor");
+	expect_failure("not a tensor");
 }
 
 /* Half a byte a value and a byte for 32 of them. */
@@ -83,7 +83,7 @@ static void whole_tensors(void **state)
 	model("primus_turbo::quantize_mxfp4_dual", "[[33, 3]]", "['" BF16 "']", "[]");
 	expect_work(99, 198 + 100 + 33 + 3 * 2, "vector_bf16");
 	model("primus_turbo::quantize_mxfp4_dual", "[[33]]", "['" BF16 "']", "[]");
-	expect_failure("no matrix");
+	expect_failure("not a matrix");
 	model("primus_turbo::quantize_fp8_tensorwise", "[[4, 8], []]", "['UnknownT', '']", "[]");
 	expect_work(32, NAN, "");
 }
@@ -204,14 +204,14 @@ static void grouped_that_make_no_sense(void **state)
 {
 	(void)state;
 	model("primus_turbo::grouped_gemm", "[[6, 8], [2, 7, 4]]", BF16_4, "[]");
-	expect_failure("inner sizes");
+	expect_failure("inner matrix sizes");
 	model("primus_turbo::grouped_gemm", "[[6, 8], [8, 4]]", BF16_4, "[]");
 	expect_failure("each group");
 	model("primus_turbo::grouped_gemm", "[[[6, 8], [6, 8]], [[8, 4], [8, 4]]]",
 	      "['TensorList', 'TensorList']", "[]");
 	expect_failure("lists");
 	model("primus_turbo::grouped_gemm_variable_k", "[[9, 4], [8, 5], [3]]", BF16_4, "[]");
-	expect_failure("as many rows");
+	expect_failure("number of rows");
 	model("primus_turbo::grouped_gemm_variable_k", "[[9, 4], [9, 5]]", BF16_4, "[]");
 	expect_failure("lengths");
 	model("primus_turbo::grouped_gemm", "[[6, 8], [2, 8, 4]]", "['UnknownT', 'UnknownT']",

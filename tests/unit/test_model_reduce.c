@@ -153,15 +153,15 @@ static void what_makes_no_sense(void **state)
 {
 	(void)state;
 	model("aten::sum", "[[3, 4], []]", "['float', 'ScalarList']", "['', '[2]']");
-	expect_failure("do not fit");
+	expect_failure("do not match");
 	model("aten::sum", "[[3, 4], []]", "['float', 'ScalarList']", "['', '[-3]']");
-	expect_failure("do not fit");
+	expect_failure("do not match");
 	model("aten::sum", "[[3, 4], []]", "['float', 'ScalarList']", "['', '[0, -2]']");
-	expect_failure("do not fit");
+	expect_failure("do not match");
 	model("aten::sum", "[[], []]", "['Scalar', 'ScalarList']", "[]");
-	expect_failure("no tensor");
+	expect_failure("not a tensor");
 	model("aten::sum", "[[[3], [4]], []]", "['TensorList', 'ScalarList']", "[]");
-	expect_failure("no tensor");
+	expect_failure("not a tensor");
 	model("aten::sum", "[[0, 4], []]", "['float', 'ScalarList']", "['', '[0]']");
 	expect_work(0, 16, "vector_fp32");
 	/* Of an unknown type the bytes are unknown, the FLOPs are not. */

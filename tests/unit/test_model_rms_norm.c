@@ -102,7 +102,7 @@ static void what_makes_no_sense(void **state)
 {
 	(void)state;
 	model("aiter::rmsnorm2d_fwd_ck", "[[4, 8], [7]]", BF16_5, "[]");
-	expect_failure("does not fit");
+	expect_failure("does not match");
 	model("aiter::rmsnorm2d_fwd_ck", "[[4, 8]]", BF16_5, "[]");
 	expect_failure("no input and weight");
 	model("aiter::rmsnorm", "[[4, 8], [4, 8]]", BF16_5, "[]");

@@ -93,9 +93,9 @@ static void what_makes_no_sense(void **state)
 	model("aten::_softmax", "[[4, 8]]", "['float']", "['', '-3', 'False']");
 	expect_failure("dimension");
 	model("aten::_softmax", "[[]]", "['Scalar']", "['']");
-	expect_failure("no tensor");
+	expect_failure("not a tensor");
 	model("aten::_softmax_backward_data", "[[4, 8], [4, 7]]", "['float', 'float']", "[]");
-	expect_failure("does not fit");
+	expect_failure("does not match");
 }
 
 static void composites(void **state)
@@ -147,7 +147,7 @@ static void selected(void **state)
 	      "['', '0', '']");
 	expect_work(0, 40 + 1000 + 4000, "vector_bf16");
 	model("aten::gather", "[[4, 5], [], [100]]", "['float', 'Scalar', 'long int']", "[]");
-	expect_failure("do not fit");
+	expect_failure("do not match");
 }
 
 static void embedding_backward(void **state)
@@ -163,7 +163,7 @@ static void embedding_backward(void **state)
 	expect_work(24, NAN, "vector_fp32");
 	model("aten::embedding_dense_backward", "[[2, 3, 4], [2, 4]]", "['float', 'long int']",
 	      "['', '', '10']");
-	expect_failure("do not fit");
+	expect_failure("do not match");
 }
 
 int main(void)

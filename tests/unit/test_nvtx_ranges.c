@@ -417,7 +417,7 @@ static void test_without_launches(void **state)
 	read_script();
 	assert_int_equal(rows_of(report, "nvtx_ranges"), 0);
 	assert_string_equal(trawl_table_note(trawl_report_find(report, "nvtx_ranges"), 0),
-			    "no ranges in this trace");
+			    "no NVTX ranges in this trace");
 	done();
 }
 

@@ -341,24 +341,24 @@ static void test_long_names(void **state)
 static void test_bad_files(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "", "mine.json:1:1: the text ends" },
-		{ "[]", "mine.json:1:1: a platform is an object" },
+		{ "", "mine.json:1:1: unexpected end" },
+		{ "[]", "mine.json:1:1: expected a platform object" },
 		{ "{\"name\": \"x\"}", "\"mem_bw_gbps\" is missing" },
 		{ "{\"mem_bw_gbps\": null}", "\"mem_bw_gbps\" is missing" },
 		{ "{\"name\": 1, \"mem_bw_gbps\": 1}", "(the value of \"name\")" },
 		{ "{\n\"mem_bw_gbps\": \"5300\"}",
-		  "mine.json:2:16: a number above 0 is needed here (the value of \"mem_bw_gbps\")" },
+		  "mine.json:2:16: expected a number above 0 (the value of \"mem_bw_gbps\")" },
 		{ "{\"mem_bw_gbps\": -1}", "a number above 0" },
 		{ "{\"mem_bw_gbps\": 0}", "a number above 0" },
-		{ "{\"mem_bw_gbps\": NaN}", "no value of JSON (the value of \"mem_bw_gbps\")" },
-		{ "{\"mem_bw_gbps\": 1e999}", "a number too large" },
+		{ "{\"mem_bw_gbps\": NaN}", "not a JSON value (the value of \"mem_bw_gbps\")" },
+		{ "{\"mem_bw_gbps\": 1e999}", "number out of range" },
 		{ "{\"mem_bw_gbps\": 1, \"memory_gb\": []}", "(the value of \"memory_gb\")" },
 		{ "{\"mem_bw_gbps\": 1, \"max_achievable_tflops\": 5}",
 		  "(the value of \"max_achievable_tflops\")" },
 		{ "{\"mem_bw_gbps\": 1, \"max_achievable_tflops\": {\"matrix_bf16\": true}}",
 		  "(the value of \"matrix_bf16\")" },
-		{ "{\"mem_bw_gbps\": 1", "the text ends" },
-		{ "{\"mem_bw_gbps\": 1} x", "more text" },
+		{ "{\"mem_bw_gbps\": 1", "unexpected end" },
+		{ "{\"mem_bw_gbps\": 1} x", "text after the end" },
 	};
 	struct tw_platform p;
 	struct trawl_error err;

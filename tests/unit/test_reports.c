@@ -333,7 +333,7 @@ static void left_out_with_reasons(void **state)
 
 	assert_has(text, "- **Norm** is left out: no column `name`.\n");
 	assert_has(text, "- **Triton** is left out: category_data/triton_metrics.json cannot be "
-			 "used: triton_metrics.json:1:11: a colon is needed here.\n");
+			 "used: triton_metrics.json:1:11: expected ':'.\n");
 	assert_has(text, "- **other** is left out: not analyzed: there is no "
 			 "category_data/other_metrics.json.\n");
 	assert_has(text, "- **reduce** has no findings file");
@@ -524,7 +524,8 @@ static void small_ones_are_one_finding(void **state)
 		"b", 1, 40,
 		", \"rules\": [\"x\"]") ", " ONE("c", 1, 40,
 						 ", \"rules\": [\"y\"]") ", " ONE("d", 2, 40,
-										  ", \"rules\": [\"x\"]"));
+										  ", \"rules\": "
+										  "[\"x\"]"));
 
 	run_with("", text, NO_FINDINGS);
 	assert_int_equal(tw_json_get(data, "optimizations")->count, 3);
@@ -600,14 +601,16 @@ static void little_gain_is_low(void **state)
 /* From 40 to 80 % of peak half the time goes: 4 ms of 8; below 5 % of its category none is told. */
 static void headroom_fills_up(void **state)
 {
-	static const char text[] =
-		"{\"status\": \"OK\", \"operations\": ["
-		"{\"name\": \"a\", \"time_ms\": 8, \"exposed_time_ms\": 8, \"percent_of_category\": 50, "
-		"\"efficiency\": {\"efficiency_percent\": 40}}, "
-		"{\"name\": \"b\", \"time_ms\": 8, \"exposed_time_ms\": 8, \"percent_of_category\": 5, "
-		"\"efficiency\": {\"efficiency_percent\": 40}}, "
-		"{\"name\": \"c\", \"time_ms\": 8, \"exposed_time_ms\": 8, \"percent_of_category\": 50, "
-		"\"efficiency\": {\"efficiency_percent\": 80}}]}";
+	static const char text[] = "{\"status\": \"OK\", \"operations\": ["
+				   "{\"name\": \"a\", \"time_ms\": 8, \"exposed_time_ms\": 8, "
+				   "\"percent_of_category\": 50, "
+				   "\"efficiency\": {\"efficiency_percent\": 40}}, "
+				   "{\"name\": \"b\", \"time_ms\": 8, \"exposed_time_ms\": 8, "
+				   "\"percent_of_category\": 5, "
+				   "\"efficiency\": {\"efficiency_percent\": 40}}, "
+				   "{\"name\": \"c\", \"time_ms\": 8, \"exposed_time_ms\": 8, "
+				   "\"percent_of_category\": 50, "
+				   "\"efficiency\": {\"efficiency_percent\": 80}}]}";
 
 	run_with("", text, NO_FINDINGS);
 	assert_int_equal(tw_json_get(data, "optimizations")->count, 1);

@@ -211,12 +211,12 @@ static void permission_denied_says_what_to_do(void **state)
 			_exit(99);
 		bad |= tw_sink_open(&sink, scratch_path(&scratch, "locked"),
 				    trawl_allocator_default(), &err) != TRAWL_EIO;
-		bad |= !strstr(err.message, "locked': Permission denied; choose a place");
+		bad |= !strstr(err.message, "locked': Permission denied; choose a writable path");
 		bad |= tw_sink_open(&sink, scratch_path(&scratch, "sealed/x"),
 				    trawl_allocator_default(), &err) != TRAWL_EIO;
-		bad |= !strstr(err.message, "sealed/x': Permission denied; choose a place");
+		bad |= !strstr(err.message, "sealed/x': Permission denied; choose a writable path");
 		bad |= tw_make_directories(scratch_path(&scratch, "sealed/d/e"), &err) != TRAWL_EIO;
-		bad |= !strstr(err.message, "Permission denied; choose a place");
+		bad |= !strstr(err.message, "Permission denied; choose a writable path");
 		_exit(bad);
 	}
 	waitpid(child, &status, 0);
@@ -251,8 +251,8 @@ static void full_device_is_reported_and_kept(void **state)
 	tw_sink_write(sink, "x", 1);
 	assert_int_equal(tw_sink_finish(sink, &err), TRAWL_EIO);
 	assert_int_equal(tw_sink_commit(sink, &err), TRAWL_EIO);
-	assert_string_equal(err.message, "cannot write '/dev/full': No space left on device; "
-					 "free some space or choose another place");
+	assert_string_equal(err.message, "cannot write '/dev/full': No space left on device; free "
+					 "space or choose another path");
 	assert_int_equal(stat("/dev/full", &st), 0);
 	assert_true(S_ISCHR(st.st_mode));
 	assert_int_equal(tw_sink_open(&sink, "/dev/null", trawl_allocator_default(), &err), 0);

@@ -214,7 +214,7 @@ static void annotations_of_the_gpu_agree_or_not(void **state)
 	trace = mixed("forward", 150, 310);
 	report = range_of(trace, "forward");
 	assert_string_equal(trawl_report_view(report),
-			    "range 'forward', by time (no such annotation of the host)");
+			    "range 'forward', by time (no host annotation of that name)");
 	assert_string_equal(timeline(report, "total_time"), "0.16");
 	trawl_report_free(report);
 	trawl_trace_free(trace);
@@ -343,7 +343,7 @@ static void without_launches(void **state)
 	assert_string_equal(trawl_report_view(report), "step 1, by launch");
 	assert_int_equal(rows_of(report, "kernel_summary"), 2);
 	assert_string_equal(timeline(report, "busy_time"), "0.03");
-	assert_true(has_note(report, "1 GPU events have no recorded launch"));
+	assert_true(has_note(report, "1 GPU events have no matching launch"));
 	trawl_report_free(report);
 	trawl_trace_free(trace);
 	/* A step that launched nothing: its time, in which others work. */
@@ -432,8 +432,8 @@ static void launched_before_the_capture(void **state)
 	report = step_of(trace, 1, 1, false);
 	assert_int_equal(rows_of(report, "kernel_summary"), 1);
 	assert_string_equal(timeline(report, "total_time"), "0.02");
-	assert_true(has_note(report, "1 GPU events of its time were launched before calls were "
-				     "recorded: other work"));
+	assert_true(has_note(report, "1 GPU events in its time were launched before "
+				     "recording began: other work"));
 	trawl_report_free(report);
 	/* 110 to 190, with e2 within. */
 	report = step_of(trace, 1, 2, false);

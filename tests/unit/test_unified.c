@@ -164,8 +164,8 @@ static void test_figures_of_a_call(void **state)
 	assert_number(&f, "aten::mm", "Roofline Time (µs)_first", 137438.953472 / 708);
 	assert_cell(&f, "aten::mm", "Roofline Bound", "COMPUTE_BOUND");
 	assert_number(&f, "aten::mm", "Pct Roofline_mean", 137438.953472 / 708 / 250 * 100);
-	note(&f, "roofline of MI300X");
-	assert_false(has_note(&f, "no figures"));
+	note(&f, "roofline peaks: MI300X");
+	assert_false(has_note(&f, "no FLOP/byte estimate"));
 	assert_false(has_note(&f, "over 110 %"));
 	release(&f);
 }
@@ -200,7 +200,7 @@ static void test_no_platform(void **state)
 	assert_cell(&f, "aten::mm", "Roofline Time (µs)_first", "");
 	assert_cell(&f, "aten::mm", "Roofline Bound", "");
 	assert_cell(&f, "aten::mm", "Pct Roofline_mean", "");
-	note(&f, "no roofline: the platform is not known");
+	note(&f, "no roofline: unknown platform");
 	release(&f);
 }
 
@@ -296,9 +296,10 @@ static void test_unusable_arguments(void **state)
 	assert_string_equal(cell_at(f.report, UNIFIED, 1, KERNEL_SUM), "4");
 	assert_string_equal(cell_at(f.report, UNIFIED, 1, "GFLOPS"), "");
 	assert_string_equal(cell_at(f.report, UNIFIED, 1, "TFLOPS/s_mean"), "");
-	assert_string_equal(note(&f, "have no figures"),
-			    "1 of 2 rows (1 calls, 25.0 % of the kernel time) have no figures: no "
-			    "cost model, or its arguments were not recorded");
+	assert_string_equal(note(&f, "have no FLOP/byte estimate"),
+			    "1 of 2 rows (1 calls, 25.0 % of kernel time) have no FLOP/byte "
+			    "estimate: no "
+			    "cost model, or shapes not recorded (record_shapes=True)");
 	release(&f);
 }
 
@@ -318,7 +319,7 @@ static void test_more_than_the_roofline(void **state)
 	f = report(&s, "MI300X");
 	assert_int_equal(rows(&f), 2);
 	assert_non_null(strstr(note(&f, "over 110 % of the roofline"),
-			       "1 row is over 110 % of the roofline, the highest at 194 %"));
+			       "1 row is over 110 % of the roofline, max 194 %"));
 	/* Each is named, the one below it too. */
 	assert_string_equal(note(&f, "row 2,"), "row 2, aten::mm: 194.1 % of the compute peak");
 	assert_string_equal(note(&f, "row 1,"), "row 1, aten::mm: 107.8 % of the compute peak");
@@ -334,11 +335,12 @@ static void test_outermost_modelled_operation(void **state)
 
 	(void)state;
 	script_begin(&s);
-	script_op_us(
-		&s, "aten::layer_norm", 0, 50,
-		"\"Input Dims\":[[8,16],[],[16],[16],[],[]],\"Input type\":[\"float\",\"ScalarList\","
-		"\"float\",\"float\",\"Scalar\",\"Scalar\"],\"Concrete Inputs\":[\"\",\"[16]\",\"\","
-		"\"\",\"1e-05\",\"True\"]");
+	script_op_us(&s, "aten::layer_norm", 0, 50,
+		     "\"Input Dims\":[[8,16],[],[16],[16],[],[]],\"Input "
+		     "type\":[\"float\",\"ScalarList\","
+		     "\"float\",\"float\",\"Scalar\",\"Scalar\"],\"Concrete "
+		     "Inputs\":[\"\",\"[16]\",\"\","
+		     "\"\",\"1e-05\",\"True\"]");
 	script_op_us(
 		&s, "aten::native_layer_norm", 5, 20,
 		"\"Input Dims\":[[8,16],[],[16],[16],[]],\"Input type\":[\"float\",\"ScalarList\","
@@ -404,7 +406,7 @@ static void test_leaf_without_model(void **state)
 	assert_cell(&f, "my::op", "op category", "other");
 	assert_cell(&f, "my::op", "GFLOPS", "");
 	assert_cell(&f, "my::op", "perf_params", "");
-	note(&f, "1 of 1 rows (1 calls, 100.0 % of the kernel time) have no figures");
+	note(&f, "1 of 1 rows (1 calls, 100.0 % of kernel time) have no FLOP/byte estimate");
 	release(&f);
 }
 
@@ -518,7 +520,7 @@ static void test_pass_back(void **state)
 	assert_number(&f, BACKWARD, "Data Moved (MB)", 14336. / 1048576);
 	assert_number(&f, BACKWARD, "TFLOPS/s_mean", 81920 / 20e-6 / 1e12);
 	assert_number(&f, BACKWARD, KERNEL_SUM, 20);
-	assert_false(has_note(&f, "no figures"));
+	assert_false(has_note(&f, "no FLOP/byte estimate"));
 	release(&f);
 }
 

@@ -241,10 +241,10 @@ static void test_annotations_of_the_gpu_before_those_of_the_host(void **state)
 	expect_windows(trace, annotation("forward"), 2, (const int[][2]){ { 80, 85 }, { 90, 95 } });
 	expect_windows(trace, annotation("loss"), 1, (const int[][2]){ { 95, 100 } });
 	expect_error(trace, annotation("aten::mm"),
-		     "no annotation is named 'aten::mm' in this trace; there are: forward, "
+		     "no annotation named 'aten::mm' in this trace; annotations: forward, "
 		     "backward, loss");
-	expect_error(trace, annotation("forwar"), "no annotation is named 'forwar'");
-	expect_error(trace, annotation(""), "no annotation is named ''");
+	expect_error(trace, annotation("forwar"), "no annotation named 'forwar'");
+	expect_error(trace, annotation(""), "no annotation named ''");
 	trawl_trace_free(trace);
 }
 
@@ -366,7 +366,7 @@ static void test_times(void **state)
 	expect_error(trace, times(200, 200), "--start must be before --end");
 	expect_error(trace, times(200, 100), "--start must be before --end");
 	expect_error(trace, times(250, 300), "100000 to 250000 ns");
-	expect_error(trace, times(0, 100), "nothing was recorded");
+	expect_error(trace, times(0, 100), "no events in that time");
 	both = times(0, 1000);
 	d = derived_of(trace, both);
 	assert_int_equal(d->view.windows.count, 1);
@@ -787,8 +787,8 @@ static void test_error_names_the_steps_there_are(void **state)
 	trace = end();
 	expect_error(trace, steps(1, 1),
 		     "has steps 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, ... "
-		     "(40 in all)");
-	expect_error(trace, annotation("x"), "(80 in all)");
+		     "(40 in total)");
+	expect_error(trace, annotation("x"), "(80 in total)");
 	{
 		struct tw_view_options o = whole;
 

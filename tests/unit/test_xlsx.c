@@ -358,7 +358,7 @@ static void rows_beyond_the_limit_are_named(void **state)
 	assert_has_not("full.xlsx", SHEET1, "r=\"A1048577\"");
 	assert_has(
 		"full.xlsx", SHEET2,
-		"The table has 1048580 rows and 1 columns; a sheet holds the first 1048575 rows");
+		"The table has 1048580 rows and 1 columns; this sheet has the first 1048575 rows");
 	tw_table_free(table);
 }
 
@@ -382,8 +382,8 @@ static void full_device(void **state)
 		skip();
 	assert_int_equal(tw_render_xlsx(NULL, 0, "/dev/full", trawl_allocator_default(), &err),
 			 TRAWL_EIO);
-	assert_string_equal(err.message, "cannot write '/dev/full': No space left on device; "
-					 "free some space or choose another place");
+	assert_string_equal(err.message, "cannot write '/dev/full': No space left on device; free "
+					 "space or choose another path");
 }
 
 /*
@@ -407,7 +407,7 @@ static void write_without_room(size_t rows)
 	setrlimit(RLIMIT_FSIZE, &limit);
 	bad |= write_book(&borrowed, 1, "book.xlsx") != TRAWL_EIO;
 	bad |= !strstr(err.message, "book.xlsx': temporary files in '");
-	bad |= !strstr(err.message, "set TMPDIR to a directory with more room");
+	bad |= !strstr(err.message, "set TMPDIR to a directory with more space");
 	bad |= fstat(fd, &st) != 0 || st.st_size != 0;
 	bad |= scratch_count(&scratch, "") != 1;
 	_exit(bad);

@@ -202,10 +202,10 @@ enum { TYPE, TIME, PERCENT };
 
 static const struct trawl_column columns[] = {
 	[TYPE] = TW_TEXT(
-		"type", 22, "what the time went to", .over_ranks = TRAWL_KEY,
+		"type", 22, "part of the timeline", .over_ranks = TRAWL_KEY,
 		.values =
 			"!computation_time|exposed_comm_time|exposed_memcpy_time|busy_time|other_work_time|idle_time|micro_idle_time|macro_idle_time|total_time|total_comm_time|total_memcpy_time"),
-	[TIME] = TW_MS(TW_COL_TIME_MS, 14, "how long", .over_ranks = TRAWL_TIME, .values = "!>=0"),
+	[TIME] = TW_MS(TW_COL_TIME_MS, 14, "duration", .over_ranks = TRAWL_TIME, .values = "!>=0"),
 	[PERCENT] = TW_PERCENT_1("percent", 10, "share of total_time", .over_ranks = TRAWL_SHARE,
 				 .values = ">=0"),
 };
@@ -254,16 +254,15 @@ static int run_gpu_timeline(const struct tw_analysis_input *in, struct trawl_tab
 			     options->micro_idle_ns >= 0);
 	if (options->linked_only && t->events < in->derived->gpu.count)
 		tw_table_add_note(table,
-				  "%llu of %llu GPU events have no recorded launch and are "
-				  "not counted here (--linked-only)",
+				  "%llu of %llu GPU events have no matching launch: not counted "
+				  "(--linked-only)",
 				  (unsigned long long)(in->derived->gpu.count - t->events),
 				  (unsigned long long)in->derived->gpu.count);
 	return 0;
 }
 
 const struct tw_analysis tw_analysis_gpu_timeline = {
-	TW_TABLE("gpu_timeline", "where the time of the GPU goes, over all devices", columns,
-		 .in_order = true),
+	TW_TABLE("gpu_timeline", "GPU time, all devices combined", columns, .in_order = true),
 	.needs = TW_NEEDS_GPU,
 	.run = run_gpu_timeline,
 };

@@ -6,9 +6,9 @@
 enum { DEVICE, TYPE, TIME, PERCENT };
 
 static const struct trawl_column columns[] = {
-	[DEVICE] = TW_ID("device", 8, "number of the device"),
-	[TYPE] = TW_TEXT("type", 22, "what the time went to"),
-	[TIME] = TW_MS(TW_COL_TIME_MS, 14, "how long"),
+	[DEVICE] = TW_ID("device", 8, "device number"),
+	[TYPE] = TW_TEXT("type", 22, "part of the timeline"),
+	[TIME] = TW_MS(TW_COL_TIME_MS, 14, "duration"),
 	[PERCENT] = TW_PERCENT_1("percent", 10, "share of the device's total_time"),
 };
 
@@ -67,7 +67,7 @@ static int run_gpu_timeline_by_device(const struct tw_analysis_input *in, struct
 }
 
 const struct tw_analysis tw_analysis_gpu_timeline_by_device = {
-	TW_TABLE("gpu_timeline_by_device", "where the time of each GPU goes", columns),
+	TW_TABLE("gpu_timeline_by_device", "GPU time of each device", columns),
 	.needs = TW_NEEDS_GPU,
 	.run = run_gpu_timeline_by_device,
 };

@@ -7,19 +7,19 @@ enum { CATEGORY, COUNT, TIME, PERCENTAGE, CUMULATIVE, ALONE };
 
 static const struct trawl_column columns[] = {
 	[CATEGORY] = TW_TEXT(TW_COL_KERNEL_CATEGORY, 16,
-			     "what kernels do, by their names; communication as in gpu_timeline",
+			     "kernel category, from the kernel name; communication as in "
+			     "gpu_timeline",
 			     .over_ranks = TRAWL_KEY),
-	[COUNT] = TW_INTEGER("kernels", 10, "how many", .over_ranks = TRAWL_COUNT),
-	[TIME] = TW_MS(TW_COL_KERNEL_TIME_MS, 16, "sum of their time; streams overlap",
+	[COUNT] = TW_INTEGER("kernels", 10, "number of kernels", .over_ranks = TRAWL_COUNT),
+	[TIME] = TW_MS(TW_COL_KERNEL_TIME_MS, 16, "sum of kernel durations; streams overlap",
 		       .over_ranks = TRAWL_TIME),
-	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the time of all kernels",
+	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of all kernel time",
 				    .over_ranks = TRAWL_SHARE),
-	[CUMULATIVE] =
-		TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12, "share of this row and those above"),
-	[ALONE] = TW_MS(
-		TW_COL_WITHOUT_OPERATION_MS, 16,
-		"of kernel time: that of kernels which no operation of a known category launched",
-		.over_ranks = TRAWL_TOTAL),
+	[CUMULATIVE] = TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12,
+				    "cumulative share: this row and all rows above"),
+	[ALONE] = TW_MS(TW_COL_WITHOUT_OPERATION_MS, 16,
+			"part of kernel time not launched by an operator of a known category",
+			.over_ranks = TRAWL_TOTAL),
 };
 
 struct sum {
@@ -65,7 +65,7 @@ static int run_kernel_categories(const struct tw_analysis_input *in, struct traw
 }
 
 const struct tw_analysis tw_analysis_kernel_categories = {
-	TW_TABLE("kernel_categories", "time of kernels by what they do, by their names", columns),
+	TW_TABLE("kernel_categories", "kernel time by kernel category", columns),
 	.needs = TW_NEEDS_GPU,
 	.run = run_kernel_categories,
 };

@@ -9,10 +9,10 @@
 enum { NAME, DURATION, RUNS, FIRST_START, LAST_START, FIRST_EVENT, LAST_EVENT };
 
 static const struct trawl_column columns[] = {
-	[NAME] = TW_TEXT("name", 48, "name of the kernel"),
+	[NAME] = TW_TEXT("name", 48, "kernel name"),
 	[DURATION] = TW_NS(TW_COL_DUR_NS, 14, "duration"),
-	[RUNS] = TW_INTEGER("runs", 8, "runs of that duration"),
-	[FIRST_START] = TW_NS(TW_COL_FIRST_START_NS, 20, "start of the first of them, trace clock"),
+	[RUNS] = TW_INTEGER("runs", 8, "kernels of that duration"),
+	[FIRST_START] = TW_NS(TW_COL_FIRST_START_NS, 20, "start of the first, trace clock"),
 	[LAST_START] = TW_NS(TW_COL_LAST_START_NS, 20, "start of the last"),
 	[FIRST_EVENT] = TW_INTEGER(TW_COL_FIRST_EVENT, 10, "event number of the first"),
 	[LAST_EVENT] = TW_INTEGER(TW_COL_LAST_EVENT, 10, "event number of the last"),
@@ -85,10 +85,10 @@ static int run_kernel_instances(const struct tw_analysis_input *in, struct trawl
 }
 
 const struct tw_analysis tw_analysis_kernel_instances = {
-	TW_TABLE(
-		"kernel_instances",
-		"runs of kernels without an operation, by name and duration; made for stages of a sweep, in no report",
-		columns),
+	TW_TABLE("kernel_instances",
+		 "kernels without an operator, by name and duration; only for stages of a sweep, "
+		 "not in reports",
+		 columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_ASKING,
 	.run = run_kernel_instances,
 };

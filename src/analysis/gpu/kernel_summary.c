@@ -20,26 +20,28 @@ enum {
 
 static const struct trawl_column columns[] = {
 	[CATEGORY] = TW_TEXT("Parent op category", 18,
-			     "kind of the operation it belongs to; empty: launch not recorded",
+			     "category of the parent operator; empty: no matching launch",
 			     .over_ranks = TRAWL_KEY),
-	[PARENT] = TW_TEXT("Parent cpu_op", 32, "operation it belongs to, else the launch call",
+	[PARENT] = TW_TEXT("Parent cpu_op", 32, "parent operator, else the launch call",
 			   .over_ranks = TRAWL_KEY),
-	[NAME] = TW_TEXT(TW_COL_KERNEL_NAME, 60, "name of the kernel", .over_ranks = TRAWL_KEY),
-	[STREAM] = TW_ID("Kernel stream", 10, "stream it ran on", .over_ranks = TRAWL_KEY),
-	[SUM] = TW_US(TW_COL_KERNEL_DURATION_US_SUM, 16, "time of all", .over_ranks = TRAWL_TIME),
-	[COUNT] = TW_INTEGER(TW_COL_KERNEL_DURATION_US_COUNT, 10, "how many",
+	[NAME] = TW_TEXT(TW_COL_KERNEL_NAME, 60, "kernel name", .over_ranks = TRAWL_KEY),
+	[STREAM] = TW_ID("Kernel stream", 10, "stream", .over_ranks = TRAWL_KEY),
+	[SUM] = TW_US(TW_COL_KERNEL_DURATION_US_SUM, 16, "sum of durations",
+		      .over_ranks = TRAWL_TIME),
+	[COUNT] = TW_INTEGER(TW_COL_KERNEL_DURATION_US_COUNT, 10, "number of kernels",
 			     .over_ranks = TRAWL_COUNT),
-	[MEAN] = TW_MEAN_US("Kernel duration (µs)_mean", 14, "mean time", .over_ranks = TRAWL_MEAN),
-	[MIN] = TW_US("Kernel duration (µs)_min", 14, "shortest", .over_ranks = TRAWL_LEAST),
-	[MAX] = TW_US("Kernel duration (µs)_max", 14, "longest", .over_ranks = TRAWL_MOST),
-	[OF_KERNELS] = TW_PERCENT_2(TW_COL_PERCENT_OF_KERNELS_TIME, 12,
-				    "share of the time of all kernels", .over_ranks = TRAWL_SHARE),
+	[MEAN] = TW_MEAN_US("Kernel duration (µs)_mean", 14, "mean duration",
+			    .over_ranks = TRAWL_MEAN),
+	[MIN] = TW_US("Kernel duration (µs)_min", 14, "min duration", .over_ranks = TRAWL_LEAST),
+	[MAX] = TW_US("Kernel duration (µs)_max", 14, "max duration", .over_ranks = TRAWL_MOST),
+	[OF_KERNELS] = TW_PERCENT_2(TW_COL_PERCENT_OF_KERNELS_TIME, 12, "share of all kernel time",
+				    .over_ranks = TRAWL_SHARE),
 	[OF_TOTAL] = TW_PERCENT_2("Percent of total time (%)", 12,
 				  "share of total_time of gpu_timeline; streams overlap",
 				  .over_ranks = TRAWL_SHARE),
-	[DEVICE] = TW_ID("Kernel device", 8, "device it ran on"),
+	[DEVICE] = TW_ID("Kernel device", 8, "device"),
 	[KIND] = TW_TEXT(TW_COL_CATEGORY_OF_KERNEL, 14,
-			 "what the kernel does, by its name; communication as in gpu_timeline",
+			 "kernel category, from the kernel name; communication as in gpu_timeline",
 			 .over_ranks = TRAWL_SAME),
 };
 
@@ -112,7 +114,7 @@ static int run_kernel_summary(const struct tw_analysis_input *in, struct trawl_t
 }
 
 const struct tw_analysis tw_analysis_kernel_summary = {
-	TW_TABLE("kernel_summary", "time of kernels by name, stream and operation", columns),
+	TW_TABLE("kernel_summary", "kernel time by kernel, stream and operator", columns),
 	.needs = TW_NEEDS_GPU,
 	.run = run_kernel_summary,
 };

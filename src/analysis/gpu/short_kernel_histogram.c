@@ -9,9 +9,9 @@
 enum { START, END, COUNT };
 
 static const struct trawl_column columns[] = {
-	[START] = TW_MEAN_US("bin_start", 12, "from here on"),
-	[END] = TW_MEAN_US("bin_end", 12, "up to here"),
-	[COUNT] = TW_INTEGER("count", 10, "kernels"),
+	[START] = TW_MEAN_US("bin_start", 12, "lower edge of the bin"),
+	[END] = TW_MEAN_US("bin_end", 12, "upper edge of the bin"),
+	[COUNT] = TW_INTEGER("count", 10, "number of kernels"),
 };
 
 static bool is_short(const struct tw_analysis_input *in, uint64_t g)
@@ -92,7 +92,8 @@ static int run_short_kernel_histogram(const struct tw_analysis_input *in, struct
 }
 
 const struct tw_analysis tw_analysis_short_kernel_histogram = {
-	TW_TABLE("short_kernel_histogram", "short kernels by length", columns, .keep_empty = true),
+	TW_TABLE("short_kernel_histogram", "histogram of short kernels by duration", columns,
+		 .keep_empty = true),
 	.needs = TW_NEEDS_GPU,
 	.run = run_short_kernel_histogram,
 };

@@ -6,17 +6,20 @@ enum { PARENT, DIMS, STRIDES, CONCRETE, NAME, SUM, COUNT, MEAN, OF_TOTAL };
 
 static const struct trawl_column columns[] = {
 	[PARENT] = TW_TEXT("Parent cpu_op", 32,
-			   "operation it belongs to, else the launch call; empty: not recorded",
+			   "parent operator, else the launch call; empty: no matching launch",
 			   .over_ranks = TRAWL_KEY),
-	[DIMS] = TW_TEXT("Input dims", 36, "shapes of its inputs", .over_ranks = TRAWL_KEY),
-	[STRIDES] = TW_TEXT("Input strides", 30, "strides of its inputs", .over_ranks = TRAWL_KEY),
-	[CONCRETE] = TW_TEXT(TW_COL_CONCRETE_INPUTS, 30, "values of inputs that are no tensors",
+	[DIMS] = TW_TEXT("Input dims", 36, "shapes of the operator's inputs",
+			 .over_ranks = TRAWL_KEY),
+	[STRIDES] = TW_TEXT("Input strides", 30, "strides of the operator's inputs",
+			    .over_ranks = TRAWL_KEY),
+	[CONCRETE] = TW_TEXT(TW_COL_CONCRETE_INPUTS, 30, "values of non-tensor inputs",
 			     .over_ranks = TRAWL_KEY),
-	[NAME] = TW_TEXT(TW_COL_KERNEL_NAME, 60, "name of the kernel", .over_ranks = TRAWL_KEY),
-	[SUM] = TW_US("Short Kernel duration (µs) sum", 14, "time of all",
+	[NAME] = TW_TEXT(TW_COL_KERNEL_NAME, 60, "kernel name", .over_ranks = TRAWL_KEY),
+	[SUM] = TW_US("Short Kernel duration (µs) sum", 14, "sum of durations",
 		      .over_ranks = TRAWL_TIME),
-	[COUNT] = TW_INTEGER("Short Kernel count", 10, "how many", .over_ranks = TRAWL_COUNT),
-	[MEAN] = TW_MEAN_US("Short Kernel duration (µs) mean", 14, "mean time",
+	[COUNT] = TW_INTEGER("Short Kernel count", 10, "number of kernels",
+			     .over_ranks = TRAWL_COUNT),
+	[MEAN] = TW_MEAN_US("Short Kernel duration (µs) mean", 14, "mean duration",
 			    .over_ranks = TRAWL_MEAN),
 	[OF_TOTAL] = TW_REAL("Short Kernel duration (µs) percent of total time", "%", 3, 14,
 			     "share of total_time of gpu_timeline", .over_ranks = TRAWL_SHARE),
@@ -112,8 +115,8 @@ static int run_short_kernels_summary(const struct tw_analysis_input *in, struct 
 }
 
 const struct tw_analysis tw_analysis_short_kernels_summary = {
-	TW_TABLE("short_kernels_summary", "short kernels by operation, arguments and name", columns,
-		 .keep_empty = true),
+	TW_TABLE("short_kernels_summary", "short kernels by operator, arguments and kernel",
+		 columns, .keep_empty = true),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_MODELS,
 	.run = run_short_kernels_summary,
 };

@@ -6,23 +6,22 @@
 enum { DEVICE, STREAM, KERNELS, COPIES, SETS, COMMUNICATION, BUSY, OF_TOTAL, SUM, FIRST, LAST };
 
 static const struct trawl_column columns[] = {
-	[DEVICE] = TW_ID("device", 8, "number of the device", .values = ">=0"),
-	[STREAM] = TW_ID("stream", 10, "number of the stream", .over_ranks = TRAWL_KEY,
-			 .values = ">=0"),
-	[KERNELS] = TW_INTEGER("kernels", 10, "kernels on it", .over_ranks = TRAWL_TOTAL),
-	[COPIES] = TW_INTEGER("copies", 10, "memory copies on it", .over_ranks = TRAWL_TOTAL),
-	[SETS] = TW_INTEGER("memsets", 10, "memory sets on it", .over_ranks = TRAWL_TOTAL),
+	[DEVICE] = TW_ID("device", 8, "device number", .values = ">=0"),
+	[STREAM] = TW_ID("stream", 10, "stream number", .over_ranks = TRAWL_KEY, .values = ">=0"),
+	[KERNELS] = TW_INTEGER("kernels", 10, "kernels on the stream", .over_ranks = TRAWL_TOTAL),
+	[COPIES] =
+		TW_INTEGER("copies", 10, "memory copies on the stream", .over_ranks = TRAWL_TOTAL),
+	[SETS] = TW_INTEGER("memsets", 10, "memsets on the stream", .over_ranks = TRAWL_TOTAL),
 	[COMMUNICATION] = TW_INTEGER("communication kernels", 12,
-				     "of the kernels, those that communicate",
-				     .over_ranks = TRAWL_TOTAL),
-	[BUSY] = TW_MS("busy (ms)", 14, "union of its events", .over_ranks = TRAWL_TIME),
+				     "communication kernels among them", .over_ranks = TRAWL_TOTAL),
+	[BUSY] = TW_MS("busy (ms)", 14, "time with at least one event running (union)",
+		       .over_ranks = TRAWL_TIME),
 	[OF_TOTAL] = TW_PERCENT_1("busy (% of total)", 12, "share of total_time of gpu_timeline",
 				  .over_ranks = TRAWL_SHARE, .place = 1),
-	[SUM] = TW_MS("sum (ms)", 14, "sum of its events; more than busy where they overlap",
+	[SUM] = TW_MS("sum (ms)", 14, "sum of event durations; above busy where events overlap",
 		      .over_ranks = TRAWL_TOTAL),
-	[FIRST] = TW_US("first start (µs)", 20,
-			"start of its first event, on the clock of the trace"),
-	[LAST] = TW_US("last end (µs)", 20, "end of its last event"),
+	[FIRST] = TW_US("first start (µs)", 20, "start of the first event, trace clock"),
+	[LAST] = TW_US("last end (µs)", 20, "end of the last event, trace clock"),
 };
 
 struct stream {
@@ -99,7 +98,7 @@ static int run_streams(const struct tw_analysis_input *in, struct trawl_table *t
 }
 
 const struct tw_analysis tw_analysis_streams = {
-	TW_TABLE("streams", "what each stream of each device did", columns),
+	TW_TABLE("streams", "activity of each stream of each device", columns),
 	.needs = TW_NEEDS_GPU,
 	.run = run_streams,
 };

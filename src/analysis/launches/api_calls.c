@@ -1,19 +1,18 @@
 /* What the host spent in calls of the runtime and the driver, launching or not, by name. */
 #include "analysis/sums.h"
 
-enum { CALL, KIND, CALLS, TIME, OF_TIME, MEAN, LEAST, MOST };
+enum { CALL, KIND, CALLS, TIME, OF_TIME, MEAN, MIN, MAX };
 
 static const struct trawl_column columns[] = {
-	[CALL] = TW_TEXT("call", 40, "name of the call, without its version",
-			 .over_ranks = TRAWL_KEY),
+	[CALL] = TW_TEXT("call", 40, "API call, without version suffix", .over_ranks = TRAWL_KEY),
 	[KIND] = TW_TEXT("API", 10, "runtime or driver", .over_ranks = TRAWL_KEY),
-	[CALLS] = TW_INTEGER("calls", 10, "calls of this name", .over_ranks = TRAWL_COUNT),
-	[TIME] = TW_MS(TW_COL_TIME_IN_MS, 14, "sum of their time on the host",
+	[CALLS] = TW_INTEGER("calls", 10, "number of calls", .over_ranks = TRAWL_COUNT),
+	[TIME] = TW_MS(TW_COL_TIME_IN_MS, 14, "sum of durations on the host",
 		       .over_ranks = TRAWL_TIME),
-	[OF_TIME] = TW_PERCENT_1("of all calls (%)", 10, "share of the time of all calls"),
-	[MEAN] = TW_MEAN_US("mean (µs)", 12, "time of one on average", .over_ranks = TRAWL_MEAN),
-	[LEAST] = TW_US("min (µs)", 12, "time of the shortest", .over_ranks = TRAWL_LEAST),
-	[MOST] = TW_US("max (µs)", 12, "time of the longest", .over_ranks = TRAWL_MOST),
+	[OF_TIME] = TW_PERCENT_1("of all calls (%)", 10, "share of the time of all API calls"),
+	[MEAN] = TW_MEAN_US("mean (µs)", 12, "mean duration of a call", .over_ranks = TRAWL_MEAN),
+	[MIN] = TW_US("min (µs)", 12, "min duration", .over_ranks = TRAWL_LEAST),
+	[MAX] = TW_US("max (µs)", 12, "max duration", .over_ranks = TRAWL_MOST),
 };
 
 struct key {
@@ -47,8 +46,8 @@ static void set_api_calls(const struct tw_sums *sums, struct trawl_table *table,
 	tw_set_sum(table, row, TIME, sum->ns);
 	tw_set_percent(table, row, OF_TIME, (double)sum->ns, (double)sums->total_ns);
 	tw_set_us(table, row, MEAN, (double)sum->ns / (double)sum->count);
-	tw_table_set_integer(table, row, LEAST, sum->min_ns);
-	tw_table_set_integer(table, row, MOST, sum->max_ns);
+	tw_table_set_integer(table, row, MIN, sum->min_ns);
+	tw_table_set_integer(table, row, MAX, sum->max_ns);
 }
 
 static int run_api_calls(const struct tw_analysis_input *in, struct trawl_table *table)
@@ -72,7 +71,7 @@ static int run_api_calls(const struct tw_analysis_input *in, struct trawl_table 
 }
 
 const struct tw_analysis tw_analysis_api_calls = {
-	TW_TABLE("api_calls", "time of the host in calls of the CUDA runtime and driver", columns),
+	TW_TABLE("api_calls", "host time in CUDA runtime and driver calls", columns),
 	.needs = TW_NEEDS_EXPORT,
 	.run = run_api_calls,
 };

@@ -28,29 +28,30 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[NAME] = TW_TEXT("launch", 32, "name of the call", .over_ranks = TRAWL_KEY),
-	[CALLS] = TW_INTEGER("calls", 10, "calls", .over_ranks = TRAWL_COUNT),
-	[EVENTS] = TW_INTEGER("GPU events", 12, "GPU events they launched; a graph launch has many",
+	[NAME] = TW_TEXT("launch", 32, "launch call", .over_ranks = TRAWL_KEY),
+	[CALLS] = TW_INTEGER("calls", 10, "number of calls", .over_ranks = TRAWL_COUNT),
+	[EVENTS] = TW_INTEGER("GPU events", 12, "GPU events launched; a graph launch has many",
 			      .over_ranks = TRAWL_TOTAL),
 	[WITHOUT] = TW_INTEGER("calls without kernel", 12,
-			       "calls whose GPU event is not in the trace",
+			       "launch calls with no GPU event in the trace",
 			       .over_ranks = TRAWL_TOTAL),
-	[TIME] = TW_MS("call time (ms)", 14, "time of the host in these calls",
+	[TIME] = TW_MS("call time (ms)", 14, "sum of durations on the host",
 		       .over_ranks = TRAWL_TIME),
-	[MEAN] = TW_MEAN_US("call mean (µs)", 12, "mean time of a call", .over_ranks = TRAWL_MEAN),
-	[DELAY_MEAN] =
-		TW_MEAN_US("delay mean (µs)", 14,
-			   "mean time from the start of the call to the start of its GPU event",
-			   .over_ranks = TRAWL_MEAN),
-	[DELAY_MEDIAN] = TW_MEAN_US("delay median (µs)", 14, "median of the same"),
-	[DELAY_MIN] = TW_US("delay min (µs)", 14, "shortest", .over_ranks = TRAWL_LEAST),
-	[DELAY_MAX] = TW_US("delay max (µs)", 14, "longest", .over_ranks = TRAWL_MOST),
+	[MEAN] = TW_MEAN_US("call mean (µs)", 12, "mean duration of a call",
+			    .over_ranks = TRAWL_MEAN),
+	[DELAY_MEAN] = TW_MEAN_US("delay mean (µs)", 14,
+				  "mean launch delay: start of the call to start of its GPU event",
+				  .over_ranks = TRAWL_MEAN),
+	[DELAY_MEDIAN] = TW_MEAN_US("delay median (µs)", 14, "median launch delay"),
+	[DELAY_MIN] = TW_US("delay min (µs)", 14, "min launch delay", .over_ranks = TRAWL_LEAST),
+	[DELAY_MAX] = TW_US("delay max (µs)", 14, "max launch delay", .over_ranks = TRAWL_MOST),
 	[QUEUED] =
 		TW_MS("queued (ms)", 14,
-		      "of the waiting after the calls, time until earlier work of the stream ended",
+		      "queue delay: part of the delay after the call in which earlier work of the "
+		      "stream ran",
 		      .over_ranks = TRAWL_TOTAL),
 	[NEGATIVE] = TW_INTEGER("negative delays", 10,
-				"GPU events that start before their call: a defect of the clocks"),
+				"GPU events that start before their launch call (clock mismatch)"),
 };
 
 /* A launch call and what it set off. */
@@ -234,7 +235,7 @@ static int run_launches(const struct tw_analysis_input *in, struct trawl_table *
 }
 
 const struct tw_analysis tw_analysis_launches = {
-	TW_TABLE("launches", "launch calls: their cost, and how long GPU work waits", columns),
+	TW_TABLE("launches", "launch calls: host cost and launch delay of GPU work", columns),
 	.needs = TW_NEEDS_HOST,
 	.run = run_launches,
 };

@@ -33,44 +33,42 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[PID] = TW_ID("pid", 10, "process of the range"),
-	[RANGE] = TW_TEXT("range", 48, "name of the range", .over_ranks = TRAWL_KEY),
-	[DOMAIN] = TW_TEXT("domain", 14, "NVTX domain, missing for the default one",
+	[PID] = TW_ID("pid", 10, "process id of the range"),
+	[RANGE] = TW_TEXT("range", 48, "range name", .over_ranks = TRAWL_KEY),
+	[DOMAIN] = TW_TEXT("domain", 14, "NVTX domain; empty: default domain",
 			   .over_ranks = TRAWL_KEY),
 	[KIND] = TW_TEXT(
 		"kind", 14,
-		"range; operation, where emit_nvtx wrote it; or what is in none: outside, of "
-		"launches that no range is around, and unlaunched, without a recorded launch",
+		"range; operation: written by emit_nvtx; outside: launched outside all ranges; "
+		"unlaunched: no matching launch",
 		.over_ranks = TRAWL_KEY, .values = "!range|operation|outside|unlaunched"),
-	[INSTANCES] = TW_INTEGER("instances", 10, "ranges of this name", .over_ranks = TRAWL_COUNT,
+	[INSTANCES] = TW_INTEGER("instances", 10, "number of ranges", .over_ranks = TRAWL_COUNT,
 				 .values = ">=0"),
-	[GPU] = TW_MS(TW_COL_GPU_TIME_MS, 14, "sum of the GPU events launched in them",
+	[GPU] = TW_MS(TW_COL_GPU_TIME_MS, 14, "sum of the GPU events launched in the ranges",
 		      .over_ranks = TRAWL_TIME, .values = ">=0"),
 	[SELF] = TW_MS(
 		"self GPU time (ms)", 14,
-		"of these, the ones launched in no range inside; over all rows it adds up to all "
-		"GPU time",
+		"part of GPU time launched in no nested range; all rows add up to all GPU time",
 		.over_ranks = TRAWL_TOTAL, .place = -1, .values = ">=0"),
-	[KERNELS] = TW_INTEGER("kernels", 10, "kernels launched in them", .over_ranks = TRAWL_TOTAL,
-			       .values = ">=0"),
-	[EVENTS] = TW_INTEGER("GPU events", 10, "kernels, copies and memsets launched in them",
+	[KERNELS] = TW_INTEGER("kernels", 10, "kernels launched in the ranges",
+			       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
+	[EVENTS] = TW_INTEGER("GPU events", 10,
+			      "kernels, copies and memsets launched in the ranges",
 			      .values = ">=0"),
-	[COMMUNICATION] = TW_MS("communication (ms)", 14,
-				"part of the GPU time that is communication",
+	[COMMUNICATION] = TW_MS("communication (ms)", 14, "communication part of GPU time",
 				.over_ranks = TRAWL_TOTAL, .values = ">=0"),
-	[SELF_COMMUNICATION] = TW_MS("self communication (ms)", 14, "the same of the self GPU time",
-				     .values = ">=0"),
+	[SELF_COMMUNICATION] = TW_MS("self communication (ms)", 14,
+				     "communication part of self GPU time", .values = ">=0"),
 	[EXPOSED] = TW_MS(TW_COL_EXPOSED_COMMUNICATION_MS, 14,
-			  "time of the communication in which its device computes nothing",
+			  "communication time in which its device runs no compute",
 			  .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 	[SELF_EXPOSED] = TW_MS("self exposed communication (ms)", 14,
-			       "the same of the self communication", .values = ">=0"),
+			       "exposed part of self communication", .values = ">=0"),
 	[PROJECTED] =
 		TW_MS("projected (ms)", 14,
-		      "from the first start to the last end of an instance's GPU events, over "
-		      "all instances",
+		      "sum over instances: first start to last end of the instance's GPU events",
 		      .values = ">=0"),
-	[HOST] = TW_MS(TW_COL_HOST_TIME_MS, 14, "sum of their time on the host",
+	[HOST] = TW_MS(TW_COL_HOST_TIME_MS, 14, "sum of durations on the host",
 		       .over_ranks = TRAWL_TOTAL, .values = ">=0"),
 };
 
@@ -170,17 +168,17 @@ static int run_nvtx_ranges(const struct tw_analysis_input *in, struct trawl_tabl
 	if (tw_ranges_build(&ranges, in->derived, in->allocator))
 		return TRAWL_ENOMEM;
 	if (!ranges.ranges) {
-		tw_table_add_note(table, "no ranges in this trace");
+		tw_table_add_note(table, "no NVTX ranges in this trace");
 		return 0;
 	}
 	if (ranges.repeated)
-		tw_table_add_note(table, "%" PRIu64 " ranges recorded twice count once",
+		tw_table_add_note(table, "%" PRIu64 " ranges recorded twice: counted once",
 				  ranges.repeated);
 	if (!ranges.linked)
 		tw_table_add_note(table, "%s",
 				  in->derived->gpu.count ?
-					  "no launches are recorded: which GPU work belongs "
-					  "to which range is not known" :
+					  "no launches in this trace: GPU work is not attributed "
+					  "to ranges" :
 					  "no GPU events");
 	return add_rows(in, table, &ranges);
 }

@@ -14,24 +14,24 @@ enum { ANNOTATION, START, END, EVENTS, FIRST, LAST, BUSY, AFTER, OF_BUSY, OTHER,
 static const struct trawl_column columns[] = {
 	[ANNOTATION] = TW_TEXT("annotation", 32, "name of the step or range",
 			       .over_ranks = TRAWL_KEY, .values = "!"),
-	[START] = TW_US("host start (µs)", 20, "its start on the host, trace clock"),
-	[END] = TW_US("host end (µs)", 20, "its end on the host"),
+	[START] = TW_US("host start (µs)", 20, "start on the host, trace clock"),
+	[END] = TW_US("host end (µs)", 20, "end on the host"),
 	[EVENTS] = TW_INTEGER("GPU events", 10, "GPU events launched in it",
 			      .over_ranks = TRAWL_COUNT, .place = 1, .values = "!>=0"),
-	[FIRST] = TW_US("first start (µs)", 20, "first start of them"),
-	[LAST] = TW_US("last end (µs)", 20, "last end of them"),
-	[BUSY] = TW_MS("busy (ms)", 14, "union of them", .over_ranks = TRAWL_TIME),
-	[AFTER] = TW_MS("after its end (ms)", 14, "of that, after its end on the host",
+	[FIRST] = TW_US("first start (µs)", 20, "first start of its GPU events"),
+	[LAST] = TW_US("last end (µs)", 20, "last end of its GPU events"),
+	[BUSY] = TW_MS("busy (ms)", 14, "union of its GPU events", .over_ranks = TRAWL_TIME),
+	[AFTER] = TW_MS("after its end (ms)", 14, "part of busy after its end on the host",
 			.over_ranks = TRAWL_TOTAL),
-	[OF_BUSY] = TW_PERCENT_1("after its end (%)", 10, "share of busy",
+	[OF_BUSY] = TW_PERCENT_1("after its end (%)", 10, "share of busy time",
 				 .over_ranks = TRAWL_SHARE, .place = 1, .values = ">=0"),
 	[OTHER] = TW_MS("other work (ms)", 14,
-			"from its first start to its last end, time in which only other work ran",
+			"time from first start to last end in which only other work ran",
 			.over_ranks = TRAWL_TOTAL),
 	[GPU] = TW_MS("GPU busy during it (ms)", 14,
-		      "with any work, from its start to its end on the host",
+		      "time with any GPU work, from its start to its end on the host",
 		      .over_ranks = TRAWL_TOTAL),
-	[DURING] = TW_MS("own during it (ms)", 14, "of that, with work launched in it",
+	[DURING] = TW_MS("own during it (ms)", 14, "part of that with work launched in it",
 			 .over_ranks = TRAWL_TOTAL),
 };
 
@@ -86,12 +86,12 @@ void tw_describe_step_work(const struct tw_steps *s, struct tw_str *out)
 		    percent(s->during_ns, s->gpu_ns), one ? "it" : "them");
 	if (s->by_launch && s->by_start)
 		tw_str_addf(out,
-			    "%llu GPU events have no recorded launch: they count by their start "
+			    "%llu GPU events have no matching launch: counted by their start "
 			    "time\n",
 			    (unsigned long long)s->by_start);
 	if (s->by_launch && s->earlier)
 		tw_str_addf(out,
-			    "%llu GPU events of %s time were launched before calls were recorded: "
+			    "%llu GPU events in %s time were launched before recording began: "
 			    "other work\n",
 			    (unsigned long long)s->earlier, one ? "its" : "their");
 	if (s->annotated && s->outside_ns > s->busy_ns / 100 * TW_LIMIT_UNCOVERED_PERCENT)
@@ -129,8 +129,10 @@ static int run_step_work(const struct tw_analysis_input *in, struct trawl_table 
 }
 
 const struct tw_analysis tw_analysis_step_work = {
-	TW_TABLE("step_work", "GPU work of each step or range looked at, and when it ran", columns,
-		 .in_order = true),
+	TW_TABLE("step_work",
+		 "GPU work launched in each step or range of the view, and when it "
+		 "ran",
+		 columns, .in_order = true),
 	.needs = TW_NEEDS_GPU,
 	.run = run_step_work,
 };

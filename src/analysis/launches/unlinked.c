@@ -4,12 +4,12 @@
 enum { NAME, KIND, DEVICE, STREAM, COUNT, SUM, OF_TOTAL };
 
 static const struct trawl_column columns[] = {
-	[NAME] = TW_TEXT("name", 60, "name of the GPU event", .over_ranks = TRAWL_KEY),
+	[NAME] = TW_TEXT("name", 60, "GPU event name", .over_ranks = TRAWL_KEY),
 	[KIND] = TW_TEXT("kind", 14, "compute, communication or copy", .over_ranks = TRAWL_KEY),
-	[DEVICE] = TW_ID("device", 8, "device it ran on"),
-	[STREAM] = TW_ID("stream", 8, "stream it ran on", .over_ranks = TRAWL_KEY),
-	[COUNT] = TW_INTEGER("count", 10, "how many", .over_ranks = TRAWL_COUNT),
-	[SUM] = TW_MS(TW_COL_TIME_IN_MS, 14, "time of all", .over_ranks = TRAWL_TIME),
+	[DEVICE] = TW_ID("device", 8, "device"),
+	[STREAM] = TW_ID("stream", 8, "stream", .over_ranks = TRAWL_KEY),
+	[COUNT] = TW_INTEGER("count", 10, "number of events", .over_ranks = TRAWL_COUNT),
+	[SUM] = TW_MS(TW_COL_TIME_IN_MS, 14, "sum of durations", .over_ranks = TRAWL_TIME),
 	[OF_TOTAL] = TW_PERCENT_2("time (% of total)", 12, "share of total_time of gpu_timeline",
 				  .over_ranks = TRAWL_SHARE),
 };
@@ -54,7 +54,7 @@ static int run_unlinked(const struct tw_analysis_input *in, struct trawl_table *
 }
 
 const struct tw_analysis tw_analysis_unlinked = {
-	TW_TABLE("unlinked", "GPU work without a recorded launch", columns),
+	TW_TABLE("unlinked", "GPU events with no matching launch", columns),
 	.needs = TW_NEEDS_GPU,
 	.run = run_unlinked,
 };

@@ -40,39 +40,39 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[RANK] = TW_INTEGER("rank", 6,
-			    "0: one trace is looked at; missing where it is an export of several"),
+	[RANK] =
+		TW_INTEGER("rank", 6, "0 for a single trace; empty for an export of several ranks"),
 	[GROUP] = TW_TEXT(TW_COL_PROCESS_GROUP_NAME, 14, "process group"),
-	[GROUP_RANKS] = TW_TEXT("Process Group Ranks", 24, "ranks in the group"),
-	[NAME] = TW_TEXT(TW_COL_COLLECTIVE_NAME, 22, "name of the collective as recorded"),
-	[GROUP_SIZE] = TW_ID("Group size", 10, "ranks taking part"),
-	[DTYPE] = TW_TEXT("dtype", 12, "type of the elements"),
+	[GROUP_RANKS] = TW_TEXT("Process Group Ranks", 24, "ranks of the group"),
+	[NAME] = TW_TEXT(TW_COL_COLLECTIVE_NAME, 22, "collective name as recorded"),
+	[GROUP_SIZE] = TW_ID("Group size", 10, "number of ranks in the group"),
+	[DTYPE] = TW_TEXT("dtype", 12, "element type"),
 	[IN_NELEMS] = TW_ID(TW_COL_IN_MSG_NELEMS, 14, "elements sent"),
 	[OUT_NELEMS] = TW_ID(TW_COL_OUT_MSG_NELEMS, 14, "elements received"),
 	[IN_SPLIT] = TW_TEXT("In split size", 14, "elements to each rank"),
 	[OUT_SPLIT] = TW_TEXT("Out split size", 14, "elements from each rank"),
-	[STREAM] = TW_ID("stream", 8, "stream it ran on"),
+	[STREAM] = TW_ID("stream", 8, "stream"),
 	[IN_MB] = TW_REAL("In msg size (MB)_first", "MB", 3, 12,
 			  "elements sent x bytes of the type / 2^20"),
 	[OUT_MB] = TW_REAL("Out msg size (MB)_first", "MB", 3, 12,
 			   "elements received x bytes of the type / 2^20"),
-	[SUM] = TW_US(TW_COL_DUR_SUM, 14, "time of all"),
-	[MEAN] = TW_MEAN_US(TW_COL_DUR_MEAN, 14, "mean time"),
-	[STD] = TW_MEAN_US("dur_std", 14, "sample standard deviation"),
-	[MIN] = TW_US(TW_COL_DUR_MIN, 14, "shortest"),
-	[MAX] = TW_US(TW_COL_DUR_MAX, 14, "longest"),
+	[SUM] = TW_US(TW_COL_DUR_SUM, 14, "sum of durations"),
+	[MEAN] = TW_MEAN_US(TW_COL_DUR_MEAN, 14, "mean duration"),
+	[STD] = TW_MEAN_US("dur_std", 14, "sample standard deviation of durations"),
+	[MIN] = TW_US(TW_COL_DUR_MIN, 14, "min duration"),
+	[MAX] = TW_US(TW_COL_DUR_MAX, 14, "max duration"),
 	[COUNT] = TW_INTEGER(TW_COL_OPERATION_COUNT, 10,
-			     "how many; the copies that one operation launched are one"),
+			     "number of calls; all copies that one operator launches count as one"),
 	[COLLECTIVE] = TW_TEXT(
 		"Collective type", 16,
-		"kind of collective, from its recorded name, else from the operation's that "
-		"launched it, else from the kernel's"),
-	[LIBRARY] = TW_TEXT("Library", 16, "whose kernel it is, by its name"),
-	[DEVICE] = TW_ID("device", 8, "device it ran on"),
+		"collective type from the recorded name, else the operator name, else the kernel "
+		"name"),
+	[LIBRARY] = TW_TEXT("Library", 16, "library of the kernel, from the kernel name"),
+	[DEVICE] = TW_ID("device", 8, "device"),
 	[EVIDENCE] =
 		TW_TEXT("Evidence", 12,
-			"why it counts as communication: arguments of a collective on the event "
-			"itself; operation: the one that launched it communicates; kernel name"),
+			"why it counts as communication; arguments: the event has arguments of a "
+			"collective; operation: its operator communicates; kernel name"),
 };
 
 /* Arguments that have columns, in their order from GROUP on. */
@@ -267,7 +267,8 @@ static int run_coll_analysis(const struct tw_analysis_input *in, struct trawl_ta
 }
 
 const struct tw_analysis tw_analysis_coll_analysis = {
-	TW_TABLE("coll_analysis", "communication kernels by collective, size and stream", columns),
+	TW_TABLE("coll_analysis", "communication kernels by collective, message size and stream",
+		 columns),
 	.needs = TW_NEEDS_GPU,
 	.run = run_coll_analysis,
 };

@@ -10,16 +10,16 @@
 enum { NAME, COUNT, TOTAL, SELF, MEAN, MIN, MAX, OF_SELF };
 
 static const struct trawl_column columns[] = {
-	[NAME] = TW_TEXT("name", 48, "name of the operation", .over_ranks = TRAWL_KEY),
-	[COUNT] = TW_INTEGER(TW_COL_COUNT, 10, "calls", .over_ranks = TRAWL_COUNT),
-	[TOTAL] = TW_MS("total host time (ms)", 16, "time of all calls, with what they call",
+	[NAME] = TW_TEXT("name", 48, "operator name", .over_ranks = TRAWL_KEY),
+	[COUNT] = TW_INTEGER(TW_COL_COUNT, 10, "number of calls", .over_ranks = TRAWL_COUNT),
+	[TOTAL] = TW_MS("total host time (ms)", 16, "sum over calls, nested operators included",
 			.over_ranks = TRAWL_TOTAL, .place = -1),
-	[SELF] = TW_MS(TW_COL_SELF_HOST_TIME_MS, 16, "time of all calls outside what they call",
+	[SELF] = TW_MS(TW_COL_SELF_HOST_TIME_MS, 16, "sum over calls, nested operators excluded",
 		       .over_ranks = TRAWL_TIME),
-	[MEAN] = TW_MEAN_US("mean (µs)", 14, "mean time of a call", .over_ranks = TRAWL_MEAN),
-	[MIN] = TW_US("min (µs)", 14, "shortest call", .over_ranks = TRAWL_LEAST),
-	[MAX] = TW_US("max (µs)", 14, "longest call", .over_ranks = TRAWL_MOST),
-	[OF_SELF] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the self time of this table",
+	[MEAN] = TW_MEAN_US("mean (µs)", 14, "mean duration of a call", .over_ranks = TRAWL_MEAN),
+	[MIN] = TW_US("min (µs)", 14, "min duration of a call", .over_ranks = TRAWL_LEAST),
+	[MAX] = TW_US("max (µs)", 14, "max duration of a call", .over_ranks = TRAWL_MOST),
+	[OF_SELF] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of self host time of the table",
 				 .over_ranks = TRAWL_SHARE),
 };
 
@@ -170,7 +170,7 @@ static int run_cpu_ops(const struct tw_analysis_input *in, struct trawl_table *t
 }
 
 const struct tw_analysis tw_analysis_cpu_ops = {
-	TW_TABLE("cpu_ops", "time of operations on the host, by name", columns),
+	TW_TABLE("cpu_ops", "host time by operator", columns),
 	.needs = TW_NEEDS_HOST,
 	.run = run_cpu_ops,
 };

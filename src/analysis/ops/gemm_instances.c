@@ -7,14 +7,15 @@
 #include <string.h>
 
 #define INTEGER(header, unit, width, what) TW_COLUMN(INTEGER, header, unit, 0, 0, width, what)
-#define CALL(prefix, which)                                                                        \
-	INTEGER(prefix "_event", "", 10, "event number of " which),                                \
-		INTEGER(prefix "_time_ns", "ns", 14, "time in which kernels of " which " ran"),    \
-		INTEGER(prefix "_start_ns", "ns", 20, "first start of its GPU work, trace clock"), \
-		INTEGER(prefix "_end_ns", "ns", 20, "last end of its GPU work"),                   \
-		INTEGER(prefix "_main_start_ns", "ns", 20,                                         \
-			"start of the main kernel in it, of several the longest"),                 \
-		INTEGER(prefix "_main_dur_ns", "ns", 14, "time that kernel took"),                 \
+#define CALL(prefix, which)                                                          \
+	INTEGER(prefix "_event", "", 10, "event number of " which),                  \
+		INTEGER(prefix "_time_ns", "ns", 14, "kernel time of " which),       \
+		INTEGER(prefix "_start_ns", "ns", 20,                                \
+			"first start of its GPU events, trace clock"),               \
+		INTEGER(prefix "_end_ns", "ns", 20, "last end of its GPU events"),   \
+		INTEGER(prefix "_main_start_ns", "ns", 20,                           \
+			"start of its main kernel (of several the longest)"),        \
+		INTEGER(prefix "_main_dur_ns", "ns", 14, "duration of that kernel"), \
 		INTEGER(prefix "_kernels", "", 8, "GPU events of " which)
 
 enum { EVENT, TIME, START, END, MAIN_START, MAIN_DUR, KERNELS, PER_CALL };
@@ -35,19 +36,21 @@ enum {
 };
 
 static const struct trawl_column columns[COLUMNS] = {
-	TW_TEXT("name", 40, "name of the operation; its model's parameters follow, \"param: ...\""),
+	TW_TEXT("name", 40, "operator name; the cost model's parameters follow as \"param: ...\""),
 	INTEGER(TW_COL_UID_FIRST, "", 10, "event number of the first call, as in the table GEMM"),
 	TW_TEXT(TW_COL_INPUT_DIMS_FIRST, 36, "shapes of the inputs of the first call"),
-	TW_TEXT(TW_COL_INPUT_TYPE_FIRST, 30, "types of its inputs"),
-	TW_TEXT(TW_COL_INPUT_STRIDES_FIRST, 30, "strides of its inputs"),
-	TW_TEXT(TW_COL_CONCRETE_INPUTS_FIRST, 30, "values of its inputs that are no tensors"),
-	INTEGER(TW_COL_NAME_COUNT, "", 10, "calls"),
+	TW_TEXT(TW_COL_INPUT_TYPE_FIRST, 30, "types of the inputs of the first call"),
+	TW_TEXT(TW_COL_INPUT_STRIDES_FIRST, 30, "strides of the inputs of the first call"),
+	TW_TEXT(TW_COL_CONCRETE_INPUTS_FIRST, 30,
+		"values of the non-tensor inputs of the first "
+		"call"),
+	INTEGER(TW_COL_NAME_COUNT, "", 10, "number of calls"),
 	TW_TEXT(TW_COL_MAIN_KERNEL, 40,
-		"the kernel with the most time over all calls, of equals by name"),
+		"kernel with the largest total time over all calls (ties: by name)"),
 	TW_TEXT(TW_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS, 40,
-		"its kernels with their statistics, by position"),
-	CALL("min", "the shortest call (of equals the first)"),
-	CALL("max", "the longest call (of equals the last)"),
+		"kernels of a call in order, with statistics"),
+	CALL("min", "the shortest call (ties: the first)"),
+	CALL("max", "the longest call (ties: the last)"),
 };
 
 /* ---- the main kernel */
@@ -217,10 +220,11 @@ static int make_gemm_instances(const struct tw_analysis_input *in, const struct 
 }
 
 const struct tw_analysis tw_analysis_gemm_instances = {
-	TW_TABLE(
-		"gemm_instances",
-		"shortest and longest call of each row of GEMM; made for stages of a sweep, in no report",
-		columns),
+	TW_TABLE("gemm_instances",
+		 "shortest and longest call of each row of GEMM; only for stages of a sweep, not "
+		 "in "
+		 "reports",
+		 columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS | TW_NEEDS_ASKING,
 	.make = make_gemm_instances,
 };

@@ -183,7 +183,7 @@ int tw_op_calls_collect(struct tw_op_calls *c, const struct tw_analysis_input *i
 static struct trawl_table *new_table(const struct tw_op_calls *c, const struct tw_table_spec *spec)
 {
 	static const struct trawl_column parameter =
-		TW_TEXT("param", 16, "what the cost model took from the arguments",
+		TW_TEXT("param", 16, "parameters of the cost model, from the arguments",
 			.over_ranks = TRAWL_KEY);
 	size_t p, total = spec->column_count + c->parameter_count;
 	struct trawl_column *all = tw_alloc_array(c->in->allocator, total, sizeof(*all));

@@ -11,16 +11,16 @@
 
 /* The columns of a table that tell its groups apart, from the first column on. */
 #define TW_OP_KEY_COLUMNS                                                                        \
-	TW_TEXT("name", 40, "name of the operation", .over_ranks = TRAWL_KEY),                   \
-		TW_TEXT(TW_COL_OP_CATEGORY, 18, "kind of operation", .over_ranks = TRAWL_KEY),   \
-		TW_TEXT("process_name", 14, "process it ran in"),                                \
-		TW_TEXT("process_label", 12, "label of the process"),                            \
-		TW_TEXT("thread_name", 24, "thread it ran on"),                                  \
+	TW_TEXT("name", 40, "operator name", .over_ranks = TRAWL_KEY),                           \
+		TW_TEXT(TW_COL_OP_CATEGORY, 18, "operator category", .over_ranks = TRAWL_KEY),   \
+		TW_TEXT("process_name", 14, "process name"),                                     \
+		TW_TEXT("process_label", 12, "process label"),                                   \
+		TW_TEXT("thread_name", 24, "thread name"),                                       \
 		TW_TEXT(TW_COL_INPUT_DIMS, 36, "shapes of the inputs", .over_ranks = TRAWL_KEY), \
 		TW_TEXT(TW_COL_INPUT_TYPE, 30, "types of the inputs", .over_ranks = TRAWL_KEY),  \
 		TW_TEXT(TW_COL_INPUT_STRIDES, 30, "strides of the inputs",                       \
 			.over_ranks = TRAWL_KEY),                                                \
-		TW_TEXT(TW_COL_CONCRETE_INPUTS, 30, "values of inputs that are no tensors",      \
+		TW_TEXT(TW_COL_CONCRETE_INPUTS, 30, "values of non-tensor inputs",               \
 			.over_ranks = TRAWL_KEY)
 
 enum {

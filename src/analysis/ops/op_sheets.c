@@ -17,8 +17,8 @@
 	     .place = 1),                                                                    \
 		REAL(header "_median", unit, digits, what ", median of calls"),              \
 		REAL(header "_std", unit, digits, what ", sample standard deviation"),       \
-		REAL(header "_min", unit, digits, what ", least of the calls"),              \
-		REAL(header "_max", unit, digits, what ", largest of the calls")
+		REAL(header "_min", unit, digits, what ", min of calls"),                    \
+		REAL(header "_max", unit, digits, what ", max of calls")
 
 enum {
 	NAME, /* the parameters follow */
@@ -48,47 +48,55 @@ enum {
 };
 
 static const struct trawl_column columns[COLUMNS] = {
-	TW_TEXT("name", 40, "name of the operation; its model's parameters follow, \"param: ...\"",
+	TW_TEXT("name", 40, "operator name; the cost model's parameters follow as \"param: ...\"",
 		.over_ranks = TRAWL_KEY),
-	REAL("GFLOPS_first", "GFLOP", 6, "floating-point operations of a call, in 10^9",
+	REAL("GFLOPS_first", "GFLOP", 6, "floating-point operations per call, in 10^9",
 	     .over_ranks = TRAWL_SAME),
 	REAL("Data Moved (MB)_first", "MB", 3, "bytes that a call must read and write, in 2^20",
 	     .over_ranks = TRAWL_SAME),
-	REAL("FLOPS/Byte_first", "", 2, "operations for each of those bytes",
+	REAL("FLOPS/Byte_first", "", 2, "arithmetic intensity: FLOPs per byte of data moved",
 	     .over_ranks = TRAWL_SAME),
-	FIVE("TB/s", "TB/s", 3, "data moved in the kernel time"),
-	FIVE(TW_COL_TFLOPS_S, "TFLOP/s", 3, "operations in the kernel time"),
+	FIVE("TB/s", "TB/s", 3, "achieved bandwidth: data moved / kernel time"),
+	FIVE(TW_COL_TFLOPS_S, "TFLOP/s", 3, "achieved TFLOP/s: FLOPs / kernel time"),
 	TW_TEXT("process_name_first", 14, "process of the first call"),
-	TW_TEXT("process_label_first", 12, "label of that process"),
+	TW_TEXT("process_label_first", 12, "process label of the first call"),
 	TW_TEXT("thread_name_first", 24, "thread of the first call"),
-	TW_TEXT(TW_COL_COMPUTE_SPEC, 14, "unit and precision whose peak counts",
+	TW_TEXT(TW_COL_COMPUTE_SPEC, 14, "compute unit and precision of the roofline peak",
 		.over_ranks = TRAWL_SAME),
-	REAL("Roofline Time (µs)_first", "µs", 3, "time the platform needs at least for a call",
+	REAL("Roofline Time (µs)_first", "µs", 3,
+	     "roofline time: min time of a call on the "
+	     "platform",
 	     .over_ranks = TRAWL_SAME),
-	TW_TEXT("Roofline Bound_first", 16, "what limits the call: computing or memory",
+	TW_TEXT("Roofline Bound_first", 16, "roofline limit: compute or memory",
 		.over_ranks = TRAWL_SAME),
-	FIVE(TW_COL_PCT_ROOFLINE, "%", 2, "roofline time to kernel time"),
+	FIVE(TW_COL_PCT_ROOFLINE, "%", 2, "roofline time / kernel time"),
 	TW_TEXT(TW_COL_KERNEL_DETAILS_SUMMARIZE_KERNEL_STATS, 40,
-		"its kernels with their statistics, by position"),
-	TW_TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
+		"kernels of a call in order, with statistics"),
+	TW_TEXT("trunc_kernel_details", 40,
+		"kernels of a call in order, shortened names, mean "
+		"durations"),
 	TW_TEXT(TW_COL_INPUT_DIMS_FIRST, 36, "shapes of the inputs of the first call"),
-	TW_TEXT(TW_COL_INPUT_TYPE_FIRST, 30, "types of its inputs"),
-	TW_TEXT(TW_COL_INPUT_STRIDES_FIRST, 30, "strides of its inputs"),
-	TW_TEXT(TW_COL_CONCRETE_INPUTS_FIRST, 30, "values of its inputs that are no tensors"),
+	TW_TEXT(TW_COL_INPUT_TYPE_FIRST, 30, "types of the inputs of the first call"),
+	TW_TEXT(TW_COL_INPUT_STRIDES_FIRST, 30, "strides of the inputs of the first call"),
+	TW_TEXT(TW_COL_CONCRETE_INPUTS_FIRST, 30,
+		"values of the non-tensor inputs of the first "
+		"call"),
 	TW_MEAN_US("Kernel Time (µs)_mean", 12,
-		   "time in which kernels of a call ran, mean of calls", .over_ranks = TRAWL_MEAN),
+		   "kernel time of a call (union of its kernels), mean of calls",
+		   .over_ranks = TRAWL_MEAN),
 	TW_MEAN_US("Kernel Time (µs)_median", 12,
-		   "time in which kernels of a call ran, median of calls"),
+		   "kernel time of a call (union of its kernels), median of calls"),
 	TW_MEAN_US("Kernel Time (µs)_std", 12,
-		   "time in which kernels of a call ran, sample standard deviation"),
+		   "kernel time of a call (union of its kernels), sample standard deviation"),
 	TW_MEAN_US(TW_COL_KERNEL_TIME_US_MIN, 12,
-		   "time in which kernels of a call ran, least of the calls",
+		   "kernel time of a call (union of its kernels), min of calls",
 		   .over_ranks = TRAWL_LEAST),
 	TW_MEAN_US(TW_COL_KERNEL_TIME_US_MAX, 12,
-		   "time in which kernels of a call ran, largest of the calls",
+		   "kernel time of a call (union of its kernels), max of calls",
 		   .over_ranks = TRAWL_MOST),
-	TW_US(TW_COL_KERNEL_TIME_US_SUM, 14, "that of all calls", .over_ranks = TRAWL_TIME),
-	TW_INTEGER(TW_COL_NAME_COUNT, 10, "calls", .over_ranks = TRAWL_COUNT, .place = -1),
+	TW_US(TW_COL_KERNEL_TIME_US_SUM, 14, "kernel time, sum of calls", .over_ranks = TRAWL_TIME),
+	TW_INTEGER(TW_COL_NAME_COUNT, 10, "number of calls", .over_ranks = TRAWL_COUNT,
+		   .place = -1),
 	TW_INTEGER(TW_COL_UID_FIRST, 10, "event number of the first call"),
 };
 
@@ -151,17 +159,17 @@ static int make_op_sheet(const struct tw_analysis_input *in, const struct tw_ana
 	}
 #define SINGLE(family)                                  \
 	SHEET(family, #family, #family, TW_BOTH_PASSES, \
-	      "calls of this family by what their cost model took from the arguments")
+	      "calls of this family by parameters of the cost model")
 #define FORWARD(family)                                          \
 	SHEET(family##_fwd, #family "_fwd", #family, TW_FORWARD, \
-	      "forward calls of this family by what their cost model took from the arguments")
+	      "forward calls of this family by parameters of the cost model")
 /* A family without a table of passes back: whatever its operations are called. */
 #define ONLY_FORWARD(family)                                         \
 	SHEET(family##_fwd, #family "_fwd", #family, TW_BOTH_PASSES, \
-	      "forward calls of this family by what their cost model took from the arguments")
+	      "forward calls of this family by parameters of the cost model")
 #define BACKWARD(family)                                          \
 	SHEET(family##_bwd, #family "_bwd", #family, TW_BACKWARD, \
-	      "passes back of this family: backward calls, and what autograd ran for forward ones")
+	      "backward calls of this family, and autograd's calls for forward ones")
 
 SINGLE(GEMM);
 FORWARD(SDPA);

@@ -18,23 +18,25 @@ enum {
 };
 
 static const struct trawl_column columns[] = {
-	[NAME] = TW_TEXT("name", 48, "name of the operation", .over_ranks = TRAWL_KEY),
+	[NAME] = TW_TEXT("name", 48, "operator name", .over_ranks = TRAWL_KEY),
 	[DIRECT_US] = TW_US(TW_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, 16,
-			    "sum over calls of the union of the GPU events each launched itself"),
-	[SUBTREE_US] = TW_US("total_subtree_kernel_time_sum", 16,
-			     "the same with what operations inside it launched, communication too"),
-	[DIRECT_MS] = TW_MS(TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS, 16, "direct time in milliseconds",
+			    "direct time: union of the GPU events that a call launches itself, sum "
+			    "of calls"),
+	[SUBTREE_US] =
+		TW_US("total_subtree_kernel_time_sum", 16,
+		      "subtree time: the same with nested operators, communication included"),
+	[DIRECT_MS] = TW_MS(TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS, 16, "direct time, sum of calls",
 			    .over_ranks = TRAWL_TIME),
-	[SUBTREE_MS] = TW_MS("total_subtree_kernel_time_ms", 16, "subtree time in milliseconds",
+	[SUBTREE_MS] = TW_MS("total_subtree_kernel_time_ms", 16, "subtree time, sum of calls",
 			     .over_ranks = TRAWL_TOTAL),
 	[COUNT] = TW_INTEGER(TW_COL_COUNT, 10, "calls that launched GPU work",
 			     .over_ranks = TRAWL_COUNT),
-	[CATEGORIES] = TW_TEXT(TW_COL_CATEGORIES, 20, "categories its calls fell in",
-			       .over_ranks = TRAWL_SAME),
-	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the direct time of this table",
+	[CATEGORIES] =
+		TW_TEXT(TW_COL_CATEGORIES, 20, "categories of its calls", .over_ranks = TRAWL_SAME),
+	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the table's direct time",
 				    .over_ranks = TRAWL_SHARE),
-	[CUMULATIVE] =
-		TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12, "share of this row and those above"),
+	[CUMULATIVE] = TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12,
+				    "cumulative share: this row and all rows above"),
 };
 
 struct sum {
@@ -118,7 +120,7 @@ static int run_ops_summary(const struct tw_analysis_input *in, struct trawl_tabl
 }
 
 const struct tw_analysis tw_analysis_ops_summary = {
-	TW_TABLE("ops_summary", "GPU time of operations by name, communication aside", columns),
+	TW_TABLE("ops_summary", "GPU time by operator, without communication", columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST,
 	.run = run_ops_summary,
 };

@@ -6,16 +6,17 @@
 enum { CATEGORY, COUNT, TIME, PERCENTAGE, CUMULATIVE };
 
 static const struct trawl_column columns[] = {
-	[CATEGORY] = TW_TEXT(TW_COL_OP_CATEGORY, 22, "kind of operation", .over_ranks = TRAWL_KEY),
+	[CATEGORY] = TW_TEXT(TW_COL_OP_CATEGORY, 22, "operator category", .over_ranks = TRAWL_KEY),
 	[COUNT] = TW_INTEGER(TW_COL_COUNT, 10, "calls that launched GPU work",
 			     .over_ranks = TRAWL_COUNT),
 	[TIME] = TW_MS(TW_COL_TOTAL_DIRECT_KERNEL_TIME_MS, 16,
-		       "sum over calls of the union of the GPU events each launched",
+		       "direct time: union of the GPU events that a call launches itself, sum of "
+		       "calls",
 		       .over_ranks = TRAWL_TIME),
-	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the sum of this table",
+	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the table's direct time",
 				    .over_ranks = TRAWL_SHARE),
-	[CUMULATIVE] =
-		TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12, "share of this row and those above"),
+	[CUMULATIVE] = TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12,
+				    "cumulative share: this row and all rows above"),
 };
 
 static void set_op_category(const struct tw_sums *sums, struct trawl_table *table, size_t row,
@@ -60,8 +61,8 @@ static int run_ops_summary_by_category(const struct tw_analysis_input *in,
 }
 
 const struct tw_analysis tw_analysis_ops_summary_by_category = {
-	TW_TABLE("ops_summary_by_category",
-		 "GPU time of operations by category, communication aside", columns),
+	TW_TABLE("ops_summary_by_category", "GPU time by operator category, without communication",
+		 columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST,
 	.run = run_ops_summary_by_category,
 };

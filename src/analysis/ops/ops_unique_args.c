@@ -30,37 +30,40 @@ enum {
 
 static const struct trawl_column columns[] = {
 	TW_OP_KEY_COLUMNS,
-	[COUNT] = TW_INTEGER(TW_COL_OPERATION_COUNT, 10, "calls", .over_ranks = TRAWL_COUNT),
+	[COUNT] = TW_INTEGER(TW_COL_OPERATION_COUNT, 10, "number of calls",
+			     .over_ranks = TRAWL_COUNT),
 	[DIRECT_MEAN] = TW_MEAN_US(TW_COL_TOTAL_DIRECT_KERNEL_TIME_MEAN, 14,
-				   "mean direct time of a call", .over_ranks = TRAWL_MEAN),
+				   "direct time of a call, mean", .over_ranks = TRAWL_MEAN),
 	[SUBTREE_MEAN] =
-		TW_MEAN_US("total_subtree_kernel_time_mean", 14, "mean subtree time of a call"),
-	[DIRECT_MEDIAN] = TW_MEAN_US("total_direct_kernel_time_median", 14, "median direct time"),
-	[SUBTREE_MEDIAN] =
-		TW_MEAN_US("total_subtree_kernel_time_median", 14, "median subtree time"),
+		TW_MEAN_US("total_subtree_kernel_time_mean", 14, "subtree time of a call, mean"),
+	[DIRECT_MEDIAN] =
+		TW_MEAN_US("total_direct_kernel_time_median", 14, "direct time of a call, median"),
+	[SUBTREE_MEDIAN] = TW_MEAN_US("total_subtree_kernel_time_median", 14,
+				      "subtree time of a call, median"),
 	[DIRECT_STD] = TW_MEAN_US("total_direct_kernel_time_std", 14,
-				  "sample standard deviation of the direct time"),
+				  "direct time of a call, sample standard deviation"),
 	[SUBTREE_STD] = TW_MEAN_US("total_subtree_kernel_time_std", 14,
-				   "sample standard deviation of the subtree time"),
-	[DIRECT_MIN] = TW_US("total_direct_kernel_time_min", 14, "least direct time",
+				   "subtree time of a call, sample standard deviation"),
+	[DIRECT_MIN] = TW_US("total_direct_kernel_time_min", 14, "direct time of a call, min",
 			     .over_ranks = TRAWL_LEAST),
-	[SUBTREE_MIN] = TW_US("total_subtree_kernel_time_min", 14, "least subtree time"),
-	[DIRECT_MAX] = TW_US("total_direct_kernel_time_max", 14, "largest direct time",
+	[SUBTREE_MIN] = TW_US("total_subtree_kernel_time_min", 14, "subtree time of a call, min"),
+	[DIRECT_MAX] = TW_US("total_direct_kernel_time_max", 14, "direct time of a call, max",
 			     .over_ranks = TRAWL_MOST),
-	[SUBTREE_MAX] = TW_US("total_subtree_kernel_time_max", 14, "largest subtree time"),
-	[DIRECT_SUM] = TW_US(TW_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, 14, "direct time of all calls",
+	[SUBTREE_MAX] = TW_US("total_subtree_kernel_time_max", 14, "subtree time of a call, max"),
+	[DIRECT_SUM] = TW_US(TW_COL_TOTAL_DIRECT_KERNEL_TIME_SUM, 14, "direct time, sum of calls",
 			     .over_ranks = TRAWL_TIME),
-	[SUBTREE_SUM] = TW_US("total_subtree_kernel_time_sum", 14, "subtree time of all calls",
+	[SUBTREE_SUM] = TW_US("total_subtree_kernel_time_sum", 14, "subtree time, sum of calls",
 			      .over_ranks = TRAWL_TOTAL, .place = -1),
-	[EVENT] = TW_INTEGER("ex_UID", 10, "event number of the first call, an example"),
+	[EVENT] = TW_INTEGER("ex_UID", 10, "event number of the first call"),
 	[DETAILS] = TW_TEXT("kernel_details_summary", 40,
-			    "its kernels with their statistics, by position"),
-	[SHORT_DETAILS] =
-		TW_TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
-	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the direct time of this table",
+			    "kernels of a call in order, with statistics"),
+	[SHORT_DETAILS] = TW_TEXT("trunc_kernel_details", 40,
+				  "kernels of a call in order, shortened names, "
+				  "mean durations"),
+	[PERCENTAGE] = TW_PERCENT_2(TW_COL_PERCENTAGE, 12, "share of the table's direct time",
 				    .over_ranks = TRAWL_SHARE),
-	[CUMULATIVE] =
-		TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12, "share of this row and those above"),
+	[CUMULATIVE] = TW_PERCENT_2(TW_COL_CUMULATIVE_PERCENTAGE, 12,
+				    "cumulative share: this row and all rows above"),
 };
 
 struct work {
@@ -169,8 +172,8 @@ static int run_ops_unique_args(const struct tw_analysis_input *in, struct trawl_
 }
 
 const struct tw_analysis tw_analysis_ops_unique_args = {
-	TW_TABLE("ops_unique_args",
-		 "GPU time of operations by name and arguments, communication aside", columns),
+	TW_TABLE("ops_unique_args", "GPU time by operator and arguments, without communication",
+		 columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
 	.run = run_ops_unique_args,
 };

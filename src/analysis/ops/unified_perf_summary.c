@@ -64,75 +64,89 @@ enum {
 
 static const struct trawl_column columns[] = {
 	TW_OP_KEY_COLUMNS,
-	[EVENT] = TW_INTEGER("ex_UID", 10, "event number of the first call, an example"),
-	[COUNT] = TW_INTEGER(TW_COL_OPERATION_COUNT, 10, "calls", .over_ranks = TRAWL_COUNT),
-	[DURATION_SUM] = TW_US(TW_COL_TOTAL_DURATION_US, 14, "time on the host, all calls",
+	[EVENT] = TW_INTEGER("ex_UID", 10, "event number of the first call"),
+	[COUNT] = TW_INTEGER(TW_COL_OPERATION_COUNT, 10, "number of calls",
+			     .over_ranks = TRAWL_COUNT),
+	[DURATION_SUM] = TW_US(TW_COL_TOTAL_DURATION_US, 14, "host time, sum of calls",
 			       .over_ranks = TRAWL_TOTAL),
-	[DURATION_MEAN] = REAL(TW_COL_MEAN_DURATION_US, "µs", 3, "mean time of a call on the host"),
-	[DURATION_STD] = REAL("std_duration_us", "µs", 3, "sample standard deviation of it"),
-	[GFLOPS] = REAL(TW_COL_GFLOPS, "GFLOP", 6, "floating-point operations of a call, in 10^9",
+	[DURATION_MEAN] = REAL(TW_COL_MEAN_DURATION_US, "µs", 3, "host time of a call, mean"),
+	[DURATION_STD] =
+		REAL("std_duration_us", "µs", 3, "host time of a call, sample standard deviation"),
+	[GFLOPS] = REAL(TW_COL_GFLOPS, "GFLOP", 6, "floating-point operations per call, in 10^9",
 			.over_ranks = TRAWL_SAME),
 	[DATA] = REAL(TW_COL_DATA_MOVED_MB, "MB", 3,
 		      "bytes that a call must read and write, in 2^20", .over_ranks = TRAWL_SAME),
-	[INTENSITY] = REAL(TW_COL_FLOPS_PER_BYTE, "", 2, "operations for each of those bytes",
+	[INTENSITY] = REAL(TW_COL_FLOPS_PER_BYTE, "", 2,
+			   "arithmetic intensity: FLOPs per byte of data moved",
 			   .over_ranks = TRAWL_SAME),
-	[SPEC] = TW_TEXT(TW_COL_COMPUTE_SPEC, 14, "unit and precision whose peak counts",
+	[SPEC] = TW_TEXT(TW_COL_COMPUTE_SPEC, 14, "compute unit and precision of the roofline peak",
 			 .over_ranks = TRAWL_SAME),
-	[BOUND] = TW_TEXT(TW_COL_ROOFLINE_BOUND, 16, "what limits the call: computing or memory",
+	[BOUND] = TW_TEXT(TW_COL_ROOFLINE_BOUND, 16, "roofline limit: compute or memory",
 			  .over_ranks = TRAWL_SAME),
 	[TB_MEAN] = REAL(TW_COL_TB_S_MEAN, "TB/s", 3,
-			 "data moved in the kernel time, mean of calls", .over_ranks = TRAWL_MEAN,
-			 .place = 1),
-	[TB_STD] = REAL("TB/s_std", "TB/s", 3, "sample standard deviation of it"),
+			 "achieved bandwidth: data moved / kernel time, mean of calls",
+			 .over_ranks = TRAWL_MEAN, .place = 1),
+	[TB_STD] = REAL("TB/s_std", "TB/s", 3, "achieved bandwidth, sample standard deviation"),
 	[TFLOPS_MEAN] = REAL(TW_COL_TFLOPS_S_MEAN, "TFLOP/s", 3,
-			     "operations in the kernel time, mean of calls",
+			     "achieved TFLOP/s: FLOPs / kernel time, mean of calls",
 			     .over_ranks = TRAWL_MEAN, .place = 1),
-	[TFLOPS_STD] = REAL("TFLOPS/s_std", "TFLOP/s", 3, "sample standard deviation of it"),
+	[TFLOPS_STD] =
+		REAL("TFLOPS/s_std", "TFLOP/s", 3, "achieved TFLOP/s, sample standard deviation"),
 	[KERNEL_MEAN] = REAL("Kernel Time (µs)_mean", "µs", 3,
-			     "time in which kernels of a call ran, mean of calls",
+			     "kernel time of a call (union of its kernels), mean of calls",
 			     .over_ranks = TRAWL_MEAN),
-	[KERNEL_STD] = REAL("Kernel Time (µs)_std", "µs", 3, "sample standard deviation of it"),
-	[KERNEL_SUM] =
-		TW_US(TW_COL_KERNEL_TIME_US_SUM, 14, "that of all calls", .over_ranks = TRAWL_TIME),
-	[DURATION_MEDIAN] = REAL("duration_us_median", "µs", 3, "median time on the host"),
-	[DURATION_MIN] = TW_US("duration_us_min", 14, "least time on the host"),
-	[DURATION_MAX] = TW_US("duration_us_max", 14, "largest time on the host"),
-	[TB_MEDIAN] = REAL("TB/s_median", "TB/s", 3, "median of the calls"),
-	[TB_MIN] = REAL("TB/s_min", "TB/s", 3, "least of the calls"),
-	[TB_MAX] = REAL("TB/s_max", "TB/s", 3, "largest of the calls"),
-	[TFLOPS_MEDIAN] = REAL("TFLOPS/s_median", "TFLOP/s", 3, "median of the calls"),
-	[TFLOPS_MIN] = REAL("TFLOPS/s_min", "TFLOP/s", 3, "least of the calls"),
-	[TFLOPS_MAX] = REAL("TFLOPS/s_max", "TFLOP/s", 3, "largest of the calls"),
+	[KERNEL_STD] = REAL("Kernel Time (µs)_std", "µs", 3,
+			    "kernel time of a call, sample standard deviation"),
+	[KERNEL_SUM] = TW_US(TW_COL_KERNEL_TIME_US_SUM, 14, "kernel time, sum of calls",
+			     .over_ranks = TRAWL_TIME),
+	[DURATION_MEDIAN] = REAL("duration_us_median", "µs", 3, "host time of a call, median"),
+	[DURATION_MIN] = TW_US("duration_us_min", 14, "host time of a call, min"),
+	[DURATION_MAX] = TW_US("duration_us_max", 14, "host time of a call, max"),
+	[TB_MEDIAN] = REAL("TB/s_median", "TB/s", 3, "achieved bandwidth, median of calls"),
+	[TB_MIN] = REAL("TB/s_min", "TB/s", 3, "achieved bandwidth, min of calls"),
+	[TB_MAX] = REAL("TB/s_max", "TB/s", 3, "achieved bandwidth, max of calls"),
+	[TFLOPS_MEDIAN] =
+		REAL("TFLOPS/s_median", "TFLOP/s", 3, "achieved TFLOP/s, median of calls"),
+	[TFLOPS_MIN] = REAL("TFLOPS/s_min", "TFLOP/s", 3, "achieved TFLOP/s, min of calls"),
+	[TFLOPS_MAX] = REAL("TFLOPS/s_max", "TFLOP/s", 3, "achieved TFLOP/s, max of calls"),
 	[ROOFLINE_TIME] = REAL("Roofline Time (µs)_first", "µs", 3,
-			       "time the platform needs at least for a call",
+			       "roofline time: min time of a call on the platform",
 			       .over_ranks = TRAWL_SAME),
 	[PERCENT_MEAN] = REAL(TW_COL_PCT_ROOFLINE_MEAN, "%", 2,
-			      "roofline time to kernel time, mean of calls",
+			      "roofline time / kernel time, mean of calls",
 			      .over_ranks = TRAWL_MEAN, .place = 1),
-	[PERCENT_MEDIAN] = REAL("Pct Roofline_median", "%", 2, "median of the calls"),
-	[PERCENT_STD] = REAL("Pct Roofline_std", "%", 2, "sample standard deviation"),
-	[PERCENT_MIN] = REAL("Pct Roofline_min", "%", 2, "least of the calls"),
-	[PERCENT_MAX] = REAL("Pct Roofline_max", "%", 2, "largest of the calls"),
-	[KERNEL_MEDIAN] = REAL("Kernel Time (µs)_median", "µs", 3, "median of the calls"),
-	[KERNEL_MIN] = TW_US(TW_COL_KERNEL_TIME_US_MIN, 14, "least of the calls",
+	[PERCENT_MEDIAN] =
+		REAL("Pct Roofline_median", "%", 2, "roofline time / kernel time, median of calls"),
+	[PERCENT_STD] = REAL("Pct Roofline_std", "%", 2,
+			     "roofline time / kernel time, sample standard deviation"),
+	[PERCENT_MIN] =
+		REAL("Pct Roofline_min", "%", 2, "roofline time / kernel time, min of calls"),
+	[PERCENT_MAX] =
+		REAL("Pct Roofline_max", "%", 2, "roofline time / kernel time, max of calls"),
+	[KERNEL_MEDIAN] =
+		REAL("Kernel Time (µs)_median", "µs", 3, "kernel time of a call, median of calls"),
+	[KERNEL_MIN] = TW_US(TW_COL_KERNEL_TIME_US_MIN, 14, "kernel time of a call, min of calls",
 			     .over_ranks = TRAWL_LEAST),
-	[KERNEL_MAX] = TW_US(TW_COL_KERNEL_TIME_US_MAX, 14, "largest of the calls",
+	[KERNEL_MAX] = TW_US(TW_COL_KERNEL_TIME_US_MAX, 14, "kernel time of a call, max of calls",
 			     .over_ranks = TRAWL_MOST),
 	[DETAILS] = TW_TEXT("kernel_details_summary", 40,
-			    "its kernels with their statistics, by position"),
-	[SHORT_DETAILS] =
-		TW_TEXT("trunc_kernel_details", 40, "its kernels, names cut, with mean times"),
-	[PARAMETERS] = TW_TEXT("perf_params", 40, "what the cost model took from the arguments"),
+			    "kernels of a call in order, with statistics"),
+	[SHORT_DETAILS] = TW_TEXT("trunc_kernel_details", 40,
+				  "kernels of a call in order, shortened names, "
+				  "mean durations"),
+	[PARAMETERS] =
+		TW_TEXT("perf_params", 40, "parameters of the cost model, from the arguments"),
 	[HAS_MODEL] = TW_COLUMN(TEXT, "has_perf_model", "bool", 0, 0, 8,
-				"True or False: whether the operation has a cost model",
+				"True: the operator has a cost model; else False",
 				.over_ranks = TRAWL_SAME),
-	[PERCENTAGE] = REAL(TW_COL_PERCENTAGE, "%", 2, "share of the kernel time of this table",
+	[PERCENTAGE] = REAL(TW_COL_PERCENTAGE, "%", 2, "share of the table's kernel time",
 			    .over_ranks = TRAWL_SHARE, .place = 1),
-	[CUMULATIVE] =
-		REAL(TW_COL_CUMULATIVE_PERCENTAGE, "%", 2, "share of this row and those above"),
+	[CUMULATIVE] = REAL(TW_COL_CUMULATIVE_PERCENTAGE, "%", 2,
+			    "cumulative share: this row and all "
+			    "rows above"),
 	[EXPOSED] = TW_US("Exposed Kernel Time (µs)_sum", 14,
-			  "kernel time in which no other GPU work ran; only in what prepare and "
-			  "analyze write"),
+			  "kernel time not overlapped by other GPU work; only in output of prepare "
+			  "and analyze"),
 };
 
 /* What the notes say. */
@@ -524,9 +538,8 @@ static void note_over_roofline(const struct walk *w, struct trawl_table *table)
 		tw_table_add_note(
 			table,
 			"%zu %s over " ANOMALY_PERCENT
-			" %% of the roofline, the highest at %.0f %%: the data "
-			"was in a cache, or the time, the cost model or the platform's peak "
-			"is wrong",
+			" %% of the roofline, max %.0f %%: data was cached, or the time, the cost "
+			"model or the platform's peak is wrong",
 			count, count == 1 ? "row is" : "rows are", worst);
 	for (row = 0; row < rows; row++) {
 		double percent = percent_of(w, table, row);
@@ -554,8 +567,8 @@ static void note_unmodelled(struct walk *w, struct trawl_table *table)
 	if (!w->text.failed)
 		tw_table_add_note(
 			table,
-			"%llu of %llu rows (%llu calls, %s %% of the kernel time) have no "
-			"figures: no cost model, or its arguments were not recorded",
+			"%llu of %llu rows (%llu calls, %s %% of kernel time) have no FLOP/byte "
+			"estimate: no cost model, or shapes not recorded (record_shapes=True)",
 			(unsigned long long)t->unmodelled, (unsigned long long)t->rows,
 			(unsigned long long)t->calls, w->text.ptr);
 }
@@ -569,15 +582,15 @@ static void add_notes(struct walk *w, struct trawl_table *table)
 	if (at_least)
 		tw_table_add_note(
 			table,
-			"%llu %s of data moved: expert weights or cached keys are not among "
-			"the arguments",
+			"%llu %s of data moved: expert weights or KV cache are not in the recorded "
+			"arguments",
 			(unsigned long long)at_least,
 			at_least == 1 ? "row has a lower bound" : "rows have lower bounds");
 	if (w->in->platform)
-		tw_table_add_note(table, "roofline of %s", w->in->platform->name);
+		tw_table_add_note(table, "roofline peaks: %s", w->in->platform->name);
 	else
-		tw_table_add_note(table, "no roofline: the platform is not known; name one with "
-					 "--platform ('trawl platforms' lists them)");
+		tw_table_add_note(table, "no roofline: unknown platform; set --platform (see "
+					 "'trawl platforms')");
 	note_over_roofline(w, table);
 }
 
@@ -643,8 +656,8 @@ static int make_unified_perf_summary(const struct tw_analysis_input *in,
 
 const struct tw_analysis tw_analysis_unified_perf_summary = {
 	TW_TABLE("unified_perf_summary",
-		 "work, kernel time and efficiency of operations by name and arguments, each GPU "
-		 "event once, communication aside",
+		 "FLOPs, bytes, kernel time and efficiency by operator and arguments; each GPU "
+		 "event counted once, without communication",
 		 columns),
 	.needs = TW_NEEDS_GPU | TW_NEEDS_HOST | TW_NEEDS_MODELS,
 	.make = make_unified_perf_summary,

@@ -322,14 +322,14 @@ static int aten(const struct tw_call *call, struct tw_work *work)
 
 	a.row = tw_aten_op(call->name.ptr, call->name.len, &a.in_place);
 	if (!a.row)
-		return tw_work_fail(work, "it is not known");
+		return tw_work_fail(work, "unknown operator");
 	tw_aten_results(&a);
 	count = result_types(&a, types);
 	bytes = read_all(&a) + written(&a, types, count);
 	if (isnan(bytes) && a.reason)
 		return tw_work_fail(work, a.reason);
 	if (isnan(bytes) && tw_aten_takes_lists(call->name.ptr, call->name.len))
-		return tw_work_fail(work, "the shapes or types of its lists were not recorded");
+		return tw_work_fail(work, "shapes or types of the tensor lists not recorded");
 	tw_param_dims(work, "op_shape", &first->dims);
 	TW_PARAM_INTEGERS(work, { "num_input_elems", tw_operand_elements(first) },
 			  { "num_output_elems", a.results });

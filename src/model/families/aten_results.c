@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char not_recorded[] = "the sizes of its result were not recorded";
+static const char not_recorded[] = "result sizes not recorded";
 
 char tw_aten_role(const struct tw_aten_op *row, unsigned position)
 {
@@ -90,7 +90,7 @@ static double same(struct tw_aten *a)
 	for (i = 0; i < a->call->count; i++)
 		if (strchr("rc", tw_aten_role(a->row, i)) &&
 		    !tw_broadcast(&shape, &operand(a, i)->dims))
-			return fail(a, "its shapes do not fit each other");
+			return fail(a, "shapes do not match");
 	return tw_elements(&shape);
 }
 
@@ -121,11 +121,7 @@ static double divide(struct tw_aten *a, double by)
 {
 	double n = elements(a, 0);
 
-	return known_or(a,
-			by > 0 ? n / by :
-			n > 0  ? NAN :
-				 0,
-			"its dimensions do not fit its input");
+	return known_or(a, by > 0 ? n / by : n > 0 ? NAN : 0, "dimensions do not match the input");
 }
 
 /* Without dimensions, of a list or a number, one is left. */
@@ -136,7 +132,7 @@ static double reduced(struct tw_aten *a, const struct tw_dims *listed)
 	double product = 1;
 
 	if (!a->call->values_recorded)
-		return fail(a, "its dimensions were not recorded");
+		return fail(a, "dimensions not recorded");
 	if (listed->rank) {
 		for (i = 0; i < listed->rank; i++)
 			product *= size_along(a, listed->size[i]);
@@ -312,7 +308,7 @@ static double pool(struct tw_aten *a, bool dilates)
 	if (!spatial || first(a)->rank < spatial || !windows(a, at, spatial, -1, &size) ||
 	    !windows(a, at + 2, spatial, 0, &padding) ||
 	    !windows(a, dilates ? at + 3 : UINT16_MAX, spatial, 1, &dilation))
-		return fail(a, "its windows were not recorded");
+		return fail(a, "windows not recorded");
 	if (!tw_value_list(a->call, at + 1, &stride) || stride.rank != spatial)
 		stride = size;
 	outer = first(a)->rank - spatial;
@@ -325,7 +321,7 @@ static double pool(struct tw_aten *a, bool dilates)
 		results *= fitting((double)first(a)->size[outer + i], (double)padding.size[i],
 				   reach, (double)stride.size[i], up);
 	}
-	return known_or(a, results, "its windows do not fit its input");
+	return known_or(a, results, "windows do not match the input");
 }
 
 static double max_pool(struct tw_aten *a)
@@ -372,7 +368,7 @@ static double pad(struct tw_aten *a)
 	unsigned i;
 
 	if (!tw_value_list(a->call, a->row->position, &padding) || padding.rank / 2 > dims->rank)
-		return fail(a, "its padding was not recorded");
+		return fail(a, "padding not recorded");
 	for (i = 0; i < dims->rank; i++) {
 		double size = (double)dims->size[dims->rank - 1 - i];
 
@@ -390,7 +386,7 @@ static double grid(struct tw_aten *a)
 
 	if (first(a)->rank < 2 || grid_of_x->dims.rank != first(a)->rank ||
 	    tw_size(grid_of_x, -1) < 1)
-		return fail(a, "its grid does not fit its input");
+		return fail(a, "grid does not match the input");
 	return tw_size(operand(a, 0), 1) * as_operand(a) / tw_size(grid_of_x, -1);
 }
 
@@ -440,7 +436,7 @@ static double picked_by(struct tw_aten *a, unsigned end)
 	double n = indexed(a, a->row->position, end, &count);
 
 	if (isnan(n) || count > first(a)->rank)
-		return fail(a, "the sizes of its indices were not recorded");
+		return fail(a, "index sizes not recorded");
 	for (i = count; i < first(a)->rank; i++)
 		n *= (double)first(a)->size[i];
 	return n;
@@ -461,7 +457,7 @@ static double along(struct tw_aten *a)
 	double size = size_along(a, integer(a, a->row->position - 1, INT64_MIN));
 
 	return known_or(a, elements(a, 0) / size * as_operand(a),
-			"its dimension does not fit its input");
+			"dimension does not match the input");
 }
 
 /* _embedding_bag(table, indices, where bags begin, ..., 7: whether the end is given too) */

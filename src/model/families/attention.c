@@ -104,14 +104,14 @@ static int take_packed(struct attention *a, const struct tw_call *call, const st
 	double others, rest_q = 0, rest_kv = 0;
 
 	if (q->rank != 1 || kv->rank != 1 || q->size[0] < 2 || q->size[0] != kv->size[0])
-		return tw_work_fail(work, "the number of its sequences makes no sense");
+		return tw_work_fail(work, "invalid number of sequences");
 	a->sequences = (double)(q->size[0] - 1);
 	a->longest_q = (double)tw_value_integer(call, longest, -1);
 	a->longest_kv = (double)tw_value_integer(call, longest + 1, -1);
 	if (a->longest_q < 0 || a->longest_kv < 0)
-		return tw_work_fail(work, "the length of its longest sequence was not recorded");
+		return tw_work_fail(work, "max sequence length not recorded");
 	if (a->longest_q > a->q.n || a->longest_kv > a->k.n)
-		return tw_work_fail(work, "its longest sequence is longer than all together");
+		return tw_work_fail(work, "max sequence length exceeds the total length");
 	others = a->sequences - 1;
 	if (others > 0) {
 		rest_q = floor((a->q.n - a->longest_q) / others);
@@ -152,13 +152,13 @@ static bool take_sizes(const struct tw_operand *x, const struct layout *l, bool 
 static int check_sizes(const struct attention *a, struct tw_work *work)
 {
 	if (a->q.batch != a->k.batch || a->k.batch != a->v.batch)
-		return tw_work_fail(work, "its batches differ");
+		return tw_work_fail(work, "batches differ");
 	if (a->k.n != a->v.n || a->k.h != a->v.h)
-		return tw_work_fail(work, "its keys and values differ in number");
+		return tw_work_fail(work, "keys and values differ in number");
 	if (a->q.d != a->k.d)
-		return tw_work_fail(work, "its queries and keys differ in size");
+		return tw_work_fail(work, "queries and keys differ in size");
 	if (a->k.h < 1 || fmod(a->q.h, a->k.h) != 0)
-		return tw_work_fail(work, "its heads cannot be shared evenly");
+		return tw_work_fail(work, "query heads are not a multiple of key heads");
 	return 0;
 }
 
@@ -172,10 +172,10 @@ static int take_causal(struct attention *a, const struct tw_call *call, const st
 	a->top_left = l->flags & TOP_LEFT || type == 1;
 	if (type_at != TW_NOWHERE) {
 		if (type < 0 || type > 2)
-			return tw_work_fail(work, "its mask is not known");
+			return tw_work_fail(work, "mask unknown");
 		a->causal = type != 0;
 	} else if (causal != TW_NOWHERE && !read_flag(call, causal, &a->causal)) {
-		return tw_work_fail(work, "whether it is causal was not recorded");
+		return tw_work_fail(work, "causal flag not recorded");
 	}
 	return 0;
 }
@@ -191,7 +191,7 @@ static int take_operands(struct attention *a, const struct tw_call *call, const 
 	for (i = 0; i < 3; i++) {
 		a->operand[i] = tw_operand(call, q + i);
 		if (!take_sizes(a->operand[i], l, a->packed, sizes[i]))
-			return tw_work_fail(work, "its operands are no queries, keys and values");
+			return tw_work_fail(work, "operands are not queries, keys and values");
 	}
 	if (check_sizes(a, work))
 		return -1;
@@ -309,9 +309,9 @@ int tw_flash_attention_3(const struct tw_call *call, struct tw_work *work)
 	};
 
 	if (tw_has_tensor(call, 5))
-		return tw_work_fail(work, "it has values of queries");
+		return tw_work_fail(work, "values have the shape of queries");
 	if (tw_has_tensor(call, 3) || tw_has_tensor(call, 11) || tw_has_tensor(call, 14))
-		return tw_work_fail(work, "the lengths of its cached keys are not known");
+		return tw_work_fail(work, "lengths of the cached keys unknown");
 	return attention(call, call->count == 3 ? &bare : &usual, work);
 }
 
@@ -329,9 +329,9 @@ static int evoformer(const struct tw_call *call, struct tw_work *work)
 		four.operand[i] = *tw_operand(call, tw_has_tensor(call, i) ? i : 0);
 		d = &four.operand[i].dims;
 		if (d->rank != 5)
-			return tw_work_fail(work, "its operands have no five dimensions");
+			return tw_work_fail(work, "operands are not 5-dimensional");
 		if (__builtin_mul_overflow(d->size[0], d->size[1], &d->size[0]))
-			return tw_work_fail(work, "its batches are too many");
+			return tw_work_fail(work, "too many batches");
 		memmove(&d->size[1], &d->size[2], 3 * sizeof(d->size[0]));
 		d->rank = 4;
 	}
@@ -398,7 +398,8 @@ const struct tw_model tw_family_attention[] = {
 	     FLASH),
 	SDPA(aten_efficient_attention, BOTH_WAYS(efficient)),
 	BACK(aten_efficient_attention_backward,
-	     "dout q k v bias out lengths_q lengths_kv longest_q longest_kv lse dropout seed offset "
+	     "dout q k v bias out lengths_q lengths_kv longest_q longest_kv lse dropout seed "
+	     "offset "
 	     "mask_type",
 	     0),
 	/*

@@ -45,7 +45,7 @@ static int all_reduce(const struct tw_call *call, struct tw_work *work)
 	const struct tw_operand *in = tw_first_tensor(call);
 
 	if (!in)
-		return tw_work_fail(work, "it has no tensor");
+		return tw_work_fail(work, "no tensor");
 	return count_collective(in, NULL, 0, 2 * tw_bytes(in), work);
 }
 
@@ -57,7 +57,7 @@ static int of_two(const struct tw_call *call, bool gather, struct tw_work *work)
 	bool swap;
 
 	if (!a || !b)
-		return tw_work_fail(work, "it has no input and output");
+		return tw_work_fail(work, "no input and output");
 	swap = gather ? tw_elements(&a->dims) > tw_elements(&b->dims) :
 			tw_elements(&a->dims) < tw_elements(&b->dims);
 	return count_collective(swap ? b : a, swap ? a : b, 0, tw_bytes(a) + tw_bytes(b), work);
@@ -80,7 +80,7 @@ static int allreduce_rms_norm(const struct tw_call *call, struct tw_work *work)
 	double n, c, rows;
 
 	if (!in)
-		return tw_work_fail(work, "it has no tensor");
+		return tw_work_fail(work, "no tensor");
 	n = tw_elements(&in->dims);
 	c = tw_size(in, -1);
 	rows = c > 0 ? n / c : 0;

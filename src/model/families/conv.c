@@ -43,8 +43,8 @@ struct conv {
 	struct tw_dims out;
 };
 
-static const char no_filter[] = "its input and weight are no batch of images and filter";
-static const char too_large[] = "its sizes are larger than any memory";
+static const char no_filter[] = "input and weight are not a batch of images and a filter";
+static const char too_large[] = "sizes exceed any memory";
 
 /* ---- sizes */
 
@@ -86,7 +86,7 @@ static int find_output(struct conv *c, struct tw_work *work)
 	    c->x->dims.rank > 2 + MOST_SPATIAL)
 		return tw_work_fail(work, no_filter);
 	if (!steps_are_positive(c) || c->groups < 1)
-		return tw_work_fail(work, "its strides, dilations or groups make no sense");
+		return tw_work_fail(work, "invalid strides, dilations or groups");
 	c->out.rank = c->x->dims.rank;
 	c->out.size[0] = c->x->dims.size[0];
 	c->out.size[1] = c->w->dims.size[0];
@@ -95,7 +95,7 @@ static int find_output(struct conv *c, struct tw_work *work)
 	for (i = 0; i < c->spatial; i++) {
 		c->out.size[2 + i] = output_size(c, i);
 		if (c->out.size[2 + i] < 0)
-			return tw_work_fail(work, "its filter is larger than its input");
+			return tw_work_fail(work, "filter larger than the input");
 	}
 	return 0;
 }
@@ -144,7 +144,7 @@ static int take_conv(struct conv *c, const struct tw_call *call, unsigned x, uns
 	    !take_list(call, first + 1, c->spatial, 0, &c->padding) ||
 	    !take_list(call, first + 2, c->spatial, 1, &c->dilation) ||
 	    !take_list(call, first + 4, c->spatial, 0, &c->output_padding))
-		return tw_work_fail(work, "its strides or paddings cannot be read");
+		return tw_work_fail(work, "unreadable strides or paddings");
 	return find_output(c, work);
 }
 
@@ -276,7 +276,7 @@ static int conv_bias_backward(const struct tw_call *call, struct tw_work *work)
 	struct conv c;
 
 	if (!call->forward)
-		return tw_work_fail(work, "its forward call was not recorded");
+		return tw_work_fail(work, "forward call not recorded");
 	return take_conv_bias(&c, call->forward, work) ? -1 : count_backward(&c, work);
 }
 

@@ -18,8 +18,8 @@
 
 #include <math.h>
 
-static const char too_large[] = "its sizes are larger than any memory";
-static const char no_sizes[] = "its output sizes make no sense";
+static const char too_large[] = "sizes exceed any memory";
+static const char no_sizes[] = "invalid output sizes";
 
 static bool is_in_place(const struct tw_slice *name)
 {
@@ -119,7 +119,7 @@ static int replication_pad(const struct tw_call *call, struct tw_work *work)
 	unsigned i;
 
 	if (!tw_value_list(call, 1, &padding) || padding.rank % 2 || padding.rank / 2 > out.rank)
-		return tw_work_fail(work, "its padding was not recorded");
+		return tw_work_fail(work, "padding not recorded");
 	for (i = 0; i < padding.rank; i++) {
 		int64_t *size = &out.size[out.rank - 1 - i / 2];
 
@@ -146,7 +146,7 @@ static int upsample_nearest(const struct tw_call *call, struct tw_work *work)
 		return resize(in, &out, work);
 	}
 	if (!spatial || tw_value_reals(call, 2, factors, TW_MOST_DIMS) != spatial)
-		return tw_work_fail(work, "its output size was not recorded");
+		return tw_work_fail(work, "output size not recorded");
 	for (i = 0; i < spatial; i++) {
 		double scaled = floor((double)out.size[2 + i] * factors[i]);
 
@@ -169,7 +169,7 @@ static int binary(const struct tw_call *call, struct tw_work *work)
 	double n;
 
 	if (!tw_broadcast(&shape, &b->dims))
-		return tw_work_fail(work, "its shapes do not fit each other");
+		return tw_work_fail(work, "shapes do not match");
 	n = tw_elements(&shape);
 	if (isnan(n))
 		return tw_work_fail(work, too_large);

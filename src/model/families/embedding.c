@@ -43,7 +43,7 @@ static int embedding(const struct tw_call *call, struct tw_work *work)
 	const struct tw_operand *table = tw_operand(call, 0), *indices = tw_operand(call, 1);
 
 	if (table->dims.rank != 2)
-		return tw_work_fail(work, "its table has no rows");
+		return tw_work_fail(work, "table has no rows");
 	return look_up(table, indices, tw_elements(&indices->dims) * tw_size(table, 1),
 		       tw_distinct(indices) * tw_size(table, 1), work);
 }
@@ -56,11 +56,11 @@ static int index_select(const struct tw_call *call, struct tw_work *work)
 	struct tw_dims rest = table->dims;
 
 	if (!tw_is_tensor(table))
-		return tw_work_fail(work, "its input is no tensor");
+		return tw_work_fail(work, "input is not a tensor");
 	if (dim < 0)
-		return tw_work_fail(work, "its dimension does not fit its input");
+		return tw_work_fail(work, "dimension does not match the input");
 	if (indices->dims.rank > 1)
-		return tw_work_fail(work, "its indices are no vector");
+		return tw_work_fail(work, "indices are not a vector");
 	rest.size[dim] = 1;
 	return look_up(table, indices, tw_elements(&rest) * tw_elements(&indices->dims),
 		       tw_elements(&rest) * tw_distinct(indices), work);
@@ -73,7 +73,7 @@ static int gather(const struct tw_call *call, struct tw_work *work)
 	double n = tw_elements(&indices->dims);
 
 	if (table->dims.rank != indices->dims.rank)
-		return tw_work_fail(work, "its indices do not fit its input");
+		return tw_work_fail(work, "indices do not match the input");
 	return look_up(table, indices, n, n, work);
 }
 
@@ -85,10 +85,10 @@ static int embedding_backward(const struct tw_call *call, struct tw_work *work)
 	double n = tw_elements(&gradient->dims), width, results;
 
 	if (!tw_is_tensor(gradient))
-		return tw_work_fail(work, "its gradient is no tensor");
+		return tw_work_fail(work, "gradient is not a tensor");
 	width = tw_size(gradient, -1);
 	if (tw_elements(&indices->dims) * width != n)
-		return tw_work_fail(work, "its indices do not fit its gradient");
+		return tw_work_fail(work, "indices do not match the gradient");
 	results = rows < 0 ? NAN : (double)rows * width;
 	return count_look_up(gradient, indices, results, n,
 			     (tw_distinct(gradient) + results) * tw_element_bytes(gradient), work);

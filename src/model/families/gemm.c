@@ -74,10 +74,10 @@ static struct gemm pair(const struct tw_call *call, unsigned a, unsigned b)
 
 /* ---- sizes */
 
-static const char no_matrices[] = "its operands are no matrices";
-static const char no_batches[] = "its operands are no batches of matrices";
-static const char no_weight[] = "its operands are no matrix and weight";
-static const char inner_sizes[] = "the inner sizes of its matrices differ";
+static const char no_matrices[] = "operands are not matrices";
+static const char no_batches[] = "operands are not batches of matrices";
+static const char no_weight[] = "operands are not a matrix and a weight";
+static const char inner_sizes[] = "inner matrix sizes differ";
 
 static bool have_rank(const struct gemm *g, unsigned rank)
 {
@@ -133,7 +133,7 @@ static int batches(struct gemm *g, struct tw_work *work)
 	if (!have_rank(g, 3))
 		return tw_work_fail(work, no_batches);
 	if (!take_k(g, 2, 1) || g->a->dims.size[0] != g->b->dims.size[0])
-		return tw_work_fail(work, "the sizes of its batches differ");
+		return tw_work_fail(work, "batch sizes differ");
 	g->batch_first = true;
 	g->batch = tw_size(g->a, 0);
 	g->m = tw_size(g->a, 1);
@@ -183,7 +183,7 @@ static int stacks(struct gemm *g, struct tw_work *work)
 		return 0;
 	}
 	if (a != b || memcmp(g->a->dims.size, g->b->dims.size, (a - 2) * sizeof(int64_t)))
-		return tw_work_fail(work, "its batches are broadcast");
+		return tw_work_fail(work, "broadcast batches");
 	g->batch_first = true;
 	g->batch = stack;
 	return 0;
@@ -332,7 +332,7 @@ static int dynamic_quant(const struct tw_call *call, struct tw_work *work)
 		if (call->operand[i].dims.rank == 2)
 			position[found++] = i;
 	if (found < 2)
-		return tw_work_fail(work, "it has no two matrices");
+		return tw_work_fail(work, "fewer than two matrices");
 	g = pair(call, position[0], position[1]);
 	g.m = tw_size(g.a, 0);
 	g.k = tw_size(g.a, 1) * g.a_values;
@@ -410,7 +410,7 @@ static int int4_weight(const struct tw_call *call, struct tw_work *work)
 	g.b_bytes = g.k * g.n > 0 ? tw_bytes(g.b) / (g.k * g.n) : 0;
 	g.scale_bytes = tw_given_bytes(scales);
 	if (g.n != floor(g.n))
-		return tw_work_fail(work, "its weight does not fit its matrix");
+		return tw_work_fail(work, "weight does not match the matrix");
 	return count_product(work, &g);
 }
 

@@ -37,7 +37,7 @@ struct grouped {
 	double scale_bytes;
 };
 
-static const char inner_sizes[] = "the inner sizes of its matrices differ";
+static const char inner_sizes[] = "inner matrix sizes differ";
 
 static int count_grouped(struct tw_work *work, const struct grouped *g)
 {
@@ -64,9 +64,9 @@ static int take_matrices(const struct tw_call *call, struct grouped *g, struct t
 {
 	*g = (struct grouped){ .a = tw_operand(call, 0), .b = tw_operand(call, 1) };
 	if (g->a->is_list || g->b->is_list)
-		return tw_work_fail(work, "its operands are lists of tensors");
+		return tw_work_fail(work, "operands are lists of tensors");
 	if (g->a->dims.rank != 2)
-		return tw_work_fail(work, "its first operand is no matrix");
+		return tw_work_fail(work, "first operand is not a matrix");
 	return 0;
 }
 
@@ -84,7 +84,7 @@ static int grouped_gemm(const struct tw_call *call, struct tw_work *work)
 	if (take_matrices(call, &g, work))
 		return -1;
 	if (g.b->dims.rank != 3)
-		return tw_work_fail(work, "its second operand has no matrix for each group");
+		return tw_work_fail(work, "second operand has no matrix for each group");
 	g.m = tw_size(g.a, 0);
 	g.k = tw_size(g.a, 1);
 	g.n = beside(g.k, tw_size(g.b, 1), tw_size(g.b, 2));
@@ -106,9 +106,9 @@ static int variable_k(const struct tw_call *call, struct tw_work *work)
 	if (take_matrices(call, &g, work))
 		return -1;
 	if (g.b->dims.rank != 2 || tw_size(g.a, 0) != tw_size(g.b, 0))
-		return tw_work_fail(work, "its operands have not as many rows");
+		return tw_work_fail(work, "operands differ in number of rows");
 	if (lengths->dims.rank != 1)
-		return tw_work_fail(work, "the lengths of its groups were not recorded");
+		return tw_work_fail(work, "group lengths not recorded");
 	g.k = tw_size(g.a, 0);
 	g.m = tw_size(g.a, 1);
 	g.n = tw_size(g.b, 1);
@@ -159,7 +159,7 @@ static int take_shared(struct grouped *g, const struct tw_arguments *a, struct t
 
 	g->groups = tw_size(g->a->dims.rank == 3 ? g->a : offsets, 0);
 	if (isnan(g->groups))
-		return tw_work_fail(work, "the number of its groups was not recorded");
+		return tw_work_fail(work, "number of groups not recorded");
 	if (tw_size(g->a, -1) != tw_size(g->b, -2))
 		return tw_work_fail(work, inner_sizes);
 	g->m = tw_size(g->a, -2);
@@ -181,7 +181,7 @@ static int by_names(const struct tw_call *call, struct tw_work *work)
 	double values = *four_bits ? 2 : tw_packed_values(g.a);
 
 	if (g.a->dims.rank < 2 || g.a->dims.rank > 3 || g.b->dims.rank < 2 || g.b->dims.rank > 3)
-		return tw_work_fail(work, "its operands are no matrices in groups");
+		return tw_work_fail(work, "operands are not matrices in groups");
 	if (g.b->dims.rank == 3 ? take_groups(&g, &a, values, work) : take_shared(&g, &a, work))
 		return -1;
 	if (*four_bits) {

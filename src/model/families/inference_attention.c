@@ -46,9 +46,9 @@ struct heads {
 static const struct tw_request_sums none = { 0, 0, 0, 0 };
 static const struct tw_requests not_known = { .known = false };
 
-static const char no_heads[] = "its operands are no queries, keys and values";
-static const char no_cache[] = "its operands are no queries and cache";
-static const char no_work[] = "no request is at work in its step";
+static const char no_heads[] = "operands are not queries, keys and values";
+static const char no_cache[] = "operands are not queries and a cache";
+static const char no_work[] = "no active request in the step";
 
 static void describe_heads(const struct heads *h, const struct tw_requests *r, struct tw_work *work)
 {
@@ -72,7 +72,7 @@ static int count_attention(const struct heads *h, const struct tw_requests *r, s
 	if (now == 0)
 		return tw_work_fail(work, no_work);
 	if (before < 0)
-		return tw_work_fail(work, "its requests attend to less than they bring");
+		return tw_work_fail(work, "requests attend to fewer tokens than they add");
 	describe_heads(h, r, work);
 	return tw_work_set(work,
 			   h->h_q * (2 * c->sqsk - c->sqsq) * width + 2 * h->h_q * g->sqsk * width,
@@ -89,7 +89,7 @@ static int take_requests(const struct tw_call *call, enum served served, struct 
 {
 	*r = call->requests;
 	if (!r->known)
-		return tw_work_fail(work, "the requests of its step are not known");
+		return tw_work_fail(work, "requests of the step unknown");
 	if (served == GENERATION_ALONE || (served == GENERATION_FIRST && r->generation.sq > 0))
 		r->context = none;
 	if (served == CONTEXT_FIRST && r->context.sq > 0)
@@ -118,10 +118,10 @@ static int take_heads(struct heads *h, const struct tw_call *call, unsigned q_at
 		h->h_kv = tw_size(k, -2);
 		h->d_v = tw_size(v, -1);
 	} else {
-		return tw_work_fail(work, "its keys do not fit its queries");
+		return tw_work_fail(work, "keys do not match the queries");
 	}
 	if (h->h_kv < 1 || fmod(h->h_q, h->h_kv) != 0)
-		return tw_work_fail(work, "its heads cannot be shared evenly");
+		return tw_work_fail(work, "query heads are not a multiple of key heads");
 	return 0;
 }
 
@@ -192,7 +192,7 @@ static int mla_decode(const struct tw_call *call, struct tw_work *work)
 	h.h_kv = tw_size(kv, -2);
 	h.d_v = latent_value(call, &h);
 	if (h.d_v == 0)
-		return tw_work_fail(work, "the size of its values is not known");
+		return tw_work_fail(work, "value size unknown");
 	return take_requests(call, GENERATION_FIRST, &r, work) ? -1 : count_attention(&h, &r, work);
 }
 
@@ -218,9 +218,9 @@ static int take_latent(struct heads *h, const struct tw_call *call, struct tw_wo
 
 	*h = (struct heads){ .h_kv = 1, .q = q, .kv = kv, .latent = true };
 	if (q->dims.rank != 3)
-		return tw_work_fail(work, "its first operand are no queries");
+		return tw_work_fail(work, "first operand is not queries");
 	if (!tw_is_tensor(kv) || tw_size(kv, -1) != tw_size(q, -1))
-		return tw_work_fail(work, "its second operand are no keys");
+		return tw_work_fail(work, "second operand is not keys");
 	h->h_q = tw_size(q, 1);
 	h->d_qk = h->d_v = tw_size(q, 2);
 	return 0;
@@ -261,7 +261,7 @@ static int v4_decode(const struct tw_call *call, struct tw_work *work)
 		few = ceil(context / 4);
 		most = few > V4_FEWEST_PICKED ? picked(call) : V4_FEWEST_PICKED;
 		if (isnan(most))
-			return tw_work_fail(work, "how many keys its indexer picks is not known");
+			return tw_work_fail(work, "number of keys chosen by the indexer unknown");
 		keys += few > most ? most : few;
 	}
 	return count_sparse(&h, r.generation.sq, r.generation.sq * keys, &r, work);
@@ -280,7 +280,7 @@ static int sparse_prefill(const struct tw_call *call, struct tw_work *work)
 	if (take_latent(&h, call, work))
 		return -1;
 	if (first->dims.rank != 1 || second->dims.rank > 1)
-		return tw_work_fail(work, "its indices are no lists");
+		return tw_work_fail(work, "indices are not lists");
 	pairs = tw_size(first, 0) + (tw_is_tensor(second) ? tw_size(second, 0) : 0);
 	return count_sparse(&h, tw_size(h.q, 0), pairs, &not_known, work);
 }
@@ -297,10 +297,10 @@ static int tilelang_sparse(const struct tw_call *call, struct tw_work *work)
 		return -1;
 	h.d_v = (double)tw_value_integer(call, 4, MLA_VALUE);
 	if (h.d_v < 0 || h.d_v > h.d_qk)
-		return tw_work_fail(work, "its values are larger than what is kept");
+		return tw_work_fail(work, "values larger than the stored ones");
 	n = tw_size(h.q, 0);
 	if (indices->dims.rank < 2 || tw_size(indices, 0) != n)
-		return tw_work_fail(work, "its indices do not fit its queries");
+		return tw_work_fail(work, "indices do not match the queries");
 	pairs = n * tw_size(indices, -1);
 	if (r->known) /* fewer where fewer are to be seen */
 		pairs = fmin(pairs, r->context.sqsk - r->context.sqsq / 2 + r->generation.sqsk);
@@ -429,7 +429,7 @@ static int store_named(const struct tw_call *call, struct tw_work *work)
 	double n = tw_elements(&k->dims) + (tw_is_tensor(v) ? tw_elements(&v->dims) : 0);
 
 	if (!tw_is_tensor(k) || !tw_is_tensor(cache))
-		return tw_work_fail(work, "its operands are no keys and cache");
+		return tw_work_fail(work, "operands are not keys and a cache");
 	return count_store(k, tw_bytes(k) + tw_given_bytes(v) + n * tw_element_bytes(cache), work);
 }
 
@@ -439,7 +439,7 @@ static int store_cache(const struct tw_call *call, struct tw_work *work)
 	const struct tw_operand *k = tw_operand(call, 0), *v = tw_operand(call, 1);
 
 	if (!tw_is_tensor(k) || !tw_is_tensor(v))
-		return tw_work_fail(work, "its operands are no keys and values");
+		return tw_work_fail(work, "operands are not keys and values");
 	return count_store(k, 2 * (tw_bytes(k) + tw_bytes(v)), work);
 }
 
@@ -453,10 +453,10 @@ static int gated_delta_net(const struct tw_call *call, struct tw_work *work)
 	double tokens = tw_size(mixed, 0), heads = tw_size(out, -2), d = tw_size(out, -1), keys;
 
 	if (mixed->dims.rank != 2 || out->dims.rank < 3)
-		return tw_work_fail(work, "its operands are no mixed queries and output");
+		return tw_work_fail(work, "operands are not mixed queries and output");
 	keys = tw_size(mixed, 1) - heads * d;
 	if (d < 1 || keys < 2 * d || fmod(keys, 2 * d) != 0)
-		return tw_work_fail(work, "the size of its keys is not known");
+		return tw_work_fail(work, "key size unknown");
 	TW_PARAM_INTEGERS(work, { "num_tokens", tokens }, { "H_V", heads }, { "d_h_k", d },
 			  { "d_h_v", d });
 	return tw_work_set(work, 7 * tokens * heads * d * d,

@@ -86,13 +86,13 @@ static int take_product(struct product *p, const struct tw_arguments *arguments,
 			       .b = tw_argument(arguments, NAMES_B),
 			       .batch = 1 };
 	if (!tw_is_tensor(p->a) || !tw_is_tensor(p->b))
-		return tw_work_fail(work, "its operands are no matrices");
+		return tw_work_fail(work, "operands are not matrices");
 	values = kind == FOUR_BITS ? 2 : tw_packed_values(p->a);
 	p->k = tw_size(p->a, -1) * values;
 	p->m = p->k > 0 ? tw_elements(&p->a->dims) * values / p->k : 0;
 	p->n = width(arguments, p, kind);
 	if (isnan(p->n))
-		return tw_work_fail(work, "the sizes of its matrices do not fit each other");
+		return tw_work_fail(work, "matrix sizes do not match");
 	/* A batch of B: that many products. */
 	if (p->a->dims.rank == 3 && p->b->dims.rank == 3 && tw_size(p->a, 0) == tw_size(p->b, 0)) {
 		p->batch = tw_size(p->a, 0);
@@ -146,7 +146,7 @@ static int template_gemm(const struct tw_call *call, struct tw_work *work)
 		if (can_be_multiplied(tw_operand(call, i), tw_operand(call, i + 1)))
 			p.a = tw_operand(call, i);
 	if (!p.a)
-		return tw_work_fail(work, "its operands are no matrices");
+		return tw_work_fail(work, "operands are not matrices");
 	p.b = p.a + 1;
 	if (p.a->dims.rank == 3)
 		p.batch = tw_size(p.a, 0);

@@ -17,11 +17,11 @@ static int cross_entropy(const struct tw_call *call, struct tw_work *work)
 	double n = tw_elements(&logits->dims), classes, rows;
 
 	if (logits->dims.rank < 2)
-		return tw_work_fail(work, "its first operand are no rows of logits");
+		return tw_work_fail(work, "first operand is not rows of logits");
 	classes = tw_size(logits, -1);
 	rows = classes > 0 ? n / classes : 0;
 	if (tw_is_tensor(target) && tw_elements(&target->dims) != rows)
-		return tw_work_fail(work, "its targets do not fit its logits");
+		return tw_work_fail(work, "targets do not match the logits");
 	TW_PARAM_INTEGERS(work, { "B", rows }, { "V", classes });
 	return tw_work_set(work, 5 * n,
 			   tw_bytes(logits) +

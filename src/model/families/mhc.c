@@ -36,12 +36,12 @@ static int take_streams(struct streams *s, const struct tw_call *call, struct tw
 		    (!best || tw_elements(&o->dims) > tw_elements(&best->dims)))
 			best = o;
 	if (!best)
-		return tw_work_fail(work, "it has no streams");
+		return tw_work_fail(work, "no streams");
 	*s = (struct streams){ tw_size(best, 0), tw_size(best, 1), tw_size(best, 2), best };
 	for (o = call->operand; o < end; o++)
 		if (o->dims.rank == 2 && tw_size(o, 0) == s->m && tw_size(o, 1) == s->c)
 			return 0;
-	return tw_work_fail(work, "nothing fits its streams");
+	return tw_work_fail(work, "no operand matches the streams");
 }
 
 /* The matrix (hc3, K) that streams are multiplied by. */
@@ -83,12 +83,12 @@ static int pre_gemm(const struct tw_call *call, struct tw_work *work)
 	double m, k, hc3;
 
 	if (x->dims.rank < 2 || fn->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no streams and matrix");
+		return tw_work_fail(work, "operands are not streams and a matrix");
 	m = tw_size(x, 0);
 	hc3 = tw_size(fn, 0);
 	k = tw_size(fn, 1);
 	if (tw_elements(&x->dims) != m * k)
-		return tw_work_fail(work, "its matrix does not fit its streams");
+		return tw_work_fail(work, "matrix does not match the streams");
 	TW_PARAM_INTEGERS(work, { "M", m }, { "hc3", hc3 }, { "K", k });
 	return tw_work_set(work, 2 * m * hc3 * k, tw_call_bytes(call), x);
 }
@@ -115,7 +115,7 @@ static int fused_post_pre(const struct tw_call *call, struct tw_work *work)
 		return -1;
 	fn = find_fn(call, s.n * s.c);
 	if (!fn)
-		return tw_work_fail(work, "it has no matrix for its streams");
+		return tw_work_fail(work, "no matrix for the streams");
 	describe_streams(&s, work);
 	tw_param_integer(work, "hc3", tw_size(fn, 0));
 	return tw_work_set(work, post_flops(&s) + 2 * s.m * tw_size(fn, 0) * s.n * s.c,

@@ -34,10 +34,10 @@ struct experts {
 	double input_bytes, output_bytes; /* of all elements */
 };
 
-static const char no_experts[] = "its operands are no tokens and weights of experts";
-static const char unfit_weights[] = "its weights do not fit its tokens";
-static const char unfit_output[] = "its output does not fit its tokens";
-static const char no_topk[] = "how many experts a token has is not known";
+static const char no_experts[] = "operands are not tokens and weights of experts";
+static const char unfit_weights[] = "weights do not match the tokens";
+static const char unfit_output[] = "output does not match the tokens";
+static const char no_topk[] = "experts per token unknown";
 
 /* Experts that are reached. */
 static double active(const struct experts *x)
@@ -120,7 +120,7 @@ static int take_both(struct experts *x, struct tw_work *work)
 		return tw_work_fail(work, unfit_weights);
 	/* Both are packed alike. */
 	x->n = columns(x->down) * (x->k / columns(x->up));
-	return take_gate(x) ? 0 : tw_work_fail(work, "its two weights do not fit");
+	return take_gate(x) ? 0 : tw_work_fail(work, "the two weights do not match");
 }
 
 /* What is computed in where tokens are made as narrow as the weights, which have K columns. */
@@ -227,7 +227,7 @@ static int first_stage(const struct tw_call *call, struct tw_work *work)
 	if (tw_elements(&y->dims) != x.m * x.topk * x.n)
 		return tw_work_fail(work, unfit_output);
 	if (!take_gate(&x))
-		return tw_work_fail(work, "its weights do not fit its output");
+		return tw_work_fail(work, "weights do not match the output");
 	x.input_bytes = tw_bytes(x.input);
 	x.output_bytes = x.m * x.topk * x.n * tw_element_bytes(y);
 	return count_experts(&x, tw_precision(x.input), work);
@@ -293,7 +293,7 @@ static int grouped_gemm(const struct tw_call *call, struct tw_work *work)
 	if (!packs(b, x.k))
 		return tw_work_fail(work, unfit_weights);
 	if (tw_size(a, 0) != x.m && tw_size(a, 0) != x.m * tw_size(ids, 1))
-		return tw_work_fail(work, "its experts do not fit its tokens");
+		return tw_work_fail(work, "experts do not match the tokens");
 	if (take_topk(&x, tw_size(ids, 1), work))
 		return -1;
 	/* Without or behind a bias: the results have three dimensions. */
@@ -376,7 +376,7 @@ static int quantized_experts(const struct tw_call *call, struct tw_work *work)
 	x.n = tw_argument_integer(&a, "size_n", tw_size(tw_argument(&a, "output|c_or_none|c"), -1));
 	x.e = tw_size(x.up, 0);
 	if (isnan(x.n))
-		return tw_work_fail(work, "the sizes of its weights were not recorded");
+		return tw_work_fail(work, "weight sizes not recorded");
 	if (take_topk(&x, tw_argument_integer(&a, NAMES_TOPK, NAN), work))
 		return -1;
 	x.input_bytes = tw_bytes(x.input);
@@ -394,7 +394,7 @@ static int all_operands(const struct tw_call *call, struct tw_work *work)
 	unsigned i;
 
 	if (!tw_is_tensor(first))
-		return tw_work_fail(work, "its first operand is no tensor");
+		return tw_work_fail(work, "first operand is not a tensor");
 	for (i = 0; i < call->count; i++)
 		if (tw_has_tensor(call, i))
 			most = fmax(most, tw_elements(&call->operand[i].dims));
@@ -421,7 +421,7 @@ static int topk_softplus(const struct tw_call *call, struct tw_work *work)
 			chosen = o;
 	}
 	if (!logits || logits == chosen || tw_size(logits, 0) != tw_size(chosen, 0))
-		return tw_work_fail(work, "its logits and chosen experts are not to be told apart");
+		return tw_work_fail(work, "logits and chosen experts are ambiguous");
 	m = tw_size(logits, 0);
 	e = tw_size(logits, 1);
 	topk = tw_size(chosen, 1);
@@ -441,9 +441,9 @@ static int append_shared(const struct tw_call *call, struct tw_work *work)
 	double m = tw_size(ids, 0), k = tw_size(ids, 1);
 
 	if (ids->dims.rank != 2 || weights->dims.rank != 2)
-		return tw_work_fail(work, "its operands are no ids and weights");
+		return tw_work_fail(work, "operands are not ids and weights");
 	if (shared < 0)
-		return tw_work_fail(work, "how many experts are shared is not known");
+		return tw_work_fail(work, "number of shared experts unknown");
 	TW_PARAM_INTEGERS(work, { "M", m }, { "topk", k }, { "num_shared", shared });
 	return tw_work_set(
 		work, 0, m * (2 * k + shared) * (tw_element_bytes(ids) + tw_element_bytes(weights)),
@@ -456,7 +456,7 @@ static int exchange(const struct tw_call *call, struct tw_work *work)
 	const struct tw_operand *tokens = tw_operand(call, 0);
 
 	if (tokens->dims.rank < 2)
-		return tw_work_fail(work, "its first operand are no tokens");
+		return tw_work_fail(work, "first operand is not tokens");
 	tw_param_integer(work, "hidden", tw_size(tokens, -1));
 	tw_param_dims(work, "op_shape", &tokens->dims);
 	return tw_work_set(work, 0, tw_bytes(tokens), tokens);

@@ -72,7 +72,7 @@ static int take_mask(const struct tw_call *call, unsigned position, struct norm 
 		     struct tw_work *work)
 {
 	if (!tw_value_flags(call, position, norm->mask, 3, &norm->mask_count))
-		return tw_work_fail(work, "its output mask was not recorded");
+		return tw_work_fail(work, "output mask not recorded");
 	return 0;
 }
 
@@ -83,14 +83,14 @@ static int take_input(const struct tw_call *call, unsigned position, struct norm
 	norm->n = tw_elements(&norm->input->dims);
 	norm->b = tw_element_bytes(norm->input);
 	norm->read = tw_distinct_share(norm->input);
-	return tw_is_tensor(norm->input) ? 0 : tw_work_fail(work, "it has no input tensor");
+	return tw_is_tensor(norm->input) ? 0 : tw_work_fail(work, "no input tensor");
 }
 
 /* The second dimension of the input. */
 static int take_channels(struct norm *norm, struct tw_work *work)
 {
 	if (norm->input->dims.rank < 2)
-		return tw_work_fail(work, "its input has no channels");
+		return tw_work_fail(work, "input has no channels");
 	norm->channels = tw_size(norm->input, 1);
 	return 0;
 }
@@ -108,10 +108,10 @@ static int take_normalized(const struct tw_call *call, unsigned position, unsign
 	if (!tw_value_list(call, position, &shape) && !tw_operand(call, position)->value.len)
 		shape = tw_operand(call, weight)->dims;
 	if (!shape.rank)
-		return tw_work_fail(work, "its normalized shape was not recorded");
+		return tw_work_fail(work, "normalized shape not recorded");
 	if (shape.rank > dims->rank || memcmp(shape.size, dims->size + dims->rank - shape.rank,
 					      shape.rank * sizeof(shape.size[0])))
-		return tw_work_fail(work, "its normalized shape does not fit its input");
+		return tw_work_fail(work, "normalized shape does not match the input");
 	norm->channels = tw_elements(&shape);
 	return 0;
 }
@@ -126,7 +126,7 @@ static int take_affine(const struct tw_call *call, unsigned weight, unsigned bia
 	norm->bias = tw_is_tensor(b);
 	if ((norm->affine && tw_elements(&w->dims) != norm->channels) ||
 	    (norm->bias && tw_elements(&b->dims) != norm->channels))
-		return tw_work_fail(work, "its weight or bias does not fit its channels");
+		return tw_work_fail(work, "weight or bias does not match the channels");
 	return 0;
 }
 
@@ -136,7 +136,7 @@ static int take_training(const struct tw_call *call, unsigned position, struct n
 {
 	norm->training = tw_value_true(call, position, false);
 	if (norm->training != tw_value_true(call, position, true))
-		return tw_work_fail(work, "whether it trains was not recorded");
+		return tw_work_fail(work, "training mode not recorded");
 	return 0;
 }
 
@@ -227,7 +227,7 @@ static int batch_norm_backward(const struct tw_call *call, struct tw_work *work)
 static int instance_norm_backward(const struct tw_call *call, struct tw_work *work)
 {
 	(void)call;
-	return tw_work_fail(work, "its arguments are not known");
+	return tw_work_fail(work, "arguments unknown");
 }
 
 /* ---- layer and group norm */
@@ -297,9 +297,9 @@ static int take_groups(const struct tw_call *call, unsigned position, struct nor
 	int64_t groups = tw_value_integer(call, position, 0);
 
 	if (groups <= 0)
-		return tw_work_fail(work, "its number of groups was not recorded");
+		return tw_work_fail(work, "number of groups not recorded");
 	if (norm->input->dims.size[1] % groups)
-		return tw_work_fail(work, "its groups do not divide its channels");
+		return tw_work_fail(work, "channels are not divisible by groups");
 	norm->statistics = tw_size(norm->input, 0) * (double)groups;
 	norm->statistic_bytes = norm->b;
 	norm->training = true;
@@ -389,7 +389,7 @@ static int modulate(const struct tw_call *call, struct tw_work *work)
 	if (take_input(call, 0, &norm, work))
 		return -1;
 	if (norm.input->dims.rank != 3)
-		return tw_work_fail(work, "its input is not (time, batch, hidden)");
+		return tw_work_fail(work, "input is not (time, batch, hidden)");
 	norm.channels = tw_size(norm.input, 2);
 	norm.affine = norm.bias = norm.training = true;
 	/* As many vectors (B, H) as tensors (T, B, H): shift, scale and, backward, its gradients. */

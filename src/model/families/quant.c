@@ -28,7 +28,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char no_input[] = "its input is no tensor";
+static const char no_input[] = "input is not a tensor";
 
 /* (out, input, scales, ...) */
 static int per_group_quant(const struct tw_call *call, struct tw_work *work)
@@ -37,7 +37,7 @@ static int per_group_quant(const struct tw_call *call, struct tw_work *work)
 	const struct tw_operand *scales = tw_operand(call, 2);
 
 	if (!tw_is_tensor(out) || !tw_is_tensor(input))
-		return tw_work_fail(work, "it has no input and output");
+		return tw_work_fail(work, "no input and output");
 	tw_param_dims(work, "shape_in1", &input->dims);
 	tw_param_dims(work, "shape_in2", &scales->dims);
 	TW_PARAM_TYPES(work, "dtype_in1_in2_out", input, scales, out);
@@ -96,7 +96,7 @@ static int mxfp4_into(const struct tw_call *call, struct tw_work *work)
 	for (i = 0; i < call->count; i++)
 		if (is_wide(&call->operand[i]))
 			return to_mxfp4(&call->operand[i], work);
-	return tw_work_fail(work, "it has no tensor to quantize");
+	return tw_work_fail(work, "no tensor to quantize");
 }
 
 /* fused_flatten_mxfp4_quant(x) */
@@ -125,7 +125,7 @@ static int quantize_mxfp4_dual(const struct tw_call *call, struct tw_work *work)
 	double rows, columns, n = tw_elements(&x->dims);
 
 	if (x->dims.rank != 2)
-		return tw_work_fail(work, "its input is no matrix");
+		return tw_work_fail(work, "input is not a matrix");
 	rows = tw_size(x, 0);
 	columns = tw_size(x, 1);
 	return count_quantization(

@@ -99,7 +99,7 @@ static int of_two(const struct tw_call *call, struct tw_work *work)
 	double results;
 
 	if (!tw_broadcast(&shape, &b->dims))
-		return tw_work_fail(work, "its inputs do not broadcast");
+		return tw_work_fail(work, "inputs do not broadcast");
 	results = tw_elements(&shape);
 	return count_reduction(a, results, tw_bytes(a) + tw_bytes(b), results, work);
 }
@@ -117,7 +117,7 @@ static int of_dimensions(const struct tw_call *call, struct tw_work *work)
 		places = picks(call) ? results : 0;
 	}
 	if (results < 0)
-		return tw_work_fail(work, "its dimensions do not fit its input");
+		return tw_work_fail(work, "dimensions do not match the input");
 	return count_reduction(input, n, tw_bytes(input) + places * PLACE_BYTES, results, work);
 }
 
@@ -127,7 +127,7 @@ static int reduce(const struct tw_call *call, struct tw_work *work)
 	int status;
 
 	if (!stands_there(tw_operand(call, 0)))
-		return tw_work_fail(work, "its input is no tensor");
+		return tw_work_fail(work, "input is not a tensor");
 	status = stands_there(tw_operand(call, 1)) && picks(call) ? of_two(call, work) :
 								    of_dimensions(call, work);
 	tw_param_text(work, "reduce_type", reduce_type(&call->name));

@@ -52,9 +52,9 @@ static int take_rows(const struct tw_call *call, unsigned input, unsigned weight
 			   .weight = tw_operand(call, weight),
 			   .out = input ? tw_operand(call, 0) : NULL };
 	if (!tw_is_tensor(r->input) || r->weight->dims.rank != 1)
-		return tw_work_fail(work, "it has no input and weight");
+		return tw_work_fail(work, "no input and weight");
 	if (tw_size(r->input, -1) != tw_size(r->weight, 0))
-		return tw_work_fail(work, "its weight does not fit its rows");
+		return tw_work_fail(work, "weight does not match the rows");
 	r->n = tw_elements(&r->input->dims);
 	r->c = tw_elements(&r->weight->dims);
 	r->rows = r->c > 0 ? r->n / r->c : 0;

@@ -28,7 +28,7 @@ static int turn(const struct tw_operand *q, const struct tw_operand *k, struct t
 	bool both = k && tw_is_tensor(k);
 
 	if (!tw_is_tensor(q))
-		return tw_work_fail(work, "it has no tensor to turn");
+		return tw_work_fail(work, "no tensor to rotate");
 	tw_param_dims(work, "op_shape", &q->dims);
 	if (k)
 		tw_param_dims(work, "k_shape", &k->dims);
@@ -84,7 +84,7 @@ static int qk_norm_rope(const struct tw_call *call, struct tw_work *work)
 	double head = tw_argument_integer(&a, "head_dim", NAN), rows, turned;
 
 	if (!tw_is_tensor(qkv) || !(heads > 0) || !(head > 0))
-		return tw_work_fail(work, "its heads were not recorded");
+		return tw_work_fail(work, "heads not recorded");
 	turned = cache->dims.rank == 2 && tw_size(cache, 1) < head ? tw_size(cache, 1) : head;
 	rows = tw_elements(&qkv->dims) / tw_size(qkv, -1) * heads;
 	tw_param_dims(work, "op_shape", &qkv->dims);
@@ -108,14 +108,14 @@ static int qk_rope_cache(const struct tw_call *call, struct tw_work *work)
 
 	if (q->dims.rank != 3 || q_pe->dims.rank != 3 || k_pe->dims.rank < 2 ||
 	    k_pe->dims.rank > 3 || kv->dims.rank != k_pe->dims.rank)
-		return tw_work_fail(work, "its operands are no queries and keys");
+		return tw_work_fail(work, "operands are not queries and keys");
 	t = tw_size(q_pe, 0);
 	q_heads = tw_size(q_pe, 1);
 	k_heads = k_pe->dims.rank == 3 ? tw_size(k_pe, 1) : 1;
 	turned = tw_size(q_pe, 2);
 	if (tw_size(q, 0) != t || tw_size(q, 1) != q_heads || tw_size(k_pe, -1) != turned ||
 	    tw_size(kv, 0) != tw_size(k_pe, 0))
-		return tw_work_fail(work, "its queries and keys differ in size");
+		return tw_work_fail(work, "queries and keys differ in size");
 	written = t * q_heads * (tw_size(q, 2) + turned) *
 			  tw_element_bytes(out->dims.rank == 3 ? out : q) +
 		  t * k_heads * (tw_size(kv, -1) + turned) * tw_element_bytes(cache);

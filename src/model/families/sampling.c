@@ -17,7 +17,7 @@ static int outer_exponential(const struct tw_call *call, struct tw_work *work)
 	double tokens = tw_size(logits, 0);
 
 	if (logits->dims.rank != 2 || !tw_is_tensor(noise))
-		return tw_work_fail(work, "its operands are no logits and noise");
+		return tw_work_fail(work, "operands are not logits and noise");
 	TW_PARAM_INTEGERS(work, { "T", tokens }, { "V", tw_size(logits, 1) });
 	return tw_work_set(work, 2 * tw_elements(&logits->dims),
 			   tw_bytes(logits) + tw_bytes(noise) + 4 * tokens, logits);

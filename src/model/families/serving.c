@@ -35,7 +35,7 @@ static int activation(const struct tw_call *call, struct tw_work *work)
 	double results = tw_elements(&in->dims) / kind->parts;
 
 	if (!tw_is_tensor(in))
-		return tw_work_fail(work, "its input is no tensor");
+		return tw_work_fail(work, "input is not a tensor");
 	tw_param_in_out(work, in, out);
 	return tw_work_set(work, kind->flops_each * results,
 			   tw_bytes(in) + (out ? tw_bytes(out) : results * tw_element_bytes(in)),
@@ -57,7 +57,7 @@ static int moved_operands(const struct tw_call *call, struct tw_work *work)
 	unsigned i;
 
 	if (!first)
-		return tw_work_fail(work, "it has no tensor");
+		return tw_work_fail(work, "no tensor");
 	for (i = 0; i < call->count; i++) {
 		if (!tw_has_tensor(call, i))
 			continue;
@@ -74,7 +74,7 @@ static int whole_layer(const struct tw_call *call, struct tw_work *work)
 	const struct tw_operand *first = tw_first_tensor(call);
 
 	if (!first)
-		return tw_work_fail(work, "it has no tensor");
+		return tw_work_fail(work, "no tensor");
 	work->at_least = true;
 	tw_param_dims(work, "op_shape", &first->dims);
 	return tw_work_set(work, NAN,

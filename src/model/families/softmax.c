@@ -35,9 +35,9 @@ static int describe_softmax(const struct tw_call *call, unsigned dim_at, struct 
 	bool known = number != INT64_MIN;
 
 	if (!tw_is_tensor(x))
-		return tw_work_fail(work, "its input is no tensor");
+		return tw_work_fail(work, "input is not a tensor");
 	if (known && dim < 0)
-		return tw_work_fail(work, "its dimension does not fit its input");
+		return tw_work_fail(work, "dimension does not match the input");
 	tw_param_in_out(work, x, NULL);
 	tw_param_integer(work, "dim", known ? dim : NAN);
 	return 0;
@@ -67,7 +67,7 @@ static int softmax_backward(const struct tw_call *call, struct tw_work *work)
 	if (describe_softmax(call, 2, work))
 		return -1;
 	if (n != tw_elements(&y->dims))
-		return tw_work_fail(work, "its gradient does not fit its result");
+		return tw_work_fail(work, "gradient does not match the result");
 	return tw_work_set(
 		work, 4 * n,
 		tw_bytes(dy) + tw_bytes(y) + n * type_bytes(call, 3, tw_element_bytes(dy)), dy);

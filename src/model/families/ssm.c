@@ -31,7 +31,7 @@
 
 #include <math.h>
 
-static const char no_filters[] = "its operands are no sequences and filters";
+static const char no_filters[] = "operands are not sequences and filters";
 
 /* _causal_conv1d_fwd_cpp(x (B, C, T), weight (C, k), bias, ...) */
 static int causal_conv1d(const struct tw_call *call, struct tw_work *work)
@@ -43,7 +43,7 @@ static int causal_conv1d(const struct tw_call *call, struct tw_work *work)
 	if (x->dims.rank != 3 || weight->dims.rank != 2)
 		return tw_work_fail(work, no_filters);
 	if (tw_size(x, 1) != channels)
-		return tw_work_fail(work, "its filters do not fit its channels");
+		return tw_work_fail(work, "filters do not match the channels");
 	TW_PARAM_INTEGERS(work, { "B", tw_size(x, 0) }, { "C", channels }, { "T", tw_size(x, 2) },
 			  { "kernel_width", width });
 	tw_param_bool(work, "bias", tw_is_tensor(bias));
@@ -65,7 +65,7 @@ static int take_scan(struct scan *s, const struct tw_call *call, struct tw_work 
 	const struct tw_operand *dt = tw_operand(call, 3);
 
 	if (input->dims.rank != 3 || weight->dims.rank != 2 || dt->dims.rank != 1)
-		return tw_work_fail(work, "its operands are no input, filters and bias");
+		return tw_work_fail(work, "operands are not input, filters and bias");
 	*s = (struct scan){ .batch = tw_size(input, 0),
 			    .t = tw_size(input, 1),
 			    .dim = tw_size(input, 2),
@@ -75,11 +75,11 @@ static int take_scan(struct scan *s, const struct tw_call *call, struct tw_work 
 			    .chunk = (double)tw_value_integer(call, 6, 0),
 			    .groups = (double)tw_value_integer(call, 16, 1) };
 	if (s->chunk < 1 || s->groups < 1)
-		return tw_work_fail(work, "its chunks and groups are not known");
+		return tw_work_fail(work, "chunks and groups unknown");
 	s->p = s->heads > 0 ? (s->dim - s->channels - s->heads) / s->heads : 0;
 	s->n = (s->channels - s->heads * s->p) / (2 * s->groups);
 	if (s->p <= 0 || s->n <= 0 || s->p != floor(s->p) || s->n != floor(s->n))
-		return tw_work_fail(work, "its heads and states do not fit its input");
+		return tw_work_fail(work, "heads and states do not match the input");
 	return 0;
 }
 
@@ -132,7 +132,7 @@ static int selective_scan(const struct tw_call *call, struct tw_work *work)
 	int extra = tw_is_tensor(d) + tw_is_tensor(tw_argument(&a, "z_"));
 
 	if (u->dims.rank < 2 || u->dims.rank > 3)
-		return tw_work_fail(work, "its first operand is no sequence");
+		return tw_work_fail(work, "first operand is not a sequence");
 	tw_param_dims(work, "op_shape", &u->dims);
 	if (states->dims.rank != 2) {
 		work->at_least = true;

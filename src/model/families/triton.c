@@ -243,9 +243,9 @@ static int kernel(const struct tw_call *call, struct tw_work *work)
 	struct tw_slice operations;
 
 	if (!take_operations(call->name.ptr, call->name.len, &operations))
-		return tw_work_fail(work, "its name does not tell what was fused");
+		return tw_work_fail(work, "name does not list the fused ops");
 	if (take_sizes(call, reduction, &n, &r))
-		return tw_work_fail(work, "its sizes were not recorded");
+		return tw_work_fail(work, "sizes not recorded");
 	for (o = call->operand; o < call->operand + call->count; o++) {
 		if (!is_tensor(o))
 			continue;
@@ -254,7 +254,7 @@ static int kernel(const struct tw_call *call, struct tw_work *work)
 		tensors++;
 	}
 	if (!first)
-		return tw_work_fail(work, "it has no tensor");
+		return tw_work_fail(work, "no tensor");
 	cost = cost_of_all(&operations, &inputs, work);
 	if (!reduction && cost != 0 && tensors <= inputs)
 		bytes += n * tw_element_bytes(first);

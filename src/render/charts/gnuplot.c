@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define HOW_TO_GET "install it (on Debian: gnuplot-nox), or do without pictures"
+#define HOW_TO_GET "install it (Debian: gnuplot-nox), or skip the charts"
 
 void tw_gnuplot_quote(struct tw_str *out, const char *text, size_t width)
 {
@@ -185,7 +185,7 @@ static void last_message(int fd, char *line, size_t size)
 	begin = begin ? begin + 1 : text;
 	while (*begin == ' ' || *begin == '\t')
 		begin++;
-	snprintf(line, size, "%.200s", *begin ? begin : "it drew nothing");
+	snprintf(line, size, "%.200s", *begin ? begin : "no output");
 }
 
 /* The picture into its place. */
@@ -217,8 +217,8 @@ static int fail(const struct tw_gnuplot *d, const char *path, struct trawl_error
 
 	if (d->error == ENOENT)
 		return trawl_error_set(err, TRAWL_EIO,
-				       "cannot draw '%s': there is no gnuplot on the PATH; %s",
-				       path, HOW_TO_GET);
+				       "cannot draw '%s': gnuplot is not on the PATH; %s", path,
+				       HOW_TO_GET);
 	if (d->error == ENOMEM)
 		return trawl_error_set(err, TRAWL_ENOMEM, "cannot draw '%s': out of memory", path);
 	if (d->error)

@@ -221,9 +221,8 @@ int tw_render_lanes(const struct tw_lane_panel *panels, size_t count, const char
 	int status;
 
 	if (count > TW_LANE_PANELS_MOST)
-		return trawl_error_set(err, TRAWL_ELIMIT,
-				       "cannot draw '%s': more than %d panels; ask for fewer", path,
-				       TW_LANE_PANELS_MOST);
+		return trawl_error_set(err, TRAWL_ELIMIT, "cannot draw '%s': more than %d panels",
+				       path, TW_LANE_PANELS_MOST);
 	tw_str_init(&script, allocator);
 	tw_lanes_script(panels, count, &script);
 	status = tw_gnuplot_draw(&script, path, allocator, err);

@@ -594,7 +594,7 @@ static void add_frame(struct drawing *d)
 	add_range(out, "y", d->y_low, d->y_high);
 	add_label(d, d->chart->title, 100, LEFT, TOP + 46, &title);
 	add_label(d, d->chart->platform, 100, LEFT, TOP + 24, &plain);
-	add_label(d, "area of a point: its share of the time", 0, RIGHT - 220, BOTTOM - 46, &small);
+	add_label(d, "area of a point: share of kernel time", 0, RIGHT - 220, BOTTOM - 46, &small);
 }
 
 static void draw(struct drawing *d)
@@ -638,7 +638,8 @@ int tw_roofline_chart_script(const struct tw_roofline_chart *chart, const char *
 		draw(&d);
 	else
 		status = trawl_error_set(err, TRAWL_ENODATA,
-					 "cannot draw '%s': no operation has known work and time",
+					 "cannot draw '%s': no operator has FLOPs, bytes and "
+					 "kernel time",
 					 path);
 	*script = d.out;
 	tw_free(allocator, d.points, (chart->point_count + 1) * sizeof(*d.points));

@@ -327,7 +327,7 @@ static void add_table(const struct tw_page_table *t, size_t number, struct tw_st
 		add_rows(t, &columns, out);
 		add(out, "</table>\n</div>\n");
 	} else {
-		add(out, "<p class=\"faint\">There are no rows.</p>\n");
+		add(out, "<p class=\"faint\">No rows.</p>\n");
 	}
 	add_notes(t->table, out);
 	add(out, "</section>\n");
