@@ -507,8 +507,7 @@ static void test_other_kinds(void **state)
 		  "7zXZ\0..",
 		  8, "unxz" },
 		{ "7z\xbc\xaf\x27\x1c", 6, "7-Zip" },
-		{ "SQLite format 3\0....", 20,
-		  "SQLite database, not readable from a pipe" },
+		{ "SQLite format 3\0....", 20, "SQLite database, not readable from a pipe" },
 		{ "%PDF-1.4", 8, "PDF" },
 		{ "\x7f"
 		  "ELF\2\1\1",

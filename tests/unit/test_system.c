@@ -705,8 +705,8 @@ static void communication_without_computing(void **state)
 				     .ratio = 0.2,
 				     .compute_us = 16000 });
 	text = findings_of(&p, "multi_kernel_findings.md");
-	has(text, "at most 10.000 ms of that can be hidden behind computing that has no "
-		  "communication beside it yet, the other 14.000 ms are what exposure costs");
+	has(text, "at most 10.000 ms of it can overlap free compute, the other 14.000 ms "
+		  "cannot");
 	has(text, "Up to 10.000 ms (10.00% of total)");
 	metrics = json_of(&p, "multi_kernel_metrics.json");
 	finding = tw_json_get(metrics, "findings")->first;
@@ -835,7 +835,7 @@ static void gaps_that_dominate(void **state)
 	has(text, "5 of 9 gaps make 80% of it, the largest has 9.000 ms (45.00% of it). The "
 		  "largest begins at 7.5 µs; most of it is the host call cudaLaunchKernel (8000 "
 		  "µs) in aten::mm in a.py(3): f\n");
-	has(text, "warm up before recording");
+	has(text, "record again after warm-up");
 	assert_null(strstr(text, "GPU graph,"));
 	text = largest_gap(&p, "launch_bound", many, loading);
 	has(text, ": 40 gaps, 500.000 µs on average\n");
@@ -849,7 +849,7 @@ static void gaps_that_dominate(void **state)
 	write_data(&p, TW_MANIFEST, "{\"recorded\":{\"operations\":5,\"runtime_calls\":9}}");
 	text = largest_gap(&p, "unknown", many, "null");
 	assert_null(strstr(text, "Profile with host events"));
-	has(text, "Look at the host around the largest gaps");
+	has(text, "Check the host around the largest gaps");
 	place_remove(&p);
 }
 
