@@ -77,7 +77,7 @@ TRAWL_API bool trawl_event_argument(const struct trawl_trace *trace, uint64_t ev
 
 /*
  * All arguments of an event, in the order of the input but for a sequence number, which is first:
- * *at begins as 0 and is moved on; false behind the last.
+ * *at begins as 0 and is moved on; false after the last.
  */
 TRAWL_API bool trawl_event_next_argument(const struct trawl_trace *trace, uint64_t event,
 					 size_t *at, struct trawl_argument *argument);

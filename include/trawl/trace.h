@@ -30,7 +30,7 @@ enum trawl_class {
 	TRAWL_CLASS_MEMSET,
 };
 
-#define TRAWL_TIME_NONE INT64_MIN /* a start or duration that the input does not tell */
+#define TRAWL_TIME_NONE INT64_MIN /* start or duration not recorded */
 
 struct trawl_read_options {
 	const struct trawl_allocator *allocator; /* NULL: the default */

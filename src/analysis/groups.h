@@ -11,7 +11,7 @@
 struct tw_groups {
 	const struct trawl_allocator *allocator;
 	size_t key_size, value_at, stride;
-	char *keys; /* each with its value behind it, aligned for any type */
+	char *keys; /* each with its value after it, aligned for any type */
 	uint32_t count, capacity;
 	uint32_t *slots; /* 0: free, else group + 1 */
 	uint32_t slot_count;

@@ -34,7 +34,7 @@ void tw_python_quote(const char *text, size_t len, struct tw_str *out)
 	tw_str_add_char(out, quote);
 }
 
-/* The string at p (its quote); returns behind it. */
+/* The string at p (its quote); returns after it. */
 static const char *quote_string(const char *p, const char *end, struct tw_str *out)
 {
 	const char *start = ++p;

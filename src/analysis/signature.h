@@ -1,5 +1,5 @@
 /*
- * The arguments that tell operations of one name apart: shapes, types, strides, concrete inputs,
+ * The arguments that distinguish operators of one name: shapes, types, strides, concrete inputs,
  * each as text in the notation of Python tuples, `((8, 16), ())`, as TraceLens writes them.
  */
 #ifndef TW_ANALYSIS_SIGNATURE_H

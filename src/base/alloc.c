@@ -36,7 +36,7 @@
 /* A multiple of any other page's size. */
 #define PAGE ((size_t)64 << 10)
 
-/* What lies behind the last whole huge page has small ones: only those that are touched count. */
+/* What lies after the last whole huge page has small ones: only those that are touched count. */
 static size_t mapped_size(size_t size)
 {
 	size_t unit = size < HUGE_PAGE ? HUGE_PAGE : PAGE;

@@ -42,7 +42,7 @@ static struct tw_arena_block *new_block(struct tw_arena *arena, size_t size, boo
 	return block;
 }
 
-/* A block of its own, put behind the current one, whose rest stays in use. */
+/* A block of its own, put after the current one, whose rest stays in use. */
 static void *alloc_alone(struct tw_arena *arena, size_t size, bool zeroed)
 {
 	struct tw_arena_block *block = new_block(arena, sizeof(*block) + size, zeroed);

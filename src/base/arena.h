@@ -12,7 +12,7 @@ struct tw_arena_block;
 struct tw_arena {
 	const struct trawl_allocator *allocator;
 	struct tw_arena_block *blocks;
-	struct tw_arena_block *second; /* of a mark: the block behind the first at that time */
+	struct tw_arena_block *second; /* of a mark: the block after the first at that time */
 	char *next;
 	char *end;
 	bool failed; /* out of memory, sticky */
@@ -27,7 +27,7 @@ void *tw_arena_array(struct tw_arena *arena, size_t count, size_t size);
 /* The arena as it is; _rewind gives back what was allocated since. */
 struct tw_arena tw_arena_mark(const struct tw_arena *arena);
 void tw_arena_rewind(struct tw_arena *arena, const struct tw_arena *mark);
-/* A copy of len bytes with a NUL behind them, NULL when out of memory. */
+/* A copy of len bytes with a NUL after them, NULL when out of memory. */
 char *tw_arena_copy(struct tw_arena *arena, const char *text, size_t len);
 
 #endif

@@ -15,7 +15,7 @@
 	 }))
 
 /*
- * Room for one more item behind `count` in the list that the pointer at `at` is of; false: out of
+ * Room for one more item after `count` in the list that the pointer at `at` is of; false: out of
  * memory, and the list is as before.
  */
 static inline bool tw_list_grow(void *at, size_t *capacity, size_t count, size_t item_size,
@@ -57,7 +57,7 @@ static inline bool tw_list_append(void *at, size_t *capacity, size_t *count, con
 	return true;
 }
 
-/* Adds *item behind the last one; false: out of memory, and the list is as before. */
+/* Adds *item after the last one; false: out of memory, and the list is as before. */
 #define TW_LIST_ADD(list, item, allocator)                                     \
 	tw_list_append(&(list)->at, &(list)->capacity, &(list)->count, (item), \
 		       sizeof(*(1 ? (list)->at : (item))), (allocator))

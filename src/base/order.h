@@ -2,7 +2,7 @@
 #ifndef TW_BASE_ORDER_H
 #define TW_BASE_ORDER_H
 
-/* -1, 0 or 1: a before b, equal, behind it. */
+/* -1, 0 or 1: a before b, equal, after it. */
 #define TW_COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /*

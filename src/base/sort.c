@@ -26,7 +26,7 @@ struct keys {
 	const void *context;
 	uint64_t low, high;
 	uint32_t largest;	    /* number */
-	size_t runs[MOST_RUNS + 1]; /* where they begin; the end of the list behind the last */
+	size_t runs[MOST_RUNS + 1]; /* where they begin; the end of the list after the last */
 	size_t run_count;	    /* MOST_RUNS + 1: more than those */
 };
 
@@ -71,7 +71,7 @@ static void insertion_sort(const struct keys *keys, uint32_t *list, size_t count
 	}
 }
 
-/* Two runs, one behind the other, into one; of equal keys the first run's come first. */
+/* Two runs, one after the other, into one; of equal keys the first run's come first. */
 static void merge(const struct keys *keys, const uint32_t *from, size_t first, size_t second,
 		  size_t end, uint32_t *to)
 {

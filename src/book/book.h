@@ -49,7 +49,7 @@ int tw_book_table(struct tw_book *book, const struct tw_table_spec *spec,
 		  const struct trawl_table **table, struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
- * Whether a report's own record of its trace (sheet quality) tells of lost parts: *damaged is false
+ * Whether a report's own record of its trace (sheet quality) has lost parts: *damaged is false
  * for a report without such a record.
  */
 int tw_book_is_damaged(struct tw_book *book, bool *damaged,

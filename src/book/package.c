@@ -188,7 +188,7 @@ static int xml_failed(struct tw_part *part)
 					      XML_ErrorString(code));
 }
 
-/* Whether the parser is stuck in one token; what is behind its beginning has been given to it. */
+/* Whether the parser is stuck in one token; what is after its beginning has been given to it. */
 static bool too_long(struct tw_part *part, uint64_t given)
 {
 	XML_Index at = XML_GetCurrentByteIndex(part->parser);

@@ -30,7 +30,7 @@ struct XML_ParserStruct;
 
 /* Names come without their prefix; NULL: that is not asked for. */
 struct tw_part_ops {
-	/* `attributes`: names and values in turn, NULL behind the last. */
+	/* `attributes`: names and values in turn, NULL after the last. */
 	void (*begin)(struct tw_part *part, const char *name, const char **attributes);
 	void (*end)(struct tw_part *part, const char *name);
 	void (*text)(struct tw_part *part, const char *text, size_t len);

@@ -31,7 +31,7 @@ struct sheet {
 	struct tw_str cells;		     /* struct place, as bytes */
 	struct tw_str text;		     /* of the cell, or of the shared text */
 	enum inside inside;
-	bool in_phonetic; /* <rPh> tells how a text is said */
+	bool in_phonetic; /* <rPh>: pronunciation */
 	bool in_data, in_cell, seen_root;
 	char type[12];	      /* of the cell */
 	uint32_t row, column; /* of the next cell */

@@ -29,7 +29,7 @@ struct index {
 struct tw_database {
 	const struct trawl_allocator *allocator;
 	sqlite3 *handle;
-	struct tw_str path, tables; /* names of tables, each with a NUL behind it */
+	struct tw_str path, tables; /* names of tables, each with a NUL after it */
 	size_t table_count;
 	int64_t size;
 	int64_t steps; /* of SQLite since the last row */
@@ -312,7 +312,7 @@ static uint32_t big_endian(const unsigned char *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Whether the header tells of more pages than the file has. */
+/* Whether the header has more pages than the file. */
 static bool is_cut(const struct header *header, int64_t size)
 {
 	const unsigned char *h = header->bytes;
@@ -472,7 +472,7 @@ static int fail_table(struct tw_database *db, const char *table, int code, int64
 	if ((code & 0xff) == SQLITE_NOMEM)
 		return tw_no_memory(err);
 	if (before >= 0)
-		snprintf(place, sizeof(place), " behind row %lld", (long long)before);
+		snprintf(place, sizeof(place), " after row %lld", (long long)before);
 	return trawl_error_set(err, TRAWL_EFORMAT, "table %s cannot be read%s: %s", table, place,
 			       sqlite3_errmsg(db->handle));
 }

@@ -67,7 +67,7 @@ int tw_scan_open(struct tw_scan **out, struct tw_database *database, const char 
 void tw_scan_close(struct tw_scan *scan);
 
 /*
- * On to the next row: 1, 0 behind the last one.  TRAWL_EFORMAT: the file is damaged here, and the
+ * On to the next row: 1, 0 after the last one.  TRAWL_EFORMAT: the file is damaged here, and the
  * scan is over; the message names the table and the row before.
  */
 int tw_scan_next(struct tw_scan *scan, struct trawl_error *err) TRAWL_MUST_CHECK;

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #define MOST_PARTS 256 /* of a table: rowids of a hostile file may be spread over all 64 bits */
-/* Progress is told, and interruption asked for, this often. */
+/* Interval of progress reports and of checks for interruption. */
 #define ROWS_PER_REPORT 16384
 
 /* Where a part is; the rest of it is made when a thread comes to it. */
@@ -84,7 +84,7 @@ static bool add_table(struct crew *crew, const struct tw_table_reader *reader)
 
 /* ---- rows */
 
-/* Tells how far all threads are; true: stop. */
+/* Reports the progress of all threads; true: stop. */
 static bool report_progress(struct crew *crew, uint64_t rows)
 {
 	const struct tw_tables_reading *r = crew->reading;

@@ -24,7 +24,7 @@ struct tw_table_part {
 	uint32_t given, odd; /* bits by column: there is one; something else is in its place */
 	int64_t row;	     /* its rowid, -1 before the first */
 
-	bool damaged; /* rows behind `row` cannot be read, and why is in `error` */
+	bool damaged; /* rows after `row` cannot be read, and why is in `error` */
 	int status;
 	struct trawl_error error;
 };
@@ -38,7 +38,7 @@ struct tw_table_reader {
 	/* Each is 0 or a failure, which ends the reading; `begin` and `end` may be NULL. */
 	int (*begin)(void *part);
 	int (*row)(void *part);
-	int (*end)(void *part); /* behind its last row, on the same thread */
+	int (*end)(void *part); /* after its last row, on the same thread */
 	/* Hands over what was read: one part at a time, in their order. */
 	int (*join)(void *part);
 	void (*release)(void *part); /* what is not of part->allocator; may be NULL */

@@ -36,12 +36,12 @@ static uint32_t node_around(const struct tw_derived *d, uint32_t range)
 {
 	const struct tw_events *events = &d->trace->events;
 	const uint32_t *event = d->host.event;
-	size_t behind =
+	size_t after =
 		TW_LOWER_BOUND(at, 0, d->host.count,
 			       events->track[event[at]] < events->track[range] ||
 				       (events->track[event[at]] == events->track[range] &&
 					events->start_ns[event[at]] < events->start_ns[range]));
-	uint32_t i = behind ? (uint32_t)(behind - 1) : TW_NONE;
+	uint32_t i = after ? (uint32_t)(after - 1) : TW_NONE;
 
 	if (i != TW_NONE && events->track[d->host.event[i]] != events->track[range])
 		return TW_NONE;
@@ -144,11 +144,11 @@ static uint32_t range_around(const struct tw_derived *d, uint32_t track, int64_t
 	const struct tw_comm_ranges *ranges = &d->comm_ranges;
 	const struct tw_events *events = &d->trace->events;
 	const uint32_t *event = ranges->event;
-	size_t behind = TW_LOWER_BOUND(at, 0, ranges->count,
-				       events->track[event[at]] < track ||
-					       (events->track[event[at]] == track &&
-						events->start_ns[event[at]] <= time_ns));
-	uint32_t i = behind ? (uint32_t)(behind - 1) : TW_NONE;
+	size_t after = TW_LOWER_BOUND(at, 0, ranges->count,
+				      events->track[event[at]] < track ||
+					      (events->track[event[at]] == track &&
+					       events->start_ns[event[at]] <= time_ns));
+	uint32_t i = after ? (uint32_t)(after - 1) : TW_NONE;
 
 	if (i != TW_NONE && events->track[ranges->event[i]] != track)
 		return TW_NONE;
@@ -245,7 +245,7 @@ static uint32_t recorded_of(const struct tw_derived *d, const struct launcher *l
 	return node == TW_NONE ? TW_NONE : d->host.event[node];
 }
 
-/* The nearest whose name tells the collective, else the nearest. */
+/* The nearest with a collective in its name, else the nearest. */
 static uint32_t operation_of(const struct tw_derived *d, const struct launcher *launcher)
 {
 	uint32_t node = launcher->node, e = launcher->range;

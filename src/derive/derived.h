@@ -155,7 +155,7 @@ static inline unsigned tw_gpu_category(const struct tw_derived *d, uint64_t g)
 	return d->gpu.category[d->trace->events.name[d->gpu.event[g]]];
 }
 
-/* Whether there is GPU work to tell of: none in a window of a trace that has some is idle time. */
+/* Whether there is GPU work: a window without it in a trace that has some is idle time. */
 static inline bool tw_has_gpu(const struct tw_derived *d)
 {
 	return d->gpu.count || (d->view.limited && d->gpu.allocated);

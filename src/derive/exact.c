@@ -1,5 +1,5 @@
 /*
- * Launches of traces that tell the process of everything: a GPU event belongs to the call of its
+ * Launches of traces with a process for every event: a GPU event belongs to the call of its
  * process with its correlation id, and to no other.  Of several such calls it is the earliest that
  * is a launch: the runtime calls the driver under the same id.
  */

@@ -133,7 +133,7 @@ static int assign_queues(struct tw_derived *d)
 	return status;
 }
 
-/* ---- what their names tell */
+/* ---- classified by name */
 
 static int find_known_name(struct tw_derived *d, uint32_t name)
 {

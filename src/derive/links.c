@@ -436,7 +436,7 @@ static int link_by_flow(struct tw_derived *d, uint32_t part)
 	return status;
 }
 
-/* What names of host events tell, each asked once. */
+/* Classes of host event names, each looked up once. */
 static void find_host_names(struct tw_derived *d)
 {
 	const struct tw_pool *texts = &d->trace->texts;

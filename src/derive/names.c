@@ -23,7 +23,7 @@ static int compare_places(const void *a, const void *b)
 	return x->track < y->track ? -1 : x->track > y->track;
 }
 
-/* First place at or behind (pid, tid). */
+/* First place at or after (pid, tid). */
 static uint32_t find_place(const struct place *places, uint32_t count, tw_code pid, tw_code tid)
 {
 	return TW_LOWER_BOUND(at, 0, count,

@@ -4,7 +4,7 @@
 
 #include "store/trace.h"
 
-/* Text ids by track; 0: not told. */
+/* Text ids by track; 0: none. */
 struct tw_track_names {
 	uint32_t process, labels, thread;
 };

@@ -55,13 +55,13 @@ static uint64_t count_before(const struct work *w, struct process_call key)
 static uint64_t find_call(const struct work *w, tw_code id, tw_code pid, int64_t start_ns)
 {
 	uint64_t first = count_before(w, (struct process_call){ id, pid, INT64_MIN, 0 });
-	uint64_t behind;
+	uint64_t after;
 
 	if (pid == TW_CODE_NONE || first == w->count || w->calls[first].id != id ||
 	    w->calls[first].pid != pid)
 		return TW_NONE;
-	behind = count_before(w, (struct process_call){ id, pid, start_ns, UINT64_MAX });
-	return w->calls[behind > first ? behind - 1 : first].node;
+	after = count_before(w, (struct process_call){ id, pid, start_ns, UINT64_MAX });
+	return w->calls[after > first ? after - 1 : first].node;
 }
 
 static int list_calls(struct work *w)
@@ -96,10 +96,10 @@ static int list_calls(struct work *w)
 static bool is_of_one_process(const struct work *w, tw_code id)
 {
 	uint64_t first = count_before(w, (struct process_call){ id, 0, INT64_MIN, 0 });
-	uint64_t behind =
+	uint64_t after =
 		count_before(w, (struct process_call){ id, TW_CODE_NONE, INT64_MAX, UINT64_MAX });
 
-	return first == behind || w->calls[first].pid == w->calls[behind - 1].pid;
+	return first == after || w->calls[first].pid == w->calls[after - 1].pid;
 }
 
 static tw_code pid_of_args(const struct trawl_trace *trace, uint64_t event)
@@ -112,7 +112,7 @@ static tw_code pid_of_args(const struct trawl_trace *trace, uint64_t event)
 	return (tw_code)arg.integer;
 }
 
-/* The call of the process that the event itself tells of, TW_NONE: it does not. */
+/* The call of the event's own process, TW_NONE: unknown. */
 static uint64_t find_by_event(const struct work *w, uint64_t event)
 {
 	const struct trawl_trace *trace = w->d->trace;
@@ -141,7 +141,7 @@ static void note_owner(struct work *w, uint64_t event, uint64_t node)
 	owner->pid = pid;
 }
 
-/* Links what can be told from the event alone, and learns whose the streams are. */
+/* Links events that have a process, and records the process of each stream. */
 static void link_the_sure(struct work *w)
 {
 	struct tw_derived *d = w->d;

@@ -107,7 +107,7 @@ static bool is_again(struct work *w, uint32_t a, uint32_t b)
 		return e->correlation[a] == e->correlation[b] && !are_two_gpu_events(w, a, b);
 	if (id_of(w->trace, a) != id_of(w->trace, b))
 		return false;
-	/* A range has no id, and not every call has one: then the time tells, where it is exact. */
+	/* A range has no id, and not every call has one: then the time decides, where it is exact. */
 	return id_of(w->trace, a) != NO_ID ||
 	       ((is_range(w->trace, class) || tw_class_is_launch(class)) && e->dur_ns[a] &&
 		!is_of_whole_us(w));

@@ -22,7 +22,7 @@ int tw_repeats_drop(const struct trawl_trace *trace, uint32_t *list, uint64_t *c
 
 /*
  * The first of two or more events of a list in order of start, from `from` on, that start
- * together; *end is behind the last of them.  Both are `count` when there are none.
+ * together; *end is after the last of them.  Both are `count` when there are none.
  */
 uint64_t tw_find_tie(const struct trawl_trace *trace, const uint32_t *list, uint64_t from,
 		     uint64_t count, uint64_t *end);

@@ -168,13 +168,13 @@ static const struct process *find_process(const struct work *w, tw_code pid)
 static uint32_t step_at(const struct work *w, tw_code pid, int64_t time_ns)
 {
 	const struct process *process = find_process(w, pid);
-	size_t behind;
+	size_t after;
 
 	if (!process)
 		return TW_NONE;
-	behind = TW_LOWER_BOUND(at, process->first, process->end,
-				w->segments[at].start_ns <= time_ns);
-	return behind > process->first ? w->segments[behind - 1].step : TW_NONE;
+	after = TW_LOWER_BOUND(at, process->first, process->end,
+			       w->segments[at].start_ns <= time_ns);
+	return after > process->first ? w->segments[after - 1].step : TW_NONE;
 }
 
 /* ---- whose each GPU event is */

@@ -44,7 +44,7 @@ struct tw_derived;
 
 /*
  * Applies the view to the GPU work: by launch where that is asked for and known, else by time.
- * What does not belong to the view is dropped; by launch, other work in its time stays behind the
+ * What does not belong to the view is dropped; by launch, other work in its time stays after the
  * events that count (struct tw_gpu).  0 or -1.
  */
 int tw_steps_apply(struct tw_derived *d, const struct tw_view_options *options) TRAWL_MUST_CHECK;

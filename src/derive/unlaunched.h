@@ -1,6 +1,6 @@
 /*
  * GPU events without a recorded launch in a view by launch: they go by the time of their start,
- * unless their ids tell that they were launched before that.
+ * unless their ids show that they were launched before that.
  */
 #ifndef TW_DERIVE_UNLAUNCHED_H
 #define TW_DERIVE_UNLAUNCHED_H

@@ -383,8 +383,8 @@ void tw_view_release(struct tw_view *view)
 	tw_str_release(&view->label);
 }
 
-/* The first window that ends behind a time. */
-static size_t window_behind(const struct tw_view *view, int64_t time_ns)
+/* The first window that ends after a time. */
+static size_t window_after(const struct tw_view *view, int64_t time_ns)
 {
 	return TW_LOWER_BOUND(at, 0, view->windows.count,
 			      view->windows.items[at].end_ns <= time_ns);
@@ -403,7 +403,7 @@ bool tw_view_clip_to_windows(const struct tw_view *view, int64_t *start_ns, int6
 	const struct tw_interval *windows = view->windows.items;
 	size_t first, last;
 
-	first = window_behind(view, *start_ns);
+	first = window_after(view, *start_ns);
 	if (first == view->windows.count)
 		return false;
 	/* A moment at the start of a window is in it. */

@@ -62,7 +62,7 @@ int tw_view_annotations(const struct trawl_trace *trace, const struct tw_view_op
 /* Cuts windows to what is asked for with start and end. */
 void tw_view_cut(struct tw_view *view, const struct tw_view_options *options);
 
-/* Adds to the label, behind a comma. */
+/* Adds to the label, after a comma. */
 void tw_view_say(struct tw_view *view, const char *format, ...) TRAWL_PRINTF(2, 3);
 static inline const char *tw_view_label(const struct tw_view *view)
 {

@@ -9,7 +9,7 @@
 #define MOST_NAMED 12
 #define MOST_NAME_BYTES 64
 
-/* Adds a name of a list: those behind the first few are only counted. */
+/* Adds a name of a list: those after the first few are only counted. */
 static void add_name(struct tw_str *out, uint64_t index, const char *name, size_t len)
 {
 	char shown[MOST_NAME_BYTES];
@@ -120,7 +120,7 @@ static uint64_t list_devices(const struct trawl_trace *trace, struct tw_str *out
 	char buffer[24];
 	size_t len;
 
-	/* The least one behind the last: more than a few are not named, and few there are. */
+	/* The least one after the last: more than a few are not named, and few there are. */
 	while (count <= MOST_NAMED) {
 		tw_code next = TW_CODE_NONE;
 		const char *text;

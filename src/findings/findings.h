@@ -25,13 +25,13 @@ unsigned tw_level_rank(const char *ladder, const char *level);
 /* The number that the first condition of a level compares with; NaN when it has none. */
 double tw_level_bound(const char *ladder, const char *level);
 
-/* The next rule of a scope that holds, behind `after` (NULL: the first); NULL: no more. */
+/* The next rule of a scope that holds, after `after` (NULL: the first); NULL: no more. */
 const struct tw_rule *tw_rule_next(const char *scope, const struct tw_facts *facts,
 				   const struct tw_rule *after);
 
 /* A rule's text with the numbers in place of {fact}; an unknown one is "unknown". */
 void tw_rule_text(struct tw_str *out, const char *text, const struct tw_facts *facts);
-/* Whether a rule asks a fact or tells it. */
+/* Whether a rule uses a fact in its condition or text. */
 bool tw_rule_uses(const struct tw_rule *rule, enum tw_fact fact);
 
 #endif

@@ -45,7 +45,7 @@ struct tw_feed {
 	const char *compression; /* the innermost so far */
 
 	/* Of the thread that reads `source`. */
-	struct trawl_error failure; /* met behind bytes that had to be given first */
+	struct trawl_error failure; /* met after bytes that had to be given first */
 
 	/* Of the thread that asks for windows. */
 	struct tw_feed_note notes[TW_FEED_NOTE_KINDS];
@@ -130,7 +130,7 @@ static char *align_up(char *ptr)
 }
 
 /*
- * Makes the kept bytes the window and room behind it.  They stay in place when there is room
+ * Makes the kept bytes the window and room after it.  They stay in place when there is room
  * and moving them would cost about as much as reading: windows of one byte stay cheap.
  */
 static int make_room(struct tw_feed *feed, size_t keep, size_t room)
@@ -295,7 +295,7 @@ static int add_decompressor(struct tw_feed *feed, const struct tw_sniff *sniff,
 	return 0;
 }
 
-/* The text begins in the present source, behind a byte order mark maybe. */
+/* The text begins in the present source, after a byte order mark maybe. */
 static int begin_text(struct tw_feed *feed, const struct tw_sniff *sniff, struct trawl_error *err)
 {
 	struct tw_input *input = &feed->input;

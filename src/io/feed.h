@@ -2,7 +2,7 @@
  * Feed: the text of an input, whatever it is wrapped in, as windows for a streaming parser.
  *
  * The kind is found from the first bytes, never from the name: plain text, gzip (several
- * members, also split anywhere; bytes behind the last one), zlib, zstd (several frames,
+ * members, also split anywhere; bytes after the last one), zlib, zstd (several frames,
  * skippable ones), any of these inside another (up to 3 deep), a UTF-8 byte order mark
  * (dropped), UTF-16 with a mark (converted).  Decompression runs in a thread of its own.  What is
  * odd about the wrapping is a note, not an error, as long as text comes out.
@@ -15,14 +15,14 @@
 
 #include "trawl/error.h"
 
-/* Bytes of '"' behind every window: a scan for the end of a string stops without a bound check. */
+/* Bytes of '"' after every window: a scan for the end of a string stops without a bound check. */
 #define TW_FEED_SENTINEL 64
 
 enum tw_feed_note_kind {
 	TW_FEED_TRUNCATED, /* the compressed stream ends early; what came out is kept */
 	TW_FEED_CORRUPT,   /* undecodable from here on; what came out before is kept */
 	TW_FEED_CHECKSUM,  /* a member's checksum or length does not match its data */
-	TW_FEED_TRAILING,  /* bytes behind the last member that are no member; padding of zeros
+	TW_FEED_TRAILING,  /* bytes after the last member that are no member; padding of zeros
 				 * is not worth a note */
 	TW_FEED_NESTED,	   /* compressed more than once */
 	TW_FEED_ZLIB,	   /* zlib wrapper where gzip is usual */

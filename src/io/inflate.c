@@ -1,6 +1,6 @@
 /*
  * gzip (any number of members) and zlib, by ISA-L.  Headers and trailers are read here, byte by
- * byte, since members may be cut anywhere and damage has to be told apart: ISA-L sees deflate
+ * byte, since members may be cut anywhere and kinds of damage are distinguished: ISA-L sees deflate
  * data alone and keeps the checksum.
  */
 #include "base/alloc.h"
@@ -32,7 +32,7 @@ struct inflate_source {
 	bool zlib;
 	enum inflate_step step;
 	size_t members; /* whole ones so far */
-	/* Bytes that ISA-L had taken in behind the deflate data: the trailer and what follows. */
+	/* Bytes that ISA-L had taken in after the deflate data: the trailer and what follows. */
 	unsigned char carry[8];
 	size_t carry_pos, carry_len;
 	uint32_t header_crc;
@@ -113,7 +113,7 @@ static int check_header_crc(struct inflate_source *inflate, struct trawl_error *
 	return part;
 }
 
-/* Behind the mark: method, flags, time, level, system, then what the flags announce. */
+/* After the mark: method, flags, time, level, system, then what the flags announce. */
 static int read_gzip_fields(struct inflate_source *inflate, struct trawl_error *err)
 {
 	unsigned char fixed[8];
@@ -228,7 +228,7 @@ static int begin_member(struct inflate_source *inflate, struct trawl_error *err)
 }
 
 /*
- * ISA-L takes in up to eight bytes at a time, so it may hold bytes from behind the deflate data,
+ * ISA-L takes in up to eight bytes at a time, so it may hold bytes from after the deflate data,
  * which can be older than the chunk at hand.  They are no more than a gzip trailer is long: the
  * carry is used up before deflate data begins again.
  */
@@ -247,7 +247,7 @@ static void end_data(struct inflate_source *inflate)
 
 /*
  * Until the chunk at hand ends, the output is full or it fails, a byte of input a call.  While there
- * is much input, ISA-L moves the end of its output behind a match before it looks at the distance:
+ * is much input, ISA-L moves the end of its output after a match before it looks at the distance:
  * of a wrong one up to 258 bytes stay that nothing decoded.  Near the end of the input it looks
  * first, and with one byte it is always near.
  */

@@ -9,7 +9,7 @@
 #include "io/feed.h"
 
 struct tw_ring_block {
-	char *data; /* head room before it, TW_FEED_SENTINEL bytes of room behind */
+	char *data; /* head room before it, TW_FEED_SENTINEL bytes of room after */
 	size_t len;
 	bool last;
 	struct tw_feed_note notes[TW_FEED_NOTE_KINDS]; /* as they stood when it was full */

@@ -24,7 +24,7 @@
 struct tw_sink {
 	const struct trawl_allocator *allocator;
 	char *path;   /* as the caller gave it, for messages */
-	char *target; /* behind symbolic links */
+	char *target; /* after symbolic links */
 	char *temporary;
 	struct tw_temporary *noted;
 	char *buffer;
@@ -247,7 +247,7 @@ static void clean_directory(const char *target)
 }
 
 /*
- * The name is noted before the file exists and looked after again behind it: a signal at any
+ * The name is noted before the file exists and looked after again after it: a signal at any
  * point between leaves nothing.
  */
 static int create_temporary(struct tw_sink *sink, mode_t mode)

@@ -20,7 +20,7 @@ struct tw_sniff {
 	enum tw_sniff_kind kind;
 	size_t mark;	    /* bytes of a byte order mark in front */
 	const char *name;   /* compressed: "gzip"; OTHER, DATABASE: "a zip archive"; else NULL */
-	const char *remedy; /* the same: behind the name, from its punctuation on */
+	const char *remedy; /* the same: after the name, from its punctuation on */
 };
 
 /* Looks at up to the first 512 bytes. */

@@ -121,7 +121,7 @@ void tw_temporary_unlink_all(void)
 			if (!atomic_compare_exchange_strong(&slot->state, &expected, SLOT_HELD))
 				continue;
 			if (unlink(slot->name))
-				rmdir(slot->name); /* a directory, noted behind what is in it */
+				rmdir(slot->name); /* a directory, noted after what is in it */
 			atomic_store(&slot->state, SLOT_GONE);
 		}
 	}

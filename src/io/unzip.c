@@ -17,7 +17,7 @@
 #define END_SIZE 22
 #define ENTRY_SIZE 46
 #define LOCAL_SIZE 30
-/* The end record has a comment of up to 65535 bytes behind it. */
+/* The end record has a comment of up to 65535 bytes after it. */
 #define END_SEARCH ((int64_t)END_SIZE + 65535)
 
 struct entry {
@@ -164,7 +164,7 @@ static int read_entry(struct unzip *zip, const struct entry *entry)
 
 /* --- directory ---------------------------------------------------------------------------- */
 
-/* Reads the directory entry at *at and moves *at behind it. */
+/* Reads the directory entry at *at and moves *at after it. */
 static int next_entry(struct unzip *zip, struct entry *entry, int64_t *at)
 {
 	unsigned char fixed[ENTRY_SIZE];

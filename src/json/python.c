@@ -43,7 +43,7 @@ static bool add_code(struct literal *l, size_t digits, struct tw_str *plain)
 	return true;
 }
 
-/* What stands behind a backslash; p is behind it. */
+/* What stands after a backslash; p is after it. */
 static void add_escape(struct literal *l, struct tw_str *plain)
 {
 	static const char from[] = "nrtabfv0", to[] = "\n\r\t\a\b\f\v";
@@ -91,12 +91,12 @@ static void add_number(const char *text, size_t len, struct tw_str *out)
 
 	for (; p < end; p++) {
 		bool digit_before = p > text && tw_is_digit(p[-1]);
-		bool digit_behind = p + 1 < end && tw_is_digit(p[1]);
+		bool digit_after = p + 1 < end && tw_is_digit(p[1]);
 
 		if (*p == '.' && !digit_before)
 			tw_str_add_char(out, '0');
 		tw_str_add_char(out, *p);
-		if (*p == '.' && !digit_behind)
+		if (*p == '.' && !digit_after)
 			tw_str_add_char(out, '0');
 	}
 }

@@ -9,7 +9,7 @@
 
 /*
  * Appends the JSON.  Numbers stay as they are written, but for "2.", which is "2.0"; inf and nan,
- * which JSON lacks, become strings.  What is no literal comes out as no JSON: whoever parses it is told.
+ * which JSON lacks, become strings.  What is not a literal comes out as invalid JSON, an error of the parser.
  */
 void tw_json_from_python(const char *text, size_t len, struct tw_str *out);
 

@@ -11,11 +11,11 @@ enum state {
 	VALUE,	     /* a value */
 	FIRST_VALUE, /* a value or the end of the array */
 	FIRST_KEY,   /* a key or the end of the object */
-	KEY,	     /* a key, behind a comma */
+	KEY,	     /* a key, after a comma */
 	AFTER,	     /* a comma, an end, or the end of the text */
 };
 
-/* Zeros behind a number, for tw_parse_real(), which reads eight digits at once. */
+/* Zeros after a number, for tw_parse_real(), which reads eight digits at once. */
 #define NUMBER_TAIL 16
 
 void tw_json_reader_init(struct tw_json_reader *r, const char *text, size_t len,
@@ -108,7 +108,7 @@ static const char *digits_end(const char *p, const char *end)
 	return p;
 }
 
-/* Behind the number at p by the grammar of JSON, NULL when it is none. */
+/* After the number at p by the grammar of JSON, NULL when it is none. */
 static const char *number_end(const char *p, const char *end, bool *is_integer)
 {
 	const char *digits;
@@ -141,20 +141,20 @@ static const char *number_end(const char *p, const char *end, bool *is_integer)
 static enum tw_json_token take_number(struct tw_json_reader *r)
 {
 	static const char zeros[NUMBER_TAIL] = "";
-	const char *begin = r->p, *behind = number_end(begin, r->end, &r->is_integer);
+	const char *begin = r->p, *after = number_end(begin, r->end, &r->is_integer);
 
-	if (!behind)
+	if (!after)
 		return bad_at(r, begin, "not a JSON value");
 	tw_str_clear(&r->buffer);
-	tw_str_add(&r->buffer, begin, (size_t)(behind - begin));
+	tw_str_add(&r->buffer, begin, (size_t)(after - begin));
 	tw_str_add(&r->buffer, zeros, sizeof(zeros));
 	if (r->buffer.failed)
 		return no_memory(r);
 	if (!tw_parse_real(r->buffer.ptr, &r->number) || !isfinite(r->number))
 		return bad_at(r, begin, "number out of range");
 	r->is_integer = r->is_integer &&
-			tw_text_integer(begin, (size_t)(behind - begin), &r->integer);
-	r->p = behind;
+			tw_text_integer(begin, (size_t)(after - begin), &r->integer);
+	r->p = after;
 	return TW_JSON_NUMBER;
 }
 
@@ -227,7 +227,7 @@ static enum tw_json_token take_key(struct tw_json_reader *r)
 	return TW_JSON_KEY;
 }
 
-/* Behind a value: the comma, if there is one; false when the token is decided. */
+/* After a value: the comma, if there is one; false when the token is decided. */
 static bool take_comma(struct tw_json_reader *r, enum tw_json_token *token)
 {
 	bool in_object = r->depth && r->is_object[r->depth - 1];

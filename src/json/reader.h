@@ -64,7 +64,7 @@ struct tw_json_reader {
 void tw_json_reader_init(struct tw_json_reader *reader, const char *text, size_t len,
 			 const struct trawl_allocator *allocator);
 
-/* The next token: also in reader->token, its value in the fields behind it. */
+/* The next token: also in reader->token, its value in the fields after it. */
 enum tw_json_token tw_json_next(struct tw_json_reader *reader);
 
 /*

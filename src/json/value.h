@@ -21,7 +21,7 @@ struct tw_json_value {
 	size_t text_len;
 	double number;
 	bool boolean;
-	const struct tw_json_value *first, *next; /* children; the sibling behind this one */
+	const struct tw_json_value *first, *next; /* children; the sibling after this one */
 	size_t count;				  /* children */
 };
 

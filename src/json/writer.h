@@ -31,7 +31,7 @@ struct tw_json {
 	void (*drain)(void *context, struct tw_str *out);
 	void *drain_context;
 	unsigned depth;
-	bool after_key; /* the value belongs behind a key: no comma, no new line */
+	bool after_key; /* the value belongs after a key: no comma, no new line */
 	struct {
 		bool object, inlined, empty;
 	} level[TW_JSON_DEPTH];
@@ -42,7 +42,7 @@ void tw_json_object(struct tw_json *json, enum tw_json_layout layout);
 void tw_json_array(struct tw_json *json, enum tw_json_layout layout);
 /* Ends the innermost object or array. */
 void tw_json_end(struct tw_json *json);
-/* A new line behind the complete document. */
+/* A new line after the complete document. */
 void tw_json_finish(struct tw_json *json);
 
 void tw_json_key(struct tw_json *json, const char *key);
@@ -54,7 +54,7 @@ void tw_json_integer(struct tw_json *json, int64_t value);
 void tw_json_decimal(struct tw_json *json, int64_t value, unsigned scale);
 /* NaN and infinities are written as null. */
 void tw_json_real(struct tw_json *json, double value);
-/* Rounded to `digits` behind the point, without zeros at the end; NaN and infinities: null. */
+/* Rounded to `digits` after the point, without zeros at the end; NaN and infinities: null. */
 void tw_json_rounded(struct tw_json *json, double value, unsigned digits);
 /* A number that was read before, not one digit changed. */
 void tw_json_number_as_written(struct tw_json *json, const char *text, size_t len);

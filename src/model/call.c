@@ -52,7 +52,7 @@ static int64_t take_integer(struct reader *r, int64_t least)
 	return value;
 }
 
-/* A list, whatever is in it, behind its bracket. */
+/* A list, whatever is in it, after its bracket. */
 static void skip_list(struct reader *r)
 {
 	size_t depth = 1;
@@ -63,7 +63,7 @@ static void skip_list(struct reader *r)
 		give_up(r);
 }
 
-/* "[8, 16]" behind its bracket; sets *nested when there are lists in it, and skips those. */
+/* "[8, 16]" after its bracket; sets *nested when there are lists in it, and skips those. */
 static void take_dims(struct reader *r, struct tw_dims *dims, int64_t least, bool *nested)
 {
 	dims->rank = 0;
@@ -481,11 +481,11 @@ bool tw_value_list(const struct tw_call *call, unsigned position, struct tw_dims
 	return r.p && !nested;
 }
 
-/* Reading a number looks ahead behind its end: in a copy that has room for that. */
+/* Reading a number looks ahead after its end: in a copy that has room for that. */
 static bool take_real(struct reader *r, double *value)
 {
 	char copy[64] = "";
-	const char *behind;
+	const char *after;
 	size_t len;
 
 	skip_blanks(r);
@@ -493,10 +493,10 @@ static bool take_real(struct reader *r, double *value)
 		return false;
 	len = (size_t)(r->end - r->p);
 	memcpy(copy, r->p, len < 40 ? len : 40);
-	behind = tw_parse_real(copy, value);
-	if (behind)
-		r->p += behind - copy;
-	return behind && r->p <= r->end;
+	after = tw_parse_real(copy, value);
+	if (after)
+		r->p += after - copy;
+	return after && r->p <= r->end;
 }
 
 double tw_value_real(const struct tw_call *call, unsigned position)

@@ -44,7 +44,7 @@ struct tw_operand {
 	bool is_list; /* a list of tensors: `dims` has rank 0, its shapes are in `list_dims` */
 	bool strides_recorded; /* else `strides` has rank 0 and says nothing */
 	struct tw_dims dims, strides;
-	struct tw_slice list_dims, list_strides; /* behind their bracket; empty: not recorded */
+	struct tw_slice list_dims, list_strides; /* after their bracket; empty: not recorded */
 	struct tw_slice type;			 /* "c10::BFloat16", "Scalar", "" */
 	const struct tw_dtype *dtype;		 /* NULL: unknown */
 	struct tw_slice value; /* concrete value of what is no tensor: "[1, 1]", "True", "" */

@@ -19,7 +19,7 @@ struct tw_model {
 	int (*forward)(const struct tw_call *call, struct tw_work *work);
 	/* The work of the operation's backward pass, from the forward arguments; NULL: unknown. */
 	int (*backward)(const struct tw_call *call, struct tw_work *work);
-	/* What tells it from others of its family that have the same functions, as these know it. */
+	/* What distinguishes it from others of its family with the same functions. */
 	const void *variant;
 	const char *backward_category; /* of its backward pass, NULL: it has none */
 	/*

@@ -12,7 +12,7 @@
 
 #define GIB 1073741824.0
 
-/* The first fact behind those of the platform whose facts begin at i. */
+/* The first fact after those of the platform whose facts begin at i. */
 static size_t next_platform(size_t i)
 {
 	const char *name = tw_platform_facts[i].platform;
@@ -110,8 +110,8 @@ static bool is_separator(char c)
 	return c == ' ' || c == '-' || c == '_';
 }
 
-/* Behind the words that vendors put in front of a product's name. */
-static const char *behind_vendor(const char *name)
+/* After the words that vendors put in front of a product's name. */
+static const char *after_vendor(const char *name)
 {
 	static const char *const words[] = { "nvidia", "geforce", "amd", "instinct" };
 	size_t i, len;
@@ -121,13 +121,13 @@ static const char *behind_vendor(const char *name)
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		len = strlen(words[i]);
 		if (!strncasecmp(name, words[i], len) && is_separator(name[len]))
-			return behind_vendor(name + len);
+			return after_vendor(name + len);
 	}
 	return name;
 }
 
-/* How `name` goes on behind the words it begins with: "" when these are all, NULL when it does not. */
-static const char *behind_words(const char *name, const char *words)
+/* How `name` goes on after the words it begins with: "" when these are all, NULL when it does not. */
+static const char *after_words(const char *name, const char *words)
 {
 	for (;; name++, words++) {
 		while (is_separator(*words))
@@ -148,9 +148,9 @@ bool tw_platform_find(const char *name, struct tw_platform *platform)
 	const char *rest;
 	size_t i;
 
-	name = behind_vendor(name);
+	name = after_vendor(name);
 	for (i = 0; i < tw_platform_fact_count; i = next_platform(i)) {
-		rest = behind_words(tw_platform_facts[i].platform, name);
+		rest = after_words(tw_platform_facts[i].platform, name);
 		if (rest && !*rest) {
 			load(i, platform);
 			return true;
@@ -160,7 +160,7 @@ bool tw_platform_find(const char *name, struct tw_platform *platform)
 }
 bool tw_platform_is_variant(const char *platform, const char *words)
 {
-	return behind_words(platform, behind_vendor(words));
+	return after_words(platform, after_vendor(words));
 }
 
 /* ---- devices */
@@ -263,7 +263,7 @@ struct parser {
 	const char *key; /* whose value is being read */
 };
 
-/* The value behind `key`: a number above 0, or null: unknown. */
+/* The value after `key`: a number above 0, or null: unknown. */
 static void take_number(struct parser *parser, const char *key, double *value)
 {
 	struct tw_json_reader *r = &parser->r;

@@ -73,7 +73,7 @@ static bool read_vllm(struct tw_slice s, struct tw_request_sums *context,
 	       take_word(&s, "_generation_") && take_vllm_part(&s, generation);
 }
 
-/* The number behind " NAME=" or "[NAME=" within brackets, NaN: not there. */
+/* The number after " NAME=" or "[NAME=" within brackets, NaN: not there. */
 static double field(struct tw_slice s, const char *name)
 {
 	size_t len = strlen(name), i;

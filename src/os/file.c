@@ -75,7 +75,7 @@ static int read_from(int fd, const char *path, size_t limit, struct tw_str *text
 	ssize_t n = -1;
 	int number;
 
-	/* At once, as far as the size is known: a text that grows leaves blocks behind. */
+	/* At once, as far as the size is known: a text that grows leaves blocks after. */
 	if (!fstat(fd, &info) && S_ISREG(info.st_mode) && (uintmax_t)info.st_size <= limit)
 		tw_str_reserve(text, (size_t)info.st_size + READ_BYTES);
 	while (text->len - before <= limit && tw_str_reserve(text, READ_BYTES)) {

@@ -1,5 +1,5 @@
 /*
- * CSV: a header row, then the rows; `,` between cells, a line feed behind each row, UTF-8 without
+ * CSV: a header row, then the rows; `,` between cells, a line feed after each row, UTF-8 without
  * a mark.  A missing value is an empty cell.
  */
 #include "base/alloc.h"

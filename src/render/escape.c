@@ -305,7 +305,7 @@ static const char *replace_xlsx(const char *text, size_t at, size_t len)
 	return NULL;
 }
 
-/* Cuts what was added behind `begin` to the limit of a cell. */
+/* Cuts what was added after `begin` to the limit of a cell. */
 static void cut_xlsx(struct tw_str *out, size_t begin)
 {
 	size_t i = begin, units = 0, keep = begin;
@@ -331,7 +331,7 @@ void tw_escape_xlsx(struct tw_str *out, const char *text, size_t len)
 {
 	size_t begin = out->len;
 
-	/* 4 bytes a character at most: what lies behind cannot be shown. */
+	/* 4 bytes a character at most: what lies after cannot be shown. */
 	if (len > 8 * TW_XLSX_TEXT_LIMIT)
 		len = 8 * TW_XLSX_TEXT_LIMIT;
 	add_safe(out, text, len, XLSX, replace_xlsx);

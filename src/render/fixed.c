@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* "97.5%", "100.0%": as many digits behind the point as it takes, at least one, `digits` at most. */
+/* "97.5%", "100.0%": as many digits after the point as it takes, at least one, `digits` at most. */
 static void add_percent(struct tw_str *out, const struct trawl_column *column, double value)
 {
 	size_t begin = out->len;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Several tables in one text need to be told apart: each gets its name, in the target's way. */
+/* Several tables in one text: each gets its name, in the target's format. */
 static void add_heading(const struct trawl_table *table, enum tw_format format, struct tw_str *out)
 {
 	const char *name = trawl_table_name(table), *meaning = trawl_table_meaning(table);

@@ -17,7 +17,7 @@ enum tw_format {
 	TW_FORMAT_SCHEMA,
 };
 
-/* One table into `out`, whose sticky flag tells of a failure. */
+/* One table into `out`, whose sticky flag is the failure. */
 void tw_render_csv(const struct trawl_table *table, struct tw_str *out);
 /* The same of a table that is rendered in parts: the header only in front of row 0. */
 void tw_render_csv_from(const struct trawl_table *table, size_t first, struct tw_str *out);
@@ -41,7 +41,7 @@ void tw_render(const struct trawl_table *const *tables, size_t count, enum tw_fo
 	       const char *schema, unsigned width, struct tw_str *out);
 
 /*
- * A table that came from a file as a CSV file again: minimal quotes, a line feed behind each row,
+ * A table that came from a file as a CSV file again: minimal quotes, a line feed after each row,
  * texts byte for byte as they are, but for the apostrophe before what spreadsheets would take for a
  * formula (which tw_csv_parse() takes away); a number such as -5.3 has none.
  */
@@ -60,7 +60,7 @@ int tw_render_csv_directory(const struct trawl_table *const *tables, size_t coun
 			    struct trawl_error *err) TRAWL_MUST_CHECK;
 
 /*
- * One workbook, a sheet a table, in that order, and "about" behind them.  The same tables give the
+ * One workbook, a sheet a table, in that order, and "about" after them.  The same tables give the
  * same bytes; the date of creation is SOURCE_DATE_EPOCH, else 1980-01-01.
  */
 int tw_render_xlsx(const struct trawl_table *const *tables, size_t count, const char *path,

@@ -67,7 +67,7 @@ static bool breaks_after(char c)
 	return c == ' ' || c == '_' || c == '/' || c == ':';
 }
 
-/* The end of the piece that begins at `at`: a header may be broken behind it. */
+/* The end of the piece that begins at `at`: a header may be broken after it. */
 static size_t piece_end(const struct tw_str *header, size_t at)
 {
 	while (at < header->len && !breaks_after(header->ptr[at]))

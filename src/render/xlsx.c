@@ -43,7 +43,7 @@
 #define MEASURED_ROWS ((size_t)10000)
 #define MEASURED_BYTES ((size_t)4 * WIDEST)
 
-/* Digits behind the point that a number format is made for. */
+/* Digits after the point that a number format is made for. */
 #define MOST_DIGITS 15
 
 struct book {

@@ -8,7 +8,7 @@
  *   be written (disk full, file size limit): the workbook is then cut.  So the result is read
  *   back: every part must end as XML ends, and hold as many cells as were written.
  * - It prints numbers with the locale's decimal point.  So it runs in the C locale.
- * - It takes the current time for that of creation, unless told another.
+ * - It takes the current time for that of creation, unless given another.
  */
 #define _GNU_SOURCE
 #include "render/xlsx_file.h"

@@ -1,6 +1,6 @@
 /*
  * Joining two parts of one trace, read at the same time by two threads.  Ids of the second part
- * are translated to those of the first; then its columns are moved behind the first's.
+ * are translated to those of the first; then its columns are moved after the first's.
  */
 #include "base/alloc.h"
 #include "os/thread.h"

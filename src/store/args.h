@@ -32,7 +32,7 @@ struct tw_args {
 
 int tw_args_grow(struct tw_args *args, size_t more);
 
-/* Room for `more` bytes behind len: 0 or -1. */
+/* Room for `more` bytes after len: 0 or -1. */
 static inline int tw_args_reserve(struct tw_args *args, size_t more)
 {
 	return args->capacity - args->len >= more ? 0 : tw_args_grow(args, more);
@@ -90,7 +90,7 @@ static inline void tw_args_put_flag(struct tw_args *args, uint32_t key, enum tra
 	tw_args_put_head(args, key, kind, kind == TRAWL_VALUE_BOOL && value);
 }
 
-/* Bytes of payload behind a tag. */
+/* Bytes of payload after a tag. */
 static inline unsigned tw_args_payload(unsigned tag)
 {
 	return tag >> 4 > TRAWL_VALUE_BOOL ? tag & 15 : 0;
@@ -141,7 +141,7 @@ static inline bool tw_args_seek(const struct tw_args *args, size_t *at,
 	return true;
 }
 
-/* The text id of the argument at *at, 0 when it is no text or JSON; moves *at behind it. */
+/* The text id of the argument at *at, 0 when it is no text or JSON; moves *at after it. */
 static inline uint32_t tw_args_take_text(const struct tw_args *args, size_t *at)
 {
 	const uint8_t *p = args->bytes + *at;
@@ -156,7 +156,7 @@ static inline uint32_t tw_args_take_text(const struct tw_args *args, size_t *at)
 	return text;
 }
 
-/* Reads the argument at *at and moves *at behind it; false at the end of the record. */
+/* Reads the argument at *at and moves *at after it; false at the end of the record. */
 bool tw_args_next(const struct tw_args *args, size_t *at, struct trawl_argument *arg);
 
 /* Ends the record that began at `start`; -1 when its offset fits no 32 bits. */

@@ -37,12 +37,12 @@ int tw_origins_append(struct tw_origins *origins, const struct tw_origins *more,
 bool tw_origins_find(const struct tw_origins *origins, uint64_t event, const char **table,
 		     int64_t *row)
 {
-	size_t behind = TW_LOWER_BOUND(at, 0, origins->count, origins->runs[at].event <= event);
+	size_t after = TW_LOWER_BOUND(at, 0, origins->count, origins->runs[at].event <= event);
 	const struct tw_origin *run;
 
-	if (!behind || !origins->runs[behind - 1].table)
+	if (!after || !origins->runs[after - 1].table)
 		return false;
-	run = &origins->runs[behind - 1];
+	run = &origins->runs[after - 1];
 	*table = run->table;
 	*row = (int64_t)((uint64_t)run->row + (event - run->event));
 	return true;

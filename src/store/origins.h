@@ -21,7 +21,7 @@ struct tw_origins {
 
 /* The next event, `event`, is row `row` of `table`: 0 or -1. */
 int tw_origins_add(struct tw_origins *origins, uint64_t event, const char *table, int64_t row);
-/* Adds `more`, whose events come behind `events` others: 0 or -1. */
+/* Adds `more`, whose events come after `events` others: 0 or -1. */
 int tw_origins_append(struct tw_origins *origins, const struct tw_origins *more, uint64_t events);
 /* False: the event is of no table. */
 bool tw_origins_find(const struct tw_origins *origins, uint64_t event, const char **table,

@@ -28,8 +28,8 @@ typedef uint32_t tw_code;
 struct tw_events {
 	uint64_t count;
 	uint64_t capacity;
-	int64_t *start_ns;    /* TRAWL_TIME_NONE: not told */
-	int64_t *dur_ns;      /* TRAWL_TIME_NONE: not told; never negative in a finished trace */
+	int64_t *start_ns;    /* TRAWL_TIME_NONE: missing */
+	int64_t *dur_ns;      /* TRAWL_TIME_NONE: missing; never negative in a finished trace */
 	uint32_t *name;	      /* text id */
 	uint32_t *track;      /* index into tracks */
 	tw_code *correlation; /* slices: correlation; flows: their id; 0 and NONE: none */
@@ -64,7 +64,7 @@ struct tw_part {
 	int64_t rank; /* by its label or mark, -1: not known */
 };
 
-/* What a cell of the column can tell apart. */
+/* Distinct values of a cell of the column. */
 #define TW_MAX_CATEGORIES UINT16_MAX
 
 struct trawl_trace {
@@ -104,12 +104,12 @@ struct trawl_trace {
 	const char *holds;	  /* where it has no events: what else is in the input; NULL */
 	int64_t bytes;		  /* of text read, decompressed */
 	uint32_t parts;		  /* that were read by other threads, and joined */
-	int64_t rank, world_size; /* -1: not told */
-	const char *device_name;  /* of the first device, "": not told */
-	int64_t device_bytes;	  /* its memory, -1: not told */
-	int64_t device_units;	  /* its multiprocessors or compute units, -1: not told */
-	int64_t device_compute;	  /* its compute capability, 94 for 9.4, -1: not told */
-	int64_t base_time_ns;	  /* TRAWL_TIME_NONE: not told */
+	int64_t rank, world_size; /* -1: unknown */
+	const char *device_name;  /* of the first device, "": unknown */
+	int64_t device_bytes;	  /* its memory, -1: unknown */
+	int64_t device_units;	  /* its multiprocessors or compute units, -1: unknown */
+	int64_t device_compute;	  /* its compute capability, 94 for 9.4, -1: unknown */
+	int64_t base_time_ns;	  /* TRAWL_TIME_NONE: missing */
 };
 
 struct trawl_trace *tw_trace_new(const struct trawl_allocator *allocator);
@@ -122,7 +122,7 @@ int tw_events_reserve(struct tw_events *events, uint64_t more,
 		      const struct trawl_allocator *allocator);
 
 /*
- * Moves one column of `more` (0 to TW_EVENT_COLUMN_COUNT - 1) behind that of `events`, which has
+ * Moves one column of `more` (0 to TW_EVENT_COLUMN_COUNT - 1) after that of `events`, which has
  * room; counts stay as they are.
  */
 void tw_events_take_column(struct tw_events *events, struct tw_events *more, size_t column,
@@ -146,7 +146,7 @@ int tw_trace_add_field(struct trawl_trace *trace, uint32_t key, uint32_t value);
 const char *tw_trace_field(const struct trawl_trace *trace, const char *key, size_t *len);
 
 /*
- * Moves the events of `more` behind those of `trace` and frees it: text ids, tracks and
+ * Moves the events of `more` after those of `trace` and frees it: text ids, tracks and
  * categories are translated.  0 or -1; `more` is freed either way.
  */
 int tw_trace_append(struct trawl_trace *trace, struct trawl_trace *more);

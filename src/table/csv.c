@@ -63,7 +63,7 @@ static void end_cell(struct parser *parser)
 	tw_str_clear(&parser->cell);
 }
 
-/* The text of a cell in quotes; p is behind the first one. */
+/* The text of a cell in quotes; p is after the first one. */
 static void quoted(struct parser *parser)
 {
 	while (parser->p < parser->end) {

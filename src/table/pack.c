@@ -1,7 +1,7 @@
 /*
  * Head: the mark, the length of what follows the head, its hash.  Then numbers of 7 bits a byte,
  * the last of which has no eighth bit; integers with the sign in the lowest bit; reals as they lie
- * in memory; strings of the declaration with a NUL behind them, texts of cells with their length.
+ * in memory; strings of the declaration with a NUL after them, texts of cells with their length.
  * Cells follow column by column: of a text length + 1, 0 for a missing one; of numbers first a bit
  * each, then the values that there are.
  */

@@ -9,7 +9,7 @@
 #include "table/table.h"
 #include "text/str.h"
 
-/* Appends the table; out->failed tells of a failure. */
+/* Appends the table; out->failed is set on failure. */
 void tw_table_pack(const struct trawl_table *table, struct tw_str *out);
 
 /*

@@ -195,16 +195,16 @@ static double exact_real(const char *text, size_t len)
 {
 	char out[96];
 	size_t used = 0, i = 0;
-	bool behind_point = false;
+	bool after_point = false;
 	long exponent = 0;
 
 	for (; i < len && text[i] != 'e' && text[i] != 'E'; i++) {
 		if (text[i] == '.') {
-			behind_point = true;
+			after_point = true;
 			continue;
 		}
 		out[used++] = text[i];
-		exponent -= behind_point;
+		exponent -= after_point;
 	}
 	if (i < len) {
 		long given = strtol(text + i + 1, NULL, 10);

@@ -68,7 +68,7 @@ static inline const char *tw_scan_string(const char *p)
 }
 
 /*
- * Behind the list or object that begins at p, or NULL when `end` comes first.  Brackets are
+ * After the list or object that begins at p, or NULL when `end` comes first.  Brackets are
  * counted, not matched: what is inside is checked by whoever needs it.
  */
 const char *tw_scan_nested(const char *p, const char *end);
@@ -103,7 +103,7 @@ static inline uint32_t tw_parse_digits8(const char *p, unsigned *count)
 }
 
 /*
- * Digits at p as a number; returns behind them.  *digits says how many; above 18 the value is
+ * Digits at p as a number; returns after them.  *digits says how many; above 18 the value is
  * not meaningful.
  */
 static inline const char *tw_parse_digits(const char *p, uint64_t *value, unsigned *digits)
@@ -128,7 +128,7 @@ static inline const char *tw_parse_digits(const char *p, uint64_t *value, unsign
 
 /*
  * The number at p (decimal microseconds, as JSON has them: sign, fraction, exponent) in
- * nanoseconds, rounded to nearest, half away from zero.  Returns behind it, or NULL when there is no number.
+ * nanoseconds, rounded to nearest, half away from zero.  Returns after it, or NULL when there is no number.
  * Out of range: *ns is INT64_MAX or -INT64_MAX.
  */
 const char *tw_parse_time_ns(const char *p, int64_t *ns);

@@ -158,7 +158,7 @@ static uint64_t round_off(uint64_t value, unsigned count)
 {
 	unsigned last = 0;
 
-	/* Only the digit right behind the cut decides: the others cannot carry to a half. */
+	/* Only the digit right after the cut decides: the others cannot carry to a half. */
 	while (count-- && (value || last)) {
 		last = (unsigned)(value % 10);
 		value /= 10;

@@ -8,7 +8,7 @@
 
 /* Begins as zeros; the first of equally near ones stays. */
 struct tw_nearest {
-	const char *name[TW_NEAREST]; /* the nearest first, NULL behind `count` */
+	const char *name[TW_NEAREST]; /* the nearest first, NULL after `count` */
 	size_t distance[TW_NEAREST];
 	size_t count;
 };

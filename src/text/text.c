@@ -28,8 +28,8 @@ static int32_t hex4(const char *p, const char *end)
 }
 
 /*
- * \uXXXX at p (behind the backslash and the u), maybe a pair: what it stands for in *code.
- * Returns behind it, NULL: not hex.
+ * \uXXXX at p (after the backslash and the u), maybe a pair: what it stands for in *code.
+ * Returns after it, NULL: not hex.
  */
 static const char *read_unicode(const char *p, const char *end, uint32_t *code, unsigned *flaws)
 {
@@ -53,19 +53,19 @@ static const char *read_unicode(const char *p, const char *end, uint32_t *code, 
 	return p;
 }
 
-/* The escape at p (a backslash); returns behind what was used. */
+/* The escape at p (a backslash); returns after what was used. */
 static const char *decode_escape(const char *p, const char *end, struct tw_str *out,
 				 unsigned *flaws)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-	const char *found, *behind;
+	const char *found, *after;
 	uint32_t code;
 
 	if (p + 1 < end && p[1] == 'u') {
-		behind = read_unicode(p + 2, end, &code, flaws);
-		if (behind) {
+		after = read_unicode(p + 2, end, &code, flaws);
+		if (after) {
 			add_code_point(out, code);
-			return behind;
+			return after;
 		}
 	} else if (p + 1 < end && p[1] && (found = strchr(from, p[1]))) {
 		tw_str_add_char(out, to[found - from]);
@@ -109,17 +109,17 @@ unsigned tw_text_decode(const char *p, size_t len, struct tw_str *out)
 	return flaws;
 }
 
-/* Flaws of the string at p (behind its quote); returns behind the closing one. */
+/* Flaws of the string at p (after its quote); returns after the closing one. */
 static const char *check_string(const char *p, const char *end, unsigned *flaws)
 {
-	const char *behind;
+	const char *after;
 	uint32_t code;
 
 	while (p < end && *p != '"') {
 		if (*p == '\\') {
 			if (p + 1 < end && p[1] == 'u' &&
-			    (behind = read_unicode(p + 2, end, &code, flaws)))
-				p = behind;
+			    (after = read_unicode(p + 2, end, &code, flaws)))
+				p = after;
 			else if (p + 1 < end && p[1] && strchr("\"\\/bfnrt", p[1]))
 				p += 2;
 			else {
@@ -146,7 +146,7 @@ static const char *check_string(const char *p, const char *end, unsigned *flaws)
 
 void tw_text_mend_surrogates(const char *p, size_t len, struct tw_str *out)
 {
-	const char *end = p + len, *plain = p, *behind;
+	const char *end = p + len, *plain = p, *after;
 	uint32_t code;
 
 	while (p < end) {
@@ -156,13 +156,13 @@ void tw_text_mend_surrogates(const char *p, size_t len, struct tw_str *out)
 			p++;
 			continue;
 		}
-		behind = p[1] == 'u' ? read_unicode(p + 2, end, &code, &flaws) : NULL;
+		after = p[1] == 'u' ? read_unicode(p + 2, end, &code, &flaws) : NULL;
 		if (flaws) {
 			tw_str_add(out, plain, (size_t)(p - plain));
 			tw_str_add_cstr(out, "\\ufffd");
-			plain = behind;
+			plain = after;
 		}
-		p = behind ? behind : p + 2;
+		p = after ? after : p + 2;
 	}
 	tw_str_add(out, plain, (size_t)(p - plain));
 }
@@ -200,7 +200,7 @@ static const char *skip_digits(const char *p, const char *end)
 	return p;
 }
 
-/* A number at p; returns behind it, NULL when it is none. */
+/* A number at p; returns after it, NULL when it is none. */
 static const char *check_number(const char *p, const char *end)
 {
 	const char *digits;
@@ -229,7 +229,7 @@ static const char *check_number(const char *p, const char *end)
 	return p;
 }
 
-/* A number or literal at p; returns behind it, NULL when it is none. */
+/* A number or literal at p; returns after it, NULL when it is none. */
 static const char *check_scalar(const char *p, const char *end, unsigned *flaws)
 {
 	static const char *const words[] = { "true", "false", "null" };
@@ -254,7 +254,7 @@ static const char *check_scalar(const char *p, const char *end, unsigned *flaws)
 
 /*
  * A grammar check with a state instead of a stack: whether a value, a separator or a key may
- * come next.  Brackets of the wrong kind are not told apart beyond TOLD_LEVELS.
+ * come next.  Kinds of brackets are not checked beyond TOLD_LEVELS.
  */
 unsigned tw_text_check(const char *p, size_t len)
 {
@@ -318,7 +318,7 @@ unsigned tw_text_check(const char *p, size_t len)
 	return flaws;
 }
 
-/* Behind the value at p, NULL when it does not end before `end`. */
+/* After the value at p, NULL when it does not end before `end`. */
 static const char *skip_value(const char *p, const char *end)
 {
 	if (p < end && (*p == '{' || *p == '[')) {
@@ -351,7 +351,7 @@ static const char *skip_value(const char *p, const char *end)
 
 const char *tw_text_member(const char *text, size_t len, const char *key, size_t *value_len)
 {
-	const char *p = skip_space_to(text, text + len), *end = text + len, *name, *behind;
+	const char *p = skip_space_to(text, text + len), *end = text + len, *name, *after;
 	size_t key_len = strlen(key), name_len;
 
 	if (p == end || *p++ != '{')
@@ -369,14 +369,14 @@ const char *tw_text_member(const char *text, size_t len, const char *key, size_t
 		if (p == end || *p != ':')
 			return NULL;
 		p = skip_space_to(p + 1, end);
-		behind = skip_value(p, end);
-		if (!behind || behind == p)
+		after = skip_value(p, end);
+		if (!after || after == p)
 			return NULL;
 		if (name_len == key_len && !memcmp(name, key, key_len)) {
-			*value_len = (size_t)(behind - p);
+			*value_len = (size_t)(after - p);
 			return p;
 		}
-		p = skip_space_to(behind, end);
+		p = skip_space_to(after, end);
 		if (p == end || *p++ != ',')
 			return NULL;
 	}
@@ -384,7 +384,7 @@ const char *tw_text_member(const char *text, size_t len, const char *key, size_t
 
 const char *tw_text_element(const char *text, size_t len, size_t n, size_t *value_len)
 {
-	const char *p = skip_space_to(text, text + len), *end = text + len, *behind;
+	const char *p = skip_space_to(text, text + len), *end = text + len, *after;
 
 	if (p == end || *p++ != '[')
 		return NULL;
@@ -392,14 +392,14 @@ const char *tw_text_element(const char *text, size_t len, size_t n, size_t *valu
 		p = skip_space_to(p, end);
 		if (p == end || *p == ']')
 			return NULL;
-		behind = skip_value(p, end);
-		if (!behind || behind == p)
+		after = skip_value(p, end);
+		if (!after || after == p)
 			return NULL;
 		if (!n) {
-			*value_len = (size_t)(behind - p);
+			*value_len = (size_t)(after - p);
 			return p;
 		}
-		p = skip_space_to(behind, end);
+		p = skip_space_to(after, end);
 		if (p == end || *p++ != ',')
 			return NULL;
 	}

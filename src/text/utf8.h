@@ -28,7 +28,7 @@ bool tw_utf8_is_unsafe(uint32_t code);
 
 /*
  * Copies a text into `size` bytes (4 at least), with a NUL; of a longer one what fits of it, never a
- * part of a character, with "..." behind it.
+ * part of a character, with "..." after it.
  */
 void tw_cut_into(char *to, size_t size, const char *text, size_t len);
 

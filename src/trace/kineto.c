@@ -22,7 +22,7 @@ static int read_on(struct tw_kineto_part *part)
 }
 
 /*
- * Text behind what looked like the end of the list, in which more events stand: a bracket too
+ * Text after what looked like the end of the list, in which more events stand: a bracket too
  * many, or one of a damaged event.  1: p is at the next event; 0: there is none.
  */
 static int find_more_events(struct tw_kineto_part *part)
@@ -46,7 +46,7 @@ static int find_more_events(struct tw_kineto_part *part)
 	return found;
 }
 
-/* What stands behind the end of the document. */
+/* What stands after the end of the document. */
 static int take_rest(struct tw_kineto_part *part)
 {
 	int there, found;
@@ -83,7 +83,7 @@ static int not_json(struct tw_kineto_part *part)
 				  "not a JSON trace (starts with byte 0x%02x)", c);
 }
 
-/* JSON that profilers write beside traces, told by a field. */
+/* Other JSON of profilers, recognized by a field. */
 static const struct {
 	const char *field, *what;
 } other_documents[] = {
@@ -160,7 +160,7 @@ static void count_feed_notes(struct trawl_trace *trace, const struct tw_feed *fe
 	const struct tw_feed_note *notes = tw_feed_notes(feed);
 	size_t i;
 
-	/* The text ends early because the file does: one thing, told once. */
+	/* The text ends early because the file does: one defect, counted once. */
 	if (notes[TW_FEED_TRUNCATED].count || notes[TW_FEED_CORRUPT].count)
 		trace->quality.kinds[TW_DEFECT_truncated].count = 0;
 	for (i = 0; i < TW_FEED_NOTE_KINDS; i++)

@@ -4,7 +4,7 @@
  * finds the way again in damaged text.
  *
  * One rule governs the streaming: an attempt to read an event either ends at its closing brace
- * inside the window, or fails at some place.  A failure at or behind the window's end means
+ * inside the window, or fails at some place.  A failure at or after the window's end means
  * "more text is needed"; before it, "this is no valid event".
  */
 #ifndef TW_TRACE_KINETO_H
@@ -66,7 +66,7 @@ struct tw_event_fields {
 struct tw_category_seen {
 	uint32_t name; /* text id */
 	uint16_t category;
-	bool mixed; /* what its events are is told by their names */
+	bool mixed; /* its events are classified by name */
 };
 
 struct tw_kineto {
@@ -102,7 +102,7 @@ struct tw_kineto {
 		uint32_t index;
 	} tracks[64];
 
-	int64_t stop; /* events that begin at or behind this offset are another's */
+	int64_t stop; /* events that begin at or after this offset are another's */
 	bool out_of_memory;
 
 	int (*progress)(void *context, int64_t bytes_read, int64_t file_size);
@@ -112,7 +112,7 @@ struct tw_kineto {
 
 enum tw_attempt { TW_EVENT_READ, TW_EVENT_MORE, TW_EVENT_BAD };
 
-/* Tries to read the event at *p (its brace); on TW_EVENT_READ *p is behind it, the row is there. */
+/* Tries to read the event at *p (its brace); on TW_EVENT_READ *p is after it, the row is there. */
 enum tw_attempt tw_kineto_event(struct tw_kineto *k, const char **p);
 
 /* ---- kineto_keep.c */
@@ -174,7 +174,7 @@ struct tw_kineto_part {
 	int doubtful;	     /* of these, where a brace may be missing instead ... */
 	int64_t doubtful_at; /* ... in the value here */
 	bool any_events;     /* a list of events was found */
-	bool skipped;	     /* damage was skipped just now, and with it the comma behind it */
+	bool skipped;	     /* damage was skipped just now, and with it the comma after it */
 	enum tw_kineto_place place;
 	int64_t first; /* offset of the first event of the part */
 	int64_t ended; /* offset where the next part has to begin, -1: the list ended */
@@ -184,9 +184,9 @@ struct tw_kineto_part {
 
 /* Fresh text, with what stands from `keep` on at the front; part->p moves along. */
 int tw_kineto_more_text(struct tw_kineto_part *part, const char *keep);
-/* Text up to `reach` bytes behind p in the window, or all that is left. */
+/* Text up to `reach` bytes after p in the window, or all that is left. */
 int tw_kineto_have_text(struct tw_kineto_part *part, size_t reach);
-/* Behind white space, at a byte that is there: 1; 0 at the end of the text; negative: failed. */
+/* After white space, at a byte that is there: 1; 0 at the end of the text; negative: failed. */
 int tw_kineto_next_byte(struct tw_kineto_part *part);
 /*
  * Takes the value at p byte by byte into `out` (NULL: nowhere), whatever its size.  1: it ended;
@@ -198,17 +198,17 @@ void tw_kineto_count(struct tw_kineto_part *part, enum tw_defect kind, int64_t n
 int tw_kineto_no_memory(struct tw_kineto_part *part);
 
 /*
- * Fields of an object from p on (behind its brace, `first`, or a value) until a list of events
+ * Fields of an object from p on (after its brace, `first`, or a value) until a list of events
  * begins: 1; 0: the document ends, or there are no more fields; negative: failed.
  */
 int tw_kineto_take_fields(struct tw_kineto_part *part, bool first);
 /*
  * The text, number or word at p in one attempt, and in a second when it is damaged; *start is
- * where it began, p behind it when it was read.
+ * where it began, p after it when it was read.
  */
 int tw_kineto_try_value(struct tw_kineto_part *part, enum tw_attempt *attempt, const char **start);
 
-/* Moves p to the next event behind damaged text: 1; 0 at the end of the text; negative: failed. */
+/* Moves p to the next event after damaged text: 1; 0 at the end of the text; negative: failed. */
 int tw_kineto_skip_damage(struct tw_kineto_part *part);
 /* Events up to the end of the list, of the text, or of the part. */
 int tw_kineto_take_events(struct tw_kineto_part *part);
@@ -222,10 +222,10 @@ void tw_kineto_part_release(struct tw_kineto_part *part);
 /* ---- kineto_repair.c */
 
 /*
- * End of the string at p (behind its quote) in damaged text: the first quote without a backslash
- * behind which the event goes on as events do.  A backslash before the closing quote, as at the
+ * End of the string at p (after its quote) in damaged text: the first quote without a backslash
+ * after which the event goes on as events do.  A backslash before the closing quote, as at the
  * end of a Windows path, makes it an escaped quote: the event is lost, and when a comma and a whole
- * key stand behind it, that is known.  Beside the events, where more would be lost than one, the
+ * key stand after it, that is known.  Beside the events, where more would be lost than one, the
  * string then ends there.  NULL with failed_at set when there is no end.
  */
 const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool is_key);
@@ -238,7 +238,7 @@ bool tw_kineto_begins_event(const char *p, const char *end);
 
 /*
  * First place from p on, before `end`, that looks like the start of an event; NULL: none, but text
- * behind the end may show that one begins at *cut (NULL: no).  Before `begin` there are blanks and
+ * after the end may show that one begins at *cut (NULL: no).  Before `begin` there are blanks and
  * before these the byte `previous`, 0: not known.
  */
 const char *tw_kineto_find_event(const char *begin, char previous, const char *p, const char *end,

@@ -87,7 +87,7 @@ static inline const struct tw_guess *guess_text(const struct tw_kineto *k, struc
 {
 	unsigned way;
 
-	/* In damaged text a string may go on behind a quote. */
+	/* In damaged text a string may go on after a quote. */
 	for (way = 0; way < TW_GUESS_WAYS && !k->lenient; way++) {
 		const struct tw_guess *guess = &set[way];
 
@@ -136,7 +136,7 @@ static const char *read_odd_string(struct tw_kineto *k, const char *text, const 
 	return p + 1;
 }
 
-/* The string at p (its quote); returns behind it. */
+/* The string at p (its quote); returns after it. */
 static inline const char *read_string(struct tw_kineto *k, const char *p, bool is_key, uint32_t *id)
 {
 	const char *text = p + 1;
@@ -191,34 +191,33 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key,
 	struct tw_guess *set = guess_set(k, GUESS_NESTED, key, k->fields.name);
 	const struct tw_guess *guess = guess_text(k, set, p, 0);
 	struct tw_pool *texts = &k->trace->texts;
-	const char *behind, *near;
+	const char *after, *near;
 
 	if (guess && k->trace->texts.flags[guess->id] == TEXT_CHECKED) {
 		*id = guess->id;
 		return p + guess->len;
 	}
 	near = k->limit - p > USUAL_NESTED ? p + USUAL_NESTED : k->limit;
-	behind = tw_scan_nested(p, near);
+	after = tw_scan_nested(p, near);
 	/* A bracket that nobody closes must not make every event a search to the end of the text. */
-	if (!behind && near < k->limit && tw_kineto_runs_over(p, near))
+	if (!after && near < k->limit && tw_kineto_runs_over(p, near))
 		return fail(k, p);
-	if (!behind)
-		behind = tw_scan_nested(p, k->limit);
-	if (!behind)
+	if (!after)
+		after = tw_scan_nested(p, k->limit);
+	if (!after)
 		return fail(k, k->window.end);
-	*id = intern(k, p, (size_t)(behind - p));
+	*id = intern(k, p, (size_t)(after - p));
 	if (__builtin_expect(!(texts->flags[*id] & TEXT_CHECKED), 0))
-		texts->flags[*id] =
-			(uint8_t)(TEXT_CHECKED | tw_text_check(p, (size_t)(behind - p)));
+		texts->flags[*id] = (uint8_t)(TEXT_CHECKED | tw_text_check(p, (size_t)(after - p)));
 	if (__builtin_expect(texts->flags[*id] != TEXT_CHECKED, 0)) {
 		note_text_flaws(k, texts->flags[*id], p);
 		if (texts->flags[*id] & TW_TEXT_SURROGATE) {
-			*id = mend_nested(k, p, (size_t)(behind - p));
-			return behind;
+			*id = mend_nested(k, p, (size_t)(after - p));
+			return after;
 		}
 	}
 	keep_guess(k, set, *id);
-	return behind;
+	return after;
 }
 
 /* What a word in place of a value stands for. */
@@ -289,7 +288,7 @@ static const char *read_word(struct tw_kineto *k, const char *p, struct trawl_ar
 	return fail(k, start);
 }
 
-/* Behind what may be part of a number. */
+/* After what may be part of a number. */
 static const char *number_end(const char *p)
 {
 	while (tw_is_digit(*p) || *p == '.' || *p == '+' || *p == '-' || (*p | 0x20) == 'e')
@@ -300,23 +299,23 @@ static const char *number_end(const char *p)
 /* A number with a fraction, an exponent or too many digits. */
 static const char *read_odd_number(struct tw_kineto *k, const char *p, struct trawl_argument *arg)
 {
-	const char *start = p, *behind;
+	const char *start = p, *after;
 	bool fraction = false;
 
-	behind = tw_parse_real(p, &arg->real);
-	if (!behind) {
+	after = tw_parse_real(p, &arg->real);
+	if (!after) {
 		if (*p == '-' && (unsigned char)((p[1] | 0x20) - 'a') < 26)
 			return read_word(k, p, arg);
 		return fail(k, number_end(p));
 	}
-	for (p = start; p < behind; p++)
+	for (p = start; p < after; p++)
 		fraction |= *p == '.' || *p == 'e' || *p == 'E';
 	arg->kind = TRAWL_VALUE_REAL;
 	if (!fraction || arg->real > 1.7e308 || arg->real < -1.7e308) {
 		arg->kind = TRAWL_VALUE_NUMBER;
-		arg->text = intern(k, start, (size_t)(behind - start));
+		arg->text = intern(k, start, (size_t)(after - start));
 	}
-	return behind;
+	return after;
 }
 
 static inline const char *read_number(struct tw_kineto *k, const char *p,
@@ -325,13 +324,13 @@ static inline const char *read_number(struct tw_kineto *k, const char *p,
 	bool negative = *p == '-';
 	uint64_t value;
 	unsigned digits;
-	const char *behind = tw_parse_digits(p + negative, &value, &digits);
+	const char *after = tw_parse_digits(p + negative, &value, &digits);
 
-	if (__builtin_expect(digits - 1 >= 18 || *behind == '.' || (*behind | 0x20) == 'e', 0))
+	if (__builtin_expect(digits - 1 >= 18 || *after == '.' || (*after | 0x20) == 'e', 0))
 		return read_odd_number(k, p, arg);
 	arg->kind = TRAWL_VALUE_INTEGER;
 	arg->integer = negative ? -(int64_t)value : (int64_t)value;
-	return behind;
+	return after;
 }
 
 /* Any value into *arg. */
@@ -460,10 +459,9 @@ static inline bool literal_matches(const struct tw_literal *literal, const char 
 		 literal->last_mask);
 }
 
-static void keep_literal(struct tw_literal *literal, const char *p, const char *behind,
-			 uint32_t key)
+static void keep_literal(struct tw_literal *literal, const char *p, const char *after, uint32_t key)
 {
-	size_t len = (size_t)(behind - p);
+	size_t len = (size_t)(after - p);
 	unsigned rest;
 
 	literal->words = 0;
@@ -502,8 +500,8 @@ static const char *read_bare_key(struct tw_kineto *k, const char *p, uint32_t *k
 }
 
 /*
- * From behind a value (or the opening brace, `first`) to the next value: its key, or 0 with the
- * place behind the closing brace.
+ * From after a value (or the opening brace, `first`) to the next value: its key, or 0 with the
+ * place after the closing brace.
  */
 static const char *read_key_slow(struct tw_kineto *k, const char *p, bool first, uint32_t *key)
 {
@@ -547,17 +545,17 @@ static inline const char *read_key(struct tw_kineto *k, const char *p, uint32_t 
 	struct tw_literal *literal =
 		&k->literals[context][previous ? 1 + previous % (TW_LITERAL_KEYS - 1) : 0];
 	unsigned flaws = k->flaw_count;
-	const char *behind;
+	const char *after;
 
 	if (__builtin_expect(literal_matches(literal, p), 1)) {
 		*key = literal->key;
 		return tw_skip_space(p + literal->len);
 	}
-	behind = read_key_slow(k, p, !previous, key);
+	after = read_key_slow(k, p, !previous, key);
 	/* Only what was flawless may be taken for granted the next time. */
-	if (behind && behind < k->window.end && k->flaw_count == flaws && !k->lenient)
-		keep_literal(literal, p, behind, *key);
-	return behind;
+	if (after && after < k->window.end && k->flaw_count == flaws && !k->lenient)
+		keep_literal(literal, p, after, *key);
+	return after;
 }
 
 static void keep_arg(struct tw_kineto *k, uint32_t key, const struct trawl_argument *arg,
@@ -642,20 +640,20 @@ static const char *read_args(struct tw_kineto *k, const char *p)
 /* Microseconds at p, maybe as text, in nanoseconds. */
 static const char *read_odd_time(struct tw_kineto *k, const char *p, int64_t *ns)
 {
-	const char *behind = p, *text, *end;
+	const char *after = p, *text, *end;
 	struct trawl_argument arg;
 	size_t len;
 
 	*ns = TRAWL_TIME_NONE;
 	if (tw_is_digit(*p) || ((*p == '-' || *p == '+') && (tw_is_digit(p[1]) || p[1] == '.'))) {
-		behind = tw_parse_time_ns(p, ns);
-		if (!behind)
+		after = tw_parse_time_ns(p, ns);
+		if (!after)
 			return fail(k, number_end(p));
-		return behind;
+		return after;
 	}
-	behind = read_value(k, p, 0, &arg);
-	if (!behind || arg.kind != TRAWL_VALUE_TEXT)
-		return behind;
+	after = read_value(k, p, 0, &arg);
+	if (!after || arg.kind != TRAWL_VALUE_TEXT)
+		return after;
 	text = tw_pool_text(&k->trace->texts, arg.text, &len);
 	/* Pooled texts end with NUL, which ends every number. */
 	text = tw_skip_space(text);
@@ -664,7 +662,7 @@ static const char *read_odd_time(struct tw_kineto *k, const char *p, int64_t *ns
 		*ns = TRAWL_TIME_NONE;
 	else
 		tw_kineto_flaw(k, TW_DEFECT_time_as_text, p);
-	return behind;
+	return after;
 }
 
 static inline const char *read_time(struct tw_kineto *k, const char *p, int64_t *ns)
@@ -672,55 +670,55 @@ static inline const char *read_time(struct tw_kineto *k, const char *p, int64_t 
 	static const uint32_t to_ns[] = { 1000, 100, 10, 1 };
 	uint64_t whole;
 	unsigned digits, n = 0;
-	const char *behind = tw_parse_digits(p, &whole, &digits);
+	const char *after = tw_parse_digits(p, &whole, &digits);
 
 	if (__builtin_expect(digits - 1 >= 15, 0))
 		return read_odd_time(k, p, ns);
-	if (*behind == '.') {
-		uint32_t fraction = tw_parse_digits8(behind + 1, &n);
+	if (*after == '.') {
+		uint32_t fraction = tw_parse_digits8(after + 1, &n);
 
 		if (n == 0 || n > 3)
 			return read_odd_time(k, p, ns);
-		behind += 1 + n;
-		if ((*behind | 0x20) == 'e')
+		after += 1 + n;
+		if ((*after | 0x20) == 'e')
 			return read_odd_time(k, p, ns);
 		*ns = (int64_t)(whole * 1000 + (uint64_t)fraction * to_ns[n]);
-		return behind;
+		return after;
 	}
-	if ((*behind | 0x20) == 'e')
+	if ((*after | 0x20) == 'e')
 		return read_odd_time(k, p, ns);
 	*ns = (int64_t)(whole * 1000);
-	return behind;
+	return after;
 }
 
 static const char *read_code(struct tw_kineto *k, const char *p, tw_code *code)
 {
 	struct trawl_argument arg;
-	const char *behind = read_value(k, p, 0, &arg);
+	const char *after = read_value(k, p, 0, &arg);
 
-	if (behind)
+	if (after)
 		*code = code_of(k, &arg, p);
-	return behind;
+	return after;
 }
 
 /* A name or category: text, or the text of whatever stands there. */
 static inline const char *read_label(struct tw_kineto *k, const char *p, uint32_t key, uint32_t *id)
 {
 	struct trawl_argument arg;
-	const char *behind;
+	const char *after;
 
 	if (__builtin_expect(*p == '"', 1))
 		return read_guessed_string(k, p, key, k->last_name, id);
-	behind = read_value(k, p, 0, &arg);
-	if (!behind)
+	after = read_value(k, p, 0, &arg);
+	if (!after)
 		return NULL;
 	*id = 0;
 	/* Cut by the end of the window: it is read again, and shall be no category before. */
-	if (behind >= k->window.end)
-		return fail(k, behind);
+	if (after >= k->window.end)
+		return fail(k, after);
 	if (arg.kind != TRAWL_VALUE_NULL && arg.kind != TRAWL_VALUE_BOOL)
-		*id = intern(k, p, (size_t)(behind - p));
-	return behind;
+		*id = intern(k, p, (size_t)(after - p));
+	return after;
 }
 
 static const char *read_phase(struct tw_kineto *k, const char *p)

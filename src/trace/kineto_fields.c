@@ -21,7 +21,7 @@ static void count_at(struct tw_kineto_part *part, enum tw_defect kind, int64_t n
 /* ---- the key of the list of events, wherever it turns up */
 
 /*
- * `name` and a colon and a bracket, with blanks between.  Behind a name without quotes one may
+ * `name` and a colon and a bracket, with blanks between.  After a name without quotes one may
  * stand: text in which the way is lost may have its quotes anywhere.
  */
 struct list_match {
@@ -29,7 +29,7 @@ struct list_match {
 	size_t seen; /* bytes of the name; one more for the colon, and for the bracket */
 };
 
-/* Takes the next byte; true: it is the bracket, or the brace of an event behind it (`event`). */
+/* Takes the next byte; true: it is the bracket, or the brace of an event after it (`event`). */
 static bool match_list(struct list_match *match, char c, bool event)
 {
 	size_t len = strlen(match->name);
@@ -46,7 +46,7 @@ static bool match_list(struct list_match *match, char c, bool event)
 	return match->seen == len + 2 + event;
 }
 
-/* Behind the bracket of the list of events: 1; 0: there is none; negative: failed. */
+/* After the bracket of the list of events: 1; 0: there is none; negative: failed. */
 static int find_list(struct tw_kineto_part *part)
 {
 	struct list_match match = { .name = "traceEvents" };
@@ -86,27 +86,27 @@ static bool is_key_char(char c)
 	return (unsigned char)((c | 0x20) - 'a') < 26 || tw_is_digit(c) || c == '_';
 }
 
-/* A key that has lost its opening quote, or both: p behind its name, or TRAWL_EFORMAT. */
+/* A key that has lost its opening quote, or both: p after its name, or TRAWL_EFORMAT. */
 static int take_bare_key(struct tw_kineto_part *part, struct tw_str *key)
 {
 	enum { LONGEST = 64 };
 	int status = tw_kineto_have_text(part, 2 * LONGEST);
-	const char *start = part->p, *p = start, *behind;
+	const char *start = part->p, *p = start, *after;
 
 	if (status)
 		return status;
 	while (is_key_char(*p) && p - start < LONGEST)
 		p++;
-	behind = tw_skip_space(p + (*p == '"'));
-	if (p == start || behind >= part->k.window.end || *behind != ':')
+	after = tw_skip_space(p + (*p == '"'));
+	if (p == start || after >= part->k.window.end || *after != ':')
 		return TRAWL_EFORMAT;
 	tw_kineto_count(part, TW_DEFECT_bare_key, 1);
 	tw_str_add(key, start, (size_t)(p - start));
-	part->p = behind;
+	part->p = after;
 	return 1;
 }
 
-/* The string at p into `key`, p behind it. */
+/* The string at p into `key`, p after it. */
 static int take_quoted_key(struct tw_kineto_part *part, struct tw_str *key)
 {
 	bool escaped = false;
@@ -159,9 +159,9 @@ static int take_key(struct tw_kineto_part *part, struct tw_str *key)
 /* How a value went. */
 enum taken {
 	TAKEN_CUT,  /* the text ended first */
-	TAKEN,	    /* p is behind it */
+	TAKEN,	    /* p is after it */
 	TAKEN_LIST, /* the list of events begins at p, in a value that nobody closed */
-	TAKEN_NONE, /* it cannot be understood; p is where it begins, or behind */
+	TAKEN_NONE, /* it cannot be understood; p is where it begins, or after */
 };
 
 /* A text, number or word as inside events; what is too large for that as it stands. */
@@ -287,7 +287,7 @@ static bool take_structure(struct tw_kineto_part *part, struct nested *n, char c
 		break;
 	case ']':
 	case '}':
-		/* Behind the events the object around them ends sooner or later. */
+		/* After the events the object around them ends sooner or later. */
 		if (!close_bracket(n, c == '}', part->any_events)) {
 			n->unclosed = true;
 			cut_nested(n, n->len);
@@ -318,7 +318,7 @@ static int nested_text(struct tw_kineto_part *part, struct nested *n)
 {
 	struct tw_kineto *k = &part->k;
 	const char *keep;
-	size_t behind;
+	size_t after;
 	int status;
 
 	if (n->hold && (size_t)(part->p - n->hold) > TW_KEY_REACH)
@@ -326,14 +326,14 @@ static int nested_text(struct tw_kineto_part *part, struct nested *n)
 	if (k->window.last)
 		return 0;
 	keep = n->list ? n->list : n->hold ? n->hold : k->window.end;
-	behind = n->hold ? (size_t)(n->hold - keep) : 0;
+	after = n->hold ? (size_t)(n->hold - keep) : 0;
 	status = tw_kineto_more_text(part, keep);
 	if (status)
 		return status;
 	if (n->list)
 		n->list = k->window.begin;
 	if (n->hold)
-		n->hold = k->window.begin + behind;
+		n->hold = k->window.begin + after;
 	return 1;
 }
 
@@ -503,7 +503,7 @@ static bool is_events_key(const struct tw_str *key)
 	return key->len == 11 && !memcmp(key->ptr, "traceEvents", 11);
 }
 
-/* Damage at `offset`: on with the list of events (1); without one 0, behind one, or an error. */
+/* Damage at `offset`: on with the list of events (1); without one 0, after one, or an error. */
 static int leave_damage(struct tw_kineto_part *part, const char *missing, int64_t offset)
 {
 	int found = find_list(part);
@@ -531,7 +531,7 @@ enum { FIELD_KEPT = 2, FIELD_OPENED = 3, FIELD_NONE = 4 };
 
 /*
  * The field at p: FIELD_KEPT; FIELD_OPENED: it is an object around the list; 1: the list begins;
- * 0: the document ends; FIELD_NONE: there is none, behind the events; negative: failed.
+ * 0: the document ends; FIELD_NONE: there is none, after the events; negative: failed.
  */
 static int take_field(struct tw_kineto_part *part, struct tw_str *key, struct tw_str *value)
 {
@@ -574,7 +574,7 @@ static int take_field(struct tw_kineto_part *part, struct tw_str *key, struct tw
 
 /*
  * A closing bracket where a field or the end of the object may be.  In front of the events one that
- * leaves nothing open, with more behind it, is one too many: nothing is lost.  1; 0: it is no
+ * leaves nothing open, with more after it, is one too many: nothing is lost.  1; 0: it is no
  * bracket that can stand here; negative: failed.
  */
 static int take_end(struct tw_kineto_part *part)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What MTIA does is of one category; what is not a kernel there is told by its name. */
+/* What MTIA does is of one category; non-kernels there are classified by name. */
 #define MIXED_CATEGORY "mtia_ccp_events"
 
 static const struct {

@@ -45,13 +45,13 @@ void tw_kineto_part_release(struct tw_kineto_part *part)
 int tw_kineto_more_text(struct tw_kineto_part *part, const char *keep)
 {
 	struct tw_kineto *k = &part->k;
-	size_t kept = (size_t)(k->window.end - keep), behind = (size_t)(part->p - keep);
+	size_t kept = (size_t)(k->window.end - keep), after = (size_t)(part->p - keep);
 	int status;
 
 	status = tw_feed_next(k->feed, kept, &k->window, &part->err);
 	if (status)
 		return status;
-	part->p = k->window.begin + behind;
+	part->p = k->window.begin + after;
 	if (k->progress &&
 	    k->progress(k->progress_context, tw_feed_bytes_read(k->feed) * k->progress_parts,
 			tw_feed_file_size(k->feed)))
@@ -59,7 +59,7 @@ int tw_kineto_more_text(struct tw_kineto_part *part, const char *keep)
 	return 0;
 }
 
-/* Behind white space, at a byte that is there: 1; 0 at the end of the text; negative: failed. */
+/* After white space, at a byte that is there: 1; 0 at the end of the text; negative: failed. */
 int tw_kineto_next_byte(struct tw_kineto_part *part)
 {
 	int status;
@@ -112,7 +112,7 @@ int tw_kineto_take_value(struct tw_kineto_part *part, struct tw_str *out)
 		c = *part->p;
 		if (!in_string && !depth && (c == ',' || c == '}' || c == ']'))
 			return 1;
-		/* The next value begins behind this one: the comma between them is missing. */
+		/* The next value begins after this one: the comma between them is missing. */
 		if (!in_string && !depth && any && (c == '"' || c == '{' || c == '['))
 			return 1;
 		any |= !tw_is_space(c);
@@ -135,7 +135,7 @@ int tw_kineto_take_value(struct tw_kineto_part *part, struct tw_str *out)
 	}
 }
 
-/* Skips to the next event behind damaged text; 1 when there is one, 0 at the end of the text. */
+/* Skips to the next event after damaged text; 1 when there is one, 0 at the end of the text. */
 int tw_kineto_skip_damage(struct tw_kineto_part *part)
 {
 	struct tw_kineto *k = &part->k;

@@ -3,14 +3,14 @@
 
 #include "text/scan.h"
 
-/* Keys of events, which stand behind a string that ends. */
+/* Keys of events, which stand after a string that ends. */
 static const char *const event_keys[] = { "ph",	 "cat",	 "name", "pid", "tid", "ts",
 					  "dur", "args", "id",	 "bp",	"s" };
 
 enum answer { NO, YES, CUT };
 
 /* Whether `"key":` stands at p; any key up to 64 characters without quotes.  CUT: `end` is first. */
-static enum answer key_at(const char *p, const char *end, const char **behind)
+static enum answer key_at(const char *p, const char *end, const char **after)
 {
 	const char *start;
 
@@ -25,15 +25,15 @@ static enum answer key_at(const char *p, const char *end, const char **behind)
 	if (*p != '"' || p == start)
 		return NO;
 	p = tw_skip_space(p + 1);
-	*behind = p;
+	*after = p;
 	if (p >= end)
 		return CUT;
 	return *p == ':' ? YES : NO;
 }
 
-static bool is_key(const char *p, const char *end, const char **behind)
+static bool is_key(const char *p, const char *end, const char **after)
 {
-	return key_at(p, end, behind) == YES;
+	return key_at(p, end, after) == YES;
 }
 
 /* Whether a key of events stands at p that has lost its opening quote, or both: `tid": 0`. */
@@ -44,25 +44,25 @@ static bool is_bare_key(const char *p, const char *end)
 	if (p >= end)
 		return false;
 	for (i = 0; i < sizeof(event_keys) / sizeof(event_keys[0]); i++) {
-		const char *behind;
+		const char *after;
 
 		len = strlen(event_keys[i]);
 		if ((size_t)(end - p) <= len || memcmp(p, event_keys[i], len))
 			continue;
-		behind = p + len;
-		if (*behind == '"')
-			behind++;
-		behind = tw_skip_space(behind);
-		if (behind < end && *behind == ':')
+		after = p + len;
+		if (*after == '"')
+			after++;
+		after = tw_skip_space(after);
+		if (after < end && *after == ':')
 			return true;
 	}
 	return false;
 }
 
-/* Whether a string value may end with the quote before p: the event goes on behind it. */
+/* Whether a string value may end with the quote before p: the event goes on after it. */
 static bool value_ends(const char *p, const char *end)
 {
-	const char *behind;
+	const char *after;
 
 	p = tw_skip_space(p);
 	if (p >= end)
@@ -70,17 +70,17 @@ static bool value_ends(const char *p, const char *end)
 	if (*p == '}' || *p == ']')
 		return true;
 	if (*p != ',')
-		return is_key(p, end, &behind);
+		return is_key(p, end, &after);
 	p = tw_skip_space(p + 1);
-	return is_key(p, end, &behind) || is_bare_key(p, end) || (p < end && *p == '}');
+	return is_key(p, end, &after) || is_bare_key(p, end) || (p < end && *p == '}');
 }
 
 /* Whether the object at p (its brace) begins like an event. */
 static enum answer event_at(const char *p, const char *end)
 {
-	const char *far = (size_t)(end - p) > TW_KEY_REACH ? p + TW_KEY_REACH : end, *behind;
+	const char *far = (size_t)(end - p) > TW_KEY_REACH ? p + TW_KEY_REACH : end, *after;
 	const char *key = tw_skip_space(p + 1);
-	enum answer answer = key_at(key, far, &behind);
+	enum answer answer = key_at(key, far, &after);
 	size_t i, len;
 
 	if (answer != YES)
@@ -98,7 +98,7 @@ bool tw_kineto_begins_event(const char *p, const char *end)
 	return *p == '{' && event_at(p, end) == YES;
 }
 
-/* Whether the quote at p has a backslash of its own: behind an even number it stands for itself. */
+/* Whether the quote at p has a backslash of its own: after an even number it stands for itself. */
 static bool is_escaped(const char *start, const char *p)
 {
 	const char *q = p;
@@ -109,18 +109,18 @@ static bool is_escaped(const char *start, const char *p)
 }
 
 /*
- * Whether a comma and a whole key stand at p, behind a quote with a backslash.  Where that quote
- * is none, the next one ends the string, and no letter can stand behind it: so this one is.
+ * Whether a comma and a whole key stand at p, after a quote with a backslash.  Where that quote
+ * is none, the next one ends the string, and no letter can stand after it: so this one is.
  */
 static bool key_follows(const char *p, const char *end)
 {
-	const char *behind, *q;
+	const char *after, *q;
 
 	p = tw_skip_space(p);
 	if (p >= end || *p != ',')
 		return false;
 	p = tw_skip_space(p + 1);
-	if (!is_key(p, end, &behind) || (unsigned char)((p[1] | 0x20) - 'a') >= 26)
+	if (!is_key(p, end, &after) || (unsigned char)((p[1] | 0x20) - 'a') >= 26)
 		return false;
 	for (q = p + 1; *q != '"'; q++)
 		if (*q == '\\')
@@ -134,7 +134,7 @@ const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 	const char *end = k->limit;
 
 	for (; p < end; p++) {
-		const char *behind;
+		const char *after;
 
 		/* Never over the start of the next event: that would make one of two. */
 		if (tw_kineto_begins_event(p, end))
@@ -151,15 +151,15 @@ const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 				tw_kineto_flaw(k, TW_DEFECT_unescaped_quote, start);
 			return p;
 		}
-		behind = tw_skip_space(p + 1);
+		after = tw_skip_space(p + 1);
 		if (!first)
 			first = p;
-		/* What stands behind it is in the next window. */
-		if (behind >= end) {
+		/* What stands after it is in the next window. */
+		if (after >= end) {
 			p = end;
 			break;
 		}
-		if (key ? *behind == ':' : value_ends(p + 1, end)) {
+		if (key ? *after == ':' : value_ends(p + 1, end)) {
 			if (first != p)
 				tw_kineto_flaw(k, TW_DEFECT_unescaped_quote, start);
 			return p;
@@ -181,7 +181,7 @@ const char *tw_kineto_find_event(const char *begin, char previous, const char *p
 		enum answer answer;
 		char c;
 
-		/* Not the value of a field: those stand behind a colon. */
+		/* Not the value of a field: those stand after a colon. */
 		while (before > begin && tw_is_space(before[-1]))
 			before--;
 		c = before > begin ? before[-1] : previous;
@@ -208,7 +208,7 @@ bool tw_kineto_runs_over(const char *p, const char *end)
 
 		if (end - key <= (long)sizeof(ph) || memcmp(key, ph, sizeof(ph) - 1))
 			continue;
-		/* Behind an object and a comma, as the elements of a list stand. */
+		/* After an object and a comma, as the elements of a list stand. */
 		while (before > start && (tw_is_space(before[-1]) || before[-1] == ','))
 			before--;
 		if (before > start && before[-1] == '}')

@@ -105,7 +105,7 @@ static int read_tables(struct reading *reading, struct tw_database *database,
 	return status;
 }
 
-/* What stands beside the events, and what that tells of them. */
+/* Metadata of the events. */
 static int finish(struct trawl_trace *trace, struct tw_database *database, struct trawl_error *err)
 {
 	struct tw_export_part whole = { .trace = trace };

@@ -1,12 +1,12 @@
 /*
  * The reader of SQLite exports of Nsight Systems, inside: nsys.c reads the tables in parts, by
  * several threads, nsys_part.c has what rows of all tables need, nsys_tables.c the rows of GPU work
- * and calls, nsys_nvtx.c those of ranges; nsys_resolve.c does what can be told only when all is
+ * and calls, nsys_nvtx.c those of ranges; nsys_resolve.c does what is known only when all is
  * read, nsys_about.c what stands beside the events.
  *
  * While parts are read, tracks have preliminary ids: the pid is the whole process (host included),
  * and of GPU tracks the tid is the context.  Which devices are the same GPU, and which streams
- * have the same number, is told afterwards.
+ * have the same number, is known afterwards.
  */
 #ifndef TW_TRACE_NSYS_H
 #define TW_TRACE_NSYS_H
@@ -60,7 +60,7 @@ static inline const char *tw_export_table_name(const struct tw_export_part *part
 
 /* One event to keep. */
 struct tw_export_event {
-	int64_t start_ns, dur_ns; /* TRAWL_TIME_NONE: not told */
+	int64_t start_ns, dur_ns; /* TRAWL_TIME_NONE: missing */
 	uint32_t name, track, args;
 	tw_code correlation;
 	unsigned category;

@@ -1,4 +1,4 @@
-/* What an export tells beside its events. */
+/* Metadata of an export. */
 #include "trace/nsys.h"
 
 #include "data/tables.h"

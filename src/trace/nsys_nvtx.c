@@ -60,27 +60,27 @@ static const char *list_end(const char *p, const char *end)
 	return NULL;
 }
 
-/* One of the fields behind the name; where it ends, NULL: it is none of them. */
+/* One of the fields after the name; where it ends, NULL: it is none of them. */
 static const char *take_field(struct operation *op, const char *p, const char *end)
 {
-	const char *value, *behind = NULL;
+	const char *value, *after = NULL;
 
 	value = skip(p, end, ", seq = ");
 	if (value) {
-		behind = number(value, end, &op->sequence);
-		op->has_sequence |= behind != NULL;
-		return behind;
+		after = number(value, end, &op->sequence);
+		op->has_sequence |= after != NULL;
+		return after;
 	}
 	value = skip(p, end, ", op_id = ");
 	if (value)
 		return number(value, end, &op->id);
 	value = skip(p, end, ", sizes = ");
 	if (value && value < end && *value == '[') {
-		behind = list_end(value, end);
-		op->sizes = behind ? value : NULL;
-		op->sizes_len = behind ? (size_t)(behind - value) : 0;
+		after = list_end(value, end);
+		op->sizes = after ? value : NULL;
+		op->sizes_len = after ? (size_t)(after - value) : 0;
 	}
-	return behind;
+	return after;
 }
 
 static struct operation parse_operation(const char *text, size_t len)

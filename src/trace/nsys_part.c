@@ -136,7 +136,7 @@ static uint32_t find_track(struct tw_export_part *part, const int64_t key[5], bo
 	if (part->trace->texts.failed)
 		return UINT32_MAX;
 	memcpy(part->tracks[slot].key, key, sizeof(part->tracks[slot].key));
-	/* Behind it: 0 also when out of memory. */
+	/* After it: 0 also when out of memory. */
 	part->tracks[slot].next = tw_trace_track(part->trace, &track) + 1;
 	return part->tracks[slot].next - 1;
 }
@@ -176,7 +176,7 @@ void tw_export_times(struct tw_export_part *part, struct tw_export_event *event)
 	if (!tw_export_has(part, TW_GPU_START))
 		return;
 	event->start_ns = v[TW_GPU_START];
-	/* Told, and as impossible. */
+	/* Recorded, but impossible. */
 	if (event->start_ns == TRAWL_TIME_NONE)
 		event->start_ns++;
 	if (tw_export_has(part, TW_GPU_END) &&

@@ -1,5 +1,5 @@
 /*
- * What can be told only when all tables are read: which devices of the processes are the same GPU,
+ * What is known only when all tables are read: which devices of the processes are the same GPU,
  * which streams need more than their number for a name, where open ranges end.
  */
 #include "trace/nsys.h"
@@ -89,18 +89,18 @@ static bool list_domains(const struct trawl_trace *trace, struct domains *domain
 static void rename_domain(struct trawl_trace *trace, uint64_t event, const struct domains *domains)
 {
 	struct domain key = { .pid = trace->tracks[trace->events.track[event]].pid };
-	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN, behind;
+	size_t at = (size_t)trace->events.args[event] * TW_ARGS_ALIGN, after;
 	struct tw_arg_keys keys = { { 0 } };
 	const struct domain *found;
 
 	tw_arg_keys_add(&keys, TW_KEY_domain);
 	if (!tw_args_seek(&trace->args, &at, &keys))
 		return;
-	behind = at;
-	key.number = tw_args_take_text(&trace->args, &behind);
+	after = at;
+	key.number = tw_args_take_text(&trace->args, &after);
 	found = bsearch(&key, domains->list.at, domains->list.count, sizeof(key), compare_domains);
 	if (found)
-		memcpy(trace->args.bytes + behind - sizeof(found->name), &found->name,
+		memcpy(trace->args.bytes + after - sizeof(found->name), &found->name,
 		       sizeof(found->name));
 }
 

@@ -64,7 +64,7 @@ static int take_kernel(struct tw_export_part *part)
 	    tw_export_put_triple(part, TW_KEY_block, TW_KERNEL_BLOCK))
 		return -1;
 	tw_export_put(part, TW_KEY_registers, TW_KERNEL_REGISTERS);
-	/* Kineto tells the sum. */
+	/* Kineto has the sum. */
 	if (tw_export_has(part, TW_KERNEL_STATIC_SHARED) &&
 	    !__builtin_add_overflow(part->rows.values[TW_KERNEL_STATIC_SHARED],
 				    part->rows.values[TW_KERNEL_DYNAMIC_SHARED],

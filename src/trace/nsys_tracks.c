@@ -1,7 +1,7 @@
 /*
  * Ids of processes, devices and streams, from the preliminary ones.  The number of a device counts
  * within a process: with CUDA_VISIBLE_DEVICES each may call its GPU 0.  What is the same GPU the
- * export tells in TARGET_INFO_CUDA_DEVICE (since 2025), or there is only one; where nothing tells,
+ * export has TARGET_INFO_CUDA_DEVICE (since 2025), or there is only one; otherwise
  * the device is named by its process too.  Numbers of streams may repeat in each context.
  */
 #include "trace/nsys.h"
@@ -23,7 +23,7 @@ struct mapping {
 };
 
 struct gpu {
-	int64_t id, bytes; /* bytes: of its memory, -1: not told */
+	int64_t id, bytes; /* bytes: of its memory, -1: unknown */
 	uint32_t name;
 };
 
@@ -52,7 +52,7 @@ static int64_t number_of(const struct trawl_trace *trace, tw_code code)
 				      strtoll(tw_code_text(trace, code, buffer, &len), NULL, 10);
 }
 
-/* ---- what the export tells of GPUs */
+/* ---- GPUs of the export */
 
 static int take_gpu(struct tw_export_part *part)
 {
@@ -192,7 +192,7 @@ static tw_code name_device(const struct settling *s, const struct place *place)
 				  (long long)PID(place->process), host));
 }
 
-/* Devices of one number that nothing tells to be the same. */
+/* Devices of one number that are not known to be the same. */
 static void name_by_process(struct settling *s)
 {
 	size_t first = 0, end, i;

@@ -114,7 +114,7 @@ bool trawl_nsys_is_export(const char *path)
 
 /* ---- reading */
 
-/* Builds with sanitizers can be told to read small files as large ones are read: in parts. */
+/* Builds with sanitizers can read small files in parts, as large ones are read. */
 static void take_test_settings(struct trawl_read_options *options)
 {
 #ifdef TRAWL_TEST_SETTINGS

@@ -138,7 +138,7 @@ static void other_sizes(void **state)
 	expect_work(0, 16, "vector_fp32");
 	model("aten::replication_pad1d", "[[1, 2, 1], []]", "['float', 'ScalarList']",
 	      "['', '[-1, -1]']");
-	expect_failure("output sizes make no sense");
+	expect_failure("invalid output sizes");
 	model("aten::upsample_nearest2d", "[[1, 2, 4, 5], [], [], []]",
 	      "['c10::Half', 'ScalarList', '', '']", "['', '[8, 10]', '', '']");
 	expect_work(160, 2 * (40 + 160), "vector_fp16");

@@ -26,7 +26,7 @@ static int add_device(const struct tw_analysis_input *in, struct trawl_table *ta
 	size_t row = trawl_table_rows(table);
 	struct tw_timeline t = *in->timeline;
 
-	/* Events that do not tell their device are in gpu_timeline only. */
+	/* Events without a device are in gpu_timeline only. */
 	if (device == TW_CODE_NONE || (!count && !is_idle_device(&d->view, device)))
 		return 0;
 	if ((count != d->gpu.count || d->gpu.other_count) &&

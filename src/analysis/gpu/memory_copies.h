@@ -20,7 +20,7 @@ struct tw_copy_sum {
 	uint64_t count;
 	tw_wide total_ns;
 	int64_t max_ns;
-	uint64_t with_bytes; /* copies that tell their size */
+	uint64_t with_bytes; /* copies with a recorded size */
 	tw_wide bytes;
 	struct tw_copy_caller *callers; /* most time first; of D2H and H2D only */
 	size_t caller_count;

@@ -48,7 +48,7 @@ static struct key short_kernel_key(struct work *w, const struct seen *seen)
 
 	key.signature =
 		tw_signature_repr(&w->signatures, tw_groups_key(signatures, seen->signature));
-	/* Types tell nothing more here. */
+	/* Types add no distinction here. */
 	key.signature.types = 0;
 	return key;
 }

@@ -73,7 +73,7 @@ int tw_categories_init(struct tw_categories *c, const struct tw_derived *d,
 	c->of_kernel = tw_alloc_array(allocator, count, sizeof(*c->of_kernel));
 	if (!asked || !c->of_op || !c->of_kernel)
 		return -1;
-	/* Number 0, of names that tell nothing. */
+	/* Number 0: names without a category. */
 	number_of(c, "other");
 	look_up_names(c, asked);
 	tw_free(allocator, asked, count);

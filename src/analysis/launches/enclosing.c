@@ -81,14 +81,14 @@ static int order_targets(struct work *w, uint64_t count, const struct trawl_allo
 	       tw_sort(w->order, count, track_key, w, a);
 }
 
-/* The first place in [low, high) of the order whose target starts at or behind a time. */
+/* The first place in [low, high) of the order whose target starts at or after a time. */
 static uint64_t find(const struct work *w, uint64_t low, uint64_t high, int64_t start_ns)
 {
 	return TW_LOWER_BOUND(at, low, high,
 			      w->trace->events.start_ns[w->targets[w->order[at]]] < start_ns);
 }
 
-/* Of an event that begins at or before the target, and ends behind its start. */
+/* Of an event that begins at or before the target, and ends after its start. */
 static bool is_around(const struct tw_events *events, uint32_t event, uint32_t target)
 {
 	return event != target && (events->start_ns[event] < events->start_ns[target] ||

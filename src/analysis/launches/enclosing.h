@@ -15,14 +15,14 @@ struct tw_enclosing {
 	const struct trawl_allocator *allocator;
 	uint64_t count;
 	unsigned most;
-	uint32_t *around; /* count x most events, TW_NOT_ENCLOSED behind the last of each */
+	uint32_t *around; /* count x most events, TW_NOT_ENCLOSED after the last of each */
 };
 
 #define TW_NOT_ENCLOSED UINT32_MAX
 
 /*
  * targets[i] is an event with a start.  An event of `classes` encloses it when it begins before that
- * start and ends behind it (not behind the target's end: profilers round); of those that begin
+ * start and ends after it (not after the target's end: profilers round); of those that begin
  * together the longer one encloses the other, of equal ones the first of the input.  Of more than
  * `most` the innermost are kept.  0, or -1 when out of memory; release in both cases.
  */

@@ -130,8 +130,8 @@ void tw_stretches_release(struct tw_stretches *s)
 	s->first = NULL;
 }
 
-/* The first item of a track that ends behind a time. */
-static uint64_t item_behind(const struct tw_stretches *s, uint32_t track, int64_t time_ns)
+/* The first item of a track that ends after a time. */
+static uint64_t item_after(const struct tw_stretches *s, uint32_t track, int64_t time_ns)
 {
 	return TW_LOWER_BOUND(at, s->first[track], s->first[track + 1],
 			      s->items[at].end_ns <= time_ns);
@@ -140,7 +140,7 @@ static uint64_t item_behind(const struct tw_stretches *s, uint32_t track, int64_
 int64_t tw_stretches_within(const struct tw_stretches *s, uint32_t track, int64_t from_ns,
 			    int64_t to_ns)
 {
-	uint64_t i = item_behind(s, track, from_ns);
+	uint64_t i = item_after(s, track, from_ns);
 	int64_t length = 0;
 
 	for (; i < s->first[track + 1] && s->items[i].start_ns < to_ns; i++) {
@@ -153,14 +153,14 @@ int64_t tw_stretches_within(const struct tw_stretches *s, uint32_t track, int64_
 
 bool tw_stretches_hold(const struct tw_stretches *s, uint32_t track, int64_t time_ns)
 {
-	uint64_t i = item_behind(s, track, time_ns);
+	uint64_t i = item_after(s, track, time_ns);
 
 	return i < s->first[track + 1] && s->items[i].start_ns <= time_ns;
 }
 
 /* ---- python functions */
 
-/* Behind the last "packages/" of a path, NULL: there is none. */
+/* After the last "packages/" of a path, NULL: there is none. */
 static const char *below_packages(const char *name, size_t path)
 {
 	static const char mark[] = "-packages/";

@@ -1,6 +1,6 @@
 /*
  * Launch calls by name: how many, how long the host spends in them, how long the GPU work then
- * waits, and behind what.
+ * waits, and after what.
  *
  * Delay: from the start of the call to the start of the (first) GPU event it launched.  Queued:
  * the part of the time between the end of the call and the start of the GPU event in which its

@@ -180,7 +180,7 @@ static int list_launched(struct work *w)
 	return 0;
 }
 
-/* Where those begin that a track, or one behind it, launched. */
+/* Where those begin that a track, or one after it, launched. */
 static const uint32_t *launched_from(const struct work *w, uint32_t track)
 {
 	const uint32_t *tracks = w->d->trace->events.track, *list = w->launched.list;
@@ -235,7 +235,7 @@ static uint32_t holds_of(const struct work *w, const struct key *key)
 	return key->domain ? TW_HOLDS_LEFT : TW_HOLDS_PROCESS;
 }
 
-/* A row for each key; those of what is in no range stand behind the others. */
+/* A row for each key; those of what is in no range stand after the others. */
 static int make_rows(struct work *w, struct tw_groups *groups)
 {
 	struct tw_ranges *out = w->out;
@@ -430,25 +430,25 @@ static struct tw_range_row *row_of(const struct work *w, uint32_t range)
 	return &w->out->rows[w->row[range]];
 }
 
-/* The first launch in [low, count) behind a time, in steps that grow: most ranges have few. */
-static uint32_t first_behind(const struct pass *p, uint32_t low, int64_t time_ns)
+/* The first launch in [low, count) after a time, in steps that grow: most ranges have few. */
+static uint32_t first_after(const struct pass *p, uint32_t low, int64_t time_ns)
 {
-	uint64_t at = low, behind = low, step = 1;
+	uint64_t at = low, after = low, step = 1;
 
-	for (; behind < p->count && p->time_ns[behind] <= time_ns; step *= 2) {
-		at = behind + 1;
-		behind += step;
+	for (; after < p->count && p->time_ns[after] <= time_ns; step *= 2) {
+		at = after + 1;
+		after += step;
 	}
-	if (behind > p->count)
-		behind = p->count;
-	return (uint32_t)TW_LOWER_BOUND(i, at, behind, p->time_ns[i] <= time_ns);
+	if (after > p->count)
+		after = p->count;
+	return (uint32_t)TW_LOWER_BOUND(i, at, after, p->time_ns[i] <= time_ns);
 }
 
-/* First start and last end of launches [first, behind). */
-static void add_reach(const struct pass *p, uint32_t first, uint32_t behind,
+/* First start and last end of launches [first, after). */
+static void add_reach(const struct pass *p, uint32_t first, uint32_t after,
 		      struct tw_interval *reach)
 {
-	size_t low = (size_t)first + p->count, high = (size_t)behind + p->count;
+	size_t low = (size_t)first + p->count, high = (size_t)after + p->count;
 
 	for (; low < high; low /= 2, high /= 2) {
 		if (low & 1)
@@ -466,7 +466,7 @@ static void add_inclusive(struct work *w, const struct pass *p, unsigned holds)
 	w->lists++;
 	for (span = 0; span < p->span_count; span++) {
 		struct tw_range_row *row = row_of(w, p->range[span]);
-		uint32_t first, behind;
+		uint32_t first, after;
 
 		if (!(row->holds & holds))
 			continue;
@@ -474,17 +474,17 @@ static void add_inclusive(struct work *w, const struct pass *p, unsigned holds)
 			next++;
 		if (next == p->count)
 			break;
-		behind = first_behind(p, next, p->spans[span].end_ns);
+		after = first_after(p, next, p->spans[span].end_ns);
 		if (row->list != w->lists) {
 			row->list = w->lists;
 			row->done = 0;
 		}
 		first = next > row->done ? next : row->done;
-		if (first >= behind)
+		if (first >= after)
 			continue;
-		add_difference(&row->all, &p->sums[behind], &p->sums[first]);
-		add_reach(p, first, behind, &w->reach[p->range[span]]);
-		row->done = behind;
+		add_difference(&row->all, &p->sums[after], &p->sums[first]);
+		add_reach(p, first, after, &w->reach[p->range[span]]);
+		row->done = after;
 	}
 }
 
@@ -620,13 +620,13 @@ static int charge_process(struct work *w, struct pass *p, struct tw_range_row *o
 }
 
 /*
- * Adds what the threads at places [first, behind) have left to ranges of any of them, of rows of
+ * Adds what the threads at places [first, after) have left to ranges of any of them, of rows of
  * those sorts; what has no range on its own thread, when that is all there is, to the innermost.
  */
-static int do_left(struct work *w, uint32_t first, uint32_t behind, const struct left *left,
+static int do_left(struct work *w, uint32_t first, uint32_t after, const struct left *left,
 		   unsigned to, bool bare)
 {
-	uint64_t range = w->first_range[first], end = w->first_range[behind];
+	uint64_t range = w->first_range[first], end = w->first_range[after];
 	struct pass p;
 	int status;
 
@@ -646,7 +646,7 @@ static int do_left(struct work *w, uint32_t first, uint32_t behind, const struct
 	return status;
 }
 
-static int do_process(struct work *w, uint32_t first, uint32_t behind, struct left *left)
+static int do_process(struct work *w, uint32_t first, uint32_t after, struct left *left)
 {
 	unsigned to = TW_HOLDS_PROCESS | TW_HOLDS_LEFT;
 	uint32_t i, bare = 0;
@@ -656,13 +656,13 @@ static int do_process(struct work *w, uint32_t first, uint32_t behind, struct le
 	for (i = 0; i < left->count; i++)
 		if (left->charged[left->launched[i]])
 			to = TW_HOLDS_LEFT;
-	if (to == TW_HOLDS_LEFT && do_left(w, first, behind, left, TW_HOLDS_PROCESS, false))
+	if (to == TW_HOLDS_LEFT && do_left(w, first, after, left, TW_HOLDS_PROCESS, false))
 		return -1;
 	for (i = 0; i < left->count; i++)
 		if (!left->charged[left->launched[i]])
 			left->launched[bare++] = left->launched[i];
 	left->count = bare;
-	if (do_left(w, first, behind, left, to, true))
+	if (do_left(w, first, after, left, to, true))
 		return -1;
 	left->count = 0;
 	return 0;
@@ -706,7 +706,7 @@ static int do_processes(struct work *w)
 	return 0;
 }
 
-/* An export tells the process of GPU work, whoever launched it. */
+/* In an export GPU work has a process, whoever launched it. */
 static void add_unlaunched(struct work *w)
 {
 	const struct tw_gpu *gpu = &w->d->gpu;

@@ -76,8 +76,8 @@ static uint64_t before(const struct tw_derived *d, uint64_t node)
 	return track_of(d, at) == track_of(d, node) ? at : TW_NONE;
 }
 
-/* The node behind one, with the same parent; TW_NONE: it is the last. */
-static uint64_t behind(const struct walk *w, uint64_t node)
+/* The node after one, with the same parent; TW_NONE: it is the last. */
+static uint64_t after(const struct walk *w, uint64_t node)
 {
 	const struct tw_derived *d = w->in->derived;
 	uint64_t next = w->in->modelled->end[node];
@@ -124,9 +124,9 @@ static void collect_before(struct walk *w, uint64_t node)
 	}
 }
 
-static void collect_behind(struct walk *w, uint64_t node)
+static void collect_after(struct walk *w, uint64_t node)
 {
-	while ((node = behind(w, node)) != TW_NONE && inside(w, node))
+	while ((node = after(w, node)) != TW_NONE && inside(w, node))
 		collect_sibling(w, node, TW_MOST_SIBLINGS);
 }
 
@@ -160,7 +160,7 @@ void tw_siblings_of(struct tw_siblings *siblings, const struct tw_analysis_input
 		collect_before(&w, top);
 		siblings->self = siblings->count;
 		siblings->items[siblings->count++] = sibling(in, top);
-		collect_behind(&w, top);
+		collect_after(&w, top);
 		if (is_company(siblings, tw_class(in->trace, event) == TRAWL_CLASS_CPU_OP))
 			return;
 	}

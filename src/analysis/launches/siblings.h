@@ -20,7 +20,7 @@ struct tw_sibling {
 struct tw_siblings {
 	struct tw_sibling items[TW_MOST_SIBLINGS]; /* in order */
 	size_t count;
-	size_t left_out; /* further ones with GPU work, before and behind these */
+	size_t left_out; /* further ones with GPU work, before and after these */
 	size_t self;	 /* which of them is the operation, or holds it */
 	uint32_t event;	 /* whose they are: of a caller, TW_NONE: of the thread */
 };

@@ -11,7 +11,7 @@
 #include "store/trace.h"
 #include "text/str.h"
 
-/* Arguments that tell collectives apart. */
+/* Arguments that distinguish collectives. */
 enum tw_collective_arg {
 	TW_COLLECTIVE_GROUP,
 	TW_COLLECTIVE_GROUP_RANKS,
@@ -67,7 +67,7 @@ const uint64_t *tw_collective_begun(struct tw_groups *begun, const struct tw_der
 /*
  * The kind of collective ("allreduce", "all_to_all", ...; data/collective_names.tsv): by its
  * recorded name, else by that of the operation, else by the kernel's (data/kernel_names.tsv); a
- * recorded name that is not known stands for itself.  `kernel` may be NULL.  NULL: none tells.
+ * unknown recorded name is its own kind.  `kernel` may be NULL.  NULL: unknown.
  */
 const char *tw_collective_kind(const char *recorded, size_t len, const char *operation,
 			       size_t operation_len, const struct tw_kernel_name *kernel);

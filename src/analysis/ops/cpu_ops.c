@@ -100,7 +100,7 @@ static void open_call(struct work *w, uint32_t node)
 	w->depth++;
 }
 
-/* Nodes come with their descendants behind them, so a stack of open calls is enough. */
+/* Nodes come with their descendants after them, so a stack of open calls is enough. */
 static void walk_calls(struct work *w)
 {
 	const struct tw_host *host = &w->d->host;

@@ -23,7 +23,7 @@ struct key {
 	uint32_t forward;    /* signature of its forward call, where the model asks for it */
 };
 
-/* An annotation that tells the requests of an inference step. */
+/* An annotation with the requests of an inference step. */
 struct step {
 	int64_t start_ns, end_ns;
 	uint32_t text;
@@ -56,7 +56,7 @@ static int find_ends(struct tw_modelled *m)
 		return -1;
 	for (node = 0; node < host->count; node++)
 		m->end[node] = (uint32_t)node + 1;
-	/* Children come behind their parents. */
+	/* Children come after their parents. */
 	for (node = host->count; node-- > 0;)
 		if (host->parent[node] != TW_NONE && m->end[host->parent[node]] < m->end[node])
 			m->end[host->parent[node]] = m->end[node];
@@ -564,7 +564,7 @@ static int find_pairs(struct tw_modelled *m)
 	return m->by_forward && m->by_backward && m->backward_work ? 0 : -1;
 }
 
-/* The first of the ordered pairs whose node, forward or backward, is at or behind `node`. */
+/* The first of the ordered pairs whose node, forward or backward, is at or after `node`. */
 static uint64_t first_pair_from(const struct tw_modelled *m, const uint32_t *order, bool backward,
 				uint64_t node)
 {

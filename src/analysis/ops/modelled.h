@@ -35,7 +35,7 @@ struct tw_modelled {
 	const struct tw_derived *derived;
 	const struct trawl_allocator *allocator; /* of a scope that all this is left to */
 	/* By host node, in 32 bits: there are millions, and memory is what costs time. */
-	uint32_t *end;	     /* the node behind its subtree */
+	uint32_t *end;	     /* the node after its subtree */
 	uint32_t *first_gpu; /* where its own GPU events begin in `gpu`; one more than nodes */
 	uint32_t *of_node;   /* see tw_work_at(), tw_signature_at(), tw_is_above_modelled() */
 	uint32_t *gpu;	     /* GPU events by the node that launched them, in order of start */

@@ -27,7 +27,7 @@ int tw_op_calls_collect(struct tw_op_calls *calls, const struct tw_analysis_inpu
 
 /*
  * A table of them, NULL where there are none: the first of the spec's columns is the operation's
- * name, behind it stands one for each parameter, "param: ...", then the others.  `set` sets the
+ * name, after it stands one for each parameter, "param: ...", then the others.  `set` sets the
  * cells of these others.
  */
 int tw_op_calls_make(struct tw_op_calls *calls, const struct tw_table_spec *spec,

@@ -9,7 +9,7 @@
 #include "analysis/groups.h"
 #include "analysis/signature.h"
 
-/* The columns of a table that tell its groups apart, from the first column on. */
+/* The key columns of a table of groups, from the first column on. */
 #define TW_OP_KEY_COLUMNS                                                                        \
 	TW_TEXT("name", 40, "operator name", .over_ranks = TRAWL_KEY),                           \
 		TW_TEXT(TW_COL_OP_CATEGORY, 18, "operator category", .over_ranks = TRAWL_KEY),   \
@@ -62,7 +62,7 @@ void tw_synthetic_name(const struct trawl_trace *trace, uint32_t name, uint32_t 
 /* Sets the key columns of a row. */
 void tw_op_key_set(struct tw_op_keys *keys, struct trawl_table *table, size_t row, uint32_t group);
 
-/* The texts of a call's process, label and thread into three columns; "Unknown" when untold. */
+/* The texts of a call's process, label and thread into three columns; "Unknown" when missing. */
 void tw_set_track(struct trawl_table *table, size_t row, size_t column,
 		  const struct tw_derived *derived, uint64_t event);
 

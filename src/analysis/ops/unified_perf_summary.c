@@ -173,7 +173,7 @@ struct walk {
 	struct totals totals;
 };
 
-/* By its first kernel where its name tells none: its own, as in other tables, else one below it. */
+/* By its first kernel if its name has no category: its own, as in other tables, else one below it. */
 static const char *row_category(const struct walk *w, uint64_t node)
 {
 	const struct tw_categories *c = &w->in->launchers->categories;
@@ -291,7 +291,7 @@ static bool has_known_parts(const struct walk *w, uint64_t node)
 	return false;
 }
 
-/* The node behind what a node settles. */
+/* The node after what a node settles. */
 static uint64_t visit(struct walk *w, uint64_t node)
 {
 	uint64_t end = w->m->end[node];

@@ -11,8 +11,8 @@
  * type that they promote to: of the highest kind (bool, integer, float, complex) the widest, tensors
  * with dimensions before those without and these before numbers, which count only where their kind
  * is higher (torch.result_type).  In place ("relu_") the first operand is written, with its type;
- * where an output is given, which stands behind the arguments, results have its type, and its size
- * where nothing else tells it.  Lists are the sum of their tensors; the profiler does not record
+ * where an output is given, which stands after the arguments, results have its type, and its size
+ * if nothing else has it.  Lists are the sum of their tensors; the profiler does not record
  * their types: those of their elements are what the kernel's name shows.  What was not recorded
  * leaves the bytes unknown.
  *
@@ -159,7 +159,7 @@ static bool one_type(const struct tw_aten *a, const char *text, size_t len, stru
 	return true;
 }
 
-/* The types of results, at most two; what a number did not tell the next one does. */
+/* The types of results, at most two; what a number leaves open the next one decides. */
 static unsigned result_types(const struct tw_aten *a, struct type types[2])
 {
 	const char *text = a->row->types;
@@ -260,7 +260,7 @@ static double written(struct tw_aten *a, const struct type *types, unsigned coun
 
 		return (puts && a->in_place ? at_most(n, all) : all) * element_bytes(a->call, 0);
 	}
-	/* Outputs stand behind all others: the last ones. */
+	/* Outputs stand after all others: the last ones. */
 	for (i = a->call->count, k = count; k-- > 0;) {
 		double element = types[k].bytes, own = n;
 

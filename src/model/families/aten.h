@@ -18,7 +18,7 @@ struct tw_aten {
 	const char *reason; /* why `results` is not known */
 };
 
-/* The letter of an operand in the row's inputs, '-' behind them. */
+/* The letter of an operand in the row's inputs, '-' after them. */
 char tw_aten_role(const struct tw_aten_op *row, unsigned position);
 /* Sets results, picked, window, read and reason. */
 void tw_aten_results(struct tw_aten *aten);

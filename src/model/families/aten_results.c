@@ -138,7 +138,7 @@ static double reduced(struct tw_aten *a, const struct tw_dims *listed)
 			product *= size_along(a, listed->size[i]);
 		return divide(a, product);
 	}
-	/* Where only one is given by number, whether its size is kept is said behind it. */
+	/* Where only one is given by number, whether its size is kept is said after it. */
 	if (dim != INT64_MIN && tw_value_true(a->call, position + 1, false) ==
 					tw_value_true(a->call, position + 1, true))
 		return divide(a, size_along(a, dim));
@@ -334,7 +334,7 @@ static double avg_pool(struct tw_aten *a)
 	return pool(a, false);
 }
 
-/* Sizes behind batch and channels, or in a later place what these are multiplied by. */
+/* Sizes after batch and channels, or in a later place what these are multiplied by. */
 static double spatial(struct tw_aten *a)
 {
 	const struct tw_dims *dims = first(a);
@@ -418,7 +418,7 @@ static double indexed(const struct tw_aten *a, unsigned begin, unsigned end, uns
 		if (!index->type.len && !index->is_list)
 			continue;
 		if (index->dtype && index->dtype->kind == TW_BOOL)
-			return NAN; /* how many are set only the values tell */
+			return NAN; /* the number that are set depends on the values */
 		*count += index->is_list ? tensors(index) : 1;
 		/* Of several in a list the sizes are those of each, as a rule. */
 		if (index->is_list)

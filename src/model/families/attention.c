@@ -42,9 +42,9 @@ enum {
 };
 
 /*
- * An operation's arguments in their order, of which these count: q with k and v behind it; dropout;
+ * An operation's arguments in their order, of which these count: q with k and v after it; dropout;
  * causal, or mask_type, which is 0, 1 (top left) or 2 (bottom right); lengths_q, where the sequences
- * of q begin, with those of k behind it; longest_q, the longest of them, and that of k behind it.
+ * of q begin, with those of k after it; longest_q, the longest of them, and that of k after it.
  */
 struct layout {
 	const char *arguments;

@@ -17,7 +17,7 @@
  */
 #include "model/model.h"
 
-/* The first tensor at `from` or behind, and the position behind it; NULL: there is none. */
+/* The first tensor at `from` or after, and the position after it; NULL: there is none. */
 static const struct tw_operand *next_tensor(const struct tw_call *call, unsigned *from)
 {
 	while (*from < call->count)

@@ -36,9 +36,10 @@ struct conv {
 	unsigned spatial; /* dimensions */
 	struct tw_dims stride, padding, dilation, output_padding;
 	bool transposed, bias;
-	const struct tw_operand *dy;	  /* of the pass back, NULL: not recorded */
-	bool gradients[3];		  /* of x, w and the bias: what is asked for */
-	const struct tw_dims *bias_sizes; /* of the pass back, which is told them; else NULL */
+	const struct tw_operand *dy; /* of the pass back, NULL: not recorded */
+	bool gradients[3];	     /* of x, w and the bias: what is asked for */
+	const struct tw_dims
+		*bias_sizes; /* of the backward pass, whose argument they are; else NULL */
 	int64_t groups;
 	struct tw_dims out;
 };
@@ -270,7 +271,7 @@ static int conv_bias(const struct tw_call *call, struct tw_work *work)
 	return work->backward ? count_backward(&c, work) : count_forward(&c, work);
 }
 
-/* Its own arguments do not tell the shapes: those of the forward call do. */
+/* The shapes are those of the forward call, not in its own arguments. */
 static int conv_bias_backward(const struct tw_call *call, struct tw_work *work)
 {
 	struct conv c;

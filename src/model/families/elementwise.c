@@ -26,7 +26,7 @@ static bool is_in_place(const struct tw_slice *name)
 	return name->len && name->ptr[name->len - 1] == '_';
 }
 
-/* Of two inputs, behind a factor where there is one; NULL: none was given. */
+/* Of two inputs, after a factor where there is one; NULL: none was given. */
 static const struct tw_operand *given_output(const struct tw_call *call)
 {
 	unsigned position = tw_has_tensor(call, 2) ? 2 : 3;

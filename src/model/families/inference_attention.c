@@ -125,10 +125,10 @@ static int take_heads(struct heads *h, const struct tw_call *call, unsigned q_at
 	return 0;
 }
 
-/* ---- keys and values in a place, values behind keys */
+/* ---- keys and values in a place, values after keys */
 
 /*
- * An operation's arguments in their order, of which these count: q; k with v behind it; window, the
+ * An operation's arguments in their order, of which these count: q; k with v after it; window, the
  * number that limits the keys of a query.
  */
 struct layout {

@@ -124,7 +124,7 @@ static int product(const struct tw_call *call, struct tw_work *work)
 	return tw_work_set(work, results * (2 * p.k + tw_is_tensor(bias)), moved, p.a);
 }
 
-/* Whether A, and B behind it, are matrices or stacks of them that can be multiplied. */
+/* Whether A, and B after it, are matrices or stacks of them that can be multiplied. */
 static bool can_be_multiplied(const struct tw_operand *a, const struct tw_operand *b)
 {
 	unsigned rank = a->dims.rank;

@@ -150,7 +150,7 @@ struct parts {
 
 /*
  * fused_moe(hidden (M, K), w1, w2, topk_weight, topk_ids (M, topk), ...) of aiter and vLLM, from
- * which its stages are told apart: all of it, up, or down.
+ * which its stages are distinguished: all of it, up, or down.
  */
 static int fused_experts(const struct tw_call *call, struct tw_work *work)
 {
@@ -259,7 +259,7 @@ static int second_stage(const struct tw_call *call, struct tw_work *work)
 	return count_experts(&x, tw_precision(x.input), work);
 }
 
-/* The first matrix of integers behind A and B; NULL: there is none. */
+/* The first matrix of integers after A and B; NULL: there is none. */
 static const struct tw_operand *find_ids(const struct tw_call *call)
 {
 	unsigned i;
@@ -296,7 +296,7 @@ static int grouped_gemm(const struct tw_call *call, struct tw_work *work)
 		return tw_work_fail(work, "experts do not match the tokens");
 	if (take_topk(&x, tw_size(ids, 1), work))
 		return -1;
-	/* Without or behind a bias: the results have three dimensions. */
+	/* Without or after a bias: the results have three dimensions. */
 	results = x.m * x.topk * x.n;
 	for (i = 2; i < 4; i++)
 		if (tw_operand(call, i)->dims.rank == 3)

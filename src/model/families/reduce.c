@@ -62,7 +62,7 @@ static unsigned position_of_dims(const struct tw_slice *name)
 	return tw_slice_contains(name, "norm") ? 2 : 1;
 }
 
-/* max and min themselves; amax and amin tell no places. */
+/* max and min themselves; amax and amin return no indices. */
 static bool picks(const struct tw_call *call)
 {
 	return tw_slice_contains(&call->name, "::max") || tw_slice_contains(&call->name, "::min");

@@ -28,7 +28,7 @@
 enum result { AS_INPUT, PADDED, EIGHT_BITS, MXFP4 };
 
 /*
- * An operation's arguments in their order, of which these count: input, behind the output where that
+ * An operation's arguments in their order, of which these count: input, after the output where that
  * is the first; weight; residual, which is always added, or "residual?", which is where it is given;
  * group, how many elements share a scale, or "group?", without which a row does, or to a multiple of
  * which rows are padded.

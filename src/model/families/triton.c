@@ -1,6 +1,6 @@
 /*
- * Kernels that Inductor compiles with Triton.  Their names tell what was fused:
- * triton_{poi,red,per}_fused_<operations>_<number>, pointwise or a reduction.  Behind their tensors
+ * Kernels that Inductor compiles with Triton.  Their names list the fused ops:
+ * triton_{poi,red,per}_fused_<operations>_<number>, pointwise or a reduction.  After their tensors
  * are the sizes: x, or y and x, or z, y and x; of a reduction x and r, with up to two more.  n is
  * their product, the elements that are computed.
  *
@@ -68,7 +68,7 @@ const struct tw_model *tw_triton_model_of(const char *op, size_t len)
 
 /*
  * The text, cut at "_" into parts that are joined into names that are known: where each part begins,
- * and behind the last one's "_"; the part with which a known name begins that ends before it.
+ * and after the last one's "_"; the part with which a known name begins that ends before it.
  */
 struct part {
 	size_t begin;
@@ -114,16 +114,16 @@ static bool find_names(const struct tw_slice *text, struct cut *cut)
 /* The other way round: of the part with which a name begins, where it ends; 0 at the end. */
 static void turn_names(struct cut *cut)
 {
-	uint32_t i = (uint32_t)cut->count, behind = 0;
+	uint32_t i = (uint32_t)cut->count, after = 0;
 
 	while (i) {
 		uint32_t from = cut->parts[i].name;
 
-		cut->parts[i].name = behind;
-		behind = i;
+		cut->parts[i].name = after;
+		after = i;
 		i = from;
 	}
-	cut->parts[0].name = behind;
+	cut->parts[0].name = after;
 }
 
 /* The cost of all, and "aten.add, aten.mul" into `list`. */

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* In pixels; names stand to the left of the bars, numbers behind their ends. */
+/* In pixels; names stand to the left of the bars, numbers after their ends. */
 #define LEFT 270.0
 #define RIGHT 1000.0
 #define ABOVE 84.0
@@ -14,7 +14,7 @@
 #define BAR 22.0
 #define NAME_CELLS 30
 
-/* Told apart by most who see colours differently (Okabe and Ito). */
+/* Distinguishable with color blindness (Okabe and Ito). */
 static const struct {
 	const char *colour, *name;
 } kinds[TW_BAR_KINDS] = {

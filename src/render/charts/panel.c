@@ -81,7 +81,7 @@ void tw_picture_text(const struct tw_picture *p, const char *text, struct tw_pic
 
 struct ticks {
 	double step, first;
-	unsigned count, digits; /* behind the point */
+	unsigned count, digits; /* after the point */
 };
 
 /* 1, 2, 2.5 or 5 times a power of ten. */
@@ -172,7 +172,7 @@ struct tw_panel_labels tw_panel_fit(size_t count, size_t letters, double width, 
 }
 
 static void add_labels(const struct tw_picture *p, const struct tw_panel_labels *labels,
-		       const char *before, const char *behind, const int64_t *numbers, size_t count)
+		       const char *before, const char *after, const int64_t *numbers, size_t count)
 {
 	size_t i;
 
@@ -180,7 +180,7 @@ static void add_labels(const struct tw_picture *p, const struct tw_panel_labels 
 	tw_str_add_cstr(p->out, labels->turned ? "rotate by 90 right (" : "norotate (");
 	for (i = 0; i < count; i += labels->step)
 		tw_str_addf(p->out, "%s'%s%lld%s' %zu", i ? ", " : "", before,
-			    (long long)numbers[i], behind, i + 1);
+			    (long long)numbers[i], after, i + 1);
 	add_number(p->out, ") tc rgb '#262626' font 'sans-serif,", labels->size);
 	tw_str_add_cstr(p->out, "'\n");
 }
@@ -193,7 +193,7 @@ static void add_margin(const struct tw_picture *p, const char *name, double at)
 }
 
 void tw_panel_frame(const struct tw_picture *p, const struct tw_panel *panel,
-		    const struct tw_panel_labels *labels, const char *before, const char *behind,
+		    const struct tw_panel_labels *labels, const char *before, const char *after,
 		    const int64_t *numbers, size_t count)
 {
 	add_margin(p, "lmargin", panel->left / p->width);
@@ -207,5 +207,5 @@ void tw_panel_frame(const struct tw_picture *p, const struct tw_panel *panel,
 	tw_str_add_cstr(p->out, panel->only_horizontal ? "noxtics" : "xtics");
 	tw_str_add_cstr(p->out, " ytics back lt 1 lw 1.5 lc rgb '#eeeeee'\n");
 	add_numbers(p, panel);
-	add_labels(p, labels, before, behind, numbers, count);
+	add_labels(p, labels, before, after, numbers, count);
 }

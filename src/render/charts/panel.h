@@ -54,9 +54,9 @@ struct tw_panel_labels {
 /* `letters`: of the longest. */
 struct tw_panel_labels tw_panel_fit(size_t count, size_t letters, double width, double size);
 
-/* All but the data: follows with the frame, grid and labels "<before><number><behind>". */
+/* All but the data: follows with the frame, grid and labels "<before><number><after>". */
 void tw_panel_frame(const struct tw_picture *p, const struct tw_panel *panel,
-		    const struct tw_panel_labels *labels, const char *before, const char *behind,
+		    const struct tw_panel_labels *labels, const char *before, const char *after,
 		    const int64_t *numbers, size_t count);
 
 #endif

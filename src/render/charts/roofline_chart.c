@@ -27,7 +27,7 @@
 #define LINE 17.0
 #define LETTER 8.0
 
-/* Told apart by most who see colours differently (Okabe and Ito). */
+/* Distinguishable with color blindness (Okabe and Ito). */
 static const char *const colours[] = { "0072b2", "d55e00", "009e73", "cc79a7",
 				       "e69f00", "56b4e9", "8c6d1f", "444444" };
 #define COLOURS (sizeof(colours) / sizeof(colours[0]))

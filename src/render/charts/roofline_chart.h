@@ -16,7 +16,7 @@
 
 struct tw_chart_point {
 	const char *name;   /* any text, as the next */
-	const char *detail; /* tells points of the same name apart: a line of its own; "": none */
+	const char *detail; /* distinguishes points of the same name: a separate line; "": none */
 	double flops_per_byte, tflops_per_s;
 	double time_frac; /* of the time that all points stand for */
 	const char *spec; /* "matrix_bf16"; "": not known */

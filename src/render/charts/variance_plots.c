@@ -41,7 +41,7 @@ const char *const tw_variance_plot_names[TW_VARIANCE_PLOTS] = {
 struct look {
 	double width, height; /* inches */
 	enum tw_variance_by by;
-	const char *before, *behind, *name, *title;
+	const char *before, *after, *name, *title;
 };
 
 static const struct look boxes[] = {
@@ -170,12 +170,12 @@ static void add_axes(struct drawing *d, struct tw_panel *panel, const struct loo
 
 	for (i = 0; i < count; i++)
 		letters = digits_of(numbers[i]) > letters ? digits_of(numbers[i]) : letters;
-	letters += strlen(look->before) + strlen(look->behind);
+	letters += strlen(look->before) + strlen(look->after);
 	name.x = panel->left + NAME_SIZE / 2;
 	panel->left += NAME_SIZE + GAP + panel->digits_width + GAP;
 	labels = tw_panel_fit(count, letters, panel->right - panel->left, panel->size);
 	panel->bottom = EDGE + NAME_SIZE + GAP + labels.room + GAP;
-	tw_panel_frame(&d->picture, panel, &labels, look->before, look->behind, numbers, count);
+	tw_panel_frame(&d->picture, panel, &labels, look->before, look->after, numbers, count);
 	name.y = (panel->bottom + panel->top) / 2;
 	name.turned = true;
 	tw_picture_text(&d->picture, left_name, name);

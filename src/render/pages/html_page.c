@@ -75,7 +75,7 @@ static bool is_taken(const struct anchors *list, const char *text)
 	return false;
 }
 
-/* With a number behind it when there is one already. */
+/* With a number after it when there is one already. */
 static void add_anchor(struct anchors *list, struct tw_str *text, const struct tw_str *heading,
 		       int level)
 {
@@ -259,7 +259,7 @@ static void prepare(cmark_node *document, const char *dir, struct anchors *list)
 		cmark_node *node = cmark_iter_get_node(iter);
 		cmark_node_type type = cmark_node_get_type(node);
 
-		/* The iterator is behind an image when it is left, which may then go. */
+		/* The iterator is after an image when it is left, which may then go. */
 		if (event == CMARK_EVENT_EXIT && type == CMARK_NODE_IMAGE) {
 			embed(node, dir, list);
 		} else if (event == CMARK_EVENT_ENTER && type == CMARK_NODE_HEADING) {
@@ -279,7 +279,7 @@ static bool starts(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* The headings of level 2, behind the title. */
+/* The headings of level 2, after the title. */
 static void add_contents(struct tw_str *out, const struct anchors *list)
 {
 	const struct anchor *a;
