@@ -558,7 +558,7 @@ static void test_a_call_too_many(void **state)
 static void test_an_end_that_is_off_is_doubtful(void **state)
 {
 	struct tw_matches m;
-	struct tw_job job;
+	struct trawl_job job;
 	int i;
 
 	make_job(&job, 2);
