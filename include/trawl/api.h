@@ -9,7 +9,7 @@
  * Unless a header says otherwise, a const object may be read by several threads at once and an
  * object under construction belongs to one thread.
  *
- * Options have a function _init, and NULL stands for what it fills in.  Where they have `note`, it
+ * Options have a function _init, and NULL means what it fills in.  Where they have `note`, it
  * is called, before the function returns and by its thread, with each thing worth knowing beside
  * the result: a line of text without a line feed, which is gone when it returns.  NULL: with none.
  */

@@ -36,13 +36,13 @@ enum trawl_rank_state {
 	TRAWL_RANK_DAMAGED, /* read, but part of it is lost */
 	TRAWL_RANK_NO_GPU,  /* read; there is no GPU work in it */
 	/* What has no part in the job. */
-	TRAWL_RANK_DUPLICATE,	/* left out: another trace is of the same rank */
-	TRAWL_RANK_CAPTURE,	/* left out: an earlier capture of the same process */
-	TRAWL_RANK_UNREADABLE,	/* left out: `message` says why */
+	TRAWL_RANK_DUPLICATE,	/* skipped: another trace is of the same rank */
+	TRAWL_RANK_CAPTURE,	/* skipped: an earlier capture of the same process */
+	TRAWL_RANK_UNREADABLE,	/* skipped: `message` has the reason */
 	TRAWL_RANK_NOT_A_TRACE, /* ignored: found in a directory, and no trace by its content */
 };
 
-/* A rank, or what was left out; the texts live as long as the job. */
+/* A rank, or what was skipped; the texts live as long as the job. */
 struct trawl_rank {
 	int64_t rank;
 	enum trawl_rank_state state;
@@ -53,7 +53,7 @@ struct trawl_rank {
 	int64_t told_rank; /* of a merge: what the trace says once it is read, -1: nothing */
 	const char *path;
 	/* "" where nothing is told. */
-	const char *message; /* why it is left out, or what is odd in it */
+	const char *message; /* why it is skipped, or what is odd in it */
 	const char *host, *device;
 	const char *view; /* what of the trace is looked at, as trawl_report_view() */
 	uint64_t events, gpu_events, collectives;
@@ -78,7 +78,7 @@ struct trawl_job_options {
 	/* Called now and then with bytes of all files; other than 0 stops: TRAWL_ECANCELED. */
 	int (*progress)(void *context, int64_t bytes_read, int64_t bytes);
 	void *progress_context;
-	/* Called for each file left out and for what is odd in a rank, or in the ranks as a job. */
+	/* Called for each file skipped and for what is odd in a rank, or in the ranks as a job. */
 	void (*note)(void *context, const char *line);
 	void *note_context;
 };
@@ -87,7 +87,7 @@ TRAWL_API void trawl_job_options_init(struct trawl_job_options *options);
 
 /*
  * Reads the traces that `paths` lead to: files, directories with all below them, and patterns
- * with * ? [.  What cannot be read, or is of a rank that is there already, is left out.  TRAWL_EIO
+ * with * ? [.  What cannot be read, or is of a rank that is there already, is skipped.  TRAWL_EIO
  * when a path is not there, TRAWL_ENODATA when nothing is left, TRAWL_EFORMAT when the traces do
  * not look like ranks of one job.  `options` may be NULL.
  */
@@ -112,7 +112,7 @@ TRAWL_API size_t trawl_job_left_out(const struct trawl_job *job);
 TRAWL_API struct trawl_rank trawl_job_left_out_rank(const struct trawl_job *job, size_t index);
 /* Ranks of the job, or of a recorded process group, of which there is no trace: *count of them. */
 TRAWL_API const int64_t *trawl_job_missing(const struct trawl_job *job, size_t *count);
-/* Whether no rank, and no part of one, is left out; of several groups asked of the first. */
+/* Whether no rank, and no part of one, is skipped; of several groups asked of the first. */
 TRAWL_API bool trawl_job_is_whole(const struct trawl_job *job);
 
 /* How many ranks the traces say that there are, -1: they do not. */
@@ -153,7 +153,7 @@ TRAWL_API int trawl_job_report_new(struct trawl_job_report **out, const struct t
 				   struct trawl_error *err) TRAWL_MUST_CHECK;
 TRAWL_API void trawl_job_report_free(struct trawl_job_report *report);
 
-/* Tables that have something to say, in the order of a workbook. */
+/* Non-empty tables, in the order of a workbook. */
 TRAWL_API size_t trawl_job_report_tables(const struct trawl_job_report *report);
 TRAWL_API const struct trawl_table *trawl_job_report_table(const struct trawl_job_report *report,
 							   size_t index);

@@ -59,13 +59,13 @@ TRAWL_API void trawl_merge_free(struct trawl_merge *merge);
 /* What of each rank is in the output: a row a rank. */
 TRAWL_API const struct trawl_table *trawl_merge_table(const struct trawl_merge *merge);
 
-/* The ranks, then what was left out, by file; without counts of events and times. */
+/* The ranks, then what was skipped, by file; without counts of events and times. */
 TRAWL_API size_t trawl_merge_files(const struct trawl_merge *merge);
 TRAWL_API struct trawl_rank trawl_merge_file(const struct trawl_merge *merge, size_t index);
 /* The quality record of its trace. */
 TRAWL_API const struct trawl_defect *trawl_merge_defects(const struct trawl_merge *merge,
 							 size_t index, size_t *count);
-/* Whether no rank that was asked for, and no part of one, is left out. */
+/* Whether no rank that was asked for, and no part of one, is skipped. */
 TRAWL_API bool trawl_merge_is_whole(const struct trawl_merge *merge);
 
 #ifdef __cplusplus

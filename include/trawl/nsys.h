@@ -22,7 +22,7 @@ enum trawl_nsys_table {
 	TRAWL_NSYS_SETUP,   /* the ranks: a process each, with the label that its trainer gave it */
 	TRAWL_NSYS_WINDOWS, /* the part of each rank that shows its steady state */
 	TRAWL_NSYS_STREAMS, /* what each stream does there, and what its communication is for */
-	TRAWL_NSYS_OVERLAP, /* how much of each stage's communication is hidden by computation */
+	TRAWL_NSYS_OVERLAP, /* share of each stage's communication that overlaps compute */
 };
 
 struct trawl_nsys_options {
@@ -34,7 +34,7 @@ struct trawl_nsys_options {
 	int64_t start_ns, end_ns;
 	const char *by; /* rows added up over ranks: see trawl_nsys_groupings(); NULL: not */
 	bool compat;	/* numbers, columns and order of the scripts of analyze-nsys-profile */
-	/* Called for each thing that was left out, such as a rank without a window. */
+	/* Called for each thing that was skipped, such as a rank without a window. */
 	void (*note)(void *context, const char *line);
 	void *note_context;
 };
@@ -65,7 +65,7 @@ TRAWL_API size_t trawl_nsys_presets(void);
 TRAWL_API const char *trawl_nsys_preset_name(size_t preset);
 /* The trainer that it is for: *len bytes, more text may follow. */
 TRAWL_API const char *trawl_nsys_preset_title(size_t preset, size_t *len);
-/* Its rules, as they would stand in a file; NULL: no preset has this name. */
+/* Its rules, as in a file; NULL: no preset has this name. */
 TRAWL_API const char *trawl_nsys_preset_rules(const char *name);
 
 #ifdef __cplusplus

@@ -28,7 +28,7 @@ struct trawl_report_options {
 	 */
 	const char *platform;
 
-	/* The part of the trace to look at. */
+	/* The part of the trace to analyze. */
 	const char *range;	       /* name of an annotation; NULL: none */
 	int64_t step_first, step_last; /* profiler steps; -1: none */
 	bool by_time;		  /* of these the time, not the GPU work that was launched within */
@@ -52,7 +52,7 @@ TRAWL_API int trawl_report_new(struct trawl_report **out, const struct trawl_tra
 			       struct trawl_error *err) TRAWL_MUST_CHECK;
 TRAWL_API void trawl_report_free(struct trawl_report *report);
 
-/* Tables that have something to say, in the order of a workbook. */
+/* Non-empty tables, in the order of a workbook. */
 TRAWL_API size_t trawl_report_tables(const struct trawl_report *report);
 TRAWL_API const struct trawl_table *trawl_report_table(const struct trawl_report *report,
 						       size_t index);
@@ -66,7 +66,7 @@ TRAWL_API const char *trawl_report_table_name(size_t index);
 TRAWL_API size_t trawl_report_defects(const struct trawl_report *report);
 TRAWL_API struct trawl_defect trawl_report_defect(const struct trawl_report *report, size_t index);
 
-/* What the report looks at: "" for the whole trace, else for people ("step 3"). */
+/* The view of the report: "" for the whole trace, else a text such as "step 3". */
 TRAWL_API const char *trawl_report_view(const struct trawl_report *report);
 
 /* The platform of the roofline, NULL: none; *guessed (may be NULL): by the trace's device name. */

@@ -28,14 +28,14 @@ enum trawl_over_ranks {
 	TRAWL_NOT_SUMMED, /* says nothing of a job: event numbers, standard deviations */
 	TRAWL_KEY,	  /* rows of ranks with the same keys are one row */
 	TRAWL_SAME,	  /* shown where all ranks that have the row agree, else missing */
-	TRAWL_TIME,  /* measured, also its total; rows stand by it, and it has a slowest rank */
-	TRAWL_LEAD,  /* the same of what is no time */
-	TRAWL_TOTAL, /* measured, also its total */
-	TRAWL_COUNT, /* the same, and the weight of means */
-	TRAWL_MEAN,  /* measured; a mean over TRAWL_COUNT */
-	TRAWL_SHARE, /* measured; a part of something */
-	TRAWL_LEAST, /* measured; the least of something */
-	TRAWL_MOST,  /* measured; the most of something */
+	TRAWL_TIME,	  /* measured, also its total; sorts rows, has a slowest rank */
+	TRAWL_LEAD,	  /* the same of what is no time */
+	TRAWL_TOTAL,	  /* measured, also its total */
+	TRAWL_COUNT,	  /* the same, and the weight of means */
+	TRAWL_MEAN,	  /* measured; a mean over TRAWL_COUNT */
+	TRAWL_SHARE,	  /* measured; a part of something */
+	TRAWL_LEAST,	  /* measured; the least of something */
+	TRAWL_MOST,	  /* measured; the most of something */
 };
 
 /* One column's declaration; the strings live as long as the library. */

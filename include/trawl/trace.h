@@ -62,14 +62,14 @@ TRAWL_API enum trawl_class trawl_trace_class(const struct trawl_trace *trace, ui
 /* The text of an id, NUL-terminated; *len may be NULL. Id 0 is the absent text, "". */
 TRAWL_API const char *trawl_trace_text(const struct trawl_trace *trace, uint32_t id, size_t *len);
 
-/* The rank that the trace says it is of, -1 when it does not. */
+/* The rank recorded in the trace, -1 if none. */
 TRAWL_API int64_t trawl_trace_rank(const struct trawl_trace *trace);
 /* Name of the first device, "" when unknown. */
 TRAWL_API const char *trawl_trace_device_name(const struct trawl_trace *trace);
 
 /* What becomes of what is odd in an input. */
 enum trawl_severity {
-	TRAWL_LOST,   /* something was left out: exit status 3 */
+	TRAWL_LOST,   /* something was skipped: exit status 3 */
 	TRAWL_DEFECT, /* kept, but its numbers are suspect */
 	TRAWL_REPAIR, /* put right, nothing lost */
 	TRAWL_NOTE,   /* worth knowing */

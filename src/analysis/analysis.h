@@ -29,7 +29,7 @@ struct tw_analysis_input {
 	const struct trawl_allocator *tables;	 /* what tables are made of, which stay */
 };
 
-/* What an analysis needs to say anything; without it, it makes no table. */
+/* What an analysis needs; without it, it makes no table. */
 enum tw_needs {
 	TW_NEEDS_NOTHING = 0,
 	TW_NEEDS_GPU = 1,     /* GPU events */
@@ -46,7 +46,7 @@ struct tw_analysis {
 	int (*run)(const struct tw_analysis_input *in, struct trawl_table *table);
 	/*
 	 * Instead, where the columns depend on the trace: makes the table too; *table stays NULL
-	 * when there is nothing to say. The spec's columns are those that it always has.
+	 * when there is no table. The spec's columns are those that it always has.
 	 */
 	int (*make)(const struct tw_analysis_input *in, const struct tw_analysis *self,
 		    struct trawl_table **table);
@@ -72,12 +72,12 @@ extern const size_t tw_analysis_count;
 /* The platform of a report's roofline with its peaks, NULL: none is known. */
 const struct tw_platform *tw_report_platform(const struct trawl_report *report);
 
-/* What its analyses looked at, for what is asked of the same trace later. */
+/* Input of its analyses, for later use of the same trace. */
 const struct tw_analysis_input *tw_report_input(const struct trawl_report *report);
 
 /* ---- what several analyses share */
 
-/* Numbers devices in order, by queue; queues are in order of device.  Returns how many there are. */
+/* Numbers devices in order, by queue; queues are in order of device.  Returns their number. */
 static inline uint32_t tw_number_devices(const struct tw_gpu *gpu, uint32_t *by_queue)
 {
 	uint32_t q, count = 0;

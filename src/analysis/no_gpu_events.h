@@ -1,4 +1,4 @@
-/* What a trace holds where no GPU event was recognised, so that nobody takes silence for zero. */
+/* What a trace holds where no GPU event was recognised, so that silence is not taken for zero. */
 #ifndef TW_ANALYSIS_NO_GPU_EVENTS_H
 #define TW_ANALYSIS_NO_GPU_EVENTS_H
 

@@ -5,7 +5,7 @@
  *
  * The overlap is measured, not taken as the remainder: a sweep over the starts and ends of all
  * the pieces counts, at every moment, how many run beyond the first.  So the sum can fail, and
- * the last row says by how much (0).
+ * the last row has the difference (0).
  */
 #include "analysis/analysis.h"
 

@@ -39,7 +39,7 @@ struct trawl_report {
 	size_t defect_count;
 	const struct trawl_table *tables[ANALYSES]; /* those shown, in order */
 	size_t table_count;
-	struct trawl_table *all[ANALYSES]; /* by analysis, NULL: it had nothing to say */
+	struct trawl_table *all[ANALYSES]; /* by analysis, NULL: it made no table */
 };
 
 void trawl_report_options_init(struct trawl_report_options *options)

@@ -162,7 +162,7 @@ struct tw_signature tw_signature_texts(const struct trawl_trace *trace, uint64_t
 		uint32_t key = trace->args.bytes[at];
 		uint32_t text = tw_args_take_text(&trace->args, &at);
 
-		/* What is no text says nothing and replaces nothing. */
+		/* A value that is not text is ignored. */
 		if (text)
 			*field_of(&signature, key) = text;
 	}

@@ -25,7 +25,7 @@ static inline void tw_free(const struct trawl_allocator *a, void *block, size_t 
 /* count x size zeroed bytes, NULL on overflow or failure; freed with tw_free(count * size). */
 void *tw_alloc_array(const struct trawl_allocator *a, size_t count, size_t size);
 
-/* Says so in *err; TRAWL_ENOMEM. */
+/* Sets *err; TRAWL_ENOMEM. */
 int tw_no_memory(struct trawl_error *err);
 
 #endif

@@ -42,7 +42,7 @@ void tw_intervals_resize(struct tw_intervals *set, size_t capacity);
 int64_t tw_intervals_length(const struct tw_intervals *set);
 /* Makes tw_intervals_covered() possible, of a set that stays as it is. */
 void tw_intervals_sum(struct tw_intervals *set);
-/* How much of the time from start_ns to end_ns the set covers.  O(log count). */
+/* The part of the time from start_ns to end_ns that the set covers.  O(log count). */
 int64_t tw_intervals_covered(const struct tw_intervals *set, int64_t start_ns, int64_t end_ns);
 /* a minus b into `out`, which is initialised and empty. */
 void tw_intervals_subtract(const struct tw_intervals *a, const struct tw_intervals *b,

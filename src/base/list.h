@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* How many items an array has; it does not compile with more than `most`. */
+/* Number of items of an array; it does not compile with more than `most`. */
 #define TW_COUNT_UP_TO(most, array)                                                             \
 	(sizeof(array) / sizeof((array)[0]) +                                                   \
 	 0 * sizeof(struct {                                                                    \

@@ -4,7 +4,7 @@
 
 #include "base/wide.h"
 
-/* The k-th smallest value, of `count` above k; it stands at values[k] then, smaller ones before it. */
+/* The k-th smallest value, of `count` above k; it is at values[k] then, smaller ones before it. */
 int64_t tw_nth_value(int64_t *values, size_t count, size_t k);
 
 /* The two values in the middle, of an odd number twice the same; of no values 0.  Reorders them. */

@@ -21,7 +21,7 @@
 		at;                                                 \
 	})
 
-/* How many places hold `count` things with half of them free. */
+/* Number of places for `count` items with half of them free. */
 static inline size_t tw_slots_for(uint64_t count)
 {
 	size_t size = 16;

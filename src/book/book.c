@@ -19,7 +19,7 @@
 
 struct entry {
 	const char *name;
-	const char *part; /* of the workbook, or the path of a CSV file; NULL: nobody knows */
+	const char *part; /* of the workbook, or the path of a CSV file; NULL: none */
 	const struct trawl_table *given; /* NULL: it is read */
 	bool again;			 /* another one has this name */
 	struct tw_csv csv;		 /* of a lone file, read to see what it is */
@@ -195,7 +195,7 @@ static bool fill_entry(struct tw_book *book, struct entry *entry, const char *di
 	return entry->name && entry->part;
 }
 
-/* What is no file after all is left out. */
+/* Non-files are skipped. */
 static int fill_entries(struct tw_book *book, const char *directory, struct dirent **files,
 			size_t count, struct trawl_error *err)
 {

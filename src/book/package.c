@@ -162,7 +162,7 @@ static void on_text(void *context, const char *text, int len)
 		part->ops->text(part, text, (size_t)len);
 }
 
-/* Entities are declared in one, and each can stand for a million others. */
+/* Entities are declared in one, and each can expand to a million others. */
 static void on_doctype(void *context, const char *name, const char *system, const char *public_id,
 		       int has_internal)
 {

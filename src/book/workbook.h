@@ -7,7 +7,7 @@
 
 struct tw_workbook_sheet {
 	const char *name;
-	const char *part; /* NULL: nothing says where it is */
+	const char *part; /* NULL: location unknown */
 };
 
 struct tw_workbook {
@@ -16,7 +16,7 @@ struct tw_workbook {
 	const char *shared_texts; /* the part of them, NULL: none */
 };
 
-/* Charts and other sheets without cells are left out.  Everything lies in the arena. */
+/* Charts and other sheets without cells are skipped.  Everything lies in the arena. */
 int tw_workbook_read(struct tw_workbook *book, const struct tw_package *package,
 		     struct tw_arena *arena, struct trawl_error *err) TRAWL_MUST_CHECK;
 

@@ -286,7 +286,7 @@ static int fail_open(const struct tw_database *db, int code, struct trawl_error 
 	}
 }
 
-/* Opens and reads the list of tables; what stands in the way is put aside once. */
+/* Opens and reads the list of tables; an obstacle is removed once. */
 static int connect(struct tw_database *db, struct trawl_error *err)
 {
 	int code = open_handle(db);
@@ -463,7 +463,7 @@ static sqlite3_stmt *prepare(struct tw_database *db, char *sql, int *code)
 	return statement;
 }
 
-/* What SQLite said of a failure. */
+/* SQLite's message of a failure. */
 static int fail_table(struct tw_database *db, const char *table, int code, int64_t before,
 		      struct trawl_error *err)
 {

@@ -16,7 +16,7 @@ struct tw_database;
 /*
  * Opens a database and reads its list of tables.  TRAWL_EIO: it is not there, is a directory, or
  * another program is writing it; TRAWL_EFORMAT: empty, no SQLite database, one whose writer was
- * interrupted.  Messages say what to do and do not name the file.
+ * interrupted.  Messages have the remedy, not the file name.
  */
 int tw_database_open(struct tw_database **out, const char *path,
 		     const struct trawl_allocator *allocator,

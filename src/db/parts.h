@@ -50,7 +50,7 @@ struct tw_tables_reading {
 	void *context;
 	uint64_t part_rows; /* at least so many rowids are a part */
 	unsigned threads;   /* 0: one a core */
-	/* How many of how many rows are read, one call at a time; not 0: stop.  NULL: nobody asks. */
+	/* Rows read and total rows, one call at a time; not 0: stop.  NULL: none. */
 	int (*progress)(void *context, uint64_t rows, uint64_t of);
 	bool texts_failed; /* set: a text was not had, see tw_database_text_failed() */
 };

@@ -26,7 +26,7 @@ struct tw_autograd {
  * One pair a sequence number: the first `autograd::engine::evaluate_function: ...` with it, and
  * the last other operation with it that starts before, on another thread if there is one.
  * Numbers below 0 and above INT64_MAX mean none.  Source: TraceLens' links, without their limit
- * to backward passes on a thread of their own.
+ * to backward passes on a separate thread.
  */
 int tw_autograd_build(struct tw_autograd *autograd,
 		      const struct tw_derived *derived) TRAWL_MUST_CHECK;
@@ -41,7 +41,7 @@ void tw_recompute_mark(const struct tw_derived *derived, uint8_t *marks);
 
 /*
  * The python modules around a host node, outermost first: text ids of "nn.Module: ..." names.
- * At most `most` are stored, the innermost ones; returns how many.  Needs python functions.
+ * At most `most` are stored, the innermost ones; returns their number.  Needs python functions.
  */
 size_t tw_module_stack(const struct tw_derived *derived, uint64_t node, uint32_t *names,
 		       size_t most);

@@ -49,7 +49,7 @@ struct tw_queue {
 	tw_code device, stream;
 };
 
-/* Work that is not looked at, in the windows of a view by launch, on its clock; by start. */
+/* Work outside the view, in the windows of a view by launch, on its clock; by start. */
 struct tw_other {
 	int64_t start_ns, end_ns;
 	uint32_t queue;
@@ -188,7 +188,7 @@ bool tw_is_inner_call(const struct tw_derived *d, uint64_t node);
 
 /*
  * The operation that a launch call belongs to: the nearest above it, TW_NONE when there is none.
- * An operation named "execute" is passed over: it stands for a whole program.
+ * An operation named "execute" is skipped: it is a whole program.
  */
 uint64_t tw_launching_op(const struct tw_derived *d, uint64_t launch, bool pass_execute);
 

@@ -45,7 +45,7 @@ static bool is_looked_at(const struct tw_derived *d, uint64_t i)
 		trace->tracks[trace->events.track[i]].device == d->view.device);
 }
 
-/* GPU events of the device looked at, by start; ties in the order of the input. */
+/* GPU events of the selected device, by start; ties in the order of the input. */
 static int list_events(struct tw_derived *d)
 {
 	const struct tw_events *events = &d->trace->events;

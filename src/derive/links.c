@@ -473,7 +473,7 @@ static void count_gpu_links(struct tw_derived *d)
 	}
 }
 
-/* Launch calls without GPU work; where only a part is looked at, it may lie outside. */
+/* Launch calls without GPU work; in a view of a part, it may lie outside. */
 static int count_barren_launches(struct tw_derived *d)
 {
 	uint8_t *used;
@@ -496,7 +496,7 @@ static int count_barren_launches(struct tw_derived *d)
 	return 0;
 }
 
-/* Profilers leave out one or the other. */
+/* Profilers omit one or the other. */
 static int link_loosely(struct tw_derived *d)
 {
 	uint32_t part;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tracks in order of process, then thread, so that those a name is for stand together. */
+/* Tracks in order of process, then thread, so that those a name is for are adjacent. */
 struct place {
 	tw_code pid, tid;
 	uint32_t track;

@@ -45,7 +45,7 @@ static int compare_calls(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* How many calls come before `key`. */
+/* Number of calls before `key`. */
 static uint64_t count_before(const struct work *w, struct process_call key)
 {
 	return TW_LOWER_BOUND(at, 0, w->count, compare_calls(&w->calls[at], &key) < 0);

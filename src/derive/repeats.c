@@ -224,7 +224,7 @@ int tw_repeats_drop(const struct trawl_trace *trace, uint32_t *list, uint64_t *c
 			return -1;
 		if (n > 1 && n <= FEW)
 			n = drop_of_few(&w, list + tie, n);
-		/* What stands before the tie, and what is left of it. */
+		/* The text before the tie, and what is left of it. */
 		n += tie - from;
 		if (kept != from)
 			memmove(list + kept, list + from, n * sizeof(*list));

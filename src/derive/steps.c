@@ -282,7 +282,7 @@ static int64_t length_outside(const struct tw_intervals *a, const struct tw_inte
 	return length;
 }
 
-/* The annotations of the GPU, and how much of the work is outside of them. */
+/* The annotations of the GPU, and the part of the work outside of them. */
 static int compare_annotations(struct work *w)
 {
 	struct tw_derived *d = w->d;

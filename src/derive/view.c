@@ -44,7 +44,7 @@ static bool wanted(const struct trawl_trace *trace, uint64_t i, const struct tw_
 	       tw_step_of(trace, i) >= 0;
 }
 
-/* An annotation that was asked for; one on a GPU only of the device looked at. */
+/* An annotation that was asked for; one on a GPU only of the selected device. */
 static bool is_asked_for(const struct trawl_trace *trace, uint64_t i,
 			 const struct tw_view_options *o, enum trawl_class class, tw_code device)
 {
@@ -161,7 +161,7 @@ static int windows_of_steps(struct tw_view *view, const struct trawl_trace *trac
 	int64_t step;
 	int status = 0;
 
-	/* Nobody looks at so many steps one by one. */
+	/* So many steps are not listed one by one. */
 	if (o->step_last - o->step_first > MOST_STEPS)
 		return windows_of(view, trace, o);
 	for (step = o->step_first; step <= o->step_last && !status; step++) {

@@ -1,8 +1,8 @@
 /*
- * The part of a trace that analyses look at: stretches of time, one device.  Intervals are
+ * The part of a trace that is analyzed: stretches of time, one device.  Intervals are
  * clipped at the edges of the stretches here and nowhere else.
  *
- * A view has a clock of its own, which stands still between two windows: it is that of the trace
+ * A view has a clock of its own, which stops between two windows: it is that of the trace
  * until the first window ends.  On it a GPU event that spans several windows is one interval, as
  * long as its parts are together, so unions, sums and differences need not know of windows.
  */

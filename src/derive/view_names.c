@@ -5,7 +5,7 @@
 #include "text/str.h"
 #include "text/utf8.h"
 
-/* A message names so many, and says how many there are. */
+/* A message names so many, and has the total. */
 #define MOST_NAMED 12
 #define MOST_NAME_BYTES 64
 
@@ -37,7 +37,7 @@ static bool is_annotation(const struct trawl_trace *trace, uint64_t i)
 	       tw_is_range(trace, i, TRAWL_CLASS_GPU_ANNOTATION);
 }
 
-/* Adds "1-3, 7": sorted numbers, those that follow each other joined.  Returns how many differ. */
+/* Adds "1-3, 7": sorted numbers, those that follow each other joined.  Returns their number. */
 static uint64_t add_runs(struct tw_str *out, const struct trawl_trace *trace,
 			 const uint32_t *events, uint64_t count)
 {
@@ -71,7 +71,7 @@ static uint64_t step_key(const void *trace, uint32_t event)
 	return tw_sort_key(tw_step_of(trace, event));
 }
 
-/* Lists the steps; how many there are. */
+/* Lists the steps; returns their number. */
 static uint64_t list_steps(const struct trawl_trace *trace, struct tw_str *out)
 {
 	uint64_t i, n = 0, k = 0, distinct = 0;
@@ -91,7 +91,7 @@ static uint64_t list_steps(const struct trawl_trace *trace, struct tw_str *out)
 	return distinct;
 }
 
-/* Lists the names of annotations in the order of the input; how many there are. */
+/* Lists the names of annotations in the order of the input; returns their number. */
 static uint64_t list_annotations(const struct trawl_trace *trace, struct tw_str *out)
 {
 	uint8_t *seen = tw_alloc_array(trace->allocator, trace->texts.count, 1);
@@ -112,7 +112,7 @@ static uint64_t list_annotations(const struct trawl_trace *trace, struct tw_str 
 	return count;
 }
 
-/* Lists the devices in order; how many there are. */
+/* Lists the devices in order; returns their number. */
 static uint64_t list_devices(const struct trawl_trace *trace, struct tw_str *out)
 {
 	tw_code last = TW_CODE_NONE;

@@ -1,5 +1,5 @@
 /*
- * What can be looked at in a trace: steps, annotations, devices; and the message that lists them
+ * What can be selected in a trace: steps, annotations, devices; and the message that lists them
  * when something else was asked for.
  */
 #ifndef TW_DERIVE_VIEW_NAMES_H

@@ -20,7 +20,7 @@ struct signature {
 
 #define MARK(text) text, sizeof(text) - 1
 
-/* The first that fits counts: longer marks stand before those they begin with. */
+/* The first that fits counts: longer marks are before those they begin with. */
 static const struct signature signatures[] = {
 	{ 0, MARK("\x1f\x8b"), TW_SNIFF_GZIP, "gzip", NULL },
 	{ 0, MARK("\x28\xb5\x2f\xfd"), TW_SNIFF_ZSTD, "zstd", NULL },

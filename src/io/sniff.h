@@ -1,4 +1,4 @@
-/* What the first bytes of an input say it is. */
+/* The type of an input from its first bytes. */
 #ifndef TW_IO_SNIFF_H
 #define TW_IO_SNIFF_H
 

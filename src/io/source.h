@@ -61,7 +61,7 @@ int tw_source_read(struct tw_source *source, char *buf, size_t len, size_t *got,
 		   struct trawl_error *err);
 /* Fills source->head as far as there are bytes; only before the first read. */
 int tw_source_peek(struct tw_source *source, struct trawl_error *err);
-/* Leaves out the first len bytes that were looked at. */
+/* Skips the first len bytes of the look-ahead. */
 void tw_source_skip(struct tw_source *source, size_t len);
 
 void tw_input_note(struct tw_input *input, enum tw_feed_note_kind kind, int64_t count,

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How many files are written at once in common work; more get further blocks. */
+/* Number of files usually written at once; more get further blocks. */
 #define BLOCK_SLOTS 64
 
 enum slot_state {
@@ -169,7 +169,7 @@ size_t tw_temporary_ending_of_name(char text[TW_TEMPORARY_ENDING])
 
 /* ---- what ended processes left */
 
-/* The process that a name says has made it, 0: the name is another one. */
+/* The process that created it, from its name; 0: another kind of name. */
 static long maker_of(const char *name, const char *host, size_t host_len)
 {
 	const char *p = NULL, *next = name;

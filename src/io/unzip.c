@@ -192,7 +192,7 @@ static int next_entry(struct unzip *zip, struct entry *entry, int64_t *at)
 	return status;
 }
 
-/* From the end record, the last one of its kind: how many entries, and where their directory is. */
+/* From the end record, the last one: number of entries, offset of their directory. */
 static int find_directory(struct unzip *zip, unsigned *count, int64_t *offset)
 {
 	size_t len = (size_t)(zip->file_size < END_SEARCH ? zip->file_size : END_SEARCH), i;

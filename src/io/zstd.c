@@ -139,7 +139,7 @@ static int next_bytes(struct zstd_source *zstd, struct trawl_error *err)
 }
 
 /*
- * libzstd loses what it has decoded in a call that fails.  It says how many bytes end the present
+ * libzstd loses what it has decoded in a call that fails.  It knows how many bytes end the present
  * piece of a frame, plus the header of the next block: it is given the one, then the other, and
  * none while it has something to hand out.  So every block before a damaged one comes out, and
  * when a checksum is wrong, the next frame is known to begin right here.

@@ -43,7 +43,7 @@ static bool add_code(struct literal *l, size_t digits, struct tw_str *plain)
 	return true;
 }
 
-/* What stands after a backslash; p is after it. */
+/* The text after a backslash; p is after it. */
 static void add_escape(struct literal *l, struct tw_str *plain)
 {
 	static const char from[] = "nrtabfv0", to[] = "\n\r\t\a\b\f\v";

@@ -2,7 +2,7 @@
  * Reading JSON text that lies in memory as a whole: a pull reader.  It is strict (RFC 8259, valid
  * UTF-8, no half characters, numbers that a double can hold) and says where a mistake is; traces,
  * which are large and often damaged, have a reader of their own (src/trace/).  A byte order mark
- * in front is passed over.
+ * in front is skipped.
  *
  *	struct tw_json_reader r;
  *	tw_json_reader_init(&r, text, len, allocator);

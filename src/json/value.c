@@ -172,7 +172,7 @@ bool tw_json_true(const struct tw_json_value *value)
 }
 
 /* Not deep: the writer's depth is the limit. */
-/* What holds only values stands on one line, unless it has a name and with it a line of its own. */
+/* What holds only values is on one line, unless it has a name and with it a line of its own. */
 static enum tw_json_layout layout_of(const struct tw_json_value *value)
 {
 	const struct tw_json_value *child;

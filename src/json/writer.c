@@ -23,7 +23,7 @@ static void new_line(struct tw_json *json)
 		tw_str_add(json->out, "  ", 2);
 }
 
-/* What stands between the value before and the next value or key. */
+/* The text between the value before and the next value or key. */
 static void separate(struct tw_json *json)
 {
 	unsigned top = json->depth - 1;

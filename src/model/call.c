@@ -161,8 +161,8 @@ static void take_value(struct reader *r, struct tw_operand *operand)
 }
 
 /*
- * One of the four lists; the longest says how many operands there are.  What cannot be read has the
- * reason, NULL: it can be done without.  How many operands it has.
+ * One of the four lists; the longest has the number of operands.  What cannot be read has the
+ * reason, NULL: it can be done without.  Returns the number of operands.
  */
 static unsigned read_list(struct tw_call *call, const struct tw_slice *text,
 			  void (*take_one)(struct reader *, struct tw_operand *),

@@ -42,7 +42,7 @@ struct tw_dims {
 
 struct tw_operand {
 	bool is_list; /* a list of tensors: `dims` has rank 0, its shapes are in `list_dims` */
-	bool strides_recorded; /* else `strides` has rank 0 and says nothing */
+	bool strides_recorded; /* else `strides` has rank 0 */
 	struct tw_dims dims, strides;
 	struct tw_slice list_dims, list_strides; /* after their bracket; empty: not recorded */
 	struct tw_slice type;			 /* "c10::BFloat16", "Scalar", "" */
@@ -156,7 +156,7 @@ const char *tw_precision(const struct tw_operand *operand);
 int64_t tw_value_integer(const struct tw_call *call, unsigned position, int64_t fallback);
 bool tw_value_true(const struct tw_call *call, unsigned position, bool fallback);
 /*
- * A list of truth values, "[True, False]": how many there are, at most `most`.  False when it is none
+ * A list of truth values, "[True, False]": their number, at most `most`.  False when it is none
  * or has others; *count are those in front.
  */
 bool tw_value_flags(const struct tw_call *call, unsigned position, bool *list, unsigned most,
@@ -165,7 +165,7 @@ bool tw_value_flags(const struct tw_call *call, unsigned position, bool *list, u
 bool tw_value_list(const struct tw_call *call, unsigned position, struct tw_dims *list);
 /* A number, be it written with a point; NaN when it is none. */
 double tw_value_real(const struct tw_call *call, unsigned position);
-/* A list of numbers, "[2., 2.]": how many there are, at most `most`; 0 when it is none. */
+/* A list of numbers, "[2., 2.]": their number, at most `most`; 0 when it is none. */
 unsigned tw_value_reals(const struct tw_call *call, unsigned position, double *list, unsigned most);
 
 #endif

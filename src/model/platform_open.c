@@ -33,7 +33,7 @@ static bool looks_like_file(const char *text)
 	       !stat(text, &st);
 }
 
-/* The names of variants of `words`, and how many there are. */
+/* The names of variants of `words`, and their number. */
 static size_t list_variants(const char *words, struct tw_str *out)
 {
 	size_t count = 0, i;

@@ -1,5 +1,5 @@
 /*
- * What the annotation around a step of an inference server says of its requests.
+ * Requests of an inference step, from the annotation around it.
  *
  *	vLLM	execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk32785)
  *		execute_context_2(512)_generation_30(30)

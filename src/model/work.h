@@ -1,9 +1,9 @@
 /*
- * What a cost model says of one call: the floating-point operations and the bytes that must move
+ * Result of a cost model for one call: the floating-point operations and the bytes that must move
  * between memory and GPU, and the parameters they follow from.
  *
  * Counts are doubles: integers up to 2^53 exactly, larger ones to 16 digits, and NaN for what is
- * not known, which every formula then passes on by itself.
+ * not known, which every formula propagates.
  */
 #ifndef TW_MODEL_WORK_H
 #define TW_MODEL_WORK_H
@@ -76,9 +76,9 @@ void tw_param_text(struct tw_work *work, const char *name, const char *text);
 /* "(16, 8)", and as a list, "[16, 8]" */
 void tw_param_dims(struct tw_work *work, const char *name, const struct tw_dims *dims);
 void tw_param_list(struct tw_work *work, const char *name, const struct tw_dims *list);
-/* Those of an operand, NULL stands for None; empty where none were recorded. */
+/* Those of an operand, NULL means None; empty where none were recorded. */
 void tw_param_strides(struct tw_work *work, const char *name, const struct tw_operand *operand);
-/* "('float', None)": types of operands; NULL stands for None. */
+/* "('float', None)": types of operands; NULL means None. */
 void tw_param_types(struct tw_work *work, const char *name, const struct tw_operand *const *list,
 		    size_t count);
 

@@ -1,4 +1,4 @@
-/* Bytes as text, for what stands inside a page. */
+/* Bytes as text, for embedding in a page. */
 #ifndef TW_RENDER_BASE64_H
 #define TW_RENDER_BASE64_H
 

@@ -15,7 +15,7 @@ static const unsigned char special[256] = {
 	['|'] = MARKDOWN,   ['~'] = MARKDOWN,	[0x7F ... 0xFF] = ALL,
 };
 
-/* What stands for the special ASCII character at text[at] in a target; NULL: itself. */
+/* The replacement of the special ASCII character at text[at] in a target; NULL: itself. */
 typedef const char *replace_fn(const char *text, size_t at, size_t len);
 
 /* The visible form of an unsafe character. */

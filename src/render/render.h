@@ -35,7 +35,7 @@ void tw_render_schema(const struct trawl_table *const *tables, size_t count, con
 		      struct tw_str *out);
 /*
  * Any of them.  TABLE and MARKDOWN put name and meaning above each table, CSV a line "# NAME" when
- * there are several; a blank line stands between tables.  `width` is for TABLE, `schema` for JSON.
+ * there are several; a blank line is between tables.  `width` is for TABLE, `schema` for JSON.
  */
 void tw_render(const struct trawl_table *const *tables, size_t count, enum tw_format format,
 	       const char *schema, unsigned width, struct tw_str *out);

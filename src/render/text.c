@@ -1,8 +1,8 @@
 /*
- * Tables for a terminal.  Numbers stand to the right and rounded, missing values are "-".
+ * Tables for a terminal.  Numbers are to the right and rounded, missing values are "-".
  * Columns have the width of their contents; long headers are broken into lines.  When that is
  * too wide, text columns give way first, their texts shortened in the middle; when it still is,
- * the last columns are left out and counted below.
+ * the last columns are skipped and counted below.
  */
 #include "base/alloc.h"
 #include "render/cell.h"
@@ -14,7 +14,7 @@
 
 #define GAP 2
 #define HEADER_LINES 3
-/* A name shortened to less than this says nothing. */
+/* A name shortened to less than this is useless. */
 #define NARROWEST_TEXT 16
 
 struct line {
@@ -284,7 +284,7 @@ static void add_header(struct sheet *sheet)
 		for (i = 0; i < sheet->shown; i++) {
 			const struct layout *column = &sheet->columns[i];
 
-			/* Short headers stand at the bottom, next to what they head. */
+			/* Short headers are at the bottom, next to what they head. */
 			skipped = sheet->header_lines - column->line_count;
 			if (line < skipped)
 				add_text(sheet, i, "", 0);

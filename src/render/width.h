@@ -1,4 +1,4 @@
-/* How many cells of a terminal a text takes: 2 for East Asian wide characters, 0 for marks. */
+/* Terminal cells of a text: 2 for East Asian wide characters, 0 for marks. */
 #ifndef TW_RENDER_WIDTH_H
 #define TW_RENDER_WIDTH_H
 

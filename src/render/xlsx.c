@@ -181,7 +181,7 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The longest word and how many lines the header takes at `width`, as spreadsheets break it. */
+/* The longest word and the lines of the header at `width`, as spreadsheets break it. */
 static size_t wrap_header(const char *header, size_t width, size_t *longest_word)
 {
 	size_t lines = 1, used = 0;

@@ -83,7 +83,7 @@ static inline void tw_args_put_text(struct tw_args *args, uint32_t key, enum tra
 	args->len += 4;
 }
 
-/* NULL or BOOL: no payload; what a BOOL is stands in its place in the tag. */
+/* NULL or BOOL: no payload; the value of a BOOL is in the tag. */
 static inline void tw_args_put_flag(struct tw_args *args, uint32_t key, enum trawl_value_kind kind,
 				    bool value)
 {

@@ -23,7 +23,7 @@ int tw_trace_new_parts(struct trawl_trace *trace, uint32_t count)
 
 /* ---- marks of processes */
 
-/* What stands before the number at the end of a process id that is a text; 0: nothing. */
+/* The text before the number at the end of a process id that is a text; 0: nothing. */
 static size_t mark_len(const char *text, size_t len)
 {
 	size_t at = len;
@@ -93,7 +93,7 @@ static uint32_t find_mark(const struct trawl_trace *trace, uint32_t track, const
 
 /*
  * A rank launches and has a GPU that works: "CPU 1" and "GPU 0" are no ranks.  Where several do,
- * others that have operators or calls alone are ranks too.  How many there are, numbered by part.
+ * others that have operators or calls alone are ranks too.  Returns their number; numbered by part.
  */
 static uint32_t count_ranks(const struct trawl_trace *trace, struct mark *marks, uint32_t count)
 {
@@ -219,7 +219,7 @@ static int take_marks(struct trawl_trace *trace, struct mark *marks, uint32_t co
 		forget_parts(trace);
 		return 0;
 	}
-	/* What is no rank stands beside the ranks, and is of the first. */
+	/* Parts without a rank belong to the first rank. */
 	for (t = 0; t < trace->track_count; t++) {
 		i = trace->part_of_track[t];
 		trace->part_of_track[t] =

@@ -36,7 +36,7 @@ static inline uint32_t tw_part_of(const struct trawl_trace *trace, uint64_t even
 	return trace->part_of_track ? trace->part_of_track[trace->events.track[event]] : 0;
 }
 
-/* How many parts to go through: one of a trace that has no others. */
+/* Number of parts to go through: one of a trace that has no others. */
 static inline uint32_t tw_part_count(const struct trawl_trace *trace)
 {
 	return trace->part_count ? trace->part_count : 1;

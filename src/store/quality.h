@@ -1,5 +1,5 @@
 /*
- * The quality record of a trace: how often each kind of defect was seen, and where first.
+ * The quality record of a trace: count and first place of each kind of defect.
  * Counting is cheap and never fails.
  */
 #ifndef TW_STORE_QUALITY_H
@@ -40,7 +40,7 @@ bool tw_quality_find(const char *kind, size_t len, struct trawl_defect *out);
 
 /* "table NAME, row N" of a defect that has a table. */
 const char *tw_defect_place(const struct trawl_defect *defect, char *buffer, size_t size);
-/* Something was left out. */
+/* Something was skipped. */
 bool tw_quality_lost(const struct tw_quality *quality);
 const char *tw_severity_name(enum trawl_severity severity);
 

@@ -13,7 +13,7 @@
 void tw_table_pack(const struct trawl_table *table, struct tw_str *out);
 
 /*
- * The table that begins at `bytes`, which owns all that it shows; *used says how many bytes it
+ * The table that begins at `bytes`, which owns all that it shows; *used is the number of bytes it
  * took.  TRAWL_EFORMAT for whatever tw_table_pack() did not write.  Memory is bounded by a
  * multiple of `len` (about 65 at worst), whatever the bytes claim.
  */

@@ -246,7 +246,7 @@ size_t tw_table_add_row(struct trawl_table *table)
 
 /* --- cells -------------------------------------------------------------------------------- */
 
-/* A row that found no room is passed over; any other wrong place is a bug. */
+/* A row that found no room is skipped; any other wrong place is a bug. */
 static bool has_cell(const struct trawl_table *table, size_t row, size_t column)
 {
 	assert(column < table->spec.column_count);

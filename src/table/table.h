@@ -52,7 +52,7 @@ struct tw_table_spec {
 	const struct trawl_column *columns;
 	size_t column_count;
 	bool keep_empty; /* written even without rows */
-	bool in_order;	 /* over ranks rows stand as ranks have them, and not by time */
+	bool in_order;	 /* over ranks rows keep the order of the ranks, not by time */
 };
 
 /* Of an array of columns; what else there is, by name: .keep_empty = true. */

@@ -8,7 +8,7 @@ struct tw_rank_list {
 	const struct trawl_allocator *allocator;
 	int64_t *ranks; /* in the order of the text */
 	size_t count, capacity;
-	bool whole; /* nothing is left out: the profiler writes "..." into long lists */
+	bool whole; /* nothing is skipped: the profiler writes "..." into long lists */
 	bool failed;
 };
 

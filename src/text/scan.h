@@ -73,7 +73,7 @@ static inline const char *tw_scan_string(const char *p)
  */
 const char *tw_scan_nested(const char *p, const char *end);
 
-/* Up to 8 digits at p as a number; *count says how many there are. */
+/* Up to 8 digits at p as a number; *count is their number. */
 static inline uint32_t tw_parse_digits8(const char *p, unsigned *count)
 {
 	uint64_t v, nondigit;

@@ -196,7 +196,7 @@ struct decimal {
 	int count, point;
 };
 
-/* `count` significant digits, rounded; what the locale puts for the point is passed over. */
+/* `count` significant digits, rounded; the decimal point of the locale is skipped. */
 static void to_decimal(struct decimal *d, char text[64], double value, int count)
 {
 	const char *p;
@@ -220,7 +220,7 @@ static bool step_up(struct decimal *d, char text[64])
 	if (i < 0 || !e)
 		return false;
 	d->digits[i]++;
-	/* The same step in the text: its digits stand in the same order. */
+	/* The same step in the text: its digits are in the same order. */
 	for (i = d->count - 1; i >= 0 && p > text;)
 		if (*--p >= '0' && *p <= '9')
 			*p = d->digits[i--];

@@ -44,7 +44,7 @@ void tw_str_addv(struct tw_str *str, const char *format, va_list args) TRAWL_PRI
 
 /* A line for the user among others, each with a NUL after it. */
 void tw_str_note(struct tw_str *notes, const char *format, ...) TRAWL_PRINTF(2, 3);
-/* Hands over each of them; `note` NULL: nobody listens. */
+/* Hands over each of them; `note` may be NULL. */
 void tw_str_tell(const struct tw_str *notes, void (*note)(void *context, const char *line),
 		 void *context);
 

@@ -10,7 +10,7 @@ static char lower(char c)
 	return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
 }
 
-/* Letters to change, add or leave out to make one name of the other; case does not matter. */
+/* Letters to change, add or remove to make one name of the other; case does not matter. */
 static size_t letters_between(const char *a, const char *b)
 {
 	size_t row[LONGEST_NAME + 1], a_len = strlen(a), b_len = strlen(b), i, k, diagonal, best;

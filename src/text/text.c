@@ -28,7 +28,7 @@ static int32_t hex4(const char *p, const char *end)
 }
 
 /*
- * \uXXXX at p (after the backslash and the u), maybe a pair: what it stands for in *code.
+ * \uXXXX at p (after the backslash and the u), maybe a pair: what it means in *code.
  * Returns after it, NULL: not hex.
  */
 static const char *read_unicode(const char *p, const char *end, uint32_t *code, unsigned *flaws)

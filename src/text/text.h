@@ -16,7 +16,7 @@ enum tw_text_flaw {
 
 /*
  * Appends the contents of a JSON string (without its quotes) to `out`, escapes decoded, bad
- * UTF-8 as U+FFFD, control characters and broken escapes kept as they stand.  Returns flaws.
+ * UTF-8 as U+FFFD, control characters and broken escapes kept unchanged.  Returns flaws.
  */
 unsigned tw_text_decode(const char *text, size_t len, struct tw_str *out);
 

@@ -46,7 +46,7 @@ static int find_more_events(struct tw_kineto_part *part)
 	return found;
 }
 
-/* What stands after the end of the document. */
+/* The text after the end of the document. */
 static int take_rest(struct tw_kineto_part *part)
 {
 	int there, found;
@@ -190,7 +190,7 @@ static int64_t device_property(const char *field, size_t len, const char *name)
 	return value && tw_text_integer(value, value_len, &number) ? number : -1;
 }
 
-/* Facts about the run that stand beside the events. */
+/* Facts about the run, outside the events. */
 static void take_facts(struct trawl_trace *trace)
 {
 	const char *field, *value;

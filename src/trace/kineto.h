@@ -1,5 +1,5 @@
 /*
- * The Kineto JSON reader, inside: kineto.c walks the document, kineto_fields.c what stands beside
+ * The Kineto JSON reader, inside: kineto.c walks the document, kineto_fields.c the fields beside
  * the events, kineto_list.c their list, kineto_parts.c that list by several threads, kineto_event.c reads one event, kineto_repair.c
  * finds the way again in damaged text.
  *
@@ -75,7 +75,7 @@ struct tw_kineto {
 	struct tw_window window;
 	const char *failed_at; /* where the last attempt stopped */
 	bool lenient;	       /* second attempt at a damaged event */
-	bool beside;	       /* the value is none of an event, but stands beside them */
+	bool beside;	       /* the value is outside the events */
 	const char *limit;     /* the event has to end before this, or the window's end */
 
 	struct tw_event_fields fields;
@@ -156,7 +156,7 @@ static inline int64_t tw_kineto_offset(const struct tw_kineto *k, const char *p)
 
 /* Beside the events and in odd elements, this much of a value is kept; whole logs have been seen. */
 #define TW_LARGEST_FIELD ((size_t)1 << 20)
-/* Enough to see the start of an event and what stands before it, mostly. */
+/* Enough to see the start of an event and the text before it, mostly. */
 #define TW_BOUNDARY_CONTEXT 512
 /* The first key of an event is looked for no further from its brace than this. */
 #define TW_KEY_REACH ((size_t)64 << 10)
@@ -182,7 +182,7 @@ struct tw_kineto_part {
 	struct trawl_error err;
 };
 
-/* Fresh text, with what stands from `keep` on at the front; part->p moves along. */
+/* Fresh text, with the text from `keep` on at the front; part->p moves along. */
 int tw_kineto_more_text(struct tw_kineto_part *part, const char *keep);
 /* Text up to `reach` bytes after p in the window, or all that is left. */
 int tw_kineto_have_text(struct tw_kineto_part *part, size_t reach);
@@ -225,7 +225,7 @@ void tw_kineto_part_release(struct tw_kineto_part *part);
  * End of the string at p (after its quote) in damaged text: the first quote without a backslash
  * after which the event goes on as events do.  A backslash before the closing quote, as at the
  * end of a Windows path, makes it an escaped quote: the event is lost, and when a comma and a whole
- * key stand after it, that is known.  Beside the events, where more would be lost than one, the
+ * key are after it, that is known.  Beside the events, where more would be lost than one, the
  * string then ends there.  NULL with failed_at set when there is no end.
  */
 const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool is_key);

@@ -79,7 +79,7 @@ static inline struct tw_guess *guess_set(struct tw_kineto *k, enum guess_kind ki
 }
 
 /*
- * The guess whose text stands at p, followed by `end` (a quote, or 0 for text that ends itself);
+ * The guess whose text is at p, followed by `end` (a quote, or 0 for text that ends itself);
  * NULL: none.
  */
 static inline const struct tw_guess *guess_text(const struct tw_kineto *k, struct tw_guess *set,
@@ -165,7 +165,7 @@ static inline const char *read_guessed_string(struct tw_kineto *k, const char *p
 	p = tw_scan_string(text);
 	if (__builtin_expect(p >= k->window.end, 0))
 		return fail(k, p);
-	/* What a guess can match has no escapes: it is the text as it stands. */
+	/* What a guess can match has no escapes: it is the text unchanged. */
 	if (__builtin_expect(*p != '"' || k->lenient, 0))
 		return read_odd_string(k, text, p, false, id);
 	*id = intern(k, text, (size_t)(p - text));
@@ -173,7 +173,7 @@ static inline const char *read_guessed_string(struct tw_kineto *k, const char *p
 	return p + 1;
 }
 
-/* The text of a list or object in which an escape stands for half a character, with U+FFFD. */
+/* The text of a list or object in which an escape means half a character, with U+FFFD. */
 static uint32_t mend_nested(struct tw_kineto *k, const char *text, size_t len)
 {
 	tw_str_clear(&k->scratch);
@@ -199,7 +199,7 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key,
 	}
 	near = k->limit - p > USUAL_NESTED ? p + USUAL_NESTED : k->limit;
 	after = tw_scan_nested(p, near);
-	/* A bracket that nobody closes must not make every event a search to the end of the text. */
+	/* An unclosed bracket must not make every event a search to the end of the text. */
 	if (!after && near < k->limit && tw_kineto_runs_over(p, near))
 		return fail(k, p);
 	if (!after)
@@ -220,7 +220,7 @@ static const char *read_nested(struct tw_kineto *k, const char *p, uint32_t key,
 	return after;
 }
 
-/* What a word in place of a value stands for. */
+/* What a word in place of a value means. */
 struct word {
 	const char *text;
 	uint8_t len;
@@ -541,7 +541,7 @@ static const char *read_key_slow(struct tw_kineto *k, const char *p, bool first,
 static inline const char *read_key(struct tw_kineto *k, const char *p, uint32_t context,
 				   uint32_t previous, uint32_t *key)
 {
-	/* Row 0 is for the first key alone: what stands before it has no comma. */
+	/* Row 0 is for the first key alone: the text before it has no comma. */
 	struct tw_literal *literal =
 		&k->literals[context][previous ? 1 + previous % (TW_LITERAL_KEYS - 1) : 0];
 	unsigned flaws = k->flaw_count;
@@ -701,7 +701,7 @@ static const char *read_code(struct tw_kineto *k, const char *p, tw_code *code)
 	return after;
 }
 
-/* A name or category: text, or the text of whatever stands there. */
+/* A name or category: text, or the text of whatever is there. */
 static inline const char *read_label(struct tw_kineto *k, const char *p, uint32_t key, uint32_t *id)
 {
 	struct trawl_argument arg;

@@ -67,7 +67,7 @@ static int find_list(struct tw_kineto_part *part)
 
 /* ---- keys */
 
-/* Escapes of a key by what they stand for. */
+/* Escapes of a key by what they mean. */
 static int decode_key(struct tw_str *key)
 {
 	struct tw_str plain;
@@ -160,11 +160,11 @@ static int take_key(struct tw_kineto_part *part, struct tw_str *key)
 enum taken {
 	TAKEN_CUT,  /* the text ended first */
 	TAKEN,	    /* p is after it */
-	TAKEN_LIST, /* the list of events begins at p, in a value that nobody closed */
+	TAKEN_LIST, /* the list of events begins at p, in a value that was never closed */
 	TAKEN_NONE, /* it cannot be understood; p is where it begins, or after */
 };
 
-/* A text, number or word as inside events; what is too large for that as it stands. */
+/* A text, number or word as inside events; values too large for that unchanged. */
 static int take_scalar(struct tw_kineto_part *part, struct tw_str *out)
 {
 	struct tw_kineto *k = &part->k;
@@ -400,7 +400,7 @@ static int check_nested(struct tw_kineto_part *part, struct nested *n, int64_t o
 
 /*
  * The list of events inside a value.  In an object it may have been meant, or a brace is missing:
- * the end of the document shows which.  In a string or a list nobody meant it.
+ * the end of the document shows which.  In a string or a list it was not meant.
  */
 static int leave_nested(struct tw_kineto_part *part, struct nested *n, int64_t offset)
 {

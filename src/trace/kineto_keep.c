@@ -93,7 +93,7 @@ static enum trawl_class class_of_mixed(const struct tw_kineto *k)
 	return TRAWL_CLASS_KERNEL;
 }
 
-/* Stream numbers of 2021 stand in the thread id as "stream 7". */
+/* Stream numbers of 2021 are in the thread id as "stream 7". */
 static tw_code stream_of_thread(struct tw_kineto *k, tw_code tid)
 {
 	static const char prefix[] = "stream ";
@@ -175,7 +175,7 @@ enum tw_attempt tw_kineto_keep_event(struct tw_kineto *k, const char *at)
 		f->phase = 'x';
 	if (f->phase == 'X' && !f->category)
 		tw_kineto_flaw(k, TW_DEFECT_no_category, at);
-	/* Nobody shall reckon with it, whatever the phase. */
+	/* Not used, whatever the phase. */
 	if (f->start_ns > TW_LATEST_TIME_NS || f->start_ns < -TW_LATEST_TIME_NS)
 		f->start_ns = TRAWL_TIME_NONE;
 	if (!f->phase)

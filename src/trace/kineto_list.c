@@ -41,7 +41,7 @@ void tw_kineto_part_release(struct tw_kineto_part *part)
 	tw_str_release(&k->scratch);
 }
 
-/* Fresh text, with what stands from `keep` on at the front; *p moves along. */
+/* Fresh text, with the text from `keep` on at the front; *p moves along. */
 int tw_kineto_more_text(struct tw_kineto_part *part, const char *keep)
 {
 	struct tw_kineto *k = &part->k;
@@ -169,7 +169,7 @@ static int end_of_text(struct tw_kineto_part *part, bool inside)
 {
 	part->ended = -1;
 	part->place = TW_PLACE_END;
-	/* Where skipping gave up says nothing: it depends on the windows. */
+	/* Where skipping ended is irrelevant: it depends on the windows. */
 	if (!inside)
 		part->p = part->k.window.end;
 	/* "The final ] is optional" for a list alone. */
@@ -385,7 +385,7 @@ int tw_kineto_take_events(struct tw_kineto_part *part)
 		case '{':
 			if (!comma)
 				tw_kineto_count(part, TW_DEFECT_missing_comma, 1);
-			/* Who takes the next part cannot see what stands before it. */
+			/* The reader of the next part cannot see the text before it. */
 			if (tw_kineto_offset(k, part->p) >= k->stop) {
 				part->ended = tw_kineto_offset(k, part->p);
 				return 0;

@@ -192,7 +192,7 @@ static int join_parts(struct crew *crew, size_t count)
 	return main->status;
 }
 
-/* In how many parts `rest` bytes are read. */
+/* Number of parts in which `rest` bytes are read. */
 static size_t part_count(int64_t rest, const struct trawl_read_options *options)
 {
 	int64_t size = options->part_size ? (int64_t)options->part_size : SMALLEST_PART;

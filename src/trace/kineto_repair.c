@@ -3,13 +3,13 @@
 
 #include "text/scan.h"
 
-/* Keys of events, which stand after a string that ends. */
+/* Keys of events, which are after a string that ends. */
 static const char *const event_keys[] = { "ph",	 "cat",	 "name", "pid", "tid", "ts",
 					  "dur", "args", "id",	 "bp",	"s" };
 
 enum answer { NO, YES, CUT };
 
-/* Whether `"key":` stands at p; any key up to 64 characters without quotes.  CUT: `end` is first. */
+/* Whether `"key":` is at p; any key up to 64 characters without quotes.  CUT: `end` is first. */
 static enum answer key_at(const char *p, const char *end, const char **after)
 {
 	const char *start;
@@ -36,7 +36,7 @@ static bool is_key(const char *p, const char *end, const char **after)
 	return key_at(p, end, after) == YES;
 }
 
-/* Whether a key of events stands at p that has lost its opening quote, or both: `tid": 0`. */
+/* Whether a key of events is at p that has lost its opening quote, or both: `tid": 0`. */
 static bool is_bare_key(const char *p, const char *end)
 {
 	size_t i, len;
@@ -98,7 +98,7 @@ bool tw_kineto_begins_event(const char *p, const char *end)
 	return *p == '{' && event_at(p, end) == YES;
 }
 
-/* Whether the quote at p has a backslash of its own: after an even number it stands for itself. */
+/* Whether the quote at p has a backslash of its own: after an even number it is a plain one. */
 static bool is_escaped(const char *start, const char *p)
 {
 	const char *q = p;
@@ -109,8 +109,8 @@ static bool is_escaped(const char *start, const char *p)
 }
 
 /*
- * Whether a comma and a whole key stand at p, after a quote with a backslash.  Where that quote
- * is none, the next one ends the string, and no letter can stand after it: so this one is.
+ * Whether a comma and a whole key are at p, after a quote with a backslash.  Where that quote
+ * is none, the next one ends the string, and no letter can follow it: so this one is.
  */
 static bool key_follows(const char *p, const char *end)
 {
@@ -154,7 +154,7 @@ const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 		after = tw_skip_space(p + 1);
 		if (!first)
 			first = p;
-		/* What stands after it is in the next window. */
+		/* The text after it is in the next window. */
 		if (after >= end) {
 			p = end;
 			break;
@@ -164,7 +164,7 @@ const char *tw_kineto_string_end(struct tw_kineto *k, const char *p, bool key)
 				tw_kineto_flaw(k, TW_DEFECT_unescaped_quote, start);
 			return p;
 		}
-		/* A key holds no quotes: a longer one would be two with what stands between. */
+		/* A key holds no quotes: a longer one would be two with the text between. */
 		if (key)
 			break;
 	}
@@ -181,7 +181,7 @@ const char *tw_kineto_find_event(const char *begin, char previous, const char *p
 		enum answer answer;
 		char c;
 
-		/* Not the value of a field: those stand after a colon. */
+		/* Not the value of a field: those are after a colon. */
 		while (before > begin && tw_is_space(before[-1]))
 			before--;
 		c = before > begin ? before[-1] : previous;

@@ -2,7 +2,7 @@
  * The reader of SQLite exports of Nsight Systems, inside: nsys.c reads the tables in parts, by
  * several threads, nsys_part.c has what rows of all tables need, nsys_tables.c the rows of GPU work
  * and calls, nsys_nvtx.c those of ranges; nsys_resolve.c does what is known only when all is
- * read, nsys_about.c what stands beside the events.
+ * read, nsys_about.c the fields beside the events.
  *
  * While parts are read, tracks have preliminary ids: the pid is the whole process (host included),
  * and of GPU tracks the tid is the context.  Which devices are the same GPU, and which streams
@@ -72,7 +72,7 @@ struct tw_export_event {
 
 /* ---- nsys_part.c */
 
-/* The text id of a text as it stands, of one of the table of texts; 0: none, or out of memory. */
+/* The text id of a text as it is, of one of the table of texts; 0: none, or out of memory. */
 uint32_t tw_export_intern(struct tw_export_part *part, const char *text, size_t len);
 uint32_t tw_export_pool_text(struct tw_export_part *part, int64_t id);
 uint32_t tw_export_call(struct tw_export_part *part, int64_t id);

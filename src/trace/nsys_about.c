@@ -113,7 +113,7 @@ static int take_begin(struct tw_export_part *part)
 	return 0;
 }
 
-/* What nsys says when it could not keep up. */
+/* Messages of nsys about lost events. */
 static bool is_complaint(const char *text, size_t len)
 {
 	static const char *const patterns[] = { "* lost*", "*dropped*", "*not all*collected*" };

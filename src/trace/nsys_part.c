@@ -225,7 +225,7 @@ int tw_export_keep(struct tw_export_part *part, const struct tw_export_event *ev
 
 	if (e.phase == 'X' && !check_slice(part, &e, part->trace->categories[e.category].class))
 		e.phase = 'x';
-	/* Nobody shall reckon with it, whatever the phase. */
+	/* Not used, whatever the phase. */
 	if (e.start_ns > TW_LATEST_TIME_NS || e.start_ns < -TW_LATEST_TIME_NS)
 		e.start_ns = TRAWL_TIME_NONE;
 	if (e.track == UINT32_MAX || part->trace->texts.failed || tw_events_grow(part->trace) ||

@@ -89,7 +89,7 @@ static bool has_labels(const struct tw_nsys_rules *rules)
 	return i < rules->count;
 }
 
-/* By the labels of all presets: a trainer's rules say nothing of the others' names. */
+/* By the labels of all presets: rules of one trainer do not match names of others. */
 static int read_labels(struct finding *f)
 {
 	struct tw_nsys_rules rules;

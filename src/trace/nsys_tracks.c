@@ -158,7 +158,7 @@ static int compare_by_gpu(const void *a, const void *b)
 	return TW_ORDER_BY(x, y, gpu, device);
 }
 
-/* Whether each number of a device stands for one GPU, and each GPU has one such number. */
+/* Whether each device number is one GPU, and each GPU has one such number. */
 static bool numbers_agree(struct settling *s)
 {
 	bool agree = true;
@@ -296,7 +296,7 @@ struct process {
 	uint32_t track;
 };
 
-/* By the number that is shown, so that two hosts' processes of one number stand together. */
+/* By the number that is shown, so that two hosts' processes of one number are adjacent. */
 static int compare_processes(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;

@@ -18,7 +18,7 @@ struct tw_reader {
 		    const struct trawl_read_options *options, struct trawl_error *err);
 };
 
-/* Which reader an input is for; what nobody knows is left to the last one, which says what it is. */
+/* Which reader an input is for; unknown input is left to the last one, which names its type. */
 const struct tw_reader *tw_reader_of(const char *path);
 
 /* Kineto JSON, the format of the PyTorch profiler, from any kind of text. */

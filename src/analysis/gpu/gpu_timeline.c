@@ -122,7 +122,7 @@ static void fill_others(struct sets *s, const struct tw_derived *d, tw_code devi
 	tw_intervals_subtract(&s->others, &s->busy, &s->other_alone);
 }
 
-/* The events, and the stretch they stand in. */
+/* The events, and the time that they cover. */
 static void fill_sets(struct sets *s, const struct tw_derived *d, const uint32_t *list,
 		      uint64_t count, tw_code device, bool linked_only, uint64_t *events)
 {

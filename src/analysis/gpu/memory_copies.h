@@ -8,7 +8,7 @@
 
 /* Copies that one place of the program asked for. */
 struct tw_copy_caller {
-	uint32_t operation; /* text id: outermost operation that stands for something, else the
+	uint32_t operation; /* text id: outermost operator with a meaning, else the
 			     * call; 0: no launch recorded */
 	uint32_t python; /* text id: innermost function of the program around the call; 0: none */
 	uint64_t count;

@@ -1,5 +1,5 @@
 /*
- * How many short kernels there are by length: bins of equal width from the shortest to the
+ * Histogram of short kernels by duration: bins of equal width from the shortest to the
  * longest, the last one closed at both ends.  The rules of numpy.histogram, on microseconds.
  */
 #include "analysis/analysis.h"

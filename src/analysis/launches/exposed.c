@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A sweep over starts and ends: how many events of each owner run. */
+/* A sweep over starts and ends: running events of each owner. */
 struct sweep {
 	const struct tw_derived *d;
 	const uint32_t *owner;
@@ -60,7 +60,7 @@ static void end(struct sweep *s, uint32_t g)
 	}
 }
 
-/* Events of no length hide nothing and are left out: their end would come before their start. */
+/* Events of no length hide nothing and are skipped: their end would come before their start. */
 static int sweep(struct sweep *s, const struct trawl_allocator *a)
 {
 	const struct tw_gpu *gpu = &s->d->gpu;

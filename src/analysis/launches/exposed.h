@@ -1,5 +1,5 @@
 /*
- * Exposed time: when the GPU events of one owner, an operation say, run and no other GPU work does.
+ * Exposed time: when GPU events of one owner, such as an operator, run and no other GPU work does.
  * Only that time is won when the owner takes less.
  */
 #ifndef TW_ANALYSIS_LAUNCHES_EXPOSED_H

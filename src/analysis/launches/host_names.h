@@ -41,7 +41,7 @@ int tw_stretches_init(struct tw_stretches *stretches, const struct tw_host_names
 		      enum tw_host_kind kind) TRAWL_MUST_CHECK;
 /* Of what is zeroed nothing. */
 void tw_stretches_release(struct tw_stretches *stretches);
-/* How much of [from, to) a track spent so. */
+/* The part of [from, to) that a track spent so. */
 int64_t tw_stretches_within(const struct tw_stretches *stretches, uint32_t track, int64_t from_ns,
 			    int64_t to_ns);
 /* Whether it was so at a moment; one that ends then is over. */

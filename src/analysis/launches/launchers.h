@@ -1,7 +1,7 @@
 /*
  * Launchers: the operations that GPU work is charged to.  Of every GPU event with a recorded
  * launch, communication aside, it is the nearest operation above the launch call ("execute"
- * passed over), else the call itself.
+ * skipped), else the call itself.
  */
 #ifndef TW_ANALYSIS_LAUNCHES_LAUNCHERS_H
 #define TW_ANALYSIS_LAUNCHES_LAUNCHERS_H

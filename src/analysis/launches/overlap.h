@@ -1,5 +1,5 @@
 /*
- * How much of the time computing, communication and copies of each direction run, and how much of
+ * Times of compute, communication and copies of each direction, and the part of
  * that nothing hides: a sweep over the starts and ends of GPU events that counts what runs.  It
  * shares nothing with the unions of gpu_timeline.c, so each can be checked by the other.
  */

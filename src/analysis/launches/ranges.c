@@ -235,7 +235,7 @@ static uint32_t holds_of(const struct work *w, const struct key *key)
 	return key->domain ? TW_HOLDS_LEFT : TW_HOLDS_PROCESS;
 }
 
-/* A row for each key; those of what is in no range stand after the others. */
+/* A row for each key; those of what is in no range are after the others. */
 static int make_rows(struct work *w, struct tw_groups *groups)
 {
 	struct tw_ranges *out = w->out;

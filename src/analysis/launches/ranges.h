@@ -51,14 +51,14 @@ struct tw_range_row {
 	 * event in several instances of the row is one of the first.
 	 */
 	tw_wide projected_ns;
-	/* While adding up: how many events of which list of launches have been counted. */
+	/* While adding up: number of counted events, and of which list of launches. */
 	uint32_t list, done;
 };
 
 struct tw_ranges {
 	struct tw_range_row *rows; /* of ranges, then one of each other kind for each process */
 	uint32_t count, range_rows;
-	tw_code *processes; /* in order; the last stands for: not known */
+	tw_code *processes; /* in order; the last: unknown */
 	uint32_t process_count;
 	uint64_t ranges;   /* in the trace, each once */
 	uint64_t repeated; /* that were recorded again */

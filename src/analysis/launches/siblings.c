@@ -95,7 +95,7 @@ static bool inside(const struct walk *w, uint64_t node)
 	return start >= w->start_ns && start < w->end_ns;
 }
 
-/* One that has GPU work: up to `most` are looked at, the others counted. */
+/* One that has GPU work: up to `most` are listed, the others counted. */
 static void collect_sibling(struct walk *w, uint64_t node, size_t most)
 {
 	struct tw_siblings *out = w->out;

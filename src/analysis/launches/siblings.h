@@ -7,7 +7,7 @@
 #include "analysis/analysis.h"
 #include "analysis/launches/enclosing.h"
 
-/* At most so many are looked at, the nearest ones. */
+/* Max number listed, the nearest ones. */
 #define TW_MOST_SIBLINGS 48
 
 struct tw_sibling {

@@ -1,5 +1,5 @@
 /*
- * The GPU work of each step or range that is looked at: what it launched, when that ran, and what
+ * The GPU work of each step or range of the view: what it launched, when that ran, and what
  * else ran meanwhile.
  */
 #include "analysis/analysis.h"

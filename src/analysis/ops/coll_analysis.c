@@ -118,13 +118,13 @@ static struct key collective_key(struct work *w, uint64_t g,
 	key.evidence = facts->why.evidence;
 	for (i = 0; i < ARGS; i++)
 		key.args[i] = arg_text(w, &facts->args[i]);
-	/* A recorded name says it all. */
+	/* A recorded name is decisive. */
 	if (!key.args[TW_COLLECTIVE_NAME] && facts->why.operation != TW_NONE)
 		key.operation = d->trace->events.name[facts->why.operation];
 	return key;
 }
 
-/* A collective of several copies stands where its first one is. */
+/* A collective of several copies is placed at the first one. */
 static int group_collectives(struct work *w)
 {
 	const struct tw_derived *d = w->in->derived;

@@ -507,7 +507,7 @@ static int find_modelled_calls(struct builder *b)
 			return -1;
 		if (!is_usable(&m->works[work]))
 			continue;
-		/* A lower bound says less than its parts do, if they are all. */
+		/* A lower bound is replaced by its parts, if they are complete. */
 		if (m->works[work].at_least && has_modelled_parts(b, node) &&
 		    !launches_itself(b, node))
 			continue;

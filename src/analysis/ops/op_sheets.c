@@ -1,7 +1,7 @@
 /*
  * One table a family of operations with cost models, as TraceLens names them: calls by what their
  * models took from the arguments.  A call that is part of another one of its family counts with
- * that one; passes back stand in tables of their own, "..._bwd", unless the family has a single one.
+ * that one; passes back are in tables of their own, "..._bwd", unless the family has a single one.
  */
 #include "analysis/analysis.h"
 

@@ -149,7 +149,7 @@ static const struct trawl_column columns[] = {
 			  "and analyze"),
 };
 
-/* What the notes say. */
+/* Notes of the table. */
 struct totals {
 	tw_wide unmodelled_ns;
 	uint64_t rows, unmodelled, calls;
@@ -255,7 +255,7 @@ static uint32_t sole_backward(struct walk *w, uint64_t node)
 		work = w->m->backward_work[pair];
 		if (work == TW_NO_GROUP || !w->m->works[work].model->backward_category)
 			return TW_NO_GROUP;
-		/* What stands beside that one, or below it, is no pass back. */
+		/* A sibling of that one, or a node below it, is not a backward pass. */
 		sole = sole_operation(w, pair);
 		return sole != TW_NONE && operation <= sole && sole < w->m->end[operation] ?
 			       work :
@@ -524,7 +524,7 @@ static double percent_of(const struct walk *w, const struct trawl_table *table, 
 
 #define ANOMALY_PERCENT TW_LIMIT_TEXT(TW_LIMIT_ROOFLINE_ANOMALY_PERCENT)
 
-/* What is over the roofline: how much, and row by row. */
+/* Rows above the roofline: max, and row by row. */
 static void note_over_roofline(const struct walk *w, struct trawl_table *table)
 {
 	size_t rows = trawl_table_rows(table), row, count = 0;

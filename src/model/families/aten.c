@@ -11,7 +11,7 @@
  * type that they promote to: of the highest kind (bool, integer, float, complex) the widest, tensors
  * with dimensions before those without and these before numbers, which count only where their kind
  * is higher (torch.result_type).  In place ("relu_") the first operand is written, with its type;
- * where an output is given, which stands after the arguments, results have its type, and its size
+ * where an output is given, which is after the arguments, results have its type, and its size
  * if nothing else has it.  Lists are the sum of their tensors; the profiler does not record
  * their types: those of their elements are what the kernel's name shows.  What was not recorded
  * leaves the bytes unknown.
@@ -260,7 +260,7 @@ static double written(struct tw_aten *a, const struct type *types, unsigned coun
 
 		return (puts && a->in_place ? at_most(n, all) : all) * element_bytes(a->call, 0);
 	}
-	/* Outputs stand after all others: the last ones. */
+	/* Outputs are after all others: the last ones. */
 	for (i = a->call->count, k = count; k-- > 0;) {
 		double element = types[k].bytes, own = n;
 

@@ -1,5 +1,5 @@
 /*
- * Operations of ATen whose work follows from a row of data/aten_ops.tsv: how many elements their
+ * Operators of ATen whose work follows from a row of data/aten_ops.tsv: how many elements their
  * results have (aten_results.c), what moves for that (aten.c).
  */
 #ifndef TW_MODEL_FAMILIES_ATEN_H

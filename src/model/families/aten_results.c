@@ -259,7 +259,7 @@ static double triangle(struct tw_aten *a)
 
 /* ---- windows */
 
-/* A list by spatial dimension: one number stands for all, none for `fallback`. */
+/* A list by spatial dimension: one number applies to all, none for `fallback`. */
 static bool windows(const struct tw_aten *a, unsigned position, unsigned spatial, int64_t fallback,
 		    struct tw_dims *list)
 {
@@ -275,7 +275,7 @@ static bool windows(const struct tw_aten *a, unsigned position, unsigned spatial
 	return all >= 0;
 }
 
-/* How many windows fit; the last one may reach over the end where sizes are rounded up. */
+/* Number of windows that fit; the last one may reach over the end where sizes are rounded up. */
 static double fitting(double size, double padding, double reach, double step, bool up)
 {
 	double room = size + 2 * padding - reach, count;
@@ -286,7 +286,7 @@ static double fitting(double size, double padding, double reach, double step, bo
 	return up && (count - 1) * step >= size + padding ? count - 1 : count;
 }
 
-/* Over how many dimensions, as max_pool2d_with_indices says; 0: it does not. */
+/* The number of dimensions in max_pool2d_with_indices; 0: none. */
 static unsigned spatial_dimensions(const char *op)
 {
 	const char *digit;

@@ -403,7 +403,7 @@ const struct tw_model tw_family_attention[] = {
 	     "mask_type",
 	     0),
 	/*
-	 * Compiled flex attention: which blocks its mask leaves out is data on the GPU, so that all
+	 * Compiled flex attention: the masked blocks are data on the GPU, so that all
 	 * pairs are counted.
 	 */
 	FORWARD(flex_attention, "q k v lse", HEADS_FIRST | FLASH),

@@ -121,7 +121,7 @@ static struct tw_dims all_alike(unsigned spatial, int64_t size)
 	return list;
 }
 
-/* A list by spatial dimension: one number stands for all, none for `fallback`. */
+/* A list by spatial dimension: one number applies to all, none for `fallback`. */
 static bool take_list(const struct tw_call *call, unsigned position, unsigned spatial,
 		      int64_t fallback, struct tw_dims *list)
 {

@@ -1,6 +1,6 @@
 /*
  * Attention of inference servers: tokens of many requests at once, against a cache of keys and
- * values.  The arguments do not say how long the requests are; the annotation around the step
+ * values.  Request lengths are not in the arguments; the annotation around the step
  * does (requests.h): c_ of those whose prompt is read, causally, g_ of those that write.
  *
  *	FLOPs = HQ (2 c_sqsk - c_sqsq) (dqk + dv) + 2 HQ g_sqsk (dqk + dv)
@@ -228,7 +228,7 @@ static int take_latent(struct heads *h, const struct tw_call *call, struct tw_wo
 
 enum compression { SWA, CSA, HCA };
 
-/* How many keys the indexer picks at most: a number among the arguments. */
+/* Max number of keys picked by the indexer: one of the arguments. */
 static double picked(const struct tw_call *call)
 {
 	unsigned i;
@@ -314,7 +314,7 @@ static int tilelang_sparse(const struct tw_call *call, struct tw_work *work)
 #define NAMES_CACHE "kv_c_and_k_pe_cache|kv_cache|kcache|k_cache|ckv_cache"
 #define NAMES_OUT "out|output|o"
 
-/* What another model said, which cannot know enough. */
+/* The result of another model, which lacks information. */
 static void forget(struct tw_work *work)
 {
 	enum tw_unit unit = work->unit;
@@ -323,7 +323,7 @@ static void forget(struct tw_work *work)
 	work->unit = unit;
 }
 
-/* Queries and a result of N heads by dv; what is cached is not counted: nobody knows how much. */
+/* Queries and a result of N heads by dv; cached data is not counted: its size is unknown. */
 static int count_at_least(const struct tw_arguments *a, const struct heads *h, double bytes,
 			  struct tw_work *work)
 {

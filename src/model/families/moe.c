@@ -8,7 +8,7 @@
  *	bytes	= input + Ea (weights of an expert) + output
  *	Ea	= E (1 - ((E - topk) / E)^M)
  *
- * Ea is how many experts M tokens that choose by chance reach: that many weights are read.  Input
+ * Ea is the number of active experts of M tokens with uniform routing: weights read.  Input
  * and output move once.  Packed weights (two 4-bit values a byte, and the like) have fewer
  * columns than the tokens; their bytes are what is stored.  Scales are not counted.
  *
@@ -335,7 +335,7 @@ static bool take_marlin(struct experts *x)
 	return true;
 }
 
-/* All of it: tokens, both weights, and how many experts a token has. */
+/* All of it: tokens, both weights, and experts per token. */
 static int fused_named(const struct tw_call *call, struct tw_work *work)
 {
 	struct tw_arguments a = tw_arguments_of(call);

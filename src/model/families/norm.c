@@ -290,7 +290,7 @@ static int layer_norm_backward(const struct tw_call *call, struct tw_work *work)
 	return count_backward(work, &norm, call, tw_has_tensor(call, 5) + norm.affine + norm.bias);
 }
 
-/* Sets how many means there are, one for each group of each sample. */
+/* Sets the number of means, one for each group of each sample. */
 static int take_groups(const struct tw_call *call, unsigned position, struct norm *norm,
 		       struct tw_work *work)
 {

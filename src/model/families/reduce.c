@@ -31,7 +31,7 @@ static const char *reduce_type(const struct tw_slice *name)
 	return "sum";
 }
 
-/* Whether a tensor stands there, were it one without dimensions. */
+/* Whether a tensor is there, were it one without dimensions. */
 static bool stands_there(const struct tw_operand *operand)
 {
 	return operand->type.len && !tw_slice_contains(&operand->type, "Scalar") &&

@@ -9,7 +9,7 @@
  *		+ n b, b bytes of an element of the first tensor, of a pointwise kernel that works
  *		in place
  *
- * Sizes that are symbols stand before x, so the last integers count of which the product is that
+ * Sizes that are symbols are before x, so the last integers count of which the product is that
  * of a tensor's shape: four or three of them where that fits, else fewer.  A kernel makes n results
  * and reads of each tensor no more than one element for each.  What it writes is among its tensors;
  * one is read and written when operations that compute need as many inputs as there are tensors
@@ -38,7 +38,7 @@ enum { POINTWISE, REDUCTION };
 
 static const char start[] = "triton_", fused[] = "_fused_";
 
-/* What stands between "_fused_" and the number; false: the name has another form. */
+/* The text between "_fused_" and the number; false: the name has another form. */
 static bool take_operations(const char *op, size_t len, struct tw_slice *operations)
 {
 	size_t begin = sizeof(start) - 1 + 3 + sizeof(fused) - 1, end = len;
@@ -175,7 +175,7 @@ static bool is_tensor(const struct tw_operand *operand)
 	return operand->type.len && !tw_is_number(operand);
 }
 
-/* How many elements a tensor of the call has at most, and whether one has exactly `n`. */
+/* Max number of elements of a tensor of the call, and whether one has exactly `n`. */
 static double most_elements(const struct tw_call *call, double n, bool *exactly)
 {
 	double most = 0;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* In pixels; names stand to the left of the bars, numbers after their ends. */
+/* In pixels; names are to the left of the bars, numbers after their ends. */
 #define LEFT 270.0
 #define RIGHT 1000.0
 #define ABOVE 84.0

@@ -32,7 +32,7 @@ void tw_gnuplot_quote(struct tw_str *out, const char *text, size_t width)
 		tw_str_add(&shown, safe.len ? safe.ptr : "", safe.len);
 	/*
 	 * Between single quotes nothing means anything but the quote itself: no escape, no command
-	 * in backquotes.  Two quotes should stand for one, but not at the beginning (5.4).
+	 * in backquotes.  Two quotes are one, but not at the beginning (5.4).
 	 */
 	tw_str_add_char(out, '\'');
 	for (i = 0; i < shown.len; i++) {
@@ -170,7 +170,7 @@ static bool is_picture(int fd)
 	       (!memcmp(head, png, sizeof(head)) || !memcmp(head, svg, sizeof(head)));
 }
 
-/* The last line that says something; gnuplot shows the place of a mistake above it. */
+/* The last non-empty line; gnuplot shows the place of a mistake above it. */
 static void last_message(int fd, char *line, size_t size)
 {
 	char text[2048];

@@ -12,7 +12,7 @@
 #define LEFT 240
 #define RIGHT 30
 #define BAR_HEIGHT 0.8
-/* Cells of a font of 8 points, in dots; and of what stands beside a lane. */
+/* Cells of a font of 8 points, in dots; and of labels beside a lane. */
 #define LABEL_CELL 9.0
 #define NAME_CELLS 20
 #define LABELLED_NS 1000000 /* shorter bars have no room for a name */

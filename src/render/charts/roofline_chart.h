@@ -18,7 +18,7 @@ struct tw_chart_point {
 	const char *name;   /* any text, as the next */
 	const char *detail; /* distinguishes points of the same name: a separate line; "": none */
 	double flops_per_byte, tflops_per_s;
-	double time_frac; /* of the time that all points stand for */
+	double time_frac; /* of the time of all points */
 	const char *spec; /* "matrix_bf16"; "": not known */
 };
 
@@ -33,7 +33,7 @@ struct tw_roofline_chart {
 	double mem_bw_gbps;			 /* NaN: not known, no line */
 	const struct tw_chart_ceiling *ceilings; /* drawn where a point has the same spec */
 	size_t ceiling_count;
-	const struct tw_chart_point *points; /* those that have no place on such axes are left out */
+	const struct tw_chart_point *points; /* those that have no place on such axes are skipped */
 	size_t point_count;
 };
 

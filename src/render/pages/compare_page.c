@@ -127,7 +127,7 @@ static void add_sides(const struct tw_compare_page *page, struct tw_str *out)
 
 /* ---- tables */
 
-/* Columns that are looked at; further ones are as if they were wide. */
+/* Columns considered; further ones count as wide. */
 #define COLUMNS_SEEN 64
 
 /* What is the same for a whole column. */

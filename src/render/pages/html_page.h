@@ -1,6 +1,6 @@
 /*
  * Markdown as a page that needs nothing else: its style inside, its pictures inside, no script,
- * nothing to be loaded.  HTML in the Markdown is left out, links that could run something too.
+ * nothing to be loaded.  HTML in the Markdown is skipped, links that could run something too.
  */
 #ifndef TW_RENDER_PAGES_HTML_PAGE_H
 #define TW_RENDER_PAGES_HTML_PAGE_H
